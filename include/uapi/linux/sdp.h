@@ -1,0 +1,33 @@
+/* SPDX-License-Identifier: GPL-2.0 WITH Linux-syscall-note */
+/*
+ * Sockets Direct Protocol: what applications see.
+ */
+#ifndef _UAPI_LINUX_SDP_H
+#define _UAPI_LINUX_SDP_H
+
+/*
+ * The number that earlier SDP stacks used. Linux names it AF_IB, but AF_IB is
+ * an address format of the RDMA connection manager only: no kernel registers
+ * a socket family there.
+ */
+#ifndef AF_SDP
+#define AF_SDP		27
+#define PF_SDP		AF_SDP
+#endif
+
+/* Third argument of socket(AF_SDP, SOCK_STREAM, protocol). */
+#define SDPPROTO_SDP	0	/* IPv4 addresses */
+#define SDPPROTO_SDP6	1	/* IPv6 addresses, IPv4-mapped ones included */
+
+/* Level of the socket options below, outside of every SOL_* in use. */
+#define SOL_SDP		1027
+
+/*
+ * SO_REUSEPORT and SO_ZEROCOPY are refused at SOL_SOCKET for every family but
+ * the Internet ones, so they have a place of their own here. Values are int.
+ */
+#define SDP_REUSEPORT	1	/* get/set: as SO_REUSEPORT */
+#define SDP_LAST_CREDITS	2	/* get: credits held towards the peer */
+#define SDP_DEVICE	3	/* get: name of the RDMA device, a string */
+
+#endif /* _UAPI_LINUX_SDP_H */
