@@ -1,0 +1,40 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+/*
+ * SDP counters: one set per network namespace, per CPU. Leaf layer: it calls
+ * nothing of SDP and may be used from every other file, in any context.
+ *
+ * The counters and their meaning are listed in uapi/linux/sdp_netlink.h: the
+ * number of a counter is the number of its netlink attribute.
+ */
+#ifndef _SDP_MIB_H
+#define _SDP_MIB_H
+
+#include <linux/percpu.h>
+#include <linux/types.h>
+#include <linux/sdp_netlink.h>
+
+struct net;
+
+/* 64 bits everywhere; on 32-bit machines a reader may see a torn value. */
+struct sdp_mib {
+	u64	mibs[__SDP_MIB_MAX];
+};
+
+/*
+ * @net is the namespace of the socket, @id one of SDP_MIB_*. sdp_pernet(net)
+ * returns struct sdp_net, whose member mib is allocated by sdp_mib_init().
+ */
+#define SDP_ADD_STATS(net, id, n) \
+	this_cpu_add(sdp_pernet(net)->mib->mibs[id], n)
+#define SDP_INC_STATS(net, id)	SDP_ADD_STATS(net, id, 1)
+#define SDP_DEC_STATS(net, id)	SDP_ADD_STATS(net, id, -1)
+
+/* For paths that have looked up struct sdp_net already. */
+#define SDP_PERNET_ADD_STATS(sn, id, n)	this_cpu_add((sn)->mib->mibs[id], n)
+#define SDP_PERNET_INC_STATS(sn, id)	SDP_PERNET_ADD_STATS(sn, id, 1)
+
+int sdp_mib_init(struct net *net);
+void sdp_mib_exit(struct net *net);
+u64 sdp_mib_read(struct net *net, unsigned int id);
+
+#endif /* _SDP_MIB_H */
