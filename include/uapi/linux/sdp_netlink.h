@@ -17,8 +17,9 @@ enum {
 };
 
 /*
- * One u64 attribute for each counter. All count from the creation of the
- * network namespace (or the loading of the module) and never go down.
+ * One u64 attribute for each counter. All but the one gauge count from the
+ * creation of the network namespace (or the loading of the module) and never
+ * go down.
  *
  * A "message" is an SDP message: the 16-octet BSDH, its extended header and
  * the payload. "Bytes" are payload bytes of the stream unless said otherwise.
