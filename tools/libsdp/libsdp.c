@@ -1,0 +1,120 @@
+// SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
+/*
+ * libsdp, interposed calls: preloaded into a program, makes its TCP sockets
+ * SDP sockets. May call the decision layer (choose.h) and the kernel.
+ *
+ * An SDP socket is a socket of the kernel, so everything that a program does
+ * with a descriptor (dup, fork, exec, passing it on, epoll, sendfile) works
+ * without help. What is left to do here is to open the socket in the other
+ * family, and to answer the few questions whose true answer would confuse a
+ * program that never heard of that family. Which descriptors are meant is
+ * asked from the kernel every time; a table of our own could be out of date.
+ *
+ * The kernel is entered by syscall(): no symbol lookup, so no state, no
+ * initialisation order, and safe in signal handlers and between fork and exec.
+ */
+#include <errno.h>
+#include <netinet/in.h>
+#include <stdbool.h>
+#include <string.h>
+#include <sys/socket.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#include <linux/sdp.h>
+
+#include "choose.h"
+
+#define LIBSDP_API __attribute__((visibility("default")))
+
+static int sys_getsockopt(int fd, int level, int name, void *val,
+			  socklen_t *len)
+{
+	return syscall(SYS_getsockopt, fd, level, name, val, len);
+}
+
+static int sys_setsockopt(int fd, int level, int name, const void *val,
+			  socklen_t len)
+{
+	return syscall(SYS_setsockopt, fd, level, name, val, len);
+}
+
+/* Leaves errno alone, as the caller may have a result to return already. */
+static bool is_sdp(int fd)
+{
+	int domain = AF_UNSPEC, saved = errno;
+	socklen_t len = sizeof(domain);
+
+	if (sys_getsockopt(fd, SOL_SOCKET, SO_DOMAIN, &domain, &len))
+		domain = AF_UNSPEC;
+	errno = saved;
+	return domain == AF_SDP;
+}
+
+/* SDP sockets report addresses of the family the program asked for. */
+static int address_family(int fd)
+{
+	struct sockaddr_storage addr = { .ss_family = AF_INET };
+	socklen_t len = sizeof(addr);
+	int saved = errno;
+
+	if (syscall(SYS_getsockname, fd, &addr, &len))
+		addr.ss_family = AF_INET;
+	errno = saved;
+	return addr.ss_family;
+}
+
+/* The kernel filled *len octets of val just now, so both can be written. */
+static void replace_int(void *val, const socklen_t *len, int now)
+{
+	memcpy(val, &now, *len < sizeof(now) ? *len : sizeof(now));
+}
+
+LIBSDP_API int socket(int domain, int type, int protocol)
+{
+	const struct libsdp_choice want = { domain, type, protocol };
+	struct libsdp_choice use = want;
+
+	if (libsdp_choose(&want, &use))
+		return syscall(SYS_socket, use.domain, use.type, use.protocol);
+	return syscall(SYS_socket, domain, type, protocol);
+}
+
+LIBSDP_API int getsockopt(int fd, int level, int name, void *val,
+			  socklen_t *len)
+{
+	int ret = sys_getsockopt(fd, level, name, val, len);
+
+	if (ret || level != SOL_SOCKET)
+		return ret;
+
+	switch (name) {
+	case SO_DOMAIN:
+		if (is_sdp(fd))
+			replace_int(val, len, address_family(fd));
+		break;
+	case SO_PROTOCOL:
+		if (is_sdp(fd))
+			replace_int(val, len, IPPROTO_TCP);
+		break;
+	case SO_REUSEPORT:
+		if (is_sdp(fd))
+			ret = sys_getsockopt(fd, SOL_SDP, SDP_REUSEPORT, val,
+					     len);
+		break;
+	}
+	return ret;
+}
+
+/*
+ * SO_REUSEPORT at SOL_SOCKET is refused by the core for every family but the
+ * Internet ones. SO_ZEROCOPY is too, and stays refused: a program that gets
+ * EOPNOTSUPP sends without MSG_ZEROCOPY and expects no notifications.
+ */
+LIBSDP_API int setsockopt(int fd, int level, int name, const void *val,
+			  socklen_t len)
+{
+	if (level == SOL_SOCKET && name == SO_REUSEPORT && is_sdp(fd))
+		return sys_setsockopt(fd, SOL_SDP, SDP_REUSEPORT, val, len);
+	return sys_setsockopt(fd, level, name, val, len);
+}

@@ -1,0 +1,247 @@
+// SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
+/*
+ * sdp-run: starts a program with libsdp.so preloaded. User of the kernel and
+ * of the dynamic linker's LD_PRELOAD only.
+ */
+#include <elf.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <getopt.h>
+#include <limits.h>
+#include <stdarg.h>
+#include <stdbool.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/socket.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <linux/sdp.h>
+
+#define LIBRARY "libsdp.so"
+
+#ifndef SDP_LIBDIR
+#define SDP_LIBDIR "/usr/lib/sdp"
+#endif
+#ifndef SDP_VERSION
+#define SDP_VERSION "unknown"
+#endif
+
+/* As the shell and env(1) have it. */
+enum {
+	EXIT_USAGE = 125,
+	EXIT_CANNOT_RUN = 126,
+	EXIT_NOT_FOUND = 127,
+};
+
+#define __printf(f, a) __attribute__((format(printf, f, a)))
+
+static void __printf(1, 2) say(const char *fmt, ...)
+{
+	va_list ap;
+
+	va_start(ap, fmt);
+	fputs("sdp-run: ", stderr);
+	vfprintf(stderr, fmt, ap);
+	fputc('\n', stderr);
+	va_end(ap);
+}
+
+static void usage(FILE *out)
+{
+	fputs("Usage: sdp-run [-v] [--] PROGRAM [ARGUMENT]...\n"
+	      "Run PROGRAM with its TCP sockets opened as SDP sockets.\n"
+	      "\n"
+	      "  -v, --verbose  say what is done and what is in the way\n"
+	      "  -h, --help     show this text\n"
+	      "  -V, --version  show the version\n"
+	      "\n"
+	      "The exit status is that of PROGRAM; 125 for an error of sdp-run\n"
+	      "itself, 126 if PROGRAM cannot be run, 127 if it is not found.\n",
+	      out);
+}
+
+/*
+ * Look next to this program (a build directory), in ../lib/sdp (an installed
+ * tree, wherever it was moved to), then where it was configured to be.
+ */
+static bool find_library(char *path, size_t size)
+{
+	static const char *const places[] = {
+		"%s/" LIBRARY,
+		"%s/../lib/sdp/" LIBRARY,
+	};
+	char self[PATH_MAX];
+	ssize_t n = readlink("/proc/self/exe", self, sizeof(self) - 1);
+	char *slash;
+
+	if (n > 0) {
+		self[n] = '\0';
+		slash = strrchr(self, '/');
+		*slash = '\0';
+		for (size_t i = 0; i < sizeof(places) / sizeof(*places); i++) {
+			n = snprintf(path, size, places[i], self);
+			if ((size_t)n < size && !access(path, R_OK))
+				return true;
+		}
+	}
+	n = snprintf(path, size, "%s", SDP_LIBDIR "/" LIBRARY);
+	return (size_t)n < size && !access(path, R_OK);
+}
+
+/* Ours comes first, as a library that was there already may wrap socket(). */
+static bool set_preload(const char *library)
+{
+	const char *old = getenv("LD_PRELOAD");
+	char *all;
+	int ret;
+
+	if (strpbrk(library, " :")) {
+		say("%s: the dynamic linker takes no path with a space or a colon",
+		    library);
+		return false;
+	}
+	if (!old || !*old)
+		return !setenv("LD_PRELOAD", library, 1);
+
+	if (asprintf(&all, "%s:%s", library, old) < 0)
+		return false;
+	ret = setenv("LD_PRELOAD", all, 1);
+	free(all);
+	return !ret;
+}
+
+/* The same call the library is going to make. It also loads the module. */
+static bool check_kernel(bool verbose)
+{
+	int fd = socket(AF_SDP, SOCK_STREAM | SOCK_CLOEXEC, SDPPROTO_SDP);
+
+	if (fd >= 0) {
+		close(fd);
+		if (verbose)
+			say("the kernel has SDP sockets");
+		return true;
+	}
+	if (errno == EAFNOSUPPORT)
+		say("the kernel has no SDP sockets: run `modprobe sdp` as root (after `make install` or `dkms install`)");
+	else
+		say("the kernel refuses SDP sockets: %s", strerror(errno));
+	return false;
+}
+
+/* Find PROGRAM as execvp() is going to, to have a look at it. */
+static bool find_program(const char *name, char *path, size_t size)
+{
+	const char *dir = getenv("PATH"), *end;
+
+	if (strchr(name, '/'))
+		return (size_t)snprintf(path, size, "%s", name) < size;
+
+	for (dir = dir ? dir : "/bin:/usr/bin"; *dir;
+	     dir = *end ? end + 1 : end) {
+		int len;
+
+		end = strchrnul(dir, ':');
+		len = end - dir;
+		if ((size_t)snprintf(path, size, "%.*s/%s", len ? len : 1,
+				     len ? dir : ".", name) < size &&
+		    !access(path, X_OK))
+			return true;
+	}
+	return false;
+}
+
+/* True if @path is certainly an ELF program without a dynamic linker. */
+static bool is_static(const char *path)
+{
+	int fd = open(path, O_RDONLY | O_CLOEXEC);
+	bool interp = false, ok = false;
+	Elf64_Ehdr eh;
+	Elf64_Phdr ph;
+
+	if (fd < 0)
+		return false;
+	if (pread(fd, &eh, sizeof(eh), 0) != sizeof(eh) ||
+	    memcmp(eh.e_ident, ELFMAG, SELFMAG) ||
+	    eh.e_ident[EI_CLASS] != ELFCLASS64 || eh.e_phentsize != sizeof(ph))
+		goto out;
+
+	for (int i = 0; i < eh.e_phnum && !interp; i++) {
+		if (pread(fd, &ph, sizeof(ph), eh.e_phoff + i * sizeof(ph)) !=
+		    sizeof(ph))
+			goto out;
+		interp = ph.p_type == PT_INTERP;
+	}
+	ok = true;
+out:
+	close(fd);
+	return ok && !interp;
+}
+
+/* A program which the dynamic linker gives no library to: tell, go on. */
+static void check_program(const char *name)
+{
+	char path[PATH_MAX];
+	struct stat st;
+
+	if (!find_program(name, path, sizeof(path)))
+		return;
+	if (is_static(path))
+		say("%s is statically linked: its sockets remain TCP", path);
+	else if (!stat(path, &st) && (st.st_mode & (S_ISUID | S_ISGID)))
+		say("%s is set-user-ID or set-group-ID: its sockets may remain TCP",
+		    path);
+}
+
+int main(int argc, char **argv)
+{
+	static const struct option options[] = {
+		{ "verbose", no_argument, NULL, 'v' },
+		{ "help", no_argument, NULL, 'h' },
+		{ "version", no_argument, NULL, 'V' },
+		{}
+	};
+	char library[PATH_MAX];
+	bool verbose = false;
+	int opt;
+
+	/* '+': options behind PROGRAM are its own */
+	while ((opt = getopt_long(argc, argv, "+vhV", options, NULL)) != -1) {
+		switch (opt) {
+		case 'v':
+			verbose = true;
+			break;
+		case 'h':
+			usage(stdout);
+			return 0;
+		case 'V':
+			puts("sdp-run " SDP_VERSION);
+			return 0;
+		default:
+			usage(stderr);
+			return EXIT_USAGE;
+		}
+	}
+	if (optind == argc) {
+		say("no program given");
+		usage(stderr);
+		return EXIT_USAGE;
+	}
+
+	if (!find_library(library, sizeof(library))) {
+		say("%s not found next to sdp-run or in %s", LIBRARY,
+		    SDP_LIBDIR);
+		return EXIT_USAGE;
+	}
+	if (!set_preload(library))
+		return EXIT_USAGE;
+	if (verbose)
+		say("preloading %s", library);
+	check_kernel(verbose);
+	check_program(argv[optind]);
+
+	execvp(argv[optind], argv + optind);
+	say("%s: %s", argv[optind], strerror(errno));
+	return errno == ENOENT ? EXIT_NOT_FOUND : EXIT_CANNOT_RUN;
+}
