@@ -1,0 +1,68 @@
+# SPDX-License-Identifier: GPL-2.0
+# shellcheck shell=bash
+#
+# The cache outside the tree (sourced): kernels, module builds, package
+# sources, chroots.  An entry is a directory KIND/NAME-KEY, where KEY is a hash
+# of everything that went into it.  Entries are made in a temporary directory
+# under a lock and renamed into place, so concurrent users either wait for the
+# one who builds or find the finished entry; a killed build leaves nothing that
+# could be mistaken for one.
+
+SDP_CACHE=${SDP_CACHE:-${XDG_CACHE_HOME:-${HOME:-/root}/.cache}/linux-sdp}
+
+msg() { echo "$*" >&2; }
+die() { msg "error: $*"; exit 1; }
+
+# cache_key WORD...: short hash of the words; give files by "$(cat FILE)"
+cache_key() { printf '%s\0' "$@" | sha256sum | cut -c1-16; }
+
+# tree_key FILE...: hash of names and contents
+tree_key() { sha256sum "$@" | sha256sum | cut -c1-16; }
+
+# cache_has ENTRY
+cache_has() { [ -e "$SDP_CACHE/$1/.complete" ]; }
+
+# cache_make ENTRY FUNCTION [ARG...]: sets CACHED to the entry's directory;
+# FUNCTION is called in an empty directory that becomes the entry.  It runs in
+# a subshell with set -e; its output goes to a log, shown if it fails.
+cache_make() {
+	local entry=$1 tmp log rc lock
+	shift
+	CACHED=$SDP_CACHE/$entry
+	if cache_has "$entry"; then
+		touch -c "$CACHED/.complete"
+		return 0
+	fi
+	mkdir -p "$SDP_CACHE/lock" "$SDP_CACHE/log" "$(dirname "$CACHED")"
+	exec {lock}>"$SDP_CACHE/lock/${entry//\//_}"
+	flock "$lock"
+	if cache_has "$entry"; then
+		exec {lock}>&-
+		return 0
+	fi
+	rm -rf "$CACHED".tmp.*
+	tmp=$CACHED.tmp.$$
+	log=$SDP_CACHE/log/${entry//\//_}
+	mkdir -p "$tmp"
+	msg "  CACHE   $entry"
+	# "if" would switch set -e off inside
+	set +e
+	(
+		exec {lock}>&-
+		set -eo pipefail
+		cd "$tmp"
+		"$@"
+	) >"$log" 2>&1 </dev/null
+	rc=$?
+	set -e
+	if [ $rc -ne 0 ]; then
+		msg "making $entry failed ($rc); end of $log:"
+		tail -n 30 "$log" >&2
+		rm -rf "$tmp"
+		exec {lock}>&-
+		return 1
+	fi
+	touch "$tmp/.complete"
+	mv -T "$tmp" "$CACHED"
+	exec {lock}>&-
+}

@@ -1,0 +1,73 @@
+#!/bin/bash
+# SPDX-License-Identifier: GPL-2.0
+#
+# debug-kernel.sh: build the "debug" kernel from Debian's kernel source package
+# into the cache and print the directory that holds it.  With --check: only say
+# (by exit status) whether it is there.
+#
+# The directory has: release, bzImage, root/lib/modules/..., kdir (what
+# "make -C kdir M=..." needs) and config.
+set -euo pipefail
+here=$(cd "$(dirname "$0")" && pwd)
+# shellcheck source=scripts/cache.sh
+. "$here/cache.sh"
+
+src=${DEBUG_SOURCE:-/usr/src/linux-source-6.1.tar.xz}
+config=$here/../selftests/vm/debug.config
+recipe=1
+
+build() {
+	local jobs
+	jobs=${JOBS:-$(nproc)}
+	export KBUILD_BUILD_USER=debug KBUILD_BUILD_HOST=debug
+	mkdir src
+	tar -C src --strip-components=1 -xf "$src"
+	cd src
+	make -s tinyconfig
+	./scripts/kconfig/merge_config.sh -m .config "$config"
+	make -s olddefconfig
+	check_config
+	nice -n 5 make -s -j"$jobs" bzImage modules
+	make -s INSTALL_MOD_PATH=../root INSTALL_MOD_STRIP=1 modules_install
+	make -s kernelrelease >../release
+	cp arch/x86/boot/bzImage .config ..
+	cd ..
+	mv .config config
+	rm -f root/lib/modules/*/{build,source}
+	mkdir kdir
+	keep_for_modules | rsync -a --files-from=- src/ kdir/
+	rm -rf src
+}
+
+# A line of the fragment that Kconfig silently dropped is a mistake
+check_config() {
+	local line bad=0
+	while read -r line; do
+		case $line in
+		CONFIG_*=n) ! grep -q "^${line%=n}=" .config || bad=1 ;;
+		CONFIG_*) grep -qxF "$line" .config || bad=1 ;;
+		*) continue ;;
+		esac
+		[ $bad = 0 ] || { echo "not applied: $line"; return 1; }
+	done <"$config"
+}
+
+# The same set of files that a distribution's headers package holds
+keep_for_modules() {
+	cd src
+	find . \( -name 'Makefile*' -o -name 'Kconfig*' -o -name '*.pl' \) -type f
+	find include scripts arch/x86/include -type f -o -type l
+	find arch/x86 -name 'module.lds' -o -name '*.lds' -type f
+	find tools/objtool -name objtool -type f
+	ls Module.symvers .config
+}
+
+key=$(cache_key "$recipe" "$(grep '^CONFIG' "$config")" "$(gcc -dumpfullversion)" \
+	"$(dpkg-query -W -f '${Version}' linux-source-6.1 2>/dev/null || sha256sum "$src")")
+if [ "${1:-}" = --check ]; then
+	cache_has "kernel/debug-$key"
+	exit
+fi
+[ -e "$src" ] || die "no $src: run make deps"
+cache_make "kernel/debug-$key" build
+echo "$CACHED"
