@@ -1,0 +1,221 @@
+// SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
+/*
+ * sdpbench, transport layer: kernel sockets of a family, and rsockets of
+ * librdmacm. The library is opened only when rsockets are asked for, so that
+ * the program runs where it is not installed.
+ */
+#include <dlfcn.h>
+#include <errno.h>
+#include <netdb.h>
+#include <netinet/in.h>
+#include <netinet/tcp.h>
+#include <stdio.h>
+#include <string.h>
+#include <time.h>
+#include <unistd.h>
+
+#include <linux/sdp.h>
+
+#include "sdpbench.h"
+
+#define RDMACM "librdmacm.so.1"
+
+#define SOCKET_CALLS                                                        \
+	.socket = socket, .bind = bind, .listen = listen, .accept = accept, \
+	.connect = connect, .send = send, .recv = recv,                     \
+	.setsockopt = setsockopt, .close = close
+
+static const struct xport tcp = {
+	.name = "tcp",
+	.family = AF_UNSPEC,
+	SOCKET_CALLS,
+};
+
+static const struct xport sdp = {
+	.name = "sdp",
+	.family = AF_SDP,
+	SOCKET_CALLS,
+};
+
+static struct xport rsockets = {
+	.name = "rsocket",
+	.family = AF_UNSPEC,
+};
+
+static void *rsymbol(void *lib, const char *name)
+{
+	void *sym = dlsym(lib, name);
+
+	if (!sym)
+		bench_die("%s has no %s()", RDMACM, name);
+	return sym;
+}
+
+static const struct xport *load_rsockets(void)
+{
+	struct xport *xp = &rsockets;
+	void *lib = dlopen(RDMACM, RTLD_NOW | RTLD_LOCAL);
+
+	if (!lib)
+		bench_die("rsockets need the package librdmacm1: %s",
+			  dlerror());
+	xp->socket = rsymbol(lib, "rsocket");
+	xp->bind = rsymbol(lib, "rbind");
+	xp->listen = rsymbol(lib, "rlisten");
+	xp->accept = rsymbol(lib, "raccept");
+	xp->connect = rsymbol(lib, "rconnect");
+	xp->send = rsymbol(lib, "rsend");
+	xp->recv = rsymbol(lib, "rrecv");
+	xp->setsockopt = rsymbol(lib, "rsetsockopt");
+	xp->close = rsymbol(lib, "rclose");
+	return xp;
+}
+
+/**
+ * xport_get() - transport by name
+ * @name: "sdp", "tcp" or "rsocket"
+ *
+ * Return: the transport, ready for use, or NULL if there is none of that name.
+ * Does not return if it is known but cannot be used here.
+ */
+const struct xport *xport_get(const char *name)
+{
+	if (!strcmp(name, sdp.name))
+		return &sdp;
+	if (!strcmp(name, tcp.name))
+		return &tcp;
+	if (!strcmp(name, rsockets.name))
+		return load_rsockets();
+	return NULL;
+}
+
+static int open_for(const struct xport *xp, const struct addrinfo *ai)
+{
+	int protocol = 0;
+	int fd;
+
+	if (xp->family == AF_SDP)
+		protocol = ai->ai_family == AF_INET6 ? SDPPROTO_SDP6 :
+						       SDPPROTO_SDP;
+	fd = xp->socket(xp->family == AF_UNSPEC ? ai->ai_family : xp->family,
+			SOCK_STREAM, protocol);
+	if (fd < 0 && errno == EAFNOSUPPORT && xp->family == AF_SDP)
+		bench_die(
+			"the kernel has no SDP sockets: run `modprobe sdp` as root");
+	if (fd < 0)
+		bench_die("%s: socket: %s", xp->name, strerror(errno));
+	return fd;
+}
+
+static struct addrinfo *resolve(const char *host, uint16_t port, int family,
+				int flags)
+{
+	const struct addrinfo hints = {
+		.ai_family = family,
+		.ai_socktype = SOCK_STREAM,
+		.ai_flags = flags | AI_NUMERICSERV,
+	};
+	struct addrinfo *list;
+	char service[8];
+	int err;
+
+	snprintf(service, sizeof(service), "%u", port);
+	err = getaddrinfo(host, service, &hints, &list);
+	if (err)
+		bench_die("%s: %s", host ? host : "any address",
+			  gai_strerror(err));
+	return list;
+}
+
+/**
+ * xport_nodelay() - send every message at once
+ * @xp: transport
+ * @fd: connection
+ *
+ * Failure is no error: a transport without the option does not delay.
+ */
+void xport_nodelay(const struct xport *xp, int fd)
+{
+	int one = 1;
+
+	xp->setsockopt(fd, IPPROTO_TCP, TCP_NODELAY, &one, sizeof(one));
+}
+
+/**
+ * xport_listen() - open a listening socket
+ * @xp: transport
+ * @host: local address, or NULL for all
+ * @port: local port
+ * @family: AF_INET, AF_INET6 or AF_UNSPEC
+ *
+ * Return: descriptor. Does not return on errors.
+ */
+int xport_listen(const struct xport *xp, const char *host, uint16_t port,
+		 int family)
+{
+	/* without an address, every transport understands the IPv4 one */
+	struct addrinfo *ai = resolve(
+		host, port, !host && family == AF_UNSPEC ? AF_INET : family,
+		AI_PASSIVE);
+	int one = 1;
+	int fd = open_for(xp, ai);
+
+	xp->setsockopt(fd, SOL_SOCKET, SO_REUSEADDR, &one, sizeof(one));
+	if (xp->bind(fd, ai->ai_addr, ai->ai_addrlen))
+		bench_die("%s: bind to port %u: %s", xp->name, port,
+			  strerror(errno));
+	if (xp->listen(fd, 16))
+		bench_die("%s: listen: %s", xp->name, strerror(errno));
+	freeaddrinfo(ai);
+	return fd;
+}
+
+static double monotonic(void)
+{
+	struct timespec ts;
+
+	clock_gettime(CLOCK_MONOTONIC, &ts);
+	return ts.tv_sec + ts.tv_nsec * 1e-9;
+}
+
+/* The server may be starting yet; everything else is worth an error at once. */
+static bool worth_retry(int err)
+{
+	return err == ECONNREFUSED || err == ECONNRESET || err == ENETUNREACH;
+}
+
+/**
+ * xport_connect() - connect to a server
+ * @xp: transport
+ * @host: its name or address
+ * @port: its port
+ * @family: AF_INET, AF_INET6 or AF_UNSPEC
+ * @wait: seconds to go on trying while nobody listens
+ *
+ * Return: descriptor. Does not return on errors.
+ */
+int xport_connect(const struct xport *xp, const char *host, uint16_t port,
+		  int family, double wait)
+{
+	const struct timespec pause = { .tv_nsec = 50 * 1000 * 1000 };
+	struct addrinfo *list = resolve(host, port, family, 0);
+	double end = monotonic() + wait;
+	int err = 0;
+
+	for (;;) {
+		for (struct addrinfo *ai = list; ai; ai = ai->ai_next) {
+			int fd = open_for(xp, ai);
+
+			if (!xp->connect(fd, ai->ai_addr, ai->ai_addrlen)) {
+				freeaddrinfo(list);
+				return fd;
+			}
+			err = errno;
+			xp->close(fd);
+		}
+		if (!worth_retry(err) || monotonic() >= end)
+			bench_die("%s: connect to %s port %u: %s", xp->name,
+				  host, port, strerror(err));
+		nanosleep(&pause, NULL);
+	}
+}
