@@ -1,0 +1,329 @@
+# SPDX-License-Identifier: GPL-2.0
+# shellcheck shell=bash
+#
+# Library of the selftests (sourced by bash, in the guest as root): TAP output,
+# the two-namespace topology, RDMA devices on it, waiting and clean-up.
+#
+#	. /selftests/lib/lib.sh		(or "$(dirname "$0")/../lib/lib.sh")
+#	net_up
+#	dev_up hybrid siw
+#	ktap_plan 2
+#	ktap_check "ping" in_a ping -c1 10.0.0.2
+#	start_bg b rping -s -a 10.0.0.2 -C 10
+#	wait_port b 7174
+#	ktap_check "rping" in_a rping -c -a 10.0.0.2 -C 10
+#	ktap_done
+#
+# What a test writes into $OUT is taken out of the guest after the test.
+
+OUT=${OUT:-/out}
+LIB_DIR=$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd)
+export OUT LIB_DIR
+mkdir -p "$OUT"
+
+# ---------------------------------------------------------------- TAP output
+
+KTAP_N=0
+KTAP_FAILED=0
+KTAP_SKIPPED=0
+KTAP_PLAN=
+
+# ktap_plan N: print the header and the plan; without it ktap_done prints it
+ktap_plan() {
+	KTAP_PLAN=$1
+	echo "TAP version 13"
+	echo "1..$1"
+}
+
+# ktap_diag TEXT...: a comment in the TAP stream
+ktap_diag() { printf '%s\n' "$@" | sed 's/^/# /'; }
+
+# ktap_ok DESCRIPTION
+ktap_ok() {
+	KTAP_N=$((KTAP_N + 1))
+	echo "ok $KTAP_N - $1"
+}
+
+# ktap_fail DESCRIPTION [DIAGNOSTIC...]
+ktap_fail() {
+	KTAP_N=$((KTAP_N + 1))
+	KTAP_FAILED=$((KTAP_FAILED + 1))
+	echo "not ok $KTAP_N - $1"
+	shift
+	[ $# -eq 0 ] || ktap_diag "$@"
+}
+
+# ktap_skip DESCRIPTION REASON
+ktap_skip() {
+	KTAP_N=$((KTAP_N + 1))
+	KTAP_SKIPPED=$((KTAP_SKIPPED + 1))
+	echo "ok $KTAP_N - $1 # SKIP ${2:-no reason given}"
+}
+
+# ktap_check DESCRIPTION COMMAND...: ok if the command succeeds; its output is
+# shown only if it does not.  The output is left in $KTAP_OUT.
+ktap_check() {
+	local desc=$1 rc
+	shift
+	KTAP_OUT=$("$@" 2>&1 </dev/null)
+	rc=$?
+	if [ $rc -eq 0 ]; then
+		ktap_ok "$desc"
+	else
+		ktap_fail "$desc" "rc=$rc: $*" "$KTAP_OUT"
+	fi
+	return $rc
+}
+
+# ktap_check_fails DESCRIPTION COMMAND...: ok if the command fails
+ktap_check_fails() {
+	local desc=$1
+	shift
+	if KTAP_OUT=$("$@" 2>&1 </dev/null); then
+		ktap_fail "$desc" "succeeded: $*" "$KTAP_OUT"
+		return 1
+	fi
+	ktap_ok "$desc"
+}
+
+# ktap_is DESCRIPTION GOT WANTED
+ktap_is() {
+	if [ "$2" = "$3" ]; then
+		ktap_ok "$1"
+	else
+		ktap_fail "$1" "got:    $2" "wanted: $3"
+		return 1
+	fi
+}
+
+# ktap_skip_all REASON: nothing of this test can run here; ends the test
+ktap_skip_all() {
+	echo "TAP version 13"
+	echo "1..0 # SKIP $1"
+	exit 4
+}
+
+# ktap_done: print the totals and end the test with the kselftest exit status
+ktap_done() {
+	[ -n "$KTAP_PLAN" ] || echo "1..$KTAP_N"
+	echo "# totals: pass:$((KTAP_N - KTAP_FAILED - KTAP_SKIPPED))" \
+		"fail:$KTAP_FAILED skip:$KTAP_SKIPPED"
+	[ -z "$KTAP_PLAN" ] || [ "$KTAP_PLAN" -eq "$KTAP_N" ] || exit 1
+	[ "$KTAP_FAILED" -eq 0 ] || exit 1
+	exit 0
+}
+
+# --------------------------------------------------------------- environment
+
+# kver: 6.1, 6.12, 7.2 ...
+kver() { uname -r | sed -E 's/^([0-9]+\.[0-9]+).*/\1/'; }
+
+# kver_ge X.Y
+kver_ge() { [ "$(printf '%s\n%s\n' "$1" "$(kver)" | sort -V | head -n1)" = "$1" ]; }
+
+# is_debug: this is a kernel with the checkers on (everything is slow)
+is_debug() { [ -e /proc/lockdep ]; }
+
+# scaled N [M]: N, or under the debug kernel M (default N/10, at least 1)
+scaled() {
+	if is_debug; then
+		echo "${2:-$((($1 + 9) / 10))}"
+	else
+		echo "$1"
+	fi
+}
+
+# need PROGRAM...: skip the whole test if one is missing
+need() {
+	local p
+	for p; do
+		command -v "$p" >/dev/null || ktap_skip_all "no program $p"
+	done
+}
+
+# klog TEXT: a line in the kernel log
+klog() { echo "sdp-test: $*" >/dev/kmsg; }
+
+# klog_allow REGEX: kernel messages matching it are expected until this test ends
+klog_allow() { klog "allow $*"; }
+
+# --------------------------------------------------------- clean-up, helpers
+
+LIB_PIDS=()
+LIB_DEFERRED=()
+
+# defer COMMAND...: run when the test ends, last one first
+defer() { LIB_DEFERRED+=("$(printf '%q ' "$@")"); }
+
+# start_bg a|b|- COMMAND...: run in the background in that namespace; its pid is
+# left in BG_PID, its output in $BG_LOG; killed when the test ends
+start_bg() {
+	local ns=$1
+	shift
+	BG_LOG=$(mktemp /tmp/bg.XXXXXX)
+	case $ns in
+	a | b) "in_$ns" "$@" >"$BG_LOG" 2>&1 </dev/null & ;;
+	*) "$@" >"$BG_LOG" 2>&1 </dev/null & ;;
+	esac
+	BG_PID=$!
+	LIB_PIDS+=("$BG_PID")
+}
+
+# kill_tree PID: the process and all that descends from it
+kill_tree() {
+	local child
+	for child in $(pgrep -P "$1"); do
+		kill_tree "$child"
+	done
+	kill -9 "$1" 2>/dev/null
+}
+
+# stop_bg PID: end what start_bg started and wait for it
+stop_bg() {
+	kill_tree "$1"
+	wait "$1" 2>/dev/null
+	return 0
+}
+
+lib_cleanup() {
+	local rc=$? i
+	trap - EXIT
+	for i in "${LIB_PIDS[@]}"; do
+		[ -d "/proc/$i" ] && stop_bg "$i"
+	done
+	for ((i = ${#LIB_DEFERRED[@]} - 1; i >= 0; i--)); do
+		eval "${LIB_DEFERRED[i]}"
+	done
+	[ -z "$NET_MODE" ] || net_down
+	exit $rc
+}
+trap lib_cleanup EXIT
+trap 'exit 143' TERM
+trap 'exit 130' INT
+
+# wait_for SECONDS COMMAND...: until the command succeeds
+wait_for() {
+	local end=$((SECONDS + $1))
+	shift
+	until "$@" >/dev/null 2>&1; do
+		[ $SECONDS -lt $end ] || return 1
+		sleep 0.1
+	done
+}
+
+port_listening() {
+	local ns=$1 port=$2
+	[ -n "$("in_$ns" ss -Hltn "sport = :$port" 2>/dev/null)" ] ||
+		"in_$ns" rdma resource show cm_id 2>/dev/null |
+		grep -Eq "state LISTEN.*src-addr [^ ]*:$port( |\$)"
+}
+
+# wait_port a|b PORT [SECONDS]: until somebody listens there, by TCP or RDMA
+# (an iWARP listener is a TCP listener as well; others show as cm_id)
+wait_port() { wait_for "${3:-20}" port_listening "$1" "$2"; }
+
+# ------------------------------------------------------------------ topology
+
+# NET_MODE: empty, "two" (namespaces a and b) or "one" (both ends in the initial
+# namespace, for rxe, which knows no other)
+NET_MODE=
+NET_MTU=${NET_MTU:-1500}
+
+in_a() { if [ "$NET_MODE" = one ]; then "$@"; else ip netns exec a "$@"; fi; }
+in_b() { if [ "$NET_MODE" = one ]; then "$@"; else ip netns exec b "$@"; fi; }
+
+# net_up: a has va 10.0.0.1/24 fd00::1/64 (ifindex 101), b has vb 10.0.0.2/24
+# fd00::2/64 (ifindex 102).  Distinct indexes, or wildcard listens on the two
+# RDMA devices collide.
+net_up() {
+	net_down
+	modprobe -q veth
+	ip netns add a && ip netns add b || return
+	ip link add va index 101 mtu "$NET_MTU" netns a type veth \
+		peer name vb index 102 mtu "$NET_MTU" netns b || return
+	NET_MODE=two
+	net_addr a va 1 && net_addr b vb 2
+}
+
+# net_addr NETNS DEV HOST
+net_addr() {
+	# No duplicate address detection: addresses are usable at once
+	ip netns exec "$1" sh -c "echo 0 > /proc/sys/net/ipv6/conf/$2/accept_dad"
+	ip -n "$1" link set lo up
+	ip -n "$1" addr add "10.0.0.$3/24" dev "$2"
+	ip -n "$1" addr add "fd00::$3/64" dev "$2" nodad
+	ip -n "$1" link set "$2" up
+}
+
+# net_up_one: both ends in the initial namespace; policy routing forces the
+# traffic between 10.0.0.1 (va) and 10.0.0.2 (vb) over the wire
+net_up_one() {
+	local d
+	net_down
+	modprobe -q veth
+	ip link add va mtu "$NET_MTU" type veth peer name vb mtu "$NET_MTU" || return
+	NET_MODE=one
+	for d in va vb; do
+		echo 1 >/proc/sys/net/ipv4/conf/$d/accept_local
+		echo 0 >/proc/sys/net/ipv4/conf/$d/rp_filter
+		ip link set $d up
+	done
+	echo 0 >/proc/sys/net/ipv4/conf/all/rp_filter
+	ip addr add 10.0.0.1/32 dev va
+	ip addr add 10.0.0.2/32 dev vb
+	ip route add 10.0.0.2 dev va src 10.0.0.1 table 77
+	ip route add 10.0.0.1 dev vb src 10.0.0.2 table 77
+	ip rule add pref 100 iif va to 10.0.0.1 lookup local
+	ip rule add pref 100 iif vb to 10.0.0.2 lookup local
+	ip rule add pref 101 to 10.0.0.0/24 lookup 77
+	ip rule add pref 200 lookup local
+	ip rule del pref 0
+}
+
+# net_down: undo net_up and dev_up; no error if there is nothing to undo
+net_down() {
+	dev_down
+	ip netns del a 2>/dev/null
+	ip netns del b 2>/dev/null
+	if [ "$NET_MODE" = one ] || ip link show va >/dev/null 2>&1; then
+		ip rule add pref 0 lookup local 2>/dev/null
+		ip rule del pref 100 2>/dev/null
+		ip rule del pref 100 2>/dev/null
+		ip rule del pref 101 2>/dev/null
+		ip rule del pref 200 2>/dev/null
+		ip route flush table 77 2>/dev/null
+		ip link del va 2>/dev/null
+	fi
+	NET_MODE=
+	return 0
+}
+
+# dev_up KIND_A KIND_B: RDMA links rda (a, on va) and rdb (b, on vb); a kind is
+# hybrid, siw or rxe.  rxe needs both, and moves to the one-namespace topology.
+dev_up() {
+	local m
+	for m in ib_uverbs rdma_ucm; do
+		modprobe -q "$m"
+	done
+	if [ "$1" = rxe ] || [ "$2" = rxe ]; then
+		if [ "$1" != "$2" ]; then
+			echo "# dev_up: rxe talks only to rxe" >&2
+			return 1
+		fi
+		[ "$NET_MODE" = one ] || net_up_one || return
+	else
+		[ "$NET_MODE" = two ] || net_up || return
+	fi
+	dev_add a rda va "$1" && dev_add b rdb vb "$2"
+}
+
+# dev_add a|b NAME NETDEV KIND: the module of the kind is loaded by its alias
+dev_add() { "in_$1" rdma link add "$2" type "$4" netdev "$3"; }
+
+dev_down() {
+	local d
+	for d in rda rdb; do
+		rdma link delete "$d" 2>/dev/null
+	done
+	return 0
+}
