@@ -1,0 +1,388 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+/*
+ * SDP sockets: objects and the functions that cross a file border.
+ *
+ * Layers, each may call only what stands below it:
+ *   af_sdp.c            proto_ops: what a system call does
+ *   sdp_sockopt.c       socket options
+ *   sdp_cm.c            connections: rdma_cm events, set-up, teardown
+ *   sdp_rx.c sdp_tx.c   the two halves of the stream
+ *   sdp_fc_credit.c     credit arithmetic
+ *   sdp_link_verbs.c    queue pair, buffers, posting
+ *   sdp_wire.c          message formats, pure functions
+ *
+ * Locks, outermost first:
+ *   lock_sock(sk)    serialises system calls on a socket. CM handlers never
+ *                    take it, so rdma_cm calls below it cannot deadlock
+ *                    with a handler.
+ *   conn->tx_lock    (BH) the transmit half, credits, posting to the QP. The
+ *                    provider takes its TCP lock below it.
+ *   sdp->lock        (BH) socket state, receive queue, accept queue. Innermost:
+ *                    nothing is posted and no other lock but that of a wait
+ *                    queue is taken under it, so that a provider may call
+ *                    up to us under its own locks. A child's lock nests
+ *                    below its listener's.
+ */
+#ifndef _SDP_H
+#define _SDP_H
+
+#include <linux/list.h>
+#include <linux/mm_types.h>
+#include <linux/net.h>
+#include <linux/refcount.h>
+#include <linux/sockptr.h>
+#include <linux/spinlock.h>
+#include <linux/timer.h>
+#include <linux/wait.h>
+#include <linux/workqueue.h>
+#include <net/inet_sock.h>
+#include <net/net_namespace.h>
+#include <net/netns/generic.h>
+#include <net/sock.h>
+#include <net/tcp_states.h>
+#include <rdma/ib_verbs.h>
+#include <rdma/rdma_cm.h>
+#include <linux/sdp.h>
+
+#include "sdp_wire.h"
+
+/* Limits of this implementation; what users can tune is in struct sdp_net. */
+#define SDP_BUF_ORDER		3	/* pages of a send or receive buffer */
+#define SDP_BUF_SIZE		(PAGE_SIZE << SDP_BUF_ORDER)
+#define SDP_SQ_DEPTH		64	/* sends in flight; a power of two */
+#define SDP_TXQ_DEPTH		64	/* messages not sent; a power of two */
+#define SDP_CTL_SLOT		64	/* octets for one header or control message */
+#define SDP_MIN_RX_BUFS		4	/* 3 let data flow, 1 keeps it flowing */
+#define SDP_MAX_RX_BUFS		256
+#define SDP_PD_MAX		252	/* private data that we send, at most */
+
+struct sdp_mib;
+struct sdp_conn;
+struct proc_dir_entry;
+struct ctl_table_header;
+struct iov_iter;
+struct pipe_inode_info;
+
+/**
+ * struct sdp_net - what a network namespace holds
+ * @mib: per-CPU counters (sdp_mib.c)
+ * @sysctl_hdr: table under net/sdp (sdp_sysctl.c)
+ * @socks: every socket of the namespace, linked by sdp_sock.net_node
+ * @socks_lock: protects @socks and the bind table, which is the same list
+ * @nsocks: length of @socks
+ *
+ * The sysctl_ fields are written by sdp_sysctl.c after validation and read
+ * with READ_ONCE() when a socket or a connection is made.
+ */
+struct sdp_net {
+	struct sdp_mib __percpu *mib;
+	struct ctl_table_header *sysctl_hdr;
+	struct list_head socks;
+	spinlock_t socks_lock;
+	unsigned int nsocks;
+
+	int sysctl_rmem[3];		/* min, default, max octets */
+	int sysctl_wmem[3];
+	int sysctl_rx_bufs_min;		/* receives a connection starts with */
+	int sysctl_rx_bufs_max;		/* and may grow to, by rcvbuf */
+	int sysctl_rx_merge;		/* payloads up to this are merged */
+	int sysctl_signal_every;	/* signalled send at least every n */
+	int sysctl_fin_timeout;		/* seconds, after close() */
+	int sysctl_resolve_timeout;	/* ms, address and route */
+	int sysctl_connect_timeout;	/* seconds, whole connect */
+	int sysctl_hold_max;		/* requests held above the backlog */
+	int sysctl_max_adverts;		/* announced in Hello */
+	int sysctl_keepalive_time;	/* seconds */
+	int sysctl_keepalive_intvl;
+	int sysctl_keepalive_probes;
+};
+
+extern unsigned int sdp_net_id;
+
+static inline struct sdp_net *sdp_pernet(struct net *net)
+{
+	return net_generic(net, sdp_net_id);
+}
+
+/* An IPv4 or IPv6 address; IPv4-mapped ones are kept as IPv4. */
+union sdp_addr {
+	struct sockaddr sa;
+	struct sockaddr_in v4;
+	struct sockaddr_in6 v6;
+};
+
+/**
+ * struct sdp_rx_buf - one receive buffer
+ * @cqe: completion of the receive that it is posted for
+ * @node: on conn->rx_free or sdp->rx_queue
+ * @conn: connection whose QP it belongs to; valid while posted
+ * @page: compound page of SDP_BUF_ORDER, the payload lands at its start
+ * @dma: address of @page for the device
+ * @hdr: where the headers land, inside of conn->rx_hdrs
+ * @off: first payload octet not yet read
+ * @len: end of the payload in @page
+ * @idx: place in conn->rx_bufs
+ */
+struct sdp_rx_buf {
+	struct ib_cqe cqe;
+	struct list_head node;
+	struct sdp_conn *conn;
+	struct page *page;
+	u64 dma;
+	u8 *hdr;
+	u32 off;
+	u32 len;
+	u16 idx;
+};
+
+/* Send buffer that several small messages may share. */
+struct sdp_chunk {
+	struct list_head node;		/* conn->tx_free_chunks */
+	struct page *page;
+	u64 dma;
+	u32 used;
+	int refs;			/* messages, and tx_chunk; tx_lock */
+};
+
+/**
+ * struct sdp_tx_msg - Data message that has not been sent yet
+ * @chunk: where its octets are; the message holds a reference
+ * @off: offset of the payload; an inline header stands in front of it
+ * @len: payload octets
+ * @split: header in the slot of the send, not in front of the payload
+ * @oob: last octet is urgent; nothing may be appended
+ * @busy: sendmsg is copying behind @len; do not send yet
+ * @eor: nothing may be appended
+ */
+struct sdp_tx_msg {
+	struct sdp_chunk *chunk;
+	u32 off;
+	u32 len;
+	u8 split:1, oob:1, busy:1, eor:1;
+};
+
+/**
+ * struct sdp_tx_slot - a send in flight, index MSeq modulo SDP_SQ_DEPTH
+ * @cqe: completion, meaningful for signalled sends
+ * @conn: owner
+ * @chunk: reference to drop when complete, or NULL
+ * @mseq: its sequence number
+ * @charge: octets to take from sk_wmem_queued when complete
+ * @mid: kind of message
+ */
+struct sdp_tx_slot {
+	struct ib_cqe cqe;
+	struct sdp_conn *conn;
+	struct sdp_chunk *chunk;
+	u32 mseq;
+	u32 charge;
+	u8 mid;
+};
+
+/* Control messages that wait for a credit; bits of conn->tx_ctl. */
+enum sdp_ctl {
+	SDP_CTL_SENDSM,
+	SDP_CTL_CHRCVBUF_ACK,
+	SDP_CTL_FIRST,		/* empty Data that opens an iWARP stream */
+	SDP_CTL_UPDATE,		/* empty Data that carries credits */
+	SDP_CTL_OOB_PEND,	/* flag for the next message of any kind */
+	SDP_CTL_KEEPALIVE,
+};
+
+/* Bits of conn->flags. */
+enum sdp_conn_flags {
+	SDP_CONN_IWARP,		/* transport is iWARP */
+	SDP_CONN_ACTIVE,	/* we called connect */
+	SDP_CONN_UP,		/* transport connected; posting allowed */
+	SDP_CONN_DOWN,		/* teardown has been queued */
+	SDP_CONN_FENCED,	/* passive iWARP side before the first message */
+	SDP_CONN_GRACEFUL,	/* both DisConn exchanged */
+	SDP_CONN_CM_CONNECTED,	/* rdma_disconnect makes sense */
+};
+
+/**
+ * struct sdp_conn - a transport connection and its buffers
+ *
+ * Lives from connect() or the connection request until the teardown work has
+ * destroyed QP and cm_id; a socket may have moved on by then. Holds a
+ * reference to its socket for its whole life. A connection is attached while
+ * sdp_sk(sk)->conn points to it (changed under lock_sock and sdp->lock).
+ */
+struct sdp_conn {
+	struct sock *sk;
+	refcount_t refs;
+	unsigned long flags;
+	struct rdma_cm_id *id;
+	struct ib_device *dev;
+	struct ib_pd *pd;
+	struct ib_cq *cq;
+	struct ib_qp *qp;
+	unsigned int nr_cqe;
+	struct work_struct down_work;
+	struct work_struct accept_work;	/* passive: accept a held request */
+	struct work_struct kick_work;
+
+	/* passive side, before it is in an accept queue; listener's lock */
+	struct sock *listener;		/* holds a reference */
+	struct list_head held_node;
+
+	/* connect(): progress of the cm, wakes cm_wait */
+	wait_queue_head_t cm_wait;
+	int cm_step;
+	int cm_error;
+
+	/* receive half; sdp->lock unless noted */
+	struct sdp_rx_buf *rx_bufs;	/* array of rx_max */
+	u8 *rx_hdrs;			/* SDP_CTL_SLOT each */
+	u64 rx_hdrs_dma;
+	u32 rx_max;			/* size of the arrays and of the RQ */
+	u32 rx_mseq;			/* last message processed */
+	u32 rx_noadvert;		/* data messages, for SinkAvail */
+	bool rx_discon;			/* DisConn received */
+
+	/* written by the receive side, read by the transmit side */
+	u32 peer_total;			/* Bufs + MSeqAck of the peer */
+	u32 peer_ack;			/* MSeqAck of the peer */
+	u32 peer_rcvsz;			/* its receive buffers, with BSDH */
+	u32 peer_desired;		/* its DesRemRcvSz */
+	u16 peer_adverts;
+
+	/* transmit half and posting */
+	spinlock_t tx_lock ____cacheline_aligned_in_smp;
+	struct list_head rx_free;	/* receive buffers to be posted */
+	u32 rx_nbufs;			/* buffers that have a page */
+	u32 rx_target;			/* and how many should have */
+	u32 rx_posted_total;		/* receives posted since the start */
+	u32 rx_told_total;		/* as the peer knows */
+	u32 tx_mseq;			/* last MSeq given out */
+	u32 tx_done;			/* last MSeq completed */
+	u32 tx_signalled;		/* last MSeq sent signalled */
+	u32 tx_unsig_bytes;
+	u32 tx_head, tx_tail;		/* tx_q: fill at head, send at tail */
+	unsigned long tx_ctl;
+	u32 tx_ctl_size;		/* ActSize of a ChRcvBufAck */
+	bool tx_fin;			/* DisConn wanted after all data */
+	bool tx_fin_sent;
+	bool tx_fin_done;		/* and completed */
+	bool tx_error;
+	u8 tx_inflight_rd;
+	struct sdp_chunk *tx_chunk;	/* being filled */
+	struct list_head tx_free_chunks;
+	u32 tx_free_count;
+	u8 *tx_ctl_area;
+	u64 tx_ctl_dma;
+	struct sdp_tx_msg tx_q[SDP_TXQ_DEPTH];
+	struct sdp_tx_slot tx_slots[SDP_SQ_DEPTH];
+	struct ib_cqe ka_cqe;
+};
+
+/* Urgent octet, as seen by the reader; sdp->urg_state. */
+enum sdp_urg {
+	SDP_URG_NONE,
+	SDP_URG_NOTYET,		/* announced by OOB_PEND */
+	SDP_URG_VALID,		/* there, not read */
+	SDP_URG_READ,		/* read by MSG_OOB, still in the stream */
+};
+
+/**
+ * struct sdp_sock - an AF_SDP socket
+ *
+ * sk_family is AF_SDP, sk_protocol the third argument of socket(). sk_state
+ * takes TCP_* values. The inet_sock fields (ports, addresses, tos, ttl) are
+ * kept valid for options and diag.
+ */
+struct sdp_sock {
+	struct inet_sock inet;		/* must be first */
+	struct ipv6_pinfo inet6;	/* inet.pinet6 of an IPv6 socket */
+
+	spinlock_t lock;		/* see the top of the file */
+	struct list_head net_node;	/* sdp_net.socks; socks_lock */
+	struct sdp_conn *conn;		/* lock_sock and lock to change */
+	struct rdma_cm_id *bind_id;	/* bound or listening; lock_sock */
+	union sdp_addr local;
+	union sdp_addr peer;
+	bool v6;			/* made with SDPPROTO_SDP6 */
+	bool user_bound;		/* bind() gave the port */
+
+	/* listener; lock */
+	struct list_head accept_q;	/* established children */
+	struct list_head held;		/* sdp_conn: requests above the backlog */
+	u32 nheld;
+	struct work_struct hold_work;
+	struct list_head accept_node;	/* child: on its listener's accept_q */
+	struct sock *parent;		/* child: that listener, no reference */
+
+	/* receive queue; lock, the head is taken away by readers only */
+	struct list_head rx_queue;
+	u32 rx_seq;			/* stream octets received */
+	u32 copied_seq;			/* stream octets read */
+	u32 urg_seq;
+	u8 urg_state;
+	u8 urg_byte;
+	u32 peek_off_unused;
+
+	/* transmit: queued but not yet acknowledged; conn->tx_lock */
+	u32 write_seq;
+	u32 snd_una;
+	u32 snd_nxt;
+
+	struct timer_list timer;	/* close and keepalive */
+	unsigned long last_rx;		/* jiffies */
+	unsigned long last_tx;
+	u32 ka_probes;
+	struct delayed_work ka_work;
+	struct delayed_work fin_work;
+
+	/* options; lock_sock to change, READ_ONCE to read. sdp_sockopt.c */
+	u8 nodelay;			/* TCP_NODELAY */
+	u8 cork;			/* TCP_CORK */
+	u8 quickack;			/* TCP_QUICKACK, starts at 1 */
+	u8 recvmsg_inq;			/* TCP_INQ */
+	u8 syn_retries;			/* TCP_SYNCNT, 0: default */
+	u8 keepcnt;			/* 0: per-namespace default */
+	u8 last_reset;			/* why the connection was aborted */
+	u16 user_mss;			/* TCP_MAXSEG */
+	int keepidle;			/* seconds; 0: default */
+	int keepintvl;
+	int linger2;			/* seconds; 0: default, < 0: none */
+	int defer_accept;		/* seconds */
+	u32 user_timeout;		/* ms */
+	u32 notsent_lowat;		/* 0: none */
+	u32 window_clamp;
+	u32 fastopen_qlen;
+	u32 saved_cc;			/* room for TCP_CONGESTION */
+};
+
+static inline struct sdp_sock *sdp_sk(const struct sock *sk)
+{
+	return (struct sdp_sock *)sk;
+}
+
+/* af_sdp.c */
+int sdp_push_pending(struct sock *sk);
+void sdp_set_keepalive(struct sock *sk, int on);
+int sdp_readable_bytes(const struct sock *sk);
+u32 sdp_outq_bytes(const struct sock *sk);	/* not acknowledged */
+u32 sdp_notsent_bytes(const struct sock *sk);
+u32 sdp_credits(const struct sock *sk);		/* lock_sock; 0: no conn */
+const char *sdp_device_name(const struct sock *sk); /* lock_sock; "" if none */
+u32 sdp_max_payload(const struct sock *sk);	/* for TCP_MAXSEG */
+void sdp_wake_all(struct sock *sk);
+
+/* sdp_sockopt.c */
+int sdp_setsockopt(struct socket *sock, int level, int optname,
+		   sockptr_t optval, unsigned int optlen);
+int sdp_getsockopt(struct socket *sock, int level, int optname,
+		   char __user *optval, int __user *optlen);
+
+/* sdp_sysctl.c: defaults are set by the first of the two as well */
+int sdp_sysctl_init_net(struct net *net);
+void sdp_sysctl_exit_net(struct net *net);
+
+/* sdp_mib.c, sdp_netlink.c */
+int sdp_mib_init_net(struct net *net);
+void sdp_mib_exit_net(struct net *net);
+int sdp_netlink_init(void);
+void sdp_netlink_exit(void);
+
+#endif /* _SDP_H */

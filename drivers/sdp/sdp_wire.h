@@ -1,0 +1,167 @@
+/* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
+/*
+ * Wire formats of SDP: pure functions over (pointer, length), no state, no
+ * kernel calls. Everything from the peer passes through here before any
+ * field of it is used. Builds in user space too, for unit tests.
+ */
+#ifndef _SDP_WIRE_H
+#define _SDP_WIRE_H
+
+#ifdef __KERNEL__
+#include <linux/types.h>
+#include <linux/stddef.h>
+#else
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+typedef uint8_t u8;
+typedef uint16_t u16;
+typedef uint32_t u32;
+typedef uint64_t u64;
+#endif
+
+#define SDP_BSDH_LEN		16
+#define SDP_VERSION		0x22	/* major 2, minor 2 */
+
+/* Message lengths, BSDH included */
+#define SDP_HELLO_LEN		92	/* iWARP, InfiniBand without rdma_cm */
+#define SDP_HELLO_MIN		68	/* up to and with the addresses */
+#define SDP_HELLO_SHORT		32	/* where rdma_cm leaves 56 octets */
+#define SDP_HELLO_ACK_LEN	196
+#define SDP_HELLO_ACK_MIN	24
+
+enum sdp_mid {
+	SDP_MID_HELLO		= 0x00,
+	SDP_MID_HELLO_ACK	= 0x01,
+	SDP_MID_DISCON		= 0x02,
+	SDP_MID_ABORT		= 0x03,
+	SDP_MID_SENDSM		= 0x04,
+	SDP_MID_RDMA_WR_COMPL	= 0x05,
+	SDP_MID_RDMA_RD_COMPL	= 0x06,
+	SDP_MID_MODE_CHANGE	= 0x07,
+	SDP_MID_SRC_CANCEL	= 0x08,
+	SDP_MID_SINK_CANCEL	= 0x09,
+	SDP_MID_SINK_CANCEL_ACK	= 0x0a,
+	SDP_MID_CHRCVBUF	= 0x0b,
+	SDP_MID_CHRCVBUF_ACK	= 0x0c,
+	SDP_MID_SUSPEND		= 0x0d,
+	SDP_MID_SUSPEND_ACK	= 0x0e,
+	SDP_MID_SINK_AVAIL	= 0xfd,
+	SDP_MID_SRC_AVAIL	= 0xfe,
+	SDP_MID_DATA		= 0xff,
+};
+
+#define SDP_OOB_PRES		0x01	/* last payload octet is urgent */
+#define SDP_OOB_PEND		0x02	/* an urgent octet is on its way */
+#define SDP_REQ_PIPE		0x04	/* sink would like pipelined mode */
+#define SDP_FLAGS		(SDP_OOB_PRES | SDP_OOB_PEND | SDP_REQ_PIPE)
+
+enum sdp_mode {
+	SDP_MODE_BUFFERED,
+	SDP_MODE_COMBINED,
+	SDP_MODE_PIPELINED,
+};
+
+/* What is wrong with a message. */
+enum sdp_wire_err {
+	SDP_WIRE_OK,
+	SDP_WIRE_LEN,		/* too short, or Len differs from what came */
+	SDP_WIRE_MID,		/* unknown message */
+	SDP_WIRE_FLAGS,		/* reserved flag, or a flag that may not be */
+	SDP_WIRE_VERSION,	/* major version */
+	SDP_WIRE_IPV,		/* not the address family of the connection */
+	SDP_WIRE_ADVERTS,	/* no advertisement allowed */
+	SDP_WIRE_BUFSIZE,	/* receive buffers too small to be of use */
+	SDP_WIRE_CREDITS,	/* too few receive buffers */
+	SDP_WIRE_SEQ,		/* MSeq or MSeqAck of a Hello is not 0 */
+	SDP_WIRE_FIELD,		/* a field of the extended header */
+};
+
+struct sdp_bsdh {
+	u8 mid;
+	u8 flags;
+	u16 bufs;
+	u32 len;
+	u32 mseq;
+	u32 mseq_ack;
+};
+
+/**
+ * struct sdp_hello - Hello and HelloAck
+ * @bufs: receive buffers posted (BSDH)
+ * @version: major in the upper, minor in the lower half
+ * @ipv: 4 or 6 (Hello)
+ * @cap: capability bits
+ * @max_adverts: advertisements accepted at a time
+ * @desired: DesRemRcvSz (Hello)
+ * @rcvsz: size of the receive buffers, BSDH included
+ * @port: port of the active side (Hello)
+ * @has_addrs: @src and @dst are there, false in a short Hello
+ * @src: address of the active side, IPv4 in the last 4 octets
+ * @dst: address of the passive side
+ */
+struct sdp_hello {
+	u16 bufs;
+	u8 version;
+	u8 ipv;
+	u8 cap;
+	u8 max_adverts;
+	u32 desired;
+	u32 rcvsz;
+	u16 port;
+	bool has_addrs;
+	u8 src[16];
+	u8 dst[16];
+};
+
+/**
+ * struct sdp_msg - a parsed message
+ * @h: its BSDH
+ * @payload: offset of the payload
+ * @payload_len: octets of it
+ * @ext: the extended header of @h.mid, if it has one
+ */
+struct sdp_msg {
+	struct sdp_bsdh h;
+	u32 payload;
+	u32 payload_len;
+	union {
+		u32 len;		/* RdmaWrCompl, RdmaRdCompl */
+		u32 size;		/* ChRcvBuf, ChRcvBufAck */
+		u64 service_id;		/* SuspComm */
+		struct {
+			u8 mode;	/* enum sdp_mode */
+			bool send_half;	/* of the receiver of the message */
+		} mch;
+		struct {
+			u32 len;
+			u32 rkey;
+			u64 va;
+			u32 non_discards;	/* SinkAvail only */
+		} avail;
+	} ext;
+};
+
+void sdp_put_bsdh(u8 *p, const struct sdp_bsdh *h);
+void sdp_get_bsdh(const u8 *p, struct sdp_bsdh *h);
+u32 sdp_ext_len(u8 mid);
+const char *sdp_mid_name(u8 mid);
+
+enum sdp_wire_err sdp_parse_msg(const u8 *p, u32 hdr_len, u32 msg_len,
+				struct sdp_msg *m);
+u32 sdp_build_msg(u8 *p, const struct sdp_msg *m);
+
+u32 sdp_build_hello(u8 *p, const struct sdp_hello *h, bool short_form);
+enum sdp_wire_err sdp_parse_hello(const u8 *p, u32 len, bool short_ok,
+				  struct sdp_hello *h);
+u32 sdp_build_hello_ack(u8 *p, const struct sdp_hello *h);
+enum sdp_wire_err sdp_parse_hello_ack(const u8 *p, u32 len,
+				      struct sdp_hello *h);
+
+/* Sequence numbers wrap; a is after b. */
+static inline bool sdp_seq_after(u32 a, u32 b)
+{
+	return (int)(b - a) < 0;
+}
+
+#endif /* _SDP_WIRE_H */
