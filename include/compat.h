@@ -1,0 +1,62 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+/*
+ * The drivers are written for today's kernel interfaces; this file provides
+ * them on older kernels. Lowest layer: includes kernel headers only.
+ *
+ * HAVE_* come from scripts/compat/probes.c, which is compiled against the
+ * kernel at hand. Never compare version numbers: distributions backport.
+ *
+ * Where a callback's prototype differs, a driver writes the arguments as a
+ * COMPAT_* macro which names the ones that it may use.
+ */
+#ifndef _COMPAT_H
+#define _COMPAT_H
+
+#include <linux/net.h>
+#include <linux/sysctl.h>
+#include <linux/timer.h>
+#include <net/net_namespace.h>
+#include <net/sock.h>
+
+#include "generated/compat_probes.h"
+
+#ifdef HAVE_UNALIGNED_H
+#include <linux/unaligned.h>
+#else
+#include <asm/unaligned.h>
+#endif
+
+/* Before 6.6 a table ends with an empty entry, which callers provide. */
+#ifndef HAVE_REGISTER_NET_SYSCTL_SZ
+#define register_net_sysctl_sz(net, path, table, size) \
+	register_net_sysctl(net, path, table)
+#endif
+
+#ifndef HAVE_TIMER_DELETE
+#define timer_delete		del_timer
+#define timer_delete_sync	del_timer_sync
+#define timer_shutdown_sync	del_timer_sync
+#endif
+
+#ifndef HAVE_TIMER_CONTAINER_OF
+#define timer_container_of(var, timer, field) \
+	from_timer(var, timer, field)
+#endif
+
+/* Since 6.19 the core says that it may be longer than struct sockaddr. */
+#ifndef HAVE_SOCKADDR_UNSIZED
+#define sockaddr_unsized	sockaddr
+#endif
+
+/* proto_ops.accept, from 6.10 with all in one structure */
+#ifdef HAVE_PROTO_ACCEPT_ARG
+#define COMPAT_ACCEPT_ARGS	struct proto_accept_arg *arg
+#define compat_accept_flags	(arg->flags)
+#define compat_accept_kern	(arg->kern)
+#else
+#define COMPAT_ACCEPT_ARGS	int accept_flags, bool accept_kern
+#define compat_accept_flags	(accept_flags)
+#define compat_accept_kern	(accept_kern)
+#endif
+
+#endif /* _COMPAT_H */
