@@ -1,0 +1,340 @@
+/* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
+/*
+ * MPA: start-up frames and their negotiation (RFC 5044 section 7.1, RFC 6581),
+ * FPDUs with and without markers (RFC 5044 section 4).
+ *
+ * Freestanding, see types.h. Calls nothing.
+ */
+#ifndef HYB_PROTO_MPA_H
+#define HYB_PROTO_MPA_H
+
+#include "types.h"
+
+/* ------------------------------------------------------------ start-up */
+
+#define MPA_KEY_LEN	16
+#define MPA_HDR_LEN	20	/* key, flags, revision, length */
+#define MPA_ENH_LEN	4	/* IRD/ORD words of RFC 6581 */
+#define MPA_PD_MAX	512	/* private data, enhanced words included */
+#define MPA_START_MAX	(MPA_HDR_LEN + MPA_PD_MAX)
+
+#define MPA_REV_1	1
+#define MPA_REV_2	2
+
+#define MPA_IRD_MAX	0x3ffe
+#define MPA_IRD_ULP	0x3fff	/* "not negotiated here, the ULP does it" */
+
+/**
+ * struct mpa_start - decoded Request or Reply
+ * @rev: revision, 1 or 2
+ * @markers: M, the sender of this frame wants to receive markers
+ * @crc: C
+ * @reject: R, only in a Reply
+ * @enhanced: S, the fields below are present; only with revision 2
+ * @p2p: A, a ready-to-receive message is wanted
+ * @rtr_send: B, by zero-length Send
+ * @rtr_write: C, by zero-length RDMA Write
+ * @rtr_read: D, by zero-length RDMA Read
+ * @ird: inbound reads the sender takes
+ * @ord: outbound reads the sender wants to issue
+ * @pd_len: private data without the enhanced words
+ * @pd_off: where it begins in the frame
+ */
+struct mpa_start {
+	u8 rev;
+	bool markers;
+	bool crc;
+	bool reject;
+	bool enhanced;
+	bool p2p;
+	bool rtr_send;
+	bool rtr_write;
+	bool rtr_read;
+	u16 ird;
+	u16 ord;
+	u16 pd_len;
+	u16 pd_off;
+};
+
+/* Results of mpa_start_parse() that are not a length */
+enum {
+	MPA_START_MORE = 0,		/* valid so far, incomplete */
+	MPA_START_BAD_KEY = -1,
+	MPA_START_BAD_REV = -2,
+	MPA_START_BAD_LEN = -3,		/* PD_Length over 512, or no room for S */
+};
+
+/**
+ * mpa_start_parse - decode a start-up frame
+ * @buf: octets from the peer, from the first of the stream on
+ * @len: how many there are
+ * @reply: a Reply is expected, else a Request
+ * @s: result, valid when the return value is positive
+ *
+ * A wrong key is reported from the first wrong octet on, without waiting for
+ * the rest. Reserved bits are ignored, and so is S in revision 1.
+ *
+ * Return: total octets of the frame, or MPA_START_*.
+ */
+int mpa_start_parse(const u8 *buf, size_t len, bool reply,
+		    struct mpa_start *s);
+
+/**
+ * mpa_start_build - encode a start-up frame
+ * @buf: room for MPA_START_MAX octets
+ * @reply: build a Reply
+ * @s: what to say; @s->pd_len is the length of @pd, @s->pd_off is ignored
+ * @pd: private data, may be NULL when there is none
+ *
+ * Return: octets written, or 0 when @s cannot be expressed.
+ */
+size_t mpa_start_build(u8 *buf, bool reply, const struct mpa_start *s,
+		       const u8 *pd);
+
+/**
+ * struct mpa_limits - what the local side can and wants
+ * @ird: inbound reads it can take; set it to the ULP's wish before replying
+ * @ord: outbound reads it wants
+ * @markers: wants to receive markers
+ * @crc: wants CRC
+ */
+struct mpa_limits {
+	u16 ird;
+	u16 ord;
+	bool markers;
+	bool crc;
+};
+
+/* Ready-to-receive message to send as the first FPDU */
+enum mpa_rtr {
+	MPA_RTR_NONE,
+	MPA_RTR_WRITE,
+	MPA_RTR_READ,
+	MPA_RTR_SEND,
+};
+
+/**
+ * struct mpa_result - what both frames together mean for one side
+ * @ird: inbound reads to be prepared for
+ * @ord: outbound reads allowed
+ * @tx_markers: put markers into what is sent
+ * @rx_markers: expect markers in what is received
+ * @crc: CRC in use, in both directions
+ * @fenced: (responder) wait for the first FPDU before sending
+ * @rtr: (initiator) first FPDU to send
+ */
+struct mpa_result {
+	u16 ird;
+	u16 ord;
+	bool tx_markers;
+	bool rx_markers;
+	bool crc;
+	bool fenced;
+	enum mpa_rtr rtr;
+};
+
+/* Errors of mpa_finish(): MPA error codes of RFC 6581 section 8 */
+#define MPA_ERR_IRD	6
+#define MPA_ERR_RTR	7
+
+/**
+ * mpa_respond - the responder's answer to a Request
+ * @req: the peer's frame
+ * @lim: local limits
+ * @rep: the Reply to send; private data is the caller's
+ * @res: result for the responder
+ *
+ * Never fails: a responder which cannot serve @req->ird sends its own limit
+ * and it is the initiator's decision to live with it.
+ */
+void mpa_respond(const struct mpa_start *req, const struct mpa_limits *lim,
+		 struct mpa_start *rep, struct mpa_result *res);
+
+/**
+ * mpa_request - the initiator's Request
+ * @rev: MPA_REV_1 or MPA_REV_2; 2 offers peer-to-peer with Write and Read
+ * @lim: local limits
+ * @req: the Request to send; private data is the caller's
+ */
+void mpa_request(u8 rev, const struct mpa_limits *lim, struct mpa_start *req);
+
+/**
+ * mpa_finish - the initiator's conclusion from a Reply that does not reject
+ * @req: what was sent
+ * @rep: what came back; same revision and same S as @req
+ * @lim: local limits; ird is a hard limit, ord is lowered to what is offered
+ * @res: result for the initiator
+ *
+ * Return: 0 or MPA_ERR_* for the Terminate.
+ */
+int mpa_finish(const struct mpa_start *req, const struct mpa_start *rep,
+	       const struct mpa_limits *lim, struct mpa_result *res);
+
+/* ---------------------------------------------------------------- FPDU */
+
+#define MPA_LEN_SIZE	2	/* ULPDU_Length */
+#define MPA_CRC_SIZE	4
+#define MPA_MARK_SIZE	4
+#define MPA_MARK_IVL	512	/* the standard's interval */
+#define MPA_MARK_IVL_MIN 64
+#define MPA_ULPDU_MAX	64768
+#define MPA_MULPDU_MIN	128
+
+/*
+ * Positions count octets since the start of full operation in one direction;
+ * FPDUs begin at multiples of 4. An interval is 0 (no markers) or a power of
+ * two, at least MPA_MARK_IVL_MIN.
+ */
+
+/* Octets up to the next place of a marker, 0 when @pos is one */
+static inline u32 mpa_to_mark(u64 pos, u32 ivl)
+{
+	return (u32)-pos & (ivl - 1);
+}
+
+/* Octets of ULPDU_Length, ULPDU and PAD */
+static inline u32 mpa_body_len(u32 ulpdu_len)
+{
+	return (MPA_LEN_SIZE + ulpdu_len + 3) & ~3U;
+}
+
+/**
+ * mpa_fpdu_len - octets of the stream an FPDU takes, markers included
+ * @pos: position of its first octet
+ * @ulpdu_len: at most 65535
+ * @ivl: marker interval
+ */
+u32 mpa_fpdu_len(u64 pos, u32 ulpdu_len, u32 ivl);
+
+/**
+ * mpa_lead_len - octets in front of ULPDU_Length: 4 if a marker is due
+ * @pos: position of the FPDU's first octet
+ * @ivl: marker interval
+ */
+static inline u32 mpa_lead_len(u64 pos, u32 ivl)
+{
+	return ivl && !mpa_to_mark(pos, ivl) ? MPA_MARK_SIZE : 0;
+}
+
+/**
+ * mpa_mulpdu - largest ULPDU whose FPDU fits a segment at any position
+ * @emss: usable payload of a segment
+ * @ivl: marker interval
+ *
+ * RFC 5044 section 4.5.
+ */
+u32 mpa_mulpdu(u32 emss, u32 ivl);
+
+/**
+ * struct mpa_build - an FPDU being laid out in contiguous memory
+ * @p: next octet to write
+ * @start: first octet of the FPDU
+ * @head: its ULPDU_Length
+ * @to_mark: octets up to the next marker, all ones without markers
+ * @ivl: marker interval
+ * @pad: PAD octets at the end
+ */
+struct mpa_build {
+	u8 *p;
+	u8 *start;
+	u8 *head;
+	u32 to_mark;
+	u32 ivl;
+	u32 pad;
+};
+
+/**
+ * mpa_build_begin - write the leading marker and ULPDU_Length
+ * @b: state
+ * @buf: room for mpa_fpdu_len(@pos, @ulpdu_len, @ivl) octets
+ * @pos: position of the FPDU in the stream
+ * @ulpdu_len: length of the ULPDU, which the caller must put completely
+ * @ivl: marker interval
+ */
+void mpa_build_begin(struct mpa_build *b, u8 *buf, u64 pos, u32 ulpdu_len,
+		     u32 ivl);
+
+/**
+ * mpa_build_room - where the next octets of the ULPDU go
+ * @b: state
+ * @want: octets to be put, not 0
+ *
+ * Writes a marker when one is due.
+ *
+ * Return: how many of @want may be written at @b->p before the next call;
+ * mpa_build_advance() tells how many were.
+ */
+u32 mpa_build_room(struct mpa_build *b, u32 want);
+
+/* @n octets were written at @b->p, at most what mpa_build_room() returned */
+static inline void mpa_build_advance(struct mpa_build *b, u32 n)
+{
+	b->p += n;
+	b->to_mark -= n;
+}
+
+/* Put @len octets from @src */
+void mpa_build_put(struct mpa_build *b, const void *src, u32 len);
+
+/**
+ * mpa_build_end - write PAD, and a marker in front of the CRC if one is due
+ * @b: state
+ *
+ * Return: octets the CRC covers, from @b->start on; the CRC goes to @b->p.
+ */
+u32 mpa_build_end(struct mpa_build *b);
+
+/* Store a CRC register (preset to all ones, not yet inverted) */
+static inline void mpa_put_crc(u8 *p, u32 crc)
+{
+	crc = ~crc;
+	p[0] = (u8)crc;
+	p[1] = (u8)(crc >> 8);
+	p[2] = (u8)(crc >> 16);
+	p[3] = (u8)(crc >> 24);
+}
+
+/* The CRC register value that the field at @p stands for */
+static inline u32 mpa_get_crc(const u8 *p)
+{
+	return ~(p[0] | (u32)p[1] << 8 | (u32)p[2] << 16 | (u32)p[3] << 24);
+}
+
+/**
+ * struct mpa_walk - takes the markers out of an incoming FPDU
+ * @to_mark: octets up to the next marker, all ones without markers
+ * @ivl: marker interval
+ * @have: octets of the current marker seen
+ * @since: stream octets since ULPDU_Length began
+ * @mark: the current marker
+ * @in_head: ULPDU_Length has not been reached
+ * @bad: a marker pointed elsewhere; an error if the CRC was good
+ */
+struct mpa_walk {
+	u32 to_mark;
+	u32 ivl;
+	u32 have;
+	u32 since;
+	u8 mark[MPA_MARK_SIZE];
+	bool in_head;
+	bool bad;
+};
+
+/* Start at the first octet of an FPDU, at @pos of the stream */
+void mpa_walk_begin(struct mpa_walk *w, u64 pos, u32 ivl);
+
+/**
+ * mpa_walk_next - next run of octets that are not marker
+ * @w: state
+ * @raw: contiguous octets of the stream, next in order
+ * @len: how many, not 0
+ * @data: set to the run
+ * @n: set to its length, may be 0
+ *
+ * Return: octets of @raw consumed, at least 1: marker octets in front of the
+ * run, and the run.
+ */
+u32 mpa_walk_next(struct mpa_walk *w, const u8 *raw, u32 len, const u8 **data,
+		  u32 *n);
+
+#endif

@@ -1,0 +1,113 @@
+/* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
+/*
+ * RDMAP: operations, Read Requests and Terminate messages (RFC 5040).
+ *
+ * Freestanding, see types.h. Calls ddp.
+ */
+#ifndef HYB_PROTO_RDMAP_H
+#define HYB_PROTO_RDMAP_H
+
+#include "ddp.h"
+
+enum rdmap_op {
+	RDMAP_WRITE		= 0x0,
+	RDMAP_READ_REQ		= 0x1,
+	RDMAP_READ_RESP		= 0x2,
+	RDMAP_SEND		= 0x3,
+	RDMAP_SEND_INV		= 0x4,
+	RDMAP_SEND_SE		= 0x5,
+	RDMAP_SEND_SE_INV	= 0x6,
+	RDMAP_TERM		= 0x7,
+};
+
+#define RDMAP_OP(ctrl)		((ctrl) & 0x0f)
+#define RDMAP_CTRL(op)		(0x40 | (op))
+
+#define RDMAP_RREQ_LEN		28	/* behind the DDP header */
+#define RDMAP_RREQ_ULPDU	(DDP_UNTAGGED_LEN + RDMAP_RREQ_LEN)
+
+/* Is @op one of the four Sends, and what does it ask for? */
+static inline bool rdmap_is_send(u32 op)
+{
+	return op >= RDMAP_SEND && op <= RDMAP_SEND_SE_INV;
+}
+
+static inline bool rdmap_send_invalidates(u32 op)
+{
+	return op == RDMAP_SEND_INV || op == RDMAP_SEND_SE_INV;
+}
+
+static inline bool rdmap_send_solicited(u32 op)
+{
+	return op == RDMAP_SEND_SE || op == RDMAP_SEND_SE_INV;
+}
+
+/* The Send opcode with these properties */
+static inline u8 rdmap_send_op(bool solicited, bool invalidate)
+{
+	return (u8)(RDMAP_SEND + (invalidate ? 1 : 0) + (solicited ? 2 : 0));
+}
+
+/**
+ * rdmap_check - may this operation come in a segment with this header?
+ * @h: result of ddp_parse()
+ *
+ * Checks version, opcode, tagged or not, queue number, and what is fixed for
+ * the operation: one segment and offset 0 for Read Request and Terminate,
+ * the length of a Read Request.
+ *
+ * Return: 0 or an error.
+ */
+u32 rdmap_check(const struct ddp_hdr *h);
+
+/**
+ * struct rdmap_rreq - Read Request
+ * @sink_stag: where the response goes
+ * @sink_to: same
+ * @size: octets to read
+ * @src_stag: where they are
+ * @src_to: same
+ */
+struct rdmap_rreq {
+	u32 sink_stag;
+	u64 sink_to;
+	u32 size;
+	u32 src_stag;
+	u64 src_to;
+};
+
+/* Decode from, encode to, the RDMAP_RREQ_LEN octets behind the DDP header */
+void rdmap_rreq_parse(const u8 *p, struct rdmap_rreq *r);
+void rdmap_rreq_put(u8 *p, const struct rdmap_rreq *r);
+
+/* DDP header, control word, length, copied DDP and Read Request headers */
+#define RDMAP_TERM_MAX (DDP_UNTAGGED_LEN + 4 + 2 + DDP_HDR_MAX + RDMAP_RREQ_LEN)
+
+/**
+ * rdmap_term_build - ULPDU of a Terminate message
+ * @p: room for RDMAP_TERM_MAX octets
+ * @err: TERM(layer, type, code)
+ * @hdr: first octets of the ULPDU that was refused, or NULL
+ * @hdr_len: how many there are
+ * @seg_len: length of that ULPDU
+ *
+ * Includes the headers where RFC 5040 section 4.8 wants them, as far as they
+ * are there.
+ *
+ * Return: octets written.
+ */
+u32 rdmap_term_build(u8 *p, u32 err, const u8 *hdr, u32 hdr_len, u32 seg_len);
+
+/**
+ * rdmap_term_parse - what a Terminate message says
+ * @p: octets behind the DDP header
+ * @len: how many
+ *
+ * The copied headers are not looked at: senders differ in them, and the
+ * connection ends anyway.
+ *
+ * Return: TERM(layer, type, code), or 0 if it is too short to tell.
+ */
+u32 rdmap_term_parse(const u8 *p, u32 len);
+
+#endif

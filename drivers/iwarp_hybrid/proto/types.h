@@ -1,0 +1,62 @@
+/* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
+/*
+ * What the protocol files need from their surroundings: fixed-size types and
+ * memcpy. They build in the kernel and, unchanged, in user space.
+ *
+ * Rules for this directory: pure functions over (pointer, length), unsigned
+ * arithmetic that cannot wrap, no allocation, no global state, no calls out.
+ */
+#ifndef HYB_PROTO_TYPES_H
+#define HYB_PROTO_TYPES_H
+
+#ifdef __KERNEL__
+#include <linux/types.h>
+#include <linux/string.h>
+#else
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <string.h>
+
+typedef uint8_t u8;
+typedef uint16_t u16;
+typedef uint32_t u32;
+typedef uint64_t u64;
+#endif
+
+static inline u16 proto_get16(const u8 *p)
+{
+	return (u16)(p[0] << 8 | p[1]);
+}
+
+static inline u32 proto_get32(const u8 *p)
+{
+	return (u32)p[0] << 24 | (u32)p[1] << 16 | (u32)p[2] << 8 | p[3];
+}
+
+static inline u64 proto_get64(const u8 *p)
+{
+	return (u64)proto_get32(p) << 32 | proto_get32(p + 4);
+}
+
+static inline void proto_put16(u8 *p, u16 v)
+{
+	p[0] = (u8)(v >> 8);
+	p[1] = (u8)v;
+}
+
+static inline void proto_put32(u8 *p, u32 v)
+{
+	p[0] = (u8)(v >> 24);
+	p[1] = (u8)(v >> 16);
+	p[2] = (u8)(v >> 8);
+	p[3] = (u8)v;
+}
+
+static inline void proto_put64(u8 *p, u64 v)
+{
+	proto_put32(p, (u32)(v >> 32));
+	proto_put32(p + 4, (u32)v);
+}
+
+#endif
