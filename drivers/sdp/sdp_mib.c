@@ -9,13 +9,13 @@
 #include "sdp_mib.h"
 
 /**
- * sdp_mib_init() - allocate the counters of a namespace, all zero
+ * sdp_mib_init_net() - allocate the counters of a namespace, all zero
  * @net: new network namespace
  *
  * Context: pernet init, may sleep.
  * Return: 0 or -ENOMEM.
  */
-int __net_init sdp_mib_init(struct net *net)
+int __net_init sdp_mib_init_net(struct net *net)
 {
 	struct sdp_net *sn = sdp_pernet(net);
 
@@ -24,12 +24,12 @@ int __net_init sdp_mib_init(struct net *net)
 }
 
 /**
- * sdp_mib_exit() - free the counters of a namespace
+ * sdp_mib_exit_net() - free the counters of a namespace
  * @net: network namespace that goes away; no SDP socket is left in it
  *
  * Context: pernet exit.
  */
-void __net_exit sdp_mib_exit(struct net *net)
+void __net_exit sdp_mib_exit_net(struct net *net)
 {
 	free_percpu(sdp_pernet(net)->mib);
 }

@@ -21,20 +21,14 @@ struct sdp_mib {
 };
 
 /*
- * @net is the namespace of the socket, @id one of SDP_MIB_*. sdp_pernet(net)
- * returns struct sdp_net, whose member mib is allocated by sdp_mib_init().
+ * @net is the namespace of the socket, @id one of SDP_MIB_* without the prefix:
+ * SDP_INC_STATS(sock_net(sk), TX_MSGS).
  */
 #define SDP_ADD_STATS(net, id, n) \
-	this_cpu_add(sdp_pernet(net)->mib->mibs[id], n)
+	this_cpu_add(sdp_pernet(net)->mib->mibs[SDP_MIB_##id], (n))
 #define SDP_INC_STATS(net, id)	SDP_ADD_STATS(net, id, 1)
 #define SDP_DEC_STATS(net, id)	SDP_ADD_STATS(net, id, -1)
 
-/* For paths that have looked up struct sdp_net already. */
-#define SDP_PERNET_ADD_STATS(sn, id, n)	this_cpu_add((sn)->mib->mibs[id], n)
-#define SDP_PERNET_INC_STATS(sn, id)	SDP_PERNET_ADD_STATS(sn, id, 1)
-
-int sdp_mib_init(struct net *net);
-void sdp_mib_exit(struct net *net);
 u64 sdp_mib_read(struct net *net, unsigned int id);
 
 #endif /* _SDP_MIB_H */

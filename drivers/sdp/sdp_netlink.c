@@ -8,8 +8,8 @@
 #include <net/net_namespace.h>
 #include <linux/sdp_netlink.h>
 
+#include "sdp.h"
 #include "sdp_mib.h"
-#include "sdp_netlink.h"
 
 static struct genl_family sdp_genl_family;
 

@@ -2,30 +2,69 @@
 /*
  * SDP tunables: the files below /proc/sys/net/sdp, one set for each network
  * namespace. Calls only the sysctl core.
+ *
+ * The values are taken over when a socket or a connection is made, so a new
+ * one never changes what is running.
  */
 #include <linux/slab.h>
 #include <linux/sysctl.h>
 #include <net/net_namespace.h>
 #include <net/sock.h>
 
-#include "compat.h"
 #include "sdp.h"
-#include "sdp_sysctl.h"
+#include "compat.h"
 
-static int recv_size_min = SDP_RECV_SIZE_MIN;
-static int recv_size_max = SDP_RECV_SIZE_MAX;
-static int recv_buffers_min = SDP_RECV_BUFS_MIN;
-static int recv_buffers_max = SDP_RECV_BUFS_MAX;
-static int wmem_min = SOCK_MIN_SNDBUF;
+#ifndef CTL_TABLE_CONST
+#define CTL_TABLE_CONST		/* kernels from 6.11: const */
+#endif
+
+#define SDP_TIMEOUT_MAX		3600	/* seconds */
+#define SDP_KEEPALIVE_MAX	32767	/* as TCP_KEEPIDLE, TCP_KEEPINTVL */
+#define SDP_KEEPCNT_MAX		127	/* as TCP_KEEPCNT */
+#define SDP_RESOLVE_MIN		10	/* ms */
+#define SDP_RESOLVE_MAX		60000
+
 static int rmem_min = SOCK_MIN_RCVBUF;
+static int wmem_min = SOCK_MIN_SNDBUF;
 static int mem_max = INT_MAX / 2;
+static int rx_bufs_min = SDP_MIN_RX_BUFS;
+static int rx_bufs_max = SDP_MAX_RX_BUFS;
+static int rx_merge_max = SDP_BUF_SIZE;
+static int signal_every_max = SDP_SQ_DEPTH / 2;
 static int timeout_max = SDP_TIMEOUT_MAX;
+static int resolve_min = SDP_RESOLVE_MIN;
+static int resolve_max = SDP_RESOLVE_MAX;
+static int hold_max = 65535;
+static int adverts_max = 255;
 static int keepalive_max = SDP_KEEPALIVE_MAX;
 static int keepcnt_max = SDP_KEEPCNT_MAX;
 
+/* "min default max" must not decrease. All three are stored or none. */
+static int sdp_proc_mem(CTL_TABLE_CONST struct ctl_table *table, int write,
+			void *buffer, size_t *lenp, loff_t *ppos)
+{
+	struct ctl_table tmp = *table;
+	int *data = table->data;
+	int val[3], i, err;
+
+	for (i = 0; i < ARRAY_SIZE(val); i++)
+		val[i] = READ_ONCE(data[i]);
+	tmp.data = val;
+	err = proc_dointvec_minmax(&tmp, write, buffer, lenp, ppos);
+	if (err || !write)
+		return err;
+
+	if (val[0] > val[1] || val[1] > val[2])
+		return -EINVAL;
+	for (i = 0; i < ARRAY_SIZE(val); i++)
+		WRITE_ONCE(data[i], val[i]);
+	return 0;
+}
+
+/* .data is an offset here; a namespace's copy of the table has the address. */
 #define SDP_SYSCTL(name, min, max) {					\
 	.procname	= #name,					\
-	.data		= (void *)offsetof(struct sdp_tunables, name),	\
+	.data		= (void *)offsetof(struct sdp_net, sysctl_##name), \
 	.maxlen		= sizeof(int),					\
 	.mode		= 0644,						\
 	.proc_handler	= proc_dointvec_minmax,				\
@@ -33,47 +72,74 @@ static int keepcnt_max = SDP_KEEPCNT_MAX;
 	.extra2		= (max),					\
 }
 
-/* .data is an offset here; a namespace's copy of the table has the address. */
+#define SDP_SYSCTL_MEM(name, min) {					\
+	.procname	= #name,					\
+	.data		= (void *)offsetof(struct sdp_net, sysctl_##name), \
+	.maxlen		= 3 * sizeof(int),				\
+	.mode		= 0644,						\
+	.proc_handler	= sdp_proc_mem,					\
+	.extra1		= (min),					\
+	.extra2		= &mem_max,					\
+}
+
+enum { RX_BUFS_MIN, RX_BUFS_MAX };
+
 static const struct ctl_table sdp_sysctl_table[] = {
-	SDP_SYSCTL(wmem, &wmem_min, &mem_max),
-	SDP_SYSCTL(rmem, &rmem_min, &mem_max),
-	SDP_SYSCTL(recv_size, &recv_size_min, &recv_size_max),
-	SDP_SYSCTL(recv_buffers, &recv_buffers_min, &recv_buffers_max),
-	SDP_SYSCTL(connect_timeout, SYSCTL_ONE, &timeout_max),
+	/* each is a limit of the other, see below */
+	[RX_BUFS_MIN] = SDP_SYSCTL(rx_bufs_min, &rx_bufs_min, NULL),
+	[RX_BUFS_MAX] = SDP_SYSCTL(rx_bufs_max, NULL, &rx_bufs_max),
+	SDP_SYSCTL_MEM(rmem, &rmem_min),
+	SDP_SYSCTL_MEM(wmem, &wmem_min),
+	SDP_SYSCTL(rx_merge, SYSCTL_ZERO, &rx_merge_max),
+	SDP_SYSCTL(signal_every, SYSCTL_ONE, &signal_every_max),
 	SDP_SYSCTL(fin_timeout, SYSCTL_ONE, &timeout_max),
+	SDP_SYSCTL(resolve_timeout, &resolve_min, &resolve_max),
+	SDP_SYSCTL(connect_timeout, SYSCTL_ONE, &timeout_max),
+	SDP_SYSCTL(hold_max, SYSCTL_ZERO, &hold_max),
+	SDP_SYSCTL(max_adverts, SYSCTL_ONE, &adverts_max),
 	SDP_SYSCTL(keepalive_time, SYSCTL_ONE, &keepalive_max),
 	SDP_SYSCTL(keepalive_intvl, SYSCTL_ONE, &keepalive_max),
 	SDP_SYSCTL(keepalive_probes, SYSCTL_ONE, &keepcnt_max),
 };
 
-static const struct sdp_tunables sdp_tunables_default = {
-	.wmem			= SDP_WMEM_DEF,
-	.rmem			= SDP_RMEM_DEF,
-	.recv_size		= SDP_RECV_SIZE_DEF,
-	.recv_buffers		= SDP_RECV_BUFS_DEF,
-	.connect_timeout	= SDP_CONNECT_TIMEOUT_DEF,
-	.fin_timeout		= SDP_FIN_TIMEOUT_DEF,
-	.keepalive_time		= SDP_KEEPIDLE_DEF,
-	.keepalive_intvl	= SDP_KEEPINTVL_DEF,
-	.keepalive_probes	= SDP_KEEPCNT_DEF,
-};
+static void sdp_sysctl_defaults(struct sdp_net *sn)
+{
+	sn->sysctl_rmem[0] = 4096;
+	sn->sysctl_rmem[1] = 256 * 1024;
+	sn->sysctl_rmem[2] = 8192 * 1024;
+	sn->sysctl_wmem[0] = SOCK_MIN_SNDBUF;
+	sn->sysctl_wmem[1] = 256 * 1024;
+	sn->sysctl_wmem[2] = 4096 * 1024;
+	sn->sysctl_rx_bufs_min = 8;
+	sn->sysctl_rx_bufs_max = 64;
+	sn->sysctl_rx_merge = 2048;
+	sn->sysctl_signal_every = 16;
+	sn->sysctl_fin_timeout = 60;
+	sn->sysctl_resolve_timeout = 5000;
+	sn->sysctl_connect_timeout = 127;
+	sn->sysctl_hold_max = 128;
+	sn->sysctl_max_adverts = 1;
+	sn->sysctl_keepalive_time = 7200;
+	sn->sysctl_keepalive_intvl = 75;
+	sn->sysctl_keepalive_probes = 9;
+}
 
 /**
- * sdp_sysctl_net_init() - create net.sdp.* with the default values
+ * sdp_sysctl_init_net() - create net.sdp.* with the default values
  * @net: new network namespace
  *
  * Context: pernet init, may sleep.
  * Return: 0 or -ENOMEM.
  */
-int __net_init sdp_sysctl_net_init(struct net *net)
+int __net_init sdp_sysctl_init_net(struct net *net)
 {
 	struct sdp_net *sn = sdp_pernet(net);
 	struct ctl_table *table;
 	size_t i;
 
-	sn->sysctl = sdp_tunables_default;
+	sdp_sysctl_defaults(sn);
 
-	/* Zeroed, with one entry more: older kernels look for an empty one. */
+	/* One entry more, zeroed: kernels before 6.11 look for the empty one. */
 	table = kcalloc(ARRAY_SIZE(sdp_sysctl_table) + 1, sizeof(*table),
 			GFP_KERNEL);
 	if (!table)
@@ -81,9 +147,10 @@ int __net_init sdp_sysctl_net_init(struct net *net)
 
 	memcpy(table, sdp_sysctl_table, sizeof(sdp_sysctl_table));
 	for (i = 0; i < ARRAY_SIZE(sdp_sysctl_table); i++)
-		table[i].data = (void *)&sn->sysctl + (size_t)table[i].data;
+		table[i].data = (void *)sn + (size_t)table[i].data;
+	table[RX_BUFS_MIN].extra2 = &sn->sysctl_rx_bufs_max;
+	table[RX_BUFS_MAX].extra1 = &sn->sysctl_rx_bufs_min;
 
-	sn->sysctl_table = table;
 	sn->sysctl_hdr = register_net_sysctl_sz(net, "net/sdp", table,
 						ARRAY_SIZE(sdp_sysctl_table));
 	if (!sn->sysctl_hdr) {
@@ -94,15 +161,16 @@ int __net_init sdp_sysctl_net_init(struct net *net)
 }
 
 /**
- * sdp_sysctl_net_exit() - remove net.sdp.* of a namespace
+ * sdp_sysctl_exit_net() - remove net.sdp.* of a namespace
  * @net: network namespace that goes away
  *
  * Context: pernet exit, may sleep: waits for readers and writers.
  */
-void __net_exit sdp_sysctl_net_exit(struct net *net)
+void __net_exit sdp_sysctl_exit_net(struct net *net)
 {
 	struct sdp_net *sn = sdp_pernet(net);
+	const struct ctl_table *table = sn->sysctl_hdr->ctl_table_arg;
 
 	unregister_net_sysctl_table(sn->sysctl_hdr);
-	kfree(sn->sysctl_table);
+	kfree(table);
 }
