@@ -1,0 +1,401 @@
+// SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
+/* sdpstat: tables and JSON. */
+#include <arpa/inet.h>
+#include <net/if.h>
+#include <netdb.h>
+#include <string.h>
+
+#include <linux/sock_diag.h>
+
+#include "sdpstat.h"
+
+/* The names that ss prints. */
+static const char *state_name(int state)
+{
+	static const char *const names[STATE_MAX + 1] = {
+		"UNKNOWN",    "ESTAB",	    "SYN-SENT",	 "SYN-RECV", "FIN-WAIT-1",
+		"FIN-WAIT-2", "TIME-WAIT",  "UNCONN",	 "CLOSE-WAIT",
+		"LAST-ACK",   "LISTEN",	    "CLOSING",	 "NEW-SYN-RECV",
+	};
+
+	return names[state >= 0 && state <= STATE_MAX ? state : 0];
+}
+
+static const char *mem_name(unsigned int i)
+{
+	static const char *const names[] = {
+		[SK_MEMINFO_RMEM_ALLOC] = "rmem_alloc",
+		[SK_MEMINFO_RCVBUF] = "rcvbuf",
+		[SK_MEMINFO_WMEM_ALLOC] = "wmem_alloc",
+		[SK_MEMINFO_SNDBUF] = "sndbuf",
+		[SK_MEMINFO_FWD_ALLOC] = "fwd_alloc",
+		[SK_MEMINFO_WMEM_QUEUED] = "wmem_queued",
+		[SK_MEMINFO_OPTMEM] = "optmem",
+		[SK_MEMINFO_BACKLOG] = "backlog",
+		[SK_MEMINFO_DROPS] = "drops",
+	};
+
+	return i < ARRAY_SIZE(names) ? names[i] : NULL;
+}
+
+static const struct {
+	const char *name;
+	unsigned int attr;
+} conn_fields[] = {
+	{ "device_port", SDP_DIAG_DEVICE_PORT },
+	{ "tx_credits", SDP_DIAG_TX_CREDITS },
+	{ "rx_credits", SDP_DIAG_RX_CREDITS },
+	{ "rx_posted", SDP_DIAG_RX_POSTED },
+	{ "tx_size", SDP_DIAG_TX_SIZE },
+	{ "rx_size", SDP_DIAG_RX_SIZE },
+	{ "tx_mseq", SDP_DIAG_TX_MSEQ },
+	{ "tx_mseq_ack", SDP_DIAG_TX_MSEQ_ACK },
+	{ "rx_mseq", SDP_DIAG_RX_MSEQ },
+};
+
+static const struct {
+	const char *name;
+	unsigned int attr;
+} stats_fields[] = {
+	{ "tx_bytes", SDP_DIAG_STATS_TX_BYTES },
+	{ "rx_bytes", SDP_DIAG_STATS_RX_BYTES },
+	{ "tx_msgs", SDP_DIAG_STATS_TX_MSGS },
+	{ "rx_msgs", SDP_DIAG_STATS_RX_MSGS },
+	{ "credit_stalls", SDP_DIAG_STATS_CREDIT_STALLS },
+};
+
+static void host_name(char *buf, size_t len, int family, const uint8_t *addr)
+{
+	struct sockaddr_in6 sin6 = { .sin6_family = AF_INET6 };
+	struct sockaddr_in sin = { .sin_family = AF_INET };
+	int rc;
+
+	if (family == AF_INET6) {
+		memcpy(&sin6.sin6_addr, addr, 16);
+		rc = getnameinfo((struct sockaddr *)&sin6, sizeof(sin6), buf,
+				 len, NULL, 0, NI_NAMEREQD);
+	} else {
+		memcpy(&sin.sin_addr, addr, 4);
+		rc = getnameinfo((struct sockaddr *)&sin, sizeof(sin), buf, len,
+				 NULL, 0, NI_NAMEREQD);
+	}
+	if (rc)
+		inet_ntop(family, addr, buf, len);
+}
+
+static bool addr_any(int family, const uint8_t *addr)
+{
+	static const uint8_t any[16];
+
+	return !memcmp(addr, any, family == AF_INET6 ? 16 : 4);
+}
+
+static void addr_text(char *buf, size_t len, int family, const uint8_t *addr,
+		      bool resolve)
+{
+	if (resolve && !addr_any(family, addr))
+		host_name(buf, len, family, addr);
+	else if (!inet_ntop(family, addr, buf, len))
+		snprintf(buf, len, "?");
+}
+
+static void endpoint_text(char *buf, size_t len, const struct sock_info *s,
+			  bool peer, bool resolve)
+{
+	const uint8_t *addr = peer ? s->dst : s->src;
+	unsigned int port = peer ? s->dport : s->sport;
+	char host[256], name[IF_NAMESIZE], port_text[8] = "*";
+	const char *scope = "";
+
+	addr_text(host, sizeof(host), s->family, addr, resolve);
+	if (s->ifindex && !peer && if_indextoname(s->ifindex, name))
+		scope = name;
+	if (port)
+		snprintf(port_text, sizeof(port_text), "%u", port);
+	snprintf(buf, len, strchr(host, ':') ? "[%s]%s%s:%s" : "%s%s%s:%s",
+		 host, *scope ? "%" : "", scope, port_text);
+}
+
+static void processes_text(const struct sock_info *s)
+{
+	const struct process *p;
+	size_t n, i;
+
+	p = processes_of(s->inode, &n);
+	if (!s->inode || !n)
+		return;
+	printf(" users:(");
+	for (i = 0; i < n; i++)
+		printf("%s(\"%s\",pid=%d,fd=%d)", i ? "," : "", p[i].name,
+		       p[i].pid, p[i].fd);
+	printf(")");
+}
+
+static void extended_text(const struct sock_info *s)
+{
+	unsigned int i;
+
+	printf("\n\t uid:%u ino:%u sk:%llx", s->uid, s->inode,
+	       (unsigned long long)s->cookie);
+	if (s->shutdown)
+		printf(" shutdown:%s%s", s->shutdown & 1 ? "r" : "",
+		       s->shutdown & 2 ? "w" : "");
+	if (s->has_mark && s->mark)
+		printf(" mark:%#x", s->mark);
+	if (s->has_conn) {
+		printf(" link:%s", s->link);
+		for (i = 0; i < ARRAY_SIZE(conn_fields); i++)
+			printf(" %s:%u", conn_fields[i].name,
+			       s->conn[conn_fields[i].attr]);
+	}
+	if (s->has_stats)
+		for (i = 0; i < ARRAY_SIZE(stats_fields); i++)
+			printf(" %s:%llu", stats_fields[i].name,
+			       (unsigned long long)s->stats[stats_fields[i].attr]);
+	if (s->nmem) {
+		printf(" mem:(");
+		for (i = 0; i < s->nmem && mem_name(i); i++)
+			printf("%s%s:%u", i ? "," : "", mem_name(i), s->mem[i]);
+		printf(")");
+	}
+}
+
+static const struct sock_info *find_old(const struct sock_list *old,
+					uint64_t cookie)
+{
+	size_t i;
+
+	for (i = 0; old && i < old->n; i++)
+		if (old->v[i].cookie == cookie)
+			return &old->v[i];
+	return NULL;
+}
+
+/* Bytes per second since the listing before; a new socket counts from 0. */
+static double rate(const struct sock_info *s, const struct sock_list *old,
+		   double seconds, unsigned int attr)
+{
+	const struct sock_info *o = find_old(old, s->cookie);
+
+	return (s->stats[attr] - (o ? o->stats[attr] : 0)) / seconds;
+}
+
+static void rate_text(char *buf, size_t len, double v)
+{
+	static const char units[] = " KMGT";
+	unsigned int u = 0;
+
+	while (v >= 10000 && units[u + 1]) {
+		v /= 1000;
+		u++;
+	}
+	snprintf(buf, len, "%.0f%c", v, units[u]);
+}
+
+static void socket_print(const struct sock_info *s, const struct sock_list *old,
+			 double seconds, const struct options *o)
+{
+	char local[300], peer[300], credits[32] = "-", in[32], out[32];
+
+	endpoint_text(local, sizeof(local), s, false, o->resolve);
+	endpoint_text(peer, sizeof(peer), s, true, o->resolve);
+	if (s->has_conn)
+		snprintf(credits, sizeof(credits), "%u/%u",
+			 s->conn[SDP_DIAG_TX_CREDITS],
+			 s->conn[SDP_DIAG_RX_CREDITS]);
+	printf("%-10s %7u %7u %25s %25s %-12s %-8s %7s",
+	       state_name(s->state), s->rqueue, s->wqueue, local, peer,
+	       s->device[0] ? s->device : "-",
+	       s->flow_control[0] ? s->flow_control : "-", credits);
+	if (old) {
+		rate_text(out, sizeof(out),
+			  rate(s, old, seconds, SDP_DIAG_STATS_TX_BYTES));
+		rate_text(in, sizeof(in),
+			  rate(s, old, seconds, SDP_DIAG_STATS_RX_BYTES));
+		printf(" %8s %8s", out, in);
+	}
+	if (o->processes)
+		processes_text(s);
+	if (o->extended)
+		extended_text(s);
+	putchar('\n');
+}
+
+void sockets_print(const struct sock_list *list, const struct sock_list *old,
+		   double seconds, const struct options *o)
+{
+	size_t i;
+
+	printf("%-10s %7s %7s %25s %25s %-12s %-8s %7s%s%s\n", "State",
+	       "Recv-Q", "Send-Q", "Local Address:Port", "Peer Address:Port",
+	       "Device", "FC", "Credits", old ? "   Send/s   Recv/s" : "",
+	       o->processes ? " Process" : "");
+	for (i = 0; i < list->n; i++)
+		socket_print(&list->v[i], old, seconds, o);
+	fflush(stdout);
+}
+
+static void endpoint_json(struct json *j, const char *name,
+			  const struct sock_info *s, bool peer, bool resolve)
+{
+	const uint8_t *addr = peer ? s->dst : s->src;
+	char host[256];
+
+	json_open(j, name, '{');
+	addr_text(host, sizeof(host), s->family, addr, false);
+	json_str(j, "address", host);
+	json_u64(j, "port", peer ? s->dport : s->sport);
+	if (resolve && !addr_any(s->family, addr)) {
+		host_name(host, sizeof(host), s->family, addr);
+		json_str(j, "name", host);
+	}
+	json_close(j, '}');
+}
+
+static void processes_json(struct json *j, const struct sock_info *s)
+{
+	const struct process *p;
+	size_t n, i;
+
+	p = processes_of(s->inode, &n);
+	json_open(j, "processes", '[');
+	for (i = 0; s->inode && i < n; i++) {
+		json_open(j, NULL, '{');
+		json_str(j, "name", p[i].name);
+		json_u64(j, "pid", p[i].pid);
+		json_u64(j, "fd", p[i].fd);
+		json_close(j, '}');
+	}
+	json_close(j, ']');
+}
+
+static void conn_json(struct json *j, const struct sock_info *s)
+{
+	unsigned int i;
+
+	json_str(j, "device", s->device);
+	json_str(j, "flow_control", s->flow_control);
+	json_str(j, "link", s->link);
+	for (i = 0; i < ARRAY_SIZE(conn_fields); i++)
+		json_u64(j, conn_fields[i].name, s->conn[conn_fields[i].attr]);
+}
+
+static void stats_json(struct json *j, const struct sock_info *s)
+{
+	unsigned int i;
+
+	json_open(j, "stats", '{');
+	for (i = 0; i < ARRAY_SIZE(stats_fields); i++)
+		json_u64(j, stats_fields[i].name,
+			 s->stats[stats_fields[i].attr]);
+	json_close(j, '}');
+}
+
+static void mem_json(struct json *j, const struct sock_info *s)
+{
+	unsigned int i;
+
+	json_open(j, "memory", '{');
+	for (i = 0; i < s->nmem && mem_name(i); i++)
+		json_u64(j, mem_name(i), s->mem[i]);
+	json_close(j, '}');
+}
+
+static void socket_json(struct json *j, const struct sock_info *s,
+			const struct options *o)
+{
+	char cookie[32];
+
+	json_str(j, "state", state_name(s->state));
+	json_u64(j, "family", s->family == AF_INET6 ? 6 : 4);
+	json_u64(j, "recv_q", s->rqueue);
+	json_u64(j, "send_q", s->wqueue);
+	endpoint_json(j, "local", s, false, o->resolve);
+	endpoint_json(j, "peer", s, true, o->resolve);
+	json_u64(j, "ifindex", s->ifindex);
+	json_u64(j, "uid", s->uid);
+	json_u64(j, "inode", s->inode);
+	/* a string: 64 bits are more than a JSON number can be relied on */
+	snprintf(cookie, sizeof(cookie), "%llx", (unsigned long long)s->cookie);
+	json_str(j, "cookie", cookie);
+	json_u64(j, "shutdown", s->shutdown);
+	if (s->has_mark)
+		json_u64(j, "mark", s->mark);
+	if (s->has_conn)
+		conn_json(j, s);
+	if (s->has_stats)
+		stats_json(j, s);
+	if (s->nmem)
+		mem_json(j, s);
+	if (o->processes)
+		processes_json(j, s);
+}
+
+void sockets_json(struct json *j, const struct sock_list *list,
+		  const struct sock_list *old, double seconds,
+		  const struct options *o)
+{
+	const struct sock_info *s;
+	size_t i;
+
+	json_open(j, "sockets", '[');
+	for (i = 0; i < list->n; i++) {
+		s = &list->v[i];
+		json_open(j, NULL, '{');
+		socket_json(j, s, o);
+		if (old) {
+			json_double(j, "tx_bytes_per_second",
+				    rate(s, old, seconds, SDP_DIAG_STATS_TX_BYTES));
+			json_double(j, "rx_bytes_per_second",
+				    rate(s, old, seconds, SDP_DIAG_STATS_RX_BYTES));
+		}
+		json_close(j, '}');
+	}
+	json_close(j, ']');
+}
+
+void counters_print(const uint64_t *v, const uint64_t *old, unsigned int n,
+		    double seconds, const struct options *o)
+{
+	char buf[32];
+	unsigned int i;
+	uint64_t d;
+
+	if (old)
+		printf("# %.1f s: counter, change, change per second\n",
+		       seconds);
+	for (i = SDP_MIB_PAD + 1; i < n; i++) {
+		d = old ? v[i] - old[i] : v[i];
+		if (!d && !o->zeros)
+			continue;
+		printf("%-24s %20lld", counter_name(i, buf, sizeof(buf)),
+		       (long long)d);
+		if (old)
+			printf(" %16.1f\n", (double)(int64_t)d / seconds);
+		else
+			printf("  %s\n", counter_text(i));
+	}
+	fflush(stdout);
+}
+
+void counters_json(struct json *j, const uint64_t *v, const uint64_t *old,
+		   unsigned int n, const struct options *o)
+{
+	char buf[32];
+	unsigned int i;
+
+	json_open(j, "counters", '{');
+	for (i = SDP_MIB_PAD + 1; i < n; i++)
+		if (v[i] || o->zeros)
+			json_u64(j, counter_name(i, buf, sizeof(buf)), v[i]);
+	json_close(j, '}');
+	if (!old)
+		return;
+
+	json_open(j, "change", '{');
+	for (i = SDP_MIB_PAD + 1; i < n; i++)
+		if (v[i] > old[i] || o->zeros)
+			json_u64(j, counter_name(i, buf, sizeof(buf)),
+				 v[i] > old[i] ? v[i] - old[i] : 0);
+	json_close(j, '}');
+}

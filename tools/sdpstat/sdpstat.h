@@ -1,0 +1,122 @@
+/* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
+/* sdpstat: what its files share. */
+#ifndef SDPSTAT_H
+#define SDPSTAT_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+
+#include <linux/sdp_diag.h>
+#include <linux/sdp_netlink.h>
+
+#define ARRAY_SIZE(a)	(sizeof(a) / sizeof((a)[0]))
+
+/* States of a socket, the kernel's TCP numbers. */
+#define STATE_ESTABLISHED	1
+#define STATE_CLOSE		7
+#define STATE_LISTEN		10
+#define STATE_MAX		12
+#define STATES_ALL		0xffffffffu
+#define STATES_LISTEN		(1u << STATE_LISTEN)
+#define STATES_DEFAULT		(~(STATES_LISTEN | 1u << STATE_CLOSE))
+
+struct options {
+	uint32_t states;
+	bool resolve;		/* names instead of numbers */
+	bool processes;
+	bool extended;
+	bool counters;
+	bool zeros;		/* counters that are zero, too */
+	bool json;
+	double interval;	/* seconds, 0: once */
+	unsigned long count;	/* of intervals, 0: for ever */
+	uint64_t kill_cookie;
+};
+
+struct sock_info {
+	int family;
+	int state;
+	unsigned int shutdown;
+	uint16_t sport;
+	uint16_t dport;
+	uint8_t src[16];
+	uint8_t dst[16];
+	uint32_t ifindex;
+	uint64_t cookie;
+	uint32_t rqueue;
+	uint32_t wqueue;
+	uint32_t uid;
+	uint32_t inode;
+
+	bool has_conn;
+	char device[64];
+	char flow_control[32];
+	char link[32];
+	uint32_t conn[SDP_DIAG_MAX + 1];	/* by attribute number */
+
+	bool has_mark;
+	uint32_t mark;
+	unsigned int nmem;
+	uint32_t mem[16];			/* by SK_MEMINFO_* */
+	bool has_stats;
+	uint64_t stats[SDP_DIAG_STATS_MAX + 1];
+};
+
+struct sock_list {
+	struct sock_info *v;
+	size_t n;
+	size_t room;
+};
+
+/* util.c */
+void die(const char *fmt, ...) __attribute__((noreturn, format(printf, 1, 2)));
+void *xrealloc(void *p, size_t n, size_t size);
+
+/* netlink.c: the answers of the kernel; what goes wrong there ends us */
+void sockets_get(struct sock_list *list, const struct options *o);
+void socket_destroy(uint64_t cookie);
+#define COUNTERS_MAX	512
+unsigned int counters_get(uint64_t v[COUNTERS_MAX]);
+
+/* counters.c */
+const char *counter_name(unsigned int id, char *buf, size_t len);
+const char *counter_text(unsigned int id);
+
+/* process.c */
+struct process {
+	uint32_t inode;
+	int pid;
+	int fd;
+	char name[32];
+};
+void processes_scan(void);
+const struct process *processes_of(uint32_t inode, size_t *n);
+
+/* json.c: a writer that keeps track of commas */
+struct json {
+	FILE *f;
+	int depth;
+	bool more[16];
+};
+void json_start(struct json *j, FILE *f);
+void json_open(struct json *j, const char *name, char bracket);
+void json_close(struct json *j, char bracket);
+void json_str(struct json *j, const char *name, const char *s);
+void json_u64(struct json *j, const char *name, uint64_t v);
+void json_double(struct json *j, const char *name, double v);
+void json_end(struct json *j);
+
+/* print.c */
+void sockets_print(const struct sock_list *list, const struct sock_list *old,
+		   double seconds, const struct options *o);
+void sockets_json(struct json *j, const struct sock_list *list,
+		  const struct sock_list *old, double seconds,
+		  const struct options *o);
+void counters_print(const uint64_t *v, const uint64_t *old, unsigned int n,
+		    double seconds, const struct options *o);
+void counters_json(struct json *j, const uint64_t *v, const uint64_t *old,
+		   unsigned int n, const struct options *o);
+
+#endif /* SDPSTAT_H */
