@@ -1,0 +1,82 @@
+#!/bin/bash
+# SPDX-License-Identifier: GPL-2.0
+#
+# build-modules.sh KERNEL [OUT]: build the project's modules for the kernel of
+# that name (see kernel.sh) from a copy of the sources, never in the tree, and
+# siw, the peer to test against, into the cache.  Modules are left in
+# OUT/KERNEL/modules/; OUT is build/ of the tree by default.
+#
+# W=1, C=1 and the like are passed on from the environment by MODFLAGS.
+set -euo pipefail
+here=$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd)
+top=$(dirname "$here")
+# shellcheck source=scripts/cache.sh
+. "$here/cache.sh"
+
+name=$1
+out=$(realpath -m "${2:-$top/build}")/$name
+vars=$("$here/kernel.sh" "$name")
+eval "$vars"
+
+# kmake DIR ARG...: make of the modules in DIR, with the kernel's own compiler
+kmake() {
+	local dir=$1
+	shift
+	if [ -z "$K_CHROOT" ]; then
+		make -s -C "$K_KDIR" M="$dir" "$@"
+		return
+	fi
+	# objtool wants /proc
+	# shellcheck disable=SC2016
+	unshare -m bash -euc '
+		chroot=$1 dir=$2 kdir=$3; shift 3
+		mount --bind "$dir" "$chroot/build"
+		mount -t proc proc "$chroot/proc"
+		exec chroot "$chroot" make -s -C "$kdir" M=/build "$@"
+	' - "$K_CHROOT" "$dir" "$K_KDIR" "$@"
+}
+
+build_siw() {
+	local cflags=''
+	cp "$K_SRC"/drivers/infiniband/sw/siw/*.[ch] .
+	cat >Kbuild <<-'END'
+	obj-m := siw.o
+	siw-y := siw_cm.o siw_cq.o siw_main.o siw_mem.o siw_qp.o siw_qp_tx.o \
+		 siw_qp_rx.o siw_verbs.o
+	END
+	kmake "$PWD" KCFLAGS="$cflags" modules
+	mkdir out
+	strip -g -o out/siw.ko siw.ko
+	find . -mindepth 1 -maxdepth 1 ! -name out -exec rm -rf {} +
+	mv out/siw.ko . && rmdir out
+}
+
+siw_dir=
+if [ "$name" != debug ]; then
+	cache_make "siw/$K_RELEASE-$(cache_key 1 "$(cat "$K_SRC"/drivers/infiniband/sw/siw/*.[ch])")" \
+		build_siw || true
+	[ ! -e "$CACHED/siw.ko" ] || siw_dir=$CACHED
+fi
+
+mkdir -p "$out/src" "$out/modules"
+exec {lock}>"$out/lock"
+flock "$lock"
+# By content and without times: what changed is newer than its objects
+rsync -rlpc --delete --include='*.ko' --exclude='*.o' --exclude='*.ko' \
+	--exclude='*.mod' --exclude='*.mod.c' --exclude='.*.cmd' --exclude='.*.d' \
+	--exclude=Module.symvers --exclude=modules.order --exclude='*.a' \
+	--exclude=/include/generated --exclude='.module-common*' \
+	"$top/Kbuild" "$top/drivers" "$top/include" "$out/src/" >&2
+# Generated headers and objects belong to one kernel
+if [ "$(cat "$out/kernel" 2>/dev/null)" != "$K_RELEASE $K_KDIR" ]; then
+	find "$out/src" \( -name '*.o' -o -name '*.ko' -o -name '.*.cmd' \) -delete
+	rm -rf "$out/src/include/generated"
+	echo "$K_RELEASE $K_KDIR" >"$out/kernel"
+fi
+msg "  MODULES $name ($K_RELEASE)"
+# shellcheck disable=SC2086
+kmake "$out/src" -j"${JOBS:-$(nproc)}" ${MODFLAGS:-} modules >&2 {lock}>&-
+rm -f "$out"/modules/*.ko
+find "$out/src" -name '*.ko' -exec cp -t "$out/modules" {} +
+[ -z "$siw_dir" ] || cp "$siw_dir/siw.ko" "$out/modules/"
+strip -g "$out"/modules/*.ko

@@ -1,0 +1,250 @@
+#!/bin/bash
+# SPDX-License-Identifier: GPL-2.0
+#
+# kernel.sh NAME: make sure that everything needed to build for and boot the
+# kernel NAME is in the cache, and print it as shell assignments:
+#
+#	K_NAME     the name asked for
+#	K_RELEASE  uname -r
+#	K_BOOT     file for qemu -kernel
+#	K_ROOT     directory that holds lib/modules/$K_RELEASE
+#	K_KDIR     for make -C $K_KDIR M=... (inside K_CHROOT, if that is set)
+#	K_CHROOT   chroot with the compiler of that kernel, or empty
+#	K_SRC      parts of its source: scripts/, drivers/infiniband/sw/siw
+#
+# Names: 6.1 (this Debian release), 6.12 (its backports), 7 (newest: backports
+# of the next release, built with that release's compiler), debug (see
+# debug-kernel.sh).  Packages come from the mirror that this machine's apt uses,
+# other suites through a private apt state that leaves the machine's own alone.
+#
+# kernel.sh --cached NAME: fail rather than fetch or build anything.
+#
+# What a name stands for is looked up again after KERNEL_MAX_AGE days (14).
+set -euo pipefail
+here=$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd)
+# shellcheck source=scripts/cache.sh
+. "$here/cache.sh"
+
+max_age=${KERNEL_MAX_AGE:-14}
+recipe=3
+
+# ------------------------------------------------------------------ packages
+
+# The repository of the Debian release this machine runs
+debian_uri() {
+	# shellcheck disable=SC2016
+	apt-get indextargets --format '$(REPO_URI)' \
+		"Created-By: Packages" "Origin: Debian" "Label: Debian" |
+		head -n1 | grep . || die "apt knows no Debian repository: run apt-get update"
+}
+
+# The machine's own apt state (includes security updates)
+apt_machine() {
+	APT=(-q)
+	apt-cache show linux-image-amd64 >/dev/null 2>&1 || apt-get -q update
+}
+
+# apt_suites NAME SUITE...: private apt state for these suites; options for
+# apt-get/apt-cache are left in APT.  Kernels come from the first suite, which
+# as a backports suite would rank below the others.
+apt_suites() {
+	local dir=$SDP_CACHE/apt/$1 backports=$2 suite uri
+	shift
+	uri=$(debian_uri)
+	mkdir -p "$dir"/{lists/partial,cache/archives/partial,etc}
+	for suite; do
+		echo "deb $uri $suite main"
+	done >"$dir/etc/sources.list.new"
+	APT=(-q -o "Dir::Etc::SourceList=$dir/etc/sources.list"
+		-o Dir::Etc::SourceParts=/dev/null -o "Dir::State::Lists=$dir/lists"
+		-o "Dir::Cache=$dir/cache" -o "Dir::State::status=$dir/status"
+		-o "Dir::Etc::Preferences=$dir/etc/preferences"
+		-o Dir::Etc::PreferencesParts=/dev/null
+		-o APT::Sandbox::User=root -o Acquire::Retries=3)
+	touch "$dir/status"
+	printf 'Package: linux-*\nPin: release n=%s\nPin-Priority: 900\n' "$backports" \
+		>"$dir/etc/preferences"
+	mv "$dir/etc/sources.list.new" "$dir/etc/sources.list"
+	apt-get "${APT[@]}" update
+}
+
+# depends PACKAGE REGEX: the first dependency whose name matches
+depends() {
+	apt-cache "${APT[@]}" depends --important "$1" |
+		sed -n 's/^ *Depends: //p' | grep -E -m1 "$2"
+}
+
+# version PACKAGE
+version() {
+	apt-cache "${APT[@]}" show --no-all-versions "$1" | sed -n 's/^Version: //p' | head -n1
+}
+
+# fetch PACKAGE DIR: download and unpack
+fetch() {
+	mkdir -p "$2" deb
+	(cd deb && apt-get "${APT[@]}" download "$1")
+	dpkg-deb -x deb/"$1"_*.deb "$2"
+	rm -rf deb
+}
+
+# ----------------------------------------------------------- Debian's kernels
+
+# debian_kernel NAME: fills the entry (current directory)
+debian_kernel() {
+	local name=$1 rel src
+	case $name in
+	6.1) apt_machine ;;
+	6.12) apt_suites "$name" bookworm-backports bookworm ;;
+	7) apt_suites "$name" trixie-backports trixie ;;
+	esac
+	rel=$(depends linux-image-amd64 '^linux-image-[0-9]')
+	rel=${rel#linux-image-}
+	src=linux-source-$(sed -E 's/^([0-9]+\.[0-9]+).*/\1/' <<<"$rel")
+	echo "$rel $(version "linux-image-$rel")"
+	fetch "linux-image-$rel" image
+	unpack_image "$rel"
+	if [ "$name" = 7 ]; then
+		newer_chroot "$rel"
+	else
+		unpack_headers "$rel"
+	fi
+	fetch "$src" source
+	unpack_source source/usr/src/linux-source-*.tar.xz
+	rm -rf source
+	echo "$rel" >release
+}
+
+# Keep the kernel as ELF (boots by PVH, no decompression in the guest) and the
+# kinds of modules that tests use
+unpack_image() {
+	local rel=$1 mods
+	python3 "$here/extract-vmlinux.py" image/boot/vmlinuz-* vmlinux
+	mods=$(cd image && echo {,usr/}lib/modules/"$rel")
+	for mods in image/lib/modules/$rel image/usr/lib/modules/$rel; do
+		[ -d "$mods" ] && break
+	done
+	mkdir -p "root/lib/modules/$rel"
+	(
+		cd "$mods"
+		find . -maxdepth 1 -type f -name 'modules.*'
+		find kernel/{net,crypto,lib,arch,fs/9p,fs/overlayfs,fs/netfs,fs/fscache} \
+			kernel/drivers/{net,infiniband,virtio,char,block,crypto,ptp} \
+			-name '*.ko*' -not -path '*/net/ethernet/*' \
+			-not -path '*/net/wireless/*' 2>/dev/null || true
+	) | rsync -a --files-from=- "$mods/" "root/lib/modules/$rel/"
+	find root -name '*.ko.xz' -exec xz -d {} +
+	find root -name '*.ko.zst' -exec zstd -q -d --rm {} +
+	depmod -b root "$rel"
+	rm -rf image
+}
+
+# Put the headers packages into the entry and make their absolute paths point
+# there, so that nothing needs to be installed
+unpack_headers() {
+	local rel=$1 pkg final
+	final=$CACHED
+	fetch "linux-headers-$rel" headers
+	for pkg in $(headers_depend "$rel"); do
+		fetch "$pkg" headers
+	done
+	ln -s "headers/usr/src/linux-headers-$rel" kdir
+	(
+		cd "headers/usr/src/linux-headers-$rel"
+		grep -lI '/usr/src/linux-headers-' Makefile .kernelvariables 2>/dev/null |
+			xargs -r sed -i "s|/usr/src/linux-headers-|$final/headers/usr/src/linux-headers-|g"
+	)
+	find headers/usr/src -type l -lname '*/linux-kbuild-*' | while read -r pkg; do
+		ln -sfnr "headers/usr/lib/$(readlink "$pkg" | grep -o 'linux-kbuild-.*')" "$pkg"
+	done
+}
+
+headers_depend() {
+	apt-cache "${APT[@]}" depends --important "linux-headers-$1" |
+		sed -n 's/^ *Depends: //p' | grep -E '^linux-(headers|kbuild)-'
+}
+
+# The newest kernels want a newer compiler and C library: a chroot of the
+# release they are built for, headers installed
+newer_chroot() {
+	local rel=$1 uri
+	uri=$(debian_uri)
+	mmdebstrap --variant=apt --include="gcc-14,make,libelf1t64,linux-headers-$rel" \
+		--aptopt='Apt::Install-Recommends "false"' \
+		--keyring=/usr/share/keyrings --skip=cleanup/apt/lists \
+		trixie chroot "deb $uri trixie main" "deb $uri trixie-backports main"
+	rm -rf chroot/var/cache/apt chroot/var/lib/apt/lists chroot/usr/share/{doc,man,locale}
+	mkdir -p chroot/build
+}
+
+# unpack_source TARBALL: what is used of a kernel's source
+unpack_source() {
+	mkdir src
+	xz -T0 -dc "$1" | tar -C src --strip-components=1 --wildcards -xf - \
+		'*/scripts/checkpatch.pl' '*/scripts/kernel-doc*' '*/scripts/spelling.txt' \
+		'*/scripts/const_structs.checkpatch' '*/scripts/lib/kdoc/*' \
+		'*/tools/lib/python/*' '*/drivers/infiniband/sw/siw/*' || true
+	[ -e src/scripts/checkpatch.pl ] && [ -d src/drivers/infiniband/sw/siw ]
+}
+
+debug_source() { unpack_source /usr/src/linux-source-6.1.tar.xz; }
+
+# ---------------------------------------------------------------------- main
+
+# current NAME: the entry that NAME stands for at present, if known
+current() {
+	local link=$SDP_CACHE/kernel/$1.current entry
+	entry=$(cat "$link" 2>/dev/null) || return 1
+	cache_has "$entry" || return 1
+	[ -n "$cached_only" ] || [ -n "$(find "$link" -mtime "-$max_age")" ] || return 1
+	CACHED=$SDP_CACHE/$entry
+}
+
+prepare_debian() {
+	local entry
+	entry=kernel/$1-$(cache_key "$recipe" "$(date +%G-%V)")
+	current "$1" && return
+	[ -z "$cached_only" ] || exit 1
+	if ! cache_make "$entry" debian_kernel "$1"; then
+		# No mirror: an older one will do
+		cached_only=1
+		current "$1" && return
+		exit 1
+	fi
+	echo "$entry" >"$SDP_CACHE/kernel/$1.current"
+}
+
+show() {
+	local chroot='' kdir=$CACHED/kdir boot=$CACHED/vmlinux src=$CACHED/src
+	[ -e "$boot" ] || boot=$CACHED/bzImage
+	if [ -d "$CACHED/chroot" ]; then
+		chroot=$CACHED/chroot
+		kdir=/usr/src/linux-headers-$(cat "$CACHED/release")
+	fi
+	printf 'K_NAME=%q\nK_RELEASE=%q\nK_BOOT=%q\n' "$1" "$(cat "$CACHED/release")" "$boot"
+	printf 'K_ROOT=%q\nK_KDIR=%q\n' "$CACHED/root" "$kdir"
+	printf 'K_CHROOT=%q\nK_SRC=%q\n' "$chroot" "${2:-$src}"
+}
+
+cached_only=
+if [ "${1:-}" = --cached ]; then
+	cached_only=1
+	shift
+fi
+case ${1:-} in
+6.1 | 6.12 | 7)
+	prepare_debian "$1"
+	show "$1"
+	;;
+debug)
+	if [ -n "$cached_only" ]; then
+		"$here/debug-kernel.sh" --check || exit 1
+	fi
+	cache_make "ksrc/6.1-$(dpkg-query -W -f '${Version}' linux-source-6.1)" debug_source
+	src=$CACHED/src
+	CACHED=$("$here/debug-kernel.sh")
+	show debug "$src"
+	;;
+*)
+	die "kernels: 6.1 6.12 7 debug"
+	;;
+esac
