@@ -10,6 +10,7 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "mark.h"
 #include "proto.h"
 
 #define MAX_MESSAGES (1ULL << 40)
@@ -123,7 +124,9 @@ static void measure_bw(const struct bench_opts *opts, const struct conn *c,
 		struct run run;
 
 		alarm(opts->timeout);
+		BENCH_MARK_START();
 		run = stream(c, buf, size, res.messages);
+		BENCH_MARK_STOP();
 		sec[i] = run.seconds;
 		res.cpu_tx += run.cpu_local / bytes / opts->reps;
 		res.cpu_rx += run.cpu_peer / bytes / opts->reps;
@@ -171,8 +174,10 @@ static void measure_lat(const struct bench_opts *opts, const struct conn *c,
 	ping(c, buf, size, opts->pings, us); /* warms up, overwritten below */
 	for (unsigned int i = 0; i < opts->reps; i++) {
 		alarm(opts->timeout);
+		BENCH_MARK_START();
 		cpu += ping(c, buf, size, opts->pings,
 			    us + (size_t)i * opts->pings);
+		BENCH_MARK_STOP();
 	}
 	qsort(us, n, sizeof(*us), compare);
 	res.median = us[n / 2];
