@@ -1,0 +1,54 @@
+#!/bin/bash
+# SPDX-License-Identifier: GPL-2.0
+# vm: timeout=420
+#
+# What a program can observe of an SDP socket differs from TCP only in the rows
+# that sockprobe.expected-diff lists, each with its reason.
+
+# shellcheck source=selftests/lib/lib.sh
+. "$(dirname "$0")/../lib/lib.sh"
+here=$(cd "$(dirname "$0")" && pwd)
+need sockprobe sdp-run diff
+work=$(mktemp -d)
+defer rm -rf "$work"
+
+# compare NAME FILE-TCP FILE-SDP LIST: one TAP line per kind of difference
+compare() {
+	local name=$1 tcp=$2 sdp=$3 list=$4 rows
+
+	rows=$(wc -l < "$tcp")
+	ktap_diag "$name: $rows rows"
+	grep -hE '^! ' "$tcp" "$sdp" | sed 's/^/# /'
+	# rows "name: result" that only one of the two has, either way
+	diff "$tcp" "$sdp" | sed -n 's/^[<>] \(.*\): .*/\1/p' |
+		sort -u > "$work/differ"
+	sed -n 's/^\([^#].*\)	.*/\1/p' "$list" | sort -u > "$work/allowed"
+	comm -23 "$work/differ" "$work/allowed" > "$work/surprise"
+	if [ "$rows" -lt 300 ]; then
+		ktap_fail "$name: only $rows rows over TCP"
+	elif [ -s "$work/surprise" ]; then
+		ktap_fail "$name: rows that differ without a reason" \
+			"$(cat "$work/surprise")" "$(diff "$tcp" "$sdp")"
+	else
+		ktap_ok "$name: differs only where listed" \
+			"($(wc -l < "$work/differ") rows)"
+	fi
+	comm -13 "$work/differ" "$work/allowed" |
+		sed "s/^/# $name: no longer differs: /"
+}
+
+# probe NAME HOST DEVICE-KIND
+probe() {
+	local name=$1 host=$2
+
+	in_a sockprobe -h "$host" > "$OUT/$name-tcp.txt" 2>&1
+	in_a sdp-run sockprobe -h "$host" > "$OUT/$name-sdp.txt" 2>&1
+	compare "$name" "$OUT/$name-tcp.txt" "$OUT/$name-sdp.txt" \
+		"$here/sockprobe.expected-diff"
+}
+
+dev_up "${KIND:-hybrid}" "${KIND:-hybrid}" || ktap_skip_all "no RDMA device"
+ktap_plan 2
+probe ipv4 10.0.0.1
+probe ipv6 fd00::1
+ktap_done
