@@ -62,11 +62,12 @@ mkdir -p "$out/src" "$out/modules"
 exec {lock}>"$out/lock"
 flock "$lock"
 # By content and without times: what changed is newer than its objects
-rsync -rlpc --delete --include='*.ko' --exclude='*.o' --exclude='*.ko' \
+rsync -rlpcR --delete --include='*.ko' --exclude='*.o' --exclude='*.ko' \
 	--exclude='*.mod' --exclude='*.mod.c' --exclude='.*.cmd' --exclude='.*.d' \
 	--exclude=Module.symvers --exclude=modules.order --exclude='*.a' \
 	--exclude=/include/generated --exclude='.module-common*' \
-	"$top/Kbuild" "$top/drivers" "$top/include" "$out/src/" >&2
+	"$top/./Kbuild" "$top/./drivers" "$top/./include" "$top/./scripts/compat" \
+	"$out/src/" >&2
 # Generated headers and objects belong to one kernel
 if [ "$(cat "$out/kernel" 2>/dev/null)" != "$K_RELEASE $K_KDIR" ]; then
 	find "$out/src" \( -name '*.o' -o -name '*.ko' -o -name '.*.cmd' \) -delete
