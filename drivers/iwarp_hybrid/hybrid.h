@@ -1,0 +1,451 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+/*
+ * Objects of the driver and the functions its files offer each other.
+ *
+ * Layers, top down; each may call the ones below it:
+ *
+ *	hyb_main	module, rdma link, net device events
+ *	hyb_verbs	device, PD, user context
+ *	hyb_cm		connection management
+ *	hyb_qp		queue pairs: rings, states, flush
+ *	hyb_tcp		TCP socket of a QP and who may run its engines
+ *	hyb_tx, hyb_rx	the engines
+ *	hyb_cq, hyb_mem	completions, registered memory
+ *	hyb_stats	counters
+ *
+ * Locks, outermost first: TCP socket of a QP; hyb_sq.lock or hyb_rq.lock;
+ * hyb_cq.lock. hyb_qp.state_lock is a leaf. All but the first disable
+ * interrupts, because work may be posted from any context.
+ */
+#ifndef HYBRID_H
+#define HYBRID_H
+
+#include <linux/atomic.h>
+#include <linux/completion.h>
+#include <linux/kref.h>
+#include <linux/netdevice.h>
+#include <linux/refcount.h>
+#include <linux/spinlock.h>
+#include <linux/workqueue.h>
+#include <linux/xarray.h>
+#include <rdma/ib_umem.h>
+#include <rdma/ib_verbs.h>
+#include <rdma/siw-abi.h>
+
+#include "hyb_stats.h"
+#include "hyb_tcp.h"
+#include "hyb_tx.h"
+#include "hyb_rx.h"
+#include "hyb_cm.h"
+
+#define HYB_VENDOR_ID		0x485942	/* "HYB", no OUI */
+#define HYB_MAX_QP		65536
+#define HYB_MAX_QP_WR		32768
+#define HYB_MAX_CQ		65536
+#define HYB_MAX_CQE		(1 << 20)
+#define HYB_MAX_MR		(1 << 20)
+#define HYB_MAX_PD		65536
+#define HYB_MAX_SRQ		65536
+#define HYB_MAX_SRQ_WR		(HYB_MAX_QP_WR * 2)
+#define HYB_MAX_RD_ATOM		128		/* IRD and ORD of a QP */
+#define HYB_MAX_FRWR_PAGES	512
+#define HYB_MAX_MSG		0x7fffffffU	/* octets of one message */
+
+/**
+ * struct hyb_dev - one RDMA device, on one net device
+ * @ibdev: what the RDMA core sees; first member
+ * @netdev: the net device, referenced until the device is freed
+ * @node: entry of the module's list of devices
+ * @dying: @netdev is going away; protected by the list's mutex
+ * @gid: the port's address: hardware address of @netdev, or random
+ * @part_id: number that tells devices apart for user space
+ * @stats: counters
+ * @qps: queue pairs by number
+ * @mems: regions by STag index (STag >> 8); looked up under RCU
+ * @next_qpn: where the search for a free QP number begins
+ * @num_qp, @num_cq, @num_mr, @num_pd, @num_srq: objects alive
+ * @cm: connection manager's part
+ * @crc: ask for CRC in MPA start-up (it is on if either side asks)
+ * @markers: ask the peer to send markers
+ * @mpa_rev: MPA revision that an active open begins with
+ */
+struct hyb_dev {
+	struct ib_device ibdev;
+	struct net_device *netdev;
+	netdevice_tracker tracker;
+	struct list_head node;
+	bool dying;
+	u8 gid[ETH_ALEN];
+	u32 part_id;
+	struct hyb_stats __percpu *stats;
+
+	struct xarray qps;
+	struct xarray mems;
+	u32 next_qpn;
+
+	atomic_t num_qp;
+	atomic_t num_cq;
+	atomic_t num_mr;
+	atomic_t num_pd;
+	atomic_t num_srq;
+
+	struct hyb_cm_dev cm;
+
+	bool crc;
+	bool markers;
+	u8 mpa_rev;
+};
+
+struct hyb_pd {
+	struct ib_pd ibpd;
+};
+
+struct hyb_ucontext {
+	struct ib_ucontext ibctx;
+};
+
+/**
+ * struct hyb_umap - ring memory a user may map
+ * @entry: the core's bookkeeping, referenced by the owner of the ring and by
+ *	   an mmap() in progress; the last reference frees the ring
+ * @addr: the ring, from vmalloc_user()
+ *
+ * Pages that are still mapped when the ring is freed live until unmapped.
+ */
+struct hyb_umap {
+	struct rdma_user_mmap_entry entry;
+	void *addr;
+};
+
+/* -------------------------------------------------------- completion */
+
+/**
+ * struct hyb_cq - completion queue
+ * @ring: entries in the layout of siw-abi.h, mapped by a user
+ * @ctrl: behind the ring; consumers arm the queue here
+ * @mask: number of entries - 1, entries are a power of two
+ * @put, @get: free running producer and consumer index. A user's consumer
+ *	index is unknown: a slot is free when its flags are zero.
+ * @events: SIW_NOTIFY_* bits of completions nobody was told about
+ * @overflow: an entry was lost, reported once
+ * @umap: user mapping of @ring, or NULL for a kernel queue
+ * @lock: protects @put, @get, @ring against concurrent use by the kernel
+ */
+struct hyb_cq {
+	struct ib_cq ibcq;
+	struct hyb_dev *dev;
+	struct siw_cqe *ring;
+	struct siw_cq_ctrl *ctrl;
+	u32 mask;
+	u32 id;
+	struct hyb_umap *umap;
+
+	spinlock_t lock ____cacheline_aligned_in_smp;
+	u32 put;
+	u32 get;
+	u32 events;
+	bool overflow;
+};
+
+/* ------------------------------------------------------------ memory */
+
+/* Result of a check of registered memory; each has its own wire error */
+enum hyb_mem_err {
+	HYB_MEM_OK,
+	HYB_MEM_STAG,		/* STag unknown, or not valid now */
+	HYB_MEM_PD,		/* STag belongs to another protection domain */
+	HYB_MEM_ACCESS,		/* access right missing */
+	HYB_MEM_BOUNDS,		/* outside of the region */
+	HYB_MEM_WRAP,		/* offset plus length exceeds 64 bits */
+};
+
+/**
+ * struct hyb_mem - registered memory as the engines see it
+ * @ref: one for the memory region, one for each lookup; the last put frees
+ *	 this structure only, the pages go at deregistration
+ * @live: STag while accessible, else 0
+ * @stag: STag with the current key
+ * @users: copies in progress. Whoever clears @live waits until they are over,
+ *	   hence pages are never touched after invalidation.
+ * @access: IB_ACCESS_* granted
+ * @fast: fast registration region: may be invalidated and registered again
+ * @dma: addresses are kernel virtual addresses (no page list)
+ * @va: tagged offset of the first octet
+ * @len: length in octets
+ * @base: first octet, when all pages are contiguous
+ * @offset: of the first octet in @page[0]
+ * @shift: log2 of the page size of @page
+ * @page: kernel virtual addresses of pages
+ * @npages: entries of @page in use, of @maxpages
+ * @umem: pinned user memory
+ */
+struct hyb_mem {
+	refcount_t ref;
+	atomic_t users;
+	u32 live;
+	u32 stag;
+	struct ib_pd *pd;
+	struct hyb_dev *dev;
+	u64 va;
+	u64 len;
+	void *base;
+	int access;
+	bool fast;
+	bool dma;
+	u8 shift;
+	u32 offset;
+	u32 npages;
+	u32 maxpages;
+	void **page;
+	struct ib_umem *umem;
+	struct rcu_head rcu;
+};
+
+struct hyb_mr {
+	struct ib_mr ibmr;
+	struct hyb_mem *mem;
+};
+
+/* ------------------------------------------------------- queue pairs */
+
+/*
+ * States and how the RDMA core names them: IDLE is RESET and INIT, CLOSING is
+ * SQD, TERMINATE is SQE.
+ */
+enum hyb_qp_state {
+	HYB_QP_IDLE,
+	HYB_QP_RTR,		/* MPA start-up may run */
+	HYB_QP_RTS,		/* full operation */
+	HYB_QP_CLOSING,		/* graceful close under way */
+	HYB_QP_TERMINATE,	/* Terminate sent or received */
+	HYB_QP_ERROR,		/* final */
+	HYB_QP_STATES
+};
+
+/* What the kernel remembers of a request whose ring entry a user can rewrite */
+struct hyb_sq_slot {
+	u64 id;
+	u32 bytes;
+	u16 status;
+	u8 opcode;
+	bool signalled;
+	bool done;
+};
+
+/**
+ * struct hyb_sq - send queue
+ * @lock: serialises producers, and protects @put and @flushed
+ * @ring: entries in the layout of siw-abi.h. An entry belongs to the consumer
+ *	  while SIW_WQE_VALID is set; user space posts without the kernel.
+ * @slot: per entry, not visible to users
+ * @put: next entry to fill; unused for user queues
+ * @tx: next entry to transmit
+ * @get: next entry to complete; entries complete in order
+ * @flushed: the QP failed and the queue is empty: complete at once
+ *
+ * @tx, @get and @slot belong to whoever holds the TCP socket; once the QP
+ * is in ERROR and its engines have stopped they belong to @lock.
+ */
+struct hyb_sq {
+	spinlock_t lock;
+	struct siw_sqe *ring;
+	struct hyb_sq_slot *slot;
+	struct hyb_umap *umap;
+	u32 mask;
+	u32 max_sge;
+	bool sig_all;
+	bool flushed;
+	u32 put;
+	u32 tx;
+	u32 get;
+};
+
+/**
+ * struct hyb_rq - receive queue of a QP, or of a shared receive queue
+ * @lock: serialises producers and consumers, protects all of it
+ * @ring: entries in the layout of siw-abi.h, NULL if the queue has size 0
+ * @put, @get: next entry to fill and to take
+ * @flushed: as in struct hyb_sq
+ */
+struct hyb_rq {
+	spinlock_t lock;
+	struct siw_rqe *ring;
+	struct hyb_umap *umap;
+	u32 mask;
+	u32 max_sge;
+	bool flushed;
+	u32 put;
+	u32 get;
+};
+
+/**
+ * struct hyb_srq - shared receive queue
+ * @qps: queue pairs that take from it, linked by hyb_qp.srq_node
+ * @limit: raise an event when fewer entries are left, 0: not armed
+ */
+struct hyb_srq {
+	struct ib_srq ibsrq;
+	struct hyb_rq rq;
+	struct list_head qps;
+	u32 limit;
+};
+
+/**
+ * struct hyb_qp - queue pair
+ * @ref: destroy waits on @freed until all references are gone: the
+ *	 connection's, the IW CM's, and those of @fault
+ * @user: rings are mapped by a user process
+ * @state: HYB_QP_*, written under @state_lock
+ * @access: IB_ACCESS_REMOTE_* the peer may use, of modify_qp
+ * @fault: aborts the connection from a context that must not do so itself
+ * @tcp, @tx, @rx, @cep: see the layers' headers
+ */
+struct hyb_qp {
+	struct ib_qp ibqp;
+	struct hyb_dev *dev;
+	struct kref ref;
+	struct completion freed;
+	struct hyb_cq *scq;
+	struct hyb_cq *rcq;
+	struct hyb_srq *srq;
+	struct list_head srq_node;
+	struct work_struct fault;
+	spinlock_t state_lock;
+	enum hyb_qp_state state;
+	int access;
+	bool user;
+
+	struct hyb_sq sq;
+	struct hyb_rq rq;
+
+	struct hyb_tcp tcp;
+	struct hyb_tx tx;
+	struct hyb_rx rx;
+	struct hyb_cep *cep;
+};
+
+#define hyb_dev_of(ptr)	container_of(ptr, struct hyb_dev, ibdev)
+#define hyb_qp_of(ptr)	container_of(ptr, struct hyb_qp, ibqp)
+#define hyb_cq_of(ptr)	container_of(ptr, struct hyb_cq, ibcq)
+#define hyb_mr_of(ptr)	container_of(ptr, struct hyb_mr, ibmr)
+#define hyb_srq_of(ptr)	container_of(ptr, struct hyb_srq, ibsrq)
+
+/* ------------------------------------------------------------- hyb_stats */
+
+static inline void hyb_stats_add(struct hyb_dev *dev, enum hyb_stat id, u64 n)
+{
+	this_cpu_add(dev->stats->value[id], n);
+}
+
+static inline void hyb_stats_inc(struct hyb_dev *dev, enum hyb_stat id)
+{
+	this_cpu_inc(dev->stats->value[id]);
+}
+
+struct rdma_hw_stats *hyb_alloc_port_stats(struct ib_device *ibdev, u32 port);
+int hyb_get_stats(struct ib_device *ibdev, struct rdma_hw_stats *stats,
+		  u32 port, int index);
+
+/* ---------------------------------------------------------------- hyb_qp */
+
+/* State of a QP; changes under the reader unless it holds the TCP socket */
+static inline enum hyb_qp_state hyb_qp_state(const struct hyb_qp *qp)
+{
+	return READ_ONCE(qp->state);
+}
+
+bool hyb_qp_set_state(struct hyb_qp *qp, enum hyb_qp_state state);
+void hyb_qp_flush(struct hyb_qp *qp);
+void hyb_qp_notify(struct hyb_qp *qp);
+void hyb_qp_fault(struct hyb_qp *qp);
+void hyb_qp_event(struct hyb_qp *qp, enum ib_event_type type);
+
+struct hyb_qp *hyb_qp_lookup(struct hyb_dev *dev, u32 qpn);
+void hyb_qp_release(struct kref *ref);
+
+static inline void hyb_qp_get(struct hyb_qp *qp)
+{
+	kref_get(&qp->ref);
+}
+
+static inline void hyb_qp_put(struct hyb_qp *qp)
+{
+	kref_put(&qp->ref, hyb_qp_release);
+}
+
+int hyb_sq_next(struct hyb_qp *qp, struct siw_sqe *sqe, u32 *slot);
+bool hyb_sq_pending(const struct hyb_qp *qp);
+void hyb_sq_complete(struct hyb_qp *qp, u32 slot, u32 bytes,
+		     enum siw_wc_status status);
+int hyb_rq_get(struct hyb_qp *qp, struct siw_rqe *rqe);
+void hyb_rq_complete(struct hyb_qp *qp, const struct siw_rqe *rqe, u32 bytes,
+		     u32 inval_stag, bool solicited,
+		     enum siw_wc_status status);
+
+int hyb_create_qp(struct ib_qp *ibqp, struct ib_qp_init_attr *attr,
+		  struct ib_udata *udata);
+int hyb_modify_qp(struct ib_qp *ibqp, struct ib_qp_attr *attr, int mask,
+		  struct ib_udata *udata);
+int hyb_query_qp(struct ib_qp *ibqp, struct ib_qp_attr *attr, int mask,
+		 struct ib_qp_init_attr *init);
+int hyb_destroy_qp(struct ib_qp *ibqp, struct ib_udata *udata);
+int hyb_post_send(struct ib_qp *ibqp, const struct ib_send_wr *wr,
+		  const struct ib_send_wr **bad);
+int hyb_post_recv(struct ib_qp *ibqp, const struct ib_recv_wr *wr,
+		  const struct ib_recv_wr **bad);
+int hyb_fill_res_qp(struct sk_buff *msg, struct ib_qp *ibqp);
+
+/* ---------------------------------------------------------------- hyb_cq */
+
+bool hyb_cq_push(struct hyb_cq *cq, const struct siw_cqe *cqe, bool solicited);
+void hyb_cq_notify(struct hyb_cq *cq);
+
+int hyb_create_cq(struct ib_cq *ibcq, const struct ib_cq_init_attr *attr,
+		  struct ib_udata *udata);
+int hyb_destroy_cq(struct ib_cq *ibcq, struct ib_udata *udata);
+int hyb_poll_cq(struct ib_cq *ibcq, int num, struct ib_wc *wc);
+int hyb_req_notify_cq(struct ib_cq *ibcq, enum ib_cq_notify_flags flags);
+
+/* --------------------------------------------------------------- hyb_mem */
+
+struct hyb_mem *hyb_mem_get(struct ib_pd *pd, u32 stag, u64 to, u64 len,
+			    int access, enum hyb_mem_err *err);
+enum hyb_mem_err hyb_mem_check(const struct hyb_mem *mem, u32 stag, u64 to,
+			       u64 len, int access);
+enum hyb_mem_err hyb_mem_write(struct hyb_mem *mem, u32 stag, u64 to,
+			       const void *src, u32 len);
+enum hyb_mem_err hyb_mem_read(struct hyb_mem *mem, u32 stag, u64 to,
+			      void *dst, u32 len);
+enum hyb_mem_err hyb_mem_invalidate(struct ib_pd *pd, u32 stag, bool remote);
+enum hyb_mem_err hyb_mem_reg(struct hyb_qp *qp, const struct siw_sqe *sqe);
+void hyb_mem_free(struct hyb_mem *mem);
+
+/* Drops a reference of hyb_mem_get(). Context: any. */
+static inline void hyb_mem_put(struct hyb_mem *mem)
+{
+	if (refcount_dec_and_test(&mem->ref))
+		hyb_mem_free(mem);
+}
+
+struct ib_mr *hyb_get_dma_mr(struct ib_pd *pd, int access);
+struct ib_mr *hyb_reg_user_mr(struct ib_pd *pd, u64 start, u64 len, u64 va,
+			      int access, struct ib_udata *udata);
+struct ib_mr *hyb_alloc_mr(struct ib_pd *pd, enum ib_mr_type type, u32 max_sg);
+int hyb_map_mr_sg(struct ib_mr *ibmr, struct scatterlist *sg, int nents,
+		  unsigned int *offset);
+int hyb_dereg_mr(struct ib_mr *ibmr, struct ib_udata *udata);
+
+/* ------------------------------------------------------------- hyb_verbs */
+
+extern const struct ib_device_ops hyb_dev_ops;
+
+void *hyb_ring_alloc(struct ib_udata *udata, size_t size,
+		     struct hyb_umap **umap, u64 *key);
+void hyb_ring_free(void *ring, struct hyb_umap *umap);
+
+/* -------------------------------------------------------------- hyb_main */
+
+extern const struct attribute_group hyb_attr_group;
+void hyb_dev_free(struct ib_device *ibdev);
+
+#endif
