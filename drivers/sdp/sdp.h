@@ -350,7 +350,18 @@ struct sdp_sock {
 	u32 notsent_lowat;		/* 0: none */
 	u32 window_clamp;
 	u32 fastopen_qlen;
-	u32 saved_cc;			/* room for TCP_CONGESTION */
+	u32 opt_bits;			/* switches that are only stored */
+	u32 ip6_bits;			/* the same at SOL_IPV6 */
+	s16 ip6_hops;			/* IPV6_UNICAST_HOPS, -1: default */
+	u8 ip6_tclass;			/* IPV6_TCLASS */
+	u8 ip6_pmtudisc;		/* IPV6_MTU_DISCOVER */
+
+	/* for TCP_INFO and diag; written under tx_lock, lock: READ_ONCE */
+	u64 tx_bytes;			/* payload octets sent */
+	u64 tx_msgs;			/* messages sent, all kinds */
+	u64 tx_no_credit;		/* times that data waited for credits */
+	u64 rx_bytes;
+	u64 rx_msgs;
 };
 
 static inline struct sdp_sock *sdp_sk(const struct sock *sk)
@@ -374,6 +385,8 @@ int sdp_setsockopt(struct socket *sock, int level, int optname,
 		   sockptr_t optval, unsigned int optlen);
 int sdp_getsockopt(struct socket *sock, int level, int optname,
 		   char __user *optval, int __user *optlen);
+void sdp_sockopt_init(struct sock *sk);
+void sdp_sockopt_inherit(struct sock *sk, const struct sock *parent);
 
 /* sdp_sysctl.c: defaults are set by the first of the two as well */
 int sdp_sysctl_init_net(struct net *net);
