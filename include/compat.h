@@ -32,10 +32,11 @@
 	register_net_sysctl(net, path, table)
 #endif
 
-#ifndef HAVE_TIMER_DELETE
-#define timer_delete		del_timer
-#define timer_delete_sync	del_timer_sync
-#define timer_shutdown_sync	del_timer_sync
+/* What proc_handler may do to the table: nothing, from 6.11. */
+#ifdef HAVE_CTL_TABLE_CONST
+#define CTL_TABLE_CONST		const
+#else
+#define CTL_TABLE_CONST
 #endif
 
 #ifndef HAVE_TIMER_CONTAINER_OF

@@ -8,10 +8,11 @@
 #include <linux/skbuff.h>
 #include <linux/sysctl.h>
 #include <linux/timer.h>
+#include <net/inet_sock.h>
 #include <net/sock.h>
 #include <net/tcp.h>
-#include <rdma/ib_verbs.h>
 #include <rdma/ib_umem.h>
+#include <rdma/ib_verbs.h>
 
 /* PROBE: ALWAYS */
 static int always(struct sock *sk)
@@ -26,7 +27,7 @@ static int never(struct sock *sk)
 }
 
 /* PROBE: HAVE_UNALIGNED_H */
-#if !__has_include(<linux/unaligned.h>)
+#if !__has_include("linux/unaligned.h")
 #error asm/unaligned.h
 #endif
 
@@ -43,20 +44,69 @@ static struct proto proto_ioctl_ = { .ioctl = proto_ioctl };
 /* PROBE: HAVE_PROTO_ACCEPT_ARG */
 static int accept_arg(struct socket *sock, struct socket *newsock,
 		      struct proto_accept_arg *arg);
-static struct proto_ops accept_arg_ = { .accept = accept_arg };
+static const struct proto_ops accept_arg_ = { .accept = accept_arg };
 
 /* PROBE: HAVE_SOCKADDR_UNSIZED */
 static int bind_unsized(struct socket *sock, struct sockaddr_unsized *addr,
 			int len);
-static struct proto_ops bind_unsized_ = { .bind = bind_unsized };
-
-/* PROBE: HAVE_TIMER_DELETE */
-static int timer_delete_(struct timer_list *t)
-{
-	return timer_delete(t) + timer_delete_sync(t) + timer_shutdown_sync(t);
-}
+static const struct proto_ops bind_unsized_ = { .bind = bind_unsized };
 
 /* PROBE: HAVE_TIMER_CONTAINER_OF */
 #ifndef timer_container_of
 #error from_timer
 #endif
+
+/* PROBE: HAVE_CTL_TABLE_CONST */
+static int ctl_const(const struct ctl_table *t, int write, void *buffer,
+		     size_t *lenp, loff_t *ppos);
+static proc_handler *ctl_const_ = ctl_const;
+
+/* PROBE: HAVE_DO_TCP_SENDPAGES */
+static ssize_t do_tcp_sendpages_(struct sock *sk, struct page *page)
+{
+	return do_tcp_sendpages(sk, page, 0, 1, 0);
+}
+
+/* PROBE: HAVE_INET_FLAGS */
+static bool inet_flags(struct sock *sk)
+{
+	return inet_test_bit(RECVERR, sk);
+}
+
+/* PROBE: HAVE_CREATE_CQ_ATTRS */
+static int create_cq_attrs(struct ib_cq *cq, const struct ib_cq_init_attr *attr,
+			   struct uverbs_attr_bundle *attrs);
+static const struct ib_device_ops create_cq_attrs_ = { .create_cq = create_cq_attrs };
+
+/* PROBE: HAVE_REG_USER_MR_DMAH */
+static struct ib_mr *reg_user_mr_dmah(struct ib_pd *pd, u64 start, u64 length,
+				      u64 virt_addr, int access,
+				      struct ib_dmah *dmah,
+				      struct ib_udata *udata);
+static const struct ib_device_ops reg_user_mr_dmah_ = {
+	.reg_user_mr = reg_user_mr_dmah,
+};
+
+/* PROBE: HAVE_IB_UMEM_GET_VA */
+static void *ib_umem_get_va_(struct ib_device *dev)
+{
+	return ib_umem_get_va(dev, 0, 1, 0);
+}
+
+/* PROBE: HAVE_IB_VIRT_DMA_TO_PTR */
+static void *ib_virt_dma_to_ptr_(u64 addr)
+{
+	return ib_virt_dma_to_ptr(addr);
+}
+
+/* PROBE: HAVE_IB_GET_CURR_PORT_STATE */
+static int ib_get_curr_port_state_(struct net_device *dev)
+{
+	return ib_get_curr_port_state(dev);
+}
+
+/* PROBE: HAVE_IB_MARK_NAME_ASSIGNED_BY_USER */
+static void ib_mark_name_(struct ib_device *dev)
+{
+	ib_mark_name_assigned_by_user(dev);
+}
