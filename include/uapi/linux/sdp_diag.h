@@ -49,7 +49,7 @@ enum {
 	SDP_DIAG_FLOW_CONTROL,	/* string: flow control policy */
 	SDP_DIAG_LINK,		/* string: how messages reach the device */
 	SDP_DIAG_TX_CREDITS,	/* u32: messages we may send now */
-	SDP_DIAG_RX_CREDITS,	/* u32: receive buffers the peer was told of last */
+	SDP_DIAG_RX_CREDITS,	/* u32: messages the peer may send now */
 	SDP_DIAG_RX_POSTED,	/* u32: receive buffers posted now */
 	SDP_DIAG_TX_SIZE,	/* u32: largest message we may send */
 	SDP_DIAG_RX_SIZE,	/* u32: largest message we accept */

@@ -34,17 +34,17 @@ enum {
 	SDP_MIB_PASSIVE_OPENS,		/* connections established on listeners */
 	SDP_MIB_ACCEPTS,		/* connections taken by accept() */
 	SDP_MIB_CURR_ESTAB,		/* connections that exist now (the only gauge) */
-	SDP_MIB_ATTEMPT_FAILS,		/* own connects that failed: refused, unreachable, no answer */
+	SDP_MIB_ATTEMPT_FAILS,		/* own connects that failed, whatever the reason */
 	SDP_MIB_ESTAB_RESETS,		/* established connections that ended with an error */
 	SDP_MIB_CONN_REQS,		/* connection requests received */
 	SDP_MIB_HELD_REQS,		/* requests that had to wait: the backlog was full */
 	SDP_MIB_REFUSED_REQS,		/* requests refused: nobody listens, or no resources */
-	SDP_MIB_LISTEN_DROPS,		/* held requests given up: too many, or the listener closed */
+	SDP_MIB_LISTEN_DROPS,		/* held requests given up */
 	SDP_MIB_ABORTS_SENT,		/* connections ended abortively by this side */
 	SDP_MIB_ABORTS_RCVD,		/* connections ended abortively by the peer */
 	SDP_MIB_DISCON_SENT,		/* DisConn sent: end of our data */
 	SDP_MIB_DISCON_RCVD,		/* DisConn received: end of the peer's data */
-	SDP_MIB_TIMEOUTS,		/* connections ended by a timer: user timeout, keepalive, close */
+	SDP_MIB_TIMEOUTS,		/* connections ended by a timer of ours */
 	SDP_MIB_KEEPALIVES,		/* keepalive probes sent */
 	SDP_MIB_TRANSPORT_ERRORS,	/* work requests completed in error (not by flushing) */
 	SDP_MIB_DEVICE_REMOVALS,	/* connections and listeners lost: RDMA device removed */

@@ -1,0 +1,384 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * SDP sockets for NETLINK_SOCK_DIAG: a module of its own, on top of sdp.ko.
+ * Calls the helpers of af_sdp.c; reads what the other files keep in a
+ * connection. See include/uapi/linux/sdp_diag.h.
+ */
+#include <linux/init.h>
+#include <linux/module.h>
+#include <linux/sock_diag.h>
+#include <linux/sdp_diag.h>
+#include <net/ipv6.h>
+#include <net/netlink.h>
+#include <net/sock.h>
+
+#include "compat.h"
+#include "sdp.h"
+
+#define SDP_DIAG_REPLY_SIZE	1024	/* one socket with all attributes */
+#define SDP_DIAG_BATCH		16	/* sockets held at a time */
+
+/* Position of a dump, in netlink_callback.ctx. */
+struct sdp_diag_ctx {
+	unsigned int pos;
+};
+
+/* Who asks for what. */
+struct sdp_diag_query {
+	struct user_namespace *user_ns;
+	u32 portid;
+	u32 seq;
+	u16 flags;
+	u32 show;
+	bool net_admin;
+};
+
+static void sdp_diag_query_init(struct sdp_diag_query *q, struct sk_buff *in,
+				const struct nlmsghdr *nlh, u16 flags)
+{
+	const struct sdp_diag_req *req = nlmsg_data(nlh);
+
+	q->user_ns = sk_user_ns(NETLINK_CB(in).sk);
+	q->portid = NETLINK_CB(in).portid;
+	q->seq = nlh->nlmsg_seq;
+	q->flags = flags;
+	q->show = req->show;
+	q->net_admin = netlink_net_capable(in, CAP_NET_ADMIN);
+}
+
+/* @extack may be NULL: only a dump has one on kernels up to now. */
+static int sdp_diag_check(const struct nlmsghdr *nlh,
+			  struct netlink_ext_ack *extack)
+{
+	const struct sdp_diag_req *req = nlmsg_data(nlh);
+
+	if (nlmsg_len(nlh) < sizeof(*req)) {
+		NL_SET_ERR_MSG(extack, "request is shorter than struct sdp_diag_req");
+		return -EINVAL;
+	}
+	if (req->sdiag_protocol || req->pad) {
+		NL_SET_ERR_MSG(extack, "protocol and padding must be 0");
+		return -EINVAL;
+	}
+	if (req->show & ~(SDP_DIAG_SHOW_CONN | SDP_DIAG_SHOW_MEMINFO |
+			  SDP_DIAG_SHOW_STATS)) {
+		NL_SET_ERR_MSG(extack, "unknown bit in show");
+		return -EINVAL;
+	}
+	return 0;
+}
+
+/* IPv4 in one word; on an IPv6 socket in its mapped form. */
+static void sdp_diag_addr(__be32 out[4], __be16 *port, bool v6,
+			  const union sdp_addr *addr)
+{
+	switch (addr->sa.sa_family) {
+	case AF_INET6:
+		memcpy(out, &addr->v6.sin6_addr, sizeof(addr->v6.sin6_addr));
+		*port = addr->v6.sin6_port;
+		break;
+	case AF_INET:
+		if (v6)
+			ipv6_addr_set_v4mapped(addr->v4.sin_addr.s_addr,
+					       (struct in6_addr *)out);
+		else
+			out[0] = addr->v4.sin_addr.s_addr;
+		*port = addr->v4.sin_port;
+		break;
+	}
+}
+
+static void sdp_diag_fill_msg(struct sock *sk, struct sdp_diag_msg *m,
+			      const struct sdp_diag_query *q)
+{
+	const struct sdp_sock *sdp = sdp_sk(sk);
+
+	memset(m, 0, sizeof(*m));
+	m->diag_family = sdp->v6 ? AF_INET6 : AF_INET;
+	m->diag_state = inet_sk_state_load(sk);
+	m->diag_shutdown = READ_ONCE(sk->sk_shutdown);
+	m->id.idiag_if = READ_ONCE(sk->sk_bound_dev_if);
+	sock_diag_save_cookie(sk, m->id.idiag_cookie);
+	sdp_diag_addr(m->id.idiag_src, &m->id.idiag_sport, sdp->v6,
+		      &sdp->local);
+	sdp_diag_addr(m->id.idiag_dst, &m->id.idiag_dport, sdp->v6,
+		      &sdp->peer);
+
+	if (m->diag_state == TCP_LISTEN) {
+		m->diag_rqueue = READ_ONCE(sk->sk_ack_backlog);
+		m->diag_wqueue = READ_ONCE(sk->sk_max_ack_backlog);
+	} else {
+		m->diag_rqueue = max(sdp_readable_bytes(sk), 0);
+		m->diag_wqueue = sdp_outq_bytes(sk);
+	}
+	m->diag_uid = from_kuid_munged(q->user_ns, sock_i_uid(sk));
+	m->diag_inode = sock_i_ino(sk);
+}
+
+static int sdp_diag_fill_conn(struct sock *sk, struct sk_buff *skb)
+{
+	const struct sdp_conn *conn = sdp_sk(sk)->conn;
+	const char *device = sdp_device_name(sk);
+	u32 rx_mseq;
+
+	if (!conn || !device[0])
+		return 0;
+
+	rx_mseq = READ_ONCE(conn->rx_mseq);
+	if (nla_put_string(skb, SDP_DIAG_DEVICE, device) ||
+	    nla_put_u32(skb, SDP_DIAG_DEVICE_PORT, conn->id->port_num) ||
+	    nla_put_string(skb, SDP_DIAG_FLOW_CONTROL, "credit") ||
+	    nla_put_string(skb, SDP_DIAG_LINK, "verbs") ||
+	    nla_put_u32(skb, SDP_DIAG_TX_CREDITS, sdp_credits(sk)) ||
+	    nla_put_u32(skb, SDP_DIAG_RX_CREDITS,
+			READ_ONCE(conn->rx_told_total) - rx_mseq) ||
+	    nla_put_u32(skb, SDP_DIAG_RX_POSTED,
+			READ_ONCE(conn->rx_posted_total) - rx_mseq) ||
+	    nla_put_u32(skb, SDP_DIAG_TX_SIZE,
+			sdp_max_payload(sk) + SDP_BSDH_LEN) ||
+	    nla_put_u32(skb, SDP_DIAG_RX_SIZE, SDP_BUF_SIZE) ||
+	    nla_put_u32(skb, SDP_DIAG_TX_MSEQ, READ_ONCE(conn->tx_mseq)) ||
+	    nla_put_u32(skb, SDP_DIAG_TX_MSEQ_ACK, READ_ONCE(conn->peer_ack)) ||
+	    nla_put_u32(skb, SDP_DIAG_RX_MSEQ, rx_mseq))
+		return -EMSGSIZE;
+	return 0;
+}
+
+static int sdp_diag_fill_stats(struct sock *sk, struct sk_buff *skb)
+{
+	const struct sdp_sock *sdp = sdp_sk(sk);
+	struct nlattr *nest;
+
+	nest = nla_nest_start(skb, SDP_DIAG_STATS);
+	if (!nest)
+		return -EMSGSIZE;
+
+	if (nla_put_u64_64bit(skb, SDP_DIAG_STATS_TX_BYTES,
+			      READ_ONCE(sdp->tx_bytes), SDP_DIAG_STATS_PAD) ||
+	    nla_put_u64_64bit(skb, SDP_DIAG_STATS_RX_BYTES,
+			      READ_ONCE(sdp->rx_bytes), SDP_DIAG_STATS_PAD) ||
+	    nla_put_u64_64bit(skb, SDP_DIAG_STATS_TX_MSGS,
+			      READ_ONCE(sdp->tx_msgs), SDP_DIAG_STATS_PAD) ||
+	    nla_put_u64_64bit(skb, SDP_DIAG_STATS_RX_MSGS,
+			      READ_ONCE(sdp->rx_msgs), SDP_DIAG_STATS_PAD) ||
+	    nla_put_u64_64bit(skb, SDP_DIAG_STATS_CREDIT_STALLS,
+			      READ_ONCE(sdp->tx_no_credit),
+			      SDP_DIAG_STATS_PAD)) {
+		nla_nest_cancel(skb, nest);
+		return -EMSGSIZE;
+	}
+	nla_nest_end(skb, nest);
+	return 0;
+}
+
+static int sdp_diag_fill_attrs(struct sock *sk, struct sk_buff *skb,
+			       const struct sdp_diag_query *q)
+{
+	if (q->show & SDP_DIAG_SHOW_CONN && sdp_diag_fill_conn(sk, skb))
+		return -EMSGSIZE;
+	if (q->show & SDP_DIAG_SHOW_MEMINFO &&
+	    sock_diag_put_meminfo(sk, skb, SDP_DIAG_MEMINFO))
+		return -EMSGSIZE;
+	if (q->show & SDP_DIAG_SHOW_STATS && sdp_diag_fill_stats(sk, skb))
+		return -EMSGSIZE;
+	if (q->net_admin &&
+	    nla_put_u32(skb, SDP_DIAG_MARK, READ_ONCE(sk->sk_mark)))
+		return -EMSGSIZE;
+	return 0;
+}
+
+/*
+ * Appends one socket to @skb, or nothing and -EMSGSIZE. The socket lock keeps
+ * the connection attached and its device named meanwhile.
+ */
+static int sdp_diag_fill(struct sock *sk, struct sk_buff *skb,
+			 const struct sdp_diag_query *q)
+{
+	struct nlmsghdr *nlh;
+	int err;
+
+	nlh = nlmsg_put(skb, q->portid, q->seq, SOCK_DIAG_BY_FAMILY,
+			sizeof(struct sdp_diag_msg), q->flags);
+	if (!nlh)
+		return -EMSGSIZE;
+
+	lock_sock(sk);
+	sdp_diag_fill_msg(sk, nlmsg_data(nlh), q);
+	err = sdp_diag_fill_attrs(sk, skb, q);
+	release_sock(sk);
+
+	if (err)
+		nlmsg_cancel(skb, nlh);
+	else
+		nlmsg_end(skb, nlh);
+	return err;
+}
+
+/*
+ * Takes references to the sockets from position @pos on that are in a wanted
+ * state; at[] tells their positions. Return: how many, 0 at the end.
+ */
+static int sdp_diag_hold(struct sdp_net *sn, unsigned int pos, u32 states,
+			 struct sock *batch[SDP_DIAG_BATCH],
+			 unsigned int at[SDP_DIAG_BATCH])
+{
+	struct sdp_sock *sdp;
+	unsigned int i = 0;
+	struct sock *sk;
+	int n = 0;
+
+	spin_lock_bh(&sn->socks_lock);
+	list_for_each_entry(sdp, &sn->socks, net_node) {
+		sk = &sdp->inet.sk;
+		if (i++ < pos || !(states & BIT(inet_sk_state_load(sk))) ||
+		    !refcount_inc_not_zero(&sk->sk_refcnt))
+			continue;
+		at[n] = i - 1;
+		batch[n] = sk;
+		if (++n == SDP_DIAG_BATCH)
+			break;
+	}
+	spin_unlock_bh(&sn->socks_lock);
+	return n;
+}
+
+/*
+ * Sockets come and go between two calls, so a long list can miss one or show
+ * one twice, as with other families.
+ */
+static int sdp_diag_dump(struct sk_buff *skb, struct netlink_callback *cb)
+{
+	struct sdp_diag_ctx *ctx = (struct sdp_diag_ctx *)cb->ctx;
+	const struct sdp_diag_req *req = nlmsg_data(cb->nlh);
+	struct sdp_net *sn = sdp_pernet(sock_net(skb->sk));
+	struct sock *batch[SDP_DIAG_BATCH];
+	unsigned int at[SDP_DIAG_BATCH];
+	struct sdp_diag_query q;
+	int n, i, err;
+
+	err = sdp_diag_check(cb->nlh, cb->extack);
+	if (err)
+		return err;
+
+	sdp_diag_query_init(&q, cb->skb, cb->nlh, NLM_F_MULTI);
+	while (!err && (n = sdp_diag_hold(sn, ctx->pos, req->states, batch,
+					  at))) {
+		for (i = 0; i < n; i++) {
+			if (!err)
+				err = sdp_diag_fill(batch[i], skb, &q);
+			if (!err)
+				ctx->pos = at[i] + 1;
+			sock_put(batch[i]);
+		}
+	}
+	return skb->len;
+}
+
+/* Return: the socket with the cookie in @nlh and a reference, or an error. */
+static struct sock *sdp_diag_find(struct net *net, const struct nlmsghdr *nlh)
+{
+	const struct sdp_diag_req *req = nlmsg_data(nlh);
+	struct sdp_net *sn = sdp_pernet(net);
+	struct sock *sk, *found = NULL;
+	struct sdp_sock *sdp;
+	int err;
+
+	err = sdp_diag_check(nlh, NULL);
+	if (err)
+		return ERR_PTR(err);
+	if (req->cookie[0] == INET_DIAG_NOCOOKIE &&
+	    req->cookie[1] == INET_DIAG_NOCOOKIE)
+		return ERR_PTR(-EINVAL);
+
+	spin_lock_bh(&sn->socks_lock);
+	list_for_each_entry(sdp, &sn->socks, net_node) {
+		sk = &sdp->inet.sk;
+		if (!sock_diag_check_cookie(sk, req->cookie)) {
+			if (refcount_inc_not_zero(&sk->sk_refcnt))
+				found = sk;
+			break;
+		}
+	}
+	spin_unlock_bh(&sn->socks_lock);
+	return found ? found : ERR_PTR(-ENOENT);
+}
+
+static int sdp_diag_get_one(struct sk_buff *in, const struct nlmsghdr *nlh)
+{
+	struct net *net = sock_net(in->sk);
+	struct sdp_diag_query q;
+	struct sk_buff *reply;
+	struct sock *sk;
+	int err;
+
+	sk = sdp_diag_find(net, nlh);
+	if (IS_ERR(sk))
+		return PTR_ERR(sk);
+
+	err = -ENOMEM;
+	reply = nlmsg_new(SDP_DIAG_REPLY_SIZE, GFP_KERNEL);
+	if (!reply)
+		goto out;
+
+	sdp_diag_query_init(&q, in, nlh, 0);
+	err = sdp_diag_fill(sk, reply, &q);
+	if (err)
+		nlmsg_free(reply);
+	else
+		err = nlmsg_unicast(net->diag_nlsk, reply, q.portid);
+out:
+	sock_put(sk);
+	return err;
+}
+
+static int sdp_diag_handler_dump(struct sk_buff *skb, struct nlmsghdr *nlh)
+{
+	struct netlink_dump_control c = {
+		.dump		= sdp_diag_dump,
+		.min_dump_alloc	= SKB_WITH_OVERHEAD(32768),
+	};
+
+	if (!(nlh->nlmsg_flags & NLM_F_DUMP))
+		return sdp_diag_get_one(skb, nlh);
+	return netlink_dump_start(sock_net(skb->sk)->diag_nlsk, skb, nlh, &c);
+}
+
+/* sock_diag_destroy() demands CAP_NET_ADMIN. */
+static int sdp_diag_handler_destroy(struct sk_buff *skb, struct nlmsghdr *nlh)
+{
+	struct sock *sk;
+	int err;
+
+	sk = sdp_diag_find(sock_net(skb->sk), nlh);
+	if (IS_ERR(sk))
+		return PTR_ERR(sk);
+
+	err = sock_diag_destroy(sk, ECONNABORTED);
+	sock_put(sk);
+	return err;
+}
+
+static const struct sock_diag_handler sdp_diag_handler = {
+	.owner		= THIS_MODULE,
+	.family		= AF_SDP,
+	.dump		= sdp_diag_handler_dump,
+	.destroy	= sdp_diag_handler_destroy,
+};
+
+static int __init sdp_diag_init(void)
+{
+	BUILD_BUG_ON(sizeof(struct sdp_diag_ctx) >
+		     sizeof_field(struct netlink_callback, ctx));
+	return sock_diag_register(&sdp_diag_handler);
+}
+
+static void __exit sdp_diag_exit(void)
+{
+	sock_diag_unregister(&sdp_diag_handler);
+}
+
+module_init(sdp_diag_init);
+module_exit(sdp_diag_exit);
+MODULE_LICENSE("GPL");
+MODULE_DESCRIPTION("SDP sockets over NETLINK_SOCK_DIAG");
+MODULE_ALIAS_NET_PF_PROTO_TYPE(PF_NETLINK, NETLINK_SOCK_DIAG, 27 /* AF_SDP */);
