@@ -8,20 +8,152 @@
 #ifndef HYB_CM_H
 #define HYB_CM_H
 
+#include <linux/completion.h>
+#include <linux/kref.h>
+#include <linux/list.h>
+#include <linux/mutex.h>
+#include <linux/refcount.h>
 #include <linux/types.h>
+#include <linux/workqueue.h>
 
-struct hyb_cep;
+#include "proto/mpa.h"
+
 struct hyb_dev;
+struct hyb_lid;
 struct hyb_qp;
 struct ib_device;
 struct ib_qp;
 struct iw_cm_id;
 struct iw_cm_conn_param;
+struct sock;
+struct socket;
 
-/* How a connection ends by local decision */
+/**
+ * struct hyb_cm_dev - the connection manager's part of a device
+ * @lock: protects @ceps, @lids, @down
+ * @ceps: all connections
+ * @lids: all listening cm_ids
+ * @down: nothing new is started
+ * @users: one for the device, one per connection and listening cm_id
+ * @idle: completed when @users is gone
+ */
+struct hyb_cm_dev {
+	struct mutex lock;
+	struct list_head ceps;
+	struct list_head lids;
+	bool down;
+	refcount_t users;
+	struct completion idle;
+};
+
+/* Life of a connection. Transitions only under hyb_cep.lock. */
+enum hyb_cep_state {
+	HYB_CEP_IDLE,		/* being set up */
+	HYB_CEP_CONNECT,	/* active: TCP handshake */
+	HYB_CEP_WAIT_REP,	/* active: Request sent */
+	HYB_CEP_WAIT_REQ,	/* passive: Request awaited */
+	HYB_CEP_REQUEST,	/* passive: the ULP decides */
+	HYB_CEP_RDMA,		/* full operation */
+	HYB_CEP_DRAIN,		/* last FPDUs are going out */
+	HYB_CEP_LINGER,		/* FIN sent, peer's awaited; no QP any more */
+	HYB_CEP_DEAD,		/* no socket any more */
+};
+
+/* Bits of hyb_cep.events, for the connection's work item */
+enum {
+	HYB_EV_SOCK,		/* look at the socket */
+	HYB_EV_TIMER,
+	HYB_EV_EOF,		/* peer sent FIN, and all before it is consumed */
+	HYB_EV_LOST,		/* TCP connection broke */
+	HYB_EV_GRACEFUL,	/* local: close when the send queue is empty */
+	HYB_EV_ABORT,		/* local: close now */
+	HYB_EV_ERROR,		/* a Terminate message is queued for sending */
+	HYB_EV_TERM,		/* the peer sent a Terminate */
+	HYB_EV_DRAINED,		/* what was to be sent is with TCP */
+};
+
+/**
+ * struct hyb_cep - one connection, from the socket's creation to its end
+ * @ref: one each for: the socket's callbacks; @qp (as hyb_qp.cep); a cm_id
+ *	 with a request pending (provider_data); queued work; armed timer
+ * @dev: device; @node is the entry of its list
+ * @lock: serialises the state machine; taken before the socket's lock
+ * @sock: the socket, NULL when released
+ * @id: cm_id to be told, referenced
+ * @lid: passive: the listening cm_id, referenced, until the request is up
+ * @qp: queue pair, referenced from connect or accept on
+ * @live: queue pair whose engines run; changes under the socket's spinlock
+ * @discard: input is thrown away; same lock
+ * @data_ready, @state_change, @write_space, @error_report: the socket's own
+ * @events: HYB_EV_* not yet handled
+ * @deadline: when @timer is due, in jiffies
+ * @rev: MPA revision in use
+ * @tried_rev1: active: revision 2 got no answer
+ * @active: this side connected
+ * @lim, @req, @rep: negotiation
+ * @frame: start-up frame received or to be sent; @have octets are there
+ * @pdata, @pdata_len: active: private data to send
+ */
+struct hyb_cep {
+	struct kref ref;
+	struct hyb_dev *dev;
+	struct list_head node;
+	struct mutex lock;
+	enum hyb_cep_state state;
+	struct socket *sock;
+	struct iw_cm_id *id;
+	struct hyb_lid *lid;
+	struct hyb_qp *qp;
+	struct hyb_qp *live;
+	bool discard;
+	bool active;
+	bool quiet;
+	u8 rev;
+
+	void (*data_ready)(struct sock *sk);
+	void (*state_change)(struct sock *sk);
+	void (*write_space)(struct sock *sk);
+	void (*error_report)(struct sock *sk);
+
+	unsigned long events;
+	unsigned long deadline;
+	struct work_struct work;
+	struct delayed_work timer;
+
+	struct mpa_limits lim;
+	struct mpa_start req;
+	struct mpa_start rep;
+	u32 have;
+	u16 pdata_len;
+	u8 frame[MPA_START_MAX];
+	u8 pdata[256];
+};
+
+void hyb_cep_free(struct kref *ref);
+
+static inline void hyb_cep_get(struct hyb_cep *cep)
+{
+	kref_get(&cep->ref);
+}
+
+static inline void hyb_cep_put(struct hyb_cep *cep)
+{
+	kref_put(&cep->ref, hyb_cep_free);
+}
+
+/**
+ * hyb_cep_event - tell a connection's work item that something happened
+ * @cep: connection, referenced by the caller
+ * @ev: HYB_EV_*
+ *
+ * Context: any.
+ */
+void hyb_cep_event(struct hyb_cep *cep, int ev);
+
+/* How a connection ends by local decision; both end it with FIN */
 enum hyb_close {
-	HYB_CLOSE_GRACEFUL,	/* send what is queued, then FIN */
-	HYB_CLOSE_ABORT,	/* RST */
+	HYB_CLOSE_GRACEFUL,	/* after the send queue has been sent */
+	HYB_CLOSE_ABORT,	/* at once, what is queued is flushed */
 };
 
 /**
@@ -36,15 +168,18 @@ enum hyb_close {
 void hyb_qp_close(struct hyb_qp *qp, enum hyb_close how);
 
 /**
- * hyb_cm_dev_init - per-device state of the connection manager
- * hyb_cm_dev_down - end all connections and listeners of a device, wait for it
+ * hyb_cm_dev_init - set up the connection manager's part of a device
+ * hyb_cm_dev_down - end all connections and listeners of a device
+ * hyb_cm_dev_exit - same, and wait until nothing refers to the device
  *
  * hyb_cm_dev_down() must have returned before the net device leaves its
- * network namespace: the sockets do not hold the namespace. May be called
+ * network namespace: the sockets do not hold the namespace. It may be called
  * with the RTNL held, and repeatedly; later connects fail.
+ * hyb_cm_dev_exit() belongs behind ib_unregister_device().
  */
 void hyb_cm_dev_init(struct hyb_dev *dev);
 void hyb_cm_dev_down(struct hyb_dev *dev);
+void hyb_cm_dev_exit(struct hyb_dev *dev);
 
 /* struct ib_device_ops */
 int hyb_connect(struct iw_cm_id *id, struct iw_cm_conn_param *param);

@@ -4,53 +4,73 @@
  *
  * Owns the socket's callbacks, its private sk_prot (for release_cb) and the
  * rule who may run the transmit and receive engines: whoever holds the
- * socket, that is its spinlock while nobody owns it, or its ownership.
- * May call hyb_tx, hyb_rx and hyb_cm (upcalls on loss of the connection).
+ * spinlock of the socket. While a task owns the socket (lock_sock) the engines
+ * wait; release_cb runs them.
+ *
+ * May call hyb_tx, hyb_rx, TCP; tells hyb_cm by hyb_cep_event().
  */
 #ifndef HYB_TCP_H
 #define HYB_TCP_H
 
 #include <linux/types.h>
+#include <linux/spinlock.h>
 #include <linux/workqueue.h>
-#include <net/sock.h>
 
-struct hyb_qp;
 struct hyb_cep;
+struct hyb_qp;
+struct mpa_result;
+struct net;
+struct sock;
+struct socket;
 
-/* Bits of hyb_tcp.todo: work left for whoever releases the socket */
+/* Bits of hyb_tcp.todo: work left for whoever holds the socket */
 enum {
 	HYB_TODO_TX,		/* transmit engine */
-	HYB_TODO_RX,		/* receive engine (a receive was posted) */
+	HYB_TODO_RX,		/* receive engine */
 };
 
 /**
  * struct hyb_tcp - a QP's hold on its TCP socket
  * @sk: the socket; set once at attach and referenced until hyb_data_fini(),
  *	so that callers of ib_post_send may lock it at any time
- * @todo: HYB_TODO_*; drained by release_cb or by @work
- * @work: runs @todo for callers with interrupts disabled, or who already hold
- *	  the lock of another connection
- * @holder: CPU that runs an engine under the socket's spinlock, else -1
+ * @attached: the engines may run; changes only under the socket's spinlock
+ * @todo: HYB_TODO_*
+ * @work: runs @todo for callers with interrupts disabled, for callers that
+ *	  run inside the engine of another QP, and as a retry timer
+ * @lock: protects hyb_qp.cep; a leaf
  */
 struct hyb_tcp {
 	struct sock *sk;
+	bool attached;
 	unsigned long todo;
-	struct work_struct work;
-	int holder;
+	struct delayed_work work;
+	spinlock_t lock;
 };
 
-/* Called by the verbs layer */
+/* Called by the verbs layer: create_qp, and after the last reference */
 void hyb_data_init(struct hyb_qp *qp);
 void hyb_data_fini(struct hyb_qp *qp);
 
-/* Called by the connection manager */
-int hyb_tcp_create(struct net *net, int family, struct socket **res);
-void hyb_tcp_adopt(struct socket *sock, struct hyb_cep *cep);
-int hyb_tcp_attach(struct hyb_cep *cep, struct hyb_qp *qp);
-void hyb_tcp_release(struct hyb_cep *cep);
-
-/* Run the engines named in @todo now, or leave them to the lock's holder */
+/**
+ * hyb_tcp_kick - run an engine now, or leave that to the socket's holder
+ * @qp: queue pair; nothing happens unless it is connected
+ * @todo: HYB_TODO_*
+ *
+ * Context: any.
+ */
 void hyb_tcp_kick(struct hyb_qp *qp, int todo);
+
+/* Run an engine again after @delay jiffies. Context: any. */
+void hyb_tcp_retry(struct hyb_qp *qp, int todo, unsigned long delay);
+
+/* Called by the connection manager, in process context */
+int hyb_tcp_create(struct net *net, int family, struct socket **res);
+void hyb_tcp_adopt(struct hyb_cep *cep, struct socket *sock);
+int hyb_tcp_attach(struct hyb_cep *cep, struct hyb_qp *qp,
+		   const struct mpa_result *res, const u8 *frame, size_t len);
+void hyb_tcp_drain(struct hyb_cep *cep, struct hyb_qp *qp);
+void hyb_tcp_detach(struct hyb_cep *cep, struct hyb_qp *qp);
+void hyb_tcp_release(struct hyb_cep *cep, bool reset);
 
 int hyb_tcp_init(void);
 void hyb_tcp_exit(void);
