@@ -29,7 +29,7 @@ $1 == "DEMO-ROW" {
 }
 
 END {
-	ok = step == "done"
+	ok = step == "done" && rc == 0
 	if (n)
 		printf("\n%-32s %-34s %15s  %s\n", "what ran over AF_SDP", "result", "bytes over SDP", "device")
 	for (i = 1; i <= n; i++)
@@ -38,7 +38,7 @@ END {
 	for (i = 1; i <= n; i++)
 		printf(" %s%s\n", row[i], i < n ? "," : "") > json
 	printf("]}\n") > json
-	if (!ok)
+	if (step != "done")
 		printf("\ndemo: failed in step: %s\n", step == "" ? "starting the guest" : step)
 	exit !ok
 }

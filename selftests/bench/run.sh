@@ -1,0 +1,40 @@
+#!/bin/bash
+# SPDX-License-Identifier: GPL-2.0
+#
+# `make bench`: sdpbench in a virtual machine whose clock counts instructions,
+# so that figures can be compared between machines and from day to day. Prints
+# a table with ratios to TCP, checks the goals, writes BUILD/bench.json.
+#
+# Environment: KERNEL (6.1), BUILD (build). REPS, DURATION, PINGS, MTUS and
+# WHATS go to the guest (see guest.sh), VM_ARGS to selftests/vm/run.sh.
+# Exit status: 0 all goals reached, 1 not, 2 something did not work.
+set -uo pipefail
+
+here=$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd)
+top=$(cd "$here/../.." && pwd)
+kernel=${KERNEL:-6.1}
+build=${BUILD:-$top/build}
+out=$build/$kernel/bench
+log=$build/$kernel/bench.log
+
+command='exec env'
+for var in REPS DURATION PINGS MTUS WHATS; do
+	[ -z "${!var:-}" ] || command+=" $(printf '%s=%q' "$var" "${!var}")"
+done
+mkdir -p "$build/$kernel"
+
+echo "bench: kernel $kernel, one instruction is one nanosecond"
+# shellcheck disable=SC2086 # several words
+"$top/selftests/vm/run.sh" -k "$kernel" -b "$build" -o "$out" --count -t 3600 \
+	-c "$command /selftests/bench/guest.sh" ${VM_ARGS:-} |
+	tee "$log" | grep --line-buffered -v '^BENCH'
+rc=${PIPESTATUS[0]}
+
+awk -v json="$build/bench.json" -f "$here/report.awk" "$log"
+result=$?
+if [ "$rc" -ne 0 ] || [ $result -gt 1 ]; then
+	echo "bench: failed (exit status $rc of the guest); see $log and $out/console.log"
+	exit 2
+fi
+[ $result -eq 0 ] || { echo "bench: goals not reached; figures in $build/bench.json"; exit 1; }
+echo "bench: ok; figures in $build/bench.json"
