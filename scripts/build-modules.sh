@@ -37,14 +37,13 @@ kmake() {
 }
 
 build_siw() {
-	local cflags=''
 	cp "$K_SRC"/drivers/infiniband/sw/siw/*.[ch] .
 	cat >Kbuild <<-'END'
 	obj-m := siw.o
 	siw-y := siw_cm.o siw_cq.o siw_main.o siw_mem.o siw_qp.o siw_qp_tx.o \
 		 siw_qp_rx.o siw_verbs.o
 	END
-	kmake "$PWD" KCFLAGS="$cflags" modules
+	kmake "$PWD" modules
 	mkdir out
 	strip -g -o out/siw.ko siw.ko
 	find . -mindepth 1 -maxdepth 1 ! -name out -exec rm -rf {} +
@@ -74,10 +73,11 @@ if [ "$(cat "$out/kernel" 2>/dev/null)" != "$K_RELEASE $K_KDIR" ]; then
 	rm -rf "$out/src/include/generated"
 	echo "$K_RELEASE $K_KDIR" >"$out/kernel"
 fi
+rm -f "$out"/modules/*.ko
+[ -z "$siw_dir" ] || cp "$siw_dir/siw.ko" "$out/modules/"
 msg "  MODULES $name ($K_RELEASE)"
 # shellcheck disable=SC2086
 kmake "$out/src" -j"${JOBS:-$(nproc)}" ${MODFLAGS:-} modules >&2 {lock}>&-
-rm -f "$out"/modules/*.ko
-find "$out/src" -name '*.ko' -exec cp -t "$out/modules" {} +
-[ -z "$siw_dir" ] || cp "$siw_dir/siw.ko" "$out/modules/"
-strip -g "$out"/modules/*.ko
+find "$out/src" -name '*.ko' | while read -r ko; do
+	strip -g -o "$out/modules/$(basename "$ko")" "$ko"
+done

@@ -26,7 +26,7 @@ here=$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd)
 . "$here/cache.sh"
 
 max_age=${KERNEL_MAX_AGE:-14}
-recipe=3
+recipe=4
 
 # ------------------------------------------------------------------ packages
 
@@ -127,7 +127,7 @@ unpack_image() {
 	(
 		cd "$mods"
 		find . -maxdepth 1 -type f -name 'modules.*'
-		find kernel/{net,crypto,lib,arch,fs/9p,fs/overlayfs,fs/netfs,fs/fscache} \
+		find kernel/{net,crypto,lib,arch,fs} \
 			kernel/drivers/{net,infiniband,virtio,char,block,crypto,ptp} \
 			-name '*.ko*' -not -path '*/net/ethernet/*' \
 			-not -path '*/net/wireless/*' 2>/dev/null || true

@@ -61,6 +61,12 @@ static int ctl_const(const struct ctl_table *t, int write, void *buffer,
 		     size_t *lenp, loff_t *ppos);
 static proc_handler *ctl_const_ = ctl_const;
 
+/* PROBE: HAVE_SK_UID */
+static kuid_t sk_uid_(const struct sock *sk)
+{
+	return sk_uid(sk);
+}
+
 /* PROBE: HAVE_DO_TCP_SENDPAGES */
 static ssize_t do_tcp_sendpages_(struct sock *sk, struct page *page)
 {

@@ -1,0 +1,20 @@
+#!/bin/bash
+# SPDX-License-Identifier: GPL-2.0
+#
+# build-user.sh [OUT]: build tools and test programs into OUT/tools and
+# OUT/selftests (OUT is build/ of the tree by default).
+set -euo pipefail
+here=$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd)
+top=$(dirname "$here")
+# shellcheck source=scripts/cache.sh
+. "$here/cache.sh"
+
+out=$(realpath -m "${1:-$top/build}")
+mkdir -p "$out/tools" "$out/selftests"
+exec {lock}>"$out/user.lock"
+flock "$lock"
+for dir in tools selftests; do
+	[ -e "$top/$dir/Makefile" ] || continue
+	msg "  USER    $dir"
+	make -s -C "$top/$dir" -j"${JOBS:-$(nproc)}" O="$out/$dir" >&2 {lock}>&-
+done

@@ -1,0 +1,156 @@
+# SPDX-License-Identifier: GPL-2.0
+# shellcheck shell=bash
+#
+# image.sh: what is in the guest (sourced by run.sh).  The initial RAM file
+# system is a concatenation of uncompressed archives: the user land of the
+# host (cached), the kernel's modules and ours, the project's programs and
+# tests.  Uncompressed, because unpacking under emulation is what takes time.
+#
+# /usr is merged as on Debian; archives after the first must say usr/bin, not bin.
+
+# Programs of the host that tests may use
+GUEST_PROGRAMS=(
+	bash kmod ip rdma tc ss ethtool tcpdump strace
+	iperf3 redis-server redis-benchmark redis-cli socat nc
+	rping rstream rcopy riostream ucmatose udaddy ibv_devinfo ibv_rc_pingpong
+	ib_send_bw ib_write_bw ib_read_bw ib_send_lat ib_write_lat ib_read_lat
+	timeout stty dd sha256sum cmp diff grep sed tar sort stat setpriv unshare
+	nsenter prlimit taskset python3 find xargs
+)
+
+# Modules of the kernel, with what they depend on
+GUEST_MODULES=(
+	virtio_pci virtio_console 9p 9pnet_virtio overlay
+	ib_core ib_uverbs rdma_ucm rdma_cm iw_cm rdma_rxe smc smc_diag
+	veth dummy tun bridge 8021q ifb sch_netem sch_tbf sch_fq sch_prio
+	sch_ingress cls_u32 cls_matchall act_gact act_mirred
+	tcp_diag udp_diag inet_diag unix_diag af_packet af_packet_diag
+	crc32c-intel crc32c_generic libcrc32c crc32-pclmul
+	tls tcp_bbr tcp_dctcp ip6_udp_tunnel udp_tunnel
+)
+
+pack() { (cd "$1" && find . -print0 | sort -z | cpio --null -o -H newc -R 0:0 --quiet); }
+
+# add_libs ROOT FILE...: shared libraries of the files
+add_libs() {
+	local root=$1 lib
+	shift
+	{ ldd "$@" 2>/dev/null || true; } | sed -nE 's|.*[[:space:]](/[^ ]+) \(0x.*|\1|p' | sort -u |
+		while read -r lib; do
+			lib=/usr${lib#/usr}
+			[ -e "$root$lib" ] || install -D "$lib" "$root$lib"
+		done
+}
+
+skeleton() {
+	mkdir -p "$1"/{dev,proc,sys,tmp,run,etc,root,out,var,host} \
+		"$1"/usr/{bin,lib,lib64,share,local/lib,local/bin}
+	ln -s usr/bin "$1/bin"
+	ln -s usr/bin "$1/sbin"
+	ln -s bin "$1/usr/sbin"
+	ln -s usr/lib "$1/lib"
+	ln -s usr/lib64 "$1/lib64"
+	ln -s ../run "$1/var/run"
+	ln -s /proc/mounts "$1/etc/mtab"
+	echo 'root:x:0:0:root:/root:/bin/bash
+nobody:x:65534:65534:nobody:/:/bin/sh' >"$1/etc/passwd"
+	echo 'root:x:0:
+nogroup:x:65534:' >"$1/etc/group"
+	echo '127.0.0.1 localhost
+::1 localhost' >"$1/etc/hosts"
+	echo 'hosts: files' >"$1/etc/nsswitch.conf"
+	echo 'guest' >"$1/etc/hostname"
+	cp /etc/protocols /etc/services "$1/etc/" 2>/dev/null || true
+}
+
+# Busybox for everything small; real programs over it.  Its shell prefers its
+# own applets to PATH, hence bash as sh, and the real kmod.
+add_programs() {
+	local root=$1 p real
+	shift
+	cp "$(command -v busybox)" "$root/usr/bin/busybox"
+	for p in $(busybox --list); do
+		[ -e "$root/usr/bin/$p" ] || ln -s busybox "$root/usr/bin/$p"
+	done
+	for p; do
+		if ! real=$(PATH=/usr/sbin:/usr/bin:/sbin:/bin command -v "$p"); then
+			msg "guest: no program $p on this machine"
+			continue
+		fi
+		rm -f "$root/usr/bin/$p"
+		cp -L "$real" "$root/usr/bin/$p"
+		add_libs "$root" "$real"
+	done
+	ln -sf bash "$root/usr/bin/sh"
+	for p in modprobe insmod rmmod lsmod modinfo depmod; do
+		ln -sf kmod "$root/usr/bin/$p"
+	done
+}
+
+# Libraries that programs open by name
+add_plugins() {
+	local root=$1 arch f
+	arch=usr/lib/$(uname -m)-linux-gnu
+	mkdir -p "$root/$arch" "$root/etc"
+	cp -rL "/$arch/libibverbs" "$root/$arch/"
+	cp -r /etc/libibverbs.d "$root/etc/"
+	for f in "/$arch"/{libgcc_s.so.1,librdmacm.so.1,libnss_files.so.2,rsocket}; do
+		[ ! -e "$f" ] || cp -rL "$f" "$root/$arch/"
+	done
+	add_libs "$root" "$root/$arch"/libibverbs/* "$root/$arch/librdmacm.so.1"
+}
+
+add_python() {
+	local root=$1 dir
+	dir=$(/usr/bin/python3 -c 'import os; print(os.path.dirname(os.__file__))')
+	mkdir -p "$root/usr/lib"
+	tar -C / --exclude=test --exclude=tests --exclude=idlelib --exclude=tkinter \
+		--exclude=turtledemo --exclude=lib2to3 --exclude=ensurepip \
+		--exclude=distutils --exclude=pydoc_data --exclude='config-*' \
+		--exclude='*.opt-?.pyc' --exclude=dist-packages \
+		-cf - "${dir#/}" | tar -C "$root" -xf -
+	# shellcheck disable=SC2046
+	add_libs "$root" $(find "$root$dir/lib-dynload" -name '*.so')
+}
+
+make_userland() {
+	mkdir root
+	skeleton root
+	add_programs root "$@"
+	add_plugins root
+	add_python root
+	pack root >userland.cpio
+	rm -rf root
+}
+
+# userland PROGRAM...: the cached archive, in USERLAND
+userland() {
+	local p list=()
+	for p in "${GUEST_PROGRAMS[@]}" "$@"; do
+		list+=("$(PATH=/usr/sbin:/usr/bin:/sbin:/bin command -v "$p" || true)")
+	done
+	cache_make "guest/$(cache_key "$(stat -L -c '%n %s %Y' "${list[@]}" busybox 2>/dev/null)" \
+		"$(cat "${BASH_SOURCE[0]}")" "$(dpkg-query -W libc6 librdmacm1 ibverbs-providers)")" \
+		make_userland "${GUEST_PROGRAMS[@]}" "$@"
+	# shellcheck disable=SC2034 # for run.sh
+	USERLAND=$CACHED/userland.cpio
+}
+
+# modules_image ROOT FILE.ko...: the kernel's modules and these
+modules_image() {
+	local root=$1 mods=lib/modules/$K_RELEASE m dir
+	shift
+	dir=$root/usr/$mods
+	mkdir -p "$dir/updates"
+	for m in "${GUEST_MODULES[@]}"; do
+		modprobe -d "$K_ROOT" -S "$K_RELEASE" --show-depends "$m" 2>/dev/null
+	done | awk '$1 == "insmod" { print $2 }' | sed "s|.*/$mods/||" | sort -u |
+		rsync -a --files-from=- "$K_ROOT/$mods/" "$dir/"
+	[ "$K_NAME" != debug ] || rsync -a "$K_ROOT/$mods/kernel" "$dir/"
+	cp "$K_ROOT/$mods"/modules.{builtin,builtin.modinfo,order} "$dir/" 2>/dev/null || true
+	[ $# -eq 0 ] || cp "$@" "$dir/updates/"
+	mkdir -p "$root/lib"
+	ln -s ../usr/lib/modules "$root/lib/modules"
+	depmod -b "$root" "$K_RELEASE"
+	rm -r "${root:?}/lib"
+}

@@ -1,0 +1,158 @@
+#!/bin/bash
+# SPDX-License-Identifier: GPL-2.0
+#
+# Run selftests, or anything, in a virtual machine.  See usage below, and
+# Documentation/testing.rst.
+set -euo pipefail
+
+usage() {
+	cat <<'END'
+usage: selftests/vm/run.sh [OPTION]... [TEST]...
+
+Boots a kernel with the project's modules, programs and tests, freshly built,
+and runs the tests (all, if none is named): selftests/sdp/basic.sh, sdp/basic,
+or a whole directory such as sdp.  Exit status 0 if none failed.
+
+  -k KERNEL    6.1 (default), 6.12, 7 or debug
+  -c COMMAND   run this shell command instead of tests; its output and exit
+               status are passed on
+  -i           interactive shell in the guest
+  -l           with the tests marked "long"
+  -j N         spread the tests over N virtual machines
+  -v           show the tests' output as it comes
+  -t SECONDS   time limit of COMMAND (default 600)
+  -o DIR       where logs and files of the guest go (default build/KERNEL/run)
+  -b DIR       build directory (default build)
+  -n           build nothing, take what is in the build directory
+  -p PROGRAM   put this program of the host into the guest too
+  -f SRC:DST   put this file or directory into the guest
+  -K FILE.ko   put this module into the guest (instead of one built here)
+  -a ARGS      more kernel arguments
+  --count      deterministic timing: one CPU, one instruction is one nanosecond
+  --smp N      CPUs (default 2)       --mem SIZE   memory (default 2G)
+  --qemu ARG   pass an argument on to qemu
+
+In the guest: user programs in /bin, tests in /selftests, our modules found by
+modprobe and by their aliases.  What is written to $OUT (/out/...) appears in
+DIR/files.  DIR/console.log is the kernel's log: a warning, oops, lockdep, KASAN
+or leak report in it fails the test (98 for a COMMAND that otherwise succeeded;
+99: the guest died, 124: time limit).
+END
+	exit "${1:-2}"
+}
+
+here=$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd)
+top=$(cd "$here/../.." && pwd)
+# shellcheck source=scripts/cache.sh
+. "$top/scripts/cache.sh"
+# shellcheck source=selftests/vm/image.sh
+. "$here/image.sh"
+
+kernel=${KERNEL:-6.1} build=${BUILD:-$top/build} out='' nobuild='' command=''
+shell='' mem='' programs=() files=() kos=() vm=() tests=() qemu=()
+while [ $# -gt 0 ]; do
+	case $1 in
+	-k) kernel=$2; shift ;;
+	-c) command=$2; shift ;;
+	-i) shell=1 ;;
+	-l) vm+=(--long) ;;
+	-j) vm+=(--lanes "$2"); shift ;;
+	-v) vm+=(--verbose) ;;
+	-t) vm+=(--timeout "$2"); shift ;;
+	-o) out=$2; shift ;;
+	-b) build=$2; shift ;;
+	-n) nobuild=1 ;;
+	-p) programs+=("$2"); shift ;;
+	-f) files+=("$2"); shift ;;
+	-K) kos+=("$2"); shift ;;
+	-a) vm+=(--append="$2"); shift ;;
+	--count) vm+=(--count) ;;
+	--smp) vm+=(--smp "$2"); shift ;;
+	--mem) mem=$2; shift ;;
+	--qemu) qemu+=("$2"); shift ;;
+	-h | --help) usage 0 ;;
+	-*) usage ;;
+	*) tests+=("$1") ;;
+	esac
+	shift
+done
+mkdir -p "$build"
+build=$(cd "$build" && pwd)
+out=$(realpath -m "${out:-$build/$kernel/run}")
+
+vars=$("$top/scripts/kernel.sh" "$kernel")
+eval "$vars"
+if [ -z "$nobuild" ]; then
+	"$top/scripts/build-modules.sh" "$kernel" "$build"
+	"$top/scripts/build-user.sh" "$build"
+fi
+userland "${programs[@]}"
+
+work=$(mktemp -d)
+trap 'rm -rf "$work"' EXIT
+
+# The project's part of the guest
+stage() {
+	local root=$work/root f src dst
+	mkdir -p "$root"/usr/{bin,lib/sdp} "$root/selftests"
+	cp "$here/init" "$root/init"
+	rsync -a --exclude='*.[cho]' --exclude=Makefile "$top/selftests/" "$root/selftests/"
+	if [ -d "$build/selftests" ]; then
+		rsync -a --exclude='*.[do]' --exclude=/unit "$build/selftests/" "$root/selftests/"
+	fi
+	for f in "$build/tools"/*; do
+		case $f in
+		*.so) install -t "$root/usr/lib/sdp" "$f" ;;
+		*) [ ! -f "$f" ] || [ ! -x "$f" ] || install -t "$root/usr/bin" "$f" ;;
+		esac
+	done
+	for f in "${files[@]}"; do
+		src=${f%%:*} dst=${f#*:}
+		case $dst in
+		/bin/* | /sbin/* | /lib/*) dst=/usr$dst ;;
+		esac
+		mkdir -p "$root$(dirname "$dst")"
+		cp -rL "$src" "$root$dst"
+	done
+	if [ -n "$command" ]; then
+		printf '#!/bin/bash\ncd /\n%s\n' "$command" >"$root/selftests/command"
+		chmod +x "$root/selftests/command"
+	fi
+	# shellcheck disable=SC2046
+	add_libs "$root" $(find "$root" -type f -perm -100)
+}
+
+# Modules built here, unless replaced by -K
+for f in "$build/$kernel/modules"/*.ko; do
+	[ -e "$f" ] || continue
+	case " ${kos[*]##*/} " in
+	*" ${f##*/} "*) ;;
+	*) kos+=("$f") ;;
+	esac
+done
+stage
+modules_image "$work/root" "${kos[@]}"
+pack "$work/root" >"$work/project.cpio"
+cat "$USERLAND" "$work/project.cpio" >"$work/initrd"
+rm -f "$work/project.cpio"
+
+case $kernel in
+debug) vm+=(--debug --factor "${FACTOR:-4}" --mem "${mem:-4G}") ;;
+*) vm+=(--factor "${FACTOR:-1}" --mem "${mem:-2G}") ;;
+esac
+vm+=(--accel "$("$here/accel.sh")" --kernel "$K_BOOT" --initrd "$work/initrd" --out "$out")
+for f in "${tests[@]}"; do
+	vm+=(--test "$f")
+done
+if [ -n "$shell" ]; then
+	vm+=(--shell)
+elif [ -n "$command" ]; then
+	vm+=(--command /selftests/command --verbose)
+else
+	vm+=(--tree "$work/root/selftests")
+fi
+rm -rf "$out"
+mkdir -p "$out"
+rc=0
+/usr/bin/python3 "$here/vm.py" "${vm[@]}" -- "${qemu[@]}" || rc=$?
+exit $rc
