@@ -49,6 +49,10 @@
 #define sockaddr_unsized	sockaddr
 #endif
 
+#ifndef HAVE_SK_UID
+#define sk_uid(sk)		READ_ONCE((sk)->sk_uid)
+#endif
+
 /* proto_ops.accept, from 6.10 with all in one structure */
 #ifdef HAVE_PROTO_ACCEPT_ARG
 #define COMPAT_ACCEPT_ARGS	struct proto_accept_arg *arg

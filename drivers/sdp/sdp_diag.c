@@ -111,7 +111,7 @@ static void sdp_diag_fill_msg(struct sock *sk, struct sdp_diag_msg *m,
 		m->diag_rqueue = max(sdp_readable_bytes(sk), 0);
 		m->diag_wqueue = sdp_outq_bytes(sk);
 	}
-	m->diag_uid = from_kuid_munged(q->user_ns, sock_i_uid(sk));
+	m->diag_uid = from_kuid_munged(q->user_ns, sk_uid(sk));
 	m->diag_inode = sock_i_ino(sk);
 }
 
