@@ -14,6 +14,8 @@ DURATION=${DURATION:-20}	# ms of guest time for a repetition
 PINGS=${PINGS:-50}
 MTUS=${MTUS:-1500 9000}
 WHATS=${WHATS:-tcp sdp/hybrid sdp/siw rsocket/siw}
+# what to measure; a profile has options of its own
+MEASURE=${MEASURE:--r $REPS -d $DURATION -P $PINGS -S 64,4K,64K,1M -L 1}
 
 failed=0
 
@@ -31,8 +33,8 @@ measure() {
 	local ret
 
 	start_bg a sdpbench -s -1 -t "$1" -b 10.0.0.1
-	in_b sdpbench -t "$1" -j -w 10 --timeout 20 -r "$REPS" \
-		-d "$DURATION" -P "$PINGS" -S 64,4K,64K,1M -L 1 10.0.0.1
+	# shellcheck disable=SC2086 # several options
+	in_b sdpbench -t "$1" -j -w 10 --timeout 20 $MEASURE 10.0.0.1
 	ret=$?
 	[ $ret -eq 0 ] || sed 's/^/server: /' "$BG_LOG" >&2
 	stop_bg "$BG_PID"
@@ -65,4 +67,6 @@ for mtu in $MTUS; do
 		row "$what" "$mtu"
 	done
 done
+# for a profile; the modules are still where they were
+[ -z "${KALLSYMS:-}" ] || cat /proc/kallsyms > "$OUT/kallsyms"
 exit $failed

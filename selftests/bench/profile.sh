@@ -1,0 +1,71 @@
+#!/bin/bash
+# SPDX-License-Identifier: GPL-2.0
+#
+# Where the instructions go: runs one measurement of sdpbench in the virtual
+# machine that counts instructions, and lists them by function, both ends of
+# the connection together. Only the measured repetitions count.
+set -euo pipefail
+
+usage() {
+	cat <<'END'
+usage: selftests/bench/profile.sh [OPTION]...
+
+  -w WHAT    sdp/hybrid (default), sdp/siw, tcp or rsocket/siw
+  -s SIZE    message size for bandwidth (default 65536), in bytes
+  -c COUNT   messages of a repetition (default 16 MB of data)
+  -l         latency instead: round trips of one byte
+  -m MTU     (default 1500)
+  -r ROWS    functions to show (default 50)
+
+The third column is instructions per byte, with -l per one-way message. All
+rows are in BUILD/KERNEL/profile.txt. Environment: KERNEL, BUILD, VM_ARGS as
+for run.sh.
+END
+	exit "${1:-2}"
+}
+
+here=$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd)
+top=$(cd "$here/../.." && pwd)
+kernel=${KERNEL:-6.1}
+build=${BUILD:-$top/build}
+what=sdp/hybrid size=65536 count='' lat='' mtu=1500 rows=50 reps=3 pings=200
+while getopts w:s:c:lm:r:h opt; do
+	case $opt in
+	w) what=$OPTARG ;;
+	s) size=$OPTARG ;;
+	c) count=$OPTARG ;;
+	l) lat=1 ;;
+	m) mtu=$OPTARG ;;
+	r) rows=$OPTARG ;;
+	h) usage 0 ;;
+	*) usage ;;
+	esac
+done
+
+if [ -n "$lat" ]; then
+	measure="-T lat -r $reps -P $pings -L 1"
+	unit=$((2 * reps * pings))
+else
+	count=${count:-$((((16 << 20) + size - 1) / size))}
+	measure="-T bw -r $reps -n $count -S $size"
+	unit=$((reps * count * size))
+fi
+
+out=$build/$kernel/profile
+work=$(mktemp -d)
+trap 'rm -rf "$work"' EXIT
+mkdir -p "$build/$kernel"
+"${CC:-cc}" -O2 -Wall -shared -fPIC -fvisibility=hidden \
+	-o "$work/insn_count.so" "$here/insn_count.c"
+
+# shellcheck disable=SC2086 # several words
+"$top/selftests/vm/run.sh" -k "$kernel" -b "$build" -o "$out" --count -t 3600 \
+	--qemu -plugin --qemu "$work/insn_count.so,out=$work/counts" \
+	-c "exec env KALLSYMS=1 MTUS=$mtu WHATS=$what MEASURE='$measure' /selftests/bench/guest.sh" \
+	${VM_ARGS:-}
+
+symbols=$(find "$out/files" -name kallsyms)
+export LC_ALL=C
+sed 's/ / - /' "$work/counts" | sort -s -k1,1 "$symbols" - |
+	awk -v unit="$unit" -f "$here/symbols.awk" | sort -rn > "$build/$kernel/profile.txt"
+head -n "$rows" "$build/$kernel/profile.txt"
