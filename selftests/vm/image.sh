@@ -143,7 +143,7 @@ modules_image() {
 	dir=$root/usr/$mods
 	mkdir -p "$dir/updates"
 	for m in "${GUEST_MODULES[@]}"; do
-		modprobe -d "$K_ROOT" -S "$K_RELEASE" --show-depends "$m" 2>/dev/null
+		modprobe -d "$K_ROOT" -S "$K_RELEASE" --show-depends "$m" 2>/dev/null || true
 	done | awk '$1 == "insmod" { print $2 }' | sed "s|.*/$mods/||" | sort -u |
 		rsync -a --files-from=- "$K_ROOT/$mods/" "$dir/"
 	[ "$K_NAME" != debug ] || rsync -a "$K_ROOT/$mods/kernel" "$dir/"
