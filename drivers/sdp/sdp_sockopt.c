@@ -215,9 +215,10 @@ static int sdp_set_tcp_other(struct sock *sk, int optname, int val)
 	case TCP_REPAIR:
 	case TCP_REPAIR_QUEUE:
 	case TCP_REPAIR_WINDOW:
-	case TCP_QUEUE_SEQ:
 	case TCP_TIMESTAMP:
 		return -EPERM;
+	case TCP_QUEUE_SEQ:
+		return inet_sk_state_load(sk) == TCP_CLOSE ? -EINVAL : -EPERM;
 	default:
 		return -ENOPROTOOPT;
 	}
@@ -248,7 +249,7 @@ static int sdp_set_tcp_int(struct sock *sk, int optname, int val)
 		return 0;
 	case TCP_NOTSENT_LOWAT:
 		WRITE_ONCE(sdp->notsent_lowat, val);
-		READ_ONCE(sk->sk_write_space)(sk);
+		sk->sk_write_space(sk);
 		return 0;
 	case TCP_INQ:
 		if (val < 0 || val > 1)
@@ -681,8 +682,6 @@ static int sdp_get_ip6(struct sock *sk, int optname, char __user *optval,
 {
 	int val, err;
 
-	if (!sdp_sk(sk)->v6)
-		return -ENOPROTOOPT;
 	if (sdp_ip6_as_ip4(optname) >= 0)
 		return sdp_get_ip(sk, sdp_ip6_as_ip4(optname), optval, optlen);
 
@@ -808,13 +807,16 @@ int sdp_getsockopt(struct socket *sock, int level, int optname,
 		return sdp_get_tcp(sk, optname, optval, optlen);
 	case SOL_IP:
 		return sdp_get_ip(sk, optname, optval, optlen);
-	case SOL_IPV6:
-		return sdp_get_ip6(sk, optname, optval, optlen);
 	case SOL_SDP:
 		return sdp_get_sdp(sk, optname, optval, optlen);
-	default:
-		return -ENOPROTOOPT;
+	case SOL_IPV6:
+		if (sdp_sk(sk)->v6)
+			return sdp_get_ip6(sk, optname, optval, optlen);
+		break;
 	}
+
+	/* the two IP layers do not agree, and nobody has missed it so far */
+	return sdp_sk(sk)->v6 ? -ENOPROTOOPT : -EOPNOTSUPP;
 }
 
 /**

@@ -1,0 +1,166 @@
+#!/bin/bash
+# SPDX-License-Identifier: GPL-2.0
+# sock_diag and the counters, through sdpstat: sockets of every state are listed
+# with the right values, in their own namespace only.
+. "$(dirname "$0")/../lib/lib.sh"
+need sdpstat sdp-actions jq
+
+# act a|b ARGUMENT...: sdp-actions in the background, until it pauses
+act() {
+	local ns=$1
+	shift
+	start_bg "$ns" sdp-actions "$@" pause
+	wait_for 20 grep -q ready "$BG_LOG" ||
+		ktap_diag "sdp-actions $*: $(cat "$BG_LOG")"
+}
+
+# sock a|b FILTER: what jq finds in the list of all sockets
+sock() { "in_$1" sdpstat -a -p --json | jq -c "[.sockets[] | $2]"; }
+
+# sock_is DESCRIPTION a|b FILTER WANTED: states change a moment later
+sock_is() {
+	local i got
+	for i in {1..50}; do
+		got=$(sock "$2" "$3")
+		[ "$got" = "$4" ] && break
+		sleep 0.1
+	done
+	ktap_is "$1" "$got" "$4"
+}
+
+# listens PORT: somebody does, in b
+listens() { in_b sdpstat -l | grep -q ":$1 "; }
+
+# inodes PID: of the sockets that the process or its children hold
+inodes() {
+	local p
+	for p in "$1" $(pgrep -P "$1"); do
+		find "/proc/$p/fd" -lname 'socket:*' -printf '%l\n'
+	done 2>/dev/null | tr -dc '0-9\n'
+}
+
+counter() { "in_$1" sdpstat -s -z --json | jq ".counters.$2"; }
+
+ktap_check "help" sdpstat -h
+ktap_check "version" sdpstat -V
+ktap_check_fails "an unknown option is refused" sdpstat --nosuch
+ktap_check_fails "so is an argument" sdpstat nosuch
+ktap_check_fails "and a bad interval" sdpstat -i never
+
+modprobe -q -r sdp_diag sdp
+if [ ! -d /sys/module/sdp ]; then
+	ktap_check_fails "without the module there is no list" sdpstat
+	ktap_is "and the message says what to do" \
+		"$(grep -c 'modprobe sdp' <<<"$KTAP_OUT")" 1
+	ktap_check_fails "nor are there counters" sdpstat -s
+fi
+
+modprobe sdp
+net_up && dev_up hybrid hybrid || exit 1
+ktap_check "the diag module is loaded on demand" in_a sdpstat
+ktap_is "and now it is there" "$(ls -d /sys/module/sdp_diag)" /sys/module/sdp_diag
+ktap_is "no socket, no line" "$(in_a sdpstat -a | wc -l)" 1
+ktap_is "no socket, valid JSON" "$(in_a sdpstat -a --json)" '{"sockets":[]}'
+
+# listener, connection, unread data
+act b listen 10.0.0.2 7301 5
+sock_is "a listener" b '[.state,.family,.local.address,.local.port,.recv_q,.send_q]' \
+	'[["LISTEN",4,"10.0.0.2",7301,0,5]]'
+ktap_is "is what -l shows" "$(in_b sdpstat -l | grep -c LISTEN)" 1
+ktap_is "and plain sdpstat does not" "$(in_b sdpstat | wc -l)" 1
+ktap_is "its process" "$(sock b '.processes[].name')" '["sdp-actions"]'
+act a connect 10.0.0.2 7301
+sock_is "a connection nobody has accepted counts" b \
+	'select(.state == "LISTEN").recv_q' '[1]'
+stop_bg "$BG_PID"
+stop_bg "${LIB_PIDS[0]}"
+
+act a bind 10.0.0.1 7303
+sock_is "an unconnected socket" a '[.state,.local.port,.peer.port]' \
+	'[["UNCONN",7303,0]]'
+stop_bg "$BG_PID"
+
+start_bg b sdp-actions listen 10.0.0.2 7304 5 accept pause
+server=$BG_PID
+wait_for 10 listens 7304
+act a connect 10.0.0.2 7304 send 1000
+client=$BG_PID
+E='select(.state == "ESTAB") |'
+sock_is "the receiver: state and unread bytes" b \
+	"$E [.state,.recv_q,.send_q,.local.port,.peer.address]" \
+	'[["ESTAB",1000,0,7304,"10.0.0.1"]]'
+sock_is "its device, flow control and link" b \
+	"$E [.device,.device_port,.flow_control,.link]" '[["rdb",1,"credit","verbs"]]'
+sock_is "its counters" b "$E .stats.rx_bytes" '[1000]'
+sock_is "the sender: everything is acknowledged" a "$E [.send_q,.stats.tx_bytes]" \
+	'[[0,1000]]'
+sock_is "both hold credits" a \
+	"$E [.tx_credits > 2, .rx_credits > 2, .rx_posted > 2, .tx_size > 1016]" \
+	'[[true,true,true,true]]'
+sock_is "its inode is that of the descriptor" a "$E .inode" "[$(inodes "$client")]"
+ktap_is "the table shows the same" \
+	"$(in_b sdpstat | awk 'NR == 2 { print $1, $2, $3, $4, $6, $7 }')" \
+	"ESTAB 1000 0 10.0.0.2:7304 rdb credit"
+ktap_is "-e shows the cookie" "$(in_a sdpstat -e | grep -c ' sk:[0-9a-f]')" 1
+ktap_is "the initial namespace sees none of it" "$(sdpstat -a --json)" '{"sockets":[]}'
+
+# counters
+ktap_is "an active open" "$(counter a active_opens)" "$(counter a curr_estab)"
+ktap_is "a passive open" "$(counter b accepts)" 1
+ktap_is "bytes are counted" "$(counter a tx_bytes)" "$(counter b rx_bytes)"
+ktap_is "another namespace has its own counters" \
+	"$(sdpstat -s -z --json | jq .counters.active_opens)" 0
+ktap_is "counters that are zero are left out" \
+	"$(in_a sdpstat -s --json | jq '[.counters[] | select(. == 0)] | length')" 0
+ktap_is "every counter has a name" \
+	"$(in_a sdpstat -s -z --json | jq '[.counters | keys[] | select(startswith("counter_"))] | length')" 0
+
+# live view
+ktap_is "an interval: one object per line" \
+	"$(in_a sdpstat -i 0.1 -c 3 --json | jq -c 'has("sockets")' | sort | uniq -c | tr -s ' ')" \
+	" 3 true"
+ktap_is "counters live" \
+	"$(in_a sdpstat -s -i 0.1 -c 2 --json | jq -c 'has("change")' | tr '\n' ' ')" \
+	"false true "
+ktap_check "tables live" in_a sdpstat -i 0.1 -c 2
+ktap_check "counter table live" in_a sdpstat -s -i 0.1 -c 2
+
+# ending a socket from outside
+cookie=$(sock a "$E .cookie" | jq -r '.[0]')
+if command -v setpriv >/dev/null; then
+	ktap_check_fails "ending a socket needs a privilege" \
+		in_a setpriv --reuid 65534 --clear-groups --bounding-set -all \
+		--inh-caps -all sdpstat -K "$cookie"
+fi
+ktap_check "a socket ended by its cookie" in_a sdpstat -K "$cookie"
+sock_is "is gone" a "$E .cookie" '[]'
+ktap_check_fails "and unknown afterwards" in_a sdpstat -K ffffffff1
+stop_bg "$client"
+stop_bg "$server"
+
+# half closed
+start_bg b sdp-actions listen 10.0.0.2 7305 5 accept pause
+server=$BG_PID
+wait_for 10 listens 7305
+act a connect 10.0.0.2 7305 shut
+C='select(.local.port == 7305 or .peer.port == 7305) | select(.state != "LISTEN") |'
+sock_is "half closed, the closer" a "$C [.state[0:8],.shutdown]" '[["FIN-WAIT",2]]'
+sock_is "half closed, the other" b "$C [.state,.shutdown]" '[["CLOSE-WAIT",1]]'
+stop_bg "$BG_PID"
+stop_bg "$server"
+
+# IPv6
+start_bg b sdp-actions -6 listen fd00::2 7306 5 accept pause
+wait_for 10 listens 7306
+act a -6 connect fd00::2 7306
+sock_is "IPv6" a 'select(.peer.port == 7306) | [.state,.family,.peer.address]' \
+	'[["ESTAB",6,"fd00::2"]]'
+ktap_is "IPv6 in the table" "$(in_a sdpstat | grep -c '\[fd00::2\]:7306')" 1
+
+# more than one message holds
+act a many 300
+ktap_is "300 sockets, each once" \
+	"$(sock a 'select(.state == "UNCONN" and .local.port != 0) | .cookie' |
+		jq 'unique | length')" 300
+
+ktap_done

@@ -1,0 +1,88 @@
+#!/bin/bash
+# SPDX-License-Identifier: GPL-2.0
+# net.sdp.*: defaults, limits, one set for each namespace, effect on new sockets.
+. "$(dirname "$0")/../lib/lib.sh"
+need sdpstat sdp-actions jq
+
+modprobe -q sdp
+net_up || exit 1
+DIR=/proc/sys/net/sdp
+
+get() { in_a cat "$DIR/$1" | tr '\t' ' '; }
+# set NAME VALUE: a write that is refused changes nothing
+set_to() { in_a sh -c "echo '$2' >$DIR/$1"; }
+
+# accepts NAME VALUE / refuses NAME VALUE
+accepts() {
+	if set_to "$1" "$2" 2>/dev/null; then
+		ktap_is "$1 takes '$2'" "$(get "$1")" "$2"
+	else
+		ktap_fail "$1 takes '$2'"
+	fi
+}
+
+refuses() {
+	local before
+	before=$(get "$1")
+	if set_to "$1" "$2" 2>/dev/null; then
+		ktap_fail "$1 refuses '$2'" "taken: $(get "$1")"
+	else
+		ktap_is "$1 refuses '$2'" "$(get "$1")" "$before"
+	fi
+}
+
+# limits NAME DEFAULT MIN MAX
+limits() {
+	ktap_is "$1 is $2" "$(get "$1")" "$2"
+	accepts "$1" "$3"
+	accepts "$1" "$4"
+	refuses "$1" $(($3 - 1))
+	refuses "$1" $(($4 + 1))
+	refuses "$1" x
+	set_to "$1" "$2"
+}
+
+limits rx_bufs_min 8 4 64
+limits rx_bufs_max 64 8 256
+limits rx_merge 2048 0 32768
+limits signal_every 16 1 32
+limits fin_timeout 60 1 3600
+limits resolve_timeout 5000 10 60000
+limits connect_timeout 127 1 3600
+limits hold_max 128 0 65535
+limits max_adverts 1 1 255
+limits keepalive_time 7200 1 32767
+limits keepalive_intvl 75 1 32767
+limits keepalive_probes 9 1 127
+
+# each of the pair limits the other
+set_to rx_bufs_max 20
+refuses rx_bufs_min 21
+accepts rx_bufs_min 20
+refuses rx_bufs_max 19
+set_to rx_bufs_max 64
+set_to rx_bufs_min 8
+
+for f in rmem wmem; do
+	accepts $f "8192 100000 200000"
+	refuses $f "8192 300000 200000"
+	refuses $f "200000 100000 300000"
+	refuses $f "1 100000 200000"
+	refuses $f "8192 100000 -1"
+done
+
+ktap_is "another namespace keeps its own" \
+	"$(in_b cat $DIR/rmem | tr '\t' ' ')" "4096 262144 8388608"
+ktap_is "and so does a new one" \
+	"$(unshare -n cat $DIR/keepalive_time)" 7200
+
+# all that there is has been tested
+ktap_is "no file is left out" "$(in_a ls $DIR | sort | tr '\n' ' ')" \
+	"connect_timeout fin_timeout hold_max keepalive_intvl keepalive_probes keepalive_time max_adverts resolve_timeout rmem rx_bufs_max rx_bufs_min rx_merge signal_every wmem "
+
+start_bg a sdp-actions bind 0.0.0.0 7310 pause
+wait_for 10 grep -q ready "$BG_LOG"
+mem=$(in_a sdpstat -a --json | jq -c '.sockets[0].memory | [.rcvbuf, .sndbuf]')
+ktap_is "a new socket has the new buffer sizes" "$mem" "[100000,100000]"
+
+ktap_done
