@@ -1,0 +1,280 @@
+// SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
+/*
+ * Unit tests: SDP messages.
+ */
+#include "sdp/sdp_wire.h"
+#include "unit.h"
+
+static enum sdp_wire_err parse(const unsigned char *p, size_t len,
+			       struct sdp_msg *m)
+{
+	unsigned char *copy = unit_copy(p, len);
+	enum sdp_wire_err err = sdp_parse_msg(copy, len, len, m);
+
+	free(copy);
+	return err;
+}
+
+static enum sdp_wire_err hello(const unsigned char *p, size_t len,
+			       bool short_ok, struct sdp_hello *h)
+{
+	unsigned char *copy = unit_copy(p, len);
+	enum sdp_wire_err err = sdp_parse_hello(copy, len, short_ok, h);
+
+	free(copy);
+	return err;
+}
+
+static enum sdp_wire_err hello_ack(const unsigned char *p, size_t len,
+				   struct sdp_hello *h)
+{
+	unsigned char *copy = unit_copy(p, len);
+	enum sdp_wire_err err = sdp_parse_hello_ack(copy, len, h);
+
+	free(copy);
+	return err;
+}
+
+static void round_trip(const char *name, struct sdp_msg *m)
+{
+	const struct vector *v = unit_vector(name);
+	unsigned char buf[SDP_BSDH_LEN + 20];
+	uint32_t n;
+
+	if (!CHECK_EQ(parse(v->data, v->len, m), SDP_WIRE_OK))
+		return;
+	CHECK_EQ(m->payload + m->payload_len, v->len);
+	n = sdp_build_msg(buf, m);
+	CHECK_EQ(n, m->payload);
+	CHECK(!memcmp(buf, v->data, n));
+}
+
+static void test_messages(void)
+{
+	struct sdp_msg m;
+
+	round_trip("sdp_data", &m);
+	CHECK(m.h.mseq == 7 && m.h.mseq_ack == 3 && m.h.bufs == 10);
+	CHECK(m.h.flags == (SDP_OOB_PRES | SDP_OOB_PEND) && m.payload_len == 5);
+	round_trip("sdp_data_empty", &m);
+	CHECK(m.payload_len == 0 && m.h.mseq == 8);
+	round_trip("sdp_discon", &m);
+	CHECK_EQ(m.h.mid, SDP_MID_DISCON);
+	round_trip("sdp_srcavail", &m);
+	CHECK(m.ext.avail.len == 65536 && m.ext.avail.rkey == 0xc0ffee &&
+	      m.ext.avail.va == 0x2000 && m.payload_len == 5);
+	round_trip("sdp_sinkavail", &m);
+	CHECK_EQ(m.ext.avail.non_discards, 12);
+	round_trip("sdp_rdcompl", &m);
+	CHECK_EQ(m.ext.len, 4096);
+	round_trip("sdp_modechange", &m);
+	CHECK(m.ext.mch.send_half && m.ext.mch.mode == SDP_MODE_COMBINED);
+	round_trip("sdp_chrcvbuf", &m);
+	CHECK_EQ(m.ext.size, 65536);
+	round_trip("sdp_suspend", &m);
+	CHECK_EQ(m.ext.service_id, 0x10999);
+}
+
+static void test_hello_vectors(void)
+{
+	unsigned char buf[SDP_HELLO_ACK_LEN];
+	const struct vector *v = unit_vector("sdp_hello");
+	struct sdp_hello h;
+
+	CHECK_EQ(hello(v->data, v->len, false, &h), SDP_WIRE_OK);
+	CHECK(h.bufs == 64 && h.version == 0x22 && h.ipv == 4 &&
+	      h.max_adverts == 1 && h.rcvsz == 32768 && h.port == 40000);
+	CHECK(h.has_addrs && h.src[12] == 10 && h.src[15] == 1 &&
+	      h.dst[15] == 2);
+	CHECK_EQ(sdp_build_hello(buf, &h, false), v->len);
+	CHECK(!memcmp(buf, v->data, v->len));
+	v = unit_vector("sdp_hello_v6");
+	CHECK_EQ(hello(v->data, v->len, false, &h), SDP_WIRE_OK);
+	CHECK(h.ipv == 6 && h.src[0] == 0xfd && h.src[15] == 1);
+	v = unit_vector("sdp_hello_short");
+	CHECK_EQ(hello(v->data, v->len, false, &h), SDP_WIRE_LEN);
+	CHECK_EQ(hello(v->data, v->len, true, &h), SDP_WIRE_OK);
+	CHECK(!h.has_addrs);
+	CHECK_EQ(sdp_build_hello(buf, &h, true), v->len);
+	CHECK(!memcmp(buf, v->data, v->len));
+	v = unit_vector("sdp_hello_ack");
+	CHECK_EQ(hello_ack(v->data, v->len, &h), SDP_WIRE_OK);
+	CHECK(h.rcvsz == 32768 && h.bufs == 64);
+	CHECK_EQ(sdp_build_hello_ack(buf, &h), v->len);
+	CHECK(!memcmp(buf, v->data, v->len));
+}
+
+/* What one octet of a Hello, changed, has to lead to. */
+static void test_bad_hello(void)
+{
+	static const struct {
+		int at;
+		unsigned char value;
+		enum sdp_wire_err want;
+	} bad[] = {
+		{ 0, 0x01, SDP_WIRE_MID },	{ 0, 0xff, SDP_WIRE_MID },
+		{ 1, 0x01, SDP_WIRE_FLAGS },	{ 3, 0, SDP_WIRE_CREDITS },
+		{ 3, 2, SDP_WIRE_CREDITS },	{ 4, 1, SDP_WIRE_LEN },
+		{ 7, 93, SDP_WIRE_LEN },	{ 7, 16, SDP_WIRE_LEN },
+		{ 11, 1, SDP_WIRE_SEQ },	{ 15, 1, SDP_WIRE_SEQ },
+		{ 16, 0x12, SDP_WIRE_VERSION }, { 16, 0x32, SDP_WIRE_VERSION },
+		{ 16, 0, SDP_WIRE_VERSION },	{ 16, 0x2f, SDP_WIRE_OK },
+		{ 17, 0x00, SDP_WIRE_IPV },	{ 17, 0x50, SDP_WIRE_IPV },
+		{ 17, 0xf0, SDP_WIRE_IPV },	{ 19, 0, SDP_WIRE_ADVERTS },
+		{ 19, 255, SDP_WIRE_OK },	{ 26, 0, SDP_WIRE_BUFSIZE },
+		{ 18, 0xff, SDP_WIRE_OK },
+	};
+	const struct vector *v = unit_vector("sdp_hello");
+	unsigned char *copy;
+	struct sdp_hello h;
+	size_t i, len;
+
+	for (i = 0; i < ARRAY_LEN(bad); i++) {
+		copy = unit_copy(v->data, v->len);
+		copy[bad[i].at] = bad[i].value;
+		CHECK_EQ(hello(copy, v->len, false, &h), bad[i].want);
+		free(copy);
+	}
+	for (len = 0; len < v->len; len++)
+		CHECK_EQ(hello(v->data, len, false, &h), SDP_WIRE_LEN);
+	v = unit_vector("sdp_hello_ack");
+	for (len = 0; len < v->len; len++)
+		CHECK_EQ(hello_ack(v->data, len, &h), SDP_WIRE_LEN);
+	copy = unit_copy(v->data, v->len);
+	copy[19] = 0;
+	CHECK_EQ(hello_ack(copy, v->len, &h), SDP_WIRE_ADVERTS);
+	free(copy);
+	/* a transport pads private data with zeros */
+	v = unit_vector("sdp_hello");
+	copy = calloc(1, 256);
+	memcpy(copy, v->data, v->len);
+	CHECK_EQ(hello(copy, 256, false, &h), SDP_WIRE_OK);
+	free(copy);
+}
+
+static void test_bad_messages(void)
+{
+	const struct vector *v = unit_vector("sdp_data");
+	struct sdp_msg m;
+	unsigned char *copy;
+	unsigned int mid;
+	size_t len;
+
+	for (len = 0; len < v->len; len++)
+		CHECK_EQ(parse(v->data, len, &m), SDP_WIRE_LEN);
+	copy = unit_copy(v->data, v->len);
+	copy[1] = 0;
+	for (mid = 0; mid < 256; mid++) {
+		copy[0] = mid;
+		if (mid < 2 || (mid > 0x0e && mid < 0xfd))
+			CHECK_EQ(parse(copy, v->len, &m), SDP_WIRE_MID);
+		else if (mid != SDP_MID_DATA) /* payload where none may be */
+			CHECK_EQ(parse(copy, v->len, &m), SDP_WIRE_LEN);
+	}
+	copy[0] = SDP_MID_DATA;
+	for (mid = 8; mid < 256; mid += 8) {
+		copy[1] = mid;
+		CHECK_EQ(parse(copy, v->len, &m), SDP_WIRE_FLAGS);
+	}
+	copy[1] = 0;
+	copy[7]++;
+	CHECK_EQ(parse(copy, v->len, &m), SDP_WIRE_LEN);
+	copy[7] -= 2;
+	CHECK_EQ(parse(copy, v->len, &m), SDP_WIRE_LEN);
+	copy[4] = 0xff;
+	CHECK_EQ(parse(copy, v->len, &m), SDP_WIRE_LEN);
+	free(copy);
+	v = unit_vector("sdp_data_empty");
+	copy = unit_copy(v->data, v->len);
+	copy[1] = SDP_OOB_PRES;
+	CHECK_EQ(parse(copy, v->len, &m), SDP_WIRE_FLAGS);
+	free(copy);
+}
+
+static void test_bad_extensions(void)
+{
+	static const char *const names[] = {
+		"sdp_srcavail",	  "sdp_sinkavail", "sdp_rdcompl",
+		"sdp_modechange", "sdp_chrcvbuf",  "sdp_suspend",
+	};
+	const struct vector *v;
+	unsigned char *copy;
+	struct sdp_msg m;
+	size_t i, len;
+
+	/* the message says itself that it is shorter */
+	for (i = 0; i < ARRAY_LEN(names); i++) {
+		v = unit_vector(names[i]);
+		for (len = 16; len < 16 + sdp_ext_len(v->data[0]); len++) {
+			copy = unit_copy(v->data, len);
+			copy[7] = len;
+			CHECK_EQ(sdp_parse_msg(copy, len, len, &m),
+				 SDP_WIRE_LEN);
+			free(copy);
+		}
+	}
+	v = unit_vector("sdp_modechange");
+	copy = unit_copy(v->data, v->len);
+	for (i = 3; i < 8; i++) {
+		copy[16] = i << 4;
+		CHECK_EQ(parse(copy, v->len, &m), SDP_WIRE_FIELD);
+	}
+	free(copy);
+	v = unit_vector("sdp_srcavail");
+	copy = unit_copy(v->data, v->len);
+	memset(copy + 16, 0, 4);
+	CHECK_EQ(parse(copy, v->len, &m), SDP_WIRE_FIELD);
+	memset(copy + 16, 0xff, 16);
+	CHECK_EQ(parse(copy, v->len, &m), SDP_WIRE_FIELD);
+	free(copy);
+}
+
+static void test_garbage(void)
+{
+	unsigned char buf[220];
+	struct sdp_hello h;
+	struct sdp_msg m;
+	size_t len;
+	int n;
+
+	for (n = 0; n < 200000; n++) {
+		len = unit_below(sizeof(buf));
+		unit_random_bytes(buf, sizeof(buf));
+		if (unit_below(4)) {
+			buf[0] = unit_below(2) ? unit_below(16) :
+						 0xfd + unit_below(3);
+			buf[1] &= 7;
+			memset(buf + 4, 0, 3);
+			buf[7] = len;
+		}
+		if (parse(buf, len, &m) == SDP_WIRE_OK) {
+			CHECK_EQ(m.payload + m.payload_len, len);
+			CHECK_EQ(m.h.len, len);
+		}
+		hello(buf, len, n & 1, &h);
+		hello_ack(buf, len, &h);
+	}
+}
+
+static void test_sequence(void)
+{
+	CHECK(sdp_seq_after(1, 0) && !sdp_seq_after(0, 1));
+	CHECK(!sdp_seq_after(5, 5));
+	CHECK(sdp_seq_after(0, 0xffffffff) && sdp_seq_after(5, 0xfffffff0));
+	CHECK(!sdp_seq_after(0xffffffff, 0));
+}
+
+static const struct unit_test tests[] = {
+	{ "messages", test_messages },
+	{ "Hello and HelloAck", test_hello_vectors },
+	{ "bad Hello", test_bad_hello },
+	{ "bad messages", test_bad_messages },
+	{ "bad extended headers", test_bad_extensions },
+	{ "garbage", test_garbage },
+	{ "sequence numbers", test_sequence },
+};
+
+int main(void)
+{
+	return unit_main("sdp wire", tests, ARRAY_LEN(tests));
+}

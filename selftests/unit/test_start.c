@@ -1,0 +1,314 @@
+// SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
+/*
+ * Unit tests: MPA start-up frames and what the two ends conclude from them.
+ */
+#include "iwarp_hybrid/proto/mpa.h"
+#include "unit.h"
+
+static int parse(const void *data, size_t len, bool reply, struct mpa_start *s)
+{
+	unsigned char *copy = unit_copy(data, len);
+	int ret = mpa_start_parse(copy, len, reply, s);
+
+	free(copy);
+	return ret;
+}
+
+/* Parsing a vector and building it again gives the same octets. */
+static void round_trip(const char *name, bool reply)
+{
+	const struct vector *v = unit_vector(name);
+	unsigned char buf[MPA_START_MAX];
+	struct mpa_start s;
+
+	if (!CHECK_EQ(parse(v->data, v->len, reply, &s), v->len))
+		return;
+	CHECK_EQ(s.pd_off + s.pd_len, v->len);
+	CHECK_EQ(mpa_start_build(buf, reply, &s, v->data + s.pd_off), v->len);
+	CHECK(!memcmp(buf, v->data, v->len));
+}
+
+static void test_vectors(void)
+{
+	struct mpa_start s;
+	const struct vector *v = unit_vector("mpa_req_v2");
+
+	round_trip("mpa_req_v1", false);
+	round_trip("mpa_rep_v1", true);
+	round_trip("mpa_rep_v1_reject", true);
+	round_trip("mpa_req_v1_markers", false);
+	round_trip("mpa_rep_v1_markers", true);
+	round_trip("mpa_req_v2", false);
+	round_trip("mpa_rep_v2", true);
+
+	parse(v->data, v->len, false, &s);
+	CHECK(s.rev == 2 && s.crc && !s.markers && s.enhanced && s.p2p);
+	CHECK(s.rtr_send && s.rtr_write && s.rtr_read);
+	CHECK(s.ird == 16 && s.ord == 8 && s.pd_len == 4 && s.pd_off == 24);
+	v = unit_vector("mpa_rep_v1_reject");
+	parse(v->data, v->len, true, &s);
+	CHECK(s.rev == 1 && s.reject && !s.enhanced);
+}
+
+/* A frame that is not complete asks for more, octet by octet. */
+static void test_truncated(void)
+{
+	static const char *const names[] = { "mpa_req_v1", "mpa_req_v2",
+					     "mpa_req_v1_markers" };
+	const struct vector *v;
+	struct mpa_start s;
+	size_t i, len;
+
+	for (i = 0; i < ARRAY_LEN(names); i++) {
+		v = unit_vector(names[i]);
+		for (len = 0; len < v->len; len++)
+			CHECK_EQ(parse(v->data, len, false, &s),
+				 MPA_START_MORE);
+	}
+}
+
+static void test_bad_key(void)
+{
+	const struct vector *v = unit_vector("mpa_req_v2");
+	struct mpa_start s;
+	unsigned char *bad;
+	size_t i, bit;
+
+	for (i = 0; i < MPA_KEY_LEN; i++) {
+		for (bit = 0; bit < 8; bit++) {
+			bad = unit_copy(v->data, v->len);
+			bad[i] ^= 1 << bit;
+			CHECK_EQ(parse(bad, v->len, false, &s),
+				 MPA_START_BAD_KEY);
+			/* known at once, a peer cannot make us wait */
+			CHECK_EQ(parse(bad, i + 1, false, &s),
+				 MPA_START_BAD_KEY);
+			free(bad);
+		}
+	}
+	CHECK_EQ(parse(v->data, v->len, true, &s), MPA_START_BAD_KEY);
+	v = unit_vector("mpa_rep_v1");
+	CHECK_EQ(parse(v->data, v->len, false, &s), MPA_START_BAD_KEY);
+}
+
+static void test_bad_revision(void)
+{
+	const struct vector *v = unit_vector("mpa_req_v1");
+	struct mpa_start s;
+	unsigned char *copy;
+	int rev, ret;
+
+	for (rev = 0; rev < 256; rev++) {
+		copy = unit_copy(v->data, v->len);
+		copy[17] = rev;
+		ret = parse(copy, v->len, false, &s);
+		CHECK_EQ(ret, rev == 1 || rev == 2 ? (int)v->len :
+						     MPA_START_BAD_REV);
+		free(copy);
+	}
+}
+
+static void test_length(void)
+{
+	unsigned char frame[MPA_START_MAX + 16];
+	struct mpa_start s;
+	unsigned int pd;
+	int ret;
+
+	memset(frame, 0x55, sizeof(frame));
+	memcpy(frame, unit_vector("mpa_req_v1")->data, MPA_HDR_LEN);
+	for (pd = 0; pd <= 0xffff; pd += pd < 600 ? 1 : 997) {
+		frame[18] = pd >> 8;
+		frame[19] = pd;
+		ret = parse(frame, MPA_START_MAX, false, &s);
+		CHECK_EQ(ret, pd > 512 ? MPA_START_BAD_LEN :
+					 (int)(MPA_HDR_LEN + pd));
+		CHECK(ret <= 0 || s.pd_len == pd);
+	}
+	/* no room for the words that S announces */
+	frame[16] |= 0x10;
+	frame[17] = 2;
+	for (pd = 0; pd < 8; pd++) {
+		frame[18] = 0;
+		frame[19] = pd;
+		ret = parse(frame, MPA_START_MAX, false, &s);
+		CHECK_EQ(ret,
+			 pd < 4 ? MPA_START_BAD_LEN : (int)(MPA_HDR_LEN + pd));
+	}
+}
+
+/* Any octets at all: no access outside, no length beyond what there is. */
+static void test_garbage(void)
+{
+	unsigned char frame[80];
+	struct mpa_start s;
+	size_t len, i;
+	int ret, n;
+
+	for (n = 0; n < 100000; n++) {
+		len = unit_below(sizeof(frame) + 1);
+		unit_random_bytes(frame, sizeof(frame));
+		memcpy(frame, unit_vector("mpa_req_v1")->data, 16);
+		frame[17] &= 3;
+		frame[18] = 0;
+		for (i = unit_below(3); i; i--)
+			frame[unit_below(20)] ^= 1 << unit_below(8);
+		ret = parse(frame, len, n & 1, &s);
+		CHECK(ret <= (int)len);
+		CHECK(ret <= 0 || s.pd_off + s.pd_len == ret);
+		CHECK(ret >= MPA_START_BAD_LEN);
+	}
+}
+
+static void test_build_limits(void)
+{
+	unsigned char *buf = malloc(MPA_START_MAX);
+	unsigned char pd[600] = { 0 };
+	struct mpa_start s = { .rev = 2, .crc = true, .enhanced = true };
+
+	s.pd_len = 508;
+	CHECK_EQ(mpa_start_build(buf, false, &s, pd), MPA_START_MAX);
+	s.pd_len = 509;
+	CHECK_EQ(mpa_start_build(buf, false, &s, pd), 0);
+	s.enhanced = false;
+	s.pd_len = 512;
+	CHECK_EQ(mpa_start_build(buf, false, &s, pd), MPA_START_MAX);
+	s.pd_len = 513;
+	CHECK_EQ(mpa_start_build(buf, false, &s, pd), 0);
+	free(buf);
+}
+
+static uint16_t random_reads(void)
+{
+	static const uint16_t some[] = { 0, 1, 2, 16, 128, 0x3ffe, 0x3fff };
+
+	return unit_below(2) ? some[unit_below(ARRAY_LEN(some))] :
+			       unit_below(0x4000);
+}
+
+static void random_request(struct mpa_start *req)
+{
+	memset(req, 0, sizeof(*req));
+	req->rev = 1 + unit_below(2);
+	req->markers = unit_below(2);
+	req->crc = unit_below(2);
+	if (req->rev == 1)
+		return;
+	req->enhanced = unit_below(4);
+	if (!req->enhanced)
+		return;
+	req->ird = random_reads();
+	req->ord = random_reads();
+	req->p2p = unit_below(2);
+	if (!req->p2p)
+		return;
+	req->rtr_send = unit_below(2);
+	req->rtr_write = unit_below(2);
+	req->rtr_read = unit_below(2);
+}
+
+/* What a responder says and does, whatever is asked. */
+static void test_respond(void)
+{
+	struct mpa_limits lim;
+	struct mpa_start req, rep;
+	struct mpa_result res;
+	int n;
+
+	for (n = 0; n < 50000; n++) {
+		random_request(&req);
+		lim.ird = unit_below(129);
+		lim.ord = unit_below(129);
+		lim.markers = unit_below(2);
+		lim.crc = unit_below(2);
+		mpa_respond(&req, &lim, &rep, &res);
+		CHECK_EQ(rep.rev, req.rev);
+		CHECK_EQ(rep.enhanced, req.enhanced);
+		CHECK_EQ(rep.p2p, req.p2p);
+		CHECK_EQ(res.crc, req.crc || lim.crc);
+		CHECK_EQ(res.tx_markers, req.markers);
+		CHECK_EQ(res.rx_markers, rep.markers);
+		CHECK(res.fenced);
+		CHECK(res.ord <= lim.ord || req.ird == MPA_IRD_ULP);
+		CHECK(!req.enhanced || req.ird == MPA_IRD_ULP ||
+		      res.ord <= req.ird);
+		/* the promise in the Reply is what is prepared for */
+		CHECK(!req.enhanced || req.ord == MPA_IRD_ULP ||
+		      rep.ird == res.ird);
+		CHECK(!rep.p2p || rep.rtr_send || rep.rtr_write ||
+		      rep.rtr_read);
+		CHECK(rep.p2p ||
+		      (!rep.rtr_send && !rep.rtr_write && !rep.rtr_read));
+	}
+}
+
+/* Two of our own ends agree with each other, always. */
+static void test_agree(void)
+{
+	struct mpa_limits a, b;
+	struct mpa_start req, rep;
+	struct mpa_result ra, rb;
+	int n;
+
+	for (n = 0; n < 50000; n++) {
+		a.ird = unit_below(129);
+		a.ord = unit_below(129);
+		b.ird = unit_below(129);
+		b.ord = unit_below(129);
+		a.markers = unit_below(2);
+		b.markers = unit_below(2);
+		a.crc = unit_below(2);
+		b.crc = unit_below(2);
+		mpa_request(1 + unit_below(2), &a, &req);
+		mpa_respond(&req, &b, &rep, &rb);
+		CHECK_EQ(mpa_finish(&req, &rep, &a, &ra), 0);
+		CHECK_EQ(ra.crc, rb.crc);
+		CHECK_EQ(ra.tx_markers, rb.rx_markers);
+		CHECK_EQ(ra.rx_markers, rb.tx_markers);
+		if (req.rev == 2) {
+			CHECK(ra.ord <= rb.ird);
+			CHECK(rb.ord <= ra.ird);
+			CHECK(ra.ord <= a.ord && rb.ord <= b.ord);
+			CHECK(ra.rtr != MPA_RTR_NONE);
+		}
+	}
+}
+
+/* An initiator refuses what it cannot live with. */
+static void test_finish_errors(void)
+{
+	struct mpa_limits lim = { .ird = 8, .ord = 8, .crc = true };
+	struct mpa_start req, rep;
+	struct mpa_result res;
+
+	mpa_request(2, &lim, &req);
+	mpa_respond(&req, &lim, &rep, &res);
+	rep.ord = 9;
+	CHECK_EQ(mpa_finish(&req, &rep, &lim, &res), MPA_ERR_IRD);
+	rep.ord = MPA_IRD_ULP;
+	rep.ird = MPA_IRD_ULP;
+	CHECK_EQ(mpa_finish(&req, &rep, &lim, &res), 0);
+	CHECK(res.ird == 8 && res.ord == 8);
+	rep.rtr_write = false;
+	rep.rtr_read = false;
+	rep.rtr_send = true;
+	CHECK_EQ(mpa_finish(&req, &rep, &lim, &res), MPA_ERR_RTR);
+}
+
+static const struct unit_test tests[] = {
+	{ "vectors", test_vectors },
+	{ "truncated frames", test_truncated },
+	{ "bad keys", test_bad_key },
+	{ "bad revisions", test_bad_revision },
+	{ "private data lengths", test_length },
+	{ "garbage", test_garbage },
+	{ "limits of the builder", test_build_limits },
+	{ "responder", test_respond },
+	{ "two ends agree", test_agree },
+	{ "initiator's refusals", test_finish_errors },
+};
+
+int main(void)
+{
+	return unit_main("mpa start-up", tests, ARRAY_LEN(tests));
+}

@@ -1,0 +1,284 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
+"""Independent encoder of MPA, DDP, RDMAP and SDP for the unit tests.
+
+  wire.py vectors            C header with the named vectors (vectors.h)
+  wire.py cases [SEED]       binary file of random FPDUs for test_mpa
+  wire.py selftest           check the encoder against the figures of RFC 5044
+
+It shares no code and no structure with the drivers: markers are inserted by
+asking for every word whether its place in the stream is a marker's.
+"""
+import random
+import struct
+import sys
+
+
+# ---------------------------------------------------------------- CRC32c
+def crc32c(data):
+    """value of the digest, bit by bit as the polynomial says"""
+    reg = 0xFFFFFFFF
+    for octet in data:
+        reg ^= octet
+        for _ in range(8):
+            reg = reg >> 1 ^ (0x82F63B78 if reg & 1 else 0)
+    return reg ^ 0xFFFFFFFF
+
+
+class Table:
+    """the same, a byte at a time"""
+    rows = []
+    for n in range(256):
+        for _ in range(8):
+            n = n >> 1 ^ (0x82F63B78 if n & 1 else 0)
+        rows.append(n)
+
+
+def fast_crc32c(data):
+    reg = 0xFFFFFFFF
+    rows = Table.rows
+    for octet in data:
+        reg = rows[(reg ^ octet) & 255] ^ reg >> 8
+    return reg ^ 0xFFFFFFFF
+
+
+def crc_octets(data):
+    return struct.pack('<I', fast_crc32c(data))
+
+
+# ------------------------------------------------------------------- MPA
+REQ, REP = b'MPA ID Req Frame', b'MPA ID Rep Frame'
+F_MARK, F_CRC, F_REJECT, F_ENH = 0x80, 0x40, 0x20, 0x10
+
+
+def start_frame(key, flags, rev, private=b'', enhanced=None):
+    """enhanced: (A, B, IRD, C, D, ORD)"""
+    if enhanced:
+        a, b, ird, c, d, ordd = enhanced
+        flags |= F_ENH
+        private = struct.pack('>HH', a << 15 | b << 14 | ird,
+                              c << 15 | d << 14 | ordd) + private
+    return key + bytes([flags, rev]) + struct.pack('>H', len(private)) + private
+
+
+def fpdu(ulpdu, pos=0, interval=0, crc=True):
+    """pos: place of the FPDU in its stream, interval 0: no markers"""
+    body = struct.pack('>H', len(ulpdu)) + ulpdu
+    body += bytes(-len(body) % 4)
+    out, head, place = b'', None, pos
+    # one turn more than there are words: the place in front of the CRC
+    for i in range(0, len(body) + 4, 4):
+        if interval and place % interval == 0:
+            back = 0 if head is None else place - head
+            out += struct.pack('>HH', 0, back)
+            place += 4
+        if head is None:
+            head = place
+        out += body[i:i + 4]
+        place += 4
+    return out + (crc_octets(out) if crc else bytes(4))
+
+
+# ----------------------------------------------------------- DDP, RDMAP
+WRITE, READ_REQ, READ_RESP, SEND, SEND_INV, SEND_SE, SEND_SE_INV, TERMINATE, \
+    IMMEDIATE, IMMEDIATE_SE, ATOMIC_REQ, ATOMIC_RESP = range(12)
+
+
+def tagged(op, stag, to, payload=b'', last=True):
+    return struct.pack('>BBIQ', 0xC1 if last else 0x81, 0x40 | op, stag, to) + payload
+
+
+def untagged(op, qn, msn, mo, payload=b'', last=True, inval=0):
+    return struct.pack('>BBIIII', 0x41 if last else 0x01, 0x40 | op, inval,
+                       qn, msn, mo) + payload
+
+
+def read_request(msn, sink_stag, sink_to, size, src_stag, src_to):
+    return untagged(READ_REQ, 1, msn, 0,
+                    struct.pack('>IQIIQ', sink_stag, sink_to, size, src_stag, src_to))
+
+
+def terminate(layer, etype, code, segment=None, with_rdma=False):
+    """segment: ULPDU that was refused"""
+    bits, tail = 0, b''
+    if segment is not None:
+        ddp = 14 if segment[0] & 0x80 else 18
+        bits = 0xC000 | (0x2000 if with_rdma else 0)
+        tail = struct.pack('>H', len(segment)) + segment[:ddp]
+        if with_rdma:
+            tail += segment[ddp:ddp + 28]
+    return untagged(TERMINATE, 2, 1, 0,
+                    struct.pack('>BBH', layer << 4 | etype, code, bits) + tail)
+
+
+# ------------------------------------------------------------------- SDP
+def bsdh(mid, length, bufs=10, mseq=1, ack=0, flags=0):
+    return struct.pack('>BBHIII', mid, flags, bufs, length, mseq, ack)
+
+
+def sdp_message(mid, ext=b'', payload=b'', **kw):
+    return bsdh(mid, 16 + len(ext) + len(payload), **kw) + ext + payload
+
+
+def sdp_hello(ipv=4, adverts=1, desired=32768, rcvsz=32768, port=40000,
+              src=b'\x0a\0\0\x01', dst=b'\x0a\0\0\x02', short=False, bufs=64,
+              version=0x22, cap=0):
+    hh = struct.pack('>BBBBIIHH', version, ipv << 4 | cap, 0, adverts, desired,
+                     rcvsz, port, 0)
+    if not short:
+        hh += src.rjust(16, b'\0') + dst.rjust(16, b'\0')
+        hh = hh.ljust(76, b'\0')
+    return bsdh(0, 16 + len(hh), bufs=bufs, mseq=0) + hh
+
+
+def sdp_hello_ack(adverts=1, rcvsz=32768, bufs=64, version=0x22):
+    hah = struct.pack('>BBBBI', version, 0, 0, adverts, rcvsz).ljust(180, b'\0')
+    return bsdh(1, 16 + len(hah), bufs=bufs, mseq=0) + hah
+
+
+# --------------------------------------------------------------- vectors
+PAYLOAD = bytes(range(0x30, 0x4D))              # 29 octets
+STAG = 0x00C0FFEE
+TO = 0x1122334455667788
+
+
+def vectors():
+    """(name, remark, octets)"""
+    zeros = bytes(24)
+    send = untagged(SEND, 0, 1, 0, PAYLOAD)
+    write = tagged(WRITE, STAG, TO, PAYLOAD)
+    read = read_request(1, 0x0A0B0C0D, 0x1000, 4096, STAG, 0x2000)
+    avail = struct.pack('>IIQ', 65536, STAG, 0x2000)
+    return [
+        ('mpa_req_v1', 'Request rev 1, C, private data "sdp?"',
+         start_frame(REQ, F_CRC, 1, b'sdp?')),
+        ('mpa_rep_v1', 'Reply rev 1, C, private data "ok!!"',
+         start_frame(REP, F_CRC, 1, b'ok!!')),
+        ('mpa_rep_v1_reject', 'Reply rev 1, C and R',
+         start_frame(REP, F_CRC | F_REJECT, 1)),
+        ('mpa_req_v1_markers', 'Request rev 1, M and C',
+         start_frame(REQ, F_MARK | F_CRC, 1)),
+        ('mpa_rep_v1_markers', 'Reply rev 1, M and C',
+         start_frame(REP, F_MARK | F_CRC, 1)),
+        ('mpa_req_v2', 'Request rev 2: A B IRD 16, C D ORD 8',
+         start_frame(REQ, F_CRC, 2, b'sdp?', (1, 1, 16, 1, 1, 8))),
+        ('mpa_rep_v2', 'Reply rev 2: A IRD 8, C D ORD 16',
+         start_frame(REP, F_CRC, 2, b'', (1, 0, 8, 1, 1, 16))),
+        ('rfc5044_fig5', 'RFC 5044 figure 5',
+         fpdu(untagged(SEND, 0, 1, 0, zeros), 0, 512)),
+        ('rfc5044_fig6', 'RFC 5044 figure 6',
+         fpdu(untagged(SEND, 0, 2, 0, zeros), 0x1EC, 512)),
+        ('send_nomark', 'Send of 29 octets, no markers', fpdu(send)),
+        ('send_mark_off0', 'marker in front', fpdu(send, 0, 512)),
+        ('send_mark_off492', 'marker behind the DDP header', fpdu(send, 492, 512)),
+        ('send_mark_hdr508', 'marker inside the DDP header', fpdu(send, 508, 512)),
+        ('send_mark_precrc', 'marker between PAD and CRC', fpdu(send, 460, 512)),
+        ('send_mark_atcrcend', 'the CRC ends where a marker is due',
+         fpdu(send, 456, 512)),
+        ('send_nocrc', 'CRC not in use', fpdu(send, crc=False)),
+        ('write_nomark', 'RDMA Write', fpdu(write)),
+        ('readreq_nomark', 'Read Request', fpdu(read)),
+        ('readresp_nomark', 'Read Response',
+         fpdu(tagged(READ_RESP, 0x0A0B0C0D, 0x1000, PAYLOAD))),
+        ('sendinv_nomark', 'Send with SE and Invalidate',
+         fpdu(untagged(SEND_SE_INV, 0, 2, 0, b'bye!', inval=STAG))),
+        ('rtr_zero_send', 'ready to receive: Send', fpdu(untagged(SEND, 0, 1, 0))),
+        ('rtr_zero_write', 'ready to receive: Write', fpdu(tagged(WRITE, 0, 0))),
+        ('rtr_zero_read', 'ready to receive: Read',
+         fpdu(read_request(1, 0, 0, 0, 0, 0))),
+        ('term_ddp_bounds', 'Terminate DDP tagged bounds, with DDP header',
+         fpdu(terminate(1, 1, 1, write))),
+        ('term_rdmap_access', 'Terminate RDMAP access, with both headers',
+         fpdu(terminate(0, 1, 2, read, True))),
+        ('term_mpa_crc', 'Terminate MPA CRC', fpdu(terminate(2, 0, 2))),
+        ('imm_nomark', 'RFC 7306 Immediate Data',
+         fpdu(untagged(IMMEDIATE, 0, 3, 0, bytes(range(1, 9))))),
+        ('atomic_req_fa', 'RFC 7306 FetchAdd',
+         fpdu(untagged(ATOMIC_REQ, 1, 2, 0, struct.pack(
+             '>IIIQQQQQ', 0, 0x77, STAG, 0x2000, 1, 0, 0, 2 ** 64 - 1)))),
+        ('atomic_resp', 'RFC 7306 Atomic Response',
+         fpdu(untagged(ATOMIC_RESP, 3, 1, 0, struct.pack('>IQ', 0x77, 41)))),
+        ('sdp_hello', 'Hello, IPv4', sdp_hello()),
+        ('sdp_hello_v6', 'Hello, IPv6',
+         sdp_hello(ipv=6, src=bytes.fromhex('fd' + 29 * '0' + '1'),
+                   dst=bytes.fromhex('fd' + 29 * '0' + '2'))),
+        ('sdp_hello_short', 'Hello without addresses', sdp_hello(short=True)),
+        ('sdp_hello_ack', 'HelloAck', sdp_hello_ack()),
+        ('sdp_data', 'Data, urgent last octet',
+         sdp_message(0xFF, b'', b'hello', mseq=7, ack=3, flags=3)),
+        ('sdp_data_empty', 'Data without payload', sdp_message(0xFF, mseq=8)),
+        ('sdp_discon', 'DisConn', sdp_message(2, mseq=9, ack=4)),
+        ('sdp_srcavail', 'SrcAvail, 5 octets inline',
+         sdp_message(0xFE, avail, b'hello')),
+        ('sdp_sinkavail', 'SinkAvail',
+         sdp_message(0xFD, avail + struct.pack('>I', 12))),
+        ('sdp_rdcompl', 'RdmaRdCompl of 4096', sdp_message(6, struct.pack('>I', 4096))),
+        ('sdp_modechange', 'ModeChange: combined, send half',
+         sdp_message(7, b'\x90\0\0\0')),
+        ('sdp_chrcvbuf', 'ChRcvBuf 65536', sdp_message(0x0B, struct.pack('>I', 65536))),
+        ('sdp_suspend', 'SuspComm', sdp_message(0x0D, struct.pack('>Q', 0x10999))),
+    ]
+
+
+def print_header():
+    print('/* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */')
+    print('/* Written by wire.py, do not edit: make -C selftests/unit vectors.h */')
+    print('#ifndef SELFTESTS_UNIT_VECTORS_H\n#define SELFTESTS_UNIT_VECTORS_H\n')
+    print('/* clang-format off */')
+    for name, remark, data in vectors():
+        print('/* %s */' % remark)
+        print('static const unsigned char v_%s[%d] = {' % (name, len(data)))
+        for i in range(0, len(data), 12):
+            print('\t' + ' '.join('0x%02x,' % x for x in data[i:i + 12]))
+        print('};\n')
+    print('static const struct vector all_vectors[] = {')
+    for name, _, data in vectors():
+        print('\t{ "%s", v_%s, %d },' % (name, name, len(data)))
+    print('};\n/* clang-format on */\n\n#endif')
+
+
+def write_cases(seed):
+    """records: interval, pos (8), ULPDU length, FPDU length, ULPDU, FPDU"""
+    rnd = random.Random(seed)
+    sizes = [0, 1, 2, 3, 4, 14, 18, 46, 460, 486, 490, 508, 512, 1430, 1442,
+             1454, 8870, 30000, 64768]
+    out = []
+    for n in range(600):
+        interval = rnd.choice([0, 64, 128, 512, 512, 512, 4096])
+        pos = 4 * rnd.randrange(0, 4096)
+        if n % 5 == 0 and interval:
+            pos = pos // interval * interval + rnd.choice([0, 4, -4 % interval])
+        if n % 50 == 0:
+            pos += 1 << 33
+        size = rnd.choice(sizes) if n % 3 else rnd.randrange(0, 3000)
+        if size > 10000 and n % 10:
+            size = rnd.randrange(0, 600)
+        if interval and interval < 512:
+            size = min(size, 30000)     # FPDUPTR has 16 bits
+        ulpdu = rnd.randbytes(size)
+        data = fpdu(ulpdu, pos, interval)
+        out.append(struct.pack('<IQII', interval, pos, size, len(data)) + ulpdu + data)
+    sys.stdout.buffer.write(struct.pack('<I', len(out)) + b''.join(out))
+
+
+def selftest():
+    assert crc32c(b'123456789') == fast_crc32c(b'123456789') == 0xE3069283
+    assert crc_octets(bytes(32)).hex() == 'aa36918a'
+    assert crc_octets(b'\xff' * 32).hex() == '43aba862'
+    assert crc_octets(bytes(range(32))).hex() == '4e79dd46'
+    named = {name: data for name, _, data in vectors()}
+    assert named['rfc5044_fig5'][-4:].hex() == '52239983'
+    assert named['rfc5044_fig6'][-4:].hex() == '84925898'
+    assert len(named['sdp_hello']) == 92 and len(named['sdp_hello_ack']) == 196
+    assert len(named['sdp_hello_short']) == 32
+
+
+if __name__ == '__main__':
+    what = sys.argv[1] if len(sys.argv) > 1 else ''
+    selftest()
+    if what == 'vectors':
+        print_header()
+    elif what == 'cases':
+        write_cases(int(sys.argv[2]) if len(sys.argv) > 2 else 5044)
+    elif what != 'selftest':
+        sys.exit(__doc__)
