@@ -22,12 +22,17 @@ tree_key() { sha256sum "$@" | sha256sum | cut -c1-16; }
 # cache_has ENTRY
 cache_has() { [ -e "$SDP_CACHE/$1/.complete" ]; }
 
-# cache_make ENTRY FUNCTION [ARG...]: sets CACHED to the entry's directory;
-# FUNCTION is called in an empty directory that becomes the entry.  It runs in
-# a subshell with set -e; its output goes to a log, shown if it fails.
+# cache_make ENTRY FUNCTION [ARG...]: sets CACHED to the entry's directory, or to
+# nothing if making it failed.  FUNCTION is called in an empty directory that
+# becomes the entry, in a subshell with set -e; its output goes to a log, shown
+# if it fails.  Never call this as a condition (if, ||, &&): bash then ignores
+# set -e in everything below, and half an entry would pass for a whole one.
 cache_make() {
 	local entry=$1 tmp log rc lock
 	shift
+	set +e
+	[ -z "$(set -e; false; echo ignored)" ] || die "cache_make as a condition"
+	set -e
 	CACHED=$SDP_CACHE/$entry
 	if cache_has "$entry"; then
 		touch -c "$CACHED/.complete"
@@ -45,7 +50,6 @@ cache_make() {
 	log=$SDP_CACHE/log/${entry//\//_}
 	mkdir -p "$tmp"
 	msg "  CACHE   $entry"
-	# "if" would switch set -e off inside
 	set +e
 	(
 		exec {lock}>&-
@@ -60,7 +64,8 @@ cache_make() {
 		tail -n 30 "$log" >&2
 		rm -rf "$tmp"
 		exec {lock}>&-
-		return 1
+		CACHED=
+		return 0
 	fi
 	touch "$tmp/.complete"
 	mv -T "$tmp" "$CACHED"

@@ -70,4 +70,5 @@ if [ "${1:-}" = --check ]; then
 fi
 [ -e "$src" ] || die "no $src: run make deps"
 cache_make "kernel/debug-$key" build
+[ -n "$CACHED" ] || exit 1
 echo "$CACHED"

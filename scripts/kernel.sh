@@ -12,9 +12,9 @@
 #	K_CHROOT   chroot with the compiler of that kernel, or empty
 #	K_SRC      parts of its source: scripts/, drivers/infiniband/sw/siw
 #
-# Names: 6.1 (this Debian release), 6.12 (its backports), 7 (newest: backports
-# of the next release, built with that release's compiler), debug (see
-# debug-kernel.sh).  Packages come from the mirror that this machine's apt uses,
+# Names: 6.1 (this Debian release), 6.12 (its backports), 7 (newest: backports of
+# the next release, built with that release's compiler), debug (see
+# debug-kernel.sh), host (the headers in KDIR; nothing to boot).  Packages come from the mirror that this machine's apt uses,
 # other suites through a private apt state that leaves the machine's own alone.
 #
 # kernel.sh --cached NAME: fail rather than fetch or build anything.
@@ -68,10 +68,10 @@ apt_suites() {
 	apt-get "${APT[@]}" update
 }
 
-# depends PACKAGE REGEX: the first dependency whose name matches
-depends() {
+# needs PACKAGE REGEX: dependencies whose names match
+needs() {
 	apt-cache "${APT[@]}" depends --important "$1" |
-		sed -n 's/^ *Depends: //p' | grep -E -m1 "$2"
+		sed -n 's/^ *Depends: //p' | { grep -E "$2" || true; }
 }
 
 # version PACKAGE
@@ -91,17 +91,22 @@ fetch() {
 
 # debian_kernel NAME: fills the entry (current directory)
 debian_kernel() {
-	local name=$1 rel src
+	local name=$1 rel src pkg
 	case $name in
 	6.1) apt_machine ;;
 	6.12) apt_suites "$name" bookworm-backports bookworm ;;
 	7) apt_suites "$name" trixie-backports trixie ;;
 	esac
-	rel=$(depends linux-image-amd64 '^linux-image-[0-9]')
+	rel=$(needs linux-image-amd64 '^linux-image-[0-9]' | head -n1)
+	[ -n "$rel" ]
 	rel=${rel#linux-image-}
 	src=linux-source-$(sed -E 's/^([0-9]+\.[0-9]+).*/\1/' <<<"$rel")
 	echo "$rel $(version "linux-image-$rel")"
 	fetch "linux-image-$rel" image
+	# Newer kernels come in several packages
+	for pkg in $(needs "linux-image-$rel" '^linux-(base|binary|modules)-[0-9]'); do
+		fetch "$pkg" image
+	done
 	unpack_image "$rel"
 	if [ "$name" = 7 ]; then
 		newer_chroot "$rel"
@@ -117,9 +122,9 @@ debian_kernel() {
 # Keep the kernel as ELF (boots by PVH, no decompression in the guest) and the
 # kinds of modules that tests use
 unpack_image() {
-	local rel=$1 mods
-	python3 "$here/extract-vmlinux.py" image/boot/vmlinuz-* vmlinux
-	mods=$(cd image && echo {,usr/}lib/modules/"$rel")
+	local rel=$1 mods boot
+	boot=$(find image -name vmlinuz -o -name 'vmlinuz-*')
+	python3 "$here/extract-vmlinux.py" "$boot" vmlinux
 	for mods in image/lib/modules/$rel image/usr/lib/modules/$rel; do
 		[ -d "$mods" ] && break
 	done
@@ -144,7 +149,7 @@ unpack_headers() {
 	local rel=$1 pkg final
 	final=$CACHED
 	fetch "linux-headers-$rel" headers
-	for pkg in $(headers_depend "$rel"); do
+	for pkg in $(needs "linux-headers-$rel" '^linux-(headers|kbuild)-'); do
 		fetch "$pkg" headers
 	done
 	ln -s "headers/usr/src/linux-headers-$rel" kdir
@@ -156,11 +161,6 @@ unpack_headers() {
 	find headers/usr/src -type l -lname '*/linux-kbuild-*' | while read -r pkg; do
 		ln -sfnr "headers/usr/lib/$(readlink "$pkg" | grep -o 'linux-kbuild-.*')" "$pkg"
 	done
-}
-
-headers_depend() {
-	apt-cache "${APT[@]}" depends --important "linux-headers-$1" |
-		sed -n 's/^ *Depends: //p' | grep -E '^linux-(headers|kbuild)-'
 }
 
 # The newest kernels want a newer compiler and C library: a chroot of the
@@ -192,7 +192,7 @@ debug_source() { unpack_source /usr/src/linux-source-6.1.tar.xz; }
 
 # current NAME: the entry that NAME stands for at present, if known
 current() {
-	local link=$SDP_CACHE/kernel/$1.current entry
+	local link=$SDP_CACHE/kernel/$1.v$recipe entry
 	entry=$(cat "$link" 2>/dev/null) || return 1
 	cache_has "$entry" || return 1
 	[ -n "$cached_only" ] || [ -n "$(find "$link" -mtime "-$max_age")" ] || return 1
@@ -202,15 +202,18 @@ current() {
 prepare_debian() {
 	local entry
 	entry=kernel/$1-$(cache_key "$recipe" "$(date +%G-%V)")
-	current "$1" && return
+	if current "$1"; then
+		return
+	fi
 	[ -z "$cached_only" ] || exit 1
-	if ! cache_make "$entry" debian_kernel "$1"; then
+	cache_make "$entry" debian_kernel "$1"
+	if [ -z "$CACHED" ]; then
 		# No mirror: an older one will do
 		cached_only=1
-		current "$1" && return
-		exit 1
+		current "$1" || exit 1
+		return
 	fi
-	echo "$entry" >"$SDP_CACHE/kernel/$1.current"
+	echo "$entry" >"$SDP_CACHE/kernel/$1.v$recipe"
 }
 
 show() {
@@ -225,12 +228,20 @@ show() {
 	printf 'K_CHROOT=%q\nK_SRC=%q\n' "$chroot" "${2:-$src}"
 }
 
+# Headers on this machine
+show_host() {
+	[ -n "${KDIR:-}" ] || die "no kernel headers found; name them by KDIR="
+	printf 'K_NAME=host\nK_RELEASE=%q\n' "$(make -s -C "$KDIR" kernelrelease)"
+	printf 'K_BOOT=\nK_ROOT=\nK_KDIR=%q\nK_CHROOT=\nK_SRC=\n' "$KDIR"
+}
+
 cached_only=
 if [ "${1:-}" = --cached ]; then
 	cached_only=1
 	shift
 fi
 case ${1:-} in
+host) show_host ;;
 6.1 | 6.12 | 7)
 	prepare_debian "$1"
 	show "$1"
@@ -245,6 +256,6 @@ debug)
 	show debug "$src"
 	;;
 *)
-	die "kernels: 6.1 6.12 7 debug"
+	die "kernels: host 6.1 6.12 7 debug"
 	;;
 esac

@@ -15,7 +15,7 @@ GUEST_PROGRAMS=(
 	rping rstream rcopy riostream ucmatose udaddy ibv_devinfo ibv_rc_pingpong
 	ib_send_bw ib_write_bw ib_read_bw ib_send_lat ib_write_lat ib_read_lat
 	timeout stty dd sha256sum cmp diff grep sed tar sort stat setpriv unshare
-	nsenter prlimit taskset python3 find xargs
+	nsenter prlimit taskset python3 find xargs pgrep pkill ps jq
 )
 
 # Modules of the kernel, with what they depend on
@@ -81,6 +81,9 @@ add_programs() {
 		cp -L "$real" "$root/usr/bin/$p"
 		add_libs "$root" "$real"
 	done
+	# One program under two names; the package of this one runs a daemon
+	[ -e "$root/usr/bin/redis-server" ] ||
+		cp "$(command -v redis-check-rdb)" "$root/usr/bin/redis-server"
 	ln -sf bash "$root/usr/bin/sh"
 	for p in modprobe insmod rmmod lsmod modinfo depmod; do
 		ln -sf kmod "$root/usr/bin/$p"

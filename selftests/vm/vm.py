@@ -334,7 +334,7 @@ def qemu_command(args, sockdir=None):
     """The command line of QEMU; without sockdir for an interactive shell."""
     append = ["console=ttyS0", "panic=-1", "oops=panic", "sysrq_always_enabled=1",
               "rcupdate.rcu_cpu_stall_timeout=100", "watchdog_thresh=60",
-              "net.ifnames=0", "mitigations=off"]
+              "net.ifnames=0"]
     cpu = "max"
     accel = args.accel
     smp = args.smp
@@ -345,6 +345,8 @@ def qemu_command(args, sockdir=None):
         append.append("nokaslr")
         cmd += ["-icount", "shift=0,sleep=off", "-seed", "1",
                 "-rtc", "clock=vm,base=2026-01-01T00:00:00"]
+    else:
+        append.append("mitigations=off")
     if args.debug:
         append += ["kmemleak=on", "nokaslr"]
     if not sockdir:

@@ -1,0 +1,83 @@
+# SPDX-License-Identifier: GPL-2.0
+#
+# SDP sockets over iWARP for Linux; "make help" lists the targets.  The modules
+# are described to the kernel's build system by Kbuild.
+
+KERNEL	?= 6.1
+BUILD	?= $(CURDIR)/build
+PREFIX	?= /usr/local
+KDIR	?= $(firstword $(wildcard /lib/modules/$(shell uname -r)/build) \
+	     $(shell ls -dv /usr/src/linux-headers-*-amd64 2>/dev/null | tail -n1))
+
+export KERNEL BUILD KDIR
+O	:= $(BUILD)
+
+all: modules tools
+
+help:
+	@echo 'make [all]         modules and tools'
+	@echo 'make modules       modules for the running kernel (KDIR=headers of another)'
+	@echo 'make tools         sdp-run, libsdp.so, sdpstat, sdpbench'
+	@echo 'make install       modules, tools, header, manual pages (PREFIX=, DESTDIR=)'
+	@echo 'make demo          iperf3 and Redis over SDP in a virtual machine'
+	@echo 'make check         all tests (KERNEL=6.1, 6.12, 7 or debug; TESTS="sdp/basic interop")'
+	@echo 'make check-long    with the tests that take long'
+	@echo 'make unit          unit tests in user space'
+	@echo 'make bench         instruction counts in a virtual machine'
+	@echo 'make lint          checkpatch, kernel-doc, sparse, W=1, shellcheck, clang-format'
+	@echo 'make vm            a shell in a virtual machine with everything loaded'
+	@echo 'make deps          install what is needed for the above (apt)'
+	@echo 'make clean         remove build/'
+	@echo 'make clean-cache   remove cached kernels and their like ($${SDP_CACHE:-~/.cache/linux-sdp})'
+
+# Results are in build/host/modules
+modules:
+	@scripts/build-modules.sh host $(O)
+
+tools:
+	@$(MAKE) --no-print-directory -s -C tools O=$(O)/tools PREFIX=$(PREFIX)
+
+install: modules tools install-tools install-doc
+	scripts/install-modules.sh $(O)
+	install -D -m 644 -t $(DESTDIR)$(PREFIX)/include/linux include/uapi/linux/sdp*.h
+
+install-tools: tools
+	$(MAKE) -C tools install O=$(O)/tools PREFIX=$(PREFIX) DESTDIR=$(DESTDIR)
+
+install-doc:
+	@for f in $$(find Documentation tools -name '*.[1-9]'); do \
+		install -D -m 644 -t $(DESTDIR)$(PREFIX)/share/man/man$${f##*.} $$f; \
+	done
+
+deps:
+	@scripts/deps.sh
+
+unit: deps
+	@$(MAKE) --no-print-directory -C selftests unit O=$(O)/selftests
+
+lint: deps
+	@scripts/lint.sh $(O)
+
+check: deps
+	@scripts/check.sh $(TESTS)
+
+check-long: deps
+	@scripts/check.sh --long $(TESTS)
+
+demo: deps
+	@selftests/demo/run.sh
+
+bench: deps
+	@selftests/bench/run.sh
+
+vm: deps
+	@selftests/vm/run.sh -i -k $(KERNEL) -b $(O)
+
+clean:
+	rm -rf build
+
+clean-cache:
+	@scripts/clean-cache.sh
+
+.PHONY: all help modules tools install install-tools install-doc deps unit lint \
+	check check-long demo bench vm clean clean-cache

@@ -1,0 +1,63 @@
+#!/bin/bash
+# SPDX-License-Identifier: GPL-2.0
+#
+# check.sh [--long] [TEST...]: unit tests, then the tests in virtual machines
+# (only those named, if any are).  The last line is the sum.
+# Environment: KERNEL, BUILD, LANES (virtual machines at a time).
+set -euo pipefail
+here=$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd)
+top=$(dirname "$here")
+kernel=${KERNEL:-6.1}
+build=${BUILD:-$top/build}
+out=$build/$kernel/check
+opts=(-k "$kernel" -b "$build" -o "$out" -j "${LANES:-2}")
+passed=0 failed=0 skipped=0
+
+if [ "${1:-}" = --long ]; then
+	opts+=(-l)
+	shift
+fi
+
+# add PASSED FAILED SKIPPED
+add() {
+	passed=$((passed + $1))
+	failed=$((failed + $2))
+	skipped=$((skipped + $3))
+}
+
+# The unit tests do not depend on the kernel: once per run of CI is enough
+unit() {
+	local log=$build/unit.log rc=0 ok bad
+	echo "== unit tests"
+	mkdir -p "$build"
+	make --no-print-directory -C "$top/selftests" unit O="$build/selftests" >"$log" 2>&1 || rc=$?
+	ok=$(grep -c '^ok ' "$log" || true)
+	bad=$(grep -c '^not ok ' "$log" || true)
+	if [ $rc -ne 0 ] && [ "$bad" -eq 0 ]; then
+		bad=1
+	fi
+	if [ "$bad" -ne 0 ]; then
+		tail -n 60 "$log"
+		echo "unit tests: log in $log"
+	fi
+	echo "unit: $ok passed, $bad failed"
+	add "$ok" "$bad" 0
+}
+
+if [ $# -eq 0 ] && [ -z "${NO_UNIT:-}" ]; then
+	unit
+fi
+echo "== tests on kernel $kernel"
+rm -f "$out/summary"
+"$top/selftests/vm/run.sh" "${opts[@]}" "$@" | sed '/^[0-9]* passed, [0-9]* failed, [0-9]* skipped$/d' || true
+if [ -e "$out/summary" ]; then
+	read -r p f s <"$out/summary"
+	add "$p" "$f" "$s"
+else
+	echo "the tests in the virtual machine did not run"
+	add 0 1 0
+fi
+echo "logs are in $out"
+echo "$passed $failed $skipped" >"$build/$kernel/check.sum"
+echo "$passed passed, $failed failed, $skipped skipped"
+[ "$failed" -eq 0 ]

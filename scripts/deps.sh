@@ -1,0 +1,49 @@
+#!/bin/bash
+# SPDX-License-Identifier: GPL-2.0
+#
+# deps.sh [--list]: install what building, testing and checking needs, as far
+# as it is missing, with apt.  Says what it does; does nothing if all is there.
+set -euo pipefail
+
+packages=(
+	# modules, tools, the debug kernel
+	build-essential flex bison bc libelf-dev libssl-dev lz4 zstd xz-utils cpio rsync kmod
+	python3 perl librdmacm-dev libibverbs-dev libmnl-dev
+	linux-headers-amd64 linux-source-6.1 mmdebstrap
+	# the guest
+	qemu-system-x86 busybox-static iproute2 ethtool tcpdump strace socat
+	netcat-openbsd procps util-linux iperf3 redis-tools jq
+	rdmacm-utils ibverbs-utils ibverbs-providers perftest
+	# tests and lint
+	clang tshark shellcheck sparse clang-format
+)
+
+if [ "${1:-}" = --list ]; then
+	printf '%s\n' "${packages[@]}"
+	exit
+fi
+
+missing=()
+for p in "${packages[@]}"; do
+	case $(dpkg-query -W -f '${db:Status-Status}' "$p" 2>/dev/null) in
+	installed) ;;
+	*) missing+=("$p") ;;
+	esac
+done
+[ ${#missing[@]} -gt 0 ] || exit 0
+echo "deps: installing ${missing[*]}"
+if [ "$(id -u)" -ne 0 ]; then
+	echo "deps: not root; please run: apt-get install ${missing[*]}" >&2
+	exit 1
+fi
+export DEBIAN_FRONTEND=noninteractive
+opts=(-q -y -o DPkg::Lock::Timeout=600 -o Acquire::Retries=3)
+log=$(mktemp)
+trap 'rm -f "$log"' EXIT
+install() { apt-get "${opts[@]}" --no-install-recommends install "${missing[@]}" >"$log" 2>&1; }
+# An index that is missing or too old shows as a failure
+if ! install; then
+	apt-get "${opts[@]}" update >>"$log" 2>&1 || true
+	install || { tail -n 30 "$log" >&2; exit 1; }
+fi
+echo "deps: done"
