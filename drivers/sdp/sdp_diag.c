@@ -78,7 +78,7 @@ static void sdp_diag_addr(__be32 out[4], __be16 *port, bool v6,
 		*port = addr->v6.sin6_port;
 		break;
 	case AF_INET:
-		if (v6)
+		if (v6 && addr->v4.sin_addr.s_addr)
 			ipv6_addr_set_v4mapped(addr->v4.sin_addr.s_addr,
 					       (struct in6_addr *)out);
 		else

@@ -348,8 +348,6 @@ static void sdp_fill_tcp_info(struct sock *sk, struct tcp_info *info)
 	info->tcpi_snd_cwnd = sdp_credits(sk);
 	info->tcpi_rcv_space = READ_ONCE(sk->sk_rcvbuf);
 	info->tcpi_notsent_bytes = sdp_notsent_bytes(sk);
-	info->tcpi_last_data_sent =
-		jiffies_to_msecs(jiffies - READ_ONCE(sdp->last_tx));
 	info->tcpi_last_data_recv =
 		jiffies_to_msecs(jiffies - READ_ONCE(sdp->last_rx));
 	info->tcpi_last_ack_recv = info->tcpi_last_data_recv;
@@ -631,7 +629,7 @@ static int sdp_set_ip6(struct sock *sk, int optname, sockptr_t optval,
 	if (!sdp_sk(sk)->v6)
 		return -ENOPROTOOPT;
 	if (optname == IPV6_ADD_MEMBERSHIP || optname == IPV6_DROP_MEMBERSHIP)
-		return -EPROTO;
+		return optlen < sizeof(struct ipv6_mreq) ? -EINVAL : -EPROTO;
 	if (sdp_ip6_as_ip4(optname) >= 0)
 		return sdp_set_ip(sk, sdp_ip6_as_ip4(optname), optval, optlen);
 

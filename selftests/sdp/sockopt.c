@@ -44,16 +44,16 @@ static void result(bool ok, const char *what, const char *got, const char *want)
 /* ---- rows about one socket ---- */
 
 enum how {
-	SET,		/* set an int, then get it */
-	SET_SHORT,	/* set with a length of 1 */
-	SET_NULL,	/* set from a bad pointer */
-	SET_STR,	/* set the string */
-	GET,		/* get an int */
-	GET_POSITIVE,	/* get an int, only its sign is compared */
-	GET_LEN,	/* get with plenty of room, show the length */
-	GET_NULL,	/* get to a bad pointer */
-	GET_NEG,	/* get with a negative length */
-	BIND_SET,	/* bind before SET */
+	SET, /* set an int, then get it */
+	SET_SHORT, /* set with a length of 1 */
+	SET_NULL, /* set from a bad pointer */
+	SET_STR, /* set the string */
+	GET, /* get an int */
+	GET_POSITIVE, /* get an int, only its sign is compared */
+	GET_LEN, /* get with plenty of room, show the length */
+	GET_NULL, /* get to a bad pointer */
+	GET_NEG, /* get with a negative length */
+	BIND_SET, /* bind before SET */
 };
 
 struct row {
@@ -62,17 +62,34 @@ struct row {
 	int opt;
 	enum how how;
 	int val;
-	const char *want;	/* NULL: what TCP does */
+	const char *want; /* NULL: what TCP does */
 	const char *str;
 };
 
-#define R(level, opt, how, ...) { #level " " #opt " " #how, level, opt, how, __VA_ARGS__ }
-#define S(opt, val) { #opt " = " #val, SOL_TCP, opt, SET, val, NULL, NULL }
-#define I(opt, val) { #opt " = " #val, SOL_IP, opt, SET, val, NULL, NULL }
-#define V(opt, val) { #opt " = " #val, SOL_IPV6, opt, SET, val, NULL, NULL }
-#define K(opt, val) { #opt " = " #val, SOL_SOCKET, opt, SET, val, NULL, NULL }
-#define X(name, level, opt, how, val, want) \
-	{ name, level, opt, how, val, want, NULL }
+#define R(level, opt, how, ...)                                        \
+	{                                                              \
+#level " " #opt " " #how, level, opt, how, __VA_ARGS__ \
+	}
+#define S(opt, val)                                                 \
+	{                                                           \
+#opt " = " #val, SOL_TCP, opt, SET, val, NULL, NULL \
+	}
+#define I(opt, val)                                                \
+	{                                                          \
+#opt " = " #val, SOL_IP, opt, SET, val, NULL, NULL \
+	}
+#define V(opt, val)                                                  \
+	{                                                            \
+#opt " = " #val, SOL_IPV6, opt, SET, val, NULL, NULL \
+	}
+#define K(opt, val)                                                    \
+	{                                                              \
+#opt " = " #val, SOL_SOCKET, opt, SET, val, NULL, NULL \
+	}
+#define X(name, level, opt, how, val, want)            \
+	{                                              \
+		name, level, opt, how, val, want, NULL \
+	}
 
 /* clang-format off */
 static const struct row rows4[] = {
@@ -217,6 +234,7 @@ static const struct row rows6[] = {
 	V(IPV6_DONTFRAG, 1), V(IPV6_AUTOFLOWLABEL, 1),
 	V(IPV6_MULTICAST_HOPS, 3), V(250, 1),
 	R(SOL_IPV6, IPV6_ADD_MEMBERSHIP, SET_STR, 0, NULL, "1234567890123456789"),
+	R(SOL_IPV6, IPV6_ADD_MEMBERSHIP, SET_STR, 0, NULL, "12345678901234567890"),
 	R(SOL_IPV6, 250, GET, 0, NULL, NULL),
 	I(IP_TOS, 0x10), I(IP_TTL, 64), S(TCP_NODELAY, 1),
 	R(4711, 1, SET, 1, NULL, NULL),
@@ -349,12 +367,12 @@ static void fail_now(const char *what)
 
 /* What a child has to take over from its listener. */
 static const struct row inherited[] = {
-	S(TCP_NODELAY, 1),	S(TCP_KEEPIDLE, 100), S(TCP_KEEPINTVL, 10),
-	S(TCP_KEEPCNT, 3),	S(TCP_USER_TIMEOUT, 12345),
-	S(TCP_LINGER2, 7),	S(TCP_INQ, 1), S(TCP_NOTSENT_LOWAT, 4096),
-	K(SO_KEEPALIVE, 1),	K(SO_OOBINLINE, 1), K(SO_RCVLOWAT, 3),
-	K(SO_SNDBUF, 60000),	K(SO_RCVBUF, 70000), K(SO_PRIORITY, 5),
-	K(SO_MARK, 9),		I(IP_TOS, 0x10),
+	S(TCP_NODELAY, 1),   S(TCP_KEEPIDLE, 100),	 S(TCP_KEEPINTVL, 10),
+	S(TCP_KEEPCNT, 3),   S(TCP_USER_TIMEOUT, 12345), S(TCP_LINGER2, 7),
+	S(TCP_INQ, 1),	     S(TCP_NOTSENT_LOWAT, 4096), K(SO_KEEPALIVE, 1),
+	K(SO_OOBINLINE, 1),  K(SO_RCVLOWAT, 3),		 K(SO_SNDBUF, 60000),
+	K(SO_RCVBUF, 70000), K(SO_PRIORITY, 5),		 K(SO_MARK, 9),
+	I(IP_TOS, 0x10),
 };
 
 static int listen_on(struct sockaddr_in *addr)
@@ -477,7 +495,8 @@ static void check_connection(const struct pair *p)
 	       "TCP_FASTOPEN of a connection: EINVAL", strerror(errno),
 	       "EINVAL");
 	v = 0;
-	result(setsockopt(p->client, SOL_TCP, TCP_WINDOW_CLAMP, &v, sizeof(v)) &&
+	result(setsockopt(p->client, SOL_TCP, TCP_WINDOW_CLAMP, &v,
+			  sizeof(v)) &&
 		       errno == EINVAL,
 	       "TCP_WINDOW_CLAMP = 0 of a connection: EINVAL", strerror(errno),
 	       "EINVAL");

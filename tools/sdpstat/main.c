@@ -13,7 +13,6 @@
 #define SDP_VERSION "unknown"
 #endif
 
-
 static const struct option long_options[] = {
 	{ "listening", no_argument, NULL, 'l' },
 	{ "all", no_argument, NULL, 'a' },
@@ -58,7 +57,8 @@ static void usage(FILE *f)
 	      f);
 }
 
-static void __attribute__((noreturn)) bad_value(const char *what, const char *arg)
+static void __attribute__((noreturn))
+bad_value(const char *what, const char *arg)
 {
 	die("'%s' is no %s: see 'sdpstat --help'", arg, what);
 }

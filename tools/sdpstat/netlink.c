@@ -15,12 +15,12 @@
 
 #include "sdpstat.h"
 
-#define BUF_SIZE	32768
+#define BUF_SIZE 32768
 
 struct query {
-	mnl_cb_t cb;		/* called for each message of the reply */
+	mnl_cb_t cb; /* called for each message of the reply */
 	void *arg;
-	char message[256];	/* what the kernel says about an error */
+	char message[256]; /* what the kernel says about an error */
 };
 
 static void query_message(struct query *q, const struct nlmsghdr *nlh,

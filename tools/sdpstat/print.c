@@ -13,9 +13,10 @@
 static const char *state_name(int state)
 {
 	static const char *const names[STATE_MAX + 1] = {
-		"UNKNOWN",    "ESTAB",	    "SYN-SENT",	 "SYN-RECV", "FIN-WAIT-1",
-		"FIN-WAIT-2", "TIME-WAIT",  "UNCONN",	 "CLOSE-WAIT",
-		"LAST-ACK",   "LISTEN",	    "CLOSING",	 "NEW-SYN-RECV",
+		"UNKNOWN",	"ESTAB",      "SYN-SENT",  "SYN-RECV",
+		"FIN-WAIT-1",	"FIN-WAIT-2", "TIME-WAIT", "UNCONN",
+		"CLOSE-WAIT",	"LAST-ACK",   "LISTEN",	   "CLOSING",
+		"NEW-SYN-RECV",
 	};
 
 	return names[state >= 0 && state <= STATE_MAX ? state : 0];
@@ -151,7 +152,8 @@ static void extended_text(const struct sock_info *s)
 	if (s->has_stats)
 		for (i = 0; i < ARRAY_SIZE(stats_fields); i++)
 			printf(" %s:%llu", stats_fields[i].name,
-			       (unsigned long long)s->stats[stats_fields[i].attr]);
+			       (unsigned long long)
+				       s->stats[stats_fields[i].attr]);
 	if (s->nmem) {
 		printf(" mem:(");
 		for (i = 0; i < s->nmem && mem_name(i); i++)
@@ -203,8 +205,8 @@ static void socket_print(const struct sock_info *s, const struct sock_list *old,
 		snprintf(credits, sizeof(credits), "%u/%u",
 			 s->conn[SDP_DIAG_TX_CREDITS],
 			 s->conn[SDP_DIAG_RX_CREDITS]);
-	printf("%-10s %7u %7u %25s %25s %-12s %-8s %7s",
-	       state_name(s->state), s->rqueue, s->wqueue, local, peer,
+	printf("%-10s %7u %7u %25s %25s %-12s %-8s %7s", state_name(s->state),
+	       s->rqueue, s->wqueue, local, peer,
 	       s->device[0] ? s->device : "-",
 	       s->flow_control[0] ? s->flow_control : "-", credits);
 	if (old) {
@@ -345,9 +347,11 @@ void sockets_json(struct json *j, const struct sock_list *list,
 		socket_json(j, s, o);
 		if (old) {
 			json_double(j, "tx_bytes_per_second",
-				    rate(s, old, seconds, SDP_DIAG_STATS_TX_BYTES));
+				    rate(s, old, seconds,
+					 SDP_DIAG_STATS_TX_BYTES));
 			json_double(j, "rx_bytes_per_second",
-				    rate(s, old, seconds, SDP_DIAG_STATS_RX_BYTES));
+				    rate(s, old, seconds,
+					 SDP_DIAG_STATS_RX_BYTES));
 		}
 		json_close(j, '}');
 	}
@@ -357,8 +361,8 @@ void sockets_json(struct json *j, const struct sock_list *list,
 void counters_print(const uint64_t *v, const uint64_t *old, unsigned int n,
 		    double seconds, const struct options *o)
 {
+	unsigned int i, shown = 0;
 	char buf[32];
-	unsigned int i;
 	uint64_t d;
 
 	if (old)
@@ -374,7 +378,11 @@ void counters_print(const uint64_t *v, const uint64_t *old, unsigned int n,
 			printf(" %16.1f\n", (double)(int64_t)d / seconds);
 		else
 			printf("  %s\n", counter_text(i));
+		shown++;
 	}
+	if (!shown)
+		printf("# nothing has happened %s; -z shows counters that are zero\n",
+		       old ? "meanwhile" : "yet");
 	fflush(stdout);
 }
 

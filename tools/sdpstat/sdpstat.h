@@ -11,27 +11,27 @@
 #include <linux/sdp_diag.h>
 #include <linux/sdp_netlink.h>
 
-#define ARRAY_SIZE(a)	(sizeof(a) / sizeof((a)[0]))
+#define ARRAY_SIZE(a) (sizeof(a) / sizeof((a)[0]))
 
 /* States of a socket, the kernel's TCP numbers. */
-#define STATE_ESTABLISHED	1
-#define STATE_CLOSE		7
-#define STATE_LISTEN		10
-#define STATE_MAX		12
-#define STATES_ALL		0xffffffffu
-#define STATES_LISTEN		(1u << STATE_LISTEN)
-#define STATES_DEFAULT		(~(STATES_LISTEN | 1u << STATE_CLOSE))
+#define STATE_ESTABLISHED 1
+#define STATE_CLOSE 7
+#define STATE_LISTEN 10
+#define STATE_MAX 12
+#define STATES_ALL 0xffffffffu
+#define STATES_LISTEN (1u << STATE_LISTEN)
+#define STATES_DEFAULT (~(STATES_LISTEN | 1u << STATE_CLOSE))
 
 struct options {
 	uint32_t states;
-	bool resolve;		/* names instead of numbers */
+	bool resolve; /* names instead of numbers */
 	bool processes;
 	bool extended;
 	bool counters;
-	bool zeros;		/* counters that are zero, too */
+	bool zeros; /* counters that are zero, too */
 	bool json;
-	double interval;	/* seconds, 0: once */
-	unsigned long count;	/* of intervals, 0: for ever */
+	double interval; /* seconds, 0: once */
+	unsigned long count; /* of intervals, 0: for ever */
 	uint64_t kill_cookie;
 };
 
@@ -54,12 +54,12 @@ struct sock_info {
 	char device[64];
 	char flow_control[32];
 	char link[32];
-	uint32_t conn[SDP_DIAG_MAX + 1];	/* by attribute number */
+	uint32_t conn[SDP_DIAG_MAX + 1]; /* by attribute number */
 
 	bool has_mark;
 	uint32_t mark;
 	unsigned int nmem;
-	uint32_t mem[16];			/* by SK_MEMINFO_* */
+	uint32_t mem[16]; /* by SK_MEMINFO_* */
 	bool has_stats;
 	uint64_t stats[SDP_DIAG_STATS_MAX + 1];
 };
@@ -77,7 +77,7 @@ void *xrealloc(void *p, size_t n, size_t size);
 /* netlink.c: the answers of the kernel; what goes wrong there ends us */
 void sockets_get(struct sock_list *list, const struct options *o);
 void socket_destroy(uint64_t cookie);
-#define COUNTERS_MAX	512
+#define COUNTERS_MAX 512
 unsigned int counters_get(uint64_t v[COUNTERS_MAX]);
 
 /* counters.c */
