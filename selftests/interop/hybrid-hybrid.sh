@@ -1,0 +1,9 @@
+#!/bin/bash
+# SPDX-License-Identifier: GPL-2.0
+# vm: timeout=600
+#
+# SDP between a client on hybrid and a server on hybrid.
+
+# shellcheck source=selftests/interop/matrix.bash
+. "$(dirname "$0")/matrix.bash"
+matrix hybrid hybrid

@@ -1,0 +1,86 @@
+#!/bin/bash
+# SPDX-License-Identifier: GPL-2.0
+# vm: timeout=600
+#
+# Programs written to the verbs and to rsockets, as the distribution ships
+# them: hybrid to hybrid, and hybrid to siw in both roles.
+
+# shellcheck source=selftests/lib/lib.sh
+. "$(dirname "$0")/../lib/lib.sh"
+need ibv_devinfo rping rstream ib_send_bw ib_write_bw ib_read_bw
+
+SERVER=10.0.0.2
+LIMIT=$(scaled 60 300)
+
+# pair NAME SERVER-COMMAND -- CLIENT-COMMAND: both must end with 0
+pair() {
+	local name="$PAIR $1" server=() rc src log
+
+	shift
+	while [ "$1" != -- ]; do
+		server+=("$1")
+		shift
+	done
+	shift
+	start_bg b timeout -k 5 "$LIMIT" "${server[@]}"
+	log=$BG_LOG
+	wait_port b "$PORT" 20
+	in_a timeout -k 5 "$LIMIT" "$@" >"$log.client" 2>&1 </dev/null
+	rc=$?
+	[ $rc -ne 0 ] && kill_tree "$BG_PID"
+	wait "$BG_PID"
+	src=$?
+	if [ $rc -eq 0 ] && [ $src -eq 0 ]; then
+		ktap_ok "$name"
+	else
+		ktap_fail "$name" "client rc=$rc, server rc=$src" \
+			"$(tail -n 15 "$log.client")" "server:" \
+			"$(tail -n 15 "$log")"
+	fi
+}
+
+cells_devinfo() {
+	ktap_check "$PAIR ibv_devinfo a" in_a ibv_devinfo -v -d rda
+	ktap_check "$PAIR ibv_devinfo b" in_b ibv_devinfo -v -d rdb
+}
+
+# perftest PROGRAM ARGUMENTS...: -R takes the connection manager's addresses
+perftest() {
+	local prog=$1
+
+	shift
+	PORT=18515
+	pair "$prog -R $*" "$prog" -d rdb -R -F -p $PORT "$@" -- \
+		"$prog" -d rda -R -F -p $PORT "$@" $SERVER
+}
+
+cells() {
+	local n
+
+	PAIR="$1-$2"
+	n=$(scaled 200 20)
+	dev_up "$1" "$2" || {
+		ktap_fail "$PAIR devices"
+		return
+	}
+	cells_devinfo
+	PORT=7174
+	pair "rping" rping -s -a $SERVER -p $PORT -C 50 -v -- \
+		rping -c -a $SERVER -p $PORT -C 50 -v
+	pair "rping 64 KB" rping -s -a $SERVER -p $PORT -C 10 -S 65535 -- \
+		rping -c -a $SERVER -p $PORT -C 10 -S 65535
+	PORT=7471
+	pair "rstream" rstream -p $PORT -b $SERVER -C "$n" -I 20 -S 4096 -- \
+		rstream -p $PORT -s $SERVER -C "$n" -I 20 -S 4096
+	perftest ib_send_bw -n "$n"
+	perftest ib_send_bw -n "$n" -e -s 4096
+	perftest ib_write_bw -n "$n"
+	perftest ib_read_bw -n "$n"
+	perftest ib_send_bw -n "$n" -b -s 8192
+	net_down
+}
+
+cells hybrid hybrid
+cells hybrid siw
+cells siw hybrid
+ktap_done
