@@ -98,9 +98,9 @@ stage() {
 	cp "$here/init" "$root/init"
 	rsync -a --exclude='*.[cho]' --exclude=Makefile "$top/selftests/" "$root/selftests/"
 	if [ -d "$build/selftests" ]; then
-		rsync -a --exclude='*.[do]' --exclude=/unit "$build/selftests/" "$root/selftests/"
+		rsync -a --exclude='*.[do]' --exclude=/unit --exclude=/obj "$build/selftests/" "$root/selftests/"
 	fi
-	for f in "$build/tools"/*; do
+	for f in "$build/tools"/* "$build/selftests"/*; do
 		case $f in
 		*.so) install -t "$root/usr/lib/sdp" "$f" ;;
 		*) [ ! -f "$f" ] || [ ! -x "$f" ] || install -t "$root/usr/bin" "$f" ;;
