@@ -1,0 +1,76 @@
+#!/bin/bash
+# SPDX-License-Identifier: GPL-2.0
+#
+# check-docs.sh: do the documents say what the code says? Tunables, socket
+# options, counters and the accepted differences from TCP must be documented,
+# and nothing else. Also the syntax of the documents, if the tools are there.
+set -uo pipefail
+cd "$(dirname "$0")/.." || exit 1
+
+doc=Documentation
+bad=0
+
+complain() {
+	echo "check-docs: $*" >&2
+	bad=1
+}
+
+# literals FILE SECTION: the ``words`` at the start of the rows of its tables
+literals() {
+	# shellcheck disable=SC2016 # backquotes are meant
+	awk -v section="$2" '
+		$0 == section { on = 1; next }
+		on && /^[=-]+$/ && !/ / && seen++ { exit }
+		on' "$1" | grep -oE '^``[a-zA-Z_0-9]+``' | tr -d '`' | sort -u
+}
+
+# same WHAT DOCUMENTED CODED: two sorted lists, one word per line
+same() {
+	local word
+	for word in $(comm -13 <(echo "$2") <(echo "$3")); do
+		complain "$1: $word is not documented"
+	done
+	for word in $(comm -23 <(echo "$2") <(echo "$3")); do
+		complain "$1: $word is documented, but not there"
+	done
+}
+
+sysctls=$(sed -nE 's/.*[ \t]SDP_SYSCTL(_MEM)?\(([a-z_]+), [&SN].*/\2/p' \
+	drivers/sdp/sdp_sysctl.c | sort -u)
+same "$doc/sdp.rst" "$(literals $doc/sdp.rst Tunables)" "$sysctls"
+for word in $sysctls; do
+	grep -qE "^\.It .*Pa $word( |$)" $doc/man/sdp.7 ||
+		complain "sdp(7): $word is not documented"
+done
+
+options=$(sed -nE 's/^#define (SDP_[A-Z_]+)\t.*(get|set):.*/\1/p' \
+	include/uapi/linux/sdp.h)
+for word in $options; do
+	grep -q "^\`\`$word\`\`" $doc/sdp.rst || complain "sdp.rst: no $word"
+	grep -q "^\.It Dv $word" $doc/man/sdp.7 || complain "sdp(7): no $word"
+done
+
+same "$doc/iwarp_hybrid.rst" "$(literals $doc/iwarp_hybrid.rst Counters)" \
+	"$(sed -nE 's/.*X\([A-Z_0-9]+, "([a-z_0-9]+)"\).*/\1/p' \
+		drivers/iwarp_hybrid/hyb_stats.h | sort -u)"
+
+same "$doc/sdp.rst" "$(literals $doc/sdp.rst Counters)" \
+	"$(sed -nE 's/^\tSDP_MIB_([A-Z_]+),.*/\L\1/p' \
+		include/uapi/linux/sdp_netlink.h |
+		grep -vxE 'unspec|pad' | sort -u)"
+
+while IFS=$'\t' read -r row _; do
+	case $row in '' | '#'*) continue ;; esac
+	grep -qF "\`\`$row\`\`" $doc/sdp.rst ||
+		complain "sdp.rst: difference from TCP not listed: $row"
+done <selftests/sdp/sockprobe.expected-diff
+
+if command -v rst2html >/dev/null; then
+	for f in *.rst "$doc"/*.rst; do
+		rst2html --strict "$f" >/dev/null || complain "$f: see above"
+	done
+fi
+if command -v mandoc >/dev/null; then
+	mandoc -Tlint -Wwarning $doc/man/* || complain "manual pages: see above"
+fi
+exit $bad
