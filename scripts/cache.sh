@@ -31,8 +31,9 @@ cache_make() {
 	local entry=$1 tmp log rc lock
 	shift
 	set +e
-	[ -z "$(set -e; false; echo ignored)" ] || die "cache_make as a condition"
+	rc=$(set -e; false; echo ignored)
 	set -e
+	[ -z "$rc" ] || die "cache_make as a condition"
 	CACHED=$SDP_CACHE/$entry
 	if cache_has "$entry"; then
 		touch -c "$CACHED/.complete"

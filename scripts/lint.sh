@@ -1,0 +1,119 @@
+#!/bin/bash
+# SPDX-License-Identifier: GPL-2.0
+#
+# lint.sh [BUILD]: check style and static correctness of everything; prints
+# findings, and fails if there are any.
+#
+# What checkpatch is not asked for, and why:
+#   FILE_PATH_CHANGES, NOT_UNIFIED_DIFF  about patches, not files
+#   BIT_MACRO in include/uapi            BIT() does not exist there
+#   OPEN_ENDED_LINE, PARENTHESIS_ALIGNMENT in *_trace.h
+#                                        TRACE_EVENT() is not laid out as a call
+#   in user space: advice to use what only the kernel has (ARRAY_SIZE, BIT,
+#   kstrto*, ...), CAMELCASE (Elf64_Ehdr), and layout, which clang-format decides
+set -uo pipefail
+here=$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd)
+top=$(dirname "$here")
+build=$(realpath -m "${1:-$top/build}")
+# shellcheck source=scripts/cache.sh
+. "$here/cache.sh"
+bad=0
+
+vars=$("$here/kernel.sh" 6.1) || exit 1
+eval "$vars"
+cd "$top" || exit 1
+mkdir -p "$build"
+
+# files PATTERN...: files of the project (tracked, or new and not ignored)
+files() { git ls-files -co --exclude-standard -- "$@" | while read -r f; do [ ! -f "$f" ] || echo "$f"; done; }
+
+# verdict NAME: takes findings on stdin
+verdict() {
+	local out
+	out=$(cat)
+	if [ -n "$out" ]; then
+		echo "$out"
+		echo "lint: $1: $(wc -l <<<"$out") lines of findings"
+		bad=$((bad + 1))
+	else
+		echo "lint: $1: ok"
+	fi
+}
+
+mapfile -t kernel_c < <(files 'drivers/*.[ch]' 'include/*.[ch]' ':!*_trace.h' ':!include/uapi')
+mapfile -t trace_h < <(files '*_trace.h')
+mapfile -t uapi_h < <(files 'include/uapi')
+mapfile -t user_c < <(files 'tools/*.[ch]' 'selftests/*.[ch]')
+mapfile -t shell < <(files | while read -r f; do
+	case $f in
+	*.sh) echo "$f" ;;
+	*) head -n1 "$f" | grep -aqE '^#!.*\b(ba)?sh\b' && echo "$f" ;;
+	esac
+done)
+mapfile -t python < <(files '*.py')
+
+checkpatch() {
+	local ignore=$1
+	shift
+	# Elsewhere, because it leaves a file in a git tree
+	(
+		cd "$build" || exit
+		perl "$K_SRC/scripts/checkpatch.pl" --no-tree --strict --terse --quiet \
+			--no-summary --max-line-length=100 --ignore "$ignore" \
+			-f "${@/#/$top/}" 2>/dev/null
+	) | sed "s|$top/||"
+}
+
+ignore=FILE_PATH_CHANGES,NOT_UNIFIED_DIFF
+trace_ignore=$ignore,OPEN_ENDED_LINE,PARENTHESIS_ALIGNMENT
+uapi_ignore=$ignore,BIT_MACRO
+user_ignore=$ignore,ARRAY_SIZE,BIT_MACRO,CAMELCASE,PREFER_KERNEL_TYPES,SSCANF_TO_KSTRTO
+user_ignore+=,PREFER_FALLTHROUGH,STRCPY,STRNCPY,STRLCPY,USLEEP_RANGE,ENOSYS,VOLATILE
+user_ignore+=,PREFER_DEFINED_ATTRIBUTE_MACRO,AVOID_EXTERNS,SPACING,LINE_SPACING
+user_ignore+=,OPEN_ENDED_LINE,PARENTHESIS_ALIGNMENT,MULTIPLE_ASSIGNMENTS,TRAILING_STATEMENTS
+
+# A pipeline's last part runs in a subshell otherwise, and "bad" would be lost
+shopt -s lastpipe
+{
+	checkpatch $ignore "${kernel_c[@]}"
+	checkpatch $trace_ignore "${trace_h[@]}"
+	checkpatch $uapi_ignore "${uapi_h[@]}"
+} | verdict "checkpatch, kernel"
+checkpatch $user_ignore "${user_c[@]}" | verdict "checkpatch, user space"
+
+perl "$K_SRC/scripts/kernel-doc" -none "${kernel_c[@]}" "${uapi_h[@]}" 2>&1 |
+	grep -E 'warning|error' | verdict "kernel-doc"
+
+rm -rf "$build/lint"
+MODFLAGS='W=1 C=1' "$here/build-modules.sh" 6.1 "$build/lint" >"$build/lint.log" 2>&1 ||
+	tail -n 20 "$build/lint.log"
+grep -E '(warning|error):|^ERROR|^WARNING' "$build/lint.log" |
+	sed "s|$build/lint/6.1/src/||g" | verdict "sparse and W=1"
+
+clang-format --dry-run -Werror "${user_c[@]}" 2>&1 |
+	grep -E 'error:|warning:' | verdict "clang-format, user space"
+
+shellcheck -f gcc "${shell[@]}" | verdict "shellcheck"
+
+for f in "${python[@]}"; do
+	/usr/bin/python3 - "$f" <<-'END'
+	import ast, sys
+	try:
+	    ast.parse(open(sys.argv[1]).read(), sys.argv[1])
+	except SyntaxError as err:
+	    print(f"{sys.argv[1]}: {err}")
+	END
+done | verdict "python"
+
+files | while read -r f; do
+	case $f in
+	COPYING | LICENSES/* | MAINTAINERS | *.expected* | *.txt) ;;
+	*) head -n 4 "$f" | grep -aq 'SPDX-License-Identifier:' || echo "$f: no SPDX line" ;;
+	esac
+done | verdict "SPDX"
+
+files | xargs -d '\n' grep -nIE '[[:space:]]+$' | grep -v '^COPYING\|^LICENSES/' |
+	verdict "white space at line ends"
+
+[ $bad -eq 0 ] || { echo "lint: $bad checks have findings"; exit 1; }
+echo "lint: ok"
