@@ -7,9 +7,10 @@
  *	hyb_main	module, rdma link, net device events
  *	hyb_verbs	device, PD, user context
  *	hyb_cm		connection management
- *	hyb_qp		queue pairs: rings, states, flush
+ *	hyb_qp		queue pairs: life cycle, states
  *	hyb_tcp		TCP socket of a QP and who may run its engines
  *	hyb_tx, hyb_rx	the engines
+ *	hyb_queue	send and receive queues
  *	hyb_cq, hyb_mem	completions, registered memory
  *	hyb_stats	counters
  *
@@ -32,6 +33,7 @@
 #include <rdma/ib_verbs.h>
 #include <rdma/siw-abi.h>
 
+#include "compat_rdma.h"
 #include "hyb_stats.h"
 #include "hyb_tcp.h"
 #include "hyb_tx.h"
@@ -295,6 +297,7 @@ struct hyb_srq {
  * @ref: destroy waits on @freed until all references are gone: the
  *	 connection's, the IW CM's, and those of @fault
  * @user: rings are mapped by a user process
+ * @dead: being destroyed, nothing completes and no event is raised any more
  * @state: HYB_QP_*, written under @state_lock
  * @access: IB_ACCESS_REMOTE_* the peer may use, of modify_qp
  * @fault: aborts the connection from a context that must not do so itself
@@ -314,6 +317,7 @@ struct hyb_qp {
 	enum hyb_qp_state state;
 	int access;
 	bool user;
+	bool dead;
 
 	struct hyb_sq sq;
 	struct hyb_rq rq;
@@ -355,8 +359,6 @@ static inline enum hyb_qp_state hyb_qp_state(const struct hyb_qp *qp)
 }
 
 bool hyb_qp_set_state(struct hyb_qp *qp, enum hyb_qp_state state);
-void hyb_qp_flush(struct hyb_qp *qp);
-void hyb_qp_notify(struct hyb_qp *qp);
 void hyb_qp_fault(struct hyb_qp *qp);
 void hyb_qp_event(struct hyb_qp *qp, enum ib_event_type type);
 
@@ -373,6 +375,19 @@ static inline void hyb_qp_put(struct hyb_qp *qp)
 	kref_put(&qp->ref, hyb_qp_release);
 }
 
+int hyb_create_qp(struct ib_qp *ibqp, struct ib_qp_init_attr *attr,
+		  struct ib_udata *udata);
+int hyb_modify_qp(struct ib_qp *ibqp, struct ib_qp_attr *attr, int mask,
+		  struct ib_udata *udata);
+int hyb_query_qp(struct ib_qp *ibqp, struct ib_qp_attr *attr, int mask,
+		 struct ib_qp_init_attr *init);
+int hyb_destroy_qp(struct ib_qp *ibqp, struct ib_udata *udata);
+int hyb_fill_res_qp(struct sk_buff *msg, struct ib_qp *ibqp);
+
+/* ------------------------------------------------------------- hyb_queue */
+
+void hyb_qp_flush(struct hyb_qp *qp);
+void hyb_qp_notify(struct hyb_qp *qp);
 int hyb_sq_next(struct hyb_qp *qp, struct siw_sqe *sqe, u32 *slot);
 bool hyb_sq_pending(const struct hyb_qp *qp);
 void hyb_sq_complete(struct hyb_qp *qp, u32 slot, u32 bytes,
@@ -382,26 +397,19 @@ void hyb_rq_complete(struct hyb_qp *qp, const struct siw_rqe *rqe, u32 bytes,
 		     u32 inval_stag, bool solicited,
 		     enum siw_wc_status status);
 
-int hyb_create_qp(struct ib_qp *ibqp, struct ib_qp_init_attr *attr,
-		  struct ib_udata *udata);
-int hyb_modify_qp(struct ib_qp *ibqp, struct ib_qp_attr *attr, int mask,
-		  struct ib_udata *udata);
-int hyb_query_qp(struct ib_qp *ibqp, struct ib_qp_attr *attr, int mask,
-		 struct ib_qp_init_attr *init);
-int hyb_destroy_qp(struct ib_qp *ibqp, struct ib_udata *udata);
 int hyb_post_send(struct ib_qp *ibqp, const struct ib_send_wr *wr,
 		  const struct ib_send_wr **bad);
 int hyb_post_recv(struct ib_qp *ibqp, const struct ib_recv_wr *wr,
 		  const struct ib_recv_wr **bad);
-int hyb_fill_res_qp(struct sk_buff *msg, struct ib_qp *ibqp);
 
 /* ---------------------------------------------------------------- hyb_cq */
 
 bool hyb_cq_push(struct hyb_cq *cq, const struct siw_cqe *cqe, bool solicited);
 void hyb_cq_notify(struct hyb_cq *cq);
+void hyb_cq_clean(struct hyb_cq *cq, const struct hyb_qp *qp);
 
 int hyb_create_cq(struct ib_cq *ibcq, const struct ib_cq_init_attr *attr,
-		  struct ib_udata *udata);
+		  COMPAT_CREATE_CQ_ARG);
 int hyb_destroy_cq(struct ib_cq *ibcq, struct ib_udata *udata);
 int hyb_poll_cq(struct ib_cq *ibcq, int num, struct ib_wc *wc);
 int hyb_req_notify_cq(struct ib_cq *ibcq, enum ib_cq_notify_flags flags);
@@ -429,7 +437,7 @@ static inline void hyb_mem_put(struct hyb_mem *mem)
 
 struct ib_mr *hyb_get_dma_mr(struct ib_pd *pd, int access);
 struct ib_mr *hyb_reg_user_mr(struct ib_pd *pd, u64 start, u64 len, u64 va,
-			      int access, struct ib_udata *udata);
+			      int access, COMPAT_REG_USER_MR_ARGS);
 struct ib_mr *hyb_alloc_mr(struct ib_pd *pd, enum ib_mr_type type, u32 max_sg);
 int hyb_map_mr_sg(struct ib_mr *ibmr, struct scatterlist *sg, int nents,
 		  unsigned int *offset);
@@ -445,6 +453,7 @@ void hyb_ring_free(void *ring, struct hyb_umap *umap);
 
 /* -------------------------------------------------------------- hyb_main */
 
+extern struct workqueue_struct *hyb_wq;
 extern const struct attribute_group hyb_attr_group;
 void hyb_dev_free(struct ib_device *ibdev);
 

@@ -1,0 +1,413 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * Module, devices, what happens to the net devices under them.
+ *
+ * A device is made by "rdma link add NAME type hybrid netdev DEV" and goes with
+ * "rdma link delete", with its net device (or when that leaves its network
+ * namespace), or with the module.
+ *
+ * Calls hyb_cm to end the connections of a device.
+ */
+#include <linux/etherdevice.h>
+#include <linux/if_arp.h>
+#include <linux/module.h>
+#include <linux/rtnetlink.h>
+#include <linux/sysfs.h>
+#include <linux/wait.h>
+#include <net/addrconf.h>
+#include <rdma/iw_cm.h>
+#include <rdma/rdma_netlink.h>
+
+#include "hybrid.h"
+
+MODULE_DESCRIPTION("Hybrid iWARP: RDMA over TCP on any Ethernet device");
+MODULE_LICENSE("GPL");
+MODULE_ALIAS_RDMA_LINK("hybrid");
+
+struct workqueue_struct *hyb_wq;
+
+/*
+ * All devices. The core's own table cannot be used: it finds devices by
+ * driver_id, which is shared with siw, as user space demands. An entry is
+ * valid until hyb_dev_free() has removed it; use needs ib_device_try_get().
+ */
+static LIST_HEAD(hyb_devs);
+static DEFINE_MUTEX(hyb_devs_lock);
+static DECLARE_WAIT_QUEUE_HEAD(hyb_devs_gone);
+
+/* ----------------------------------------------------------------- attributes */
+
+static struct hyb_dev *hyb_attr_dev(struct device *d)
+{
+	return rdma_device_to_drv_device(d, struct hyb_dev, ibdev);
+}
+
+static ssize_t hyb_store_bool(bool *val, const char *buf, size_t len)
+{
+	bool b;
+	int err = kstrtobool(buf, &b);
+
+	if (err)
+		return err;
+	WRITE_ONCE(*val, b);
+	return len;
+}
+
+static ssize_t crc_show(struct device *d, struct device_attribute *attr,
+			char *buf)
+{
+	return sysfs_emit(buf, "%d\n", READ_ONCE(hyb_attr_dev(d)->crc));
+}
+
+static ssize_t crc_store(struct device *d, struct device_attribute *attr,
+			 const char *buf, size_t len)
+{
+	return hyb_store_bool(&hyb_attr_dev(d)->crc, buf, len);
+}
+static DEVICE_ATTR_RW(crc);
+
+static ssize_t markers_show(struct device *d, struct device_attribute *attr,
+			    char *buf)
+{
+	return sysfs_emit(buf, "%d\n", READ_ONCE(hyb_attr_dev(d)->markers));
+}
+
+static ssize_t markers_store(struct device *d, struct device_attribute *attr,
+			     const char *buf, size_t len)
+{
+	return hyb_store_bool(&hyb_attr_dev(d)->markers, buf, len);
+}
+static DEVICE_ATTR_RW(markers);
+
+static ssize_t mpa_rev_show(struct device *d, struct device_attribute *attr,
+			    char *buf)
+{
+	return sysfs_emit(buf, "%u\n", READ_ONCE(hyb_attr_dev(d)->mpa_rev));
+}
+
+static ssize_t mpa_rev_store(struct device *d, struct device_attribute *attr,
+			     const char *buf, size_t len)
+{
+	u8 rev;
+	int err = kstrtou8(buf, 0, &rev);
+
+	if (err)
+		return err;
+	if (rev < 1 || rev > 2)
+		return -EINVAL;
+	WRITE_ONCE(hyb_attr_dev(d)->mpa_rev, rev);
+	return len;
+}
+static DEVICE_ATTR_RW(mpa_rev);
+
+static ssize_t profile_show(struct device *d, struct device_attribute *attr,
+			    char *buf)
+{
+	return sysfs_emit(buf, "host\n");
+}
+static DEVICE_ATTR_RO(profile);
+
+static struct attribute *hyb_attrs[] = {
+	&dev_attr_crc.attr,
+	&dev_attr_markers.attr,
+	&dev_attr_mpa_rev.attr,
+	&dev_attr_profile.attr,
+	NULL
+};
+
+/* In /sys/class/infiniband/DEV/hybrid/; effective for new connections */
+const struct attribute_group hyb_attr_group = {
+	.name = "hybrid",
+	.attrs = hyb_attrs,
+};
+
+/* -------------------------------------------------------------------- devices */
+
+static void hyb_dev_set_gid(struct hyb_dev *dev)
+{
+	const struct net_device *netdev = dev->netdev;
+
+	/* Without an address of its own the port still needs a unique name */
+	if (netdev->addr_len == ETH_ALEN)
+		ether_addr_copy(dev->gid, netdev->dev_addr);
+	else
+		eth_random_addr(dev->gid);
+	addrconf_addr_eui48((u8 *)&dev->ibdev.node_guid, dev->gid);
+}
+
+static void hyb_dev_init(struct hyb_dev *dev, struct net_device *netdev)
+{
+	static atomic_t next_id = ATOMIC_INIT(0);
+	struct ib_device *ibdev = &dev->ibdev;
+
+	dev->netdev = netdev;
+	dev->part_id = atomic_inc_return(&next_id);
+	dev->crc = true;
+	dev->mpa_rev = 2;
+	xa_init_flags(&dev->qps, XA_FLAGS_ALLOC1);
+	xa_init(&dev->mems);
+	hyb_cm_dev_init(dev);
+	hyb_dev_set_gid(dev);
+
+	ibdev->node_type = RDMA_NODE_RNIC;
+	ibdev->phys_port_cnt = 1;
+	ibdev->num_comp_vectors = num_possible_cpus();
+	/* Users ring the doorbell of their send queue with it */
+	ibdev->uverbs_cmd_mask |= BIT_ULL(IB_USER_VERBS_CMD_POST_SEND);
+	/* An SGE with this key holds a kernel address, see hyb_mem_get() */
+	ibdev->local_dma_lkey = 0;
+	ibdev->iw_driver_flags = IW_F_NO_PORT_MAP;
+	strscpy(ibdev->iw_ifname, netdev->name, sizeof(ibdev->iw_ifname));
+	snprintf(ibdev->node_desc, sizeof(ibdev->node_desc),
+		 "Hybrid iWARP on %s", netdev->name);
+	ib_set_device_ops(ibdev, &hyb_dev_ops);
+}
+
+/**
+ * hyb_dev_free - ib_device_ops.dealloc_driver
+ * @ibdev: device, not registered any more or never
+ */
+void hyb_dev_free(struct ib_device *ibdev)
+{
+	struct hyb_dev *dev = hyb_dev_of(ibdev);
+
+	hyb_cm_dev_down(dev);
+	hyb_cm_dev_exit(dev);
+	WARN_ON(!xa_empty(&dev->qps));
+	WARN_ON(!xa_empty(&dev->mems));
+	xa_destroy(&dev->qps);
+	xa_destroy(&dev->mems);
+	netdev_put(dev->netdev, &dev->tracker);
+	free_percpu(dev->stats);
+
+	mutex_lock(&hyb_devs_lock);
+	list_del(&dev->node);
+	wake_up(&hyb_devs_gone);
+	mutex_unlock(&hyb_devs_lock);
+}
+
+static struct hyb_dev *hyb_dev_find(const struct net_device *netdev)
+{
+	struct hyb_dev *dev;
+
+	lockdep_assert_held(&hyb_devs_lock);
+
+	list_for_each_entry(dev, &hyb_devs, node)
+		if (dev->netdev == netdev)
+			return dev;
+	return NULL;
+}
+
+static bool hyb_dev_suits(const struct net_device *netdev)
+{
+	return netdev->type == ARPHRD_ETHER || netdev->type == ARPHRD_NONE ||
+	       netdev->type == ARPHRD_LOOPBACK;
+}
+
+/* One device per net device. The list has it before the core has. */
+static int hyb_dev_create(struct net_device *netdev, struct hyb_dev **res)
+{
+	struct hyb_dev *dev;
+
+	dev = ib_alloc_device(hyb_dev, ibdev);
+	if (!dev)
+		return -ENOMEM;
+	dev->stats = alloc_percpu(struct hyb_stats);
+	if (!dev->stats)
+		goto err_dev;
+
+	mutex_lock(&hyb_devs_lock);
+	if (hyb_dev_find(netdev)) {
+		mutex_unlock(&hyb_devs_lock);
+		free_percpu(dev->stats);
+		/* Without ops, hence without hyb_dev_free() */
+		ib_dealloc_device(&dev->ibdev);
+		return -EEXIST;
+	}
+	netdev_hold(netdev, &dev->tracker, GFP_KERNEL);
+	hyb_dev_init(dev, netdev);
+	list_add_tail(&dev->node, &hyb_devs);
+	mutex_unlock(&hyb_devs_lock);
+	*res = dev;
+	return 0;
+
+err_dev:
+	ib_dealloc_device(&dev->ibdev);
+	return -ENOMEM;
+}
+
+/* The net device may have gone while the core did not yet know of @dev */
+static bool hyb_dev_check_dying(struct hyb_dev *dev)
+{
+	bool dying;
+
+	mutex_lock(&hyb_devs_lock);
+	dying = dev->dying || dev->netdev->reg_state != NETREG_REGISTERED;
+	dying = dying && ib_device_try_get(&dev->ibdev);
+	mutex_unlock(&hyb_devs_lock);
+	return dying;
+}
+
+static int hyb_newlink(const char *name, struct net_device *netdev)
+{
+	struct hyb_dev *dev;
+	int err;
+
+	if (!hyb_dev_suits(netdev))
+		return -EINVAL;
+	err = hyb_dev_create(netdev, &dev);
+	if (err)
+		return err;
+	ib_mark_name_assigned_by_user(&dev->ibdev);
+	err = ib_register_device(&dev->ibdev, name, NULL);
+	if (err) {
+		ib_dealloc_device(&dev->ibdev);
+		return err;
+	}
+	if (hyb_dev_check_dying(dev)) {
+		ib_unregister_device_and_put(&dev->ibdev);
+		return -ENODEV;
+	}
+	return 0;
+}
+
+static struct rdma_link_ops hyb_link_ops = {
+	.type = "hybrid",
+	.newlink = hyb_newlink,
+};
+
+/* ---------------------------------------------------------- net device events */
+
+static void hyb_port_event(struct hyb_dev *dev, enum ib_event_type type)
+{
+	struct ib_event event = {
+		.event = type,
+		.device = &dev->ibdev,
+		.element.port_num = 1,
+	};
+
+	ib_dispatch_event(&event);
+}
+
+static void hyb_dev_event(struct hyb_dev *dev, unsigned long event)
+{
+	struct net_device *netdev = dev->netdev;
+	bool up = ib_get_curr_port_state(netdev) == IB_PORT_ACTIVE;
+
+	switch (event) {
+	case NETDEV_UP:
+	case NETDEV_DOWN:
+	case NETDEV_CHANGE:
+		hyb_port_event(dev, up ? IB_EVENT_PORT_ACTIVE :
+					 IB_EVENT_PORT_ERR);
+		break;
+	case NETDEV_CHANGEADDR:
+		hyb_dev_set_gid(dev);
+		hyb_port_event(dev, IB_EVENT_GID_CHANGE);
+		break;
+	case NETDEV_CHANGENAME:
+		strscpy(dev->ibdev.iw_ifname, netdev->name,
+			sizeof(dev->ibdev.iw_ifname));
+		break;
+	case NETDEV_UNREGISTER:
+		/* The sockets must be gone before the namespace is */
+		hyb_cm_dev_down(dev);
+		ib_unregister_device_queued(&dev->ibdev);
+		break;
+	}
+}
+
+static int hyb_netdev_event(struct notifier_block *nb, unsigned long event,
+			    void *arg)
+{
+	struct net_device *netdev = netdev_notifier_info_to_dev(arg);
+	struct hyb_dev *dev;
+
+	mutex_lock(&hyb_devs_lock);
+	dev = hyb_dev_find(netdev);
+	if (dev && event == NETDEV_UNREGISTER)
+		dev->dying = true;
+	if (dev && !ib_device_try_get(&dev->ibdev))
+		dev = NULL;
+	mutex_unlock(&hyb_devs_lock);
+
+	if (dev) {
+		hyb_dev_event(dev, event);
+		ib_device_put(&dev->ibdev);
+	}
+	return NOTIFY_DONE;
+}
+
+static struct notifier_block hyb_netdev_nb = {
+	.notifier_call = hyb_netdev_event,
+};
+
+/* --------------------------------------------------------------------- module */
+
+static struct hyb_dev *hyb_dev_any(void)
+{
+	struct hyb_dev *dev, *res = NULL;
+
+	mutex_lock(&hyb_devs_lock);
+	list_for_each_entry(dev, &hyb_devs, node) {
+		if (ib_device_try_get(&dev->ibdev)) {
+			res = dev;
+			break;
+		}
+	}
+	mutex_unlock(&hyb_devs_lock);
+	return res;
+}
+
+static int __init hyb_init(void)
+{
+	int err;
+
+	hyb_wq = alloc_workqueue("iwarp_hybrid", WQ_UNBOUND, 0);
+	if (!hyb_wq)
+		return -ENOMEM;
+	err = hyb_tcp_init();
+	if (err)
+		goto err_wq;
+	err = hyb_cm_init();
+	if (err)
+		goto err_tcp;
+	err = register_netdevice_notifier(&hyb_netdev_nb);
+	if (err)
+		goto err_cm;
+	rdma_link_register(&hyb_link_ops);
+	return 0;
+
+err_cm:
+	hyb_cm_exit();
+err_tcp:
+	hyb_tcp_exit();
+err_wq:
+	destroy_workqueue(hyb_wq);
+	return err;
+}
+
+static void __exit hyb_exit(void)
+{
+	struct hyb_dev *dev;
+
+	rdma_link_unregister(&hyb_link_ops);
+	unregister_netdevice_notifier(&hyb_netdev_nb);
+	/*
+	 * Not ib_unregister_driver(), which would take siw's devices with ours.
+	 * Those that somebody else is unregistering are waited for.
+	 */
+	while ((dev = hyb_dev_any()))
+		ib_unregister_device_and_put(&dev->ibdev);
+	wait_event(hyb_devs_gone, list_empty(&hyb_devs));
+	/* The last hyb_dev_free() leaves the lock with nothing left to do */
+	mutex_lock(&hyb_devs_lock);
+	mutex_unlock(&hyb_devs_lock);
+
+	hyb_cm_exit();
+	hyb_tcp_exit();
+	destroy_workqueue(hyb_wq);
+}
+
+module_init(hyb_init);
+module_exit(hyb_exit);

@@ -1,0 +1,601 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * Registered memory: STags, checks, copies.
+ *
+ * An STag is a random 24-bit index and an 8-bit key. Peers may try any, hence
+ * indices are not predictable, and each access is checked for validity,
+ * protection domain, access right and bounds, with a result of its own.
+ *
+ * Revocation: a copy announces itself in hyb_mem.users and then looks whether
+ * the STag is live; invalidation clears the STag and then waits until no copy
+ * is in progress. When it returns, packets in flight can do no harm, whoever
+ * still holds a reference.
+ *
+ * Calls nobody.
+ */
+#include <linux/log2.h>
+#include <linux/mm.h>
+#include <linux/random.h>
+#include <linux/scatterlist.h>
+#include <linux/slab.h>
+
+#include "hybrid.h"
+
+#define HYB_STAG_INDEX(stag)	((stag) >> 8)
+#define HYB_STAG_MAX_INDEX	0xffffffU
+#define HYB_ACCESS_MASK		(IB_ACCESS_LOCAL_WRITE |		\
+				 IB_ACCESS_REMOTE_WRITE |		\
+				 IB_ACCESS_REMOTE_READ)
+#define HYB_ACCESS_REMOTE	(IB_ACCESS_REMOTE_WRITE | IB_ACCESS_REMOTE_READ)
+
+/* --------------------------------------------------------------- life cycle */
+
+/* Chooses an unused index at random; with 2^20 regions at most few tries */
+static int hyb_mem_insert(struct hyb_mem *mem)
+{
+	unsigned int tries = 16;
+	int err = -EBUSY;
+	u32 index;
+
+	while (tries-- && err == -EBUSY) {
+		index = get_random_u32() & HYB_STAG_MAX_INDEX;
+		if (!index)
+			continue;
+		mem->stag = index << 8;
+		err = xa_insert(&mem->dev->mems, index, mem, GFP_KERNEL);
+	}
+	return err == -EBUSY ? -ENOMEM : err;
+}
+
+static void hyb_mem_free_pages(struct hyb_mem *mem)
+{
+	ib_umem_release(mem->umem);
+	kvfree(mem->page);
+}
+
+/* Returns an MR with an STag which is not live yet */
+static struct hyb_mr *hyb_mr_create(struct ib_pd *pd, u32 pages)
+{
+	struct hyb_dev *dev = hyb_dev_of(pd->device);
+	struct hyb_mem *mem;
+	struct hyb_mr *mr;
+
+	if (!atomic_add_unless(&dev->num_mr, 1, HYB_MAX_MR))
+		return NULL;
+	mr = kzalloc(sizeof(*mr), GFP_KERNEL);
+	mem = kzalloc(sizeof(*mem), GFP_KERNEL);
+	if (!mr || !mem)
+		goto err;
+	if (pages) {
+		mem->page = kvmalloc_array(pages, sizeof(*mem->page),
+					   GFP_KERNEL);
+		if (!mem->page)
+			goto err;
+	}
+	refcount_set(&mem->ref, 1);
+	mem->maxpages = pages;
+	mem->pd = pd;
+	mem->dev = dev;
+	if (hyb_mem_insert(mem))
+		goto err;
+	mr->mem = mem;
+	mr->ibmr.lkey = mem->stag;
+	mr->ibmr.rkey = mem->stag;
+	return mr;
+
+err:
+	if (mem)
+		kvfree(mem->page);
+	kfree(mem);
+	kfree(mr);
+	atomic_dec(&dev->num_mr);
+	return NULL;
+}
+
+/* Waits for copies in progress; they do not sleep */
+static void hyb_mem_wait_users(const struct hyb_mem *mem)
+{
+	smp_mb();	/* pairs with the one in hyb_mem_begin() */
+	while (atomic_read(&mem->users))
+		cpu_relax();
+}
+
+static void hyb_mem_revoke(struct hyb_mem *mem)
+{
+	WRITE_ONCE(mem->live, 0);
+	hyb_mem_wait_users(mem);
+}
+
+static void hyb_mr_destroy(struct hyb_mr *mr)
+{
+	struct hyb_mem *mem = mr->mem;
+	struct hyb_dev *dev = mem->dev;
+
+	hyb_mem_revoke(mem);
+	xa_erase(&dev->mems, HYB_STAG_INDEX(mem->stag));
+	hyb_mem_free_pages(mem);
+	hyb_mem_put(mem);
+	kfree(mr);
+	atomic_dec(&dev->num_mr);
+}
+
+/**
+ * hyb_mem_free - last reference is gone
+ * @mem: region; its pages were given back at deregistration
+ *
+ * Context: any. Lookups run under RCU.
+ */
+void hyb_mem_free(struct hyb_mem *mem)
+{
+	kfree_rcu(mem, rcu);
+}
+
+/* -------------------------------------------------------------------- checks */
+
+static enum hyb_mem_err hyb_mem_bounds(const struct hyb_mem *mem, u64 to,
+				       u64 len)
+{
+	if (len && to + len - 1 < to)
+		return HYB_MEM_WRAP;
+	if (to < mem->va || to - mem->va > mem->len ||
+	    len > mem->len - (to - mem->va))
+		return HYB_MEM_BOUNDS;
+	return HYB_MEM_OK;
+}
+
+/**
+ * hyb_mem_check - may this range be accessed?
+ * @mem: region, referenced
+ * @stag: STag by which it is named, key included
+ * @to: tagged offset
+ * @len: octets
+ * @access: IB_ACCESS_* needed; 0 for a local read, which is always granted
+ *
+ * Context: any. The answer may be outdated when used; copies check again.
+ * Return: HYB_MEM_OK or what is wrong. The domain is hyb_mem_get()'s matter.
+ */
+enum hyb_mem_err hyb_mem_check(const struct hyb_mem *mem, u32 stag, u64 to,
+			       u64 len, int access)
+{
+	if (READ_ONCE(mem->live) != stag)
+		return HYB_MEM_STAG;
+	if ((mem->access & access) != access)
+		return HYB_MEM_ACCESS;
+	return hyb_mem_bounds(mem, to, len);
+}
+
+static struct hyb_mem *hyb_mem_lookup(struct hyb_dev *dev, u32 stag)
+{
+	struct hyb_mem *mem;
+
+	rcu_read_lock();
+	mem = xa_load(&dev->mems, HYB_STAG_INDEX(stag));
+	if (mem && !refcount_inc_not_zero(&mem->ref))
+		mem = NULL;
+	rcu_read_unlock();
+	return mem;
+}
+
+/**
+ * hyb_mem_get - find registered memory and check an access to it
+ * @pd: protection domain of the queue pair
+ * @stag: STag by which it is named
+ * @to: tagged offset
+ * @len: octets
+ * @access: IB_ACCESS_* needed; 0 for a local read
+ * @err: what is wrong, when NULL is returned
+ *
+ * Context: any.
+ * Return: the region; to be given back with hyb_mem_put(). Holding it does
+ * not keep the memory accessible.
+ */
+struct hyb_mem *hyb_mem_get(struct ib_pd *pd, u32 stag, u64 to, u64 len,
+			    int access, enum hyb_mem_err *err)
+{
+	struct hyb_mem *mem = hyb_mem_lookup(hyb_dev_of(pd->device), stag);
+
+	*err = HYB_MEM_STAG;
+	if (!mem)
+		return NULL;
+	if (READ_ONCE(mem->live) == stag && mem->pd != pd)
+		*err = HYB_MEM_PD;
+	else
+		*err = hyb_mem_check(mem, stag, to, len, access);
+	if (*err == HYB_MEM_OK)
+		return mem;
+	hyb_mem_put(mem);
+	return NULL;
+}
+
+/* -------------------------------------------------------------------- copies */
+
+/* Until hyb_mem_end() the memory stays as it is, if this returns OK */
+static enum hyb_mem_err hyb_mem_begin(struct hyb_mem *mem, u32 stag, u64 to,
+				      u32 len)
+{
+	preempt_disable();	/* somebody may spin until we are done */
+	atomic_inc(&mem->users);
+	smp_mb__after_atomic();	/* pairs with hyb_mem_wait_users() */
+	if (smp_load_acquire(&mem->live) != stag)
+		return HYB_MEM_STAG;
+	return hyb_mem_bounds(mem, to, len);
+}
+
+static void hyb_mem_end(struct hyb_mem *mem)
+{
+	smp_mb__before_atomic();
+	atomic_dec(&mem->users);
+	preempt_enable();
+}
+
+/* Address of offset @off of the region, and in @run how far it is contiguous */
+static void *hyb_mem_addr(const struct hyb_mem *mem, u64 off, u32 *run)
+{
+	u32 size = 1U << mem->shift;
+	u32 first, idx, in, n;
+
+	off += mem->offset;
+	first = off >> mem->shift;
+	in = off & (size - 1);
+	n = size - in;
+	for (idx = first; n < *run && idx + 1 < mem->npages; idx++) {
+		if (mem->page[idx + 1] != mem->page[idx] + size)
+			break;
+		n += size;
+	}
+	*run = min(*run, n);
+	return mem->page[first] + in;
+}
+
+/* Start of the range when it is contiguous as a whole, as most regions are */
+static void *hyb_mem_contig(const struct hyb_mem *mem, u64 to)
+{
+	if (mem->dma)
+		return (void *)(uintptr_t)to;
+	return mem->base ? mem->base + (to - mem->va) : NULL;
+}
+
+/**
+ * hyb_mem_write - copy into registered memory
+ * @mem: region, referenced
+ * @stag: STag by which it is named
+ * @to: tagged offset
+ * @src: data
+ * @len: octets
+ *
+ * Context: any.
+ * Return: HYB_MEM_OK; or, nothing being copied, HYB_MEM_STAG if the region has
+ * been invalidated, HYB_MEM_BOUNDS or HYB_MEM_WRAP.
+ */
+enum hyb_mem_err hyb_mem_write(struct hyb_mem *mem, u32 stag, u64 to,
+			       const void *src, u32 len)
+{
+	enum hyb_mem_err err = hyb_mem_begin(mem, stag, to, len);
+	void *dst;
+	u32 n;
+
+	if (err)
+		goto out;
+	dst = hyb_mem_contig(mem, to);
+	if (dst) {
+		memcpy(dst, src, len);
+		goto out;
+	}
+	for (; len; len -= n, to += n, src += n) {
+		n = len;
+		dst = hyb_mem_addr(mem, to - mem->va, &n);
+		memcpy(dst, src, n);
+	}
+out:
+	hyb_mem_end(mem);
+	return err;
+}
+
+/**
+ * hyb_mem_read - copy out of registered memory
+ * @mem: region, referenced
+ * @stag: STag by which it is named
+ * @to: tagged offset
+ * @dst: where to
+ * @len: octets
+ *
+ * Context: any.
+ * Return: as hyb_mem_write().
+ */
+enum hyb_mem_err hyb_mem_read(struct hyb_mem *mem, u32 stag, u64 to,
+			      void *dst, u32 len)
+{
+	enum hyb_mem_err err = hyb_mem_begin(mem, stag, to, len);
+	const void *src;
+	u32 n;
+
+	if (err)
+		goto out;
+	src = hyb_mem_contig(mem, to);
+	if (src) {
+		memcpy(dst, src, len);
+		goto out;
+	}
+	for (; len; len -= n, to += n, dst += n) {
+		n = len;
+		src = hyb_mem_addr(mem, to - mem->va, &n);
+		memcpy(dst, src, n);
+	}
+out:
+	hyb_mem_end(mem);
+	return err;
+}
+
+/* ---------------------------------------- registration by work request, STags */
+
+/**
+ * hyb_mem_invalidate - make an STag invalid
+ * @pd: protection domain of the queue pair
+ * @stag: STag
+ * @remote: asked for by the peer
+ *
+ * Only regions for fast registration can be invalidated. One that is invalid
+ * already is no error. When this returns no access is in progress.
+ *
+ * Context: any.
+ * Return: HYB_MEM_OK; HYB_MEM_STAG, HYB_MEM_PD; HYB_MEM_ACCESS if the region
+ * cannot be invalidated.
+ */
+enum hyb_mem_err hyb_mem_invalidate(struct ib_pd *pd, u32 stag, bool remote)
+{
+	struct hyb_dev *dev = hyb_dev_of(pd->device);
+	struct hyb_mem *mem = hyb_mem_lookup(dev, stag);
+	enum hyb_mem_err err = HYB_MEM_OK;
+
+	if (!mem)
+		return HYB_MEM_STAG;
+	if (mem->pd != pd)
+		err = HYB_MEM_PD;
+	else if (!mem->fast)
+		err = HYB_MEM_ACCESS;
+	else if (READ_ONCE(mem->stag) != stag)
+		err = HYB_MEM_STAG;
+	if (!err) {
+		/* Must not hit a registration with another key */
+		cmpxchg(&mem->live, stag, 0);
+		hyb_mem_wait_users(mem);
+		hyb_stats_inc(dev, remote ? HYB_ST_MR_REMOTE_INV :
+					    HYB_ST_MR_LOCAL_INV);
+	}
+	hyb_mem_put(mem);
+	return err;
+}
+
+/**
+ * hyb_mem_reg - carry out a fast registration request
+ * @qp: queue pair of the kernel
+ * @sqe: request made by hyb_post_send(): @rkey is the STag with its new key,
+ *	 @raddr the tagged offset wanted, @access the rights
+ *
+ * Context: any.
+ * Return: HYB_MEM_OK, HYB_MEM_STAG if there is no such region or it is valid,
+ * HYB_MEM_PD, HYB_MEM_ACCESS if it is of another kind.
+ */
+enum hyb_mem_err hyb_mem_reg(struct hyb_qp *qp, const struct siw_sqe *sqe)
+{
+	struct hyb_mem *mem = hyb_mem_lookup(qp->dev, sqe->rkey);
+	enum hyb_mem_err err = HYB_MEM_OK;
+
+	if (!mem)
+		return HYB_MEM_STAG;
+	if (mem->pd != qp->ibqp.pd)
+		err = HYB_MEM_PD;
+	else if (!mem->fast)
+		err = HYB_MEM_ACCESS;
+	else if (READ_ONCE(mem->live) || !mem->npages)
+		err = HYB_MEM_STAG;
+	if (!err) {
+		mem->va = sqe->raddr;
+		mem->access = sqe->access & HYB_ACCESS_MASK;
+		WRITE_ONCE(mem->stag, sqe->rkey);
+		smp_store_release(&mem->live, sqe->rkey);
+		hyb_stats_inc(qp->dev, HYB_ST_MR_FAST_REG);
+	}
+	hyb_mem_put(mem);
+	return err;
+}
+
+/* --------------------------------------------------------------------- verbs */
+
+/* Sets @base when the pages lie behind each other */
+static void hyb_mem_find_base(struct hyb_mem *mem)
+{
+	u32 i;
+
+	mem->base = NULL;
+	for (i = 1; i < mem->npages; i++)
+		if (mem->page[i] != mem->page[i - 1] + (1UL << mem->shift))
+			return;
+	mem->base = mem->page[0] + mem->offset;
+}
+
+/**
+ * hyb_get_dma_mr - ib_device_ops.get_dma_mr
+ * @pd: protection domain of the kernel
+ * @access: rights; remote ones are refused, they would open all memory
+ *
+ * Return: region of all kernel addresses, or error pointer.
+ */
+struct ib_mr *hyb_get_dma_mr(struct ib_pd *pd, int access)
+{
+	struct hyb_mr *mr;
+
+	if (access & HYB_ACCESS_REMOTE)
+		return ERR_PTR(-EOPNOTSUPP);
+	mr = hyb_mr_create(pd, 0);
+	if (!mr)
+		return ERR_PTR(-ENOMEM);
+	mr->mem->dma = true;
+	mr->mem->len = U64_MAX;
+	mr->mem->access = access & HYB_ACCESS_MASK;
+	smp_store_release(&mr->mem->live, mr->mem->stag);
+	return &mr->ibmr;
+}
+
+static void hyb_mem_set_umem(struct hyb_mem *mem, struct ib_umem *umem)
+{
+	struct sg_page_iter iter;
+
+	for_each_sgtable_page(&umem->sgt_append.sgt, &iter, 0) {
+		if (mem->npages == mem->maxpages)
+			break;
+		mem->page[mem->npages++] =
+			page_address(sg_page_iter_page(&iter));
+	}
+	mem->shift = PAGE_SHIFT;
+	mem->offset = ib_umem_offset(umem);
+	hyb_mem_find_base(mem);
+}
+
+/* The user chooses the key and is told the STag */
+static int hyb_mr_tell_user(struct hyb_mr *mr, struct ib_udata *udata)
+{
+	struct siw_uresp_reg_mr resp = {};
+	struct siw_ureq_reg_mr req = {};
+	int err;
+
+	if (udata->inlen < sizeof(req) || udata->outlen < sizeof(resp))
+		return -EINVAL;
+	err = ib_copy_from_udata(&req, udata, sizeof(req));
+	if (err)
+		return err;
+	mr->mem->stag |= req.stag_key;
+	mr->ibmr.lkey = mr->mem->stag;
+	mr->ibmr.rkey = mr->mem->stag;
+	resp.stag = mr->mem->stag;
+	return ib_copy_to_udata(udata, &resp, sizeof(resp));
+}
+
+/**
+ * hyb_reg_user_mr - ib_device_ops.reg_user_mr
+ * @pd: protection domain
+ * @start: address in the caller's memory
+ * @len: octets
+ * @va: tagged offset of the first octet
+ * @access: rights
+ * @COMPAT_REG_USER_MR_ARGS: user's part of the request
+ *
+ * Pins the memory; the core's functions charge it to RLIMIT_MEMLOCK.
+ *
+ * Return: region, or error pointer.
+ */
+struct ib_mr *hyb_reg_user_mr(struct ib_pd *pd, u64 start, u64 len, u64 va,
+			      int access, COMPAT_REG_USER_MR_ARGS)
+{
+	struct ib_umem *umem;
+	struct hyb_mr *mr;
+	size_t pages;
+	int err;
+
+	if (compat_reg_user_mr_dmah)
+		return ERR_PTR(-EOPNOTSUPP);
+	if (!len || va + len - 1 < va)
+		return ERR_PTR(-EINVAL);
+	umem = ib_umem_get_va(pd->device, start, len, access);
+	if (IS_ERR(umem))
+		return ERR_CAST(umem);
+	pages = ib_umem_num_pages(umem);
+	mr = pages <= U32_MAX ? hyb_mr_create(pd, pages) : NULL;
+	if (!mr) {
+		ib_umem_release(umem);
+		return ERR_PTR(-ENOMEM);
+	}
+	mr->mem->umem = umem;
+	mr->mem->va = va;
+	mr->mem->len = len;
+	mr->mem->access = access & HYB_ACCESS_MASK;
+	hyb_mem_set_umem(mr->mem, umem);
+	err = hyb_mr_tell_user(mr, udata);
+	if (err) {
+		hyb_mr_destroy(mr);
+		return ERR_PTR(err);
+	}
+	smp_store_release(&mr->mem->live, mr->mem->stag);
+	return &mr->ibmr;
+}
+
+/**
+ * hyb_alloc_mr - ib_device_ops.alloc_mr
+ * @pd: protection domain of the kernel
+ * @type: only IB_MR_TYPE_MEM_REG
+ * @max_sg: pages it can hold
+ *
+ * Return: region for fast registration, invalid; or error pointer.
+ */
+struct ib_mr *hyb_alloc_mr(struct ib_pd *pd, enum ib_mr_type type, u32 max_sg)
+{
+	struct hyb_mr *mr;
+
+	if (type != IB_MR_TYPE_MEM_REG)
+		return ERR_PTR(-EOPNOTSUPP);
+	if (!max_sg || max_sg > HYB_MAX_FRWR_PAGES)
+		return ERR_PTR(-EINVAL);
+	mr = hyb_mr_create(pd, max_sg);
+	if (!mr)
+		return ERR_PTR(-ENOMEM);
+	mr->mem->fast = true;
+	return &mr->ibmr;
+}
+
+static int hyb_set_page(struct ib_mr *ibmr, u64 addr)
+{
+	struct hyb_mem *mem = hyb_mr_of(ibmr)->mem;
+
+	if (mem->npages == mem->maxpages)
+		return -ENOMEM;
+	mem->page[mem->npages++] = ib_virt_dma_to_ptr(addr);
+	return 0;
+}
+
+/**
+ * hyb_map_mr_sg - ib_device_ops.map_mr_sg
+ * @ibmr: region for fast registration
+ * @sg: memory; the device has no DMA of its own, hence kernel addresses
+ * @nents: entries of @sg
+ * @offset: into the first entry, updated
+ *
+ * The memory becomes accessible by the request that follows.
+ *
+ * Return: number of entries mapped, or negative errno.
+ */
+int hyb_map_mr_sg(struct ib_mr *ibmr, struct scatterlist *sg, int nents,
+		  unsigned int *offset)
+{
+	struct hyb_mem *mem = hyb_mr_of(ibmr)->mem;
+	int n;
+
+	if (!mem->fast || !is_power_of_2(ibmr->page_size))
+		return -EINVAL;
+	/* Normally done long ago, by a work request */
+	hyb_mem_revoke(mem);
+	mem->npages = 0;
+	n = ib_sg_to_pages(ibmr, sg, nents, offset, hyb_set_page);
+	if (n <= 0 || !mem->npages)
+		return n;
+	mem->len = ibmr->length;
+	mem->shift = ilog2(ibmr->page_size);
+	mem->offset = ibmr->iova & (ibmr->page_size - 1);
+	hyb_mem_find_base(mem);
+	return n;
+}
+
+/**
+ * hyb_dereg_mr - ib_device_ops.dereg_mr
+ * @ibmr: region
+ * @udata: user's part of the request, or NULL
+ *
+ * When this returns the memory is not accessed any more, whatever the peer
+ * does.
+ *
+ * Return: 0.
+ */
+int hyb_dereg_mr(struct ib_mr *ibmr, struct ib_udata *udata)
+{
+	hyb_mr_destroy(hyb_mr_of(ibmr));
+	return 0;
+}

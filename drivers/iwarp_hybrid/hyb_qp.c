@@ -1,0 +1,449 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * Queue pairs: life cycle, states, events.
+ *
+ * Calls hyb_cm to end connections, hyb_queue to flush.
+ */
+#include <linux/log2.h>
+#include <linux/slab.h>
+#include <rdma/rdma_netlink.h>
+#include <rdma/restrack.h>
+#include <rdma/uverbs_ioctl.h>
+
+#include "hybrid.h"
+
+/* ------------------------------------------------------------------- states */
+
+#define TO(state)	BIT(HYB_QP_##state)
+static const u8 hyb_qp_moves[HYB_QP_STATES] = {
+	[HYB_QP_IDLE] = TO(IDLE) | TO(RTR) | TO(RTS) | TO(ERROR),
+	[HYB_QP_RTR] = TO(RTR) | TO(RTS) | TO(ERROR),
+	[HYB_QP_RTS] = TO(RTS) | TO(CLOSING) | TO(TERMINATE) | TO(ERROR),
+	[HYB_QP_CLOSING] = TO(CLOSING) | TO(TERMINATE) | TO(ERROR),
+	[HYB_QP_TERMINATE] = TO(TERMINATE) | TO(ERROR),
+	[HYB_QP_ERROR] = TO(ERROR),
+};
+#undef TO
+
+static const u8 hyb_qp_ib_state[HYB_QP_STATES] = {
+	[HYB_QP_IDLE] = IB_QPS_INIT,
+	[HYB_QP_RTR] = IB_QPS_RTR,
+	[HYB_QP_RTS] = IB_QPS_RTS,
+	[HYB_QP_CLOSING] = IB_QPS_SQD,
+	[HYB_QP_TERMINATE] = IB_QPS_SQE,
+	[HYB_QP_ERROR] = IB_QPS_ERR,
+};
+
+/**
+ * hyb_qp_set_state - move a queue pair to another state
+ * @qp: queue pair
+ * @state: new state
+ *
+ * Context: any.
+ * Return: false if the table does not allow it; nothing has changed then.
+ */
+bool hyb_qp_set_state(struct hyb_qp *qp, enum hyb_qp_state state)
+{
+	unsigned long flags;
+	bool allowed;
+
+	spin_lock_irqsave(&qp->state_lock, flags);
+	allowed = hyb_qp_moves[qp->state] & BIT(state);
+	if (allowed)
+		WRITE_ONCE(qp->state, state);
+	spin_unlock_irqrestore(&qp->state_lock, flags);
+	return allowed;
+}
+
+/* True if the QP was never connected and now never will be */
+static bool hyb_qp_set_error(struct hyb_qp *qp)
+{
+	unsigned long flags;
+	bool idle;
+
+	spin_lock_irqsave(&qp->state_lock, flags);
+	idle = qp->state == HYB_QP_IDLE || qp->state == HYB_QP_RTR;
+	if (idle)
+		WRITE_ONCE(qp->state, HYB_QP_ERROR);
+	spin_unlock_irqrestore(&qp->state_lock, flags);
+	return idle;
+}
+
+/**
+ * hyb_qp_event - report an asynchronous event
+ * @qp: queue pair
+ * @type: event
+ *
+ * Context: any.
+ */
+void hyb_qp_event(struct hyb_qp *qp, enum ib_event_type type)
+{
+	struct ib_event event = {
+		.event = type,
+		.device = qp->ibqp.device,
+		.element.qp = &qp->ibqp,
+	};
+
+	if (qp->ibqp.event_handler && !READ_ONCE(qp->dead))
+		qp->ibqp.event_handler(&event, qp->ibqp.qp_context);
+}
+
+static void hyb_qp_fault_work(struct work_struct *work)
+{
+	struct hyb_qp *qp = container_of(work, struct hyb_qp, fault);
+
+	hyb_qp_event(qp, IB_EVENT_QP_FATAL);
+	hyb_qp_close(qp, HYB_CLOSE_ABORT);
+	hyb_qp_put(qp);
+}
+
+/**
+ * hyb_qp_fault - abort the connection from where that is not possible
+ * @qp: queue pair
+ *
+ * Context: any.
+ */
+void hyb_qp_fault(struct hyb_qp *qp)
+{
+	hyb_qp_get(qp);
+	if (!queue_work(hyb_wq, &qp->fault))
+		hyb_qp_put(qp);
+}
+
+/* ------------------------------------------------------------------ life cycle */
+
+void hyb_qp_release(struct kref *ref)
+{
+	complete(&container_of(ref, struct hyb_qp, ref)->freed);
+}
+
+/**
+ * hyb_qp_lookup - find a queue pair by its number
+ * @dev: device
+ * @qpn: number
+ *
+ * Return: queue pair with a reference, or NULL.
+ */
+struct hyb_qp *hyb_qp_lookup(struct hyb_dev *dev, u32 qpn)
+{
+	struct hyb_qp *qp;
+
+	/* hyb_destroy_qp() erases the entry before it drops its reference */
+	xa_lock(&dev->qps);
+	qp = xa_load(&dev->qps, qpn);
+	if (qp)
+		hyb_qp_get(qp);
+	xa_unlock(&dev->qps);
+	return qp;
+}
+
+static int hyb_qp_check_attr(const struct ib_qp_init_attr *attr)
+{
+	const struct ib_qp_cap *cap = &attr->cap;
+
+	if (attr->create_flags || attr->qp_type != IB_QPT_RC)
+		return -EOPNOTSUPP;
+	if (cap->max_send_wr > HYB_MAX_QP_WR ||
+	    cap->max_recv_wr > HYB_MAX_QP_WR ||
+	    cap->max_send_sge > SIW_MAX_SGE ||
+	    cap->max_recv_sge > SIW_MAX_SGE ||
+	    cap->max_inline_data > SIW_MAX_INLINE)
+		return -EINVAL;
+	if (!attr->send_cq || !attr->recv_cq)
+		return -EINVAL;
+	return 0;
+}
+
+static int hyb_qp_alloc_rings(struct hyb_qp *qp, struct ib_qp_init_attr *attr,
+			      struct ib_udata *udata,
+			      struct siw_uresp_create_qp *resp)
+{
+	u32 num_sqe = roundup_pow_of_two(max(attr->cap.max_send_wr, 1U));
+	u32 num_rqe = 0;
+
+	if (!attr->srq && attr->cap.max_recv_wr)
+		num_rqe = roundup_pow_of_two(attr->cap.max_recv_wr);
+
+	qp->sq.mask = num_sqe - 1;
+	qp->sq.slot = kvcalloc(num_sqe, sizeof(*qp->sq.slot), GFP_KERNEL);
+	qp->sq.ring = hyb_ring_alloc(udata, num_sqe * sizeof(*qp->sq.ring),
+				     &qp->sq.umap, &resp->sq_key);
+	if (!qp->sq.slot || !qp->sq.ring)
+		return -ENOMEM;
+	if (num_rqe) {
+		qp->rq.mask = num_rqe - 1;
+		qp->rq.ring = hyb_ring_alloc(udata,
+					     num_rqe * sizeof(*qp->rq.ring),
+					     &qp->rq.umap, &resp->rq_key);
+		if (!qp->rq.ring)
+			return -ENOMEM;
+	}
+	qp->sq.max_sge = attr->cap.max_send_sge;
+	qp->rq.max_sge = attr->cap.max_recv_sge;
+	attr->cap.max_send_wr = num_sqe;
+	attr->cap.max_recv_wr = num_rqe;
+	attr->cap.max_inline_data = SIW_MAX_INLINE;
+	resp->num_sqe = num_sqe;
+	resp->num_rqe = num_rqe;
+	return 0;
+}
+
+static void hyb_qp_free_rings(struct hyb_qp *qp)
+{
+	if (qp->sq.ring)
+		hyb_ring_free(qp->sq.ring, qp->sq.umap);
+	if (qp->rq.ring)
+		hyb_ring_free(qp->rq.ring, qp->rq.umap);
+	kvfree(qp->sq.slot);
+}
+
+static void hyb_qp_init(struct hyb_qp *qp, const struct ib_qp_init_attr *attr)
+{
+	qp->dev = hyb_dev_of(qp->ibqp.device);
+	kref_init(&qp->ref);
+	init_completion(&qp->freed);
+	INIT_WORK(&qp->fault, hyb_qp_fault_work);
+	spin_lock_init(&qp->state_lock);
+	spin_lock_init(&qp->sq.lock);
+	spin_lock_init(&qp->rq.lock);
+	qp->scq = hyb_cq_of(attr->send_cq);
+	qp->rcq = hyb_cq_of(attr->recv_cq);
+	qp->sq.sig_all = attr->sq_sig_type == IB_SIGNAL_ALL_WR;
+	qp->state = HYB_QP_IDLE;
+}
+
+/* Gives the QP its number; from now on others may find it */
+static int hyb_qp_publish(struct hyb_qp *qp)
+{
+	struct hyb_dev *dev = qp->dev;
+	int err;
+	u32 qpn;
+
+	err = xa_alloc_cyclic(&dev->qps, &qpn, NULL, XA_LIMIT(1, 0xffffff),
+			      &dev->next_qpn, GFP_KERNEL);
+	if (err < 0)
+		return err;
+	qp->ibqp.qp_num = qpn;
+	xa_store(&dev->qps, qpn, qp, GFP_KERNEL);
+	return 0;
+}
+
+static int hyb_qp_tell_user(struct hyb_qp *qp, struct ib_udata *udata,
+			    struct siw_uresp_create_qp *resp)
+{
+	resp->qp_id = qp->ibqp.qp_num;
+	if (udata->outlen < sizeof(*resp))
+		return -EINVAL;
+	return ib_copy_to_udata(udata, resp, sizeof(*resp));
+}
+
+/**
+ * hyb_create_qp - ib_device_ops.create_qp
+ * @ibqp: queue pair allocated by the core
+ * @attr: what is wanted; capabilities are updated to what is given
+ * @udata: user's part of the request, or NULL
+ *
+ * Return: 0 or negative errno.
+ */
+int hyb_create_qp(struct ib_qp *ibqp, struct ib_qp_init_attr *attr,
+		  struct ib_udata *udata)
+{
+	struct siw_uresp_create_qp resp = {
+		.sq_key = SIW_INVAL_UOBJ_KEY,
+		.rq_key = SIW_INVAL_UOBJ_KEY,
+	};
+	struct hyb_dev *dev = hyb_dev_of(ibqp->device);
+	struct hyb_qp *qp = hyb_qp_of(ibqp);
+	int err;
+
+	err = hyb_qp_check_attr(attr);
+	if (err)
+		return err;
+	if (!atomic_add_unless(&dev->num_qp, 1, HYB_MAX_QP))
+		return -ENOMEM;
+
+	hyb_qp_init(qp, attr);
+	qp->user = udata;
+	err = hyb_qp_alloc_rings(qp, attr, udata, &resp);
+	if (err)
+		goto err_rings;
+	hyb_data_init(qp);
+	err = hyb_qp_publish(qp);
+	if (err)
+		goto err_data;
+	err = udata ? hyb_qp_tell_user(qp, udata, &resp) : 0;
+	if (err)
+		goto err_number;
+	return 0;
+
+err_number:
+	xa_erase(&dev->qps, ibqp->qp_num);
+	hyb_qp_put(qp);
+	wait_for_completion(&qp->freed);
+err_data:
+	hyb_data_fini(qp);
+err_rings:
+	hyb_qp_free_rings(qp);
+	atomic_dec(&dev->num_qp);
+	return err;
+}
+
+/* To ERROR from any state. What is queued gets flushed, now or soon. */
+static void hyb_qp_abort(struct hyb_qp *qp)
+{
+	bool idle = hyb_qp_set_error(qp);
+
+	/* Also ends a connection attempt under way */
+	hyb_qp_close(qp, HYB_CLOSE_ABORT);
+	if (idle || READ_ONCE(qp->sq.flushed))
+		hyb_qp_flush(qp);
+}
+
+static int hyb_qp_modify_state(struct hyb_qp *qp, enum ib_qp_state to)
+{
+	enum hyb_qp_state now = hyb_qp_state(qp);
+
+	switch (to) {
+	case IB_QPS_RESET:
+	case IB_QPS_INIT:
+		return now == HYB_QP_IDLE ? 0 : -EINVAL;
+	case IB_QPS_RTR:
+		if (now > HYB_QP_RTR)
+			return -EINVAL;
+		return hyb_qp_set_state(qp, HYB_QP_RTR) ? 0 : -EINVAL;
+	case IB_QPS_RTS:
+		/* Only connection management gets it there */
+		return now == HYB_QP_RTS ? 0 : -EINVAL;
+	case IB_QPS_SQD:
+		if (now < HYB_QP_RTS)
+			return -EINVAL;
+		hyb_qp_close(qp, HYB_CLOSE_GRACEFUL);
+		return 0;
+	case IB_QPS_ERR:
+		hyb_qp_abort(qp);
+		return 0;
+	default:
+		return -EINVAL;
+	}
+}
+
+/**
+ * hyb_modify_qp - ib_device_ops.modify_qp
+ * @ibqp: queue pair
+ * @attr: new attributes
+ * @mask: which of them
+ * @udata: user's part of the request, or NULL
+ *
+ * Return: 0 or negative errno.
+ */
+int hyb_modify_qp(struct ib_qp *ibqp, struct ib_qp_attr *attr, int mask,
+		  struct ib_udata *udata)
+{
+	struct hyb_qp *qp = hyb_qp_of(ibqp);
+
+	if (mask & ~IB_QP_ATTR_STANDARD_BITS)
+		return -EOPNOTSUPP;
+	if (mask & IB_QP_ACCESS_FLAGS)
+		WRITE_ONCE(qp->access, attr->qp_access_flags);
+	if (mask & IB_QP_STATE)
+		return hyb_qp_modify_state(qp, attr->qp_state);
+	return 0;
+}
+
+/**
+ * hyb_query_qp - ib_device_ops.query_qp
+ * @ibqp: queue pair
+ * @attr: attributes to fill in
+ * @mask: not used, all are filled in
+ * @init: attributes given at creation
+ *
+ * Return: 0.
+ */
+int hyb_query_qp(struct ib_qp *ibqp, struct ib_qp_attr *attr, int mask,
+		 struct ib_qp_init_attr *init)
+{
+	struct hyb_qp *qp = hyb_qp_of(ibqp);
+
+	attr->qp_state = hyb_qp_ib_state[hyb_qp_state(qp)];
+	attr->cur_qp_state = attr->qp_state;
+	attr->path_mtu = ib_mtu_int_to_enum(qp->dev->netdev->mtu);
+	attr->qp_access_flags = READ_ONCE(qp->access);
+	attr->max_rd_atomic = READ_ONCE(qp->tx.ord);
+	attr->max_dest_rd_atomic = READ_ONCE(qp->tx.ird);
+	attr->port_num = 1;
+	attr->cap.max_send_wr = qp->sq.mask + 1;
+	attr->cap.max_recv_wr = qp->rq.ring ? qp->rq.mask + 1 : 0;
+	attr->cap.max_send_sge = qp->sq.max_sge;
+	attr->cap.max_recv_sge = qp->rq.max_sge;
+	attr->cap.max_inline_data = SIW_MAX_INLINE;
+
+	init->qp_type = ibqp->qp_type;
+	init->send_cq = ibqp->send_cq;
+	init->recv_cq = ibqp->recv_cq;
+	init->srq = ibqp->srq;
+	init->cap = attr->cap;
+	init->sq_sig_type = qp->sq.sig_all ? IB_SIGNAL_ALL_WR :
+					     IB_SIGNAL_REQ_WR;
+	return 0;
+}
+
+/**
+ * hyb_destroy_qp - ib_device_ops.destroy_qp
+ * @ibqp: queue pair
+ * @udata: user's part of the request, or NULL
+ *
+ * Nothing completes any more; waits until the connection has let go.
+ *
+ * Return: 0.
+ */
+int hyb_destroy_qp(struct ib_qp *ibqp, struct ib_udata *udata)
+{
+	struct hyb_qp *qp = hyb_qp_of(ibqp);
+	struct hyb_dev *dev = qp->dev;
+
+	WRITE_ONCE(qp->dead, true);
+	hyb_qp_abort(qp);
+	xa_erase(&dev->qps, ibqp->qp_num);
+	hyb_qp_put(qp);
+	wait_for_completion(&qp->freed);
+
+	hyb_data_fini(qp);
+	hyb_cq_clean(qp->scq, qp);
+	hyb_cq_clean(qp->rcq, qp);
+	hyb_qp_free_rings(qp);
+	atomic_dec(&dev->num_qp);
+	return 0;
+}
+
+/**
+ * hyb_fill_res_qp - ib_device_ops.fill_res_qp_entry
+ * @msg: netlink message
+ * @ibqp: queue pair
+ *
+ * For "rdma resource show qp -dd": how full the queues are.
+ *
+ * Return: 0 or -EMSGSIZE.
+ */
+int hyb_fill_res_qp(struct sk_buff *msg, struct ib_qp *ibqp)
+{
+	const struct hyb_qp *qp = hyb_qp_of(ibqp);
+	struct nlattr *table;
+
+	table = nla_nest_start(msg, RDMA_NLDEV_ATTR_DRIVER);
+	if (!table)
+		return -EMSGSIZE;
+	if (rdma_nl_put_driver_u32(msg, "sq_size", qp->sq.mask + 1) ||
+	    rdma_nl_put_driver_u32(msg, "sq_active",
+				   READ_ONCE(qp->sq.tx) -
+				   READ_ONCE(qp->sq.get)) ||
+	    rdma_nl_put_driver_u32(msg, "rq_size",
+				   qp->rq.ring ? qp->rq.mask + 1 : 0) ||
+	    rdma_nl_put_driver_u32(msg, "rq_taken", READ_ONCE(qp->rq.get)) ||
+	    rdma_nl_put_driver_u32(msg, "ord", READ_ONCE(qp->tx.ord)) ||
+	    rdma_nl_put_driver_u32(msg, "ird", READ_ONCE(qp->tx.ird))) {
+		nla_nest_cancel(msg, table);
+		return -EMSGSIZE;
+	}
+	nla_nest_end(msg, table);
+	return 0;
+}

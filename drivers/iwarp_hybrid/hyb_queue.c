@@ -1,0 +1,683 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * Send and receive queues: posting, taking, completion in order, flush.
+ *
+ * Rings have the layout of siw-abi.h. Those of users are hostile: an entry is
+ * copied to private memory once, then checked, then used; indices and what is
+ * needed for completion are kept where users cannot write.
+ *
+ * Calls hyb_cq; kicks the engines when work was posted.
+ */
+#include "hybrid.h"
+
+#define HYB_FLUSH_BATCH		64	/* entries flushed with a lock held */
+
+/* -------------------------------------------------------------- completions */
+
+static void hyb_qp_complete(struct hyb_qp *qp, struct hyb_cq *cq,
+			    struct siw_cqe *cqe, bool solicited)
+{
+	if (READ_ONCE(qp->dead))
+		return;
+	cqe->flags |= SIW_WQE_VALID;
+	if (cq->umap)
+		cqe->qp_id = qp->ibqp.qp_num;
+	else
+		cqe->base_qp = &qp->ibqp;
+	if (cqe->status == SIW_WC_WR_FLUSH_ERR)
+		hyb_stats_inc(qp->dev, HYB_ST_FLUSHED);
+	if (!hyb_cq_push(cq, cqe, solicited))
+		hyb_qp_fault(qp);
+}
+
+static void hyb_sq_emit(struct hyb_qp *qp, const struct hyb_sq_slot *slot)
+{
+	struct siw_cqe cqe = {
+		.id = slot->id,
+		.opcode = slot->opcode,
+		.status = slot->status,
+		.bytes = slot->bytes,
+	};
+
+	if (slot->signalled || slot->status != SIW_WC_SUCCESS)
+		hyb_qp_complete(qp, qp->scq, &cqe,
+				slot->status != SIW_WC_SUCCESS);
+}
+
+/**
+ * hyb_rq_complete - a receive is finished
+ * @qp: queue pair
+ * @rqe: the receive, from hyb_rq_get()
+ * @bytes: length of the message
+ * @inval_stag: STag that the peer invalidated, 0 for none
+ * @solicited: the peer asked for an event
+ * @status: result
+ *
+ * hyb_qp_notify() must follow.
+ *
+ * Context: any.
+ */
+void hyb_rq_complete(struct hyb_qp *qp, const struct siw_rqe *rqe, u32 bytes,
+		     u32 inval_stag, bool solicited, enum siw_wc_status status)
+{
+	struct siw_cqe cqe = {
+		.id = rqe->id,
+		.opcode = SIW_OP_RECEIVE,
+		.status = status,
+		.bytes = bytes,
+	};
+
+	if (inval_stag) {
+		cqe.flags = SIW_WQE_REM_INVAL;
+		cqe.inval_stag = inval_stag;
+	}
+	if (solicited)
+		cqe.flags |= SIW_WQE_SOLICITED;
+	hyb_qp_complete(qp, qp->rcq, &cqe,
+			solicited || status != SIW_WC_SUCCESS);
+}
+
+/**
+ * hyb_qp_notify - tell consumers about completions
+ * @qp: queue pair
+ *
+ * Context: any. To be called once after a batch of completions.
+ */
+void hyb_qp_notify(struct hyb_qp *qp)
+{
+	hyb_cq_notify(qp->scq);
+	if (qp->rcq != qp->scq)
+		hyb_cq_notify(qp->rcq);
+}
+
+/* --------------------------------------------------- send queue, engine side */
+
+static bool hyb_sqe_has_sges(const struct siw_sqe *sqe)
+{
+	return sqe->opcode == SIW_OP_WRITE || sqe->opcode == SIW_OP_SEND ||
+	       sqe->opcode == SIW_OP_SEND_REMOTE_INV;
+}
+
+/* Checks a private copy of what a user wrote; lengths may be anything */
+static bool hyb_sqe_valid(const struct siw_sqe *sqe)
+{
+	u64 len = 0;
+	int i;
+
+	if (sqe->opcode == SIW_OP_READ)
+		return sqe->num_sge <= 1 && !(sqe->flags & SIW_WQE_INLINE) &&
+		       (!sqe->num_sge || sqe->sge[0].length <= HYB_MAX_MSG);
+	if (!hyb_sqe_has_sges(sqe))
+		return false;
+	if (sqe->flags & SIW_WQE_INLINE)
+		return sqe->num_sge == 1 &&
+		       sqe->sge[0].length <= SIW_MAX_INLINE;
+	for (i = 0; i < sqe->num_sge; i++)
+		len += sqe->sge[i].length;
+	return len <= HYB_MAX_MSG;
+}
+
+/*
+ * Copies an entry. Returns false, with the number of SGEs made harmless, if
+ * that is out of range.
+ */
+static bool hyb_sqe_copy(struct siw_sqe *sqe, const struct siw_sqe *from)
+{
+	unsigned int n;
+
+	memcpy(sqe, from, offsetof(struct siw_sqe, sge));
+	barrier();	/* from here on only the copy counts */
+	n = sqe->num_sge;
+	if (n > SIW_MAX_SGE) {
+		sqe->num_sge = 0;
+		return false;
+	}
+	if (sqe->flags & SIW_WQE_INLINE)
+		n = SIW_MAX_SGE;
+	else if (!n)
+		n = 1;		/* access rights, or a sink without length */
+	memcpy(sqe->sge, from->sge, n * sizeof(sqe->sge[0]));
+	barrier();
+	return true;
+}
+
+/**
+ * hyb_sq_pending - is there a request not yet started?
+ * @qp: queue pair
+ *
+ * Context: holder of the TCP socket.
+ */
+bool hyb_sq_pending(const struct hyb_qp *qp)
+{
+	const struct hyb_sq *sq = &qp->sq;
+
+	return sq->tx - sq->get <= sq->mask &&
+	       (smp_load_acquire(&sq->ring[sq->tx & sq->mask].flags) &
+		SIW_WQE_VALID);
+}
+
+/**
+ * hyb_sq_next - take the next request
+ * @qp: queue pair
+ * @sqe: private copy of it
+ * @slot: name of it for hyb_sq_complete()
+ *
+ * Context: holder of the TCP socket.
+ * Return: 1; 0 if there is none; -EINVAL if the entry, which a user wrote,
+ * makes no sense: it is to be completed with SIW_WC_LOC_QP_OP_ERR.
+ */
+int hyb_sq_next(struct hyb_qp *qp, struct siw_sqe *sqe, u32 *slot)
+{
+	struct hyb_sq *sq = &qp->sq;
+	struct hyb_sq_slot *s;
+	bool valid;
+
+	if (!hyb_sq_pending(qp))
+		return 0;
+	*slot = sq->tx++ & sq->mask;
+	valid = hyb_sqe_copy(sqe, &sq->ring[*slot]);
+	if (valid && qp->user)
+		valid = hyb_sqe_valid(sqe);
+
+	s = &sq->slot[*slot];
+	s->id = sqe->id;
+	s->opcode = sqe->opcode < SIW_NUM_OPCODES ? sqe->opcode : SIW_OP_SEND;
+	s->signalled = sq->sig_all || (sqe->flags & SIW_WQE_SIGNALLED);
+	s->done = false;
+	return valid ? 1 : -EINVAL;
+}
+
+/* Gives the oldest slot back to the producer, then tells the consumer */
+static void hyb_sq_retire(struct hyb_qp *qp)
+{
+	struct hyb_sq *sq = &qp->sq;
+	u32 idx = sq->get & sq->mask;
+	struct hyb_sq_slot slot = sq->slot[idx];
+
+	smp_store_release(&sq->ring[idx].flags, 0);
+	smp_store_release(&sq->get, sq->get + 1);
+	hyb_sq_emit(qp, &slot);
+}
+
+/**
+ * hyb_sq_complete - a request is finished
+ * @qp: queue pair
+ * @slot: from hyb_sq_next()
+ * @bytes: length of the message
+ * @status: result
+ *
+ * Requests complete in the order they were posted in: this one waits until
+ * those before it are finished. hyb_qp_notify() must follow.
+ *
+ * Context: holder of the TCP socket.
+ */
+void hyb_sq_complete(struct hyb_qp *qp, u32 slot, u32 bytes,
+		     enum siw_wc_status status)
+{
+	struct hyb_sq *sq = &qp->sq;
+	struct hyb_sq_slot *s = &sq->slot[slot];
+
+	s->bytes = bytes;
+	s->status = status;
+	s->done = true;
+	while (sq->get != sq->tx && sq->slot[sq->get & sq->mask].done)
+		hyb_sq_retire(qp);
+}
+
+/* ------------------------------------------------ receive queue, engine side */
+
+/* Raises the event of a shared queue that runs low */
+static bool hyb_srq_low(struct hyb_srq *srq)
+{
+	const struct hyb_rq *rq = &srq->rq;
+	const struct siw_rqe *last;
+
+	if (!srq->limit)
+		return false;
+	last = &rq->ring[(rq->get + srq->limit - 1) & rq->mask];
+	if (READ_ONCE(last->flags) & SIW_WQE_VALID)
+		return false;
+	srq->limit = 0;
+	return true;
+}
+
+static void hyb_srq_limit_event(struct hyb_srq *srq)
+{
+	struct ib_event event = {
+		.event = IB_EVENT_SRQ_LIMIT_REACHED,
+		.device = srq->ibsrq.device,
+		.element.srq = &srq->ibsrq,
+	};
+
+	if (srq->ibsrq.event_handler)
+		srq->ibsrq.event_handler(&event, srq->ibsrq.srq_context);
+}
+
+/* Takes an entry; a number of SGEs out of range leaves a buffer without room */
+static bool hyb_rq_take(struct hyb_rq *rq, struct siw_rqe *rqe)
+{
+	struct siw_rqe *e;
+
+	lockdep_assert_held(&rq->lock);
+
+	if (!rq->ring)
+		return false;
+	e = &rq->ring[rq->get & rq->mask];
+	if (!(smp_load_acquire(&e->flags) & SIW_WQE_VALID))
+		return false;
+	memcpy(rqe, e, offsetof(struct siw_rqe, sge));
+	barrier();	/* from here on only the copy counts */
+	if (rqe->num_sge > SIW_MAX_SGE)
+		rqe->num_sge = 0;
+	memcpy(rqe->sge, e->sge, rqe->num_sge * sizeof(e->sge[0]));
+	smp_store_release(&e->flags, 0);
+	rq->get++;
+	return true;
+}
+
+/**
+ * hyb_rq_get - take the next receive
+ * @qp: queue pair
+ * @rqe: private copy of it
+ *
+ * Context: any.
+ * Return: 1, or 0 if there is none.
+ */
+int hyb_rq_get(struct hyb_qp *qp, struct siw_rqe *rqe)
+{
+	struct hyb_srq *srq = qp->srq;
+	struct hyb_rq *rq = srq ? &srq->rq : &qp->rq;
+	unsigned long flags;
+	bool got, low;
+
+	spin_lock_irqsave(&rq->lock, flags);
+	got = hyb_rq_take(rq, rqe);
+	low = got && srq && hyb_srq_low(srq);
+	spin_unlock_irqrestore(&rq->lock, flags);
+
+	if (low)
+		hyb_srq_limit_event(srq);
+	return got;
+}
+
+/* ---------------------------------------------------------------------- flush */
+
+/* Flushes the oldest request; false if there is none */
+static bool hyb_sq_flush_one(struct hyb_qp *qp)
+{
+	struct hyb_sq *sq = &qp->sq;
+	struct siw_sqe sqe;
+	u32 slot;
+
+	lockdep_assert_held(&sq->lock);
+
+	if (sq->get == sq->tx && !hyb_sq_next(qp, &sqe, &slot))
+		return false;
+	slot = sq->get & sq->mask;
+	if (!sq->slot[slot].done) {
+		sq->slot[slot].status = SIW_WC_WR_FLUSH_ERR;
+		sq->slot[slot].bytes = 0;
+	}
+	hyb_sq_retire(qp);
+	return true;
+}
+
+/* A user can post as fast as we flush: one round of the ring, then it waits */
+static void hyb_sq_flush(struct hyb_qp *qp)
+{
+	struct hyb_sq *sq = &qp->sq;
+	u32 n, left = 2 * (sq->mask + 1);
+	unsigned long flags;
+	bool more = true;
+
+	while (more) {
+		spin_lock_irqsave(&sq->lock, flags);
+		for (n = 0; n < HYB_FLUSH_BATCH && more; n++)
+			more = hyb_sq_flush_one(qp) && --left;
+		sq->flushed = !more;
+		spin_unlock_irqrestore(&sq->lock, flags);
+	}
+}
+
+static void hyb_rq_flush(struct hyb_qp *qp)
+{
+	struct hyb_rq *rq = &qp->rq;
+	u32 n, left = rq->mask + 1;
+	unsigned long flags;
+	struct siw_rqe rqe;
+	bool more = true;
+
+	while (more) {
+		spin_lock_irqsave(&rq->lock, flags);
+		for (n = 0; n < HYB_FLUSH_BATCH && more; n++) {
+			if (!hyb_rq_take(rq, &rqe)) {
+				more = false;
+				break;
+			}
+			hyb_rq_complete(qp, &rqe, 0, 0, false,
+					SIW_WC_WR_FLUSH_ERR);
+			more = --left;
+		}
+		rq->flushed = !more;
+		spin_unlock_irqrestore(&rq->lock, flags);
+	}
+}
+
+/**
+ * hyb_qp_flush - complete all that is in the queues with an error
+ * @qp: queue pair in state ERROR whose engines have stopped, with no receive
+ *	or request in their hands
+ *
+ * From now on requests complete as soon as they are posted. Consumers are
+ * notified. May be repeated.
+ *
+ * Context: any.
+ */
+void hyb_qp_flush(struct hyb_qp *qp)
+{
+	hyb_sq_flush(qp);
+	hyb_rq_flush(qp);
+	hyb_qp_notify(qp);
+}
+
+/* -------------------------------------------------------------------- posting */
+
+static const u8 hyb_sq_opcode[] = {
+	[IB_WR_RDMA_WRITE] = SIW_OP_WRITE,
+	[IB_WR_SEND] = SIW_OP_SEND,
+	[IB_WR_RDMA_READ] = SIW_OP_READ,
+	[IB_WR_SEND_WITH_INV] = SIW_OP_SEND_REMOTE_INV,
+	[IB_WR_RDMA_READ_WITH_INV] = SIW_OP_READ_LOCAL_INV,
+	[IB_WR_LOCAL_INV] = SIW_OP_INVAL_STAG,
+	[IB_WR_REG_MR] = SIW_OP_REG_MR,
+};
+
+static int hyb_sq_opcode_of(const struct ib_send_wr *wr)
+{
+	if (wr->opcode >= ARRAY_SIZE(hyb_sq_opcode))
+		return -EINVAL;
+	/* 0 is a valid opcode, but of one request only */
+	if (!hyb_sq_opcode[wr->opcode] && wr->opcode != IB_WR_RDMA_WRITE)
+		return -EINVAL;
+	return hyb_sq_opcode[wr->opcode];
+}
+
+/* Inline data lie where the second and later SGEs would be */
+static int hyb_sqe_inline(struct siw_sqe *sqe, const struct ib_send_wr *wr)
+{
+	u8 *to = (u8 *)&sqe->sge[1];
+	u32 len = 0;
+	int i;
+
+	for (i = 0; i < wr->num_sge; i++) {
+		const struct ib_sge *sge = &wr->sg_list[i];
+
+		if (sge->length > SIW_MAX_INLINE - len)
+			return -EINVAL;
+		memcpy(to + len, (void *)(uintptr_t)sge->addr, sge->length);
+		len += sge->length;
+	}
+	sqe->sge[0] = (struct siw_sge) { .length = len };
+	sqe->num_sge = 1;
+	sqe->flags |= SIW_WQE_INLINE;
+	return 0;
+}
+
+static int hyb_sqe_sges(struct siw_sqe *sqe, const struct ib_send_wr *wr,
+			int max)
+{
+	u64 len = 0;
+	int i;
+
+	if (wr->num_sge > max)
+		return -EINVAL;
+	for (i = 0; i < wr->num_sge; i++) {
+		len += wr->sg_list[i].length;
+		sqe->sge[i] = (struct siw_sge) {
+			.laddr = wr->sg_list[i].addr,
+			.length = wr->sg_list[i].length,
+			.lkey = wr->sg_list[i].lkey,
+		};
+	}
+	sqe->num_sge = wr->num_sge;
+	return len > HYB_MAX_MSG ? -EINVAL : 0;
+}
+
+static int hyb_sqe_data(struct siw_sqe *sqe, const struct ib_send_wr *wr,
+			int max)
+{
+	if (wr->send_flags & IB_SEND_SOLICITED)
+		sqe->flags |= SIW_WQE_SOLICITED;
+	if (wr->send_flags & IB_SEND_INLINE)
+		return hyb_sqe_inline(sqe, wr);
+	return hyb_sqe_sges(sqe, wr, max);
+}
+
+/* A region is looked up when its turn comes, by its STag */
+static void hyb_sqe_reg(struct siw_sqe *sqe, const struct ib_reg_wr *wr)
+{
+	sqe->rkey = wr->key;
+	sqe->raddr = wr->mr->iova;
+	sqe->access = wr->access;
+	sqe->num_sge = 0;
+}
+
+/* Fills an entry; all but the VALID flag, which hands it over */
+static int hyb_sqe_fill(const struct hyb_sq *sq, struct siw_sqe *sqe,
+			const struct ib_send_wr *wr)
+{
+	int opcode = hyb_sq_opcode_of(wr);
+
+	if (opcode < 0)
+		return opcode;
+	sqe->id = wr->wr_id;
+	sqe->opcode = opcode;
+	sqe->num_sge = 0;
+	sqe->flags = 0;
+	if (wr->send_flags & IB_SEND_SIGNALED)
+		sqe->flags |= SIW_WQE_SIGNALLED;
+	if (wr->send_flags & IB_SEND_FENCE)
+		sqe->flags |= SIW_WQE_READ_FENCE;
+
+	switch (wr->opcode) {
+	case IB_WR_SEND_WITH_INV:
+		sqe->rkey = wr->ex.invalidate_rkey;
+		fallthrough;
+	case IB_WR_SEND:
+		return hyb_sqe_data(sqe, wr, sq->max_sge);
+	case IB_WR_RDMA_WRITE:
+		sqe->raddr = rdma_wr(wr)->remote_addr;
+		sqe->rkey = rdma_wr(wr)->rkey;
+		return hyb_sqe_data(sqe, wr, sq->max_sge);
+	case IB_WR_RDMA_READ:
+	case IB_WR_RDMA_READ_WITH_INV:
+		sqe->raddr = rdma_wr(wr)->remote_addr;
+		sqe->rkey = rdma_wr(wr)->rkey;
+		sqe->sge[0] = (struct siw_sge) {};
+		return hyb_sqe_sges(sqe, wr, 1);
+	case IB_WR_LOCAL_INV:
+		sqe->rkey = wr->ex.invalidate_rkey;
+		return 0;
+	case IB_WR_REG_MR:
+		hyb_sqe_reg(sqe, reg_wr(wr));
+		return 0;
+	default:
+		return -EINVAL;
+	}
+}
+
+static int hyb_sq_post_one(struct hyb_sq *sq, const struct ib_send_wr *wr)
+{
+	struct siw_sqe *sqe = &sq->ring[sq->put & sq->mask];
+	u16 flags;
+	int err;
+
+	lockdep_assert_held(&sq->lock);
+
+	if (sq->put - smp_load_acquire(&sq->get) > sq->mask)
+		return -ENOMEM;
+	err = hyb_sqe_fill(sq, sqe, wr);
+	flags = sqe->flags;
+	if (err) {
+		WRITE_ONCE(sqe->flags, 0);
+		return err;
+	}
+	smp_store_release(&sqe->flags, flags | SIW_WQE_VALID);
+	sq->put++;
+	return 0;
+}
+
+/* The QP has failed and its queue is empty */
+static int hyb_sq_post_flushed(struct hyb_qp *qp, const struct ib_send_wr *wr)
+{
+	int opcode = hyb_sq_opcode_of(wr);
+	struct hyb_sq_slot slot = {
+		.id = wr->wr_id,
+		.opcode = opcode,
+		.status = SIW_WC_WR_FLUSH_ERR,
+	};
+
+	if (opcode < 0)
+		return opcode;
+	hyb_sq_emit(qp, &slot);
+	return 0;
+}
+
+static int hyb_sq_post(struct hyb_qp *qp, const struct ib_send_wr *wr,
+		       const struct ib_send_wr **bad)
+{
+	struct hyb_sq *sq = &qp->sq;
+	unsigned long flags;
+	u32 posted = 0;
+	bool flushed;
+	int err = 0;
+
+	spin_lock_irqsave(&sq->lock, flags);
+	if (hyb_qp_state(qp) < HYB_QP_RTS)
+		err = -ENOTCONN;
+	flushed = sq->flushed;
+	for (; wr && !err; wr = err ? wr : wr->next) {
+		err = flushed ? hyb_sq_post_flushed(qp, wr) :
+				hyb_sq_post_one(sq, wr);
+		posted += !err;
+	}
+	spin_unlock_irqrestore(&sq->lock, flags);
+
+	hyb_stats_add(qp->dev, HYB_ST_POST_SEND, posted);
+	if (err && bad)
+		*bad = wr;
+	if (flushed)
+		hyb_qp_notify(qp);
+	else if (posted)
+		hyb_tx_kick(qp);
+	return err;
+}
+
+/* A user has put entries into the ring and calls us to have a look at them */
+static int hyb_doorbell(struct hyb_qp *qp)
+{
+	hyb_stats_inc(qp->dev, HYB_ST_DOORBELL);
+	if (READ_ONCE(qp->sq.flushed))
+		hyb_qp_flush(qp);
+	else if (hyb_qp_state(qp) < HYB_QP_RTS)
+		return -ENOTCONN;
+	else
+		hyb_tx_kick(qp);
+	return 0;
+}
+
+/**
+ * hyb_post_send - ib_device_ops.post_send
+ * @ibqp: queue pair
+ * @wr: requests; NULL from a user, whose requests are in the ring
+ * @bad: first request that was not taken, on error
+ *
+ * Transmits in the caller's context when the connection is free.
+ *
+ * Context: any.
+ * Return: 0; -ENOTCONN before the connection is set up, -ENOMEM if the queue
+ * is full, -EINVAL.
+ */
+int hyb_post_send(struct ib_qp *ibqp, const struct ib_send_wr *wr,
+		  const struct ib_send_wr **bad)
+{
+	struct hyb_qp *qp = hyb_qp_of(ibqp);
+
+	if (!qp->user)
+		return hyb_sq_post(qp, wr, bad);
+	if (!wr)
+		return hyb_doorbell(qp);
+	*bad = wr;
+	return -EINVAL;
+}
+
+static int hyb_rq_post_one(struct hyb_rq *rq, const struct ib_recv_wr *wr)
+{
+	struct siw_rqe *rqe = &rq->ring[rq->put & rq->mask];
+	int i;
+
+	lockdep_assert_held(&rq->lock);
+
+	if (rqe->flags)
+		return -ENOMEM;
+	if (wr->num_sge > rq->max_sge)
+		return -EINVAL;
+	rqe->id = wr->wr_id;
+	rqe->num_sge = wr->num_sge;
+	for (i = 0; i < wr->num_sge; i++) {
+		rqe->sge[i] = (struct siw_sge) {
+			.laddr = wr->sg_list[i].addr,
+			.length = wr->sg_list[i].length,
+			.lkey = wr->sg_list[i].lkey,
+		};
+	}
+	rqe->flags = SIW_WQE_VALID;
+	rq->put++;
+	return 0;
+}
+
+/**
+ * hyb_post_recv - ib_device_ops.post_recv
+ * @ibqp: queue pair of the kernel; users write to the ring
+ * @wr: receives
+ * @bad: first one that was not taken, on error
+ *
+ * Context: any.
+ * Return: 0; -ENOMEM if the queue is full, -EINVAL.
+ */
+int hyb_post_recv(struct ib_qp *ibqp, const struct ib_recv_wr *wr,
+		  const struct ib_recv_wr **bad)
+{
+	struct hyb_qp *qp = hyb_qp_of(ibqp);
+	struct hyb_rq *rq = &qp->rq;
+	unsigned long flags;
+	u32 posted = 0;
+	bool flushed;
+	int err = 0;
+
+	if (qp->user || qp->srq)
+		err = -EINVAL;
+
+	spin_lock_irqsave(&rq->lock, flags);
+	flushed = rq->flushed;
+	for (; wr && !err; wr = err ? wr : wr->next) {
+		struct siw_rqe rqe = { .id = wr->wr_id };
+
+		if (flushed)
+			hyb_rq_complete(qp, &rqe, 0, 0, false,
+					SIW_WC_WR_FLUSH_ERR);
+		else
+			err = rq->ring ? hyb_rq_post_one(rq, wr) : -ENOMEM;
+		posted += !err;
+	}
+	spin_unlock_irqrestore(&rq->lock, flags);
+
+	hyb_stats_add(qp->dev, HYB_ST_POST_RECV, posted);
+	if (err && bad)
+		*bad = wr;
+	if (flushed)
+		hyb_qp_notify(qp);
+	else if (posted)
+		hyb_rx_kick(qp);
+	return err;
+}

@@ -1,0 +1,278 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * Verbs of the device itself: attributes, port, protection domains, user
+ * contexts and the rings that users map; and the table of all verbs.
+ *
+ * The application binary interface to user space is that of siw-abi.h, so
+ * that the provider library already installed drives this device.
+ *
+ * Calls the layers of all other objects, only to name them in the table.
+ */
+#include <linux/etherdevice.h>
+#include <linux/module.h>
+#include <linux/vmalloc.h>
+#include <net/addrconf.h>
+#include <rdma/ib_mad.h>
+#include <rdma/uverbs_ioctl.h>
+
+#include "hybrid.h"
+
+#define hyb_umap_of(ptr)	container_of(ptr, struct hyb_umap, entry)
+
+static int hyb_query_device(struct ib_device *ibdev,
+			    struct ib_device_attr *attr, struct ib_udata *udata)
+{
+	struct hyb_dev *dev = hyb_dev_of(ibdev);
+
+	if (udata->inlen || udata->outlen)
+		return -EINVAL;
+
+	*attr = (struct ib_device_attr) {
+		.device_cap_flags = IB_DEVICE_MEM_MGT_EXTENSIONS,
+		.kernel_cap_flags = IBK_LOCAL_DMA_LKEY | IBK_ALLOW_USER_UNREG,
+		.vendor_id = HYB_VENDOR_ID,
+		.vendor_part_id = dev->part_id,
+		.page_size_cap = PAGE_SIZE,
+		.max_mr_size = U64_MAX,
+		.max_mr = HYB_MAX_MR,
+		.max_pd = HYB_MAX_PD,
+		.max_qp = HYB_MAX_QP,
+		.max_qp_wr = HYB_MAX_QP_WR,
+		.max_send_sge = SIW_MAX_SGE,
+		.max_recv_sge = SIW_MAX_SGE,
+		.max_sge_rd = 1,	/* a response carries one sink STag */
+		.max_cq = HYB_MAX_CQ,
+		.max_cqe = HYB_MAX_CQE,
+		.max_srq = HYB_MAX_SRQ,
+		.max_srq_wr = HYB_MAX_SRQ_WR,
+		.max_srq_sge = SIW_MAX_SGE,
+		.max_qp_rd_atom = HYB_MAX_RD_ATOM,
+		.max_qp_init_rd_atom = HYB_MAX_RD_ATOM,
+		.max_res_rd_atom = HYB_MAX_QP * HYB_MAX_RD_ATOM,
+		.max_fast_reg_page_list_len = HYB_MAX_FRWR_PAGES,
+		.atomic_cap = IB_ATOMIC_NONE,
+	};
+	addrconf_addr_eui48((u8 *)&attr->sys_image_guid, dev->gid);
+	return 0;
+}
+
+static int hyb_query_port(struct ib_device *ibdev, u32 port,
+			  struct ib_port_attr *attr)
+{
+	struct net_device *netdev = hyb_dev_of(ibdev)->netdev;
+
+	memset(attr, 0, sizeof(*attr));
+	attr->state = ib_get_curr_port_state(netdev);
+	attr->phys_state = attr->state == IB_PORT_ACTIVE ?
+			   IB_PORT_PHYS_STATE_LINK_UP :
+			   IB_PORT_PHYS_STATE_DISABLED;
+	attr->max_mtu = ib_mtu_int_to_enum(netdev->mtu);
+	attr->active_mtu = attr->max_mtu;
+	attr->max_msg_sz = HYB_MAX_MSG;
+	attr->gid_tbl_len = 1;
+	attr->port_cap_flags = IB_PORT_CM_SUP | IB_PORT_DEVICE_MGMT_SUP;
+
+	/* Fails only while the net device goes away; then nobody cares */
+	if (ib_get_eth_speed(ibdev, port, &attr->active_speed,
+			     &attr->active_width)) {
+		attr->active_speed = IB_SPEED_SDR;
+		attr->active_width = IB_WIDTH_1X;
+	}
+	return 0;
+}
+
+static int hyb_port_immutable(struct ib_device *ibdev, u32 port,
+			      struct ib_port_immutable *immutable)
+{
+	immutable->gid_tbl_len = 1;
+	immutable->core_cap_flags = RDMA_CORE_PORT_IWARP;
+	return 0;
+}
+
+static int hyb_query_gid(struct ib_device *ibdev, u32 port, int index,
+			 union ib_gid *gid)
+{
+	memset(gid, 0, sizeof(*gid));
+	memcpy(gid->raw, hyb_dev_of(ibdev)->gid, ETH_ALEN);
+	return 0;
+}
+
+/*
+ * The net device is not entered into the core's table, but told here: another
+ * driver with the same driver_id (siw) looks that table up in its own net
+ * device notifier and would take our devices for its own.
+ */
+static struct net_device *hyb_get_netdev(struct ib_device *ibdev, u32 port)
+{
+	struct net_device *netdev = hyb_dev_of(ibdev)->netdev;
+
+	dev_hold(netdev);
+	return netdev;
+}
+
+static int hyb_alloc_pd(struct ib_pd *ibpd, struct ib_udata *udata)
+{
+	struct hyb_dev *dev = hyb_dev_of(ibpd->device);
+
+	if (!atomic_add_unless(&dev->num_pd, 1, HYB_MAX_PD))
+		return -ENOMEM;
+	return 0;
+}
+
+static int hyb_dealloc_pd(struct ib_pd *ibpd, struct ib_udata *udata)
+{
+	atomic_dec(&hyb_dev_of(ibpd->device)->num_pd);
+	return 0;
+}
+
+static int hyb_alloc_ucontext(struct ib_ucontext *ibctx,
+			      struct ib_udata *udata)
+{
+	struct siw_uresp_alloc_ctx resp = {
+		.dev_id = hyb_dev_of(ibctx->device)->part_id,
+	};
+
+	if (udata->outlen < sizeof(resp))
+		return -EINVAL;
+	return ib_copy_to_udata(udata, &resp, sizeof(resp));
+}
+
+static void hyb_dealloc_ucontext(struct ib_ucontext *ibctx)
+{
+}
+
+/*
+ * Nothing to do: rings are ordinary memory whose pages live as long as they
+ * are mapped. Being there lets the device go while programs still have it
+ * open, and lets it move between network namespaces.
+ */
+static void hyb_disassociate_ucontext(struct ib_ucontext *ibctx)
+{
+}
+
+/**
+ * hyb_ring_alloc - memory of a queue
+ * @udata: user request, or NULL for a queue of the kernel
+ * @size: octets
+ * @umap: handle to be given to hyb_ring_free(), NULL for the kernel
+ * @key: offset for mmap() that the user is told
+ *
+ * Return: zeroed memory, or NULL.
+ */
+void *hyb_ring_alloc(struct ib_udata *udata, size_t size,
+		     struct hyb_umap **umap, u64 *key)
+{
+	struct hyb_ucontext *ctx;
+	struct hyb_umap *map;
+
+	*umap = NULL;
+	if (!udata)
+		return vzalloc(size);
+
+	ctx = rdma_udata_to_drv_context(udata, struct hyb_ucontext, ibctx);
+	map = kzalloc(sizeof(*map), GFP_KERNEL);
+	if (!map)
+		return NULL;
+	map->addr = vmalloc_user(size);
+	if (!map->addr)
+		goto err_map;
+	if (rdma_user_mmap_entry_insert(&ctx->ibctx, &map->entry, size))
+		goto err_ring;
+	*key = rdma_user_mmap_get_offset(&map->entry);
+	*umap = map;
+	return map->addr;
+
+err_ring:
+	vfree(map->addr);
+err_map:
+	kfree(map);
+	return NULL;
+}
+
+/**
+ * hyb_ring_free - give memory of hyb_ring_alloc() back
+ * @ring: the memory, or NULL
+ * @umap: its handle
+ *
+ * A user's ring may outlive this call while an mmap() of it is in progress.
+ */
+void hyb_ring_free(void *ring, struct hyb_umap *umap)
+{
+	if (umap)
+		rdma_user_mmap_entry_remove(&umap->entry);
+	else
+		vfree(ring);
+}
+
+static void hyb_mmap_free(struct rdma_user_mmap_entry *entry)
+{
+	struct hyb_umap *map = hyb_umap_of(entry);
+
+	vfree(map->addr);
+	kfree(map);
+}
+
+static int hyb_mmap(struct ib_ucontext *ibctx, struct vm_area_struct *vma)
+{
+	struct rdma_user_mmap_entry *entry;
+	int err;
+
+	entry = rdma_user_mmap_entry_get(ibctx, vma);
+	if (!entry)
+		return -EINVAL;
+	err = remap_vmalloc_range(vma, hyb_umap_of(entry)->addr, 0);
+	rdma_user_mmap_entry_put(entry);
+	return err;
+}
+
+const struct ib_device_ops hyb_dev_ops = {
+	.owner = THIS_MODULE,
+	.driver_id = RDMA_DRIVER_SIW,
+	.uverbs_abi_ver = SIW_ABI_VERSION,
+	.device_group = &hyb_attr_group,
+
+	.alloc_hw_port_stats = hyb_alloc_port_stats,
+	.alloc_mr = hyb_alloc_mr,
+	.alloc_pd = hyb_alloc_pd,
+	.alloc_ucontext = hyb_alloc_ucontext,
+	.create_cq = hyb_create_cq,
+	.create_qp = hyb_create_qp,
+	.dealloc_driver = hyb_dev_free,
+	.dealloc_pd = hyb_dealloc_pd,
+	.dealloc_ucontext = hyb_dealloc_ucontext,
+	.dereg_mr = hyb_dereg_mr,
+	.destroy_cq = hyb_destroy_cq,
+	.destroy_qp = hyb_destroy_qp,
+	.disassociate_ucontext = hyb_disassociate_ucontext,
+	.fill_res_qp_entry = hyb_fill_res_qp,
+	.get_dma_mr = hyb_get_dma_mr,
+	.get_hw_stats = hyb_get_stats,
+	.get_netdev = hyb_get_netdev,
+	.get_port_immutable = hyb_port_immutable,
+	.iw_accept = hyb_accept,
+	.iw_add_ref = hyb_iw_add_ref,
+	.iw_connect = hyb_connect,
+	.iw_create_listen = hyb_create_listen,
+	.iw_destroy_listen = hyb_destroy_listen,
+	.iw_get_qp = hyb_iw_get_qp,
+	.iw_reject = hyb_reject,
+	.iw_rem_ref = hyb_iw_rem_ref,
+	.map_mr_sg = hyb_map_mr_sg,
+	.mmap = hyb_mmap,
+	.mmap_free = hyb_mmap_free,
+	.modify_qp = hyb_modify_qp,
+	.poll_cq = hyb_poll_cq,
+	.post_recv = hyb_post_recv,
+	.post_send = hyb_post_send,
+	.query_device = hyb_query_device,
+	.query_gid = hyb_query_gid,
+	.query_port = hyb_query_port,
+	.query_qp = hyb_query_qp,
+	.reg_user_mr = hyb_reg_user_mr,
+	.req_notify_cq = hyb_req_notify_cq,
+
+	INIT_RDMA_OBJ_SIZE(ib_cq, hyb_cq, ibcq),
+	INIT_RDMA_OBJ_SIZE(ib_pd, hyb_pd, ibpd),
+	INIT_RDMA_OBJ_SIZE(ib_qp, hyb_qp, ibqp),
+	INIT_RDMA_OBJ_SIZE(ib_ucontext, hyb_ucontext, ibctx),
+};
