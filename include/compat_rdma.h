@@ -5,6 +5,9 @@
 #ifndef _COMPAT_RDMA_H
 #define _COMPAT_RDMA_H
 
+#include <linux/bvec.h>
+#include <linux/uio.h>
+#include <net/tcp.h>
 #include <rdma/ib_umem.h>
 #include <rdma/ib_verbs.h>
 #include <rdma/uverbs_ioctl.h>
@@ -51,6 +54,35 @@ static inline enum ib_port_state ib_get_curr_port_state(struct net_device *dev)
 							     IB_PORT_DOWN;
 }
 #endif
+
+/**
+ * compat_tcp_sendpage_locked() - give TCP a part of a page by reference
+ * @sk: TCP socket, held by the caller
+ * @page: page, of any order, that is not slab memory
+ * @off: first octet
+ * @len: octets; may go beyond the first page of a compound one
+ * @flags: MSG_*
+ *
+ * TCP before 6.5 ignores MSG_SPLICE_PAGES even where it is defined, but has
+ * a function for this.
+ *
+ * Context: with MSG_DONTWAIT and GFP_ATOMIC in sk_allocation, any.
+ * Return: octets taken, or a negative error.
+ */
+static inline int compat_tcp_sendpage_locked(struct sock *sk, struct page *page,
+					     u32 off, u32 len, int flags)
+{
+#ifdef HAVE_TCP_SENDPAGE_LOCKED
+	return tcp_sendpage_locked(sk, page, off, len, flags);
+#else
+	struct msghdr msg = { .msg_flags = flags | MSG_SPLICE_PAGES };
+	struct bio_vec bvec;
+
+	bvec_set_page(&bvec, page, len, off);
+	iov_iter_bvec(&msg.msg_iter, ITER_SOURCE, &bvec, 1, len);
+	return tcp_sendmsg_locked(sk, &msg, len);
+#endif
+}
 
 /* Before, no udev rule renamed a device that a user had named. */
 #ifndef HAVE_IB_MARK_NAME_ASSIGNED_BY_USER

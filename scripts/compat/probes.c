@@ -67,10 +67,10 @@ static kuid_t sk_uid_(const struct sock *sk)
 	return sk_uid(sk);
 }
 
-/* PROBE: HAVE_DO_TCP_SENDPAGES */
-static ssize_t do_tcp_sendpages_(struct sock *sk, struct page *page)
+/* PROBE: HAVE_TCP_SENDPAGE_LOCKED */
+static int tcp_sendpage_locked_(struct sock *sk, struct page *page)
 {
-	return do_tcp_sendpages(sk, page, 0, 1, 0);
+	return tcp_sendpage_locked(sk, page, 0, 1, 0);
 }
 
 /* PROBE: HAVE_INET_FLAGS */
