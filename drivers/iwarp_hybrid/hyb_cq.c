@@ -91,11 +91,13 @@ bool hyb_cq_push(struct hyb_cq *cq, const struct siw_cqe *cqe, bool solicited)
 		slot->bytes = cqe->bytes;
 		slot->imm_data = cqe->imm_data;
 		slot->qp_id = cqe->qp_id;
+		/* The flag hands the entry over to the consumer */
 		smp_store_release(&slot->flags, cqe->flags);
 		cq->put++;
 		/*
-		 * Stored even if unchanged: hyb_cq_notify() on another CPU may
-		 * take the bits away without having seen this entry.
+		 * Behind the entry, see hyb_cq_notify(). Stored even if
+		 * unchanged: another CPU in there may take the bits away
+		 * without having seen this entry.
 		 */
 		smp_store_release(&cq->events, cq->events | events);
 	} else if (!cq->overflow) {

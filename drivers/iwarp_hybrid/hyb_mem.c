@@ -223,7 +223,7 @@ static enum hyb_mem_err hyb_mem_begin(struct hyb_mem *mem, u32 stag, u64 to,
 
 static void hyb_mem_end(struct hyb_mem *mem)
 {
-	smp_mb__before_atomic();
+	smp_mb__before_atomic();	/* the copy is over by then */
 	atomic_dec(&mem->users);
 	preempt_enable();
 }
@@ -393,6 +393,7 @@ enum hyb_mem_err hyb_mem_reg(struct hyb_qp *qp, const struct siw_sqe *sqe)
 		mem->va = sqe->raddr;
 		mem->access = sqe->access & HYB_ACCESS_MASK;
 		WRITE_ONCE(mem->stag, sqe->rkey);
+		/* Opens the region as it was described before */
 		smp_store_release(&mem->live, sqe->rkey);
 		hyb_stats_inc(qp->dev, HYB_ST_MR_FAST_REG);
 	}
@@ -401,6 +402,12 @@ enum hyb_mem_err hyb_mem_reg(struct hyb_qp *qp, const struct siw_sqe *sqe)
 }
 
 /* --------------------------------------------------------------------- verbs */
+
+static void hyb_mem_open(struct hyb_mem *mem)
+{
+	/* What was written before describes the region */
+	smp_store_release(&mem->live, mem->stag);
+}
 
 /* Sets @base when the pages lie behind each other */
 static void hyb_mem_find_base(struct hyb_mem *mem)
@@ -433,7 +440,7 @@ struct ib_mr *hyb_get_dma_mr(struct ib_pd *pd, int access)
 	mr->mem->dma = true;
 	mr->mem->len = U64_MAX;
 	mr->mem->access = access & HYB_ACCESS_MASK;
-	smp_store_release(&mr->mem->live, mr->mem->stag);
+	hyb_mem_open(mr->mem);
 	return &mr->ibmr;
 }
 
@@ -515,7 +522,7 @@ struct ib_mr *hyb_reg_user_mr(struct ib_pd *pd, u64 start, u64 len, u64 va,
 		hyb_mr_destroy(mr);
 		return ERR_PTR(err);
 	}
-	smp_store_release(&mr->mem->live, mr->mem->stag);
+	hyb_mem_open(mr->mem);
 	return &mr->ibmr;
 }
 

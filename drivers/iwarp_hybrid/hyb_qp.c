@@ -23,6 +23,7 @@ static const u8 hyb_qp_moves[HYB_QP_STATES] = {
 	[HYB_QP_TERMINATE] = TO(TERMINATE) | TO(ERROR),
 	[HYB_QP_ERROR] = TO(ERROR),
 };
+
 #undef TO
 
 static const u8 hyb_qp_ib_state[HYB_QP_STATES] = {

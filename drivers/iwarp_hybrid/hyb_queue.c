@@ -151,9 +151,11 @@ bool hyb_sq_pending(const struct hyb_qp *qp)
 {
 	const struct hyb_sq *sq = &qp->sq;
 
-	return sq->tx - sq->get <= sq->mask &&
-	       (smp_load_acquire(&sq->ring[sq->tx & sq->mask].flags) &
-		SIW_WQE_VALID);
+	if (sq->tx - sq->get > sq->mask)
+		return false;
+	/* The flag comes first, then what the producer wrote before it */
+	return smp_load_acquire(&sq->ring[sq->tx & sq->mask].flags) &
+	       SIW_WQE_VALID;
 }
 
 /**
@@ -194,7 +196,9 @@ static void hyb_sq_retire(struct hyb_qp *qp)
 	u32 idx = sq->get & sq->mask;
 	struct hyb_sq_slot slot = sq->slot[idx];
 
+	/* All reads of the slot are done: producers may fill it */
 	smp_store_release(&sq->ring[idx].flags, 0);
+	/* Kernel producers look at the index instead */
 	smp_store_release(&sq->get, sq->get + 1);
 	hyb_sq_emit(qp, &slot);
 }
@@ -263,6 +267,7 @@ static bool hyb_rq_take(struct hyb_rq *rq, struct siw_rqe *rqe)
 	if (!rq->ring)
 		return false;
 	e = &rq->ring[rq->get & rq->mask];
+	/* The flag comes first, then what the producer wrote before it */
 	if (!(smp_load_acquire(&e->flags) & SIW_WQE_VALID))
 		return false;
 	memcpy(rqe, e, offsetof(struct siw_rqe, sge));
@@ -270,6 +275,7 @@ static bool hyb_rq_take(struct hyb_rq *rq, struct siw_rqe *rqe)
 	if (rqe->num_sge > SIW_MAX_SGE)
 		rqe->num_sge = 0;
 	memcpy(rqe->sge, e->sge, rqe->num_sge * sizeof(e->sge[0]));
+	/* The copy is made: producers may fill the slot */
 	smp_store_release(&e->flags, 0);
 	rq->get++;
 	return true;
@@ -514,6 +520,7 @@ static int hyb_sq_post_one(struct hyb_sq *sq, const struct ib_send_wr *wr)
 
 	lockdep_assert_held(&sq->lock);
 
+	/* Pairs with hyb_sq_retire(): the slot is not read any more */
 	if (sq->put - smp_load_acquire(&sq->get) > sq->mask)
 		return -ENOMEM;
 	err = hyb_sqe_fill(sq, sqe, wr);
@@ -522,6 +529,7 @@ static int hyb_sq_post_one(struct hyb_sq *sq, const struct ib_send_wr *wr)
 		WRITE_ONCE(sqe->flags, 0);
 		return err;
 	}
+	/* Hands the entry over to the engine */
 	smp_store_release(&sqe->flags, flags | SIW_WQE_VALID);
 	sq->put++;
 	return 0;
@@ -577,12 +585,13 @@ static int hyb_sq_post(struct hyb_qp *qp, const struct ib_send_wr *wr,
 static int hyb_doorbell(struct hyb_qp *qp)
 {
 	hyb_stats_inc(qp->dev, HYB_ST_DOORBELL);
-	if (READ_ONCE(qp->sq.flushed))
+	if (READ_ONCE(qp->sq.flushed)) {
 		hyb_qp_flush(qp);
-	else if (hyb_qp_state(qp) < HYB_QP_RTS)
+		return 0;
+	}
+	if (hyb_qp_state(qp) < HYB_QP_RTS)
 		return -ENOTCONN;
-	else
-		hyb_tx_kick(qp);
+	hyb_tx_kick(qp);
 	return 0;
 }
 

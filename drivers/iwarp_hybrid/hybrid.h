@@ -44,8 +44,8 @@
 #define HYB_MAX_QP		65536
 #define HYB_MAX_QP_WR		32768
 #define HYB_MAX_CQ		65536
-#define HYB_MAX_CQE		(1 << 20)
-#define HYB_MAX_MR		(1 << 20)
+#define HYB_MAX_CQE		BIT(20)
+#define HYB_MAX_MR		BIT(20)
 #define HYB_MAX_PD		65536
 #define HYB_MAX_SRQ		65536
 #define HYB_MAX_SRQ_WR		(HYB_MAX_QP_WR * 2)
@@ -249,7 +249,7 @@ struct hyb_sq_slot {
  * is in ERROR and its engines have stopped they belong to @lock.
  */
 struct hyb_sq {
-	spinlock_t lock;
+	spinlock_t lock;		/* see above */
 	struct siw_sqe *ring;
 	struct hyb_sq_slot *slot;
 	struct hyb_umap *umap;
@@ -270,7 +270,7 @@ struct hyb_sq {
  * @flushed: as in struct hyb_sq
  */
 struct hyb_rq {
-	spinlock_t lock;
+	spinlock_t lock;		/* see above */
 	struct siw_rqe *ring;
 	struct hyb_umap *umap;
 	u32 mask;
@@ -313,7 +313,7 @@ struct hyb_qp {
 	struct hyb_srq *srq;
 	struct list_head srq_node;
 	struct work_struct fault;
-	spinlock_t state_lock;
+	spinlock_t state_lock;		/* protects changes of state */
 	enum hyb_qp_state state;
 	int access;
 	bool user;
