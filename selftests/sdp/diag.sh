@@ -29,6 +29,7 @@ sock_is() {
 }
 
 # listens PORT: somebody does, in b
+# shellcheck disable=SC2317 # called by wait_for
 listens() { in_b sdpstat -l | grep -q ":$1 "; }
 
 # inodes PID: of the sockets that the process or its children hold

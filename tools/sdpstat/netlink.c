@@ -254,7 +254,7 @@ static void diag_fail(const struct query *q, int err)
 	if (err == ENOENT && access("/sys/module/sdp", F_OK))
 		die("the kernel has no SDP: load it with 'modprobe sdp' as root");
 	if (err == ENOENT)
-		die("the kernel cannot list SDP sockets: load the module with 'modprobe sdp_diag' as root");
+		die("sockets cannot be listed: load the module with 'modprobe sdp_diag' as root");
 	if (err == EPERM || err == EACCES)
 		die("no permission: run as root (CAP_NET_ADMIN is needed)");
 	die("the kernel refused to list SDP sockets: %s", query_reason(q, err));
