@@ -211,6 +211,8 @@ static void hyb_qp_init(struct hyb_qp *qp, const struct ib_qp_init_attr *attr)
 	qp->rcq = hyb_cq_of(attr->recv_cq);
 	qp->sq.sig_all = attr->sq_sig_type == IB_SIGNAL_ALL_WR;
 	qp->state = HYB_QP_IDLE;
+	if (attr->srq)
+		qp->srq = hyb_srq_of(attr->srq);
 }
 
 /* Gives the QP its number; from now on others may find it */
@@ -226,7 +228,19 @@ static int hyb_qp_publish(struct hyb_qp *qp)
 		return err;
 	qp->ibqp.qp_num = qpn;
 	xa_store(&dev->qps, qpn, qp, GFP_KERNEL);
+	if (qp->srq)
+		hyb_srq_join(qp);
 	return 0;
+}
+
+/* Nobody finds it any more, and nobody who had found it still uses it */
+static void hyb_qp_withdraw(struct hyb_qp *qp)
+{
+	xa_erase(&qp->dev->qps, qp->ibqp.qp_num);
+	hyb_qp_put(qp);
+	wait_for_completion(&qp->freed);
+	if (qp->srq)
+		hyb_srq_leave(qp);
 }
 
 static int hyb_qp_tell_user(struct hyb_qp *qp, struct ib_udata *udata,
@@ -278,9 +292,7 @@ int hyb_create_qp(struct ib_qp *ibqp, struct ib_qp_init_attr *attr,
 	return 0;
 
 err_number:
-	xa_erase(&dev->qps, ibqp->qp_num);
-	hyb_qp_put(qp);
-	wait_for_completion(&qp->freed);
+	hyb_qp_withdraw(qp);
 err_data:
 	hyb_data_fini(qp);
 err_rings:
@@ -404,10 +416,7 @@ int hyb_destroy_qp(struct ib_qp *ibqp, struct ib_udata *udata)
 
 	WRITE_ONCE(qp->dead, true);
 	hyb_qp_abort(qp);
-	xa_erase(&dev->qps, ibqp->qp_num);
-	hyb_qp_put(qp);
-	wait_for_completion(&qp->freed);
-
+	hyb_qp_withdraw(qp);
 	hyb_data_fini(qp);
 	hyb_cq_clean(qp->scq, qp);
 	hyb_cq_clean(qp->rcq, qp);

@@ -620,7 +620,15 @@ int hyb_post_send(struct ib_qp *ibqp, const struct ib_send_wr *wr,
 	return -EINVAL;
 }
 
-static int hyb_rq_post_one(struct hyb_rq *rq, const struct ib_recv_wr *wr)
+/**
+ * hyb_rq_post_one - add a receive
+ * @rq: receive queue of the kernel
+ * @wr: receive
+ *
+ * Context: any, with the queue's lock held.
+ * Return: 0; -ENOMEM if the queue is full, -EINVAL.
+ */
+int hyb_rq_post_one(struct hyb_rq *rq, const struct ib_recv_wr *wr)
 {
 	struct siw_rqe *rqe = &rq->ring[rq->put & rq->mask];
 	int i;

@@ -10,7 +10,7 @@
  *	hyb_qp		queue pairs: life cycle, states
  *	hyb_tcp		TCP socket of a QP and who may run its engines
  *	hyb_tx, hyb_rx	the engines
- *	hyb_queue	send and receive queues
+ *	hyb_srq, hyb_queue	shared and own queues
  *	hyb_cq, hyb_mem	completions, registered memory
  *	hyb_stats	counters
  *
@@ -282,14 +282,18 @@ struct hyb_rq {
 
 /**
  * struct hyb_srq - shared receive queue
+ * @limit: raise an event when fewer entries are left, 0: not armed; under
+ *	   the lock of @rq
  * @qps: queue pairs that take from it, linked by hyb_qp.srq_node
- * @limit: raise an event when fewer entries are left, 0: not armed
+ * @kick: makes them go on after a post
  */
 struct hyb_srq {
 	struct ib_srq ibsrq;
 	struct hyb_rq rq;
-	struct list_head qps;
 	u32 limit;
+	spinlock_t qps_lock;		/* protects @qps */
+	struct list_head qps;
+	struct work_struct kick;
 };
 
 /**
@@ -401,6 +405,22 @@ int hyb_post_send(struct ib_qp *ibqp, const struct ib_send_wr *wr,
 		  const struct ib_send_wr **bad);
 int hyb_post_recv(struct ib_qp *ibqp, const struct ib_recv_wr *wr,
 		  const struct ib_recv_wr **bad);
+
+/* Adds one entry; with the queue's lock held */
+int hyb_rq_post_one(struct hyb_rq *rq, const struct ib_recv_wr *wr);
+
+/* --------------------------------------------------------------- hyb_srq */
+
+void hyb_srq_join(struct hyb_qp *qp);
+void hyb_srq_leave(struct hyb_qp *qp);
+int hyb_create_srq(struct ib_srq *ibsrq, struct ib_srq_init_attr *init,
+		   struct ib_udata *udata);
+int hyb_modify_srq(struct ib_srq *ibsrq, struct ib_srq_attr *attr,
+		   enum ib_srq_attr_mask mask, struct ib_udata *udata);
+int hyb_query_srq(struct ib_srq *ibsrq, struct ib_srq_attr *attr);
+int hyb_destroy_srq(struct ib_srq *ibsrq, struct ib_udata *udata);
+int hyb_post_srq_recv(struct ib_srq *ibsrq, const struct ib_recv_wr *wr,
+		      const struct ib_recv_wr **bad);
 
 /* ---------------------------------------------------------------- hyb_cq */
 

@@ -1,0 +1,229 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * Shared receive queues: one receive queue for many queue pairs.
+ *
+ * Calls hyb_queue; kicks the receive engines of queue pairs that found the
+ * queue empty.
+ */
+#include <linux/log2.h>
+#include <rdma/uverbs_ioctl.h>
+
+#include "hybrid.h"
+
+/**
+ * hyb_srq_join - a queue pair begins to take from a shared queue
+ * @qp: queue pair with hyb_qp.srq set
+ */
+void hyb_srq_join(struct hyb_qp *qp)
+{
+	spin_lock_bh(&qp->srq->qps_lock);
+	list_add_tail(&qp->srq_node, &qp->srq->qps);
+	spin_unlock_bh(&qp->srq->qps_lock);
+}
+
+/**
+ * hyb_srq_leave - a queue pair that is being destroyed lets go
+ * @qp: queue pair with hyb_qp.srq set
+ */
+void hyb_srq_leave(struct hyb_qp *qp)
+{
+	spin_lock_bh(&qp->srq->qps_lock);
+	list_del(&qp->srq_node);
+	spin_unlock_bh(&qp->srq->qps_lock);
+}
+
+/*
+ * Next queue pair of the list, referenced. @prev, referenced as well, is still
+ * in the list: queue pairs leave when all references are gone.
+ */
+static struct hyb_qp *hyb_srq_next_qp(struct hyb_srq *srq, struct hyb_qp *prev)
+{
+	struct list_head *pos = prev ? &prev->srq_node : &srq->qps;
+	struct hyb_qp *qp, *res = NULL;
+
+	spin_lock_bh(&srq->qps_lock);
+	for (pos = pos->next; pos != &srq->qps; pos = pos->next) {
+		qp = list_entry(pos, struct hyb_qp, srq_node);
+		if (kref_get_unless_zero(&qp->ref)) {
+			res = qp;
+			break;
+		}
+	}
+	spin_unlock_bh(&srq->qps_lock);
+	if (prev)
+		hyb_qp_put(prev);
+	return res;
+}
+
+/* In a work item, since posts may come from below any lock */
+static void hyb_srq_kick_work(struct work_struct *work)
+{
+	struct hyb_srq *srq = container_of(work, struct hyb_srq, kick);
+	struct hyb_qp *qp = NULL;
+
+	while ((qp = hyb_srq_next_qp(srq, qp)))
+		hyb_rx_kick(qp);
+}
+
+static int hyb_srq_tell_user(struct hyb_srq *srq, u64 key,
+			     struct ib_udata *udata)
+{
+	struct siw_uresp_create_srq resp = {
+		.num_rqe = srq->rq.mask + 1,
+		.srq_key = key,
+	};
+
+	if (udata->outlen < sizeof(resp))
+		return -EINVAL;
+	return ib_copy_to_udata(udata, &resp, sizeof(resp));
+}
+
+/**
+ * hyb_create_srq - ib_device_ops.create_srq
+ * @ibsrq: queue allocated by the core
+ * @init: what is wanted
+ * @udata: user's part of the request, or NULL
+ *
+ * Return: 0 or negative errno.
+ */
+int hyb_create_srq(struct ib_srq *ibsrq, struct ib_srq_init_attr *init,
+		   struct ib_udata *udata)
+{
+	struct hyb_dev *dev = hyb_dev_of(ibsrq->device);
+	struct hyb_srq *srq = hyb_srq_of(ibsrq);
+	struct ib_srq_attr *attr = &init->attr;
+	u64 key = SIW_INVAL_UOBJ_KEY;
+	u32 size;
+	int err;
+
+	if (init->srq_type != IB_SRQT_BASIC)
+		return -EOPNOTSUPP;
+	if (!attr->max_wr || attr->max_wr > HYB_MAX_SRQ_WR ||
+	    attr->max_sge > SIW_MAX_SGE || attr->srq_limit > attr->max_wr)
+		return -EINVAL;
+	if (!atomic_add_unless(&dev->num_srq, 1, HYB_MAX_SRQ))
+		return -ENOMEM;
+
+	size = roundup_pow_of_two(attr->max_wr);
+	srq->rq.ring = hyb_ring_alloc(udata, size * sizeof(*srq->rq.ring),
+				      &srq->rq.umap, &key);
+	if (!srq->rq.ring) {
+		err = -ENOMEM;
+		goto err_count;
+	}
+	srq->rq.mask = size - 1;
+	srq->rq.max_sge = attr->max_sge;
+	srq->limit = attr->srq_limit;
+	spin_lock_init(&srq->rq.lock);
+	spin_lock_init(&srq->qps_lock);
+	INIT_LIST_HEAD(&srq->qps);
+	INIT_WORK(&srq->kick, hyb_srq_kick_work);
+	attr->max_wr = size;
+
+	err = udata ? hyb_srq_tell_user(srq, key, udata) : 0;
+	if (err)
+		goto err_ring;
+	return 0;
+
+err_ring:
+	hyb_ring_free(srq->rq.ring, srq->rq.umap);
+err_count:
+	atomic_dec(&dev->num_srq);
+	return err;
+}
+
+/**
+ * hyb_modify_srq - ib_device_ops.modify_srq
+ * @ibsrq: queue
+ * @attr: new attributes
+ * @mask: which of them; the size cannot be changed
+ * @udata: user's part of the request, or NULL
+ *
+ * Return: 0 or negative errno.
+ */
+int hyb_modify_srq(struct ib_srq *ibsrq, struct ib_srq_attr *attr,
+		   enum ib_srq_attr_mask mask, struct ib_udata *udata)
+{
+	struct hyb_srq *srq = hyb_srq_of(ibsrq);
+	unsigned long flags;
+
+	if (mask & IB_SRQ_MAX_WR)
+		return -EOPNOTSUPP;
+	if (!(mask & IB_SRQ_LIMIT))
+		return 0;
+	if (attr->srq_limit > srq->rq.mask + 1)
+		return -EINVAL;
+
+	spin_lock_irqsave(&srq->rq.lock, flags);
+	srq->limit = attr->srq_limit;
+	spin_unlock_irqrestore(&srq->rq.lock, flags);
+	return 0;
+}
+
+/**
+ * hyb_query_srq - ib_device_ops.query_srq
+ * @ibsrq: queue
+ * @attr: attributes to fill in
+ *
+ * Return: 0.
+ */
+int hyb_query_srq(struct ib_srq *ibsrq, struct ib_srq_attr *attr)
+{
+	struct hyb_srq *srq = hyb_srq_of(ibsrq);
+
+	attr->max_wr = srq->rq.mask + 1;
+	attr->max_sge = srq->rq.max_sge;
+	attr->srq_limit = READ_ONCE(srq->limit);
+	return 0;
+}
+
+/**
+ * hyb_destroy_srq - ib_device_ops.destroy_srq
+ * @ibsrq: queue, no queue pair uses it any more
+ * @udata: user's part of the request, or NULL
+ *
+ * Return: 0.
+ */
+int hyb_destroy_srq(struct ib_srq *ibsrq, struct ib_udata *udata)
+{
+	struct hyb_srq *srq = hyb_srq_of(ibsrq);
+
+	cancel_work_sync(&srq->kick);
+	hyb_ring_free(srq->rq.ring, srq->rq.umap);
+	atomic_dec(&hyb_dev_of(ibsrq->device)->num_srq);
+	return 0;
+}
+
+/**
+ * hyb_post_srq_recv - ib_device_ops.post_srq_recv
+ * @ibsrq: queue of the kernel; users write to the ring
+ * @wr: receives
+ * @bad: first one that was not taken, on error
+ *
+ * Context: any.
+ * Return: 0; -ENOMEM if the queue is full, -EINVAL.
+ */
+int hyb_post_srq_recv(struct ib_srq *ibsrq, const struct ib_recv_wr *wr,
+		      const struct ib_recv_wr **bad)
+{
+	struct hyb_srq *srq = hyb_srq_of(ibsrq);
+	unsigned long flags;
+	int err = 0;
+
+	if (srq->rq.umap) {
+		*bad = wr;
+		return -EINVAL;
+	}
+	spin_lock_irqsave(&srq->rq.lock, flags);
+	for (; wr; wr = wr->next) {
+		err = hyb_rq_post_one(&srq->rq, wr);
+		if (err)
+			break;
+	}
+	spin_unlock_irqrestore(&srq->rq.lock, flags);
+
+	if (err && bad)
+		*bad = wr;
+	queue_work(hyb_wq, &srq->kick);
+	return err;
+}
