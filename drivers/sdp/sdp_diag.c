@@ -119,14 +119,17 @@ static int sdp_diag_fill_conn(struct sock *sk, struct sk_buff *skb)
 {
 	const struct sdp_conn *conn = sdp_sk(sk)->conn;
 	const char *device = sdp_device_name(sk);
+	const struct rdma_cm_id *id;
 	u32 rx_mseq;
 
 	if (!conn || !device[0])
 		return 0;
 
+	/* a connection request is attached before it owns its cm_id */
+	id = READ_ONCE(conn->id);
 	rx_mseq = READ_ONCE(conn->rx_mseq);
 	if (nla_put_string(skb, SDP_DIAG_DEVICE, device) ||
-	    nla_put_u32(skb, SDP_DIAG_DEVICE_PORT, conn->id->port_num) ||
+	    nla_put_u32(skb, SDP_DIAG_DEVICE_PORT, id ? id->port_num : 0) ||
 	    nla_put_string(skb, SDP_DIAG_FLOW_CONTROL, "credit") ||
 	    nla_put_string(skb, SDP_DIAG_LINK, "verbs") ||
 	    nla_put_u32(skb, SDP_DIAG_TX_CREDITS, sdp_credits(sk)) ||
