@@ -3,7 +3,8 @@
 #
 # check.sh [--long] [TEST...]: unit tests, then the tests in virtual machines
 # (only those named, if any are).  The last line is the sum.
-# Environment: KERNEL, BUILD, LANES (virtual machines at a time).
+# Environment: KERNEL, BUILD, LANES (virtual machines at a time),
+# BUDGET (seconds after which no more tests are begun), NO_UNIT.
 set -euo pipefail
 here=$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd)
 top=$(dirname "$here")

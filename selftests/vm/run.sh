@@ -140,7 +140,7 @@ case $kernel in
 debug) vm+=(--debug --factor "${FACTOR:-4}" --mem "${mem:-4G}") ;;
 *) vm+=(--factor "${FACTOR:-1}" --mem "${mem:-2G}") ;;
 esac
-vm+=(--accel "$("$here/accel.sh")" --kernel "$K_BOOT" --initrd "$work/initrd" --out "$out")
+vm+=(--budget "${BUDGET:-0}" --accel "$("$here/accel.sh")" --kernel "$K_BOOT" --initrd "$work/initrd" --out "$out")
 for f in "${tests[@]}"; do
 	vm+=(--test "$f")
 done
