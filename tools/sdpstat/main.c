@@ -58,9 +58,11 @@ static void usage(FILE *f)
 }
 
 static void __attribute__((noreturn))
-bad_value(const char *what, const char *arg)
+bad_use(const char *arg, const char *what)
 {
-	die("'%s' is no %s: see 'sdpstat --help'", arg, what);
+	fprintf(stderr, "sdpstat: '%s' is %s: see 'sdpstat --help'\n", arg,
+		what);
+	exit(2);
 }
 
 static double parse_seconds(const char *arg)
@@ -71,7 +73,7 @@ static double parse_seconds(const char *arg)
 	errno = 0;
 	v = strtod(arg, &end);
 	if (errno || end == arg || *end || !(v >= 0.01 && v <= 86400))
-		bad_value("number of seconds (0.01 to 86400)", arg);
+		bad_use(arg, "no number of seconds (0.01 to 86400)");
 	return v;
 }
 
@@ -83,7 +85,7 @@ static uint64_t parse_number(const char *arg, int base, const char *what)
 	errno = 0;
 	v = strtoull(arg, &end, base);
 	if (errno || end == arg || *end || *arg == '-' || !v)
-		bad_value(what, arg);
+		bad_use(arg, what);
 	return v;
 }
 
@@ -122,10 +124,10 @@ static void parse_option(struct options *o, int c)
 		o->interval = parse_seconds(optarg);
 		break;
 	case 'c':
-		o->count = parse_number(optarg, 10, "number of times");
+		o->count = parse_number(optarg, 10, "no number of times");
 		break;
 	case 'K':
-		o->kill_cookie = parse_number(optarg, 16, "cookie");
+		o->kill_cookie = parse_number(optarg, 16, "no cookie");
 		break;
 	case 'h':
 		usage(stdout);
@@ -147,8 +149,7 @@ static void parse(struct options *o, int argc, char **argv)
 				NULL)) != -1)
 		parse_option(o, c);
 	if (optind < argc)
-		die("unexpected argument '%s': see 'sdpstat --help'",
-		    argv[optind]);
+		bad_use(argv[optind], "an unexpected argument");
 	if (o->count && !o->interval)
 		o->interval = 1;
 }
