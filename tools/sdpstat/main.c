@@ -57,8 +57,7 @@ static void usage(FILE *f)
 	      f);
 }
 
-static void __attribute__((noreturn))
-bad_use(const char *arg, const char *what)
+static void __attribute__((noreturn)) bad_use(const char *arg, const char *what)
 {
 	fprintf(stderr, "sdpstat: '%s' is %s: see 'sdpstat --help'\n", arg,
 		what);
