@@ -93,6 +93,8 @@ grep -E '(warning|error):|^ERROR|^WARNING' "$build/lint.log" |
 clang-format --dry-run -Werror "${user_c[@]}" 2>&1 |
 	grep -E 'error:|warning:' | verdict "clang-format, user space"
 
+"$here/check-docs.sh" 2>&1 | verdict "documentation"
+
 shellcheck -f gcc "${shell[@]}" | verdict "shellcheck"
 
 for f in "${python[@]}"; do
