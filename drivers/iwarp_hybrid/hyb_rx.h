@@ -12,24 +12,31 @@
 #include <linux/types.h>
 #include <rdma/siw-abi.h>
 
-struct hyb_qp;
+#include "proto/mpa.h"
+#include "proto/ddp.h"
+
 struct hyb_mem;
+struct hyb_qp;
 
 /**
  * struct hyb_rx - receive state of a QP
- * @need: stream octets up to the end of the FPDU being awaited, 0: unknown
- * @pos: octets of the stream consumed (place for markers)
+ * @need: octets up to the end of the FPDU being awaited, 0: not known
+ * @pos: octets of the stream consumed
  * @ivl: marker interval of the incoming stream, 0 for none
  * @crc: checksum is verified
  * @paused: the next Send found no receive; resumed by hyb_rx_kick()
  * @stopped: an error was found, the peer's stream is no longer looked at
- * @first: no FPDU has arrived yet
+ * @eof: end of stream was reported
+ * @delay: of the next look at the queue while paused, in jiffies
+ * @since: when the pause began
  * @msn: expected message number per untagged queue
  * @active: @rqe is the buffer of the message being received
  * @rqe: private copy of the receive in use
- * @mem: regions of @rqe, referenced; taken when first touched
+ * @mem: regions of @rqe, referenced; NULL for kernel addresses
  * @room: octets @rqe can take
  * @done: payload octets placed
+ * @sge, @sge_off: where in the scatter list @done is
+ * @fpdus, @copies, @copied, @summed: counted here, added per batch
  */
 struct hyb_rx {
 	u32 need;
@@ -38,20 +45,23 @@ struct hyb_rx {
 	bool crc;
 	bool paused;
 	bool stopped;
-	bool first;
+	bool eof;
 	bool active;
-	u32 msn[4];
+	unsigned int delay;
+	unsigned long since;
+	u32 msn[DDP_QN_COUNT];
 
 	struct siw_rqe rqe;
 	struct hyb_mem *mem[SIW_MAX_SGE];
 	u32 room;
 	u32 done;
-	unsigned int sge;
+	u32 sge;
 	u32 sge_off;
 
-	/* region of the tagged message in progress, to look up only once */
-	struct hyb_mem *tmem;
-	u32 tstag;
+	u32 fpdus;
+	u32 copies;
+	u32 copied;
+	u32 summed;
 };
 
 /**
@@ -62,7 +72,9 @@ struct hyb_rx {
  */
 void hyb_rx_kick(struct hyb_qp *qp);
 
-/* Body, with the socket held */
+/* Of the transport layer: set up, run, and take down the engine */
+void hyb_rx_init(struct hyb_qp *qp, const struct mpa_result *res);
 void hyb_rx_run(struct hyb_qp *qp);
+void hyb_rx_abandon(struct hyb_qp *qp);
 
 #endif

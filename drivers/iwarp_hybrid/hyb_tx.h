@@ -12,28 +12,58 @@
 #include <linux/types.h>
 #include <rdma/siw-abi.h>
 
-struct hyb_qp;
+#include "proto/mpa.h"
+#include "proto/rdmap.h"
+
 struct hyb_mem;
+struct hyb_qp;
 struct page;
 
-#define HYB_TX_PAGES	8	/* recycled pages of a QP */
+#define HYB_TX_PAGES	8	/* recycled pages of a QP, a power of two */
 #define HYB_TX_ORDER	3	/* 32 KB each, less when memory is short */
 
-/* A page of the outgoing stream. TCP takes references of its own. */
+/**
+ * struct hyb_tx_page - a page of the outgoing stream
+ * @page: compound page with one reference of ours, the others are TCP's
+ * @size: octets
+ */
 struct hyb_tx_page {
 	struct page *page;
 	u32 size;
 };
 
 /**
+ * struct hyb_stream - the outgoing stream, laid out in pages
+ * @page: ring of pages, used again when TCP has let go of them
+ * @cur: the page being filled
+ * @fill: octets of it that are laid out
+ * @sent: octets of it that TCP has taken
+ * @pos: position in the stream behind what is laid out
+ * @ivl: marker interval, 0 for none
+ * @mss: payload of a TCP segment, looked up for each batch
+ * @room: octets up to the end of the current segment; 0: not aligned
+ */
+struct hyb_stream {
+	struct hyb_tx_page page[HYB_TX_PAGES];
+	unsigned int cur;
+	u32 fill;
+	u32 sent;
+	u64 pos;
+	u32 ivl;
+	u32 mss;
+	u32 room;
+};
+
+/**
  * struct hyb_orq_entry - an RDMA Read that waits for its response
- * @slot: send queue slot to complete
- * @mem: the sink region, referenced
- * @stag: sink STag
- * @inval: local STag is to be invalidated on completion
+ * @mem: the sink region, referenced; NULL for kernel addresses and length 0
  * @to: sink tagged offset of the next expected octet
+ * @stag: sink STag
  * @left: octets still expected
  * @len: octets asked for
+ * @slot: send queue slot to complete
+ * @inval: invalidate @stag on completion
+ * @rtr: the ready-to-receive message, nothing to complete
  */
 struct hyb_orq_entry {
 	struct hyb_mem *mem;
@@ -48,77 +78,90 @@ struct hyb_orq_entry {
 
 /**
  * struct hyb_irq_entry - an RDMA Read Request of the peer to be answered
- * @mem: source region, referenced; NULL for zero length
+ * @mem: source region, referenced; NULL for length 0
+ * @req: the request
+ * @msn: its message number
+ * @done: octets answered
  */
 struct hyb_irq_entry {
 	struct hyb_mem *mem;
-	u64 src_to;
-	u64 sink_to;
-	u32 src_stag;
-	u32 sink_stag;
-	u32 left;
+	struct rdmap_rreq req;
+	u32 msn;
 	u32 done;
 };
 
 /* What the engine is in the middle of */
 enum hyb_tx_msg {
 	HYB_TX_NONE,
-	HYB_TX_SQE,		/* a message of the send queue */
+	HYB_TX_SEND,		/* send queue: Send or Write */
+	HYB_TX_READ,		/* send queue: Read Request */
 	HYB_TX_RRESP,		/* a Read Response */
 };
 
 /**
  * struct hyb_tx - transmit state of a QP
- * @page: ring of pages; @cur is the one being filled at @fill
- * @send: offset in the current page of the first octet TCP has not taken
- * @pos: octets of the stream laid out so far (place for markers)
- * @ivl: marker interval, 0 for none
- * @mulpdu: largest ULPDU that fits the current segment size
- * @crc: checksum is generated (else the field is zero)
+ * @s: the stream
+ * @crc: checksum is generated, else the field is zero
  * @fenced: responder that has not seen the initiator's first FPDU
- * @stopped: Terminate is out or the stream is broken
+ * @stopped: the Terminate is out, or the stream is broken
+ * @drain: report when all is sent
+ * @calling: inside a call of TCP
+ * @turn: Read Responses and send queue take turns
+ * @rtr: ready-to-receive message to send first
  * @msn: next message number per untagged queue
+ * @busy: message in progress
+ * @held: @sqe is taken from the queue but cannot start yet (fence, ORD)
  * @sqe: private copy of the request in progress
- * @mem: regions of @sqe, referenced
- * @sent: payload octets of @sqe laid out
- * @len: payload octets of @sqe
+ * @slot: its place in the queue
+ * @mem: regions of its scatter list, referenced
+ * @len: payload octets of the message in progress
+ * @done: payload octets laid out
+ * @sge, @sge_off: where in the scatter list @done is
+ * @orq, @irq: reads outstanding in each direction; sizes are powers of two,
+ *	@ord and @ird of them may be used
+ * @term: ULPDU of a Terminate to send
+ * @fpdus, @copied, @copies: counted here, added to the device's per batch
  */
 struct hyb_tx {
-	struct hyb_tx_page page[HYB_TX_PAGES];
-	unsigned int cur;
-	u32 fill;
-	u32 send;
-	u64 pos;
-	u32 ivl;
-	u32 mulpdu;
-	u32 mss;
+	struct hyb_stream s;
 	bool crc;
 	bool fenced;
 	bool stopped;
-	bool eor;
-	u32 msn[4];
+	bool drain;
+	bool calling;
+	bool held;
+	bool turn;
+	enum mpa_rtr rtr;
+	u32 msn[DDP_QN_COUNT];
 
 	enum hyb_tx_msg busy;
 	struct siw_sqe sqe;
-	struct hyb_mem *mem[SIW_MAX_SGE];
 	u32 slot;
+	struct hyb_mem *mem[SIW_MAX_SGE];
 	u32 len;
-	u32 sent;
-	unsigned int sge;
+	u32 done;
+	u32 sge;
 	u32 sge_off;
 
 	struct hyb_orq_entry *orq;
-	u32 orq_size;		/* ORD of the connection */
+	u32 orq_mask;
 	u32 orq_get;
 	u32 orq_put;
+	u32 ord;
 
 	struct hyb_irq_entry *irq;
-	u32 irq_size;		/* IRD of the connection */
+	u32 irq_mask;
 	u32 irq_get;
 	u32 irq_put;
+	u32 ird;
 
-	u8 *term;		/* Terminate ULPDU to send */
 	u32 term_len;
+	u8 term[RDMAP_TERM_MAX];
+
+	u32 fpdus;
+	u32 copies;
+	u32 copied;
+	u32 summed;
 };
 
 /**
@@ -127,11 +170,28 @@ struct hyb_tx {
  *
  * Context: any. Transmits at once when the socket is free, else the holder
  * of the socket does. The caller must not hold a lock that is also taken
- * under a TCP lock (completion handlers).
+ * under a TCP lock (by completion handlers).
  */
 void hyb_tx_kick(struct hyb_qp *qp);
 
-/* Body, with the socket held */
+/* Of the transport layer: set up, run, and take down the engine */
+int hyb_tx_alloc(struct hyb_qp *qp, const struct mpa_result *res);
 void hyb_tx_run(struct hyb_qp *qp);
+void hyb_tx_abandon(struct hyb_qp *qp);
+void hyb_tx_free(struct hyb_qp *qp);
+
+/**
+ * hyb_tx_terminate - queue a Terminate message
+ * @qp: queue pair
+ * @err: TERM(layer, type, code)
+ * @hdr: first octets of the refused ULPDU, or NULL
+ * @hdr_len: how many
+ * @seg_len: length of that ULPDU
+ *
+ * The first one counts. The connection ends when it is sent.
+ * Context: TCP socket held.
+ */
+void hyb_tx_terminate(struct hyb_qp *qp, u32 err, const u8 *hdr, u32 hdr_len,
+		      u32 seg_len);
 
 #endif

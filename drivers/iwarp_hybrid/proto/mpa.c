@@ -265,6 +265,29 @@ u32 mpa_mulpdu(u32 emss, u32 ivl)
 	return emss - lost;
 }
 
+u32 mpa_ulpdu_fit(u64 pos, u32 room, u32 ivl)
+{
+	u32 body, first;
+
+	room &= ~3U;
+	if (room < MPA_CRC_SIZE + MPA_LEN_SIZE + 2)
+		return 0;
+	body = room - MPA_CRC_SIZE;
+	if (ivl) {
+		/* markers due before octet `body`; one right there costs 4 */
+		first = mpa_to_mark(pos, ivl);
+		if (body >= first && ((body - first) & (ivl - 1)) == 0)
+			body -= MPA_MARK_SIZE;
+		if (body > first)
+			body -= MPA_MARK_SIZE *
+				(1 + (body - 1 - first) / ivl);
+		if (body < MPA_LEN_SIZE + 2 || body > room)
+			return 0;
+	}
+	body -= MPA_LEN_SIZE;
+	return body < MPA_ULPDU_MAX ? body : MPA_ULPDU_MAX;
+}
+
 /* A marker at b->p which points back to ULPDU_Length */
 static void mpa_build_mark(struct mpa_build *b)
 {

@@ -226,6 +226,18 @@ static inline u32 mpa_lead_len(u64 pos, u32 ivl)
 u32 mpa_mulpdu(u32 emss, u32 ivl);
 
 /**
+ * mpa_ulpdu_fit - largest ULPDU whose FPDU fits this place
+ * @pos: position of the FPDU's first octet
+ * @room: octets there are for it
+ * @ivl: marker interval
+ *
+ * May exceed mpa_mulpdu(), which holds for every position.
+ *
+ * Return: octets, 0 when not even an empty FPDU fits.
+ */
+u32 mpa_ulpdu_fit(u64 pos, u32 room, u32 ivl);
+
+/**
  * struct mpa_build - an FPDU being laid out in contiguous memory
  * @p: next octet to write
  * @start: first octet of the FPDU

@@ -1,0 +1,1476 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * Connection management. See hyb_cm.h.
+ *
+ * Every connection is an object with a state machine (enum hyb_cep_state)
+ * that runs in one work item. Whatever happens, in softirq or in a call of
+ * the IW CM, sets an event bit and queues the item; only the calls that must
+ * have a result at once (connect, accept, reject) take the lock themselves.
+ *
+ * Locks, outermost first: hyb_cep.lock; hyb_listen_lock; hyb_cm_dev.lock; the
+ * socket's.
+ * None of them is held while waiting for the RTNL, hence hyb_cm_dev_down()
+ * may be called with it held.
+ *
+ * The IW CM is told what it can take: CONNECT_REPLY once, CLOSE once and only
+ * after an established connection (else it stops with BUG()).
+ */
+#include <linux/crc32c.h>
+#include <linux/inetdevice.h>
+#include <linux/slab.h>
+#include <net/addrconf.h>
+#include <net/ipv6.h>
+#include <net/sock.h>
+#include <net/tcp.h>
+#include <rdma/iw_cm.h>
+#include <rdma/rdma_cm.h>
+
+#include "compat.h"
+#include "hybrid.h"
+
+/* Timeouts, in jiffies */
+#define HYB_T_CONNECT	(20 * HZ)	/* TCP handshake */
+#define HYB_T_REPLY	(60 * HZ)	/* the peer's program decides */
+#define HYB_T_REQUEST	(10 * HZ)	/* Request complete after accept */
+#define HYB_T_DRAIN	(5 * HZ)	/* last FPDUs with TCP */
+#define HYB_T_FLUSH	(1 * HZ)	/* same, when the ULP wants out */
+#define HYB_T_LINGER	(10 * HZ)	/* FIN of the peer after ours */
+
+/* Connections of a listening cm_id that have not sent a Request */
+#define HYB_MAX_STARTING	1024
+
+/**
+ * struct hyb_lsock - a listening socket
+ * @ref: one for @links not being empty, one for queued work
+ * @node: entry of hyb_lsocks
+ * @links: cm_ids that listen here: one for each device, if a wildcard
+ * @sock: the socket, NULL when closed
+ * @addr: address and port
+ * @data_ready: the socket's own callback
+ *
+ * A socket serves all devices of its namespace: an address that is not bound
+ * to a device is reached through any of them. All under hyb_listen_lock.
+ */
+struct hyb_lsock {
+	struct kref ref;
+	struct list_head node;
+	struct list_head links;
+	struct net *net;
+	struct socket *sock;
+	struct sockaddr_storage addr;
+	struct work_struct work;
+	void (*data_ready)(struct sock *sk);
+};
+
+/* Membership of a cm_id in a socket */
+struct hyb_link {
+	struct list_head node;
+	struct hyb_lid *lid;
+	struct hyb_lsock *ls;
+};
+
+/**
+ * struct hyb_lid - a listening cm_id
+ * @ref: one for the IW CM until destroy_listen, one for each connection
+ *	 whose Request is not complete
+ * @id: cm_id, referenced; NULL when destroyed
+ * @node: entry of hyb_cm_dev.lids
+ * @link: sockets; the second for IPv4 if a wildcard is not IPv6 only
+ * @starting: connections whose Request is not complete
+ *
+ * @id, @node and @link under hyb_listen_lock.
+ */
+struct hyb_lid {
+	struct kref ref;
+	struct hyb_dev *dev;
+	struct iw_cm_id *id;
+	struct list_head node;
+	struct hyb_link link[2];
+	atomic_t starting;
+};
+
+static DEFINE_MUTEX(hyb_listen_lock);
+static LIST_HEAD(hyb_lsocks);
+static struct workqueue_struct *hyb_cm_wq;
+
+/* ------------------------------------------------------ object and events */
+
+static void hyb_cm_dev_get(struct hyb_dev *dev)
+{
+	refcount_inc(&dev->cm.users);
+}
+
+static void hyb_cm_dev_put(struct hyb_dev *dev)
+{
+	if (refcount_dec_and_test(&dev->cm.users))
+		complete(&dev->cm.idle);
+}
+
+static void hyb_lid_free(struct kref *ref)
+{
+	struct hyb_lid *lid = container_of(ref, struct hyb_lid, ref);
+
+	hyb_cm_dev_put(lid->dev);
+	kfree(lid);
+}
+
+static void hyb_lid_put(struct hyb_lid *lid)
+{
+	kref_put(&lid->ref, hyb_lid_free);
+}
+
+void hyb_cep_free(struct kref *ref)
+{
+	struct hyb_cep *cep = container_of(ref, struct hyb_cep, ref);
+	struct hyb_dev *dev = cep->dev;
+
+	WARN_ON_ONCE(cep->sock || cep->qp || cep->id);
+	hyb_cm_dev_put(dev);
+	kfree(cep);
+}
+
+void hyb_cep_event(struct hyb_cep *cep, int ev)
+{
+	set_bit(ev, &cep->events);
+	hyb_cep_get(cep);
+	if (!queue_work(hyb_cm_wq, &cep->work))
+		hyb_cep_put(cep);
+}
+
+static void hyb_cep_timeout(struct work_struct *work)
+{
+	struct hyb_cep *cep = container_of(to_delayed_work(work),
+					   struct hyb_cep, timer);
+
+	hyb_cep_event(cep, HYB_EV_TIMER);
+	hyb_cep_put(cep);
+}
+
+/* One timer: arming it for a state forgets the former one */
+static void hyb_cep_arm(struct hyb_cep *cep, unsigned long delay)
+{
+	cep->deadline = jiffies + delay;
+	hyb_cep_get(cep);
+	if (mod_delayed_work(hyb_cm_wq, &cep->timer, delay))
+		hyb_cep_put(cep);
+}
+
+static void hyb_cep_disarm(struct hyb_cep *cep)
+{
+	if (cancel_delayed_work(&cep->timer))
+		hyb_cep_put(cep);
+}
+
+static void hyb_cep_work(struct work_struct *work);
+
+/* The caller holds the one reference; listed, hence found by dev_down */
+static struct hyb_cep *hyb_cep_new(struct hyb_dev *dev)
+{
+	struct hyb_cep *cep = kzalloc(sizeof(*cep), GFP_KERNEL);
+
+	if (!cep)
+		return NULL;
+	kref_init(&cep->ref);
+	mutex_init(&cep->lock);
+	INIT_LIST_HEAD(&cep->node);
+	INIT_WORK(&cep->work, hyb_cep_work);
+	INIT_DELAYED_WORK(&cep->timer, hyb_cep_timeout);
+	cep->dev = dev;
+	cep->state = HYB_CEP_IDLE;
+	cep->lim.crc = dev->crc;
+	cep->lim.markers = dev->markers;
+	hyb_cm_dev_get(dev);
+	return cep;
+}
+
+/* Join the device's list, which has a reference; refused when it goes down */
+static int hyb_cep_enlist(struct hyb_cep *cep)
+{
+	struct hyb_cm_dev *cm = &cep->dev->cm;
+	int err = 0;
+
+	mutex_lock(&cm->lock);
+	if (cm->down) {
+		err = -ENODEV;
+	} else {
+		hyb_cep_get(cep);
+		list_add_tail(&cep->node, &cm->ceps);
+	}
+	mutex_unlock(&cm->lock);
+	return err;
+}
+
+static void hyb_cep_delist(struct hyb_cep *cep)
+{
+	struct hyb_cm_dev *cm = &cep->dev->cm;
+	bool was;
+
+	mutex_lock(&cm->lock);
+	was = !list_empty(&cep->node);
+	list_del_init(&cep->node);
+	mutex_unlock(&cm->lock);
+	if (was)
+		hyb_cep_put(cep);
+}
+
+/* The connection is over and its socket closed */
+static void hyb_cep_dead(struct hyb_cep *cep)
+{
+	lockdep_assert_held(&cep->lock);
+	cep->state = HYB_CEP_DEAD;
+	hyb_cep_disarm(cep);
+	hyb_cep_delist(cep);
+}
+
+/* ----------------------------------------------------------- queue pair */
+
+static int hyb_cep_bind(struct hyb_cep *cep, struct hyb_qp *qp)
+{
+	int err = -EISCONN;
+
+	spin_lock_irq(&qp->tcp.lock);
+	if (!qp->cep && !qp->tcp.sk) {
+		hyb_cep_get(cep);
+		hyb_qp_get(qp);
+		qp->cep = cep;
+		cep->qp = qp;
+		err = 0;
+	}
+	spin_unlock_irq(&qp->tcp.lock);
+	return err;
+}
+
+static void hyb_cep_unbind(struct hyb_cep *cep)
+{
+	struct hyb_qp *qp = cep->qp;
+
+	if (!qp)
+		return;
+	spin_lock_irq(&qp->tcp.lock);
+	qp->cep = NULL;
+	spin_unlock_irq(&qp->tcp.lock);
+	cep->qp = NULL;
+	hyb_qp_put(qp);
+	hyb_cep_put(cep);
+}
+
+void hyb_qp_close(struct hyb_qp *qp, enum hyb_close how)
+{
+	unsigned long flags;
+
+	hyb_qp_set_state(qp, how == HYB_CLOSE_GRACEFUL ? HYB_QP_CLOSING :
+							 HYB_QP_ERROR);
+	spin_lock_irqsave(&qp->tcp.lock, flags);
+	if (qp->cep)
+		hyb_cep_event(qp->cep, how == HYB_CLOSE_GRACEFUL ?
+			      HYB_EV_GRACEFUL : HYB_EV_ABORT);
+	spin_unlock_irqrestore(&qp->tcp.lock, flags);
+}
+
+void hyb_iw_add_ref(struct ib_qp *ibqp)
+{
+	hyb_qp_get(hyb_qp_of(ibqp));
+}
+
+void hyb_iw_rem_ref(struct ib_qp *ibqp)
+{
+	hyb_qp_put(hyb_qp_of(ibqp));
+}
+
+/**
+ * hyb_iw_get_qp - ib_device_ops.iw_get_qp
+ * @ibdev: device
+ * @qpn: number
+ *
+ * The IW CM takes a reference of its own, with iw_add_ref. That the QP stays
+ * until then is the promise of its caller, who named it.
+ *
+ * Return: the QP or NULL.
+ */
+struct ib_qp *hyb_iw_get_qp(struct ib_device *ibdev, int qpn)
+{
+	struct hyb_qp *qp = hyb_qp_lookup(hyb_dev_of(ibdev), qpn);
+
+	if (!qp)
+		return NULL;
+	hyb_qp_put(qp);
+	return &qp->ibqp;
+}
+
+/* ----------------------------------------------------------- upcalls */
+
+static void hyb_sockname(struct socket *sock, struct sockaddr_storage *local,
+			 struct sockaddr_storage *peer)
+{
+	memset(local, 0, sizeof(*local));
+	memset(peer, 0, sizeof(*peer));
+	kernel_getsockname(sock, (struct sockaddr *)local);
+	kernel_getpeername(sock, (struct sockaddr *)peer);
+}
+
+/* IPv4 over an IPv6 socket is IPv4 for the RDMA CM */
+static void hyb_unmap_v4(struct sockaddr_storage *addr)
+{
+	struct sockaddr_in6 in6 = *(struct sockaddr_in6 *)addr;
+	struct sockaddr_in *in = (struct sockaddr_in *)addr;
+
+	if (addr->ss_family != AF_INET6 ||
+	    !ipv6_addr_v4mapped(&in6.sin6_addr))
+		return;
+	memset(addr, 0, sizeof(*addr));
+	in->sin_family = AF_INET;
+	in->sin_port = in6.sin6_port;
+	in->sin_addr.s_addr = in6.sin6_addr.s6_addr32[3];
+}
+
+static void hyb_upcall_private(struct hyb_cep *cep, struct iw_cm_event *event)
+{
+	const struct mpa_start *s = cep->active ? &cep->rep : &cep->req;
+
+	event->private_data = cep->frame + s->pd_off;
+	event->private_data_len = s->pd_len;
+}
+
+/* Answer of the peer, or that there is none. The cm_id is kept on success. */
+static void hyb_upcall_reply(struct hyb_cep *cep, int status, bool pdata)
+{
+	struct iw_cm_event event = {
+		.event = IW_CM_EVENT_CONNECT_REPLY,
+		.status = status,
+		.ird = cep->lim.ird,
+		.ord = cep->lim.ord,
+	};
+
+	if (cep->sock)
+		hyb_sockname(cep->sock, &event.local_addr, &event.remote_addr);
+	if (pdata)
+		hyb_upcall_private(cep, &event);
+	cep->id->event_handler(cep->id, &event);
+	if (status) {
+		cep->id->rem_ref(cep->id);
+		cep->id = NULL;
+	}
+}
+
+static void hyb_upcall_established(struct hyb_cep *cep)
+{
+	struct iw_cm_event event = {
+		.event = IW_CM_EVENT_ESTABLISHED,
+		.ird = cep->lim.ird,
+		.ord = cep->lim.ord,
+	};
+
+	cep->id->event_handler(cep->id, &event);
+}
+
+/* The end of an established connection; the cm_id is let go */
+static void hyb_upcall_close(struct hyb_cep *cep, bool by_peer)
+{
+	struct iw_cm_event event = { .event = IW_CM_EVENT_DISCONNECT };
+	struct iw_cm_id *id = cep->id;
+
+	if (!id)
+		return;
+	cep->id = NULL;
+	if (by_peer)
+		id->event_handler(id, &event);
+	event.event = IW_CM_EVENT_CLOSE;
+	id->event_handler(id, &event);
+	id->rem_ref(id);
+}
+
+/* A Request is complete: pass the connection to the ULP's listener */
+static int hyb_upcall_request(struct hyb_cep *cep)
+{
+	struct iw_cm_event event = {
+		.event = IW_CM_EVENT_CONNECT_REQUEST,
+		.provider_data = cep,
+		.ird = min_t(u32, cep->req.ird, HYB_MAX_RD_ATOM),
+		.ord = min_t(u32, cep->req.ord, HYB_MAX_RD_ATOM),
+	};
+	struct hyb_lid *lid = cep->lid;
+	int err = -ECONNABORTED;
+
+	if (!cep->req.enhanced) {
+		event.ird = HYB_MAX_RD_ATOM;
+		event.ord = HYB_MAX_RD_ATOM;
+	}
+	hyb_sockname(cep->sock, &event.local_addr, &event.remote_addr);
+	hyb_unmap_v4(&event.local_addr);
+	hyb_unmap_v4(&event.remote_addr);
+	hyb_upcall_private(cep, &event);
+
+	/* provider_data holds a reference until accept or reject */
+	hyb_cep_get(cep);
+	mutex_lock(&hyb_listen_lock);
+	if (lid->id)
+		err = lid->id->event_handler(lid->id, &event);
+	mutex_unlock(&hyb_listen_lock);
+	if (err)
+		hyb_cep_put(cep);
+	return err;
+}
+
+/* --------------------------------------------------------- MPA frames */
+
+static int hyb_mpa_send(struct hyb_cep *cep, const u8 *frame, size_t len)
+{
+	struct msghdr msg = { .msg_flags = MSG_DONTWAIT | MSG_NOSIGNAL };
+	struct kvec iov = { .iov_base = (void *)frame, .iov_len = len };
+	int ret = kernel_sendmsg(cep->sock, &msg, &iov, 1, len);
+
+	if (ret == len)
+		return 0;
+	return ret < 0 ? ret : -ENOBUFS;
+}
+
+/*
+ * Take the octets of a start-up frame, and none behind it. Returns 1 when it
+ * is complete, 0 when not, -ECONNRESET at the end of the stream, MPA_START_*
+ * when it is bad.
+ */
+static int hyb_mpa_recv(struct hyb_cep *cep, struct mpa_start *s)
+{
+	u32 want = MPA_HDR_LEN;
+	int ret;
+
+	for (;;) {
+		struct msghdr msg = { .msg_flags = MSG_DONTWAIT };
+		struct kvec iov = { .iov_base = cep->frame + cep->have };
+
+		if (cep->have >= MPA_HDR_LEN)
+			want = MPA_HDR_LEN + min_t(u32, MPA_PD_MAX,
+						   proto_get16(cep->frame + 18));
+		ret = mpa_start_parse(cep->frame, cep->have, cep->active, s);
+		if (ret)
+			return min(ret, 1);
+
+		iov.iov_len = want - cep->have;
+		ret = kernel_recvmsg(cep->sock, &msg, &iov, 1, iov.iov_len,
+				     MSG_DONTWAIT);
+		if (ret == -EAGAIN)
+			return 0;
+		if (ret <= 0)
+			return -ECONNRESET;
+		cep->have += ret;
+	}
+}
+
+/* ------------------------------------------------------------ the end */
+
+/**
+ * hyb_cep_stop - take the queue pair off the connection
+ * @cep: connection, its lock held
+ * @by_peer: the peer ended it
+ *
+ * The engines stop, the queues are flushed, the ULP is told, references to
+ * the QP and the cm_id are dropped. The socket stays.
+ */
+static void hyb_cep_stop(struct hyb_cep *cep, bool by_peer)
+{
+	struct hyb_qp *qp = cep->qp;
+
+	lockdep_assert_held(&cep->lock);
+	hyb_tcp_detach(cep, qp);
+	hyb_tx_abandon(qp);
+	hyb_rx_abandon(qp);
+	hyb_qp_set_state(qp, HYB_QP_ERROR);
+	hyb_qp_flush(qp);
+	hyb_upcall_close(cep, by_peer);
+	hyb_cep_unbind(cep);
+}
+
+/* Close the socket now */
+static void hyb_cep_drop(struct hyb_cep *cep, bool reset)
+{
+	hyb_tcp_release(cep, reset);
+	hyb_cep_dead(cep);
+}
+
+/*
+ * Send FIN, then wait until TCP is through with the connection: a kernel
+ * socket, which does not hold the namespace, does not retransmit any more
+ * when it is closed.
+ */
+static void hyb_cep_linger(struct hyb_cep *cep)
+{
+	struct sock *sk = cep->sock->sk;
+
+	lock_sock(sk);
+	cep->discard = true;
+	tcp_read_done(sk, tcp_inq(sk));
+	release_sock(sk);
+	kernel_sock_shutdown(cep->sock, SHUT_WR);
+	if (READ_ONCE(sk->sk_state) == TCP_CLOSE) {
+		hyb_cep_drop(cep, false);
+		return;
+	}
+	cep->state = HYB_CEP_LINGER;
+	hyb_cep_arm(cep, HYB_T_LINGER);
+}
+
+/* Full operation is over */
+static void hyb_cep_finish(struct hyb_cep *cep, bool by_peer)
+{
+	hyb_stats_inc(cep->dev, HYB_ST_CM_CLOSE);
+	hyb_cep_stop(cep, by_peer);
+	hyb_cep_linger(cep);
+}
+
+/* Start-up of an active connection failed */
+static void hyb_cep_fail(struct hyb_cep *cep, int status, bool pdata)
+{
+	hyb_stats_inc(cep->dev, HYB_ST_CM_ABORT);
+	hyb_upcall_reply(cep, status, pdata);
+	hyb_cep_unbind(cep);
+	hyb_cep_linger(cep);
+}
+
+/* --------------------------------------------------- active connections */
+
+static int hyb_addr_len(const struct sockaddr_storage *addr)
+{
+	return addr->ss_family == AF_INET6 ? sizeof(struct sockaddr_in6) :
+					     sizeof(struct sockaddr_in);
+}
+
+static void hyb_addr_no_port(struct sockaddr_storage *addr)
+{
+	if (addr->ss_family == AF_INET6)
+		((struct sockaddr_in6 *)addr)->sin6_port = 0;
+	else
+		((struct sockaddr_in *)addr)->sin_port = 0;
+}
+
+static void hyb_set_tos(struct socket *sock, const struct iw_cm_id *id)
+{
+	if (id->tos_set && sock->sk->sk_family == AF_INET)
+		ip_sock_set_tos(sock->sk, id->tos);
+}
+
+/* Bind and begin to connect; the handshake goes on without us */
+static int hyb_dial_socket(struct socket *sock, const struct iw_cm_id *id,
+			   bool any_port)
+{
+	struct sockaddr_storage local = id->m_local_addr;
+	struct sockaddr_storage peer = id->m_remote_addr;
+	int err;
+
+	if (any_port)
+		hyb_addr_no_port(&local);
+	err = kernel_bind(sock, (struct sockaddr *)&local,
+			  hyb_addr_len(&local));
+	if (!err)
+		err = kernel_connect(sock, (struct sockaddr *)&peer,
+				     hyb_addr_len(&peer), O_NONBLOCK);
+	return err == -EINPROGRESS ? 0 : err;
+}
+
+/*
+ * The port was chosen by the RDMA CM, which does not know what TCP has in
+ * use: if it is taken, let TCP choose.
+ */
+static int hyb_cep_dial(struct hyb_cep *cep)
+{
+	struct net *net = dev_net(cep->dev->netdev);
+	struct iw_cm_id *id = cep->id;
+	struct socket *sock;
+	int try, err = 0;
+
+	for (try = 0; try < 2; try++) {
+		err = hyb_tcp_create(net, id->m_local_addr.ss_family, &sock);
+		if (err)
+			return err;
+		hyb_set_tos(sock, id);
+		hyb_tcp_adopt(cep, sock);
+		err = hyb_dial_socket(sock, id, try);
+		if (!err)
+			break;
+		hyb_tcp_release(cep, true);
+		if (err != -EADDRINUSE && err != -EADDRNOTAVAIL)
+			return err;
+	}
+	if (err)
+		return err;
+	cep->state = HYB_CEP_CONNECT;
+	cep->have = 0;
+	hyb_cep_arm(cep, HYB_T_CONNECT);
+	return 0;
+}
+
+static void hyb_cep_send_request(struct hyb_cep *cep)
+{
+	size_t len;
+	int err;
+
+	mpa_request(cep->rev, &cep->lim, &cep->req);
+	cep->req.pd_len = cep->pdata_len;
+	len = mpa_start_build(cep->frame, false, &cep->req, cep->pdata);
+	err = hyb_mpa_send(cep, cep->frame, len);
+	if (err) {
+		hyb_cep_fail(cep, -ECONNRESET, false);
+		return;
+	}
+	cep->state = HYB_CEP_WAIT_REP;
+	hyb_cep_arm(cep, HYB_T_REPLY);
+}
+
+static void hyb_step_connect(struct hyb_cep *cep, unsigned long ev)
+{
+	struct sock *sk = cep->sock->sk;
+	int state = READ_ONCE(sk->sk_state);
+	int err;
+
+	if (ev & BIT(HYB_EV_ABORT)) {
+		hyb_cep_fail(cep, -ECONNABORTED, false);
+	} else if (state == TCP_ESTABLISHED || state == TCP_CLOSE_WAIT) {
+		hyb_cep_send_request(cep);
+	} else if (state == TCP_CLOSE || READ_ONCE(sk->sk_err)) {
+		err = sock_error(sk);
+		hyb_cep_fail(cep, err ? err : -ECONNREFUSED, false);
+	} else if (ev & BIT(HYB_EV_TIMER)) {
+		hyb_stats_inc(cep->dev, HYB_ST_CM_TIMEOUT);
+		hyb_cep_fail(cep, -ETIMEDOUT, false);
+	}
+}
+
+/*
+ * The peer closed without an answer, or answered in revision 1: it does not
+ * know revision 2. Try again without. Returns false if that is not possible.
+ */
+static bool hyb_cep_fall_back(struct hyb_cep *cep)
+{
+	if (cep->rev == MPA_REV_1)
+		return false;
+	hyb_tcp_release(cep, true);
+	cep->rev = MPA_REV_1;
+	if (hyb_cep_dial(cep)) {
+		hyb_upcall_reply(cep, -ECONNRESET, false);
+		hyb_cep_unbind(cep);
+		hyb_cep_dead(cep);
+	}
+	return true;
+}
+
+/* Negotiation failed: tell the peer in a Terminate, RFC 6581 section 8 */
+static void hyb_cep_refuse(struct hyb_cep *cep, int code)
+{
+	struct mpa_build b;
+	u8 ulpdu[RDMAP_TERM_MAX];
+	u8 frame[RDMAP_TERM_MAX + 16];
+	u32 ivl = cep->rep.markers ? MPA_MARK_IVL : 0;
+	u32 len;
+
+	len = rdmap_term_build(ulpdu, TERM_MPA(code), NULL, 0, 0);
+	mpa_build_begin(&b, frame, 0, len, ivl);
+	mpa_build_put(&b, ulpdu, len);
+	len = mpa_build_end(&b);
+	mpa_put_crc(b.p, crc32c(~0, frame, len));
+	hyb_mpa_send(cep, frame, len + MPA_CRC_SIZE);
+}
+
+static void hyb_cep_reply(struct hyb_cep *cep)
+{
+	struct mpa_result res;
+	int err;
+
+	if (cep->rep.pd_len > U8_MAX) {
+		hyb_stats_inc(cep->dev, HYB_ST_ERR_MPA_REP);
+		hyb_cep_fail(cep, -EPROTO, false);
+		return;
+	}
+	if (cep->rep.reject) {
+		hyb_stats_inc(cep->dev, HYB_ST_CM_REJECT);
+		hyb_cep_fail(cep, -ECONNREFUSED, true);
+		return;
+	}
+	if (cep->rep.enhanced != cep->req.enhanced) {
+		if (hyb_cep_fall_back(cep))
+			return;
+		hyb_stats_inc(cep->dev, HYB_ST_ERR_MPA_REP);
+		hyb_cep_fail(cep, -EPROTO, false);
+		return;
+	}
+	err = mpa_finish(&cep->req, &cep->rep, &cep->lim, &res);
+	if (err) {
+		hyb_stats_inc(cep->dev, HYB_ST_ERR_MPA_REP);
+		hyb_cep_refuse(cep, err);
+		hyb_cep_fail(cep, -EPROTO, false);
+		return;
+	}
+	err = hyb_tcp_attach(cep, cep->qp, &res, NULL, 0);
+	if (err) {
+		hyb_cep_fail(cep, -ECONNRESET, false);
+		return;
+	}
+	cep->lim.ird = res.ird;
+	cep->lim.ord = res.ord;
+	cep->state = HYB_CEP_RDMA;
+	hyb_cep_disarm(cep);
+	hyb_stats_inc(cep->dev, HYB_ST_CM_CONNECT);
+	hyb_upcall_reply(cep, 0, true);
+}
+
+static void hyb_step_wait_rep(struct hyb_cep *cep, unsigned long ev)
+{
+	int ret;
+
+	if (ev & BIT(HYB_EV_ABORT)) {
+		hyb_cep_fail(cep, -ECONNABORTED, false);
+		return;
+	}
+	ret = hyb_mpa_recv(cep, &cep->rep);
+	if (ret == 1) {
+		hyb_cep_reply(cep);
+	} else if (ret == -ECONNRESET) {
+		if (cep->have || !hyb_cep_fall_back(cep))
+			hyb_cep_fail(cep, -ECONNRESET, false);
+	} else if (ret < 0) {
+		hyb_stats_inc(cep->dev, HYB_ST_ERR_MPA_REP);
+		hyb_cep_fail(cep, -EPROTO, false);
+	} else if (ev & BIT(HYB_EV_TIMER)) {
+		hyb_stats_inc(cep->dev, HYB_ST_CM_TIMEOUT);
+		hyb_cep_fail(cep, -ETIMEDOUT, false);
+	}
+}
+
+/**
+ * hyb_connect - ib_device_ops.iw_connect
+ * @id: cm_id with both addresses
+ * @param: queue pair, private data, IRD and ORD
+ *
+ * Context: process.
+ * Return: 0, and CONNECT_REPLY follows, or an error and nothing follows.
+ */
+int hyb_connect(struct iw_cm_id *id, struct iw_cm_conn_param *param)
+{
+	struct hyb_dev *dev = hyb_dev_of(id->device);
+	struct hyb_cep *cep;
+	struct hyb_qp *qp;
+	int err;
+
+	if (param->private_data_len > sizeof(cep->pdata) ||
+	    param->ird > HYB_MAX_RD_ATOM || param->ord > HYB_MAX_RD_ATOM)
+		return -EINVAL;
+	qp = hyb_qp_lookup(dev, param->qpn);
+	if (!qp)
+		return -EINVAL;
+	err = -ENOMEM;
+	cep = hyb_cep_new(dev);
+	if (!cep)
+		goto out_qp;
+
+	mutex_lock(&cep->lock);
+	cep->active = true;
+	cep->rev = dev->mpa_rev;
+	cep->lim.ird = param->ird;
+	cep->lim.ord = param->ord;
+	cep->pdata_len = param->private_data_len;
+	memcpy(cep->pdata, param->private_data, cep->pdata_len);
+	err = hyb_cep_bind(cep, qp);
+	if (err)
+		goto out_cep;
+	err = hyb_cep_enlist(cep);
+	if (err)
+		goto out_unbind;
+	id->add_ref(id);
+	cep->id = id;
+	err = hyb_cep_dial(cep);
+	if (!err)
+		goto out_cep;
+
+	cep->id = NULL;
+	id->rem_ref(id);
+	hyb_cep_dead(cep);
+out_unbind:
+	hyb_cep_unbind(cep);
+out_cep:
+	mutex_unlock(&cep->lock);
+	hyb_cep_put(cep);
+out_qp:
+	hyb_qp_put(qp);
+	return err;
+}
+
+/* -------------------------------------------------- passive connections */
+
+/* Start-up is over, the listener may take another one */
+static void hyb_cep_drop_lid(struct hyb_cep *cep)
+{
+	struct hyb_lid *lid = cep->lid;
+
+	cep->lid = NULL;
+	atomic_dec(&lid->starting);
+	hyb_lid_put(lid);
+}
+
+/* Request and whoever sent it are no good, or the listener is gone */
+static void hyb_cep_ignore(struct hyb_cep *cep, enum hyb_stat stat)
+{
+	hyb_stats_inc(cep->dev, stat);
+	hyb_cep_drop_lid(cep);
+	hyb_cep_drop(cep, true);
+}
+
+static void hyb_step_wait_req(struct hyb_cep *cep, unsigned long ev)
+{
+	int ret = hyb_mpa_recv(cep, &cep->req);
+
+	if (!ret && !(ev & BIT(HYB_EV_TIMER)))
+		return;
+	if (!ret) {
+		hyb_cep_ignore(cep, HYB_ST_ERR_MPA_TIMEOUT);
+		return;
+	}
+	if (ret < 0 || cep->req.pd_len > U8_MAX) {
+		ibdev_warn_ratelimited(&cep->dev->ibdev,
+				       "bad MPA request ignored\n");
+		hyb_cep_ignore(cep, HYB_ST_ERR_MPA_REQ);
+		return;
+	}
+	cep->state = HYB_CEP_REQUEST;
+	hyb_cep_disarm(cep);
+	if (hyb_upcall_request(cep)) {
+		hyb_cep_ignore(cep, HYB_ST_CM_REJECT);
+		return;
+	}
+	hyb_cep_drop_lid(cep);
+}
+
+/* The ULP has not decided yet; a peer that gives up will not be accepted */
+static void hyb_step_request(struct hyb_cep *cep, unsigned long ev)
+{
+	struct sock *sk = cep->sock->sk;
+
+	if (READ_ONCE(sk->sk_state) == TCP_CLOSE ||
+	    (READ_ONCE(sk->sk_shutdown) & RCV_SHUTDOWN))
+		hyb_cep_drop(cep, true);
+}
+
+/* Enter full operation: from here on an error ends like any connection */
+static int hyb_cep_accept(struct hyb_cep *cep, struct iw_cm_id *id,
+			  struct iw_cm_conn_param *param)
+{
+	struct mpa_result res;
+	size_t len;
+	int err;
+
+	cep->lim.ird = param->ird;
+	cep->lim.ord = param->ord;
+	mpa_respond(&cep->req, &cep->lim, &cep->rep, &res);
+	cep->rep.pd_len = param->private_data_len;
+	len = mpa_start_build(cep->frame, true, &cep->rep,
+			      param->private_data);
+	if (!len)
+		return -EINVAL;
+	err = hyb_tcp_attach(cep, cep->qp, &res, cep->frame, len);
+	if (err)
+		return err;
+	cep->lim.ird = res.ird;
+	cep->lim.ord = res.ord;
+	cep->state = HYB_CEP_RDMA;
+	id->add_ref(id);
+	cep->id = id;
+	hyb_stats_inc(cep->dev, HYB_ST_CM_ACCEPT);
+	hyb_upcall_established(cep);
+	return 0;
+}
+
+/**
+ * hyb_accept - ib_device_ops.iw_accept
+ * @id: cm_id of a CONNECT_REQUEST
+ * @param: queue pair, private data, IRD and ORD
+ *
+ * Context: process.
+ * Return: 0, and ESTABLISHED was delivered, or an error and nothing follows.
+ */
+int hyb_accept(struct iw_cm_id *id, struct iw_cm_conn_param *param)
+{
+	struct hyb_dev *dev = hyb_dev_of(id->device);
+	struct hyb_cep *cep = id->provider_data;
+	struct hyb_qp *qp;
+	int err;
+
+	if (!cep)
+		return -EINVAL;
+	id->provider_data = NULL;
+	qp = hyb_qp_lookup(dev, param->qpn);
+	mutex_lock(&cep->lock);
+	err = -EINVAL;
+	if (!qp || param->private_data_len > U8_MAX ||
+	    param->ird > HYB_MAX_RD_ATOM || param->ord > HYB_MAX_RD_ATOM)
+		goto out_drop;
+	err = -ECONNRESET;
+	if (cep->state != HYB_CEP_REQUEST)
+		goto out_drop;
+	err = hyb_cep_bind(cep, qp);
+	if (err)
+		goto out_drop;
+	err = hyb_cep_accept(cep, id, param);
+	if (!err)
+		goto out;
+	hyb_cep_unbind(cep);
+out_drop:
+	if (cep->state == HYB_CEP_REQUEST)
+		hyb_cep_drop(cep, true);
+out:
+	mutex_unlock(&cep->lock);
+	hyb_cep_put(cep);
+	if (qp)
+		hyb_qp_put(qp);
+	return err;
+}
+
+/**
+ * hyb_reject - ib_device_ops.iw_reject
+ * @id: cm_id of a CONNECT_REQUEST
+ * @pdata: private data
+ * @pdata_len: its length
+ *
+ * Context: process.
+ * Return: 0 or an error; the connection is over in any case.
+ */
+int hyb_reject(struct iw_cm_id *id, const void *pdata, u8 pdata_len)
+{
+	struct hyb_cep *cep = id->provider_data;
+	struct mpa_result res;
+	size_t len;
+	int err;
+
+	if (!cep)
+		return -EINVAL;
+	id->provider_data = NULL;
+	mutex_lock(&cep->lock);
+	err = -ECONNRESET;
+	if (cep->state == HYB_CEP_REQUEST) {
+		mpa_respond(&cep->req, &cep->lim, &cep->rep, &res);
+		cep->rep.reject = true;
+		cep->rep.pd_len = pdata_len;
+		len = mpa_start_build(cep->frame, true, &cep->rep, pdata);
+		err = hyb_mpa_send(cep, cep->frame, len);
+		hyb_stats_inc(cep->dev, HYB_ST_CM_REJECT);
+		hyb_cep_linger(cep);
+	}
+	mutex_unlock(&cep->lock);
+	hyb_cep_put(cep);
+	return err;
+}
+
+/* ------------------------------------------------------- full operation */
+
+/* Let the engine send the rest, then close */
+static void hyb_cep_drain(struct hyb_cep *cep, unsigned long timeout)
+{
+	cep->state = HYB_CEP_DRAIN;
+	hyb_cep_arm(cep, timeout);
+	hyb_tcp_drain(cep, cep->qp);
+}
+
+static void hyb_step_rdma(struct hyb_cep *cep, unsigned long ev)
+{
+	unsigned long peer = BIT(HYB_EV_EOF) | BIT(HYB_EV_LOST) |
+			     BIT(HYB_EV_TERM);
+
+	if (ev & peer)
+		hyb_cep_finish(cep, true);
+	else if (ev & BIT(HYB_EV_ABORT))
+		hyb_cep_drain(cep, HYB_T_FLUSH);
+	else if (ev & (BIT(HYB_EV_GRACEFUL) | BIT(HYB_EV_ERROR)))
+		hyb_cep_drain(cep, HYB_T_DRAIN);
+}
+
+static void hyb_step_drain(struct hyb_cep *cep, unsigned long ev)
+{
+	unsigned long end = BIT(HYB_EV_DRAINED) | BIT(HYB_EV_TIMER) |
+			    BIT(HYB_EV_LOST) | BIT(HYB_EV_EOF) |
+			    BIT(HYB_EV_TERM);
+
+	if (ev & end)
+		hyb_cep_finish(cep, false);
+	else if (ev & BIT(HYB_EV_ABORT))
+		hyb_cep_drain(cep, HYB_T_FLUSH);
+}
+
+static void hyb_step_linger(struct hyb_cep *cep, unsigned long ev)
+{
+	bool gone = READ_ONCE(cep->sock->sk->sk_state) == TCP_CLOSE;
+
+	if (gone || (ev & BIT(HYB_EV_TIMER)))
+		hyb_cep_drop(cep, !gone);
+}
+
+static void hyb_cep_step(struct hyb_cep *cep, unsigned long ev)
+{
+	switch (cep->state) {
+	case HYB_CEP_CONNECT:
+		hyb_step_connect(cep, ev);
+		break;
+	case HYB_CEP_WAIT_REP:
+		hyb_step_wait_rep(cep, ev);
+		break;
+	case HYB_CEP_WAIT_REQ:
+		hyb_step_wait_req(cep, ev);
+		break;
+	case HYB_CEP_REQUEST:
+		hyb_step_request(cep, ev);
+		break;
+	case HYB_CEP_RDMA:
+		hyb_step_rdma(cep, ev);
+		break;
+	case HYB_CEP_DRAIN:
+		hyb_step_drain(cep, ev);
+		break;
+	case HYB_CEP_LINGER:
+		hyb_step_linger(cep, ev);
+		break;
+	case HYB_CEP_IDLE:
+	case HYB_CEP_DEAD:
+		break;
+	}
+}
+
+static void hyb_cep_work(struct work_struct *work)
+{
+	struct hyb_cep *cep = container_of(work, struct hyb_cep, work);
+	unsigned long ev;
+
+	mutex_lock(&cep->lock);
+	ev = xchg(&cep->events, 0);
+	/* the timer may have been armed anew since it fired */
+	if (time_before(jiffies, cep->deadline))
+		ev &= ~BIT(HYB_EV_TIMER);
+	hyb_cep_step(cep, ev);
+	mutex_unlock(&cep->lock);
+	hyb_cep_put(cep);
+}
+
+/* ------------------------------------------------------------ listening */
+
+/*
+ * Namespace of a listening cm_id. The IW CM does not tell, but its only user
+ * is the RDMA CM, whose object begins with a struct rdma_cm_id.
+ */
+static struct net *hyb_listen_net(const struct iw_cm_id *id)
+{
+	const struct rdma_cm_id *cm_id = id->context;
+
+	return cm_id->route.addr.dev_addr.net;
+}
+
+/* Is the local address of a connection one of this net device? */
+static bool hyb_netdev_has(const struct net_device *netdev,
+			   const struct sockaddr_storage *addr)
+{
+	struct net *net = dev_net(netdev);
+	struct net_device *owner;
+	bool has = false;
+
+	if (addr->ss_family == AF_INET) {
+		rcu_read_lock();
+		owner = __ip_dev_find(net, ((struct sockaddr_in *)addr)->
+				      sin_addr.s_addr, false);
+		has = owner == netdev;
+		rcu_read_unlock();
+	} else if (IS_ENABLED(CONFIG_IPV6)) {
+		has = ipv6_chk_addr(net, &((struct sockaddr_in6 *)addr)->
+				    sin6_addr, netdev, 0);
+	}
+	return has;
+}
+
+/*
+ * Who gets a connection: best the cm_id of the same family on the device that
+ * has the address, at least one of them. Returns it with a reference.
+ */
+static struct hyb_lid *hyb_lsock_choose(struct hyb_lsock *ls,
+					struct socket *sock)
+{
+	struct sockaddr_storage local, peer;
+	struct hyb_lid *best = NULL;
+	struct hyb_link *link;
+	int score, max = -1;
+
+	lockdep_assert_held(&hyb_listen_lock);
+	hyb_sockname(sock, &local, &peer);
+	hyb_unmap_v4(&local);
+	list_for_each_entry(link, &ls->links, node) {
+		struct hyb_lid *lid = link->lid;
+
+		score = hyb_netdev_has(lid->dev->netdev, &local) ? 2 : 0;
+		score += lid->id->local_addr.ss_family == local.ss_family;
+		if (score > max) {
+			max = score;
+			best = lid;
+		}
+	}
+	if (best)
+		kref_get(&best->ref);
+	return best;
+}
+
+/* A new connection: wait for its Request. Takes over the reference of @lid. */
+static int hyb_lid_take(struct hyb_lid *lid, struct socket *sock)
+{
+	struct hyb_cep *cep;
+	int err = -ENOMEM;
+
+	if (atomic_inc_return(&lid->starting) > HYB_MAX_STARTING)
+		goto out;
+	cep = hyb_cep_new(lid->dev);
+	if (!cep)
+		goto out;
+	mutex_lock(&cep->lock);
+	err = hyb_cep_enlist(cep);
+	if (!err) {
+		cep->lid = lid;
+		cep->state = HYB_CEP_WAIT_REQ;
+		hyb_tcp_adopt(cep, sock);
+		hyb_cep_arm(cep, HYB_T_REQUEST);
+		/* it may be there already */
+		hyb_cep_event(cep, HYB_EV_SOCK);
+	}
+	mutex_unlock(&cep->lock);
+	hyb_cep_put(cep);
+out:
+	if (err) {
+		atomic_dec(&lid->starting);
+		hyb_lid_put(lid);
+	}
+	return err;
+}
+
+static void hyb_lsock_free(struct kref *ref)
+{
+	kfree(container_of(ref, struct hyb_lsock, ref));
+}
+
+static void hyb_lsock_work(struct work_struct *work)
+{
+	struct hyb_lsock *ls = container_of(work, struct hyb_lsock, work);
+	struct hyb_lid *lid;
+	struct socket *sock;
+	int err;
+
+	for (;;) {
+		lid = NULL;
+		mutex_lock(&hyb_listen_lock);
+		err = ls->sock ? kernel_accept(ls->sock, &sock, O_NONBLOCK) :
+				 -EBADF;
+		if (!err)
+			lid = hyb_lsock_choose(ls, sock);
+		mutex_unlock(&hyb_listen_lock);
+		if (err)
+			break;
+		if (!lid || hyb_lid_take(lid, sock))
+			sock_release(sock);
+	}
+	kref_put(&ls->ref, hyb_lsock_free);
+}
+
+/* A connection is complete. Not called with the listening socket held. */
+static void hyb_lsock_data_ready(struct sock *sk)
+{
+	struct hyb_lsock *ls;
+
+	read_lock_bh(&sk->sk_callback_lock);
+	/* connections inherit the callback, but not the pointer */
+	ls = rcu_dereference_sk_user_data(sk);
+	if (ls) {
+		kref_get(&ls->ref);
+		if (!queue_work(hyb_cm_wq, &ls->work))
+			kref_put(&ls->ref, hyb_lsock_free);
+	}
+	read_unlock_bh(&sk->sk_callback_lock);
+}
+
+static int hyb_lsock_open(struct hyb_lsock *ls, int backlog)
+{
+	struct socket *sock;
+	struct sock *sk;
+	int err;
+
+	err = hyb_tcp_create(ls->net, ls->addr.ss_family, &sock);
+	if (err)
+		return err;
+	sk = sock->sk;
+	/* IPv4 has a socket of its own */
+	if (ls->addr.ss_family == AF_INET6)
+		sk->sk_ipv6only = true;
+	err = kernel_bind(sock, (struct sockaddr *)&ls->addr,
+			  hyb_addr_len(&ls->addr));
+	if (!err) {
+		write_lock_bh(&sk->sk_callback_lock);
+		ls->data_ready = sk->sk_data_ready;
+		__rcu_assign_sk_user_data_with_flags(sk, ls,
+						     SK_USER_DATA_NOCOPY);
+		sk->sk_data_ready = hyb_lsock_data_ready;
+		write_unlock_bh(&sk->sk_callback_lock);
+		err = kernel_listen(sock, backlog);
+	}
+	if (err) {
+		sock_release(sock);
+		return err;
+	}
+	ls->sock = sock;
+	return 0;
+}
+
+static void hyb_lsock_close(struct hyb_lsock *ls)
+{
+	struct sock *sk = ls->sock->sk;
+
+	lockdep_assert_held(&hyb_listen_lock);
+	write_lock_bh(&sk->sk_callback_lock);
+	rcu_assign_sk_user_data(sk, NULL);
+	sk->sk_data_ready = ls->data_ready;
+	write_unlock_bh(&sk->sk_callback_lock);
+	sock_release(ls->sock);
+	ls->sock = NULL;
+	list_del(&ls->node);
+	kref_put(&ls->ref, hyb_lsock_free);
+}
+
+static struct hyb_lsock *hyb_lsock_find(struct net *net,
+					const struct sockaddr_storage *addr)
+{
+	struct hyb_lsock *ls;
+
+	list_for_each_entry(ls, &hyb_lsocks, node)
+		if (net_eq(ls->net, net) &&
+		    !memcmp(&ls->addr, addr, hyb_addr_len(addr)))
+			return ls;
+	return NULL;
+}
+
+/* Listen on an address, sharing the socket with other cm_ids */
+static int hyb_link_open(struct hyb_link *link, struct hyb_lid *lid,
+			 const struct sockaddr_storage *addr, int backlog)
+{
+	struct net *net = dev_net(lid->dev->netdev);
+	struct hyb_lsock *ls;
+	int err;
+
+	lockdep_assert_held(&hyb_listen_lock);
+	ls = hyb_lsock_find(net, addr);
+	if (!ls) {
+		ls = kzalloc(sizeof(*ls), GFP_KERNEL);
+		if (!ls)
+			return -ENOMEM;
+		kref_init(&ls->ref);
+		INIT_LIST_HEAD(&ls->links);
+		INIT_WORK(&ls->work, hyb_lsock_work);
+		ls->net = net;
+		ls->addr = *addr;
+		err = hyb_lsock_open(ls, backlog);
+		if (err) {
+			kref_put(&ls->ref, hyb_lsock_free);
+			return err;
+		}
+		list_add(&ls->node, &hyb_lsocks);
+	}
+	link->lid = lid;
+	link->ls = ls;
+	list_add_tail(&link->node, &ls->links);
+	return 0;
+}
+
+static void hyb_link_close(struct hyb_link *link)
+{
+	struct hyb_lsock *ls = link->ls;
+
+	if (!ls)
+		return;
+	link->ls = NULL;
+	list_del(&link->node);
+	if (list_empty(&ls->links))
+		hyb_lsock_close(ls);
+}
+
+static bool hyb_addr_is_any6(const struct sockaddr_storage *addr)
+{
+	const struct sockaddr_in6 *in6 = (const struct sockaddr_in6 *)addr;
+
+	return addr->ss_family == AF_INET6 && ipv6_addr_any(&in6->sin6_addr);
+}
+
+/*
+ * A device of another namespace is asked, too, when a wildcard listens on all
+ * devices: nothing is opened there, the cm_id just never hears anything.
+ */
+static int hyb_lid_open(struct hyb_lid *lid, int backlog)
+{
+	const struct sockaddr_storage *addr = &lid->id->m_local_addr;
+	struct sockaddr_storage any4 = { .ss_family = AF_INET };
+	int err;
+
+	if (!net_eq(hyb_listen_net(lid->id), dev_net(lid->dev->netdev)))
+		return 0;
+	err = hyb_link_open(&lid->link[0], lid, addr, backlog);
+	if (err || !hyb_addr_is_any6(addr) || lid->id->afonly)
+		return err;
+	/* without IPv4 if somebody else has the port there */
+	((struct sockaddr_in *)&any4)->sin_port =
+		((const struct sockaddr_in6 *)addr)->sin6_port;
+	hyb_link_open(&lid->link[1], lid, &any4, backlog);
+	return 0;
+}
+
+static void hyb_lid_close(struct hyb_lid *lid)
+{
+	hyb_link_close(&lid->link[0]);
+	hyb_link_close(&lid->link[1]);
+}
+
+static bool hyb_cm_is_down(struct hyb_cm_dev *cm)
+{
+	bool down;
+
+	mutex_lock(&cm->lock);
+	down = cm->down;
+	mutex_unlock(&cm->lock);
+	return down;
+}
+
+/**
+ * hyb_create_listen - ib_device_ops.iw_create_listen
+ * @id: cm_id with local address
+ * @backlog: of the socket
+ *
+ * Context: process.
+ * Return: 0 or an error of bind() or listen().
+ */
+int hyb_create_listen(struct iw_cm_id *id, int backlog)
+{
+	struct hyb_dev *dev = hyb_dev_of(id->device);
+	struct hyb_lid *lid;
+	int err = -ENODEV;
+
+	lid = kzalloc(sizeof(*lid), GFP_KERNEL);
+	if (!lid)
+		return -ENOMEM;
+	kref_init(&lid->ref);
+	lid->dev = dev;
+	lid->id = id;
+	hyb_cm_dev_get(dev);
+
+	mutex_lock(&hyb_listen_lock);
+	if (!hyb_cm_is_down(&dev->cm))
+		err = hyb_lid_open(lid, backlog);
+	if (!err) {
+		id->add_ref(id);
+		id->provider_data = lid;
+		list_add_tail(&lid->node, &dev->cm.lids);
+	}
+	mutex_unlock(&hyb_listen_lock);
+	if (err)
+		hyb_lid_put(lid);
+	return err;
+}
+
+/**
+ * hyb_destroy_listen - ib_device_ops.iw_destroy_listen
+ * @id: listening cm_id
+ *
+ * Context: process.
+ * Return: 0; no event is delivered from now on.
+ */
+int hyb_destroy_listen(struct iw_cm_id *id)
+{
+	struct hyb_lid *lid = id->provider_data;
+
+	if (!lid)
+		return 0;
+	id->provider_data = NULL;
+	mutex_lock(&hyb_listen_lock);
+	lid->id = NULL;
+	list_del(&lid->node);
+	hyb_lid_close(lid);
+	mutex_unlock(&hyb_listen_lock);
+	id->rem_ref(id);
+	hyb_lid_put(lid);
+	return 0;
+}
+
+/* --------------------------------------------------- device and module */
+
+/* End a connection whatever state it is in, and leave nothing behind */
+static void hyb_cep_kill(struct hyb_cep *cep)
+{
+	lockdep_assert_held(&cep->lock);
+	switch (cep->state) {
+	case HYB_CEP_CONNECT:
+	case HYB_CEP_WAIT_REP:
+		hyb_upcall_reply(cep, -ENODEV, false);
+		hyb_cep_unbind(cep);
+		break;
+	case HYB_CEP_WAIT_REQ:
+		hyb_cep_drop_lid(cep);
+		break;
+	case HYB_CEP_RDMA:
+	case HYB_CEP_DRAIN:
+		hyb_cep_stop(cep, true);
+		break;
+	default:
+		break;
+	}
+	hyb_cep_drop(cep, true);
+}
+
+void hyb_cm_dev_init(struct hyb_dev *dev)
+{
+	struct hyb_cm_dev *cm = &dev->cm;
+
+	mutex_init(&cm->lock);
+	INIT_LIST_HEAD(&cm->ceps);
+	INIT_LIST_HEAD(&cm->lids);
+	refcount_set(&cm->users, 1);
+	init_completion(&cm->idle);
+}
+
+void hyb_cm_dev_down(struct hyb_dev *dev)
+{
+	struct hyb_cm_dev *cm = &dev->cm;
+	struct hyb_cep *cep;
+	struct hyb_lid *lid;
+
+	mutex_lock(&cm->lock);
+	cm->down = true;
+	mutex_unlock(&cm->lock);
+
+	mutex_lock(&hyb_listen_lock);
+	list_for_each_entry(lid, &cm->lids, node)
+		hyb_lid_close(lid);
+	mutex_unlock(&hyb_listen_lock);
+
+	for (;;) {
+		mutex_lock(&cm->lock);
+		cep = list_first_entry_or_null(&cm->ceps, struct hyb_cep, node);
+		if (cep)
+			hyb_cep_get(cep);
+		mutex_unlock(&cm->lock);
+		if (!cep)
+			break;
+		mutex_lock(&cep->lock);
+		hyb_cep_kill(cep);
+		mutex_unlock(&cep->lock);
+		hyb_cep_put(cep);
+	}
+}
+
+void hyb_cm_dev_exit(struct hyb_dev *dev)
+{
+	hyb_cm_dev_down(dev);
+	hyb_cm_dev_put(dev);
+	wait_for_completion(&dev->cm.idle);
+}
+
+int hyb_cm_init(void)
+{
+	hyb_cm_wq = alloc_workqueue("hyb_cm", WQ_UNBOUND | WQ_MEM_RECLAIM, 0);
+	return hyb_cm_wq ? 0 : -ENOMEM;
+}
+
+void hyb_cm_exit(void)
+{
+	destroy_workqueue(hyb_cm_wq);
+}

@@ -1,0 +1,916 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * Receive engine: from TCP's receive queue to registered memory. See hyb_rx.h.
+ *
+ * The packets stay in TCP's queue. A cursor walks over their pieces; when an
+ * FPDU is completely there it is checked (CRC, markers, headers), placed and
+ * delivered, and after the walk TCP is told how much was consumed. Nothing of
+ * an FPDU is believed before its CRC is good, except its length, which only
+ * decides how long to wait.
+ *
+ * An error stops reception for good and queues a Terminate message.
+ */
+#include <linux/crc32c.h>
+#include <net/tcp.h>
+
+#include "compat.h"
+#include "hybrid.h"
+
+/* What the parsers need of a ULPDU: the largest header, a Read Request */
+#define HYB_HDR_MAX	RDMAP_RREQ_ULPDU
+
+/* First and last interval of looking for receives a user program posted */
+#define HYB_RX_POLL_MIN	msecs_to_jiffies(1)
+#define HYB_RX_POLL_MAX	msecs_to_jiffies(10)
+
+/* How long a message without a receive delays the end of the connection */
+#define HYB_RX_PATIENCE	(5 * HZ)
+
+/* ------------------------------------------------------------- cursor */
+
+/**
+ * struct hyb_cur - a place in TCP's receive queue
+ * @skb: packet of the queue
+ * @part: @skb or one of its frag_list, NULL behind the last
+ * @frag: next fragment of @part
+ * @seq: sequence number of @p
+ * @p: contiguous octets, @n of them
+ *
+ * Valid while the socket is held and nothing is consumed.
+ */
+struct hyb_cur {
+	struct sock *sk;
+	struct sk_buff *skb;
+	struct sk_buff *part;
+	unsigned int frag;
+	u32 seq;
+	const u8 *p;
+	u32 n;
+};
+
+/* Next contiguous piece of this packet; false at its end */
+static bool hyb_cur_piece(struct hyb_cur *c)
+{
+	const skb_frag_t *frag;
+
+	while (c->part) {
+		if (c->frag < skb_shinfo(c->part)->nr_frags) {
+			frag = &skb_shinfo(c->part)->frags[c->frag++];
+			c->p = skb_frag_address(frag);
+			c->n = skb_frag_size(frag);
+		} else {
+			if (c->part == c->skb)
+				c->part = skb_shinfo(c->skb)->frag_list;
+			else
+				c->part = c->part->next;
+			if (!c->part)
+				break;
+			c->frag = 0;
+			c->p = c->part->data;
+			c->n = skb_headlen(c->part);
+		}
+		if (c->n)
+			return true;
+	}
+	c->n = 0;
+	return false;
+}
+
+/* Enter packet @skb at sequence number c->seq; false if it holds nothing new */
+static bool hyb_cur_enter(struct hyb_cur *c, struct sk_buff *skb)
+{
+	/* a packet may begin with octets that came before */
+	u32 skip = c->seq - TCP_SKB_CB(skb)->seq;
+
+	c->skb = skb;
+	c->part = skb;
+	c->frag = 0;
+	c->p = skb->data;
+	c->n = skb_headlen(skb);
+	while (skip >= c->n) {
+		skip -= c->n;
+		if (!hyb_cur_piece(c))
+			return false;
+	}
+	c->p += skip;
+	c->n -= skip;
+	return true;
+}
+
+/* Make sure that there are octets at the cursor; false at the end of data */
+static bool hyb_cur_fill(struct hyb_cur *c)
+{
+	struct sk_buff *skb;
+
+	if (c->n || hyb_cur_piece(c))
+		return true;
+	skb = c->skb;
+	do {
+		if (skb_queue_is_last(&c->sk->sk_receive_queue, skb))
+			return false;
+		skb = skb_queue_next(&c->sk->sk_receive_queue, skb);
+	} while (!hyb_cur_enter(c, skb));
+	return true;
+}
+
+static bool hyb_cur_init(struct hyb_cur *c, struct sock *sk)
+{
+	struct sk_buff *skb;
+	u32 off;
+
+	c->sk = sk;
+	c->seq = tcp_sk(sk)->copied_seq;
+	skb = tcp_recv_skb(sk, c->seq, &off);
+	if (!skb)
+		return false;
+	return hyb_cur_enter(c, skb) || hyb_cur_fill(c);
+}
+
+static void hyb_cur_step(struct hyb_cur *c, u32 n)
+{
+	c->p += n;
+	c->n -= n;
+	c->seq += n;
+}
+
+/* Up to @want contiguous octets; 0 at the end of data */
+static u32 hyb_cur_span(struct hyb_cur *c, u32 want)
+{
+	if (unlikely(!hyb_cur_fill(c)))
+		return 0;
+	return min(want, c->n);
+}
+
+static bool hyb_cur_skip(struct hyb_cur *c, u32 len)
+{
+	u32 n;
+
+	for (; len; len -= n) {
+		n = hyb_cur_span(c, len);
+		if (!n)
+			return false;
+		hyb_cur_step(c, n);
+	}
+	return true;
+}
+
+/* Copy octets; a copy of the cursor when it shall stay */
+static bool hyb_cur_copy(struct hyb_cur *c, u8 *dst, u32 len)
+{
+	u32 n;
+
+	for (; len; len -= n, dst += n) {
+		n = hyb_cur_span(c, len);
+		if (!n)
+			return false;
+		memcpy(dst, c->p, n);
+		hyb_cur_step(c, n);
+	}
+	return true;
+}
+
+/* --------------------------------------------------------------- FPDU */
+
+/**
+ * struct hyb_fpdu - an FPDU that is completely there
+ * @cur: at its first octet, later at the next octet of payload
+ * @walk: takes out the markers
+ * @total: octets of the stream
+ * @ulpdu: length of the ULPDU
+ * @hdr: its first octets
+ * @hdr_len: how many
+ * @h: decoded header
+ */
+struct hyb_fpdu {
+	struct hyb_cur cur;
+	struct mpa_walk walk;
+	u32 total;
+	u32 ulpdu;
+	u8 hdr[HYB_HDR_MAX];
+	u32 hdr_len;
+	struct ddp_hdr h;
+};
+
+/* Up to @want octets of the body, markers taken out; 0 at the end of data */
+static u32 hyb_fpdu_span(struct hyb_fpdu *f, u32 want, const u8 **p)
+{
+	u32 n, raw;
+
+	for (;;) {
+		raw = hyb_cur_span(&f->cur, want);
+		if (!raw)
+			return 0;
+		if (!f->walk.ivl) {
+			*p = f->cur.p;
+			n = raw;
+		} else {
+			raw = mpa_walk_next(&f->walk, f->cur.p, raw, p, &n);
+		}
+		hyb_cur_step(&f->cur, raw);
+		if (n)
+			return n;
+	}
+}
+
+static bool hyb_fpdu_copy(struct hyb_fpdu *f, u8 *dst, u32 len)
+{
+	const u8 *p;
+	u32 n;
+
+	for (; len; len -= n, dst += n) {
+		n = hyb_fpdu_span(f, len, &p);
+		if (!n)
+			return false;
+		memcpy(dst, p, n);
+	}
+	return true;
+}
+
+/**
+ * hyb_rx_peek - is a complete FPDU there?
+ * @rx: receive state
+ * @f: @f->cur is at its first octet; length is filled in
+ * @avail: octets from there on
+ * @err: set if its length is impossible
+ *
+ * Return: yes; if not, rx->need tells how much it takes.
+ */
+static bool hyb_rx_peek(struct hyb_rx *rx, struct hyb_fpdu *f, u32 avail,
+			u32 *err)
+{
+	u32 lead = mpa_lead_len(rx->pos, rx->ivl);
+	struct hyb_cur cur = f->cur;
+	u8 len[MPA_LEN_SIZE];
+
+	rx->need = lead + MPA_LEN_SIZE;
+	if (avail < rx->need)
+		return false;
+	if (!hyb_cur_skip(&cur, lead) || !hyb_cur_copy(&cur, len, sizeof(len)))
+		return false;
+	f->ulpdu = proto_get16(len);
+	if (f->ulpdu > MPA_ULPDU_MAX || f->ulpdu < DDP_TAGGED_LEN) {
+		*err = TERM_MPA_MARKER;
+		return false;
+	}
+	f->total = mpa_fpdu_len(rx->pos, f->ulpdu, rx->ivl);
+	rx->need = f->total;
+	return avail >= f->total;
+}
+
+/* Checksum of all but the last 4 octets, and markers on the way */
+static u32 hyb_rx_verify(struct hyb_rx *rx, const struct hyb_fpdu *f)
+{
+	u32 left = f->total - MPA_CRC_SIZE;
+	struct hyb_cur cur = f->cur;
+	u8 field[MPA_CRC_SIZE];
+	struct mpa_walk walk;
+	const u8 *data;
+	u32 crc = ~0;
+	u32 i, k, n;
+
+	if (!rx->crc && !rx->ivl)
+		return 0;
+	mpa_walk_begin(&walk, rx->pos, rx->ivl);
+	for (; left; left -= n) {
+		n = hyb_cur_span(&cur, left);
+		if (!n)
+			return TERM_MPA_LOCAL;
+		if (rx->crc)
+			crc = crc32c(crc, cur.p, n);
+		for (i = 0; rx->ivl && i < n;)
+			i += mpa_walk_next(&walk, cur.p + i, n - i, &data, &k);
+		hyb_cur_step(&cur, n);
+	}
+	if (rx->crc) {
+		rx->summed += f->total - MPA_CRC_SIZE;
+		if (!hyb_cur_copy(&cur, field, sizeof(field)))
+			return TERM_MPA_LOCAL;
+		if (mpa_get_crc(field) != crc)
+			return TERM_MPA_CRC;
+	}
+	return walk.bad ? TERM_MPA_MARKER : 0;
+}
+
+/* Read and check the headers; the cursor stops at the payload */
+static u32 hyb_rx_headers(struct hyb_rx *rx, struct hyb_fpdu *f)
+{
+	u8 len[MPA_LEN_SIZE];
+	u32 err;
+
+	mpa_walk_begin(&f->walk, rx->pos, rx->ivl);
+	if (!hyb_fpdu_copy(f, len, sizeof(len)))
+		return TERM_MPA_LOCAL;
+	f->hdr_len = min_t(u32, f->ulpdu, DDP_TAGGED_LEN);
+	if (!hyb_fpdu_copy(f, f->hdr, f->hdr_len))
+		return TERM_MPA_LOCAL;
+	if (!(f->hdr[0] & 0x80) && f->ulpdu >= DDP_UNTAGGED_LEN) {
+		if (!hyb_fpdu_copy(f, f->hdr + f->hdr_len,
+				   DDP_UNTAGGED_LEN - f->hdr_len))
+			return TERM_MPA_LOCAL;
+		f->hdr_len = DDP_UNTAGGED_LEN;
+	}
+	err = ddp_parse(f->hdr, f->ulpdu, &f->h);
+	return err ? err : rdmap_check(&f->h);
+}
+
+/* -------------------------------------------------------------- errors */
+
+static u32 hyb_rx_tagged_error(enum hyb_mem_err err)
+{
+	switch (err) {
+	case HYB_MEM_PD:
+		return TERM_TAG_STREAM;
+	case HYB_MEM_BOUNDS:
+		return TERM_TAG_BOUNDS;
+	case HYB_MEM_WRAP:
+		return TERM_TAG_WRAP;
+	case HYB_MEM_ACCESS:	/* DDP has no code of its own for this */
+		return TERM_PROT_ACCESS;
+	default:
+		return TERM_TAG_STAG;
+	}
+}
+
+static u32 hyb_rx_read_error(enum hyb_mem_err err)
+{
+	switch (err) {
+	case HYB_MEM_PD:
+		return TERM_PROT_STREAM;
+	case HYB_MEM_BOUNDS:
+		return TERM_PROT_BOUNDS;
+	case HYB_MEM_WRAP:
+		return TERM_PROT_WRAP;
+	case HYB_MEM_ACCESS:
+		return TERM_PROT_ACCESS;
+	default:
+		return TERM_PROT_STAG;
+	}
+}
+
+static const struct {
+	u32 err;
+	enum hyb_stat stat;
+} hyb_rx_stat[] = {
+	{ TERM_MPA_CRC, HYB_ST_ERR_CRC },
+	{ TERM_MPA_MARKER, HYB_ST_ERR_MARKER },
+	{ TERM_DDP_LOCAL, HYB_ST_ERR_LENGTH },
+	{ TERM_TAG_VERSION, HYB_ST_ERR_DDP_VERSION },
+	{ TERM_UNT_VERSION, HYB_ST_ERR_DDP_VERSION },
+	{ TERM_UNT_QN, HYB_ST_ERR_DDP_QN },
+	{ TERM_UNT_MSN, HYB_ST_ERR_DDP_MSN },
+	{ TERM_UNT_MO, HYB_ST_ERR_DDP_MO },
+	{ TERM_UNT_LEN, HYB_ST_ERR_DDP_BUF },
+	{ TERM_UNT_NOBUF, HYB_ST_ERR_IRD },
+	{ TERM_OP_VERSION, HYB_ST_ERR_RDMAP_VERSION },
+	{ TERM_OP_OPCODE, HYB_ST_ERR_RDMAP_OPCODE },
+	{ TERM_TAG_STAG, HYB_ST_ERR_STAG },
+	{ TERM_PROT_STAG, HYB_ST_ERR_STAG },
+	{ TERM_TAG_STREAM, HYB_ST_ERR_PD },
+	{ TERM_PROT_STREAM, HYB_ST_ERR_PD },
+	{ TERM_TAG_BOUNDS, HYB_ST_ERR_BOUNDS },
+	{ TERM_PROT_BOUNDS, HYB_ST_ERR_BOUNDS },
+	{ TERM_TAG_WRAP, HYB_ST_ERR_BOUNDS },
+	{ TERM_PROT_WRAP, HYB_ST_ERR_BOUNDS },
+	{ TERM_PROT_ACCESS, HYB_ST_ERR_ACCESS },
+	{ TERM_PROT_INVAL, HYB_ST_ERR_INVAL },
+};
+
+static enum hyb_stat hyb_rx_stat_of(u32 err)
+{
+	unsigned int i;
+
+	for (i = 0; i < ARRAY_SIZE(hyb_rx_stat); i++)
+		if (hyb_rx_stat[i].err == err)
+			return hyb_rx_stat[i].stat;
+	return HYB_ST_ERR_LOCAL;
+}
+
+/* The peer broke a rule: count it, tell both sides, receive no more */
+static void hyb_rx_fail(struct hyb_qp *qp, const struct hyb_fpdu *f, u32 err,
+			enum hyb_stat stat)
+{
+	bool access = TERM_LAYER(err) < 2 && TERM_TYPE(err) == 1;
+
+	hyb_stats_inc(qp->dev, stat);
+	ibdev_warn_ratelimited(&qp->dev->ibdev,
+			       "QP %u: peer's error, layer %u type %u code %u\n",
+			       qp->ibqp.qp_num, TERM_LAYER(err), TERM_TYPE(err),
+			       TERM_CODE(err));
+	qp->rx.stopped = true;
+	hyb_qp_event(qp, access ? IB_EVENT_QP_ACCESS_ERR : IB_EVENT_QP_REQ_ERR);
+	hyb_tx_terminate(qp, err, f->hdr, f->hdr_len, f->ulpdu);
+}
+
+/* ---------------------------------------------------- untagged: Sends */
+
+static void hyb_rx_put_mem(struct hyb_rx *rx)
+{
+	int i;
+
+	for (i = 0; i < SIW_MAX_SGE; i++) {
+		if (rx->mem[i])
+			hyb_mem_put(rx->mem[i]);
+		rx->mem[i] = NULL;
+	}
+}
+
+/* Resolve the buffers of the receive that was just taken; false if bad */
+static bool hyb_rx_get_mem(struct hyb_qp *qp)
+{
+	struct hyb_rx *rx = &qp->rx;
+	enum hyb_mem_err err;
+	int i;
+
+	for (i = 0; i < rx->rqe.num_sge; i++) {
+		const struct siw_sge *sge = &rx->rqe.sge[i];
+
+		if (check_add_overflow(rx->room, sge->length, &rx->room))
+			return false;
+		if (!sge->length || (!qp->user && !sge->lkey))
+			continue;
+		rx->mem[i] = hyb_mem_get(qp->ibqp.pd, sge->lkey, sge->laddr,
+					 sge->length, IB_ACCESS_LOCAL_WRITE,
+					 &err);
+		if (!rx->mem[i])
+			return false;
+	}
+	return true;
+}
+
+static void hyb_rx_end_recv(struct hyb_qp *qp, u32 inval, bool solicited,
+			    enum siw_wc_status status)
+{
+	struct hyb_rx *rx = &qp->rx;
+
+	hyb_rx_put_mem(rx);
+	rx->active = false;
+	hyb_rq_complete(qp, &rx->rqe, rx->done, inval, solicited, status);
+}
+
+/* Take a receive for a new message; pauses if there is none */
+static u32 hyb_rx_start_recv(struct hyb_qp *qp)
+{
+	struct hyb_rx *rx = &qp->rx;
+	int ret;
+
+	ret = hyb_rq_get(qp, &rx->rqe);
+	if (!ret) {
+		/* whoever posts after this sees it and kicks */
+		WRITE_ONCE(rx->paused, true);
+		ret = hyb_rq_get(qp, &rx->rqe);
+		if (!ret)
+			return 0;
+		rx->paused = false;
+	}
+	rx->active = true;
+	rx->room = 0;
+	rx->done = 0;
+	rx->sge = 0;
+	rx->sge_off = 0;
+	if (ret < 0 || !hyb_rx_get_mem(qp)) {
+		hyb_rx_end_recv(qp, 0, false, SIW_WC_LOC_PROT_ERR);
+		return TERM_DDP_LOCAL;
+	}
+	return 0;
+}
+
+/* Place the payload into the receive's buffers, which have room for it */
+static bool hyb_rx_scatter(struct hyb_qp *qp, const u8 *p, u32 n)
+{
+	struct hyb_rx *rx = &qp->rx;
+
+	while (n) {
+		const struct siw_sge *sge = &rx->rqe.sge[rx->sge];
+		u32 len = min(n, sge->length - rx->sge_off);
+		u64 to = sge->laddr + rx->sge_off;
+		struct hyb_mem *mem = rx->mem[rx->sge];
+
+		if (len && !mem)
+			memcpy((void *)(uintptr_t)to, p, len);
+		else if (len && hyb_mem_write(mem, sge->lkey, to, p, len))
+			return false;
+		rx->copies++;
+		p += len;
+		n -= len;
+		rx->done += len;
+		rx->sge_off += len;
+		if (rx->sge_off == sge->length) {
+			rx->sge++;
+			rx->sge_off = 0;
+		}
+	}
+	return true;
+}
+
+/* The last segment of a Send is placed: deliver it */
+static u32 hyb_rx_deliver(struct hyb_qp *qp, const struct ddp_hdr *h)
+{
+	u32 op = RDMAP_OP(h->rdmap);
+	u32 inval = 0;
+
+	qp->rx.msn[DDP_QN_SEND]++;
+	if (rdmap_send_invalidates(op)) {
+		inval = h->inval;
+		if (hyb_mem_invalidate(qp->ibqp.pd, inval, true)) {
+			hyb_rx_end_recv(qp, 0, false, SIW_WC_REM_INV_REQ_ERR);
+			return TERM_PROT_INVAL;
+		}
+	}
+	hyb_rx_end_recv(qp, inval, rdmap_send_solicited(op), SIW_WC_SUCCESS);
+	return 0;
+}
+
+static u32 hyb_rx_send(struct hyb_qp *qp, struct hyb_fpdu *f)
+{
+	const struct ddp_hdr *h = &f->h;
+	struct hyb_rx *rx = &qp->rx;
+	u32 left = h->payload;
+	const u8 *p;
+	u32 err, n;
+
+	err = ddp_check_untagged(h, rx->msn[DDP_QN_SEND],
+				 rx->active ? rx->done : 0, U32_MAX);
+	if (err)
+		return err;
+	if (!rx->active) {
+		err = hyb_rx_start_recv(qp);
+		if (err || rx->paused)
+			return err;
+	}
+	if (left > rx->room - rx->done) {
+		hyb_rx_end_recv(qp, 0, false, SIW_WC_LOC_LEN_ERR);
+		return TERM_UNT_LEN;
+	}
+	rx->copied += left;
+	for (; left; left -= n) {
+		n = hyb_fpdu_span(f, left, &p);
+		if (!n || !hyb_rx_scatter(qp, p, n)) {
+			hyb_rx_end_recv(qp, 0, false, SIW_WC_LOC_PROT_ERR);
+			return TERM_DDP_LOCAL;
+		}
+	}
+	return h->last ? hyb_rx_deliver(qp, h) : 0;
+}
+
+/* ------------------------------------------------- tagged: Write, Read */
+
+/* Place tagged payload into @mem, which covers it */
+static u32 hyb_rx_place(struct hyb_qp *qp, struct hyb_fpdu *f,
+			struct hyb_mem *mem)
+{
+	u32 left = f->h.payload;
+	enum hyb_mem_err err;
+	u64 to = f->h.to;
+	const u8 *p;
+	u32 n;
+
+	qp->rx.copied += left;
+	for (; left; left -= n, to += n) {
+		n = hyb_fpdu_span(f, left, &p);
+		if (!n)
+			return TERM_MPA_LOCAL;
+		qp->rx.copies++;
+		err = hyb_mem_write(mem, f->h.stag, to, p, n);
+		if (err)
+			return hyb_rx_tagged_error(err);
+	}
+	return 0;
+}
+
+static u32 hyb_rx_write(struct hyb_qp *qp, struct hyb_fpdu *f)
+{
+	const struct ddp_hdr *h = &f->h;
+	enum hyb_mem_err merr;
+	struct hyb_mem *mem;
+	u32 err;
+
+	if (!h->payload)
+		return 0;
+	if (ddp_to_wraps(h->to, h->payload))
+		return TERM_TAG_WRAP;
+	mem = hyb_mem_get(qp->ibqp.pd, h->stag, h->to, h->payload,
+			  IB_ACCESS_REMOTE_WRITE, &merr);
+	if (!mem)
+		return hyb_rx_tagged_error(merr);
+	err = hyb_rx_place(qp, f, mem);
+	hyb_mem_put(mem);
+	return err;
+}
+
+/* The response is complete: the read is, too */
+static u32 hyb_rx_read_done(struct hyb_qp *qp, struct hyb_orq_entry *orq)
+{
+	enum siw_wc_status status = SIW_WC_SUCCESS;
+	struct hyb_tx *tx = &qp->tx;
+
+	if (orq->mem)
+		hyb_mem_put(orq->mem);
+	orq->mem = NULL;
+	if (orq->inval &&
+	    hyb_mem_invalidate(qp->ibqp.pd, orq->stag, false))
+		status = SIW_WC_LOC_PROT_ERR;
+	tx->orq_get++;
+	if (!orq->rtr)
+		hyb_sq_complete(qp, orq->slot, orq->len, status);
+	if (tx->held || tx->drain)
+		set_bit(HYB_TODO_TX, &qp->tcp.todo);
+	return status ? TERM_RDMAP_LOCAL : 0;
+}
+
+/* Kernel addresses as the sink of a read: no region to check */
+static u32 hyb_rx_place_direct(struct hyb_qp *qp, struct hyb_fpdu *f)
+{
+	u8 *to = (u8 *)(uintptr_t)f->h.to;
+
+	qp->rx.copied += f->h.payload;
+	qp->rx.copies++;
+	return hyb_fpdu_copy(f, to, f->h.payload) ? 0 : TERM_MPA_LOCAL;
+}
+
+static u32 hyb_rx_read_resp(struct hyb_qp *qp, struct hyb_fpdu *f)
+{
+	const struct ddp_hdr *h = &f->h;
+	struct hyb_tx *tx = &qp->tx;
+	struct hyb_orq_entry *orq;
+	u32 err;
+
+	if (tx->orq_get == tx->orq_put)
+		return TERM_OP_OPCODE;
+	orq = &tx->orq[tx->orq_get & tx->orq_mask];
+	if (orq->len) {
+		if (h->stag != orq->stag)
+			return TERM_TAG_STAG;
+		if (h->to != orq->to || h->payload > orq->left)
+			return TERM_TAG_BOUNDS;
+	} else if (h->payload) {
+		return TERM_TAG_BOUNDS;
+	}
+	if (h->last && h->payload != orq->left)
+		return TERM_TAG_BOUNDS;
+
+	if (h->payload) {
+		err = orq->mem ? hyb_rx_place(qp, f, orq->mem) :
+				 hyb_rx_place_direct(qp, f);
+		if (err)
+			return err;
+	}
+	orq->to += h->payload;
+	orq->left -= h->payload;
+	return h->last ? hyb_rx_read_done(qp, orq) : 0;
+}
+
+static u32 hyb_rx_read_req(struct hyb_qp *qp, struct hyb_fpdu *f)
+{
+	struct hyb_tx *tx = &qp->tx;
+	struct hyb_rx *rx = &qp->rx;
+	struct hyb_irq_entry *irq;
+	enum hyb_mem_err merr;
+	u32 err;
+
+	err = ddp_check_untagged(&f->h, rx->msn[DDP_QN_READ], 0, U32_MAX);
+	if (err)
+		return err;
+	if (tx->irq_put - tx->irq_get >= tx->ird)
+		return TERM_UNT_NOBUF;
+	if (!hyb_fpdu_copy(f, f->hdr + f->hdr_len, RDMAP_RREQ_LEN))
+		return TERM_MPA_LOCAL;
+	f->hdr_len += RDMAP_RREQ_LEN;
+
+	irq = &tx->irq[tx->irq_put & tx->irq_mask];
+	rdmap_rreq_parse(f->hdr + DDP_UNTAGGED_LEN, &irq->req);
+	irq->msn = f->h.msn;
+	irq->done = 0;
+	irq->mem = NULL;
+	if (irq->req.size) {
+		if (ddp_to_wraps(irq->req.src_to, irq->req.size))
+			return TERM_PROT_WRAP;
+		irq->mem = hyb_mem_get(qp->ibqp.pd, irq->req.src_stag,
+				       irq->req.src_to, irq->req.size,
+				       IB_ACCESS_REMOTE_READ, &merr);
+		if (!irq->mem)
+			return hyb_rx_read_error(merr);
+	}
+	rx->msn[DDP_QN_READ]++;
+	tx->irq_put++;
+	set_bit(HYB_TODO_TX, &qp->tcp.todo);
+	return 0;
+}
+
+/* The peer gives up: no answer, the connection is over */
+static u32 hyb_rx_terminate(struct hyb_qp *qp, struct hyb_fpdu *f)
+{
+	u32 len = min_t(u32, f->h.payload, 4);
+	u8 word[4];
+	u32 err;
+
+	if (!hyb_fpdu_copy(f, word, len))
+		return TERM_MPA_LOCAL;
+	err = rdmap_term_parse(word, len);
+	hyb_stats_inc(qp->dev, HYB_ST_RX_TERM);
+	ibdev_warn_ratelimited(&qp->dev->ibdev,
+			       "QP %u: terminated by peer, layer %u type %u code %u\n",
+			       qp->ibqp.qp_num, TERM_LAYER(err), TERM_TYPE(err),
+			       TERM_CODE(err));
+	qp->rx.stopped = true;
+	qp->tx.stopped = true;
+	hyb_qp_set_state(qp, HYB_QP_TERMINATE);
+	hyb_qp_event(qp, IB_EVENT_QP_FATAL);
+	hyb_cep_event(qp->cep, HYB_EV_TERM);
+	return 0;
+}
+
+/* -------------------------------------------------------------- engine */
+
+static u32 hyb_rx_dispatch(struct hyb_qp *qp, struct hyb_fpdu *f)
+{
+	switch (RDMAP_OP(f->h.rdmap)) {
+	case RDMAP_WRITE:
+		return hyb_rx_write(qp, f);
+	case RDMAP_READ_RESP:
+		return hyb_rx_read_resp(qp, f);
+	case RDMAP_READ_REQ:
+		return hyb_rx_read_req(qp, f);
+	case RDMAP_TERM:
+		return hyb_rx_terminate(qp, f);
+	default:
+		return hyb_rx_send(qp, f);
+	}
+}
+
+/* Errors that stand for different things by operation are counted apart */
+static enum hyb_stat hyb_rx_classify(const struct hyb_fpdu *f, u32 err)
+{
+	if (f->hdr_len && RDMAP_OP(f->hdr[1]) == RDMAP_READ_RESP &&
+	    (f->hdr[0] & 0x80) && TERM_LAYER(err) < 2 &&
+	    err != TERM_OP_VERSION && err != TERM_TAG_VERSION)
+		return HYB_ST_ERR_READ_RESP;
+	return hyb_rx_stat_of(err);
+}
+
+/* The FPDU at @cur, if complete: octets consumed, else 0 */
+static u32 hyb_rx_fpdu(struct hyb_qp *qp, const struct hyb_cur *cur, u32 avail)
+{
+	struct hyb_rx *rx = &qp->rx;
+	struct hyb_fpdu f;
+	u32 err = 0;
+
+	f.cur = *cur;
+	f.hdr_len = 0;
+	f.ulpdu = 0;
+	if (!hyb_rx_peek(rx, &f, avail, &err)) {
+		if (err)
+			hyb_rx_fail(qp, &f, err, HYB_ST_ERR_LENGTH);
+		return 0;
+	}
+	err = hyb_rx_verify(rx, &f);
+	if (!err)
+		err = hyb_rx_headers(rx, &f);
+	if (!err)
+		err = hyb_rx_dispatch(qp, &f);
+	if (err) {
+		hyb_rx_fail(qp, &f, err, hyb_rx_classify(&f, err));
+		return 0;
+	}
+	if (rx->paused)
+		return 0;
+
+	rx->fpdus++;
+	rx->need = 0;
+	rx->pos += f.total;
+	if (unlikely(qp->tx.fenced)) {
+		qp->tx.fenced = false;
+		set_bit(HYB_TODO_TX, &qp->tcp.todo);
+	}
+	return f.total;
+}
+
+static void hyb_rx_account(struct hyb_qp *qp, u32 done)
+{
+	struct hyb_rx *rx = &qp->rx;
+
+	hyb_stats_inc(qp->dev, HYB_ST_RX_WALKS);
+	hyb_stats_add(qp->dev, HYB_ST_RX_BYTES, done);
+	hyb_stats_add(qp->dev, HYB_ST_RX_FPDUS, rx->fpdus);
+	hyb_stats_add(qp->dev, HYB_ST_RX_COPIES, rx->copies);
+	hyb_stats_add(qp->dev, HYB_ST_RX_COPY_BYTES, rx->copied);
+	hyb_stats_add(qp->dev, HYB_ST_RX_CRC_BYTES, rx->summed);
+	rx->fpdus = 0;
+	rx->copies = 0;
+	rx->copied = 0;
+	rx->summed = 0;
+}
+
+/*
+ * Out of receives. Look again by timer: user programs do not tell when they
+ * post one, and a peer that has closed is not waited for without end.
+ */
+static void hyb_rx_wait(struct hyb_qp *qp, bool fin)
+{
+	struct hyb_rx *rx = &qp->rx;
+
+	hyb_stats_inc(qp->dev, HYB_ST_RX_PAUSED);
+	if (!qp->user && !fin)
+		return;
+	if (!rx->delay) {
+		rx->delay = HYB_RX_POLL_MIN;
+		rx->since = jiffies;
+	}
+	if (fin && time_after(jiffies, rx->since + HYB_RX_PATIENCE)) {
+		rx->stopped = true;
+		return;
+	}
+	hyb_tcp_retry(qp, HYB_TODO_RX, rx->delay);
+	rx->delay = min_t(unsigned int, 2 * rx->delay, HYB_RX_POLL_MAX);
+}
+
+/* Walk over the complete FPDUs; returns the octets consumed */
+static u32 hyb_rx_walk(struct hyb_qp *qp, struct sock *sk, u32 avail)
+{
+	struct hyb_rx *rx = &qp->rx;
+	struct hyb_cur cur;
+	u32 done = 0;
+	u32 n;
+
+	if (!hyb_cur_init(&cur, sk))
+		return 0;
+	while (done < avail && !rx->stopped) {
+		n = hyb_rx_fpdu(qp, &cur, avail - done);
+		if (!n)
+			break;
+		done += n;
+		if (!hyb_cur_skip(&cur, n))
+			break;
+	}
+	return done;
+}
+
+/**
+ * hyb_rx_run - process what has arrived
+ * @qp: attached queue pair
+ *
+ * Context: spinlock of the TCP socket held, called by TCP or not.
+ */
+void hyb_rx_run(struct hyb_qp *qp)
+{
+	struct sock *sk = qp->tcp.sk;
+	struct hyb_rx *rx = &qp->rx;
+	u32 avail = tcp_inq(sk);
+	u32 done = 0;
+	bool fin;
+
+	rx->paused = false;
+	if (!rx->stopped && hyb_qp_state(qp) != HYB_QP_ERROR) {
+		if (avail && avail >= rx->need)
+			done = hyb_rx_walk(qp, sk, avail);
+		if (done) {
+			tcp_read_done(sk, done);
+			rx->delay = 0;
+		}
+		if (done || rx->stopped)
+			hyb_rx_account(qp, done);
+		hyb_qp_notify(qp);
+	}
+	fin = sk->sk_shutdown & RCV_SHUTDOWN;
+	if (rx->paused)
+		hyb_rx_wait(qp, fin);
+	if (rx->stopped)
+		tcp_read_done(sk, tcp_inq(sk));
+	if (fin && !rx->eof && (rx->stopped || !rx->paused)) {
+		rx->eof = true;
+		hyb_cep_event(qp->cep, HYB_EV_EOF);
+	}
+}
+
+void hyb_rx_kick(struct hyb_qp *qp)
+{
+	if (READ_ONCE(qp->rx.paused))
+		hyb_tcp_kick(qp, HYB_TODO_RX);
+}
+
+/**
+ * hyb_rx_init - prepare the engine for a connection
+ * @qp: queue pair, not attached
+ * @res: result of MPA start-up
+ */
+void hyb_rx_init(struct hyb_qp *qp, const struct mpa_result *res)
+{
+	struct hyb_rx *rx = &qp->rx;
+	int i;
+
+	rx->crc = res->crc;
+	rx->ivl = res->rx_markers ? MPA_MARK_IVL : 0;
+	for (i = 0; i < DDP_QN_COUNT; i++)
+		rx->msn[i] = 1;
+}
+
+/**
+ * hyb_rx_abandon - complete the receive of an unfinished message
+ * @qp: detached queue pair; its queues are flushed next
+ */
+void hyb_rx_abandon(struct hyb_qp *qp)
+{
+	if (!qp->rx.active)
+		return;
+	qp->rx.done = 0;
+	hyb_rx_end_recv(qp, 0, false, SIW_WC_WR_FLUSH_ERR);
+}

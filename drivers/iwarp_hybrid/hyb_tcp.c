@@ -1,0 +1,461 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * Transport layer: the TCP socket under a QP. See hyb_tcp.h.
+ *
+ * In steady state nobody owns the socket: TCP's softirq and the callers of
+ * ib_post_send() take its spinlock for a short time. Only set-up and tear-down
+ * use lock_sock(). An engine hence runs
+ *  - in data_ready or write_space, called by TCP with the spinlock held,
+ *  - in hyb_tcp_kick(), which takes the spinlock,
+ *  - in release_cb, if the socket was owned when there was something to do.
+ * An engine may call completion handlers, and these may post work. Posting to
+ * the same QP finds @hyb_running set and leaves the work to the running loop.
+ * Posting to another QP is deferred: the locks of two sockets are not nested.
+ */
+#include <linux/percpu.h>
+#include <linux/tcp.h>
+#include <net/inet_common.h>
+#include <net/tcp.h>
+
+#include "compat.h"
+#include "hybrid.h"
+#include "proto/mpa.h"
+
+/* More than the largest FPDU; TCP's window is sized after it */
+#define HYB_TCP_LOWAT	(96 * 1024)
+
+/* QP whose engine runs on this CPU, bottom halves being disabled */
+static DEFINE_PER_CPU(struct hyb_qp *, hyb_running);
+
+static struct workqueue_struct *hyb_tcp_wq;
+
+/* Private copies of tcp_prot and tcpv6_prot, and what they were copied from */
+static struct proto hyb_prot[2];
+static struct proto *hyb_prot_base[2];
+static DEFINE_MUTEX(hyb_prot_lock);
+
+/* Own lock classes: a lock of SDP nests over ours, and ours over none */
+static struct lock_class_key hyb_slock_key[2];
+static struct lock_class_key hyb_sk_lock_key[2];
+
+/* ------------------------------------------------------------ engines */
+
+/**
+ * hyb_tcp_run - run the engines until there is nothing left to do
+ * @qp: queue pair, not running on this CPU
+ *
+ * Context: spinlock of the socket held, hence bottom halves disabled.
+ */
+static void hyb_tcp_run(struct hyb_qp *qp)
+{
+	struct hyb_tcp *t = &qp->tcp;
+
+	lockdep_assert_held(&t->sk->sk_lock.slock);
+	__this_cpu_write(hyb_running, qp);
+	while (READ_ONCE(t->todo)) {
+		if (test_and_clear_bit(HYB_TODO_RX, &t->todo) && t->attached)
+			hyb_rx_run(qp);
+		if (test_and_clear_bit(HYB_TODO_TX, &t->todo) && t->attached)
+			hyb_tx_run(qp);
+	}
+	__this_cpu_write(hyb_running, NULL);
+}
+
+/* As hyb_tcp_run(), for callbacks: whoever owns the socket does it later */
+static void hyb_tcp_callback(struct sock *sk, struct hyb_qp *qp, int todo)
+{
+	struct hyb_qp *running;
+
+	set_bit(todo, &qp->tcp.todo);
+	if (sock_owned_by_user(sk))
+		return;
+	running = __this_cpu_read(hyb_running);
+	if (!running)
+		hyb_tcp_run(qp);
+	else if (running != qp)
+		hyb_tcp_retry(qp, todo, 0);
+}
+
+static void hyb_tcp_lock_and_run(struct hyb_qp *qp, struct sock *sk)
+{
+	bh_lock_sock(sk);
+	/* an owner sees todo in release_cb: it was set before we got here */
+	if (!sock_owned_by_user(sk))
+		hyb_tcp_run(qp);
+	bh_unlock_sock(sk);
+}
+
+void hyb_tcp_retry(struct hyb_qp *qp, int todo, unsigned long delay)
+{
+	set_bit(todo, &qp->tcp.todo);
+	mod_delayed_work(hyb_tcp_wq, &qp->tcp.work, delay);
+}
+
+void hyb_tcp_kick(struct hyb_qp *qp, int todo)
+{
+	struct sock *sk = smp_load_acquire(&qp->tcp.sk);
+	struct hyb_qp *running;
+
+	if (!sk)
+		return;
+	if (irqs_disabled() || in_hardirq()) {
+		hyb_stats_inc(qp->dev, todo == HYB_TODO_TX ?
+			      HYB_ST_TX_DEFERRED : HYB_ST_RX_DEFERRED);
+		hyb_tcp_retry(qp, todo, 0);
+		return;
+	}
+
+	set_bit(todo, &qp->tcp.todo);
+	local_bh_disable();
+	running = __this_cpu_read(hyb_running);
+	if (!running) {
+		hyb_tcp_lock_and_run(qp, sk);
+	} else if (running != qp) {
+		hyb_stats_inc(qp->dev, todo == HYB_TODO_TX ?
+			      HYB_ST_TX_DEFERRED : HYB_ST_RX_DEFERRED);
+		hyb_tcp_retry(qp, todo, 0);
+	}
+	local_bh_enable();
+}
+
+static void hyb_tcp_work(struct work_struct *work)
+{
+	struct hyb_tcp *t = container_of(to_delayed_work(work),
+					 struct hyb_tcp, work);
+	struct hyb_qp *qp = container_of(t, struct hyb_qp, tcp);
+
+	local_bh_disable();
+	if (t->sk)
+		hyb_tcp_lock_and_run(qp, t->sk);
+	local_bh_enable();
+}
+
+/**
+ * hyb_data_init - initialise what the data path keeps in a QP
+ * @qp: zeroed queue pair
+ */
+void hyb_data_init(struct hyb_qp *qp)
+{
+	spin_lock_init(&qp->tcp.lock);
+	INIT_DELAYED_WORK(&qp->tcp.work, hyb_tcp_work);
+}
+
+/**
+ * hyb_data_fini - release it
+ * @qp: queue pair without references; nobody posts any more
+ *
+ * Context: process, sleeps.
+ */
+void hyb_data_fini(struct hyb_qp *qp)
+{
+	WARN_ON_ONCE(qp->tcp.attached);
+	cancel_delayed_work_sync(&qp->tcp.work);
+	hyb_tx_free(qp);
+	if (qp->tcp.sk)
+		sock_put(qp->tcp.sk);
+	qp->tcp.sk = NULL;
+}
+
+/* ---------------------------------------------------------- callbacks */
+
+/*
+ * All of them are called with the socket held, so hyb_cep.live is stable.
+ * sk_user_data holds a reference of the connection.
+ */
+
+static void hyb_tcp_data_ready(struct sock *sk)
+{
+	struct hyb_cep *cep = sk->sk_user_data;
+
+	if (!cep)
+		return;
+	if (cep->live)
+		hyb_tcp_callback(sk, cep->live, HYB_TODO_RX);
+	else if (cep->discard)
+		tcp_read_done(sk, tcp_inq(sk));
+	else
+		hyb_cep_event(cep, HYB_EV_SOCK);
+}
+
+static void hyb_tcp_write_space(struct sock *sk)
+{
+	struct hyb_cep *cep = sk->sk_user_data;
+
+	if (!cep)
+		return;
+	if (!cep->live) {
+		cep->write_space(sk);
+		return;
+	}
+	/*
+	 * TCP calls this also when it had no memory, from within our own call:
+	 * the engine has a timer for that.
+	 */
+	if (!sk_stream_is_writeable(sk) || cep->live->tx.calling)
+		return;
+	clear_bit(SOCK_NOSPACE, &sk->sk_socket->flags);
+	hyb_tcp_callback(sk, cep->live, HYB_TODO_TX);
+}
+
+static void hyb_tcp_state_change(struct sock *sk)
+{
+	struct hyb_cep *cep = sk->sk_user_data;
+
+	if (!cep)
+		return;
+	cep->state_change(sk);
+	/*
+	 * A FIN is noticed by the receive engine, when it has consumed all
+	 * before it; data_ready follows.
+	 */
+	if (!cep->live)
+		hyb_cep_event(cep, HYB_EV_SOCK);
+	else if (sk->sk_state == TCP_CLOSE)
+		hyb_cep_event(cep, HYB_EV_LOST);
+}
+
+static void hyb_tcp_error_report(struct sock *sk)
+{
+	struct hyb_cep *cep = sk->sk_user_data;
+
+	if (cep)
+		hyb_cep_event(cep, cep->live ? HYB_EV_LOST : HYB_EV_SOCK);
+}
+
+/*
+ * Runs behind lock_sock() sections: what came in meanwhile. The saved function
+ * may already have given up ownership, the spinlock is held until return.
+ */
+static void hyb_tcp_release_cb(struct sock *sk)
+{
+	struct hyb_cep *cep = sk->sk_user_data;
+	struct proto *base = hyb_prot_base[sk->sk_family == AF_INET6];
+
+	if (base->release_cb)
+		base->release_cb(sk);
+	if (cep && cep->live && READ_ONCE(cep->live->tcp.todo))
+		hyb_tcp_run(cep->live);
+}
+
+/* ------------------------------------------------------------ sockets */
+
+static struct proto *hyb_tcp_prot(struct sock *sk)
+{
+	int v6 = sk->sk_family == AF_INET6;
+
+	/* the IPv6 module may have been reloaded */
+	if (smp_load_acquire(&hyb_prot_base[v6]) != sk->sk_prot) {
+		mutex_lock(&hyb_prot_lock);
+		if (hyb_prot_base[v6] != sk->sk_prot) {
+			hyb_prot[v6] = *sk->sk_prot;
+			hyb_prot[v6].release_cb = hyb_tcp_release_cb;
+			smp_store_release(&hyb_prot_base[v6], sk->sk_prot);
+		}
+		mutex_unlock(&hyb_prot_lock);
+	}
+	return &hyb_prot[v6];
+}
+
+/**
+ * hyb_tcp_create - open a TCP socket for a connection or a listener
+ * @net: namespace of the net device. Not referenced by the socket: whoever
+ *	 creates it must close it before the net device leaves.
+ * @family: AF_INET or AF_INET6
+ * @res: result
+ *
+ * Return: 0 or an error of sock_create_kern().
+ */
+int hyb_tcp_create(struct net *net, int family, struct socket **res)
+{
+	int v6 = family == AF_INET6;
+	struct socket *sock;
+	int err;
+
+	err = sock_create_kern(net, family, SOCK_STREAM, IPPROTO_TCP, &sock);
+	if (err)
+		return err;
+	sock_lock_init_class_and_name(sock->sk,
+				      v6 ? "slock-AF_INET6-HYBRID" :
+					   "slock-AF_INET-HYBRID",
+				      &hyb_slock_key[v6],
+				      v6 ? "sk_lock-AF_INET6-HYBRID" :
+					   "sk_lock-AF_INET-HYBRID",
+				      &hyb_sk_lock_key[v6]);
+	sock_set_reuseaddr(sock->sk);
+	*res = sock;
+	return 0;
+}
+
+/**
+ * hyb_tcp_adopt - make a socket that of a connection
+ * @cep: connection, its lock held
+ * @sock: new or accepted socket; the connection owns it from now on
+ *
+ * The callbacks hold a reference of @cep until hyb_tcp_release().
+ */
+void hyb_tcp_adopt(struct hyb_cep *cep, struct socket *sock)
+{
+	struct sock *sk = sock->sk;
+	struct proto *prot = hyb_tcp_prot(sk);
+
+	tcp_sock_set_nodelay(sk);
+	lock_sock(sk);
+	/* urgent data of a peer is data, and we never sleep in TCP */
+	sock_set_flag(sk, SOCK_URGINLINE);
+	sk->sk_allocation = GFP_ATOMIC | __GFP_NOWARN;
+	hyb_cep_get(cep);
+	cep->sock = sock;
+	cep->discard = false;
+
+	write_lock_bh(&sk->sk_callback_lock);
+	cep->data_ready = sk->sk_data_ready;
+	cep->state_change = sk->sk_state_change;
+	cep->write_space = sk->sk_write_space;
+	cep->error_report = sk->sk_error_report;
+	sk->sk_user_data = cep;
+	sk->sk_data_ready = hyb_tcp_data_ready;
+	sk->sk_state_change = hyb_tcp_state_change;
+	sk->sk_write_space = hyb_tcp_write_space;
+	sk->sk_error_report = hyb_tcp_error_report;
+	write_unlock_bh(&sk->sk_callback_lock);
+
+	WRITE_ONCE(sk->sk_prot, prot);
+	release_sock(sk);
+}
+
+/**
+ * hyb_tcp_attach - enter full operation
+ * @cep: connection, its lock held
+ * @qp: its queue pair, idle; the caller keeps references of both
+ * @res: result of MPA start-up
+ * @frame: responder: the Reply, sent before anything else can be; else NULL
+ * @len: its length
+ *
+ * Return: 0, or an error and nothing has changed, but the Reply may be out.
+ */
+int hyb_tcp_attach(struct hyb_cep *cep, struct hyb_qp *qp,
+		   const struct mpa_result *res, const u8 *frame, size_t len)
+{
+	struct msghdr msg = { .msg_flags = MSG_DONTWAIT | MSG_NOSIGNAL };
+	struct kvec iov = { .iov_base = (void *)frame, .iov_len = len };
+	struct sock *sk = cep->sock->sk;
+	int err;
+
+	err = hyb_tx_alloc(qp, res);
+	if (err)
+		return err;
+	hyb_rx_init(qp, res);
+
+	lock_sock(sk);
+	err = -ECONNRESET;
+	if (sk->sk_state != TCP_ESTABLISHED)
+		goto out;
+	if (frame) {
+		iov_iter_kvec(&msg.msg_iter, ITER_SOURCE, &iov, 1, len);
+		if (tcp_sendmsg_locked(sk, &msg, len) != len)
+			goto out;
+	}
+	err = -EINVAL;
+	if (qp->tcp.sk || !hyb_qp_set_state(qp, HYB_QP_RTS))
+		goto out;
+	/* the window must admit a whole FPDU, then wake at every segment */
+	cep->sock->ops->set_rcvlowat(sk, HYB_TCP_LOWAT);
+	WRITE_ONCE(sk->sk_rcvlowat, 1);
+
+	spin_lock_bh(&sk->sk_lock.slock);
+	sock_hold(sk);
+	qp->tcp.attached = true;
+	set_bit(HYB_TODO_RX, &qp->tcp.todo);
+	set_bit(HYB_TODO_TX, &qp->tcp.todo);
+	cep->live = qp;
+	spin_unlock_bh(&sk->sk_lock.slock);
+	smp_store_release(&qp->tcp.sk, sk);
+	err = 0;
+out:
+	release_sock(sk);
+	return err;
+}
+
+/**
+ * hyb_tcp_drain - have the transmit engine report when it is done
+ * @cep: connection, its lock held
+ * @qp: its live queue pair
+ *
+ * HYB_EV_DRAINED comes when a Terminate, or if there is none all queued work,
+ * is with TCP.
+ */
+void hyb_tcp_drain(struct hyb_cep *cep, struct hyb_qp *qp)
+{
+	struct sock *sk = cep->sock->sk;
+
+	lock_sock(sk);
+	qp->tx.drain = true;
+	set_bit(HYB_TODO_TX, &qp->tcp.todo);
+	release_sock(sk);
+}
+
+/**
+ * hyb_tcp_detach - stop the engines for good
+ * @cep: connection, its lock held
+ * @qp: its live queue pair
+ *
+ * On return no engine of @qp runs or will run. Further input is discarded.
+ */
+void hyb_tcp_detach(struct hyb_cep *cep, struct hyb_qp *qp)
+{
+	struct sock *sk = cep->sock->sk;
+
+	lock_sock(sk);
+	spin_lock_bh(&sk->sk_lock.slock);
+	cep->live = NULL;
+	cep->discard = true;
+	qp->tcp.attached = false;
+	spin_unlock_bh(&sk->sk_lock.slock);
+	tcp_read_done(sk, tcp_inq(sk));
+	release_sock(sk);
+}
+
+/**
+ * hyb_tcp_release - close the socket of a connection
+ * @cep: connection, its lock held, no live queue pair
+ * @reset: by RST, at once and without leaving anything in the namespace
+ *
+ * May drop the last reference but that of the caller.
+ */
+void hyb_tcp_release(struct hyb_cep *cep, bool reset)
+{
+	struct socket *sock = cep->sock;
+	struct sock *sk;
+
+	if (!sock)
+		return;
+	sk = sock->sk;
+	lock_sock(sk);
+	write_lock_bh(&sk->sk_callback_lock);
+	sk->sk_user_data = NULL;
+	sk->sk_data_ready = cep->data_ready;
+	sk->sk_state_change = cep->state_change;
+	sk->sk_write_space = cep->write_space;
+	sk->sk_error_report = cep->error_report;
+	write_unlock_bh(&sk->sk_callback_lock);
+	WRITE_ONCE(sk->sk_prot, hyb_prot_base[sk->sk_family == AF_INET6]);
+	release_sock(sk);
+
+	if (reset)
+		sock_no_linger(sk);
+	cep->sock = NULL;
+	sock_release(sock);
+	hyb_cep_put(cep);
+}
+
+int hyb_tcp_init(void)
+{
+	hyb_tcp_wq = alloc_workqueue("hyb_tcp", WQ_HIGHPRI | WQ_MEM_RECLAIM,
+				     0);
+	return hyb_tcp_wq ? 0 : -ENOMEM;
+}
+
+void hyb_tcp_exit(void)
+{
+	destroy_workqueue(hyb_tcp_wq);
+}

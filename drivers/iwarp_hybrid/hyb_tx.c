@@ -1,0 +1,889 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * Transmit engine: work requests become FPDUs. See hyb_tx.h.
+ *
+ * FPDUs are laid out one behind the other in pages of the QP and given to TCP
+ * by reference, many in one call. TCP cuts its queue into segments every MSS
+ * octets; the engine knows where in a segment it is and sizes FPDUs so that
+ * they end with the segment: a long message fills segments completely, the
+ * next message continues in what is left of the last segment. Only when very
+ * little is left, or a short message does not fit, the segment ends early.
+ * If the MSS is no multiple of 4 this cannot work (FPDUs are), and FPDUs are
+ * just as long as a segment; receivers must not depend on alignment.
+ *
+ * Sources, in order: Terminate; ready-to-receive message; Read Responses and
+ * the send queue in turns. Not more is laid out than TCP has room for, the
+ * rest stays in the queues until write_space.
+ */
+#include <linux/crc32c.h>
+#include <linux/log2.h>
+#include <linux/mm.h>
+#include <linux/slab.h>
+#include <net/tcp.h>
+
+#include "compat.h"
+#include "hybrid.h"
+
+/* A segment with less room than this is ended rather than filled */
+#define HYB_SEG_MIN	256
+
+/* Retry when the system is short of memory */
+#define HYB_TX_RETRY	(HZ / 50 + 1)
+
+/* What a step of the engine came to */
+enum hyb_step {
+	HYB_STEP_LAID,		/* one FPDU was laid out */
+	HYB_STEP_IDLE,		/* nothing to do now */
+	HYB_STEP_TURN,		/* the page or the segment must end first */
+};
+
+/* ------------------------------------------------------------- stream */
+
+static u32 hyb_stream_space(const struct hyb_stream *s)
+{
+	return s->page[s->cur].size - s->fill;
+}
+
+/* The longest FPDU there should be, at a fresh page and segment */
+static u32 hyb_stream_max(const struct hyb_stream *s)
+{
+	return max_t(u32, s->mss & ~3U, HYB_SEG_MIN);
+}
+
+/*
+ * How much of a ULPDU of @want octets to put into the next FPDU; 0 if page or
+ * segment must end before. Only data messages can be @split.
+ */
+static u32 hyb_stream_fit(const struct hyb_stream *s, u32 want, bool split)
+{
+	u32 space = hyb_stream_space(s);
+	u32 room = s->room ? s->room : hyb_stream_max(s);
+
+	if (mpa_fpdu_len(s->pos, want, s->ivl) <= min(room, space))
+		return want;
+	if (!split)
+		return 0;
+	if (space < room) {
+		if (s->fill)
+			return 0;
+		room = space;
+	}
+	if (s->room && room < HYB_SEG_MIN)
+		return 0;
+	return mpa_ulpdu_fit(s->pos, room, s->ivl);
+}
+
+static struct page *hyb_stream_alloc(u32 *size)
+{
+	gfp_t gfp = GFP_ATOMIC | __GFP_NOWARN | __GFP_COMP;
+	struct page *page;
+	int order;
+
+	for (order = HYB_TX_ORDER; order >= 0; order--) {
+		page = alloc_pages(order ? gfp | __GFP_NORETRY : gfp, order);
+		if (page) {
+			*size = PAGE_SIZE << order;
+			return page;
+		}
+	}
+	return NULL;
+}
+
+/* Continue in the next page of the ring */
+static int hyb_stream_next_page(struct hyb_stream *s)
+{
+	unsigned int next = (s->cur + 1) & (HYB_TX_PAGES - 1);
+	struct hyb_tx_page *p = &s->page[next];
+
+	if (p->page && page_count(p->page) != 1) {
+		put_page(p->page);
+		p->page = NULL;
+	}
+	if (!p->page) {
+		p->page = hyb_stream_alloc(&p->size);
+		if (!p->page) {
+			p->size = 0;
+			return -ENOMEM;
+		}
+	}
+	s->cur = next;
+	s->fill = 0;
+	s->sent = 0;
+	return 0;
+}
+
+/*
+ * After hyb_stream_fit() returned 0, and with all handed over: end the segment
+ * and the page as far as they are too small.
+ */
+static int hyb_stream_turn(struct hyb_stream *s, struct sock *sk)
+{
+	struct sk_buff *tail = tcp_write_queue_tail(sk);
+
+	if (s->room && s->room < HYB_SEG_MIN && tail)
+		TCP_SKB_CB(tail)->eor = 1;
+	if (hyb_stream_space(s) < hyb_stream_max(s))
+		return hyb_stream_next_page(s);
+	return 0;
+}
+
+/* Where in a segment TCP's queue ends */
+static void hyb_stream_look(struct hyb_stream *s, struct sock *sk)
+{
+	struct sk_buff *tail = tcp_write_queue_tail(sk);
+
+	s->mss = tcp_sk(sk)->mss_cache;
+	s->room = 0;
+	if ((s->mss & 3) || s->mss < HYB_SEG_MIN)
+		return;
+	s->room = s->mss;
+	if (tail && !TCP_SKB_CB(tail)->eor)
+		s->room -= tail->len % s->mss;
+}
+
+/* Start from the front of the page again if TCP does not use it any more */
+static void hyb_stream_rewind(struct hyb_stream *s)
+{
+	struct page *page = s->page[s->cur].page;
+
+	if (s->fill && s->sent == s->fill && page_count(page) == 1) {
+		s->fill = 0;
+		s->sent = 0;
+	}
+}
+
+static void hyb_stream_free(struct hyb_stream *s)
+{
+	int i;
+
+	for (i = 0; i < HYB_TX_PAGES; i++)
+		if (s->page[i].page)
+			put_page(s->page[i].page);
+	memset(s, 0, sizeof(*s));
+}
+
+static void hyb_tx_begin(struct hyb_tx *tx, struct mpa_build *b, u32 ulpdu)
+{
+	struct hyb_stream *s = &tx->s;
+	u8 *base = page_address(s->page[s->cur].page);
+
+	mpa_build_begin(b, base + s->fill, s->pos, ulpdu, s->ivl);
+}
+
+/* The ULPDU is complete: checksum it, it belongs to the stream */
+static void hyb_tx_commit(struct hyb_tx *tx, struct mpa_build *b)
+{
+	struct hyb_stream *s = &tx->s;
+	u32 len = mpa_build_end(b);
+
+	if (tx->crc) {
+		mpa_put_crc(b->p, crc32c(~0, b->start, len));
+		tx->summed += len;
+	} else {
+		memset(b->p, 0, MPA_CRC_SIZE);
+	}
+	len += MPA_CRC_SIZE;
+	s->fill += len;
+	s->pos += len;
+	if (s->room) {
+		s->room -= len;
+		if (!s->room)
+			s->room = s->mss;
+	}
+	tx->fpdus++;
+}
+
+/* One FPDU of a control message, or HYB_STEP_TURN */
+static enum hyb_step hyb_tx_whole(struct hyb_tx *tx, const u8 *ulpdu, u32 len)
+{
+	struct mpa_build b;
+
+	if (!hyb_stream_fit(&tx->s, len, false))
+		return HYB_STEP_TURN;
+	hyb_tx_begin(tx, &b, len);
+	mpa_build_put(&b, ulpdu, len);
+	hyb_tx_commit(tx, &b);
+	return HYB_STEP_LAID;
+}
+
+/* ---------------------------------------------------- memory of requests */
+
+static void hyb_tx_put_mem(struct hyb_tx *tx)
+{
+	int i;
+
+	for (i = 0; i < SIW_MAX_SGE; i++) {
+		if (tx->mem[i])
+			hyb_mem_put(tx->mem[i]);
+		tx->mem[i] = NULL;
+	}
+}
+
+/* Kernel users may give addresses without registering them */
+static bool hyb_tx_direct(const struct hyb_qp *qp, const struct siw_sge *sge)
+{
+	return !qp->user && !sge->lkey;
+}
+
+static int hyb_tx_get_mem(struct hyb_qp *qp, int access)
+{
+	struct hyb_tx *tx = &qp->tx;
+	enum hyb_mem_err err;
+	int i;
+
+	for (i = 0; i < tx->sqe.num_sge; i++) {
+		const struct siw_sge *sge = &tx->sqe.sge[i];
+
+		if (!sge->length || hyb_tx_direct(qp, sge))
+			continue;
+		tx->mem[i] = hyb_mem_get(qp->ibqp.pd, sge->lkey, sge->laddr,
+					 sge->length, access, &err);
+		if (!tx->mem[i]) {
+			hyb_tx_put_mem(tx);
+			return -EFAULT;
+		}
+	}
+	return 0;
+}
+
+/* Copy the next @n octets of the scatter list; false if it was revoked */
+static bool hyb_tx_gather(struct hyb_qp *qp, u8 *dst, u32 n)
+{
+	struct hyb_tx *tx = &qp->tx;
+
+	if (tx->sqe.flags & SIW_WQE_INLINE) {
+		memcpy(dst, (u8 *)&tx->sqe.sge[1] + tx->sge_off, n);
+		tx->sge_off += n;
+		tx->copies++;
+		return true;
+	}
+	while (n) {
+		const struct siw_sge *sge = &tx->sqe.sge[tx->sge];
+		u32 len = min(n, sge->length - tx->sge_off);
+		u64 from = sge->laddr + tx->sge_off;
+		struct hyb_mem *mem = tx->mem[tx->sge];
+
+		if (len && !mem)
+			memcpy(dst, (void *)(uintptr_t)from, len);
+		else if (len && hyb_mem_read(mem, sge->lkey, from, dst, len))
+			return false;
+		tx->copies++;
+		dst += len;
+		n -= len;
+		tx->sge_off += len;
+		if (tx->sge_off == sge->length) {
+			tx->sge++;
+			tx->sge_off = 0;
+		}
+	}
+	return true;
+}
+
+/* ------------------------------------------------------------- errors */
+
+void hyb_tx_terminate(struct hyb_qp *qp, u32 err, const u8 *hdr, u32 hdr_len,
+		      u32 seg_len)
+{
+	struct hyb_tx *tx = &qp->tx;
+
+	if (tx->stopped || tx->term_len)
+		return;
+	tx->term_len = rdmap_term_build(tx->term, err, hdr, hdr_len, seg_len);
+	qp->rx.stopped = true;
+	hyb_qp_set_state(qp, HYB_QP_TERMINATE);
+	set_bit(HYB_TODO_TX, &qp->tcp.todo);
+	hyb_cep_event(qp->cep, HYB_EV_ERROR);
+}
+
+/* The request in progress failed for a local reason */
+static void hyb_tx_fail(struct hyb_qp *qp, enum siw_wc_status status)
+{
+	struct hyb_tx *tx = &qp->tx;
+
+	hyb_tx_put_mem(tx);
+	tx->busy = HYB_TX_NONE;
+	tx->held = false;
+	hyb_stats_inc(qp->dev, HYB_ST_ERR_LOCAL);
+	hyb_sq_complete(qp, tx->slot, 0, status);
+	hyb_tx_terminate(qp, TERM_RDMAP_LOCAL, NULL, 0, 0);
+}
+
+/* --------------------------------------------------------- send queue */
+
+static void hyb_tx_done(struct hyb_qp *qp)
+{
+	struct hyb_tx *tx = &qp->tx;
+
+	hyb_tx_put_mem(tx);
+	tx->busy = HYB_TX_NONE;
+	hyb_sq_complete(qp, tx->slot, tx->len, SIW_WC_SUCCESS);
+}
+
+static bool hyb_tx_is_send(const struct hyb_tx *tx)
+{
+	return tx->sqe.opcode != SIW_OP_WRITE;
+}
+
+/* Header of the next segment of a Send or Write */
+static u32 hyb_tx_sqe_hdr(struct hyb_tx *tx, u8 *hdr, bool last)
+{
+	const struct siw_sqe *sqe = &tx->sqe;
+	bool inval = sqe->opcode == SIW_OP_SEND_REMOTE_INV;
+	u8 op;
+
+	if (!hyb_tx_is_send(tx)) {
+		ddp_put_tagged(hdr, last, RDMAP_CTRL(RDMAP_WRITE), sqe->rkey,
+			       sqe->raddr + tx->done);
+		return DDP_TAGGED_LEN;
+	}
+	op = rdmap_send_op(sqe->flags & SIW_WQE_SOLICITED, inval);
+	ddp_put_untagged(hdr, last, RDMAP_CTRL(op), inval ? sqe->rkey : 0,
+			 DDP_QN_SEND, tx->msn[DDP_QN_SEND], tx->done);
+	return DDP_UNTAGGED_LEN;
+}
+
+/* One FPDU of a Send or Write */
+static enum hyb_step hyb_tx_send(struct hyb_qp *qp)
+{
+	struct hyb_tx *tx = &qp->tx;
+	u32 hdr_len = hyb_tx_is_send(tx) ? DDP_UNTAGGED_LEN : DDP_TAGGED_LEN;
+	u32 left = tx->len - tx->done;
+	u8 hdr[DDP_HDR_MAX];
+	struct mpa_build b;
+	u32 ulpdu, pay, n;
+
+	ulpdu = hyb_stream_fit(&tx->s,
+			       min_t(u32, hdr_len + left, MPA_ULPDU_MAX), true);
+	if (ulpdu < hdr_len || (ulpdu == hdr_len && left))
+		return HYB_STEP_TURN;
+	pay = ulpdu - hdr_len;
+	hyb_tx_sqe_hdr(tx, hdr, pay == left);
+
+	hyb_tx_begin(tx, &b, ulpdu);
+	mpa_build_put(&b, hdr, hdr_len);
+	tx->copied += pay;
+	tx->done += pay;
+	while (pay) {
+		n = mpa_build_room(&b, pay);
+		if (!hyb_tx_gather(qp, b.p, n)) {
+			hyb_tx_fail(qp, SIW_WC_LOC_PROT_ERR);
+			return HYB_STEP_LAID;
+		}
+		mpa_build_advance(&b, n);
+		pay -= n;
+	}
+	hyb_tx_commit(tx, &b);
+
+	if (tx->done == tx->len) {
+		if (hdr_len == DDP_UNTAGGED_LEN)
+			tx->msn[DDP_QN_SEND]++;
+		hyb_tx_done(qp);
+	}
+	return HYB_STEP_LAID;
+}
+
+/* Lay out a Read Request and remember it */
+static enum hyb_step hyb_tx_read_req(struct hyb_tx *tx,
+				     const struct hyb_orq_entry *orq,
+				     u32 src_stag, u64 src_to)
+{
+	struct rdmap_rreq req = {
+		.sink_stag = orq->stag,
+		.sink_to = orq->to,
+		.size = orq->len,
+		.src_stag = src_stag,
+		.src_to = src_to,
+	};
+	u8 ulpdu[RDMAP_RREQ_ULPDU];
+	enum hyb_step step;
+
+	ddp_put_untagged(ulpdu, true, RDMAP_CTRL(RDMAP_READ_REQ), 0,
+			 DDP_QN_READ, tx->msn[DDP_QN_READ], 0);
+	rdmap_rreq_put(ulpdu + DDP_UNTAGGED_LEN, &req);
+	step = hyb_tx_whole(tx, ulpdu, sizeof(ulpdu));
+	if (step == HYB_STEP_LAID) {
+		tx->msn[DDP_QN_READ]++;
+		tx->orq[tx->orq_put++ & tx->orq_mask] = *orq;
+	}
+	return step;
+}
+
+static enum hyb_step hyb_tx_read(struct hyb_qp *qp)
+{
+	struct hyb_tx *tx = &qp->tx;
+	const struct siw_sge *sge = &tx->sqe.sge[0];
+	struct hyb_orq_entry orq = {
+		.mem = tx->mem[0],
+		.left = tx->len,
+		.len = tx->len,
+		.slot = tx->slot,
+	};
+	enum hyb_step step;
+
+	if (tx->sqe.num_sge) {
+		orq.to = sge->laddr;
+		orq.stag = sge->lkey;
+		orq.inval = tx->sqe.opcode == SIW_OP_READ_LOCAL_INV;
+	}
+	step = hyb_tx_read_req(tx, &orq, tx->sqe.rkey, tx->sqe.raddr);
+	if (step == HYB_STEP_LAID) {
+		/* the reference went to the ORQ, the slot stays open */
+		tx->mem[0] = NULL;
+		tx->busy = HYB_TX_NONE;
+	}
+	return step;
+}
+
+/* Take up a data transfer; false if it failed */
+static bool hyb_tx_start_msg(struct hyb_qp *qp, enum hyb_tx_msg msg, int access)
+{
+	struct hyb_tx *tx = &qp->tx;
+	int i;
+
+	tx->len = 0;
+	tx->done = 0;
+	tx->sge = 0;
+	tx->sge_off = 0;
+	if (tx->sqe.flags & SIW_WQE_INLINE) {
+		tx->len = tx->sqe.sge[0].length;
+	} else {
+		for (i = 0; i < tx->sqe.num_sge; i++)
+			tx->len += tx->sqe.sge[i].length;
+		if (hyb_tx_get_mem(qp, access)) {
+			hyb_tx_fail(qp, SIW_WC_LOC_PROT_ERR);
+			return false;
+		}
+	}
+	tx->busy = msg;
+	return true;
+}
+
+/* Requests that send nothing; false if it failed */
+static bool hyb_tx_local(struct hyb_qp *qp)
+{
+	const struct siw_sqe *sqe = &qp->tx.sqe;
+	enum hyb_mem_err err;
+
+	if (sqe->opcode == SIW_OP_REG_MR)
+		err = hyb_mem_reg(qp, sqe);
+	else
+		err = hyb_mem_invalidate(qp->ibqp.pd, sqe->rkey, false);
+	if (err) {
+		hyb_tx_fail(qp, SIW_WC_LOC_PROT_ERR);
+		return false;
+	}
+	hyb_sq_complete(qp, qp->tx.slot, 0, SIW_WC_SUCCESS);
+	return true;
+}
+
+/* Must the request wait for outstanding reads? */
+static bool hyb_tx_blocked(const struct hyb_tx *tx)
+{
+	u32 reads = tx->orq_put - tx->orq_get;
+
+	if ((tx->sqe.flags & SIW_WQE_READ_FENCE) && reads)
+		return true;
+	return (tx->sqe.opcode == SIW_OP_READ ||
+		tx->sqe.opcode == SIW_OP_READ_LOCAL_INV) && reads >= tx->ord;
+}
+
+/* Begin the request in tx->sqe; true when it has something to transmit */
+static bool hyb_tx_start_op(struct hyb_qp *qp)
+{
+	struct hyb_tx *tx = &qp->tx;
+
+	switch (tx->sqe.opcode) {
+	case SIW_OP_SEND:
+	case SIW_OP_SEND_REMOTE_INV:
+	case SIW_OP_WRITE:
+		return hyb_tx_start_msg(qp, HYB_TX_SEND, 0);
+	case SIW_OP_READ:
+	case SIW_OP_READ_LOCAL_INV:
+		if (tx->ord && tx->sqe.num_sge <= 1 &&
+		    !(tx->sqe.flags & SIW_WQE_INLINE))
+			return hyb_tx_start_msg(qp, HYB_TX_READ,
+						IB_ACCESS_LOCAL_WRITE);
+		break;
+	case SIW_OP_REG_MR:
+	case SIW_OP_INVAL_STAG:
+		if (qp->user)
+			break;
+		hyb_tx_local(qp);
+		return false;
+	}
+	hyb_tx_fail(qp, SIW_WC_LOC_QP_OP_ERR);
+	return false;
+}
+
+/* Next request of the send queue; true when there is something to transmit */
+static bool hyb_tx_start_sqe(struct hyb_qp *qp)
+{
+	struct hyb_tx *tx = &qp->tx;
+	int ret;
+
+	while (!tx->term_len) {
+		if (!tx->held) {
+			ret = hyb_sq_next(qp, &tx->sqe, &tx->slot);
+			if (!ret)
+				return false;
+			if (ret < 0) {
+				hyb_tx_fail(qp, SIW_WC_LOC_QP_OP_ERR);
+				return false;
+			}
+		}
+		tx->held = tx->ord && hyb_tx_blocked(tx);
+		if (tx->held)
+			return false;
+		if (hyb_tx_start_op(qp))
+			return true;
+	}
+	return false;
+}
+
+/* ------------------------------------------------------ Read Responses */
+
+static bool hyb_tx_start_rresp(struct hyb_tx *tx)
+{
+	if (tx->irq_get == tx->irq_put)
+		return false;
+	tx->busy = HYB_TX_RRESP;
+	return true;
+}
+
+/* The region of a Read Response went away in between */
+static void hyb_tx_rresp_fail(struct hyb_qp *qp, struct hyb_irq_entry *irq)
+{
+	u8 hdr[RDMAP_RREQ_ULPDU];
+
+	/* the request as it would be for the rest, RFC 5040 section 4.8 */
+	irq->req.sink_to += irq->done;
+	irq->req.src_to += irq->done;
+	irq->req.size -= irq->done;
+	ddp_put_untagged(hdr, true, RDMAP_CTRL(RDMAP_READ_REQ), 0, DDP_QN_READ,
+			 irq->msn, 0);
+	rdmap_rreq_put(hdr + DDP_UNTAGGED_LEN, &irq->req);
+	qp->tx.busy = HYB_TX_NONE;
+	hyb_stats_inc(qp->dev, HYB_ST_ERR_STAG);
+	hyb_tx_terminate(qp, TERM_PROT_STAG, hdr, sizeof(hdr), sizeof(hdr));
+}
+
+/* One FPDU of a Read Response */
+static enum hyb_step hyb_tx_rresp(struct hyb_qp *qp)
+{
+	struct hyb_tx *tx = &qp->tx;
+	struct hyb_irq_entry *irq = &tx->irq[tx->irq_get & tx->irq_mask];
+	u32 left = irq->req.size - irq->done;
+	u32 want = min(left, MPA_ULPDU_MAX - DDP_TAGGED_LEN);
+	u8 hdr[DDP_TAGGED_LEN];
+	struct mpa_build b;
+	u32 ulpdu, pay, n;
+
+	ulpdu = hyb_stream_fit(&tx->s, DDP_TAGGED_LEN + want, true);
+	if (ulpdu < DDP_TAGGED_LEN || (ulpdu == DDP_TAGGED_LEN && left))
+		return HYB_STEP_TURN;
+	pay = ulpdu - DDP_TAGGED_LEN;
+	ddp_put_tagged(hdr, pay == left, RDMAP_CTRL(RDMAP_READ_RESP),
+		       irq->req.sink_stag, irq->req.sink_to + irq->done);
+
+	hyb_tx_begin(tx, &b, ulpdu);
+	mpa_build_put(&b, hdr, sizeof(hdr));
+	tx->copied += pay;
+	while (pay) {
+		n = mpa_build_room(&b, pay);
+		if (hyb_mem_read(irq->mem, irq->req.src_stag,
+				 irq->req.src_to + irq->done, b.p, n)) {
+			hyb_tx_rresp_fail(qp, irq);
+			return HYB_STEP_LAID;
+		}
+		tx->copies++;
+		mpa_build_advance(&b, n);
+		irq->done += n;
+		pay -= n;
+	}
+	hyb_tx_commit(tx, &b);
+
+	if (irq->done == irq->req.size) {
+		if (irq->mem)
+			hyb_mem_put(irq->mem);
+		irq->mem = NULL;
+		tx->irq_get++;
+		tx->busy = HYB_TX_NONE;
+	}
+	return HYB_STEP_LAID;
+}
+
+/* ------------------------------------------------------------- engine */
+
+/* First FPDU of an initiator, RFC 6581 section 9: an empty message */
+static enum hyb_step hyb_tx_rtr(struct hyb_tx *tx)
+{
+	struct hyb_orq_entry orq = { .rtr = true };
+	u8 ulpdu[DDP_HDR_MAX];
+	enum hyb_step step;
+
+	switch (tx->rtr) {
+	case MPA_RTR_READ:
+		step = hyb_tx_read_req(tx, &orq, 0, 0);
+		break;
+	case MPA_RTR_SEND:
+		ddp_put_untagged(ulpdu, true, RDMAP_CTRL(RDMAP_SEND), 0,
+				 DDP_QN_SEND, tx->msn[DDP_QN_SEND], 0);
+		step = hyb_tx_whole(tx, ulpdu, DDP_UNTAGGED_LEN);
+		if (step == HYB_STEP_LAID)
+			tx->msn[DDP_QN_SEND]++;
+		break;
+	default:
+		ddp_put_tagged(ulpdu, true, RDMAP_CTRL(RDMAP_WRITE), 0, 0);
+		step = hyb_tx_whole(tx, ulpdu, DDP_TAGGED_LEN);
+	}
+	if (step == HYB_STEP_LAID)
+		tx->rtr = MPA_RTR_NONE;
+	return step;
+}
+
+static enum hyb_step hyb_tx_term(struct hyb_qp *qp)
+{
+	struct hyb_tx *tx = &qp->tx;
+	enum hyb_step step = hyb_tx_whole(tx, tx->term, tx->term_len);
+
+	if (step == HYB_STEP_LAID) {
+		tx->stopped = true;
+		hyb_stats_inc(qp->dev, HYB_ST_TX_TERM);
+	}
+	return step;
+}
+
+/* Choose the next message; false if there is none */
+static bool hyb_tx_start(struct hyb_qp *qp)
+{
+	struct hyb_tx *tx = &qp->tx;
+
+	tx->turn = !tx->turn;
+	if (tx->turn && hyb_tx_start_rresp(tx))
+		return true;
+	return hyb_tx_start_sqe(qp) ||
+	       (!tx->term_len && hyb_tx_start_rresp(tx));
+}
+
+static enum hyb_step hyb_tx_step(struct hyb_qp *qp)
+{
+	struct hyb_tx *tx = &qp->tx;
+
+	if (tx->stopped)
+		return HYB_STEP_IDLE;
+	/* nothing may come between the segments of a Send */
+	if (tx->term_len && !(tx->busy == HYB_TX_SEND && hyb_tx_is_send(tx)))
+		return hyb_tx_term(qp);
+	if (tx->fenced)
+		return HYB_STEP_IDLE;
+	if (tx->rtr)
+		return hyb_tx_rtr(tx);
+	if (tx->busy == HYB_TX_NONE && !hyb_tx_start(qp))
+		return tx->term_len ? hyb_tx_term(qp) : HYB_STEP_IDLE;
+
+	switch (tx->busy) {
+	case HYB_TX_SEND:
+		return hyb_tx_send(qp);
+	case HYB_TX_READ:
+		return hyb_tx_read(qp);
+	default:
+		return hyb_tx_rresp(qp);
+	}
+}
+
+/* The one place that calls TCP to transmit: by reference, without waiting */
+static int hyb_tx_sendpage(struct sock *sk, struct page *page, u32 off, u32 len)
+{
+	return tcp_sendpage_locked(sk, page, off, len, MSG_DONTWAIT |
+				   MSG_NOSIGNAL | MSG_NO_SHARED_FRAGS);
+}
+
+/* Hand over what is laid out; false if TCP did not take all of it */
+static bool hyb_tx_flush(struct hyb_qp *qp, struct sock *sk)
+{
+	struct hyb_tx *tx = &qp->tx;
+	struct hyb_stream *s = &tx->s;
+	int ret;
+
+	while (s->sent < s->fill) {
+		tx->calling = true;
+		ret = hyb_tx_sendpage(sk, s->page[s->cur].page, s->sent,
+				      s->fill - s->sent);
+		tx->calling = false;
+		hyb_stats_inc(qp->dev, HYB_ST_TX_TCP_CALLS);
+		if (ret > 0) {
+			hyb_stats_add(qp->dev, HYB_ST_TX_BYTES, ret);
+			s->sent += ret;
+			continue;
+		}
+		if (ret == -EAGAIN || ret == -ENOMEM) {
+			/* no acknowledgement will call write_space */
+			if (tcp_rtx_and_write_queues_empty(sk))
+				hyb_tcp_retry(qp, HYB_TODO_TX, HYB_TX_RETRY);
+		} else {
+			tx->stopped = true;
+			hyb_cep_event(qp->cep, HYB_EV_LOST);
+		}
+		return false;
+	}
+	return true;
+}
+
+/* Lay out what TCP has room for and the current page can hold */
+static enum hyb_step hyb_tx_batch(struct hyb_qp *qp, struct sock *sk)
+{
+	struct hyb_stream *s = &qp->tx.s;
+	int room = sk_stream_wspace(sk);
+	enum hyb_step step;
+	u32 start = s->fill;
+
+	if (room <= 0) {
+		set_bit(SOCK_NOSPACE, &sk->sk_socket->flags);
+		hyb_stats_inc(qp->dev, HYB_ST_TX_NOSPACE);
+		return HYB_STEP_IDLE;
+	}
+	hyb_stream_look(s, sk);
+	do {
+		step = hyb_tx_step(qp);
+	} while (step == HYB_STEP_LAID && s->fill - start < room);
+	return step;
+}
+
+static void hyb_tx_account(struct hyb_qp *qp)
+{
+	struct hyb_tx *tx = &qp->tx;
+
+	if (!tx->fpdus)
+		return;
+	hyb_stats_add(qp->dev, HYB_ST_TX_FPDUS, tx->fpdus);
+	hyb_stats_add(qp->dev, HYB_ST_TX_COPIES, tx->copies);
+	hyb_stats_add(qp->dev, HYB_ST_TX_COPY_BYTES, tx->copied);
+	hyb_stats_add(qp->dev, HYB_ST_TX_CRC_BYTES, tx->summed);
+	tx->fpdus = 0;
+	tx->copies = 0;
+	tx->copied = 0;
+	tx->summed = 0;
+}
+
+static bool hyb_tx_all_sent(struct hyb_qp *qp)
+{
+	struct hyb_tx *tx = &qp->tx;
+
+	if (tx->s.sent != tx->s.fill)
+		return false;
+	if (tx->stopped)
+		return true;
+	return tx->busy == HYB_TX_NONE && !tx->held && !tx->term_len &&
+	       !tx->rtr && !hyb_sq_pending(qp);
+}
+
+/**
+ * hyb_tx_run - transmit what can be transmitted
+ * @qp: attached queue pair
+ *
+ * Context: spinlock of the TCP socket held.
+ */
+void hyb_tx_run(struct hyb_qp *qp)
+{
+	struct sock *sk = qp->tcp.sk;
+	struct hyb_tx *tx = &qp->tx;
+	enum hyb_step step;
+
+	/* what is laid out has been completed: it goes out in any case */
+	if (hyb_qp_state(qp) == HYB_QP_ERROR)
+		tx->stopped = true;
+	hyb_stream_rewind(&tx->s);
+	while (hyb_tx_flush(qp, sk)) {
+		step = hyb_tx_batch(qp, sk);
+		if (!hyb_tx_flush(qp, sk) || step == HYB_STEP_IDLE)
+			break;
+		if (step == HYB_STEP_TURN && hyb_stream_turn(&tx->s, sk)) {
+			hyb_tcp_retry(qp, HYB_TODO_TX, HYB_TX_RETRY);
+			break;
+		}
+	}
+	hyb_tx_account(qp);
+	hyb_qp_notify(qp);
+	if (tx->drain && hyb_tx_all_sent(qp))
+		hyb_cep_event(qp->cep, HYB_EV_DRAINED);
+}
+
+void hyb_tx_kick(struct hyb_qp *qp)
+{
+	hyb_tcp_kick(qp, HYB_TODO_TX);
+}
+
+/**
+ * hyb_tx_alloc - prepare the engine for a connection
+ * @qp: queue pair, not attached
+ * @res: result of MPA start-up
+ *
+ * Return: 0 or -ENOMEM.
+ */
+int hyb_tx_alloc(struct hyb_qp *qp, const struct mpa_result *res)
+{
+	struct hyb_tx *tx = &qp->tx;
+	/* one more outbound for the ready-to-receive Read, which is not in ORD */
+	u32 orq = roundup_pow_of_two(res->ord + 1);
+	u32 irq = roundup_pow_of_two(res->ird + 1);
+	int i;
+
+	if (tx->orq)
+		return -EISCONN;
+	tx->orq = kcalloc(orq, sizeof(*tx->orq), GFP_KERNEL);
+	tx->irq = kcalloc(irq, sizeof(*tx->irq), GFP_KERNEL);
+	if (!tx->orq || !tx->irq) {
+		kfree(tx->orq);
+		kfree(tx->irq);
+		tx->orq = NULL;
+		tx->irq = NULL;
+		return -ENOMEM;
+	}
+	tx->orq_mask = orq - 1;
+	tx->irq_mask = irq - 1;
+	tx->ord = res->ord;
+	tx->ird = res->ird;
+	tx->crc = res->crc;
+	tx->fenced = res->fenced;
+	tx->rtr = res->rtr;
+	tx->s.ivl = res->tx_markers ? MPA_MARK_IVL : 0;
+	for (i = 0; i < DDP_QN_COUNT; i++)
+		tx->msn[i] = 1;
+	return 0;
+}
+
+/**
+ * hyb_tx_abandon - let go of what unfinished requests refer to
+ * @qp: detached queue pair; its queues are flushed next
+ */
+void hyb_tx_abandon(struct hyb_qp *qp)
+{
+	struct hyb_tx *tx = &qp->tx;
+
+	hyb_tx_put_mem(tx);
+	tx->busy = HYB_TX_NONE;
+	tx->held = false;
+	for (; tx->orq_get != tx->orq_put; tx->orq_get++)
+		if (tx->orq[tx->orq_get & tx->orq_mask].mem)
+			hyb_mem_put(tx->orq[tx->orq_get & tx->orq_mask].mem);
+	for (; tx->irq_get != tx->irq_put; tx->irq_get++)
+		if (tx->irq[tx->irq_get & tx->irq_mask].mem)
+			hyb_mem_put(tx->irq[tx->irq_get & tx->irq_mask].mem);
+}
+
+/**
+ * hyb_tx_free - release the engine's memory
+ * @qp: detached queue pair, nobody kicks it any more
+ *
+ * TCP may still hold references of its own to the pages.
+ */
+void hyb_tx_free(struct hyb_qp *qp)
+{
+	struct hyb_tx *tx = &qp->tx;
+
+	kfree(tx->orq);
+	kfree(tx->irq);
+	tx->orq = NULL;
+	tx->irq = NULL;
+	hyb_stream_free(&tx->s);
+}
