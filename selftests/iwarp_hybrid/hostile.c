@@ -1,0 +1,293 @@
+// SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
+/*
+ * hyb-hostile: a plain TCP program that speaks iWARP and breaks its rules.
+ *
+ *   hyb-hostile -h ADDRESS [-p PORT] [-s COMMAND] start|fpdu
+ *        attacks a listening hyb-target
+ *   hyb-hostile -h ADDRESS [-p PORT] [-s COMMAND] -x COMMAND reply
+ *        listens itself; COMMAND makes a client connect to it
+ *
+ * -s: a command that prints "name value" pairs of the attacked device's
+ * counters. One TAP line per attack: the connection ended as it has to, and the
+ * counter of that mistake has risen.
+ */
+#include <arpa/inet.h>
+#include <netinet/in.h>
+#include <poll.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "hostile.h"
+
+static struct {
+	struct sockaddr_in sa;
+	const char *stats;
+	const char *client;
+	const char *only;
+	int timeout_ms;
+	int listener;
+	unsigned int number, failed;
+} opt = { .timeout_ms = 20000 };
+
+/* Value of a counter, -1 if there is none of that name. */
+static long long counter(const char *name)
+{
+	char line[8192], *at;
+	size_t len = name ? strlen(name) : 0;
+	long long val = -1;
+	FILE *f;
+
+	if (!name || !opt.stats)
+		return -1;
+	f = popen(opt.stats, "r");
+	if (!f)
+		return -1;
+	while (fgets(line, sizeof(line), f)) {
+		for (at = line; (at = strstr(at, name)); at += len) {
+			if ((at == line || at[-1] == ' ') && at[len] == ' ')
+				val = (val < 0 ? 0 : val) + atoll(at + len);
+		}
+	}
+	pclose(f);
+	return val;
+}
+
+static void read_offer(struct peer *p, struct target_memory *m)
+{
+	int i;
+
+	memset(m, 0, sizeof(*m));
+	for (i = 0; i < REGIONS && p->private_len >= 12 * REGIONS; i++) {
+		m->stag[i] = get_be32(p->private_data + 12 * i);
+		m->addr[i] = get_be64(p->private_data + 12 * i + 4);
+	}
+}
+
+/* Does the connection still do what it is for? */
+static bool echoes(struct peer *p)
+{
+	static const char text[] = "Echo of a connection that lives";
+	long end = now_ms() + opt.timeout_ms;
+
+	if (p->fd < 0)
+		return false;
+	peer_send_message(p, text, sizeof(text));
+	while (now_ms() < end && peer_recv_fpdu(p, opt.timeout_ms) == 1) {
+		if (p->ulpdu_len == 18 + sizeof(text) &&
+		    !memcmp(p->ulpdu + 18, text, sizeof(text)))
+			return true;
+	}
+	return false;
+}
+
+static bool acceptable(const struct attack *a, enum peer_end end,
+		       unsigned int term)
+{
+	int i;
+
+	for (i = 0; i < E_MAX && a->ends[i]; i++) {
+		if (a->ends[i] == E_ANY)
+			return true;
+		if (a->ends[i] == E_ANY_TERM && end == END_TERMINATE)
+			return true;
+		if (a->ends[i] == E_CLOSED &&
+		    (end == END_FIN || end == END_RST))
+			return true;
+		if (end == END_TERMINATE && a->ends[i] == (0x1000000u | term))
+			return true;
+	}
+	return false;
+}
+
+static bool expects(const struct attack *a, uint32_t what)
+{
+	int i;
+
+	for (i = 0; i < E_MAX; i++)
+		if (a->ends[i] == what)
+			return true;
+	return false;
+}
+
+static const char *rising(const struct attack *a, long long before)
+{
+	static char text[128];
+	long end = now_ms() + 5000;
+	long long now;
+
+	if (before < 0)
+		return NULL;
+	do {
+		now = counter(a->counter);
+		if (now > before)
+			return NULL;
+		poll(NULL, 0, 50);
+	} while (now_ms() < end);
+	snprintf(text, sizeof(text), "%s did not rise (%lld)", a->counter, now);
+	return text;
+}
+
+static void result(const struct attack *a, bool ok, const char *what,
+		   const char *more)
+{
+	opt.number++;
+	opt.failed += !ok || more;
+	printf("%s %u - %s: %s%s%s\n", ok && !more ? "ok" : "not ok",
+	       opt.number, a->name, what, more ? ", " : "", more ? more : "");
+	fflush(stdout);
+}
+
+/* The attack itself, on a connection that is as far as it has to be. */
+static void strike(struct peer *p, const struct attack *a,
+		   const struct target_memory *m)
+{
+	long long before = counter(a->counter);
+	const char *what;
+	enum peer_end end;
+	bool ok;
+
+	end = a->run(p, m, a);
+	if (end == END_NONE && a->ends[0] == E_ALIVE) {
+		ok = echoes(p);
+		what = ok ? "goes on" : "does not echo any more";
+		result(a, ok, what, rising(a, before));
+		return;
+	}
+	if (end == END_NONE)
+		end = peer_wait_end(p, expects(a, E_ANY) ? 2000 :
+				       a->counter && strstr(a->counter,
+							    "timeout") ?
+							   60000 :
+							   opt.timeout_ms);
+	ok = acceptable(a, end, p->term);
+	if (!ok && end == END_NONE && expects(a, E_ALIVE)) {
+		ok = echoes(p);
+		result(a, ok, ok ? "goes on" : "hangs", NULL);
+		return;
+	}
+	result(a, ok, peer_end_text(end, p->term), rising(a, before));
+}
+
+static void attack_listener(const struct attack *a, bool open)
+{
+	struct target_memory m = { 0 };
+	struct peer p;
+
+	if (peer_connect(&p, (struct sockaddr *)&opt.sa, sizeof(opt.sa))) {
+		result(a, false, "no TCP connection", NULL);
+		return;
+	}
+	if (open && peer_open(&p, NULL, 0)) {
+		result(a, false, "start-up failed", NULL);
+		peer_close(&p);
+		return;
+	}
+	read_offer(&p, &m);
+	if (open && strstr(a->name, "marker") && !p.tx_markers) {
+		opt.number++;
+		printf("ok %u - %s # SKIP the target does not ask for markers\n",
+		       opt.number, a->name);
+	} else {
+		strike(&p, a, &m);
+	}
+	peer_close(&p);
+}
+
+static void attack_client(const struct attack *a)
+{
+	struct pollfd pfd = { .fd = opt.listener, .events = POLLIN };
+	struct target_memory m = { 0 };
+	struct peer p;
+	pid_t child;
+	int status;
+
+	child = fork();
+	if (!child) {
+		execl("/bin/sh", "sh", "-c", opt.client, NULL);
+		_exit(127);
+	}
+	if (poll(&pfd, 1, opt.timeout_ms) != 1 ||
+	    peer_adopt(&p, accept(opt.listener, NULL, NULL))) {
+		result(a, false, "the client does not connect", NULL);
+		kill(child, SIGKILL);
+		waitpid(child, &status, 0);
+		return;
+	}
+	strike(&p, a, &m);
+	peer_close(&p);
+	/* the client must notice, whatever it was */
+	for (status = -1;
+	     status == -1 && waitpid(child, &status, WNOHANG) == 0;)
+		poll(NULL, 0, 20);
+	while (pfd.revents && poll(&pfd, 1, 300) == 1)
+		close(accept(opt.listener, NULL, NULL));
+}
+
+static int listen_here(void)
+{
+	int fd = socket(AF_INET, SOCK_STREAM, 0), one = 1;
+
+	setsockopt(fd, SOL_SOCKET, SO_REUSEADDR, &one, sizeof(one));
+	if (bind(fd, (struct sockaddr *)&opt.sa, sizeof(opt.sa)) ||
+	    listen(fd, 16)) {
+		perror("hyb-hostile: listen");
+		exit(2);
+	}
+	return fd;
+}
+
+static void run(const struct attack *list, unsigned int count, int kind)
+{
+	unsigned int i;
+
+	for (i = 0; i < count; i++) {
+		if (opt.only && !strstr(list[i].name, opt.only))
+			continue;
+		if (kind == 2)
+			attack_client(&list[i]);
+		else
+			attack_listener(&list[i], kind == 1);
+	}
+}
+
+int main(int argc, char **argv)
+{
+	int c;
+
+	opt.sa.sin_family = AF_INET;
+	opt.sa.sin_port = htons(7900);
+	while ((c = getopt(argc, argv, "h:p:s:x:o:t:")) != -1) {
+		if (c == 'h' && inet_pton(AF_INET, optarg, &opt.sa.sin_addr))
+			continue;
+		if (c == 'p')
+			opt.sa.sin_port = htons(atoi(optarg));
+		else if (c == 's')
+			opt.stats = optarg;
+		else if (c == 'x')
+			opt.client = optarg;
+		else if (c == 'o')
+			opt.only = optarg;
+		else if (c == 't')
+			opt.timeout_ms = atoi(optarg) * 1000;
+		else
+			return 2;
+	}
+	signal(SIGPIPE, SIG_IGN);
+	printf("TAP version 13\n");
+	if (optind < argc && !strcmp(argv[optind], "start")) {
+		run(start_attacks, start_attack_count, 0);
+	} else if (optind < argc && !strcmp(argv[optind], "fpdu")) {
+		run(fpdu_attacks, fpdu_attack_count, 1);
+	} else if (optind < argc && opt.client) {
+		opt.listener = listen_here();
+		run(reply_attacks, reply_attack_count, 2);
+	} else {
+		return 2;
+	}
+	printf("1..%u\n", opt.number);
+	return opt.failed ? 1 : 0;
+}

@@ -1,0 +1,50 @@
+/* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
+/*
+ * Attacks on an iWARP device: what to send, and how the connection has to end.
+ */
+#ifndef SELFTESTS_IWARP_HOSTILE_H
+#define SELFTESTS_IWARP_HOSTILE_H
+
+#include "peer.h"
+#include "target.h"
+
+/* Acceptable ends: a Terminate (TERM_ERR) or one of these. */
+#define E_NOTHING 0
+#define E_TERM(l, t, c) (0x1000000u | TERM_ERR(l, t, c))
+#define E_ANY_TERM 0x2000000u
+#define E_CLOSED 0x3000000u /* FIN or RST, no Terminate */
+#define E_ALIVE 0x4000000u /* goes on and still echoes */
+#define E_ANY 0x5000000u /* whatever, but the target lives */
+#define E_MAX 4
+
+struct target_memory {
+	uint32_t stag[REGIONS];
+	uint64_t addr[REGIONS];
+};
+
+struct attack {
+	const char *name;
+	/* sends; returns the end when it knows already, else END_NONE */
+	enum peer_end (*run)(struct peer *p, const struct target_memory *m,
+			     const struct attack *a);
+	const char *counter; /* has to rise, NULL: none in particular */
+	uint32_t ends[E_MAX];
+	/* for the functions that several attacks share */
+	unsigned int ddp, rdmap;
+	int region; /* -1: an STag that does not exist */
+	uint64_t to; /* added to the region's address */
+	uint32_t len;
+	uint32_t qn, msn, mo, inval;
+};
+
+/* After a regular start-up */
+extern const struct attack fpdu_attacks[];
+extern const unsigned int fpdu_attack_count;
+/* On the bare TCP connection, to a listener */
+extern const struct attack start_attacks[];
+extern const unsigned int start_attack_count;
+/* On the bare TCP connection, to an initiator */
+extern const struct attack reply_attacks[];
+extern const unsigned int reply_attack_count;
+
+#endif /* SELFTESTS_IWARP_HOSTILE_H */

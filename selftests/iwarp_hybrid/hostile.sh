@@ -1,0 +1,82 @@
+#!/bin/bash
+# SPDX-License-Identifier: GPL-2.0
+# vm: timeout=900
+#
+# A peer that breaks the rules of MPA, DDP and RDMAP, as plain TCP program,
+# against a listener and an initiator on a hybrid device. Each connection ends
+# as it has to, the counter of that mistake rises, a healthy connection on the
+# same device goes on all the time, and the module can be unloaded afterwards.
+
+# shellcheck source=selftests/lib/lib.sh
+. "$(dirname "$0")/../lib/lib.sh"
+need hyb-hostile hyb-target rdma
+
+SERVER=10.0.0.2
+STATS="rdma statistic show link rdb/1"
+
+# include FILE: the TAP lines of a program as lines of this test
+include() {
+	local line
+
+	while read -r line; do
+		case $line in
+		"ok "*"# SKIP"*)
+			line=${line#ok * - }
+			ktap_skip "${line%% # SKIP*}" "${line#*# SKIP }" ;;
+		"ok "*) ktap_ok "${line#ok * - }" ;;
+		"not ok "*) ktap_fail "${line#not ok * - }" ;;
+		"TAP version"* | 1..*) ;;
+		*) ktap_diag "$line" ;;
+		esac
+	done < "$1"
+}
+
+healthy_start() {
+	start_bg a hyb-target -c -h $SERVER -p 7900
+	HEALTHY=$BG_PID
+	HEALTHY_LOG=$BG_LOG
+	wait_for 20 grep -q connected "$HEALTHY_LOG" ||
+		ktap_fail "the healthy connection" "$(cat "$HEALTHY_LOG")"
+}
+
+# healthy_check NAME: it lives, and still does when asked to end
+healthy_check() {
+	kill -TERM "$(pgrep -x hyb-target -P "$HEALTHY" || echo "$HEALTHY")"
+	wait "$HEALTHY"
+	if [ $? -eq 0 ] && grep -q " echoes" "$HEALTHY_LOG"; then
+		ktap_ok "$1: the healthy connection was not disturbed"
+	else
+		ktap_fail "$1: the healthy connection was not disturbed" \
+			"$(cat "$HEALTHY_LOG")"
+	fi
+}
+
+# a whole set of attacks, the healthy connection beside it
+attacks() {
+	healthy_start
+	in_a hyb-hostile -h $SERVER -p 7900 -s "$STATS" "$@" > "$OUT/$1.tap" 2>&1
+	include "$OUT/$1.tap"
+	healthy_check "$1"
+}
+
+dev_up hybrid hybrid || ktap_skip_all "no hybrid devices"
+start_bg b hyb-target -h $SERVER -p 7900
+TARGET=$BG_PID
+TARGET_LOG=$BG_LOG
+wait_for 20 grep -q listening "$TARGET_LOG" ||
+	ktap_fail "the target listens" "$(cat "$TARGET_LOG")"
+attacks fpdu
+attacks start
+
+# the other way round: a hybrid initiator connects to a hostile server in a
+healthy_start
+in_a hyb-hostile -h 10.0.0.1 -p 7901 -s "$STATS" \
+	-x "ip netns exec b hyb-target -c -1 -h 10.0.0.1 -p 7901" \
+	reply > "$OUT/reply.tap" 2>&1
+include "$OUT/reply.tap"
+healthy_check reply
+
+stop_bg "$TARGET"
+ktap_check "the devices go" dev_down
+ktap_check "the module goes" wait_for 20 modprobe -r iwarp_hybrid
+ktap_done

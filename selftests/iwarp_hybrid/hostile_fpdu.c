@@ -1,0 +1,539 @@
+// SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
+/*
+ * Attacks in full operation: FPDUs, DDP segments, RDMAP messages.
+ */
+#include <poll.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/socket.h>
+
+#include "hostile.h"
+
+#define COUNT(a) (sizeof(a) / sizeof((a)[0]))
+#define STAG_UNKNOWN 0xdead5500u
+
+static unsigned char big[PEER_ULPDU_MAX + 64];
+
+static uint32_t stag_of(const struct target_memory *m, const struct attack *a)
+{
+	return a->region < 0 ? STAG_UNKNOWN : m->stag[a->region];
+}
+
+static uint64_t to_of(const struct target_memory *m, const struct attack *a)
+{
+	return (a->region < 0 ? 0 : m->addr[a->region]) + a->to;
+}
+
+static enum peer_end tagged(struct peer *p, const struct target_memory *m,
+			    const struct attack *a)
+{
+	size_t n = ulpdu_tagged(big, a->ddp, a->rdmap, stag_of(m, a),
+				to_of(m, a), NULL, 0) +
+		   a->len;
+
+	peer_send_fpdu(p, big, n, NULL);
+	return END_NONE;
+}
+
+static enum peer_end absolute(struct peer *p, const struct target_memory *m,
+			      const struct attack *a)
+{
+	size_t n = ulpdu_tagged(big, a->ddp, a->rdmap, stag_of(m, a), a->to,
+				NULL, 0) +
+		   a->len;
+
+	peer_send_fpdu(p, big, n, NULL);
+	return END_NONE;
+}
+
+static enum peer_end untagged(struct peer *p, const struct target_memory *m,
+			      const struct attack *a)
+{
+	size_t n;
+
+	(void)m;
+	memset(big, 'x', 512);
+	n = ulpdu_untagged(big, a->ddp, a->rdmap, a->inval, a->qn, a->msn,
+			   a->mo, NULL, 0) +
+	    a->len;
+	peer_send_fpdu(p, big, n, NULL);
+	if (a->rdmap == OP_SEND && a->ends[0] == E_ALIVE)
+		p->msn++;
+	return END_NONE;
+}
+
+static enum peer_end read_request(struct peer *p, const struct target_memory *m,
+				  const struct attack *a)
+{
+	size_t n = ulpdu_read_request(big, a->msn, 0x1234, 0, a->len,
+				      stag_of(m, a), to_of(m, a));
+
+	peer_send_fpdu(p, big, n, NULL);
+	return END_NONE;
+}
+
+static enum peer_end read_wraps(struct peer *p, const struct target_memory *m,
+				const struct attack *a)
+{
+	size_t n = ulpdu_read_request(big, 1, 0x1234, 0, a->len, stag_of(m, a),
+				      a->to);
+
+	peer_send_fpdu(p, big, n, NULL);
+	return END_NONE;
+}
+
+/* A claim for ULPDU_Length, with as many octets as there are. */
+static enum peer_end length(struct peer *p, const struct target_memory *m,
+			    const struct attack *a)
+{
+	(void)m;
+	memset(big, 0, a->len);
+	ulpdu_untagged(big, DDP_UNTAGGED, OP_SEND, 0, 0, 1, 0, NULL, 0);
+	peer_send_fpdu(p, big, a->len, NULL);
+	return END_NONE;
+}
+
+/* 65535 announced, few octets sent, then nothing more. */
+static enum peer_end length_only(struct peer *p, const struct target_memory *m,
+				 const struct attack *a)
+{
+	struct fpdu_options opt = { .length = 65535 };
+
+	(void)m;
+	(void)a;
+	ulpdu_untagged(big, DDP_UNTAGGED, OP_SEND, 0, 0, 1, 0, NULL, 0);
+	peer_send_fpdu(p, big, 100, &opt);
+	poll(NULL, 0, 300);
+	shutdown(p->fd, SHUT_WR);
+	return END_NONE;
+}
+
+static enum peer_end bad_crc(struct peer *p, const struct target_memory *m,
+			     const struct attack *a)
+{
+	struct fpdu_options opt = { .length = -1, .bad_crc = true };
+	size_t n =
+		ulpdu_untagged(big, DDP_UNTAGGED, OP_SEND, 0, 0, 1, 0, "Ex", 2);
+
+	(void)m;
+	(void)a;
+	peer_send_fpdu(p, big, n, &opt);
+	return END_NONE;
+}
+
+static enum peer_end bad_marker(struct peer *p, const struct target_memory *m,
+				const struct attack *a)
+{
+	struct fpdu_options opt = { .length = -1, .bad_marker = true };
+	size_t n = ulpdu_tagged(big, DDP_TAGGED, OP_WRITE, m->stag[REGION_RW],
+				m->addr[REGION_RW], NULL, 0) +
+		   1000;
+
+	(void)a;
+	peer_send_fpdu(p, big, n, &opt);
+	return END_NONE;
+}
+
+static enum peer_end overflow_in_parts(struct peer *p,
+				       const struct target_memory *m,
+				       const struct attack *a)
+{
+	uint32_t mo;
+	size_t n;
+
+	(void)m;
+	(void)a;
+	for (mo = 0; mo < 4 * TARGET_MESSAGE; mo += 100) {
+		n = ulpdu_untagged(big, DDP_UNTAGGED & ~DDP_NOT_LAST, OP_SEND,
+				   0, 0, 1, mo, NULL, 0) +
+		    100;
+		peer_send_fpdu(p, big, n, NULL);
+	}
+	return END_NONE;
+}
+
+static enum peer_end first_part(struct peer *p, uint32_t msn)
+{
+	size_t n = ulpdu_untagged(big, DDP_UNTAGGED & ~DDP_NOT_LAST, OP_SEND, 0,
+				  0, msn, 0, "E23456789", 10);
+
+	peer_send_fpdu(p, big, n, NULL);
+	return END_NONE;
+}
+
+/* A message begins in the middle of another, on the same queue. */
+static enum peer_end interleaved(struct peer *p, const struct target_memory *m,
+				 const struct attack *a)
+{
+	(void)m;
+	(void)a;
+	first_part(p, 1);
+	return first_part(p, 2);
+}
+
+/* The second segment claims another operation than the first. */
+static enum peer_end changed_op(struct peer *p, const struct target_memory *m,
+				const struct attack *a)
+{
+	size_t n;
+
+	(void)m;
+	first_part(p, 1);
+	n = ulpdu_untagged(big, DDP_UNTAGGED, a->rdmap, 0, 0, 1, 10, "x", 1);
+	peer_send_fpdu(p, big, n, NULL);
+	return END_NONE;
+}
+
+/* Legal: a Write between the segments of a Send. */
+static enum peer_end write_between(struct peer *p,
+				   const struct target_memory *m,
+				   const struct attack *a)
+{
+	size_t n;
+
+	(void)a;
+	first_part(p, 1);
+	n = ulpdu_tagged(big, DDP_TAGGED, OP_WRITE, m->stag[REGION_RW],
+			 m->addr[REGION_RW], "w", 1);
+	peer_send_fpdu(p, big, n, NULL);
+	n = ulpdu_untagged(big, DDP_UNTAGGED, OP_SEND, 0, 0, 1, 10, "x", 1);
+	peer_send_fpdu(p, big, n, NULL);
+	p->msn = 2;
+	return peer_recv_fpdu(p, 5000) == 1 ? END_NONE : END_FIN;
+}
+
+/* Legal: more messages than receives; they wait for their turn. */
+static enum peer_end many_messages(struct peer *p,
+				   const struct target_memory *m,
+				   const struct attack *a)
+{
+	int i;
+
+	(void)m;
+	(void)a;
+	for (i = 0; i < 10 * TARGET_RECEIVES; i++)
+		peer_send_message(p, "-", 1);
+	return END_NONE;
+}
+
+/* More Read Requests than the device promised to take, none is waited for. */
+static enum peer_end many_reads(struct peer *p, const struct target_memory *m,
+				const struct attack *a)
+{
+	uint32_t msn;
+	size_t n;
+
+	for (msn = 1; msn <= a->len; msn++) {
+		n = ulpdu_read_request(big, msn, 1, 0, TARGET_REGION,
+				       m->stag[REGION_RW], m->addr[REGION_RW]);
+		peer_send_fpdu(p, big, n, NULL);
+	}
+	return END_NONE;
+}
+
+/* Legal: nothing to read, so the source may be anything. */
+static enum peer_end read_nothing(struct peer *p, const struct target_memory *m,
+				  const struct attack *a)
+{
+	read_request(p, m, a);
+	return peer_recv_fpdu(p, 5000) == 1 && p->ulpdu_len == 14 ? END_NONE :
+								    END_FIN;
+}
+
+/* Make the target read; answer with length, STag and offset changed. */
+static enum peer_end read_response(struct peer *p,
+				   const struct target_memory *m,
+				   const struct attack *a)
+{
+	unsigned char cmd[17] = { TARGET_READ };
+	uint32_t stag, size;
+	uint64_t to;
+	size_t n;
+
+	(void)m;
+	put_be32(cmd + 1, 0x7777);
+	put_be64(cmd + 5, 0x1000);
+	put_be32(cmd + 13, 512);
+	peer_send_message(p, cmd, sizeof(cmd));
+	if (peer_recv_fpdu(p, 10000) != 1 || p->ulpdu_len != 46 ||
+	    p->ulpdu[1] != OP_READ_REQ)
+		return END_NO_FRAME;
+	stag = get_be32(p->ulpdu + 18);
+	to = get_be64(p->ulpdu + 22);
+	size = get_be32(p->ulpdu + 30);
+	n = ulpdu_tagged(big, a->ddp, OP_READ_RESP, stag ^ a->qn, to + a->to,
+			 NULL, 0) +
+	    (a->len ? a->len : size);
+	peer_send_fpdu(p, big, n, NULL);
+	return END_NONE;
+}
+
+/* The right answer, then a second one. */
+static enum peer_end response_twice(struct peer *p,
+				    const struct target_memory *m,
+				    const struct attack *a)
+{
+	size_t n;
+
+	read_response(p, m, a);
+	n = ulpdu_tagged(big, DDP_TAGGED, OP_READ_RESP, m->stag[REGION_RW],
+			 m->addr[REGION_RW], NULL, 0) +
+	    512;
+	peer_send_fpdu(p, big, n, NULL);
+	return END_NONE;
+}
+
+static enum peer_end terminate(struct peer *p, const struct target_memory *m,
+			       const struct attack *a)
+{
+	size_t n;
+
+	(void)m;
+	memset(big, 0, 512);
+	n = ulpdu_untagged(big, DDP_UNTAGGED, OP_TERMINATE, 0, 2, 1, 0, NULL,
+			   0);
+	put_be32(big + n, a->inval);
+	peer_send_fpdu(p, big, n + a->len, NULL);
+	return END_NONE;
+}
+
+static enum peer_end fin_inside(struct peer *p, const struct target_memory *m,
+				const struct attack *a)
+{
+	struct fpdu_options opt = { .length = -1, .cut = a->len };
+	size_t n = ulpdu_untagged(big, DDP_UNTAGGED, OP_SEND, 0, 0, 1, 0, NULL,
+				  0) +
+		   100;
+
+	(void)m;
+	peer_send_fpdu(p, big, n, &opt);
+	shutdown(p->fd, SHUT_WR);
+	return END_NONE;
+}
+
+static enum peer_end rst_inside(struct peer *p, const struct target_memory *m,
+				const struct attack *a)
+{
+	fin_inside(p, m, a);
+	peer_reset(p);
+	return END_RST;
+}
+
+static enum peer_end noise(struct peer *p, const struct target_memory *m,
+			   const struct attack *a)
+{
+	uint32_t x = 2463534242u;
+	size_t i;
+
+	(void)m;
+	for (i = 0; i < a->len; i++) {
+		x ^= x << 13;
+		x ^= x >> 17;
+		x ^= x << 5;
+		big[i] = x;
+	}
+	peer_send(p, big, a->len);
+	shutdown(p->fd, SHUT_WR);
+	return END_NONE;
+}
+
+/* Segments with good CRC and random headers, until the target gives up. */
+static enum peer_end random_headers(struct peer *p,
+				    const struct target_memory *m,
+				    const struct attack *a)
+{
+	static uint32_t x = 88172645;
+	size_t i, k, n;
+
+	(void)a;
+	for (k = 0; k < 40; k++) {
+		for (i = 0; i < 64; i++) {
+			x ^= x << 13;
+			x ^= x >> 17;
+			x ^= x << 5;
+			big[i] = x;
+		}
+		/* often nearly right */
+		big[0] = x & 64 ? (x & 128 ? 0xc1 : 0x41) : big[0];
+		big[1] = x & 256 ? 0x40 | (x >> 9 & 15) : big[1];
+		if (x & 1024) {
+			memset(big + 2, 0, 16);
+			big[9] = x >> 14 & 3;
+			big[13] = k + 1;
+		}
+		if (x & 2048)
+			put_be32(big + 2, m->stag[x >> 12 & 3]);
+		n = x >> 20 & 63;
+		peer_send_fpdu(p, big, n < 2 ? 2 : n, NULL);
+	}
+	shutdown(p->fd, SHUT_WR);
+	return END_NONE;
+}
+
+#define WRITE tagged, .ddp = DDP_TAGGED, .rdmap = OP_WRITE
+#define SEND untagged, .ddp = DDP_UNTAGGED, .rdmap = OP_SEND
+#define RESP read_response, .ddp = DDP_TAGGED
+
+/* clang-format off */
+#define ENDS(...) { __VA_ARGS__ }
+
+#define CASE(n, c, e, ...) { .name = n, .counter = c, .ends = e, .run = __VA_ARGS__ }
+
+const struct attack fpdu_attacks[] = {
+	CASE("nothing wrong", NULL, ENDS(E_ALIVE), SEND, .msn = 1, .len = 5),
+	/* lengths */
+	CASE("ULPDU length 0", "err_length", ENDS(E_ANY_TERM), length, .len = 0),
+	CASE("ULPDU length 1", "err_length", ENDS(E_ANY_TERM), length, .len = 1),
+	CASE("ULPDU length 65535", NULL, ENDS(E_ANY_TERM), length, .len = 65535),
+	CASE("ULPDU length 64769", NULL, ENDS(E_ANY_TERM), length, .len = 64769),
+	CASE("ULPDU length 65535 announced, then FIN", NULL,
+	     ENDS(E_CLOSED, E_ANY_TERM), length_only),
+	CASE("tagged header cut", "err_length", ENDS(E_ANY_TERM), length, .len = 13),
+	CASE("untagged header cut", "err_length", ENDS(E_ANY_TERM), length, .len = 17),
+	/* MPA */
+	CASE("bad CRC", "err_crc", ENDS(E_TERM(2, 0, 2)), bad_crc),
+	CASE("marker points elsewhere", "err_marker", ENDS(E_TERM(2, 0, 3)), bad_marker),
+	/* versions, reserved bits, operations */
+	CASE("DDP version 0, untagged", "err_ddp_version", ENDS(E_TERM(1, 2, 6)),
+	     untagged, .ddp = 0x40, .rdmap = OP_SEND, .msn = 1),
+	CASE("DDP version 3, tagged", "err_ddp_version", ENDS(E_TERM(1, 1, 4)),
+	     tagged, .ddp = 0xc3, .rdmap = OP_WRITE, .region = REGION_RW),
+	CASE("RDMAP version 0", "err_rdmap_version", ENDS(E_TERM(0, 2, 5)),
+	     untagged, .ddp = DDP_UNTAGGED, .rdmap = 0x03, .msn = 1),
+	CASE("RDMAP version 3", "err_rdmap_version", ENDS(E_TERM(0, 2, 5)),
+	     untagged, .ddp = DDP_UNTAGGED, .rdmap = 0xc3, .msn = 1),
+	CASE("reserved DDP bits are ignored", NULL, ENDS(E_ALIVE),
+	     tagged, .ddp = 0xfd, .rdmap = OP_WRITE, .region = REGION_RW, .len = 8),
+	CASE("reserved RDMAP bits are ignored", NULL, ENDS(E_ALIVE),
+	     tagged, .ddp = DDP_TAGGED, .rdmap = 0x70, .region = REGION_RW, .len = 8),
+	CASE("opcode c", "err_rdmap_opcode", ENDS(E_TERM(0, 2, 6)),
+	     untagged, .ddp = DDP_UNTAGGED, .rdmap = 0x4c, .msn = 1),
+	CASE("opcode f", "err_rdmap_opcode", ENDS(E_TERM(0, 2, 6)),
+	     untagged, .ddp = DDP_UNTAGGED, .rdmap = 0x4f, .msn = 1),
+	CASE("opcode f, tagged", "err_rdmap_opcode", ENDS(E_TERM(0, 2, 6)),
+	     tagged, .ddp = DDP_TAGGED, .rdmap = 0x4f, .region = REGION_RW),
+	CASE("atomic request", NULL, ENDS(E_ANY_TERM),
+	     untagged, .ddp = DDP_UNTAGGED, .rdmap = 0x4a, .qn = 1, .msn = 1, .len = 20),
+	CASE("tagged Send", "err_rdmap_opcode", ENDS(E_TERM(0, 2, 6)),
+	     tagged, .ddp = DDP_TAGGED, .rdmap = OP_SEND, .region = REGION_RW),
+	CASE("untagged Write", "err_rdmap_opcode", ENDS(E_TERM(0, 2, 6)),
+	     untagged, .ddp = DDP_UNTAGGED, .rdmap = OP_WRITE, .msn = 1),
+	CASE("tagged Read Request", "err_rdmap_opcode", ENDS(E_TERM(0, 2, 6)),
+	     tagged, .ddp = DDP_TAGGED, .rdmap = OP_READ_REQ, .region = REGION_RW, .len = 32),
+	/* untagged buffers */
+	CASE("Send on queue 1", "err_ddp_queue", ENDS(E_TERM(1, 2, 1)),
+	     SEND, .qn = 1, .msn = 1),
+	CASE("queue 4", "err_ddp_queue", ENDS(E_TERM(1, 2, 1)), SEND, .qn = 4, .msn = 1),
+	CASE("queue 0xffffffff", "err_ddp_queue", ENDS(E_TERM(1, 2, 1)),
+	     SEND, .qn = 0xffffffff, .msn = 1),
+	CASE("message number 0", "err_ddp_msn", ENDS(E_TERM(1, 2, 3)), SEND, .msn = 0),
+	CASE("message number too high", "err_ddp_msn", ENDS(E_TERM(1, 2, 3)),
+	     SEND, .msn = 2),
+	CASE("message number 0xffffffff", "err_ddp_msn", ENDS(E_TERM(1, 2, 3)),
+	     SEND, .msn = 0xffffffff),
+	CASE("first offset not 0", "err_ddp_offset", ENDS(E_TERM(1, 2, 4)),
+	     SEND, .msn = 1, .mo = 4, .len = 4),
+	CASE("offset 0xfffffff0", "err_ddp_offset", ENDS(E_TERM(1, 2, 4)),
+	     SEND, .msn = 1, .mo = 0xfffffff0, .len = 100),
+	CASE("message longer than the receive", "err_ddp_buffer", ENDS(E_TERM(1, 2, 5)),
+	     SEND, .msn = 1, .len = TARGET_MESSAGE + 1),
+	CASE("message longer than the receive, in parts", "err_ddp_buffer",
+	     ENDS(E_TERM(1, 2, 5)), overflow_in_parts),
+	CASE("message inside another", NULL, ENDS(E_TERM(1, 2, 3)), interleaved),
+	CASE("operation changes inside a message", NULL, ENDS(E_ANY_TERM, E_ALIVE),
+	     changed_op, .rdmap = OP_SEND_INV),
+	CASE("Write between parts of a Send", NULL, ENDS(E_ALIVE), write_between),
+	CASE("more messages than receives", NULL, ENDS(E_ALIVE), many_messages),
+	/* tagged buffers */
+	CASE("Write: unknown STag", "err_stag", ENDS(E_TERM(1, 1, 0)),
+	     WRITE, .region = -1, .len = 8),
+	CASE("Write: STag 0", "err_stag", ENDS(E_TERM(1, 1, 0)),
+	     untagged, .ddp = DDP_TAGGED, .rdmap = OP_WRITE, .len = 20),
+	CASE("Write: nothing, to an unknown STag", NULL, ENDS(E_ALIVE),
+	     WRITE, .region = -1, .len = 0),
+	CASE("Write: to the last octet", NULL, ENDS(E_ALIVE),
+	     WRITE, .region = REGION_RW, .to = TARGET_REGION - 8, .len = 8),
+	CASE("Write: one octet too far", "err_bounds", ENDS(E_TERM(1, 1, 1)),
+	     WRITE, .region = REGION_RW, .to = TARGET_REGION - 8, .len = 9),
+	CASE("Write: one octet in front", "err_bounds", ENDS(E_TERM(1, 1, 1)),
+	     WRITE, .region = REGION_RW, .to = -1ull, .len = 8),
+	CASE("Write: offset wraps", "err_bounds", ENDS(E_TERM(1, 1, 3), E_TERM(1, 1, 1)),
+	     absolute, .ddp = DDP_TAGGED, .rdmap = OP_WRITE, .region = REGION_RW,
+	     .to = -4ull, .len = 8),
+	CASE("Write: no right to write", "err_access",
+	     ENDS(E_TERM(0, 1, 2), E_TERM(1, 1, 0)),
+	     WRITE, .region = REGION_RO, .len = 8),
+	CASE("Write: no remote access at all", "err_access",
+	     ENDS(E_TERM(0, 1, 2), E_TERM(1, 1, 0)),
+	     WRITE, .region = REGION_LOCAL, .len = 8),
+	CASE("Write: foreign protection domain", "err_pd", ENDS(E_TERM(1, 1, 2)),
+	     WRITE, .region = REGION_FOREIGN, .len = 8),
+	/* Read Requests */
+	CASE("Read: unknown STag", "err_stag", ENDS(E_TERM(0, 1, 0)),
+	     read_request, .msn = 1, .region = -1, .len = 8),
+	CASE("Read: too long", "err_bounds", ENDS(E_TERM(0, 1, 1)),
+	     read_request, .msn = 1, .region = REGION_RW, .len = TARGET_REGION + 1),
+	CASE("Read: 4 GB", "err_bounds", ENDS(E_TERM(0, 1, 1)),
+	     read_request, .msn = 1, .region = REGION_RW, .len = 0xffffffff),
+	CASE("Read: offset wraps", "err_bounds", ENDS(E_TERM(0, 1, 4), E_TERM(0, 1, 1)),
+	     read_wraps, .region = REGION_RW, .to = -4ull, .len = 8),
+	CASE("Read: no right to read", "err_access", ENDS(E_TERM(0, 1, 2)),
+	     read_request, .msn = 1, .region = REGION_LOCAL, .len = 8),
+	CASE("Read: foreign protection domain", "err_pd", ENDS(E_TERM(0, 1, 3)),
+	     read_request, .msn = 1, .region = REGION_FOREIGN, .len = 8),
+	CASE("Read: nothing, from an unknown STag", NULL, ENDS(E_ALIVE),
+	     read_nothing, .msn = 1, .region = -1, .len = 0),
+	CASE("Read: message number 2 first", "err_ddp_msn", ENDS(E_TERM(1, 2, 3)),
+	     read_request, .msn = 2, .region = REGION_RW, .len = 8),
+	CASE("Read Request on queue 0", "err_ddp_queue", ENDS(E_TERM(1, 2, 1)),
+	     untagged, .ddp = DDP_UNTAGGED, .rdmap = OP_READ_REQ, .msn = 1, .len = 28),
+	CASE("Read Request, 4 octets short", NULL, ENDS(E_ANY_TERM),
+	     untagged, .ddp = DDP_UNTAGGED, .rdmap = OP_READ_REQ, .qn = 1, .msn = 1, .len = 24),
+	CASE("Read Request, 4 octets more", NULL, ENDS(E_ANY_TERM),
+	     untagged, .ddp = DDP_UNTAGGED, .rdmap = OP_READ_REQ, .qn = 1, .msn = 1, .len = 32),
+	CASE("Read Request, not the last segment", NULL, ENDS(E_ANY_TERM),
+	     untagged, .ddp = 1, .rdmap = OP_READ_REQ, .qn = 1, .msn = 1, .len = 28),
+	CASE("400 Read Requests at once", NULL, ENDS(E_ANY_TERM, E_CLOSED),
+	     many_reads, .len = 400),
+	/* Read Responses */
+	CASE("Read Response nobody asked for", NULL, ENDS(E_ANY_TERM),
+	     tagged, .ddp = DDP_TAGGED, .rdmap = OP_READ_RESP, .region = REGION_RW, .len = 8),
+	CASE("Read Response as asked", NULL, ENDS(E_ALIVE), RESP),
+	CASE("Read Response longer than asked", "err_read_response", ENDS(E_ANY_TERM),
+	     RESP, .len = 1024),
+	CASE("Read Response shorter than asked", "err_read_response", ENDS(E_ANY_TERM),
+	     RESP, .len = 100),
+	CASE("Read Response to another STag", NULL, ENDS(E_ANY_TERM), RESP, .qn = 0x100),
+	CASE("Read Response to another offset", NULL, ENDS(E_ANY_TERM), RESP, .to = 8),
+	CASE("Read Response twice", NULL, ENDS(E_ANY_TERM),
+	     response_twice, .ddp = DDP_TAGGED),
+	/* invalidation */
+	CASE("Send with Invalidate: unknown STag", NULL, ENDS(E_ANY_TERM),
+	     untagged, .ddp = DDP_UNTAGGED, .rdmap = OP_SEND_INV, .msn = 1,
+	     .inval = STAG_UNKNOWN),
+	/* Terminate messages */
+	CASE("Terminate", "rx_terminates", ENDS(E_CLOSED), terminate, .len = 4),
+	CASE("Terminate without content", NULL, ENDS(E_CLOSED, E_ANY_TERM),
+	     terminate, .len = 0),
+	CASE("Terminate cut", NULL, ENDS(E_CLOSED, E_ANY_TERM), terminate, .len = 3),
+	CASE("Terminate with headers that are not there", NULL,
+	     ENDS(E_CLOSED, E_ANY_TERM), terminate, .len = 4, .inval = 0x1101e000),
+	CASE("Terminate with 400 octets", NULL, ENDS(E_CLOSED, E_ANY_TERM),
+	     terminate, .len = 400, .inval = 0x1101e000),
+	CASE("Terminate on queue 0", NULL, ENDS(E_ANY_TERM, E_CLOSED),
+	     untagged, .ddp = DDP_UNTAGGED, .rdmap = OP_TERMINATE, .msn = 1, .len = 4),
+	/* ends */
+	CASE("FIN inside an FPDU", NULL, ENDS(E_CLOSED, E_ANY_TERM), fin_inside, .len = 20),
+	CASE("FIN in front of the CRC", NULL, ENDS(E_CLOSED, E_ANY_TERM), fin_inside, .len = 4),
+	CASE("RST inside an FPDU", NULL, ENDS(E_CLOSED), rst_inside, .len = 20),
+	CASE("noise", NULL, ENDS(E_ANY_TERM, E_CLOSED), noise, .len = 5000),
+	CASE("much noise", NULL, ENDS(E_ANY_TERM, E_CLOSED), noise, .len = 65000),
+	CASE("random headers", NULL, ENDS(E_ANY), random_headers),
+	CASE("random headers", NULL, ENDS(E_ANY), random_headers),
+	CASE("random headers", NULL, ENDS(E_ANY), random_headers),
+	CASE("random headers", NULL, ENDS(E_ANY), random_headers),
+	CASE("random headers", NULL, ENDS(E_ANY), random_headers),
+};
+/* clang-format on */
+
+const unsigned int fpdu_attack_count = COUNT(fpdu_attacks);

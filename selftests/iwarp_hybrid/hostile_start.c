@@ -1,0 +1,288 @@
+// SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
+/*
+ * Attacks on the start-up: Requests to a listener, Replies to an initiator.
+ * Of struct attack they use: msn the revision, qn the flags, len the length to
+ * announce, mo the length that is sent.
+ */
+#include <poll.h>
+#include <string.h>
+#include <sys/socket.h>
+
+#include "hostile.h"
+
+#define COUNT(a) (sizeof(a) / sizeof((a)[0]))
+
+static unsigned char frame[70000];
+
+/* Longest time a device may wait for a start-up frame, and some more. */
+#define START_MS 45000
+
+static enum peer_end request(struct peer *p, const struct target_memory *m,
+			     const struct attack *a)
+{
+	static unsigned char pd[512];
+	size_t n;
+
+	(void)m;
+	n = peer_start_frame(frame, false, a->qn, a->msn, a->len, pd, a->mo);
+	peer_send(p, frame, n);
+	return END_NONE;
+}
+
+/* A Request that has to be answered; then the connection must work. */
+static enum peer_end good_request(struct peer *p, const struct target_memory *m,
+				  const struct attack *a)
+{
+	request(p, m, a);
+	return peer_read_start(p, 10000) == 1 ? END_NONE : END_FIN;
+}
+
+static enum peer_end wrong_key(struct peer *p, const struct target_memory *m,
+			       const struct attack *a)
+{
+	size_t n = peer_start_frame(frame, a->qn, MPA_C, 1, 0, NULL, 0);
+
+	(void)m;
+	if (!a->qn)
+		frame[a->len] ^= 0x20;
+	peer_send(p, frame, n);
+	return END_NONE;
+}
+
+static enum peer_end http(struct peer *p, const struct target_memory *m,
+			  const struct attack *a)
+{
+	static const char text[] = "GET / HTTP/1.1\r\nHost: x\r\n\r\n";
+
+	(void)m;
+	(void)a;
+	peer_send(p, text, sizeof(text) - 1);
+	return END_NONE;
+}
+
+static enum peer_end part(struct peer *p, const struct target_memory *m,
+			  const struct attack *a)
+{
+	static unsigned char pd[512];
+
+	(void)m;
+	peer_start_frame(frame, false, MPA_C, 1, 100, pd, 100);
+	peer_send(p, frame, a->mo);
+	if (a->qn == 1)
+		shutdown(p->fd, SHUT_WR);
+	if (a->qn == 2) {
+		peer_reset(p);
+		return END_RST;
+	}
+	return END_NONE;
+}
+
+/* An octet now and then is no reason to wait for ever. */
+static enum peer_end drip(struct peer *p, const struct target_memory *m,
+			  const struct attack *a)
+{
+	static unsigned char pd[512];
+	long end = now_ms() + START_MS;
+	size_t i = 0;
+
+	(void)m;
+	(void)a;
+	peer_start_frame(frame, false, MPA_C, 1, 512, pd, 512);
+	while (now_ms() < end) {
+		if (send(p->fd, frame + i, 1, MSG_NOSIGNAL) != 1)
+			return END_RST;
+		i += i < 500;
+		if (peer_recv(p, frame + 1000, 1, 500) >= -1)
+			return END_FIN;
+	}
+	return END_NONE;
+}
+
+/* FPDUs right behind the Request, before there is a Reply. */
+static enum peer_end early(struct peer *p, const struct target_memory *m,
+			   const struct attack *a)
+{
+	unsigned char u[64];
+	size_t n;
+
+	(void)m;
+	(void)a;
+	n = peer_start_frame(frame, false, MPA_C, 1, 0, NULL, 0);
+	peer_send(p, frame, n);
+	n = ulpdu_untagged(u, DDP_UNTAGGED, OP_SEND, 0, 0, 1, 0, "-", 1);
+	peer_send_fpdu(p, u, n, NULL);
+	return END_NONE;
+}
+
+static enum peer_end then_fin(struct peer *p, const struct target_memory *m,
+			      const struct attack *a)
+{
+	request(p, m, a);
+	shutdown(p->fd, SHUT_WR);
+	return END_NONE;
+}
+
+static enum peer_end then_rst(struct peer *p, const struct target_memory *m,
+			      const struct attack *a)
+{
+	request(p, m, a);
+	peer_reset(p);
+	return END_RST;
+}
+
+static enum peer_end endless(struct peer *p, const struct target_memory *m,
+			     const struct attack *a)
+{
+	(void)m;
+	(void)a;
+	memset(frame, 'M', sizeof(frame));
+	peer_send(p, frame, sizeof(frame));
+	return END_NONE;
+}
+
+static enum peer_end silent(struct peer *p, const struct target_memory *m,
+			    const struct attack *a)
+{
+	(void)p;
+	(void)m;
+	(void)a;
+	return END_NONE;
+}
+
+/* clang-format off */
+#define ENDS(...) { __VA_ARGS__ }
+#define CASE(n, c, e, ...) { .name = n, .counter = c, .ends = e, .run = __VA_ARGS__ }
+#define REQ "err_mpa_request"
+#define REP "err_mpa_reply"
+
+const struct attack start_attacks[] = {
+	CASE("revision 1", NULL, ENDS(E_ALIVE), good_request, .qn = MPA_C, .msn = 1),
+	CASE("revision 1, reserved flags", NULL, ENDS(E_ALIVE),
+	     good_request, .qn = MPA_C | 0x0f, .msn = 1),
+	CASE("revision 1, R in a Request", NULL, ENDS(E_ALIVE),
+	     good_request, .qn = MPA_C | MPA_R, .msn = 1),
+	CASE("revision 1, no CRC wanted", NULL, ENDS(E_ALIVE), good_request, .msn = 1),
+	CASE("revision 1, 200 octets of private data", NULL, ENDS(E_ALIVE),
+	     good_request, .qn = MPA_C, .msn = 1, .len = 200, .mo = 200),
+	CASE("512 octets of private data", NULL, ENDS(E_ANY),
+	     request, .qn = MPA_C, .msn = 1, .len = 512, .mo = 512),
+	CASE("key wrong in the first octet", REQ, ENDS(E_CLOSED), wrong_key, .len = 0),
+	CASE("key wrong in the last octet", REQ, ENDS(E_CLOSED), wrong_key, .len = 15),
+	CASE("Reply instead of a Request", REQ, ENDS(E_CLOSED), wrong_key, .qn = 1),
+	CASE("HTTP", REQ, ENDS(E_CLOSED), http),
+	CASE("70000 times M", REQ, ENDS(E_CLOSED), endless),
+	CASE("revision 0", REQ, ENDS(E_CLOSED), request, .qn = MPA_C, .msn = 0),
+	CASE("revision 3", REQ, ENDS(E_CLOSED), request, .qn = MPA_C, .msn = 3),
+	CASE("revision 255", REQ, ENDS(E_CLOSED), request, .qn = MPA_C, .msn = 255),
+	CASE("513 octets announced", REQ, ENDS(E_CLOSED),
+	     request, .qn = MPA_C, .msn = 1, .len = 513, .mo = 512),
+	CASE("65535 octets announced", REQ, ENDS(E_CLOSED),
+	     request, .qn = MPA_C, .msn = 1, .len = 65535),
+	CASE("S with 0 octets", REQ, ENDS(E_CLOSED),
+	     request, .qn = MPA_C | MPA_S, .msn = 2),
+	CASE("S with 3 octets", REQ, ENDS(E_CLOSED),
+	     request, .qn = MPA_C | MPA_S, .msn = 2, .len = 3, .mo = 3),
+	CASE("revision 2, all zero", NULL, ENDS(E_ALIVE),
+	     good_request, .qn = MPA_C | MPA_S, .msn = 2, .len = 4, .mo = 4),
+	CASE("FIN at once", NULL, ENDS(E_CLOSED), part, .qn = 1, .mo = 0),
+	CASE("FIN inside the key", NULL, ENDS(E_CLOSED), part, .qn = 1, .mo = 7),
+	CASE("FIN inside private data", NULL, ENDS(E_CLOSED), part, .qn = 1, .mo = 60),
+	CASE("RST at once", NULL, ENDS(E_CLOSED), part, .qn = 2, .mo = 0),
+	CASE("RST inside the Request", NULL, ENDS(E_CLOSED), part, .qn = 2, .mo = 30),
+	CASE("FIN behind the Request", NULL, ENDS(E_ANY),
+	     then_fin, .qn = MPA_C, .msn = 1),
+	CASE("RST behind the Request", NULL, ENDS(E_CLOSED),
+	     then_rst, .qn = MPA_C, .msn = 1),
+	CASE("FPDU before the Reply", NULL, ENDS(E_ANY), early),
+	CASE("Request that never ends", "err_mpa_timeout", ENDS(E_CLOSED), part, .mo = 60),
+	CASE("an octet every half second", "err_mpa_timeout", ENDS(E_CLOSED), drip),
+	CASE("silence", "err_mpa_timeout", ENDS(E_CLOSED), silent),
+};
+/* clang-format on */
+
+const unsigned int start_attack_count = COUNT(start_attacks);
+
+/* The server's side: wait for the Request, then answer it. */
+static enum peer_end reply(struct peer *p, const struct target_memory *m,
+			   const struct attack *a)
+{
+	static unsigned char pd[512];
+	size_t n;
+
+	(void)m;
+	if (peer_read_start(p, 10000) != 1)
+		return END_NO_FRAME;
+	memset(pd, 0, sizeof(pd));
+	put_be32(pd, a->inval);
+	n = peer_start_frame(frame, true, a->qn, a->msn, a->len, pd, a->mo);
+	peer_send(p, frame, n);
+	return END_NONE;
+}
+
+static enum peer_end reply_key(struct peer *p, const struct target_memory *m,
+			       const struct attack *a)
+{
+	size_t n;
+
+	(void)m;
+	if (peer_read_start(p, 10000) != 1)
+		return END_NO_FRAME;
+	n = peer_start_frame(frame, !a->qn, MPA_C | MPA_S, 2, 4, "\0\0\0\0", 4);
+	if (!a->qn)
+		frame[a->len] ^= 0x20;
+	peer_send(p, frame, n);
+	return END_NONE;
+}
+
+static enum peer_end reply_part(struct peer *p, const struct target_memory *m,
+				const struct attack *a)
+{
+	static unsigned char pd[512];
+
+	(void)m;
+	if (peer_read_start(p, 10000) != 1)
+		return END_NO_FRAME;
+	peer_start_frame(frame, true, MPA_C | MPA_S, 2, 100, pd, 100);
+	peer_send(p, frame, a->mo);
+	if (a->qn == 1)
+		shutdown(p->fd, SHUT_WR);
+	if (a->qn == 2) {
+		peer_reset(p);
+		return END_RST;
+	}
+	return END_NONE;
+}
+
+#define ENH (MPA_C | MPA_S)
+
+/* clang-format off */
+const struct attack reply_attacks[] = {
+	CASE("Reply: refused", NULL, ENDS(E_CLOSED),
+	     reply, .qn = ENH | MPA_R, .msn = 2, .len = 4, .mo = 4),
+	CASE("Reply: key wrong in the first octet", REP, ENDS(E_CLOSED), reply_key, .len = 0),
+	CASE("Reply: key wrong in the last octet", REP, ENDS(E_CLOSED), reply_key, .len = 15),
+	CASE("Reply: a Request", REP, ENDS(E_CLOSED), reply_key, .qn = 1),
+	CASE("Reply: revision 0", REP, ENDS(E_CLOSED), reply, .qn = MPA_C, .msn = 0),
+	CASE("Reply: revision 3", REP, ENDS(E_CLOSED), reply, .qn = MPA_C, .msn = 3),
+	CASE("Reply: 513 octets announced", REP, ENDS(E_CLOSED),
+	     reply, .qn = ENH, .msn = 2, .len = 513, .mo = 512),
+	CASE("Reply: 65535 octets announced", REP, ENDS(E_CLOSED),
+	     reply, .qn = ENH, .msn = 2, .len = 65535),
+	CASE("Reply: S with 0 octets", REP, ENDS(E_CLOSED), reply, .qn = ENH, .msn = 2),
+	CASE("Reply: peer-to-peer refused", NULL, ENDS(E_ANY),
+	     reply, .qn = ENH, .msn = 2, .len = 4, .mo = 4),
+	CASE("Reply: wants more reads than offered", NULL,
+	     ENDS(E_TERM(2, 0, 6), E_CLOSED),
+	     reply, .qn = ENH, .msn = 2, .len = 4, .mo = 4, .inval = 0x8010fffe),
+	CASE("Reply: only RTR by Send", NULL, ENDS(E_TERM(2, 0, 7), E_CLOSED),
+	     reply, .qn = ENH, .msn = 2, .len = 4, .mo = 4, .inval = 0xc0040000),
+	CASE("Reply: FIN inside", NULL, ENDS(E_CLOSED), reply_part, .qn = 1, .mo = 50),
+	CASE("Reply: RST inside", NULL, ENDS(E_CLOSED), reply_part, .qn = 2, .mo = 50),
+	CASE("Reply: FIN instead", NULL, ENDS(E_CLOSED), reply_part, .qn = 1, .mo = 0),
+	CASE("Reply: RST instead", NULL, ENDS(E_CLOSED), reply_part, .qn = 2, .mo = 0),
+	CASE("Reply: never ends", "err_mpa_timeout", ENDS(E_CLOSED), reply_part, .mo = 50),
+	CASE("Reply: none", "err_mpa_timeout", ENDS(E_CLOSED), reply_part, .mo = 0),
+};
+/* clang-format on */
+
+const unsigned int reply_attack_count = COUNT(reply_attacks);

@@ -1,0 +1,393 @@
+// SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
+/*
+ * An iWARP peer on a plain TCP socket, see peer.h.
+ */
+#include <errno.h>
+#include <netinet/in.h>
+#include <netinet/tcp.h>
+#include <poll.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "peer.h"
+
+static const char key_req[] = "MPA ID Req Frame";
+static const char key_rep[] = "MPA ID Rep Frame";
+
+uint32_t get_be32(const unsigned char *p)
+{
+	return (uint32_t)p[0] << 24 | p[1] << 16 | p[2] << 8 | p[3];
+}
+
+uint64_t get_be64(const unsigned char *p)
+{
+	return (uint64_t)get_be32(p) << 32 | get_be32(p + 4);
+}
+
+void put_be32(unsigned char *p, uint32_t v)
+{
+	p[0] = v >> 24;
+	p[1] = v >> 16;
+	p[2] = v >> 8;
+	p[3] = v;
+}
+
+void put_be64(unsigned char *p, uint64_t v)
+{
+	put_be32(p, v >> 32);
+	put_be32(p + 4, v);
+}
+
+uint32_t peer_crc32c(const void *data, size_t len)
+{
+	const unsigned char *p = data;
+	static uint32_t table[256];
+	uint32_t i, k, v;
+
+	if (!table[1]) {
+		for (i = 0; i < 256; i++) {
+			for (v = i, k = 0; k < 8; k++)
+				v = v >> 1 ^ (v & 1 ? 0x82f63b78u : 0);
+			table[i] = v;
+		}
+	}
+	for (v = ~0u; len--; p++)
+		v = table[(v ^ *p) & 255] ^ v >> 8;
+	return ~v;
+}
+
+long now_ms(void)
+{
+	struct timespec ts;
+
+	clock_gettime(CLOCK_MONOTONIC, &ts);
+	return ts.tv_sec * 1000 + ts.tv_nsec / 1000000;
+}
+
+int peer_adopt(struct peer *p, int fd)
+{
+	int one = 1;
+
+	memset(p, 0, sizeof(*p));
+	p->fd = fd;
+	p->crc = true;
+	p->msn = 1;
+	p->ulpdu = malloc(PEER_ULPDU_MAX + 16);
+	setsockopt(fd, IPPROTO_TCP, TCP_NODELAY, &one, sizeof(one));
+	return p->ulpdu ? 0 : -1;
+}
+
+int peer_connect(struct peer *p, const struct sockaddr *sa, socklen_t len)
+{
+	int fd = socket(sa->sa_family, SOCK_STREAM, 0);
+
+	memset(p, 0, sizeof(*p));
+	p->fd = -1;
+	if (fd < 0)
+		return -1;
+	if (connect(fd, sa, len)) {
+		close(fd);
+		return -1;
+	}
+	return peer_adopt(p, fd);
+}
+
+void peer_close(struct peer *p)
+{
+	if (p->fd >= 0)
+		close(p->fd);
+	p->fd = -1;
+	free(p->ulpdu);
+	p->ulpdu = NULL;
+}
+
+void peer_reset(struct peer *p)
+{
+	struct linger lin = { 1, 0 };
+
+	setsockopt(p->fd, SOL_SOCKET, SO_LINGER, &lin, sizeof(lin));
+	close(p->fd);
+	p->fd = -1;
+}
+
+void peer_send(struct peer *p, const void *data, size_t len)
+{
+	const char *at = data;
+	ssize_t n;
+
+	while (len) {
+		n = send(p->fd, at, len, MSG_NOSIGNAL);
+		if (n <= 0)
+			return;
+		at += n;
+		len -= n;
+	}
+}
+
+int peer_recv(struct peer *p, void *data, size_t len, int timeout_ms)
+{
+	struct pollfd pfd = { .fd = p->fd, .events = POLLIN };
+	long end = now_ms() + timeout_ms, left;
+	char *at = data;
+	ssize_t n;
+
+	while (len) {
+		left = end - now_ms();
+		if (poll(&pfd, 1, left > 0 ? left : 0) <= 0)
+			return -2;
+		n = recv(p->fd, at, len, 0);
+		if (!n)
+			return 0;
+		if (n < 0)
+			return -1;
+		at += n;
+		len -= n;
+	}
+	return 1;
+}
+
+size_t peer_start_frame(unsigned char *out, bool reply, unsigned int flags,
+			unsigned int rev, unsigned int pd_len,
+			const void *private_data, size_t len)
+{
+	memcpy(out, reply ? key_rep : key_req, 16);
+	out[16] = flags;
+	out[17] = rev;
+	out[18] = pd_len >> 8;
+	out[19] = pd_len;
+	if (len)
+		memcpy(out + 20, private_data, len);
+	return 20 + len;
+}
+
+int peer_read_start(struct peer *p, int timeout_ms)
+{
+	unsigned char head[20];
+	int ret;
+
+	ret = peer_recv(p, head, sizeof(head), timeout_ms);
+	if (ret != 1)
+		return ret;
+	p->reply_flags = head[16];
+	p->reply_rev = head[17];
+	p->private_len = head[18] << 8 | head[19];
+	if (p->private_len > sizeof(p->private_data))
+		return -3;
+	ret = peer_recv(p, p->private_data, p->private_len, timeout_ms);
+	if (ret != 1)
+		return ret;
+	p->crc = true;
+	p->tx_markers = p->reply_flags & MPA_M;
+	return memcmp(head, key_rep, 16) && memcmp(head, key_req, 16) ? -3 : 1;
+}
+
+/* The whole start-up, as a well-behaved initiator does it. */
+int peer_open(struct peer *p, const void *private_data, size_t len)
+{
+	unsigned char frame[20 + 512];
+	size_t n;
+
+	n = peer_start_frame(frame, false, MPA_C, 1, len, private_data, len);
+	peer_send(p, frame, n);
+	if (peer_read_start(p, 20000) != 1)
+		return -1;
+	return p->reply_flags & MPA_R ? -1 : 0;
+}
+
+/* One word of the stream, after the marker that may be due in front of it. */
+static size_t put_word(struct peer *p, unsigned char *out, uint64_t *head,
+		       bool wrong, const unsigned char *word)
+{
+	size_t n = 0;
+	unsigned int back;
+
+	if (p->tx_markers && p->tx_pos % 512 == 0) {
+		back = *head == UINT64_MAX ? 0 : p->tx_pos - *head;
+		put_be32(out, wrong ? (back + 8) & 0xffff : back);
+		p->tx_pos += 4;
+		n = 4;
+	}
+	if (*head == UINT64_MAX)
+		*head = p->tx_pos;
+	if (word) {
+		memcpy(out + n, word, 4);
+		p->tx_pos += 4;
+		n += 4;
+	}
+	return n;
+}
+
+void peer_send_fpdu(struct peer *p, const unsigned char *ulpdu, size_t len,
+		    const struct fpdu_options *opt)
+{
+	static const struct fpdu_options plain = { .length = -1 };
+	unsigned int claim = len;
+	uint64_t head = UINT64_MAX;
+	unsigned char *body, *out;
+	size_t total, n = 0, i;
+	uint32_t crc;
+
+	opt = opt ? opt : &plain;
+	if (opt->length >= 0)
+		claim = opt->length;
+	total = (2 + len + 3) & ~3ul;
+	body = calloc(1, total);
+	out = malloc(total + total / 32 + 16);
+	if (!body || !out)
+		abort();
+	body[0] = claim >> 8;
+	body[1] = claim;
+	if (len)
+		memcpy(body + 2, ulpdu, len);
+	for (i = 0; i < total; i += 4)
+		n += put_word(p, out + n, &head, opt->bad_marker, body + i);
+	n += put_word(p, out + n, &head, opt->bad_marker, NULL);
+	crc = peer_crc32c(out, n) ^ (opt->bad_crc ? 0x100 : 0);
+	for (i = 0; i < 4; i++)
+		out[n++] = crc >> 8 * i;
+	p->tx_pos += 4;
+	peer_send(p, out, n > opt->cut ? n - opt->cut : 0);
+	free(body);
+	free(out);
+}
+
+/* 1: in p->ulpdu; 0: FIN; -1: RST; -2: time is up; -3: not an FPDU */
+int peer_recv_fpdu(struct peer *p, int timeout_ms)
+{
+	unsigned char *buf = malloc(PEER_ULPDU_MAX + 16);
+	size_t body;
+	uint32_t crc;
+	int ret;
+
+	if (!buf)
+		abort();
+	ret = peer_recv(p, buf, 2, timeout_ms);
+	if (ret != 1)
+		goto out;
+	p->ulpdu_len = buf[0] << 8 | buf[1];
+	body = (2 + p->ulpdu_len + 3) & ~3ul;
+	ret = peer_recv(p, buf + 2, body - 2 + 4, timeout_ms);
+	if (ret != 1)
+		goto out;
+	crc = (uint32_t)buf[body + 3] << 24 | buf[body + 2] << 16 |
+	      buf[body + 1] << 8 | buf[body];
+	if (p->crc && crc != peer_crc32c(buf, body)) {
+		ret = -3;
+		goto out;
+	}
+	memcpy(p->ulpdu, buf + 2, p->ulpdu_len);
+out:
+	free(buf);
+	return ret;
+}
+
+size_t ulpdu_tagged(unsigned char *out, unsigned int ddp, unsigned int rdmap,
+		    uint32_t stag, uint64_t to, const void *data, size_t len)
+{
+	out[0] = ddp;
+	out[1] = rdmap;
+	put_be32(out + 2, stag);
+	put_be64(out + 6, to);
+	if (len)
+		memcpy(out + 14, data, len);
+	return 14 + len;
+}
+
+size_t ulpdu_untagged(unsigned char *out, unsigned int ddp, unsigned int rdmap,
+		      uint32_t inval, uint32_t qn, uint32_t msn, uint32_t mo,
+		      const void *data, size_t len)
+{
+	out[0] = ddp;
+	out[1] = rdmap;
+	put_be32(out + 2, inval);
+	put_be32(out + 6, qn);
+	put_be32(out + 10, msn);
+	put_be32(out + 14, mo);
+	if (len)
+		memcpy(out + 18, data, len);
+	return 18 + len;
+}
+
+size_t ulpdu_read_request(unsigned char *out, uint32_t msn, uint32_t sink_stag,
+			  uint64_t sink_to, uint32_t size, uint32_t src_stag,
+			  uint64_t src_to)
+{
+	unsigned char r[28];
+
+	put_be32(r, sink_stag);
+	put_be64(r + 4, sink_to);
+	put_be32(r + 12, size);
+	put_be32(r + 16, src_stag);
+	put_be64(r + 20, src_to);
+	return ulpdu_untagged(out, DDP_UNTAGGED, OP_READ_REQ, 0, 1, msn, 0, r,
+			      sizeof(r));
+}
+
+/* A correct Send of one segment. */
+void peer_send_message(struct peer *p, const void *data, size_t len)
+{
+	unsigned char *u = malloc(18 + len);
+
+	if (!u)
+		abort();
+	len = ulpdu_untagged(u, DDP_UNTAGGED, OP_SEND, 0, 0, p->msn++, 0, data,
+			     len);
+	peer_send_fpdu(p, u, len, NULL);
+	free(u);
+}
+
+static bool is_terminate(struct peer *p)
+{
+	uint32_t word;
+
+	if (p->ulpdu_len < 22 || p->ulpdu[0] & 0x80 || (p->ulpdu[1] & 15) != 7)
+		return false;
+	word = get_be32(p->ulpdu + 18);
+	p->term = TERM_ERR(word >> 28, word >> 24 & 15, word >> 16 & 255);
+	return true;
+}
+
+enum peer_end peer_wait_end(struct peer *p, int timeout_ms)
+{
+	long end = now_ms() + timeout_ms, left;
+	bool term = false;
+	int ret;
+
+	do {
+		left = end - now_ms();
+		ret = peer_recv_fpdu(p, left > 0 ? left : 0);
+		if (ret == 1)
+			term |= is_terminate(p);
+	} while (ret == 1);
+	if (term) /* and the connection has to end all the same */
+		return ret == -2 ? END_NONE : END_TERMINATE;
+	if (ret == -2)
+		return END_NONE;
+	if (ret == -3)
+		return END_NO_FRAME;
+	return ret ? END_RST : END_FIN;
+}
+
+const char *peer_end_text(enum peer_end end, unsigned int term)
+{
+	static char text[64];
+
+	switch (end) {
+	case END_NONE:
+		return "still open";
+	case END_FIN:
+		return "closed";
+	case END_RST:
+		return "reset";
+	case END_NO_FRAME:
+		return "octets that are no FPDU";
+	case END_TERMINATE:
+		snprintf(text, sizeof(text), "Terminate %u/%u/%02x", term >> 12,
+			 term >> 8 & 15, term & 255);
+		return text;
+	}
+	return "?";
+}

@@ -1,0 +1,113 @@
+/* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
+/*
+ * An iWARP peer on a plain TCP socket that may break every rule: MPA start-up
+ * frames, FPDUs, DDP and RDMAP headers with any content.
+ */
+#ifndef SELFTESTS_IWARP_PEER_H
+#define SELFTESTS_IWARP_PEER_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <sys/socket.h>
+
+#define PEER_ULPDU_MAX 65535
+
+/* MPA flags */
+#define MPA_M 0x80
+#define MPA_C 0x40
+#define MPA_R 0x20
+#define MPA_S 0x10
+
+/* First two octets of a ULPDU: DDP control, RDMAP control */
+#define DDP_TAGGED 0xc1
+#define DDP_UNTAGGED 0x41
+#define DDP_NOT_LAST 0x40 /* to be removed */
+#define OP_WRITE 0x40
+#define OP_READ_REQ 0x41
+#define OP_READ_RESP 0x42
+#define OP_SEND 0x43
+#define OP_SEND_INV 0x44
+#define OP_TERMINATE 0x47
+
+/* How a connection ended. */
+enum peer_end {
+	END_NONE, /* it did not, in the time given */
+	END_FIN,
+	END_RST,
+	END_TERMINATE, /* peer.term says which */
+	END_NO_FRAME, /* octets that are no FPDU */
+};
+
+#define TERM_ERR(layer, type, code) ((layer) << 12 | (type) << 8 | (code))
+
+struct peer {
+	int fd;
+	bool tx_markers;
+	bool crc;
+	uint64_t tx_pos;
+	uint32_t msn; /* of the next Send */
+	/* what came back */
+	unsigned char reply_flags;
+	unsigned char reply_rev;
+	unsigned char private_data[512];
+	size_t private_len;
+	unsigned int term;
+	unsigned char *ulpdu; /* of the last FPDU received */
+	size_t ulpdu_len;
+};
+
+uint32_t peer_crc32c(const void *p, size_t len);
+
+int peer_connect(struct peer *p, const struct sockaddr *sa, socklen_t len);
+int peer_adopt(struct peer *p, int fd);
+void peer_close(struct peer *p);
+void peer_reset(struct peer *p);
+
+/* Raw octets. Errors of sending are not errors of a test. */
+void peer_send(struct peer *p, const void *data, size_t len);
+/* 1 when all came, 0 at FIN, -1 at RST, -2 when time is up */
+int peer_recv(struct peer *p, void *data, size_t len, int timeout_ms);
+
+/* MPA */
+size_t peer_start_frame(unsigned char *out, bool reply, unsigned int flags,
+			unsigned int rev, unsigned int pd_len,
+			const void *private_data, size_t len);
+int peer_read_start(struct peer *p, int timeout_ms);
+int peer_open(struct peer *p, const void *private_data, size_t len);
+
+/* FPDU: encoded as the stream demands, or with a mistake in it */
+struct fpdu_options {
+	int length; /* ULPDU_Length to claim, -1: the real one */
+	bool bad_crc;
+	bool bad_marker;
+	size_t cut; /* send this many octets less */
+};
+
+void peer_send_fpdu(struct peer *p, const unsigned char *ulpdu, size_t len,
+		    const struct fpdu_options *opt);
+int peer_recv_fpdu(struct peer *p, int timeout_ms);
+
+/* ULPDUs */
+size_t ulpdu_tagged(unsigned char *out, unsigned int ddp, unsigned int rdmap,
+		    uint32_t stag, uint64_t to, const void *data, size_t len);
+size_t ulpdu_untagged(unsigned char *out, unsigned int ddp, unsigned int rdmap,
+		      uint32_t inval, uint32_t qn, uint32_t msn, uint32_t mo,
+		      const void *data, size_t len);
+size_t ulpdu_read_request(unsigned char *out, uint32_t msn, uint32_t sink_stag,
+			  uint64_t sink_to, uint32_t size, uint32_t src_stag,
+			  uint64_t src_to);
+void peer_send_message(struct peer *p, const void *data, size_t len);
+
+uint32_t get_be32(const unsigned char *p);
+uint64_t get_be64(const unsigned char *p);
+void put_be32(unsigned char *p, uint32_t v);
+void put_be64(unsigned char *p, uint64_t v);
+
+/* Read until the connection ends; FPDUs that come meanwhile are dropped. */
+enum peer_end peer_wait_end(struct peer *p, int timeout_ms);
+const char *peer_end_text(enum peer_end end, unsigned int term);
+
+long now_ms(void);
+
+#endif /* SELFTESTS_IWARP_PEER_H */

@@ -1,0 +1,458 @@
+// SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
+/*
+ * hyb-target: an honest RDMA program to be attacked, see target.h.
+ *
+ *   hyb-target -h ADDRESS [-p PORT]          server, a thread per connection
+ *   hyb-target -c -h ADDRESS [-p PORT] [-n COUNT]   client: echoes, one every
+ *         20 ms, COUNT of them or until a signal; fails if one is not right
+ *   hyb-target -c -1 ...                     client: connect only, say what came
+ */
+#include <arpa/inet.h>
+#include <errno.h>
+#include <netinet/in.h>
+#include <poll.h>
+#include <pthread.h>
+#include <signal.h>
+#include <stdbool.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <unistd.h>
+#include <rdma/rdma_cma.h>
+
+#include "target.h"
+
+static volatile sig_atomic_t stop;
+
+struct conn {
+	struct rdma_cm_id *id;
+	struct ibv_pd *pd, *foreign_pd;
+	struct ibv_comp_channel *channel;
+	struct ibv_cq *cq;
+	struct ibv_mr *mr[REGIONS], *recv_mr, *send_mr;
+	unsigned char *memory;
+	unsigned char recv[TARGET_RECEIVES][TARGET_MESSAGE];
+	unsigned char send[TARGET_RECEIVES][TARGET_MESSAGE];
+	bool gone;
+};
+
+static void put_be(unsigned char *p, uint64_t v, int octets)
+{
+	while (octets--) {
+		p[octets] = v;
+		v >>= 8;
+	}
+}
+
+static uint64_t get_be(const unsigned char *p, int octets)
+{
+	uint64_t v = 0;
+
+	while (octets--)
+		v = v << 8 | *p++;
+	return v;
+}
+
+static int conn_memory(struct conn *c)
+{
+	static const int access[REGIONS] = {
+		IBV_ACCESS_LOCAL_WRITE | IBV_ACCESS_REMOTE_READ |
+			IBV_ACCESS_REMOTE_WRITE,
+		IBV_ACCESS_LOCAL_WRITE | IBV_ACCESS_REMOTE_READ,
+		IBV_ACCESS_LOCAL_WRITE,
+		IBV_ACCESS_LOCAL_WRITE | IBV_ACCESS_REMOTE_READ |
+			IBV_ACCESS_REMOTE_WRITE,
+	};
+	int i;
+
+	c->memory = mmap(NULL, REGIONS * TARGET_REGION, PROT_READ | PROT_WRITE,
+			 MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+	if (c->memory == MAP_FAILED)
+		return -1;
+	for (i = 0; i < REGIONS; i++) {
+		memset(c->memory + i * TARGET_REGION, 'a' + i, TARGET_REGION);
+		c->mr[i] =
+			ibv_reg_mr(i == REGION_FOREIGN ? c->foreign_pd : c->pd,
+				   c->memory + i * TARGET_REGION, TARGET_REGION,
+				   access[i]);
+		if (!c->mr[i])
+			return -1;
+	}
+	c->recv_mr = ibv_reg_mr(c->pd, c->recv, sizeof(c->recv),
+				IBV_ACCESS_LOCAL_WRITE);
+	c->send_mr = ibv_reg_mr(c->pd, c->send, sizeof(c->send),
+				IBV_ACCESS_LOCAL_WRITE);
+	return c->recv_mr && c->send_mr ? 0 : -1;
+}
+
+static int post_recv(struct conn *c, uint64_t slot)
+{
+	struct ibv_sge sge = { (uintptr_t)c->recv[slot], TARGET_MESSAGE,
+			       c->recv_mr->lkey };
+	struct ibv_recv_wr wr = { .wr_id = slot,
+				  .sg_list = &sge,
+				  .num_sge = 1 },
+			   *bad;
+
+	return ibv_post_recv(c->id->qp, &wr, &bad);
+}
+
+static int post_send(struct conn *c, uint64_t slot, uint32_t len)
+{
+	struct ibv_sge sge = { (uintptr_t)c->send[slot], len,
+			       c->send_mr->lkey };
+	struct ibv_send_wr wr = { .wr_id = 100 + slot,
+				  .sg_list = &sge,
+				  .num_sge = 1,
+				  .opcode = IBV_WR_SEND,
+				  .send_flags = IBV_SEND_SIGNALED },
+			   *bad;
+
+	return ibv_post_send(c->id->qp, &wr, &bad);
+}
+
+static int post_read(struct conn *c, const unsigned char *args)
+{
+	uint32_t len = get_be(args + 12, 4);
+	struct ibv_sge sge = { (uintptr_t)c->memory,
+			       len < TARGET_REGION ? len : TARGET_REGION,
+			       c->mr[REGION_RW]->lkey };
+	struct ibv_send_wr wr = { .wr_id = 200,
+				  .sg_list = &sge,
+				  .num_sge = 1,
+				  .opcode = IBV_WR_RDMA_READ,
+				  .send_flags = IBV_SEND_SIGNALED },
+			   *bad;
+
+	wr.wr.rdma.rkey = get_be(args, 4);
+	wr.wr.rdma.remote_addr = get_be(args + 4, 8);
+	return ibv_post_send(c->id->qp, &wr, &bad);
+}
+
+static int conn_setup(struct conn *c)
+{
+	struct ibv_qp_init_attr attr = {
+		.cap = { .max_send_wr = 32,
+			 .max_recv_wr = 2 * TARGET_RECEIVES,
+			 .max_send_sge = 1,
+			 .max_recv_sge = 1 },
+		.qp_type = IBV_QPT_RC,
+	};
+	uint64_t i;
+
+	c->pd = ibv_alloc_pd(c->id->verbs);
+	c->foreign_pd = ibv_alloc_pd(c->id->verbs);
+	c->channel = ibv_create_comp_channel(c->id->verbs);
+	if (!c->pd || !c->foreign_pd || !c->channel)
+		return -1;
+	c->cq = ibv_create_cq(c->id->verbs, 128, NULL, c->channel, 0);
+	if (!c->cq || conn_memory(c))
+		return -1;
+	attr.send_cq = c->cq;
+	attr.recv_cq = c->cq;
+	if (rdma_create_qp(c->id, c->pd, &attr))
+		return -1;
+	ibv_req_notify_cq(c->cq, 0);
+	for (i = 0; i < TARGET_RECEIVES; i++)
+		if (post_recv(c, i))
+			return -1;
+	return 0;
+}
+
+static void conn_free(struct conn *c)
+{
+	int i;
+
+	if (c->id->qp)
+		rdma_destroy_qp(c->id);
+	for (i = 0; i < REGIONS; i++)
+		if (c->mr[i])
+			ibv_dereg_mr(c->mr[i]);
+	if (c->recv_mr)
+		ibv_dereg_mr(c->recv_mr);
+	if (c->send_mr)
+		ibv_dereg_mr(c->send_mr);
+	if (c->cq)
+		ibv_destroy_cq(c->cq);
+	if (c->channel)
+		ibv_destroy_comp_channel(c->channel);
+	if (c->pd)
+		ibv_dealloc_pd(c->pd);
+	if (c->foreign_pd)
+		ibv_dealloc_pd(c->foreign_pd);
+	if (c->memory && c->memory != MAP_FAILED)
+		munmap(c->memory, REGIONS * TARGET_REGION);
+	rdma_destroy_id(c->id);
+	free(c);
+}
+
+static void received(struct conn *c, uint64_t slot, uint32_t len)
+{
+	unsigned char *m = c->recv[slot];
+
+	if (len && m[0] == TARGET_ECHO) {
+		memcpy(c->send[slot], m, len);
+		post_send(c, slot, len);
+	} else if (len >= 17 && m[0] == TARGET_READ) {
+		post_read(c, m + 1);
+	}
+	post_recv(c, slot);
+}
+
+/* Returns false when the queue pair has failed or been flushed. */
+static bool poll_completions(struct conn *c)
+{
+	struct ibv_wc wc;
+
+	while (ibv_poll_cq(c->cq, 1, &wc) == 1) {
+		if (wc.status != IBV_WC_SUCCESS)
+			return false;
+		if (wc.opcode == IBV_WC_RECV)
+			received(c, wc.wr_id, wc.byte_len);
+	}
+	return true;
+}
+
+static void *conn_main(void *arg)
+{
+	struct conn *c = arg;
+	struct pollfd pfd = { .fd = c->channel->fd, .events = POLLIN };
+	struct ibv_cq *cq;
+	bool alive = true;
+	void *ctx;
+
+	while (alive && !__atomic_load_n(&c->gone, __ATOMIC_ACQUIRE)) {
+		if (poll(&pfd, 1, 50) == 1 &&
+		    !ibv_get_cq_event(c->channel, &cq, &ctx)) {
+			ibv_ack_cq_events(cq, 1);
+			ibv_req_notify_cq(cq, 0);
+		}
+		alive = poll_completions(c);
+	}
+	rdma_disconnect(c->id);
+	/* the event loop sets it when it has nothing more to say of this id */
+	while (!__atomic_load_n(&c->gone, __ATOMIC_ACQUIRE))
+		usleep(10000);
+	conn_free(c);
+	return NULL;
+}
+
+static void offer(struct conn *c, unsigned char *pd)
+{
+	int i;
+
+	for (i = 0; i < REGIONS; i++) {
+		put_be(pd + 12 * i, c->mr[i]->rkey, 4);
+		put_be(pd + 12 * i + 4, (uintptr_t)c->mr[i]->addr, 8);
+	}
+}
+
+static void on_request(struct rdma_cm_event *ev)
+{
+	struct conn *c = calloc(1, sizeof(*c));
+	unsigned char pd[12 * REGIONS];
+	struct rdma_conn_param param = { .private_data = pd,
+					 .private_data_len = sizeof(pd),
+					 .responder_resources = TARGET_IRD,
+					 .initiator_depth = TARGET_IRD };
+
+	if (!c)
+		abort();
+	c->id = ev->id;
+	ev->id->context = c;
+	if (conn_setup(c)) {
+		perror("hyb-target: set-up of a connection");
+		rdma_reject(c->id, NULL, 0);
+		conn_free(c);
+		return;
+	}
+	offer(c, pd);
+	if (rdma_accept(c->id, &param)) {
+		perror("hyb-target: rdma_accept");
+		conn_free(c);
+	}
+}
+
+static void on_established(struct conn *c)
+{
+	pthread_t thread;
+
+	if (pthread_create(&thread, NULL, conn_main, c))
+		abort();
+	pthread_detach(thread);
+}
+
+static void server_event(struct rdma_cm_event *ev, struct conn **gone,
+			 struct conn **dead)
+{
+	struct conn *c = ev->id->context;
+
+	switch (ev->event) {
+	case RDMA_CM_EVENT_CONNECT_REQUEST:
+		on_request(ev);
+		break;
+	case RDMA_CM_EVENT_ESTABLISHED:
+		on_established(c);
+		break;
+	case RDMA_CM_EVENT_DISCONNECTED:
+	case RDMA_CM_EVENT_DEVICE_REMOVAL:
+		*gone = c;
+		break;
+	case RDMA_CM_EVENT_CONNECT_ERROR:
+	case RDMA_CM_EVENT_UNREACHABLE:
+		*dead = c;
+		break;
+	default:
+		break;
+	}
+}
+
+static int server(struct rdma_event_channel *ch, struct rdma_cm_id *id)
+{
+	struct rdma_cm_event *ev;
+	struct conn *gone, *dead;
+
+	if (rdma_listen(id, 128)) {
+		perror("hyb-target: rdma_listen");
+		return 2;
+	}
+	printf("hyb-target: listening\n");
+	fflush(stdout);
+	while (!rdma_get_cm_event(ch, &ev)) {
+		gone = NULL;
+		dead = NULL;
+		server_event(ev, &gone, &dead);
+		rdma_ack_cm_event(ev);
+		/* the ids may go only when their events are acknowledged */
+		if (gone)
+			__atomic_store_n(&gone->gone, true, __ATOMIC_RELEASE);
+		if (dead)
+			conn_free(dead);
+	}
+	return 1;
+}
+
+static int await(struct rdma_event_channel *ch, enum rdma_cm_event_type want)
+{
+	struct rdma_cm_event *ev;
+	int ret;
+
+	if (rdma_get_cm_event(ch, &ev))
+		return -1;
+	ret = ev->event == want ? 0 : -1;
+	if (ret)
+		printf("hyb-target: %s, status %d\n", rdma_event_str(ev->event),
+		       ev->status);
+	rdma_ack_cm_event(ev);
+	return ret;
+}
+
+/* One message there and back, compared. */
+static int echo(struct conn *c, unsigned int n)
+{
+	uint64_t slot = n % TARGET_RECEIVES;
+	struct ibv_wc wc;
+	int done = 0, i, tries = 0;
+
+	c->send[slot][0] = TARGET_ECHO;
+	for (i = 1; i < TARGET_MESSAGE; i++)
+		c->send[slot][i] = n * 7 + i;
+	if (post_send(c, slot, TARGET_MESSAGE))
+		return -1;
+	while (done < 2 && tries < 10000) {
+		if (ibv_poll_cq(c->cq, 1, &wc) != 1) {
+			usleep(2000);
+			tries++;
+			continue;
+		}
+		if (wc.status != IBV_WC_SUCCESS)
+			return -1;
+		done++;
+		if (wc.opcode != IBV_WC_RECV)
+			continue;
+		if (wc.byte_len != TARGET_MESSAGE ||
+		    memcmp(c->recv[wc.wr_id], c->send[slot], TARGET_MESSAGE))
+			return -1;
+		post_recv(c, wc.wr_id);
+	}
+	return done == 2 ? 0 : -1;
+}
+
+static void on_signal(int sig)
+{
+	(void)sig;
+	stop = 1;
+}
+
+static int client(struct rdma_event_channel *ch, struct rdma_cm_id *id,
+		  struct sockaddr *sa, int count, bool once)
+{
+	struct rdma_conn_param param = { .responder_resources = TARGET_IRD,
+					 .initiator_depth = TARGET_IRD };
+	struct conn *c = calloc(1, sizeof(*c));
+	int n;
+
+	c->id = id;
+	if (rdma_resolve_addr(id, NULL, sa, 5000) ||
+	    await(ch, RDMA_CM_EVENT_ADDR_RESOLVED) ||
+	    rdma_resolve_route(id, 5000) ||
+	    await(ch, RDMA_CM_EVENT_ROUTE_RESOLVED) || conn_setup(c) ||
+	    rdma_connect(id, &param) || await(ch, RDMA_CM_EVENT_ESTABLISHED)) {
+		printf("hyb-target: not connected\n");
+		conn_free(c);
+		return 1;
+	}
+	printf("hyb-target: connected\n");
+	fflush(stdout);
+	for (n = 0; !once && !stop && (!count || n < count); n++) {
+		if (echo(c, n)) {
+			printf("hyb-target: echo %d failed\n", n);
+			return 1;
+		}
+		usleep(20000);
+	}
+	printf("hyb-target: %d echoes\n", n);
+	rdma_disconnect(id);
+	conn_free(c);
+	return 0;
+}
+
+int main(int argc, char **argv)
+{
+	struct sockaddr_in sin = { .sin_family = AF_INET };
+	bool is_client = false, once = false;
+	struct rdma_event_channel *ch;
+	struct rdma_cm_id *id;
+	int opt, port = 7900, count = 0;
+
+	while ((opt = getopt(argc, argv, "c1h:p:n:")) != -1) {
+		if (opt == 'c')
+			is_client = true;
+		else if (opt == '1')
+			once = true;
+		else if (opt == 'p')
+			port = atoi(optarg);
+		else if (opt == 'n')
+			count = atoi(optarg);
+		else if (opt != 'h' ||
+			 inet_pton(AF_INET, optarg, &sin.sin_addr) != 1)
+			return 2;
+	}
+	sin.sin_port = htons(port);
+	signal(SIGTERM, on_signal);
+	signal(SIGPIPE, SIG_IGN);
+	ch = rdma_create_event_channel();
+	if (!ch || rdma_create_id(ch, &id, NULL, RDMA_PS_TCP)) {
+		perror("hyb-target: rdma_create_id");
+		return 2;
+	}
+	if (is_client)
+		return client(ch, id, (struct sockaddr *)&sin, count, once);
+	if (rdma_bind_addr(id, (struct sockaddr *)&sin)) {
+		perror("hyb-target: rdma_bind_addr");
+		return 2;
+	}
+	return server(ch, id);
+}

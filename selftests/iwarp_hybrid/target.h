@@ -1,0 +1,30 @@
+/* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
+/*
+ * What the target of the attacks offers: the private data of its MPA Reply,
+ * all fields big-endian, and the commands it takes as messages.
+ */
+#ifndef SELFTESTS_IWARP_TARGET_H
+#define SELFTESTS_IWARP_TARGET_H
+
+#define TARGET_REGION 4096 /* octets of each memory region */
+#define TARGET_MESSAGE 256 /* octets of each receive buffer */
+#define TARGET_RECEIVES 8
+#define TARGET_IRD 4
+
+/* Private data: four times STag (4), address (8) */
+enum target_region {
+	REGION_RW, /* remote read and write */
+	REGION_RO, /* remote read */
+	REGION_LOCAL, /* no remote access */
+	REGION_FOREIGN, /* of another protection domain */
+	REGIONS
+};
+
+/*
+ * Messages: 'E' is echoed. 'R' STag (4) address (8) length (4) makes the
+ * target read that memory of the sender into REGION_RW.
+ */
+#define TARGET_ECHO 'E'
+#define TARGET_READ 'R'
+
+#endif /* SELFTESTS_IWARP_TARGET_H */
