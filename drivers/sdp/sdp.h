@@ -140,7 +140,8 @@ struct sdp_chunk {
 	struct list_head node;		/* conn->tx_free_chunks */
 	struct page *page;
 	u64 dma;
-	u32 used;
+	u32 size;
+	u32 used;			/* lock_sock: where the next octet goes */
 	int refs;			/* messages, and tx_chunk; tx_lock */
 };
 
@@ -184,29 +185,42 @@ enum sdp_ctl {
 	SDP_CTL_SENDSM,
 	SDP_CTL_CHRCVBUF_ACK,
 	SDP_CTL_FIRST,		/* empty Data that opens an iWARP stream */
-	SDP_CTL_UPDATE,		/* empty Data that carries credits */
 	SDP_CTL_OOB_PEND,	/* flag for the next message of any kind */
-	SDP_CTL_KEEPALIVE,
+	SDP_CTL_KEEPALIVE,	/* probe the transport */
 };
 
 /* Bits of conn->flags. */
 enum sdp_conn_flags {
 	SDP_CONN_IWARP,		/* transport is iWARP */
 	SDP_CONN_ACTIVE,	/* we called connect */
-	SDP_CONN_UP,		/* transport connected; posting allowed */
+	SDP_CONN_READY,		/* QP made, receives posted */
+	SDP_CONN_UP,		/* transport connected; sends allowed */
 	SDP_CONN_DOWN,		/* teardown has been queued */
 	SDP_CONN_FENCED,	/* passive iWARP side before the first message */
 	SDP_CONN_GRACEFUL,	/* both DisConn exchanged */
 	SDP_CONN_CM_CONNECTED,	/* rdma_disconnect makes sense */
+	SDP_CONN_ESTAB_COUNTED,	/* in CURR_ESTAB */
+};
+
+/* Progress of connect(), conn->cm_step. */
+enum sdp_cm_step {
+	SDP_CM_RESOLVING,
+	SDP_CM_RESOLVED,	/* rdma_connect is next */
+	SDP_CM_CONNECTING,
+	SDP_CM_DONE,		/* connected or failed, see sk_state */
 };
 
 /**
  * struct sdp_conn - a transport connection and its buffers
  *
  * Lives from connect() or the connection request until the teardown work has
- * destroyed QP and cm_id; a socket may have moved on by then. Holds a
- * reference to its socket for its whole life. A connection is attached while
- * sdp_sk(sk)->conn points to it (changed under lock_sock and sdp->lock).
+ * destroyed QP and cm_id; the socket may have moved on by then. Holds a
+ * reference to its socket for its whole life. It is attached while
+ * sdp_sk(sk)->conn points to it; that pointer is changed under lock_sock,
+ * tx_lock and sdp->lock, so that each of them is enough to read it.
+ *
+ * @refs: one for the life up to the end of the teardown work, one for every
+ *	other work item that is queued, one for connect() while it sleeps.
  */
 struct sdp_conn {
 	struct sock *sk;
@@ -218,62 +232,63 @@ struct sdp_conn {
 	struct ib_cq *cq;
 	struct ib_qp *qp;
 	unsigned int nr_cqe;
+	int error;			/* why it ended, for sk_err */
 	struct work_struct down_work;
-	struct work_struct accept_work;	/* passive: accept a held request */
-	struct work_struct kick_work;
+	struct work_struct accept_work;	/* a held request whose turn it is */
+	struct delayed_work kick_work;	/* corked data waited long enough */
+	struct completion disconnected;	/* DISCONNECTED was seen */
 
-	/* passive side, before it is in an accept queue; listener's lock */
+	/* passive side until in an accept queue; the listener's lock */
 	struct sock *listener;		/* holds a reference */
 	struct list_head held_node;
 
-	/* connect(): progress of the cm, wakes cm_wait */
+	/* connect(); sdp->lock */
 	wait_queue_head_t cm_wait;
-	int cm_step;
-	int cm_error;
+	u8 cm_step;
+	bool cm_waiter;			/* connect() itself calls rdma_connect */
 
-	/* receive half; sdp->lock unless noted */
+	/* receive half; the completion handler is the only writer */
 	struct sdp_rx_buf *rx_bufs;	/* array of rx_max */
 	u8 *rx_hdrs;			/* SDP_CTL_SLOT each */
 	u64 rx_hdrs_dma;
 	u32 rx_max;			/* size of the arrays and of the RQ */
 	u32 rx_mseq;			/* last message processed */
-	u32 rx_noadvert;		/* data messages, for SinkAvail */
+	u8 rx_mode;			/* enum sdp_mode */
 	bool rx_discon;			/* DisConn received */
-
-	/* written by the receive side, read by the transmit side */
+	bool rx_src_avail;		/* SrcAvail not yet answered */
 	u32 peer_total;			/* Bufs + MSeqAck of the peer */
 	u32 peer_ack;			/* MSeqAck of the peer */
 	u32 peer_rcvsz;			/* its receive buffers, with BSDH */
 	u32 peer_desired;		/* its DesRemRcvSz */
-	u16 peer_adverts;
+	u8 peer_adverts;
 
 	/* transmit half and posting */
 	spinlock_t tx_lock ____cacheline_aligned_in_smp;
 	struct list_head rx_free;	/* receive buffers to be posted */
 	u32 rx_nbufs;			/* buffers that have a page */
-	u32 rx_target;			/* and how many should have */
 	u32 rx_posted_total;		/* receives posted since the start */
 	u32 rx_told_total;		/* as the peer knows */
 	u32 tx_mseq;			/* last MSeq given out */
 	u32 tx_done;			/* last MSeq completed */
+	u32 tx_acct;			/* last MSeq completed or acknowledged */
 	u32 tx_signalled;		/* last MSeq sent signalled */
-	u32 tx_unsig_bytes;
 	u32 tx_head, tx_tail;		/* tx_q: fill at head, send at tail */
-	unsigned long tx_ctl;
-	u32 tx_ctl_size;		/* ActSize of a ChRcvBufAck */
+	u32 tx_queued;			/* payload octets not in tx_acct */
+	u32 tx_unsent;			/* payload octets not posted */
+	u32 tx_max_payload;		/* of one message */
+	unsigned long tx_ctl;		/* enum sdp_ctl */
+	u32 tx_fin_mseq;
 	bool tx_fin;			/* DisConn wanted after all data */
 	bool tx_fin_sent;
 	bool tx_fin_done;		/* and completed */
-	bool tx_error;
-	u8 tx_inflight_rd;
 	struct sdp_chunk *tx_chunk;	/* being filled */
 	struct list_head tx_free_chunks;
 	u32 tx_free_count;
-	u8 *tx_ctl_area;
+	u8 *tx_ctl_area;		/* SDP_SQ_DEPTH slots */
 	u64 tx_ctl_dma;
+	struct ib_cqe ka_cqe;
 	struct sdp_tx_msg tx_q[SDP_TXQ_DEPTH];
 	struct sdp_tx_slot tx_slots[SDP_SQ_DEPTH];
-	struct ib_cqe ka_cqe;
 };
 
 /* Urgent octet, as seen by the reader; sdp->urg_state. */
@@ -297,41 +312,33 @@ struct sdp_sock {
 
 	spinlock_t lock;		/* see the top of the file */
 	struct list_head net_node;	/* sdp_net.socks; socks_lock */
-	struct sdp_conn *conn;		/* lock_sock and lock to change */
-	struct rdma_cm_id *bind_id;	/* bound or listening; lock_sock */
-	union sdp_addr local;
+	struct sdp_conn *conn;		/* see struct sdp_conn */
+	struct rdma_cm_id *bind_id[2];	/* IPv4, IPv6; lock_sock */
+	union sdp_addr local;		/* port 0: not bound */
 	union sdp_addr peer;
 	bool v6;			/* made with SDPPROTO_SDP6 */
-	bool user_bound;		/* bind() gave the port */
+	bool user_bound;		/* bind() gave address or port */
 
 	/* listener; lock */
-	struct list_head accept_q;	/* established children */
-	struct list_head held;		/* sdp_conn: requests above the backlog */
+	struct list_head accept_q;	/* sdp_sock.accept_node of children */
+	struct list_head held;		/* sdp_conn.held_node, above backlog */
 	u32 nheld;
 	struct work_struct hold_work;
-	struct list_head accept_node;	/* child: on its listener's accept_q */
-	struct sock *parent;		/* child: that listener, no reference */
+	struct list_head accept_node;
+	struct work_struct unbind_work;	/* the device of bind_id went away */
 
-	/* receive queue; lock, the head is taken away by readers only */
+	/* receive queue; lock. Only a reader (lock_sock) removes the head. */
 	struct list_head rx_queue;
 	u32 rx_seq;			/* stream octets received */
-	u32 copied_seq;			/* stream octets read */
+	u32 copied_seq;			/* stream octets read; lock_sock */
 	u32 urg_seq;
-	u8 urg_state;
+	u8 urg_state;			/* enum sdp_urg */
 	u8 urg_byte;
-	u32 peek_off_unused;
 
-	/* transmit: queued but not yet acknowledged; conn->tx_lock */
-	u32 write_seq;
-	u32 snd_una;
-	u32 snd_nxt;
-
-	struct timer_list timer;	/* close and keepalive */
+	struct delayed_work timer_work;	/* after close(), and keepalive */
 	unsigned long last_rx;		/* jiffies */
-	unsigned long last_tx;
-	u32 ka_probes;
-	struct delayed_work ka_work;
-	struct delayed_work fin_work;
+	u32 last_tx_mseq;		/* timer: progress since last time */
+	u8 ka_probes;
 
 	/* options; lock_sock to change, READ_ONCE to read. sdp_sockopt.c */
 	u8 nodelay;			/* TCP_NODELAY */
@@ -369,16 +376,81 @@ static inline struct sdp_sock *sdp_sk(const struct sock *sk)
 	return (struct sdp_sock *)sk;
 }
 
+extern struct proto sdp_prot;
+extern struct workqueue_struct *sdp_wq;
+
 /* af_sdp.c */
-int sdp_push_pending(struct sock *sk);
+struct sock *sdp_sock_child(struct sock *listener);
+void sdp_set_state(struct sock *sk, int state);
+void sdp_set_local(struct sock *sk, const struct sockaddr *sa);
+void sdp_set_peer(struct sock *sk, const struct sockaddr *sa);
+void sdp_start_timer(struct sock *sk, unsigned long delay);
 void sdp_set_keepalive(struct sock *sk, int on);
-int sdp_readable_bytes(const struct sock *sk);
-u32 sdp_outq_bytes(const struct sock *sk);	/* not acknowledged */
+const char *sdp_device_name(const struct sock *sk);
+
+/* sdp_cm.c */
+int sdp_cm_bind(struct sock *sk, const union sdp_addr *addr);
+int sdp_cm_listen(struct sock *sk, int backlog);
+void sdp_cm_unbind(struct sock *sk, struct rdma_cm_id **ids);
+void sdp_cm_destroy_ids(struct rdma_cm_id **ids);
+int sdp_cm_connect(struct sock *sk, const union sdp_addr *dst, bool nonblock);
+void sdp_cm_stop_listen(struct sock *sk);
+void sdp_conn_put(struct sdp_conn *conn);
+void sdp_conn_down(struct sdp_conn *conn, int error);
+void sdp_abort(struct sock *sk);
+void sdp_fin_progress(struct sdp_conn *conn);
+void sdp_hold_work(struct work_struct *work);
+void sdp_unbind_work(struct work_struct *work);
+void sdp_accept_next(struct sock *sk);
+
+/* sdp_tx.c */
+int sdp_sendmsg(struct socket *sock, struct msghdr *msg, size_t len);
+void sdp_tx_kick(struct sdp_conn *conn);
+void sdp_tx_recycle(struct sdp_conn *conn, struct sdp_rx_buf *buf);
+void sdp_tx_ctl(struct sdp_conn *conn, unsigned int bit);
+void sdp_tx_fin(struct sdp_conn *conn);
+void sdp_tx_done(struct ib_cq *cq, struct ib_wc *wc);
+void sdp_tx_free(struct sdp_conn *conn);
+void sdp_write_space(struct sock *sk);
+bool sdp_stream_memory_free(const struct sock *sk, int wake);
+int sdp_push_pending(struct sock *sk);
+u32 sdp_outq_bytes(const struct sock *sk);
 u32 sdp_notsent_bytes(const struct sock *sk);
-u32 sdp_credits(const struct sock *sk);		/* lock_sock; 0: no conn */
-const char *sdp_device_name(const struct sock *sk); /* lock_sock; "" if none */
-u32 sdp_max_payload(const struct sock *sk);	/* for TCP_MAXSEG */
-void sdp_wake_all(struct sock *sk);
+u32 sdp_max_payload(const struct sock *sk);
+
+/* sdp_rx.c */
+int sdp_recvmsg(struct socket *sock, struct msghdr *msg, size_t len,
+		int flags);
+ssize_t sdp_splice_read(struct socket *sock, loff_t *ppos,
+			struct pipe_inode_info *pipe, size_t len,
+			unsigned int flags);
+void sdp_rx_done(struct ib_cq *cq, struct ib_wc *wc);
+void sdp_rx_purge(struct sock *sk);
+void sdp_rx_orphan(struct sock *sk, struct sdp_conn *conn);
+int sdp_readable_bytes(const struct sock *sk);
+bool sdp_at_mark(const struct sock *sk);
+
+/* sdp_fc_credit.c: tx_lock held unless noted */
+u32 sdp_fc_credits(const struct sdp_conn *conn);
+bool sdp_fc_may_send(const struct sdp_conn *conn, bool payload);
+bool sdp_fc_update_due(const struct sdp_conn *conn);
+u16 sdp_fc_bufs(struct sdp_conn *conn, u32 ack);
+bool sdp_fc_overrun(const struct sdp_conn *conn, u32 mseq);
+void sdp_fc_peer(struct sdp_conn *conn, u16 bufs, u32 ack);
+u32 sdp_credits(const struct sock *sk);
+
+/* sdp_link_verbs.c */
+int sdp_link_create(struct sdp_conn *conn);
+void sdp_link_destroy(struct sdp_conn *conn);
+int sdp_link_post_recvs(struct sdp_conn *conn);
+int sdp_link_send(struct sdp_conn *conn, struct sdp_tx_slot *slot,
+		  const struct sdp_tx_msg *m, u32 hdr_len, bool signal);
+int sdp_link_probe(struct sdp_conn *conn);
+struct sdp_chunk *sdp_link_chunk_alloc(struct sdp_conn *conn, gfp_t gfp);
+void sdp_link_chunk_free(struct sdp_conn *conn, struct sdp_chunk *c);
+bool sdp_link_rx_renew(struct sdp_conn *conn, struct sdp_rx_buf *buf,
+		       gfp_t gfp);
+void sdp_link_rx_unmap(struct sdp_conn *conn, struct sdp_rx_buf *buf);
 
 /* sdp_sockopt.c */
 int sdp_setsockopt(struct socket *sock, int level, int optname,

@@ -1,0 +1,1330 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * Socket layer of AF_SDP: what the system calls do, in the terms of a TCP
+ * socket. Top layer; calls everything below it. Per-namespace state and the
+ * module's begin and end are here too.
+ */
+#include <linux/capability.h>
+#include <asm/ioctls.h>
+#include <linux/inetdevice.h>
+#include <linux/module.h>
+#include <linux/poll.h>
+#include <linux/sched/signal.h>
+#include <linux/sockios.h>
+#include <net/addrconf.h>
+#include <net/inet_common.h>
+#include <net/ip.h>
+#include <net/ipv6.h>
+#include <net/route.h>
+
+#include "compat.h"
+#include "sdp.h"
+#include "sdp_mib.h"
+
+#define CREATE_TRACE_POINTS
+#include "sdp_trace.h"
+
+#define SDP_BIND_TRIES	16	/* ephemeral ports that rdma_cm may offer */
+
+unsigned int sdp_net_id __read_mostly;
+EXPORT_SYMBOL_GPL(sdp_net_id);
+EXPORT_SYMBOL_GPL(sdp_credits);
+EXPORT_SYMBOL_GPL(sdp_device_name);
+EXPORT_SYMBOL_GPL(sdp_outq_bytes);
+EXPORT_SYMBOL_GPL(sdp_notsent_bytes);
+EXPORT_SYMBOL_GPL(sdp_readable_bytes);
+EXPORT_SYMBOL_GPL(sdp_max_payload);
+
+struct workqueue_struct *sdp_wq;
+
+static const struct proto_ops sdp_ops;
+
+/* ---- state and addresses ---- */
+
+/**
+ * sdp_set_state - change sk_state
+ * @sk: socket
+ * @state: TCP_*
+ *
+ * Context: sdp->lock.
+ */
+void sdp_set_state(struct sock *sk, int state)
+{
+	lockdep_assert_held(&sdp_sk(sk)->lock);
+	trace_sdp_state(sk, sk->sk_state, state);
+	/* pairs with inet_sk_state_load() in poll */
+	smp_store_release(&sk->sk_state, state);
+}
+
+/* Copy an address; IPv4-mapped ones become IPv4. */
+static void sdp_copy_addr(union sdp_addr *to, const struct sockaddr *sa)
+{
+	const struct sockaddr_in6 *v6 = (const struct sockaddr_in6 *)sa;
+
+	memset(to, 0, sizeof(*to));
+	if (sa->sa_family == AF_INET6 && ipv6_addr_v4mapped(&v6->sin6_addr)) {
+		to->v4.sin_family = AF_INET;
+		to->v4.sin_port = v6->sin6_port;
+		to->v4.sin_addr.s_addr = v6->sin6_addr.s6_addr32[3];
+	} else if (sa->sa_family == AF_INET6) {
+		to->v6 = *v6;
+		to->v6.sin6_flowinfo = 0;
+	} else {
+		to->v4.sin_family = AF_INET;
+		to->v4.sin_port = ((const struct sockaddr_in *)sa)->sin_port;
+		to->v4.sin_addr = ((const struct sockaddr_in *)sa)->sin_addr;
+	}
+}
+
+static void sdp_addr_to_v6(const union sdp_addr *a, struct in6_addr *v6)
+{
+	if (a->sa.sa_family == AF_INET6)
+		*v6 = a->v6.sin6_addr;
+	else if (a->v4.sin_addr.s_addr)
+		ipv6_addr_set_v4mapped(a->v4.sin_addr.s_addr, v6);
+	else
+		*v6 = in6addr_any;
+}
+
+/**
+ * sdp_set_local - set the own address, also where generic code looks for it
+ * @sk: socket
+ * @sa: address
+ *
+ * Context: sdp->lock.
+ */
+void sdp_set_local(struct sock *sk, const struct sockaddr *sa)
+{
+	struct sdp_sock *sdp = sdp_sk(sk);
+	struct inet_sock *inet = inet_sk(sk);
+
+	sdp_copy_addr(&sdp->local, sa);
+	inet->inet_sport = sdp->local.v4.sin_port;
+	WRITE_ONCE(inet->inet_num, ntohs(inet->inet_sport));
+	if (sdp->local.sa.sa_family == AF_INET) {
+		inet->inet_saddr = sdp->local.v4.sin_addr.s_addr;
+		inet->inet_rcv_saddr = inet->inet_saddr;
+	}
+	sdp_addr_to_v6(&sdp->local, &sk->sk_v6_rcv_saddr);
+	sdp->inet6.saddr = sk->sk_v6_rcv_saddr;
+}
+
+/**
+ * sdp_set_peer - set the address of the other side
+ * @sk: socket
+ * @sa: address
+ *
+ * Context: sdp->lock.
+ */
+void sdp_set_peer(struct sock *sk, const struct sockaddr *sa)
+{
+	struct sdp_sock *sdp = sdp_sk(sk);
+	struct inet_sock *inet = inet_sk(sk);
+
+	sdp_copy_addr(&sdp->peer, sa);
+	inet->inet_dport = sdp->peer.v4.sin_port;
+	if (sdp->peer.sa.sa_family == AF_INET)
+		inet->inet_daddr = sdp->peer.v4.sin_addr.s_addr;
+	sdp_addr_to_v6(&sdp->peer, &sk->sk_v6_daddr);
+}
+
+static void sdp_clear_local(struct sock *sk)
+{
+	struct sockaddr_in any = { .sin_family = AF_INET };
+	struct sdp_sock *sdp = sdp_sk(sk);
+
+	spin_lock_bh(&sdp->lock);
+	sdp_set_local(sk, (struct sockaddr *)&any);
+	spin_unlock_bh(&sdp->lock);
+}
+
+/**
+ * sdp_device_name - RDMA device of a connection
+ * @sk: socket, locked
+ *
+ * Return: its name, or "".
+ */
+const char *sdp_device_name(const struct sock *sk)
+{
+	const struct sdp_conn *conn = sdp_sk(sk)->conn;
+
+	return conn && conn->dev ? dev_name(&conn->dev->dev) : "";
+}
+
+/* ---- creation ---- */
+
+static void sdp_destruct(struct sock *sk)
+{
+	struct sdp_net *sn = sdp_pernet(sock_net(sk));
+	struct sdp_sock *sdp = sdp_sk(sk);
+
+	spin_lock_bh(&sn->socks_lock);
+	list_del(&sdp->net_node);
+	sn->nsocks--;
+	spin_unlock_bh(&sn->socks_lock);
+	sdp_rx_purge(sk);
+	WRITE_ONCE(sk->sk_wmem_queued, 0);
+	inet_sock_destruct(sk);
+}
+
+static void sdp_timer_work(struct work_struct *work);
+
+static void sdp_sock_setup(struct sock *sk, int protocol)
+{
+	struct sdp_net *sn = sdp_pernet(sock_net(sk));
+	struct sdp_sock *sdp = sdp_sk(sk);
+
+	sk->sk_protocol = protocol;
+	sk->sk_type = SOCK_STREAM;
+	sk->sk_destruct = sdp_destruct;
+	sk->sk_write_space = sdp_write_space;
+	sk->sk_sndbuf = READ_ONCE(sn->sysctl_wmem[1]);
+	sk->sk_rcvbuf = READ_ONCE(sn->sysctl_rmem[1]);
+	sk->sk_rcvlowat = 1;
+	sock_set_flag(sk, SOCK_USE_WRITE_QUEUE);
+	sdp->v6 = protocol == SDPPROTO_SDP6;
+	sdp->local.sa.sa_family = AF_INET;
+	sdp->peer.sa.sa_family = AF_INET;
+	spin_lock_init(&sdp->lock);
+	INIT_LIST_HEAD(&sdp->accept_q);
+	INIT_LIST_HEAD(&sdp->accept_node);
+	INIT_LIST_HEAD(&sdp->held);
+	INIT_LIST_HEAD(&sdp->rx_queue);
+	INIT_WORK(&sdp->hold_work, sdp_hold_work);
+	INIT_WORK(&sdp->unbind_work, sdp_unbind_work);
+	INIT_DELAYED_WORK(&sdp->timer_work, sdp_timer_work);
+	if (sdp->v6)
+		inet_sk(sk)->pinet6 = &sdp->inet6;
+	sdp_sockopt_init(sk);
+
+	spin_lock_bh(&sn->socks_lock);
+	list_add_tail(&sdp->net_node, &sn->socks);
+	sn->nsocks++;
+	spin_unlock_bh(&sn->socks_lock);
+}
+
+static int sdp_create(struct net *net, struct socket *sock, int protocol,
+		      int kern)
+{
+	struct sock *sk;
+
+	if (sock->type != SOCK_STREAM)
+		return -ESOCKTNOSUPPORT;
+	if (protocol != SDPPROTO_SDP && protocol != SDPPROTO_SDP6)
+		return -EPROTONOSUPPORT;
+	sk = sk_alloc(net, AF_SDP, GFP_KERNEL, &sdp_prot, kern);
+	if (!sk)
+		return -ENOBUFS;
+	sock->ops = &sdp_ops;
+	sock->state = SS_UNCONNECTED;
+	sock_init_data(sock, sk);
+	sdp_sock_setup(sk, protocol);
+	return 0;
+}
+
+/**
+ * sdp_sock_child - make the socket of a connection request
+ * @listener: the socket it came for
+ *
+ * Context: process; the listener is not locked.
+ *
+ * Return: a socket without struct socket, or NULL.
+ */
+struct sock *sdp_sock_child(struct sock *listener)
+{
+	struct sock *sk;
+
+	sk = sk_alloc(sock_net(listener), AF_SDP, GFP_KERNEL, &sdp_prot, 0);
+	if (!sk)
+		return NULL;
+	sock_init_data(NULL, sk);
+	sdp_sock_setup(sk, listener->sk_protocol);
+	sdp_sockopt_inherit(sk, listener);
+	return sk;
+}
+
+/* ---- timers: after close(), and keepalive ---- */
+
+/**
+ * sdp_start_timer - have the timer run after some time
+ * @sk: socket
+ * @delay: jiffies
+ *
+ * Context: any.
+ */
+void sdp_start_timer(struct sock *sk, unsigned long delay)
+{
+	sock_hold(sk);
+	if (mod_delayed_work(sdp_wq, &sdp_sk(sk)->timer_work, delay))
+		sock_put(sk);
+}
+
+static void sdp_stop_timer(struct sock *sk)
+{
+	if (cancel_delayed_work(&sdp_sk(sk)->timer_work))
+		sock_put(sk);
+}
+
+static unsigned long sdp_fin_time(struct sock *sk)
+{
+	struct sdp_net *sn = sdp_pernet(sock_net(sk));
+	int linger2 = READ_ONCE(sdp_sk(sk)->linger2);
+
+	if (linger2 > 0)
+		return (unsigned long)linger2 * HZ;
+	return (unsigned long)READ_ONCE(sn->sysctl_fin_timeout) * HZ;
+}
+
+/* An orphan may stay as long as it gets rid of its data. */
+static unsigned long sdp_timer_orphan(struct sock *sk)
+{
+	struct sdp_sock *sdp = sdp_sk(sk);
+	struct sdp_conn *conn = sdp->conn;
+
+	if (!conn || sk->sk_state == TCP_CLOSE)
+		return 0;
+	if (sk->sk_state == TCP_FIN_WAIT1 &&
+	    sdp->last_tx_mseq != READ_ONCE(conn->tx_mseq)) {
+		sdp->last_tx_mseq = READ_ONCE(conn->tx_mseq);
+		return sdp_fin_time(sk);
+	}
+	SDP_INC_STATS(sock_net(sk), TIMEOUTS);
+	sdp_abort(sk);
+	return 0;
+}
+
+static unsigned long sdp_timer_keepalive(struct sock *sk)
+{
+	struct sdp_net *sn = sdp_pernet(sock_net(sk));
+	struct sdp_sock *sdp = sdp_sk(sk);
+	struct sdp_conn *conn = sdp->conn;
+	unsigned long idle, limit;
+
+	if (!sock_flag(sk, SOCK_KEEPOPEN) || !conn ||
+	    !((1 << sk->sk_state) & (TCPF_ESTABLISHED | TCPF_CLOSE_WAIT |
+				     TCPF_FIN_WAIT1 | TCPF_FIN_WAIT2)))
+		return 0;
+	limit = (sdp->keepidle ? : READ_ONCE(sn->sysctl_keepalive_time));
+	limit *= HZ;
+	idle = jiffies - READ_ONCE(sdp->last_rx);
+	if (idle < limit) {
+		sdp->ka_probes = 0;
+		return limit - idle;
+	}
+	if (sdp->ka_probes >= (sdp->keepcnt ? :
+			       READ_ONCE(sn->sysctl_keepalive_probes))) {
+		SDP_INC_STATS(sock_net(sk), TIMEOUTS);
+		sdp_conn_down(conn, ETIMEDOUT);
+		return 0;
+	}
+	sdp->ka_probes++;
+	SDP_INC_STATS(sock_net(sk), KEEPALIVES);
+	sdp_tx_ctl(conn, SDP_CTL_KEEPALIVE);
+	sdp_tx_kick(conn);
+	return (sdp->keepintvl ? : READ_ONCE(sn->sysctl_keepalive_intvl)) *
+	       (unsigned long)HZ;
+}
+
+static void sdp_timer_work(struct work_struct *work)
+{
+	struct sdp_sock *sdp = container_of(to_delayed_work(work),
+					    struct sdp_sock, timer_work);
+	struct sock *sk = &sdp->inet.sk;
+	unsigned long again;
+
+	lock_sock(sk);
+	again = sock_flag(sk, SOCK_DEAD) ? sdp_timer_orphan(sk) :
+					   sdp_timer_keepalive(sk);
+	release_sock(sk);
+	if (again)
+		sdp_start_timer(sk, again);
+	sock_put(sk);
+}
+
+/**
+ * sdp_set_keepalive - SO_KEEPALIVE or its times have changed
+ * @sk: socket, locked
+ * @on: new value
+ */
+void sdp_set_keepalive(struct sock *sk, int on)
+{
+	if ((1 << sk->sk_state) & (TCPF_CLOSE | TCPF_LISTEN))
+		return;
+	if (on)
+		sdp_start_timer(sk, 1);
+	else if (!sock_flag(sk, SOCK_DEAD))
+		sdp_stop_timer(sk);
+}
+
+/* ---- bind ---- */
+
+/*
+ * Check an address that a program gave and bring it into our form. AF_SDP is
+ * taken as the Internet family of the socket.
+ */
+static int sdp_get_addr(struct sock *sk, const struct sockaddr *sa, int len,
+			union sdp_addr *out)
+{
+	struct sdp_sock *sdp = sdp_sk(sk);
+	union sdp_addr in;
+	int family;
+
+	if (len < (int)sizeof(sa->sa_family))
+		return -EINVAL;
+	memset(&in, 0, sizeof(in));
+	memcpy(&in, sa, min_t(int, len, sizeof(in)));
+	family = in.sa.sa_family;
+	if (family == AF_SDP)
+		family = sdp->v6 ? AF_INET6 : AF_INET;
+	if (sdp->v6) {
+		if (len < SIN6_LEN_RFC2133)
+			return -EINVAL;
+		if (family != AF_INET6)
+			return -EAFNOSUPPORT;
+	} else {
+		if (len < (int)sizeof(struct sockaddr_in))
+			return -EINVAL;
+		if (family != AF_INET)
+			return -EAFNOSUPPORT;
+	}
+	in.sa.sa_family = family;
+	sdp_copy_addr(out, &in.sa);
+	return 0;
+}
+
+static bool sdp_addr_any(const union sdp_addr *a)
+{
+	if (a->sa.sa_family == AF_INET)
+		return !a->v4.sin_addr.s_addr;
+	return ipv6_addr_any(&a->v6.sin6_addr);
+}
+
+static bool sdp_nonlocal_ok(struct sock *sk)
+{
+	struct net *net = sock_net(sk);
+
+	return READ_ONCE(net->ipv4.sysctl_ip_nonlocal_bind) ||
+	       inet_sk(sk)->freebind || inet_sk(sk)->transparent;
+}
+
+static int sdp_check_bind_v6(struct sock *sk, const struct sockaddr_in6 *a)
+{
+	int type = ipv6_addr_type(&a->sin6_addr);
+	struct net_device *dev = NULL;
+	int err = 0;
+
+	if (type & IPV6_ADDR_MULTICAST)
+		return -EINVAL;
+	rcu_read_lock();
+	if (type & IPV6_ADDR_LINKLOCAL) {
+		if (a->sin6_scope_id)
+			sk->sk_bound_dev_if = a->sin6_scope_id;
+		if (!sk->sk_bound_dev_if)
+			err = -EINVAL;
+	}
+	if (!err && sk->sk_bound_dev_if) {
+		dev = dev_get_by_index_rcu(sock_net(sk), sk->sk_bound_dev_if);
+		if (!dev)
+			err = -ENODEV;
+	}
+	if (!err && !ipv6_chk_addr(sock_net(sk), &a->sin6_addr, dev, 0) &&
+	    !sdp_nonlocal_ok(sk))
+		err = -EADDRNOTAVAIL;
+	rcu_read_unlock();
+	return err;
+}
+
+static int sdp_check_bind_addr(struct sock *sk, const union sdp_addr *a)
+{
+	unsigned int type;
+
+	if (sdp_sk(sk)->v6 && sk->sk_ipv6only && a->sa.sa_family == AF_INET)
+		return -EINVAL;
+	if (sdp_addr_any(a))
+		return 0;
+	if (a->sa.sa_family == AF_INET6)
+		return sdp_check_bind_v6(sk, &a->v6);
+	type = inet_addr_type(sock_net(sk), a->v4.sin_addr.s_addr);
+	if (type != RTN_LOCAL && !sdp_nonlocal_ok(sk))
+		return -EADDRNOTAVAIL;
+	return 0;
+}
+
+/* Would packets to @a reach a socket bound to @b? */
+static bool sdp_addr_overlap(const struct sock *ska, const union sdp_addr *a,
+			     const struct sock *skb, const union sdp_addr *b)
+{
+	bool any_a = sdp_addr_any(a), any_b = sdp_addr_any(b);
+
+	if (a->sa.sa_family == b->sa.sa_family) {
+		if (any_a || any_b)
+			return true;
+		if (a->sa.sa_family == AF_INET)
+			return a->v4.sin_addr.s_addr == b->v4.sin_addr.s_addr;
+		return ipv6_addr_equal(&a->v6.sin6_addr, &b->v6.sin6_addr);
+	}
+	/* an IPv6 wildcard stands for IPv4 as well */
+	if (a->sa.sa_family == AF_INET6)
+		return any_a && !ska->sk_ipv6only;
+	return any_b && !skb->sk_ipv6only;
+}
+
+static bool sdp_port_share(const struct sock *a, const struct sock *b)
+{
+	if (a->sk_reuse && b->sk_reuse && b->sk_state != TCP_LISTEN)
+		return true;
+	return a->sk_reuseport && b->sk_reuseport &&
+	       uid_eq(sk_uid((struct sock *)a), sk_uid((struct sock *)b));
+}
+
+/* Is there a socket that @addr may not be shared with? */
+static bool sdp_bind_conflict(struct sock *sk, const union sdp_addr *addr)
+{
+	struct sdp_net *sn = sdp_pernet(sock_net(sk));
+	u16 port = ntohs(addr->v4.sin_port);
+	struct sdp_sock *o;
+	bool found = false;
+
+	spin_lock_bh(&sn->socks_lock);
+	list_for_each_entry(o, &sn->socks, net_node) {
+		struct sock *osk = &o->inet.sk;
+
+		if (osk == sk || READ_ONCE(o->inet.inet_num) != port ||
+		    (osk->sk_state == TCP_CLOSE && sock_flag(osk, SOCK_DEAD)))
+			continue;
+		if (osk->sk_bound_dev_if && sk->sk_bound_dev_if &&
+		    osk->sk_bound_dev_if != sk->sk_bound_dev_if)
+			continue;
+		if (sdp_addr_overlap(sk, addr, osk, &o->local) &&
+		    !sdp_port_share(sk, osk)) {
+			found = true;
+			break;
+		}
+	}
+	spin_unlock_bh(&sn->socks_lock);
+	return found;
+}
+
+static int sdp_do_bind(struct sock *sk, const union sdp_addr *addr)
+{
+	struct rdma_cm_id *ids[2];
+	int i, err = -EADDRINUSE;
+
+	if (addr->v4.sin_port) {
+		if (sdp_bind_conflict(sk, addr))
+			return -EADDRINUSE;
+		return sdp_cm_bind(sk, addr);
+	}
+	for (i = 0; i < SDP_BIND_TRIES; i++) {
+		err = sdp_cm_bind(sk, addr);
+		if (err)
+			return err;
+		if (!sdp_bind_conflict(sk, &sdp_sk(sk)->local))
+			return 0;
+		sdp_cm_unbind(sk, ids);
+		sdp_clear_local(sk);
+		sdp_cm_destroy_ids(ids);
+	}
+	return -EADDRINUSE;
+}
+
+static int sdp_bind_locked(struct sock *sk, const union sdp_addr *addr)
+{
+	struct sdp_sock *sdp = sdp_sk(sk);
+	int err;
+
+	if (sk->sk_state != TCP_CLOSE || inet_sk(sk)->inet_num)
+		return -EINVAL;
+	err = sdp_do_bind(sk, addr);
+	if (err)
+		return err;
+	sdp->user_bound = true;
+	if (addr->v4.sin_port)
+		sk->sk_userlocks |= SOCK_BINDPORT_LOCK;
+	if (!sdp_addr_any(addr))
+		sk->sk_userlocks |= SOCK_BINDADDR_LOCK;
+	return 0;
+}
+
+static int sdp_bind(struct socket *sock, struct sockaddr_unsized *uaddr,
+		    int len)
+{
+	struct sockaddr *sa = (struct sockaddr *)uaddr;
+	struct sock *sk = sock->sk;
+	struct net *net = sock_net(sk);
+	union sdp_addr addr;
+	struct sockaddr_in any4;
+	int err;
+	u16 port;
+
+	/* an old custom: AF_UNSPEC stands for AF_INET with no address */
+	if (!sdp_sk(sk)->v6 && len >= (int)sizeof(any4) &&
+	    sa->sa_family == AF_UNSPEC) {
+		memcpy(&any4, sa, sizeof(any4));
+		if (any4.sin_addr.s_addr)
+			return -EAFNOSUPPORT;
+		any4.sin_family = AF_INET;
+		sa = (struct sockaddr *)&any4;
+	}
+	err = sdp_get_addr(sk, sa, len, &addr);
+	if (err)
+		return err;
+	err = sdp_check_bind_addr(sk, &addr);
+	if (err)
+		return err;
+	port = ntohs(addr.v4.sin_port);
+	if (port && inet_port_requires_bind_service(net, port) &&
+	    !ns_capable(net->user_ns, CAP_NET_BIND_SERVICE))
+		return -EACCES;
+	lock_sock(sk);
+	err = sdp_bind_locked(sk, &addr);
+	release_sock(sk);
+	return err;
+}
+
+static int sdp_autobind(struct sock *sk)
+{
+	union sdp_addr any = {};
+
+	if (inet_sk(sk)->inet_num)
+		return 0;
+	any.sa.sa_family = sdp_sk(sk)->v6 ? AF_INET6 : AF_INET;
+	return sdp_do_bind(sk, &any);
+}
+
+/* A bound port whose cm_ids are gone (shutdown of a listener) gets new ones. */
+static int sdp_rebind(struct sock *sk)
+{
+	struct sdp_sock *sdp = sdp_sk(sk);
+	union sdp_addr addr = sdp->local;
+
+	if (sdp->bind_id[0] || sdp->bind_id[1])
+		return 0;
+	return sdp_cm_bind(sk, &addr);
+}
+
+/* ---- listen, accept ---- */
+
+static int sdp_listen_locked(struct socket *sock, int backlog)
+{
+	struct sock *sk = sock->sk;
+	struct sdp_sock *sdp = sdp_sk(sk);
+	int err;
+
+	if (sock->state != SS_UNCONNECTED)
+		return -EINVAL;
+	if (!((1 << sk->sk_state) & (TCPF_CLOSE | TCPF_LISTEN)))
+		return -EINVAL;
+	WRITE_ONCE(sk->sk_max_ack_backlog, backlog);
+	if (sk->sk_state == TCP_LISTEN) {
+		sdp_accept_next(sk);
+		return 0;
+	}
+	err = sdp_autobind(sk);
+	if (!err)
+		err = sdp_rebind(sk);
+	if (err)
+		return err;
+	/* a request may come before rdma_listen() returns */
+	spin_lock_bh(&sdp->lock);
+	WRITE_ONCE(sk->sk_shutdown, 0);
+	sdp_set_state(sk, TCP_LISTEN);
+	spin_unlock_bh(&sdp->lock);
+	if (sdp_bind_conflict(sk, &sdp->local))
+		err = -EADDRINUSE;
+	if (!err)
+		err = sdp_cm_listen(sk, backlog);
+	if (err)
+		sdp_cm_stop_listen(sk);
+	return err;
+}
+
+static int sdp_listen(struct socket *sock, int backlog)
+{
+	int err;
+
+	lock_sock(sock->sk);
+	err = sdp_listen_locked(sock, backlog);
+	release_sock(sock->sk);
+	return err;
+}
+
+static struct sock *sdp_accept_dequeue(struct sock *sk)
+{
+	struct sdp_sock *sdp = sdp_sk(sk), *child;
+
+	spin_lock_bh(&sdp->lock);
+	child = list_first_entry_or_null(&sdp->accept_q, struct sdp_sock,
+					 accept_node);
+	if (child) {
+		list_del_init(&child->accept_node);
+		sk_acceptq_removed(sk);
+	}
+	spin_unlock_bh(&sdp->lock);
+	if (child)
+		sdp_accept_next(sk);
+	return child ? &child->inet.sk : NULL;
+}
+
+/* Wait for a connection; one waiter is woken for each. */
+static struct sock *sdp_accept_wait(struct sock *sk, long timeo, int *err)
+{
+	DEFINE_WAIT(wait);
+	struct sock *child;
+
+	for (;;) {
+		*err = -EINVAL;
+		if (sk->sk_state != TCP_LISTEN)
+			return NULL;
+		child = sdp_accept_dequeue(sk);
+		if (child)
+			return child;
+		*err = -EAGAIN;
+		if (!timeo)
+			return NULL;
+		*err = sock_intr_errno(timeo);
+		if (signal_pending(current))
+			return NULL;
+		prepare_to_wait_exclusive(sk_sleep(sk), &wait,
+					  TASK_INTERRUPTIBLE);
+		release_sock(sk);
+		if (list_empty_careful(&sdp_sk(sk)->accept_q) &&
+		    READ_ONCE(sk->sk_state) == TCP_LISTEN)
+			timeo = schedule_timeout(timeo);
+		sched_annotate_sleep();
+		lock_sock(sk);
+		finish_wait(sk_sleep(sk), &wait);
+	}
+}
+
+static int sdp_accept(struct socket *sock, struct socket *newsock,
+		      COMPAT_ACCEPT_ARGS)
+{
+	struct sock *sk = sock->sk, *child;
+	int err;
+
+	lock_sock(sk);
+	child = sdp_accept_wait(sk, sock_rcvtimeo(sk, compat_accept_flags &
+						      O_NONBLOCK), &err);
+	release_sock(sk);
+	if (!child)
+		return err;
+	lock_sock_nested(child, SINGLE_DEPTH_NESTING);
+	sock_graft(child, newsock);
+	newsock->state = SS_CONNECTED;
+	if (sock_flag(child, SOCK_KEEPOPEN))
+		sdp_set_keepalive(child, 1);
+	release_sock(child);
+	SDP_INC_STATS(sock_net(sk), ACCEPTS);
+	return 0;
+}
+
+/* ---- connect ---- */
+
+/* Back to a socket that was never connected; a port given by bind() stays. */
+static void sdp_disconnect(struct sock *sk)
+{
+	struct sdp_sock *sdp = sdp_sk(sk);
+	int old = sk->sk_state;
+	struct sockaddr_in any = { .sin_family = AF_INET };
+
+	if (old == TCP_LISTEN)
+		sdp_cm_stop_listen(sk);
+	else if (old != TCP_CLOSE)
+		WRITE_ONCE(sk->sk_err, ECONNRESET);
+	sk->sk_disconnects++;
+	sdp_abort(sk);
+	sdp_rx_purge(sk);
+	if (!sdp->user_bound)
+		sdp_clear_local(sk);
+	spin_lock_bh(&sdp->lock);
+	sdp_set_peer(sk, (struct sockaddr *)&any);
+	sdp_set_state(sk, TCP_CLOSE);
+	WRITE_ONCE(sk->sk_shutdown, 0);
+	sock_reset_flag(sk, SOCK_DONE);
+	spin_unlock_bh(&sdp->lock);
+	if (old != TCP_CLOSE)
+		sk_error_report(sk);
+}
+
+static int sdp_check_dst_v4(struct sock *sk, union sdp_addr *dst)
+{
+	unsigned int type;
+
+	if (sk->sk_ipv6only && sdp_sk(sk)->v6)
+		return -ENETUNREACH;
+	if (!dst->v4.sin_addr.s_addr)
+		dst->v4.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
+	type = inet_addr_type(sock_net(sk), dst->v4.sin_addr.s_addr);
+	if (type == RTN_MULTICAST)
+		return -ENETUNREACH;
+	if (type == RTN_BROADCAST)
+		return sock_flag(sk, SOCK_BROADCAST) ? -ENETUNREACH : -EACCES;
+	return 0;
+}
+
+static int sdp_check_dst(struct sock *sk, union sdp_addr *dst)
+{
+	int type;
+
+	if (dst->sa.sa_family == AF_INET)
+		return sdp_check_dst_v4(sk, dst);
+	if (ipv6_addr_any(&dst->v6.sin6_addr))
+		dst->v6.sin6_addr = in6addr_loopback;
+	type = ipv6_addr_type(&dst->v6.sin6_addr);
+	if (type & IPV6_ADDR_MULTICAST)
+		return -ENETUNREACH;
+	if (type & IPV6_ADDR_LINKLOCAL) {
+		if (dst->v6.sin6_scope_id) {
+			if (sk->sk_bound_dev_if &&
+			    sk->sk_bound_dev_if != dst->v6.sin6_scope_id)
+				return -EINVAL;
+			sk->sk_bound_dev_if = dst->v6.sin6_scope_id;
+		}
+		if (!sk->sk_bound_dev_if)
+			return -EINVAL;
+		dst->v6.sin6_scope_id = sk->sk_bound_dev_if;
+	}
+	return 0;
+}
+
+static int sdp_connect_start(struct socket *sock, struct sockaddr *sa, int len,
+			     bool nonblock)
+{
+	struct sock *sk = sock->sk;
+	struct rdma_cm_id *ids[2];
+	union sdp_addr dst;
+	int err;
+
+	if (sk->sk_state != TCP_CLOSE)
+		return -EISCONN;
+	err = sdp_get_addr(sk, sa, len, &dst);
+	if (!err)
+		err = sdp_check_dst(sk, &dst);
+	if (err)
+		return err;
+	sock->state = SS_CONNECTING;
+	WRITE_ONCE(sk->sk_shutdown, 0);
+	err = sdp_cm_connect(sk, &dst, nonblock);
+	if (err) {
+		sock->state = SS_UNCONNECTED;
+		return err;
+	}
+	/* the connection has a cm_id of its own */
+	sdp_cm_unbind(sk, ids);
+	sdp_cm_destroy_ids(ids);
+	return 0;
+}
+
+/* Sleep while the attempt goes on. */
+static long sdp_connect_wait(struct sock *sk, long timeo)
+{
+	DEFINE_WAIT_FUNC(wait, woken_wake_function);
+
+	add_wait_queue(sk_sleep(sk), &wait);
+	while ((1 << sk->sk_state) & (TCPF_SYN_SENT | TCPF_SYN_RECV)) {
+		release_sock(sk);
+		timeo = wait_woken(&wait, TASK_INTERRUPTIBLE, timeo);
+		lock_sock(sk);
+		if (signal_pending(current) || !timeo)
+			break;
+	}
+	remove_wait_queue(sk_sleep(sk), &wait);
+	return timeo;
+}
+
+static int sdp_connect_finish(struct socket *sock, int err, long timeo)
+{
+	struct sock *sk = sock->sk;
+	int dis = sk->sk_disconnects;
+
+	if ((1 << sk->sk_state) & (TCPF_SYN_SENT | TCPF_SYN_RECV)) {
+		if (!timeo)
+			return err;
+		timeo = sdp_connect_wait(sk, timeo);
+		if (dis != sk->sk_disconnects)
+			return -EPIPE;
+		if ((1 << sk->sk_state) & (TCPF_SYN_SENT | TCPF_SYN_RECV))
+			return signal_pending(current) ?
+			       sock_intr_errno(timeo) : err;
+	}
+	if (sk->sk_state == TCP_CLOSE) {
+		err = sock_error(sk) ? : -ECONNABORTED;
+		sock->state = SS_UNCONNECTED;
+		sdp_disconnect(sk);
+		return err;
+	}
+	sock->state = SS_CONNECTED;
+	if (sock_flag(sk, SOCK_KEEPOPEN))
+		sdp_set_keepalive(sk, 1);
+	return 0;
+}
+
+static int sdp_connect_locked(struct socket *sock, struct sockaddr *sa,
+			      int len, int flags)
+{
+	struct sock *sk = sock->sk;
+	long timeo = sock_sndtimeo(sk, flags & O_NONBLOCK);
+	int err;
+
+	if (len < (int)sizeof(sa->sa_family))
+		return -EINVAL;
+	if (sa->sa_family == AF_UNSPEC) {
+		sdp_disconnect(sk);
+		sock->state = SS_UNCONNECTED;
+		return 0;
+	}
+	switch (sock->state) {
+	case SS_CONNECTED:
+		return -EISCONN;
+	case SS_CONNECTING:
+		err = -EALREADY;
+		break;
+	case SS_UNCONNECTED:
+		err = sdp_connect_start(sock, sa, len, flags & O_NONBLOCK);
+		if (err)
+			return err;
+		err = -EINPROGRESS;
+		/* a refusal that is here already still comes later */
+		if (!timeo && sk->sk_state != TCP_ESTABLISHED)
+			return err;
+		if (!timeo)
+			return err;
+		break;
+	default:
+		return -EINVAL;
+	}
+	return sdp_connect_finish(sock, err, timeo);
+}
+
+static int sdp_connect(struct socket *sock, struct sockaddr_unsized *uaddr,
+		       int len, int flags)
+{
+	struct sock *sk = sock->sk;
+	struct rdma_cm_id *ids[2];
+	int err;
+
+	lock_sock(sk);
+	err = sdp_connect_locked(sock, (struct sockaddr *)uaddr, len, flags);
+	ids[0] = NULL;
+	ids[1] = NULL;
+	/* disconnected from listening: the cm_ids go, the port stays ours */
+	if (sk->sk_state == TCP_CLOSE && sock->state == SS_UNCONNECTED)
+		sdp_cm_unbind(sk, ids);
+	release_sock(sk);
+	sdp_cm_destroy_ids(ids);
+	return err;
+}
+
+/* ---- names, poll, ioctl ---- */
+
+static int sdp_getname(struct socket *sock, struct sockaddr *uaddr, int peer)
+{
+	struct sock *sk = sock->sk;
+	struct sdp_sock *sdp = sdp_sk(sk);
+	struct sockaddr_in6 *v6 = (struct sockaddr_in6 *)uaddr;
+	union sdp_addr a;
+
+	spin_lock_bh(&sdp->lock);
+	a = peer ? sdp->peer : sdp->local;
+	if (peer && (!a.v4.sin_port ||
+		     ((1 << sk->sk_state) & (TCPF_CLOSE | TCPF_SYN_SENT) &&
+		      peer == 1))) {
+		spin_unlock_bh(&sdp->lock);
+		return -ENOTCONN;
+	}
+	spin_unlock_bh(&sdp->lock);
+	if (!sdp->v6) {
+		memcpy(uaddr, &a.v4, sizeof(a.v4));
+		return sizeof(a.v4);
+	}
+	memset(v6, 0, sizeof(*v6));
+	v6->sin6_family = AF_INET6;
+	v6->sin6_port = a.v4.sin_port;
+	sdp_addr_to_v6(&a, &v6->sin6_addr);
+	if (a.sa.sa_family == AF_INET6)
+		v6->sin6_scope_id = ipv6_iface_scope_id(&v6->sin6_addr,
+							sk->sk_bound_dev_if);
+	return sizeof(*v6);
+}
+
+static bool sdp_is_readable(const struct sock *sk)
+{
+	const struct sdp_sock *sdp = sdp_sk(sk);
+	u32 target = sock_rcvlowat(sk, 0, INT_MAX);
+
+	if (sdp_at_mark(sk) && !sock_flag(sk, SOCK_URGINLINE))
+		target++;
+	return READ_ONCE(sdp->rx_seq) - READ_ONCE(sdp->copied_seq) >= target;
+}
+
+static __poll_t sdp_poll_write(struct sock *sk)
+{
+	if (READ_ONCE(sk->sk_shutdown) & SEND_SHUTDOWN)
+		return EPOLLOUT | EPOLLWRNORM;
+	if (__sk_stream_is_writeable(sk, 1))
+		return EPOLLOUT | EPOLLWRNORM;
+	sk_set_bit(SOCKWQ_ASYNC_NOSPACE, sk);
+	set_bit(SOCK_NOSPACE, &sk->sk_socket->flags);
+	/* space freed before the bit was set woke nobody: look again */
+	smp_mb__after_atomic();
+	if (__sk_stream_is_writeable(sk, 1))
+		return EPOLLOUT | EPOLLWRNORM;
+	return 0;
+}
+
+static __poll_t sdp_poll(struct file *file, struct socket *sock,
+			 poll_table *wait)
+{
+	struct sock *sk = sock->sk;
+	__poll_t mask = 0;
+	u8 shutdown;
+	int state;
+
+	sock_poll_wait(file, sock, wait);
+	state = inet_sk_state_load(sk);
+	if (state == TCP_LISTEN)
+		return list_empty_careful(&sdp_sk(sk)->accept_q) ? 0 :
+		       EPOLLIN | EPOLLRDNORM;
+	shutdown = READ_ONCE(sk->sk_shutdown);
+	if (shutdown == SHUTDOWN_MASK || state == TCP_CLOSE)
+		mask |= EPOLLHUP;
+	if (shutdown & RCV_SHUTDOWN)
+		mask |= EPOLLIN | EPOLLRDNORM | EPOLLRDHUP;
+	if (state != TCP_SYN_SENT && state != TCP_SYN_RECV) {
+		if (sdp_is_readable(sk))
+			mask |= EPOLLIN | EPOLLRDNORM;
+		mask |= sdp_poll_write(sk);
+		if (READ_ONCE(sdp_sk(sk)->urg_state) == SDP_URG_VALID)
+			mask |= EPOLLPRI;
+	}
+	/* sk_err was written before sk_state */
+	smp_rmb();
+	if (READ_ONCE(sk->sk_err) ||
+	    !skb_queue_empty_lockless(&sk->sk_error_queue))
+		mask |= EPOLLERR;
+	return mask;
+}
+
+static int sdp_ioctl(struct socket *sock, unsigned int cmd, unsigned long arg)
+{
+	struct sock *sk = sock->sk;
+	int answ = 0;
+
+	switch (cmd) {
+	case SIOCINQ:
+	case SIOCOUTQ:
+	case SIOCOUTQNSD:
+		if (sk->sk_state == TCP_LISTEN)
+			return -EINVAL;
+		break;
+	case SIOCATMARK:
+		break;
+	default:
+		return -ENOIOCTLCMD;
+	}
+	lock_sock(sk);
+	if (cmd == SIOCATMARK)
+		answ = sdp_at_mark(sk);
+	else if ((1 << sk->sk_state) & (TCPF_SYN_SENT | TCPF_SYN_RECV))
+		answ = 0;
+	else if (cmd == SIOCINQ)
+		answ = sdp_readable_bytes(sk);
+	else if (cmd == SIOCOUTQ)
+		answ = sdp_outq_bytes(sk);
+	else
+		answ = sdp_notsent_bytes(sk);
+	release_sock(sk);
+	return put_user(answ, (int __user *)arg);
+}
+
+/* As in TCP, no more than half of the buffer. */
+static int sdp_set_rcvlowat(struct sock *sk, int val)
+{
+	val = min(val, sk->sk_rcvbuf >> 1);
+	WRITE_ONCE(sk->sk_rcvlowat, val ? : 1);
+	/* somebody may wait for less than there is */
+	if (sdp_readable_bytes(sk) >= sk->sk_rcvlowat)
+		sk->sk_data_ready(sk);
+	return 0;
+}
+
+/* ---- shutdown, close ---- */
+
+/* Our half of the stream ends: DisConn after all data. */
+static void sdp_send_fin(struct sock *sk)
+{
+	struct sdp_sock *sdp = sdp_sk(sk);
+	struct sdp_conn *conn = sdp->conn;
+	bool fin = false;
+
+	spin_lock_bh(&sdp->lock);
+	switch (sk->sk_state) {
+	case TCP_ESTABLISHED:
+	case TCP_SYN_RECV:
+		sdp_set_state(sk, TCP_FIN_WAIT1);
+		fin = true;
+		break;
+	case TCP_CLOSE_WAIT:
+		sdp_set_state(sk, TCP_LAST_ACK);
+		fin = true;
+		break;
+	default:
+		break;
+	}
+	spin_unlock_bh(&sdp->lock);
+	if (fin && conn)
+		sdp_tx_fin(conn);
+}
+
+static int sdp_shutdown_locked(struct socket *sock, int how)
+{
+	struct sock *sk = sock->sk;
+	struct sdp_sock *sdp = sdp_sk(sk);
+	int err = 0;
+
+	if (sock->state == SS_CONNECTING) {
+		if ((1 << sk->sk_state) &
+		    (TCPF_SYN_SENT | TCPF_SYN_RECV | TCPF_CLOSE))
+			sock->state = SS_DISCONNECTING;
+		else
+			sock->state = SS_CONNECTED;
+	}
+	switch (sk->sk_state) {
+	case TCP_CLOSE:
+		err = -ENOTCONN;
+		fallthrough;
+	default:
+		spin_lock_bh(&sdp->lock);
+		WRITE_ONCE(sk->sk_shutdown, sk->sk_shutdown | how);
+		spin_unlock_bh(&sdp->lock);
+		if (how & SEND_SHUTDOWN)
+			sdp_send_fin(sk);
+		break;
+	case TCP_LISTEN:
+		if (!(how & RCV_SHUTDOWN))
+			break;
+		sdp_cm_stop_listen(sk);
+		break;
+	case TCP_SYN_SENT:
+		sdp_disconnect(sk);
+		sock->state = SS_UNCONNECTED;
+		break;
+	}
+	sk->sk_state_change(sk);
+	return err;
+}
+
+static int sdp_shutdown(struct socket *sock, int how)
+{
+	struct rdma_cm_id *ids[2] = {};
+	struct sock *sk = sock->sk;
+	bool listened;
+	int err;
+
+	how++;	/* SHUT_RD is 0, RCV_SHUTDOWN is 1 */
+	if ((how & ~SHUTDOWN_MASK) || !how)
+		return -EINVAL;
+	lock_sock(sk);
+	listened = sk->sk_state == TCP_LISTEN;
+	err = sdp_shutdown_locked(sock, how);
+	if (listened && sk->sk_state == TCP_CLOSE)
+		sdp_cm_unbind(sk, ids);
+	release_sock(sk);
+	sdp_cm_destroy_ids(ids);
+	return err;
+}
+
+static bool sdp_unread(const struct sock *sk)
+{
+	const struct sdp_sock *sdp = sdp_sk(sk);
+
+	return READ_ONCE(sdp->rx_seq) != READ_ONCE(sdp->copied_seq);
+}
+
+static void sdp_close_stream(struct sock *sk, long timeout)
+{
+	if (sk->sk_state == TCP_CLOSE)
+		return;
+	if (sk->sk_state == TCP_SYN_SENT || sdp_unread(sk) ||
+	    (sock_flag(sk, SOCK_LINGER) && !sk->sk_lingertime)) {
+		sdp_abort(sk);
+		return;
+	}
+	sdp_send_fin(sk);
+	sk_stream_wait_close(sk, timeout);
+}
+
+/* Whatever is left goes on without the program. */
+static void sdp_leave_orphan(struct sock *sk)
+{
+	struct sdp_sock *sdp = sdp_sk(sk);
+
+	spin_lock_bh(&sdp->lock);
+	sock_orphan(sk);
+	spin_unlock_bh(&sdp->lock);
+	sdp_stop_timer(sk);
+	/* data that came while we waited would have been a reset before */
+	if (sk->sk_state != TCP_CLOSE && sdp_unread(sk))
+		sdp_abort(sk);
+	if (sk->sk_state == TCP_FIN_WAIT2 && READ_ONCE(sdp->linger2) < 0)
+		sdp_abort(sk);
+	if (sk->sk_state == TCP_CLOSE) {
+		sdp_rx_purge(sk);
+		return;
+	}
+	if (sdp->conn)
+		sdp->last_tx_mseq = READ_ONCE(sdp->conn->tx_mseq);
+	sdp_start_timer(sk, sdp_fin_time(sk));
+}
+
+static int sdp_release(struct socket *sock)
+{
+	struct sock *sk = sock->sk;
+	struct rdma_cm_id *ids[2];
+	struct sdp_sock *sdp;
+	long timeout = 0;
+
+	if (!sk)
+		return 0;
+	sdp = sdp_sk(sk);
+	if (sock_flag(sk, SOCK_LINGER) && !(current->flags & PF_EXITING))
+		timeout = sk->sk_lingertime;
+	lock_sock(sk);
+	spin_lock_bh(&sdp->lock);
+	WRITE_ONCE(sk->sk_shutdown, SHUTDOWN_MASK);
+	spin_unlock_bh(&sdp->lock);
+	if (sk->sk_state == TCP_LISTEN)
+		sdp_cm_stop_listen(sk);
+	else
+		sdp_close_stream(sk, timeout);
+	sdp_leave_orphan(sk);
+	sdp_cm_unbind(sk, ids);
+	sock->sk = NULL;
+	release_sock(sk);
+	sdp_cm_destroy_ids(ids);
+	sock_put(sk);
+	return 0;
+}
+
+/* ---- registration ---- */
+
+static const struct proto_ops sdp_ops = {
+	.family		= AF_SDP,
+	.owner		= THIS_MODULE,
+	.release	= sdp_release,
+	.bind		= sdp_bind,
+	.connect	= sdp_connect,
+	.socketpair	= sock_no_socketpair,
+	.accept		= sdp_accept,
+	.getname	= sdp_getname,
+	.poll		= sdp_poll,
+	.ioctl		= sdp_ioctl,
+	.listen		= sdp_listen,
+	.shutdown	= sdp_shutdown,
+	.setsockopt	= sdp_setsockopt,
+	.getsockopt	= sdp_getsockopt,
+	.sendmsg	= sdp_sendmsg,
+	.recvmsg	= sdp_recvmsg,
+	.mmap		= sock_no_mmap,
+#ifndef HAVE_MSG_SPLICE_PAGES
+	.sendpage	= sock_no_sendpage,
+#endif
+	.splice_read	= sdp_splice_read,
+	.set_rcvlowat	= sdp_set_rcvlowat,
+};
+
+struct proto sdp_prot = {
+	.name			= "SDP",
+	.owner			= THIS_MODULE,
+	.obj_size		= sizeof(struct sdp_sock),
+	.keepalive		= sdp_set_keepalive,
+	.stream_memory_free	= sdp_stream_memory_free,
+};
+
+static const struct net_proto_family sdp_family = {
+	.family	= PF_SDP,
+	.owner	= THIS_MODULE,
+	.create	= sdp_create,
+};
+
+static int __net_init sdp_net_init(struct net *net)
+{
+	struct sdp_net *sn = sdp_pernet(net);
+	int err;
+
+	INIT_LIST_HEAD(&sn->socks);
+	spin_lock_init(&sn->socks_lock);
+	err = sdp_mib_init_net(net);
+	if (err)
+		return err;
+	err = sdp_sysctl_init_net(net);
+	if (err)
+		sdp_mib_exit_net(net);
+	return err;
+}
+
+static void __net_exit sdp_net_exit(struct net *net)
+{
+	WARN_ON_ONCE(!list_empty(&sdp_pernet(net)->socks));
+	sdp_sysctl_exit_net(net);
+	sdp_mib_exit_net(net);
+}
+
+static struct pernet_operations sdp_net_ops = {
+	.init	= sdp_net_init,
+	.exit	= sdp_net_exit,
+	.id	= &sdp_net_id,
+	.size	= sizeof(struct sdp_net),
+};
+
+static int __init sdp_init(void)
+{
+	int err;
+
+	sdp_wq = alloc_workqueue("sdp", WQ_UNBOUND, 0);
+	if (!sdp_wq)
+		return -ENOMEM;
+	err = register_pernet_subsys(&sdp_net_ops);
+	if (err)
+		goto free_wq;
+	err = proto_register(&sdp_prot, 1);
+	if (err)
+		goto free_net;
+	err = sdp_netlink_init();
+	if (err)
+		goto free_proto;
+	err = sock_register(&sdp_family);
+	if (err)
+		goto free_netlink;
+	return 0;
+
+free_netlink:
+	sdp_netlink_exit();
+free_proto:
+	proto_unregister(&sdp_prot);
+free_net:
+	unregister_pernet_subsys(&sdp_net_ops);
+free_wq:
+	destroy_workqueue(sdp_wq);
+	return err;
+}
+
+static void __exit sdp_exit(void)
+{
+	sock_unregister(PF_SDP);
+	sdp_netlink_exit();
+	/* the last teardown frees its socket from a work item of ours */
+	flush_workqueue(sdp_wq);
+	destroy_workqueue(sdp_wq);
+	rcu_barrier();
+	proto_unregister(&sdp_prot);
+	unregister_pernet_subsys(&sdp_net_ops);
+}
+
+module_init(sdp_init);
+module_exit(sdp_exit);
+
+MODULE_LICENSE("GPL");
+MODULE_DESCRIPTION("Sockets Direct Protocol");
+MODULE_ALIAS_NETPROTO(PF_SDP);

@@ -1,0 +1,1068 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * Connections: from connect() or a connection request to the end of teardown.
+ * Calls rdma_cm, the link and the two halves of the stream.
+ *
+ * Events arrive with the handler mutex of the cm_id held. Handlers take no
+ * socket lock, only sdp->lock and tx_lock, and never destroy anything: every
+ * connection ends in its teardown work, which may sleep, drains the queue
+ * pair and only then touches the socket. The handler mutex also keeps the
+ * teardown away from a set-up that is still running.
+ */
+#include <linux/slab.h>
+#include <net/ipv6.h>
+#include <rdma/iw_cm.h>
+
+#include "sdp.h"
+#include "sdp_mib.h"
+#include "sdp_trace.h"
+
+#define SDP_CONNECT_TRIES	8	/* ports to try before EADDRNOTAVAIL */
+#define SDP_NONBLOCK_WAIT	(HZ / 5)	/* for the address, at most */
+#define SDP_GRACE		(5 * HZ)	/* for the peer to hang up too */
+#define SDP_RETRY_COUNT		7
+#define SDP_RNR_RETRY		7		/* for ever */
+#define SDP_LISTEN_BACKLOG	1024		/* of the device; ours is exact */
+
+/* ---- life of a connection ---- */
+
+/**
+ * sdp_conn_put - drop a reference
+ * @conn: connection
+ *
+ * Context: any. The last one is dropped after the teardown.
+ */
+void sdp_conn_put(struct sdp_conn *conn)
+{
+	if (!refcount_dec_and_test(&conn->refs))
+		return;
+	sock_put(conn->sk);
+	kvfree(conn);
+}
+
+static void sdp_conn_kick_work(struct work_struct *work)
+{
+	sdp_tx_kick(container_of(to_delayed_work(work), struct sdp_conn,
+				 kick_work));
+}
+
+static void sdp_conn_down_work(struct work_struct *work);
+static void sdp_conn_accept_work(struct work_struct *work);
+
+static void sdp_probe_done(struct ib_cq *cq, struct ib_wc *wc)
+{
+	struct sdp_conn *conn = container_of(wc->wr_cqe, struct sdp_conn,
+					     ka_cqe);
+
+	if (wc->status != IB_WC_SUCCESS)
+		sdp_conn_down(conn, ETIMEDOUT);
+}
+
+static struct sdp_conn *sdp_conn_alloc(struct sock *sk)
+{
+	struct sdp_conn *conn;
+
+	conn = kvzalloc(sizeof(*conn), GFP_KERNEL_ACCOUNT);
+	if (!conn)
+		return NULL;
+	sock_hold(sk);
+	conn->sk = sk;
+	refcount_set(&conn->refs, 1);
+	spin_lock_init(&conn->tx_lock);
+	init_waitqueue_head(&conn->cm_wait);
+	init_completion(&conn->disconnected);
+	INIT_WORK(&conn->down_work, sdp_conn_down_work);
+	INIT_WORK(&conn->accept_work, sdp_conn_accept_work);
+	INIT_DELAYED_WORK(&conn->kick_work, sdp_conn_kick_work);
+	INIT_LIST_HEAD(&conn->held_node);
+	INIT_LIST_HEAD(&conn->rx_free);
+	INIT_LIST_HEAD(&conn->tx_free_chunks);
+	conn->rx_mode = SDP_MODE_COMBINED;
+	conn->ka_cqe.done = sdp_probe_done;
+	return conn;
+}
+
+static void sdp_conn_attach(struct sock *sk, struct sdp_conn *conn)
+{
+	struct sdp_conn *old = sdp_sk(sk)->conn;
+	struct sdp_conn *any = conn ? conn : old;
+
+	if (!any)
+		return;
+	spin_lock_bh(&any->tx_lock);
+	spin_lock(&sdp_sk(sk)->lock);
+	WRITE_ONCE(sdp_sk(sk)->conn, conn);
+	WRITE_ONCE(sk->sk_wmem_queued, 0);
+	spin_unlock(&sdp_sk(sk)->lock);
+	spin_unlock_bh(&any->tx_lock);
+}
+
+/**
+ * sdp_conn_down - start the teardown, once
+ * @conn: connection
+ * @error: errno for the socket if this was not a graceful end
+ *
+ * Context: any.
+ */
+void sdp_conn_down(struct sdp_conn *conn, int error)
+{
+	if (test_and_set_bit(SDP_CONN_DOWN, &conn->flags))
+		return;
+	trace_sdp_down(conn->sk, conn->flags, error);
+	conn->error = error;
+	WRITE_ONCE(conn->cm_step, SDP_CM_DONE);
+	wake_up_all(&conn->cm_wait);
+	queue_work(sdp_wq, &conn->down_work);
+}
+
+/* Wake everybody who may wait for anything on a socket that has ended. */
+static void sdp_wake_ended(struct sock *sk, bool error)
+{
+	if (sock_flag(sk, SOCK_DEAD))
+		return;
+	sk->sk_state_change(sk);
+	if (error)
+		sk_error_report(sk);
+	sk_wake_async(sk, SOCK_WAKE_WAITD, POLL_HUP);
+}
+
+/* The connection is gone: what does the socket see? Drained, lock_sock. */
+static void sdp_conn_ended(struct sock *sk, struct sdp_conn *conn)
+{
+	struct sdp_sock *sdp = sdp_sk(sk);
+	int error = conn->error;
+
+	spin_lock_bh(&sdp->lock);
+	if (test_bit(SDP_CONN_GRACEFUL, &conn->flags) ||
+	    (conn->rx_discon && conn->tx_fin_done))
+		error = 0;
+	else if (sk->sk_state == TCP_CLOSE_WAIT || sk->sk_state == TCP_LAST_ACK)
+		error = EPIPE;
+	if (error && sk->sk_state != TCP_CLOSE) {
+		WRITE_ONCE(sk->sk_err, error);
+		if (sk->sk_state == TCP_SYN_SENT)
+			SDP_INC_STATS(sock_net(sk), ATTEMPT_FAILS);
+		else
+			SDP_INC_STATS(sock_net(sk), ESTAB_RESETS);
+	}
+	WRITE_ONCE(sk->sk_shutdown, SHUTDOWN_MASK);
+	sdp_set_state(sk, TCP_CLOSE);
+	spin_unlock_bh(&sdp->lock);
+}
+
+/* Disconnect and empty the queues, so that nothing else will happen. */
+static void sdp_conn_hang_up(struct sdp_conn *conn)
+{
+	if (conn->id) {
+		/* a set-up that still runs sees that it has to stop */
+		rdma_lock_handler(conn->id);
+		rdma_unlock_handler(conn->id);
+	}
+	if (cancel_work_sync(&conn->accept_work))
+		sdp_conn_put(conn);
+	cancel_delayed_work_sync(&conn->kick_work);
+	if (test_bit(SDP_CONN_CM_CONNECTED, &conn->flags)) {
+		rdma_disconnect(conn->id);
+		if (test_bit(SDP_CONN_GRACEFUL, &conn->flags))
+			wait_for_completion_timeout(&conn->disconnected,
+						    SDP_GRACE);
+	}
+	if (conn->qp)
+		ib_drain_qp(conn->qp);
+}
+
+/* A request that did not make it into the accept queue. */
+static void sdp_conn_drop_embryo(struct sdp_conn *conn)
+{
+	struct sock *listener = conn->listener;
+	struct sdp_sock *lsdp = sdp_sk(listener);
+
+	conn->listener = NULL;
+	spin_lock_bh(&lsdp->lock);
+	if (!list_empty(&conn->held_node)) {
+		list_del_init(&conn->held_node);
+		lsdp->nheld--;
+	} else {
+		sk_acceptq_removed(listener);
+	}
+	spin_unlock_bh(&lsdp->lock);
+	sdp_accept_next(listener);
+	sock_put(listener);
+	sock_set_flag(conn->sk, SOCK_DEAD);
+	sock_put(conn->sk);
+}
+
+static void sdp_conn_down_work(struct work_struct *work)
+{
+	struct sdp_conn *conn = container_of(work, struct sdp_conn, down_work);
+	struct sock *sk = conn->sk;
+	bool ours = false;
+
+	sdp_conn_hang_up(conn);
+	lock_sock(sk);
+	if (sdp_sk(sk)->conn == conn) {
+		ours = true;
+		sdp_conn_ended(sk, conn);
+		sdp_rx_orphan(sk, conn);
+		sdp_conn_attach(sk, NULL);
+	}
+	release_sock(sk);
+	if (test_bit(SDP_CONN_ESTAB_COUNTED, &conn->flags))
+		SDP_DEC_STATS(sock_net(sk), CURR_ESTAB);
+	if (ours)
+		sdp_wake_ended(sk, sk->sk_err);
+	sdp_link_destroy(conn);
+	if (conn->id)
+		rdma_destroy_id(conn->id);
+	if (conn->listener)
+		sdp_conn_drop_embryo(conn);
+	sdp_conn_put(conn);
+}
+
+/**
+ * sdp_abort - end the connection of a socket at once
+ * @sk: socket, locked
+ *
+ * The peer sees a disconnect without DisConn, which is a reset. Everything
+ * unread and unsent is dropped.
+ */
+void sdp_abort(struct sock *sk)
+{
+	struct sdp_sock *sdp = sdp_sk(sk);
+	struct sdp_conn *conn = sdp->conn;
+
+	if (!conn)
+		return;
+	SDP_INC_STATS(sock_net(sk), ABORTS_SENT);
+	spin_lock_bh(&sdp->lock);
+	WRITE_ONCE(sk->sk_shutdown, SHUTDOWN_MASK);
+	sdp_set_state(sk, TCP_CLOSE);
+	spin_unlock_bh(&sdp->lock);
+	sdp_conn_attach(sk, NULL);
+	sdp_rx_purge(sk);
+	sdp_conn_down(conn, ECONNRESET);
+}
+
+/**
+ * sdp_fin_progress - our DisConn has left
+ * @conn: connection
+ *
+ * Context: softirq; no spinlock held.
+ */
+void sdp_fin_progress(struct sdp_conn *conn)
+{
+	struct sock *sk = conn->sk;
+	struct sdp_sock *sdp = sdp_sk(sk);
+	bool graceful = false;
+
+	spin_lock_bh(&sdp->lock);
+	if (sdp->conn == conn) {
+		if (sk->sk_state == TCP_FIN_WAIT1) {
+			sdp_set_state(sk, TCP_FIN_WAIT2);
+		} else if (sk->sk_state == TCP_CLOSING) {
+			graceful = true;
+			sdp_set_state(sk, TCP_CLOSE);
+		}
+	}
+	spin_unlock_bh(&sdp->lock);
+	if (graceful) {
+		set_bit(SDP_CONN_GRACEFUL, &conn->flags);
+		sdp_conn_down(conn, ECONNRESET);
+	}
+	if (!sock_flag(sk, SOCK_DEAD))
+		sk->sk_state_change(sk);
+}
+
+/* ---- Hello ---- */
+
+static void sdp_put_ip(u8 *p, const struct sockaddr *sa)
+{
+	if (sa->sa_family == AF_INET)
+		memcpy(p + 12, &((struct sockaddr_in *)sa)->sin_addr, 4);
+	else
+		memcpy(p, &((struct sockaddr_in6 *)sa)->sin6_addr, 16);
+}
+
+static void sdp_fill_hello(struct sdp_conn *conn, struct sdp_hello *h)
+{
+	struct sdp_net *sn = sdp_pernet(sock_net(conn->sk));
+	struct rdma_addr *addr = &conn->id->route.addr;
+	struct sockaddr *src = (struct sockaddr *)&addr->src_addr;
+
+	memset(h, 0, sizeof(*h));
+	h->version = SDP_VERSION;
+	h->ipv = src->sa_family == AF_INET ? 4 : 6;
+	h->bufs = min_t(u32, conn->rx_told_total, U16_MAX);
+	h->max_adverts = READ_ONCE(sn->sysctl_max_adverts);
+	h->rcvsz = SDP_BUF_SIZE + SDP_BSDH_LEN;
+	h->desired = h->rcvsz;
+	h->port = ntohs(((struct sockaddr_in *)src)->sin_port);
+	sdp_put_ip(h->src, src);
+	sdp_put_ip(h->dst, (struct sockaddr *)&addr->dst_addr);
+}
+
+/* Take over what the peer has announced. */
+static void sdp_use_hello(struct sdp_conn *conn, const struct sdp_hello *h)
+{
+	spin_lock_bh(&conn->tx_lock);
+	conn->peer_rcvsz = h->rcvsz;
+	conn->peer_desired = h->desired;
+	conn->peer_adverts = h->max_adverts;
+	conn->tx_max_payload = min_t(u32, h->rcvsz - SDP_BSDH_LEN,
+				     SDP_BUF_SIZE);
+	sdp_fc_peer(conn, h->bufs, 0);
+	spin_unlock_bh(&conn->tx_lock);
+}
+
+static void sdp_conn_param(struct sdp_conn *conn, struct rdma_conn_param *p,
+			   const u8 *data, u32 len)
+{
+	memset(p, 0, sizeof(*p));
+	p->private_data = data;
+	p->private_data_len = len;
+	p->responder_resources = min(4, conn->dev->attrs.max_qp_rd_atom);
+	p->initiator_depth = min(4, conn->dev->attrs.max_qp_init_rd_atom);
+	p->retry_count = SDP_RETRY_COUNT;
+	p->rnr_retry_count = SDP_RNR_RETRY;
+}
+
+/* ---- active side ---- */
+
+/* errno that connect() gives for an error on the way */
+static int sdp_cm_errno(int event, int status)
+{
+	status = abs(status);
+	switch (event) {
+	case RDMA_CM_EVENT_ADDR_ERROR:
+		return status == ENETUNREACH || status == EACCES ? status :
+		       status == ENODEV ? ENETUNREACH : EHOSTUNREACH;
+	case RDMA_CM_EVENT_ROUTE_ERROR:
+		return EHOSTUNREACH;
+	case RDMA_CM_EVENT_UNREACHABLE:
+		return ETIMEDOUT;
+	case RDMA_CM_EVENT_REJECTED:
+		return ECONNREFUSED;
+	default:
+		break;
+	}
+	switch (status) {
+	case EADDRINUSE:
+	case EADDRNOTAVAIL:
+		return EADDRNOTAVAIL;
+	case ENETUNREACH:
+	case EHOSTUNREACH:
+	case ETIMEDOUT:
+	case ENOMEM:
+		return status;
+	default:
+		return ECONNREFUSED;
+	}
+}
+
+/*
+ * Everything is resolved: make the QP and connect. Handler mutex held. Returns
+ * the error of the provider as it is.
+ */
+static int sdp_cm_do_connect(struct sdp_conn *conn)
+{
+	struct rdma_conn_param param;
+	u8 data[SDP_HELLO_LEN];
+	struct sdp_hello h;
+	int err;
+	u32 len;
+
+	if (test_bit(SDP_CONN_DOWN, &conn->flags))
+		return 0;
+	WRITE_ONCE(conn->cm_step, SDP_CM_CONNECTING);
+	err = sdp_link_create(conn);
+	if (err)
+		return err;
+	sdp_fill_hello(conn, &h);
+	len = sdp_build_hello(data, &h,
+			      !test_bit(SDP_CONN_IWARP, &conn->flags));
+	sdp_conn_param(conn, &param, data, len);
+	err = rdma_connect_locked(conn->id, &param);
+	if (!err)
+		set_bit(SDP_CONN_CM_CONNECTED, &conn->flags);
+	return err;
+}
+
+static void sdp_cm_route_resolved(struct sdp_conn *conn)
+{
+	struct sdp_sock *sdp = sdp_sk(conn->sk);
+	bool waiter;
+	int err;
+
+	spin_lock_bh(&sdp->lock);
+	waiter = conn->cm_waiter;
+	if (conn->cm_step == SDP_CM_RESOLVING)
+		WRITE_ONCE(conn->cm_step, SDP_CM_RESOLVED);
+	spin_unlock_bh(&sdp->lock);
+	if (waiter) {
+		wake_up_all(&conn->cm_wait);
+		return;
+	}
+	err = sdp_cm_do_connect(conn);
+	if (err)
+		sdp_conn_down(conn, sdp_cm_errno(0, err));
+}
+
+static void sdp_cm_addr_resolved(struct sdp_conn *conn)
+{
+	struct sdp_net *sn = sdp_pernet(sock_net(conn->sk));
+	struct sdp_sock *sdp = sdp_sk(conn->sk);
+	int err;
+
+	spin_lock_bh(&sdp->lock);
+	if (sdp->conn == conn)
+		sdp_set_local(conn->sk, (struct sockaddr *)
+			      &conn->id->route.addr.src_addr);
+	spin_unlock_bh(&sdp->lock);
+	err = rdma_resolve_route(conn->id,
+				 READ_ONCE(sn->sysctl_resolve_timeout));
+	if (err)
+		sdp_conn_down(conn, EHOSTUNREACH);
+}
+
+/* Both sides: the transport is there, the stream may begin. */
+static void sdp_cm_up(struct sdp_conn *conn)
+{
+	struct sock *sk = conn->sk;
+	struct sdp_sock *sdp = sdp_sk(sk);
+
+	if (!test_and_set_bit(SDP_CONN_ESTAB_COUNTED, &conn->flags))
+		SDP_INC_STATS(sock_net(sk), CURR_ESTAB);
+	spin_lock_bh(&sdp->lock);
+	if (sdp->conn == conn &&
+	    (sk->sk_state == TCP_SYN_SENT || sk->sk_state == TCP_SYN_RECV)) {
+		sdp_set_state(sk, conn->rx_discon ? TCP_CLOSE_WAIT :
+						    TCP_ESTABLISHED);
+		sdp->last_rx = jiffies;
+	}
+	WRITE_ONCE(conn->cm_step, SDP_CM_DONE);
+	spin_unlock_bh(&sdp->lock);
+	wake_up_all(&conn->cm_wait);
+	spin_lock_bh(&conn->tx_lock);
+	set_bit(SDP_CONN_UP, &conn->flags);
+	spin_unlock_bh(&conn->tx_lock);
+	sdp_tx_kick(conn);
+}
+
+static void sdp_cm_active_up(struct sdp_conn *conn, struct rdma_cm_event *ev)
+{
+	struct sock *sk = conn->sk;
+	struct sdp_hello h;
+	int err;
+
+	err = sdp_parse_hello_ack(ev->param.conn.private_data,
+				  ev->param.conn.private_data_len, &h);
+	if (err) {
+		SDP_INC_STATS(sock_net(sk), HELLO_BAD);
+		net_info_ratelimited("sdp: bad HelloAck from %pISpc (%d)\n",
+				     &conn->id->route.addr.dst_addr, err);
+		sdp_conn_down(conn, ECONNREFUSED);
+		return;
+	}
+	sdp_use_hello(conn, &h);
+	/* lets the passive side talk, see Documentation/wire.rst */
+	if (test_bit(SDP_CONN_IWARP, &conn->flags))
+		sdp_tx_ctl(conn, SDP_CTL_FIRST);
+	sdp_cm_up(conn);
+	sk->sk_state_change(sk);
+	sk_wake_async(sk, SOCK_WAKE_IO, POLL_OUT);
+}
+
+/* ---- passive side ---- */
+
+/*
+ * Say yes to a connection request: QP, receives, HelloAck. Handler mutex held.
+ */
+static int sdp_cm_accept(struct sdp_conn *conn)
+{
+	struct rdma_conn_param param;
+	u8 data[SDP_HELLO_ACK_LEN];
+	struct sdp_hello h;
+	int err;
+	u32 len;
+
+	if (test_bit(SDP_CONN_DOWN, &conn->flags))
+		return 0;
+	err = sdp_link_create(conn);
+	if (err)
+		return err;
+	/* an iWARP responder must let the initiator speak first */
+	if (test_bit(SDP_CONN_IWARP, &conn->flags))
+		set_bit(SDP_CONN_FENCED, &conn->flags);
+	sdp_fill_hello(conn, &h);
+	len = sdp_build_hello_ack(data, &h);
+	sdp_conn_param(conn, &param, data, len);
+	err = rdma_accept(conn->id, &param);
+	if (!err)
+		set_bit(SDP_CONN_CM_CONNECTED, &conn->flags);
+	return err;
+}
+
+static void sdp_conn_accept_work(struct work_struct *work)
+{
+	struct sdp_conn *conn = container_of(work, struct sdp_conn,
+					     accept_work);
+	int err;
+
+	rdma_lock_handler(conn->id);
+	err = sdp_cm_accept(conn);
+	rdma_unlock_handler(conn->id);
+	if (err)
+		sdp_conn_down(conn, ECONNRESET);
+	sdp_conn_put(conn);
+}
+
+/**
+ * sdp_hold_work - accept requests that waited for room in the accept queue
+ * @work: hold_work of a listener, which it holds a reference to
+ */
+void sdp_hold_work(struct work_struct *work)
+{
+	struct sdp_sock *sdp = container_of(work, struct sdp_sock, hold_work);
+	struct sock *sk = &sdp->inet.sk;
+	struct sdp_conn *conn;
+
+	spin_lock_bh(&sdp->lock);
+	while (sk->sk_state == TCP_LISTEN && sdp->nheld &&
+	       !sk_acceptq_is_full(sk)) {
+		conn = list_first_entry(&sdp->held, struct sdp_conn, held_node);
+		list_del_init(&conn->held_node);
+		sdp->nheld--;
+		sk_acceptq_added(sk);
+		refcount_inc(&conn->refs);
+		if (!queue_work(sdp_wq, &conn->accept_work))
+			refcount_dec(&conn->refs);
+	}
+	spin_unlock_bh(&sdp->lock);
+	sock_put(sk);
+}
+
+/**
+ * sdp_accept_next - there may be room for a held request
+ * @sk: listener
+ *
+ * Context: any.
+ */
+void sdp_accept_next(struct sock *sk)
+{
+	if (!READ_ONCE(sdp_sk(sk)->nheld))
+		return;
+	sock_hold(sk);
+	if (!queue_work(sdp_wq, &sdp_sk(sk)->hold_work))
+		sock_put(sk);
+}
+
+static void sdp_cm_passive_up(struct sdp_conn *conn)
+{
+	struct sock *listener = conn->listener;
+	struct sdp_sock *lsdp = sdp_sk(listener);
+	struct sock *sk = conn->sk;
+	bool queued = false;
+
+	sdp_cm_up(conn);
+	spin_lock_bh(&lsdp->lock);
+	if (listener->sk_state == TCP_LISTEN) {
+		/* the reference of the embryo passes to the accept queue */
+		list_add_tail(&sdp_sk(sk)->accept_node, &lsdp->accept_q);
+		conn->listener = NULL;
+		queued = true;
+	}
+	spin_unlock_bh(&lsdp->lock);
+	if (!queued) {
+		sdp_conn_down(conn, ECONNRESET);
+		return;
+	}
+	SDP_INC_STATS(sock_net(sk), PASSIVE_OPENS);
+	listener->sk_data_ready(listener);
+	sock_put(listener);
+}
+
+static int sdp_cm_check_hello(struct sock *listener, struct rdma_cm_id *id,
+			      struct rdma_cm_event *ev, struct sdp_hello *h)
+{
+	struct sockaddr *peer = (struct sockaddr *)&id->route.addr.dst_addr;
+	bool iwarp = rdma_protocol_iwarp(id->device, id->port_num);
+	int err;
+
+	err = sdp_parse_hello(ev->param.conn.private_data,
+			      ev->param.conn.private_data_len, !iwarp, h);
+	if (!err && h->ipv != (peer->sa_family == AF_INET ? 4 : 6) &&
+	    !ipv6_addr_v4mapped(&((struct sockaddr_in6 *)peer)->sin6_addr))
+		err = SDP_WIRE_IPV;
+	if (!err)
+		return 0;
+	SDP_INC_STATS(sock_net(listener), HELLO_BAD);
+	net_info_ratelimited("sdp: bad Hello from %pISpc (%d), refused\n",
+			     peer, err);
+	return -EINVAL;
+}
+
+static struct sdp_conn *sdp_cm_child(struct sock *listener,
+				     struct rdma_cm_id *id)
+{
+	struct sdp_conn *conn;
+	struct sock *sk;
+
+	sk = sdp_sock_child(listener);
+	if (!sk)
+		return NULL;
+	conn = sdp_conn_alloc(sk);
+	if (!conn) {
+		sock_put(sk);
+		return NULL;
+	}
+	conn->dev = id->device;
+	sock_hold(listener);
+	conn->listener = listener;
+	spin_lock_bh(&sdp_sk(sk)->lock);
+	sdp_set_state(sk, TCP_SYN_RECV);
+	sdp_set_local(sk, (struct sockaddr *)&id->route.addr.src_addr);
+	sdp_set_peer(sk, (struct sockaddr *)&id->route.addr.dst_addr);
+	spin_unlock_bh(&sdp_sk(sk)->lock);
+	sdp_conn_attach(sk, conn);
+	return conn;
+}
+
+/* Now, later, or never? Returns < 0 for never. */
+static int sdp_cm_admit(struct sock *listener, struct sdp_conn *conn)
+{
+	struct sdp_net *sn = sdp_pernet(sock_net(listener));
+	struct sdp_sock *lsdp = sdp_sk(listener);
+	int ret = 0;
+
+	spin_lock_bh(&lsdp->lock);
+	if (listener->sk_state != TCP_LISTEN) {
+		ret = -ECONNREFUSED;
+	} else if (!lsdp->nheld && !sk_acceptq_is_full(listener)) {
+		sk_acceptq_added(listener);
+		ret = 1;
+	} else if (lsdp->nheld < READ_ONCE(sn->sysctl_hold_max)) {
+		list_add_tail(&conn->held_node, &lsdp->held);
+		lsdp->nheld++;
+		SDP_INC_STATS(sock_net(listener), HELD_REQS);
+	} else {
+		SDP_INC_STATS(sock_net(listener), LISTEN_DROPS);
+		ret = -ECONNREFUSED;
+	}
+	if (ret < 0)
+		sk_acceptq_added(listener);	/* the teardown removes one */
+	spin_unlock_bh(&lsdp->lock);
+	return ret;
+}
+
+static int sdp_conn_handler(struct rdma_cm_id *id, struct rdma_cm_event *ev);
+
+/*
+ * Connection request. Returning an error makes rdma_cm refuse it and destroy
+ * the cm_id; from 0 on the connection owns it.
+ */
+static int sdp_cm_request(struct sock *listener, struct rdma_cm_id *id,
+			  struct rdma_cm_event *ev)
+{
+	struct sdp_conn *conn;
+	struct sdp_hello h;
+	int ret;
+
+	if (sdp_cm_check_hello(listener, id, ev, &h))
+		return -EINVAL;
+	conn = sdp_cm_child(listener, id);
+	if (!conn)
+		return -ENOMEM;
+	sdp_use_hello(conn, &h);
+	conn->id = id;
+	ret = sdp_cm_admit(listener, conn);
+	if (ret < 0) {
+		SDP_INC_STATS(sock_net(listener), REFUSED_REQS);
+		conn->id = NULL;
+		sdp_conn_down(conn, ECONNREFUSED);
+		return ret;
+	}
+	id->context = conn;
+	id->event_handler = sdp_conn_handler;
+	if (!ret)
+		return 0;
+	if (sdp_cm_accept(conn))
+		sdp_conn_down(conn, ECONNRESET);
+	return 0;
+}
+
+/* ---- events ---- */
+
+static void sdp_cm_established(struct sdp_conn *conn, struct rdma_cm_event *ev)
+{
+	if (test_bit(SDP_CONN_DOWN, &conn->flags))
+		return;
+	if (test_bit(SDP_CONN_ACTIVE, &conn->flags))
+		sdp_cm_active_up(conn, ev);
+	else if (conn->listener)
+		sdp_cm_passive_up(conn);
+}
+
+static int sdp_conn_handler(struct rdma_cm_id *id, struct rdma_cm_event *ev)
+{
+	struct sdp_conn *conn = id->context;
+	struct net *net = sock_net(conn->sk);
+
+	trace_sdp_cm_event(conn->sk, ev->event, ev->status);
+	switch (ev->event) {
+	case RDMA_CM_EVENT_ADDR_RESOLVED:
+		sdp_cm_addr_resolved(conn);
+		break;
+	case RDMA_CM_EVENT_ROUTE_RESOLVED:
+		sdp_cm_route_resolved(conn);
+		break;
+	case RDMA_CM_EVENT_ESTABLISHED:
+		sdp_cm_established(conn, ev);
+		break;
+	case RDMA_CM_EVENT_DISCONNECTED:
+		complete_all(&conn->disconnected);
+		sdp_conn_down(conn, ECONNRESET);
+		break;
+	case RDMA_CM_EVENT_DEVICE_REMOVAL:
+		SDP_INC_STATS(net, DEVICE_REMOVALS);
+		complete_all(&conn->disconnected);
+		sdp_conn_down(conn, ENETRESET);
+		break;
+	case RDMA_CM_EVENT_ADDR_CHANGE:
+	case RDMA_CM_EVENT_TIMEWAIT_EXIT:
+		break;
+	default:
+		if (ev->event == RDMA_CM_EVENT_UNREACHABLE)
+			SDP_INC_STATS(net, TIMEOUTS);
+		sdp_conn_down(conn, sdp_cm_errno(ev->event, ev->status));
+		break;
+	}
+	return 0;
+}
+
+/* A listening or bound cm_id; its context is the socket. */
+static int sdp_listen_handler(struct rdma_cm_id *id, struct rdma_cm_event *ev)
+{
+	struct sock *sk = id->context;
+
+	trace_sdp_cm_event(sk, ev->event, ev->status);
+	if (ev->event == RDMA_CM_EVENT_CONNECT_REQUEST)
+		return sdp_cm_request(sk, id, ev);
+	if (ev->event != RDMA_CM_EVENT_DEVICE_REMOVAL)
+		return 0;
+	/* the device waits for this cm_id, which we may not destroy here */
+	SDP_INC_STATS(sock_net(sk), DEVICE_REMOVALS);
+	sock_hold(sk);
+	if (!queue_work(sdp_wq, &sdp_sk(sk)->unbind_work))
+		sock_put(sk);
+	return 0;
+}
+
+/**
+ * sdp_unbind_work - the device of a bound address went away
+ * @work: unbind_work of a socket, which it holds a reference to
+ *
+ * A listener ends with an error, a socket that is only bound stays bound to
+ * its port.
+ */
+void sdp_unbind_work(struct work_struct *work)
+{
+	struct sdp_sock *sdp = container_of(work, struct sdp_sock, unbind_work);
+	struct sock *sk = &sdp->inet.sk;
+	struct rdma_cm_id *ids[2];
+
+	lock_sock(sk);
+	sdp_cm_unbind(sk, ids);
+	if (sk->sk_state == TCP_LISTEN) {
+		WRITE_ONCE(sk->sk_err, ENETRESET);
+		sdp_cm_stop_listen(sk);
+		sk->sk_state_change(sk);
+	}
+	release_sock(sk);
+	sdp_cm_destroy_ids(ids);
+	sock_put(sk);
+}
+
+/* ---- connect ---- */
+
+static int sdp_cm_new_id(struct sock *sk, struct sdp_conn *conn, int family)
+{
+	struct sdp_sock *sdp = sdp_sk(sk);
+	union sdp_addr src;
+	int err;
+
+	conn->id = rdma_create_id(sock_net(sk), sdp_conn_handler, conn,
+				  RDMA_PS_TCP, IB_QPT_RC);
+	if (IS_ERR(conn->id)) {
+		err = PTR_ERR(conn->id);
+		conn->id = NULL;
+		return err;
+	}
+	rdma_set_service_type(conn->id, inet_sk(sk)->tos);
+	conn->id->route.addr.dev_addr.bound_dev_if = sk->sk_bound_dev_if;
+	if (!sdp->user_bound)
+		return 0;
+	memset(&src, 0, sizeof(src));
+	if (sdp->local.sa.sa_family == family)
+		src = sdp->local;
+	src.sa.sa_family = family;
+	src.v4.sin_port = sdp->local.v4.sin_port;
+	rdma_set_reuseaddr(conn->id, 1);
+	rdma_set_afonly(conn->id, 1);
+	err = rdma_bind_addr(conn->id, &src.sa);
+	return err == -ENODEV ? -EADDRNOTAVAIL : err;
+}
+
+/*
+ * Wait until addresses are known, then connect from here: some providers make
+ * their TCP socket in the namespace of the caller. Without lock_sock.
+ */
+static int sdp_cm_resolve_and_connect(struct sock *sk, struct sdp_conn *conn,
+				      bool nonblock)
+{
+	long timeo = nonblock ? SDP_NONBLOCK_WAIT : MAX_SCHEDULE_TIMEOUT;
+	struct sdp_sock *sdp = sdp_sk(sk);
+	int err = 0;
+	u8 step;
+
+	wait_event_interruptible_timeout(conn->cm_wait,
+					 READ_ONCE(conn->cm_step) !=
+					 SDP_CM_RESOLVING, timeo);
+	spin_lock_bh(&sdp->lock);
+	conn->cm_waiter = false;	/* from now on the handler does it */
+	step = conn->cm_step;
+	spin_unlock_bh(&sdp->lock);
+	if (step != SDP_CM_RESOLVED)
+		return 0;
+	rdma_lock_handler(conn->id);
+	err = sdp_cm_do_connect(conn);
+	rdma_unlock_handler(conn->id);
+	return err;
+}
+
+static int sdp_cm_start(struct sock *sk, struct sdp_conn *conn,
+			const union sdp_addr *dst)
+{
+	struct sdp_net *sn = sdp_pernet(sock_net(sk));
+	struct sdp_sock *sdp = sdp_sk(sk);
+	int err;
+
+	set_bit(SDP_CONN_ACTIVE, &conn->flags);
+	conn->cm_waiter = true;
+	err = sdp_cm_new_id(sk, conn, dst->sa.sa_family);
+	if (err)
+		return err;
+	spin_lock_bh(&sdp->lock);
+	sdp_set_state(sk, TCP_SYN_SENT);
+	sdp_set_peer(sk, &dst->sa);
+	spin_unlock_bh(&sdp->lock);
+	sdp_conn_attach(sk, conn);
+	return rdma_resolve_addr(conn->id, NULL, (struct sockaddr *)&dst->sa,
+				 READ_ONCE(sn->sysctl_resolve_timeout));
+}
+
+/* One attempt. Returns 1 to try again with another port. */
+static int sdp_cm_try(struct sock *sk, const union sdp_addr *dst,
+		      bool nonblock, bool last)
+{
+	struct sdp_sock *sdp = sdp_sk(sk);
+	struct sdp_conn *conn;
+	int err;
+
+	conn = sdp_conn_alloc(sk);
+	if (!conn)
+		return -ENOBUFS;
+	refcount_inc(&conn->refs);
+	err = sdp_cm_start(sk, conn, dst);
+	if (err) {
+		sdp_conn_attach(sk, NULL);
+		spin_lock_bh(&sdp->lock);
+		sdp_set_state(sk, TCP_CLOSE);
+		spin_unlock_bh(&sdp->lock);
+		sdp_conn_down(conn, 0);
+		sdp_conn_put(conn);
+		return err == -ENODEV ? -ENETUNREACH : err;
+	}
+	release_sock(sk);
+	err = sdp_cm_resolve_and_connect(sk, conn, nonblock);
+	lock_sock(sk);
+	if ((err == -EADDRINUSE || err == -EADDRNOTAVAIL) && !last &&
+	    !sdp->user_bound && sdp->conn == conn) {
+		sdp_conn_attach(sk, NULL);
+		sdp_conn_down(conn, 0);
+		err = 1;
+	} else if (err) {
+		sdp_conn_down(conn, sdp_cm_errno(0, err));
+		err = 0;
+	}
+	sdp_conn_put(conn);
+	return err;
+}
+
+/**
+ * sdp_cm_connect - start connecting
+ * @sk: socket, locked, in state CLOSE; the lock is released meanwhile
+ * @dst: where to; IPv4-mapped addresses as IPv4
+ * @nonblock: wait no longer than is needed for a known address
+ *
+ * Return: 0 when the attempt is under way or has ended, which sk_state and
+ * sk_err tell; a negative errno when it could not even begin.
+ */
+int sdp_cm_connect(struct sock *sk, const union sdp_addr *dst, bool nonblock)
+{
+	int i, err = 1;
+
+	SDP_INC_STATS(sock_net(sk), ACTIVE_OPENS);
+	for (i = 1; err > 0 && i <= SDP_CONNECT_TRIES; i++)
+		err = sdp_cm_try(sk, dst, nonblock, i == SDP_CONNECT_TRIES);
+	return err;
+}
+
+/* ---- bind, listen ---- */
+
+static int sdp_cm_bind_one(struct sock *sk, const union sdp_addr *addr)
+{
+	int i = addr->sa.sa_family == AF_INET6, err;
+	struct rdma_cm_id *id;
+
+	id = rdma_create_id(sock_net(sk), sdp_listen_handler, sk, RDMA_PS_TCP,
+			    IB_QPT_RC);
+	if (IS_ERR(id))
+		return PTR_ERR(id);
+	id->route.addr.dev_addr.bound_dev_if = sk->sk_bound_dev_if;
+	/* conflicts among SDP sockets are found by our own table */
+	rdma_set_reuseaddr(id, 1);
+	rdma_set_afonly(id, 1);
+	err = rdma_bind_addr(id, (struct sockaddr *)&addr->sa);
+	if (err) {
+		rdma_destroy_id(id);
+		if (err == -ENODEV)
+			return -EADDRNOTAVAIL;
+		/* rdma_cm says so when a wildcard is involved */
+		if (err == -EADDRNOTAVAIL && addr->v4.sin_port)
+			return -EADDRINUSE;
+		return err;
+	}
+	sdp_sk(sk)->bind_id[i] = id;
+	return 0;
+}
+
+/**
+ * sdp_cm_bind - reserve address and port with rdma_cm
+ * @sk: socket, locked, not bound
+ * @addr: address, checked; port 0 for any
+ *
+ * Return: 0 with the port in sdp->local, or a negative errno.
+ */
+int sdp_cm_bind(struct sock *sk, const union sdp_addr *addr)
+{
+	struct sdp_sock *sdp = sdp_sk(sk);
+	union sdp_addr local = *addr, v4;
+	struct rdma_cm_id *id;
+	int err;
+
+	err = sdp_cm_bind_one(sk, addr);
+	if (err)
+		return err;
+	id = sdp->bind_id[addr->sa.sa_family == AF_INET6];
+	local.v4.sin_port = ((struct sockaddr_in *)
+			     &id->route.addr.src_addr)->sin_port;
+	if (addr->sa.sa_family == AF_INET6 && !sk->sk_ipv6only &&
+	    ipv6_addr_any(&addr->v6.sin6_addr)) {
+		memset(&v4, 0, sizeof(v4));
+		v4.sa.sa_family = AF_INET;
+		v4.v4.sin_port = local.v4.sin_port;
+		err = sdp_cm_bind_one(sk, &v4);
+		if (err) {
+			rdma_destroy_id(id);
+			sdp->bind_id[1] = NULL;
+			return err;
+		}
+	}
+	spin_lock_bh(&sdp->lock);
+	sdp_set_local(sk, &local.sa);
+	spin_unlock_bh(&sdp->lock);
+	return 0;
+}
+
+/**
+ * sdp_cm_listen - let requests come in
+ * @sk: socket, locked, bound
+ * @backlog: ignored by devices, see sdp_cm_admit()
+ *
+ * Return: 0 or a negative errno.
+ */
+int sdp_cm_listen(struct sock *sk, int backlog)
+{
+	struct sdp_sock *sdp = sdp_sk(sk);
+	int i, err = 0;
+
+	for (i = 0; i < 2 && !err; i++)
+		if (sdp->bind_id[i])
+			err = rdma_listen(sdp->bind_id[i], SDP_LISTEN_BACKLOG);
+	return err == -EADDRNOTAVAIL ? -EADDRINUSE : err;
+}
+
+/**
+ * sdp_cm_unbind - take the cm_ids away from a socket
+ * @sk: socket, locked
+ * @ids: room for two, for sdp_cm_destroy_ids() when the lock is released
+ */
+void sdp_cm_unbind(struct sock *sk, struct rdma_cm_id **ids)
+{
+	struct sdp_sock *sdp = sdp_sk(sk);
+	int i;
+
+	for (i = 0; i < 2; i++) {
+		ids[i] = sdp->bind_id[i];
+		sdp->bind_id[i] = NULL;
+	}
+}
+
+/**
+ * sdp_cm_destroy_ids - destroy bound or listening cm_ids
+ * @ids: two, each may be NULL
+ *
+ * Context: process; waits for handlers. No lock held.
+ */
+void sdp_cm_destroy_ids(struct rdma_cm_id **ids)
+{
+	int i;
+
+	for (i = 0; i < 2; i++)
+		if (ids[i])
+			rdma_destroy_id(ids[i]);
+}
+
+/**
+ * sdp_cm_stop_listen - end listening and reset whoever was not accepted
+ * @sk: listener, locked; its state is CLOSE afterwards
+ */
+void sdp_cm_stop_listen(struct sock *sk)
+{
+	struct sdp_sock *sdp = sdp_sk(sk), *child, *tmp;
+	struct sdp_conn *conn;
+	LIST_HEAD(children);
+
+	spin_lock_bh(&sdp->lock);
+	sdp_set_state(sk, TCP_CLOSE);
+	list_splice_init(&sdp->accept_q, &children);
+	/* the teardown takes them off the list */
+	list_for_each_entry(conn, &sdp->held, held_node)
+		sdp_conn_down(conn, ECONNREFUSED);
+	spin_unlock_bh(&sdp->lock);
+
+	list_for_each_entry_safe(child, tmp, &children, accept_node) {
+		struct sock *csk = &child->inet.sk;
+
+		list_del_init(&child->accept_node);
+		spin_lock_bh(&sdp->lock);
+		sk_acceptq_removed(sk);
+		spin_unlock_bh(&sdp->lock);
+		lock_sock_nested(csk, SINGLE_DEPTH_NESTING);
+		sock_set_flag(csk, SOCK_DEAD);
+		sdp_abort(csk);
+		sdp_rx_purge(csk);
+		release_sock(csk);
+		sock_put(csk);
+	}
+}

@@ -1,0 +1,460 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * Lower edge: queue pair, completion queue, registered buffers, posting. Calls
+ * the verbs and nothing of SDP but the completion handlers of sdp_rx.c and
+ * sdp_tx.c, whose names it puts into the work requests.
+ */
+#include <linux/gfp.h>
+#include <linux/mm.h>
+#include <linux/slab.h>
+
+#include "sdp.h"
+#include "sdp_mib.h"
+
+#define SDP_RECV_BATCH	8	/* receives posted by one call */
+#define SDP_DRAIN_WRS	2	/* ib_drain_qp needs one on each queue */
+#define SDP_PROBE_WRS	1
+
+/* Receives that a connection of this socket works with. */
+static u32 sdp_link_rx_count(struct sock *sk)
+{
+	struct sdp_net *sn = sdp_pernet(sock_net(sk));
+	u32 min = READ_ONCE(sn->sysctl_rx_bufs_min);
+	u32 max = READ_ONCE(sn->sysctl_rx_bufs_max);
+	u32 n = (u32)READ_ONCE(sk->sk_rcvbuf) / SDP_BUF_SIZE + 2;
+
+	n = clamp(n, min, max);
+	return clamp_t(u32, n, SDP_MIN_RX_BUFS, SDP_MAX_RX_BUFS);
+}
+
+static int sdp_link_rx_alloc(struct sdp_conn *conn, struct sdp_rx_buf *buf)
+{
+	struct ib_device *dev = conn->dev;
+	struct page *page;
+
+	page = alloc_pages(GFP_KERNEL_ACCOUNT | __GFP_COMP | __GFP_NOWARN,
+			   SDP_BUF_ORDER);
+	if (!page)
+		return -ENOMEM;
+	buf->dma = ib_dma_map_page(dev, page, 0, SDP_BUF_SIZE, DMA_FROM_DEVICE);
+	if (ib_dma_mapping_error(dev, buf->dma)) {
+		__free_pages(page, SDP_BUF_ORDER);
+		return -ENOMEM;
+	}
+	buf->page = page;
+	return 0;
+}
+
+/**
+ * sdp_link_rx_unmap - take a receive buffer away from the device
+ * @conn: connection whose device knows it
+ * @buf: buffer; its page stays
+ *
+ * Context: any; the buffer is not posted.
+ */
+void sdp_link_rx_unmap(struct sdp_conn *conn, struct sdp_rx_buf *buf)
+{
+	ib_dma_unmap_page(conn->dev, buf->dma, SDP_BUF_SIZE, DMA_FROM_DEVICE);
+}
+
+/**
+ * sdp_link_rx_renew - make a buffer that was read fit for posting
+ * @conn: connection
+ * @buf: buffer, empty
+ * @gfp: how to allocate
+ *
+ * A page that somebody else still holds (a pipe, after splice) is replaced.
+ *
+ * Return: false when there was no memory; the buffer then has no page.
+ */
+bool sdp_link_rx_renew(struct sdp_conn *conn, struct sdp_rx_buf *buf,
+		       gfp_t gfp)
+{
+	struct page *page;
+
+	if (likely(page_count(buf->page) == 1))
+		return true;
+	sdp_link_rx_unmap(conn, buf);
+	put_page(buf->page);
+	buf->page = NULL;
+	page = alloc_pages(gfp | __GFP_COMP | __GFP_NOWARN, SDP_BUF_ORDER);
+	if (!page)
+		return false;
+	buf->dma = ib_dma_map_page(conn->dev, page, 0, SDP_BUF_SIZE,
+				   DMA_FROM_DEVICE);
+	if (ib_dma_mapping_error(conn->dev, buf->dma)) {
+		__free_pages(page, SDP_BUF_ORDER);
+		return false;
+	}
+	buf->page = page;
+	return true;
+}
+
+static int sdp_link_alloc_rx(struct sdp_conn *conn, u32 count)
+{
+	struct ib_device *dev = conn->dev;
+	size_t hdrs;
+	u32 i;
+
+	conn->rx_bufs = kvcalloc(conn->rx_max, sizeof(*conn->rx_bufs),
+				 GFP_KERNEL_ACCOUNT);
+	if (!conn->rx_bufs)
+		return -ENOMEM;
+	hdrs = (size_t)conn->rx_max * SDP_CTL_SLOT;
+	conn->rx_hdrs = alloc_pages_exact(hdrs, GFP_KERNEL_ACCOUNT);
+	if (!conn->rx_hdrs)
+		return -ENOMEM;
+	conn->rx_hdrs_dma = ib_dma_map_single(dev, conn->rx_hdrs, hdrs,
+					      DMA_FROM_DEVICE);
+	if (ib_dma_mapping_error(dev, conn->rx_hdrs_dma)) {
+		free_pages_exact(conn->rx_hdrs, hdrs);
+		conn->rx_hdrs = NULL;
+		return -ENOMEM;
+	}
+	for (i = 0; i < conn->rx_max; i++) {
+		struct sdp_rx_buf *buf = &conn->rx_bufs[i];
+
+		buf->cqe.done = sdp_rx_done;
+		buf->conn = conn;
+		buf->hdr = conn->rx_hdrs + i * SDP_CTL_SLOT;
+		buf->idx = i;
+		INIT_LIST_HEAD(&buf->node);
+		if (i >= count)
+			continue;
+		if (sdp_link_rx_alloc(conn, buf))
+			return -ENOMEM;
+		conn->rx_nbufs++;
+		list_add_tail(&buf->node, &conn->rx_free);
+	}
+	return 0;
+}
+
+static int sdp_link_alloc_tx(struct sdp_conn *conn)
+{
+	size_t len = SDP_SQ_DEPTH * SDP_CTL_SLOT;
+	int i;
+
+	conn->tx_ctl_area = alloc_pages_exact(len, GFP_KERNEL_ACCOUNT);
+	if (!conn->tx_ctl_area)
+		return -ENOMEM;
+	conn->tx_ctl_dma = ib_dma_map_single(conn->dev, conn->tx_ctl_area, len,
+					     DMA_TO_DEVICE);
+	if (ib_dma_mapping_error(conn->dev, conn->tx_ctl_dma)) {
+		free_pages_exact(conn->tx_ctl_area, len);
+		conn->tx_ctl_area = NULL;
+		return -ENOMEM;
+	}
+	for (i = 0; i < SDP_SQ_DEPTH; i++) {
+		conn->tx_slots[i].cqe.done = sdp_tx_done;
+		conn->tx_slots[i].conn = conn;
+	}
+	return 0;
+}
+
+static int sdp_link_create_qp(struct sdp_conn *conn)
+{
+	struct ib_qp_init_attr attr = {
+		.qp_type = IB_QPT_RC,
+		.sq_sig_type = IB_SIGNAL_REQ_WR,
+		.cap = {
+			.max_send_wr = SDP_SQ_DEPTH + SDP_DRAIN_WRS +
+				       SDP_PROBE_WRS,
+			.max_recv_wr = conn->rx_max + SDP_DRAIN_WRS,
+			.max_send_sge = 2,
+			.max_recv_sge = 2,
+		},
+	};
+	int err;
+
+	conn->pd = ib_alloc_pd(conn->dev, 0);
+	if (IS_ERR(conn->pd)) {
+		err = PTR_ERR(conn->pd);
+		conn->pd = NULL;
+		return err;
+	}
+	conn->nr_cqe = attr.cap.max_send_wr + attr.cap.max_recv_wr;
+	conn->cq = ib_cq_pool_get(conn->dev, conn->nr_cqe, -1,
+				  IB_POLL_SOFTIRQ);
+	if (IS_ERR(conn->cq)) {
+		err = PTR_ERR(conn->cq);
+		conn->cq = NULL;
+		return err;
+	}
+	attr.send_cq = conn->cq;
+	attr.recv_cq = conn->cq;
+	err = rdma_create_qp(conn->id, conn->pd, &attr);
+	if (err)
+		return err;
+	conn->qp = conn->id->qp;
+	return 0;
+}
+
+/**
+ * sdp_link_create - make the queue pair and post the first receives
+ * @conn: connection whose cm_id has found its device
+ *
+ * Context: process, may sleep; no lock but that of the CM handler. After an
+ * error sdp_link_destroy() cleans up.
+ *
+ * Return: 0 or a negative errno.
+ */
+int sdp_link_create(struct sdp_conn *conn)
+{
+	struct sdp_net *sn = sdp_pernet(sock_net(conn->sk));
+	u32 count = sdp_link_rx_count(conn->sk);
+	int err;
+
+	conn->dev = conn->id->device;
+	if (rdma_protocol_iwarp(conn->dev, conn->id->port_num))
+		set_bit(SDP_CONN_IWARP, &conn->flags);
+	conn->rx_max = max_t(u32, count, READ_ONCE(sn->sysctl_rx_bufs_max));
+	conn->rx_max = min_t(u32, conn->rx_max, SDP_MAX_RX_BUFS);
+
+	err = sdp_link_alloc_rx(conn, count);
+	if (!err)
+		err = sdp_link_alloc_tx(conn);
+	if (!err)
+		err = sdp_link_create_qp(conn);
+	if (err)
+		return err;
+
+	spin_lock_bh(&conn->tx_lock);
+	set_bit(SDP_CONN_READY, &conn->flags);
+	err = sdp_link_post_recvs(conn);
+	conn->rx_told_total = conn->rx_posted_total;
+	spin_unlock_bh(&conn->tx_lock);
+	return err;
+}
+
+static void sdp_link_free_rx(struct sdp_conn *conn)
+{
+	size_t hdrs = (size_t)conn->rx_max * SDP_CTL_SLOT;
+	u32 i;
+
+	for (i = 0; conn->rx_bufs && i < conn->rx_max; i++) {
+		struct sdp_rx_buf *buf = &conn->rx_bufs[i];
+
+		if (!buf->page)
+			continue;
+		sdp_link_rx_unmap(conn, buf);
+		put_page(buf->page);
+	}
+	if (conn->rx_hdrs) {
+		ib_dma_unmap_single(conn->dev, conn->rx_hdrs_dma, hdrs,
+				    DMA_FROM_DEVICE);
+		free_pages_exact(conn->rx_hdrs, hdrs);
+	}
+	kvfree(conn->rx_bufs);
+	conn->rx_bufs = NULL;
+	conn->rx_hdrs = NULL;
+}
+
+/**
+ * sdp_link_destroy - free all that sdp_link_create() made
+ * @conn: connection, detached from its socket; the QP is drained
+ *
+ * Context: process, may sleep. Not under lock_sock.
+ */
+void sdp_link_destroy(struct sdp_conn *conn)
+{
+	size_t len = SDP_SQ_DEPTH * SDP_CTL_SLOT;
+
+	if (conn->qp)
+		rdma_destroy_qp(conn->id);
+	conn->qp = NULL;
+	if (conn->cq)
+		ib_cq_pool_put(conn->cq, conn->nr_cqe);
+	conn->cq = NULL;
+	sdp_tx_free(conn);
+	if (conn->tx_ctl_area) {
+		ib_dma_unmap_single(conn->dev, conn->tx_ctl_dma, len,
+				    DMA_TO_DEVICE);
+		free_pages_exact(conn->tx_ctl_area, len);
+		conn->tx_ctl_area = NULL;
+	}
+	sdp_link_free_rx(conn);
+	if (conn->pd)
+		ib_dealloc_pd(conn->pd);
+	conn->pd = NULL;
+}
+
+static void sdp_link_fill_recv(struct sdp_conn *conn, struct sdp_rx_buf *buf,
+			       struct ib_recv_wr *wr, struct ib_sge *sge)
+{
+	u32 lkey = conn->pd->local_dma_lkey;
+
+	sge[0].addr = conn->rx_hdrs_dma + buf->idx * SDP_CTL_SLOT;
+	sge[0].length = SDP_BSDH_LEN;
+	sge[0].lkey = lkey;
+	sge[1].addr = buf->dma;
+	sge[1].length = SDP_BUF_SIZE;
+	sge[1].lkey = lkey;
+	wr->wr_cqe = &buf->cqe;
+	wr->sg_list = sge;
+	wr->num_sge = 2;
+}
+
+static int sdp_link_post_batch(struct sdp_conn *conn)
+{
+	struct ib_sge sge[SDP_RECV_BATCH][2];
+	struct ib_recv_wr wr[SDP_RECV_BATCH];
+	struct sdp_rx_buf *buf;
+	int n = 0, err;
+
+	while (n < SDP_RECV_BATCH && !list_empty(&conn->rx_free)) {
+		buf = list_first_entry(&conn->rx_free, struct sdp_rx_buf, node);
+		list_del_init(&buf->node);
+		if (n)
+			wr[n - 1].next = &wr[n];
+		sdp_link_fill_recv(conn, buf, &wr[n], sge[n]);
+		wr[n].next = NULL;
+		n++;
+	}
+	err = ib_post_recv(conn->qp, wr, NULL);
+	if (!err)
+		conn->rx_posted_total += n;
+	return err;
+}
+
+/**
+ * sdp_link_post_recvs - post every receive buffer that is free
+ * @conn: connection with a QP
+ *
+ * Context: tx_lock.
+ *
+ * Return: 0, or the error of the provider: the connection cannot go on.
+ */
+int sdp_link_post_recvs(struct sdp_conn *conn)
+{
+	int err = 0;
+
+	lockdep_assert_held(&conn->tx_lock);
+	while (!err && !list_empty(&conn->rx_free))
+		err = sdp_link_post_batch(conn);
+	return err;
+}
+
+/**
+ * sdp_link_send - post one SDP message
+ * @conn: connection
+ * @slot: where its header was built, and its completion
+ * @m: payload, or NULL; if not split the header was built in front of it
+ * @hdr_len: octets of the header
+ * @signal: want a completion for it
+ *
+ * Context: tx_lock.
+ *
+ * Return: 0, or the error of the provider: the connection cannot go on.
+ */
+int sdp_link_send(struct sdp_conn *conn, struct sdp_tx_slot *slot,
+		  const struct sdp_tx_msg *m, u32 hdr_len, bool signal)
+{
+	u32 idx = slot - conn->tx_slots;
+	u64 ctl = conn->tx_ctl_dma + idx * SDP_CTL_SLOT;
+	struct ib_send_wr wr = {
+		.wr_cqe = &slot->cqe,
+		.opcode = IB_WR_SEND,
+		.send_flags = signal ? IB_SEND_SIGNALED : 0,
+	};
+	struct ib_sge sge[2];
+	int n = 0;
+
+	lockdep_assert_held(&conn->tx_lock);
+	if (!m || m->split) {
+		ib_dma_sync_single_for_device(conn->dev, ctl, hdr_len,
+					      DMA_TO_DEVICE);
+		sge[n].addr = ctl;
+		sge[n].length = hdr_len;
+		sge[n++].lkey = conn->pd->local_dma_lkey;
+	}
+	if (m) {
+		u32 hdr = m->split ? 0 : hdr_len;
+
+		sge[n].addr = m->chunk->dma + m->off - hdr;
+		sge[n].length = hdr + m->len;
+		ib_dma_sync_single_for_device(conn->dev, sge[n].addr,
+					      sge[n].length, DMA_TO_DEVICE);
+		sge[n++].lkey = conn->pd->local_dma_lkey;
+	}
+	if (m && m->oob)
+		wr.send_flags |= IB_SEND_SOLICITED;
+	wr.sg_list = sge;
+	wr.num_sge = n;
+	return ib_post_send(conn->qp, &wr, NULL);
+}
+
+/**
+ * sdp_link_probe - make the transport talk to the peer
+ * @conn: connection
+ *
+ * A zero-length RDMA Write: needs neither a credit nor a receive at the peer,
+ * touches no memory, and fails if nobody acknowledges it.
+ *
+ * Context: tx_lock.
+ */
+int sdp_link_probe(struct sdp_conn *conn)
+{
+	struct ib_rdma_wr wr = {
+		.wr = {
+			.wr_cqe = &conn->ka_cqe,
+			.opcode = IB_WR_RDMA_WRITE,
+			.send_flags = IB_SEND_SIGNALED,
+		},
+	};
+
+	lockdep_assert_held(&conn->tx_lock);
+	return ib_post_send(conn->qp, &wr.wr, NULL);
+}
+
+/**
+ * sdp_link_chunk_alloc - get a send buffer
+ * @conn: connection with a QP
+ * @gfp: how to allocate
+ *
+ * Context: lock_sock, no spinlock if @gfp may sleep.
+ *
+ * Return: a chunk with one reference, or NULL.
+ */
+struct sdp_chunk *sdp_link_chunk_alloc(struct sdp_conn *conn, gfp_t gfp)
+{
+	unsigned int order = SDP_BUF_ORDER;
+	struct sdp_chunk *c;
+
+	c = kmalloc(sizeof(*c), gfp);
+	if (!c)
+		return NULL;
+	c->page = alloc_pages((gfp & ~__GFP_DIRECT_RECLAIM) | __GFP_COMP |
+			      __GFP_NOWARN | __GFP_NORETRY, order);
+	if (!c->page) {
+		order = 0;
+		c->page = alloc_page(gfp);
+	}
+	if (!c->page)
+		goto free;
+	c->size = PAGE_SIZE << order;
+	c->dma = ib_dma_map_page(conn->dev, c->page, 0, c->size, DMA_TO_DEVICE);
+	if (ib_dma_mapping_error(conn->dev, c->dma))
+		goto put;
+	c->used = 0;
+	c->refs = 1;
+	return c;
+put:
+	put_page(c->page);
+free:
+	kfree(c);
+	return NULL;
+}
+
+/**
+ * sdp_link_chunk_free - give a send buffer back
+ * @conn: connection it was allocated for
+ * @c: chunk, no longer referenced by any message
+ *
+ * Context: any.
+ */
+void sdp_link_chunk_free(struct sdp_conn *conn, struct sdp_chunk *c)
+{
+	ib_dma_unmap_page(conn->dev, c->dma, c->size, DMA_TO_DEVICE);
+	put_page(c->page);
+	kfree(c);
+}

@@ -1,0 +1,933 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * Receive half of the stream: checks every message, queues payload, serves
+ * recvmsg. Calls flow control and the transmit engine, which posts receives.
+ *
+ * The completion handler is the only one that adds to the receive queue, a
+ * reader (lock_sock) the only one that removes; sdp->lock covers the moment.
+ */
+#include <linux/net.h>
+#include <linux/pipe_fs_i.h>
+#include <linux/splice.h>
+#include <linux/tcp.h>
+#include <linux/uio.h>
+#include <net/sock.h>
+
+#include "sdp.h"
+#include "sdp_mib.h"
+#include "sdp_trace.h"
+
+#define SDP_EXT_MAX	20	/* longest extended header */
+
+/* What a message did, for work to be done without locks. */
+struct sdp_rx_ctx {
+	struct sock *sk;
+	struct sdp_conn *conn;
+	struct sdp_rx_buf *buf;
+	struct sdp_msg m;
+	bool keep;		/* buffer is on the receive queue */
+	bool readable;		/* wake readers */
+	bool urgent;		/* raise SIGURG */
+	bool eof;		/* DisConn */
+	bool reset;		/* AbortConn */
+	bool graceful;		/* both DisConn exchanged */
+};
+
+/* ---- urgent data ---- */
+
+static void sdp_rx_oob_pend(struct sdp_sock *sdp, struct sdp_rx_ctx *c)
+{
+	lockdep_assert_held(&sdp->lock);
+	c->urgent = true;
+	if (sdp->urg_state == SDP_URG_NONE || sdp->urg_state == SDP_URG_READ) {
+		sdp->urg_state = SDP_URG_NOTYET;
+		/* behind everything that is here: its place is not known */
+		sdp->urg_seq = sdp->rx_seq + INT_MAX / 2;
+	}
+}
+
+/*
+ * The last octet of the message that ends at rx_seq is urgent. One that was
+ * there before and not read stays in the stream as an ordinary octet; TCP
+ * skips it if the reader already stands on it, so we do.
+ */
+static void sdp_rx_oob_pres(struct sdp_sock *sdp, struct sdp_rx_ctx *c, u8 octet)
+{
+	lockdep_assert_held(&sdp->lock);
+	if (!(c->m.h.flags & SDP_OOB_PEND) &&
+	    sdp->urg_state != SDP_URG_NOTYET)
+		c->urgent = true;
+	sdp->urg_seq = sdp->rx_seq - 1;
+	sdp->urg_byte = octet;
+	sdp->urg_state = SDP_URG_VALID;
+	SDP_INC_STATS(sock_net(c->sk), RX_OOB);
+}
+
+static void sdp_rx_sigurg(struct sock *sk)
+{
+	read_lock_bh(&sk->sk_callback_lock);
+	if (sk->sk_socket && sk->sk_socket->file)
+		sk_send_sigurg(sk);
+	read_unlock_bh(&sk->sk_callback_lock);
+}
+
+/* ---- queueing ---- */
+
+/*
+ * Payload that fits behind the youngest queued one is copied there when it is
+ * small, or when so few receives are left that the sender would stop soon.
+ */
+static bool sdp_rx_merge(struct sdp_sock *sdp, struct sdp_rx_ctx *c)
+{
+	struct sdp_net *sn = sdp_pernet(sock_net(c->sk));
+	struct sdp_conn *conn = c->conn;
+	u32 len = c->m.payload_len, left;
+	struct sdp_rx_buf *tail;
+
+	if (list_empty(&sdp->rx_queue))
+		return false;
+	tail = list_last_entry(&sdp->rx_queue, struct sdp_rx_buf, node);
+	if (tail->conn != conn || SDP_BUF_SIZE - tail->len < len)
+		return false;
+	left = READ_ONCE(conn->rx_posted_total) - c->m.h.mseq;
+	if (len > READ_ONCE(sn->sysctl_rx_merge) &&
+	    left > conn->rx_nbufs / 2)
+		return false;
+	memcpy(page_address(tail->page) + tail->len,
+	       page_address(c->buf->page) + c->m.payload - SDP_BSDH_LEN, len);
+	WRITE_ONCE(tail->len, tail->len + len);
+	SDP_INC_STATS(sock_net(c->sk), RX_MERGED);
+	SDP_ADD_STATS(sock_net(c->sk), RX_MERGED_BYTES, len);
+	return true;
+}
+
+static void sdp_rx_queue(struct sdp_sock *sdp, struct sdp_rx_ctx *c)
+{
+	u32 start = c->m.payload - SDP_BSDH_LEN, len = c->m.payload_len;
+	struct sdp_rx_buf *buf = c->buf;
+	u8 last;
+
+	lockdep_assert_held(&sdp->lock);
+	last = ((u8 *)page_address(buf->page))[start + len - 1];
+	if (!sdp_rx_merge(sdp, c)) {
+		buf->off = start;
+		buf->len = start + len;
+		list_add_tail(&buf->node, &sdp->rx_queue);
+		c->keep = true;
+	}
+	WRITE_ONCE(sdp->rx_seq, sdp->rx_seq + len);
+	if (unlikely(c->m.h.flags & SDP_OOB_PRES))
+		sdp_rx_oob_pres(sdp, c, last);
+	c->readable = true;
+	SDP_INC_STATS(sock_net(c->sk), RX_DATA_MSGS);
+	SDP_ADD_STATS(sock_net(c->sk), RX_BYTES, len);
+}
+
+/* ---- messages ---- */
+
+/* Each returns 0, or the SDP_MIB_BAD_ number that explains the abort. */
+
+static int sdp_rx_payload(struct sdp_sock *sdp, struct sdp_rx_ctx *c)
+{
+	struct sock *sk = c->sk;
+
+	if (sdp_fc_overrun(c->conn, c->m.h.mseq))
+		return SDP_MIB_BAD_CREDIT;
+	if (c->conn->rx_discon)
+		return SDP_MIB_BAD_STATE;
+	/* nobody will ever read it: the peer must know (as TCP resets) */
+	if (sock_flag(sk, SOCK_DEAD) ||
+	    ((sk->sk_shutdown & RCV_SHUTDOWN) &&
+	     (1 << sk->sk_state) & (TCPF_FIN_WAIT1 | TCPF_FIN_WAIT2))) {
+		c->reset = true;
+		return 0;
+	}
+	sdp_rx_queue(sdp, c);
+	return 0;
+}
+
+static int sdp_rx_data(struct sdp_sock *sdp, struct sdp_rx_ctx *c)
+{
+	if (!c->m.payload_len) {
+		SDP_INC_STATS(sock_net(c->sk), RX_CREDIT_UPDATES);
+		return 0;
+	}
+	if (unlikely(READ_ONCE(c->conn->rx_src_avail)))
+		return SDP_MIB_BAD_STATE;
+	return sdp_rx_payload(sdp, c);
+}
+
+/* Take the octets that came along and ask for the others by Data messages. */
+static int sdp_rx_src_avail(struct sdp_sock *sdp, struct sdp_rx_ctx *c)
+{
+	struct sdp_conn *conn = c->conn;
+	int bad = 0;
+
+	SDP_INC_STATS(sock_net(c->sk), RX_SRCAVAIL);
+	if (conn->rx_discon || conn->rx_mode == SDP_MODE_BUFFERED)
+		return SDP_MIB_BAD_STATE;
+	if (conn->rx_mode == SDP_MODE_COMBINED) {
+		if (READ_ONCE(conn->rx_src_avail))
+			return SDP_MIB_BAD_STATE;
+		if (!c->m.payload_len || c->m.ext.avail.len <= c->m.payload_len)
+			return SDP_MIB_BAD_RDMA;
+		bad = sdp_rx_payload(sdp, c);
+	} else if (c->m.payload_len) {
+		return SDP_MIB_BAD_RDMA;
+	}
+	if (!bad) {
+		WRITE_ONCE(conn->rx_src_avail, true);
+		sdp_tx_ctl(conn, SDP_CTL_SENDSM);
+	}
+	return bad;
+}
+
+/* Only the source changes the mode of a half, except back from buffered. */
+static int sdp_rx_mode_change(struct sdp_rx_ctx *c)
+{
+	u8 from = c->conn->rx_mode, to = c->m.ext.mch.mode;
+
+	/* our send half is combined for ever: nothing to change there */
+	if (c->m.ext.mch.send_half)
+		return SDP_MIB_BAD_STATE;
+	if (from == to || from == SDP_MODE_BUFFERED ||
+	    (from == SDP_MODE_PIPELINED && to == SDP_MODE_BUFFERED))
+		return SDP_MIB_BAD_STATE;
+	if (to == SDP_MODE_BUFFERED && READ_ONCE(c->conn->rx_src_avail))
+		return SDP_MIB_BAD_STATE;
+	c->conn->rx_mode = to;
+	return 0;
+}
+
+static int sdp_rx_discon(struct sdp_sock *sdp, struct sdp_rx_ctx *c)
+{
+	struct sdp_conn *conn = c->conn;
+	struct sock *sk = c->sk;
+
+	SDP_INC_STATS(sock_net(sk), DISCON_RCVD);
+	if (conn->rx_discon)
+		return SDP_MIB_BAD_STATE;
+	conn->rx_discon = true;
+	c->eof = true;
+	WRITE_ONCE(sk->sk_shutdown, sk->sk_shutdown | RCV_SHUTDOWN);
+	sock_set_flag(sk, SOCK_DONE);
+	switch (sk->sk_state) {
+	case TCP_ESTABLISHED:
+		sdp_set_state(sk, TCP_CLOSE_WAIT);
+		break;
+	case TCP_FIN_WAIT1:
+		sdp_set_state(sk, TCP_CLOSING);
+		break;
+	case TCP_FIN_WAIT2:
+		c->graceful = true;
+		sdp_set_state(sk, TCP_CLOSE);
+		break;
+	default:
+		break;	/* before ESTABLISHED: the CM handler looks */
+	}
+	return 0;
+}
+
+static int sdp_rx_dispatch(struct sdp_sock *sdp, struct sdp_rx_ctx *c)
+{
+	switch (c->m.h.mid) {
+	case SDP_MID_DATA:
+		return sdp_rx_data(sdp, c);
+	case SDP_MID_SRC_AVAIL:
+		return sdp_rx_src_avail(sdp, c);
+	case SDP_MID_DISCON:
+		return sdp_rx_discon(sdp, c);
+	case SDP_MID_ABORT:
+		c->reset = true;
+		SDP_INC_STATS(sock_net(c->sk), ABORTS_RCVD);
+		return 0;
+	case SDP_MID_MODE_CHANGE:
+		return sdp_rx_mode_change(c);
+	case SDP_MID_CHRCVBUF:
+		sdp_tx_ctl(c->conn, SDP_CTL_CHRCVBUF_ACK);
+		return 0;
+	case SDP_MID_SRC_CANCEL:
+		/* the SendSm that answers the SrcAvail answers this too */
+		return 0;
+	case SDP_MID_RDMA_RD_COMPL:
+	case SDP_MID_RDMA_WR_COMPL:
+	case SDP_MID_SINK_AVAIL:
+		return SDP_MIB_BAD_RDMA;
+	default:
+		/* answers to what we never ask, and SuspComm */
+		return SDP_MIB_BAD_STATE;
+	}
+}
+
+static int sdp_rx_wire_error(enum sdp_wire_err err)
+{
+	switch (err) {
+	case SDP_WIRE_MID:
+		return SDP_MIB_BAD_MID;
+	case SDP_WIRE_FLAGS:
+		return SDP_MIB_BAD_FLAGS;
+	case SDP_WIRE_FIELD:
+		return SDP_MIB_BAD_RDMA;
+	default:
+		return SDP_MIB_BAD_LEN;
+	}
+}
+
+/* Checks that need nothing but the message and its connection. */
+static int sdp_rx_check(struct sdp_rx_ctx *c, u32 len)
+{
+	u8 *hdr = c->buf->hdr;
+	struct sdp_conn *conn = c->conn;
+	u32 hdr_len = min_t(u32, len, SDP_BSDH_LEN);
+	enum sdp_wire_err err;
+
+	/* an extended header begins where Data has its payload */
+	if (len > SDP_BSDH_LEN && hdr[0] != SDP_MID_DATA) {
+		u32 ext = min_t(u32, len - SDP_BSDH_LEN, SDP_EXT_MAX);
+
+		memcpy(hdr + SDP_BSDH_LEN, page_address(c->buf->page), ext);
+		hdr_len += ext;
+	}
+	err = sdp_parse_msg(hdr, hdr_len, len, &c->m);
+	if (err)
+		return sdp_rx_wire_error(err);
+	if (c->m.h.mseq != conn->rx_mseq + 1)
+		return SDP_MIB_BAD_MSEQ;
+	if (sdp_seq_after(c->m.h.mseq_ack, READ_ONCE(conn->tx_mseq)) ||
+	    sdp_seq_after(conn->peer_ack, c->m.h.mseq_ack))
+		return SDP_MIB_BAD_ACK;
+	return 0;
+}
+
+/* ---- wake-ups ---- */
+
+static void sdp_rx_wake(struct sdp_rx_ctx *c)
+{
+	struct sdp_sock *sdp = sdp_sk(c->sk);
+	struct sock *sk = c->sk;
+
+	if (unlikely(c->urgent)) {
+		sdp_rx_sigurg(sk);
+		c->readable = true;
+	}
+	if (c->readable &&
+	    (sdp->urg_state || READ_ONCE(sdp->rx_seq) -
+	     READ_ONCE(sdp->copied_seq) >= READ_ONCE(sk->sk_rcvlowat))) {
+		SDP_INC_STATS(sock_net(sk), WAKEUPS_RX);
+		sk->sk_data_ready(sk);
+	}
+	if (unlikely(c->eof) && !sock_flag(sk, SOCK_DEAD)) {
+		bool hup = sk->sk_shutdown == SHUTDOWN_MASK ||
+			   sk->sk_state == TCP_CLOSE;
+
+		sk->sk_state_change(sk);
+		sk_wake_async(sk, SOCK_WAKE_WAITD, hup ? POLL_HUP : POLL_IN);
+	}
+}
+
+static void sdp_rx_violation(struct sdp_rx_ctx *c, int mib)
+{
+	struct net *net = sock_net(c->sk);
+
+	this_cpu_inc(sdp_pernet(net)->mib->mibs[mib]);
+	net_info_ratelimited("sdp: bad %s from %pISpc: mseq %u len %u (%d), aborted\n",
+			     sdp_mid_name(c->m.h.mid), &sdp_sk(c->sk)->peer,
+			     c->m.h.mseq, c->m.h.len, mib);
+	sdp_conn_down(c->conn, ECONNRESET);
+}
+
+static void sdp_rx_process(struct sdp_rx_ctx *c)
+{
+	struct sdp_sock *sdp = sdp_sk(c->sk);
+	struct sdp_conn *conn = c->conn;
+	int bad = 0;
+
+	spin_lock_bh(&sdp->lock);
+	if (sdp->conn == conn) {
+		sdp->last_rx = jiffies;
+		if (unlikely(c->m.h.flags & SDP_OOB_PEND))
+			sdp_rx_oob_pend(sdp, c);
+		bad = sdp_rx_dispatch(sdp, c);
+	}
+	WRITE_ONCE(conn->rx_mseq, c->m.h.mseq);
+	sdp_fc_peer(conn, c->m.h.bufs, c->m.h.mseq_ack);
+	spin_unlock_bh(&sdp->lock);
+	if (unlikely(bad)) {
+		sdp_rx_violation(c, bad);
+		return;
+	}
+	if (unlikely(c->graceful))
+		set_bit(SDP_CONN_GRACEFUL, &conn->flags);
+	if (unlikely(c->reset || c->graceful))
+		sdp_conn_down(conn, ECONNRESET);
+	if (test_bit(SDP_CONN_FENCED, &conn->flags))
+		clear_bit(SDP_CONN_FENCED, &conn->flags);
+	sdp_rx_wake(c);
+}
+
+static void sdp_rx_error(struct sdp_conn *conn, const struct ib_wc *wc)
+{
+	if (wc->status == IB_WC_LOC_LEN_ERR)
+		SDP_INC_STATS(sock_net(conn->sk), BAD_LEN);
+	else if (wc->status != IB_WC_WR_FLUSH_ERR)
+		SDP_INC_STATS(sock_net(conn->sk), TRANSPORT_ERRORS);
+	sdp_conn_down(conn, ECONNRESET);
+}
+
+/**
+ * sdp_rx_done - a message arrived
+ * @cq: completion queue
+ * @wc: its entry
+ *
+ * Context: softirq; one at a time for a connection.
+ */
+void sdp_rx_done(struct ib_cq *cq, struct ib_wc *wc)
+{
+	struct sdp_rx_buf *buf = container_of(wc->wr_cqe, struct sdp_rx_buf,
+					      cqe);
+	struct sdp_conn *conn = buf->conn;
+	struct sdp_rx_ctx c = { .sk = conn->sk, .conn = conn, .buf = buf };
+	int bad;
+
+	if (unlikely(wc->status != IB_WC_SUCCESS)) {
+		sdp_rx_error(conn, wc);
+		return;
+	}
+	ib_dma_sync_single_for_cpu(conn->dev, conn->rx_hdrs_dma +
+				   buf->idx * SDP_CTL_SLOT, SDP_BSDH_LEN,
+				   DMA_FROM_DEVICE);
+	if (wc->byte_len > SDP_BSDH_LEN)
+		ib_dma_sync_single_for_cpu(conn->dev, buf->dma,
+					   wc->byte_len - SDP_BSDH_LEN,
+					   DMA_FROM_DEVICE);
+	SDP_INC_STATS(sock_net(conn->sk), RX_MSGS);
+	bad = sdp_rx_check(&c, wc->byte_len);
+	if (unlikely(bad)) {
+		sdp_rx_violation(&c, bad);
+		return;
+	}
+	trace_sdp_msg_rx(conn->sk, &c.m.h, c.m.payload_len);
+	sdp_rx_process(&c);
+	if (c.keep)
+		sdp_tx_kick(conn);
+	else
+		sdp_tx_recycle(conn, buf);
+}
+
+/* ---- reading ---- */
+
+/* Buffer that holds octet @seq of the stream, and how far into it. */
+static struct sdp_rx_buf *sdp_rx_find(struct sdp_sock *sdp, u32 seq, u32 *skip,
+				      u32 *len)
+{
+	u32 off = seq - sdp->copied_seq;
+	struct sdp_rx_buf *buf = NULL;
+
+	spin_lock_bh(&sdp->lock);
+	list_for_each_entry(buf, &sdp->rx_queue, node) {
+		u32 have = buf->len - buf->off;
+
+		if (off < have) {
+			*skip = off;
+			*len = have - off;
+			spin_unlock_bh(&sdp->lock);
+			return buf;
+		}
+		off -= have;
+	}
+	spin_unlock_bh(&sdp->lock);
+	return NULL;
+}
+
+/* A buffer that was read to its end goes back to the device, or away. */
+static void sdp_rx_release(struct sock *sk, struct sdp_rx_buf *buf)
+{
+	struct sdp_conn *conn = sdp_sk(sk)->conn;
+
+	if (!buf->conn) {
+		put_page(buf->page);
+		kfree(buf);
+		return;
+	}
+	if (!sdp_link_rx_renew(conn, buf, GFP_KERNEL_ACCOUNT)) {
+		SDP_INC_STATS(sock_net(sk), RX_NO_MEM);
+		return;		/* one receive less from now on */
+	}
+	SDP_INC_STATS(sock_net(sk), RX_REPOSTED);
+	sdp_tx_recycle(conn, buf);
+}
+
+/* Remove @n octets from the head of the queue, which has them. */
+static void sdp_rx_consume(struct sock *sk, u32 n)
+{
+	struct sdp_sock *sdp = sdp_sk(sk);
+	struct sdp_rx_buf *buf;
+
+	while (n) {
+		u32 take;
+
+		spin_lock_bh(&sdp->lock);
+		buf = list_first_entry_or_null(&sdp->rx_queue,
+					       struct sdp_rx_buf, node);
+		if (WARN_ON_ONCE(!buf)) {
+			spin_unlock_bh(&sdp->lock);
+			return;
+		}
+		take = min(n, buf->len - buf->off);
+		buf->off += take;
+		WRITE_ONCE(sdp->copied_seq, sdp->copied_seq + take);
+		if (buf->off == buf->len)
+			list_del_init(&buf->node);
+		else
+			buf = NULL;
+		spin_unlock_bh(&sdp->lock);
+		n -= take;
+		if (buf)
+			sdp_rx_release(sk, buf);
+	}
+}
+
+/* The urgent octet lies behind the reader: forget it. */
+static void sdp_rx_urg_passed(struct sdp_sock *sdp)
+{
+	if (likely(!sdp->urg_state))
+		return;
+	spin_lock_bh(&sdp->lock);
+	if (sdp->urg_state != SDP_URG_NOTYET &&
+	    sdp_seq_after(sdp->copied_seq, sdp->urg_seq))
+		sdp->urg_state = SDP_URG_NONE;
+	spin_unlock_bh(&sdp->lock);
+}
+
+static bool sdp_rx_idle(struct sock *sk, u32 seq)
+{
+	return READ_ONCE(sdp_sk(sk)->rx_seq) == seq && !READ_ONCE(sk->sk_err) &&
+	       !(READ_ONCE(sk->sk_shutdown) & RCV_SHUTDOWN) &&
+	       READ_ONCE(sk->sk_state) != TCP_CLOSE;
+}
+
+static int sdp_rx_wait(struct sock *sk, long *timeo, u32 seq)
+{
+	DEFINE_WAIT_FUNC(wait, woken_wake_function);
+	int ret;
+
+	add_wait_queue(sk_sleep(sk), &wait);
+	sk_set_bit(SOCKWQ_ASYNC_WAITDATA, sk);
+	ret = sk_wait_event(sk, timeo, !sdp_rx_idle(sk, seq), &wait);
+	sk_clear_bit(SOCKWQ_ASYNC_WAITDATA, sk);
+	remove_wait_queue(sk_sleep(sk), &wait);
+	return ret;
+}
+
+/* State of one recvmsg. */
+struct sdp_read {
+	struct msghdr *msg;
+	size_t len;		/* octets still wanted */
+	size_t target;		/* return when there are so many */
+	int copied;
+	int flags;
+	u32 seq;		/* next octet of the stream */
+	long timeo;
+	bool inline_urg;
+};
+
+/* Nothing to read at @r->seq. Returns 0 to look again, 1 to stop, or -errno. */
+static int sdp_rx_nothing(struct sock *sk, struct sdp_read *r)
+{
+	if (r->copied >= r->target)
+		return 1;
+	if (r->copied) {
+		if (sk->sk_err || sk->sk_state == TCP_CLOSE ||
+		    (sk->sk_shutdown & RCV_SHUTDOWN) || !r->timeo ||
+		    signal_pending(current))
+			return 1;
+	} else {
+		if (sock_flag(sk, SOCK_DONE))
+			return 1;
+		if (sk->sk_err)
+			return sock_error(sk);
+		if (sk->sk_shutdown & RCV_SHUTDOWN)
+			return 1;
+		if (sk->sk_state == TCP_CLOSE)
+			return -ENOTCONN;
+		if (!r->timeo)
+			return -EAGAIN;
+		if (signal_pending(current))
+			return sock_intr_errno(r->timeo);
+	}
+	sdp_rx_wait(sk, &r->timeo, r->seq);
+	return 0;
+}
+
+/*
+ * How the urgent octet limits a read of @*used octets at @r->seq: stop in
+ * front of it, or step over it. Returns octets to skip.
+ */
+static u32 sdp_rx_urg_limit(struct sdp_sock *sdp, struct sdp_read *r, u32 *used)
+{
+	u32 dist;
+
+	if (likely(!sdp->urg_state) || sdp->urg_state == SDP_URG_NOTYET)
+		return 0;
+	dist = sdp->urg_seq - r->seq;
+	if (dist >= *used)
+		return 0;
+	if (dist) {
+		*used = dist;
+		return 0;
+	}
+	if (r->inline_urg)
+		return 0;
+	(*used)--;
+	return 1;
+}
+
+/* Is the reader at the mark, with octets in hand to return first? */
+static bool sdp_rx_at_urg(const struct sdp_sock *sdp, const struct sdp_read *r)
+{
+	return unlikely(sdp->urg_state) && sdp->urg_state != SDP_URG_NOTYET &&
+	       sdp->urg_seq == r->seq;
+}
+
+static int sdp_rx_piece(struct sock *sk, struct sdp_read *r)
+{
+	struct sdp_sock *sdp = sdp_sk(sk);
+	u32 off, have, used, skip;
+	struct sdp_rx_buf *buf;
+	size_t done;
+
+	buf = sdp_rx_find(sdp, r->seq, &off, &have);
+	if (!buf)
+		return sdp_rx_nothing(sk, r);
+	used = min_t(size_t, have, r->len);
+	skip = sdp_rx_urg_limit(sdp, r, &used);
+	if (used && !(r->flags & MSG_TRUNC)) {
+		done = copy_to_iter(page_address(buf->page) + buf->off + off +
+				    skip, used, &r->msg->msg_iter);
+		if (!done)
+			return r->copied ? 1 : -EFAULT;
+		used = done;
+		SDP_INC_STATS(sock_net(sk), RX_COPIES);
+		SDP_ADD_STATS(sock_net(sk), RX_COPY_BYTES, used);
+	}
+	r->copied += used;
+	r->len -= used;
+	r->seq += used + skip;
+	if (!(r->flags & MSG_PEEK)) {
+		sdp_rx_consume(sk, used + skip);
+		sdp_rx_urg_passed(sdp);
+	}
+	return 0;
+}
+
+static int sdp_rx_urg_recv(struct sock *sk, struct msghdr *msg, size_t len,
+			   int flags)
+{
+	struct sdp_sock *sdp = sdp_sk(sk);
+	int err = 0;
+	u8 octet;
+
+	spin_lock_bh(&sdp->lock);
+	octet = sdp->urg_byte;
+	if (sock_flag(sk, SOCK_URGINLINE) || !sdp->urg_state ||
+	    sdp->urg_state == SDP_URG_READ)
+		err = -EINVAL;
+	else if (sk->sk_state == TCP_CLOSE && !sock_flag(sk, SOCK_DONE))
+		err = -ENOTCONN;
+	else if (sdp->urg_state == SDP_URG_NOTYET)
+		err = sk->sk_state == TCP_CLOSE ||
+		      (sk->sk_shutdown & RCV_SHUTDOWN) ? 0 : -EAGAIN;
+	else
+		err = 1;
+	if (err == 1 && !(flags & MSG_PEEK))
+		sdp->urg_state = SDP_URG_READ;
+	spin_unlock_bh(&sdp->lock);
+	if (err <= 0)
+		return err;
+	msg->msg_flags |= MSG_OOB;
+	if (!len) {
+		msg->msg_flags |= MSG_TRUNC;
+		return 0;
+	}
+	if (!(flags & MSG_TRUNC) &&
+	    copy_to_iter(&octet, 1, &msg->msg_iter) != 1)
+		return -EFAULT;
+	return 1;
+}
+
+static int sdp_recvmsg_locked(struct sock *sk, struct msghdr *msg, size_t len,
+			      int flags)
+{
+	struct sdp_sock *sdp = sdp_sk(sk);
+	struct sdp_read r = {
+		.msg = msg, .len = len, .flags = flags, .seq = sdp->copied_seq,
+		.inline_urg = sock_flag(sk, SOCK_URGINLINE),
+	};
+	int err = 0;
+
+	if (sk->sk_state == TCP_LISTEN)
+		return -ENOTCONN;
+	if (flags & MSG_OOB)
+		return sdp_rx_urg_recv(sk, msg, len, flags);
+	r.timeo = sock_rcvtimeo(sk, flags & MSG_DONTWAIT);
+	r.target = sock_rcvlowat(sk, flags & MSG_WAITALL, len);
+	do {
+		if (sdp_rx_at_urg(sdp, &r)) {
+			if (r.copied)
+				break;
+			if (signal_pending(current)) {
+				err = r.timeo ? sock_intr_errno(r.timeo) :
+						-EAGAIN;
+				break;
+			}
+		}
+		/* another reader may have been here while we slept */
+		if (!(flags & MSG_PEEK))
+			r.seq = sdp->copied_seq;
+		else if (sdp_seq_after(sdp->copied_seq, r.seq))
+			r.seq = sdp->copied_seq;
+		err = sdp_rx_piece(sk, &r);
+	} while (!err && r.len);
+	if (r.copied || err > 0)
+		return r.copied;
+	return err;
+}
+
+/* TCP_INQ: what is left, at least 1 once the peer has finished. */
+static void sdp_rx_put_inq(struct sock *sk, struct msghdr *msg)
+{
+	int inq = sdp_readable_bytes(sk);
+
+	if (!inq && sock_flag(sk, SOCK_DONE))
+		inq = 1;
+	put_cmsg(msg, SOL_TCP, TCP_CM_INQ, sizeof(inq), &inq);
+}
+
+/**
+ * sdp_recvmsg - recvmsg of AF_SDP
+ * @sock: socket
+ * @msg: where to
+ * @len: octets wanted
+ * @flags: MSG_*
+ *
+ * Return: octets read, 0 at the end of the stream, or a negative errno as
+ * TCP would return it.
+ */
+int sdp_recvmsg(struct socket *sock, struct msghdr *msg, size_t len, int flags)
+{
+	struct sock *sk = sock->sk;
+	int ret, inq;
+
+	if (unlikely(flags & MSG_ERRQUEUE))
+		return sock_recv_errqueue(sk, msg, len, SOL_SDP, 0);
+	lock_sock(sk);
+	ret = sdp_recvmsg_locked(sk, msg, len, flags);
+	inq = READ_ONCE(sdp_sk(sk)->recvmsg_inq);
+	release_sock(sk);
+	if (ret >= 0) {
+		msg->msg_namelen = 0;
+		if (inq)
+			sdp_rx_put_inq(sk, msg);
+	}
+	return ret;
+}
+
+/**
+ * sdp_readable_bytes - octets that recv would return now
+ * @sk: socket
+ *
+ * Up to the urgent mark if that is not inline.
+ */
+int sdp_readable_bytes(const struct sock *sk)
+{
+	const struct sdp_sock *sdp = sdp_sk(sk);
+	u32 copied = READ_ONCE(sdp->copied_seq);
+	u32 n = READ_ONCE(sdp->rx_seq) - copied;
+	u8 urg = READ_ONCE(sdp->urg_state);
+
+	if (!sock_flag(sk, SOCK_URGINLINE) && urg >= SDP_URG_VALID &&
+	    n && sdp_seq_after(sdp->urg_seq, copied))
+		n = min(n, sdp->urg_seq - copied);
+	else if (!sock_flag(sk, SOCK_URGINLINE) && urg >= SDP_URG_VALID && n)
+		n--;
+	return n;
+}
+
+/**
+ * sdp_at_mark - whether the next octet to read is the urgent one
+ * @sk: socket
+ */
+bool sdp_at_mark(const struct sock *sk)
+{
+	const struct sdp_sock *sdp = sdp_sk(sk);
+
+	return READ_ONCE(sdp->urg_state) >= SDP_URG_VALID &&
+	       sdp->urg_seq == READ_ONCE(sdp->copied_seq);
+}
+
+/* ---- end of a connection ---- */
+
+/**
+ * sdp_rx_purge - drop everything unread
+ * @sk: socket, locked or without users
+ *
+ * Buffers of a connection stay with it and are freed with it.
+ */
+void sdp_rx_purge(struct sock *sk)
+{
+	struct sdp_sock *sdp = sdp_sk(sk);
+	struct sdp_rx_buf *buf, *tmp;
+	LIST_HEAD(list);
+
+	spin_lock_bh(&sdp->lock);
+	list_splice_init(&sdp->rx_queue, &list);
+	WRITE_ONCE(sdp->copied_seq, sdp->rx_seq);
+	sdp->urg_state = SDP_URG_NONE;
+	spin_unlock_bh(&sdp->lock);
+	list_for_each_entry_safe(buf, tmp, &list, node) {
+		list_del_init(&buf->node);
+		if (buf->conn)
+			continue;
+		put_page(buf->page);
+		kfree(buf);
+	}
+}
+
+/**
+ * sdp_rx_orphan - keep unread data beyond the life of its connection
+ * @sk: socket, locked
+ * @conn: connection, its queue pair drained
+ *
+ * The pages move to buffers of their own, since those of the connection are
+ * about to be freed. Without memory for that the rest of the stream is lost,
+ * which only a reset connection can come to.
+ */
+void sdp_rx_orphan(struct sock *sk, struct sdp_conn *conn)
+{
+	struct sdp_sock *sdp = sdp_sk(sk);
+	struct sdp_rx_buf *buf, *tmp, *copy;
+	LIST_HEAD(list);
+
+	list_for_each_entry_safe(buf, tmp, &sdp->rx_queue, node) {
+		if (buf->conn != conn)
+			continue;
+		copy = kzalloc(sizeof(*copy), GFP_KERNEL | __GFP_NOFAIL);
+		sdp_link_rx_unmap(conn, buf);
+		copy->page = buf->page;
+		copy->off = buf->off;
+		copy->len = buf->len;
+		buf->page = NULL;
+		spin_lock_bh(&sdp->lock);
+		list_replace_init(&buf->node, &copy->node);
+		spin_unlock_bh(&sdp->lock);
+	}
+}
+
+/* ---- splice ---- */
+
+static void sdp_splice_release(struct splice_pipe_desc *spd, unsigned int i)
+{
+	put_page(spd->pages[i]);
+}
+
+/* Hand out references to the pages of the first buffer. */
+static ssize_t sdp_splice_some(struct sock *sk, struct pipe_inode_info *pipe,
+			       size_t len)
+{
+	struct partial_page partial[PIPE_DEF_BUFFERS];
+	struct page *pages[PIPE_DEF_BUFFERS];
+	struct splice_pipe_desc spd = {
+		.pages = pages,
+		.partial = partial,
+		.nr_pages_max = PIPE_DEF_BUFFERS,
+		.ops = &nosteal_pipe_buf_ops,
+		.spd_release = sdp_splice_release,
+	};
+	struct sdp_sock *sdp = sdp_sk(sk);
+	struct sdp_rx_buf *buf;
+	u32 skip, have, pos;
+	ssize_t ret;
+
+	buf = sdp_rx_find(sdp, sdp->copied_seq, &skip, &have);
+	if (!buf)
+		return 0;
+	have = min_t(size_t, have, len);
+	if (sdp->urg_state >= SDP_URG_VALID) {
+		u32 dist = sdp->urg_seq - sdp->copied_seq;
+
+		if (!dist && !sock_flag(sk, SOCK_URGINLINE)) {
+			sdp_rx_consume(sk, 1);
+			sdp_rx_urg_passed(sdp);
+			return -ERESTART;
+		}
+		if (dist && dist < have)
+			have = dist;
+	}
+	for (pos = buf->off; have && spd.nr_pages < PIPE_DEF_BUFFERS;) {
+		u32 off = offset_in_page(pos);
+		u32 n = min_t(u32, have, PAGE_SIZE - off);
+
+		pages[spd.nr_pages] = buf->page + (pos >> PAGE_SHIFT);
+		get_page(pages[spd.nr_pages]);
+		partial[spd.nr_pages].offset = off;
+		partial[spd.nr_pages++].len = n;
+		pos += n;
+		have -= n;
+	}
+	ret = splice_to_pipe(pipe, &spd);
+	if (ret > 0) {
+		sdp_rx_consume(sk, ret);
+		sdp_rx_urg_passed(sdp);
+	}
+	return ret;
+}
+
+/**
+ * sdp_splice_read - splice from a socket to a pipe, by page reference
+ * @sock: socket
+ * @ppos: must be at 0
+ * @pipe: where to
+ * @len: octets, at most
+ * @flags: SPLICE_F_*
+ *
+ * Return: octets, 0 at the end of the stream, or a negative errno.
+ */
+ssize_t sdp_splice_read(struct socket *sock, loff_t *ppos,
+			struct pipe_inode_info *pipe, size_t len,
+			unsigned int flags)
+{
+	struct sock *sk = sock->sk;
+	struct sdp_read r = { .target = 1, };
+	ssize_t ret, done = 0;
+
+	if (*ppos)
+		return -ESPIPE;
+	lock_sock(sk);
+	if (sk->sk_state == TCP_LISTEN) {
+		release_sock(sk);
+		return -ENOTCONN;
+	}
+	r.timeo = sock_rcvtimeo(sk, sock->file->f_flags & O_NONBLOCK ||
+				    flags & SPLICE_F_NONBLOCK);
+	while (len) {
+		ret = sdp_splice_some(sk, pipe, len);
+		if (ret == -ERESTART)
+			continue;
+		if (ret < 0)
+			break;
+		done += ret;
+		len -= ret;
+		if (ret)
+			continue;
+		if (done)
+			break;
+		r.seq = sdp_sk(sk)->copied_seq;
+		ret = sdp_rx_nothing(sk, &r);
+		if (ret)
+			break;
+	}
+	release_sock(sk);
+	if (done)
+		return done;
+	return len && ret < 0 ? ret : 0;
+}

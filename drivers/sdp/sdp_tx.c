@@ -1,0 +1,746 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * Transmit half of the stream: copies user data into messages, decides which
+ * message goes next, accounts for what is not yet acknowledged. Calls flow
+ * control and the link.
+ *
+ * sendmsg fills messages under lock_sock; the engine, sdp_tx_run(), posts
+ * them under tx_lock, from sendmsg or from a completion, whichever finds a
+ * credit first. A message that waits is extended by later sends.
+ */
+#include <linux/slab.h>
+#include <linux/uio.h>
+#include <net/sock.h>
+
+#include "sdp.h"
+#include "sdp_mib.h"
+#include "sdp_trace.h"
+
+#define SDP_TX_KEEP_CHUNKS	4	/* free send buffers a connection keeps */
+#define SDP_TX_SPLIT_MIN	2048	/* payloads worth two SGEs */
+#define SDP_TX_SIGNAL_BYTES	16384	/* unsignalled, at most about this */
+
+static struct sdp_tx_slot *sdp_tx_slot(struct sdp_conn *conn, u32 mseq)
+{
+	return &conn->tx_slots[mseq & (SDP_SQ_DEPTH - 1)];
+}
+
+static struct sdp_tx_msg *sdp_tx_msg(struct sdp_conn *conn, u32 idx)
+{
+	return &conn->tx_q[idx & (SDP_TXQ_DEPTH - 1)];
+}
+
+/* Tell the socket how much it has queued, if it still is our socket. */
+static void sdp_tx_report(struct sdp_conn *conn)
+{
+	struct sock *sk = conn->sk;
+
+	if (sdp_sk(sk)->conn == conn)
+		WRITE_ONCE(sk->sk_wmem_queued, conn->tx_queued);
+}
+
+static void sdp_tx_chunk_put(struct sdp_conn *conn, struct sdp_chunk *c)
+{
+	if (--c->refs)
+		return;
+	/* the transport may still hold the pages (zero copy below us) */
+	if (conn->tx_free_count >= SDP_TX_KEEP_CHUNKS ||
+	    page_count(c->page) != 1 || c->size != SDP_BUF_SIZE) {
+		sdp_link_chunk_free(conn, c);
+		return;
+	}
+	list_add(&c->node, &conn->tx_free_chunks);
+	conn->tx_free_count++;
+}
+
+/**
+ * sdp_tx_free - free all send buffers
+ * @conn: connection without a QP
+ *
+ * Context: process, nobody else uses the connection.
+ */
+void sdp_tx_free(struct sdp_conn *conn)
+{
+	struct sdp_chunk *c, *tmp;
+	u32 i;
+
+	for (i = conn->tx_tail; i != conn->tx_head; i++)
+		sdp_tx_chunk_put(conn, sdp_tx_msg(conn, i)->chunk);
+	conn->tx_tail = conn->tx_head;
+	while (conn->tx_done != conn->tx_mseq) {
+		struct sdp_tx_slot *slot = sdp_tx_slot(conn, ++conn->tx_done);
+
+		if (slot->chunk)
+			sdp_tx_chunk_put(conn, slot->chunk);
+		slot->chunk = NULL;
+	}
+	if (conn->tx_chunk)
+		sdp_tx_chunk_put(conn, conn->tx_chunk);
+	conn->tx_chunk = NULL;
+	list_for_each_entry_safe(c, tmp, &conn->tx_free_chunks, node)
+		sdp_link_chunk_free(conn, c);
+	INIT_LIST_HEAD(&conn->tx_free_chunks);
+}
+
+/* What is acknowledged or completed no longer counts for the socket. */
+static void sdp_tx_account(struct sdp_conn *conn)
+{
+	u32 upto = READ_ONCE(conn->peer_ack);
+
+	if (sdp_seq_after(conn->tx_done, upto))
+		upto = conn->tx_done;
+	if (!sdp_seq_after(upto, conn->tx_acct))
+		return;
+	while (conn->tx_acct != upto)
+		conn->tx_queued -= sdp_tx_slot(conn, ++conn->tx_acct)->charge;
+	sdp_tx_report(conn);
+}
+
+/* Whether a send has to ask for a completion. */
+static bool sdp_tx_signal(struct sdp_conn *conn, u8 mid, u32 payload)
+{
+	struct sdp_net *sn = sdp_pernet(sock_net(conn->sk));
+	u32 unsignalled = conn->tx_mseq - conn->tx_signalled;
+
+	if (mid == SDP_MID_DISCON || mid == SDP_MID_ABORT)
+		return true;
+	if (unsignalled >= READ_ONCE(sn->sysctl_signal_every) ||
+	    unsignalled >= SDP_SQ_DEPTH / 4)
+		return true;
+	return payload > SDP_TX_SPLIT_MIN;
+}
+
+/*
+ * Give a message its number and header and post it. @m is NULL for control
+ * messages and for empty Data.
+ */
+static int sdp_tx_post(struct sdp_conn *conn, u8 mid, struct sdp_tx_msg *m)
+{
+	u32 mseq = conn->tx_mseq + 1, ack = READ_ONCE(conn->rx_mseq), len;
+	struct sdp_tx_slot *slot = sdp_tx_slot(conn, mseq);
+	struct net *net = sock_net(conn->sk);
+	struct sdp_msg msg = {};
+	bool signal;
+	u8 *p;
+
+	p = conn->tx_ctl_area + (slot - conn->tx_slots) * SDP_CTL_SLOT;
+	if (m && !m->split)
+		p = page_address(m->chunk->page) + m->off - SDP_BSDH_LEN;
+
+	msg.h.mid = mid;
+	msg.h.mseq = mseq;
+	msg.h.mseq_ack = ack;
+	msg.h.bufs = sdp_fc_bufs(conn, ack);
+	if (test_and_clear_bit(SDP_CTL_OOB_PEND, &conn->tx_ctl))
+		msg.h.flags |= SDP_OOB_PEND;
+	if (m) {
+		msg.payload_len = m->len;
+		if (m->oob)
+			msg.h.flags |= SDP_OOB_PRES;
+	}
+	if (mid == SDP_MID_CHRCVBUF_ACK)
+		msg.ext.size = SDP_BUF_SIZE;
+	len = sdp_build_msg(p, &msg);
+	trace_sdp_msg_tx(conn->sk, &msg.h, msg.payload_len);
+
+	WRITE_ONCE(conn->tx_mseq, mseq);
+	slot->mseq = mseq;
+	slot->mid = mid;
+	slot->chunk = m ? m->chunk : NULL;
+	slot->charge = msg.payload_len;
+	conn->tx_unsent -= msg.payload_len;
+	signal = sdp_tx_signal(conn, mid, msg.payload_len);
+	if (signal) {
+		conn->tx_signalled = mseq;
+		SDP_INC_STATS(net, TX_SIGNALLED);
+	}
+	SDP_INC_STATS(net, TX_MSGS);
+	if (m) {
+		SDP_INC_STATS(net, TX_DATA_MSGS);
+		SDP_ADD_STATS(net, TX_BYTES, m->len);
+	}
+	return sdp_link_send(conn, slot, m, len, signal);
+}
+
+/* Room in the send queue for one more? */
+static bool sdp_tx_slot_free(const struct sdp_conn *conn)
+{
+	return conn->tx_mseq - conn->tx_done < SDP_SQ_DEPTH;
+}
+
+/* Control first: it must not wait behind data that has no credit. */
+static int sdp_tx_run_ctl(struct sdp_conn *conn)
+{
+	static const struct {
+		u8 bit;
+		u8 mid;
+	} ctl[] = {
+		{ SDP_CTL_FIRST, SDP_MID_DATA },
+		{ SDP_CTL_SENDSM, SDP_MID_SENDSM },
+		{ SDP_CTL_CHRCVBUF_ACK, SDP_MID_CHRCVBUF_ACK },
+	};
+	int i, err = 0;
+
+	for (i = 0; i < ARRAY_SIZE(ctl) && !err; i++) {
+		if (!test_bit(ctl[i].bit, &conn->tx_ctl))
+			continue;
+		if (!sdp_fc_may_send(conn, false) || !sdp_tx_slot_free(conn))
+			break;
+		clear_bit(ctl[i].bit, &conn->tx_ctl);
+		if (ctl[i].bit == SDP_CTL_SENDSM)
+			WRITE_ONCE(conn->rx_src_avail, false);
+		SDP_INC_STATS(sock_net(conn->sk), TX_CTL);
+		err = sdp_tx_post(conn, ctl[i].mid, NULL);
+	}
+	return err;
+}
+
+static int sdp_tx_run_data(struct sdp_conn *conn)
+{
+	struct sdp_tx_msg *m;
+	int err = 0;
+
+	while (!err && conn->tx_tail != conn->tx_head) {
+		m = sdp_tx_msg(conn, conn->tx_tail);
+		if (m->busy || !sdp_tx_slot_free(conn))
+			return 0;
+		if (!sdp_fc_may_send(conn, true)) {
+			SDP_INC_STATS(sock_net(conn->sk), TX_NO_CREDIT);
+			return 0;
+		}
+		conn->tx_tail++;
+		err = sdp_tx_post(conn, SDP_MID_DATA, m);
+	}
+	return err;
+}
+
+static int sdp_tx_run_end(struct sdp_conn *conn)
+{
+	struct net *net = sock_net(conn->sk);
+	int err = 0;
+
+	if (conn->tx_fin && !conn->tx_fin_sent &&
+	    conn->tx_tail == conn->tx_head && sdp_tx_slot_free(conn) &&
+	    sdp_fc_may_send(conn, false)) {
+		conn->tx_fin_sent = true;
+		SDP_INC_STATS(net, DISCON_SENT);
+		err = sdp_tx_post(conn, SDP_MID_DISCON, NULL);
+		conn->tx_fin_mseq = conn->tx_mseq;
+	}
+	if (!err && sdp_fc_update_due(conn) && sdp_tx_slot_free(conn) &&
+	    sdp_fc_may_send(conn, false)) {
+		SDP_INC_STATS(net, TX_CREDIT_UPDATES);
+		err = sdp_tx_post(conn, SDP_MID_DATA, NULL);
+	}
+	return err;
+}
+
+/*
+ * Post what may be posted. Receives first, so that what is told of them is
+ * fresh. Returns an error of the provider, after which the caller, without
+ * tx_lock, takes the connection down.
+ */
+static int sdp_tx_run(struct sdp_conn *conn)
+{
+	int err;
+
+	lockdep_assert_held(&conn->tx_lock);
+	if (!test_bit(SDP_CONN_READY, &conn->flags) ||
+	    test_bit(SDP_CONN_DOWN, &conn->flags))
+		return 0;
+	sdp_tx_account(conn);
+	err = sdp_link_post_recvs(conn);
+	if (err || !test_bit(SDP_CONN_UP, &conn->flags) ||
+	    test_bit(SDP_CONN_FENCED, &conn->flags))
+		return err;
+	if (unlikely(test_and_clear_bit(SDP_CTL_KEEPALIVE, &conn->tx_ctl)))
+		err = sdp_link_probe(conn);
+	if (!err && unlikely(conn->tx_ctl))
+		err = sdp_tx_run_ctl(conn);
+	if (!err)
+		err = sdp_tx_run_data(conn);
+	if (!err)
+		err = sdp_tx_run_end(conn);
+	return err;
+}
+
+/* Wake writers if somebody waits and there is room again. */
+static void sdp_tx_wake(struct sdp_conn *conn)
+{
+	struct sock *sk = conn->sk;
+
+	if (READ_ONCE(sdp_sk(sk)->conn) == conn)
+		sk->sk_write_space(sk);
+}
+
+/**
+ * sdp_tx_kick - let the transmit engine look for work
+ * @conn: connection
+ *
+ * Context: any; no spinlock held.
+ */
+void sdp_tx_kick(struct sdp_conn *conn)
+{
+	int err;
+
+	spin_lock_bh(&conn->tx_lock);
+	err = sdp_tx_run(conn);
+	spin_unlock_bh(&conn->tx_lock);
+	if (unlikely(err))
+		sdp_conn_down(conn, ECONNRESET);
+	sdp_tx_wake(conn);
+}
+
+/**
+ * sdp_tx_recycle - post a receive buffer again and look for other work
+ * @conn: connection the buffer belongs to
+ * @buf: empty buffer that is on no list
+ *
+ * Context: receive completion, or a reader; no spinlock held.
+ */
+void sdp_tx_recycle(struct sdp_conn *conn, struct sdp_rx_buf *buf)
+{
+	spin_lock_bh(&conn->tx_lock);
+	list_add_tail(&buf->node, &conn->rx_free);
+	spin_unlock_bh(&conn->tx_lock);
+	sdp_tx_kick(conn);
+}
+
+/**
+ * sdp_tx_ctl - want a control message sent
+ * @conn: connection
+ * @bit: enum sdp_ctl
+ *
+ * Context: any. The caller kicks the engine.
+ */
+void sdp_tx_ctl(struct sdp_conn *conn, unsigned int bit)
+{
+	set_bit(bit, &conn->tx_ctl);
+}
+
+/**
+ * sdp_tx_fin - send DisConn after all data
+ * @conn: connection
+ *
+ * Context: any; no spinlock held.
+ */
+void sdp_tx_fin(struct sdp_conn *conn)
+{
+	spin_lock_bh(&conn->tx_lock);
+	conn->tx_fin = true;
+	spin_unlock_bh(&conn->tx_lock);
+	sdp_tx_kick(conn);
+}
+
+/**
+ * sdp_tx_done - completion of a signalled send
+ * @cq: completion queue
+ * @wc: its entry
+ *
+ * Everything posted before is complete as well.
+ *
+ * Context: softirq.
+ */
+void sdp_tx_done(struct ib_cq *cq, struct ib_wc *wc)
+{
+	struct sdp_tx_slot *slot = container_of(wc->wr_cqe, struct sdp_tx_slot,
+						cqe);
+	struct sdp_conn *conn = slot->conn;
+	bool fin = false;
+	int err;
+
+	if (unlikely(wc->status != IB_WC_SUCCESS)) {
+		if (wc->status != IB_WC_WR_FLUSH_ERR)
+			SDP_INC_STATS(sock_net(conn->sk), TRANSPORT_ERRORS);
+		sdp_conn_down(conn, wc->status == IB_WC_RETRY_EXC_ERR ?
+			      ETIMEDOUT : ECONNRESET);
+		return;
+	}
+	spin_lock(&conn->tx_lock);
+	while (conn->tx_done != slot->mseq) {
+		struct sdp_tx_slot *s = sdp_tx_slot(conn, ++conn->tx_done);
+
+		if (s->chunk)
+			sdp_tx_chunk_put(conn, s->chunk);
+		s->chunk = NULL;
+		if (s->mid == SDP_MID_DISCON) {
+			conn->tx_fin_done = true;
+			fin = true;
+		}
+	}
+	sdp_tx_account(conn);
+	err = sdp_tx_run(conn);
+	spin_unlock(&conn->tx_lock);
+	if (unlikely(err))
+		sdp_conn_down(conn, ECONNRESET);
+	if (unlikely(fin))
+		sdp_fin_progress(conn);
+	sdp_tx_wake(conn);
+}
+
+/**
+ * sdp_stream_memory_free - whether sendmsg may queue more
+ * @sk: socket
+ * @wake: asked for poll, where notsent_lowat counts half
+ *
+ * Context: any; the answer may be stale at once, a wake-up follows.
+ */
+bool sdp_stream_memory_free(const struct sock *sk, int wake)
+{
+	const struct sdp_conn *conn = READ_ONCE(sdp_sk(sk)->conn);
+	u32 lowat = READ_ONCE(sdp_sk(sk)->notsent_lowat);
+
+	if (!conn)
+		return true;
+	if (READ_ONCE(conn->tx_head) - READ_ONCE(conn->tx_tail) >=
+	    SDP_TXQ_DEPTH - 1)
+		return false;
+	return !lowat || (READ_ONCE(conn->tx_unsent) << wake) < lowat;
+}
+
+/**
+ * sdp_write_space - sk_write_space of SDP sockets
+ * @sk: socket
+ *
+ * Wakes only if somebody found the buffer full and a third of it is free.
+ *
+ * Context: any.
+ */
+void sdp_write_space(struct sock *sk)
+{
+	struct socket_wq *wq;
+	struct socket *sock;
+
+	rcu_read_lock();
+	sock = READ_ONCE(sk->sk_socket);
+	if (!sock || !test_bit(SOCK_NOSPACE, &sock->flags) ||
+	    !sk_stream_is_writeable(sk))
+		goto out;
+	clear_bit(SOCK_NOSPACE, &sock->flags);
+	SDP_INC_STATS(sock_net(sk), WAKEUPS_TX);
+	wq = rcu_dereference(sk->sk_wq);
+	if (skwq_has_sleeper(wq))
+		wake_up_interruptible_poll(&wq->wait, EPOLLOUT |
+					   EPOLLWRNORM | EPOLLWRBAND);
+	if (wq && wq->fasync_list && !(sk->sk_shutdown & SEND_SHUTDOWN))
+		sock_wake_async(wq, SOCK_WAKE_SPACE, POLL_OUT);
+out:
+	rcu_read_unlock();
+}
+
+/* ---- sendmsg ---- */
+
+/* Make sure that tx_chunk has room for a message; called by sendmsg only. */
+static struct sdp_chunk *sdp_tx_get_chunk(struct sdp_conn *conn, size_t len)
+{
+	struct sdp_chunk *c = conn->tx_chunk, *next = NULL;
+	u32 want = SDP_BSDH_LEN + 8 + min_t(size_t, len, SDP_TX_SPLIT_MIN);
+
+	if (c && !c->used)
+		return c;
+	/* a large message deserves a buffer of its own, page aligned */
+	if (c && c->size - c->used >= want && len <= SDP_BUF_SIZE / 4)
+		return c;
+
+	spin_lock_bh(&conn->tx_lock);
+	if (c && c->refs == 1 && page_count(c->page) == 1) {
+		c->used = 0;	/* all of its messages are complete */
+		spin_unlock_bh(&conn->tx_lock);
+		return c;
+	}
+	if (!list_empty(&conn->tx_free_chunks)) {
+		next = list_first_entry(&conn->tx_free_chunks,
+					struct sdp_chunk, node);
+		list_del(&next->node);
+		conn->tx_free_count--;
+		next->used = 0;
+		next->refs = 1;
+	}
+	spin_unlock_bh(&conn->tx_lock);
+	if (!next)
+		next = sdp_link_chunk_alloc(conn, conn->sk->sk_allocation |
+					    __GFP_ACCOUNT);
+	if (!next)
+		return NULL;
+	spin_lock_bh(&conn->tx_lock);
+	conn->tx_chunk = next;
+	if (c)
+		sdp_tx_chunk_put(conn, c);
+	spin_unlock_bh(&conn->tx_lock);
+	return next;
+}
+
+/* Can @m, the youngest unsent message, take more octets? tx_lock. */
+static u32 sdp_tx_append_room(struct sdp_conn *conn, struct sdp_tx_msg *m)
+{
+	struct sdp_chunk *c = m->chunk;
+
+	if (m->oob || m->eor || c != conn->tx_chunk ||
+	    m->off + m->len != c->used)
+		return 0;
+	return min(c->size - c->used, conn->tx_max_payload - m->len);
+}
+
+/*
+ * Open a message for copying: either the youngest one that still waits, marked
+ * busy so that it is not sent meanwhile, or a new one that the engine does not
+ * see yet. Returns room for payload, 0 without space, or -ENOMEM.
+ */
+static int sdp_tx_open(struct sdp_conn *conn, size_t len,
+		       struct sdp_tx_msg **msg, bool *append)
+{
+	struct sdp_tx_msg *m;
+	struct sdp_chunk *c;
+	u32 room;
+
+	spin_lock_bh(&conn->tx_lock);
+	if (conn->tx_head != conn->tx_tail) {
+		m = sdp_tx_msg(conn, conn->tx_head - 1);
+		room = sdp_tx_append_room(conn, m);
+		if (room) {
+			m->busy = 1;
+			spin_unlock_bh(&conn->tx_lock);
+			*msg = m;
+			*append = true;
+			return room;
+		}
+	}
+	room = conn->tx_head - conn->tx_tail < SDP_TXQ_DEPTH;
+	spin_unlock_bh(&conn->tx_lock);
+	if (!room)
+		return 0;
+
+	c = sdp_tx_get_chunk(conn, len);
+	if (!c)
+		return -ENOMEM;
+	m = sdp_tx_msg(conn, conn->tx_head);
+	memset(m, 0, sizeof(*m));
+	m->chunk = c;
+	if (!c->used && len > SDP_TX_SPLIT_MIN) {
+		m->split = 1;
+		m->off = 0;
+	} else {
+		m->off = ALIGN(c->used + SDP_BSDH_LEN, 8);
+	}
+	*msg = m;
+	*append = false;
+	return min(c->size - m->off, conn->tx_max_payload);
+}
+
+/* Close what sdp_tx_open() opened; @n octets were copied. */
+static void sdp_tx_commit(struct sdp_conn *conn, struct sdp_tx_msg *m, u32 n,
+			  bool append, bool oob, bool eor)
+{
+	struct net *net = sock_net(conn->sk);
+
+	spin_lock_bh(&conn->tx_lock);
+	m->busy = 0;
+	if (!n) {
+		spin_unlock_bh(&conn->tx_lock);
+		return;
+	}
+	m->len += n;
+	m->oob = oob;
+	m->eor = eor;
+	m->chunk->used = m->off + m->len;
+	conn->tx_queued += n;
+	conn->tx_unsent += n;
+	if (!append) {
+		m->chunk->refs++;
+		WRITE_ONCE(conn->tx_head, conn->tx_head + 1);
+	}
+	if (oob)
+		sdp_tx_ctl(conn, SDP_CTL_OOB_PEND);
+	sdp_tx_report(conn);
+	spin_unlock_bh(&conn->tx_lock);
+	SDP_INC_STATS(net, TX_COPIES);
+	SDP_ADD_STATS(net, TX_COPY_BYTES, n);
+	if (append)
+		SDP_INC_STATS(net, TX_COALESCED);
+}
+
+/* Copy once. Returns octets taken, 0 without space, or an error. */
+static int sdp_tx_copy(struct sock *sk, struct msghdr *msg, int flags)
+{
+	size_t left = msg_data_left(msg);
+	struct sdp_conn *conn = sdp_sk(sk)->conn;
+	struct sdp_tx_msg *m;
+	bool append, last;
+	u32 space, n;
+	int room;
+
+	if (!sk_stream_memory_free(sk))
+		return 0;
+	room = sdp_tx_open(conn, left, &m, &append);
+	if (room <= 0)
+		return room;
+	space = READ_ONCE(sk->sk_sndbuf) - READ_ONCE(sk->sk_wmem_queued);
+	n = min_t(size_t, left, room);
+	/* as in TCP the last piece may go over the limit, a small one */
+	n = min(n, max_t(u32, space, SDP_TX_SPLIT_MIN));
+
+	n = copy_from_iter(page_address(m->chunk->page) + m->off + m->len, n,
+			   &msg->msg_iter);
+	last = n && !msg_data_left(msg);
+	sdp_tx_commit(conn, m, n, append, last && (flags & MSG_OOB),
+		      last && (flags & MSG_EOR));
+	return n ? n : -EFAULT;
+}
+
+/* Room for sendmsg: waits, or says why not. */
+static int sdp_tx_wait(struct sock *sk, long *timeo)
+{
+	int err;
+
+	set_bit(SOCK_NOSPACE, &sk->sk_socket->flags);
+	if (sdp_sk(sk)->conn)
+		sdp_tx_kick(sdp_sk(sk)->conn);
+	err = sk_stream_wait_memory(sk, timeo);
+	if (err)
+		return err;
+	return 0;
+}
+
+static bool sdp_tx_corked(const struct sock *sk, int flags)
+{
+	const struct sdp_sock *sdp = sdp_sk(sk);
+
+	if (flags & MSG_OOB)
+		return false;
+	return (flags & MSG_MORE) || READ_ONCE(sdp->cork);
+}
+
+/* Part of sendmsg that runs once per piece; returns < 0 to stop. */
+static int sdp_send_piece(struct sock *sk, struct msghdr *msg, int flags,
+			  long *timeo)
+{
+	struct sdp_conn *conn;
+	int n;
+
+	if (sk->sk_err || sk->sk_shutdown & SEND_SHUTDOWN)
+		return -EPIPE;
+	conn = sdp_sk(sk)->conn;
+	if (!conn)
+		return -EPIPE;
+	n = sdp_tx_copy(sk, msg, flags);
+	if (n > 0) {
+		/* full messages leave while the next one is filled */
+		if (msg_data_left(msg))
+			sdp_tx_kick(conn);
+		return n;
+	}
+	if (n == -ENOMEM)
+		n = 0;
+	return n ? n : sdp_tx_wait(sk, timeo);
+}
+
+static int sdp_sendmsg_locked(struct sock *sk, struct msghdr *msg)
+{
+	int flags = msg->msg_flags, copied = 0, err;
+	struct sdp_conn *conn;
+	long timeo;
+
+	timeo = sock_sndtimeo(sk, flags & MSG_DONTWAIT);
+	if (((1 << sk->sk_state) & ~(TCPF_ESTABLISHED | TCPF_CLOSE_WAIT))) {
+		err = sk_stream_wait_connect(sk, &timeo);
+		if (err)
+			goto error;
+	}
+	sk_clear_bit(SOCKWQ_ASYNC_NOSPACE, sk);
+	err = -EPIPE;
+	if (sk->sk_err || (sk->sk_shutdown & SEND_SHUTDOWN))
+		goto error;
+	err = 0;
+	while (msg_data_left(msg)) {
+		err = sdp_send_piece(sk, msg, flags, &timeo);
+		if (err < 0)
+			break;
+		copied += err;
+		err = 0;
+	}
+	conn = sdp_sk(sk)->conn;
+	if (copied && conn && !(sdp_tx_corked(sk, flags) && !err))
+		sdp_tx_kick(conn);
+	if (copied)
+		return copied;
+	if (!err)
+		return 0;
+error:
+	return sk_stream_error(sk, flags, err);
+}
+
+/**
+ * sdp_sendmsg - sendmsg of AF_SDP
+ * @sock: socket
+ * @msg: data and flags; a destination is ignored as TCP does
+ * @len: octets, the same as in @msg
+ *
+ * Return: octets queued, or a negative errno as TCP would return it.
+ */
+int sdp_sendmsg(struct socket *sock, struct msghdr *msg, size_t len)
+{
+	struct sock *sk = sock->sk;
+	struct sockcm_cookie sockc;
+	int ret;
+
+	if (msg->msg_flags & MSG_FASTOPEN)
+		return -EOPNOTSUPP;
+	if (msg->msg_controllen) {
+		sockcm_init(&sockc, sk);
+		ret = sock_cmsg_send(sk, msg, &sockc);
+		if (ret)
+			return ret;
+	}
+	lock_sock(sk);
+	ret = sdp_sendmsg_locked(sk, msg);
+	release_sock(sk);
+	return ret;
+}
+
+/**
+ * sdp_push_pending - send what TCP_CORK or MSG_MORE held back
+ * @sk: socket, locked
+ *
+ * Return: 0.
+ */
+int sdp_push_pending(struct sock *sk)
+{
+	struct sdp_conn *conn = sdp_sk(sk)->conn;
+
+	if (conn)
+		sdp_tx_kick(conn);
+	return 0;
+}
+
+/**
+ * sdp_outq_bytes - octets written and not acknowledged
+ * @sk: socket, locked
+ */
+u32 sdp_outq_bytes(const struct sock *sk)
+{
+	const struct sdp_conn *conn = sdp_sk(sk)->conn;
+
+	return conn ? READ_ONCE(conn->tx_queued) : 0;
+}
+
+/**
+ * sdp_notsent_bytes - octets written and not given to the transport
+ * @sk: socket, locked
+ */
+u32 sdp_notsent_bytes(const struct sock *sk)
+{
+	const struct sdp_conn *conn = sdp_sk(sk)->conn;
+
+	return conn ? READ_ONCE(conn->tx_unsent) : 0;
+}
+
+/**
+ * sdp_max_payload - largest payload of one message
+ * @sk: socket, locked
+ */
+u32 sdp_max_payload(const struct sock *sk)
+{
+	const struct sdp_conn *conn = sdp_sk(sk)->conn;
+
+	return conn ? conn->tx_max_payload : SDP_BUF_SIZE;
+}
