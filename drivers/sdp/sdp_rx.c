@@ -119,6 +119,7 @@ static void sdp_rx_queue(struct sdp_sock *sdp, struct sdp_rx_ctx *c)
 	if (unlikely(c->m.h.flags & SDP_OOB_PRES))
 		sdp_rx_oob_pres(sdp, c, last);
 	c->readable = true;
+	WRITE_ONCE(sdp->rx_bytes, sdp->rx_bytes + len);
 	SDP_INC_STATS(sock_net(c->sk), RX_DATA_MSGS);
 	SDP_ADD_STATS(sock_net(c->sk), RX_BYTES, len);
 }
@@ -345,6 +346,7 @@ static void sdp_rx_process(struct sdp_rx_ctx *c)
 	spin_lock_bh(&sdp->lock);
 	if (sdp->conn == conn) {
 		sdp->last_rx = jiffies;
+		WRITE_ONCE(sdp->rx_msgs, sdp->rx_msgs + 1);
 		if (unlikely(c->m.h.flags & SDP_OOB_PEND))
 			sdp_rx_oob_pend(sdp, c);
 		bad = sdp_rx_dispatch(sdp, c);

@@ -110,6 +110,22 @@ static bool sdp_tx_signal(struct sdp_conn *conn, u8 mid, u32 payload)
 	return payload > SDP_TX_SPLIT_MIN;
 }
 
+static void sdp_tx_count(struct sock *sk, const struct sdp_tx_msg *m)
+{
+	struct sdp_sock *sdp = sdp_sk(sk);
+	struct net *net = sock_net(sk);
+
+	WRITE_ONCE(sdp->tx_msgs, sdp->tx_msgs + 1);
+	SDP_INC_STATS(net, TX_MSGS);
+	if (!m) {
+		SDP_INC_STATS(net, TX_CTL);
+		return;
+	}
+	WRITE_ONCE(sdp->tx_bytes, sdp->tx_bytes + m->len);
+	SDP_INC_STATS(net, TX_DATA_MSGS);
+	SDP_ADD_STATS(net, TX_BYTES, m->len);
+}
+
 /*
  * Give a message its number and header and post it. @m is NULL for control
  * messages and for empty Data.
@@ -154,11 +170,7 @@ static int sdp_tx_post(struct sdp_conn *conn, u8 mid, struct sdp_tx_msg *m)
 		conn->tx_signalled = mseq;
 		SDP_INC_STATS(net, TX_SIGNALLED);
 	}
-	SDP_INC_STATS(net, TX_MSGS);
-	if (m) {
-		SDP_INC_STATS(net, TX_DATA_MSGS);
-		SDP_ADD_STATS(net, TX_BYTES, m->len);
-	}
+	sdp_tx_count(conn->sk, m);
 	return sdp_link_send(conn, slot, m, len, signal);
 }
 
@@ -189,7 +201,6 @@ static int sdp_tx_run_ctl(struct sdp_conn *conn)
 		clear_bit(ctl[i].bit, &conn->tx_ctl);
 		if (ctl[i].bit == SDP_CTL_SENDSM)
 			WRITE_ONCE(conn->rx_src_avail, false);
-		SDP_INC_STATS(sock_net(conn->sk), TX_CTL);
 		err = sdp_tx_post(conn, ctl[i].mid, NULL);
 	}
 	return err;
@@ -206,6 +217,8 @@ static int sdp_tx_run_data(struct sdp_conn *conn)
 			return 0;
 		if (!sdp_fc_may_send(conn, true)) {
 			SDP_INC_STATS(sock_net(conn->sk), TX_NO_CREDIT);
+			WRITE_ONCE(sdp_sk(conn->sk)->tx_no_credit,
+				   sdp_sk(conn->sk)->tx_no_credit + 1);
 			return 0;
 		}
 		conn->tx_tail++;
@@ -592,6 +605,7 @@ static int sdp_tx_wait(struct sock *sk, long *timeo)
 {
 	int err;
 
+	SDP_INC_STATS(sock_net(sk), TX_SNDBUF_FULL);
 	set_bit(SOCK_NOSPACE, &sk->sk_socket->flags);
 	if (sdp_sk(sk)->conn)
 		sdp_tx_kick(sdp_sk(sk)->conn);

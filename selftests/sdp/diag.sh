@@ -20,7 +20,7 @@ sock() { "in_$1" sdpstat -a -p --json | jq -c "[.sockets[] | $2]"; }
 # sock_is DESCRIPTION a|b FILTER WANTED: states change a moment later
 sock_is() {
 	local i got
-	for i in {1..50}; do
+	for i in {1..20}; do
 		got=$(sock "$2" "$3")
 		[ "$got" = "$4" ] && break
 		sleep 0.1

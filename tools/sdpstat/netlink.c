@@ -33,7 +33,7 @@ static void query_message(struct query *q, const struct nlmsghdr *nlh,
 
 	mnl_attr_for_each(attr, nlh, skip)
 		if (mnl_attr_get_type(attr) == NLMSGERR_ATTR_MSG &&
-		    mnl_attr_validate(attr, MNL_TYPE_NUL_STRING) > 0)
+		    mnl_attr_validate(attr, MNL_TYPE_NUL_STRING) >= 0)
 			snprintf(q->message, sizeof(q->message), "%s",
 				 mnl_attr_get_str(attr));
 }
@@ -139,7 +139,7 @@ static const char *query_reason(const struct query *q, int err)
 
 static void put_string(char *dst, size_t len, const struct nlattr *attr)
 {
-	if (mnl_attr_validate(attr, MNL_TYPE_NUL_STRING) > 0)
+	if (mnl_attr_validate(attr, MNL_TYPE_NUL_STRING) >= 0)
 		snprintf(dst, len, "%s", mnl_attr_get_str(attr));
 }
 

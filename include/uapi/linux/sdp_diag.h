@@ -65,7 +65,7 @@ enum {
 	SDP_DIAG_MAX = (__SDP_DIAG_MAX - 1)
 };
 
-/* Counters of one socket, all u64, since the connection was established. */
+/* Counters of one socket, all u64, since it was made. */
 enum {
 	SDP_DIAG_STATS_UNSPEC,
 	SDP_DIAG_STATS_PAD,		/* alignment only */
