@@ -15,6 +15,7 @@
 #include <linux/net.h>
 #include <linux/sysctl.h>
 #include <linux/timer.h>
+#include <net/inet_sock.h>
 #include <net/net_namespace.h>
 #include <net/sock.h>
 
@@ -51,6 +52,13 @@
 
 #ifndef HAVE_SK_UID
 #define sk_uid(sk)		READ_ONCE((sk)->sk_uid)
+#endif
+
+/* Flags of inet_sock, bit fields before 6.6; those which are used here */
+#ifndef HAVE_INET_FLAGS
+#define COMPAT_INET_FREEBIND(sk)	(inet_sk(sk)->freebind)
+#define COMPAT_INET_TRANSPARENT(sk)	(inet_sk(sk)->transparent)
+#define inet_test_bit(nr, sk)	COMPAT_INET_##nr(sk)
 #endif
 
 /* proto_ops.accept, from 6.10 with all in one structure */

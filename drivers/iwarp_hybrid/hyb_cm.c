@@ -558,10 +558,10 @@ static int hyb_dial_socket(struct socket *sock, const struct iw_cm_id *id,
 
 	if (any_port)
 		hyb_addr_no_port(&local);
-	err = kernel_bind(sock, (struct sockaddr *)&local,
+	err = kernel_bind(sock, (struct sockaddr_unsized *)&local,
 			  hyb_addr_len(&local));
 	if (!err)
-		err = kernel_connect(sock, (struct sockaddr *)&peer,
+		err = kernel_connect(sock, (struct sockaddr_unsized *)&peer,
 				     hyb_addr_len(&peer), O_NONBLOCK);
 	return err == -EINPROGRESS ? 0 : err;
 }
@@ -1147,6 +1147,7 @@ static void hyb_lsock_free(struct kref *ref)
 static void hyb_lsock_work(struct work_struct *work)
 {
 	struct hyb_lsock *ls = container_of(work, struct hyb_lsock, work);
+	void (*data_ready)(struct sock *sk) = ls->data_ready;
 	struct hyb_lid *lid;
 	struct socket *sock;
 	int err;
@@ -1161,6 +1162,8 @@ static void hyb_lsock_work(struct work_struct *work)
 		mutex_unlock(&hyb_listen_lock);
 		if (err)
 			break;
+		/* not the listener's callback, which may be gone some day */
+		sock->sk->sk_data_ready = data_ready;
 		if (!lid || hyb_lid_take(lid, sock))
 			sock_release(sock);
 	}
@@ -1196,7 +1199,7 @@ static int hyb_lsock_open(struct hyb_lsock *ls, int backlog)
 	/* IPv4 has a socket of its own */
 	if (ls->addr.ss_family == AF_INET6)
 		sk->sk_ipv6only = true;
-	err = kernel_bind(sock, (struct sockaddr *)&ls->addr,
+	err = kernel_bind(sock, (struct sockaddr_unsized *)&ls->addr,
 			  hyb_addr_len(&ls->addr));
 	if (!err) {
 		write_lock_bh(&sk->sk_callback_lock);

@@ -22,6 +22,7 @@
 #include <net/tcp.h>
 
 #include "compat.h"
+#include "compat_rdma.h"
 #include "hybrid.h"
 
 /* A segment with less room than this is ended rather than filled */
@@ -694,8 +695,9 @@ static enum hyb_step hyb_tx_step(struct hyb_qp *qp)
 /* The one place that calls TCP to transmit: by reference, without waiting */
 static int hyb_tx_sendpage(struct sock *sk, struct page *page, u32 off, u32 len)
 {
-	return tcp_sendpage_locked(sk, page, off, len, MSG_DONTWAIT |
-				   MSG_NOSIGNAL | MSG_NO_SHARED_FRAGS);
+	return compat_tcp_sendpage_locked(sk, page, off, len, MSG_DONTWAIT |
+					  MSG_NOSIGNAL |
+					  MSG_NO_SHARED_FRAGS);
 }
 
 /* Hand over what is laid out; false if TCP did not take all of it */

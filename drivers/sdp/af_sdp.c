@@ -51,6 +51,8 @@ static const struct proto_ops sdp_ops;
 void sdp_set_state(struct sock *sk, int state)
 {
 	lockdep_assert_held(&sdp_sk(sk)->lock);
+	if (sk->sk_state == state)
+		return;
 	trace_sdp_state(sk, sk->sk_state, state);
 	/* pairs with inet_sk_state_load() in poll */
 	smp_store_release(&sk->sk_state, state);
@@ -259,7 +261,13 @@ void sdp_start_timer(struct sock *sk, unsigned long delay)
 		sock_put(sk);
 }
 
-static void sdp_stop_timer(struct sock *sk)
+/**
+ * sdp_stop_timer - the timer has nothing to do any more
+ * @sk: socket
+ *
+ * Context: any. The timer may be running.
+ */
+void sdp_stop_timer(struct sock *sk)
 {
 	if (cancel_delayed_work(&sdp_sk(sk)->timer_work))
 		sock_put(sk);
@@ -404,7 +412,8 @@ static bool sdp_nonlocal_ok(struct sock *sk)
 	struct net *net = sock_net(sk);
 
 	return READ_ONCE(net->ipv4.sysctl_ip_nonlocal_bind) ||
-	       inet_sk(sk)->freebind || inet_sk(sk)->transparent;
+	       inet_test_bit(FREEBIND, sk) ||
+	       inet_test_bit(TRANSPARENT, sk);
 }
 
 static int sdp_check_bind_v6(struct sock *sk, const struct sockaddr_in6 *a)
@@ -1142,6 +1151,23 @@ static bool sdp_unread(const struct sock *sk)
 	return READ_ONCE(sdp->rx_seq) != READ_ONCE(sdp->copied_seq);
 }
 
+static bool sdp_fin_pending(const struct sock *sk)
+{
+	return (1 << READ_ONCE(sk->sk_state)) &
+	       (TCPF_FIN_WAIT1 | TCPF_CLOSING | TCPF_LAST_ACK);
+}
+
+/* SO_LINGER: until the peer has got all, but no longer than @timeo */
+static void sdp_linger(struct sock *sk, long timeo)
+{
+	DEFINE_WAIT_FUNC(wait, woken_wake_function);
+
+	add_wait_queue(sk_sleep(sk), &wait);
+	while (timeo && sdp_fin_pending(sk) && !signal_pending(current))
+		sk_wait_event(sk, &timeo, !sdp_fin_pending(sk), &wait);
+	remove_wait_queue(sk_sleep(sk), &wait);
+}
+
 static void sdp_close_stream(struct sock *sk, long timeout)
 {
 	if (sk->sk_state == TCP_CLOSE)
@@ -1152,7 +1178,7 @@ static void sdp_close_stream(struct sock *sk, long timeout)
 		return;
 	}
 	sdp_send_fin(sk);
-	sk_stream_wait_close(sk, timeout);
+	sdp_linger(sk, timeout);
 }
 
 /* Whatever is left goes on without the program. */
@@ -1176,6 +1202,26 @@ static void sdp_leave_orphan(struct sock *sk)
 	if (sdp->conn)
 		sdp->last_tx_mseq = READ_ONCE(sdp->conn->tx_mseq);
 	sdp_start_timer(sk, sdp_fin_time(sk));
+}
+
+/* SOCK_DESTROY of sock_diag: the owner finds a reset connection, error @err. */
+static int sdp_diag_destroy(struct sock *sk, int err)
+{
+	struct rdma_cm_id *ids[2] = {};
+
+	lock_sock(sk);
+	if (sk->sk_state == TCP_LISTEN) {
+		sdp_cm_stop_listen(sk);
+		sdp_cm_unbind(sk, ids);
+	} else if (sk->sk_state != TCP_CLOSE) {
+		WRITE_ONCE(sk->sk_err, err);
+		sdp_abort(sk);
+		sk_error_report(sk);
+	}
+	sk->sk_state_change(sk);
+	release_sock(sk);
+	sdp_cm_destroy_ids(ids);
+	return 0;
 }
 
 static int sdp_release(struct socket *sock)
@@ -1227,9 +1273,6 @@ static const struct proto_ops sdp_ops = {
 	.sendmsg	= sdp_sendmsg,
 	.recvmsg	= sdp_recvmsg,
 	.mmap		= sock_no_mmap,
-#ifndef HAVE_MSG_SPLICE_PAGES
-	.sendpage	= sock_no_sendpage,
-#endif
 	.splice_read	= sdp_splice_read,
 	.set_rcvlowat	= sdp_set_rcvlowat,
 };
@@ -1239,6 +1282,7 @@ struct proto sdp_prot = {
 	.owner			= THIS_MODULE,
 	.obj_size		= sizeof(struct sdp_sock),
 	.keepalive		= sdp_set_keepalive,
+	.diag_destroy		= sdp_diag_destroy,
 	.stream_memory_free	= sdp_stream_memory_free,
 };
 
