@@ -234,7 +234,9 @@ struct sdp_conn {
 	unsigned int nr_cqe;
 	int error;			/* why it ended, for sk_err */
 	struct work_struct down_work;
-	struct work_struct accept_work;	/* a held request whose turn it is */
+	struct work_struct setup_work;	/* held request whose turn it is, or
+					 * address to be asked for again
+					 */
 	struct delayed_work kick_work;	/* corked data waited long enough */
 	struct completion disconnected;	/* DISCONNECTED was seen */
 
@@ -246,6 +248,8 @@ struct sdp_conn {
 	wait_queue_head_t cm_wait;
 	u8 cm_step;
 	bool cm_waiter;			/* connect() itself calls rdma_connect */
+	unsigned long cm_deadline;	/* for the address */
+	union sdp_addr cm_dst;
 
 	/* receive half; the completion handler is the only writer */
 	struct sdp_rx_buf *rx_bufs;	/* array of rx_max */
@@ -385,6 +389,7 @@ void sdp_set_state(struct sock *sk, int state);
 void sdp_set_local(struct sock *sk, const struct sockaddr *sa);
 void sdp_set_peer(struct sock *sk, const struct sockaddr *sa);
 void sdp_start_timer(struct sock *sk, unsigned long delay);
+void sdp_stop_timer(struct sock *sk);
 void sdp_set_keepalive(struct sock *sk, int on);
 const char *sdp_device_name(const struct sock *sk);
 

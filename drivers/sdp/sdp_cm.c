@@ -19,6 +19,7 @@
 
 #define SDP_CONNECT_TRIES	8	/* ports to try before EADDRNOTAVAIL */
 #define SDP_NONBLOCK_WAIT	(HZ / 5)	/* for the address, at most */
+#define SDP_RESOLVE_MS		50	/* before the neighbour is asked again */
 #define SDP_GRACE		(5 * HZ)	/* for the peer to hang up too */
 #define SDP_RETRY_COUNT		7
 #define SDP_RNR_RETRY		7		/* for ever */
@@ -47,7 +48,7 @@ static void sdp_conn_kick_work(struct work_struct *work)
 }
 
 static void sdp_conn_down_work(struct work_struct *work);
-static void sdp_conn_accept_work(struct work_struct *work);
+static void sdp_conn_setup_work(struct work_struct *work);
 
 static void sdp_probe_done(struct ib_cq *cq, struct ib_wc *wc)
 {
@@ -72,7 +73,7 @@ static struct sdp_conn *sdp_conn_alloc(struct sock *sk)
 	init_waitqueue_head(&conn->cm_wait);
 	init_completion(&conn->disconnected);
 	INIT_WORK(&conn->down_work, sdp_conn_down_work);
-	INIT_WORK(&conn->accept_work, sdp_conn_accept_work);
+	INIT_WORK(&conn->setup_work, sdp_conn_setup_work);
 	INIT_DELAYED_WORK(&conn->kick_work, sdp_conn_kick_work);
 	INIT_LIST_HEAD(&conn->held_node);
 	INIT_LIST_HEAD(&conn->rx_free);
@@ -158,7 +159,7 @@ static void sdp_conn_hang_up(struct sdp_conn *conn)
 		rdma_lock_handler(conn->id);
 		rdma_unlock_handler(conn->id);
 	}
-	if (cancel_work_sync(&conn->accept_work))
+	if (cancel_work_sync(&conn->setup_work))
 		sdp_conn_put(conn);
 	cancel_delayed_work_sync(&conn->kick_work);
 	if (test_bit(SDP_CONN_CM_CONNECTED, &conn->flags)) {
@@ -209,8 +210,11 @@ static void sdp_conn_down_work(struct work_struct *work)
 	release_sock(sk);
 	if (test_bit(SDP_CONN_ESTAB_COUNTED, &conn->flags))
 		SDP_DEC_STATS(sock_net(sk), CURR_ESTAB);
-	if (ours)
+	if (ours) {
+		if (sock_flag(sk, SOCK_DEAD))
+			sdp_stop_timer(sk);
 		sdp_wake_ended(sk, sk->sk_err);
+	}
 	sdp_link_destroy(conn);
 	if (conn->id)
 		rdma_destroy_id(conn->id);
@@ -299,6 +303,17 @@ static void sdp_fill_hello(struct sdp_conn *conn, struct sdp_hello *h)
 	h->port = ntohs(((struct sockaddr_in *)src)->sin_port);
 	sdp_put_ip(h->src, src);
 	sdp_put_ip(h->dst, (struct sockaddr *)&addr->dst_addr);
+}
+
+/* The two commonest reasons have counters of their own. */
+static void sdp_cm_count_bad_hello(struct net *net, int err)
+{
+	if (err == SDP_WIRE_VERSION)
+		SDP_INC_STATS(net, BAD_VERSION);
+	else if (err == SDP_WIRE_ADVERTS)
+		SDP_INC_STATS(net, BAD_ADVERTS);
+	else
+		SDP_INC_STATS(net, HELLO_BAD);
 }
 
 /* Take over what the peer has announced. */
@@ -407,6 +422,30 @@ static void sdp_cm_route_resolved(struct sdp_conn *conn)
 		sdp_conn_down(conn, sdp_cm_errno(0, err));
 }
 
+static int sdp_cm_resolve(struct sdp_conn *conn)
+{
+	return rdma_resolve_addr(conn->id, NULL, (struct sockaddr *)
+				 &conn->cm_dst, SDP_RESOLVE_MS);
+}
+
+/*
+ * rdma_cm misses the answer of a neighbour that comes while it is asking, and
+ * then sleeps to the end of its timeout. So that is short, and we ask again;
+ * not from the handler, which rdma_cm would wait for.
+ */
+static void sdp_cm_addr_error(struct sdp_conn *conn, int status)
+{
+	if (status != -ETIMEDOUT ||
+	    time_after(jiffies, READ_ONCE(conn->cm_deadline))) {
+		sdp_conn_down(conn, sdp_cm_errno(RDMA_CM_EVENT_ADDR_ERROR,
+						 status));
+		return;
+	}
+	refcount_inc(&conn->refs);
+	if (!queue_work(sdp_wq, &conn->setup_work))
+		refcount_dec(&conn->refs);
+}
+
 static void sdp_cm_addr_resolved(struct sdp_conn *conn)
 {
 	struct sdp_net *sn = sdp_pernet(sock_net(conn->sk));
@@ -457,7 +496,7 @@ static void sdp_cm_active_up(struct sdp_conn *conn, struct rdma_cm_event *ev)
 	err = sdp_parse_hello_ack(ev->param.conn.private_data,
 				  ev->param.conn.private_data_len, &h);
 	if (err) {
-		SDP_INC_STATS(sock_net(sk), HELLO_BAD);
+		sdp_cm_count_bad_hello(sock_net(sk), err);
 		net_info_ratelimited("sdp: bad HelloAck from %pISpc (%d)\n",
 				     &conn->id->route.addr.dst_addr, err);
 		sdp_conn_down(conn, ECONNREFUSED);
@@ -502,17 +541,22 @@ static int sdp_cm_accept(struct sdp_conn *conn)
 	return err;
 }
 
-static void sdp_conn_accept_work(struct work_struct *work)
+static void sdp_conn_setup_work(struct work_struct *work)
 {
 	struct sdp_conn *conn = container_of(work, struct sdp_conn,
-					     accept_work);
-	int err;
+					     setup_work);
+	int err = 0;
 
-	rdma_lock_handler(conn->id);
-	err = sdp_cm_accept(conn);
-	rdma_unlock_handler(conn->id);
+	if (!test_bit(SDP_CONN_ACTIVE, &conn->flags)) {
+		rdma_lock_handler(conn->id);
+		err = sdp_cm_accept(conn);
+		rdma_unlock_handler(conn->id);
+	} else if (!test_bit(SDP_CONN_DOWN, &conn->flags)) {
+		err = sdp_cm_resolve(conn);
+	}
 	if (err)
-		sdp_conn_down(conn, ECONNRESET);
+		sdp_conn_down(conn, sdp_cm_errno(RDMA_CM_EVENT_ADDR_ERROR,
+						 err));
 	sdp_conn_put(conn);
 }
 
@@ -534,7 +578,7 @@ void sdp_hold_work(struct work_struct *work)
 		sdp->nheld--;
 		sk_acceptq_added(sk);
 		refcount_inc(&conn->refs);
-		if (!queue_work(sdp_wq, &conn->accept_work))
+		if (!queue_work(sdp_wq, &conn->setup_work))
 			refcount_dec(&conn->refs);
 	}
 	spin_unlock_bh(&sdp->lock);
@@ -595,7 +639,7 @@ static int sdp_cm_check_hello(struct sock *listener, struct rdma_cm_id *id,
 		err = SDP_WIRE_IPV;
 	if (!err)
 		return 0;
-	SDP_INC_STATS(sock_net(listener), HELLO_BAD);
+	sdp_cm_count_bad_hello(sock_net(listener), err);
 	net_info_ratelimited("sdp: bad Hello from %pISpc (%d), refused\n",
 			     peer, err);
 	return -EINVAL;
@@ -667,6 +711,7 @@ static int sdp_cm_request(struct sock *listener, struct rdma_cm_id *id,
 	struct sdp_hello h;
 	int ret;
 
+	SDP_INC_STATS(sock_net(listener), CONN_REQS);
 	if (sdp_cm_check_hello(listener, id, ev, &h))
 		return -EINVAL;
 	conn = sdp_cm_child(listener, id);
@@ -711,6 +756,9 @@ static int sdp_conn_handler(struct rdma_cm_id *id, struct rdma_cm_event *ev)
 	switch (ev->event) {
 	case RDMA_CM_EVENT_ADDR_RESOLVED:
 		sdp_cm_addr_resolved(conn);
+		break;
+	case RDMA_CM_EVENT_ADDR_ERROR:
+		sdp_cm_addr_error(conn, ev->status);
 		break;
 	case RDMA_CM_EVENT_ROUTE_RESOLVED:
 		sdp_cm_route_resolved(conn);
@@ -856,8 +904,10 @@ static int sdp_cm_start(struct sock *sk, struct sdp_conn *conn,
 	sdp_set_peer(sk, &dst->sa);
 	spin_unlock_bh(&sdp->lock);
 	sdp_conn_attach(sk, conn);
-	return rdma_resolve_addr(conn->id, NULL, (struct sockaddr *)&dst->sa,
-				 READ_ONCE(sn->sysctl_resolve_timeout));
+	conn->cm_dst = *dst;
+	conn->cm_deadline = jiffies +
+		msecs_to_jiffies(READ_ONCE(sn->sysctl_resolve_timeout));
+	return sdp_cm_resolve(conn);
 }
 
 /* One attempt. Returns 1 to try again with another port. */
