@@ -808,13 +808,13 @@ static void hyb_rx_wait(struct hyb_qp *qp, bool fin)
 {
 	struct hyb_rx *rx = &qp->rx;
 
-	hyb_stats_inc(qp->dev, HYB_ST_RX_PAUSED);
-	if (!qp->user && !fin)
-		return;
 	if (!rx->delay) {
+		hyb_stats_inc(qp->dev, HYB_ST_RX_PAUSED);
 		rx->delay = HYB_RX_POLL_MIN;
 		rx->since = jiffies;
 	}
+	if (!qp->user && !fin)
+		return;
 	if (fin && time_after(jiffies, rx->since + HYB_RX_PATIENCE)) {
 		rx->stopped = true;
 		return;
