@@ -1032,6 +1032,8 @@ static int sdp_ioctl(struct socket *sock, unsigned int cmd, unsigned long arg)
 	default:
 		return -ENOIOCTLCMD;
 	}
+	if (cmd == SIOCOUTQ)
+		sdp_tx_flush(sk);
 	lock_sock(sk);
 	if (cmd == SIOCATMARK)
 		answ = sdp_at_mark(sk);
@@ -1266,6 +1268,7 @@ static const struct proto_ops sdp_ops = {
 	.getname	= sdp_getname,
 	.poll		= sdp_poll,
 	.ioctl		= sdp_ioctl,
+	.gettstamp	= sock_gettstamp,
 	.listen		= sdp_listen,
 	.shutdown	= sdp_shutdown,
 	.setsockopt	= sdp_setsockopt,

@@ -281,7 +281,8 @@ struct sdp_conn {
 	u32 tx_unsent;			/* payload octets not posted */
 	u32 tx_max_payload;		/* of one message */
 	unsigned long tx_ctl;		/* enum sdp_ctl */
-	u32 tx_fin_mseq;
+	u32 tx_probe_mseq;		/* last MSeq before the probe */
+	bool tx_probing;
 	bool tx_fin;			/* DisConn wanted after all data */
 	bool tx_fin_sent;
 	bool tx_fin_done;		/* and completed */
@@ -415,6 +416,8 @@ void sdp_tx_recycle(struct sdp_conn *conn, struct sdp_rx_buf *buf);
 void sdp_tx_ctl(struct sdp_conn *conn, unsigned int bit);
 void sdp_tx_fin(struct sdp_conn *conn);
 void sdp_tx_done(struct ib_cq *cq, struct ib_wc *wc);
+void sdp_probe_done(struct ib_cq *cq, struct ib_wc *wc);
+void sdp_tx_flush(struct sock *sk);
 void sdp_tx_free(struct sdp_conn *conn);
 void sdp_write_space(struct sock *sk);
 bool sdp_stream_memory_free(const struct sock *sk, int wake);

@@ -50,15 +50,6 @@ static void sdp_conn_kick_work(struct work_struct *work)
 static void sdp_conn_down_work(struct work_struct *work);
 static void sdp_conn_setup_work(struct work_struct *work);
 
-static void sdp_probe_done(struct ib_cq *cq, struct ib_wc *wc)
-{
-	struct sdp_conn *conn = container_of(wc->wr_cqe, struct sdp_conn,
-					     ka_cqe);
-
-	if (wc->status != IB_WC_SUCCESS)
-		sdp_conn_down(conn, ETIMEDOUT);
-}
-
 static struct sdp_conn *sdp_conn_alloc(struct sock *sk)
 {
 	struct sdp_conn *conn;

@@ -238,7 +238,6 @@ static int sdp_tx_run_end(struct sdp_conn *conn)
 		conn->tx_fin_sent = true;
 		SDP_INC_STATS(net, DISCON_SENT);
 		err = sdp_tx_post(conn, SDP_MID_DISCON, NULL);
-		conn->tx_fin_mseq = conn->tx_mseq;
 	}
 	if (!err && sdp_fc_update_due(conn) && sdp_tx_slot_free(conn) &&
 	    sdp_fc_may_send(conn, false)) {
@@ -266,8 +265,12 @@ static int sdp_tx_run(struct sdp_conn *conn)
 	if (err || !test_bit(SDP_CONN_UP, &conn->flags) ||
 	    test_bit(SDP_CONN_FENCED, &conn->flags))
 		return err;
-	if (unlikely(test_and_clear_bit(SDP_CTL_KEEPALIVE, &conn->tx_ctl)))
+	if (unlikely(test_and_clear_bit(SDP_CTL_KEEPALIVE, &conn->tx_ctl)) &&
+	    !conn->tx_probing) {
+		conn->tx_probing = true;
+		conn->tx_probe_mseq = conn->tx_mseq;
 		err = sdp_link_probe(conn);
+	}
 	if (!err && unlikely(conn->tx_ctl))
 		err = sdp_tx_run_ctl(conn);
 	if (!err)
@@ -345,6 +348,55 @@ void sdp_tx_fin(struct sdp_conn *conn)
 	sdp_tx_kick(conn);
 }
 
+/* Everything up to @mseq is complete. Returns whether DisConn is among it. */
+static bool sdp_tx_complete(struct sdp_conn *conn, u32 mseq)
+{
+	bool fin = false;
+
+	while (sdp_seq_after(mseq, conn->tx_done)) {
+		struct sdp_tx_slot *s = sdp_tx_slot(conn, conn->tx_done + 1);
+
+		if (s->chunk)
+			sdp_tx_chunk_put(conn, s->chunk);
+		s->chunk = NULL;
+		if (s->mid == SDP_MID_DISCON) {
+			conn->tx_fin_done = true;
+			fin = true;
+		}
+		conn->tx_done++;
+	}
+	return fin;
+}
+
+/* A completion came: what it says about the connection. */
+static bool sdp_tx_wc_bad(struct sdp_conn *conn, const struct ib_wc *wc)
+{
+	if (likely(wc->status == IB_WC_SUCCESS))
+		return false;
+	if (wc->status != IB_WC_WR_FLUSH_ERR)
+		SDP_INC_STATS(sock_net(conn->sk), TRANSPORT_ERRORS);
+	sdp_conn_down(conn, wc->status == IB_WC_RETRY_EXC_ERR ?
+		      ETIMEDOUT : ECONNRESET);
+	return true;
+}
+
+static void sdp_tx_completed(struct sdp_conn *conn, u32 mseq)
+{
+	bool fin;
+	int err;
+
+	spin_lock(&conn->tx_lock);
+	fin = sdp_tx_complete(conn, mseq);
+	sdp_tx_account(conn);
+	err = sdp_tx_run(conn);
+	spin_unlock(&conn->tx_lock);
+	if (unlikely(err))
+		sdp_conn_down(conn, ECONNRESET);
+	if (unlikely(fin))
+		sdp_fin_progress(conn);
+	sdp_tx_wake(conn);
+}
+
 /**
  * sdp_tx_done - completion of a signalled send
  * @cq: completion queue
@@ -358,37 +410,63 @@ void sdp_tx_done(struct ib_cq *cq, struct ib_wc *wc)
 {
 	struct sdp_tx_slot *slot = container_of(wc->wr_cqe, struct sdp_tx_slot,
 						cqe);
-	struct sdp_conn *conn = slot->conn;
-	bool fin = false;
-	int err;
 
-	if (unlikely(wc->status != IB_WC_SUCCESS)) {
-		if (wc->status != IB_WC_WR_FLUSH_ERR)
-			SDP_INC_STATS(sock_net(conn->sk), TRANSPORT_ERRORS);
-		sdp_conn_down(conn, wc->status == IB_WC_RETRY_EXC_ERR ?
-			      ETIMEDOUT : ECONNRESET);
+	if (!sdp_tx_wc_bad(slot->conn, wc))
+		sdp_tx_completed(slot->conn, slot->mseq);
+}
+
+/**
+ * sdp_probe_done - completion of sdp_link_probe()
+ * @cq: completion queue
+ * @wc: its entry
+ *
+ * The transport lives, and what was posted before is complete.
+ *
+ * Context: softirq.
+ */
+void sdp_probe_done(struct ib_cq *cq, struct ib_wc *wc)
+{
+	struct sdp_conn *conn = container_of(wc->wr_cqe, struct sdp_conn,
+					     ka_cqe);
+	struct sdp_sock *sdp = sdp_sk(conn->sk);
+
+	if (sdp_tx_wc_bad(conn, wc))
+		return;
+	spin_lock(&sdp->lock);
+	if (sdp->conn == conn)
+		WRITE_ONCE(sdp->last_rx, jiffies);
+	spin_unlock(&sdp->lock);
+	WRITE_ONCE(conn->tx_probing, false);
+	sdp_tx_completed(conn, conn->tx_probe_mseq);
+	wake_up_all(&conn->cm_wait);
+}
+
+/**
+ * sdp_tx_flush - learn what has been completed
+ * @sk: socket, not locked
+ *
+ * Small sends are not signalled one by one, so the last few of them can look
+ * unacknowledged for long. A probe behind them tells.
+ */
+void sdp_tx_flush(struct sock *sk)
+{
+	struct sdp_conn *conn;
+
+	lock_sock(sk);
+	conn = sdp_sk(sk)->conn;
+	if (!conn || !READ_ONCE(conn->tx_queued) ||
+	    READ_ONCE(conn->tx_unsent) ||
+	    conn->tx_mseq == conn->tx_signalled) {
+		release_sock(sk);
 		return;
 	}
-	spin_lock(&conn->tx_lock);
-	while (conn->tx_done != slot->mseq) {
-		struct sdp_tx_slot *s = sdp_tx_slot(conn, ++conn->tx_done);
-
-		if (s->chunk)
-			sdp_tx_chunk_put(conn, s->chunk);
-		s->chunk = NULL;
-		if (s->mid == SDP_MID_DISCON) {
-			conn->tx_fin_done = true;
-			fin = true;
-		}
-	}
-	sdp_tx_account(conn);
-	err = sdp_tx_run(conn);
-	spin_unlock(&conn->tx_lock);
-	if (unlikely(err))
-		sdp_conn_down(conn, ECONNRESET);
-	if (unlikely(fin))
-		sdp_fin_progress(conn);
-	sdp_tx_wake(conn);
+	refcount_inc(&conn->refs);
+	sdp_tx_ctl(conn, SDP_CTL_KEEPALIVE);
+	sdp_tx_kick(conn);
+	release_sock(sk);
+	wait_event_timeout(conn->cm_wait, !READ_ONCE(conn->tx_probing) ||
+			   test_bit(SDP_CONN_DOWN, &conn->flags), HZ / 50);
+	sdp_conn_put(conn);
 }
 
 /**
