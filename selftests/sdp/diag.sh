@@ -105,7 +105,8 @@ ktap_is "-e shows the cookie" "$(in_a sdpstat -e | grep -c ' sk:[0-9a-f]')" 1
 ktap_is "the initial namespace sees none of it" "$(sdpstat -a --json)" '{"sockets":[]}'
 
 # counters
-ktap_is "an active open" "$(counter a active_opens)" "$(counter a curr_estab)"
+ktap_is "active opens" "$(counter a active_opens)" 2
+ktap_is "one connection is left" "$(counter a curr_estab)" 1
 ktap_is "a passive open" "$(counter b accepts)" 1
 ktap_is "bytes are counted" "$(counter a tx_bytes)" "$(counter b rx_bytes)"
 ktap_is "another namespace has its own counters" \
