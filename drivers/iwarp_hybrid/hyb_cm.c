@@ -46,10 +46,10 @@
  * @links: cm_ids that listen here: one for each device, if a wildcard
  * @sock: the socket, NULL when closed
  * @addr: address and port
+ * @ifindex: net device it is bound to, 0 for none
  * @data_ready: the socket's own callback
  *
- * A socket serves all devices of its namespace: an address that is not bound
- * to a device is reached through any of them. All under hyb_listen_lock.
+ * All under hyb_listen_lock.
  */
 struct hyb_lsock {
 	struct kref ref;
@@ -58,6 +58,7 @@ struct hyb_lsock {
 	struct net *net;
 	struct socket *sock;
 	struct sockaddr_storage addr;
+	int ifindex;
 	struct work_struct work;
 	void (*data_ready)(struct sock *sk);
 };
@@ -69,13 +70,16 @@ struct hyb_link {
 	struct hyb_lsock *ls;
 };
 
+/* Sockets of a cm_id: IPv6 and IPv4, on the net device and on loopback */
+#define HYB_LID_LINKS	4
+
 /**
  * struct hyb_lid - a listening cm_id
  * @ref: one for the IW CM until destroy_listen, one for each connection
  *	 whose Request is not complete
  * @id: cm_id, referenced; NULL when destroyed
  * @node: entry of hyb_cm_dev.lids
- * @link: sockets; the second for IPv4 if a wildcard is not IPv6 only
+ * @link: sockets, @links of them
  * @starting: connections whose Request is not complete
  *
  * @id, @node and @link under hyb_listen_lock.
@@ -85,7 +89,8 @@ struct hyb_lid {
 	struct hyb_dev *dev;
 	struct iw_cm_id *id;
 	struct list_head node;
-	struct hyb_link link[2];
+	struct hyb_link link[HYB_LID_LINKS];
+	int links;
 	atomic_t starting;
 };
 
@@ -1199,6 +1204,7 @@ static int hyb_lsock_open(struct hyb_lsock *ls, int backlog)
 	/* IPv4 has a socket of its own */
 	if (ls->addr.ss_family == AF_INET6)
 		sk->sk_ipv6only = true;
+	sk->sk_bound_dev_if = ls->ifindex;
 	err = kernel_bind(sock, (struct sockaddr_unsized *)&ls->addr,
 			  hyb_addr_len(&ls->addr));
 	if (!err) {
@@ -1233,67 +1239,117 @@ static void hyb_lsock_close(struct hyb_lsock *ls)
 	kref_put(&ls->ref, hyb_lsock_free);
 }
 
+static bool hyb_addr_equal(const struct sockaddr_storage *a,
+			   const struct sockaddr_storage *b)
+{
+	const struct sockaddr_in6 *a6 = (const void *)a, *b6 = (const void *)b;
+	const struct sockaddr_in *a4 = (const void *)a, *b4 = (const void *)b;
+
+	if (a->ss_family != b->ss_family)
+		return false;
+	if (a->ss_family == AF_INET6)
+		return a6->sin6_port == b6->sin6_port &&
+		       a6->sin6_scope_id == b6->sin6_scope_id &&
+		       ipv6_addr_equal(&a6->sin6_addr, &b6->sin6_addr);
+	return a4->sin_port == b4->sin_port &&
+	       a4->sin_addr.s_addr == b4->sin_addr.s_addr;
+}
+
 static struct hyb_lsock *hyb_lsock_find(struct net *net,
-					const struct sockaddr_storage *addr)
+					const struct sockaddr_storage *addr,
+					int ifindex)
 {
 	struct hyb_lsock *ls;
 
 	list_for_each_entry(ls, &hyb_lsocks, node)
-		if (net_eq(ls->net, net) &&
-		    !memcmp(&ls->addr, addr, hyb_addr_len(addr)))
+		if (net_eq(ls->net, net) && ls->ifindex == ifindex &&
+		    hyb_addr_equal(&ls->addr, addr))
 			return ls;
 	return NULL;
 }
 
-/* Listen on an address, sharing the socket with other cm_ids */
-static int hyb_link_open(struct hyb_link *link, struct hyb_lid *lid,
-			 const struct sockaddr_storage *addr, int backlog)
+static struct hyb_lsock *hyb_lsock_new(struct net *net,
+				       const struct sockaddr_storage *addr,
+				       int ifindex, int backlog)
 {
-	struct net *net = dev_net(lid->dev->netdev);
-	struct hyb_lsock *ls;
+	struct hyb_lsock *ls = kzalloc(sizeof(*ls), GFP_KERNEL);
 	int err;
 
-	lockdep_assert_held(&hyb_listen_lock);
-	ls = hyb_lsock_find(net, addr);
-	if (!ls) {
-		ls = kzalloc(sizeof(*ls), GFP_KERNEL);
-		if (!ls)
-			return -ENOMEM;
-		kref_init(&ls->ref);
-		INIT_LIST_HEAD(&ls->links);
-		INIT_WORK(&ls->work, hyb_lsock_work);
-		ls->net = net;
-		ls->addr = *addr;
-		err = hyb_lsock_open(ls, backlog);
-		if (err) {
-			kref_put(&ls->ref, hyb_lsock_free);
-			return err;
-		}
-		list_add(&ls->node, &hyb_lsocks);
+	if (!ls)
+		return ERR_PTR(-ENOMEM);
+	kref_init(&ls->ref);
+	INIT_LIST_HEAD(&ls->links);
+	INIT_WORK(&ls->work, hyb_lsock_work);
+	ls->net = net;
+	ls->addr = *addr;
+	ls->ifindex = ifindex;
+	err = hyb_lsock_open(ls, backlog);
+	if (err) {
+		kref_put(&ls->ref, hyb_lsock_free);
+		return ERR_PTR(err);
 	}
+	list_add(&ls->node, &hyb_lsocks);
+	return ls;
+}
+
+/* Listen on an address, sharing the socket with other cm_ids */
+static int hyb_lid_bind(struct hyb_lid *lid,
+			const struct sockaddr_storage *addr, int ifindex,
+			int backlog)
+{
+	struct net *net = dev_net(lid->dev->netdev);
+	struct hyb_link *link = &lid->link[lid->links];
+	struct hyb_lsock *ls;
+
+	lockdep_assert_held(&hyb_listen_lock);
+	ls = hyb_lsock_find(net, addr, ifindex);
+	if (!ls)
+		ls = hyb_lsock_new(net, addr, ifindex, backlog);
+	if (IS_ERR(ls))
+		return PTR_ERR(ls);
 	link->lid = lid;
 	link->ls = ls;
 	list_add_tail(&link->node, &ls->links);
+	lid->links++;
 	return 0;
 }
 
-static void hyb_link_close(struct hyb_link *link)
+static void hyb_lid_close(struct hyb_lid *lid)
 {
-	struct hyb_lsock *ls = link->ls;
+	lockdep_assert_held(&hyb_listen_lock);
+	while (lid->links) {
+		struct hyb_link *link = &lid->link[--lid->links];
 
-	if (!ls)
-		return;
-	link->ls = NULL;
-	list_del(&link->node);
-	if (list_empty(&ls->links))
-		hyb_lsock_close(ls);
+		list_del(&link->node);
+		if (list_empty(&link->ls->links))
+			hyb_lsock_close(link->ls);
+	}
 }
 
-static bool hyb_addr_is_any6(const struct sockaddr_storage *addr)
+static bool hyb_addr_is_any(const struct sockaddr_storage *addr)
 {
-	const struct sockaddr_in6 *in6 = (const struct sockaddr_in6 *)addr;
+	if (addr->ss_family == AF_INET6)
+		return ipv6_addr_any(&((const struct sockaddr_in6 *)addr)->
+				     sin6_addr);
+	return !((const struct sockaddr_in *)addr)->sin_addr.s_addr;
+}
 
-	return addr->ss_family == AF_INET6 && ipv6_addr_any(&in6->sin6_addr);
+/*
+ * A wildcard: one socket on the net device, and one on loopback, where the
+ * connections to own addresses arrive. They are not bound to "any device",
+ * for the other devices of the RDMA CM are going to bind the port as well,
+ * among them those of siw, which use the namespace of the caller.
+ */
+static int hyb_lid_bind_any(struct hyb_lid *lid,
+			    const struct sockaddr_storage *addr, int backlog)
+{
+	struct net_device *netdev = lid->dev->netdev;
+	int err;
+
+	err = hyb_lid_bind(lid, addr, netdev->ifindex, backlog);
+	if (!err && !(netdev->flags & IFF_LOOPBACK))
+		hyb_lid_bind(lid, addr, LOOPBACK_IFINDEX, backlog);
+	return err;
 }
 
 /*
@@ -1308,20 +1364,17 @@ static int hyb_lid_open(struct hyb_lid *lid, int backlog)
 
 	if (!net_eq(hyb_listen_net(lid->id), dev_net(lid->dev->netdev)))
 		return 0;
-	err = hyb_link_open(&lid->link[0], lid, addr, backlog);
-	if (err || !hyb_addr_is_any6(addr) || lid->id->afonly)
+	if (!hyb_addr_is_any(addr))
+		return hyb_lid_bind(lid, addr, 0, backlog);
+
+	err = hyb_lid_bind_any(lid, addr, backlog);
+	if (err || addr->ss_family != AF_INET6 || lid->id->afonly)
 		return err;
 	/* without IPv4 if somebody else has the port there */
 	((struct sockaddr_in *)&any4)->sin_port =
 		((const struct sockaddr_in6 *)addr)->sin6_port;
-	hyb_link_open(&lid->link[1], lid, &any4, backlog);
+	hyb_lid_bind_any(lid, &any4, backlog);
 	return 0;
-}
-
-static void hyb_lid_close(struct hyb_lid *lid)
-{
-	hyb_link_close(&lid->link[0]);
-	hyb_link_close(&lid->link[1]);
 }
 
 static bool hyb_cm_is_down(struct hyb_cm_dev *cm)
