@@ -43,7 +43,7 @@ counter() {
 }
 
 sdp_bytes() {
-	echo $(($(counter tx_data_bytes) + $(counter rx_data_bytes)))
+	echo $(($(counter tx_bytes) + $(counter rx_bytes)))
 }
 
 # serve COMMAND...: start a server in namespace a through sdp-run
