@@ -186,6 +186,11 @@ int hyb_sq_next(struct hyb_qp *qp, struct siw_sqe *sqe, u32 *slot)
 	s->opcode = sqe->opcode < SIW_NUM_OPCODES ? sqe->opcode : SIW_OP_SEND;
 	s->signalled = sq->sig_all || (sqe->flags & SIW_WQE_SIGNALLED);
 	s->done = false;
+	/*
+	 * The ring entry may be filled again. A user's library relies on that:
+	 * it rings the doorbell only if the entry before has been taken.
+	 */
+	smp_store_release(&sq->ring[*slot].flags, 0);
 	return valid ? 1 : -EINVAL;
 }
 
@@ -196,9 +201,7 @@ static void hyb_sq_retire(struct hyb_qp *qp)
 	u32 idx = sq->get & sq->mask;
 	struct hyb_sq_slot slot = sq->slot[idx];
 
-	/* All reads of the slot are done: producers may fill it */
-	smp_store_release(&sq->ring[idx].flags, 0);
-	/* Kernel producers look at the index instead */
+	/* Gives the slot back to producers of the kernel */
 	smp_store_release(&sq->get, sq->get + 1);
 	hyb_sq_emit(qp, &slot);
 }
@@ -520,7 +523,7 @@ static int hyb_sq_post_one(struct hyb_sq *sq, const struct ib_send_wr *wr)
 
 	lockdep_assert_held(&sq->lock);
 
-	/* Pairs with hyb_sq_retire(): the slot is not read any more */
+	/* Pairs with hyb_sq_retire() */
 	if (sq->put - smp_load_acquire(&sq->get) > sq->mask)
 		return -ENOMEM;
 	err = hyb_sqe_fill(sq, sqe, wr);

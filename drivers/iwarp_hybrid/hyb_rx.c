@@ -238,23 +238,56 @@ static bool hyb_fpdu_copy(struct hyb_fpdu *f, u8 *dst, u32 len)
 static bool hyb_rx_peek(struct hyb_rx *rx, struct hyb_fpdu *f, u32 avail,
 			u32 *err)
 {
-	u32 lead = mpa_lead_len(rx->pos, rx->ivl);
-	struct hyb_cur cur = f->cur;
 	u8 len[MPA_LEN_SIZE];
 
-	rx->need = lead + MPA_LEN_SIZE;
+	rx->need = mpa_lead_len(rx->pos, rx->ivl) + MPA_LEN_SIZE;
 	if (avail < rx->need)
 		return false;
-	if (!hyb_cur_skip(&cur, lead) || !hyb_cur_copy(&cur, len, sizeof(len)))
-		return false;
-	f->ulpdu = proto_get16(len);
+	if (!rx->ivl && f->cur.n >= MPA_LEN_SIZE) {
+		f->ulpdu = proto_get16(f->cur.p);
+		f->total = mpa_body_len(f->ulpdu) + MPA_CRC_SIZE;
+	} else {
+		struct hyb_cur cur = f->cur;
+
+		if (!hyb_cur_skip(&cur, rx->need - MPA_LEN_SIZE) ||
+		    !hyb_cur_copy(&cur, len, sizeof(len)))
+			return false;
+		f->ulpdu = proto_get16(len);
+		f->total = mpa_fpdu_len(rx->pos, f->ulpdu, rx->ivl);
+	}
 	if (f->ulpdu > MPA_ULPDU_MAX || f->ulpdu < DDP_TAGGED_LEN) {
 		*err = TERM_MPA_MARKER;
 		return false;
 	}
-	f->total = mpa_fpdu_len(rx->pos, f->ulpdu, rx->ivl);
 	rx->need = f->total;
 	return avail >= f->total;
+}
+
+/*
+ * The usual case: no markers, and all of the FPDU in one piece of memory. Does
+ * the work of hyb_rx_verify() and hyb_rx_headers() without walking.
+ */
+static u32 hyb_rx_flat(struct hyb_rx *rx, struct hyb_fpdu *f)
+{
+	u32 len = f->total - MPA_CRC_SIZE;
+	const u8 *p = f->cur.p;
+	u32 err;
+
+	if (rx->crc) {
+		rx->summed += len;
+		if (mpa_get_crc(p + len) != crc32c(~0, p, len))
+			return TERM_MPA_CRC;
+	}
+	p += MPA_LEN_SIZE;
+	f->walk.ivl = 0;
+	f->hdr_len = DDP_TAGGED_LEN;
+	if (!(p[0] & 0x80) && f->ulpdu >= DDP_UNTAGGED_LEN)
+		f->hdr_len = DDP_UNTAGGED_LEN;
+	/* kept for a Terminate message */
+	memcpy(f->hdr, p, DDP_UNTAGGED_LEN);
+	hyb_cur_step(&f->cur, MPA_LEN_SIZE + f->hdr_len);
+	err = ddp_parse(p, f->ulpdu, &f->h);
+	return err ? err : rdmap_check(&f->h);
 }
 
 /* Checksum of all but the last 4 octets, and markers on the way */
@@ -612,7 +645,7 @@ static u32 hyb_rx_read_done(struct hyb_qp *qp, struct hyb_orq_entry *orq)
 	tx->orq_get++;
 	if (!orq->rtr)
 		hyb_sq_complete(qp, orq->slot, orq->len, status);
-	if (tx->held || tx->drain)
+	if (tx->held || tx->drain || hyb_sq_pending(qp))
 		set_bit(HYB_TODO_TX, &qp->tcp.todo);
 	return status ? TERM_RDMAP_LOCAL : 0;
 }
@@ -762,9 +795,13 @@ static u32 hyb_rx_fpdu(struct hyb_qp *qp, const struct hyb_cur *cur, u32 avail)
 			hyb_rx_fail(qp, &f, err, HYB_ST_ERR_LENGTH);
 		return 0;
 	}
-	err = hyb_rx_verify(rx, &f);
-	if (!err)
-		err = hyb_rx_headers(rx, &f);
+	if (likely(!rx->ivl && f.cur.n >= f.total)) {
+		err = hyb_rx_flat(rx, &f);
+	} else {
+		err = hyb_rx_verify(rx, &f);
+		if (!err)
+			err = hyb_rx_headers(rx, &f);
+	}
 	if (!err)
 		err = hyb_rx_dispatch(qp, &f);
 	if (err) {

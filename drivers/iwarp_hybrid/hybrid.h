@@ -237,8 +237,8 @@ struct hyb_sq_slot {
 /**
  * struct hyb_sq - send queue
  * @lock: serialises producers, and protects @put and @flushed
- * @ring: entries in the layout of siw-abi.h. An entry belongs to the consumer
- *	  while SIW_WQE_VALID is set; user space posts without the kernel.
+ * @ring: entries in the layout of siw-abi.h. User space posts by setting
+ *	  SIW_WQE_VALID, which is cleared when the entry is taken.
  * @slot: per entry, not visible to users
  * @put: next entry to fill; unused for user queues
  * @tx: next entry to transmit
