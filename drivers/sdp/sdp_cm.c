@@ -152,7 +152,6 @@ static void sdp_conn_hang_up(struct sdp_conn *conn)
 	}
 	if (cancel_work_sync(&conn->setup_work))
 		sdp_conn_put(conn);
-	cancel_delayed_work_sync(&conn->kick_work);
 	if (test_bit(SDP_CONN_CM_CONNECTED, &conn->flags)) {
 		rdma_disconnect(conn->id);
 		if (test_bit(SDP_CONN_GRACEFUL, &conn->flags))
@@ -199,6 +198,8 @@ static void sdp_conn_down_work(struct work_struct *work)
 		sdp_conn_attach(sk, NULL);
 	}
 	release_sock(sk);
+	/* detached: no sender can start it any more */
+	cancel_delayed_work_sync(&conn->kick_work);
 	if (test_bit(SDP_CONN_ESTAB_COUNTED, &conn->flags))
 		SDP_DEC_STATS(sock_net(sk), CURR_ESTAB);
 	if (ours) {

@@ -19,6 +19,7 @@
 #define SDP_TX_KEEP_CHUNKS	4	/* free send buffers a connection keeps */
 #define SDP_TX_SPLIT_MIN	2048	/* payloads worth two SGEs */
 #define SDP_TX_SIGNAL_BYTES	16384	/* unsignalled, at most about this */
+#define SDP_TX_CORK_TIME	(HZ / 5)	/* as TCP: no longer than this */
 
 static struct sdp_tx_slot *sdp_tx_slot(struct sdp_conn *conn, u32 mseq)
 {
@@ -751,7 +752,9 @@ static int sdp_sendmsg_locked(struct sock *sk, struct msghdr *msg)
 		err = 0;
 	}
 	conn = sdp_sk(sk)->conn;
-	if (copied && conn && !(sdp_tx_corked(sk, flags) && !err))
+	if (conn && copied && !err && sdp_tx_corked(sk, flags))
+		queue_delayed_work(sdp_wq, &conn->kick_work, SDP_TX_CORK_TIME);
+	else if (conn && (copied || err))	/* err: it was busy meanwhile */
 		sdp_tx_kick(conn);
 	if (copied)
 		return copied;

@@ -92,8 +92,7 @@ sock_is "the receiver: state and unread bytes" b \
 sock_is "its device, flow control and link" b \
 	"$E [.device,.device_port,.flow_control,.link]" '[["rdb",1,"credit","verbs"]]'
 sock_is "its counters" b "$E .stats.rx_bytes" '[1000]'
-sock_is "the sender: everything is acknowledged" a "$E [.send_q,.stats.tx_bytes]" \
-	'[[0,1000]]'
+sock_is "the sender: its counters" a "$E [.recv_q,.stats.tx_bytes]" '[[0,1000]]'
 sock_is "both hold credits" a \
 	"$E [.tx_credits > 2, .rx_credits > 2, .rx_posted > 2, .tx_size > 1016]" \
 	'[[true,true,true,true]]'

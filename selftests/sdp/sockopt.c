@@ -502,6 +502,28 @@ static void check_connection(const struct pair *p)
 	       "EINVAL");
 }
 
+/* Held data leaves when TCP_CORK is cleared, and by itself after a while. */
+static void check_cork(const struct pair *p)
+{
+	char got[128], data[100] = "";
+	int on = 1, off = 0, first, second, third;
+
+	setsockopt(p->client, SOL_TCP, TCP_CORK, &on, sizeof(on));
+	first = send(p->client, data, 60, 0);
+	setsockopt(p->client, SOL_TCP, TCP_CORK, &off, sizeof(off));
+	first += recv(p->child, data, 60, MSG_WAITALL);
+	setsockopt(p->client, SOL_TCP, TCP_CORK, &on, sizeof(on));
+	second = send(p->client, data, 70, 0);
+	second += recv(p->child, data, 70, MSG_WAITALL);
+	setsockopt(p->client, SOL_TCP, TCP_CORK, &off, sizeof(off));
+	third = send(p->client, data, 80, MSG_MORE);
+	third += recv(p->child, data, 80, MSG_WAITALL);
+	snprintf(got, sizeof(got), "%d %d %d", first, second, third);
+	result(!strcmp(got, "120 140 160"),
+	       "TCP_CORK and MSG_MORE hold data, not for ever", got,
+	       "120 140 160");
+}
+
 int main(int argc, char **argv)
 {
 	struct pair p;
@@ -513,6 +535,7 @@ int main(int argc, char **argv)
 		check_connection(&p);
 		check_info(&p);
 		check_inherited(&p);
+		check_cork(&p);
 	}
 	printf("1..%u\n# totals: pass:%u fail:%u skip:0\n", ran, ran - failed,
 	       failed);
