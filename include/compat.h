@@ -15,6 +15,7 @@
 #include <linux/net.h>
 #include <linux/sysctl.h>
 #include <linux/timer.h>
+#include <linux/workqueue.h>
 #include <net/inet_sock.h>
 #include <net/net_namespace.h>
 #include <net/sock.h>
@@ -48,6 +49,11 @@
 /* Since 6.19 the core says that it may be longer than struct sockaddr. */
 #ifndef HAVE_SOCKADDR_UNSIZED
 #define sockaddr_unsized	sockaddr
+#endif
+
+/* The default, until 6.17 wanted every work queue to say what it is */
+#ifndef HAVE_WQ_PERCPU
+#define WQ_PERCPU		0
 #endif
 
 #ifndef HAVE_SK_UID

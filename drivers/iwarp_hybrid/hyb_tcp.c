@@ -450,8 +450,8 @@ void hyb_tcp_release(struct hyb_cep *cep, bool reset)
 
 int hyb_tcp_init(void)
 {
-	hyb_tcp_wq = alloc_workqueue("hyb_tcp", WQ_HIGHPRI | WQ_MEM_RECLAIM,
-				     0);
+	hyb_tcp_wq = alloc_workqueue("hyb_tcp", WQ_PERCPU | WQ_HIGHPRI |
+				     WQ_MEM_RECLAIM, 0);
 	return hyb_tcp_wq ? 0 : -ENOMEM;
 }
 

@@ -24,7 +24,8 @@ static int hyb_query_device(struct ib_device *ibdev,
 {
 	struct hyb_dev *dev = hyb_dev_of(ibdev);
 
-	if (udata->inlen || udata->outlen)
+	/* none when the core asks for itself, from 7.2 on */
+	if (udata && (udata->inlen || udata->outlen))
 		return -EINVAL;
 
 	*attr = (struct ib_device_attr) {

@@ -8,6 +8,7 @@
 #include <linux/skbuff.h>
 #include <linux/sysctl.h>
 #include <linux/timer.h>
+#include <linux/workqueue.h>
 #include <net/inet_sock.h>
 #include <net/sock.h>
 #include <net/tcp.h>
@@ -60,6 +61,9 @@ static const struct proto_ops bind_unsized_ = { .bind = bind_unsized };
 static int ctl_const(const struct ctl_table *t, int write, void *buffer,
 		     size_t *lenp, loff_t *ppos);
 static proc_handler *ctl_const_ = ctl_const;
+
+/* PROBE: HAVE_WQ_PERCPU */
+static unsigned int wq_percpu = WQ_PERCPU;
 
 /* PROBE: HAVE_SK_UID */
 static kuid_t sk_uid_(const struct sock *sk)
