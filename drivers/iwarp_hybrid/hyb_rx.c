@@ -136,7 +136,7 @@ static void hyb_cur_step(struct hyb_cur *c, u32 n)
 /* Up to @want contiguous octets; 0 at the end of data */
 static u32 hyb_cur_span(struct hyb_cur *c, u32 want)
 {
-	if (unlikely(!hyb_cur_fill(c)))
+	if (unlikely(!c->n) && !hyb_cur_fill(c))
 		return 0;
 	return min(want, c->n);
 }
