@@ -15,7 +15,6 @@
  * The IW CM is told what it can take: CONNECT_REPLY once, CLOSE once and only
  * after an established connection (else it stops with BUG()).
  */
-#include <linux/crc32c.h>
 #include <linux/inetdevice.h>
 #include <linux/slab.h>
 #include <net/addrconf.h>
@@ -26,6 +25,7 @@
 #include <rdma/rdma_cm.h>
 
 #include "compat.h"
+#include "hyb_crc.h"
 #include "hybrid.h"
 
 /* Timeouts, in jiffies */
@@ -670,7 +670,7 @@ static void hyb_cep_refuse(struct hyb_cep *cep, int code)
 	mpa_build_begin(&b, frame, 0, len, ivl);
 	mpa_build_put(&b, ulpdu, len);
 	len = mpa_build_end(&b);
-	mpa_put_crc(b.p, crc32c(~0, frame, len));
+	mpa_put_crc(b.p, hyb_crc32c(~0, frame, len));
 	hyb_mpa_send(cep, frame, len + MPA_CRC_SIZE);
 }
 

@@ -18,6 +18,7 @@
 #include <rdma/iw_cm.h>
 #include <rdma/rdma_netlink.h>
 
+#include "hyb_crc.h"
 #include "hybrid.h"
 
 MODULE_DESCRIPTION("Hybrid iWARP: RDMA over TCP on any Ethernet device");
@@ -366,6 +367,7 @@ static int __init hyb_init(void)
 	hyb_wq = alloc_workqueue("iwarp_hybrid", WQ_UNBOUND, 0);
 	if (!hyb_wq)
 		return -ENOMEM;
+	hyb_crc_init();
 	err = hyb_tcp_init();
 	if (err)
 		goto err_wq;

@@ -15,7 +15,6 @@
  * the send queue in turns. Not more is laid out than TCP has room for, the
  * rest stays in the queues until write_space.
  */
-#include <linux/crc32c.h>
 #include <linux/log2.h>
 #include <linux/mm.h>
 #include <linux/slab.h>
@@ -23,6 +22,7 @@
 
 #include "compat.h"
 #include "compat_rdma.h"
+#include "hyb_crc.h"
 #include "hybrid.h"
 
 /* A segment with less room than this is ended rather than filled */
@@ -178,7 +178,7 @@ static void hyb_tx_commit(struct hyb_tx *tx, struct mpa_build *b)
 	u32 len = mpa_build_end(b);
 
 	if (tx->crc) {
-		mpa_put_crc(b->p, crc32c(~0, b->start, len));
+		mpa_put_crc(b->p, hyb_crc32c(~0, b->start, len));
 		tx->summed += len;
 	} else {
 		memset(b->p, 0, MPA_CRC_SIZE);

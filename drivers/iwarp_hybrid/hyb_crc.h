@@ -1,0 +1,26 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+/*
+ * CRC32c for FPDUs. Lowest layer: calls the kernel's library only.
+ */
+#ifndef HYB_CRC_H
+#define HYB_CRC_H
+
+#include <linux/types.h>
+
+/**
+ * hyb_crc32c - extend a CRC32c register
+ * @crc: register, all ones at the start
+ * @p: octets
+ * @len: how many
+ *
+ * The same as crc32c() of the kernel. Before 6.14 that one goes through the
+ * crypto API and the FPU, which for one FPDU costs as much as the checksum.
+ *
+ * Context: any.
+ * Return: the register.
+ */
+u32 hyb_crc32c(u32 crc, const void *p, size_t len);
+
+void hyb_crc_init(void);
+
+#endif
