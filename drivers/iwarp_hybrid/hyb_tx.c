@@ -326,21 +326,29 @@ static bool hyb_tx_is_send(const struct hyb_tx *tx)
 }
 
 /* Header of the next segment of a Send or Write */
-static u32 hyb_tx_sqe_hdr(struct hyb_tx *tx, u8 *hdr, bool last)
+static void hyb_tx_sqe_hdr(struct hyb_tx *tx, struct mpa_build *b, u32 len,
+			   bool last)
 {
 	const struct siw_sqe *sqe = &tx->sqe;
 	bool inval = sqe->opcode == SIW_OP_SEND_REMOTE_INV;
+	bool direct = b->to_mark >= len;
+	u8 buf[DDP_HDR_MAX];
+	u8 *hdr = direct ? b->p : buf;
 	u8 op;
 
-	if (!hyb_tx_is_send(tx)) {
+	if (len == DDP_TAGGED_LEN) {
 		ddp_put_tagged(hdr, last, RDMAP_CTRL(RDMAP_WRITE), sqe->rkey,
 			       sqe->raddr + tx->done);
-		return DDP_TAGGED_LEN;
+	} else {
+		op = rdmap_send_op(sqe->flags & SIW_WQE_SOLICITED, inval);
+		ddp_put_untagged(hdr, last, RDMAP_CTRL(op),
+				 inval ? sqe->rkey : 0, DDP_QN_SEND,
+				 tx->msn[DDP_QN_SEND], tx->done);
 	}
-	op = rdmap_send_op(sqe->flags & SIW_WQE_SOLICITED, inval);
-	ddp_put_untagged(hdr, last, RDMAP_CTRL(op), inval ? sqe->rkey : 0,
-			 DDP_QN_SEND, tx->msn[DDP_QN_SEND], tx->done);
-	return DDP_UNTAGGED_LEN;
+	if (direct)
+		mpa_build_advance(b, len);
+	else
+		mpa_build_put(b, buf, len);
 }
 
 /* One FPDU of a Send or Write */
@@ -349,7 +357,6 @@ static enum hyb_step hyb_tx_send(struct hyb_qp *qp)
 	struct hyb_tx *tx = &qp->tx;
 	u32 hdr_len = hyb_tx_is_send(tx) ? DDP_UNTAGGED_LEN : DDP_TAGGED_LEN;
 	u32 left = tx->len - tx->done;
-	u8 hdr[DDP_HDR_MAX];
 	struct mpa_build b;
 	u32 ulpdu, pay, n;
 
@@ -358,10 +365,8 @@ static enum hyb_step hyb_tx_send(struct hyb_qp *qp)
 	if (ulpdu < hdr_len || (ulpdu == hdr_len && left))
 		return HYB_STEP_TURN;
 	pay = ulpdu - hdr_len;
-	hyb_tx_sqe_hdr(tx, hdr, pay == left);
-
 	hyb_tx_begin(tx, &b, ulpdu);
-	mpa_build_put(&b, hdr, hdr_len);
+	hyb_tx_sqe_hdr(tx, &b, hdr_len, pay == left);
 	tx->copied += pay;
 	tx->done += pay;
 	while (pay) {

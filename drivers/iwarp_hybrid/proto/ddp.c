@@ -4,11 +4,6 @@
  */
 #include "ddp.h"
 
-#define DDP_T		0x80
-#define DDP_L		0x40
-#define DDP_DV_MASK	0x03
-#define DDP_DV		0x01
-
 u32 ddp_parse(const u8 *p, u32 ulpdu_len, struct ddp_hdr *h)
 {
 	if (ulpdu_len < 2)
@@ -44,23 +39,4 @@ u32 ddp_check_untagged(const struct ddp_hdr *h, u32 msn, u32 mo, u32 room)
 	if (mo > room || h->payload > room - mo)
 		return TERM_UNT_LEN;
 	return 0;
-}
-
-void ddp_put_tagged(u8 *p, bool last, u8 rdmap, u32 stag, u64 to)
-{
-	p[0] = DDP_T | (last ? DDP_L : 0) | DDP_DV;
-	p[1] = rdmap;
-	proto_put32(p + 2, stag);
-	proto_put64(p + 6, to);
-}
-
-void ddp_put_untagged(u8 *p, bool last, u8 rdmap, u32 inval, u32 qn, u32 msn,
-		      u32 mo)
-{
-	p[0] = (last ? DDP_L : 0) | DDP_DV;
-	p[1] = rdmap;
-	proto_put32(p + 2, inval);
-	proto_put32(p + 6, qn);
-	proto_put32(p + 10, msn);
-	proto_put32(p + 14, mo);
 }

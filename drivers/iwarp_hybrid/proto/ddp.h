@@ -50,6 +50,12 @@
 #define TERM_MPA_MARKER		TERM_MPA(3)
 #define TERM_MPA_LOCAL		TERM_MPA(5)
 
+/* Control octet */
+#define DDP_T			0x80
+#define DDP_L			0x40
+#define DDP_DV_MASK		0x03
+#define DDP_DV			0x01
+
 #define DDP_TAGGED_LEN		14
 #define DDP_UNTAGGED_LEN	18
 #define DDP_HDR_MAX		DDP_UNTAGGED_LEN
@@ -122,13 +128,27 @@ static inline bool ddp_to_wraps(u64 to, u64 len)
  * ddp_put_tagged - encode a tagged header
  * @p: room for DDP_TAGGED_LEN octets
  */
-void ddp_put_tagged(u8 *p, bool last, u8 rdmap, u32 stag, u64 to);
+static inline void ddp_put_tagged(u8 *p, bool last, u8 rdmap, u32 stag, u64 to)
+{
+	p[0] = DDP_T | (last ? DDP_L : 0) | DDP_DV;
+	p[1] = rdmap;
+	proto_put32(p + 2, stag);
+	proto_put64(p + 6, to);
+}
 
 /**
  * ddp_put_untagged - encode an untagged header
  * @p: room for DDP_UNTAGGED_LEN octets
  */
-void ddp_put_untagged(u8 *p, bool last, u8 rdmap, u32 inval, u32 qn, u32 msn,
-		      u32 mo);
+static inline void ddp_put_untagged(u8 *p, bool last, u8 rdmap, u32 inval,
+				    u32 qn, u32 msn, u32 mo)
+{
+	p[0] = (last ? DDP_L : 0) | DDP_DV;
+	p[1] = rdmap;
+	proto_put32(p + 2, inval);
+	proto_put32(p + 6, qn);
+	proto_put32(p + 10, msn);
+	proto_put32(p + 14, mo);
+}
 
 #endif

@@ -15,8 +15,6 @@
 #define MPA_E_READ	0x4000	/* D, second word */
 #define MPA_E_MASK	0x3fff
 
-#define MPA_NO_MARK	0xffffffffU
-
 static const u8 mpa_key_req[MPA_KEY_LEN] = {
 	'M', 'P', 'A', ' ', 'I', 'D', ' ', 'R',
 	'e', 'q', ' ', 'F', 'r', 'a', 'm', 'e',
@@ -234,24 +232,6 @@ int mpa_finish(const struct mpa_start *req, const struct mpa_start *rep,
 	return mpa_finish_enhanced(req, rep, lim, res);
 }
 
-u32 mpa_fpdu_len(u64 pos, u32 ulpdu_len, u32 ivl)
-{
-	u32 n = mpa_body_len(ulpdu_len);
-	u32 marks = 0;
-	u32 first;
-
-	if (ivl) {
-		/*
-		 * A marker is due after `first` octets of the body and then
-		 * after every (ivl - 4) of them, also right before the CRC.
-		 */
-		first = mpa_to_mark(pos, ivl);
-		if (n >= first)
-			marks = 1 + (n - first) / (ivl - MPA_MARK_SIZE);
-	}
-	return n + marks * MPA_MARK_SIZE + MPA_CRC_SIZE;
-}
-
 u32 mpa_mulpdu(u32 emss, u32 ivl)
 {
 	u32 lost = MPA_LEN_SIZE + MPA_CRC_SIZE + (emss & 3);
@@ -288,39 +268,13 @@ u32 mpa_ulpdu_fit(u64 pos, u32 room, u32 ivl)
 	return body < MPA_ULPDU_MAX ? body : MPA_ULPDU_MAX;
 }
 
-/* A marker at b->p which points back to ULPDU_Length */
-static void mpa_build_mark(struct mpa_build *b)
+/* It points back to ULPDU_Length; the first one is at its place */
+void mpa_build_mark(struct mpa_build *b)
 {
 	proto_put16(b->p, 0);
 	proto_put16(b->p + 2, (u16)(b->p - b->head));
 	b->p += MPA_MARK_SIZE;
 	b->to_mark = b->ivl - MPA_MARK_SIZE;
-}
-
-void mpa_build_begin(struct mpa_build *b, u8 *buf, u64 pos, u32 ulpdu_len,
-		     u32 ivl)
-{
-	b->start = buf;
-	b->p = buf;
-	b->ivl = ivl;
-	b->pad = mpa_body_len(ulpdu_len) - MPA_LEN_SIZE - ulpdu_len;
-	b->to_mark = MPA_NO_MARK;
-	if (ivl) {
-		b->to_mark = mpa_to_mark(pos, ivl);
-		b->head = buf;
-		if (!b->to_mark)
-			mpa_build_mark(b);
-	}
-	b->head = b->p;
-	proto_put16(b->p, (u16)ulpdu_len);
-	mpa_build_advance(b, MPA_LEN_SIZE);
-}
-
-u32 mpa_build_room(struct mpa_build *b, u32 want)
-{
-	if (!b->to_mark)
-		mpa_build_mark(b);
-	return want < b->to_mark ? want : b->to_mark;
 }
 
 void mpa_build_put(struct mpa_build *b, const void *src, u32 len)
@@ -335,18 +289,6 @@ void mpa_build_put(struct mpa_build *b, const void *src, u32 len)
 		s += n;
 		len -= n;
 	}
-}
-
-u32 mpa_build_end(struct mpa_build *b)
-{
-	/* no marker is due inside PAD: the body ends at a multiple of 4 */
-	if (b->pad) {
-		memset(b->p, 0, b->pad);
-		mpa_build_advance(b, b->pad);
-	}
-	if (!b->to_mark)
-		mpa_build_mark(b);
-	return (u32)(b->p - b->start);
 }
 
 void mpa_walk_begin(struct mpa_walk *w, u64 pos, u32 ivl)

@@ -186,6 +186,8 @@ int mpa_finish(const struct mpa_start *req, const struct mpa_start *rep,
  * two, at least MPA_MARK_IVL_MIN.
  */
 
+#define MPA_NO_MARK	0xffffffffU
+
 /* Octets up to the next place of a marker, 0 when @pos is one */
 static inline u32 mpa_to_mark(u64 pos, u32 ivl)
 {
@@ -204,7 +206,23 @@ static inline u32 mpa_body_len(u32 ulpdu_len)
  * @ulpdu_len: at most 65535
  * @ivl: marker interval
  */
-u32 mpa_fpdu_len(u64 pos, u32 ulpdu_len, u32 ivl);
+static inline u32 mpa_fpdu_len(u64 pos, u32 ulpdu_len, u32 ivl)
+{
+	u32 n = mpa_body_len(ulpdu_len);
+	u32 marks = 0;
+	u32 first;
+
+	if (ivl) {
+		/*
+		 * A marker is due after `first` octets of the body and then
+		 * after every (ivl - 4) of them, also right before the CRC.
+		 */
+		first = mpa_to_mark(pos, ivl);
+		if (n >= first)
+			marks = 1 + (n - first) / (ivl - MPA_MARK_SIZE);
+	}
+	return n + marks * MPA_MARK_SIZE + MPA_CRC_SIZE;
+}
 
 /**
  * mpa_lead_len - octets in front of ULPDU_Length: 4 if a marker is due
@@ -255,6 +273,9 @@ struct mpa_build {
 	u32 pad;
 };
 
+/* Write a marker at @b->p. Not for callers of the functions below. */
+void mpa_build_mark(struct mpa_build *b);
+
 /**
  * mpa_build_begin - write the leading marker and ULPDU_Length
  * @b: state
@@ -263,8 +284,25 @@ struct mpa_build {
  * @ulpdu_len: length of the ULPDU, which the caller must put completely
  * @ivl: marker interval
  */
-void mpa_build_begin(struct mpa_build *b, u8 *buf, u64 pos, u32 ulpdu_len,
-		     u32 ivl);
+static inline void mpa_build_begin(struct mpa_build *b, u8 *buf, u64 pos,
+				   u32 ulpdu_len, u32 ivl)
+{
+	b->start = buf;
+	b->head = buf;
+	b->p = buf;
+	b->ivl = ivl;
+	b->pad = mpa_body_len(ulpdu_len) - MPA_LEN_SIZE - ulpdu_len;
+	b->to_mark = MPA_NO_MARK;
+	if (ivl) {
+		b->to_mark = mpa_to_mark(pos, ivl);
+		if (!b->to_mark)
+			mpa_build_mark(b);
+	}
+	b->head = b->p;
+	proto_put16(b->p, (u16)ulpdu_len);
+	b->p += MPA_LEN_SIZE;
+	b->to_mark -= MPA_LEN_SIZE;
+}
 
 /**
  * mpa_build_room - where the next octets of the ULPDU go
@@ -276,7 +314,12 @@ void mpa_build_begin(struct mpa_build *b, u8 *buf, u64 pos, u32 ulpdu_len,
  * Return: how many of @want may be written at @b->p before the next call;
  * mpa_build_advance() tells how many were.
  */
-u32 mpa_build_room(struct mpa_build *b, u32 want);
+static inline u32 mpa_build_room(struct mpa_build *b, u32 want)
+{
+	if (!b->to_mark)
+		mpa_build_mark(b);
+	return want < b->to_mark ? want : b->to_mark;
+}
 
 /* @n octets were written at @b->p, at most what mpa_build_room() returned */
 static inline void mpa_build_advance(struct mpa_build *b, u32 n)
@@ -294,7 +337,17 @@ void mpa_build_put(struct mpa_build *b, const void *src, u32 len);
  *
  * Return: octets the CRC covers, from @b->start on; the CRC goes to @b->p.
  */
-u32 mpa_build_end(struct mpa_build *b);
+static inline u32 mpa_build_end(struct mpa_build *b)
+{
+	/* no marker is due inside PAD: the body ends at a multiple of 4 */
+	for (; b->pad; b->pad--) {
+		*b->p++ = 0;
+		b->to_mark--;
+	}
+	if (!b->to_mark)
+		mpa_build_mark(b);
+	return (u32)(b->p - b->start);
+}
 
 /* Store a CRC register (preset to all ones, not yet inverted) */
 static inline void mpa_put_crc(u8 *p, u32 crc)
