@@ -91,6 +91,23 @@ class Result:
         if self.trouble:
             self.fail("kernel log")
 
+    def excerpt(self):
+        """What to show of a failed test: failures with their diagnostics, or its
+        last lines if it did not come to its end."""
+        if not isinstance(self.status, int) or "not ok" not in "\n".join(self.lines):
+            return self.lines[-30:]
+        picked = []
+        wanted = 0
+        for line in self.lines:
+            if line.startswith("not ok"):
+                wanted = 20
+            elif not line.startswith("#"):
+                wanted = 0
+            if wanted:
+                wanted -= 1
+                picked.append(line)
+        return picked[:200]
+
     def fail(self, why):
         """One more failure, that the test itself did not report."""
         self.failed += 1
@@ -426,11 +443,14 @@ class Runner:
             if result.name.startswith("end of run") and not result.failed:
                 result.passed = 0
                 return
-            name = result.name.replace("/", "-").replace(" ", "-")
-            with open(os.path.join(self.args.out, f"{name}.tap"), "w") as log:
+            with open(self.log_path(result), "w") as log:
                 log.write("\n".join(result.lines) + "\n")
             if not self.args.command:
                 self.show(result)
+
+    def log_path(self, result):
+        name = result.name.replace("/", "-").replace(" ", "-")
+        return os.path.join(self.args.out, f"{name}.tap")
 
     def show(self, res):
         """Summary of a test; with its output and kernel log if it failed."""
@@ -441,10 +461,12 @@ class Runner:
             print(f"      {line}")
         if res.failed:
             if not self.args.verbose:
-                for line in res.lines[-60:]:
+                for line in res.excerpt():
                     print(f"    | {line}")
             for line in res.failures + res.notes:
-                print(f"      {line}")
+                if line not in res.lines:
+                    print(f"      {line}")
+            print(f"      output: {self.log_path(res)}")
         self.show_trouble(res)
         sys.stdout.flush()
 
