@@ -237,7 +237,11 @@ show() {
 # Headers on this machine
 show_host() {
 	[ -n "${KDIR:-}" ] || die "no kernel headers found; name them by KDIR="
-	printf 'K_NAME=host\nK_RELEASE=%q\n' "$(make -s -C "$KDIR" kernelrelease)"
+	local rel
+	# Not "make kernelrelease", which lacks Debian's suffix
+	rel=$(sed -n 's/^#define UTS_RELEASE "\(.*\)"/\1/p' "$KDIR/include/generated/utsrelease.h")
+	[ -n "$rel" ] || die "$KDIR holds no configured kernel headers"
+	printf 'K_NAME=host\nK_RELEASE=%q\n' "$rel"
 	printf 'K_BOOT=\nK_ROOT=\nK_KDIR=%q\nK_CHROOT=\nK_SRC=\n' "$KDIR"
 }
 
