@@ -1182,7 +1182,7 @@ static void hyb_lsock_data_ready(struct sock *sk)
 
 	read_lock_bh(&sk->sk_callback_lock);
 	/* connections inherit the callback, but not the pointer */
-	ls = rcu_dereference_sk_user_data(sk);
+	ls = __locked_read_sk_user_data_with_flags(sk, SK_USER_DATA_NOCOPY);
 	if (ls) {
 		kref_get(&ls->ref);
 		if (!queue_work(hyb_cm_wq, &ls->work))
