@@ -2,6 +2,7 @@
 # SPDX-License-Identifier: GPL-2.0
 # sock_diag and the counters, through sdpstat: sockets of every state are listed
 # with the right values, in their own namespace only.
+# shellcheck source=selftests/lib/lib.sh
 . "$(dirname "$0")/../lib/lib.sh"
 need sdpstat sdp-actions jq
 
