@@ -10,10 +10,10 @@
  *
  * An error stops reception for good and queues a Terminate message.
  */
-#include <linux/crc32c.h>
 #include <net/tcp.h>
 
 #include "compat.h"
+#include "hyb_crc.h"
 #include "hybrid.h"
 
 /* What the parsers need of a ULPDU: the largest header, a Read Request */
@@ -275,18 +275,17 @@ static u32 hyb_rx_flat(struct hyb_rx *rx, struct hyb_fpdu *f)
 
 	if (rx->crc) {
 		rx->summed += len;
-		if (mpa_get_crc(p + len) != crc32c(~0, p, len))
+		if (mpa_get_crc(p + len) != hyb_crc32c(~0, p, len))
 			return TERM_MPA_CRC;
 	}
-	p += MPA_LEN_SIZE;
 	f->walk.ivl = 0;
+	/* a private copy: a sender on this machine may own the pages */
+	memcpy(f->hdr, p + MPA_LEN_SIZE, DDP_UNTAGGED_LEN);
 	f->hdr_len = DDP_TAGGED_LEN;
-	if (!(p[0] & 0x80) && f->ulpdu >= DDP_UNTAGGED_LEN)
+	if (!(f->hdr[0] & DDP_T) && f->ulpdu >= DDP_UNTAGGED_LEN)
 		f->hdr_len = DDP_UNTAGGED_LEN;
-	/* kept for a Terminate message */
-	memcpy(f->hdr, p, DDP_UNTAGGED_LEN);
 	hyb_cur_step(&f->cur, MPA_LEN_SIZE + f->hdr_len);
-	err = ddp_parse(p, f->ulpdu, &f->h);
+	err = ddp_parse(f->hdr, f->ulpdu, &f->h);
 	return err ? err : rdmap_check(&f->h);
 }
 
@@ -309,7 +308,7 @@ static u32 hyb_rx_verify(struct hyb_rx *rx, const struct hyb_fpdu *f)
 		if (!n)
 			return TERM_MPA_LOCAL;
 		if (rx->crc)
-			crc = crc32c(crc, cur.p, n);
+			crc = hyb_crc32c(crc, cur.p, n);
 		for (i = 0; rx->ivl && i < n;)
 			i += mpa_walk_next(&walk, cur.p + i, n - i, &data, &k);
 		hyb_cur_step(&cur, n);
@@ -336,7 +335,7 @@ static u32 hyb_rx_headers(struct hyb_rx *rx, struct hyb_fpdu *f)
 	f->hdr_len = min_t(u32, f->ulpdu, DDP_TAGGED_LEN);
 	if (!hyb_fpdu_copy(f, f->hdr, f->hdr_len))
 		return TERM_MPA_LOCAL;
-	if (!(f->hdr[0] & 0x80) && f->ulpdu >= DDP_UNTAGGED_LEN) {
+	if (!(f->hdr[0] & DDP_T) && f->ulpdu >= DDP_UNTAGGED_LEN) {
 		if (!hyb_fpdu_copy(f, f->hdr + f->hdr_len,
 				   DDP_UNTAGGED_LEN - f->hdr_len))
 			return TERM_MPA_LOCAL;
@@ -774,7 +773,7 @@ static u32 hyb_rx_dispatch(struct hyb_qp *qp, struct hyb_fpdu *f)
 static enum hyb_stat hyb_rx_classify(const struct hyb_fpdu *f, u32 err)
 {
 	if (f->hdr_len && RDMAP_OP(f->hdr[1]) == RDMAP_READ_RESP &&
-	    (f->hdr[0] & 0x80) && TERM_LAYER(err) < 2 &&
+	    (f->hdr[0] & DDP_T) && TERM_LAYER(err) < 2 &&
 	    err != TERM_OP_VERSION && err != TERM_TAG_VERSION)
 		return HYB_ST_ERR_READ_RESP;
 	return hyb_rx_stat_of(err);

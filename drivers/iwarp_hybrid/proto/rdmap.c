@@ -85,7 +85,7 @@ static u32 rdmap_term_hdrct(u32 err, const u8 *hdr, u32 hdr_len)
 		return 0;
 	if (TERM_TYPE(err) == 0)
 		return 0;
-	ddp_len = hdr[0] & 0x80 ? DDP_TAGGED_LEN : DDP_UNTAGGED_LEN;
+	ddp_len = hdr[0] & DDP_T ? DDP_TAGGED_LEN : DDP_UNTAGGED_LEN;
 	if (hdr_len < ddp_len)
 		return 0;
 
@@ -113,7 +113,7 @@ u32 rdmap_term_build(u8 *p, u32 err, const u8 *hdr, u32 hdr_len, u32 seg_len)
 
 	proto_put16(p + len, (u16)seg_len);
 	len += 2;
-	ddp_len = hdr[0] & 0x80 ? DDP_TAGGED_LEN : DDP_UNTAGGED_LEN;
+	ddp_len = hdr[0] & DDP_T ? DDP_TAGGED_LEN : DDP_UNTAGGED_LEN;
 	memcpy(p + len, hdr, ddp_len);
 	len += ddp_len;
 	if (hdrct & TERM_HDRCT_R) {
