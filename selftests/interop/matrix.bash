@@ -26,7 +26,7 @@ counter() {
 }
 
 sdp_bytes() {
-	echo $(($(counter tx_data_bytes) + $(counter rx_data_bytes)))
+	echo $(($(counter tx_bytes) + $(counter rx_bytes)))
 }
 
 sdp_listening() {
@@ -71,15 +71,18 @@ cell() {
 }
 
 cells_iperf3() {
-	local mb
+	local mb min
 
+	# iperf3 stops reading when the sender has sent enough
 	mb=$(scaled 32 4)
+	min=$((mb * 9 << 20))
+	min=$((min / 10))
 	serve 5201 iperf3 -s -B $SERVER -p 5201
-	cell "iperf3" $((mb << 20)) "receiver" \
+	cell "iperf3" $min "receiver" \
 		iperf3 -c $SERVER -p 5201 -n "${mb}M"
-	cell "iperf3 reverse" $((mb << 20)) "receiver" \
+	cell "iperf3 reverse" $min "receiver" \
 		iperf3 -c $SERVER -p 5201 -n "${mb}M" -R
-	cell "iperf3 4 streams" $((mb << 20)) "SUM.*receiver" \
+	cell "iperf3 4 streams" $min "SUM.*receiver" \
 		iperf3 -c $SERVER -p 5201 -n "${mb}M" -P 4
 	stop_bg "$SERVER_PID"
 }
@@ -141,8 +144,8 @@ cell_clean() {
 	local left
 
 	nothing_left() {
-		[ -z "$(in_a sdpstat -a -j; in_b sdpstat -a -j)" ] &&
-			[ -z "$(rdma resource show qp | grep -v ' type GSI\| type SMI\|qp-type GSI')" ]
+		[ -z "$(for ns in a b; do in_$ns sdpstat -a | tail -n +2; done)" ] &&
+			[ -z "$(rdma resource show qp | grep -Ev 'type (GSI|SMI)')" ]
 	}
 	if wait_for "$(scaled 30 90)" nothing_left; then
 		ktap_ok "$PAIR nothing is left behind"

@@ -73,7 +73,6 @@ cells() {
 	pair "rstream" rstream -p $PORT -b $SERVER -C "$n" -I 20 -S 4096 -- \
 		rstream -p $PORT -s $SERVER -C "$n" -I 20 -S 4096
 	perftest ib_send_bw -n "$n"
-	perftest ib_send_bw -n "$n" -e -s 4096
 	perftest ib_write_bw -n "$n"
 	perftest ib_read_bw -n "$n"
 	perftest ib_send_bw -n "$n" -b -s 8192

@@ -23,7 +23,7 @@ compare() {
 	diff "$tcp" "$sdp" | sed -n 's/^[<>] \(.*\): .*/\1/p' |
 		sort -u > "$work/differ"
 	sed -n 's/^\([^#].*\)	.*/\1/p' "$list" | sort -u > "$work/allowed"
-	comm -23 "$work/differ" "$work/allowed" > "$work/surprise"
+	grep -vxFf "$work/allowed" "$work/differ" > "$work/surprise"
 	if [ "$rows" -lt 300 ]; then
 		ktap_fail "$name: only $rows rows over TCP"
 	elif [ -s "$work/surprise" ]; then
@@ -33,7 +33,7 @@ compare() {
 		ktap_ok "$name: differs only where listed" \
 			"($(wc -l < "$work/differ") rows)"
 	fi
-	comm -13 "$work/differ" "$work/allowed" |
+	grep -vxFf "$work/differ" "$work/allowed" |
 		sed "s/^/# $name: no longer differs: /"
 }
 
