@@ -14,7 +14,6 @@
 
 #ifdef CONFIG_X86_64
 #include <asm/cpufeature.h>
-#include <asm/unaligned.h>
 
 #define HYB_CRC_RUN	448	/* octets, a multiple of 64 */
 
