@@ -301,6 +301,15 @@ static unsigned long sdp_timer_orphan(struct sock *sk)
 	return 0;
 }
 
+/* connect() has taken too long. */
+static unsigned long sdp_timer_connect(struct sock *sk)
+{
+	SDP_INC_STATS(sock_net(sk), TIMEOUTS);
+	if (sdp_sk(sk)->conn)
+		sdp_conn_down(sdp_sk(sk)->conn, ETIMEDOUT);
+	return 0;
+}
+
 static unsigned long sdp_timer_keepalive(struct sock *sk)
 {
 	struct sdp_net *sn = sdp_pernet(sock_net(sk));
@@ -341,8 +350,12 @@ static void sdp_timer_work(struct work_struct *work)
 	unsigned long again;
 
 	lock_sock(sk);
-	again = sock_flag(sk, SOCK_DEAD) ? sdp_timer_orphan(sk) :
-					   sdp_timer_keepalive(sk);
+	if (sock_flag(sk, SOCK_DEAD))
+		again = sdp_timer_orphan(sk);
+	else if (sk->sk_state == TCP_SYN_SENT)
+		again = sdp_timer_connect(sk);
+	else
+		again = sdp_timer_keepalive(sk);
 	release_sock(sk);
 	if (again)
 		sdp_start_timer(sk, again);
@@ -721,8 +734,6 @@ static int sdp_accept(struct socket *sock, struct socket *newsock,
 	lock_sock_nested(child, SINGLE_DEPTH_NESTING);
 	sock_graft(child, newsock);
 	newsock->state = SS_CONNECTED;
-	if (sock_flag(child, SOCK_KEEPOPEN))
-		sdp_set_keepalive(child, 1);
 	release_sock(child);
 	SDP_INC_STATS(sock_net(sk), ACCEPTS);
 	return 0;
@@ -801,6 +812,7 @@ static int sdp_connect_start(struct socket *sock, struct sockaddr *sa, int len,
 			     bool nonblock)
 {
 	struct sock *sk = sock->sk;
+	struct sdp_net *sn = sdp_pernet(sock_net(sk));
 	struct rdma_cm_id *ids[2];
 	union sdp_addr dst;
 	int err;
@@ -819,6 +831,9 @@ static int sdp_connect_start(struct socket *sock, struct sockaddr *sa, int len,
 		sock->state = SS_UNCONNECTED;
 		return err;
 	}
+	if (sk->sk_state == TCP_SYN_SENT)
+		sdp_start_timer(sk, (unsigned long)HZ *
+				READ_ONCE(sn->sysctl_connect_timeout));
 	/* the connection has a cm_id of its own */
 	sdp_cm_unbind(sk, ids);
 	sdp_cm_destroy_ids(ids);
@@ -864,8 +879,6 @@ static int sdp_connect_finish(struct socket *sock, int err, long timeo)
 		return err;
 	}
 	sock->state = SS_CONNECTED;
-	if (sock_flag(sk, SOCK_KEEPOPEN))
-		sdp_set_keepalive(sk, 1);
 	return 0;
 }
 

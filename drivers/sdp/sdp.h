@@ -54,6 +54,7 @@
 #define SDP_CTL_SLOT		64	/* octets for one header or control message */
 #define SDP_MIN_RX_BUFS		4	/* 3 let data flow, 1 keeps it flowing */
 #define SDP_MAX_RX_BUFS		256
+#define SDP_FC_DATA		3	/* no payload with fewer credits */
 #define SDP_PD_MAX		252	/* private data that we send, at most */
 
 struct sdp_mib;
@@ -456,8 +457,8 @@ int sdp_link_send(struct sdp_conn *conn, struct sdp_tx_slot *slot,
 int sdp_link_probe(struct sdp_conn *conn);
 struct sdp_chunk *sdp_link_chunk_alloc(struct sdp_conn *conn, gfp_t gfp);
 void sdp_link_chunk_free(struct sdp_conn *conn, struct sdp_chunk *c);
-bool sdp_link_rx_renew(struct sdp_conn *conn, struct sdp_rx_buf *buf,
-		       gfp_t gfp);
+bool sdp_link_rx_renew(struct sdp_conn *conn, struct sdp_rx_buf *buf);
+void sdp_link_rx_grow(struct sdp_conn *conn);
 void sdp_link_rx_unmap(struct sdp_conn *conn, struct sdp_rx_buf *buf);
 
 /* sdp_sockopt.c */

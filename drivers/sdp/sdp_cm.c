@@ -145,10 +145,17 @@ static void sdp_conn_ended(struct sock *sk, struct sdp_conn *conn)
 /* Disconnect and empty the queues, so that nothing else will happen. */
 static void sdp_conn_hang_up(struct sdp_conn *conn)
 {
+	/*
+	 * A set-up that still runs finishes first; whoever comes later sees
+	 * SDP_CONN_DOWN. The same goes for a listener that gives out setup_work.
+	 */
 	if (conn->id) {
-		/* a set-up that still runs sees that it has to stop */
 		rdma_lock_handler(conn->id);
 		rdma_unlock_handler(conn->id);
+	}
+	if (conn->listener) {
+		spin_lock_bh(&sdp_sk(conn->listener)->lock);
+		spin_unlock_bh(&sdp_sk(conn->listener)->lock);
 	}
 	if (cancel_work_sync(&conn->setup_work))
 		sdp_conn_put(conn);
@@ -203,8 +210,7 @@ static void sdp_conn_down_work(struct work_struct *work)
 	if (test_bit(SDP_CONN_ESTAB_COUNTED, &conn->flags))
 		SDP_DEC_STATS(sock_net(sk), CURR_ESTAB);
 	if (ours) {
-		if (sock_flag(sk, SOCK_DEAD))
-			sdp_stop_timer(sk);
+		sdp_stop_timer(sk);
 		sdp_wake_ended(sk, sk->sk_err);
 	}
 	sdp_link_destroy(conn);
@@ -230,6 +236,7 @@ void sdp_abort(struct sock *sk)
 	if (!conn)
 		return;
 	SDP_INC_STATS(sock_net(sk), ABORTS_SENT);
+	sdp_stop_timer(sk);
 	spin_lock_bh(&sdp->lock);
 	WRITE_ONCE(sk->sk_shutdown, SHUTDOWN_MASK);
 	sdp_set_state(sk, TCP_CLOSE);
@@ -427,6 +434,8 @@ static int sdp_cm_resolve(struct sdp_conn *conn)
  */
 static void sdp_cm_addr_error(struct sdp_conn *conn, int status)
 {
+	if (test_bit(SDP_CONN_DOWN, &conn->flags))
+		return;		/* the teardown has cancelled setup_work */
 	if (status != -ETIMEDOUT ||
 	    time_after(jiffies, READ_ONCE(conn->cm_deadline))) {
 		sdp_conn_down(conn, sdp_cm_errno(RDMA_CM_EVENT_ADDR_ERROR,
@@ -473,6 +482,9 @@ static void sdp_cm_up(struct sdp_conn *conn)
 	WRITE_ONCE(conn->cm_step, SDP_CM_DONE);
 	spin_unlock_bh(&sdp->lock);
 	wake_up_all(&conn->cm_wait);
+	sdp_stop_timer(sk);		/* that of connect() */
+	if (sock_flag(sk, SOCK_KEEPOPEN))
+		sdp_start_timer(sk, HZ);
 	spin_lock_bh(&conn->tx_lock);
 	set_bit(SDP_CONN_UP, &conn->flags);
 	spin_unlock_bh(&conn->tx_lock);
@@ -569,6 +581,8 @@ void sdp_hold_work(struct work_struct *work)
 		list_del_init(&conn->held_node);
 		sdp->nheld--;
 		sk_acceptq_added(sk);
+		if (test_bit(SDP_CONN_DOWN, &conn->flags))
+			continue;	/* its teardown takes the place back */
 		refcount_inc(&conn->refs);
 		if (!queue_work(sdp_wq, &conn->setup_work))
 			refcount_dec(&conn->refs);
@@ -859,7 +873,7 @@ static int sdp_cm_new_id(struct sock *sk, struct sdp_conn *conn, int family)
 static int sdp_cm_resolve_and_connect(struct sock *sk, struct sdp_conn *conn,
 				      bool nonblock)
 {
-	long timeo = nonblock ? SDP_NONBLOCK_WAIT : MAX_SCHEDULE_TIMEOUT;
+	long timeo = nonblock ? SDP_NONBLOCK_WAIT : READ_ONCE(sk->sk_sndtimeo);
 	struct sdp_sock *sdp = sdp_sk(sk);
 	int err = 0;
 	u8 step;

@@ -9,8 +9,6 @@
  */
 #include "sdp.h"
 
-/* With fewer credits than this no payload may be sent. */
-#define SDP_FC_DATA	3
 /* The last credit is only for messages that bring new ones. */
 #define SDP_FC_CTL	2
 

@@ -12,18 +12,17 @@
 #include "sdp_mib.h"
 
 #define SDP_RECV_BATCH	8	/* receives posted by one call */
+#define SDP_RX_GROW	4	/* receives added at a time */
 #define SDP_DRAIN_WRS	2	/* ib_drain_qp needs one on each queue */
 #define SDP_PROBE_WRS	1
 
-/* Receives that a connection of this socket works with. */
-static u32 sdp_link_rx_count(struct sock *sk)
+/* Receives that a connection of this socket may have. */
+static u32 sdp_link_rx_limit(const struct sock *sk)
 {
 	struct sdp_net *sn = sdp_pernet(sock_net(sk));
-	u32 min = READ_ONCE(sn->sysctl_rx_bufs_min);
-	u32 max = READ_ONCE(sn->sysctl_rx_bufs_max);
 	u32 n = (u32)READ_ONCE(sk->sk_rcvbuf) / SDP_BUF_SIZE + 2;
 
-	n = clamp(n, min, max);
+	n = min_t(u32, n, READ_ONCE(sn->sysctl_rx_bufs_max));
 	return clamp_t(u32, n, SDP_MIN_RX_BUFS, SDP_MAX_RX_BUFS);
 }
 
@@ -57,37 +56,72 @@ void sdp_link_rx_unmap(struct sdp_conn *conn, struct sdp_rx_buf *buf)
 	ib_dma_unmap_page(conn->dev, buf->dma, SDP_BUF_SIZE, DMA_FROM_DEVICE);
 }
 
-/**
- * sdp_link_rx_renew - make a buffer that was read fit for posting
- * @conn: connection
- * @buf: buffer, empty
- * @gfp: how to allocate
- *
- * A page that somebody else still holds (a pipe, after splice) is replaced.
- *
- * Return: false when there was no memory; the buffer then has no page.
- */
-bool sdp_link_rx_renew(struct sdp_conn *conn, struct sdp_rx_buf *buf,
-		       gfp_t gfp)
+/* Take the page of a buffer that is not posted away for good. */
+static void sdp_link_rx_drop(struct sdp_conn *conn, struct sdp_rx_buf *buf)
 {
-	struct page *page;
-
-	if (likely(page_count(buf->page) == 1))
-		return true;
 	sdp_link_rx_unmap(conn, buf);
 	put_page(buf->page);
 	buf->page = NULL;
-	page = alloc_pages(gfp | __GFP_COMP | __GFP_NOWARN, SDP_BUF_ORDER);
-	if (!page)
-		return false;
-	buf->dma = ib_dma_map_page(conn->dev, page, 0, SDP_BUF_SIZE,
-				   DMA_FROM_DEVICE);
-	if (ib_dma_mapping_error(conn->dev, buf->dma)) {
-		__free_pages(page, SDP_BUF_ORDER);
+	spin_lock_bh(&conn->tx_lock);
+	conn->rx_nbufs--;
+	spin_unlock_bh(&conn->tx_lock);
+}
+
+/**
+ * sdp_link_rx_renew - make a buffer that was read fit for posting
+ * @conn: connection
+ * @buf: buffer, empty, on no list
+ *
+ * A page that somebody else still holds (a pipe, after splice) is replaced. A
+ * buffer that SO_RCVBUF no longer allows is given up.
+ *
+ * Context: lock_sock.
+ *
+ * Return: false if the buffer has no page any more.
+ */
+bool sdp_link_rx_renew(struct sdp_conn *conn, struct sdp_rx_buf *buf)
+{
+	if (unlikely(conn->rx_nbufs > sdp_link_rx_limit(conn->sk))) {
+		sdp_link_rx_drop(conn, buf);
 		return false;
 	}
-	buf->page = page;
+	if (likely(page_count(buf->page) == 1))
+		return true;
+	sdp_link_rx_drop(conn, buf);
+	if (sdp_link_rx_alloc(conn, buf))
+		return false;
+	spin_lock_bh(&conn->tx_lock);
+	conn->rx_nbufs++;
+	spin_unlock_bh(&conn->tx_lock);
 	return true;
+}
+
+/**
+ * sdp_link_rx_grow - add receives to a connection whose peer is short of them
+ * @conn: connection
+ *
+ * Context: lock_sock; the caller kicks the transmit engine.
+ */
+void sdp_link_rx_grow(struct sdp_conn *conn)
+{
+	u32 limit = min(sdp_link_rx_limit(conn->sk), conn->rx_max);
+	u32 i, n = SDP_RX_GROW;
+
+	if (conn->rx_nbufs >= limit)
+		return;
+	for (i = 0; i < conn->rx_max && n && conn->rx_nbufs < limit; i++) {
+		struct sdp_rx_buf *buf = &conn->rx_bufs[i];
+
+		if (buf->page)
+			continue;
+		if (sdp_link_rx_alloc(conn, buf))
+			return;
+		spin_lock_bh(&conn->tx_lock);
+		list_add_tail(&buf->node, &conn->rx_free);
+		conn->rx_nbufs++;
+		spin_unlock_bh(&conn->tx_lock);
+		n--;
+	}
 }
 
 static int sdp_link_alloc_rx(struct sdp_conn *conn, u32 count)
@@ -201,14 +235,16 @@ static int sdp_link_create_qp(struct sdp_conn *conn)
 int sdp_link_create(struct sdp_conn *conn)
 {
 	struct sdp_net *sn = sdp_pernet(sock_net(conn->sk));
-	u32 count = sdp_link_rx_count(conn->sk);
+	u32 limit = sdp_link_rx_limit(conn->sk), count;
 	int err;
 
 	conn->dev = conn->id->device;
 	if (rdma_protocol_iwarp(conn->dev, conn->id->port_num))
 		set_bit(SDP_CONN_IWARP, &conn->flags);
-	conn->rx_max = max_t(u32, count, READ_ONCE(sn->sysctl_rx_bufs_max));
-	conn->rx_max = min_t(u32, conn->rx_max, SDP_MAX_RX_BUFS);
+	count = clamp_t(u32, READ_ONCE(sn->sysctl_rx_bufs_min),
+			SDP_MIN_RX_BUFS, limit);
+	conn->rx_max = clamp_t(u32, READ_ONCE(sn->sysctl_rx_bufs_max), limit,
+			       SDP_MAX_RX_BUFS);
 
 	err = sdp_link_alloc_rx(conn, count);
 	if (!err)
@@ -283,6 +319,8 @@ static void sdp_link_fill_recv(struct sdp_conn *conn, struct sdp_rx_buf *buf,
 {
 	u32 lkey = conn->pd->local_dma_lkey;
 
+	ib_dma_sync_single_for_device(conn->dev, buf->dma, SDP_BUF_SIZE,
+				      DMA_FROM_DEVICE);
 	sge[0].addr = conn->rx_hdrs_dma + buf->idx * SDP_CTL_SLOT;
 	sge[0].length = SDP_BSDH_LEN;
 	sge[0].lkey = lkey;

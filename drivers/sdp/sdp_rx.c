@@ -91,7 +91,7 @@ static bool sdp_rx_merge(struct sdp_sock *sdp, struct sdp_rx_ctx *c)
 		return false;
 	left = READ_ONCE(conn->rx_posted_total) - c->m.h.mseq;
 	if (len > READ_ONCE(sn->sysctl_rx_merge) &&
-	    left > conn->rx_nbufs / 2)
+	    left > READ_ONCE(conn->rx_nbufs) / 2)
 		return false;
 	memcpy(page_address(tail->page) + tail->len,
 	       page_address(c->buf->page) + c->m.payload - SDP_BSDH_LEN, len);
@@ -441,6 +441,25 @@ static struct sdp_rx_buf *sdp_rx_find(struct sdp_sock *sdp, u32 seq, u32 *skip,
 	return NULL;
 }
 
+/*
+ * A peer that has used up what we told it, although we keep reading, could
+ * send faster: give it half as many receives again, up to rmem's maximum. As
+ * TCP does, leave a size alone that the program has chosen.
+ */
+static void sdp_rx_grow(struct sock *sk, struct sdp_conn *conn)
+{
+	struct sdp_net *sn = sdp_pernet(sock_net(sk));
+	u32 left = READ_ONCE(conn->rx_told_total) - READ_ONCE(conn->rx_mseq);
+	int want = (conn->rx_nbufs + conn->rx_nbufs / 2) * SDP_BUF_SIZE;
+
+	if (likely(left > SDP_FC_DATA))
+		return;
+	want = min(want, READ_ONCE(sn->sysctl_rmem[2]));
+	if (!(sk->sk_userlocks & SOCK_RCVBUF_LOCK) && want > sk->sk_rcvbuf)
+		WRITE_ONCE(sk->sk_rcvbuf, want);
+	sdp_link_rx_grow(conn);
+}
+
 /* A buffer that was read to its end goes back to the device, or away. */
 static void sdp_rx_release(struct sock *sk, struct sdp_rx_buf *buf)
 {
@@ -451,9 +470,11 @@ static void sdp_rx_release(struct sock *sk, struct sdp_rx_buf *buf)
 		kfree(buf);
 		return;
 	}
-	if (!sdp_link_rx_renew(conn, buf, GFP_KERNEL_ACCOUNT)) {
+	sdp_rx_grow(sk, conn);
+	if (!sdp_link_rx_renew(conn, buf)) {
 		SDP_INC_STATS(sock_net(sk), RX_NO_MEM);
-		return;		/* one receive less from now on */
+		sdp_tx_kick(conn);
+		return;
 	}
 	SDP_INC_STATS(sock_net(sk), RX_REPOSTED);
 	sdp_tx_recycle(conn, buf);
