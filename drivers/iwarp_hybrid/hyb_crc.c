@@ -89,7 +89,7 @@ static u32 hyb_crc_x86(u32 crc, const u8 *p, size_t len)
 
 u32 hyb_crc32c(u32 crc, const void *p, size_t len)
 {
-	if (static_cpu_has(X86_FEATURE_XMM4_2))
+	if (cpu_feature_enabled(X86_FEATURE_XMM4_2))
 		return hyb_crc_x86(crc, p, len);
 	return crc32c(crc, p, len);
 }
