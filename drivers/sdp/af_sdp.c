@@ -527,6 +527,28 @@ static bool sdp_bind_conflict(struct sock *sk, const union sdp_addr *addr)
 	return found;
 }
 
+/*
+ * An iWARP device listens on a TCP port of the same number, which rdma_cm knows
+ * nothing of. Only worth asking while another port can be taken.
+ */
+static bool sdp_tcp_port_free(struct sock *sk)
+{
+	union sdp_addr a = sdp_sk(sk)->local;
+	bool v6 = a.sa.sa_family == AF_INET6;
+	struct socket *tcp;
+	int err;
+
+	err = sock_create_kern(sock_net(sk), a.sa.sa_family, SOCK_STREAM,
+			       IPPROTO_TCP, &tcp);
+	if (err)
+		return true;
+	sock_set_reuseaddr(tcp->sk);
+	err = kernel_bind(tcp, (struct sockaddr_unsized *)&a,
+			  v6 ? sizeof(a.v6) : sizeof(a.v4));
+	sock_release(tcp);
+	return err != -EADDRINUSE;
+}
+
 static int sdp_do_bind(struct sock *sk, const union sdp_addr *addr)
 {
 	struct rdma_cm_id *ids[2];
@@ -541,7 +563,8 @@ static int sdp_do_bind(struct sock *sk, const union sdp_addr *addr)
 		err = sdp_cm_bind(sk, addr);
 		if (err)
 			return err;
-		if (!sdp_bind_conflict(sk, &sdp_sk(sk)->local))
+		if (!sdp_bind_conflict(sk, &sdp_sk(sk)->local) &&
+		    sdp_tcp_port_free(sk))
 			return 0;
 		sdp_cm_unbind(sk, ids);
 		sdp_clear_local(sk);
