@@ -28,12 +28,6 @@
 
 unsigned int sdp_net_id __read_mostly;
 EXPORT_SYMBOL_GPL(sdp_net_id);
-EXPORT_SYMBOL_GPL(sdp_credits);
-EXPORT_SYMBOL_GPL(sdp_device_name);
-EXPORT_SYMBOL_GPL(sdp_outq_bytes);
-EXPORT_SYMBOL_GPL(sdp_notsent_bytes);
-EXPORT_SYMBOL_GPL(sdp_readable_bytes);
-EXPORT_SYMBOL_GPL(sdp_max_payload);
 
 struct workqueue_struct *sdp_wq;
 
@@ -152,6 +146,7 @@ const char *sdp_device_name(const struct sock *sk)
 
 	return conn && conn->dev ? dev_name(&conn->dev->dev) : "";
 }
+EXPORT_SYMBOL_GPL(sdp_device_name);
 
 /* ---- creation ---- */
 
@@ -836,7 +831,6 @@ static int sdp_connect_start(struct socket *sock, struct sockaddr *sa, int len,
 {
 	struct sock *sk = sock->sk;
 	struct sdp_net *sn = sdp_pernet(sock_net(sk));
-	struct rdma_cm_id *ids[2];
 	union sdp_addr dst;
 	int err;
 
@@ -857,9 +851,6 @@ static int sdp_connect_start(struct socket *sock, struct sockaddr *sa, int len,
 	if (sk->sk_state == TCP_SYN_SENT)
 		sdp_start_timer(sk, (unsigned long)HZ *
 				READ_ONCE(sn->sysctl_connect_timeout));
-	/* the connection has a cm_id of its own */
-	sdp_cm_unbind(sk, ids);
-	sdp_cm_destroy_ids(ids);
 	return 0;
 }
 
@@ -930,9 +921,7 @@ static int sdp_connect_locked(struct socket *sock, struct sockaddr *sa,
 		if (err)
 			return err;
 		err = -EINPROGRESS;
-		/* a refusal that is here already still comes later */
-		if (!timeo && sk->sk_state != TCP_ESTABLISHED)
-			return err;
+		/* an end that is here already is for the next call to tell */
 		if (!timeo)
 			return err;
 		break;
@@ -946,15 +935,16 @@ static int sdp_connect(struct socket *sock, struct sockaddr_unsized *uaddr,
 		       int len, int flags)
 {
 	struct sock *sk = sock->sk;
-	struct rdma_cm_id *ids[2];
+	struct rdma_cm_id *ids[2] = {};
 	int err;
 
 	lock_sock(sk);
 	err = sdp_connect_locked(sock, (struct sockaddr *)uaddr, len, flags);
-	ids[0] = NULL;
-	ids[1] = NULL;
-	/* disconnected from listening: the cm_ids go, the port stays ours */
-	if (sk->sk_state == TCP_CLOSE && sock->state == SS_UNCONNECTED)
+	/*
+	 * A connection has a cm_id of its own, and a port that bind() gave
+	 * stays in our table; listen() would ask for it again.
+	 */
+	if (sk->sk_state != TCP_LISTEN)
 		sdp_cm_unbind(sk, ids);
 	release_sock(sk);
 	sdp_cm_destroy_ids(ids);

@@ -345,32 +345,34 @@ static void sdp_conn_param(struct sdp_conn *conn, struct rdma_conn_param *p,
 /* errno that connect() gives for an error on the way */
 static int sdp_cm_errno(int event, int status)
 {
-	status = abs(status);
+	int err = abs(status);
+
 	switch (event) {
 	case RDMA_CM_EVENT_ADDR_ERROR:
-		return status == ENETUNREACH || status == EACCES ? status :
-		       status == ENODEV ? ENETUNREACH : EHOSTUNREACH;
+		if (err == ENODEV)
+			err = ENETUNREACH;
+		else if (err != ENETUNREACH && err != EACCES)
+			err = EHOSTUNREACH;
+		break;
 	case RDMA_CM_EVENT_ROUTE_ERROR:
-		return EHOSTUNREACH;
+		err = EHOSTUNREACH;
+		break;
 	case RDMA_CM_EVENT_UNREACHABLE:
-		return ETIMEDOUT;
+		err = ETIMEDOUT;
+		break;
 	case RDMA_CM_EVENT_REJECTED:
-		return ECONNREFUSED;
+		err = ECONNREFUSED;
+		break;
 	default:
+		if (err == EADDRINUSE)
+			err = EADDRNOTAVAIL;
+		else if (err != EADDRNOTAVAIL && err != ENETUNREACH &&
+			 err != EHOSTUNREACH && err != ETIMEDOUT &&
+			 err != ENOMEM)
+			err = ECONNREFUSED;
 		break;
 	}
-	switch (status) {
-	case EADDRINUSE:
-	case EADDRNOTAVAIL:
-		return EADDRNOTAVAIL;
-	case ENETUNREACH:
-	case EHOSTUNREACH:
-	case ETIMEDOUT:
-	case ENOMEM:
-		return status;
-	default:
-		return ECONNREFUSED;
-	}
+	return err;
 }
 
 /*

@@ -7,6 +7,8 @@
  * is the number of the last message that there is room for, so it only
  * grows, and reading it and our own count at different times cannot hurt.
  */
+#include <linux/export.h>
+
 #include "sdp.h"
 
 /* The last credit is only for messages that bring new ones. */
@@ -128,3 +130,4 @@ u32 sdp_credits(const struct sock *sk)
 
 	return conn ? sdp_fc_credits(conn) : 0;
 }
+EXPORT_SYMBOL_GPL(sdp_credits);

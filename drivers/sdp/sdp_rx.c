@@ -6,6 +6,7 @@
  * The completion handler is the only one that adds to the receive queue, a
  * reader (lock_sock) the only one that removes; sdp->lock covers the moment.
  */
+#include <linux/export.h>
 #include <linux/net.h>
 #include <linux/pipe_fs_i.h>
 #include <linux/splice.h>
@@ -775,6 +776,7 @@ int sdp_readable_bytes(const struct sock *sk)
 		n--;
 	return n;
 }
+EXPORT_SYMBOL_GPL(sdp_readable_bytes);
 
 /**
  * sdp_at_mark - whether the next octet to read is the urgent one

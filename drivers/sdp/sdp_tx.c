@@ -8,6 +8,7 @@
  * them under tx_lock, from sendmsg or from a completion, whichever finds a
  * credit first. A message that waits is extended by later sends.
  */
+#include <linux/export.h>
 #include <linux/slab.h>
 #include <linux/uio.h>
 #include <net/sock.h>
@@ -16,7 +17,7 @@
 #include "sdp_mib.h"
 #include "sdp_trace.h"
 
-#define SDP_TX_KEEP_CHUNKS	4	/* free send buffers a connection keeps */
+#define SDP_TX_KEEP_CHUNKS	8	/* free send buffers a connection keeps */
 #define SDP_TX_SPLIT_MIN	2048	/* payloads worth two SGEs */
 #define SDP_TX_SIGNAL_BYTES	16384	/* unsignalled, at most about this */
 #define SDP_TX_CORK_TIME	(HZ / 5)	/* as TCP: no longer than this */
@@ -817,6 +818,7 @@ u32 sdp_outq_bytes(const struct sock *sk)
 
 	return conn ? READ_ONCE(conn->tx_queued) : 0;
 }
+EXPORT_SYMBOL_GPL(sdp_outq_bytes);
 
 /**
  * sdp_notsent_bytes - octets written and not given to the transport
@@ -828,6 +830,7 @@ u32 sdp_notsent_bytes(const struct sock *sk)
 
 	return conn ? READ_ONCE(conn->tx_unsent) : 0;
 }
+EXPORT_SYMBOL_GPL(sdp_notsent_bytes);
 
 /**
  * sdp_max_payload - largest payload of one message
@@ -839,3 +842,4 @@ u32 sdp_max_payload(const struct sock *sk)
 
 	return conn ? conn->tx_max_payload : SDP_BUF_SIZE;
 }
+EXPORT_SYMBOL_GPL(sdp_max_payload);
