@@ -30,7 +30,7 @@
 
 /* Timeouts, in jiffies */
 #define HYB_T_CONNECT	(20 * HZ)	/* TCP handshake */
-#define HYB_T_REPLY	(60 * HZ)	/* the peer's program decides */
+#define HYB_T_REPLY	(15 * HZ)	/* the peer's program decides */
 #define HYB_T_REQUEST	(10 * HZ)	/* Request complete after accept */
 #define HYB_T_DRAIN	(5 * HZ)	/* last FPDUs with TCP */
 #define HYB_T_FLUSH	(1 * HZ)	/* same, when the ULP wants out */
@@ -43,10 +43,12 @@
  * struct hyb_lsock - a listening socket
  * @ref: one for @links not being empty, one for queued work
  * @node: entry of hyb_lsocks
+ * @net: namespace, not referenced: the devices close the socket before it goes
  * @links: cm_ids that listen here: one for each device, if a wildcard
  * @sock: the socket, NULL when closed
  * @addr: address and port
  * @ifindex: net device it is bound to, 0 for none
+ * @work: accepts connections
  * @data_ready: the socket's own callback
  *
  * All under hyb_listen_lock.
@@ -77,9 +79,11 @@ struct hyb_link {
  * struct hyb_lid - a listening cm_id
  * @ref: one for the IW CM until destroy_listen, one for each connection
  *	 whose Request is not complete
+ * @dev: device, counted in hyb_cm_dev.users
  * @id: cm_id, referenced; NULL when destroyed
  * @node: entry of hyb_cm_dev.lids
- * @link: sockets, @links of them
+ * @link: sockets
+ * @links: how many
  * @starting: connections whose Request is not complete
  *
  * @id, @node and @link under hyb_listen_lock.
@@ -734,7 +738,7 @@ static void hyb_step_wait_rep(struct hyb_cep *cep, unsigned long ev)
 		hyb_stats_inc(cep->dev, HYB_ST_ERR_MPA_REP);
 		hyb_cep_fail(cep, -EPROTO, false);
 	} else if (ev & BIT(HYB_EV_TIMER)) {
-		hyb_stats_inc(cep->dev, HYB_ST_CM_TIMEOUT);
+		hyb_stats_inc(cep->dev, HYB_ST_ERR_MPA_TIMEOUT);
 		hyb_cep_fail(cep, -ETIMEDOUT, false);
 	}
 }

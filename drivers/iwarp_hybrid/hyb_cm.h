@@ -38,7 +38,7 @@ struct socket;
  * @idle: completed when @users is gone
  */
 struct hyb_cm_dev {
-	struct mutex lock;
+	struct mutex lock;	/* list and flag */
 	struct list_head ceps;
 	struct list_head lids;
 	bool down;
@@ -76,29 +76,39 @@ enum {
  * struct hyb_cep - one connection, from the socket's creation to its end
  * @ref: one each for: the socket's callbacks; @qp (as hyb_qp.cep); a cm_id
  *	 with a request pending (provider_data); queued work; armed timer
- * @dev: device; @node is the entry of its list
+ * @dev: device, counted in hyb_cm_dev.users
+ * @node: entry of the device's list, which has a reference, too
  * @lock: serialises the state machine; taken before the socket's lock
+ * @state: where in its life the connection is
  * @sock: the socket, NULL when released
  * @id: cm_id to be told, referenced
  * @lid: passive: the listening cm_id, referenced, until the request is up
  * @qp: queue pair, referenced from connect or accept on
  * @live: queue pair whose engines run; changes under the socket's spinlock
  * @discard: input is thrown away; same lock
- * @data_ready, @state_change, @write_space, @error_report: the socket's own
+ * @data_ready: the socket's own callback, as the following
+ * @state_change: same
+ * @write_space: same
+ * @error_report: same
  * @events: HYB_EV_* not yet handled
  * @deadline: when @timer is due, in jiffies
+ * @work: the state machine
+ * @timer: of the state
  * @rev: MPA revision in use
- * @tried_rev1: active: revision 2 got no answer
  * @active: this side connected
- * @lim, @req, @rep: negotiation
- * @frame: start-up frame received or to be sent; @have octets are there
- * @pdata, @pdata_len: active: private data to send
+ * @lim: local side of the negotiation; later its result
+ * @req: the Request
+ * @rep: the Reply
+ * @have: octets in @frame
+ * @pdata_len: octets in @pdata
+ * @frame: start-up frame received or to be sent
+ * @pdata: active: private data to send
  */
 struct hyb_cep {
 	struct kref ref;
 	struct hyb_dev *dev;
 	struct list_head node;
-	struct mutex lock;
+	struct mutex lock;	/* state machine */
 	enum hyb_cep_state state;
 	struct socket *sock;
 	struct iw_cm_id *id;
@@ -107,7 +117,6 @@ struct hyb_cep {
 	struct hyb_qp *live;
 	bool discard;
 	bool active;
-	bool quiet;
 	u8 rev;
 
 	void (*data_ready)(struct sock *sk);
@@ -167,10 +176,10 @@ enum hyb_close {
  */
 void hyb_qp_close(struct hyb_qp *qp, enum hyb_close how);
 
-/**
- * hyb_cm_dev_init - set up the connection manager's part of a device
- * hyb_cm_dev_down - end all connections and listeners of a device
- * hyb_cm_dev_exit - same, and wait until nothing refers to the device
+/*
+ * The connection manager's part of a device: init sets it up, down ends all
+ * connections and listeners, exit does the same and waits until nothing
+ * refers to the device.
  *
  * hyb_cm_dev_down() must have returned before the net device leaves its
  * network namespace: the sockets do not hold the namespace. It may be called

@@ -30,11 +30,13 @@
 
 /**
  * struct hyb_cur - a place in TCP's receive queue
+ * @sk: socket
  * @skb: packet of the queue
  * @part: @skb or one of its frag_list, NULL behind the last
  * @frag: next fragment of @part
  * @seq: sequence number of @p
- * @p: contiguous octets, @n of them
+ * @p: contiguous octets
+ * @n: how many
  *
  * Valid while the socket is held and nothing is consumed.
  */

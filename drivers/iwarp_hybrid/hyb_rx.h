@@ -35,8 +35,12 @@ struct hyb_qp;
  * @mem: regions of @rqe, referenced; NULL for kernel addresses
  * @room: octets @rqe can take
  * @done: payload octets placed
- * @sge, @sge_off: where in the scatter list @done is
- * @fpdus, @copies, @copied, @summed: counted here, added per batch
+ * @sge: where in the scatter list @done is
+ * @sge_off: offset in that entry
+ * @fpdus: counted here and added to the device's counters per batch
+ * @copies: same
+ * @copied: same, octets
+ * @summed: same, octets
  */
 struct hyb_rx {
 	u32 need;

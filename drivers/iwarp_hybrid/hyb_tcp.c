@@ -93,6 +93,7 @@ void hyb_tcp_retry(struct hyb_qp *qp, int todo, unsigned long delay)
 
 void hyb_tcp_kick(struct hyb_qp *qp, int todo)
 {
+	/* pairs with hyb_tcp_attach(): the engines' state is set up */
 	struct sock *sk = smp_load_acquire(&qp->tcp.sk);
 	struct hyb_qp *running;
 
@@ -249,6 +250,7 @@ static struct proto *hyb_tcp_prot(struct sock *sk)
 		if (hyb_prot_base[v6] != sk->sk_prot) {
 			hyb_prot[v6] = *sk->sk_prot;
 			hyb_prot[v6].release_cb = hyb_tcp_release_cb;
+			/* the copy is complete; pairs with the load above */
 			smp_store_release(&hyb_prot_base[v6], sk->sk_prot);
 		}
 		mutex_unlock(&hyb_prot_lock);
@@ -369,6 +371,7 @@ int hyb_tcp_attach(struct hyb_cep *cep, struct hyb_qp *qp,
 	set_bit(HYB_TODO_TX, &qp->tcp.todo);
 	cep->live = qp;
 	spin_unlock_bh(&sk->sk_lock.slock);
+	/* pairs with hyb_tcp_kick() */
 	smp_store_release(&qp->tcp.sk, sk);
 	err = 0;
 out:

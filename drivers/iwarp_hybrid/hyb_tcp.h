@@ -44,7 +44,7 @@ struct hyb_tcp {
 	bool attached;
 	unsigned long todo;
 	struct delayed_work work;
-	spinlock_t lock;
+	spinlock_t lock;	/* hyb_qp.cep */
 };
 
 /* Called by the verbs layer: create_qp, and after the last reference */

@@ -724,7 +724,7 @@ static bool hyb_tx_flush(struct hyb_qp *qp, struct sock *sk)
 			continue;
 		}
 		if (ret == -EAGAIN || ret == -ENOMEM) {
-			/* no acknowledgement will call write_space */
+			/* no ACK will come and call write_space */
 			if (tcp_rtx_and_write_queues_empty(sk))
 				hyb_tcp_retry(qp, HYB_TODO_TX, HYB_TX_RETRY);
 		} else {

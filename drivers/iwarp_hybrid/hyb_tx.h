@@ -116,11 +116,24 @@ enum hyb_tx_msg {
  * @mem: regions of its scatter list, referenced
  * @len: payload octets of the message in progress
  * @done: payload octets laid out
- * @sge, @sge_off: where in the scatter list @done is
- * @orq, @irq: reads outstanding in each direction; sizes are powers of two,
- *	@ord and @ird of them may be used
+ * @sge: where in the scatter list @done is
+ * @sge_off: offset in that entry
+ * @orq: own reads that are outstanding, a ring
+ * @orq_mask: its size - 1, a power of two above @ord
+ * @orq_get: oldest
+ * @orq_put: next free
+ * @ord: how many there may be
+ * @irq: the peer's reads to be answered, a ring
+ * @irq_mask: its size - 1, a power of two above @ird
+ * @irq_get: oldest
+ * @irq_put: next free
+ * @ird: how many there may be
+ * @term_len: octets of @term, 0 if there is none
  * @term: ULPDU of a Terminate to send
- * @fpdus, @copied, @copies: counted here, added to the device's per batch
+ * @fpdus: counted here and added to the device's counters per batch
+ * @copies: same
+ * @copied: same, octets
+ * @summed: same, octets
  */
 struct hyb_tx {
 	struct hyb_stream s;

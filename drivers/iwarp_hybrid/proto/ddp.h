@@ -127,6 +127,10 @@ static inline bool ddp_to_wraps(u64 to, u64 len)
 /**
  * ddp_put_tagged - encode a tagged header
  * @p: room for DDP_TAGGED_LEN octets
+ * @last: L
+ * @rdmap: RDMAP control field
+ * @stag: sink STag
+ * @to: sink tagged offset
  */
 static inline void ddp_put_tagged(u8 *p, bool last, u8 rdmap, u32 stag, u64 to)
 {
@@ -139,6 +143,12 @@ static inline void ddp_put_tagged(u8 *p, bool last, u8 rdmap, u32 stag, u64 to)
 /**
  * ddp_put_untagged - encode an untagged header
  * @p: room for DDP_UNTAGGED_LEN octets
+ * @last: L
+ * @rdmap: RDMAP control field
+ * @inval: STag to invalidate, or 0
+ * @qn: queue
+ * @msn: message number
+ * @mo: message offset
  */
 static inline void ddp_put_untagged(u8 *p, bool last, u8 rdmap, u32 inval,
 				    u32 qn, u32 msn, u32 mo)
