@@ -124,7 +124,7 @@ static bool check_kernel(bool verbose)
 		return true;
 	}
 	if (errno == EAFNOSUPPORT)
-		say("the kernel has no SDP sockets: run `modprobe sdp` as root (after `make install` or `dkms install`)");
+		say("the kernel has no SDP sockets: run `modprobe sdp` as root");
 	else
 		say("the kernel refuses SDP sockets: %s", strerror(errno));
 	return false;

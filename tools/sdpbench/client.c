@@ -124,9 +124,9 @@ static void measure_bw(const struct bench_opts *opts, const struct conn *c,
 		struct run run;
 
 		alarm(opts->timeout);
-		BENCH_MARK_START();
+		bench_mark_start();
 		run = stream(c, buf, size, res.messages);
-		BENCH_MARK_STOP();
+		bench_mark_stop();
 		sec[i] = run.seconds;
 		res.cpu_tx += run.cpu_local / bytes / opts->reps;
 		res.cpu_rx += run.cpu_peer / bytes / opts->reps;
@@ -174,10 +174,10 @@ static void measure_lat(const struct bench_opts *opts, const struct conn *c,
 	ping(c, buf, size, opts->pings, us); /* warms up, overwritten below */
 	for (unsigned int i = 0; i < opts->reps; i++) {
 		alarm(opts->timeout);
-		BENCH_MARK_START();
+		bench_mark_start();
 		cpu += ping(c, buf, size, opts->pings,
 			    us + (size_t)i * opts->pings);
-		BENCH_MARK_STOP();
+		bench_mark_stop();
 	}
 	qsort(us, n, sizeof(*us), compare);
 	res.median = us[n / 2];

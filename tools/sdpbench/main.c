@@ -82,8 +82,8 @@ static noreturn void bad_use(const char *what, const char *arg)
 	exit(BENCH_EXIT_USAGE);
 }
 
-static unsigned long long number(const char *arg, unsigned long long min,
-				 unsigned long long max)
+static unsigned long long parse_number(const char *arg, unsigned long long min,
+				       unsigned long long max)
 {
 	unsigned long long val;
 	char *end;
@@ -92,7 +92,7 @@ static unsigned long long number(const char *arg, unsigned long long min,
 	val = strtoull(arg, &end, 10);
 	if (errno || end == arg || *end || *arg == '-' || val < min ||
 	    val > max)
-		bad_use("bad number", arg);
+		bad_use("not a valid count", arg);
 	return val;
 }
 
@@ -179,22 +179,22 @@ static bool client_option(struct bench_opts *opts, int opt, const char *arg)
 		opts->n_lat_sizes = size_list(arg, opts->lat_sizes);
 		return true;
 	case 'r':
-		opts->reps = number(arg, 1, BENCH_MAX_REPS);
+		opts->reps = parse_number(arg, 1, BENCH_MAX_REPS);
 		return true;
 	case 'd':
-		opts->duration_ms = number(arg, 1, 3600000);
+		opts->duration_ms = parse_number(arg, 1, 3600000);
 		return true;
 	case 'n':
-		opts->count = number(arg, 1, 1ULL << 40);
+		opts->count = parse_number(arg, 1, 1ULL << 40);
 		return true;
 	case 'P':
-		opts->pings = number(arg, 1, 10000000);
+		opts->pings = parse_number(arg, 1, 10000000);
 		return true;
 	case 'w':
-		opts->wait = number(arg, 0, 86400);
+		opts->wait = parse_number(arg, 0, 86400);
 		return true;
 	case OPT_TIMEOUT:
-		opts->timeout = number(arg, 1, 86400);
+		opts->timeout = parse_number(arg, 1, 86400);
 		return true;
 	case 'j':
 		opts->json = true;
@@ -214,7 +214,7 @@ static bool common_option(struct bench_opts *opts, int opt, const char *arg)
 			bad_use("unknown transport", arg);
 		return true;
 	case 'p':
-		opts->port = number(arg, 1, 65535);
+		opts->port = parse_number(arg, 1, 65535);
 		return true;
 	case 'b':
 		opts->host = arg;

@@ -7,15 +7,19 @@
 #ifndef SDPBENCH_MARK_H
 #define SDPBENCH_MARK_H
 
+static inline void bench_mark_start(void)
+{
 #ifdef __x86_64__
-/* nopl with a displacement that no compiler uses: 53 44 50 (SDP), then @n */
-#define BENCH_MARK(n) \
-	__asm__ volatile(".byte 0x0f, 0x1f, 0x84, 0x00, 0x53, 0x44, 0x50, " #n)
-#else
-#define BENCH_MARK(n)
+	/* nopl with a displacement that no compiler uses: "SDP", then 1 */
+	__asm__ volatile(".byte 0x0f, 0x1f, 0x84, 0x00, 0x53, 0x44, 0x50, 1");
 #endif
+}
 
-#define BENCH_MARK_START() BENCH_MARK(1)
-#define BENCH_MARK_STOP() BENCH_MARK(2)
+static inline void bench_mark_stop(void)
+{
+#ifdef __x86_64__
+	__asm__ volatile(".byte 0x0f, 0x1f, 0x84, 0x00, 0x53, 0x44, 0x50, 2");
+#endif
+}
 
 #endif /* SDPBENCH_MARK_H */

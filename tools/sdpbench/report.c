@@ -23,9 +23,12 @@ static const char *family_name(const struct bench_opts *opts)
 void report_begin(const struct bench_opts *opts)
 {
 	rows = 0;
-	if (opts->json)
-		printf("{\"tool\":\"sdpbench\",\"transport\":\"%s\",\"family\":\"%s\",\"reps\":%u,\"rows\":[",
-		       opts->xp->name, family_name(opts), opts->reps);
+	if (opts->json) {
+		printf("{\"tool\":\"sdpbench\",\"transport\":\"%s\",",
+		       opts->xp->name);
+		printf("\"family\":\"%s\",\"reps\":%u,\"rows\":[",
+		       family_name(opts), opts->reps);
+	}
 	fflush(stdout);
 }
 
@@ -34,6 +37,26 @@ static void next_row(const struct bench_opts *opts)
 	if (opts->json)
 		printf("%s\n ", rows ? "," : "");
 	rows++;
+}
+
+static void json_bw(const struct bw_result *res)
+{
+	printf("{\"test\":\"bw\",\"size\":%u,\"messages\":%llu,", res->size,
+	       (unsigned long long)res->messages);
+	printf("\"mbps\":%.3f,\"mbps_min\":%.3f,\"mbps_max\":%.3f,", res->mbps,
+	       res->mbps_min, res->mbps_max);
+	printf("\"host_ns_per_byte\":%.4f,", res->ns_per_byte);
+	printf("\"cpu_tx_ns_per_byte\":%.4f,\"cpu_rx_ns_per_byte\":%.4f}",
+	       res->cpu_tx, res->cpu_rx);
+}
+
+static void json_lat(const struct lat_result *res)
+{
+	printf("{\"test\":\"lat\",\"size\":%u,\"pings\":%llu,", res->size,
+	       (unsigned long long)res->pings);
+	printf("\"lat_us\":%.3f,\"lat_min_us\":%.3f,\"lat_p99_us\":%.3f,",
+	       res->median, res->min, res->p99);
+	printf("\"cpu_us\":%.3f}", res->cpu);
 }
 
 /**
@@ -48,10 +71,7 @@ void report_bw(const struct bench_opts *opts, const struct bw_result *res)
 		       "messages", "MB/s", "min", "max", "ns/B", "cpu ns/B");
 	next_row(opts);
 	if (opts->json)
-		printf("{\"test\":\"bw\",\"size\":%u,\"messages\":%llu,\"mbps\":%.3f,\"mbps_min\":%.3f,\"mbps_max\":%.3f,\"host_ns_per_byte\":%.4f,\"cpu_tx_ns_per_byte\":%.4f,\"cpu_rx_ns_per_byte\":%.4f}",
-		       res->size, (unsigned long long)res->messages, res->mbps,
-		       res->mbps_min, res->mbps_max, res->ns_per_byte,
-		       res->cpu_tx, res->cpu_rx);
+		json_bw(res);
 	else
 		printf("%-8s %10u %10llu %10.2f %10.2f %10.2f %8.3f %8.3f\n",
 		       opts->xp->name, res->size,
@@ -73,9 +93,7 @@ void report_lat(const struct bench_opts *opts, const struct lat_result *res)
 		       "pings", "median us", "min", "p99", "cpu us");
 	next_row(opts);
 	if (opts->json)
-		printf("{\"test\":\"lat\",\"size\":%u,\"pings\":%llu,\"lat_us\":%.3f,\"lat_min_us\":%.3f,\"lat_p99_us\":%.3f,\"cpu_us\":%.3f}",
-		       res->size, (unsigned long long)res->pings, res->median,
-		       res->min, res->p99, res->cpu);
+		json_lat(res);
 	else
 		printf("%-8s %10u %10llu %10.2f %10.2f %10.2f %8.2f\n",
 		       opts->xp->name, res->size,
