@@ -354,7 +354,8 @@ def qemu_command(args, sockdir=None):
     """The command line of QEMU; without sockdir for an interactive shell."""
     append = ["console=ttyS0", "panic=-1", "oops=panic", "sysrq_always_enabled=1",
               "rcupdate.rcu_cpu_stall_timeout=100", "watchdog_thresh=60",
-              "net.ifnames=0"]
+              # On a busy host the check that timers tick can fail
+              "no_timer_check"]
     cpu = "max"
     accel = args.accel
     smp = args.smp
@@ -477,14 +478,19 @@ class Runner:
             for line in block:
                 print(f"    > {line}")
 
-    def emulator_fault(self, trouble):
-        """Did QEMU, not the kernel, fail?  Then it may be tried again, a few times."""
-        if self.args.accel != "tcg" or self.retries >= 3 or \
-                not any(EMULATOR.search(line) for block in trouble for line in block):
-            return False
+    def retry(self, why):
+        """May a failure that is not the kernel's be tried again?"""
         self.retries += 1
-        print("# fault of the emulator (stale breakpoint): trying again", flush=True)
+        if self.retries > 4:
+            return False
+        print(f"# {why}: trying again", flush=True)
         return True
+
+    def emulator_fault(self, trouble):
+        """Did QEMU, not the kernel, fail?"""
+        return self.args.accel == "tcg" and \
+            any(EMULATOR.search(line) for block in trouble for line in block) and \
+            self.retry("fault of the emulator (stale breakpoint)")
 
     def lane(self, number):
         """Boot guests and feed them tests until none is left."""
@@ -508,7 +514,7 @@ class Runner:
                 release, uptime = guest.ready()
             except GuestDied as died:
                 guest.drain()
-                if self.emulator_fault(guest.console.take()):
+                if self.retry(f"no boot: {died}; see {guest.console_path}"):
                     return
                 sys.stderr.write("".join(open(guest.console_path, errors="replace")
                                          .readlines()[-30:]))
