@@ -26,9 +26,13 @@ mkdir -p "$build/$kernel"
 echo "bench: kernel $kernel, one instruction is one nanosecond"
 # shellcheck disable=SC2086 # several words
 "$top/selftests/vm/run.sh" -k "$kernel" -b "$build" -o "$out" --count -t 3600 \
-	-c "$command /selftests/bench/guest.sh" ${VM_ARGS:-} |
+	-c "$command /selftests/bench/guest.sh" ${VM_ARGS:-} 2>&1 |
 	tee "$log" | grep --line-buffered -v '^BENCH'
 rc=${PIPESTATUS[0]}
+if ! grep -q '^BENCH-KERNEL' "$log"; then
+	echo "bench: failed before the first measurement; see $log and $out/console.log"
+	exit 2
+fi
 
 awk -v json="$build/bench.json" -f "$here/report.awk" "$log"
 result=$?

@@ -19,7 +19,7 @@ mkdir -p "$build/$kernel"
 echo "demo: kernel $kernel in a virtual machine; this takes about a minute after the build"
 # shellcheck disable=SC2086 # several words
 "$top/selftests/vm/run.sh" -k "$kernel" -b "$build" -o "$out" -t 600 \
-	-c "exec /selftests/demo/guest.sh" ${VM_ARGS:-} |
+	-c "exec /selftests/demo/guest.sh" ${VM_ARGS:-} 2>&1 |
 	tee "$log" | grep --line-buffered -v '^DEMO-'
 rc=${PIPESTATUS[0]}
 

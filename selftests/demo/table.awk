@@ -39,6 +39,6 @@ END {
 		printf(" %s%s\n", row[i], i < n ? "," : "") > json
 	printf("]}\n") > json
 	if (step != "done")
-		printf("\ndemo: failed in step: %s\n", step == "" ? "starting the guest" : step)
+		printf("\ndemo: failed in step: %s\n", step == "" ? "build and start of the virtual machine" : step)
 	exit !ok
 }
