@@ -23,8 +23,8 @@
 #define SOL_SDP		1027
 
 /*
- * SO_REUSEPORT and SO_ZEROCOPY are refused at SOL_SOCKET for every family but
- * the Internet ones, so they have a place of their own here. Values are int.
+ * SO_REUSEPORT is refused at SOL_SOCKET for every family but the Internet ones,
+ * so it has a place of its own here. Values are int where nothing else is said.
  */
 #define SDP_REUSEPORT	1	/* get/set: as SO_REUSEPORT */
 #define SDP_LAST_CREDITS	2	/* get: credits held towards the peer */
