@@ -51,8 +51,8 @@ for word in $options; do
 done
 
 same "$doc/iwarp_hybrid.rst" "$(literals $doc/iwarp_hybrid.rst Counters)" \
-	"$(sed -nE 's/.*X\([A-Z_0-9]+, "([a-z_0-9]+)"\).*/\1/p' \
-		drivers/iwarp_hybrid/hyb_stats.h | sort -u)"
+	"$(sed -nE 's/.*\.name = "([a-z_0-9]+)".*/\1/p' \
+		drivers/iwarp_hybrid/hyb_stats.c | sort -u)"
 
 same "$doc/sdp.rst" "$(literals $doc/sdp.rst Counters)" \
 	"$(sed -nE 's/^\tSDP_MIB_([A-Z_]+),.*/\L\1/p' \

@@ -189,8 +189,8 @@ static int hyb_cq_tell_user(struct hyb_cq *cq, u64 key, struct ib_udata *udata)
  *
  * Return: 0 or negative errno.
  */
-int hyb_create_cq(struct ib_cq *ibcq, const struct ib_cq_init_attr *attr,
-		  COMPAT_CREATE_CQ_ARG)
+static int hyb_create_cq(struct ib_cq *ibcq, const struct ib_cq_init_attr *attr,
+			 COMPAT_CREATE_CQ_ARG)
 {
 	struct ib_udata *udata = compat_create_cq_udata;
 	struct hyb_dev *dev = hyb_dev_of(ibcq->device);
@@ -239,7 +239,7 @@ err_count:
  *
  * Return: 0.
  */
-int hyb_destroy_cq(struct ib_cq *ibcq, struct ib_udata *udata)
+static int hyb_destroy_cq(struct ib_cq *ibcq, struct ib_udata *udata)
 {
 	struct hyb_cq *cq = hyb_cq_of(ibcq);
 
@@ -271,7 +271,7 @@ static void hyb_cqe_to_wc(const struct siw_cqe *cqe, struct ib_wc *wc)
  * Context: any.
  * Return: number of entries taken.
  */
-int hyb_poll_cq(struct ib_cq *ibcq, int num, struct ib_wc *wc)
+static int hyb_poll_cq(struct ib_cq *ibcq, int num, struct ib_wc *wc)
 {
 	struct hyb_cq *cq = hyb_cq_of(ibcq);
 	unsigned long flags;
@@ -296,7 +296,7 @@ int hyb_poll_cq(struct ib_cq *ibcq, int num, struct ib_wc *wc)
  * Return: 1 if entries are waiting and IB_CQ_REPORT_MISSED_EVENTS is set,
  * else 0.
  */
-int hyb_req_notify_cq(struct ib_cq *ibcq, enum ib_cq_notify_flags flags)
+static int hyb_req_notify_cq(struct ib_cq *ibcq, enum ib_cq_notify_flags flags)
 {
 	struct hyb_cq *cq = hyb_cq_of(ibcq);
 	u32 arm = SIW_NOTIFY_ALL;
@@ -310,3 +310,12 @@ int hyb_req_notify_cq(struct ib_cq *ibcq, enum ib_cq_notify_flags flags)
 		return 0;
 	return READ_ONCE(cq->put) != READ_ONCE(cq->get);
 }
+
+const struct ib_device_ops hyb_cq_ops = {
+	.create_cq = hyb_create_cq,
+	.destroy_cq = hyb_destroy_cq,
+	.poll_cq = hyb_poll_cq,
+	.req_notify_cq = hyb_req_notify_cq,
+
+	INIT_RDMA_OBJ_SIZE(ib_cq, hyb_cq, ibcq),
+};

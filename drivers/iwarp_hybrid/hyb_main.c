@@ -162,6 +162,12 @@ static void hyb_dev_init(struct hyb_dev *dev, struct net_device *netdev)
 	snprintf(ibdev->node_desc, sizeof(ibdev->node_desc),
 		 "Hybrid iWARP on %s", netdev->name);
 	ib_set_device_ops(ibdev, &hyb_dev_ops);
+	ib_set_device_ops(ibdev, &hyb_qp_ops);
+	ib_set_device_ops(ibdev, &hyb_queue_ops);
+	ib_set_device_ops(ibdev, &hyb_srq_ops);
+	ib_set_device_ops(ibdev, &hyb_cq_ops);
+	ib_set_device_ops(ibdev, &hyb_mem_ops);
+	ib_set_device_ops(ibdev, &hyb_stats_ops);
 }
 
 /**

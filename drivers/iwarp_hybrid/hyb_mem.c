@@ -428,7 +428,7 @@ static void hyb_mem_find_base(struct hyb_mem *mem)
  *
  * Return: region of all kernel addresses, or error pointer.
  */
-struct ib_mr *hyb_get_dma_mr(struct ib_pd *pd, int access)
+static struct ib_mr *hyb_get_dma_mr(struct ib_pd *pd, int access)
 {
 	struct hyb_mr *mr;
 
@@ -491,8 +491,9 @@ static int hyb_mr_tell_user(struct hyb_mr *mr, struct ib_udata *udata)
  *
  * Return: region, or error pointer.
  */
-struct ib_mr *hyb_reg_user_mr(struct ib_pd *pd, u64 start, u64 len, u64 va,
-			      int access, COMPAT_REG_USER_MR_ARGS)
+static struct ib_mr *hyb_reg_user_mr(struct ib_pd *pd, u64 start, u64 len,
+				     u64 va, int access,
+				     COMPAT_REG_USER_MR_ARGS)
 {
 	struct ib_umem *umem;
 	struct hyb_mr *mr;
@@ -534,7 +535,8 @@ struct ib_mr *hyb_reg_user_mr(struct ib_pd *pd, u64 start, u64 len, u64 va,
  *
  * Return: region for fast registration, invalid; or error pointer.
  */
-struct ib_mr *hyb_alloc_mr(struct ib_pd *pd, enum ib_mr_type type, u32 max_sg)
+static struct ib_mr *hyb_alloc_mr(struct ib_pd *pd, enum ib_mr_type type,
+				  u32 max_sg)
 {
 	struct hyb_mr *mr;
 
@@ -570,8 +572,8 @@ static int hyb_set_page(struct ib_mr *ibmr, u64 addr)
  *
  * Return: number of entries mapped, or negative errno.
  */
-int hyb_map_mr_sg(struct ib_mr *ibmr, struct scatterlist *sg, int nents,
-		  unsigned int *offset)
+static int hyb_map_mr_sg(struct ib_mr *ibmr, struct scatterlist *sg, int nents,
+			 unsigned int *offset)
 {
 	struct hyb_mem *mem = hyb_mr_of(ibmr)->mem;
 	int n;
@@ -601,8 +603,16 @@ int hyb_map_mr_sg(struct ib_mr *ibmr, struct scatterlist *sg, int nents,
  *
  * Return: 0.
  */
-int hyb_dereg_mr(struct ib_mr *ibmr, struct ib_udata *udata)
+static int hyb_dereg_mr(struct ib_mr *ibmr, struct ib_udata *udata)
 {
 	hyb_mr_destroy(hyb_mr_of(ibmr));
 	return 0;
 }
+
+const struct ib_device_ops hyb_mem_ops = {
+	.alloc_mr = hyb_alloc_mr,
+	.dereg_mr = hyb_dereg_mr,
+	.get_dma_mr = hyb_get_dma_mr,
+	.map_mr_sg = hyb_map_mr_sg,
+	.reg_user_mr = hyb_reg_user_mr,
+};

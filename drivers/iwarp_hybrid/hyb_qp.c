@@ -260,8 +260,8 @@ static int hyb_qp_tell_user(struct hyb_qp *qp, struct ib_udata *udata,
  *
  * Return: 0 or negative errno.
  */
-int hyb_create_qp(struct ib_qp *ibqp, struct ib_qp_init_attr *attr,
-		  struct ib_udata *udata)
+static int hyb_create_qp(struct ib_qp *ibqp, struct ib_qp_init_attr *attr,
+			 struct ib_udata *udata)
 {
 	struct siw_uresp_create_qp resp = {
 		.sq_key = SIW_INVAL_UOBJ_KEY,
@@ -349,8 +349,8 @@ static int hyb_qp_modify_state(struct hyb_qp *qp, enum ib_qp_state to)
  *
  * Return: 0 or negative errno.
  */
-int hyb_modify_qp(struct ib_qp *ibqp, struct ib_qp_attr *attr, int mask,
-		  struct ib_udata *udata)
+static int hyb_modify_qp(struct ib_qp *ibqp, struct ib_qp_attr *attr, int mask,
+			 struct ib_udata *udata)
 {
 	struct hyb_qp *qp = hyb_qp_of(ibqp);
 
@@ -372,8 +372,8 @@ int hyb_modify_qp(struct ib_qp *ibqp, struct ib_qp_attr *attr, int mask,
  *
  * Return: 0.
  */
-int hyb_query_qp(struct ib_qp *ibqp, struct ib_qp_attr *attr, int mask,
-		 struct ib_qp_init_attr *init)
+static int hyb_query_qp(struct ib_qp *ibqp, struct ib_qp_attr *attr, int mask,
+			struct ib_qp_init_attr *init)
 {
 	struct hyb_qp *qp = hyb_qp_of(ibqp);
 
@@ -409,7 +409,7 @@ int hyb_query_qp(struct ib_qp *ibqp, struct ib_qp_attr *attr, int mask,
  *
  * Return: 0.
  */
-int hyb_destroy_qp(struct ib_qp *ibqp, struct ib_udata *udata)
+static int hyb_destroy_qp(struct ib_qp *ibqp, struct ib_udata *udata)
 {
 	struct hyb_qp *qp = hyb_qp_of(ibqp);
 	struct hyb_dev *dev = qp->dev;
@@ -434,7 +434,7 @@ int hyb_destroy_qp(struct ib_qp *ibqp, struct ib_udata *udata)
  *
  * Return: 0 or -EMSGSIZE.
  */
-int hyb_fill_res_qp(struct sk_buff *msg, struct ib_qp *ibqp)
+static int hyb_fill_res_qp(struct sk_buff *msg, struct ib_qp *ibqp)
 {
 	const struct hyb_qp *qp = hyb_qp_of(ibqp);
 	struct nlattr *table;
@@ -457,3 +457,13 @@ int hyb_fill_res_qp(struct sk_buff *msg, struct ib_qp *ibqp)
 	nla_nest_end(msg, table);
 	return 0;
 }
+
+const struct ib_device_ops hyb_qp_ops = {
+	.create_qp = hyb_create_qp,
+	.destroy_qp = hyb_destroy_qp,
+	.fill_res_qp_entry = hyb_fill_res_qp,
+	.modify_qp = hyb_modify_qp,
+	.query_qp = hyb_query_qp,
+
+	INIT_RDMA_OBJ_SIZE(ib_qp, hyb_qp, ibqp),
+};

@@ -610,8 +610,8 @@ static int hyb_doorbell(struct hyb_qp *qp)
  * Return: 0; -ENOTCONN before the connection is set up, -ENOMEM if the queue
  * is full, -EINVAL.
  */
-int hyb_post_send(struct ib_qp *ibqp, const struct ib_send_wr *wr,
-		  const struct ib_send_wr **bad)
+static int hyb_post_send(struct ib_qp *ibqp, const struct ib_send_wr *wr,
+			 const struct ib_send_wr **bad)
 {
 	struct hyb_qp *qp = hyb_qp_of(ibqp);
 
@@ -665,8 +665,8 @@ int hyb_rq_post_one(struct hyb_rq *rq, const struct ib_recv_wr *wr)
  * Context: any.
  * Return: 0; -ENOMEM if the queue is full, -EINVAL.
  */
-int hyb_post_recv(struct ib_qp *ibqp, const struct ib_recv_wr *wr,
-		  const struct ib_recv_wr **bad)
+static int hyb_post_recv(struct ib_qp *ibqp, const struct ib_recv_wr *wr,
+			 const struct ib_recv_wr **bad)
 {
 	struct hyb_qp *qp = hyb_qp_of(ibqp);
 	struct hyb_rq *rq = &qp->rq;
@@ -701,3 +701,8 @@ int hyb_post_recv(struct ib_qp *ibqp, const struct ib_recv_wr *wr,
 		hyb_rx_kick(qp);
 	return err;
 }
+
+const struct ib_device_ops hyb_queue_ops = {
+	.post_recv = hyb_post_recv,
+	.post_send = hyb_post_send,
+};

@@ -86,8 +86,8 @@ static int hyb_srq_tell_user(struct hyb_srq *srq, u64 key,
  *
  * Return: 0 or negative errno.
  */
-int hyb_create_srq(struct ib_srq *ibsrq, struct ib_srq_init_attr *init,
-		   struct ib_udata *udata)
+static int hyb_create_srq(struct ib_srq *ibsrq, struct ib_srq_init_attr *init,
+			  struct ib_udata *udata)
 {
 	struct hyb_dev *dev = hyb_dev_of(ibsrq->device);
 	struct hyb_srq *srq = hyb_srq_of(ibsrq);
@@ -141,8 +141,8 @@ err_count:
  *
  * Return: 0 or negative errno.
  */
-int hyb_modify_srq(struct ib_srq *ibsrq, struct ib_srq_attr *attr,
-		   enum ib_srq_attr_mask mask, struct ib_udata *udata)
+static int hyb_modify_srq(struct ib_srq *ibsrq, struct ib_srq_attr *attr,
+			  enum ib_srq_attr_mask mask, struct ib_udata *udata)
 {
 	struct hyb_srq *srq = hyb_srq_of(ibsrq);
 	unsigned long flags;
@@ -167,7 +167,7 @@ int hyb_modify_srq(struct ib_srq *ibsrq, struct ib_srq_attr *attr,
  *
  * Return: 0.
  */
-int hyb_query_srq(struct ib_srq *ibsrq, struct ib_srq_attr *attr)
+static int hyb_query_srq(struct ib_srq *ibsrq, struct ib_srq_attr *attr)
 {
 	struct hyb_srq *srq = hyb_srq_of(ibsrq);
 
@@ -184,7 +184,7 @@ int hyb_query_srq(struct ib_srq *ibsrq, struct ib_srq_attr *attr)
  *
  * Return: 0.
  */
-int hyb_destroy_srq(struct ib_srq *ibsrq, struct ib_udata *udata)
+static int hyb_destroy_srq(struct ib_srq *ibsrq, struct ib_udata *udata)
 {
 	struct hyb_srq *srq = hyb_srq_of(ibsrq);
 
@@ -203,8 +203,8 @@ int hyb_destroy_srq(struct ib_srq *ibsrq, struct ib_udata *udata)
  * Context: any.
  * Return: 0; -ENOMEM if the queue is full, -EINVAL.
  */
-int hyb_post_srq_recv(struct ib_srq *ibsrq, const struct ib_recv_wr *wr,
-		      const struct ib_recv_wr **bad)
+static int hyb_post_srq_recv(struct ib_srq *ibsrq, const struct ib_recv_wr *wr,
+			     const struct ib_recv_wr **bad)
 {
 	struct hyb_srq *srq = hyb_srq_of(ibsrq);
 	unsigned long flags;
@@ -227,3 +227,13 @@ int hyb_post_srq_recv(struct ib_srq *ibsrq, const struct ib_recv_wr *wr,
 	queue_work(hyb_wq, &srq->kick);
 	return err;
 }
+
+const struct ib_device_ops hyb_srq_ops = {
+	.create_srq = hyb_create_srq,
+	.destroy_srq = hyb_destroy_srq,
+	.modify_srq = hyb_modify_srq,
+	.post_srq_recv = hyb_post_srq_recv,
+	.query_srq = hyb_query_srq,
+
+	INIT_RDMA_OBJ_SIZE(ib_srq, hyb_srq, ibsrq),
+};

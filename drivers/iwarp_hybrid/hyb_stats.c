@@ -6,9 +6,62 @@
  */
 #include "hybrid.h"
 
-#define HYB_STAT_DESC(id, text)	[HYB_ST_##id].name = text,
 static const struct rdma_stat_desc hyb_stat_descs[HYB_ST_COUNT] = {
-	HYB_STATS(HYB_STAT_DESC)
+	[HYB_ST_TX_FPDUS].name = "tx_fpdus",
+	[HYB_ST_TX_BYTES].name = "tx_bytes",
+	[HYB_ST_TX_TCP_CALLS].name = "tx_tcp_calls",
+	[HYB_ST_TX_COPIES].name = "tx_copies",
+	[HYB_ST_TX_COPY_BYTES].name = "tx_copy_bytes",
+	[HYB_ST_TX_CRC_BYTES].name = "tx_crc_bytes",
+	[HYB_ST_TX_DEFERRED].name = "tx_deferred",
+	[HYB_ST_TX_NOSPACE].name = "tx_nospace",
+	[HYB_ST_TX_TERM].name = "tx_terminates",
+	[HYB_ST_RX_FPDUS].name = "rx_fpdus",
+	[HYB_ST_RX_BYTES].name = "rx_bytes",
+	[HYB_ST_RX_WALKS].name = "rx_walks",
+	[HYB_ST_RX_COPIES].name = "rx_copies",
+	[HYB_ST_RX_COPY_BYTES].name = "rx_copy_bytes",
+	[HYB_ST_RX_CRC_BYTES].name = "rx_crc_bytes",
+	[HYB_ST_RX_PAUSED].name = "rx_paused",
+	[HYB_ST_RX_DEFERRED].name = "rx_deferred",
+	[HYB_ST_RX_TERM].name = "rx_terminates",
+	[HYB_ST_POST_SEND].name = "post_sends",
+	[HYB_ST_POST_RECV].name = "post_recvs",
+	[HYB_ST_DOORBELL].name = "doorbells",
+	[HYB_ST_CQE].name = "completions",
+	[HYB_ST_CQ_EVENT].name = "completion_events",
+	[HYB_ST_FLUSHED].name = "flushed",
+	[HYB_ST_CQ_OVERFLOW].name = "err_cq_overflow",
+	[HYB_ST_MR_FAST_REG].name = "fast_regs",
+	[HYB_ST_MR_LOCAL_INV].name = "local_invalidates",
+	[HYB_ST_MR_REMOTE_INV].name = "remote_invalidates",
+	[HYB_ST_CM_CONNECT].name = "cm_connects",
+	[HYB_ST_CM_ACCEPT].name = "cm_accepts",
+	[HYB_ST_CM_REJECT].name = "cm_rejects",
+	[HYB_ST_CM_CLOSE].name = "cm_closes",
+	[HYB_ST_CM_ABORT].name = "cm_aborts",
+	[HYB_ST_CM_TIMEOUT].name = "cm_timeouts",
+	[HYB_ST_ERR_MPA_REQ].name = "err_mpa_request",
+	[HYB_ST_ERR_MPA_REP].name = "err_mpa_reply",
+	[HYB_ST_ERR_MPA_TIMEOUT].name = "err_mpa_timeout",
+	[HYB_ST_ERR_CRC].name = "err_crc",
+	[HYB_ST_ERR_MARKER].name = "err_marker",
+	[HYB_ST_ERR_LENGTH].name = "err_length",
+	[HYB_ST_ERR_DDP_VERSION].name = "err_ddp_version",
+	[HYB_ST_ERR_DDP_QN].name = "err_ddp_queue",
+	[HYB_ST_ERR_DDP_MSN].name = "err_ddp_msn",
+	[HYB_ST_ERR_DDP_MO].name = "err_ddp_offset",
+	[HYB_ST_ERR_DDP_BUF].name = "err_ddp_buffer",
+	[HYB_ST_ERR_RDMAP_VERSION].name = "err_rdmap_version",
+	[HYB_ST_ERR_RDMAP_OPCODE].name = "err_rdmap_opcode",
+	[HYB_ST_ERR_STAG].name = "err_stag",
+	[HYB_ST_ERR_PD].name = "err_pd",
+	[HYB_ST_ERR_BOUNDS].name = "err_bounds",
+	[HYB_ST_ERR_ACCESS].name = "err_access",
+	[HYB_ST_ERR_READ_RESP].name = "err_read_response",
+	[HYB_ST_ERR_IRD].name = "err_ird",
+	[HYB_ST_ERR_INVAL].name = "err_invalidate",
+	[HYB_ST_ERR_LOCAL].name = "err_local",
 };
 
 /**
@@ -18,7 +71,8 @@ static const struct rdma_stat_desc hyb_stat_descs[HYB_ST_COUNT] = {
  *
  * Return: description of the counters, freed by the core.
  */
-struct rdma_hw_stats *hyb_alloc_port_stats(struct ib_device *ibdev, u32 port)
+static struct rdma_hw_stats *hyb_alloc_port_stats(struct ib_device *ibdev,
+						  u32 port)
 {
 	return rdma_alloc_hw_stats_struct(hyb_stat_descs, HYB_ST_COUNT,
 					  RDMA_HW_STATS_DEFAULT_LIFESPAN);
@@ -33,8 +87,8 @@ struct rdma_hw_stats *hyb_alloc_port_stats(struct ib_device *ibdev, u32 port)
  *
  * Return: number of counters filled in.
  */
-int hyb_get_stats(struct ib_device *ibdev, struct rdma_hw_stats *stats,
-		  u32 port, int index)
+static int hyb_get_stats(struct ib_device *ibdev, struct rdma_hw_stats *stats,
+			 u32 port, int index)
 {
 	struct hyb_dev *dev = hyb_dev_of(ibdev);
 	int cpu, i;
@@ -51,3 +105,8 @@ int hyb_get_stats(struct ib_device *ibdev, struct rdma_hw_stats *stats,
 	}
 	return HYB_ST_COUNT;
 }
+
+const struct ib_device_ops hyb_stats_ops = {
+	.alloc_hw_port_stats = hyb_alloc_port_stats,
+	.get_hw_stats = hyb_get_stats,
+};

@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
  * Verbs of the device itself: attributes, port, protection domains, user
- * contexts and the rings that users map; and the table of all verbs.
+ * contexts and the rings that users map.
  *
  * The application binary interface to user space is that of siw-abi.h, so
  * that the provider library already installed drives this device.
  *
- * Calls the layers of all other objects, only to name them in the table.
+ * Calls nobody; the connection manager's verbs are in its table, too.
  */
 #include <linux/etherdevice.h>
 #include <linux/module.h>
@@ -232,24 +232,12 @@ const struct ib_device_ops hyb_dev_ops = {
 	.uverbs_abi_ver = SIW_ABI_VERSION,
 	.device_group = &hyb_attr_group,
 
-	.alloc_hw_port_stats = hyb_alloc_port_stats,
-	.alloc_mr = hyb_alloc_mr,
 	.alloc_pd = hyb_alloc_pd,
 	.alloc_ucontext = hyb_alloc_ucontext,
-	.create_cq = hyb_create_cq,
-	.create_qp = hyb_create_qp,
-	.create_srq = hyb_create_srq,
 	.dealloc_driver = hyb_dev_free,
 	.dealloc_pd = hyb_dealloc_pd,
 	.dealloc_ucontext = hyb_dealloc_ucontext,
-	.dereg_mr = hyb_dereg_mr,
-	.destroy_cq = hyb_destroy_cq,
-	.destroy_qp = hyb_destroy_qp,
-	.destroy_srq = hyb_destroy_srq,
 	.disassociate_ucontext = hyb_disassociate_ucontext,
-	.fill_res_qp_entry = hyb_fill_res_qp,
-	.get_dma_mr = hyb_get_dma_mr,
-	.get_hw_stats = hyb_get_stats,
 	.get_netdev = hyb_get_netdev,
 	.get_port_immutable = hyb_port_immutable,
 	.iw_accept = hyb_accept,
@@ -260,26 +248,12 @@ const struct ib_device_ops hyb_dev_ops = {
 	.iw_get_qp = hyb_iw_get_qp,
 	.iw_reject = hyb_reject,
 	.iw_rem_ref = hyb_iw_rem_ref,
-	.map_mr_sg = hyb_map_mr_sg,
 	.mmap = hyb_mmap,
 	.mmap_free = hyb_mmap_free,
-	.modify_qp = hyb_modify_qp,
-	.modify_srq = hyb_modify_srq,
-	.poll_cq = hyb_poll_cq,
-	.post_recv = hyb_post_recv,
-	.post_send = hyb_post_send,
-	.post_srq_recv = hyb_post_srq_recv,
 	.query_device = hyb_query_device,
 	.query_gid = hyb_query_gid,
 	.query_port = hyb_query_port,
-	.query_qp = hyb_query_qp,
-	.query_srq = hyb_query_srq,
-	.reg_user_mr = hyb_reg_user_mr,
-	.req_notify_cq = hyb_req_notify_cq,
 
-	INIT_RDMA_OBJ_SIZE(ib_cq, hyb_cq, ibcq),
 	INIT_RDMA_OBJ_SIZE(ib_pd, hyb_pd, ibpd),
-	INIT_RDMA_OBJ_SIZE(ib_qp, hyb_qp, ibqp),
-	INIT_RDMA_OBJ_SIZE(ib_srq, hyb_srq, ibsrq),
 	INIT_RDMA_OBJ_SIZE(ib_ucontext, hyb_ucontext, ibctx),
 };

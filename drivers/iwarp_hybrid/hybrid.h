@@ -57,6 +57,7 @@
  * struct hyb_dev - one RDMA device, on one net device
  * @ibdev: what the RDMA core sees; first member
  * @netdev: the net device, referenced until the device is freed
+ * @tracker: of that reference
  * @node: entry of the module's list of devices
  * @dying: @netdev is going away; protected by the list's mutex
  * @gid: the port's address: hardware address of @netdev, or random
@@ -65,7 +66,11 @@
  * @qps: queue pairs by number
  * @mems: regions by STag index (STag >> 8); looked up under RCU
  * @next_qpn: where the search for a free QP number begins
- * @num_qp, @num_cq, @num_mr, @num_pd, @num_srq: objects alive
+ * @num_qp: queue pairs alive
+ * @num_cq: completion queues alive
+ * @num_mr: memory regions alive
+ * @num_pd: protection domains alive
+ * @num_srq: shared receive queues alive
  * @cm: connection manager's part
  * @crc: ask for CRC in MPA start-up (it is on if either side asks)
  * @markers: ask the peer to send markers
@@ -123,11 +128,15 @@ struct hyb_umap {
 
 /**
  * struct hyb_cq - completion queue
+ * @ibcq: what the RDMA core sees
+ * @dev: device
  * @ring: entries in the layout of siw-abi.h, mapped by a user
  * @ctrl: behind the ring; consumers arm the queue here
  * @mask: number of entries - 1, entries are a power of two
- * @put, @get: free running producer and consumer index. A user's consumer
- *	index is unknown: a slot is free when its flags are zero.
+ * @id: number told to users
+ * @put: free running producer index
+ * @get: free running consumer index. That of a user is unknown: a slot is free
+ *	 when its flags are zero.
  * @events: SIW_NOTIFY_* bits of completions nobody was told about
  * @overflow: an entry was lost, reported once
  * @umap: user mapping of @ring, or NULL for a kernel queue
@@ -169,6 +178,8 @@ enum hyb_mem_err {
  * @stag: STag with the current key
  * @users: copies in progress. Whoever clears @live waits until they are over,
  *	   hence pages are never touched after invalidation.
+ * @pd: protection domain
+ * @dev: device
  * @access: IB_ACCESS_* granted
  * @fast: fast registration region: may be invalidated and registered again
  * @dma: addresses are kernel virtual addresses (no page list)
@@ -178,8 +189,10 @@ enum hyb_mem_err {
  * @offset: of the first octet in @page[0]
  * @shift: log2 of the page size of @page
  * @page: kernel virtual addresses of pages
- * @npages: entries of @page in use, of @maxpages
+ * @npages: entries of @page in use
+ * @maxpages: entries of @page there are
  * @umem: pinned user memory
+ * @rcu: lookups run under RCU
  */
 struct hyb_mem {
 	refcount_t ref;
@@ -240,6 +253,10 @@ struct hyb_sq_slot {
  * @ring: entries in the layout of siw-abi.h. User space posts by setting
  *	  SIW_WQE_VALID, which is cleared when the entry is taken.
  * @slot: per entry, not visible to users
+ * @umap: user mapping of @ring, or NULL
+ * @mask: number of entries - 1, entries are a power of two
+ * @max_sge: scatter list entries of a request
+ * @sig_all: every request reports its completion
  * @put: next entry to fill; unused for user queues
  * @tx: next entry to transmit
  * @get: next entry to complete; entries complete in order
@@ -266,8 +283,12 @@ struct hyb_sq {
  * struct hyb_rq - receive queue of a QP, or of a shared receive queue
  * @lock: serialises producers and consumers, protects all of it
  * @ring: entries in the layout of siw-abi.h, NULL if the queue has size 0
- * @put, @get: next entry to fill and to take
+ * @umap: as in struct hyb_sq
+ * @mask: as in struct hyb_sq
+ * @max_sge: as in struct hyb_sq
  * @flushed: as in struct hyb_sq
+ * @put: next entry to fill
+ * @get: next entry to take
  */
 struct hyb_rq {
 	spinlock_t lock;		/* see above */
@@ -282,8 +303,11 @@ struct hyb_rq {
 
 /**
  * struct hyb_srq - shared receive queue
+ * @ibsrq: what the RDMA core sees
+ * @rq: the queue
  * @limit: raise an event when fewer entries are left, 0: not armed; under
  *	   the lock of @rq
+ * @qps_lock: protects @qps
  * @qps: queue pairs that take from it, linked by hyb_qp.srq_node
  * @kick: makes them go on after a post
  */
@@ -291,21 +315,34 @@ struct hyb_srq {
 	struct ib_srq ibsrq;
 	struct hyb_rq rq;
 	u32 limit;
-	spinlock_t qps_lock;		/* protects @qps */
+	spinlock_t qps_lock;		/* see above */
 	struct list_head qps;
 	struct work_struct kick;
 };
 
 /**
  * struct hyb_qp - queue pair
+ * @ibqp: what the RDMA core sees
+ * @dev: device
  * @ref: destroy waits on @freed until all references are gone: the
  *	 connection's, the IW CM's, and those of @fault
+ * @freed: no reference is left
+ * @scq: completion queue of requests
+ * @rcq: completion queue of receives
+ * @srq: shared receive queue, used instead of @rq, or NULL
+ * @srq_node: entry of hyb_srq.qps
  * @user: rings are mapped by a user process
  * @dead: being destroyed, nothing completes and no event is raised any more
- * @state: HYB_QP_*, written under @state_lock
+ * @state_lock: protects changes of @state
+ * @state: HYB_QP_*
  * @access: IB_ACCESS_REMOTE_* the peer may use, of modify_qp
  * @fault: aborts the connection from a context that must not do so itself
- * @tcp, @tx, @rx, @cep: see the layers' headers
+ * @sq: send queue
+ * @rq: receive queue
+ * @tcp: transport layer's part
+ * @tx: transmit engine's part
+ * @rx: receive engine's part
+ * @cep: connection, while there is one; under hyb_tcp.lock
  */
 struct hyb_qp {
 	struct ib_qp ibqp;
@@ -317,7 +354,7 @@ struct hyb_qp {
 	struct hyb_srq *srq;
 	struct list_head srq_node;
 	struct work_struct fault;
-	spinlock_t state_lock;		/* protects changes of state */
+	spinlock_t state_lock;		/* see above */
 	enum hyb_qp_state state;
 	int access;
 	bool user;
@@ -338,6 +375,15 @@ struct hyb_qp {
 #define hyb_mr_of(ptr)	container_of(ptr, struct hyb_mr, ibmr)
 #define hyb_srq_of(ptr)	container_of(ptr, struct hyb_srq, ibsrq)
 
+/* Verbs, by the files that implement them */
+extern const struct ib_device_ops hyb_dev_ops;
+extern const struct ib_device_ops hyb_qp_ops;
+extern const struct ib_device_ops hyb_queue_ops;
+extern const struct ib_device_ops hyb_srq_ops;
+extern const struct ib_device_ops hyb_cq_ops;
+extern const struct ib_device_ops hyb_mem_ops;
+extern const struct ib_device_ops hyb_stats_ops;
+
 /* ------------------------------------------------------------- hyb_stats */
 
 static inline void hyb_stats_add(struct hyb_dev *dev, enum hyb_stat id, u64 n)
@@ -349,10 +395,6 @@ static inline void hyb_stats_inc(struct hyb_dev *dev, enum hyb_stat id)
 {
 	this_cpu_inc(dev->stats->value[id]);
 }
-
-struct rdma_hw_stats *hyb_alloc_port_stats(struct ib_device *ibdev, u32 port);
-int hyb_get_stats(struct ib_device *ibdev, struct rdma_hw_stats *stats,
-		  u32 port, int index);
 
 /* ---------------------------------------------------------------- hyb_qp */
 
@@ -379,15 +421,6 @@ static inline void hyb_qp_put(struct hyb_qp *qp)
 	kref_put(&qp->ref, hyb_qp_release);
 }
 
-int hyb_create_qp(struct ib_qp *ibqp, struct ib_qp_init_attr *attr,
-		  struct ib_udata *udata);
-int hyb_modify_qp(struct ib_qp *ibqp, struct ib_qp_attr *attr, int mask,
-		  struct ib_udata *udata);
-int hyb_query_qp(struct ib_qp *ibqp, struct ib_qp_attr *attr, int mask,
-		 struct ib_qp_init_attr *init);
-int hyb_destroy_qp(struct ib_qp *ibqp, struct ib_udata *udata);
-int hyb_fill_res_qp(struct sk_buff *msg, struct ib_qp *ibqp);
-
 /* ------------------------------------------------------------- hyb_queue */
 
 void hyb_qp_flush(struct hyb_qp *qp);
@@ -401,11 +434,6 @@ void hyb_rq_complete(struct hyb_qp *qp, const struct siw_rqe *rqe, u32 bytes,
 		     u32 inval_stag, bool solicited,
 		     enum siw_wc_status status);
 
-int hyb_post_send(struct ib_qp *ibqp, const struct ib_send_wr *wr,
-		  const struct ib_send_wr **bad);
-int hyb_post_recv(struct ib_qp *ibqp, const struct ib_recv_wr *wr,
-		  const struct ib_recv_wr **bad);
-
 /* Adds one entry; with the queue's lock held */
 int hyb_rq_post_one(struct hyb_rq *rq, const struct ib_recv_wr *wr);
 
@@ -413,26 +441,12 @@ int hyb_rq_post_one(struct hyb_rq *rq, const struct ib_recv_wr *wr);
 
 void hyb_srq_join(struct hyb_qp *qp);
 void hyb_srq_leave(struct hyb_qp *qp);
-int hyb_create_srq(struct ib_srq *ibsrq, struct ib_srq_init_attr *init,
-		   struct ib_udata *udata);
-int hyb_modify_srq(struct ib_srq *ibsrq, struct ib_srq_attr *attr,
-		   enum ib_srq_attr_mask mask, struct ib_udata *udata);
-int hyb_query_srq(struct ib_srq *ibsrq, struct ib_srq_attr *attr);
-int hyb_destroy_srq(struct ib_srq *ibsrq, struct ib_udata *udata);
-int hyb_post_srq_recv(struct ib_srq *ibsrq, const struct ib_recv_wr *wr,
-		      const struct ib_recv_wr **bad);
 
 /* ---------------------------------------------------------------- hyb_cq */
 
 bool hyb_cq_push(struct hyb_cq *cq, const struct siw_cqe *cqe, bool solicited);
 void hyb_cq_notify(struct hyb_cq *cq);
 void hyb_cq_clean(struct hyb_cq *cq, const struct hyb_qp *qp);
-
-int hyb_create_cq(struct ib_cq *ibcq, const struct ib_cq_init_attr *attr,
-		  COMPAT_CREATE_CQ_ARG);
-int hyb_destroy_cq(struct ib_cq *ibcq, struct ib_udata *udata);
-int hyb_poll_cq(struct ib_cq *ibcq, int num, struct ib_wc *wc);
-int hyb_req_notify_cq(struct ib_cq *ibcq, enum ib_cq_notify_flags flags);
 
 /* --------------------------------------------------------------- hyb_mem */
 
@@ -455,17 +469,7 @@ static inline void hyb_mem_put(struct hyb_mem *mem)
 		hyb_mem_free(mem);
 }
 
-struct ib_mr *hyb_get_dma_mr(struct ib_pd *pd, int access);
-struct ib_mr *hyb_reg_user_mr(struct ib_pd *pd, u64 start, u64 len, u64 va,
-			      int access, COMPAT_REG_USER_MR_ARGS);
-struct ib_mr *hyb_alloc_mr(struct ib_pd *pd, enum ib_mr_type type, u32 max_sg);
-int hyb_map_mr_sg(struct ib_mr *ibmr, struct scatterlist *sg, int nents,
-		  unsigned int *offset);
-int hyb_dereg_mr(struct ib_mr *ibmr, struct ib_udata *udata);
-
 /* ------------------------------------------------------------- hyb_verbs */
-
-extern const struct ib_device_ops hyb_dev_ops;
 
 void *hyb_ring_alloc(struct ib_udata *udata, size_t size,
 		     struct hyb_umap **umap, u64 *key);
