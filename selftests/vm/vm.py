@@ -560,6 +560,7 @@ class Runner:
             print(f"error: {self.error}", file=sys.stderr)
         if self.args.command:
             return self.command_status()
+        self.on_host()
         total = [sum(getattr(r, f) for r in self.results)
                  for f in ("passed", "failed", "skipped")]
         total[1] += bool(self.error)
@@ -567,6 +568,18 @@ class Runner:
             print(*total, file=out)
         print("{} passed, {} failed, {} skipped".format(*total), flush=True)
         return 1 if total[1] else 0
+
+    def on_host(self):
+        """NAME.host beside a test looks here at the files it left in the guest."""
+        for result in list(self.results):
+            program = os.path.join(self.args.tree, result.name + ".host")
+            if os.access(program, os.X_OK):
+                host = Result(result.name + " on the host")
+                files = os.path.join(self.args.out, "files", result.name.replace("/", "-"))
+                proc = subprocess.run([program, files], stdout=subprocess.PIPE,
+                                      stderr=subprocess.STDOUT, text=True, check=False)
+                host.lines, host.status = proc.stdout.splitlines(), proc.returncode
+                self.done(host)
 
     def command_status(self):
         if self.error or not self.results:
