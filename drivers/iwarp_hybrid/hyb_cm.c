@@ -32,6 +32,7 @@
 #define HYB_T_CONNECT	(20 * HZ)	/* TCP handshake */
 #define HYB_T_REPLY	(15 * HZ)	/* the peer's program decides */
 #define HYB_T_REQUEST	(10 * HZ)	/* Request complete after accept */
+#define HYB_T_DECIDE	(60 * HZ)	/* Request complete, ULP's decision */
 #define HYB_T_DRAIN	(5 * HZ)	/* last FPDUs with TCP */
 #define HYB_T_FLUSH	(1 * HZ)	/* same, when the ULP wants out */
 #define HYB_T_LINGER	(10 * HZ)	/* FIN of the peer after ours */
@@ -222,11 +223,49 @@ static void hyb_cep_delist(struct hyb_cep *cep)
 		hyb_cep_put(cep);
 }
 
+/*
+ * What a cm_id knows of a connection before it is accepted is a number: the
+ * IW CM may drop the event without telling, hence it cannot have a reference.
+ */
+static int hyb_request_add(struct hyb_cep *cep)
+{
+	struct hyb_cm_dev *cm = &cep->dev->cm;
+	int err;
+
+	err = xa_alloc_cyclic(&cm->requests, &cep->number, cep, xa_limit_31b,
+			      &cm->next, GFP_KERNEL);
+	if (err < 0)
+		return err;
+	hyb_cep_get(cep);
+	return 0;
+}
+
+static void hyb_request_del(struct hyb_cep *cep)
+{
+	if (!cep->number)
+		return;
+	/* whoever erases it owns the reference */
+	if (xa_erase(&cep->dev->cm.requests, cep->number))
+		hyb_cep_put(cep);
+	cep->number = 0;
+}
+
+/* The connection a cm_id stands for, with the reference; NULL if it is gone */
+static struct hyb_cep *hyb_request_take(struct iw_cm_id *id)
+{
+	struct hyb_dev *dev = hyb_dev_of(id->device);
+	unsigned long number = (unsigned long)id->provider_data;
+
+	id->provider_data = NULL;
+	return number ? xa_erase(&dev->cm.requests, number) : NULL;
+}
+
 /* The connection is over and its socket closed */
 static void hyb_cep_dead(struct hyb_cep *cep)
 {
 	lockdep_assert_held(&cep->lock);
 	cep->state = HYB_CEP_DEAD;
+	hyb_request_del(cep);
 	hyb_cep_disarm(cep);
 	hyb_cep_delist(cep);
 }
@@ -393,7 +432,6 @@ static int hyb_upcall_request(struct hyb_cep *cep)
 {
 	struct iw_cm_event event = {
 		.event = IW_CM_EVENT_CONNECT_REQUEST,
-		.provider_data = cep,
 		.ird = min_t(u32, cep->req.ird, HYB_MAX_RD_ATOM),
 		.ord = min_t(u32, cep->req.ord, HYB_MAX_RD_ATOM),
 	};
@@ -409,14 +447,13 @@ static int hyb_upcall_request(struct hyb_cep *cep)
 	hyb_unmap_v4(&event.remote_addr);
 	hyb_upcall_private(cep, &event);
 
-	/* provider_data holds a reference until accept or reject */
-	hyb_cep_get(cep);
+	if (hyb_request_add(cep))
+		return -ENOMEM;
+	event.provider_data = (void *)(unsigned long)cep->number;
 	mutex_lock(&hyb_listen_lock);
 	if (lid->id)
 		err = lid->id->event_handler(lid->id, &event);
 	mutex_unlock(&hyb_listen_lock);
-	if (err)
-		hyb_cep_put(cep);
 	return err;
 }
 
@@ -838,7 +875,7 @@ static void hyb_step_wait_req(struct hyb_cep *cep, unsigned long ev)
 		return;
 	}
 	cep->state = HYB_CEP_REQUEST;
-	hyb_cep_disarm(cep);
+	hyb_cep_arm(cep, HYB_T_DECIDE);
 	if (hyb_upcall_request(cep)) {
 		hyb_cep_ignore(cep, HYB_ST_CM_REJECT);
 		return;
@@ -852,7 +889,8 @@ static void hyb_step_request(struct hyb_cep *cep, unsigned long ev)
 	struct sock *sk = cep->sock->sk;
 
 	if (READ_ONCE(sk->sk_state) == TCP_CLOSE ||
-	    (READ_ONCE(sk->sk_shutdown) & RCV_SHUTDOWN))
+	    (READ_ONCE(sk->sk_shutdown) & RCV_SHUTDOWN) ||
+	    (ev & BIT(HYB_EV_TIMER)))
 		hyb_cep_drop(cep, true);
 }
 
@@ -878,6 +916,7 @@ static int hyb_cep_accept(struct hyb_cep *cep, struct iw_cm_id *id,
 	cep->lim.ird = res.ird;
 	cep->lim.ord = res.ord;
 	cep->state = HYB_CEP_RDMA;
+	hyb_cep_disarm(cep);
 	id->add_ref(id);
 	cep->id = id;
 	hyb_stats_inc(cep->dev, HYB_ST_CM_ACCEPT);
@@ -896,15 +935,15 @@ static int hyb_cep_accept(struct hyb_cep *cep, struct iw_cm_id *id,
 int hyb_accept(struct iw_cm_id *id, struct iw_cm_conn_param *param)
 {
 	struct hyb_dev *dev = hyb_dev_of(id->device);
-	struct hyb_cep *cep = id->provider_data;
+	struct hyb_cep *cep = hyb_request_take(id);
 	struct hyb_qp *qp;
 	int err;
 
 	if (!cep)
-		return -EINVAL;
-	id->provider_data = NULL;
+		return -ECONNRESET;
 	qp = hyb_qp_lookup(dev, param->qpn);
 	mutex_lock(&cep->lock);
+	cep->number = 0;
 	err = -EINVAL;
 	if (!qp || param->private_data_len > U8_MAX ||
 	    param->ird > HYB_MAX_RD_ATOM || param->ord > HYB_MAX_RD_ATOM)
@@ -941,15 +980,15 @@ out:
  */
 int hyb_reject(struct iw_cm_id *id, const void *pdata, u8 pdata_len)
 {
-	struct hyb_cep *cep = id->provider_data;
+	struct hyb_cep *cep = hyb_request_take(id);
 	struct mpa_result res;
 	size_t len;
 	int err;
 
 	if (!cep)
-		return -EINVAL;
-	id->provider_data = NULL;
+		return -ECONNRESET;
 	mutex_lock(&cep->lock);
+	cep->number = 0;
 	err = -ECONNRESET;
 	if (cep->state == HYB_CEP_REQUEST) {
 		mpa_respond(&cep->req, &cep->lim, &cep->rep, &res);
@@ -1483,6 +1522,7 @@ void hyb_cm_dev_init(struct hyb_dev *dev)
 	mutex_init(&cm->lock);
 	INIT_LIST_HEAD(&cm->ceps);
 	INIT_LIST_HEAD(&cm->lids);
+	xa_init_flags(&cm->requests, XA_FLAGS_ALLOC1);
 	refcount_set(&cm->users, 1);
 	init_completion(&cm->idle);
 }
@@ -1522,6 +1562,7 @@ void hyb_cm_dev_exit(struct hyb_dev *dev)
 	hyb_cm_dev_down(dev);
 	hyb_cm_dev_put(dev);
 	wait_for_completion(&dev->cm.idle);
+	xa_destroy(&dev->cm.requests);
 }
 
 int hyb_cm_init(void)

@@ -15,6 +15,7 @@
 #include <linux/refcount.h>
 #include <linux/types.h>
 #include <linux/workqueue.h>
+#include <linux/xarray.h>
 
 #include "proto/mpa.h"
 
@@ -34,6 +35,8 @@ struct socket;
  * @ceps: all connections
  * @lids: all listening cm_ids
  * @down: nothing new is started
+ * @requests: connections the ULP has to decide about, by number; referenced
+ * @next: number of the next one
  * @users: one for the device, one per connection and listening cm_id
  * @idle: completed when @users is gone
  */
@@ -42,6 +45,8 @@ struct hyb_cm_dev {
 	struct list_head ceps;
 	struct list_head lids;
 	bool down;
+	struct xarray requests;
+	u32 next;
 	refcount_t users;
 	struct completion idle;
 };
@@ -74,8 +79,8 @@ enum {
 
 /**
  * struct hyb_cep - one connection, from the socket's creation to its end
- * @ref: one each for: the socket's callbacks; @qp (as hyb_qp.cep); a cm_id
- *	 with a request pending (provider_data); queued work; armed timer
+ * @ref: one each for: the socket's callbacks; @qp (as hyb_qp.cep); the entry
+ *	 in hyb_cm_dev.requests; queued work; armed timer
  * @dev: device, counted in hyb_cm_dev.users
  * @node: entry of the device's list, which has a reference, too
  * @lock: serialises the state machine; taken before the socket's lock
@@ -95,6 +100,7 @@ enum {
  * @work: the state machine
  * @timer: of the state
  * @rev: MPA revision in use
+ * @number: in hyb_cm_dev.requests, 0 if not there
  * @active: this side connected
  * @lim: local side of the negotiation; later its result
  * @req: the Request
@@ -118,6 +124,7 @@ struct hyb_cep {
 	bool discard;
 	bool active;
 	u8 rev;
+	u32 number;
 
 	void (*data_ready)(struct sock *sk);
 	void (*state_change)(struct sock *sk);
