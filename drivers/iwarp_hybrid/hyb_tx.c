@@ -28,6 +28,10 @@
 /* A segment with less room than this is ended rather than filled */
 #define HYB_SEG_MIN	256
 
+#ifndef MSG_SENDPAGE_NOTLAST
+#define MSG_SENDPAGE_NOTLAST MSG_MORE
+#endif
+
 /* Retry when the system is short of memory */
 #define HYB_TX_RETRY	(HZ / 50 + 1)
 
@@ -107,10 +111,34 @@ static int hyb_stream_next_page(struct hyb_stream *s)
 			return -ENOMEM;
 		}
 	}
+	s->prev = s->page[s->cur].page;
+	s->prev_sent = s->sent;
+	s->prev_fill = s->fill;
 	s->cur = next;
 	s->fill = 0;
 	s->sent = 0;
 	return 0;
+}
+
+/* Has TCP taken all that is laid out? */
+static bool hyb_stream_empty(const struct hyb_stream *s)
+{
+	return s->sent == s->fill && s->prev_sent == s->prev_fill;
+}
+
+/*
+ * After hyb_stream_fit() returned 0: if that is because of the page, continue
+ * the batch in the next one. Two pages at most wait to be handed over.
+ */
+static bool hyb_stream_extend(struct hyb_stream *s)
+{
+	if (s->prev_sent != s->prev_fill || s->sent == s->fill)
+		return false;
+	if (s->room && s->room < HYB_SEG_MIN)
+		return false;
+	if (hyb_stream_space(s) >= hyb_stream_max(s))
+		return false;
+	return !hyb_stream_next_page(s);
 }
 
 /*
@@ -147,7 +175,7 @@ static void hyb_stream_rewind(struct hyb_stream *s)
 {
 	struct page *page = s->page[s->cur].page;
 
-	if (s->fill && s->sent == s->fill && page_count(page) == 1) {
+	if (s->fill && hyb_stream_empty(s) && page_count(page) == 1) {
 		s->fill = 0;
 		s->sent = 0;
 	}
@@ -697,30 +725,35 @@ static enum hyb_step hyb_tx_step(struct hyb_qp *qp)
 	}
 }
 
-/* The one place that calls TCP to transmit: by reference, without waiting */
-static int hyb_tx_sendpage(struct sock *sk, struct page *page, u32 off, u32 len)
+/*
+ * The one place that calls TCP to transmit: by reference, without waiting.
+ * With @more, TCP need not send yet: the next call follows at once.
+ */
+static int hyb_tx_sendpage(struct sock *sk, struct page *page, u32 off, u32 len,
+			   bool more)
 {
-	return compat_tcp_sendpage_locked(sk, page, off, len, MSG_DONTWAIT |
-					  MSG_NOSIGNAL |
-					  MSG_NO_SHARED_FRAGS);
+	int flags = MSG_DONTWAIT | MSG_NOSIGNAL | MSG_NO_SHARED_FRAGS;
+
+	if (more)
+		flags |= MSG_SENDPAGE_NOTLAST;
+	return compat_tcp_sendpage_locked(sk, page, off, len, flags);
 }
 
-/* Hand over what is laid out; false if TCP did not take all of it */
-static bool hyb_tx_flush(struct hyb_qp *qp, struct sock *sk)
+/* Hand over a page up to @end; false if TCP did not take all of it */
+static bool hyb_tx_give(struct hyb_qp *qp, struct sock *sk, struct page *page,
+			u32 *sent, u32 end, bool more)
 {
 	struct hyb_tx *tx = &qp->tx;
-	struct hyb_stream *s = &tx->s;
 	int ret;
 
-	while (s->sent < s->fill) {
+	while (*sent < end) {
 		tx->calling = true;
-		ret = hyb_tx_sendpage(sk, s->page[s->cur].page, s->sent,
-				      s->fill - s->sent);
+		ret = hyb_tx_sendpage(sk, page, *sent, end - *sent, more);
 		tx->calling = false;
 		hyb_stats_inc(qp->dev, HYB_ST_TX_TCP_CALLS);
 		if (ret > 0) {
 			hyb_stats_add(qp->dev, HYB_ST_TX_BYTES, ret);
-			s->sent += ret;
+			*sent += ret;
 			continue;
 		}
 		if (ret == -EAGAIN || ret == -ENOMEM) {
@@ -736,13 +769,27 @@ static bool hyb_tx_flush(struct hyb_qp *qp, struct sock *sk)
 	return true;
 }
 
-/* Lay out what TCP has room for and the current page can hold */
+/*
+ * Hand over what is laid out; false if TCP did not take all of it. Then TCP
+ * has sent what it took: it does so whenever it is short of memory.
+ */
+static bool hyb_tx_flush(struct hyb_qp *qp, struct sock *sk)
+{
+	struct hyb_stream *s = &qp->tx.s;
+
+	return hyb_tx_give(qp, sk, s->prev, &s->prev_sent, s->prev_fill,
+			   s->sent < s->fill) &&
+	       hyb_tx_give(qp, sk, s->page[s->cur].page, &s->sent, s->fill,
+			   false);
+}
+
+/* Lay out what TCP has room for, in this page and the next */
 static enum hyb_step hyb_tx_batch(struct hyb_qp *qp, struct sock *sk)
 {
 	struct hyb_stream *s = &qp->tx.s;
 	int room = sk_stream_wspace(sk);
 	enum hyb_step step;
-	u32 start = s->fill;
+	u64 end;
 
 	if (room <= 0) {
 		set_bit(SOCK_NOSPACE, &sk->sk_socket->flags);
@@ -750,9 +797,12 @@ static enum hyb_step hyb_tx_batch(struct hyb_qp *qp, struct sock *sk)
 		return HYB_STEP_IDLE;
 	}
 	hyb_stream_look(s, sk);
+	end = s->pos + room;
 	do {
 		step = hyb_tx_step(qp);
-	} while (step == HYB_STEP_LAID && s->fill - start < room);
+		if (step == HYB_STEP_TURN && hyb_stream_extend(s))
+			step = HYB_STEP_LAID;
+	} while (step == HYB_STEP_LAID && s->pos < end);
 	return step;
 }
 
@@ -776,7 +826,7 @@ static bool hyb_tx_all_sent(struct hyb_qp *qp)
 {
 	struct hyb_tx *tx = &qp->tx;
 
-	if (tx->s.sent != tx->s.fill)
+	if (!hyb_stream_empty(&tx->s))
 		return false;
 	if (tx->stopped)
 		return true;

@@ -38,6 +38,9 @@ struct hyb_tx_page {
  * @cur: the page being filled
  * @fill: octets of it that are laid out
  * @sent: octets of it that TCP has taken
+ * @prev: the page before @cur, if it has octets that TCP has not taken:
+ * @prev_sent: as @sent
+ * @prev_fill: as @fill, equal to @prev_sent if there are none
  * @pos: position in the stream behind what is laid out
  * @ivl: marker interval, 0 for none
  * @mss: payload of a TCP segment, looked up for each batch
@@ -48,6 +51,9 @@ struct hyb_stream {
 	unsigned int cur;
 	u32 fill;
 	u32 sent;
+	struct page *prev;
+	u32 prev_sent;
+	u32 prev_fill;
 	u64 pos;
 	u32 ivl;
 	u32 mss;
