@@ -18,6 +18,7 @@
 #define HYB_CRC_RUN	448	/* octets, a multiple of 64 */
 
 static u32 hyb_crc_shift[4][256] __ro_after_init;
+static bool hyb_crc_works __ro_after_init;
 
 static __always_inline u64 hyb_crc_u64(u64 crc, const u8 *p)
 {
@@ -89,9 +90,26 @@ static u32 hyb_crc_x86(u32 crc, const u8 *p, size_t len)
 
 u32 hyb_crc32c(u32 crc, const void *p, size_t len)
 {
-	if (cpu_feature_enabled(X86_FEATURE_XMM4_2))
+	if (likely(hyb_crc_works))
 		return hyb_crc_x86(crc, p, len);
 	return crc32c(crc, p, len);
+}
+
+/* Does the above agree with the library, for all paths and alignments? */
+static bool __init hyb_crc_check(void)
+{
+	static u8 buf[3000] __initdata;
+	u32 i, len;
+
+	for (i = 0; i < sizeof(buf); i++)
+		buf[i] = i * 167 + (i >> 8);
+	for (len = 0; len <= sizeof(buf) - 8; len += len < 200 ? 1 : 37) {
+		const u8 *p = buf + len % 8;
+
+		if (hyb_crc_x86(~len, p, len) != crc32c(~len, p, len))
+			return false;
+	}
+	return true;
 }
 
 /**
@@ -113,6 +131,9 @@ void __init hyb_crc_init(void)
 			hyb_crc_shift[k][i] = crc;
 		}
 	}
+	hyb_crc_works = hyb_crc_check();
+	if (!hyb_crc_works)
+		pr_warn("iwarp_hybrid: CRC32 instruction not usable\n");
 }
 
 #else

@@ -460,5 +460,7 @@ int hyb_tcp_init(void)
 
 void hyb_tcp_exit(void)
 {
+	/* callbacks that were called before the sockets were closed */
+	synchronize_net();
 	destroy_workqueue(hyb_tcp_wq);
 }
