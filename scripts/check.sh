@@ -50,7 +50,7 @@ if [ $# -eq 0 ] && [ -z "${NO_UNIT:-}" ]; then
 fi
 echo "== tests on kernel $kernel"
 rm -f "$out/summary"
-"$top/selftests/vm/run.sh" "${opts[@]}" "$@" | sed '/^[0-9]* passed, [0-9]* failed, [0-9]* skipped$/d' || true
+"$top/selftests/vm/run.sh" "${opts[@]}" "$@" | sed -u '/^[0-9]* passed, [0-9]* failed, [0-9]* skipped$/d' || true
 if [ -e "$out/summary" ]; then
 	read -r p f s <"$out/summary"
 	add "$p" "$f" "$s"
