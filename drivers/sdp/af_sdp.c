@@ -1003,6 +1003,7 @@ static __poll_t sdp_poll_write(struct sock *sk)
 	set_bit(SOCK_NOSPACE, &sk->sk_socket->flags);
 	/* space freed before the bit was set woke nobody: look again */
 	smp_mb__after_atomic();
+	sdp_tx_prod(sk);
 	if (__sk_stream_is_writeable(sk, 1))
 		return EPOLLOUT | EPOLLWRNORM;
 	return 0;

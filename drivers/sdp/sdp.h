@@ -277,6 +277,7 @@ struct sdp_conn {
 	u32 tx_done;			/* last MSeq completed */
 	u32 tx_acct;			/* last MSeq completed or acknowledged */
 	u32 tx_signalled;		/* last MSeq sent signalled */
+	u32 tx_unsig_bytes;		/* payload octets since then */
 	u32 tx_head, tx_tail;		/* tx_q: fill at head, send at tail */
 	u32 tx_queued;			/* payload octets not in tx_acct */
 	u32 tx_unsent;			/* payload octets not posted */
@@ -419,6 +420,7 @@ void sdp_tx_fin(struct sdp_conn *conn);
 void sdp_tx_done(struct ib_cq *cq, struct ib_wc *wc);
 void sdp_probe_done(struct ib_cq *cq, struct ib_wc *wc);
 void sdp_tx_flush(struct sock *sk);
+void sdp_tx_prod(struct sock *sk);
 void sdp_tx_free(struct sdp_conn *conn);
 void sdp_write_space(struct sock *sk);
 bool sdp_stream_memory_free(const struct sock *sk, int wake);

@@ -165,6 +165,9 @@ static void sdp_conn_hang_up(struct sdp_conn *conn)
 			wait_for_completion_timeout(&conn->disconnected,
 						    SDP_GRACE);
 	}
+	/* the engine posts nothing any more once it has seen SDP_CONN_DOWN */
+	spin_lock_bh(&conn->tx_lock);
+	spin_unlock_bh(&conn->tx_lock);
 	if (conn->qp)
 		ib_drain_qp(conn->qp);
 }

@@ -19,7 +19,6 @@
 
 #define SDP_TX_KEEP_CHUNKS	8	/* free send buffers a connection keeps */
 #define SDP_TX_SPLIT_MIN	2048	/* payloads worth two SGEs */
-#define SDP_TX_SIGNAL_BYTES	16384	/* unsignalled, at most about this */
 #define SDP_TX_CORK_TIME	(HZ / 5)	/* as TCP: no longer than this */
 
 static struct sdp_tx_slot *sdp_tx_slot(struct sdp_conn *conn, u32 mseq)
@@ -98,18 +97,24 @@ static void sdp_tx_account(struct sdp_conn *conn)
 	sdp_tx_report(conn);
 }
 
-/* Whether a send has to ask for a completion. */
+/*
+ * Whether a send has to ask for a completion: the last message, every so many
+ * messages, and so often that three quarters of the send buffer come free
+ * without it. What the peer acknowledges counts as free anyway.
+ */
 static bool sdp_tx_signal(struct sdp_conn *conn, u8 mid, u32 payload)
 {
 	struct sdp_net *sn = sdp_pernet(sock_net(conn->sk));
 	u32 unsignalled = conn->tx_mseq - conn->tx_signalled;
 
-	if (mid == SDP_MID_DISCON || mid == SDP_MID_ABORT)
-		return true;
-	if (unsignalled >= READ_ONCE(sn->sysctl_signal_every) ||
-	    unsignalled >= SDP_SQ_DEPTH / 4)
-		return true;
-	return payload > SDP_TX_SPLIT_MIN;
+	conn->tx_unsig_bytes += payload;
+	if (mid != SDP_MID_DISCON && mid != SDP_MID_ABORT &&
+	    unsignalled < READ_ONCE(sn->sysctl_signal_every) &&
+	    unsignalled < SDP_SQ_DEPTH / 4 &&
+	    conn->tx_unsig_bytes < (u32)READ_ONCE(conn->sk->sk_sndbuf) / 4)
+		return false;
+	conn->tx_unsig_bytes = 0;
+	return true;
 }
 
 static void sdp_tx_count(struct sock *sk, const struct sdp_tx_msg *m)
@@ -680,19 +685,43 @@ static int sdp_tx_copy(struct sock *sk, struct msghdr *msg, int flags)
 	return n ? n : -EFAULT;
 }
 
+/**
+ * sdp_tx_prod - somebody waits for room in the send buffer
+ * @sk: socket
+ *
+ * When everything is sent and nothing of it signalled, a probe gets the
+ * completions. Happens when SO_SNDBUF shrinks.
+ *
+ * Context: any; no spinlock held.
+ */
+void sdp_tx_prod(struct sock *sk)
+{
+	struct sdp_sock *sdp = sdp_sk(sk);
+	struct sdp_conn *conn;
+
+	spin_lock_bh(&sdp->lock);
+	conn = sdp->conn;
+	if (conn)
+		refcount_inc(&conn->refs);
+	spin_unlock_bh(&sdp->lock);
+	if (!conn)
+		return;
+	if (!READ_ONCE(conn->tx_unsent) &&
+	    READ_ONCE(conn->tx_mseq) != READ_ONCE(conn->tx_done) &&
+	    !sdp_seq_after(READ_ONCE(conn->tx_signalled),
+			   READ_ONCE(conn->tx_done)))
+		sdp_tx_ctl(conn, SDP_CTL_KEEPALIVE);
+	sdp_tx_kick(conn);
+	sdp_conn_put(conn);
+}
+
 /* Room for sendmsg: waits, or says why not. */
 static int sdp_tx_wait(struct sock *sk, long *timeo)
 {
-	int err;
-
 	SDP_INC_STATS(sock_net(sk), TX_SNDBUF_FULL);
 	set_bit(SOCK_NOSPACE, &sk->sk_socket->flags);
-	if (sdp_sk(sk)->conn)
-		sdp_tx_kick(sdp_sk(sk)->conn);
-	err = sk_stream_wait_memory(sk, timeo);
-	if (err)
-		return err;
-	return 0;
+	sdp_tx_prod(sk);
+	return sk_stream_wait_memory(sk, timeo);
 }
 
 static bool sdp_tx_corked(const struct sock *sk, int flags)
