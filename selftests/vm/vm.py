@@ -353,7 +353,7 @@ class Guest:
 def qemu_command(args, sockdir=None):
     """The command line of QEMU; without sockdir for an interactive shell."""
     append = ["console=ttyS0", "panic=-1", "oops=panic", "sysrq_always_enabled=1",
-              "rcupdate.rcu_cpu_stall_timeout=100", "watchdog_thresh=60",
+              "rcupdate.rcu_cpu_stall_timeout=300", "watchdog_thresh=60",
               # On a busy host the check that timers tick can fail
               "no_timer_check"]
     cpu = "max"
