@@ -1,0 +1,109 @@
+#!/bin/bash
+# SPDX-License-Identifier: GPL-2.0
+# vm: timeout=600
+# Races: connections that come and go in every possible way, processes that are
+# killed, listeners, devices and namespaces that disappear meanwhile. Nothing may
+# hang or stay behind; the kernel's own checkers look for the rest.
+# shellcheck disable=SC2317 # called by wait_for
+# shellcheck source=selftests/lib/lib.sh
+. "$(dirname "$0")/../lib/lib.sh"
+need sdp-stress sdpstat jq
+
+SECS=$(scaled 6 10)
+modprobe -q sdp
+
+# setup KIND: orphans must not make us wait
+setup() {
+	net_up && dev_up "$1" "$1" || return
+	in_a sh -c 'echo 2 >/proc/sys/net/sdp/fin_timeout'
+	in_b sh -c 'echo 2 >/proc/sys/net/sdp/fin_timeout'
+}
+
+# load ADDR SECONDS: both sides in the background
+load() {
+	start_bg b sdp-stress serve "$1" 7400 "$2" 6
+	SERVER=$BG_PID SERVER_LOG=$BG_LOG
+	start_bg a sdp-stress call "$1" 7400 "$2" 6
+	CLIENT=$BG_PID CLIENT_LOG=$BG_LOG
+}
+
+# finished DESCRIPTION: both sides came to their end, and nobody hung
+finished() {
+	local rc=0
+	wait "$SERVER" || rc=1
+	wait "$CLIENT" || rc=1
+	if [ $rc -eq 0 ]; then
+		ktap_ok "$1"
+	else
+		ktap_fail "$1" "$(cat "$SERVER_LOG" "$CLIENT_LOG")"
+	fi
+	ktap_diag "server: $(tr '\n' ' ' <"$SERVER_LOG")" \
+		"client: $(tr '\n' ' ' <"$CLIENT_LOG")"
+}
+
+# left a|b: sockets
+left() { "in_$1" sdpstat -a --json | jq '.sockets | length'; }
+none_left() { [ "$(left a)$(left b)" = 00 ]; }
+
+# clean DESCRIPTION: nothing stays behind
+clean() {
+	if wait_for 60 none_left; then
+		ktap_ok "$1: no socket is left"
+	else
+		ktap_fail "$1: no socket is left" "$(in_a sdpstat -ae)" \
+			"$(in_b sdpstat -ae)"
+	fi
+	ktap_is "$1: nor a connection" \
+		"$(in_a sdpstat -sz --json | jq .counters.curr_estab) $(
+			in_b sdpstat -sz --json | jq .counters.curr_estab)" "0 0"
+}
+
+# Not over siw: it counts the references of a listener wrong when connections
+# come while it is closed, and what follows tells nothing about us.
+setup hybrid || exit 1
+load 10.0.0.2 "$SECS"
+finished "load"
+clean "load"
+
+load fd00::2 "$SECS"
+finished "load over IPv6"
+clean "IPv6"
+
+# devices that disappear and come back
+load 10.0.0.2 "$SECS"
+for i in 1 2 3 4 5 6; do
+	sleep "0.$((RANDOM % 10))"
+	rdma link delete rda
+	in_a rdma link add rda type hybrid netdev va
+	[ $((i % 2)) -eq 0 ] || continue
+	rdma link delete rdb
+	in_b rdma link add rdb type hybrid netdev vb
+done
+finished "devices disappear under load"
+clean "devices"
+
+# the module cannot go while it is used
+load 10.0.0.2 "$SECS"
+sleep 1
+ktap_check_fails "the module stays while it is used" rmmod sdp
+finished "load while the module is wanted away"
+clean "module"
+
+# namespaces that disappear with everything in them
+for i in 1 2; do
+	load 10.0.0.2 60
+	sleep $((SECS / 3))
+	ip netns del a
+	ip netns del b
+	stop_bg "$CLIENT"
+	stop_bg "$SERVER"
+	ktap_ok "namespaces disappear under load, $i"
+	setup hybrid || exit 1
+done
+
+net_down
+gone() { modprobe -r sdp_diag sdp; }
+ktap_check "the module can be removed" wait_for 60 gone
+modprobe sdp
+
+ktap_done
