@@ -555,25 +555,44 @@ struct sdp_read {
 	bool inline_urg;
 };
 
+/*
+ * What stops a reader that found nothing. Data may have come since it looked,
+ * and the end of the stream behind that: both are judged at one moment.
+ * Returns false if there is something to read after all.
+ */
+static bool sdp_rx_at_end(struct sock *sk, u32 seq, bool *done, bool *end)
+{
+	struct sdp_sock *sdp = sdp_sk(sk);
+	bool empty;
+
+	spin_lock_bh(&sdp->lock);
+	empty = sdp->rx_seq == seq;
+	*done = sock_flag(sk, SOCK_DONE);
+	*end = sk->sk_err || sk->sk_state == TCP_CLOSE ||
+	       (sk->sk_shutdown & RCV_SHUTDOWN);
+	spin_unlock_bh(&sdp->lock);
+	return empty;
+}
+
 /* Nothing to read at @r->seq. Returns 0 to look again, 1 to stop, or -errno. */
 static int sdp_rx_nothing(struct sock *sk, struct sdp_read *r)
 {
+	bool done, end;
+
 	if (r->copied >= r->target)
 		return 1;
+	if (!sdp_rx_at_end(sk, r->seq, &done, &end))
+		return 0;
 	if (r->copied) {
-		if (sk->sk_err || sk->sk_state == TCP_CLOSE ||
-		    (sk->sk_shutdown & RCV_SHUTDOWN) || !r->timeo ||
-		    signal_pending(current))
+		if (end || !r->timeo || signal_pending(current))
 			return 1;
 	} else {
-		if (sock_flag(sk, SOCK_DONE))
+		if (done)
 			return 1;
-		if (sk->sk_err)
+		if (end && sk->sk_err)
 			return sock_error(sk);
-		if (sk->sk_shutdown & RCV_SHUTDOWN)
-			return 1;
-		if (sk->sk_state == TCP_CLOSE)
-			return -ENOTCONN;
+		if (end)
+			return sk->sk_shutdown & RCV_SHUTDOWN ? 1 : -ENOTCONN;
 		if (!r->timeo)
 			return -EAGAIN;
 		if (signal_pending(current))
