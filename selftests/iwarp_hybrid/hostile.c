@@ -4,6 +4,8 @@
  *
  *   hyb-hostile -h ADDRESS [-p PORT] [-s COMMAND] start|fpdu
  *        attacks a listening hyb-target
+ *   hyb-hostile -h ADDRESS [-p PORT] [-s COMMAND] hello|sdp
+ *        attacks a listening SDP socket, a server that echoes
  *   hyb-hostile -h ADDRESS [-p PORT] [-s COMMAND] -x COMMAND reply
  *        listens itself; COMMAND makes a client connect to it
  *
@@ -31,6 +33,7 @@ static struct {
 	int timeout_ms;
 	int listener;
 	unsigned int number, failed;
+	bool sdp;
 } opt = { .timeout_ms = 20000 };
 
 /* Value of a counter, -1 if there is none of that name. */
@@ -75,6 +78,8 @@ static bool echoes(struct peer *p)
 
 	if (p->fd < 0)
 		return false;
+	if (opt.sdp)
+		return sdp_echoes(p, opt.timeout_ms);
 	peer_send_message(p, text, sizeof(text));
 	while (now_ms() < end && peer_recv_fpdu(p, opt.timeout_ms) == 1) {
 		if (p->ulpdu_len == 18 + sizeof(text) &&
@@ -181,7 +186,7 @@ static void attack_listener(const struct attack *a, bool open)
 		result(a, false, "no TCP connection", NULL);
 		return;
 	}
-	if (open && peer_open(&p, NULL, 0)) {
+	if (open && (opt.sdp ? sdp_open(&p) : peer_open(&p, NULL, 0))) {
 		result(a, false, "start-up failed", NULL);
 		peer_close(&p);
 		return;
@@ -282,6 +287,12 @@ int main(int argc, char **argv)
 		run(start_attacks, start_attack_count, 0);
 	} else if (optind < argc && !strcmp(argv[optind], "fpdu")) {
 		run(fpdu_attacks, fpdu_attack_count, 1);
+	} else if (optind < argc && !strcmp(argv[optind], "hello")) {
+		opt.sdp = true;
+		run(hello_attacks, hello_attack_count, 0);
+	} else if (optind < argc && !strcmp(argv[optind], "sdp")) {
+		opt.sdp = true;
+		run(sdp_attacks, sdp_attack_count, 1);
 	} else if (optind < argc && opt.client) {
 		opt.listener = listen_here();
 		run(reply_attacks, reply_attack_count, 2);

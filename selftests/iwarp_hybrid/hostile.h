@@ -46,5 +46,15 @@ extern const unsigned int start_attack_count;
 /* On the bare TCP connection, to an initiator */
 extern const struct attack reply_attacks[];
 extern const unsigned int reply_attack_count;
+/* On the bare TCP connection, to an SDP listener */
+extern const struct attack hello_attacks[];
+extern const unsigned int hello_attack_count;
+/* On an SDP connection */
+extern const struct attack sdp_attacks[];
+extern const unsigned int sdp_attack_count;
+
+/* SDP: start-up as a well-behaved peer does it; an echo that must come back */
+int sdp_open(struct peer *p);
+bool sdp_echoes(struct peer *p, int timeout_ms);
 
 #endif /* SELFTESTS_IWARP_HOSTILE_H */

@@ -53,6 +53,8 @@ struct peer {
 	unsigned char private_data[512];
 	size_t private_len;
 	unsigned int term;
+	/* SDP above: numbers of the next message and of the last one received */
+	uint32_t mseq, mseq_ack;
 	unsigned char *ulpdu; /* of the last FPDU received */
 	size_t ulpdu_len;
 };

@@ -1,0 +1,294 @@
+// SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
+/*
+ * hyb-rings: a program that writes what it likes into the rings which it shares
+ * with the driver, below its verbs library. Connects to hyb-target.
+ *
+ *   hyb-rings -h ADDRESS [-p PORT] [-n ROUNDS] [-r SEED]
+ *
+ * First requests with one thing wrong each, which must complete with the right
+ * error; then ROUNDS connections whose rings are filled at random. Prints TAP.
+ */
+#include <poll.h>
+#include <stdbool.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+#include <unistd.h>
+#include <rdma/ib_user_verbs.h>
+#include <rdma/rdma_cma.h>
+#include <rdma/rdma_verbs.h>
+#include <rdma/siw-abi.h>
+
+/* Sizes for which every ring has a number of pages of its own */
+#define SEND_WR 256
+#define RECV_WR 64
+#define SQ_PAGES 8
+#define SEND_CQ_PAGES 3
+#define RQ_PAGES 2
+#define RECV_CQ_PAGES 1
+#define MAX_PAGES 9
+
+#define KERNEL_ADDRESS 0xffff888000100000ULL
+#define MESSAGE 256
+
+static const char *host = "10.0.0.2";
+static const char *port = "7900";
+static int tests, failures;
+
+struct conn {
+	struct rdma_cm_id *id;
+	struct ibv_mr *mr;
+	unsigned char buf[MESSAGE];
+	unsigned char *ring[MAX_PAGES];
+};
+
+static void result(bool ok, const char *what)
+{
+	failures += !ok;
+	printf("%sok %d - %s\n", ok ? "" : "not ", ++tests, what);
+	fflush(stdout);
+}
+
+/* The driver's mappings, by their size in pages; the last one of a size counts */
+static void find_rings(struct conn *c)
+{
+	FILE *maps = fopen("/proc/self/maps", "r");
+	unsigned long start, end, pages;
+	char line[512];
+
+	memset(c->ring, 0, sizeof(c->ring));
+	while (maps && fgets(line, sizeof(line), maps)) {
+		if (!strstr(line, "/uverbs") ||
+		    sscanf(line, "%lx-%lx", &start, &end) != 2)
+			continue;
+		pages = (end - start) / getpagesize();
+		if (pages < MAX_PAGES)
+			c->ring[pages] = (unsigned char *)start;
+	}
+	if (maps)
+		fclose(maps);
+}
+
+static void disconnect(struct conn *c)
+{
+	if (c->mr)
+		rdma_dereg_mr(c->mr);
+	if (c->id)
+		rdma_destroy_ep(c->id);
+	memset(c, 0, sizeof(*c));
+}
+
+static int connect_to_target(struct conn *c)
+{
+	struct rdma_addrinfo hints = { .ai_port_space = RDMA_PS_TCP }, *res;
+	struct rdma_conn_param param = { .responder_resources = 4,
+					 .initiator_depth = 4 };
+	struct ibv_qp_init_attr attr = {
+		.cap = { .max_send_wr = SEND_WR,
+			 .max_recv_wr = RECV_WR,
+			 .max_send_sge = 1,
+			 .max_recv_sge = 1 },
+		.qp_type = IBV_QPT_RC,
+		.sq_sig_all = 1,
+	};
+	int err;
+
+	memset(c, 0, sizeof(*c));
+	if (rdma_getaddrinfo(host, port, &hints, &res))
+		return -1;
+	err = rdma_create_ep(&c->id, res, NULL, &attr);
+	rdma_freeaddrinfo(res);
+	if (err)
+		return -1;
+	c->mr = rdma_reg_msgs(c->id, c->buf, sizeof(c->buf));
+	if (!c->mr || rdma_connect(c->id, &param)) {
+		disconnect(c);
+		return -1;
+	}
+	find_rings(c);
+	if (c->ring[SQ_PAGES] && c->ring[RQ_PAGES] && c->ring[SEND_CQ_PAGES] &&
+	    c->ring[RECV_CQ_PAGES])
+		return 0;
+	disconnect(c);
+	return -1;
+}
+
+/* What the verbs library does after it has written to the send queue */
+static void doorbell(struct conn *c)
+{
+	struct ib_uverbs_post_send_resp resp;
+	struct {
+		struct ib_uverbs_cmd_hdr hdr;
+		struct ib_uverbs_post_send cmd;
+	} req = {
+		.hdr = { .command = IB_USER_VERBS_CMD_POST_SEND,
+			 .in_words = sizeof(req) / 4,
+			 .out_words = sizeof(resp) / 4 },
+		.cmd = { .response = (uintptr_t)&resp,
+			 .qp_handle = c->id->qp->handle,
+			 .wqe_size = sizeof(struct ib_uverbs_send_wr) },
+	};
+
+	if (write(c->id->verbs->cmd_fd, &req, sizeof(req)) < 0)
+		return;
+}
+
+/* Status of the first completion within three seconds, -1 if there is none */
+static int completion(struct conn *c)
+{
+	struct timespec ms = { .tv_nsec = 1000000 };
+	struct ibv_wc wc;
+	int i;
+
+	for (i = 0; i < 3000; i++) {
+		if (ibv_poll_cq(c->id->send_cq, 1, &wc) > 0)
+			return wc.status;
+		nanosleep(&ms, NULL);
+	}
+	return -1;
+}
+
+struct bad_request {
+	const char *what;
+	enum ibv_wc_status status;
+	uint8_t opcode, num_sge;
+	uint16_t flags;
+	uint64_t laddr; /* 0: a good one */
+	uint32_t length, lkey; /* lkey 1: a good one */
+};
+
+#define SEND SIW_OP_SEND
+#define OP_ERR IBV_WC_LOC_QP_OP_ERR
+#define PROT IBV_WC_LOC_PROT_ERR
+static const struct bad_request bad_requests[] = {
+	{ "a good request succeeds", IBV_WC_SUCCESS, SEND, 1, 0, 0, 8, 1 },
+	{ "kernel address, key 0", PROT, SEND, 1, 0, KERNEL_ADDRESS, 64, 0 },
+	{ "own address, key 0", PROT, SEND, 1, 0, 0, 64, 0 },
+	{ "unknown key", PROT, SEND, 1, 0, 0, 64, 0x12345678 },
+	{ "kernel address, own key", PROT, SEND, 1, 0, KERNEL_ADDRESS, 64, 1 },
+	{ "longer than the region", PROT, SEND, 1, 0, 0, MESSAGE + 1, 1 },
+	{ "longer than a message can be", OP_ERR, SEND, 1, 0, 0, ~0U, 1 },
+	{ "255 scatter elements", OP_ERR, SEND, 255, 0, 0, 8, 1 },
+	{ "inline, 4 GB", OP_ERR, SEND, 1, SIW_WQE_INLINE, 0, ~0U, 1 },
+	{ "inline, two elements", OP_ERR, SEND, 2, SIW_WQE_INLINE, 0, 8, 1 },
+	{ "Read into a kernel address", PROT, SIW_OP_READ, 1, 0, KERNEL_ADDRESS,
+	  64, 0 },
+	{ "Read into two elements", OP_ERR, SIW_OP_READ, 2, 0, 0, 8, 1 },
+	{ "Read Response", OP_ERR, SIW_OP_READ_RESPONSE, 1, 0, 0, 8, 1 },
+	{ "registration", OP_ERR, SIW_OP_REG_MR, 0, 0, 0, 0, 1 },
+	{ "invalidation", OP_ERR, SIW_OP_INVAL_STAG, 0, 0, 0, 0, 1 },
+	{ "Receive as request", OP_ERR, SIW_OP_RECEIVE, 1, 0, 0, 8, 1 },
+	{ "opcode 255", OP_ERR, 255, 1, 0, 0, 8, 1 },
+};
+
+static void try_bad_request(const struct bad_request *b)
+{
+	struct siw_sqe *sqe;
+	struct conn c;
+	int status;
+
+	if (connect_to_target(&c)) {
+		result(false, b->what);
+		printf("# no connection\n");
+		return;
+	}
+	sqe = (struct siw_sqe *)c.ring[SQ_PAGES];
+	sqe->id = 1;
+	sqe->opcode = b->opcode;
+	sqe->num_sge = b->num_sge;
+	sqe->rkey = c.mr->rkey;
+	sqe->raddr = (uintptr_t)c.buf;
+	sqe->sge[0].laddr = b->laddr ? b->laddr : (uintptr_t)c.buf;
+	sqe->sge[0].length = b->length;
+	sqe->sge[0].lkey = b->lkey == 1 ? c.mr->lkey : b->lkey;
+	__atomic_store_n(&sqe->flags,
+			 b->flags | SIW_WQE_VALID | SIW_WQE_SIGNALLED,
+			 __ATOMIC_SEQ_CST);
+	doorbell(&c);
+	status = completion(&c);
+	result(status == (int)b->status, b->what);
+	if (status != (int)b->status)
+		printf("# status %d instead of %d\n", status, b->status);
+	disconnect(&c);
+}
+
+/* Random octets, but with much that passes the first checks */
+static void fill(unsigned char *p, size_t n, const struct conn *c)
+{
+	const struct siw_sge sge = { (uintptr_t)c->buf, 16, c->mr->lkey };
+	struct siw_sqe *sqe = (struct siw_sqe *)p;
+	size_t i;
+
+	for (i = 0; i < n; i++)
+		p[i] = random() >> 8;
+	for (i = 0; i < n / sizeof(*sqe); i++, sqe++) {
+		if (random() & 1)
+			sqe->flags |= SIW_WQE_VALID;
+		if (random() & 3)
+			sqe->opcode %= SIW_NUM_OPCODES;
+		if (random() & 3)
+			sqe->num_sge %= SIW_MAX_SGE + 2;
+		if (random() & 1)
+			sqe->sge[0] = sge;
+	}
+}
+
+/* One connection; its end is what it is, the kernel must not mind */
+static bool try_random(void)
+{
+	size_t page = getpagesize();
+	struct conn c;
+	int i;
+
+	if (connect_to_target(&c))
+		return false;
+	for (i = 0; i < 8; i++) {
+		fill(c.ring[SQ_PAGES], SQ_PAGES * page, &c);
+		fill(c.ring[RQ_PAGES], RQ_PAGES * page, &c);
+		if (random() & 1)
+			fill(c.ring[SEND_CQ_PAGES], SEND_CQ_PAGES * page, &c);
+		if (random() & 1)
+			fill(c.ring[RECV_CQ_PAGES], page, &c);
+		doorbell(&c);
+	}
+	disconnect(&c);
+	return true;
+}
+
+int main(int argc, char **argv)
+{
+	unsigned int i, rounds = 50, seed = time(NULL), connected = 0;
+	int opt;
+
+	while ((opt = getopt(argc, argv, "h:p:n:r:")) != -1) {
+		switch (opt) {
+		case 'h':
+			host = optarg;
+			break;
+		case 'p':
+			port = optarg;
+			break;
+		case 'n':
+			rounds = atoi(optarg);
+			break;
+		case 'r':
+			seed = atoi(optarg);
+			break;
+		default:
+			return 2;
+		}
+	}
+	printf("TAP version 13\n# seed %u\n", seed);
+	srandom(seed);
+	for (i = 0; i < sizeof(bad_requests) / sizeof(bad_requests[0]); i++)
+		try_bad_request(&bad_requests[i]);
+	for (i = 0; i < rounds; i++)
+		connected += try_random();
+	result(connected == rounds, "rings filled at random");
+	if (connected != rounds)
+		printf("# %u of %u connections\n", connected, rounds);
+	printf("1..%d\n", tests);
+	return failures != 0;
+}

@@ -1,0 +1,64 @@
+#!/bin/bash
+# SPDX-License-Identifier: GPL-2.0
+# vm: timeout=600
+#
+# A peer that speaks proper iWARP but breaks the rules of SDP, against an SDP
+# server. Each connection ends or goes on as it has to, the counter of that
+# mistake rises, a healthy connection is not disturbed, and nothing is left.
+
+# shellcheck source=selftests/lib/lib.sh
+. "$(dirname "$0")/../lib/lib.sh"
+need hyb-hostile sdp-echo sdpstat
+
+SERVER=10.0.0.2
+
+# include FILE: the TAP lines of a program as lines of this test
+include() {
+	local line
+
+	while read -r line; do
+		case $line in
+		"ok "*) ktap_ok "${line#ok * - }" ;;
+		"not ok "*) ktap_fail "${line#not ok * - }" ;;
+		"TAP version"* | 1..*) ;;
+		*) ktap_diag "$line" ;;
+		esac
+	done < "$1"
+}
+
+no_sockets() {
+	[ -z "$(for ns in a b; do in_$ns sdpstat -a | tail -n +2; done)" ]
+}
+
+dev_up hybrid hybrid || ktap_skip_all "no hybrid devices"
+modprobe -q sdp
+start_bg b sdp-echo -s -h $SERVER -p 5020
+server=$BG_PID
+wait_for 20 grep -q listening "$BG_LOG" ||
+	ktap_fail "the server listens" "$(cat "$BG_LOG")"
+start_bg a sdp-echo -h $SERVER -p 5020
+healthy=$BG_PID
+log=$BG_LOG
+wait_for 20 grep -q connected "$log" ||
+	ktap_fail "the healthy connection" "$(cat "$log")"
+
+for what in hello sdp; do
+	in_a hyb-hostile -h $SERVER -p 5020 \
+		-s "ip netns exec b sdpstat -s -z" $what > "$OUT/$what.tap" 2>&1
+	include "$OUT/$what.tap"
+done
+
+kill -TERM "$(pgrep -x sdp-echo -P "$healthy" || echo "$healthy")"
+wait "$healthy"
+rc=$?
+if [ $rc -eq 0 ] && grep -q " echoes" "$log"; then
+	ktap_ok "the healthy connection was not disturbed"
+else
+	ktap_fail "the healthy connection was not disturbed" "rc=$rc $(cat "$log")"
+fi
+ktap_check "the server still works" in_a timeout 20 sh -c \
+	"sdp-echo -h $SERVER -p 5020 & sleep 2; kill \$!; wait \$!"
+stop_bg "$server"
+ktap_check "no socket is left" wait_for 20 no_sockets
+ktap_check "the module goes" wait_for 20 modprobe -r sdp_diag sdp
+ktap_done

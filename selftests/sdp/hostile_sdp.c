@@ -1,0 +1,435 @@
+// SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
+/*
+ * Attacks on SDP over iWARP: the Hello in the private data of an MPA Request,
+ * then messages. Of struct attack the message attacks use: ddp the MID, rdmap
+ * the flags, len the octets behind the BSDH, msn added to MSeq, mo added to
+ * MSeqAck, qn the credits announced, to added to the length field.
+ */
+#include <poll.h>
+#include <string.h>
+#include <sys/socket.h>
+
+#include "../iwarp_hybrid/hostile.h"
+
+#define COUNT(a) (sizeof(a) / sizeof((a)[0]))
+
+#define BSDH 16
+#define HELLO_LEN 92
+#define CREDITS 64
+#define RCVSZ 32768
+
+static unsigned char msg[40000];
+
+static size_t hello(unsigned char *h)
+{
+	memset(h, 0, 256);
+	h[3] = CREDITS;
+	h[7] = HELLO_LEN;
+	h[BSDH] = 0x22;
+	h[BSDH + 1] = 0x40;
+	h[BSDH + 3] = 1;
+	put_be32(h + BSDH + 4, RCVSZ);
+	put_be32(h + BSDH + 8, RCVSZ);
+	put_be32(h + BSDH + 12, 40000u << 16);
+	memcpy(h + BSDH + 28, "\x0a\0\0\1", 4);
+	memcpy(h + BSDH + 44, "\x0a\0\0\2", 4);
+	return HELLO_LEN;
+}
+
+static void put_message(struct peer *p, const struct attack *a, size_t len)
+{
+	uint32_t claim = BSDH + len + (uint32_t)a->to;
+
+	msg[0] = a->ddp;
+	msg[1] = a->rdmap;
+	msg[2] = a->qn >> 8;
+	msg[3] = a->qn;
+	put_be32(msg + 4, claim);
+	put_be32(msg + 8, p->mseq + a->msn);
+	put_be32(msg + 12, p->mseq_ack + a->mo);
+	p->mseq++;
+	peer_send_message(p, msg, BSDH + len);
+}
+
+static void send_data(struct peer *p, const char *text)
+{
+	const struct attack a = { .ddp = 0xff, .qn = CREDITS };
+
+	memcpy(msg + BSDH, text, strlen(text));
+	put_message(p, &a, strlen(text));
+}
+
+int sdp_open(struct peer *p)
+{
+	unsigned char h[256];
+
+	if (peer_open(p, h, hello(h)) || p->private_len < 24 ||
+	    p->private_data[0] != 1)
+		return -1;
+	p->mseq = 1;
+	p->mseq_ack = 0;
+	/* nobody may send to us before our first message */
+	send_data(p, "");
+	return 0;
+}
+
+/* The next message; returns the length of its payload, or -1. */
+static int recv_message(struct peer *p, int timeout_ms)
+{
+	if (peer_recv_fpdu(p, timeout_ms) != 1)
+		return -1;
+	if (p->ulpdu_len < 18 + BSDH || p->ulpdu[1] != OP_SEND)
+		return p->ulpdu[1] == 0x45 ? 0 : -1;
+	p->mseq_ack = get_be32(p->ulpdu + 18 + 8);
+	return p->ulpdu_len - 18 - BSDH;
+}
+
+bool sdp_echoes(struct peer *p, int timeout_ms)
+{
+	static const char text[] = "Echo of a connection that lives";
+	const size_t len = sizeof(text) - 1;
+	long end = now_ms() + timeout_ms;
+	int n;
+
+	send_data(p, text);
+	while (now_ms() < end) {
+		n = recv_message(p, timeout_ms);
+		if (n < 0)
+			return false;
+		/* what was sent before may come back in front of it */
+		if (n >= (int)len && p->ulpdu[18] == 0xff &&
+		    !memcmp(p->ulpdu + 18 + BSDH + n - len, text, len))
+			return true;
+	}
+	return false;
+}
+
+static enum peer_end one(struct peer *p, const struct target_memory *m,
+			 const struct attack *a)
+{
+	(void)m;
+	memset(msg, 0, 512);
+	put_be32(msg + BSDH, a->inval);
+	put_message(p, a, a->len);
+	return END_NONE;
+}
+
+/* One message that has to be answered by one with this MID. */
+static enum peer_end answered(struct peer *p, const struct target_memory *m,
+			      const struct attack *a)
+{
+	one(p, m, a);
+	while (recv_message(p, 5000) >= 0)
+		if (p->ulpdu[18] == a->region)
+			return END_NONE;
+	return END_FIN;
+}
+
+/* The end as it ought to be: DisConn both ways, then FIN of who was first. */
+static enum peer_end graceful(struct peer *p, const struct target_memory *m,
+			      const struct attack *a)
+{
+	if (answered(p, m, a) != END_NONE)
+		return END_NO_FRAME;
+	shutdown(p->fd, SHUT_WR);
+	return END_NONE;
+}
+
+static enum peer_end twice(struct peer *p, const struct target_memory *m,
+			   const struct attack *a)
+{
+	one(p, m, a);
+	return one(p, m, a);
+}
+
+static enum peer_end same_number(struct peer *p, const struct target_memory *m,
+				 const struct attack *a)
+{
+	send_data(p, "-");
+	p->mseq--;
+	return one(p, m, a);
+}
+
+/* DisConn, and then something all the same. */
+static enum peer_end after_discon(struct peer *p, const struct target_memory *m,
+				  const struct attack *a)
+{
+	const struct attack discon = { .ddp = 2, .qn = CREDITS };
+
+	put_message(p, &discon, 0);
+	return one(p, m, a);
+}
+
+static enum peer_end short_message(struct peer *p,
+				   const struct target_memory *m,
+				   const struct attack *a)
+{
+	(void)m;
+	memset(msg, 0xff, 64);
+	peer_send_message(p, msg, a->len);
+	return END_NONE;
+}
+
+static enum peer_end too_long(struct peer *p, const struct target_memory *m,
+			      const struct attack *a)
+{
+	unsigned char u[1500];
+	uint32_t mo;
+	size_t n;
+
+	(void)m;
+	(void)a;
+	for (mo = 0; mo < 80000; mo += 1400) {
+		n = ulpdu_untagged(u, DDP_UNTAGGED & ~DDP_NOT_LAST, OP_SEND, 0,
+				   0, p->msn, mo, NULL, 0);
+		memset(u + n, 'x', 1400);
+		peer_send_fpdu(p, u, n + 1400, NULL);
+	}
+	return END_NONE;
+}
+
+/* Messages without end, though the credits are used up. */
+static enum peer_end overrun(struct peer *p, const struct target_memory *m,
+			     const struct attack *a)
+{
+	unsigned int i;
+
+	(void)m;
+	for (i = 0; i < a->len; i++)
+		send_data(p, "x");
+	return END_NONE;
+}
+
+static enum peer_end no_discon(struct peer *p, const struct target_memory *m,
+			       const struct attack *a)
+{
+	(void)m;
+	(void)a;
+	shutdown(p->fd, SHUT_WR);
+	return END_NONE;
+}
+
+static enum peer_end rst(struct peer *p, const struct target_memory *m,
+			 const struct attack *a)
+{
+	(void)m;
+	(void)a;
+	peer_reset(p);
+	return END_RST;
+}
+
+static enum peer_end random_messages(struct peer *p,
+				     const struct target_memory *m,
+				     const struct attack *a)
+{
+	static const unsigned char mids[] = { 2,  3,	4,    5,   6,  7,
+					      8,  9,	10,   11,  12, 13,
+					      14, 0xfd, 0xfe, 0xff };
+	static uint32_t x = 362436069;
+	struct attack r = { .qn = CREDITS };
+	size_t i, k;
+
+	(void)m;
+	(void)a;
+	for (k = 0; k < 30; k++) {
+		for (i = 0; i < 64; i++) {
+			x ^= x << 13;
+			x ^= x >> 17;
+			x ^= x << 5;
+			msg[BSDH + i] = x;
+		}
+		r.ddp = mids[x & 15];
+		r.rdmap = x & 0x700 ? 0 : x >> 16 & 7;
+		r.qn = x & 0x3000 ? CREDITS : x >> 20;
+		put_message(p, &r, x >> 24 & 63);
+	}
+	shutdown(p->fd, SHUT_WR);
+	return END_NONE;
+}
+
+#define ENDS(...)           \
+	{                   \
+		__VA_ARGS__ \
+	}
+#define CASE(n, c, e, ...)                                             \
+	{                                                              \
+		.name = n, .counter = c, .ends = e, .run = __VA_ARGS__ \
+	}
+/* a message with nothing wrong in what is not named */
+#define MSG(m, ...) .ddp = m, .qn = CREDITS, ##__VA_ARGS__
+#define ABORT ENDS(E_CLOSED, E_ANY_TERM)
+
+/* clang-format off */
+const struct attack sdp_attacks[] = {
+	CASE("SDP: nothing wrong", NULL, ENDS(E_ALIVE), one, MSG(0xff, .len = 1)),
+	CASE("SDP: empty Data", NULL, ENDS(E_ALIVE), one, MSG(0xff)),
+	CASE("SDP: two octets", "bad_len", ABORT, short_message, .len = 2),
+	CASE("SDP: nothing at all", "bad_len", ABORT, short_message, .len = 0),
+	CASE("SDP: 15 octets", "bad_len", ABORT, short_message, .len = 15),
+	CASE("SDP: length field one more", "bad_len", ABORT,
+	     one, MSG(0xff, .len = 8, .to = 1)),
+	CASE("SDP: length field one less", "bad_len", ABORT,
+	     one, MSG(0xff, .len = 8, .to = -1ull)),
+	CASE("SDP: length field huge", "bad_len", ABORT,
+	     one, MSG(0xff, .len = 8, .to = 0x80000000)),
+	CASE("SDP: length field 0", "bad_len", ABORT,
+	     one, MSG(0xff, .len = 8, .to = -24ull)),
+	CASE("SDP: message longer than the receive", NULL, ENDS(E_TERM(1, 2, 5)),
+	     too_long),
+	CASE("SDP: MSeq jumps", "bad_mseq", ABORT, one, MSG(0xff, .len = 1, .msn = 1)),
+	CASE("SDP: MSeq repeated", "bad_mseq", ABORT, same_number, MSG(0xff, .len = 1)),
+	CASE("SDP: MSeq far away", "bad_mseq", ABORT,
+	     one, MSG(0xff, .len = 1, .msn = 0x80000000)),
+	CASE("SDP: MSeqAck of what was never sent", "bad_ack", ABORT,
+	     one, MSG(0xff, .len = 1, .mo = 1000)),
+	CASE("SDP: MSeqAck far away", "bad_ack", ABORT,
+	     one, MSG(0xff, .len = 1, .mo = 0x80000000)),
+	CASE("SDP: 65535 credits", NULL, ENDS(E_ALIVE, E_ANY),
+	     one, .ddp = 0xff, .qn = 65535, .len = 1),
+	CASE("SDP: more messages than credits", NULL, ENDS(E_CLOSED, E_ANY_TERM, E_ALIVE),
+	     overrun, .len = 3000),
+	CASE("SDP: unknown message 0f", "bad_mid", ABORT, one, MSG(0x0f)),
+	CASE("SDP: unknown message 40", "bad_mid", ABORT, one, MSG(0x40)),
+	CASE("SDP: unknown message fc", "bad_mid", ABORT, one, MSG(0xfc, .len = 20)),
+	CASE("SDP: Hello again", NULL, ABORT, one, MSG(0x00, .len = 76)),
+	CASE("SDP: HelloAck", NULL, ABORT, one, MSG(0x01, .len = 180)),
+	CASE("SDP: reserved flag", "bad_flags", ABORT,
+	     one, MSG(0xff, .len = 1, .rdmap = 0x80)),
+	CASE("SDP: urgent without payload", "bad_flags", ABORT,
+	     one, MSG(0xff, .rdmap = 1)),
+	CASE("SDP: urgent on a control message", "bad_flags", ABORT,
+	     one, MSG(0x0b, .len = 4, .inval = 65536, .rdmap = 1)),
+	CASE("SDP: urgent pending, never sent", NULL, ENDS(E_ALIVE),
+	     one, MSG(0xff, .len = 1, .rdmap = 2)),
+	CASE("SDP: payload on DisConn", "bad_len", ABORT, one, MSG(0x02, .len = 4)),
+	CASE("SDP: ChRcvBuf without size", "bad_len", ABORT, one, MSG(0x0b)),
+	CASE("SDP: ChRcvBuf", NULL, ENDS(E_ALIVE),
+	     answered, MSG(0x0b, .len = 4, .inval = 65536, .region = 0x0c)),
+	CASE("SDP: ChRcvBuf 0", NULL, ENDS(E_ALIVE, E_CLOSED),
+	     one, MSG(0x0b, .len = 4)),
+	CASE("SDP: ChRcvBuf 4 GB", NULL, ENDS(E_ALIVE, E_CLOSED),
+	     one, MSG(0x0b, .len = 4, .inval = 0xffffffff)),
+	CASE("SDP: ChRcvBufAck nobody asked for", NULL, ENDS(E_CLOSED, E_ANY_TERM, E_ALIVE),
+	     one, MSG(0x0c, .len = 4, .inval = 17)),
+	CASE("SDP: ModeChange to the same mode", NULL, ABORT,
+	     one, MSG(0x07, .len = 4, .inval = 0x10000000)),
+	CASE("SDP: ModeChange to mode 7", NULL, ABORT,
+	     one, MSG(0x07, .len = 4, .inval = 0x70000000)),
+	CASE("SDP: ModeChange cut", "bad_len", ABORT, one, MSG(0x07, .len = 1)),
+	CASE("SDP: SinkAvail in combined mode", NULL, ABORT,
+	     one, MSG(0xfd, .len = 20, .inval = 4096)),
+	CASE("SDP: SinkAvail cut", "bad_len", ABORT, one, MSG(0xfd, .len = 16, .inval = 4096)),
+	CASE("SDP: SrcAvail cut", "bad_len", ABORT, one, MSG(0xfe, .len = 12, .inval = 4096)),
+	CASE("SDP: SrcAvail of nothing", NULL, ABORT, one, MSG(0xfe, .len = 20)),
+	CASE("SDP: SrcAvail with nothing inline", NULL, ABORT,
+	     one, MSG(0xfe, .len = 16, .inval = 4096)),
+	CASE("SDP: SrcAvail shorter than what is inline", NULL, ABORT,
+	     one, MSG(0xfe, .len = 16 + 100, .inval = 50)),
+	CASE("SDP: SrcAvail is answered by SendSm", NULL, ENDS(E_ALIVE),
+	     answered, MSG(0xfe, .len = 16 + 100, .inval = 4096, .region = 0x04)),
+	CASE("SDP: RdmaRdCompl without SrcAvail", NULL, ABORT,
+	     one, MSG(0x06, .len = 4, .inval = 4096)),
+	CASE("SDP: RdmaWrCompl without SinkAvail", NULL, ABORT,
+	     one, MSG(0x05, .len = 4, .inval = 4096)),
+	CASE("SDP: SendSm without SrcAvail", NULL, ENDS(E_CLOSED, E_ANY_TERM, E_ALIVE),
+	     one, MSG(0x04)),
+	CASE("SDP: SrcAvailCancel without SrcAvail", NULL, ENDS(E_ALIVE), one, MSG(0x08)),
+	CASE("SDP: SinkAvailCancel without SinkAvail", NULL, ABORT, one, MSG(0x09)),
+	CASE("SDP: SinkCancelAck without a cancel", NULL, ABORT, one, MSG(0x0a)),
+	CASE("SDP: SuspComm", NULL, ABORT, one, MSG(0x0d, .len = 8)),
+	CASE("SDP: SuspCommAck", NULL, ABORT, one, MSG(0x0e)),
+	CASE("SDP: DisConn", NULL, ENDS(E_CLOSED), graceful, MSG(0x02, .region = 0x02)),
+	CASE("SDP: DisConn twice", NULL, ABORT, twice, MSG(0x02)),
+	CASE("SDP: Data after DisConn", NULL, ABORT, after_discon, MSG(0xff, .len = 3)),
+	CASE("SDP: SrcAvail after DisConn", NULL, ABORT,
+	     after_discon, MSG(0xfe, .len = 116, .inval = 4096)),
+	CASE("SDP: AbortConn after DisConn", NULL, ABORT, after_discon, MSG(0x03)),
+	CASE("SDP: AbortConn", NULL, ABORT, one, MSG(0x03)),
+	CASE("SDP: FIN without DisConn", NULL, ABORT, no_discon),
+	CASE("SDP: RST", NULL, ENDS(E_CLOSED), rst),
+	CASE("SDP: random messages", NULL, ENDS(E_ANY), random_messages),
+	CASE("SDP: random messages", NULL, ENDS(E_ANY), random_messages),
+	CASE("SDP: random messages", NULL, ENDS(E_ANY), random_messages),
+	CASE("SDP: random messages", NULL, ENDS(E_ANY), random_messages),
+	CASE("SDP: random messages", NULL, ENDS(E_ANY), random_messages),
+};
+/* clang-format on */
+
+const unsigned int sdp_attack_count = COUNT(sdp_attacks);
+
+/*
+ * A Hello with one octet changed: qn says which, msn to what; len is the length
+ * of the private data. It is refused: R in the Reply, or the connection ends.
+ */
+static enum peer_end bad_hello(struct peer *p, const struct target_memory *m,
+			       const struct attack *a)
+{
+	unsigned char frame[20 + 256], h[256];
+	size_t n;
+
+	(void)m;
+	hello(h);
+	h[a->qn] = a->msn;
+	n = peer_start_frame(frame, false, MPA_C, 1, a->len, h, a->len);
+	peer_send(p, frame, n);
+	if (peer_read_start(p, 10000) != 1 || p->reply_flags & MPA_R)
+		return END_FIN;
+	return END_NO_FRAME;
+}
+
+static enum peer_end good_hello(struct peer *p, const struct target_memory *m,
+				const struct attack *a)
+{
+	if (bad_hello(p, m, a) != END_NO_FRAME)
+		return END_FIN;
+	p->mseq = 1;
+	send_data(p, "");
+	return END_NONE;
+}
+
+/* A peer that goes away where the listener waits for it. */
+static enum peer_end hello_then_rst(struct peer *p,
+				    const struct target_memory *m,
+				    const struct attack *a)
+{
+	bad_hello(p, m, a);
+	peer_reset(p);
+	return END_RST;
+}
+
+#define REFUSED ENDS(E_CLOSED)
+#define OCTET(o, v) bad_hello, .len = HELLO_LEN, .qn = o, .msn = v
+
+/* clang-format off */
+const struct attack hello_attacks[] = {
+	CASE("Hello: nothing wrong", NULL, ENDS(E_ALIVE),
+	     good_hello, .len = HELLO_LEN, .qn = 18),
+	CASE("Hello: minor version 15", NULL, ENDS(E_ALIVE),
+	     good_hello, .len = HELLO_LEN, .qn = 16, .msn = 0x2f),
+	CASE("Hello: padded", NULL, ENDS(E_ALIVE), good_hello, .len = 200, .qn = 18),
+	CASE("Hello: no private data", "hello_bad", REFUSED, bad_hello, .len = 0),
+	CASE("Hello: 16 octets", "hello_bad", REFUSED, bad_hello, .len = 16, .qn = 7, .msn = 16),
+	CASE("Hello: 63 octets", "hello_bad", REFUSED, bad_hello, .len = 63, .qn = 7, .msn = 63),
+	CASE("Hello: cut", "hello_bad", REFUSED, bad_hello, .len = 80, .qn = 18),
+	CASE("Hello: another message", "hello_bad", REFUSED, OCTET(0, 0xff)),
+	CASE("Hello: HelloAck", "hello_bad", REFUSED, OCTET(0, 1)),
+	CASE("Hello: flags", "hello_bad", REFUSED, OCTET(1, 1)),
+	CASE("Hello: no credits", NULL, REFUSED, OCTET(3, 0)),
+	CASE("Hello: two credits", NULL, REFUSED, OCTET(3, 2)),
+	CASE("Hello: length field huge", "hello_bad", REFUSED, OCTET(4, 0x80)),
+	CASE("Hello: length field small", "hello_bad", REFUSED, OCTET(7, 17)),
+	CASE("Hello: MSeq not 0", NULL, REFUSED, OCTET(11, 1)),
+	CASE("Hello: version 1", "bad_version", REFUSED, OCTET(16, 0x11)),
+	CASE("Hello: version 3", "bad_version", REFUSED, OCTET(16, 0x30)),
+	CASE("Hello: IP version 0", "hello_bad", REFUSED, OCTET(17, 0)),
+	CASE("Hello: IP version 6 on an IPv4 connection", NULL, REFUSED, OCTET(17, 0x60)),
+	CASE("Hello: zero adverts", "bad_adverts", REFUSED, OCTET(19, 0)),
+	CASE("Hello: receive buffers of 0 octets", NULL, REFUSED, OCTET(26, 0)),
+	CASE("Hello: the peer resets", NULL, ENDS(E_CLOSED),
+	     hello_then_rst, .len = HELLO_LEN, .qn = 18),
+	CASE("Hello: the peer resets", NULL, ENDS(E_CLOSED),
+	     hello_then_rst, .len = HELLO_LEN, .qn = 18),
+};
+/* clang-format on */
+
+const unsigned int hello_attack_count = COUNT(hello_attacks);
