@@ -212,7 +212,7 @@ static int sdp_rx_discon(struct sdp_sock *sdp, struct sdp_rx_ctx *c)
 	conn->rx_discon = true;
 	c->eof = true;
 	WRITE_ONCE(sk->sk_shutdown, sk->sk_shutdown | RCV_SHUTDOWN);
-	sock_set_flag(sk, SOCK_DONE);
+	sdp->rx_done = true;
 	switch (sk->sk_state) {
 	case TCP_ESTABLISHED:
 		sdp_set_state(sk, TCP_CLOSE_WAIT);
@@ -567,7 +567,7 @@ static bool sdp_rx_at_end(struct sock *sk, u32 seq, bool *done, bool *end)
 
 	spin_lock_bh(&sdp->lock);
 	empty = sdp->rx_seq == seq;
-	*done = sock_flag(sk, SOCK_DONE);
+	*done = sdp->rx_done;
 	*end = sk->sk_err || sk->sk_state == TCP_CLOSE ||
 	       (sk->sk_shutdown & RCV_SHUTDOWN);
 	spin_unlock_bh(&sdp->lock);
@@ -675,7 +675,7 @@ static int sdp_rx_urg_recv(struct sock *sk, struct msghdr *msg, size_t len,
 	if (sock_flag(sk, SOCK_URGINLINE) || !sdp->urg_state ||
 	    sdp->urg_state == SDP_URG_READ)
 		err = -EINVAL;
-	else if (sk->sk_state == TCP_CLOSE && !sock_flag(sk, SOCK_DONE))
+	else if (sk->sk_state == TCP_CLOSE && !sdp->rx_done)
 		err = -ENOTCONN;
 	else if (sdp->urg_state == SDP_URG_NOTYET)
 		err = sk->sk_state == TCP_CLOSE ||
@@ -741,7 +741,7 @@ static void sdp_rx_put_inq(struct sock *sk, struct msghdr *msg)
 {
 	int inq = sdp_readable_bytes(sk);
 
-	if (!inq && sock_flag(sk, SOCK_DONE))
+	if (!inq && READ_ONCE(sdp_sk(sk)->rx_done))
 		inq = 1;
 	put_cmsg(msg, SOL_TCP, TCP_CM_INQ, sizeof(inq), &inq);
 }
