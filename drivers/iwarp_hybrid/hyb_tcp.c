@@ -87,8 +87,12 @@ static void hyb_tcp_lock_and_run(struct hyb_qp *qp, struct sock *sk)
 
 void hyb_tcp_retry(struct hyb_qp *qp, int todo, unsigned long delay)
 {
-	set_bit(todo, &qp->tcp.todo);
-	mod_delayed_work(hyb_tcp_wq, &qp->tcp.work, delay);
+	/* not in todo: an engine that is running would look at once, for ever */
+	set_bit(todo, &qp->tcp.later);
+	if (delay)
+		queue_delayed_work(hyb_tcp_wq, &qp->tcp.work, delay);
+	else
+		mod_delayed_work(hyb_tcp_wq, &qp->tcp.work, 0);
 }
 
 void hyb_tcp_kick(struct hyb_qp *qp, int todo)
@@ -106,12 +110,14 @@ void hyb_tcp_kick(struct hyb_qp *qp, int todo)
 		return;
 	}
 
-	set_bit(todo, &qp->tcp.todo);
 	local_bh_disable();
 	running = __this_cpu_read(hyb_running);
 	if (!running) {
+		set_bit(todo, &qp->tcp.todo);
 		hyb_tcp_lock_and_run(qp, sk);
-	} else if (running != qp) {
+	} else if (running == qp) {
+		set_bit(todo, &qp->tcp.todo);
+	} else {
 		hyb_stats_inc(qp->dev, todo == HYB_TODO_TX ?
 			      HYB_ST_TX_DEFERRED : HYB_ST_RX_DEFERRED);
 		hyb_tcp_retry(qp, todo, 0);
@@ -125,9 +131,14 @@ static void hyb_tcp_work(struct work_struct *work)
 					 struct hyb_tcp, work);
 	struct hyb_qp *qp = container_of(t, struct hyb_qp, tcp);
 
+	if (!t->sk)
+		return;
+	if (test_and_clear_bit(HYB_TODO_RX, &t->later))
+		set_bit(HYB_TODO_RX, &t->todo);
+	if (test_and_clear_bit(HYB_TODO_TX, &t->later))
+		set_bit(HYB_TODO_TX, &t->todo);
 	local_bh_disable();
-	if (t->sk)
-		hyb_tcp_lock_and_run(qp, t->sk);
+	hyb_tcp_lock_and_run(qp, t->sk);
 	local_bh_enable();
 }
 

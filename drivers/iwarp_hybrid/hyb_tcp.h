@@ -35,14 +35,16 @@ enum {
  *	so that callers of ib_post_send may lock it at any time
  * @attached: the engines may run; changes only under the socket's spinlock
  * @todo: HYB_TODO_*
- * @work: runs @todo for callers with interrupts disabled, for callers that
- *	  run inside the engine of another QP, and as a retry timer
+ * @later: HYB_TODO_* that @work adds to @todo when it runs
+ * @work: runs the engines for callers with interrupts disabled, for callers
+ *	  that run inside the engine of another QP, and as a retry timer
  * @lock: protects hyb_qp.cep; a leaf
  */
 struct hyb_tcp {
 	struct sock *sk;
 	bool attached;
 	unsigned long todo;
+	unsigned long later;
 	struct delayed_work work;
 	spinlock_t lock;	/* hyb_qp.cep */
 };
