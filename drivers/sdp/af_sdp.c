@@ -779,7 +779,7 @@ static void sdp_disconnect(struct sock *sk)
 	sdp_set_peer(sk, (struct sockaddr *)&any);
 	sdp_set_state(sk, TCP_CLOSE);
 	WRITE_ONCE(sk->sk_shutdown, 0);
-	sock_reset_flag(sk, SOCK_DONE);
+	sdp->rx_done = false;
 	spin_unlock_bh(&sdp->lock);
 	if (old != TCP_CLOSE)
 		sk_error_report(sk);

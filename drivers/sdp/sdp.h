@@ -339,6 +339,9 @@ struct sdp_sock {
 	u32 rx_seq;			/* stream octets received */
 	u32 copied_seq;			/* stream octets read; lock_sock */
 	u32 urg_seq;
+	bool rx_done;			/* the peer has finished; SOCK_DONE
+					 * would race with setsockopt()
+					 */
 	u8 urg_state;			/* enum sdp_urg */
 	u8 urg_byte;
 
