@@ -1,0 +1,136 @@
+#!/bin/bash
+# SPDX-License-Identifier: GPL-2.0
+# vm: timeout=600
+#
+# What an administrator can do to running connections: unload modules, remove
+# devices, interfaces and namespaces, kill programs. Nothing hangs, nothing
+# stays behind, and afterwards everything works again.
+
+# shellcheck source=selftests/lib/lib.sh
+. "$(dirname "$0")/../lib/lib.sh"
+need sdp-run xfer sdpstat rdma
+
+SERVER=10.0.0.2
+SOON=$(scaled 20 60)	# seconds by which a program has to notice
+
+up() {
+	dev_up hybrid hybrid || ktap_fail "devices"
+	modprobe -q sdp
+}
+
+# load: a server in b, and clients in a that send without end
+load() {
+	start_bg b sdp-run xfer -s -h $SERVER -p 5010
+	XS=$BG_PID
+	wait_for 20 grep -q listening "$BG_LOG"
+	start_bg a sdp-run xfer -h $SERVER -p 5010 -n 100G -d 100G -C 4 -t 300
+	XC=$BG_PID
+	wait_for 20 sending || ktap_diag "no load: $(cat "$BG_LOG")"
+}
+
+sending() {
+	[ "$(in_a sdpstat | grep -c ESTAB)" -ge 4 ]
+}
+
+ended() { ! kill -0 "$1" 2>/dev/null; }
+
+no_sockets() {
+	[ -z "$(for ns in a b; do in_$ns sdpstat -a | tail -n +2; done)" ]
+}
+
+no_queue_pairs() { [ -z "$(rdma resource show qp | grep -Ev 'type (GSI|SMI)')" ]; }
+
+# after NAME: the clients have ended by themselves, nothing is left, and a
+# transfer works on what is set up anew
+after() {
+	if wait_for "$SOON" ended "$XC"; then
+		ktap_ok "$1: the clients notice"
+	else
+		ktap_fail "$1: the clients notice" "$(in_a sdpstat -a -e)"
+	fi
+	stop_bg "$XC"
+	stop_bg "$XS"
+	ktap_check "$1: no queue pair is left" wait_for "$SOON" no_queue_pairs
+	net_down
+	again "$1"
+}
+
+again() {
+	up
+	start_bg b sdp-run xfer -s -h $SERVER -p 5010
+	XS=$BG_PID
+	wait_for 20 grep -q listening "$BG_LOG"
+	ktap_check "$1: works again" in_a sdp-run xfer -h $SERVER -p 5010 \
+		-n 1M -d 1M -t 60
+	stop_bg "$XS"
+	ktap_check "$1: no socket is left" wait_for "$SOON" no_sockets
+}
+
+up
+start_bg b sdp-echo -s -h $SERVER -p 5020
+echo_server=$BG_PID
+wait_for 20 grep -q listening "$BG_LOG"
+ktap_check_fails "sdp is not unloaded while somebody listens" \
+	modprobe -r sdp
+start_bg a sdp-echo -h $SERVER -p 5020
+wait_for 20 grep -q connected "$BG_LOG"
+ktap_check_fails "sdp is not unloaded while connections exist" \
+	modprobe -r sdp
+stop_bg "$BG_PID"
+stop_bg "$echo_server"
+ktap_check "sdp is unloaded when nobody uses it" \
+	wait_for "$SOON" modprobe -r sdp_diag sdp
+ktap_check "and loaded by the next socket" in_a timeout 10 \
+	sh -c 'sdp-actions bind 10.0.0.1 0'
+
+modprobe -q sdp
+load
+ip -n a link set va down
+sleep 3
+ip -n a link set va up
+ip -n a addr replace fd00::1/64 dev va nodad
+if sleep 1 && ! ended "$XC"; then
+	ktap_ok "interface down for 3 s: connections survive"
+else
+	ktap_fail "interface down for 3 s: connections survive"
+fi
+kill_tree "$XC"
+kill_tree "$XS"
+wait "$XC" "$XS" 2>/dev/null
+ktap_check "kill -9: no socket is left" wait_for "$SOON" no_sockets
+ktap_check "kill -9: no queue pair is left" wait_for "$SOON" no_queue_pairs
+
+load
+ktap_check "rdma link delete of the client's device under load" \
+	timeout "$SOON" rdma link delete rda
+after "rdma link delete a"
+
+load
+ktap_check "rdma link delete of the server's device under load" \
+	timeout "$SOON" rdma link delete rdb
+after "rdma link delete b"
+
+load
+ktap_check "ip link del under load" timeout "$SOON" ip -n a link del va
+after "ip link del"
+
+load
+ktap_check "ip netns del under load" timeout "$SOON" \
+	sh -c "ip netns del a; ip netns del b"
+kill_tree "$XC"
+kill_tree "$XS"
+ktap_check "ip netns del: the devices go with their namespaces" \
+	wait_for "$SOON" sh -c '[ -z "$(rdma link | grep -E "rda|rdb")" ]'
+net_down
+again "ip netns del"
+
+load
+modprobe -r iwarp_hybrid 2>/dev/null
+ktap_diag "modprobe -r iwarp_hybrid under load: rc=$?"
+rdma link delete rda 2>/dev/null
+rdma link delete rdb 2>/dev/null
+after "unloading the device's module"
+net_down
+ktap_check "all modules go at the end" wait_for "$SOON" \
+	modprobe -r sdp_diag sdp iwarp_hybrid
+ktap_done
