@@ -139,7 +139,8 @@ static int sdp_diag_fill_conn(struct sock *sk, struct sk_buff *skb)
 			READ_ONCE(conn->rx_posted_total) - rx_mseq) ||
 	    nla_put_u32(skb, SDP_DIAG_TX_SIZE,
 			sdp_max_payload(sk) + SDP_BSDH_LEN) ||
-	    nla_put_u32(skb, SDP_DIAG_RX_SIZE, SDP_BUF_SIZE) ||
+	    nla_put_u32(skb, SDP_DIAG_RX_SIZE,
+			SDP_BUF_SIZE + SDP_BSDH_LEN) ||
 	    nla_put_u32(skb, SDP_DIAG_TX_MSEQ, READ_ONCE(conn->tx_mseq)) ||
 	    nla_put_u32(skb, SDP_DIAG_TX_MSEQ_ACK, READ_ONCE(conn->peer_ack)) ||
 	    nla_put_u32(skb, SDP_DIAG_RX_MSEQ, rx_mseq))

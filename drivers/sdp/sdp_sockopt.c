@@ -342,7 +342,7 @@ static void sdp_fill_tcp_info(struct sock *sk, struct tcp_info *info)
 
 	lock_sock(sk);
 	info->tcpi_snd_mss = sdp_tcp_mss(sk);
-	info->tcpi_rcv_mss = SDP_BUF_SIZE - SDP_BSDH_LEN;
+	info->tcpi_rcv_mss = SDP_BUF_SIZE;
 	info->tcpi_advmss = info->tcpi_rcv_mss;
 	/* the nearest things to a window: messages and octets we may send */
 	info->tcpi_snd_cwnd = sdp_credits(sk);
