@@ -372,6 +372,20 @@ static void hyb_rq_flush(struct hyb_qp *qp)
 	}
 }
 
+/* Receives of a shared queue stay there: all that is known is that it is over */
+static void hyb_srq_last(struct hyb_qp *qp)
+{
+	unsigned long flags;
+	bool first;
+
+	spin_lock_irqsave(&qp->rq.lock, flags);
+	first = !qp->rq.flushed;
+	qp->rq.flushed = true;
+	spin_unlock_irqrestore(&qp->rq.lock, flags);
+	if (first)
+		hyb_qp_event(qp, IB_EVENT_QP_LAST_WQE_REACHED);
+}
+
 /**
  * hyb_qp_flush - complete all that is in the queues with an error
  * @qp: queue pair in state ERROR whose engines have stopped, with no receive
@@ -385,7 +399,10 @@ static void hyb_rq_flush(struct hyb_qp *qp)
 void hyb_qp_flush(struct hyb_qp *qp)
 {
 	hyb_sq_flush(qp);
-	hyb_rq_flush(qp);
+	if (qp->srq)
+		hyb_srq_last(qp);
+	else
+		hyb_rq_flush(qp);
 	hyb_qp_notify(qp);
 }
 

@@ -335,7 +335,7 @@ struct hyb_srq {
  * @dead: being destroyed, nothing completes and no event is raised any more
  * @state_lock: protects changes of @state
  * @state: HYB_QP_*
- * @access: IB_ACCESS_REMOTE_* the peer may use, of modify_qp
+ * @access: IB_ACCESS_* of modify_qp, for query_qp; regions have their own
  * @fault: aborts the connection from a context that must not do so itself
  * @sq: send queue
  * @rq: receive queue
