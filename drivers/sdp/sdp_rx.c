@@ -951,8 +951,8 @@ ssize_t sdp_splice_read(struct socket *sock, loff_t *ppos,
 		release_sock(sk);
 		return -ENOTCONN;
 	}
-	r.timeo = sock_rcvtimeo(sk, sock->file->f_flags & O_NONBLOCK ||
-				    flags & SPLICE_F_NONBLOCK);
+	r.timeo = sock_rcvtimeo(sk, (sock->file->f_flags & O_NONBLOCK) ||
+				(flags & SPLICE_F_NONBLOCK));
 	while (len) {
 		ret = sdp_splice_some(sk, pipe, len);
 		if (ret == -ERESTART)

@@ -144,7 +144,7 @@ const char *sdp_mid_name(u8 mid)
 	case SDP_MID_SINK_AVAIL:
 		return "SinkAvail";
 	default:
-		return mid < sizeof(low) / sizeof(low[0]) ? low[mid] : "unknown";
+		return mid <= SDP_MID_SUSPEND_ACK ? low[mid] : "unknown";
 	}
 }
 
