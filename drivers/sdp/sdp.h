@@ -64,7 +64,7 @@ struct ctl_table_header;
 struct iov_iter;
 struct pipe_inode_info;
 
-/**
+/*
  * struct sdp_net - what a network namespace holds
  * @mib: per-CPU counters (sdp_mib.c)
  * @sysctl_hdr: table under net/sdp (sdp_sysctl.c)
@@ -211,7 +211,7 @@ enum sdp_cm_step {
 	SDP_CM_DONE,		/* connected or failed, see sk_state */
 };
 
-/**
+/*
  * struct sdp_conn - a transport connection and its buffers
  *
  * Lives from connect() or the connection request until the teardown work has
@@ -306,7 +306,7 @@ enum sdp_urg {
 	SDP_URG_READ,		/* read by MSG_OOB, still in the stream */
 };
 
-/**
+/*
  * struct sdp_sock - an AF_SDP socket
  *
  * sk_family is AF_SDP, sk_protocol the third argument of socket(). sk_state
