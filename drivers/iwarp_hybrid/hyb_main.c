@@ -128,8 +128,12 @@ static void hyb_dev_set_gid(struct hyb_dev *dev)
 {
 	const struct net_device *netdev = dev->netdev;
 
-	/* Without an address of its own the port still needs a unique name */
-	if (netdev->addr_len == ETH_ALEN)
+	/*
+	 * Without an address of its own (tunnels, lo) the port still needs a
+	 * unique name; a GID of zeroes is taken for an empty table entry.
+	 */
+	if (netdev->addr_len == ETH_ALEN &&
+	    !is_zero_ether_addr(netdev->dev_addr))
 		ether_addr_copy(dev->gid, netdev->dev_addr);
 	else
 		eth_random_addr(dev->gid);
