@@ -207,17 +207,6 @@ void hyb_iw_add_ref(struct ib_qp *ibqp);
 void hyb_iw_rem_ref(struct ib_qp *ibqp);
 struct ib_qp *hyb_iw_get_qp(struct ib_device *ibdev, int qpn);
 
-/* Used by hyb_listen */
-extern struct workqueue_struct *hyb_cm_wq;
-int hyb_cm_incoming(struct hyb_lid *lid, struct hyb_dev *dev,
-		    struct socket *sock);
-bool hyb_cm_is_down(struct hyb_cm_dev *cm);
-void hyb_cm_dev_get(struct hyb_dev *dev);
-void hyb_cm_dev_put(struct hyb_dev *dev);
-void hyb_sockname(struct socket *sock, struct sockaddr_storage *local,
-		  struct sockaddr_storage *peer);
-void hyb_unmap_v4(struct sockaddr_storage *addr);
-
 int hyb_cm_init(void);
 void hyb_cm_exit(void);
 
