@@ -1,6 +1,6 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0
-# vm: timeout=900
+# vm: timeout=600
 #
 # A peer that breaks the rules of MPA, DDP and RDMAP, as plain TCP program,
 # against a listener and an initiator on a hybrid device. Each connection ends
@@ -39,24 +39,26 @@ healthy_start() {
 		ktap_fail "the healthy connection" "$(cat "$HEALTHY_LOG")"
 }
 
-# healthy_check NAME: it lives, and still does when asked to end
+# healthy_check: it lives, and still does when asked to end
 healthy_check() {
 	kill -TERM "$(pgrep -x hyb-target -P "$HEALTHY" || echo "$HEALTHY")"
 	wait "$HEALTHY"
 	if [ $? -eq 0 ] && grep -q " echoes" "$HEALTHY_LOG"; then
-		ktap_ok "$1: the healthy connection was not disturbed"
+		ktap_ok "the healthy connection was not disturbed"
 	else
-		ktap_fail "$1: the healthy connection was not disturbed" \
+		ktap_fail "the healthy connection was not disturbed" \
 			"$(cat "$HEALTHY_LOG")"
 	fi
 }
 
-# a whole set of attacks, the healthy connection beside it
+# attacks SET ARGUMENTS...: in the background; the sets wait for timeouts of
+# the device and count different mistakes, so they run side by side
 attacks() {
-	healthy_start
-	in_a hyb-hostile -h $SERVER -p 7900 -s "$STATS" "$@" > "$OUT/$1.tap" 2>&1
-	include "$OUT/$1.tap"
-	healthy_check "$1"
+	local set=$1
+
+	shift
+	in_a hyb-hostile -s "$STATS" "$@" "$set" > "$OUT/$set.tap" 2>&1 &
+	SETS+=($!)
 }
 
 dev_up hybrid hybrid || ktap_skip_all "no hybrid devices"
@@ -65,16 +67,20 @@ TARGET=$BG_PID
 TARGET_LOG=$BG_LOG
 wait_for 20 grep -q listening "$TARGET_LOG" ||
 	ktap_fail "the target listens" "$(cat "$TARGET_LOG")"
-attacks fpdu
-attacks start
-
-# the other way round: a hybrid initiator connects to a hostile server in a
 healthy_start
-in_a hyb-hostile -h 10.0.0.1 -p 7901 -s "$STATS" \
-	-x "ip netns exec b hyb-target -c -1 -h 10.0.0.1 -p 7901" \
-	reply > "$OUT/reply.tap" 2>&1
-include "$OUT/reply.tap"
-healthy_check reply
+SETS=()
+attacks fpdu -h $SERVER -p 7900
+attacks start -h $SERVER -p 7900
+# the other way round: a hybrid initiator connects to a hostile server in a
+attacks reply -h 10.0.0.1 -p 7901 \
+	-x "ip netns exec b hyb-target -c -1 -h 10.0.0.1 -p 7901"
+wait "${SETS[@]}"
+for set in fpdu start reply; do
+	include "$OUT/$set.tap"
+	grep -q '^1\.\.[1-9]' "$OUT/$set.tap" ||
+		ktap_fail "$set: ended early" "$(tail -n 3 "$OUT/$set.tap")"
+done
+healthy_check
 
 stop_bg "$TARGET"
 ktap_check "the devices go" dev_down
