@@ -16,12 +16,16 @@
 #define SDP_DRAIN_WRS	2	/* ib_drain_qp needs one on each queue */
 #define SDP_PROBE_WRS	1
 
-/* Receives that a connection of this socket may have. */
+/*
+ * Receives that a connection of this socket may have: what SO_RCVBUF asks for, a
+ * quarter more since messages do not fill them, and two for control.
+ */
 static u32 sdp_link_rx_limit(const struct sock *sk)
 {
 	struct sdp_net *sn = sdp_pernet(sock_net(sk));
-	u32 n = (u32)READ_ONCE(sk->sk_rcvbuf) / SDP_BUF_SIZE + 2;
+	u32 n = (u32)READ_ONCE(sk->sk_rcvbuf) / SDP_BUF_SIZE;
 
+	n += n / 4 + 2;
 	n = min_t(u32, n, READ_ONCE(sn->sysctl_rx_bufs_max));
 	return clamp_t(u32, n, SDP_MIN_RX_BUFS, SDP_MAX_RX_BUFS);
 }
@@ -241,9 +245,12 @@ int sdp_link_create(struct sdp_conn *conn)
 	conn->dev = conn->id->device;
 	if (rdma_protocol_iwarp(conn->dev, conn->id->port_num))
 		set_bit(SDP_CONN_IWARP, &conn->flags);
-	count = clamp_t(u32, READ_ONCE(sn->sysctl_rx_bufs_min),
-			SDP_MIN_RX_BUFS, limit);
-	conn->rx_max = clamp_t(u32, READ_ONCE(sn->sysctl_rx_bufs_max), limit,
+	/* all at once: a reader that does not read must not shrink its buffer */
+	count = limit;
+	if (!(conn->sk->sk_userlocks & SOCK_RCVBUF_LOCK))
+		count = clamp_t(u32, READ_ONCE(sn->sysctl_rx_bufs_min), limit,
+				SDP_MAX_RX_BUFS);
+	conn->rx_max = clamp_t(u32, READ_ONCE(sn->sysctl_rx_bufs_max), count,
 			       SDP_MAX_RX_BUFS);
 
 	err = sdp_link_alloc_rx(conn, count);

@@ -76,7 +76,8 @@ static void sdp_rx_sigurg(struct sock *sk)
 
 /*
  * Payload that fits behind the youngest queued one is copied there when it is
- * small, or when so few receives are left that the sender would stop soon.
+ * small, when the reader is behind anyway, or when so few receives are left
+ * that the sender would stop soon.
  */
 static bool sdp_rx_merge(struct sdp_sock *sdp, struct sdp_rx_ctx *c)
 {
@@ -92,6 +93,7 @@ static bool sdp_rx_merge(struct sdp_sock *sdp, struct sdp_rx_ctx *c)
 		return false;
 	left = READ_ONCE(conn->rx_posted_total) - c->m.h.mseq;
 	if (len > READ_ONCE(sn->sysctl_rx_merge) &&
+	    (len > SDP_BUF_SIZE / 4 || list_is_singular(&sdp->rx_queue)) &&
 	    left > READ_ONCE(conn->rx_nbufs) / 2)
 		return false;
 	memcpy(page_address(tail->page) + tail->len,

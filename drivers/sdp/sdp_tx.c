@@ -689,8 +689,8 @@ static int sdp_tx_copy(struct sock *sk, struct msghdr *msg, int flags)
  * sdp_tx_prod - somebody waits for room in the send buffer
  * @sk: socket
  *
- * When everything is sent and nothing of it signalled, a probe gets the
- * completions. Happens when SO_SNDBUF shrinks.
+ * When nothing of what was sent is signalled, a probe gets the completions:
+ * the rest may be waiting for credits that take long to come.
  *
  * Context: any; no spinlock held.
  */
@@ -706,8 +706,7 @@ void sdp_tx_prod(struct sock *sk)
 	spin_unlock_bh(&sdp->lock);
 	if (!conn)
 		return;
-	if (!READ_ONCE(conn->tx_unsent) &&
-	    READ_ONCE(conn->tx_mseq) != READ_ONCE(conn->tx_done) &&
+	if (READ_ONCE(conn->tx_mseq) != READ_ONCE(conn->tx_done) &&
 	    !sdp_seq_after(READ_ONCE(conn->tx_signalled),
 			   READ_ONCE(conn->tx_done)))
 		sdp_tx_ctl(conn, SDP_CTL_KEEPALIVE);
