@@ -12,6 +12,12 @@ need ibv_devinfo rping rstream ib_send_bw ib_write_bw ib_read_bw
 SERVER=10.0.0.2
 LIMIT=$(scaled 60 300)
 
+# The server's own device listens. A wildcard listener has siw open a socket in
+# this namespace for the device of the other one, too, and that may come first.
+device_listens() {
+	in_b ss -Hltn "sport = :$PORT" | grep -Eq '%vb:|10\.0\.0\.2:'
+}
+
 # pair NAME SERVER-COMMAND -- CLIENT-COMMAND: both must end with 0
 pair() {
 	local name="$PAIR $1" server=() rc src log
@@ -24,7 +30,7 @@ pair() {
 	shift
 	start_bg b timeout -k 5 "$LIMIT" "${server[@]}"
 	log=$BG_LOG
-	wait_port b "$PORT" 20
+	wait_for 20 device_listens
 	in_a timeout -k 5 "$LIMIT" "$@" >"$log.client" 2>&1 </dev/null
 	rc=$?
 	[ $rc -ne 0 ] && kill_tree "$BG_PID"
