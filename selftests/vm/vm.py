@@ -33,8 +33,9 @@ TROUBLE = re.compile(
     r"Bad page|Objects remaining|page allocation failure|nobody cared|"
     r"Unable to handle|unable to handle|stack segment|double fault|"
     r"Unknown symbol|Attempted to kill init")
-# Said in passing at boot
+# Said in passing at boot, or of a program that crashed, which is its test's affair
 HARMLESS = re.compile(
+    r"traps: .* ip:|"
     r"lock dependency validator|kasan: KernelAddressSanitizer")
 # QEMU's multi-threaded emulation can execute a breakpoint that the kernel has
 # already removed again while patching its code; not the kernel's fault
