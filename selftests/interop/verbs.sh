@@ -50,12 +50,15 @@ cells_devinfo() {
 	ktap_check "$PAIR ibv_devinfo b" in_b ibv_devinfo -v -d rdb
 }
 
-# perftest PROGRAM ARGUMENTS...: -R takes the connection manager's addresses
+# perftest PROGRAM ARGUMENTS...: -R takes the connection manager's addresses.
+# Each has its own port, or the listener of the one before, which is closed in
+# the background, could be taken for the new one.
+PERF_PORT=18515
 perftest() {
 	local prog=$1
 
 	shift
-	PORT=18515
+	PORT=$((PERF_PORT++))
 	pair "$prog -R $*" "$prog" -d rdb -R -F -p $PORT "$@" -- \
 		"$prog" -d rda -R -F -p $PORT "$@" $SERVER
 }
