@@ -143,10 +143,7 @@ cells_xfer6() {
 cell_clean() {
 	local left
 
-	nothing_left() {
-		[ -z "$(for ns in a b; do in_$ns sdpstat -a | tail -n +2; done)" ] &&
-			[ -z "$(rdma resource show qp | grep -Ev 'type (GSI|SMI)')" ]
-	}
+	nothing_left() { no_sockets && no_queue_pairs; }
 	if wait_for "$(scaled 30 90)" nothing_left; then
 		ktap_ok "$PAIR nothing is left behind"
 	else

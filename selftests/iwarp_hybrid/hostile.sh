@@ -40,8 +40,7 @@ healthy_start() {
 # healthy_check: it lives, and still does when asked to end
 healthy_check() {
 	kill -TERM "$(pgrep -x hyb-target -P "$HEALTHY" || echo "$HEALTHY")"
-	wait "$HEALTHY"
-	if [ $? -eq 0 ] && grep -q " echoes" "$HEALTHY_LOG"; then
+	if wait "$HEALTHY" && grep -q " echoes" "$HEALTHY_LOG"; then
 		ktap_ok "the healthy connection was not disturbed"
 	else
 		ktap_fail "the healthy connection was not disturbed" \

@@ -222,6 +222,13 @@ port_listening() {
 		grep -Eq "state LISTEN.*src-addr [^ ]*:$port( |\$)"
 }
 
+# no_sockets, no_queue_pairs: nothing of SDP, of RDMA programs is left
+no_sockets() {
+	! { in_a sdpstat -a && in_b sdpstat -a; } | grep -vq '^State'
+}
+
+no_queue_pairs() { ! rdma resource show qp | grep -Evq 'type (GSI|SMI)'; }
+
 # wait_port a|b PORT [SECONDS]: until somebody listens there, by TCP or RDMA
 # (an iWARP listener is a TCP listener as well; others show as cm_id)
 wait_port() { wait_for "${3:-20}" port_listening "$1" "$2"; }

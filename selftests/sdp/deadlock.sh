@@ -15,6 +15,7 @@ SERVER=10.0.0.2
 stalled() {
 	local out
 
+	# shellcheck disable=SC2086 # "sdp-run", or nothing
 	out=$(in_a $1 xfer -h $SERVER -p "$PORT" -m stall -B "$2" -t 120 \
 		-w 4096 -R 65536) || return
 	sed -n 's/.*up=\([0-9]*\) down=\([0-9]*\)/\1 \2/p' <<<"$out" |
@@ -24,6 +25,7 @@ stalled() {
 # serve RUN PORT BUFFERS
 serve() {
 	PORT=$2
+	# shellcheck disable=SC2086 # as above
 	start_bg b $1 xfer -s -h $SERVER -p "$PORT" -B "$3"
 	SERVER_PID=$BG_PID
 	wait_for 30 grep -q listening "$BG_LOG"

@@ -26,10 +26,6 @@ include() {
 	done < "$1"
 }
 
-no_sockets() {
-	[ -z "$(for ns in a b; do in_$ns sdpstat -a | tail -n +2; done)" ]
-}
-
 dev_up hybrid hybrid || ktap_skip_all "no hybrid devices"
 modprobe -q sdp
 start_bg b sdp-echo -s -h $SERVER -p 5020

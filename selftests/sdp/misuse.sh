@@ -32,13 +32,9 @@ sending() {
 	[ "$(in_a sdpstat | grep -c ESTAB)" -ge 4 ]
 }
 
+no_links() { ! rdma link | grep -Eq "rda|rdb"; }
+
 ended() { ! kill -0 "$1" 2>/dev/null; }
-
-no_sockets() {
-	[ -z "$(for ns in a b; do in_$ns sdpstat -a | tail -n +2; done)" ]
-}
-
-no_queue_pairs() { [ -z "$(rdma resource show qp | grep -Ev 'type (GSI|SMI)')" ]; }
 
 # after NAME: the clients have ended by themselves, nothing is left, and a
 # transfer works on what is set up anew
@@ -120,7 +116,7 @@ ktap_check "ip netns del under load" timeout "$SOON" \
 kill_tree "$XC"
 kill_tree "$XS"
 ktap_check "ip netns del: the devices go with their namespaces" \
-	wait_for "$SOON" sh -c '[ -z "$(rdma link | grep -E "rda|rdb")" ]'
+	wait_for "$SOON" no_links
 net_down
 again "ip netns del"
 
