@@ -16,7 +16,7 @@ need sdp-run sdpstat xfer iperf3 redis-server redis-benchmark
 
 SERVER=10.0.0.2
 XFER_MB=${XFER_MB:-$(scaled 64 8)}
-LIMIT=$(scaled 120 400)		# seconds for one program
+LIMIT=$(scaled 240 400)		# seconds for one program
 
 # counter NAME: of the client's namespace
 counter() {
