@@ -607,7 +607,7 @@ class Runner:
         return first.status or (98 if bad else 0)
 
 
-def find_tests(tree, wanted, long, debug):
+def find_tests(tree, wanted, long, debug, lanes):
     """Tests in the staged tree: those asked for, or all.
 
     A test is an executable NAME.sh, or a program named in a tests.list.  Its
@@ -650,6 +650,9 @@ def find_tests(tree, wanted, long, debug):
         timeout = [int(w[8:]) for w in words if w.startswith("timeout=")] or [120]
         tests.append({"name": name, "path": f"/selftests/{path}",
                       "timeout": timeout[0], "fresh": "fresh" in words})
+    if lanes > 1:
+        # The long ones first, so that all lanes end at about the same time
+        tests.sort(key=lambda test: -test["timeout"])
     return tests
 
 
@@ -685,7 +688,7 @@ def main():
         args.tests = [{"name": "command", "path": args.command,
                        "timeout": args.timeout, "fresh": False}]
     else:
-        args.tests = find_tests(args.tree, args.test, args.long, args.debug)
+        args.tests = find_tests(args.tree, args.test, args.long, args.debug, args.lanes)
     sys.exit(Runner(args).run())
 
 
