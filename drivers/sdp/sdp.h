@@ -79,7 +79,7 @@ struct sdp_net {
 	struct sdp_mib __percpu *mib;
 	struct ctl_table_header *sysctl_hdr;
 	struct list_head socks;
-	spinlock_t socks_lock;
+	spinlock_t socks_lock;		/* socks, nsocks */
 	unsigned int nsocks;
 
 	int sysctl_rmem[3];		/* min, default, max octets */
