@@ -275,7 +275,9 @@ static const char *blocking_send(int fd)
 {
 	static char block[4 << 20];
 
-	return res_num(send(fd, block, sizeof(block), MSG_NOSIGNAL) > 0);
+	/* with a count or with EPIPE, as it had found room before or not */
+	send(fd, block, sizeof(block), MSG_NOSIGNAL);
+	return "returns";
 }
 
 static const char *blocking_poll(int fd)
