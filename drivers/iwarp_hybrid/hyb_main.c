@@ -149,7 +149,7 @@ static void hyb_dev_init(struct hyb_dev *dev, struct net_device *netdev)
 	dev->part_id = atomic_inc_return(&next_id);
 	dev->crc = true;
 	dev->mpa_rev = 2;
-	xa_init_flags(&dev->qps, XA_FLAGS_ALLOC1);
+	xa_init_flags(&dev->qps, XA_FLAGS_ALLOC1 | XA_FLAGS_LOCK_IRQ);
 	xa_init(&dev->mems);
 	hyb_cm_dev_init(dev);
 	hyb_dev_set_gid(dev);

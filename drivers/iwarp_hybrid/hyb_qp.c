@@ -127,14 +127,18 @@ void hyb_qp_release(struct kref *ref)
  */
 struct hyb_qp *hyb_qp_lookup(struct hyb_dev *dev, u32 qpn)
 {
+	unsigned long flags;
 	struct hyb_qp *qp;
 
-	/* hyb_destroy_qp() erases the entry before it drops its reference */
-	xa_lock(&dev->qps);
+	/*
+	 * hyb_destroy_qp() erases the entry before it drops its reference. The
+	 * IW CM calls with interrupts off, under a lock it takes in softirqs.
+	 */
+	xa_lock_irqsave(&dev->qps, flags);
 	qp = xa_load(&dev->qps, qpn);
 	if (qp)
 		hyb_qp_get(qp);
-	xa_unlock(&dev->qps);
+	xa_unlock_irqrestore(&dev->qps, flags);
 	return qp;
 }
 
@@ -222,12 +226,12 @@ static int hyb_qp_publish(struct hyb_qp *qp)
 	int err;
 	u32 qpn;
 
-	err = xa_alloc_cyclic(&dev->qps, &qpn, NULL, XA_LIMIT(1, 0xffffff),
-			      &dev->next_qpn, GFP_KERNEL);
+	err = xa_alloc_cyclic_irq(&dev->qps, &qpn, NULL, XA_LIMIT(1, 0xffffff),
+				  &dev->next_qpn, GFP_KERNEL);
 	if (err < 0)
 		return err;
 	qp->ibqp.qp_num = qpn;
-	xa_store(&dev->qps, qpn, qp, GFP_KERNEL);
+	xa_store_irq(&dev->qps, qpn, qp, GFP_KERNEL);
 	if (qp->srq)
 		hyb_srq_join(qp);
 	return 0;
@@ -236,7 +240,7 @@ static int hyb_qp_publish(struct hyb_qp *qp)
 /* Nobody finds it any more, and nobody who had found it still uses it */
 static void hyb_qp_withdraw(struct hyb_qp *qp)
 {
-	xa_erase(&qp->dev->qps, qp->ibqp.qp_num);
+	xa_erase_irq(&qp->dev->qps, qp->ibqp.qp_num);
 	hyb_qp_put(qp);
 	wait_for_completion(&qp->freed);
 	if (qp->srq)
