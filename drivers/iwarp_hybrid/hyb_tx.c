@@ -557,6 +557,15 @@ static bool hyb_tx_start_sqe(struct hyb_qp *qp)
 
 	while (!tx->term_len) {
 		if (!tx->held) {
+			/*
+			 * What is posted to a QP in ERROR is flushed, never
+			 * sent: ib_drain_qp() waits for the error of a request
+			 * that is not signalled. The entry is seen first, the
+			 * state it was posted in then.
+			 */
+			if (!hyb_sq_pending(qp) ||
+			    hyb_qp_state(qp) == HYB_QP_ERROR)
+				return false;
 			ret = hyb_sq_next(qp, &tx->sqe, &tx->slot);
 			if (!ret)
 				return false;
