@@ -1,6 +1,6 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0
-# vm: timeout=600
+# vm: timeout=600 long
 # Races: connections that come and go in every possible way, processes that are
 # killed, listeners, devices and namespaces that disappear meanwhile. Nothing may
 # hang or stay behind; the kernel's own checkers look for the rest.
