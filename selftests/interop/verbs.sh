@@ -87,12 +87,6 @@ cells() {
 		ktap_fail "$PAIR devices"
 		return
 	}
-	# A program that sends nothing but the ready-to-receive message at first
-	# can wait for ever for siw, which may overlook it, and siw 6.1 stops the
-	# kernel (BUG in iwcm.c) when the client gives up then. Revision 1 has no
-	# such message; SDP and the captures use revision 2 with siw.
-	[ "$PAIR" != hybrid-siw ] ||
-		echo 1 > /sys/class/infiniband/rda/hybrid/mpa_rev
 	cells_devinfo
 	PORT=7174
 	pair "rping" rping -s -a $SERVER -p $PORT -C 50 -v -- \
@@ -102,6 +96,12 @@ cells() {
 	PORT=7471
 	pair "rstream" rstream -p $PORT -b $SERVER -C "$n" -I 20 -S 4096 -- \
 		rstream -p $PORT -s $SERVER -C "$n" -I 20 -S 4096
+	# A program that sends nothing but the ready-to-receive message at first
+	# can wait for ever for siw, which may overlook it, and siw 6.1 stops the
+	# kernel (BUG in iwcm.c) when the client gives up then. Revision 1 has no
+	# such message; SDP and the captures use revision 2 with siw.
+	[ "$PAIR" != hybrid-siw ] ||
+		echo 1 > /sys/class/infiniband/rda/hybrid/mpa_rev
 	perftest ib_send_bw -n "$n"
 	perftest ib_write_bw -n "$n"
 	perftest ib_read_bw -n "$n"
