@@ -59,7 +59,6 @@
 
 struct sdp_mib;
 struct sdp_conn;
-struct proc_dir_entry;
 struct ctl_table_header;
 struct iov_iter;
 struct pipe_inode_info;
