@@ -1,0 +1,169 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+/*
+ * iWARP components on a NIC: the contract between an iWARP provider and an
+ * Ethernet driver, in the manner of TLS device offload.
+ *
+ * TCP stays on the host. The NIC may fill fields of packets on their way out
+ * and tell what it checked on their way in; it never reorders or drops packets
+ * for this, and never changes the length of the stream. Whatever the NIC does
+ * not do, or not for a certain packet, software does.
+ *
+ * Transmit. The provider leaves the CRC field of an FPDU zero, or in
+ * IWARP_LAYOUT_CONTIG the marker octets behind the payload, and keeps a record
+ * of every such FPDU until it is acknowledged. The driver finishes a packet by
+ * its connection: the common case is a packet of whole FPDUs in the expected
+ * sequence, which it can do alone; for any other (retransmission, split or
+ * collapsed segment) iwarp_offload_tx_fill() gives the final octets. A packet
+ * that leaves by another device is finished in software before
+ * (sk_validate_xmit_skb).
+ *
+ * Receive. The driver looks up the connection, follows the FPDUs of the
+ * in-sequence stream and sets skb->decrypted on a packet that consists of
+ * whole FPDUs whose CRCs and markers are all good. Packets with and without it
+ * are not merged by GRO and TCP. Without it software checks.
+ */
+#ifndef _RDMA_IWARP_OFFLOAD_H
+#define _RDMA_IWARP_OFFLOAD_H
+
+#include <linux/bits.h>
+#include <linux/in6.h>
+#include <linux/notifier.h>
+#include <linux/types.h>
+
+struct net_device;
+struct sk_buff;
+struct sock;
+
+/* Engines of a NIC; bit numbers of masks */
+enum iwarp_offload_feature {
+	IWARP_OFFLOAD_TX_CRC,		/* fills the CRC field */
+	IWARP_OFFLOAD_RX_CRC,		/* verdict per packet */
+	IWARP_OFFLOAD_RX_DEMUX,		/* 4-tuple to connection, queue, CPU */
+	IWARP_OFFLOAD_TX_CONTIG,	/* moves payload to open marker gaps */
+	IWARP_OFFLOAD_TX_SG,		/* gathers marker fragments */
+	IWARP_OFFLOAD_FEATURES
+};
+
+/**
+ * struct iwarp_offload_caps - what a NIC offers
+ * @supported: features it has, BIT(enum iwarp_offload_feature)
+ * @enabled: features that are switched on
+ * @max_conns: connections it can hold
+ * @max_frags: fragments of a packet that it can gather
+ * @max_fpdu: longest FPDU it can check or fill
+ */
+struct iwarp_offload_caps {
+	u32 supported;
+	u32 enabled;
+	u32 max_conns;
+	u32 max_frags;
+	u32 max_fpdu;
+};
+
+/* How the octets of an FPDU stand in the packets of the host */
+enum iwarp_layout {
+	IWARP_LAYOUT_FINAL,	/* as on the wire, but for the CRC field */
+	IWARP_LAYOUT_CONTIG,	/* header, ULPDU, PAD; then all its markers
+				 * (without a leading one, which is in place),
+				 * then the CRC field
+				 */
+};
+
+/**
+ * struct iwarp_offload_conn - one connection, shared by provider and driver
+ * @netdev: device that the connection was added to
+ * @sk: its TCP socket; referenced by the provider
+ * @family: AF_INET or AF_INET6 of the addresses
+ * @saddr: local address; IPv4 in the first four octets
+ * @daddr: remote address
+ * @sport: local port
+ * @dport: remote port
+ * @features: engines to be used, a subset of the enabled ones
+ * @tx_seq: sequence number of position 0 of the outgoing stream
+ * @rx_seq: sequence number of position 0 of the incoming stream
+ * @tx_ivl: marker interval of what is sent, 0 for none
+ * @rx_ivl: marker interval of what is received, 0 for none
+ * @tx_layout: enum iwarp_layout of FPDUs from now on
+ * @cpu: where the provider wants its packets, or -1
+ * @queue: receive queue the driver chose, or -1; set by conn_add
+ * @drv: the driver's
+ * @ops: the provider's, see struct iwarp_offload_host_ops
+ */
+struct iwarp_offload_conn {
+	struct net_device *netdev;
+	struct sock *sk;
+	u16 family;
+	__be16 sport;
+	__be16 dport;
+	struct in6_addr saddr;
+	struct in6_addr daddr;
+	u32 features;
+	u32 tx_seq;
+	u32 rx_seq;
+	u32 tx_ivl;
+	u32 rx_ivl;
+	u8 tx_layout;
+	int cpu;
+	int queue;
+	void *drv;
+	const struct iwarp_offload_host_ops *ops;
+};
+
+/**
+ * struct iwarp_offload_ops - implemented by a NIC driver
+ * @caps: what there is and what is on. Context: any.
+ * @conn_add: take a connection over, from @conn->tx_seq and @conn->rx_seq on.
+ *	      May set @conn->drv and @conn->queue, and clear bits of
+ *	      @conn->features that it cannot serve. Return 0, -ENOSPC (table
+ *	      full) or -EOPNOTSUPP. Context: process, may sleep.
+ * @conn_del: forget it; the driver does not touch @conn after return.
+ *	      Context: process, may sleep.
+ * @rx_resync: an FPDU begins at sequence number @seq, which is position @pos:
+ *	       the answer to iwarp_offload_rx_lost(). Context: softirq.
+ */
+struct iwarp_offload_ops {
+	void (*caps)(struct net_device *netdev,
+		     struct iwarp_offload_caps *caps);
+	int (*conn_add)(struct iwarp_offload_conn *conn);
+	void (*conn_del)(struct iwarp_offload_conn *conn);
+	void (*rx_resync)(struct iwarp_offload_conn *conn, u32 seq, u64 pos);
+};
+
+/**
+ * struct iwarp_offload_host_ops - implemented by a provider
+ * @tx_fill: write the final octets [@seq, @seq + @len) of the stream to @dst,
+ *	     CRCs included. 0, or -ENOENT for octets that are acknowledged or
+ *	     precede the first FPDU: these are sent as they are. Context: any
+ *	     but hardware interrupt.
+ * @tx_fpdu: the FPDU that contains @seq: its first sequence number and octets;
+ *	     -ENOENT as above.
+ * @rx_lost: the driver cannot follow the stream any more (loss, reordering):
+ *	     it wants rx_resync. Context: any.
+ */
+struct iwarp_offload_host_ops {
+	int (*tx_fill)(struct iwarp_offload_conn *conn, u32 seq, void *dst,
+		       u32 len);
+	int (*tx_fpdu)(struct iwarp_offload_conn *conn, u32 seq, u32 *start,
+		       u32 *len);
+	void (*rx_lost)(struct iwarp_offload_conn *conn);
+};
+
+/* A driver announces its devices; both in process context */
+int iwarp_offload_register(struct net_device *netdev,
+			   const struct iwarp_offload_ops *ops);
+void iwarp_offload_unregister(struct net_device *netdev);
+
+/* Features were switched; connections follow at once. Context: process. */
+void iwarp_offload_changed(struct net_device *netdev);
+
+/* Of providers */
+const struct iwarp_offload_ops *iwarp_offload_get(struct net_device *netdev);
+void iwarp_offload_put(struct net_device *netdev);
+
+/* Notifier: the actions below, data struct net_device */
+#define IWARP_OFFLOAD_CHANGED	1
+#define IWARP_OFFLOAD_GONE	2
+int iwarp_offload_register_notifier(struct notifier_block *nb);
+void iwarp_offload_unregister_notifier(struct notifier_block *nb);
+
+#endif

@@ -1,0 +1,244 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+/*
+ * Which component of the protocol stack under a queue pair is where, and
+ * send and receive buffers that an upper layer shares with its provider.
+ *
+ * A protocol over RDMA (ULP) asks rdma_stack_query() for any device; it gets
+ * the table that the provider registered, or what is known of the driver. A
+ * provider that also registers struct rdma_stack_link lets the ULP write
+ * straight into the pages that go out, and hands it references to the pages
+ * that came in.
+ *
+ * Vocabulary: a position counts the octets of the outgoing TCP stream since
+ * the queue pair entered full operation, headers and markers included.
+ */
+#ifndef _RDMA_RDMA_STACK_H
+#define _RDMA_RDMA_STACK_H
+
+#include <linux/bits.h>
+#include <linux/notifier.h>
+#include <linux/types.h>
+#include <linux/uio.h>
+
+struct ib_device;
+struct ib_qp;
+struct page;
+
+/* ---------------------------------------------------------- components */
+
+/* What a reliable stream with RDMA over it consists of */
+enum rdma_stack_comp {
+	RDMA_STACK_CRC,			/* end-to-end checksum, both ways */
+	RDMA_STACK_DEMUX,		/* packet to connection and CPU */
+	RDMA_STACK_MARKERS,		/* MPA markers in what is sent */
+	RDMA_STACK_FLOW_CONTROL,	/* a full receiver stops the sender */
+	RDMA_STACK_BUFFERING,		/* keeps data until acknowledged */
+	RDMA_STACK_ORDERING,
+	RDMA_STACK_RELIABILITY,
+	RDMA_STACK_COALESCING,		/* small sends share a message */
+	RDMA_STACK_COMPS
+};
+
+enum rdma_stack_place {
+	RDMA_STACK_UNKNOWN,
+	RDMA_STACK_ABSENT,
+	RDMA_STACK_HOST,
+	RDMA_STACK_NIC,
+};
+
+/**
+ * struct rdma_stack_map - answer of rdma_stack_query()
+ * @place: enum rdma_stack_place of each enum rdma_stack_comp
+ * @link: the device offers struct rdma_stack_link, for this queue pair
+ * @known: from a provider's table (true) or from the name of the driver
+ */
+struct rdma_stack_map {
+	u8 place[RDMA_STACK_COMPS];
+	bool link;
+	bool known;
+};
+
+/* --------------------------------------------------------- shared link */
+
+/**
+ * struct rdma_stack_run - contiguous received payload
+ * @data: first octet; valid during the call
+ * @page: page it lies in, or NULL if it may not be referenced
+ * @off: offset of @data in @page, may exceed PAGE_SIZE in a compound page
+ * @len: octets
+ */
+struct rdma_stack_run {
+	const void *data;
+	struct page *page;
+	u32 off;
+	u32 len;
+};
+
+#define RDMA_STACK_RUNS		32	/* in one call, at most */
+
+/**
+ * struct rdma_stack_rx - payload of one Send message, or a part of it
+ * @run: where the octets are; @nr of them
+ * @nr: 0 only for the end of a message
+ * @len: their sum
+ * @truesize: memory that references to all of it hold
+ * @msg_off: octets of the message that came before
+ * @last: the message ends with these octets
+ * @solicited: the sender asked for an event; only with @last
+ */
+struct rdma_stack_rx {
+	const struct rdma_stack_run *run;
+	u32 nr;
+	u32 len;
+	u32 truesize;
+	u32 msg_off;
+	bool last;
+	bool solicited;
+};
+
+/* Results of rdma_stack_ulp.rx that are not an error */
+enum rdma_stack_rx_verdict {
+	RDMA_STACK_RX_MORE,	/* taken, go on */
+	RDMA_STACK_RX_PAUSE,	/* taken; no more until rx_resume */
+};
+
+/**
+ * struct rdma_stack_ulp - what the provider tells the ULP
+ * @rx: payload arrived, its checksum and headers are good. References to
+ *	pages must be taken (get_page()) before return; the memory may be
+ *	shared with a sender on this machine, so what is parsed is copied
+ *	first. An error ends the connection as a remote operation error.
+ * @rx_done: after one or more calls of @rx: the batch is over, wake readers
+ * @tx_space: the position that tx_notify asked for has been acknowledged, or
+ *	      a call that returned -EAGAIN may be tried again
+ * @closed: nothing more will be sent or delivered; once. Events of the queue
+ *	    pair and of the connection manager come as without a shared link.
+ *
+ * Context of all: bottom halves disabled and the provider's transport lock
+ * held. They must not sleep, not call rdma_stack_link or post to this queue
+ * pair, and take only locks that are never held around such calls.
+ */
+struct rdma_stack_ulp {
+	int (*rx)(void *ctx, const struct rdma_stack_rx *rx);
+	void (*rx_done)(void *ctx);
+	void (*tx_space)(void *ctx);
+	void (*closed)(void *ctx, int err);
+};
+
+#define RDMA_STACK_TX_SEGS	64	/* of one reservation */
+#define RDMA_STACK_TX_HDR	64	/* longest header of a ULP */
+
+/**
+ * struct rdma_stack_tx - room in the outgoing stream
+ * @seg: where payload goes, in order; owned by the provider, valid until
+ *	 tx_commit or tx_abort
+ * @nr: how many
+ * @len: their sum, at most what was asked for
+ * @msg_len: payload that the message had before (tx_append), else 0
+ * @end: filled in by tx_commit: position behind the message. An append moves
+ *	 the end of its message.
+ */
+struct rdma_stack_tx {
+	const struct kvec *seg;
+	u32 nr;
+	u32 len;
+	u32 msg_len;
+	u64 end;
+};
+
+/* Flags of tx_commit */
+#define RDMA_STACK_TX_MORE	BIT(0)	/* more follows at once: need not go yet */
+#define RDMA_STACK_TX_SOLICITED	BIT(1)	/* Send with Solicited Event */
+#define RDMA_STACK_TX_CLOSE	BIT(2)	/* nothing may be appended to it */
+
+/**
+ * struct rdma_stack_link - operations on buffers shared with the ULP
+ * @open: use the shared link on a queue pair from now on. Sends that arrive
+ *	  are delivered by @ulp and need no receives. Allowed before full
+ *	  operation, and in it as long as no Send has been delivered.
+ * @close: no callback runs after return, nothing is delivered any more. What
+ *	   was committed is still sent. Needed before the queue pair is
+ *	   destroyed. May sleep.
+ * @tx_reserve: begin a message: room for up to @want octets of payload behind
+ *		a header of @hdr_len octets
+ * @tx_append: continue the last message if nothing of it was handed to the
+ *	       transport, if it was not closed, and if its payload stays within
+ *	       @max; -ENOENT otherwise
+ * @tx_commit: the first @used octets of the reservation are filled in; send
+ *	       them behind @hdr (of the length given to tx_reserve; for an
+ *	       append it replaces the header of the message). With @used 0 a
+ *	       message of the header alone is sent.
+ * @tx_abort: forget the reservation
+ * @tx_acked: position that the peer's transport has acknowledged
+ * @tx_notify: call tx_space once when @pos is acknowledged. False if it is
+ *	       already, then there is no call. One request is pending at a
+ *	       time, the last counts.
+ * @rx_resume: go on after RDMA_STACK_RX_PAUSE
+ * @rx_buffer: octets of unread data that the ULP's user grants (SO_RCVBUF);
+ *	       the transport advertises no more than that on top of what was
+ *	       delivered; 0: the transport's own choice
+ *
+ * One reservation can be open per queue pair. It keeps all other messages of
+ * the queue pair back, so the holder copies without sleeping (page faults
+ * disabled) and commits or aborts. Between tx_reserve and tx_commit the path
+ * MTU may change: the layout is kept.
+ *
+ * tx_reserve and tx_append return 0 or
+ *	-EAGAIN	no room now; tx_space follows
+ *	-EBUSY	a reservation is open; tx_space does not follow, its holder
+ *		looks for work after it commits
+ *	-ENOTCONN not in full operation
+ *	-ENOMEM	no pages; to be tried again later
+ *
+ * Context of all but @open and @close: process or softirq, interrupts
+ * enabled, not inside a callback of struct rdma_stack_ulp.
+ */
+struct rdma_stack_link {
+	int (*open)(struct ib_qp *qp, const struct rdma_stack_ulp *ulp,
+		    void *ctx);
+	void (*close)(struct ib_qp *qp);
+	int (*tx_reserve)(struct ib_qp *qp, u32 want, u32 hdr_len,
+			  struct rdma_stack_tx *tx);
+	int (*tx_append)(struct ib_qp *qp, u32 want, u32 max,
+			 struct rdma_stack_tx *tx);
+	void (*tx_commit)(struct ib_qp *qp, struct rdma_stack_tx *tx, u32 used,
+			  const void *hdr, unsigned int flags);
+	void (*tx_abort)(struct ib_qp *qp, struct rdma_stack_tx *tx);
+	u64 (*tx_acked)(struct ib_qp *qp);
+	bool (*tx_notify)(struct ib_qp *qp, u64 pos);
+	void (*rx_resume)(struct ib_qp *qp);
+	void (*rx_buffer)(struct ib_qp *qp, u32 octets);
+};
+
+/* ------------------------------------------------------------ registry */
+
+/**
+ * struct rdma_stack_provider - what a provider registers for a device
+ * @query: fill @map->place for a queue pair, or for new ones if @qp is NULL,
+ *	   and @map->link. Context: process.
+ * @link: shared link, or NULL
+ */
+struct rdma_stack_provider {
+	void (*query)(struct ib_device *dev, struct ib_qp *qp,
+		      struct rdma_stack_map *map);
+	const struct rdma_stack_link *link;
+};
+
+int rdma_stack_register(struct ib_device *dev,
+			const struct rdma_stack_provider *p);
+void rdma_stack_unregister(struct ib_device *dev);
+
+int rdma_stack_query(struct ib_device *dev, struct ib_qp *qp,
+		     struct rdma_stack_map *map);
+const struct rdma_stack_link *rdma_stack_get_link(struct ib_device *dev);
+
+/* Change notification: action RDMA_STACK_CHANGED, data struct ib_device */
+#define RDMA_STACK_CHANGED	1
+void rdma_stack_changed(struct ib_device *dev);
+int rdma_stack_register_notifier(struct notifier_block *nb);
+void rdma_stack_unregister_notifier(struct notifier_block *nb);
+
+const char *rdma_stack_comp_name(enum rdma_stack_comp comp);
+const char *rdma_stack_place_name(enum rdma_stack_place place);
+
+#endif
