@@ -43,6 +43,7 @@ build_siw() {
 	siw-y := siw_cm.o siw_cq.o siw_main.o siw_mem.o siw_qp.o siw_qp_tx.o \
 		 siw_qp_rx.o siw_verbs.o
 	END
+	sed -i -Ef "$here/siw.sed" ./*.c
 	kmake "$PWD" modules
 	mkdir out
 	strip -g -o out/siw.ko siw.ko
@@ -51,9 +52,10 @@ build_siw() {
 }
 
 siw_dir=
-if [ "$name" != debug ] && [ "$name" != host ]; then
-	cache_make "siw/$K_RELEASE-$(cache_key 1 "$(cat "$K_SRC"/drivers/infiniband/sw/siw/*.[ch])")" \
-		build_siw
+if [ "$name" != host ]; then
+	# the debug kernel's configuration is part of its directory's name
+	cache_make "siw/$K_RELEASE-$(cache_key 2 "$K_KDIR" "$(cat "$here/siw.sed")" \
+		"$(cat "$K_SRC"/drivers/infiniband/sw/siw/*.[ch])")" build_siw
 	siw_dir=$CACHED
 fi
 
