@@ -187,8 +187,9 @@ static struct hyb_cep *hyb_cep_new(struct hyb_dev *dev)
 	INIT_DELAYED_WORK(&cep->timer, hyb_cep_timeout);
 	cep->dev = dev;
 	cep->state = HYB_CEP_IDLE;
-	cep->lim.crc = dev->crc;
-	cep->lim.markers = dev->markers;
+	cep->lim.crc = READ_ONCE(dev->crc);
+	cep->lim.markers = READ_ONCE(dev->markers);
+	cep->lim.ivl = READ_ONCE(dev->marker_ivl);
 	hyb_cm_dev_get(dev);
 	return cep;
 }
@@ -699,12 +700,11 @@ static bool hyb_cep_fall_back(struct hyb_cep *cep)
 }
 
 /* Negotiation failed: tell the peer in a Terminate, RFC 6581 section 8 */
-static void hyb_cep_refuse(struct hyb_cep *cep, int code)
+static void hyb_cep_refuse(struct hyb_cep *cep, int code, u32 ivl)
 {
 	struct mpa_build b;
 	u8 ulpdu[RDMAP_TERM_MAX];
 	u8 frame[RDMAP_TERM_MAX + 16];
-	u32 ivl = cep->rep.markers ? MPA_MARK_IVL : 0;
 	u32 len;
 
 	len = rdmap_term_build(ulpdu, TERM_MPA(code), NULL, 0, 0);
@@ -740,7 +740,7 @@ static void hyb_cep_reply(struct hyb_cep *cep)
 	err = mpa_finish(&cep->req, &cep->rep, &cep->lim, &res);
 	if (err) {
 		hyb_stats_inc(cep->dev, HYB_ST_ERR_MPA_REP);
-		hyb_cep_refuse(cep, err);
+		hyb_cep_refuse(cep, err, res.tx_ivl);
 		hyb_cep_fail(cep, -EPROTO, false);
 		return;
 	}

@@ -12,12 +12,12 @@
 #include <linux/if_arp.h>
 #include <linux/module.h>
 #include <linux/rtnetlink.h>
-#include <linux/sysfs.h>
 #include <linux/wait.h>
 #include <net/addrconf.h>
 #include <rdma/iw_cm.h>
 #include <rdma/rdma_netlink.h>
 
+#include "hyb_attr.h"
 #include "hyb_crc.h"
 #include "hybrid.h"
 
@@ -35,92 +35,6 @@ struct workqueue_struct *hyb_wq;
 static LIST_HEAD(hyb_devs);
 static DEFINE_MUTEX(hyb_devs_lock);
 static DECLARE_WAIT_QUEUE_HEAD(hyb_devs_gone);
-
-/* ----------------------------------------------------------------- attributes */
-
-static struct hyb_dev *hyb_attr_dev(struct device *d)
-{
-	return rdma_device_to_drv_device(d, struct hyb_dev, ibdev);
-}
-
-static ssize_t hyb_store_bool(bool *val, const char *buf, size_t len)
-{
-	bool b;
-	int err = kstrtobool(buf, &b);
-
-	if (err)
-		return err;
-	WRITE_ONCE(*val, b);
-	return len;
-}
-
-static ssize_t crc_show(struct device *d, struct device_attribute *attr,
-			char *buf)
-{
-	return sysfs_emit(buf, "%d\n", READ_ONCE(hyb_attr_dev(d)->crc));
-}
-
-static ssize_t crc_store(struct device *d, struct device_attribute *attr,
-			 const char *buf, size_t len)
-{
-	return hyb_store_bool(&hyb_attr_dev(d)->crc, buf, len);
-}
-static DEVICE_ATTR_RW(crc);
-
-static ssize_t markers_show(struct device *d, struct device_attribute *attr,
-			    char *buf)
-{
-	return sysfs_emit(buf, "%d\n", READ_ONCE(hyb_attr_dev(d)->markers));
-}
-
-static ssize_t markers_store(struct device *d, struct device_attribute *attr,
-			     const char *buf, size_t len)
-{
-	return hyb_store_bool(&hyb_attr_dev(d)->markers, buf, len);
-}
-static DEVICE_ATTR_RW(markers);
-
-static ssize_t mpa_rev_show(struct device *d, struct device_attribute *attr,
-			    char *buf)
-{
-	return sysfs_emit(buf, "%u\n", READ_ONCE(hyb_attr_dev(d)->mpa_rev));
-}
-
-static ssize_t mpa_rev_store(struct device *d, struct device_attribute *attr,
-			     const char *buf, size_t len)
-{
-	u8 rev;
-	int err = kstrtou8(buf, 0, &rev);
-
-	if (err)
-		return err;
-	if (rev < 1 || rev > 2)
-		return -EINVAL;
-	WRITE_ONCE(hyb_attr_dev(d)->mpa_rev, rev);
-	return len;
-}
-static DEVICE_ATTR_RW(mpa_rev);
-
-static ssize_t profile_show(struct device *d, struct device_attribute *attr,
-			    char *buf)
-{
-	return sysfs_emit(buf, "host\n");
-}
-static DEVICE_ATTR_RO(profile);
-
-static struct attribute *hyb_attrs[] = {
-	&dev_attr_crc.attr,
-	&dev_attr_markers.attr,
-	&dev_attr_mpa_rev.attr,
-	&dev_attr_profile.attr,
-	NULL
-};
-
-/* In /sys/class/infiniband/DEV/hybrid/; effective for new connections */
-const struct attribute_group hyb_attr_group = {
-	.name = "hybrid",
-	.attrs = hyb_attrs,
-};
 
 /* -------------------------------------------------------------------- devices */
 
@@ -147,8 +61,7 @@ static void hyb_dev_init(struct hyb_dev *dev, struct net_device *netdev)
 
 	dev->netdev = netdev;
 	dev->part_id = atomic_inc_return(&next_id);
-	dev->crc = true;
-	dev->mpa_rev = 2;
+	hyb_attr_dev_init(dev);
 	xa_init_flags(&dev->qps, XA_FLAGS_ALLOC1 | XA_FLAGS_LOCK_IRQ);
 	xa_init(&dev->mems);
 	hyb_cm_dev_init(dev);

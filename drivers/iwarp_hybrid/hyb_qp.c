@@ -10,6 +10,7 @@
 #include <rdma/restrack.h>
 #include <rdma/uverbs_ioctl.h>
 
+#include "hyb_attr.h"
 #include "hybrid.h"
 
 /* ------------------------------------------------------------------- states */
@@ -282,6 +283,7 @@ static int hyb_create_qp(struct ib_qp *ibqp, struct ib_qp_init_attr *attr,
 		return -ENOMEM;
 
 	hyb_qp_init(qp, attr);
+	hyb_place_init(qp);
 	qp->user = udata;
 	err = hyb_qp_alloc_rings(qp, attr, udata, &resp);
 	if (err)

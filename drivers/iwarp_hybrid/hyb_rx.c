@@ -936,7 +936,7 @@ void hyb_rx_init(struct hyb_qp *qp, const struct mpa_result *res)
 	int i;
 
 	rx->crc = res->crc;
-	rx->ivl = res->rx_markers ? MPA_MARK_IVL : 0;
+	rx->ivl = res->rx_ivl;
 	for (i = 0; i < DDP_QN_COUNT; i++)
 		rx->msn[i] = 1;
 }

@@ -912,7 +912,7 @@ int hyb_tx_alloc(struct hyb_qp *qp, const struct mpa_result *res)
 	tx->crc = res->crc;
 	tx->fenced = res->fenced;
 	tx->rtr = res->rtr;
-	tx->s.ivl = res->tx_markers ? MPA_MARK_IVL : 0;
+	tx->s.ivl = res->tx_ivl;
 	for (i = 0; i < DDP_QN_COUNT; i++)
 		tx->msn[i] = 1;
 	return 0;

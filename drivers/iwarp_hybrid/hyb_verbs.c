@@ -15,6 +15,7 @@
 #include <rdma/ib_mad.h>
 #include <rdma/uverbs_ioctl.h>
 
+#include "hyb_attr.h"
 #include "hybrid.h"
 
 #define hyb_umap_of(ptr)	container_of(ptr, struct hyb_umap, entry)

@@ -5,6 +5,7 @@
  * Layers, top down; each may call the ones below it:
  *
  *	hyb_main	module, rdma link, net device events
+ *	hyb_attr	sysfs attributes, what is placed where
  *	hyb_verbs	device, PD, user context
  *	hyb_cm		connection management
  *	hyb_qp		queue pairs: life cycle, states
@@ -24,6 +25,7 @@
 #include <linux/atomic.h>
 #include <linux/completion.h>
 #include <linux/kref.h>
+#include <linux/mutex.h>
 #include <linux/netdevice.h>
 #include <linux/refcount.h>
 #include <linux/spinlock.h>
@@ -40,6 +42,11 @@
 #include "hyb_rx.h"
 #include "hyb_cm.h"
 
+struct hyb_attr_dev;
+struct hyb_attr_qp;
+struct hyb_off;
+struct hyb_shared;
+
 #define HYB_VENDOR_ID		0x485942	/* "HYB", no OUI */
 #define HYB_MAX_QP		65536
 #define HYB_MAX_QP_WR		32768
@@ -52,6 +59,31 @@
 #define HYB_MAX_RD_ATOM		128		/* IRD and ORD of a QP */
 #define HYB_MAX_FRWR_PAGES	512
 #define HYB_MAX_MSG		0x7fffffffU	/* octets of one message */
+
+/* ---------------------------------------------------------- placement */
+
+/* Who puts markers into the stream, and how */
+enum hyb_mark_mode {
+	HYB_MARK_COPY,		/* host: payload is copied into place once more */
+	HYB_MARK_INPLACE,	/* host: gaps are left where payload is written */
+	HYB_MARK_SG,		/* NIC: gathers payload and markers */
+	HYB_MARK_CONTIG,	/* NIC: moves payload to open the gaps */
+	HYB_MARK_MODES
+};
+
+/**
+ * struct hyb_place - where the components are that can be on the NIC
+ * @crc: RDMA_STACK_HOST or RDMA_STACK_NIC
+ * @demux: same
+ * @markers: enum hyb_mark_mode
+ */
+struct hyb_place {
+	u8 crc;
+	u8 demux;
+	u8 markers;
+};
+
+/* ------------------------------------------------------------- device */
 
 /**
  * struct hyb_dev - one RDMA device, on one net device
@@ -72,9 +104,13 @@
  * @num_pd: protection domains alive
  * @num_srq: shared receive queues alive
  * @cm: connection manager's part
+ * @attr: sysfs attributes
+ * @attr_lock: protects @place against concurrent writers
+ * @place: wish for new queue pairs
  * @crc: ask for CRC in MPA start-up (it is on if either side asks)
- * @markers: ask the peer to send markers
+ * @markers: enum mpa_want
  * @mpa_rev: MPA revision that an active open begins with
+ * @marker_ivl: marker interval that an active open proposes
  */
 struct hyb_dev {
 	struct ib_device ibdev;
@@ -98,9 +134,13 @@ struct hyb_dev {
 
 	struct hyb_cm_dev cm;
 
+	struct hyb_attr_dev *attr;
+	struct mutex attr_lock;		/* see above */
+	struct hyb_place place;
 	bool crc;
-	bool markers;
+	u8 markers;
 	u8 mpa_rev;
+	u32 marker_ivl;
 };
 
 struct hyb_pd {
@@ -343,6 +383,12 @@ struct hyb_srq {
  * @tx: transmit engine's part
  * @rx: receive engine's part
  * @cep: connection, while there is one; under hyb_tcp.lock
+ * @attr: sysfs attributes
+ * @wish: where components should be; changes under the TCP socket's lock once
+ *	  connected
+ * @place: where they are, see hyb_place_update(); same lock
+ * @shared: link shared with the upper layer, or NULL; hyb_shared's
+ * @off: connection as the NIC knows it, or NULL; hyb_offload's
  */
 struct hyb_qp {
 	struct ib_qp ibqp;
@@ -367,6 +413,12 @@ struct hyb_qp {
 	struct hyb_tx tx;
 	struct hyb_rx rx;
 	struct hyb_cep *cep;
+
+	struct hyb_attr_qp *attr;
+	struct hyb_place wish;
+	struct hyb_place place;
+	struct hyb_shared *shared;
+	struct hyb_off *off;
 };
 
 #define hyb_dev_of(ptr)	container_of(ptr, struct hyb_dev, ibdev)
@@ -478,7 +530,6 @@ void hyb_ring_free(void *ring, struct hyb_umap *umap);
 /* -------------------------------------------------------------- hyb_main */
 
 extern struct workqueue_struct *hyb_wq;
-extern const struct attribute_group hyb_attr_group;
 void hyb_dev_free(struct ib_device *ibdev);
 
 #endif

@@ -219,15 +219,15 @@ static void test_respond(void)
 		random_request(&req);
 		lim.ird = unit_below(129);
 		lim.ord = unit_below(129);
-		lim.markers = unit_below(2);
+		lim.markers = unit_below(3);
 		lim.crc = unit_below(2);
 		mpa_respond(&req, &lim, &rep, &res);
 		CHECK_EQ(rep.rev, req.rev);
 		CHECK_EQ(rep.enhanced, req.enhanced);
 		CHECK_EQ(rep.p2p, req.p2p);
 		CHECK_EQ(res.crc, req.crc || lim.crc);
-		CHECK_EQ(res.tx_markers, req.markers);
-		CHECK_EQ(res.rx_markers, rep.markers);
+		CHECK(res.tx_ivl || !req.markers);
+		CHECK_EQ(!!res.rx_ivl, rep.markers);
 		CHECK(res.fenced);
 		CHECK(res.ord <= lim.ord || req.ird == MPA_IRD_ULP);
 		CHECK(!req.enhanced || req.ird == MPA_IRD_ULP ||
@@ -255,16 +255,18 @@ static void test_agree(void)
 		a.ord = unit_below(129);
 		b.ird = unit_below(129);
 		b.ord = unit_below(129);
-		a.markers = unit_below(2);
-		b.markers = unit_below(2);
+		a.markers = unit_below(3);
+		b.markers = unit_below(3);
+		a.ivl = 256U << unit_below(7);
+		b.ivl = 256U << unit_below(7);
 		a.crc = unit_below(2);
 		b.crc = unit_below(2);
 		mpa_request(1 + unit_below(2), &a, &req);
 		mpa_respond(&req, &b, &rep, &rb);
 		CHECK_EQ(mpa_finish(&req, &rep, &a, &ra), 0);
 		CHECK_EQ(ra.crc, rb.crc);
-		CHECK_EQ(ra.tx_markers, rb.rx_markers);
-		CHECK_EQ(ra.rx_markers, rb.tx_markers);
+		CHECK_EQ(ra.tx_ivl, rb.rx_ivl);
+		CHECK_EQ(ra.rx_ivl, rb.tx_ivl);
 		if (req.rev == 2) {
 			CHECK(ra.ord <= rb.ird);
 			CHECK(rb.ord <= ra.ird);

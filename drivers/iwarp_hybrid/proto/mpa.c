@@ -8,6 +8,7 @@
 #define MPA_F_CRC	0x40
 #define MPA_F_REJECT	0x20
 #define MPA_F_ENHANCED	0x10
+#define MPA_F_IVL	0x07	/* reserved by the standard */
 
 #define MPA_E_P2P	0x8000	/* A, first word */
 #define MPA_E_SEND	0x4000	/* B, first word */
@@ -62,6 +63,7 @@ int mpa_start_parse(const u8 *buf, size_t len, bool reply,
 		return MPA_START_BAD_LEN;
 
 	s->markers = buf[16] & MPA_F_MARKERS;
+	s->ivl_code = buf[16] & MPA_F_IVL;
 	s->crc = buf[16] & MPA_F_CRC;
 	s->reject = reply && (buf[16] & MPA_F_REJECT);
 	s->pd_off = MPA_HDR_LEN;
@@ -107,7 +109,8 @@ size_t mpa_start_build(u8 *buf, bool reply, const struct mpa_start *s,
 	buf[16] = (s->markers ? MPA_F_MARKERS : 0) |
 		  (s->crc ? MPA_F_CRC : 0) |
 		  (reply && s->reject ? MPA_F_REJECT : 0) |
-		  (enh ? MPA_F_ENHANCED : 0);
+		  (enh ? MPA_F_ENHANCED : 0) |
+		  (s->ivl_code & MPA_F_IVL);
 	buf[17] = s->rev;
 	proto_put16(buf + 18, (u16)pd_len);
 	if (enh)
@@ -120,6 +123,28 @@ size_t mpa_start_build(u8 *buf, bool reply, const struct mpa_start *s,
 static u16 mpa_min(u16 a, u16 b)
 {
 	return a < b ? a : b;
+}
+
+static u8 mpa_ivl_to_code(u32 ivl)
+{
+	u8 code = 0;
+
+	for (; ivl > 128; ivl >>= 1)
+		code++;
+	return code & MPA_F_IVL;
+}
+
+/* Marker intervals of both directions, from what the two frames say */
+static void mpa_agree_markers(const struct mpa_start *req,
+			      const struct mpa_start *rep, u32 *to_initiator,
+			      u32 *to_responder)
+{
+	bool agreed = rep->markers && rep->ivl_code &&
+		      rep->ivl_code == req->ivl_code;
+	u32 ivl = agreed ? 128U << rep->ivl_code : MPA_MARK_IVL;
+
+	*to_initiator = req->markers || agreed ? ivl : 0;
+	*to_responder = rep->markers ? ivl : 0;
 }
 
 /* The responder's part of RFC 6581 section 9 */
@@ -165,13 +190,15 @@ void mpa_respond(const struct mpa_start *req, const struct mpa_limits *lim,
 	memset(rep, 0, sizeof(*rep));
 	memset(res, 0, sizeof(*res));
 	rep->rev = req->rev;
-	rep->markers = lim->markers;
+	rep->markers = lim->markers == MPA_WANT_ON ||
+		       (lim->markers == MPA_WANT_AUTO &&
+			(req->markers || req->ivl_code));
+	rep->ivl_code = rep->markers ? req->ivl_code : 0;
 	rep->crc = lim->crc || req->crc;
 	res->ird = lim->ird;
 	res->ord = lim->ord;
 	res->crc = rep->crc;
-	res->tx_markers = req->markers;
-	res->rx_markers = lim->markers;
+	mpa_agree_markers(req, rep, &res->tx_ivl, &res->rx_ivl);
 	res->fenced = true;
 	if (req->enhanced)
 		mpa_respond_enhanced(req, lim, rep, res);
@@ -181,7 +208,9 @@ void mpa_request(u8 rev, const struct mpa_limits *lim, struct mpa_start *req)
 {
 	memset(req, 0, sizeof(*req));
 	req->rev = rev;
-	req->markers = lim->markers;
+	req->markers = lim->markers == MPA_WANT_ON;
+	if (lim->markers != MPA_WANT_OFF)
+		req->ivl_code = mpa_ivl_to_code(lim->ivl);
 	req->crc = lim->crc;
 	if (rev < MPA_REV_2)
 		return;
@@ -225,8 +254,7 @@ int mpa_finish(const struct mpa_start *req, const struct mpa_start *rep,
 	res->ird = lim->ird;
 	res->ord = lim->ord;
 	res->crc = req->crc || rep->crc;
-	res->tx_markers = rep->markers;
-	res->rx_markers = req->markers;
+	mpa_agree_markers(req, rep, &res->rx_ivl, &res->tx_ivl);
 	if (!req->enhanced || !rep->enhanced)
 		return 0;
 	return mpa_finish_enhanced(req, rep, lim, res);

@@ -28,6 +28,9 @@
  * struct mpa_start - decoded Request or Reply
  * @rev: revision, 1 or 2
  * @markers: M, the sender of this frame wants to receive markers
+ * @ivl_code: not of the standard, which reserves these bits: marker interval
+ *	      128 << @ivl_code is wanted or, in a Reply with M, agreed to; 0:
+ *	      nothing is said. See mpa_respond().
  * @crc: C
  * @reject: R, only in a Reply
  * @enhanced: S, the fields below are present; only with revision 2
@@ -42,6 +45,7 @@
  */
 struct mpa_start {
 	u8 rev;
+	u8 ivl_code;
 	bool markers;
 	bool crc;
 	bool reject;
@@ -72,7 +76,8 @@ enum {
  * @s: result, valid when the return value is positive
  *
  * A wrong key is reported from the first wrong octet on, without waiting for
- * the rest. Reserved bits are ignored, and so is S in revision 1.
+ * the rest. Reserved bits are ignored but for @s->ivl_code, and so is S in
+ * revision 1.
  *
  * Return: total octets of the frame, or MPA_START_*.
  */
@@ -91,17 +96,26 @@ int mpa_start_parse(const u8 *buf, size_t len, bool reply,
 size_t mpa_start_build(u8 *buf, bool reply, const struct mpa_start *s,
 		       const u8 *pd);
 
+/* What the local side thinks of markers */
+enum mpa_want {
+	MPA_WANT_OFF,		/* only those that the peer insists on */
+	MPA_WANT_AUTO,		/* both ways if the peer agrees */
+	MPA_WANT_ON,		/* the peer must send them */
+};
+
 /**
  * struct mpa_limits - what the local side can and wants
  * @ird: inbound reads it can take; set it to the ULP's wish before replying
  * @ord: outbound reads it wants
- * @markers: wants to receive markers
+ * @markers: markers
+ * @ivl: marker interval that an initiator proposes, see mpa_ivl_valid()
  * @crc: wants CRC
  */
 struct mpa_limits {
 	u16 ird;
 	u16 ord;
-	bool markers;
+	enum mpa_want markers;
+	u32 ivl;
 	bool crc;
 };
 
@@ -117,8 +131,8 @@ enum mpa_rtr {
  * struct mpa_result - what both frames together mean for one side
  * @ird: inbound reads to be prepared for
  * @ord: outbound reads allowed
- * @tx_markers: put markers into what is sent
- * @rx_markers: expect markers in what is received
+ * @tx_ivl: marker interval of what is sent, 0 for none
+ * @rx_ivl: marker interval of what is received, 0 for none
  * @crc: CRC in use, in both directions
  * @fenced: (responder) wait for the first FPDU before sending
  * @rtr: (initiator) first FPDU to send
@@ -126,8 +140,8 @@ enum mpa_rtr {
 struct mpa_result {
 	u16 ird;
 	u16 ord;
-	bool tx_markers;
-	bool rx_markers;
+	u32 tx_ivl;
+	u32 rx_ivl;
 	bool crc;
 	bool fenced;
 	enum mpa_rtr rtr;
@@ -146,6 +160,12 @@ struct mpa_result {
  *
  * Never fails: a responder which cannot serve @req->ird sends its own limit
  * and it is the initiator's decision to live with it.
+ *
+ * Markers: M asks for them in what its sender receives, with the standard's
+ * interval. A Request may also name an interval, with or without M; a Reply
+ * with M and the same one agrees to it for both directions. A peer that knows
+ * nothing of this sends no M, or not the same interval, even if it reflects
+ * the bits that it does not know.
  */
 void mpa_respond(const struct mpa_start *req, const struct mpa_limits *lim,
 		 struct mpa_start *rep, struct mpa_result *res);
@@ -176,7 +196,9 @@ int mpa_finish(const struct mpa_start *req, const struct mpa_start *rep,
 #define MPA_CRC_SIZE	4
 #define MPA_MARK_SIZE	4
 #define MPA_MARK_IVL	512	/* the standard's interval */
-#define MPA_MARK_IVL_MIN 64
+#define MPA_MARK_IVL_MIN 64	/* that the functions below can handle */
+#define MPA_WANT_IVL_MIN 256	/* that can be proposed */
+#define MPA_WANT_IVL_MAX 16384
 #define MPA_ULPDU_MAX	64768
 #define MPA_MULPDU_MIN	128
 
@@ -187,6 +209,13 @@ int mpa_finish(const struct mpa_start *req, const struct mpa_start *rep,
  */
 
 #define MPA_NO_MARK	0xffffffffU
+
+/* Can this marker interval be proposed to a peer? */
+static inline bool mpa_ivl_valid(u32 ivl)
+{
+	return ivl >= MPA_WANT_IVL_MIN && ivl <= MPA_WANT_IVL_MAX &&
+	       !(ivl & (ivl - 1));
+}
 
 /* Octets up to the next place of a marker, 0 when @pos is one */
 static inline u32 mpa_to_mark(u64 pos, u32 ivl)

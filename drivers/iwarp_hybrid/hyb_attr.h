@@ -1,0 +1,43 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+/*
+ * Attributes in /sys/class/infiniband/DEV/hybrid/, per device and per queue
+ * pair; the profiles; what rdma_stack is told about where components are.
+ *
+ * May call the transport and offload layers. Process context, except where a
+ * function says otherwise.
+ */
+#ifndef HYB_ATTR_H
+#define HYB_ATTR_H
+
+#include <linux/types.h>
+
+struct attribute_group;
+struct hyb_dev;
+struct hyb_qp;
+struct ib_device;
+struct ib_qp;
+struct rdma_stack_map;
+
+extern const struct attribute_group hyb_attr_group;
+
+/* Defaults of a device that is not registered yet */
+void hyb_attr_dev_init(struct hyb_dev *dev);
+
+/* A new queue pair wishes what its device wishes. Context: process. */
+void hyb_place_init(struct hyb_qp *qp);
+
+/**
+ * hyb_place_update - work out which wishes of a queue pair are fulfilled
+ * @qp: queue pair
+ * @nic: engines of the NIC that serve it, BIT(enum iwarp_offload_feature)
+ *
+ * What the NIC does not do is done by the host. Counts from the next FPDU on.
+ * Context: TCP socket held, or not connected.
+ */
+void hyb_place_update(struct hyb_qp *qp, u32 nic);
+
+/* struct rdma_stack_provider */
+void hyb_attr_query(struct ib_device *ibdev, struct ib_qp *ibqp,
+		    struct rdma_stack_map *map);
+
+#endif
