@@ -169,7 +169,10 @@ struct rdma_stack_tx {
  *	       append it replaces the header of the message). With @used 0 a
  *	       message of the header alone is sent.
  * @tx_abort: forget the reservation
- * @tx_acked: position that the peer's transport has acknowledged
+ * @tx_acked: position that the peer's transport has acknowledged; a plain
+ *	      read, allowed inside of callbacks, and after the connection ended
+ * @tx_sent: position up to which octets have left for the first time, for
+ *	     TCP_NOTSENT_LOWAT and SIOCOUTQNSD; as @tx_acked. NULL: not known
  * @tx_notify: call tx_space once when @pos is acknowledged. False if it is
  *	       already, then there is no call. One request is pending at a
  *	       time, the last counts.
@@ -190,6 +193,9 @@ struct rdma_stack_tx {
  *	-ENOTCONN not in full operation
  *	-ENOMEM	no pages; to be tried again later
  *
+ * A tx_append with @want 0 and a commit with @used 0 change the header only;
+ * without RDMA_STACK_TX_MORE that sends what an earlier commit held back.
+ *
  * Context of all but @open and @close: process or softirq, interrupts
  * enabled, not inside a callback of struct rdma_stack_ulp.
  */
@@ -205,6 +211,7 @@ struct rdma_stack_link {
 			  const void *hdr, unsigned int flags);
 	void (*tx_abort)(struct ib_qp *qp, struct rdma_stack_tx *tx);
 	u64 (*tx_acked)(struct ib_qp *qp);
+	u64 (*tx_sent)(struct ib_qp *qp);
 	bool (*tx_notify)(struct ib_qp *qp, u64 pos);
 	void (*rx_resume)(struct ib_qp *qp);
 	void (*rx_buffer)(struct ib_qp *qp, u32 octets);
