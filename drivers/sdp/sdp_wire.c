@@ -24,12 +24,14 @@ enum {
 	HH_DESIRED	= SDP_BSDH_LEN + 4,
 	HH_RCVSZ	= SDP_BSDH_LEN + 8,
 	HH_PORT		= SDP_BSDH_LEN + 12,
+	HH_EXT		= SDP_BSDH_LEN + 14,
 	HH_SRC		= SDP_BSDH_LEN + 16,
 	HH_DST		= SDP_BSDH_LEN + 32,
 	HAH_VERSION	= SDP_BSDH_LEN,
 	HAH_CAP		= SDP_BSDH_LEN + 1,
 	HAH_ADVERTS	= SDP_BSDH_LEN + 3,
 	HAH_RCVSZ	= SDP_BSDH_LEN + 4,
+	HAH_EXT		= SDP_BSDH_LEN + 8,
 };
 
 static void put16(u8 *p, u16 v)
@@ -239,8 +241,28 @@ enum sdp_wire_err sdp_parse_msg(const u8 *p, u32 hdr_len, u32 msg_len,
 }
 
 /**
+ * sdp_msg_hdr_len - octets of a message in front of its payload
+ * @p: its first octet
+ *
+ * Return: BSDH and extended header.
+ */
+u32 sdp_msg_hdr_len(const u8 *p)
+{
+	return SDP_BSDH_LEN + sdp_ext_len(p[0]);
+}
+
+/**
+ * sdp_msg_claim - length that a message says it has
+ * @p: SDP_BSDH_LEN octets
+ */
+u32 sdp_msg_claim(const u8 *p)
+{
+	return get32(p + 4);
+}
+
+/**
  * sdp_build_msg - write BSDH and extended header
- * @p: room for SDP_BSDH_LEN + 20 octets
+ * @p: room for SDP_MSG_HDR_MAX octets
  * @m: fields; @m->h.len is computed from @m->payload_len
  *
  * Return: octets written; the payload goes behind them.
@@ -283,6 +305,20 @@ u32 sdp_build_msg(u8 *p, const struct sdp_msg *m)
 	return SDP_BSDH_LEN + ext;
 }
 
+/* Left zero, as the standard wants it, if there is nothing to say. */
+static void sdp_put_ext(u8 *p, u8 ext)
+{
+	if (!ext)
+		return;
+	p[0] = SDP_EXT_SIGN;
+	p[1] = ext;
+}
+
+static u8 sdp_get_ext(const u8 *p)
+{
+	return p[0] == SDP_EXT_SIGN ? p[1] & SDP_EXT_KNOWN : 0;
+}
+
 static void sdp_put_hello_bsdh(u8 *p, u8 mid, u16 bufs, u32 len)
 {
 	struct sdp_bsdh h = { .mid = mid, .bufs = bufs, .len = len };
@@ -311,6 +347,7 @@ u32 sdp_build_hello(u8 *p, const struct sdp_hello *h, bool short_form)
 	put32(p + HH_DESIRED, h->desired);
 	put32(p + HH_RCVSZ, h->rcvsz);
 	put16(p + HH_PORT, h->port);
+	sdp_put_ext(p + HH_EXT, h->ext);
 	if (!short_form) {
 		memcpy(p + HH_SRC, h->src, 16);
 		memcpy(p + HH_DST, h->dst, 16);
@@ -378,6 +415,7 @@ enum sdp_wire_err sdp_parse_hello(const u8 *p, u32 len, bool short_ok,
 	if (h->rcvsz < SDP_MIN_RCVSZ)
 		return SDP_WIRE_BUFSIZE;
 	h->port = get16(p + HH_PORT);
+	h->ext = sdp_get_ext(p + HH_EXT);
 	if (b.len >= SDP_HELLO_MIN) {
 		h->has_addrs = true;
 		memcpy(h->src, p + HH_SRC, 16);
@@ -401,6 +439,7 @@ u32 sdp_build_hello_ack(u8 *p, const struct sdp_hello *h)
 	p[HAH_CAP] = h->cap & 0x0f;
 	p[HAH_ADVERTS] = h->max_adverts;
 	put32(p + HAH_RCVSZ, h->rcvsz);
+	sdp_put_ext(p + HAH_EXT, h->ext);
 	return SDP_HELLO_ACK_LEN;
 }
 
@@ -426,5 +465,7 @@ enum sdp_wire_err sdp_parse_hello_ack(const u8 *p, u32 len,
 	h->rcvsz = get32(p + HAH_RCVSZ);
 	if (h->rcvsz < SDP_MIN_RCVSZ)
 		return SDP_WIRE_BUFSIZE;
+	if (b.len >= HAH_EXT + 2)
+		h->ext = sdp_get_ext(p + HAH_EXT);
 	return SDP_WIRE_OK;
 }

@@ -30,6 +30,7 @@ typedef __u64 u64;
 #define SDP_HELLO_SHORT		32	/* where rdma_cm leaves 56 octets */
 #define SDP_HELLO_ACK_LEN	196
 #define SDP_HELLO_ACK_MIN	24
+#define SDP_MSG_HDR_MAX		36	/* BSDH and the longest extended header */
 
 enum sdp_mid {
 	SDP_MID_HELLO		= 0x00,
@@ -56,6 +57,17 @@ enum sdp_mid {
 #define SDP_OOB_PEND		0x02	/* an urgent octet is on its way */
 #define SDP_REQ_PIPE		0x04	/* sink would like pipelined mode */
 #define SDP_FLAGS		(SDP_OOB_PRES | SDP_OOB_PEND | SDP_REQ_PIPE)
+
+/*
+ * Extensions of ours, in two octets of Hello and HelloAck which the standard
+ * reserves: the first says that the second is meant. Documentation/wire.rst.
+ */
+#define SDP_EXT_SIGN		0xd5
+#define SDP_EXT_SHARED		0x01	/* no credits: the transport's flow control */
+#define SDP_EXT_KNOWN		SDP_EXT_SHARED
+
+/* Payload of a message where no receive buffers limit it */
+#define SDP_SHARED_PAYLOAD	(1U << 20)
 
 enum sdp_mode {
 	SDP_MODE_BUFFERED,
@@ -97,6 +109,7 @@ struct sdp_bsdh {
  * @desired: DesRemRcvSz (Hello)
  * @rcvsz: size of the receive buffers, BSDH included
  * @port: port of the active side (Hello)
+ * @ext: extensions offered (Hello) or agreed to (HelloAck), SDP_EXT_*
  * @has_addrs: @src and @dst are there, false in a short Hello
  * @src: address of the active side, IPv4 in the last 4 octets
  * @dst: address of the passive side
@@ -110,6 +123,7 @@ struct sdp_hello {
 	u32 desired;
 	u32 rcvsz;
 	u16 port;
+	u8 ext;
 	bool has_addrs;
 	u8 src[16];
 	u8 dst[16];
@@ -146,6 +160,8 @@ struct sdp_msg {
 void sdp_put_bsdh(u8 *p, const struct sdp_bsdh *h);
 void sdp_get_bsdh(const u8 *p, struct sdp_bsdh *h);
 u32 sdp_ext_len(u8 mid);
+u32 sdp_msg_hdr_len(const u8 *p);
+u32 sdp_msg_claim(const u8 *p);
 const char *sdp_mid_name(u8 mid);
 
 enum sdp_wire_err sdp_parse_msg(const u8 *p, u32 hdr_len, u32 msg_len,

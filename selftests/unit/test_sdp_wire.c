@@ -46,6 +46,8 @@ static void round_trip(const char *name, struct sdp_msg *m)
 	CHECK_EQ(m->payload + m->payload_len, v->len);
 	n = sdp_build_msg(buf, m);
 	CHECK_EQ(n, m->payload);
+	CHECK_EQ(n, sdp_msg_hdr_len(v->data));
+	CHECK_EQ(sdp_msg_claim(v->data), v->len);
 	CHECK(!memcmp(buf, v->data, n));
 }
 
@@ -102,6 +104,50 @@ static void test_hello_vectors(void)
 	CHECK(h.rcvsz == 32768 && h.bufs == 64);
 	CHECK_EQ(sdp_build_hello_ack(buf, &h), v->len);
 	CHECK(!memcmp(buf, v->data, v->len));
+}
+
+static void test_extensions(void)
+{
+	static const unsigned char octets[][3] = {
+		/* octets of the Hello, and what they mean */
+		{ 0xd5, 0x01, SDP_EXT_SHARED }, { 0xd5, 0xff, SDP_EXT_SHARED },
+		{ 0xd5, 0xfe, 0 },		{ 0xd5, 0x00, 0 },
+		{ 0x00, 0x01, 0 },		{ 0xff, 0xff, 0 },
+		{ 0x55, 0x01, 0 },
+	};
+	const struct vector *v = unit_vector("sdp_hello_shared");
+	unsigned char buf[SDP_HELLO_ACK_LEN], *copy;
+	struct sdp_hello h;
+	size_t i;
+
+	CHECK_EQ(hello(v->data, v->len, false, &h), SDP_WIRE_OK);
+	CHECK_EQ(h.ext, SDP_EXT_SHARED);
+	CHECK_EQ(sdp_build_hello(buf, &h, false), v->len);
+	CHECK(!memcmp(buf, v->data, v->len));
+	for (i = 0; i < ARRAY_LEN(octets); i++) {
+		copy = unit_copy(v->data, v->len);
+		copy[30] = octets[i][0];
+		copy[31] = octets[i][1];
+		CHECK_EQ(hello(copy, v->len, false, &h), SDP_WIRE_OK);
+		CHECK_EQ(h.ext, octets[i][2]);
+		free(copy);
+	}
+	v = unit_vector("sdp_hello_ack_shared");
+	CHECK_EQ(hello_ack(v->data, v->len, &h), SDP_WIRE_OK);
+	CHECK_EQ(h.ext, SDP_EXT_SHARED);
+	CHECK_EQ(sdp_build_hello_ack(buf, &h), v->len);
+	CHECK(!memcmp(buf, v->data, v->len));
+	/* a HelloAck that ends before them does not have them */
+	for (i = 24; i < 27; i++) {
+		copy = unit_copy(v->data, v->len);
+		copy[7] = i;
+		CHECK_EQ(hello_ack(copy, v->len, &h), SDP_WIRE_OK);
+		CHECK_EQ(h.ext, i < 26 ? 0 : SDP_EXT_SHARED);
+		free(copy);
+	}
+	v = unit_vector("sdp_hello");
+	CHECK_EQ(hello(v->data, v->len, false, &h), SDP_WIRE_OK);
+	CHECK_EQ(h.ext, 0);
 }
 
 /* What one octet of a Hello, changed, has to lead to. */
@@ -267,6 +313,7 @@ static void test_sequence(void)
 static const struct unit_test tests[] = {
 	{ "messages", test_messages },
 	{ "Hello and HelloAck", test_hello_vectors },
+	{ "extensions in Hello and HelloAck", test_extensions },
 	{ "bad Hello", test_bad_hello },
 	{ "bad messages", test_bad_messages },
 	{ "bad extended headers", test_bad_extensions },

@@ -122,17 +122,18 @@ def sdp_message(mid, ext=b'', payload=b'', **kw):
 
 def sdp_hello(ipv=4, adverts=1, desired=32768, rcvsz=32768, port=40000,
               src=b'\x0a\0\0\x01', dst=b'\x0a\0\0\x02', short=False, bufs=64,
-              version=0x22, cap=0):
+              version=0x22, cap=0, ext=0):
     hh = struct.pack('>BBBBIIHH', version, ipv << 4 | cap, 0, adverts, desired,
-                     rcvsz, port, 0)
+                     rcvsz, port, 0xd500 | ext if ext else 0)
     if not short:
         hh += src.rjust(16, b'\0') + dst.rjust(16, b'\0')
         hh = hh.ljust(76, b'\0')
     return bsdh(0, 16 + len(hh), bufs=bufs, mseq=0) + hh
 
 
-def sdp_hello_ack(adverts=1, rcvsz=32768, bufs=64, version=0x22):
-    hah = struct.pack('>BBBBI', version, 0, 0, adverts, rcvsz).ljust(180, b'\0')
+def sdp_hello_ack(adverts=1, rcvsz=32768, bufs=64, version=0x22, ext=0):
+    hah = struct.pack('>BBBBIH', version, 0, 0, adverts, rcvsz,
+                      0xd500 | ext if ext else 0).ljust(180, b'\0')
     return bsdh(1, 16 + len(hah), bufs=bufs, mseq=0) + hah
 
 
@@ -204,6 +205,9 @@ def vectors():
                    dst=bytes.fromhex('fd' + 29 * '0' + '2'))),
         ('sdp_hello_short', 'Hello without addresses', sdp_hello(short=True)),
         ('sdp_hello_ack', 'HelloAck', sdp_hello_ack()),
+        ('sdp_hello_shared', 'Hello, shared link offered', sdp_hello(ext=1)),
+        ('sdp_hello_ack_shared', 'HelloAck, shared link agreed',
+         sdp_hello_ack(ext=1)),
         ('sdp_data', 'Data, urgent last octet',
          sdp_message(0xFF, b'', b'hello', mseq=7, ack=3, flags=3)),
         ('sdp_data_empty', 'Data without payload', sdp_message(0xFF, mseq=8)),
