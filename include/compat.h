@@ -12,6 +12,7 @@
 #ifndef _COMPAT_H
 #define _COMPAT_H
 
+#include <linux/device.h>
 #include <linux/net.h>
 #include <linux/sysctl.h>
 #include <linux/timer.h>
@@ -77,5 +78,14 @@
 #define compat_accept_flags	(accept_flags)
 #define compat_accept_kern	(accept_kern)
 #endif
+
+/* class_interface.add_dev and remove_dev, from 6.4 with the device alone */
+#ifdef HAVE_CLASS_INTERFACE_DEV
+#define COMPAT_CLASS_INTF_ARGS	struct device *class_dev
+#else
+#define COMPAT_CLASS_INTF_ARGS	struct device *class_dev, \
+				struct class_interface *class_intf
+#endif
+#define compat_class_dev	(class_dev)
 
 #endif /* _COMPAT_H */

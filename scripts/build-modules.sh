@@ -4,7 +4,8 @@
 # build-modules.sh KERNEL [OUT]: build the project's modules for the kernel of
 # that name (see kernel.sh) from a copy of the sources, never in the tree, and
 # siw, the peer to test against, into the cache.  Modules are left in
-# OUT/KERNEL/modules/; OUT is build/ of the tree by default.
+# OUT/KERNEL/modules/; OUT is build/ of the tree by default.  Test modules
+# (selftests/*/Kbuild) are among them, but not for "host": these are installed.
 #
 # W=1, C=1 and the like are passed on from the environment by MODFLAGS.
 set -euo pipefail
@@ -67,7 +68,10 @@ rsync -rlpcR --delete --include='*.ko' --exclude='*.o' --exclude='*.ko' \
 	--exclude='*.mod' --exclude='*.mod.c' --exclude='.*.cmd' --exclude='.*.d' \
 	--exclude=Module.symvers --exclude=modules.order --exclude='*.a' \
 	--exclude=/include/generated --exclude='.module-common*' \
+	--include='/selftests/*/' --include='/selftests/*/Kbuild' \
+	--include='/selftests/*/*.[ch]' --exclude='/selftests/**' \
 	"$top/./Kbuild" "$top/./drivers" "$top/./include" "$top/./scripts/compat" \
+	"$top/./selftests" \
 	"$out/src/" >&2
 # Generated headers and objects belong to one kernel
 if [ "$(cat "$out/kernel" 2>/dev/null)" != "$K_RELEASE $K_KDIR" ]; then
@@ -78,8 +82,10 @@ fi
 rm -f "$out"/modules/*.ko
 [ -z "$siw_dir" ] || cp "$siw_dir/siw.ko" "$out/modules/"
 msg "  MODULES $name ($K_RELEASE)"
+tests=m
+[ "$name" != host ] || tests=
 # shellcheck disable=SC2086
-kmake "$out/src" -j"${JOBS:-$(nproc)}" ${MODFLAGS:-} modules >&2 {lock}>&-
+kmake "$out/src" IWARP_SDP_SELFTESTS=$tests -j"${JOBS:-$(nproc)}" ${MODFLAGS:-} modules >&2 {lock}>&-
 find "$out/src" -name '*.ko' | while read -r ko; do
 	strip -g -o "$out/modules/$(basename "$ko")" "$ko"
 done

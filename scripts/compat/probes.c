@@ -4,6 +4,7 @@
  * in the shape in which the drivers use it. Nothing here is linked or run.
  */
 #include <linux/crc32c.h>
+#include <linux/device.h>
 #include <linux/net.h>
 #include <linux/skbuff.h>
 #include <linux/sysctl.h>
@@ -120,3 +121,9 @@ static void ib_mark_name_(struct ib_device *dev)
 {
 	ib_mark_name_assigned_by_user(dev);
 }
+
+/* PROBE: HAVE_CLASS_INTERFACE_DEV */
+static int class_interface_dev(struct device *dev);
+static const struct class_interface class_interface_dev_ = {
+	.add_dev = class_interface_dev,
+};

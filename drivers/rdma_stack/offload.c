@@ -1,0 +1,239 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * Which net devices have engines for iWARP, see rdma/iwarp_offload.h. Called
+ * by NIC drivers and by iWARP providers; calls neither but through the ops and
+ * the notifier.
+ *
+ * An entry is there from iwarp_offload_register() until the end of
+ * iwarp_offload_unregister(), and holds the net device. It counts its users:
+ * the driver, and each iwarp_offload_get(). When the driver leaves, no more
+ * are let in, providers are told by IWARP_OFFLOAD_GONE to take their
+ * connections back, and the driver waits for the last of them.
+ */
+#include <linux/completion.h>
+#include <linux/export.h>
+#include <linux/jiffies.h>
+#include <linux/list.h>
+#include <linux/mutex.h>
+#include <linux/netdevice.h>
+#include <linux/notifier.h>
+#include <linux/rculist.h>
+#include <linux/refcount.h>
+#include <linux/slab.h>
+#include <rdma/iwarp_offload.h>
+
+struct offload_entry {
+	struct list_head node;
+	struct net_device *netdev;
+	netdevice_tracker tracker;
+	const struct iwarp_offload_ops *ops;
+	bool leaving;			/* under offload_lock */
+	refcount_t users;
+	struct completion unused;
+	struct rcu_head rcu;
+};
+
+/*
+ * Writers hold the lock; readers are in an RCU section, and go on with an
+ * entry only if its count has not reached zero.
+ */
+static LIST_HEAD(offload_entries);
+static DEFINE_MUTEX(offload_lock);
+
+static BLOCKING_NOTIFIER_HEAD(offload_chain);
+
+static struct offload_entry *offload_find(const struct net_device *netdev)
+{
+	struct offload_entry *e;
+
+	list_for_each_entry_rcu(e, &offload_entries, node,
+				lockdep_is_held(&offload_lock))
+		if (e->netdev == netdev)
+			return e;
+	return NULL;
+}
+
+static void offload_entry_put(struct offload_entry *e)
+{
+	if (refcount_dec_and_test(&e->users))
+		complete(&e->unused);
+}
+
+static int offload_entry_add(struct offload_entry *e)
+{
+	int err = -EEXIST;
+
+	mutex_lock(&offload_lock);
+	if (!offload_find(e->netdev)) {
+		netdev_hold(e->netdev, &e->tracker, GFP_KERNEL);
+		list_add_tail_rcu(&e->node, &offload_entries);
+		err = 0;
+	}
+	mutex_unlock(&offload_lock);
+	return err;
+}
+
+/**
+ * iwarp_offload_register() - a driver announces a device with engines
+ * @netdev: the device; it cannot go before iwarp_offload_unregister()
+ * @ops: must stay as long
+ *
+ * Providers hear IWARP_OFFLOAD_CHANGED.
+ *
+ * Context: process, may sleep; RTNL may be held.
+ * Return: 0, -EEXIST, -ENOMEM, or -EINVAL if an operation is missing.
+ */
+int iwarp_offload_register(struct net_device *netdev,
+			   const struct iwarp_offload_ops *ops)
+{
+	struct offload_entry *e;
+	int err;
+
+	if (!ops->caps || !ops->conn_add || !ops->conn_del)
+		return -EINVAL;
+	e = kzalloc(sizeof(*e), GFP_KERNEL);
+	if (!e)
+		return -ENOMEM;
+	e->netdev = netdev;
+	e->ops = ops;
+	refcount_set(&e->users, 1);
+	init_completion(&e->unused);
+	err = offload_entry_add(e);
+	if (err)
+		kfree(e);
+	else
+		iwarp_offload_changed(netdev);
+	return err;
+}
+EXPORT_SYMBOL_GPL(iwarp_offload_register);
+
+/* Nobody is let in from now on */
+static struct offload_entry *offload_leave(const struct net_device *netdev)
+{
+	struct offload_entry *e;
+
+	mutex_lock(&offload_lock);
+	e = offload_find(netdev);
+	if (e && !e->leaving)
+		WRITE_ONCE(e->leaving, true);
+	else
+		e = NULL;
+	mutex_unlock(&offload_lock);
+	return e;
+}
+
+/**
+ * iwarp_offload_unregister() - undo iwarp_offload_register(), if it was done
+ * @netdev: the device
+ *
+ * On return no provider holds the operations. Until then they may be called,
+ * conn_del above all.
+ *
+ * Context: process, may sleep; RTNL may be held, but no lock that the
+ * driver's operations take.
+ */
+void iwarp_offload_unregister(struct net_device *netdev)
+{
+	struct offload_entry *e = offload_leave(netdev);
+
+	if (!e)
+		return;
+	offload_entry_put(e);
+	do {
+		blocking_notifier_call_chain(&offload_chain, IWARP_OFFLOAD_GONE,
+					     netdev);
+	} while (!wait_for_completion_timeout(&e->unused, HZ));
+
+	mutex_lock(&offload_lock);
+	list_del_rcu(&e->node);
+	mutex_unlock(&offload_lock);
+	netdev_put(netdev, &e->tracker);
+	kfree_rcu(e, rcu);
+}
+EXPORT_SYMBOL_GPL(iwarp_offload_unregister);
+
+/**
+ * iwarp_offload_changed() - features were switched
+ * @netdev: device that is registered; nothing happens if it is not
+ *
+ * Context: process, may sleep; RTNL may be held, but no lock that the
+ * driver's operations take: providers call them before this returns.
+ */
+void iwarp_offload_changed(struct net_device *netdev)
+{
+	if (!iwarp_offload_get(netdev))
+		return;
+	blocking_notifier_call_chain(&offload_chain, IWARP_OFFLOAD_CHANGED,
+				     netdev);
+	iwarp_offload_put(netdev);
+}
+EXPORT_SYMBOL_GPL(iwarp_offload_changed);
+
+/**
+ * iwarp_offload_get() - use the engines of a net device
+ * @netdev: any net device, held by the caller
+ *
+ * A provider does this, conn_add, and noting that it did, under a lock which
+ * its notifier takes, too. Then IWARP_OFFLOAD_GONE finds all that there is,
+ * and after it this function gives nothing any more.
+ *
+ * Context: any but hardware interrupt.
+ * Return: operations, valid until iwarp_offload_put(); NULL if there are none.
+ */
+const struct iwarp_offload_ops *iwarp_offload_get(struct net_device *netdev)
+{
+	const struct iwarp_offload_ops *ops = NULL;
+	struct offload_entry *e;
+
+	rcu_read_lock();
+	e = offload_find(netdev);
+	if (e && !READ_ONCE(e->leaving) && refcount_inc_not_zero(&e->users))
+		ops = e->ops;
+	rcu_read_unlock();
+	return ops;
+}
+EXPORT_SYMBOL_GPL(iwarp_offload_get);
+
+/**
+ * iwarp_offload_put() - undo one iwarp_offload_get() that gave operations
+ * @netdev: the device
+ *
+ * Context: any but hardware interrupt.
+ */
+void iwarp_offload_put(struct net_device *netdev)
+{
+	struct offload_entry *e;
+
+	rcu_read_lock();
+	e = offload_find(netdev);
+	if (!WARN_ON_ONCE(!e))
+		offload_entry_put(e);
+	rcu_read_unlock();
+}
+EXPORT_SYMBOL_GPL(iwarp_offload_put);
+
+/**
+ * iwarp_offload_register_notifier() - be told of changes and departures
+ * @nb: called with IWARP_OFFLOAD_CHANGED or IWARP_OFFLOAD_GONE and the net
+ *	device, perhaps under RTNL, perhaps more than once
+ *
+ * Context: process, may sleep; so is the notifier's.
+ * Return: 0 or -EEXIST.
+ */
+int iwarp_offload_register_notifier(struct notifier_block *nb)
+{
+	return blocking_notifier_chain_register(&offload_chain, nb);
+}
+EXPORT_SYMBOL_GPL(iwarp_offload_register_notifier);
+
+/**
+ * iwarp_offload_unregister_notifier() - undo iwarp_offload_register_notifier()
+ * @nb: no call runs after return
+ *
+ * Context: process, may sleep; not inside the notifier.
+ */
+void iwarp_offload_unregister_notifier(struct notifier_block *nb)
+{
+	blocking_notifier_chain_unregister(&offload_chain, nb);
+}
+EXPORT_SYMBOL_GPL(iwarp_offload_unregister_notifier);

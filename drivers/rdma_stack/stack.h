@@ -1,0 +1,41 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+/*
+ * Between the files of rdma_stack.ko. From top to bottom:
+ *
+ *	stack_main.c	module
+ *	stack_sysfs.c	the attribute "components" of every RDMA device
+ *	stack_dev.c	registry of providers and devices, changes
+ *	stack_known.c	what is known of drivers that register nothing
+ *	offload.c	registry of NIC drivers, apart from all the others
+ */
+#ifndef _STACK_H
+#define _STACK_H
+
+#include <rdma/rdma_stack.h>
+
+struct ib_device;
+struct net;
+
+/* Where an answer comes from */
+enum stack_source {
+	STACK_SOURCE_NONE,	/* nothing is known */
+	STACK_SOURCE_DRIVER,	/* the name of the driver */
+	STACK_SOURCE_PROVIDER,	/* the table that it registered */
+};
+
+/* stack_known.c */
+int stack_known_query(const struct ib_device *dev, struct rdma_stack_map *map);
+
+/* stack_dev.c */
+struct ib_device *stack_dev_get(const struct net *net, u32 index);
+struct ib_device *stack_dev_next(const struct net *net, unsigned long *index);
+enum stack_source stack_source(int err, const struct rdma_stack_map *map);
+int stack_dev_init(void);
+void stack_dev_exit(void);
+
+/* stack_sysfs.c */
+int stack_sysfs_add(struct ib_device *dev);
+void stack_sysfs_changed(struct ib_device *dev);
+void stack_sysfs_exit(void);
+
+#endif

@@ -1,0 +1,28 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * rdma_stack.ko: which component of the protocol stack is where, for any RDMA
+ * device, and who can take components over.
+ *
+ * Knows neither the protocols above nor the providers below: they know this.
+ * Top layer of the module, see stack.h.
+ */
+#include <linux/module.h>
+
+#include "stack.h"
+
+MODULE_DESCRIPTION("Registry of protocol components on hosts and NICs");
+MODULE_LICENSE("GPL");
+
+static int __init stack_init(void)
+{
+	return stack_dev_init();
+}
+
+static void __exit stack_exit(void)
+{
+	stack_dev_exit();
+	stack_sysfs_exit();
+}
+
+module_init(stack_init);
+module_exit(stack_exit);

@@ -1,0 +1,128 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * /sys/class/infiniband/DEV/hybrid/components: which component is where.
+ * Calls rdma_stack_query(). Told of devices by stack_dev.c and by the class.
+ *
+ * A device has one directory in each network namespace that sees it, and only
+ * the class tells of all of them, hence the class interface. The core exports
+ * its class by way of its devices only.
+ */
+#include <linux/device.h>
+#include <linux/mutex.h>
+#include <linux/sysfs.h>
+#include <rdma/ib_verbs.h>
+
+#include "compat.h"
+#include "stack.h"
+
+static const char *const stack_source_names[] = {
+	[STACK_SOURCE_NONE]	= "none",
+	[STACK_SOURCE_DRIVER]	= "driver",
+	[STACK_SOURCE_PROVIDER]	= "provider",
+};
+
+static ssize_t components_show(struct device *d, struct device_attribute *attr,
+			       char *buf)
+{
+	struct rdma_stack_map map;
+	ssize_t len = 0;
+	int i, err;
+
+	err = rdma_stack_query(rdma_device_to_ibdev(d), NULL, &map);
+	for (i = 0; i < RDMA_STACK_COMPS; i++)
+		len += sysfs_emit_at(buf, len, "%s %s\n",
+				     rdma_stack_comp_name(i),
+				     rdma_stack_place_name(map.place[i]));
+	len += sysfs_emit_at(buf, len, "shared_link %s\n",
+			     map.link ? "yes" : "no");
+	len += sysfs_emit_at(buf, len, "source %s\n",
+			     stack_source_names[stack_source(err, &map)]);
+	return len;
+}
+static DEVICE_ATTR_RO(components);
+
+static struct attribute *stack_attrs[] = {
+	&dev_attr_components.attr,
+	NULL
+};
+
+static const struct attribute_group stack_group = {
+	.name = "hybrid",
+	.attrs = stack_attrs,
+};
+
+/* Has the driver a directory of that name? Then ours goes into it. */
+static bool stack_sysfs_merge(struct device *d)
+{
+	const struct attribute_group *group =
+		rdma_device_to_ibdev(d)->ops.device_group;
+
+	return group && group->name && !strcmp(group->name, stack_group.name);
+}
+
+static int stack_class_add(COMPAT_CLASS_INTF_ARGS)
+{
+	if (stack_sysfs_merge(compat_class_dev))
+		return sysfs_merge_group(&compat_class_dev->kobj, &stack_group);
+	return sysfs_create_group(&compat_class_dev->kobj, &stack_group);
+}
+
+static void stack_class_remove(COMPAT_CLASS_INTF_ARGS)
+{
+	if (stack_sysfs_merge(compat_class_dev))
+		sysfs_unmerge_group(&compat_class_dev->kobj, &stack_group);
+	else
+		sysfs_remove_group(&compat_class_dev->kobj, &stack_group);
+}
+
+static struct class_interface stack_intf = {
+	.add_dev = stack_class_add,
+	.remove_dev = stack_class_remove,
+};
+
+static DEFINE_MUTEX(stack_intf_lock);	/* the first device registers */
+
+/**
+ * stack_sysfs_add() - the core has a device
+ * @dev: the device; the first one tells the class
+ *
+ * Context: process, may sleep.
+ * Return: 0 or a negative errno.
+ */
+int stack_sysfs_add(struct ib_device *dev)
+{
+	int err = 0;
+
+	mutex_lock(&stack_intf_lock);
+	if (!stack_intf.class) {
+		stack_intf.class = dev->dev.class;
+		err = class_interface_register(&stack_intf);
+		if (err)
+			stack_intf.class = NULL;
+	}
+	mutex_unlock(&stack_intf_lock);
+	return err;
+}
+
+/**
+ * stack_sysfs_changed() - wake up who polls the attribute
+ * @dev: device, referenced by the caller
+ *
+ * Context: process, may sleep.
+ */
+void stack_sysfs_changed(struct ib_device *dev)
+{
+	sysfs_notify(&dev->dev.kobj, stack_group.name,
+		     dev_attr_components.attr.name);
+}
+
+/**
+ * stack_sysfs_exit() - remove the attribute from all devices
+ *
+ * Context: module exit, may sleep.
+ */
+void stack_sysfs_exit(void)
+{
+	if (stack_intf.class)
+		class_interface_unregister(&stack_intf);
+}
