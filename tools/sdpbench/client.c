@@ -15,8 +15,10 @@
 
 #define MAX_MESSAGES (1ULL << 40)
 
+/* The time is what the hosts had of it: without that of simulated NICs. */
 struct run {
 	double seconds;
+	double nic_seconds;
 	uint64_t cpu_local;
 	uint64_t cpu_peer;
 };
@@ -78,6 +80,7 @@ static struct run stream(const struct conn *c, const char *buf, uint32_t size,
 			 uint64_t count)
 {
 	struct run run;
+	uint64_t nic = nic_ns();
 	double start;
 
 	run.cpu_local = proto_cpu_ns();
@@ -90,6 +93,8 @@ static struct run stream(const struct conn *c, const char *buf, uint32_t size,
 	run.cpu_peer = await_reply(c, PROTO_STREAM);
 	run.seconds = now() - start;
 	run.cpu_local = proto_cpu_ns() - run.cpu_local;
+	run.nic_seconds = (nic_ns() - nic) * 1e-9;
+	run.seconds -= run.nic_seconds;
 	return run;
 }
 
@@ -130,6 +135,7 @@ static void measure_bw(const struct bench_opts *opts, const struct conn *c,
 		sec[i] = run.seconds;
 		res.cpu_tx += run.cpu_local / bytes / opts->reps;
 		res.cpu_rx += run.cpu_peer / bytes / opts->reps;
+		res.nic += run.nic_seconds * 1e9 / bytes / opts->reps;
 	}
 	qsort(sec, opts->reps, sizeof(*sec), compare);
 	res.mbps = bytes / sec[opts->reps / 2] / 1e6;
@@ -165,13 +171,14 @@ static void measure_lat(const struct bench_opts *opts, const struct conn *c,
 	uint64_t n = (uint64_t)opts->reps * opts->pings;
 	struct lat_result res = { .size = size, .pings = n };
 	double *us = calloc(n, sizeof(*us));
-	uint64_t cpu = 0;
+	uint64_t cpu = 0, nic;
 
 	if (!us)
 		bench_die("no memory for %llu samples", (unsigned long long)n);
 
 	alarm(opts->timeout);
 	ping(c, buf, size, opts->pings, us); /* warms up, overwritten below */
+	nic = nic_ns();
 	for (unsigned int i = 0; i < opts->reps; i++) {
 		alarm(opts->timeout);
 		bench_mark_start();
@@ -179,6 +186,7 @@ static void measure_lat(const struct bench_opts *opts, const struct conn *c,
 			    us + (size_t)i * opts->pings);
 		bench_mark_stop();
 	}
+	res.nic = (nic_ns() - nic) / 1e3 / (2. * n);
 	qsort(us, n, sizeof(*us), compare);
 	res.median = us[n / 2];
 	res.min = us[0];

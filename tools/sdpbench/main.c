@@ -67,6 +67,9 @@ static void usage(FILE *out)
 	      "  -P, --pings N         round trips of a repetition of lat (default 300)\n"
 	      "  -w, --wait SEC        go on trying to connect (default 0)\n"
 	      "      --timeout SEC     longest time of a repetition (default 60)\n"
+	      "      --nic [NETNS/]DEV[:COUNTERS]  a simulated NIC whose time, by these\n"
+	      "                        counters of ethtool -S (default *_ns), is not\n"
+	      "                        that of a host\n"
 	      "  -j, --json            print JSON\n"
 	      "\n"
 	      "Sizes may end in K or M (1024, 1048576). ns/B is elapsed time; with\n"
@@ -142,7 +145,7 @@ static void test_list(struct bench_opts *opts, const char *arg)
 		bad_use("bad list of tests", arg);
 }
 
-enum { OPT_TIMEOUT = 256 };
+enum { OPT_TIMEOUT = 256, OPT_NIC };
 
 static const struct option long_options[] = {
 	{ "server", no_argument, NULL, 's' },
@@ -159,6 +162,7 @@ static const struct option long_options[] = {
 	{ "pings", required_argument, NULL, 'P' },
 	{ "wait", required_argument, NULL, 'w' },
 	{ "timeout", required_argument, NULL, OPT_TIMEOUT },
+	{ "nic", required_argument, NULL, OPT_NIC },
 	{ "json", no_argument, NULL, 'j' },
 	{ "help", no_argument, NULL, 'h' },
 	{ "version", no_argument, NULL, 'V' },
@@ -195,6 +199,9 @@ static bool client_option(struct bench_opts *opts, int opt, const char *arg)
 		return true;
 	case OPT_TIMEOUT:
 		opts->timeout = parse_number(arg, 1, 86400);
+		return true;
+	case OPT_NIC:
+		nic_add(arg);
 		return true;
 	case 'j':
 		opts->json = true;

@@ -45,7 +45,8 @@ static void json_bw(const struct bw_result *res)
 	       (unsigned long long)res->messages);
 	printf("\"mbps\":%.3f,\"mbps_min\":%.3f,\"mbps_max\":%.3f,", res->mbps,
 	       res->mbps_min, res->mbps_max);
-	printf("\"host_ns_per_byte\":%.4f,", res->ns_per_byte);
+	printf("\"host_ns_per_byte\":%.4f,\"nic_ns_per_byte\":%.4f,",
+	       res->ns_per_byte, res->nic);
 	printf("\"cpu_tx_ns_per_byte\":%.4f,\"cpu_rx_ns_per_byte\":%.4f}",
 	       res->cpu_tx, res->cpu_rx);
 }
@@ -56,7 +57,7 @@ static void json_lat(const struct lat_result *res)
 	       (unsigned long long)res->pings);
 	printf("\"lat_us\":%.3f,\"lat_min_us\":%.3f,\"lat_p99_us\":%.3f,",
 	       res->median, res->min, res->p99);
-	printf("\"cpu_us\":%.3f}", res->cpu);
+	printf("\"cpu_us\":%.3f,\"nic_us\":%.3f}", res->cpu, res->nic);
 }
 
 /**

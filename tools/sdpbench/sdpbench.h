@@ -8,6 +8,7 @@
  *   report.c  results to people and to programs
  *   proto.c   messages between both ends, calls xport.c
  *   xport.c   the transports: sockets of a family, rsockets
+ *   nic.c     time that simulated NICs worked, used by client.c
  */
 #ifndef SDPBENCH_H
 #define SDPBENCH_H
@@ -106,6 +107,9 @@ struct bench_opts {
 	bool json;
 };
 
+void nic_add(const char *spec);
+uint64_t nic_ns(void);
+
 int bench_server(const struct bench_opts *opts);
 int bench_client(const struct bench_opts *opts);
 
@@ -117,6 +121,7 @@ int bench_client(const struct bench_opts *opts);
  * @mbps_min: worst repetition
  * @mbps_max: best repetition
  * @ns_per_byte: elapsed time per octet, median
+ * @nic: time of the NICs per octet, ns, mean; not in any of the above
  * @cpu_tx: processor time of the sending process per octet, ns, mean
  * @cpu_rx: the same of the receiving process
  */
@@ -127,6 +132,7 @@ struct bw_result {
 	double mbps_min;
 	double mbps_max;
 	double ns_per_byte;
+	double nic;
 	double cpu_tx;
 	double cpu_rx;
 };
@@ -139,6 +145,7 @@ struct bw_result {
  * @min: over all of them
  * @p99: 99 of 100 are not above it
  * @cpu: processor time of both processes per message, us
+ * @nic: time of the NICs per message, us; part of the above
  */
 struct lat_result {
 	uint32_t size;
@@ -147,6 +154,7 @@ struct lat_result {
 	double min;
 	double p99;
 	double cpu;
+	double nic;
 };
 
 void report_begin(const struct bench_opts *opts);
