@@ -88,4 +88,11 @@
 #endif
 #define compat_class_dev	(class_dev)
 
+/* kobj_type.get_ownership, from 6.2 on */
+#ifdef HAVE_KOBJ_CONST_OWNERSHIP
+#define COMPAT_KOBJ_CONST	const
+#else
+#define COMPAT_KOBJ_CONST
+#endif
+
 #endif /* _COMPAT_H */

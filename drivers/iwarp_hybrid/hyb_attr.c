@@ -5,11 +5,15 @@
  * A wish is what somebody wrote; what is in effect is shown: a component that
  * the NIC does not serve is the host's.
  */
+#include <linux/kobject.h>
+#include <linux/slab.h>
 #include <linux/sysfs.h>
 #include <net/net_namespace.h>
+#include <net/sock.h>
 #include <rdma/iwarp_offload.h>
 #include <rdma/rdma_stack.h>
 
+#include "compat.h"
 #include "hyb_attr.h"
 #include "hybrid.h"
 
@@ -36,6 +40,18 @@ static const char *const hyb_mark_names[HYB_MARK_MODES] = {
 	[HYB_MARK_SG] = "sg",
 	[HYB_MARK_CONTIG] = "contig",
 };
+
+/* Truth in one word: kstrtobool() takes all that begins like one of these */
+static int hyb_bool_parse(const char *buf, bool *val)
+{
+	static const char *const words[] = { "0", "1", "n", "y", "off", "on" };
+	int word = sysfs_match_string(words, buf);
+
+	if (word < 0)
+		return word;
+	*val = word & 1;
+	return 0;
+}
 
 static const char *const hyb_want_names[] = {
 	[MPA_WANT_OFF] = "off",
@@ -70,6 +86,68 @@ static int hyb_profile_parse(const char *buf, struct hyb_place *place)
 		}
 	}
 	return -EINVAL;
+}
+
+static const char *hyb_side_name(u8 side)
+{
+	return side == RDMA_STACK_NIC ? "nic" : "host";
+}
+
+static int hyb_side_parse(const char *buf, u8 *side)
+{
+	if (sysfs_streq(buf, "host"))
+		*side = RDMA_STACK_HOST;
+	else if (sysfs_streq(buf, "nic"))
+		*side = RDMA_STACK_NIC;
+	else
+		return -EINVAL;
+	return 0;
+}
+
+/* The attributes that choose a placement, alike for devices and queue pairs */
+enum hyb_place_attr {
+	HYB_PLACE_PROFILE,
+	HYB_PLACE_CRC,
+	HYB_PLACE_DEMUX,
+	HYB_PLACE_MARKERS,
+};
+
+static int hyb_place_parse(enum hyb_place_attr what, const char *buf,
+			   struct hyb_place *place)
+{
+	int mode;
+
+	switch (what) {
+	case HYB_PLACE_PROFILE:
+		return hyb_profile_parse(buf, place);
+	case HYB_PLACE_CRC:
+		return hyb_side_parse(buf, &place->crc);
+	case HYB_PLACE_DEMUX:
+		return hyb_side_parse(buf, &place->demux);
+	default:
+		mode = sysfs_match_string(hyb_mark_names, buf);
+		if (mode < 0)
+			return -EINVAL;
+		place->markers = mode;
+		return 0;
+	}
+}
+
+/* A profile is shown as wished, the others as they are */
+static ssize_t hyb_place_emit(enum hyb_place_attr what, char *buf,
+			      const struct hyb_place *wish,
+			      const struct hyb_place *place)
+{
+	switch (what) {
+	case HYB_PLACE_PROFILE:
+		return sysfs_emit(buf, "%s\n", hyb_profile_name(wish));
+	case HYB_PLACE_CRC:
+		return sysfs_emit(buf, "%s\n", hyb_side_name(place->crc));
+	case HYB_PLACE_DEMUX:
+		return sysfs_emit(buf, "%s\n", hyb_side_name(place->demux));
+	default:
+		return sysfs_emit(buf, "%s\n", hyb_mark_names[place->markers]);
+	}
 }
 
 /* Which part of @wish can be had with these engines of a NIC */
@@ -129,13 +207,34 @@ static void hyb_query_qp_place(struct hyb_qp *qp, u8 *place)
 		place[RDMA_STACK_MARKERS] = RDMA_STACK_ABSENT;
 }
 
+/* Engines of the device's NIC that are switched on */
+static u32 hyb_dev_nic(struct hyb_dev *dev)
+{
+	const struct iwarp_offload_ops *ops = iwarp_offload_get(dev->netdev);
+	struct iwarp_offload_caps caps = {};
+
+	if (!ops)
+		return 0;
+	ops->caps(dev->netdev, &caps);
+	iwarp_offload_put(dev->netdev);
+	return caps.enabled;
+}
+
+/* What a queue pair made now wishes, and what it would get */
+static void hyb_dev_place(struct hyb_dev *dev, struct hyb_place *wish,
+			  struct hyb_place *place)
+{
+	mutex_lock(&dev->attr_lock);
+	*wish = dev->place;
+	mutex_unlock(&dev->attr_lock);
+	*place = hyb_place_resolve(wish, hyb_dev_nic(dev));
+}
+
 static void hyb_query_dev_place(struct hyb_dev *dev, u8 *place)
 {
-	struct hyb_place res;
+	struct hyb_place wish, res;
 
-	mutex_lock(&dev->attr_lock);
-	res = hyb_place_resolve(&dev->place, 0);
-	mutex_unlock(&dev->attr_lock);
+	hyb_dev_place(dev, &wish, &res);
 	place[RDMA_STACK_CRC] = res.crc;
 	place[RDMA_STACK_DEMUX] = res.demux;
 	place[RDMA_STACK_MARKERS] = hyb_mark_place(res.markers);
@@ -149,7 +248,8 @@ static void hyb_query_dev_place(struct hyb_dev *dev, u8 *place)
  * @ibqp: queue pair, or NULL for new ones
  * @map: to be filled in
  *
- * TCP stays on the host, and what it does with it.
+ * TCP stays on the host, and with it what TCP does. Messages are coalesced on
+ * a shared link.
  */
 void hyb_attr_query(struct ib_device *ibdev, struct ib_qp *ibqp,
 		    struct rdma_stack_map *map)
@@ -158,12 +258,12 @@ void hyb_attr_query(struct ib_device *ibdev, struct ib_qp *ibqp,
 		hyb_query_qp_place(hyb_qp_of(ibqp), map->place);
 	else
 		hyb_query_dev_place(hyb_dev_of(ibdev), map->place);
+	map->link = true;
 	map->place[RDMA_STACK_FLOW_CONTROL] = RDMA_STACK_HOST;
 	map->place[RDMA_STACK_BUFFERING] = RDMA_STACK_HOST;
 	map->place[RDMA_STACK_ORDERING] = RDMA_STACK_HOST;
 	map->place[RDMA_STACK_RELIABILITY] = RDMA_STACK_HOST;
-	map->place[RDMA_STACK_COALESCING] = map->link ? RDMA_STACK_HOST :
-							RDMA_STACK_ABSENT;
+	map->place[RDMA_STACK_COALESCING] = RDMA_STACK_HOST;
 }
 
 /* ------------------------------------------------- attributes: device */
@@ -178,26 +278,78 @@ static bool hyb_attr_allowed(const struct hyb_dev *dev)
 	return ns_capable(dev_net(dev->netdev)->user_ns, CAP_NET_ADMIN);
 }
 
+static ssize_t hyb_dev_place_show(struct hyb_dev *dev, enum hyb_place_attr what,
+				  char *buf)
+{
+	struct hyb_place wish, place;
+
+	hyb_dev_place(dev, &wish, &place);
+	return hyb_place_emit(what, buf, &wish, &place);
+}
+
+static ssize_t hyb_dev_place_store(struct hyb_dev *dev,
+				   enum hyb_place_attr what, const char *buf,
+				   size_t len)
+{
+	int err;
+
+	if (!hyb_attr_allowed(dev))
+		return -EPERM;
+	mutex_lock(&dev->attr_lock);
+	err = hyb_place_parse(what, buf, &dev->place);
+	mutex_unlock(&dev->attr_lock);
+	if (err)
+		return err;
+	rdma_stack_changed(&dev->ibdev);
+	return len;
+}
+
+#define HYB_DEV_PLACE_ATTR(_name, _what)				\
+static ssize_t _name##_show(struct device *d,				\
+			    struct device_attribute *attr, char *buf)	\
+{									\
+	return hyb_dev_place_show(hyb_attr_dev(d), _what, buf);		\
+}									\
+static ssize_t _name##_store(struct device *d,				\
+			     struct device_attribute *attr,		\
+			     const char *buf, size_t len)		\
+{									\
+	return hyb_dev_place_store(hyb_attr_dev(d), _what, buf, len);	\
+}									\
+static DEVICE_ATTR_RW(_name)
+
+HYB_DEV_PLACE_ATTR(profile, HYB_PLACE_PROFILE);
+HYB_DEV_PLACE_ATTR(demux, HYB_PLACE_DEMUX);
+HYB_DEV_PLACE_ATTR(marker_placement, HYB_PLACE_MARKERS);
+
+/*
+ * 0 or 1: whether this side asks for CRC. A placement stands for 1, too, and is
+ * what is shown then.
+ */
 static ssize_t crc_show(struct device *d, struct device_attribute *attr,
 			char *buf)
 {
-	return sysfs_emit(buf, "%d\n", READ_ONCE(hyb_attr_dev(d)->crc));
+	struct hyb_dev *dev = hyb_attr_dev(d);
+
+	if (!READ_ONCE(dev->crc))
+		return sysfs_emit(buf, "0\n");
+	return hyb_dev_place_show(dev, HYB_PLACE_CRC, buf);
 }
 
 static ssize_t crc_store(struct device *d, struct device_attribute *attr,
 			 const char *buf, size_t len)
 {
 	struct hyb_dev *dev = hyb_attr_dev(d);
-	bool on;
-	int err;
+	ssize_t ret = len;
+	bool on = true;
 
 	if (!hyb_attr_allowed(dev))
 		return -EPERM;
-	err = kstrtobool(buf, &on);
-	if (err)
-		return err;
-	WRITE_ONCE(dev->crc, on);
-	return len;
+	if (hyb_bool_parse(buf, &on))
+		ret = hyb_dev_place_store(dev, HYB_PLACE_CRC, buf, len);
+	if (ret >= 0)
+		WRITE_ONCE(dev->crc, on);
+	return ret;
 }
 static DEVICE_ATTR_RW(crc);
 
@@ -209,23 +361,23 @@ static ssize_t markers_show(struct device *d, struct device_attribute *attr,
 	return sysfs_emit(buf, "%s\n", hyb_want_names[want]);
 }
 
+/* auto, on, off; as before also 1 and 0 */
 static ssize_t markers_store(struct device *d, struct device_attribute *attr,
 			     const char *buf, size_t len)
 {
 	struct hyb_dev *dev = hyb_attr_dev(d);
-	int want;
+	int want = sysfs_match_string(hyb_want_names, buf);
 	bool on;
 
 	if (!hyb_attr_allowed(dev))
 		return -EPERM;
-	want = sysfs_match_string(hyb_want_names, buf);
 	if (want < 0) {
-		want = kstrtobool(buf, &on);
-		if (want)
-			return want;
+		if (hyb_bool_parse(buf, &on))
+			return -EINVAL;
 		want = on ? MPA_WANT_ON : MPA_WANT_OFF;
 	}
 	WRITE_ONCE(dev->markers, want);
+	rdma_stack_changed(&dev->ibdev);
 	return len;
 }
 static DEVICE_ATTR_RW(markers);
@@ -281,51 +433,327 @@ static ssize_t mpa_rev_store(struct device *d, struct device_attribute *attr,
 }
 static DEVICE_ATTR_RW(mpa_rev);
 
-static ssize_t profile_show(struct device *d, struct device_attribute *attr,
-			    char *buf)
-{
-	struct hyb_dev *dev = hyb_attr_dev(d);
-	const char *name;
-
-	mutex_lock(&dev->attr_lock);
-	name = hyb_profile_name(&dev->place);
-	mutex_unlock(&dev->attr_lock);
-	return sysfs_emit(buf, "%s\n", name);
-}
-
-static ssize_t profile_store(struct device *d, struct device_attribute *attr,
-			     const char *buf, size_t len)
-{
-	struct hyb_dev *dev = hyb_attr_dev(d);
-	struct hyb_place place;
-	int err;
-
-	if (!hyb_attr_allowed(dev))
-		return -EPERM;
-	err = hyb_profile_parse(buf, &place);
-	if (err)
-		return err;
-	mutex_lock(&dev->attr_lock);
-	dev->place = place;
-	mutex_unlock(&dev->attr_lock);
-	return len;
-}
-static DEVICE_ATTR_RW(profile);
-
 static struct attribute *hyb_attrs[] = {
 	&dev_attr_crc.attr,
+	&dev_attr_demux.attr,
 	&dev_attr_marker_interval.attr,
+	&dev_attr_marker_placement.attr,
 	&dev_attr_markers.attr,
 	&dev_attr_mpa_rev.attr,
 	&dev_attr_profile.attr,
 	NULL
 };
 
-/* Effective for new connections */
+/*
+ * Effective for new queue pairs and connections. rdma_stack adds the components
+ * of the device.
+ */
 const struct attribute_group hyb_attr_group = {
 	.name = "hybrid",
 	.attrs = hyb_attrs,
 };
+
+/* --------------------------------------------- attributes: queue pair */
+
+/**
+ * struct hyb_attr_dev - directory of the queue pairs of a device
+ * @kobj: DEV/hybrid_qp, which DEV/hybrid/qp is a link to: an attribute group
+ *	  cannot have directories
+ * @dev: device; as long as the directory is there
+ */
+struct hyb_attr_dev {
+	struct kobject kobj;
+	struct hyb_dev *dev;
+};
+
+/**
+ * struct hyb_attr_qp - directory of a queue pair, by its number
+ * @kobj: the directory
+ * @qp: queue pair; as long as the directory is there
+ */
+struct hyb_attr_qp {
+	struct kobject kobj;
+	struct hyb_qp *qp;
+};
+
+static struct hyb_qp *hyb_attr_qp(struct kobject *kobj)
+{
+	return container_of(kobj, struct hyb_attr_qp, kobj)->qp;
+}
+
+static ssize_t hyb_qp_place_show(struct hyb_qp *qp, enum hyb_place_attr what,
+				 char *buf)
+{
+	struct hyb_place wish, place;
+
+	mutex_lock(&qp->dev->attr_lock);
+	wish = qp->wish;
+	place = qp->place;
+	mutex_unlock(&qp->dev->attr_lock);
+	return hyb_place_emit(what, buf, &wish, &place);
+}
+
+/* The caller owns the socket, if there is one: no FPDU is under way */
+static int hyb_qp_place_set(struct hyb_qp *qp, enum hyb_place_attr what,
+			    const char *buf)
+{
+	struct hyb_place wish = qp->wish;
+	int err;
+
+	err = hyb_place_parse(what, buf, &wish);
+	if (err)
+		return err;
+	qp->wish = wish;
+	hyb_place_update(qp, 0);
+	return 0;
+}
+
+static ssize_t hyb_qp_place_store(struct hyb_qp *qp, enum hyb_place_attr what,
+				  const char *buf, size_t len)
+{
+	struct hyb_dev *dev = qp->dev;
+	struct sock *sk;
+	int err;
+
+	if (!hyb_attr_allowed(dev))
+		return -EPERM;
+	mutex_lock(&dev->attr_lock);
+	do {
+		/* pairs with hyb_tcp_attach() */
+		sk = smp_load_acquire(&qp->tcp.sk);
+		if (sk)
+			lock_sock(sk);
+		err = hyb_qp_place_set(qp, what, buf);
+		if (sk)
+			release_sock(sk);
+		/* again under the lock, if it has been connected meanwhile */
+	} while (!sk && smp_load_acquire(&qp->tcp.sk));
+	mutex_unlock(&dev->attr_lock);
+	if (err)
+		return err;
+	rdma_stack_changed(&dev->ibdev);
+	return len;
+}
+
+#define HYB_QP_PLACE_ATTR(_name, _what)					\
+static ssize_t qp_##_name##_show(struct kobject *kobj,			\
+				 struct kobj_attribute *attr, char *buf) \
+{									\
+	return hyb_qp_place_show(hyb_attr_qp(kobj), _what, buf);	\
+}									\
+static ssize_t qp_##_name##_store(struct kobject *kobj,			\
+				  struct kobj_attribute *attr,		\
+				  const char *buf, size_t len)		\
+{									\
+	return hyb_qp_place_store(hyb_attr_qp(kobj), _what, buf, len);	\
+}									\
+static struct kobj_attribute hyb_qp_attr_##_name =			\
+	__ATTR(_name, 0644, qp_##_name##_show, qp_##_name##_store)
+
+#define HYB_QP_ATTR_RO(_name)						\
+static struct kobj_attribute hyb_qp_attr_##_name =			\
+	__ATTR(_name, 0444, qp_##_name##_show, NULL)
+
+HYB_QP_PLACE_ATTR(profile, HYB_PLACE_PROFILE);
+HYB_QP_PLACE_ATTR(crc, HYB_PLACE_CRC);
+HYB_QP_PLACE_ATTR(demux, HYB_PLACE_DEMUX);
+HYB_QP_PLACE_ATTR(marker_placement, HYB_PLACE_MARKERS);
+
+static ssize_t qp_components_show(struct kobject *kobj,
+				  struct kobj_attribute *attr, char *buf)
+{
+	struct hyb_qp *qp = hyb_attr_qp(kobj);
+	struct rdma_stack_map map = {};
+	int comp, len = 0;
+
+	hyb_attr_query(&qp->dev->ibdev, &qp->ibqp, &map);
+	for (comp = 0; comp < RDMA_STACK_COMPS; comp++)
+		len += sysfs_emit_at(buf, len, "%s %s\n",
+				     rdma_stack_comp_name(comp),
+				     rdma_stack_place_name(map.place[comp]));
+	return len;
+}
+HYB_QP_ATTR_RO(components);
+
+static ssize_t qp_marker_interval_show(struct kobject *kobj,
+				       struct kobj_attribute *attr, char *buf)
+{
+	return sysfs_emit(buf, "%u\n", READ_ONCE(hyb_attr_qp(kobj)->tx.s.ivl));
+}
+HYB_QP_ATTR_RO(marker_interval);
+
+static ssize_t qp_rx_marker_interval_show(struct kobject *kobj,
+					  struct kobj_attribute *attr,
+					  char *buf)
+{
+	return sysfs_emit(buf, "%u\n", READ_ONCE(hyb_attr_qp(kobj)->rx.ivl));
+}
+HYB_QP_ATTR_RO(rx_marker_interval);
+
+/* The CPU that TCP last ran on for what came in; -1: nothing has yet */
+static ssize_t qp_cpu_show(struct kobject *kobj, struct kobj_attribute *attr,
+			   char *buf)
+{
+	/* the socket is referenced until the directory is gone */
+	struct sock *sk = smp_load_acquire(&hyb_attr_qp(kobj)->tcp.sk);
+
+	return sysfs_emit(buf, "%d\n", sk ? READ_ONCE(sk->sk_incoming_cpu) : -1);
+}
+HYB_QP_ATTR_RO(cpu);
+
+static struct attribute *hyb_qp_attrs[] = {
+	&hyb_qp_attr_components.attr,
+	&hyb_qp_attr_cpu.attr,
+	&hyb_qp_attr_crc.attr,
+	&hyb_qp_attr_demux.attr,
+	&hyb_qp_attr_marker_interval.attr,
+	&hyb_qp_attr_marker_placement.attr,
+	&hyb_qp_attr_profile.attr,
+	&hyb_qp_attr_rx_marker_interval.attr,
+	NULL
+};
+ATTRIBUTE_GROUPS(hyb_qp);
+
+/* -------------------------------------------------------- directories */
+
+static void hyb_attr_qp_release(struct kobject *kobj)
+{
+	kfree(container_of(kobj, struct hyb_attr_qp, kobj));
+}
+
+static void hyb_attr_dev_release(struct kobject *kobj)
+{
+	kfree(container_of(kobj, struct hyb_attr_dev, kobj));
+}
+
+/* Belongs to the root user of the namespace of the net device */
+static void hyb_attr_owner(COMPAT_KOBJ_CONST struct kobject *kobj, kuid_t *uid,
+			   kgid_t *gid)
+{
+	const struct hyb_attr_dev *dir =
+		container_of(kobj->parent, struct hyb_attr_dev, kobj);
+
+	net_ns_get_ownership(dev_net(dir->dev->netdev), uid, gid);
+}
+
+static const struct kobj_type hyb_attr_qp_type = {
+	.sysfs_ops = &kobj_sysfs_ops,
+	.release = hyb_attr_qp_release,
+	.default_groups = hyb_qp_groups,
+	.get_ownership = hyb_attr_owner,
+};
+
+static const struct kobj_type hyb_attr_dev_type = {
+	.sysfs_ops = &kobj_sysfs_ops,
+	.release = hyb_attr_dev_release,
+};
+
+/**
+ * hyb_attr_qp_add - show a queue pair
+ * @qp: queue pair that has its number
+ *
+ * Return: 0 or negative errno.
+ */
+int hyb_attr_qp_add(struct hyb_qp *qp)
+{
+	struct hyb_attr_dev *dir = qp->dev->attr;
+	struct hyb_attr_qp *attr;
+	int err;
+
+	if (!dir)
+		return 0;
+	attr = kzalloc(sizeof(*attr), GFP_KERNEL);
+	if (!attr)
+		return -ENOMEM;
+	attr->qp = qp;
+	err = kobject_init_and_add(&attr->kobj, &hyb_attr_qp_type, &dir->kobj,
+				   "%u", qp->ibqp.qp_num);
+	if (err) {
+		kobject_put(&attr->kobj);
+		return err;
+	}
+	qp->attr = attr;
+	return 0;
+}
+
+/**
+ * hyb_attr_qp_del - do not show it any more
+ * @qp: queue pair
+ *
+ * Waits for readers and writers; afterwards no attribute uses @qp.
+ */
+void hyb_attr_qp_del(struct hyb_qp *qp)
+{
+	struct hyb_attr_qp *attr = qp->attr;
+
+	if (!attr)
+		return;
+	qp->attr = NULL;
+	kobject_del(&attr->kobj);
+	kobject_put(&attr->kobj);
+}
+
+/* Attributes are the namespace's, as its owner may write them */
+static int hyb_attr_chown(struct hyb_dev *dev)
+{
+	kuid_t uid = GLOBAL_ROOT_UID;
+	kgid_t gid = GLOBAL_ROOT_GID;
+
+	net_ns_get_ownership(dev_net(dev->netdev), &uid, &gid);
+	return sysfs_group_change_owner(&dev->ibdev.dev.kobj, &hyb_attr_group,
+					uid, gid);
+}
+
+/**
+ * hyb_attr_dev_add - ib_device_ops.enable_driver
+ * @ibdev: device, in sysfs but not yet in use; again after it has moved to
+ *	   another namespace of the RDMA core
+ *
+ * Return: 0 or negative errno.
+ */
+int hyb_attr_dev_add(struct ib_device *ibdev)
+{
+	struct kobject *parent = &ibdev->dev.kobj;
+	struct hyb_dev *dev = hyb_dev_of(ibdev);
+	struct hyb_attr_dev *attr;
+	int err;
+
+	if (dev->attr)
+		return 0;
+	err = hyb_attr_chown(dev);
+	if (err)
+		return err;
+	attr = kzalloc(sizeof(*attr), GFP_KERNEL);
+	if (!attr)
+		return -ENOMEM;
+	attr->dev = dev;
+	err = kobject_init_and_add(&attr->kobj, &hyb_attr_dev_type, parent,
+				   "hybrid_qp");
+	if (err)
+		goto err_put;
+	err = sysfs_add_link_to_group(parent, hyb_attr_group.name, &attr->kobj,
+				      "qp");
+	if (err)
+		goto err_put;
+	dev->attr = attr;
+	return 0;
+
+err_put:
+	kobject_put(&attr->kobj);
+	return err;
+}
+
+/* Of a device that has no queue pairs any more, and is not in sysfs */
+void hyb_attr_dev_del(struct hyb_dev *dev)
+{
+	struct hyb_attr_dev *attr = dev->attr;
+
+	if (!attr)
+		return;
+	dev->attr = NULL;
+	kobject_del(&attr->kobj);
+	kobject_put(&attr->kobj);
+}
 
 void hyb_attr_dev_init(struct hyb_dev *dev)
 {

@@ -20,8 +20,14 @@ struct rdma_stack_map;
 
 extern const struct attribute_group hyb_attr_group;
 
-/* Defaults of a device that is not registered yet */
+/* Of a device: defaults, directory of the queue pairs */
 void hyb_attr_dev_init(struct hyb_dev *dev);
+int hyb_attr_dev_add(struct ib_device *ibdev);
+void hyb_attr_dev_del(struct hyb_dev *dev);
+
+/* Directory of a queue pair */
+int hyb_attr_qp_add(struct hyb_qp *qp);
+void hyb_attr_qp_del(struct hyb_qp *qp);
 
 /* A new queue pair wishes what its device wishes. Context: process. */
 void hyb_place_init(struct hyb_qp *qp);

@@ -16,9 +16,11 @@
 #include <net/addrconf.h>
 #include <rdma/iw_cm.h>
 #include <rdma/rdma_netlink.h>
+#include <rdma/rdma_stack.h>
 
 #include "hyb_attr.h"
 #include "hyb_crc.h"
+#include "hyb_shared.h"
 #include "hybrid.h"
 
 MODULE_DESCRIPTION("Hybrid iWARP: RDMA over TCP on any Ethernet device");
@@ -95,8 +97,10 @@ void hyb_dev_free(struct ib_device *ibdev)
 {
 	struct hyb_dev *dev = hyb_dev_of(ibdev);
 
+	rdma_stack_unregister(ibdev);
 	hyb_cm_dev_down(dev);
 	hyb_cm_dev_exit(dev);
+	hyb_attr_dev_del(dev);
 	WARN_ON(!xa_empty(&dev->qps));
 	WARN_ON(!xa_empty(&dev->mems));
 	xa_destroy(&dev->qps);
@@ -172,6 +176,11 @@ static bool hyb_dev_check_dying(struct hyb_dev *dev)
 	return dying;
 }
 
+static const struct rdma_stack_provider hyb_provider = {
+	.query = hyb_attr_query,
+	.link = &hyb_link,
+};
+
 static int hyb_newlink(const char *name, struct net_device *netdev)
 {
 	struct hyb_dev *dev;
@@ -183,7 +192,9 @@ static int hyb_newlink(const char *name, struct net_device *netdev)
 	if (err)
 		return err;
 	ib_mark_name_assigned_by_user(&dev->ibdev);
-	err = ib_register_device(&dev->ibdev, name, NULL);
+	err = rdma_stack_register(&dev->ibdev, &hyb_provider);
+	if (!err)
+		err = ib_register_device(&dev->ibdev, name, NULL);
 	if (err) {
 		ib_dealloc_device(&dev->ibdev);
 		return err;

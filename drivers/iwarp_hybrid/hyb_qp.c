@@ -292,11 +292,16 @@ static int hyb_create_qp(struct ib_qp *ibqp, struct ib_qp_init_attr *attr,
 	err = hyb_qp_publish(qp);
 	if (err)
 		goto err_data;
-	err = udata ? hyb_qp_tell_user(qp, udata, &resp) : 0;
+	err = hyb_attr_qp_add(qp);
 	if (err)
 		goto err_number;
+	err = udata ? hyb_qp_tell_user(qp, udata, &resp) : 0;
+	if (err)
+		goto err_attr;
 	return 0;
 
+err_attr:
+	hyb_attr_qp_del(qp);
 err_number:
 	hyb_qp_withdraw(qp);
 err_data:
@@ -421,6 +426,7 @@ static int hyb_destroy_qp(struct ib_qp *ibqp, struct ib_udata *udata)
 	struct hyb_dev *dev = qp->dev;
 
 	WRITE_ONCE(qp->dead, true);
+	hyb_attr_qp_del(qp);
 	hyb_qp_abort(qp);
 	hyb_qp_withdraw(qp);
 	hyb_data_fini(qp);

@@ -239,6 +239,7 @@ const struct ib_device_ops hyb_dev_ops = {
 	.dealloc_pd = hyb_dealloc_pd,
 	.dealloc_ucontext = hyb_dealloc_ucontext,
 	.disassociate_ucontext = hyb_disassociate_ucontext,
+	.enable_driver = hyb_attr_dev_add,
 	.get_netdev = hyb_get_netdev,
 	.get_port_immutable = hyb_port_immutable,
 	.iw_accept = hyb_accept,

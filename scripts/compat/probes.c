@@ -127,3 +127,9 @@ static int class_interface_dev(struct device *dev);
 static const struct class_interface class_interface_dev_ = {
 	.add_dev = class_interface_dev,
 };
+
+/* PROBE: HAVE_KOBJ_CONST_OWNERSHIP */
+static void kobj_ownership(const struct kobject *kobj, kuid_t *uid, kgid_t *gid);
+static const struct kobj_type kobj_ownership_ = {
+	.get_ownership = kobj_ownership,
+};

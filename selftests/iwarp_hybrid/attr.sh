@@ -1,0 +1,200 @@
+#!/bin/bash
+# SPDX-License-Identifier: GPL-2.0
+# vm: timeout=200
+#
+# The attributes of a device and of its queue pairs: what they take, what they
+# refuse, who may write them, and that a connection whose placement is changed
+# all the time goes on.
+
+# shellcheck source=selftests/lib/lib.sh
+. "$(dirname "$0")/../lib/lib.sh"
+need hyb-target rdma setpriv unshare nsenter
+
+ATTR=/sys/class/infiniband/rda/hybrid
+PROFILES="host assisted offload-contig offload-sg hybrid"
+
+# put FILE VALUE: fails with the error of the system in KTAP_OUT
+put() { echo "$2" > "$1"; }
+
+# takes FILE VALUE [SHOWN]
+takes() {
+	if ! ktap_check "$1 takes $2" put "$ATTR/$1" "$2"; then
+		return
+	fi
+	ktap_is "$1 is ${3:-$2}" "$(cat "$ATTR/$1")" "${3:-$2}"
+}
+
+# refuses FILE VALUE: with EINVAL, and nothing has changed
+refuses() {
+	local before after
+
+	before=$(cat "$ATTR/$1")
+	KTAP_OUT=$(put "$ATTR/$1" "$2" 2>&1)
+	after=$(cat "$ATTR/$1")
+	if grep -q "Invalid argument\|out of range" <<<"$KTAP_OUT" &&
+	   [ "$before" = "$after" ]; then
+		ktap_ok "$1 refuses '$2'"
+	else
+		ktap_fail "$1 refuses '$2'" "$KTAP_OUT" "$before -> $after"
+	fi
+}
+
+check_values() {
+	local v
+
+	# a device without engines: what is asked of the NIC the host does
+	for v in $PROFILES; do
+		takes profile "$v"
+	done
+	takes crc 0
+	takes crc 1 host
+	takes crc nic host
+	takes crc host
+	takes demux nic host
+	takes demux host
+	takes marker_placement copy
+	takes marker_placement contig inplace
+	ktap_is "a combination without a name" "$(cat $ATTR/profile)" custom
+	takes marker_placement sg inplace
+	takes marker_placement inplace
+	takes markers on
+	takes markers off
+	takes markers 1 on
+	takes markers 0 off
+	takes markers auto
+	for v in 256 1024 2048 4096 8192 16384 512; do
+		takes marker_interval "$v"
+	done
+	takes mpa_rev 1
+	takes mpa_rev 2
+	takes profile hybrid
+}
+
+check_nonsense() {
+	local file v
+
+	for file in profile crc demux marker_placement markers \
+		    marker_interval mpa_rev; do
+		for v in "" x nowhere "host nic" -1 4294967297; do
+			refuses "$file" "$v"
+		done
+	done
+	for v in 0 3 255; do
+		refuses mpa_rev "$v"
+	done
+	for v in 0 128 500 511 513 768 32768; do
+		refuses marker_interval "$v"
+	done
+	refuses profile custom
+	refuses demux inplace
+	refuses marker_placement nic
+}
+
+# place of the component $2 in the file $1
+component() { awk -v c="$2" '$1 == c { print $2 }' "$1"; }
+
+check_components() {
+	ktap_is "CRC without engines" "$(component $ATTR/components crc)" host
+	put $ATTR/markers off
+	ktap_is "markers that are off" \
+		"$(component $ATTR/components markers)" absent
+	put $ATTR/markers auto
+	ktap_is "markers in place" \
+		"$(component $ATTR/components markers)" host
+	ktap_is "flow control" \
+		"$(component $ATTR/components flow_control)" host
+}
+
+# Everybody reads; who has CAP_NET_ADMIN where the net device is may write
+check_rights() {
+	local nobody="setpriv --reuid 65534 --regid 65534 --clear-groups"
+
+	ktap_check "anybody reads" $nobody cat $ATTR/profile
+	ktap_check_fails "not anybody writes" \
+		$nobody sh -c "echo host > $ATTR/profile"
+	ktap_check_fails "nor root without CAP_NET_ADMIN" \
+		setpriv --bounding-set -net_admin --inh-caps -net_admin \
+		sh -c "echo host > $ATTR/profile"
+	ktap_is "nothing has changed" "$(cat $ATTR/profile)" hybrid
+}
+
+# A network namespace of an ordinary user, with a device in it
+check_user_namespace() {
+	local dev=/sys/class/infiniband/rdu/hybrid pid
+
+	start_bg - setpriv --reuid 1000 --regid 1000 --clear-groups \
+		unshare --user --map-root-user --net sleep 100
+	wait_for 10 pgrep -x -u 1000 sleep
+	pid=$(pgrep -x -u 1000 sleep)
+	ip link add vu netns "$pid" type veth peer name vv
+	nsenter -t "$pid" -n ip link set vu up
+	nsenter -t "$pid" -n rdma link add rdu type hybrid netdev vu ||
+		ktap_fail "a device in a user's namespace"
+	ktap_check "the user who owns the namespace writes" \
+		setpriv --reuid 1000 --regid 1000 --clear-groups \
+		nsenter -t "$pid" -U --preserve-credentials \
+		sh -c "echo assisted > $dev/profile"
+	ktap_is "and it is so" "$(cat $dev/profile)" assisted
+	ktap_check_fails "other users do not" \
+		setpriv --reuid 1001 --regid 1001 --clear-groups \
+		sh -c "echo host > $dev/profile"
+	rdma link delete rdu
+	ip link del vv
+	kill "$pid"
+}
+
+qp_dirs() { find "$ATTR/qp/" -mindepth 1 -maxdepth 1 -type d; }
+
+one_qp() { [ "$(qp_dirs | wc -l)" = 1 ]; }
+
+no_qp() { [ -z "$(qp_dirs)" ]; }
+
+check_qp() {
+	local qp file profile i server client log
+
+	start_bg b hyb-target -h 10.0.0.2 -p 7900
+	server=$BG_PID
+	wait_for 20 grep -q listening "$BG_LOG"
+	start_bg a hyb-target -c -h 10.0.0.2 -p 7900
+	client=$BG_PID log=$BG_LOG
+	wait_for 20 grep -q connected "$log"
+	ktap_check "a queue pair has its directory" wait_for 10 one_qp
+	qp=$(qp_dirs)
+	for file in "$qp"/*; do
+		ktap_check "${file##*/} of the queue pair" cat "$file"
+	done
+	ktap_is "it has the profile of the device" \
+		"$(cat "$qp/profile")" hybrid
+	ktap_check_fails "and takes no nonsense" put "$qp/profile" nonsense
+	for i in 1 2 3; do
+		for profile in $PROFILES; do
+			put "$qp/profile" "$profile" || ktap_fail "$profile"
+			ktap_is "round $i: profile $profile" \
+				"$(cat "$qp/profile")" "$profile"
+			put "$qp/marker_placement" copy
+			put "$qp/crc" nic
+			put "$qp/demux" host
+		done
+	done
+	ktap_is "the device's profile is another matter" \
+		"$(cat $ATTR/profile)" hybrid
+	kill -TERM "$(pgrep -x hyb-target -P "$client" || echo "$client")"
+	if wait "$client" && grep -q " echoes" "$log"; then
+		ktap_ok "the connection lived through it"
+	else
+		ktap_fail "the connection lived through it" "$(cat "$log")"
+	fi
+	ktap_check "the directory goes with the queue pair" wait_for 10 no_qp
+	stop_bg "$server"
+}
+
+dev_up hybrid hybrid || ktap_skip_all "no hybrid devices"
+check_values
+check_nonsense
+check_components
+check_rights
+check_user_namespace
+check_qp
+ktap_check "the devices go" dev_down
+ktap_check "the modules go" wait_for 20 modprobe -r iwarp_hybrid
+ktap_done
