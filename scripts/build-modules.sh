@@ -24,7 +24,7 @@ kmake() {
 	local dir=$1
 	shift
 	if [ -z "$K_CHROOT" ]; then
-		make -s -C "$K_KDIR" M="$dir" "$@"
+		make -s -C "$K_KDIR" M="$dir" ${K_ARCH:+ARCH="$K_ARCH"} "$@"
 		return
 	fi
 	# objtool wants /proc

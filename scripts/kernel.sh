@@ -10,11 +10,13 @@
 #	K_ROOT     directory that holds lib/modules/$K_RELEASE
 #	K_KDIR     for make -C $K_KDIR M=... (inside K_CHROOT, if that is set)
 #	K_CHROOT   chroot with the compiler of that kernel, or empty
+#	K_ARCH     for make ARCH=, or empty
 #	K_SRC      parts of its source: scripts/, drivers/infiniband/sw/siw
 #
 # Names: 6.1 (this Debian release), 6.12 (its backports), 7 (newest: backports of
 # the next release, built with that release's compiler), debug (see
-# debug-kernel.sh), host (the headers in KDIR; nothing to boot).  Packages come from the mirror that this machine's apt uses,
+# debug-kernel.sh), uml (see selftests/native/uml-kernel.sh), host (the headers in
+# KDIR; nothing to boot).  Packages come from the mirror that this machine's apt uses,
 # other suites through a private apt state that leaves the machine's own alone.
 #
 # kernel.sh --cached NAME: fail rather than fetch or build anything.
@@ -225,13 +227,14 @@ prepare_debian() {
 show() {
 	local chroot='' kdir=$CACHED/kdir boot=$CACHED/vmlinux src=$CACHED/src
 	[ -e "$boot" ] || boot=$CACHED/bzImage
+	[ -z "${3:-}" ] || boot=$CACHED/linux
 	if [ -d "$CACHED/chroot" ]; then
 		chroot=$CACHED/chroot
 		kdir=/usr/src/linux-headers-$(cat "$CACHED/release")
 	fi
 	printf 'K_NAME=%q\nK_RELEASE=%q\nK_BOOT=%q\n' "$1" "$(cat "$CACHED/release")" "$boot"
 	printf 'K_ROOT=%q\nK_KDIR=%q\n' "$CACHED/root" "$kdir"
-	printf 'K_CHROOT=%q\nK_SRC=%q\n' "$chroot" "${2:-$src}"
+	printf 'K_CHROOT=%q\nK_SRC=%q\nK_ARCH=%q\n' "$chroot" "${2:-$src}" "${3:-}"
 }
 
 # Headers on this machine
@@ -242,7 +245,7 @@ show_host() {
 	rel=$(sed -n 's/^#define UTS_RELEASE "\(.*\)"/\1/p' "$KDIR/include/generated/utsrelease.h")
 	[ -n "$rel" ] || die "$KDIR holds no configured kernel headers"
 	printf 'K_NAME=host\nK_RELEASE=%q\n' "$rel"
-	printf 'K_BOOT=\nK_ROOT=\nK_KDIR=%q\nK_CHROOT=\nK_SRC=\n' "$KDIR"
+	printf 'K_BOOT=\nK_ROOT=\nK_KDIR=%q\nK_CHROOT=\nK_SRC=\nK_ARCH=\n' "$KDIR"
 }
 
 cached_only=
@@ -265,7 +268,13 @@ debug)
 	CACHED=$("$here/debug-kernel.sh")
 	show debug "$src"
 	;;
+uml)
+	cache_make "ksrc/6.1-$(dpkg-query -W -f '${Version}' linux-source-6.1)" debug_source
+	src=$CACHED/src
+	CACHED=$("$here/../selftests/native/uml-kernel.sh")
+	show uml "$src" um
+	;;
 *)
-	die "kernels: host 6.1 6.12 7 debug"
+	die "kernels: host 6.1 6.12 7 debug uml"
 	;;
 esac

@@ -8,6 +8,7 @@
  * linear, hence four table look-ups. Three runs are most of an FPDU at the
  * usual MTU.
  */
+#include <linux/cache.h>
 #include <linux/crc32c.h>
 
 #include "hyb_crc.h"
