@@ -4,6 +4,7 @@
  *
  *	stack_main.c	module
  *	stack_sysfs.c	the attribute "components" of every RDMA device
+ *	stack_netlink.c	the generic netlink family "rdma_stack"
  *	stack_dev.c	registry of providers and devices, changes
  *	stack_known.c	what is known of drivers that register nothing
  *	offload.c	registry of NIC drivers, apart from all the others
@@ -37,5 +38,11 @@ void stack_dev_exit(void);
 int stack_sysfs_add(struct ib_device *dev);
 void stack_sysfs_changed(struct ib_device *dev);
 void stack_sysfs_exit(void);
+
+/* stack_netlink.c */
+int stack_nl_init(void);
+void stack_nl_exit(void);
+void stack_nl_changed(struct ib_device *dev);
+void stack_nl_gone(struct ib_device *dev);
 
 #endif

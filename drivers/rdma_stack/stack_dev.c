@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
  * Providers, devices, and the news of their changes. Calls stack_known.c for
- * devices without a provider, and tells stack_sysfs.c about devices.
+ * devices without a provider, and tells stack_sysfs.c and stack_netlink.c
+ * about devices.
  *
  * Two tables, with different lifetimes:
  *
@@ -215,6 +216,7 @@ void rdma_stack_changed(struct ib_device *dev)
 		return;
 	blocking_notifier_call_chain(&stack_chain, RDMA_STACK_CHANGED, dev);
 	stack_sysfs_changed(dev);
+	stack_nl_changed(dev);
 	ib_device_put(dev);
 }
 EXPORT_SYMBOL_GPL(rdma_stack_changed);
@@ -362,6 +364,7 @@ static int stack_add(struct ib_device *dev)
 		return err;
 	/* Without the attribute the device is as good */
 	stack_sysfs_add(dev);
+	stack_nl_changed(dev);
 	return 0;
 }
 
@@ -370,12 +373,19 @@ static void stack_remove(struct ib_device *dev, void *client_data)
 	mutex_lock(&stack_devs_lock);
 	xa_erase(&stack_devs, dev->index);
 	mutex_unlock(&stack_devs_lock);
+	stack_nl_gone(dev);
+}
+
+static void stack_rename(struct ib_device *dev, void *client_data)
+{
+	stack_nl_changed(dev);
 }
 
 static struct ib_client stack_client = {
 	.name = "rdma_stack",
 	.add = stack_add,
 	.remove = stack_remove,
+	.rename = stack_rename,
 	/* Also devices for user space only */
 	.no_kverbs_req = true,
 };

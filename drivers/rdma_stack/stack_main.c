@@ -15,13 +15,23 @@ MODULE_LICENSE("GPL");
 
 static int __init stack_init(void)
 {
-	return stack_dev_init();
+	int err;
+
+	err = stack_nl_init();
+	if (err)
+		return err;
+	err = stack_dev_init();
+	if (err)
+		stack_nl_exit();
+	return err;
 }
 
 static void __exit stack_exit(void)
 {
+	/* Requests and attributes ask stack_dev.c, which tells both of devices */
 	stack_dev_exit();
 	stack_sysfs_exit();
+	stack_nl_exit();
 }
 
 module_init(stack_init);

@@ -69,6 +69,12 @@ void json_double(struct json *j, const char *name, double v)
 	fprintf(j->f, "%.3f", v);
 }
 
+void json_bool(struct json *j, const char *name, bool v)
+{
+	json_next(j, name);
+	fputs(v ? "true" : "false", j->f);
+}
+
 void json_end(struct json *j)
 {
 	json_close(j, '}');

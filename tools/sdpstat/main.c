@@ -34,6 +34,7 @@ static const struct option long_options[] = {
 static void usage(FILE *f)
 {
 	fputs("Usage: sdpstat [OPTION]...\n"
+	      "       sdpstat stack [OPTION]... [DEV [QPN]]\n"
 	      "Shows the SDP sockets of this network namespace: connected ones, if nothing\n"
 	      "else is asked for.\n"
 	      "\n"
@@ -53,6 +54,8 @@ static void usage(FILE *f)
 	      "  -V, --version        the version\n"
 	      "\n"
 	      "Credits are messages: those we may send / those the peer may send.\n"
+	      "sdpstat stack shows which protocol component of an RDMA device is where:\n"
+	      "see 'sdpstat stack --help'.\n"
 	      "See sdpstat(8).\n",
 	      f);
 }
@@ -223,6 +226,8 @@ int main(int argc, char **argv)
 	struct options o = { .states = STATES_DEFAULT };
 	unsigned long i;
 
+	if (argc > 1 && !strcmp(argv[1], "stack"))
+		return stack_main(argc - 1, argv + 1);
 	parse(&o, argc, argv);
 	if (o.kill_cookie) {
 		socket_destroy(o.kill_cookie);

@@ -17,12 +17,6 @@
 
 #define BUF_SIZE 32768
 
-struct query {
-	mnl_cb_t cb; /* called for each message of the reply */
-	void *arg;
-	char message[256]; /* what the kernel says about an error */
-};
-
 static void query_message(struct query *q, const struct nlmsghdr *nlh,
 			  size_t skip)
 {
@@ -93,8 +87,7 @@ static mnl_cb_t control_cb[NLMSG_MIN_TYPE] = {
 };
 
 /* Sends one request and has every answer handled. Returns 0 or an errno. */
-static int query_run(struct mnl_socket *nl, struct nlmsghdr *nlh,
-		     struct query *q)
+int query_run(struct mnl_socket *nl, struct nlmsghdr *nlh, struct query *q)
 {
 	unsigned int seq = nlh->nlmsg_seq, port = mnl_socket_get_portid(nl);
 	static char buf[BUF_SIZE];
@@ -116,7 +109,7 @@ static int query_run(struct mnl_socket *nl, struct nlmsghdr *nlh,
 	return rc < 0 ? errno : 0;
 }
 
-static struct mnl_socket *netlink_open(int bus)
+struct mnl_socket *netlink_open(int bus)
 {
 	struct mnl_socket *nl = mnl_socket_open2(bus, SOCK_CLOEXEC);
 	int on = 1;
@@ -130,9 +123,114 @@ static struct mnl_socket *netlink_open(int bus)
 	return nl;
 }
 
-static const char *query_reason(const struct query *q, int err)
+const char *query_reason(const struct query *q, int err)
 {
 	return q->message[0] ? q->message : strerror(err);
+}
+
+/* ---- families of generic netlink ---- */
+
+struct nlmsghdr *genl_request(char *buf, int type, int cmd, int version)
+{
+	struct nlmsghdr *nlh = mnl_nlmsg_put_header(buf);
+	struct genlmsghdr *genl;
+
+	nlh->nlmsg_type = type;
+	nlh->nlmsg_flags = NLM_F_REQUEST | NLM_F_ACK;
+	nlh->nlmsg_seq = time(NULL);
+	genl = mnl_nlmsg_put_extra_header(nlh, sizeof(*genl));
+	genl->cmd = cmd;
+	genl->version = version;
+	return nlh;
+}
+
+/* A multicast group: an element of CTRL_ATTR_MCAST_GROUPS */
+struct group {
+	const char *name; /* wanted */
+	uint32_t id;
+	bool match;
+};
+
+struct family {
+	uint16_t id;
+	struct group group;
+};
+
+static int group_attr(const struct nlattr *attr, void *arg)
+{
+	struct group *g = arg;
+
+	switch (mnl_attr_get_type(attr)) {
+	case CTRL_ATTR_MCAST_GRP_NAME:
+		if (mnl_attr_validate(attr, MNL_TYPE_NUL_STRING) >= 0)
+			g->match = !strcmp(mnl_attr_get_str(attr), g->name);
+		break;
+	case CTRL_ATTR_MCAST_GRP_ID:
+		if (mnl_attr_validate(attr, MNL_TYPE_U32) >= 0)
+			g->id = mnl_attr_get_u32(attr);
+		break;
+	}
+	return MNL_CB_OK;
+}
+
+static void family_groups(const struct nlattr *groups, struct group *wanted)
+{
+	struct group g = { .name = wanted->name };
+	const struct nlattr *attr;
+
+	if (!wanted->name)
+		return;
+	mnl_attr_for_each_nested(attr, groups) {
+		mnl_attr_parse_nested(attr, group_attr, &g);
+		if (g.match)
+			wanted->id = g.id;
+	}
+}
+
+static int family_attr(const struct nlattr *attr, void *arg)
+{
+	struct family *f = arg;
+
+	switch (mnl_attr_get_type(attr)) {
+	case CTRL_ATTR_FAMILY_ID:
+		if (mnl_attr_validate(attr, MNL_TYPE_U16) >= 0)
+			f->id = mnl_attr_get_u16(attr);
+		break;
+	case CTRL_ATTR_MCAST_GROUPS:
+		if (mnl_attr_validate(attr, MNL_TYPE_NESTED) >= 0)
+			family_groups(attr, &f->group);
+		break;
+	}
+	return MNL_CB_OK;
+}
+
+static int family_message(const struct nlmsghdr *nlh, void *arg)
+{
+	mnl_attr_parse(nlh, sizeof(struct genlmsghdr), family_attr, arg);
+	return MNL_CB_OK;
+}
+
+/* Returns 0 if the kernel has no such family. A group, if given, is looked up. */
+uint16_t family_id(struct mnl_socket *nl, const char *name, const char *group,
+		   uint32_t *group_id)
+{
+	struct family f = { .group.name = group };
+	struct query q = { .cb = family_message, .arg = &f };
+	struct nlmsghdr *nlh;
+	char buf[256];
+	int err;
+
+	nlh = genl_request(buf, GENL_ID_CTRL, CTRL_CMD_GETFAMILY, 1);
+	mnl_attr_put_strz(nlh, CTRL_ATTR_FAMILY_NAME, name);
+	err = query_run(nl, nlh, &q);
+	if (err == ENOENT)
+		return 0;
+	if (err || !f.id || (group && !f.group.id))
+		die("cannot find the netlink family %s: %s", name,
+		    query_reason(&q, err ? err : EBADMSG));
+	if (group)
+		*group_id = f.group.id;
+	return f.id;
 }
 
 /* ---- sockets ---- */
@@ -335,55 +433,6 @@ void socket_destroy(uint64_t cookie)
 
 /* ---- counters ---- */
 
-static int family_attr(const struct nlattr *attr, void *arg)
-{
-	uint16_t *id = arg;
-
-	if (mnl_attr_get_type(attr) == CTRL_ATTR_FAMILY_ID &&
-	    mnl_attr_validate(attr, MNL_TYPE_U16) >= 0)
-		*id = mnl_attr_get_u16(attr);
-	return MNL_CB_OK;
-}
-
-static int family_message(const struct nlmsghdr *nlh, void *arg)
-{
-	mnl_attr_parse(nlh, sizeof(struct genlmsghdr), family_attr, arg);
-	return MNL_CB_OK;
-}
-
-static struct nlmsghdr *genl_request(char *buf, int type, int cmd, int version)
-{
-	struct nlmsghdr *nlh = mnl_nlmsg_put_header(buf);
-	struct genlmsghdr *genl;
-
-	nlh->nlmsg_type = type;
-	nlh->nlmsg_flags = NLM_F_REQUEST | NLM_F_ACK;
-	nlh->nlmsg_seq = time(NULL);
-	genl = mnl_nlmsg_put_extra_header(nlh, sizeof(*genl));
-	genl->cmd = cmd;
-	genl->version = version;
-	return nlh;
-}
-
-static uint16_t family_id(struct mnl_socket *nl)
-{
-	uint16_t id = 0;
-	struct query q = { .cb = family_message, .arg = &id };
-	struct nlmsghdr *nlh;
-	char buf[256];
-	int err;
-
-	nlh = genl_request(buf, GENL_ID_CTRL, CTRL_CMD_GETFAMILY, 1);
-	mnl_attr_put_strz(nlh, CTRL_ATTR_FAMILY_NAME, SDP_FAMILY_NAME);
-	err = query_run(nl, nlh, &q);
-	if (err == ENOENT)
-		die("the kernel has no SDP: load it with 'modprobe sdp' as root");
-	if (err || !id)
-		die("cannot find the counters of SDP: %s",
-		    query_reason(&q, err ? err : EBADMSG));
-	return id;
-}
-
 struct counters {
 	uint64_t *v;
 	unsigned int n;
@@ -416,11 +465,14 @@ unsigned int counters_get(uint64_t v[COUNTERS_MAX])
 	struct query q = { .cb = counters_message, .arg = &c };
 	struct nlmsghdr *nlh;
 	char buf[256];
+	uint16_t id;
 	int err;
 
 	memset(v, 0, COUNTERS_MAX * sizeof(*v));
-	nlh = genl_request(buf, family_id(nl), SDP_CMD_STATS_GET,
-			   SDP_FAMILY_VERSION);
+	id = family_id(nl, SDP_FAMILY_NAME, NULL, NULL);
+	if (!id)
+		die("the kernel has no SDP: load it with 'modprobe sdp' as root");
+	nlh = genl_request(buf, id, SDP_CMD_STATS_GET, SDP_FAMILY_VERSION);
 	nlh->nlmsg_seq++;
 	err = query_run(nl, nlh, &q);
 	if (err)

@@ -8,8 +8,11 @@
 #include <stdint.h>
 #include <stdio.h>
 
+#include <linux/netlink.h>
 #include <linux/sdp_diag.h>
 #include <linux/sdp_netlink.h>
+
+struct mnl_socket;
 
 #define ARRAY_SIZE(a) (sizeof(a) / sizeof((a)[0]))
 
@@ -80,6 +83,21 @@ void socket_destroy(uint64_t cookie);
 #define COUNTERS_MAX 512
 unsigned int counters_get(uint64_t v[COUNTERS_MAX]);
 
+struct query {
+	int (*cb)(const struct nlmsghdr *nlh, void *arg); /* for each message */
+	void *arg;
+	char message[256]; /* what the kernel says about an error */
+};
+struct mnl_socket *netlink_open(int bus);
+int query_run(struct mnl_socket *nl, struct nlmsghdr *nlh, struct query *q);
+const char *query_reason(const struct query *q, int err);
+struct nlmsghdr *genl_request(char *buf, int type, int cmd, int version);
+uint16_t family_id(struct mnl_socket *nl, const char *name, const char *group,
+		   uint32_t *group_id);
+
+/* stack.c */
+int stack_main(int argc, char **argv);
+
 /* counters.c */
 const char *counter_name(unsigned int id, char *buf, size_t len);
 const char *counter_text(unsigned int id);
@@ -106,6 +124,7 @@ void json_close(struct json *j, char bracket);
 void json_str(struct json *j, const char *name, const char *s);
 void json_u64(struct json *j, const char *name, uint64_t v);
 void json_double(struct json *j, const char *name, double v);
+void json_bool(struct json *j, const char *name, bool v);
 void json_end(struct json *j);
 
 /* print.c */

@@ -1,0 +1,102 @@
+#!/bin/bash
+# SPDX-License-Identifier: GPL-2.0
+#
+# Which component is where: the attribute of every RDMA device in every
+# namespace that sees it, sdpstat stack, generic netlink errors, changes.
+. "$(dirname "$0")/../lib/lib.sh"
+need jq
+
+# of DEV COMPONENT: from the attribute
+of() { awk -v c="$2" '$1 == c { print $2 }' "/sys/class/infiniband/$1/hybrid/components"; }
+
+attribute() { in_a cat "/sys/class/infiniband/$1/hybrid/components"; }
+
+# same DEV: attribute and netlink tell the same
+same() {
+	diff <(in_a sdpstat stack -j "$1" |
+		jq -r '(.components | to_entries[] | "\(.key) \(.value)"),
+			"shared_link \(if .shared_link then "yes" else "no" end)",
+			"source \(.source)"') <(attribute "$1")
+}
+
+ktap_plan 27
+net_up
+dev_up hybrid siw
+
+# ---- attribute
+ktap_check "hybrid has the attribute" attribute rda
+ktap_is "hybrid tells itself" "$(of rda source)" provider
+ktap_is "hybrid without a NIC that helps: CRC on the host" "$(of rda crc)" host
+ktap_is "siw is known" "$(attribute rdb | tr '\n' ' ')" \
+	"crc host demux host markers absent flow_control host buffering host ordering host reliability host coalescing absent shared_link no source driver "
+ktap_is "readable by all" "$(stat -c %a /sys/class/infiniband/rda/hybrid/components /sys/class/infiniband/rdb/hybrid/components | tr '\n' ' ')" "444 444 "
+ktap_check "other attributes of hybrid are still there" test -e /sys/class/infiniband/rda/hybrid/crc
+ktap_check "a namespace of its own sees it, too" in_b cat /sys/class/infiniband/rdb/hybrid/components
+
+# ---- netlink
+ktap_check "sdpstat stack lists both" in_a sdpstat stack
+ktap_is "... and nothing else" "$(in_a sdpstat stack -j | jq -r .device | sort | tr '\n' ' ')" "rda rdb "
+ktap_check "attribute and netlink agree, hybrid" same rda
+ktap_check "attribute and netlink agree, siw" same rdb
+ktap_check_fails "no such device" in_a sdpstat stack nosuch
+ktap_is "... says why" "$KTAP_OUT" "sdpstat: nosuch: no such device in this network namespace"
+ktap_check_fails "no such queue pair" in_a sdpstat stack rda 0xabcdef
+ktap_is "... says why" "$KTAP_OUT" "sdpstat: rda: the device has no such queue pair"
+ktap_check_fails "wrong use" in_a sdpstat stack rda x
+ktap_check "without privilege" in_a setpriv --reuid 65534 sdpstat stack rda
+
+# ---- one queue pair
+start_bg b rping -s -a 10.0.0.2 -C 1 -P
+wait_port b 7174
+in_a rping -c -a 10.0.0.2 -C 1000000 >/dev/null 2>&1 &
+client=$!
+LIB_PIDS+=("$client")
+qpn() { rdma -j resource show qp | jq -r '.[] | select(.ifname == "rda" and .type == "RC") | .lqpn' | head -n1; }
+wait_for 10 sh -c "rdma resource show qp | grep -q 'link rda.*RTS'"
+ktap_is "a queue pair" "$(in_a sdpstat stack -j rda "$(qpn)" | jq -r '"\(.device) \(.source) \(.components.crc)"')" \
+	"rda provider host"
+stop_bg $client
+
+# ---- changes
+events=$(mktemp)
+in_a sdpstat stack -j -m -c 4 >"$events" &
+monitor=$!
+LIB_PIDS+=("$monitor")
+wait_for 5 grep -q rdb "$events"
+rdma link delete rdb
+in_b rdma link add rdc type siw netdev vb
+rdma dev set rdc name rdd
+rdma link delete rdd
+wait_for 5 test ! -d /proc/$monitor/fd
+ktap_is "monitor" "$(jq -r '"\(.event) \(.device)"' "$events" | tail -n 4 | tr '\n' ' ')" \
+	"gone rdb change rdc change rdd gone rdd "
+
+: >"$events"
+in_a sdpstat stack -j -m -c 1 rda >"$events" &
+monitor=$!
+LIB_PIDS+=("$monitor")
+wait_for 5 grep -q rda "$events"
+attr=/sys/class/infiniband/rda/hybrid/profile
+echo host >$attr
+echo hybrid >$attr
+wait_for 5 test ! -d /proc/$monitor/fd
+ktap_is "a change of the profile is told" "$(jq -r '.event // empty' "$events")" change
+
+# ---- a driver that the module does not know of until it is loaded
+rdma link delete rda
+ktap_check "modules go" modprobe -r iwarp_hybrid siw rdma_stack
+modprobe siw
+in_b rdma link add rdb type siw netdev vb
+ktap_check "no directory without the module" test ! -e /sys/class/infiniband/rdb/hybrid
+ktap_check "sdpstat loads the module" in_b sdpstat stack rdb
+ktap_is "a device that was there before" "$(of rdb markers)" absent
+ktap_check "... in its namespace" in_b cat /sys/class/infiniband/rdb/hybrid/components
+modprobe -r rdma_stack
+ktap_check "the directory goes with the module" test ! -e /sys/class/infiniband/rdb/hybrid
+
+# ---- rxe
+modprobe rdma_stack
+dev_down
+dev_up rxe rxe
+ktap_is "rxe is known" "$(of rda crc) $(of rda markers) $(of rda source)" "host absent driver"
+ktap_done
