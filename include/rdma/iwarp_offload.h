@@ -135,8 +135,8 @@ struct iwarp_offload_ops {
  *	     CRCs included. 0, or -ENOENT for octets that are acknowledged or
  *	     precede the first FPDU: these are sent as they are. Context: any
  *	     but hardware interrupt.
- * @tx_fpdu: the FPDU that contains @seq: its first sequence number and octets;
- *	     -ENOENT as above.
+ * @tx_fpdu: the FPDU that contains @seq: its first sequence number, octets and
+ *	     enum iwarp_layout; -ENOENT as above.
  * @rx_lost: the driver cannot follow the stream any more (loss, reordering):
  *	     it wants rx_resync. Context: any.
  */
@@ -144,7 +144,7 @@ struct iwarp_offload_host_ops {
 	int (*tx_fill)(struct iwarp_offload_conn *conn, u32 seq, void *dst,
 		       u32 len);
 	int (*tx_fpdu)(struct iwarp_offload_conn *conn, u32 seq, u32 *start,
-		       u32 *len);
+		       u32 *len, u8 *layout);
 	void (*rx_lost)(struct iwarp_offload_conn *conn);
 };
 

@@ -1,0 +1,246 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+/*
+ * NIC offload, the provider's half of <rdma/iwarp_offload.h>: which connection
+ * is with a NIC, records of FPDUs that it finishes, its verdict on what came
+ * in, steering by filters of ordinary NICs.
+ *
+ * Beside the engines: called by hyb_tx, hyb_rx, hyb_stream, hyb_tcp and the
+ * attributes; calls proto/, hyb_crc, hyb_stats and NIC drivers.
+ */
+#ifndef HYB_OFFLOAD_H
+#define HYB_OFFLOAD_H
+
+#include <linux/skbuff.h>
+#include <linux/types.h>
+#include <rdma/iwarp_offload.h>
+
+struct hyb_qp;
+struct page;
+
+/* Pieces of memory of one FPDU, at most */
+#define HYB_OFF_PIECES	16
+
+/**
+ * struct hyb_off_piece - a part of an FPDU as it was handed to TCP
+ * @page: its page, in the kernel's direct mapping
+ * @off: offset in the page, may exceed PAGE_SIZE in a compound page
+ * @len: octets
+ */
+struct hyb_off_piece {
+	struct page *page;
+	u32 off;
+	u32 len;
+};
+
+/**
+ * struct hyb_off - what the engines look at for each FPDU; first member of
+ *		    the private structure
+ * @tx_crc: the CRC of FPDUs handed over from now on may be left to the NIC
+ * @rx_crc: the NIC's verdict is taken for a CRC
+ * @verify: check in any case
+ * @ask: the NIC waits for hyb_off_rx_at()
+ *
+ * All but @ask change while a task owns the TCP socket, hence between FPDUs.
+ */
+struct hyb_off {
+	bool tx_crc;
+	bool rx_crc;
+	bool verify;
+	bool ask;
+};
+
+/* Verdict on an FPDU */
+enum hyb_off_verdict {
+	HYB_OFF_NONE,		/* software checks */
+	HYB_OFF_GOOD,		/* checked by the NIC, software need not */
+	HYB_OFF_DOUBLE,		/* checked by the NIC, software does as well */
+};
+
+#if IS_ENABLED(CONFIG_SOCK_VALIDATE_XMIT)
+
+/**
+ * hyb_off_attach - let NICs take part in a connection
+ * @qp: queue pair that enters full operation; positions are 0 now
+ *
+ * Context: process, the caller owns the TCP socket (lock_sock).
+ * Return: 0 or -ENOMEM: software does it all.
+ */
+int hyb_off_attach(struct hyb_qp *qp);
+
+/**
+ * hyb_off_detach - the engines stop for good
+ * @qp: queue pair
+ *
+ * What TCP still has to send is finished all the same; the last of it goes
+ * with the socket.
+ *
+ * Context: process, the caller owns the TCP socket.
+ */
+void hyb_off_detach(struct hyb_qp *qp);
+
+/**
+ * hyb_off_update - follow a change of the queue pair's placement
+ * @qp: queue pair, attached or not
+ *
+ * Takes effect between two FPDUs.
+ *
+ * Context: process, the caller owns the TCP socket.
+ */
+void hyb_off_update(struct hyb_qp *qp);
+
+bool hyb_off_room(struct hyb_off *off, unsigned int pieces);
+void hyb_off_record(struct hyb_qp *qp, u64 pos, u8 layout,
+		    const struct hyb_off_piece *piece, unsigned int nr);
+void hyb_off_free_acked(struct hyb_qp *qp);
+void hyb_off_answer(struct hyb_qp *qp, u32 seq, u64 pos);
+
+/**
+ * hyb_off_lied - an FPDU that the NIC said was good has a bad CRC
+ * @qp: queue pair
+ *
+ * Counts it; the NIC's verdict is not believed on this connection any more.
+ * Context: TCP socket held.
+ */
+void hyb_off_lied(struct hyb_qp *qp);
+
+/**
+ * hyb_off_show - how the NIC takes part, one line per property
+ * @qp: queue pair
+ * @buf: a page
+ *
+ * Context: process.
+ * Return: octets written.
+ */
+int hyb_off_show(struct hyb_qp *qp, char *buf);
+
+/* Engines that are switched on at a net device, BIT(IWARP_OFFLOAD_*) */
+u32 hyb_off_dev_nic(struct net_device *netdev);
+
+/* Where packets of the connection come in: CPU, queue; -1 if unknown */
+int hyb_off_cpu(struct hyb_qp *qp);
+int hyb_off_queue(struct hyb_qp *qp);
+
+/* Who steers them: "nic", "ntuple" (a filter of an ordinary NIC) or "host" */
+const char *hyb_off_steer(struct hyb_qp *qp);
+
+int hyb_off_init(void);
+void hyb_off_exit(void);
+
+#else
+
+static inline int hyb_off_attach(struct hyb_qp *qp) { return 0; }
+static inline void hyb_off_detach(struct hyb_qp *qp) { }
+static inline void hyb_off_update(struct hyb_qp *qp) { }
+
+static inline bool hyb_off_room(struct hyb_off *off, unsigned int pieces)
+{
+	return false;
+}
+
+static inline void hyb_off_record(struct hyb_qp *qp, u64 pos, u8 layout,
+				  const struct hyb_off_piece *piece,
+				  unsigned int nr)
+{
+}
+
+static inline void hyb_off_free_acked(struct hyb_qp *qp) { }
+
+static inline void hyb_off_answer(struct hyb_qp *qp, u32 seq, u64 pos) { }
+static inline void hyb_off_lied(struct hyb_qp *qp) { }
+static inline int hyb_off_show(struct hyb_qp *qp, char *buf) { return 0; }
+static inline u32 hyb_off_dev_nic(struct net_device *netdev) { return 0; }
+static inline int hyb_off_cpu(struct hyb_qp *qp) { return -1; }
+static inline int hyb_off_queue(struct hyb_qp *qp) { return -1; }
+static inline const char *hyb_off_steer(struct hyb_qp *qp) { return "host"; }
+static inline int hyb_off_init(void) { return 0; }
+static inline void hyb_off_exit(void) { }
+
+#endif
+
+/**
+ * hyb_off_tx_crc - may the CRC of the next FPDU be left to the NIC?
+ * @off: of the queue pair, may be NULL
+ * @pieces: of its memory
+ *
+ * Yes means that there is room for the record; the caller clears the CRC
+ * field (CRC in use or not), and calls hyb_off_sealed() before TCP gets any
+ * octet.
+ *
+ * Context: TCP socket held.
+ */
+static inline bool hyb_off_tx_crc(struct hyb_off *off, unsigned int pieces)
+{
+	return off && off->tx_crc && hyb_off_room(off, pieces);
+}
+
+/**
+ * hyb_off_sealed - record an FPDU whose CRC is left to the NIC
+ * @qp: queue pair
+ * @pos: position of its first octet
+ * @len: octets of the stream, CRC included
+ * @page: where it lies
+ * @poff: offset in @page
+ *
+ * The octets must not change until they are acknowledged; the record has a
+ * reference of the page until hyb_off_acked(). For other layouts and several
+ * pieces see hyb_off_record().
+ *
+ * Context: TCP socket held.
+ */
+static inline void hyb_off_sealed(struct hyb_qp *qp, u64 pos, u32 len,
+				  struct page *page, u32 poff)
+{
+	struct hyb_off_piece piece = { .page = page, .off = poff, .len = len };
+
+	hyb_off_record(qp, pos, IWARP_LAYOUT_FINAL, &piece, 1);
+}
+
+/**
+ * hyb_off_acked - let go of records that are acknowledged
+ * @qp: queue pair
+ * @off: of the queue pair, may be NULL
+ *
+ * To be called before the engine looks whether a page can be used again.
+ * Context: TCP socket held.
+ */
+static inline void hyb_off_acked(struct hyb_qp *qp, struct hyb_off *off)
+{
+	if (off)
+		hyb_off_free_acked(qp);
+}
+
+/**
+ * hyb_off_rx_ok - did the NIC check this packet?
+ * @off: of the queue pair, may be NULL
+ * @skb: packet of TCP's receive queue
+ *
+ * An FPDU needs no software CRC if this is so for each packet it lies in.
+ * Marker values are checked with it.
+ */
+static inline enum hyb_off_verdict hyb_off_rx_ok(const struct hyb_off *off,
+						 const struct sk_buff *skb)
+{
+#ifdef CONFIG_TLS_DEVICE
+	if (off && off->rx_crc && skb->decrypted)
+		return off->verify ? HYB_OFF_DOUBLE : HYB_OFF_GOOD;
+#endif
+	return HYB_OFF_NONE;
+}
+
+/**
+ * hyb_off_rx_at - an FPDU begins here
+ * @qp: queue pair
+ * @off: of the queue pair, may be NULL
+ * @seq: sequence number of its first octet
+ * @pos: its position
+ *
+ * To be called for each FPDU. Context: TCP socket held.
+ */
+static inline void hyb_off_rx_at(struct hyb_qp *qp, struct hyb_off *off,
+				 u32 seq, u64 pos)
+{
+	if (off && unlikely(READ_ONCE(off->ask)))
+		hyb_off_answer(qp, seq, pos);
+}
+
+#endif
