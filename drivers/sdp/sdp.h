@@ -52,7 +52,7 @@
 #define SDP_SQ_DEPTH		64	/* sends in flight; a power of two */
 #define SDP_TXQ_DEPTH		64	/* messages not sent; a power of two */
 #define SDP_CTL_SLOT		64	/* octets for one header or control message */
-#define SDP_MIN_RX_BUFS		4	/* 3 let data flow, 1 keeps it flowing */
+#define SDP_MIN_RX_BUFS		8	/* data, and see sdp_fc_credit.c */
 #define SDP_MAX_RX_BUFS		256
 #define SDP_FC_DATA		3	/* no payload with fewer credits */
 #define SDP_PD_MAX		252	/* private data that we send, at most */
@@ -257,6 +257,7 @@ struct sdp_conn {
 	u64 rx_hdrs_dma;
 	u32 rx_max;			/* size of the arrays and of the RQ */
 	u32 rx_mseq;			/* last message processed */
+	bool rx_update;			/* it was a credit update */
 	u8 rx_mode;			/* enum sdp_mode */
 	bool rx_discon;			/* DisConn received */
 	bool rx_src_avail;		/* SrcAvail not yet answered */
@@ -284,6 +285,7 @@ struct sdp_conn {
 	unsigned long tx_ctl;		/* enum sdp_ctl */
 	u32 tx_probe_mseq;		/* last MSeq before the probe */
 	bool tx_probing;
+	bool tx_want;			/* a writer waits for completions */
 	bool tx_fin;			/* DisConn wanted after all data */
 	bool tx_fin_sent;
 	bool tx_fin_done;		/* and completed */
@@ -448,6 +450,7 @@ u32 sdp_fc_credits(const struct sdp_conn *conn);
 bool sdp_fc_may_send(const struct sdp_conn *conn, bool payload);
 bool sdp_fc_update_due(const struct sdp_conn *conn);
 u16 sdp_fc_bufs(struct sdp_conn *conn, u32 ack);
+void sdp_fc_first(struct sdp_conn *conn);
 bool sdp_fc_overrun(const struct sdp_conn *conn, u32 mseq);
 void sdp_fc_peer(struct sdp_conn *conn, u16 bufs, u32 ack);
 u32 sdp_credits(const struct sock *sk);

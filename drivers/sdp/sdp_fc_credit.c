@@ -3,9 +3,18 @@
  * Credit flow control: how many messages the peer has room for, and when to
  * tell it of ours. Arithmetic only; calls nothing.
  *
- * Each message carries Bufs, the receives posted now, and MSeqAck. Their sum
- * is the number of the last message that there is room for, so it only
+ * Each message carries Bufs, receives that are posted now, and MSeqAck. Their
+ * sum is the number of the last message that there is room for, so it only
  * grows, and reading it and our own count at different times cannot hurt.
+ *
+ * An update uses up a receive of the peer. If one were answered by one, two
+ * ends with few receives would do nothing else, and the updates under way take
+ * the credits that data needs. So an update is sent only when it gives two
+ * receives or more: each answers two at least, and they die out. Therefore
+ * the peer is told of receives for data (SDP_FC_FLOW or more) or of those for
+ * control (SDP_FC_CTL), never of just the one that lets a single message
+ * through. One receive is told to nobody: with it a message can always bring a
+ * new credit, which is what allows the last one to be used.
  */
 #include <linux/export.h>
 
@@ -13,6 +22,16 @@
 
 /* The last credit is only for messages that bring new ones. */
 #define SDP_FC_CTL	2
+#define SDP_FC_FLOW	4	/* with fewer, data has to wait for the reader */
+#define SDP_FC_SPARE	1	/* receives that the peer is not told of */
+
+/* Receives that the peer should know of. tx_lock. */
+static int sdp_fc_goal(const struct sdp_conn *conn, u32 ack)
+{
+	int n = (int)(conn->rx_posted_total - ack) - SDP_FC_SPARE;
+
+	return n < SDP_FC_FLOW ? min(n, SDP_FC_CTL) : n;
+}
 
 /**
  * sdp_fc_credits - messages that may be sent before the peer says more
@@ -52,20 +71,23 @@ bool sdp_fc_may_send(const struct sdp_conn *conn, bool payload)
  * sdp_fc_update_due - whether the peer should hear of new receives now
  * @conn: connection
  *
- * True when at least half as many again as it knows of are posted; below
- * three the peer cannot send data, so that every one counts.
+ * True when it can be told of half as many again as it knows of; below three
+ * it cannot send data, so that every one counts. While the reader is behind
+ * it is told of those for control, but not because of a mere update.
  *
  * Context: tx_lock.
  */
 bool sdp_fc_update_due(const struct sdp_conn *conn)
 {
 	u32 ack = READ_ONCE(conn->rx_mseq);
-	u32 told = conn->rx_told_total - ack;
-	u32 posted = conn->rx_posted_total - ack;
+	int told = (int)(conn->rx_told_total - ack);
+	int goal = sdp_fc_goal(conn, ack);
 
-	if ((int)told <= SDP_FC_CTL)
-		return (int)posted > (int)told;
-	return told + told / 2 < posted;
+	if (goal <= told)
+		return false;
+	if (goal <= SDP_FC_CTL)
+		return told <= 0 || !READ_ONCE(conn->rx_update);
+	return told <= SDP_FC_CTL || told + told / 2 < goal;
 }
 
 /**
@@ -73,14 +95,32 @@ bool sdp_fc_update_due(const struct sdp_conn *conn)
  * @conn: connection
  * @ack: MSeqAck of the same message
  *
- * Context: tx_lock. The peer counts as told afterwards.
+ * Context: tx_lock, before the message has its number. The peer counts as told
+ * afterwards.
  */
 u16 sdp_fc_bufs(struct sdp_conn *conn, u32 ack)
 {
-	u32 bufs = min_t(u32, conn->rx_posted_total - ack, U16_MAX);
+	int told = (int)(conn->rx_told_total - ack);
+	int bufs = max(sdp_fc_goal(conn, ack), told);
 
+	/* see sdp_fc_may_send(): the last credit has to bring a new one */
+	if (bufs == told && sdp_fc_credits(conn) == 1 &&
+	    conn->rx_posted_total != conn->rx_told_total)
+		bufs++;
+	bufs = clamp(bufs, 0, U16_MAX);
 	conn->rx_told_total = ack + bufs;
 	return bufs;
+}
+
+/**
+ * sdp_fc_first - receives that the peer is told of by Hello or HelloAck
+ * @conn: connection, its receives just posted
+ *
+ * Context: tx_lock.
+ */
+void sdp_fc_first(struct sdp_conn *conn)
+{
+	conn->rx_told_total = conn->rx_posted_total - SDP_FC_SPARE;
 }
 
 /**

@@ -18,14 +18,15 @@
 
 /*
  * Receives that a connection of this socket may have: what SO_RCVBUF asks for, a
- * quarter more since messages do not fill them, and two for control.
+ * quarter more since messages do not fill them, and those that hold no data
+ * for long, see sdp_fc_credit.c.
  */
 static u32 sdp_link_rx_limit(const struct sock *sk)
 {
 	struct sdp_net *sn = sdp_pernet(sock_net(sk));
 	u32 n = (u32)READ_ONCE(sk->sk_rcvbuf) / SDP_BUF_SIZE;
 
-	n += n / 4 + 2;
+	n += n / 4 + SDP_MIN_RX_BUFS / 2;
 	n = min_t(u32, n, READ_ONCE(sn->sysctl_rx_bufs_max));
 	return clamp_t(u32, n, SDP_MIN_RX_BUFS, SDP_MAX_RX_BUFS);
 }
@@ -264,7 +265,7 @@ int sdp_link_create(struct sdp_conn *conn)
 	spin_lock_bh(&conn->tx_lock);
 	set_bit(SDP_CONN_READY, &conn->flags);
 	err = sdp_link_post_recvs(conn);
-	conn->rx_told_total = conn->rx_posted_total;
+	sdp_fc_first(conn);
 	spin_unlock_bh(&conn->tx_lock);
 	return err;
 }

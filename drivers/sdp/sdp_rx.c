@@ -94,7 +94,7 @@ static bool sdp_rx_merge(struct sdp_sock *sdp, struct sdp_rx_ctx *c)
 	left = READ_ONCE(conn->rx_posted_total) - c->m.h.mseq;
 	if (len > READ_ONCE(sn->sysctl_rx_merge) &&
 	    (len > SDP_BUF_SIZE / 4 || list_is_singular(&sdp->rx_queue)) &&
-	    left > READ_ONCE(conn->rx_nbufs) / 2)
+	    left > max_t(u32, READ_ONCE(conn->rx_nbufs) / 2, SDP_MIN_RX_BUFS))
 		return false;
 	memcpy(page_address(tail->page) + tail->len,
 	       page_address(c->buf->page) + c->m.payload - SDP_BSDH_LEN, len);
@@ -354,6 +354,8 @@ static void sdp_rx_process(struct sdp_rx_ctx *c)
 			sdp_rx_oob_pend(sdp, c);
 		bad = sdp_rx_dispatch(sdp, c);
 	}
+	WRITE_ONCE(conn->rx_update,
+		   c->m.h.mid == SDP_MID_DATA && !c->m.payload_len);
 	WRITE_ONCE(conn->rx_mseq, c->m.h.mseq);
 	sdp_fc_peer(conn, c->m.h.bufs, c->m.h.mseq_ack);
 	spin_unlock_bh(&sdp->lock);

@@ -255,6 +255,26 @@ static int sdp_tx_run_end(struct sdp_conn *conn)
 }
 
 /*
+ * A probe if one was asked for, or if a writer waits and nothing will tell that
+ * the last messages are complete: none of them was signalled, and the peer may
+ * be silent for long.
+ */
+static int sdp_tx_run_probe(struct sdp_conn *conn)
+{
+	bool stranded = READ_ONCE(conn->tx_want) &&
+			conn->tx_mseq != conn->tx_done &&
+			!sdp_seq_after(conn->tx_signalled, conn->tx_done);
+
+	if (READ_ONCE(conn->tx_probing) ||
+	    !(stranded || test_bit(SDP_CTL_KEEPALIVE, &conn->tx_ctl)))
+		return 0;
+	clear_bit(SDP_CTL_KEEPALIVE, &conn->tx_ctl);
+	WRITE_ONCE(conn->tx_probing, true);
+	conn->tx_probe_mseq = conn->tx_mseq;
+	return sdp_link_probe(conn);
+}
+
+/*
  * Post what may be posted. Receives first, so that what is told of them is
  * fresh. Returns an error of the provider, after which the caller, without
  * tx_lock, takes the connection down.
@@ -272,18 +292,14 @@ static int sdp_tx_run(struct sdp_conn *conn)
 	if (err || !test_bit(SDP_CONN_UP, &conn->flags) ||
 	    test_bit(SDP_CONN_FENCED, &conn->flags))
 		return err;
-	if (unlikely(test_and_clear_bit(SDP_CTL_KEEPALIVE, &conn->tx_ctl)) &&
-	    !conn->tx_probing) {
-		conn->tx_probing = true;
-		conn->tx_probe_mseq = conn->tx_mseq;
-		err = sdp_link_probe(conn);
-	}
-	if (!err && unlikely(conn->tx_ctl))
+	if (unlikely(conn->tx_ctl))
 		err = sdp_tx_run_ctl(conn);
 	if (!err)
 		err = sdp_tx_run_data(conn);
 	if (!err)
 		err = sdp_tx_run_end(conn);
+	if (!err)
+		err = sdp_tx_run_probe(conn);
 	return err;
 }
 
@@ -436,6 +452,7 @@ void sdp_probe_done(struct ib_cq *cq, struct ib_wc *wc)
 	struct sdp_conn *conn = container_of(wc->wr_cqe, struct sdp_conn,
 					     ka_cqe);
 	struct sdp_sock *sdp = sdp_sk(conn->sk);
+	u32 mseq;
 
 	if (sdp_tx_wc_bad(conn, wc))
 		return;
@@ -443,8 +460,10 @@ void sdp_probe_done(struct ib_cq *cq, struct ib_wc *wc)
 	if (sdp->conn == conn)
 		WRITE_ONCE(sdp->last_rx, jiffies);
 	spin_unlock(&sdp->lock);
-	WRITE_ONCE(conn->tx_probing, false);
-	sdp_tx_completed(conn, conn->tx_probe_mseq);
+	mseq = conn->tx_probe_mseq;
+	/* the next probe may be posted from here on */
+	smp_store_release(&conn->tx_probing, false);
+	sdp_tx_completed(conn, mseq);
 	wake_up_all(&conn->cm_wait);
 }
 
@@ -637,6 +656,7 @@ static void sdp_tx_commit(struct sdp_conn *conn, struct sdp_tx_msg *m, u32 n,
 		spin_unlock_bh(&conn->tx_lock);
 		return;
 	}
+	conn->tx_want = false;
 	m->len += n;
 	m->oob = oob;
 	m->eor = eor;
@@ -689,8 +709,8 @@ static int sdp_tx_copy(struct sock *sk, struct msghdr *msg, int flags)
  * sdp_tx_prod - somebody waits for room in the send buffer
  * @sk: socket
  *
- * When nothing of what was sent is signalled, a probe gets the completions:
- * the rest may be waiting for credits that take long to come.
+ * From now on the engine makes sure that completions come: the rest may be
+ * waiting for credits that take long.
  *
  * Context: any; no spinlock held.
  */
@@ -706,10 +726,7 @@ void sdp_tx_prod(struct sock *sk)
 	spin_unlock_bh(&sdp->lock);
 	if (!conn)
 		return;
-	if (READ_ONCE(conn->tx_mseq) != READ_ONCE(conn->tx_done) &&
-	    !sdp_seq_after(READ_ONCE(conn->tx_signalled),
-			   READ_ONCE(conn->tx_done)))
-		sdp_tx_ctl(conn, SDP_CTL_KEEPALIVE);
+	WRITE_ONCE(conn->tx_want, true);
 	sdp_tx_kick(conn);
 	sdp_conn_put(conn);
 }

@@ -7,7 +7,7 @@
 
 # shellcheck source=selftests/lib/lib.sh
 . "$(dirname "$0")/../lib/lib.sh"
-need sdp-run xfer
+need sdp-run xfer sdpstat jq
 
 SERVER=10.0.0.2
 
@@ -31,8 +31,22 @@ serve() {
 	wait_for 30 grep -q listening "$BG_LOG"
 }
 
+# counter NAME: on side a
+counter() { in_a sdpstat -sz --json | jq ".counters.$1"; }
+
+# mutual BUFFERS BYTES: again and again, for what goes wrong depends on which
+# messages cross each other
+mutual() {
+	local i
+	for ((i = 0; i < ROUNDS; i++)); do
+		in_a sdp-run xfer -h "$SERVER" -p "$PORT" -m mutual -n "$2" \
+			-d "$2" -B "$1" -w 4096 -t 60 || return
+	done
+}
+
 dev_up "${KIND:-hybrid}" "${KIND:-hybrid}" || ktap_skip_all "no devices"
 modprobe -q sdp
+ROUNDS=$(scaled 8 3)
 port=5100
 for buffers in 0 16384 65536 262144 1048576; do
 	port=$((port + 2))
@@ -40,18 +54,27 @@ for buffers in 0 16384 65536 262144 1048576; do
 	tcp=$(stalled "" $buffers)
 	stop_bg "$SERVER_PID"
 	serve sdp-run $((port + 1)) $buffers
+	updates=$(counter tx_credit_updates) data=$(counter tx_data_msgs)
 	sdp=$(stalled sdp-run $buffers)
-	ktap_diag "buffers $buffers: each end wrote $tcp bytes over TCP, $sdp over SDP"
-	if [ "${sdp:-0}" -gt 0 ]; then
-		ktap_ok "buffers $buffers: both stall, then all is read"
+	updates=$(($(counter tx_credit_updates) - updates))
+	data=$(($(counter tx_data_msgs) - data))
+	ktap_diag "buffers $buffers: each end wrote $tcp bytes over TCP," \
+		"${sdp:-0} over SDP ($data messages, $updates credit updates)"
+	if [ "${sdp:-0}" -ge "${tcp:-1}" ]; then
+		ktap_ok "buffers $buffers: SDP takes as much as TCP"
 	else
-		ktap_fail "buffers $buffers: both stall, then all is read"
+		ktap_fail "buffers $buffers: SDP takes as much as TCP"
+	fi
+	# two ends that cannot do anything else must not talk about credits
+	if [ "$updates" -le $((data + 50)) ]; then
+		ktap_ok "buffers $buffers: few credit updates"
+	else
+		ktap_fail "buffers $buffers: few credit updates" "$updates, $data messages"
 	fi
 	# what fits TCP by a margin of a tenth has to fit SDP
 	bytes=$((${tcp:-0} * 9 / 10))
 	ktap_check "buffers $buffers: both write $bytes bytes, then both read" \
-		in_a sdp-run xfer -h $SERVER -p "$PORT" -m mutual -n $bytes \
-		-d $bytes -B $buffers -w 4096 -t 60
+		mutual $buffers $bytes
 	stop_bg "$SERVER_PID"
 done
 ktap_done

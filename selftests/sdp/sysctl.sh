@@ -52,7 +52,7 @@ limits() {
 	set_to "$1" "$2"
 }
 
-limits rx_bufs_min 8 4 64
+limits rx_bufs_min 8 8 64
 limits rx_bufs_max 64 8 256
 limits rx_merge 2048 0 32768
 limits signal_every 16 1 32
