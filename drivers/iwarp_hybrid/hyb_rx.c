@@ -14,6 +14,7 @@
 
 #include "compat.h"
 #include "hyb_crc.h"
+#include "hyb_shared.h"
 #include "hybrid.h"
 
 /* What the parsers need of a ULPDU: the largest header, a Read Request */
@@ -554,6 +555,46 @@ static u32 hyb_rx_deliver(struct hyb_qp *qp, const struct ddp_hdr *h)
 	return 0;
 }
 
+/* The page of the octets at the cursor, if it may be referenced */
+static struct page *hyb_cur_page(const struct hyb_cur *c)
+{
+	if (c->frag)
+		return skb_frag_page(&skb_shinfo(c->part)->frags[c->frag - 1]);
+	return c->part->head_frag ? virt_to_head_page(c->part->head) : NULL;
+}
+
+/* A segment of a Send goes to the upper layer, by reference */
+static u32 hyb_rx_shared(struct hyb_qp *qp, struct hyb_fpdu *f)
+{
+	struct hyb_shared *sh = qp->shared;
+	const struct ddp_hdr *h = &f->h;
+	u32 op = RDMAP_OP(h->rdmap);
+	u32 left = h->payload;
+	const u8 *p;
+	u32 err, n;
+
+	err = ddp_check_untagged(h, qp->rx.msn[DDP_QN_SEND],
+				 sh->rx_off + sh->rx.len, U32_MAX);
+	if (err)
+		return err;
+	for (; left; left -= n) {
+		n = hyb_fpdu_span(f, left, &p);
+		if (!n)
+			return TERM_MPA_LOCAL;
+		err = hyb_shared_add(qp, f->cur.skb, hyb_cur_page(&f->cur), p,
+				     n);
+		if (err)
+			return err;
+	}
+	if (!h->last)
+		return 0;
+	qp->rx.msn[DDP_QN_SEND]++;
+	if (rdmap_send_invalidates(op) &&
+	    hyb_mem_invalidate(qp->ibqp.pd, h->inval, true))
+		return TERM_PROT_INVAL;
+	return hyb_shared_deliver(qp, true, rdmap_send_solicited(op));
+}
+
 static u32 hyb_rx_send(struct hyb_qp *qp, struct hyb_fpdu *f)
 {
 	const struct ddp_hdr *h = &f->h;
@@ -562,6 +603,8 @@ static u32 hyb_rx_send(struct hyb_qp *qp, struct hyb_fpdu *f)
 	const u8 *p;
 	u32 err, n;
 
+	if (qp->shared)
+		return hyb_rx_shared(qp, f);
 	err = ddp_check_untagged(h, rx->msn[DDP_QN_SEND],
 				 rx->active ? rx->done : 0, U32_MAX);
 	if (err)
@@ -757,7 +800,16 @@ static u32 hyb_rx_terminate(struct hyb_qp *qp, struct hyb_fpdu *f)
 
 static u32 hyb_rx_dispatch(struct hyb_qp *qp, struct hyb_fpdu *f)
 {
-	switch (RDMAP_OP(f->h.rdmap)) {
+	u32 op = RDMAP_OP(f->h.rdmap);
+	u32 err;
+
+	/* Sends that came before are delivered before */
+	if (qp->shared && qp->shared->rx.nr && !rdmap_is_send(op)) {
+		err = hyb_shared_deliver(qp, false, false);
+		if (err)
+			return err;
+	}
+	switch (op) {
 	case RDMAP_WRITE:
 		return hyb_rx_write(qp, f);
 	case RDMAP_READ_RESP:
@@ -861,9 +913,23 @@ static void hyb_rx_wait(struct hyb_qp *qp, bool fin)
 	rx->delay = min_t(unsigned int, 2 * rx->delay, HYB_RX_POLL_MAX);
 }
 
+/* The walk is over: what was collected goes to the upper layer */
+static void hyb_rx_shared_end(struct hyb_qp *qp)
+{
+	struct hyb_fpdu none = { .hdr_len = 0 };
+	u32 err = 0;
+
+	if (qp->shared->rx.nr)
+		err = hyb_shared_deliver(qp, false, false);
+	if (err && !qp->rx.stopped)
+		hyb_rx_fail(qp, &none, err, HYB_ST_ERR_LOCAL);
+	hyb_shared_rx_done(qp);
+}
+
 /* Walk over the complete FPDUs; returns the octets consumed */
 static u32 hyb_rx_walk(struct hyb_qp *qp, struct sock *sk, u32 avail)
 {
+	const struct hyb_shared *sh = qp->shared;
 	struct hyb_rx *rx = &qp->rx;
 	struct hyb_cur cur;
 	u32 done = 0;
@@ -872,6 +938,8 @@ static u32 hyb_rx_walk(struct hyb_qp *qp, struct sock *sk, u32 avail)
 	if (!hyb_cur_init(&cur, sk))
 		return 0;
 	while (done < avail && !rx->stopped) {
+		if (sh && sh->held && !(sk->sk_shutdown & RCV_SHUTDOWN))
+			break;
 		n = hyb_rx_fpdu(qp, &cur, avail - done);
 		if (!n)
 			break;
@@ -879,6 +947,8 @@ static u32 hyb_rx_walk(struct hyb_qp *qp, struct sock *sk, u32 avail)
 		if (!hyb_cur_skip(&cur, n))
 			break;
 	}
+	if (sh)
+		hyb_rx_shared_end(qp);
 	return done;
 }
 

@@ -2,15 +2,1081 @@
 /*
  * Shared link. See hyb_shared.h.
  */
-#include "hybrid.h"
+#include <linux/slab.h>
+#include <net/tcp.h>
+
+#include "compat.h"
 #include "hyb_shared.h"
+
+/* Octets of an FPDU that are not ULPDU, PAD or marker */
+#define HYB_FPDU_FRAME	(MPA_LEN_SIZE + MPA_CRC_SIZE)
+
+/* Where the payload of an FPDU is until it is sealed */
+enum hyb_gap_mode {
+	HYB_GAP_INPLACE,	/* in its place */
+	HYB_GAP_STAGED,		/* in hyb_tx_page.stage */
+};
+
+/**
+ * struct hyb_gap - what is known of an FPDU that is not sealed, kept at its
+ *		    first octets, where no payload can be
+ * @mo: offset in the message
+ * @stage: offset of its octet @mo in the staging memory
+ * @pay: octets behind the DDP header
+ * @room: hyb_stream.room in front of it
+ * @eor: a segment ends in front of it
+ * @mode: enum hyb_gap_mode
+ */
+struct hyb_gap {
+	u32 mo;
+	u32 stage;
+	u16 pay;
+	u16 room;
+	u8 eor;
+	u8 mode;
+};
+
+static_assert(sizeof(struct hyb_gap) <= MPA_LEN_SIZE + DDP_UNTAGGED_LEN);
+/* a fresh segment takes headers, and more */
+static_assert(HYB_SEG_MIN > 128 + RDMA_STACK_TX_HDR + DDP_UNTAGGED_LEN);
+
+/* -------------------------------------------------------------- layout */
+
+static struct hyb_gap *hyb_gap_at(struct hyb_stream *s,
+				  const struct hyb_fpos *at)
+{
+	return (struct hyb_gap *)(hyb_stream_page(s, at->page)->base + at->off);
+}
+
+/* Where the stream ends now */
+static void hyb_fpos_end(struct hyb_stream *s, struct hyb_fpos *at)
+{
+	at->pos = s->pos;
+	at->page = s->cur;
+	at->off = hyb_stream_cur(s)->fill;
+}
+
+/* From an FPDU of a message, not the last, to the next */
+static void hyb_fpos_next(struct hyb_stream *s, struct hyb_fpos *at, u32 len)
+{
+	at->pos += len;
+	at->off += len;
+	if (at->off == hyb_stream_page(s, at->page)->fill) {
+		at->page++;
+		at->off = 0;
+	}
+}
+
+static u32 hyb_gap_len(const struct hyb_stream *s, const struct hyb_fpos *at,
+		       u32 pay)
+{
+	return mpa_fpdu_len(at->pos, DDP_UNTAGGED_LEN + pay, s->ivl);
+}
+
+/* The stream ends in front of this FPDU again */
+static void hyb_shared_rewind(struct hyb_shared *sh, struct hyb_stream *s,
+			      const struct hyb_fpos *at)
+{
+	const struct hyb_gap *gap = hyb_gap_at(s, at);
+	struct hyb_tx_page *p;
+
+	s->pos = at->pos;
+	s->cur = at->page;
+	s->room = gap->room;
+	sh->eor = gap->eor;
+	p = hyb_stream_cur(s);
+	p->fill = at->off;
+	p->stage_fill = gap->stage;
+}
+
+/* The last FPDU of @msg is the one at the end of the stream, with @pay octets */
+static void hyb_shared_place(struct hyb_shared *sh, struct hyb_stream *s,
+			     struct hyb_msg *msg, u32 mo, u32 pay, u8 mode)
+{
+	struct hyb_tx_page *p = hyb_stream_cur(s);
+	struct hyb_gap *gap;
+
+	hyb_fpos_end(s, &msg->last);
+	gap = hyb_gap_at(s, &msg->last);
+	gap->mo = mo;
+	gap->stage = p->stage_fill;
+	gap->pay = pay;
+	gap->room = s->room;
+	gap->eor = sh->eor;
+	gap->mode = mode;
+	if (mode == HYB_GAP_STAGED)
+		p->stage_fill += pay;
+	sh->eor = false;
+	msg->len = mo + pay;
+	hyb_stream_add(s, hyb_gap_len(s, &msg->last, pay));
+}
+
+static void hyb_shared_seg(struct hyb_shared *sh, u8 *p, u32 len)
+{
+	struct kvec *v = &sh->seg[sh->nr];
+
+	if (sh->nr && v[-1].iov_base + v[-1].iov_len == p) {
+		v[-1].iov_len += len;
+		return;
+	}
+	v->iov_base = p;
+	v->iov_len = len;
+	sh->nr++;
+}
+
+/* Lend the octets from @from on of the last FPDU of @msg */
+static void hyb_shared_lend(struct hyb_shared *sh, struct hyb_stream *s,
+			    const struct hyb_msg *msg, u32 from)
+{
+	struct hyb_tx_page *p = hyb_stream_page(s, msg->last.page);
+	const struct hyb_gap *gap = hyb_gap_at(s, &msg->last);
+	u8 *base = p->base + msg->last.off;
+	u32 left = gap->pay - from;
+	u32 body, n;
+
+	sh->lent += left;
+	if (gap->mode == HYB_GAP_STAGED) {
+		hyb_shared_seg(sh, hyb_stream_stage(p, gap->stage + from),
+			       left);
+		return;
+	}
+	body = MPA_LEN_SIZE + DDP_UNTAGGED_LEN + from;
+	for (; left; left -= n, body += n) {
+		n = min(left, mpa_body_run(msg->last.pos, body, s->ivl));
+		hyb_shared_seg(sh, base + mpa_body_off(msg->last.pos, body,
+						       s->ivl), n);
+	}
+}
+
+/* Payload that the free entries of the list can hold for sure */
+static u32 hyb_shared_lendable(const struct hyb_shared *sh,
+			       const struct hyb_stream *s)
+{
+	u32 free = RDMA_STACK_TX_SEGS - sh->nr;
+
+	if (!s->ivl)
+		return free ? MPA_ULPDU_MAX : 0;
+	/* one more at either end of the FPDU */
+	return free > 2 ? (free - 2) * (s->ivl - MPA_MARK_SIZE) : 0;
+}
+
+/* After hyb_stream_fit() returned 0: end page or segment */
+static int hyb_shared_turn(struct hyb_shared *sh, struct hyb_stream *s)
+{
+	const struct hyb_tx_page *p = hyb_stream_cur(s);
+
+	if (s->room && s->room < HYB_SEG_MIN) {
+		sh->eor = true;
+		s->room = s->mss;
+	}
+	if (p->size - p->fill < hyb_stream_max(s))
+		return hyb_stream_next_page(s);
+	return 0;
+}
+
+static u8 hyb_shared_mode(const struct hyb_qp *qp, struct hyb_stream *s)
+{
+	if (qp->place.markers == HYB_MARK_COPY && s->ivl &&
+	    hyb_stream_stage(hyb_stream_cur(s), 0))
+		return HYB_GAP_STAGED;
+	return HYB_GAP_INPLACE;
+}
+
+/*
+ * Put one more FPDU at the end of @msg, for up to @want octets, of which the
+ * first @have are there already. Returns how many it holds; 0 if page or
+ * segment must end before.
+ */
+static u32 hyb_shared_lay_one(struct hyb_qp *qp, struct hyb_msg *msg, u32 mo,
+			      u32 have, u32 want)
+{
+	struct hyb_shared *sh = qp->shared;
+	struct hyb_stream *s = &qp->tx.s;
+	u32 ulpdu, pay;
+	u8 mode;
+
+	ulpdu = hyb_stream_fit(s, min_t(u32, DDP_UNTAGGED_LEN + want,
+					MPA_ULPDU_MAX), true);
+	if (ulpdu <= DDP_UNTAGGED_LEN + have)
+		return 0;
+	pay = ulpdu - DDP_UNTAGGED_LEN;
+	if (!mo && pay < msg->hdr_len)
+		return 0;
+	mode = have ? hyb_gap_at(s, &msg->last)->mode : hyb_shared_mode(qp, s);
+	hyb_shared_place(sh, s, msg, mo, pay, mode);
+	if (!mo && !have) {
+		msg->first = msg->last;
+		have = msg->hdr_len;
+	}
+	if (pay > have)
+		hyb_shared_lend(sh, s, msg, have);
+	return pay;
+}
+
+/*
+ * Lay out @want more octets of @msg, which is empty or the last in the stream.
+ * Stops early when something is used up: 0 or an error, but see sh->lent.
+ */
+static int hyb_shared_lay(struct hyb_qp *qp, struct hyb_msg *msg, u32 want)
+{
+	struct hyb_shared *sh = qp->shared;
+	struct hyb_stream *s = &qp->tx.s;
+	u32 mo = msg->len;
+	u32 have = 0;
+	u32 n, max;
+	int err;
+
+	if (mo) {
+		/* go on in its last FPDU */
+		const struct hyb_gap *gap = hyb_gap_at(s, &msg->last);
+
+		have = gap->pay;
+		mo = gap->mo;
+		hyb_shared_rewind(sh, s, &msg->last);
+	}
+	want += have;
+	while (want > have || (!mo && !have)) {
+		max = hyb_shared_lendable(sh, s);
+		if (!max)
+			break;
+		n = hyb_shared_lay_one(qp, msg, mo, have,
+				       min(want, have + max));
+		if (n) {
+			mo += n;
+			want -= n;
+			have = 0;
+			if (!want)
+				return 0;
+			continue;
+		}
+		if (have) {
+			/* it cannot grow: as it was */
+			hyb_shared_place(sh, s, msg, mo, have,
+					 hyb_gap_at(s, &msg->last)->mode);
+			mo += have;
+			want -= have;
+			have = 0;
+		}
+		err = hyb_shared_turn(sh, s);
+		if (err)
+			return err;
+	}
+	if (have)
+		hyb_shared_place(sh, s, msg, mo, have,
+				 hyb_gap_at(s, &msg->last)->mode);
+	return 0;
+}
+
+/* Shorten @msg, the last in the stream, to @len octets, not 0 */
+static void hyb_shared_cut(struct hyb_shared *sh, struct hyb_stream *s,
+			   struct hyb_msg *msg, u32 len)
+{
+	struct hyb_fpos at = msg->first;
+	struct hyb_gap gap;
+
+	for (;;) {
+		gap = *hyb_gap_at(s, &at);
+		if (gap.mo + gap.pay >= len)
+			break;
+		hyb_fpos_next(s, &at, hyb_gap_len(s, &at, gap.pay));
+	}
+	hyb_shared_rewind(sh, s, &at);
+	hyb_shared_place(sh, s, msg, gap.mo, len - gap.mo, gap.mode);
+}
+
+/* ------------------------------------------------------------- sealing */
+
+/* Fill in what is missing of the FPDU at sh->seal; returns its length */
+static u32 hyb_shared_seal(struct hyb_qp *qp, const struct hyb_msg *msg)
+{
+	struct hyb_stream *s = &qp->tx.s;
+	const struct hyb_fpos *at = &qp->shared->seal;
+	struct hyb_tx_page *p = hyb_stream_page(s, at->page);
+	struct hyb_gap gap = *hyb_gap_at(s, at);
+	u8 op = RDMAP_CTRL(rdmap_send_op(msg->solicited, false));
+	bool last = gap.mo + gap.pay == msg->len;
+	u32 skip = gap.mo ? 0 : msg->hdr_len;
+	u32 left = gap.pay - skip;
+	u8 hdr[DDP_UNTAGGED_LEN];
+	struct mpa_build b;
+	u32 n;
+
+	mpa_build_begin(&b, p->base + at->off, at->pos,
+			DDP_UNTAGGED_LEN + gap.pay, s->ivl);
+	if (!s->ivl) {
+		ddp_put_untagged(b.p, last, op, 0, DDP_QN_SEND, msg->msn,
+				 gap.mo);
+		mpa_build_advance(&b, sizeof(hdr));
+	} else {
+		ddp_put_untagged(hdr, last, op, 0, DDP_QN_SEND, msg->msn,
+				 gap.mo);
+		mpa_build_put(&b, hdr, sizeof(hdr));
+	}
+	if (skip)
+		mpa_build_put(&b, msg->hdr, skip);
+	if (gap.mode == HYB_GAP_STAGED) {
+		mpa_build_put(&b, hyb_stream_stage(p, gap.stage + skip), left);
+		qp->tx.copies++;
+		qp->tx.copied += left;
+	} else if (s->ivl) {
+		for (; left; left -= n) {
+			n = mpa_build_room(&b, left);
+			mpa_build_advance(&b, n);
+		}
+	} else {
+		mpa_build_advance(&b, left);
+	}
+	n = mpa_build_end(&b);
+	hyb_tx_seal(qp, p, b.start, n, at->pos);
+	return n + MPA_CRC_SIZE;
+}
+
+/* Seal the next FPDU, go to the one behind it; returns its end in the page */
+static u32 hyb_shared_seal_next(struct hyb_qp *qp)
+{
+	struct hyb_shared *sh = qp->shared;
+	struct hyb_msg *msg = &sh->msg[sh->get & (HYB_MSGS - 1)];
+	u32 len, end;
+
+	sh->begun = true;
+	len = hyb_shared_seal(qp, msg);
+	end = sh->seal.off + len;
+	if (sh->seal.pos == msg->last.pos) {
+		sh->begun = false;
+		sh->get++;
+	} else {
+		hyb_fpos_next(&qp->tx.s, &sh->seal, len);
+	}
+	return end;
+}
+
+/*
+ * Make octets of page @p ready for TCP, @quota if that many are there. Returns
+ * where they end. FPDUs that are not of the shared link are sealed already.
+ */
+static u32 hyb_shared_ready(struct hyb_qp *qp, struct sock *sk,
+			    struct hyb_tx_page *p, u32 quota)
+{
+	struct hyb_shared *sh = qp->shared;
+	struct hyb_stream *s = &qp->tx.s;
+	struct sk_buff *tail;
+	u32 end = p->sent;
+
+	for (;;) {
+		if (sh->get == sh->put)
+			return p->fill;
+		if (!sh->begun)
+			sh->seal = sh->msg[sh->get & (HYB_MSGS - 1)].first;
+		if (sh->seal.page != s->out)
+			return p->fill;
+		end = sh->seal.off;
+		if (end - p->sent >= quota)
+			return end;
+		if (hyb_gap_at(s, &sh->seal)->eor) {
+			if (end != p->sent)
+				return end;
+			tail = tcp_write_queue_tail(sk);
+			if (tail)
+				TCP_SKB_CB(tail)->eor = 1;
+		}
+		if (sh->get + 1 == sh->put)
+			WRITE_ONCE(sh->open, false);
+		end = hyb_shared_seal_next(qp);
+		if (end - p->sent >= quota)
+			return end;
+	}
+}
+
+/* How many octets TCP shall get now: what it can send, and two segments */
+static u32 hyb_shared_quota(const struct hyb_qp *qp, struct sock *sk)
+{
+	const struct tcp_sock *tp = tcp_sk(sk);
+	u32 unsent = tp->write_seq - tp->snd_nxt;
+	s64 wnd = (s32)(tcp_wnd_end(tp) - tp->write_seq);
+	u32 mss = tp->mss_cache;
+	s64 cwnd;
+
+	if (qp->tx.drain)
+		return HYB_WAIT_MAX;
+	if (unsent >= 2 * mss)
+		return 0;
+	cwnd = (s64)tcp_snd_cwnd(tp) - tcp_packets_in_flight(tp);
+	cwnd = cwnd * mss - unsent;
+	return 2 * mss - unsent +
+	       clamp_t(s64, min(wnd, cwnd), 0, HYB_WAIT_MAX);
+}
+
+/* Hand over @quota octets, if there are as many; false if TCP took less */
+static bool hyb_shared_push(struct hyb_qp *qp, struct sock *sk, u32 quota)
+{
+	struct hyb_stream *s = &qp->tx.s;
+	struct hyb_tx_page *p;
+	u32 end, n;
+
+	while (quota && !hyb_stream_empty(s)) {
+		p = hyb_stream_page(s, s->out);
+		if (p->sent == p->fill) {
+			s->out++;
+			continue;
+		}
+		end = hyb_shared_ready(qp, sk, p, quota);
+		n = end - p->sent;
+		if (!hyb_tx_give(qp, sk, p, end,
+				 n < quota && n < hyb_stream_waiting(s)))
+			return false;
+		quota -= min(quota, n);
+	}
+	return true;
+}
+
+/**
+ * hyb_shared_flush - hand over what TCP can use
+ * @qp: queue pair with a shared link
+ * @sk: its TCP socket
+ *
+ * Return: false if more is laid out.
+ */
+bool hyb_shared_flush(struct hyb_qp *qp, struct sock *sk)
+{
+	struct hyb_stream *s = &qp->tx.s;
+	u32 quota;
+
+	while (!hyb_stream_empty(s)) {
+		quota = hyb_shared_quota(qp, sk);
+		if (!quota || !hyb_shared_push(qp, sk, quota))
+			return false;
+	}
+	return true;
+}
+
+/* ------------------------------------------------ of the transmit engine */
+
+/**
+ * hyb_shared_hold - must the transmit engine wait?
+ * @qp: queue pair
+ *
+ * It runs again when the reservation is over.
+ */
+bool hyb_shared_hold(struct hyb_qp *qp)
+{
+	if (likely(!hyb_shared_reserved(qp)))
+		return false;
+	qp->shared->wish = true;
+	hyb_stats_inc(qp->dev, HYB_ST_TX_HELD);
+	return true;
+}
+
+/* Position that the peer's TCP has acknowledged; no lock needed */
+static u64 hyb_shared_before(const struct hyb_qp *qp, u32 seq)
+{
+	const struct hyb_stream *s = &qp->tx.s;
+	u64 given = READ_ONCE(s->given);
+	s32 diff = s->seq + (u32)given - seq;
+
+	/* the FIN has a number, too, and octets may be on their way already */
+	return given - max(diff, 0);
+}
+
+static u64 hyb_shared_acked(const struct hyb_qp *qp, const struct sock *sk)
+{
+	u32 una = READ_ONCE(tcp_sk(sk)->snd_una);
+
+	smp_rmb();	/* before hyb_stream.given, which is never less */
+	return hyb_shared_before(qp, una);
+}
+
+/* May a reservation that was refused be tried again? */
+static bool hyb_shared_space(const struct hyb_qp *qp)
+{
+	const struct hyb_shared *sh = qp->shared;
+
+	if (hyb_qp_state(qp) != HYB_QP_RTS || qp->tx.stopped)
+		return true;
+	return !hyb_tx_queued(qp) && sh->put - sh->get < HYB_MSGS &&
+	       hyb_stream_waiting(&qp->tx.s) <= HYB_WAIT_MAX / 2;
+}
+
+/**
+ * hyb_shared_tx_done - tell the upper layer what it waits for
+ * @qp: queue pair with a shared link
+ * @sk: its TCP socket
+ *
+ * And have TCP tell us, with every ACK, while there is something to wait for.
+ */
+void hyb_shared_tx_done(struct hyb_qp *qp, struct sock *sk)
+{
+	struct hyb_shared *sh = qp->shared;
+	bool call = false;
+
+	if (sh->notify && hyb_shared_acked(qp, sk) >= sh->notify_pos) {
+		sh->notify = false;
+		call = true;
+	}
+	if (READ_ONCE(sh->want) && hyb_shared_space(qp)) {
+		WRITE_ONCE(sh->want, false);
+		call = true;
+	}
+	if (call && sh->ulp) {
+		hyb_stats_inc(qp->dev, HYB_ST_TX_SPACE_CALLS);
+		sh->ulp->tx_space(sh->ctx);
+	}
+	if (sh->notify || sh->want || !hyb_stream_empty(&qp->tx.s))
+		set_bit(SOCK_NOSPACE, &sk->sk_socket->flags);
+}
+
+/**
+ * hyb_shared_writeable - is there something to do after an ACK?
+ * @qp: queue pair with a shared link
+ * @sk: its TCP socket
+ *
+ * Return: yes; if not, the next ACK will ask again.
+ */
+bool hyb_shared_writeable(struct hyb_qp *qp, struct sock *sk)
+{
+	const struct hyb_shared *sh = qp->shared;
+
+	if (sh->notify && hyb_shared_acked(qp, sk) >= sh->notify_pos)
+		return true;
+	if (!hyb_stream_empty(&qp->tx.s))
+		return hyb_shared_quota(qp, sk) && sk_stream_wspace(sk) > 0;
+	return sk_stream_is_writeable(sk);
+}
+
+/* ------------------------------------------------ operations: transmit */
+
+/* Has the connection a place for messages? */
+static int hyb_link_check(const struct hyb_qp *qp)
+{
+	if (qp->shared->reserved)
+		return -EBUSY;
+	if (!qp->tcp.attached || hyb_qp_state(qp) != HYB_QP_RTS ||
+	    qp->tx.stopped || qp->tx.term_len)
+		return -ENOTCONN;
+	return 0;
+}
+
+/* Refuse; tx_space will follow */
+static int hyb_link_again(struct hyb_qp *qp)
+{
+	WRITE_ONCE(qp->shared->want, true);
+	hyb_stats_inc(qp->dev, HYB_ST_TX_REFUSED);
+	return -EAGAIN;
+}
+
+/*
+ * Requests that were posted before go before. Returns 0 when none is left and
+ * there is room.
+ */
+static int hyb_link_make_room(struct hyb_qp *qp, struct sock *sk)
+{
+	struct hyb_shared *sh = qp->shared;
+	int err;
+
+	err = hyb_link_check(qp);
+	if (err)
+		return err;
+	if (sock_owned_by_user(sk))
+		return hyb_link_again(qp);
+	if (unlikely(hyb_tx_queued(qp))) {
+		hyb_tcp_run_todo(qp, HYB_TODO_TX);
+		err = hyb_link_check(qp);
+		if (err)
+			return err;
+		if (hyb_tx_queued(qp))
+			return hyb_link_again(qp);
+	}
+	if (sh->put - sh->get == HYB_MSGS ||
+	    hyb_stream_waiting(&qp->tx.s) >= HYB_WAIT_MAX)
+		return hyb_link_again(qp);
+	return 0;
+}
+
+static void hyb_link_lent(struct hyb_shared *sh, struct rdma_stack_tx *tx)
+{
+	sh->reserved = true;
+	sh->wish = false;
+	tx->seg = sh->seg;
+	tx->nr = sh->nr;
+	tx->len = sh->lent;
+}
+
+static int hyb_link_lay(struct hyb_qp *qp, struct sock *sk, u32 want,
+			u32 hdr_len)
+{
+	struct hyb_shared *sh = qp->shared;
+	struct hyb_msg *msg = &sh->msg[sh->put & (HYB_MSGS - 1)];
+	int err;
+
+	hyb_stream_rewind(&qp->tx.s);
+	hyb_stream_look(&qp->tx.s, sk);
+	if (hyb_stream_empty(&qp->tx.s))
+		sh->eor = false;
+	msg->len = 0;
+	msg->hdr_len = hdr_len;
+	msg->solicited = false;
+	sh->nr = 0;
+	sh->lent = 0;
+	sh->was = hdr_len;
+	sh->appending = false;
+	err = hyb_shared_lay(qp, msg, hdr_len + want);
+	if (msg->len)
+		return 0;
+	WRITE_ONCE(sh->want, true);
+	hyb_tcp_retry(qp, HYB_TODO_TX, 1);
+	return err;
+}
+
+static int hyb_link_reserve(struct ib_qp *ibqp, u32 want, u32 hdr_len,
+			    struct rdma_stack_tx *tx)
+{
+	struct hyb_qp *qp = hyb_qp_of(ibqp);
+	struct hyb_shared *sh = qp->shared;
+	struct sock *sk;
+	int err;
+
+	if (WARN_ON_ONCE(!sh || !hdr_len || hdr_len > RDMA_STACK_TX_HDR))
+		return -EINVAL;
+	sk = hyb_tcp_enter(qp);
+	if (!sk)
+		return -ENOTCONN;
+	if (IS_ERR(sk)) {
+		hyb_link_again(qp);
+		hyb_tcp_retry(qp, HYB_TODO_TX, 0);
+		return -EAGAIN;
+	}
+	err = hyb_link_make_room(qp, sk);
+	if (!err)
+		err = hyb_link_lay(qp, sk, min_t(u32, want, HYB_WAIT_MAX),
+				   hdr_len);
+	if (!err) {
+		tx->msg_len = 0;
+		hyb_link_lent(sh, tx);
+	}
+	hyb_tcp_leave(qp, sk, err == -EAGAIN);
+	return err;
+}
+
+/* Can the last message be appended to? */
+static int hyb_link_open_msg(struct hyb_qp *qp, struct sock *sk,
+			     struct hyb_msg **res)
+{
+	struct hyb_shared *sh = qp->shared;
+	struct hyb_stream *s = &qp->tx.s;
+	struct hyb_msg *msg;
+	int err;
+
+	err = hyb_link_check(qp);
+	if (err)
+		return err;
+	if (!sh->open || sock_owned_by_user(sk) || hyb_tx_queued(qp))
+		return -ENOENT;
+	msg = &sh->msg[(sh->put - 1) & (HYB_MSGS - 1)];
+	if (msg->last.pos + hyb_gap_len(s, &msg->last,
+					hyb_gap_at(s, &msg->last)->pay) !=
+	    s->pos)
+		return -ENOENT;
+	*res = msg;
+	return 0;
+}
+
+static int hyb_link_append(struct ib_qp *ibqp, u32 want, u32 max,
+			   struct rdma_stack_tx *tx)
+{
+	struct hyb_qp *qp = hyb_qp_of(ibqp);
+	struct hyb_shared *sh = qp->shared;
+	struct hyb_msg *msg;
+	struct sock *sk;
+	int err;
+
+	/* the usual case of a peer that keeps up, hence without the lock */
+	if (!READ_ONCE(sh->open))
+		return -ENOENT;
+	sk = hyb_tcp_enter(qp);
+	if (IS_ERR_OR_NULL(sk))
+		return sk ? -ENOENT : -ENOTCONN;
+	err = hyb_link_open_msg(qp, sk, &msg);
+	if (err)
+		goto out;
+	tx->msg_len = msg->len - msg->hdr_len;
+	err = -ENOENT;
+	if (tx->msg_len > max || (want && tx->msg_len == max))
+		goto out;
+	sh->nr = 0;
+	sh->lent = 0;
+	sh->was = msg->len;
+	sh->appending = true;
+	if (want) {
+		hyb_stream_look(&qp->tx.s, sk);
+		hyb_shared_lay(qp, msg, min(want, max - tx->msg_len));
+		if (!sh->lent)
+			goto out;
+	}
+	err = 0;
+	hyb_link_lent(sh, tx);
+out:
+	hyb_tcp_leave(qp, sk, false);
+	return err;
+}
+
+static void hyb_link_count(struct hyb_qp *qp, const struct hyb_msg *msg,
+			   u32 used)
+{
+	struct hyb_dev *dev = qp->dev;
+
+	hyb_stats_add(dev, HYB_ST_TX_SHARED_BYTES, used);
+	if (!qp->shared->appending) {
+		hyb_stats_inc(dev, HYB_ST_TX_SHARED_MSGS);
+	} else if (used) {
+		hyb_stats_inc(dev, HYB_ST_TX_APPENDED);
+		hyb_stats_add(dev, HYB_ST_TX_APPENDED_BYTES, used);
+		hyb_stats_add(dev, HYB_ST_TX_SAVED_BYTES,
+			      msg->hdr_len + DDP_UNTAGGED_LEN +
+			      HYB_FPDU_FRAME);
+	}
+}
+
+/* The reservation becomes a message, or more of one */
+static void hyb_link_take(struct hyb_qp *qp, struct sock *sk, u32 used,
+			  const void *hdr, unsigned int flags)
+{
+	struct hyb_shared *sh = qp->shared;
+	struct hyb_stream *s = &qp->tx.s;
+	struct hyb_msg *msg;
+
+	msg = &sh->msg[(sh->put - (sh->appending ? 1 : 0)) & (HYB_MSGS - 1)];
+	if (used < sh->lent)
+		hyb_shared_cut(sh, s, msg, sh->was + used);
+	if (s->mss != tcp_sk(sk)->mss_cache)
+		hyb_stats_inc(qp->dev, HYB_ST_TX_MSS_CHANGED);
+	memcpy(msg->hdr, hdr, msg->hdr_len);
+	if (flags & RDMA_STACK_TX_SOLICITED)
+		msg->solicited = true;
+	if (!sh->appending) {
+		msg->msn = qp->tx.msn[DDP_QN_SEND]++;
+		sh->put++;
+	}
+	WRITE_ONCE(sh->open, !(flags & RDMA_STACK_TX_CLOSE));
+	hyb_link_count(qp, msg, used);
+}
+
+static void hyb_link_commit(struct ib_qp *ibqp, struct rdma_stack_tx *tx,
+			    u32 used, const void *hdr, unsigned int flags)
+{
+	struct hyb_qp *qp = hyb_qp_of(ibqp);
+	struct hyb_shared *sh = qp->shared;
+	struct sock *sk = hyb_tcp_enter(qp);
+	bool run;
+
+	if (WARN_ON_ONCE(IS_ERR_OR_NULL(sk)))
+		return;
+	if (!WARN_ON_ONCE(!sh->reserved || used > sh->lent)) {
+		hyb_link_take(qp, sk, used, hdr, flags);
+		sh->reserved = false;
+	}
+	tx->end = qp->tx.s.pos;
+	run = !(flags & RDMA_STACK_TX_MORE) || sh->wish;
+	hyb_tcp_leave(qp, sk, run);
+}
+
+static void hyb_link_abort(struct ib_qp *ibqp, struct rdma_stack_tx *tx)
+{
+	struct hyb_qp *qp = hyb_qp_of(ibqp);
+	struct hyb_shared *sh = qp->shared;
+	struct hyb_stream *s = &qp->tx.s;
+	struct sock *sk = hyb_tcp_enter(qp);
+	struct hyb_msg *msg;
+
+	if (WARN_ON_ONCE(IS_ERR_OR_NULL(sk)))
+		return;
+	if (!WARN_ON_ONCE(!sh->reserved)) {
+		if (sh->appending) {
+			msg = &sh->msg[(sh->put - 1) & (HYB_MSGS - 1)];
+			hyb_shared_cut(sh, s, msg, sh->was);
+		} else {
+			msg = &sh->msg[sh->put & (HYB_MSGS - 1)];
+			hyb_shared_rewind(sh, s, &msg->first);
+		}
+		sh->reserved = false;
+		hyb_stats_inc(qp->dev, HYB_ST_TX_ABORTED);
+	}
+	hyb_tcp_leave(qp, sk, sh->wish);
+}
+
+static u64 hyb_link_acked(struct ib_qp *ibqp)
+{
+	const struct hyb_qp *qp = hyb_qp_of(ibqp);
+	const struct sock *sk = smp_load_acquire(&qp->tcp.sk);
+
+	return sk ? hyb_shared_acked(qp, sk) : 0;
+}
+
+static u64 hyb_link_sent(struct ib_qp *ibqp)
+{
+	const struct hyb_qp *qp = hyb_qp_of(ibqp);
+	const struct sock *sk = smp_load_acquire(&qp->tcp.sk);
+	u32 nxt;
+
+	if (!sk)
+		return 0;
+	nxt = READ_ONCE(tcp_sk(sk)->snd_nxt);
+	smp_rmb();	/* as in hyb_shared_acked() */
+	return hyb_shared_before(qp, nxt);
+}
+
+static bool hyb_link_notify(struct ib_qp *ibqp, u64 pos)
+{
+	struct hyb_qp *qp = hyb_qp_of(ibqp);
+	struct hyb_shared *sh = qp->shared;
+	struct sock *sk = hyb_tcp_enter(qp);
+	bool wait;
+
+	if (!sk)
+		return false;
+	if (IS_ERR(sk)) {
+		/* the engine of another QP runs here: without the lock */
+		hyb_link_again(qp);
+		hyb_tcp_retry(qp, HYB_TODO_TX, 0);
+		return true;
+	}
+	wait = qp->tcp.attached && hyb_shared_acked(qp, sk) < pos;
+	sh->notify = wait;
+	sh->notify_pos = pos;
+	if (wait)
+		set_bit(SOCK_NOSPACE, &sk->sk_socket->flags);
+	hyb_tcp_leave(qp, sk, false);
+	return wait;
+}
+
+/* --------------------------------------------------------- reception */
+
+/* Remember to tell of the memory of each packet once */
+static void hyb_shared_charge(struct hyb_shared *sh, struct sk_buff *skb)
+{
+	u32 seq = TCP_SKB_CB(skb)->seq;
+	u32 size = skb->truesize;
+
+	if (seq != sh->skb_seq) {
+		sh->skb_seq = seq;
+		sh->skb_size = 0;
+	}
+	/* it may have grown by what TCP put behind it */
+	if (size > sh->skb_size) {
+		sh->rx.truesize += size - sh->skb_size;
+		sh->skb_size = size;
+	}
+}
+
+/**
+ * hyb_shared_add - payload for the upper layer
+ * @qp: queue pair
+ * @skb: packet that it is in
+ * @page: page that it is in, or NULL if that cannot be referenced
+ * @p: first octet
+ * @len: octets
+ *
+ * Return: 0 or an error for the Terminate.
+ */
+u32 hyb_shared_add(struct hyb_qp *qp, struct sk_buff *skb, struct page *page,
+		   const u8 *p, u32 len)
+{
+	struct hyb_shared *sh = qp->shared;
+	struct rdma_stack_run *run;
+	u32 err;
+
+	if (!sh->ulp)
+		return 0;
+	if (sh->rx.nr == RDMA_STACK_RUNS) {
+		err = hyb_shared_deliver(qp, false, false);
+		if (err)
+			return err;
+	}
+	hyb_shared_charge(sh, skb);
+	run = &sh->run[sh->rx.nr++];
+	run->data = p;
+	run->page = page;
+	run->off = page ? p - (const u8 *)page_address(page) : 0;
+	run->len = len;
+	sh->rx.len += len;
+	return 0;
+}
+
+/**
+ * hyb_shared_deliver - what was added goes to the upper layer
+ * @qp: queue pair
+ * @last: the message ends here
+ * @solicited: and the peer asked for an event
+ *
+ * Return: 0 or an error for the Terminate.
+ */
+u32 hyb_shared_deliver(struct hyb_qp *qp, bool last, bool solicited)
+{
+	struct hyb_shared *sh = qp->shared;
+	struct rdma_stack_rx *rx = &sh->rx;
+	int ret = RDMA_STACK_RX_MORE;
+
+	rx->run = sh->run;
+	rx->msg_off = sh->rx_off;
+	rx->last = last;
+	rx->solicited = solicited;
+	if (sh->ulp) {
+		sh->called = true;
+		hyb_stats_inc(qp->dev, HYB_ST_RX_SHARED_CALLS);
+		hyb_stats_add(qp->dev, HYB_ST_RX_SHARED_RUNS, rx->nr);
+		hyb_stats_add(qp->dev, HYB_ST_RX_SHARED_BYTES, rx->len);
+		ret = sh->ulp->rx(sh->ctx, rx);
+	}
+	sh->rx_off = last ? 0 : sh->rx_off + rx->len;
+	rx->nr = 0;
+	rx->len = 0;
+	rx->truesize = 0;
+	if (ret == RDMA_STACK_RX_PAUSE && !sh->held) {
+		sh->held = true;
+		hyb_stats_inc(qp->dev, HYB_ST_RX_SHARED_PAUSED);
+	}
+	return ret < 0 ? TERM_OP_STREAM : 0;
+}
+
+/**
+ * hyb_shared_rx_done - a walk is over
+ * @qp: queue pair with a shared link
+ */
+void hyb_shared_rx_done(struct hyb_qp *qp)
+{
+	struct hyb_shared *sh = qp->shared;
+
+	if (!sh->called)
+		return;
+	sh->called = false;
+	if (sh->ulp)
+		sh->ulp->rx_done(sh->ctx);
+}
+
+static void hyb_link_resume(struct ib_qp *ibqp)
+{
+	struct hyb_qp *qp = hyb_qp_of(ibqp);
+	struct sock *sk = hyb_tcp_enter(qp);
+
+	if (!sk)
+		return;
+	if (IS_ERR(sk)) {
+		WRITE_ONCE(qp->shared->held, false);
+		hyb_tcp_retry(qp, HYB_TODO_RX, 0);
+		return;
+	}
+	qp->shared->held = false;
+	hyb_tcp_run_todo(qp, HYB_TODO_RX);
+	hyb_tcp_leave(qp, sk, false);
+}
+
+static void hyb_link_buffer(struct ib_qp *ibqp, u32 octets)
+{
+}
+
+/* --------------------------------------------------------- life cycle */
 
 static int hyb_link_open(struct ib_qp *ibqp, const struct rdma_stack_ulp *ulp,
 			 void *ctx)
 {
-	return -EOPNOTSUPP;
+	struct hyb_qp *qp = hyb_qp_of(ibqp);
+	struct hyb_shared *sh;
+	struct sock *sk;
+	int err = 0;
+
+	if (qp->user)
+		return -EOPNOTSUPP;
+	if (qp->shared)
+		return -EBUSY;
+	sh = kzalloc(sizeof(*sh), GFP_KERNEL);
+	if (!sh)
+		return -ENOMEM;
+	sh->ulp = ulp;
+	sh->ctx = ctx;
+
+	spin_lock_bh(&qp->tcp.lock);
+	sk = qp->tcp.sk;
+	if (!sk)
+		qp->shared = sh;
+	spin_unlock_bh(&qp->tcp.lock);
+	if (!sk)
+		return 0;
+
+	spin_lock_bh(&sk->sk_lock.slock);
+	if (!qp->tcp.attached)
+		err = -ENOTCONN;
+	else if (qp->rx.msn[DDP_QN_SEND] != 1 || qp->rx.active)
+		err = -EBUSY;
+	else
+		qp->shared = sh;
+	spin_unlock_bh(&sk->sk_lock.slock);
+	if (err) {
+		kfree(sh);
+		return err;
+	}
+	hyb_tcp_kick(qp, HYB_TODO_RX);
+	return 0;
+}
+
+static void hyb_link_close(struct ib_qp *ibqp)
+{
+	struct hyb_qp *qp = hyb_qp_of(ibqp);
+	struct hyb_shared *sh = qp->shared;
+	struct sock *sk;
+
+	if (!sh)
+		return;
+	/* either the engines start after this, or we wait for them */
+	spin_lock_bh(&qp->tcp.lock);
+	sk = qp->tcp.sk;
+	if (!sk)
+		sh->ulp = NULL;
+	spin_unlock_bh(&qp->tcp.lock);
+	if (!sk)
+		return;
+	spin_lock_bh(&sk->sk_lock.slock);
+	sh->ulp = NULL;
+	sh->held = false;
+	sh->want = false;
+	sh->notify = false;
+	spin_unlock_bh(&sk->sk_lock.slock);
+	/* what comes is thrown away from now on, also what waits */
+	hyb_tcp_kick(qp, HYB_TODO_RX);
+}
+
+/**
+ * hyb_shared_closed - the engines stop for good
+ * @qp: queue pair
+ * @err: 0, or why
+ */
+void hyb_shared_closed(struct hyb_qp *qp, int err)
+{
+	struct hyb_shared *sh = qp->shared;
+
+	if (!sh || !sh->ulp)
+		return;
+	WRITE_ONCE(sh->open, false);
+	sh->ulp->closed(sh->ctx, err);
+}
+
+/**
+ * hyb_shared_free - last of all
+ * @qp: queue pair that nobody uses any more
+ */
+void hyb_shared_free(struct hyb_qp *qp)
+{
+	kfree(qp->shared);
+	qp->shared = NULL;
 }
 
 const struct rdma_stack_link hyb_link = {
 	.open = hyb_link_open,
+	.close = hyb_link_close,
+	.tx_reserve = hyb_link_reserve,
+	.tx_append = hyb_link_append,
+	.tx_commit = hyb_link_commit,
+	.tx_abort = hyb_link_abort,
+	.tx_acked = hyb_link_acked,
+	.tx_sent = hyb_link_sent,
+	.tx_notify = hyb_link_notify,
+	.rx_resume = hyb_link_resume,
+	.rx_buffer = hyb_link_buffer,
 };

@@ -26,6 +26,18 @@ enum hyb_stat {
 	HYB_ST_TX_NOSPACE,
 	HYB_ST_TX_TERM,
 
+	/* transmit on a shared link */
+	HYB_ST_TX_SHARED_MSGS,		/* messages begun */
+	HYB_ST_TX_SHARED_BYTES,		/* payload that the ULP put in */
+	HYB_ST_TX_APPENDED,		/* sends that joined a message */
+	HYB_ST_TX_APPENDED_BYTES,	/* their payload */
+	HYB_ST_TX_SAVED_BYTES,		/* headers not sent because of that */
+	HYB_ST_TX_ABORTED,		/* reservations given back */
+	HYB_ST_TX_REFUSED,		/* reservations refused for now */
+	HYB_ST_TX_HELD,			/* the engine waited for one */
+	HYB_ST_TX_MSS_CHANGED,		/* during a reservation */
+	HYB_ST_TX_SPACE_CALLS,		/* ULP told that there is room */
+
 	/* receive */
 	HYB_ST_RX_FPDUS,
 	HYB_ST_RX_BYTES,
@@ -36,6 +48,12 @@ enum hyb_stat {
 	HYB_ST_RX_PAUSED,
 	HYB_ST_RX_DEFERRED,
 	HYB_ST_RX_TERM,
+
+	/* receive on a shared link */
+	HYB_ST_RX_SHARED_BYTES,		/* payload given by reference */
+	HYB_ST_RX_SHARED_RUNS,		/* pieces of it */
+	HYB_ST_RX_SHARED_CALLS,		/* calls of the ULP */
+	HYB_ST_RX_SHARED_PAUSED,	/* times the ULP wanted no more */
 
 	/* queues */
 	HYB_ST_POST_SEND,

@@ -18,6 +18,7 @@
 #include <net/tcp.h>
 
 #include "compat.h"
+#include "hyb_shared.h"
 #include "hybrid.h"
 #include "proto/mpa.h"
 
@@ -125,6 +126,38 @@ void hyb_tcp_kick(struct hyb_qp *qp, int todo)
 	local_bh_enable();
 }
 
+struct sock *hyb_tcp_enter(struct hyb_qp *qp)
+{
+	/* pairs with hyb_tcp_attach() */
+	struct sock *sk = smp_load_acquire(&qp->tcp.sk);
+
+	if (!sk)
+		return NULL;
+	local_bh_disable();
+	if (unlikely(__this_cpu_read(hyb_running))) {
+		local_bh_enable();
+		return ERR_PTR(-EAGAIN);
+	}
+	bh_lock_sock(sk);
+	return sk;
+}
+
+void hyb_tcp_run_todo(struct hyb_qp *qp, int todo)
+{
+	set_bit(todo, &qp->tcp.todo);
+	/* an owner sees it in release_cb */
+	if (!sock_owned_by_user(qp->tcp.sk))
+		hyb_tcp_run(qp);
+}
+
+void hyb_tcp_leave(struct hyb_qp *qp, struct sock *sk, bool run)
+{
+	if (run)
+		hyb_tcp_run_todo(qp, HYB_TODO_TX);
+	bh_unlock_sock(sk);
+	local_bh_enable();
+}
+
 static void hyb_tcp_work(struct work_struct *work)
 {
 	struct hyb_tcp *t = container_of(to_delayed_work(work),
@@ -163,6 +196,7 @@ void hyb_data_fini(struct hyb_qp *qp)
 	WARN_ON_ONCE(qp->tcp.attached);
 	cancel_delayed_work_sync(&qp->tcp.work);
 	hyb_tx_free(qp);
+	hyb_shared_free(qp);
 	if (qp->tcp.sk)
 		sock_put(qp->tcp.sk);
 	qp->tcp.sk = NULL;
@@ -203,7 +237,10 @@ static void hyb_tcp_write_space(struct sock *sk)
 	 * TCP calls this also when it had no memory, from within our own call:
 	 * the engine has a timer for that.
 	 */
-	if (!sk_stream_is_writeable(sk) || cep->live->tx.calling)
+	if (cep->live->tx.calling)
+		return;
+	if (cep->live->shared ? !hyb_shared_writeable(cep->live, sk) :
+				!sk_stream_is_writeable(sk))
 		return;
 	clear_bit(SOCK_NOSPACE, &sk->sk_socket->flags);
 	hyb_tcp_callback(sk, cep->live, HYB_TODO_TX);
@@ -377,13 +414,16 @@ int hyb_tcp_attach(struct hyb_cep *cep, struct hyb_qp *qp,
 
 	spin_lock_bh(&sk->sk_lock.slock);
 	sock_hold(sk);
+	qp->tx.s.seq = tcp_sk(sk)->write_seq;
 	qp->tcp.attached = true;
 	set_bit(HYB_TODO_RX, &qp->tcp.todo);
 	set_bit(HYB_TODO_TX, &qp->tcp.todo);
 	cep->live = qp;
 	spin_unlock_bh(&sk->sk_lock.slock);
-	/* pairs with hyb_tcp_kick() */
+	/* pairs with hyb_tcp_kick(); the lock is for hyb_shared */
+	spin_lock_bh(&qp->tcp.lock);
 	smp_store_release(&qp->tcp.sk, sk);
+	spin_unlock_bh(&qp->tcp.lock);
 	err = 0;
 out:
 	release_sock(sk);
@@ -421,6 +461,13 @@ void hyb_tcp_detach(struct hyb_cep *cep, struct hyb_qp *qp)
 
 	lock_sock(sk);
 	spin_lock_bh(&sk->sk_lock.slock);
+	/* the upper layer gets all that came before the end */
+	if (qp->shared) {
+		set_bit(HYB_TODO_RX, &qp->tcp.todo);
+		hyb_tcp_run(qp);
+		hyb_shared_closed(qp, qp->rx.eof && !qp->rx.stopped ?
+				  0 : -ECONNRESET);
+	}
 	cep->live = NULL;
 	cep->discard = true;
 	qp->tcp.attached = false;

@@ -65,6 +65,24 @@ void hyb_tcp_kick(struct hyb_qp *qp, int todo);
 /* Run an engine again after @delay jiffies. Context: any. */
 void hyb_tcp_retry(struct hyb_qp *qp, int todo, unsigned long delay);
 
+/**
+ * hyb_tcp_enter - take the spinlock of the socket
+ * @qp: queue pair
+ *
+ * Not for callers from inside of an engine.
+ *
+ * Context: process or softirq, interrupts enabled.
+ * Return: the socket; NULL if the queue pair was never connected; -EAGAIN if
+ * an engine runs on this CPU: locks of two sockets are not nested.
+ */
+struct sock *hyb_tcp_enter(struct hyb_qp *qp);
+
+/* Release it; before, if @run, transmit what can be transmitted */
+void hyb_tcp_leave(struct hyb_qp *qp, struct sock *sk, bool run);
+
+/* Run an engine; between the above, unless a task owns the socket */
+void hyb_tcp_run_todo(struct hyb_qp *qp, int todo);
+
 /* Called by the connection manager, in process context */
 int hyb_tcp_create(struct net *net, int family, struct socket **res);
 void hyb_tcp_adopt(struct hyb_cep *cep, struct socket *sock);

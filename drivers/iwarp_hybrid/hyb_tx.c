@@ -2,18 +2,13 @@
 /*
  * Transmit engine: work requests become FPDUs. See hyb_tx.h.
  *
- * FPDUs are laid out one behind the other in pages of the QP and given to TCP
- * by reference, many in one call. TCP cuts its queue into segments every MSS
- * octets; the engine knows where in a segment it is and sizes FPDUs so that
- * they end with the segment: a long message fills segments completely, the
- * next message continues in what is left of the last segment. Only when very
- * little is left, or a short message does not fit, the segment ends early.
- * If the MSS is no multiple of 4 this cannot work (FPDUs are), and FPDUs are
- * just as long as a segment; receivers must not depend on alignment.
+ * FPDUs are laid out in the outgoing stream (hyb_stream.h) and given to TCP by
+ * reference, many in one call.
  *
  * Sources, in order: Terminate; ready-to-receive message; Read Responses and
  * the send queue in turns. Not more is laid out than TCP has room for, the
- * rest stays in the queues until write_space.
+ * rest stays in the queues until write_space. Messages of a shared link are
+ * laid out by hyb_shared, which also decides when TCP gets more on such a QP.
  */
 #include <linux/log2.h>
 #include <linux/mm.h>
@@ -23,10 +18,8 @@
 #include "compat.h"
 #include "compat_rdma.h"
 #include "hyb_crc.h"
+#include "hyb_shared.h"
 #include "hybrid.h"
-
-/* A segment with less room than this is ended rather than filled */
-#define HYB_SEG_MIN	256
 
 #ifndef MSG_SENDPAGE_NOTLAST
 #define MSG_SENDPAGE_NOTLAST MSG_MORE
@@ -42,196 +35,61 @@ enum hyb_step {
 	HYB_STEP_TURN,		/* the page or the segment must end first */
 };
 
-/* ------------------------------------------------------------- stream */
-
-static u32 hyb_stream_space(const struct hyb_stream *s)
-{
-	return s->page[s->cur].size - s->fill;
-}
-
-/* The longest FPDU there should be, at a fresh page and segment */
-static u32 hyb_stream_max(const struct hyb_stream *s)
-{
-	return max_t(u32, s->mss & ~3U, HYB_SEG_MIN);
-}
-
-/*
- * How much of a ULPDU of @want octets to put into the next FPDU; 0 if page or
- * segment must end before. Only data messages can be @split.
- */
-static u32 hyb_stream_fit(const struct hyb_stream *s, u32 want, bool split)
-{
-	u32 space = hyb_stream_space(s);
-	u32 room = s->room ? s->room : hyb_stream_max(s);
-
-	if (mpa_fpdu_len(s->pos, want, s->ivl) <= min(room, space))
-		return want;
-	if (!split)
-		return 0;
-	if (space < room) {
-		if (s->fill)
-			return 0;
-		room = space;
-	}
-	if (s->room && room < HYB_SEG_MIN)
-		return 0;
-	return mpa_ulpdu_fit(s->pos, room, s->ivl);
-}
-
-static struct page *hyb_stream_alloc(u32 *size)
-{
-	gfp_t gfp = GFP_ATOMIC | __GFP_NOWARN | __GFP_COMP;
-	struct page *page;
-	int order;
-
-	for (order = HYB_TX_ORDER; order >= 0; order--) {
-		page = alloc_pages(order ? gfp | __GFP_NORETRY : gfp, order);
-		if (page) {
-			*size = PAGE_SIZE << order;
-			return page;
-		}
-	}
-	return NULL;
-}
-
-/* Continue in the next page of the ring */
-static int hyb_stream_next_page(struct hyb_stream *s)
-{
-	unsigned int next = (s->cur + 1) & (HYB_TX_PAGES - 1);
-	struct hyb_tx_page *p = &s->page[next];
-
-	if (p->page && page_count(p->page) != 1) {
-		put_page(p->page);
-		p->page = NULL;
-	}
-	if (!p->page) {
-		p->page = hyb_stream_alloc(&p->size);
-		if (!p->page) {
-			p->size = 0;
-			return -ENOMEM;
-		}
-	}
-	s->prev = s->page[s->cur].page;
-	s->prev_sent = s->sent;
-	s->prev_fill = s->fill;
-	s->cur = next;
-	s->fill = 0;
-	s->sent = 0;
-	return 0;
-}
-
-/* Has TCP taken all that is laid out? */
-static bool hyb_stream_empty(const struct hyb_stream *s)
-{
-	return s->sent == s->fill && s->prev_sent == s->prev_fill;
-}
-
-/*
- * After hyb_stream_fit() returned 0: if that is because of the page, continue
- * the batch in the next one. Two pages at most wait to be handed over.
- */
-static bool hyb_stream_extend(struct hyb_stream *s)
-{
-	if (s->prev_sent != s->prev_fill || s->sent == s->fill)
-		return false;
-	if (s->room && s->room < HYB_SEG_MIN)
-		return false;
-	if (hyb_stream_space(s) >= hyb_stream_max(s))
-		return false;
-	return !hyb_stream_next_page(s);
-}
-
-/*
- * After hyb_stream_fit() returned 0, and with all handed over: end the segment
- * and the page as far as they are too small.
- */
-static int hyb_stream_turn(struct hyb_stream *s, struct sock *sk)
-{
-	struct sk_buff *tail = tcp_write_queue_tail(sk);
-
-	if (s->room && s->room < HYB_SEG_MIN && tail)
-		TCP_SKB_CB(tail)->eor = 1;
-	if (hyb_stream_space(s) < hyb_stream_max(s))
-		return hyb_stream_next_page(s);
-	return 0;
-}
-
-/* Where in a segment TCP's queue ends */
-static void hyb_stream_look(struct hyb_stream *s, struct sock *sk)
-{
-	struct sk_buff *tail = tcp_write_queue_tail(sk);
-
-	s->mss = tcp_sk(sk)->mss_cache;
-	s->room = 0;
-	if ((s->mss & 3) || s->mss < HYB_SEG_MIN)
-		return;
-	s->room = s->mss;
-	if (tail && !TCP_SKB_CB(tail)->eor)
-		s->room -= tail->len % s->mss;
-}
-
-/* Start from the front of the page again if TCP does not use it any more */
-static void hyb_stream_rewind(struct hyb_stream *s)
-{
-	struct page *page = s->page[s->cur].page;
-
-	if (s->fill && hyb_stream_empty(s) && page_count(page) == 1) {
-		s->fill = 0;
-		s->sent = 0;
-	}
-}
-
-static void hyb_stream_free(struct hyb_stream *s)
-{
-	int i;
-
-	for (i = 0; i < HYB_TX_PAGES; i++)
-		if (s->page[i].page)
-			put_page(s->page[i].page);
-	memset(s, 0, sizeof(*s));
-}
+/* --------------------------------------------------------------- FPDUs */
 
 static void hyb_tx_begin(struct hyb_tx *tx, struct mpa_build *b, u32 ulpdu)
 {
 	struct hyb_stream *s = &tx->s;
-	u8 *base = page_address(s->page[s->cur].page);
+	struct hyb_tx_page *p = hyb_stream_cur(s);
 
-	mpa_build_begin(b, base + s->fill, s->pos, ulpdu, s->ivl);
+	mpa_build_begin(b, p->base + p->fill, s->pos, ulpdu, s->ivl);
+}
+
+/**
+ * hyb_tx_seal - checksum of an FPDU that is complete but for it
+ * @qp: queue pair
+ * @p: page it lies in
+ * @start: its first octet
+ * @len: octets, without the checksum
+ * @pos: its position
+ *
+ * Context: TCP socket held.
+ */
+void hyb_tx_seal(struct hyb_qp *qp, struct hyb_tx_page *p, u8 *start, u32 len,
+		 u64 pos)
+{
+	struct hyb_tx *tx = &qp->tx;
+
+	tx->fpdus++;
+	if (tx->crc) {
+		mpa_put_crc(start + len, hyb_crc32c(~0, start, len));
+		tx->summed += len;
+	} else {
+		memset(start + len, 0, MPA_CRC_SIZE);
+	}
 }
 
 /* The ULPDU is complete: checksum it, it belongs to the stream */
-static void hyb_tx_commit(struct hyb_tx *tx, struct mpa_build *b)
+static void hyb_tx_commit(struct hyb_qp *qp, struct mpa_build *b)
 {
-	struct hyb_stream *s = &tx->s;
+	struct hyb_stream *s = &qp->tx.s;
 	u32 len = mpa_build_end(b);
 
-	if (tx->crc) {
-		mpa_put_crc(b->p, hyb_crc32c(~0, b->start, len));
-		tx->summed += len;
-	} else {
-		memset(b->p, 0, MPA_CRC_SIZE);
-	}
-	len += MPA_CRC_SIZE;
-	s->fill += len;
-	s->pos += len;
-	if (s->room) {
-		s->room -= len;
-		if (!s->room)
-			s->room = s->mss;
-	}
-	tx->fpdus++;
+	hyb_tx_seal(qp, hyb_stream_cur(s), b->start, len, s->pos);
+	hyb_stream_add(s, len + MPA_CRC_SIZE);
 }
 
 /* One FPDU of a control message, or HYB_STEP_TURN */
-static enum hyb_step hyb_tx_whole(struct hyb_tx *tx, const u8 *ulpdu, u32 len)
+static enum hyb_step hyb_tx_whole(struct hyb_qp *qp, const u8 *ulpdu, u32 len)
 {
+	struct hyb_tx *tx = &qp->tx;
 	struct mpa_build b;
 
 	if (!hyb_stream_fit(&tx->s, len, false))
 		return HYB_STEP_TURN;
 	hyb_tx_begin(tx, &b, len);
 	mpa_build_put(&b, ulpdu, len);
-	hyb_tx_commit(tx, &b);
+	hyb_tx_commit(qp, &b);
 	return HYB_STEP_LAID;
 }
 
@@ -406,7 +264,7 @@ static enum hyb_step hyb_tx_send(struct hyb_qp *qp)
 		mpa_build_advance(&b, n);
 		pay -= n;
 	}
-	hyb_tx_commit(tx, &b);
+	hyb_tx_commit(qp, &b);
 
 	if (tx->done == tx->len) {
 		if (hdr_len == DDP_UNTAGGED_LEN)
@@ -417,7 +275,7 @@ static enum hyb_step hyb_tx_send(struct hyb_qp *qp)
 }
 
 /* Lay out a Read Request and remember it */
-static enum hyb_step hyb_tx_read_req(struct hyb_tx *tx,
+static enum hyb_step hyb_tx_read_req(struct hyb_qp *qp,
 				     const struct hyb_orq_entry *orq,
 				     u32 src_stag, u64 src_to)
 {
@@ -428,13 +286,14 @@ static enum hyb_step hyb_tx_read_req(struct hyb_tx *tx,
 		.src_stag = src_stag,
 		.src_to = src_to,
 	};
+	struct hyb_tx *tx = &qp->tx;
 	u8 ulpdu[RDMAP_RREQ_ULPDU];
 	enum hyb_step step;
 
 	ddp_put_untagged(ulpdu, true, RDMAP_CTRL(RDMAP_READ_REQ), 0,
 			 DDP_QN_READ, tx->msn[DDP_QN_READ], 0);
 	rdmap_rreq_put(ulpdu + DDP_UNTAGGED_LEN, &req);
-	step = hyb_tx_whole(tx, ulpdu, sizeof(ulpdu));
+	step = hyb_tx_whole(qp, ulpdu, sizeof(ulpdu));
 	if (step == HYB_STEP_LAID) {
 		tx->msn[DDP_QN_READ]++;
 		tx->orq[tx->orq_put++ & tx->orq_mask] = *orq;
@@ -459,7 +318,7 @@ static enum hyb_step hyb_tx_read(struct hyb_qp *qp)
 		orq.stag = sge->lkey;
 		orq.inval = tx->sqe.opcode == SIW_OP_READ_LOCAL_INV;
 	}
-	step = hyb_tx_read_req(tx, &orq, tx->sqe.rkey, tx->sqe.raddr);
+	step = hyb_tx_read_req(qp, &orq, tx->sqe.rkey, tx->sqe.raddr);
 	if (step == HYB_STEP_LAID) {
 		/* the reference went to the ORQ, the slot stays open */
 		tx->mem[0] = NULL;
@@ -643,7 +502,7 @@ static enum hyb_step hyb_tx_rresp(struct hyb_qp *qp)
 		irq->done += n;
 		pay -= n;
 	}
-	hyb_tx_commit(tx, &b);
+	hyb_tx_commit(qp, &b);
 
 	if (irq->done == irq->req.size) {
 		if (irq->mem)
@@ -658,26 +517,27 @@ static enum hyb_step hyb_tx_rresp(struct hyb_qp *qp)
 /* ------------------------------------------------------------- engine */
 
 /* First FPDU of an initiator, RFC 6581 section 9: an empty message */
-static enum hyb_step hyb_tx_rtr(struct hyb_tx *tx)
+static enum hyb_step hyb_tx_rtr(struct hyb_qp *qp)
 {
 	struct hyb_orq_entry orq = { .rtr = true };
+	struct hyb_tx *tx = &qp->tx;
 	u8 ulpdu[DDP_HDR_MAX];
 	enum hyb_step step;
 
 	switch (tx->rtr) {
 	case MPA_RTR_READ:
-		step = hyb_tx_read_req(tx, &orq, 0, 0);
+		step = hyb_tx_read_req(qp, &orq, 0, 0);
 		break;
 	case MPA_RTR_SEND:
 		ddp_put_untagged(ulpdu, true, RDMAP_CTRL(RDMAP_SEND), 0,
 				 DDP_QN_SEND, tx->msn[DDP_QN_SEND], 0);
-		step = hyb_tx_whole(tx, ulpdu, DDP_UNTAGGED_LEN);
+		step = hyb_tx_whole(qp, ulpdu, DDP_UNTAGGED_LEN);
 		if (step == HYB_STEP_LAID)
 			tx->msn[DDP_QN_SEND]++;
 		break;
 	default:
 		ddp_put_tagged(ulpdu, true, RDMAP_CTRL(RDMAP_WRITE), 0, 0);
-		step = hyb_tx_whole(tx, ulpdu, DDP_TAGGED_LEN);
+		step = hyb_tx_whole(qp, ulpdu, DDP_TAGGED_LEN);
 	}
 	if (step == HYB_STEP_LAID)
 		tx->rtr = MPA_RTR_NONE;
@@ -687,7 +547,7 @@ static enum hyb_step hyb_tx_rtr(struct hyb_tx *tx)
 static enum hyb_step hyb_tx_term(struct hyb_qp *qp)
 {
 	struct hyb_tx *tx = &qp->tx;
-	enum hyb_step step = hyb_tx_whole(tx, tx->term, tx->term_len);
+	enum hyb_step step = hyb_tx_whole(qp, tx->term, tx->term_len);
 
 	if (step == HYB_STEP_LAID) {
 		tx->stopped = true;
@@ -720,7 +580,7 @@ static enum hyb_step hyb_tx_step(struct hyb_qp *qp)
 	if (tx->fenced)
 		return HYB_STEP_IDLE;
 	if (tx->rtr)
-		return hyb_tx_rtr(tx);
+		return hyb_tx_rtr(qp);
 	if (tx->busy == HYB_TX_NONE && !hyb_tx_start(qp))
 		return tx->term_len ? hyb_tx_term(qp) : HYB_STEP_IDLE;
 
@@ -748,21 +608,34 @@ static int hyb_tx_sendpage(struct sock *sk, struct page *page, u32 off, u32 len,
 	return compat_tcp_sendpage_locked(sk, page, off, len, flags);
 }
 
-/* Hand over a page up to @end; false if TCP did not take all of it */
-static bool hyb_tx_give(struct hyb_qp *qp, struct sock *sk, struct page *page,
-			u32 *sent, u32 end, bool more)
+/**
+ * hyb_tx_give - hand over octets of a page
+ * @qp: queue pair
+ * @sk: its TCP socket
+ * @p: page that the stream is at
+ * @end: up to where in it
+ * @more: TCP need not send yet
+ *
+ * Context: TCP socket held.
+ * Return: false if TCP did not take all of it; if it will tell when it can,
+ * that has been arranged for.
+ */
+bool hyb_tx_give(struct hyb_qp *qp, struct sock *sk, struct hyb_tx_page *p,
+		 u32 end, bool more)
 {
 	struct hyb_tx *tx = &qp->tx;
 	int ret;
 
-	while (*sent < end) {
+	while (p->sent < end) {
 		tx->calling = true;
-		ret = hyb_tx_sendpage(sk, page, *sent, end - *sent, more);
+		ret = hyb_tx_sendpage(sk, p->page, p->sent, end - p->sent,
+				      more);
 		tx->calling = false;
 		hyb_stats_inc(qp->dev, HYB_ST_TX_TCP_CALLS);
 		if (ret > 0) {
 			hyb_stats_add(qp->dev, HYB_ST_TX_BYTES, ret);
-			*sent += ret;
+			p->sent += ret;
+			WRITE_ONCE(tx->s.given, tx->s.given + ret);
 			continue;
 		}
 		if (ret == -EAGAIN || ret == -ENOMEM) {
@@ -785,18 +658,25 @@ static bool hyb_tx_give(struct hyb_qp *qp, struct sock *sk, struct page *page,
 static bool hyb_tx_flush(struct hyb_qp *qp, struct sock *sk)
 {
 	struct hyb_stream *s = &qp->tx.s;
+	struct hyb_tx_page *p;
 
-	return hyb_tx_give(qp, sk, s->prev, &s->prev_sent, s->prev_fill,
-			   s->sent < s->fill) &&
-	       hyb_tx_give(qp, sk, s->page[s->cur].page, &s->sent, s->fill,
-			   false);
+	if (qp->shared)
+		return hyb_shared_flush(qp, sk);
+	while (!hyb_stream_empty(s)) {
+		p = hyb_stream_page(s, s->out);
+		if (!hyb_tx_give(qp, sk, p, p->fill, s->out != s->cur))
+			return false;
+		if (s->out != s->cur)
+			s->out++;
+	}
+	return true;
 }
 
 /* Lay out what TCP has room for, in this page and the next */
 static enum hyb_step hyb_tx_batch(struct hyb_qp *qp, struct sock *sk)
 {
 	struct hyb_stream *s = &qp->tx.s;
-	int room = sk_stream_wspace(sk);
+	int room = sk_stream_wspace(sk) - (int)hyb_stream_waiting(s);
 	enum hyb_step step;
 	u64 end;
 
@@ -806,6 +686,7 @@ static enum hyb_step hyb_tx_batch(struct hyb_qp *qp, struct sock *sk)
 		return HYB_STEP_IDLE;
 	}
 	hyb_stream_look(s, sk);
+	s->wait_max = qp->shared ? HYB_TX_PAGES_MAX : 1;
 	end = s->pos + room;
 	do {
 		step = hyb_tx_step(qp);
@@ -835,12 +716,36 @@ static bool hyb_tx_all_sent(struct hyb_qp *qp)
 {
 	struct hyb_tx *tx = &qp->tx;
 
-	if (!hyb_stream_empty(&tx->s))
+	if (!hyb_stream_empty(&tx->s) || hyb_shared_reserved(qp))
 		return false;
 	if (tx->stopped)
 		return true;
 	return tx->busy == HYB_TX_NONE && !tx->held && !tx->term_len &&
 	       !tx->rtr && !hyb_sq_pending(qp);
+}
+
+/*
+ * Lay out and hand over in turns. Of a shared link there may be more laid out
+ * than TCP gets; what is behind it is laid out all the same.
+ */
+static void hyb_tx_pump(struct hyb_qp *qp, struct sock *sk)
+{
+	struct hyb_stream *s = &qp->tx.s;
+	bool done = hyb_tx_flush(qp, sk);
+	enum hyb_step step;
+
+	while (done || qp->shared) {
+		step = hyb_tx_batch(qp, sk);
+		done = hyb_tx_flush(qp, sk);
+		if (step == HYB_STEP_IDLE || (step == HYB_STEP_LAID && !done))
+			break;
+		if (step == HYB_STEP_LAID || (!done && !qp->shared))
+			continue;
+		if (hyb_stream_turn(s, sk)) {
+			hyb_tcp_retry(qp, HYB_TODO_TX, HYB_TX_RETRY);
+			break;
+		}
+	}
 }
 
 /**
@@ -853,25 +758,35 @@ void hyb_tx_run(struct hyb_qp *qp)
 {
 	struct sock *sk = qp->tcp.sk;
 	struct hyb_tx *tx = &qp->tx;
-	enum hyb_step step;
 
 	/* what is laid out has been completed: it goes out in any case */
 	if (hyb_qp_state(qp) == HYB_QP_ERROR)
 		tx->stopped = true;
+	if (hyb_shared_hold(qp))
+		return;
 	hyb_stream_rewind(&tx->s);
-	while (hyb_tx_flush(qp, sk)) {
-		step = hyb_tx_batch(qp, sk);
-		if (!hyb_tx_flush(qp, sk) || step == HYB_STEP_IDLE)
-			break;
-		if (step == HYB_STEP_TURN && hyb_stream_turn(&tx->s, sk)) {
-			hyb_tcp_retry(qp, HYB_TODO_TX, HYB_TX_RETRY);
-			break;
-		}
-	}
+	hyb_tx_pump(qp, sk);
 	hyb_tx_account(qp);
 	hyb_qp_notify(qp);
+	if (qp->shared)
+		hyb_shared_tx_done(qp, sk);
 	if (tx->drain && hyb_tx_all_sent(qp))
 		hyb_cep_event(qp->cep, HYB_EV_DRAINED);
+}
+
+/**
+ * hyb_tx_queued - is there something that goes before a new message?
+ * @qp: queue pair
+ *
+ * That is a message under way, and whatever was posted before.
+ * Context: TCP socket held.
+ */
+bool hyb_tx_queued(const struct hyb_qp *qp)
+{
+	const struct hyb_tx *tx = &qp->tx;
+
+	return tx->busy != HYB_TX_NONE || tx->held || tx->fenced || tx->rtr ||
+	       tx->term_len || hyb_sq_pending(qp);
 }
 
 void hyb_tx_kick(struct hyb_qp *qp)
@@ -912,7 +827,7 @@ int hyb_tx_alloc(struct hyb_qp *qp, const struct mpa_result *res)
 	tx->crc = res->crc;
 	tx->fenced = res->fenced;
 	tx->rtr = res->rtr;
-	tx->s.ivl = res->tx_ivl;
+	hyb_stream_init(&tx->s, res->tx_ivl);
 	for (i = 0; i < DDP_QN_COUNT; i++)
 		tx->msn[i] = 1;
 	return 0;

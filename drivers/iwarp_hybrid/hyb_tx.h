@@ -3,7 +3,8 @@
  * Transmit engine: work requests become FPDUs, laid out at their places in
  * the TCP stream, in pages which are handed to TCP by reference.
  *
- * May call the queue and memory functions of hybrid.h, proto/ and TCP.
+ * May call the queue and memory functions of hybrid.h, hyb_stream, hyb_shared,
+ * proto/ and TCP.
  * Everything here runs with the TCP socket held (see hyb_tcp.h).
  */
 #ifndef HYB_TX_H
@@ -12,53 +13,13 @@
 #include <linux/types.h>
 #include <rdma/siw-abi.h>
 
+#include "hyb_stream.h"
 #include "proto/mpa.h"
 #include "proto/rdmap.h"
 
 struct hyb_mem;
 struct hyb_qp;
-struct page;
-
-#define HYB_TX_PAGES	8	/* recycled pages of a QP, a power of two */
-#define HYB_TX_ORDER	3	/* 32 KB each, less when memory is short */
-
-/**
- * struct hyb_tx_page - a page of the outgoing stream
- * @page: compound page with one reference of ours, the others are TCP's
- * @size: octets
- */
-struct hyb_tx_page {
-	struct page *page;
-	u32 size;
-};
-
-/**
- * struct hyb_stream - the outgoing stream, laid out in pages
- * @page: ring of pages, used again when TCP has let go of them
- * @cur: the page being filled
- * @fill: octets of it that are laid out
- * @sent: octets of it that TCP has taken
- * @prev: the page before @cur, if it has octets that TCP has not taken:
- * @prev_sent: as @sent
- * @prev_fill: as @fill, equal to @prev_sent if there are none
- * @pos: position in the stream behind what is laid out
- * @ivl: marker interval, 0 for none
- * @mss: payload of a TCP segment, looked up for each batch
- * @room: octets up to the end of the current segment; 0: not aligned
- */
-struct hyb_stream {
-	struct hyb_tx_page page[HYB_TX_PAGES];
-	unsigned int cur;
-	u32 fill;
-	u32 sent;
-	struct page *prev;
-	u32 prev_sent;
-	u32 prev_fill;
-	u64 pos;
-	u32 ivl;
-	u32 mss;
-	u32 room;
-};
+struct sock;
 
 /**
  * struct hyb_orq_entry - an RDMA Read that waits for its response
@@ -192,6 +153,13 @@ struct hyb_tx {
  * under a TCP lock (by completion handlers).
  */
 void hyb_tx_kick(struct hyb_qp *qp);
+
+/* Of the shared link */
+void hyb_tx_seal(struct hyb_qp *qp, struct hyb_tx_page *p, u8 *start, u32 len,
+		 u64 pos);
+bool hyb_tx_give(struct hyb_qp *qp, struct sock *sk, struct hyb_tx_page *p,
+		 u32 end, bool more);
+bool hyb_tx_queued(const struct hyb_qp *qp);
 
 /* Of the transport layer: set up, run, and take down the engine */
 int hyb_tx_alloc(struct hyb_qp *qp, const struct mpa_result *res);

@@ -99,7 +99,9 @@ struct rdma_stack_rx {
 /* Results of rdma_stack_ulp.rx that are not an error */
 enum rdma_stack_rx_verdict {
 	RDMA_STACK_RX_MORE,	/* taken, go on */
-	RDMA_STACK_RX_PAUSE,	/* taken; no more until rx_resume */
+	RDMA_STACK_RX_PAUSE,	/* taken; not much more until rx_resume, but all
+				 * there is when the peer has ended the stream
+				 */
 };
 
 /**
@@ -125,7 +127,7 @@ struct rdma_stack_ulp {
 	void (*closed)(void *ctx, int err);
 };
 
-#define RDMA_STACK_TX_SEGS	64	/* of one reservation */
+#define RDMA_STACK_TX_SEGS	128	/* of one reservation */
 #define RDMA_STACK_TX_HDR	64	/* longest header of a ULP */
 
 /**
@@ -191,7 +193,7 @@ struct rdma_stack_tx {
  *	-EBUSY	a reservation is open; tx_space does not follow, its holder
  *		looks for work after it commits
  *	-ENOTCONN not in full operation
- *	-ENOMEM	no pages; to be tried again later
+ *	-ENOMEM	no pages now; tx_space follows
  *
  * A tx_append with @want 0 and a commit with @used 0 change the header only;
  * without RDMA_STACK_TX_MORE that sends what an earlier commit held back.

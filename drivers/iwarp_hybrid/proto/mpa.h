@@ -264,6 +264,48 @@ static inline u32 mpa_lead_len(u64 pos, u32 ivl)
 }
 
 /**
+ * mpa_body_off - where in an FPDU an octet of its body is
+ * @pos: position of the FPDU's first octet
+ * @body: octets of ULPDU_Length, ULPDU and PAD in front of it
+ * @ivl: marker interval
+ *
+ * Return: octets from the start of the FPDU, markers included.
+ */
+static inline u32 mpa_body_off(u64 pos, u32 body, u32 ivl)
+{
+	u32 first;
+
+	if (!ivl)
+		return body;
+	first = mpa_to_mark(pos, ivl);
+	if (body < first)
+		return body;
+	return body + MPA_MARK_SIZE *
+		      (1 + (body - first) / (ivl - MPA_MARK_SIZE));
+}
+
+/**
+ * mpa_body_run - octets of the body that stand together
+ * @pos: position of the FPDU's first octet
+ * @body: octets of ULPDU_Length, ULPDU and PAD in front of the first of them
+ * @ivl: marker interval
+ *
+ * Return: octets up to the next marker, which may be beyond the FPDU.
+ */
+static inline u32 mpa_body_run(u64 pos, u32 body, u32 ivl)
+{
+	u32 first;
+
+	if (!ivl)
+		return MPA_NO_MARK;
+	first = mpa_to_mark(pos, ivl);
+	if (body < first)
+		return first - body;
+	return (ivl - MPA_MARK_SIZE) -
+	       (body - first) % (ivl - MPA_MARK_SIZE);
+}
+
+/**
  * mpa_mulpdu - largest ULPDU whose FPDU fits a segment at any position
  * @emss: usable payload of a segment
  * @ivl: marker interval

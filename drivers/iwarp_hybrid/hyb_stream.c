@@ -1,0 +1,223 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * The outgoing stream: pages and segments. See hyb_stream.h.
+ */
+#include <linux/slab.h>
+#include <net/tcp.h>
+
+#include "hyb_stream.h"
+
+/**
+ * hyb_stream_init - an empty stream
+ * @s: zeroed stream
+ * @ivl: marker interval, 0 for none
+ */
+void hyb_stream_init(struct hyb_stream *s, u32 ivl)
+{
+	s->ring = s->first;
+	s->mask = HYB_TX_PAGES - 1;
+	s->wait_max = 1;
+	s->ivl = ivl;
+}
+
+static void hyb_stream_put(struct hyb_tx_page *p)
+{
+	if (p->page)
+		put_page(p->page);
+	if (p->stage)
+		put_page(p->stage);
+	memset(p, 0, sizeof(*p));
+}
+
+/**
+ * hyb_stream_free - release the pages
+ * @s: stream, may never have been set up
+ *
+ * TCP may still hold references of its own.
+ */
+void hyb_stream_free(struct hyb_stream *s)
+{
+	u32 i;
+
+	if (!s->ring)
+		return;
+	for (i = 0; i <= s->mask; i++)
+		hyb_stream_put(&s->ring[i]);
+	if (s->ring != s->first)
+		kfree(s->ring);
+	memset(s, 0, sizeof(*s));
+}
+
+static struct page *hyb_stream_alloc(u32 *size)
+{
+	gfp_t gfp = GFP_ATOMIC | __GFP_NOWARN | __GFP_COMP;
+	struct page *page;
+	int order;
+
+	for (order = HYB_TX_ORDER; order >= 0; order--) {
+		page = alloc_pages(order ? gfp | __GFP_NORETRY : gfp, order);
+		if (page) {
+			*size = PAGE_SIZE << order;
+			return page;
+		}
+	}
+	return NULL;
+}
+
+/* Twice as many pages; indices go on to mean the same page */
+static int hyb_stream_grow(struct hyb_stream *s)
+{
+	u32 size = s->mask + 1;
+	struct hyb_tx_page *ring;
+	u32 i;
+
+	if (size >= HYB_TX_PAGES_MAX)
+		return -ENOSPC;
+	ring = kcalloc(2 * size, sizeof(*ring), GFP_ATOMIC | __GFP_NOWARN);
+	if (!ring)
+		return -ENOMEM;
+	for (i = s->cur - size + 1; i != s->cur + 1; i++)
+		ring[i & (2 * size - 1)] = s->ring[i & s->mask];
+	if (s->ring != s->first)
+		kfree(s->ring);
+	s->ring = ring;
+	s->mask = 2 * size - 1;
+	return 0;
+}
+
+/**
+ * hyb_stream_next_page - continue in the next page of the ring
+ * @s: stream
+ *
+ * Return: 0, -ENOMEM, or -ENOSPC if too much waits for TCP; nothing has
+ * changed then.
+ */
+int hyb_stream_next_page(struct hyb_stream *s)
+{
+	struct hyb_tx_page *p;
+	int err;
+
+	if (s->cur + 1 - s->out > s->mask) {
+		err = hyb_stream_grow(s);
+		if (err)
+			return err;
+	}
+	p = hyb_stream_page(s, s->cur + 1);
+	if (p->page && page_count(p->page) != 1)
+		hyb_stream_put(p);
+	if (!p->page) {
+		p->page = hyb_stream_alloc(&p->size);
+		if (!p->page) {
+			p->size = 0;
+			return -ENOMEM;
+		}
+		p->base = page_address(p->page);
+	}
+	p->fill = 0;
+	p->sent = 0;
+	p->stage_fill = 0;
+	if (hyb_stream_empty(s))
+		s->out = s->cur + 1;
+	s->cur++;
+	return 0;
+}
+
+/**
+ * hyb_stream_extend - after hyb_stream_fit() returned 0
+ * @s: stream
+ *
+ * Return: if that was because of the page, and the next one was taken.
+ */
+bool hyb_stream_extend(struct hyb_stream *s)
+{
+	const struct hyb_tx_page *p = hyb_stream_cur(s);
+
+	if (s->cur - s->out >= s->wait_max || p->sent == p->fill)
+		return false;
+	if (s->room && s->room < HYB_SEG_MIN)
+		return false;
+	if (p->size - p->fill >= hyb_stream_max(s))
+		return false;
+	return !hyb_stream_next_page(s);
+}
+
+/**
+ * hyb_stream_turn - after hyb_stream_fit() returned 0
+ * @s: stream
+ * @sk: TCP socket
+ *
+ * Ends the segment and the page as far as they are too small. A segment whose
+ * end is not with TCP yet cannot be ended here: alignment is lost until it is.
+ *
+ * Return: 0 or an error of hyb_stream_next_page().
+ */
+int hyb_stream_turn(struct hyb_stream *s, struct sock *sk)
+{
+	const struct hyb_tx_page *p = hyb_stream_cur(s);
+	struct sk_buff *tail;
+
+	if (s->room && s->room < HYB_SEG_MIN) {
+		tail = tcp_write_queue_tail(sk);
+		if (!hyb_stream_empty(s))
+			s->room = 0;
+		else if (tail)
+			TCP_SKB_CB(tail)->eor = 1;
+	}
+	if (p->size - p->fill < hyb_stream_max(s))
+		return hyb_stream_next_page(s);
+	return 0;
+}
+
+/**
+ * hyb_stream_look - where in a segment the stream ends
+ * @s: stream
+ * @sk: TCP socket
+ *
+ * With octets waiting for TCP that is known, unless the MSS has changed.
+ */
+void hyb_stream_look(struct hyb_stream *s, struct sock *sk)
+{
+	struct sk_buff *tail = tcp_write_queue_tail(sk);
+	u32 mss = READ_ONCE(tcp_sk(sk)->mss_cache);
+	u32 waiting = hyb_stream_waiting(s);
+	u32 used;
+
+	if (waiting && s->mss == mss)
+		return;
+	s->mss = mss;
+	s->room = 0;
+	if ((mss & 3) || mss < HYB_SEG_MIN)
+		return;
+	used = tail && !TCP_SKB_CB(tail)->eor ? tail->len : 0;
+	s->room = mss - (used + waiting) % mss;
+}
+
+/**
+ * hyb_stream_rewind - start from the front of the page if TCP has let go of it
+ * @s: stream
+ */
+void hyb_stream_rewind(struct hyb_stream *s)
+{
+	struct hyb_tx_page *p = hyb_stream_cur(s);
+
+	if (p->fill && hyb_stream_empty(s) && page_count(p->page) == 1) {
+		p->fill = 0;
+		p->sent = 0;
+		p->stage_fill = 0;
+	}
+}
+
+/**
+ * hyb_stream_stage - memory beside a page of the stream
+ * @p: page
+ * @off: offset
+ *
+ * Return: where, or NULL without memory.
+ */
+void *hyb_stream_stage(struct hyb_tx_page *p, u32 off)
+{
+	if (!p->stage)
+		p->stage = alloc_pages(GFP_ATOMIC | __GFP_NOWARN | __GFP_COMP,
+				       get_order(p->size));
+	return p->stage ? page_address(p->stage) + off : NULL;
+}
