@@ -4,6 +4,7 @@
  * in the shape in which the drivers use it. Nothing here is linked or run.
  */
 #include <linux/crc32c.h>
+#include <linux/hrtimer.h>
 #include <linux/device.h>
 #include <linux/net.h>
 #include <linux/skbuff.h>
@@ -11,6 +12,7 @@
 #include <linux/timer.h>
 #include <linux/workqueue.h>
 #include <net/inet_sock.h>
+#include <net/rtnetlink.h>
 #include <net/sock.h>
 #include <net/tcp.h>
 #include <rdma/ib_umem.h>
@@ -133,3 +135,27 @@ static void kobj_ownership(const struct kobject *kobj, kuid_t *uid, kgid_t *gid)
 static const struct kobj_type kobj_ownership_ = {
 	.get_ownership = kobj_ownership,
 };
+
+/* PROBE: HAVE_SKB_DECRYPTED */
+static bool skb_decrypted(const struct sk_buff *skb)
+{
+	return skb->decrypted;
+}
+
+/* PROBE: HAVE_RTNL_NEWLINK_PARAMS */
+static struct net *newlink_params(struct rtnl_newlink_params *params)
+{
+	return rtnl_newlink_peer_net(params);
+}
+
+/* PROBE: HAVE_HRTIMER_SETUP */
+static void hrtimer_setup_(struct hrtimer *timer)
+{
+	hrtimer_setup(timer, NULL, CLOCK_MONOTONIC, HRTIMER_MODE_REL);
+}
+
+/* PROBE: HAVE_NETIF_THREADED_ENABLE */
+static void netif_threaded_enable_(struct net_device *dev)
+{
+	netif_threaded_enable(dev);
+}

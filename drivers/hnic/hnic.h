@@ -1,0 +1,519 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+/*
+ * hnic: a simulated NIC, shared declarations.
+ *
+ * Two network devices, joined by a wire. What a NIC would do in hardware is
+ * done by two kernel threads of each device, the engines:
+ *
+ *	ndo_start_xmit -> TX ring -> TX engine -> link -> wire of the peer
+ *	wire -> RX engine -> RX ring -> NAPI -> GRO
+ *
+ * Files, each of which calls only those below it:
+ *	hnic_main.c	module, links, devices: open, stop, transmit
+ *	hnic_ethtool.c, hnic_sysfs.c	settings and counters
+ *	hnic_rx.c	RX engine, NAPI
+ *	hnic_tx.c	TX engine: fetches, cuts, checksums
+ *	hnic_conn.c	connections taken over from an iWARP provider
+ *	hnic_filter.c	ntuple filters
+ *	hnic_link.c	what happens between two devices: delay, loss, ...
+ *	hnic_engine.c	threads
+ *	hnic_pkt.c	packets in the memory of the NIC
+ *
+ * Lifetime: both devices of a pair are unregistered together, and none is
+ * freed before both are closed. So while a device is open its engines may use
+ * the peer; whether that one is open is told by hnic_wire.up.
+ */
+#ifndef HNIC_H
+#define HNIC_H
+
+#include <linux/hrtimer.h>
+#include <linux/netdevice.h>
+#include <linux/rhashtable.h>
+#include <linux/smp.h>
+#include <linux/u64_stats_sync.h>
+
+#include "compat.h"
+#include "rdma/iwarp_offload.h"
+
+#define HNIC_QUEUES	16	/* at most, of each kind */
+#define HNIC_RING	512	/* slots of a ring, a power of two */
+#define HNIC_BATCH	64	/* packets of one run of an engine */
+#define HNIC_PATHS	8
+#define HNIC_LANES	(HNIC_PATHS + 1)	/* and one for reordering */
+#define HNIC_MTU_MAX	9600
+#define HNIC_HDR_MAX	256	/* longest headers of a packet to be cut */
+#define HNIC_COPYBREAK	256	/* shorter packets are copied by the host */
+#define HNIC_POOL_PAGES	64
+#define HNIC_POOL_ORDER	3
+#define HNIC_WIRE_MAX	4096	/* packets under way; then the sender waits */
+#define HNIC_CONNS	1024
+#define HNIC_FILTERS	64
+
+struct hnic_dev;
+
+/* The default, and all there was before there were several ways */
+static inline void compat_set_threaded(struct net_device *netdev)
+{
+#ifdef HAVE_NETIF_THREADED_ENABLE
+	netif_threaded_enable(netdev);
+#else
+	dev_set_threaded(netdev, true);
+#endif
+}
+
+static inline void
+compat_hrtimer_setup(struct hrtimer *timer,
+		     enum hrtimer_restart (*fn)(struct hrtimer *timer))
+{
+#ifdef HAVE_HRTIMER_SETUP
+	hrtimer_setup(timer, fn, CLOCK_MONOTONIC, HRTIMER_MODE_REL);
+#else
+	hrtimer_init(timer, CLOCK_MONOTONIC, HRTIMER_MODE_REL);
+	timer->function = fn;
+#endif
+}
+
+/* -------------------------------------------------------------- packets */
+
+/**
+ * struct hnic_pkt - a packet, and in front of it what the NIC knows of it
+ * @next: in struct hnic_list
+ * @due: when it arrives, ns, or 0 for at once
+ * @page: compound page that the packet is in; a reference
+ * @off: where in @page the Ethernet header is
+ * @len: octets from there
+ * @size: octets of memory taken
+ * @hash: of addresses and ports
+ * @l3: offset of the IP header, or 0 if there is none
+ * @l4: offset of the TCP or UDP header, or 0
+ * @pay: offset of the payload of TCP, or 0
+ * @ipv6: IPv6, else IPv4
+ * @proto: IPPROTO_TCP, IPPROTO_UDP or 0
+ * @csum_ok: the checksum is good
+ * @verdict: all FPDUs in it are good
+ */
+struct hnic_pkt {
+	struct hnic_pkt *next;
+	u64 due;
+	struct page *page;
+	u32 off;
+	u32 hash;
+	u16 len;
+	u16 size;
+	u16 l3;
+	u16 l4;
+	u16 pay;
+	u8 proto;
+	u8 ipv6:1;
+	u8 csum_ok:1;
+	u8 verdict:1;
+};
+
+static inline u8 *hnic_pkt_data(const struct hnic_pkt *p)
+{
+	return (u8 *)(p + 1) + NET_IP_ALIGN;
+}
+
+/* Of the provider: still to be finished by a NIC; of ours: all is good */
+#ifdef HAVE_SKB_DECRYPTED
+#define compat_skb_decrypted(skb)		((skb)->decrypted)
+#define compat_skb_set_decrypted(skb, val)	((skb)->decrypted = (val))
+#else
+#define compat_skb_decrypted(skb)		false
+#define compat_skb_set_decrypted(skb, val)	((void)(val))
+#endif
+
+struct hnic_list {
+	struct hnic_pkt *head;
+	struct hnic_pkt **tail;
+	u32 count;
+};
+
+/**
+ * struct hnic_pool - memory for packets, of one TX engine
+ * @page: pages in use, used again when all packets in them are gone
+ * @cur: the one that packets are taken from
+ * @fill: octets of it that are taken
+ * @size: its size
+ */
+struct hnic_pool {
+	struct page *page[HNIC_POOL_PAGES];
+	u32 cur;
+	u32 fill;
+	u32 size;
+};
+
+void hnic_list_init(struct hnic_list *l);
+void hnic_list_add(struct hnic_list *l, struct hnic_pkt *p);
+struct hnic_pkt *hnic_list_pop(struct hnic_list *l);
+void hnic_list_splice(struct hnic_list *to, struct hnic_list *from);
+void hnic_list_purge(struct hnic_list *l);
+
+struct hnic_pkt *hnic_pkt_alloc(struct hnic_pool *pool, u32 len);
+void hnic_pkt_free(struct hnic_pkt *p);
+void hnic_pool_free(struct hnic_pool *pool);
+
+void hnic_pkt_parse(struct hnic_pkt *p);
+u32 hnic_pkt_seq(const struct hnic_pkt *p);
+void hnic_pkt_set_len(struct hnic_pkt *p, u32 len);
+void hnic_pkt_csum(struct hnic_pkt *p);
+bool hnic_pkt_csum_good(const struct hnic_pkt *p);
+
+/* ------------------------------------------------------------- counters */
+
+/* Of the TX engine; ethtool -S and Documentation/hnic.rst have the same names */
+#define HNIC_TX_STATS(_)	\
+	_(packets)		\
+	_(octets)		\
+	_(tso)			\
+	_(no_memory)		\
+	_(too_long)		\
+	_(no_link)		\
+	_(fpdus)		\
+	_(crc_filled)		\
+	_(crc_fallback)		\
+	_(crc_unknown)		\
+	_(crc_dropped)		\
+	_(contig_fpdus)		\
+	_(dma_ops)		\
+	_(dma_hdr_ops)		\
+	_(dma_marker_ops)	\
+	_(dma_octets)		\
+	_(move_read_octets)	\
+	_(move_write_octets)	\
+	_(crc_octets)		\
+	_(send_octets)		\
+	_(ns)
+
+/* Of the RX engine */
+#define HNIC_RX_STATS(_)	\
+	_(packets)		\
+	_(octets)		\
+	_(csum_good)		\
+	_(csum_bad)		\
+	_(missed)		\
+	_(paused)		\
+	_(fpdus)		\
+	_(crc_good)		\
+	_(crc_bad)		\
+	_(verdicts)		\
+	_(no_verdict)		\
+	_(resync_lost)		\
+	_(resync_host)		\
+	_(resync_self)		\
+	_(steered_conn)		\
+	_(steered_ntuple)	\
+	_(dropped_ntuple)	\
+	_(dma_ops)		\
+	_(dma_octets)		\
+	_(crc_octets)		\
+	_(ns)
+
+/* Of the link behind a device */
+#define HNIC_LINK_STATS(_)	\
+	_(lost)			\
+	_(reordered)		\
+	_(split)		\
+	_(coalesced)		\
+	_(corrupted)		\
+	_(ns)
+
+#define HNIC_STAT_FIELD(name)	u64 name;
+struct hnic_tx_stats { HNIC_TX_STATS(HNIC_STAT_FIELD) };
+struct hnic_rx_stats { HNIC_RX_STATS(HNIC_STAT_FIELD) };
+struct hnic_link_stats { HNIC_LINK_STATS(HNIC_STAT_FIELD) };
+
+/* -------------------------------------------------------------- engines */
+
+#define HNIC_ENGINE_KICKED	0	/* bit of hnic_engine.flags */
+
+/**
+ * struct hnic_engine - one kernel thread
+ * @dev: its device
+ * @run: works for a while, bottom halves being disabled. Returns 0 if there
+ *	 is more to do, a time (ns) to be called again at, or KTIME_MAX
+ * @after: what is the host's part of a run: interrupts. Bottom halves are
+ *	   disabled
+ * @ns: where the time of @run is added
+ * @sync: for all counters which the engine writes
+ * @lock: protects @task against being stopped
+ * @task: the thread, NULL while the device is down
+ * @flags: HNIC_ENGINE_*
+ * @cpu: where it shall run, or -1; under hnic_dev.lock
+ */
+struct hnic_engine {
+	struct hnic_dev *dev;
+	u64 (*run)(struct hnic_dev *dev, u64 now);
+	void (*after)(struct hnic_dev *dev);
+	u64 *ns;
+	struct u64_stats_sync sync;
+	spinlock_t lock;
+	struct task_struct *task;
+	unsigned long flags;
+	int cpu;
+};
+
+void hnic_engine_init(struct hnic_engine *e, struct hnic_dev *dev);
+int hnic_engine_start(struct hnic_engine *e, const char *name);
+void hnic_engine_stop(struct hnic_engine *e);
+void hnic_engine_kick(struct hnic_engine *e);
+int hnic_engine_pin(struct hnic_engine *e, int cpu);
+
+/* --------------------------------------------------------------- queues */
+
+struct hnic_tx_slot {
+	struct sk_buff *skb;
+	u32 len;
+};
+
+/**
+ * struct hnic_txq - TX ring
+ * @head: next free slot; written by ndo_start_xmit under the queue's lock
+ * @done: up to here the engine has fetched; written by the engine
+ * @clean: up to here the host has freed; written by NAPI
+ * @done_octets: octets up to @done
+ * @clean_octets: octets up to @clean
+ * @slot: the ring
+ */
+struct hnic_txq {
+	u32 head;
+	u32 done ____cacheline_aligned_in_smp;
+	u32 done_octets;
+	u32 clean ____cacheline_aligned_in_smp;
+	u32 clean_octets;
+	struct hnic_tx_slot slot[HNIC_RING];
+};
+
+/**
+ * struct hnic_rxq - RX ring
+ * @head: next free slot; written by the engine
+ * @tail: next packet for the host; written by NAPI
+ * @stalled: the engine waits for room
+ * @slot: the ring
+ */
+struct hnic_rxq {
+	u32 head;
+	u32 tail ____cacheline_aligned_in_smp;
+	bool stalled;
+	struct hnic_pkt *slot[HNIC_RING];
+};
+
+/**
+ * struct hnic_queue - a TX ring, an RX ring and their interrupt
+ * @dev: device
+ * @index: number of the queue
+ * @cpu: whom it interrupts, or -1
+ * @tx_ring: the TX engine has fetched something in this run
+ * @rx_ring: the RX engine has put something there in this run
+ * @csd: interrupts another CPU
+ * @csd_busy: it is under way
+ * @napi: the handler
+ * @tx: ring
+ * @rx: ring
+ * @sync: for the counters; written by NAPI
+ * @rx_packets: given to the host
+ * @rx_octets: given to the host
+ * @tx_packets: fetched, and freed by the host
+ * @tx_octets: fetched, and freed by the host
+ * @polls: runs of the handler
+ */
+struct hnic_queue {
+	struct hnic_dev *dev;
+	int index;
+	int cpu;
+	bool tx_ring;
+	bool rx_ring;
+	call_single_data_t csd;
+	unsigned long csd_busy;
+	struct napi_struct napi;
+	struct hnic_txq *tx;
+	struct hnic_rxq *rx;
+	struct u64_stats_sync sync;
+	u64 rx_packets;
+	u64 rx_octets;
+	u64 tx_packets;
+	u64 tx_octets;
+	u64 polls;
+};
+
+/* ----------------------------------------------------------------- link */
+
+/**
+ * struct hnic_wire - packets on their way to a device
+ * @lock: protects all of this; taken by the peer's TX engine and the RX engine
+ * @lane: one for each path, in the order of arrival
+ * @count: packets in all of them
+ * @timed: packets may have to wait in more than the first lane
+ * @up: the device is open
+ * @full: the peer waits for room
+ */
+struct hnic_wire {
+	spinlock_t lock;
+	struct hnic_list lane[HNIC_LANES];
+	u32 count;
+	bool timed;
+	bool up;
+	bool full;
+};
+
+/* Settings of the link behind a device: sysfs, Documentation/hnic.rst */
+enum hnic_knob {
+	HNIC_RATE,		/* Mbit/s */
+	HNIC_DELAY,		/* us */
+	HNIC_NPATHS,
+	HNIC_LOSS,		/* this and the following: parts per million */
+	HNIC_REORDER,
+	HNIC_REORDER_DELAY,	/* us */
+	HNIC_SPLIT,
+	HNIC_COALESCE,
+	HNIC_FAULT_CORRUPT,
+	HNIC_FAULT_VERDICT,
+	HNIC_FAULT_RESYNC,
+	HNIC_SEED,
+	HNIC_MAX_CONNS,
+	HNIC_KNOBS
+};
+
+/**
+ * struct hnic_link - what happens to packets that a device sends
+ * @knob: enum hnic_knob; READ_ONCE, written by sysfs
+ * @path_delay: us, of each path, added to HNIC_DELAY
+ * @active: anything is set; otherwise packets just arrive
+ * @random: state of the generator
+ * @next_path: whose turn it is
+ * @free_at: when the last octet has left, at HNIC_RATE
+ * @last: latest arrival on each lane; a path never reorders
+ * @held: a segment that the next one may be joined to
+ * @stats: counters
+ */
+struct hnic_link {
+	u32 knob[HNIC_KNOBS];
+	u32 path_delay[HNIC_PATHS];
+	bool active;
+	u32 random;
+	u32 next_path;
+	u64 free_at;
+	u64 last[HNIC_LANES];
+	struct hnic_pkt *held;
+	struct hnic_link_stats stats;
+};
+
+void hnic_link_update(struct hnic_dev *hd);
+void hnic_link_reset(struct hnic_dev *hd);
+bool hnic_link_chance(struct hnic_link *l, u32 ppm);
+u64 hnic_link_busy(struct hnic_dev *hd, u64 now);
+void hnic_link_send(struct hnic_dev *hd, struct hnic_list *pkts, u64 now);
+void hnic_wire_up(struct hnic_wire *w, bool up);
+u64 hnic_wire_take(struct hnic_dev *hd, struct hnic_list *to, u64 now);
+
+/* -------------------------------------------------------------- filters */
+
+struct hnic_filters;
+
+/* What hnic_filter_match() may say besides the number of a queue */
+#define HNIC_FILTER_NONE	(-1)
+#define HNIC_FILTER_DROP	(-2)
+
+struct ethtool_rxnfc;
+int hnic_filter_match(struct hnic_dev *hd, const struct hnic_pkt *p);
+int hnic_filter_set(struct hnic_dev *hd, struct ethtool_rxnfc *nfc);
+int hnic_filter_get(struct hnic_dev *hd, struct ethtool_rxnfc *nfc,
+		    u32 *locs);
+void hnic_filter_purge(struct hnic_dev *hd);
+
+/* ---------------------------------------------------------- connections */
+
+int hnic_conn_init(struct hnic_dev *hd);
+void hnic_conn_exit(struct hnic_dev *hd);
+bool hnic_conn_tx(struct hnic_dev *hd, struct hnic_pkt *p, bool marked);
+int hnic_conn_rx(struct hnic_dev *hd, struct hnic_pkt *p);
+extern const struct iwarp_offload_ops hnic_offload_ops;
+
+/* --------------------------------------------------------------- device */
+
+/**
+ * struct hnic_dev - private part of a network device
+ * @netdev: the device
+ * @peer: the other end; RTNL to change, and see "Lifetime" above
+ * @lock: settings in sysfs against open and stop. Under RTNL or alone
+ * @queue: queues; as many as the larger of both numbers of the device
+ * @nqueues: allocated ones
+ * @tx: TX engine
+ * @rx: RX engine
+ * @pool: memory of the TX engine
+ * @tx_stats: counters of the TX engine
+ * @rx_stats: counters of the RX engine
+ * @tx_turn: queue that the TX engine looks at next
+ * @todo: what the RX engine took from the wire
+ * @held: a packet of its that found the ring full
+ * @held_queue: which
+ * @wire: what is on its way to this device
+ * @link: what happens to what this device sends
+ * @tx_timer: interrupts for TX rings that were fetched a while ago
+ * @tx_usecs: how long, ethtool -C
+ * @tx_frames: how many packets make it interrupt at once
+ * @pause: a full ring stops the peer; else packets are dropped
+ * @offload: BIT(enum iwarp_offload_feature) switched on
+ * @offload_on: iwarp_offload_register() was called
+ * @conns: connections taken over
+ * @nconns: how many
+ * @conn_lock: serialises changes of @conns
+ * @filters: ntuple filters; RTNL to change, RCU to read
+ */
+struct hnic_dev {
+	struct net_device *netdev;
+	struct net_device __rcu *peer;
+	struct mutex lock;
+	struct hnic_queue *queue;
+	int nqueues;
+	struct hnic_engine tx;
+	struct hnic_engine rx;
+	struct hnic_pool pool;
+	struct hnic_tx_stats tx_stats;
+	struct hnic_rx_stats rx_stats;
+	u32 tx_turn;
+	struct hnic_list todo;
+	struct hnic_pkt *held;
+	int held_queue;
+	struct hnic_wire wire;
+	struct hnic_link link;
+	struct hrtimer tx_timer;
+	u32 tx_usecs;
+	u32 tx_frames;
+	bool pause;
+	u32 offload;
+	bool offload_on;
+	struct rhashtable conns;
+	u32 nconns;
+	struct mutex conn_lock;
+	struct hnic_filters __rcu *filters;
+};
+
+/* The peer of an open device */
+static inline struct hnic_dev *hnic_peer(struct hnic_dev *hd)
+{
+	struct net_device *peer = rcu_dereference_check(hd->peer, true);
+
+	return peer ? netdev_priv(peer) : NULL;
+}
+
+u64 hnic_tx_run(struct hnic_dev *hd, u64 now);
+void hnic_tx_after(struct hnic_dev *hd);
+void hnic_tx_flush(struct hnic_dev *hd);
+enum hrtimer_restart hnic_tx_timeout(struct hrtimer *timer);
+
+u64 hnic_rx_run(struct hnic_dev *hd, u64 now);
+void hnic_rx_after(struct hnic_dev *hd);
+void hnic_rx_flush(struct hnic_dev *hd);
+void hnic_interrupt(struct hnic_queue *q);
+void hnic_queue_init(struct hnic_dev *hd, int index);
+int hnic_queue_pin(struct hnic_queue *q, int cpu);
+int hnic_poll(struct napi_struct *napi, int budget);
+
+int hnic_open(struct net_device *netdev);
+int hnic_stop(struct net_device *netdev);
+
+extern const struct ethtool_ops hnic_ethtool_ops;
+extern const struct attribute_group hnic_sysfs_group;
+
+#endif

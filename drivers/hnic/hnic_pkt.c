@@ -1,0 +1,303 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * Packets in the memory of the NIC, and what a NIC understands of them.
+ * Lowest layer of hnic: calls the kernel only.
+ *
+ * The TX engine takes memory for a packet from large pages, and the same
+ * memory becomes the fragment that the peer's host gets: as if the DMA of the
+ * receiver took nothing. Pages are used again when they come back.
+ *
+ * Context of all: bottom halves disabled, and one engine at a time.
+ */
+#include <linux/if_vlan.h>
+#include <linux/ip.h>
+#include <linux/ipv6.h>
+#include <linux/jhash.h>
+#include <linux/tcp.h>
+#include <linux/udp.h>
+#include <net/ip.h>
+#include <net/ip6_checksum.h>
+
+#include "hnic.h"
+
+void hnic_list_init(struct hnic_list *l)
+{
+	l->head = NULL;
+	l->tail = &l->head;
+	l->count = 0;
+}
+
+void hnic_list_add(struct hnic_list *l, struct hnic_pkt *p)
+{
+	p->next = NULL;
+	*l->tail = p;
+	l->tail = &p->next;
+	l->count++;
+}
+
+struct hnic_pkt *hnic_list_pop(struct hnic_list *l)
+{
+	struct hnic_pkt *p = l->head;
+
+	if (!p)
+		return NULL;
+	l->head = p->next;
+	if (!l->head)
+		l->tail = &l->head;
+	l->count--;
+	return p;
+}
+
+/* Move all of @from behind @to */
+void hnic_list_splice(struct hnic_list *to, struct hnic_list *from)
+{
+	if (!from->head)
+		return;
+	*to->tail = from->head;
+	to->tail = from->tail;
+	to->count += from->count;
+	hnic_list_init(from);
+}
+
+void hnic_list_purge(struct hnic_list *l)
+{
+	struct hnic_pkt *p;
+
+	while ((p = hnic_list_pop(l)))
+		hnic_pkt_free(p);
+}
+
+/* --------------------------------------------------------------- memory */
+
+/* Continue in the next page: an old one that nobody else uses, or a new one */
+static bool hnic_pool_next(struct hnic_pool *pool)
+{
+	gfp_t gfp = GFP_ATOMIC | __GFP_NOWARN | __GFP_COMP | __GFP_NORETRY;
+	u32 next = (pool->cur + 1) % HNIC_POOL_PAGES;
+	struct page **slot = &pool->page[next];
+
+	if (*slot && page_ref_count(*slot) != 1) {
+		put_page(*slot);
+		*slot = NULL;
+	}
+	if (!*slot)
+		*slot = alloc_pages(gfp, HNIC_POOL_ORDER);
+	if (!*slot)
+		return false;
+	pool->cur = next;
+	pool->fill = 0;
+	pool->size = PAGE_SIZE << HNIC_POOL_ORDER;
+	return true;
+}
+
+/**
+ * hnic_pkt_alloc() - memory for a packet
+ * @pool: from where
+ * @len: octets, at most HNIC_MTU_MAX and an Ethernet header with a tag
+ *
+ * Return: the packet, with @len set and nothing else known of it, or NULL.
+ */
+struct hnic_pkt *hnic_pkt_alloc(struct hnic_pool *pool, u32 len)
+{
+	u32 size = ALIGN(sizeof(struct hnic_pkt) + NET_IP_ALIGN + len, 64);
+	struct hnic_pkt *p;
+	struct page *page;
+
+	if (pool->fill + size > pool->size && !hnic_pool_next(pool))
+		return NULL;
+	page = pool->page[pool->cur];
+	get_page(page);
+	p = page_address(page) + pool->fill;
+	memset(p, 0, sizeof(*p));
+	p->page = page;
+	p->off = pool->fill + sizeof(*p) + NET_IP_ALIGN;
+	p->len = len;
+	p->size = size;
+	pool->fill += size;
+	return p;
+}
+
+void hnic_pkt_free(struct hnic_pkt *p)
+{
+	put_page(p->page);
+}
+
+void hnic_pool_free(struct hnic_pool *pool)
+{
+	int i;
+
+	for (i = 0; i < HNIC_POOL_PAGES; i++)
+		if (pool->page[i])
+			put_page(pool->page[i]);
+	memset(pool, 0, sizeof(*pool));
+}
+
+/* -------------------------------------------------------------- headers */
+
+static struct iphdr *hnic_ip4(const struct hnic_pkt *p)
+{
+	return (struct iphdr *)(hnic_pkt_data(p) + p->l3);
+}
+
+static struct ipv6hdr *hnic_ip6(const struct hnic_pkt *p)
+{
+	return (struct ipv6hdr *)(hnic_pkt_data(p) + p->l3);
+}
+
+static struct tcphdr *hnic_tcp(const struct hnic_pkt *p)
+{
+	return (struct tcphdr *)(hnic_pkt_data(p) + p->l4);
+}
+
+/* Octets from the IP header on that are not padding of the Ethernet frame */
+static u32 hnic_pkt_l3_len(const struct hnic_pkt *p)
+{
+	if (p->ipv6)
+		return sizeof(struct ipv6hdr) +
+		       ntohs(hnic_ip6(p)->payload_len);
+	return ntohs(hnic_ip4(p)->tot_len);
+}
+
+static bool hnic_parse_ip4(struct hnic_pkt *p, u32 room)
+{
+	struct iphdr *ip = hnic_ip4(p);
+	u32 total;
+
+	if (room < sizeof(*ip) || ip->version != 4 || ip->ihl < 5)
+		return false;
+	total = ntohs(ip->tot_len);
+	if (total > room || total < ip->ihl * 4)
+		return false;
+	p->hash = jhash_2words((__force u32)ip->saddr, (__force u32)ip->daddr,
+			       0);
+	if (ip_is_fragment(ip))
+		return true;
+	p->proto = ip->protocol;
+	p->l4 = p->l3 + ip->ihl * 4;
+	return true;
+}
+
+static bool hnic_parse_ip6(struct hnic_pkt *p, u32 room)
+{
+	struct ipv6hdr *ip = hnic_ip6(p);
+
+	if (room < sizeof(*ip) || ip->version != 6 ||
+	    sizeof(*ip) + ntohs(ip->payload_len) > room)
+		return false;
+	p->ipv6 = 1;
+	p->hash = jhash2((u32 *)&ip->saddr, 8, 0);
+	p->proto = ip->nexthdr;
+	p->l4 = p->l3 + sizeof(*ip);
+	return true;
+}
+
+/* Is there a whole TCP or UDP header? */
+static bool hnic_parse_l4(struct hnic_pkt *p)
+{
+	u32 room = p->l3 + hnic_pkt_l3_len(p) - p->l4;
+	struct tcphdr *th = hnic_tcp(p);
+
+	if (p->proto == IPPROTO_UDP)
+		return room >= sizeof(struct udphdr) &&
+		       ntohs(((struct udphdr *)th)->len) == room;
+	if (p->proto != IPPROTO_TCP || room < sizeof(*th) ||
+	    th->doff < 5 || th->doff * 4 > room)
+		return false;
+	p->pay = p->l4 + th->doff * 4;
+	return true;
+}
+
+/**
+ * hnic_pkt_parse() - find the headers of a packet
+ * @p: packet; may hold anything
+ *
+ * Sets the offsets, the protocol and the hash. One VLAN tag is skipped. No
+ * extension headers: such packets, as fragments, are hashed by address.
+ */
+void hnic_pkt_parse(struct hnic_pkt *p)
+{
+	u8 *data = hnic_pkt_data(p);
+	__be16 type;
+	u32 l3 = ETH_HLEN;
+	bool good;
+
+	p->l3 = 0;
+	p->l4 = 0;
+	p->pay = 0;
+	p->proto = 0;
+	p->ipv6 = 0;
+	p->hash = 0;
+	if (p->len < ETH_HLEN + VLAN_HLEN)
+		return;
+	type = ((struct ethhdr *)data)->h_proto;
+	if (type == htons(ETH_P_8021Q)) {
+		type = ((struct vlan_ethhdr *)data)->h_vlan_encapsulated_proto;
+		l3 += VLAN_HLEN;
+	}
+	p->l3 = l3;
+	if (type == htons(ETH_P_IP))
+		good = hnic_parse_ip4(p, p->len - l3);
+	else if (type == htons(ETH_P_IPV6))
+		good = hnic_parse_ip6(p, p->len - l3);
+	else
+		good = false;
+	if (!good)
+		p->l3 = 0;
+	if (!good || !p->l4 || !hnic_parse_l4(p)) {
+		p->l4 = 0;
+		p->proto = 0;
+		return;
+	}
+	p->hash = jhash_1word(*(u32 *)hnic_tcp(p), p->hash);
+}
+
+/* TCP sequence number of the first octet of payload */
+u32 hnic_pkt_seq(const struct hnic_pkt *p)
+{
+	return ntohl(hnic_tcp(p)->seq) + hnic_tcp(p)->syn;
+}
+
+/**
+ * hnic_pkt_set_len() - the packet now has so many octets
+ * @p: a TCP packet
+ * @len: octets in all; the memory is there
+ */
+void hnic_pkt_set_len(struct hnic_pkt *p, u32 len)
+{
+	p->len = len;
+	if (p->ipv6) {
+		hnic_ip6(p)->payload_len = htons(len - p->l4);
+		return;
+	}
+	hnic_ip4(p)->tot_len = htons(len - p->l3);
+	ip_send_check(hnic_ip4(p));
+}
+
+static __sum16 hnic_pkt_sum(const struct hnic_pkt *p)
+{
+	u32 len = p->l3 + hnic_pkt_l3_len(p) - p->l4;
+	__wsum sum = csum_partial(hnic_tcp(p), len, 0);
+
+	if (p->ipv6)
+		return csum_ipv6_magic(&hnic_ip6(p)->saddr,
+				       &hnic_ip6(p)->daddr, len, p->proto,
+				       sum);
+	return csum_tcpudp_magic(hnic_ip4(p)->saddr, hnic_ip4(p)->daddr, len,
+				 p->proto, sum);
+}
+
+/* Write the checksum of a TCP packet */
+void hnic_pkt_csum(struct hnic_pkt *p)
+{
+	hnic_tcp(p)->check = 0;
+	hnic_tcp(p)->check = hnic_pkt_sum(p);
+}
+
+/* Is the checksum of this TCP or UDP packet good? */
+bool hnic_pkt_csum_good(const struct hnic_pkt *p)
+{
+	if (p->proto == IPPROTO_UDP &&
+	    !((struct udphdr *)hnic_tcp(p))->check)
+		return false;
+	return !hnic_pkt_sum(p);
+}

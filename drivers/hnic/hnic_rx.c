@@ -1,0 +1,385 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * RX engine and NAPI. Calls hnic_conn.c, hnic_filter.c, hnic_link.c and below.
+ *
+ * The engine takes packets from the wire, checks checksums, lets the iWARP
+ * engines check and find the connection, chooses a queue: that of the
+ * connection, that of a filter, or by hash. When the ring is full it stops,
+ * and with it, in the end, the peer (as with pause frames), or drops.
+ *
+ * NAPI gives the packets to the stack as fragments, so that GRO merges them
+ * without a new skb each; short ones are copied, which is cheaper.
+ */
+#include <linux/etherdevice.h>
+#include <linux/sched.h>
+#include <linux/skbuff.h>
+#include <net/gro.h>
+
+#include "hnic.h"
+
+/* --------------------------------------------------------------- engine */
+
+/* -1: drop */
+static int hnic_rx_choose(struct hnic_dev *hd, const struct hnic_pkt *p,
+			  int queue)
+{
+	u32 n = hd->netdev->real_num_rx_queues;
+
+	if (queue >= 0) {
+		hd->rx_stats.steered_conn++;
+		return queue % n;
+	}
+	queue = hnic_filter_match(hd, p);
+	if (queue == HNIC_FILTER_DROP) {
+		hd->rx_stats.dropped_ntuple++;
+		return -1;
+	}
+	if (queue != HNIC_FILTER_NONE) {
+		hd->rx_stats.steered_ntuple++;
+		return queue % n;
+	}
+	return n > 1 ? reciprocal_scale(p->hash, n) : 0;
+}
+
+/* Everything that is found out about a packet; the queue, or -1 to drop it */
+static int hnic_rx_look(struct hnic_dev *hd, struct hnic_pkt *p)
+{
+	int queue = -1;
+
+	hnic_pkt_parse(p);
+	p->csum_ok = p->l4 && hnic_pkt_csum_good(p);
+	hd->rx_stats.packets++;
+	hd->rx_stats.octets += p->len;
+	hd->rx_stats.csum_good += p->csum_ok;
+	hd->rx_stats.csum_bad += p->l4 && !p->csum_ok;
+	/* damaged packets are none of a connection */
+	if (p->pay && p->csum_ok)
+		queue = hnic_conn_rx(hd, p);
+	return hnic_rx_choose(hd, p, queue);
+}
+
+/* Put it on the ring; false if there is no room */
+static bool hnic_rx_put(struct hnic_dev *hd, struct hnic_queue *q,
+			struct hnic_pkt *p)
+{
+	struct hnic_rxq *rx = q->rx;
+
+	if (rx->head - smp_load_acquire(&rx->tail) == HNIC_RING) {
+		WRITE_ONCE(rx->stalled, true);
+		/* pairs with hnic_poll_rx() */
+		smp_mb();
+		if (rx->head - smp_load_acquire(&rx->tail) == HNIC_RING)
+			return false;
+	}
+	hd->rx_stats.dma_ops++;
+	hd->rx_stats.dma_octets += p->len;
+	rx->slot[rx->head % HNIC_RING] = p;
+	smp_store_release(&rx->head, rx->head + 1);
+	q->rx_ring = true;
+	return true;
+}
+
+/* A packet for a full ring waits in front of all others */
+static bool hnic_rx_held(struct hnic_dev *hd)
+{
+	if (!hd->held)
+		return false;
+	if (!hnic_rx_put(hd, &hd->queue[hd->held_queue], hd->held))
+		return true;
+	hd->held = NULL;
+	return false;
+}
+
+static void hnic_rx_full(struct hnic_dev *hd, struct hnic_pkt *p, int queue)
+{
+	if (READ_ONCE(hd->pause)) {
+		hd->rx_stats.paused++;
+		hd->held = p;
+		hd->held_queue = queue;
+	} else {
+		hd->rx_stats.missed++;
+		hnic_pkt_free(p);
+	}
+}
+
+/**
+ * hnic_rx_run() - a run of the RX engine
+ * @hd: device
+ * @now: time, ns
+ *
+ * Context: RX engine, bottom halves disabled.
+ * Return: see struct hnic_engine.
+ */
+u64 hnic_rx_run(struct hnic_dev *hd, u64 now)
+{
+	struct hnic_pkt *p;
+	u64 next = 0;
+	int queue;
+
+	if (hnic_rx_held(hd))
+		return KTIME_MAX;
+	if (!hd->todo.head)
+		next = hnic_wire_take(hd, &hd->todo, now);
+	while ((p = hnic_list_pop(&hd->todo))) {
+		queue = hnic_rx_look(hd, p);
+		if (queue < 0) {
+			hnic_pkt_free(p);
+			continue;
+		}
+		if (hnic_rx_put(hd, &hd->queue[queue], p))
+			continue;
+		hnic_rx_full(hd, p, queue);
+		if (hd->held)
+			return KTIME_MAX;
+	}
+	return next;
+}
+
+static void hnic_interrupt_remote(void *data)
+{
+	struct hnic_queue *q = data;
+
+	clear_bit(0, &q->csd_busy);
+	napi_schedule(&q->napi);
+}
+
+/**
+ * hnic_interrupt() - make NAPI look at a queue
+ * @q: queue
+ *
+ * A thread is on the right CPU already; a softirq runs on the CPU that is
+ * interrupted.
+ *
+ * Context: bottom halves disabled.
+ */
+void hnic_interrupt(struct hnic_queue *q)
+{
+	int cpu = READ_ONCE(q->cpu);
+
+	if (cpu < 0 || cpu == smp_processor_id() ||
+	    test_bit(NAPI_STATE_THREADED, &q->napi.state) ||
+	    !cpu_online(cpu)) {
+		napi_schedule(&q->napi);
+		return;
+	}
+	if (test_and_set_bit(0, &q->csd_busy))
+		return;
+	if (smp_call_function_single_async(cpu, &q->csd)) {
+		clear_bit(0, &q->csd_busy);
+		napi_schedule(&q->napi);
+	}
+}
+
+/* Interrupts after a run of the RX engine; context as hnic_rx_run() */
+void hnic_rx_after(struct hnic_dev *hd)
+{
+	int i;
+
+	for (i = 0; i < hd->nqueues; i++) {
+		struct hnic_queue *q = &hd->queue[i];
+
+		if (!q->rx_ring)
+			continue;
+		q->rx_ring = false;
+		hnic_interrupt(q);
+	}
+}
+
+/**
+ * hnic_rx_flush() - throw away what the RX engine holds and the rings have
+ * @hd: device; engines and NAPI are stopped
+ *
+ * Context: process.
+ */
+void hnic_rx_flush(struct hnic_dev *hd)
+{
+	int i;
+
+	if (hd->held)
+		hnic_pkt_free(hd->held);
+	hd->held = NULL;
+	hnic_list_purge(&hd->todo);
+	for (i = 0; i < hd->nqueues; i++) {
+		struct hnic_rxq *rx = hd->queue[i].rx;
+
+		for (; rx->tail != rx->head; rx->tail++)
+			hnic_pkt_free(rx->slot[rx->tail % HNIC_RING]);
+		rx->head = 0;
+		rx->tail = 0;
+		rx->stalled = false;
+		hd->queue[i].rx_ring = false;
+	}
+}
+
+/* ----------------------------------------------------------------- NAPI */
+
+static void hnic_rx_skb(struct hnic_queue *q, struct sk_buff *skb,
+			const struct hnic_pkt *p)
+{
+	bool csum = p->csum_ok && q->dev->netdev->features & NETIF_F_RXCSUM;
+
+	skb->ip_summed = csum ? CHECKSUM_UNNECESSARY : CHECKSUM_NONE;
+	compat_skb_set_decrypted(skb, p->verdict);
+	if (p->l4)
+		skb_set_hash(skb, p->hash, PKT_HASH_TYPE_L4);
+	else
+		skb_set_hash(skb, p->hash, p->l3 ? PKT_HASH_TYPE_L3 :
+						   PKT_HASH_TYPE_NONE);
+	skb_record_rx_queue(skb, q->index);
+}
+
+static bool hnic_receive_copy(struct hnic_queue *q, struct hnic_pkt *p)
+{
+	struct sk_buff *skb = napi_alloc_skb(&q->napi, p->len);
+
+	if (!skb)
+		return false;
+	skb_put_data(skb, hnic_pkt_data(p), p->len);
+	hnic_rx_skb(q, skb, p);
+	hnic_pkt_free(p);
+	skb->protocol = eth_type_trans(skb, q->dev->netdev);
+	napi_gro_receive(&q->napi, skb);
+	return true;
+}
+
+static bool hnic_receive_frag(struct hnic_queue *q, struct hnic_pkt *p)
+{
+	struct sk_buff *skb = napi_get_frags(&q->napi);
+
+	if (!skb)
+		return false;
+	hnic_rx_skb(q, skb, p);
+	/* with the reference that the packet had */
+	skb_add_rx_frag(skb, 0, p->page, p->off, p->len, p->size);
+	napi_gro_frags(&q->napi);
+	return true;
+}
+
+static void hnic_receive(struct hnic_queue *q, struct hnic_pkt *p)
+{
+	u32 len = p->len;
+	bool done;
+
+	if (len <= HNIC_COPYBREAK)
+		done = hnic_receive_copy(q, p);
+	else
+		done = hnic_receive_frag(q, p);
+	if (!done) {
+		dev_core_stats_rx_dropped_inc(q->dev->netdev);
+		hnic_pkt_free(p);
+		return;
+	}
+	q->rx_packets++;
+	q->rx_octets += len;
+}
+
+static int hnic_poll_rx(struct hnic_queue *q, int budget)
+{
+	struct hnic_rxq *rx = q->rx;
+	u32 head = smp_load_acquire(&rx->head);
+	int done = 0;
+
+	while (rx->tail != head && done < budget) {
+		struct hnic_pkt *p = rx->slot[rx->tail % HNIC_RING];
+
+		smp_store_release(&rx->tail, rx->tail + 1);
+		hnic_receive(q, p);
+		done++;
+	}
+	/* pairs with hnic_rx_put() */
+	smp_mb();
+	if (READ_ONCE(rx->stalled) && head - rx->tail < HNIC_RING / 2) {
+		WRITE_ONCE(rx->stalled, false);
+		hnic_engine_kick(&q->dev->rx);
+	}
+	return done;
+}
+
+/* Free what the engine has fetched */
+static void hnic_poll_tx(struct hnic_queue *q, int budget)
+{
+	struct net_device *netdev = q->dev->netdev;
+	struct hnic_txq *tx = q->tx;
+	u32 done = smp_load_acquire(&tx->done);
+	u32 clean = tx->clean, octets = 0, n = done - clean;
+	struct netdev_queue *txq;
+
+	if (!n)
+		return;
+	for (; clean != done; clean++) {
+		struct hnic_tx_slot *slot = &tx->slot[clean % HNIC_RING];
+
+		octets += slot->len;
+		napi_consume_skb(slot->skb, budget);
+	}
+	q->tx_packets += n;
+	q->tx_octets += octets;
+	WRITE_ONCE(tx->clean_octets, tx->clean_octets + octets);
+	smp_store_release(&tx->clean, clean);
+	if (q->index >= netdev->real_num_tx_queues)
+		return;
+	txq = netdev_get_tx_queue(netdev, q->index);
+	netdev_tx_completed_queue(txq, n, octets);
+	/* pairs with hnic_xmit() */
+	smp_mb();
+	if (netif_tx_queue_stopped(txq) &&
+	    READ_ONCE(tx->head) - clean < HNIC_RING / 2)
+		netif_tx_wake_queue(txq);
+}
+
+/* Context: softirq, or a thread with bottom halves disabled */
+int hnic_poll(struct napi_struct *napi, int budget)
+{
+	struct hnic_queue *q = container_of(napi, struct hnic_queue, napi);
+	int done;
+
+	u64_stats_update_begin(&q->sync);
+	hnic_poll_tx(q, budget);
+	done = hnic_poll_rx(q, budget);
+	q->polls++;
+	u64_stats_update_end(&q->sync);
+	if (done == budget && budget)
+		return done;
+	if (napi_complete_done(napi, done) &&
+	    (smp_load_acquire(&q->rx->head) != q->rx->tail ||
+	     READ_ONCE(q->tx->done) - q->tx->clean >= q->dev->tx_frames))
+		napi_schedule(napi);
+	return done;
+}
+
+/* ---------------------------------------------------------------- set-up */
+
+void hnic_queue_init(struct hnic_dev *hd, int index)
+{
+	struct hnic_queue *q = &hd->queue[index];
+
+	q->dev = hd;
+	q->index = index;
+	q->cpu = -1;
+	u64_stats_init(&q->sync);
+	INIT_CSD(&q->csd, hnic_interrupt_remote, q);
+}
+
+/**
+ * hnic_queue_pin() - choose the CPU that a queue interrupts
+ * @q: queue
+ * @cpu: online CPU, or -1 for any
+ *
+ * Context: process, hnic_dev.lock held.
+ * Return: 0 or a negative error.
+ */
+int hnic_queue_pin(struct hnic_queue *q, int cpu)
+{
+	struct task_struct *thread;
+	int ret = 0;
+
+	lockdep_assert_held(&q->dev->lock);
+	/* NAPI and its thread exist while the device is open */
+	thread = q->dev->tx.task ? READ_ONCE(q->napi.thread) : NULL;
+	if (thread)
+		ret = set_cpus_allowed_ptr(thread, cpu < 0 ? cpu_possible_mask :
+					   cpumask_of(cpu));
+	if (!ret)
+		WRITE_ONCE(q->cpu, cpu);
+	return ret;
+}

@@ -1,0 +1,322 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * Settings and times in /sys/class/net/DEV/hnic/. Calls hnic_link.c,
+ * hnic_engine.c, hnic_rx.c.
+ *
+ * Context of all: process; hnic_dev.lock is taken here. RTNL is not: open and
+ * stop take the lock under RTNL.
+ */
+#include <linux/cpumask.h>
+#include <linux/device.h>
+#include <linux/rtnetlink.h>
+#include <linux/sysfs.h>
+
+#include "hnic.h"
+
+static struct hnic_dev *hnic_of(struct device *dev)
+{
+	return netdev_priv(to_net_dev(dev));
+}
+
+/* ---------------------------------------------------------------- knobs */
+
+/**
+ * struct hnic_attr - a number that can be set
+ * @attr: the file
+ * @knob: which
+ * @min: smallest value
+ * @max: largest value
+ */
+struct hnic_attr {
+	struct device_attribute attr;
+	enum hnic_knob knob;
+	u32 min;
+	u32 max;
+};
+
+static ssize_t hnic_knob_show(struct device *dev, struct device_attribute *attr,
+			      char *buf)
+{
+	struct hnic_attr *a = container_of(attr, struct hnic_attr, attr);
+
+	return sysfs_emit(buf, "%u\n",
+			  READ_ONCE(hnic_of(dev)->link.knob[a->knob]));
+}
+
+static ssize_t hnic_knob_store(struct device *dev,
+			       struct device_attribute *attr, const char *buf,
+			       size_t len)
+{
+	struct hnic_attr *a = container_of(attr, struct hnic_attr, attr);
+	struct hnic_dev *hd = hnic_of(dev);
+	u32 val;
+	int err;
+
+	err = kstrtou32(buf, 0, &val);
+	if (err)
+		return err;
+	if (val < a->min || val > a->max)
+		return -ERANGE;
+	mutex_lock(&hd->lock);
+	WRITE_ONCE(hd->link.knob[a->knob], val);
+	if (a->knob == HNIC_SEED)
+		WRITE_ONCE(hd->link.random, val);
+	hnic_link_update(hd);
+	mutex_unlock(&hd->lock);
+	return len;
+}
+
+#define HNIC_ATTR(_name, _knob, _min, _max)				\
+	static struct hnic_attr hnic_attr_##_name = {			\
+		.attr = __ATTR(_name, 0644, hnic_knob_show,		\
+			       hnic_knob_store),			\
+		.knob = _knob,						\
+		.min = _min,						\
+		.max = _max,						\
+	}
+
+#define HNIC_PPM	1000000
+#define HNIC_DELAY_MAX	1000000
+
+HNIC_ATTR(rate, HNIC_RATE, 0, 400000);
+HNIC_ATTR(delay, HNIC_DELAY, 0, HNIC_DELAY_MAX);
+HNIC_ATTR(paths, HNIC_NPATHS, 1, HNIC_PATHS);
+HNIC_ATTR(loss, HNIC_LOSS, 0, HNIC_PPM);
+HNIC_ATTR(reorder, HNIC_REORDER, 0, HNIC_PPM);
+HNIC_ATTR(reorder_delay, HNIC_REORDER_DELAY, 1, HNIC_DELAY_MAX);
+HNIC_ATTR(split, HNIC_SPLIT, 0, HNIC_PPM);
+HNIC_ATTR(coalesce, HNIC_COALESCE, 0, HNIC_PPM);
+HNIC_ATTR(fault_corrupt, HNIC_FAULT_CORRUPT, 0, HNIC_PPM);
+HNIC_ATTR(fault_verdict, HNIC_FAULT_VERDICT, 0, HNIC_PPM);
+HNIC_ATTR(fault_resync, HNIC_FAULT_RESYNC, 0, HNIC_PPM);
+HNIC_ATTR(seed, HNIC_SEED, 1, U32_MAX);
+HNIC_ATTR(max_conns, HNIC_MAX_CONNS, 0, 65536);
+
+static ssize_t path_delay_show(struct device *dev,
+			       struct device_attribute *attr, char *buf)
+{
+	struct hnic_dev *hd = hnic_of(dev);
+	int i, n = 0;
+
+	for (i = 0; i < READ_ONCE(hd->link.knob[HNIC_NPATHS]); i++)
+		n += sysfs_emit_at(buf, n, "%s%u", i ? " " : "",
+				   READ_ONCE(hd->link.path_delay[i]));
+	return n + sysfs_emit_at(buf, n, "\n");
+}
+
+/* One number for each path, from the first on; 0 for the rest */
+static ssize_t path_delay_store(struct device *dev,
+				struct device_attribute *attr,
+				const char *buf, size_t len)
+{
+	struct hnic_dev *hd = hnic_of(dev);
+	u32 val[HNIC_PATHS] = {};
+	int i, n, at = 0;
+
+	for (i = 0; i < HNIC_PATHS; i++) {
+		if (sscanf(buf + at, "%u%n", &val[i], &n) != 1)
+			break;
+		if (val[i] > HNIC_DELAY_MAX)
+			return -ERANGE;
+		at += n;
+	}
+	if (!i || buf[at + strspn(buf + at, " \n")])
+		return -EINVAL;
+	mutex_lock(&hd->lock);
+	for (i = 0; i < HNIC_PATHS; i++)
+		WRITE_ONCE(hd->link.path_delay[i], val[i]);
+	hnic_link_update(hd);
+	mutex_unlock(&hd->lock);
+	return len;
+}
+static DEVICE_ATTR_RW(path_delay);
+
+/* ----------------------------------------------------------------- CPUs */
+
+/* Result in @cpu: an online one, or -1 for any */
+static int hnic_parse_cpu(int val, int *cpu)
+{
+	if (val < -1 || val >= (int)nr_cpu_ids ||
+	    (val >= 0 && !cpu_online(val)))
+		return -EINVAL;
+	*cpu = val;
+	return 0;
+}
+
+static ssize_t hnic_engine_cpu_store(struct hnic_engine *e, const char *buf,
+				     size_t len)
+{
+	int val, err;
+
+	err = kstrtoint(buf, 0, &val);
+	if (!err)
+		err = hnic_parse_cpu(val, &val);
+	if (err)
+		return err;
+	mutex_lock(&e->dev->lock);
+	err = hnic_engine_pin(e, val);
+	mutex_unlock(&e->dev->lock);
+	return err ?: len;
+}
+
+static ssize_t tx_cpu_show(struct device *dev, struct device_attribute *attr,
+			   char *buf)
+{
+	return sysfs_emit(buf, "%d\n", READ_ONCE(hnic_of(dev)->tx.cpu));
+}
+
+static ssize_t tx_cpu_store(struct device *dev, struct device_attribute *attr,
+			    const char *buf, size_t len)
+{
+	return hnic_engine_cpu_store(&hnic_of(dev)->tx, buf, len);
+}
+static DEVICE_ATTR_RW(tx_cpu);
+
+static ssize_t rx_cpu_show(struct device *dev, struct device_attribute *attr,
+			   char *buf)
+{
+	return sysfs_emit(buf, "%d\n", READ_ONCE(hnic_of(dev)->rx.cpu));
+}
+
+static ssize_t rx_cpu_store(struct device *dev, struct device_attribute *attr,
+			    const char *buf, size_t len)
+{
+	return hnic_engine_cpu_store(&hnic_of(dev)->rx, buf, len);
+}
+static DEVICE_ATTR_RW(rx_cpu);
+
+static ssize_t queue_cpus_show(struct device *dev,
+			       struct device_attribute *attr, char *buf)
+{
+	struct hnic_dev *hd = hnic_of(dev);
+	int i, n = 0;
+
+	for (i = 0; i < hd->nqueues; i++)
+		n += sysfs_emit_at(buf, n, "%s%d", i ? " " : "",
+				   READ_ONCE(hd->queue[i].cpu));
+	return n + sysfs_emit_at(buf, n, "\n");
+}
+
+/* One number for each queue, from the first on; the rest stay */
+static ssize_t queue_cpus_store(struct device *dev,
+				struct device_attribute *attr,
+				const char *buf, size_t len)
+{
+	struct hnic_dev *hd = hnic_of(dev);
+	int cpu[HNIC_QUEUES];
+	int i, k, n, at = 0, err = 0;
+
+	for (i = 0; i < min(hd->nqueues, HNIC_QUEUES); i++) {
+		if (sscanf(buf + at, "%d%n", &cpu[i], &n) != 1)
+			break;
+		if (hnic_parse_cpu(cpu[i], &cpu[i]))
+			return -EINVAL;
+		at += n;
+	}
+	if (!i || buf[at + strspn(buf + at, " \n")])
+		return -EINVAL;
+	mutex_lock(&hd->lock);
+	for (k = 0; k < i && !err; k++)
+		err = hnic_queue_pin(&hd->queue[k], cpu[k]);
+	mutex_unlock(&hd->lock);
+	return err ?: len;
+}
+static DEVICE_ATTR_RW(queue_cpus);
+
+/* ---------------------------------------------------------------- times */
+
+static u64 hnic_read_ns(struct hnic_engine *e, const u64 *ns)
+{
+	unsigned int start;
+	u64 val;
+
+	do {
+		start = u64_stats_fetch_begin(&e->sync);
+		val = READ_ONCE(*ns);
+	} while (u64_stats_fetch_retry(&e->sync, start));
+	return val;
+}
+
+/* The link is simulated in the TX engine, and no part of a NIC */
+static u64 hnic_tx_ns(struct hnic_dev *hd)
+{
+	u64 link = hnic_read_ns(&hd->tx, &hd->link.stats.ns);
+	u64 all = hnic_read_ns(&hd->tx, &hd->tx_stats.ns);
+
+	return all - min(all, link);
+}
+
+static ssize_t tx_ns_show(struct device *dev, struct device_attribute *attr,
+			  char *buf)
+{
+	return sysfs_emit(buf, "%llu\n", hnic_tx_ns(hnic_of(dev)));
+}
+static DEVICE_ATTR_RO(tx_ns);
+
+static ssize_t rx_ns_show(struct device *dev, struct device_attribute *attr,
+			  char *buf)
+{
+	struct hnic_dev *hd = hnic_of(dev);
+
+	return sysfs_emit(buf, "%llu\n",
+			  hnic_read_ns(&hd->rx, &hd->rx_stats.ns));
+}
+static DEVICE_ATTR_RO(rx_ns);
+
+static ssize_t link_ns_show(struct device *dev, struct device_attribute *attr,
+			    char *buf)
+{
+	struct hnic_dev *hd = hnic_of(dev);
+
+	return sysfs_emit(buf, "%llu\n",
+			  hnic_read_ns(&hd->tx, &hd->link.stats.ns));
+}
+static DEVICE_ATTR_RO(link_ns);
+
+static ssize_t nic_ns_show(struct device *dev, struct device_attribute *attr,
+			   char *buf)
+{
+	struct hnic_dev *hd = hnic_of(dev);
+
+	return sysfs_emit(buf, "%llu\n", hnic_tx_ns(hd) +
+			  hnic_read_ns(&hd->rx, &hd->rx_stats.ns));
+}
+static DEVICE_ATTR_RO(nic_ns);
+
+static ssize_t connections_show(struct device *dev,
+				struct device_attribute *attr, char *buf)
+{
+	return sysfs_emit(buf, "%u\n", READ_ONCE(hnic_of(dev)->nconns));
+}
+static DEVICE_ATTR_RO(connections);
+
+static struct attribute *hnic_attrs[] = {
+	&hnic_attr_rate.attr.attr,
+	&hnic_attr_delay.attr.attr,
+	&hnic_attr_paths.attr.attr,
+	&hnic_attr_loss.attr.attr,
+	&hnic_attr_reorder.attr.attr,
+	&hnic_attr_reorder_delay.attr.attr,
+	&hnic_attr_split.attr.attr,
+	&hnic_attr_coalesce.attr.attr,
+	&hnic_attr_fault_corrupt.attr.attr,
+	&hnic_attr_fault_verdict.attr.attr,
+	&hnic_attr_fault_resync.attr.attr,
+	&hnic_attr_seed.attr.attr,
+	&hnic_attr_max_conns.attr.attr,
+	&dev_attr_path_delay.attr,
+	&dev_attr_tx_cpu.attr,
+	&dev_attr_rx_cpu.attr,
+	&dev_attr_queue_cpus.attr,
+	&dev_attr_tx_ns.attr,
+	&dev_attr_rx_ns.attr,
+	&dev_attr_link_ns.attr,
+	&dev_attr_nic_ns.attr,
+	&dev_attr_connections.attr,
+	NULL
+};
+
+const struct attribute_group hnic_sysfs_group = {
+	.name = "hnic",
+	.attrs = hnic_attrs,
+};
