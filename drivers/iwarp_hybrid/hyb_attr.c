@@ -760,7 +760,7 @@ void hyb_attr_dev_init(struct hyb_dev *dev)
 	mutex_init(&dev->attr_lock);
 	hyb_profile_parse("hybrid", &dev->place);
 	dev->crc = true;
-	dev->markers = MPA_WANT_OFF;
+	dev->markers = MPA_WANT_AUTO;
 	dev->marker_ivl = MPA_MARK_IVL;
 	dev->mpa_rev = MPA_REV_2;
 }

@@ -726,6 +726,10 @@ static void hyb_cep_reply(struct hyb_cep *cep)
 		return;
 	}
 	if (cep->rep.reject) {
+		/* a peer that cannot do markers has no other way to say so */
+		if (cep->req.markers)
+			ibdev_warn_ratelimited(&cep->dev->ibdev,
+					       "peer rejects a connection for which markers are on\n");
 		hyb_stats_inc(cep->dev, HYB_ST_CM_REJECT);
 		hyb_cep_fail(cep, -ECONNREFUSED, true);
 		return;

@@ -2,45 +2,89 @@
 # SPDX-License-Identifier: GPL-2.0
 # vm: timeout=300
 #
-# What hybrid and siw say to each other, captured on the wire and decoded by an
-# independent program (tshark): every FPDU has a good CRC. The guest captures,
-# capture.host decodes on the host what is left in $OUT.
+# What hybrid and siw say to each other, captured on the wire and decoded by
+# independent programs: every FPDU has a good CRC, every marker is at its place
+# and points to its FPDU. The guest captures, capture.host decodes on the host
+# what is left in $OUT.
 
 # shellcheck source=selftests/lib/lib.sh
 . "$(dirname "$0")/../lib/lib.sh"
-need tcpdump sdp-run xfer
+need tcpdump sdp-run xfer hyb-target
 
-# capture NAME CLIENT-KIND SERVER-KIND: SDP both ways between the two
-capture() {
-	local name=$1 server dump
+# dump_start NAME, dump_stop
+dump_start() {
+	start_bg a tcpdump -i va -s 0 -U --immediate-mode -Z root -w \
+		"$OUT/$1.pcap" tcp
+	DUMP=$BG_PID
+	wait_for 20 test -s "$OUT/$1.pcap"
+}
+
+dump_stop() {
+	sleep 1
+	kill -INT "$(pgrep -x tcpdump | head -n1)" 2>/dev/null
+	wait_for 10 sh -c "! pgrep -x tcpdump"
+	stop_bg "$DUMP"
+}
+
+# serve COMMAND...: start a server in b, wait until it listens
+serve() {
+	start_bg b "$@"
+	SERVER=$BG_PID
+	wait_for 20 grep -q listening "$BG_LOG"
+}
+
+# devices NAME CLIENT-KIND SERVER-KIND MARKERS [INTERVAL]
+devices() {
+	local dev
 
 	dev_up "$2" "$3" || {
-		ktap_fail "$name: devices"
-		return
+		ktap_fail "$1: devices"
+		return 1
 	}
+	for dev in rda rdb; do
+		dev=/sys/class/infiniband/$dev/hybrid
+		[ -d $dev ] || continue
+		echo "$4" > $dev/markers
+		echo "${5:-512}" > $dev/marker_interval
+	done
 	# what is on the wire, not what the stack hands down in one piece
 	for dev in "a va" "b vb"; do
 		ip netns exec "${dev% *}" ethtool -K "${dev#* }" \
 			tso off gso off gro off >/dev/null 2>&1
 	done
-	start_bg a tcpdump -i va -s 0 -U --immediate-mode -Z root -w \
-		"$OUT/$name.pcap" tcp
-	dump=$BG_PID
-	wait_for 20 test -s "$OUT/$name.pcap"
-	start_bg b sdp-run xfer -s -h 10.0.0.2 -p 5010
-	server=$BG_PID
-	wait_for 20 grep -q listening "$BG_LOG"
-	ktap_check "$name: transfer" in_a sdp-run xfer -h 10.0.0.2 -p 5010 \
+}
+
+# capture NAME CLIENT-KIND SERVER-KIND MARKERS [INTERVAL]: SDP both ways
+capture() {
+	devices "$@" || return
+	dump_start "$1"
+	serve sdp-run xfer -s -h 10.0.0.2 -p 5010
+	ktap_check "$1: transfer" in_a sdp-run xfer -h 10.0.0.2 -p 5010 \
 		-n 300000 -d 300000 -w 0 -R 0 -o eof -t 60
-	sleep 1
-	kill -INT "$(pgrep -x tcpdump | head -n1)" 2>/dev/null
-	wait_for 10 sh -c "! pgrep -x tcpdump"
-	stop_bg "$dump"
-	stop_bg "$server"
+	dump_stop
+	stop_bg "$SERVER"
 	net_down
 }
 
-capture hybrid-siw hybrid siw
-capture siw-hybrid siw hybrid
-capture hybrid-hybrid hybrid hybrid
+# messages NAME MARKERS [INTERVAL]: one at a time, each a segment of its own
+messages() {
+	devices "$1" hybrid hybrid "$2" "${3-}" || return
+	dump_start "$1"
+	serve hyb-target -h 10.0.0.2 -p 7900
+	ktap_check "$1: messages" in_a hyb-target -c -n 100 -h 10.0.0.2 -p 7900
+	dump_stop
+	stop_bg "$SERVER"
+	net_down
+}
+
+capture hybrid-siw hybrid siw auto
+capture siw-hybrid siw hybrid auto
+capture hybrid-hybrid hybrid hybrid off
+capture hybrid-markers hybrid hybrid auto
+capture hybrid-markers-256 hybrid hybrid on 256
+capture hybrid-markers-16384 hybrid hybrid auto 16384
+NET_MTU=1283	# no multiple of 4 is left for TCP
+capture hybrid-markers-odd hybrid hybrid auto
+NET_MTU=1500
+messages hybrid-messages auto
 ktap_done

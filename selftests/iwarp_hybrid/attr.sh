@@ -1,10 +1,10 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0
-# vm: timeout=200
+# vm: timeout=300
 #
 # The attributes of a device and of its queue pairs: what they take, what they
-# refuse, who may write them, and that a connection whose placement is changed
-# all the time goes on.
+# refuse, who may write them, what two ends agree to, and that a connection whose
+# placement is changed all the time goes on.
 
 # shellcheck source=selftests/lib/lib.sh
 . "$(dirname "$0")/../lib/lib.sh"
@@ -107,11 +107,11 @@ check_components() {
 
 # Everybody reads; who has CAP_NET_ADMIN where the net device is may write
 check_rights() {
-	local nobody="setpriv --reuid 65534 --regid 65534 --clear-groups"
+	local nobody=(setpriv --reuid 65534 --regid 65534 --clear-groups)
 
-	ktap_check "anybody reads" $nobody cat $ATTR/profile
+	ktap_check "anybody reads" "${nobody[@]}" cat $ATTR/profile
 	ktap_check_fails "not anybody writes" \
-		$nobody sh -c "echo host > $ATTR/profile"
+		"${nobody[@]}" sh -c "echo host > $ATTR/profile"
 	ktap_check_fails "nor root without CAP_NET_ADMIN" \
 		setpriv --bounding-set -net_admin --inh-caps -net_admin \
 		sh -c "echo host > $ATTR/profile"
@@ -149,12 +149,17 @@ one_qp() { [ "$(qp_dirs | wc -l)" = 1 ]; }
 
 no_qp() { [ -z "$(qp_dirs)" ]; }
 
-check_qp() {
-	local qp file profile i server client log
-
+# A target in b that serves one connection after the other
+target_start() {
 	start_bg b hyb-target -h 10.0.0.2 -p 7900
-	server=$BG_PID
+	TARGET=$BG_PID
 	wait_for 20 grep -q listening "$BG_LOG"
+}
+
+check_qp() {
+	local qp file profile i client log
+
+	target_start
 	start_bg a hyb-target -c -h 10.0.0.2 -p 7900
 	client=$BG_PID log=$BG_LOG
 	wait_for 20 grep -q connected "$log"
@@ -185,16 +190,59 @@ check_qp() {
 		ktap_fail "the connection lived through it" "$(cat "$log")"
 	fi
 	ktap_check "the directory goes with the queue pair" wait_for 10 no_qp
-	stop_bg "$server"
+	stop_bg "$TARGET"
+}
+
+# agree CLIENT SERVER INTERVAL TO-SERVER TO-CLIENT: what the two ends come to
+agree() {
+	local client sent
+
+	echo "$1" > $ATTR/markers
+	echo "$2" > ${ATTR/rda/rdb}/markers
+	echo "$3" > $ATTR/marker_interval
+	start_bg a hyb-target -c -h 10.0.0.2 -p 7900
+	client=$BG_PID
+	wait_for 20 grep -q connected "$BG_LOG"
+	wait_for 10 one_qp
+	sent="$(cat $ATTR/qp/*/marker_interval)"
+	sent+=" $(cat $ATTR/qp/*/rx_marker_interval)"
+	sent+=" $(cat ${ATTR/rda/rdb}/qp/*/marker_interval)"
+	sent+=" $(cat ${ATTR/rda/rdb}/qp/*/rx_marker_interval)"
+	ktap_is "markers $1 and $2, interval $3" "$sent" "$4 $5 $5 $4"
+	kill -TERM "$(pgrep -x hyb-target -P "$client" || echo "$client")"
+	if wait "$client"; then
+		ktap_ok "echoes with them"
+	else
+		ktap_fail "echoes with them" "$(cat "$BG_LOG")"
+	fi
+	wait_for 10 no_qp
+}
+
+check_agreement() {
+	target_start
+	echo 4096 > ${ATTR/rda/rdb}/marker_interval
+	agree off off 512 0 0
+	agree off auto 512 0 0
+	agree off on 1024 512 0
+	agree auto off 512 0 0
+	agree auto auto 512 512 512
+	agree auto on 1024 1024 1024
+	agree on off 1024 0 512
+	agree on auto 256 256 256
+	agree on on 16384 16384 16384
+	stop_bg "$TARGET"
 }
 
 dev_up hybrid hybrid || ktap_skip_all "no hybrid devices"
+ktap_is "default profile" "$(cat $ATTR/profile)" hybrid
+ktap_is "default of markers" "$(cat $ATTR/markers)" auto
 check_values
 check_nonsense
 check_components
 check_rights
 check_user_namespace
 check_qp
+check_agreement
 ktap_check "the devices go" dev_down
 ktap_check "the modules go" wait_for 20 modprobe -r iwarp_hybrid
 ktap_done

@@ -157,8 +157,8 @@ static enum peer_end silent(struct peer *p, const struct target_memory *m,
 
 const struct attack start_attacks[] = {
 	CASE("revision 1", NULL, ENDS(E_ALIVE), good_request, .qn = MPA_C, .msn = 1),
-	CASE("revision 1, reserved flags", NULL, ENDS(E_ALIVE),
-	     good_request, .qn = MPA_C | 0x0f, .msn = 1),
+	CASE("revision 1, reserved flag", NULL, ENDS(E_ALIVE),
+	     good_request, .qn = MPA_C | 0x08, .msn = 1),
 	CASE("revision 1, R in a Request", NULL, ENDS(E_ALIVE),
 	     good_request, .qn = MPA_C | MPA_R, .msn = 1),
 	CASE("revision 1, no CRC wanted", NULL, ENDS(E_ALIVE), good_request, .msn = 1),

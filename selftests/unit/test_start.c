@@ -40,6 +40,9 @@ static void test_vectors(void)
 	round_trip("mpa_rep_v1_markers", true);
 	round_trip("mpa_req_v2", false);
 	round_trip("mpa_rep_v2", true);
+	round_trip("mpa_req_v2_auto", false);
+	round_trip("mpa_rep_v2_auto", true);
+	round_trip("mpa_req_v1_on", false);
 
 	parse(v->data, v->len, false, &s);
 	CHECK(s.rev == 2 && s.crc && !s.markers && s.enhanced && s.p2p);
@@ -178,6 +181,124 @@ static void test_build_limits(void)
 	free(buf);
 }
 
+/* The frames of two ends that want markers, to the octet. */
+static void test_auto_frames(void)
+{
+	const struct vector *v = unit_vector("mpa_req_v2_auto");
+	struct mpa_limits lim = {
+		.ird = 16, .ord = 8, .crc = true,
+		.markers = MPA_WANT_AUTO, .ivl = 512,
+	};
+	unsigned char buf[MPA_START_MAX];
+	struct mpa_start req, rep;
+	struct mpa_result res;
+
+	mpa_request(2, &lim, &req);
+	CHECK_EQ(mpa_start_build(buf, false, &req, NULL), v->len);
+	CHECK(!memcmp(buf, v->data, v->len));
+	v = unit_vector("mpa_rep_v2_auto");
+	lim.ird = 8;
+	lim.ord = 16;
+	lim.ivl = 4096; /* the initiator's counts */
+	mpa_respond(&req, &lim, &rep, &res);
+	CHECK_EQ(mpa_start_build(buf, true, &rep, NULL), v->len);
+	CHECK(!memcmp(buf, v->data, v->len));
+	CHECK(res.tx_ivl == 512 && res.rx_ivl == 512);
+
+	v = unit_vector("mpa_req_v1_on");
+	lim.markers = MPA_WANT_ON;
+	mpa_request(1, &lim, &req);
+	CHECK_EQ(mpa_start_build(buf, false, &req, NULL), v->len);
+	CHECK(!memcmp(buf, v->data, v->len));
+}
+
+struct agreement {
+	enum mpa_want initiator, responder;
+	uint32_t to_responder, to_initiator;
+};
+
+/* Who wants what, and what comes of it; intervals 1024 against 4096. */
+static void test_markers(void)
+{
+	static const struct agreement table[] = {
+		{ MPA_WANT_OFF, MPA_WANT_OFF, 0, 0 },
+		{ MPA_WANT_OFF, MPA_WANT_AUTO, 0, 0 },
+		{ MPA_WANT_OFF, MPA_WANT_ON, 512, 0 },
+		{ MPA_WANT_AUTO, MPA_WANT_OFF, 0, 0 },
+		{ MPA_WANT_AUTO, MPA_WANT_AUTO, 1024, 1024 },
+		{ MPA_WANT_AUTO, MPA_WANT_ON, 1024, 1024 },
+		{ MPA_WANT_ON, MPA_WANT_OFF, 0, 512 },
+		{ MPA_WANT_ON, MPA_WANT_AUTO, 1024, 1024 },
+		{ MPA_WANT_ON, MPA_WANT_ON, 1024, 1024 },
+	};
+	struct mpa_limits a = { .ivl = 1024 }, b = { .ivl = 4096 };
+	struct mpa_start req, rep;
+	struct mpa_result res;
+	size_t i;
+
+	for (i = 0; i < ARRAY_LEN(table); i++) {
+		a.markers = table[i].initiator;
+		b.markers = table[i].responder;
+		mpa_request(1, &a, &req);
+		mpa_respond(&req, &b, &rep, &res);
+		CHECK_EQ(res.rx_ivl, table[i].to_responder);
+		CHECK_EQ(res.tx_ivl, table[i].to_initiator);
+		CHECK_EQ(mpa_finish(&req, &rep, &a, &res), 0);
+		CHECK_EQ(res.tx_ivl, table[i].to_responder);
+		CHECK_EQ(res.rx_ivl, table[i].to_initiator);
+	}
+}
+
+/* Peers that know the standard only: what we conclude is what they do. */
+static void test_markers_stranger(void)
+{
+	struct mpa_limits lim = { .ivl = 2048 };
+	struct mpa_start req, rep = { .rev = 1 };
+	struct mpa_result res;
+	int want, theirs;
+
+	for (want = MPA_WANT_OFF; want <= MPA_WANT_ON; want++) {
+		lim.markers = want;
+		for (theirs = 0; theirs < 2; theirs++) {
+			/* a responder; reserved bits as sent, or reflected */
+			mpa_request(1, &lim, &req);
+			rep.markers = theirs;
+			rep.ivl_code = theirs ? 0 : req.ivl_code;
+			mpa_finish(&req, &rep, &lim, &res);
+			CHECK_EQ(res.tx_ivl, theirs ? 512 : 0);
+			CHECK_EQ(res.rx_ivl, want == MPA_WANT_ON ? 512 : 0);
+			/* an initiator */
+			memset(&req, 0, sizeof(req));
+			req.rev = 1;
+			req.markers = theirs;
+			mpa_respond(&req, &lim, &rep, &res);
+			CHECK_EQ(rep.ivl_code, 0);
+			CHECK_EQ(res.tx_ivl, theirs ? 512 : 0);
+			CHECK_EQ(res.rx_ivl,
+				 want == MPA_WANT_ON ||
+				 (want == MPA_WANT_AUTO && theirs) ? 512 : 0);
+		}
+	}
+}
+
+/* Every interval that can be proposed has its code, others have none. */
+static void test_intervals(void)
+{
+	struct mpa_limits lim = { .markers = MPA_WANT_AUTO };
+	struct mpa_start req;
+	uint32_t ivl, n = 0;
+
+	for (ivl = 0; ivl < 70000; ivl++) {
+		if (!mpa_ivl_valid(ivl))
+			continue;
+		lim.ivl = ivl;
+		mpa_request(2, &lim, &req);
+		CHECK_EQ(128u << req.ivl_code, ivl);
+		n++;
+	}
+	CHECK_EQ(n, 7);
+}
+
 static uint16_t random_reads(void)
 {
 	static const uint16_t some[] = { 0, 1, 2, 16, 128, 0x3ffe, 0x3fff };
@@ -191,6 +312,7 @@ static void random_request(struct mpa_start *req)
 	memset(req, 0, sizeof(*req));
 	req->rev = 1 + unit_below(2);
 	req->markers = unit_below(2);
+	req->ivl_code = unit_below(8);
 	req->crc = unit_below(2);
 	if (req->rev == 1)
 		return;
@@ -305,6 +427,10 @@ static const struct unit_test tests[] = {
 	{ "private data lengths", test_length },
 	{ "garbage", test_garbage },
 	{ "limits of the builder", test_build_limits },
+	{ "frames that propose markers", test_auto_frames },
+	{ "who wants markers", test_markers },
+	{ "markers and peers of the standard", test_markers_stranger },
+	{ "marker intervals", test_intervals },
 	{ "responder", test_respond },
 	{ "two ends agree", test_agree },
 	{ "initiator's refusals", test_finish_errors },

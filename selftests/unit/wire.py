@@ -61,6 +61,12 @@ def start_frame(key, flags, rev, private=b'', enhanced=None):
     return key + bytes([flags, rev]) + struct.pack('>H', len(private)) + private
 
 
+def interval_code(interval):
+    """low three bits of the flags: ours, not the standard's"""
+    return {256: 1, 512: 2, 1024: 3, 2048: 4, 4096: 5, 8192: 6,
+            16384: 7}[interval]
+
+
 def fpdu(ulpdu, pos=0, interval=0, crc=True):
     """pos: place of the FPDU in its stream, interval 0: no markers"""
     body = struct.pack('>H', len(ulpdu)) + ulpdu
@@ -77,6 +83,64 @@ def fpdu(ulpdu, pos=0, interval=0, crc=True):
         out += body[i:i + 4]
         place += 4
     return out + (crc_octets(out) if crc else bytes(4))
+
+
+class Fault(Exception):
+    """an FPDU that is not as it should be"""
+
+
+def parse_start(data):
+    """a Request or Reply at the front of data, as a dict; None: incomplete"""
+    if len(data) < 20:
+        return None
+    size = struct.unpack('>H', data[18:20])[0]
+    if len(data) < 20 + size:
+        return None
+    if data[:16] not in (REQ, REP):
+        raise Fault('not a start-up frame: %s' % data[:16].hex())
+    return {'reply': data[:16] == REP, 'mark': bool(data[16] & F_MARK),
+            'crc': bool(data[16] & F_CRC), 'reject': bool(data[16] & F_REJECT),
+            'code': data[16] & 7, 'rev': data[17], 'size': 20 + size,
+            'private': data[20:20 + size]}
+
+
+def parse_fpdu(data, pos=0, interval=0, crc=True, zero_pad=True):
+    """the FPDU at the front of data, which lies at pos of its stream
+
+    Returns its ULPDU, its octets and the markers as (offset, pointer), or None
+    if data ends before the FPDU does. Raises Fault.
+    """
+    markers, words, i, head, size = [], [], 0, None, None
+    while True:
+        if interval and (pos + i) % interval == 0:
+            if len(data) < i + 4:
+                return None
+            zero, back = struct.unpack('>HH', data[i:i + 4])
+            if zero:
+                raise Fault('marker at %d: reserved bits %04x' % (pos + i, zero))
+            if back != (0 if head is None else i - head):
+                raise Fault('marker at %d points %d back, FPDU is at %s' %
+                            (pos + i, back, head))
+            markers.append((i, back))
+            i += 4
+        if size is not None and len(words) * 4 >= size + 2:
+            break
+        if len(data) < i + 4:
+            return None
+        if head is None:
+            head = i
+            size = struct.unpack('>H', data[i:i + 2])[0]
+        words.append(data[i:i + 4])
+        i += 4
+    if len(data) < i + 4:
+        return None
+    body = b''.join(words)
+    if zero_pad and any(body[size + 2:]):
+        raise Fault('PAD at %d is not zero' % (pos + i))
+    if crc and data[i:i + 4] != crc_octets(data[:i]):
+        raise Fault('CRC of the FPDU at %d is %s, should be %s' %
+                    (pos, data[i:i + 4].hex(), crc_octets(data[:i]).hex()))
+    return body[2:size + 2], i + 4, markers
 
 
 # ----------------------------------------------------------- DDP, RDMAP
@@ -165,6 +229,14 @@ def vectors():
          start_frame(REQ, F_CRC, 2, b'sdp?', (1, 1, 16, 1, 1, 8))),
         ('mpa_rep_v2', 'Reply rev 2: A IRD 8, C D ORD 16',
          start_frame(REP, F_CRC, 2, b'', (1, 0, 8, 1, 1, 16))),
+        ('mpa_req_v2_auto', 'Request rev 2, marker interval 512 if agreed',
+         start_frame(REQ, F_CRC | interval_code(512), 2, b'',
+                     (1, 0, 16, 1, 1, 8))),
+        ('mpa_rep_v2_auto', 'Reply rev 2, interval 512 agreed',
+         start_frame(REP, F_MARK | F_CRC | interval_code(512), 2, b'',
+                     (1, 0, 8, 1, 1, 16))),
+        ('mpa_req_v1_on', 'Request rev 1, M, interval 4096 wanted',
+         start_frame(REQ, F_MARK | F_CRC | interval_code(4096), 1)),
         ('rfc5044_fig5', 'RFC 5044 figure 5',
          fpdu(untagged(SEND, 0, 1, 0, zeros), 0, 512)),
         ('rfc5044_fig6', 'RFC 5044 figure 6',
@@ -275,6 +347,12 @@ def selftest():
     assert named['rfc5044_fig6'][-4:].hex() == '84925898'
     assert len(named['sdp_hello']) == 92 and len(named['sdp_hello_ack']) == 196
     assert len(named['sdp_hello_short']) == 32
+    for pos in 0, 4, 456, 460, 492, 508:
+        ulpdu = untagged(SEND, 0, 1, 0, PAYLOAD)
+        data = fpdu(ulpdu, pos, 512)
+        got, total, _ = parse_fpdu(data + b'more', pos, 512)
+        assert got == ulpdu and total == len(data)
+        assert parse_fpdu(data[:-1], pos, 512) is None
 
 
 if __name__ == '__main__':
