@@ -7,7 +7,7 @@
 
 #if IS_ENABLED(CONFIG_SOCK_VALIDATE_XMIT)
 
-int hyb_off_attach(struct hyb_qp *qp)
+int hyb_off_attach(struct hyb_qp *qp, struct sock *sk)
 {
 	return 0;
 }

@@ -12,6 +12,7 @@
 
 #include <linux/skbuff.h>
 #include <linux/types.h>
+#include <net/tcp.h>
 #include <rdma/iwarp_offload.h>
 
 struct hyb_qp;
@@ -39,14 +40,19 @@ struct hyb_off_piece {
  * @rx_crc: the NIC's verdict is taken for a CRC
  * @verify: check in any case
  * @ask: the NIC waits for hyb_off_rx_at()
+ * @in_run: @run is valid
+ * @run: sequence number of the last verified packet that began with an FPDU
  *
- * All but @ask change while a task owns the TCP socket, hence between FPDUs.
+ * The first three change while a task owns the TCP socket, hence between
+ * FPDUs. The last two belong to the receive engine.
  */
 struct hyb_off {
 	bool tx_crc;
 	bool rx_crc;
 	bool verify;
 	bool ask;
+	bool in_run;
+	u32 run;
 };
 
 /* Verdict on an FPDU */
@@ -61,11 +67,12 @@ enum hyb_off_verdict {
 /**
  * hyb_off_attach - let NICs take part in a connection
  * @qp: queue pair that enters full operation; positions are 0 now
+ * @sk: its TCP socket
  *
  * Context: process, the caller owns the TCP socket (lock_sock).
  * Return: 0 or -ENOMEM: software does it all.
  */
-int hyb_off_attach(struct hyb_qp *qp);
+int hyb_off_attach(struct hyb_qp *qp, struct sock *sk);
 
 /**
  * hyb_off_detach - the engines stop for good
@@ -128,7 +135,11 @@ void hyb_off_exit(void);
 
 #else
 
-static inline int hyb_off_attach(struct hyb_qp *qp) { return 0; }
+static inline int hyb_off_attach(struct hyb_qp *qp, struct sock *sk)
+{
+	return 0;
+}
+
 static inline void hyb_off_detach(struct hyb_qp *qp) { }
 static inline void hyb_off_update(struct hyb_qp *qp) { }
 
@@ -210,19 +221,36 @@ static inline void hyb_off_acked(struct hyb_qp *qp, struct hyb_off *off)
 }
 
 /**
- * hyb_off_rx_ok - did the NIC check this packet?
+ * hyb_off_rx_ok - did the NIC check this FPDU?
  * @off: of the queue pair, may be NULL
- * @skb: packet of TCP's receive queue
+ * @skb: packet of TCP's receive queue that holds its first octet
+ * @seq: sequence number of that octet
+ * @len: octets of the FPDU
  *
- * An FPDU needs no software CRC if this is so for each packet it lies in.
- * Marker values are checked with it.
+ * The NIC's word is for packets of whole FPDUs, and TCP may have put several
+ * such packets together. It counts only where such a run begins at a boundary
+ * of our own walk: FPDUs that a payload imitates prove nothing. To be called
+ * for each FPDU, in order. CRC and markers are checked with it.
+ *
+ * Context: TCP socket held.
  */
-static inline enum hyb_off_verdict hyb_off_rx_ok(const struct hyb_off *off,
-						 const struct sk_buff *skb)
+static inline enum hyb_off_verdict hyb_off_rx_ok(struct hyb_off *off,
+						 const struct sk_buff *skb,
+						 u32 seq, u32 len)
 {
 #ifdef CONFIG_TLS_DEVICE
-	if (off && off->rx_crc && skb->decrypted)
+	if (off && off->rx_crc && skb->decrypted) {
+		u32 start = TCP_SKB_CB(skb)->seq;
+
+		if (seq == start) {
+			off->run = start;
+			off->in_run = true;
+		}
+		if (!off->in_run || off->run != start ||
+		    seq - start + len > skb->len)
+			return HYB_OFF_NONE;
 		return off->verify ? HYB_OFF_DOUBLE : HYB_OFF_GOOD;
+	}
 #endif
 	return HYB_OFF_NONE;
 }

@@ -14,6 +14,7 @@
 
 #include "compat.h"
 #include "hyb_crc.h"
+#include "hyb_offload.h"
 #include "hyb_shared.h"
 #include "hybrid.h"
 
@@ -183,6 +184,7 @@ static bool hyb_cur_copy(struct hyb_cur *c, u8 *dst, u32 len)
  * @hdr: its first octets
  * @hdr_len: how many
  * @h: decoded header
+ * @nic: what the NIC found
  */
 struct hyb_fpdu {
 	struct hyb_cur cur;
@@ -192,6 +194,7 @@ struct hyb_fpdu {
 	u8 hdr[HYB_HDR_MAX];
 	u32 hdr_len;
 	struct ddp_hdr h;
+	enum hyb_off_verdict nic;
 };
 
 /* Up to @want octets of the body, markers taken out; 0 at the end of data */
@@ -276,7 +279,7 @@ static u32 hyb_rx_flat(struct hyb_rx *rx, struct hyb_fpdu *f)
 	const u8 *p = f->cur.p;
 	u32 err;
 
-	if (rx->crc) {
+	if (rx->crc && f->nic != HYB_OFF_GOOD) {
 		rx->summed += len;
 		if (mpa_get_crc(p + len) != hyb_crc32c(~0, p, len))
 			return TERM_MPA_CRC;
@@ -303,7 +306,7 @@ static u32 hyb_rx_verify(struct hyb_rx *rx, const struct hyb_fpdu *f)
 	u32 crc = ~0;
 	u32 i, k, n;
 
-	if (!rx->crc && !rx->ivl)
+	if ((!rx->crc && !rx->ivl) || f->nic == HYB_OFF_GOOD)
 		return 0;
 	mpa_walk_begin(&walk, rx->pos, rx->ivl);
 	for (; left; left -= n) {
@@ -833,6 +836,17 @@ static enum hyb_stat hyb_rx_classify(const struct hyb_fpdu *f, u32 err)
 	return hyb_rx_stat_of(err);
 }
 
+/* What a NIC has to do with the FPDU at f->cur, which is complete */
+static void hyb_rx_nic(struct hyb_qp *qp, struct hyb_fpdu *f)
+{
+	if (!hyb_cur_fill(&f->cur))
+		return;
+	hyb_off_rx_at(qp, qp->off, f->cur.seq, qp->rx.pos);
+	f->nic = hyb_off_rx_ok(qp->off, f->cur.skb, f->cur.seq, f->total);
+	if (f->nic == HYB_OFF_GOOD)
+		hyb_stats_add(qp->dev, HYB_ST_RX_NIC_BYTES, f->total);
+}
+
 /* The FPDU at @cur, if complete: octets consumed, else 0 */
 static u32 hyb_rx_fpdu(struct hyb_qp *qp, const struct hyb_cur *cur, u32 avail)
 {
@@ -841,6 +855,7 @@ static u32 hyb_rx_fpdu(struct hyb_qp *qp, const struct hyb_cur *cur, u32 avail)
 	u32 err = 0;
 
 	f.cur = *cur;
+	f.nic = HYB_OFF_NONE;
 	f.hdr_len = 0;
 	f.ulpdu = 0;
 	if (!hyb_rx_peek(rx, &f, avail, &err)) {
@@ -848,6 +863,8 @@ static u32 hyb_rx_fpdu(struct hyb_qp *qp, const struct hyb_cur *cur, u32 avail)
 			hyb_rx_fail(qp, &f, err, HYB_ST_ERR_LENGTH);
 		return 0;
 	}
+	if (qp->off)
+		hyb_rx_nic(qp, &f);
 	if (likely(!rx->ivl && f.cur.n >= f.total)) {
 		err = hyb_rx_flat(rx, &f);
 	} else {
@@ -858,6 +875,8 @@ static u32 hyb_rx_fpdu(struct hyb_qp *qp, const struct hyb_cur *cur, u32 avail)
 	if (!err)
 		err = hyb_rx_dispatch(qp, &f);
 	if (err) {
+		if (f.nic == HYB_OFF_DOUBLE && err == TERM_MPA_CRC)
+			hyb_off_lied(qp);
 		hyb_rx_fail(qp, &f, err, hyb_rx_classify(&f, err));
 		return 0;
 	}
@@ -947,8 +966,11 @@ static u32 hyb_rx_walk(struct hyb_qp *qp, struct sock *sk, u32 avail)
 		if (!hyb_cur_skip(&cur, n))
 			break;
 	}
-	if (sh)
+	if (sh) {
 		hyb_rx_shared_end(qp);
+		if (unlikely(sh->window && rx->need > sh->window_now))
+			hyb_shared_window(qp, sk);
+	}
 	return done;
 }
 

@@ -6,6 +6,7 @@
 #include <net/tcp.h>
 
 #include "compat.h"
+#include "hyb_offload.h"
 #include "hyb_shared.h"
 
 /* Octets of an FPDU that are not ULPDU, PAD or marker */
@@ -607,6 +608,7 @@ static int hyb_link_lay(struct hyb_qp *qp, struct sock *sk, u32 want,
 	struct hyb_msg *msg = &sh->msg[sh->put & (HYB_MSGS - 1)];
 	int err;
 
+	hyb_off_acked(qp, qp->off);
 	hyb_stream_rewind(&qp->tx.s);
 	hyb_stream_look(&qp->tx.s, sk);
 	if (hyb_stream_empty(&qp->tx.s))
@@ -805,6 +807,7 @@ static void hyb_link_abort(struct ib_qp *ibqp, struct rdma_stack_tx *tx)
 static u64 hyb_link_acked(struct ib_qp *ibqp)
 {
 	const struct hyb_qp *qp = hyb_qp_of(ibqp);
+	/* pairs with hyb_tcp_attach() */
 	const struct sock *sk = smp_load_acquire(&qp->tcp.sk);
 
 	return sk ? hyb_shared_acked(qp, sk) : 0;
@@ -813,6 +816,7 @@ static u64 hyb_link_acked(struct ib_qp *ibqp)
 static u64 hyb_link_sent(struct ib_qp *ibqp)
 {
 	const struct hyb_qp *qp = hyb_qp_of(ibqp);
+	/* pairs with hyb_tcp_attach() */
 	const struct sock *sk = smp_load_acquire(&qp->tcp.sk);
 	u32 nxt;
 
@@ -968,8 +972,53 @@ static void hyb_link_resume(struct ib_qp *ibqp)
 	hyb_tcp_leave(qp, sk, false);
 }
 
+/**
+ * hyb_shared_window - set how much TCP may advertise
+ * @qp: queue pair
+ * @sk: its TCP socket, held
+ *
+ * Nothing is taken back that has been advertised. An FPDU is delivered when
+ * all of it is there, so the window is never smaller than one: the peer's FPDUs
+ * fit its segments and are not known before one comes, hence the window grows
+ * when one is longer.
+ */
+void hyb_shared_window(struct hyb_qp *qp, struct sock *sk)
+{
+	struct tcp_sock *tp = tcp_sk(sk);
+	u32 win = qp->shared->window;
+	u32 space;
+
+	if (!win) {
+		sk->sk_userlocks &= ~SOCK_RCVBUF_LOCK;
+		return;
+	}
+	win = max3(win, HYB_WINDOW_MIN, qp->rx.need + HYB_WINDOW_MIN / 2);
+	qp->shared->window_now = win;
+	sk->sk_userlocks |= SOCK_RCVBUF_LOCK;
+	for (space = win; tcp_win_from_space(sk, space) < win;)
+		space += win / 2;
+	WRITE_ONCE(sk->sk_rcvbuf, space);
+	WRITE_ONCE(tp->window_clamp, win);
+	tp->rcv_ssthresh = min(tp->rcv_ssthresh, win);
+}
+
 static void hyb_link_buffer(struct ib_qp *ibqp, u32 octets)
 {
+	struct hyb_qp *qp = hyb_qp_of(ibqp);
+	struct sock *sk;
+
+	octets = min_t(u32, octets, HYB_WINDOW_MAX);
+	/* as long as there is no socket; otherwise it finds this */
+	spin_lock_bh(&qp->tcp.lock);
+	qp->shared->window = octets;
+	spin_unlock_bh(&qp->tcp.lock);
+	sk = smp_load_acquire(&qp->tcp.sk);	/* hyb_tcp_attach() */
+	if (!sk)
+		return;
+	spin_lock_bh(&sk->sk_lock.slock);
+	if (qp->tcp.attached)
+		hyb_shared_window(qp, sk);
+	spin_unlock_bh(&sk->sk_lock.slock);
 }
 
 /* --------------------------------------------------------- life cycle */

@@ -26,6 +26,8 @@ struct sock;
 
 #define HYB_MSGS	32	/* open messages, a power of two */
 #define HYB_WAIT_MAX	(8 << 20) /* octets laid out that TCP has not taken */
+#define HYB_WINDOW_MIN	16384U	/* of the receive window */
+#define HYB_WINDOW_MAX	(1U << 29)
 
 /**
  * struct hyb_fpos - place of an FPDU
@@ -81,6 +83,9 @@ struct hyb_msg {
  * @want: call tx_space when there is room
  * @notify: call tx_space when @notify_pos is acknowledged
  * @notify_pos: see @notify
+ * @window: receive window wanted, 0: TCP's own choice; also changes under
+ *	    hyb_tcp.lock while there is no socket
+ * @window_now: in effect, if @window is not 0
  * @held: the upper layer has paused reception
  * @called: rx was called in this walk
  * @rx_off: octets of the message that were delivered
@@ -109,6 +114,8 @@ struct hyb_shared {
 	u32 nr;
 	u64 notify_pos;
 
+	u32 window;
+	u32 window_now;
 	bool held;
 	bool called;
 	u32 rx_off;
@@ -136,6 +143,7 @@ bool hyb_shared_flush(struct hyb_qp *qp, struct sock *sk);
 void hyb_shared_tx_done(struct hyb_qp *qp, struct sock *sk);
 bool hyb_shared_writeable(struct hyb_qp *qp, struct sock *sk);
 
+void hyb_shared_window(struct hyb_qp *qp, struct sock *sk);
 u32 hyb_shared_add(struct hyb_qp *qp, struct sk_buff *skb, struct page *page,
 		   const u8 *p, u32 len);
 u32 hyb_shared_deliver(struct hyb_qp *qp, bool last, bool solicited);

@@ -55,6 +55,10 @@ enum hyb_stat {
 	HYB_ST_RX_SHARED_CALLS,		/* calls of the ULP */
 	HYB_ST_RX_SHARED_PAUSED,	/* times the ULP wanted no more */
 
+	/* on the NIC */
+	HYB_ST_TX_NIC_BYTES,		/* CRC left to it */
+	HYB_ST_RX_NIC_BYTES,		/* its verdict was taken */
+
 	/* queues */
 	HYB_ST_POST_SEND,
 	HYB_ST_POST_RECV,

@@ -18,6 +18,7 @@
 #include <net/tcp.h>
 
 #include "compat.h"
+#include "hyb_offload.h"
 #include "hyb_shared.h"
 #include "hybrid.h"
 #include "proto/mpa.h"
@@ -412,6 +413,9 @@ int hyb_tcp_attach(struct hyb_cep *cep, struct hyb_qp *qp,
 	cep->sock->ops->set_rcvlowat(sk, HYB_TCP_LOWAT);
 	WRITE_ONCE(sk->sk_rcvlowat, 1);
 
+	/* without memory for it software does it all */
+	hyb_off_attach(qp, sk);
+
 	spin_lock_bh(&sk->sk_lock.slock);
 	sock_hold(sk);
 	qp->tx.s.seq = tcp_sk(sk)->write_seq;
@@ -424,6 +428,8 @@ int hyb_tcp_attach(struct hyb_cep *cep, struct hyb_qp *qp,
 	spin_lock_bh(&qp->tcp.lock);
 	smp_store_release(&qp->tcp.sk, sk);
 	spin_unlock_bh(&qp->tcp.lock);
+	if (qp->shared)
+		hyb_shared_window(qp, sk);
 	err = 0;
 out:
 	release_sock(sk);
@@ -472,6 +478,7 @@ void hyb_tcp_detach(struct hyb_cep *cep, struct hyb_qp *qp)
 	cep->discard = true;
 	qp->tcp.attached = false;
 	spin_unlock_bh(&sk->sk_lock.slock);
+	hyb_off_detach(qp);
 	tcp_read_done(sk, tcp_inq(sk));
 	release_sock(sk);
 }

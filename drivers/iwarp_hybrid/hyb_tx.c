@@ -18,6 +18,7 @@
 #include "compat.h"
 #include "compat_rdma.h"
 #include "hyb_crc.h"
+#include "hyb_offload.h"
 #include "hyb_shared.h"
 #include "hybrid.h"
 
@@ -61,7 +62,12 @@ void hyb_tx_seal(struct hyb_qp *qp, struct hyb_tx_page *p, u8 *start, u32 len,
 	struct hyb_tx *tx = &qp->tx;
 
 	tx->fpdus++;
-	if (tx->crc) {
+	if (hyb_off_tx_crc(qp->off, 1)) {
+		memset(start + len, 0, MPA_CRC_SIZE);
+		hyb_off_sealed(qp, pos, len + MPA_CRC_SIZE, p->page,
+			       start - p->base);
+		hyb_stats_add(qp->dev, HYB_ST_TX_NIC_BYTES, len);
+	} else if (tx->crc) {
 		mpa_put_crc(start + len, hyb_crc32c(~0, start, len));
 		tx->summed += len;
 	} else {
@@ -764,6 +770,7 @@ void hyb_tx_run(struct hyb_qp *qp)
 		tx->stopped = true;
 	if (hyb_shared_hold(qp))
 		return;
+	hyb_off_acked(qp, qp->off);
 	hyb_stream_rewind(&tx->s);
 	hyb_tx_pump(qp, sk);
 	hyb_tx_account(qp);
