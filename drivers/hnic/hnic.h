@@ -155,6 +155,9 @@ void hnic_pool_free(struct hnic_pool *pool);
 
 void hnic_pkt_parse(struct hnic_pkt *p);
 u32 hnic_pkt_seq(const struct hnic_pkt *p);
+u32 hnic_pkt_pay_len(const struct hnic_pkt *p);
+void hnic_pkt_tuple(const struct hnic_pkt *p, struct in6_addr *saddr,
+		    struct in6_addr *daddr, __be16 *sport, __be16 *dport);
 void hnic_pkt_set_len(struct hnic_pkt *p, u32 len);
 void hnic_pkt_csum(struct hnic_pkt *p);
 bool hnic_pkt_csum_good(const struct hnic_pkt *p);
@@ -400,7 +403,7 @@ struct hnic_link {
 
 void hnic_link_update(struct hnic_dev *hd);
 void hnic_link_reset(struct hnic_dev *hd);
-bool hnic_link_chance(struct hnic_link *l, u32 ppm);
+bool hnic_link_chance(u32 *random, u32 ppm);
 u64 hnic_link_busy(struct hnic_dev *hd, u64 now);
 void hnic_link_send(struct hnic_dev *hd, struct hnic_list *pkts, u64 now);
 void hnic_wire_up(struct hnic_wire *w, bool up);
@@ -425,7 +428,15 @@ void hnic_filter_purge(struct hnic_dev *hd);
 
 int hnic_conn_init(struct hnic_dev *hd);
 void hnic_conn_exit(struct hnic_dev *hd);
-bool hnic_conn_tx(struct hnic_dev *hd, struct hnic_pkt *p, bool marked);
+/* What became of a packet in hnic_conn_tx() */
+enum hnic_tx {
+	HNIC_TX_PLAIN,		/* it is as it was */
+	HNIC_TX_TOUCHED,	/* needs a new checksum */
+	HNIC_TX_DROP,		/* cannot be sent */
+};
+
+enum hnic_tx hnic_conn_tx(struct hnic_dev *hd, struct hnic_pkt *p,
+			  bool marked);
 int hnic_conn_rx(struct hnic_dev *hd, struct hnic_pkt *p);
 extern const struct iwarp_offload_ops hnic_offload_ops;
 
@@ -445,6 +456,7 @@ extern const struct iwarp_offload_ops hnic_offload_ops;
  * @rx_stats: counters of the RX engine
  * @tx_turn: queue that the TX engine looks at next
  * @todo: what the RX engine took from the wire
+ * @rx_random: chance for faults of the RX engine
  * @held: a packet of its that found the ring full
  * @held_queue: which
  * @wire: what is on its way to this device
@@ -473,6 +485,7 @@ struct hnic_dev {
 	struct hnic_rx_stats rx_stats;
 	u32 tx_turn;
 	struct hnic_list todo;
+	u32 rx_random;
 	struct hnic_pkt *held;
 	int held_queue;
 	struct hnic_wire wire;

@@ -1,14 +1,595 @@
 // SPDX-License-Identifier: GPL-2.0
-#include "hnic.h"
+/*
+ * The iWARP engines: connections taken over from a provider, CRC and markers
+ * of what they send, the verdict on what they receive, their queue. Calls
+ * hnic_pkt.c, hyb_crc.c and the provider.
+ *
+ * Readers of the table are both engines (RCU). An entry has a lock for each
+ * direction, held while the provider is asked; conn_del takes both to make
+ * sure that nobody does any more. The provider calls rx_resync with the
+ * socket's lock held, so it must not take that one when it is asked.
+ *
+ * Positions are needed modulo the marker interval only, a power of two: the
+ * difference of two sequence numbers will do.
+ */
+#include <linux/jhash.h>
+#include <linux/slab.h>
+#include <net/ipv6.h>
 
-int hnic_conn_init(struct hnic_dev *hd) { return 0; }
-void hnic_conn_exit(struct hnic_dev *hd) { }
-bool hnic_conn_tx(struct hnic_dev *hd, struct hnic_pkt *p, bool marked) { return true; }
-int hnic_conn_rx(struct hnic_dev *hd, struct hnic_pkt *p) { return -1; }
-static void hnic_caps(struct net_device *netdev, struct iwarp_offload_caps *caps) { }
-static int hnic_conn_add(struct iwarp_offload_conn *conn) { return -EOPNOTSUPP; }
-static void hnic_conn_del(struct iwarp_offload_conn *conn) { }
-static void hnic_rx_resync(struct iwarp_offload_conn *conn, u32 seq, u64 pos) { }
+#include "hnic.h"
+#include "hyb_crc.h"
+#include "proto/mpa.h"
+
+/* Markers in an FPDU that fits a packet */
+#define HNIC_MARKS	(HNIC_MTU_MAX / MPA_MARK_IVL_MIN + 2)
+
+/* As the local side sees it; no holes */
+struct hnic_tuple {
+	struct in6_addr saddr;
+	struct in6_addr daddr;
+	__be16 sport;
+	__be16 dport;
+	u32 ipv6;
+};
+
+/**
+ * struct hnic_conn - a connection
+ * @node: in hnic_dev.conns
+ * @key: addresses and ports
+ * @rcu: freed after readers
+ * @conn: the provider's, NULL when deleted; changed under both locks
+ * @queue: where its packets go, or -1
+ * @tx_lock: protects the sending part
+ * @tx_next: where the next FPDU begins
+ * @tx_sync: @tx_next is known
+ * @rx_lock: protects the receiving part
+ * @rx_next: where the next FPDU begins, behind what was seen
+ * @rx_sync: @rx_next is known
+ * @rx_told: rx_lost was called and not answered
+ * @rx_answers: answers of the provider that are not counted yet
+ */
+struct hnic_conn {
+	struct rhash_head node;
+	struct hnic_tuple key;
+	struct rcu_head rcu;
+	struct iwarp_offload_conn *conn;
+	int queue;
+	spinlock_t tx_lock;
+	u32 tx_next;
+	bool tx_sync;
+	spinlock_t rx_lock;
+	u32 rx_next;
+	bool rx_sync;
+	bool rx_told;
+	u32 rx_answers;
+};
+
+static const struct rhashtable_params hnic_conn_params = {
+	.head_offset = offsetof(struct hnic_conn, node),
+	.key_offset = offsetof(struct hnic_conn, key),
+	.key_len = sizeof(struct hnic_tuple),
+	.automatic_shrinking = true,
+};
+
+int hnic_conn_init(struct hnic_dev *hd)
+{
+	mutex_init(&hd->conn_lock);
+	return rhashtable_init(&hd->conns, &hnic_conn_params);
+}
+
+static void hnic_conn_free(void *ptr, void *arg)
+{
+	kfree(ptr);
+}
+
+/* The providers have let go of the device before */
+void hnic_conn_exit(struct hnic_dev *hd)
+{
+	rhashtable_free_and_destroy(&hd->conns, hnic_conn_free, NULL);
+}
+
+static struct hnic_conn *hnic_conn_find(struct hnic_dev *hd,
+					const struct hnic_pkt *p, bool mine)
+{
+	struct hnic_tuple key = {};
+
+	hnic_pkt_tuple(p, mine ? &key.saddr : &key.daddr,
+		       mine ? &key.daddr : &key.saddr,
+		       mine ? &key.sport : &key.dport,
+		       mine ? &key.dport : &key.sport);
+	key.ipv6 = p->ipv6;
+	return rhashtable_lookup(&hd->conns, &key, hnic_conn_params);
+}
+
+/*
+ * Octets of the FPDU at @p, which is at position @pos of the stream; 0 if that
+ * cannot be told.
+ */
+static u32 hnic_fpdu_len(const u8 *p, u32 room, u32 pos, u32 ivl)
+{
+	u32 lead = mpa_lead_len(pos, ivl);
+
+	if (pos & 3 || room < lead + MPA_LEN_SIZE)
+		return 0;
+	return mpa_fpdu_len(pos, proto_get16(p + lead), ivl);
+}
+
+/* ------------------------------------------------------------- transmit */
+
+/* All that is special about this packet, the provider knows */
+static bool hnic_tx_fallback(struct hnic_dev *hd, struct hnic_conn *hc,
+			     u8 *data, u32 seq, u32 len)
+{
+	hc->tx_sync = false;
+	if (hc->conn->ops->tx_fill(hc->conn, seq, data, len)) {
+		hd->tx_stats.crc_unknown++;
+		return false;
+	}
+	hd->tx_stats.crc_fallback++;
+	hd->tx_stats.dma_ops++;
+	hd->tx_stats.dma_octets += len;
+	return true;
+}
+
+/**
+ * hnic_tx_contig() - open the gaps of the markers
+ * @hd: device
+ * @p: FPDU as IWARP_LAYOUT_CONTIG, final on return
+ * @pos: its position
+ * @len: its octets
+ * @ivl: marker interval
+ *
+ * From the last gap to the first, so that nothing is overwritten; the markers
+ * are put aside before.
+ *
+ * Return: false if lengths contradict each other; nothing was done.
+ */
+static bool hnic_tx_contig(struct hnic_dev *hd, u8 *p, u32 pos, u32 len,
+			   u32 ivl)
+{
+	u32 lead = mpa_lead_len(pos, ivl);
+	u8 marks[HNIC_MARKS * MPA_MARK_SIZE];
+	u32 first, body, start, end, k, n;
+	u8 *from = p + lead;
+
+	body = mpa_body_len(proto_get16(from));
+	if (!ivl || mpa_fpdu_len(pos, proto_get16(from), ivl) != len)
+		return false;
+	n = (len - lead - body - MPA_CRC_SIZE) / MPA_MARK_SIZE;
+	if (n > HNIC_MARKS)
+		return false;
+	memcpy(marks, from + body, n * MPA_MARK_SIZE);
+	first = mpa_to_mark(pos + lead, ivl);
+	end = body;
+	for (k = n; k; k--) {
+		start = first + (k - 1) * (ivl - MPA_MARK_SIZE);
+		memmove(from + start + k * MPA_MARK_SIZE, from + start,
+			end - start);
+		memcpy(from + start + (k - 1) * MPA_MARK_SIZE,
+		       marks + (k - 1) * MPA_MARK_SIZE, MPA_MARK_SIZE);
+		end = start;
+	}
+	n = n ? body - first + n * MPA_MARK_SIZE : 0;
+	hd->tx_stats.move_read_octets += n;
+	hd->tx_stats.move_write_octets += n;
+	hd->tx_stats.contig_fpdus++;
+	return true;
+}
+
+/*
+ * Length and layout of the FPDU at @seq; 0 if there begins none, or this
+ * cannot be told.
+ */
+static u32 hnic_tx_fpdu(struct hnic_conn *hc, const u8 *p, u32 room, u32 seq,
+			bool ask, u8 *layout)
+{
+	struct iwarp_offload_conn *conn = hc->conn;
+	u32 start, len;
+
+	if (ask) {
+		if (conn->ops->tx_fpdu(conn, seq, &start, &len, layout) ||
+		    start != seq)
+			return 0;
+		return len;
+	}
+	*layout = IWARP_LAYOUT_FINAL;
+	return hnic_fpdu_len(p, room, seq - conn->tx_seq, conn->tx_ivl);
+}
+
+/* One whole FPDU; false if it is none */
+static bool hnic_tx_fill_one(struct hnic_dev *hd,
+			     struct iwarp_offload_conn *conn, u8 *p, u32 seq,
+			     u32 len, u8 layout)
+{
+	if (layout == IWARP_LAYOUT_CONTIG &&
+	    !hnic_tx_contig(hd, p, seq - conn->tx_seq, len, conn->tx_ivl))
+		return false;
+	if (READ_ONCE(conn->features) & BIT(IWARP_OFFLOAD_TX_CRC)) {
+		len -= MPA_CRC_SIZE;
+		mpa_put_crc(p + len, hyb_crc32c(~0, p, len));
+		hd->tx_stats.crc_octets += len;
+		hd->tx_stats.crc_filled++;
+	}
+	hd->tx_stats.fpdus++;
+	return true;
+}
+
+/* Finish a packet; false if it needed nothing */
+static bool hnic_tx_finish(struct hnic_dev *hd, struct hnic_conn *hc, u8 *data,
+			   u32 seq, u32 len)
+{
+	bool ask = READ_ONCE(hc->conn->features) & BIT(IWARP_OFFLOAD_TX_CONTIG);
+	bool known = hc->tx_sync && hc->tx_next == seq;
+	u32 at = 0, n;
+	u8 layout;
+
+	while (at < len) {
+		n = hnic_tx_fpdu(hc, data + at, len - at, seq + at,
+				 ask || !known, &layout);
+		if (n <= MPA_CRC_SIZE || n > len - at ||
+		    !hnic_tx_fill_one(hd, hc->conn, data + at, seq + at, n,
+				      layout))
+			return hnic_tx_fallback(hd, hc, data + at, seq + at,
+						len - at) || at;
+		known = true;
+		at += n;
+	}
+	hc->tx_next = seq + len;
+	hc->tx_sync = true;
+	return true;
+}
+
+/**
+ * hnic_conn_tx() - fill in what the provider left to the NIC
+ * @hd: device
+ * @p: packet, with all of its octets, before its checksum
+ * @marked: it has to be finished by the NIC
+ *
+ * Context: TX engine, RCU.
+ */
+enum hnic_tx hnic_conn_tx(struct hnic_dev *hd, struct hnic_pkt *p, bool marked)
+{
+	u32 mine = BIT(IWARP_OFFLOAD_TX_CRC) | BIT(IWARP_OFFLOAD_TX_CONTIG);
+	enum hnic_tx ret = HNIC_TX_PLAIN;
+	struct hnic_conn *hc;
+	bool served = false;
+
+	if (!READ_ONCE(hd->nconns) && !marked)
+		return HNIC_TX_PLAIN;
+	if (!p->pay)
+		hnic_pkt_parse(p);
+	if (!p->pay || p->pay == p->len)
+		return HNIC_TX_PLAIN;
+	hc = hnic_conn_find(hd, p, true);
+	if (hc) {
+		spin_lock(&hc->tx_lock);
+		served = hc->conn && READ_ONCE(hc->conn->features) & mine;
+		if (served && hnic_tx_finish(hd, hc, hnic_pkt_data(p) + p->pay,
+					     hnic_pkt_seq(p), p->len - p->pay))
+			ret = HNIC_TX_TOUCHED;
+		spin_unlock(&hc->tx_lock);
+	}
+	if (marked && !served) {
+		/* TCP sends it again; by then the provider has finished it */
+		hd->tx_stats.crc_dropped++;
+		return HNIC_TX_DROP;
+	}
+	return ret;
+}
+
+/* -------------------------------------------------------------- receive */
+
+/* Do all markers in this FPDU point at its header? */
+static bool hnic_rx_marks(const u8 *p, u32 pos, u32 len, u32 ivl)
+{
+	u32 lead = mpa_lead_len(pos, ivl);
+	u32 at;
+
+	if (!ivl)
+		return true;
+	for (at = mpa_to_mark(pos, ivl); at < len - MPA_CRC_SIZE; at += ivl) {
+		u32 ptr = proto_get16(p + at + 2) & ~3U;
+
+		if (ptr != (at ? at - lead : 0))
+			return false;
+	}
+	return true;
+}
+
+/*
+ * Where the FPDUs that begin at @p end: @len if they fill the packet, more if
+ * the last one continues in the next packet, 0 if that cannot be told.
+ */
+static u32 hnic_rx_walk(const u8 *p, u32 len, u32 pos, u32 ivl)
+{
+	u32 at = 0, n;
+
+	while (at < len) {
+		n = hnic_fpdu_len(p + at, len - at, pos + at, ivl);
+		if (!n)
+			return 0;
+		at += n;
+	}
+	return at;
+}
+
+/* All FPDUs of a packet that they fill */
+static bool hnic_rx_good(struct hnic_dev *hd, const u8 *p, u32 len, u32 pos,
+			 u32 ivl)
+{
+	u32 at, n;
+
+	for (at = 0; at < len; at += n) {
+		n = hnic_fpdu_len(p + at, len - at, pos + at, ivl);
+		hd->rx_stats.fpdus++;
+		hd->rx_stats.crc_octets += n - MPA_CRC_SIZE;
+		if (hyb_crc32c(~0, p + at, n - MPA_CRC_SIZE) !=
+		    mpa_get_crc(p + at + n - MPA_CRC_SIZE) ||
+		    !hnic_rx_marks(p + at, pos + at, n, ivl)) {
+			hd->rx_stats.crc_bad++;
+			return false;
+		}
+		hd->rx_stats.crc_good++;
+	}
+	return true;
+}
+
+static void hnic_rx_lose(struct hnic_dev *hd, struct hnic_conn *hc)
+{
+	hc->rx_sync = false;
+	if (hc->rx_told)
+		return;
+	hc->rx_told = true;
+	hd->rx_stats.resync_lost++;
+	hc->conn->ops->rx_lost(hc->conn);
+}
+
+/* Continue behind this packet, which ends at @end */
+static void hnic_rx_follow(struct hnic_dev *hd, struct hnic_conn *hc, u32 end)
+{
+	if (!hc->rx_sync)
+		hd->rx_stats.resync_self++;
+	hc->rx_sync = true;
+	hc->rx_told = false;
+	hc->rx_next = end;
+}
+
+/* The packet begins inside of an FPDU or was here before: find the next one */
+static void hnic_rx_track(struct hnic_dev *hd, struct hnic_conn *hc,
+			  const u8 *data, u32 seq, u32 len)
+{
+	struct iwarp_offload_conn *conn = hc->conn;
+	u32 skip = hc->rx_next - seq;
+	u32 n;
+
+	if (skip >= len)
+		return;
+	n = hnic_rx_walk(data + skip, len - skip, hc->rx_next - conn->rx_seq,
+			 conn->rx_ivl);
+	if (n)
+		hc->rx_next += n;
+	else
+		hnic_rx_lose(hd, hc);
+}
+
+/**
+ * hnic_rx_check() - the verdict on a packet
+ * @hd: device
+ * @hc: its connection, rx_lock held
+ * @data: its payload
+ * @seq: sequence number of that
+ * @len: its octets
+ *
+ * Packets usually consist of whole FPDUs. So each is tried from its first
+ * octet on; only if the lengths add up are CRCs computed, and only then is it
+ * good. The verdict says no more than that: whether an FPDU really begins
+ * there is known to the host.
+ */
+static bool hnic_rx_check(struct hnic_dev *hd, struct hnic_conn *hc,
+			  const u8 *data, u32 seq, u32 len)
+{
+	struct iwarp_offload_conn *conn = hc->conn;
+	bool ahead = !hc->rx_sync || (s32)(seq - hc->rx_next) >= 0;
+	u32 pos = seq - conn->rx_seq;
+	u32 n;
+
+	n = hnic_rx_walk(data, len, pos, conn->rx_ivl);
+	if (n == len && hnic_rx_good(hd, data, len, pos, conn->rx_ivl)) {
+		if (ahead)
+			hnic_rx_follow(hd, hc, seq + len);
+		return true;
+	}
+	if (!ahead)
+		hnic_rx_track(hd, hc, data, seq, len);
+	else if (hc->rx_sync && seq == hc->rx_next && n > len)
+		hc->rx_next = seq + n;
+	else
+		hnic_rx_lose(hd, hc);
+	return false;
+}
+
+static void hnic_rx_verdict(struct hnic_dev *hd, struct hnic_conn *hc,
+			    struct hnic_pkt *p)
+{
+	u32 len = hnic_pkt_pay_len(p);
+	bool good;
+
+	if (!len)
+		return;
+	hd->rx_stats.resync_host += hc->rx_answers;
+	hc->rx_answers = 0;
+	if (hnic_link_chance(&hd->rx_random,
+			     READ_ONCE(hd->link.knob[HNIC_FAULT_RESYNC]))) {
+		hnic_rx_lose(hd, hc);
+		good = false;
+	} else {
+		good = hnic_rx_check(hd, hc, hnic_pkt_data(p) + p->pay,
+				     hnic_pkt_seq(p), len);
+	}
+	if (hnic_link_chance(&hd->rx_random,
+			     READ_ONCE(hd->link.knob[HNIC_FAULT_VERDICT])))
+		good = !good;
+	p->verdict = good;
+	hd->rx_stats.verdicts += good;
+	hd->rx_stats.no_verdict += !good;
+}
+
+/**
+ * hnic_conn_rx() - what the iWARP engines find out about a packet
+ * @hd: device
+ * @p: parsed packet of TCP with a good checksum
+ *
+ * Context: RX engine, RCU.
+ * Return: the queue of its connection, or -1.
+ */
+int hnic_conn_rx(struct hnic_dev *hd, struct hnic_pkt *p)
+{
+	struct hnic_conn *hc;
+	u32 features = 0;
+
+	if (!READ_ONCE(hd->nconns))
+		return -1;
+	hc = hnic_conn_find(hd, p, false);
+	if (!hc)
+		return -1;
+	spin_lock(&hc->rx_lock);
+	if (hc->conn)
+		features = READ_ONCE(hc->conn->features) &
+			   READ_ONCE(hd->offload);
+	if (features & BIT(IWARP_OFFLOAD_RX_CRC))
+		hnic_rx_verdict(hd, hc, p);
+	spin_unlock(&hc->rx_lock);
+	return features & BIT(IWARP_OFFLOAD_RX_DEMUX) ? hc->queue : -1;
+}
+
+/* ------------------------------------------------------- for the provider */
+
+static void hnic_caps(struct net_device *netdev,
+		      struct iwarp_offload_caps *caps)
+{
+	struct hnic_dev *hd = netdev_priv(netdev);
+
+	caps->supported = BIT(IWARP_OFFLOAD_FEATURES) - 1;
+	caps->enabled = READ_ONCE(hd->offload);
+	caps->max_conns = READ_ONCE(hd->link.knob[HNIC_MAX_CONNS]);
+	caps->max_frags = MAX_SKB_FRAGS;
+	caps->max_fpdu = HNIC_MTU_MAX;
+}
+
+/* The queue of the CPU that the provider wants, or else by chance */
+static int hnic_conn_queue(struct hnic_dev *hd, const struct hnic_conn *hc,
+			   int cpu)
+{
+	u32 n = min_t(u32, READ_ONCE(hd->netdev->real_num_rx_queues),
+		      hd->nqueues);
+	u32 i;
+
+	for (i = 0; cpu >= 0 && i < n; i++)
+		if (READ_ONCE(hd->queue[i].cpu) == cpu)
+			return i;
+	return reciprocal_scale(jhash(&hc->key, sizeof(hc->key), 0), n);
+}
+
+static void hnic_conn_key(struct hnic_tuple *key,
+			  const struct iwarp_offload_conn *conn)
+{
+	u32 len = conn->family == AF_INET ? 4 : sizeof(key->saddr);
+
+	memset(key, 0, sizeof(*key));
+	memcpy(&key->saddr, &conn->saddr, len);
+	memcpy(&key->daddr, &conn->daddr, len);
+	key->sport = conn->sport;
+	key->dport = conn->dport;
+	key->ipv6 = conn->family == AF_INET6;
+}
+
+static int hnic_conn_insert(struct hnic_dev *hd, struct hnic_conn *hc)
+{
+	int err = -ENOSPC;
+
+	mutex_lock(&hd->conn_lock);
+	if (hd->nconns < READ_ONCE(hd->link.knob[HNIC_MAX_CONNS]))
+		err = rhashtable_insert_fast(&hd->conns, &hc->node,
+					     hnic_conn_params);
+	if (!err)
+		WRITE_ONCE(hd->nconns, hd->nconns + 1);
+	mutex_unlock(&hd->conn_lock);
+	return err;
+}
+
+static int hnic_conn_add(struct iwarp_offload_conn *conn)
+{
+	struct hnic_dev *hd = netdev_priv(conn->netdev);
+	struct hnic_conn *hc;
+	int err;
+
+	if ((conn->family != AF_INET && conn->family != AF_INET6) ||
+	    (conn->tx_ivl && conn->tx_ivl < MPA_MARK_IVL_MIN) ||
+	    (conn->rx_ivl && conn->rx_ivl < MPA_MARK_IVL_MIN))
+		return -EOPNOTSUPP;
+	hc = kzalloc(sizeof(*hc), GFP_KERNEL);
+	if (!hc)
+		return -ENOMEM;
+	spin_lock_init(&hc->tx_lock);
+	spin_lock_init(&hc->rx_lock);
+	hnic_conn_key(&hc->key, conn);
+	hc->conn = conn;
+	hc->rx_next = conn->rx_seq;
+	hc->rx_sync = true;
+	conn->features &= READ_ONCE(hd->offload);
+	hc->queue = -1;
+	if (conn->features & BIT(IWARP_OFFLOAD_RX_DEMUX))
+		hc->queue = hnic_conn_queue(hd, hc, conn->cpu);
+	conn->queue = hc->queue;
+	conn->drv = hc;
+	err = hnic_conn_insert(hd, hc);
+	if (err) {
+		conn->drv = NULL;
+		kfree(hc);
+	}
+	return err;
+}
+
+static void hnic_conn_del(struct iwarp_offload_conn *conn)
+{
+	struct hnic_dev *hd = netdev_priv(conn->netdev);
+	struct hnic_conn *hc = conn->drv;
+
+	if (!hc)
+		return;
+	mutex_lock(&hd->conn_lock);
+	rhashtable_remove_fast(&hd->conns, &hc->node, hnic_conn_params);
+	WRITE_ONCE(hd->nconns, hd->nconns - 1);
+	mutex_unlock(&hd->conn_lock);
+	spin_lock_bh(&hc->tx_lock);
+	spin_lock(&hc->rx_lock);
+	hc->conn = NULL;
+	spin_unlock(&hc->rx_lock);
+	spin_unlock_bh(&hc->tx_lock);
+	conn->drv = NULL;
+	kfree_rcu(hc, rcu);
+}
+
+static void hnic_rx_resync(struct iwarp_offload_conn *conn, u32 seq, u64 pos)
+{
+	struct hnic_conn *hc = conn->drv;
+
+	if (!hc)
+		return;
+	spin_lock_bh(&hc->rx_lock);
+	hc->rx_told = false;
+	/* It may have found its way back by itself, and be further */
+	if (!hc->rx_sync) {
+		hc->rx_next = seq;
+		hc->rx_sync = true;
+		hc->rx_answers++;
+	}
+	spin_unlock_bh(&hc->rx_lock);
+}
+
 const struct iwarp_offload_ops hnic_offload_ops = {
-	.caps = hnic_caps, .conn_add = hnic_conn_add, .conn_del = hnic_conn_del, .rx_resync = hnic_rx_resync,
+	.caps = hnic_caps,
+	.conn_add = hnic_conn_add,
+	.conn_del = hnic_conn_del,
+	.rx_resync = hnic_rx_resync,
 };

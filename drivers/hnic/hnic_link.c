@@ -56,27 +56,27 @@ void hnic_link_reset(struct hnic_dev *hd)
 	memset(l->last, 0, sizeof(l->last));
 }
 
-static u32 hnic_link_random(struct hnic_link *l)
+static u32 hnic_link_random(u32 *random)
 {
 	/* xorshift; never 0 */
-	u32 x = l->random ?: 1;
+	u32 x = *random ?: 1;
 
 	x ^= x << 13;
 	x ^= x >> 17;
 	x ^= x << 5;
-	l->random = x;
+	*random = x;
 	return x;
 }
 
 /* True in @ppm of a million cases */
-bool hnic_link_chance(struct hnic_link *l, u32 ppm)
+bool hnic_link_chance(u32 *random, u32 ppm)
 {
-	return ppm && reciprocal_scale(hnic_link_random(l), 1000000) < ppm;
+	return ppm && reciprocal_scale(hnic_link_random(random), 1000000) < ppm;
 }
 
 static bool hnic_link_roll(struct hnic_link *l, enum hnic_knob knob)
 {
-	return hnic_link_chance(l, READ_ONCE(l->knob[knob]));
+	return hnic_link_chance(&l->random, READ_ONCE(l->knob[knob]));
 }
 
 /**
@@ -126,7 +126,7 @@ static struct hnic_pkt *hnic_link_split(struct hnic_dev *hd,
 
 	if (data < 2)
 		return NULL;
-	first = 1 + reciprocal_scale(hnic_link_random(&hd->link), data - 1);
+	first = 1 + reciprocal_scale(hnic_link_random(&hd->link.random), data - 1);
 	second = hnic_pkt_alloc(&hd->pool, p->pay + data - first);
 	if (!second)
 		return NULL;
@@ -208,7 +208,7 @@ static struct hnic_pkt *hnic_link_join(struct hnic_dev *hd,
 /* Damage that no TCP checksum sees */
 static void hnic_link_corrupt(struct hnic_dev *hd, struct hnic_pkt *p)
 {
-	u32 at = reciprocal_scale(hnic_link_random(&hd->link),
+	u32 at = reciprocal_scale(hnic_link_random(&hd->link.random),
 				  p->len - p->pay);
 
 	hnic_pkt_data(p)[p->pay + at] ^= 1 << (at % 8);

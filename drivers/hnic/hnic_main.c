@@ -329,6 +329,7 @@ static void hnic_setup(struct net_device *netdev)
 	hd->pause = true;
 	hd->offload = HNIC_OFFLOAD;
 	hd->link.random = 1;
+	hd->rx_random = 1;
 	hd->link.knob[HNIC_NPATHS] = 1;
 	hd->link.knob[HNIC_REORDER_DELAY] = 200;
 	hd->link.knob[HNIC_MAX_CONNS] = HNIC_CONNS;

@@ -257,6 +257,27 @@ u32 hnic_pkt_seq(const struct hnic_pkt *p)
 	return ntohl(hnic_tcp(p)->seq) + hnic_tcp(p)->syn;
 }
 
+/* Octets of payload of a TCP packet */
+u32 hnic_pkt_pay_len(const struct hnic_pkt *p)
+{
+	return p->l3 + hnic_pkt_l3_len(p) - p->pay;
+}
+
+/* Addresses and ports; of IPv4, the first four octets, others stay */
+void hnic_pkt_tuple(const struct hnic_pkt *p, struct in6_addr *saddr,
+		    struct in6_addr *daddr, __be16 *sport, __be16 *dport)
+{
+	if (p->ipv6) {
+		*saddr = hnic_ip6(p)->saddr;
+		*daddr = hnic_ip6(p)->daddr;
+	} else {
+		saddr->s6_addr32[0] = hnic_ip4(p)->saddr;
+		daddr->s6_addr32[0] = hnic_ip4(p)->daddr;
+	}
+	*sport = hnic_tcp(p)->source;
+	*dport = hnic_tcp(p)->dest;
+}
+
 /**
  * hnic_pkt_set_len() - the packet now has so many octets
  * @p: a TCP packet

@@ -59,8 +59,10 @@ static ssize_t hnic_knob_store(struct device *dev,
 		return -ERANGE;
 	mutex_lock(&hd->lock);
 	WRITE_ONCE(hd->link.knob[a->knob], val);
-	if (a->knob == HNIC_SEED)
+	if (a->knob == HNIC_SEED) {
 		WRITE_ONCE(hd->link.random, val);
+		WRITE_ONCE(hd->rx_random, val);
+	}
 	hnic_link_update(hd);
 	mutex_unlock(&hd->lock);
 	return len;

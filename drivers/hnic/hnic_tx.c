@@ -138,9 +138,15 @@ static void hnic_tx_single(struct hnic_dev *hd, const struct sk_buff *skb,
 		      skb->len - skb_headlen(skb));
 	if (skb->ip_summed == CHECKSUM_PARTIAL)
 		hnic_tx_partial_csum(skb, p);
-	if (!hnic_conn_tx(hd, p, marked)) {
+	switch (hnic_conn_tx(hd, p, marked)) {
+	case HNIC_TX_DROP:
 		hnic_pkt_free(p);
 		return;
+	case HNIC_TX_TOUCHED:
+		hnic_pkt_csum(p);
+		break;
+	case HNIC_TX_PLAIN:
+		break;
 	}
 	hnic_tx_emit(hd, p, out);
 }
@@ -246,7 +252,7 @@ static void hnic_tx_tso(struct hnic_dev *hd, const struct sk_buff *skb,
 		}
 		hnic_tso_headers(&t, p, n);
 		hnic_dma_read(hd, &t.d, hnic_pkt_data(p) + t.hlen, n);
-		if (!hnic_conn_tx(hd, p, marked)) {
+		if (hnic_conn_tx(hd, p, marked) == HNIC_TX_DROP) {
 			hnic_pkt_free(p);
 			continue;
 		}
