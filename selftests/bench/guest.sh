@@ -2,70 +2,223 @@
 # SPDX-License-Identifier: GPL-2.0
 # Measurements of `make bench`, inside the guest. One instruction is one
 # nanosecond there, so short runs suffice. Prints, beside progress, one line
-#   BENCH WHAT MTU JSON-ROW       for each figure
-#   BENCH-FAILED WHAT MTU         for each transport that did not work
+#   BENCH {JSON}                   for each figure
+#   BENCH-FAILED WHAT              for what did not work
 # All rows come from one boot, because boots differ a little.
+#
+# Parts (environment PARTS):
+#   veth     over a veth pair, where every component is the host's
+#   hnic     over the simulated NIC: all profiles, SDP basic and enhanced
+#   sweep    marker intervals, over the simulated NIC
+#   append   10,000 small sends to a reader that sleeps
+#   account  is the sum of host and NIC what the processor did?
+#   one      WHATS over LINK
 
 # shellcheck source=/dev/null
 . "${SELFTESTS:-/selftests}/lib/lib.sh"
+# shellcheck source=/dev/null
+. "${SELFTESTS:-/selftests}/lib/stack.sh"
 
-REPS=${REPS:-5}
-DURATION=${DURATION:-20}	# ms of guest time for a repetition
-PINGS=${PINGS:-50}
+PARTS=${PARTS:-veth hnic sweep append account}
+REPS=${REPS:-3}
+DURATION=${DURATION:-12}	# ms of guest time for a repetition
+PINGS=${PINGS:-40}
 MTUS=${MTUS:-1500 9000}
-WHATS=${WHATS:-tcp sdp/hybrid sdp/siw rsocket/siw}
-# what to measure; a profile has options of its own
-MEASURE=${MEASURE:--r $REPS -d $DURATION -P $PINGS -S 64,4K,64K,1M -L 1}
+SIZES=${SIZES:-64,1K,4K,16K,64K,1M}
+LAT_SIZES=${LAT_SIZES:-1,64,1K,4K,16K,64K}
+INTERVALS=${INTERVALS-256 512 1024 2048 4096 8192 16384 off}
+PROFILES=${PROFILES:-$STACK_PROFILES}
+# what to measure over veth; profile.sh has its own
+WHATS=${WHATS:-tcp sdp-basic/hybrid sdp-enhanced/hybrid sdp/siw rsocket/siw}
+LINK=${LINK:-hnic}
+# options of sdpbench
+MEASURE=${MEASURE:--r $REPS -d $DURATION -P $PINGS -S $SIZES -L $LAT_SIZES}
 
 failed=0
 
-# topology MTU DEVICE: fresh namespaces each time, so that a row cannot be
-# influenced by what the one before left behind
-topology() {
-	# shellcheck disable=SC2034 # net_up reads it
-	NET_MTU=$1
+fail() {
+	echo "BENCH-FAILED $*"
+	failed=1
+}
+
+# setup LINK WHAT MTU INTERVAL: fresh namespaces each time, so that a row cannot
+# be influenced by what the one before left behind
+setup() {
+	local kind=hybrid
+
+	# shellcheck disable=SC2034 # net_up reads them
+	NET_LINK=$1 NET_MTU=$3
 	net_up || return
-	[ "$2" = none ] || dev_up "$2" "$2"
+	case $2 in
+	tcp) return ;;
+	*/siw) kind=siw ;;
+	esac
+	dev_up "$kind" "$kind" || return
+	case $2 in
+	sdp-*)
+		stack_link "$(expr "$2" : 'sdp-\([a-z]*\)/')" &&
+			stack_profile "${2#*/}" && stack_markers "$4"
+		;;
+	esac
 }
 
-# measure TRANSPORT: rows on stdout
+# crc_driver LINK WHAT: who computes CRC32c
+crc_driver() {
+	local f=/sys/class/infiniband/rdb/hybrid lib
+
+	lib=$(awk '$1 == "name" { n = $3 } $1 == "driver" { d = $3 }
+		$1 == "priority" && n == "crc32c" && $3 + 0 > p { p = $3; best = d }
+		END { print best }' /proc/crypto)
+	case $2 in
+	tcp) echo none ;;
+	*/siw) echo "$lib" ;;
+	*)
+		if [ "$(cat "$f/crc")" = nic ] || { [ "$1" = hnic ] && [ "$(crc_wish "$2")" = nic ]; }; then
+			echo "nic: $lib"
+		else
+			cat "$f/crc_driver" 2>/dev/null || echo "$lib"
+		fi
+		;;
+	esac
+}
+
+crc_wish() {
+	case ${1#*/} in
+	host | inplace) echo host ;;
+	*) echo nic ;;
+	esac
+}
+
+# measure LINK TRANSPORT: rows on stdout
 measure() {
-	local ret
+	local ret nic=()
 
-	start_bg a sdpbench -s -1 -t "$1" -b 10.0.0.1
+	[ "$1" != hnic ] || nic=(--nic "a/va:$NIC_TIME" --nic "b/vb:$NIC_TIME")
+	start_bg a sdpbench -s -1 -t "$2" -b 10.0.0.1
 	# shellcheck disable=SC2086 # several options
-	in_b sdpbench -t "$1" -j -w 10 --timeout 20 $MEASURE 10.0.0.1
+	in_b sdpbench -t "$2" -j -w 10 --timeout 20 "${nic[@]}" $MEASURE 10.0.0.1
 	ret=$?
-	[ $ret -eq 0 ] || sed 's/^/server: /' "$BG_LOG" >&2
+	[ "$ret" -eq 0 ] || sed 's/^/server: /' "$BG_LOG" >&2
 	stop_bg "$BG_PID"
-	return $ret
+	return "$ret"
 }
 
-# row WHAT MTU: WHAT is TRANSPORT or TRANSPORT/DEVICE
-row() {
-	local dev=none
+# Counter of ethtool -S that says how long the engines worked
+NIC_TIME=nic_ns
 
-	[ "$1" = tcp ] || dev=${1#*/}
-	echo "bench: $1, MTU $2 ..."
-	if ! topology "$2" "$dev"; then
-		echo "BENCH-FAILED $1 $2"
-		failed=1
-	elif ! measure "${1%/*}" > /tmp/rows; then
-		echo "BENCH-FAILED $1 $2"
-		failed=1
+# row LINK WHAT MTU [INTERVAL]
+row() {
+	local ivl=${4:-512} transport=${2%%/*} crc
+
+	transport=${transport%%-*}
+	echo "bench: $2 over $1, MTU $3, marker interval $ivl ..."
+	if ! setup "$1" "$2" "$3" "$ivl"; then
+		fail "$*: setup"
+	else
+		crc=$(crc_driver "$1" "$2")
+		measure "$1" "$transport" > /tmp/rows || fail "$*"
+		sed -n "s#^ *{\(.*}\),*\$#BENCH {\"link\":\"$1\",\"what\":\"$2\",\"mtu\":$3,\"interval\":\"$ivl\",\"crc\":\"$crc\",\1#p" /tmp/rows
 	fi
-	[ -s /tmp/rows ] && sed -n "s#^ *\({.*}\),*\$#BENCH $1 $2 \1#p" /tmp/rows
 	rm -f /tmp/rows
 	net_down
+}
+
+part_veth() { LINK=veth part_one; }
+
+part_one() {
+	local mtu what
+
+	for mtu in $MTUS; do
+		for what in $WHATS; do
+			row "$LINK" "$what" "$mtu"
+		done
+	done
+}
+
+part_hnic() {
+	local mtu profile
+
+	for mtu in $MTUS; do
+		row hnic tcp "$mtu"
+		for profile in $PROFILES; do
+			row hnic "sdp-basic/$profile" "$mtu"
+			row hnic "sdp-enhanced/$profile" "$mtu"
+		done
+	done
+}
+
+part_sweep() {
+	local MEASURE="-r $REPS -d $DURATION -P $PINGS -S 64K -L 1"
+	local mtu ivl
+
+	for mtu in $MTUS; do
+		for ivl in $INTERVALS; do
+			[ "$ivl" = 512 ] || {
+				row hnic sdp-basic/assisted "$mtu" "$ivl"
+				row hnic sdp-enhanced/hybrid "$mtu" "$ivl"
+			}
+		done
+	done
+}
+
+# append_row LINK KIND SIZE: messages on the wire, and how fast they are read
+append_row() {
+	local count=10000 fifo=/tmp/fifo
+
+	echo "bench: $count sends of $3 octets to a sleeping reader, $2 over $1 ..."
+	rm -f "$fifo"
+	mkfifo "$fifo"
+	setup "$1" "sdp-$2/hybrid" 1500 512 || { fail "append $*: setup"; return; }
+	start_bg a sdp-append -s -h 10.0.0.1 -p 7000 -r 8192 -w "$fifo"
+	reader=$BG_PID reader_log=$BG_LOG
+	wait_port a 7000
+	counters_take before
+	start_bg b sdp-append -h 10.0.0.1 -p 7000 -n "$count" -m "$3"
+	# all is in buffers, or the sender waits for the reader
+	wait_for 3 grep -q sent "$BG_LOG"
+	if : > "$fifo" && wait "$reader"; then
+		counters_take after
+		read -r octets ns < "$reader_log"
+		msgs=$(counters_diff b before after | counter sdp_tx_data_msgs)
+		awk -v link="$1" -v kind="$2" -v size="$3" -v n="$count" -v msgs="$msgs" -v o="$octets" -v ns="$ns" 'BEGIN {
+			printf "BENCH {\"part\":\"append\",\"link\":\"%s\",\"what\":\"sdp-%s/hybrid\",\"size\":%d,\"sends\":%d,\"messages\":%d,\"octets\":%.0f,\"mbps\":%.3f}\n",
+				link, kind, size, n, msgs, o, o / ns * 1000 }'
+	else
+		cat "$reader_log" "$BG_LOG"
+		fail "append $*"
+	fi
+	net_down
+}
+
+part_append() {
+	local size
+
+	for size in 64 256 1024; do
+		append_row veth basic "$size"
+		append_row veth enhanced "$size"
+	done
+}
+
+part_account() {
+	local what
+
+	for what in sdp-enhanced/hybrid sdp-basic/offload-contig tcp; do
+		echo "bench: accounting of $what ..."
+		if setup hnic "$what" 1500 512; then
+			python3 "${SELFTESTS:-/selftests}/bench/account.py" "$what" "$NIC_TIME" ||
+				fail "account $what"
+		else
+			fail "account $what: setup"
+		fi
+		net_down
+	done
 }
 
 # The accelerated CRC32c has to be there before libcrc32c chooses one.
 modprobe crc32c-intel
 echo "BENCH-KERNEL $(uname -r)"
-for mtu in $MTUS; do
-	for what in $WHATS; do
-		row "$what" "$mtu"
-	done
+for part in $PARTS; do
+	"part_$part"
 done
 # for a profile; the modules are still where they were
 [ -z "${KALLSYMS:-}" ] || cat /proc/kallsyms > "$OUT/kallsyms"

@@ -10,7 +10,9 @@ usage() {
 	cat <<'END'
 usage: selftests/bench/profile.sh [OPTION]...
 
-  -w WHAT    sdp/hybrid (default), sdp/siw, tcp or rsocket/siw
+  -w WHAT    sdp-enhanced/PROFILE or sdp-basic/PROFILE (default
+             sdp-enhanced/hybrid), sdp/siw, tcp or rsocket/siw
+  -L LINK    hnic (default) or veth
   -s SIZE    message size for bandwidth (default 65536), in bytes
   -c COUNT   messages of a repetition (default 16 MB of data)
   -l         latency instead: round trips of one byte
@@ -28,10 +30,11 @@ here=$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd)
 top=$(cd "$here/../.." && pwd)
 kernel=${KERNEL:-6.1}
 build=${BUILD:-$top/build}
-what=sdp/hybrid size=65536 count='' lat='' mtu=1500 rows=50 reps=3 pings=200
-while getopts w:s:c:lm:r:h opt; do
+what=sdp-enhanced/hybrid link=hnic size=65536 count='' lat='' mtu=1500 rows=50 reps=3 pings=200
+while getopts w:L:s:c:lm:r:h opt; do
 	case $opt in
 	w) what=$OPTARG ;;
+	L) link=$OPTARG ;;
 	s) size=$OPTARG ;;
 	c) count=$OPTARG ;;
 	l) lat=1 ;;
@@ -61,7 +64,7 @@ mkdir -p "$build/$kernel"
 # shellcheck disable=SC2086 # several words
 "$top/selftests/vm/run.sh" -k "$kernel" -b "$build" -o "$out" --count -t 3600 \
 	--qemu -plugin --qemu "$work/insn_count.so,out=$work/counts" \
-	-c "exec env KALLSYMS=1 MTUS=$mtu WHATS=$what MEASURE='$measure' /selftests/bench/guest.sh" \
+	-c "exec env KALLSYMS=1 PARTS=one LINK=$link MTUS=$mtu WHATS=$what MEASURE='$measure' /selftests/bench/guest.sh" \
 	${VM_ARGS:-}
 
 symbols=$(find "$out/files" -name kallsyms)

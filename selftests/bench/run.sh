@@ -3,12 +3,17 @@
 #
 # `make bench`: sdpbench in a virtual machine whose clock counts instructions,
 # so that figures can be compared between machines and from day to day. Prints
-# a table with ratios to TCP, checks the goals, writes BUILD/bench.json.
+# tables with ratios to TCP, checks the goals, writes BUILD/bench.json.
 #
-# Environment: KERNEL (6.1), BUILD (build). REPS, DURATION, PINGS, MTUS and
-# WHATS go to the guest (see guest.sh), VM_ARGS to selftests/vm/run.sh.
+# LANE=native: selftests/native/run.sh instead.
+#
+# Environment: KERNEL (6.1), BUILD (build). PARTS, REPS, DURATION, PINGS, MTUS,
+# SIZES, LAT_SIZES, INTERVALS, PROFILES and WHATS go to the guest (see guest.sh),
+# VM_ARGS to selftests/vm/run.sh.
 # Exit status: 0 all goals reached, 1 not, 2 something did not work.
 set -uo pipefail
+
+[ "${LANE:-count}" != native ] || exec "$(dirname "$0")/../native/run.sh"
 
 here=$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd)
 top=$(cd "$here/../.." && pwd)
@@ -18,8 +23,8 @@ out=$build/$kernel/bench
 log=$build/$kernel/bench.log
 
 command='exec env'
-for var in REPS DURATION PINGS MTUS WHATS; do
-	[ -z "${!var:-}" ] || command+=" $(printf '%s=%q' "$var" "${!var}")"
+for var in PARTS REPS DURATION PINGS MTUS SIZES LAT_SIZES INTERVALS PROFILES WHATS; do
+	[ -z "${!var+set}" ] || command+=" $(printf '%s=%q' "$var" "${!var}")"
 done
 mkdir -p "$build/$kernel"
 
@@ -34,7 +39,7 @@ if ! grep -q '^BENCH-KERNEL' "$log"; then
 	exit 2
 fi
 
-awk -v json="$build/bench.json" -f "$here/report.awk" "$log"
+python3 "$here/report.py" "$build/bench.json" < "$log"
 result=$?
 if [ "$rc" -ne 0 ] || [ $result -gt 1 ]; then
 	echo "bench: failed (exit status $rc of the guest); see $log and $out/console.log"

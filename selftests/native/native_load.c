@@ -7,9 +7,9 @@
  * written to /sys/kernel/debug/native_load/control, one per write; reading
  * gives the result of the last one:
  *
- *	open SLOT FAMILY PROTOCOL ADDRESS PORT NETNS
- *		listen in the network namespace of the file descriptor NETNS,
- *		connect from that of the caller, accept
+ *	open SLOT FAMILY PROTOCOL ADDRESS PORT SERVER CLIENT
+ *		listen, connect, accept; the last two are file descriptors of
+ *		network namespaces
  *	bw SLOT SIZE COUNT
  *		send COUNT times SIZE octets to the other end
  *	lat SLOT SIZE COUNT
@@ -27,7 +27,6 @@
 #include <linux/kthread.h>
 #include <linux/module.h>
 #include <linux/net.h>
-#include <linux/nsproxy.h>
 #include <linux/slab.h>
 #include <linux/uaccess.h>
 #include <linux/vmalloc.h>
@@ -43,7 +42,7 @@
 struct slot {
 	struct socket *client;
 	struct socket *server;
-	struct net *net[2];
+	struct net *net[2]; /* client's, server's */
 };
 
 /* One end of a measurement */
@@ -279,21 +278,31 @@ static int connect_pair(struct slot *s, struct socket *listener,
 	return 0;
 }
 
+static int open_nets(struct slot *s, const int *fds)
+{
+	struct net *net;
+	int i;
+
+	for (i = 0; i < 2; i++) {
+		net = get_net_ns_by_fd(fds[i]);
+		if (IS_ERR(net))
+			return PTR_ERR(net);
+		s->net[i] = net;
+	}
+	return 0;
+}
+
 static int cmd_open(struct slot *s, int family, int proto,
-		    struct sockaddr_in *addr, int fd)
+		    struct sockaddr_in *addr, const int *fds)
 {
 	struct socket *listener;
 	int err;
 
-	if (s->net[0])
+	if (s->client)
 		return -EBUSY;
-	s->net[0] = get_net(current->nsproxy->net_ns);
-	s->net[1] = get_net_ns_by_fd(fd);
-	if (IS_ERR(s->net[1])) {
-		err = PTR_ERR(s->net[1]);
-		s->net[1] = NULL;
+	err = open_nets(s, fds);
+	if (err)
 		goto fail;
-	}
 	err = sock_create_kern(s->net[0], family, SOCK_STREAM, proto,
 			       &s->client);
 	if (err)
@@ -315,7 +324,7 @@ fail:
 static int command(const char *line)
 {
 	struct sockaddr_in addr = { .sin_family = AF_INET };
-	int family, proto, port, fd;
+	int family, proto, port, fds[2];
 	unsigned int slot, size;
 	unsigned long long n;
 	char word[8], ip[20];
@@ -327,13 +336,13 @@ static int command(const char *line)
 		return 0;
 	}
 	if (!strcmp(word, "open")) {
-		if (sscanf(line, "%*s %*u %d %d %19s %d %d", &family, &proto,
-			   ip, &port, &fd) != 5)
+		if (sscanf(line, "%*s %*u %d %d %19s %d %d %d", &family, &proto,
+			   ip, &port, &fds[1], &fds[0]) != 6)
 			return -EINVAL;
 		if (!in4_pton(ip, -1, (u8 *)&addr.sin_addr, -1, NULL))
 			return -EINVAL;
 		addr.sin_port = htons(port);
-		return cmd_open(&slots[slot], family, proto, &addr, fd);
+		return cmd_open(&slots[slot], family, proto, &addr, fds);
 	}
 	if (sscanf(line, "%*s %*u %u %llu", &size, &n) != 2)
 		return -EINVAL;

@@ -1,0 +1,147 @@
+// SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
+/*
+ * sdp-append: many small sends to a reader that sleeps.
+ *
+ *   sdp-append -s -h ADDRESS -p PORT [-f FAMILY] [-r RCVBUF] -w FIFO
+ *	accepts one connection and reads nothing until somebody opens FIFO for
+ *	writing; then reads to the end of the stream and checks every octet
+ *   sdp-append -h ADDRESS -p PORT [-f FAMILY] -n COUNT -m SIZE
+ *	sends COUNT times SIZE octets, into a send buffer that takes them all
+ *
+ * The first prints "OCTETS NANOSECONDS" when it has read everything.
+ */
+#include <arpa/inet.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <netinet/in.h>
+#include <netinet/tcp.h>
+#include <stdbool.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/socket.h>
+#include <time.h>
+#include <unistd.h>
+
+#define BUFFER (256 << 10)
+
+static char buf[BUFFER];
+
+/* The octet at a position of the stream; no power of two is a period */
+static char pattern(unsigned long long pos)
+{
+	return pos % 251;
+}
+
+static int fail(const char *what)
+{
+	fprintf(stderr, "sdp-append: %s: %s\n", what, strerror(errno));
+	return 1;
+}
+
+static long long now(void)
+{
+	struct timespec ts;
+
+	clock_gettime(CLOCK_MONOTONIC, &ts);
+	return ts.tv_sec * 1000000000LL + ts.tv_nsec;
+}
+
+static int drain(int fd)
+{
+	unsigned long long pos = 0;
+	long long start = now();
+	ssize_t n;
+
+	while ((n = recv(fd, buf, sizeof(buf), 0)) > 0) {
+		for (ssize_t i = 0; i < n; i++, pos++) {
+			if (buf[i] == pattern(pos))
+				continue;
+			fprintf(stderr, "sdp-append: octet %llu is wrong\n",
+				pos);
+			return 1;
+		}
+	}
+	if (n < 0)
+		return fail("recv");
+	printf("%llu %lld\n", pos, now() - start);
+	return 0;
+}
+
+static int server(int l, const struct sockaddr_in *sa, const char *fifo)
+{
+	int fd, one = 1;
+
+	setsockopt(l, SOL_SOCKET, SO_REUSEADDR, &one, sizeof(one));
+	if (bind(l, (const struct sockaddr *)sa, sizeof(*sa)) || listen(l, 1))
+		return fail("listen");
+	fd = accept(l, NULL, NULL);
+	if (fd < 0)
+		return fail("accept");
+	if (open(fifo, O_RDONLY) < 0)
+		return fail(fifo);
+	return drain(fd);
+}
+
+static int client(int fd, const struct sockaddr_in *sa, int count, int size)
+{
+	unsigned long long pos = 0;
+	int room = 64 << 20;
+	int one = 1;
+
+	setsockopt(fd, SOL_SOCKET, SO_SNDBUFFORCE, &room, sizeof(room));
+	if (connect(fd, (const struct sockaddr *)sa, sizeof(*sa)))
+		return fail("connect");
+	setsockopt(fd, IPPROTO_TCP, TCP_NODELAY, &one, sizeof(one));
+	for (int i = 0; i < count; i++) {
+		for (int k = 0; k < size; k++)
+			buf[k] = pattern(pos++);
+		if (send(fd, buf, size, MSG_NOSIGNAL) != size)
+			return fail("send");
+	}
+	/* the end of the stream reaches the reader behind the data */
+	if (shutdown(fd, SHUT_WR))
+		return fail("shutdown");
+	printf("sent\n");
+	fflush(stdout);
+	if (recv(fd, buf, 1, 0) < 0)
+		return fail("recv");
+	return 0;
+}
+
+int main(int argc, char **argv)
+{
+	struct sockaddr_in sa = { .sin_family = AF_INET };
+	int c, fd, family = 27, count = 0, size = 0, rcvbuf = 0;
+	const char *fifo = NULL;
+	bool srv = false;
+
+	while ((c = getopt(argc, argv, "sh:p:f:r:w:n:m:")) != -1) {
+		if (c == 's')
+			srv = true;
+		else if (c == 'p')
+			sa.sin_port = htons(atoi(optarg));
+		else if (c == 'f')
+			family = atoi(optarg);
+		else if (c == 'r')
+			rcvbuf = atoi(optarg);
+		else if (c == 'w')
+			fifo = optarg;
+		else if (c == 'n')
+			count = atoi(optarg);
+		else if (c == 'm')
+			size = atoi(optarg);
+		else if (c != 'h' ||
+			 inet_pton(AF_INET, optarg, &sa.sin_addr) != 1)
+			return 2;
+	}
+	if (srv ? !fifo : count <= 0 || size <= 0 || size > BUFFER)
+		return 2;
+	fd = socket(family, SOCK_STREAM, 0);
+	if (fd < 0)
+		return fail("socket");
+	if (rcvbuf &&
+	    setsockopt(fd, SOL_SOCKET, SO_RCVBUF, &rcvbuf, sizeof(rcvbuf)))
+		return fail("SO_RCVBUF");
+	return srv ? server(fd, &sa, fifo) : client(fd, &sa, count, size);
+}
