@@ -15,6 +15,7 @@
 
 #include "compat.h"
 #include "hyb_attr.h"
+#include "hyb_offload.h"
 #include "hybrid.h"
 
 /* ---------------------------------------------------------- placement */
@@ -207,19 +208,6 @@ static void hyb_query_qp_place(struct hyb_qp *qp, u8 *place)
 		place[RDMA_STACK_MARKERS] = RDMA_STACK_ABSENT;
 }
 
-/* Engines of the device's NIC that are switched on */
-static u32 hyb_dev_nic(struct hyb_dev *dev)
-{
-	const struct iwarp_offload_ops *ops = iwarp_offload_get(dev->netdev);
-	struct iwarp_offload_caps caps = {};
-
-	if (!ops)
-		return 0;
-	ops->caps(dev->netdev, &caps);
-	iwarp_offload_put(dev->netdev);
-	return caps.enabled;
-}
-
 /* What a queue pair made now wishes, and what it would get */
 static void hyb_dev_place(struct hyb_dev *dev, struct hyb_place *wish,
 			  struct hyb_place *place)
@@ -227,7 +215,7 @@ static void hyb_dev_place(struct hyb_dev *dev, struct hyb_place *wish,
 	mutex_lock(&dev->attr_lock);
 	*wish = dev->place;
 	mutex_unlock(&dev->attr_lock);
-	*place = hyb_place_resolve(wish, hyb_dev_nic(dev));
+	*place = hyb_place_resolve(wish, hyb_off_dev_nic(dev->netdev));
 }
 
 static void hyb_query_dev_place(struct hyb_dev *dev, u8 *place)
@@ -433,6 +421,62 @@ static ssize_t mpa_rev_store(struct device *d, struct device_attribute *attr,
 }
 static DEVICE_ATTR_RW(mpa_rev);
 
+/* The caller owns the socket, if there is one: no FPDU is under way */
+static void hyb_qp_follow(struct hyb_qp *qp)
+{
+	if (qp->off)
+		hyb_off_update(qp);
+	else
+		hyb_place_update(qp, 0);
+}
+
+/* All connected queue pairs take a change of the device over */
+static void hyb_dev_follow(struct hyb_dev *dev)
+{
+	struct hyb_qp *qp;
+	unsigned long qpn;
+	struct sock *sk;
+
+	xa_for_each(&dev->qps, qpn, qp) {
+		/* what was found may be gone already; this has a reference */
+		qp = hyb_qp_lookup(dev, qpn);
+		if (!qp)
+			continue;
+		/* pairs with hyb_tcp_attach() */
+		sk = smp_load_acquire(&qp->tcp.sk);
+		if (sk) {
+			lock_sock(sk);
+			hyb_qp_follow(qp);
+			release_sock(sk);
+		}
+		hyb_qp_put(qp);
+	}
+}
+
+static ssize_t verify_show(struct device *d, struct device_attribute *attr,
+			   char *buf)
+{
+	return sysfs_emit(buf, "%d\n", READ_ONCE(hyb_attr_dev(d)->verify));
+}
+
+static ssize_t verify_store(struct device *d, struct device_attribute *attr,
+			    const char *buf, size_t len)
+{
+	struct hyb_dev *dev = hyb_attr_dev(d);
+	bool on;
+
+	if (!hyb_attr_allowed(dev))
+		return -EPERM;
+	if (hyb_bool_parse(buf, &on))
+		return -EINVAL;
+	mutex_lock(&dev->attr_lock);
+	WRITE_ONCE(dev->verify, on);
+	hyb_dev_follow(dev);
+	mutex_unlock(&dev->attr_lock);
+	return len;
+}
+static DEVICE_ATTR_RW(verify);
+
 static struct attribute *hyb_attrs[] = {
 	&dev_attr_crc.attr,
 	&dev_attr_demux.attr,
@@ -441,6 +485,7 @@ static struct attribute *hyb_attrs[] = {
 	&dev_attr_markers.attr,
 	&dev_attr_mpa_rev.attr,
 	&dev_attr_profile.attr,
+	&dev_attr_verify.attr,
 	NULL
 };
 
@@ -493,7 +538,7 @@ static ssize_t hyb_qp_place_show(struct hyb_qp *qp, enum hyb_place_attr what,
 	return hyb_place_emit(what, buf, &wish, &place);
 }
 
-/* The caller owns the socket, if there is one: no FPDU is under way */
+/* As hyb_qp_follow() */
 static int hyb_qp_place_set(struct hyb_qp *qp, enum hyb_place_attr what,
 			    const char *buf)
 {
@@ -504,7 +549,7 @@ static int hyb_qp_place_set(struct hyb_qp *qp, enum hyb_place_attr what,
 	if (err)
 		return err;
 	qp->wish = wish;
-	hyb_place_update(qp, 0);
+	hyb_qp_follow(qp);
 	return 0;
 }
 
@@ -590,16 +635,44 @@ static ssize_t qp_rx_marker_interval_show(struct kobject *kobj,
 }
 HYB_QP_ATTR_RO(rx_marker_interval);
 
-/* The CPU that TCP last ran on for what came in; -1: nothing has yet */
+/*
+ * The CPU that packets are steered to, else the one that TCP last ran on for
+ * what came in; -1: nothing has yet
+ */
 static ssize_t qp_cpu_show(struct kobject *kobj, struct kobj_attribute *attr,
 			   char *buf)
 {
+	struct hyb_qp *qp = hyb_attr_qp(kobj);
 	/* the socket is referenced until the directory is gone */
-	struct sock *sk = smp_load_acquire(&hyb_attr_qp(kobj)->tcp.sk);
+	struct sock *sk = smp_load_acquire(&qp->tcp.sk);
+	int cpu = hyb_off_cpu(qp);
 
-	return sysfs_emit(buf, "%d\n", sk ? READ_ONCE(sk->sk_incoming_cpu) : -1);
+	if (cpu < 0 && sk)
+		cpu = READ_ONCE(sk->sk_incoming_cpu);
+	return sysfs_emit(buf, "%d\n", cpu);
 }
 HYB_QP_ATTR_RO(cpu);
+
+static ssize_t qp_queue_show(struct kobject *kobj, struct kobj_attribute *attr,
+			     char *buf)
+{
+	return sysfs_emit(buf, "%d\n", hyb_off_queue(hyb_attr_qp(kobj)));
+}
+HYB_QP_ATTR_RO(queue);
+
+static ssize_t qp_steering_show(struct kobject *kobj,
+				struct kobj_attribute *attr, char *buf)
+{
+	return sysfs_emit(buf, "%s\n", hyb_off_steer(hyb_attr_qp(kobj)));
+}
+HYB_QP_ATTR_RO(steering);
+
+static ssize_t qp_offload_show(struct kobject *kobj,
+			       struct kobj_attribute *attr, char *buf)
+{
+	return hyb_off_show(hyb_attr_qp(kobj), buf);
+}
+HYB_QP_ATTR_RO(offload);
 
 static struct attribute *hyb_qp_attrs[] = {
 	&hyb_qp_attr_components.attr,
@@ -608,8 +681,11 @@ static struct attribute *hyb_qp_attrs[] = {
 	&hyb_qp_attr_demux.attr,
 	&hyb_qp_attr_marker_interval.attr,
 	&hyb_qp_attr_marker_placement.attr,
+	&hyb_qp_attr_offload.attr,
 	&hyb_qp_attr_profile.attr,
+	&hyb_qp_attr_queue.attr,
 	&hyb_qp_attr_rx_marker_interval.attr,
+	&hyb_qp_attr_steering.attr,
 	NULL
 };
 ATTRIBUTE_GROUPS(hyb_qp);

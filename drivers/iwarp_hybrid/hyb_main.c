@@ -20,6 +20,7 @@
 
 #include "hyb_attr.h"
 #include "hyb_crc.h"
+#include "hyb_offload.h"
 #include "hyb_shared.h"
 #include "hybrid.h"
 
@@ -302,9 +303,12 @@ static int __init hyb_init(void)
 	if (!hyb_wq)
 		return -ENOMEM;
 	hyb_crc_init();
-	err = hyb_tcp_init();
+	err = hyb_off_init();
 	if (err)
 		goto err_wq;
+	err = hyb_tcp_init();
+	if (err)
+		goto err_off;
 	err = hyb_cm_init();
 	if (err)
 		goto err_tcp;
@@ -318,6 +322,8 @@ err_cm:
 	hyb_cm_exit();
 err_tcp:
 	hyb_tcp_exit();
+err_off:
+	hyb_off_exit();
 err_wq:
 	destroy_workqueue(hyb_wq);
 	return err;
@@ -341,6 +347,7 @@ static void __exit hyb_exit(void)
 	mutex_unlock(&hyb_devs_lock);
 
 	hyb_cm_exit();
+	hyb_off_exit();
 	hyb_tcp_exit();
 	destroy_workqueue(hyb_wq);
 }

@@ -107,6 +107,7 @@ struct hyb_place {
  * @attr: sysfs attributes
  * @attr_lock: protects @place against concurrent writers
  * @place: wish for new queue pairs
+ * @verify: check also what the NIC says it has checked
  * @crc: ask for CRC in MPA start-up (it is on if either side asks)
  * @markers: enum mpa_want
  * @mpa_rev: MPA revision that an active open begins with
@@ -137,6 +138,7 @@ struct hyb_dev {
 	struct hyb_attr_dev *attr;
 	struct mutex attr_lock;		/* see above */
 	struct hyb_place place;
+	bool verify;
 	bool crc;
 	u8 markers;
 	u8 mpa_rev;

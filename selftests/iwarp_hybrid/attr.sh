@@ -65,6 +65,8 @@ check_values() {
 	for v in 256 1024 2048 4096 8192 16384 512; do
 		takes marker_interval "$v"
 	done
+	takes verify 1
+	takes verify 0
 	takes mpa_rev 1
 	takes mpa_rev 2
 	takes profile hybrid
@@ -74,7 +76,7 @@ check_nonsense() {
 	local file v
 
 	for file in profile crc demux marker_placement markers \
-		    marker_interval mpa_rev; do
+		    marker_interval mpa_rev verify; do
 		for v in "" x nowhere "host nic" -1 4294967297; do
 			refuses "$file" "$v"
 		done
