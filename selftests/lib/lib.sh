@@ -169,9 +169,11 @@ start_bg() {
 	LIB_PIDS+=("$BG_PID")
 }
 
-# kill_tree PID: the process and all that descends from it
+# kill_tree PID: the process and all that descends from it; stopped first, so
+# that it does not replace a child meanwhile
 kill_tree() {
 	local child
+	kill -STOP "$1" 2>/dev/null
 	for child in $(pgrep -P "$1"); do
 		kill_tree "$child"
 	done
@@ -239,6 +241,8 @@ wait_port() { wait_for "${3:-20}" port_listening "$1" "$2"; }
 # namespace, for rxe, which knows no other)
 NET_MODE=
 NET_MTU=${NET_MTU:-1500}
+# What va and vb are: veth or hnic
+NET_LINK=${NET_LINK:-veth}
 
 in_a() { if [ "$NET_MODE" = one ]; then "$@"; else ip netns exec a "$@"; fi; }
 in_b() { if [ "$NET_MODE" = one ]; then "$@"; else ip netns exec b "$@"; fi; }
@@ -248,9 +252,9 @@ in_b() { if [ "$NET_MODE" = one ]; then "$@"; else ip netns exec b "$@"; fi; }
 # RDMA devices collide.
 net_up() {
 	net_down
-	modprobe -q veth
+	modprobe -q "$NET_LINK"
 	ip netns add a && ip netns add b || return
-	ip link add va index 101 mtu "$NET_MTU" netns a type veth \
+	ip link add va index 101 mtu "$NET_MTU" netns a type "$NET_LINK" \
 		peer name vb index 102 mtu "$NET_MTU" netns b || return
 	NET_MODE=two
 	net_addr a va 1 && net_addr b vb 2

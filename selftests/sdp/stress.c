@@ -19,6 +19,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
+#include <sys/prctl.h>
 #include <sys/socket.h>
 #include <sys/wait.h>
 #include <time.h>
@@ -229,12 +230,16 @@ static void answer(int listener)
 
 static pid_t start(int listener)
 {
-	pid_t pid;
+	pid_t parent = getpid(), pid;
 
 	seed += 7919;
 	pid = fork();
 	if (pid)
 		return pid;
+	/* whoever is killed must not leave anything that keeps the module */
+	prctl(PR_SET_PDEATHSIG, SIGKILL);
+	if (getppid() != parent)
+		_exit(1);
 	signal(SIGALRM, on_alarm);
 	for (;;) {
 		if (listener >= 0)
