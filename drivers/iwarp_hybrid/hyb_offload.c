@@ -1,79 +1,682 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * NIC offload, the provider's half. See hyb_offload.h.
+ * NIC offload, the provider's half: which connections a NIC takes part in, and
+ * how. See hyb_offload.h.
+ *
+ * There is one struct hyb_off_conn per connection, whether a NIC has engines
+ * or not: they may come and go at any time. It is made when the connection
+ * enters full operation, and it goes with the socket, because TCP may send for
+ * long after the queue pair is gone. What a NIC is asked to do is worked out in
+ * hyb_off_apply(), after every change of anything that it depends on.
+ *
+ * Locks: while a task owns the TCP socket (lock_sock) it may change how the NIC
+ * takes part; the engines do not run then. The driver's conn_add and conn_del
+ * are called with the socket owned, hence they must not take RTNL, which may be
+ * held when a driver reports a change. hyb_off_lock protects the list alone.
  */
+#include <linux/delay.h>
+#include <linux/slab.h>
+#include <linux/wait.h>
+#include <net/ipv6.h>
+#include <rdma/rdma_stack.h>
+
+#include "compat.h"
+#include "hyb_attr.h"
+#include "hyb_off_priv.h"
 #include "hybrid.h"
-#include "hyb_offload.h"
 
 #if IS_ENABLED(CONFIG_SOCK_VALIDATE_XMIT)
 
+struct workqueue_struct *hyb_off_wq;
+
+/* All connections whose sockets are alive, and how many there are at all */
+static LIST_HEAD(hyb_offs);
+static DEFINE_SPINLOCK(hyb_off_lock);
+static atomic_t hyb_off_nr = ATOMIC_INIT(0);
+static DECLARE_WAIT_QUEUE_HEAD(hyb_off_none);
+
+static struct hyb_off_conn *hyb_off_of(struct hyb_qp *qp)
+{
+	return container_of(qp->off, struct hyb_off_conn, pub);
+}
+
+/**
+ * hyb_off_count - add to a counter of the device
+ * @o: connection; nothing is counted once it is detached
+ * @stat: counter
+ * @n: how many
+ *
+ * Context: TCP socket or ring lock held.
+ */
+void hyb_off_count(struct hyb_off_conn *o, enum hyb_stat stat, u64 n)
+{
+	if (o->dev)
+		hyb_stats_add(o->dev, stat, n);
+}
+
+/* --------------------------------------------- called by the NIC's driver */
+
+static int hyb_off_tx_fill(struct iwarp_offload_conn *conn, u32 seq, void *dst,
+			   u32 len)
+{
+	struct hyb_off_conn *o = container_of(conn, struct hyb_off_conn, nic);
+	struct hyb_off_sink sink = { .dst = dst, .seq = seq, .len = len };
+	u32 done;
+
+	spin_lock_bh(&o->ring.lock);
+	done = hyb_off_ring_write(&o->ring, &sink);
+	hyb_off_count(o, HYB_ST_OFF_FILLS, 1);
+	hyb_off_count(o, HYB_ST_OFF_FILL_BYTES, done);
+	spin_unlock_bh(&o->ring.lock);
+	return done ? 0 : -ENOENT;
+}
+
+static int hyb_off_tx_fpdu(struct iwarp_offload_conn *conn, u32 seq, u32 *start,
+			   u32 *len, u8 *layout)
+{
+	struct hyb_off_conn *o = container_of(conn, struct hyb_off_conn, nic);
+	bool found;
+
+	spin_lock_bh(&o->ring.lock);
+	found = hyb_off_ring_fpdu(&o->ring, seq, start, len, layout);
+	spin_unlock_bh(&o->ring.lock);
+	return found ? 0 : -ENOENT;
+}
+
+static void hyb_off_rx_lost(struct iwarp_offload_conn *conn)
+{
+	struct hyb_off_conn *o = container_of(conn, struct hyb_off_conn, nic);
+
+	spin_lock_bh(&o->ring.lock);
+	hyb_off_count(o, HYB_ST_OFF_RX_LOST, 1);
+	spin_unlock_bh(&o->ring.lock);
+	WRITE_ONCE(o->pub.ask, true);
+}
+
+static const struct iwarp_offload_host_ops hyb_off_host_ops = {
+	.tx_fill = hyb_off_tx_fill,
+	.tx_fpdu = hyb_off_tx_fpdu,
+	.rx_lost = hyb_off_rx_lost,
+};
+
+/* ------------------------------------------- what the NIC is asked to do */
+
+/* Does the connection leave by the device? A route may be looked up later. */
+static bool hyb_off_routed(const struct hyb_off_conn *o)
+{
+	const struct dst_entry *dst;
+	bool ok;
+
+	rcu_read_lock();
+	dst = __sk_dst_get(o->sk);
+	ok = !dst || dst->dev == o->netdev;
+	rcu_read_unlock();
+	return ok;
+}
+
+/* What the queue pair wishes */
+static u32 hyb_off_wishes(const struct hyb_off_conn *o)
+{
+	const struct hyb_qp *qp = o->qp;
+	u32 want = 0;
+
+	if (qp->wish.crc == RDMA_STACK_NIC) {
+		if (o->ring.crc)
+			want |= BIT(IWARP_OFFLOAD_TX_CRC);
+		if (qp->rx.crc && !o->liar)
+			want |= BIT(IWARP_OFFLOAD_RX_CRC);
+	}
+	if (qp->wish.demux == RDMA_STACK_NIC)
+		want |= BIT(IWARP_OFFLOAD_RX_DEMUX);
+	if (o->ring.ivl && qp->wish.markers == HYB_MARK_SG)
+		want |= BIT(IWARP_OFFLOAD_TX_SG);
+	if (o->ring.ivl && qp->wish.markers == HYB_MARK_CONTIG)
+		want |= BIT(IWARP_OFFLOAD_TX_CONTIG);
+	return want;
+}
+
+/* What of it the NIC offers; @o->ops is set */
+static u32 hyb_off_wanted(const struct hyb_off_conn *o)
+{
+	struct iwarp_offload_caps caps = {};
+	u32 want;
+
+	if (!o->qp)
+		return 0;
+	o->ops->caps(o->netdev, &caps);
+	want = hyb_off_wishes(o) & caps.enabled & caps.supported;
+	/* who moves or gathers must checksum what comes out */
+	if (o->ring.crc && !(want & BIT(IWARP_OFFLOAD_TX_CRC)))
+		want &= ~(BIT(IWARP_OFFLOAD_TX_SG) |
+			  BIT(IWARP_OFFLOAD_TX_CONTIG));
+	return want;
+}
+
+static int hyb_off_conn_add(struct hyb_off_conn *o, u32 want)
+{
+	int err;
+
+	o->nic.features = want;
+	o->nic.cpu = raw_smp_processor_id();
+	o->nic.queue = -1;
+	o->nic.drv = NULL;
+	err = o->ops->conn_add(&o->nic);
+	hyb_off_count(o, err ? HYB_ST_OFF_REFUSED : HYB_ST_OFF_CONNS, 1);
+	if (err)
+		o->nic.features = 0;
+	return err;
+}
+
+/* The NIC forgets the connection */
+static void hyb_off_conn_del(struct hyb_off_conn *o)
+{
+	o->ops->conn_del(&o->nic);
+	WRITE_ONCE(o->nic.features, 0);
+	o->nic.queue = -1;
+	o->ops = NULL;
+	iwarp_offload_put(o->nic.netdev);
+}
+
+/*
+ * Have the NIC do @want. It goes on to finish what it was left before; the hook
+ * finishes packets for it once it does not finish new ones.
+ */
+static void hyb_off_conn_set(struct hyb_off_conn *o, u32 want)
+{
+	u32 keep = o->ring.nr ? o->nic.features & HYB_OFF_TX : 0;
+
+	WRITE_ONCE(o->nic.features, want | keep);
+	if (!(want | keep))
+		hyb_off_conn_del(o);
+	else if (o->ops->conn_update)
+		o->ops->conn_update(&o->nic);
+}
+
+/* The engines act on this from the next FPDU on */
+static void hyb_off_publish(struct hyb_off_conn *o, u32 want)
+{
+	bool finish = want & HYB_OFF_TX;
+
+	if (finish)
+		/* never taken away: it does little where nothing is recorded */
+		WRITE_ONCE(o->sk->sk_validate_xmit_skb, hyb_off_validate);
+	WRITE_ONCE(o->finisher, finish ? o->nic.netdev : NULL);
+	o->pub.tx_crc = want & BIT(IWARP_OFFLOAD_TX_CRC);
+	o->pub.rx_crc = want & BIT(IWARP_OFFLOAD_RX_CRC);
+	if (!o->qp)
+		return;
+	o->pub.verify = READ_ONCE(o->dev->verify);
+	if (READ_ONCE(o->steer.have))
+		want |= BIT(IWARP_OFFLOAD_RX_DEMUX);
+	hyb_place_update(o->qp, want);
+}
+
+/* Steer by a filter where the NIC does not know connections */
+static void hyb_off_apply_steer(struct hyb_off_conn *o, u32 want)
+{
+	bool filter = o->qp && o->qp->wish.demux == RDMA_STACK_NIC &&
+		      !(want & BIT(IWARP_OFFLOAD_RX_DEMUX)) &&
+		      hyb_off_steer_can(o->netdev);
+
+	if (filter != o->steer.want)
+		hyb_off_steer_set(o, filter);
+}
+
+/* Work out what the NIC does from now on. Context: socket owned. */
+static void hyb_off_apply(struct hyb_off_conn *o)
+{
+	bool known = o->ops;
+	u32 want = 0;
+
+	sock_owned_by_me(o->sk);
+	if (!known && o->qp && hyb_off_routed(o))
+		o->ops = iwarp_offload_get(o->netdev);
+	if (o->ops)
+		want = hyb_off_wanted(o);
+	if (known) {
+		hyb_off_conn_set(o, want);
+	} else if (o->ops) {
+		if (!want || hyb_off_conn_add(o, want)) {
+			o->ops = NULL;
+			iwarp_offload_put(o->netdev);
+		}
+		want = o->nic.features;
+	}
+	hyb_off_publish(o, want);
+	if (o->netdev)
+		hyb_off_apply_steer(o, want);
+}
+
+/* The NIC leaves. Context: socket owned. */
+static void hyb_off_gone(struct hyb_off_conn *o)
+{
+	if (!o->ops)
+		return;
+	hyb_off_publish(o, 0);
+	hyb_off_conn_del(o);
+}
+
+void hyb_off_steered(struct hyb_off_conn *o, bool added)
+{
+	bool have = READ_ONCE(o->steer.have);
+
+	if (added)
+		hyb_off_count(o, HYB_ST_OFF_FILTERS, 1);
+	if (o->qp) {
+		hyb_off_publish(o, o->nic.features);
+	} else if (!have && o->netdev) {
+		netdev_put(o->netdev, &o->tracker);
+		o->netdev = NULL;
+	}
+}
+
+void hyb_off_update(struct hyb_qp *qp)
+{
+	if (!qp->off)
+		hyb_place_update(qp, 0);
+	else if (hyb_off_of(qp)->qp)
+		hyb_off_apply(hyb_off_of(qp));
+}
+
+/* ------------------------------------------------------- of the engines */
+
+/**
+ * hyb_off_room - make sure that an FPDU can be recorded
+ * @off: connection
+ * @pieces: of its memory, at most HYB_OFF_PIECES
+ *
+ * Context: TCP socket held.
+ */
+bool hyb_off_room(struct hyb_off *off, unsigned int pieces)
+{
+	struct hyb_off_conn *o = container_of(off, struct hyb_off_conn, pub);
+
+	if (likely(hyb_off_ring_room(&o->ring, pieces)))
+		return true;
+	hyb_off_count(o, HYB_ST_OFF_NO_ROOM, 1);
+	return false;
+}
+
+/**
+ * hyb_off_record - record an FPDU that the NIC finishes
+ * @qp: queue pair
+ * @pos: position of its first octet
+ * @layout: enum iwarp_layout
+ * @piece: its memory, in the order in which TCP gets it
+ * @nr: how many pieces, as given to hyb_off_room() before
+ *
+ * Context: TCP socket held.
+ */
+void hyb_off_record(struct hyb_qp *qp, u64 pos, u8 layout,
+		    const struct hyb_off_piece *piece, unsigned int nr)
+{
+	struct hyb_off_conn *o = hyb_off_of(qp);
+
+	hyb_off_ring_add(&o->ring, o->nic.tx_seq + (u32)pos, layout, piece, nr);
+}
+
+/**
+ * hyb_off_free_acked - see hyb_off_acked()
+ * @qp: queue pair
+ */
+void hyb_off_free_acked(struct hyb_qp *qp)
+{
+	struct hyb_off_conn *o = hyb_off_of(qp);
+
+	if (o->ring.nr)
+		hyb_off_ring_acked(&o->ring, tcp_sk(o->sk)->snd_una);
+}
+
+/**
+ * hyb_off_answer - see hyb_off_rx_at()
+ * @qp: queue pair
+ * @seq: where an FPDU begins
+ * @pos: its position
+ */
+void hyb_off_answer(struct hyb_qp *qp, u32 seq, u64 pos)
+{
+	struct hyb_off_conn *o = hyb_off_of(qp);
+
+	WRITE_ONCE(o->pub.ask, false);
+	if (!o->ops || !o->ops->rx_resync)
+		return;
+	hyb_off_count(o, HYB_ST_OFF_RX_RESYNC, 1);
+	o->ops->rx_resync(&o->nic, seq, pos);
+}
+
+void hyb_off_lied(struct hyb_qp *qp)
+{
+	struct hyb_off_conn *o = hyb_off_of(qp);
+
+	o->liar = true;
+	o->pub.rx_crc = false;
+	hyb_off_count(o, HYB_ST_OFF_RX_LIED, 1);
+	ibdev_warn_ratelimited(&qp->dev->ibdev,
+			       "QP %u: %s passed an FPDU with a bad CRC\n",
+			       qp->ibqp.qp_num, o->nic.netdev->name);
+}
+
+/* ----------------------------------------------------------- life cycle */
+
+static void hyb_off_free(struct hyb_off_conn *o)
+{
+	hyb_off_ring_free(&o->ring);
+	kfree(o);
+	if (atomic_dec_and_test(&hyb_off_nr))
+		wake_up(&hyb_off_none);
+}
+
+static void hyb_off_end(struct work_struct *work)
+{
+	struct hyb_off_conn *o = container_of(work, struct hyb_off_conn, end);
+
+	if (o->ops)
+		hyb_off_conn_del(o);
+	hyb_off_free(o);
+}
+
+/*
+ * The last packet is gone, and nobody has a reference: neither steer.work nor
+ * a walk over the list runs. The NIC may still look at what is shared with it.
+ */
+static void hyb_off_destruct(struct sock *sk)
+{
+	struct hyb_off_conn *o = (__force void *)inet_csk(sk)->icsk_ulp_data;
+
+	rcu_read_lock();
+	spin_lock_bh(&hyb_off_lock);
+	list_del(&o->node);
+	spin_unlock_bh(&hyb_off_lock);
+	WRITE_ONCE(o->nic.sk, NULL);
+	rcu_assign_pointer(inet_csk(sk)->icsk_ulp_data, NULL);
+	o->destruct(sk);
+	hyb_off_ring_free(&o->ring);
+	queue_work(hyb_off_wq, &o->end);
+	rcu_read_unlock();
+}
+
+static void hyb_off_addresses(struct iwarp_offload_conn *c,
+			      const struct sock *sk)
+{
+	c->sport = inet_sk(sk)->inet_sport;
+	c->dport = inet_sk(sk)->inet_dport;
+	c->family = AF_INET;
+#if IS_ENABLED(CONFIG_IPV6)
+	if (sk->sk_family == AF_INET6 &&
+	    !ipv6_addr_v4mapped(&sk->sk_v6_daddr)) {
+		c->family = AF_INET6;
+		c->saddr = sk->sk_v6_rcv_saddr;
+		c->daddr = sk->sk_v6_daddr;
+		return;
+	}
+#endif
+	c->saddr.s6_addr32[0] = sk->sk_rcv_saddr;
+	c->daddr.s6_addr32[0] = sk->sk_daddr;
+}
+
+static void hyb_off_conn_init(struct hyb_off_conn *o, struct hyb_qp *qp,
+			      struct sock *sk)
+{
+	struct iwarp_offload_conn *c = &o->nic;
+
+	o->qp = qp;
+	o->dev = qp->dev;
+	o->sk = sk;
+	o->netdev = qp->dev->netdev;
+	netdev_hold(o->netdev, &o->tracker, GFP_KERNEL);
+	INIT_WORK(&o->end, hyb_off_end);
+	hyb_off_steer_init(o);
+
+	hyb_off_ring_init(&o->ring);
+	o->ring.tx_seq = tcp_sk(sk)->write_seq;
+	o->ring.ivl = qp->tx.s.ivl;
+	o->ring.crc = qp->tx.crc;
+
+	c->netdev = o->netdev;
+	c->sk = sk;
+	c->tx_seq = o->ring.tx_seq;
+	c->rx_seq = tcp_sk(sk)->copied_seq;
+	c->tx_ivl = qp->tx.s.ivl;
+	c->rx_ivl = qp->rx.ivl;
+	c->cpu = raw_smp_processor_id();
+	c->queue = -1;
+	c->ops = &hyb_off_host_ops;
+	hyb_off_addresses(c, sk);
+}
+
 int hyb_off_attach(struct hyb_qp *qp, struct sock *sk)
 {
+	struct hyb_off_conn *o;
+
+	sock_owned_by_me(sk);
+	/* nobody else has set a protocol on top of ours */
+	if (WARN_ON_ONCE(inet_csk(sk)->icsk_ulp_ops ||
+			 rcu_access_pointer(inet_csk(sk)->icsk_ulp_data)))
+		return -EBUSY;
+	o = kzalloc(sizeof(*o), GFP_KERNEL);
+	if (!o)
+		return -ENOMEM;
+	hyb_off_conn_init(o, qp, sk);
+	rcu_assign_pointer(inet_csk(sk)->icsk_ulp_data, o);
+	o->destruct = sk->sk_destruct;
+	WRITE_ONCE(sk->sk_destruct, hyb_off_destruct);
+	atomic_inc(&hyb_off_nr);
+	qp->off = &o->pub;
+	/* from here on a change of the NIC finds it */
+	spin_lock_bh(&hyb_off_lock);
+	list_add_tail(&o->node, &hyb_offs);
+	spin_unlock_bh(&hyb_off_lock);
+	hyb_off_apply(o);
 	return 0;
 }
 
 void hyb_off_detach(struct hyb_qp *qp)
 {
+	struct hyb_off_conn *o;
+
+	if (!qp->off)
+		return;
+	o = hyb_off_of(qp);
+	hyb_place_update(qp, 0);
+	hyb_off_ring_acked(&o->ring, tcp_sk(o->sk)->snd_una);
+	o->qp = NULL;
+	spin_lock_bh(&o->ring.lock);
+	o->dev = NULL;
+	spin_unlock_bh(&o->ring.lock);
+	/* packets that the NIC was left are finished by it as before */
+	o->pub.tx_crc = false;
+	o->pub.rx_crc = false;
+	if (o->ops)
+		hyb_off_conn_set(o, 0);
+	if (o->steer.want || READ_ONCE(o->steer.have)) {
+		hyb_off_steer_set(o, false);
+	} else if (o->netdev && !work_busy(&o->steer.work)) {
+		netdev_put(o->netdev, &o->tracker);
+		o->netdev = NULL;
+	}
 }
 
-void hyb_off_update(struct hyb_qp *qp)
+/* ------------------------------------------------------ changes of NICs */
+
+/* The next connection at @netdev behind @last, whose reference is dropped */
+static struct hyb_off_conn *hyb_off_walk(struct net_device *netdev,
+					 struct hyb_off_conn *last)
 {
+	struct hyb_off_conn *o = last, *res = NULL;
+
+	spin_lock_bh(&hyb_off_lock);
+	o = list_prepare_entry(o, &hyb_offs, node);
+	list_for_each_entry_continue(o, &hyb_offs, node) {
+		if (o->nic.netdev == netdev &&
+		    refcount_inc_not_zero(&o->sk->sk_refcnt)) {
+			res = o;
+			break;
+		}
+	}
+	spin_unlock_bh(&hyb_off_lock);
+	if (last)
+		sock_put(last->sk);
+	return res;
 }
 
-bool hyb_off_room(struct hyb_off *off, unsigned int pieces)
+static int hyb_off_event(struct notifier_block *nb, unsigned long event,
+			 void *data)
 {
-	return false;
+	struct hyb_off_conn *o = NULL;
+
+	while ((o = hyb_off_walk(data, o))) {
+		lock_sock(o->sk);
+		if (event == IWARP_OFFLOAD_GONE)
+			hyb_off_gone(o);
+		else if (o->qp)
+			hyb_off_apply(o);
+		release_sock(o->sk);
+	}
+	return NOTIFY_DONE;
 }
 
-void hyb_off_record(struct hyb_qp *qp, u64 pos, u8 layout,
-		    const struct hyb_off_piece *piece, unsigned int nr)
-{
-}
+static struct notifier_block hyb_off_nb = {
+	.notifier_call = hyb_off_event,
+};
 
-void hyb_off_free_acked(struct hyb_qp *qp)
-{
-}
-
-void hyb_off_answer(struct hyb_qp *qp, u32 seq, u64 pos)
-{
-}
-
-void hyb_off_lied(struct hyb_qp *qp)
-{
-}
-
-int hyb_off_show(struct hyb_qp *qp, char *buf)
-{
-	return 0;
-}
+/* ------------------------------------------------------------- to be seen */
 
 u32 hyb_off_dev_nic(struct net_device *netdev)
 {
-	return 0;
+	const struct iwarp_offload_ops *ops = iwarp_offload_get(netdev);
+	struct iwarp_offload_caps caps = {};
+
+	if (!ops)
+		return 0;
+	ops->caps(netdev, &caps);
+	iwarp_offload_put(netdev);
+	return caps.enabled & caps.supported;
 }
 
 int hyb_off_cpu(struct hyb_qp *qp)
 {
-	return -1;
+	/* pairs with hyb_tcp_attach() */
+	const struct sock *sk = smp_load_acquire(&qp->tcp.sk);
+
+	return sk ? READ_ONCE(sk->sk_incoming_cpu) : -1;
+}
+
+/* The queue pair holds the socket, and that keeps what @off points to */
+static struct hyb_off_conn *hyb_off_look(struct hyb_qp *qp)
+{
+	/* pairs with hyb_tcp_attach() */
+	return smp_load_acquire(&qp->tcp.sk) && qp->off ? hyb_off_of(qp) : NULL;
 }
 
 int hyb_off_queue(struct hyb_qp *qp)
 {
-	return -1;
+	struct hyb_off_conn *o = hyb_off_look(qp);
+
+	if (!o)
+		return -1;
+	if (READ_ONCE(o->steer.have))
+		return o->steer.queue;
+	return READ_ONCE(o->nic.queue);
 }
 
 const char *hyb_off_steer(struct hyb_qp *qp)
 {
-	return "host";
+	struct hyb_off_conn *o = hyb_off_look(qp);
+
+	if (!o)
+		return "host";
+	if (READ_ONCE(o->nic.features) & BIT(IWARP_OFFLOAD_RX_DEMUX))
+		return "nic";
+	return READ_ONCE(o->steer.have) ? "ntuple" : "host";
 }
 
+static const char *const hyb_off_names[IWARP_OFFLOAD_FEATURES] = {
+	[IWARP_OFFLOAD_TX_CRC] = "tx-crc",
+	[IWARP_OFFLOAD_RX_CRC] = "rx-crc",
+	[IWARP_OFFLOAD_RX_DEMUX] = "rx-demux",
+	[IWARP_OFFLOAD_TX_CONTIG] = "tx-contig",
+	[IWARP_OFFLOAD_TX_SG] = "tx-sg",
+};
+
+int hyb_off_show(struct hyb_qp *qp, char *buf)
+{
+	struct hyb_off_conn *o = hyb_off_look(qp);
+	u32 features;
+	int i, n;
+
+	if (!o)
+		return sysfs_emit(buf, "not connected\n");
+	features = READ_ONCE(o->nic.features);
+	n = sysfs_emit(buf, "device: %s\nfeatures:", o->nic.netdev->name);
+	for (i = 0; i < IWARP_OFFLOAD_FEATURES; i++)
+		if (features & BIT(i))
+			n += sysfs_emit_at(buf, n, " %s", hyb_off_names[i]);
+	n += sysfs_emit_at(buf, n, "%s\n", features ? "" : " none");
+	n += sysfs_emit_at(buf, n, "records: %u\n", READ_ONCE(o->ring.nr));
+	n += sysfs_emit_at(buf, n, "verify: %d\n", o->pub.verify);
+	n += sysfs_emit_at(buf, n, "trusted: %d\n", !o->liar);
+	n += sysfs_emit_at(buf, n, "steering: %s\n", hyb_off_steer(qp));
+	return n;
+}
+
+/* --------------------------------------------------------------- module */
+
+/**
+ * hyb_off_init - before the first connection
+ *
+ * Return: 0 or -ENOMEM.
+ */
 int hyb_off_init(void)
 {
-	return 0;
+	int err;
+
+	hyb_off_wq = alloc_workqueue("hyb_offload", WQ_UNBOUND, 0);
+	if (!hyb_off_wq)
+		return -ENOMEM;
+	err = iwarp_offload_register_notifier(&hyb_off_nb);
+	if (err)
+		destroy_workqueue(hyb_off_wq);
+	return err;
 }
 
+/* Sockets that were closed and wait for their peers: no longer */
+static void hyb_off_reap(void)
+{
+	struct hyb_off_conn *o;
+	struct sock *sk;
+
+	spin_lock_bh(&hyb_off_lock);
+	o = list_first_entry_or_null(&hyb_offs, struct hyb_off_conn, node);
+	sk = o ? o->sk : NULL;
+	if (sk && !refcount_inc_not_zero(&sk->sk_refcnt))
+		sk = NULL;
+	if (sk)
+		list_move_tail(&o->node, &hyb_offs);
+	spin_unlock_bh(&hyb_off_lock);
+	if (!sk)
+		return;
+	local_bh_disable();
+	bh_lock_sock(sk);
+	if (!sock_owned_by_user(sk) && sock_flag(sk, SOCK_DEAD) &&
+	    sk->sk_state != TCP_CLOSE)
+		tcp_done(sk);
+	bh_unlock_sock(sk);
+	local_bh_enable();
+	sock_put(sk);
+}
+
+/* After the last device; sockets must not call us any more */
 void hyb_off_exit(void)
 {
+	while (atomic_read(&hyb_off_nr)) {
+		hyb_off_reap();
+		wait_event_timeout(hyb_off_none, !atomic_read(&hyb_off_nr),
+				   HZ / 50 + 1);
+	}
+	iwarp_offload_unregister_notifier(&hyb_off_nb);
+	/* destructors that are on their last lines */
+	synchronize_rcu();
+	destroy_workqueue(hyb_off_wq);
 }
 
 #endif

@@ -58,6 +58,18 @@ enum hyb_stat {
 	/* on the NIC */
 	HYB_ST_TX_NIC_BYTES,		/* CRC left to it */
 	HYB_ST_RX_NIC_BYTES,		/* its verdict was taken */
+	HYB_ST_OFF_CONNS,		/* connections added to it */
+	HYB_ST_OFF_REFUSED,		/* it had no room */
+	HYB_ST_OFF_NO_ROOM,		/* FPDUs not left to it: no record */
+	HYB_ST_OFF_FILLS,		/* ranges it asked us to finish */
+	HYB_ST_OFF_FILL_BYTES,
+	HYB_ST_OFF_SW_PACKETS,		/* finished on their way to a device */
+	HYB_ST_OFF_SW_BYTES,
+	HYB_ST_OFF_SW_DROPS,		/* no memory for that */
+	HYB_ST_OFF_RX_LOST,		/* it could not follow the stream */
+	HYB_ST_OFF_RX_RESYNC,		/* and was told where it is */
+	HYB_ST_OFF_RX_LIED,		/* good for it, bad for us */
+	HYB_ST_OFF_FILTERS,		/* flows steered by a filter */
 
 	/* queues */
 	HYB_ST_POST_SEND,

@@ -118,6 +118,9 @@ struct iwarp_offload_conn {
  *	      full) or -EOPNOTSUPP. Context: process, may sleep.
  * @conn_del: forget it; the driver does not touch @conn after return.
  *	      Context: process, may sleep.
+ * @conn_update: optional: @conn->features or @conn->tx_layout have changed.
+ *		 Features can come and go, TX ones go only when all that was
+ *		 left to them is acknowledged. Context: process, may sleep.
  * @rx_resync: an FPDU begins at sequence number @seq, which is position @pos:
  *	       the answer to iwarp_offload_rx_lost(). Context: softirq.
  */
@@ -126,6 +129,7 @@ struct iwarp_offload_ops {
 		     struct iwarp_offload_caps *caps);
 	int (*conn_add)(struct iwarp_offload_conn *conn);
 	void (*conn_del)(struct iwarp_offload_conn *conn);
+	void (*conn_update)(struct iwarp_offload_conn *conn);
 	void (*rx_resync)(struct iwarp_offload_conn *conn, u32 seq, u64 pos);
 };
 

@@ -1,0 +1,193 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+/*
+ * What the files of NIC offload share: hyb_offload (life cycle of a connection
+ * at a NIC), hyb_off_rec (records), hyb_off_sw (packets that software
+ * finishes), hyb_off_steer (filters of ordinary NICs). See hyb_offload.h.
+ *
+ * hyb_offload calls the others; these call proto/, hyb_crc and hyb_stats.
+ */
+#ifndef HYB_OFF_PRIV_H
+#define HYB_OFF_PRIV_H
+
+#include <linux/list.h>
+#include <linux/netdevice.h>
+#include <linux/spinlock.h>
+#include <linux/workqueue.h>
+
+#include "hyb_offload.h"
+#include "hyb_stats.h"
+
+struct hyb_dev;
+
+/* Engines that fill in what was handed to TCP */
+#define HYB_OFF_TX	(BIT(IWARP_OFFLOAD_TX_CRC) | \
+			 BIT(IWARP_OFFLOAD_TX_CONTIG) | \
+			 BIT(IWARP_OFFLOAD_TX_SG))
+
+/* ------------------------------------------------------------- records */
+
+/**
+ * struct hyb_off_rec - one piece of a recorded FPDU
+ * @page: where it lies. Consecutive records in the same page share one
+ *	  reference, which is that of the last of them.
+ * @off: offset in the page
+ * @len: octets
+ * @seq: sequence number of its first octet; for IWARP_LAYOUT_CONTIG as if it
+ *	 were sent as it stands in memory
+ * @idx: number of the piece in its FPDU
+ * @nr: pieces of the FPDU
+ * @layout: enum iwarp_layout
+ */
+struct hyb_off_rec {
+	struct page *page;
+	u32 off;
+	u32 len;
+	u32 seq;
+	u8 idx;
+	u8 nr;
+	u8 layout;
+};
+
+#define HYB_OFF_BLK_SIZE	4096
+#define HYB_OFF_BLK_RECS \
+	((HYB_OFF_BLK_SIZE - sizeof(struct list_head) - sizeof(u64)) / \
+	 sizeof(struct hyb_off_rec))
+#define HYB_OFF_BLKS_MAX	1024	/* of a connection: 4 MB */
+
+/* The pieces of an FPDU are in the same block */
+struct hyb_off_blk {
+	struct list_head node;
+	u32 nr;
+	struct hyb_off_rec rec[HYB_OFF_BLK_RECS];
+};
+
+/**
+ * struct hyb_off_ring - records of what is not acknowledged, oldest first
+ * @lock: protects all of it. A leaf, bottom halves disabled. Records are added
+ *	  and freed with the TCP socket held, too; whoever holds that may read
+ *	  without the lock.
+ * @blks: blocks, the last one is being filled
+ * @spare: empty block, or NULL
+ * @first: oldest record in the first block
+ * @nblks: blocks there are, without @spare
+ * @nr: records there are; READ_ONCE() without the lock tells if there are any
+ * @tx_seq: sequence number of position 0
+ * @ivl: marker interval, 0 for none
+ * @crc: the CRC is in use
+ */
+struct hyb_off_ring {
+	spinlock_t lock;	/* see above */
+	struct list_head blks;
+	struct hyb_off_blk *spare;
+	u32 first;
+	u32 nblks;
+	u32 nr;
+	u32 tx_seq;
+	u32 ivl;
+	bool crc;
+};
+
+/**
+ * struct hyb_off_sink - where final octets go
+ * @dst: memory, or NULL
+ * @skb: packet that holds the octets as they were handed to TCP
+ * @off: offset of the first octet in @skb
+ * @seq: sequence number of the first octet
+ * @len: octets wanted
+ */
+struct hyb_off_sink {
+	u8 *dst;
+	struct sk_buff *skb;
+	u32 off;
+	u32 seq;
+	u32 len;
+};
+
+void hyb_off_ring_init(struct hyb_off_ring *r);
+void hyb_off_ring_free(struct hyb_off_ring *r);
+bool hyb_off_ring_room(struct hyb_off_ring *r, unsigned int pieces);
+void hyb_off_ring_add(struct hyb_off_ring *r, u32 seq, u8 layout,
+		      const struct hyb_off_piece *piece, unsigned int nr);
+void hyb_off_ring_acked(struct hyb_off_ring *r, u32 una);
+
+/* These want the lock held */
+u32 hyb_off_ring_write(struct hyb_off_ring *r, const struct hyb_off_sink *sink);
+bool hyb_off_ring_covers(struct hyb_off_ring *r, u32 seq, u32 len);
+bool hyb_off_ring_fpdu(struct hyb_off_ring *r, u32 seq, u32 *start, u32 *len,
+		       u8 *layout);
+
+/* ------------------------------------------------------------ steering */
+
+/**
+ * struct hyb_off_steer - a filter of an ordinary NIC
+ * @work: inserts or removes it; holds a reference of the socket while queued
+ * @want: there shall be one
+ * @have: there is one
+ * @loc: its place in the NIC's table
+ * @queue: receive queue that it chooses
+ *
+ * All but @want belong to @work.
+ */
+struct hyb_off_steer {
+	struct work_struct work;
+	bool want;
+	bool have;
+	u32 loc;
+	u32 queue;
+};
+
+/* --------------------------------------------------------- connections */
+
+/**
+ * struct hyb_off_conn - NIC offload of one connection
+ * @pub: what the engines look at
+ * @nic: what the NIC's driver looks at
+ * @ops: the driver's, held; NULL if the NIC does not know the connection.
+ *	 Changes while a task owns the socket.
+ * @netdev: the device, held until the connection is detached
+ * @tracker: of that reference
+ * @finisher: device whose driver finishes packets; others get them finished
+ * @qp: queue pair, NULL once detached; changes while a task owns the socket
+ * @dev: for counters, NULL once detached; under ring.lock
+ * @sk: socket; this structure goes with it
+ * @destruct: the socket's own destructor
+ * @node: entry of the list of all
+ * @ring: records
+ * @steer: filter
+ * @end: lets go of the NIC when the socket is gone
+ * @liar: the NIC's verdict was wrong once
+ */
+struct hyb_off_conn {
+	struct hyb_off pub;
+	struct iwarp_offload_conn nic;
+	const struct iwarp_offload_ops *ops;
+	struct net_device *netdev;
+	netdevice_tracker tracker;
+	struct net_device *finisher;
+	struct hyb_qp *qp;
+	struct hyb_dev *dev;
+	struct sock *sk;
+	void (*destruct)(struct sock *sk);
+	struct list_head node;
+	struct hyb_off_ring ring;
+	struct hyb_off_steer steer;
+	struct work_struct end;
+	bool liar;
+};
+
+/* The hook of the socket; see hyb_off_sw.c */
+struct sk_buff *hyb_off_validate(struct sock *sk, struct net_device *dev,
+				 struct sk_buff *skb);
+
+void hyb_off_steer_init(struct hyb_off_conn *o);
+void hyb_off_steer_set(struct hyb_off_conn *o, bool want);
+bool hyb_off_steer_can(const struct net_device *netdev);
+
+/* Says where a filter is now, with the socket owned; see hyb_off_steer_set() */
+void hyb_off_steered(struct hyb_off_conn *o, bool added);
+
+void hyb_off_count(struct hyb_off_conn *o, enum hyb_stat stat, u64 n);
+
+extern struct workqueue_struct *hyb_off_wq;
+
+#endif

@@ -1,0 +1,396 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * Records of FPDUs that somebody else than the engine finishes: where each
+ * lies until it is acknowledged, and what it looks like on the wire.
+ *
+ * They are kept in blocks, sorted by sequence number; adding one allocates
+ * only when a block is full, and finding one is a search in the block it is
+ * in. FPDUs that were finished before they were handed to TCP have none, so
+ * there may be gaps.
+ *
+ * Calls proto/ and hyb_crc.
+ */
+#include <linux/mm.h>
+#include <linux/slab.h>
+#include <net/tcp.h>
+
+#include "hyb_crc.h"
+#include "hyb_off_priv.h"
+#include "proto/mpa_contig.h"
+
+static_assert(sizeof(struct hyb_off_blk) <= HYB_OFF_BLK_SIZE);
+
+/**
+ * struct hyb_off_fpdu - a recorded FPDU
+ * @rec: its pieces
+ * @pos: its position, as far as markers go
+ * @seq: sequence number of its first octet
+ * @len: octets on the wire
+ * @ivl: marker interval to move by, 0 if it stands as on the wire
+ */
+struct hyb_off_fpdu {
+	const struct hyb_off_rec *rec;
+	u32 pos;
+	u32 seq;
+	u32 len;
+	u32 ivl;
+};
+
+/* A place in the ring */
+struct hyb_off_at {
+	struct hyb_off_blk *blk;
+	u32 i;
+};
+
+/* --------------------------------------------------------------- ring */
+
+void hyb_off_ring_init(struct hyb_off_ring *r)
+{
+	spin_lock_init(&r->lock);
+	INIT_LIST_HEAD(&r->blks);
+}
+
+static struct hyb_off_blk *hyb_off_head(struct hyb_off_ring *r)
+{
+	return list_first_entry_or_null(&r->blks, struct hyb_off_blk, node);
+}
+
+static struct hyb_off_blk *hyb_off_tail(struct hyb_off_ring *r)
+{
+	if (list_empty(&r->blks))
+		return NULL;
+	return list_last_entry(&r->blks, struct hyb_off_blk, node);
+}
+
+/**
+ * hyb_off_ring_room - make sure that an FPDU can be recorded
+ * @r: ring
+ * @pieces: of memory
+ *
+ * Context: TCP socket held.
+ */
+bool hyb_off_ring_room(struct hyb_off_ring *r, unsigned int pieces)
+{
+	const struct hyb_off_blk *blk = hyb_off_tail(r);
+
+	if (blk && blk->nr + pieces <= HYB_OFF_BLK_RECS)
+		return true;
+	if (!r->spare && r->nblks < HYB_OFF_BLKS_MAX)
+		r->spare = kmalloc(sizeof(*r->spare), GFP_ATOMIC | __GFP_NOWARN);
+	return r->spare;
+}
+
+/**
+ * hyb_off_ring_add - record an FPDU; hyb_off_ring_room() said yes
+ * @r: ring
+ * @seq: its first sequence number, behind all that are recorded
+ * @layout: enum iwarp_layout
+ * @piece: where it lies
+ * @nr: how many pieces
+ *
+ * Context: TCP socket held.
+ */
+void hyb_off_ring_add(struct hyb_off_ring *r, u32 seq, u8 layout,
+		      const struct hyb_off_piece *piece, unsigned int nr)
+{
+	struct hyb_off_blk *blk = hyb_off_tail(r);
+	struct page *last = NULL;
+	struct hyb_off_rec *rec;
+	unsigned int i;
+
+	spin_lock_bh(&r->lock);
+	if (blk && r->nr)
+		last = blk->rec[blk->nr - 1].page;
+	if (!blk || blk->nr + nr > HYB_OFF_BLK_RECS) {
+		blk = r->spare;
+		r->spare = NULL;
+		blk->nr = 0;
+		if (!r->nr)
+			r->first = 0;
+		list_add_tail(&blk->node, &r->blks);
+		r->nblks++;
+	}
+	for (i = 0; i < nr; i++, seq += piece++->len) {
+		rec = &blk->rec[blk->nr++];
+		rec->page = piece->page;
+		rec->off = piece->off;
+		rec->len = piece->len;
+		rec->seq = seq;
+		rec->idx = i;
+		rec->nr = nr;
+		rec->layout = layout;
+		if (rec->page != last)
+			get_page(rec->page);
+		last = rec->page;
+	}
+	WRITE_ONCE(r->nr, r->nr + nr);
+	spin_unlock_bh(&r->lock);
+}
+
+/* The first block is used up */
+static void hyb_off_ring_shift(struct hyb_off_ring *r, struct hyb_off_blk *blk)
+{
+	list_del(&blk->node);
+	r->nblks--;
+	r->first = 0;
+	if (r->spare)
+		kfree(blk);
+	else
+		r->spare = blk;
+}
+
+/* Free the oldest record */
+static void hyb_off_ring_pop(struct hyb_off_ring *r)
+{
+	struct hyb_off_blk *blk = hyb_off_head(r);
+	struct page *page = blk->rec[r->first].page;
+
+	WRITE_ONCE(r->nr, r->nr - 1);
+	if (++r->first == blk->nr) {
+		hyb_off_ring_shift(r, blk);
+		blk = hyb_off_head(r);
+	}
+	if (!r->nr || blk->rec[r->first].page != page)
+		put_page(page);
+}
+
+/**
+ * hyb_off_ring_acked - free what is acknowledged
+ * @r: ring
+ * @una: first sequence number that is not
+ *
+ * An FPDU stays until all of it is.
+ *
+ * Context: TCP socket held.
+ */
+void hyb_off_ring_acked(struct hyb_off_ring *r, u32 una)
+{
+	const struct hyb_off_rec *rec;
+	u32 i, n;
+
+	spin_lock_bh(&r->lock);
+	while (r->nr) {
+		rec = &hyb_off_head(r)->rec[r->first];
+		n = rec->nr;
+		if (after(rec[n - 1].seq + rec[n - 1].len, una))
+			break;
+		for (i = 0; i < n; i++)
+			hyb_off_ring_pop(r);
+	}
+	spin_unlock_bh(&r->lock);
+}
+
+/**
+ * hyb_off_ring_free - free all records and blocks
+ * @r: ring, to which nothing is added any more
+ */
+void hyb_off_ring_free(struct hyb_off_ring *r)
+{
+	struct hyb_off_blk *blk, *next;
+
+	spin_lock_bh(&r->lock);
+	while (r->nr)
+		hyb_off_ring_pop(r);
+	list_for_each_entry_safe(blk, next, &r->blks, node) {
+		list_del(&blk->node);
+		kfree(blk);
+	}
+	r->nblks = 0;
+	kfree(r->spare);
+	r->spare = NULL;
+	spin_unlock_bh(&r->lock);
+}
+
+/* ------------------------------------------------------------- search */
+
+static bool hyb_off_ends_before(const struct hyb_off_rec *rec, u32 seq)
+{
+	return !after(rec->seq + rec->len, seq);
+}
+
+/* The first record in @blk, from @lo on, that ends behind @seq: there is one */
+static u32 hyb_off_search(const struct hyb_off_blk *blk, u32 lo, u32 seq)
+{
+	u32 hi = blk->nr - 1;
+	u32 mid;
+
+	while (lo < hi) {
+		mid = (lo + hi) / 2;
+		if (hyb_off_ends_before(&blk->rec[mid], seq))
+			lo = mid + 1;
+		else
+			hi = mid;
+	}
+	return lo;
+}
+
+static void hyb_off_fpdu_at(const struct hyb_off_ring *r,
+			    const struct hyb_off_at *at,
+			    struct hyb_off_fpdu *f)
+{
+	const struct hyb_off_rec *end;
+
+	f->rec = &at->blk->rec[at->i];
+	end = &f->rec[f->rec->nr - 1];
+	f->seq = f->rec->seq;
+	f->pos = f->seq - r->tx_seq;
+	f->len = end->seq + end->len - f->seq;
+	f->ivl = f->rec->layout == IWARP_LAYOUT_CONTIG ? r->ivl : 0;
+}
+
+/* The first FPDU that ends behind @seq, if there is one */
+static bool hyb_off_find(struct hyb_off_ring *r, u32 seq,
+			 struct hyb_off_at *at, struct hyb_off_fpdu *f)
+{
+	struct hyb_off_blk *blk;
+	u32 lo = r->first;
+
+	lockdep_assert_held(&r->lock);
+	if (!r->nr)
+		return false;
+	list_for_each_entry(blk, &r->blks, node) {
+		if (!hyb_off_ends_before(&blk->rec[blk->nr - 1], seq)) {
+			at->blk = blk;
+			at->i = hyb_off_search(blk, lo, seq);
+			at->i -= blk->rec[at->i].idx;
+			hyb_off_fpdu_at(r, at, f);
+			return true;
+		}
+		lo = 0;
+	}
+	return false;
+}
+
+static bool hyb_off_next(struct hyb_off_ring *r, struct hyb_off_at *at,
+			 struct hyb_off_fpdu *f)
+{
+	at->i += f->rec->nr;
+	if (at->i == at->blk->nr) {
+		if (list_is_last(&at->blk->node, &r->blks))
+			return false;
+		at->blk = list_next_entry(at->blk, node);
+		at->i = 0;
+	}
+	hyb_off_fpdu_at(r, at, f);
+	return true;
+}
+
+/* Is there anything to be finished in [@seq, @seq + @len)? */
+bool hyb_off_ring_covers(struct hyb_off_ring *r, u32 seq, u32 len)
+{
+	struct hyb_off_fpdu f;
+	struct hyb_off_at at;
+
+	return hyb_off_find(r, seq, &at, &f) && before(f.seq, seq + len);
+}
+
+/* The FPDU that contains @seq */
+bool hyb_off_ring_fpdu(struct hyb_off_ring *r, u32 seq, u32 *start, u32 *len,
+		       u8 *layout)
+{
+	struct hyb_off_fpdu f;
+	struct hyb_off_at at;
+
+	if (!hyb_off_find(r, seq, &at, &f) || after(f.seq, seq))
+		return false;
+	*start = f.seq;
+	*len = f.len;
+	*layout = f.rec->layout;
+	return true;
+}
+
+/* ------------------------------------------------------------- octets */
+
+/* Octets from @x on, as on the wire, that are contiguous in memory */
+static const u8 *hyb_off_span(const struct hyb_off_fpdu *f, u32 x, u32 want,
+			      u32 *n)
+{
+	const struct hyb_off_rec *rec = f->rec;
+	u32 run;
+	u32 mem = mpa_contig_map(f->pos, f->len, f->ivl, x, &run);
+
+	while (mem >= rec->len)
+		mem -= rec++->len;
+	*n = min3(want, run, rec->len - mem);
+	return (u8 *)page_address(rec->page) + rec->off + mem;
+}
+
+static u32 hyb_off_crc(const struct hyb_off_fpdu *f)
+{
+	u32 end = f->len - MPA_CRC_SIZE;
+	u32 crc = ~0;
+	const u8 *p;
+	u32 x, n;
+
+	for (x = 0; x < end; x += n) {
+		p = hyb_off_span(f, x, end - x, &n);
+		crc = hyb_crc32c(crc, p, n);
+	}
+	return crc;
+}
+
+/* Put octets at offset @at of the sink */
+static void hyb_off_emit(const struct hyb_off_sink *sink, u32 at, const u8 *p,
+			 u32 n)
+{
+	if (sink->dst)
+		memcpy(sink->dst + at, p, n);
+	else
+		skb_store_bits(sink->skb, sink->off + at, p, n);
+}
+
+/* Octets [@x, @end) of an FPDU; @at is where the first of them goes */
+static void hyb_off_write(const struct hyb_off_ring *r,
+			  const struct hyb_off_sink *sink,
+			  const struct hyb_off_fpdu *f, u32 x, u32 end, u32 at)
+{
+	u32 body = r->crc ? f->len - MPA_CRC_SIZE : f->len;
+	u8 field[MPA_CRC_SIZE];
+	const u8 *p;
+	u32 n;
+
+	/* a packet has them already where they need not be moved */
+	if (sink->skb && f->rec->layout == IWARP_LAYOUT_FINAL && x < body) {
+		n = min(body, end) - x;
+		x += n;
+		at += n;
+	}
+	for (; x < end && x < body; x += n, at += n) {
+		p = hyb_off_span(f, x, min(end, body) - x, &n);
+		hyb_off_emit(sink, at, p, n);
+	}
+	if (x < end) {
+		mpa_put_crc(field, hyb_off_crc(f));
+		hyb_off_emit(sink, at, field + x - body, end - x);
+	}
+}
+
+/**
+ * hyb_off_ring_write - final octets of a range of the stream
+ * @r: ring, its lock held
+ * @sink: what, and where to
+ *
+ * What is not recorded is not written: it is final already, or acknowledged.
+ *
+ * Return: octets that are recorded.
+ */
+u32 hyb_off_ring_write(struct hyb_off_ring *r, const struct hyb_off_sink *sink)
+{
+	u32 stop = sink->seq + sink->len;
+	struct hyb_off_fpdu f;
+	struct hyb_off_at at;
+	u32 from, to;
+	u32 done = 0;
+	bool more;
+
+	more = hyb_off_find(r, sink->seq, &at, &f);
+	while (more && before(f.seq, stop)) {
+		from = before(f.seq, sink->seq) ? sink->seq : f.seq;
+		to = before(stop, f.seq + f.len) ? stop : f.seq + f.len;
+		hyb_off_write(r, sink, &f, from - f.seq, to - f.seq,
+			      from - sink->seq);
+		done += to - from;
+		more = hyb_off_next(r, &at, &f);
+	}
+	return done;
+}

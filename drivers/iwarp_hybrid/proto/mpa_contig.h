@@ -1,0 +1,97 @@
+/* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
+/*
+ * FPDUs whose markers stand together behind the PAD until a NIC moves them to
+ * their places:
+ *
+ *	in memory:	[marker] ULPDU_Length ULPDU PAD | markers | CRC
+ *	on the wire:	[marker] ULPDU_Len marker gth ... PAD [marker] CRC
+ *
+ * A marker in front of ULPDU_Length is in its place in either case. Markers
+ * are in the order of the stream, with the values they have there.
+ *
+ * Freestanding, see types.h. Calls nothing.
+ */
+#ifndef HYB_PROTO_MPA_CONTIG_H
+#define HYB_PROTO_MPA_CONTIG_H
+
+#include "mpa.h"
+
+/* Offset of the first marker that is not in its place */
+static inline u32 mpa_contig_first(u64 pos, u32 ivl)
+{
+	u32 first = mpa_to_mark(pos, ivl);
+
+	return first ? first : ivl;
+}
+
+/**
+ * mpa_contig_marks - how many markers stand behind the PAD
+ * @pos: position of the FPDU
+ * @len: its octets on the wire, CRC included
+ * @ivl: marker interval, not 0
+ */
+static inline u32 mpa_contig_marks(u64 pos, u32 len, u32 ivl)
+{
+	u32 first = mpa_contig_first(pos, ivl);
+	u32 crc = len - MPA_CRC_SIZE;
+
+	return first < crc ? 1 + (crc - 1 - first) / ivl : 0;
+}
+
+/**
+ * mpa_contig_map - where an octet of the wire is in memory
+ * @pos: position of the FPDU
+ * @len: its octets, CRC included
+ * @ivl: marker interval, 0 for none
+ * @x: offset on the wire, less than @len
+ * @run: set to how many octets from there on follow each other in memory, too
+ *
+ * Return: offset in memory.
+ */
+static inline u32 mpa_contig_map(u64 pos, u32 len, u32 ivl, u32 x, u32 *run)
+{
+	u32 crc = len - MPA_CRC_SIZE;
+	u32 first, k, in;
+
+	*run = len - x;
+	if (!ivl || x >= crc)
+		return x;
+	first = mpa_contig_first(pos, ivl);
+	if (x < first) {
+		*run = (first < crc ? first : crc) - x;
+		return x;
+	}
+	k = (x - first) / ivl;
+	in = (x - first) % ivl;
+	if (in < MPA_MARK_SIZE) {
+		*run = MPA_MARK_SIZE - in;
+		return crc - MPA_MARK_SIZE * (mpa_contig_marks(pos, len, ivl) -
+					      k) + in;
+	}
+	*run = (crc - x < ivl - in) ? crc - x : ivl - in;
+	return x - MPA_MARK_SIZE * (k + 1);
+}
+
+/**
+ * mpa_contig_put_marks - write the markers behind the PAD
+ * @p: where they begin
+ * @pos: position of the FPDU
+ * @len: its octets, CRC included
+ * @ivl: marker interval, not 0
+ *
+ * Return: octets written.
+ */
+static inline u32 mpa_contig_put_marks(u8 *p, u64 pos, u32 len, u32 ivl)
+{
+	u32 at = mpa_contig_first(pos, ivl) - mpa_lead_len(pos, ivl);
+	u32 n = mpa_contig_marks(pos, len, ivl);
+	u32 i;
+
+	for (i = 0; i < n; i++, at += ivl, p += MPA_MARK_SIZE) {
+		proto_put16(p, 0);
+		proto_put16(p + 2, (u16)at);
+	}
+	return n * MPA_MARK_SIZE;
+}
+
+#endif
