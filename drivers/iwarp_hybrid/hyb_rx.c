@@ -573,6 +573,7 @@ static u32 hyb_rx_shared(struct hyb_qp *qp, struct hyb_fpdu *f)
 	const struct ddp_hdr *h = &f->h;
 	u32 op = RDMAP_OP(h->rdmap);
 	u32 left = h->payload;
+	u32 before = sh->rx.nr;
 	const u8 *p;
 	u32 err, n;
 
@@ -589,6 +590,8 @@ static u32 hyb_rx_shared(struct hyb_qp *qp, struct hyb_fpdu *f)
 		if (err)
 			return err;
 	}
+	if (sh->rx.nr > before)
+		sh->per = sh->rx.nr - before;
 	if (!h->last)
 		return 0;
 	qp->rx.msn[DDP_QN_SEND]++;
@@ -932,8 +935,8 @@ static void hyb_rx_wait(struct hyb_qp *qp, bool fin)
 	rx->delay = min_t(unsigned int, 2 * rx->delay, HYB_RX_POLL_MAX);
 }
 
-/* The walk is over: what was collected goes to the upper layer */
-static void hyb_rx_shared_end(struct hyb_qp *qp)
+/* Deliver what was collected between two FPDUs */
+static u32 hyb_rx_shared_flush(struct hyb_qp *qp)
 {
 	struct hyb_fpdu none = { .hdr_len = 0 };
 	u32 err = 0;
@@ -942,6 +945,29 @@ static void hyb_rx_shared_end(struct hyb_qp *qp)
 		err = hyb_shared_deliver(qp, false, false);
 	if (err && !qp->rx.stopped)
 		hyb_rx_fail(qp, &none, err, HYB_ST_ERR_LOCAL);
+	return err;
+}
+
+/*
+ * Is another FPDU wanted? Delivers what was collected if it might not fit in:
+ * the upper layer can pause between two FPDUs. At the end of the stream it
+ * cannot: nobody waits for a reader then.
+ */
+static bool hyb_rx_shared_goes_on(struct hyb_qp *qp, struct sock *sk)
+{
+	struct hyb_shared *sh = qp->shared;
+
+	if (sh->rx.nr + sh->per + 2 > RDMA_STACK_RUNS) {
+		if (hyb_rx_shared_flush(qp))
+			return false;
+	}
+	return !sh->held || (sk->sk_shutdown & RCV_SHUTDOWN);
+}
+
+/* The walk is over: what was collected goes to the upper layer */
+static void hyb_rx_shared_end(struct hyb_qp *qp)
+{
+	hyb_rx_shared_flush(qp);
 	hyb_shared_rx_done(qp);
 }
 
@@ -957,7 +983,7 @@ static u32 hyb_rx_walk(struct hyb_qp *qp, struct sock *sk, u32 avail)
 	if (!hyb_cur_init(&cur, sk))
 		return 0;
 	while (done < avail && !rx->stopped) {
-		if (sh && sh->held && !(sk->sk_shutdown & RCV_SHUTDOWN))
+		if (sh && !hyb_rx_shared_goes_on(qp, sk))
 			break;
 		n = hyb_rx_fpdu(qp, &cur, avail - done);
 		if (!n)

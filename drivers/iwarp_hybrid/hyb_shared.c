@@ -238,7 +238,8 @@ static int hyb_shared_lay(struct hyb_qp *qp, struct hyb_msg *msg, u32 want)
 	want += have;
 	while (want > have || (!mo && !have)) {
 		max = hyb_shared_lendable(sh, s);
-		if (!max)
+		if (!max ||
+		    (sh->nr && max < want - have && max < hyb_stream_max(s)))
 			break;
 		n = hyb_shared_lay_one(qp, msg, mo, have,
 				       min(want, have + max));
@@ -636,7 +637,7 @@ static int hyb_link_reserve(struct ib_qp *ibqp, u32 want, u32 hdr_len,
 	struct sock *sk;
 	int err;
 
-	if (WARN_ON_ONCE(!sh || !hdr_len || hdr_len > RDMA_STACK_TX_HDR))
+	if (!hdr_len || hdr_len > RDMA_STACK_TX_HDR)
 		return -EINVAL;
 	sk = hyb_tcp_enter(qp);
 	if (!sk)
@@ -692,7 +693,7 @@ static int hyb_link_append(struct ib_qp *ibqp, u32 want, u32 max,
 
 	/* the usual case of a peer that keeps up, hence without the lock */
 	if (!READ_ONCE(sh->open))
-		return -ENOENT;
+		return READ_ONCE(sh->reserved) ? -EBUSY : -ENOENT;
 	sk = hyb_tcp_enter(qp);
 	if (IS_ERR_OR_NULL(sk))
 		return sk ? -ENOENT : -ENOTCONN;
@@ -701,7 +702,7 @@ static int hyb_link_append(struct ib_qp *ibqp, u32 want, u32 max,
 		goto out;
 	tx->msg_len = msg->len - msg->hdr_len;
 	err = -ENOENT;
-	if (tx->msg_len > max || (want && tx->msg_len == max))
+	if (want && tx->msg_len >= max)
 		goto out;
 	sh->nr = 0;
 	sh->lent = 0;
@@ -853,11 +854,11 @@ static bool hyb_link_notify(struct ib_qp *ibqp, u64 pos)
 
 /* --------------------------------------------------------- reception */
 
-/* Remember to tell of the memory of each packet once */
+/* What a packet holds beside its data is told once, with the first of them */
 static void hyb_shared_charge(struct hyb_shared *sh, struct sk_buff *skb)
 {
 	u32 seq = TCP_SKB_CB(skb)->seq;
-	u32 size = skb->truesize;
+	u32 size = skb->truesize > skb->len ? skb->truesize - skb->len : 0;
 
 	if (seq != sh->skb_seq) {
 		sh->skb_seq = seq;
@@ -887,8 +888,6 @@ u32 hyb_shared_add(struct hyb_qp *qp, struct sk_buff *skb, struct page *page,
 	struct rdma_stack_run *run;
 	u32 err;
 
-	if (!sh->ulp)
-		return 0;
 	if (sh->rx.nr == RDMA_STACK_RUNS) {
 		err = hyb_shared_deliver(qp, false, false);
 		if (err)
@@ -901,6 +900,7 @@ u32 hyb_shared_add(struct hyb_qp *qp, struct sk_buff *skb, struct page *page,
 	run->off = page ? p - (const u8 *)page_address(page) : 0;
 	run->len = len;
 	sh->rx.len += len;
+	sh->rx.truesize += len;
 	return 0;
 }
 

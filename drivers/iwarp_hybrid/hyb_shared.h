@@ -93,6 +93,7 @@ struct hyb_msg {
  * @run: its pieces
  * @skb_seq: packet whose memory was charged last
  * @skb_size: how much of it was
+ * @per: pieces that the last FPDU had
  */
 struct hyb_shared {
 	const struct rdma_stack_ulp *ulp;
@@ -121,6 +122,7 @@ struct hyb_shared {
 	u32 rx_off;
 	u32 skb_seq;
 	u32 skb_size;
+	u32 per;
 	struct rdma_stack_rx rx;
 
 	struct hyb_msg msg[HYB_MSGS];

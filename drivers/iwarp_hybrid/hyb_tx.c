@@ -740,6 +740,9 @@ static void hyb_tx_pump(struct hyb_qp *qp, struct sock *sk)
 	bool done = hyb_tx_flush(qp, sk);
 	enum hyb_step step;
 
+	if (qp->shared && !hyb_tx_queued(qp) &&
+	    qp->tx.irq_get == qp->tx.irq_put)
+		return;
 	while (done || qp->shared) {
 		step = hyb_tx_batch(qp, sk);
 		done = hyb_tx_flush(qp, sk);
