@@ -1,0 +1,236 @@
+#!/bin/bash
+# SPDX-License-Identifier: GPL-2.0
+# vm: timeout=600
+#
+# CRC and demultiplexing on a NIC: nothing of it is left to software, and where
+# the NIC does not or cannot do it, software does, in the middle of a
+# connection. All data are checked by the programs that transfer them.
+
+# shellcheck source=selftests/lib/lib.sh
+. "$(dirname "$0")/../lib/lib.sh"
+need xfer sdp-run rping ethtool rdma jq
+
+NET_LINK=hnic
+SERVER=10.0.0.2
+PORT=5100
+SIZE=$(scaled 12 3)M
+
+knob() { "in_$1" sh -c "echo '$3' >/sys/class/net/v$1/hnic/$2"; }
+both() { knob a "$1" "$2" && knob b "$1" "$2"; }
+engine() { "in_$1" ethtool --set-priv-flags "v$1" "iwarp-$2" "$3"; }
+attr() { echo "$3" >"/sys/class/infiniband/rd$1/hybrid/$2"; }
+
+# stat a|b COUNTER
+stat() {
+	rdma -j statistic show link "rd$1/1" | jq ".[0].$2"
+}
+
+# mark COUNTER...: remember the counters of rda; grown, still COUNTER
+declare -A MARK
+mark() {
+	local c
+	for c in "$@"; do
+		MARK[$c]=$(stat a "$c")
+	done
+}
+grown() { ktap_check "$1 grew" test "$(stat a "$1")" -gt "${MARK[$1]}"; }
+still() { ktap_is "$1 did not grow" "$(stat a "$1")" "${MARK[$1]}"; }
+
+# transfer: SDP both ways, checked octet by octet, in the background
+transfer() {
+	PORT=$((PORT + 1))
+	start_bg b sdp-run xfer -s -h $SERVER -p $PORT
+	XS=$BG_PID
+	wait_for 20 grep -q listening "$BG_LOG" || return
+	start_bg a timeout 200 sdp-run xfer -h $SERVER -p $PORT -n "${1:-$SIZE}" \
+		-d "${1:-$SIZE}" -t 180
+	XC=$BG_PID
+	XLOG=$BG_LOG
+}
+
+moving() { kill -0 "$XC" 2>/dev/null; }
+connected() { [ -n "$(ls /sys/class/infiniband/rda/hybrid/qp 2>/dev/null)" ]; }
+
+# finish DESCRIPTION
+finish() {
+	local rc
+
+	wait "$XC"
+	rc=$?
+	stop_bg "$XS"
+	if [ $rc -eq 0 ] && grep -q "xfer: ok" "$XLOG"; then
+		ktap_ok "$1"
+	else
+		ktap_fail "$1" "rc=$rc" "$(tail -n 5 "$XLOG")"
+	fi
+}
+
+all_on_nic() {
+	mark tx_crc_bytes rx_crc_bytes tx_nic_bytes rx_nic_bytes nic_sw_packets
+	transfer
+	finish "transfer"
+	still tx_crc_bytes
+	still nic_sw_packets
+	grown tx_nic_bytes
+	grown rx_nic_bytes
+	# TCP may have put together a packet and one without verdict
+	ktap_check "no more than 2 % of received octets checked by software" \
+		test $(($(stat a rx_crc_bytes) - MARK[rx_crc_bytes])) -lt \
+		$((($(stat a rx_nic_bytes) - MARK[rx_nic_bytes]) / 50))
+
+	mark tx_crc_bytes tx_nic_bytes
+	start_bg b timeout 60 rping -s -a $SERVER -C 50 -S 30000 -V
+	wait_for 20 port_listening b 7174
+	ktap_check "verbs: rping" in_a timeout 60 rping -c -a $SERVER -C 50 \
+		-S 30000 -V
+	still tx_crc_bytes
+	grown tx_nic_bytes
+}
+
+# while the engines are switched all the time
+switched() {
+	local n=0
+
+	mark tx_crc_bytes tx_nic_bytes nic_fills
+	both loss 3000
+	transfer "$(scaled 25 4)M"
+	while moving; do
+		engine a tx-crc off
+		engine b rx-crc off
+		sleep 0.1
+		engine a tx-crc on
+		engine a rx-crc off
+		sleep 0.1
+		engine b rx-crc on
+		engine a rx-crc on
+		sleep 0.1
+		n=$((n + 1))
+	done
+	finish "transfer while engines are switched, and packets lost"
+	both loss 0
+	ktap_check "switched $n times" test $n -gt 1
+	grown tx_crc_bytes
+	grown tx_nic_bytes
+}
+
+# off when much is on its way: what is sent again is finished by software
+retransmitted() {
+	mark nic_sw_packets
+	both delay 20000
+	both loss 30000
+	transfer "$(scaled 2000 500)K"
+	wait_for 10 connected
+	sleep 0.5
+	engine a tx-crc off
+	finish "transfer, engine off among lost packets"
+	grown nic_sw_packets
+	engine a tx-crc on
+	both loss 0
+	both delay 0
+}
+
+path() {
+	both "$1" "$2"
+	transfer "$(scaled 4000 1000)K"
+	finish "transfer, $1"
+	both "$1" 0
+}
+
+# the route changes to a device that knows nothing of the connection
+other_device() {
+	local ns
+	ip link add wa netns a type veth peer name wb netns b
+	for ns in a b; do
+		ip -n $ns link set w$ns up
+		"in_$ns" sh -c "echo 0 >/proc/sys/net/ipv4/conf/all/rp_filter
+			echo 0 >/proc/sys/net/ipv4/conf/w$ns/rp_filter"
+	done
+	mark nic_sw_packets
+	transfer
+	wait_for 10 connected
+	sleep 0.2
+	ip -n a route add $SERVER/32 dev wa src 10.0.0.1
+	finish "transfer, in the middle by another device"
+	grown nic_sw_packets
+	ip -n a link del wa
+}
+
+liar() {
+	attr b verify 1
+	transfer
+	finish "transfer, the host verifies"
+	MARK[lied]=$(stat b nic_rx_lied)
+	klog_allow "passed an FPDU with a bad CRC"
+	knob b fault_verdict 1000000
+	knob a fault_corrupt 3000
+	transfer
+	wait "$XC"
+	stop_bg "$XS"
+	ktap_check_fails "corrupted data are never passed on" \
+		grep -q "xfer: ok" "$XLOG"
+	ktap_check_fails "nor seen" grep -qi "mismatch\|differ\|wrong" "$XLOG"
+	ktap_check "the lie was noticed" \
+		test "$(stat b nic_rx_lied)" -gt "${MARK[lied]}"
+	knob b fault_verdict 0
+	knob a fault_corrupt 0
+	attr b verify 0
+}
+
+full() {
+	mark nic_refused tx_crc_bytes
+	knob a max_conns 0
+	transfer
+	finish "transfer, the NIC takes no connection"
+	grown nic_refused
+	grown tx_crc_bytes
+	knob a max_conns 1024
+}
+
+rules() { in_a ethtool -n va | grep -c "^Filter:"; }
+no_rules() { [ "$(rules)" = 0 ]; }
+has_rule() { [ "$(rules)" != 0 ]; }
+steering() { cat /sys/class/infiniband/rda/hybrid/qp/*/steering 2>/dev/null; }
+
+steered() {
+	mark nic_filters
+	transfer "$(scaled 40 10)M"
+	wait_for 10 connected
+	ktap_is "steered by the NIC" "$(steering)" nic
+	engine a rx-demux off
+	ktap_check "a filter is set" wait_for 10 has_rule
+	ktap_is "steered by the filter" "$(steering)" ntuple
+	finish "transfer, steered"
+	grown nic_filters
+	ktap_check "the filter goes with the connection" wait_for 10 no_rules
+	engine a rx-demux on
+}
+
+# nothing of a connection is left to its NIC when that goes
+gone() {
+	transfer 100G
+	wait_for 10 connected
+	sleep 0.3
+	ktap_check "the device goes" ip -n a link del va
+	wait "$XC"
+	ktap_check_fails "with its connections" grep -q "xfer: ok" "$XLOG"
+	stop_bg "$XS"
+}
+
+ktap_plan 35
+net_up
+dev_up hybrid hybrid || ktap_fail "devices"
+modprobe -q sdp
+all_on_nic
+switched
+retransmitted
+path split 200000
+path coalesce 200000
+path reorder 20000
+other_device
+liar
+full
+steered
+gone
+dev_down
+net_down
+ktap_done
