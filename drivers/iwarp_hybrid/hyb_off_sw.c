@@ -17,6 +17,7 @@
 #include <linux/ip.h>
 #include <linux/ipv6.h>
 #include <linux/skbuff.h>
+#include <net/ip6_checksum.h>
 #include <net/tcp.h>
 
 #include "compat.h"
