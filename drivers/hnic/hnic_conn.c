@@ -459,7 +459,9 @@ int hnic_conn_rx(struct hnic_dev *hd, struct hnic_pkt *p)
 	if (features & BIT(IWARP_OFFLOAD_RX_CRC))
 		hnic_rx_verdict(hd, hc, p);
 	spin_unlock(&hc->rx_lock);
-	return features & BIT(IWARP_OFFLOAD_RX_DEMUX) ? hc->queue : -1;
+	if (!(features & BIT(IWARP_OFFLOAD_RX_DEMUX)))
+		return -1;
+	return READ_ONCE(hc->queue);
 }
 
 /* ------------------------------------------------------- for the provider */
@@ -550,6 +552,22 @@ static int hnic_conn_add(struct iwarp_offload_conn *conn)
 	return err;
 }
 
+/* Features came or went; the rest is looked at packet by packet */
+static void hnic_conn_update(struct iwarp_offload_conn *conn)
+{
+	struct hnic_dev *hd = netdev_priv(conn->netdev);
+	struct hnic_conn *hc = conn->drv;
+	int queue = -1;
+
+	if (!hc)
+		return;
+	if (READ_ONCE(conn->features) & BIT(IWARP_OFFLOAD_RX_DEMUX))
+		queue = hc->queue >= 0 ? hc->queue :
+					 hnic_conn_queue(hd, hc, conn->cpu);
+	WRITE_ONCE(hc->queue, queue);
+	conn->queue = queue;
+}
+
 static void hnic_conn_del(struct iwarp_offload_conn *conn)
 {
 	struct hnic_dev *hd = netdev_priv(conn->netdev);
@@ -591,5 +609,6 @@ const struct iwarp_offload_ops hnic_offload_ops = {
 	.caps = hnic_caps,
 	.conn_add = hnic_conn_add,
 	.conn_del = hnic_conn_del,
+	.conn_update = hnic_conn_update,
 	.rx_resync = hnic_rx_resync,
 };

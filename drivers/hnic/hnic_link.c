@@ -138,6 +138,7 @@ static struct hnic_pkt *hnic_link_split(struct hnic_dev *hd,
 	second->pay = p->pay;
 	second->ipv6 = p->ipv6;
 	second->proto = p->proto;
+	second->hash = p->hash;
 
 	th = (struct tcphdr *)(hnic_pkt_data(p) + p->l4);
 	th2 = (struct tcphdr *)(hnic_pkt_data(second) + p->l4);
@@ -185,7 +186,6 @@ static struct hnic_pkt *hnic_link_join(struct hnic_dev *hd,
 		return NULL;
 	memcpy(hnic_pkt_data(p), hnic_pkt_data(a), a->len);
 	memcpy(hnic_pkt_data(p) + a->len, hnic_pkt_data(b) + b->pay, data);
-	hnic_pkt_parse(p);
 	p->l3 = a->l3;
 	p->l4 = a->l4;
 	p->pay = a->pay;
@@ -260,35 +260,43 @@ static void hnic_link_put(struct hnic_dev *hd, struct hnic_pkt *p,
 	hnic_list_add(&lanes[hnic_link_time(hd, p, now)], p);
 }
 
+/* Join it to the one before, or keep it for the one behind, or pass it on */
+static void hnic_link_pass_one(struct hnic_dev *hd, struct hnic_pkt *p,
+			       struct hnic_list *lanes, u64 now)
+{
+	struct hnic_pkt *held = hd->link.held, *joined;
+
+	hd->link.held = NULL;
+	if (held) {
+		joined = hnic_link_is_data(p) && hnic_link_joins(hd, held, p) ?
+			 hnic_link_join(hd, held, p) : NULL;
+		if (!joined)
+			hnic_link_put(hd, held, lanes, now);
+		hnic_link_put(hd, joined ?: p, lanes, now);
+		return;
+	}
+	if (hnic_link_is_data(p) && hnic_link_roll(&hd->link, HNIC_COALESCE))
+		hd->link.held = p;
+	else
+		hnic_link_put(hd, p, lanes, now);
+}
+
 /* One packet through the middle box */
 static void hnic_link_pass(struct hnic_dev *hd, struct hnic_pkt *p,
 			   struct hnic_list *lanes, u64 now)
 {
-	struct hnic_pkt *held = hd->link.held, *second = NULL, *joined;
+	struct hnic_pkt *second = NULL;
 
-	hd->link.held = NULL;
 	hnic_pkt_parse(p);
-	if (held) {
-		joined = hnic_link_is_data(p) && hnic_link_joins(hd, held, p) ?
-			 hnic_link_join(hd, held, p) : NULL;
-		if (joined)
-			p = joined;
-		else
-			hnic_link_put(hd, held, lanes, now);
-	}
 	if (hnic_link_is_data(p)) {
 		if (hnic_link_roll(&hd->link, HNIC_FAULT_CORRUPT))
 			hnic_link_corrupt(hd, p);
-		if (!held && hnic_link_roll(&hd->link, HNIC_COALESCE)) {
-			hd->link.held = p;
-			return;
-		}
 		if (hnic_link_roll(&hd->link, HNIC_SPLIT))
 			second = hnic_link_split(hd, p);
 	}
-	hnic_link_put(hd, p, lanes, now);
+	hnic_link_pass_one(hd, p, lanes, now);
 	if (second)
-		hnic_link_put(hd, second, lanes, now);
+		hnic_link_pass_one(hd, second, lanes, now);
 }
 
 /* Hand over; whatever is left in @lanes found nobody */

@@ -1,0 +1,111 @@
+#!/bin/bash
+# SPDX-License-Identifier: GPL-2.0
+#
+# hnic: life of a link and its settings.  What is set must be shown, what makes
+# no sense must be refused; either end may vanish at any time, also under load.
+
+# shellcheck source=selftests/lib/lib.sh
+. "$(dirname "$0")/../lib/lib.sh"
+
+need ethtool iperf3
+ktap_plan 37
+modprobe hnic
+
+pair() { ip link add ha type hnic peer name hb; }
+exists() { [ -e "/sys/class/net/$1" ]; }
+knob() { cat "/sys/class/net/ha/hnic/$1"; }
+set_knob() { echo "$2" >"/sys/class/net/ha/hnic/$1"; }
+refused() { ktap_check_fails "knob $1 refuses '$2'" set_knob "$1" "$2"; }
+up() { ip link set ha up && ip link set hb up; }
+carrier() { cat "/sys/class/net/$1/carrier" 2>/dev/null || echo none; }
+
+# ------------------------------------------------------------------ creation
+
+ktap_check "a pair" pair
+ktap_is "no carrier while one end is down" "$(ip link set ha up; carrier ha)" 0
+ip link set hb up
+ktap_is "carrier when both are up" "$(carrier ha) $(carrier hb)" "1 1"
+ip link set hb down
+ktap_is "carrier goes with the other end" "$(carrier ha)" 0
+ktap_is "each knows the other" "$(cat /sys/class/net/ha/iflink)" \
+	"$(cat /sys/class/net/hb/ifindex)"
+ip link del hb
+ktap_check_fails "both ends go" exists ha
+ktap_check "without a name for the peer" ip link add ha type hnic
+ip link del ha
+ktap_check_fails "an unusable address is refused" \
+	ip link add ha address 01:00:00:00:00:01 type hnic peer name hb
+ktap_check_fails "of the peer, too" \
+	ip link add ha type hnic peer name hb address 01:00:00:00:00:01
+ktap_check_fails "nothing is left of a refused one" exists ha
+ktap_check_fails "the same name twice" ip link add ha type hnic peer name ha
+ktap_check_fails "nothing is left of that" exists ha
+ktap_check "queues, MTU, index" ip link add ha index 201 mtu 9000 numtxqueues 4 \
+	numrxqueues 4 type hnic peer name hb index 202 mtu 9000 numtxqueues 4 numrxqueues 4
+ktap_is "are as wanted" "$(cat /sys/class/net/h[ab]/{ifindex,mtu} | tr '\n' ' ')" \
+	"201 202 9000 9000 "
+ktap_check_fails "an MTU that is too large" ip link set ha mtu 9601
+
+# ------------------------------------------------------------------ settings
+
+ktap_check "channels while it is up" sh -c 'ip link set ha up; ip link set hb up
+	ethtool -L ha combined 2 && ethtool -l ha | tail -n1 | grep -q 2'
+ktap_is "carrier is back" "$(carrier ha)" 1
+ktap_check_fails "no channels" ethtool -L ha combined 0
+ktap_check "private flags" sh -c 'ethtool --set-priv-flags ha iwarp-rx-crc off &&
+	ethtool --show-priv-flags ha | grep -q "iwarp-rx-crc *: off"'
+ktap_check "an ntuple filter" ethtool -N ha flow-type tcp4 dst-port 5201 action 1 loc 3
+ktap_check "is shown" sh -c 'ethtool -n ha rule 3 | grep -q "Dest port: 5201"'
+ethtool -N ha flow-type tcp4 dst-port 1 action 9 2>/dev/null
+ktap_is "none to a queue that is not there" "$(ethtool -n ha | grep -c '^Filter')" 1
+ktap_check "and deleted" ethtool -N ha delete 3
+ktap_check_fails "but not twice" ethtool -N ha delete 3
+ktap_check "coalescing" ethtool -C ha tx-usecs 0 tx-frames 1
+ktap_check "pause off" ethtool -A ha tx off
+
+set_knob path_delay "10 20" && set_knob paths 3
+ktap_is "delays of paths" "$(knob path_delay)" "10 20 0"
+refused path_delay "1 x"
+refused paths 9
+refused loss 1000001
+refused rate -1
+refused tx_cpu 4096
+set_knob tx_cpu 0
+set_knob queue_cpus "0 0"
+ktap_is "CPUs" "$(knob tx_cpu) $(knob queue_cpus)" "0 0 0 $(knob queue_cpus | cut -d' ' -f3-)"
+ip link del ha
+
+# ---------------------------------------------------------- end under load
+
+load_on() {
+	pair && ip netns add a && ip netns add b && ip link set ha netns a &&
+		ip link set hb netns b || return
+	NET_MODE=two
+	net_addr a ha 1 && net_addr b hb 2
+	start_bg b iperf3 -s
+	wait_port b 5201 || return
+	start_bg a iperf3 -c 10.0.0.2 -t 60 -P 2
+	sleep 0.5
+}
+
+load_off() {
+	kill_tree "$BG_PID"
+	ip netns del a 2>/dev/null
+	ip netns del b 2>/dev/null
+	NET_MODE=
+}
+
+load_on
+ktap_check "up and down under load" sh -c 'for i in 1 2 3; do
+	ip -n a link set ha down; ip -n a link set ha up; ip -n b link set hb down; ip -n b link set hb up; done'
+ktap_check "deleted under load" ip -n b link del hb
+load_off
+load_on
+ktap_check "namespace gone under load" ip netns del a
+load_off
+load_on
+ktap_check "module removed under load" rmmod hnic
+load_off
+modprobe hnic
+
+ktap_done

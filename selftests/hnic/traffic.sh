@@ -1,0 +1,108 @@
+#!/bin/bash
+# SPDX-License-Identifier: GPL-2.0
+#
+# hnic: what is sent arrives, octet by octet, over links of all kinds; packets
+# are real ones, and the counters say what happened.
+
+# shellcheck source=selftests/lib/lib.sh
+. "$(dirname "$0")/../lib/lib.sh"
+
+need socat ethtool tcpdump
+ktap_plan 27
+NET_LINK=hnic
+
+data=/tmp/data
+head -c "$(scaled 1500000 500000)" /dev/urandom >$data
+want=$(sha256sum <$data)
+port=7000
+
+knob() { "in_$1" sh -c "echo '$3' >/sys/class/net/v$1/hnic/$2"; }
+both() { knob a "$1" "$2" && knob b "$1" "$2"; }
+stat_of() { "in_$1" ethtool -S "v$1" | awk -v n="$2:" '$1 == n { print $2 }'; }
+
+# transfer ADDRESS: the file from a to b, and its checksum
+transfer() {
+	port=$((port + 1))
+	start_bg b socat -u "TCP-LISTEN:$port,pf=ip${2:-4}" OPEN:/tmp/got,creat,trunc
+	wait_port b $port || return
+	in_a timeout 60 socat -u OPEN:$data "TCP:$1:$port" || return
+	wait "$BG_PID"
+	[ "$(sha256sum </tmp/got)" = "$want" ]
+}
+
+# transfer_with DESCRIPTION COUNTER KNOB VALUE...
+transfer_with() {
+	local desc=$1 counter=$2 before
+	shift 2
+	before=$(stat_of a "$counter")
+	while [ $# -gt 0 ]; do
+		both "$1" "$2"
+		shift 2
+	done
+	ktap_check "transfer: $desc" transfer 10.0.0.2
+	ktap_check "counted: $counter" test "$(stat_of a "$counter")" -gt "$before"
+	both loss 0
+	both reorder 0
+	both split 0
+	both coalesce 0
+	both paths 1
+	both path_delay 0
+	both delay 0
+	both rate 0
+}
+
+net_up
+ktap_check "ping" in_a ping -c 2 10.0.0.2
+ktap_check "transfer" transfer 10.0.0.2
+ktap_check "transfer, IPv6" transfer '[fd00::2]' 6
+ktap_check "TSO was used" test "$(stat_of a tx_engine_tso)" -gt 0
+ktap_is "all packets have a good checksum" "$(stat_of b rx_engine_csum_bad)" 0
+
+# The wire sees packets of MTU size, GRO merges them
+start_bg b tcpdump -i vb -w /tmp/cap -s 100 tcp
+sleep 1
+before=$(stat_of b rx_engine_packets) octets=$(stat_of b rx_engine_octets)
+transfer 10.0.0.2
+packets=$(($(stat_of b rx_engine_packets) - before))
+octets=$(($(stat_of b rx_engine_octets) - octets))
+stop_bg "$BG_PID"
+ktap_check "no packet exceeds the MTU" test $((octets / packets)) -le 1514
+ktap_check "GRO merges" test "$(tcpdump -r /tmp/cap 2>/dev/null | grep -c 'length [1-9]')" -lt $((packets / 2))
+
+in_a ethtool -K va tso off tx off
+in_b ethtool -K vb rx off gro off
+ktap_check "transfer without TSO, checksums, GRO" transfer 10.0.0.2
+in_a ethtool -K va sg off >/dev/null
+ktap_check "transfer without scatter-gather" transfer 10.0.0.2
+in_a ethtool -K va sg on tx on tso on >/dev/null
+in_b ethtool -K vb rx on gro on
+
+transfer_with "loss" link_lost loss 20000
+transfer_with "reordering" link_reordered reorder 50000
+transfer_with "middle box cuts" link_split split 500000
+transfer_with "middle box cuts and joins" link_coalesced split 500000 coalesce 500000
+transfer_with "all of that" link_split split 300000 coalesce 300000 loss 5000 reorder 20000
+transfer_with "paths of different delay" tx_engine_packets paths 3 path_delay "0 100 300"
+transfer_with "delay and rate" tx_engine_packets delay 500 rate 1000
+
+for cpu in 0 -1; do
+	both tx_cpu $cpu
+	both rx_cpu $cpu
+done
+in_b sh -c 'echo 0 >/sys/class/net/vb/threaded'
+ktap_check "transfer, NAPI not threaded" transfer 10.0.0.2
+
+in_b ethtool -A vb tx off
+ktap_check "transfer without pause" transfer 10.0.0.2
+
+in_a ip link set va mtu 9000
+in_b ip link set vb mtu 9000
+ktap_check "transfer, MTU 9000" transfer 10.0.0.2
+
+queues=$(in_b sh -c 'ls -d /sys/class/net/vb/queues/rx-*' | wc -l)
+in_b ethtool -N vb flow-type tcp4 dst-port $((port + 1)) action $((queues - 1)) >/dev/null
+before=$(stat_of b rx_engine_steered_ntuple)
+transfer 10.0.0.2
+ktap_check "a filter steers" test "$(stat_of b rx_engine_steered_ntuple)" -gt "$before"
+
+ktap_done
