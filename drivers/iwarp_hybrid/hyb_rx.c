@@ -994,8 +994,7 @@ static u32 hyb_rx_walk(struct hyb_qp *qp, struct sock *sk, u32 avail)
 	}
 	if (sh) {
 		hyb_rx_shared_end(qp);
-		if (unlikely(sh->window && rx->need > sh->window_now))
-			hyb_shared_window(qp, sk);
+		hyb_shared_window_check(qp, sk);
 	}
 	return done;
 }

@@ -977,7 +977,8 @@ static void hyb_link_resume(struct ib_qp *ibqp)
  * @qp: queue pair
  * @sk: its TCP socket, held
  *
- * Nothing is taken back that has been advertised. An FPDU is delivered when
+ * What has been advertised must find memory: the buffer shrinks when that has
+ * come. An FPDU is delivered when
  * all of it is there, so the window is never smaller than one: the peer's FPDUs
  * fit its segments and are not known before one comes, hence the window grows
  * when one is longer.
@@ -993,13 +994,30 @@ void hyb_shared_window(struct hyb_qp *qp, struct sock *sk)
 		return;
 	}
 	win = max3(win, HYB_WINDOW_MIN, qp->rx.need + HYB_WINDOW_MIN / 2);
+	WRITE_ONCE(tp->window_clamp, win);
+	tp->rcv_ssthresh = min(tp->rcv_ssthresh, win);
+	win = max_t(u32, win, tcp_receive_window(tp) + tcp_inq(sk));
 	qp->shared->window_now = win;
 	sk->sk_userlocks |= SOCK_RCVBUF_LOCK;
 	for (space = win; tcp_win_from_space(sk, space) < win;)
 		space += win / 2;
 	WRITE_ONCE(sk->sk_rcvbuf, space);
-	WRITE_ONCE(tp->window_clamp, win);
-	tp->rcv_ssthresh = min(tp->rcv_ssthresh, win);
+}
+
+/**
+ * hyb_shared_window_check - follow what has come, after a walk
+ * @qp: queue pair with a shared link
+ * @sk: its TCP socket, held
+ */
+void hyb_shared_window_check(struct hyb_qp *qp, struct sock *sk)
+{
+	const struct hyb_shared *sh = qp->shared;
+
+	if (likely(!sh->window))
+		return;
+	if (qp->rx.need > sh->window_now ||
+	    sh->window_now > max(sh->window, HYB_WINDOW_MIN))
+		hyb_shared_window(qp, sk);
 }
 
 static void hyb_link_buffer(struct ib_qp *ibqp, u32 octets)

@@ -27,7 +27,7 @@ struct sock;
 #define HYB_MSGS	32	/* open messages, a power of two */
 #define HYB_WAIT_MAX	(8 << 20) /* octets laid out that TCP has not taken */
 #define HYB_WINDOW_MIN	16384U	/* of the receive window */
-#define HYB_WINDOW_MAX	(1U << 29)
+#define HYB_WINDOW_MAX	BIT(29)
 
 /**
  * struct hyb_fpos - place of an FPDU
@@ -146,6 +146,7 @@ void hyb_shared_tx_done(struct hyb_qp *qp, struct sock *sk);
 bool hyb_shared_writeable(struct hyb_qp *qp, struct sock *sk);
 
 void hyb_shared_window(struct hyb_qp *qp, struct sock *sk);
+void hyb_shared_window_check(struct hyb_qp *qp, struct sock *sk);
 u32 hyb_shared_add(struct hyb_qp *qp, struct sk_buff *skb, struct page *page,
 		   const u8 *p, u32 len);
 u32 hyb_shared_deliver(struct hyb_qp *qp, bool last, bool solicited);
