@@ -17,11 +17,8 @@
 #include <net/ipv6.h>
 
 #include "hnic.h"
+#include "hnic_fpdu.h"
 #include "hyb_crc.h"
-#include "proto/mpa.h"
-
-/* Markers in an FPDU that fits a packet */
-#define HNIC_MARKS	(HNIC_MTU_MAX / MPA_MARK_IVL_MIN + 2)
 
 /* As the local side sees it; no holes */
 struct hnic_tuple {
@@ -101,19 +98,6 @@ static struct hnic_conn *hnic_conn_find(struct hnic_dev *hd,
 	return rhashtable_lookup(&hd->conns, &key, hnic_conn_params);
 }
 
-/*
- * Octets of the FPDU at @p, which is at position @pos of the stream; 0 if that
- * cannot be told.
- */
-static u32 hnic_fpdu_len(const u8 *p, u32 room, u32 pos, u32 ivl)
-{
-	u32 lead = mpa_lead_len(pos, ivl);
-
-	if (pos & 3 || room < lead + MPA_LEN_SIZE)
-		return 0;
-	return mpa_fpdu_len(pos, proto_get16(p + lead), ivl);
-}
-
 /* ------------------------------------------------------------- transmit */
 
 /* All that is special about this packet, the provider knows */
@@ -131,47 +115,15 @@ static bool hnic_tx_fallback(struct hnic_dev *hd, struct hnic_conn *hc,
 	return true;
 }
 
-/**
- * hnic_tx_contig() - open the gaps of the markers
- * @hd: device
- * @p: FPDU as IWARP_LAYOUT_CONTIG, final on return
- * @pos: its position
- * @len: its octets
- * @ivl: marker interval
- *
- * From the last gap to the first, so that nothing is overwritten; the markers
- * are put aside before.
- *
- * Return: false if lengths contradict each other; nothing was done.
- */
-static bool hnic_tx_contig(struct hnic_dev *hd, u8 *p, u32 pos, u32 len,
+static bool hnic_tx_contig(struct hnic_dev *hd, u8 *p, u32 len, u32 pos,
 			   u32 ivl)
 {
-	u32 lead = mpa_lead_len(pos, ivl);
-	u8 marks[HNIC_MARKS * MPA_MARK_SIZE];
-	u32 first, body, start, end, k, n;
-	u8 *from = p + lead;
+	u32 moved;
 
-	body = mpa_body_len(proto_get16(from));
-	if (!ivl || mpa_fpdu_len(pos, proto_get16(from), ivl) != len)
+	if (!hnic_fpdu_open(p, len, pos, ivl, &moved))
 		return false;
-	n = (len - lead - body - MPA_CRC_SIZE) / MPA_MARK_SIZE;
-	if (n > HNIC_MARKS)
-		return false;
-	memcpy(marks, from + body, n * MPA_MARK_SIZE);
-	first = mpa_to_mark(pos + lead, ivl);
-	end = body;
-	for (k = n; k; k--) {
-		start = first + (k - 1) * (ivl - MPA_MARK_SIZE);
-		memmove(from + start + k * MPA_MARK_SIZE, from + start,
-			end - start);
-		memcpy(from + start + (k - 1) * MPA_MARK_SIZE,
-		       marks + (k - 1) * MPA_MARK_SIZE, MPA_MARK_SIZE);
-		end = start;
-	}
-	n = n ? body - first + n * MPA_MARK_SIZE : 0;
-	hd->tx_stats.move_read_octets += n;
-	hd->tx_stats.move_write_octets += n;
+	hd->tx_stats.move_read_octets += moved;
+	hd->tx_stats.move_write_octets += moved;
 	hd->tx_stats.contig_fpdus++;
 	return true;
 }
@@ -202,7 +154,7 @@ static bool hnic_tx_fill_one(struct hnic_dev *hd,
 			     u32 len, u8 layout)
 {
 	if (layout == IWARP_LAYOUT_CONTIG &&
-	    !hnic_tx_contig(hd, p, seq - conn->tx_seq, len, conn->tx_ivl))
+	    !hnic_tx_contig(hd, p, len, seq - conn->tx_seq, conn->tx_ivl))
 		return false;
 	if (READ_ONCE(conn->features) & BIT(IWARP_OFFLOAD_TX_CRC)) {
 		len -= MPA_CRC_SIZE;
@@ -279,40 +231,6 @@ enum hnic_tx hnic_conn_tx(struct hnic_dev *hd, struct hnic_pkt *p, bool marked)
 
 /* -------------------------------------------------------------- receive */
 
-/* Do all markers in this FPDU point at its header? */
-static bool hnic_rx_marks(const u8 *p, u32 pos, u32 len, u32 ivl)
-{
-	u32 lead = mpa_lead_len(pos, ivl);
-	u32 at;
-
-	if (!ivl)
-		return true;
-	for (at = mpa_to_mark(pos, ivl); at < len - MPA_CRC_SIZE; at += ivl) {
-		u32 ptr = proto_get16(p + at + 2) & ~3U;
-
-		if (ptr != (at ? at - lead : 0))
-			return false;
-	}
-	return true;
-}
-
-/*
- * Where the FPDUs that begin at @p end: @len if they fill the packet, more if
- * the last one continues in the next packet, 0 if that cannot be told.
- */
-static u32 hnic_rx_walk(const u8 *p, u32 len, u32 pos, u32 ivl)
-{
-	u32 at = 0, n;
-
-	while (at < len) {
-		n = hnic_fpdu_len(p + at, len - at, pos + at, ivl);
-		if (!n)
-			return 0;
-		at += n;
-	}
-	return at;
-}
-
 /* All FPDUs of a packet that they fill */
 static bool hnic_rx_good(struct hnic_dev *hd, const u8 *p, u32 len, u32 pos,
 			 u32 ivl)
@@ -325,7 +243,7 @@ static bool hnic_rx_good(struct hnic_dev *hd, const u8 *p, u32 len, u32 pos,
 		hd->rx_stats.crc_octets += n - MPA_CRC_SIZE;
 		if (hyb_crc32c(~0, p + at, n - MPA_CRC_SIZE) !=
 		    mpa_get_crc(p + at + n - MPA_CRC_SIZE) ||
-		    !hnic_rx_marks(p + at, pos + at, n, ivl)) {
+		    !hnic_fpdu_marks_good(p + at, n, pos + at, ivl)) {
 			hd->rx_stats.crc_bad++;
 			return false;
 		}
@@ -364,7 +282,7 @@ static void hnic_rx_track(struct hnic_dev *hd, struct hnic_conn *hc,
 
 	if (skip >= len)
 		return;
-	n = hnic_rx_walk(data + skip, len - skip, hc->rx_next - conn->rx_seq,
+	n = hnic_fpdu_walk(data + skip, len - skip, hc->rx_next - conn->rx_seq,
 			 conn->rx_ivl);
 	if (n)
 		hc->rx_next += n;
@@ -393,7 +311,7 @@ static bool hnic_rx_check(struct hnic_dev *hd, struct hnic_conn *hc,
 	u32 pos = seq - conn->rx_seq;
 	u32 n;
 
-	n = hnic_rx_walk(data, len, pos, conn->rx_ivl);
+	n = hnic_fpdu_walk(data, len, pos, conn->rx_ivl);
 	if (n == len && hnic_rx_good(hd, data, len, pos, conn->rx_ivl)) {
 		if (ahead)
 			hnic_rx_follow(hd, hc, seq + len);

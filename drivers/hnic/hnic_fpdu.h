@@ -1,0 +1,128 @@
+/* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
+/*
+ * What the iWARP engines do with the octets of FPDUs in one packet.
+ *
+ * Freestanding, as proto/types.h of iwarp_hybrid; tested in user space. All
+ * input may be wrong: lengths are checked before anything is touched.
+ *
+ * Positions are modulo 2^32, which every marker interval divides.
+ */
+#ifndef HNIC_FPDU_H
+#define HNIC_FPDU_H
+
+#include "../iwarp_hybrid/proto/mpa.h"
+
+/* Room for the markers of one FPDU */
+#define HNIC_MARKS	152
+
+/**
+ * hnic_fpdu_len() - octets of an FPDU
+ * @p: its first octets
+ * @room: how many there are
+ * @pos: its position
+ * @ivl: marker interval
+ *
+ * Return: its octets, maybe more than @room; 0 if that cannot be told.
+ */
+static inline u32 hnic_fpdu_len(const u8 *p, u32 room, u32 pos, u32 ivl)
+{
+	u32 lead = mpa_lead_len(pos, ivl);
+
+	if (pos & 3 || room < lead + MPA_LEN_SIZE)
+		return 0;
+	return mpa_fpdu_len(pos, proto_get16(p + lead), ivl);
+}
+
+/**
+ * hnic_fpdu_walk() - where the FPDUs of a packet end
+ * @p: payload, at the first octet of an FPDU
+ * @len: its octets
+ * @pos: its position
+ * @ivl: marker interval
+ *
+ * Return: @len if FPDUs fill the packet, more if the last one continues in the
+ * next packet, 0 if that cannot be told.
+ */
+static inline u32 hnic_fpdu_walk(const u8 *p, u32 len, u32 pos, u32 ivl)
+{
+	u32 at = 0, n;
+
+	while (at < len) {
+		n = hnic_fpdu_len(p + at, len - at, pos + at, ivl);
+		if (!n)
+			return 0;
+		at += n;
+	}
+	return at;
+}
+
+/**
+ * hnic_fpdu_marks_good() - do all markers of an FPDU point at its header?
+ * @p: FPDU
+ * @len: its octets
+ * @pos: its position
+ * @ivl: marker interval
+ */
+static inline bool hnic_fpdu_marks_good(const u8 *p, u32 len, u32 pos, u32 ivl)
+{
+	u32 lead = mpa_lead_len(pos, ivl);
+	u32 at;
+
+	if (!ivl)
+		return true;
+	for (at = mpa_to_mark(pos, ivl); at < len - MPA_CRC_SIZE; at += ivl) {
+		u32 ptr = proto_get16(p + at + 2) & ~3U;
+
+		if (ptr != (at ? (u16)(at - lead) : 0))
+			return false;
+	}
+	return true;
+}
+
+/**
+ * hnic_fpdu_open() - open the gaps of the markers
+ * @p: FPDU as IWARP_LAYOUT_CONTIG: markers behind PAD; final on return, but
+ *     for the CRC
+ * @len: its octets
+ * @pos: its position
+ * @ivl: marker interval
+ * @moved: octets that were read and written
+ *
+ * From the last gap to the first, so that nothing is overwritten; the markers
+ * are put aside before.
+ *
+ * Return: false if lengths contradict each other; nothing was done.
+ */
+static inline bool hnic_fpdu_open(u8 *p, u32 len, u32 pos, u32 ivl, u32 *moved)
+{
+	u32 lead = mpa_lead_len(pos, ivl);
+	u8 marks[HNIC_MARKS * MPA_MARK_SIZE];
+	u32 first, body, start, end, k, n;
+	u8 *from = p + lead;
+
+	*moved = 0;
+	if (!ivl || len < lead + MPA_LEN_SIZE ||
+	    hnic_fpdu_len(p, len, pos, ivl) != len)
+		return false;
+	body = mpa_body_len(proto_get16(from));
+	n = (len - lead - body - MPA_CRC_SIZE) / MPA_MARK_SIZE;
+	if (n > HNIC_MARKS)
+		return false;
+	if (!n)
+		return true;
+	memcpy(marks, from + body, n * MPA_MARK_SIZE);
+	first = mpa_to_mark(pos + lead, ivl);
+	end = body;
+	for (k = n; k; k--) {
+		start = first + (k - 1) * (ivl - MPA_MARK_SIZE);
+		memmove(from + start + k * MPA_MARK_SIZE, from + start,
+			end - start);
+		memcpy(from + start + (k - 1) * MPA_MARK_SIZE,
+		       marks + (k - 1) * MPA_MARK_SIZE, MPA_MARK_SIZE);
+		end = start;
+	}
+	*moved = body - first + n * MPA_MARK_SIZE;
+	return true;
+}
+
+#endif
