@@ -305,14 +305,18 @@ static void hyb_cep_unbind(struct hyb_cep *cep)
 
 void hyb_qp_close(struct hyb_qp *qp, enum hyb_close how)
 {
+	static const int event[] = {
+		[HYB_CLOSE_GRACEFUL]	= HYB_EV_GRACEFUL,
+		[HYB_CLOSE_ABORT]	= HYB_EV_ABORT,
+		[HYB_CLOSE_RESET]	= HYB_EV_RESET,
+	};
 	unsigned long flags;
 
 	hyb_qp_set_state(qp, how == HYB_CLOSE_GRACEFUL ? HYB_QP_CLOSING :
 							 HYB_QP_ERROR);
 	spin_lock_irqsave(&qp->tcp.lock, flags);
 	if (qp->cep)
-		hyb_cep_event(qp->cep, how == HYB_CLOSE_GRACEFUL ?
-			      HYB_EV_GRACEFUL : HYB_EV_ABORT);
+		hyb_cep_event(qp->cep, event[how]);
 	spin_unlock_irqrestore(&qp->tcp.lock, flags);
 }
 
@@ -564,6 +568,14 @@ static void hyb_cep_finish(struct hyb_cep *cep, bool by_peer)
 	hyb_cep_linger(cep);
 }
 
+/* Full operation is over, and the peer shall know that data are lost */
+static void hyb_cep_reset(struct hyb_cep *cep)
+{
+	hyb_stats_inc(cep->dev, HYB_ST_CM_ABORT);
+	hyb_cep_stop(cep, false);
+	hyb_cep_drop(cep, true);
+}
+
 /* Start-up of an active connection failed */
 static void hyb_cep_fail(struct hyb_cep *cep, int status, bool pdata)
 {
@@ -668,7 +680,7 @@ static void hyb_step_connect(struct hyb_cep *cep, unsigned long ev)
 	int state = READ_ONCE(sk->sk_state);
 	int err;
 
-	if (ev & BIT(HYB_EV_ABORT)) {
+	if (ev & (BIT(HYB_EV_ABORT) | BIT(HYB_EV_RESET))) {
 		hyb_cep_fail(cep, -ECONNABORTED, false);
 	} else if (state == TCP_ESTABLISHED || state == TCP_CLOSE_WAIT) {
 		hyb_cep_send_request(cep);
@@ -765,7 +777,7 @@ static void hyb_step_wait_rep(struct hyb_cep *cep, unsigned long ev)
 {
 	int ret;
 
-	if (ev & BIT(HYB_EV_ABORT)) {
+	if (ev & (BIT(HYB_EV_ABORT) | BIT(HYB_EV_RESET))) {
 		hyb_cep_fail(cep, -ECONNABORTED, false);
 		return;
 	}
@@ -1025,6 +1037,8 @@ static void hyb_step_rdma(struct hyb_cep *cep, unsigned long ev)
 
 	if (ev & peer)
 		hyb_cep_finish(cep, true);
+	else if (ev & BIT(HYB_EV_RESET))
+		hyb_cep_reset(cep);
 	else if (ev & BIT(HYB_EV_ABORT))
 		hyb_cep_drain(cep, HYB_T_FLUSH);
 	else if (ev & (BIT(HYB_EV_GRACEFUL) | BIT(HYB_EV_ERROR)))
@@ -1037,7 +1051,9 @@ static void hyb_step_drain(struct hyb_cep *cep, unsigned long ev)
 			    BIT(HYB_EV_LOST) | BIT(HYB_EV_EOF) |
 			    BIT(HYB_EV_TERM);
 
-	if (ev & end)
+	if (ev & BIT(HYB_EV_RESET))
+		hyb_cep_reset(cep);
+	else if (ev & end)
 		hyb_cep_finish(cep, false);
 	else if (ev & BIT(HYB_EV_ABORT))
 		hyb_cep_drain(cep, HYB_T_FLUSH);

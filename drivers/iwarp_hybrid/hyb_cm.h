@@ -72,6 +72,7 @@ enum {
 	HYB_EV_LOST,		/* TCP connection broke */
 	HYB_EV_GRACEFUL,	/* local: close when the send queue is empty */
 	HYB_EV_ABORT,		/* local: close now */
+	HYB_EV_RESET,		/* local: by RST, nothing is sent any more */
 	HYB_EV_ERROR,		/* a Terminate message is queued for sending */
 	HYB_EV_TERM,		/* the peer sent a Terminate */
 	HYB_EV_DRAINED,		/* what was to be sent is with TCP */
@@ -166,10 +167,11 @@ static inline void hyb_cep_put(struct hyb_cep *cep)
  */
 void hyb_cep_event(struct hyb_cep *cep, int ev);
 
-/* How a connection ends by local decision; both end it with FIN */
+/* How a connection ends by local decision */
 enum hyb_close {
-	HYB_CLOSE_GRACEFUL,	/* after the send queue has been sent */
-	HYB_CLOSE_ABORT,	/* at once, what is queued is flushed */
+	HYB_CLOSE_GRACEFUL,	/* by FIN, after the send queue has been sent */
+	HYB_CLOSE_ABORT,	/* by FIN, what is queued is flushed */
+	HYB_CLOSE_RESET,	/* by RST, what TCP has not sent is dropped */
 };
 
 /**

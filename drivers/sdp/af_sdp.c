@@ -187,6 +187,8 @@ static void sdp_sock_setup(struct sock *sk, int protocol)
 	INIT_LIST_HEAD(&sdp->accept_node);
 	INIT_LIST_HEAD(&sdp->held);
 	INIT_LIST_HEAD(&sdp->rx_queue);
+	INIT_LIST_HEAD(&sdp->rx_pages.blocks);
+	sdp->rxq = &sdp_rxq_verbs;
 	INIT_WORK(&sdp->hold_work, sdp_hold_work);
 	INIT_WORK(&sdp->unbind_work, sdp_unbind_work);
 	INIT_DELAYED_WORK(&sdp->timer_work, sdp_timer_work);
@@ -287,8 +289,8 @@ static unsigned long sdp_timer_orphan(struct sock *sk)
 	if (!conn || sk->sk_state == TCP_CLOSE)
 		return 0;
 	if (sk->sk_state == TCP_FIN_WAIT1 &&
-	    sdp->last_tx_mseq != READ_ONCE(conn->tx_mseq)) {
-		sdp->last_tx_mseq = READ_ONCE(conn->tx_mseq);
+	    sdp->last_progress != sdp_tx_progress(sk)) {
+		sdp->last_progress = sdp_tx_progress(sk);
 		return sdp_fin_time(sk);
 	}
 	SDP_INC_STATS(sock_net(sk), TIMEOUTS);
@@ -990,6 +992,9 @@ static bool sdp_is_readable(const struct sock *sk)
 
 	if (sdp_at_mark(sk) && !sock_flag(sk, SOCK_URGINLINE))
 		target++;
+	/* more will not come before something is read */
+	if (READ_ONCE(sdp->rx_pages.paused))
+		return true;
 	return READ_ONCE(sdp->rx_seq) - READ_ONCE(sdp->copied_seq) >= target;
 }
 
@@ -1060,7 +1065,7 @@ static int sdp_ioctl(struct socket *sock, unsigned int cmd, unsigned long arg)
 		return -ENOIOCTLCMD;
 	}
 	if (cmd == SIOCOUTQ)
-		sdp_tx_flush(sk);
+		sdp_tx_settle(sk);
 	lock_sock(sk);
 	if (cmd == SIOCATMARK)
 		answ = sdp_at_mark(sk);
@@ -1228,8 +1233,7 @@ static void sdp_leave_orphan(struct sock *sk)
 		sdp_rx_purge(sk);
 		return;
 	}
-	if (sdp->conn)
-		sdp->last_tx_mseq = READ_ONCE(sdp->conn->tx_mseq);
+	sdp->last_progress = sdp_tx_progress(sk);
 	sdp_start_timer(sk, sdp_fin_time(sk));
 }
 

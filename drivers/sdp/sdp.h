@@ -7,7 +7,12 @@
  *   sdp_sockopt.c       socket options
  *   sdp_cm.c            connections: rdma_cm events, set-up, teardown
  *   sdp_rx.c sdp_tx.c   the two halves of the stream
- *   sdp_fc_credit.c     credit arithmetic
+ *   sdp_verbs_rx.c sdp_verbs_tx.c    the same over a verbs link: messages in
+ *                       private buffers, posted
+ *   sdp_shared_rx.c sdp_link_shared.c    the same over a shared link: buffers
+ *                       of the provider
+ *   sdp_rx_pages.c      references to received pages
+ *   sdp_fc_*.c          flow control: credits, or the transport's own
  *   sdp_link_verbs.c    queue pair, buffers, posting
  *   sdp_wire.c          message formats, pure functions
  *
@@ -22,6 +27,9 @@
  *                    queue is taken under it, so that a provider may call
  *                    up to us under its own locks. A child's lock nests
  *                    below its listener's.
+ *
+ * Callbacks of a shared link run under the provider's TCP lock: they take
+ * sdp->lock only. What they want sent is left to a work item.
  */
 #ifndef _SDP_H
 #define _SDP_H
@@ -42,6 +50,7 @@
 #include <net/tcp_states.h>
 #include <rdma/ib_verbs.h>
 #include <rdma/rdma_cm.h>
+#include <rdma/rdma_stack.h>
 #include <linux/sdp.h>
 
 #include "sdp_wire.h"
@@ -56,6 +65,8 @@
 #define SDP_MAX_RX_BUFS		256
 #define SDP_FC_DATA		3	/* no payload with fewer credits */
 #define SDP_PD_MAX		252	/* private data that we send, at most */
+#define SDP_STX_RECORDS		64	/* unacknowledged; a power of two */
+#define SDP_RX_FRAGS		62	/* of a block, which takes 1 KB */
 
 struct sdp_mib;
 struct sdp_conn;
@@ -86,6 +97,7 @@ struct sdp_net {
 	int sysctl_rx_bufs_min;		/* receives a connection starts with */
 	int sysctl_rx_bufs_max;		/* and may grow to, by rcvbuf */
 	int sysctl_rx_merge;		/* payloads up to this are merged */
+	int sysctl_shared_link;		/* use shared buffers where possible */
 	int sysctl_signal_every;	/* signalled send at least every n */
 	int sysctl_fin_timeout;		/* seconds, after close() */
 	int sysctl_resolve_timeout;	/* ms, address and route */
@@ -187,6 +199,7 @@ enum sdp_ctl {
 	SDP_CTL_FIRST,		/* empty Data that opens an iWARP stream */
 	SDP_CTL_OOB_PEND,	/* flag for the next message of any kind */
 	SDP_CTL_KEEPALIVE,	/* probe the transport */
+	SDP_CTL_PUSH,		/* shared link: send what was held back */
 };
 
 /* Bits of conn->flags. */
@@ -200,6 +213,181 @@ enum sdp_conn_flags {
 	SDP_CONN_GRACEFUL,	/* both DisConn exchanged */
 	SDP_CONN_CM_CONNECTED,	/* rdma_disconnect makes sense */
 	SDP_CONN_ESTAB_COUNTED,	/* in CURR_ESTAB */
+	SDP_CONN_SHARED,	/* shared link is open */
+	SDP_CONN_ABORT,		/* the user gave it up: data may be lost */
+};
+
+/* Why a connection does not use the shared link, conn->unshared. */
+enum sdp_unshared {
+	SDP_UNSHARED_NOT,	/* it does */
+	SDP_UNSHARED_SYSCTL,	/* net.sdp.shared_link is 0 */
+	SDP_UNSHARED_OPTION,	/* SDP_SHARED_LINK is 0 */
+	SDP_UNSHARED_DEVICE,	/* the device has none */
+	SDP_UNSHARED_PEER,	/* the peer does not */
+	SDP_UNSHARED_MEMORY,	/* could not be opened */
+};
+
+/**
+ * struct sdp_fc_ops - a flow control policy
+ * @name: as diag shows it
+ * @credits: messages that may be sent before the peer says more
+ * @may_send: whether one more may leave, with octets of the stream or without
+ * @update_due: whether the peer should hear of new receives now
+ * @bufs: value of Bufs for a message that leaves now with this MSeqAck
+ * @overrun: whether the peer had no right to send this message
+ * @peer: take over Bufs and MSeqAck of a message of the peer
+ *
+ * Context: @overrun and @peer: reception; @credits: any; others: tx_lock.
+ */
+struct sdp_fc_ops {
+	const char *name;
+	u32 (*credits)(const struct sdp_conn *conn);
+	bool (*may_send)(const struct sdp_conn *conn, bool payload);
+	bool (*update_due)(const struct sdp_conn *conn);
+	u16 (*bufs)(struct sdp_conn *conn, u32 ack);
+	bool (*overrun)(const struct sdp_conn *conn, u32 mseq);
+	void (*peer)(struct sdp_conn *conn, u16 bufs, u32 ack);
+};
+
+extern const struct sdp_fc_ops sdp_fc_credit, sdp_fc_transport;
+
+/**
+ * struct sdp_link_ops - the transmit half over one kind of link
+ * @name: as diag shows it
+ * @send: take a piece of user data. Octets taken, 0 without room, -ENOMEM,
+ *	  -EFAULT. Context: lock_sock.
+ * @sent: a sendmsg is over; what it left incomplete may wait if @cork.
+ *	  Context: lock_sock.
+ * @push: let go what @sent or a corked @send held back. Context: no spinlock.
+ * @run: send control messages, and whatever else may go now; an error ends
+ *	 the connection. Context: tx_lock.
+ * @want_space: a writer waits: see to it that sk_write_space comes. Context:
+ *	 no spinlock; the caller has a reference.
+ * @full: more may not be written, whatever sk_sndbuf says. Context: any.
+ * @outq: octets written and not acknowledged. Context: lock_sock.
+ * @settle: start to find out what is acknowledged; true if that takes time.
+ *	 NULL: known at any time. Context: lock_sock.
+ * @unsent: octets written and not sent. Context: any.
+ * @progress: a number that changes while data leave. Context: lock_sock.
+ * @probed: a probe has come through, and all messages up to @mseq. Context:
+ *	 softirq.
+ */
+struct sdp_link_ops {
+	const char *name;
+	int (*send)(struct sock *sk, struct msghdr *msg, int flags);
+	void (*sent)(struct sdp_conn *conn, bool cork);
+	void (*push)(struct sdp_conn *conn);
+	int (*run)(struct sdp_conn *conn);
+	void (*want_space)(struct sdp_conn *conn);
+	bool (*full)(const struct sdp_conn *conn);
+	u32 (*outq)(struct sdp_conn *conn);
+	bool (*settle)(struct sdp_conn *conn);
+	u32 (*unsent)(const struct sdp_conn *conn);
+	u32 (*progress)(const struct sdp_conn *conn);
+	void (*probed)(struct sdp_conn *conn, u32 mseq);
+};
+
+extern const struct sdp_link_ops sdp_link_verbs, sdp_link_shared;
+
+/* Received octets in one piece. */
+struct sdp_rx_run {
+	struct page *page;
+	u32 off;		/* in @page, which may be a compound one */
+	u32 len;
+};
+
+/**
+ * struct sdp_rxq_ops - the receive queue of one kind of link
+ * @find: octets at stream position @seq, which the queue has. Octets in one
+ *	  piece.
+ * @copy: copy @len octets from stream position @seq on, which the queue has,
+ *	  to the user. Octets copied, may be fewer; 0 is a fault.
+ * @consume: drop octets at the front, which the queue has
+ * @purge: drop all
+ * @orphan: the connection is about to go, the data stay
+ *
+ * Context: lock_sock, which keeps other readers away; @purge also when
+ * nobody can use the socket any more.
+ */
+struct sdp_rxq_ops {
+	u32 (*find)(struct sock *sk, u32 seq, struct sdp_rx_run *run);
+	u32 (*copy)(struct sock *sk, u32 seq, u32 len, struct iov_iter *to);
+	void (*consume)(struct sock *sk, u32 len);
+	void (*purge)(struct sock *sk);
+	void (*orphan)(struct sock *sk, struct sdp_conn *conn);
+};
+
+extern const struct sdp_rxq_ops sdp_rxq_verbs, sdp_rxq_shared;
+
+/* Where a message, or several, end in the transport's stream. */
+struct sdp_stx_rec {
+	u64 end;		/* position behind it */
+	u32 sum;		/* payload octets up to there */
+};
+
+/**
+ * struct sdp_stx - transmit state of a shared link
+ * @rec: messages not acknowledged, oldest at @tail; sdp->lock
+ * @base: the message before @tail
+ * @sum: payload octets committed; whoever holds the reservation
+ * @fin_end: position behind DisConn
+ * @held: octets committed that the provider was allowed to keep back
+ * @no_room: the provider has none, tx_space will follow
+ * @in_call: not the first piece of a sendmsg; lock_sock
+ */
+struct sdp_stx {
+	struct sdp_stx_rec rec[SDP_STX_RECORDS];
+	struct sdp_stx_rec base;
+	u32 head, tail;
+	u32 sum;
+	u32 held;
+	u64 fin_end;
+	bool no_room;
+	bool in_call;
+};
+
+/**
+ * struct sdp_rx_ctx - what a message did, for work to be done without locks
+ * @sk: socket of the connection
+ * @conn: connection
+ * @buf: verbs link: where the message is; NULL: payload is queued elsewhere
+ * @m: the message
+ * @keep: @buf is on the receive queue
+ * @readable: wake readers
+ * @urgent: raise SIGURG
+ * @eof: DisConn
+ * @reset: AbortConn, or data that nobody will read
+ * @graceful: both DisConn exchanged
+ */
+struct sdp_rx_ctx {
+	struct sock *sk;
+	struct sdp_conn *conn;
+	struct sdp_rx_buf *buf;
+	struct sdp_msg m;
+	bool keep;
+	bool readable;
+	bool urgent;
+	bool eof;
+	bool reset;
+	bool graceful;
+};
+
+/**
+ * struct sdp_srx - the message that a shared link is receiving
+ * @hdr: private copy of its headers
+ * @have: octets of @hdr
+ * @need: octets that @hdr will have
+ * @left: payload octets to come
+ * @last: the last one that came, of a message with an urgent octet
+ * @c: parsed when @have is @need; its flags collect what the whole batch did
+ */
+struct sdp_srx {
+	u8 hdr[SDP_MSG_HDR_MAX];
+	u32 have;
+	u32 need;
+	u32 left;
+	u8 last;
+	struct sdp_rx_ctx c;
 };
 
 /* Progress of connect(), conn->cm_step. */
@@ -225,7 +413,13 @@ enum sdp_cm_step {
 struct sdp_conn {
 	struct sock *sk;
 	refcount_t refs;
+	struct rcu_head rcu;		/* poll looks at it without a lock */
 	unsigned long flags;
+	const struct sdp_link_ops *link;
+	const struct sdp_fc_ops *fc;
+	const struct rdma_stack_link *stack;	/* NULL: no shared link */
+	u8 unshared;			/* enum sdp_unshared */
+	u8 peer_ext;			/* SDP_EXT_* in its Hello */
 	struct rdma_cm_id *id;
 	struct ib_device *dev;
 	struct ib_pd *pd;
@@ -238,6 +432,9 @@ struct sdp_conn {
 					 * address to be asked for again
 					 */
 	struct delayed_work kick_work;	/* corked data waited long enough */
+	struct work_struct ctl_work;	/* shared link: a callback has found
+					 * something to send
+					 */
 	struct completion disconnected;	/* DISCONNECTED was seen */
 
 	/* passive side until in an accept queue; the listener's lock */
@@ -255,12 +452,14 @@ struct sdp_conn {
 	struct sdp_rx_buf *rx_bufs;	/* array of rx_max */
 	u8 *rx_hdrs;			/* SDP_CTL_SLOT each */
 	u64 rx_hdrs_dma;
+	u32 rx_start;			/* receives that it starts with */
 	u32 rx_max;			/* size of the arrays and of the RQ */
 	u32 rx_mseq;			/* last message processed */
 	bool rx_update;			/* it was a credit update */
 	u8 rx_mode;			/* enum sdp_mode */
 	bool rx_discon;			/* DisConn received */
 	bool rx_src_avail;		/* SrcAvail not yet answered */
+	struct sdp_srx srx;
 	u32 peer_total;			/* Bufs + MSeqAck of the peer */
 	u32 peer_ack;			/* MSeqAck of the peer */
 	u32 peer_rcvsz;			/* its receive buffers, with BSDH */
@@ -295,8 +494,53 @@ struct sdp_conn {
 	u8 *tx_ctl_area;		/* SDP_SQ_DEPTH slots */
 	u64 tx_ctl_dma;
 	struct ib_cqe ka_cqe;
+	struct sdp_stx stx;
 	struct sdp_tx_msg tx_q[SDP_TXQ_DEPTH];
 	struct sdp_tx_slot tx_slots[SDP_SQ_DEPTH];
+};
+
+/* Reference to a piece of a received page. */
+struct sdp_rx_frag {
+	struct page *page;
+	u32 off;
+	u32 len;
+};
+
+/**
+ * struct sdp_rx_block - references in the order of the stream
+ * @node: in sdp_rx_pages.blocks
+ * @head: first that is not read to its end
+ * @tail: next to be filled in
+ * @held: bit i: @frag[i] owns a reference to its page. Pieces of one page in
+ *	  a row share that of the last one.
+ * @frag: the references
+ */
+struct sdp_rx_block {
+	struct list_head node;
+	u32 head;
+	u32 tail;
+	u64 held;
+	struct sdp_rx_frag frag[SDP_RX_FRAGS];
+};
+
+/**
+ * struct sdp_rx_pages - receive queue of a shared link; sdp->lock
+ * @blocks: at least one while the link is open
+ * @spare: an empty block for the producer, or NULL
+ * @merge: page that small payloads are copied into, with a reference
+ * @merged: octets of it in use
+ * @charge: memory that the references hold
+ * @rcvbuf: sk_rcvbuf as the provider knows it
+ * @paused: the provider was told to stop
+ */
+struct sdp_rx_pages {
+	struct list_head blocks;
+	struct sdp_rx_block *spare;
+	struct page *merge;
+	u32 merged;
+	u32 charge;
+	u32 rcvbuf;
+	bool paused;
 };
 
 /* Urgent octet, as seen by the reader; sdp->urg_state. */
@@ -336,7 +580,9 @@ struct sdp_sock {
 	struct work_struct unbind_work;	/* the device of bind_id went away */
 
 	/* receive queue; lock. Only a reader (lock_sock) removes the head. */
-	struct list_head rx_queue;
+	const struct sdp_rxq_ops *rxq;
+	struct list_head rx_queue;	/* verbs link */
+	struct sdp_rx_pages rx_pages;	/* shared link */
 	u32 rx_seq;			/* stream octets received */
 	u32 copied_seq;			/* stream octets read; lock_sock */
 	u32 urg_seq;
@@ -348,7 +594,7 @@ struct sdp_sock {
 
 	struct delayed_work timer_work;	/* after close(), and keepalive */
 	unsigned long last_rx;		/* jiffies */
-	u32 last_tx_mseq;		/* timer: progress since last time */
+	u32 last_progress;		/* timer: progress since last time */
 	u8 ka_probes;
 
 	/* options; lock_sock to change, READ_ONCE to read. sdp_sockopt.c */
@@ -356,6 +602,7 @@ struct sdp_sock {
 	u8 cork;			/* TCP_CORK */
 	u8 quickack;			/* TCP_QUICKACK, starts at 1 */
 	u8 recvmsg_inq;			/* TCP_INQ */
+	u8 shared_link;			/* SDP_SHARED_LINK */
 	u8 syn_retries;			/* TCP_SYNCNT, 0: default */
 	u8 keepcnt;			/* 0: per-namespace default */
 	u8 last_reset;			/* why the connection was aborted */
@@ -418,20 +665,47 @@ void sdp_accept_next(struct sock *sk);
 /* sdp_tx.c */
 int sdp_sendmsg(struct socket *sock, struct msghdr *msg, size_t len);
 void sdp_tx_kick(struct sdp_conn *conn);
-void sdp_tx_recycle(struct sdp_conn *conn, struct sdp_rx_buf *buf);
+void sdp_tx_wake(struct sdp_conn *conn);
 void sdp_tx_ctl(struct sdp_conn *conn, unsigned int bit);
 void sdp_tx_fin(struct sdp_conn *conn);
-void sdp_tx_done(struct ib_cq *cq, struct ib_wc *wc);
+void sdp_tx_count(struct sdp_conn *conn, u32 payload, bool data);
+bool sdp_tx_wc_bad(struct sdp_conn *conn, const struct ib_wc *wc);
 void sdp_probe_done(struct ib_cq *cq, struct ib_wc *wc);
-void sdp_tx_flush(struct sock *sk);
+void sdp_tx_settle(struct sock *sk);
 void sdp_tx_prod(struct sock *sk);
-void sdp_tx_free(struct sdp_conn *conn);
 void sdp_write_space(struct sock *sk);
 bool sdp_stream_memory_free(const struct sock *sk, int wake);
 int sdp_push_pending(struct sock *sk);
 u32 sdp_outq_bytes(const struct sock *sk);
 u32 sdp_notsent_bytes(const struct sock *sk);
 u32 sdp_max_payload(const struct sock *sk);
+u32 sdp_tx_progress(const struct sock *sk);
+
+#define SDP_TX_OVER	2048	/* octets a send may go over sk_sndbuf */
+#define SDP_TX_CORK_TIME	(HZ / 5)	/* as TCP: no longer than this */
+
+/* sdp_verbs_tx.c */
+void sdp_tx_recycle(struct sdp_conn *conn, struct sdp_rx_buf *buf);
+void sdp_tx_done(struct ib_cq *cq, struct ib_wc *wc);
+void sdp_tx_free(struct sdp_conn *conn);
+
+/* sdp_link_shared.c */
+void sdp_shared_choose(struct sdp_conn *conn);
+int sdp_shared_open(struct sdp_conn *conn);
+void sdp_shared_close(struct sdp_conn *conn);
+void sdp_shared_work(struct work_struct *work);
+void sdp_shared_rcvbuf(struct sdp_conn *conn);
+const char *sdp_unshared_name(const struct sdp_conn *conn);
+
+/* sdp_shared_rx.c: struct rdma_stack_ulp */
+int sdp_shared_rx(void *ctx, const struct rdma_stack_rx *rx);
+void sdp_shared_rx_done(void *ctx);
+
+/* sdp_rx_pages.c */
+int sdp_pages_init(struct sock *sk);
+bool sdp_pages_add(struct sdp_sock *sdp, const struct rdma_stack_rx *rx,
+		   u32 skip, u32 merge);
+bool sdp_pages_full(struct sock *sk);
 
 /* sdp_rx.c */
 int sdp_recvmsg(struct socket *sock, struct msghdr *msg, size_t len,
@@ -439,24 +713,20 @@ int sdp_recvmsg(struct socket *sock, struct msghdr *msg, size_t len,
 ssize_t sdp_splice_read(struct socket *sock, loff_t *ppos,
 			struct pipe_inode_info *pipe, size_t len,
 			unsigned int flags);
-void sdp_rx_done(struct ib_cq *cq, struct ib_wc *wc);
 void sdp_rx_purge(struct sock *sk);
-void sdp_rx_orphan(struct sock *sk, struct sdp_conn *conn);
 int sdp_readable_bytes(const struct sock *sk);
 bool sdp_at_mark(const struct sock *sk);
 
-/* sdp_fc_credit.c: tx_lock held unless noted */
-u32 sdp_fc_credits(const struct sdp_conn *conn);
-bool sdp_fc_may_send(const struct sdp_conn *conn, bool payload);
-bool sdp_fc_update_due(const struct sdp_conn *conn);
-u16 sdp_fc_bufs(struct sdp_conn *conn, u32 ack);
+/* sdp_verbs_rx.c */
+void sdp_rx_done(struct ib_cq *cq, struct ib_wc *wc);
+
+/* sdp_fc_credit.c */
 void sdp_fc_first(struct sdp_conn *conn);
-bool sdp_fc_overrun(const struct sdp_conn *conn, u32 mseq);
-void sdp_fc_peer(struct sdp_conn *conn, u16 bufs, u32 ack);
 u32 sdp_credits(const struct sock *sk);
 
 /* sdp_link_verbs.c */
 int sdp_link_create(struct sdp_conn *conn);
+int sdp_link_start(struct sdp_conn *conn);
 void sdp_link_destroy(struct sdp_conn *conn);
 int sdp_link_post_recvs(struct sdp_conn *conn);
 int sdp_link_send(struct sdp_conn *conn, struct sdp_tx_slot *slot,

@@ -38,13 +38,15 @@ void sdp_conn_put(struct sdp_conn *conn)
 	if (!refcount_dec_and_test(&conn->refs))
 		return;
 	sock_put(conn->sk);
-	kvfree(conn);
+	kvfree_rcu(conn, rcu);
 }
 
 static void sdp_conn_kick_work(struct work_struct *work)
 {
-	sdp_tx_kick(container_of(to_delayed_work(work), struct sdp_conn,
-				 kick_work));
+	struct sdp_conn *conn = container_of(to_delayed_work(work),
+					     struct sdp_conn, kick_work);
+
+	conn->link->push(conn);
 }
 
 static void sdp_conn_down_work(struct work_struct *work);
@@ -66,9 +68,12 @@ static struct sdp_conn *sdp_conn_alloc(struct sock *sk)
 	INIT_WORK(&conn->down_work, sdp_conn_down_work);
 	INIT_WORK(&conn->setup_work, sdp_conn_setup_work);
 	INIT_DELAYED_WORK(&conn->kick_work, sdp_conn_kick_work);
+	INIT_WORK(&conn->ctl_work, sdp_shared_work);
 	INIT_LIST_HEAD(&conn->held_node);
 	INIT_LIST_HEAD(&conn->rx_free);
 	INIT_LIST_HEAD(&conn->tx_free_chunks);
+	conn->link = &sdp_link_verbs;
+	conn->fc = &sdp_fc_credit;
 	conn->rx_mode = SDP_MODE_COMBINED;
 	conn->ka_cqe.done = sdp_probe_done;
 	return conn;
@@ -85,6 +90,8 @@ static void sdp_conn_attach(struct sock *sk, struct sdp_conn *conn)
 	spin_lock(&sdp_sk(sk)->lock);
 	WRITE_ONCE(sdp_sk(sk)->conn, conn);
 	WRITE_ONCE(sk->sk_wmem_queued, 0);
+	if (conn)
+		sdp_sk(sk)->rxq = &sdp_rxq_verbs;	/* the queue is empty */
 	spin_unlock(&sdp_sk(sk)->lock);
 	spin_unlock_bh(&any->tx_lock);
 }
@@ -159,7 +166,11 @@ static void sdp_conn_hang_up(struct sdp_conn *conn)
 	}
 	if (cancel_work_sync(&conn->setup_work))
 		sdp_conn_put(conn);
-	if (test_bit(SDP_CONN_CM_CONNECTED, &conn->flags)) {
+	if (test_bit(SDP_CONN_SHARED, &conn->flags) && conn->stack->reset &&
+	    test_bit(SDP_CONN_ABORT, &conn->flags)) {
+		/* a FIN would wait for a reader that may never come */
+		conn->stack->reset(conn->qp);
+	} else if (test_bit(SDP_CONN_CM_CONNECTED, &conn->flags)) {
 		rdma_disconnect(conn->id);
 		if (test_bit(SDP_CONN_GRACEFUL, &conn->flags))
 			wait_for_completion_timeout(&conn->disconnected,
@@ -204,11 +215,13 @@ static void sdp_conn_down_work(struct work_struct *work)
 	if (sdp_sk(sk)->conn == conn) {
 		ours = true;
 		sdp_conn_ended(sk, conn);
-		sdp_rx_orphan(sk, conn);
+		sdp_sk(sk)->rxq->orphan(sk, conn);
 		sdp_conn_attach(sk, NULL);
 	}
 	release_sock(sk);
-	/* detached: no sender can start it any more */
+	/* detached: nobody can start them any more, once there are no callbacks */
+	sdp_shared_close(conn);
+	cancel_work_sync(&conn->ctl_work);
 	cancel_delayed_work_sync(&conn->kick_work);
 	if (test_bit(SDP_CONN_ESTAB_COUNTED, &conn->flags))
 		SDP_DEC_STATS(sock_net(sk), CURR_ESTAB);
@@ -246,6 +259,7 @@ void sdp_abort(struct sock *sk)
 	spin_unlock_bh(&sdp->lock);
 	sdp_conn_attach(sk, NULL);
 	sdp_rx_purge(sk);
+	set_bit(SDP_CONN_ABORT, &conn->flags);
 	sdp_conn_down(conn, ECONNRESET);
 }
 
@@ -298,11 +312,17 @@ static void sdp_fill_hello(struct sdp_conn *conn, struct sdp_hello *h)
 	memset(h, 0, sizeof(*h));
 	h->version = SDP_VERSION;
 	h->ipv = src->sa_family == AF_INET ? 4 : 6;
-	h->bufs = min_t(u32, conn->rx_told_total, U16_MAX);
+	/* as sdp_fc_first() will say, if buffers there will be */
+	h->bufs = test_bit(SDP_CONN_READY, &conn->flags) &&
+		  !test_bit(SDP_CONN_SHARED, &conn->flags) ?
+		  min_t(u32, conn->rx_told_total, U16_MAX) : conn->rx_start - 1;
 	h->max_adverts = READ_ONCE(sn->sysctl_max_adverts);
 	h->rcvsz = SDP_BUF_SIZE + SDP_BSDH_LEN;
 	h->desired = h->rcvsz;
 	h->port = ntohs(((struct sockaddr_in *)src)->sin_port);
+	/* an offer, or the answer to one */
+	if (conn->stack)
+		h->ext |= SDP_EXT_SHARED;
 	sdp_put_ip(h->src, src);
 	sdp_put_ip(h->dst, (struct sockaddr *)&addr->dst_addr);
 }
@@ -325,9 +345,10 @@ static void sdp_use_hello(struct sdp_conn *conn, const struct sdp_hello *h)
 	conn->peer_rcvsz = h->rcvsz;
 	conn->peer_desired = h->desired;
 	conn->peer_adverts = h->max_adverts;
+	conn->peer_ext = h->ext;
 	conn->tx_max_payload = min_t(u32, h->rcvsz - SDP_BSDH_LEN,
 				     SDP_BUF_SIZE);
-	sdp_fc_peer(conn, h->bufs, 0);
+	conn->fc->peer(conn, h->bufs, 0);
 	spin_unlock_bh(&conn->tx_lock);
 }
 
@@ -394,6 +415,12 @@ static int sdp_cm_do_connect(struct sdp_conn *conn)
 		return 0;
 	WRITE_ONCE(conn->cm_step, SDP_CM_CONNECTING);
 	err = sdp_link_create(conn);
+	if (err)
+		return err;
+	sdp_shared_choose(conn);
+	/* else the HelloAck decides whether buffers are needed */
+	if (!conn->stack)
+		err = sdp_link_start(conn);
 	if (err)
 		return err;
 	sdp_fill_hello(conn, &h);
@@ -496,6 +523,21 @@ static void sdp_cm_up(struct sdp_conn *conn)
 	sdp_tx_kick(conn);
 }
 
+/*
+ * The HelloAck is here: which link is it? The peer sends nothing before our
+ * first message, so nothing has arrived that would have needed a receive.
+ */
+static int sdp_cm_active_link(struct sdp_conn *conn)
+{
+	if (!conn->stack)
+		return 0;
+	if (conn->peer_ext & SDP_EXT_SHARED)
+		return sdp_shared_open(conn);
+	conn->stack = NULL;
+	conn->unshared = SDP_UNSHARED_PEER;
+	return sdp_link_start(conn);
+}
+
 static void sdp_cm_active_up(struct sdp_conn *conn, struct rdma_cm_event *ev)
 {
 	struct sock *sk = conn->sk;
@@ -504,6 +546,8 @@ static void sdp_cm_active_up(struct sdp_conn *conn, struct rdma_cm_event *ev)
 
 	err = sdp_parse_hello_ack(ev->param.conn.private_data,
 				  ev->param.conn.private_data_len, &h);
+	if (!err && (h.ext & SDP_EXT_SHARED) && !conn->stack)
+		err = SDP_WIRE_FIELD;	/* nobody asked for it */
 	if (err) {
 		sdp_cm_count_bad_hello(sock_net(sk), err);
 		net_info_ratelimited("sdp: bad HelloAck from %pISpc (%d)\n",
@@ -512,6 +556,10 @@ static void sdp_cm_active_up(struct sdp_conn *conn, struct rdma_cm_event *ev)
 		return;
 	}
 	sdp_use_hello(conn, &h);
+	if (sdp_cm_active_link(conn)) {
+		sdp_conn_down(conn, ENOBUFS);
+		return;
+	}
 	/* lets the passive side talk, see Documentation/wire.rst */
 	if (test_bit(SDP_CONN_IWARP, &conn->flags))
 		sdp_tx_ctl(conn, SDP_CTL_FIRST);
@@ -521,6 +569,23 @@ static void sdp_cm_active_up(struct sdp_conn *conn, struct rdma_cm_event *ev)
 }
 
 /* ---- passive side ---- */
+
+/* Which link is it? The Hello says what the peer can. */
+static int sdp_cm_accept_link(struct sdp_conn *conn)
+{
+	sdp_shared_choose(conn);
+	if (conn->stack && !(conn->peer_ext & SDP_EXT_SHARED)) {
+		conn->stack = NULL;
+		conn->unshared = SDP_UNSHARED_PEER;
+	}
+	if (!conn->stack)
+		return sdp_link_start(conn);
+	if (!sdp_shared_open(conn))
+		return 0;
+	conn->stack = NULL;
+	conn->unshared = SDP_UNSHARED_MEMORY;
+	return sdp_link_start(conn);
+}
 
 /*
  * Say yes to a connection request: QP, receives, HelloAck. Handler mutex held.
@@ -536,10 +601,15 @@ static int sdp_cm_accept(struct sdp_conn *conn)
 	if (test_bit(SDP_CONN_DOWN, &conn->flags))
 		return 0;
 	err = sdp_link_create(conn);
+	if (!err)
+		err = sdp_cm_accept_link(conn);
 	if (err)
 		return err;
-	/* an iWARP responder must let the initiator speak first */
-	if (test_bit(SDP_CONN_IWARP, &conn->flags))
+	/*
+	 * An iWARP responder must let the initiator speak first; a provider of
+	 * shared links sees to that itself.
+	 */
+	if (test_bit(SDP_CONN_IWARP, &conn->flags) && !conn->stack)
 		set_bit(SDP_CONN_FENCED, &conn->flags);
 	sdp_fill_hello(conn, &h);
 	len = sdp_build_hello_ack(data, &h);

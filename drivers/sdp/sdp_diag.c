@@ -120,7 +120,7 @@ static int sdp_diag_fill_conn(struct sock *sk, struct sk_buff *skb)
 	const struct sdp_conn *conn = sdp_sk(sk)->conn;
 	const char *device = sdp_device_name(sk);
 	const struct rdma_cm_id *id;
-	u32 rx_mseq;
+	u32 rx_mseq, told, posted;
 
 	if (!conn || !device[0])
 		return 0;
@@ -128,15 +128,22 @@ static int sdp_diag_fill_conn(struct sock *sk, struct sk_buff *skb)
 	/* a connection request is attached before it owns its cm_id */
 	id = READ_ONCE(conn->id);
 	rx_mseq = READ_ONCE(conn->rx_mseq);
+	told = READ_ONCE(conn->rx_told_total) - rx_mseq;
+	posted = READ_ONCE(conn->rx_posted_total) - rx_mseq;
+	/* nothing is posted, hence nothing told */
+	if (conn->link == &sdp_link_shared) {
+		told = 0;
+		posted = 0;
+	}
 	if (nla_put_string(skb, SDP_DIAG_DEVICE, device) ||
 	    nla_put_u32(skb, SDP_DIAG_DEVICE_PORT, id ? id->port_num : 0) ||
-	    nla_put_string(skb, SDP_DIAG_FLOW_CONTROL, "credit") ||
-	    nla_put_string(skb, SDP_DIAG_LINK, "verbs") ||
+	    nla_put_string(skb, SDP_DIAG_FLOW_CONTROL, conn->fc->name) ||
+	    nla_put_string(skb, SDP_DIAG_LINK, conn->link->name) ||
+	    nla_put_string(skb, SDP_DIAG_LINK_REASON,
+			   sdp_unshared_name(conn)) ||
 	    nla_put_u32(skb, SDP_DIAG_TX_CREDITS, sdp_credits(sk)) ||
-	    nla_put_u32(skb, SDP_DIAG_RX_CREDITS,
-			READ_ONCE(conn->rx_told_total) - rx_mseq) ||
-	    nla_put_u32(skb, SDP_DIAG_RX_POSTED,
-			READ_ONCE(conn->rx_posted_total) - rx_mseq) ||
+	    nla_put_u32(skb, SDP_DIAG_RX_CREDITS, told) ||
+	    nla_put_u32(skb, SDP_DIAG_RX_POSTED, posted) ||
 	    nla_put_u32(skb, SDP_DIAG_TX_SIZE,
 			sdp_max_payload(sk) + SDP_BSDH_LEN) ||
 	    nla_put_u32(skb, SDP_DIAG_RX_SIZE,

@@ -33,13 +33,13 @@ static int sdp_fc_goal(const struct sdp_conn *conn, u32 ack)
 	return n < SDP_FC_FLOW ? min(n, SDP_FC_CTL) : n;
 }
 
-/**
+/*
  * sdp_fc_credits - messages that may be sent before the peer says more
  * @conn: connection
  *
  * Context: tx_lock, or for a report that may be stale.
  */
-u32 sdp_fc_credits(const struct sdp_conn *conn)
+static u32 sdp_fc_credits(const struct sdp_conn *conn)
 {
 	u32 total = READ_ONCE(conn->peer_total);
 
@@ -48,14 +48,14 @@ u32 sdp_fc_credits(const struct sdp_conn *conn)
 	return total - conn->tx_mseq;
 }
 
-/**
+/*
  * sdp_fc_may_send - whether the rules let one more message go
  * @conn: connection
  * @payload: it has octets of the stream
  *
  * Context: tx_lock.
  */
-bool sdp_fc_may_send(const struct sdp_conn *conn, bool payload)
+static bool sdp_fc_may_send(const struct sdp_conn *conn, bool payload)
 {
 	u32 credits = sdp_fc_credits(conn);
 
@@ -67,7 +67,7 @@ bool sdp_fc_may_send(const struct sdp_conn *conn, bool payload)
 	return credits && conn->rx_posted_total != conn->rx_told_total;
 }
 
-/**
+/*
  * sdp_fc_update_due - whether the peer should hear of new receives now
  * @conn: connection
  *
@@ -77,7 +77,7 @@ bool sdp_fc_may_send(const struct sdp_conn *conn, bool payload)
  *
  * Context: tx_lock.
  */
-bool sdp_fc_update_due(const struct sdp_conn *conn)
+static bool sdp_fc_update_due(const struct sdp_conn *conn)
 {
 	u32 ack = READ_ONCE(conn->rx_mseq);
 	int told = (int)(conn->rx_told_total - ack);
@@ -90,7 +90,7 @@ bool sdp_fc_update_due(const struct sdp_conn *conn)
 	return told <= SDP_FC_CTL || told + told / 2 < goal;
 }
 
-/**
+/*
  * sdp_fc_bufs - value of Bufs for a message that leaves now
  * @conn: connection
  * @ack: MSeqAck of the same message
@@ -98,7 +98,7 @@ bool sdp_fc_update_due(const struct sdp_conn *conn)
  * Context: tx_lock, before the message has its number. The peer counts as told
  * afterwards.
  */
-u16 sdp_fc_bufs(struct sdp_conn *conn, u32 ack)
+static u16 sdp_fc_bufs(struct sdp_conn *conn, u32 ack)
 {
 	int told = (int)(conn->rx_told_total - ack);
 	int bufs = max(sdp_fc_goal(conn, ack), told);
@@ -123,7 +123,7 @@ void sdp_fc_first(struct sdp_conn *conn)
 	conn->rx_told_total = conn->rx_posted_total - SDP_FC_SPARE;
 }
 
-/**
+/*
  * sdp_fc_overrun - whether a message with payload was sent without the right
  * @conn: connection
  * @mseq: its sequence number
@@ -133,14 +133,14 @@ void sdp_fc_first(struct sdp_conn *conn)
  *
  * Context: receive completion.
  */
-bool sdp_fc_overrun(const struct sdp_conn *conn, u32 mseq)
+static bool sdp_fc_overrun(const struct sdp_conn *conn, u32 mseq)
 {
 	u32 told = READ_ONCE(conn->rx_told_total);
 
 	return sdp_seq_after(mseq + SDP_FC_DATA - 1, told);
 }
 
-/**
+/*
  * sdp_fc_peer - take over the credits of a message of the peer
  * @conn: connection
  * @bufs: its Bufs
@@ -148,7 +148,7 @@ bool sdp_fc_overrun(const struct sdp_conn *conn, u32 mseq)
  *
  * Context: receive completion, or the handler of the HelloAck.
  */
-void sdp_fc_peer(struct sdp_conn *conn, u16 bufs, u32 ack)
+static void sdp_fc_peer(struct sdp_conn *conn, u16 bufs, u32 ack)
 {
 	u32 total = ack + bufs;
 
@@ -168,6 +168,17 @@ u32 sdp_credits(const struct sock *sk)
 {
 	const struct sdp_conn *conn = sdp_sk(sk)->conn;
 
-	return conn ? sdp_fc_credits(conn) : 0;
+	return conn ? conn->fc->credits(conn) : 0;
 }
 EXPORT_SYMBOL_GPL(sdp_credits);
+
+/* "credit": the standard's way, always available */
+const struct sdp_fc_ops sdp_fc_credit = {
+	.name		= "credit",
+	.credits	= sdp_fc_credits,
+	.may_send	= sdp_fc_may_send,
+	.update_due	= sdp_fc_update_due,
+	.bufs		= sdp_fc_bufs,
+	.overrun	= sdp_fc_overrun,
+	.peer		= sdp_fc_peer,
+};

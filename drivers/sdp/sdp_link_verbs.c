@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
  * Lower edge: queue pair, completion queue, registered buffers, posting. Calls
- * the verbs and nothing of SDP but the completion handlers of sdp_rx.c and
- * sdp_tx.c, whose names it puts into the work requests.
+ * the verbs and nothing of SDP but the completion handlers of sdp_verbs_rx.c
+ * and sdp_verbs_tx.c, whose names it puts into the work requests.
  */
 #include <linux/gfp.h>
 #include <linux/mm.h>
@@ -129,7 +129,7 @@ void sdp_link_rx_grow(struct sdp_conn *conn)
 	}
 }
 
-static int sdp_link_alloc_rx(struct sdp_conn *conn, u32 count)
+static int sdp_link_alloc_rx(struct sdp_conn *conn)
 {
 	struct ib_device *dev = conn->dev;
 	size_t hdrs;
@@ -158,7 +158,7 @@ static int sdp_link_alloc_rx(struct sdp_conn *conn, u32 count)
 		buf->hdr = conn->rx_hdrs + i * SDP_CTL_SLOT;
 		buf->idx = i;
 		INIT_LIST_HEAD(&buf->node);
-		if (i >= count)
+		if (i >= conn->rx_start)
 			continue;
 		if (sdp_link_rx_alloc(conn, buf))
 			return -ENOMEM;
@@ -229,8 +229,11 @@ static int sdp_link_create_qp(struct sdp_conn *conn)
 }
 
 /**
- * sdp_link_create - make the queue pair and post the first receives
+ * sdp_link_create - make the queue pair
  * @conn: connection whose cm_id has found its device
+ *
+ * Buffers follow with sdp_link_start(), or are the provider's, with
+ * sdp_shared_open().
  *
  * Context: process, may sleep; no lock but that of the CM handler. After an
  * error sdp_link_destroy() cleans up.
@@ -241,7 +244,6 @@ int sdp_link_create(struct sdp_conn *conn)
 {
 	struct sdp_net *sn = sdp_pernet(sock_net(conn->sk));
 	u32 limit = sdp_link_rx_limit(conn->sk), count;
-	int err;
 
 	conn->dev = conn->id->device;
 	if (rdma_protocol_iwarp(conn->dev, conn->id->port_num))
@@ -253,12 +255,25 @@ int sdp_link_create(struct sdp_conn *conn)
 				SDP_MAX_RX_BUFS);
 	conn->rx_max = clamp_t(u32, READ_ONCE(sn->sysctl_rx_bufs_max), count,
 			       SDP_MAX_RX_BUFS);
+	conn->rx_start = count;
+	return sdp_link_create_qp(conn);
+}
 
-	err = sdp_link_alloc_rx(conn, count);
+/**
+ * sdp_link_start - make the buffers and post the first receives
+ * @conn: connection with a queue pair
+ *
+ * Context: as sdp_link_create().
+ *
+ * Return: 0 or a negative errno.
+ */
+int sdp_link_start(struct sdp_conn *conn)
+{
+	int err;
+
+	err = sdp_link_alloc_rx(conn);
 	if (!err)
 		err = sdp_link_alloc_tx(conn);
-	if (!err)
-		err = sdp_link_create_qp(conn);
 	if (err)
 		return err;
 
@@ -294,7 +309,7 @@ static void sdp_link_free_rx(struct sdp_conn *conn)
 }
 
 /**
- * sdp_link_destroy - free all that sdp_link_create() made
+ * sdp_link_destroy - free all that belongs to the queue pair, and itself
  * @conn: connection, detached from its socket; the QP is drained
  *
  * Context: process, may sleep. Not under lock_sock.

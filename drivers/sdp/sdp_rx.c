@@ -1,12 +1,14 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Receive half of the stream: checks every message, queues payload, serves
- * recvmsg. Calls flow control and the transmit engine, which posts receives.
+ * Receive half of the stream, what does not depend on the link: checks every
+ * message, acts on it, serves recvmsg and splice. Calls flow control and the
+ * queue of the link (struct sdp_rxq_ops), sdp_verbs_rx.c or sdp_rx_pages.c.
  *
- * The completion handler is the only one that adds to the receive queue, a
+ * The reception of the link is the only one that adds to the receive queue, a
  * reader (lock_sock) the only one that removes; sdp->lock covers the moment.
  */
 #include <linux/export.h>
+#include <linux/indirect_call_wrapper.h>
 #include <linux/net.h>
 #include <linux/pipe_fs_i.h>
 #include <linux/splice.h>
@@ -16,23 +18,10 @@
 
 #include "sdp.h"
 #include "sdp_mib.h"
+#include "sdp_rx.h"
 #include "sdp_trace.h"
 
-#define SDP_EXT_MAX	20	/* longest extended header */
-
-/* What a message did, for work to be done without locks. */
-struct sdp_rx_ctx {
-	struct sock *sk;
-	struct sdp_conn *conn;
-	struct sdp_rx_buf *buf;
-	struct sdp_msg m;
-	bool keep;		/* buffer is on the receive queue */
-	bool readable;		/* wake readers */
-	bool urgent;		/* raise SIGURG */
-	bool eof;		/* DisConn */
-	bool reset;		/* AbortConn */
-	bool graceful;		/* both DisConn exchanged */
-};
+#define SDP_RX_PIECE	(256 * 1024)	/* octets freed together by a reader */
 
 /* ---- urgent data ---- */
 
@@ -47,12 +36,18 @@ static void sdp_rx_oob_pend(struct sdp_sock *sdp, struct sdp_rx_ctx *c)
 	}
 }
 
-/*
- * The last octet of the message that ends at rx_seq is urgent. One that was
- * there before and not read stays in the stream as an ordinary octet; TCP
- * skips it if the reader already stands on it, so we do.
+/**
+ * sdp_rx_oob_pres - the last octet of the message that ends at rx_seq is urgent
+ * @sdp: socket
+ * @c: the message
+ * @octet: that octet
+ *
+ * One that was there before and not read stays in the stream as an ordinary
+ * octet; TCP skips it if the reader already stands on it, so we do.
+ *
+ * Context: sdp->lock.
  */
-static void sdp_rx_oob_pres(struct sdp_sock *sdp, struct sdp_rx_ctx *c, u8 octet)
+void sdp_rx_oob_pres(struct sdp_sock *sdp, struct sdp_rx_ctx *c, u8 octet)
 {
 	lockdep_assert_held(&sdp->lock);
 	if (!(c->m.h.flags & SDP_OOB_PEND) &&
@@ -72,61 +67,6 @@ static void sdp_rx_sigurg(struct sock *sk)
 	read_unlock_bh(&sk->sk_callback_lock);
 }
 
-/* ---- queueing ---- */
-
-/*
- * Payload that fits behind the youngest queued one is copied there when it is
- * small, when the reader is behind anyway, or when so few receives are left
- * that the sender would stop soon.
- */
-static bool sdp_rx_merge(struct sdp_sock *sdp, struct sdp_rx_ctx *c)
-{
-	struct sdp_net *sn = sdp_pernet(sock_net(c->sk));
-	struct sdp_conn *conn = c->conn;
-	u32 len = c->m.payload_len, left;
-	struct sdp_rx_buf *tail;
-
-	if (list_empty(&sdp->rx_queue))
-		return false;
-	tail = list_last_entry(&sdp->rx_queue, struct sdp_rx_buf, node);
-	if (tail->conn != conn || SDP_BUF_SIZE - tail->len < len)
-		return false;
-	left = READ_ONCE(conn->rx_posted_total) - c->m.h.mseq;
-	if (len > READ_ONCE(sn->sysctl_rx_merge) &&
-	    (len > SDP_BUF_SIZE / 4 || list_is_singular(&sdp->rx_queue)) &&
-	    left > max_t(u32, READ_ONCE(conn->rx_nbufs) / 2, SDP_MIN_RX_BUFS))
-		return false;
-	memcpy(page_address(tail->page) + tail->len,
-	       page_address(c->buf->page) + c->m.payload - SDP_BSDH_LEN, len);
-	WRITE_ONCE(tail->len, tail->len + len);
-	SDP_INC_STATS(sock_net(c->sk), RX_MERGED);
-	SDP_ADD_STATS(sock_net(c->sk), RX_MERGED_BYTES, len);
-	return true;
-}
-
-static void sdp_rx_queue(struct sdp_sock *sdp, struct sdp_rx_ctx *c)
-{
-	u32 start = c->m.payload - SDP_BSDH_LEN, len = c->m.payload_len;
-	struct sdp_rx_buf *buf = c->buf;
-	u8 last;
-
-	lockdep_assert_held(&sdp->lock);
-	last = ((u8 *)page_address(buf->page))[start + len - 1];
-	if (!sdp_rx_merge(sdp, c)) {
-		buf->off = start;
-		buf->len = start + len;
-		list_add_tail(&buf->node, &sdp->rx_queue);
-		c->keep = true;
-	}
-	WRITE_ONCE(sdp->rx_seq, sdp->rx_seq + len);
-	if (unlikely(c->m.h.flags & SDP_OOB_PRES))
-		sdp_rx_oob_pres(sdp, c, last);
-	c->readable = true;
-	WRITE_ONCE(sdp->rx_bytes, sdp->rx_bytes + len);
-	SDP_INC_STATS(sock_net(c->sk), RX_DATA_MSGS);
-	SDP_ADD_STATS(sock_net(c->sk), RX_BYTES, len);
-}
-
 /* ---- messages ---- */
 
 /* Each returns 0, or the SDP_MIB_BAD_ number that explains the abort. */
@@ -135,7 +75,7 @@ static int sdp_rx_payload(struct sdp_sock *sdp, struct sdp_rx_ctx *c)
 {
 	struct sock *sk = c->sk;
 
-	if (sdp_fc_overrun(c->conn, c->m.h.mseq))
+	if (c->conn->fc->overrun(c->conn, c->m.h.mseq))
 		return SDP_MIB_BAD_CREDIT;
 	if (c->conn->rx_discon)
 		return SDP_MIB_BAD_STATE;
@@ -146,7 +86,8 @@ static int sdp_rx_payload(struct sdp_sock *sdp, struct sdp_rx_ctx *c)
 		c->reset = true;
 		return 0;
 	}
-	sdp_rx_queue(sdp, c);
+	if (c->buf)
+		sdp_rx_queue(sdp, c);
 	return 0;
 }
 
@@ -232,8 +173,22 @@ static int sdp_rx_discon(struct sdp_sock *sdp, struct sdp_rx_ctx *c)
 	return 0;
 }
 
-static int sdp_rx_dispatch(struct sdp_sock *sdp, struct sdp_rx_ctx *c)
+/**
+ * sdp_rx_dispatch - act on a message that is in order
+ * @sdp: socket, which the connection is attached to
+ * @c: the message; its flags say what to do without locks
+ *
+ * Context: sdp->lock.
+ *
+ * Return: 0, or the SDP_MIB_BAD_ number that explains the abort.
+ */
+int sdp_rx_dispatch(struct sdp_sock *sdp, struct sdp_rx_ctx *c)
 {
+	lockdep_assert_held(&sdp->lock);
+	sdp->last_rx = jiffies;
+	WRITE_ONCE(sdp->rx_msgs, sdp->rx_msgs + 1);
+	if (unlikely(c->m.h.flags & SDP_OOB_PEND))
+		sdp_rx_oob_pend(sdp, c);
 	switch (c->m.h.mid) {
 	case SDP_MID_DATA:
 		return sdp_rx_data(sdp, c);
@@ -277,21 +232,22 @@ static int sdp_rx_wire_error(enum sdp_wire_err err)
 	}
 }
 
-/* Checks that need nothing but the message and its connection. */
-static int sdp_rx_check(struct sdp_rx_ctx *c, u32 len)
+/**
+ * sdp_rx_check - checks that need nothing but the message and its connection
+ * @c: connection; @c->m is filled in
+ * @hdr: private copy of its headers
+ * @hdr_len: octets of that
+ * @len: octets of the message
+ *
+ * Context: reception.
+ *
+ * Return: 0, or the SDP_MIB_BAD_ number that explains the abort.
+ */
+int sdp_rx_check(struct sdp_rx_ctx *c, const u8 *hdr, u32 hdr_len, u32 len)
 {
-	u8 *hdr = c->buf->hdr;
 	struct sdp_conn *conn = c->conn;
-	u32 hdr_len = min_t(u32, len, SDP_BSDH_LEN);
 	enum sdp_wire_err err;
 
-	/* an extended header begins where Data has its payload */
-	if (len > SDP_BSDH_LEN && hdr[0] != SDP_MID_DATA) {
-		u32 ext = min_t(u32, len - SDP_BSDH_LEN, SDP_EXT_MAX);
-
-		memcpy(hdr + SDP_BSDH_LEN, page_address(c->buf->page), ext);
-		hdr_len += ext;
-	}
 	err = sdp_parse_msg(hdr, hdr_len, len, &c->m);
 	if (err)
 		return sdp_rx_wire_error(err);
@@ -300,23 +256,36 @@ static int sdp_rx_check(struct sdp_rx_ctx *c, u32 len)
 	if (sdp_seq_after(c->m.h.mseq_ack, READ_ONCE(conn->tx_mseq)) ||
 	    sdp_seq_after(conn->peer_ack, c->m.h.mseq_ack))
 		return SDP_MIB_BAD_ACK;
+	trace_sdp_msg_rx(conn->sk, &c->m.h, c->m.payload_len);
 	return 0;
 }
 
 /* ---- wake-ups ---- */
 
-static void sdp_rx_wake(struct sdp_rx_ctx *c)
+static bool sdp_rx_enough(const struct sock *sk)
 {
-	struct sdp_sock *sdp = sdp_sk(c->sk);
+	const struct sdp_sock *sdp = sdp_sk(sk);
+
+	return sdp->urg_state || READ_ONCE(sdp->rx_pages.paused) ||
+	       READ_ONCE(sdp->rx_seq) - READ_ONCE(sdp->copied_seq) >=
+	       READ_ONCE(sk->sk_rcvlowat);
+}
+
+/**
+ * sdp_rx_wake - tell the owner of the socket what has happened
+ * @c: what that is
+ *
+ * Context: reception; not under sdp->lock.
+ */
+void sdp_rx_wake(struct sdp_rx_ctx *c)
+{
 	struct sock *sk = c->sk;
 
 	if (unlikely(c->urgent)) {
 		sdp_rx_sigurg(sk);
 		c->readable = true;
 	}
-	if (c->readable &&
-	    (sdp->urg_state || READ_ONCE(sdp->rx_seq) -
-	     READ_ONCE(sdp->copied_seq) >= READ_ONCE(sk->sk_rcvlowat))) {
+	if (c->readable && sdp_rx_enough(sk)) {
 		SDP_INC_STATS(sock_net(sk), WAKEUPS_RX);
 		sk->sk_data_ready(sk);
 	}
@@ -329,7 +298,14 @@ static void sdp_rx_wake(struct sdp_rx_ctx *c)
 	}
 }
 
-static void sdp_rx_violation(struct sdp_rx_ctx *c, int mib)
+/**
+ * sdp_rx_violation - the peer broke the rules: count, log, abort
+ * @c: message
+ * @mib: SDP_MIB_BAD_*
+ *
+ * Context: reception.
+ */
+void sdp_rx_violation(struct sdp_rx_ctx *c, int mib)
 {
 	struct net *net = sock_net(c->sk);
 
@@ -340,25 +316,33 @@ static void sdp_rx_violation(struct sdp_rx_ctx *c, int mib)
 	sdp_conn_down(c->conn, ECONNRESET);
 }
 
-static void sdp_rx_process(struct sdp_rx_ctx *c)
+/**
+ * sdp_rx_taken - a message has been received to its end
+ * @sdp: socket of the connection
+ * @c: message
+ *
+ * Context: sdp->lock.
+ */
+void sdp_rx_taken(struct sdp_sock *sdp, struct sdp_rx_ctx *c)
 {
-	struct sdp_sock *sdp = sdp_sk(c->sk);
-	struct sdp_conn *conn = c->conn;
-	int bad = 0;
-
-	spin_lock_bh(&sdp->lock);
-	if (sdp->conn == conn) {
-		sdp->last_rx = jiffies;
-		WRITE_ONCE(sdp->rx_msgs, sdp->rx_msgs + 1);
-		if (unlikely(c->m.h.flags & SDP_OOB_PEND))
-			sdp_rx_oob_pend(sdp, c);
-		bad = sdp_rx_dispatch(sdp, c);
-	}
-	WRITE_ONCE(conn->rx_update,
+	lockdep_assert_held(&sdp->lock);
+	WRITE_ONCE(c->conn->rx_update,
 		   c->m.h.mid == SDP_MID_DATA && !c->m.payload_len);
-	WRITE_ONCE(conn->rx_mseq, c->m.h.mseq);
-	sdp_fc_peer(conn, c->m.h.bufs, c->m.h.mseq_ack);
-	spin_unlock_bh(&sdp->lock);
+	WRITE_ONCE(c->conn->rx_mseq, c->m.h.mseq);
+	c->conn->fc->peer(c->conn, c->m.h.bufs, c->m.h.mseq_ack);
+}
+
+/**
+ * sdp_rx_finish - what a message leads to, outside of sdp->lock
+ * @c: message
+ * @bad: result of sdp_rx_dispatch()
+ *
+ * Context: reception.
+ */
+void sdp_rx_finish(struct sdp_rx_ctx *c, int bad)
+{
+	struct sdp_conn *conn = c->conn;
+
 	if (unlikely(bad)) {
 		sdp_rx_violation(c, bad);
 		return;
@@ -369,151 +353,9 @@ static void sdp_rx_process(struct sdp_rx_ctx *c)
 		sdp_conn_down(conn, ECONNRESET);
 	if (test_bit(SDP_CONN_FENCED, &conn->flags))
 		clear_bit(SDP_CONN_FENCED, &conn->flags);
-	sdp_rx_wake(c);
-}
-
-static void sdp_rx_error(struct sdp_conn *conn, const struct ib_wc *wc)
-{
-	if (wc->status == IB_WC_LOC_LEN_ERR)
-		SDP_INC_STATS(sock_net(conn->sk), BAD_LEN);
-	else if (wc->status != IB_WC_WR_FLUSH_ERR)
-		SDP_INC_STATS(sock_net(conn->sk), TRANSPORT_ERRORS);
-	sdp_conn_down(conn, ECONNRESET);
-}
-
-/**
- * sdp_rx_done - a message arrived
- * @cq: completion queue
- * @wc: its entry
- *
- * Context: softirq; one at a time for a connection.
- */
-void sdp_rx_done(struct ib_cq *cq, struct ib_wc *wc)
-{
-	struct sdp_rx_buf *buf = container_of(wc->wr_cqe, struct sdp_rx_buf,
-					      cqe);
-	struct sdp_conn *conn = buf->conn;
-	struct sdp_rx_ctx c = { .sk = conn->sk, .conn = conn, .buf = buf };
-	int bad;
-
-	if (unlikely(wc->status != IB_WC_SUCCESS)) {
-		sdp_rx_error(conn, wc);
-		return;
-	}
-	ib_dma_sync_single_for_cpu(conn->dev, conn->rx_hdrs_dma +
-				   buf->idx * SDP_CTL_SLOT, SDP_BSDH_LEN,
-				   DMA_FROM_DEVICE);
-	if (wc->byte_len > SDP_BSDH_LEN)
-		ib_dma_sync_single_for_cpu(conn->dev, buf->dma,
-					   wc->byte_len - SDP_BSDH_LEN,
-					   DMA_FROM_DEVICE);
-	SDP_INC_STATS(sock_net(conn->sk), RX_MSGS);
-	bad = sdp_rx_check(&c, wc->byte_len);
-	if (unlikely(bad)) {
-		sdp_rx_violation(&c, bad);
-		return;
-	}
-	trace_sdp_msg_rx(conn->sk, &c.m.h, c.m.payload_len);
-	sdp_rx_process(&c);
-	if (c.keep)
-		sdp_tx_kick(conn);
-	else
-		sdp_tx_recycle(conn, buf);
 }
 
 /* ---- reading ---- */
-
-/* Buffer that holds octet @seq of the stream, and how far into it. */
-static struct sdp_rx_buf *sdp_rx_find(struct sdp_sock *sdp, u32 seq, u32 *skip,
-				      u32 *len)
-{
-	u32 off = seq - sdp->copied_seq;
-	struct sdp_rx_buf *buf = NULL;
-
-	spin_lock_bh(&sdp->lock);
-	list_for_each_entry(buf, &sdp->rx_queue, node) {
-		u32 have = buf->len - buf->off;
-
-		if (off < have) {
-			*skip = off;
-			*len = have - off;
-			spin_unlock_bh(&sdp->lock);
-			return buf;
-		}
-		off -= have;
-	}
-	spin_unlock_bh(&sdp->lock);
-	return NULL;
-}
-
-/*
- * A peer that has used up what we told it, although we keep reading, could
- * send faster: give it half as many receives again, up to rmem's maximum. As
- * TCP does, leave a size alone that the program has chosen.
- */
-static void sdp_rx_grow(struct sock *sk, struct sdp_conn *conn)
-{
-	struct sdp_net *sn = sdp_pernet(sock_net(sk));
-	u32 left = READ_ONCE(conn->rx_told_total) - READ_ONCE(conn->rx_mseq);
-	int want = (conn->rx_nbufs + conn->rx_nbufs / 2) * SDP_BUF_SIZE;
-
-	if (likely(left > SDP_FC_DATA))
-		return;
-	want = min(want, READ_ONCE(sn->sysctl_rmem[2]));
-	if (!(sk->sk_userlocks & SOCK_RCVBUF_LOCK) && want > sk->sk_rcvbuf)
-		WRITE_ONCE(sk->sk_rcvbuf, want);
-	sdp_link_rx_grow(conn);
-}
-
-/* A buffer that was read to its end goes back to the device, or away. */
-static void sdp_rx_release(struct sock *sk, struct sdp_rx_buf *buf)
-{
-	struct sdp_conn *conn = sdp_sk(sk)->conn;
-
-	if (!buf->conn) {
-		put_page(buf->page);
-		kfree(buf);
-		return;
-	}
-	sdp_rx_grow(sk, conn);
-	if (!sdp_link_rx_renew(conn, buf)) {
-		SDP_INC_STATS(sock_net(sk), RX_NO_MEM);
-		sdp_tx_kick(conn);
-		return;
-	}
-	SDP_INC_STATS(sock_net(sk), RX_REPOSTED);
-	sdp_tx_recycle(conn, buf);
-}
-
-/* Remove @n octets from the head of the queue, which has them. */
-static void sdp_rx_consume(struct sock *sk, u32 n)
-{
-	struct sdp_sock *sdp = sdp_sk(sk);
-	struct sdp_rx_buf *buf;
-
-	while (n) {
-		u32 take;
-
-		spin_lock_bh(&sdp->lock);
-		buf = list_first_entry_or_null(&sdp->rx_queue,
-					       struct sdp_rx_buf, node);
-		if (WARN_ON_ONCE(!buf)) {
-			spin_unlock_bh(&sdp->lock);
-			return;
-		}
-		take = min(n, buf->len - buf->off);
-		buf->off += take;
-		WRITE_ONCE(sdp->copied_seq, sdp->copied_seq + take);
-		if (buf->off == buf->len)
-			list_del_init(&buf->node);
-		else
-			buf = NULL;
-		spin_unlock_bh(&sdp->lock);
-		n -= take;
-		if (buf)
-			sdp_rx_release(sk, buf);
-	}
-}
 
 /* The urgent octet lies behind the reader: forget it. */
 static void sdp_rx_urg_passed(struct sdp_sock *sdp)
@@ -636,26 +478,37 @@ static bool sdp_rx_at_urg(const struct sdp_sock *sdp, const struct sdp_read *r)
 	       sdp->urg_seq == r->seq;
 }
 
+static u32 sdp_rx_copy(struct sock *sk, u32 seq, u32 len, struct iov_iter *to)
+{
+	u32 done = INDIRECT_CALL_2(sdp_sk(sk)->rxq->copy, sdp_shared_copy,
+				   sdp_verbs_copy, sk, seq, len, to);
+
+	SDP_INC_STATS(sock_net(sk), RX_COPIES);
+	SDP_ADD_STATS(sock_net(sk), RX_COPY_BYTES, done);
+	return done;
+}
+
+static void sdp_rx_consume(struct sock *sk, u32 len)
+{
+	INDIRECT_CALL_2(sdp_sk(sk)->rxq->consume, sdp_shared_consume,
+			sdp_verbs_consume, sk, len);
+}
+
 static int sdp_rx_piece(struct sock *sk, struct sdp_read *r)
 {
 	struct sdp_sock *sdp = sdp_sk(sk);
-	u32 off, have, used, skip;
-	struct sdp_rx_buf *buf;
-	size_t done;
+	u32 have, used, skip;
 
-	buf = sdp_rx_find(sdp, r->seq, &off, &have);
-	if (!buf)
+	/* pairs with the release of whoever queues: the octets are there */
+	have = smp_load_acquire(&sdp->rx_seq) - r->seq;
+	if (!have)
 		return sdp_rx_nothing(sk, r);
-	used = min_t(size_t, have, r->len);
+	used = min_t(size_t, min_t(u32, have, SDP_RX_PIECE), r->len);
 	skip = sdp_rx_urg_limit(sdp, r, &used);
 	if (used && !(r->flags & MSG_TRUNC)) {
-		done = copy_to_iter(page_address(buf->page) + buf->off + off +
-				    skip, used, &r->msg->msg_iter);
-		if (!done)
+		used = sdp_rx_copy(sk, r->seq + skip, used, &r->msg->msg_iter);
+		if (!used)
 			return r->copied ? 1 : -EFAULT;
-		used = done;
-		SDP_INC_STATS(sock_net(sk), RX_COPIES);
-		SDP_ADD_STATS(sock_net(sk), RX_COPY_BYTES, used);
 	}
 	r->copied += used;
 	r->len -= used;
@@ -818,57 +671,12 @@ bool sdp_at_mark(const struct sock *sk)
 /**
  * sdp_rx_purge - drop everything unread
  * @sk: socket, locked or without users
- *
- * Buffers of a connection stay with it and are freed with it.
  */
 void sdp_rx_purge(struct sock *sk)
 {
 	struct sdp_sock *sdp = sdp_sk(sk);
-	struct sdp_rx_buf *buf, *tmp;
-	LIST_HEAD(list);
 
-	spin_lock_bh(&sdp->lock);
-	list_splice_init(&sdp->rx_queue, &list);
-	WRITE_ONCE(sdp->copied_seq, sdp->rx_seq);
-	sdp->urg_state = SDP_URG_NONE;
-	spin_unlock_bh(&sdp->lock);
-	list_for_each_entry_safe(buf, tmp, &list, node) {
-		list_del_init(&buf->node);
-		if (buf->conn)
-			continue;
-		put_page(buf->page);
-		kfree(buf);
-	}
-}
-
-/**
- * sdp_rx_orphan - keep unread data beyond the life of its connection
- * @sk: socket, locked
- * @conn: connection, its queue pair drained
- *
- * The pages move to buffers of their own, since those of the connection are
- * about to be freed. Without memory for that the rest of the stream is lost,
- * which only a reset connection can come to.
- */
-void sdp_rx_orphan(struct sock *sk, struct sdp_conn *conn)
-{
-	struct sdp_sock *sdp = sdp_sk(sk);
-	struct sdp_rx_buf *buf, *tmp, *copy;
-	LIST_HEAD(list);
-
-	list_for_each_entry_safe(buf, tmp, &sdp->rx_queue, node) {
-		if (buf->conn != conn)
-			continue;
-		copy = kzalloc(sizeof(*copy), GFP_KERNEL | __GFP_NOFAIL);
-		sdp_link_rx_unmap(conn, buf);
-		copy->page = buf->page;
-		copy->off = buf->off;
-		copy->len = buf->len;
-		buf->page = NULL;
-		spin_lock_bh(&sdp->lock);
-		list_replace_init(&buf->node, &copy->node);
-		spin_unlock_bh(&sdp->lock);
-	}
+	sdp->rxq->purge(sk);
 }
 
 /* ---- splice ---- */
@@ -878,7 +686,44 @@ static void sdp_splice_release(struct splice_pipe_desc *spd, unsigned int i)
 	put_page(spd->pages[i]);
 }
 
-/* Hand out references to the pages of the first buffer. */
+/* How far splice may go, as recv: not over the urgent octet. */
+static u32 sdp_splice_limit(struct sock *sk, u32 have)
+{
+	struct sdp_sock *sdp = sdp_sk(sk);
+	u32 dist = sdp->urg_seq - sdp->copied_seq;
+
+	if (likely(sdp->urg_state < SDP_URG_VALID) || dist >= have)
+		return have;
+	if (dist)
+		return dist;
+	if (sock_flag(sk, SOCK_URGINLINE))
+		return have;
+	sdp_rx_consume(sk, 1);
+	sdp_rx_urg_passed(sdp);
+	return 0;
+}
+
+/* References to the pages of one run; returns octets covered. */
+static u32 sdp_splice_fill(struct splice_pipe_desc *spd, struct sdp_rx_run *run)
+{
+	u32 pos = run->off, left = run->len;
+
+	while (left && spd->nr_pages < PIPE_DEF_BUFFERS) {
+		u32 off = offset_in_page(pos);
+		u32 n = min_t(u32, left, PAGE_SIZE - off);
+		struct page *page = run->page + (pos >> PAGE_SHIFT);
+
+		get_page(page);
+		spd->pages[spd->nr_pages] = page;
+		spd->partial[spd->nr_pages].offset = off;
+		spd->partial[spd->nr_pages++].len = n;
+		pos += n;
+		left -= n;
+	}
+	return run->len - left;
+}
+
+/* Hand out references to the pages of what is at the front. */
 static ssize_t sdp_splice_some(struct sock *sk, struct pipe_inode_info *pipe,
 			       size_t len)
 {
@@ -892,34 +737,23 @@ static ssize_t sdp_splice_some(struct sock *sk, struct pipe_inode_info *pipe,
 		.spd_release = sdp_splice_release,
 	};
 	struct sdp_sock *sdp = sdp_sk(sk);
-	struct sdp_rx_buf *buf;
-	u32 skip, have, pos;
+	u32 seq = sdp->copied_seq, have, n;
+	struct sdp_rx_run run;
 	ssize_t ret;
 
-	buf = sdp_rx_find(sdp, sdp->copied_seq, &skip, &have);
-	if (!buf)
-		return 0;
+	/* pairs with the release of whoever queues */
+	have = smp_load_acquire(&sdp->rx_seq) - seq;
 	have = min_t(size_t, have, len);
-	if (sdp->urg_state >= SDP_URG_VALID) {
-		u32 dist = sdp->urg_seq - sdp->copied_seq;
-
-		if (!dist && !sock_flag(sk, SOCK_URGINLINE)) {
-			sdp_rx_consume(sk, 1);
-			sdp_rx_urg_passed(sdp);
-			return -ERESTART;
-		}
-		if (dist && dist < have)
-			have = dist;
-	}
-	for (pos = buf->off; have && spd.nr_pages < PIPE_DEF_BUFFERS;) {
-		u32 off = offset_in_page(pos);
-		u32 n = min_t(u32, have, PAGE_SIZE - off);
-
-		pages[spd.nr_pages] = buf->page + (pos >> PAGE_SHIFT);
-		get_page(pages[spd.nr_pages]);
-		partial[spd.nr_pages].offset = off;
-		partial[spd.nr_pages++].len = n;
-		pos += n;
+	if (!have)
+		return 0;
+	have = sdp_splice_limit(sk, have);
+	if (!have)
+		return -ERESTART;
+	while (have && spd.nr_pages < PIPE_DEF_BUFFERS) {
+		n = sdp->rxq->find(sk, seq, &run);
+		run.len = min(n, have);
+		n = sdp_splice_fill(&spd, &run);
+		seq += n;
 		have -= n;
 	}
 	ret = splice_to_pipe(pipe, &spd);

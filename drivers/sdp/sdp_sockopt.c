@@ -707,7 +707,7 @@ static int sdp_set_sdp(struct sock *sk, int optname, sockptr_t optval,
 {
 	int val;
 
-	if (optname != SDP_REUSEPORT)
+	if (optname != SDP_REUSEPORT && optname != SDP_SHARED_LINK)
 		return -ENOPROTOOPT;
 	if (optlen < sizeof(int))
 		return -EINVAL;
@@ -715,7 +715,10 @@ static int sdp_set_sdp(struct sock *sk, int optname, sockptr_t optval,
 		return -EFAULT;
 
 	lock_sock(sk);
-	sk->sk_reuseport = !!val;
+	if (optname == SDP_REUSEPORT)
+		sk->sk_reuseport = !!val;
+	else
+		WRITE_ONCE(sdp_sk(sk)->shared_link, !!val);
 	release_sock(sk);
 	return 0;
 }
@@ -729,6 +732,9 @@ static int sdp_get_sdp(struct sock *sk, int optname, char __user *optval,
 	switch (optname) {
 	case SDP_REUSEPORT:
 		return sdp_put_int(optval, optlen, sk->sk_reuseport);
+	case SDP_SHARED_LINK:
+		return sdp_put_int(optval, optlen,
+				   READ_ONCE(sdp_sk(sk)->shared_link));
 	case SDP_LAST_CREDITS:
 		lock_sock(sk);
 		credits = sdp_credits(sk);
@@ -832,6 +838,7 @@ void sdp_sockopt_init(struct sock *sk)
 	inet->pmtudisc = READ_ONCE(net->ipv4.sysctl_ip_no_pmtu_disc) ?
 			 IP_PMTUDISC_DONT : IP_PMTUDISC_WANT;
 	sdp->quickack = 1;
+	sdp->shared_link = 1;
 	sdp->ip6_hops = -1;
 #if IS_ENABLED(CONFIG_IPV6)
 	sdp->ip6_pmtudisc = IPV6_PMTUDISC_WANT;
@@ -888,6 +895,7 @@ void sdp_sockopt_inherit(struct sock *sk, const struct sock *parent)
 	sdp->nodelay = from->nodelay;
 	sdp->cork = from->cork;
 	sdp->quickack = from->quickack;
+	sdp->shared_link = from->shared_link;
 	sdp->recvmsg_inq = from->recvmsg_inq;
 	sdp->syn_retries = from->syn_retries;
 	sdp->keepcnt = from->keepcnt;

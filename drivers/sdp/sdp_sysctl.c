@@ -91,6 +91,7 @@ static const struct ctl_table sdp_sysctl_table[] = {
 	SDP_SYSCTL_MEM(rmem, &rmem_min),
 	SDP_SYSCTL_MEM(wmem, &wmem_min),
 	SDP_SYSCTL(rx_merge, SYSCTL_ZERO, &rx_merge_max),
+	SDP_SYSCTL(shared_link, SYSCTL_ZERO, SYSCTL_ONE),
 	SDP_SYSCTL(signal_every, SYSCTL_ONE, &signal_every_max),
 	SDP_SYSCTL(fin_timeout, SYSCTL_ONE, &timeout_max),
 	SDP_SYSCTL(resolve_timeout, &resolve_min, &resolve_max),
@@ -113,6 +114,7 @@ static void sdp_sysctl_defaults(struct sdp_net *sn)
 	sn->sysctl_rx_bufs_min = 8;
 	sn->sysctl_rx_bufs_max = 64;
 	sn->sysctl_rx_merge = 2048;
+	sn->sysctl_shared_link = 1;
 	sn->sysctl_signal_every = 16;
 	sn->sysctl_fin_timeout = 60;
 	sn->sysctl_resolve_timeout = 5000;

@@ -161,6 +161,9 @@ struct rdma_stack_tx {
  * @close: no callback runs after return, nothing is delivered any more. What
  *	   was committed is still sent. Needed before the queue pair is
  *	   destroyed. May sleep.
+ * @reset: end the connection at once, the peer sees it broken; what the
+ *	   transport has not sent is dropped. Events follow as after
+ *	   rdma_disconnect(). NULL: there is only that. Context: process.
  * @tx_reserve: begin a message: room for up to @want octets of payload behind
  *		a header of @hdr_len octets
  * @tx_append: continue the last message if nothing of it was handed to the
@@ -205,6 +208,7 @@ struct rdma_stack_link {
 	int (*open)(struct ib_qp *qp, const struct rdma_stack_ulp *ulp,
 		    void *ctx);
 	void (*close)(struct ib_qp *qp);
+	void (*reset)(struct ib_qp *qp);
 	int (*tx_reserve)(struct ib_qp *qp, u32 want, u32 hdr_len,
 			  struct rdma_stack_tx *tx);
 	int (*tx_append)(struct ib_qp *qp, u32 want, u32 max,

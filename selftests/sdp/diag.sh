@@ -91,16 +91,14 @@ sock_is "the receiver: state and unread bytes" b \
 	"$E [.state,.recv_q,.send_q,.local.port,.peer.address]" \
 	'[["ESTAB",1000,0,7304,"10.0.0.1"]]'
 sock_is "its device, flow control and link" b \
-	"$E [.device,.device_port,.flow_control,.link]" '[["rdb",1,"credit","verbs"]]'
+	"$E [.device,.device_port,.flow_control,.link,.link_reason]" \
+	'[["rdb",1,"transport","shared",""]]'
 sock_is "its counters" b "$E .stats.rx_bytes" '[1000]'
 sock_is "the sender: its counters" a "$E [.recv_q,.stats.tx_bytes]" '[[0,1000]]'
-sock_is "both hold credits" a \
-	"$E [.tx_credits > 2, .rx_credits > 2, .rx_posted > 2, .tx_size > 1016]" \
-	'[[true,true,true,true]]'
 sock_is "its inode is that of the descriptor" a "$E .inode" "[$(inodes "$client")]"
 ktap_is "the table shows the same" \
 	"$(in_b sdpstat | awk 'NR == 2 { print $1, $2, $3, $4, $6, $7 }')" \
-	"ESTAB 1000 0 10.0.0.2:7304 rdb credit"
+	"ESTAB 1000 0 10.0.0.2:7304 rdb transport"
 ktap_is "-e shows the cookie" "$(in_a sdpstat -e | grep -c ' sk:[0-9a-f]')" 1
 ktap_is "the initial namespace sees none of it" "$(sdpstat -a --json)" '{"sockets":[]}'
 
@@ -142,6 +140,22 @@ fi
 ktap_check "a socket ended by its cookie" in_a sdpstat -K "$cookie"
 sock_is "is gone" a "$E .cookie" '[]'
 ktap_check_fails "and unknown afterwards" in_a sdpstat -K ffffffff1
+stop_bg "$client"
+stop_bg "$server"
+
+# a connection with credits
+start_bg b sdp-actions opt 1027 4 0 listen 10.0.0.2 7307 5 accept pause
+server=$BG_PID
+wait_for 10 listens 7307
+act a connect 10.0.0.2 7307
+client=$BG_PID
+sock_is "the side that wanted it so" b \
+	"$E [.flow_control,.link,.link_reason]" '[["credit","verbs","option"]]'
+sock_is "the other side" a \
+	"$E [.flow_control,.link,.link_reason]" '[["credit","verbs","peer"]]'
+sock_is "both hold credits" a \
+	"$E [.tx_credits > 2, .rx_credits > 2, .rx_posted > 2, .tx_size > 1016]" \
+	'[[true,true,true,true]]'
 stop_bg "$client"
 stop_bg "$server"
 

@@ -119,6 +119,18 @@ static const struct counter counters[] = {
 		"message not allowed in the present state" },
 	[SDP_MIB_BAD_RDMA] = { "bad_rdma",
 		"bad SrcAvail, SinkAvail, cancel or completion" },
+	[SDP_MIB_TX_COALESCED_BYTES] = { "tx_coalesced_bytes",
+		"bytes of the sends in tx_coalesced" },
+	[SDP_MIB_TX_HDR_SAVED] = { "tx_hdr_saved",
+		"header bytes that coalescing saved" },
+	[SDP_MIB_TX_FAULTS] = { "tx_faults",
+		"copies begun again: user memory was not there" },
+	[SDP_MIB_TX_NO_ROOM] = { "tx_no_room",
+		"times that the provider had no room" },
+	[SDP_MIB_SHARED_LINKS] = { "shared_links",
+		"connections made with a shared link" },
+	[SDP_MIB_RX_PAUSES] = { "rx_pauses",
+		"times that the provider was told to stop" },
 };
 /* clang-format on */
 

@@ -277,6 +277,9 @@ static int sock_attr(const struct nlattr *attr, void *arg)
 	case SDP_DIAG_LINK:
 		put_string(s->link, sizeof(s->link), attr);
 		break;
+	case SDP_DIAG_LINK_REASON:
+		put_string(s->link_reason, sizeof(s->link_reason), attr);
+		break;
 	case SDP_DIAG_MEMINFO:
 		sock_meminfo(s, attr);
 		break;

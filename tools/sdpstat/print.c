@@ -145,6 +145,8 @@ static void extended_text(const struct sock_info *s)
 		printf(" mark:%#x", s->mark);
 	if (s->has_conn) {
 		printf(" link:%s", s->link);
+		if (s->link_reason[0])
+			printf("(%s)", s->link_reason);
 		for (i = 0; i < ARRAY_SIZE(conn_fields); i++)
 			printf(" %s:%u", conn_fields[i].name,
 			       s->conn[conn_fields[i].attr]);
@@ -278,6 +280,7 @@ static void conn_json(struct json *j, const struct sock_info *s)
 	json_str(j, "device", s->device);
 	json_str(j, "flow_control", s->flow_control);
 	json_str(j, "link", s->link);
+	json_str(j, "link_reason", s->link_reason);
 	for (i = 0; i < ARRAY_SIZE(conn_fields); i++)
 		json_u64(j, conn_fields[i].name, s->conn[conn_fields[i].attr]);
 }

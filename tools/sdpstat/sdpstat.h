@@ -57,6 +57,7 @@ struct sock_info {
 	char device[64];
 	char flow_control[32];
 	char link[32];
+	char link_reason[32];
 	uint32_t conn[SDP_DIAG_MAX + 1]; /* by attribute number */
 
 	bool has_mark;

@@ -60,6 +60,9 @@ enum {
 	SDP_DIAG_MEMINFO,	/* array of u32, indexed by SK_MEMINFO_* */
 	SDP_DIAG_STATS,		/* nest of SDP_DIAG_STATS_* */
 	SDP_DIAG_MARK,		/* u32: SO_MARK, for CAP_NET_ADMIN only */
+	SDP_DIAG_LINK_REASON,	/* string: why the link is not "shared": sysctl,
+				 * option, device, peer or memory; else empty
+				 */
 
 	__SDP_DIAG_MAX,
 	SDP_DIAG_MAX = (__SDP_DIAG_MAX - 1)

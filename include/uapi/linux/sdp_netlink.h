@@ -92,6 +92,14 @@ enum {
 	SDP_MIB_BAD_STATE,		/* message not allowed in the present state */
 	SDP_MIB_BAD_RDMA,		/* bad SrcAvail, SinkAvail, cancel or completion */
 
+	/* coalescing, and links that share buffers with the provider */
+	SDP_MIB_TX_COALESCED_BYTES,	/* bytes of the sends in TX_COALESCED */
+	SDP_MIB_TX_HDR_SAVED,		/* header bytes that coalescing saved */
+	SDP_MIB_TX_FAULTS,		/* copies begun again: user memory was not there */
+	SDP_MIB_TX_NO_ROOM,		/* times that the provider had no room */
+	SDP_MIB_SHARED_LINKS,		/* connections made with a shared link */
+	SDP_MIB_RX_PAUSES,		/* times that the provider was told to stop */
+
 	__SDP_MIB_MAX,
 	SDP_MIB_MAX = (__SDP_MIB_MAX - 1)
 };

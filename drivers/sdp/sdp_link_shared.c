@@ -1,0 +1,740 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * Lower edge over a shared link: user data are copied once, into the pages of
+ * the provider that go out. Also decides whether there is a shared link. Calls
+ * struct rdma_stack_link; its callbacks are here and in sdp_shared_rx.c.
+ *
+ * A reservation of the provider is exclusive, so its holder owns tx_mseq and
+ * stx.sum: sendmsg (lock_sock, not tx_lock: it may be preempted while it
+ * copies), or the engine (tx_lock). Whoever finds it taken leaves a bit in
+ * tx_ctl and goes; sendmsg looks at tx_ctl when it is done.
+ */
+#include <linux/export.h>
+#include <linux/math64.h>
+#include <linux/sched/signal.h>
+#include <linux/uio.h>
+#include <net/sock.h>
+
+#include "sdp.h"
+#include "sdp_mib.h"
+#include "sdp_trace.h"
+
+#define SDP_STX_PUSH	(64 * 1024)	/* octets that may wait for more */
+#define SDP_STX_TRIES	8	/* to find a position that is not acknowledged */
+#define SDP_IWARP_HDR	24		/* MPA, DDP and CRC of an FPDU */
+
+static const struct rdma_stack_ulp sdp_shared_ulp;
+
+/* ---- choice ---- */
+
+/**
+ * sdp_shared_choose - whether this side can use a shared link
+ * @conn: connection that knows its device
+ *
+ * Sets conn->stack, or conn->unshared to the reason.
+ *
+ * Context: process.
+ */
+void sdp_shared_choose(struct sdp_conn *conn)
+{
+	struct sdp_net *sn = sdp_pernet(sock_net(conn->sk));
+
+	conn->stack = NULL;
+	conn->unshared = SDP_UNSHARED_NOT;
+	if (!READ_ONCE(sn->sysctl_shared_link))
+		conn->unshared = SDP_UNSHARED_SYSCTL;
+	else if (!READ_ONCE(sdp_sk(conn->sk)->shared_link))
+		conn->unshared = SDP_UNSHARED_OPTION;
+	else
+		conn->stack = rdma_stack_get_link(conn->dev);
+	if (!conn->stack && !conn->unshared)
+		conn->unshared = SDP_UNSHARED_DEVICE;
+}
+
+/**
+ * sdp_unshared_name - why a connection does not use the shared link
+ * @conn: connection
+ *
+ * Return: a word for diag, "" if it does.
+ */
+const char *sdp_unshared_name(const struct sdp_conn *conn)
+{
+	static const char * const names[] = {
+		[SDP_UNSHARED_NOT]	= "",
+		[SDP_UNSHARED_SYSCTL]	= "sysctl",
+		[SDP_UNSHARED_OPTION]	= "option",
+		[SDP_UNSHARED_DEVICE]	= "device",
+		[SDP_UNSHARED_PEER]	= "peer",
+		[SDP_UNSHARED_MEMORY]	= "memory",
+	};
+
+	return names[conn->unshared];
+}
+EXPORT_SYMBOL_GPL(sdp_unshared_name);
+
+/**
+ * sdp_shared_open - use the shared link from now on
+ * @conn: connection with a queue pair; both sides can
+ *
+ * Context: process; before the peer's first message can have arrived.
+ *
+ * Return: 0 or a negative errno, when nothing has changed.
+ */
+int sdp_shared_open(struct sdp_conn *conn)
+{
+	struct sdp_sock *sdp = sdp_sk(conn->sk);
+	int err;
+
+	err = sdp_pages_init(conn->sk);
+	if (err)
+		return err;
+	conn->srx.need = SDP_BSDH_LEN;
+	conn->srx.c.sk = conn->sk;
+	conn->srx.c.conn = conn;
+	sdp->rxq = &sdp_rxq_shared;
+	err = conn->stack->open(conn->qp, &sdp_shared_ulp, conn);
+	if (err) {
+		sdp_rx_purge(conn->sk);
+		sdp->rxq = &sdp_rxq_verbs;
+		return err;
+	}
+	spin_lock_bh(&conn->tx_lock);
+	conn->link = &sdp_link_shared;
+	conn->fc = &sdp_fc_transport;
+	conn->tx_max_payload = SDP_SHARED_PAYLOAD;
+	set_bit(SDP_CONN_SHARED, &conn->flags);
+	set_bit(SDP_CONN_READY, &conn->flags);
+	spin_unlock_bh(&conn->tx_lock);
+	sdp_shared_rcvbuf(conn);
+	SDP_INC_STATS(sock_net(conn->sk), SHARED_LINKS);
+	return 0;
+}
+
+/**
+ * sdp_shared_close - no callback comes after this
+ * @conn: connection, detached from its socket
+ *
+ * Context: process, may sleep.
+ */
+void sdp_shared_close(struct sdp_conn *conn)
+{
+	if (test_and_clear_bit(SDP_CONN_SHARED, &conn->flags))
+		conn->stack->close(conn->qp);
+}
+
+/**
+ * sdp_shared_rcvbuf - tell the provider of SO_RCVBUF
+ * @conn: connection with a shared link
+ *
+ * Half of sk_rcvbuf is for overhead, as with TCP.
+ *
+ * Context: process; no spinlock.
+ */
+void sdp_shared_rcvbuf(struct sdp_conn *conn)
+{
+	struct sock *sk = conn->sk;
+	u32 size = READ_ONCE(sk->sk_rcvbuf);
+
+	sdp_sk(sk)->rx_pages.rcvbuf = size;
+	conn->stack->rx_buffer(conn->qp, sk->sk_userlocks & SOCK_RCVBUF_LOCK ?
+			       size / 2 : 0);
+}
+
+/* ---- what is acknowledged ---- */
+
+static struct sdp_stx_rec *sdp_stx_rec(struct sdp_stx *s, u32 i)
+{
+	return &s->rec[i & (SDP_STX_RECORDS - 1)];
+}
+
+/* Payload octets in front of @pos; in proportion inside of a message. */
+static u32 sdp_stx_sum_at(const struct sdp_stx *s, u64 pos)
+{
+	struct sdp_stx_rec from = s->base;
+	u32 i;
+
+	for (i = s->tail; i != s->head; i++) {
+		const struct sdp_stx_rec *r = &s->rec[i & (SDP_STX_RECORDS - 1)];
+
+		if (pos < r->end) {
+			if (pos <= from.end)
+				return from.sum;
+			return from.sum +
+			       div64_u64((pos - from.end) * (r->sum - from.sum),
+					 r->end - from.end);
+		}
+		from = *r;
+	}
+	return from.sum;
+}
+
+/* The inverse: a position in front of which there are @sum octets. */
+static u64 sdp_stx_pos_of(const struct sdp_stx *s, u32 sum)
+{
+	struct sdp_stx_rec from = s->base;
+	u32 i;
+
+	for (i = s->tail; i != s->head; i++) {
+		const struct sdp_stx_rec *r = &s->rec[i & (SDP_STX_RECORDS - 1)];
+		u32 span = r->sum - from.sum;
+
+		if (!sdp_seq_after(sum, r->sum) && span)
+			return from.end +
+			       div_u64((r->end - from.end) *
+				       (sum - from.sum) + span - 1, span);
+		from = *r;
+	}
+	return from.end;
+}
+
+/* Free what is acknowledged. */
+static void sdp_stx_account(struct sdp_conn *conn)
+{
+	struct sdp_stx *s = &conn->stx;
+	u64 acked = conn->stack->tx_acked(conn->qp);
+
+	lockdep_assert_held(&sdp_sk(conn->sk)->lock);
+	while (s->tail != s->head && sdp_stx_rec(s, s->tail)->end <= acked)
+		s->base = *sdp_stx_rec(s, s->tail++);
+	conn->tx_queued = s->sum - sdp_stx_sum_at(s, acked);
+	WRITE_ONCE(conn->sk->sk_wmem_queued, conn->tx_queued);
+}
+
+/* The same, if the connection still is that of its socket. */
+static void sdp_stx_refresh(struct sdp_conn *conn)
+{
+	struct sdp_sock *sdp = sdp_sk(conn->sk);
+
+	spin_lock_bh(&sdp->lock);
+	if (sdp->conn == conn)
+		sdp_stx_account(conn);
+	spin_unlock_bh(&sdp->lock);
+}
+
+/* Remember where a message ends, or, after an append, ends now. */
+static void sdp_stx_record(struct sdp_conn *conn, u64 end, u32 len, bool append)
+{
+	struct sdp_sock *sdp = sdp_sk(conn->sk);
+	struct sdp_stx *s = &conn->stx;
+	struct sdp_stx_rec *r;
+
+	spin_lock_bh(&sdp->lock);
+	s->sum += len;
+	if (s->head - s->tail == SDP_STX_RECORDS && !append)
+		sdp_stx_account(conn);
+	/* a full table: the last entry stands for one more message */
+	if (s->head == s->tail ||
+	    (!append && s->head - s->tail < SDP_STX_RECORDS))
+		s->head++;
+	r = sdp_stx_rec(s, s->head - 1);
+	r->end = end;
+	r->sum = s->sum;
+	if (likely(sdp->conn == conn)) {
+		conn->tx_queued += len;
+		WRITE_ONCE(conn->sk->sk_wmem_queued, conn->tx_queued);
+	}
+	spin_unlock_bh(&sdp->lock);
+}
+
+/* ---- messages ---- */
+
+static void sdp_shared_put_data(struct sdp_conn *conn, u8 *hdr, u32 len,
+				u8 flags)
+{
+	struct sdp_bsdh h = {
+		.mid = SDP_MID_DATA,
+		.flags = flags,
+		.len = SDP_BSDH_LEN + len,
+		.mseq = conn->tx_mseq,
+		.mseq_ack = READ_ONCE(conn->rx_mseq),
+	};
+
+	sdp_put_bsdh(hdr, &h);
+	trace_sdp_msg_tx(conn->sk, &h, len);
+}
+
+/* Room in the provider's pages: behind the last message, or a new one. */
+static int sdp_shared_reserve(struct sdp_conn *conn, u32 want,
+			      struct rdma_stack_tx *tx, bool *append)
+{
+	const struct rdma_stack_link *stack = conn->stack;
+	int err;
+
+	*append = true;
+	err = stack->tx_append(conn->qp, want, SDP_SHARED_PAYLOAD, tx);
+	if (err != -ENOENT)
+		return err;
+	*append = false;
+	return stack->tx_reserve(conn->qp, want, SDP_BSDH_LEN, tx);
+}
+
+/* As far as pages are there; the reservation forbids waiting for one. */
+static u32 sdp_shared_fill(const struct rdma_stack_tx *tx,
+			   struct iov_iter *from, u32 want)
+{
+	u32 done = 0, i;
+
+	pagefault_disable();
+	for (i = 0; i < tx->nr && done < want; i++) {
+		u32 n = min_t(u32, tx->seg[i].iov_len, want - done);
+		u32 got = copy_from_iter(tx->seg[i].iov_base, n, from);
+
+		done += got;
+		if (unlikely(got < n))
+			break;
+	}
+	pagefault_enable();
+	return done;
+}
+
+static void sdp_shared_count(struct sdp_conn *conn, u32 len, bool append,
+			     bool joined)
+{
+	struct net *net = sock_net(conn->sk);
+
+	sdp_tx_count(conn, len, !append);
+	SDP_INC_STATS(net, TX_COPIES);
+	SDP_ADD_STATS(net, TX_COPY_BYTES, len);
+	if (joined) {
+		SDP_INC_STATS(net, TX_COALESCED);
+		SDP_ADD_STATS(net, TX_COALESCED_BYTES, len);
+		SDP_ADD_STATS(net, TX_HDR_SAVED, SDP_BSDH_LEN + SDP_IWARP_HDR);
+	}
+}
+
+/* Urgent data: it is the last octet of a message, announced with it. */
+static u8 sdp_shared_flags(struct sdp_conn *conn, bool oob)
+{
+	u8 flags = 0;
+
+	if (unlikely(oob)) {
+		flags = SDP_OOB_PRES | SDP_OOB_PEND;
+		SDP_INC_STATS(sock_net(conn->sk), TX_OOB);
+	}
+	return flags;
+}
+
+/* @len octets are copied: give them a header and let them go. */
+static void sdp_shared_commit(struct sdp_conn *conn, struct rdma_stack_tx *tx,
+			      u32 len, bool append, int flags, bool first,
+			      bool more)
+{
+	bool oob = !more && (flags & MSG_OOB);
+	unsigned int how = 0;
+	u8 hdr[SDP_BSDH_LEN];
+
+	if (more || (flags & MSG_MORE) || READ_ONCE(sdp_sk(conn->sk)->cork)) {
+		conn->stx.held += len;
+		if (conn->stx.held < SDP_STX_PUSH && !oob)
+			how |= RDMA_STACK_TX_MORE;
+	}
+	if (!(how & RDMA_STACK_TX_MORE))
+		conn->stx.held = 0;
+	if (unlikely(!more && (flags & (MSG_OOB | MSG_EOR))))
+		how |= RDMA_STACK_TX_CLOSE;
+	if (unlikely(oob))
+		how |= RDMA_STACK_TX_SOLICITED;
+	/* an answer to it may come before tx_commit returns */
+	if (!append)
+		WRITE_ONCE(conn->tx_mseq, conn->tx_mseq + 1);
+	sdp_shared_put_data(conn, hdr, tx->msg_len + len,
+			    sdp_shared_flags(conn, oob));
+	conn->stack->tx_commit(conn->qp, tx, len, hdr, how);
+	sdp_stx_record(conn, tx->end, len, append);
+	sdp_shared_count(conn, len, append, append && first);
+}
+
+/* A reservation failed. Returns what struct sdp_link_ops.send returns. */
+static int sdp_shared_no_room(struct sdp_conn *conn, int err)
+{
+	if (err == -ENOMEM)
+		return err;
+	/* -ENOTCONN: it has ended, or has not quite begun */
+	SDP_INC_STATS(sock_net(conn->sk), TX_NO_ROOM);
+	WRITE_ONCE(conn->stx.no_room, true);
+	return 0;
+}
+
+/*
+ * Whether sk_sndbuf lets @want octets in; as in TCP the last piece may go over
+ * the limit, a small one.
+ */
+static u32 sdp_shared_space(struct sock *sk, struct sdp_conn *conn, u32 want)
+{
+	u32 sndbuf = READ_ONCE(sk->sk_sndbuf);
+
+	if (unlikely(sk->sk_wmem_queued + want > sndbuf)) {
+		sdp_stx_refresh(conn);
+		if (!sk_stream_memory_free(sk))
+			return 0;
+		want = min_t(u32, want, max_t(u32, SDP_TX_OVER,
+					      sndbuf - sk->sk_wmem_queued));
+	} else if (unlikely(!sk_stream_memory_free(sk))) {
+		return 0;
+	}
+	return want;
+}
+
+/* Struct sdp_link_ops.send */
+static int sdp_shared_send(struct sock *sk, struct msghdr *msg, int flags)
+{
+	u32 want = min_t(size_t, msg_data_left(msg), SDP_SHARED_PAYLOAD), n;
+	struct sdp_conn *conn = sdp_sk(sk)->conn;
+	bool append, first = !conn->stx.in_call;
+	struct rdma_stack_tx tx;
+	int err;
+
+	want = sdp_shared_space(sk, conn, want);
+	if (!want)
+		return 0;
+	for (;;) {
+		err = sdp_shared_reserve(conn, want, &tx, &append);
+		if (unlikely(err == -EBUSY)) {
+			/* the engine has it, but not for long */
+			spin_lock_bh(&conn->tx_lock);
+			spin_unlock_bh(&conn->tx_lock);
+			continue;
+		}
+		if (unlikely(err))
+			return sdp_shared_no_room(conn, err);
+		n = sdp_shared_fill(&tx, &msg->msg_iter, min(want, tx.len));
+		if (likely(n))
+			break;
+		conn->stack->tx_abort(conn->qp, &tx);
+		SDP_INC_STATS(sock_net(sk), TX_FAULTS);
+		if (fault_in_iov_iter_readable(&msg->msg_iter, want) == want)
+			return -EFAULT;
+		if (fatal_signal_pending(current))
+			return -EINTR;
+	}
+	conn->stx.in_call = true;
+	sdp_shared_commit(conn, &tx, n, append, flags, first,
+			  msg_data_left(msg));
+	return n;
+}
+
+/* Struct sdp_link_ops.sent */
+static void sdp_shared_sent(struct sdp_conn *conn, bool cork)
+{
+	conn->stx.in_call = false;
+	if (unlikely(conn->stx.held)) {
+		if (cork)
+			queue_delayed_work(sdp_wq, &conn->kick_work,
+					   SDP_TX_CORK_TIME);
+		else
+			sdp_tx_ctl(conn, SDP_CTL_PUSH);
+	}
+	/* also what the engine could not send while we held a reservation */
+	if (unlikely(READ_ONCE(conn->tx_ctl)))
+		sdp_tx_kick(conn);
+}
+
+/* Struct sdp_link_ops.push */
+static void sdp_shared_push(struct sdp_conn *conn)
+{
+	sdp_tx_ctl(conn, SDP_CTL_PUSH);
+	sdp_tx_kick(conn);
+}
+
+/* ---- the engine: control messages ---- */
+
+/* Send a message without payload. -EAGAIN: not now, the bit stays set. */
+static int sdp_shared_ctl(struct sdp_conn *conn, u8 mid)
+{
+	struct sdp_msg msg = { .h.mid = mid };
+	u8 hdr[SDP_MSG_HDR_MAX];
+	struct rdma_stack_tx tx;
+	int err;
+
+	lockdep_assert_held(&conn->tx_lock);
+	err = conn->stack->tx_reserve(conn->qp, 0, SDP_BSDH_LEN +
+				      sdp_ext_len(mid), &tx);
+	if (err)
+		return err;
+	WRITE_ONCE(conn->tx_mseq, conn->tx_mseq + 1);
+	msg.h.mseq = conn->tx_mseq;
+	msg.h.mseq_ack = READ_ONCE(conn->rx_mseq);
+	if (mid == SDP_MID_CHRCVBUF_ACK)
+		msg.ext.size = SDP_BUF_SIZE;
+	sdp_build_msg(hdr, &msg);
+	trace_sdp_msg_tx(conn->sk, &msg.h, 0);
+	sdp_tx_count(conn, 0, false);
+	conn->stx.held = 0;
+	conn->stack->tx_commit(conn->qp, &tx, 0, hdr, RDMA_STACK_TX_CLOSE);
+	sdp_stx_record(conn, tx.end, 0, false);
+	if (mid == SDP_MID_DISCON)
+		conn->stx.fin_end = tx.end;
+	return 0;
+}
+
+/* Let go what was committed with RDMA_STACK_TX_MORE, if it has not gone. */
+static int sdp_shared_run_push(struct sdp_conn *conn)
+{
+	struct rdma_stack_tx tx;
+	u8 hdr[SDP_BSDH_LEN];
+	int err;
+
+	err = conn->stack->tx_append(conn->qp, 0, SDP_SHARED_PAYLOAD, &tx);
+	if (err)
+		return err;
+	sdp_shared_put_data(conn, hdr, tx.msg_len, 0);
+	conn->stx.held = 0;
+	conn->stack->tx_commit(conn->qp, &tx, 0, hdr, 0);
+	return 0;
+}
+
+static int sdp_shared_run_bits(struct sdp_conn *conn)
+{
+	static const struct {
+		u8 bit;
+		u8 mid;
+	} ctl[] = {
+		{ SDP_CTL_FIRST, SDP_MID_DATA },
+		{ SDP_CTL_SENDSM, SDP_MID_SENDSM },
+		{ SDP_CTL_CHRCVBUF_ACK, SDP_MID_CHRCVBUF_ACK },
+	};
+	int i, err = 0;
+
+	if (test_bit(SDP_CTL_PUSH, &conn->tx_ctl)) {
+		err = sdp_shared_run_push(conn);
+		if (err && err != -ENOENT)
+			return err;
+		clear_bit(SDP_CTL_PUSH, &conn->tx_ctl);
+		err = 0;
+	}
+	for (i = 0; i < ARRAY_SIZE(ctl) && !err; i++) {
+		if (!test_bit(ctl[i].bit, &conn->tx_ctl))
+			continue;
+		err = sdp_shared_ctl(conn, ctl[i].mid);
+		if (err)
+			break;
+		clear_bit(ctl[i].bit, &conn->tx_ctl);
+		if (ctl[i].bit == SDP_CTL_SENDSM)
+			WRITE_ONCE(conn->rx_src_avail, false);
+	}
+	return err;
+}
+
+static int sdp_shared_run_fin(struct sdp_conn *conn)
+{
+	int err;
+
+	if (!conn->tx_fin || conn->tx_fin_sent)
+		return 0;
+	err = sdp_shared_ctl(conn, SDP_MID_DISCON);
+	if (err)
+		return err;
+	conn->tx_fin_sent = true;
+	SDP_INC_STATS(sock_net(conn->sk), DISCON_SENT);
+	/* acknowledged already: the work item does what tx_space would do */
+	if (!conn->stack->tx_notify(conn->qp, conn->stx.fin_end))
+		queue_work(sdp_wq, &conn->ctl_work);
+	return 0;
+}
+
+/* Struct sdp_link_ops.run */
+static int sdp_shared_run(struct sdp_conn *conn)
+{
+	int err = 0;
+
+	lockdep_assert_held(&conn->tx_lock);
+	if (!test_bit(SDP_CONN_UP, &conn->flags) ||
+	    test_bit(SDP_CONN_DOWN, &conn->flags))
+		return 0;
+	if (test_and_clear_bit(SDP_CTL_KEEPALIVE, &conn->tx_ctl) &&
+	    !READ_ONCE(conn->tx_probing)) {
+		WRITE_ONCE(conn->tx_probing, true);
+		err = sdp_link_probe(conn);
+	}
+	if (err)
+		return err;
+	err = sdp_shared_run_bits(conn);
+	if (!err)
+		err = sdp_shared_run_fin(conn);
+	/* memory comes back; for all others somebody will call again */
+	if (err == -ENOMEM)
+		queue_delayed_work(sdp_wq, &conn->kick_work, HZ / 50);
+	return 0;
+}
+
+/* ---- waiting for room ---- */
+
+/* Where the next wake-up of a writer ought to be; 0: there is room. */
+static u64 sdp_shared_wake_pos(struct sdp_conn *conn)
+{
+	struct sdp_sock *sdp = sdp_sk(conn->sk);
+	u32 sndbuf = READ_ONCE(conn->sk->sk_sndbuf), limit;
+	struct sdp_stx *s = &conn->stx;
+	u64 pos = 0;
+
+	spin_lock_bh(&sdp->lock);
+	if (sdp->conn != conn)
+		goto out;
+	sdp_stx_account(conn);
+	/* what sk_stream_is_writeable() wants: a third of it free */
+	limit = sndbuf - sndbuf / 3;
+	if (conn->tx_queued > limit)
+		pos = sdp_stx_pos_of(s, s->sum - limit);
+	else if (READ_ONCE(sdp->notsent_lowat) && conn->tx_queued)
+		pos = conn->stack->tx_acked(conn->qp) + 1;
+out:
+	spin_unlock_bh(&sdp->lock);
+	return pos;
+}
+
+/* Struct sdp_link_ops.want_space */
+static void sdp_shared_want_space(struct sdp_conn *conn)
+{
+	u64 pos;
+	int i;
+
+	if (READ_ONCE(conn->stx.held))
+		sdp_shared_push(conn);
+	/* what is acknowledged meanwhile makes room, so this ends soon */
+	for (i = 0; i < SDP_STX_TRIES; i++) {
+		pos = sdp_shared_wake_pos(conn);
+		if (!pos || conn->stack->tx_notify(conn->qp, pos))
+			break;
+	}
+	if (!pos)
+		sdp_tx_wake(conn);
+}
+
+/* DisConn is acknowledged? Returns true once. */
+static bool sdp_shared_fin_done(struct sdp_conn *conn)
+{
+	lockdep_assert_held(&sdp_sk(conn->sk)->lock);
+	if (!conn->tx_fin_sent || conn->tx_fin_done ||
+	    conn->stack->tx_acked(conn->qp) < conn->stx.fin_end)
+		return false;
+	conn->tx_fin_done = true;
+	return true;
+}
+
+/* Whether writers wait whom nothing will wake: the room is not enough yet. */
+static bool sdp_shared_waiters(struct sock *sk)
+{
+	struct socket *sock;
+	bool ret;
+
+	rcu_read_lock();
+	sock = READ_ONCE(sk->sk_socket);
+	ret = sock && test_bit(SOCK_NOSPACE, &sock->flags);
+	rcu_read_unlock();
+	return ret;
+}
+
+/* What was acknowledged has been noticed, in a callback or by asking. */
+static void sdp_shared_acked(struct sdp_conn *conn)
+{
+	struct sdp_sock *sdp = sdp_sk(conn->sk);
+	bool fin = false;
+
+	spin_lock_bh(&sdp->lock);
+	WRITE_ONCE(conn->stx.no_room, false);
+	if (sdp->conn == conn) {
+		sdp_stx_account(conn);
+		fin = sdp_shared_fin_done(conn);
+	}
+	spin_unlock_bh(&sdp->lock);
+	if (unlikely(fin))
+		sdp_fin_progress(conn);
+	sdp_tx_wake(conn);
+}
+
+/* Struct rdma_stack_ulp.tx_space: under the provider's TCP lock */
+static void sdp_shared_tx_space(void *ctx)
+{
+	struct sdp_conn *conn = ctx;
+
+	if (test_bit(SDP_CONN_DOWN, &conn->flags))
+		return;
+	sdp_shared_acked(conn);
+	if (unlikely(conn->tx_ctl || conn->tx_fin != conn->tx_fin_sent ||
+		     sdp_shared_waiters(conn->sk)))
+		queue_work(sdp_wq, &conn->ctl_work);
+}
+
+/* Struct rdma_stack_ulp.closed: under the provider's TCP lock */
+static void sdp_shared_closed(void *ctx, int err)
+{
+	struct sdp_conn *conn = ctx;
+
+	sdp_conn_down(conn, err == -ETIMEDOUT ? ETIMEDOUT : ECONNRESET);
+}
+
+static const struct rdma_stack_ulp sdp_shared_ulp = {
+	.rx		= sdp_shared_rx,
+	.rx_done	= sdp_shared_rx_done,
+	.tx_space	= sdp_shared_tx_space,
+	.closed		= sdp_shared_closed,
+};
+
+/**
+ * sdp_shared_work - what a callback had to leave for later
+ * @work: ctl_work of a connection
+ */
+void sdp_shared_work(struct work_struct *work)
+{
+	struct sdp_conn *conn = container_of(work, struct sdp_conn, ctl_work);
+
+	if (test_bit(SDP_CONN_DOWN, &conn->flags))
+		return;
+	sdp_tx_kick(conn);
+	sdp_shared_acked(conn);
+	if (sdp_shared_waiters(conn->sk))
+		sdp_shared_want_space(conn);
+}
+
+/* ---- reports ---- */
+
+static bool sdp_shared_full(const struct sdp_conn *conn)
+{
+	return READ_ONCE(conn->stx.no_room);
+}
+
+static u32 sdp_shared_outq(struct sdp_conn *conn)
+{
+	sdp_stx_refresh(conn);
+	return conn->tx_queued;
+}
+
+static u32 sdp_shared_unsent(const struct sdp_conn *conn)
+{
+	struct sdp_sock *sdp = sdp_sk(conn->sk);
+	u32 unsent = 0;
+
+	if (!conn->stack->tx_sent)
+		return 0;
+	spin_lock_bh(&sdp->lock);
+	if (sdp->conn == conn)
+		unsent = conn->stx.sum -
+			 sdp_stx_sum_at(&conn->stx,
+					conn->stack->tx_sent(conn->qp));
+	spin_unlock_bh(&sdp->lock);
+	return unsent;
+}
+
+static u32 sdp_shared_progress(const struct sdp_conn *conn)
+{
+	return (u32)conn->stack->tx_acked(conn->qp);
+}
+
+static void sdp_shared_probed(struct sdp_conn *conn, u32 mseq)
+{
+}
+
+const struct sdp_link_ops sdp_link_shared = {
+	.name		= "shared",
+	.send		= sdp_shared_send,
+	.sent		= sdp_shared_sent,
+	.push		= sdp_shared_push,
+	.run		= sdp_shared_run,
+	.want_space	= sdp_shared_want_space,
+	.full		= sdp_shared_full,
+	.outq		= sdp_shared_outq,
+	.unsent		= sdp_shared_unsent,
+	.progress	= sdp_shared_progress,
+	.probed		= sdp_shared_probed,
+};
+EXPORT_SYMBOL_GPL(sdp_link_shared);

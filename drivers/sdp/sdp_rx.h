@@ -1,0 +1,29 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+/*
+ * Between the files of the receive half: sdp_rx.c knows what a message means,
+ * sdp_verbs_rx.c and sdp_shared_rx.c where its octets are.
+ */
+#ifndef _SDP_RX_H
+#define _SDP_RX_H
+
+#include "sdp.h"
+
+/* sdp_rx.c */
+int sdp_rx_check(struct sdp_rx_ctx *c, const u8 *hdr, u32 hdr_len, u32 len);
+int sdp_rx_dispatch(struct sdp_sock *sdp, struct sdp_rx_ctx *c);
+void sdp_rx_taken(struct sdp_sock *sdp, struct sdp_rx_ctx *c);
+void sdp_rx_finish(struct sdp_rx_ctx *c, int bad);
+void sdp_rx_violation(struct sdp_rx_ctx *c, int mib);
+void sdp_rx_oob_pres(struct sdp_sock *sdp, struct sdp_rx_ctx *c, u8 octet);
+void sdp_rx_wake(struct sdp_rx_ctx *c);
+
+/* sdp_verbs_rx.c */
+void sdp_rx_queue(struct sdp_sock *sdp, struct sdp_rx_ctx *c);
+u32 sdp_verbs_copy(struct sock *sk, u32 seq, u32 len, struct iov_iter *to);
+void sdp_verbs_consume(struct sock *sk, u32 n);
+
+/* sdp_rx_pages.c */
+u32 sdp_shared_copy(struct sock *sk, u32 seq, u32 len, struct iov_iter *to);
+void sdp_shared_consume(struct sock *sk, u32 n);
+
+#endif

@@ -1,0 +1,414 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * Receive queue of a shared link: references to the pages that the payload
+ * came in, in blocks, so that nothing is allocated per packet. Calls nothing
+ * of SDP but the link's rx_resume.
+ *
+ * Reception adds at the end, under sdp->lock. The reader (lock_sock) looks at
+ * what lies in front of rx_seq without that lock, since only itself removes
+ * it; it takes it to remove.
+ */
+#include <linux/gfp.h>
+#include <linux/highmem.h>
+#include <linux/mm.h>
+#include <linux/slab.h>
+#include <linux/uio.h>
+#include <net/sock.h>
+
+#include "sdp.h"
+#include "sdp_mib.h"
+#include "sdp_rx.h"
+
+/* Entries that one call of the provider may need, copies included */
+#define SDP_PAGES_ROOM	(RDMA_STACK_RUNS + 20)
+
+static struct sdp_rx_block *sdp_block_alloc(gfp_t gfp)
+{
+	struct sdp_rx_block *blk = kmalloc(sizeof(*blk), gfp | __GFP_NOWARN);
+
+	if (!blk)
+		return NULL;
+	blk->head = 0;
+	blk->tail = 0;
+	blk->held = 0;
+	return blk;
+}
+
+/**
+ * sdp_pages_init - make the first blocks
+ * @sk: socket with an empty queue
+ *
+ * Context: process, may sleep.
+ *
+ * Return: 0 or -ENOMEM.
+ */
+int sdp_pages_init(struct sock *sk)
+{
+	struct sdp_rx_pages *q = &sdp_sk(sk)->rx_pages;
+	struct sdp_rx_block *blk, *spare;
+
+	BUILD_BUG_ON(sizeof(struct sdp_rx_block) > 1024);
+	BUILD_BUG_ON(SDP_PAGES_ROOM > SDP_RX_FRAGS);
+	BUILD_BUG_ON(SDP_RX_FRAGS > 64);
+	blk = sdp_block_alloc(GFP_KERNEL_ACCOUNT);
+	spare = sdp_block_alloc(GFP_KERNEL_ACCOUNT);
+	if (!blk || !spare) {
+		kfree(blk);
+		kfree(spare);
+		return -ENOMEM;
+	}
+	spin_lock_bh(&sdp_sk(sk)->lock);
+	list_add_tail(&blk->node, &q->blocks);
+	q->spare = spare;
+	q->paused = false;
+	spin_unlock_bh(&sdp_sk(sk)->lock);
+	return 0;
+}
+
+/* ---- adding ---- */
+
+/*
+ * A new block at the end. sdp_pages_full() has left a spare one, but what a
+ * connection still has to deliver at its end comes all the same.
+ */
+static struct sdp_rx_block *sdp_pages_more(struct sdp_rx_pages *q)
+{
+	struct sdp_rx_block *blk = q->spare;
+
+	if (unlikely(!blk))
+		blk = sdp_block_alloc(GFP_ATOMIC);
+	if (unlikely(!blk))
+		return NULL;
+	q->spare = NULL;
+	list_add_tail(&blk->node, &q->blocks);
+	return blk;
+}
+
+/* The queue takes a reference, which pieces of one page in a row share. */
+static bool sdp_pages_ref(struct sdp_rx_pages *q, struct page *page, u32 off,
+			  u32 len)
+{
+	struct sdp_rx_block *blk = list_last_entry(&q->blocks,
+						   struct sdp_rx_block, node);
+	struct sdp_rx_frag *f;
+
+	if (blk->tail == SDP_RX_FRAGS) {
+		blk = sdp_pages_more(q);
+		if (unlikely(!blk))
+			return false;
+	}
+	f = &blk->frag[blk->tail];
+	if (blk->tail > blk->head && f[-1].page == page) {
+		if (f[-1].off + f[-1].len == off) {
+			WRITE_ONCE(f[-1].len, f[-1].len + len);
+			return true;
+		}
+		blk->held &= ~BIT_ULL(blk->tail - 1);
+	} else {
+		get_page(page);
+	}
+	f->page = page;
+	f->off = off;
+	f->len = len;
+	blk->held |= BIT_ULL(blk->tail);
+	blk->tail++;
+	return true;
+}
+
+/* A page with room to copy into; used again when all of it was read. */
+static bool sdp_pages_merge_page(struct sdp_rx_pages *q)
+{
+	if (q->merge && page_count(q->merge) == 1) {
+		q->merged = 0;
+		return true;
+	}
+	if (q->merge && q->merged < PAGE_SIZE)
+		return true;
+	if (q->merge)
+		put_page(q->merge);
+	q->merge = alloc_page(GFP_ATOMIC | __GFP_NOWARN);
+	q->merged = 0;
+	return q->merge;
+}
+
+static bool sdp_pages_copy(struct sdp_rx_pages *q, const u8 *data, u32 len)
+{
+	while (len) {
+		u32 n;
+
+		if (!sdp_pages_merge_page(q))
+			return false;
+		n = min_t(u32, len, PAGE_SIZE - q->merged);
+		memcpy(page_address(q->merge) + q->merged, data, n);
+		if (!sdp_pages_ref(q, q->merge, q->merged, n))
+			return false;
+		q->merged += n;
+		data += n;
+		len -= n;
+	}
+	return true;
+}
+
+/**
+ * sdp_pages_add - queue payload
+ * @sdp: socket
+ * @rx: what the provider has
+ * @skip: octets at its front that are no payload
+ * @merge: payload up to this size is copied if its memory is not worth being
+ *	   held while the reader is behind
+ *
+ * What may not be referenced is copied as well. The caller moves rx_seq.
+ *
+ * Context: sdp->lock.
+ *
+ * Return: false without memory, when a part is queued.
+ */
+bool sdp_pages_add(struct sdp_sock *sdp, const struct rdma_stack_rx *rx,
+		   u32 skip, u32 merge)
+{
+	u32 len = rx->len - skip, copied = 0, i, n;
+	struct sdp_rx_pages *q = &sdp->rx_pages;
+	struct net *net = sock_net(&sdp->inet.sk);
+	bool small;
+
+	lockdep_assert_held(&sdp->lock);
+	if (list_empty(&q->blocks))
+		return false;
+	small = len <= merge && sdp->rx_seq != sdp->copied_seq &&
+		2 * len < rx->truesize;
+	for (i = 0; i < rx->nr; i++) {
+		const struct rdma_stack_run *run = &rx->run[i];
+
+		if (skip >= run->len) {
+			skip -= run->len;
+			continue;
+		}
+		n = run->len - skip;
+		if (!small && run->page && !PageHighMem(run->page)) {
+			if (!sdp_pages_ref(q, run->page, run->off + skip, n))
+				return false;
+		} else {
+			if (!sdp_pages_copy(q, run->data + skip, n))
+				return false;
+			copied += n;
+		}
+		skip = 0;
+	}
+	if (copied) {
+		SDP_INC_STATS(net, RX_MERGED);
+		SDP_ADD_STATS(net, RX_MERGED_BYTES, copied);
+	}
+	q->charge += copied == len ? len : max(rx->truesize, len);
+	return true;
+}
+
+static bool sdp_pages_room(struct sdp_rx_pages *q)
+{
+	struct sdp_rx_block *blk;
+
+	if (q->spare)
+		return true;
+	blk = list_last_entry(&q->blocks, struct sdp_rx_block, node);
+	if (SDP_RX_FRAGS - blk->tail >= SDP_PAGES_ROOM)
+		return true;
+	q->spare = sdp_block_alloc(GFP_ATOMIC);
+	return q->spare;
+}
+
+/**
+ * sdp_pages_full - whether the provider has to stop
+ * @sk: socket
+ *
+ * If so a reader will let it go on.
+ *
+ * Context: sdp->lock, after sdp_pages_add().
+ */
+bool sdp_pages_full(struct sock *sk)
+{
+	struct sdp_rx_pages *q = &sdp_sk(sk)->rx_pages;
+
+	lockdep_assert_held(&sdp_sk(sk)->lock);
+	/* purged: the connection is on its way out */
+	if (list_empty(&q->blocks))
+		return true;
+	if (q->charge < (u32)READ_ONCE(sk->sk_rcvbuf) && sdp_pages_room(q))
+		return false;
+	if (!q->paused)
+		SDP_INC_STATS(sock_net(sk), RX_PAUSES);
+	WRITE_ONCE(q->paused, true);
+	return true;
+}
+
+/* ---- reading ---- */
+
+/* Struct sdp_rxq_ops.copy */
+u32 sdp_shared_copy(struct sock *sk, u32 seq, u32 len, struct iov_iter *to)
+{
+	struct sdp_sock *sdp = sdp_sk(sk);
+	u32 skip = seq - sdp->copied_seq, done = 0, i, n;
+	struct sdp_rx_block *blk;
+
+	blk = list_first_entry(&sdp->rx_pages.blocks, struct sdp_rx_block,
+			       node);
+	for (i = blk->head; done < len; i++) {
+		struct sdp_rx_frag *f;
+
+		if (i == SDP_RX_FRAGS) {
+			blk = list_next_entry(blk, node);
+			i = blk->head;
+		}
+		f = &blk->frag[i];
+		n = READ_ONCE(f->len);
+		if (skip >= n) {
+			skip -= n;
+			continue;
+		}
+		n = min(n - skip, len - done);
+		if (copy_to_iter(page_address(f->page) + f->off + skip, n,
+				 to) != n)
+			break;
+		done += n;
+		skip = 0;
+	}
+	return done;
+}
+
+static u32 sdp_shared_find(struct sock *sk, u32 seq, struct sdp_rx_run *run)
+{
+	struct sdp_sock *sdp = sdp_sk(sk);
+	u32 skip = seq - sdp->copied_seq, i;
+	struct sdp_rx_block *blk;
+
+	list_for_each_entry(blk, &sdp->rx_pages.blocks, node) {
+		for (i = blk->head; i < READ_ONCE(blk->tail); i++) {
+			u32 n = READ_ONCE(blk->frag[i].len);
+
+			if (skip < n) {
+				run->page = blk->frag[i].page;
+				run->off = blk->frag[i].off + skip;
+				run->len = n - skip;
+				return run->len;
+			}
+			skip -= n;
+		}
+	}
+	return 0;
+}
+
+/* ---- removing ---- */
+
+static void sdp_block_put(struct sdp_rx_pages *q, struct sdp_rx_block *blk)
+{
+	blk->head = 0;
+	blk->tail = 0;
+	blk->held = 0;
+	if (list_is_singular(&q->blocks))
+		return;
+	list_del(&blk->node);
+	if (q->spare)
+		kfree(blk);
+	else
+		q->spare = blk;
+}
+
+/* Drop octets from the first block; returns how many. */
+static u32 sdp_block_drop(struct sdp_rx_pages *q, u32 len)
+{
+	struct sdp_rx_block *blk;
+	u32 left = len;
+
+	blk = list_first_entry(&q->blocks, struct sdp_rx_block, node);
+	while (left && blk->head < blk->tail) {
+		struct sdp_rx_frag *f = &blk->frag[blk->head];
+
+		if (left < f->len) {
+			f->off += left;
+			f->len -= left;
+			return len;
+		}
+		left -= f->len;
+		if (blk->held & BIT_ULL(blk->head))
+			put_page(f->page);
+		blk->head++;
+	}
+	if (blk->head == blk->tail)
+		sdp_block_put(q, blk);
+	return len - left;
+}
+
+/* The charge goes in proportion: packets are not told apart any more. */
+static void sdp_pages_uncharge(struct sdp_rx_pages *q, u32 len, u32 queued)
+{
+	if (len == queued)
+		q->charge = 0;
+	else
+		q->charge -= (u32)div_u64((u64)q->charge * len, queued);
+}
+
+/* Struct sdp_rxq_ops.consume */
+void sdp_shared_consume(struct sock *sk, u32 len)
+{
+	struct sdp_sock *sdp = sdp_sk(sk);
+	struct sdp_rx_pages *q = &sdp->rx_pages;
+	struct sdp_conn *conn = sdp->conn;
+	bool resume = false;
+	u32 left = len;
+
+	spin_lock_bh(&sdp->lock);
+	sdp_pages_uncharge(q, len, sdp->rx_seq - sdp->copied_seq);
+	while (left)
+		left -= sdp_block_drop(q, left);
+	WRITE_ONCE(sdp->copied_seq, sdp->copied_seq + len);
+	if (unlikely(q->paused) &&
+	    q->charge <= (u32)READ_ONCE(sk->sk_rcvbuf) / 2 &&
+	    sdp_pages_room(q)) {
+		WRITE_ONCE(q->paused, false);
+		resume = true;
+	}
+	spin_unlock_bh(&sdp->lock);
+	if (!conn || !test_bit(SDP_CONN_SHARED, &conn->flags))
+		return;
+	if (unlikely(q->rcvbuf != READ_ONCE(sk->sk_rcvbuf)))
+		sdp_shared_rcvbuf(conn);
+	if (unlikely(resume))
+		conn->stack->rx_resume(conn->qp);
+}
+
+static void sdp_shared_purge(struct sock *sk)
+{
+	struct sdp_sock *sdp = sdp_sk(sk);
+	struct sdp_rx_pages *q = &sdp->rx_pages;
+	struct sdp_rx_block *blk, *tmp;
+
+	spin_lock_bh(&sdp->lock);
+	list_for_each_entry_safe(blk, tmp, &q->blocks, node) {
+		for (; blk->head < blk->tail; blk->head++)
+			if (blk->held & BIT_ULL(blk->head))
+				put_page(blk->frag[blk->head].page);
+		list_del(&blk->node);
+		kfree(blk);
+	}
+	kfree(q->spare);
+	q->spare = NULL;
+	if (q->merge)
+		put_page(q->merge);
+	q->merge = NULL;
+	q->charge = 0;
+	WRITE_ONCE(q->paused, false);
+	WRITE_ONCE(sdp->copied_seq, sdp->rx_seq);
+	sdp->urg_state = SDP_URG_NONE;
+	spin_unlock_bh(&sdp->lock);
+}
+
+/* The references are the socket's own: nothing to do. */
+static void sdp_shared_orphan(struct sock *sk, struct sdp_conn *conn)
+{
+}
+
+const struct sdp_rxq_ops sdp_rxq_shared = {
+	.find		= sdp_shared_find,
+	.copy		= sdp_shared_copy,
+	.consume	= sdp_shared_consume,
+	.purge		= sdp_shared_purge,
+	.orphan		= sdp_shared_orphan,
+};

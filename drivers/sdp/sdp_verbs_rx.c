@@ -1,0 +1,318 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * Receive half over a verbs link: messages arrive in buffers of the connection
+ * and wait there for the reader. Calls sdp_rx.c for what messages mean, the
+ * transmit engine, which posts receives, and the link.
+ *
+ * The completion handler is the only one that adds to the receive queue, a
+ * reader (lock_sock) the only one that removes; sdp->lock covers the moment.
+ */
+#include <linux/slab.h>
+#include <linux/uio.h>
+#include <net/sock.h>
+
+#include "sdp.h"
+#include "sdp_mib.h"
+#include "sdp_rx.h"
+#include "sdp_trace.h"
+
+/*
+ * Payload that fits behind the youngest queued one is copied there when it is
+ * small, when the reader is behind anyway, or when so few receives are left
+ * that the sender would stop soon.
+ */
+static bool sdp_rx_merge(struct sdp_sock *sdp, struct sdp_rx_ctx *c)
+{
+	struct sdp_net *sn = sdp_pernet(sock_net(c->sk));
+	struct sdp_conn *conn = c->conn;
+	u32 len = c->m.payload_len, left;
+	struct sdp_rx_buf *tail;
+
+	if (list_empty(&sdp->rx_queue))
+		return false;
+	tail = list_last_entry(&sdp->rx_queue, struct sdp_rx_buf, node);
+	if (tail->conn != conn || SDP_BUF_SIZE - tail->len < len)
+		return false;
+	left = READ_ONCE(conn->rx_posted_total) - c->m.h.mseq;
+	if (len > READ_ONCE(sn->sysctl_rx_merge) &&
+	    (len > SDP_BUF_SIZE / 4 || list_is_singular(&sdp->rx_queue)) &&
+	    left > max_t(u32, READ_ONCE(conn->rx_nbufs) / 2, SDP_MIN_RX_BUFS))
+		return false;
+	memcpy(page_address(tail->page) + tail->len,
+	       page_address(c->buf->page) + c->m.payload - SDP_BSDH_LEN, len);
+	WRITE_ONCE(tail->len, tail->len + len);
+	SDP_INC_STATS(sock_net(c->sk), RX_MERGED);
+	SDP_ADD_STATS(sock_net(c->sk), RX_MERGED_BYTES, len);
+	return true;
+}
+
+/**
+ * sdp_rx_queue - put the payload of a message on the receive queue
+ * @sdp: socket
+ * @c: message in @c->buf
+ *
+ * Context: sdp->lock.
+ */
+void sdp_rx_queue(struct sdp_sock *sdp, struct sdp_rx_ctx *c)
+{
+	u32 start = c->m.payload - SDP_BSDH_LEN, len = c->m.payload_len;
+	struct sdp_rx_buf *buf = c->buf;
+	u8 last;
+
+	lockdep_assert_held(&sdp->lock);
+	last = ((u8 *)page_address(buf->page))[start + len - 1];
+	if (!sdp_rx_merge(sdp, c)) {
+		buf->off = start;
+		buf->len = start + len;
+		list_add_tail(&buf->node, &sdp->rx_queue);
+		c->keep = true;
+	}
+	/* pairs with the acquire of the reader */
+	smp_store_release(&sdp->rx_seq, sdp->rx_seq + len);
+	if (unlikely(c->m.h.flags & SDP_OOB_PRES))
+		sdp_rx_oob_pres(sdp, c, last);
+	c->readable = true;
+	WRITE_ONCE(sdp->rx_bytes, sdp->rx_bytes + len);
+	SDP_INC_STATS(sock_net(c->sk), RX_DATA_MSGS);
+	SDP_ADD_STATS(sock_net(c->sk), RX_BYTES, len);
+}
+
+static void sdp_rx_error(struct sdp_conn *conn, const struct ib_wc *wc)
+{
+	if (wc->status == IB_WC_LOC_LEN_ERR)
+		SDP_INC_STATS(sock_net(conn->sk), BAD_LEN);
+	else if (wc->status != IB_WC_WR_FLUSH_ERR)
+		SDP_INC_STATS(sock_net(conn->sk), TRANSPORT_ERRORS);
+	sdp_conn_down(conn, ECONNRESET);
+}
+
+/* What arrived belongs to the CPU again, its headers are in one place. */
+static u32 sdp_rx_headers(struct sdp_conn *conn, struct sdp_rx_buf *buf,
+			  u32 len)
+{
+	u32 n = min_t(u32, len, SDP_BSDH_LEN), ext;
+	u8 *hdr = buf->hdr;
+
+	ib_dma_sync_single_for_cpu(conn->dev, conn->rx_hdrs_dma +
+				   buf->idx * SDP_CTL_SLOT, SDP_BSDH_LEN,
+				   DMA_FROM_DEVICE);
+	if (len <= SDP_BSDH_LEN)
+		return n;
+	ib_dma_sync_single_for_cpu(conn->dev, buf->dma, len - SDP_BSDH_LEN,
+				   DMA_FROM_DEVICE);
+	/* an extended header begins where Data has its payload */
+	if (hdr[0] == SDP_MID_DATA)
+		return n;
+	ext = min_t(u32, len, SDP_MSG_HDR_MAX) - SDP_BSDH_LEN;
+	memcpy(hdr + SDP_BSDH_LEN, page_address(buf->page), ext);
+	return n + ext;
+}
+
+static void sdp_rx_process(struct sdp_rx_ctx *c)
+{
+	struct sdp_sock *sdp = sdp_sk(c->sk);
+	int bad = 0;
+
+	spin_lock_bh(&sdp->lock);
+	if (sdp->conn == c->conn)
+		bad = sdp_rx_dispatch(sdp, c);
+	sdp_rx_taken(sdp, c);
+	spin_unlock_bh(&sdp->lock);
+	sdp_rx_finish(c, bad);
+	if (likely(!bad))
+		sdp_rx_wake(c);
+}
+
+/**
+ * sdp_rx_done - a message arrived
+ * @cq: completion queue
+ * @wc: its entry
+ *
+ * Context: softirq; one at a time for a connection.
+ */
+void sdp_rx_done(struct ib_cq *cq, struct ib_wc *wc)
+{
+	struct sdp_rx_buf *buf = container_of(wc->wr_cqe, struct sdp_rx_buf,
+					      cqe);
+	struct sdp_conn *conn = buf->conn;
+	struct sdp_rx_ctx c = { .sk = conn->sk, .conn = conn, .buf = buf };
+	u32 hdr_len;
+	int bad;
+
+	if (unlikely(wc->status != IB_WC_SUCCESS)) {
+		sdp_rx_error(conn, wc);
+		return;
+	}
+	hdr_len = sdp_rx_headers(conn, buf, wc->byte_len);
+	SDP_INC_STATS(sock_net(conn->sk), RX_MSGS);
+	bad = sdp_rx_check(&c, buf->hdr, hdr_len, wc->byte_len);
+	if (unlikely(bad)) {
+		sdp_rx_violation(&c, bad);
+		return;
+	}
+	sdp_rx_process(&c);
+	if (c.keep)
+		sdp_tx_kick(conn);
+	else
+		sdp_tx_recycle(conn, buf);
+}
+
+/* ---- the receive queue ---- */
+
+/* Buffer that holds octet @seq of the stream, which is queued. */
+static u32 sdp_verbs_find(struct sock *sk, u32 seq, struct sdp_rx_run *run)
+{
+	struct sdp_sock *sdp = sdp_sk(sk);
+	u32 off = seq - sdp->copied_seq;
+	struct sdp_rx_buf *buf;
+
+	run->len = 0;
+	spin_lock_bh(&sdp->lock);
+	list_for_each_entry(buf, &sdp->rx_queue, node) {
+		u32 have = buf->len - buf->off;
+
+		if (off < have) {
+			run->page = buf->page;
+			run->off = buf->off + off;
+			run->len = have - off;
+			break;
+		}
+		off -= have;
+	}
+	spin_unlock_bh(&sdp->lock);
+	return run->len;
+}
+
+/*
+ * Struct sdp_rxq_ops.copy: one buffer at a time, so that a receive can be
+ * posted again as soon as it has been read.
+ */
+u32 sdp_verbs_copy(struct sock *sk, u32 seq, u32 len, struct iov_iter *to)
+{
+	struct sdp_rx_run run;
+
+	len = min(len, sdp_verbs_find(sk, seq, &run));
+	return copy_to_iter(page_address(run.page) + run.off, len, to);
+}
+
+/*
+ * A peer that has used up what we told it, although we keep reading, could
+ * send faster: give it half as many receives again, up to rmem's maximum. As
+ * TCP does, leave a size alone that the program has chosen.
+ */
+static void sdp_rx_grow(struct sock *sk, struct sdp_conn *conn)
+{
+	struct sdp_net *sn = sdp_pernet(sock_net(sk));
+	u32 left = READ_ONCE(conn->rx_told_total) - READ_ONCE(conn->rx_mseq);
+	int want = (conn->rx_nbufs + conn->rx_nbufs / 2) * SDP_BUF_SIZE;
+
+	if (likely(left > SDP_FC_DATA))
+		return;
+	want = min(want, READ_ONCE(sn->sysctl_rmem[2]));
+	if (!(sk->sk_userlocks & SOCK_RCVBUF_LOCK) && want > sk->sk_rcvbuf)
+		WRITE_ONCE(sk->sk_rcvbuf, want);
+	sdp_link_rx_grow(conn);
+}
+
+/* A buffer that was read to its end goes back to the device, or away. */
+static void sdp_rx_release(struct sock *sk, struct sdp_rx_buf *buf)
+{
+	struct sdp_conn *conn = sdp_sk(sk)->conn;
+
+	if (!buf->conn) {
+		put_page(buf->page);
+		kfree(buf);
+		return;
+	}
+	sdp_rx_grow(sk, conn);
+	if (!sdp_link_rx_renew(conn, buf)) {
+		SDP_INC_STATS(sock_net(sk), RX_NO_MEM);
+		sdp_tx_kick(conn);
+		return;
+	}
+	SDP_INC_STATS(sock_net(sk), RX_REPOSTED);
+	sdp_tx_recycle(conn, buf);
+}
+
+/* Struct sdp_rxq_ops.consume */
+void sdp_verbs_consume(struct sock *sk, u32 n)
+{
+	struct sdp_sock *sdp = sdp_sk(sk);
+	struct sdp_rx_buf *buf;
+
+	while (n) {
+		u32 take;
+
+		spin_lock_bh(&sdp->lock);
+		buf = list_first_entry_or_null(&sdp->rx_queue,
+					       struct sdp_rx_buf, node);
+		if (WARN_ON_ONCE(!buf)) {
+			spin_unlock_bh(&sdp->lock);
+			return;
+		}
+		take = min(n, buf->len - buf->off);
+		buf->off += take;
+		WRITE_ONCE(sdp->copied_seq, sdp->copied_seq + take);
+		if (buf->off == buf->len)
+			list_del_init(&buf->node);
+		else
+			buf = NULL;
+		spin_unlock_bh(&sdp->lock);
+		n -= take;
+		if (buf)
+			sdp_rx_release(sk, buf);
+	}
+}
+
+/* Buffers of a connection stay with it and are freed with it. */
+static void sdp_verbs_purge(struct sock *sk)
+{
+	struct sdp_sock *sdp = sdp_sk(sk);
+	struct sdp_rx_buf *buf, *tmp;
+	LIST_HEAD(list);
+
+	spin_lock_bh(&sdp->lock);
+	list_splice_init(&sdp->rx_queue, &list);
+	WRITE_ONCE(sdp->copied_seq, sdp->rx_seq);
+	sdp->urg_state = SDP_URG_NONE;
+	spin_unlock_bh(&sdp->lock);
+	list_for_each_entry_safe(buf, tmp, &list, node) {
+		list_del_init(&buf->node);
+		if (buf->conn)
+			continue;
+		put_page(buf->page);
+		kfree(buf);
+	}
+}
+
+/*
+ * The pages move to buffers of their own, since those of the connection, whose
+ * queue pair is drained, are about to be freed.
+ */
+static void sdp_verbs_orphan(struct sock *sk, struct sdp_conn *conn)
+{
+	struct sdp_sock *sdp = sdp_sk(sk);
+	struct sdp_rx_buf *buf, *tmp, *copy;
+
+	list_for_each_entry_safe(buf, tmp, &sdp->rx_queue, node) {
+		if (buf->conn != conn)
+			continue;
+		copy = kzalloc(sizeof(*copy), GFP_KERNEL | __GFP_NOFAIL);
+		sdp_link_rx_unmap(conn, buf);
+		copy->page = buf->page;
+		copy->off = buf->off;
+		copy->len = buf->len;
+		buf->page = NULL;
+		spin_lock_bh(&sdp->lock);
+		list_replace_init(&buf->node, &copy->node);
+		spin_unlock_bh(&sdp->lock);
+	}
+}
+
+const struct sdp_rxq_ops sdp_rxq_verbs = {
+	.find		= sdp_verbs_find,
+	.copy		= sdp_verbs_copy,
+	.consume	= sdp_verbs_consume,
+	.purge		= sdp_verbs_purge,
+	.orphan		= sdp_verbs_orphan,
+};

@@ -1,0 +1,592 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * Transmit half over a verbs link: user data go into messages in registered
+ * buffers, which are posted as credits allow. Calls flow control and the link.
+ *
+ * sendmsg fills messages under lock_sock; the engine, sdp_tx_run(), posts
+ * them under tx_lock, from sendmsg or from a completion, whichever finds a
+ * credit first. A message that waits is extended by later sends.
+ */
+#include <linux/slab.h>
+#include <linux/uio.h>
+#include <net/sock.h>
+
+#include "sdp.h"
+#include "sdp_mib.h"
+#include "sdp_trace.h"
+
+#define SDP_TX_KEEP_CHUNKS	8	/* free send buffers a connection keeps */
+#define SDP_TX_SPLIT_MIN	2048	/* payloads worth two SGEs */
+
+static struct sdp_tx_slot *sdp_tx_slot(struct sdp_conn *conn, u32 mseq)
+{
+	return &conn->tx_slots[mseq & (SDP_SQ_DEPTH - 1)];
+}
+
+static struct sdp_tx_msg *sdp_tx_msg(struct sdp_conn *conn, u32 idx)
+{
+	return &conn->tx_q[idx & (SDP_TXQ_DEPTH - 1)];
+}
+
+/* Tell the socket how much it has queued, if it still is our socket. */
+static void sdp_tx_report(struct sdp_conn *conn)
+{
+	struct sock *sk = conn->sk;
+
+	if (sdp_sk(sk)->conn == conn)
+		WRITE_ONCE(sk->sk_wmem_queued, conn->tx_queued);
+}
+
+static void sdp_tx_chunk_put(struct sdp_conn *conn, struct sdp_chunk *c)
+{
+	if (--c->refs)
+		return;
+	/* the transport may still hold the pages (zero copy below us) */
+	if (conn->tx_free_count >= SDP_TX_KEEP_CHUNKS ||
+	    page_count(c->page) != 1 || c->size != SDP_BUF_SIZE) {
+		sdp_link_chunk_free(conn, c);
+		return;
+	}
+	list_add(&c->node, &conn->tx_free_chunks);
+	conn->tx_free_count++;
+}
+
+/**
+ * sdp_tx_free - free all send buffers
+ * @conn: connection without a QP
+ *
+ * Context: process, nobody else uses the connection.
+ */
+void sdp_tx_free(struct sdp_conn *conn)
+{
+	struct sdp_chunk *c, *tmp;
+	u32 i;
+
+	for (i = conn->tx_tail; i != conn->tx_head; i++)
+		sdp_tx_chunk_put(conn, sdp_tx_msg(conn, i)->chunk);
+	conn->tx_tail = conn->tx_head;
+	while (conn->tx_done != conn->tx_mseq) {
+		struct sdp_tx_slot *slot = sdp_tx_slot(conn, ++conn->tx_done);
+
+		if (slot->chunk)
+			sdp_tx_chunk_put(conn, slot->chunk);
+		slot->chunk = NULL;
+	}
+	if (conn->tx_chunk)
+		sdp_tx_chunk_put(conn, conn->tx_chunk);
+	conn->tx_chunk = NULL;
+	list_for_each_entry_safe(c, tmp, &conn->tx_free_chunks, node)
+		sdp_link_chunk_free(conn, c);
+	INIT_LIST_HEAD(&conn->tx_free_chunks);
+}
+
+/* What is acknowledged or completed no longer counts for the socket. */
+static void sdp_tx_account(struct sdp_conn *conn)
+{
+	u32 upto = READ_ONCE(conn->peer_ack);
+
+	if (sdp_seq_after(conn->tx_done, upto))
+		upto = conn->tx_done;
+	if (!sdp_seq_after(upto, conn->tx_acct))
+		return;
+	while (conn->tx_acct != upto)
+		conn->tx_queued -= sdp_tx_slot(conn, ++conn->tx_acct)->charge;
+	sdp_tx_report(conn);
+}
+
+/*
+ * Whether a send has to ask for a completion: the last message, every so many
+ * messages, and so often that three quarters of the send buffer come free
+ * without it. What the peer acknowledges counts as free anyway.
+ */
+static bool sdp_tx_signal(struct sdp_conn *conn, u8 mid, u32 payload)
+{
+	struct sdp_net *sn = sdp_pernet(sock_net(conn->sk));
+	u32 unsignalled = conn->tx_mseq - conn->tx_signalled;
+
+	conn->tx_unsig_bytes += payload;
+	if (mid != SDP_MID_DISCON && mid != SDP_MID_ABORT &&
+	    unsignalled < READ_ONCE(sn->sysctl_signal_every) &&
+	    unsignalled < SDP_SQ_DEPTH / 4 &&
+	    conn->tx_unsig_bytes < (u32)READ_ONCE(conn->sk->sk_sndbuf) / 4)
+		return false;
+	conn->tx_unsig_bytes = 0;
+	return true;
+}
+
+/*
+ * Give a message its number and header and post it. @m is NULL for control
+ * messages and for empty Data.
+ */
+static int sdp_tx_post(struct sdp_conn *conn, u8 mid, struct sdp_tx_msg *m)
+{
+	u32 mseq = conn->tx_mseq + 1, ack = READ_ONCE(conn->rx_mseq), len;
+	struct sdp_tx_slot *slot = sdp_tx_slot(conn, mseq);
+	struct net *net = sock_net(conn->sk);
+	struct sdp_msg msg = {};
+	bool signal;
+	u8 *p;
+
+	p = conn->tx_ctl_area + (slot - conn->tx_slots) * SDP_CTL_SLOT;
+	if (m && !m->split)
+		p = page_address(m->chunk->page) + m->off - SDP_BSDH_LEN;
+
+	msg.h.mid = mid;
+	msg.h.mseq = mseq;
+	msg.h.mseq_ack = ack;
+	msg.h.bufs = conn->fc->bufs(conn, ack);
+	if (test_and_clear_bit(SDP_CTL_OOB_PEND, &conn->tx_ctl))
+		msg.h.flags |= SDP_OOB_PEND;
+	if (m) {
+		msg.payload_len = m->len;
+		if (m->oob)
+			msg.h.flags |= SDP_OOB_PRES;
+	}
+	if (mid == SDP_MID_CHRCVBUF_ACK)
+		msg.ext.size = SDP_BUF_SIZE;
+	len = sdp_build_msg(p, &msg);
+	trace_sdp_msg_tx(conn->sk, &msg.h, msg.payload_len);
+
+	WRITE_ONCE(conn->tx_mseq, mseq);
+	slot->mseq = mseq;
+	slot->mid = mid;
+	slot->chunk = m ? m->chunk : NULL;
+	slot->charge = msg.payload_len;
+	conn->tx_unsent -= msg.payload_len;
+	signal = sdp_tx_signal(conn, mid, msg.payload_len);
+	if (signal) {
+		conn->tx_signalled = mseq;
+		SDP_INC_STATS(net, TX_SIGNALLED);
+	}
+	sdp_tx_count(conn, msg.payload_len, m);
+	return sdp_link_send(conn, slot, m, len, signal);
+}
+
+/* Room in the send queue for one more? */
+static bool sdp_tx_slot_free(const struct sdp_conn *conn)
+{
+	return conn->tx_mseq - conn->tx_done < SDP_SQ_DEPTH;
+}
+
+/* Control first: it must not wait behind data that has no credit. */
+static int sdp_tx_run_ctl(struct sdp_conn *conn)
+{
+	static const struct {
+		u8 bit;
+		u8 mid;
+	} ctl[] = {
+		{ SDP_CTL_FIRST, SDP_MID_DATA },
+		{ SDP_CTL_SENDSM, SDP_MID_SENDSM },
+		{ SDP_CTL_CHRCVBUF_ACK, SDP_MID_CHRCVBUF_ACK },
+	};
+	int i, err = 0;
+
+	for (i = 0; i < ARRAY_SIZE(ctl) && !err; i++) {
+		if (!test_bit(ctl[i].bit, &conn->tx_ctl))
+			continue;
+		if (!conn->fc->may_send(conn, false) || !sdp_tx_slot_free(conn))
+			break;
+		clear_bit(ctl[i].bit, &conn->tx_ctl);
+		if (ctl[i].bit == SDP_CTL_SENDSM)
+			WRITE_ONCE(conn->rx_src_avail, false);
+		err = sdp_tx_post(conn, ctl[i].mid, NULL);
+	}
+	return err;
+}
+
+static int sdp_tx_run_data(struct sdp_conn *conn)
+{
+	struct sdp_tx_msg *m;
+	int err = 0;
+
+	while (!err && conn->tx_tail != conn->tx_head) {
+		m = sdp_tx_msg(conn, conn->tx_tail);
+		if (m->busy || !sdp_tx_slot_free(conn))
+			return 0;
+		if (!conn->fc->may_send(conn, true)) {
+			SDP_INC_STATS(sock_net(conn->sk), TX_NO_CREDIT);
+			WRITE_ONCE(sdp_sk(conn->sk)->tx_no_credit,
+				   sdp_sk(conn->sk)->tx_no_credit + 1);
+			return 0;
+		}
+		conn->tx_tail++;
+		err = sdp_tx_post(conn, SDP_MID_DATA, m);
+	}
+	return err;
+}
+
+static int sdp_tx_run_end(struct sdp_conn *conn)
+{
+	struct net *net = sock_net(conn->sk);
+	int err = 0;
+
+	if (conn->tx_fin && !conn->tx_fin_sent &&
+	    conn->tx_tail == conn->tx_head && sdp_tx_slot_free(conn) &&
+	    conn->fc->may_send(conn, false)) {
+		conn->tx_fin_sent = true;
+		SDP_INC_STATS(net, DISCON_SENT);
+		err = sdp_tx_post(conn, SDP_MID_DISCON, NULL);
+	}
+	if (!err && conn->fc->update_due(conn) && sdp_tx_slot_free(conn) &&
+	    conn->fc->may_send(conn, false)) {
+		SDP_INC_STATS(net, TX_CREDIT_UPDATES);
+		err = sdp_tx_post(conn, SDP_MID_DATA, NULL);
+	}
+	return err;
+}
+
+/*
+ * A probe if one was asked for, or if a writer waits and nothing will tell that
+ * the last messages are complete: none of them was signalled, and the peer may
+ * be silent for long.
+ */
+static int sdp_tx_run_probe(struct sdp_conn *conn)
+{
+	bool stranded = READ_ONCE(conn->tx_want) &&
+			conn->tx_mseq != conn->tx_done &&
+			!sdp_seq_after(conn->tx_signalled, conn->tx_done);
+
+	if (READ_ONCE(conn->tx_probing) ||
+	    !(stranded || test_bit(SDP_CTL_KEEPALIVE, &conn->tx_ctl)))
+		return 0;
+	clear_bit(SDP_CTL_KEEPALIVE, &conn->tx_ctl);
+	WRITE_ONCE(conn->tx_probing, true);
+	conn->tx_probe_mseq = conn->tx_mseq;
+	return sdp_link_probe(conn);
+}
+
+/*
+ * Post what may be posted. Receives first, so that what is told of them is
+ * fresh. Returns an error of the provider, after which the caller, without
+ * tx_lock, takes the connection down.
+ */
+static int sdp_tx_run(struct sdp_conn *conn)
+{
+	int err;
+
+	lockdep_assert_held(&conn->tx_lock);
+	if (!test_bit(SDP_CONN_READY, &conn->flags) ||
+	    test_bit(SDP_CONN_DOWN, &conn->flags))
+		return 0;
+	sdp_tx_account(conn);
+	err = sdp_link_post_recvs(conn);
+	if (err || !test_bit(SDP_CONN_UP, &conn->flags) ||
+	    test_bit(SDP_CONN_FENCED, &conn->flags))
+		return err;
+	if (unlikely(conn->tx_ctl))
+		err = sdp_tx_run_ctl(conn);
+	if (!err)
+		err = sdp_tx_run_data(conn);
+	if (!err)
+		err = sdp_tx_run_end(conn);
+	if (!err)
+		err = sdp_tx_run_probe(conn);
+	return err;
+}
+
+/**
+ * sdp_tx_recycle - post a receive buffer again and look for other work
+ * @conn: connection the buffer belongs to
+ * @buf: empty buffer that is on no list
+ *
+ * Context: receive completion, or a reader; no spinlock held.
+ */
+void sdp_tx_recycle(struct sdp_conn *conn, struct sdp_rx_buf *buf)
+{
+	spin_lock_bh(&conn->tx_lock);
+	list_add_tail(&buf->node, &conn->rx_free);
+	spin_unlock_bh(&conn->tx_lock);
+	sdp_tx_kick(conn);
+}
+
+/* Everything up to @mseq is complete. Returns whether DisConn is among it. */
+static bool sdp_tx_complete(struct sdp_conn *conn, u32 mseq)
+{
+	bool fin = false;
+
+	while (sdp_seq_after(mseq, conn->tx_done)) {
+		struct sdp_tx_slot *s = sdp_tx_slot(conn, conn->tx_done + 1);
+
+		if (s->chunk)
+			sdp_tx_chunk_put(conn, s->chunk);
+		s->chunk = NULL;
+		if (s->mid == SDP_MID_DISCON) {
+			conn->tx_fin_done = true;
+			fin = true;
+		}
+		conn->tx_done++;
+	}
+	return fin;
+}
+
+static void sdp_tx_completed(struct sdp_conn *conn, u32 mseq)
+{
+	bool fin;
+	int err;
+
+	spin_lock(&conn->tx_lock);
+	fin = sdp_tx_complete(conn, mseq);
+	sdp_tx_account(conn);
+	err = sdp_tx_run(conn);
+	spin_unlock(&conn->tx_lock);
+	if (unlikely(err))
+		sdp_conn_down(conn, ECONNRESET);
+	if (unlikely(fin))
+		sdp_fin_progress(conn);
+	sdp_tx_wake(conn);
+}
+
+/**
+ * sdp_tx_done - completion of a signalled send
+ * @cq: completion queue
+ * @wc: its entry
+ *
+ * Everything posted before is complete as well.
+ *
+ * Context: softirq.
+ */
+void sdp_tx_done(struct ib_cq *cq, struct ib_wc *wc)
+{
+	struct sdp_tx_slot *slot = container_of(wc->wr_cqe, struct sdp_tx_slot,
+						cqe);
+
+	if (!sdp_tx_wc_bad(slot->conn, wc))
+		sdp_tx_completed(slot->conn, slot->mseq);
+}
+
+/* Make sure that tx_chunk has room for a message; called by sendmsg only. */
+static struct sdp_chunk *sdp_tx_get_chunk(struct sdp_conn *conn, size_t len)
+{
+	struct sdp_chunk *c = conn->tx_chunk, *next = NULL;
+	u32 want = SDP_BSDH_LEN + 8 + min_t(size_t, len, SDP_TX_SPLIT_MIN);
+
+	if (c && !c->used)
+		return c;
+	/* a large message deserves a buffer of its own, page aligned */
+	if (c && c->size - c->used >= want && len <= SDP_BUF_SIZE / 4)
+		return c;
+
+	spin_lock_bh(&conn->tx_lock);
+	if (c && c->refs == 1 && page_count(c->page) == 1) {
+		c->used = 0;	/* all of its messages are complete */
+		spin_unlock_bh(&conn->tx_lock);
+		return c;
+	}
+	if (!list_empty(&conn->tx_free_chunks)) {
+		next = list_first_entry(&conn->tx_free_chunks,
+					struct sdp_chunk, node);
+		list_del(&next->node);
+		conn->tx_free_count--;
+		next->used = 0;
+		next->refs = 1;
+	}
+	spin_unlock_bh(&conn->tx_lock);
+	if (!next)
+		next = sdp_link_chunk_alloc(conn, conn->sk->sk_allocation |
+					    __GFP_ACCOUNT);
+	if (!next)
+		return NULL;
+	spin_lock_bh(&conn->tx_lock);
+	conn->tx_chunk = next;
+	if (c)
+		sdp_tx_chunk_put(conn, c);
+	spin_unlock_bh(&conn->tx_lock);
+	return next;
+}
+
+/* Can @m, the youngest unsent message, take more octets? tx_lock. */
+static u32 sdp_tx_append_room(struct sdp_conn *conn, struct sdp_tx_msg *m)
+{
+	struct sdp_chunk *c = m->chunk;
+
+	if (m->oob || m->eor || c != conn->tx_chunk ||
+	    m->off + m->len != c->used)
+		return 0;
+	return min(c->size - c->used, conn->tx_max_payload - m->len);
+}
+
+/*
+ * Open a message for copying: either the youngest one that still waits, marked
+ * busy so that it is not sent meanwhile, or a new one that the engine does not
+ * see yet. Returns room for payload, 0 without space, or -ENOMEM.
+ */
+static int sdp_tx_open(struct sdp_conn *conn, size_t len,
+		       struct sdp_tx_msg **msg, bool *append)
+{
+	struct sdp_tx_msg *m;
+	struct sdp_chunk *c;
+	u32 room;
+
+	spin_lock_bh(&conn->tx_lock);
+	if (conn->tx_head != conn->tx_tail) {
+		m = sdp_tx_msg(conn, conn->tx_head - 1);
+		room = sdp_tx_append_room(conn, m);
+		if (room) {
+			m->busy = 1;
+			spin_unlock_bh(&conn->tx_lock);
+			*msg = m;
+			*append = true;
+			return room;
+		}
+	}
+	room = conn->tx_head - conn->tx_tail < SDP_TXQ_DEPTH;
+	spin_unlock_bh(&conn->tx_lock);
+	if (!room)
+		return 0;
+
+	c = sdp_tx_get_chunk(conn, len);
+	if (!c)
+		return -ENOMEM;
+	m = sdp_tx_msg(conn, conn->tx_head);
+	memset(m, 0, sizeof(*m));
+	m->chunk = c;
+	if (!c->used && len > SDP_TX_SPLIT_MIN) {
+		m->split = 1;
+		m->off = 0;
+	} else {
+		m->off = ALIGN(c->used + SDP_BSDH_LEN, 8);
+	}
+	*msg = m;
+	*append = false;
+	return min(c->size - m->off, conn->tx_max_payload);
+}
+
+/* Close what sdp_tx_open() opened; @n octets were copied. */
+static void sdp_tx_commit(struct sdp_conn *conn, struct sdp_tx_msg *m, u32 n,
+			  bool append, bool oob, bool eor)
+{
+	struct net *net = sock_net(conn->sk);
+
+	spin_lock_bh(&conn->tx_lock);
+	m->busy = 0;
+	if (!n) {
+		spin_unlock_bh(&conn->tx_lock);
+		return;
+	}
+	conn->tx_want = false;
+	m->len += n;
+	m->oob = oob;
+	m->eor = eor;
+	m->chunk->used = m->off + m->len;
+	conn->tx_queued += n;
+	conn->tx_unsent += n;
+	if (!append) {
+		m->chunk->refs++;
+		WRITE_ONCE(conn->tx_head, conn->tx_head + 1);
+	}
+	if (oob)
+		sdp_tx_ctl(conn, SDP_CTL_OOB_PEND);
+	sdp_tx_report(conn);
+	spin_unlock_bh(&conn->tx_lock);
+	SDP_INC_STATS(net, TX_COPIES);
+	SDP_ADD_STATS(net, TX_COPY_BYTES, n);
+	if (append) {
+		SDP_INC_STATS(net, TX_COALESCED);
+		SDP_ADD_STATS(net, TX_COALESCED_BYTES, n);
+		SDP_ADD_STATS(net, TX_HDR_SAVED, SDP_BSDH_LEN);
+	}
+}
+
+static bool sdp_verbs_full(const struct sdp_conn *conn)
+{
+	return READ_ONCE(conn->tx_head) - READ_ONCE(conn->tx_tail) >=
+	       SDP_TXQ_DEPTH - 1;
+}
+
+/* Copy once. Returns octets taken, 0 without space, or an error. */
+static int sdp_verbs_send(struct sock *sk, struct msghdr *msg, int flags)
+{
+	size_t left = msg_data_left(msg);
+	struct sdp_conn *conn = sdp_sk(sk)->conn;
+	struct sdp_tx_msg *m;
+	bool append, last;
+	u32 space, n;
+	int room;
+
+	if (!sk_stream_memory_free(sk))
+		return 0;
+	room = sdp_tx_open(conn, left, &m, &append);
+	if (room <= 0)
+		return room;
+	space = READ_ONCE(sk->sk_sndbuf) - READ_ONCE(sk->sk_wmem_queued);
+	n = min_t(size_t, left, room);
+	/* as in TCP the last piece may go over the limit, a small one */
+	n = min(n, max_t(u32, space, SDP_TX_OVER));
+
+	n = copy_from_iter(page_address(m->chunk->page) + m->off + m->len, n,
+			   &msg->msg_iter);
+	last = n && !msg_data_left(msg);
+	sdp_tx_commit(conn, m, n, append, last && (flags & MSG_OOB),
+		      last && (flags & MSG_EOR));
+	/* full messages leave while the next one is filled */
+	if (n && !last)
+		sdp_tx_kick(conn);
+	return n ? n : -EFAULT;
+}
+
+static void sdp_verbs_sent(struct sdp_conn *conn, bool cork)
+{
+	if (cork)
+		queue_delayed_work(sdp_wq, &conn->kick_work, SDP_TX_CORK_TIME);
+	else
+		sdp_tx_kick(conn);
+}
+
+/*
+ * From now on the engine makes sure that completions come: the rest may be
+ * waiting for credits that take long.
+ */
+static void sdp_verbs_want_space(struct sdp_conn *conn)
+{
+	WRITE_ONCE(conn->tx_want, true);
+	sdp_tx_kick(conn);
+}
+
+static u32 sdp_verbs_outq(struct sdp_conn *conn)
+{
+	return READ_ONCE(conn->tx_queued);
+}
+
+/*
+ * Small sends are not signalled one by one, so the last few of them can look
+ * unacknowledged for long. A probe behind them tells.
+ */
+static bool sdp_verbs_settle(struct sdp_conn *conn)
+{
+	if (!READ_ONCE(conn->tx_queued) || READ_ONCE(conn->tx_unsent) ||
+	    conn->tx_mseq == conn->tx_signalled)
+		return false;
+	sdp_tx_ctl(conn, SDP_CTL_KEEPALIVE);
+	sdp_tx_kick(conn);
+	return true;
+}
+
+static u32 sdp_verbs_unsent(const struct sdp_conn *conn)
+{
+	return READ_ONCE(conn->tx_unsent);
+}
+
+static u32 sdp_verbs_progress(const struct sdp_conn *conn)
+{
+	return READ_ONCE(conn->tx_mseq);
+}
+
+static void sdp_verbs_probed(struct sdp_conn *conn, u32 mseq)
+{
+	sdp_tx_completed(conn, mseq);
+}
+
+const struct sdp_link_ops sdp_link_verbs = {
+	.name		= "verbs",
+	.send		= sdp_verbs_send,
+	.sent		= sdp_verbs_sent,
+	.push		= sdp_tx_kick,
+	.run		= sdp_tx_run,
+	.want_space	= sdp_verbs_want_space,
+	.full		= sdp_verbs_full,
+	.outq		= sdp_verbs_outq,
+	.settle		= sdp_verbs_settle,
+	.unsent		= sdp_verbs_unsent,
+	.progress	= sdp_verbs_progress,
+	.probed		= sdp_verbs_probed,
+};
