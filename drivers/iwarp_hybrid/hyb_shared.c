@@ -1109,6 +1109,11 @@ static void hyb_link_close(struct ib_qp *ibqp)
 	hyb_tcp_kick(qp, HYB_TODO_RX);
 }
 
+static void hyb_link_reset(struct ib_qp *ibqp)
+{
+	hyb_qp_close(hyb_qp_of(ibqp), HYB_CLOSE_RESET);
+}
+
 /**
  * hyb_shared_closed - the engines stop for good
  * @qp: queue pair
@@ -1137,6 +1142,7 @@ void hyb_shared_free(struct hyb_qp *qp)
 const struct rdma_stack_link hyb_link = {
 	.open = hyb_link_open,
 	.close = hyb_link_close,
+	.reset = hyb_link_reset,
 	.tx_reserve = hyb_link_reserve,
 	.tx_append = hyb_link_append,
 	.tx_commit = hyb_link_commit,
