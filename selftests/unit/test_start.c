@@ -186,8 +186,11 @@ static void test_auto_frames(void)
 {
 	const struct vector *v = unit_vector("mpa_req_v2_auto");
 	struct mpa_limits lim = {
-		.ird = 16, .ord = 8, .crc = true,
-		.markers = MPA_WANT_AUTO, .ivl = 512,
+		.ird = 16,
+		.ord = 8,
+		.crc = true,
+		.markers = MPA_WANT_AUTO,
+		.ivl = 512,
 	};
 	unsigned char buf[MPA_START_MAX];
 	struct mpa_start req, rep;
@@ -276,7 +279,10 @@ static void test_markers_stranger(void)
 			CHECK_EQ(res.tx_ivl, theirs ? 512 : 0);
 			CHECK_EQ(res.rx_ivl,
 				 want == MPA_WANT_ON ||
-				 (want == MPA_WANT_AUTO && theirs) ? 512 : 0);
+						 (want == MPA_WANT_AUTO &&
+						  theirs) ?
+					 512 :
+					 0);
 		}
 	}
 }

@@ -4,6 +4,8 @@
 
   wire.py vectors            C header with the named vectors (vectors.h)
   wire.py cases [SEED]       binary file of random FPDUs for test_mpa
+  wire.py streams FILE       parse the streams that test_layout has written
+  wire.py seeds DIR          files for the fuzz targets
   wire.py selftest           check the encoder against the figures of RFC 5044
 
 It shares no code and no structure with the drivers: markers are inserted by
@@ -337,6 +339,58 @@ def write_cases(seed):
     sys.stdout.buffer.write(struct.pack('<I', len(out)) + b''.join(out))
 
 
+def check_stream(data, pos, interval, ulpdus):
+    """what is wrong with a stream of FPDUs, or None"""
+    at = 0
+    try:
+        for want in ulpdus:
+            got = parse_fpdu(data[at:at + 80000], pos + at, interval)
+            if not got:
+                return 'the stream ends inside an FPDU'
+            if got[0] != want:
+                return 'the FPDU at %d is not what went in' % at
+            at += got[1]
+    except Fault as fault:
+        return str(fault)
+    return None if at == len(data) else 'octets behind the last FPDU'
+
+
+def check_streams(name):
+    """records: interval, pos (8), FPDUs, octets, stream, then length, ULPDU"""
+    with open(name, 'rb') as f:
+        raw = f.read()
+    i, streams, fpdus, faults = 0, 0, 0, []
+    while i < len(raw):
+        interval, pos, number, size = struct.unpack('<IQII', raw[i:i + 20])
+        data = raw[i + 20:i + 20 + size]
+        i += 20 + size
+        ulpdus = []
+        for _ in range(number):
+            size = struct.unpack('<I', raw[i:i + 4])[0]
+            ulpdus.append(raw[i + 4:i + 4 + size])
+            i += 4 + size
+        fault = check_stream(data, pos, interval, ulpdus)
+        if fault:
+            faults.append('interval %d, pos %d: %s' % (interval, pos, fault))
+        streams += 1
+        fpdus += number
+    good = streams and not faults
+    print('TAP version 13\n1..1\n%s 1 - wire.py: %d streams of %d FPDUs' %
+          ('ok' if good else 'not ok', streams, fpdus))
+    for fault in faults[:10]:
+        print('# ' + fault)
+    return 0 if good else 1
+
+
+def write_seeds(directory):
+    """the vectors behind each octet or two that a fuzz target begins with"""
+    for name, _, data in vectors():
+        for n, front in enumerate((b'\0', b'\1', b'\2', bytes(4), b'\3\7\0\0',
+                                   b'\3\xff\0\x72', b'\1\1\2\1')):
+            with open('%s/%s.%d' % (directory, name, n), 'wb') as f:
+                f.write(front + data)
+
+
 def selftest():
     assert crc32c(b'123456789') == fast_crc32c(b'123456789') == 0xE3069283
     assert crc_octets(bytes(32)).hex() == 'aa36918a'
@@ -362,5 +416,9 @@ if __name__ == '__main__':
         print_header()
     elif what == 'cases':
         write_cases(int(sys.argv[2]) if len(sys.argv) > 2 else 5044)
+    elif what == 'seeds':
+        write_seeds(sys.argv[2])
+    elif what == 'streams':
+        sys.exit(check_streams(sys.argv[2]))
     elif what != 'selftest':
         sys.exit(__doc__)
