@@ -1,0 +1,145 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+/*
+ * stack_test.ko: tests of rdma_stack and of implementations of the shared
+ * link. From top to bottom:
+ *
+ *	test_main.c	debugfs, results
+ *	test_registry.c	providers and NIC drivers come and go
+ *	test_link.c	the contract of struct rdma_stack_link, on any pair
+ *	test_bulk.c	random load on a pair
+ *	test_mock.c	pairs of stack_mock
+ *	test_hybrid.c	pairs of an iWARP device, by rdma_cm
+ *	test_end.c	one end: messages that are checked when they arrive
+ */
+#ifndef _STACK_TEST_H
+#define _STACK_TEST_H
+
+#include <linux/spinlock.h>
+#include <linux/wait.h>
+#include <rdma/ib_verbs.h>
+#include <rdma/rdma_stack.h>
+
+#define ST_WAIT		(30 * HZ)	/* for what should come at once */
+#define ST_REFS		64
+#define ST_APPEND	BIT(31)		/* flag of st_commit() */
+
+/* Header of the messages that are sent */
+struct st_hdr {
+	__be32 magic;
+	__be32 seq;
+	__be32 len;
+	__be64 off;
+} __packed;
+
+/**
+ * struct st_end - one end of a connection
+ * @link: operations under test
+ * @qp: its queue pair
+ *
+ * What callbacks change is protected by @lock, the last lock of all.
+ */
+struct st_end {
+	const struct rdma_stack_link *link;
+	struct ib_qp *qp;
+	spinlock_t lock;
+	wait_queue_head_t wait;
+
+	/* sender: of one thread */
+	u32 tx_seq;
+	u64 tx_off;
+	u32 msg_len;		/* of the last message */
+	u64 msg_off;
+	u64 tx_end;
+	u32 aborts, appends, again;
+
+	/* receiver */
+	u32 rx_seq;
+	u64 rx_off;
+	u8 hdr[sizeof(struct st_hdr)];
+	u32 got;		/* octets of the message at hand */
+	u32 want;		/* of its payload */
+	u32 max_msg;		/* payload of the longest */
+	u32 calls, batches, solicited, runs, refs_none;
+	bool pause;		/* answer to the next call */
+	bool paused;
+	bool stall;		/* stay in the callback until released */
+	bool inside;
+	int refuse;		/* error to answer with */
+	char fault[128];	/* what was wrong first */
+
+	/* pages held to see whether they change */
+	bool hold;
+	u32 nr_refs;
+	struct {
+		struct page *page;
+		u32 off, len, sum;
+	} ref[ST_REFS];
+
+	u32 spaces, closes;
+	int err;		/* of closed */
+};
+
+/**
+ * struct st_pair - two ends, and how they came to be
+ * @env: which kind
+ * @end: the two; the first one connected
+ * @early: what a reservation gave before full operation
+ * @priv: of the kind
+ */
+struct st_pair {
+	const struct st_env *env;
+	struct st_end end[2];
+	int early;
+	void *priv;
+};
+
+/**
+ * struct st_env - a kind of pairs; all in process context
+ * @name: for the results
+ * @up: connect, open both ends, wait for full operation
+ * @down: end the connection
+ * @free: undo @up; closes the ends that are open
+ * @path: change the path MTU in the middle, round @n; may be NULL
+ * @remove: let the device of the first end go; may be NULL
+ */
+struct st_env {
+	const char *name;
+	int (*up)(struct st_pair *pair);
+	void (*down)(struct st_pair *pair);
+	void (*free)(struct st_pair *pair);
+	void (*path)(struct st_pair *pair, unsigned int n);
+	void (*remove)(struct st_pair *pair);
+};
+
+/* test_main.c: one line of results */
+bool st_ok(bool ok, const char *fmt, ...) __printf(2, 3);
+
+/* test_end.c */
+extern const struct rdma_stack_ulp st_ulp;
+
+void st_end_init(struct st_end *e);
+void st_end_fini(struct st_end *e);
+void st_close(struct st_end *e);
+int st_reserve(struct st_end *e, u32 want, struct rdma_stack_tx *tx);
+int st_append(struct st_end *e, u32 want, u32 max, struct rdma_stack_tx *tx);
+void st_fill(struct st_end *e, const struct rdma_stack_tx *tx);
+void st_commit(struct st_end *e, struct rdma_stack_tx *tx, u32 used,
+	       unsigned int flags);
+int st_send(struct st_end *e, u32 len, unsigned int flags);
+void st_pause(struct st_end *e);
+void st_resume(struct st_end *e);
+bool st_arrived(struct st_end *from, struct st_end *to);
+bool st_same(struct st_end *from, struct st_end *to, const char *what);
+
+/* tests */
+bool st_link_case(const struct st_env *env, const char *name,
+		  void (*run)(struct st_pair *p));
+void st_link_tests(const struct st_env *env);
+void st_bulk_test(const struct st_env *env, u32 total);
+void st_registry_tests(void);
+void st_mock_tests(u32 total);
+int st_listen(const char *args);
+int st_hybrid_tests(const char *args);
+void st_hybrid_exit(void);
+
+#endif

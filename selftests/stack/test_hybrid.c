@@ -1,0 +1,356 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * stack_test.ko, pairs of an iWARP device that offers the shared link: queue
+ * pairs of two devices in two network namespaces, connected by rdma_cm.
+ */
+#include <linux/delay.h>
+#include <linux/inet.h>
+#include <linux/kernel.h>
+#include <linux/netdevice.h>
+#include <linux/nsproxy.h>
+#include <linux/rtnetlink.h>
+#include <linux/slab.h>
+#include <net/net_namespace.h>
+#include <rdma/rdma_cm.h>
+
+#include "test.h"
+
+struct st_side {
+	struct st_end *end;
+	struct rdma_cm_id *id;
+	struct ib_pd *pd;
+	struct ib_cq *cq;
+	struct completion event;	/* of the step at hand */
+	struct completion ended;	/* of the connection or its device */
+	int err;
+};
+
+struct st_conn {
+	struct st_side side[2];		/* who connects, who listens */
+	struct st_pair *pair;
+};
+
+static struct rdma_cm_id *st_listener;
+static struct st_conn *st_expected;	/* whom the next request is for */
+static struct sockaddr_in st_addr;
+
+static void st_step(struct st_side *s, int err)
+{
+	s->err = err;
+	complete(&s->event);
+}
+
+static int st_wait_step(struct st_side *s, int err)
+{
+	if (err)
+		return err;
+	if (!wait_for_completion_timeout(&s->event, ST_WAIT))
+		return -ETIMEDOUT;
+	return s->err;
+}
+
+/* Nothing is posted, so nothing completes but what rdma_drain_qp posts */
+static int st_make_qp(struct st_side *s)
+{
+	struct ib_qp_init_attr attr = {
+		.qp_type = IB_QPT_RC,
+		.sq_sig_type = IB_SIGNAL_REQ_WR,
+		.cap = {
+			.max_send_wr = 8,
+			.max_recv_wr = 8,
+			.max_send_sge = 1,
+			.max_recv_sge = 1,
+		},
+	};
+
+	s->pd = ib_alloc_pd(s->id->device, 0);
+	if (IS_ERR(s->pd))
+		return PTR_ERR(s->pd);
+	s->cq = ib_alloc_cq(s->id->device, NULL, 32, 0, IB_POLL_WORKQUEUE);
+	if (IS_ERR(s->cq))
+		return PTR_ERR(s->cq);
+	attr.send_cq = s->cq;
+	attr.recv_cq = s->cq;
+	return rdma_create_qp(s->id, s->pd, &attr);
+}
+
+static int st_open(struct st_side *s)
+{
+	struct st_end *e = s->end;
+
+	e->link = rdma_stack_get_link(s->id->device);
+	if (!e->link)
+		return -EOPNOTSUPP;
+	e->qp = s->id->qp;
+	return e->link->open(e->qp, &st_ulp, e);
+}
+
+static int st_side_up(struct st_side *s)
+{
+	int err = st_make_qp(s);
+
+	return err ?: st_open(s);
+}
+
+static void st_side_free(struct st_side *s)
+{
+	if (!s->id)
+		return;
+	if (s->id->qp) {
+		rdma_disconnect(s->id);
+		ib_drain_qp(s->id->qp);
+		st_close(s->end);
+		rdma_destroy_qp(s->id);
+	}
+	if (!IS_ERR_OR_NULL(s->cq))
+		ib_free_cq(s->cq);
+	if (!IS_ERR_OR_NULL(s->pd))
+		ib_dealloc_pd(s->pd);
+	rdma_destroy_id(s->id);
+	s->id = NULL;
+}
+
+static void st_ended(struct st_side *s)
+{
+	complete(&s->ended);
+}
+
+static int st_cm_event(struct rdma_cm_id *id, struct rdma_cm_event *event)
+{
+	struct st_side *s = id->context;
+
+	switch (event->event) {
+	case RDMA_CM_EVENT_ADDR_RESOLVED:
+	case RDMA_CM_EVENT_ROUTE_RESOLVED:
+	case RDMA_CM_EVENT_ESTABLISHED:
+		st_step(s, 0);
+		break;
+	case RDMA_CM_EVENT_DISCONNECTED:
+	case RDMA_CM_EVENT_DEVICE_REMOVAL:
+		st_ended(s);
+		break;
+	case RDMA_CM_EVENT_TIMEWAIT_EXIT:
+		break;
+	default:
+		st_step(s, event->status ?: -EIO);
+		break;
+	}
+	return 0;
+}
+
+/* On the listener: the new id has its context; a queue pair before accept */
+static int st_listen_event(struct rdma_cm_id *id, struct rdma_cm_event *event)
+{
+	struct rdma_conn_param param = { };
+	struct st_side *s;
+	int err;
+
+	if (event->event != RDMA_CM_EVENT_CONNECT_REQUEST)
+		return id == st_listener ? 0 : st_cm_event(id, event);
+	if (!st_expected)
+		return -ECONNREFUSED;
+	s = &st_expected->side[1];
+	st_expected = NULL;
+	s->id = id;
+	id->context = s;
+	err = st_side_up(s);
+	if (!err)
+		err = rdma_accept(id, &param);
+	if (err)
+		st_step(s, err);
+	return 0;
+}
+
+static int st_dial(struct st_conn *c)
+{
+	struct st_side *s = &c->side[0];
+	struct rdma_conn_param param = { };
+	struct rdma_stack_tx tx;
+	int err;
+
+	s->id = rdma_create_id(current->nsproxy->net_ns, st_cm_event, s,
+			       RDMA_PS_TCP, IB_QPT_RC);
+	if (IS_ERR(s->id)) {
+		err = PTR_ERR(s->id);
+		s->id = NULL;
+		return err;
+	}
+	err = rdma_resolve_addr(s->id, NULL, (struct sockaddr *)&st_addr, 2000);
+	err = st_wait_step(s, err);
+	if (err)
+		return err;
+	err = st_wait_step(s, rdma_resolve_route(s->id, 2000));
+	if (err)
+		return err;
+	err = st_side_up(s);
+	if (err)
+		return err;
+	c->pair->early = st_reserve(s->end, 100, &tx);
+	return st_wait_step(s, rdma_connect(s->id, &param));
+}
+
+static void st_hybrid_free(struct st_pair *p)
+{
+	struct st_conn *c = p->priv;
+
+	st_expected = NULL;
+	st_side_free(&c->side[0]);
+	st_side_free(&c->side[1]);
+	kfree(c);
+}
+
+static int st_hybrid_up(struct st_pair *p)
+{
+	struct st_conn *c = kzalloc(sizeof(*c), GFP_KERNEL);
+	int i, err;
+
+	if (!c)
+		return -ENOMEM;
+	p->priv = c;
+	c->pair = p;
+	for (i = 0; i < 2; i++) {
+		c->side[i].end = &p->end[i];
+		init_completion(&c->side[i].event);
+		init_completion(&c->side[i].ended);
+	}
+	st_expected = c;
+	err = st_dial(c);
+	err = err ?: st_wait_step(&c->side[1], 0);
+	if (err)
+		st_hybrid_free(p);
+	return err;
+}
+
+static void st_hybrid_down(struct st_pair *p)
+{
+	struct st_conn *c = p->priv;
+	int i;
+
+	rdma_disconnect(c->side[0].id);
+	for (i = 0; i < 2; i++)
+		wait_for_completion_timeout(&c->side[i].ended, ST_WAIT);
+}
+
+static void st_set_mtu(struct rdma_cm_id *id, int mtu)
+{
+	struct net_device *netdev;
+
+	rtnl_lock();
+	netdev = dev_get_by_index(id->route.addr.dev_addr.net,
+				  id->route.addr.dev_addr.bound_dev_if);
+	if (netdev) {
+		dev_set_mtu(netdev, mtu);
+		dev_put(netdev);
+	}
+	rtnl_unlock();
+}
+
+/* Both ends of the path, the larger one first */
+static void st_hybrid_path(struct st_pair *p, unsigned int n)
+{
+	static const int mtu[] = { 9000, 1500, 576, 4000, 1400, 8996 };
+	struct st_conn *c = p->priv;
+
+	st_set_mtu(c->side[0].id, mtu[n % ARRAY_SIZE(mtu)]);
+	st_set_mtu(c->side[1].id, mtu[n % ARRAY_SIZE(mtu)]);
+}
+
+/* The core waits until the cm_id is gone, which is when the case is over */
+static void st_hybrid_remove(struct st_pair *p)
+{
+	struct st_conn *c = p->priv;
+	struct ib_device *dev = c->side[0].id->device;
+
+	if (ib_device_try_get(dev)) {
+		ib_unregister_device_queued(dev);
+		ib_device_put(dev);
+	}
+	wait_for_completion_timeout(&c->side[0].ended, ST_WAIT);
+	/* Nobody else ends the connection */
+	rdma_disconnect(c->side[0].id);
+}
+
+static const struct st_env st_hybrid_env = {
+	.name = "link",
+	.up = st_hybrid_up,
+	.down = st_hybrid_down,
+	.free = st_hybrid_free,
+	.path = st_hybrid_path,
+	.remove = st_hybrid_remove,
+};
+
+/* "ADDR PORT..." */
+static int st_parse(const char *args, struct sockaddr_in *addr, u32 *total)
+{
+	char host[32];
+	u16 port;
+	int n;
+
+	n = sscanf(args, "%31s %hu %u", host, &port, total);
+	if (n < 2)
+		return -EINVAL;
+	memset(addr, 0, sizeof(*addr));
+	addr->sin_family = AF_INET;
+	addr->sin_addr.s_addr = in_aton(host);
+	addr->sin_port = htons(port);
+	return 0;
+}
+
+/**
+ * st_listen() - wait for connections, until the module goes
+ * @args: address and port
+ *
+ * Return: 0 or a negative errno.
+ */
+int st_listen(const char *args)
+{
+	struct sockaddr_in addr;
+	u32 total;
+	int err;
+
+	err = st_parse(args, &addr, &total);
+	if (err)
+		return err;
+	st_hybrid_exit();
+	st_listener = rdma_create_id(current->nsproxy->net_ns, st_listen_event,
+				     NULL, RDMA_PS_TCP, IB_QPT_RC);
+	if (IS_ERR(st_listener)) {
+		err = PTR_ERR(st_listener);
+		st_listener = NULL;
+		return err;
+	}
+	err = rdma_bind_addr(st_listener, (struct sockaddr *)&addr);
+	err = err ?: rdma_listen(st_listener, 4);
+	if (err)
+		st_hybrid_exit();
+	return err;
+}
+
+/**
+ * st_hybrid_tests() - the contract on an iWARP device
+ * @args: address and port where st_listen() listens, octets of random load
+ *
+ * Return: 0 or -EINVAL.
+ */
+int st_hybrid_tests(const char *args)
+{
+	u32 total = 0;
+
+	if (!st_listener || st_parse(args, &st_addr, &total))
+		return -EINVAL;
+	if (total)
+		st_bulk_test(&st_hybrid_env, total);
+	else
+		st_link_tests(&st_hybrid_env);
+	return 0;
+}
+
+/**
+ * st_hybrid_exit() - stop listening
+ */
+void st_hybrid_exit(void)
+{
+	if (st_listener)
+		rdma_destroy_id(st_listener);
+	st_listener = NULL;
+}

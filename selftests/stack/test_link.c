@@ -1,0 +1,475 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * stack_test.ko, the contract of struct rdma_stack_link: each case has a fresh
+ * pair, and knows nothing of what is under it.
+ */
+#include <linux/delay.h>
+#include <linux/kernel.h>
+#include <linux/slab.h>
+#include <linux/workqueue.h>
+
+#include "test.h"
+
+#define ST_BIG		(64u << 20)	/* no implementation has that much room */
+
+/* Is the last message open, and does it stay so? */
+static int st_is_open(struct st_end *e)
+{
+	struct rdma_stack_tx tx;
+	int i, err = 0;
+
+	for (i = 0; i < 3 && !err; i++) {
+		err = st_append(e, 100, ST_BIG, &tx);
+		if (!err)
+			e->link->tx_abort(e->qp, &tx);
+		/* What the transport takes, it takes at once, or by a thread */
+		msleep(err ? 1 : 20);
+	}
+	return err;
+}
+
+/* Let the window of A close, so that its last message stays open for append */
+static bool st_shut(struct st_end *a, struct st_end *b)
+{
+	u64 begin = a->tx_off;
+	int err;
+
+	b->link->rx_buffer(b->qp, 16384);
+	st_pause(b);
+	while (a->tx_off - begin < ST_BIG) {
+		err = st_is_open(a);
+		if (!err)
+			return true;
+		if (err != -ENOENT)
+			return st_ok(false, "append gives %d", err);
+		err = st_send(a, 1000, 0);
+		if (err < 0)
+			return st_ok(false, "reserve gives %d", err);
+	}
+	return st_ok(false, "the window did not close");
+}
+
+static void st_case_sizes(struct st_pair *p)
+{
+	static const u32 sizes[] = {
+		1, 2, 3, 4, 5, 100, 487, 488, 489, 511, 512, 513, 1400, 1447,
+		1448, 1449, 1460, 4096, 8192, 16384, 30000, 65536,
+	};
+	struct st_end *a = &p->end[0], *b = &p->end[1];
+	u32 i, sol = 0;
+	int n;
+
+	b->hold = true;
+	for (i = 0; i < ARRAY_SIZE(sizes); i++) {
+		n = st_send(a, sizes[i], i & 1 ? RDMA_STACK_TX_SOLICITED : 0);
+		if (n <= 0)
+			break;
+		sol += i & 1;
+		if (!st_arrived(a, b))
+			break;
+	}
+	st_same(a, b, "messages of all sizes arrive");
+	st_ok(i == ARRAY_SIZE(sizes), "all could be sent");
+	st_ok(b->solicited == sol, "%u of %u were solicited", b->solicited, sol);
+	st_ok(b->batches && b->batches <= b->calls, "%u calls in %u batches",
+	      b->calls, b->batches);
+	/* The other way round, too: the stream has a beginning at each end */
+	st_send(b, 1000, 0);
+	st_same(b, a, "and back");
+}
+
+static void st_case_header(struct st_pair *p)
+{
+	struct st_end *a = &p->end[0], *b = &p->end[1];
+	struct rdma_stack_tx tx;
+	int err;
+
+	err = st_reserve(a, 0, &tx);
+	st_ok(!err && !tx.nr && !tx.len, "reservation of nothing: %d", err);
+	if (!err)
+		st_commit(a, &tx, 0, 0);
+	st_same(a, b, "a message of the header alone");
+	err = st_reserve(a, 5000, &tx);
+	if (!err)
+		st_commit(a, &tx, 0, 0);
+	st_same(a, b, "a reservation of which nothing was used");
+	err = st_reserve(a, 5000, &tx);
+	if (!err) {
+		st_fill(a, &tx);
+		st_commit(a, &tx, 777, 0);
+	}
+	st_same(a, b, "a reservation of which a part was used");
+	err = a->link->tx_reserve(a->qp, 1, RDMA_STACK_TX_HDR + 1, &tx);
+	st_ok(err < 0, "a header that is too long: %d", err);
+	if (!err)
+		a->link->tx_abort(a->qp, &tx);
+}
+
+static void st_case_busy(struct st_pair *p)
+{
+	struct st_end *a = &p->end[0], *b = &p->end[1];
+	struct rdma_stack_tx tx, tx2;
+	u32 calls;
+	int err;
+
+	st_ok(p->early == -ENOTCONN, "before full operation: %d", p->early);
+	err = st_append(a, 100, ST_BIG, &tx);
+	st_ok(err == -ENOENT, "append to nothing: %d", err);
+	if (st_reserve(a, 3000, &tx)) {
+		st_ok(false, "reserve");
+		return;
+	}
+	err = st_reserve(a, 10, &tx2);
+	st_ok(err == -EBUSY, "reserve in a reservation: %d", err);
+	err = st_append(a, 10, ST_BIG, &tx2);
+	st_ok(err == -EBUSY, "append in a reservation: %d", err);
+	calls = b->calls;
+	memset(tx.seg[0].iov_base, 0xff, tx.seg[0].iov_len);
+	a->link->tx_abort(a->qp, &tx);
+	st_send(a, 100, 0);
+	st_same(a, b, "nothing is left of what was aborted");
+	st_ok(b->calls > calls, "what comes behind it arrives");
+}
+
+static void st_case_append(struct st_pair *p)
+{
+	struct st_end *a = &p->end[0], *b = &p->end[1];
+	struct rdma_stack_tx tx;
+	u32 len, seq;
+	u64 end;
+	int err;
+
+	if (!st_shut(a, b))
+		return;
+	len = a->msg_len;
+	seq = a->tx_seq;
+	end = a->tx_end;
+	err = st_append(a, 500, len, &tx);
+	st_ok(err == -ENOENT, "append to a message at its limit: %d", err);
+	err = st_append(a, 500, len + 300, &tx);
+	st_ok(!err && tx.msg_len == len && tx.len == 300,
+	      "append up to the limit: %d, %u octets", err, tx.len);
+	if (err)
+		return;
+	st_fill(a, &tx);
+	st_commit(a, &tx, tx.len, ST_APPEND);
+	st_ok(a->tx_end >= end + 300, "the end of the message moves");
+	err = st_append(a, 5000, ST_BIG, &tx);
+	if (!err)
+		a->link->tx_abort(a->qp, &tx);
+	st_ok(!err && a->tx_seq == seq, "append, abort: %d", err);
+	err = st_append(a, 0, 1, &tx);
+	st_ok(!err && !tx.len, "append nothing: %d", err);
+	if (!err)
+		st_commit(a, &tx, 0, ST_APPEND | RDMA_STACK_TX_SOLICITED);
+	err = st_append(a, 3000, ST_BIG, &tx);
+	if (!err) {
+		st_fill(a, &tx);
+		st_commit(a, &tx, 999, ST_APPEND | RDMA_STACK_TX_CLOSE);
+	}
+	err = st_append(a, 10, ST_BIG, &tx);
+	st_ok(err == -ENOENT, "append to a closed message: %d", err);
+	len = a->msg_len;
+	st_send(a, 10, 0);
+	st_resume(b);
+	st_same(a, b, "messages that were appended to arrive");
+	st_ok(b->solicited == 1 && b->max_msg >= len,
+	      "as one, with the flags of the appends (%u, %u of %u)",
+	      b->solicited, b->max_msg, len);
+}
+
+static void st_case_more(struct st_pair *p)
+{
+	struct st_end *a = &p->end[0], *b = &p->end[1];
+	struct rdma_stack_tx tx;
+	int err;
+
+	st_send(a, 100, RDMA_STACK_TX_MORE);
+	st_send(a, 100, RDMA_STACK_TX_MORE);
+	err = st_append(a, 0, ST_BIG, &tx);
+	if (!err)
+		st_commit(a, &tx, 0, ST_APPEND);
+	st_ok(!err || err == -ENOENT, "push what was held back: %d", err);
+	st_same(a, b, "what was held back arrives");
+	st_send(a, 100, RDMA_STACK_TX_MORE);
+	st_send(a, 100, 0);
+	st_same(a, b, "what was held back goes with the next message");
+}
+
+static void st_case_notify(struct st_pair *p)
+{
+	struct st_end *a = &p->end[0], *b = &p->end[1];
+	u64 acked, sent;
+	u32 before;
+
+	st_send(a, 100, 0);
+	st_arrived(a, b);
+	st_ok(!a->link->tx_notify(a->qp, a->tx_end), "acknowledged already");
+	if (!st_shut(a, b))
+		return;
+	before = READ_ONCE(a->spaces);
+	acked = a->link->tx_acked(a->qp);
+	sent = a->link->tx_sent ? a->link->tx_sent(a->qp) : acked;
+	st_ok(sent < a->tx_end && acked <= sent,
+	      "acknowledged %llu, sent %llu of %llu", acked, sent, a->tx_end);
+	/* The last request counts */
+	a->link->tx_notify(a->qp, 1);
+	st_ok(a->link->tx_notify(a->qp, a->tx_end), "not yet acknowledged");
+	st_ok(READ_ONCE(a->spaces) == before, "no call before it is");
+	st_resume(b);
+	st_same(a, b, "all arrives");
+	wait_event_timeout(a->wait, READ_ONCE(a->spaces) != before, ST_WAIT);
+	st_send(a, 5000, 0);
+	st_arrived(a, b);
+	st_ok(READ_ONCE(a->spaces) == before + 1, "one call, not %u",
+	      READ_ONCE(a->spaces) - before);
+}
+
+static void st_case_again(struct st_pair *p)
+{
+	struct st_end *a = &p->end[0], *b = &p->end[1];
+	u32 before = READ_ONCE(a->spaces);
+	struct rdma_stack_tx tx;
+	int err = 0;
+
+	b->link->rx_buffer(b->qp, 16384);
+	st_pause(b);
+	while (err >= 0 && a->tx_off < ST_BIG)
+		err = st_send(a, 30000, RDMA_STACK_TX_CLOSE);
+	st_ok(err == -EAGAIN, "no room after %llu octets: %d", a->tx_off, err);
+	err = st_reserve(a, 1, &tx);
+	st_ok(err == -EAGAIN, "still none: %d", err);
+	st_ok(READ_ONCE(a->spaces) == before, "nobody says otherwise");
+	st_resume(b);
+	wait_event_timeout(a->wait, READ_ONCE(a->spaces) != before, ST_WAIT);
+	st_ok(READ_ONCE(a->spaces) != before, "room comes");
+	err = st_send(a, 100, 0);
+	st_ok(err == 100, "and is there: %d", err);
+	st_same(a, b, "all arrives");
+}
+
+static void st_case_pause(struct st_pair *p)
+{
+	struct st_end *a = &p->end[0], *b = &p->end[1];
+	u32 calls;
+	int i;
+
+	st_pause(b);
+	for (i = 0; i < 20; i++)
+		st_send(a, 2000, 0);
+	wait_event_timeout(b->wait, READ_ONCE(b->calls), ST_WAIT);
+	msleep(50);
+	calls = READ_ONCE(b->calls);
+	st_ok(calls == 1 && b->paused, "%u call, then a pause", calls);
+	/* One by one: resuming with the pause on */
+	for (i = 2; i < 6; i++) {
+		spin_lock_bh(&b->lock);
+		b->paused = false;
+		spin_unlock_bh(&b->lock);
+		b->link->rx_resume(b->qp);
+		wait_event_timeout(b->wait, READ_ONCE(b->calls) >= i, ST_WAIT);
+	}
+	st_ok(READ_ONCE(b->calls) == 5, "each time one call more: %u", b->calls);
+	st_send(b, 3000, 0);
+	st_same(b, a, "the other direction goes on");
+	st_resume(b);
+	st_same(a, b, "all arrives");
+}
+
+struct st_closer {
+	struct work_struct work;
+	struct st_end *end;
+	bool inside;
+};
+
+static void st_closer_work(struct work_struct *work)
+{
+	struct st_closer *c = container_of(work, struct st_closer, work);
+
+	st_close(c->end);
+	c->inside = READ_ONCE(c->end->inside);
+}
+
+static void st_case_close(struct st_pair *p)
+{
+	struct st_end *a = &p->end[0], *b = &p->end[1];
+	struct st_closer c = { .end = b };
+	u32 calls;
+	int i;
+
+	WRITE_ONCE(b->stall, true);
+	st_send(a, 1000, 0);
+	for (i = 0; i < 1000 && !READ_ONCE(b->inside) && !READ_ONCE(b->calls); i++)
+		usleep_range(100, 200);
+	INIT_WORK_ONSTACK(&c.work, st_closer_work);
+	queue_work(system_unbound_wq, &c.work);
+	msleep(20);
+	WRITE_ONCE(b->stall, false);
+	flush_work(&c.work);
+	destroy_work_on_stack(&c.work);
+	st_ok(!c.inside, "no callback runs after close");
+	calls = READ_ONCE(b->calls);
+	for (i = 0; i < 20; i++)
+		st_send(a, 2000, 0);
+	p->env->down(p);
+	msleep(50);
+	st_ok(READ_ONCE(b->calls) == calls && !b->closes,
+	      "nothing is delivered, nothing told");
+	st_ok(!b->fault[0], "what came was good %s", b->fault);
+}
+
+/* Close with data on their way in both directions, a reservation open */
+static void st_case_middle(struct st_pair *p)
+{
+	struct st_end *a = &p->end[0], *b = &p->end[1];
+	struct rdma_stack_tx tx;
+	int i;
+
+	for (i = 0; i < 50; i++) {
+		st_send(a, 5000, 0);
+		st_send(b, 5000, 0);
+	}
+	st_close(b);
+	if (!st_reserve(a, 5000, &tx)) {
+		st_fill(a, &tx);
+		st_commit(a, &tx, tx.len, 0);
+	}
+	st_close(a);
+	st_ok(!a->fault[0] && !b->fault[0], "close in the middle %s%s",
+	      a->fault, b->fault);
+}
+
+static void st_gone(struct st_end *a, struct st_end *b,
+		    struct rdma_stack_tx *tx, u32 want)
+{
+	struct rdma_stack_tx tx2;
+	int err;
+
+	wait_event_timeout(a->wait, READ_ONCE(a->closes), ST_WAIT);
+	wait_event_timeout(b->wait, READ_ONCE(b->closes), ST_WAIT);
+	/* It is the provider's memory, and still ours */
+	st_fill(a, tx);
+	st_commit(a, tx, want, 0);
+	st_ok(true, "a reservation outlives the connection");
+	err = st_reserve(a, 10, &tx2);
+	st_ok(err == -ENOTCONN, "reserve behind the end: %d", err);
+	err = st_append(a, 10, ST_BIG, &tx2);
+	st_ok(err == -ENOTCONN, "append behind the end: %d", err);
+	a->link->tx_acked(a->qp);
+	if (a->link->tx_sent)
+		a->link->tx_sent(a->qp);
+	a->link->rx_resume(a->qp);
+	msleep(20);
+	st_ok(a->closes == 1 && b->closes == 1, "told of the end: %u, %u times",
+	      a->closes, b->closes);
+	st_ok(!a->fault[0] && !b->fault[0], "what came was good %s%s",
+	      a->fault, b->fault);
+}
+
+static void st_case_down(struct st_pair *p)
+{
+	struct st_end *a = &p->end[0], *b = &p->end[1];
+	struct rdma_stack_tx tx;
+
+	st_send(a, 100, 0);
+	st_arrived(a, b);
+	if (st_reserve(a, 3000, &tx)) {
+		st_ok(false, "reserve");
+		return;
+	}
+	p->env->down(p);
+	st_gone(a, b, &tx, tx.len);
+}
+
+static void st_case_remove(struct st_pair *p)
+{
+	struct st_end *a = &p->end[0], *b = &p->end[1];
+	struct rdma_stack_tx tx;
+
+	st_send(a, 100, 0);
+	st_arrived(a, b);
+	if (st_reserve(a, 3000, &tx)) {
+		st_ok(false, "reserve");
+		return;
+	}
+	p->env->remove(p);
+	st_gone(a, b, &tx, tx.len);
+}
+
+static void st_case_refuse(struct st_pair *p)
+{
+	struct st_end *a = &p->end[0], *b = &p->end[1];
+
+	b->refuse = -EPROTO;
+	st_send(a, 100, 0);
+	wait_event_timeout(a->wait, READ_ONCE(a->closes), ST_WAIT);
+	wait_event_timeout(b->wait, READ_ONCE(b->closes), ST_WAIT);
+	msleep(20);
+	st_ok(a->closes == 1 && b->closes == 1 && b->calls == 1,
+	      "a message that is refused ends the connection (%u, %u, %u)",
+	      a->closes, b->closes, b->calls);
+}
+
+static const struct {
+	const char *name;
+	void (*run)(struct st_pair *p);
+} st_cases[] = {
+	{ "sizes", st_case_sizes },
+	{ "header", st_case_header },
+	{ "busy", st_case_busy },
+	{ "append", st_case_append },
+	{ "more", st_case_more },
+	{ "notify", st_case_notify },
+	{ "again", st_case_again },
+	{ "pause", st_case_pause },
+	{ "close", st_case_close },
+	{ "middle", st_case_middle },
+	{ "down", st_case_down },
+	{ "refuse", st_case_refuse },
+};
+
+/**
+ * st_link_case() - one case on a fresh pair
+ * @env: kind of pair
+ * @name: of the case
+ * @run: the case
+ *
+ * Return: whether there was a pair.
+ */
+bool st_link_case(const struct st_env *env, const char *name,
+		  void (*run)(struct st_pair *p))
+{
+	struct st_pair *p = kzalloc(sizeof(*p), GFP_KERNEL);
+	int err;
+
+	if (!p)
+		return false;
+	p->env = env;
+	st_end_init(&p->end[0]);
+	st_end_init(&p->end[1]);
+	err = env->up(p);
+	if (st_ok(!err, "%s, %s: connected: %d", env->name, name, err)) {
+		run(p);
+		env->free(p);
+		st_end_fini(&p->end[0]);
+		st_end_fini(&p->end[1]);
+	}
+	kfree(p);
+	return !err;
+}
+
+/**
+ * st_link_tests() - all cases on one kind of pairs
+ * @env: kind
+ */
+void st_link_tests(const struct st_env *env)
+{
+	int i;
+
+	for (i = 0; i < ARRAY_SIZE(st_cases); i++)
+		if (!st_link_case(env, st_cases[i].name, st_cases[i].run))
+			return;
+	/* Last: no device is left */
+	if (env->remove)
+		st_link_case(env, "remove", st_case_remove);
+}
