@@ -40,10 +40,13 @@ verdict() {
 	fi
 }
 
-mapfile -t kernel_c < <(files 'drivers/*.[ch]' 'include/*.[ch]' ':!*_trace.h' ':!include/uapi')
+# Directories of selftests that hold modules, not programs
+mapfile -t test_modules < <(files 'selftests/*/Kbuild' | xargs -r dirname)
+mapfile -t kernel_c < <(files 'drivers/*.[ch]' 'include/*.[ch]' "${test_modules[@]/%//*.[ch]}" \
+	':!*_trace.h' ':!include/uapi')
 mapfile -t trace_h < <(files '*_trace.h')
 mapfile -t uapi_h < <(files 'include/uapi')
-mapfile -t user_c < <(files 'tools/*.[ch]' 'selftests/*.[ch]')
+mapfile -t user_c < <(files 'tools/*.[ch]' 'selftests/*.[ch]' "${test_modules[@]/#/:!}")
 mapfile -t shell < <(files | while read -r f; do
 	case $f in
 	*.sh) echo "$f" ;;

@@ -31,17 +31,11 @@ struct st_hdr {
 	__be64 off;
 } __packed;
 
-/**
- * struct st_end - one end of a connection
- * @link: operations under test
- * @qp: its queue pair
- *
- * What callbacks change is protected by @lock, the last lock of all.
- */
+/* One end of a connection */
 struct st_end {
-	const struct rdma_stack_link *link;
+	const struct rdma_stack_link *link;	/* under test */
 	struct ib_qp *qp;
-	spinlock_t lock;
+	spinlock_t lock;	/* what callbacks change; the last lock of all */
 	wait_queue_head_t wait;
 
 	/* sender: of one thread */

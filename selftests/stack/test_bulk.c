@@ -58,7 +58,7 @@ static bool st_load_step(struct st_load *l, u32 left)
 	if (err == -EAGAIN)
 		return st_wait_space(e, before);
 	if (err == -ENOMEM) {
-		msleep(1);
+		usleep_range(1000, 2000);
 		return true;
 	}
 	if (err)

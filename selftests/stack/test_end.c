@@ -134,8 +134,8 @@ static void st_rx_stall(struct st_end *e)
 	int i;
 
 	WRITE_ONCE(e->inside, true);
-	for (i = 0; i < 200 && READ_ONCE(e->stall); i++)
-		udelay(100);
+	for (i = 0; i < 4000 && READ_ONCE(e->stall); i++)
+		udelay(5);
 	WRITE_ONCE(e->inside, false);
 }
 
@@ -423,7 +423,8 @@ bool st_same(struct st_end *from, struct st_end *to, const char *what)
 {
 	if (st_arrived(from, to))
 		return st_ok(true, "%s", what);
-	return st_ok(false, "%s: %s%s %u of %u messages, %llu of %llu octets, %llu of %llu acknowledged",
+	return st_ok(false,
+		     "%s: %s%s %u of %u messages, %llu of %llu octets, %llu of %llu acknowledged",
 		     what, from->fault, to->fault, to->rx_seq, from->tx_seq,
 		     to->rx_off, from->tx_off,
 		     from->link->tx_acked(from->qp), from->tx_end);

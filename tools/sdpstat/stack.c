@@ -361,7 +361,7 @@ int stack_main(int argc, char **argv)
 	family = family_id(nl, RDMA_STACK_FAMILY_NAME, RDMA_STACK_MCGRP_CHANGES,
 			   &group);
 	if (!family)
-		die("nothing tells about components: load the module with 'modprobe rdma_stack' as root");
+		die("components are not known: load the module with 'modprobe rdma_stack' as root");
 	/* First listen, then ask, so that nothing is missed */
 	if (o.monitor) {
 		events = netlink_open(NETLINK_GENERIC);
