@@ -31,6 +31,10 @@
 #include <linux/rhashtable.h>
 #include <linux/smp.h>
 #include <linux/u64_stats_sync.h>
+/* Before 6.15 in netdevice.h */
+#if __has_include("net/netdev_lock.h")
+#include <net/netdev_lock.h>
+#endif
 
 #include "compat.h"
 #include "rdma/iwarp_offload.h"
@@ -43,7 +47,7 @@
 #define HNIC_MTU_MAX	9600
 #define HNIC_HDR_MAX	256	/* longest headers of a packet to be cut */
 #define HNIC_COPYBREAK	256	/* shorter packets are copied by the host */
-#define HNIC_POOL_PAGES	64
+#define HNIC_POOL_PAGES	128
 #define HNIC_POOL_ORDER	3
 #define HNIC_WIRE_MAX	4096	/* packets under way; then the sender waits */
 #define HNIC_CONNS	1024
@@ -164,67 +168,65 @@ bool hnic_pkt_csum_good(const struct hnic_pkt *p);
 
 /* ------------------------------------------------------------- counters */
 
-/* Of the TX engine; ethtool -S and Documentation/hnic.rst have the same names */
-#define HNIC_TX_STATS(_)	\
-	_(packets)		\
-	_(octets)		\
-	_(tso)			\
-	_(no_memory)		\
-	_(too_long)		\
-	_(no_link)		\
-	_(fpdus)		\
-	_(crc_filled)		\
-	_(crc_fallback)		\
-	_(crc_unknown)		\
-	_(crc_dropped)		\
-	_(contig_fpdus)		\
-	_(dma_ops)		\
-	_(dma_hdr_ops)		\
-	_(dma_marker_ops)	\
-	_(dma_octets)		\
-	_(move_read_octets)	\
-	_(move_write_octets)	\
-	_(crc_octets)		\
-	_(send_octets)		\
-	_(ns)
+/* Of the TX engine; ethtool -S has the names, Documentation/hnic.rst more */
+struct hnic_tx_stats {
+	u64 packets;
+	u64 octets;
+	u64 tso;
+	u64 no_memory;
+	u64 too_long;
+	u64 no_link;
+	u64 fpdus;
+	u64 crc_filled;
+	u64 crc_fallback;
+	u64 crc_unknown;
+	u64 crc_dropped;
+	u64 contig_fpdus;
+	u64 dma_ops;
+	u64 dma_hdr_ops;
+	u64 dma_marker_ops;
+	u64 dma_octets;
+	u64 move_read_octets;
+	u64 move_write_octets;
+	u64 crc_octets;
+	u64 send_octets;
+	u64 ns;
+};
 
 /* Of the RX engine */
-#define HNIC_RX_STATS(_)	\
-	_(packets)		\
-	_(octets)		\
-	_(csum_good)		\
-	_(csum_bad)		\
-	_(missed)		\
-	_(paused)		\
-	_(fpdus)		\
-	_(crc_good)		\
-	_(crc_bad)		\
-	_(verdicts)		\
-	_(no_verdict)		\
-	_(resync_lost)		\
-	_(resync_host)		\
-	_(resync_self)		\
-	_(steered_conn)		\
-	_(steered_ntuple)	\
-	_(dropped_ntuple)	\
-	_(dma_ops)		\
-	_(dma_octets)		\
-	_(crc_octets)		\
-	_(ns)
+struct hnic_rx_stats {
+	u64 packets;
+	u64 octets;
+	u64 csum_good;
+	u64 csum_bad;
+	u64 missed;
+	u64 paused;
+	u64 fpdus;
+	u64 crc_good;
+	u64 crc_bad;
+	u64 verdicts;
+	u64 no_verdict;
+	u64 resync_lost;
+	u64 resync_host;
+	u64 resync_self;
+	u64 steered_conn;
+	u64 steered_ntuple;
+	u64 dropped_ntuple;
+	u64 dma_ops;
+	u64 dma_octets;
+	u64 crc_octets;
+	u64 ns;
+};
 
 /* Of the link behind a device */
-#define HNIC_LINK_STATS(_)	\
-	_(lost)			\
-	_(reordered)		\
-	_(split)		\
-	_(coalesced)		\
-	_(corrupted)		\
-	_(ns)
-
-#define HNIC_STAT_FIELD(name)	u64 name;
-struct hnic_tx_stats { HNIC_TX_STATS(HNIC_STAT_FIELD) };
-struct hnic_rx_stats { HNIC_RX_STATS(HNIC_STAT_FIELD) };
-struct hnic_link_stats { HNIC_LINK_STATS(HNIC_STAT_FIELD) };
+struct hnic_link_stats {
+	u64 lost;
+	u64 reordered;
+	u64 split;
+	u64 coalesced;
+	u64 corrupted;
+	u64 ns;
+};
 
 /* -------------------------------------------------------------- engines */
 
@@ -250,7 +252,7 @@ struct hnic_engine {
 	void (*after)(struct hnic_dev *dev);
 	u64 *ns;
 	struct u64_stats_sync sync;
-	spinlock_t lock;
+	spinlock_t lock;	/* task */
 	struct task_struct *task;
 	unsigned long flags;
 	int cpu;
@@ -351,7 +353,7 @@ struct hnic_queue {
  * @full: the peer waits for room
  */
 struct hnic_wire {
-	spinlock_t lock;
+	spinlock_t lock;	/* all of this */
 	struct hnic_list lane[HNIC_LANES];
 	u32 count;
 	bool timed;
@@ -475,7 +477,7 @@ extern const struct iwarp_offload_ops hnic_offload_ops;
 struct hnic_dev {
 	struct net_device *netdev;
 	struct net_device __rcu *peer;
-	struct mutex lock;
+	struct mutex lock;		/* settings, engine threads */
 	struct hnic_queue *queue;
 	int nqueues;
 	struct hnic_engine tx;
@@ -498,7 +500,7 @@ struct hnic_dev {
 	bool offload_on;
 	struct rhashtable conns;
 	u32 nconns;
-	struct mutex conn_lock;
+	struct mutex conn_lock;		/* changes of conns */
 	struct hnic_filters __rcu *filters;
 };
 

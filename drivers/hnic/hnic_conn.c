@@ -51,10 +51,10 @@ struct hnic_conn {
 	struct rcu_head rcu;
 	struct iwarp_offload_conn *conn;
 	int queue;
-	spinlock_t tx_lock;
+	spinlock_t tx_lock;	/* sending */
 	u32 tx_next;
 	bool tx_sync;
-	spinlock_t rx_lock;
+	spinlock_t rx_lock;	/* receiving */
 	u32 rx_next;
 	bool rx_sync;
 	bool rx_told;
@@ -206,7 +206,8 @@ enum hnic_tx hnic_conn_tx(struct hnic_dev *hd, struct hnic_pkt *p, bool marked)
 	struct hnic_conn *hc;
 	bool served = false;
 
-	if (!READ_ONCE(hd->nconns) && !marked)
+	/* without the mark it is final: software may have moved the markers */
+	if (!marked)
 		return HNIC_TX_PLAIN;
 	if (!p->pay)
 		hnic_pkt_parse(p);
@@ -221,7 +222,7 @@ enum hnic_tx hnic_conn_tx(struct hnic_dev *hd, struct hnic_pkt *p, bool marked)
 			ret = HNIC_TX_TOUCHED;
 		spin_unlock(&hc->tx_lock);
 	}
-	if (marked && !served) {
+	if (!served) {
 		/* TCP sends it again; by then the provider has finished it */
 		hd->tx_stats.crc_dropped++;
 		return HNIC_TX_DROP;
@@ -282,8 +283,8 @@ static void hnic_rx_track(struct hnic_dev *hd, struct hnic_conn *hc,
 
 	if (skip >= len)
 		return;
-	n = hnic_fpdu_walk(data + skip, len - skip, hc->rx_next - conn->rx_seq,
-			 conn->rx_ivl);
+	n = hnic_fpdu_walk(data + skip, len - skip,
+			   hc->rx_next - conn->rx_seq, conn->rx_ivl);
 	if (n)
 		hc->rx_next += n;
 	else

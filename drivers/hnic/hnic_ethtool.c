@@ -19,17 +19,63 @@ static const char hnic_priv_flags[][ETH_GSTRING_LEN] = {
 	[IWARP_OFFLOAD_TX_SG] = "iwarp-tx-sg",
 };
 
-#define HNIC_STAT_TX(name)	"tx_engine_" #name,
-#define HNIC_STAT_RX(name)	"rx_engine_" #name,
-#define HNIC_STAT_LINK(name)	"link_" #name,
-
+/* In the order of the fields of the three structures */
 static const char hnic_stat_names[][ETH_GSTRING_LEN] = {
-	HNIC_TX_STATS(HNIC_STAT_TX)
-	HNIC_RX_STATS(HNIC_STAT_RX)
-	HNIC_LINK_STATS(HNIC_STAT_LINK)
+	"tx_engine_packets",
+	"tx_engine_octets",
+	"tx_engine_tso",
+	"tx_engine_no_memory",
+	"tx_engine_too_long",
+	"tx_engine_no_link",
+	"tx_engine_fpdus",
+	"tx_engine_crc_filled",
+	"tx_engine_crc_fallback",
+	"tx_engine_crc_unknown",
+	"tx_engine_crc_dropped",
+	"tx_engine_contig_fpdus",
+	"tx_engine_dma_ops",
+	"tx_engine_dma_hdr_ops",
+	"tx_engine_dma_marker_ops",
+	"tx_engine_dma_octets",
+	"tx_engine_move_read_octets",
+	"tx_engine_move_write_octets",
+	"tx_engine_crc_octets",
+	"tx_engine_send_octets",
+	"tx_engine_ns",
+	"rx_engine_packets",
+	"rx_engine_octets",
+	"rx_engine_csum_good",
+	"rx_engine_csum_bad",
+	"rx_engine_missed",
+	"rx_engine_paused",
+	"rx_engine_fpdus",
+	"rx_engine_crc_good",
+	"rx_engine_crc_bad",
+	"rx_engine_verdicts",
+	"rx_engine_no_verdict",
+	"rx_engine_resync_lost",
+	"rx_engine_resync_host",
+	"rx_engine_resync_self",
+	"rx_engine_steered_conn",
+	"rx_engine_steered_ntuple",
+	"rx_engine_dropped_ntuple",
+	"rx_engine_dma_ops",
+	"rx_engine_dma_octets",
+	"rx_engine_crc_octets",
+	"rx_engine_ns",
+	"link_lost",
+	"link_reordered",
+	"link_split",
+	"link_coalesced",
+	"link_corrupted",
+	"link_ns",
 	"nic_ns",
 	"connections",
 };
+
+static_assert(ARRAY_SIZE(hnic_stat_names) ==
+	      (sizeof(struct hnic_tx_stats) + sizeof(struct hnic_rx_stats) +
+	       sizeof(struct hnic_link_stats)) / sizeof(u64) + 2);
 
 static const char * const hnic_queue_names[] = {
 	"rx_packets", "rx_octets", "tx_packets", "tx_octets", "polls",

@@ -37,6 +37,7 @@ static netdev_tx_t hnic_xmit(struct sk_buff *skb, struct net_device *netdev)
 	u32 head = tx->head, len = skb->len;
 	struct hnic_tx_slot *slot;
 
+	/* pairs with hnic_poll_tx(): the slot is not looked at any more */
 	if (unlikely(head - smp_load_acquire(&tx->clean) == HNIC_RING)) {
 		netif_tx_stop_queue(txq);
 		return NETDEV_TX_BUSY;
@@ -45,6 +46,7 @@ static netdev_tx_t hnic_xmit(struct sk_buff *skb, struct net_device *netdev)
 	slot = &tx->slot[head % HNIC_RING];
 	slot->skb = skb;
 	slot->len = len;
+	/* pairs with hnic_tx_ring(): the slot is complete */
 	smp_store_release(&tx->head, head + 1);
 	if (head + 1 - READ_ONCE(tx->clean) == HNIC_RING) {
 		netif_tx_stop_queue(txq);
@@ -229,6 +231,7 @@ static void hnic_set_rx_mode(struct net_device *netdev)
 
 static int hnic_alloc_queues(struct hnic_dev *hd)
 {
+	struct hnic_queue *q;
 	int i;
 
 	hd->nqueues = max(hd->netdev->num_rx_queues, hd->netdev->num_tx_queues);
@@ -237,9 +240,10 @@ static int hnic_alloc_queues(struct hnic_dev *hd)
 		return -ENOMEM;
 	for (i = 0; i < hd->nqueues; i++) {
 		hnic_queue_init(hd, i);
-		hd->queue[i].tx = kvzalloc(sizeof(struct hnic_txq), GFP_KERNEL);
-		hd->queue[i].rx = kvzalloc(sizeof(struct hnic_rxq), GFP_KERNEL);
-		if (!hd->queue[i].tx || !hd->queue[i].rx)
+		q = &hd->queue[i];
+		q->tx = kvzalloc(sizeof(*q->tx), GFP_KERNEL);
+		q->rx = kvzalloc(sizeof(*q->rx), GFP_KERNEL);
+		if (!q->tx || !q->rx)
 			return -ENOMEM;
 	}
 	return 0;

@@ -58,22 +58,29 @@ static int hnic_rx_look(struct hnic_dev *hd, struct hnic_pkt *p)
 	return hnic_rx_choose(hd, p, queue);
 }
 
+static bool hnic_rx_ring_full(const struct hnic_rxq *rx)
+{
+	/* pairs with hnic_poll_rx(): the slot was read */
+	return rx->head - smp_load_acquire(&rx->tail) == HNIC_RING;
+}
+
 /* Put it on the ring; false if there is no room */
 static bool hnic_rx_put(struct hnic_dev *hd, struct hnic_queue *q,
 			struct hnic_pkt *p)
 {
 	struct hnic_rxq *rx = q->rx;
 
-	if (rx->head - smp_load_acquire(&rx->tail) == HNIC_RING) {
+	if (hnic_rx_ring_full(rx)) {
 		WRITE_ONCE(rx->stalled, true);
 		/* pairs with hnic_poll_rx() */
 		smp_mb();
-		if (rx->head - smp_load_acquire(&rx->tail) == HNIC_RING)
+		if (hnic_rx_ring_full(rx))
 			return false;
 	}
 	hd->rx_stats.dma_ops++;
 	hd->rx_stats.dma_octets += p->len;
 	rx->slot[rx->head % HNIC_RING] = p;
+	/* pairs with hnic_poll_rx() */
 	smp_store_release(&rx->head, rx->head + 1);
 	q->rx_ring = true;
 	return true;
@@ -276,12 +283,14 @@ static void hnic_receive(struct hnic_queue *q, struct hnic_pkt *p)
 static int hnic_poll_rx(struct hnic_queue *q, int budget)
 {
 	struct hnic_rxq *rx = q->rx;
+	/* pairs with hnic_rx_put() */
 	u32 head = smp_load_acquire(&rx->head);
 	int done = 0;
 
 	while (rx->tail != head && done < budget) {
 		struct hnic_pkt *p = rx->slot[rx->tail % HNIC_RING];
 
+		/* pairs with hnic_rx_ring_full() */
 		smp_store_release(&rx->tail, rx->tail + 1);
 		hnic_receive(q, p);
 		done++;
@@ -300,6 +309,7 @@ static void hnic_poll_tx(struct hnic_queue *q, int budget)
 {
 	struct net_device *netdev = q->dev->netdev;
 	struct hnic_txq *tx = q->tx;
+	/* pairs with hnic_tx_ring(): the engine is done with the skb */
 	u32 done = smp_load_acquire(&tx->done);
 	u32 clean = tx->clean, octets = 0, n = done - clean;
 	struct netdev_queue *txq;
@@ -315,6 +325,7 @@ static void hnic_poll_tx(struct hnic_queue *q, int budget)
 	q->tx_packets += n;
 	q->tx_octets += octets;
 	WRITE_ONCE(tx->clean_octets, tx->clean_octets + octets);
+	/* pairs with hnic_xmit() */
 	smp_store_release(&tx->clean, clean);
 	if (q->index >= netdev->real_num_tx_queues)
 		return;
@@ -341,7 +352,7 @@ int hnic_poll(struct napi_struct *napi, int budget)
 	if (done == budget && budget)
 		return done;
 	if (napi_complete_done(napi, done) &&
-	    (smp_load_acquire(&q->rx->head) != q->rx->tail ||
+	    (READ_ONCE(q->rx->head) != q->rx->tail ||
 	     READ_ONCE(q->tx->done) - q->tx->clean >= q->dev->tx_frames))
 		napi_schedule(napi);
 	return done;

@@ -122,7 +122,7 @@ static ssize_t path_delay_store(struct device *dev,
 			return -ERANGE;
 		at += n;
 	}
-	if (!i || buf[at + strspn(buf + at, " \n")])
+	if (!i || buf[at + strspn(buf + at, "\n ")])
 		return -EINVAL;
 	mutex_lock(&hd->lock);
 	for (i = 0; i < HNIC_PATHS; i++)
@@ -215,7 +215,7 @@ static ssize_t queue_cpus_store(struct device *dev,
 			return -EINVAL;
 		at += n;
 	}
-	if (!i || buf[at + strspn(buf + at, " \n")])
+	if (!i || buf[at + strspn(buf + at, "\n ")])
 		return -EINVAL;
 	mutex_lock(&hd->lock);
 	for (k = 0; k < i && !err; k++)

@@ -268,6 +268,7 @@ static void hnic_tx_ring(struct hnic_dev *hd, struct hnic_queue *q,
 			 struct hnic_list *out)
 {
 	struct hnic_txq *tx = q->tx;
+	/* pairs with hnic_xmit() */
 	u32 head = smp_load_acquire(&tx->head);
 	struct sk_buff *skb;
 

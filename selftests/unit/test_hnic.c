@@ -29,7 +29,8 @@ static u32 random_pos(void)
 {
 	/* also around the end of the numbers */
 	return (unit_random() % 2 ? unit_random() % 20000 :
-				    (u32)-(unit_random() % 20000)) & ~3U;
+				    (u32) - (unit_random() % 20000)) &
+	       ~3U;
 }
 
 static void open_gaps(void)

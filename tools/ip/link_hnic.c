@@ -33,13 +33,13 @@ struct link_util {
 /* Parses the options of a link, as of "ip link add"; how many it took */
 extern int iplink_parse(int argc, char **argv, struct iplink_req *req,
 			char **type);
-extern int addattr_l(struct nlmsghdr *n, int maxlen, int type,
-		     const void *data, int alen);
+extern int addattr_l(struct nlmsghdr *n, int maxlen, int type, const void *data,
+		     int alen);
 
 extern struct link_util hnic_link_util;
 
 /* ip has this much room for attributes in a request */
-#define REQ_LEN	1024
+#define REQ_LEN 1024
 
 static void hnic_help(struct link_util *lu, int argc, char **argv, FILE *f)
 {
