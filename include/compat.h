@@ -29,6 +29,11 @@
 #include <asm/unaligned.h>
 #endif
 
+/* netdev_lockdep_set_classes(), before in linux/netdevice.h */
+#ifdef HAVE_NETDEV_LOCK_H
+#include <net/netdev_lock.h>
+#endif
+
 /* Before 6.6 a table ends with an empty entry, which callers provide. */
 #ifndef HAVE_REGISTER_NET_SYSCTL_SZ
 #define register_net_sysctl_sz(net, path, table, size) \

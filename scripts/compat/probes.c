@@ -35,6 +35,11 @@ static int never(struct sock *sk)
 #error asm/unaligned.h
 #endif
 
+/* PROBE: HAVE_NETDEV_LOCK_H */
+#if !__has_include("net/netdev_lock.h")
+#error netdevice.h
+#endif
+
 /* PROBE: HAVE_REGISTER_NET_SYSCTL_SZ */
 static void *register_net_sysctl_sz_(struct net *net, struct ctl_table *t)
 {
