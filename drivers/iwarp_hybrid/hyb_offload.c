@@ -202,7 +202,11 @@ static void hyb_off_publish(struct hyb_off_conn *o, u32 want)
 		WRITE_ONCE(o->sk->sk_validate_xmit_skb, hyb_off_validate);
 	WRITE_ONCE(o->finisher, finish ? o->nic.netdev : NULL);
 	o->pub.tx_crc = want & BIT(IWARP_OFFLOAD_TX_CRC);
+	o->pub.tx_contig = want & BIT(IWARP_OFFLOAD_TX_CONTIG);
+	o->pub.tx_sg = want & BIT(IWARP_OFFLOAD_TX_SG);
 	o->pub.rx_crc = want & BIT(IWARP_OFFLOAD_RX_CRC);
+	WRITE_ONCE(o->nic.tx_layout, o->pub.tx_contig ? IWARP_LAYOUT_CONTIG :
+							IWARP_LAYOUT_FINAL);
 	if (!o->qp)
 		return;
 	o->pub.verify = READ_ONCE(o->dev->verify);
@@ -485,6 +489,8 @@ void hyb_off_detach(struct hyb_qp *qp)
 	spin_unlock_bh(&o->ring.lock);
 	/* packets that the NIC was left are finished by it as before */
 	o->pub.tx_crc = false;
+	o->pub.tx_contig = false;
+	o->pub.tx_sg = false;
 	o->pub.rx_crc = false;
 	if (o->ops)
 		hyb_off_conn_set(o, 0);
@@ -655,13 +661,8 @@ static void hyb_off_reap(void)
 	spin_unlock_bh(&hyb_off_lock);
 	if (!sk)
 		return;
-	local_bh_disable();
-	bh_lock_sock(sk);
-	if (!sock_owned_by_user(sk) && sock_flag(sk, SOCK_DEAD) &&
-	    sk->sk_state != TCP_CLOSE)
-		tcp_done(sk);
-	bh_unlock_sock(sk);
-	local_bh_enable();
+	if (sock_flag(sk, SOCK_DEAD))
+		sk->sk_prot->diag_destroy(sk, ECONNABORTED);
 	sock_put(sk);
 }
 

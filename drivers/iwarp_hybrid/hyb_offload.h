@@ -37,17 +37,21 @@ struct hyb_off_piece {
  * struct hyb_off - what the engines look at for each FPDU; first member of
  *		    the private structure
  * @tx_crc: the CRC of FPDUs handed over from now on may be left to the NIC
+ * @tx_contig: markers may stand behind the payload, IWARP_LAYOUT_CONTIG
+ * @tx_sg: payload may be given by reference, the NIC gathers it
  * @rx_crc: the NIC's verdict is taken for a CRC
  * @verify: check in any case
  * @ask: the NIC waits for hyb_off_rx_at()
  * @in_run: @run is valid
  * @run: sequence number of the last verified packet that began with an FPDU
  *
- * The first three change while a task owns the TCP socket, hence between
+ * The first five change while a task owns the TCP socket, hence between
  * FPDUs. The last two belong to the receive engine.
  */
 struct hyb_off {
 	bool tx_crc;
+	bool tx_contig;
+	bool tx_sg;
 	bool rx_crc;
 	bool verify;
 	bool ask;
@@ -185,25 +189,55 @@ static inline bool hyb_off_tx_crc(struct hyb_off *off, unsigned int pieces)
 }
 
 /**
+ * hyb_off_tx_contig - may the NIC put the markers of the next FPDU in place?
+ * @off: of the queue pair, may be NULL
+ *
+ * Yes means the same as for hyb_off_tx_crc(); hyb_off_record() follows. What is
+ * recorded is finished in any case, whoever does it.
+ *
+ * Context: TCP socket held.
+ */
+static inline bool hyb_off_tx_contig(struct hyb_off *off)
+{
+	return off && off->tx_contig && hyb_off_room(off, 1);
+}
+
+/**
+ * hyb_off_tx_sg - does the NIC gather the pieces of the next FPDU?
+ * @off: of the queue pair, may be NULL
+ *
+ * As hyb_off_tx_contig(), for an FPDU of up to HYB_OFF_PIECES pieces. Only then
+ * may memory be given to TCP that somebody else owns: what leaves by a device
+ * without the engine is copied.
+ *
+ * Context: TCP socket held.
+ */
+static inline bool hyb_off_tx_sg(struct hyb_off *off)
+{
+	return off && off->tx_sg && hyb_off_room(off, HYB_OFF_PIECES);
+}
+
+/**
  * hyb_off_sealed - record an FPDU whose CRC is left to the NIC
  * @qp: queue pair
  * @pos: position of its first octet
  * @len: octets of the stream, CRC included
  * @page: where it lies
  * @poff: offset in @page
+ * @layout: enum iwarp_layout
  *
  * The octets must not change until they are acknowledged; the record has a
- * reference of the page until hyb_off_acked(). For other layouts and several
- * pieces see hyb_off_record().
+ * reference of the page until hyb_off_acked(). For several pieces see
+ * hyb_off_record().
  *
  * Context: TCP socket held.
  */
 static inline void hyb_off_sealed(struct hyb_qp *qp, u64 pos, u32 len,
-				  struct page *page, u32 poff)
+				  struct page *page, u32 poff, u8 layout)
 {
 	struct hyb_off_piece piece = { .page = page, .off = poff, .len = len };
 
-	hyb_off_record(qp, pos, IWARP_LAYOUT_FINAL, &piece, 1);
+	hyb_off_record(qp, pos, layout, &piece, 1);
 }
 
 /**

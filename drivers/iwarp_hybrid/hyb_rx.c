@@ -185,6 +185,7 @@ static bool hyb_cur_copy(struct hyb_cur *c, u8 *dst, u32 len)
  * @hdr_len: how many
  * @h: decoded header
  * @nic: what the NIC found
+ * @flat: it lies in one piece of memory
  */
 struct hyb_fpdu {
 	struct hyb_cur cur;
@@ -195,6 +196,7 @@ struct hyb_fpdu {
 	u32 hdr_len;
 	struct ddp_hdr h;
 	enum hyb_off_verdict nic;
+	bool flat;
 };
 
 /* Up to @want octets of the body, markers taken out; 0 at the end of data */
@@ -249,9 +251,8 @@ static bool hyb_rx_peek(struct hyb_rx *rx, struct hyb_fpdu *f, u32 avail,
 	rx->need = mpa_lead_len(rx->pos, rx->ivl) + MPA_LEN_SIZE;
 	if (avail < rx->need)
 		return false;
-	if (!rx->ivl && f->cur.n >= MPA_LEN_SIZE) {
-		f->ulpdu = proto_get16(f->cur.p);
-		f->total = mpa_body_len(f->ulpdu) + MPA_CRC_SIZE;
+	if (f->cur.n >= rx->need) {
+		f->ulpdu = proto_get16(f->cur.p + rx->need - MPA_LEN_SIZE);
 	} else {
 		struct hyb_cur cur = f->cur;
 
@@ -259,8 +260,8 @@ static bool hyb_rx_peek(struct hyb_rx *rx, struct hyb_fpdu *f, u32 avail,
 		    !hyb_cur_copy(&cur, len, sizeof(len)))
 			return false;
 		f->ulpdu = proto_get16(len);
-		f->total = mpa_fpdu_len(rx->pos, f->ulpdu, rx->ivl);
 	}
+	f->total = mpa_fpdu_len(rx->pos, f->ulpdu, rx->ivl);
 	if (f->ulpdu > MPA_ULPDU_MAX || f->ulpdu < DDP_TAGGED_LEN) {
 		*err = TERM_MPA_MARKER;
 		return false;
@@ -269,28 +270,56 @@ static bool hyb_rx_peek(struct hyb_rx *rx, struct hyb_fpdu *f, u32 avail,
 	return avail >= f->total;
 }
 
+/* Copy @n octets from octet @body of the FPDU at @p on, over a marker or not */
+static void hyb_flat_copy(const struct hyb_rx *rx, u8 *dst, const u8 *p,
+			  u32 body, u32 n)
+{
+	u32 run = mpa_body_run(rx->pos, body, rx->ivl);
+
+	p += mpa_body_off(rx->pos, body, rx->ivl);
+	if (run < n) {
+		memcpy(dst, p, run);
+		dst += run;
+		p += run + MPA_MARK_SIZE;
+		n -= run;
+	}
+	memcpy(dst, p, n);
+}
+
 /*
- * The usual case: no markers, and all of the FPDU in one piece of memory. Does
- * the work of hyb_rx_verify() and hyb_rx_headers() without walking.
+ * The usual case: all of the FPDU in one piece of memory. Does the work of
+ * hyb_rx_verify() and hyb_rx_headers() without walking.
  */
 static u32 hyb_rx_flat(struct hyb_rx *rx, struct hyb_fpdu *f)
 {
 	u32 len = f->total - MPA_CRC_SIZE;
 	const u8 *p = f->cur.p;
-	u32 err;
+	u32 body, err;
 
 	if (rx->crc && f->nic != HYB_OFF_GOOD) {
 		rx->summed += len;
 		if (mpa_get_crc(p + len) != hyb_crc32c(~0, p, len))
 			return TERM_MPA_CRC;
 	}
-	f->walk.ivl = 0;
+	if (rx->ivl && f->nic != HYB_OFF_GOOD &&
+	    !mpa_marks_good(p, len, rx->pos, rx->ivl))
+		return TERM_MPA_MARKER;
 	/* a private copy: a sender on this machine may own the pages */
-	memcpy(f->hdr, p + MPA_LEN_SIZE, DDP_UNTAGGED_LEN);
+	if (rx->ivl)
+		hyb_flat_copy(rx, f->hdr, p, MPA_LEN_SIZE, DDP_UNTAGGED_LEN);
+	else
+		memcpy(f->hdr, p + MPA_LEN_SIZE, DDP_UNTAGGED_LEN);
 	f->hdr_len = DDP_TAGGED_LEN;
 	if (!(f->hdr[0] & DDP_T) && f->ulpdu >= DDP_UNTAGGED_LEN)
 		f->hdr_len = DDP_UNTAGGED_LEN;
-	hyb_cur_step(&f->cur, MPA_LEN_SIZE + f->hdr_len);
+	/* behind the header, and a marker if there is one */
+	body = MPA_LEN_SIZE + f->hdr_len;
+	hyb_cur_step(&f->cur, mpa_body_off(rx->pos, body, rx->ivl));
+	f->flat = true;
+	f->walk.ivl = rx->ivl;
+	f->walk.to_mark = mpa_body_run(rx->pos, body, rx->ivl);
+	f->walk.have = 0;
+	f->walk.in_head = false;
 	err = ddp_parse(f->hdr, f->ulpdu, &f->h);
 	return err ? err : rdmap_check(&f->h);
 }
@@ -581,12 +610,19 @@ static u32 hyb_rx_shared(struct hyb_qp *qp, struct hyb_fpdu *f)
 				 sh->rx_off + sh->rx.len, U32_MAX);
 	if (err)
 		return err;
+	if (likely(f->flat)) {
+		err = hyb_shared_add(qp, f->cur.skb, hyb_cur_page(&f->cur),
+				     f->cur.p, left, f->walk.to_mark);
+		if (err)
+			return err;
+		left = 0;
+	}
 	for (; left; left -= n) {
 		n = hyb_fpdu_span(f, left, &p);
 		if (!n)
 			return TERM_MPA_LOCAL;
 		err = hyb_shared_add(qp, f->cur.skb, hyb_cur_page(&f->cur), p,
-				     n);
+				     n, MPA_NO_MARK);
 		if (err)
 			return err;
 	}
@@ -859,6 +895,7 @@ static u32 hyb_rx_fpdu(struct hyb_qp *qp, const struct hyb_cur *cur, u32 avail)
 
 	f.cur = *cur;
 	f.nic = HYB_OFF_NONE;
+	f.flat = false;
 	f.hdr_len = 0;
 	f.ulpdu = 0;
 	if (!hyb_rx_peek(rx, &f, avail, &err)) {
@@ -868,7 +905,7 @@ static u32 hyb_rx_fpdu(struct hyb_qp *qp, const struct hyb_cur *cur, u32 avail)
 	}
 	if (qp->off)
 		hyb_rx_nic(qp, &f);
-	if (likely(!rx->ivl && f.cur.n >= f.total)) {
+	if (likely(f.cur.n >= f.total)) {
 		err = hyb_rx_flat(rx, &f);
 	} else {
 		err = hyb_rx_verify(rx, &f);

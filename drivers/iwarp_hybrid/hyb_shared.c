@@ -8,6 +8,7 @@
 #include "compat.h"
 #include "hyb_offload.h"
 #include "hyb_shared.h"
+#include "proto/mpa_contig.h"
 
 /* Octets of an FPDU that are not ULPDU, PAD or marker */
 #define HYB_FPDU_FRAME	(MPA_LEN_SIZE + MPA_CRC_SIZE)
@@ -16,6 +17,7 @@
 enum hyb_gap_mode {
 	HYB_GAP_INPLACE,	/* in its place */
 	HYB_GAP_STAGED,		/* in hyb_tx_page.stage */
+	HYB_GAP_CONTIG,		/* in the FPDU, but without gaps for markers */
 };
 
 /**
@@ -114,15 +116,21 @@ static void hyb_shared_place(struct hyb_shared *sh, struct hyb_stream *s,
 
 static void hyb_shared_seg(struct hyb_shared *sh, u8 *p, u32 len)
 {
-	struct kvec *v = &sh->seg[sh->nr];
+	struct kvec *v = &sh->seg[sh->nr++];
 
-	if (sh->nr && v[-1].iov_base + v[-1].iov_len == p) {
-		v[-1].iov_len += len;
-		return;
-	}
 	v->iov_base = p;
 	v->iov_len = len;
-	sh->nr++;
+}
+
+/* Staged payload of FPDUs stands together */
+static void hyb_shared_lend_staged(struct hyb_shared *sh, u8 *p, u32 len)
+{
+	struct kvec *v = &sh->seg[sh->nr];
+
+	if (sh->nr && v[-1].iov_base + v[-1].iov_len == p)
+		v[-1].iov_len += len;
+	else
+		hyb_shared_seg(sh, p, len);
 }
 
 /* Lend the octets from @from on of the last FPDU of @msg */
@@ -131,21 +139,30 @@ static void hyb_shared_lend(struct hyb_shared *sh, struct hyb_stream *s,
 {
 	struct hyb_tx_page *p = hyb_stream_page(s, msg->last.page);
 	const struct hyb_gap *gap = hyb_gap_at(s, &msg->last);
-	u8 *base = p->base + msg->last.off;
+	u32 body = MPA_LEN_SIZE + DDP_UNTAGGED_LEN + from;
+	u64 pos = msg->last.pos;
+	u8 *at = p->base + msg->last.off;
 	u32 left = gap->pay - from;
-	u32 body, n;
+	u32 ivl = s->ivl;
+	u32 run, n;
 
 	sh->lent += left;
 	if (gap->mode == HYB_GAP_STAGED) {
-		hyb_shared_seg(sh, hyb_stream_stage(p, gap->stage + from),
-			       left);
+		hyb_shared_lend_staged(sh, hyb_stream_stage(p, gap->stage +
+							    from), left);
 		return;
 	}
-	body = MPA_LEN_SIZE + DDP_UNTAGGED_LEN + from;
-	for (; left; left -= n, body += n) {
-		n = min(left, mpa_body_run(msg->last.pos, body, s->ivl));
-		hyb_shared_seg(sh, base + mpa_body_off(msg->last.pos, body,
-						       s->ivl), n);
+	if (gap->mode == HYB_GAP_CONTIG) {
+		at += mpa_lead_len(pos, ivl);
+		ivl = 0;
+	}
+	at += mpa_body_off(pos, body, ivl);
+	run = mpa_body_run(pos, body, ivl);
+	for (; left; left -= n) {
+		n = min(left, run);
+		hyb_shared_seg(sh, at, n);
+		at += n + MPA_MARK_SIZE;
+		run = ivl - MPA_MARK_SIZE;
 	}
 }
 
@@ -180,6 +197,8 @@ static u8 hyb_shared_mode(const struct hyb_qp *qp, struct hyb_stream *s)
 	if (qp->place.markers == HYB_MARK_COPY && s->ivl &&
 	    hyb_stream_stage(hyb_stream_cur(s), 0))
 		return HYB_GAP_STAGED;
+	if (qp->off && qp->off->tx_contig && s->ivl)
+		return HYB_GAP_CONTIG;
 	return HYB_GAP_INPLACE;
 }
 
@@ -288,6 +307,87 @@ static void hyb_shared_cut(struct hyb_shared *sh, struct hyb_stream *s,
 
 /* ------------------------------------------------------------- sealing */
 
+/*
+ * Fill in what is missing of an FPDU whose payload is in its place: the header
+ * has no marker in it. Returns its length without CRC.
+ */
+static u32 hyb_shared_seal_inplace(const struct hyb_stream *s, u8 *start,
+				   u64 pos, const u8 *head, u32 head_len,
+				   u32 pay)
+{
+	u32 body = MPA_LEN_SIZE + DDP_UNTAGGED_LEN + pay;
+	u32 pad = -body & 3;
+	u32 len;
+
+	len = mpa_fpdu_len(pos, DDP_UNTAGGED_LEN + pay, s->ivl) - MPA_CRC_SIZE;
+	memcpy(start + mpa_lead_len(pos, s->ivl), head, head_len);
+	if (pad)
+		memset(start + mpa_body_off(pos, body, s->ivl), 0, pad);
+	if (s->ivl)
+		mpa_marks_put(start, len, pos, s->ivl);
+	return len;
+}
+
+/* The same with a marker in the header, or payload to be copied */
+static u32 hyb_shared_seal_walk(struct hyb_qp *qp, u8 *start, u64 pos,
+				const u8 *head, u32 head_len, const u8 *stage,
+				u32 len)
+{
+	u32 left = len;
+	struct mpa_build b;
+	u32 n;
+
+	mpa_build_begin(&b, start, pos, proto_get16(head), qp->tx.s.ivl);
+	mpa_build_put(&b, head + MPA_LEN_SIZE, head_len - MPA_LEN_SIZE);
+	for (; left; left -= n) {
+		n = mpa_build_room(&b, left);
+		if (stage)
+			memcpy(b.p, stage + len - left, n);
+		mpa_build_advance(&b, n);
+	}
+	if (stage) {
+		qp->tx.copies++;
+		qp->tx.copied += len;
+	}
+	return mpa_build_end(&b);
+}
+
+/* The same when the NIC will move the payload: the markers go behind the PAD */
+static u32 hyb_shared_seal_contig(const struct hyb_stream *s, u8 *start,
+				  u64 pos, const u8 *head, u32 head_len,
+				  u32 pay)
+{
+	u32 ulpdu = DDP_UNTAGGED_LEN + pay;
+	u32 lead = mpa_lead_len(pos, s->ivl);
+	u32 len = mpa_fpdu_len(pos, ulpdu, s->ivl);
+	u32 body = mpa_body_len(ulpdu);
+	u32 used = MPA_LEN_SIZE + ulpdu;
+
+	if (lead)
+		proto_put32(start, 0);
+	memcpy(start + lead, head, head_len);
+	memset(start + lead + used, 0, body - used);
+	mpa_contig_put_marks(start + lead + body, pos, len, s->ivl);
+	return len - MPA_CRC_SIZE;
+}
+
+/*
+ * Are the markers of this FPDU left to the NIC? That is decided now: it may not
+ * do that any more, then the payload is moved here.
+ */
+static bool hyb_shared_contig(struct hyb_qp *qp, u8 *start, u64 pos, u32 pay)
+{
+	u32 ivl = qp->tx.s.ivl;
+
+	if (hyb_off_tx_contig(qp->off))
+		return true;
+	qp->tx.copies++;
+	qp->tx.copied += mpa_contig_open(start, pos,
+					 mpa_fpdu_len(pos, DDP_UNTAGGED_LEN +
+						      pay, ivl), ivl);
+	return false;
+}
+
 /* Fill in what is missing of the FPDU at sh->seal; returns its length */
 static u32 hyb_shared_seal(struct hyb_qp *qp, const struct hyb_msg *msg)
 {
@@ -295,98 +395,118 @@ static u32 hyb_shared_seal(struct hyb_qp *qp, const struct hyb_msg *msg)
 	const struct hyb_fpos *at = &qp->shared->seal;
 	struct hyb_tx_page *p = hyb_stream_page(s, at->page);
 	struct hyb_gap gap = *hyb_gap_at(s, at);
-	u8 op = RDMAP_CTRL(rdmap_send_op(msg->solicited, false));
-	bool last = gap.mo + gap.pay == msg->len;
-	u32 skip = gap.mo ? 0 : msg->hdr_len;
-	u32 left = gap.pay - skip;
-	u8 hdr[DDP_UNTAGGED_LEN];
-	struct mpa_build b;
-	u32 n;
+	u8 head[MPA_LEN_SIZE + DDP_UNTAGGED_LEN + RDMA_STACK_TX_HDR];
+	u32 head_len = MPA_LEN_SIZE + DDP_UNTAGGED_LEN;
+	u8 *start = p->base + at->off;
+	const u8 *stage = NULL;
+	bool contig = false;
+	u32 skip = 0;
+	u32 len;
 
-	mpa_build_begin(&b, p->base + at->off, at->pos,
-			DDP_UNTAGGED_LEN + gap.pay, s->ivl);
-	if (!s->ivl) {
-		ddp_put_untagged(b.p, last, op, 0, DDP_QN_SEND, msg->msn,
-				 gap.mo);
-		mpa_build_advance(&b, sizeof(hdr));
-	} else {
-		ddp_put_untagged(hdr, last, op, 0, DDP_QN_SEND, msg->msn,
-				 gap.mo);
-		mpa_build_put(&b, hdr, sizeof(hdr));
+	proto_put16(head, DDP_UNTAGGED_LEN + gap.pay);
+	ddp_put_untagged(head + MPA_LEN_SIZE, gap.mo + gap.pay == msg->len,
+			 RDMAP_CTRL(rdmap_send_op(msg->solicited, false)), 0,
+			 DDP_QN_SEND, msg->msn, gap.mo);
+	if (!gap.mo) {
+		skip = msg->hdr_len;
+		memcpy(head + head_len, msg->hdr, skip);
+		head_len += skip;
 	}
-	if (skip)
-		mpa_build_put(&b, msg->hdr, skip);
-	if (gap.mode == HYB_GAP_STAGED) {
-		mpa_build_put(&b, hyb_stream_stage(p, gap.stage + skip), left);
-		qp->tx.copies++;
-		qp->tx.copied += left;
-	} else if (s->ivl) {
-		for (; left; left -= n) {
-			n = mpa_build_room(&b, left);
-			mpa_build_advance(&b, n);
-		}
-	} else {
-		mpa_build_advance(&b, left);
-	}
-	n = mpa_build_end(&b);
-	hyb_tx_seal(qp, p, b.start, n, at->pos);
-	return n + MPA_CRC_SIZE;
+	if (gap.mode == HYB_GAP_STAGED)
+		stage = hyb_stream_stage(p, gap.stage + skip);
+	else if (gap.mode == HYB_GAP_CONTIG)
+		contig = hyb_shared_contig(qp, start, at->pos, gap.pay);
+	if (contig)
+		len = hyb_shared_seal_contig(s, start, at->pos, head, head_len,
+					     gap.pay);
+	else if (!stage && mpa_body_run(at->pos, 0, s->ivl) >= head_len)
+		len = hyb_shared_seal_inplace(s, start, at->pos, head,
+					      head_len, gap.pay);
+	else
+		len = hyb_shared_seal_walk(qp, start, at->pos, head, head_len,
+					   stage, gap.pay - skip);
+	hyb_tx_seal(qp, p, start, len, at->pos, contig);
+	return len + MPA_CRC_SIZE;
 }
 
-/* Seal the next FPDU, go to the one behind it; returns its end in the page */
-static u32 hyb_shared_seal_next(struct hyb_qp *qp)
+/* Seal the next FPDU, go to the one behind it */
+static void hyb_shared_seal_next(struct hyb_qp *qp)
 {
 	struct hyb_shared *sh = qp->shared;
 	struct hyb_msg *msg = &sh->msg[sh->get & (HYB_MSGS - 1)];
-	u32 len, end;
+	u32 mss = qp->tx.s.mss;
+	u32 len;
 
 	sh->begun = true;
 	len = hyb_shared_seal(qp, msg);
-	end = sh->seal.off + len;
 	if (sh->seal.pos == msg->last.pos) {
 		sh->begun = false;
 		sh->get++;
 	} else {
 		hyb_fpos_next(&qp->tx.s, &sh->seal, len);
 	}
-	return end;
+	if (len < sh->room)
+		sh->room -= len;
+	else
+		sh->room = mss - (len - sh->room) % mss;
+}
+
+/* Where in a segment TCP's queue ends */
+static u32 hyb_shared_room(struct sock *sk, u32 mss)
+{
+	const struct sk_buff *tail = tcp_write_queue_tail(sk);
+
+	return tail && !TCP_SKB_CB(tail)->eor ? mss - tail->len % mss : mss;
 }
 
 /*
- * Make octets of page @p ready for TCP, @quota if that many are there. Returns
- * where they end. FPDUs that are not of the shared link are sealed already.
+ * Must a segment end in front of this FPDU? Either that was decided when it was
+ * laid out. Or a segment should begin here, but TCP has sent one earlier that
+ * was not full: alignment is found again.
+ */
+static bool hyb_shared_must_end(const struct hyb_shared *sh,
+				const struct hyb_gap *gap, u32 mss)
+{
+	return gap->eor || (gap->room == mss && sh->room != mss);
+}
+
+/*
+ * Make octets of page @p ready for TCP, @quota if that many are there, and up
+ * to the end of a segment. Returns where they end. FPDUs that are not of the
+ * shared link are sealed already.
  */
 static u32 hyb_shared_ready(struct hyb_qp *qp, struct sock *sk,
 			    struct hyb_tx_page *p, u32 quota)
 {
 	struct hyb_shared *sh = qp->shared;
 	struct hyb_stream *s = &qp->tx.s;
+	const struct hyb_gap *gap;
 	struct sk_buff *tail;
-	u32 end = p->sent;
+	u32 end;
 
-	for (;;) {
-		if (sh->get == sh->put)
-			return p->fill;
+	while (sh->get != sh->put) {
 		if (!sh->begun)
 			sh->seal = sh->msg[sh->get & (HYB_MSGS - 1)].first;
 		if (sh->seal.page != s->out)
-			return p->fill;
+			break;
 		end = sh->seal.off;
-		if (end - p->sent >= quota)
+		gap = hyb_gap_at(s, &sh->seal);
+		if (end - p->sent >= quota &&
+		    (gap->eor || !gap->room || gap->room == s->mss))
 			return end;
-		if (hyb_gap_at(s, &sh->seal)->eor) {
+		if (hyb_shared_must_end(sh, gap, s->mss)) {
 			if (end != p->sent)
 				return end;
 			tail = tcp_write_queue_tail(sk);
 			if (tail)
 				TCP_SKB_CB(tail)->eor = 1;
+			sh->room = s->mss;
 		}
 		if (sh->get + 1 == sh->put)
 			WRITE_ONCE(sh->open, false);
-		end = hyb_shared_seal_next(qp);
-		if (end - p->sent >= quota)
-			return end;
+		hyb_shared_seal_next(qp);
 	}
+	return p->fill;
 }
 
 /* How many octets TCP shall get now: what it can send, and two segments */
@@ -415,6 +535,7 @@ static bool hyb_shared_push(struct hyb_qp *qp, struct sock *sk, u32 quota)
 	struct hyb_tx_page *p;
 	u32 end, n;
 
+	qp->shared->room = hyb_shared_room(sk, s->mss);
 	while (quota && !hyb_stream_empty(s)) {
 		p = hyb_stream_page(s, s->out);
 		if (p->sent == p->fill) {
@@ -877,30 +998,38 @@ static void hyb_shared_charge(struct hyb_shared *sh, struct sk_buff *skb)
  * @skb: packet that it is in
  * @page: page that it is in, or NULL if that cannot be referenced
  * @p: first octet
- * @len: octets
+ * @len: octets, without markers
+ * @to_mark: octets up to the first marker
  *
  * Return: 0 or an error for the Terminate.
  */
 u32 hyb_shared_add(struct hyb_qp *qp, struct sk_buff *skb, struct page *page,
-		   const u8 *p, u32 len)
+		   const u8 *p, u32 len, u32 to_mark)
 {
+	const u8 *base = page ? page_address(page) : p;
 	struct hyb_shared *sh = qp->shared;
 	struct rdma_stack_run *run;
-	u32 err;
+	u32 err, n;
 
-	if (sh->rx.nr == RDMA_STACK_RUNS) {
-		err = hyb_shared_deliver(qp, false, false);
-		if (err)
-			return err;
-	}
 	hyb_shared_charge(sh, skb);
-	run = &sh->run[sh->rx.nr++];
-	run->data = p;
-	run->page = page;
-	run->off = page ? p - (const u8 *)page_address(page) : 0;
-	run->len = len;
-	sh->rx.len += len;
-	sh->rx.truesize += len;
+	while (len) {
+		if (unlikely(sh->rx.nr == RDMA_STACK_RUNS)) {
+			err = hyb_shared_deliver(qp, false, false);
+			if (err)
+				return err;
+		}
+		n = min(len, to_mark);
+		run = &sh->run[sh->rx.nr++];
+		run->data = p;
+		run->page = page;
+		run->off = p - base;
+		run->len = n;
+		sh->rx.len += n;
+		sh->rx.truesize += n;
+		len -= n;
+		p += n + MPA_MARK_SIZE;
+		to_mark = qp->rx.ivl - MPA_MARK_SIZE;
+	}
 	return 0;
 }
 
@@ -986,8 +1115,9 @@ static void hyb_link_resume(struct ib_qp *ibqp)
 void hyb_shared_window(struct hyb_qp *qp, struct sock *sk)
 {
 	struct tcp_sock *tp = tcp_sk(sk);
+	u32 was = qp->shared->window_now;
 	u32 win = qp->shared->window;
-	u32 space;
+	u32 come, space;
 
 	if (!win) {
 		sk->sk_userlocks &= ~SOCK_RCVBUF_LOCK;
@@ -996,7 +1126,9 @@ void hyb_shared_window(struct hyb_qp *qp, struct sock *sk)
 	win = max3(win, HYB_WINDOW_MIN, qp->rx.need + HYB_WINDOW_MIN / 2);
 	WRITE_ONCE(tp->window_clamp, win);
 	tp->rcv_ssthresh = min(tp->rcv_ssthresh, win);
-	win = max_t(u32, win, tcp_receive_window(tp) + tcp_inq(sk));
+	/* it does not grow with what waits for the reader */
+	come = tcp_receive_window(tp) + tcp_inq(sk);
+	win = max(win, was ? min(was, come) : come);
 	qp->shared->window_now = win;
 	sk->sk_userlocks |= SOCK_RCVBUF_LOCK;
 	for (space = win; tcp_win_from_space(sk, space) < win;)
@@ -1023,17 +1155,19 @@ void hyb_shared_window_check(struct hyb_qp *qp, struct sock *sk)
 static void hyb_link_buffer(struct ib_qp *ibqp, u32 octets)
 {
 	struct hyb_qp *qp = hyb_qp_of(ibqp);
+	unsigned long irq;
 	struct sock *sk;
 
 	octets = min_t(u32, octets, HYB_WINDOW_MAX);
 	/* as long as there is no socket; otherwise it finds this */
-	spin_lock_bh(&qp->tcp.lock);
+	spin_lock_irqsave(&qp->tcp.lock, irq);
 	qp->shared->window = octets;
-	spin_unlock_bh(&qp->tcp.lock);
+	spin_unlock_irqrestore(&qp->tcp.lock, irq);
 	sk = smp_load_acquire(&qp->tcp.sk);	/* hyb_tcp_attach() */
 	if (!sk)
 		return;
 	spin_lock_bh(&sk->sk_lock.slock);
+	qp->shared->window_now = 0;
 	if (qp->tcp.attached)
 		hyb_shared_window(qp, sk);
 	spin_unlock_bh(&sk->sk_lock.slock);
@@ -1046,6 +1180,7 @@ static int hyb_link_open(struct ib_qp *ibqp, const struct rdma_stack_ulp *ulp,
 {
 	struct hyb_qp *qp = hyb_qp_of(ibqp);
 	struct hyb_shared *sh;
+	unsigned long irq;
 	struct sock *sk;
 	int err = 0;
 
@@ -1059,11 +1194,11 @@ static int hyb_link_open(struct ib_qp *ibqp, const struct rdma_stack_ulp *ulp,
 	sh->ulp = ulp;
 	sh->ctx = ctx;
 
-	spin_lock_bh(&qp->tcp.lock);
+	spin_lock_irqsave(&qp->tcp.lock, irq);
 	sk = qp->tcp.sk;
 	if (!sk)
 		qp->shared = sh;
-	spin_unlock_bh(&qp->tcp.lock);
+	spin_unlock_irqrestore(&qp->tcp.lock, irq);
 	if (!sk)
 		return 0;
 
@@ -1087,16 +1222,17 @@ static void hyb_link_close(struct ib_qp *ibqp)
 {
 	struct hyb_qp *qp = hyb_qp_of(ibqp);
 	struct hyb_shared *sh = qp->shared;
+	unsigned long irq;
 	struct sock *sk;
 
 	if (!sh)
 		return;
 	/* either the engines start after this, or we wait for them */
-	spin_lock_bh(&qp->tcp.lock);
+	spin_lock_irqsave(&qp->tcp.lock, irq);
 	sk = qp->tcp.sk;
 	if (!sk)
 		sh->ulp = NULL;
-	spin_unlock_bh(&qp->tcp.lock);
+	spin_unlock_irqrestore(&qp->tcp.lock, irq);
 	if (!sk)
 		return;
 	spin_lock_bh(&sk->sk_lock.slock);

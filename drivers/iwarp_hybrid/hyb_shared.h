@@ -79,6 +79,7 @@ struct hyb_msg {
  * @lent: octets of the reservation
  * @was: hyb_msg.len before it
  * @nr: entries of @seg in use
+ * @room: octets up to the end of the segment that TCP is at
  * @seg: where the upper layer writes
  * @want: call tx_space when there is room
  * @notify: call tx_space when @notify_pos is acknowledged
@@ -113,6 +114,7 @@ struct hyb_shared {
 	u32 lent;
 	u32 was;
 	u32 nr;
+	u32 room;
 	u64 notify_pos;
 
 	u32 window;
@@ -148,7 +150,7 @@ bool hyb_shared_writeable(struct hyb_qp *qp, struct sock *sk);
 void hyb_shared_window(struct hyb_qp *qp, struct sock *sk);
 void hyb_shared_window_check(struct hyb_qp *qp, struct sock *sk);
 u32 hyb_shared_add(struct hyb_qp *qp, struct sk_buff *skb, struct page *page,
-		   const u8 *p, u32 len);
+		   const u8 *p, u32 len, u32 to_mark);
 u32 hyb_shared_deliver(struct hyb_qp *qp, bool last, bool solicited);
 void hyb_shared_rx_done(struct hyb_qp *qp);
 

@@ -390,6 +390,7 @@ int hyb_tcp_attach(struct hyb_cep *cep, struct hyb_qp *qp,
 	struct msghdr msg = { .msg_flags = MSG_DONTWAIT | MSG_NOSIGNAL };
 	struct kvec iov = { .iov_base = (void *)frame, .iov_len = len };
 	struct sock *sk = cep->sock->sk;
+	unsigned long irq;
 	int err;
 
 	err = hyb_tx_alloc(qp, res);
@@ -424,10 +425,11 @@ int hyb_tcp_attach(struct hyb_cep *cep, struct hyb_qp *qp,
 	set_bit(HYB_TODO_TX, &qp->tcp.todo);
 	cep->live = qp;
 	spin_unlock_bh(&sk->sk_lock.slock);
-	/* pairs with hyb_tcp_kick(); the lock is for hyb_shared */
-	spin_lock_bh(&qp->tcp.lock);
+	/* the lock is for hyb_shared */
+	spin_lock_irqsave(&qp->tcp.lock, irq);
+	/* pairs with hyb_tcp_kick() */
 	smp_store_release(&qp->tcp.sk, sk);
-	spin_unlock_bh(&qp->tcp.lock);
+	spin_unlock_irqrestore(&qp->tcp.lock, irq);
 	if (qp->shared)
 		hyb_shared_window(qp, sk);
 	err = 0;

@@ -21,6 +21,7 @@
 #include "hyb_offload.h"
 #include "hyb_shared.h"
 #include "hybrid.h"
+#include "proto/mpa_contig.h"
 
 #ifndef MSG_SENDPAGE_NOTLAST
 #define MSG_SENDPAGE_NOTLAST MSG_MORE
@@ -38,12 +39,16 @@ enum hyb_step {
 
 /* --------------------------------------------------------------- FPDUs */
 
-static void hyb_tx_begin(struct hyb_tx *tx, struct mpa_build *b, u32 ulpdu)
+static void hyb_tx_begin(struct hyb_qp *qp, struct mpa_build *b, u32 ulpdu)
 {
-	struct hyb_stream *s = &tx->s;
+	struct hyb_stream *s = &qp->tx.s;
 	struct hyb_tx_page *p = hyb_stream_cur(s);
 
-	mpa_build_begin(b, p->base + p->fill, s->pos, ulpdu, s->ivl);
+	qp->tx.contig = hyb_off_tx_contig(qp->off);
+	if (qp->tx.contig)
+		mpa_contig_begin(b, p->base + p->fill, s->pos, ulpdu, s->ivl);
+	else
+		mpa_build_begin(b, p->base + p->fill, s->pos, ulpdu, s->ivl);
 }
 
 /**
@@ -53,19 +58,21 @@ static void hyb_tx_begin(struct hyb_tx *tx, struct mpa_build *b, u32 ulpdu)
  * @start: its first octet
  * @len: octets, without the checksum
  * @pos: its position
+ * @contig: its markers stand behind the PAD: hyb_off_tx_contig() said yes
  *
  * Context: TCP socket held.
  */
 void hyb_tx_seal(struct hyb_qp *qp, struct hyb_tx_page *p, u8 *start, u32 len,
-		 u64 pos)
+		 u64 pos, bool contig)
 {
 	struct hyb_tx *tx = &qp->tx;
 
 	tx->fpdus++;
-	if (hyb_off_tx_crc(qp->off, 1)) {
+	if (contig || hyb_off_tx_crc(qp->off, 1)) {
 		memset(start + len, 0, MPA_CRC_SIZE);
 		hyb_off_sealed(qp, pos, len + MPA_CRC_SIZE, p->page,
-			       start - p->base);
+			       start - p->base, contig ? IWARP_LAYOUT_CONTIG :
+							 IWARP_LAYOUT_FINAL);
 		hyb_stats_add(qp->dev, HYB_ST_TX_NIC_BYTES, len);
 	} else if (tx->crc) {
 		mpa_put_crc(start + len, hyb_crc32c(~0, start, len));
@@ -79,9 +86,11 @@ void hyb_tx_seal(struct hyb_qp *qp, struct hyb_tx_page *p, u8 *start, u32 len,
 static void hyb_tx_commit(struct hyb_qp *qp, struct mpa_build *b)
 {
 	struct hyb_stream *s = &qp->tx.s;
-	u32 len = mpa_build_end(b);
+	bool contig = qp->tx.contig;
+	u32 len;
 
-	hyb_tx_seal(qp, hyb_stream_cur(s), b->start, len, s->pos);
+	len = contig ? mpa_contig_end(b, s->pos, s->ivl) : mpa_build_end(b);
+	hyb_tx_seal(qp, hyb_stream_cur(s), b->start, len, s->pos, contig);
 	hyb_stream_add(s, len + MPA_CRC_SIZE);
 }
 
@@ -93,7 +102,7 @@ static enum hyb_step hyb_tx_whole(struct hyb_qp *qp, const u8 *ulpdu, u32 len)
 
 	if (!hyb_stream_fit(&tx->s, len, false))
 		return HYB_STEP_TURN;
-	hyb_tx_begin(tx, &b, len);
+	hyb_tx_begin(qp, &b, len);
 	mpa_build_put(&b, ulpdu, len);
 	hyb_tx_commit(qp, &b);
 	return HYB_STEP_LAID;
@@ -257,7 +266,7 @@ static enum hyb_step hyb_tx_send(struct hyb_qp *qp)
 	if (ulpdu < hdr_len || (ulpdu == hdr_len && left))
 		return HYB_STEP_TURN;
 	pay = ulpdu - hdr_len;
-	hyb_tx_begin(tx, &b, ulpdu);
+	hyb_tx_begin(qp, &b, ulpdu);
 	hyb_tx_sqe_hdr(tx, &b, hdr_len, pay == left);
 	tx->copied += pay;
 	tx->done += pay;
@@ -493,7 +502,7 @@ static enum hyb_step hyb_tx_rresp(struct hyb_qp *qp)
 	ddp_put_tagged(hdr, pay == left, RDMAP_CTRL(RDMAP_READ_RESP),
 		       irq->req.sink_stag, irq->req.sink_to + irq->done);
 
-	hyb_tx_begin(tx, &b, ulpdu);
+	hyb_tx_begin(qp, &b, ulpdu);
 	mpa_build_put(&b, hdr, sizeof(hdr));
 	tx->copied += pay;
 	while (pay) {

@@ -73,6 +73,7 @@ enum hyb_tx_msg {
  * @stopped: the Terminate is out, or the stream is broken
  * @drain: report when all is sent
  * @calling: inside a call of TCP
+ * @contig: the FPDU being laid out has its markers behind the PAD
  * @turn: Read Responses and send queue take turns
  * @rtr: ready-to-receive message to send first
  * @msn: next message number per untagged queue
@@ -109,6 +110,7 @@ struct hyb_tx {
 	bool stopped;
 	bool drain;
 	bool calling;
+	bool contig;
 	bool held;
 	bool turn;
 	enum mpa_rtr rtr;
@@ -156,7 +158,7 @@ void hyb_tx_kick(struct hyb_qp *qp);
 
 /* Of the shared link */
 void hyb_tx_seal(struct hyb_qp *qp, struct hyb_tx_page *p, u8 *start, u32 len,
-		 u64 pos);
+		 u64 pos, bool contig);
 bool hyb_tx_give(struct hyb_qp *qp, struct sock *sk, struct hyb_tx_page *p,
 		 u32 end, bool more);
 bool hyb_tx_queued(const struct hyb_qp *qp);

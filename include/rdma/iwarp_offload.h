@@ -13,9 +13,11 @@
  * of every such FPDU until it is acknowledged. The driver finishes a packet by
  * its connection: the common case is a packet of whole FPDUs in the expected
  * sequence, which it can do alone; for any other (retransmission, split or
- * collapsed segment) iwarp_offload_tx_fill() gives the final octets. A packet
- * that leaves by another device is finished in software before
- * (sk_validate_xmit_skb).
+ * collapsed segment) tx_fill() gives the final octets. Packets to be finished
+ * are marked with skb->decrypted; all others are final, those among them that
+ * leave by another device, or after the engine was switched off, because
+ * software has finished them (sk_validate_xmit_skb). A marked packet of a
+ * connection that the driver does not know (any more) must be dropped.
  *
  * Receive. The driver looks up the connection, follows the FPDUs of the
  * in-sequence stream and sets skb->decrypted on a packet that consists of

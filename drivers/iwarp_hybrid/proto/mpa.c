@@ -319,6 +319,35 @@ void mpa_build_put(struct mpa_build *b, const void *src, u32 len)
 	}
 }
 
+bool mpa_marks_good(const u8 *p, u32 len, u64 pos, u32 ivl)
+{
+	u32 lead = mpa_lead_len(pos, ivl);
+	u32 at = mpa_to_mark(pos, ivl);
+
+	if (lead) {
+		if (proto_get16(p + 2) & ~3U)
+			return false;
+		at = ivl;
+	}
+	for (; at + MPA_MARK_SIZE <= len; at += ivl)
+		if ((proto_get16(p + at + 2) & ~3U) != at - lead)
+			return false;
+	return true;
+}
+
+void mpa_marks_put(u8 *p, u32 len, u64 pos, u32 ivl)
+{
+	u32 lead = mpa_lead_len(pos, ivl);
+	u32 at = mpa_to_mark(pos, ivl);
+
+	if (lead) {
+		proto_put32(p, 0);
+		at = ivl;
+	}
+	for (; at + MPA_MARK_SIZE <= len; at += ivl)
+		proto_put32(p + at, (u16)(at - lead));
+}
+
 void mpa_walk_begin(struct mpa_walk *w, u64 pos, u32 ivl)
 {
 	w->ivl = ivl;

@@ -456,6 +456,24 @@ struct mpa_walk {
 	bool bad;
 };
 
+/**
+ * mpa_marks_good - do the markers of an FPDU point to its ULPDU_Length?
+ * @p: the FPDU, contiguous
+ * @len: octets, without the CRC
+ * @pos: position of its first octet
+ * @ivl: marker interval, not 0
+ */
+bool mpa_marks_good(const u8 *p, u32 len, u64 pos, u32 ivl);
+
+/**
+ * mpa_marks_put - write the markers of an FPDU into their places
+ * @p: the FPDU, contiguous
+ * @len: octets, without the CRC
+ * @pos: position of its first octet
+ * @ivl: marker interval, not 0
+ */
+void mpa_marks_put(u8 *p, u32 len, u64 pos, u32 ivl);
+
 /* Start at the first octet of an FPDU, at @pos of the stream */
 void mpa_walk_begin(struct mpa_walk *w, u64 pos, u32 ivl);
 

@@ -94,4 +94,69 @@ static inline u32 mpa_contig_put_marks(u8 *p, u64 pos, u32 len, u32 ivl)
 	return n * MPA_MARK_SIZE;
 }
 
+/**
+ * mpa_contig_begin - begin an FPDU whose markers will stand behind the PAD
+ * @b: state; mpa_build_room() gives all the room at once
+ * @buf: room for mpa_fpdu_len(@pos, @ulpdu_len, @ivl) octets
+ * @pos: position of the FPDU
+ * @ulpdu_len: length of the ULPDU, which the caller must put completely
+ * @ivl: marker interval, not 0
+ */
+static inline void mpa_contig_begin(struct mpa_build *b, u8 *buf, u64 pos,
+				    u32 ulpdu_len, u32 ivl)
+{
+	u32 lead = mpa_lead_len(pos, ivl);
+
+	proto_put16(buf, 0);
+	proto_put16(buf + 2, 0);
+	mpa_build_begin(b, buf + lead, pos, ulpdu_len, 0);
+	b->start = buf;
+}
+
+/**
+ * mpa_contig_end - write PAD and markers
+ * @b: state
+ * @pos: position of the FPDU
+ * @ivl: marker interval, not 0
+ *
+ * Return: octets in front of the CRC; that goes to @b->p.
+ */
+static inline u32 mpa_contig_end(struct mpa_build *b, u64 pos, u32 ivl)
+{
+	u32 body = mpa_build_end(b) - mpa_lead_len(pos, ivl);
+
+	b->p += mpa_contig_put_marks(b->p, pos,
+				     mpa_fpdu_len(pos, body - MPA_LEN_SIZE,
+						  ivl), ivl);
+	return (u32)(b->p - b->start);
+}
+
+/**
+ * mpa_contig_open - move what stands behind markers to its place
+ * @p: the FPDU
+ * @pos: its position
+ * @len: its octets, CRC included
+ * @ivl: marker interval, not 0
+ *
+ * The markers themselves are not written, nor moved.
+ *
+ * Return: octets moved.
+ */
+static inline u32 mpa_contig_open(u8 *p, u64 pos, u32 len, u32 ivl)
+{
+	u32 first = mpa_contig_first(pos, ivl);
+	u32 end = len - MPA_CRC_SIZE;
+	u32 k = mpa_contig_marks(pos, len, ivl);
+	u32 done = 0;
+	u32 to;
+
+	for (; k; k--) {
+		to = first + (k - 1) * ivl + MPA_MARK_SIZE;
+		memmove(p + to, p + to - k * MPA_MARK_SIZE, end - to);
+		done += end - to;
+		end = to - MPA_MARK_SIZE;
+	}
+	return done;
+}
+
 #endif
