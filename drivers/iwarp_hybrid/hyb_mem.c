@@ -329,6 +329,40 @@ out:
 /* ---------------------------------------- registration by work request, STags */
 
 /**
+ * hyb_mem_use - address octets of a region
+ * @mem: region, referenced
+ * @stag: STag it was looked up with
+ * @to: first octet
+ * @len: octets
+ * @run: set to how many of them are contiguous
+ *
+ * The pages stay until hyb_mem_unuse(), which must follow, without sleeping in
+ * between, unless NULL was returned.
+ *
+ * Context: any.
+ * Return: address, or NULL if the region was invalidated.
+ */
+const void *hyb_mem_use(struct hyb_mem *mem, u32 stag, u64 to, u32 len,
+			u32 *run)
+{
+	enum hyb_mem_err err = hyb_mem_begin(mem, stag, to, len);
+	const void *p;
+
+	if (err) {
+		hyb_mem_end(mem);
+		return NULL;
+	}
+	*run = len;
+	p = hyb_mem_contig(mem, to);
+	return p ? p : hyb_mem_addr(mem, to - mem->va, run);
+}
+
+void hyb_mem_unuse(struct hyb_mem *mem)
+{
+	hyb_mem_end(mem);
+}
+
+/**
  * hyb_mem_invalidate - make an STag invalid
  * @pd: protection domain of the queue pair
  * @stag: STag

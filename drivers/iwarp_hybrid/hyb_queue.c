@@ -186,6 +186,7 @@ int hyb_sq_next(struct hyb_qp *qp, struct siw_sqe *sqe, u32 *slot)
 	s->opcode = sqe->opcode < SIW_NUM_OPCODES ? sqe->opcode : SIW_OP_SEND;
 	s->signalled = sq->sig_all || (sqe->flags & SIW_WQE_SIGNALLED);
 	s->done = false;
+	s->lent = false;
 	/*
 	 * The ring entry may be filled again. A user's library relies on that:
 	 * it rings the doorbell only if the entry before has been taken.
@@ -229,6 +230,53 @@ void hyb_sq_complete(struct hyb_qp *qp, u32 slot, u32 bytes,
 	s->done = true;
 	while (sq->get != sq->tx && sq->slot[sq->get & sq->mask].done)
 		hyb_sq_retire(qp);
+}
+
+/**
+ * hyb_sq_lend - a request is transmitted, but TCP needs its memory
+ * @qp: queue pair
+ * @slot: from hyb_sq_next()
+ * @bytes: length of the message
+ * @end: position behind it
+ *
+ * It is finished when that is acknowledged, see hyb_sq_acked().
+ *
+ * Context: holder of the TCP socket.
+ */
+void hyb_sq_lend(struct hyb_qp *qp, u32 slot, u32 bytes, u64 end)
+{
+	struct hyb_sq_slot *s = &qp->sq.slot[slot];
+
+	s->bytes = bytes;
+	s->status = SIW_WC_SUCCESS;
+	s->end = end;
+	s->lent = true;
+	qp->sq.nlent++;
+}
+
+/**
+ * hyb_sq_acked - finish requests whose memory is not needed any more
+ * @qp: queue pair
+ * @pos: position that is acknowledged
+ *
+ * hyb_qp_notify() must follow. Context: holder of the TCP socket.
+ */
+void hyb_sq_acked(struct hyb_qp *qp, u64 pos)
+{
+	struct hyb_sq *sq = &qp->sq;
+	struct hyb_sq_slot *s;
+
+	while (sq->get != sq->tx) {
+		s = &sq->slot[sq->get & sq->mask];
+		if (s->lent && s->end <= pos) {
+			s->lent = false;
+			s->done = true;
+			sq->nlent--;
+		}
+		if (!s->done)
+			break;
+		hyb_sq_retire(qp);
+	}
 }
 
 /* ------------------------------------------------ receive queue, engine side */

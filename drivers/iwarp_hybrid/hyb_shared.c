@@ -16,7 +16,9 @@
 /* Where the payload of an FPDU is until it is sealed */
 enum hyb_gap_mode {
 	HYB_GAP_INPLACE,	/* in its place */
-	HYB_GAP_STAGED,		/* in hyb_tx_page.stage */
+	HYB_GAP_STAGED,		/* in hyb_tx_page.stage; from there it is copied,
+				 * or TCP gets references of it
+				 */
 	HYB_GAP_CONTIG,		/* in the FPDU, but without gaps for markers */
 };
 
@@ -194,7 +196,9 @@ static int hyb_shared_turn(struct hyb_shared *sh, struct hyb_stream *s)
 
 static u8 hyb_shared_mode(const struct hyb_qp *qp, struct hyb_stream *s)
 {
-	if (qp->place.markers == HYB_MARK_COPY && s->ivl &&
+	bool sg = qp->off && qp->off->tx_sg;
+
+	if ((qp->place.markers == HYB_MARK_COPY || sg) && s->ivl &&
 	    hyb_stream_stage(hyb_stream_cur(s), 0))
 		return HYB_GAP_STAGED;
 	if (qp->off && qp->off->tx_contig && s->ivl)
@@ -333,21 +337,23 @@ static u32 hyb_shared_seal_walk(struct hyb_qp *qp, u8 *start, u64 pos,
 				const u8 *head, u32 head_len, const u8 *stage,
 				u32 len)
 {
+	struct hyb_tx *tx = &qp->tx;
+	bool sg = stage && hyb_sg_begin(&tx->sg, qp->off);
 	u32 left = len;
 	struct mpa_build b;
 	u32 n;
 
-	mpa_build_begin(&b, start, pos, proto_get16(head), qp->tx.s.ivl);
+	mpa_build_begin(&b, start, pos, proto_get16(head), tx->s.ivl);
 	mpa_build_put(&b, head + MPA_LEN_SIZE, head_len - MPA_LEN_SIZE);
 	for (; left; left -= n) {
 		n = mpa_build_room(&b, left);
-		if (stage)
+		if (stage && !(sg && hyb_sg_add(&tx->sg, pos + (b.p - start),
+						stage + len - left, n))) {
 			memcpy(b.p, stage + len - left, n);
+			tx->copies++;
+			tx->copied += n;
+		}
 		mpa_build_advance(&b, n);
-	}
-	if (stage) {
-		qp->tx.copies++;
-		qp->tx.copied += len;
 	}
 	return mpa_build_end(&b);
 }

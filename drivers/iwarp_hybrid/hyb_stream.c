@@ -85,6 +85,13 @@ static int hyb_stream_grow(struct hyb_stream *s)
 	return 0;
 }
 
+/* Has TCP let go of all of it? */
+static bool hyb_stream_idle(const struct hyb_tx_page *p)
+{
+	return page_count(p->page) == 1 &&
+	       (!p->stage || page_count(p->stage) == 1);
+}
+
 /**
  * hyb_stream_next_page - continue in the next page of the ring
  * @s: stream
@@ -103,7 +110,7 @@ int hyb_stream_next_page(struct hyb_stream *s)
 			return err;
 	}
 	p = hyb_stream_page(s, s->cur + 1);
-	if (p->page && page_count(p->page) != 1)
+	if (p->page && !hyb_stream_idle(p))
 		hyb_stream_put(p);
 	if (!p->page) {
 		p->page = hyb_stream_alloc(&p->size);
@@ -200,7 +207,7 @@ void hyb_stream_rewind(struct hyb_stream *s)
 {
 	struct hyb_tx_page *p = hyb_stream_cur(s);
 
-	if (p->fill && hyb_stream_empty(s) && page_count(p->page) == 1) {
+	if (p->fill && hyb_stream_empty(s) && hyb_stream_idle(p)) {
 		p->fill = 0;
 		p->sent = 0;
 		p->stage_fill = 0;

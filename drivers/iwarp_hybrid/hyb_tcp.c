@@ -241,7 +241,8 @@ static void hyb_tcp_write_space(struct sock *sk)
 	if (cep->live->tx.calling)
 		return;
 	if (cep->live->shared ? !hyb_shared_writeable(cep->live, sk) :
-				!sk_stream_is_writeable(sk))
+				!sk_stream_is_writeable(sk) &&
+				!cep->live->sq.nlent)
 		return;
 	clear_bit(SOCK_NOSPACE, &sk->sk_socket->flags);
 	hyb_tcp_callback(sk, cep->live, HYB_TODO_TX);

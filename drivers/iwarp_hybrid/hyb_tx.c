@@ -68,7 +68,11 @@ void hyb_tx_seal(struct hyb_qp *qp, struct hyb_tx_page *p, u8 *start, u32 len,
 	struct hyb_tx *tx = &qp->tx;
 
 	tx->fpdus++;
-	if (contig || hyb_off_tx_crc(qp->off, 1)) {
+	if (hyb_sg_record(qp, &tx->sg, pos, p->page, start - p->base,
+			  len + MPA_CRC_SIZE)) {
+		memset(start + len, 0, MPA_CRC_SIZE);
+		hyb_stats_add(qp->dev, HYB_ST_TX_NIC_BYTES, len);
+	} else if (contig || hyb_off_tx_crc(qp->off, 1)) {
 		memset(start + len, 0, MPA_CRC_SIZE);
 		hyb_off_sealed(qp, pos, len + MPA_CRC_SIZE, p->page,
 			       start - p->base, contig ? IWARP_LAYOUT_CONTIG :
@@ -181,6 +185,59 @@ static bool hyb_tx_gather(struct hyb_qp *qp, u8 *dst, u32 n)
 	return true;
 }
 
+/*
+ * Octets of the FPDU being laid out that can be given by reference: at the
+ * next octet of the scatter list, up to @n of them. 0: they must be copied.
+ */
+static u32 hyb_tx_lend(struct hyb_qp *qp, u64 pos, u32 n)
+{
+	struct hyb_tx *tx = &qp->tx;
+	const struct siw_sge *sge = &tx->sqe.sge[tx->sge];
+	u64 from = sge->laddr + tx->sge_off;
+	struct hyb_mem *mem = tx->mem[tx->sge];
+	const void *p = (void *)(uintptr_t)from;
+	u32 len = min(n, sge->length - tx->sge_off);
+	bool ok;
+
+	if (!len)
+		return 0;
+	if (mem)
+		p = hyb_mem_use(mem, sge->lkey, from, len, &len);
+	ok = p && hyb_sg_add(&tx->sg, pos, p, len);
+	if (mem && p)
+		hyb_mem_unuse(mem);
+	if (!ok)
+		return 0;
+	tx->lent = true;
+	tx->sge_off += len;
+	if (tx->sge_off == sge->length) {
+		tx->sge++;
+		tx->sge_off = 0;
+	}
+	return len;
+}
+
+/* The payload of an FPDU at @b, which begins at @pos; false if it failed */
+static bool hyb_tx_payload(struct hyb_qp *qp, struct mpa_build *b, u64 pos,
+			   u32 left, bool sg)
+{
+	u32 n, got;
+
+	for (; left; left -= n) {
+		n = mpa_build_room(b, left);
+		got = sg ? hyb_tx_lend(qp, pos + (b->p - b->start), n) : 0;
+		if (got) {
+			n = got;
+		} else {
+			if (!hyb_tx_gather(qp, b->p, n))
+				return false;
+			qp->tx.copied += n;
+		}
+		mpa_build_advance(b, n);
+	}
+	return true;
+}
+
 /* ------------------------------------------------------------- errors */
 
 void hyb_tx_terminate(struct hyb_qp *qp, u32 err, const u8 *hdr, u32 hdr_len,
@@ -218,7 +275,10 @@ static void hyb_tx_done(struct hyb_qp *qp)
 
 	hyb_tx_put_mem(tx);
 	tx->busy = HYB_TX_NONE;
-	hyb_sq_complete(qp, tx->slot, tx->len, SIW_WC_SUCCESS);
+	if (tx->lent)
+		hyb_sq_lend(qp, tx->slot, tx->len, tx->s.pos);
+	else
+		hyb_sq_complete(qp, tx->slot, tx->len, SIW_WC_SUCCESS);
 }
 
 static bool hyb_tx_is_send(const struct hyb_tx *tx)
@@ -257,27 +317,25 @@ static enum hyb_step hyb_tx_send(struct hyb_qp *qp)
 {
 	struct hyb_tx *tx = &qp->tx;
 	u32 hdr_len = hyb_tx_is_send(tx) ? DDP_UNTAGGED_LEN : DDP_TAGGED_LEN;
+	bool sg = !(tx->sqe.flags & SIW_WQE_INLINE) &&
+		  hyb_sg_begin(&tx->sg, qp->off);
+	u32 max = sg ? HYB_SG_MARKS * tx->s.ivl : MPA_ULPDU_MAX;
 	u32 left = tx->len - tx->done;
 	struct mpa_build b;
-	u32 ulpdu, pay, n;
+	u32 ulpdu, pay;
 
-	ulpdu = hyb_stream_fit(&tx->s,
-			       min_t(u32, hdr_len + left, MPA_ULPDU_MAX), true);
+	max = min_t(u32, max, MPA_ULPDU_MAX);
+	ulpdu = hyb_stream_fit(&tx->s, min(hdr_len + left, max), true);
 	if (ulpdu < hdr_len || (ulpdu == hdr_len && left))
 		return HYB_STEP_TURN;
 	pay = ulpdu - hdr_len;
 	hyb_tx_begin(qp, &b, ulpdu);
 	hyb_tx_sqe_hdr(tx, &b, hdr_len, pay == left);
-	tx->copied += pay;
 	tx->done += pay;
-	while (pay) {
-		n = mpa_build_room(&b, pay);
-		if (!hyb_tx_gather(qp, b.p, n)) {
-			hyb_tx_fail(qp, SIW_WC_LOC_PROT_ERR);
-			return HYB_STEP_LAID;
-		}
-		mpa_build_advance(&b, n);
-		pay -= n;
+	if (!hyb_tx_payload(qp, &b, tx->s.pos, pay, sg)) {
+		hyb_sg_drop(&tx->sg);
+		hyb_tx_fail(qp, SIW_WC_LOC_PROT_ERR);
+		return HYB_STEP_LAID;
 	}
 	hyb_tx_commit(qp, &b);
 
@@ -350,6 +408,7 @@ static bool hyb_tx_start_msg(struct hyb_qp *qp, enum hyb_tx_msg msg, int access)
 
 	tx->len = 0;
 	tx->done = 0;
+	tx->lent = false;
 	tx->sge = 0;
 	tx->sge_off = 0;
 	if (tx->sqe.flags & SIW_WQE_INLINE) {
@@ -623,6 +682,15 @@ static int hyb_tx_sendpage(struct sock *sk, struct page *page, u32 off, u32 len,
 	return compat_tcp_sendpage_locked(sk, page, off, len, flags);
 }
 
+/* What follows goes into a packet of its own */
+static void hyb_tx_end_packet(struct sock *sk)
+{
+	struct sk_buff *tail = tcp_write_queue_tail(sk);
+
+	if (tail)
+		TCP_SKB_CB(tail)->eor = 1;
+}
+
 /**
  * hyb_tx_give - hand over octets of a page
  * @qp: queue pair
@@ -639,18 +707,26 @@ bool hyb_tx_give(struct hyb_qp *qp, struct sock *sk, struct hyb_tx_page *p,
 		 u32 end, bool more)
 {
 	struct hyb_tx *tx = &qp->tx;
+	struct page *page;
+	u32 off, len;
 	int ret;
 
 	while (p->sent < end) {
+		page = p->page;
+		off = p->sent;
+		len = end - off;
+		hyb_sg_find(&tx->sg, tx->s.given, &page, &off, &len);
 		tx->calling = true;
-		ret = hyb_tx_sendpage(sk, p->page, p->sent, end - p->sent,
-				      more);
+		ret = hyb_tx_sendpage(sk, page, off, len,
+				      more || len < end - p->sent);
 		tx->calling = false;
 		hyb_stats_inc(qp->dev, HYB_ST_TX_TCP_CALLS);
 		if (ret > 0) {
 			hyb_stats_add(qp->dev, HYB_ST_TX_BYTES, ret);
 			p->sent += ret;
 			WRITE_ONCE(tx->s.given, tx->s.given + ret);
+			if (hyb_sg_given(&tx->sg, tx->s.given))
+				hyb_tx_end_packet(sk);
 			continue;
 		}
 		if (ret == -EAGAIN || ret == -ENOMEM) {
@@ -731,7 +807,8 @@ static bool hyb_tx_all_sent(struct hyb_qp *qp)
 {
 	struct hyb_tx *tx = &qp->tx;
 
-	if (!hyb_stream_empty(&tx->s) || hyb_shared_reserved(qp))
+	if (!hyb_stream_empty(&tx->s) || hyb_shared_reserved(qp) ||
+	    qp->sq.nlent)
 		return false;
 	if (tx->stopped)
 		return true;
@@ -766,6 +843,16 @@ static void hyb_tx_pump(struct hyb_qp *qp, struct sock *sk)
 	}
 }
 
+/* Position up to which the peer's TCP has acknowledged */
+static u64 hyb_tx_acked(const struct hyb_qp *qp, const struct sock *sk)
+{
+	const struct hyb_stream *s = &qp->tx.s;
+	s32 rest = s->seq + (u32)s->given - tcp_sk(sk)->snd_una;
+
+	/* the FIN has a number, too */
+	return s->given - max(rest, 0);
+}
+
 /**
  * hyb_tx_run - transmit what can be transmitted
  * @qp: attached queue pair
@@ -783,12 +870,17 @@ void hyb_tx_run(struct hyb_qp *qp)
 	if (hyb_shared_hold(qp))
 		return;
 	hyb_off_acked(qp, qp->off);
+	if (qp->sq.nlent)
+		hyb_sq_acked(qp, hyb_tx_acked(qp, sk));
 	hyb_stream_rewind(&tx->s);
 	hyb_tx_pump(qp, sk);
 	hyb_tx_account(qp);
 	hyb_qp_notify(qp);
 	if (qp->shared)
 		hyb_shared_tx_done(qp, sk);
+	/* what waits for an acknowledgement wants to hear of it */
+	if (qp->sq.nlent)
+		set_bit(SOCK_NOSPACE, &sk->sk_socket->flags);
 	if (tx->drain && hyb_tx_all_sent(qp))
 		hyb_cep_event(qp->cep, HYB_EV_DRAINED);
 }
@@ -886,4 +978,5 @@ void hyb_tx_free(struct hyb_qp *qp)
 	tx->orq = NULL;
 	tx->irq = NULL;
 	hyb_stream_free(&tx->s);
+	hyb_sg_free(&tx->sg);
 }

@@ -13,6 +13,7 @@
 #include <linux/types.h>
 #include <rdma/siw-abi.h>
 
+#include "hyb_sg.h"
 #include "hyb_stream.h"
 #include "proto/mpa.h"
 #include "proto/rdmap.h"
@@ -73,6 +74,8 @@ enum hyb_tx_msg {
  * @stopped: the Terminate is out, or the stream is broken
  * @drain: report when all is sent
  * @calling: inside a call of TCP
+ * @sg: payload given by reference
+ * @lent: TCP has memory of the request in progress
  * @contig: the FPDU being laid out has its markers behind the PAD
  * @turn: Read Responses and send queue take turns
  * @rtr: ready-to-receive message to send first
@@ -111,6 +114,8 @@ struct hyb_tx {
 	bool drain;
 	bool calling;
 	bool contig;
+	bool lent;
+	struct hyb_sg sg;
 	bool held;
 	bool turn;
 	enum mpa_rtr rtr;

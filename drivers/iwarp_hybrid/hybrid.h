@@ -287,6 +287,8 @@ struct hyb_sq_slot {
 	u8 opcode;
 	bool signalled;
 	bool done;
+	bool lent;		/* done when @end is acknowledged */
+	u64 end;
 };
 
 /**
@@ -302,6 +304,7 @@ struct hyb_sq_slot {
  * @put: next entry to fill; unused for user queues
  * @tx: next entry to transmit
  * @get: next entry to complete; entries complete in order
+ * @nlent: requests that wait for an acknowledgement, TCP has their memory
  * @flushed: the QP failed and the queue is empty: complete at once
  *
  * @tx, @get and @slot belong to whoever holds the TCP socket; once the QP
@@ -316,6 +319,7 @@ struct hyb_sq {
 	u32 max_sge;
 	bool sig_all;
 	bool flushed;
+	u32 nlent;
 	u32 put;
 	u32 tx;
 	u32 get;
@@ -483,6 +487,8 @@ int hyb_sq_next(struct hyb_qp *qp, struct siw_sqe *sqe, u32 *slot);
 bool hyb_sq_pending(const struct hyb_qp *qp);
 void hyb_sq_complete(struct hyb_qp *qp, u32 slot, u32 bytes,
 		     enum siw_wc_status status);
+void hyb_sq_lend(struct hyb_qp *qp, u32 slot, u32 bytes, u64 end);
+void hyb_sq_acked(struct hyb_qp *qp, u64 pos);
 int hyb_rq_get(struct hyb_qp *qp, struct siw_rqe *rqe);
 void hyb_rq_complete(struct hyb_qp *qp, const struct siw_rqe *rqe, u32 bytes,
 		     u32 inval_stag, bool solicited,
@@ -512,6 +518,9 @@ enum hyb_mem_err hyb_mem_write(struct hyb_mem *mem, u32 stag, u64 to,
 			       const void *src, u32 len);
 enum hyb_mem_err hyb_mem_read(struct hyb_mem *mem, u32 stag, u64 to,
 			      void *dst, u32 len);
+const void *hyb_mem_use(struct hyb_mem *mem, u32 stag, u64 to, u32 len,
+			u32 *run);
+void hyb_mem_unuse(struct hyb_mem *mem);
 enum hyb_mem_err hyb_mem_invalidate(struct ib_pd *pd, u32 stag, bool remote);
 enum hyb_mem_err hyb_mem_reg(struct hyb_qp *qp, const struct siw_sqe *sqe);
 void hyb_mem_free(struct hyb_mem *mem);

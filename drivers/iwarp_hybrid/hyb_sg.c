@@ -1,0 +1,184 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * Payload by reference. See hyb_sg.h.
+ */
+#include <linux/mm.h>
+#include <linux/net.h>
+#include <linux/slab.h>
+
+#include "hybrid.h"
+#include "hyb_offload.h"
+#include "hyb_sg.h"
+
+static struct hyb_sg_piece *hyb_sg_at(const struct hyb_sg *sg, u32 i)
+{
+	return &sg->ring[i & (HYB_SG_PIECES - 1)];
+}
+
+/* The FPDU being laid out is given up */
+void hyb_sg_drop(struct hyb_sg *sg)
+{
+	while (sg->put != sg->begin)
+		put_page(hyb_sg_at(sg, --sg->put)->page);
+}
+
+/**
+ * hyb_sg_begin - may payload of the next FPDU be given by reference?
+ * @sg: pieces
+ * @off: offload state of the queue pair, may be NULL
+ *
+ * Yes means that there is room for as many pieces as an FPDU has, and for its
+ * record.
+ */
+bool hyb_sg_begin(struct hyb_sg *sg, struct hyb_off *off)
+{
+	hyb_sg_drop(sg);
+	if (!hyb_off_tx_sg(off))
+		return false;
+	if (!sg->ring)
+		sg->ring = kmalloc_array(HYB_SG_PIECES, sizeof(*sg->ring),
+					 GFP_ATOMIC | __GFP_NOWARN);
+	return sg->ring && sg->put - sg->get + HYB_OFF_PIECES <= HYB_SG_PIECES;
+}
+
+/**
+ * hyb_sg_add - octets of the FPDU being laid out are elsewhere
+ * @sg: pieces; hyb_sg_begin() said yes for this FPDU
+ * @pos: position of the first octet
+ * @p: kernel address of memory that does not change until it is acknowledged
+ * @len: octets, not 0
+ *
+ * Return: false if they have to be copied to their place: TCP does not take
+ * such memory by reference, or these are too many pieces.
+ */
+bool hyb_sg_add(struct hyb_sg *sg, u64 pos, const void *p, u32 len)
+{
+	struct hyb_sg_piece *piece;
+	struct page *page;
+	u32 n;
+
+	/* each may be followed by a piece in the stream's page, as is the first */
+	n = (offset_in_page(p) + len - 1) / PAGE_SIZE + 1;
+	if (2 * (sg->put - sg->begin + n) + 1 > HYB_OFF_PIECES)
+		return false;
+	for (; len; len -= n, pos += n, p += n) {
+		n = min_t(u32, len, PAGE_SIZE - offset_in_page(p));
+		page = is_vmalloc_addr(p) ? vmalloc_to_page(p) :
+					    virt_to_page(p);
+		if (!sendpage_ok(page))
+			return false;
+		get_page(page);
+		piece = hyb_sg_at(sg, sg->put++);
+		piece->pos = pos;
+		piece->page = page;
+		piece->off = offset_in_page(p);
+		piece->len = n;
+	}
+	return true;
+}
+
+/**
+ * hyb_sg_record - record the FPDU that was laid out, if it has such pieces
+ * @qp: queue pair
+ * @sg: pieces
+ * @pos: position of the FPDU
+ * @page: page of the stream
+ * @off: where the FPDU is in it
+ * @len: octets, CRC included
+ *
+ * Return: false if all of it is in the stream's page.
+ */
+bool hyb_sg_record(struct hyb_qp *qp, struct hyb_sg *sg, u64 pos,
+		   struct page *page, u32 off, u32 len)
+{
+	struct hyb_off_piece list[HYB_OFF_PIECES];
+	struct hyb_sg_piece *piece;
+	unsigned int nr = 0;
+	u32 x = 0, to, i;
+
+	if (sg->begin == sg->put)
+		return false;
+	for (i = sg->begin; ; i++) {
+		piece = hyb_sg_at(sg, i);
+		to = i == sg->put ? len : (u32)(piece->pos - pos);
+		if (to > x) {
+			list[nr].page = page;
+			list[nr].off = off + x;
+			list[nr++].len = to - x;
+		}
+		if (i == sg->put)
+			break;
+		list[nr].page = piece->page;
+		list[nr].off = piece->off;
+		list[nr++].len = piece->len;
+		x = to + piece->len;
+		piece->end = pos + len;
+	}
+	hyb_off_record(qp, pos, IWARP_LAYOUT_FINAL, list, nr);
+	for (; sg->begin != sg->put; sg->begin++)
+		put_page(hyb_sg_at(sg, sg->begin)->page);
+	return true;
+}
+
+/**
+ * hyb_sg_find - where the next octets of the stream are
+ * @sg: pieces
+ * @pos: position behind what TCP has taken
+ * @page: in: page of the stream; out: where they are
+ * @off: same, offset
+ * @len: in: octets wanted; out: how many are contiguous
+ */
+void hyb_sg_find(struct hyb_sg *sg, u64 pos, struct page **page, u32 *off,
+		 u32 *len)
+{
+	const struct hyb_sg_piece *piece;
+	u32 skip;
+
+	/* the rest of an FPDU, then it is over */
+	if (sg->fpdu)
+		*len = min_t(u64, *len, sg->fpdu - pos);
+	if (sg->get == sg->put)
+		return;
+	piece = hyb_sg_at(sg, sg->get);
+	if (pos < piece->pos) {
+		*len = min_t(u64, *len, piece->pos - pos);
+		return;
+	}
+	skip = pos - piece->pos;
+	sg->fpdu = piece->end;
+	*page = piece->page;
+	*off = piece->off + skip;
+	*len = min(*len, piece->len - skip);
+}
+
+/**
+ * hyb_sg_given - TCP has taken what hyb_sg_find() found, or a part of it
+ * @sg: pieces
+ * @pos: position behind it
+ *
+ * Return: an FPDU with pieces ends here. TCP should begin a new packet, which
+ * has room for the fragments of another one.
+ */
+bool hyb_sg_given(struct hyb_sg *sg, u64 pos)
+{
+	const struct hyb_sg_piece *piece;
+
+	while (sg->get != sg->put) {
+		piece = hyb_sg_at(sg, sg->get);
+		if (pos < piece->pos + piece->len)
+			break;
+		sg->get++;
+	}
+	if (!sg->fpdu || pos < sg->fpdu)
+		return false;
+	sg->fpdu = 0;
+	return true;
+}
+
+/* The engine has stopped for good */
+void hyb_sg_free(struct hyb_sg *sg)
+{
+	hyb_sg_drop(sg);
+	kfree(sg->ring);
+	memset(sg, 0, sizeof(*sg));
+}

@@ -1,0 +1,68 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+/*
+ * Payload by reference: pieces of the outgoing stream that lie elsewhere than
+ * in the stream's own pages, where their places stay empty. For NICs that
+ * gather headers, payload and markers (IWARP_OFFLOAD_TX_SG).
+ *
+ * Used by hyb_tx and hyb_shared; calls hyb_offload. All of it is protected by
+ * the spinlock of the TCP socket.
+ */
+#ifndef HYB_SG_H
+#define HYB_SG_H
+
+#include <linux/types.h>
+
+struct hyb_off;
+struct hyb_qp;
+struct page;
+
+/* Pieces that wait to be handed over, at most; a power of two */
+#define HYB_SG_PIECES	1024
+
+/* Markers in an FPDU: what TCP can put into one packet, payload by reference */
+#define HYB_SG_MARKS	6
+
+/**
+ * struct hyb_sg_piece - octets of the stream that lie elsewhere
+ * @pos: position of the first of them
+ * @end: position behind the FPDU, once that is complete
+ * @page: where they are; referenced until the FPDU is recorded, then the record
+ *	  has a reference
+ * @off: offset in @page
+ * @len: octets
+ */
+struct hyb_sg_piece {
+	u64 pos;
+	u64 end;
+	struct page *page;
+	u32 off;
+	u32 len;
+};
+
+/**
+ * struct hyb_sg - pieces between layout and hand-over
+ * @ring: HYB_SG_PIECES, from the first use on
+ * @get: oldest that TCP has not taken
+ * @begin: first of the FPDU being laid out
+ * @put: next free
+ * @fpdu: position behind the FPDU that TCP is getting pieces of, or 0
+ */
+struct hyb_sg {
+	struct hyb_sg_piece *ring;
+	u64 fpdu;
+	u32 get;
+	u32 begin;
+	u32 put;
+};
+
+bool hyb_sg_begin(struct hyb_sg *sg, struct hyb_off *off);
+void hyb_sg_drop(struct hyb_sg *sg);
+bool hyb_sg_add(struct hyb_sg *sg, u64 pos, const void *p, u32 len);
+bool hyb_sg_record(struct hyb_qp *qp, struct hyb_sg *sg, u64 pos,
+		   struct page *page, u32 off, u32 len);
+void hyb_sg_find(struct hyb_sg *sg, u64 pos, struct page **page, u32 *off,
+		 u32 *len);
+bool hyb_sg_given(struct hyb_sg *sg, u64 pos);
+void hyb_sg_free(struct hyb_sg *sg);
+
+#endif
