@@ -4,12 +4,17 @@
  *
  *   hyb-hostile -h ADDRESS [-p PORT] [-s COMMAND] start|fpdu
  *        attacks a listening hyb-target
- *   hyb-hostile -h ADDRESS [-p PORT] [-s COMMAND] hello|sdp
- *        attacks a listening SDP socket, a server that echoes
+ *   hyb-hostile -h ADDRESS [-p PORT] [-s COMMAND] hello|sdp|shared
+ *        attacks a listening SDP socket, a server that echoes; on a shared
+ *        link in the last case
+ *   hyb-hostile -h ADDRESS [-p PORT] [-s COMMAND] wire
+ *        attacks below SDP on a shared link: those of fpdu that need no target
  *   hyb-hostile -h ADDRESS [-p PORT] [-s COMMAND] -x COMMAND reply
  *        listens itself; COMMAND makes a client connect to it
  *
- * -s: a command that prints "name value" pairs of the attacked device's
+ * -i INTERVAL: proposes markers of that interval, both ways. -w: its sequence
+ * numbers wrap soon after the start-up. -o TEXT: only attacks with it in their
+ * name. -s: a command that prints "name value" pairs of the attacked device's
  * counters. One TAP line per attack: the connection ended as it has to, and the
  * counter of that mistake has risen.
  */
@@ -64,6 +69,8 @@ static void read_offer(struct peer *p, struct target_memory *m)
 	int i;
 
 	memset(m, 0, sizeof(*m));
+	if (opt.sdp)
+		return;
 	for (i = 0; i < REGIONS && p->private_len >= 12 * REGIONS; i++) {
 		m->stag[i] = get_be32(p->private_data + 12 * i);
 		m->addr[i] = get_be64(p->private_data + 12 * i + 4);
@@ -192,7 +199,7 @@ static void attack_listener(const struct attack *a, bool open)
 		return;
 	}
 	read_offer(&p, &m);
-	if (open && strstr(a->name, "marker") && !p.tx_markers) {
+	if (open && strstr(a->name, "marker") && !p.tx_ivl) {
 		opt.number++;
 		printf("ok %u - %s # SKIP the target does not ask for markers\n",
 		       opt.number, a->name);
@@ -250,6 +257,8 @@ static void run(const struct attack *list, unsigned int count, int kind)
 	unsigned int i;
 
 	for (i = 0; i < count; i++) {
+		if (opt.sdp && list == fpdu_attacks && !attack_on_wire(&list[i]))
+			continue;
 		if (opt.only && !strstr(list[i].name, opt.only))
 			continue;
 		if (kind == 2)
@@ -265,11 +274,15 @@ int main(int argc, char **argv)
 
 	opt.sa.sin_family = AF_INET;
 	opt.sa.sin_port = htons(7900);
-	while ((c = getopt(argc, argv, "h:p:s:x:o:t:")) != -1) {
+	while ((c = getopt(argc, argv, "h:i:p:s:x:o:t:w")) != -1) {
 		if (c == 'h' && inet_pton(AF_INET, optarg, &opt.sa.sin_addr))
 			continue;
 		if (c == 'p')
 			opt.sa.sin_port = htons(atoi(optarg));
+		else if (c == 'i')
+			peer_interval = atoi(optarg);
+		else if (c == 'w')
+			peer_isn = 0xffffff00;
 		else if (c == 's')
 			opt.stats = optarg;
 		else if (c == 'x')
@@ -293,6 +306,17 @@ int main(int argc, char **argv)
 	} else if (optind < argc && !strcmp(argv[optind], "sdp")) {
 		opt.sdp = true;
 		run(sdp_attacks, sdp_attack_count, 1);
+		run(verbs_attacks, verbs_attack_count, 1);
+	} else if (optind < argc && !strcmp(argv[optind], "shared")) {
+		opt.sdp = true;
+		sdp_shared = true;
+		run(sdp_attacks, sdp_attack_count, 1);
+		run(shared_attacks, shared_attack_count, 1);
+	} else if (optind < argc && !strcmp(argv[optind], "wire")) {
+		opt.sdp = true;
+		sdp_shared = true;
+		sdp_silent = true;
+		run(fpdu_attacks, fpdu_attack_count, 1);
 	} else if (optind < argc && opt.client) {
 		opt.listener = listen_here();
 		run(reply_attacks, reply_attack_count, 2);

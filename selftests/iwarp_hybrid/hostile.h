@@ -40,6 +40,7 @@ struct attack {
 /* After a regular start-up */
 extern const struct attack fpdu_attacks[];
 extern const unsigned int fpdu_attack_count;
+bool attack_on_wire(const struct attack *a);
 /* On the bare TCP connection, to a listener */
 extern const struct attack start_attacks[];
 extern const unsigned int start_attack_count;
@@ -52,9 +53,16 @@ extern const unsigned int hello_attack_count;
 /* On an SDP connection */
 extern const struct attack sdp_attacks[];
 extern const unsigned int sdp_attack_count;
+/* where there are receives, and where there are none */
+extern const struct attack verbs_attacks[];
+extern const unsigned int verbs_attack_count;
+extern const struct attack shared_attacks[];
+extern const unsigned int shared_attack_count;
 
 /* SDP: start-up as a well-behaved peer does it; an echo that must come back */
 int sdp_open(struct peer *p);
+extern bool sdp_silent; /* sends no message at the start */
+extern bool sdp_shared; /* offers the shared link, and insists on it */
 bool sdp_echoes(struct peer *p, int timeout_ms);
 
 #endif /* SELFTESTS_IWARP_HOSTILE_H */

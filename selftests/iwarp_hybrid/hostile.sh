@@ -77,18 +77,31 @@ for set in fpdu start reply; do
 	grep -q '^1\.\.[1-9]' "$OUT/$set.tap" ||
 		ktap_fail "$set: ended early" "$(tail -n 3 "$OUT/$set.tap")"
 done
-# once more, with markers in what the device receives
-echo 1 > /sys/class/infiniband/rdb/hybrid/markers
-SETS=()
-attacks fpdu -h $SERVER -p 7900
-wait "${SETS[@]}"
-ktap_diag "with markers:"
-include "$OUT/fpdu.tap"
-if grep -q SKIP "$OUT/fpdu.tap"; then
-	ktap_fail "the device asks for markers" "$(grep SKIP "$OUT/fpdu.tap")"
-else
-	ktap_ok "the device asks for markers"
-fi
+# again NAME ARGUMENTS...: attacks in full operation once more, none skipped
+again() {
+	local name=$1
+
+	shift
+	SETS=()
+	attacks fpdu -h $SERVER -p 7900 "$@"
+	wait "${SETS[@]}"
+	ktap_diag "$name:"
+	include "$OUT/fpdu.tap"
+	if grep -q SKIP "$OUT/fpdu.tap"; then
+		ktap_fail "$name: the device has markers" \
+			"$(grep SKIP "$OUT/fpdu.tap")"
+	else
+		ktap_ok "$name: the device has markers"
+	fi
+}
+
+# with markers in what the device receives, then both ways
+echo on > /sys/class/infiniband/rdb/hybrid/markers
+again "markers from the peer" -o marker
+echo auto > /sys/class/infiniband/rdb/hybrid/markers
+again "markers both ways" -i 256
+again "markers, sequence numbers wrap" -i 512 -w -o marker
+again "rare markers, sequence numbers wrap" -i 16384 -w -o everywhere
 healthy_check
 
 stop_bg "$TARGET"

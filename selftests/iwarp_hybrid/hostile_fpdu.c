@@ -121,16 +121,47 @@ static enum peer_end bad_crc(struct peer *p, const struct target_memory *m,
 	return END_NONE;
 }
 
-static enum peer_end bad_marker(struct peer *p, const struct target_memory *m,
-				const struct attack *a)
+/*
+ * A Write with a mistake in its markers; the first FPDU has one in front. Zeroes
+ * behind it, as the target may wait for octets that were left out.
+ */
+static enum peer_end marker(struct peer *p, const struct target_memory *m,
+			    const struct attack *a)
 {
-	struct fpdu_options opt = { .length = -1, .bad_marker = true };
+	struct fpdu_options opt = { .length = -1, .mark = a->qn };
 	size_t n = ulpdu_tagged(big, DDP_TAGGED, OP_WRITE, m->stag[REGION_RW],
 				m->addr[REGION_RW], NULL, 0) +
-		   1000;
+		   a->len;
+	unsigned char more[64] = { 0 };
 
-	(void)a;
+	/* a Send, where there is nothing to write to */
+	if (!m->addr[REGION_RW])
+		n = ulpdu_untagged(big, DDP_UNTAGGED, OP_SEND, 0, 0, 1, 0, NULL,
+				   0) +
+		    a->len;
 	peer_send_fpdu(p, big, n, &opt);
+	if (a->qn == MARK_MISSING) {
+		/* what is taken for a length may be large */
+		peer_send(p, more, sizeof(more));
+		shutdown(p->fd, SHUT_WR);
+	}
+	return END_NONE;
+}
+
+/* FPDUs of any length with right markers, so that they stand everywhere */
+static enum peer_end markers_everywhere(struct peer *p,
+					const struct target_memory *m,
+					const struct attack *a)
+{
+	uint32_t len;
+	size_t n;
+
+	for (len = 0; len < a->len; len++) {
+		n = ulpdu_tagged(big, DDP_TAGGED, OP_WRITE, m->stag[REGION_RW],
+				 m->addr[REGION_RW], NULL, 0) +
+		    len;
+		peer_send_fpdu(p, big, n, NULL);
+	}
 	return END_NONE;
 }
 
@@ -392,7 +423,25 @@ const struct attack fpdu_attacks[] = {
 	CASE("untagged header cut", "err_length", ENDS(E_ANY_TERM), length, .len = 17),
 	/* MPA */
 	CASE("bad CRC", "err_crc", ENDS(E_TERM(2, 0, 2)), bad_crc),
-	CASE("marker points elsewhere", "err_marker", ENDS(E_TERM(2, 0, 3)), bad_marker),
+	CASE("markers point elsewhere", "err_marker", ENDS(E_TERM(2, 0, 3)),
+	     marker, .qn = MARK_ELSEWHERE, .len = 1000),
+	CASE("markers point behind the begin of the FPDU", "err_marker",
+	     ENDS(E_TERM(2, 0, 3)), marker, .qn = MARK_NEARER, .len = 1000),
+	CASE("the first marker points somewhere", "err_marker", ENDS(E_TERM(2, 0, 3)),
+	     marker, .qn = MARK_FIRST, .len = 8),
+	CASE("markers inside point nowhere", "err_marker", ENDS(E_TERM(2, 0, 3)),
+	     marker, .qn = MARK_ZERO, .len = 1000),
+	CASE("markers point in front of the stream", "err_marker", ENDS(E_TERM(2, 0, 3)),
+	     marker, .qn = MARK_BEYOND, .len = 1000),
+	CASE("markers: the bits that do not count", NULL, ENDS(E_ALIVE),
+	     marker, .qn = MARK_LOW_BITS, .len = 1000),
+	CASE("markers: the reserved half", NULL, ENDS(E_ALIVE),
+	     marker, .qn = MARK_RESERVED, .len = 1000),
+	CASE("no markers though asked for", NULL, ENDS(E_ANY_TERM, E_CLOSED),
+	     marker, .qn = MARK_MISSING, .len = 1000),
+	CASE("markers a word late", NULL, ENDS(E_ANY_TERM),
+	     marker, .qn = MARK_LATE, .len = 1000),
+	CASE("markers everywhere", NULL, ENDS(E_ALIVE), markers_everywhere, .len = 700),
 	/* versions, reserved bits, operations */
 	CASE("DDP version 0, untagged", "err_ddp_version", ENDS(E_TERM(1, 2, 6)),
 	     untagged, .ddp = 0x40, .rdmap = OP_SEND, .msn = 1),
@@ -537,3 +586,24 @@ const struct attack fpdu_attacks[] = {
 /* clang-format on */
 
 const unsigned int fpdu_attack_count = COUNT(fpdu_attacks);
+
+/* Is it an attack on any QP, one without registered memory and receives too? */
+bool attack_on_wire(const struct attack *a)
+{
+	enum peer_end (*const run[])(struct peer * p,
+				     const struct target_memory *m,
+				     const struct attack *a) = {
+		length,	    length_only, bad_crc,	 marker,
+		untagged,   terminate,	 interleaved,	 fin_inside,
+		rst_inside, noise,	 random_headers,
+	};
+	size_t i;
+
+	if (a->ends[0] == E_ALIVE ||
+	    (a->counter && !strcmp(a->counter, "err_ddp_buffer")))
+		return false;
+	for (i = 0; i < COUNT(run); i++)
+		if (a->run == run[i])
+			return true;
+	return false;
+}

@@ -3,8 +3,8 @@
  * An iWARP peer on a plain TCP socket, see peer.h.
  */
 #include <errno.h>
+#include <linux/tcp.h>
 #include <netinet/in.h>
-#include <netinet/tcp.h>
 #include <poll.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -16,6 +16,9 @@
 
 static const char key_req[] = "MPA ID Req Frame";
 static const char key_rep[] = "MPA ID Rep Frame";
+
+uint32_t peer_interval;
+uint32_t peer_isn;
 
 uint32_t get_be32(const unsigned char *p)
 {
@@ -41,7 +44,7 @@ void put_be64(unsigned char *p, uint64_t v)
 	put_be32(p + 4, v);
 }
 
-uint32_t peer_crc32c(const void *data, size_t len)
+static void crc32c_add(uint32_t *reg, const void *data, size_t len)
 {
 	const unsigned char *p = data;
 	static uint32_t table[256];
@@ -54,9 +57,17 @@ uint32_t peer_crc32c(const void *data, size_t len)
 			table[i] = v;
 		}
 	}
-	for (v = ~0u; len--; p++)
+	for (v = *reg; len--; p++)
 		v = table[(v ^ *p) & 255] ^ v >> 8;
-	return ~v;
+	*reg = v;
+}
+
+uint32_t peer_crc32c(const void *data, size_t len)
+{
+	uint32_t reg = ~0u;
+
+	crc32c_add(&reg, data, len);
+	return ~reg;
 }
 
 long now_ms(void)
@@ -80,6 +91,21 @@ int peer_adopt(struct peer *p, int fd)
 	return p->ulpdu ? 0 : -1;
 }
 
+/* A socket that is closed takes its first sequence number in repair mode */
+static int set_isn(int fd)
+{
+	int on = TCP_REPAIR_ON, off = TCP_REPAIR_OFF_NO_WP;
+	int queue = TCP_SEND_QUEUE;
+
+	if (setsockopt(fd, IPPROTO_TCP, TCP_REPAIR, &on, sizeof(on)) ||
+	    setsockopt(fd, IPPROTO_TCP, TCP_REPAIR_QUEUE, &queue,
+		       sizeof(queue)) ||
+	    setsockopt(fd, IPPROTO_TCP, TCP_QUEUE_SEQ, &peer_isn,
+		       sizeof(peer_isn)))
+		return -1;
+	return setsockopt(fd, IPPROTO_TCP, TCP_REPAIR, &off, sizeof(off));
+}
+
 int peer_connect(struct peer *p, const struct sockaddr *sa, socklen_t len)
 {
 	int fd = socket(sa->sa_family, SOCK_STREAM, 0);
@@ -88,7 +114,7 @@ int peer_connect(struct peer *p, const struct sockaddr *sa, socklen_t len)
 	p->fd = -1;
 	if (fd < 0)
 		return -1;
-	if (connect(fd, sa, len)) {
+	if ((peer_isn && set_isn(fd)) || connect(fd, sa, len)) {
 		close(fd);
 		return -1;
 	}
@@ -180,8 +206,18 @@ int peer_read_start(struct peer *p, int timeout_ms)
 	if (ret != 1)
 		return ret;
 	p->crc = true;
-	p->tx_markers = p->reply_flags & MPA_M;
+	p->tx_ivl = p->reply_flags & MPA_M ? 512 : 0;
 	return memcmp(head, key_rep, 16) && memcmp(head, key_req, 16) ? -3 : 1;
+}
+
+/* Code of the interval to propose, in the low bits of the flags */
+static unsigned int interval_code(void)
+{
+	unsigned int code = 0;
+
+	while (peer_interval > 128u << code)
+		code++;
+	return code;
 }
 
 /* The whole start-up, as a well-behaved initiator does it. */
@@ -190,30 +226,67 @@ int peer_open(struct peer *p, const void *private_data, size_t len)
 	unsigned char frame[20 + 512];
 	size_t n;
 
-	n = peer_start_frame(frame, false, MPA_C, 1, len, private_data, len);
+	n = peer_start_frame(frame, false, MPA_C | interval_code(), 1, len,
+			     private_data, len);
 	peer_send(p, frame, n);
 	if (peer_read_start(p, 20000) != 1)
 		return -1;
+	if (peer_interval && p->reply_flags & MPA_M &&
+	    (p->reply_flags & 7) == interval_code()) {
+		p->tx_ivl = peer_interval;
+		p->rx_ivl = peer_interval;
+	}
 	return p->reply_flags & MPA_R ? -1 : 0;
+}
+
+/* The marker in front of the word at @at, @head octets behind the FPDU's begin */
+static uint32_t marker(enum peer_mark mark, bool front, uint64_t head,
+		       uint64_t at)
+{
+	uint32_t back = front ? 0 : at - head;
+
+	switch (mark) {
+	case MARK_ELSEWHERE:
+		return (back + 8) & 0xffff;
+	case MARK_NEARER:
+		return (back - 4) & 0xffff;
+	case MARK_FIRST:
+		return front ? 16 : back;
+	case MARK_ZERO:
+		return 0;
+	case MARK_BEYOND:
+		return 0xfffc;
+	case MARK_LOW_BITS:
+		return back | 3;
+	case MARK_RESERVED:
+		return back | 0xa5c30000;
+	default:
+		return back;
+	}
 }
 
 /* One word of the stream, after the marker that may be due in front of it. */
 static size_t put_word(struct peer *p, unsigned char *out, uint64_t *head,
-		       bool wrong, const unsigned char *word)
+		       enum peer_mark mark, const unsigned char *word)
 {
+	bool due = p->tx_ivl && p->tx_pos % p->tx_ivl == 0;
+	bool front = *head == UINT64_MAX;
 	size_t n = 0;
-	unsigned int back;
 
-	if (p->tx_markers && p->tx_pos % 512 == 0) {
-		back = *head == UINT64_MAX ? 0 : p->tx_pos - *head;
-		put_be32(out, wrong ? (back + 8) & 0xffff : back);
+	if (due && mark != MARK_MISSING && mark != MARK_LATE) {
+		put_be32(out, marker(mark, front, *head, p->tx_pos));
 		p->tx_pos += 4;
 		n = 4;
 	}
-	if (*head == UINT64_MAX)
+	if (front)
 		*head = p->tx_pos;
 	if (word) {
 		memcpy(out + n, word, 4);
+		p->tx_pos += 4;
+		n += 4;
+	}
+	if (due && mark == MARK_LATE) {
+		put_be32(out + n, marker(mark, front, *head, p->tx_pos));
 		p->tx_pos += 4;
 		n += 4;
 	}
@@ -235,7 +308,7 @@ void peer_send_fpdu(struct peer *p, const unsigned char *ulpdu, size_t len,
 		claim = opt->length;
 	total = (2 + len + 3) & ~3ul;
 	body = calloc(1, total);
-	out = malloc(total + total / 32 + 16);
+	out = malloc(total + total / 8 + 32);
 	if (!body || !out)
 		abort();
 	body[0] = claim >> 8;
@@ -243,8 +316,8 @@ void peer_send_fpdu(struct peer *p, const unsigned char *ulpdu, size_t len,
 	if (len)
 		memcpy(body + 2, ulpdu, len);
 	for (i = 0; i < total; i += 4)
-		n += put_word(p, out + n, &head, opt->bad_marker, body + i);
-	n += put_word(p, out + n, &head, opt->bad_marker, NULL);
+		n += put_word(p, out + n, &head, opt->mark, body + i);
+	n += put_word(p, out + n, &head, opt->mark, NULL);
 	crc = peer_crc32c(out, n) ^ (opt->bad_crc ? 0x100 : 0);
 	for (i = 0; i < 4; i++)
 		out[n++] = crc >> 8 * i;
@@ -254,27 +327,68 @@ void peer_send_fpdu(struct peer *p, const unsigned char *ulpdu, size_t len,
 	free(out);
 }
 
+/* A run of octets between markers; the marker in front is read and checked */
+static int recv_run(struct peer *p, unsigned char *buf, size_t *n, bool *front,
+		    uint64_t *head, uint32_t *crc, int timeout_ms)
+{
+	unsigned char mark[4];
+	int ret;
+
+	if (p->rx_ivl && p->rx_pos % p->rx_ivl == 0) {
+		ret = peer_recv(p, mark, 4, timeout_ms);
+		if (ret != 1)
+			return ret;
+		if (get_be32(mark) != (*front ? 0 : p->rx_pos - *head))
+			return -3;
+		crc32c_add(crc, mark, 4);
+		p->rx_pos += 4;
+	}
+	if (*front)
+		*head = p->rx_pos;
+	*front = false;
+	if (p->rx_ivl && *n > p->rx_ivl - p->rx_pos % p->rx_ivl)
+		*n = p->rx_ivl - p->rx_pos % p->rx_ivl;
+	ret = peer_recv(p, buf, *n, timeout_ms);
+	if (ret == 1) {
+		crc32c_add(crc, buf, *n);
+		p->rx_pos += *n;
+	}
+	return ret;
+}
+
 /* 1: in p->ulpdu; 0: FIN; -1: RST; -2: time is up; -3: not an FPDU */
 int peer_recv_fpdu(struct peer *p, int timeout_ms)
 {
 	unsigned char *buf = malloc(PEER_ULPDU_MAX + 16);
-	size_t body;
-	uint32_t crc;
-	int ret;
+	size_t body = 4, got = 0, n;
+	uint32_t crc = ~0u, word;
+	bool front = true;
+	uint64_t head = 0;
+	int ret = 1;
 
 	if (!buf)
 		abort();
-	ret = peer_recv(p, buf, 2, timeout_ms);
+	/* the first word, then what it says, then the CRC's marker */
+	while (got < body) {
+		n = body - got;
+		ret = recv_run(p, buf + got, &n, &front, &head, &crc,
+			       timeout_ms);
+		if (ret != 1)
+			goto out;
+		got += n;
+		p->ulpdu_len = buf[0] << 8 | buf[1];
+		body = (2 + p->ulpdu_len + 3) & ~3ul;
+	}
+	n = 0;
+	ret = recv_run(p, buf + got, &n, &front, &head, &crc, timeout_ms);
+	if (ret == 1)
+		ret = peer_recv(p, buf + got, 4, timeout_ms);
 	if (ret != 1)
 		goto out;
-	p->ulpdu_len = buf[0] << 8 | buf[1];
-	body = (2 + p->ulpdu_len + 3) & ~3ul;
-	ret = peer_recv(p, buf + 2, body - 2 + 4, timeout_ms);
-	if (ret != 1)
-		goto out;
-	crc = (uint32_t)buf[body + 3] << 24 | buf[body + 2] << 16 |
-	      buf[body + 1] << 8 | buf[body];
-	if (p->crc && crc != peer_crc32c(buf, body)) {
+	p->rx_pos += 4;
+	word = (uint32_t)buf[got + 3] << 24 | buf[got + 2] << 16 |
+	       buf[got + 1] << 8 | buf[got];
+	if (p->crc && ~crc != word) {
 		ret = -3;
 		goto out;
 	}

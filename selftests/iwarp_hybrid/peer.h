@@ -43,9 +43,10 @@ enum peer_end {
 
 struct peer {
 	int fd;
-	bool tx_markers;
 	bool crc;
-	uint64_t tx_pos;
+	/* markers, 0 for none; places count from the start of full operation */
+	uint32_t tx_ivl, rx_ivl;
+	uint64_t tx_pos, rx_pos;
 	uint32_t msn; /* of the next Send */
 	/* what came back */
 	unsigned char reply_flags;
@@ -71,6 +72,15 @@ void peer_send(struct peer *p, const void *data, size_t len);
 /* 1 when all came, 0 at FIN, -1 at RST, -2 when time is up */
 int peer_recv(struct peer *p, void *data, size_t len, int timeout_ms);
 
+/*
+ * Marker interval that peer_open() proposes for both directions, 0 for none. The
+ * peer that is connected to sends markers as it is asked to in any case.
+ */
+extern uint32_t peer_interval;
+
+/* First sequence number of peer_connect(), 0: the system's choice */
+extern uint32_t peer_isn;
+
 /* MPA */
 size_t peer_start_frame(unsigned char *out, bool reply, unsigned int flags,
 			unsigned int rev, unsigned int pd_len,
@@ -78,11 +88,25 @@ size_t peer_start_frame(unsigned char *out, bool reply, unsigned int flags,
 int peer_read_start(struct peer *p, int timeout_ms);
 int peer_open(struct peer *p, const void *private_data, size_t len);
 
+/* What is wrong with the markers of an FPDU; the CRC is that of what is sent */
+enum peer_mark {
+	MARK_GOOD,
+	MARK_ELSEWHERE, /* points 8 octets further back */
+	MARK_NEARER, /* 4 octets less */
+	MARK_FIRST, /* the one in front points somewhere, the others are right */
+	MARK_ZERO, /* all but the one in front: nowhere */
+	MARK_BEYOND, /* in front of the stream */
+	MARK_LOW_BITS, /* the two bits that do not count */
+	MARK_RESERVED, /* the half that is reserved is not 0 */
+	MARK_MISSING,
+	MARK_LATE, /* behind the word that it should stand in front of */
+};
+
 /* FPDU: encoded as the stream demands, or with a mistake in it */
 struct fpdu_options {
 	int length; /* ULPDU_Length to claim, -1: the real one */
 	bool bad_crc;
-	bool bad_marker;
+	enum peer_mark mark;
 	size_t cut; /* send this many octets less */
 };
 

@@ -18,6 +18,7 @@ include() {
 
 	while read -r line; do
 		case $line in
+		"ok "*"# SKIP"*) ;;	# markers where there are none
 		"ok "*) ktap_ok "${line#ok * - }" ;;
 		"not ok "*) ktap_fail "${line#not ok * - }" ;;
 		"TAP version"* | 1..*) ;;
@@ -38,10 +39,17 @@ log=$BG_LOG
 wait_for 20 grep -q connected "$log" ||
 	ktap_fail "the healthy connection" "$(cat "$log")"
 
-for what in hello sdp; do
+for what in hello sdp shared; do
 	in_a hyb-hostile -h $SERVER -p 5020 \
 		-s "ip netns exec b sdpstat -s -z" $what > "$OUT/$what.tap" 2>&1
 	include "$OUT/$what.tap"
+done
+
+# what is wrong below SDP, on a shared link: without markers and with them
+for interval in 0 256; do
+	in_a hyb-hostile -h $SERVER -p 5020 -i $interval \
+		-s "rdma statistic show link rdb/1" wire > "$OUT/wire.tap" 2>&1
+	include "$OUT/wire.tap"
 done
 
 kill -TERM "$(pgrep -x sdp-echo -P "$healthy" || echo "$healthy")"

@@ -18,6 +18,9 @@
 #define CREDITS 64
 #define RCVSZ 32768
 
+bool sdp_shared;
+bool sdp_silent;
+
 static unsigned char msg[40000];
 
 static size_t hello(unsigned char *h)
@@ -31,6 +34,8 @@ static size_t hello(unsigned char *h)
 	put_be32(h + BSDH + 4, RCVSZ);
 	put_be32(h + BSDH + 8, RCVSZ);
 	put_be32(h + BSDH + 12, 40000u << 16);
+	if (sdp_shared)
+		memcpy(h + BSDH + 14, "\xd5\x01", 2);
 	memcpy(h + BSDH + 28, "\x0a\0\0\1", 4);
 	memcpy(h + BSDH + 44, "\x0a\0\0\2", 4);
 	return HELLO_LEN;
@@ -66,10 +71,14 @@ int sdp_open(struct peer *p)
 	if (peer_open(p, h, hello(h)) || p->private_len < 24 ||
 	    p->private_data[0] != 1)
 		return -1;
+	if (sdp_shared && (p->private_len < 26 || p->private_data[24] != 0xd5 ||
+			   p->private_data[25] != 1))
+		return -1;
 	p->mseq = 1;
 	p->mseq_ack = 0;
 	/* nobody may send to us before our first message */
-	send_data(p, "");
+	if (!sdp_silent)
+		send_data(p, "");
 	return 0;
 }
 
@@ -274,8 +283,6 @@ const struct attack sdp_attacks[] = {
 	     one, MSG(0xff, .len = 8, .to = 0x80000000)),
 	CASE("SDP: length field 0", "bad_len", ABORT,
 	     one, MSG(0xff, .len = 8, .to = -24ull)),
-	CASE("SDP: message longer than the receive", NULL, ENDS(E_TERM(1, 2, 5)),
-	     too_long),
 	CASE("SDP: MSeq jumps", "bad_mseq", ABORT, one, MSG(0xff, .len = 1, .msn = 1)),
 	CASE("SDP: MSeq repeated", "bad_mseq", ABORT, same_number, MSG(0xff, .len = 1)),
 	CASE("SDP: MSeq far away", "bad_mseq", ABORT,
@@ -356,6 +363,89 @@ const struct attack sdp_attacks[] = {
 /* clang-format on */
 
 const unsigned int sdp_attack_count = COUNT(sdp_attacks);
+
+/*
+ * A message in pieces, each an FPDU: of the octets that follow the BSDH, len;
+ * qn in each piece, the last one with what is left; to is added to the length
+ * field.
+ */
+static enum peer_end pieces(struct peer *p, const struct target_memory *m,
+			    const struct attack *a)
+{
+	uint32_t total = BSDH + a->len, mo, n, left;
+	unsigned char u[1500];
+	size_t head;
+
+	(void)m;
+	memset(msg, 0, BSDH);
+	memset(msg + BSDH, 'p', a->len);
+	put_be32(msg + BSDH, a->inval);
+	msg[0] = a->ddp;
+	msg[1] = a->rdmap;
+	put_be32(msg + 4, total + (uint32_t)a->to);
+	put_be32(msg + 8, p->mseq++);
+	put_be32(msg + 12, p->mseq_ack);
+	for (mo = 0; mo < total; mo += n) {
+		left = total - mo;
+		n = left < a->qn ? left : a->qn;
+		head = ulpdu_untagged(u, n == left ? DDP_UNTAGGED :
+				      DDP_UNTAGGED & ~DDP_NOT_LAST, OP_SEND, 0,
+				      0, p->msn, mo, NULL, 0);
+		memcpy(u + head, msg + mo, n);
+		peer_send_fpdu(p, u, head + n, NULL);
+	}
+	p->msn++;
+	return END_NONE;
+}
+
+static enum peer_end pieces_answered(struct peer *p,
+				     const struct target_memory *m,
+				     const struct attack *a)
+{
+	pieces(p, m, a);
+	while (recv_message(p, 5000) >= 0)
+		if (p->ulpdu[18] == a->region)
+			return END_NONE;
+	return END_FIN;
+}
+
+/* clang-format off */
+const struct attack verbs_attacks[] = {
+	CASE("SDP: message longer than the receive", NULL, ENDS(E_TERM(1, 2, 5)),
+	     too_long),
+};
+
+const struct attack shared_attacks[] = {
+	CASE("SDP: Data in pieces", NULL, ENDS(E_ALIVE),
+	     pieces, .ddp = 0xff, .len = 5000, .qn = 1000),
+	CASE("SDP: header in pieces", NULL, ENDS(E_ALIVE),
+	     pieces, .ddp = 0xff, .len = 100, .qn = 5),
+	CASE("SDP: pieces of one octet", NULL, ENDS(E_ALIVE),
+	     pieces, .ddp = 0xff, .len = 30, .qn = 1),
+	CASE("SDP: control message in pieces", NULL, ENDS(E_ALIVE),
+	     pieces_answered, .ddp = 0x0b, .len = 4, .inval = 65536, .qn = 3,
+	     .region = 0x0c),
+	CASE("SDP: Data ends early", "bad_len", ABORT,
+	     pieces, .ddp = 0xff, .len = 5000, .qn = 1000, .to = 1),
+	CASE("SDP: Data does not end", "bad_len", ABORT,
+	     pieces, .ddp = 0xff, .len = 5000, .qn = 1000, .to = -1000ull),
+	CASE("SDP: Data longer than allowed", "bad_len", ABORT,
+	     pieces, .ddp = 0xff, .len = 5000, .qn = 1000, .to = 1 << 20),
+	CASE("SDP: header that does not end", "bad_len", ABORT,
+	     pieces, .ddp = 0x0b, .len = 2, .inval = 1, .qn = 9),
+	CASE("SDP: long DisConn", "bad_len", ABORT,
+	     pieces, .ddp = 2, .len = 4000, .qn = 1000),
+	CASE("SDP: DisConn that goes on", "bad_len", ABORT,
+	     pieces, .ddp = 2, .len = 4000, .qn = 16, .to = -4000ull),
+	CASE("SDP: urgent octet in the last piece", NULL, ENDS(E_ALIVE),
+	     pieces, .ddp = 0xff, .rdmap = 3, .len = 101, .qn = 50),
+	CASE("SDP: reserved flag, in pieces", "bad_flags", ABORT,
+	     pieces, .ddp = 0xff, .rdmap = 0x40, .len = 100, .qn = 10),
+};
+/* clang-format on */
+
+const unsigned int verbs_attack_count = COUNT(verbs_attacks);
+const unsigned int shared_attack_count = COUNT(shared_attacks);
 
 /*
  * A Hello with one octet changed: qn says which, msn to what; len is the length
