@@ -54,6 +54,13 @@ same "$doc/iwarp_hybrid.rst" "$(literals $doc/iwarp_hybrid.rst Counters)" \
 	"$(sed -nE 's/.*\.name = "([a-z_0-9]+)".*/\1/p' \
 		drivers/iwarp_hybrid/hyb_stats.c | sort -u)"
 
+same "$doc/hnic.rst" "$(literals $doc/hnic.rst Counters)" \
+	"$(sed -nE 's/^\t"(((tx|rx)_engine|link)_[a-z_]+|nic_ns|connections)",$/\1/p' \
+		drivers/hnic/hnic_ethtool.c | sort -u)"
+same "$doc/hnic.rst" "$(literals $doc/hnic.rst 'Settings of the link')" \
+	"$(sed -nE 's/.*(HNIC_ATTR|DEVICE_ATTR_R[OW])\(([a-z][a-z_]*)[,)].*/\2/p' \
+		drivers/hnic/hnic_sysfs.c | sort -u)"
+
 same "$doc/sdp.rst" "$(literals $doc/sdp.rst Counters)" \
 	"$(sed -nE 's/^\tSDP_MIB_([A-Z_]+),.*/\L\1/p' \
 		include/uapi/linux/sdp_netlink.h |

@@ -6,6 +6,7 @@
  * Context of all: process; hnic_dev.lock is taken here. RTNL is not: open and
  * stop take the lock under RTNL.
  */
+#include <linux/capability.h>
 #include <linux/cpumask.h>
 #include <linux/device.h>
 #include <linux/rtnetlink.h>
@@ -16,6 +17,12 @@
 static struct hnic_dev *hnic_of(struct device *dev)
 {
 	return netdev_priv(to_net_dev(dev));
+}
+
+/* As for other settings of a network device */
+static bool hnic_allowed(struct device *dev)
+{
+	return ns_capable(dev_net(to_net_dev(dev))->user_ns, CAP_NET_ADMIN);
 }
 
 /* ---------------------------------------------------------------- knobs */
@@ -50,13 +57,11 @@ static ssize_t hnic_knob_store(struct device *dev,
 	struct hnic_attr *a = container_of(attr, struct hnic_attr, attr);
 	struct hnic_dev *hd = hnic_of(dev);
 	u32 val;
-	int err;
 
-	err = kstrtou32(buf, 0, &val);
-	if (err)
-		return err;
-	if (val < a->min || val > a->max)
-		return -ERANGE;
+	if (!hnic_allowed(dev))
+		return -EPERM;
+	if (kstrtou32(buf, 0, &val) || val < a->min || val > a->max)
+		return -EINVAL;
 	mutex_lock(&hd->lock);
 	WRITE_ONCE(hd->link.knob[a->knob], val);
 	if (a->knob == HNIC_SEED) {
@@ -115,11 +120,13 @@ static ssize_t path_delay_store(struct device *dev,
 	u32 val[HNIC_PATHS] = {};
 	int i, n, at = 0;
 
+	if (!hnic_allowed(dev))
+		return -EPERM;
 	for (i = 0; i < HNIC_PATHS; i++) {
 		if (sscanf(buf + at, "%u%n", &val[i], &n) != 1)
 			break;
 		if (val[i] > HNIC_DELAY_MAX)
-			return -ERANGE;
+			return -EINVAL;
 		at += n;
 	}
 	if (!i || buf[at + strspn(buf + at, "\n ")])
@@ -150,11 +157,10 @@ static ssize_t hnic_engine_cpu_store(struct hnic_engine *e, const char *buf,
 {
 	int val, err;
 
-	err = kstrtoint(buf, 0, &val);
-	if (!err)
-		err = hnic_parse_cpu(val, &val);
-	if (err)
-		return err;
+	if (!hnic_allowed(&e->dev->netdev->dev))
+		return -EPERM;
+	if (kstrtoint(buf, 0, &val) || hnic_parse_cpu(val, &val))
+		return -EINVAL;
 	mutex_lock(&e->dev->lock);
 	err = hnic_engine_pin(e, val);
 	mutex_unlock(&e->dev->lock);
@@ -208,6 +214,8 @@ static ssize_t queue_cpus_store(struct device *dev,
 	int cpu[HNIC_QUEUES];
 	int i, k, n, at = 0, err = 0;
 
+	if (!hnic_allowed(dev))
+		return -EPERM;
 	for (i = 0; i < min(hd->nqueues, HNIC_QUEUES); i++) {
 		if (sscanf(buf + at, "%d%n", &cpu[i], &n) != 1)
 			break;

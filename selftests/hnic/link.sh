@@ -83,13 +83,15 @@ load_on() {
 	NET_MODE=two
 	net_addr a ha 1 && net_addr b hb 2
 	start_bg b iperf3 -s
+	server=$BG_PID
 	wait_port b 5201 || return
 	start_bg a iperf3 -c 10.0.0.2 -t 60 -P 2
 	sleep 0.5
 }
 
 load_off() {
-	kill_tree "$BG_PID"
+	stop_bg "$BG_PID"
+	stop_bg "$server"
 	ip netns del a 2>/dev/null
 	ip netns del b 2>/dev/null
 	NET_MODE=

@@ -1,0 +1,64 @@
+# SPDX-License-Identifier: GPL-2.0
+# shellcheck shell=bash
+#
+# Of the tests of SDP over hnic: devices, transfers, settings, counters.
+
+# shellcheck source=selftests/lib/lib.sh
+. "$(dirname "${BASH_SOURCE[0]}")/../lib/lib.sh"
+
+need sdp-run xfer ethtool rdma
+export NET_LINK=hnic
+# shellcheck disable=SC2034 # for those who source this
+PROFILES="host assisted offload-contig offload-sg hybrid"
+SERVER=10.0.0.2
+port=5300
+modprobe -q sdp
+
+# start: the links, with iwarp_hybrid on both ends and markers
+start() {
+	if ! net_up || ! dev_up hybrid hybrid || ! attr markers on; then
+		ktap_skip_all "no devices"
+	fi
+}
+
+# knob a|b FILE VALUE, both FILE VALUE: settings of the link
+knob() { "in_$1" sh -c "echo '$3' >/sys/class/net/v$1/hnic/$2"; }
+both() { knob a "$1" "$2" && knob b "$1" "$2"; }
+
+# attr FILE VALUE: settings of the RDMA devices
+attr() {
+	echo "$2" >"/sys/class/infiniband/rda/hybrid/$1" &&
+		echo "$2" >"/sys/class/infiniband/rdb/hybrid/$1"
+}
+
+# flag NAME on|off: an engine of both
+flag() {
+	in_a ethtool --set-priv-flags va "$1" "$2" &&
+		in_b ethtool --set-priv-flags vb "$1" "$2"
+}
+
+# serve: in the background, on another port than before
+serve() {
+	port=$((port + 1))
+	start_bg b sdp-run xfer -s -h "$SERVER" -p "$port"
+	SERVER_PID=$BG_PID
+	wait_for 30 grep -q listening "$BG_LOG"
+}
+
+# transfer BYTES: both ways, compared
+transfer() {
+	local rc
+
+	serve || return
+	in_a timeout 90 sdp-run xfer -h "$SERVER" -p "$port" -n "$1" -d "$1" -t 80
+	rc=$?
+	stop_bg "$SERVER_PID"
+	return $rc
+}
+
+# snapshot; grew|same DESCRIPTION COUNTER: since then, on side a
+stat_of() { "in_$1" ethtool -S "v$1" | awk -v n="$2:" '$1 == n { print $2 }'; }
+was() { awk -v n="$1:" '$1 == n { print $2 }' /tmp/before; }
+snapshot() { in_a ethtool -S va >/tmp/before; }
+grew() { ktap_check "$1" test "$(stat_of a "$2")" -gt "$(was "$2")"; }
+same() { ktap_is "$1" "$(stat_of a "$2")" "$(was "$2")"; }

@@ -1,0 +1,58 @@
+#!/bin/bash
+# SPDX-License-Identifier: GPL-2.0
+# vm: timeout=300
+#
+# SDP over the engines of hnic: each profile uses those that it should, and the
+# data arrive; damage that only the CRC sees is found, and so are engines that err.
+
+# shellcheck source=selftests/hnic/lib.bash
+. "$(dirname "$0")/lib.bash"
+
+# profile NAME BYTES
+profile() {
+	attr profile "$1"
+	snapshot
+	ktap_check "profile $1, MTU $NET_MTU" transfer "$2"
+	same "$1: no bad CRC" rx_engine_crc_bad
+	case $1 in
+	host) same "host: nothing filled in" tx_engine_crc_filled ;;
+	*)
+		grew "$1: CRCs filled in" tx_engine_crc_filled
+		grew "$1: verdicts" rx_engine_verdicts
+		grew "$1: steered" rx_engine_steered_conn
+		;;
+	esac
+}
+
+start
+bytes=$(scaled 200000 50000)
+for p in $PROFILES; do
+	profile "$p" "$bytes"
+done
+attr profile hybrid
+
+# Damage that only the CRC sees: the connection ends, wrong data never arrive
+both fault_corrupt 20000
+ktap_check_fails "damage ends the connection" transfer 2000000
+ktap_check_fails "and nobody got wrong data" grep -Ei 'wrong|differ' <<<"$KTAP_OUT"
+both fault_corrupt 0
+
+# A NIC that says the opposite now and then
+attr verify 1
+both fault_verdict 50000
+ktap_check "wrong verdicts, host verifies" transfer "$bytes"
+both fault_verdict 0
+attr verify 0
+both fault_resync 100000
+snapshot
+ktap_check "synchronisation lost" transfer "$bytes"
+grew "is counted" rx_engine_resync_lost
+both fault_resync 0
+
+NET_MTU=9000
+start
+for p in assisted hybrid; do
+	profile "$p" "$bytes"
+done
+
+ktap_done
