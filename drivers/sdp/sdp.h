@@ -526,6 +526,7 @@ struct sdp_rx_block {
 /**
  * struct sdp_rx_pages - receive queue of a shared link; sdp->lock
  * @blocks: at least one while the link is open
+ * @last: of @blocks, NULL if there is none
  * @spare: an empty block for the producer, or NULL
  * @merge: page that small payloads are copied into, with a reference
  * @merged: octets of it in use
@@ -535,6 +536,7 @@ struct sdp_rx_block {
  */
 struct sdp_rx_pages {
 	struct list_head blocks;
+	struct sdp_rx_block *last;
 	struct sdp_rx_block *spare;
 	struct page *merge;
 	u32 merged;

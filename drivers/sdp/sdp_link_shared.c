@@ -16,6 +16,7 @@
 #include <net/sock.h>
 
 #include "sdp.h"
+#include "sdp_iter.h"
 #include "sdp_mib.h"
 #include "sdp_trace.h"
 
@@ -268,13 +269,11 @@ static int sdp_shared_reserve(struct sdp_conn *conn, u32 want,
 	return stack->tx_reserve(conn->qp, want, SDP_BSDH_LEN, tx);
 }
 
-/* As far as pages are there; the reservation forbids waiting for one. */
-static u32 sdp_shared_fill(const struct rdma_stack_tx *tx,
-			   struct iov_iter *from, u32 want)
+static u32 sdp_shared_fill_iter(const struct rdma_stack_tx *tx,
+				struct iov_iter *from, u32 want)
 {
 	u32 done = 0, i;
 
-	pagefault_disable();
 	for (i = 0; i < tx->nr && done < want; i++) {
 		u32 n = min_t(u32, tx->seg[i].iov_len, want - done);
 		u32 got = copy_from_iter(tx->seg[i].iov_base, n, from);
@@ -283,7 +282,41 @@ static u32 sdp_shared_fill(const struct rdma_stack_tx *tx,
 		if (unlikely(got < n))
 			break;
 	}
+	return done;
+}
+
+static u32 sdp_shared_fill_user(const struct rdma_stack_tx *tx,
+				const void __user *from, u32 want)
+{
+	u32 done = 0, i;
+
+	for (i = 0; i < tx->nr && done < want; i++) {
+		u32 n = min_t(u32, tx->seg[i].iov_len, want - done);
+		u32 left = raw_copy_from_user(tx->seg[i].iov_base,
+					      from + done, n);
+
+		done += n - left;
+		if (unlikely(left))
+			break;
+	}
+	return done;
+}
+
+/* As far as pages are there; the reservation forbids waiting for one. */
+static u32 sdp_shared_fill(const struct rdma_stack_tx *tx,
+			   struct iov_iter *from, u32 want)
+{
+	const void __user *user = sdp_iter_user(from, want);
+	u32 done;
+
+	pagefault_disable();
+	if (likely(user))
+		done = sdp_shared_fill_user(tx, user, want);
+	else
+		done = sdp_shared_fill_iter(tx, from, want);
 	pagefault_enable();
+	if (likely(user))
+		iov_iter_advance(from, done);
 	return done;
 }
 
@@ -344,14 +377,21 @@ static void sdp_shared_commit(struct sdp_conn *conn, struct rdma_stack_tx *tx,
 	sdp_shared_count(conn, len, append, append && first);
 }
 
-/* A reservation failed. Returns what struct sdp_link_ops.send returns. */
+/*
+ * A reservation failed. Returns what struct sdp_link_ops.send returns, or
+ * -EAGAIN to try once more: tx_space may have been called before we noted that
+ * we need it.
+ */
 static int sdp_shared_no_room(struct sdp_conn *conn, int err)
 {
 	if (err == -ENOMEM)
 		return err;
+	if (!READ_ONCE(conn->stx.no_room)) {
+		WRITE_ONCE(conn->stx.no_room, true);
+		return -EAGAIN;
+	}
 	/* -ENOTCONN: it has ended, or has not quite begun */
 	SDP_INC_STATS(sock_net(conn->sk), TX_NO_ROOM);
-	WRITE_ONCE(conn->stx.no_room, true);
 	return 0;
 }
 
@@ -395,8 +435,13 @@ static int sdp_shared_send(struct sock *sk, struct msghdr *msg, int flags)
 			spin_unlock_bh(&conn->tx_lock);
 			continue;
 		}
-		if (unlikely(err))
-			return sdp_shared_no_room(conn, err);
+		if (unlikely(err)) {
+			err = sdp_shared_no_room(conn, err);
+			if (err == -EAGAIN)
+				continue;
+			return err;
+		}
+		WRITE_ONCE(conn->stx.no_room, false);
 		n = sdp_shared_fill(&tx, &msg->msg_iter, min(want, tx.len));
 		if (likely(n))
 			break;
@@ -585,17 +630,21 @@ out:
 /* Struct sdp_link_ops.want_space */
 static void sdp_shared_want_space(struct sdp_conn *conn)
 {
-	u64 pos;
+	u64 pos = 0;
 	int i;
 
 	if (READ_ONCE(conn->stx.held))
 		sdp_shared_push(conn);
+	/* for poll, which has no lock: keeps the teardown from the queue pair */
+	spin_lock_bh(&conn->tx_lock);
 	/* what is acknowledged meanwhile makes room, so this ends soon */
-	for (i = 0; i < SDP_STX_TRIES; i++) {
+	for (i = 0; i < SDP_STX_TRIES &&
+	     !test_bit(SDP_CONN_DOWN, &conn->flags); i++) {
 		pos = sdp_shared_wake_pos(conn);
 		if (!pos || conn->stack->tx_notify(conn->qp, pos))
 			break;
 	}
+	spin_unlock_bh(&conn->tx_lock);
 	if (!pos)
 		sdp_tx_wake(conn);
 }
@@ -642,6 +691,19 @@ static void sdp_shared_acked(struct sdp_conn *conn)
 	sdp_tx_wake(conn);
 }
 
+/* A writer that waited may have had the notice of DisConn replaced by its own. */
+static void sdp_shared_want_fin(struct sdp_conn *conn)
+{
+	bool acked = false;
+
+	spin_lock_bh(&conn->tx_lock);
+	if (!test_bit(SDP_CONN_DOWN, &conn->flags))
+		acked = !conn->stack->tx_notify(conn->qp, conn->stx.fin_end);
+	spin_unlock_bh(&conn->tx_lock);
+	if (acked)
+		sdp_shared_acked(conn);
+}
+
 /* Struct rdma_stack_ulp.tx_space: under the provider's TCP lock */
 static void sdp_shared_tx_space(void *ctx)
 {
@@ -650,7 +712,7 @@ static void sdp_shared_tx_space(void *ctx)
 	if (test_bit(SDP_CONN_DOWN, &conn->flags))
 		return;
 	sdp_shared_acked(conn);
-	if (unlikely(conn->tx_ctl || conn->tx_fin != conn->tx_fin_sent ||
+	if (unlikely(conn->tx_ctl || conn->tx_fin != conn->tx_fin_done ||
 		     sdp_shared_waiters(conn->sk)))
 		queue_work(sdp_wq, &conn->ctl_work);
 }
@@ -684,6 +746,8 @@ void sdp_shared_work(struct work_struct *work)
 	sdp_shared_acked(conn);
 	if (sdp_shared_waiters(conn->sk))
 		sdp_shared_want_space(conn);
+	else if (conn->tx_fin_sent && !conn->tx_fin_done)
+		sdp_shared_want_fin(conn);
 }
 
 /* ---- reports ---- */

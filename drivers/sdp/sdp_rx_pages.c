@@ -16,6 +16,7 @@
 #include <net/sock.h>
 
 #include "sdp.h"
+#include "sdp_iter.h"
 #include "sdp_mib.h"
 #include "sdp_rx.h"
 
@@ -59,6 +60,7 @@ int sdp_pages_init(struct sock *sk)
 	}
 	spin_lock_bh(&sdp_sk(sk)->lock);
 	list_add_tail(&blk->node, &q->blocks);
+	q->last = blk;
 	q->spare = spare;
 	q->paused = false;
 	spin_unlock_bh(&sdp_sk(sk)->lock);
@@ -81,6 +83,7 @@ static struct sdp_rx_block *sdp_pages_more(struct sdp_rx_pages *q)
 		return NULL;
 	q->spare = NULL;
 	list_add_tail(&blk->node, &q->blocks);
+	q->last = blk;
 	return blk;
 }
 
@@ -88,30 +91,32 @@ static struct sdp_rx_block *sdp_pages_more(struct sdp_rx_pages *q)
 static bool sdp_pages_ref(struct sdp_rx_pages *q, struct page *page, u32 off,
 			  u32 len)
 {
-	struct sdp_rx_block *blk = list_last_entry(&q->blocks,
-						   struct sdp_rx_block, node);
+	struct sdp_rx_block *blk = q->last;
+	u32 tail = blk->tail;
 	struct sdp_rx_frag *f;
 
-	if (blk->tail == SDP_RX_FRAGS) {
+	if (unlikely(tail == SDP_RX_FRAGS)) {
 		blk = sdp_pages_more(q);
 		if (unlikely(!blk))
 			return false;
+		tail = 0;
 	}
-	f = &blk->frag[blk->tail];
-	if (blk->tail > blk->head && f[-1].page == page) {
+	f = &blk->frag[tail];
+	if (tail > blk->head && f[-1].page == page) {
 		if (f[-1].off + f[-1].len == off) {
 			WRITE_ONCE(f[-1].len, f[-1].len + len);
 			return true;
 		}
-		blk->held &= ~BIT_ULL(blk->tail - 1);
+		/* that of the one before moves on */
+		blk->held ^= 3ULL << (tail - 1);
 	} else {
 		get_page(page);
+		blk->held |= BIT_ULL(tail);
 	}
 	f->page = page;
 	f->off = off;
 	f->len = len;
-	blk->held |= BIT_ULL(blk->tail);
-	blk->tail++;
+	blk->tail = tail + 1;
 	return true;
 }
 
@@ -172,7 +177,7 @@ bool sdp_pages_add(struct sdp_sock *sdp, const struct rdma_stack_rx *rx,
 	bool small;
 
 	lockdep_assert_held(&sdp->lock);
-	if (list_empty(&q->blocks))
+	if (!q->last)
 		return false;
 	small = len <= merge && sdp->rx_seq != sdp->copied_seq &&
 		2 * len < rx->truesize;
@@ -204,12 +209,9 @@ bool sdp_pages_add(struct sdp_sock *sdp, const struct rdma_stack_rx *rx,
 
 static bool sdp_pages_room(struct sdp_rx_pages *q)
 {
-	struct sdp_rx_block *blk;
-
 	if (q->spare)
 		return true;
-	blk = list_last_entry(&q->blocks, struct sdp_rx_block, node);
-	if (SDP_RX_FRAGS - blk->tail >= SDP_PAGES_ROOM)
+	if (SDP_RX_FRAGS - q->last->tail >= SDP_PAGES_ROOM)
 		return true;
 	q->spare = sdp_block_alloc(GFP_ATOMIC);
 	return q->spare;
@@ -229,7 +231,7 @@ bool sdp_pages_full(struct sock *sk)
 
 	lockdep_assert_held(&sdp_sk(sk)->lock);
 	/* purged: the connection is on its way out */
-	if (list_empty(&q->blocks))
+	if (!q->last)
 		return true;
 	if (q->charge < (u32)READ_ONCE(sk->sk_rcvbuf) && sdp_pages_room(q))
 		return false;
@@ -241,13 +243,24 @@ bool sdp_pages_full(struct sock *sk)
 
 /* ---- reading ---- */
 
+/* One run to the user; @user, if not NULL, is where the reader is. */
+static u32 sdp_pages_out(const void *data, u32 len, void __user *user,
+			 struct iov_iter *to)
+{
+	if (likely(user))
+		return len - raw_copy_to_user(user, data, len);
+	return copy_to_iter(data, len, to);
+}
+
 /* Struct sdp_rxq_ops.copy */
 u32 sdp_shared_copy(struct sock *sk, u32 seq, u32 len, struct iov_iter *to)
 {
 	struct sdp_sock *sdp = sdp_sk(sk);
-	u32 skip = seq - sdp->copied_seq, done = 0, i, n;
+	u32 skip = seq - sdp->copied_seq, done = 0, i, n, got;
+	void __user *user = sdp_iter_user(to, len);
 	struct sdp_rx_block *blk;
 
+	might_fault();
 	blk = list_first_entry(&sdp->rx_pages.blocks, struct sdp_rx_block,
 			       node);
 	for (i = blk->head; done < len; i++) {
@@ -259,17 +272,20 @@ u32 sdp_shared_copy(struct sock *sk, u32 seq, u32 len, struct iov_iter *to)
 		}
 		f = &blk->frag[i];
 		n = READ_ONCE(f->len);
-		if (skip >= n) {
+		if (unlikely(skip >= n)) {
 			skip -= n;
 			continue;
 		}
 		n = min(n - skip, len - done);
-		if (copy_to_iter(page_address(f->page) + f->off + skip, n,
-				 to) != n)
+		got = sdp_pages_out(page_address(f->page) + f->off + skip, n,
+				    user ? user + done : NULL, to);
+		done += got;
+		if (unlikely(got != n))
 			break;
-		done += n;
 		skip = 0;
 	}
+	if (likely(user))
+		iov_iter_advance(to, done);
 	return done;
 }
 
@@ -390,6 +406,7 @@ static void sdp_shared_purge(struct sock *sk)
 	}
 	kfree(q->spare);
 	q->spare = NULL;
+	q->last = NULL;
 	if (q->merge)
 		put_page(q->merge);
 	q->merge = NULL;

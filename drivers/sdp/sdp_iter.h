@@ -1,0 +1,40 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+/*
+ * User memory that an iov_iter stands at, in one piece. A message of a shared
+ * link lies in many small pieces between markers; copying each of them with
+ * copy_*_iter() costs more than the octets. Leaf: calls nothing of SDP.
+ */
+#ifndef _SDP_ITER_H
+#define _SDP_ITER_H
+
+#include <linux/uaccess.h>
+#include <linux/uio.h>
+
+#ifndef iter_iov_addr		/* before 6.4 */
+#define iter_iov_addr(i)	((i)->iov->iov_base + (i)->iov_offset)
+#define iter_iov_len(i)		((i)->iov->iov_len - (i)->iov_offset)
+#endif
+
+/*
+ * User memory at the front of @i, or NULL if less than @want octets of it are
+ * in one piece. raw_copy_*_user() may be used on them.
+ */
+static inline void __user *sdp_iter_user(const struct iov_iter *i, size_t want)
+{
+	void __user *p;
+
+	if (i->count < want)
+		return NULL;
+	if (iter_is_ubuf(i)) {
+		p = i->ubuf + i->iov_offset;
+	} else if (iter_is_iovec(i)) {
+		p = iter_iov_addr(i);
+		if (iter_iov_len(i) < want)
+			return NULL;
+	} else {
+		return NULL;
+	}
+	return access_ok(p, want) ? p : NULL;
+}
+
+#endif

@@ -1,0 +1,280 @@
+// SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
+/*
+ * sdp-shared: sends that do not go smoothly. A server checks every byte.
+ *
+ *	sdp-shared serve ADDRESS PORT [SLEEP_MS]
+ *	sdp-shared fault|fresh|signal|more|cork|grow ADDRESS PORT
+ *
+ * The server takes one connection, sleeps, reads to the end, and answers with
+ * the number of bytes. The client prints "ok", or what was wrong.
+ */
+#include <arpa/inet.h>
+#include <errno.h>
+#include <netinet/tcp.h>
+#include <signal.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/socket.h>
+#include <sys/time.h>
+#include <unistd.h>
+
+#include <linux/sdp.h>
+
+#define PAGE 4096
+#define BIG (4u << 20)
+
+static uint64_t sent;
+static int fd;
+
+static void __attribute__((noreturn)) fail(const char *what)
+{
+	printf("%s: %s\n", what, strerror(errno));
+	exit(1);
+}
+
+static void check(int good, const char *what)
+{
+	if (good)
+		return;
+	printf("wrong: %s\n", what);
+	exit(1);
+}
+
+/* The byte at a place of the stream */
+static unsigned char byte_at(uint64_t pos)
+{
+	return pos * 7 + (pos >> 8) + (pos >> 16);
+}
+
+static void fill(unsigned char *p, size_t len, uint64_t pos)
+{
+	size_t i;
+
+	for (i = 0; i < len; i++)
+		p[i] = byte_at(pos + i);
+}
+
+static void address(struct sockaddr_in *sin, char **argv)
+{
+	memset(sin, 0, sizeof(*sin));
+	sin->sin_family = AF_INET;
+	sin->sin_port = htons(atoi(argv[1]));
+	if (inet_pton(AF_INET, argv[0], &sin->sin_addr) != 1)
+		exit(2);
+}
+
+static int serve(char **argv)
+{
+	static unsigned char buf[1 << 16];
+	int l = socket(AF_SDP, SOCK_STREAM, SDPPROTO_SDP);
+	struct sockaddr_in sin;
+	uint64_t got = 0;
+	ssize_t n, i;
+
+	address(&sin, argv);
+	if (l < 0 || bind(l, (struct sockaddr *)&sin, sizeof(sin)) ||
+	    listen(l, 1))
+		fail("listen");
+	puts("listening");
+	fflush(stdout);
+	fd = accept(l, NULL, NULL);
+	if (fd < 0)
+		fail("accept");
+	if (argv[2])
+		usleep(atoi(argv[2]) * 1000);
+	while ((n = recv(fd, buf, sizeof(buf), 0)) > 0) {
+		for (i = 0; i < n; i++)
+			check(buf[i] == byte_at(got + i), "a byte received");
+		got += n;
+	}
+	if (n < 0)
+		fail("recv");
+	if (send(fd, &got, sizeof(got), 0) != sizeof(got))
+		fail("send");
+	close(fd);
+	return 0;
+}
+
+static void *pages(size_t len, int prot)
+{
+	void *p = mmap(NULL, len, prot, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+
+	if (p == MAP_FAILED)
+		fail("mmap");
+	return p;
+}
+
+static void send_all(const unsigned char *p, size_t len, int flags)
+{
+	ssize_t n;
+
+	while (len) {
+		n = send(fd, p, len, flags);
+		if (n <= 0)
+			fail("send");
+		p += n;
+		len -= n;
+		sent += n;
+	}
+}
+
+/* A hole behind @ok octets of the buffer */
+static void one_fault(size_t ok)
+{
+	unsigned char *p = pages(ok + PAGE - ok % PAGE + PAGE, PROT_READ |
+				 PROT_WRITE);
+	size_t end = ok + PAGE - ok % PAGE;
+	ssize_t n;
+
+	if (ok % PAGE == 0)
+		end = ok;
+	if (munmap(p + end, PAGE))
+		fail("munmap");
+	fill(p + end - ok, ok, sent);
+	n = send(fd, p + end - ok, ok + 100, 0);
+	check(n > 0 ? (size_t)n <= ok : n < 0 && errno == EFAULT,
+	      "a send that ends in a hole");
+	if (n > 0)
+		sent += n;
+	check(send(fd, p + end, 100, 0) < 0 && errno == EFAULT,
+	      "a send out of a hole");
+	munmap(p, end);
+}
+
+static void do_fault(void)
+{
+	static const size_t sizes[] = { 1, 100, PAGE, 5000, 3 * PAGE,
+					65536, 70001, 1 << 20 };
+	unsigned char buf[1000];
+	size_t i;
+
+	for (i = 0; i < sizeof(sizes) / sizeof(sizes[0]); i++) {
+		one_fault(sizes[i]);
+		fill(buf, sizeof(buf), sent);
+		send_all(buf, sizeof(buf), 0);
+	}
+}
+
+/* Pages that are there only when somebody asks for them */
+static void do_fresh(void)
+{
+	int mem = memfd_create("fresh", 0), i;
+	unsigned char *p;
+
+	if (mem < 0 || ftruncate(mem, BIG))
+		fail("memfd");
+	p = mmap(NULL, BIG, PROT_READ | PROT_WRITE, MAP_SHARED, mem, 0);
+	if (p == MAP_FAILED)
+		fail("mmap");
+	fill(p, BIG, 0);
+	munmap(p, BIG);
+	for (i = 0; i < 4; i++) {
+		p = mmap(NULL, BIG / 4, PROT_READ, MAP_SHARED, mem,
+			 i * (BIG / 4));
+		if (p == MAP_FAILED)
+			fail("mmap");
+		madvise(p, BIG / 4, MADV_RANDOM);
+		send_all(p, BIG / 4, 0);
+		munmap(p, BIG / 4);
+	}
+}
+
+static void nothing(int sig)
+{
+	(void)sig;
+}
+
+/* The server sleeps: a blocking send is interrupted in the middle. */
+static void do_signal(void)
+{
+	struct itimerval t = { .it_value.tv_usec = 200000 };
+	struct sigaction sa = { .sa_handler = nothing };
+	unsigned char *p = pages(BIG, PROT_READ | PROT_WRITE);
+	ssize_t n;
+
+	fill(p, BIG, 0);
+	sigaction(SIGALRM, &sa, NULL);
+	setitimer(ITIMER_REAL, &t, NULL);
+	n = send(fd, p, BIG, 0);
+	check(n > 0 && n < (ssize_t)BIG, "an interrupted send is short");
+	sent = n;
+	setitimer(ITIMER_REAL, &t, NULL);
+	n = send(fd, p + sent, BIG - sent, 0);
+	check(n < 0 ? errno == EINTR : n > 0, "the next one");
+	if (n > 0)
+		sent += n;
+	send_all(p + sent, BIG - sent, 0);
+}
+
+/* Ten pieces with MSG_MORE are one message; so are those that a cork held. */
+static void do_more(int cork)
+{
+	unsigned char buf[100];
+	int i, on = 1;
+
+	if (cork && setsockopt(fd, IPPROTO_TCP, TCP_CORK, &on, sizeof(on)))
+		fail("TCP_CORK");
+	for (i = 0; i < 10; i++) {
+		fill(buf, sizeof(buf), sent);
+		send_all(buf, sizeof(buf), cork || i == 9 ? 0 : MSG_MORE);
+	}
+	on = 0;
+	if (cork && setsockopt(fd, IPPROTO_TCP, TCP_CORK, &on, sizeof(on)))
+		fail("TCP_CORK");
+}
+
+/* Sizes of all kinds, with a segment of the stream in each alignment */
+static void do_grow(void)
+{
+	unsigned char *p = pages(1 << 17, PROT_READ | PROT_WRITE);
+	size_t len;
+
+	for (len = 1; len < 1 << 17; len += len / 7 + 1) {
+		fill(p, len, sent);
+		send_all(p, len, 0);
+	}
+}
+
+static void finish(void)
+{
+	uint64_t got = 0;
+
+	if (shutdown(fd, SHUT_WR))
+		fail("shutdown");
+	if (recv(fd, &got, sizeof(got), MSG_WAITALL) != sizeof(got))
+		fail("recv");
+	check(got == sent, "the number of bytes");
+	close(fd);
+	puts("ok");
+}
+
+int main(int argc, char **argv)
+{
+	struct sockaddr_in sin;
+
+	if (argc < 4)
+		return 2;
+	if (!strcmp(argv[1], "serve"))
+		return serve(argv + 2);
+	address(&sin, argv + 2);
+	fd = socket(AF_SDP, SOCK_STREAM, SDPPROTO_SDP);
+	if (fd < 0 || connect(fd, (struct sockaddr *)&sin, sizeof(sin)))
+		fail("connect");
+	if (!strcmp(argv[1], "fault"))
+		do_fault();
+	else if (!strcmp(argv[1], "fresh"))
+		do_fresh();
+	else if (!strcmp(argv[1], "signal"))
+		do_signal();
+	else if (!strcmp(argv[1], "more") || !strcmp(argv[1], "cork"))
+		do_more(argv[1][0] == 'c');
+	else if (!strcmp(argv[1], "grow"))
+		do_grow();
+	else
+		return 2;
+	finish();
+	return 0;
+}

@@ -1,0 +1,169 @@
+#!/bin/bash
+# SPDX-License-Identifier: GPL-2.0
+# vm: timeout=400
+#
+# The shared link: who gets it, and everything that can happen to a send or to a
+# receiver on it. Data are compared byte by byte.
+
+# shellcheck disable=SC2317 # called by wait_for
+# shellcheck source=selftests/lib/lib.sh
+. "$(dirname "$0")/../lib/lib.sh"
+need sdp-run xfer sdp-actions sdp-shared sdpstat jq
+
+SERVER=10.0.0.2
+PORT=7500
+
+counter() { "in_$1" sdpstat -s -z --json | jq ".counters.$2"; }
+
+# counters_of a|b NAME...: "NAME=N " each
+snap() {
+	local ns=$1
+	shift
+	"in_$ns" sdpstat -s -z --json |
+		jq -r "[$(printf '.counters.%s,' "$@" | sed 's/,$//')] | @tsv"
+}
+
+# risen a|b NAME BEFORE
+risen() { [ "$(counter "$1" "$2")" -gt "$3" ]; }
+
+# link_is DESCRIPTION A_WANTED B_WANTED: of a fresh connection from a to b
+link_is() {
+	local desc=$1 want_a=$2 want_b=$3 s a b i
+	PORT=$((PORT + 1))
+	start_bg b sdp-actions "${LISTEN_OPT[@]}" listen $SERVER $PORT 5 accept pause
+	s=$BG_PID
+	wait_port b $PORT
+	start_bg a sdp-actions "${CONNECT_OPT[@]}" connect $SERVER $PORT \
+		send 1000 pause
+	for i in {1..50}; do
+		a=$(state a) b=$(state b)
+		[ "$a|$b" = "$want_a|$want_b" ] && break
+		sleep 0.1
+	done
+	ktap_is "$desc" "$a|$b" "$want_a|$want_b"
+	stop_bg "$BG_PID"
+	stop_bg "$s"
+}
+
+state() {
+	"in_$1" sdpstat --json | jq -r '.sockets[] | select(.state == "ESTAB") |
+		[.link,.flow_control,.link_reason] | join(" ")'
+}
+
+# odd DESCRIPTION WHAT [SLEEP_MS]: sdp-shared does WHAT
+odd() {
+	local server
+	PORT=$((PORT + 1))
+	start_bg b sdp-shared serve $SERVER $PORT ${3:+"$3"}
+	server=$BG_PID
+	wait_for 20 grep -q listening "$BG_LOG"
+	ktap_check "$1" in_a timeout 60 sdp-shared "$2" $SERVER $PORT
+	[ "$KTAP_OUT" = ok ] || ktap_diag "$(cat "$BG_LOG")"
+	stop_bg "$server"
+}
+
+serve() {
+	PORT=$((PORT + 1))
+	start_bg b sdp-run xfer -s -h $SERVER -p $PORT
+	XFER=$BG_PID
+	wait_for 30 grep -q listening "$BG_LOG"
+}
+
+# transfer DESCRIPTION OPTION...
+transfer() {
+	local desc=$1
+	shift
+	ktap_check "$desc" in_a sdp-run xfer -h $SERVER -p $PORT -t 90 "$@"
+}
+
+dev_up hybrid hybrid || ktap_skip_all "no hybrid devices"
+modprobe -q sdp
+
+# who gets it
+LISTEN_OPT=() CONNECT_OPT=()
+link_is "both sides can" "shared transport " "shared transport "
+in_a sh -c 'echo 0 >/proc/sys/net/sdp/shared_link'
+link_is "switched off here" "verbs credit sysctl" "verbs credit peer"
+in_a sh -c 'echo 1 >/proc/sys/net/sdp/shared_link'
+in_b sh -c 'echo 0 >/proc/sys/net/sdp/shared_link'
+link_is "switched off there" "verbs credit peer" "verbs credit sysctl"
+in_b sh -c 'echo 1 >/proc/sys/net/sdp/shared_link'
+CONNECT_OPT=(opt 1027 4 0)
+link_is "not wanted here" "verbs credit option" "verbs credit peer"
+CONNECT_OPT=() LISTEN_OPT=(opt 1027 4 0)
+link_is "not wanted there" "verbs credit peer" "verbs credit option"
+LISTEN_OPT=()
+
+# sends that do not go smoothly
+before=$(counter a tx_faults)
+odd "holes in the send buffer" fault
+odd "pages that are not there yet" fresh
+ktap_check "faults are counted" risen a tx_faults "$before"
+before=$(counter b rx_pauses)
+odd "signals in the middle of a send" signal 1000
+ktap_check "a reader that sleeps pauses the peer" risen b rx_pauses "$before"
+odd "all sizes" grow
+for what in more cork; do
+	before=$(counter a tx_data_msgs)
+	odd "pieces, $what" $what
+	ktap_is "make one message" $(($(counter a tx_data_msgs) - before)) 1
+done
+
+# large transfers, and what disturbs them
+size=$(scaled 64000000 4000000)
+serve
+before=$(snap a tx_bytes tx_copy_bytes rx_bytes rx_copy_bytes)
+transfer "$size bytes each way" -m block -n "$size" -d "$size"
+after=$(snap a tx_bytes tx_copy_bytes rx_bytes rx_copy_bytes)
+ktap_is "each byte is copied once on either side" \
+	"$(paste <(echo "$before") <(echo "$after") | awk '{
+		print $6 - $2 == $5 - $1 && $8 - $4 == $7 - $3 ? "once" : $0 }')" once
+transfer "small and large reads" -m poll -n 2000000 -d 2000000 -w 0 -R 0
+transfer "sendfile and peek" -m poll -n 2000000 -d 2000000 -o sendfile,peek
+transfer "many at once" -m poll -C 20 -n 300000 -d 300000 -w 0 -R 0
+
+mtus() {
+	local mtu
+	while :; do
+		for mtu in 9000 576 1500 4000; do
+			ip -n a link set va mtu $mtu
+			ip -n b link set vb mtu $mtu
+			sleep 0.2
+		done
+	done
+}
+start_bg - mtus
+mtu_job=$BG_PID
+transfer "while the MTU changes" -m block -n "$(scaled 30000000 3000000)" \
+	-d "$(scaled 30000000 3000000)"
+stop_bg "$mtu_job"
+ip -n a link set va mtu "$NET_MTU"
+ip -n b link set vb mtu "$NET_MTU"
+
+start_bg a sdp-run xfer -h $SERVER -p $PORT -m block -n 4000000000 \
+	-d 4000000000 -t 60
+client=$BG_PID
+sleep 1
+rdma link delete rda
+gone() { ! kill -0 "$client" 2>/dev/null; }
+ktap_check "a device that disappears ends the connection" wait_for 30 gone
+in_a rdma link add rda type hybrid netdev va
+transfer "and when it is back there is a new one" -m block -n 100000 -d 100000
+stop_bg "$XFER"
+
+# a peer without it
+dev_down
+dev_up hybrid siw
+link_is "towards siw" "verbs credit peer" "verbs credit device"
+serve
+transfer "data towards siw" -m block -n 3000000 -d 3000000
+stop_bg "$XFER"
+dev_down
+dev_up siw hybrid
+link_is "from siw" "verbs credit device" "verbs credit peer"
+serve
+transfer "data from siw" -m block -n 3000000 -d 3000000
+stop_bg "$XFER"
+
+ktap_check "no socket is left" wait_for 20 no_sockets
+ktap_done
