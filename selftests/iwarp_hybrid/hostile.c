@@ -257,7 +257,8 @@ static void run(const struct attack *list, unsigned int count, int kind)
 	unsigned int i;
 
 	for (i = 0; i < count; i++) {
-		if (opt.sdp && list == fpdu_attacks && !attack_on_wire(&list[i]))
+		if (opt.sdp && list == fpdu_attacks &&
+		    !attack_on_wire(&list[i]))
 			continue;
 		if (opt.only && !strstr(list[i].name, opt.only))
 			continue;
