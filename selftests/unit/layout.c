@@ -9,6 +9,7 @@
 #include <string.h>
 
 #include "iwarp_hybrid/proto/mpa.h"
+#include "iwarp_hybrid/proto/mpa_contig.h"
 #include "layout.h"
 #include "unit.h"
 
@@ -257,6 +258,47 @@ static const char *by_walk(const struct layout *l, const struct layout_fpdu *f,
 	return at == len ? NULL : "the walk ends early";
 }
 
+/*
+ * The same FPDU with its markers behind the PAD, as for a NIC that moves them:
+ * octet by octet where the map says, and opened by moving.
+ */
+static const char *by_contig(const struct layout *l,
+			     const struct layout_fpdu *f, uint32_t total)
+{
+	static uint8_t mem[80000];
+	const uint8_t *p = l->stream + f->off;
+	uint64_t pos = l->pos + f->off;
+	uint32_t end = total - MPA_CRC_SIZE, x, run, at;
+	struct mpa_build b;
+
+	memset(mem, UNTOUCHED, total);
+	mpa_contig_begin(&b, mem, pos, f->ulpdu_len, l->ivl);
+	mpa_build_put(&b, l->input + f->ulpdu_off, f->ulpdu_len);
+	if (mpa_contig_end(&b, pos, l->ivl) != end)
+		return "contig: another length";
+	for (x = 0; x < end; x += run) {
+		at = mpa_contig_map(pos, total, l->ivl, x, &run);
+		if (!run || run > total - x || at + run > total)
+			return "contig: the map leads outside";
+		run = run < end - x ? run : end - x;
+		if (memcmp(p + x, mem + at, run))
+			return "contig: the map leads elsewhere";
+	}
+	mpa_contig_open(mem, pos, total, l->ivl);
+	mpa_marks_put(mem, end, pos, l->ivl);
+	if (memcmp(mem, p, end))
+		return "contig: opened to something else";
+	if (!mpa_marks_good(mem, end, pos, l->ivl))
+		return "good markers are not good";
+	at = mpa_to_mark(pos, l->ivl);
+	if (at < end) {
+		mem[at + 2] ^= 1;
+		if (mpa_marks_good(mem, end, pos, l->ivl))
+			return "a bad marker is good";
+	}
+	return NULL;
+}
+
 static const char *check_fpdu(const struct layout *l,
 			      const struct layout_fpdu *f, uint32_t *at,
 			      struct layout_source *src)
@@ -285,7 +327,8 @@ static const char *check_fpdu(const struct layout *l,
 		return "octets lost or too many";
 	if (memcmp(body + MPA_LEN_SIZE, l->input + f->ulpdu_off, f->ulpdu_len))
 		return "other octets than went in";
-	return by_walk(l, f, total, body, len, src);
+	fault = l->ivl ? by_contig(l, f, total) : NULL;
+	return fault ? fault : by_walk(l, f, total, body, len, src);
 }
 
 const char *layout_check(const struct layout *l, struct layout_source *src)
