@@ -234,6 +234,8 @@ static inline u32 mpa_body_len(u32 ulpdu_len)
  * @pos: position of its first octet
  * @ulpdu_len: at most 65535
  * @ivl: marker interval
+ *
+ * Return: octets.
  */
 static inline u32 mpa_fpdu_len(u64 pos, u32 ulpdu_len, u32 ivl)
 {
@@ -257,6 +259,8 @@ static inline u32 mpa_fpdu_len(u64 pos, u32 ulpdu_len, u32 ivl)
  * mpa_lead_len - octets in front of ULPDU_Length: 4 if a marker is due
  * @pos: position of the FPDU's first octet
  * @ivl: marker interval
+ *
+ * Return: octets.
  */
 static inline u32 mpa_lead_len(u64 pos, u32 ivl)
 {
@@ -311,6 +315,8 @@ static inline u32 mpa_body_run(u64 pos, u32 body, u32 ivl)
  * @ivl: marker interval
  *
  * RFC 5044 section 4.5.
+ *
+ * Return: octets.
  */
 u32 mpa_mulpdu(u32 emss, u32 ivl);
 
@@ -462,6 +468,8 @@ struct mpa_walk {
  * @len: octets, without the CRC
  * @pos: position of its first octet
  * @ivl: marker interval, not 0
+ *
+ * Return: true if all of them do.
  */
 bool mpa_marks_good(const u8 *p, u32 len, u64 pos, u32 ivl);
 
