@@ -23,7 +23,7 @@ help:
 	@echo 'make check         all tests (KERNEL=6.1, 6.12, 7 or debug; TESTS="sdp/basic interop")'
 	@echo 'make check-long    with the tests that take long'
 	@echo 'make unit          unit tests in user space'
-	@echo 'make bench         instruction counts in a virtual machine'
+	@echo 'make bench         instruction counts in a virtual machine (LANE=native: User-Mode Linux)'
 	@echo 'make lint          checkpatch, kernel-doc, sparse, W=1, shellcheck, clang-format'
 	@echo 'make vm            a shell in a virtual machine with everything loaded'
 	@echo 'make deps          install what is needed for the above (apt)'

@@ -179,7 +179,7 @@ append_row() {
 	if : > "$fifo" && wait "$reader"; then
 		counters_take after
 		read -r octets ns < "$reader_log"
-		msgs=$(counters_diff b before after | counter sdp_tx_data_msgs)
+		msgs=$(counters_diff b before after sdp_tx_data_msgs)
 		awk -v link="$1" -v kind="$2" -v size="$3" -v n="$count" -v msgs="$msgs" -v o="$octets" -v ns="$ns" 'BEGIN {
 			printf "BENCH {\"part\":\"append\",\"link\":\"%s\",\"what\":\"sdp-%s/hybrid\",\"size\":%d,\"sends\":%d,\"messages\":%d,\"octets\":%.0f,\"mbps\":%.3f}\n",
 				link, kind, size, n, msgs, o, o / ns * 1000 }'

@@ -2,17 +2,23 @@
 # SPDX-License-Identifier: GPL-2.0
 # `make demo`, inside the guest: programs that know nothing of SDP exchange
 # their data over it, between two network namespaces, each with a hybrid iWARP
-# device on its end of a veth pair. The figures come from sdpstat, which asks
-# the kernel while the programs run.
+# device on a simulated NIC that takes CRC and demultiplexing over (profile
+# "hybrid"). The figures come from sdpstat, which asks the kernel while the
+# programs run.
 #
 # Lines that begin with DEMO- are for run.sh:
 #   DEMO-STEP NAME           what is being tried
 #   DEMO-KERNEL VERSION
 #   DEMO-ROW {JSON}          result of one run
+#   DEMO-COPIES {JSON}       what a byte cost, over all runs
 
 # shellcheck source=/dev/null
 . "${SELFTESTS:-/selftests}/lib/lib.sh"
+# shellcheck source=/dev/null
+. "${SELFTESTS:-/selftests}/lib/stack.sh"
 
+# shellcheck disable=SC2034 # net_up reads it
+NET_LINK=hnic
 SERVER=10.0.0.1
 SECONDS_IPERF=${SECONDS_IPERF:-5}
 REDIS_REQUESTS=${REDIS_REQUESTS:-10000}
@@ -60,6 +66,7 @@ watch() {
 		in_b sdpstat > "$T/now" 2>> "$T/sdpstat.log"
 		if grep -q "$SERVER:$2 .*$DEVICE" "$T/now"; then
 			cp "$T/now" "$T/sample"
+			[ -s "$T/stack" ] || in_b sdpstat stack $DEVICE > "$T/stack" 2>> "$T/sdpstat.log"
 			sleep 1
 		else
 			sleep 0.1
@@ -160,11 +167,35 @@ modprobe crc32c-intel 2>/dev/null
 net_up || die "cannot make the network"
 dev_up hybrid hybrid || die "cannot make the devices"
 rdma link show
+stack_profile hybrid || die "the devices do not know the profile"
+counters_take begin
 
 run_iperf "iperf3"
 run_iperf "iperf3 -R" -R
 run_redis
 run_copy
+
+# copies tx|rx: copies of each octet by SDP and by the device, CRC passes by the
+# host and by the NIC
+copies() {
+	counters_diff b begin end "sdp_$1_bytes" "sdp_$1_copy_bytes" "sdp_$1_merged_bytes" \
+		"hyb_$1_copy_bytes" "hyb_$1_bytes" "hyb_$1_crc_bytes" "nic_$1_engine_crc_octets" |
+		paste -sd' ' | awk -v what="$1" '{
+			copies = ($2 + $3 + $4) / $1
+			printf "%s: %.2f copies of each byte; CRC of each byte: %.2f times by the host, %.2f times by the NIC\n",
+				what == "tx" ? "sent" : "received", copies, $6 / $5, $7 / $5
+			printf "DEMO-COPIES {\"direction\":\"%s\",\"bytes\":%.0f,\"copies\":%.3f,\"crc_host\":%.3f,\"crc_nic\":%.3f}\n",
+				what, $1, copies, $6 / $5, $7 / $5 }'
+}
+
+step "which component was where"
+[ -s "$T/stack" ] || die "sdpstat saw no connection to ask about"
+cat "$T/stack"
+
+step "what a byte cost, over all of the above"
+counters_take end
+copies tx
+copies rx
 
 step "counters"
 in_b sdpstat -s

@@ -49,34 +49,32 @@ stack_link() {
 
 # ------------------------------------------------------------------ counters
 
-# counters_of a|b: "NAME VALUE" lines of SDP (sdp_*), of the iWARP device (hyb_*),
-# of the NIC (nic_*, if it counts) and of the NIC's queues (net_*) there
-counters_of() {
-	in_"$1" sdpstat -s -z | awk '{ print "sdp_" $1, $2 }'
-	in_"$1" rdma statistic show link "rd$1" | tr ' ' '\n' |
-		awk '/^[a-z_]+$/ { name = $1 } /^[0-9]+$/ && name != "" { print "hyb_" name, $1; name = "" }'
-	in_"$1" ethtool -S "v$1" 2>/dev/null |
-		sed -nE 's/^ *([a-z0-9_]+): ([0-9]+)$/nic_\1 \2/p'
-	in_"$1" ip -s -j link show "v$1" | jq -r '.[0].stats64 |
-		"net_tx_packets \(.tx.packets)", "net_tx_bytes \(.tx.bytes)",
-		"net_rx_packets \(.rx.packets)", "net_rx_bytes \(.rx.bytes)"'
-	# shellcheck disable=SC2016 # fields of awk
-	in_"$1" awk '$1 == "Tcp:" && ++n == 2 { print "tcp_tx_segs", $12; print "tcp_rx_segs", $11 }' /proc/net/snmp
-}
-
-# counters_take NAME: those of both ends now, into $COUNTERS/NAME.a and NAME.b
+# counters_take NAME: the counters of both ends as they are, into $COUNTERS/NAME;
+# counters.awk knows how to read it
 COUNTERS=${COUNTERS:-/tmp/counters}
 counters_take() {
+	local end
+
 	mkdir -p "$COUNTERS"
-	counters_of a > "$COUNTERS/$1.a"
-	counters_of b > "$COUNTERS/$1.b"
+	{
+		for end in a b; do
+			echo "@ $end sdp"
+			nsenter --net=/run/netns/$end sdpstat -s -z
+			echo "@ $end nic"
+			nsenter --net=/run/netns/$end ethtool -S v$end 2>/dev/null
+			echo "@ $end tcp"
+			nsenter --net=/run/netns/$end cat /proc/self/net/snmp
+		done
+		echo "@ - hyb"
+		grep . /sys/class/infiniband/rd[ab]/ports/1/hw_counters/*
+	} > "$COUNTERS/$1"
 }
 
-# counters_diff a|b BEFORE AFTER: "NAME DIFFERENCE" lines
+# counters_diff a|b BEFORE AFTER NAME...: what was added, one line each
 counters_diff() {
-	awk 'NR == FNR { old[$1] = $2; next } { printf "%s %.0f\n", $1, $2 - old[$1] }' \
-		"$COUNTERS/$2.$1" "$COUNTERS/$3.$1"
+	awk -v want="$1 ${*:4}" -f "$LIB_DIR/counters.awk" -e 'END {
+		n = split(want, name, " ")
+		for (i = 2; i <= n; i++)
+			printf "%.0f\n", d[name[1], name[i]]
+	}' "$COUNTERS/$2" "$COUNTERS/$3"
 }
-
-# counter NAME < LINES: one of them, 0 if it is not there
-counter() { awk -v name="$1" '$1 == name { v = $2 } END { printf "%.0f\n", v }'; }

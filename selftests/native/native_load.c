@@ -36,7 +36,7 @@
 #include "compat.h"
 
 #define SLOTS 32
-#define BUFFER (1U << 20)
+#define BUFFER (1024U * 1024)
 
 /* A connection: both of its ends, and the namespaces they keep alive */
 struct slot {

@@ -4,8 +4,9 @@
 
 Every figure is the median over the repetitions; a ratio is the median of the
 ratios within each repetition, in which all kinds were measured in turn, with
-the quartiles as its uncertainty. The time of the NIC is taken by its clock, to
-which anything else that this machine did is added: the lowest quartile counts.
+the quartiles as its uncertainty. The time of the NIC is taken by a clock that
+goes on when this machine does something else: it is reduced by the share of the
+processor that there was, and the lowest quartile counts.
 Exit status 2: something did not work.
 """
 import json
@@ -14,6 +15,11 @@ import sys
 
 NAMES = {1: "1 B", 64: "64 B", 1024: "1 KB", 4096: "4 KB", 16384: "16 KB",
          65536: "64 KB", 1048576: "1 MB"}
+
+
+def nic_cpu(row):
+    """Processor time of the NIC, if it lost as much of its time as all others"""
+    return row["nic_ns"] * min(1, row["cpu_ns"] / row["elapsed_ns"])
 
 
 def derive(row, nic):
@@ -50,7 +56,7 @@ def read(lines):
                 key = tuple(row[k] for k in ("link", "mtu", "interval", "what", "test", "size"))
                 runs.setdefault(key, {})[row["rep"]] = row
     for reps in runs.values():
-        nic = quartiles([r["nic_ns"] for r in reps.values()])[0]
+        nic = quartiles([nic_cpu(r) for r in reps.values()])[0]
         for n, row in reps.items():
             reps[n] = derive(row, nic)
     return kernel, failures, runs
