@@ -31,10 +31,6 @@
 #include <linux/rhashtable.h>
 #include <linux/smp.h>
 #include <linux/u64_stats_sync.h>
-/* Before 6.15 in netdevice.h */
-#if __has_include("net/netdev_lock.h")
-#include <net/netdev_lock.h>
-#endif
 
 #include "compat.h"
 #include "rdma/iwarp_offload.h"

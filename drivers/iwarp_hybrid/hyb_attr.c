@@ -293,16 +293,18 @@ static ssize_t hyb_dev_place_store(struct hyb_dev *dev,
 }
 
 #define HYB_DEV_PLACE_ATTR(_name, _what)				\
+static const enum hyb_place_attr _name##_place = (_what);		\
 static ssize_t _name##_show(struct device *d,				\
 			    struct device_attribute *attr, char *buf)	\
 {									\
-	return hyb_dev_place_show(hyb_attr_dev(d), _what, buf);		\
+	return hyb_dev_place_show(hyb_attr_dev(d), _name##_place, buf);	\
 }									\
 static ssize_t _name##_store(struct device *d,				\
 			     struct device_attribute *attr,		\
 			     const char *buf, size_t len)		\
 {									\
-	return hyb_dev_place_store(hyb_attr_dev(d), _what, buf, len);	\
+	return hyb_dev_place_store(hyb_attr_dev(d), _name##_place, buf,	\
+				   len);				\
 }									\
 static DEVICE_ATTR_RW(_name)
 
@@ -581,16 +583,19 @@ static ssize_t hyb_qp_place_store(struct hyb_qp *qp, enum hyb_place_attr what,
 }
 
 #define HYB_QP_PLACE_ATTR(_name, _what)					\
+static const enum hyb_place_attr qp_##_name##_place = (_what);		\
 static ssize_t qp_##_name##_show(struct kobject *kobj,			\
 				 struct kobj_attribute *attr, char *buf) \
 {									\
-	return hyb_qp_place_show(hyb_attr_qp(kobj), _what, buf);	\
+	return hyb_qp_place_show(hyb_attr_qp(kobj), qp_##_name##_place,	\
+				 buf);					\
 }									\
 static ssize_t qp_##_name##_store(struct kobject *kobj,			\
 				  struct kobj_attribute *attr,		\
 				  const char *buf, size_t len)		\
 {									\
-	return hyb_qp_place_store(hyb_attr_qp(kobj), _what, buf, len);	\
+	return hyb_qp_place_store(hyb_attr_qp(kobj), qp_##_name##_place, \
+				  buf, len);				\
 }									\
 static struct kobj_attribute hyb_qp_attr_##_name =			\
 	__ATTR(_name, 0644, qp_##_name##_show, qp_##_name##_store)

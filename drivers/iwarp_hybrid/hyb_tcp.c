@@ -140,6 +140,8 @@ struct sock *hyb_tcp_enter(struct hyb_qp *qp)
 		return ERR_PTR(-EAGAIN);
 	}
 	bh_lock_sock(sk);
+	/* for sparse, which cannot know when it is held */
+	__release(&sk->sk_lock.slock);
 	return sk;
 }
 
@@ -153,6 +155,7 @@ void hyb_tcp_run_todo(struct hyb_qp *qp, int todo)
 
 void hyb_tcp_leave(struct hyb_qp *qp, struct sock *sk, bool run)
 {
+	__acquire(&sk->sk_lock.slock);	/* by hyb_tcp_enter() */
 	if (run)
 		hyb_tcp_run_todo(qp, HYB_TODO_TX);
 	bh_unlock_sock(sk);

@@ -327,7 +327,9 @@ struct sdp_stx_rec {
 
 /**
  * struct sdp_stx - transmit state of a shared link
- * @rec: messages not acknowledged, oldest at @tail; sdp->lock
+ * @rec: messages not acknowledged; sdp->lock
+ * @head: next free entry of @rec
+ * @tail: the oldest
  * @base: the message before @tail
  * @sum: payload octets committed; whoever holds the reservation
  * @fin_end: position behind DisConn

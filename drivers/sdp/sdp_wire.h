@@ -67,7 +67,7 @@ enum sdp_mid {
 #define SDP_EXT_KNOWN		SDP_EXT_SHARED
 
 /* Payload of a message where no receive buffers limit it */
-#define SDP_SHARED_PAYLOAD	(1U << 20)
+#define SDP_SHARED_PAYLOAD	(1024U * 1024)
 
 enum sdp_mode {
 	SDP_MODE_BUFFERED,

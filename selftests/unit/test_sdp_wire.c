@@ -110,9 +110,12 @@ static void test_extensions(void)
 {
 	static const unsigned char octets[][3] = {
 		/* octets of the Hello, and what they mean */
-		{ 0xd5, 0x01, SDP_EXT_SHARED }, { 0xd5, 0xff, SDP_EXT_SHARED },
-		{ 0xd5, 0xfe, 0 },		{ 0xd5, 0x00, 0 },
-		{ 0x00, 0x01, 0 },		{ 0xff, 0xff, 0 },
+		{ 0xd5, 0x01, SDP_EXT_SHARED },
+		{ 0xd5, 0xff, SDP_EXT_SHARED },
+		{ 0xd5, 0xfe, 0 },
+		{ 0xd5, 0x00, 0 },
+		{ 0x00, 0x01, 0 },
+		{ 0xff, 0xff, 0 },
 		{ 0x55, 0x01, 0 },
 	};
 	const struct vector *v = unit_vector("sdp_hello_shared");
