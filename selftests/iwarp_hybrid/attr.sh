@@ -8,7 +8,7 @@
 
 # shellcheck source=selftests/lib/lib.sh
 . "$(dirname "$0")/../lib/lib.sh"
-need hyb-target rdma setpriv unshare nsenter
+need hyb-target sdp-run xfer rdma setpriv unshare nsenter
 
 ATTR=/sys/class/infiniband/rda/hybrid
 PROFILES="host assisted offload-contig offload-sg hybrid"
@@ -235,6 +235,36 @@ check_agreement() {
 	stop_bg "$TARGET"
 }
 
+# SDP moves data both ways while the profile of its queue pairs changes
+check_data() {
+	local server client profile dir n=0
+
+	modprobe -q sdp
+	start_bg b sdp-run xfer -s -h 10.0.0.2 -p 5010
+	server=$BG_PID
+	wait_for 20 grep -q listening "$BG_LOG"
+	start_bg a sdp-run xfer -h 10.0.0.2 -p 5010 -n "$(scaled 20 2)M" \
+		-d "$(scaled 20 2)M" -w 0 -R 0 -o eof -t 100
+	client=$BG_PID
+	while [ -d "/proc/$client" ] && [ $n -lt 2000 ]; do
+		for profile in $PROFILES; do
+			for dir in "$ATTR"/qp/*/ "${ATTR/rda/rdb}"/qp/*/; do
+				echo "$profile" > "$dir/profile" &&
+					n=$((n + 1))
+			done 2>/dev/null
+		done
+	done
+	if wait "$client" && [ $n -gt 10 ]; then
+		ktap_ok "data while the profile changes"
+	else
+		ktap_fail "data while the profile changes" "$n changes" \
+			"$(cat "$BG_LOG")"
+	fi
+	ktap_diag "$n changes"
+	stop_bg "$server"
+	wait_for 20 modprobe -r sdp_diag sdp
+}
+
 dev_up hybrid hybrid || ktap_skip_all "no hybrid devices"
 ktap_is "default profile" "$(cat $ATTR/profile)" hybrid
 ktap_is "default of markers" "$(cat $ATTR/markers)" auto
@@ -245,6 +275,10 @@ check_rights
 check_user_namespace
 check_qp
 check_agreement
+echo auto > $ATTR/markers
+echo auto > ${ATTR/rda/rdb}/markers
+echo 512 > $ATTR/marker_interval
+check_data
 ktap_check "the devices go" dev_down
 ktap_check "the modules go" wait_for 20 modprobe -r iwarp_hybrid
 ktap_done
