@@ -42,9 +42,10 @@ static bool st_shut(struct st_end *a, struct st_end *b)
 			return true;
 		if (err != -ENOENT)
 			return st_ok(false, "append gives %d", err);
-		err = st_send(a, 1000, 0);
+		err = st_send(a, 16000, 0);
 		if (err < 0)
-			return st_ok(false, "reserve gives %d", err);
+			return st_ok(false, "reserve gives %d after %llu octets",
+				     err, a->tx_off);
 	}
 	return st_ok(false, "the window did not close");
 }
