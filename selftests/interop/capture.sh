@@ -43,7 +43,7 @@ devices() {
 	}
 	for dev in rda rdb; do
 		dev=/sys/class/infiniband/$dev/hybrid
-		[ -d $dev ] || continue
+		[ -e $dev/markers ] || continue
 		echo "$4" > $dev/markers
 		echo "${5:-512}" > $dev/marker_interval
 	done
