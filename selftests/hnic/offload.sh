@@ -22,6 +22,10 @@ profile() {
 		grew "$1: steered" rx_engine_steered_conn
 		;;
 	esac
+	case $1 in
+	offload-contig) grew "$1: gaps opened" tx_engine_contig_fpdus ;;
+	offload-sg) grew "$1: markers gathered" tx_engine_dma_marker_ops ;;
+	esac
 }
 
 start
@@ -51,7 +55,7 @@ both fault_resync 0
 
 NET_MTU=9000
 start
-for p in assisted hybrid; do
+for p in offload-contig offload-sg hybrid; do
 	profile "$p" "$bytes"
 done
 
