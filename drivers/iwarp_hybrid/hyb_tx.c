@@ -878,7 +878,7 @@ void hyb_tx_run(struct hyb_qp *qp)
 	hyb_qp_notify(qp);
 	if (qp->shared)
 		hyb_shared_tx_done(qp, sk);
-	/* what waits for an acknowledgement wants to hear of it */
+	/* what waits for an acknowledgment wants to hear of it */
 	if (qp->sq.nlent)
 		set_bit(SOCK_NOSPACE, &sk->sk_socket->flags);
 	if (tx->drain && hyb_tx_all_sent(qp))

@@ -304,7 +304,7 @@ struct hyb_sq_slot {
  * @put: next entry to fill; unused for user queues
  * @tx: next entry to transmit
  * @get: next entry to complete; entries complete in order
- * @nlent: requests that wait for an acknowledgement, TCP has their memory
+ * @nlent: requests that wait for an acknowledgment, TCP has their memory
  * @flushed: the QP failed and the queue is empty: complete at once
  *
  * @tx, @get and @slot belong to whoever holds the TCP socket; once the QP

@@ -10,10 +10,14 @@
 #include <linux/uaccess.h>
 #include <linux/uio.h>
 
-#ifndef iter_iov_addr		/* before 6.4 */
-#define iter_iov_addr(i)	((i)->iov->iov_base + (i)->iov_offset)
-#define iter_iov_len(i)		((i)->iov->iov_len - (i)->iov_offset)
+static inline const struct iovec *sdp_iter_iov(const struct iov_iter *i)
+{
+#ifdef iter_iov_addr
+	return iter_iov(i);
+#else
+	return i->iov;		/* before 6.4 */
 #endif
+}
 
 /*
  * User memory at the front of @i, or NULL if less than @want octets of it are
@@ -21,6 +25,7 @@
  */
 static inline void __user *sdp_iter_user(const struct iov_iter *i, size_t want)
 {
+	const struct iovec *iov;
 	void __user *p;
 
 	if (i->count < want)
@@ -28,9 +33,10 @@ static inline void __user *sdp_iter_user(const struct iov_iter *i, size_t want)
 	if (iter_is_ubuf(i)) {
 		p = i->ubuf + i->iov_offset;
 	} else if (iter_is_iovec(i)) {
-		p = iter_iov_addr(i);
-		if (iter_iov_len(i) < want)
+		iov = sdp_iter_iov(i);
+		if (iov->iov_len - i->iov_offset < want)
 			return NULL;
+		p = iov->iov_base + i->iov_offset;
 	} else {
 		return NULL;
 	}

@@ -590,9 +590,7 @@ const unsigned int fpdu_attack_count = COUNT(fpdu_attacks);
 /* Is it an attack on any QP, one without registered memory and receives too? */
 bool attack_on_wire(const struct attack *a)
 {
-	enum peer_end (*const run[])(struct peer * p,
-				     const struct target_memory *m,
-				     const struct attack *a) = {
+	__typeof__(a->run) run[] = {
 		length,	    length_only, bad_crc,	 marker,
 		untagged,   terminate,	 interleaved,	 fin_inside,
 		rst_inside, noise,	 random_headers,

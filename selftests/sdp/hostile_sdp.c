@@ -388,9 +388,10 @@ static enum peer_end pieces(struct peer *p, const struct target_memory *m,
 	for (mo = 0; mo < total; mo += n) {
 		left = total - mo;
 		n = left < a->qn ? left : a->qn;
-		head = ulpdu_untagged(u, n == left ? DDP_UNTAGGED :
-				      DDP_UNTAGGED & ~DDP_NOT_LAST, OP_SEND, 0,
-				      0, p->msn, mo, NULL, 0);
+		head = ulpdu_untagged(u,
+				      n == left ? DDP_UNTAGGED :
+						  DDP_UNTAGGED & ~DDP_NOT_LAST,
+				      OP_SEND, 0, 0, p->msn, mo, NULL, 0);
 		memcpy(u + head, msg + mo, n);
 		peer_send_fpdu(p, u, head + n, NULL);
 	}

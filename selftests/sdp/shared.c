@@ -124,8 +124,8 @@ static void send_all(const unsigned char *p, size_t len, int flags)
 /* A hole behind @ok octets of the buffer */
 static void one_fault(size_t ok)
 {
-	unsigned char *p = pages(ok + PAGE - ok % PAGE + PAGE, PROT_READ |
-				 PROT_WRITE);
+	unsigned char *p =
+		pages(ok + PAGE - ok % PAGE + PAGE, PROT_READ | PROT_WRITE);
 	size_t end = ok + PAGE - ok % PAGE;
 	ssize_t n;
 
@@ -146,8 +146,8 @@ static void one_fault(size_t ok)
 
 static void do_fault(void)
 {
-	static const size_t sizes[] = { 1, 100, PAGE, 5000, 3 * PAGE,
-					65536, 70001, 1 << 20 };
+	static const size_t sizes[] = { 1,	  100,	 PAGE,	5000,
+					3 * PAGE, 65536, 70001, 1 << 20 };
 	unsigned char buf[1000];
 	size_t i;
 

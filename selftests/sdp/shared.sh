@@ -15,7 +15,7 @@ PORT=7500
 
 counter() { "in_$1" sdpstat -s -z --json | jq ".counters.$2"; }
 
-# counters_of a|b NAME...: "NAME=N " each
+# snap a|b NAME...: the values of these counters
 snap() {
 	local ns=$1
 	shift
@@ -126,8 +126,8 @@ mtus() {
 	local mtu
 	while :; do
 		for mtu in 9000 576 1500 4000; do
-			ip -n a link set va mtu $mtu
-			ip -n b link set vb mtu $mtu
+			ip -n a link set va mtu "$mtu"
+			ip -n b link set vb mtu "$mtu"
 			sleep 0.2
 		done
 	done
@@ -150,6 +150,17 @@ ktap_check "a device that disappears ends the connection" wait_for 30 gone
 in_a rdma link add rda type hybrid netdev va
 transfer "and when it is back there is a new one" -m block -n 100000 -d 100000
 stop_bg "$XFER"
+
+# the verbs link of the same devices
+in_a sh -c 'echo 0 >/proc/sys/net/sdp/shared_link'
+serve
+before=$(counter a shared_links)
+transfer "without it: large" -m block -n 5000000 -d 5000000
+transfer "without it: small" -m poll -C 5 -n 200000 -d 200000 -w 0 -R 0
+transfer "without it: both write first" -m mutual -n 200000 -d 200000
+ktap_is "and it was not used" "$(counter a shared_links)" "$before"
+stop_bg "$XFER"
+in_a sh -c 'echo 1 >/proc/sys/net/sdp/shared_link'
 
 # a peer without it
 dev_down
