@@ -41,6 +41,14 @@ bool hyb_sg_begin(struct hyb_sg *sg, struct hyb_off *off)
 	return sg->ring && sg->put - sg->get + HYB_OFF_PIECES <= HYB_SG_PIECES;
 }
 
+/* NULL for addresses that have none, such as those of modules */
+static struct page *hyb_sg_page(const void *p)
+{
+	if (is_vmalloc_addr(p))
+		return vmalloc_to_page(p);
+	return virt_addr_valid(p) ? virt_to_page(p) : NULL;
+}
+
 /**
  * hyb_sg_add - octets of the FPDU being laid out are elsewhere
  * @sg: pieces; hyb_sg_begin() said yes for this FPDU
@@ -63,9 +71,8 @@ bool hyb_sg_add(struct hyb_sg *sg, u64 pos, const void *p, u32 len)
 		return false;
 	for (; len; len -= n, pos += n, p += n) {
 		n = min_t(u32, len, PAGE_SIZE - offset_in_page(p));
-		page = is_vmalloc_addr(p) ? vmalloc_to_page(p) :
-					    virt_to_page(p);
-		if (!sendpage_ok(page))
+		page = hyb_sg_page(p);
+		if (!page || !sendpage_ok(page))
 			return false;
 		get_page(page);
 		piece = hyb_sg_at(sg, sg->put++);

@@ -52,7 +52,8 @@ enum iwarp_offload_feature {
  * @enabled: features that are switched on
  * @max_conns: connections it can hold
  * @max_frags: fragments of a packet that it can gather
- * @max_fpdu: longest FPDU it can check or fill
+ * @max_fpdu: longest FPDU it can check or fill by itself; longer ones get no
+ *	      verdict, and tx_fill finishes them
  */
 struct iwarp_offload_caps {
 	u32 supported;
