@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: GPL-2.0
 # Reads two files of counters_take (stack.sh), before and after; afterwards
 # d[END, NAME] is what has been added, for END a or b and names that begin with
-# sdp_, hyb_ (the iWARP device), nic_ (the simulated NIC) or tcp_.
+# sdp_, hyb_ (the iWARP device) or nic_ (the simulated NIC).
 
 function counter(end, name, value)
 {
@@ -24,8 +24,4 @@ what == "sdp" { counter(end, "sdp_" $1, $2) }
 what == "nic" && NF == 2 {
 	sub(/:$/, "", $1)
 	counter(end, "nic_" $1, $2)
-}
-what == "tcp" && $1 == "Tcp:" && $2 ~ /^[0-9]/ {
-	counter(end, "tcp_tx_segs", $12)
-	counter(end, "tcp_rx_segs", $11)
 }

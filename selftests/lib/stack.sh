@@ -62,8 +62,6 @@ counters_take() {
 			nsenter --net=/run/netns/$end sdpstat -s -z
 			echo "@ $end nic"
 			nsenter --net=/run/netns/$end ethtool -S v$end 2>/dev/null
-			echo "@ $end tcp"
-			nsenter --net=/run/netns/$end cat /proc/self/net/snmp
 		done
 		echo "@ - hyb"
 		grep . /sys/class/infiniband/rd[ab]/ports/1/hw_counters/*

@@ -1,0 +1,97 @@
+# SPDX-License-Identifier: GPL-2.0
+# After counters.awk: what an exchange of -v size=OCTETS cost, over -v link=LINK
+# with -v profile=PROFILE. A line of the table for each end, then "BAD TEXT" for
+# everything that is not as Documentation/testing.rst says. With -v names=1 the
+# names of the columns only.
+
+function per(x, y) { return y ? x / y : 0 }
+
+# A copy fetches its source and writes its destination back to memory; what
+# the receiving application reads at once need not be written.
+function costs(e,   bytes, msgs, wire)
+{
+	bytes = d[e, "sdp_tx_bytes"]
+	msgs = d[e, "sdp_tx_data_msgs"]
+	wire = d[e, "hyb_tx_bytes"] + d[e, "hyb_rx_bytes"]
+	c["bytes"] = bytes
+	c["copies_tx"] = per(d[e, "sdp_tx_copy_bytes"] + d[e, "hyb_tx_copy_bytes"], bytes)
+	c["copies_rx"] = per(d[e, "sdp_rx_copy_bytes"] + d[e, "sdp_rx_merged_bytes"] + d[e, "hyb_rx_copy_bytes"], d[e, "sdp_rx_bytes"])
+	c["cache_tx"] = 2 * c["copies_tx"]
+	c["cache_rx"] = 2 * c["copies_rx"] - 1
+	c["crc_host"] = per(d[e, "hyb_tx_crc_bytes"] + d[e, "hyb_rx_crc_bytes"], wire)
+	c["crc_nic"] = per(d[e, "nic_tx_engine_crc_octets"] + d[e, "nic_rx_engine_crc_octets"], wire)
+	c["msgs"] = per(msgs, bytes / size)
+	c["fpdus"] = per(d[e, "hyb_tx_fpdus"], msgs)
+	c["segs"] = per(d[e, "nic_tx_engine_packets"], msgs)
+	c["header"] = per(d[e, "hyb_tx_bytes"] - bytes, msgs)
+	c["dma"] = per(d[e, "nic_tx_engine_dma_ops"], msgs)
+	# the pieces of payload that are no marker, pad or CRC
+	c["dma_data"] = per(d[e, "nic_tx_engine_dma_ops"] - d[e, "nic_tx_engine_dma_marker_ops"], msgs)
+	c["touches"] = per(d[e, "nic_tx_engine_dma_octets"] + d[e, "nic_tx_engine_move_read_octets"] + d[e, "nic_tx_engine_move_write_octets"] + d[e, "nic_tx_engine_crc_octets"] + d[e, "nic_tx_engine_send_octets"], d[e, "nic_tx_engine_send_octets"])
+	c["wakeups"] = per(d[e, "sdp_wakeups_rx"], d[e, "sdp_rx_data_msgs"])
+}
+
+function within(e, name, min, max)
+{
+	if (c[name] < min - 0.005 || c[name] > max + 0.005)
+		printf("BAD %s of %s is %.3f, not %s to %s\n", name, e, c[name], min, max)
+}
+
+function limits()
+{
+	tx = rx = 2
+	# a NIC that gathers takes the payload where SDP has put it
+	if (profile == "offload-sg")
+		tx = 1
+	if (link == "enhanced") {
+		# the staging memory of a profile that copies is one more
+		tx = profile == "host" || profile == "assisted" ? 2 : 1
+		# what is small lies beside the headers and is merged
+		rx = size < 4096 ? 2 : 1
+	}
+	crc_host = profile == "host" || profile == "inplace"
+	# headers are copied, too, which shows in small messages; small pieces at
+	# the end of a message are merged
+	slack = size < 4096 ? 0.8 : 0.02
+	merged = size < 4096 ? 0.8 : 0.08
+}
+
+function check(e)
+{
+	within(e, "bytes", size, 1e12)
+	within(e, "copies_tx", tx, tx + slack)
+	within(e, "copies_rx", size < 4096 ? 1 : rx, rx + merged)
+	within(e, "cache_tx", 2 * tx, 2 * (tx + slack))
+	if (size >= 4096)
+		within(e, "cache_rx", 2 * rx - 1, 2 * (rx + merged) - 1)
+	within(e, "wakeups", 0, 64)
+	if (dma_min != "") {
+		within(e, "dma_data", dma_min, dma_max)
+		within(e, "touches", touches_min, touches_max)
+	}
+	# a packet that the NIC could not follow is the host's; one that was sent
+	# again is checked again
+	within(e, "crc_host", 0.9 * crc_host, crc_host + 0.05)
+	within(e, "crc_nic", 0.9 * !crc_host, !crc_host + 0.05)
+}
+
+END {
+	n = split("copies_tx copies_rx cache_tx cache_rx crc_host crc_nic msgs fpdus segs header dma dma_data touches wakeups", name, " ")
+	if (names) {
+		printf("%-10s%-16s%8s  ", "link", "profile", "size")
+		for (i = 1; i <= n; i++)
+			printf("%10s", name[i])
+		printf("\n")
+		exit
+	}
+	limits()
+	for (k = 1; k <= 2; k++) {
+		e = k == 1 ? "a" : "b"
+		costs(e)
+		printf("%-10s%-16s%8d %s", link, profile, size, e)
+		for (i = 1; i <= n; i++)
+			printf("%10.2f", c[name[i]])
+		printf("\n")
+		check(e)
+	}
+}

@@ -1,0 +1,105 @@
+#!/bin/bash
+# SPDX-License-Identifier: GPL-2.0
+# vm: timeout=400
+#
+# What a byte costs, by counters: copies, checksum passes, cache traffic,
+# messages, FPDUs, segments, header octets, DMA operations, wake-ups; for each
+# profile, over SDP basic (verbs) and SDP enhanced (shared link), by message
+# size. Messages go to and fro one at a time, so that nothing depends on time.
+# The whole table is in copies.txt.
+
+# shellcheck source=selftests/lib/lib.sh
+. "$(dirname "$0")/../lib/lib.sh"
+# shellcheck source=selftests/lib/stack.sh
+. "$(dirname "$0")/../lib/stack.sh"
+need sdpbench sdpstat rdma ethtool nsenter
+
+SIZES="64 1024 4096 65536 1048576"
+# shellcheck disable=SC2034 # net_up reads it
+NET_LINK=hnic
+TABLE=$OUT/copies.txt
+HERE=$(cd "$(dirname "$0")" && pwd)
+
+# judge BASIC|ENHANCED PROFILE SIZE [AWK-OPTION...]: costs of the last exchange
+judge() {
+	awk -v link="$1" -v profile="$2" -v size="$3" "${@:4}" -f "$LIB_DIR/counters.awk" \
+		-f "$HERE/copies.awk" "$COUNTERS/before" "$COUNTERS/after"
+}
+
+# exchange SIZE: messages of a size, one at a time in each direction
+exchange() {
+	local n=10
+
+	[ "$1" -ge 65536 ] || n=30
+	[ "$1" -lt 1048576 ] || n=2
+	counters_take before
+	KTAP_OUT=$(nsenter --net=/run/netns/b timeout 60 sdpbench -w 5 -T lat -L "$1" -P $n -r 1 \
+		10.0.0.1 2>&1) || return
+	counters_take after
+}
+
+# cell basic|enhanced PROFILE SIZE [AWK-OPTION...]: one row of the proof
+cell() {
+	local desc="SDP $1, $2, $3 octets"
+
+	if ! exchange "$3"; then
+		ktap_fail "$desc" "$KTAP_OUT"
+		return
+	fi
+	judge "$@" > /tmp/costs
+	grep -v '^BAD' /tmp/costs >> "$TABLE"
+	if grep -q '^BAD' /tmp/costs || [ "$(wc -l < /tmp/costs)" -ne 2 ]; then
+		ktap_fail "$desc" "$(cat /tmp/costs)"
+	else
+		ktap_ok "$desc"
+	fi
+}
+
+# broken DESCRIPTION: the last exchange must not pass for one with one copy
+broken() {
+	if judge enhanced hybrid 65536 | grep -q '^BAD copies_[tr]x of [ab]'; then
+		ktap_ok "$1"
+	else
+		ktap_fail "$1" "$(judge enhanced hybrid 65536)"
+	fi
+}
+
+net_up || ktap_skip_all "no simulated NIC"
+dev_up hybrid hybrid || ktap_skip_all "no RDMA device"
+start_bg a sdpbench -s -b 10.0.0.1
+wait_port a 7471
+exchange 64
+judge - - 1 -v names=1 > "$TABLE"
+
+for profile in $STACK_PROFILES; do
+	stack_profile "$profile"
+	for link in basic enhanced; do
+		stack_link $link
+		for size in $SIZES; do
+			cell $link "$profile" "$size"
+		done
+	done
+done
+
+# The proof proves something: without the one-copy path it fails
+stack_profile hybrid
+stack_link basic
+exchange 65536 && broken "without the shared link there is more than one copy"
+stack_link enhanced
+stack_profile host
+exchange 65536 && broken "with the host's own staging copy there is more than one copy"
+
+# What a NIC does for a message of 2 KB with its header, in one packet: with
+# markers in place it fetches it in one piece
+in_a ip link set va mtu 9000
+in_b ip link set vb mtu 9000
+stack_link enhanced
+for want in "assisted 0.9 1.1 2.5 3.1" "offload-sg 4.5 7 2.5 3.1" "offload-contig 0.9 2.2 3.9 5.1"; do
+	read -r profile dma_min dma_max touches_min touches_max <<< "$want"
+	stack_profile "$profile"
+	cell enhanced "$profile" 2032 -v dma_min="$dma_min" -v dma_max="$dma_max" \
+		-v touches_min="$touches_min" -v touches_max="$touches_max"
+done
+
+ktap_diag "$(cat "$TABLE")"
+ktap_done
