@@ -1,0 +1,18 @@
+#!/bin/bash
+# SPDX-License-Identifier: GPL-2.0
+#
+# The contract of the shared link on iwarp_hybrid, case by case: errors,
+# appends, one call for one request, pauses, ends with a reservation open.
+# vm: long timeout=300
+. "$(dirname "$0")/../lib/lib.sh"
+. "$(dirname "$0")/lib.sh"
+
+st_load
+net_up
+dev_up hybrid hybrid
+in_b sh -c "echo listen 10.0.0.2 7777 >$ST/run"
+
+# The last case takes the device of a away
+st_do a link 10.0.0.2 7777
+ktap_check "the device of one end is gone" wait_for 10 test ! -e /sys/class/infiniband/rda
+ktap_done
