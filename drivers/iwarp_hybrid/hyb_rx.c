@@ -1008,6 +1008,35 @@ static void hyb_rx_shared_end(struct hyb_qp *qp)
 	hyb_shared_rx_done(qp);
 }
 
+/*
+ * An FPDU that is not complete stays with TCP, and with it the packets it is
+ * in, however much of them has been consumed: TCP merges packets. Their memory
+ * must not be taken from that for the octets which are missing, or the window
+ * would stay shut.
+ */
+static void hyb_rx_make_room(struct hyb_qp *qp, struct sock *sk,
+			     struct hyb_cur *cur)
+{
+	const struct hyb_shared *sh = qp->shared;
+	struct sk_buff *skb;
+	u32 rest = 0;
+
+	if (hyb_cur_fill(cur)) {
+		skb = cur->skb;
+		skb_queue_walk_from(&sk->sk_receive_queue, skb) {
+			rest += skb->truesize;
+			/* what waits for a reader shuts the window */
+			if (qp->rx.paused || (sh && sh->held))
+				break;
+		}
+	}
+	if (sh && sh->window)
+		hyb_shared_window_check(qp, sk, rest);
+	else if (rest > sk->sk_rcvbuf / 2 &&
+		 !(sk->sk_userlocks & SOCK_RCVBUF_LOCK))
+		WRITE_ONCE(sk->sk_rcvbuf, 2 * rest);
+}
+
 /* Walk over the complete FPDUs; returns the octets consumed */
 static u32 hyb_rx_walk(struct hyb_qp *qp, struct sock *sk, u32 avail)
 {
@@ -1029,10 +1058,9 @@ static u32 hyb_rx_walk(struct hyb_qp *qp, struct sock *sk, u32 avail)
 		if (!hyb_cur_skip(&cur, n))
 			break;
 	}
-	if (sh) {
+	if (sh)
 		hyb_rx_shared_end(qp);
-		hyb_shared_window_check(qp, sk);
-	}
+	hyb_rx_make_room(qp, sk, &cur);
 	return done;
 }
 

@@ -1139,23 +1139,24 @@ void hyb_shared_window(struct hyb_qp *qp, struct sock *sk)
 	sk->sk_userlocks |= SOCK_RCVBUF_LOCK;
 	for (space = win; tcp_win_from_space(sk, space) < win;)
 		space += win / 2;
+	qp->shared->space = space;
 	WRITE_ONCE(sk->sk_rcvbuf, space);
 }
 
 /**
  * hyb_shared_window_check - follow what has come, after a walk
- * @qp: queue pair with a shared link
+ * @qp: queue pair with a shared link and a window of the upper layer
  * @sk: its TCP socket, held
+ * @rest: memory of packets that could not be consumed and do not count
  */
-void hyb_shared_window_check(struct hyb_qp *qp, struct sock *sk)
+void hyb_shared_window_check(struct hyb_qp *qp, struct sock *sk, u32 rest)
 {
 	const struct hyb_shared *sh = qp->shared;
 
-	if (likely(!sh->window))
-		return;
 	if (qp->rx.need > sh->window_now ||
 	    sh->window_now > max(sh->window, HYB_WINDOW_MIN))
 		hyb_shared_window(qp, sk);
+	WRITE_ONCE(sk->sk_rcvbuf, sh->space + rest);
 }
 
 static void hyb_link_buffer(struct ib_qp *ibqp, u32 octets)

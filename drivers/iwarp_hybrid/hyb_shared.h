@@ -87,6 +87,7 @@ struct hyb_msg {
  * @window: receive window wanted, 0: TCP's own choice; also changes under
  *	    hyb_tcp.lock while there is no socket
  * @window_now: in effect, if @window is not 0
+ * @space: receive buffer of TCP for it
  * @held: the upper layer has paused reception
  * @called: rx was called in this walk
  * @rx_off: octets of the message that were delivered
@@ -119,6 +120,7 @@ struct hyb_shared {
 
 	u32 window;
 	u32 window_now;
+	u32 space;
 	bool held;
 	bool called;
 	u32 rx_off;
@@ -148,7 +150,7 @@ void hyb_shared_tx_done(struct hyb_qp *qp, struct sock *sk);
 bool hyb_shared_writeable(struct hyb_qp *qp, struct sock *sk);
 
 void hyb_shared_window(struct hyb_qp *qp, struct sock *sk);
-void hyb_shared_window_check(struct hyb_qp *qp, struct sock *sk);
+void hyb_shared_window_check(struct hyb_qp *qp, struct sock *sk, u32 rest);
 u32 hyb_shared_add(struct hyb_qp *qp, struct sk_buff *skb, struct page *page,
 		   const u8 *p, u32 len, u32 to_mark);
 u32 hyb_shared_deliver(struct hyb_qp *qp, bool last, bool solicited);
