@@ -117,15 +117,17 @@ switched() {
 retransmitted() {
 	mark nic_sw_packets
 	both delay 20000
-	both loss 30000
-	transfer "$(scaled 2000 500)K"
+	transfer "$(scaled 6000 2000)K"
 	wait_for 10 connected
-	sleep 0.5
+	sleep 0.1
+	# half of what the NIC sends now is lost, and sent again after the switch
+	both loss 500000
+	sleep 0.1
 	engine a tx-crc off
+	both loss 0
 	finish "transfer, engine off among lost packets"
 	grown nic_sw_packets
 	engine a tx-crc on
-	both loss 0
 	both delay 0
 }
 
