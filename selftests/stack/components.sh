@@ -47,6 +47,7 @@ ktap_check "without privilege" in_a setpriv --reuid 65534 sdpstat stack rda
 
 # ---- one queue pair
 start_bg b rping -s -a 10.0.0.2 -C 1 -P
+server=$BG_PID
 wait_port b 7174
 in_a rping -c -a 10.0.0.2 -C 1000000 >/dev/null 2>&1 &
 client=$!
@@ -56,6 +57,8 @@ wait_for 10 sh -c "rdma resource show qp | grep -q 'link rda.*RTS'"
 ktap_is "a queue pair" "$(in_a sdpstat stack -j rda "$(qpn)" | jq -r '"\(.device) \(.source) \(.components.crc)"')" \
 	"rda provider host"
 stop_bg $client
+# siw does not let a device go as long as a program has opened it
+stop_bg "$server"
 
 # ---- changes
 events=$(mktemp)
@@ -84,6 +87,7 @@ ktap_is "a change of the profile is told" "$(jq -r '.event // empty' "$events")"
 
 # ---- a driver that the module does not know of until it is loaded
 rdma link delete rda
+modprobe -r -q stack_test stack_mock sdp_diag sdp hnic
 ktap_check "modules go" modprobe -r iwarp_hybrid siw rdma_stack
 modprobe siw
 in_b rdma link add rdb type siw netdev vb
