@@ -57,6 +57,8 @@ static void hyb_dev_set_gid(struct hyb_dev *dev)
 	addrconf_addr_eui48((u8 *)&dev->ibdev.node_guid, dev->gid);
 }
 
+static struct lock_class_key hyb_mems_key;
+
 static void hyb_dev_init(struct hyb_dev *dev, struct net_device *netdev)
 {
 	static atomic_t next_id = ATOMIC_INIT(0);
@@ -67,6 +69,11 @@ static void hyb_dev_init(struct hyb_dev *dev, struct net_device *netdev)
 	hyb_attr_dev_init(dev);
 	xa_init_flags(&dev->qps, XA_FLAGS_ALLOC1 | XA_FLAGS_LOCK_IRQ);
 	xa_init(&dev->mems);
+	/*
+	 * The inline initialiser makes both locks one class. That of @qps is
+	 * taken under locks of the IW CM, this one with interrupts enabled.
+	 */
+	lockdep_set_class(&dev->mems.xa_lock, &hyb_mems_key);
 	hyb_cm_dev_init(dev);
 	hyb_dev_set_gid(dev);
 
