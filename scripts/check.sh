@@ -31,7 +31,8 @@ unit() {
 	local log=$build/unit.log rc=0 ok bad
 	echo "== unit tests"
 	mkdir -p "$build"
-	make --no-print-directory -C "$top/selftests" unit O="$build/selftests" >"$log" 2>&1 || rc=$?
+	# without the variables of the command line of a make that called this
+	MAKEFLAGS='' make --no-print-directory -C "$top/selftests" unit O="$build/selftests" >"$log" 2>&1 || rc=$?
 	ok=$(grep -c '^ok ' "$log" || true)
 	bad=$(grep -c '^not ok ' "$log" || true)
 	if [ $rc -ne 0 ] && [ "$bad" -eq 0 ]; then
