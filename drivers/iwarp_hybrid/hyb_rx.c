@@ -1017,6 +1017,8 @@ static void hyb_rx_shared_end(struct hyb_qp *qp)
 static void hyb_rx_make_room(struct hyb_qp *qp, struct sock *sk,
 			     struct hyb_cur *cur)
 {
+	/* a peer may send one octet per packet: no more than TCP allows itself */
+	u32 max = READ_ONCE(sock_net(sk)->ipv4.sysctl_tcp_rmem[2]);
 	const struct hyb_shared *sh = qp->shared;
 	struct sk_buff *skb;
 	u32 rest = 0;
@@ -1031,8 +1033,8 @@ static void hyb_rx_make_room(struct hyb_qp *qp, struct sock *sk,
 		}
 	}
 	if (sh && sh->window)
-		hyb_shared_window_check(qp, sk, rest);
-	else if (rest > sk->sk_rcvbuf / 2 &&
+		hyb_shared_window_check(qp, sk, min(rest, max));
+	else if (rest > sk->sk_rcvbuf / 2 && 2 * rest <= max &&
 		 !(sk->sk_userlocks & SOCK_RCVBUF_LOCK))
 		WRITE_ONCE(sk->sk_rcvbuf, 2 * rest);
 }
