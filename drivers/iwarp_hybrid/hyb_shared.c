@@ -1110,13 +1110,12 @@ static void hyb_link_resume(struct ib_qp *ibqp)
 /**
  * hyb_shared_window - set how much TCP may advertise
  * @qp: queue pair
- * @sk: its TCP socket, held
+ * @sk: its TCP socket, its spinlock held
  *
  * What has been advertised must find memory: the buffer shrinks when that has
- * come. An FPDU is delivered when
- * all of it is there, so the window is never smaller than one: the peer's FPDUs
- * fit its segments and are not known before one comes, hence the window grows
- * when one is longer.
+ * come. An FPDU is delivered when all of it is there, so the window is never
+ * smaller than one: the peer's FPDUs fit its segments and are not known before
+ * one comes, hence the window grows when one is longer.
  */
 void hyb_shared_window(struct hyb_qp *qp, struct sock *sk)
 {
@@ -1125,6 +1124,7 @@ void hyb_shared_window(struct hyb_qp *qp, struct sock *sk)
 	u32 win = qp->shared->window;
 	u32 come, space;
 
+	lockdep_assert_held(&sk->sk_lock.slock);
 	if (!win) {
 		sk->sk_userlocks &= ~SOCK_RCVBUF_LOCK;
 		return;
@@ -1153,7 +1153,7 @@ void hyb_shared_window_check(struct hyb_qp *qp, struct sock *sk, u32 rest)
 {
 	const struct hyb_shared *sh = qp->shared;
 
-	if (qp->rx.need > sh->window_now ||
+	if (!sh->window_now || qp->rx.need > sh->window_now ||
 	    sh->window_now > max(sh->window, HYB_WINDOW_MIN))
 		hyb_shared_window(qp, sk);
 	WRITE_ONCE(sk->sk_rcvbuf, sh->space + rest);
@@ -1175,7 +1175,8 @@ static void hyb_link_buffer(struct ib_qp *ibqp, u32 octets)
 		return;
 	spin_lock_bh(&sk->sk_lock.slock);
 	qp->shared->window_now = 0;
-	if (qp->tcp.attached)
+	/* while a task owns the socket, this is left to the next walk */
+	if (qp->tcp.attached && !sock_owned_by_user(sk))
 		hyb_shared_window(qp, sk);
 	spin_unlock_bh(&sk->sk_lock.slock);
 }

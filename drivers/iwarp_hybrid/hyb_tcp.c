@@ -434,8 +434,11 @@ int hyb_tcp_attach(struct hyb_cep *cep, struct hyb_qp *qp,
 	/* pairs with hyb_tcp_kick() */
 	smp_store_release(&qp->tcp.sk, sk);
 	spin_unlock_irqrestore(&qp->tcp.lock, irq);
-	if (qp->shared)
+	if (qp->shared) {
+		spin_lock_bh(&sk->sk_lock.slock);
 		hyb_shared_window(qp, sk);
+		spin_unlock_bh(&sk->sk_lock.slock);
+	}
 	err = 0;
 out:
 	release_sock(sk);
