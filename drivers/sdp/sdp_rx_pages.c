@@ -10,6 +10,7 @@
  */
 #include <linux/gfp.h>
 #include <linux/highmem.h>
+#include <linux/instrumented.h>
 #include <linux/mm.h>
 #include <linux/slab.h>
 #include <linux/uio.h>
@@ -247,8 +248,10 @@ bool sdp_pages_full(struct sock *sk)
 static u32 sdp_pages_out(const void *data, u32 len, void __user *user,
 			 struct iov_iter *to)
 {
-	if (likely(user))
+	if (likely(user)) {
+		instrument_copy_to_user(user, data, len);
 		return len - raw_copy_to_user(user, data, len);
+	}
 	return copy_to_iter(data, len, to);
 }
 
