@@ -202,6 +202,15 @@ enum sdp_ctl {
 	SDP_CTL_PUSH,		/* shared link: send what was held back */
 };
 
+/* Which message a bit of tx_ctl asks for, in the order in which they go. */
+struct sdp_ctl_msg {
+	u8 bit;
+	u8 mid;
+};
+
+#define SDP_CTL_MSGS	3
+extern const struct sdp_ctl_msg sdp_ctl_msgs[SDP_CTL_MSGS];
+
 /* Bits of conn->flags. */
 enum sdp_conn_flags {
 	SDP_CONN_IWARP,		/* transport is iWARP */

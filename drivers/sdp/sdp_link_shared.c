@@ -10,6 +10,7 @@
  * tx_ctl and goes; sendmsg looks at tx_ctl when it is done.
  */
 #include <linux/export.h>
+#include <linux/instrumented.h>
 #include <linux/math64.h>
 #include <linux/sched/signal.h>
 #include <linux/uio.h>
@@ -292,9 +293,12 @@ static u32 sdp_shared_fill_user(const struct rdma_stack_tx *tx,
 
 	for (i = 0; i < tx->nr && done < want; i++) {
 		u32 n = min_t(u32, tx->seg[i].iov_len, want - done);
-		u32 left = raw_copy_from_user(tx->seg[i].iov_base,
-					      from + done, n);
+		void *to = tx->seg[i].iov_base;
+		u32 left;
 
+		instrument_copy_from_user_before(to, from + done, n);
+		left = raw_copy_from_user(to, from + done, n);
+		instrument_copy_from_user_after(to, from + done, n, left);
 		done += n - left;
 		if (unlikely(left))
 			break;
@@ -530,14 +534,7 @@ static int sdp_shared_run_push(struct sdp_conn *conn)
 
 static int sdp_shared_run_bits(struct sdp_conn *conn)
 {
-	static const struct {
-		u8 bit;
-		u8 mid;
-	} ctl[] = {
-		{ SDP_CTL_FIRST, SDP_MID_DATA },
-		{ SDP_CTL_SENDSM, SDP_MID_SENDSM },
-		{ SDP_CTL_CHRCVBUF_ACK, SDP_MID_CHRCVBUF_ACK },
-	};
+	const struct sdp_ctl_msg *ctl = sdp_ctl_msgs;
 	int i, err = 0;
 
 	if (test_bit(SDP_CTL_PUSH, &conn->tx_ctl)) {
@@ -547,7 +544,7 @@ static int sdp_shared_run_bits(struct sdp_conn *conn)
 		clear_bit(SDP_CTL_PUSH, &conn->tx_ctl);
 		err = 0;
 	}
-	for (i = 0; i < ARRAY_SIZE(ctl) && !err; i++) {
+	for (i = 0; i < SDP_CTL_MSGS && !err; i++) {
 		if (!test_bit(ctl[i].bit, &conn->tx_ctl))
 			continue;
 		err = sdp_shared_ctl(conn, ctl[i].mid);

@@ -13,6 +13,12 @@
 #include "sdp_mib.h"
 #include "sdp_trace.h"
 
+const struct sdp_ctl_msg sdp_ctl_msgs[SDP_CTL_MSGS] = {
+	{ SDP_CTL_FIRST, SDP_MID_DATA },
+	{ SDP_CTL_SENDSM, SDP_MID_SENDSM },
+	{ SDP_CTL_CHRCVBUF_ACK, SDP_MID_CHRCVBUF_ACK },
+};
+
 /**
  * sdp_tx_wake - wake writers if somebody waits and there is room again
  * @conn: connection

@@ -171,17 +171,10 @@ static bool sdp_tx_slot_free(const struct sdp_conn *conn)
 /* Control first: it must not wait behind data that has no credit. */
 static int sdp_tx_run_ctl(struct sdp_conn *conn)
 {
-	static const struct {
-		u8 bit;
-		u8 mid;
-	} ctl[] = {
-		{ SDP_CTL_FIRST, SDP_MID_DATA },
-		{ SDP_CTL_SENDSM, SDP_MID_SENDSM },
-		{ SDP_CTL_CHRCVBUF_ACK, SDP_MID_CHRCVBUF_ACK },
-	};
+	const struct sdp_ctl_msg *ctl = sdp_ctl_msgs;
 	int i, err = 0;
 
-	for (i = 0; i < ARRAY_SIZE(ctl) && !err; i++) {
+	for (i = 0; i < SDP_CTL_MSGS && !err; i++) {
 		if (!test_bit(ctl[i].bit, &conn->tx_ctl))
 			continue;
 		if (!conn->fc->may_send(conn, false) || !sdp_tx_slot_free(conn))
