@@ -369,7 +369,8 @@ static void st_gone(struct st_end *a, struct st_end *b,
 	      a->fault, b->fault);
 }
 
-static void st_case_down(struct st_pair *p)
+/* The end comes, in one way or another, while a reservation is open */
+static void st_case_reserved(struct st_pair *p, void (*end)(struct st_pair *p))
 {
 	struct st_end *a = &p->end[0], *b = &p->end[1];
 	struct rdma_stack_tx tx;
@@ -380,23 +381,18 @@ static void st_case_down(struct st_pair *p)
 		st_ok(false, "reserve");
 		return;
 	}
-	p->env->down(p);
+	end(p);
 	st_gone(a, b, &tx, tx.len);
+}
+
+static void st_case_down(struct st_pair *p)
+{
+	st_case_reserved(p, p->env->down);
 }
 
 static void st_case_remove(struct st_pair *p)
 {
-	struct st_end *a = &p->end[0], *b = &p->end[1];
-	struct rdma_stack_tx tx;
-
-	st_send(a, 100, 0);
-	st_arrived(a, b);
-	if (st_reserve(a, 3000, &tx)) {
-		st_ok(false, "reserve");
-		return;
-	}
-	p->env->remove(p);
-	st_gone(a, b, &tx, tx.len);
+	st_case_reserved(p, p->env->remove);
 }
 
 static void st_case_refuse(struct st_pair *p)
