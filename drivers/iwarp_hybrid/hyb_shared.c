@@ -45,6 +45,36 @@ static_assert(sizeof(struct hyb_gap) <= MPA_LEN_SIZE + DDP_UNTAGGED_LEN);
 /* a fresh segment takes headers, and more */
 static_assert(HYB_SEG_MIN > 128 + RDMA_STACK_TX_HDR + DDP_UNTAGGED_LEN);
 
+/* ------------------------------------------------------------ messages */
+
+static struct hyb_msg *hyb_shared_msg(const struct hyb_shared *sh, u32 i)
+{
+	return &sh->msg[i & sh->mask];
+}
+
+/* Is there a place for one more message, or can there be one? */
+static bool hyb_shared_place_left(struct hyb_shared *sh)
+{
+	u32 size = sh->mask + 1;
+	struct hyb_msg *ring;
+	u32 i;
+
+	if (likely(sh->put - sh->get < size))
+		return true;
+	if (size == HYB_MSGS_MAX)
+		return false;
+	ring = kmalloc_array(2 * size, sizeof(*ring), GFP_ATOMIC | __GFP_NOWARN);
+	if (!ring)
+		return false;
+	for (i = sh->get; i != sh->put; i++)
+		ring[i & (2 * size - 1)] = *hyb_shared_msg(sh, i);
+	if (sh->msg != sh->first)
+		kfree(sh->msg);
+	sh->msg = ring;
+	sh->mask = 2 * size - 1;
+	return true;
+}
+
 /* -------------------------------------------------------------- layout */
 
 static struct hyb_gap *hyb_gap_at(struct hyb_stream *s,
@@ -439,7 +469,7 @@ static u32 hyb_shared_seal(struct hyb_qp *qp, const struct hyb_msg *msg)
 static void hyb_shared_seal_next(struct hyb_qp *qp)
 {
 	struct hyb_shared *sh = qp->shared;
-	struct hyb_msg *msg = &sh->msg[sh->get & (HYB_MSGS - 1)];
+	struct hyb_msg *msg = hyb_shared_msg(sh, sh->get);
 	u32 mss = qp->tx.s.mss;
 	u32 len;
 
@@ -492,7 +522,7 @@ static u32 hyb_shared_ready(struct hyb_qp *qp, struct sock *sk,
 
 	while (sh->get != sh->put) {
 		if (!sh->begun)
-			sh->seal = sh->msg[sh->get & (HYB_MSGS - 1)].first;
+			sh->seal = hyb_shared_msg(sh, sh->get)->first;
 		if (sh->seal.page != s->out)
 			break;
 		end = sh->seal.off;
@@ -621,7 +651,7 @@ static bool hyb_shared_space(const struct hyb_qp *qp)
 
 	if (hyb_qp_state(qp) != HYB_QP_RTS || qp->tx.stopped)
 		return true;
-	return !hyb_tx_queued(qp) && sh->put - sh->get < HYB_MSGS &&
+	return !hyb_tx_queued(qp) && sh->put - sh->get <= sh->mask &&
 	       hyb_stream_waiting(&qp->tx.s) <= HYB_WAIT_MAX / 2;
 }
 
@@ -714,7 +744,7 @@ static int hyb_link_make_room(struct hyb_qp *qp, struct sock *sk)
 		if (hyb_tx_queued(qp))
 			return hyb_link_again(qp);
 	}
-	if (sh->put - sh->get == HYB_MSGS ||
+	if (!hyb_shared_place_left(sh) ||
 	    hyb_stream_waiting(&qp->tx.s) >= HYB_WAIT_MAX)
 		return hyb_link_again(qp);
 	return 0;
@@ -733,7 +763,7 @@ static int hyb_link_lay(struct hyb_qp *qp, struct sock *sk, u32 want,
 			u32 hdr_len)
 {
 	struct hyb_shared *sh = qp->shared;
-	struct hyb_msg *msg = &sh->msg[sh->put & (HYB_MSGS - 1)];
+	struct hyb_msg *msg = hyb_shared_msg(sh, sh->put);
 	int err;
 
 	hyb_off_acked(qp, qp->off);
@@ -800,7 +830,7 @@ static int hyb_link_open_msg(struct hyb_qp *qp, struct sock *sk,
 		return err;
 	if (!sh->open || sock_owned_by_user(sk) || hyb_tx_queued(qp))
 		return -ENOENT;
-	msg = &sh->msg[(sh->put - 1) & (HYB_MSGS - 1)];
+	msg = hyb_shared_msg(sh, sh->put - 1);
 	if (msg->last.pos + hyb_gap_len(s, &msg->last,
 					hyb_gap_at(s, &msg->last)->pay) !=
 	    s->pos)
@@ -873,7 +903,7 @@ static void hyb_link_take(struct hyb_qp *qp, struct sock *sk, u32 used,
 	struct hyb_stream *s = &qp->tx.s;
 	struct hyb_msg *msg;
 
-	msg = &sh->msg[(sh->put - (sh->appending ? 1 : 0)) & (HYB_MSGS - 1)];
+	msg = hyb_shared_msg(sh, sh->put - (sh->appending ? 1 : 0));
 	if (used < sh->lent)
 		hyb_shared_cut(sh, s, msg, sh->was + used);
 	if (s->mss != tcp_sk(sk)->mss_cache)
@@ -920,10 +950,10 @@ static void hyb_link_abort(struct ib_qp *ibqp, struct rdma_stack_tx *tx)
 		return;
 	if (!WARN_ON_ONCE(!sh->reserved)) {
 		if (sh->appending) {
-			msg = &sh->msg[(sh->put - 1) & (HYB_MSGS - 1)];
+			msg = hyb_shared_msg(sh, sh->put - 1);
 			hyb_shared_cut(sh, s, msg, sh->was);
 		} else {
-			msg = &sh->msg[sh->put & (HYB_MSGS - 1)];
+			msg = hyb_shared_msg(sh, sh->put);
 			hyb_shared_rewind(sh, s, &msg->first);
 		}
 		sh->reserved = false;
@@ -1201,6 +1231,8 @@ static int hyb_link_open(struct ib_qp *ibqp, const struct rdma_stack_ulp *ulp,
 		return -ENOMEM;
 	sh->ulp = ulp;
 	sh->ctx = ctx;
+	sh->msg = sh->first;
+	sh->mask = HYB_MSGS - 1;
 
 	spin_lock_irqsave(&qp->tcp.lock, irq);
 	sk = qp->tcp.sk;
@@ -1279,7 +1311,13 @@ void hyb_shared_closed(struct hyb_qp *qp, int err)
  */
 void hyb_shared_free(struct hyb_qp *qp)
 {
-	kfree(qp->shared);
+	struct hyb_shared *sh = qp->shared;
+
+	if (!sh)
+		return;
+	if (sh->msg != sh->first)
+		kfree(sh->msg);
+	kfree(sh);
 	qp->shared = NULL;
 }
 

@@ -25,6 +25,7 @@ struct page;
 struct sock;
 
 #define HYB_MSGS	32	/* open messages, a power of two */
+#define HYB_MSGS_MAX	512	/* when many wait that nothing may join, same */
 #define HYB_WAIT_MAX	(8 << 20) /* octets laid out that TCP has not taken */
 #define HYB_WINDOW_MIN	16384U	/* of the receive window */
 #define HYB_WINDOW_MAX	BIT(29)
@@ -67,6 +68,7 @@ struct hyb_msg {
  *	 under hyb_tcp.lock and, if connected, that of the socket
  * @ctx: for them
  * @msg: ring of open messages
+ * @mask: its size - 1
  * @get: oldest of them
  * @put: next free
  * @seal: next FPDU to be sealed, if @begun
@@ -96,6 +98,7 @@ struct hyb_msg {
  * @skb_seq: packet whose memory was charged last
  * @skb_size: how much of it was
  * @per: pieces that the last FPDU had
+ * @first: the ring as long as it need not grow
  */
 struct hyb_shared {
 	const struct rdma_stack_ulp *ulp;
@@ -129,7 +132,9 @@ struct hyb_shared {
 	u32 per;
 	struct rdma_stack_rx rx;
 
-	struct hyb_msg msg[HYB_MSGS];
+	struct hyb_msg *msg;
+	u32 mask;
+	struct hyb_msg first[HYB_MSGS];
 	struct kvec seg[RDMA_STACK_TX_SEGS];
 	struct rdma_stack_run run[RDMA_STACK_RUNS];
 };

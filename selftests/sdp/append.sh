@@ -17,7 +17,7 @@ COUNT=$(scaled 10000)
 FIFO=/tmp/append.fifo
 PORT=7000
 
-# run SIZE: the octets that arrived are left in OCTETS, data messages in MSGS
+# run SIZE [-e]: the octets that arrived are left in OCTETS, data messages in MSGS
 run() {
 	local reader reader_log
 
@@ -28,9 +28,10 @@ run() {
 	reader=$BG_PID reader_log=$BG_LOG
 	wait_port a $PORT || return
 	counters_take before
-	start_bg b timeout 60 sdp-append -h 10.0.0.1 -p $PORT -n "$COUNT" -m "$1"
+	start_bg b timeout 60 sdp-append -h 10.0.0.1 -p $PORT -n "$COUNT" -m "$@"
 	# all is in buffers, or they are full and the writer sleeps, too
-	wait_for 5 grep -q sent "$BG_LOG"
+	SENT=0
+	wait_for 5 grep -q sent "$BG_LOG" && SENT=1
 	timeout 10 sh -c ": > $FIFO" || { KTAP_OUT="nobody reads: $(cat "$reader_log")"; return 1; }
 	wait "$reader" || { KTAP_OUT=$(cat "$reader_log"); return 1; }
 	counters_take after
@@ -55,14 +56,29 @@ appended() {
 
 net_up
 dev_up hybrid hybrid || ktap_skip_all "no RDMA device"
-for profile in hybrid host; do
-	stack_profile $profile
-	stack_link enhanced
-	ktap_diag "profile $profile"
-	appended 64
+stack_link enhanced
+stack_profile host
+ktap_diag "markers copied"
+appended 64
+stack_profile hybrid
+ktap_diag "markers in place"
+for size in 64 300 1024; do
+	appended $size
 done
 
-stack_profile hybrid
+# Ends of records keep messages apart: as many wait as there are, and nothing
+# is lost when there is no place for one more
+COUNT=400
+run 64 -e
+ktap_is "MSG_EOR: all octets arrive" "$OCTETS" $((COUNT * 64))
+ktap_is "MSG_EOR: each send is a message" "$MSGS" $COUNT
+ktap_check "MSG_EOR: all $COUNT found a place while the reader slept" test "$SENT" -eq 1
+COUNT=1500
+run 64 -e
+ktap_is "MSG_EOR, more than there are places: all octets arrive" "$OCTETS" $((COUNT * 64))
+ktap_is "MSG_EOR, more than there are places: each send is a message" "$MSGS" $COUNT
+
+COUNT=$(scaled 10000)
 stack_link basic
 run 64
 ktap_is "SDP basic: all octets arrive" "$OCTETS" $((COUNT * 64))
