@@ -3,7 +3,7 @@
 #
 # The contract of the shared link on iwarp_hybrid, case by case: errors,
 # appends, one call for one request, pauses, ends with a reservation open.
-# vm: long timeout=300
+# vm: timeout=120
 . "$(dirname "$0")/../lib/lib.sh"
 . "$(dirname "$0")/lib.sh"
 

@@ -395,6 +395,29 @@ static void st_case_remove(struct st_pair *p)
 	st_case_reserved(p, p->env->remove);
 }
 
+/* Who holds a reservation dies: it is closed without commit or abort */
+static void st_case_dropped(struct st_pair *p)
+{
+	struct st_end *a = &p->end[0], *b = &p->end[1];
+	struct rdma_stack_tx tx;
+	u32 calls;
+
+	st_send(a, 100, 0);
+	st_same(a, b, "what was sent before arrives");
+	calls = READ_ONCE(b->calls);
+	if (st_reserve(a, 3000, &tx)) {
+		st_ok(false, "reserve");
+		return;
+	}
+	st_fill(a, &tx);
+	st_close(a);
+	p->env->down(p);
+	wait_event_timeout(b->wait, READ_ONCE(b->closes), ST_WAIT);
+	st_ok(b->closes == 1, "the peer is told of the end");
+	st_ok(READ_ONCE(b->calls) == calls && !b->fault[0],
+	      "nothing of the reservation arrives %s", b->fault);
+}
+
 static void st_case_refuse(struct st_pair *p)
 {
 	struct st_end *a = &p->end[0], *b = &p->end[1];
@@ -424,6 +447,7 @@ static const struct {
 	{ "close", st_case_close },
 	{ "middle", st_case_middle },
 	{ "down", st_case_down },
+	{ "dropped", st_case_dropped },
 	{ "refuse", st_case_refuse },
 };
 
