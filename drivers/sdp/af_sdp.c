@@ -186,6 +186,7 @@ static void sdp_sock_setup(struct sock *sk, int protocol)
 	INIT_LIST_HEAD(&sdp->accept_q);
 	INIT_LIST_HEAD(&sdp->accept_node);
 	INIT_LIST_HEAD(&sdp->held);
+	INIT_LIST_HEAD(&sdp->port_node);
 	INIT_LIST_HEAD(&sdp->rx_queue);
 	INIT_LIST_HEAD(&sdp->rx_pages.blocks);
 	sdp->rxq = &sdp_rxq_verbs;
@@ -548,7 +549,7 @@ static bool sdp_tcp_port_free(struct sock *sk)
 
 static int sdp_do_bind(struct sock *sk, const union sdp_addr *addr)
 {
-	struct rdma_cm_id *ids[2];
+	struct sdp_port *port;
 	int i, err = -EADDRINUSE;
 
 	if (addr->v4.sin_port) {
@@ -563,9 +564,9 @@ static int sdp_do_bind(struct sock *sk, const union sdp_addr *addr)
 		if (!sdp_bind_conflict(sk, &sdp_sk(sk)->local) &&
 		    sdp_tcp_port_free(sk))
 			return 0;
-		sdp_cm_unbind(sk, ids);
+		port = sdp_cm_unbind(sk);
 		sdp_clear_local(sk);
-		sdp_cm_destroy_ids(ids);
+		sdp_cm_put_port(port);
 	}
 	return -EADDRINUSE;
 }
@@ -640,7 +641,7 @@ static int sdp_rebind(struct sock *sk)
 	struct sdp_sock *sdp = sdp_sk(sk);
 	union sdp_addr addr = sdp->local;
 
-	if (sdp->bind_id[0] || sdp->bind_id[1])
+	if (sdp->port)
 		return 0;
 	return sdp_cm_bind(sk, &addr);
 }
@@ -665,6 +666,8 @@ static int sdp_listen_locked(struct socket *sock, int backlog)
 	err = sdp_autobind(sk);
 	if (!err)
 		err = sdp_rebind(sk);
+	if (!err && sdp_bind_conflict(sk, &sdp->local))
+		err = -EADDRINUSE;
 	if (err)
 		return err;
 	/* a request may come before rdma_listen() returns */
@@ -672,6 +675,7 @@ static int sdp_listen_locked(struct socket *sock, int backlog)
 	WRITE_ONCE(sk->sk_shutdown, 0);
 	sdp_set_state(sk, TCP_LISTEN);
 	spin_unlock_bh(&sdp->lock);
+	/* again: now whoever listens at the same time sees it, too */
 	if (sdp_bind_conflict(sk, &sdp->local))
 		err = -EADDRINUSE;
 	if (!err)
@@ -937,7 +941,7 @@ static int sdp_connect(struct socket *sock, struct sockaddr_unsized *uaddr,
 		       int len, int flags)
 {
 	struct sock *sk = sock->sk;
-	struct rdma_cm_id *ids[2] = {};
+	struct sdp_port *port = NULL;
 	int err;
 
 	lock_sock(sk);
@@ -947,9 +951,9 @@ static int sdp_connect(struct socket *sock, struct sockaddr_unsized *uaddr,
 	 * stays in our table; listen() would ask for it again.
 	 */
 	if (sk->sk_state != TCP_LISTEN)
-		sdp_cm_unbind(sk, ids);
+		port = sdp_cm_unbind(sk);
 	release_sock(sk);
-	sdp_cm_destroy_ids(ids);
+	sdp_cm_put_port(port);
 	return err;
 }
 
@@ -1160,7 +1164,7 @@ static int sdp_shutdown_locked(struct socket *sock, int how)
 
 static int sdp_shutdown(struct socket *sock, int how)
 {
-	struct rdma_cm_id *ids[2] = {};
+	struct sdp_port *port = NULL;
 	struct sock *sk = sock->sk;
 	bool listened;
 	int err;
@@ -1172,9 +1176,9 @@ static int sdp_shutdown(struct socket *sock, int how)
 	listened = sk->sk_state == TCP_LISTEN;
 	err = sdp_shutdown_locked(sock, how);
 	if (listened && sk->sk_state == TCP_CLOSE)
-		sdp_cm_unbind(sk, ids);
+		port = sdp_cm_unbind(sk);
 	release_sock(sk);
-	sdp_cm_destroy_ids(ids);
+	sdp_cm_put_port(port);
 	return err;
 }
 
@@ -1240,12 +1244,12 @@ static void sdp_leave_orphan(struct sock *sk)
 /* SOCK_DESTROY of sock_diag: the owner finds a reset connection, error @err. */
 static int sdp_diag_destroy(struct sock *sk, int err)
 {
-	struct rdma_cm_id *ids[2] = {};
+	struct sdp_port *port = NULL;
 
 	lock_sock(sk);
 	if (sk->sk_state == TCP_LISTEN) {
 		sdp_cm_stop_listen(sk);
-		sdp_cm_unbind(sk, ids);
+		port = sdp_cm_unbind(sk);
 	} else if (sk->sk_state != TCP_CLOSE) {
 		WRITE_ONCE(sk->sk_err, err);
 		sdp_abort(sk);
@@ -1253,14 +1257,14 @@ static int sdp_diag_destroy(struct sock *sk, int err)
 	}
 	sk->sk_state_change(sk);
 	release_sock(sk);
-	sdp_cm_destroy_ids(ids);
+	sdp_cm_put_port(port);
 	return 0;
 }
 
 static int sdp_release(struct socket *sock)
 {
 	struct sock *sk = sock->sk;
-	struct rdma_cm_id *ids[2];
+	struct sdp_port *port;
 	struct sdp_sock *sdp;
 	long timeout = 0;
 
@@ -1278,10 +1282,10 @@ static int sdp_release(struct socket *sock)
 	else
 		sdp_close_stream(sk, timeout);
 	sdp_leave_orphan(sk);
-	sdp_cm_unbind(sk, ids);
+	port = sdp_cm_unbind(sk);
 	sock->sk = NULL;
 	release_sock(sk);
-	sdp_cm_destroy_ids(ids);
+	sdp_cm_put_port(port);
 	sock_put(sk);
 	return 0;
 }

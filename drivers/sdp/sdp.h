@@ -27,6 +27,8 @@
  *                    queue is taken under it, so that a provider may call
  *                    up to us under its own locks. A child's lock nests
  *                    below its listener's.
+ * Ports that sockets share (sdp_cm.c) have a mutex for who joins and leaves,
+ * below lock_sock, and a spinlock each for the handler, which is innermost.
  *
  * Callbacks of a shared link run under the provider's TCP lock: they take
  * sdp->lock only. What they want sent is left to a work item.
@@ -70,6 +72,7 @@
 
 struct sdp_mib;
 struct sdp_conn;
+struct sdp_port;
 struct ctl_table_header;
 struct iov_iter;
 struct pipe_inode_info;
@@ -578,7 +581,10 @@ struct sdp_sock {
 	spinlock_t lock;		/* see the top of the file */
 	struct list_head net_node;	/* sdp_net.socks; socks_lock */
 	struct sdp_conn *conn;		/* see struct sdp_conn */
-	struct rdma_cm_id *bind_id[2];	/* IPv4, IPv6; lock_sock */
+	struct sdp_port *port;		/* cm_ids; changed under lock_sock and
+					 * the mutex of the ports
+					 */
+	struct list_head port_node;	/* sdp_port.socks; sdp_port.lock */
 	union sdp_addr local;		/* port 0: not bound */
 	union sdp_addr peer;
 	bool v6;			/* made with SDPPROTO_SDP6 */
@@ -590,7 +596,7 @@ struct sdp_sock {
 	u32 nheld;
 	struct work_struct hold_work;
 	struct list_head accept_node;
-	struct work_struct unbind_work;	/* the device of bind_id went away */
+	struct work_struct unbind_work;	/* the device of port went away */
 
 	/* receive queue; lock. Only a reader (lock_sock) removes the head. */
 	const struct sdp_rxq_ops *rxq;
@@ -663,8 +669,8 @@ const char *sdp_device_name(const struct sock *sk);
 /* sdp_cm.c */
 int sdp_cm_bind(struct sock *sk, const union sdp_addr *addr);
 int sdp_cm_listen(struct sock *sk, int backlog);
-void sdp_cm_unbind(struct sock *sk, struct rdma_cm_id **ids);
-void sdp_cm_destroy_ids(struct rdma_cm_id **ids);
+struct sdp_port *sdp_cm_unbind(struct sock *sk);
+void sdp_cm_put_port(struct sdp_port *port);
 int sdp_cm_connect(struct sock *sk, const union sdp_addr *dst, bool nonblock);
 void sdp_cm_stop_listen(struct sock *sk);
 void sdp_conn_put(struct sdp_conn *conn);

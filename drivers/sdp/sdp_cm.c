@@ -9,6 +9,7 @@
  * pair and only then touches the socket. The handler mutex also keeps the
  * teardown away from a set-up that is still running.
  */
+#include <linux/jhash.h>
 #include <linux/slab.h>
 #include <net/ipv6.h>
 #include <rdma/iw_cm.h>
@@ -868,22 +869,116 @@ static int sdp_conn_handler(struct rdma_cm_id *id, struct rdma_cm_event *ev)
 	return 0;
 }
 
-/* A listening or bound cm_id; its context is the socket. */
+/**
+ * struct sdp_port - an address and port that sockets are bound to
+ * @id: its cm_ids for IPv4 and IPv6, whose context it is
+ * @net: namespace; the sockets hold it
+ * @addr: the address, with the port
+ * @v6only: sk_ipv6only of its sockets
+ * @dev_if: sk_bound_dev_if of its sockets
+ * @listening: rdma_listen() was called; sdp_port_mutex
+ * @users: length of @socks; sdp_port_mutex
+ * @lock: (BH) protects @socks and @gone; innermost
+ * @socks: sockets that share it, linked by sdp_sock.port_node
+ * @gone: its device is being removed, every socket has to leave
+ *
+ * rdma_cm lets a single cm_id listen on an address. Sockets that may share the
+ * address (SDP_REUSEPORT, or SO_REUSEADDR while nobody listens) share that one.
+ * Lives from the first sdp_cm_bind() to sdp_cm_put_port() after the last
+ * socket has left.
+ */
+struct sdp_port {
+	struct rdma_cm_id *id[2];
+	struct net *net;
+	union sdp_addr addr;
+	bool v6only;
+	int dev_if;
+	bool listening;
+	unsigned int users;
+	spinlock_t lock;		/* see above */
+	struct list_head socks;
+	bool gone;
+};
+
+/* Who joins and leaves which port. Below lock_sock; no handler takes it. */
+static DEFINE_MUTEX(sdp_port_mutex);
+
+/* As TCP does: the same client, port included, gets the same listener. */
+static u32 sdp_port_hash(const struct sockaddr_storage *peer)
+{
+	const struct sockaddr_in6 *v6 = (const struct sockaddr_in6 *)peer;
+	const struct sockaddr_in *v4 = (const struct sockaddr_in *)peer;
+
+	if (peer->ss_family == AF_INET)
+		return jhash_2words((__force u32)v4->sin_addr.s_addr,
+				    (__force u32)v4->sin_port, 0);
+	return jhash(&v6->sin6_addr, sizeof(v6->sin6_addr),
+		     (__force u32)v6->sin6_port);
+}
+
+/*
+ * The listener for a request, with a reference; chosen by the peer's address
+ * if there are several. NULL if nobody listens any more.
+ */
+static struct sock *sdp_port_pick(struct sdp_port *port, struct rdma_cm_id *id)
+{
+	struct sock *sk = NULL;
+	struct sdp_sock *sdp;
+	u32 n = 0;
+
+	spin_lock_bh(&port->lock);
+	list_for_each_entry(sdp, &port->socks, port_node)
+		n += inet_sk_state_load(&sdp->inet.sk) == TCP_LISTEN;
+	n = reciprocal_scale(sdp_port_hash(&id->route.addr.dst_addr), n);
+	list_for_each_entry(sdp, &port->socks, port_node) {
+		if (inet_sk_state_load(&sdp->inet.sk) != TCP_LISTEN)
+			continue;
+		sk = &sdp->inet.sk;	/* any will do if one has just ended */
+		if (!n--)
+			break;
+	}
+	if (sk)
+		sock_hold(sk);
+	spin_unlock_bh(&port->lock);
+	return sk;
+}
+
+/* The device waits for the cm_ids, which may not be destroyed here. */
+static void sdp_port_removal(struct sdp_port *port)
+{
+	struct sdp_sock *sdp;
+
+	spin_lock_bh(&port->lock);
+	WRITE_ONCE(port->gone, true);
+	list_for_each_entry(sdp, &port->socks, port_node) {
+		SDP_INC_STATS(port->net, DEVICE_REMOVALS);
+		sock_hold(&sdp->inet.sk);
+		if (!queue_work(sdp_wq, &sdp->unbind_work))
+			sock_put(&sdp->inet.sk);
+	}
+	spin_unlock_bh(&port->lock);
+}
+
+/* A listening or bound cm_id; its context is the port. */
 static int sdp_listen_handler(struct rdma_cm_id *id, struct rdma_cm_event *ev)
 {
-	struct sock *sk = id->context;
+	struct sdp_port *port = id->context;
+	struct sock *sk;
+	int ret;
 
-	trace_sdp_cm_event(sk, ev->event, ev->status);
-	if (ev->event == RDMA_CM_EVENT_CONNECT_REQUEST)
-		return sdp_cm_request(sk, id, ev);
-	if (ev->event != RDMA_CM_EVENT_DEVICE_REMOVAL)
+	if (ev->event == RDMA_CM_EVENT_DEVICE_REMOVAL)
+		sdp_port_removal(port);
+	if (ev->event != RDMA_CM_EVENT_CONNECT_REQUEST)
 		return 0;
-	/* the device waits for this cm_id, which we may not destroy here */
-	SDP_INC_STATS(sock_net(sk), DEVICE_REMOVALS);
-	sock_hold(sk);
-	if (!queue_work(sdp_wq, &sdp_sk(sk)->unbind_work))
-		sock_put(sk);
-	return 0;
+	sk = sdp_port_pick(port, id);
+	if (!sk) {
+		SDP_INC_STATS(port->net, REFUSED_REQS);
+		return -ECONNREFUSED;
+	}
+	trace_sdp_cm_event(sk, ev->event, ev->status);
+	ret = sdp_cm_request(sk, id, ev);
+	sock_put(sk);
+	return ret;
 }
 
 /**
@@ -897,17 +992,17 @@ void sdp_unbind_work(struct work_struct *work)
 {
 	struct sdp_sock *sdp = container_of(work, struct sdp_sock, unbind_work);
 	struct sock *sk = &sdp->inet.sk;
-	struct rdma_cm_id *ids[2];
+	struct sdp_port *port;
 
 	lock_sock(sk);
-	sdp_cm_unbind(sk, ids);
+	port = sdp_cm_unbind(sk);
 	if (sk->sk_state == TCP_LISTEN) {
 		WRITE_ONCE(sk->sk_err, ENETRESET);
 		sdp_cm_stop_listen(sk);
 		sk->sk_state_change(sk);
 	}
 	release_sock(sk);
-	sdp_cm_destroy_ids(ids);
+	sdp_cm_put_port(port);
 	sock_put(sk);
 }
 
@@ -1050,12 +1145,13 @@ int sdp_cm_connect(struct sock *sk, const union sdp_addr *dst, bool nonblock)
 
 /* ---- bind, listen ---- */
 
-static int sdp_cm_bind_one(struct sock *sk, const union sdp_addr *addr)
+static int sdp_port_add_id(struct sdp_port *port, struct sock *sk,
+			   const union sdp_addr *addr)
 {
 	int i = addr->sa.sa_family == AF_INET6, err;
 	struct rdma_cm_id *id;
 
-	id = rdma_create_id(sock_net(sk), sdp_listen_handler, sk, RDMA_PS_TCP,
+	id = rdma_create_id(port->net, sdp_listen_handler, port, RDMA_PS_TCP,
 			    IB_QPT_RC);
 	if (IS_ERR(id))
 		return PTR_ERR(id);
@@ -1073,45 +1169,104 @@ static int sdp_cm_bind_one(struct sock *sk, const union sdp_addr *addr)
 			return -EADDRINUSE;
 		return err;
 	}
-	sdp_sk(sk)->bind_id[i] = id;
+	port->id[i] = id;
 	return 0;
+}
+
+/* A port with cm_ids of its own; @addr gets the number if it had none. */
+static struct sdp_port *sdp_port_new(struct sock *sk, union sdp_addr *addr)
+{
+	bool v6 = addr->sa.sa_family == AF_INET6;
+	struct sdp_port *port;
+	union sdp_addr v4;
+	int err;
+
+	port = kzalloc(sizeof(*port), GFP_KERNEL_ACCOUNT);
+	if (!port)
+		return ERR_PTR(-ENOBUFS);
+	port->net = sock_net(sk);
+	port->v6only = sk->sk_ipv6only;
+	port->dev_if = sk->sk_bound_dev_if;
+	spin_lock_init(&port->lock);
+	INIT_LIST_HEAD(&port->socks);
+	err = sdp_port_add_id(port, sk, addr);
+	if (err)
+		goto free;
+	addr->v4.sin_port = ((struct sockaddr_in *)
+			     &port->id[v6]->route.addr.src_addr)->sin_port;
+	port->addr = *addr;
+	if (!v6 || sk->sk_ipv6only || !ipv6_addr_any(&addr->v6.sin6_addr))
+		return port;
+	memset(&v4, 0, sizeof(v4));
+	v4.sa.sa_family = AF_INET;
+	v4.v4.sin_port = addr->v4.sin_port;
+	err = sdp_port_add_id(port, sk, &v4);
+	if (!err)
+		return port;
+free:
+	sdp_cm_put_port(port);
+	return ERR_PTR(err);
+}
+
+/*
+ * A port with this address, of which a socket is on the list. The caller has
+ * checked that it may be shared with all who have it.
+ */
+static struct sdp_port *sdp_port_find(struct sock *sk,
+				      const union sdp_addr *addr)
+{
+	struct sdp_net *sn = sdp_pernet(sock_net(sk));
+	struct sdp_port *port, *found = NULL;
+	struct sdp_sock *o;
+
+	lockdep_assert_held(&sdp_port_mutex);
+	if (!addr->v4.sin_port)
+		return NULL;
+	spin_lock_bh(&sn->socks_lock);
+	list_for_each_entry(o, &sn->socks, net_node) {
+		port = o->port;		/* changed under the mutex only */
+		if (port && !READ_ONCE(port->gone) &&
+		    !memcmp(&port->addr, addr, sizeof(*addr)) &&
+		    port->v6only == sk->sk_ipv6only &&
+		    port->dev_if == sk->sk_bound_dev_if) {
+			found = port;
+			break;
+		}
+	}
+	spin_unlock_bh(&sn->socks_lock);
+	return found;
 }
 
 /**
  * sdp_cm_bind - reserve address and port with rdma_cm
  * @sk: socket, locked, not bound
- * @addr: address, checked; port 0 for any
+ * @addr: address, checked for conflicts; port 0 for any
  *
  * Return: 0 with the port in sdp->local, or a negative errno.
  */
 int sdp_cm_bind(struct sock *sk, const union sdp_addr *addr)
 {
 	struct sdp_sock *sdp = sdp_sk(sk);
-	union sdp_addr local = *addr, v4;
-	struct rdma_cm_id *id;
-	int err;
+	union sdp_addr local = *addr;
+	struct sdp_port *port;
 
-	err = sdp_cm_bind_one(sk, addr);
-	if (err)
-		return err;
-	id = sdp->bind_id[addr->sa.sa_family == AF_INET6];
-	local.v4.sin_port = ((struct sockaddr_in *)
-			     &id->route.addr.src_addr)->sin_port;
-	if (addr->sa.sa_family == AF_INET6 && !sk->sk_ipv6only &&
-	    ipv6_addr_any(&addr->v6.sin6_addr)) {
-		memset(&v4, 0, sizeof(v4));
-		v4.sa.sa_family = AF_INET;
-		v4.v4.sin_port = local.v4.sin_port;
-		err = sdp_cm_bind_one(sk, &v4);
-		if (err) {
-			rdma_destroy_id(id);
-			sdp->bind_id[1] = NULL;
-			return err;
-		}
+	mutex_lock(&sdp_port_mutex);
+	port = sdp_port_find(sk, &local);
+	if (!port)
+		port = sdp_port_new(sk, &local);
+	if (IS_ERR(port)) {
+		mutex_unlock(&sdp_port_mutex);
+		return PTR_ERR(port);
 	}
+	port->users++;
+	sdp->port = port;
+	spin_lock_bh(&port->lock);
+	list_add_tail(&sdp->port_node, &port->socks);
+	spin_unlock_bh(&port->lock);
 	spin_lock_bh(&sdp->lock);
 	sdp_set_local(sk, &local.sa);
 	spin_unlock_bh(&sdp->lock);
+	mutex_unlock(&sdp_port_mutex);
 	return 0;
 }
 
@@ -1124,44 +1279,61 @@ int sdp_cm_bind(struct sock *sk, const union sdp_addr *addr)
  */
 int sdp_cm_listen(struct sock *sk, int backlog)
 {
-	struct sdp_sock *sdp = sdp_sk(sk);
+	struct sdp_port *port = sdp_sk(sk)->port;
 	int i, err = 0;
 
-	for (i = 0; i < 2 && !err; i++)
-		if (sdp->bind_id[i])
-			err = rdma_listen(sdp->bind_id[i], SDP_LISTEN_BACKLOG);
+	mutex_lock(&sdp_port_mutex);
+	for (i = 0; i < 2 && !err && !port->listening; i++)
+		if (port->id[i])
+			err = rdma_listen(port->id[i], SDP_LISTEN_BACKLOG);
+	if (!err)
+		port->listening = true;
+	mutex_unlock(&sdp_port_mutex);
 	return err == -EADDRNOTAVAIL ? -EADDRINUSE : err;
 }
 
 /**
- * sdp_cm_unbind - take the cm_ids away from a socket
+ * sdp_cm_unbind - take a socket off its port
  * @sk: socket, locked
- * @ids: room for two, for sdp_cm_destroy_ids() when the lock is released
+ *
+ * Return: the port if this was the last socket, for sdp_cm_put_port() when
+ * the socket lock is released, or NULL.
  */
-void sdp_cm_unbind(struct sock *sk, struct rdma_cm_id **ids)
+struct sdp_port *sdp_cm_unbind(struct sock *sk)
 {
 	struct sdp_sock *sdp = sdp_sk(sk);
-	int i;
+	struct sdp_port *port;
 
-	for (i = 0; i < 2; i++) {
-		ids[i] = sdp->bind_id[i];
-		sdp->bind_id[i] = NULL;
+	mutex_lock(&sdp_port_mutex);
+	port = sdp->port;
+	sdp->port = NULL;
+	if (port) {
+		spin_lock_bh(&port->lock);
+		list_del_init(&sdp->port_node);
+		spin_unlock_bh(&port->lock);
+		if (--port->users)
+			port = NULL;
 	}
+	mutex_unlock(&sdp_port_mutex);
+	return port;
 }
 
 /**
- * sdp_cm_destroy_ids - destroy bound or listening cm_ids
- * @ids: two, each may be NULL
+ * sdp_cm_put_port - destroy a port that nobody uses any more
+ * @port: result of sdp_cm_unbind()
  *
- * Context: process; waits for handlers. No lock held.
+ * Context: process; waits for handlers. No socket lock held.
  */
-void sdp_cm_destroy_ids(struct rdma_cm_id **ids)
+void sdp_cm_put_port(struct sdp_port *port)
 {
 	int i;
 
+	if (!port)
+		return;
 	for (i = 0; i < 2; i++)
-		if (ids[i])
-			rdma_destroy_id(ids[i]);
+		if (port->id[i])
+			rdma_destroy_id(port->id[i]);
+	kfree(port);
 }
 
 /**

@@ -11,6 +11,7 @@
 #include <fcntl.h>
 #include <limits.h>
 #include <netinet/in.h>
+#include <poll.h>
 #include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -29,6 +30,7 @@
 #define IPV6_MTU_DISCOVER 23
 #endif
 #define PORT 7300
+#define CLIENTS 36
 
 static unsigned int ran, failed;
 
@@ -542,6 +544,84 @@ static void check_cork(const struct pair *p)
 	       "120 140 160");
 }
 
+static int listen_shared(const struct sockaddr_in *addr)
+{
+	int fd = socket(AF_SDP, SOCK_STREAM | SOCK_NONBLOCK, 0), on = 1;
+
+	if (setsockopt(fd, SOL_SDP, SDP_REUSEPORT, &on, sizeof(on)) ||
+	    bind(fd, (const struct sockaddr *)addr, sizeof(*addr)) ||
+	    listen(fd, CLIENTS)) {
+		close(fd);
+		return -1;
+	}
+	return fd;
+}
+
+/* Accept @want connections from both together; n: how many from each. */
+static void accept_shared(const int *fd, int want, int *n)
+{
+	struct pollfd p[2] = { { fd[0], POLLIN, 0 }, { fd[1], POLLIN, 0 } };
+	int i, child;
+
+	while (want > 0 && poll(p, 2, 20000) > 0) {
+		for (i = 0; i < 2; i++) {
+			child = p[i].revents ? accept(fd[i], NULL, NULL) : -1;
+			if (child < 0)
+				continue;
+			close(child);
+			n[i]++;
+			want--;
+		}
+	}
+}
+
+static int connect_some(int *client, int n, const struct sockaddr_in *addr)
+{
+	int i, failures = 0;
+
+	for (i = 0; i < n; i++) {
+		client[i] = socket(AF_SDP, SOCK_STREAM, 0);
+		failures += !!connect(client[i], (const struct sockaddr *)addr,
+				      sizeof(*addr));
+	}
+	return failures;
+}
+
+/* Two listeners share the connections; one that is left gets all of them. */
+static void check_reuseport(const char *address)
+{
+	struct sockaddr_in addr = { .sin_family = AF_INET,
+				    .sin_port = htons(PORT + 1) };
+	int fd[2], client[CLIENTS], n[2] = { 0 }, i, failures;
+	char got[128];
+
+	inet_pton(AF_INET, address, &addr.sin_addr);
+	fd[0] = listen_shared(&addr);
+	fd[1] = listen_shared(&addr);
+	seteuid(1);
+	i = listen_shared(&addr);
+	seteuid(0);
+	result(i < 0, "SDP_REUSEPORT: not with other users", "listening",
+	       "EADDRINUSE");
+	failures = connect_some(client, CLIENTS - 4, &addr);
+	accept_shared(fd, CLIENTS - 4, n);
+	close(fd[0]);
+	fd[0] = -1;
+	failures += connect_some(client + CLIENTS - 4, 4, &addr);
+	snprintf(got, sizeof(got), "%d and %d, %d failures", n[0], n[1],
+		 failures);
+	result(n[0] && n[1] && n[0] + n[1] == CLIENTS - 4,
+	       "SDP_REUSEPORT: listeners share connections", got, "all");
+	n[1] = 0;
+	accept_shared(fd, 4, n);
+	snprintf(got, sizeof(got), "%d, %d failures", n[1], failures);
+	result(n[1] == 4 && !failures,
+	       "SDP_REUSEPORT: the one that is left gets all", got, "4, 0");
+	close(fd[1]);
+	for (i = 0; i < CLIENTS; i++)
+		close(client[i]);
+}
+
 int main(int argc, char **argv)
 {
 	struct pair p;
@@ -554,6 +634,7 @@ int main(int argc, char **argv)
 		check_info(&p);
 		check_inherited(&p);
 		check_cork(&p);
+		check_reuseport(argv[1]);
 	}
 	printf("1..%u\n# totals: pass:%u fail:%u skip:0\n", ran, ran - failed,
 	       failed);

@@ -256,6 +256,7 @@ static int listen_now(void)
 	if (fd < 0)
 		return -1;
 	setsockopt(fd, SOL_SOCKET, SO_REUSEADDR, &on, sizeof(on));
+	setsockopt(fd, SOL_SDP, SDP_REUSEPORT, &on, sizeof(on));
 	fcntl(fd, F_SETFL, O_NONBLOCK);
 	if (bind(fd, (struct sockaddr *)&addr, addr_len) ||
 	    listen(fd, pick(10))) {

@@ -19,9 +19,11 @@ setup() {
 	in_b sh -c 'echo 2 >/proc/sys/net/sdp/fin_timeout'
 }
 
-# load ADDR SECONDS: both sides in the background
+# load ADDR SECONDS: both sides in the background; two servers share the port
 load() {
-	start_bg b sdp-stress serve "$1" 7400 "$2" 6
+	start_bg b sdp-stress serve "$1" 7400 "$2" 3
+	SERVER2=$BG_PID SERVER2_LOG=$BG_LOG
+	start_bg b sdp-stress serve "$1" 7400 "$2" 3
 	SERVER=$BG_PID SERVER_LOG=$BG_LOG
 	start_bg a sdp-stress call "$1" 7400 "$2" 6
 	CLIENT=$BG_PID CLIENT_LOG=$BG_LOG
@@ -31,13 +33,15 @@ load() {
 finished() {
 	local rc=0
 	wait "$SERVER" || rc=1
+	wait "$SERVER2" || rc=1
 	wait "$CLIENT" || rc=1
 	if [ $rc -eq 0 ]; then
 		ktap_ok "$1"
 	else
-		ktap_fail "$1" "$(cat "$SERVER_LOG" "$CLIENT_LOG")"
+		ktap_fail "$1" "$(cat "$SERVER_LOG" "$SERVER2_LOG" "$CLIENT_LOG")"
 	fi
 	ktap_diag "server: $(tr '\n' ' ' <"$SERVER_LOG")" \
+		"server: $(tr '\n' ' ' <"$SERVER2_LOG")" \
 		"client: $(tr '\n' ' ' <"$CLIENT_LOG")"
 }
 
@@ -97,6 +101,7 @@ for i in 1 2; do
 	ip netns del b
 	stop_bg "$CLIENT"
 	stop_bg "$SERVER"
+	stop_bg "$SERVER2"
 	ktap_ok "namespaces disappear under load, $i"
 	setup hybrid || exit 1
 done
