@@ -1,0 +1,104 @@
+/* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
+/*
+ * Out-of-order placement: where FPDUs begin in octets whose front is missing
+ * (RFC 5044 section 4.3), and what was done with them before their turn.
+ *
+ * Freestanding, see types.h. Calls mpa, ddp and rdmap.
+ */
+#ifndef HYB_PROTO_OOO_H
+#define HYB_PROTO_OOO_H
+
+#include "ddp.h"
+#include "mpa.h"
+#include "rdmap.h"
+
+/* Ranges that are remembered, at most */
+#define OOO_RANGES	256
+
+/**
+ * ooo_mark_start - where the FPDU begins that a marker belongs to
+ * @mark: position of the marker
+ * @p: its MPA_MARK_SIZE octets
+ * @ivl: marker interval, not 0
+ * @start: result: first octet that the CRC covers, which is the marker in front
+ *	   of ULPDU_Length if there is one
+ *
+ * The answer is as good as the marker; what is there has to prove itself by
+ * its CRC.
+ *
+ * Return: false if no FPDU can begin where the marker points to.
+ */
+bool ooo_mark_start(u64 mark, const u8 *p, u32 ivl, u64 *start);
+
+/**
+ * struct ooo_range - octets of the stream that were looked at before their turn
+ * @pos: position of the first one that is not accounted for
+ * @len: octets from there on
+ * @fpdus: how many FPDUs these are
+ * @payload: octets of payload in all, from the first FPDU on
+ * @ulpdu: length of the ULPDU of the first FPDU
+ * @hdr: its header
+ * @placed: their CRC was good and their payload is where it belongs. If not,
+ *	    they have to wait and are not looked at again before their turn.
+ * @edge: an FPDU ends where this ends
+ * @last: the last FPDU has the L flag
+ *
+ * Several FPDUs are one range if they continue one message; Writes also if they
+ * continue one piece of memory.
+ */
+struct ooo_range {
+	u64 pos;
+	u32 len;
+	u32 fpdus;
+	u32 payload;
+	u32 ulpdu;
+	u8 hdr[DDP_HDR_MAX];
+	bool placed;
+	bool edge;
+	bool last;
+};
+
+/**
+ * struct ooo_table - ranges of a stream, sorted, none overlaps another
+ * @first: index of the first one
+ * @nr: how many
+ * @range: they
+ */
+struct ooo_table {
+	u32 first;
+	u32 nr;
+	struct ooo_range range[OOO_RANGES];
+};
+
+/* Range number @i of @t, NULL behind the last */
+static inline struct ooo_range *ooo_at(struct ooo_table *t, u32 i)
+{
+	return i < t->nr ? &t->range[t->first + i] : NULL;
+}
+
+/**
+ * ooo_find - look for a position
+ * @t: table
+ * @pos: position
+ *
+ * Return: number of the first range that ends behind @pos.
+ */
+u32 ooo_find(const struct ooo_table *t, u64 pos);
+
+/**
+ * ooo_add - remember a range
+ * @t: table
+ * @r: range that overlaps none of the table
+ *
+ * Return: false if there is no room.
+ */
+bool ooo_add(struct ooo_table *t, const struct ooo_range *r);
+
+/**
+ * ooo_advance - the first octets of the first range are accounted for
+ * @t: table, not empty
+ * @len: octets, at most all of the range, which then leaves the table
+ */
+void ooo_advance(struct ooo_table *t, u32 len);
+
+#endif
