@@ -479,6 +479,29 @@ static ssize_t verify_store(struct device *d, struct device_attribute *attr,
 }
 static DEVICE_ATTR_RW(verify);
 
+/* on or off: placement of what came out of order, of new connections */
+static ssize_t ooo_show(struct device *d, struct device_attribute *attr,
+			char *buf)
+{
+	return sysfs_emit(buf, "%s\n", READ_ONCE(hyb_attr_dev(d)->ooo) ?
+			  "on" : "off");
+}
+
+static ssize_t ooo_store(struct device *d, struct device_attribute *attr,
+			 const char *buf, size_t len)
+{
+	struct hyb_dev *dev = hyb_attr_dev(d);
+	bool on;
+
+	if (!hyb_attr_allowed(dev))
+		return -EPERM;
+	if (hyb_bool_parse(buf, &on))
+		return -EINVAL;
+	WRITE_ONCE(dev->ooo, on);
+	return len;
+}
+static DEVICE_ATTR_RW(ooo);
+
 static struct attribute *hyb_attrs[] = {
 	&dev_attr_crc.attr,
 	&dev_attr_demux.attr,
@@ -486,6 +509,7 @@ static struct attribute *hyb_attrs[] = {
 	&dev_attr_marker_placement.attr,
 	&dev_attr_markers.attr,
 	&dev_attr_mpa_rev.attr,
+	&dev_attr_ooo.attr,
 	&dev_attr_profile.attr,
 	&dev_attr_verify.attr,
 	NULL
@@ -679,6 +703,15 @@ static ssize_t qp_offload_show(struct kobject *kobj,
 }
 HYB_QP_ATTR_RO(offload);
 
+/* what the attribute of the device has come to for this connection */
+static ssize_t qp_ooo_show(struct kobject *kobj, struct kobj_attribute *attr,
+			   char *buf)
+{
+	return sysfs_emit(buf, "%s\n", READ_ONCE(hyb_attr_qp(kobj)->ooo) ?
+			  "on" : "off");
+}
+HYB_QP_ATTR_RO(ooo);
+
 static struct attribute *hyb_qp_attrs[] = {
 	&hyb_qp_attr_components.attr,
 	&hyb_qp_attr_cpu.attr,
@@ -687,6 +720,7 @@ static struct attribute *hyb_qp_attrs[] = {
 	&hyb_qp_attr_marker_interval.attr,
 	&hyb_qp_attr_marker_placement.attr,
 	&hyb_qp_attr_offload.attr,
+	&hyb_qp_attr_ooo.attr,
 	&hyb_qp_attr_profile.attr,
 	&hyb_qp_attr_queue.attr,
 	&hyb_qp_attr_rx_marker_interval.attr,

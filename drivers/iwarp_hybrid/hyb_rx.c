@@ -15,6 +15,7 @@
 #include "compat.h"
 #include "hyb_crc.h"
 #include "hyb_offload.h"
+#include "hyb_ooo.h"
 #include "hyb_shared.h"
 #include "hybrid.h"
 
@@ -186,6 +187,7 @@ static bool hyb_cur_copy(struct hyb_cur *c, u8 *dst, u32 len)
  * @h: decoded header
  * @nic: what the NIC found
  * @flat: it lies in one piece of memory
+ * @placed: its payload is where it belongs, all that is left is delivery
  */
 struct hyb_fpdu {
 	struct hyb_cur cur;
@@ -197,6 +199,7 @@ struct hyb_fpdu {
 	struct ddp_hdr h;
 	enum hyb_off_verdict nic;
 	bool flat;
+	bool placed;
 };
 
 /* Up to @want octets of the body, markers taken out; 0 at the end of data */
@@ -514,13 +517,21 @@ static void hyb_rx_end_recv(struct hyb_qp *qp, u32 inval, bool solicited,
 	hyb_rq_complete(qp, &rx->rqe, rx->done, inval, solicited, status);
 }
 
+/* The next receive of the queue; out-of-order placement may have it already */
+static int hyb_rx_next_recv(struct hyb_qp *qp)
+{
+	if (qp->ooo && hyb_ooo_recv(qp, &qp->rx.rqe))
+		return 1;
+	return hyb_rq_get(qp, &qp->rx.rqe);
+}
+
 /* Take a receive for a new message; pauses if there is none */
 static u32 hyb_rx_start_recv(struct hyb_qp *qp)
 {
 	struct hyb_rx *rx = &qp->rx;
 	int ret;
 
-	ret = hyb_rq_get(qp, &rx->rqe);
+	ret = hyb_rx_next_recv(qp);
 	if (!ret) {
 		/* whoever posts after this sees it and kicks */
 		WRITE_ONCE(rx->paused, true);
@@ -541,7 +552,10 @@ static u32 hyb_rx_start_recv(struct hyb_qp *qp)
 	return 0;
 }
 
-/* Place the payload into the receive's buffers, which have room for it */
+/*
+ * Place the payload into the receive's buffers, which have room for it; without
+ * @p it is there already.
+ */
 static bool hyb_rx_scatter(struct hyb_qp *qp, const u8 *p, u32 n)
 {
 	struct hyb_rx *rx = &qp->rx;
@@ -552,12 +566,16 @@ static bool hyb_rx_scatter(struct hyb_qp *qp, const u8 *p, u32 n)
 		u64 to = sge->laddr + rx->sge_off;
 		struct hyb_mem *mem = rx->mem[rx->sge];
 
-		if (len && !mem)
-			memcpy((void *)(uintptr_t)to, p, len);
-		else if (len && hyb_mem_write(mem, sge->lkey, to, p, len))
+		if (len && mem &&
+		    (p ? hyb_mem_write(mem, sge->lkey, to, p, len) :
+			 hyb_mem_check(mem, sge->lkey, to, len, 0)))
 			return false;
-		rx->copies++;
-		p += len;
+		if (p) {
+			if (len && !mem)
+				memcpy((void *)(uintptr_t)to, p, len);
+			rx->copies++;
+			p += len;
+		}
 		n -= len;
 		rx->done += len;
 		rx->sge_off += len;
@@ -660,6 +678,13 @@ static u32 hyb_rx_send(struct hyb_qp *qp, struct hyb_fpdu *f)
 		hyb_rx_end_recv(qp, 0, false, SIW_WC_LOC_LEN_ERR);
 		return TERM_UNT_LEN;
 	}
+	if (f->placed) {
+		if (!hyb_rx_scatter(qp, NULL, left)) {
+			hyb_rx_end_recv(qp, 0, false, SIW_WC_LOC_PROT_ERR);
+			return TERM_DDP_LOCAL;
+		}
+		left = 0;
+	}
 	rx->copied += left;
 	for (; left; left -= n) {
 		n = hyb_fpdu_span(f, left, &p);
@@ -683,6 +708,10 @@ static u32 hyb_rx_place(struct hyb_qp *qp, struct hyb_fpdu *f,
 	const u8 *p;
 	u32 n;
 
+	if (f->placed) {
+		err = hyb_mem_check(mem, f->h.stag, to, left, 0);
+		return err ? hyb_rx_tagged_error(err) : 0;
+	}
 	qp->rx.copied += left;
 	for (; left; left -= n, to += n) {
 		n = hyb_fpdu_span(f, left, &p);
@@ -741,6 +770,8 @@ static u32 hyb_rx_place_direct(struct hyb_qp *qp, struct hyb_fpdu *f)
 {
 	u8 *to = (u8 *)(uintptr_t)f->h.to;
 
+	if (f->placed)
+		return 0;
 	qp->rx.copied += f->h.payload;
 	qp->rx.copies++;
 	return hyb_fpdu_copy(f, to, f->h.payload) ? 0 : TERM_MPA_LOCAL;
@@ -886,16 +917,67 @@ static void hyb_rx_nic(struct hyb_qp *qp, struct hyb_fpdu *f)
 		hyb_stats_add(qp->dev, HYB_ST_RX_NIC_BYTES, f->total);
 }
 
+/* @fpdus FPDUs of @len octets in all are done with */
+static u32 hyb_rx_advance(struct hyb_qp *qp, u32 len, u32 fpdus)
+{
+	struct hyb_rx *rx = &qp->rx;
+
+	rx->fpdus += fpdus;
+	rx->need = 0;
+	rx->pos += len;
+	if (unlikely(qp->tx.fenced)) {
+		qp->tx.fenced = false;
+		set_bit(HYB_TODO_TX, &qp->tcp.todo);
+	}
+	return len;
+}
+
+/*
+ * The turn of what was placed before it: deliver it, when all of it is there
+ * once more. Until then its octets are consumed as they come. Whatever they
+ * are now, those that had a good CRC count.
+ */
+static u32 hyb_rx_placed(struct hyb_qp *qp, const struct ooo_range *r,
+			 u32 avail)
+{
+	struct hyb_fpdu f = { .ulpdu = r->ulpdu, .placed = true };
+	u32 err, fpdus = r->fpdus, len = r->len;
+
+	if (avail < len) {
+		hyb_ooo_account(qp, avail);
+		return hyb_rx_advance(qp, avail, 0);
+	}
+	memcpy(f.hdr, r->hdr, sizeof(r->hdr));
+	err = ddp_parse(f.hdr, f.ulpdu, &f.h);
+	f.hdr_len = f.h.hdr_len;
+	f.h.payload = r->payload;
+	f.h.last = r->last;
+	if (!err)
+		err = hyb_rx_dispatch(qp, &f);
+	if (err) {
+		hyb_rx_fail(qp, &f, err, hyb_rx_classify(&f, err));
+		return 0;
+	}
+	if (qp->rx.paused)
+		return 0;
+	hyb_ooo_account(qp, len);
+	return hyb_rx_advance(qp, len, fpdus);
+}
+
 /* The FPDU at @cur, if complete: octets consumed, else 0 */
 static u32 hyb_rx_fpdu(struct hyb_qp *qp, const struct hyb_cur *cur, u32 avail)
 {
+	const struct ooo_range *r = qp->ooo ? hyb_ooo_due(qp) : NULL;
 	struct hyb_rx *rx = &qp->rx;
 	struct hyb_fpdu f;
 	u32 err = 0;
 
+	if (unlikely(r))
+		return hyb_rx_placed(qp, r, avail);
 	f.cur = *cur;
 	f.nic = HYB_OFF_NONE;
 	f.flat = false;
+	f.placed = false;
 	f.hdr_len = 0;
 	f.ulpdu = 0;
 	if (!hyb_rx_peek(rx, &f, avail, &err)) {
@@ -912,6 +994,8 @@ static u32 hyb_rx_fpdu(struct hyb_qp *qp, const struct hyb_cur *cur, u32 avail)
 		if (!err)
 			err = hyb_rx_headers(rx, &f);
 	}
+	if (!err && qp->ooo)
+		err = hyb_ooo_cross(qp, f.total);
 	if (!err)
 		err = hyb_rx_dispatch(qp, &f);
 	if (err) {
@@ -922,15 +1006,7 @@ static u32 hyb_rx_fpdu(struct hyb_qp *qp, const struct hyb_cur *cur, u32 avail)
 	}
 	if (rx->paused)
 		return 0;
-
-	rx->fpdus++;
-	rx->need = 0;
-	rx->pos += f.total;
-	if (unlikely(qp->tx.fenced)) {
-		qp->tx.fenced = false;
-		set_bit(HYB_TODO_TX, &qp->tcp.todo);
-	}
-	return f.total;
+	return hyb_rx_advance(qp, f.total, 1);
 }
 
 static void hyb_rx_account(struct hyb_qp *qp, u32 done)
@@ -1131,8 +1207,9 @@ void hyb_rx_init(struct hyb_qp *qp, const struct mpa_result *res)
  */
 void hyb_rx_abandon(struct hyb_qp *qp)
 {
-	if (!qp->rx.active)
-		return;
-	qp->rx.done = 0;
-	hyb_rx_end_recv(qp, 0, false, SIW_WC_WR_FLUSH_ERR);
+	if (qp->rx.active) {
+		qp->rx.done = 0;
+		hyb_rx_end_recv(qp, 0, false, SIW_WC_WR_FLUSH_ERR);
+	}
+	hyb_ooo_abandon(qp);
 }

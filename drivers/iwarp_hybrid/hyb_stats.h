@@ -49,6 +49,20 @@ enum hyb_stat {
 	HYB_ST_RX_DEFERRED,
 	HYB_ST_RX_TERM,
 
+	/* receive before its turn */
+	HYB_ST_OOO_SEGMENTS,		/* that came out of order */
+	HYB_ST_OOO_LOOKS,		/* times they were looked at */
+	HYB_ST_OOO_FPDUS,		/* placed early */
+	HYB_ST_OOO_BYTES,		/* their payload */
+	HYB_ST_OOO_DONE,		/* octets delivered without a touch */
+	HYB_ST_OOO_WAIT_MARK,		/* runs of octets without a marker */
+	HYB_ST_OOO_WAIT_STAG,		/* FPDUs: no memory for them, then */
+	HYB_ST_OOO_WAIT_RECV,		/* no receive */
+	HYB_ST_OOO_WAIT_ORDER,		/* operations that go in order */
+	HYB_ST_OOO_WAIT_PARTIAL,	/* not all of it was there */
+	HYB_ST_OOO_WAIT_BAD,		/* CRC or header not right */
+	HYB_ST_OOO_WAIT_LIMIT,		/* no room to remember more */
+
 	/* receive on a shared link */
 	HYB_ST_RX_SHARED_BYTES,		/* payload given by reference */
 	HYB_ST_RX_SHARED_RUNS,		/* pieces of it */

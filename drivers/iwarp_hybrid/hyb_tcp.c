@@ -19,6 +19,7 @@
 
 #include "compat.h"
 #include "hyb_offload.h"
+#include "hyb_ooo.h"
 #include "hyb_shared.h"
 #include "hybrid.h"
 #include "proto/mpa.h"
@@ -57,6 +58,9 @@ static void hyb_tcp_run(struct hyb_qp *qp)
 	while (READ_ONCE(t->todo)) {
 		if (test_and_clear_bit(HYB_TODO_RX, &t->todo) && t->attached)
 			hyb_rx_run(qp);
+		if (test_and_clear_bit(HYB_TODO_OOO, &t->todo) &&
+		    t->attached && qp->ooo)
+			hyb_ooo_look(qp);
 		if (test_and_clear_bit(HYB_TODO_TX, &t->todo) && t->attached)
 			hyb_tx_run(qp);
 	}
@@ -76,6 +80,27 @@ static void hyb_tcp_callback(struct sock *sk, struct hyb_qp *qp, int todo)
 		hyb_tcp_run(qp);
 	else if (running != qp)
 		hyb_tcp_retry(qp, todo, 0);
+}
+
+void hyb_tcp_look(struct sock *sk, struct hyb_qp *qp)
+{
+	struct hyb_qp *running;
+
+	set_bit(HYB_TODO_OOO, &qp->tcp.todo);
+	if (sock_owned_by_user(sk))
+		return;
+	running = __this_cpu_read(hyb_running);
+	if (running == qp)
+		return;
+	clear_bit(HYB_TODO_OOO, &qp->tcp.todo);
+	if (running) {
+		hyb_tcp_retry(qp, HYB_TODO_OOO, 0);
+		return;
+	}
+	__this_cpu_write(hyb_running, qp);
+	if (qp->tcp.attached)
+		hyb_ooo_look(qp);
+	__this_cpu_write(hyb_running, NULL);
 }
 
 static void hyb_tcp_lock_and_run(struct hyb_qp *qp, struct sock *sk)
@@ -174,6 +199,8 @@ static void hyb_tcp_work(struct work_struct *work)
 		set_bit(HYB_TODO_RX, &t->todo);
 	if (test_and_clear_bit(HYB_TODO_TX, &t->later))
 		set_bit(HYB_TODO_TX, &t->todo);
+	if (test_and_clear_bit(HYB_TODO_OOO, &t->later))
+		set_bit(HYB_TODO_OOO, &t->todo);
 	local_bh_disable();
 	hyb_tcp_lock_and_run(qp, t->sk);
 	local_bh_enable();
@@ -200,6 +227,7 @@ void hyb_data_fini(struct hyb_qp *qp)
 	WARN_ON_ONCE(qp->tcp.attached);
 	cancel_delayed_work_sync(&qp->tcp.work);
 	hyb_tx_free(qp);
+	hyb_ooo_free(qp);
 	hyb_shared_free(qp);
 	if (qp->tcp.sk)
 		sock_put(qp->tcp.sk);
@@ -420,6 +448,7 @@ int hyb_tcp_attach(struct hyb_cep *cep, struct hyb_qp *qp,
 
 	/* without memory for it software does it all */
 	hyb_off_attach(qp, sk);
+	hyb_ooo_attach(qp, sk);
 
 	spin_lock_bh(&sk->sk_lock.slock);
 	sock_hold(sk);
@@ -516,6 +545,7 @@ void hyb_tcp_release(struct hyb_cep *cep, bool reset)
 	sk->sk_error_report = cep->error_report;
 	write_unlock_bh(&sk->sk_callback_lock);
 	WRITE_ONCE(sk->sk_prot, hyb_prot_base[sk->sk_family == AF_INET6]);
+	hyb_ooo_release(sk);
 	release_sock(sk);
 
 	if (reset)

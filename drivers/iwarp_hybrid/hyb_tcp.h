@@ -27,6 +27,7 @@ struct socket;
 enum {
 	HYB_TODO_TX,		/* transmit engine */
 	HYB_TODO_RX,		/* receive engine */
+	HYB_TODO_OOO,		/* a look at the out-of-order queue */
 };
 
 /**
@@ -82,6 +83,12 @@ void hyb_tcp_leave(struct hyb_qp *qp, struct sock *sk, bool run);
 
 /* Run an engine; between the above, unless a task owns the socket */
 void hyb_tcp_run_todo(struct hyb_qp *qp, int todo);
+
+/*
+ * Look at the out-of-order queue, or leave that to the socket's holder. Called
+ * from within TCP, hence no other engine is run.
+ */
+void hyb_tcp_look(struct sock *sk, struct hyb_qp *qp);
 
 /* Called by the connection manager, in process context */
 int hyb_tcp_create(struct net *net, int family, struct socket **res);

@@ -10,7 +10,7 @@
  *	hyb_cm		connection management
  *	hyb_qp		queue pairs: life cycle, states
  *	hyb_tcp		TCP socket of a QP and who may run its engines
- *	hyb_tx, hyb_rx	the engines
+ *	hyb_tx, hyb_rx	the engines; hyb_ooo beside the latter
  *	hyb_srq, hyb_queue	shared and own queues
  *	hyb_cq, hyb_mem	completions, registered memory
  *	hyb_stats	counters
@@ -45,6 +45,7 @@
 struct hyb_attr_dev;
 struct hyb_attr_qp;
 struct hyb_off;
+struct hyb_ooo;
 struct hyb_shared;
 
 #define HYB_VENDOR_ID		0x485942	/* "HYB", no OUI */
@@ -112,6 +113,7 @@ struct hyb_place {
  * @markers: enum mpa_want
  * @mpa_rev: MPA revision that an active open begins with
  * @marker_ivl: marker interval that an active open proposes
+ * @ooo: place what comes out of order before its turn
  */
 struct hyb_dev {
 	struct ib_device ibdev;
@@ -143,6 +145,7 @@ struct hyb_dev {
 	u8 markers;
 	u8 mpa_rev;
 	u32 marker_ivl;
+	bool ooo;
 };
 
 struct hyb_pd {
@@ -395,6 +398,7 @@ struct hyb_srq {
  * @place: where they are, see hyb_place_update(); same lock
  * @shared: link shared with the upper layer, or NULL; hyb_shared's
  * @off: connection as the NIC knows it, or NULL; hyb_offload's
+ * @ooo: out-of-order placement, or NULL; set once at attach; hyb_ooo's
  */
 struct hyb_qp {
 	struct ib_qp ibqp;
@@ -425,6 +429,7 @@ struct hyb_qp {
 	struct hyb_place place;
 	struct hyb_shared *shared;
 	struct hyb_off *off;
+	struct hyb_ooo *ooo;
 };
 
 #define hyb_dev_of(ptr)	container_of(ptr, struct hyb_dev, ibdev)

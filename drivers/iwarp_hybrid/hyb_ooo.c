@@ -1,0 +1,846 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * Out-of-order placement. See hyb_ooo.h.
+ *
+ * TCP calls nobody when a segment joins its out-of-order queue, but it sends an
+ * ACK. A private copy of the socket's address family operations sees that leave
+ * and has a look at what the SACK blocks name, which are the latest arrivals.
+ *
+ * What was done is remembered by stream position, never by packet: TCP merges
+ * packets of this queue and may throw them away again. Octets that were placed
+ * are those whose CRC was good; whatever TCP delivers in their place later is
+ * not looked at.
+ *
+ * Nothing is an error here. What cannot be placed waits for its turn, when the
+ * receive engine finds whatever is wrong with it.
+ */
+#include <linux/slab.h>
+#include <net/inet_connection_sock.h>
+#include <net/tcp.h>
+
+#include "compat.h"
+#include "hyb_crc.h"
+#include "hyb_ooo.h"
+#include "hybrid.h"
+
+/* Of TCP over IPv4, over IPv6, and over IPv6 sockets with an IPv4 address */
+#define HYB_OOO_FAMILIES	4
+
+/**
+ * struct hyb_ooo_ops - private copy of a socket's operations
+ * @ops: the copy
+ * @base: what it was copied from
+ */
+struct hyb_ooo_ops {
+	struct inet_connection_sock_af_ops ops;
+	const struct inet_connection_sock_af_ops *base;
+};
+
+static struct hyb_ooo_ops hyb_ooo_ops[HYB_OOO_FAMILIES];
+static DEFINE_MUTEX(hyb_ooo_ops_lock);	/* for writers of hyb_ooo_ops */
+
+/**
+ * struct hyb_ooo_run - a look at a run of octets in the queue
+ * @qp: queue pair
+ * @sk: its socket
+ * @skb: packet to begin a search with, or NULL
+ * @base: sequence number of position 0, modulo 2^32
+ * @end: position behind the run
+ */
+struct hyb_ooo_run {
+	struct hyb_qp *qp;
+	struct sock *sk;
+	struct sk_buff *skb;
+	u32 base;
+	u64 end;
+};
+
+/**
+ * struct hyb_ooo_fpdu - an FPDU before its turn
+ * @pos: position of its first octet
+ * @total: octets of the stream
+ * @ulpdu: length of the ULPDU
+ * @hdr: its first octets, a private copy
+ * @h: decoded header
+ * @mem: region of a tagged segment, or NULL for kernel addresses
+ * @rqe: receive of an untagged segment, else NULL
+ * @copies: pieces copied
+ */
+struct hyb_ooo_fpdu {
+	u64 pos;
+	u32 total;
+	u32 ulpdu;
+	u8 hdr[MPA_LEN_SIZE + DDP_HDR_MAX];
+	struct ddp_hdr h;
+	struct hyb_mem *mem;
+	const struct siw_rqe *rqe;
+	u32 copies;
+};
+
+/* ------------------------------------------------------------- reading */
+
+typedef bool (*hyb_ooo_fn)(void *arg, const u8 *p, u32 n);
+
+/* The packet that holds the octet with this number, or the one behind it */
+static struct sk_buff *hyb_ooo_packet(const struct sock *sk, u32 seq)
+{
+	struct rb_node *n = tcp_sk(sk)->out_of_order_queue.rb_node;
+	struct sk_buff *skb, *res = NULL;
+
+	while (n) {
+		skb = rb_to_skb(n);
+		if (before(seq, TCP_SKB_CB(skb)->seq + skb->len)) {
+			res = skb;
+			n = n->rb_left;
+		} else {
+			n = n->rb_right;
+		}
+	}
+	return res;
+}
+
+/* Pass octets of one packet to @fn, piece by piece */
+static bool hyb_ooo_pieces(struct sk_buff *skb, u32 off, u32 len, hyb_ooo_fn fn,
+			   void *arg)
+{
+	struct skb_seq_state st;
+	const u8 *p;
+	u32 done, n;
+
+	skb_prepare_seq_read(skb, off, off + len, &st);
+	for (done = 0; done < len; done += n) {
+		n = min(skb_seq_read(done, &p, &st), len - done);
+		if (!n)
+			return false;	/* and the state is done with */
+		if (!fn(arg, p, n))
+			break;
+	}
+	skb_abort_seq_read(&st);
+	return done == len;
+}
+
+/* Pass the octets [@pos, @pos + @len) to @fn; false if they are not all there */
+static bool hyb_ooo_each(struct hyb_ooo_run *run, u64 pos, u32 len,
+			 hyb_ooo_fn fn, void *arg)
+{
+	u32 seq = run->base + (u32)pos;
+	struct sk_buff *skb = run->skb;
+	u32 off, n;
+
+	if (!skb || before(seq, TCP_SKB_CB(skb)->seq))
+		skb = hyb_ooo_packet(run->sk, seq);
+	for (; len; skb = skb_rb_next(skb)) {
+		if (!skb || before(seq, TCP_SKB_CB(skb)->seq))
+			return false;
+		off = seq - TCP_SKB_CB(skb)->seq;
+		if (off >= skb->len)
+			continue;
+		run->skb = skb;
+		n = min(len, skb->len - off);
+		if (!hyb_ooo_pieces(skb, off, n, fn, arg))
+			return false;
+		seq += n;
+		len -= n;
+	}
+	return true;
+}
+
+static bool hyb_ooo_copy_fn(void *arg, const u8 *p, u32 n)
+{
+	u8 **dst = arg;
+
+	memcpy(*dst, p, n);
+	*dst += n;
+	return true;
+}
+
+static bool hyb_ooo_copy(struct hyb_ooo_run *run, u64 pos, u8 *dst, u32 len)
+{
+	return hyb_ooo_each(run, pos, len, hyb_ooo_copy_fn, &dst);
+}
+
+/* -------------------------------------------------------------- waiting */
+
+/* Why an FPDU, or what may be one, waits for its turn */
+enum hyb_ooo_why {
+	HYB_OOO_NOW,		/* it does not */
+	HYB_OOO_MARK,		/* no marker tells where one begins */
+	HYB_OOO_STAG,		/* no memory for it, now */
+	HYB_OOO_RECV,		/* its receive is not known */
+	HYB_OOO_ORDER,		/* its operation is carried out in order */
+	HYB_OOO_PARTIAL,	/* not all of it is there */
+	HYB_OOO_BAD,		/* something is wrong with it */
+	HYB_OOO_LIMIT,		/* as much as can be remembered */
+};
+
+static const enum hyb_stat hyb_ooo_stat[] = {
+	[HYB_OOO_MARK] = HYB_ST_OOO_WAIT_MARK,
+	[HYB_OOO_STAG] = HYB_ST_OOO_WAIT_STAG,
+	[HYB_OOO_RECV] = HYB_ST_OOO_WAIT_RECV,
+	[HYB_OOO_ORDER] = HYB_ST_OOO_WAIT_ORDER,
+	[HYB_OOO_PARTIAL] = HYB_ST_OOO_WAIT_PARTIAL,
+	[HYB_OOO_BAD] = HYB_ST_OOO_WAIT_BAD,
+	[HYB_OOO_LIMIT] = HYB_ST_OOO_WAIT_LIMIT,
+};
+
+static void hyb_ooo_count(const struct hyb_qp *qp, enum hyb_ooo_why why)
+{
+	hyb_stats_inc(qp->dev, hyb_ooo_stat[why]);
+}
+
+/* Octets up to @end are not looked at again before their turn */
+static bool hyb_ooo_wait(struct hyb_ooo_run *run, u64 pos, u64 end, bool edge,
+			 enum hyb_ooo_why why)
+{
+	struct ooo_range r = { .pos = pos, .len = end - pos, .edge = edge };
+
+	hyb_ooo_count(run->qp, why);
+	return ooo_add(run->qp->ooo->tab, &r);
+}
+
+/* ------------------------------------------------------- where it goes */
+
+/* The read that this response belongs to, if its sink has room for it */
+static const struct hyb_orq_entry *hyb_ooo_read(struct hyb_qp *qp,
+						const struct ddp_hdr *h)
+{
+	const struct hyb_tx *tx = &qp->tx;
+	const struct hyb_orq_entry *orq;
+	u32 i;
+
+	for (i = tx->orq_get; i != tx->orq_put; i++) {
+		orq = &tx->orq[i & tx->orq_mask];
+		if (orq->len && h->stag == orq->stag && h->to >= orq->to &&
+		    h->to - orq->to <= orq->left &&
+		    h->payload <= orq->left - (h->to - orq->to))
+			return orq;
+	}
+	return NULL;
+}
+
+/*
+ * The receive of message @msn. Receives are taken in the order of messages, so
+ * those in front of it are taken, too. A shared queue belongs to others as
+ * well: nothing is taken from it early.
+ */
+static const struct siw_rqe *hyb_ooo_rqe(struct hyb_qp *qp, u32 msn)
+{
+	u32 ahead = msn - qp->rx.msn[DDP_QN_SEND];
+	struct hyb_ooo *o = qp->ooo;
+
+	if (qp->rx.active && !ahead--)
+		return &qp->rx.rqe;
+	if (qp->srq || ahead >= HYB_OOO_RECVS)
+		return NULL;
+	if (!o->rqe)
+		o->rqe = kmalloc_array(HYB_OOO_RECVS, sizeof(*o->rqe),
+				       GFP_ATOMIC | __GFP_NOWARN);
+	if (!o->rqe)
+		return NULL;
+	while (o->rqe_put - o->rqe_get <= ahead) {
+		if (hyb_rq_get(qp, &o->rqe[o->rqe_put % HYB_OOO_RECVS]) <= 0)
+			return NULL;
+		o->rqe_put++;
+	}
+	return &o->rqe[(o->rqe_get + ahead) % HYB_OOO_RECVS];
+}
+
+/* Does the segment fit in, behind what was delivered of its message? */
+static bool hyb_ooo_fits(struct hyb_qp *qp, const struct hyb_ooo_fpdu *f)
+{
+	u64 room = 0;
+	u32 i;
+
+	if (f->rqe == &qp->rx.rqe && f->h.mo < qp->rx.done)
+		return false;
+	for (i = 0; i < f->rqe->num_sge; i++)
+		room += f->rqe->sge[i].length;
+	return room <= U32_MAX && (u64)f->h.mo + f->h.payload <= room;
+}
+
+/* Where does the payload go? Else why it has to wait */
+static enum hyb_ooo_why hyb_ooo_target(struct hyb_qp *qp, struct hyb_ooo_fpdu *f)
+{
+	const struct hyb_orq_entry *orq;
+	enum hyb_mem_err err;
+	u32 op = RDMAP_OP(f->h.rdmap);
+
+	if (rdmap_is_send(op)) {
+		f->rqe = hyb_ooo_rqe(qp, f->h.msn);
+		if (!f->rqe)
+			return HYB_OOO_RECV;
+		return hyb_ooo_fits(qp, f) ? HYB_OOO_NOW : HYB_OOO_BAD;
+	}
+	if (op != RDMAP_WRITE && op != RDMAP_READ_RESP)
+		return HYB_OOO_ORDER;
+	if (!f->h.payload)
+		return HYB_OOO_NOW;
+	if (op == RDMAP_READ_RESP) {
+		orq = hyb_ooo_read(qp, &f->h);
+		if (!orq)
+			return HYB_OOO_STAG;
+		f->mem = orq->mem;
+		if (f->mem)
+			refcount_inc(&f->mem->ref);
+		return HYB_OOO_NOW;
+	}
+	f->mem = hyb_mem_get(qp->ibqp.pd, f->h.stag, f->h.to, f->h.payload,
+			     IB_ACCESS_REMOTE_WRITE, &err);
+	return f->mem ? HYB_OOO_NOW : HYB_OOO_STAG;
+}
+
+/* ------------------------------------------------------ CRC, placement */
+
+struct hyb_ooo_sum {
+	struct mpa_walk walk;
+	u32 crc;
+};
+
+/* Checksum, and markers on the way */
+static bool hyb_ooo_sum_fn(void *arg, const u8 *p, u32 n)
+{
+	struct hyb_ooo_sum *s = arg;
+	const u8 *data;
+	u32 i, k;
+
+	s->crc = hyb_crc32c(s->crc, p, n);
+	for (i = 0; i < n;)
+		i += mpa_walk_next(&s->walk, p + i, n - i, &data, &k);
+	return true;
+}
+
+static bool hyb_ooo_verify(struct hyb_ooo_run *run,
+			   const struct hyb_ooo_fpdu *f)
+{
+	u32 len = f->total - MPA_CRC_SIZE;
+	struct hyb_ooo_sum s = { .crc = ~0 };
+	u8 field[MPA_CRC_SIZE];
+
+	mpa_walk_begin(&s.walk, f->pos, run->qp->rx.ivl);
+	if (!hyb_ooo_each(run, f->pos, len, hyb_ooo_sum_fn, &s) ||
+	    !hyb_ooo_copy(run, f->pos + len, field, sizeof(field)))
+		return false;
+	hyb_stats_add(run->qp->dev, HYB_ST_RX_CRC_BYTES, len);
+	return mpa_get_crc(field) == s.crc && !s.walk.bad;
+}
+
+/* Copy into a receive's buffers, from offset @off of them on */
+static bool hyb_ooo_scatter(struct hyb_qp *qp, const struct siw_rqe *rqe,
+			    u32 off, const u8 *p, u32 n)
+{
+	const struct siw_sge *sge;
+	enum hyb_mem_err err;
+	struct hyb_mem *mem;
+	u32 len;
+
+	for (sge = rqe->sge; n; sge++, off = 0) {
+		while (off >= sge->length)
+			off -= sge++->length;
+		len = min(n, sge->length - off);
+		if (!qp->user && !sge->lkey) {
+			memcpy((void *)(uintptr_t)(sge->laddr + off), p, len);
+		} else {
+			mem = hyb_mem_get(qp->ibqp.pd, sge->lkey,
+					  sge->laddr + off, len,
+					  IB_ACCESS_LOCAL_WRITE, &err);
+			if (!mem)
+				return false;
+			err = hyb_mem_write(mem, sge->lkey, sge->laddr + off,
+					    p, len);
+			hyb_mem_put(mem);
+			if (err)
+				return false;
+		}
+		p += len;
+		n -= len;
+	}
+	return true;
+}
+
+struct hyb_ooo_place {
+	struct hyb_qp *qp;
+	struct hyb_ooo_fpdu *f;
+	struct mpa_walk walk;
+	u32 skip;	/* octets of the body in front of the payload */
+	u32 done;	/* octets placed */
+};
+
+static bool hyb_ooo_put(struct hyb_ooo_place *pl, const u8 *p, u32 n)
+{
+	struct hyb_ooo_fpdu *f = pl->f;
+	u64 to = f->h.to + pl->done;
+
+	f->copies++;
+	if (f->rqe)
+		return hyb_ooo_scatter(pl->qp, f->rqe, f->h.mo + pl->done, p,
+				       n);
+	if (f->mem)
+		return !hyb_mem_write(f->mem, f->h.stag, to, p, n);
+	memcpy((void *)(uintptr_t)to, p, n);
+	return true;
+}
+
+/* Take out markers and headers, place what is left up to the PAD */
+static bool hyb_ooo_place_fn(void *arg, const u8 *p, u32 n)
+{
+	struct hyb_ooo_place *pl = arg;
+	const u8 *data;
+	u32 i, k, skip;
+
+	for (i = 0; i < n;) {
+		i += mpa_walk_next(&pl->walk, p + i, n - i, &data, &k);
+		skip = min(k, pl->skip);
+		pl->skip -= skip;
+		k = min(k - skip, pl->f->h.payload - pl->done);
+		if (!k)
+			continue;
+		if (!hyb_ooo_put(pl, data + skip, k))
+			return false;
+		pl->done += k;
+	}
+	return true;
+}
+
+static bool hyb_ooo_place(struct hyb_ooo_run *run, struct hyb_ooo_fpdu *f)
+{
+	struct hyb_dev *dev = run->qp->dev;
+	struct hyb_ooo_place pl = {
+		.qp = run->qp,
+		.f = f,
+		.skip = MPA_LEN_SIZE + f->h.hdr_len,
+	};
+	bool good;
+
+	if (!f->h.payload)
+		return true;
+	mpa_walk_begin(&pl.walk, f->pos, run->qp->rx.ivl);
+	good = hyb_ooo_each(run, f->pos, f->total - MPA_CRC_SIZE,
+			    hyb_ooo_place_fn, &pl);
+	hyb_stats_add(dev, HYB_ST_RX_COPIES, f->copies);
+	hyb_stats_add(dev, HYB_ST_RX_COPY_BYTES, pl.done);
+	return good;
+}
+
+/* ----------------------------------------------------------- one FPDU */
+
+/* Length and headers, a private copy without markers; false if nonsense */
+static bool hyb_ooo_headers(struct hyb_ooo_run *run, struct hyb_ooo_fpdu *f)
+{
+	u32 body = MPA_LEN_SIZE + min_t(u32, f->ulpdu, DDP_HDR_MAX);
+	u32 ivl = run->qp->rx.ivl;
+	u32 at, n;
+
+	for (at = 0; at < body; at += n) {
+		n = min(body - at, mpa_body_run(f->pos, at, ivl));
+		if (!hyb_ooo_copy(run, f->pos + mpa_body_off(f->pos, at, ivl),
+				  f->hdr + at, n))
+			return false;
+	}
+	return !ddp_parse(f->hdr + MPA_LEN_SIZE, f->ulpdu, &f->h) &&
+	       !rdmap_check(&f->h);
+}
+
+/* Check and place a complete FPDU, or find out why it has to wait */
+static enum hyb_ooo_why hyb_ooo_take(struct hyb_ooo_run *run,
+				     struct hyb_ooo_fpdu *f)
+{
+	struct hyb_qp *qp = run->qp;
+	enum hyb_ooo_why why;
+
+	if (!hyb_ooo_headers(run, f))
+		return HYB_OOO_BAD;
+	why = hyb_ooo_target(qp, f);
+	/* what has to wait is checked when its turn comes, and only then */
+	if (why == HYB_OOO_NOW && !hyb_ooo_verify(run, f))
+		why = HYB_OOO_BAD;
+	if (why == HYB_OOO_NOW && !hyb_ooo_place(run, f))
+		why = HYB_OOO_STAG;
+	if (f->mem)
+		hyb_mem_put(f->mem);
+	return why;
+}
+
+static bool hyb_ooo_placed(struct hyb_ooo_run *run,
+			   const struct hyb_ooo_fpdu *f)
+{
+	struct ooo_range r = {
+		.pos = f->pos,
+		.len = f->total,
+		.fpdus = 1,
+		.payload = f->h.payload,
+		.ulpdu = f->ulpdu,
+		.placed = true,
+		.edge = true,
+		.last = f->h.last,
+	};
+
+	memcpy(r.hdr, f->hdr + MPA_LEN_SIZE, sizeof(r.hdr));
+	hyb_stats_inc(run->qp->dev, HYB_ST_OOO_FPDUS);
+	hyb_stats_add(run->qp->dev, HYB_ST_OOO_BYTES, f->h.payload);
+	return ooo_add(run->qp->ooo->tab, &r);
+}
+
+/*
+ * The FPDU at @pos, which is the first octet of one; @limit: up to here nothing
+ * was looked at. Returns where to go on, 0 if there is nothing to do for now.
+ */
+static u64 hyb_ooo_fpdu(struct hyb_ooo_run *run, u64 pos, u64 limit)
+{
+	struct hyb_ooo_fpdu f = { .pos = pos };
+	u32 ivl = run->qp->rx.ivl;
+	struct hyb_ooo *o = run->qp->ooo;
+	u8 len[MPA_LEN_SIZE];
+	enum hyb_ooo_why why;
+	u32 lead;
+
+	lead = mpa_lead_len(pos, ivl);
+	f.total = lead + MPA_LEN_SIZE;
+	if (pos + f.total <= limit) {
+		if (!hyb_ooo_copy(run, pos + lead, len, sizeof(len)))
+			return 0;
+		f.ulpdu = proto_get16(len);
+		f.total = mpa_fpdu_len(pos, f.ulpdu, ivl);
+		if (f.ulpdu > MPA_ULPDU_MAX || f.ulpdu < DDP_TAGGED_LEN)
+			goto bad;
+	}
+	if (pos + f.total > run->end) {
+		if (o->partial != pos)
+			hyb_ooo_count(run->qp, HYB_OOO_PARTIAL);
+		o->partial = pos;
+		return 0;
+	}
+	if (pos + f.total > limit)	/* the FPDU behind it says otherwise */
+		goto bad;
+	why = hyb_ooo_take(run, &f);
+	if (why == HYB_OOO_BAD)
+		goto bad;
+	if (why == HYB_OOO_NOW ?
+	    !hyb_ooo_placed(run, &f) :
+	    !hyb_ooo_wait(run, pos, pos + f.total, true, why))
+		return 0;
+	return pos + f.total;
+
+bad:	/* where the next one begins is not known */
+	return hyb_ooo_wait(run, pos, limit, false, HYB_OOO_BAD) ?
+	       limit : 0;
+}
+
+/* --------------------------------------------------------------- runs */
+
+/*
+ * The first FPDU that begins in [@pos, @limit), by the markers there. An FPDU
+ * that began before ends within the longest one.
+ */
+static bool hyb_ooo_find(struct hyb_ooo_run *run, u64 pos, u64 limit,
+			 u64 *start)
+{
+	u32 ivl = run->qp->rx.ivl;
+	u64 mark = pos + mpa_to_mark(pos, ivl);
+	u64 max = pos + mpa_fpdu_len(0, MPA_ULPDU_MAX, ivl) + ivl;
+	u8 p[MPA_MARK_SIZE];
+
+	for (; mark < max && mark + sizeof(p) <= limit; mark += ivl) {
+		if (!hyb_ooo_copy(run, mark, p, sizeof(p)))
+			return false;
+		if (ooo_mark_start(mark, p, ivl, start) && *start >= pos)
+			return *start < limit;
+	}
+	return false;
+}
+
+/* A run of octets that TCP has announced by one SACK block */
+static void hyb_ooo_walk(struct hyb_ooo_run *run, u64 pos)
+{
+	struct hyb_ooo *o = run->qp->ooo;
+	const struct ooo_range *r;
+	bool edge = false;
+	u64 limit, from;
+
+	for (from = pos; pos && pos < run->end;) {
+		r = ooo_at(o->tab, ooo_find(o->tab, pos));
+		if (r && r->pos <= pos) {
+			pos = r->pos + r->len;
+			edge = r->edge;
+			continue;
+		}
+		if (o->tab->nr == OOO_RANGES) {
+			hyb_ooo_count(run->qp, HYB_OOO_LIMIT);
+			break;
+		}
+		limit = r ? min(r->pos, run->end) : run->end;
+		if (edge) {
+			pos = hyb_ooo_fpdu(run, pos, limit);
+		} else if (hyb_ooo_find(run, pos, limit, &pos)) {
+			edge = true;
+		} else {
+			if (limit == run->end && o->no_mark != from) {
+				hyb_ooo_count(run->qp, HYB_OOO_MARK);
+				o->no_mark = from;
+			}
+			pos = limit;
+		}
+	}
+}
+
+/* The table is there while TCP has something out of order */
+static bool hyb_ooo_table(struct hyb_ooo *o)
+{
+	if (!o->tab) {
+		o->tab = kmalloc(sizeof(*o->tab), GFP_ATOMIC | __GFP_NOWARN);
+		if (!o->tab)
+			return false;
+		o->tab->first = 0;
+		o->tab->nr = 0;
+	}
+	return true;
+}
+
+/**
+ * hyb_ooo_look - place what has arrived out of order
+ * @qp: attached queue pair
+ *
+ * Looks at what the SACK blocks name and no look before has seen.
+ *
+ * Context: spinlock of the TCP socket held. Does not call into TCP.
+ */
+void hyb_ooo_look(struct hyb_qp *qp)
+{
+	struct sock *sk = qp->tcp.sk;
+	struct tcp_sock *tp = tcp_sk(sk);
+	struct hyb_ooo *o = qp->ooo;
+	const struct tcp_sack_block *sack;
+	struct hyb_ooo_run run = { .qp = qp, .sk = sk };
+	u32 arrived;
+	u64 pos;
+	int i;
+
+	lockdep_assert_held(&sk->sk_lock.slock);
+	arrived = tp->rcv_ooopack - o->seen;
+	if (!arrived)
+		return;
+	o->seen = tp->rcv_ooopack;
+	hyb_stats_add(qp->dev, HYB_ST_OOO_SEGMENTS, arrived);
+	if (qp->rx.stopped || hyb_qp_state(qp) == HYB_QP_ERROR)
+		return;
+	hyb_stats_inc(qp->dev, HYB_ST_OOO_LOOKS);
+	if (RB_EMPTY_ROOT(&tp->out_of_order_queue))
+		return;
+	if (!hyb_ooo_table(o)) {
+		hyb_ooo_count(qp, HYB_OOO_LIMIT);
+		return;
+	}
+	run.base = tp->copied_seq - (u32)qp->rx.pos;
+	for (i = 0; i < tp->rx_opt.num_sacks; i++) {
+		sack = &tp->selective_acks[i];
+		if (!after(sack->start_seq, tp->rcv_nxt))
+			continue;
+		pos = qp->rx.pos + (u32)(sack->start_seq - tp->copied_seq);
+		run.end = pos + (u32)(sack->end_seq - sack->start_seq);
+		run.skb = NULL;
+		hyb_ooo_walk(&run, pos);
+	}
+}
+
+/* ----------------------------------------------------------- in order */
+
+/**
+ * hyb_ooo_due - was what comes next placed already?
+ * @qp: queue pair with out-of-order placement
+ *
+ * Context: TCP socket held, called by the receive engine for every FPDU.
+ * Return: the range that begins at the receive engine's position, or NULL.
+ * hyb_ooo_account() must follow when it is consumed, in whole or in part.
+ */
+const struct ooo_range *hyb_ooo_due(struct hyb_qp *qp)
+{
+	struct hyb_ooo *o = qp->ooo;
+	struct ooo_range *r;
+
+	if (!o->tab)
+		return NULL;
+	while ((r = ooo_at(o->tab, 0)) && !r->placed && r->pos <= qp->rx.pos)
+		ooo_advance(o->tab, r->len);
+	if (r)
+		return r->placed && r->pos == qp->rx.pos ? r : NULL;
+	/* until something is out of order again */
+	kfree(o->tab);
+	o->tab = NULL;
+	return NULL;
+}
+
+/**
+ * hyb_ooo_account - octets that were placed early have had their turn
+ * @qp: queue pair
+ * @len: octets at the begin of the range that hyb_ooo_due() returned
+ *
+ * Context: TCP socket held.
+ */
+void hyb_ooo_account(struct hyb_qp *qp, u32 len)
+{
+	hyb_stats_add(qp->dev, HYB_ST_OOO_DONE, len);
+	ooo_advance(qp->ooo->tab, len);
+}
+
+/**
+ * hyb_ooo_cross - does an FPDU reach into one that was placed?
+ * @qp: queue pair with out-of-order placement
+ * @len: octets of the FPDU at the receive engine's position
+ *
+ * In that case a marker or a length of the peer was wrong: in order and out of
+ * order the same FPDUs have to be found.
+ *
+ * Context: TCP socket held.
+ * Return: 0 or TERM_MPA_MARKER.
+ */
+u32 hyb_ooo_cross(struct hyb_qp *qp, u32 len)
+{
+	const struct ooo_range *r;
+	struct hyb_ooo *o = qp->ooo;
+	u32 i;
+
+	for (i = 0; o->tab; i++) {
+		r = ooo_at(o->tab, i);
+		if (!r || r->pos >= qp->rx.pos + len)
+			break;
+		if (r->placed)
+			return TERM_MPA_MARKER;
+	}
+	return 0;
+}
+
+/**
+ * hyb_ooo_recv - the next receive, if it was taken early
+ * @qp: queue pair with out-of-order placement
+ * @rqe: private copy of it
+ *
+ * Context: TCP socket held.
+ * Return: 1, or 0 if the queue has it.
+ */
+int hyb_ooo_recv(struct hyb_qp *qp, struct siw_rqe *rqe)
+{
+	struct hyb_ooo *o = qp->ooo;
+
+	if (o->rqe_get == o->rqe_put)
+		return 0;
+	*rqe = o->rqe[o->rqe_get++ % HYB_OOO_RECVS];
+	return 1;
+}
+
+/* -------------------------------------------------------- life of a QP */
+
+/*
+ * In the place of TCP's function that gives a segment to IP. Behind it the
+ * queue is looked at, so that the ACK does not wait.
+ */
+static int hyb_ooo_queue_xmit(struct sock *sk, struct sk_buff *skb,
+			      struct flowi *fl)
+{
+	const struct inet_connection_sock_af_ops *ops =
+		inet_csk(sk)->icsk_af_ops;
+	struct hyb_cep *cep = sk->sk_user_data;
+	int ret;
+
+	ret = container_of(ops, struct hyb_ooo_ops, ops)->base
+		->queue_xmit(sk, skb, fl);
+	/* pairs with hyb_tcp_attach(): changes under the lock that we have */
+	if (cep && cep->live && cep->live->ooo &&
+	    cep->live->ooo->seen != tcp_sk(sk)->rcv_ooopack)
+		hyb_tcp_look(sk, cep->live);
+	return ret;
+}
+
+/* The copy of @base, made at its first use; NULL if it is one too many */
+static const struct inet_connection_sock_af_ops *
+hyb_ooo_copy_ops(const struct inet_connection_sock_af_ops *base)
+{
+	struct hyb_ooo_ops *o = NULL;
+	int i;
+
+	mutex_lock(&hyb_ooo_ops_lock);
+	for (i = 0; i < HYB_OOO_FAMILIES; i++) {
+		o = &hyb_ooo_ops[i];
+		if (o->base == base)
+			break;
+		if (o->base)
+			continue;
+		o->ops = *base;
+		o->ops.queue_xmit = hyb_ooo_queue_xmit;
+		o->base = base;
+		break;
+	}
+	mutex_unlock(&hyb_ooo_ops_lock);
+	return i < HYB_OOO_FAMILIES ? &o->ops : NULL;
+}
+
+/**
+ * hyb_ooo_attach - place out of order from now on, where that can be done
+ * @qp: queue pair that enters full operation, hyb_rx_init() was called
+ * @sk: its TCP socket
+ *
+ * It takes markers, to find FPDUs, and a CRC, to believe what they say. The
+ * shared link takes packets in order by reference and gains nothing.
+ *
+ * Context: process, the caller owns the TCP socket (lock_sock).
+ */
+void hyb_ooo_attach(struct hyb_qp *qp, struct sock *sk)
+{
+	const struct inet_connection_sock_af_ops *ops;
+	struct hyb_ooo *o;
+
+	if (!READ_ONCE(qp->dev->ooo) || !qp->rx.ivl || !qp->rx.crc ||
+	    qp->shared || qp->ooo)
+		return;
+	ops = hyb_ooo_copy_ops(inet_csk(sk)->icsk_af_ops);
+	o = ops ? kzalloc(sizeof(*o), GFP_KERNEL) : NULL;
+	if (!o)
+		return;
+	o->seen = tcp_sk(sk)->rcv_ooopack;
+	o->partial = U64_MAX;
+	o->no_mark = U64_MAX;
+	WRITE_ONCE(qp->ooo, o);
+	WRITE_ONCE(inet_csk(sk)->icsk_af_ops, ops);
+}
+
+/**
+ * hyb_ooo_release - give a socket its own operations back
+ * @sk: TCP socket
+ *
+ * Context: process, the caller owns the TCP socket.
+ */
+void hyb_ooo_release(struct sock *sk)
+{
+	struct inet_connection_sock *icsk = inet_csk(sk);
+	int i;
+
+	for (i = 0; i < HYB_OOO_FAMILIES; i++)
+		if (icsk->icsk_af_ops == &hyb_ooo_ops[i].ops)
+			WRITE_ONCE(icsk->icsk_af_ops, hyb_ooo_ops[i].base);
+}
+
+/**
+ * hyb_ooo_abandon - forget all of it, flush receives that were taken early
+ * @qp: detached queue pair, whose active receive was flushed already
+ *
+ * Context: any.
+ */
+void hyb_ooo_abandon(struct hyb_qp *qp)
+{
+	struct hyb_ooo *o = qp->ooo;
+
+	if (!o)
+		return;
+	for (; o->rqe_get != o->rqe_put; o->rqe_get++)
+		hyb_rq_complete(qp, &o->rqe[o->rqe_get % HYB_OOO_RECVS], 0, 0,
+				false, SIW_WC_WR_FLUSH_ERR);
+	kfree(o->rqe);
+	kfree(o->tab);
+	o->rqe = NULL;
+	o->tab = NULL;
+}
+
+/* The last reference of the queue pair is gone */
+void hyb_ooo_free(struct hyb_qp *qp)
+{
+	kfree(qp->ooo);
+	qp->ooo = NULL;
+}

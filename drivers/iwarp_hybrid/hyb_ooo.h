@@ -1,0 +1,62 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+/*
+ * Out-of-order placement: FPDUs in TCP's out-of-order queue are found by their
+ * markers, checked and placed before the gap in front of them closes. When
+ * their turn comes the receive engine delivers them without touching a single
+ * octet again. RFC 5044 section 4.3, RFC 5041 section 5.3.
+ *
+ * Beside the receive engine: called by hyb_tcp and hyb_rx; calls hyb_queue,
+ * hyb_mem, hyb_crc, hyb_stats, proto/ and TCP. It sends nothing, completes
+ * nothing and reports no error.
+ *
+ * Everything runs with the TCP socket held (see hyb_tcp.h).
+ */
+#ifndef HYB_OOO_H
+#define HYB_OOO_H
+
+#include <linux/types.h>
+
+#include "proto/ooo.h"
+
+struct hyb_qp;
+struct inet_connection_sock_af_ops;
+struct siw_rqe;
+struct sock;
+
+/* Receives that are taken from the queue before their turn, at most */
+#define HYB_OOO_RECVS	32
+
+/**
+ * struct hyb_ooo - what a QP knows of its out-of-order queue
+ * @tab: ranges that were looked at, NULL while there are none
+ * @rqe: receives taken early, a ring; NULL until one was
+ * @rqe_get: oldest of them
+ * @rqe_put: next free
+ * @seen: tcp_sock.rcv_ooopack at the last look
+ * @partial: where the last FPDU was that ended behind its run, for counting
+ * @no_mark: where the last run began without a usable marker, for counting
+ */
+struct hyb_ooo {
+	struct ooo_table *tab;
+	struct siw_rqe *rqe;
+	u32 rqe_get;
+	u32 rqe_put;
+	u32 seen;
+	u64 partial;
+	u64 no_mark;
+};
+
+/* Of the transport layer */
+void hyb_ooo_attach(struct hyb_qp *qp, struct sock *sk);
+void hyb_ooo_release(struct sock *sk);
+void hyb_ooo_look(struct hyb_qp *qp);
+void hyb_ooo_abandon(struct hyb_qp *qp);
+void hyb_ooo_free(struct hyb_qp *qp);
+
+/* Of the receive engine */
+const struct ooo_range *hyb_ooo_due(struct hyb_qp *qp);
+void hyb_ooo_account(struct hyb_qp *qp, u32 len);
+u32 hyb_ooo_cross(struct hyb_qp *qp, u32 len);
+int hyb_ooo_recv(struct hyb_qp *qp, struct siw_rqe *rqe);
+
+#endif
