@@ -197,6 +197,9 @@ static void received(struct conn *c, uint64_t slot, uint32_t len)
 		post_send(c, slot, len);
 	} else if (len >= 17 && m[0] == TARGET_READ) {
 		post_read(c, m + 1);
+	} else if (len && m[0] == TARGET_DEREG && c->mr[REGION_RW]) {
+		ibv_dereg_mr(c->mr[REGION_RW]);
+		c->mr[REGION_RW] = NULL;
 	}
 	post_recv(c, slot);
 }

@@ -1,0 +1,836 @@
+// SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
+/*
+ * hyb-ooo: what a device does with FPDUs that come before their turn.
+ *
+ *   hyb-ooo -i IFINDEX -m MAC -f ADDRESS -h TARGET [-p PORT] -s COMMAND [-o TEXT]
+ *
+ * The target is hyb-target, its device wants markers. COMMAND prints the
+ * counters of its device. ADDRESS belongs to nobody, and the target's host knows
+ * it to be behind MAC. -o: only cases with this in their name.
+ */
+#include <arpa/inet.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+#include "ooo_tcp.h"
+#include "peer.h"
+#include "target.h"
+
+#define FRAME 20 /* octets of the MPA Request, where the stream begins */
+#define FPDUS 512
+#define SETTLE 60 /* ms that the device gets to do something */
+
+static struct {
+	const char *stats, *only;
+	unsigned int number, failed;
+	uint16_t port;
+} opt;
+
+/**
+ * struct stream - what is to be sent, on one connection
+ * @raw: TCP
+ * @enc: encodes FPDUs into @pipe
+ * @buf: the stream, from the start of TCP on
+ * @nr: FPDUs in it
+ * @at: where they begin; behind the last
+ * @payload: of all of them
+ */
+struct stream {
+	struct raw raw;
+	struct peer enc;
+	int pipe;
+	unsigned char buf[RAW_STREAM];
+	size_t len;
+	unsigned int nr;
+	size_t at[FPDUS + 1];
+	size_t payload;
+	uint32_t stag[REGIONS];
+	uint64_t addr[REGIONS];
+	size_t in_pos; /* in raw.in */
+	unsigned char memory[TARGET_REGION]; /* as REGION_RW should be */
+};
+
+static struct stream s;
+static bool good;
+
+static void check(bool ok, const char *what)
+{
+	if (!ok)
+		printf("# %s\n", what);
+	good &= ok;
+}
+
+/* -------------------------------------------------------------- counters */
+
+static const char *const names[] = {
+	"rx_ooo_segments",   "rx_ooo_fpdus",
+	"rx_ooo_bytes",	     "rx_ooo_wait_marker",
+	"rx_ooo_wait_stag",  "rx_ooo_wait_recv",
+	"rx_ooo_wait_order", "rx_ooo_wait_partial",
+	"rx_ooo_wait_bad",   "rx_ooo_wait_limit",
+	"rx_copy_bytes",     "rx_crc_bytes",
+	"rx_ooo_done_bytes", "err_crc",
+	"rx_fpdus",
+};
+
+enum {
+	SEGMENTS,
+	EARLY,
+	BYTES,
+	W_MARKER,
+	W_STAG,
+	W_RECV,
+	W_ORDER,
+	W_PARTIAL,
+	W_BAD,
+	W_LIMIT,
+	COPIED,
+	SUMMED,
+	DONE,
+	ERR_CRC,
+	RX_FPDUS,
+	COUNTERS
+};
+
+static long long before[COUNTERS], now[COUNTERS];
+
+static void read_counters(long long *val)
+{
+	char line[16384], *at;
+	size_t len;
+	FILE *f;
+	int i;
+
+	usleep(20000); /* the kernel remembers counters for 10 ms */
+	memset(val, 0, COUNTERS * sizeof(*val));
+	f = popen(opt.stats, "r");
+	if (!f)
+		return;
+	while (fgets(line, sizeof(line), f)) {
+		for (i = 0; i < COUNTERS; i++) {
+			len = strlen(names[i]);
+			for (at = line; (at = strstr(at, names[i])); at += len)
+				if (at > line && at[-1] == ' ' &&
+				    at[len] == ' ')
+					val[i] += atoll(at + len);
+		}
+	}
+	pclose(f);
+}
+
+/* Since the case began */
+static long long risen(int which)
+{
+	read_counters(now);
+	return now[which] - before[which];
+}
+
+static void expect(int which, long long want)
+{
+	long long got = risen(which);
+
+	if (got != want) {
+		printf("# %s: %lld, not %lld\n", names[which], got, want);
+		good = false;
+	}
+}
+
+/* ---------------------------------------------------------------- stream */
+
+/* Append an FPDU to the stream */
+static void add(const unsigned char *ulpdu, size_t len,
+		const struct fpdu_options *o)
+{
+	ssize_t n;
+
+	peer_send_fpdu(&s.enc, ulpdu, len, o);
+	n = recv(s.pipe, s.buf + s.len, sizeof(s.buf) - s.len, MSG_DONTWAIT);
+	if (n <= 0)
+		abort();
+	s.len += n;
+	s.at[++s.nr] = s.len;
+}
+
+static unsigned char fill = 1;
+
+/* A Write of @len octets to offset @off of a region */
+static void add_write(int region, uint32_t off, uint32_t len,
+		      const struct fpdu_options *o)
+{
+	unsigned char data[TARGET_REGION], u[TARGET_REGION + 64];
+	uint32_t i;
+
+	for (i = 0; i < len; i++)
+		data[i] = fill++;
+	if (region == REGION_RW)
+		memcpy(s.memory + off, data, len);
+	s.payload += len;
+	add(u,
+	    ulpdu_tagged(u, DDP_TAGGED, OP_WRITE, s.stag[region],
+			 s.addr[region] + off, data, len),
+	    o);
+}
+
+static void add_send(const void *data, size_t len)
+{
+	unsigned char u[512];
+
+	s.payload += len;
+	add(u,
+	    ulpdu_untagged(u, DDP_UNTAGGED, OP_SEND, 0, 0, s.enc.msn++, 0, data,
+			   len),
+	    NULL);
+}
+
+static void add_read(uint32_t msn, uint32_t off, uint32_t len)
+{
+	unsigned char u[64];
+
+	add(u,
+	    ulpdu_read_request(u, msn, 0x77, 0, len, s.stag[REGION_RW],
+			       s.addr[REGION_RW] + off),
+	    NULL);
+}
+
+#define GAP 3000 /* where the Write of gap() goes */
+
+/*
+ * A Write after which the stream has @off octets up to a marker: FPDUs that
+ * are small are found only if there is one among them. Returns its length.
+ */
+static uint32_t gap(uint32_t off)
+{
+	uint32_t pos = s.at[s.nr] - FRAME, end, len, words;
+
+	for (len = 4;; len += 4) {
+		/* words of length, header and payload, and the CRC */
+		for (end = pos, words = 4 + len / 4; words; words--)
+			end += end % 512 ? 4 : 8;
+		end += end % 512 ? 4 : 8;
+		if ((end + off) % 512 == 0)
+			break;
+	}
+	add_write(REGION_RW, GAP, len, NULL);
+	return len;
+}
+
+/* Send the FPDUs [@from, @to) in as many segments as it takes */
+static void go(unsigned int from, unsigned int to)
+{
+	raw_send(&s.raw, s.at[from], s.buf + s.at[from], s.at[to] - s.at[from]);
+}
+
+static void settle(void)
+{
+	raw_wait(&s.raw, SIZE_MAX, SETTLE);
+}
+
+/* Next FPDU of the device: its ULPDU, or NULL */
+static const unsigned char *reply(size_t *len, int timeout_ms)
+{
+	const unsigned char *p = s.raw.in + s.in_pos;
+	size_t total;
+
+	raw_wait(&s.raw, s.in_pos + 2, timeout_ms);
+	if (s.raw.in_len < s.in_pos + 2)
+		return NULL;
+	*len = p[0] << 8 | p[1];
+	total = ((2 + *len + 3) & ~3ul) + 4;
+	raw_wait(&s.raw, s.in_pos + total, timeout_ms);
+	if (s.raw.in_len < s.in_pos + total)
+		return NULL;
+	s.in_pos += total;
+	return p + 2;
+}
+
+static bool silent(void)
+{
+	size_t len;
+
+	return !reply(&len, SETTLE) && !s.raw.fin && !s.raw.rst;
+}
+
+/* The next FPDU is a Terminate with this error */
+static void terminated(unsigned int layer, unsigned int type, unsigned int code)
+{
+	const unsigned char *u;
+	uint32_t word;
+	size_t len;
+
+	do {
+		u = reply(&len, 10000);
+	} while (u && (u[1] & 15) != 7);
+	word = u && len >= 22 ? get_be32(u + 18) : 0;
+	if (word >> 16 != TERM_ERR(layer, type, code)) {
+		printf("# ended by %x, not %x\n", word >> 16,
+		       TERM_ERR(layer, type, code));
+		good = false;
+	}
+}
+
+/* Read the region by RDMA; @msn: Read Requests before, and one */
+static void compare(uint32_t msn)
+{
+	unsigned char got[TARGET_REGION];
+	const unsigned char *u;
+	size_t len, n = 0;
+
+	add_read(msn, 0, TARGET_REGION);
+	go(s.nr - 1, s.nr);
+	while (n < sizeof(got)) {
+		u = reply(&len, 10000);
+		if (!u || (u[1] & 15) != 2 || len < 14 ||
+		    len - 14 > sizeof(got) - n) {
+			check(false, "no Read Response");
+			return;
+		}
+		memcpy(got + n, u + 14, len - 14);
+		n += len - 14;
+	}
+	check(!memcmp(got, s.memory, sizeof(got)), "the memory differs");
+}
+
+/* Every octet was summed up once, every one of the payload copied once */
+static void once(void)
+{
+	expect(COPIED, s.payload);
+	expect(SUMMED, s.at[s.nr] - s.at[0] - 4 * s.nr);
+}
+
+static int begin(void)
+{
+	unsigned char frame[64];
+	int pair[2], i;
+	size_t n;
+
+	s.len = 0;
+	s.nr = 0;
+	s.payload = 0;
+	memset(s.memory, 'a' + REGION_RW, sizeof(s.memory));
+	if (socketpair(AF_UNIX, SOCK_STREAM, 0, pair) ||
+	    peer_adopt(&s.enc, pair[0]))
+		return -1;
+	s.pipe = pair[1];
+	if (raw_connect(&s.raw, opt.port++))
+		return -1;
+	n = peer_start_frame(frame, false, MPA_C, 1, 0, NULL, 0);
+	memcpy(s.buf, frame, n);
+	s.len = n;
+	s.at[0] = n;
+	raw_send(&s.raw, 0, s.buf, n);
+	raw_wait(&s.raw, 20 + 12 * REGIONS, 20000);
+	if (s.raw.in_len < 20 + 12 * REGIONS || !(s.raw.in[16] & MPA_M))
+		return -1;
+	s.enc.tx_ivl = 512;
+	for (i = 0; i < REGIONS; i++) {
+		s.stag[i] = get_be32(s.raw.in + 20 + 12 * i);
+		s.addr[i] = get_be64(s.raw.in + 24 + 12 * i);
+	}
+	s.in_pos = 20 + 12 * REGIONS;
+	/* the first FPDU opens the connection of the target */
+	add_send("x", 1);
+	go(0, 1);
+	settle();
+	s.at[0] = s.at[1];
+	s.nr = 0;
+	s.payload = 0;
+	read_counters(before);
+	return 0;
+}
+
+/* ----------------------------------------------------------------- cases */
+
+static void writes(void)
+{
+	add_write(REGION_RW, 0, 100, NULL);
+	add_write(REGION_RW, 100, 900, NULL);
+	add_write(REGION_RW, 1000, 900, NULL);
+	add_write(REGION_RW, 3000, 900, NULL);
+	add_write(REGION_RW, 1900, 300, NULL);
+	go(1, 5);
+	settle();
+	expect(EARLY, 4);
+	expect(BYTES, 3000);
+	expect(DONE, 0);
+	expect(RX_FPDUS, 0);
+	go(0, 1);
+	settle();
+	expect(RX_FPDUS, 5);
+	expect(DONE, s.at[5] - s.at[1]);
+	once();
+	compare(1);
+}
+
+static void sends(void)
+{
+	const unsigned char *u;
+	char text[3] = "E0";
+	size_t len;
+	int i;
+
+	gap(0);
+	for (i = 0; i < 6; i++) {
+		text[1] = '0' + i;
+		add_send(text, 2);
+	}
+	/* no marker, then one in front */
+	go(2, 7);
+	settle();
+	expect(EARLY, 0);
+	expect(W_MARKER, 1);
+	go(1, 2);
+	check(silent(), "delivered before its turn");
+	expect(EARLY, 6);
+	go(0, 1);
+	for (i = 0; i < 6; i++) {
+		u = reply(&len, 10000);
+		check(u && len == 20 && u[18] == 'E' && u[19] == '0' + i,
+		      "an echo is missing, or not in order");
+	}
+	once();
+}
+
+/* A message of three segments, the last one first; then the next message */
+static void long_send(void)
+{
+	unsigned char data[240], u[512];
+	const unsigned char *r;
+	size_t len;
+	int i;
+
+	for (i = 0; i < 240; i++)
+		data[i] = i ? i : 'E';
+	gap(208);
+	for (i = 0; i < 3; i++)
+		add(u,
+		    ulpdu_untagged(u,
+				   i < 2 ? DDP_UNTAGGED & ~DDP_NOT_LAST :
+					   DDP_UNTAGGED,
+				   OP_SEND, 0, 0, s.enc.msn, 80 * i,
+				   data + 80 * i, 80),
+		    NULL);
+	s.enc.msn++;
+	s.payload += 240;
+	add_send("Enext", 5);
+	go(3, 5);
+	check(silent(), "delivered before its turn");
+	expect(EARLY, 2);
+	/* the rest of the message, without and then with what is placed */
+	go(0, 1);
+	go(1, 2);
+	check(silent(), "delivered before its turn");
+	go(2, 3);
+	r = reply(&len, 10000);
+	check(r && len == 258 && !memcmp(r + 18, data, 240), "the message");
+	r = reply(&len, 10000);
+	check(r && len == 23 && !memcmp(r + 18, "Enext", 5), "the next one");
+	once();
+}
+
+/* More messages than there are receives: those wait */
+static void no_receive(void)
+{
+	int i;
+
+	gap(0);
+	for (i = 0; i < TARGET_RECEIVES + 3; i++)
+		add_send("-", 1);
+	go(1, s.nr);
+	settle();
+	expect(EARLY, TARGET_RECEIVES);
+	expect(W_RECV, 3);
+	go(0, 1);
+	raw_wait(&s.raw, SIZE_MAX, 500);
+	expect(RX_FPDUS, TARGET_RECEIVES + 4);
+	expect(COPIED, s.payload);
+	compare(1);
+}
+
+static void read_response(void)
+{
+	unsigned char msg[17] = { TARGET_READ }, u[1500], data[2000];
+	uint32_t stag, i;
+	const unsigned char *r;
+	uint64_t to;
+	size_t len;
+
+	put_be32(msg + 1, 0x1234);
+	put_be32(msg + 13, sizeof(data));
+	add_send(msg, sizeof(msg));
+	go(0, 1);
+	r = reply(&len, 10000);
+	if (!r || len != 46 || (r[1] & 15) != 1) {
+		check(false, "no Read Request");
+		return;
+	}
+	stag = get_be32(r + 18);
+	to = get_be64(r + 22);
+	for (i = 0; i < sizeof(data); i++)
+		data[i] = i * 7 + 1;
+	memcpy(s.memory, data, sizeof(data));
+	for (i = 0; i < 4; i++)
+		add(u,
+		    ulpdu_tagged(
+			    u, i < 3 ? DDP_TAGGED & ~DDP_NOT_LAST : DDP_TAGGED,
+			    OP_READ_RESP, stag, to + 500 * i, data + 500 * i,
+			    500),
+		    NULL);
+	s.payload += sizeof(data);
+	go(3, 5);
+	settle();
+	go(2, 3);
+	settle();
+	expect(EARLY, 3);
+	go(1, 2);
+	settle();
+	once();
+	compare(1);
+}
+
+/* A response that nobody asked for, and one that is too long */
+static void bad_response(void)
+{
+	unsigned char u[64] = { 0 };
+
+	gap(0);
+	add(u,
+	    ulpdu_tagged(u, DDP_TAGGED, OP_READ_RESP, s.stag[REGION_RW],
+			 s.addr[REGION_RW], "mischief", 8),
+	    NULL);
+	go(1, 2);
+	check(silent(), "reported before its turn");
+	expect(W_STAG, 1);
+	expect(EARLY, 0);
+	go(0, 1);
+	terminated(0, 2, 6);
+}
+
+static void read_request(void)
+{
+	const unsigned char *u;
+	size_t len;
+
+	gap(0);
+	add_read(1, GAP, 16);
+	go(1, 2);
+	check(silent(), "answered before its turn");
+	expect(W_ORDER, 1);
+	go(0, 1);
+	u = reply(&len, 10000);
+	check(u && len == 30 && !memcmp(u + 14, s.memory + GAP, 16),
+	      "the answer");
+	once();
+}
+
+static void bad_crc(void)
+{
+	struct fpdu_options o = { .length = -1, .bad_crc = true };
+
+	add_write(REGION_RW, 0, 8, NULL);
+	add_write(REGION_RW, 8, 600, &o);
+	go(1, 2);
+	check(silent(), "reported before its turn");
+	expect(W_BAD, 1);
+	expect(EARLY, 0);
+	expect(ERR_CRC, 0);
+	go(0, 1);
+	terminated(2, 0, 2);
+	expect(ERR_CRC, 1);
+}
+
+/* Damaged out of order, right when its turn comes */
+static void repaired(void)
+{
+	unsigned char keep;
+	size_t at;
+
+	add_write(REGION_RW, 0, 8, NULL);
+	add_write(REGION_RW, 8, 600, NULL);
+	at = s.at[1] + 40;
+	keep = s.buf[at];
+	s.buf[at] ^= 0xff;
+	go(1, 2);
+	settle();
+	expect(W_BAD, 1);
+	s.buf[at] = keep;
+	go(0, 2);
+	settle();
+	expect(ERR_CRC, 0);
+	expect(RX_FPDUS, 2);
+	compare(1);
+}
+
+/* Good out of order, and something else when its turn comes */
+static void replaced(void)
+{
+	size_t i;
+
+	add_write(REGION_RW, 0, 8, NULL);
+	add_write(REGION_RW, 8, 600, NULL);
+	add_write(REGION_RW, 608, 600, NULL);
+	go(1, 3);
+	settle();
+	expect(EARLY, 2);
+	for (i = s.at[1]; i < s.at[3]; i++)
+		s.buf[i] ^= 0x5a;
+	go(0, 2);
+	settle();
+	expect(RX_FPDUS, 3);
+	expect(ERR_CRC, 0);
+	once();
+	compare(1);
+}
+
+static void unknown_stag(void)
+{
+	gap(0);
+	s.stag[REGION_LOCAL] ^= 0x5a5a5a00;
+	add_write(REGION_LOCAL, 0, 8, NULL);
+	go(1, 2);
+	check(silent(), "reported before its turn");
+	expect(W_STAG, 1);
+	go(0, 1);
+	terminated(1, 1, 0);
+}
+
+static void no_access(void)
+{
+	gap(0);
+	add_write(REGION_RO, 0, 8, NULL);
+	add_write(REGION_FOREIGN, 0, 8, NULL);
+	add_write(REGION_RW, TARGET_REGION - 4, 4, NULL);
+	s.addr[REGION_RW]++;
+	add_write(REGION_RW, TARGET_REGION - 4, 4, NULL);
+	go(1, 5);
+	check(silent(), "reported before its turn");
+	expect(W_STAG, 3);
+	expect(EARLY, 1);
+	go(0, 1);
+	terminated(0, 1, 2);
+}
+
+/* The region goes between placement and the FPDU's turn */
+static void gone(void)
+{
+	add_send("D", 1);
+	gap(0);
+	add_write(REGION_RW, 8, 8, NULL);
+	go(2, 3);
+	settle();
+	expect(EARLY, 1);
+	go(0, 1);
+	raw_wait(&s.raw, SIZE_MAX, 500);
+	go(1, 2);
+	terminated(1, 1, 0);
+}
+
+/* In order an FPDU reaches into one that was found out of order */
+static void crossing(void)
+{
+	uint32_t len = gap(0);
+
+	add_write(REGION_RW, 8, 40, NULL);
+	add_write(REGION_RW, 48, 600, NULL);
+	go(1, 3);
+	settle();
+	expect(EARLY, 2);
+	/* once more from the start, with another length */
+	s.nr = 0;
+	s.enc.tx_pos -= s.len - s.at[0];
+	s.len = s.at[0];
+	add_write(REGION_RW, GAP, len + 12, NULL);
+	go(0, 1);
+	terminated(2, 0, 3);
+}
+
+/* FPDUs in front of the first marker of a run, and a run without one */
+static void no_marker(void)
+{
+	int i;
+
+	for (i = 0; i < 30; i++)
+		add_write(REGION_RW, 64 * i, 64, NULL);
+	for (i = 2;
+	     (s.at[i] - FRAME) % 512 < 4 || (s.at[i] - FRAME) % 512 > 400;)
+		i++;
+	raw_send(&s.raw, s.at[i], s.buf + s.at[i], 90);
+	settle();
+	expect(W_MARKER, 1);
+	expect(EARLY, 0);
+	go(i + 1, 30);
+	settle();
+	check(risen(EARLY) > 10, "found by a later marker");
+	go(0, 30);
+	settle();
+	expect(RX_FPDUS, 30);
+	once();
+	compare(1);
+}
+
+/* More ranges than are remembered */
+static void limit(void)
+{
+	int i;
+
+	add_write(REGION_RW, 0, 512, NULL);
+	for (i = 0; i < 400; i++)
+		add_write(REGION_RW, 512 + 8 * i, 4, NULL);
+	go(1, s.nr);
+	settle();
+	expect(EARLY, 256);
+	check(risen(W_LIMIT) > 0, "the limit is noticed");
+	go(0, 1);
+	settle();
+	expect(RX_FPDUS, 401);
+	once();
+	compare(1);
+}
+
+static unsigned int seed = 1;
+
+static unsigned int below(unsigned int n)
+{
+	seed = seed * 1103515245 + 12345;
+	return (seed >> 8) % n;
+}
+
+/* Any FPDUs, cut anywhere, in any order, some twice */
+static void shuffle(void)
+{
+	size_t cut[600], n, at, k, a, b;
+	uint32_t off = 0, len;
+	unsigned int i, j;
+
+	while (off < TARGET_REGION) {
+		len = 1 + below(below(4) ? 60 : 900);
+		if (len > TARGET_REGION - off)
+			len = TARGET_REGION - off;
+		add_write(REGION_RW, off, len, NULL);
+		off += len;
+	}
+	for (n = 0, at = s.at[0]; at < s.len; n++) {
+		cut[n] = at;
+		at += 1 + below(below(2) ? 200 : 1300);
+	}
+	cut[n] = s.len;
+	for (i = 0; i < 2 * n; i++) {
+		j = below(n);
+		a = cut[j];
+		b = cut[j + 1];
+		/* some reach over into the next ones */
+		k = below(3) ? 0 : below(100);
+		b = b + k < s.len ? b + k : s.len;
+		raw_send(&s.raw, a, s.buf + a, b - a);
+		raw_wait(&s.raw, SIZE_MAX, 1);
+	}
+	for (j = n; j--;)
+		raw_send(&s.raw, cut[j], s.buf + cut[j], cut[j + 1] - cut[j]);
+	settle();
+	expect(RX_FPDUS, s.nr);
+	expect(ERR_CRC, 0);
+	expect(W_BAD, 0);
+	once();
+	compare(1);
+}
+
+/* The peer goes while things are placed and receives are taken */
+static void reset(void)
+{
+	gap(0);
+	add_send("E1", 2);
+	add_send("E2", 2);
+	add_write(REGION_RW, 8, 8, NULL);
+	go(1, 4);
+	settle();
+	expect(EARLY, 3);
+	raw_reset(&s.raw);
+	settle();
+}
+
+static const struct {
+	const char *name;
+	void (*run)(void);
+	int times;
+} cases[] = {
+	{ "Writes behind a gap are placed", writes, 1 },
+	{ "Sends are placed, delivered in order", sends, 1 },
+	{ "a Send of several segments, from its end on", long_send, 1 },
+	{ "a Send without a receive waits", no_receive, 1 },
+	{ "a Read Response from its end on", read_response, 1 },
+	{ "a Read Response that nobody wants", bad_response, 1 },
+	{ "a Read Request has to wait", read_request, 1 },
+	{ "bad CRC, reported in its turn", bad_crc, 1 },
+	{ "bad CRC, but good in its turn", repaired, 1 },
+	{ "other data in its turn", replaced, 1 },
+	{ "unknown STag, reported in its turn", unknown_stag, 1 },
+	{ "no access, reported in order", no_access, 1 },
+	{ "the region is gone in its turn", gone, 1 },
+	{ "an FPDU that reaches into a placed one", crossing, 1 },
+	{ "octets without a marker", no_marker, 1 },
+	{ "more ranges than are remembered", limit, 1 },
+	{ "cut and shuffled", shuffle, 12 },
+	{ "reset with placed FPDUs", reset, 1 },
+};
+
+static void run(const char *name, void (*fn)(void))
+{
+	good = true;
+	if (begin()) {
+		check(false, "not connected");
+	} else {
+		fn();
+		if (!s.raw.rst)
+			raw_reset(&s.raw);
+	}
+	peer_close(&s.enc);
+	close(s.pipe);
+	opt.number++;
+	opt.failed += !good;
+	printf("%s %u - %s\n", good ? "ok" : "not ok", opt.number, name);
+	fflush(stdout);
+}
+
+int main(int argc, char **argv)
+{
+	unsigned char mac[6] = { 0 };
+	struct in_addr from, to;
+	int o, ifindex = 0, port = 7900, n;
+	unsigned int i;
+
+	while ((o = getopt(argc, argv, "i:m:f:h:p:s:o:")) != -1) {
+		if (o == 'i')
+			ifindex = atoi(optarg);
+		else if (o == 'm' &&
+			 sscanf(optarg, "%hhx:%hhx:%hhx:%hhx:%hhx:%hhx", mac,
+				mac + 1, mac + 2, mac + 3, mac + 4,
+				mac + 5) != 6)
+			return 2;
+		else if (o == 'f' && inet_pton(AF_INET, optarg, &from) != 1)
+			return 2;
+		else if (o == 'h' && inet_pton(AF_INET, optarg, &to) != 1)
+			return 2;
+		else if (o == 'p')
+			port = atoi(optarg);
+		else if (o == 's')
+			opt.stats = optarg;
+		else if (o == 'o')
+			opt.only = optarg;
+	}
+	opt.port = 20000;
+	if (!opt.stats || !ifindex ||
+	    raw_init(&s.raw, ifindex, mac, from.s_addr, to.s_addr, port)) {
+		perror("hyb-ooo");
+		return 2;
+	}
+	for (i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+		if (opt.only && !strstr(cases[i].name, opt.only))
+			continue;
+		for (n = 0; n < cases[i].times; n++)
+			run(cases[i].name, cases[i].run);
+	}
+	printf("1..%u\n", opt.number);
+	return opt.failed ? 1 : 0;
+}

@@ -1,0 +1,218 @@
+#!/bin/bash
+# SPDX-License-Identifier: GPL-2.0
+# vm: timeout=300
+#
+# Placement of FPDUs that come before their turn: each rule of it with a peer
+# that sends segments in any order, with any content; then data over links that
+# lose and reorder packets.
+
+# shellcheck source=selftests/lib/lib.sh
+. "$(dirname "$0")/../lib/lib.sh"
+need hyb-ooo hyb-target rdma rping tc ethtool
+
+ATTR=/sys/class/infiniband/rda/hybrid
+PEER=10.0.0.9	# an address that no kernel has
+
+# counter DEVICE NAME
+counter() {
+	rdma statistic show link "$1/1" | tr -s ' ' '\n' |
+		awk -v n="$2" 'p == n { print $1 } { p = $1 }'
+}
+
+# both FILE VALUE: attribute of both devices
+both() { echo "$2" > "$ATTR/$1" && echo "$2" > "${ATTR/rda/rdb}/$1"; }
+
+# knob NAME VALUE: of both hnic ends
+knob() {
+	in_a sh -c "echo '$2' > /sys/class/net/va/hnic/$1" &&
+		in_b sh -c "echo '$2' > /sys/class/net/vb/hnic/$1"
+}
+
+# segmentation on|off: by the devices
+segmentation() {
+	in_a ethtool -K va tso "$1" gso "$1" > /dev/null &&
+		in_b ethtool -K vb tso "$1" gso "$1" > /dev/null
+}
+
+# mac_of a|b NETDEV
+mac_of() { ip -n "$1" -br link show dev "$2" | awk '{ print $3 }'; }
+
+check_attribute() {
+	local v
+
+	for v in on off 1 0; do
+		ktap_check "takes $v" sh -c "echo $v > $ATTR/ooo"
+	done
+	ktap_is "shows" "$(cat $ATTR/ooo)" off
+	for v in maybe 2 ""; do
+		ktap_check_fails "refuses '$v'" sh -c "echo '$v' > $ATTR/ooo"
+	done
+}
+
+# The lines of hyb-ooo as lines of this test
+include() {
+	local line
+
+	while read -r line; do
+		case $line in
+		"ok "*) ktap_ok "${line#ok * - }" ;;
+		"not ok "*) ktap_fail "${line#not ok * - }" ;;
+		1..*) ;;
+		*) ktap_diag "$line" ;;
+		esac
+	done < "$1"
+}
+
+check_rules() {
+	echo on > ${ATTR/rda/rdb}/markers
+	echo on > ${ATTR/rda/rdb}/ooo
+	ip -n b neigh replace $PEER lladdr "$(mac_of a va)" dev vb nud permanent
+	start_bg b hyb-target -h 10.0.0.2 -p 7900
+	wait_for 20 grep -q listening "$BG_LOG"
+	in_a hyb-ooo -i 101 -m "$(mac_of b vb)" -f $PEER -h 10.0.0.2 -p 7900 \
+		-s "rdma statistic show link rdb/1" > "$OUT/ooo.tap" 2>&1
+	include "$OUT/ooo.tap"
+	grep -q '^1\.\.[1-9]' "$OUT/ooo.tap" ||
+		ktap_fail "ended early" "$(tail -n 3 "$OUT/ooo.tap")"
+	stop_bg "$BG_PID"
+	echo auto > ${ATTR/rda/rdb}/markers
+}
+
+# early: FPDUs that both ends have placed before their turn
+early() { echo $(($(counter rda rx_ooo_fpdus) + $(counter rdb rx_ooo_fpdus))); }
+
+# transfer NAME [COUNT]: Sends, Writes and Reads, compared
+transfer() {
+	local n=${2:-$N} before
+
+	before=$(early)
+	start_bg b rping -s -a 10.0.0.2 -C "$n" -S 60000
+	wait_port b 7174
+	ktap_check "$1: data" in_a timeout 200 rping -c -a 10.0.0.2 -V \
+		-C "$n" -S 60000
+	wait "$BG_PID"
+	EARLY=$(($(early) - before))
+}
+
+# placed NAME: as above, and FPDUs were placed early
+placed() {
+	local tries=5
+
+	# how packets overtake each other is a matter of chance
+	transfer "$1"
+	while [ "$EARLY" = 0 ] && [ $((tries--)) -gt 0 ]; do
+		transfer "$1, again"
+	done
+	ktap_diag "$1: $EARLY FPDUs placed early"
+	ktap_check "$1: placed early" test "$EARLY" -gt 0
+}
+
+# What both ends have counted, for reading
+show_counters() {
+	local d
+
+	for d in rda rdb; do
+		rdma statistic show link $d/1 | tr -s ' ' '\n' |
+			awk -v d=$d '/^rx_ooo/ { n = $1; next }
+				n && $1 { s = s " " n "=" $1 }
+				{ n = "" } END { print "# " d ":" s }'
+	done
+}
+
+# netem ARGUMENTS: in both directions
+netem() {
+	tc -n a qdisc replace dev va root netem "$@" &&
+		tc -n b qdisc replace dev vb root netem "$@"
+}
+
+check_data() {
+	N=$(scaled 30 4)
+	both ooo on
+	both markers on
+	segmentation off
+	ktap_check "netem" netem delay 2ms loss 1% limit 10000
+	placed "loss 1%"
+	segmentation on
+	ktap_check "netem" netem delay 2ms reorder 10% limit 10000
+	placed "reorder 10%"
+	show_counters
+}
+
+# An attribute that is off leaves all as it is
+check_off() {
+	both ooo off
+	transfer "off"
+	ktap_is "off: nothing placed early" "$EARLY" 0
+	both ooo on
+}
+
+# How long segments wait for the look, in microseconds: by the kernel's probes
+waits() {
+	awk '/ ofo: / { k = $NF; t = $4 + 0; n[k]++; sum[k] += t }
+		/ xmit: / { k = $NF; if (!n[k]) next
+			all += n[k]; wait += n[k] * $4 - sum[k]
+			n[k] = 0; sum[k] = 0 }
+		END { if (all) printf "%d segments, %.0f us in the mean\n",
+			all, wait * 1e6 / all; else print "no segments" }' \
+		"$TRACING/trace"
+}
+
+# SACK compression delays the ACK by which the driver notices: by how much?
+show_sack_delay() {
+	local fn ns
+
+	TRACING=/sys/kernel/tracing
+	[ -e $TRACING/trace ] || mount -t tracefs tracefs $TRACING
+	fn=$(awk '$3 ~ /^tcp_data_queue_ofo/ { print $3; exit }' /proc/kallsyms)
+	if [ -z "$fn" ] || ! {
+		echo "p:ofo $fn sk=%di:x64"
+		echo "p:xmit iwarp_hybrid:hyb_ooo_queue_xmit sk=%di:x64"
+	} > $TRACING/kprobe_events; then
+		ktap_diag "no probes: not shown by how much SACKs are delayed"
+		return
+	fi
+	echo mono > $TRACING/trace_clock
+	echo 1 > $TRACING/events/kprobes/enable
+	for ns in 0 "$(in_b cat /proc/sys/net/ipv4/tcp_comp_sack_delay_ns)"; do
+		in_a sysctl -qw net.ipv4.tcp_comp_sack_delay_ns="$ns"
+		in_b sysctl -qw net.ipv4.tcp_comp_sack_delay_ns="$ns"
+		echo > $TRACING/trace
+		transfer "SACKs delayed by up to $ns ns"
+		ktap_diag "tcp_comp_sack_delay_ns $ns: $(waits)"
+	done
+	echo 0 > $TRACING/events/kprobes/enable
+	echo > $TRACING/kprobe_events
+}
+
+# Packets sprayed over paths of different delay, cut and joined on their way
+check_paths() {
+	dev_down
+	net_down
+	# shellcheck disable=SC2034 # used by the library
+	NET_LINK=hnic
+	ktap_check "hnic" dev_up hybrid hybrid || return
+	both ooo on
+	both markers on
+	knob path_delay "0 100 300"
+	knob paths 3
+	placed "sprayed paths"
+	segmentation off
+	placed "sprayed paths, no TSO"
+	knob split 300000
+	knob coalesce 300000
+	placed "sprayed paths, cut and joined"
+	segmentation on
+	placed "sprayed paths, cut and joined, TSO"
+	show_counters
+}
+
+dev_up hybrid hybrid || ktap_skip_all "no hybrid devices"
+check_attribute
+check_rules
+check_data
+show_sack_delay
+check_off
+check_paths
+ktap_check "the devices go" dev_down
+ktap_check "the module goes" wait_for 20 modprobe -r iwarp_hybrid
+ktap_done
