@@ -36,6 +36,7 @@ static netdev_tx_t hnic_xmit(struct sk_buff *skb, struct net_device *netdev)
 	struct netdev_queue *txq = netdev_get_tx_queue(netdev, index);
 	u32 head = tx->head, len = skb->len;
 	struct hnic_tx_slot *slot;
+	bool kick;
 
 	/* pairs with hnic_poll_tx(): the slot is not looked at any more */
 	if (unlikely(head - smp_load_acquire(&tx->clean) == HNIC_RING)) {
@@ -46,6 +47,8 @@ static netdev_tx_t hnic_xmit(struct sk_buff *skb, struct net_device *netdev)
 	slot = &tx->slot[head % HNIC_RING];
 	slot->skb = skb;
 	slot->len = len;
+	/* first: the engine does not wait to be kicked, nor NAPI to be late */
+	kick = __netdev_tx_sent_queue(txq, len, netdev_xmit_more());
 	/* pairs with hnic_tx_ring(): the slot is complete */
 	smp_store_release(&tx->head, head + 1);
 	if (head + 1 - READ_ONCE(tx->clean) == HNIC_RING) {
@@ -55,7 +58,7 @@ static netdev_tx_t hnic_xmit(struct sk_buff *skb, struct net_device *netdev)
 		if (head + 1 - READ_ONCE(tx->clean) < HNIC_RING)
 			netif_tx_start_queue(txq);
 	}
-	if (__netdev_tx_sent_queue(txq, len, netdev_xmit_more()))
+	if (kick || netif_xmit_stopped(txq))
 		hnic_engine_kick(&hd->tx);
 	return NETDEV_TX_OK;
 }
