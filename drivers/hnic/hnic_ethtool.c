@@ -308,6 +308,13 @@ static int hnic_set_pauseparam(struct net_device *netdev,
 	return 0;
 }
 
+#ifdef HAVE_GET_RX_RING_COUNT
+static u32 hnic_get_rx_ring_count(struct net_device *netdev)
+{
+	return netdev->real_num_rx_queues;
+}
+#endif
+
 static int hnic_get_rxnfc(struct net_device *netdev, struct ethtool_rxnfc *nfc,
 			  u32 *locs)
 {
@@ -338,6 +345,10 @@ const struct ethtool_ops hnic_ethtool_ops = {
 	.set_coalesce		= hnic_set_coalesce,
 	.get_pauseparam		= hnic_get_pauseparam,
 	.set_pauseparam		= hnic_set_pauseparam,
+#ifdef HAVE_GET_RX_RING_COUNT
+	/* what ETHTOOL_GRXRINGS of get_rxnfc was before */
+	.get_rx_ring_count	= hnic_get_rx_ring_count,
+#endif
 	.get_rxnfc		= hnic_get_rxnfc,
 	.set_rxnfc		= hnic_set_rxnfc,
 };

@@ -4,6 +4,7 @@
  * in the shape in which the drivers use it. Nothing here is linked or run.
  */
 #include <linux/crc32c.h>
+#include <linux/ethtool.h>
 #include <linux/hrtimer.h>
 #include <linux/device.h>
 #include <linux/net.h>
@@ -169,3 +170,9 @@ static void netif_threaded_enable_(struct net_device *dev)
 #if !__has_include("net/netdev_lock.h")
 #error no lock of its own
 #endif
+
+/* PROBE: HAVE_GET_RX_RING_COUNT */
+static u32 rx_ring_count(struct net_device *dev);
+static const struct ethtool_ops rx_ring_count_ = {
+	.get_rx_ring_count = rx_ring_count,
+};
