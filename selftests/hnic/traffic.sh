@@ -1,5 +1,6 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0
+# vm: timeout=300
 #
 # hnic: what is sent arrives, octet by octet, over links of all kinds; packets
 # are real ones, and the counters say what happened.
