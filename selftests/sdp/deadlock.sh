@@ -1,12 +1,14 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0
-# vm: timeout=400
+# vm: timeout=900
 #
 # Both ends write without reading: SDP takes at least as much as TCP with the
 # same buffers before it stops, and what TCP brings through, SDP does.
 
 # shellcheck source=selftests/lib/lib.sh
 . "$(dirname "$0")/../lib/lib.sh"
+# shellcheck source=selftests/lib/stack.sh
+. "$(dirname "$0")/../lib/stack.sh"
 need sdp-run xfer sdpstat jq
 
 SERVER=10.0.0.2
@@ -44,40 +46,50 @@ mutual() {
 	done
 }
 
-dev_up "${KIND:-hybrid}" "${KIND:-hybrid}" || ktap_skip_all "no devices"
-modprobe -q sdp
-ROUNDS=$(scaled 8 3)
-port=5100
-for buffers in 0 16384 65536 262144 1048576; do
-	port=$((port + 2))
-	serve "" $port $buffers
-	tcp=$(stalled "" $buffers)
+# both_write LINK BUFFERS PORT
+both_write() {
+	local what="$1, buffers $2" buffers=$2 tcp sdp updates data bytes
+
+	serve "" "$3" "$buffers"
+	tcp=$(stalled "" "$buffers")
 	stop_bg "$SERVER_PID"
-	serve sdp-run $((port + 1)) $buffers
+	serve sdp-run "$(($3 + 1))" "$buffers"
 	updates=$(counter tx_credit_updates) data=$(counter tx_data_msgs)
-	sdp=$(stalled sdp-run $buffers)
+	sdp=$(stalled sdp-run "$buffers")
 	updates=$(($(counter tx_credit_updates) - updates))
 	data=$(($(counter tx_data_msgs) - data))
-	ktap_diag "buffers $buffers: each end wrote $tcp bytes over TCP," \
+	ktap_diag "$what: each end wrote $tcp bytes over TCP," \
 		"${sdp:-0} over SDP ($data messages, $updates credit updates)"
 	# by a margin of a tenth; nobody may rely on what TCP adds by itself
 	bytes=$((${tcp:-0} * 9 / 10))
-	if [ $buffers -eq 0 ] && [ "${sdp:-0}" -lt $bytes ]; then
+	if [ "$buffers" -eq 0 ] && [ "${sdp:-0}" -lt $bytes ]; then
 		bytes=$((sdp * 9 / 10))
 	fi
 	if [ "${sdp:-0}" -ge $bytes ] && [ $bytes -gt 0 ]; then
-		ktap_ok "buffers $buffers: SDP takes as much as TCP"
+		ktap_ok "$what: SDP takes as much as TCP"
 	else
-		ktap_fail "buffers $buffers: SDP takes as much as TCP"
+		ktap_fail "$what: SDP takes as much as TCP"
 	fi
 	# two ends that cannot do anything else must not talk about credits
 	if [ "$updates" -le $((data + 50)) ]; then
-		ktap_ok "buffers $buffers: few credit updates"
+		ktap_ok "$what: few credit updates"
 	else
-		ktap_fail "buffers $buffers: few credit updates" "$updates, $data messages"
+		ktap_fail "$what: few credit updates" "$updates, $data messages"
 	fi
-	ktap_check "buffers $buffers: both write $bytes bytes, then both read" \
-		mutual $buffers $bytes
+	ktap_check "$what: both write $bytes bytes, then both read" \
+		mutual "$buffers" $bytes
 	stop_bg "$SERVER_PID"
+}
+
+dev_up "${KIND:-hybrid}" "${KIND:-hybrid}" || ktap_skip_all "no devices"
+ROUNDS=$(scaled 8 3)
+port=5100
+# over the verbs link with credits, over the shared link without
+for link in basic enhanced; do
+	ktap_check "$link: link chosen" stack_link $link
+	for buffers in 0 16384 65536 262144 1048576; do
+		both_write $link $buffers $port
+		port=$((port + 2))
+	done
 done
 ktap_done
