@@ -1034,8 +1034,8 @@ static void hyb_shared_charge(struct hyb_shared *sh, struct sk_buff *skb)
  * @skb: packet that it is in
  * @page: page that it is in, or NULL if that cannot be referenced
  * @p: first octet
- * @len: octets, without markers
- * @to_mark: octets up to the first marker
+ * @len: octets, without markers, which may be between them
+ * @to_mark: octets up to the first marker, not 0
  *
  * Return: 0 or an error for the Terminate.
  */
@@ -1045,27 +1045,27 @@ u32 hyb_shared_add(struct hyb_qp *qp, struct sk_buff *skb, struct page *page,
 	const u8 *base = page ? page_address(page) : p;
 	struct hyb_shared *sh = qp->shared;
 	struct rdma_stack_run *run;
-	u32 err, n;
+	u32 err;
 
+	BUILD_BUG_ON(MPA_MARK_SIZE != RDMA_STACK_GAP);
+	BUILD_BUG_ON(MPA_WANT_IVL_MAX > U16_MAX);
+	if (unlikely(!len))
+		return 0;
 	hyb_shared_charge(sh, skb);
-	while (len) {
-		if (unlikely(sh->rx.nr == RDMA_STACK_RUNS)) {
-			err = hyb_shared_deliver(qp, false, false);
-			if (err)
-				return err;
-		}
-		n = min(len, to_mark);
-		run = &sh->run[sh->rx.nr++];
-		run->data = p;
-		run->page = page;
-		run->off = p - base;
-		run->len = n;
-		sh->rx.len += n;
-		sh->rx.truesize += n;
-		len -= n;
-		p += n + MPA_MARK_SIZE;
-		to_mark = qp->rx.ivl - MPA_MARK_SIZE;
+	if (unlikely(sh->rx.nr == RDMA_STACK_RUNS)) {
+		err = hyb_shared_deliver(qp, false, false);
+		if (err)
+			return err;
 	}
+	run = &sh->run[sh->rx.nr++];
+	run->data = p;
+	run->page = page;
+	run->off = p - base;
+	run->len = len;
+	run->gaps.head = to_mark < len ? to_mark : 0;
+	run->gaps.step = qp->rx.ivl - MPA_MARK_SIZE;
+	sh->rx.len += len;
+	sh->rx.truesize += len;
 	return 0;
 }
 

@@ -68,7 +68,7 @@
 #define SDP_FC_DATA		3	/* no payload with fewer credits */
 #define SDP_PD_MAX		252	/* private data that we send, at most */
 #define SDP_STX_RECORDS		64	/* unacknowledged; a power of two */
-#define SDP_RX_FRAGS		62	/* of a block, which takes 1 KB */
+#define SDP_RX_FRAGS		84	/* of a block, which takes 2 KB */
 
 struct sdp_mib;
 struct sdp_conn;
@@ -513,11 +513,21 @@ struct sdp_conn {
 	struct sdp_tx_slot tx_slots[SDP_SQ_DEPTH];
 };
 
-/* Reference to a piece of a received page. */
+/**
+ * struct sdp_rx_frag - payload in a received page
+ * @page: the page
+ * @off: where its first octet is
+ * @len: octets, without the gaps
+ * @gaps: what is between them
+ * @held: a reference to the page goes with it. Pieces of one page in a row
+ *	  share that of the last one.
+ */
 struct sdp_rx_frag {
 	struct page *page;
 	u32 off;
 	u32 len;
+	struct rdma_stack_gaps gaps;
+	bool held;
 };
 
 /**
@@ -525,15 +535,12 @@ struct sdp_rx_frag {
  * @node: in sdp_rx_pages.blocks
  * @head: first that is not read to its end
  * @tail: next to be filled in
- * @held: bit i: @frag[i] owns a reference to its page. Pieces of one page in
- *	  a row share that of the last one.
  * @frag: the references
  */
 struct sdp_rx_block {
 	struct list_head node;
 	u32 head;
 	u32 tail;
-	u64 held;
 	struct sdp_rx_frag frag[SDP_RX_FRAGS];
 };
 

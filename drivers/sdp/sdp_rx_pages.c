@@ -32,7 +32,6 @@ static struct sdp_rx_block *sdp_block_alloc(gfp_t gfp)
 		return NULL;
 	blk->head = 0;
 	blk->tail = 0;
-	blk->held = 0;
 	return blk;
 }
 
@@ -49,9 +48,8 @@ int sdp_pages_init(struct sock *sk)
 	struct sdp_rx_pages *q = &sdp_sk(sk)->rx_pages;
 	struct sdp_rx_block *blk, *spare;
 
-	BUILD_BUG_ON(sizeof(struct sdp_rx_block) > 1024);
+	BUILD_BUG_ON(sizeof(struct sdp_rx_block) > 2048);
 	BUILD_BUG_ON(SDP_PAGES_ROOM > SDP_RX_FRAGS);
-	BUILD_BUG_ON(SDP_RX_FRAGS > 64);
 	blk = sdp_block_alloc(GFP_KERNEL_ACCOUNT);
 	spare = sdp_block_alloc(GFP_KERNEL_ACCOUNT);
 	if (!blk || !spare) {
@@ -88,9 +86,21 @@ static struct sdp_rx_block *sdp_pages_more(struct sdp_rx_pages *q)
 	return blk;
 }
 
+/* What is left of gaps behind @skip octets, for @len octets */
+static struct rdma_stack_gaps sdp_gaps_rest(const struct rdma_stack_gaps *g,
+					    u32 skip, u32 len)
+{
+	struct rdma_stack_gaps rest = { .step = g->step };
+	u32 span = rdma_stack_gaps_span(g, skip);
+
+	if (span < len)
+		rest.head = span;
+	return rest;
+}
+
 /* The queue takes a reference, which pieces of one page in a row share. */
 static bool sdp_pages_ref(struct sdp_rx_pages *q, struct page *page, u32 off,
-			  u32 len)
+			  u32 len, struct rdma_stack_gaps gaps)
 {
 	struct sdp_rx_block *blk = q->last;
 	u32 tail = blk->tail;
@@ -104,19 +114,21 @@ static bool sdp_pages_ref(struct sdp_rx_pages *q, struct page *page, u32 off,
 	}
 	f = &blk->frag[tail];
 	if (tail > blk->head && f[-1].page == page) {
-		if (f[-1].off + f[-1].len == off) {
+		if (!f[-1].gaps.head && !gaps.head &&
+		    f[-1].off + f[-1].len == off) {
 			WRITE_ONCE(f[-1].len, f[-1].len + len);
 			return true;
 		}
 		/* that of the one before moves on */
-		blk->held ^= 3ULL << (tail - 1);
+		f[-1].held = false;
 	} else {
 		get_page(page);
-		blk->held |= BIT_ULL(tail);
 	}
 	f->page = page;
 	f->off = off;
 	f->len = len;
+	f->gaps = gaps;
+	f->held = true;
 	blk->tail = tail + 1;
 	return true;
 }
@@ -137,22 +149,37 @@ static bool sdp_pages_merge_page(struct sdp_rx_pages *q)
 	return q->merge;
 }
 
-static bool sdp_pages_copy(struct sdp_rx_pages *q, const u8 *data, u32 len)
+static bool sdp_pages_copy(struct sdp_rx_pages *q,
+			   const struct rdma_stack_run *run, u32 skip)
 {
-	while (len) {
-		u32 n;
+	struct rdma_stack_gaps none = { 0 };
+	u32 n;
 
+	for (; skip < run->len; skip += n) {
 		if (!sdp_pages_merge_page(q))
 			return false;
-		n = min_t(u32, len, PAGE_SIZE - q->merged);
-		memcpy(page_address(q->merge) + q->merged, data, n);
-		if (!sdp_pages_ref(q, q->merge, q->merged, n))
+		n = min3(run->len - skip, (u32)PAGE_SIZE - q->merged,
+			 rdma_stack_gaps_span(&run->gaps, skip));
+		memcpy(page_address(q->merge) + q->merged, run->data +
+		       rdma_stack_gaps_off(&run->gaps, skip), n);
+		if (!sdp_pages_ref(q, q->merge, q->merged, n, none))
 			return false;
 		q->merged += n;
-		data += n;
-		len -= n;
 	}
 	return true;
+}
+
+/* One run from octet @skip on, by reference */
+static bool sdp_pages_run(struct sdp_rx_pages *q,
+			  const struct rdma_stack_run *run, u32 skip)
+{
+	u32 len = run->len - skip;
+
+	if (likely(!skip))
+		return sdp_pages_ref(q, run->page, run->off, len, run->gaps);
+	return sdp_pages_ref(q, run->page,
+			     run->off + rdma_stack_gaps_off(&run->gaps, skip),
+			     len, sdp_gaps_rest(&run->gaps, skip, len));
 }
 
 /**
@@ -172,7 +199,7 @@ static bool sdp_pages_copy(struct sdp_rx_pages *q, const u8 *data, u32 len)
 bool sdp_pages_add(struct sdp_sock *sdp, const struct rdma_stack_rx *rx,
 		   u32 skip, u32 merge)
 {
-	u32 len = rx->len - skip, copied = 0, i, n;
+	u32 len = rx->len - skip, copied = 0, i;
 	struct sdp_rx_pages *q = &sdp->rx_pages;
 	struct net *net = sock_net(&sdp->inet.sk);
 	bool small;
@@ -189,14 +216,13 @@ bool sdp_pages_add(struct sdp_sock *sdp, const struct rdma_stack_rx *rx,
 			skip -= run->len;
 			continue;
 		}
-		n = run->len - skip;
 		if (!small && run->page && !PageHighMem(run->page)) {
-			if (!sdp_pages_ref(q, run->page, run->off + skip, n))
+			if (!sdp_pages_run(q, run, skip))
 				return false;
 		} else {
-			if (!sdp_pages_copy(q, run->data + skip, n))
+			if (!sdp_pages_copy(q, run, skip))
 				return false;
-			copied += n;
+			copied += run->len - skip;
 		}
 		skip = 0;
 	}
@@ -244,15 +270,79 @@ bool sdp_pages_full(struct sock *sk)
 
 /* ---- reading ---- */
 
-/* One run to the user; @user, if not NULL, is where the reader is. */
-static u32 sdp_pages_out(const void *data, u32 len, void __user *user,
-			 struct iov_iter *to)
+static __always_inline bool sdp_put4(void __user *user, const u8 *data)
 {
-	if (likely(user)) {
-		instrument_copy_to_user(user, data, len);
-		return len - raw_copy_to_user(user, data, len);
+	u32 word;
+
+	memcpy(&word, data, sizeof(word));
+	return !__put_user(word, (u32 __user *)user);
+}
+
+/*
+ * Multiples of four octets to a user address that is one. What lies between
+ * two gaps is an odd multiple, and functions that copy to users reach an even
+ * one octet by octet; this saves them that. Returns octets copied.
+ */
+static u32 sdp_pieces_put(void __user *user, const u8 *p, u32 len, u32 span,
+			  u32 step)
+{
+	void __user *at = user;
+	u32 n, left;
+
+	for (;; p += RDMA_STACK_GAP, span = step) {
+		n = min(len, span);
+		len -= n;
+		instrument_copy_to_user(at, p, n);
+		if ((unsigned long)at & 4) {
+			if (!sdp_put4(at, p))
+				break;
+			at += 4;
+			p += 4;
+			n -= 4;
+		}
+		left = raw_copy_to_user(at, p, n & ~7U);
+		at += (n & ~7U) - left;
+		p += n & ~7U;
+		if (unlikely(left))
+			break;
+		if (n & 4) {
+			if (!sdp_put4(at, p))
+				break;
+			at += 4;
+			p += 4;
+		}
+		if (!len)
+			break;
 	}
-	return copy_to_iter(data, len, to);
+	return at - user;
+}
+
+/* Octets of a piece to the user; @user, if not NULL, is where the reader is. */
+static u32 sdp_frag_out(const struct sdp_rx_frag *f, u32 skip, u32 len,
+			void __user *user, struct iov_iter *to)
+{
+	const u8 *p = page_address(f->page) + f->off +
+		      rdma_stack_gaps_off(&f->gaps, skip);
+	u32 span = min(rdma_stack_gaps_span(&f->gaps, skip), len);
+	u32 done = 0, n, got;
+
+	if (likely(user && !(((unsigned long)user | span | f->gaps.step |
+			      len) & 3)))
+		return sdp_pieces_put(user, p, len, span, f->gaps.step);
+	for (;;) {
+		n = min(len - done, span);
+		if (user) {
+			instrument_copy_to_user(user + done, p, n);
+			got = n - raw_copy_to_user(user + done, p, n);
+		} else {
+			got = copy_to_iter(p, n, to);
+		}
+		done += got;
+		if (got != n || done == len)
+			return done;
+		p += n + RDMA_STACK_GAP;
+		span = f->gaps.step;
+	}
 }
 
 /* Struct sdp_rxq_ops.copy */
@@ -280,8 +370,7 @@ u32 sdp_shared_copy(struct sock *sk, u32 seq, u32 len, struct iov_iter *to)
 			continue;
 		}
 		n = min(n - skip, len - done);
-		got = sdp_pages_out(page_address(f->page) + f->off + skip, n,
-				    user ? user + done : NULL, to);
+		got = sdp_frag_out(f, skip, n, user ? user + done : NULL, to);
 		done += got;
 		if (unlikely(got != n))
 			break;
@@ -300,12 +389,16 @@ static u32 sdp_shared_find(struct sock *sk, u32 seq, struct sdp_rx_run *run)
 
 	list_for_each_entry(blk, &sdp->rx_pages.blocks, node) {
 		for (i = blk->head; i < READ_ONCE(blk->tail); i++) {
-			u32 n = READ_ONCE(blk->frag[i].len);
+			const struct sdp_rx_frag *f = &blk->frag[i];
+			u32 n = READ_ONCE(f->len);
 
 			if (skip < n) {
-				run->page = blk->frag[i].page;
-				run->off = blk->frag[i].off + skip;
-				run->len = n - skip;
+				run->page = f->page;
+				run->off = f->off +
+					   rdma_stack_gaps_off(&f->gaps, skip);
+				run->len = min(n - skip,
+					       rdma_stack_gaps_span(&f->gaps,
+								    skip));
 				return run->len;
 			}
 			skip -= n;
@@ -320,7 +413,6 @@ static void sdp_block_put(struct sdp_rx_pages *q, struct sdp_rx_block *blk)
 {
 	blk->head = 0;
 	blk->tail = 0;
-	blk->held = 0;
 	if (list_is_singular(&q->blocks))
 		return;
 	list_del(&blk->node);
@@ -341,12 +433,13 @@ static u32 sdp_block_drop(struct sdp_rx_pages *q, u32 len)
 		struct sdp_rx_frag *f = &blk->frag[blk->head];
 
 		if (left < f->len) {
-			f->off += left;
+			f->off += rdma_stack_gaps_off(&f->gaps, left);
 			f->len -= left;
+			f->gaps = sdp_gaps_rest(&f->gaps, left, f->len);
 			return len;
 		}
 		left -= f->len;
-		if (blk->held & BIT_ULL(blk->head))
+		if (f->held)
 			put_page(f->page);
 		blk->head++;
 	}
@@ -402,7 +495,7 @@ static void sdp_shared_purge(struct sock *sk)
 	spin_lock_bh(&sdp->lock);
 	list_for_each_entry_safe(blk, tmp, &q->blocks, node) {
 		for (; blk->head < blk->tail; blk->head++)
-			if (blk->held & BIT_ULL(blk->head))
+			if (blk->frag[blk->head].held)
 				put_page(blk->frag[blk->head].page);
 		list_del(&blk->node);
 		kfree(blk);

@@ -23,14 +23,14 @@ static u32 sdp_srx_gather(struct sdp_srx *s, const struct rdma_stack_rx *rx,
 	for (i = 0; i < rx->nr && s->have < s->need; i++) {
 		const struct rdma_stack_run *run = &rx->run[i];
 
-		if (skip >= run->len) {
-			skip -= run->len;
-			continue;
+		for (; skip < run->len && s->have < s->need; skip += n) {
+			n = min3(run->len - skip, s->need - s->have,
+				 rdma_stack_gaps_span(&run->gaps, skip));
+			memcpy(s->hdr + s->have, run->data +
+			       rdma_stack_gaps_off(&run->gaps, skip), n);
+			s->have += n;
 		}
-		n = min(run->len - skip, s->need - s->have);
-		memcpy(s->hdr + s->have, run->data + skip, n);
-		s->have += n;
-		skip = 0;
+		skip -= run->len;
 	}
 	return s->have - start;
 }
@@ -81,8 +81,9 @@ static int sdp_srx_payload(struct sdp_sock *sdp, struct sdp_srx *s,
 	}
 	if (unlikely(s->c.m.h.flags & SDP_OOB_PRES)) {
 		const struct rdma_stack_run *run = &rx->run[rx->nr - 1];
+		u32 at = rdma_stack_gaps_off(&run->gaps, run->len - 1);
 
-		s->last = ((const u8 *)run->data)[run->len - 1];
+		s->last = *((const u8 *)run->data + at);
 	}
 	s->left -= len;
 	/* pairs with the acquire of the reader */

@@ -16,6 +16,7 @@
 #define _RDMA_RDMA_STACK_H
 
 #include <linux/bits.h>
+#include <linux/limits.h>
 #include <linux/notifier.h>
 #include <linux/types.h>
 #include <linux/uio.h>
@@ -60,18 +61,66 @@ struct rdma_stack_map {
 
 /* --------------------------------------------------------- shared link */
 
+/* Octets of one gap in received payload */
+#define RDMA_STACK_GAP		4
+
 /**
- * struct rdma_stack_run - contiguous received payload
+ * struct rdma_stack_gaps - where payload in one piece of memory has gaps
+ * @head: octets in front of the first gap, 0: there is no gap
+ * @step: octets between two gaps, not 0 if @head is not
+ *
+ * A provider leaves the marks of its stream where they are, RDMA_STACK_GAP
+ * octets each. Only payload is counted here.
+ */
+struct rdma_stack_gaps {
+	u16 head;
+	u16 step;
+};
+
+/**
+ * rdma_stack_gaps_off - where an octet of the payload is
+ * @g: gaps
+ * @n: octets of payload in front of it
+ *
+ * Return: octets of memory in front of it.
+ */
+static inline u32 rdma_stack_gaps_off(const struct rdma_stack_gaps *g, u32 n)
+{
+	if (!g->head || n < g->head)
+		return n;
+	return n + RDMA_STACK_GAP * (1 + (n - g->head) / g->step);
+}
+
+/**
+ * rdma_stack_gaps_span - octets that stand together
+ * @g: gaps
+ * @n: octets of payload in front of the first of them
+ *
+ * Return: octets up to the next gap, which may be behind the payload.
+ */
+static inline u32 rdma_stack_gaps_span(const struct rdma_stack_gaps *g, u32 n)
+{
+	if (!g->head)
+		return U32_MAX;
+	if (n < g->head)
+		return g->head - n;
+	return g->step - (n - g->head) % g->step;
+}
+
+/**
+ * struct rdma_stack_run - received payload in one piece of memory
  * @data: first octet; valid during the call
  * @page: page it lies in, or NULL if it may not be referenced
  * @off: offset of @data in @page, may exceed PAGE_SIZE in a compound page
- * @len: octets
+ * @len: octets of payload, not 0
+ * @gaps: what is between them
  */
 struct rdma_stack_run {
 	const void *data;
 	struct page *page;
 	u32 off;
 	u32 len;
+	struct rdma_stack_gaps gaps;
 };
 
 #define RDMA_STACK_RUNS		32	/* in one call, at most */

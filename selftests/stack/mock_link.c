@@ -15,8 +15,8 @@
 #include "mock.h"
 
 #define MOCK_FRAME	8
-#define MOCK_SEG	488	/* octets between two gaps */
-#define MOCK_GAP	24
+#define MOCK_SEG	508	/* octets between two gaps */
+#define MOCK_GAP	RDMA_STACK_GAP
 #define MOCK_PAGES	8	/* of one reservation */
 #define MOCK_PAGE_SEGS	(4096 / (MOCK_SEG + MOCK_GAP))
 #define MOCK_WINDOW	65536
@@ -146,11 +146,30 @@ static void mock_msg_free(struct mock_msg *msg)
 
 /* ------------------------------------------------------------------- delivery */
 
-/* The next piece of a message, up to the next gap or page */
+/* More of the same page, behind a gap */
+static u32 mock_more(struct mock_msg *msg, const struct page *page, u32 max)
+{
+	const struct kvec *seg;
+	u32 n;
+
+	if (!max || msg->seg == msg->chunk->nr)
+		return 0;
+	seg = &msg->chunk->seg[msg->seg];
+	if (virt_to_page(seg->iov_base) != page)
+		return 0;
+	n = min_t(u32, max, seg->iov_len);
+	msg->seg_off = n == seg->iov_len ? 0 : n;
+	msg->seg += n == seg->iov_len;
+	msg->done += n;
+	return n;
+}
+
+/* The next piece of a message, up to the next page */
 static bool mock_next_run(struct mock_msg *msg, struct rdma_stack_run *run,
 			  u32 max)
 {
 	struct kvec *seg;
+	u32 n;
 
 	memset(run, 0, sizeof(*run));
 	if (msg->done < msg->hdr_len) {
@@ -178,6 +197,11 @@ static bool mock_next_run(struct mock_msg *msg, struct rdma_stack_run *run,
 	if (msg->seg_off == seg->iov_len) {
 		msg->seg_off = 0;
 		msg->seg++;
+		run->gaps.step = MOCK_SEG;
+		while ((n = mock_more(msg, run->page, max - run->len))) {
+			run->gaps.head = run->gaps.head ?: run->len;
+			run->len += n;
+		}
 	}
 	return true;
 }
@@ -574,7 +598,7 @@ EXPORT_SYMBOL_GPL(mock_pair);
 
 /**
  * mock_pair_free() - undo mock_pair()
- * @qp: the two, closed and without reservations
+ * @qp: the two, closed; a reservation that was left open goes with them
  */
 void mock_pair_free(struct ib_qp *qp[2])
 {
@@ -584,8 +608,13 @@ void mock_pair_free(struct ib_qp *qp[2])
 
 	cancel_work_sync(&pair->work);
 	for (i = 0; i < 2; i++) {
-		WARN_ON(pair->end[i].ulp || pair->end[i].resv);
-		list_for_each_entry_safe(msg, next, &pair->end[i].queue, node)
+		struct mock_qp *q = &pair->end[i];
+
+		WARN_ON(q->ulp);
+		mock_chunk_free(q->resv);
+		if (!q->resv_append)
+			mock_msg_free(q->resv_msg);
+		list_for_each_entry_safe(msg, next, &q->queue, node)
 			mock_msg_free(msg);
 	}
 	kfree(pair);

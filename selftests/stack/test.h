@@ -53,7 +53,7 @@ struct st_end {
 	u32 got;		/* octets of the message at hand */
 	u32 want;		/* of its payload */
 	u32 max_msg;		/* payload of the longest */
-	u32 calls, batches, solicited, runs, refs_none;
+	u32 calls, batches, solicited, runs, gaps, refs_none;
 	bool pause;		/* answer to the next call */
 	bool paused;
 	bool stall;		/* stay in the callback until released */
@@ -67,6 +67,7 @@ struct st_end {
 	struct {
 		struct page *page;
 		u32 off, len, sum;
+		struct rdma_stack_gaps gaps;
 	} ref[ST_REFS];
 
 	u32 spaces, closes;

@@ -61,12 +61,13 @@ static void st_rx_data(struct st_end *e, const u8 *p, u32 len)
 			st_fault(e, "octet %llu is wrong", e->rx_off);
 }
 
-static u32 st_sum(const u8 *p, u32 len)
+/* Of payload, gaps left out */
+static u32 st_sum(const u8 *p, u32 len, const struct rdma_stack_gaps *g)
 {
-	u32 sum = 0;
+	u32 i, sum = 0;
 
-	while (len--)
-		sum = sum * 31 + *p++;
+	for (i = 0; i < len; i++)
+		sum = sum * 31 + p[rdma_stack_gaps_off(g, i)];
 	return sum;
 }
 
@@ -86,8 +87,27 @@ static void st_rx_ref(struct st_end *e, const struct rdma_stack_run *run)
 	e->ref[e->nr_refs].page = run->page;
 	e->ref[e->nr_refs].off = run->off;
 	e->ref[e->nr_refs].len = run->len;
-	e->ref[e->nr_refs].sum = st_sum(run->data, run->len);
+	e->ref[e->nr_refs].gaps = run->gaps;
+	e->ref[e->nr_refs].sum = st_sum(run->data, run->len, &run->gaps);
 	e->nr_refs++;
+}
+
+static void st_rx_run(struct st_end *e, const struct rdma_stack_run *run)
+{
+	const struct rdma_stack_gaps *g = &run->gaps;
+	u32 at, n;
+
+	if (!run->len)
+		st_fault(e, "an empty run");
+	if (g->head && (g->head >= run->len || !g->step))
+		st_fault(e, "gaps at %u, %u of %u", g->head, g->step, run->len);
+	e->runs++;
+	e->gaps += g->head != 0;
+	st_rx_ref(e, run);
+	for (at = 0; at < run->len && !e->fault[0]; at += n) {
+		n = min(run->len - at, rdma_stack_gaps_span(g, at));
+		st_rx_data(e, run->data + rdma_stack_gaps_off(g, at), n);
+	}
 }
 
 static void st_rx_runs(struct st_end *e, const struct rdma_stack_rx *rx)
@@ -104,10 +124,8 @@ static void st_rx_runs(struct st_end *e, const struct rdma_stack_rx *rx)
 	if (rx->truesize < rx->len)
 		st_fault(e, "true size %u of %u", rx->truesize, rx->len);
 	for (i = 0; i < rx->nr; i++) {
-		e->runs++;
 		sum += rx->run[i].len;
-		st_rx_ref(e, &rx->run[i]);
-		st_rx_data(e, rx->run[i].data, rx->run[i].len);
+		st_rx_run(e, &rx->run[i]);
 	}
 	if (sum != rx->len)
 		st_fault(e, "length %u, sum %u", rx->len, sum);
@@ -218,7 +236,7 @@ void st_end_fini(struct st_end *e)
 
 	for (i = 0; i < e->nr_refs; i++) {
 		if (st_sum(page_address(e->ref[i].page) + e->ref[i].off,
-			   e->ref[i].len) != e->ref[i].sum)
+			   e->ref[i].len, &e->ref[i].gaps) != e->ref[i].sum)
 			bad++;
 		put_page(e->ref[i].page);
 	}

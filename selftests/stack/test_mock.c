@@ -74,6 +74,14 @@ static void st_mock_nomem(struct st_pair *p)
 	st_same(&p->end[0], &p->end[1], "it arrives");
 }
 
+static void st_mock_gaps(struct st_pair *p)
+{
+	st_send(&p->end[0], 10000, 0);
+	st_same(&p->end[0], &p->end[1], "payload with gaps arrives");
+	st_ok(p->end[1].gaps, "%u runs of %u had gaps", p->end[1].gaps,
+	      p->end[1].runs);
+}
+
 /**
  * st_mock_tests() - the contract on the mock
  * @total: octets of random load
@@ -89,6 +97,7 @@ void st_mock_tests(u32 total)
 	if (st_ok(!err, "registered: %d", err)) {
 		st_link_tests(&st_mock_env);
 		st_link_case(&st_mock_env, "memory", st_mock_nomem);
+		st_link_case(&st_mock_env, "gaps", st_mock_gaps);
 		st_bulk_test(&st_mock_env, total);
 	}
 	mock_del(st_mock);
