@@ -273,20 +273,37 @@ static bool hyb_rx_peek(struct hyb_rx *rx, struct hyb_fpdu *f, u32 avail,
 	return avail >= f->total;
 }
 
-/* Copy @n octets from octet @body of the FPDU at @p on, over a marker or not */
-static void hyb_flat_copy(const struct hyb_rx *rx, u8 *dst, const u8 *p,
-			  u32 body, u32 n)
+/*
+ * A private copy of the first octets of the ULPDU, because a sender on this
+ * machine may own the pages. There may be a marker in them.
+ */
+static void hyb_flat_head(const struct hyb_rx *rx, struct hyb_fpdu *f)
 {
-	u32 run = mpa_body_run(rx->pos, body, rx->ivl);
+	const u8 *p = f->cur.p + mpa_lead_len(rx->pos, rx->ivl) + MPA_LEN_SIZE;
+	u32 run = mpa_body_run(rx->pos, 0, rx->ivl) - MPA_LEN_SIZE;
+	u32 n;
 
-	p += mpa_body_off(rx->pos, body, rx->ivl);
-	if (run < n) {
-		memcpy(dst, p, run);
-		dst += run;
-		p += run + MPA_MARK_SIZE;
-		n -= run;
+	if (likely(run >= DDP_UNTAGGED_LEN)) {
+		/* of a shorter one, what follows it: the CRC */
+		memcpy(f->hdr, p, DDP_UNTAGGED_LEN);
+	} else {
+		n = min_t(u32, f->ulpdu, DDP_UNTAGGED_LEN);
+		memcpy(f->hdr, p, min(n, run));
+		if (n > run)
+			memcpy(f->hdr + run, p + run + MPA_MARK_SIZE, n - run);
 	}
-	memcpy(dst, p, n);
+	f->hdr_len = DDP_TAGGED_LEN;
+	if (!(f->hdr[0] & DDP_T) && f->ulpdu >= DDP_UNTAGGED_LEN)
+		f->hdr_len = DDP_UNTAGGED_LEN;
+	/* behind the header, and a marker if there is one */
+	run = mpa_body_off(rx->pos, MPA_LEN_SIZE + f->hdr_len, rx->ivl);
+	hyb_cur_step(&f->cur, run);
+	f->flat = true;
+	f->walk.ivl = rx->ivl;
+	f->walk.to_mark = mpa_body_run(rx->pos, MPA_LEN_SIZE + f->hdr_len,
+				       rx->ivl);
+	f->walk.have = 0;
+	f->walk.in_head = false;
 }
 
 /*
@@ -297,7 +314,7 @@ static u32 hyb_rx_flat(struct hyb_rx *rx, struct hyb_fpdu *f)
 {
 	u32 len = f->total - MPA_CRC_SIZE;
 	const u8 *p = f->cur.p;
-	u32 body, err;
+	u32 err;
 
 	if (rx->crc && f->nic != HYB_OFF_GOOD) {
 		rx->summed += len;
@@ -307,22 +324,7 @@ static u32 hyb_rx_flat(struct hyb_rx *rx, struct hyb_fpdu *f)
 	if (rx->ivl && f->nic != HYB_OFF_GOOD &&
 	    !mpa_marks_good(p, len, rx->pos, rx->ivl))
 		return TERM_MPA_MARKER;
-	/* a private copy: a sender on this machine may own the pages */
-	if (rx->ivl)
-		hyb_flat_copy(rx, f->hdr, p, MPA_LEN_SIZE, DDP_UNTAGGED_LEN);
-	else
-		memcpy(f->hdr, p + MPA_LEN_SIZE, DDP_UNTAGGED_LEN);
-	f->hdr_len = DDP_TAGGED_LEN;
-	if (!(f->hdr[0] & DDP_T) && f->ulpdu >= DDP_UNTAGGED_LEN)
-		f->hdr_len = DDP_UNTAGGED_LEN;
-	/* behind the header, and a marker if there is one */
-	body = MPA_LEN_SIZE + f->hdr_len;
-	hyb_cur_step(&f->cur, mpa_body_off(rx->pos, body, rx->ivl));
-	f->flat = true;
-	f->walk.ivl = rx->ivl;
-	f->walk.to_mark = mpa_body_run(rx->pos, body, rx->ivl);
-	f->walk.have = 0;
-	f->walk.in_head = false;
+	hyb_flat_head(rx, f);
 	err = ddp_parse(f->hdr, f->ulpdu, &f->h);
 	return err ? err : rdmap_check(&f->h);
 }
@@ -909,12 +911,8 @@ static enum hyb_stat hyb_rx_classify(const struct hyb_fpdu *f, u32 err)
 /* What a NIC has to do with the FPDU at f->cur, which is complete */
 static void hyb_rx_nic(struct hyb_qp *qp, struct hyb_fpdu *f)
 {
-	if (!hyb_cur_fill(&f->cur))
-		return;
 	hyb_off_rx_at(qp, qp->off, f->cur.seq, qp->rx.pos);
 	f->nic = hyb_off_rx_ok(qp->off, f->cur.skb, f->cur.seq, f->total);
-	if (f->nic == HYB_OFF_GOOD)
-		hyb_stats_add(qp->dev, HYB_ST_RX_NIC_BYTES, f->total);
 }
 
 /* @fpdus FPDUs of @len octets in all are done with */
@@ -964,7 +962,72 @@ static u32 hyb_rx_placed(struct hyb_qp *qp, const struct ooo_range *r,
 	return hyb_rx_advance(qp, len, fpdus);
 }
 
-/* The FPDU at @cur, if complete: octets consumed, else 0 */
+/* Is this the header of the next segment of the Send that is due? */
+static bool hyb_rx_expected(const struct hyb_qp *qp, const u8 *hdr, u32 payload)
+{
+	const u16 send = DDP_DV << 8 | RDMAP_CTRL(RDMAP_SEND);
+	u32 mo = qp->shared->rx_off + qp->shared->rx.len;
+
+	return (proto_get16(hdr) & ~(DDP_L << 8)) == send &&
+	       proto_get32(hdr + 6) == DDP_QN_SEND &&
+	       proto_get32(hdr + 10) == qp->rx.msn[DDP_QN_SEND] &&
+	       proto_get32(hdr + 14) == mo && payload <= U32_MAX - mo;
+}
+
+static u32 hyb_rx_fast_add(struct hyb_qp *qp, const struct hyb_cur *c,
+			   const u8 *p, u32 len, u32 to_mark, bool last)
+{
+	u32 err;
+
+	err = hyb_shared_add(qp, c->skb, hyb_cur_page(c), p, len, to_mark);
+	if (err || !last)
+		return err;
+	qp->rx.msn[DDP_QN_SEND]++;
+	return hyb_shared_deliver(qp, true, false);
+}
+
+/*
+ * The usual FPDU of a shared link: in one piece of memory, checked by the NIC,
+ * and the next segment of a Send. Returns octets consumed, 0 if it is another
+ * or not complete: hyb_rx_fpdu() has to look. As there, the header is read once.
+ */
+static u32 hyb_rx_fast(struct hyb_qp *qp, const struct hyb_cur *c, u32 avail)
+{
+	u8 hdr[MPA_LEN_SIZE + DDP_UNTAGGED_LEN];
+	struct hyb_rx *rx = &qp->rx;
+	u32 lead = mpa_lead_len(rx->pos, rx->ivl);
+	u32 run = mpa_body_run(rx->pos, 0, rx->ivl);
+	u32 ulpdu, total, err;
+
+	/* no marker in the header nor right behind it */
+	if (c->n < lead + sizeof(hdr) || run <= sizeof(hdr))
+		return 0;
+	memcpy(hdr, c->p + lead, sizeof(hdr));
+	ulpdu = proto_get16(hdr);
+	if (ulpdu <= DDP_UNTAGGED_LEN || ulpdu > MPA_ULPDU_MAX)
+		return 0;
+	total = mpa_fpdu_len(rx->pos, ulpdu, rx->ivl);
+	if (total > min(c->n, avail) || READ_ONCE(qp->off->ask) ||
+	    !hyb_rx_expected(qp, hdr + MPA_LEN_SIZE, ulpdu - DDP_UNTAGGED_LEN) ||
+	    hyb_off_rx_ok(qp->off, c->skb, c->seq, total) != HYB_OFF_GOOD)
+		return 0;
+	err = hyb_rx_fast_add(qp, c, c->p + lead + sizeof(hdr),
+			      ulpdu - DDP_UNTAGGED_LEN, run - sizeof(hdr),
+			      hdr[MPA_LEN_SIZE] & DDP_L);
+	if (unlikely(err)) {
+		struct hyb_fpdu f = {
+			.hdr_len = DDP_UNTAGGED_LEN, .ulpdu = ulpdu,
+		};
+
+		memcpy(f.hdr, hdr + MPA_LEN_SIZE, DDP_UNTAGGED_LEN);
+		hyb_rx_fail(qp, &f, err, hyb_rx_classify(&f, err));
+		return 0;
+	}
+	rx->trusted += total;
+	return hyb_rx_advance(qp, total, 1);
+}
+
+/* The FPDU at @cur, which is filled, if complete: octets consumed, else 0 */
 static u32 hyb_rx_fpdu(struct hyb_qp *qp, const struct hyb_cur *cur, u32 avail)
 {
 	const struct ooo_range *r = qp->ooo ? hyb_ooo_due(qp) : NULL;
@@ -1006,6 +1069,8 @@ static u32 hyb_rx_fpdu(struct hyb_qp *qp, const struct hyb_cur *cur, u32 avail)
 	}
 	if (rx->paused)
 		return 0;
+	if (f.nic == HYB_OFF_GOOD)
+		rx->trusted += f.total;
 	return hyb_rx_advance(qp, f.total, 1);
 }
 
@@ -1019,10 +1084,12 @@ static void hyb_rx_account(struct hyb_qp *qp, u32 done)
 	hyb_stats_add(qp->dev, HYB_ST_RX_COPIES, rx->copies);
 	hyb_stats_add(qp->dev, HYB_ST_RX_COPY_BYTES, rx->copied);
 	hyb_stats_add(qp->dev, HYB_ST_RX_CRC_BYTES, rx->summed);
+	hyb_stats_add(qp->dev, HYB_ST_RX_NIC_BYTES, rx->trusted);
 	rx->fpdus = 0;
 	rx->copies = 0;
 	rx->copied = 0;
 	rx->summed = 0;
+	rx->trusted = 0;
 }
 
 /*
@@ -1120,6 +1187,7 @@ static u32 hyb_rx_walk(struct hyb_qp *qp, struct sock *sk, u32 avail)
 {
 	const struct hyb_shared *sh = qp->shared;
 	struct hyb_rx *rx = &qp->rx;
+	bool fast = sh && qp->off;
 	struct hyb_cur cur;
 	u32 done = 0;
 	u32 n;
@@ -1129,7 +1197,11 @@ static u32 hyb_rx_walk(struct hyb_qp *qp, struct sock *sk, u32 avail)
 	while (done < avail && !rx->stopped) {
 		if (sh && !hyb_rx_shared_goes_on(qp, sk))
 			break;
-		n = hyb_rx_fpdu(qp, &cur, avail - done);
+		if (!hyb_cur_fill(&cur))
+			break;
+		n = fast ? hyb_rx_fast(qp, &cur, avail - done) : 0;
+		if (!n && !rx->stopped)
+			n = hyb_rx_fpdu(qp, &cur, avail - done);
 		if (!n)
 			break;
 		done += n;

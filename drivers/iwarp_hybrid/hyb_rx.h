@@ -41,6 +41,7 @@ struct hyb_qp;
  * @copies: same
  * @copied: same, octets
  * @summed: same, octets
+ * @trusted: same, octets that the NIC has checked
  */
 struct hyb_rx {
 	u32 need;
@@ -66,6 +67,7 @@ struct hyb_rx {
 	u32 copies;
 	u32 copied;
 	u32 summed;
+	u32 trusted;
 };
 
 /**
