@@ -167,8 +167,9 @@ static int hyb_qp_alloc_rings(struct hyb_qp *qp, struct ib_qp_init_attr *attr,
 	u32 num_sqe = roundup_pow_of_two(max(attr->cap.max_send_wr, 1U));
 	u32 num_rqe = 0;
 
-	if (!attr->srq && attr->cap.max_recv_wr)
-		num_rqe = roundup_pow_of_two(attr->cap.max_recv_wr);
+	/* A user's library maps the queue, even if it is to have no entries */
+	if (!attr->srq && (attr->cap.max_recv_wr || udata))
+		num_rqe = roundup_pow_of_two(max(attr->cap.max_recv_wr, 1U));
 
 	qp->sq.mask = num_sqe - 1;
 	qp->sq.slot = kvcalloc(num_sqe, sizeof(*qp->sq.slot), GFP_KERNEL);
@@ -268,10 +269,11 @@ static int hyb_qp_tell_user(struct hyb_qp *qp, struct ib_udata *udata,
 static int hyb_create_qp(struct ib_qp *ibqp, struct ib_qp_init_attr *attr,
 			 struct ib_udata *udata)
 {
-	struct siw_uresp_create_qp resp = {
-		.sq_key = SIW_INVAL_UOBJ_KEY,
-		.rq_key = SIW_INVAL_UOBJ_KEY,
-	};
+	/*
+	 * Not SIW_INVAL_UOBJ_KEY, which the library takes for a failure: with a
+	 * shared receive queue there is none to map.
+	 */
+	struct siw_uresp_create_qp resp = {};
 	struct hyb_dev *dev = hyb_dev_of(ibqp->device);
 	struct hyb_qp *qp = hyb_qp_of(ibqp);
 	int err;
