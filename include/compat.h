@@ -13,6 +13,7 @@
 #define _COMPAT_H
 
 #include <linux/device.h>
+#include <linux/hrtimer.h>
 #include <linux/net.h>
 #include <linux/sysctl.h>
 #include <linux/timer.h>
@@ -99,5 +100,18 @@
 #else
 #define COMPAT_KOBJ_CONST
 #endif
+
+/* hrtimer_setup(), from 6.13 on */
+static inline void
+compat_hrtimer_setup(struct hrtimer *timer,
+		     enum hrtimer_restart (*fn)(struct hrtimer *timer))
+{
+#ifdef HAVE_HRTIMER_SETUP
+	hrtimer_setup(timer, fn, CLOCK_MONOTONIC, HRTIMER_MODE_REL);
+#else
+	hrtimer_init(timer, CLOCK_MONOTONIC, HRTIMER_MODE_REL);
+	timer->function = fn;
+#endif
+}
 
 #endif /* _COMPAT_H */

@@ -61,18 +61,6 @@ static inline void compat_set_threaded(struct net_device *netdev)
 #endif
 }
 
-static inline void
-compat_hrtimer_setup(struct hrtimer *timer,
-		     enum hrtimer_restart (*fn)(struct hrtimer *timer))
-{
-#ifdef HAVE_HRTIMER_SETUP
-	hrtimer_setup(timer, fn, CLOCK_MONOTONIC, HRTIMER_MODE_REL);
-#else
-	hrtimer_init(timer, CLOCK_MONOTONIC, HRTIMER_MODE_REL);
-	timer->function = fn;
-#endif
-}
-
 /* -------------------------------------------------------------- packets */
 
 /**

@@ -11,8 +11,12 @@
  */
 #include <linux/log2.h>
 #include <linux/random.h>
+#include <rdma/rdma_netlink.h>
+#include <rdma/restrack.h>
 
 #include "hybrid.h"
+
+#define HYB_CQ_TIMER	0	/* bit of hyb_cq.waiting */
 
 static const u8 hyb_wc_opcode[SIW_NUM_OPCODES] = {
 	[SIW_OP_WRITE] = IB_WC_RDMA_WRITE,
@@ -112,18 +116,10 @@ bool hyb_cq_push(struct hyb_cq *cq, const struct siw_cqe *cqe, bool solicited)
 	return !full;
 }
 
-/**
- * hyb_cq_notify - wake the consumer if it asked for it
- * @cq: completion queue
- *
- * Context: any. Calls the consumer's handler, at most once.
- */
-void hyb_cq_notify(struct hyb_cq *cq)
+static void hyb_cq_raise(struct hyb_cq *cq)
 {
 	u32 events;
 
-	if (!READ_ONCE(cq->events))
-		return;
 	/*
 	 * Full barrier: the entries are visible before the look at the word
 	 * where the consumer arms the queue. It arms first and looks for
@@ -133,9 +129,51 @@ void hyb_cq_notify(struct hyb_cq *cq)
 	if (!(READ_ONCE(cq->ctrl->flags) & events))
 		return;
 	WRITE_ONCE(cq->ctrl->flags, SIW_NOTIFY_NOT);
+	WRITE_ONCE(cq->told, READ_ONCE(cq->put));
 	hyb_stats_inc(cq->dev, HYB_ST_CQ_EVENT);
 	if (cq->ibcq.comp_handler)
 		cq->ibcq.comp_handler(&cq->ibcq, cq->ibcq.cq_context);
+}
+
+/* Is it too early for an event? Then a timer will see to it. */
+static bool hyb_cq_moderate(struct hyb_cq *cq)
+{
+	if (READ_ONCE(cq->put) - READ_ONCE(cq->told) >=
+	    READ_ONCE(cq->mod_count))
+		return false;
+	/* Full barrier, pairs with the one in hyb_cq_timeout() */
+	if (!test_and_set_bit(HYB_CQ_TIMER, &cq->waiting))
+		hrtimer_start(&cq->timer,
+			      ns_to_ktime(NSEC_PER_USEC * READ_ONCE(cq->mod_usecs)),
+			      HRTIMER_MODE_REL);
+	return true;
+}
+
+static enum hrtimer_restart hyb_cq_timeout(struct hrtimer *timer)
+{
+	struct hyb_cq *cq = container_of(timer, struct hyb_cq, timer);
+
+	clear_bit(HYB_CQ_TIMER, &cq->waiting);
+	/* Who still saw the bit has left its events for us */
+	smp_mb__after_atomic();
+	hyb_cq_raise(cq);
+	return HRTIMER_NORESTART;
+}
+
+/**
+ * hyb_cq_notify - wake the consumer if it asked for it
+ * @cq: completion queue
+ *
+ * Context: any. Calls the consumer's handler, at most once; with moderation a
+ * timer may do that later, with interrupts off.
+ */
+void hyb_cq_notify(struct hyb_cq *cq)
+{
+	if (!READ_ONCE(cq->events))
+		return;
+	if (unlikely(READ_ONCE(cq->mod_count)) && hyb_cq_moderate(cq))
+		return;
+	hyb_cq_raise(cq);
 }
 
 /**
@@ -218,6 +256,7 @@ static int hyb_create_cq(struct ib_cq *ibcq, const struct ib_cq_init_attr *attr,
 	cq->mask = size - 1;
 	cq->id = get_random_u32();
 	spin_lock_init(&cq->lock);
+	compat_hrtimer_setup(&cq->timer, hyb_cq_timeout);
 	ibcq->cqe = size;
 
 	err = udata ? hyb_cq_tell_user(cq, key, udata) : 0;
@@ -243,8 +282,59 @@ static int hyb_destroy_cq(struct ib_cq *ibcq, struct ib_udata *udata)
 {
 	struct hyb_cq *cq = hyb_cq_of(ibcq);
 
+	/* No queue pair is left that could start it again */
+	hrtimer_cancel(&cq->timer);
 	hyb_ring_free(cq->ring, cq->umap);
 	atomic_dec(&cq->dev->num_cq);
+	return 0;
+}
+
+/**
+ * hyb_modify_cq - ib_device_ops.modify_cq
+ * @ibcq: queue
+ * @count: completions that make an event
+ * @usecs: time after which fewer do
+ *
+ * With 0 or 1 in @count, or 0 in @usecs, each completion makes one. Concerns
+ * only events that the consumer asked for.
+ *
+ * Return: 0.
+ */
+static int hyb_modify_cq(struct ib_cq *ibcq, u16 count, u16 usecs)
+{
+	struct hyb_cq *cq = hyb_cq_of(ibcq);
+
+	WRITE_ONCE(cq->mod_usecs, usecs);
+	WRITE_ONCE(cq->mod_count, usecs && count > 1 ? count : 0);
+	return 0;
+}
+
+/**
+ * hyb_fill_res_cq - ib_device_ops.fill_res_cq_entry
+ * @msg: netlink message
+ * @ibcq: completion queue
+ *
+ * For "rdma resource show cq -dd".
+ *
+ * Return: 0 or -EMSGSIZE.
+ */
+static int hyb_fill_res_cq(struct sk_buff *msg, struct ib_cq *ibcq)
+{
+	const struct hyb_cq *cq = hyb_cq_of(ibcq);
+	struct nlattr *table;
+
+	table = nla_nest_start(msg, RDMA_NLDEV_ATTR_DRIVER);
+	if (!table)
+		return -EMSGSIZE;
+	if (rdma_nl_put_driver_u32(msg, "completions", READ_ONCE(cq->put)) ||
+	    rdma_nl_put_driver_u32(msg, "armed", READ_ONCE(cq->ctrl->flags)) ||
+	    rdma_nl_put_driver_u32(msg, "overflow", READ_ONCE(cq->overflow)) ||
+	    rdma_nl_put_driver_u32(msg, "mod_count", READ_ONCE(cq->mod_count)) ||
+	    rdma_nl_put_driver_u32(msg, "mod_usecs", READ_ONCE(cq->mod_usecs))) {
+		nla_nest_cancel(msg, table);
+		return -EMSGSIZE;
+	}
+	nla_nest_end(msg, table);
 	return 0;
 }
 
@@ -314,6 +404,8 @@ static int hyb_req_notify_cq(struct ib_cq *ibcq, enum ib_cq_notify_flags flags)
 const struct ib_device_ops hyb_cq_ops = {
 	.create_cq = hyb_create_cq,
 	.destroy_cq = hyb_destroy_cq,
+	.fill_res_cq_entry = hyb_fill_res_cq,
+	.modify_cq = hyb_modify_cq,
 	.poll_cq = hyb_poll_cq,
 	.req_notify_cq = hyb_req_notify_cq,
 

@@ -24,6 +24,7 @@
 
 #include <linux/atomic.h>
 #include <linux/completion.h>
+#include <linux/hrtimer.h>
 #include <linux/kref.h>
 #include <linux/mutex.h>
 #include <linux/netdevice.h>
@@ -185,6 +186,11 @@ struct hyb_umap {
  * @events: SIW_NOTIFY_* bits of completions nobody was told about
  * @overflow: an entry was lost, reported once
  * @umap: user mapping of @ring, or NULL for a kernel queue
+ * @mod_count: moderation: this many completions make an event; 0: each does
+ * @mod_usecs: after this time fewer do
+ * @told: @put at the last event; moderation only, may be outdated
+ * @waiting: bit 0: @timer will look after the events
+ * @timer: ends the wait for more completions
  * @lock: protects @put, @get, @ring against concurrent use by the kernel
  */
 struct hyb_cq {
@@ -195,6 +201,11 @@ struct hyb_cq {
 	u32 mask;
 	u32 id;
 	struct hyb_umap *umap;
+	u16 mod_count;
+	u16 mod_usecs;
+	u32 told;
+	unsigned long waiting;
+	struct hrtimer timer;
 
 	spinlock_t lock ____cacheline_aligned_in_smp;
 	u32 put;
