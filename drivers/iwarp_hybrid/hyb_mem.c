@@ -18,6 +18,8 @@
 #include <linux/random.h>
 #include <linux/scatterlist.h>
 #include <linux/slab.h>
+#include <rdma/rdma_netlink.h>
+#include <rdma/restrack.h>
 
 #include "hybrid.h"
 
@@ -197,7 +199,8 @@ struct hyb_mem *hyb_mem_get(struct ib_pd *pd, u32 stag, u64 to, u64 len,
 	*err = HYB_MEM_STAG;
 	if (!mem)
 		return NULL;
-	if (READ_ONCE(mem->live) == stag && mem->pd != pd)
+	/* Acquire: @pd is that of this registration */
+	if (smp_load_acquire(&mem->live) == stag && mem->pd != pd)
 		*err = HYB_MEM_PD;
 	else
 		*err = hyb_mem_check(mem, stag, to, len, access);
@@ -561,6 +564,88 @@ static struct ib_mr *hyb_reg_user_mr(struct ib_pd *pd, u64 start, u64 len,
 	return &mr->ibmr;
 }
 
+/* Other memory for a region that is not live; what it had is given back */
+static int hyb_mem_replace(struct hyb_mem *mem, u64 start, u64 len, u64 va,
+			   int access)
+{
+	struct ib_umem *umem;
+	size_t pages;
+	void **page;
+
+	if (!len || va + len - 1 < va)
+		return -EINVAL;
+	umem = ib_umem_get_va(&mem->dev->ibdev, start, len, access);
+	if (IS_ERR(umem))
+		return PTR_ERR(umem);
+	pages = ib_umem_num_pages(umem);
+	page = pages <= U32_MAX ?
+	       kvmalloc_array(pages, sizeof(*page), GFP_KERNEL) : NULL;
+	if (!page) {
+		ib_umem_release(umem);
+		return -ENOMEM;
+	}
+	hyb_mem_free_pages(mem);
+	mem->umem = umem;
+	mem->page = page;
+	mem->maxpages = pages;
+	mem->npages = 0;
+	mem->va = va;
+	mem->len = len;
+	hyb_mem_set_umem(mem, umem);
+	return 0;
+}
+
+/**
+ * hyb_rereg_user_mr - ib_device_ops.rereg_user_mr
+ * @ibmr: region of a user
+ * @flags: IB_MR_REREG_*: what is to be changed
+ * @start: address in the caller's memory
+ * @len: octets
+ * @va: tagged offset of the first octet
+ * @access: rights
+ * @pd: protection domain
+ * @udata: user's part of the request
+ *
+ * The region gets another key, so what has been looked up by the old one, with
+ * other rights, is void. After an error it stays as it was, but with new memory
+ * that cannot be had it is invalid.
+ *
+ * Return: NULL, the region stays the same object; or error pointer.
+ */
+static struct ib_mr *hyb_rereg_user_mr(struct ib_mr *ibmr, int flags, u64 start,
+				       u64 len, u64 va, int access,
+				       struct ib_pd *pd, struct ib_udata *udata)
+{
+	struct hyb_mem *mem = hyb_mr_of(ibmr)->mem;
+	bool trans = flags & IB_MR_REREG_TRANS;
+	int err;
+
+	if (flags & ~IB_MR_REREG_SUPPORTED)
+		return ERR_PTR(-EOPNOTSUPP);
+	if (!mem->umem)
+		return ERR_PTR(-EINVAL);
+	if (!(flags & IB_MR_REREG_ACCESS))
+		access = mem->access;
+	/* What was pinned for reading must not be written to */
+	if (!trans && ib_access_writable(access) && !mem->umem->writable)
+		return ERR_PTR(-EPERM);
+
+	hyb_mem_revoke(mem);
+	if (trans) {
+		err = hyb_mem_replace(mem, start, len, va, access);
+		if (err)
+			return ERR_PTR(err);
+	}
+	mem->access = access & HYB_ACCESS_MASK;
+	if (flags & IB_MR_REREG_PD)
+		mem->pd = pd;
+	WRITE_ONCE(mem->stag, ib_inc_rkey(mem->stag));
+	ibmr->lkey = mem->stag;
+	ibmr->rkey = mem->stag;
+	hyb_mem_open(mem);
+	return NULL;
+}
+
 /**
  * hyb_alloc_mr - ib_device_ops.alloc_mr
  * @pd: protection domain of the kernel
@@ -643,10 +728,42 @@ static int hyb_dereg_mr(struct ib_mr *ibmr, struct ib_udata *udata)
 	return 0;
 }
 
+/**
+ * hyb_fill_res_mr - ib_device_ops.fill_res_mr_entry
+ * @msg: netlink message
+ * @ibmr: region
+ *
+ * For "rdma resource show mr -dd".
+ *
+ * Return: 0 or -EMSGSIZE.
+ */
+static int hyb_fill_res_mr(struct sk_buff *msg, struct ib_mr *ibmr)
+{
+	const struct hyb_mem *mem = hyb_mr_of(ibmr)->mem;
+	struct nlattr *table;
+
+	table = nla_nest_start(msg, RDMA_NLDEV_ATTR_DRIVER);
+	if (!table)
+		return -EMSGSIZE;
+	if (rdma_nl_put_driver_u32(msg, "valid", !!READ_ONCE(mem->live)) ||
+	    rdma_nl_put_driver_u32(msg, "fast", mem->fast) ||
+	    rdma_nl_put_driver_u32_hex(msg, "access", READ_ONCE(mem->access)) ||
+	    rdma_nl_put_driver_u32(msg, "pages", READ_ONCE(mem->npages)) ||
+	    rdma_nl_put_driver_u32(msg, "max_pages",
+				   READ_ONCE(mem->maxpages))) {
+		nla_nest_cancel(msg, table);
+		return -EMSGSIZE;
+	}
+	nla_nest_end(msg, table);
+	return 0;
+}
+
 const struct ib_device_ops hyb_mem_ops = {
 	.alloc_mr = hyb_alloc_mr,
 	.dereg_mr = hyb_dereg_mr,
+	.fill_res_mr_entry = hyb_fill_res_mr,
 	.get_dma_mr = hyb_get_dma_mr,
 	.map_mr_sg = hyb_map_mr_sg,
 	.reg_user_mr = hyb_reg_user_mr,
+	.rereg_user_mr = hyb_rereg_user_mr,
 };
