@@ -1,0 +1,35 @@
+#!/bin/bash
+# SPDX-License-Identifier: GPL-2.0
+# vm: timeout=300
+#
+# The verbs that upper layers of the kernel use, one by one (ulp_verbs.ko), and
+# those of programs (ulp-uverbs).
+
+# shellcheck source=selftests/lib/lib.sh
+. "$(dirname "$0")/../lib/lib.sh"
+# shellcheck source=selftests/ulp/lib.bash
+. "$(dirname "$0")/lib.bash"
+need ulp-uverbs
+
+hybrid_here || ktap_skip_all "no hybrid devices"
+
+# results WHOSE: lines of TAP become ours
+results() {
+	local line
+	while read -r line; do
+		case $line in
+		"ok "*) ktap_ok "$1: ${line#ok * - }" ;;
+		"not ok "*) ktap_fail "$1: ${line#not ok * - }" ;;
+		"# "*) ktap_diag "${line#\# }" ;;
+		esac
+	done
+}
+
+ktap_check "the module ran" modprobe ulp_verbs
+results kernel </sys/module/ulp_verbs/parameters/results
+timeout -k 5 200 ulp-uverbs >/tmp/uverbs.tap 2>&1
+ktap_is "the program ran" $? 0
+results program </tmp/uverbs.tap
+ktap_check "the module goes" modprobe -r ulp_verbs
+ktap_check "no queue pair is left" wait_for 20 no_queue_pairs
+ktap_done

@@ -1,0 +1,400 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * ulp_verbs.ko: the cases. Each has a connection of its own, since most errors
+ * end one. See verbs.h.
+ */
+#include <linux/kernel.h>
+#include <linux/slab.h>
+#include <linux/string.h>
+
+#include "verbs.h"
+
+#define UV_ACCESS	(IB_ACCESS_LOCAL_WRITE | IB_ACCESS_REMOTE_WRITE | \
+			 IB_ACCESS_REMOTE_READ)
+#define UV_MANY		40
+
+/* A region on each end, both registered */
+struct uv_two {
+	struct uv_mr a;
+	struct uv_mr b;
+};
+
+static bool uv_two_up(struct uv_two *t, struct uv_conn *c, unsigned int pages,
+		      int access)
+{
+	int err = uv_mr_alloc(&t->a, &c->a, pages);
+
+	if (!err)
+		err = uv_mr_alloc(&t->b, &c->b, pages);
+	if (!err)
+		err = uv_mr_reg(&t->a, UV_ACCESS);
+	if (!err)
+		err = uv_mr_reg(&t->b, access);
+	return uv_ok(!err, "%u pages are registered (%d)", pages, err);
+}
+
+static void uv_two_down(struct uv_two *t)
+{
+	uv_mr_free(&t->a);
+	uv_mr_free(&t->b);
+}
+
+static int uv_two_rdma(struct uv_two *t, enum ib_wr_opcode op)
+{
+	return uv_rdma(t->a.end, op, t->a.mr->iova, t->a.mr->lkey,
+		       t->a.mr->length, t->b.mr->iova, t->b.mr->rkey);
+}
+
+/* One octet by Send: what was written before has arrived when it has */
+static int uv_sync(struct uv_conn *c)
+{
+	struct ib_sge sge = {
+		.addr = c->a.dma,
+		.length = 1,
+		.lkey = c->a.pd->local_dma_lkey,
+	};
+	struct ib_send_wr wr = {
+		.opcode = IB_WR_SEND,
+		.sg_list = &sge,
+		.num_sge = 1,
+	};
+	struct uv_wait w;
+	int err;
+
+	err = uv_post_recv(&c->b, c->b.dma, UV_BUF, &w);
+	if (!err)
+		err = uv_do(&c->a, &wr);
+	return err ?: uv_wait(&w);
+}
+
+/* The peer must not get at region b any more, and says so */
+static void uv_refused(struct uv_conn *c, struct uv_two *t, const char *what)
+{
+	uv_mr_fill(&t->b, 1);
+	uv_mr_fill(&t->a, 2);
+	uv_two_rdma(t, IB_WR_RDMA_WRITE);
+	uv_ok(uv_event(&c->a, IB_EVENT_QP_FATAL), "%s: the peer is refused", what);
+	uv_ok(uv_mr_check(&t->b, 1), "%s: nothing was written", what);
+}
+
+static void uv_case_pages(struct uv_conn *c, unsigned int pages)
+{
+	struct uv_two t = {};
+
+	if (uv_two_up(&t, c, pages, UV_ACCESS)) {
+		uv_mr_fill(&t.a, 3);
+		uv_ok(!uv_two_rdma(&t, IB_WR_RDMA_WRITE) && !uv_sync(c) &&
+		      uv_mr_check(&t.b, 3), "Write of %u pages", pages);
+		uv_mr_fill(&t.b, 4);
+		uv_ok(!uv_two_rdma(&t, IB_WR_RDMA_READ) &&
+		      uv_mr_check(&t.a, 4), "Read of %u pages", pages);
+		uv_ok(!uv_mr_inv(&t.b) && !uv_mr_reg(&t.b, UV_ACCESS),
+		      "invalidated and registered again");
+		uv_ok(!uv_mr_inv(&t.b), "invalidated");
+		uv_refused(c, &t, "local invalidate");
+	}
+	uv_two_down(&t);
+}
+
+static void uv_case_one(struct uv_conn *c)
+{
+	uv_case_pages(c, 1);
+}
+
+static void uv_case_max(struct uv_conn *c)
+{
+	unsigned int max = c->a.id->device->attrs.max_fast_reg_page_list_len;
+
+	uv_ok(max >= 256, "the device takes %u pages", max);
+	uv_case_pages(c, max);
+}
+
+static void uv_case_access(struct uv_conn *c)
+{
+	struct uv_two t = {};
+
+	if (uv_two_up(&t, c, 2, IB_ACCESS_REMOTE_READ))
+		uv_refused(c, &t, "no right to write");
+	uv_two_down(&t);
+}
+
+static void uv_case_twice(struct uv_conn *c)
+{
+	struct uv_two t = {};
+
+	if (uv_two_up(&t, c, 2, UV_ACCESS))
+		uv_ok(uv_mr_reg(&t.a, UV_ACCESS) > 0,
+		      "what is valid cannot be registered");
+	uv_two_down(&t);
+}
+
+static void uv_case_send_inv(struct uv_conn *c)
+{
+	struct ib_sge sge = {
+		.addr = c->a.dma,
+		.length = 1000,
+		.lkey = c->a.pd->local_dma_lkey,
+	};
+	struct ib_send_wr wr = {
+		.opcode = IB_WR_SEND_WITH_INV,
+		.sg_list = &sge,
+		.num_sge = 1,
+	};
+	struct uv_two t = {};
+	struct uv_wait w;
+
+	if (uv_two_up(&t, c, 2, UV_ACCESS)) {
+		uv_fill(c->a.buf, 1000, 0, 5);
+		wr.ex.invalidate_rkey = t.b.mr->rkey;
+		uv_ok(!uv_post_recv(&c->b, c->b.dma, UV_BUF, &w) &&
+		      !uv_do(&c->a, &wr) && !uv_wait(&w) &&
+		      w.wc.byte_len == 1000 && uv_check(c->b.buf, 1000, 0, 5),
+		      "Send with invalidate");
+		uv_ok(w.wc.wc_flags & IB_WC_WITH_INVALIDATE &&
+		      w.wc.ex.invalidate_rkey == t.b.mr->rkey,
+		      "the receive tells what was invalidated");
+		uv_refused(c, &t, "remote invalidate");
+	}
+	uv_two_down(&t);
+}
+
+static void uv_case_read_inv(struct uv_conn *c)
+{
+	struct uv_two t = {};
+	struct ib_sge sge;
+	struct ib_send_wr wr = {
+		.opcode = IB_WR_SEND,
+		.sg_list = &sge,
+		.num_sge = 1,
+	};
+
+	if (uv_two_up(&t, c, 3, UV_ACCESS)) {
+		uv_mr_fill(&t.b, 6);
+		uv_ok(!uv_two_rdma(&t, IB_WR_RDMA_READ_WITH_INV) &&
+		      uv_mr_check(&t.a, 6), "Read with local invalidate");
+		sge.addr = t.a.mr->iova;
+		sge.length = 8;
+		sge.lkey = t.a.mr->lkey;
+		uv_ok(uv_do(&c->a, &wr) == IB_WC_LOC_PROT_ERR,
+		      "its sink is invalid");
+	}
+	uv_two_down(&t);
+}
+
+/* Elements that neither begin nor end at a word */
+static void uv_case_gather(struct uv_conn *c)
+{
+	struct ib_sge sge[UV_SGES + 1];
+	struct ib_send_wr wr = {
+		.opcode = IB_WR_SEND,
+		.sg_list = sge,
+		.num_sge = UV_SGES,
+	};
+	struct uv_wait w;
+	u32 i, len = 0;
+
+	for (i = 0; i <= UV_SGES; i++) {
+		u32 n = i == 2 ? 0 : 1001 * i + 7;
+		u32 off = i * 8000 + i;
+
+		uv_fill(c->a.buf + off, n, len, 7);
+		sge[i].addr = c->a.dma + off;
+		sge[i].length = n;
+		sge[i].lkey = c->a.pd->local_dma_lkey;
+		len += i < UV_SGES ? n : 0;
+	}
+	uv_ok(!uv_post_recv(&c->b, c->b.dma, UV_BUF, &w) && !uv_do(&c->a, &wr) &&
+	      !uv_wait(&w) && w.wc.byte_len == len &&
+	      uv_check(c->b.buf, len, 0, 7), "Send of %u elements", UV_SGES);
+	wr.num_sge++;
+	uv_ok(uv_do(&c->a, &wr) == -EINVAL, "one more is refused");
+}
+
+static void uv_case_inline(struct uv_conn *c)
+{
+	struct ib_sge sge[2];
+	struct ib_send_wr wr = {
+		.opcode = IB_WR_SEND,
+		.send_flags = IB_SEND_INLINE,
+		.sg_list = sge,
+		.num_sge = 2,
+	};
+	struct uv_wait sent, got;
+	u8 octets[96];
+
+	uv_fill(octets, sizeof(octets), 0, 8);
+	sge[0].addr = (uintptr_t)octets;
+	sge[0].length = 30;
+	sge[1].addr = (uintptr_t)octets + 30;
+	sge[1].length = 50;
+	if (!uv_ok(!uv_post_recv(&c->b, c->b.dma, UV_BUF, &got) &&
+		   !uv_post(&c->a, &wr, &sent), "post inline"))
+		return;
+	memset(octets, 0, sizeof(octets));
+	uv_ok(!uv_wait(&sent) && !uv_wait(&got) && got.wc.byte_len == 80 &&
+	      uv_check(c->b.buf, 80, 0, 8), "the data were taken at once");
+	sge[1].length = 51;
+	uv_ok(uv_do(&c->a, &wr) == -EINVAL, "81 octets are refused");
+}
+
+/* The API of targets: more pages than one region has, both directions */
+static bool uv_rw(struct uv_two *t, enum dma_data_direction dir)
+{
+	struct rdma_cm_id *id = t->a.end->id;
+	struct rdma_rw_ctx ctx;
+	struct uv_wait w = {};
+	int err;
+
+	err = rdma_rw_ctx_init(&ctx, id->qp, 1, t->a.sgt.sgl, t->a.n, 0,
+			       t->b.mr->iova, t->b.mr->rkey, dir);
+	if (err < 0)
+		return false;
+	/* a request with nothing to send, behind those of the transfer */
+	{
+		struct ib_send_wr last = {
+			.opcode = IB_WR_SEND,
+			.send_flags = IB_SEND_SIGNALED,
+			.wr_cqe = &w.cqe,
+		};
+		struct uv_wait got;
+
+		err = uv_post_recv(t->b.end, t->b.end->dma, UV_BUF, &got);
+		last.send_flags |= IB_SEND_FENCE;
+		err = err ?: uv_post(t->a.end,
+				     rdma_rw_ctx_wrs(&ctx, id->qp, 1, NULL, &last),
+				     &w);
+		err = err ?: uv_wait(&w);
+		err = err ?: uv_wait(&got);
+	}
+	rdma_rw_ctx_destroy(&ctx, id->qp, 1, t->a.sgt.sgl, t->a.n, dir);
+	return !err;
+}
+
+static void uv_case_rw(struct uv_conn *c)
+{
+	struct uv_two t = {};
+
+	if (uv_two_up(&t, c, 300, UV_ACCESS)) {
+		uv_mr_fill(&t.b, 9);
+		uv_ok(uv_rw(&t, DMA_FROM_DEVICE) && uv_mr_check(&t.a, 9),
+		      "rdma_rw reads 300 pages");
+		uv_mr_fill(&t.a, 10);
+		uv_ok(uv_rw(&t, DMA_TO_DEVICE) && uv_mr_check(&t.b, 10),
+		      "rdma_rw writes 300 pages");
+	}
+	uv_two_down(&t);
+}
+
+/* Whatever is under way when the queue pair is drained has completed then */
+static void uv_case_drain(struct uv_conn *c)
+{
+	struct ib_sge sge = {
+		.addr = c->a.dma,
+		.length = UV_BUF,
+		.lkey = c->a.pd->local_dma_lkey,
+	};
+	struct ib_send_wr wr = {
+		.opcode = IB_WR_SEND,
+		.sg_list = &sge,
+		.num_sge = 1,
+	};
+	struct uv_wait *w = kcalloc(2 * UV_MANY, sizeof(*w), GFP_KERNEL);
+	unsigned int i, done = 0, posted = 0;
+
+	if (!uv_ok(w, "memory"))
+		return;
+	for (i = 0; i < UV_MANY; i++) {
+		posted += !uv_post_recv(&c->b, c->b.dma, UV_BUF, &w[2 * i]);
+		posted += !uv_post(&c->a, &wr, &w[2 * i + 1]);
+	}
+	ib_drain_qp(c->a.id->qp);
+	ib_drain_qp(c->b.id->qp);
+	for (i = 0; i < 2 * UV_MANY; i++)
+		done += completion_done(&w[i].done);
+	uv_ok(done == posted && posted == 2 * UV_MANY,
+	      "drained: %u of %u requests are complete", done, posted);
+	kfree(w);
+}
+
+/* Sends of nothing: each takes the oldest receive, which are those in @w */
+static int uv_take(struct uv_conn *c, struct uv_wait *w, unsigned int n)
+{
+	int err = 0;
+
+	while (n-- && !err) {
+		struct ib_send_wr wr = { .opcode = IB_WR_SEND };
+
+		err = uv_do(&c->a, &wr);
+		err = err ?: uv_wait(w++);
+	}
+	return err;
+}
+
+static void uv_case_srq(struct uv_conn *c)
+{
+	struct ib_qp_attr error = { .qp_state = IB_QPS_ERR };
+	struct ib_srq_attr attr = { .srq_limit = 2 };
+	struct uv_wait w[5];
+	unsigned int i;
+	int err = 0;
+
+	for (i = 0; i < ARRAY_SIZE(w) && !err; i++)
+		err = uv_post_recv(&c->b, c->b.dma, UV_BUF, &w[i]);
+	uv_ok(!err && !ib_modify_srq(c->b.srq, &attr, IB_SRQ_LIMIT),
+	      "a limit of 2 is set");
+	uv_ok(!uv_take(c, w, 3) &&
+	      !test_bit(IB_EVENT_SRQ_LIMIT_REACHED, &c->b.events),
+	      "no event with 2 left");
+	uv_ok(!uv_take(c, &w[3], 1) &&
+	      uv_event(&c->b, IB_EVENT_SRQ_LIMIT_REACHED),
+	      "an event with 1 left");
+	uv_ok(!ib_modify_qp(c->b.id->qp, &error, IB_QP_STATE) &&
+	      uv_event(&c->b, IB_EVENT_QP_LAST_WQE_REACHED),
+	      "an event when the queue pair takes no more");
+}
+
+/* Fewer events than completions, and none that is lost */
+static void uv_case_moderation(struct uv_conn *c)
+{
+	unsigned int i;
+	int err = 0;
+
+	uv_ok(!rdma_set_cq_moderation(c->b.cq, 16, 2000), "moderation is on");
+	for (i = 0; i < 40 && !err; i++)
+		err = uv_sync(c);
+	uv_ok(!err, "single completions are told");
+	uv_ok(!rdma_set_cq_moderation(c->b.cq, 0, 0) && !uv_sync(c),
+	      "moderation is off");
+}
+
+static void uv_case(const char *name, void (*run)(struct uv_conn *c), bool srq)
+{
+	struct uv_conn *c = kzalloc(sizeof(*c), GFP_KERNEL);
+	int err;
+
+	if (!uv_ok(c, "%s", name))
+		return;
+	err = uv_up(c, srq);
+	if (err)
+		uv_ok(false, "%s: no connection (%d)", name, err);
+	else
+		run(c);
+	uv_down(c);
+	kfree(c);
+}
+
+void uv_cases(void)
+{
+	uv_case("one page", uv_case_one, false);
+	uv_case("most pages", uv_case_max, false);
+	uv_case("access rights", uv_case_access, false);
+	uv_case("registered twice", uv_case_twice, false);
+	uv_case("remote invalidate", uv_case_send_inv, false);
+	uv_case("Read with invalidate", uv_case_read_inv, false);
+	uv_case("scatter elements", uv_case_gather, false);
+	uv_case("inline", uv_case_inline, false);
+	uv_case("rdma_rw", uv_case_rw, false);
+	uv_case("drain", uv_case_drain, false);
+	uv_case("shared receive queue", uv_case_srq, true);
+	uv_case("moderation", uv_case_moderation, false);
+}
