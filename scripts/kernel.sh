@@ -21,6 +21,12 @@
 #
 # kernel.sh --cached NAME: fail rather than fetch or build anything.
 #
+# kernel.sh --more NAME: modules of upper layers that few tests use, in an entry of
+# their own. Prints
+#
+#	K_MORE     directory that holds lib/modules/$K_RELEASE, or empty if there is
+#		   none: the release is not on the mirror any more, or is ours
+#
 # What a name stands for is looked up again after KERNEL_MAX_AGE days (14).
 set -euo pipefail
 here=$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd)
@@ -194,6 +200,39 @@ unpack_source() {
 	[ -e src/scripts/checkpatch.pl ] && [ -d src/drivers/infiniband/sw/siw ]
 }
 
+# Upper layers of RDMA, with all that they depend on
+more_modules=(
+	nvme-rdma nvmet-rdma rpcrdma nfsd nfsv4
+	ib_iser ib_isert target_core_iblock sd_mod brd
+)
+
+# more_of NAME RELEASE: fills the entry
+more_of() {
+	local rel=$2 pkg mods
+	case $1 in
+	6.1) apt_machine ;;
+	6.12) apt_suites "$1" bookworm-backports bookworm ;;
+	7) apt_suites "$1" trixie-backports trixie ;;
+	esac
+	fetch "linux-image-$rel" image
+	for pkg in $(needs "linux-image-$rel" '^linux-(base|binary|modules)-[0-9]'); do
+		fetch "$pkg" image
+	done
+	mods=image/usr
+	[ -d "$mods/lib/modules/$rel" ] || mods=image
+	depmod -b "$mods" "$rel"
+	for pkg in "${more_modules[@]}"; do
+		modprobe -d "$PWD/$mods" -S "$rel" --show-depends "$pkg"
+	done | awk '$1 == "insmod" { print $2 }' | sed "s|.*/lib/modules/$rel/||" |
+		sort -u >list
+	mkdir -p "lib/modules/$rel"
+	rsync -a --files-from=list "$mods/lib/modules/$rel/" "lib/modules/$rel/"
+	rm -rf image list
+	find lib -name '*.ko.xz' -exec xz -d {} +
+	find lib -name '*.ko.zst' -exec zstd -q -d --rm {} +
+	find lib -name '*.ko' -exec strip -g -R .BTF {} +
+}
+
 debug_source() { unpack_source /usr/src/linux-source-6.1.tar.xz; }
 
 # ---------------------------------------------------------------------- main
@@ -248,6 +287,22 @@ show_host() {
 	printf 'K_BOOT=\nK_ROOT=\nK_KDIR=%q\nK_CHROOT=\nK_SRC=\nK_ARCH=\n' "$KDIR"
 }
 
+show_more() {
+	local rel
+	prepare_debian "$1"
+	rel=$(cat "$CACHED/release")
+	cache_make "more/$rel-$(cache_key "${more_modules[@]}")" more_of "$1" "$rel"
+	printf 'K_MORE=%q\n' "$CACHED"
+}
+
+if [ "${1:-}" = --more ]; then
+	cached_only=
+	case ${2:-} in
+	6.1 | 6.12 | 7) show_more "$2" ;;
+	*) echo 'K_MORE=' ;;
+	esac
+	exit
+fi
 cached_only=
 if [ "${1:-}" = --cached ]; then
 	cached_only=1

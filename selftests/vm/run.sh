@@ -82,6 +82,13 @@ out=$(realpath -m "${out:-$build/$kernel/run}")
 
 vars=$("$top/scripts/kernel.sh" "$kernel")
 eval "$vars"
+# Modules that only tests of upper layers want, most of them long ones
+case " ${vm[*]} ${tests[*]} " in
+*" --long "* | *ulp*)
+	vars=$("$top/scripts/kernel.sh" --more "$kernel")
+	eval "$vars"
+	;;
+esac
 if [ -z "$nobuild" ]; then
 	"$top/scripts/build-modules.sh" "$kernel" "$build"
 	"$top/scripts/build-user.sh" "$build"
