@@ -149,6 +149,7 @@ modules_image() {
 		modprobe -d "$K_ROOT" -S "$K_RELEASE" --show-depends "$m" 2>/dev/null || true
 	done | awk '$1 == "insmod" { print $2 }' | sed "s|.*/$mods/||" | sort -u |
 		rsync -a --files-from=- "$K_ROOT/$mods/" "$dir/"
+	[ -z "${K_MORE:-}" ] || rsync -a "$K_MORE/$mods/" "$dir/"
 	[ "$K_NAME" != debug ] || rsync -a "$K_ROOT/$mods/kernel" "$dir/"
 	cp "$K_ROOT/$mods"/modules.{builtin,builtin.modinfo,order} "$dir/" 2>/dev/null || true
 	[ $# -eq 0 ] || cp "$@" "$dir/updates/"
