@@ -1187,7 +1187,7 @@ static u32 hyb_rx_walk(struct hyb_qp *qp, struct sock *sk, u32 avail)
 {
 	const struct hyb_shared *sh = qp->shared;
 	struct hyb_rx *rx = &qp->rx;
-	bool fast = sh && qp->off;
+	bool fast = sh && qp->off && !qp->ooo;
 	struct hyb_cur cur;
 	u32 done = 0;
 	u32 n;
