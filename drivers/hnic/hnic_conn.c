@@ -171,6 +171,7 @@ static bool hnic_tx_finish(struct hnic_dev *hd, struct hnic_conn *hc, u8 *data,
 			   u32 seq, u32 len)
 {
 	bool ask = READ_ONCE(hc->conn->features) & BIT(IWARP_OFFLOAD_TX_CONTIG);
+	u32 max = READ_ONCE(hd->link.knob[HNIC_MAX_FPDU]);
 	bool known = hc->tx_sync && hc->tx_next == seq;
 	u32 at = 0, n;
 	u8 layout;
@@ -178,7 +179,7 @@ static bool hnic_tx_finish(struct hnic_dev *hd, struct hnic_conn *hc, u8 *data,
 	while (at < len) {
 		n = hnic_tx_fpdu(hc, data + at, len - at, seq + at,
 				 ask || !known, &layout);
-		if (n <= MPA_CRC_SIZE || n > len - at ||
+		if (n <= MPA_CRC_SIZE || n > min(len - at, max) ||
 		    !hnic_tx_fill_one(hd, hc->conn, data + at, seq + at, n,
 				      layout))
 			return hnic_tx_fallback(hd, hc, data + at, seq + at,
@@ -253,6 +254,23 @@ static bool hnic_rx_good(struct hnic_dev *hd, const u8 *p, u32 len, u32 pos,
 	return true;
 }
 
+/* Is none of the FPDUs that fill a packet too long for the engine? */
+static bool hnic_rx_able(struct hnic_dev *hd, const u8 *p, u32 len, u32 pos,
+			 u32 ivl)
+{
+	u32 max = READ_ONCE(hd->link.knob[HNIC_MAX_FPDU]);
+	u32 at, n;
+
+	if (len <= max)
+		return true;
+	for (at = 0; at < len; at += n) {
+		n = hnic_fpdu_len(p + at, len - at, pos + at, ivl);
+		if (n > max)
+			return false;
+	}
+	return true;
+}
+
 static void hnic_rx_lose(struct hnic_dev *hd, struct hnic_conn *hc)
 {
 	hc->rx_sync = false;
@@ -313,6 +331,11 @@ static bool hnic_rx_check(struct hnic_dev *hd, struct hnic_conn *hc,
 	u32 n;
 
 	n = hnic_fpdu_walk(data, len, pos, conn->rx_ivl);
+	if (n == len && !hnic_rx_able(hd, data, len, pos, conn->rx_ivl)) {
+		if (ahead)
+			hnic_rx_follow(hd, hc, seq + len);
+		return false;
+	}
 	if (n == len && hnic_rx_good(hd, data, len, pos, conn->rx_ivl)) {
 		if (ahead)
 			hnic_rx_follow(hd, hc, seq + len);
@@ -393,8 +416,8 @@ static void hnic_caps(struct net_device *netdev,
 	caps->supported = BIT(IWARP_OFFLOAD_FEATURES) - 1;
 	caps->enabled = READ_ONCE(hd->offload);
 	caps->max_conns = READ_ONCE(hd->link.knob[HNIC_MAX_CONNS]);
-	caps->max_frags = MAX_SKB_FRAGS;
-	caps->max_fpdu = HNIC_MTU_MAX;
+	caps->max_frags = READ_ONCE(hd->link.knob[HNIC_MAX_FRAGS]);
+	caps->max_fpdu = READ_ONCE(hd->link.knob[HNIC_MAX_FPDU]);
 }
 
 /* The queue of the CPU that the provider wants, or else by chance */

@@ -340,6 +340,8 @@ static void hnic_setup(struct net_device *netdev)
 	hd->link.knob[HNIC_NPATHS] = 1;
 	hd->link.knob[HNIC_REORDER_DELAY] = 200;
 	hd->link.knob[HNIC_MAX_CONNS] = HNIC_CONNS;
+	hd->link.knob[HNIC_MAX_FRAGS] = MAX_SKB_FRAGS;
+	hd->link.knob[HNIC_MAX_FPDU] = HNIC_MTU_MAX;
 	hd->link.knob[HNIC_SEED] = 1;
 
 	hnic_engine_init(&hd->tx, hd);

@@ -98,6 +98,8 @@ HNIC_ATTR(fault_verdict, HNIC_FAULT_VERDICT, 0, HNIC_PPM);
 HNIC_ATTR(fault_resync, HNIC_FAULT_RESYNC, 0, HNIC_PPM);
 HNIC_ATTR(seed, HNIC_SEED, 1, U32_MAX);
 HNIC_ATTR(max_conns, HNIC_MAX_CONNS, 0, 65536);
+HNIC_ATTR(max_frags, HNIC_MAX_FRAGS, 1, MAX_SKB_FRAGS);
+HNIC_ATTR(max_fpdu, HNIC_MAX_FPDU, 64, HNIC_MTU_MAX);
 
 static ssize_t path_delay_show(struct device *dev,
 			       struct device_attribute *attr, char *buf)
@@ -314,6 +316,8 @@ static struct attribute *hnic_attrs[] = {
 	&hnic_attr_fault_resync.attr.attr,
 	&hnic_attr_seed.attr.attr,
 	&hnic_attr_max_conns.attr.attr,
+	&hnic_attr_max_frags.attr.attr,
+	&hnic_attr_max_fpdu.attr.attr,
 	&dev_attr_path_delay.attr,
 	&dev_attr_tx_cpu.attr,
 	&dev_attr_rx_cpu.attr,

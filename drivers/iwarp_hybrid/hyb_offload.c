@@ -135,8 +135,11 @@ static u32 hyb_off_wishes(const struct hyb_off_conn *o)
 	return want;
 }
 
-/* What of it the NIC offers; @o->ops is set */
-static u32 hyb_off_wanted(const struct hyb_off_conn *o)
+/*
+ * What of it the NIC offers; @o->ops is set. FPDUs fill segments: a NIC that
+ * cannot finish such long ones alone is of no use for sending.
+ */
+static u32 hyb_off_wanted(struct hyb_off_conn *o)
 {
 	struct iwarp_offload_caps caps = {};
 	u32 want;
@@ -145,6 +148,9 @@ static u32 hyb_off_wanted(const struct hyb_off_conn *o)
 		return 0;
 	o->ops->caps(o->netdev, &caps);
 	want = hyb_off_wishes(o) & caps.enabled & caps.supported;
+	if (caps.max_fpdu < tcp_sk(o->sk)->mss_cache)
+		want &= ~HYB_OFF_TX;
+	o->pub.max_pieces = min_t(u32, caps.max_frags, HYB_OFF_PIECES);
 	/* who moves or gathers must checksum what comes out */
 	if (o->ring.crc && !(want & BIT(IWARP_OFFLOAD_TX_CRC)))
 		want &= ~(BIT(IWARP_OFFLOAD_TX_SG) |
@@ -329,6 +335,18 @@ void hyb_off_free_acked(struct hyb_qp *qp)
 
 	if (o->ring.nr)
 		hyb_off_ring_acked(&o->ring, tcp_sk(o->sk)->snd_una);
+}
+
+/**
+ * hyb_off_many_records - see hyb_off_many()
+ * @off: connection
+ */
+bool hyb_off_many_records(const struct hyb_off *off)
+{
+	const struct hyb_off_conn *o =
+		container_of(off, const struct hyb_off_conn, pub);
+
+	return o->ring.nr > HYB_OFF_BLK_RECS;
 }
 
 /**

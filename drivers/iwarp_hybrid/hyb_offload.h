@@ -41,11 +41,12 @@ struct hyb_off_piece {
  * @tx_sg: payload may be given by reference, the NIC gathers it
  * @rx_crc: the NIC's verdict is taken for a CRC
  * @verify: check in any case
+ * @max_pieces: of an FPDU whose payload the NIC gathers
  * @ask: the NIC waits for hyb_off_rx_at()
  * @in_run: @run is valid
  * @run: sequence number of the last verified packet that began with an FPDU
  *
- * The first five change while a task owns the TCP socket, hence between
+ * The first six change while a task owns the TCP socket, hence between
  * FPDUs. The last two belong to the receive engine.
  */
 struct hyb_off {
@@ -54,6 +55,7 @@ struct hyb_off {
 	bool tx_sg;
 	bool rx_crc;
 	bool verify;
+	u8 max_pieces;
 	bool ask;
 	bool in_run;
 	u32 run;
@@ -103,6 +105,7 @@ bool hyb_off_room(struct hyb_off *off, unsigned int pieces);
 void hyb_off_record(struct hyb_qp *qp, u64 pos, u8 layout,
 		    const struct hyb_off_piece *piece, unsigned int nr);
 void hyb_off_free_acked(struct hyb_qp *qp);
+bool hyb_off_many_records(const struct hyb_off *off);
 void hyb_off_answer(struct hyb_qp *qp, u32 seq, u64 pos);
 
 /**
@@ -159,6 +162,11 @@ static inline void hyb_off_record(struct hyb_qp *qp, u64 pos, u8 layout,
 }
 
 static inline void hyb_off_free_acked(struct hyb_qp *qp) { }
+
+static inline bool hyb_off_many_records(const struct hyb_off *off)
+{
+	return false;
+}
 
 static inline void hyb_off_answer(struct hyb_qp *qp, u32 seq, u64 pos) { }
 static inline void hyb_off_lied(struct hyb_qp *qp) { }
@@ -252,6 +260,20 @@ static inline void hyb_off_acked(struct hyb_qp *qp, struct hyb_off *off)
 {
 	if (off)
 		hyb_off_free_acked(qp);
+}
+
+/**
+ * hyb_off_many - are there records that must not wait for the next message?
+ * @off: of the queue pair, may be NULL
+ *
+ * If so, the engine shall run when they are acknowledged. A few may stay with
+ * a sender that has nothing more to say: up to a block, see hyb_off_priv.h.
+ *
+ * Context: TCP socket held.
+ */
+static inline bool hyb_off_many(const struct hyb_off *off)
+{
+	return off && hyb_off_many_records(off);
 }
 
 /**

@@ -35,6 +35,7 @@ bool hyb_sg_begin(struct hyb_sg *sg, struct hyb_off *off)
 	hyb_sg_drop(sg);
 	if (!hyb_off_tx_sg(off))
 		return false;
+	sg->max = off->max_pieces;
 	if (!sg->ring)
 		sg->ring = kmalloc_array(HYB_SG_PIECES, sizeof(*sg->ring),
 					 GFP_ATOMIC | __GFP_NOWARN);
@@ -67,7 +68,7 @@ bool hyb_sg_add(struct hyb_sg *sg, u64 pos, const void *p, u32 len)
 
 	/* each may be followed by a piece in the stream's page, as is the first */
 	n = (offset_in_page(p) + len - 1) / PAGE_SIZE + 1;
-	if (2 * (sg->put - sg->begin + n) + 1 > HYB_OFF_PIECES)
+	if (2 * (sg->put - sg->begin + n) + 1 > sg->max)
 		return false;
 	for (; len; len -= n, pos += n, p += n) {
 		n = min_t(u32, len, PAGE_SIZE - offset_in_page(p));

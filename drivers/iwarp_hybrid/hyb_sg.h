@@ -45,6 +45,7 @@ struct hyb_sg_piece {
  * @get: oldest that TCP has not taken
  * @begin: first of the FPDU being laid out
  * @put: next free
+ * @max: pieces that this FPDU may have, those in the stream's page included
  * @fpdu: position behind the FPDU that TCP is getting pieces of, or 0
  */
 struct hyb_sg {
@@ -53,6 +54,7 @@ struct hyb_sg {
 	u32 get;
 	u32 begin;
 	u32 put;
+	u32 max;
 };
 
 bool hyb_sg_begin(struct hyb_sg *sg, struct hyb_off *off);

@@ -879,7 +879,7 @@ void hyb_tx_run(struct hyb_qp *qp)
 	if (qp->shared)
 		hyb_shared_tx_done(qp, sk);
 	/* what waits for an acknowledgment wants to hear of it */
-	if (qp->sq.nlent)
+	if (qp->sq.nlent || hyb_off_many(qp->off))
 		set_bit(SOCK_NOSPACE, &sk->sk_socket->flags);
 	if (tx->drain && hyb_tx_all_sent(qp))
 		hyb_cep_event(qp->cep, HYB_EV_DRAINED);

@@ -51,9 +51,10 @@ enum iwarp_offload_feature {
  * @supported: features it has, BIT(enum iwarp_offload_feature)
  * @enabled: features that are switched on
  * @max_conns: connections it can hold
- * @max_frags: fragments of a packet that it can gather
+ * @max_frags: pieces of an FPDU that it can gather; more are never made
  * @max_fpdu: longest FPDU it can check or fill by itself; longer ones get no
- *	      verdict, and tx_fill finishes them
+ *	      verdict. Nothing is left to it of a connection whose segments are
+ *	      longer; if they become so later, tx_fill finishes them.
  */
 struct iwarp_offload_caps {
 	u32 supported;

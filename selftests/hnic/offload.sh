@@ -41,16 +41,41 @@ ktap_check_fails "damage ends the connection" transfer 2000000
 ktap_check_fails "and nobody got wrong data" grep -Ei 'wrong|differ' <<<"$KTAP_OUT"
 both fault_corrupt 0
 
-# A NIC that says the opposite now and then
+# A NIC that says the opposite now and then, or always
 attr verify 1
 both fault_verdict 50000
-ktap_check "wrong verdicts, host verifies" transfer "$bytes"
+ktap_check "some verdicts wrong, the host verifies" transfer "$bytes"
+both fault_verdict 1000000
+hyb_mark
+ktap_check "all verdicts wrong, the host verifies" transfer "$bytes"
+hyb_most "it has checked most itself" rx_crc_bytes 50
 both fault_verdict 0
 attr verify 0
+
+# No verdict on anything good: software does it, in any case
+both fault_verdict 1000000
+hyb_mark
+ktap_check "good packets without verdict" transfer "$bytes"
+hyb_most "software has checked most" rx_crc_bytes 50
+both fault_verdict 0
+hyb_mark
+ktap_check "the next connection" transfer "$bytes"
+hyb_most "is the NIC's again" rx_nic_bytes 50
+
+# It loses track, now and then and at every packet
 both fault_resync 100000
 snapshot
 ktap_check "synchronisation lost" transfer "$bytes"
 grew "is counted" rx_engine_resync_lost
+ktap_check "and found again" test $(($(stat_of a rx_engine_resync_host) +
+	$(stat_of a rx_engine_resync_self))) -gt \
+	$(($(was rx_engine_resync_host) + $(was rx_engine_resync_self)))
+both fault_resync 1000000
+snapshot
+hyb_mark
+ktap_check "lost at every packet" transfer "$bytes"
+hyb_most "software has checked all" rx_crc_bytes 95
+same "no verdict" rx_engine_verdicts
 both fault_resync 0
 
 NET_MTU=9000

@@ -227,6 +227,78 @@ full() {
 	knob a max_conns 1024
 }
 
+# limits of the NIC: FPDUs that are too long for it are the host's, and pieces
+# that are too many are copied
+limits() {
+	local dma packets
+
+	knob a max_fpdu 1000
+	mark tx_crc_bytes tx_nic_bytes rx_crc_bytes
+	transfer "$(scaled 2000 500)K"
+	finish "transfer, FPDUs too long for the NIC"
+	grown tx_crc_bytes
+	still tx_nic_bytes
+	grown rx_crc_bytes
+	knob a max_fpdu 9600
+
+	attr a profile offload-sg
+	knob a max_frags 4
+	dma=$(nic_stat dma_ops) packets=$(nic_stat packets)
+	mark tx_copy_bytes tx_crc_bytes
+	transfer "$(scaled 2000 500)K"
+	finish "transfer, gathering of 4 pieces"
+	grown tx_copy_bytes
+	still tx_crc_bytes
+	dma=$(($(nic_stat dma_ops) - dma)) packets=$(($(nic_stat packets) - packets))
+	ktap_check "$dma pieces in $packets packets: at most 4 each" test "$dma" -le $((4 * packets))
+	knob a max_frags 2
+	mark tx_copy_bytes
+	transfer "$(scaled 2000 500)K"
+	finish "transfer, gathering of 2 pieces"
+	grown tx_copy_bytes
+	knob a max_frags 17
+	attr a profile hybrid
+}
+
+# Octets that went, and then nothing more: the records go with their ACKs
+cat >/tmp/hold.py <<'END'
+import socket, sys
+s = socket.socket()
+if sys.argv[1] == "b":
+    s.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+    s.bind(("10.0.0.2", 5099))
+    s.listen(1)
+    s, _ = s.accept()
+    print("got", sum(map(len, iter(lambda: s.recv(1 << 20), b""))))
+else:
+    s.connect(("10.0.0.2", 5099))
+    s.sendall(bytes(6 << 20))
+    print("sent", flush=True)
+    sys.stdin.read()
+END
+records() {
+	cat /sys/class/infiniband/rda/hybrid/qp/*/offload 2>/dev/null |
+		awk '$1 == "records:" { n += $2 } END { print n + 0 }'
+}
+few_records() { [ "$(records)" -lt 200 ]; }
+
+idle() {
+	local server
+
+	mkfifo /tmp/hold
+	start_bg b sdp-run python3 /tmp/hold.py b
+	server=$BG_PID
+	wait_port b 5099
+	start_bg a sh -c 'exec sdp-run python3 /tmp/hold.py a </tmp/hold'
+	exec 7>/tmp/hold
+	ktap_check "6 MB sent" wait_for 30 grep -q sent "$BG_LOG"
+	ktap_check "an idle sender keeps few records" wait_for 20 few_records
+	ktap_diag "records: $(records)"
+	exec 7>&-
+	wait "$BG_PID" "$server"
+	rm -f /tmp/hold
+}
+
 rules() { in_a ethtool -n va | grep -c "^Filter:"; }
 no_rules() { [ "$(rules)" = 0 ]; }
 has_rule() { [ "$(rules)" != 0 ]; }
@@ -257,7 +329,7 @@ gone() {
 	stop_bg "$XS"
 }
 
-ktap_plan 49
+ktap_plan 61
 net_up
 dev_up hybrid hybrid || ktap_fail "devices"
 modprobe -q sdp
@@ -272,6 +344,8 @@ path reorder 20000
 other_device
 liar
 full
+limits
+idle
 steered
 gone
 dev_down
