@@ -15,6 +15,7 @@
 
 #include "compat.h"
 #include "hyb_attr.h"
+#include "hyb_crc.h"
 #include "hyb_offload.h"
 #include "hybrid.h"
 
@@ -502,8 +503,16 @@ static ssize_t ooo_store(struct device *d, struct device_attribute *attr,
 }
 static DEVICE_ATTR_RW(ooo);
 
+static ssize_t crc_driver_show(struct device *d, struct device_attribute *attr,
+			       char *buf)
+{
+	return sysfs_emit(buf, "%s\n", hyb_crc_driver());
+}
+static DEVICE_ATTR_RO(crc_driver);
+
 static struct attribute *hyb_attrs[] = {
 	&dev_attr_crc.attr,
+	&dev_attr_crc_driver.attr,
 	&dev_attr_demux.attr,
 	&dev_attr_marker_interval.attr,
 	&dev_attr_marker_placement.attr,

@@ -96,6 +96,16 @@ u32 hyb_crc32c(u32 crc, const void *p, size_t len)
 	return crc32c(crc, p, len);
 }
 
+/**
+ * hyb_crc_driver - who computes
+ *
+ * Return: "crc32q" for the instruction, "kernel" for the kernel's library.
+ */
+const char *hyb_crc_driver(void)
+{
+	return hyb_crc_works ? "crc32q" : "kernel";
+}
+
 /* Does the above agree with the library, for all paths and alignments? */
 static bool __init hyb_crc_check(void)
 {
@@ -138,6 +148,11 @@ void __init hyb_crc_init(void)
 }
 
 #else
+
+const char *hyb_crc_driver(void)
+{
+	return "kernel";
+}
 
 u32 hyb_crc32c(u32 crc, const void *p, size_t len)
 {

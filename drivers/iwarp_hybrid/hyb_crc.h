@@ -21,6 +21,7 @@
  */
 u32 hyb_crc32c(u32 crc, const void *p, size_t len);
 
+const char *hyb_crc_driver(void);
 void hyb_crc_init(void);
 
 #endif

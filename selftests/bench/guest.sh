@@ -62,9 +62,9 @@ setup() {
 	esac
 }
 
-# crc_driver LINK WHAT: who computes CRC32c
+# crc_driver LINK WHAT: who computes CRC32c; what TCP and siw use is the kernel's
 crc_driver() {
-	local f=/sys/class/infiniband/rdb/hybrid lib
+	local f=/sys/class/infiniband/rdb/hybrid lib who
 
 	lib=$(awk '$1 == "name" { n = $3 } $1 == "driver" { d = $3 }
 		$1 == "priority" && n == "crc32c" && $3 + 0 > p { p = $3; best = d }
@@ -73,10 +73,13 @@ crc_driver() {
 	tcp) echo none ;;
 	*/siw) echo "$lib" ;;
 	*)
-		if [ "$(cat "$f/crc")" = nic ] || { [ "$1" = hnic ] && [ "$(crc_wish "$2")" = nic ]; }; then
-			echo "nic: $lib"
+		who=$(cat "$f/crc_driver")
+		[ "$who" != kernel ] || who=$lib
+		# it computes in the simulated NIC, too
+		if [ "$1" = hnic ] && [ "$(crc_wish "$2")" = nic ]; then
+			echo "nic: $who"
 		else
-			cat "$f/crc_driver" 2>/dev/null || echo "$lib"
+			echo "$who"
 		fi
 		;;
 	esac
