@@ -1,0 +1,113 @@
+#!/bin/bash
+# SPDX-License-Identifier: GPL-2.0
+# vm: long timeout=900
+#
+# What happens to devices and to those who use them: port events, net devices
+# that are renamed, change their MTU or go, devices that go while programs have
+# them open, network namespaces, resource tracking.
+
+# shellcheck source=selftests/lib/lib.sh
+. "$(dirname "$0")/../lib/lib.sh"
+# shellcheck source=selftests/ulp/lib.bash
+. "$(dirname "$0")/lib.bash"
+need rping ibv_asyncwatch socat rdma
+
+# ping_once: a short rping from a to b, data compared
+ping_once() {
+	local rc
+
+	start_bg b timeout 60 rping -s -a 10.0.0.2 -C 10 -v
+	wait_port b 7174 || return
+	in_a timeout 60 rping -c -a 10.0.0.2 -C 10 -v
+	rc=$?
+	[ "$rc" -eq 0 ] || return "$rc"
+	wait "$BG_PID"
+}
+
+# endless_ping: one that is still under way; PING is the client
+endless_ping() {
+	start_bg b rping -s -a 10.0.0.2 -v -S 4000
+	SERVER=$BG_PID
+	wait_port b 7174 || return
+	start_bg a rping -c -a 10.0.0.2 -v -S 4000
+	PING=$BG_PID
+	PING_LOG=$BG_LOG
+	wait_for 20 grep -q "ping data" "$PING_LOG"
+}
+
+running() { [ -d "/proc/$1" ] && ! grep -q '^State:.*Z' "/proc/$1/status"; }
+not_running() { ! running "$1"; }
+watched() { grep -q "$1" "$WATCH_LOG"; }
+has_netdev() { in_a rdma link show "$1/1" | grep "netdev $2"; }
+no_device() { [ ! -e "/sys/class/infiniband/$1" ]; }
+tracked() { rdma resource show "$1" -dd | grep -e "$2"; }
+pings() { grep -c "ping data" "$PING_LOG"; }
+more_pings() { [ "$(pings)" -gt "$1" ]; }
+
+dev_up hybrid hybrid || ktap_skip_all "no hybrid devices"
+
+start_bg a socat -u "EXEC:ibv_asyncwatch -d rda,pty" STDOUT
+WATCH=$BG_PID WATCH_LOG=$BG_LOG
+wait_for 20 watched rda
+ip -n a link set va down
+ktap_check "event: port down" wait_for 20 watched PORT_ERR
+ip -n a link set va name vx
+ip -n a link set vx up
+ktap_check "event: port active" wait_for 20 watched PORT_ACTIVE
+ip -n a addr replace fd00::1/64 dev vx nodad
+ktap_check "the net device has another name" has_netdev rda vx
+ktap_check "connections through it" ping_once
+
+endless_ping || ktap_fail "rping" "$(cat "$PING_LOG")"
+for mtu in 9000 1280 1500; do
+	ip -n a link set vx mtu $mtu
+	ip -n b link set vb mtu $mtu
+	ktap_check "goes on with MTU $mtu" wait_for 30 more_pings $(($(pings) + 20))
+done
+for what in qp:sq_active cq:completions mr:max_pages cm_id:dst-addr; do
+	ktap_check "resource tracking: ${what%:*}" tracked "${what%:*}" "${what#*:}"
+done
+
+ktap_check "the device of the client goes while it is open" \
+	timeout 60 rdma link delete rda
+ktap_check "it is gone" wait_for 20 no_device rda
+ktap_check "event: device fatal" wait_for 20 watched DEVICE_FATAL
+ktap_check "the client ends" wait_for 60 not_running "$PING"
+kill_tree "$SERVER"
+stop_bg "$WATCH"
+ktap_check "it comes back" dev_add a rda vx hybrid
+ktap_check "connections through it" ping_once
+
+endless_ping || ktap_fail "rping" "$(cat "$PING_LOG")"
+ktap_check "the net device goes" timeout 60 ip -n a link del vx
+ktap_check "the devices go with it" wait_for 20 no_device rda
+ktap_check "the device of the other end, too" wait_for 20 no_device rdb
+ktap_check "the client ends" wait_for 60 not_running "$PING"
+kill_tree "$SERVER"
+
+net_up && dev_add a rda va hybrid && dev_add b rdb vb hybrid
+endless_ping || ktap_fail "rping" "$(cat "$PING_LOG")"
+ip -n a link set va netns b
+ktap_check "the net device leaves the namespace: the device goes" \
+	wait_for 20 no_device rda
+ktap_check "the client ends" wait_for 60 not_running "$PING"
+kill_tree "$SERVER"
+net_down
+
+# Each device is seen in its own namespace alone; possible while there is none
+exclusive() { rdma system set netns exclusive; }
+seen() { "in_$1" ls /sys/class/infiniband | tr '\n' ' '; }
+if ktap_check "namespaces of their own for devices" exclusive; then
+	defer rdma system set netns shared
+	defer net_down
+	net_up
+	dev_add a rda va hybrid && dev_add b rdb vb hybrid
+	rdma dev set rda netns a && rdma dev set rdb netns b
+	ktap_is "a sees its device" "$(seen a)" "rda "
+	ktap_is "b sees its device" "$(seen b)" "rdb "
+	ktap_check "connections between them" ping_once
+	in_a rdma link delete rda
+	in_b rdma link delete rdb
+fi
+ktap_check "nothing is left: the module goes" wait_for 20 modprobe -r iwarp_hybrid
+ktap_done
