@@ -13,7 +13,7 @@ packages=(
 	# the guest
 	qemu-system-x86 busybox-static iproute2 ethtool tcpdump strace socat
 	netcat-openbsd procps util-linux iperf3 redis-tools jq
-	rdmacm-utils ibverbs-utils ibverbs-providers perftest
+	rdmacm-utils ibverbs-utils ibverbs-providers perftest qperf libfabric-bin
 	# tests and lint
 	clang tshark shellcheck sparse clang-format python3-docutils mandoc
 )
