@@ -153,5 +153,6 @@ int main(int argc, char **argv)
 	if (rcvbuf &&
 	    setsockopt(fd, SOL_SOCKET, SO_RCVBUF, &rcvbuf, sizeof(rcvbuf)))
 		return fail("SO_RCVBUF");
-	return srv ? server(fd, &sa, fifo) : client(fd, &sa, count, size, flags);
+	return srv ? server(fd, &sa, fifo) :
+		     client(fd, &sa, count, size, flags);
 }
