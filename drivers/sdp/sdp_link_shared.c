@@ -286,31 +286,40 @@ static u32 sdp_shared_fill_iter(const struct rdma_stack_tx *tx,
 	return done;
 }
 
+/*
+ * Pieces behind a gap begin in the middle of a word of 8 octets, what copies
+ * slowly: then the gap is filled, too, with what is in front of them.
+ */
 static u32 sdp_shared_fill_user(const struct rdma_stack_tx *tx,
-				const void __user *from, u32 want)
+				const u8 __user *from, u32 want)
 {
-	u32 done = 0, i;
+	const struct kvec *seg = tx->seg;
+	u32 rest = want, n, more, left;
+	void *end = NULL, *to;
 
-	for (i = 0; i < tx->nr && done < want; i++) {
-		u32 n = min_t(u32, tx->seg[i].iov_len, want - done);
-		void *to = tx->seg[i].iov_base;
-		u32 left;
-
-		instrument_copy_from_user_before(to, from + done, n);
-		left = raw_copy_from_user(to, from + done, n);
-		instrument_copy_from_user_after(to, from + done, n, left);
-		done += n - left;
+	for (; rest; rest -= n, from += n, seg++) {
+		to = seg->iov_base;
+		n = min_t(u32, seg->iov_len, rest);
+		more = 0;
+		if (to == end + RDMA_STACK_GAP && (unsigned long)to & 7)
+			more = RDMA_STACK_GAP;
+		end = to + n;
+		instrument_copy_from_user_before(to - more, from - more,
+						 n + more);
+		left = raw_copy_from_user(to - more, from - more, n + more);
+		instrument_copy_from_user_after(to - more, from - more,
+						n + more, left);
 		if (unlikely(left))
-			break;
+			return want - rest + n - min(left, n);
 	}
-	return done;
+	return want;
 }
 
 /* As far as pages are there; the reservation forbids waiting for one. */
 static u32 sdp_shared_fill(const struct rdma_stack_tx *tx,
 			   struct iov_iter *from, u32 want)
 {
-	const void __user *user = sdp_iter_user(from, want);
+	const u8 __user *user = sdp_iter_user(from, want);
 	u32 done;
 
 	pagefault_disable();

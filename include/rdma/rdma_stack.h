@@ -176,13 +176,14 @@ struct rdma_stack_ulp {
 	void (*closed)(void *ctx, int err);
 };
 
-#define RDMA_STACK_TX_SEGS	128	/* of one reservation */
+#define RDMA_STACK_TX_SEGS	256	/* of one reservation */
 #define RDMA_STACK_TX_HDR	64	/* longest header of a ULP */
 
 /**
  * struct rdma_stack_tx - room in the outgoing stream
  * @seg: where payload goes, in order; owned by the provider, valid until
- *	 tx_commit or tx_abort
+ *	 tx_commit or tx_abort. Between two of them that are RDMA_STACK_GAP
+ *	 octets apart there is nothing yet, and the ULP may write there.
  * @nr: how many
  * @len: their sum, at most what was asked for
  * @msg_len: payload that the message had before (tx_append), else 0
