@@ -27,7 +27,8 @@ struct hyb_dev;
 /* ------------------------------------------------------------- records */
 
 /**
- * struct hyb_off_rec - one piece of a recorded FPDU
+ * struct hyb_off_rec - one piece of a recorded FPDU, or FPDUs that are one
+ *			behind the other
  * @page: where it lies. Consecutive records in the same page share one
  *	  reference, which is that of the last of them.
  * @off: offset in the page
@@ -35,7 +36,7 @@ struct hyb_dev;
  * @seq: sequence number of its first octet; for IWARP_LAYOUT_CONTIG as if it
  *	 were sent as it stands in memory
  * @idx: number of the piece in its FPDU
- * @nr: pieces of the FPDU
+ * @nr: pieces of the FPDU; if 1, there may be more than one FPDU
  * @layout: enum iwarp_layout
  */
 struct hyb_off_rec {

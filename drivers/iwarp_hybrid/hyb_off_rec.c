@@ -3,7 +3,11 @@
  * Records of FPDUs that somebody else than the engine finishes: where each
  * lies until it is acknowledged, and what it looks like on the wire.
  *
- * They are kept in blocks, sorted by sequence number; adding one allocates
+ * FPDUs that follow each other in memory share a record: where each of them
+ * begins is found by a walk along their ULPDU_Length, which are in place. An
+ * FPDU in several pieces has one record per piece.
+ *
+ * Records are kept in blocks, sorted by sequence number; adding one allocates
  * only when a block is full, and finding one is a search in the block it is
  * in. FPDUs that were finished before they were handed to TCP have none, so
  * there may be gaps.
@@ -22,7 +26,8 @@ static_assert(sizeof(struct hyb_off_blk) <= HYB_OFF_BLK_SIZE);
 
 /**
  * struct hyb_off_fpdu - a recorded FPDU
- * @rec: its pieces
+ * @rec: its pieces, or the record that it shares
+ * @off: where it begins in @rec
  * @pos: its position, as far as markers go
  * @seq: sequence number of its first octet
  * @len: octets on the wire
@@ -30,6 +35,7 @@ static_assert(sizeof(struct hyb_off_blk) <= HYB_OFF_BLK_SIZE);
  */
 struct hyb_off_fpdu {
 	const struct hyb_off_rec *rec;
+	u32 off;
 	u32 pos;
 	u32 seq;
 	u32 len;
@@ -86,7 +92,7 @@ bool hyb_off_ring_room(struct hyb_off_ring *r, unsigned int pieces)
  * @seq: its first sequence number, behind all that are recorded
  * @layout: enum iwarp_layout
  * @piece: where it lies
- * @nr: how many pieces
+ * @nr: how many pieces; 1 may hold several FPDUs, one behind the other
  *
  * Context: TCP socket held.
  */
@@ -159,7 +165,7 @@ static void hyb_off_ring_pop(struct hyb_off_ring *r)
  * @r: ring
  * @una: first sequence number that is not
  *
- * An FPDU stays until all of it is.
+ * A record stays until all of it is.
  *
  * Context: TCP socket held.
  */
@@ -224,18 +230,54 @@ static u32 hyb_off_search(const struct hyb_off_blk *blk, u32 lo, u32 seq)
 	return lo;
 }
 
+/* Octets of the FPDU at offset @off of a record that is one piece */
+static u32 hyb_off_fpdu_len(const struct hyb_off_ring *r,
+			    const struct hyb_off_rec *rec, u32 off)
+{
+	u32 pos = rec->seq + off - r->tx_seq;
+	const u8 *p = page_address(rec->page) + rec->off + off;
+	u32 ulpdu = proto_get16(p + mpa_lead_len(pos, r->ivl));
+
+	return min(mpa_fpdu_len(pos, ulpdu, r->ivl), rec->len - off);
+}
+
+/* The FPDU at offset @off of the record at @at */
 static void hyb_off_fpdu_at(const struct hyb_off_ring *r,
-			    const struct hyb_off_at *at,
+			    const struct hyb_off_at *at, u32 off,
 			    struct hyb_off_fpdu *f)
 {
-	const struct hyb_off_rec *end;
+	const struct hyb_off_rec *rec = &at->blk->rec[at->i];
+	const struct hyb_off_rec *end = &rec[rec->nr - 1];
 
-	f->rec = &at->blk->rec[at->i];
-	end = &f->rec[f->rec->nr - 1];
-	f->seq = f->rec->seq;
+	f->rec = rec;
+	f->off = off;
+	f->seq = rec->seq + off;
 	f->pos = f->seq - r->tx_seq;
-	f->len = end->seq + end->len - f->seq;
-	f->ivl = f->rec->layout == IWARP_LAYOUT_CONTIG ? r->ivl : 0;
+	if (rec == end)
+		f->len = hyb_off_fpdu_len(r, rec, off);
+	else
+		f->len = end->seq + end->len - rec->seq;
+	f->ivl = rec->layout == IWARP_LAYOUT_CONTIG ? r->ivl : 0;
+}
+
+static bool hyb_off_next(struct hyb_off_ring *r, struct hyb_off_at *at,
+			 struct hyb_off_fpdu *f)
+{
+	u32 off = f->off + f->len;
+
+	if (f->rec->nr == 1 && off < f->rec->len) {
+		hyb_off_fpdu_at(r, at, off, f);
+		return true;
+	}
+	at->i += f->rec->nr;
+	if (at->i == at->blk->nr) {
+		if (list_is_last(&at->blk->node, &r->blks))
+			return false;
+		at->blk = list_next_entry(at->blk, node);
+		at->i = 0;
+	}
+	hyb_off_fpdu_at(r, at, 0, f);
+	return true;
 }
 
 /* The first FPDU that ends behind @seq, if there is one */
@@ -253,26 +295,14 @@ static bool hyb_off_find(struct hyb_off_ring *r, u32 seq,
 			at->blk = blk;
 			at->i = hyb_off_search(blk, lo, seq);
 			at->i -= blk->rec[at->i].idx;
-			hyb_off_fpdu_at(r, at, f);
+			hyb_off_fpdu_at(r, at, 0, f);
+			while (!after(f->seq + f->len, seq))
+				hyb_off_next(r, at, f);
 			return true;
 		}
 		lo = 0;
 	}
 	return false;
-}
-
-static bool hyb_off_next(struct hyb_off_ring *r, struct hyb_off_at *at,
-			 struct hyb_off_fpdu *f)
-{
-	at->i += f->rec->nr;
-	if (at->i == at->blk->nr) {
-		if (list_is_last(&at->blk->node, &r->blks))
-			return false;
-		at->blk = list_next_entry(at->blk, node);
-		at->i = 0;
-	}
-	hyb_off_fpdu_at(r, at, f);
-	return true;
 }
 
 /* Is there anything to be finished in [@seq, @seq + @len)? */
@@ -307,7 +337,7 @@ static const u8 *hyb_off_span(const struct hyb_off_fpdu *f, u32 x, u32 want,
 {
 	const struct hyb_off_rec *rec = f->rec;
 	u32 run;
-	u32 mem = mpa_contig_map(f->pos, f->len, f->ivl, x, &run);
+	u32 mem = f->off + mpa_contig_map(f->pos, f->len, f->ivl, x, &run);
 
 	while (mem >= rec->len)
 		mem -= rec++->len;

@@ -293,7 +293,7 @@ void hyb_off_update(struct hyb_qp *qp)
 /**
  * hyb_off_room - make sure that an FPDU can be recorded
  * @off: connection
- * @pieces: of its memory, at most HYB_OFF_PIECES
+ * @pieces: of its memory, at most HYB_OFF_PIECES, and one more
  *
  * Context: TCP socket held.
  */
@@ -313,7 +313,8 @@ bool hyb_off_room(struct hyb_off *off, unsigned int pieces)
  * @pos: position of its first octet
  * @layout: enum iwarp_layout
  * @piece: its memory, in the order in which TCP gets it
- * @nr: how many pieces, as given to hyb_off_room() before
+ * @nr: how many pieces, as given to hyb_off_room() before; 1 may hold several
+ *	FPDUs, see hyb_off_sealed()
  *
  * Context: TCP socket held.
  */

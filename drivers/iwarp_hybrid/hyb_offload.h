@@ -180,34 +180,25 @@ static inline void hyb_off_exit(void) { }
 
 #endif
 
-/**
- * hyb_off_tx_crc - may the CRC of the next FPDU be left to the NIC?
- * @off: of the queue pair, may be NULL
- * @pieces: of its memory
- *
- * Yes means that there is room for the record; the caller clears the CRC
- * field (CRC in use or not), and calls hyb_off_sealed() before TCP gets any
- * octet.
- *
- * Context: TCP socket held.
- */
-static inline bool hyb_off_tx_crc(struct hyb_off *off, unsigned int pieces)
+/* May CRCs of FPDUs be left to the NIC? @off may be NULL. */
+static inline bool hyb_off_tx_crc(const struct hyb_off *off)
 {
-	return off && off->tx_crc && hyb_off_room(off, pieces);
+	return off && off->tx_crc;
 }
 
 /**
  * hyb_off_tx_contig - may the NIC put the markers of the next FPDU in place?
  * @off: of the queue pair, may be NULL
  *
- * Yes means the same as for hyb_off_tx_crc(); hyb_off_record() follows. What is
- * recorded is finished in any case, whoever does it.
+ * Yes means that there is room for the record, beside one for what is in front
+ * of it; hyb_off_sealed() follows. What is recorded is finished in any case,
+ * whoever does it.
  *
  * Context: TCP socket held.
  */
 static inline bool hyb_off_tx_contig(struct hyb_off *off)
 {
-	return off && off->tx_contig && hyb_off_room(off, 1);
+	return off && off->tx_contig && hyb_off_room(off, 2);
 }
 
 /**
@@ -222,18 +213,19 @@ static inline bool hyb_off_tx_contig(struct hyb_off *off)
  */
 static inline bool hyb_off_tx_sg(struct hyb_off *off)
 {
-	return off && off->tx_sg && hyb_off_room(off, HYB_OFF_PIECES);
+	return off && off->tx_sg && hyb_off_room(off, HYB_OFF_PIECES + 1);
 }
 
 /**
- * hyb_off_sealed - record an FPDU whose CRC is left to the NIC
+ * hyb_off_sealed - record FPDUs whose CRCs are left to the NIC
  * @qp: queue pair
- * @pos: position of its first octet
- * @len: octets of the stream, CRC included
- * @page: where it lies
+ * @pos: position of the first octet
+ * @len: octets of the stream, CRCs included
+ * @page: where they stand, one behind the other
  * @poff: offset in @page
  * @layout: enum iwarp_layout
  *
+ * hyb_off_room() said yes, and the CRC fields are cleared (CRC in use or not).
  * The octets must not change until they are acknowledged; the record has a
  * reference of the page until hyb_off_acked(). For several pieces see
  * hyb_off_record().

@@ -86,17 +86,15 @@ bool hyb_sg_add(struct hyb_sg *sg, u64 pos, const void *p, u32 len)
 }
 
 /**
- * hyb_sg_record - record the FPDU that was laid out, if it has such pieces
+ * hyb_sg_record - record the FPDU that was laid out
  * @qp: queue pair
- * @sg: pieces
+ * @sg: pieces, hyb_sg_any()
  * @pos: position of the FPDU
  * @page: page of the stream
  * @off: where the FPDU is in it
  * @len: octets, CRC included
- *
- * Return: false if all of it is in the stream's page.
  */
-bool hyb_sg_record(struct hyb_qp *qp, struct hyb_sg *sg, u64 pos,
+void hyb_sg_record(struct hyb_qp *qp, struct hyb_sg *sg, u64 pos,
 		   struct page *page, u32 off, u32 len)
 {
 	struct hyb_off_piece list[HYB_OFF_PIECES];
@@ -104,8 +102,6 @@ bool hyb_sg_record(struct hyb_qp *qp, struct hyb_sg *sg, u64 pos,
 	unsigned int nr = 0;
 	u32 x = 0, to, i;
 
-	if (sg->begin == sg->put)
-		return false;
 	for (i = sg->begin; ; i++) {
 		piece = hyb_sg_at(sg, i);
 		to = i == sg->put ? len : (u32)(piece->pos - pos);
@@ -125,7 +121,6 @@ bool hyb_sg_record(struct hyb_qp *qp, struct hyb_sg *sg, u64 pos,
 	hyb_off_record(qp, pos, IWARP_LAYOUT_FINAL, list, nr);
 	for (; sg->begin != sg->put; sg->begin++)
 		put_page(hyb_sg_at(sg, sg->begin)->page);
-	return true;
 }
 
 /**

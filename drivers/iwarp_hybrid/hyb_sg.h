@@ -57,10 +57,16 @@ struct hyb_sg {
 	u32 max;
 };
 
+/* Is payload of the FPDU being laid out elsewhere? */
+static inline bool hyb_sg_any(const struct hyb_sg *sg)
+{
+	return sg->begin != sg->put;
+}
+
 bool hyb_sg_begin(struct hyb_sg *sg, struct hyb_off *off);
 void hyb_sg_drop(struct hyb_sg *sg);
 bool hyb_sg_add(struct hyb_sg *sg, u64 pos, const void *p, u32 len);
-bool hyb_sg_record(struct hyb_qp *qp, struct hyb_sg *sg, u64 pos,
+void hyb_sg_record(struct hyb_qp *qp, struct hyb_sg *sg, u64 pos,
 		   struct page *page, u32 off, u32 len);
 void hyb_sg_find(struct hyb_sg *sg, u64 pos, struct page **page, u32 *off,
 		 u32 *len);

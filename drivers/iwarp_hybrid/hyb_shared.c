@@ -10,6 +10,9 @@
 #include "hyb_shared.h"
 #include "proto/mpa_contig.h"
 
+/* Octets of an FPDU in front of what DDP carries, without markers */
+#define HYB_HEAD_LEN	(MPA_LEN_SIZE + DDP_UNTAGGED_LEN)
+
 /* Octets of an FPDU that are not ULPDU, PAD or marker */
 #define HYB_FPDU_FRAME	(MPA_LEN_SIZE + MPA_CRC_SIZE)
 
@@ -27,6 +30,7 @@ enum hyb_gap_mode {
  *		    first octets, where no payload can be
  * @mo: offset in the message
  * @stage: offset of its octet @mo in the staging memory
+ * @len: octets of the FPDU
  * @pay: octets behind the DDP header
  * @room: hyb_stream.room in front of it
  * @eor: a segment ends in front of it
@@ -35,13 +39,14 @@ enum hyb_gap_mode {
 struct hyb_gap {
 	u32 mo;
 	u32 stage;
+	u32 len;
 	u16 pay;
 	u16 room;
 	u8 eor;
 	u8 mode;
 };
 
-static_assert(sizeof(struct hyb_gap) <= MPA_LEN_SIZE + DDP_UNTAGGED_LEN);
+static_assert(sizeof(struct hyb_gap) <= HYB_HEAD_LEN);
 /* a fresh segment takes headers, and more */
 static_assert(HYB_SEG_MIN > 128 + RDMA_STACK_TX_HDR + DDP_UNTAGGED_LEN);
 
@@ -102,12 +107,6 @@ static void hyb_fpos_next(struct hyb_stream *s, struct hyb_fpos *at, u32 len)
 	}
 }
 
-static u32 hyb_gap_len(const struct hyb_stream *s, const struct hyb_fpos *at,
-		       u32 pay)
-{
-	return mpa_fpdu_len(at->pos, DDP_UNTAGGED_LEN + pay, s->ivl);
-}
-
 /* The stream ends in front of this FPDU again */
 static void hyb_shared_rewind(struct hyb_shared *sh, struct hyb_stream *s,
 			      const struct hyb_fpos *at)
@@ -124,17 +123,21 @@ static void hyb_shared_rewind(struct hyb_shared *sh, struct hyb_stream *s,
 	p->stage_fill = gap->stage;
 }
 
-/* The last FPDU of @msg is the one at the end of the stream, with @pay octets */
-static void hyb_shared_place(struct hyb_shared *sh, struct hyb_stream *s,
-			     struct hyb_msg *msg, u32 mo, u32 pay, u8 mode)
+/*
+ * The last FPDU of @msg is the one at the end of the stream: @pay octets that
+ * make it @len octets long
+ */
+static void hyb_shared_place_len(struct hyb_shared *sh, struct hyb_stream *s,
+				 struct hyb_msg *msg, u32 mo, u32 pay, u32 len,
+				 u8 mode)
 {
 	struct hyb_tx_page *p = hyb_stream_cur(s);
-	struct hyb_gap *gap;
+	struct hyb_gap *gap = (struct hyb_gap *)(p->base + p->fill);
 
 	hyb_fpos_end(s, &msg->last);
-	gap = hyb_gap_at(s, &msg->last);
 	gap->mo = mo;
 	gap->stage = p->stage_fill;
+	gap->len = len;
 	gap->pay = pay;
 	gap->room = s->room;
 	gap->eor = sh->eor;
@@ -143,15 +146,15 @@ static void hyb_shared_place(struct hyb_shared *sh, struct hyb_stream *s,
 		p->stage_fill += pay;
 	sh->eor = false;
 	msg->len = mo + pay;
-	hyb_stream_add(s, hyb_gap_len(s, &msg->last, pay));
+	hyb_stream_add(s, len);
 }
 
-static void hyb_shared_seg(struct hyb_shared *sh, u8 *p, u32 len)
+static void hyb_shared_place(struct hyb_shared *sh, struct hyb_stream *s,
+			     struct hyb_msg *msg, u32 mo, u32 pay, u8 mode)
 {
-	struct kvec *v = &sh->seg[sh->nr++];
-
-	v->iov_base = p;
-	v->iov_len = len;
+	hyb_shared_place_len(sh, s, msg, mo, pay,
+			     mpa_fpdu_len(s->pos, DDP_UNTAGGED_LEN + pay,
+					  s->ivl), mode);
 }
 
 /* Staged payload of FPDUs stands together */
@@ -159,10 +162,32 @@ static void hyb_shared_lend_staged(struct hyb_shared *sh, u8 *p, u32 len)
 {
 	struct kvec *v = &sh->seg[sh->nr];
 
-	if (sh->nr && v[-1].iov_base + v[-1].iov_len == p)
+	if (sh->nr && v[-1].iov_base + v[-1].iov_len == p) {
 		v[-1].iov_len += len;
-	else
-		hyb_shared_seg(sh, p, len);
+		return;
+	}
+	v->iov_base = p;
+	v->iov_len = len;
+	sh->nr++;
+}
+
+/*
+ * Lend @len octets, not 0, from @p on; markers follow after @run and then in
+ * each @ivl octets. Returns the next free entry.
+ */
+static struct kvec *hyb_shared_lend_runs(struct kvec *v, u8 *p, u32 len,
+					 u32 run, u32 ivl)
+{
+	for (; len > run; v++) {
+		v->iov_base = p;
+		v->iov_len = run;
+		p += run + MPA_MARK_SIZE;
+		len -= run;
+		run = ivl - MPA_MARK_SIZE;
+	}
+	v->iov_base = p;
+	v->iov_len = len;
+	return v + 1;
 }
 
 /* Lend the octets from @from on of the last FPDU of @msg */
@@ -171,31 +196,27 @@ static void hyb_shared_lend(struct hyb_shared *sh, struct hyb_stream *s,
 {
 	struct hyb_tx_page *p = hyb_stream_page(s, msg->last.page);
 	const struct hyb_gap *gap = hyb_gap_at(s, &msg->last);
-	u32 body = MPA_LEN_SIZE + DDP_UNTAGGED_LEN + from;
-	u64 pos = msg->last.pos;
+	u32 body = HYB_HEAD_LEN + from;
 	u8 *at = p->base + msg->last.off;
+	u64 pos = msg->last.pos;
+	struct kvec *v = &sh->seg[sh->nr];
 	u32 left = gap->pay - from;
-	u32 ivl = s->ivl;
-	u32 run, n;
+	u32 run;
 
 	sh->lent += left;
-	if (gap->mode == HYB_GAP_STAGED) {
-		hyb_shared_lend_staged(sh, hyb_stream_stage(p, gap->stage +
-							    from), left);
+	switch (gap->mode) {
+	case HYB_GAP_STAGED:
+		at = hyb_stream_stage(p, gap->stage + from);
+		hyb_shared_lend_staged(sh, at, left);
 		return;
+	case HYB_GAP_CONTIG:
+		at += mpa_lead_len(pos, s->ivl) + body;
+		run = left;
+		break;
+	default:
+		at += mpa_body_place(pos, body, s->ivl, &run);
 	}
-	if (gap->mode == HYB_GAP_CONTIG) {
-		at += mpa_lead_len(pos, ivl);
-		ivl = 0;
-	}
-	at += mpa_body_off(pos, body, ivl);
-	run = mpa_body_run(pos, body, ivl);
-	for (; left; left -= n) {
-		n = min(left, run);
-		hyb_shared_seg(sh, at, n);
-		at += n + MPA_MARK_SIZE;
-		run = ivl - MPA_MARK_SIZE;
-	}
+	sh->nr = hyb_shared_lend_runs(v, at, left, run, s->ivl) - sh->seg;
 }
 
 /* Payload that the free entries of the list can hold for sure */
@@ -246,18 +267,23 @@ static u32 hyb_shared_lay_one(struct hyb_qp *qp, struct hyb_msg *msg, u32 mo,
 {
 	struct hyb_shared *sh = qp->shared;
 	struct hyb_stream *s = &qp->tx.s;
-	u32 ulpdu, pay;
+	u32 ulpdu, pay, len;
 	u8 mode;
 
-	ulpdu = hyb_stream_fit(s, min_t(u32, DDP_UNTAGGED_LEN + want,
-					MPA_ULPDU_MAX), true);
+	want = min_t(u32, DDP_UNTAGGED_LEN + want, MPA_ULPDU_MAX);
+	len = s->room;
+	ulpdu = hyb_stream_fill(s, want);
+	if (!ulpdu) {
+		ulpdu = hyb_stream_fit(s, want, true);
+		len = mpa_fpdu_len(s->pos, ulpdu, s->ivl);
+	}
 	if (ulpdu <= DDP_UNTAGGED_LEN + have)
 		return 0;
 	pay = ulpdu - DDP_UNTAGGED_LEN;
 	if (!mo && pay < msg->hdr_len)
 		return 0;
 	mode = have ? hyb_gap_at(s, &msg->last)->mode : hyb_shared_mode(qp, s);
-	hyb_shared_place(sh, s, msg, mo, pay, mode);
+	hyb_shared_place_len(sh, s, msg, mo, pay, len, mode);
 	if (!mo && !have) {
 		msg->first = msg->last;
 		have = msg->hdr_len;
@@ -265,6 +291,78 @@ static u32 hyb_shared_lay_one(struct hyb_qp *qp, struct hyb_msg *msg, u32 mo,
 	if (pay > have)
 		hyb_shared_lend(sh, s, msg, have);
 	return pay;
+}
+
+/* The last entry from which on there are as many as an FPDU can need */
+static u32 hyb_shared_last_seg(const struct hyb_stream *s)
+{
+	static_assert(MPA_ULPDU_MAX / MPA_WANT_IVL_MIN + 2 <=
+		      RDMA_STACK_TX_SEGS);
+
+	return RDMA_STACK_TX_SEGS -
+	       (s->ivl ? (s->mss >> s->ivl_log) + 2 : 1);
+}
+
+/*
+ * The bulk of a long message: as many FPDUs as this page takes that fill their
+ * segments, with payload in its place, behind the first one of the message.
+ * Does what hyb_shared_lay_one() would do for each; returns what they hold.
+ */
+static u32 hyb_shared_lay_bulk(struct hyb_qp *qp, struct hyb_msg *msg, u32 mo,
+			       u32 want)
+{
+	struct hyb_shared *sh = qp->shared;
+	struct hyb_stream *s = &qp->tx.s;
+	struct hyb_tx_page *p = hyb_stream_cur(s);
+	const struct kvec *last = &sh->seg[hyb_shared_last_seg(s)];
+	u32 ivl = s->ivl, len = s->room, left = want, done = 0;
+	struct kvec *v = &sh->seg[sh->nr];
+	u32 space = p->size - p->fill;
+	u8 *at = p->base + p->fill;
+	u32 ulpdu, pay, run, n;
+	struct hyb_gap *gap;
+
+	while (len <= space - done && v <= last) {
+		ulpdu = mpa_ulpdu_full(s->pos + done, len, ivl, s->ivl_log);
+		pay = ulpdu - DDP_UNTAGGED_LEN;
+		if (!ulpdu || pay > left)
+			break;
+		gap = (struct hyb_gap *)(at + done);
+		gap->mo = mo + want - left;
+		gap->stage = p->stage_fill;
+		gap->len = len;
+		gap->pay = pay;
+		gap->room = len;
+		gap->eor = sh->eor;
+		gap->mode = HYB_GAP_INPLACE;
+		sh->eor = false;
+		n = mpa_body_place(s->pos + done, HYB_HEAD_LEN, ivl, &run);
+		v = hyb_shared_lend_runs(v, at + done + n, pay, run, ivl);
+		msg->last.pos = s->pos + done;
+		msg->last.off = p->fill + done;
+		done += len;
+		left -= pay;
+		len = s->mss;
+	}
+	if (!done)
+		return 0;
+	msg->last.page = s->cur;
+	msg->len = mo + want - left;
+	sh->nr = v - sh->seg;
+	sh->lent += want - left;
+	p->fill += done;
+	s->pos += done;
+	s->room = s->mss;
+	return want - left;
+}
+
+/* Is hyb_shared_lay_bulk() of use? */
+static bool hyb_shared_bulk(const struct hyb_qp *qp, struct hyb_stream *s,
+			    u32 want)
+{
+	return s->room >= HYB_SEG_MIN && !(s->room & 3) && want >= s->room &&
+	       s->mss <= MPA_ULPDU_MAX &&
+	       hyb_shared_mode(qp, s) == HYB_GAP_INPLACE;
 }
 
 /*
@@ -290,6 +388,13 @@ static int hyb_shared_lay(struct hyb_qp *qp, struct hyb_msg *msg, u32 want)
 	}
 	want += have;
 	while (want > have || (!mo && !have)) {
+		if (mo && !have && hyb_shared_bulk(qp, s, want)) {
+			n = hyb_shared_lay_bulk(qp, msg, mo, want);
+			mo += n;
+			want -= n;
+			if (!want)
+				break;
+		}
 		max = hyb_shared_lendable(sh, s);
 		if (!max ||
 		    (sh->nr && max < want - have && max < hyb_stream_max(s)))
@@ -333,7 +438,7 @@ static void hyb_shared_cut(struct hyb_shared *sh, struct hyb_stream *s,
 		gap = *hyb_gap_at(s, &at);
 		if (gap.mo + gap.pay >= len)
 			break;
-		hyb_fpos_next(s, &at, hyb_gap_len(s, &at, gap.pay));
+		hyb_fpos_next(s, &at, gap.len);
 	}
 	hyb_shared_rewind(sh, s, &at);
 	hyb_shared_place(sh, s, msg, gap.mo, len - gap.mo, gap.mode);
@@ -341,31 +446,41 @@ static void hyb_shared_cut(struct hyb_shared *sh, struct hyb_stream *s,
 
 /* ------------------------------------------------------------- sealing */
 
+/* ULPDU_Length and DDP header of an FPDU of @msg */
+static void hyb_shared_put_head(u8 *p, const struct hyb_msg *msg,
+				const struct hyb_gap *gap)
+{
+	proto_put16(p, DDP_UNTAGGED_LEN + gap->pay);
+	ddp_put_untagged(p + MPA_LEN_SIZE, gap->mo + gap->pay == msg->len,
+			 RDMAP_CTRL(rdmap_send_op(msg->solicited, false)), 0,
+			 DDP_QN_SEND, msg->msn, gap->mo);
+}
+
 /*
  * Fill in what is missing of an FPDU whose payload is in its place: the header
- * has no marker in it. Returns its length without CRC.
+ * has no marker in it
  */
-static u32 hyb_shared_seal_inplace(const struct hyb_stream *s, u8 *start,
-				   u64 pos, const u8 *head, u32 head_len,
-				   u32 pay)
+static void hyb_shared_seal_inplace(const struct hyb_stream *s,
+				    const struct hyb_msg *msg,
+				    const struct hyb_gap *gap, u8 *start,
+				    u64 pos)
 {
-	u32 body = MPA_LEN_SIZE + DDP_UNTAGGED_LEN + pay;
-	u32 pad = -body & 3;
-	u32 len;
+	u8 *head = start + mpa_lead_len(pos, s->ivl);
+	u32 body = HYB_HEAD_LEN + gap->pay;
 
-	len = mpa_fpdu_len(pos, DDP_UNTAGGED_LEN + pay, s->ivl) - MPA_CRC_SIZE;
-	memcpy(start + mpa_lead_len(pos, s->ivl), head, head_len);
-	if (pad)
-		memset(start + mpa_body_off(pos, body, s->ivl), 0, pad);
+	hyb_shared_put_head(head, msg, gap);
+	if (!gap->mo)
+		memcpy(head + HYB_HEAD_LEN, msg->hdr, msg->hdr_len);
+	if (body & 3)
+		memset(start + mpa_body_off(pos, body, s->ivl), 0, -body & 3);
 	if (s->ivl)
-		mpa_marks_put(start, len, pos, s->ivl);
-	return len;
+		mpa_marks_put(start, gap->len - MPA_CRC_SIZE, pos, s->ivl);
 }
 
 /* The same with a marker in the header, or payload to be copied */
-static u32 hyb_shared_seal_walk(struct hyb_qp *qp, u8 *start, u64 pos,
-				const u8 *head, u32 head_len, const u8 *stage,
-				u32 len)
+static void hyb_shared_seal_walk(struct hyb_qp *qp, u8 *start, u64 pos,
+				 const u8 *head, u32 head_len, const u8 *stage,
+				 u32 len)
 {
 	struct hyb_tx *tx = &qp->tx;
 	bool sg = stage && hyb_sg_begin(&tx->sg, qp->off);
@@ -385,17 +500,16 @@ static u32 hyb_shared_seal_walk(struct hyb_qp *qp, u8 *start, u64 pos,
 		}
 		mpa_build_advance(&b, n);
 	}
-	return mpa_build_end(&b);
+	mpa_build_end(&b);
 }
 
 /* The same when the NIC will move the payload: the markers go behind the PAD */
-static u32 hyb_shared_seal_contig(const struct hyb_stream *s, u8 *start,
-				  u64 pos, const u8 *head, u32 head_len,
-				  u32 pay)
+static void hyb_shared_seal_contig(const struct hyb_stream *s, u8 *start,
+				   u64 pos, const u8 *head, u32 head_len,
+				   const struct hyb_gap *gap)
 {
-	u32 ulpdu = DDP_UNTAGGED_LEN + pay;
+	u32 ulpdu = DDP_UNTAGGED_LEN + gap->pay;
 	u32 lead = mpa_lead_len(pos, s->ivl);
-	u32 len = mpa_fpdu_len(pos, ulpdu, s->ivl);
 	u32 body = mpa_body_len(ulpdu);
 	u32 used = MPA_LEN_SIZE + ulpdu;
 
@@ -403,70 +517,70 @@ static u32 hyb_shared_seal_contig(const struct hyb_stream *s, u8 *start,
 		proto_put32(start, 0);
 	memcpy(start + lead, head, head_len);
 	memset(start + lead + used, 0, body - used);
-	mpa_contig_put_marks(start + lead + body, pos, len, s->ivl);
-	return len - MPA_CRC_SIZE;
+	mpa_contig_put_marks(start + lead + body, pos, gap->len, s->ivl);
 }
 
 /*
  * Are the markers of this FPDU left to the NIC? That is decided now: it may not
  * do that any more, then the payload is moved here.
  */
-static bool hyb_shared_contig(struct hyb_qp *qp, u8 *start, u64 pos, u32 pay)
+static bool hyb_shared_contig(struct hyb_qp *qp, u8 *start, u64 pos, u32 len)
 {
-	u32 ivl = qp->tx.s.ivl;
-
 	if (hyb_off_tx_contig(qp->off))
 		return true;
 	qp->tx.copies++;
-	qp->tx.copied += mpa_contig_open(start, pos,
-					 mpa_fpdu_len(pos, DDP_UNTAGGED_LEN +
-						      pay, ivl), ivl);
+	qp->tx.copied += mpa_contig_open(start, pos, len, qp->tx.s.ivl);
+	return false;
+}
+
+/* The same for all others; returns whether the NIC puts markers in place */
+static bool hyb_shared_seal_other(struct hyb_qp *qp, const struct hyb_msg *msg,
+				  const struct hyb_gap *gap,
+				  struct hyb_tx_page *p, u8 *start, u64 pos)
+{
+	u8 head[HYB_HEAD_LEN + RDMA_STACK_TX_HDR];
+	u32 skip = gap->mo ? 0 : msg->hdr_len;
+	u32 head_len = HYB_HEAD_LEN + skip;
+	struct hyb_stream *s = &qp->tx.s;
+	const u8 *stage = NULL;
+
+	hyb_shared_put_head(head, msg, gap);
+	memcpy(head + HYB_HEAD_LEN, msg->hdr, skip);
+	if (gap->mode == HYB_GAP_CONTIG &&
+	    hyb_shared_contig(qp, start, pos, gap->len)) {
+		hyb_shared_seal_contig(s, start, pos, head, head_len, gap);
+		return true;
+	}
+	if (gap->mode == HYB_GAP_STAGED)
+		stage = hyb_stream_stage(p, gap->stage + skip);
+	hyb_shared_seal_walk(qp, start, pos, head, head_len, stage,
+			     gap->pay - skip);
 	return false;
 }
 
 /* Fill in what is missing of the FPDU at sh->seal; returns its length */
-static u32 hyb_shared_seal(struct hyb_qp *qp, const struct hyb_msg *msg)
+static u32 hyb_shared_seal(struct hyb_qp *qp, const struct hyb_msg *msg,
+			   struct hyb_tx_page *p)
 {
-	struct hyb_stream *s = &qp->tx.s;
 	const struct hyb_fpos *at = &qp->shared->seal;
-	struct hyb_tx_page *p = hyb_stream_page(s, at->page);
-	struct hyb_gap gap = *hyb_gap_at(s, at);
-	u8 head[MPA_LEN_SIZE + DDP_UNTAGGED_LEN + RDMA_STACK_TX_HDR];
-	u32 head_len = MPA_LEN_SIZE + DDP_UNTAGGED_LEN;
 	u8 *start = p->base + at->off;
-	const u8 *stage = NULL;
-	bool contig = false;
-	u32 skip = 0;
-	u32 len;
+	struct hyb_gap gap = *(struct hyb_gap *)start;
+	u32 head = HYB_HEAD_LEN + (gap.mo ? 0 : msg->hdr_len);
+	enum hyb_tx_who who = HYB_TX_HOST;
 
-	proto_put16(head, DDP_UNTAGGED_LEN + gap.pay);
-	ddp_put_untagged(head + MPA_LEN_SIZE, gap.mo + gap.pay == msg->len,
-			 RDMAP_CTRL(rdmap_send_op(msg->solicited, false)), 0,
-			 DDP_QN_SEND, msg->msn, gap.mo);
-	if (!gap.mo) {
-		skip = msg->hdr_len;
-		memcpy(head + head_len, msg->hdr, skip);
-		head_len += skip;
-	}
-	if (gap.mode == HYB_GAP_STAGED)
-		stage = hyb_stream_stage(p, gap.stage + skip);
-	else if (gap.mode == HYB_GAP_CONTIG)
-		contig = hyb_shared_contig(qp, start, at->pos, gap.pay);
-	if (contig)
-		len = hyb_shared_seal_contig(s, start, at->pos, head, head_len,
-					     gap.pay);
-	else if (!stage && mpa_body_run(at->pos, 0, s->ivl) >= head_len)
-		len = hyb_shared_seal_inplace(s, start, at->pos, head,
-					      head_len, gap.pay);
-	else
-		len = hyb_shared_seal_walk(qp, start, at->pos, head, head_len,
-					   stage, gap.pay - skip);
-	hyb_tx_seal(qp, p, start, len, at->pos, contig);
-	return len + MPA_CRC_SIZE;
+	if (likely(gap.mode == HYB_GAP_INPLACE &&
+		   mpa_body_run(at->pos, 0, qp->tx.s.ivl) >= head))
+		hyb_shared_seal_inplace(&qp->tx.s, msg, &gap, start, at->pos);
+	else if (hyb_shared_seal_other(qp, msg, &gap, p, start, at->pos))
+		who = HYB_TX_NIC_CONTIG;
+	if (who == HYB_TX_HOST && hyb_off_tx_crc(qp->off))
+		who = HYB_TX_NIC;
+	hyb_tx_seal(qp, p, start, gap.len - MPA_CRC_SIZE, at->pos, who);
+	return gap.len;
 }
 
 /* Seal the next FPDU, go to the one behind it */
-static void hyb_shared_seal_next(struct hyb_qp *qp)
+static void hyb_shared_seal_next(struct hyb_qp *qp, struct hyb_tx_page *p)
 {
 	struct hyb_shared *sh = qp->shared;
 	struct hyb_msg *msg = hyb_shared_msg(sh, sh->get);
@@ -474,7 +588,7 @@ static void hyb_shared_seal_next(struct hyb_qp *qp)
 	u32 len;
 
 	sh->begun = true;
-	len = hyb_shared_seal(qp, msg);
+	len = hyb_shared_seal(qp, msg, p);
 	if (sh->seal.pos == msg->last.pos) {
 		sh->begun = false;
 		sh->get++;
@@ -483,6 +597,8 @@ static void hyb_shared_seal_next(struct hyb_qp *qp)
 	}
 	if (len < sh->room)
 		sh->room -= len;
+	else if (len == sh->room)
+		sh->room = mss;
 	else
 		sh->room = mss - (len - sh->room) % mss;
 }
@@ -507,6 +623,51 @@ static bool hyb_shared_must_end(const struct hyb_shared *sh,
 }
 
 /*
+ * The bulk of a long message: seal FPDUs from sh->seal on that fill their
+ * segments, with payload in its place, all the rest being left to the NIC.
+ * Neither the first of a message nor the last; @quota octets of page @p, and up
+ * to the end of a segment. Does what hyb_shared_seal_next() would do for each;
+ * returns how many there were.
+ */
+static u32 hyb_shared_seal_bulk(struct hyb_qp *qp, const struct hyb_msg *msg,
+				struct hyb_tx_page *p, u32 quota)
+{
+	struct hyb_shared *sh = qp->shared;
+	struct hyb_fpos *at = &sh->seal;
+	u32 mss = qp->tx.s.mss, ivl = qp->tx.s.ivl;
+	u32 end = min(p->fill, p->sent + quota);
+	u32 first, off, n = 0;
+	u64 pos = at->pos;
+	struct hyb_gap gap;
+	u8 *start;
+
+	if (!sh->begun || sh->room != mss || !hyb_off_tx_crc(qp->off) ||
+	    !hyb_off_room(qp->off, 2))
+		return 0;
+	for (off = at->off; off < end; off += mss, pos += mss, n++) {
+		start = p->base + off;
+		gap = *(struct hyb_gap *)start;
+		first = ivl ? mpa_to_mark(pos, ivl) : 0;
+		if (gap.mo + gap.pay == msg->len || gap.len != mss ||
+		    gap.eor || gap.mode != HYB_GAP_INPLACE || gap.pay & 3 ||
+		    (first && first < HYB_HEAD_LEN))
+			break;
+		hyb_shared_put_head(start + mpa_lead_len(pos, ivl), msg, &gap);
+		if (ivl)
+			mpa_marks_put(start, mss - MPA_CRC_SIZE, pos, ivl);
+		memset(start + mss - MPA_CRC_SIZE, 0, MPA_CRC_SIZE);
+	}
+	if (!n)
+		return 0;
+	hyb_tx_leave(qp, p->page, at->off, off - at->off, at->pos,
+		     IWARP_LAYOUT_FINAL);
+	qp->tx.fpdus += n;
+	qp->tx.nic += n * (mss - MPA_CRC_SIZE);
+	hyb_fpos_next(&qp->tx.s, at, off - at->off);
+	return n;
+}
+
+/*
  * Make octets of page @p ready for TCP, @quota if that many are there, and up
  * to the end of a segment. Returns where they end. FPDUs that are not of the
  * shared link are sealed already.
@@ -517,12 +678,14 @@ static u32 hyb_shared_ready(struct hyb_qp *qp, struct sock *sk,
 	struct hyb_shared *sh = qp->shared;
 	struct hyb_stream *s = &qp->tx.s;
 	const struct hyb_gap *gap;
+	const struct hyb_msg *msg;
 	struct sk_buff *tail;
 	u32 end;
 
 	while (sh->get != sh->put) {
+		msg = hyb_shared_msg(sh, sh->get);
 		if (!sh->begun)
-			sh->seal = hyb_shared_msg(sh, sh->get)->first;
+			sh->seal = msg->first;
 		if (sh->seal.page != s->out)
 			break;
 		end = sh->seal.off;
@@ -540,7 +703,8 @@ static u32 hyb_shared_ready(struct hyb_qp *qp, struct sock *sk,
 		}
 		if (sh->get + 1 == sh->put)
 			WRITE_ONCE(sh->open, false);
-		hyb_shared_seal_next(qp);
+		if (!hyb_shared_seal_bulk(qp, msg, p, quota))
+			hyb_shared_seal_next(qp, p);
 	}
 	return p->fill;
 }
@@ -831,9 +995,7 @@ static int hyb_link_open_msg(struct hyb_qp *qp, struct sock *sk,
 	if (!sh->open || sock_owned_by_user(sk) || hyb_tx_queued(qp))
 		return -ENOENT;
 	msg = hyb_shared_msg(sh, sh->put - 1);
-	if (msg->last.pos + hyb_gap_len(s, &msg->last,
-					hyb_gap_at(s, &msg->last)->pay) !=
-	    s->pos)
+	if (msg->last.pos + hyb_gap_at(s, &msg->last)->len != s->pos)
 		return -ENOENT;
 	*res = msg;
 	return 0;

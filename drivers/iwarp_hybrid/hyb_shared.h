@@ -148,6 +148,12 @@ static inline bool hyb_shared_reserved(const struct hyb_qp *qp)
 	return qp->shared && qp->shared->reserved;
 }
 
+/* Is there an FPDU whose header, markers and CRC are still missing? */
+static inline bool hyb_shared_unsealed(const struct hyb_qp *qp)
+{
+	return qp->shared && qp->shared->get != qp->shared->put;
+}
+
 /* The functions below: of the engines, with the TCP socket held */
 bool hyb_shared_hold(struct hyb_qp *qp);
 bool hyb_shared_flush(struct hyb_qp *qp, struct sock *sk);

@@ -2,6 +2,7 @@
 /*
  * The outgoing stream: pages and segments. See hyb_stream.h.
  */
+#include <linux/log2.h>
 #include <linux/slab.h>
 #include <net/tcp.h>
 
@@ -18,6 +19,7 @@ void hyb_stream_init(struct hyb_stream *s, u32 ivl)
 	s->mask = HYB_TX_PAGES - 1;
 	s->wait_max = 1;
 	s->ivl = ivl;
+	s->ivl_log = ivl ? ilog2(ivl) : 0;
 }
 
 static void hyb_stream_put(struct hyb_tx_page *p)
@@ -110,8 +112,13 @@ int hyb_stream_next_page(struct hyb_stream *s)
 			return err;
 	}
 	p = hyb_stream_page(s, s->cur + 1);
-	if (p->page && !hyb_stream_idle(p))
-		hyb_stream_put(p);
+	if (p->page && !hyb_stream_idle(p)) {
+		/* it will be, after more pages than there are */
+		if (s->mask < HYB_TX_PAGES_KEEP - 1 && !hyb_stream_grow(s))
+			p = hyb_stream_page(s, s->cur + 1);
+		else
+			hyb_stream_put(p);
+	}
 	if (!p->page) {
 		p->page = hyb_stream_alloc(&p->size);
 		if (!p->page) {

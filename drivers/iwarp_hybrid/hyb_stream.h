@@ -26,6 +26,7 @@
 struct sock;
 
 #define HYB_TX_PAGES	8	/* recycled pages of a QP, a power of two */
+#define HYB_TX_PAGES_KEEP 64	/* when many are in flight, same */
 #define HYB_TX_PAGES_MAX 512	/* when many wait for TCP, same */
 #define HYB_TX_ORDER	3	/* 32 KB each, less when memory is short */
 
@@ -64,6 +65,7 @@ struct hyb_tx_page {
  * @given: position behind what TCP has taken
  * @seq: TCP's sequence number of position 0
  * @ivl: marker interval, 0 for none
+ * @ivl_log: its logarithm
  * @mss: payload of a TCP segment, looked up for each batch
  * @room: octets up to the end of the current segment; 0: not aligned
  * @first: the ring as long as it need not grow
@@ -78,6 +80,7 @@ struct hyb_stream {
 	u64 given;
 	u32 seq;
 	u32 ivl;
+	u32 ivl_log;
 	u32 mss;
 	u32 room;
 	struct hyb_tx_page first[HYB_TX_PAGES];
@@ -126,7 +129,8 @@ static inline u32 hyb_stream_fit(struct hyb_stream *s, u32 want, bool split)
 	u32 space = p->size - p->fill;
 	u32 room = s->room ? s->room : hyb_stream_max(s);
 
-	if (mpa_fpdu_len(s->pos, want, s->ivl) <= min(room, space))
+	if (want < min(room, space) &&
+	    mpa_fpdu_len(s->pos, want, s->ivl) <= min(room, space))
 		return want;
 	if (!split)
 		return 0;
@@ -138,6 +142,22 @@ static inline u32 hyb_stream_fit(struct hyb_stream *s, u32 want, bool split)
 	if (s->room && room < HYB_SEG_MIN)
 		return 0;
 	return mpa_ulpdu_fit(s->pos, room, s->ivl);
+}
+
+/*
+ * ULPDU of an FPDU that fills the rest of the segment, up to @want octets; 0:
+ * ask hyb_stream_fit()
+ */
+static inline u32 hyb_stream_fill(struct hyb_stream *s, u32 want)
+{
+	const struct hyb_tx_page *p = hyb_stream_cur(s);
+	u32 ulpdu;
+
+	if (s->room < HYB_SEG_MIN || s->room & 3 ||
+	    s->room > p->size - p->fill)
+		return 0;
+	ulpdu = mpa_ulpdu_full(s->pos, s->room, s->ivl, s->ivl_log);
+	return ulpdu <= want ? ulpdu : 0;
 }
 
 /* An FPDU of @len octets belongs to the stream from now on */

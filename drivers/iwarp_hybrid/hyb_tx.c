@@ -39,16 +39,77 @@ enum hyb_step {
 
 /* --------------------------------------------------------------- FPDUs */
 
+/*
+ * What the NIC may do for an FPDU that is laid out and sealed at once. Records
+ * are in the order of the stream: nothing while others in front are open.
+ */
+static struct hyb_off *hyb_tx_off(const struct hyb_qp *qp)
+{
+	return hyb_shared_unsealed(qp) ? NULL : qp->off;
+}
+
 static void hyb_tx_begin(struct hyb_qp *qp, struct mpa_build *b, u32 ulpdu)
 {
 	struct hyb_stream *s = &qp->tx.s;
 	struct hyb_tx_page *p = hyb_stream_cur(s);
 
-	qp->tx.contig = hyb_off_tx_contig(qp->off);
+	qp->tx.contig = hyb_off_tx_contig(hyb_tx_off(qp));
 	if (qp->tx.contig)
 		mpa_contig_begin(b, p->base + p->fill, s->pos, ulpdu, s->ivl);
 	else
 		mpa_build_begin(b, p->base + p->fill, s->pos, ulpdu, s->ivl);
+}
+
+/**
+ * hyb_tx_record - record what was left to the NIC
+ * @qp: queue pair
+ *
+ * To be called before TCP gets any octet of it, and before another record.
+ *
+ * Context: TCP socket held.
+ */
+void hyb_tx_record(struct hyb_qp *qp)
+{
+	struct hyb_tx_left *left = &qp->tx.left;
+
+	if (!left->len)
+		return;
+	hyb_off_sealed(qp, left->pos, left->len, left->page, left->off,
+		       left->layout);
+	left->len = 0;
+}
+
+/**
+ * hyb_tx_leave - leave FPDUs to the NIC
+ * @qp: queue pair
+ * @page: where they stand, one behind the other
+ * @off: offset of the first
+ * @len: octets
+ * @pos: position of the first
+ * @layout: enum iwarp_layout
+ *
+ * Context: TCP socket held.
+ * Return: false if there is no room for the record.
+ */
+bool hyb_tx_leave(struct hyb_qp *qp, struct page *page, u32 off, u32 len,
+		  u64 pos, u8 layout)
+{
+	struct hyb_tx_left *left = &qp->tx.left;
+
+	if (left->len && left->page == page && left->off + left->len == off &&
+	    left->layout == layout) {
+		left->len += len;
+		return true;
+	}
+	hyb_tx_record(qp);
+	if (!hyb_off_room(qp->off, 1))
+		return false;
+	left->page = page;
+	left->off = off;
+	left->len = len;
+	left->pos = pos;
+	left->layout = layout;
+	return true;
 }
 
 /**
@@ -58,43 +119,52 @@ static void hyb_tx_begin(struct hyb_qp *qp, struct mpa_build *b, u32 ulpdu)
  * @start: its first octet
  * @len: octets, without the checksum
  * @pos: its position
- * @contig: its markers stand behind the PAD: hyb_off_tx_contig() said yes
+ * @who: enum hyb_tx_who; the NIC in any case if payload is by reference
+ *
+ * FPDUs are sealed in the order of the stream, or by the host.
  *
  * Context: TCP socket held.
  */
 void hyb_tx_seal(struct hyb_qp *qp, struct hyb_tx_page *p, u8 *start, u32 len,
-		 u64 pos, bool contig)
+		 u64 pos, enum hyb_tx_who who)
 {
+	u32 whole = len + MPA_CRC_SIZE;
 	struct hyb_tx *tx = &qp->tx;
 
 	tx->fpdus++;
-	if (hyb_sg_record(qp, &tx->sg, pos, p->page, start - p->base,
-			  len + MPA_CRC_SIZE)) {
-		memset(start + len, 0, MPA_CRC_SIZE);
-		hyb_stats_add(qp->dev, HYB_ST_TX_NIC_BYTES, len);
-	} else if (contig || hyb_off_tx_crc(qp->off, 1)) {
-		memset(start + len, 0, MPA_CRC_SIZE);
-		hyb_off_sealed(qp, pos, len + MPA_CRC_SIZE, p->page,
-			       start - p->base, contig ? IWARP_LAYOUT_CONTIG :
-							 IWARP_LAYOUT_FINAL);
-		hyb_stats_add(qp->dev, HYB_ST_TX_NIC_BYTES, len);
+	if (hyb_sg_any(&tx->sg)) {
+		hyb_tx_record(qp);
+		hyb_sg_record(qp, &tx->sg, pos, p->page, start - p->base,
+			      whole);
+		tx->nic += len;
+	} else if (who != HYB_TX_HOST &&
+		   hyb_tx_leave(qp, p->page, start - p->base, whole, pos,
+				who == HYB_TX_NIC_CONTIG ?
+				IWARP_LAYOUT_CONTIG : IWARP_LAYOUT_FINAL)) {
+		tx->nic += len;
 	} else if (tx->crc) {
 		mpa_put_crc(start + len, hyb_crc32c(~0, start, len));
 		tx->summed += len;
-	} else {
-		memset(start + len, 0, MPA_CRC_SIZE);
+		return;
 	}
+	memset(start + len, 0, MPA_CRC_SIZE);
 }
 
 /* The ULPDU is complete: checksum it, it belongs to the stream */
 static void hyb_tx_commit(struct hyb_qp *qp, struct mpa_build *b)
 {
+	bool nic = hyb_off_tx_crc(hyb_tx_off(qp));
+	enum hyb_tx_who who = nic ? HYB_TX_NIC : HYB_TX_HOST;
 	struct hyb_stream *s = &qp->tx.s;
-	bool contig = qp->tx.contig;
 	u32 len;
 
-	len = contig ? mpa_contig_end(b, s->pos, s->ivl) : mpa_build_end(b);
-	hyb_tx_seal(qp, hyb_stream_cur(s), b->start, len, s->pos, contig);
+	if (qp->tx.contig) {
+		len = mpa_contig_end(b, s->pos, s->ivl);
+		who = HYB_TX_NIC_CONTIG;
+	} else {
+		len = mpa_build_end(b);
+	}
+	hyb_tx_seal(qp, hyb_stream_cur(s), b->start, len, s->pos, who);
 	hyb_stream_add(s, len + MPA_CRC_SIZE);
 }
 
@@ -318,7 +388,7 @@ static enum hyb_step hyb_tx_send(struct hyb_qp *qp)
 	struct hyb_tx *tx = &qp->tx;
 	u32 hdr_len = hyb_tx_is_send(tx) ? DDP_UNTAGGED_LEN : DDP_TAGGED_LEN;
 	bool sg = !(tx->sqe.flags & SIW_WQE_INLINE) &&
-		  hyb_sg_begin(&tx->sg, qp->off);
+		  hyb_sg_begin(&tx->sg, hyb_tx_off(qp));
 	u32 max = sg ? HYB_SG_MARKS * tx->s.ivl : MPA_ULPDU_MAX;
 	u32 left = tx->len - tx->done;
 	struct mpa_build b;
@@ -711,6 +781,7 @@ bool hyb_tx_give(struct hyb_qp *qp, struct sock *sk, struct hyb_tx_page *p,
 	u32 off, len;
 	int ret;
 
+	hyb_tx_record(qp);
 	while (p->sent < end) {
 		page = p->page;
 		off = p->sent;
@@ -797,10 +868,12 @@ static void hyb_tx_account(struct hyb_qp *qp)
 	hyb_stats_add(qp->dev, HYB_ST_TX_COPIES, tx->copies);
 	hyb_stats_add(qp->dev, HYB_ST_TX_COPY_BYTES, tx->copied);
 	hyb_stats_add(qp->dev, HYB_ST_TX_CRC_BYTES, tx->summed);
+	hyb_stats_add(qp->dev, HYB_ST_TX_NIC_BYTES, tx->nic);
 	tx->fpdus = 0;
 	tx->copies = 0;
 	tx->copied = 0;
 	tx->summed = 0;
+	tx->nic = 0;
 }
 
 static bool hyb_tx_all_sent(struct hyb_qp *qp)

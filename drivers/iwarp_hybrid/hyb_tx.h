@@ -20,6 +20,7 @@
 
 struct hyb_mem;
 struct hyb_qp;
+struct page;
 struct sock;
 
 /**
@@ -67,8 +68,25 @@ enum hyb_tx_msg {
 };
 
 /**
+ * struct hyb_tx_left - FPDUs that are left to the NIC and not recorded yet
+ * @page: where they stand, one behind the other
+ * @off: offset of the first
+ * @len: octets, 0: none
+ * @pos: position of the first
+ * @layout: enum iwarp_layout of all
+ */
+struct hyb_tx_left {
+	struct page *page;
+	u32 off;
+	u32 len;
+	u64 pos;
+	u8 layout;
+};
+
+/**
  * struct hyb_tx - transmit state of a QP
  * @s: the stream
+ * @left: see struct hyb_tx_left
  * @crc: checksum is generated, else the field is zero
  * @fenced: responder that has not seen the initiator's first FPDU
  * @stopped: the Terminate is out, or the stream is broken
@@ -105,9 +123,11 @@ enum hyb_tx_msg {
  * @copies: same
  * @copied: same, octets
  * @summed: same, octets
+ * @nic: same, octets
  */
 struct hyb_tx {
 	struct hyb_stream s;
+	struct hyb_tx_left left;
 	bool crc;
 	bool fenced;
 	bool stopped;
@@ -149,6 +169,7 @@ struct hyb_tx {
 	u32 copies;
 	u32 copied;
 	u32 summed;
+	u32 nic;
 };
 
 /**
@@ -161,9 +182,19 @@ struct hyb_tx {
  */
 void hyb_tx_kick(struct hyb_qp *qp);
 
+/* Who finishes an FPDU */
+enum hyb_tx_who {
+	HYB_TX_HOST,
+	HYB_TX_NIC,		/* if there is room for the record */
+	HYB_TX_NIC_CONTIG,	/* hyb_off_tx_contig() said yes */
+};
+
 /* Of the shared link */
+void hyb_tx_record(struct hyb_qp *qp);
+bool hyb_tx_leave(struct hyb_qp *qp, struct page *page, u32 off, u32 len,
+		  u64 pos, u8 layout);
 void hyb_tx_seal(struct hyb_qp *qp, struct hyb_tx_page *p, u8 *start, u32 len,
-		 u64 pos, bool contig);
+		 u64 pos, enum hyb_tx_who who);
 bool hyb_tx_give(struct hyb_qp *qp, struct sock *sk, struct hyb_tx_page *p,
 		 u32 end, bool more);
 bool hyb_tx_queued(const struct hyb_qp *qp);

@@ -78,6 +78,30 @@ static void test_places(void)
 	}
 }
 
+/* The short cut for FPDUs that take exactly their place. */
+static void test_full(void)
+{
+	static const uint32_t logs[] = { 6, 8, 9, 12, 14 };
+	uint32_t i, ivl, room, full;
+	uint64_t pos;
+
+	for (i = 0; i < ARRAY_LEN(logs); i++) {
+		ivl = 1U << logs[i];
+		for (pos = 0; pos < 2 * ivl; pos += ivl < 512 ? 4 : 36) {
+			for (room = 256; room < 9000; room += 68) {
+				full = mpa_ulpdu_full(pos, room, ivl, logs[i]);
+				if (!full) {
+					CHECK_EQ((pos + room - 4) % ivl, 0);
+					continue;
+				}
+				CHECK_EQ(mpa_fpdu_len(pos, full, ivl), room);
+				CHECK_EQ(mpa_ulpdu_fit(pos, room, ivl), full);
+			}
+		}
+	}
+	CHECK_EQ(mpa_ulpdu_full(4, 1448, 0, 0), 1442);
+}
+
 /* Where octets of the body are, against counting them one by one. */
 static void test_body(void)
 {
@@ -91,6 +115,9 @@ static void test_body(void)
 				if (ivls[i] && (pos + off) % ivls[i] == 0)
 					off += 4;
 				CHECK_EQ(mpa_body_off(pos, body, ivls[i]), off);
+				CHECK_EQ(mpa_body_place(pos, body, ivls[i],
+							&run), off);
+				CHECK_EQ(mpa_body_run(pos, body, ivls[i]), run);
 				run = ivls[i] ?
 					      ivls[i] - (pos + off) % ivls[i] :
 					      MPA_NO_MARK;
@@ -102,6 +129,7 @@ static void test_body(void)
 
 static const struct unit_test tests[] = {
 	{ "every place and length", test_places },
+	{ "FPDUs that fill their place", test_full },
 	{ "places of octets", test_body },
 	{ "random streams", test_random },
 	{ "streams for the other parser", test_other_parser },

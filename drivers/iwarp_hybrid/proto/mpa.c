@@ -335,19 +335,6 @@ bool mpa_marks_good(const u8 *p, u32 len, u64 pos, u32 ivl)
 	return true;
 }
 
-void mpa_marks_put(u8 *p, u32 len, u64 pos, u32 ivl)
-{
-	u32 lead = mpa_lead_len(pos, ivl);
-	u32 at = mpa_to_mark(pos, ivl);
-
-	if (lead) {
-		proto_put32(p, 0);
-		at = ivl;
-	}
-	for (; at + MPA_MARK_SIZE <= len; at += ivl)
-		proto_put32(p + at, (u16)(at - lead));
-}
-
 void mpa_walk_begin(struct mpa_walk *w, u64 pos, u32 ivl)
 {
 	w->ivl = ivl;

@@ -310,6 +310,59 @@ static inline u32 mpa_body_run(u64 pos, u32 body, u32 ivl)
 }
 
 /**
+ * mpa_body_place - mpa_body_off() and mpa_body_run() in one
+ * @pos: position of the FPDU's first octet
+ * @body: octets of ULPDU_Length, ULPDU and PAD in front of the first of them
+ * @ivl: marker interval
+ * @run: set to the octets up to the next marker
+ *
+ * Return: octets from the start of the FPDU, markers included.
+ */
+static inline u32 mpa_body_place(u64 pos, u32 body, u32 ivl, u32 *run)
+{
+	u32 first, in;
+
+	*run = MPA_NO_MARK;
+	if (!ivl)
+		return body;
+	first = mpa_to_mark(pos, ivl);
+	if (body < first) {
+		*run = first - body;
+		return body;
+	}
+	in = body - first;
+	if (in < ivl - MPA_MARK_SIZE) {
+		*run = ivl - MPA_MARK_SIZE - in;
+		return body + MPA_MARK_SIZE;
+	}
+	*run = mpa_body_run(pos, body, ivl);
+	return mpa_body_off(pos, body, ivl);
+}
+
+/**
+ * mpa_ulpdu_full - ULPDU of an FPDU that takes exactly its place
+ * @pos: position of the FPDU's first octet
+ * @len: octets there are for it, a multiple of 4 and at least MPA_MARK_IVL_MIN
+ * @ivl: marker interval
+ * @log: its logarithm
+ *
+ * Return: octets, 0 if the place of a marker forbids it.
+ */
+static inline u32 mpa_ulpdu_full(u64 pos, u32 len, u32 ivl, u32 log)
+{
+	u32 at = (u32)pos & (ivl - 1);
+	u32 ulpdu = len - MPA_CRC_SIZE - MPA_LEN_SIZE;
+	u32 crc = at + len - MPA_CRC_SIZE;
+
+	if (!ivl)
+		return ulpdu;
+	if (!(crc & (ivl - 1)))
+		return 0;
+	/* one where it begins, and those in front of the CRC */
+	return ulpdu - MPA_MARK_SIZE * (!at + ((crc - 1) >> log));
+}
+
+/**
  * mpa_mulpdu - largest ULPDU whose FPDU fits a segment at any position
  * @emss: usable payload of a segment
  * @ivl: marker interval
@@ -480,7 +533,18 @@ bool mpa_marks_good(const u8 *p, u32 len, u64 pos, u32 ivl);
  * @pos: position of its first octet
  * @ivl: marker interval, not 0
  */
-void mpa_marks_put(u8 *p, u32 len, u64 pos, u32 ivl);
+static inline void mpa_marks_put(u8 *p, u32 len, u64 pos, u32 ivl)
+{
+	u32 lead = mpa_lead_len(pos, ivl);
+	u32 at = mpa_to_mark(pos, ivl);
+
+	if (lead) {
+		proto_put32(p, 0);
+		at = ivl;
+	}
+	for (; at + MPA_MARK_SIZE <= len; at += ivl)
+		proto_put32(p + at, (u16)(at - lead));
+}
 
 /* Start at the first octet of an FPDU, at @pos of the stream */
 void mpa_walk_begin(struct mpa_walk *w, u64 pos, u32 ivl);
