@@ -382,6 +382,8 @@ void hyb_tcp_adopt(struct hyb_cep *cep, struct socket *sock)
 	struct proto *prot = hyb_tcp_prot(sk);
 
 	tcp_sock_set_nodelay(sk);
+	/* a peer that is gone without a word, and nothing to send to it */
+	sock_set_keepalive(sk);
 	lock_sock(sk);
 	/* urgent data of a peer is data, and we never sleep in TCP */
 	sock_set_flag(sk, SOCK_URGINLINE);
