@@ -18,16 +18,20 @@
 
 #define HYB_CQ_TIMER	0	/* bit of hyb_cq.waiting */
 
-static const u8 hyb_wc_opcode[SIW_NUM_OPCODES] = {
+static const u8 hyb_wc_opcode[HYB_NUM_OPCODES] = {
 	[SIW_OP_WRITE] = IB_WC_RDMA_WRITE,
 	[SIW_OP_READ] = IB_WC_RDMA_READ,
 	[SIW_OP_READ_LOCAL_INV] = IB_WC_RDMA_READ,
 	[SIW_OP_SEND] = IB_WC_SEND,
-	[SIW_OP_SEND_WITH_IMM] = IB_WC_SEND,
 	[SIW_OP_SEND_REMOTE_INV] = IB_WC_SEND,
 	[SIW_OP_INVAL_STAG] = IB_WC_LOCAL_INV,
 	[SIW_OP_REG_MR] = IB_WC_REG_MR,
+	[SIW_OP_FETCH_AND_ADD] = IB_WC_FETCH_ADD,
+	[SIW_OP_COMP_AND_SWAP] = IB_WC_COMP_SWAP,
+	[HYB_OP_MASKED_FETCH_ADD] = IB_WC_MASKED_FETCH_ADD,
+	[HYB_OP_MASKED_COMP_SWAP] = IB_WC_MASKED_COMP_SWAP,
 	[SIW_OP_RECEIVE] = IB_WC_RECV,
+	[HYB_OP_RECV_IMM] = IB_WC_RECV_RDMA_WITH_IMM,
 };
 
 static const u8 hyb_wc_status[SIW_NUM_WC_STATUS] = {
@@ -349,6 +353,9 @@ static void hyb_cqe_to_wc(const struct siw_cqe *cqe, struct ib_wc *wc)
 	if (cqe->flags & SIW_WQE_REM_INVAL) {
 		wc->ex.invalidate_rkey = cqe->inval_stag;
 		wc->wc_flags = IB_WC_WITH_INVALIDATE;
+	} else if (cqe->flags & HYB_WQE_IMM) {
+		wc->ex.imm_data = cpu_to_be32(cqe->imm_data);
+		wc->wc_flags = IB_WC_WITH_IMM;
 	}
 }
 

@@ -26,9 +26,10 @@
 #define HYB_STAG_INDEX(stag)	((stag) >> 8)
 #define HYB_STAG_MAX_INDEX	0xffffffU
 #define HYB_ACCESS_MASK		(IB_ACCESS_LOCAL_WRITE |		\
-				 IB_ACCESS_REMOTE_WRITE |		\
-				 IB_ACCESS_REMOTE_READ)
-#define HYB_ACCESS_REMOTE	(IB_ACCESS_REMOTE_WRITE | IB_ACCESS_REMOTE_READ)
+				 HYB_ACCESS_REMOTE)
+#define HYB_ACCESS_REMOTE	(IB_ACCESS_REMOTE_WRITE |		\
+				 IB_ACCESS_REMOTE_READ |		\
+				 IB_ACCESS_REMOTE_ATOMIC)
 
 /* --------------------------------------------------------------- life cycle */
 

@@ -210,7 +210,8 @@ static const struct hyb_orq_entry *hyb_ooo_read(struct hyb_qp *qp,
 
 	for (i = tx->orq_get; i != tx->orq_put; i++) {
 		orq = &tx->orq[i & tx->orq_mask];
-		if (orq->len && h->stag == orq->stag && h->to >= orq->to &&
+		if (orq->len && !orq->atomic && h->stag == orq->stag &&
+		    h->to >= orq->to &&
 		    h->to - orq->to <= orq->left &&
 		    h->payload <= orq->left - (h->to - orq->to))
 			return orq;
@@ -228,6 +229,9 @@ static const struct siw_rqe *hyb_ooo_rqe(struct hyb_qp *qp, u32 msn)
 	u32 ahead = msn - qp->rx.msn[DDP_QN_SEND];
 	struct hyb_ooo *o = qp->ooo;
 
+	/* the first Send may be no message, and then takes none */
+	if (!qp->rx.pos && qp->rx.rtr_send)
+		return NULL;
 	if (qp->rx.active && !ahead--)
 		return &qp->rx.rqe;
 	if (qp->srq || ahead >= HYB_OOO_RECVS)

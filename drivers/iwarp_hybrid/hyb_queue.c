@@ -78,6 +78,38 @@ void hyb_rq_complete(struct hyb_qp *qp, const struct siw_rqe *rqe, u32 bytes,
 }
 
 /**
+ * hyb_rq_complete_imm - a receive is finished, with immediate data
+ * @qp: queue pair
+ * @rqe: the receive, from hyb_rq_get()
+ * @bytes: length of the message, or of the Write
+ * @imm: immediate data
+ * @rdma: the receive was taken by a Write, and nothing is in it
+ * @solicited: the peer asked for an event
+ *
+ * Programs, whose format has no name for it, see a receive; the flag and the
+ * data are there all the same. hyb_qp_notify() must follow.
+ *
+ * Context: any.
+ */
+void hyb_rq_complete_imm(struct hyb_qp *qp, const struct siw_rqe *rqe,
+			 u32 bytes, u32 imm, bool rdma, bool solicited)
+{
+	struct siw_cqe cqe = {
+		.id = rqe->id,
+		.opcode = rdma && !qp->rcq->umap ? HYB_OP_RECV_IMM :
+						   SIW_OP_RECEIVE,
+		.status = SIW_WC_SUCCESS,
+		.bytes = bytes,
+		.flags = HYB_WQE_IMM,
+		.imm_data = imm,
+	};
+
+	if (solicited)
+		cqe.flags |= SIW_WQE_SOLICITED;
+	hyb_qp_complete(qp, qp->rcq, &cqe, solicited);
+}
+
+/**
  * hyb_qp_notify - tell consumers about completions
  * @qp: queue pair
  *
@@ -132,7 +164,7 @@ static bool hyb_sqe_copy(struct siw_sqe *sqe, const struct siw_sqe *from)
 		sqe->num_sge = 0;
 		return false;
 	}
-	if (sqe->flags & SIW_WQE_INLINE)
+	if ((sqe->flags & SIW_WQE_INLINE) || hyb_sqe_is_atomic(sqe))
 		n = SIW_MAX_SGE;
 	else if (!n)
 		n = 1;		/* access rights, or a sink without length */
@@ -178,12 +210,16 @@ int hyb_sq_next(struct hyb_qp *qp, struct siw_sqe *sqe, u32 *slot)
 		return 0;
 	*slot = sq->tx++ & sq->mask;
 	valid = hyb_sqe_copy(sqe, &sq->ring[*slot]);
-	if (valid && qp->user)
-		valid = hyb_sqe_valid(sqe);
+	if (qp->user) {
+		sqe->flags &= ~HYB_WQE_IMM;
+		valid = valid && hyb_sqe_valid(sqe);
+	}
 
 	s = &sq->slot[*slot];
 	s->id = sqe->id;
-	s->opcode = sqe->opcode < SIW_NUM_OPCODES ? sqe->opcode : SIW_OP_SEND;
+	s->opcode = sqe->opcode;
+	if (qp->user && sqe->opcode >= SIW_NUM_OPCODES)
+		s->opcode = SIW_OP_SEND;
 	s->signalled = sq->sig_all || (sqe->flags & SIW_WQE_SIGNALLED);
 	s->done = false;
 	s->lent = false;
@@ -456,24 +492,47 @@ void hyb_qp_flush(struct hyb_qp *qp)
 
 /* -------------------------------------------------------------------- posting */
 
+#define OP(opcode)	(1 + (opcode))	/* 0: there is none */
 static const u8 hyb_sq_opcode[] = {
-	[IB_WR_RDMA_WRITE] = SIW_OP_WRITE,
-	[IB_WR_SEND] = SIW_OP_SEND,
-	[IB_WR_RDMA_READ] = SIW_OP_READ,
-	[IB_WR_SEND_WITH_INV] = SIW_OP_SEND_REMOTE_INV,
-	[IB_WR_RDMA_READ_WITH_INV] = SIW_OP_READ_LOCAL_INV,
-	[IB_WR_LOCAL_INV] = SIW_OP_INVAL_STAG,
-	[IB_WR_REG_MR] = SIW_OP_REG_MR,
+	[IB_WR_RDMA_WRITE] = OP(SIW_OP_WRITE),
+	[IB_WR_RDMA_WRITE_WITH_IMM] = OP(SIW_OP_WRITE),
+	[IB_WR_SEND] = OP(SIW_OP_SEND),
+	[IB_WR_SEND_WITH_IMM] = OP(SIW_OP_SEND),
+	[IB_WR_RDMA_READ] = OP(SIW_OP_READ),
+	[IB_WR_ATOMIC_CMP_AND_SWP] = OP(SIW_OP_COMP_AND_SWAP),
+	[IB_WR_ATOMIC_FETCH_AND_ADD] = OP(SIW_OP_FETCH_AND_ADD),
+	[IB_WR_MASKED_ATOMIC_CMP_AND_SWP] = OP(HYB_OP_MASKED_COMP_SWAP),
+	[IB_WR_MASKED_ATOMIC_FETCH_AND_ADD] = OP(HYB_OP_MASKED_FETCH_ADD),
+	[IB_WR_SEND_WITH_INV] = OP(SIW_OP_SEND_REMOTE_INV),
+	[IB_WR_RDMA_READ_WITH_INV] = OP(SIW_OP_READ_LOCAL_INV),
+	[IB_WR_LOCAL_INV] = OP(SIW_OP_INVAL_STAG),
+	[IB_WR_REG_MR] = OP(SIW_OP_REG_MR),
 };
+
+#undef OP
 
 static int hyb_sq_opcode_of(const struct ib_send_wr *wr)
 {
-	if (wr->opcode >= ARRAY_SIZE(hyb_sq_opcode))
+	if (wr->opcode >= ARRAY_SIZE(hyb_sq_opcode) ||
+	    !hyb_sq_opcode[wr->opcode])
 		return -EINVAL;
-	/* 0 is a valid opcode, but of one request only */
-	if (!hyb_sq_opcode[wr->opcode] && wr->opcode != IB_WR_RDMA_WRITE)
-		return -EINVAL;
-	return hyb_sq_opcode[wr->opcode];
+	return hyb_sq_opcode[wr->opcode] - 1;
+}
+
+/* Requests that the peer must have agreed to, see MPA_CODE_EXT */
+static bool hyb_sq_needs_ext(const struct ib_send_wr *wr)
+{
+	switch (wr->opcode) {
+	case IB_WR_RDMA_WRITE_WITH_IMM:
+	case IB_WR_SEND_WITH_IMM:
+	case IB_WR_ATOMIC_CMP_AND_SWP:
+	case IB_WR_ATOMIC_FETCH_AND_ADD:
+	case IB_WR_MASKED_ATOMIC_CMP_AND_SWP:
+	case IB_WR_MASKED_ATOMIC_FETCH_AND_ADD:
+		return true;
+	default:
+		return false;
+	}
 }
 
 /* Inline data lie where the second and later SGEs would be */
@@ -527,6 +586,30 @@ static int hyb_sqe_data(struct siw_sqe *sqe, const struct ib_send_wr *wr,
 	return hyb_sqe_sges(sqe, wr, max);
 }
 
+static int hyb_sqe_write(struct siw_sqe *sqe, const struct ib_send_wr *wr,
+			 int max)
+{
+	sqe->raddr = rdma_wr(wr)->remote_addr;
+	sqe->rkey = rdma_wr(wr)->rkey;
+	return hyb_sqe_data(sqe, wr, max);
+}
+
+static int hyb_sqe_atomic(struct siw_sqe *sqe, const struct ib_send_wr *wr)
+{
+	const struct ib_atomic_wr *awr = atomic_wr(wr);
+
+	if (wr->num_sge != 1 || wr->sg_list[0].length != sizeof(u64) ||
+	    (wr->send_flags & IB_SEND_INLINE))
+		return -EINVAL;
+	sqe->raddr = awr->remote_addr;
+	sqe->rkey = awr->rkey;
+	sqe->sge[HYB_SGE_COMPARE_ADD].laddr = awr->compare_add;
+	sqe->sge[HYB_SGE_SWAP].laddr = awr->swap;
+	sqe->sge[HYB_SGE_COMPARE_MASK].laddr = awr->compare_add_mask;
+	sqe->sge[HYB_SGE_SWAP_MASK].laddr = awr->swap_mask;
+	return hyb_sqe_sges(sqe, wr, 1);
+}
+
 /* A region is looked up when its turn comes, by its STag */
 static void hyb_sqe_reg(struct siw_sqe *sqe, const struct ib_reg_wr *wr)
 {
@@ -537,9 +620,10 @@ static void hyb_sqe_reg(struct siw_sqe *sqe, const struct ib_reg_wr *wr)
 }
 
 /* Fills an entry; all but the VALID flag, which hands it over */
-static int hyb_sqe_fill(const struct hyb_sq *sq, struct siw_sqe *sqe,
+static int hyb_sqe_fill(struct hyb_sq *sq, struct siw_sqe *sqe,
 			const struct ib_send_wr *wr)
 {
+	struct hyb_sq_slot *slot = &sq->slot[sq->put & sq->mask];
 	int opcode = hyb_sq_opcode_of(wr);
 
 	if (opcode < 0)
@@ -559,10 +643,21 @@ static int hyb_sqe_fill(const struct hyb_sq *sq, struct siw_sqe *sqe,
 		fallthrough;
 	case IB_WR_SEND:
 		return hyb_sqe_data(sqe, wr, sq->max_sge);
-	case IB_WR_RDMA_WRITE:
-		sqe->raddr = rdma_wr(wr)->remote_addr;
-		sqe->rkey = rdma_wr(wr)->rkey;
+	case IB_WR_SEND_WITH_IMM:
+		sqe->flags |= HYB_WQE_IMM;
+		sqe->rkey = be32_to_cpu(wr->ex.imm_data);
 		return hyb_sqe_data(sqe, wr, sq->max_sge);
+	case IB_WR_RDMA_WRITE_WITH_IMM:
+		sqe->flags |= HYB_WQE_IMM;
+		slot->imm = be32_to_cpu(wr->ex.imm_data);
+		fallthrough;
+	case IB_WR_RDMA_WRITE:
+		return hyb_sqe_write(sqe, wr, sq->max_sge);
+	case IB_WR_ATOMIC_CMP_AND_SWP:
+	case IB_WR_ATOMIC_FETCH_AND_ADD:
+	case IB_WR_MASKED_ATOMIC_CMP_AND_SWP:
+	case IB_WR_MASKED_ATOMIC_FETCH_AND_ADD:
+		return hyb_sqe_atomic(sqe, wr);
 	case IB_WR_RDMA_READ:
 	case IB_WR_RDMA_READ_WITH_INV:
 		sqe->raddr = rdma_wr(wr)->remote_addr;
@@ -580,7 +675,8 @@ static int hyb_sqe_fill(const struct hyb_sq *sq, struct siw_sqe *sqe,
 	}
 }
 
-static int hyb_sq_post_one(struct hyb_sq *sq, const struct ib_send_wr *wr)
+static int hyb_sq_post_one(struct hyb_sq *sq, const struct ib_send_wr *wr,
+			   bool ext)
 {
 	struct siw_sqe *sqe = &sq->ring[sq->put & sq->mask];
 	u16 flags;
@@ -591,6 +687,8 @@ static int hyb_sq_post_one(struct hyb_sq *sq, const struct ib_send_wr *wr)
 	/* Pairs with hyb_sq_retire() */
 	if (sq->put - smp_load_acquire(&sq->get) > sq->mask)
 		return -ENOMEM;
+	if (!ext && hyb_sq_needs_ext(wr))
+		return -EOPNOTSUPP;
 	err = hyb_sqe_fill(sq, sqe, wr);
 	flags = sqe->flags;
 	if (err) {
@@ -634,7 +732,7 @@ static int hyb_sq_post(struct hyb_qp *qp, const struct ib_send_wr *wr,
 	flushed = sq->flushed;
 	for (; wr && !err; wr = err ? wr : wr->next) {
 		err = flushed ? hyb_sq_post_flushed(qp, wr) :
-				hyb_sq_post_one(sq, wr);
+				hyb_sq_post_one(sq, wr, qp->tx.ext);
 		posted += !err;
 	}
 	spin_unlock_irqrestore(&sq->lock, flags);
@@ -673,7 +771,7 @@ static int hyb_doorbell(struct hyb_qp *qp)
  *
  * Context: any.
  * Return: 0; -ENOTCONN before the connection is set up, -ENOMEM if the queue
- * is full, -EINVAL.
+ * is full, -EOPNOTSUPP for what needs a peer that knows RFC 7306, -EINVAL.
  */
 static int hyb_post_send(struct ib_qp *ibqp, const struct ib_send_wr *wr,
 			 const struct ib_send_wr **bad)

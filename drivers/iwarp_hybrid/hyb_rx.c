@@ -19,8 +19,8 @@
 #include "hyb_shared.h"
 #include "hybrid.h"
 
-/* What the parsers need of a ULPDU: the largest header, a Read Request */
-#define HYB_HDR_MAX	RDMAP_RREQ_ULPDU
+/* What the parsers need of a ULPDU: the largest header */
+#define HYB_HDR_MAX	RDMAP_HDR_MAX
 
 /* First and last interval of looking for receives a user program posted */
 #define HYB_RX_POLL_MIN	msecs_to_jiffies(1)
@@ -403,7 +403,7 @@ static u32 hyb_rx_tagged_error(enum hyb_mem_err err)
 	}
 }
 
-static u32 hyb_rx_read_error(enum hyb_mem_err err)
+u32 hyb_rx_read_error(int err)
 {
 	switch (err) {
 	case HYB_MEM_PD:
@@ -445,6 +445,8 @@ static const struct {
 	{ TERM_PROT_WRAP, HYB_ST_ERR_BOUNDS },
 	{ TERM_PROT_ACCESS, HYB_ST_ERR_ACCESS },
 	{ TERM_PROT_INVAL, HYB_ST_ERR_INVAL },
+	{ TERM_OP_STREAM, HYB_ST_ERR_ATOMIC },
+	{ TERM_OP_UNSPEC, HYB_ST_ERR_ATOMIC },
 };
 
 static enum hyb_stat hyb_rx_stat_of(u32 err)
@@ -519,6 +521,24 @@ static void hyb_rx_end_recv(struct hyb_qp *qp, u32 inval, bool solicited,
 	hyb_rq_complete(qp, &rx->rqe, rx->done, inval, solicited, status);
 }
 
+/**
+ * hyb_rx_end_imm - a message with immediate data is complete
+ * @qp: queue pair, with a receive from hyb_rx_start_recv()
+ * @imm: immediate data
+ * @rdma: of a Write, else of a Send
+ * @solicited: the peer asks for an event
+ *
+ * Context: TCP socket held.
+ */
+void hyb_rx_end_imm(struct hyb_qp *qp, u32 imm, bool rdma, bool solicited)
+{
+	struct hyb_rx *rx = &qp->rx;
+
+	hyb_rx_put_mem(rx);
+	rx->active = false;
+	hyb_rq_complete_imm(qp, &rx->rqe, rx->done, imm, rdma, solicited);
+}
+
 /* The next receive of the queue; out-of-order placement may have it already */
 static int hyb_rx_next_recv(struct hyb_qp *qp)
 {
@@ -527,8 +547,14 @@ static int hyb_rx_next_recv(struct hyb_qp *qp)
 	return hyb_rq_get(qp, &qp->rx.rqe);
 }
 
-/* Take a receive for a new message; pauses if there is none */
-static u32 hyb_rx_start_recv(struct hyb_qp *qp)
+/**
+ * hyb_rx_start_recv - take a receive for a new message
+ * @qp: queue pair
+ *
+ * hyb_rx.paused is set if there is none. Context: TCP socket held.
+ * Return: 0 or an error: the receive was no good.
+ */
+u32 hyb_rx_start_recv(struct hyb_qp *qp)
 {
 	struct hyb_rx *rx = &qp->rx;
 	int ret;
@@ -603,7 +629,11 @@ static u32 hyb_rx_deliver(struct hyb_qp *qp, const struct ddp_hdr *h)
 			return TERM_PROT_INVAL;
 		}
 	}
-	hyb_rx_end_recv(qp, inval, rdmap_send_solicited(op), SIW_WC_SUCCESS);
+	if (unlikely(h->rdmap & RDMAP_SEND_IMM) && qp->tx.ext && !inval)
+		hyb_rx_end_imm(qp, h->inval, false, rdmap_send_solicited(op));
+	else
+		hyb_rx_end_recv(qp, inval, rdmap_send_solicited(op),
+				SIW_WC_SUCCESS);
 	return 0;
 }
 
@@ -657,6 +687,14 @@ static u32 hyb_rx_shared(struct hyb_qp *qp, struct hyb_fpdu *f)
 	return hyb_shared_deliver(qp, true, rdmap_send_solicited(op));
 }
 
+/* The first FPDU: is it the ready-to-receive message of RFC 6581? */
+static bool hyb_rx_is_rtr(const struct hyb_rx *rx, const struct ddp_hdr *h)
+{
+	return rx->rtr_send && !h->payload && h->last && !h->mo &&
+	       h->msn == rx->msn[DDP_QN_SEND] &&
+	       RDMAP_OP(h->rdmap) == RDMAP_SEND;
+}
+
 static u32 hyb_rx_send(struct hyb_qp *qp, struct hyb_fpdu *f)
 {
 	const struct ddp_hdr *h = &f->h;
@@ -665,6 +703,11 @@ static u32 hyb_rx_send(struct hyb_qp *qp, struct hyb_fpdu *f)
 	const u8 *p;
 	u32 err, n;
 
+	/* the consumer does not know of it, and takes no receive for it */
+	if (unlikely(!rx->pos) && hyb_rx_is_rtr(rx, h)) {
+		rx->msn[DDP_QN_SEND]++;
+		return 0;
+	}
 	if (qp->shared)
 		return hyb_rx_shared(qp, f);
 	err = ddp_check_untagged(h, rx->msn[DDP_QN_SEND],
@@ -736,6 +779,7 @@ static u32 hyb_rx_write(struct hyb_qp *qp, struct hyb_fpdu *f)
 
 	if (!h->payload)
 		return 0;
+	qp->rx.written += h->payload;
 	if (ddp_to_wraps(h->to, h->payload))
 		return TERM_TAG_WRAP;
 	mem = hyb_mem_get(qp->ibqp.pd, h->stag, h->to, h->payload,
@@ -747,8 +791,15 @@ static u32 hyb_rx_write(struct hyb_qp *qp, struct hyb_fpdu *f)
 	return err;
 }
 
-/* The response is complete: the read is, too */
-static u32 hyb_rx_read_done(struct hyb_qp *qp, struct hyb_orq_entry *orq)
+/**
+ * hyb_rx_read_done - the response is complete: the request is, too
+ * @qp: queue pair
+ * @orq: the request, the oldest one
+ *
+ * Context: TCP socket held.
+ * Return: 0 or an error.
+ */
+u32 hyb_rx_read_done(struct hyb_qp *qp, struct hyb_orq_entry *orq)
 {
 	enum siw_wc_status status = SIW_WC_SUCCESS;
 	struct hyb_tx *tx = &qp->tx;
@@ -789,6 +840,8 @@ static u32 hyb_rx_read_resp(struct hyb_qp *qp, struct hyb_fpdu *f)
 	if (tx->orq_get == tx->orq_put)
 		return TERM_OP_OPCODE;
 	orq = &tx->orq[tx->orq_get & tx->orq_mask];
+	if (orq->atomic)
+		return TERM_OP_OPCODE;
 	if (orq->len) {
 		if (h->stag != orq->stag)
 			return TERM_TAG_STAG;
@@ -832,6 +885,7 @@ static u32 hyb_rx_read_req(struct hyb_qp *qp, struct hyb_fpdu *f)
 	rdmap_rreq_parse(f->hdr + DDP_UNTAGGED_LEN, &irq->req);
 	irq->msn = f->h.msn;
 	irq->done = 0;
+	irq->atomic = false;
 	irq->mem = NULL;
 	if (irq->req.size) {
 		if (ddp_to_wraps(irq->req.src_to, irq->req.size))
@@ -873,6 +927,16 @@ static u32 hyb_rx_terminate(struct hyb_qp *qp, struct hyb_fpdu *f)
 
 /* -------------------------------------------------------------- engine */
 
+/* RFC 7306: headers are all that there is */
+static u32 hyb_rx_ext(struct hyb_qp *qp, struct hyb_fpdu *f)
+{
+	u8 *p = f->hdr + f->hdr_len;
+
+	if (!hyb_fpdu_copy(f, p, f->h.payload))
+		return TERM_MPA_LOCAL;
+	return hyb_ext_rx(qp, &f->h, p);
+}
+
 static u32 hyb_rx_dispatch(struct hyb_qp *qp, struct hyb_fpdu *f)
 {
 	u32 op = RDMAP_OP(f->h.rdmap);
@@ -893,6 +957,11 @@ static u32 hyb_rx_dispatch(struct hyb_qp *qp, struct hyb_fpdu *f)
 		return hyb_rx_read_req(qp, f);
 	case RDMAP_TERM:
 		return hyb_rx_terminate(qp, f);
+	case RDMAP_IMM:
+	case RDMAP_IMM_SE:
+	case RDMAP_ATOMIC_REQ:
+	case RDMAP_ATOMIC_RESP:
+		return hyb_rx_ext(qp, f);
 	default:
 		return hyb_rx_send(qp, f);
 	}
@@ -1269,6 +1338,7 @@ void hyb_rx_init(struct hyb_qp *qp, const struct mpa_result *res)
 
 	rx->crc = res->crc;
 	rx->ivl = res->rx_ivl;
+	rx->rtr_send = res->rtr_send;
 	for (i = 0; i < DDP_QN_COUNT; i++)
 		rx->msn[i] = 1;
 }

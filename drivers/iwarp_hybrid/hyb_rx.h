@@ -30,6 +30,8 @@ struct hyb_qp;
  * @delay: of the next look at the queue while paused, in jiffies
  * @since: when the pause began
  * @msn: expected message number per untagged queue
+ * @rtr_send: an empty Send at the start of the stream is no message
+ * @written: payload octets of Writes since the last Immediate Data
  * @active: @rqe is the buffer of the message being received
  * @rqe: private copy of the receive in use
  * @mem: regions of @rqe, referenced; NULL for kernel addresses
@@ -51,10 +53,12 @@ struct hyb_rx {
 	bool paused;
 	bool stopped;
 	bool eof;
+	bool rtr_send;
 	bool active;
 	unsigned int delay;
 	unsigned long since;
 	u32 msn[DDP_QN_COUNT];
+	u64 written;
 
 	struct siw_rqe rqe;
 	struct hyb_mem *mem[SIW_MAX_SGE];
@@ -77,6 +81,13 @@ struct hyb_rx {
  * Context: any; the rules of hyb_tx_kick().
  */
 void hyb_rx_kick(struct hyb_qp *qp);
+
+/* Of RFC 7306 */
+struct hyb_orq_entry;
+u32 hyb_rx_start_recv(struct hyb_qp *qp);
+void hyb_rx_end_imm(struct hyb_qp *qp, u32 imm, bool rdma, bool solicited);
+u32 hyb_rx_read_done(struct hyb_qp *qp, struct hyb_orq_entry *orq);
+u32 hyb_rx_read_error(int err);
 
 /* Of the transport layer: set up, run, and take down the engine */
 void hyb_rx_init(struct hyb_qp *qp, const struct mpa_result *res);

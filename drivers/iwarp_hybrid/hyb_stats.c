@@ -16,6 +16,8 @@ static const struct rdma_stat_desc hyb_stat_descs[HYB_ST_COUNT] = {
 	[HYB_ST_TX_DEFERRED].name = "tx_deferred",
 	[HYB_ST_TX_NOSPACE].name = "tx_nospace",
 	[HYB_ST_TX_TERM].name = "tx_terminates",
+	[HYB_ST_TX_IMM].name = "tx_immediates",
+	[HYB_ST_TX_ATOMICS].name = "tx_atomics",
 	[HYB_ST_TX_SHARED_MSGS].name = "tx_shared_msgs",
 	[HYB_ST_TX_SHARED_BYTES].name = "tx_shared_bytes",
 	[HYB_ST_TX_APPENDED].name = "tx_appended",
@@ -35,6 +37,8 @@ static const struct rdma_stat_desc hyb_stat_descs[HYB_ST_COUNT] = {
 	[HYB_ST_RX_PAUSED].name = "rx_paused",
 	[HYB_ST_RX_DEFERRED].name = "rx_deferred",
 	[HYB_ST_RX_TERM].name = "rx_terminates",
+	[HYB_ST_RX_IMM].name = "rx_immediates",
+	[HYB_ST_RX_ATOMICS].name = "rx_atomics",
 	[HYB_ST_OOO_SEGMENTS].name = "rx_ooo_segments",
 	[HYB_ST_OOO_LOOKS].name = "rx_ooo_looks",
 	[HYB_ST_OOO_FPDUS].name = "rx_ooo_fpdus",
@@ -101,6 +105,7 @@ static const struct rdma_stat_desc hyb_stat_descs[HYB_ST_COUNT] = {
 	[HYB_ST_ERR_READ_RESP].name = "err_read_response",
 	[HYB_ST_ERR_IRD].name = "err_ird",
 	[HYB_ST_ERR_INVAL].name = "err_invalidate",
+	[HYB_ST_ERR_ATOMIC].name = "err_atomic",
 	[HYB_ST_ERR_LOCAL].name = "err_local",
 };
 

@@ -25,6 +25,8 @@ enum hyb_stat {
 	HYB_ST_TX_DEFERRED,
 	HYB_ST_TX_NOSPACE,
 	HYB_ST_TX_TERM,
+	HYB_ST_TX_IMM,
+	HYB_ST_TX_ATOMICS,
 
 	/* transmit on a shared link */
 	HYB_ST_TX_SHARED_MSGS,		/* messages begun */
@@ -48,6 +50,8 @@ enum hyb_stat {
 	HYB_ST_RX_PAUSED,
 	HYB_ST_RX_DEFERRED,
 	HYB_ST_RX_TERM,
+	HYB_ST_RX_IMM,
+	HYB_ST_RX_ATOMICS,
 
 	/* receive before its turn */
 	HYB_ST_OOO_SEGMENTS,		/* that came out of order */
@@ -128,6 +132,7 @@ enum hyb_stat {
 	HYB_ST_ERR_READ_RESP,
 	HYB_ST_ERR_IRD,
 	HYB_ST_ERR_INVAL,
+	HYB_ST_ERR_ATOMIC,
 	HYB_ST_ERR_LOCAL,
 
 	HYB_ST_COUNT

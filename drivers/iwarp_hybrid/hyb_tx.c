@@ -30,13 +30,6 @@
 /* Retry when the system is short of memory */
 #define HYB_TX_RETRY	(HZ / 50 + 1)
 
-/* What a step of the engine came to */
-enum hyb_step {
-	HYB_STEP_LAID,		/* one FPDU was laid out */
-	HYB_STEP_IDLE,		/* nothing to do now */
-	HYB_STEP_TURN,		/* the page or the segment must end first */
-};
-
 /* --------------------------------------------------------------- FPDUs */
 
 /*
@@ -169,7 +162,7 @@ static void hyb_tx_commit(struct hyb_qp *qp, struct mpa_build *b)
 }
 
 /* One FPDU of a control message, or HYB_STEP_TURN */
-static enum hyb_step hyb_tx_whole(struct hyb_qp *qp, const u8 *ulpdu, u32 len)
+enum hyb_step hyb_tx_whole(struct hyb_qp *qp, const u8 *ulpdu, u32 len)
 {
 	struct hyb_tx *tx = &qp->tx;
 	struct mpa_build b;
@@ -339,7 +332,7 @@ static void hyb_tx_fail(struct hyb_qp *qp, enum siw_wc_status status)
 
 /* --------------------------------------------------------- send queue */
 
-static void hyb_tx_done(struct hyb_qp *qp)
+void hyb_tx_done(struct hyb_qp *qp)
 {
 	struct hyb_tx *tx = &qp->tx;
 
@@ -362,6 +355,7 @@ static void hyb_tx_sqe_hdr(struct hyb_tx *tx, struct mpa_build *b, u32 len,
 {
 	const struct siw_sqe *sqe = &tx->sqe;
 	bool inval = sqe->opcode == SIW_OP_SEND_REMOTE_INV;
+	bool imm = sqe->flags & HYB_WQE_IMM;
 	bool direct = b->to_mark >= len;
 	u8 buf[DDP_HDR_MAX];
 	u8 *hdr = direct ? b->p : buf;
@@ -372,8 +366,9 @@ static void hyb_tx_sqe_hdr(struct hyb_tx *tx, struct mpa_build *b, u32 len,
 			       sqe->raddr + tx->done);
 	} else {
 		op = rdmap_send_op(sqe->flags & SIW_WQE_SOLICITED, inval);
-		ddp_put_untagged(hdr, last, RDMAP_CTRL(op),
-				 inval ? sqe->rkey : 0, DDP_QN_SEND,
+		ddp_put_untagged(hdr, last,
+				 RDMAP_CTRL(op) | (imm ? RDMAP_SEND_IMM : 0),
+				 inval || imm ? sqe->rkey : 0, DDP_QN_SEND,
 				 tx->msn[DDP_QN_SEND], tx->done);
 	}
 	if (direct)
@@ -412,7 +407,10 @@ static enum hyb_step hyb_tx_send(struct hyb_qp *qp)
 	if (tx->done == tx->len) {
 		if (hdr_len == DDP_UNTAGGED_LEN)
 			tx->msn[DDP_QN_SEND]++;
-		hyb_tx_done(qp);
+		else if (tx->sqe.flags & HYB_WQE_IMM)
+			tx->busy = HYB_TX_IMM;
+		if (tx->busy == HYB_TX_SEND)
+			hyb_tx_done(qp);
 	}
 	return HYB_STEP_LAID;
 }
@@ -521,7 +519,8 @@ static bool hyb_tx_blocked(const struct hyb_tx *tx)
 	if ((tx->sqe.flags & SIW_WQE_READ_FENCE) && reads)
 		return true;
 	return (tx->sqe.opcode == SIW_OP_READ ||
-		tx->sqe.opcode == SIW_OP_READ_LOCAL_INV) && reads >= tx->ord;
+		tx->sqe.opcode == SIW_OP_READ_LOCAL_INV ||
+		hyb_sqe_is_atomic(&tx->sqe)) && reads >= tx->ord;
 }
 
 /* Begin the request in tx->sqe; true when it has something to transmit */
@@ -533,12 +532,26 @@ static bool hyb_tx_start_op(struct hyb_qp *qp)
 	case SIW_OP_SEND:
 	case SIW_OP_SEND_REMOTE_INV:
 	case SIW_OP_WRITE:
-		return hyb_tx_start_msg(qp, HYB_TX_SEND, 0);
+		if (!hyb_tx_start_msg(qp, HYB_TX_SEND, 0))
+			return false;
+		/* of a Write without payload the immediate data are all */
+		if (!tx->len && !hyb_tx_is_send(tx) &&
+		    (tx->sqe.flags & HYB_WQE_IMM))
+			tx->busy = HYB_TX_IMM;
+		return true;
 	case SIW_OP_READ:
 	case SIW_OP_READ_LOCAL_INV:
 		if (tx->ord && tx->sqe.num_sge <= 1 &&
 		    !(tx->sqe.flags & SIW_WQE_INLINE))
 			return hyb_tx_start_msg(qp, HYB_TX_READ,
+						IB_ACCESS_LOCAL_WRITE);
+		break;
+	case SIW_OP_FETCH_AND_ADD:
+	case SIW_OP_COMP_AND_SWAP:
+	case HYB_OP_MASKED_FETCH_ADD:
+	case HYB_OP_MASKED_COMP_SWAP:
+		if (tx->ord && !qp->user)
+			return hyb_tx_start_msg(qp, HYB_TX_ATOMIC,
 						IB_ACCESS_LOCAL_WRITE);
 		break;
 	case SIW_OP_REG_MR:
@@ -624,6 +637,8 @@ static enum hyb_step hyb_tx_rresp(struct hyb_qp *qp)
 	struct mpa_build b;
 	u32 ulpdu, pay, n;
 
+	if (irq->atomic)
+		return hyb_ext_tx_response(qp);
 	ulpdu = hyb_stream_fit(&tx->s, DDP_TAGGED_LEN + want, true);
 	if (ulpdu < DDP_TAGGED_LEN || (ulpdu == DDP_TAGGED_LEN && left))
 		return HYB_STEP_TURN;
@@ -731,8 +746,12 @@ static enum hyb_step hyb_tx_step(struct hyb_qp *qp)
 	switch (tx->busy) {
 	case HYB_TX_SEND:
 		return hyb_tx_send(qp);
+	case HYB_TX_IMM:
+		return hyb_ext_tx_imm(qp);
 	case HYB_TX_READ:
 		return hyb_tx_read(qp);
+	case HYB_TX_ATOMIC:
+		return hyb_ext_tx_request(qp);
 	default:
 		return hyb_tx_rresp(qp);
 	}
@@ -1009,6 +1028,7 @@ int hyb_tx_alloc(struct hyb_qp *qp, const struct mpa_result *res)
 	tx->ord = res->ord;
 	tx->ird = res->ird;
 	tx->crc = res->crc;
+	tx->ext = res->ext;
 	tx->fenced = res->fenced;
 	tx->rtr = res->rtr;
 	hyb_stream_init(&tx->s, res->tx_ivl);

@@ -24,7 +24,7 @@ struct page;
 struct sock;
 
 /**
- * struct hyb_orq_entry - an RDMA Read that waits for its response
+ * struct hyb_orq_entry - a Read or atomic operation that waits for its response
  * @mem: the sink region, referenced; NULL for kernel addresses and length 0
  * @to: sink tagged offset of the next expected octet
  * @stag: sink STag
@@ -33,6 +33,8 @@ struct sock;
  * @slot: send queue slot to complete
  * @inval: invalidate @stag on completion
  * @rtr: the ready-to-receive message, nothing to complete
+ * @atomic: an atomic operation
+ * @id: by which its response names it
  */
 struct hyb_orq_entry {
 	struct hyb_mem *mem;
@@ -43,28 +45,45 @@ struct hyb_orq_entry {
 	u32 slot;
 	bool inval;
 	bool rtr;
+	bool atomic;
+	u32 id;
 };
 
 /**
- * struct hyb_irq_entry - an RDMA Read Request of the peer to be answered
+ * struct hyb_irq_entry - a Read or Atomic Request of the peer to be answered
  * @mem: source region, referenced; NULL for length 0
  * @req: the request
  * @msn: its message number
  * @done: octets answered
+ * @atomic: an Atomic Request, which was carried out
+ * @id: its identifier
+ * @old: its result
  */
 struct hyb_irq_entry {
 	struct hyb_mem *mem;
 	struct rdmap_rreq req;
 	u32 msn;
 	u32 done;
+	bool atomic;
+	u32 id;
+	u64 old;
+};
+
+/* What a step of the engine came to */
+enum hyb_step {
+	HYB_STEP_LAID,		/* one FPDU was laid out */
+	HYB_STEP_IDLE,		/* nothing to do now */
+	HYB_STEP_TURN,		/* the page or the segment must end first */
 };
 
 /* What the engine is in the middle of */
 enum hyb_tx_msg {
 	HYB_TX_NONE,
 	HYB_TX_SEND,		/* send queue: Send or Write */
+	HYB_TX_IMM,		/* send queue: Immediate Data behind a Write */
 	HYB_TX_READ,		/* send queue: Read Request */
-	HYB_TX_RRESP,		/* a Read Response */
+	HYB_TX_ATOMIC,		/* send queue: Atomic Request */
+	HYB_TX_RRESP,		/* a Read Response or Atomic Response */
 };
 
 /**
@@ -88,6 +107,7 @@ struct hyb_tx_left {
  * @s: the stream
  * @left: see struct hyb_tx_left
  * @crc: checksum is generated, else the field is zero
+ * @ext: the peer knows RFC 7306, and Sends with immediate data
  * @fenced: responder that has not seen the initiator's first FPDU
  * @stopped: the Terminate is out, or the stream is broken
  * @drain: report when all is sent
@@ -129,6 +149,7 @@ struct hyb_tx {
 	struct hyb_stream s;
 	struct hyb_tx_left left;
 	bool crc;
+	bool ext;
 	bool fenced;
 	bool stopped;
 	bool drain;
@@ -198,6 +219,10 @@ void hyb_tx_seal(struct hyb_qp *qp, struct hyb_tx_page *p, u8 *start, u32 len,
 bool hyb_tx_give(struct hyb_qp *qp, struct sock *sk, struct hyb_tx_page *p,
 		 u32 end, bool more);
 bool hyb_tx_queued(const struct hyb_qp *qp);
+
+/* Of RFC 7306: one FPDU of a control message; the request in progress is done */
+enum hyb_step hyb_tx_whole(struct hyb_qp *qp, const u8 *ulpdu, u32 len);
+void hyb_tx_done(struct hyb_qp *qp);
 
 /* Of the transport layer: set up, run, and take down the engine */
 int hyb_tx_alloc(struct hyb_qp *qp, const struct mpa_result *res);

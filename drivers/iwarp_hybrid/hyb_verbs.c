@@ -52,10 +52,22 @@ static int hyb_query_device(struct ib_device *ibdev,
 		.max_qp_init_rd_atom = HYB_MAX_RD_ATOM,
 		.max_res_rd_atom = HYB_MAX_QP * HYB_MAX_RD_ATOM,
 		.max_fast_reg_page_list_len = HYB_MAX_FRWR_PAGES,
+		/* for programs: their format has no room; see below */
 		.atomic_cap = IB_ATOMIC_NONE,
 	};
 	addrconf_addr_eui48((u8 *)&attr->sys_image_guid, dev->gid);
 	return 0;
+}
+
+/*
+ * Upper layers in the kernel look at what the core has kept, programs that ask
+ * for attributes get the above.
+ */
+static int hyb_enable_driver(struct ib_device *ibdev)
+{
+	ibdev->attrs.atomic_cap = IB_ATOMIC_GLOB;
+	ibdev->attrs.masked_atomic_cap = IB_ATOMIC_GLOB;
+	return hyb_attr_dev_add(ibdev);
 }
 
 static int hyb_query_port(struct ib_device *ibdev, u32 port,
@@ -239,7 +251,7 @@ const struct ib_device_ops hyb_dev_ops = {
 	.dealloc_pd = hyb_dealloc_pd,
 	.dealloc_ucontext = hyb_dealloc_ucontext,
 	.disassociate_ucontext = hyb_disassociate_ucontext,
-	.enable_driver = hyb_attr_dev_add,
+	.enable_driver = hyb_enable_driver,
 	.get_netdev = hyb_get_netdev,
 	.get_port_immutable = hyb_port_immutable,
 	.iw_accept = hyb_accept,

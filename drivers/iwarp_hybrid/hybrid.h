@@ -10,7 +10,7 @@
  *	hyb_cm		connection management
  *	hyb_qp		queue pairs: life cycle, states
  *	hyb_tcp		TCP socket of a QP and who may run its engines
- *	hyb_tx, hyb_rx	the engines; hyb_ooo beside the latter
+ *	hyb_tx, hyb_rx	the engines; hyb_ooo, hyb_ext beside the latter
  *	hyb_srq, hyb_queue	shared and own queues
  *	hyb_cq, hyb_mem	completions, registered memory
  *	hyb_stats	counters
@@ -41,6 +41,7 @@
 #include "hyb_tcp.h"
 #include "hyb_tx.h"
 #include "hyb_rx.h"
+#include "hyb_ext.h"
 #include "hyb_cm.h"
 
 struct hyb_attr_dev;
@@ -293,9 +294,44 @@ enum hyb_qp_state {
 	HYB_QP_STATES
 };
 
-/* What the kernel remembers of a request whose ring entry a user can rewrite */
+/*
+ * What siw-abi.h has no name for, in requests and completions of the kernel;
+ * programs cannot ask for it. The flag is one of siw_sqe and siw_cqe: immediate
+ * data, in a request for Send or Write, and in the completion of a receive.
+ */
+#define HYB_WQE_IMM		BIT(7)
+
+enum hyb_opcode {
+	HYB_OP_MASKED_FETCH_ADD = SIW_NUM_OPCODES,
+	HYB_OP_MASKED_COMP_SWAP,
+	HYB_OP_RECV_IMM,	/* completion: a receive taken by a Write */
+	HYB_NUM_OPCODES
+};
+
+/* Operands of an atomic request, in @laddr of these SGEs */
+enum {
+	HYB_SGE_COMPARE_ADD = 1,
+	HYB_SGE_SWAP,
+	HYB_SGE_COMPARE_MASK,
+	HYB_SGE_SWAP_MASK,
+};
+
+static inline bool hyb_sqe_is_atomic(const struct siw_sqe *sqe)
+{
+	return sqe->opcode == SIW_OP_FETCH_AND_ADD ||
+	       sqe->opcode == SIW_OP_COMP_AND_SWAP ||
+	       sqe->opcode == HYB_OP_MASKED_FETCH_ADD ||
+	       sqe->opcode == HYB_OP_MASKED_COMP_SWAP;
+}
+
+/*
+ * What the kernel remembers of a request whose ring entry a user can rewrite.
+ * @imm, immediate data of a Write, is set by the producer before it hands over
+ * the entry.
+ */
 struct hyb_sq_slot {
 	u64 id;
+	u32 imm;
 	u32 bytes;
 	u16 status;
 	u8 opcode;
@@ -509,6 +545,8 @@ int hyb_rq_get(struct hyb_qp *qp, struct siw_rqe *rqe);
 void hyb_rq_complete(struct hyb_qp *qp, const struct siw_rqe *rqe, u32 bytes,
 		     u32 inval_stag, bool solicited,
 		     enum siw_wc_status status);
+void hyb_rq_complete_imm(struct hyb_qp *qp, const struct siw_rqe *rqe,
+			 u32 bytes, u32 imm, bool rdma, bool solicited);
 
 /* Adds one entry; with the queue's lock held */
 int hyb_rq_post_one(struct hyb_rq *rq, const struct ib_recv_wr *wr);

@@ -28,8 +28,10 @@ static void segment(const uint8_t *ulpdu, uint32_t len)
 	/* no octet more than there are */
 	uint8_t *copy = malloc(len ? len : 1);
 	struct rdmap_rreq req;
+	struct rdmap_areq areq;
 	struct ddp_hdr h;
 	uint32_t err, n, op;
+	__u64 value = len;
 
 	check(copy);
 	memcpy(copy, ulpdu, len);
@@ -43,11 +45,17 @@ static void segment(const uint8_t *ulpdu, uint32_t len)
 		err = ddp_check_untagged(&h, 1, 0, 4096);
 		if (op == RDMAP_READ_REQ)
 			rdmap_rreq_parse(copy + h.hdr_len, &req);
+		if (op == RDMAP_ATOMIC_REQ) {
+			rdmap_areq_parse(copy + h.hdr_len, &areq);
+			rdmap_atomic(&areq, areq.compare, &value);
+		}
 		if (op == RDMAP_TERM)
 			rdmap_term_parse(copy + h.hdr_len, h.payload);
 	}
 	if (err) {
-		n = rdmap_term_build(term, err, copy, len < 46 ? len : 46, len);
+		n = rdmap_term_build(term, err, copy,
+				     len < RDMAP_HDR_MAX ? len : RDMAP_HDR_MAX,
+				     len);
 		check(n && n <= sizeof(term));
 	}
 	free(copy);

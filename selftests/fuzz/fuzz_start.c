@@ -46,6 +46,7 @@ static void request(const struct mpa_start *req, const struct mpa_limits *lim)
 	err = mpa_finish(req, &rep, lim, &them);
 	check(!err || err == MPA_ERR_IRD || err == MPA_ERR_RTR);
 	check(them.tx_ivl == us.rx_ivl && them.rx_ivl == us.tx_ivl);
+	check(them.ext == us.ext);
 }
 
 static void reply(const struct mpa_start *rep, const struct mpa_limits *lim)

@@ -67,6 +67,17 @@ static void test_vectors(void)
 	CHECK(!h.tagged && !h.payload && !rdmap_check(&h));
 	parse_vector("term_mpa_crc", &h);
 	CHECK(h.qn == DDP_QN_TERM && !rdmap_check(&h));
+	parse_vector("imm_nomark", &h);
+	CHECK(h.qn == DDP_QN_SEND && h.msn == 3 && !rdmap_check(&h));
+	parse_vector("imm_write", &h);
+	CHECK(RDMAP_OP(h.rdmap) == RDMAP_IMM_SE && !rdmap_check(&h));
+	parse_vector("send_imm", &h);
+	CHECK(h.rdmap == (RDMAP_CTRL(RDMAP_SEND) | RDMAP_SEND_IMM));
+	CHECK(h.inval == 0x01020304 && !rdmap_check(&h));
+	parse_vector("atomic_req_fa", &h);
+	CHECK(h.qn == DDP_QN_READ && h.msn == 2 && !rdmap_check(&h));
+	parse_vector("atomic_resp", &h);
+	CHECK(h.qn == DDP_QN_ATOMIC && h.msn == 1 && !rdmap_check(&h));
 }
 
 /* Writing the headers of the vectors again gives the same octets. */
@@ -76,9 +87,12 @@ static void test_build(void)
 		"send_nomark",	   "write_nomark",   "readreq_nomark",
 		"readresp_nomark", "sendinv_nomark", "rtr_zero_send",
 		"rtr_zero_write",  "rtr_zero_read",  "term_mpa_crc",
+		"imm_nomark",	   "imm_write",	     "send_imm",
+		"atomic_req_fa",   "atomic_req_cs",  "atomic_resp",
 	};
-	unsigned char buf[DDP_UNTAGGED_LEN + RDMAP_RREQ_LEN];
+	unsigned char buf[RDMAP_HDR_MAX];
 	const unsigned char *p;
+	struct rdmap_areq a;
 	struct rdmap_rreq r;
 	struct ddp_hdr h;
 	uint32_t len;
@@ -100,6 +114,59 @@ static void test_build(void)
 	      r.size == 4096 && r.src_stag == 0xc0ffee && r.src_to == 0x2000);
 	rdmap_rreq_put(buf, &r);
 	CHECK(!memcmp(buf, p + DDP_UNTAGGED_LEN, RDMAP_RREQ_LEN));
+	p = ulpdu_of("atomic_req_cs", &len);
+	rdmap_areq_parse(p + DDP_UNTAGGED_LEN, &a);
+	CHECK(a.op == RDMAP_CMP_SWAP && a.id == 0x78 && a.stag == 0xc0ffee &&
+	      a.to == 0x2008 && a.data == 6 && a.data_mask == 0xffffffff &&
+	      a.compare == 5 && a.compare_mask == 0xffffffff);
+	rdmap_areq_put(buf, &a);
+	CHECK(!memcmp(buf, p + DDP_UNTAGGED_LEN, RDMAP_AREQ_LEN));
+}
+
+/* Fields one by one, the slow way. */
+static uint64_t add_fields(uint64_t a, uint64_t b, uint64_t top)
+{
+	uint64_t sum = 0, carry = 0, bit;
+	int i;
+
+	for (i = 0; i < 64; i++) {
+		bit = (a >> i & 1) + (b >> i & 1) + carry;
+		sum |= (bit & 1) << i;
+		carry = top >> i & 1 ? 0 : bit >> 1;
+	}
+	return sum;
+}
+
+static void test_atomic(void)
+{
+	struct rdmap_areq r = { .op = RDMAP_FETCH_ADD, .data = 1 };
+	uint64_t old, want;
+	__u64 new;
+	int n;
+
+	CHECK(!rdmap_atomic(&r, ~0ull, &new) && !new);
+	for (n = 0; n < 20000; n++) {
+		unit_random_bytes((unsigned char *)&r, sizeof(r));
+		unit_random_bytes((unsigned char *)&old, sizeof(old));
+		r.op = RDMAP_FETCH_ADD;
+		if (n & 1)
+			r.data_mask &= r.compare & r.compare_mask;
+		CHECK(!rdmap_atomic(&r, old, &new));
+		CHECK_EQ(new, add_fields(old, r.data, r.data_mask));
+		r.op = RDMAP_CMP_SWAP;
+		if (n & 1)
+			r.compare = old ^ (r.compare & ~r.compare_mask);
+		want = (old & r.compare_mask) == (r.compare & r.compare_mask) ?
+			       (old & ~r.data_mask) | (r.data & r.data_mask) :
+			       old;
+		CHECK(!rdmap_atomic(&r, old, &new));
+		CHECK_EQ(new, want);
+	}
+	for (r.op = 0; r.op < 16; r.op++)
+		CHECK_EQ(rdmap_atomic(&r, 0, &new),
+			 r.op == RDMAP_FETCH_ADD || r.op == RDMAP_CMP_SWAP ?
+				 0 :
+				 TERM_OP_OPCODE);
 }
 
 static void test_truncated(void)
@@ -155,6 +222,8 @@ static void test_opcodes(void)
 	struct ddp_hdr h = { 0 };
 
 	for (op = 0; op < 16; op++) {
+		if (op >= RDMAP_IMM && op <= RDMAP_ATOMIC_RESP)
+			continue; /* test_sized() */
 		for (tagged = 0; tagged < 2; tagged++) {
 			for (qn = 0; qn < 6; qn++) {
 				h.tagged = tagged;
@@ -191,6 +260,48 @@ static void test_opcodes(void)
 	h.mo = 0;
 	h.last = false;
 	CHECK(rdmap_check(&h));
+}
+
+/* Operations that consist of a header: its place and length are fixed. */
+static void test_sized(void)
+{
+	static const struct {
+		uint32_t op, qn, len;
+	} ops[] = {
+		{ RDMAP_READ_REQ, DDP_QN_READ, RDMAP_RREQ_LEN },
+		{ RDMAP_IMM, DDP_QN_SEND, RDMAP_IMM_LEN },
+		{ RDMAP_IMM_SE, DDP_QN_SEND, RDMAP_IMM_LEN },
+		{ RDMAP_ATOMIC_REQ, DDP_QN_READ, RDMAP_AREQ_LEN },
+		{ RDMAP_ATOMIC_RESP, DDP_QN_ATOMIC, RDMAP_ARESP_LEN },
+	};
+	struct ddp_hdr h;
+	uint32_t qn, len;
+	size_t i;
+
+	for (i = 0; i < ARRAY_LEN(ops); i++) {
+		h = (struct ddp_hdr){ .last = true,
+				      .rdmap = RDMAP_CTRL(ops[i].op) };
+		for (qn = 0; qn < 6; qn++) {
+			for (len = 0; len < 100; len++) {
+				h.qn = qn;
+				h.payload = len;
+				CHECK_EQ(rdmap_check(&h),
+					 qn != ops[i].qn   ? TERM_UNT_QN :
+					 len != ops[i].len ? TERM_UNT_LEN :
+							     0);
+			}
+		}
+		h.qn = ops[i].qn;
+		h.payload = ops[i].len;
+		h.mo = 4;
+		CHECK_EQ(rdmap_check(&h), TERM_UNT_MO);
+		h.mo = 0;
+		h.last = false;
+		CHECK_EQ(rdmap_check(&h), TERM_UNT_LEN);
+		h.last = true;
+		h.tagged = true;
+		CHECK_EQ(rdmap_check(&h), TERM_OP_OPCODE);
+	}
 }
 
 static void test_untagged(void)
@@ -279,6 +390,8 @@ static const struct unit_test tests[] = {
 	{ "truncated headers", test_truncated },
 	{ "versions and reserved bits", test_versions },
 	{ "opcodes", test_opcodes },
+	{ "operations of fixed length", test_sized },
+	{ "atomic operations", test_atomic },
 	{ "message numbers, offsets, lengths", test_untagged },
 	{ "terminate", test_terminate },
 	{ "garbage", test_garbage },

@@ -208,6 +208,16 @@ static void test_auto_frames(void)
 	CHECK(!memcmp(buf, v->data, v->len));
 	CHECK(res.tx_ivl == 512 && res.rx_ivl == 512);
 
+	v = unit_vector("mpa_req_v1_plain");
+	lim.markers = MPA_WANT_OFF;
+	mpa_request(1, &lim, &req);
+	CHECK_EQ(mpa_start_build(buf, false, &req, NULL), v->len);
+	CHECK(!memcmp(buf, v->data, v->len));
+	v = unit_vector("mpa_rep_v1_plain");
+	mpa_respond(&req, &lim, &rep, &res);
+	CHECK_EQ(mpa_start_build(buf, true, &rep, NULL), v->len);
+	CHECK(!memcmp(buf, v->data, v->len));
+
 	v = unit_vector("mpa_req_v1_on");
 	lim.markers = MPA_WANT_ON;
 	mpa_request(1, &lim, &req);
@@ -266,8 +276,9 @@ static void test_markers_stranger(void)
 			/* a responder; reserved bits as sent, or reflected */
 			mpa_request(1, &lim, &req);
 			rep.markers = theirs;
-			rep.ivl_code = theirs ? 0 : req.ivl_code;
+			rep.code = theirs ? 0 : req.code;
 			mpa_finish(&req, &rep, &lim, &res);
+			CHECK(!res.ext);
 			CHECK_EQ(res.tx_ivl, theirs ? 512 : 0);
 			CHECK_EQ(res.rx_ivl, want == MPA_WANT_ON ? 512 : 0);
 			/* an initiator */
@@ -275,7 +286,8 @@ static void test_markers_stranger(void)
 			req.rev = 1;
 			req.markers = theirs;
 			mpa_respond(&req, &lim, &rep, &res);
-			CHECK_EQ(rep.ivl_code, 0);
+			CHECK_EQ(rep.code, 0);
+			CHECK(!res.ext);
 			CHECK_EQ(res.tx_ivl, theirs ? 512 : 0);
 			CHECK_EQ(res.rx_ivl,
 				 want == MPA_WANT_ON ||
@@ -299,7 +311,7 @@ static void test_intervals(void)
 			continue;
 		lim.ivl = ivl;
 		mpa_request(2, &lim, &req);
-		CHECK_EQ(128u << req.ivl_code, ivl);
+		CHECK_EQ(128u << req.code, ivl);
 		n++;
 	}
 	CHECK_EQ(n, 7);
@@ -318,7 +330,7 @@ static void random_request(struct mpa_start *req)
 	memset(req, 0, sizeof(*req));
 	req->rev = 1 + unit_below(2);
 	req->markers = unit_below(2);
-	req->ivl_code = unit_below(8);
+	req->code = unit_below(16);
 	req->crc = unit_below(2);
 	if (req->rev == 1)
 		return;
@@ -392,6 +404,7 @@ static void test_agree(void)
 		mpa_request(1 + unit_below(2), &a, &req);
 		mpa_respond(&req, &b, &rep, &rb);
 		CHECK_EQ(mpa_finish(&req, &rep, &a, &ra), 0);
+		CHECK(ra.ext && rb.ext);
 		CHECK_EQ(ra.crc, rb.crc);
 		CHECK_EQ(ra.tx_ivl, rb.rx_ivl);
 		CHECK_EQ(ra.rx_ivl, rb.tx_ivl);
@@ -422,7 +435,80 @@ static void test_finish_errors(void)
 	rep.rtr_write = false;
 	rep.rtr_read = false;
 	rep.rtr_send = true;
+	CHECK_EQ(mpa_finish(&req, &rep, &lim, &res), 0);
+	CHECK_EQ(res.rtr, MPA_RTR_SEND);
+	rep.rtr_send = false;
 	CHECK_EQ(mpa_finish(&req, &rep, &lim, &res), MPA_ERR_RTR);
+	/* what was not offered is not sent */
+	rep.rtr_send = true;
+	req.rtr_send = false;
+	CHECK_EQ(mpa_finish(&req, &rep, &lim, &res), MPA_ERR_RTR);
+}
+
+/* Every set of ready-to-receive messages offered, and of those granted. */
+static void test_ready_to_receive(void)
+{
+	struct mpa_limits lim = { .ird = 0, .ord = 0 };
+	struct mpa_start req, rep;
+	struct mpa_result us, them;
+	int offer, grant;
+
+	for (offer = 0; offer < 8; offer++) {
+		mpa_request(2, &lim, &req);
+		req.rtr_send = offer & 1;
+		req.rtr_write = offer & 2;
+		req.rtr_read = offer & 4;
+		mpa_respond(&req, &lim, &rep, &us);
+		CHECK_EQ(us.rtr_send, offer & 1);
+		CHECK_EQ(us.ird, offer & 4 ? 1 : 0);
+		if (!offer) {
+			CHECK(rep.rtr_write && !rep.rtr_read && !rep.rtr_send);
+			CHECK_EQ(mpa_finish(&req, &rep, &lim, &them),
+				 MPA_ERR_RTR);
+		}
+		for (grant = 0; grant < 8; grant++) {
+			rep.rtr_send = grant & 1;
+			rep.rtr_write = grant & 2;
+			rep.rtr_read = grant & 4;
+			if (!(offer & grant)) {
+				CHECK_EQ(mpa_finish(&req, &rep, &lim, &them),
+					 MPA_ERR_RTR);
+				continue;
+			}
+			CHECK_EQ(mpa_finish(&req, &rep, &lim, &them), 0);
+			CHECK_EQ(them.rtr, offer & grant & 2 ? MPA_RTR_WRITE :
+					   offer & grant & 4 ? MPA_RTR_READ :
+							       MPA_RTR_SEND);
+		}
+	}
+}
+
+/* Extensions: told by a code, agreed to by one that nobody reflects. */
+static void test_extensions(void)
+{
+	struct mpa_limits lim = { .ivl = 1024 };
+	struct mpa_start req, rep;
+	struct mpa_result us, them;
+	unsigned int code, answer;
+
+	for (code = 0; code < 16; code++) {
+		for (lim.markers = MPA_WANT_OFF; lim.markers <= MPA_WANT_ON;
+		     lim.markers++) {
+			mpa_request(1, &lim, &req);
+			CHECK((req.code & 7) && req.code <= MPA_CODE_PLAIN);
+			req.code = code;
+			mpa_respond(&req, &lim, &rep, &us);
+			CHECK_EQ(us.ext, code & 7 ? 1 : 0);
+			mpa_finish(&req, &rep, &lim, &them);
+			CHECK_EQ(us.ext, them.ext);
+			for (answer = 0; answer < 16; answer++) {
+				rep.code = answer;
+				mpa_finish(&req, &rep, &lim, &them);
+				CHECK_EQ(them.ext,
+					 us.ext && answer == (code ^ 8));
+			}
+		}
+	}
 }
 
 static const struct unit_test tests[] = {
@@ -440,6 +526,8 @@ static const struct unit_test tests[] = {
 	{ "responder", test_respond },
 	{ "two ends agree", test_agree },
 	{ "initiator's refusals", test_finish_errors },
+	{ "ready-to-receive messages", test_ready_to_receive },
+	{ "extensions", test_extensions },
 };
 
 int main(void)

@@ -63,8 +63,11 @@ def start_frame(key, flags, rev, private=b'', enhanced=None):
     return key + bytes([flags, rev]) + struct.pack('>H', len(private)) + private
 
 
+CODE_PLAIN, CODE_EXT = 9, 8                     # extensions, no markers wanted
+
+
 def interval_code(interval):
-    """low three bits of the flags: ours, not the standard's"""
+    """low four bits of a Request's flags: ours, not the standard's"""
     return {256: 1, 512: 2, 1024: 3, 2048: 4, 4096: 5, 8192: 6,
             16384: 7}[interval]
 
@@ -164,6 +167,29 @@ def read_request(msn, sink_stag, sink_to, size, src_stag, src_to):
                     struct.pack('>IQIIQ', sink_stag, sink_to, size, src_stag, src_to))
 
 
+def immediate(msn, imm, length, se=False):
+    """the length of the Write in the second half is ours, the RFC's is free"""
+    return untagged(IMMEDIATE_SE if se else IMMEDIATE, 0, msn, 0,
+                    struct.pack('>II', imm, length))
+
+
+def atomic_request(msn, aop, ident, stag, to, *operands):
+    """operands: data, data mask, compare, compare mask"""
+    return untagged(ATOMIC_REQ, 1, msn, 0,
+                    struct.pack('>IIIQQQQQ', aop, ident, stag, to, *operands))
+
+
+def atomic_response(msn, ident, value):
+    return untagged(ATOMIC_RESP, 3, msn, 0, struct.pack('>IQ', ident, value))
+
+
+def send_with_imm(msn, imm, payload, se=False):
+    """ours: a reserved bit, and the immediate data where an STag could be"""
+    out = bytearray(untagged(SEND_SE if se else SEND, 0, msn, 0, payload, inval=imm))
+    out[1] |= 0x10
+    return bytes(out)
+
+
 def terminate(layer, etype, code, segment=None, with_rdma=False):
     """segment: ULPDU that was refused"""
     bits, tail = 0, b''
@@ -233,10 +259,14 @@ def vectors():
          start_frame(REP, F_CRC, 2, b'', (1, 0, 8, 1, 1, 16))),
         ('mpa_req_v2_auto', 'Request rev 2, marker interval 512 if agreed',
          start_frame(REQ, F_CRC | interval_code(512), 2, b'',
-                     (1, 0, 16, 1, 1, 8))),
-        ('mpa_rep_v2_auto', 'Reply rev 2, interval 512 agreed',
-         start_frame(REP, F_MARK | F_CRC | interval_code(512), 2, b'',
-                     (1, 0, 8, 1, 1, 16))),
+                     (1, 1, 16, 1, 1, 8))),
+        ('mpa_rep_v2_auto', 'Reply rev 2, interval 512 and extensions agreed',
+         start_frame(REP, F_MARK | F_CRC | interval_code(512) ^ CODE_EXT, 2, b'',
+                     (1, 1, 8, 1, 1, 16))),
+        ('mpa_req_v1_plain', 'Request rev 1, extensions, no markers',
+         start_frame(REQ, F_CRC | CODE_PLAIN, 1)),
+        ('mpa_rep_v1_plain', 'Reply rev 1, extensions agreed',
+         start_frame(REP, F_CRC | CODE_PLAIN ^ CODE_EXT, 1)),
         ('mpa_req_v1_on', 'Request rev 1, M, interval 4096 wanted',
          start_frame(REQ, F_MARK | F_CRC | interval_code(4096), 1)),
         ('rfc5044_fig5', 'RFC 5044 figure 5',
@@ -268,11 +298,17 @@ def vectors():
         ('term_mpa_crc', 'Terminate MPA CRC', fpdu(terminate(2, 0, 2))),
         ('imm_nomark', 'RFC 7306 Immediate Data',
          fpdu(untagged(IMMEDIATE, 0, 3, 0, bytes(range(1, 9))))),
+        ('imm_write', 'Immediate Data with SE behind a Write of 1000',
+         fpdu(immediate(3, 0x01020304, 1000, True))),
+        ('send_imm', 'Send with immediate data',
+         fpdu(send_with_imm(4, 0x01020304, b'hi!!'))),
         ('atomic_req_fa', 'RFC 7306 FetchAdd',
-         fpdu(untagged(ATOMIC_REQ, 1, 2, 0, struct.pack(
-             '>IIIQQQQQ', 0, 0x77, STAG, 0x2000, 1, 0, 0, 2 ** 64 - 1)))),
+         fpdu(atomic_request(2, 0, 0x77, STAG, 0x2000, 1, 0, 0, 2 ** 64 - 1))),
+        ('atomic_req_cs', 'RFC 7306 CmpSwap, lower halves',
+         fpdu(atomic_request(3, 2, 0x78, STAG, 0x2008, 6, 2 ** 32 - 1, 5,
+                             2 ** 32 - 1))),
         ('atomic_resp', 'RFC 7306 Atomic Response',
-         fpdu(untagged(ATOMIC_RESP, 3, 1, 0, struct.pack('>IQ', 0x77, 41)))),
+         fpdu(atomic_response(1, 0x77, 41))),
         ('sdp_hello', 'Hello, IPv4', sdp_hello()),
         ('sdp_hello_v6', 'Hello, IPv6',
          sdp_hello(ipv=6, src=bytes.fromhex('fd' + 29 * '0' + '1'),

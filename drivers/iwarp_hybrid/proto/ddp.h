@@ -29,7 +29,7 @@
 #define TERM_PROT_INVAL		TERM(0U, 1U, 0x09U)
 #define TERM_OP_VERSION		TERM(0U, 2U, 0x05U)
 #define TERM_OP_OPCODE		TERM(0U, 2U, 0x06U)
-#define TERM_OP_STREAM		TERM(0U, 2U, 0x07U)
+#define TERM_OP_STREAM		TERM(0U, 2U, 0x07U)	/* atomics: alignment */
 #define TERM_OP_UNSPEC		TERM(0U, 2U, 0xffU)
 /* DDP, RFC 5041 section 7 */
 #define TERM_DDP_LOCAL		TERM(1U, 0U, 0x00U)

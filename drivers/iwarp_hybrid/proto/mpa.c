@@ -8,7 +8,6 @@
 #define MPA_F_CRC	0x40
 #define MPA_F_REJECT	0x20
 #define MPA_F_ENHANCED	0x10
-#define MPA_F_IVL	0x07	/* reserved by the standard */
 
 #define MPA_E_P2P	0x8000	/* A, first word */
 #define MPA_E_SEND	0x4000	/* B, first word */
@@ -63,7 +62,7 @@ int mpa_start_parse(const u8 *buf, size_t len, bool reply,
 		return MPA_START_BAD_LEN;
 
 	s->markers = buf[16] & MPA_F_MARKERS;
-	s->ivl_code = buf[16] & MPA_F_IVL;
+	s->code = buf[16] & MPA_CODE_MASK;
 	s->crc = buf[16] & MPA_F_CRC;
 	s->reject = reply && (buf[16] & MPA_F_REJECT);
 	s->pd_off = MPA_HDR_LEN;
@@ -110,7 +109,7 @@ size_t mpa_start_build(u8 *buf, bool reply, const struct mpa_start *s,
 		  (s->crc ? MPA_F_CRC : 0) |
 		  (reply && s->reject ? MPA_F_REJECT : 0) |
 		  (enh ? MPA_F_ENHANCED : 0) |
-		  (s->ivl_code & MPA_F_IVL);
+		  (s->code & MPA_CODE_MASK);
 	buf[17] = s->rev;
 	proto_put16(buf + 18, (u16)pd_len);
 	if (enh)
@@ -131,7 +130,24 @@ static u8 mpa_ivl_to_code(u32 ivl)
 
 	for (; ivl > 128; ivl >>= 1)
 		code++;
-	return code & MPA_F_IVL;
+	return code & MPA_CODE_IVL;
+}
+
+/* Interval that a Request proposes, as its code, or 0 */
+static u8 mpa_proposed(const struct mpa_start *req)
+{
+	return req->code & MPA_CODE_EXT ? 0 : req->code;
+}
+
+static bool mpa_offers_ext(const struct mpa_start *req)
+{
+	return req->code & MPA_CODE_IVL;
+}
+
+static bool mpa_agree_ext(const struct mpa_start *req,
+			  const struct mpa_start *rep)
+{
+	return mpa_offers_ext(req) && rep->code == (req->code ^ MPA_CODE_EXT);
 }
 
 /* Marker intervals of both directions, from what the two frames say */
@@ -139,9 +155,10 @@ static void mpa_agree_markers(const struct mpa_start *req,
 			      const struct mpa_start *rep, u32 *to_initiator,
 			      u32 *to_responder)
 {
-	bool agreed = rep->markers && rep->ivl_code &&
-		      rep->ivl_code == req->ivl_code;
-	u32 ivl = agreed ? 128U << rep->ivl_code : MPA_MARK_IVL;
+	u8 code = mpa_proposed(req);
+	bool agreed = rep->markers && code &&
+		      (rep->code & MPA_CODE_IVL) == code;
+	u32 ivl = agreed ? 128U << code : MPA_MARK_IVL;
 
 	*to_initiator = req->markers || agreed ? ivl : 0;
 	*to_responder = rep->markers ? ivl : 0;
@@ -172,11 +189,12 @@ static void mpa_respond_enhanced(const struct mpa_start *req,
 	if (!req->p2p)
 		return;
 
-	rep->rtr_send = false;
+	rep->rtr_send = req->rtr_send;
 	rep->rtr_write = req->rtr_write;
 	rep->rtr_read = req->rtr_read;
-	if (!rep->rtr_write && !rep->rtr_read)
+	if (!rep->rtr_send && !rep->rtr_write && !rep->rtr_read)
 		rep->rtr_write = true;
+	res->rtr_send = rep->rtr_send;
 	/* the ready-to-receive Read needs a place, too */
 	if (rep->rtr_read && !res->ird && req->ord != MPA_IRD_ULP) {
 		res->ird = 1;
@@ -192,12 +210,14 @@ void mpa_respond(const struct mpa_start *req, const struct mpa_limits *lim,
 	rep->rev = req->rev;
 	rep->markers = lim->markers == MPA_WANT_ON ||
 		       (lim->markers == MPA_WANT_AUTO &&
-			(req->markers || req->ivl_code));
-	rep->ivl_code = rep->markers ? req->ivl_code : 0;
+			(req->markers || mpa_proposed(req)));
+	if (mpa_offers_ext(req))
+		rep->code = req->code ^ MPA_CODE_EXT;
 	rep->crc = lim->crc || req->crc;
 	res->ird = lim->ird;
 	res->ord = lim->ord;
 	res->crc = rep->crc;
+	res->ext = mpa_agree_ext(req, rep);
 	mpa_agree_markers(req, rep, &res->tx_ivl, &res->rx_ivl);
 	res->fenced = true;
 	if (req->enhanced)
@@ -209,13 +229,15 @@ void mpa_request(u8 rev, const struct mpa_limits *lim, struct mpa_start *req)
 	memset(req, 0, sizeof(*req));
 	req->rev = rev;
 	req->markers = lim->markers == MPA_WANT_ON;
+	req->code = MPA_CODE_PLAIN;
 	if (lim->markers != MPA_WANT_OFF)
-		req->ivl_code = mpa_ivl_to_code(lim->ivl);
+		req->code = mpa_ivl_to_code(lim->ivl);
 	req->crc = lim->crc;
 	if (rev < MPA_REV_2)
 		return;
 	req->enhanced = true;
 	req->p2p = true;
+	req->rtr_send = true;
 	req->rtr_write = true;
 	req->rtr_read = true;
 	req->ird = lim->ird;
@@ -254,6 +276,7 @@ int mpa_finish(const struct mpa_start *req, const struct mpa_start *rep,
 	res->ird = lim->ird;
 	res->ord = lim->ord;
 	res->crc = req->crc || rep->crc;
+	res->ext = mpa_agree_ext(req, rep);
 	mpa_agree_markers(req, rep, &res->rx_ivl, &res->tx_ivl);
 	if (!req->enhanced || !rep->enhanced)
 		return 0;

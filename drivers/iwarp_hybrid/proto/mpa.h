@@ -28,9 +28,7 @@
  * struct mpa_start - decoded Request or Reply
  * @rev: revision, 1 or 2
  * @markers: M, the sender of this frame wants to receive markers
- * @ivl_code: not of the standard, which reserves these bits: marker interval
- *	      128 << @ivl_code is wanted or, in a Reply with M, agreed to; 0:
- *	      nothing is said. See mpa_respond().
+ * @code: not of the standard, which reserves these bits: MPA_CODE_*
  * @crc: C
  * @reject: R, only in a Reply
  * @enhanced: S, the fields below are present; only with revision 2
@@ -45,7 +43,7 @@
  */
 struct mpa_start {
 	u8 rev;
-	u8 ivl_code;
+	u8 code;
 	bool markers;
 	bool crc;
 	bool reject;
@@ -59,6 +57,19 @@ struct mpa_start {
 	u16 pd_len;
 	u16 pd_off;
 };
+
+/*
+ * The code, four bits. In a Request: 0 and 8 say nothing (another driver uses
+ * 8); 1 to 7 propose markers 128 << code octets apart, both ways; 9 does not.
+ * All but 0 and 8 offer the extensions, those of RFC 7306 and Sends with
+ * immediate data. A Reply with M and the same interval agrees to the markers;
+ * one with MPA_CODE_EXT other than in the Request, to the extensions, with or
+ * without markers. See mpa_respond().
+ */
+#define MPA_CODE_MASK	0x0f
+#define MPA_CODE_IVL	0x07	/* the interval */
+#define MPA_CODE_EXT	0x08
+#define MPA_CODE_PLAIN	0x09	/* extensions, no markers */
 
 /* Results of mpa_start_parse() that are not a length */
 enum {
@@ -76,8 +87,7 @@ enum {
  * @s: result, valid when the return value is positive
  *
  * A wrong key is reported from the first wrong octet on, without waiting for
- * the rest. Reserved bits are ignored but for @s->ivl_code, and so is S in
- * revision 1.
+ * the rest. S is ignored in revision 1.
  *
  * Return: total octets of the frame, or MPA_START_*.
  */
@@ -134,7 +144,9 @@ enum mpa_rtr {
  * @tx_ivl: marker interval of what is sent, 0 for none
  * @rx_ivl: marker interval of what is received, 0 for none
  * @crc: CRC in use, in both directions
+ * @ext: both sides know RFC 7306, and Sends with immediate data
  * @fenced: (responder) wait for the first FPDU before sending
+ * @rtr_send: (responder) that may be an empty Send which is no message
  * @rtr: (initiator) first FPDU to send
  */
 struct mpa_result {
@@ -143,7 +155,9 @@ struct mpa_result {
 	u32 tx_ivl;
 	u32 rx_ivl;
 	bool crc;
+	bool ext;
 	bool fenced;
+	bool rtr_send;
 	enum mpa_rtr rtr;
 };
 
@@ -165,14 +179,15 @@ struct mpa_result {
  * interval. A Request may also name an interval, with or without M; a Reply
  * with M and the same one agrees to it for both directions. A peer that knows
  * nothing of this sends no M, or not the same interval, even if it reflects
- * the bits that it does not know.
+ * the bits that it does not know. For the same reason the extensions are agreed
+ * to by a bit that differs from the Request's.
  */
 void mpa_respond(const struct mpa_start *req, const struct mpa_limits *lim,
 		 struct mpa_start *rep, struct mpa_result *res);
 
 /**
  * mpa_request - the initiator's Request
- * @rev: MPA_REV_1 or MPA_REV_2; 2 offers peer-to-peer with Write and Read
+ * @rev: MPA_REV_1 or MPA_REV_2; 2 offers peer-to-peer with Write, Read and Send
  * @lim: local limits
  * @req: the Request to send; private data is the caller's
  */

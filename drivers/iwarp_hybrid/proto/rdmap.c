@@ -13,6 +13,8 @@
 
 static u32 rdmap_check_single(const struct ddp_hdr *h, u32 qn)
 {
+	if (h->tagged)
+		return TERM_OP_OPCODE;
 	if (h->qn != qn)
 		return TERM_UNT_QN;
 	if (h->mo)
@@ -22,10 +24,18 @@ static u32 rdmap_check_single(const struct ddp_hdr *h, u32 qn)
 	return 0;
 }
 
+static u32 rdmap_check_sized(const struct ddp_hdr *h, u32 qn, u32 len)
+{
+	u32 err = rdmap_check_single(h, qn);
+
+	if (!err && h->payload != len)
+		err = TERM_UNT_LEN;
+	return err;
+}
+
 u32 rdmap_check(const struct ddp_hdr *h)
 {
 	u32 op = RDMAP_OP(h->rdmap);
-	u32 err;
 
 	if ((h->rdmap & RDMAP_RV_MASK) != RDMAP_RV)
 		return TERM_OP_VERSION;
@@ -42,16 +52,16 @@ u32 rdmap_check(const struct ddp_hdr *h)
 			return TERM_OP_OPCODE;
 		return h->qn == DDP_QN_SEND ? 0 : TERM_UNT_QN;
 	case RDMAP_READ_REQ:
-		if (h->tagged)
-			return TERM_OP_OPCODE;
-		err = rdmap_check_single(h, DDP_QN_READ);
-		if (!err && h->payload != RDMAP_RREQ_LEN)
-			err = TERM_UNT_LEN;
-		return err;
+		return rdmap_check_sized(h, DDP_QN_READ, RDMAP_RREQ_LEN);
 	case RDMAP_TERM:
-		if (h->tagged)
-			return TERM_OP_OPCODE;
 		return rdmap_check_single(h, DDP_QN_TERM);
+	case RDMAP_IMM:
+	case RDMAP_IMM_SE:
+		return rdmap_check_sized(h, DDP_QN_SEND, RDMAP_IMM_LEN);
+	case RDMAP_ATOMIC_REQ:
+		return rdmap_check_sized(h, DDP_QN_READ, RDMAP_AREQ_LEN);
+	case RDMAP_ATOMIC_RESP:
+		return rdmap_check_sized(h, DDP_QN_ATOMIC, RDMAP_ARESP_LEN);
 	default:
 		return TERM_OP_OPCODE;
 	}
@@ -73,6 +83,55 @@ void rdmap_rreq_put(u8 *p, const struct rdmap_rreq *r)
 	proto_put32(p + 12, r->size);
 	proto_put32(p + 16, r->src_stag);
 	proto_put64(p + 20, r->src_to);
+}
+
+void rdmap_areq_parse(const u8 *p, struct rdmap_areq *r)
+{
+	r->op = proto_get32(p) & 0xf;
+	r->id = proto_get32(p + 4);
+	r->stag = proto_get32(p + 8);
+	r->to = proto_get64(p + 12);
+	r->data = proto_get64(p + 20);
+	r->data_mask = proto_get64(p + 28);
+	r->compare = proto_get64(p + 36);
+	r->compare_mask = proto_get64(p + 44);
+}
+
+void rdmap_areq_put(u8 *p, const struct rdmap_areq *r)
+{
+	proto_put32(p, r->op & 0xf);
+	proto_put32(p + 4, r->id);
+	proto_put32(p + 8, r->stag);
+	proto_put64(p + 12, r->to);
+	proto_put64(p + 20, r->data);
+	proto_put64(p + 28, r->data_mask);
+	proto_put64(p + 36, r->compare);
+	proto_put64(p + 44, r->compare_mask);
+}
+
+/*
+ * Add fields of which @top has the highest bits: all bits below them in one
+ * addition, which cannot leave a field, then the top bits without carry.
+ */
+static u64 rdmap_add_fields(u64 a, u64 b, u64 top)
+{
+	return ((a & ~top) + (b & ~top)) ^ ((a ^ b) & top);
+}
+
+u32 rdmap_atomic(const struct rdmap_areq *r, u64 old, u64 *new)
+{
+	switch (r->op) {
+	case RDMAP_FETCH_ADD:
+		*new = rdmap_add_fields(old, r->data, r->data_mask);
+		return 0;
+	case RDMAP_CMP_SWAP:
+		*new = old;
+		if (!((old ^ r->compare) & r->compare_mask))
+			*new = (old & ~r->data_mask) | (r->data & r->data_mask);
+		return 0;
+	default:
+		return TERM_OP_OPCODE;
+	}
 }
 
 /* Which copies the error wants: RFC 5040 section 4.8, table of HdrCt */

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
 /*
- * RDMAP: operations, Read Requests and Terminate messages (RFC 5040).
+ * RDMAP: operations, Read Requests and Terminate messages (RFC 5040), atomics
+ * and immediate data (RFC 7306).
  *
  * Freestanding, see types.h. Calls ddp.
  */
@@ -18,13 +19,31 @@ enum rdmap_op {
 	RDMAP_SEND_SE		= 0x5,
 	RDMAP_SEND_SE_INV	= 0x6,
 	RDMAP_TERM		= 0x7,
+	RDMAP_IMM		= 0x8,
+	RDMAP_IMM_SE		= 0x9,
+	RDMAP_ATOMIC_REQ	= 0xa,
+	RDMAP_ATOMIC_RESP	= 0xb,
 };
 
 #define RDMAP_OP(ctrl)		((ctrl) & 0x0f)
 #define RDMAP_CTRL(op)		(0x40 | (op))
 
+/*
+ * Not of the standard, which reserves this bit of the control field: in a Send
+ * without Invalidate, the word for an STag to invalidate is immediate data.
+ * Only between peers that have agreed to it, see MPA_CODE_EXT.
+ */
+#define RDMAP_SEND_IMM		0x10
+
 #define RDMAP_RREQ_LEN		28	/* behind the DDP header */
 #define RDMAP_RREQ_ULPDU	(DDP_UNTAGGED_LEN + RDMAP_RREQ_LEN)
+#define RDMAP_IMM_LEN		8
+#define RDMAP_IMM_ULPDU		(DDP_UNTAGGED_LEN + RDMAP_IMM_LEN)
+#define RDMAP_AREQ_LEN		52
+#define RDMAP_AREQ_ULPDU	(DDP_UNTAGGED_LEN + RDMAP_AREQ_LEN)
+#define RDMAP_ARESP_LEN		12
+#define RDMAP_ARESP_ULPDU	(DDP_UNTAGGED_LEN + RDMAP_ARESP_LEN)
+#define RDMAP_HDR_MAX		RDMAP_AREQ_ULPDU	/* of all operations */
 
 /* Is @op one of the four Sends, and what does it ask for? */
 static inline bool rdmap_is_send(u32 op)
@@ -53,8 +72,8 @@ static inline u8 rdmap_send_op(bool solicited, bool invalidate)
  * @h: result of ddp_parse()
  *
  * Checks version, opcode, tagged or not, queue number, and what is fixed for
- * the operation: one segment and offset 0 for Read Request and Terminate,
- * the length of a Read Request.
+ * the operation: one segment and offset 0 for Read Request, Terminate and all
+ * of RFC 7306, the length of these but Terminate.
  *
  * Return: 0 or an error.
  */
@@ -79,6 +98,50 @@ struct rdmap_rreq {
 /* Decode from, encode to, the RDMAP_RREQ_LEN octets behind the DDP header */
 void rdmap_rreq_parse(const u8 *p, struct rdmap_rreq *r);
 void rdmap_rreq_put(u8 *p, const struct rdmap_rreq *r);
+
+enum rdmap_atomic_op {
+	RDMAP_FETCH_ADD		= 0,
+	RDMAP_CMP_SWAP		= 2,
+};
+
+/**
+ * struct rdmap_areq - Atomic Request
+ * @op: enum rdmap_atomic_op, not checked
+ * @id: chosen by the requester, comes back in the response
+ * @stag: where the 64 bits are
+ * @to: same
+ * @data: to add, or to swap in
+ * @data_mask: of an addition: the top bits of independent fields; of a swap:
+ *	       the bits that are replaced
+ * @compare: what the old value is compared with
+ * @compare_mask: bits that are compared
+ */
+struct rdmap_areq {
+	u32 op;
+	u32 id;
+	u32 stag;
+	u64 to;
+	u64 data;
+	u64 data_mask;
+	u64 compare;
+	u64 compare_mask;
+};
+
+/* Decode from, encode to, the RDMAP_AREQ_LEN octets behind the DDP header */
+void rdmap_areq_parse(const u8 *p, struct rdmap_areq *r);
+void rdmap_areq_put(u8 *p, const struct rdmap_areq *r);
+
+/**
+ * rdmap_atomic - the new value of an atomic operation
+ * @r: Atomic Request
+ * @old: value before
+ * @new: value after, @old if a comparison failed
+ *
+ * RFC 7306 section 5.
+ *
+ * Return: 0, or an error if there is no such operation.
+ */
+u32 rdmap_atomic(const struct rdmap_areq *r, u64 old, u64 *new);
 
 /* DDP header, control word, length, copied DDP and Read Request headers */
 #define RDMAP_TERM_MAX (DDP_UNTAGGED_LEN + 4 + 2 + DDP_HDR_MAX + RDMAP_RREQ_LEN)

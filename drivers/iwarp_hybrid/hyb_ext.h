@@ -1,0 +1,57 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+/*
+ * RFC 7306: Immediate Data and atomic operations, both sides of them. Part of
+ * the engines; everything here runs with the TCP socket held.
+ *
+ * May call hyb_tx, hyb_rx, the queue and memory functions of hybrid.h, proto/.
+ */
+#ifndef HYB_EXT_H
+#define HYB_EXT_H
+
+#include <linux/types.h>
+
+#include "hyb_tx.h"
+#include "proto/rdmap.h"
+
+struct hyb_qp;
+
+/**
+ * hyb_ext_tx_imm - lay out the Immediate Data behind a Write
+ * @qp: queue pair whose request in progress is a Write with immediate data, all
+ *	of which is laid out
+ *
+ * The request is done with it. Return: as hyb_tx_whole().
+ */
+enum hyb_step hyb_ext_tx_imm(struct hyb_qp *qp);
+
+/**
+ * hyb_ext_tx_request - lay out an Atomic Request and remember it
+ * @qp: queue pair whose request in progress is an atomic operation
+ *
+ * Return: as hyb_tx_whole().
+ */
+enum hyb_step hyb_ext_tx_request(struct hyb_qp *qp);
+
+/**
+ * hyb_ext_tx_response - lay out the answer to an Atomic Request
+ * @qp: queue pair whose oldest inbound request is one that was carried out
+ *
+ * Return: as hyb_tx_whole().
+ */
+enum hyb_step hyb_ext_tx_response(struct hyb_qp *qp);
+
+/**
+ * hyb_ext_rx - one of the messages of RFC 7306 has arrived
+ * @qp: queue pair
+ * @h: its header, checked by rdmap_check()
+ * @p: what is behind it, @h->payload octets
+ *
+ * Immediate Data take a receive; hyb_rx.paused is set if there is none.
+ * Atomic operations are carried out here and now: the Writes in front of them
+ * have been placed. RFC 7306 sections 5, 6 and 8.
+ *
+ * Return: 0 or an error.
+ */
+u32 hyb_ext_rx(struct hyb_qp *qp, const struct ddp_hdr *h, const u8 *p);
+
+#endif
