@@ -2,7 +2,7 @@
 /*
  * hyb-hostile: a plain TCP program that speaks iWARP and breaks its rules.
  *
- *   hyb-hostile -h ADDRESS [-p PORT] [-s COMMAND] start|fpdu
+ *   hyb-hostile -h ADDRESS [-p PORT] [-s COMMAND] start|fpdu|ext
  *        attacks a listening hyb-target
  *   hyb-hostile -h ADDRESS [-p PORT] [-s COMMAND] hello|sdp|shared
  *        attacks a listening SDP socket, a server that echoes; on a shared
@@ -209,6 +209,16 @@ static void attack_listener(const struct attack *a, bool open)
 	peer_close(&p);
 }
 
+int attack_next(struct peer *p, int timeout_ms)
+{
+	struct pollfd pfd = { .fd = opt.listener, .events = POLLIN };
+
+	peer_close(p);
+	if (poll(&pfd, 1, timeout_ms) != 1)
+		return -1;
+	return peer_adopt(p, accept(opt.listener, NULL, NULL));
+}
+
 static void attack_client(const struct attack *a)
 {
 	struct pollfd pfd = { .fd = opt.listener, .events = POLLIN };
@@ -301,6 +311,9 @@ int main(int argc, char **argv)
 		run(start_attacks, start_attack_count, 0);
 	} else if (optind < argc && !strcmp(argv[optind], "fpdu")) {
 		run(fpdu_attacks, fpdu_attack_count, 1);
+	} else if (optind < argc && !strcmp(argv[optind], "ext")) {
+		peer_ext = true;
+		run(ext_attacks, ext_attack_count, 1);
 	} else if (optind < argc && !strcmp(argv[optind], "hello")) {
 		opt.sdp = true;
 		run(hello_attacks, hello_attack_count, 0);

@@ -41,6 +41,9 @@ struct attack {
 extern const struct attack fpdu_attacks[];
 extern const unsigned int fpdu_attack_count;
 bool attack_on_wire(const struct attack *a);
+/* The same, messages of RFC 7306; the device takes us for one of its kind */
+extern const struct attack ext_attacks[];
+extern const unsigned int ext_attack_count;
 /* On the bare TCP connection, to a listener */
 extern const struct attack start_attacks[];
 extern const unsigned int start_attack_count;
@@ -58,6 +61,9 @@ extern const struct attack verbs_attacks[];
 extern const unsigned int verbs_attack_count;
 extern const struct attack shared_attacks[];
 extern const unsigned int shared_attack_count;
+
+/* To an initiator that tries again: its next connection instead of this one */
+int attack_next(struct peer *p, int timeout_ms);
 
 /* SDP: start-up as a well-behaved peer does it; an echo that must come back */
 int sdp_open(struct peer *p);

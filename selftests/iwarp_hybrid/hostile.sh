@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: GPL-2.0
 # vm: timeout=600
 #
-# A peer that breaks the rules of MPA, DDP and RDMAP, as plain TCP program,
+# A peer that breaks the rules of MPA, DDP, RDMAP and RFC 7306, as plain TCP program,
 # against a listener and an initiator on a hybrid device. Each connection ends
 # as it has to, the counter of that mistake rises, a healthy connection on the
 # same device goes on all the time, and the module can be unloaded afterwards.
@@ -67,12 +67,13 @@ wait_for 20 grep -q listening "$TARGET_LOG" ||
 healthy_start
 SETS=()
 attacks fpdu -h $SERVER -p 7900
+attacks ext -h $SERVER -p 7900
 attacks start -h $SERVER -p 7900
 # the other way round: a hybrid initiator connects to a hostile server in a
 attacks reply -h 10.0.0.1 -p 7901 \
 	-x "ip netns exec b hyb-target -c -1 -h 10.0.0.1 -p 7901"
 wait "${SETS[@]}"
-for set in fpdu start reply; do
+for set in fpdu ext start reply; do
 	include "$OUT/$set.tap"
 	grep -q '^1\.\.[1-9]' "$OUT/$set.tap" ||
 		ktap_fail "$set: ended early" "$(tail -n 3 "$OUT/$set.tap")"

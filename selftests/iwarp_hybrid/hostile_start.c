@@ -37,6 +37,34 @@ static enum peer_end good_request(struct peer *p, const struct target_memory *m,
 	return peer_read_start(p, 10000) == 1 ? END_NONE : END_FIN;
 }
 
+/* Peer-to-peer: the words that the Reply must have, then a first message */
+static enum peer_end ready(struct peer *p, const struct target_memory *m,
+			   const struct attack *a)
+{
+	unsigned char words[4], u[64];
+	size_t n;
+
+	(void)m;
+	put_be32(words, a->inval);
+	n = peer_start_frame(frame, false, MPA_C | MPA_S, 2, 4, words, 4);
+	peer_send(p, frame, n);
+	if (peer_read_start(p, 10000) != 1 || !(p->reply_flags & MPA_S) ||
+	    (get_be32(p->private_data) & 0xc000c000) != a->mo)
+		return END_NO_FRAME;
+	if (a->rdmap == OP_SEND)
+		n = ulpdu_untagged(u, DDP_UNTAGGED, OP_SEND, 0, 0, p->msn++, 0,
+				   NULL, 0);
+	else if (a->rdmap == OP_WRITE)
+		n = ulpdu_tagged(u, DDP_TAGGED, OP_WRITE, 0, 0, NULL, 0);
+	else
+		n = ulpdu_read_request(u, 1, 0, 0, 0, 0, 0);
+	peer_send_fpdu(p, u, n, NULL);
+	if (a->rdmap == OP_READ_REQ &&
+	    (peer_recv_fpdu(p, 5000) != 1 || p->ulpdu_len != 14))
+		return END_NO_FRAME;
+	return END_NONE;
+}
+
 static enum peer_end wrong_key(struct peer *p, const struct target_memory *m,
 			       const struct attack *a)
 {
@@ -184,6 +212,26 @@ const struct attack start_attacks[] = {
 	     request, .qn = MPA_C | MPA_S, .msn = 2, .len = 3, .mo = 3),
 	CASE("revision 2, all zero", NULL, ENDS(E_ALIVE),
 	     good_request, .qn = MPA_C | MPA_S, .msn = 2, .len = 4, .mo = 4),
+	CASE("ready to receive: Send", NULL, ENDS(E_ALIVE),
+	     ready, .inval = 0xc0040004, .mo = 0xc0000000, .rdmap = OP_SEND),
+	CASE("ready to receive: Write", NULL, ENDS(E_ALIVE),
+	     ready, .inval = 0x80048004, .mo = 0x80008000, .rdmap = OP_WRITE),
+	CASE("ready to receive: Read", NULL, ENDS(E_ALIVE),
+	     ready, .inval = 0x80044004, .mo = 0x80004000, .rdmap = OP_READ_REQ),
+	CASE("ready to receive: Read, no other Reads", NULL, ENDS(E_ALIVE),
+	     ready, .inval = 0x80044000, .mo = 0x80004000, .rdmap = OP_READ_REQ),
+	CASE("ready to receive: Send, of three", NULL, ENDS(E_ALIVE),
+	     ready, .inval = 0xc004c004, .mo = 0xc000c000, .rdmap = OP_SEND),
+	CASE("ready to receive: nothing offered", NULL, ENDS(E_ALIVE),
+	     ready, .inval = 0x80040004, .mo = 0x80008000, .rdmap = OP_WRITE),
+	CASE("no ready to receive: flags are ignored", NULL, ENDS(E_ALIVE),
+	     ready, .inval = 0x4004c004, .mo = 0, .rdmap = OP_WRITE),
+	CASE("255 octets of private data", NULL, ENDS(E_ALIVE),
+	     good_request, .qn = MPA_C, .msn = 1, .len = 255, .mo = 255),
+	CASE("256 octets of private data", REQ, ENDS(E_CLOSED),
+	     request, .qn = MPA_C, .msn = 1, .len = 256, .mo = 256),
+	CASE("259 octets with IRD and ORD", NULL, ENDS(E_ALIVE),
+	     good_request, .qn = MPA_C | MPA_S, .msn = 2, .len = 259, .mo = 259),
 	CASE("FIN at once", NULL, ENDS(E_CLOSED), part, .qn = 1, .mo = 0),
 	CASE("FIN inside the key", NULL, ENDS(E_CLOSED), part, .qn = 1, .mo = 7),
 	CASE("FIN inside private data", NULL, ENDS(E_CLOSED), part, .qn = 1, .mo = 60),
@@ -253,6 +301,45 @@ static enum peer_end reply_part(struct peer *p, const struct target_memory *m,
 	return END_NONE;
 }
 
+/* Which ready-to-receive message comes when only that one is granted? */
+static enum peer_end reply_ready(struct peer *p, const struct target_memory *m,
+				 const struct attack *a)
+{
+	unsigned char u[64];
+
+	reply(p, m, a);
+	if (peer_recv_fpdu(p, 5000) != 1 || p->ulpdu[1] != a->rdmap ||
+	    p->ulpdu_len != a->to)
+		return END_NO_FRAME;
+	if (a->rdmap == OP_READ_REQ)
+		peer_send_fpdu(p, u,
+			       ulpdu_tagged(u, DDP_TAGGED, OP_READ_RESP,
+					    get_be32(p->ulpdu + 18),
+					    get_be64(p->ulpdu + 22), NULL, 0),
+			       NULL);
+	return END_NONE;
+}
+
+/* A peer of revision 1: it closes, and is asked again in its own way. */
+static enum peer_end fall_back(struct peer *p, const struct target_memory *m,
+			       const struct attack *a)
+{
+	(void)m;
+	if (peer_read_start(p, 10000) != 1 || p->reply_rev != 2)
+		return END_NO_FRAME;
+	if (a->mo) {
+		size_t n = peer_start_frame(frame, true, MPA_C, 1, 0, NULL, 0);
+
+		peer_send(p, frame, n);
+	}
+	if (attack_next(p, 10000) || peer_read_start(p, 10000) != 1 ||
+	    p->reply_rev != 1 || p->reply_flags & MPA_S)
+		return END_NO_FRAME;
+	peer_send(p, frame,
+		  peer_start_frame(frame, true, MPA_C, 1, 0, NULL, 0));
+	return END_NONE;
+}
+
 #define ENH (MPA_C | MPA_S)
 
 /* clang-format off */
@@ -274,8 +361,22 @@ const struct attack reply_attacks[] = {
 	CASE("Reply: wants more reads than offered", NULL,
 	     ENDS(E_TERM(2, 0, 6), E_CLOSED),
 	     reply, .qn = ENH, .msn = 2, .len = 4, .mo = 4, .inval = 0x8010fffe),
-	CASE("Reply: only RTR by Send", NULL, ENDS(E_TERM(2, 0, 7), E_CLOSED),
-	     reply, .qn = ENH, .msn = 2, .len = 4, .mo = 4, .inval = 0xc0040000),
+	CASE("Reply: no ready to receive granted", REP, ENDS(E_TERM(2, 0, 7)),
+	     reply, .qn = ENH, .msn = 2, .len = 4, .mo = 4, .inval = 0x80040000),
+	CASE("Reply: ready to receive by Send", NULL, ENDS(E_CLOSED), reply_ready,
+	     .qn = ENH, .msn = 2, .len = 4, .mo = 4, .inval = 0xc0040000,
+	     .rdmap = OP_SEND, .to = 18),
+	CASE("Reply: ready to receive by Write", NULL, ENDS(E_CLOSED), reply_ready,
+	     .qn = ENH, .msn = 2, .len = 4, .mo = 4, .inval = 0x80048000,
+	     .rdmap = OP_WRITE, .to = 14),
+	CASE("Reply: ready to receive by Read", NULL, ENDS(E_CLOSED), reply_ready,
+	     .qn = ENH, .msn = 2, .len = 4, .mo = 4, .inval = 0x80044000,
+	     .rdmap = OP_READ_REQ, .to = 46),
+	CASE("Reply: 512 octets of private data", REP, ENDS(E_CLOSED),
+	     reply, .qn = ENH, .msn = 2, .len = 512, .mo = 512),
+	CASE("Reply: none, then revision 1", NULL, ENDS(E_CLOSED), fall_back),
+	CASE("Reply: revision 1, then revision 1", NULL, ENDS(E_CLOSED),
+	     fall_back, .mo = 1),
 	CASE("Reply: FIN inside", NULL, ENDS(E_CLOSED), reply_part, .qn = 1, .mo = 50),
 	CASE("Reply: RST inside", NULL, ENDS(E_CLOSED), reply_part, .qn = 2, .mo = 50),
 	CASE("Reply: FIN instead", NULL, ENDS(E_CLOSED), reply_part, .qn = 1, .mo = 0),

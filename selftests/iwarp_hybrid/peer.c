@@ -19,6 +19,7 @@ static const char key_rep[] = "MPA ID Rep Frame";
 
 uint32_t peer_interval;
 uint32_t peer_isn;
+bool peer_ext;
 
 uint32_t get_be32(const unsigned char *p)
 {
@@ -215,6 +216,8 @@ static unsigned int interval_code(void)
 {
 	unsigned int code = 0;
 
+	if (peer_ext && !peer_interval)
+		return 9;
 	while (peer_interval > 128u << code)
 		code++;
 	return code;
@@ -236,6 +239,8 @@ int peer_open(struct peer *p, const void *private_data, size_t len)
 		p->tx_ivl = peer_interval;
 		p->rx_ivl = peer_interval;
 	}
+	if (peer_ext && (p->reply_flags & 15) != (interval_code() ^ 8))
+		return -1;
 	return p->reply_flags & MPA_R ? -1 : 0;
 }
 

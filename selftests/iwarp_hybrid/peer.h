@@ -78,6 +78,9 @@ int peer_recv(struct peer *p, void *data, size_t len, int timeout_ms);
  */
 extern uint32_t peer_interval;
 
+/* peer_open() says that it knows the messages of RFC 7306 */
+extern bool peer_ext;
+
 /* First sequence number of peer_connect(), 0: the system's choice */
 extern uint32_t peer_isn;
 

@@ -13,7 +13,7 @@
 
 /* Private data: four times STag (4), address (8) */
 enum target_region {
-	REGION_RW, /* remote read and write */
+	REGION_RW, /* remote read, write, atomic operations */
 	REGION_RO, /* remote read */
 	REGION_LOCAL, /* no remote access */
 	REGION_FOREIGN, /* of another protection domain */
