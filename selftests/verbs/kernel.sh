@@ -1,0 +1,120 @@
+#!/bin/bash
+# SPDX-License-Identifier: GPL-2.0
+# vm: timeout=300
+#
+# Verbs that only the kernel can ask for, by verbs_test.ko: immediate data and
+# atomic operations of RFC 7306 between hybrid devices, over every way of placing
+# markers, and that posting them is refused when the peer is siw. Then the ways
+# in which a connection ends, also when the peer is not there any more.
+
+# shellcheck source=selftests/lib/lib.sh
+. "$(dirname "$0")/../lib/lib.sh"
+
+DBG=/run/verbs-debugfs
+VT=$DBG/verbs_test
+SERVER="10.0.0.2 7990"
+
+# vt TEST...: in a; its results are ours
+vt() {
+	local verdict rest before=$KTAP_N
+
+	echo clear >$VT/run
+	in_a sh -c "echo '$*' >$VT/run" || ktap_fail "$NAME: $* does not run"
+	while read -r verdict rest; do
+		case $verdict in
+		ok) ktap_ok "$NAME: $rest" ;;
+		not) ktap_fail "$NAME: ${rest#ok }" ;;
+		esac
+	done <$VT/results
+	[ "$KTAP_N" -gt "$before" ] || ktap_fail "$NAME: $* has no results"
+}
+
+# counter DEVICE NAME
+counter() {
+	rdma statistic show link "$1/1" | tr ' ' '\n' | grep -x -A1 "$2" | tail -n 1
+}
+
+# devices NAME CLIENT SERVER
+devices() {
+	NAME=$1
+	dev_up "$2" "$3" || ktap_skip_all "no devices $2 and $3"
+}
+
+connect() {
+	in_b sh -c "echo listen $SERVER >$VT/run" || ktap_fail "$NAME: listen"
+	echo "peer $SERVER" >$VT/run
+}
+
+need hyb-target rdma tc
+modprobe verbs_test || ktap_skip_all "no test module"
+mkdir -p $DBG
+mount -t debugfs d $DBG
+defer umount $DBG
+defer modprobe -r verbs_test
+
+devices hybrid hybrid hybrid
+connect
+vt private
+vt imm
+vt atomic
+vt close
+ktap_check "Immediate Data are counted by the sender" \
+	[ "$(counter rda tx_immediates)" -gt 100 ]
+ktap_is "and by the receiver" "$(counter rdb rx_immediates)" \
+	"$(counter rda tx_immediates)"
+ktap_check "atomic operations are counted by the requester" \
+	[ "$(counter rda tx_atomics)" -gt 100 ]
+# the four that failed
+ktap_is "and by the responder" "$(counter rdb rx_atomics)" \
+	$(($(counter rda tx_atomics) - 4))
+ktap_is "one target was not aligned" "$(counter rdb err_atomic)" 1
+for NAME in host offload-sg offload-contig; do
+	for dev in rda rdb; do
+		echo $NAME >/sys/class/infiniband/$dev/hybrid/profile
+	done
+	vt imm
+	vt atomic
+done
+for dev in rda rdb; do
+	echo off >/sys/class/infiniband/$dev/hybrid/markers
+done
+NAME="no markers"
+vt imm
+vt atomic
+modprobe -r verbs_test
+
+# A peer that is gone without a word, and nothing to send to it
+connected() { rdma resource show qp link rdb/1 | grep -q "state RTS"; }
+gone() { ! connected; }
+in_b sysctl -qw net.ipv4.tcp_keepalive_time=1 net.ipv4.tcp_keepalive_intvl=1 \
+	net.ipv4.tcp_keepalive_probes=2
+start_bg b hyb-target -h 10.0.0.2 -p 7991
+wait_for 20 grep -q listening "$BG_LOG"
+start_bg a hyb-target -c -h 10.0.0.2 -p 7991
+wait_for 20 grep -q connected "$BG_LOG"
+ktap_check "half-open: connected" wait_for 20 connected
+CLIENT=$(pgrep -x hyb-target -P "$BG_PID" || echo "$BG_PID")
+kill -STOP "$CLIENT"
+# what is under way comes to an end
+sleep 1
+in_a tc qdisc add dev va root netem loss 100%
+ktap_check "half-open: the side that is left ends the connection" \
+	wait_for 60 gone
+in_a tc qdisc del dev va root
+kill -CONT "$CLIENT"
+kill "$CLIENT"
+net_down
+
+modprobe verbs_test
+devices "hybrid to siw" hybrid siw
+echo 1 >/sys/class/infiniband/rda/hybrid/mpa_rev
+connect
+vt stranger a
+modprobe -r verbs_test
+net_down
+
+modprobe verbs_test
+devices "siw to hybrid" siw hybrid
+connect
+vt stranger b
+ktap_done

@@ -1,0 +1,94 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+/*
+ * verbs_test.ko: a consumer of the verbs in the kernel, both ends of it. What
+ * programs cannot ask for (siw's format has no room) is tested here. From top to
+ * bottom:
+ *
+ *	vt_main.c	debugfs, results
+ *	vt_imm.c	immediate data
+ *	vt_atomic.c	atomic operations
+ *	vt_close.c	ends of connections
+ *	vt_conn.c	two queue pairs, connected by rdma_cm; requests
+ */
+#ifndef _VERBS_TEST_H
+#define _VERBS_TEST_H
+
+#include <linux/atomic.h>
+#include <linux/completion.h>
+#include <rdma/ib_verbs.h>
+#include <rdma/rdma_cm.h>
+
+#define VT_BUF		16384	/* octets of the region of a side */
+#define VT_DEPTH	128	/* entries of a queue */
+#define VT_REQUESTS	512	/* of a side, in all */
+#define VT_READS	4	/* IRD and ORD */
+
+/* A request or receive; its completion is copied into it */
+struct vt_wr {
+	struct ib_cqe cqe;
+	struct ib_wc wc;
+	int err;		/* of posting it */
+	bool done;
+	u32 nr;			/* its place among the completions */
+};
+
+/* One end */
+struct vt_side {
+	struct rdma_cm_id *id;
+	struct ib_pd *pd;
+	struct ib_cq *cq;
+	struct ib_srq *srq;
+	struct ib_mr *mr;
+	u8 *buf;
+	struct completion event;	/* of the step at hand */
+	struct completion ended;	/* of the connection */
+	int err;
+	struct vt_wr wr[VT_REQUESTS];	/* of all of its life */
+	u32 used;
+	u32 completed;
+	atomic_t events;		/* calls of the handler of @cq */
+	unsigned long qp_events;	/* bits: IB_EVENT_* of the queue pair */
+	u8 pdata[256];			/* that came with the peer's frame */
+	u32 pdata_len;
+};
+
+/**
+ * struct vt_conn - two ends
+ * @a: who connects
+ * @b: who listens
+ * @use_srq: @b takes receives from a shared queue
+ * @access: rights to the region of @b
+ */
+struct vt_conn {
+	struct vt_side a;
+	struct vt_side b;
+	bool use_srq;
+	int access;
+};
+
+/* vt_main.c: one line of results. Return: @ok */
+bool vt_ok(bool ok, const char *fmt, ...) __printf(2, 3);
+
+/* vt_conn.c; all in process context, 0 or a negative errno */
+int vt_listen(const char *args);
+void vt_unlisten(void);
+int vt_set_peer(const char *args);
+struct vt_conn *vt_up(bool use_srq, int access);
+void vt_down(struct vt_conn *c);
+void vt_set_private(u8 len);
+struct vt_wr *vt_recv(struct vt_side *s, u32 off, u32 len);
+struct vt_wr *vt_post(struct vt_side *s, struct ib_send_wr *wr, u32 off,
+		      u32 len);
+bool vt_end(struct vt_side *s);
+bool vt_wait(struct vt_side *s, struct vt_wr *w);
+bool vt_good(struct vt_side *s, struct vt_wr *w, enum ib_wc_opcode opcode);
+u64 vt_addr(const struct vt_side *s, u32 off);
+
+/* tests */
+void vt_imm_tests(void);
+void vt_atomic_tests(void);
+void vt_close_tests(void);
+void vt_stranger_tests(const char *args);
+void vt_private_tests(void);
+
+#endif

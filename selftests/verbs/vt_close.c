@@ -1,0 +1,119 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * verbs_test.ko, ends of connections: what was posted arrives, both ends hear of
+ * it, whoever closes, also both at once. See vt.h.
+ */
+#include "vt.h"
+
+#define VT_RIGHTS	(IB_ACCESS_LOCAL_WRITE | IB_ACCESS_REMOTE_WRITE)
+#define VT_MESSAGES	32
+
+static struct vt_wr *vt_message(struct vt_side *s, u32 len)
+{
+	struct ib_send_wr wr = { .opcode = IB_WR_SEND };
+
+	return vt_post(s, &wr, 0, len);
+}
+
+static bool vt_ended(struct vt_conn *c)
+{
+	return vt_end(&c->a) && vt_end(&c->b);
+}
+
+/* All receives have a message, or all from some place on are flushed */
+static int vt_count(struct vt_side *s, struct vt_wr **r)
+{
+	int i, n = 0;
+	bool over = false;
+
+	for (i = 0; i < VT_MESSAGES; i++) {
+		if (!vt_wait(s, r[i]))
+			return -1;
+		if (r[i]->wc.status == IB_WC_SUCCESS)
+			n++;
+		else if (r[i]->wc.status != IB_WC_WR_FLUSH_ERR)
+			return -1;
+		if (over && r[i]->wc.status == IB_WC_SUCCESS)
+			return -1;
+		over |= r[i]->wc.status != IB_WC_SUCCESS;
+	}
+	return n;
+}
+
+static void vt_graceful(void)
+{
+	struct vt_conn *c = vt_up(false, VT_RIGHTS);
+	struct vt_wr *r[VT_MESSAGES];
+	int i;
+
+	if (!c)
+		return;
+	for (i = 0; i < VT_MESSAGES; i++)
+		r[i] = vt_recv(&c->b, 0, VT_BUF);
+	for (i = 0; i < VT_MESSAGES; i++)
+		vt_message(&c->a, VT_BUF);
+	rdma_disconnect(c->a.id);
+	vt_ok(vt_count(&c->b, r) == VT_MESSAGES,
+	      "what was posted before the end arrives");
+	vt_ok(vt_ended(c), "both ends hear of the end");
+	vt_down(c);
+}
+
+/* Both have sent, nobody waits for the other */
+static void vt_simultaneous(void)
+{
+	struct vt_wr *ra[VT_MESSAGES], *rb[VT_MESSAGES];
+	struct vt_conn *c = vt_up(false, VT_RIGHTS);
+	int i;
+
+	if (!c)
+		return;
+	for (i = 0; i < VT_MESSAGES; i++) {
+		ra[i] = vt_recv(&c->a, 0, VT_BUF);
+		rb[i] = vt_recv(&c->b, 0, VT_BUF);
+	}
+	for (i = 0; i < VT_MESSAGES; i++) {
+		vt_message(&c->a, 1000);
+		vt_message(&c->b, 1000);
+	}
+	rdma_disconnect(c->a.id);
+	rdma_disconnect(c->b.id);
+	vt_ok(vt_count(&c->a, ra) >= 0 && vt_count(&c->b, rb) >= 0,
+	      "both close at once: all receives complete");
+	vt_ok(vt_ended(c), "both close at once: both hear of it");
+	vt_down(c);
+}
+
+/* Abortive: what is posted is flushed, the peer's receives are, too */
+static void vt_abortive(void)
+{
+	struct ib_qp_attr attr = { .qp_state = IB_QPS_ERR };
+	struct vt_conn *c = vt_up(false, VT_RIGHTS);
+	struct vt_wr *r[VT_MESSAGES], *mine;
+	int i;
+
+	if (!c)
+		return;
+	for (i = 0; i < VT_MESSAGES; i++)
+		r[i] = vt_recv(&c->b, 0, VT_BUF);
+	mine = vt_recv(&c->a, 0, 16);
+	vt_ok(!ib_modify_qp(c->a.id->qp, &attr, IB_QP_STATE),
+	      "into state ERR");
+	vt_ok(vt_wait(&c->a, mine) && mine->wc.status == IB_WC_WR_FLUSH_ERR,
+	      "own receives are flushed");
+	vt_ok(vt_count(&c->b, r) == 0, "the peer's are");
+	vt_ok(vt_ended(c), "both ends hear of it");
+	vt_ok(vt_wait(&c->a, vt_message(&c->a, 8)),
+	      "what is posted afterwards completes");
+	vt_down(c);
+}
+
+/**
+ * vt_close_tests() - all of it
+ */
+void vt_close_tests(void)
+{
+	vt_graceful();
+	vt_simultaneous();
+	vt_abortive();
+}

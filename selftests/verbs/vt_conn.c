@@ -1,0 +1,533 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * verbs_test.ko, connections: two queue pairs of this module, the devices of
+ * which are in different network namespaces, connected by rdma_cm; requests and
+ * how to wait for them. See vt.h.
+ */
+#include <linux/delay.h>
+#include <linux/inet.h>
+#include <linux/jiffies.h>
+#include <linux/mm.h>
+#include <linux/nsproxy.h>
+#include <linux/scatterlist.h>
+#include <linux/slab.h>
+#include <net/net_namespace.h>
+
+#include "vt.h"
+
+#define VT_WAIT		(30 * HZ)	/* for what should come at once */
+
+static struct rdma_cm_id *vt_listener;
+static struct vt_conn *vt_expected;	/* whom the next request is for */
+static struct sockaddr_in vt_peer;
+static u8 vt_private = 64;		/* octets of private data */
+
+/* ------------------------------------------------------------------ requests */
+
+static void vt_done(struct ib_cq *cq, struct ib_wc *wc)
+{
+	struct vt_wr *w = container_of(wc->wr_cqe, struct vt_wr, cqe);
+	struct vt_side *s = cq->cq_context;
+
+	w->wc = *wc;
+	w->nr = s->completed++;
+	w->done = true;
+}
+
+/* Memory that lives as long as the queues do */
+static struct vt_wr *vt_new(struct vt_side *s)
+{
+	struct vt_wr *w = &s->wr[s->used++ % VT_REQUESTS];
+
+	WARN_ON_ONCE(s->used > VT_REQUESTS);
+	memset(w, 0, sizeof(*w));
+	w->cqe.done = vt_done;
+	return w;
+}
+
+/**
+ * vt_addr() - address of an octet of the region, for requests
+ * @s: side
+ * @off: octet
+ *
+ * Return: the address, local or remote.
+ */
+u64 vt_addr(const struct vt_side *s, u32 off)
+{
+	return s->mr->iova + off;
+}
+
+static struct ib_sge vt_sge(const struct vt_side *s, u32 off, u32 len)
+{
+	if (!len)
+		return (struct ib_sge) {};
+	return (struct ib_sge) {
+		.addr = vt_addr(s, off),
+		.length = len,
+		.lkey = s->mr->lkey,
+	};
+}
+
+/**
+ * vt_recv() - post a receive
+ * @s: side
+ * @off: buffer in the region
+ * @len: its length
+ *
+ * Return: where the completion goes.
+ */
+struct vt_wr *vt_recv(struct vt_side *s, u32 off, u32 len)
+{
+	struct ib_sge sge = vt_sge(s, off, len);
+	struct vt_wr *w = vt_new(s);
+	struct ib_recv_wr wr = {
+		.wr_cqe = &w->cqe,
+		.sg_list = &sge,
+		.num_sge = len ? 1 : 0,
+	};
+
+	w->err = s->srq ? ib_post_srq_recv(s->srq, &wr, NULL) :
+			  ib_post_recv(s->id->qp, &wr, NULL);
+	return w;
+}
+
+/**
+ * vt_post() - post a request, with completion
+ * @s: side
+ * @wr: request; its scatter list is filled in
+ * @off: buffer in the region
+ * @len: its length
+ *
+ * Return: where the completion goes.
+ */
+struct vt_wr *vt_post(struct vt_side *s, struct ib_send_wr *wr, u32 off,
+		      u32 len)
+{
+	struct ib_sge sge = vt_sge(s, off, len);
+	struct vt_wr *w = vt_new(s);
+
+	wr->wr_cqe = &w->cqe;
+	wr->send_flags |= IB_SEND_SIGNALED;
+	wr->sg_list = &sge;
+	wr->num_sge = len ? 1 : 0;
+	w->err = ib_post_send(s->id->qp, wr, NULL);
+	return w;
+}
+
+/**
+ * vt_wait() - wait for a completion
+ * @s: side
+ * @w: of what
+ *
+ * Return: did it come?
+ */
+bool vt_wait(struct vt_side *s, struct vt_wr *w)
+{
+	unsigned long end = jiffies + VT_WAIT;
+
+	while (!w->err) {
+		ib_process_cq_direct(s->cq, -1);
+		if (w->done || time_after(jiffies, end))
+			return w->done;
+		usleep_range(500, 1000);
+	}
+	return false;
+}
+
+/**
+ * vt_end() - wait for the end of the connection
+ * @s: side
+ *
+ * Return: did rdma_cm tell of it?
+ */
+bool vt_end(struct vt_side *s)
+{
+	return wait_for_completion_timeout(&s->ended, VT_WAIT);
+}
+
+/**
+ * vt_good() - wait for a completion without error
+ * @s: side
+ * @w: of what
+ * @opcode: that it has to have
+ *
+ * Return: is it as it has to be?
+ */
+bool vt_good(struct vt_side *s, struct vt_wr *w, enum ib_wc_opcode opcode)
+{
+	return vt_wait(s, w) && w->wc.status == IB_WC_SUCCESS &&
+	       w->wc.opcode == opcode && w->wc.qp == s->id->qp;
+}
+
+/* --------------------------------------------------------------- connections */
+
+static void vt_step(struct vt_side *s, int err)
+{
+	s->err = err;
+	complete(&s->event);
+}
+
+static int vt_wait_step(struct vt_side *s, int err)
+{
+	if (err)
+		return err;
+	if (!wait_for_completion_timeout(&s->event, VT_WAIT))
+		return -ETIMEDOUT;
+	return s->err;
+}
+
+static void vt_cq_event(struct ib_cq *cq, void *context)
+{
+	struct vt_side *s = context;
+
+	atomic_inc(&s->events);
+}
+
+/* A queue that nobody polls but vt_wait() */
+static int vt_make_cq(struct vt_side *s)
+{
+	struct ib_cq_init_attr attr = { .cqe = 4 * VT_DEPTH };
+
+	s->cq = ib_create_cq(s->id->device, vt_cq_event, NULL, s, &attr);
+	if (IS_ERR(s->cq))
+		return PTR_ERR(s->cq);
+	/* for ib_drain_qp(); not from ib_alloc_cq(), which has no handler */
+	s->cq->poll_ctx = IB_POLL_DIRECT;
+	return 0;
+}
+
+static int vt_make_srq(struct vt_side *s)
+{
+	struct ib_srq_init_attr attr = {
+		.srq_type = IB_SRQT_BASIC,
+		.attr = { .max_wr = VT_DEPTH, .max_sge = 1 },
+	};
+
+	s->srq = ib_create_srq(s->pd, &attr);
+	return PTR_ERR_OR_ZERO(s->srq);
+}
+
+static void vt_qp_event(struct ib_event *event, void *context)
+{
+	struct vt_side *s = context;
+
+	set_bit(event->event, &s->qp_events);
+}
+
+static int vt_make_qp(struct vt_side *s, bool use_srq)
+{
+	struct ib_qp_init_attr attr = {
+		.event_handler = vt_qp_event,
+		.qp_context = s,
+		.qp_type = IB_QPT_RC,
+		.sq_sig_type = IB_SIGNAL_REQ_WR,
+		.cap = {
+			.max_send_wr = VT_DEPTH,
+			.max_recv_wr = VT_DEPTH,
+			.max_send_sge = 1,
+			.max_recv_sge = 1,
+		},
+	};
+	int err;
+
+	s->buf = kzalloc(VT_BUF, GFP_KERNEL);
+	if (!s->buf)
+		return -ENOMEM;
+	s->pd = ib_alloc_pd(s->id->device, 0);
+	if (IS_ERR(s->pd))
+		return PTR_ERR(s->pd);
+	err = vt_make_cq(s);
+	if (!err && use_srq)
+		err = vt_make_srq(s);
+	if (err)
+		return err;
+	attr.send_cq = s->cq;
+	attr.recv_cq = s->cq;
+	attr.srq = s->srq;
+	return rdma_create_qp(s->id, s->pd, &attr);
+}
+
+/* The region, by a request: the connection is up */
+static int vt_register(struct vt_side *s, int access)
+{
+	struct ib_reg_wr reg = { .wr.opcode = IB_WR_REG_MR };
+	struct scatterlist sg;
+
+	s->mr = ib_alloc_mr(s->pd, IB_MR_TYPE_MEM_REG, VT_BUF / PAGE_SIZE + 1);
+	if (IS_ERR(s->mr))
+		return PTR_ERR(s->mr);
+	sg_init_one(&sg, s->buf, VT_BUF);
+	if (ib_dma_map_sg(s->id->device, &sg, 1, DMA_BIDIRECTIONAL) != 1)
+		return -EIO;
+	if (ib_map_mr_sg(s->mr, &sg, 1, NULL, PAGE_SIZE) != 1)
+		return -EIO;
+	reg.mr = s->mr;
+	reg.key = s->mr->rkey;
+	reg.access = access;
+	return vt_good(s, vt_post(s, &reg.wr, 0, 0), IB_WC_REG_MR) ? 0 : -EIO;
+}
+
+/* The side that listens may do nothing before the first message, RFC 5044 */
+static int vt_hello(struct vt_conn *c)
+{
+	struct ib_send_wr wr = { .opcode = IB_WR_SEND };
+	struct vt_wr *r = vt_recv(&c->b, 0, 0);
+	struct vt_wr *w = vt_post(&c->a, &wr, 0, 0);
+
+	return vt_good(&c->b, r, IB_WC_RECV) &&
+	       vt_good(&c->a, w, IB_WC_SEND) ? 0 : -EIO;
+}
+
+static void vt_side_free(struct vt_side *s)
+{
+	if (!s->id)
+		return;
+	if (s->id->qp) {
+		rdma_disconnect(s->id);
+		ib_drain_qp(s->id->qp);
+		rdma_destroy_qp(s->id);
+	}
+	if (!IS_ERR_OR_NULL(s->mr))
+		ib_dereg_mr(s->mr);
+	if (!IS_ERR_OR_NULL(s->srq))
+		ib_destroy_srq(s->srq);
+	if (!IS_ERR_OR_NULL(s->cq))
+		ib_destroy_cq(s->cq);
+	if (!IS_ERR_OR_NULL(s->pd))
+		ib_dealloc_pd(s->pd);
+	rdma_destroy_id(s->id);
+	kfree(s->buf);
+}
+
+static void vt_keep_private(struct vt_side *s, const struct rdma_cm_event *ev)
+{
+	const struct rdma_conn_param *p = &ev->param.conn;
+
+	s->pdata_len = p->private_data_len;
+	if (p->private_data)
+		memcpy(s->pdata, p->private_data, s->pdata_len);
+}
+
+static int vt_cm_event(struct rdma_cm_id *id, struct rdma_cm_event *event)
+{
+	struct vt_side *s = id->context;
+
+	switch (event->event) {
+	case RDMA_CM_EVENT_ESTABLISHED:
+		/* that of the listening side came with the request */
+		if (!s->pdata_len)
+			vt_keep_private(s, event);
+		fallthrough;
+	case RDMA_CM_EVENT_ADDR_RESOLVED:
+	case RDMA_CM_EVENT_ROUTE_RESOLVED:
+		vt_step(s, 0);
+		break;
+	case RDMA_CM_EVENT_DISCONNECTED:
+	case RDMA_CM_EVENT_DEVICE_REMOVAL:
+		complete(&s->ended);
+		break;
+	case RDMA_CM_EVENT_TIMEWAIT_EXIT:
+		break;
+	default:
+		vt_step(s, event->status ?: -EIO);
+		break;
+	}
+	return 0;
+}
+
+static struct rdma_conn_param vt_param(u8 *pdata)
+{
+	int i;
+
+	for (i = 0; i < vt_private; i++)
+		pdata[i] = i ^ 0x5a;
+	return (struct rdma_conn_param) {
+		.private_data = pdata,
+		.private_data_len = vt_private,
+		.responder_resources = VT_READS,
+		.initiator_depth = VT_READS,
+	};
+}
+
+static int vt_accept(struct vt_conn *c, struct rdma_cm_id *id,
+		     struct rdma_cm_event *event)
+{
+	struct rdma_conn_param param;
+	struct vt_side *s = &c->b;
+	u8 pdata[U8_MAX];
+	int err;
+
+	s->id = id;
+	id->context = s;
+	vt_keep_private(s, event);
+	param = vt_param(pdata);
+	err = vt_make_qp(s, c->use_srq);
+	return err ?: rdma_accept(id, &param);
+}
+
+static int vt_listen_event(struct rdma_cm_id *id, struct rdma_cm_event *event)
+{
+	struct vt_conn *c = vt_expected;
+	int err;
+
+	if (event->event != RDMA_CM_EVENT_CONNECT_REQUEST)
+		return id == vt_listener ? 0 : vt_cm_event(id, event);
+	if (!c)
+		return -ECONNREFUSED;
+	vt_expected = NULL;
+	err = vt_accept(c, id, event);
+	if (err)
+		vt_step(&c->b, err);
+	return 0;
+}
+
+static int vt_dial(struct vt_side *s)
+{
+	struct rdma_conn_param param;
+	u8 pdata[U8_MAX];
+	int err;
+
+	s->id = rdma_create_id(current->nsproxy->net_ns, vt_cm_event, s,
+			       RDMA_PS_TCP, IB_QPT_RC);
+	if (IS_ERR(s->id)) {
+		err = PTR_ERR(s->id);
+		s->id = NULL;
+		return err;
+	}
+	err = rdma_resolve_addr(s->id, NULL, (struct sockaddr *)&vt_peer, 2000);
+	err = vt_wait_step(s, err);
+	if (err)
+		return err;
+	err = vt_wait_step(s, rdma_resolve_route(s->id, 2000));
+	if (err)
+		return err;
+	err = vt_make_qp(s, false);
+	if (err)
+		return err;
+	param = vt_param(pdata);
+	return vt_wait_step(s, rdma_connect(s->id, &param));
+}
+
+/**
+ * vt_up() - connect two sides, with a registered region each
+ * @use_srq: the listening side has a shared receive queue
+ * @access: rights to its region; the other side's is local
+ *
+ * Return: the connection, or NULL, which has been reported.
+ */
+struct vt_conn *vt_up(bool use_srq, int access)
+{
+	struct vt_conn *c = kvzalloc(sizeof(*c), GFP_KERNEL);
+	int err = -ENOMEM;
+
+	if (!c)
+		goto out;
+	c->use_srq = use_srq;
+	c->access = access;
+	init_completion(&c->a.event);
+	init_completion(&c->a.ended);
+	init_completion(&c->b.event);
+	init_completion(&c->b.ended);
+	vt_expected = c;
+	err = vt_dial(&c->a);
+	err = err ?: vt_wait_step(&c->b, 0);
+	/* siw overlooks a first message that is quick */
+	if (!err)
+		msleep(50);
+	err = err ?: vt_register(&c->a, IB_ACCESS_LOCAL_WRITE |
+					IB_ACCESS_REMOTE_WRITE);
+	err = err ?: vt_hello(c);
+	err = err ?: vt_register(&c->b, access);
+out:
+	if (!err)
+		return c;
+	vt_ok(false, "connect: %d", err);
+	if (c)
+		vt_down(c);
+	return NULL;
+}
+
+/**
+ * vt_set_private() - choose how much private data both sides give
+ * @len: octets
+ */
+void vt_set_private(u8 len)
+{
+	vt_private = len;
+}
+
+/**
+ * vt_down() - undo vt_up()
+ * @c: connection
+ */
+void vt_down(struct vt_conn *c)
+{
+	vt_expected = NULL;
+	vt_side_free(&c->a);
+	vt_side_free(&c->b);
+	kvfree(c);
+}
+
+/* "ADDR PORT" */
+static int vt_parse(const char *args, struct sockaddr_in *addr)
+{
+	char host[32];
+	u16 port;
+
+	if (sscanf(args, "%31s %hu", host, &port) != 2)
+		return -EINVAL;
+	memset(addr, 0, sizeof(*addr));
+	addr->sin_family = AF_INET;
+	addr->sin_addr.s_addr = in_aton(host);
+	addr->sin_port = htons(port);
+	return 0;
+}
+
+/**
+ * vt_set_peer() - where vt_up() connects to
+ * @args: address and port
+ *
+ * Return: 0 or -EINVAL.
+ */
+int vt_set_peer(const char *args)
+{
+	return vt_listener ? vt_parse(args, &vt_peer) : -EINVAL;
+}
+
+/**
+ * vt_listen() - wait for connections, until vt_unlisten()
+ * @args: address and port
+ *
+ * Return: 0 or a negative errno.
+ */
+int vt_listen(const char *args)
+{
+	struct sockaddr_in addr;
+	int err = vt_parse(args, &addr);
+
+	if (err)
+		return err;
+	vt_unlisten();
+	vt_listener = rdma_create_id(current->nsproxy->net_ns, vt_listen_event,
+				     NULL, RDMA_PS_TCP, IB_QPT_RC);
+	if (IS_ERR(vt_listener)) {
+		err = PTR_ERR(vt_listener);
+		vt_listener = NULL;
+		return err;
+	}
+	err = rdma_bind_addr(vt_listener, (struct sockaddr *)&addr);
+	err = err ?: rdma_listen(vt_listener, 4);
+	if (err)
+		vt_unlisten();
+	return err;
+}
+
+/**
+ * vt_unlisten() - stop listening
+ */
+void vt_unlisten(void)
+{
+	if (vt_listener)
+		rdma_destroy_id(vt_listener);
+	vt_listener = NULL;
+}
