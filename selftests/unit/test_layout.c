@@ -116,7 +116,8 @@ static void test_body(void)
 					off += 4;
 				CHECK_EQ(mpa_body_off(pos, body, ivls[i]), off);
 				CHECK_EQ(mpa_body_place(pos, body, ivls[i],
-							&run), off);
+							&run),
+					 off);
 				CHECK_EQ(mpa_body_run(pos, body, ivls[i]), run);
 				run = ivls[i] ?
 					      ivls[i] - (pos + off) % ivls[i] :
