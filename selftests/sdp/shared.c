@@ -206,6 +206,9 @@ static void do_signal(void)
 	check(n < 0 ? errno == EINTR : n > 0, "the next one");
 	if (n > 0)
 		sent += n;
+	/* it may not have been needed: not in what follows */
+	t.it_value.tv_usec = 0;
+	setitimer(ITIMER_REAL, &t, NULL);
 	send_all(p + sent, BIG - sent, 0);
 }
 
