@@ -4,15 +4,17 @@
 # The contract of the shared link on iwarp_hybrid, case by case: errors,
 # appends, one call for one request, pauses, ends with a reservation open.
 # vm: timeout=120
+# shellcheck source=selftests/lib/lib.sh
 . "$(dirname "$0")/../lib/lib.sh"
-. "$(dirname "$0")/lib.sh"
+# shellcheck source=selftests/lib/ktest.sh
+. "$(dirname "$0")/../lib/ktest.sh"
 
-st_load
+kt_load stack_test stack_mock || ktap_skip_all "no test module"
 net_up
 dev_up hybrid hybrid
-in_b sh -c "echo listen 10.0.0.2 7777 >$ST/run"
+kt_tell b listen 10.0.0.2 7777
 
 # The last case takes the device of a away
-st_do a link 10.0.0.2 7777
+kt_do a "" link 10.0.0.2 7777
 ktap_check "the device of one end is gone" wait_for 10 test ! -e /sys/class/infiniband/rda
 ktap_done

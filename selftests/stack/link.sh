@@ -3,18 +3,19 @@
 #
 # Random load on the shared link of iwarp_hybrid: two queue pairs of kernel
 # code over TCP, both directions, path MTU changes between reserve and commit.
+# shellcheck source=selftests/lib/lib.sh
 . "$(dirname "$0")/../lib/lib.sh"
-. "$(dirname "$0")/lib.sh"
+# shellcheck source=selftests/lib/ktest.sh
+. "$(dirname "$0")/../lib/ktest.sh"
 
-st_load
+kt_load stack_test stack_mock || ktap_skip_all "no test module"
 net_up
 dev_up hybrid hybrid
-in_b sh -c "echo listen 10.0.0.2 7777 >$ST/run"
+kt_tell b listen 10.0.0.2 7777
 
 for profile in hybrid host; do
 	echo $profile >/sys/class/infiniband/rda/hybrid/profile
 	echo $profile >/sys/class/infiniband/rdb/hybrid/profile
-	ktap_diag "profile $profile"
-	st_do a link 10.0.0.2 7777 "$(scaled 4000000)"
+	kt_do a "$profile" link 10.0.0.2 7777 "$(scaled 4000000)"
 done
 ktap_done

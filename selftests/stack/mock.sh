@@ -2,9 +2,11 @@
 # SPDX-License-Identifier: GPL-2.0
 #
 # The contract of the shared link on a provider that is not iwarp_hybrid.
+# shellcheck source=selftests/lib/lib.sh
 . "$(dirname "$0")/../lib/lib.sh"
-. "$(dirname "$0")/lib.sh"
+# shellcheck source=selftests/lib/ktest.sh
+. "$(dirname "$0")/../lib/ktest.sh"
 
-st_load
-st_do - mock "$(scaled 4000000)"
+kt_load stack_test stack_mock || ktap_skip_all "no test module"
+kt_do - "" mock "$(scaled 4000000)"
 ktap_done

@@ -3,9 +3,11 @@
 #
 # Lifetimes in rdma_stack: devices, providers and NIC drivers that go while
 # somebody looks at them.
+# shellcheck source=selftests/lib/lib.sh
 . "$(dirname "$0")/../lib/lib.sh"
-. "$(dirname "$0")/lib.sh"
+# shellcheck source=selftests/lib/ktest.sh
+. "$(dirname "$0")/../lib/ktest.sh"
 
-st_load
-st_do - registry
+kt_load stack_test stack_mock || ktap_skip_all "no test module"
+kt_do - "" registry
 ktap_done

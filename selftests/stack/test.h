@@ -3,13 +3,14 @@
  * stack_test.ko: tests of rdma_stack and of implementations of the shared
  * link. From top to bottom:
  *
- *	test_main.c	debugfs, results
+ *	test_main.c	the tests by name
  *	test_registry.c	providers and NIC drivers come and go
  *	test_link.c	the contract of struct rdma_stack_link, on any pair
  *	test_bulk.c	random load on a pair
  *	test_mock.c	pairs of stack_mock
  *	test_hybrid.c	pairs of an iWARP device, by rdma_cm
  *	test_end.c	one end: messages that are checked when they arrive
+ *	ktest.c		debugfs, results, steps of connecting
  */
 #ifndef _STACK_TEST_H
 #define _STACK_TEST_H
@@ -19,7 +20,8 @@
 #include <rdma/ib_verbs.h>
 #include <rdma/rdma_stack.h>
 
-#define ST_WAIT		(30 * HZ)	/* for what should come at once */
+#include "../lib/ktest.h"
+
 #define ST_REFS		64
 #define ST_APPEND	BIT(31)		/* flag of st_commit() */
 
@@ -105,9 +107,6 @@ struct st_env {
 	void (*path)(struct st_pair *pair, unsigned int n);
 	void (*remove)(struct st_pair *pair);
 };
-
-/* test_main.c: one line of results */
-bool st_ok(bool ok, const char *fmt, ...) __printf(2, 3);
 
 /* test_end.c */
 extern const struct rdma_stack_ulp st_ulp;

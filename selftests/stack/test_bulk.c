@@ -31,7 +31,7 @@ static bool st_wait_space(struct st_end *e, u32 before)
 {
 	e->again++;
 	return wait_event_timeout(e->wait, READ_ONCE(e->spaces) != before ||
-				  READ_ONCE(e->closes), ST_WAIT) > 0 &&
+				  READ_ONCE(e->closes), KT_WAIT) > 0 &&
 	       !READ_ONCE(e->closes);
 }
 
@@ -62,7 +62,7 @@ static bool st_load_step(struct st_load *l, u32 left)
 		return true;
 	}
 	if (err)
-		return st_ok(false, "%s: load: error %d", l->pair->env->name, err);
+		return kt_ok(false, "%s: load: error %d", l->pair->env->name, err);
 	if (l->path && !(r & 0x70))
 		l->pair->env->path(l->pair, rounds++);
 	if (!(r & 0xf00)) {
@@ -130,7 +130,7 @@ static void st_bulk_run(struct st_pair *p)
 	st_same(&p->end[0], &p->end[1], "all arrives");
 	st_same(&p->end[1], &p->end[0], "and back");
 	for (i = 0; i < 2; i++)
-		st_ok(p->end[i].aborts && p->end[i].tx_off == st_bulk_total,
+		kt_ok(p->end[i].aborts && p->end[i].tx_off == st_bulk_total,
 		      "%llu octets, %u messages, %u appends, %u aborts, %u waits, %u calls, %u runs",
 		      p->end[i].tx_off, p->end[i].tx_seq, p->end[i].appends,
 		      p->end[i].aborts, p->end[i].again, p->end[i].calls,

@@ -241,7 +241,7 @@ void st_end_fini(struct st_end *e)
 		put_page(e->ref[i].page);
 	}
 	if (e->hold)
-		st_ok(!bad && e->nr_refs,
+		kt_ok(!bad && e->nr_refs,
 		      "%u pages that were kept are as they came (%u not)",
 		      e->nr_refs, bad);
 	e->nr_refs = 0;
@@ -417,10 +417,10 @@ void st_resume(struct st_end *e)
  */
 bool st_arrived(struct st_end *from, struct st_end *to)
 {
-	unsigned long end = jiffies + ST_WAIT;
+	unsigned long end = jiffies + KT_WAIT;
 
 	wait_event_timeout(to->wait, READ_ONCE(to->rx_seq) == from->tx_seq ||
-			   to->fault[0], ST_WAIT);
+			   to->fault[0], KT_WAIT);
 	while (from->link->tx_acked(from->qp) < from->tx_end &&
 	       time_before(jiffies, end) && !to->fault[0])
 		msleep(20);
@@ -440,8 +440,8 @@ bool st_arrived(struct st_end *from, struct st_end *to)
 bool st_same(struct st_end *from, struct st_end *to, const char *what)
 {
 	if (st_arrived(from, to))
-		return st_ok(true, "%s", what);
-	return st_ok(false,
+		return kt_ok(true, "%s", what);
+	return kt_ok(false,
 		     "%s: %s%s %u of %u messages, %llu of %llu octets, %llu of %llu acknowledged",
 		     what, from->fault, to->fault, to->rx_seq, from->tx_seq,
 		     to->rx_off, from->tx_off,

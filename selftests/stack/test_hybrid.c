@@ -4,14 +4,10 @@
  * pairs of two devices in two network namespaces, connected by rdma_cm.
  */
 #include <linux/delay.h>
-#include <linux/inet.h>
 #include <linux/kernel.h>
 #include <linux/netdevice.h>
-#include <linux/nsproxy.h>
 #include <linux/rtnetlink.h>
 #include <linux/slab.h>
-#include <net/net_namespace.h>
-#include <rdma/rdma_cm.h>
 
 #include "test.h"
 
@@ -20,9 +16,8 @@ struct st_side {
 	struct rdma_cm_id *id;
 	struct ib_pd *pd;
 	struct ib_cq *cq;
-	struct completion event;	/* of the step at hand */
+	struct kt_step step;		/* at hand */
 	struct completion ended;	/* of the connection or its device */
-	int err;
 };
 
 struct st_conn {
@@ -33,21 +28,6 @@ struct st_conn {
 static struct rdma_cm_id *st_listener;
 static struct st_conn *st_expected;	/* whom the next request is for */
 static struct sockaddr_in st_addr;
-
-static void st_step(struct st_side *s, int err)
-{
-	s->err = err;
-	complete(&s->event);
-}
-
-static int st_wait_step(struct st_side *s, int err)
-{
-	if (err)
-		return err;
-	if (!wait_for_completion_timeout(&s->event, ST_WAIT))
-		return -ETIMEDOUT;
-	return s->err;
-}
 
 /* Nothing is posted, so nothing completes but what rdma_drain_qp posts */
 static int st_make_qp(struct st_side *s)
@@ -123,7 +103,7 @@ static int st_cm_event(struct rdma_cm_id *id, struct rdma_cm_event *event)
 	case RDMA_CM_EVENT_ADDR_RESOLVED:
 	case RDMA_CM_EVENT_ROUTE_RESOLVED:
 	case RDMA_CM_EVENT_ESTABLISHED:
-		st_step(s, 0);
+		kt_step_end(&s->step, 0);
 		break;
 	case RDMA_CM_EVENT_DISCONNECTED:
 	case RDMA_CM_EVENT_DEVICE_REMOVAL:
@@ -132,7 +112,7 @@ static int st_cm_event(struct rdma_cm_id *id, struct rdma_cm_event *event)
 	case RDMA_CM_EVENT_TIMEWAIT_EXIT:
 		break;
 	default:
-		st_step(s, event->status ?: -EIO);
+		kt_step_end(&s->step, event->status ?: -EIO);
 		break;
 	}
 	return 0;
@@ -146,7 +126,7 @@ static int st_listen_event(struct rdma_cm_id *id, struct rdma_cm_event *event)
 	int err;
 
 	if (event->event != RDMA_CM_EVENT_CONNECT_REQUEST)
-		return id == st_listener ? 0 : st_cm_event(id, event);
+		return id->context ? st_cm_event(id, event) : 0;
 	if (!st_expected)
 		return -ECONNREFUSED;
 	s = &st_expected->side[1];
@@ -157,7 +137,7 @@ static int st_listen_event(struct rdma_cm_id *id, struct rdma_cm_event *event)
 	if (!err)
 		err = rdma_accept(id, &param);
 	if (err)
-		st_step(s, err);
+		kt_step_end(&s->step, err);
 	return 0;
 }
 
@@ -168,25 +148,14 @@ static int st_dial(struct st_conn *c)
 	struct rdma_stack_tx tx;
 	int err;
 
-	s->id = rdma_create_id(current->nsproxy->net_ns, st_cm_event, s,
-			       RDMA_PS_TCP, IB_QPT_RC);
-	if (IS_ERR(s->id)) {
-		err = PTR_ERR(s->id);
-		s->id = NULL;
-		return err;
-	}
-	err = rdma_resolve_addr(s->id, NULL, (struct sockaddr *)&st_addr, 2000);
-	err = st_wait_step(s, err);
-	if (err)
-		return err;
-	err = st_wait_step(s, rdma_resolve_route(s->id, 2000));
+	err = kt_resolve(&s->id, &st_addr, st_cm_event, s, &s->step);
 	if (err)
 		return err;
 	err = st_side_up(s);
 	if (err)
 		return err;
 	c->pair->early = st_reserve(s->end, 100, &tx);
-	return st_wait_step(s, rdma_connect(s->id, &param));
+	return kt_step_wait(&s->step, rdma_connect(s->id, &param));
 }
 
 static void st_hybrid_free(struct st_pair *p)
@@ -210,12 +179,12 @@ static int st_hybrid_up(struct st_pair *p)
 	c->pair = p;
 	for (i = 0; i < 2; i++) {
 		c->side[i].end = &p->end[i];
-		init_completion(&c->side[i].event);
+		init_completion(&c->side[i].step.done);
 		init_completion(&c->side[i].ended);
 	}
 	st_expected = c;
 	err = st_dial(c);
-	err = err ?: st_wait_step(&c->side[1], 0);
+	err = err ?: kt_step_wait(&c->side[1].step, 0);
 	if (err)
 		st_hybrid_free(p);
 	return err;
@@ -228,7 +197,7 @@ static void st_hybrid_down(struct st_pair *p)
 
 	rdma_disconnect(c->side[0].id);
 	for (i = 0; i < 2; i++)
-		wait_for_completion_timeout(&c->side[i].ended, ST_WAIT);
+		wait_for_completion_timeout(&c->side[i].ended, KT_WAIT);
 }
 
 static void st_set_mtu(struct rdma_cm_id *id, int mtu)
@@ -265,7 +234,7 @@ static void st_hybrid_remove(struct st_pair *p)
 		ib_unregister_device_queued(dev);
 		ib_device_put(dev);
 	}
-	wait_for_completion_timeout(&c->side[0].ended, ST_WAIT);
+	wait_for_completion_timeout(&c->side[0].ended, KT_WAIT);
 	/* Nobody else ends the connection */
 	rdma_disconnect(c->side[0].id);
 }
@@ -279,23 +248,6 @@ static const struct st_env st_hybrid_env = {
 	.remove = st_hybrid_remove,
 };
 
-/* "ADDR PORT..." */
-static int st_parse(const char *args, struct sockaddr_in *addr, u32 *total)
-{
-	char host[32];
-	u16 port;
-	int n;
-
-	n = sscanf(args, "%31s %hu %u", host, &port, total);
-	if (n < 2)
-		return -EINVAL;
-	memset(addr, 0, sizeof(*addr));
-	addr->sin_family = AF_INET;
-	addr->sin_addr.s_addr = in_aton(host);
-	addr->sin_port = htons(port);
-	return 0;
-}
-
 /**
  * st_listen() - wait for connections, until the module goes
  * @args: address and port
@@ -304,26 +256,14 @@ static int st_parse(const char *args, struct sockaddr_in *addr, u32 *total)
  */
 int st_listen(const char *args)
 {
-	struct sockaddr_in addr;
-	u32 total;
-	int err;
+	struct rdma_cm_id *id;
 
-	err = st_parse(args, &addr, &total);
-	if (err)
-		return err;
 	st_hybrid_exit();
-	st_listener = rdma_create_id(current->nsproxy->net_ns, st_listen_event,
-				     NULL, RDMA_PS_TCP, IB_QPT_RC);
-	if (IS_ERR(st_listener)) {
-		err = PTR_ERR(st_listener);
-		st_listener = NULL;
-		return err;
-	}
-	err = rdma_bind_addr(st_listener, (struct sockaddr *)&addr);
-	err = err ?: rdma_listen(st_listener, 4);
-	if (err)
-		st_hybrid_exit();
-	return err;
+	id = kt_listen(args, st_listen_event);
+	if (IS_ERR(id))
+		return PTR_ERR(id);
+	st_listener = id;
+	return 0;
 }
 
 /**
@@ -336,7 +276,7 @@ int st_hybrid_tests(const char *args)
 {
 	u32 total = 0;
 
-	if (!st_listener || st_parse(args, &st_addr, &total))
+	if (!st_listener || kt_parse_addr(args, &st_addr, &total))
 		return -EINVAL;
 	if (total)
 		st_bulk_test(&st_hybrid_env, total);

@@ -41,13 +41,13 @@ static bool st_shut(struct st_end *a, struct st_end *b)
 		if (!err)
 			return true;
 		if (err != -ENOENT)
-			return st_ok(false, "append gives %d", err);
+			return kt_ok(false, "append gives %d", err);
 		err = st_send(a, 16000, 0);
 		if (err < 0)
-			return st_ok(false, "reserve gives %d after %llu octets",
+			return kt_ok(false, "reserve gives %d after %llu octets",
 				     err, a->tx_off);
 	}
-	return st_ok(false, "the window did not close");
+	return kt_ok(false, "the window did not close");
 }
 
 static void st_case_sizes(struct st_pair *p)
@@ -70,9 +70,9 @@ static void st_case_sizes(struct st_pair *p)
 			break;
 	}
 	st_same(a, b, "messages of all sizes arrive");
-	st_ok(i == ARRAY_SIZE(sizes), "all could be sent");
-	st_ok(b->solicited == sol, "%u of %u were solicited", b->solicited, sol);
-	st_ok(b->batches && b->batches <= b->calls, "%u calls in %u batches",
+	kt_ok(i == ARRAY_SIZE(sizes), "all could be sent");
+	kt_ok(b->solicited == sol, "%u of %u were solicited", b->solicited, sol);
+	kt_ok(b->batches && b->batches <= b->calls, "%u calls in %u batches",
 	      b->calls, b->batches);
 	/* The other way round, too: the stream has a beginning at each end */
 	st_send(b, 1000, 0);
@@ -86,7 +86,7 @@ static void st_case_header(struct st_pair *p)
 	int err;
 
 	err = st_reserve(a, 0, &tx);
-	st_ok(!err && !tx.nr && !tx.len, "reservation of nothing: %d", err);
+	kt_ok(!err && !tx.nr && !tx.len, "reservation of nothing: %d", err);
 	if (!err)
 		st_commit(a, &tx, 0, 0);
 	st_same(a, b, "a message of the header alone");
@@ -101,7 +101,7 @@ static void st_case_header(struct st_pair *p)
 	}
 	st_same(a, b, "a reservation of which a part was used");
 	err = a->link->tx_reserve(a->qp, 1, RDMA_STACK_TX_HDR + 1, &tx);
-	st_ok(err < 0, "a header that is too long: %d", err);
+	kt_ok(err < 0, "a header that is too long: %d", err);
 	if (!err)
 		a->link->tx_abort(a->qp, &tx);
 }
@@ -113,23 +113,23 @@ static void st_case_busy(struct st_pair *p)
 	u32 calls;
 	int err;
 
-	st_ok(p->early == -ENOTCONN, "before full operation: %d", p->early);
+	kt_ok(p->early == -ENOTCONN, "before full operation: %d", p->early);
 	err = st_append(a, 100, ST_BIG, &tx);
-	st_ok(err == -ENOENT, "append to nothing: %d", err);
+	kt_ok(err == -ENOENT, "append to nothing: %d", err);
 	if (st_reserve(a, 3000, &tx)) {
-		st_ok(false, "reserve");
+		kt_ok(false, "reserve");
 		return;
 	}
 	err = st_reserve(a, 10, &tx2);
-	st_ok(err == -EBUSY, "reserve in a reservation: %d", err);
+	kt_ok(err == -EBUSY, "reserve in a reservation: %d", err);
 	err = st_append(a, 10, ST_BIG, &tx2);
-	st_ok(err == -EBUSY, "append in a reservation: %d", err);
+	kt_ok(err == -EBUSY, "append in a reservation: %d", err);
 	calls = b->calls;
 	memset(tx.seg[0].iov_base, 0xff, tx.seg[0].iov_len);
 	a->link->tx_abort(a->qp, &tx);
 	st_send(a, 100, 0);
 	st_same(a, b, "nothing is left of what was aborted");
-	st_ok(b->calls > calls, "what comes behind it arrives");
+	kt_ok(b->calls > calls, "what comes behind it arrives");
 }
 
 static void st_case_append(struct st_pair *p)
@@ -146,21 +146,21 @@ static void st_case_append(struct st_pair *p)
 	seq = a->tx_seq;
 	end = a->tx_end;
 	err = st_append(a, 500, len, &tx);
-	st_ok(err == -ENOENT, "append to a message at its limit: %d", err);
+	kt_ok(err == -ENOENT, "append to a message at its limit: %d", err);
 	err = st_append(a, 500, len + 300, &tx);
-	st_ok(!err && tx.msg_len == len && tx.len == 300,
+	kt_ok(!err && tx.msg_len == len && tx.len == 300,
 	      "append up to the limit: %d, %u octets", err, tx.len);
 	if (err)
 		return;
 	st_fill(a, &tx);
 	st_commit(a, &tx, tx.len, ST_APPEND);
-	st_ok(a->tx_end >= end + 300, "the end of the message moves");
+	kt_ok(a->tx_end >= end + 300, "the end of the message moves");
 	err = st_append(a, 5000, ST_BIG, &tx);
 	if (!err)
 		a->link->tx_abort(a->qp, &tx);
-	st_ok(!err && a->tx_seq == seq, "append, abort: %d", err);
+	kt_ok(!err && a->tx_seq == seq, "append, abort: %d", err);
 	err = st_append(a, 0, 1, &tx);
-	st_ok(!err && !tx.len, "append nothing: %d", err);
+	kt_ok(!err && !tx.len, "append nothing: %d", err);
 	if (!err)
 		st_commit(a, &tx, 0, ST_APPEND | RDMA_STACK_TX_SOLICITED);
 	err = st_append(a, 3000, ST_BIG, &tx);
@@ -169,12 +169,12 @@ static void st_case_append(struct st_pair *p)
 		st_commit(a, &tx, 999, ST_APPEND | RDMA_STACK_TX_CLOSE);
 	}
 	err = st_append(a, 10, ST_BIG, &tx);
-	st_ok(err == -ENOENT, "append to a closed message: %d", err);
+	kt_ok(err == -ENOENT, "append to a closed message: %d", err);
 	len = a->msg_len;
 	st_send(a, 10, 0);
 	st_resume(b);
 	st_same(a, b, "messages that were appended to arrive");
-	st_ok(b->solicited == 1 && b->max_msg >= len,
+	kt_ok(b->solicited == 1 && b->max_msg >= len,
 	      "as one, with the flags of the appends (%u, %u of %u)",
 	      b->solicited, b->max_msg, len);
 }
@@ -190,7 +190,7 @@ static void st_case_more(struct st_pair *p)
 	err = st_append(a, 0, ST_BIG, &tx);
 	if (!err)
 		st_commit(a, &tx, 0, ST_APPEND);
-	st_ok(!err || err == -ENOENT, "push what was held back: %d", err);
+	kt_ok(!err || err == -ENOENT, "push what was held back: %d", err);
 	st_same(a, b, "what was held back arrives");
 	st_send(a, 100, RDMA_STACK_TX_MORE);
 	st_send(a, 100, 0);
@@ -205,24 +205,24 @@ static void st_case_notify(struct st_pair *p)
 
 	st_send(a, 100, 0);
 	st_arrived(a, b);
-	st_ok(!a->link->tx_notify(a->qp, a->tx_end), "acknowledged already");
+	kt_ok(!a->link->tx_notify(a->qp, a->tx_end), "acknowledged already");
 	if (!st_shut(a, b))
 		return;
 	before = READ_ONCE(a->spaces);
 	acked = a->link->tx_acked(a->qp);
 	sent = a->link->tx_sent ? a->link->tx_sent(a->qp) : acked;
-	st_ok(sent < a->tx_end && acked <= sent,
+	kt_ok(sent < a->tx_end && acked <= sent,
 	      "acknowledged %llu, sent %llu of %llu", acked, sent, a->tx_end);
 	/* The last request counts */
 	a->link->tx_notify(a->qp, 1);
-	st_ok(a->link->tx_notify(a->qp, a->tx_end), "not yet acknowledged");
-	st_ok(READ_ONCE(a->spaces) == before, "no call before it is");
+	kt_ok(a->link->tx_notify(a->qp, a->tx_end), "not yet acknowledged");
+	kt_ok(READ_ONCE(a->spaces) == before, "no call before it is");
 	st_resume(b);
 	st_same(a, b, "all arrives");
-	wait_event_timeout(a->wait, READ_ONCE(a->spaces) != before, ST_WAIT);
+	wait_event_timeout(a->wait, READ_ONCE(a->spaces) != before, KT_WAIT);
 	st_send(a, 5000, 0);
 	st_arrived(a, b);
-	st_ok(READ_ONCE(a->spaces) == before + 1, "one call, not %u",
+	kt_ok(READ_ONCE(a->spaces) == before + 1, "one call, not %u",
 	      READ_ONCE(a->spaces) - before);
 }
 
@@ -237,17 +237,17 @@ static void st_case_again(struct st_pair *p)
 	st_pause(b);
 	while (err >= 0 && a->tx_off < ST_BIG)
 		err = st_send(a, 30000, RDMA_STACK_TX_CLOSE);
-	st_ok(err == -EAGAIN, "no room after %llu octets: %d", a->tx_off, err);
+	kt_ok(err == -EAGAIN, "no room after %llu octets: %d", a->tx_off, err);
 	/* The transport may have taken some in between, and say so */
 	err = st_reserve(a, 1, &tx);
 	if (!err)
 		a->link->tx_abort(a->qp, &tx);
-	st_ok(!err || err == -EAGAIN, "and then: %d", err);
+	kt_ok(!err || err == -EAGAIN, "and then: %d", err);
 	st_resume(b);
-	wait_event_timeout(a->wait, READ_ONCE(a->spaces) != before, ST_WAIT);
-	st_ok(READ_ONCE(a->spaces) != before, "room comes");
+	wait_event_timeout(a->wait, READ_ONCE(a->spaces) != before, KT_WAIT);
+	kt_ok(READ_ONCE(a->spaces) != before, "room comes");
 	err = st_send(a, 100, 0);
-	st_ok(err == 100, "and is there: %d", err);
+	kt_ok(err == 100, "and is there: %d", err);
 	st_same(a, b, "all arrives");
 }
 
@@ -260,19 +260,19 @@ static void st_case_pause(struct st_pair *p)
 	st_pause(b);
 	for (i = 0; i < 20; i++)
 		st_send(a, 2000, 0);
-	wait_event_timeout(b->wait, READ_ONCE(b->calls), ST_WAIT);
+	wait_event_timeout(b->wait, READ_ONCE(b->calls), KT_WAIT);
 	msleep(50);
 	calls = READ_ONCE(b->calls);
-	st_ok(calls == 1 && b->paused, "%u call, then a pause", calls);
+	kt_ok(calls == 1 && b->paused, "%u call, then a pause", calls);
 	/* One by one: resuming with the pause on */
 	for (i = 2; i < 6; i++) {
 		spin_lock_bh(&b->lock);
 		b->paused = false;
 		spin_unlock_bh(&b->lock);
 		b->link->rx_resume(b->qp);
-		wait_event_timeout(b->wait, READ_ONCE(b->calls) >= i, ST_WAIT);
+		wait_event_timeout(b->wait, READ_ONCE(b->calls) >= i, KT_WAIT);
 	}
-	st_ok(READ_ONCE(b->calls) == 5, "each time one call more: %u", b->calls);
+	kt_ok(READ_ONCE(b->calls) == 5, "each time one call more: %u", b->calls);
 	st_send(b, 3000, 0);
 	st_same(b, a, "the other direction goes on");
 	st_resume(b);
@@ -310,15 +310,15 @@ static void st_case_close(struct st_pair *p)
 	WRITE_ONCE(b->stall, false);
 	flush_work(&c.work);
 	destroy_work_on_stack(&c.work);
-	st_ok(!c.inside, "no callback runs after close");
+	kt_ok(!c.inside, "no callback runs after close");
 	calls = READ_ONCE(b->calls);
 	for (i = 0; i < 20; i++)
 		st_send(a, 2000, 0);
 	p->env->down(p);
 	msleep(50);
-	st_ok(READ_ONCE(b->calls) == calls && !b->closes,
+	kt_ok(READ_ONCE(b->calls) == calls && !b->closes,
 	      "nothing is delivered, nothing told");
-	st_ok(!b->fault[0], "what came was good %s", b->fault);
+	kt_ok(!b->fault[0], "what came was good %s", b->fault);
 }
 
 /* Close with data on their way in both directions, a reservation open */
@@ -338,7 +338,7 @@ static void st_case_middle(struct st_pair *p)
 		st_commit(a, &tx, tx.len, 0);
 	}
 	st_close(a);
-	st_ok(!a->fault[0] && !b->fault[0], "close in the middle %s%s",
+	kt_ok(!a->fault[0] && !b->fault[0], "close in the middle %s%s",
 	      a->fault, b->fault);
 }
 
@@ -348,24 +348,24 @@ static void st_gone(struct st_end *a, struct st_end *b,
 	struct rdma_stack_tx tx2;
 	int err;
 
-	wait_event_timeout(a->wait, READ_ONCE(a->closes), ST_WAIT);
-	wait_event_timeout(b->wait, READ_ONCE(b->closes), ST_WAIT);
+	wait_event_timeout(a->wait, READ_ONCE(a->closes), KT_WAIT);
+	wait_event_timeout(b->wait, READ_ONCE(b->closes), KT_WAIT);
 	/* It is the provider's memory, and still ours */
 	st_fill(a, tx);
 	st_commit(a, tx, want, 0);
-	st_ok(true, "a reservation outlives the connection");
+	kt_ok(true, "a reservation outlives the connection");
 	err = st_reserve(a, 10, &tx2);
-	st_ok(err == -ENOTCONN, "reserve behind the end: %d", err);
+	kt_ok(err == -ENOTCONN, "reserve behind the end: %d", err);
 	err = st_append(a, 10, ST_BIG, &tx2);
-	st_ok(err == -ENOTCONN, "append behind the end: %d", err);
+	kt_ok(err == -ENOTCONN, "append behind the end: %d", err);
 	a->link->tx_acked(a->qp);
 	if (a->link->tx_sent)
 		a->link->tx_sent(a->qp);
 	a->link->rx_resume(a->qp);
 	msleep(20);
-	st_ok(a->closes == 1 && b->closes == 1, "told of the end: %u, %u times",
+	kt_ok(a->closes == 1 && b->closes == 1, "told of the end: %u, %u times",
 	      a->closes, b->closes);
-	st_ok(!a->fault[0] && !b->fault[0], "what came was good %s%s",
+	kt_ok(!a->fault[0] && !b->fault[0], "what came was good %s%s",
 	      a->fault, b->fault);
 }
 
@@ -378,7 +378,7 @@ static void st_case_reserved(struct st_pair *p, void (*end)(struct st_pair *p))
 	st_send(a, 100, 0);
 	st_arrived(a, b);
 	if (st_reserve(a, 3000, &tx)) {
-		st_ok(false, "reserve");
+		kt_ok(false, "reserve");
 		return;
 	}
 	end(p);
@@ -406,15 +406,15 @@ static void st_case_dropped(struct st_pair *p)
 	st_same(a, b, "what was sent before arrives");
 	calls = READ_ONCE(b->calls);
 	if (st_reserve(a, 3000, &tx)) {
-		st_ok(false, "reserve");
+		kt_ok(false, "reserve");
 		return;
 	}
 	st_fill(a, &tx);
 	st_close(a);
 	p->env->down(p);
-	wait_event_timeout(b->wait, READ_ONCE(b->closes), ST_WAIT);
-	st_ok(b->closes == 1, "the peer is told of the end");
-	st_ok(READ_ONCE(b->calls) == calls && !b->fault[0],
+	wait_event_timeout(b->wait, READ_ONCE(b->closes), KT_WAIT);
+	kt_ok(b->closes == 1, "the peer is told of the end");
+	kt_ok(READ_ONCE(b->calls) == calls && !b->fault[0],
 	      "nothing of the reservation arrives %s", b->fault);
 }
 
@@ -424,10 +424,10 @@ static void st_case_refuse(struct st_pair *p)
 
 	b->refuse = -EPROTO;
 	st_send(a, 100, 0);
-	wait_event_timeout(a->wait, READ_ONCE(a->closes), ST_WAIT);
-	wait_event_timeout(b->wait, READ_ONCE(b->closes), ST_WAIT);
+	wait_event_timeout(a->wait, READ_ONCE(a->closes), KT_WAIT);
+	wait_event_timeout(b->wait, READ_ONCE(b->closes), KT_WAIT);
 	msleep(20);
-	st_ok(a->closes == 1 && b->closes == 1 && b->calls == 1,
+	kt_ok(a->closes == 1 && b->closes == 1 && b->calls == 1,
 	      "a message that is refused ends the connection (%u, %u, %u)",
 	      a->closes, b->closes, b->calls);
 }
@@ -471,7 +471,7 @@ bool st_link_case(const struct st_env *env, const char *name,
 	st_end_init(&p->end[0]);
 	st_end_init(&p->end[1]);
 	err = env->up(p);
-	if (st_ok(!err, "%s, %s: connected: %d", env->name, name, err)) {
+	if (kt_ok(!err, "%s, %s: connected: %d", env->name, name, err)) {
 		run(p);
 		env->free(p);
 		st_end_fini(&p->end[0]);

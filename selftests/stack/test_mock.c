@@ -67,10 +67,10 @@ static void st_mock_nomem(struct st_pair *p)
 
 	mock_fail_alloc(p->priv, true);
 	err = st_reserve(&p->end[0], 1000, &tx);
-	st_ok(err == -ENOMEM, "reserve without memory: %d", err);
+	kt_ok(err == -ENOMEM, "reserve without memory: %d", err);
 	mock_fail_alloc(p->priv, false);
 	err = st_send(&p->end[0], 1000, 0);
-	st_ok(err == 1000, "and with it again: %d", err);
+	kt_ok(err == 1000, "and with it again: %d", err);
 	st_same(&p->end[0], &p->end[1], "it arrives");
 }
 
@@ -78,7 +78,7 @@ static void st_mock_gaps(struct st_pair *p)
 {
 	st_send(&p->end[0], 10000, 0);
 	st_same(&p->end[0], &p->end[1], "payload with gaps arrives");
-	st_ok(p->end[1].gaps, "%u runs of %u had gaps", p->end[1].gaps,
+	kt_ok(p->end[1].gaps, "%u runs of %u had gaps", p->end[1].gaps,
 	      p->end[1].runs);
 }
 
@@ -91,10 +91,10 @@ void st_mock_tests(u32 total)
 	int err;
 
 	st_mock = mock_add("mock%d");
-	if (!st_ok(!IS_ERR(st_mock), "device: %d", PTR_ERR_OR_ZERO(st_mock)))
+	if (!kt_ok(!IS_ERR(st_mock), "device: %d", PTR_ERR_OR_ZERO(st_mock)))
 		return;
 	err = mock_register(st_mock);
-	if (st_ok(!err, "registered: %d", err)) {
+	if (kt_ok(!err, "registered: %d", err)) {
 		st_link_tests(&st_mock_env);
 		st_link_case(&st_mock_env, "memory", st_mock_nomem);
 		st_link_case(&st_mock_env, "gaps", st_mock_gaps);

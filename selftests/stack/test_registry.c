@@ -41,7 +41,7 @@ static void st_call_start(struct st_call *c, void (*fn)(void *arg), void *arg)
 
 static bool st_call_end(struct st_call *c)
 {
-	bool res = wait_for_completion_timeout(&c->done, ST_WAIT);
+	bool res = wait_for_completion_timeout(&c->done, KT_WAIT);
 
 	flush_work(&c->work);
 	destroy_work_on_stack(&c->work);
@@ -107,26 +107,26 @@ static void st_registered(struct ib_device *dev)
 	int err;
 
 	err = rdma_stack_query(dev, NULL, &map);
-	st_ok(err == -ENODATA && !map.known && !map.link && !map.place[0],
+	kt_ok(err == -ENODATA && !map.known && !map.link && !map.place[0],
 	      "nothing is known of it: %d", err);
-	st_ok(!rdma_stack_get_link(dev), "no shared link");
+	kt_ok(!rdma_stack_get_link(dev), "no shared link");
 	st_changes = 0;
-	st_ok(!mock_register(dev), "register");
-	st_ok(mock_register(dev) == -EEXIST, "register twice");
-	st_ok(st_changes == 1, "told once: %u", st_changes);
+	kt_ok(!mock_register(dev), "register");
+	kt_ok(mock_register(dev) == -EEXIST, "register twice");
+	kt_ok(st_changes == 1, "told once: %u", st_changes);
 	mock_set_place(dev, RDMA_STACK_CRC, RDMA_STACK_NIC);
 	err = rdma_stack_query(dev, NULL, &map);
-	st_ok(!err && map.known && map.link &&
+	kt_ok(!err && map.known && map.link &&
 	      map.place[RDMA_STACK_CRC] == RDMA_STACK_NIC,
 	      "what it registered is told");
-	st_ok(st_changes == 2, "and its changes: %u", st_changes);
-	st_ok(rdma_stack_get_link(dev) == &mock_link, "its shared link");
-	st_ok(rdma_stack_query(dev, &qp, &map) == -EINVAL, "not of this device");
+	kt_ok(st_changes == 2, "and its changes: %u", st_changes);
+	kt_ok(rdma_stack_get_link(dev) == &mock_link, "its shared link");
+	kt_ok(rdma_stack_query(dev, &qp, &map) == -EINVAL, "not of this device");
 	rdma_stack_unregister(dev);
 	rdma_stack_unregister(dev);
-	st_ok(rdma_stack_query(dev, NULL, &map) == -ENODATA &&
+	kt_ok(rdma_stack_query(dev, NULL, &map) == -ENODATA &&
 	      !rdma_stack_get_link(dev), "unregistered");
-	st_ok(st_changes == 3, "told once: %u", st_changes);
+	kt_ok(st_changes == 3, "told once: %u", st_changes);
 }
 
 /* The provider leaves with a query inside */
@@ -142,9 +142,9 @@ static void st_leave_queried(struct ib_device *dev)
 	wait_for_completion(&gate.entered);
 	st_call_start(&leave, st_unregister, dev);
 	msleep(50);
-	st_ok(!completion_done(&leave.done), "unregistering waits for a query");
+	kt_ok(!completion_done(&leave.done), "unregistering waits for a query");
 	complete_all(&gate.open);
-	st_ok(st_call_end(&leave) && gate.left, "and no longer");
+	kt_ok(st_call_end(&leave) && gate.left, "and no longer");
 	st_call_end(&query);
 	mock_set_gate(dev, NULL);
 }
@@ -161,14 +161,14 @@ static void st_remove_queried(struct ib_device *dev)
 	wait_for_completion(&gate.entered);
 	st_call_start(&del, st_del, dev);
 	msleep(50);
-	st_ok(!completion_done(&del.done), "a device waits for who looks at it");
+	kt_ok(!completion_done(&del.done), "a device waits for who looks at it");
 	complete_all(&gate.open);
-	st_ok(st_call_end(&change) && gate.left, "the change was told");
-	st_ok(st_call_end(&del), "and the device goes");
+	kt_ok(st_call_end(&change) && gate.left, "the change was told");
+	kt_ok(st_call_end(&del), "and the device goes");
 	st_notifier_gate = NULL;
 	/* A pointer only, by now */
 	rdma_stack_changed(dev);
-	st_ok(true, "changes of a device that is gone are nobody's");
+	kt_ok(true, "changes of a device that is gone are nobody's");
 }
 
 static bool st_stop;
@@ -201,16 +201,16 @@ static void st_provider_race(struct ib_device *dev)
 	WRITE_ONCE(st_stop, true);
 	for (i = 0; i < 2; i++)
 		st_call_end(&call[i]);
-	st_ok(!err, "providers come and go under queries: %d", err);
+	kt_ok(!err, "providers come and go under queries: %d", err);
 }
 
 static void st_providers(void)
 {
 	struct ib_device *dev = mock_add("mock%d");
 
-	if (!st_ok(!IS_ERR(dev), "device: %d", PTR_ERR_OR_ZERO(dev)))
+	if (!kt_ok(!IS_ERR(dev), "device: %d", PTR_ERR_OR_ZERO(dev)))
 		return;
-	st_ok(!rdma_stack_register_notifier(&st_nb), "notifier");
+	kt_ok(!rdma_stack_register_notifier(&st_nb), "notifier");
 	st_registered(dev);
 	st_leave_queried(dev);
 	st_provider_race(dev);
@@ -282,23 +282,23 @@ static void st_offload_leave(void *netdev)
 
 static void st_offload_basic(struct net_device *netdev)
 {
-	st_ok(!iwarp_offload_get(netdev), "no engines");
+	kt_ok(!iwarp_offload_get(netdev), "no engines");
 	iwarp_offload_unregister(netdev);
 	iwarp_offload_changed(netdev);
-	st_ok(!st_nic.changed && !st_nic.gone, "nobody is told of nothing");
-	st_ok(iwarp_offload_register(netdev, &st_bad_ops) == -EINVAL,
+	kt_ok(!st_nic.changed && !st_nic.gone, "nobody is told of nothing");
+	kt_ok(iwarp_offload_register(netdev, &st_bad_ops) == -EINVAL,
 	      "operations are missing");
-	st_ok(!iwarp_offload_register(netdev, &st_ops), "register");
-	st_ok(iwarp_offload_register(netdev, &st_ops) == -EEXIST,
+	kt_ok(!iwarp_offload_register(netdev, &st_ops), "register");
+	kt_ok(iwarp_offload_register(netdev, &st_ops) == -EEXIST,
 	      "register twice");
-	st_ok(st_nic.changed == 1, "told once: %u", st_nic.changed);
+	kt_ok(st_nic.changed == 1, "told once: %u", st_nic.changed);
 	st_nic.held = iwarp_offload_get(netdev);
-	st_ok(st_nic.held == &st_ops, "engines");
+	kt_ok(st_nic.held == &st_ops, "engines");
 	iwarp_offload_changed(netdev);
-	st_ok(st_nic.changed == 2, "told of changes: %u", st_nic.changed);
+	kt_ok(st_nic.changed == 2, "told of changes: %u", st_nic.changed);
 	iwarp_offload_unregister(netdev);
-	st_ok(st_nic.gone && !st_nic.held, "providers let go when told");
-	st_ok(!iwarp_offload_get(netdev), "no engines any more");
+	kt_ok(st_nic.gone && !st_nic.held, "providers let go when told");
+	kt_ok(!iwarp_offload_get(netdev), "no engines any more");
 }
 
 /* The driver leaves while a provider holds on */
@@ -306,21 +306,21 @@ static void st_offload_held(struct net_device *netdev)
 {
 	struct st_call leave;
 
-	st_ok(!iwarp_offload_register(netdev, &st_ops), "register again");
+	kt_ok(!iwarp_offload_register(netdev, &st_ops), "register again");
 	st_nic.held = iwarp_offload_get(netdev);
 	WRITE_ONCE(st_nic.keep, true);
 	reinit_completion(&st_nic.told);
 	st_call_start(&leave, st_offload_leave, netdev);
 	wait_for_completion(&st_nic.told);
 	msleep(50);
-	st_ok(!completion_done(&leave.done), "a driver waits for providers");
-	st_ok(!iwarp_offload_get(netdev), "who comes now gets nothing");
-	st_ok(iwarp_offload_register(netdev, &st_ops) == -EEXIST,
+	kt_ok(!completion_done(&leave.done), "a driver waits for providers");
+	kt_ok(!iwarp_offload_get(netdev), "who comes now gets nothing");
+	kt_ok(iwarp_offload_register(netdev, &st_ops) == -EEXIST,
 	      "it cannot come back before");
 	st_nic.held->caps(netdev, &(struct iwarp_offload_caps){});
 	st_nic.held = NULL;
 	iwarp_offload_put(netdev);
-	st_ok(st_call_end(&leave), "it goes when the last one has let go");
+	kt_ok(st_call_end(&leave), "it goes when the last one has let go");
 	WRITE_ONCE(st_nic.keep, false);
 }
 
@@ -349,7 +349,7 @@ static void st_offload_race(struct net_device *netdev)
 	WRITE_ONCE(st_stop, true);
 	for (i = 0; i < 2; i++)
 		st_call_end(&call[i]);
-	st_ok(!err, "drivers come and go under providers: %d", err);
+	kt_ok(!err, "drivers come and go under providers: %d", err);
 }
 
 static netdev_tx_t st_xmit(struct sk_buff *skb, struct net_device *netdev)
@@ -378,21 +378,21 @@ static void st_offloads(void)
 	if (!netdev)
 		return;
 	err = register_netdev(netdev);
-	if (!st_ok(!err, "net device: %d", err)) {
+	if (!kt_ok(!err, "net device: %d", err)) {
 		free_netdev(netdev);
 		return;
 	}
 	memset(&st_nic, 0, sizeof(st_nic));
 	init_completion(&st_nic.told);
 	st_nic.netdev = netdev;
-	st_ok(!iwarp_offload_register_notifier(&st_offload_nb), "notifier");
+	kt_ok(!iwarp_offload_register_notifier(&st_offload_nb), "notifier");
 	st_offload_basic(netdev);
 	st_offload_held(netdev);
 	st_offload_race(netdev);
 	iwarp_offload_unregister_notifier(&st_offload_nb);
 	unregister_netdev(netdev);
 	free_netdev(netdev);
-	st_ok(true, "the net device goes");
+	kt_ok(true, "the net device goes");
 }
 
 /**

@@ -9,6 +9,8 @@
 . "$(dirname "$0")/../lib/lib.sh"
 # shellcheck source=selftests/ulp/lib.bash
 . "$(dirname "$0")/lib.bash"
+# shellcheck source=selftests/lib/ktest.sh
+. "$(dirname "$0")/../lib/ktest.sh"
 need ulp-uverbs
 
 hybrid_here || ktap_skip_all "no hybrid devices"
@@ -25,8 +27,8 @@ results() {
 	done
 }
 
-ktap_check "the module ran" modprobe ulp_verbs
-results kernel </sys/module/ulp_verbs/parameters/results
+kt_load ulp_verbs || ktap_skip_all "no test module"
+kt_do - kernel all 10.0.0.2 7800
 timeout -k 5 200 ulp-uverbs >/tmp/uverbs.tap 2>&1
 ktap_is "the program ran" $? 0
 results program </tmp/uverbs.tap

@@ -3,9 +3,10 @@
  * ulp_verbs.ko: the verbs that upper layers of the kernel use, one by one, on
  * two devices in the initial network namespace. From top to bottom:
  *
- *	verbs_main.c	module, results
+ *	verbs_main.c	module
  *	verbs_cases.c	the cases
  *	verbs_conn.c	two ends and a connection, requests
+ *	ktest.c		debugfs, results, steps of connecting
  */
 #ifndef _ULP_VERBS_H
 #define _ULP_VERBS_H
@@ -13,10 +14,10 @@
 #include <linux/completion.h>
 #include <linux/scatterlist.h>
 #include <rdma/ib_verbs.h>
-#include <rdma/rdma_cm.h>
 #include <rdma/rw.h>
 
-#define UV_WAIT		(20 * HZ)	/* for what should come at once */
+#include "../lib/ktest.h"
+
 #define UV_BUF		(64 * 1024)
 #define UV_SGES		6
 #define UV_DEPTH	128
@@ -30,8 +31,8 @@
  * @srq: shared receive queue, or NULL
  * @buf: UV_BUF octets
  * @dma: their address for the device
- * @step: the step of connection set-up at hand has ended
- * @err: with this
+ * @step: of connecting, at hand
+ * @use_srq: give it a shared receive queue
  * @events: of the queue pair and the shared queue, bits of enum ib_event_type
  * @event: one of them has come
  */
@@ -43,8 +44,8 @@ struct uv_end {
 	struct ib_srq *srq;
 	void *buf;
 	u64 dma;
-	struct completion step;
-	int err;
+	struct kt_step step;
+	bool use_srq;
 	unsigned long events;
 	struct completion event;
 };
@@ -75,13 +76,8 @@ struct uv_mr {
 	struct uv_end *end;
 };
 
-/* verbs_main.c */
-extern char *uv_addr;
-extern ushort uv_port;
-bool uv_ok(bool ok, const char *fmt, ...) __printf(2, 3);
-
 /* verbs_conn.c */
-int uv_listen(void);
+int uv_listen(const char *args);
 void uv_unlisten(void);
 int uv_up(struct uv_conn *c, bool srq);
 void uv_down(struct uv_conn *c);

@@ -30,7 +30,7 @@ static bool uv_two_up(struct uv_two *t, struct uv_conn *c, unsigned int pages,
 		err = uv_mr_reg(&t->a, UV_ACCESS);
 	if (!err)
 		err = uv_mr_reg(&t->b, access);
-	return uv_ok(!err, "%u pages are registered (%d)", pages, err);
+	return kt_ok(!err, "%u pages are registered (%d)", pages, err);
 }
 
 static void uv_two_down(struct uv_two *t)
@@ -73,8 +73,8 @@ static void uv_refused(struct uv_conn *c, struct uv_two *t, const char *what)
 	uv_mr_fill(&t->b, 1);
 	uv_mr_fill(&t->a, 2);
 	uv_two_rdma(t, IB_WR_RDMA_WRITE);
-	uv_ok(uv_event(&c->a, IB_EVENT_QP_FATAL), "%s: the peer is refused", what);
-	uv_ok(uv_mr_check(&t->b, 1), "%s: nothing was written", what);
+	kt_ok(uv_event(&c->a, IB_EVENT_QP_FATAL), "%s: the peer is refused", what);
+	kt_ok(uv_mr_check(&t->b, 1), "%s: nothing was written", what);
 }
 
 static void uv_case_pages(struct uv_conn *c, unsigned int pages)
@@ -83,14 +83,14 @@ static void uv_case_pages(struct uv_conn *c, unsigned int pages)
 
 	if (uv_two_up(&t, c, pages, UV_ACCESS)) {
 		uv_mr_fill(&t.a, 3);
-		uv_ok(!uv_two_rdma(&t, IB_WR_RDMA_WRITE) && !uv_sync(c) &&
+		kt_ok(!uv_two_rdma(&t, IB_WR_RDMA_WRITE) && !uv_sync(c) &&
 		      uv_mr_check(&t.b, 3), "Write of %u pages", pages);
 		uv_mr_fill(&t.b, 4);
-		uv_ok(!uv_two_rdma(&t, IB_WR_RDMA_READ) &&
+		kt_ok(!uv_two_rdma(&t, IB_WR_RDMA_READ) &&
 		      uv_mr_check(&t.a, 4), "Read of %u pages", pages);
-		uv_ok(!uv_mr_inv(&t.b) && !uv_mr_reg(&t.b, UV_ACCESS),
+		kt_ok(!uv_mr_inv(&t.b) && !uv_mr_reg(&t.b, UV_ACCESS),
 		      "invalidated and registered again");
-		uv_ok(!uv_mr_inv(&t.b), "invalidated");
+		kt_ok(!uv_mr_inv(&t.b), "invalidated");
 		uv_refused(c, &t, "local invalidate");
 	}
 	uv_two_down(&t);
@@ -105,7 +105,7 @@ static void uv_case_max(struct uv_conn *c)
 {
 	unsigned int max = c->a.id->device->attrs.max_fast_reg_page_list_len;
 
-	uv_ok(max >= 256, "the device takes %u pages", max);
+	kt_ok(max >= 256, "the device takes %u pages", max);
 	uv_case_pages(c, max);
 }
 
@@ -123,7 +123,7 @@ static void uv_case_twice(struct uv_conn *c)
 	struct uv_two t = {};
 
 	if (uv_two_up(&t, c, 2, UV_ACCESS))
-		uv_ok(uv_mr_reg(&t.a, UV_ACCESS) > 0,
+		kt_ok(uv_mr_reg(&t.a, UV_ACCESS) > 0,
 		      "what is valid cannot be registered");
 	uv_two_down(&t);
 }
@@ -146,11 +146,11 @@ static void uv_case_send_inv(struct uv_conn *c)
 	if (uv_two_up(&t, c, 2, UV_ACCESS)) {
 		uv_fill(c->a.buf, 1000, 0, 5);
 		wr.ex.invalidate_rkey = t.b.mr->rkey;
-		uv_ok(!uv_post_recv(&c->b, c->b.dma, UV_BUF, &w) &&
+		kt_ok(!uv_post_recv(&c->b, c->b.dma, UV_BUF, &w) &&
 		      !uv_do(&c->a, &wr) && !uv_wait(&w) &&
 		      w.wc.byte_len == 1000 && uv_check(c->b.buf, 1000, 0, 5),
 		      "Send with invalidate");
-		uv_ok(w.wc.wc_flags & IB_WC_WITH_INVALIDATE &&
+		kt_ok(w.wc.wc_flags & IB_WC_WITH_INVALIDATE &&
 		      w.wc.ex.invalidate_rkey == t.b.mr->rkey,
 		      "the receive tells what was invalidated");
 		uv_refused(c, &t, "remote invalidate");
@@ -170,12 +170,12 @@ static void uv_case_read_inv(struct uv_conn *c)
 
 	if (uv_two_up(&t, c, 3, UV_ACCESS)) {
 		uv_mr_fill(&t.b, 6);
-		uv_ok(!uv_two_rdma(&t, IB_WR_RDMA_READ_WITH_INV) &&
+		kt_ok(!uv_two_rdma(&t, IB_WR_RDMA_READ_WITH_INV) &&
 		      uv_mr_check(&t.a, 6), "Read with local invalidate");
 		sge.addr = t.a.mr->iova;
 		sge.length = 8;
 		sge.lkey = t.a.mr->lkey;
-		uv_ok(uv_do(&c->a, &wr) == IB_WC_LOC_PROT_ERR,
+		kt_ok(uv_do(&c->a, &wr) == IB_WC_LOC_PROT_ERR,
 		      "its sink is invalid");
 	}
 	uv_two_down(&t);
@@ -203,11 +203,11 @@ static void uv_case_gather(struct uv_conn *c)
 		sge[i].lkey = c->a.pd->local_dma_lkey;
 		len += i < UV_SGES ? n : 0;
 	}
-	uv_ok(!uv_post_recv(&c->b, c->b.dma, UV_BUF, &w) && !uv_do(&c->a, &wr) &&
+	kt_ok(!uv_post_recv(&c->b, c->b.dma, UV_BUF, &w) && !uv_do(&c->a, &wr) &&
 	      !uv_wait(&w) && w.wc.byte_len == len &&
 	      uv_check(c->b.buf, len, 0, 7), "Send of %u elements", UV_SGES);
 	wr.num_sge++;
-	uv_ok(uv_do(&c->a, &wr) == -EINVAL, "one more is refused");
+	kt_ok(uv_do(&c->a, &wr) == -EINVAL, "one more is refused");
 }
 
 static void uv_case_inline(struct uv_conn *c)
@@ -227,14 +227,14 @@ static void uv_case_inline(struct uv_conn *c)
 	sge[0].length = 30;
 	sge[1].addr = (uintptr_t)octets + 30;
 	sge[1].length = 50;
-	if (!uv_ok(!uv_post_recv(&c->b, c->b.dma, UV_BUF, &got) &&
+	if (!kt_ok(!uv_post_recv(&c->b, c->b.dma, UV_BUF, &got) &&
 		   !uv_post(&c->a, &wr, &sent), "post inline"))
 		return;
 	memset(octets, 0, sizeof(octets));
-	uv_ok(!uv_wait(&sent) && !uv_wait(&got) && got.wc.byte_len == 80 &&
+	kt_ok(!uv_wait(&sent) && !uv_wait(&got) && got.wc.byte_len == 80 &&
 	      uv_check(c->b.buf, 80, 0, 8), "the data were taken at once");
 	sge[1].length = 51;
-	uv_ok(uv_do(&c->a, &wr) == -EINVAL, "81 octets are refused");
+	kt_ok(uv_do(&c->a, &wr) == -EINVAL, "81 octets are refused");
 }
 
 /* The API of targets: more pages than one region has, both directions */
@@ -276,10 +276,10 @@ static void uv_case_rw(struct uv_conn *c)
 
 	if (uv_two_up(&t, c, 300, UV_ACCESS)) {
 		uv_mr_fill(&t.b, 9);
-		uv_ok(uv_rw(&t, DMA_FROM_DEVICE) && uv_mr_check(&t.a, 9),
+		kt_ok(uv_rw(&t, DMA_FROM_DEVICE) && uv_mr_check(&t.a, 9),
 		      "rdma_rw reads 300 pages");
 		uv_mr_fill(&t.a, 10);
-		uv_ok(uv_rw(&t, DMA_TO_DEVICE) && uv_mr_check(&t.b, 10),
+		kt_ok(uv_rw(&t, DMA_TO_DEVICE) && uv_mr_check(&t.b, 10),
 		      "rdma_rw writes 300 pages");
 	}
 	uv_two_down(&t);
@@ -301,7 +301,7 @@ static void uv_case_drain(struct uv_conn *c)
 	struct uv_wait *w = kcalloc(2 * UV_MANY, sizeof(*w), GFP_KERNEL);
 	unsigned int i, done = 0, posted = 0;
 
-	if (!uv_ok(w, "memory"))
+	if (!kt_ok(w, "memory"))
 		return;
 	for (i = 0; i < UV_MANY; i++) {
 		posted += !uv_post_recv(&c->b, c->b.dma, UV_BUF, &w[2 * i]);
@@ -311,7 +311,7 @@ static void uv_case_drain(struct uv_conn *c)
 	ib_drain_qp(c->b.id->qp);
 	for (i = 0; i < 2 * UV_MANY; i++)
 		done += completion_done(&w[i].done);
-	uv_ok(done == posted && posted == 2 * UV_MANY,
+	kt_ok(done == posted && posted == 2 * UV_MANY,
 	      "drained: %u of %u requests are complete", done, posted);
 	kfree(w);
 }
@@ -340,15 +340,15 @@ static void uv_case_srq(struct uv_conn *c)
 
 	for (i = 0; i < ARRAY_SIZE(w) && !err; i++)
 		err = uv_post_recv(&c->b, c->b.dma, UV_BUF, &w[i]);
-	uv_ok(!err && !ib_modify_srq(c->b.srq, &attr, IB_SRQ_LIMIT),
+	kt_ok(!err && !ib_modify_srq(c->b.srq, &attr, IB_SRQ_LIMIT),
 	      "a limit of 2 is set");
-	uv_ok(!uv_take(c, w, 3) &&
+	kt_ok(!uv_take(c, w, 3) &&
 	      !test_bit(IB_EVENT_SRQ_LIMIT_REACHED, &c->b.events),
 	      "no event with 2 left");
-	uv_ok(!uv_take(c, &w[3], 1) &&
+	kt_ok(!uv_take(c, &w[3], 1) &&
 	      uv_event(&c->b, IB_EVENT_SRQ_LIMIT_REACHED),
 	      "an event with 1 left");
-	uv_ok(!ib_modify_qp(c->b.id->qp, &error, IB_QP_STATE) &&
+	kt_ok(!ib_modify_qp(c->b.id->qp, &error, IB_QP_STATE) &&
 	      uv_event(&c->b, IB_EVENT_QP_LAST_WQE_REACHED),
 	      "an event when the queue pair takes no more");
 }
@@ -359,11 +359,11 @@ static void uv_case_moderation(struct uv_conn *c)
 	unsigned int i;
 	int err = 0;
 
-	uv_ok(!rdma_set_cq_moderation(c->b.cq, 16, 2000), "moderation is on");
+	kt_ok(!rdma_set_cq_moderation(c->b.cq, 16, 2000), "moderation is on");
 	for (i = 0; i < 40 && !err; i++)
 		err = uv_sync(c);
-	uv_ok(!err, "single completions are told");
-	uv_ok(!rdma_set_cq_moderation(c->b.cq, 0, 0) && !uv_sync(c),
+	kt_ok(!err, "single completions are told");
+	kt_ok(!rdma_set_cq_moderation(c->b.cq, 0, 0) && !uv_sync(c),
 	      "moderation is off");
 }
 
@@ -372,11 +372,11 @@ static void uv_case(const char *name, void (*run)(struct uv_conn *c), bool srq)
 	struct uv_conn *c = kzalloc(sizeof(*c), GFP_KERNEL);
 	int err;
 
-	if (!uv_ok(c, "%s", name))
+	if (!kt_ok(c, "%s", name))
 		return;
 	err = uv_up(c, srq);
 	if (err)
-		uv_ok(false, "%s: no connection (%d)", name, err);
+		kt_ok(false, "%s: no connection (%d)", name, err);
 	else
 		run(c);
 	uv_down(c);

@@ -3,32 +3,16 @@
  * ulp_verbs.ko: two ends of a connection in one program, requests that are
  * waited for, regions for fast registration. See verbs.h.
  */
-#include <linux/inet.h>
 #include <linux/mm.h>
 #include <linux/slab.h>
-#include <net/net_namespace.h>
 
 #include "verbs.h"
 
 static struct rdma_cm_id *uv_listener;
 static struct uv_end *uv_expected;	/* whom the next request is for */
+static struct sockaddr_in uv_peer;
 
 /* ------------------------------------------------------------- connections */
-
-static void uv_step(struct uv_end *e, int err)
-{
-	e->err = err;
-	complete(&e->step);
-}
-
-static int uv_wait_step(struct uv_end *e, int err)
-{
-	if (err)
-		return err;
-	if (!wait_for_completion_timeout(&e->step, UV_WAIT))
-		return -ETIMEDOUT;
-	return e->err;
-}
 
 static void uv_async(struct ib_event *event, void *context)
 {
@@ -48,12 +32,12 @@ static void uv_async(struct ib_event *event, void *context)
 bool uv_event(struct uv_end *e, enum ib_event_type type)
 {
 	while (!test_bit(type, &e->events))
-		if (!wait_for_completion_timeout(&e->event, UV_WAIT))
+		if (!wait_for_completion_timeout(&e->event, KT_WAIT))
 			return false;
 	return true;
 }
 
-static int uv_make_qp(struct uv_end *e, bool srq)
+static int uv_make_qp(struct uv_end *e)
 {
 	struct ib_srq_init_attr sattr = {
 		.event_handler = uv_async,
@@ -92,7 +76,7 @@ static int uv_make_qp(struct uv_end *e, bool srq)
 		return -ENOMEM;
 	e->dma = ib_dma_map_single(e->id->device, e->buf, UV_BUF,
 				   DMA_BIDIRECTIONAL);
-	if (srq) {
+	if (e->use_srq) {
 		e->srq = ib_create_srq(e->pd, &sattr);
 		if (IS_ERR(e->srq))
 			return PTR_ERR(e->srq);
@@ -117,11 +101,11 @@ static int uv_accept(struct rdma_cm_id *id)
 	uv_expected = NULL;
 	e->id = id;
 	id->context = e;
-	err = uv_make_qp(e, e->err);
+	err = uv_make_qp(e);
 	if (!err)
 		err = rdma_accept(id, &param);
 	if (err)
-		uv_step(e, err);
+		kt_step_end(&e->step, err);
 	return 0;
 }
 
@@ -135,7 +119,7 @@ static int uv_cm_event(struct rdma_cm_id *id, struct rdma_cm_event *event)
 	case RDMA_CM_EVENT_ADDR_RESOLVED:
 	case RDMA_CM_EVENT_ROUTE_RESOLVED:
 	case RDMA_CM_EVENT_ESTABLISHED:
-		uv_step(e, 0);
+		kt_step_end(&e->step, 0);
 		break;
 	case RDMA_CM_EVENT_DISCONNECTED:
 	case RDMA_CM_EVENT_TIMEWAIT_EXIT:
@@ -143,38 +127,24 @@ static int uv_cm_event(struct rdma_cm_id *id, struct rdma_cm_event *event)
 		break;
 	default:
 		if (e)
-			uv_step(e, event->status ?: -EIO);
+			kt_step_end(&e->step, event->status ?: -EIO);
 	}
 	return 0;
 }
 
-static int uv_address(struct sockaddr_in *addr)
+int uv_listen(const char *args)
 {
-	*addr = (struct sockaddr_in) {
-		.sin_family = AF_INET,
-		.sin_port = htons(uv_port),
-	};
-	return in4_pton(uv_addr, -1, (u8 *)&addr->sin_addr, -1, NULL) ?
-	       0 : -EINVAL;
-}
-
-int uv_listen(void)
-{
-	struct sockaddr_in addr;
-	int err = uv_address(&addr);
+	struct rdma_cm_id *id;
+	u32 unused;
+	int err = kt_parse_addr(args, &uv_peer, &unused);
 
 	if (err)
 		return err;
-	uv_listener = rdma_create_id(&init_net, uv_cm_event, NULL, RDMA_PS_TCP,
-				     IB_QPT_RC);
-	if (IS_ERR(uv_listener))
-		return PTR_ERR(uv_listener);
-	err = rdma_bind_addr(uv_listener, (struct sockaddr *)&addr);
-	if (!err)
-		err = rdma_listen(uv_listener, 4);
-	if (err)
-		rdma_destroy_id(uv_listener);
-	return err;
+	id = kt_listen(args, uv_cm_event);
+	if (IS_ERR(id))
+		return PTR_ERR(id);
+	uv_listener = id;
+	return 0;
 }
 
 void uv_unlisten(void)
@@ -184,7 +154,7 @@ void uv_unlisten(void)
 
 static void uv_end_init(struct uv_end *e)
 {
-	init_completion(&e->step);
+	init_completion(&e->step.done);
 	init_completion(&e->event);
 }
 
@@ -194,26 +164,13 @@ static int uv_connect(struct uv_end *e)
 		.responder_resources = 8,
 		.initiator_depth = 8,
 	};
-	struct sockaddr_in addr;
-	int err = uv_address(&addr);
+	int err;
 
-	if (err)
-		return err;
-	e->id = rdma_create_id(&init_net, uv_cm_event, e, RDMA_PS_TCP,
-			       IB_QPT_RC);
-	if (IS_ERR(e->id)) {
-		err = PTR_ERR(e->id);
-		e->id = NULL;
-		return err;
-	}
-	err = uv_wait_step(e, rdma_resolve_addr(e->id, NULL,
-						(struct sockaddr *)&addr, 5000));
+	err = kt_resolve(&e->id, &uv_peer, uv_cm_event, e, &e->step);
 	if (!err)
-		err = uv_wait_step(e, rdma_resolve_route(e->id, 5000));
+		err = uv_make_qp(e);
 	if (!err)
-		err = uv_make_qp(e, false);
-	if (!err)
-		err = uv_wait_step(e, rdma_connect(e->id, &param));
+		err = kt_step_wait(&e->step, rdma_connect(e->id, &param));
 	return err;
 }
 
@@ -232,11 +189,11 @@ int uv_up(struct uv_conn *c, bool srq)
 	uv_end_init(&c->a);
 	uv_end_init(&c->b);
 	c->a.pooled = true;
-	c->b.err = srq;
+	c->b.use_srq = srq;
 	uv_expected = &c->b;
 	err = uv_connect(&c->a);
 	uv_expected = NULL;
-	return uv_wait_step(&c->b, err);
+	return kt_step_wait(&c->b.step, err);
 }
 
 static void uv_end_free(struct uv_end *e)
@@ -323,7 +280,7 @@ int uv_post_recv(struct uv_end *e, u64 addr, u32 len, struct uv_wait *w)
 /* Returns the status of the completion, or a negative errno */
 int uv_wait(struct uv_wait *w)
 {
-	if (!wait_for_completion_timeout(&w->done, UV_WAIT))
+	if (!wait_for_completion_timeout(&w->done, KT_WAIT))
 		return -ETIMEDOUT;
 	return w->wc.status;
 }

@@ -9,25 +9,13 @@
 
 # shellcheck source=selftests/lib/lib.sh
 . "$(dirname "$0")/../lib/lib.sh"
+# shellcheck source=selftests/lib/ktest.sh
+. "$(dirname "$0")/../lib/ktest.sh"
 
-DBG=/run/verbs-debugfs
-VT=$DBG/verbs_test
 SERVER="10.0.0.2 7990"
 
-# vt TEST...: in a; its results are ours
-vt() {
-	local verdict rest before=$KTAP_N
-
-	echo clear >$VT/run
-	in_a sh -c "echo '$*' >$VT/run" || ktap_fail "$NAME: $* does not run"
-	while read -r verdict rest; do
-		case $verdict in
-		ok) ktap_ok "$NAME: $rest" ;;
-		not) ktap_fail "$NAME: ${rest#ok }" ;;
-		esac
-	done <$VT/results
-	[ "$KTAP_N" -gt "$before" ] || ktap_fail "$NAME: $* has no results"
-}
+# vt TEST...: in a
+vt() { kt_do a "$NAME" "$@"; }
 
 # counter DEVICE NAME
 counter() {
@@ -41,16 +29,14 @@ devices() {
 }
 
 connect() {
-	in_b sh -c "echo listen $SERVER >$VT/run" || ktap_fail "$NAME: listen"
-	echo "peer $SERVER" >$VT/run
+	# shellcheck disable=SC2086 # address and port
+	if ! kt_tell b listen $SERVER || ! kt_tell - peer $SERVER; then
+		ktap_fail "$NAME: listen"
+	fi
 }
 
 need hyb-target rdma tc
-modprobe verbs_test || ktap_skip_all "no test module"
-mkdir -p $DBG
-mount -t debugfs d $DBG
-defer umount $DBG
-defer modprobe -r verbs_test
+kt_load verbs_test || ktap_skip_all "no test module"
 
 devices hybrid hybrid hybrid
 connect

@@ -4,11 +4,12 @@
  * programs cannot ask for (siw's format has no room) is tested here. From top to
  * bottom:
  *
- *	vt_main.c	debugfs, results
+ *	vt_main.c	the tests by name
  *	vt_imm.c	immediate data
  *	vt_atomic.c	atomic operations
  *	vt_close.c	ends of connections
  *	vt_conn.c	two queue pairs, connected by rdma_cm; requests
+ *	ktest.c		debugfs, results, steps of connecting
  */
 #ifndef _VERBS_TEST_H
 #define _VERBS_TEST_H
@@ -16,7 +17,8 @@
 #include <linux/atomic.h>
 #include <linux/completion.h>
 #include <rdma/ib_verbs.h>
-#include <rdma/rdma_cm.h>
+
+#include "../lib/ktest.h"
 
 #define VT_BUF		16384	/* octets of the region of a side */
 #define VT_DEPTH	128	/* entries of a queue */
@@ -40,9 +42,8 @@ struct vt_side {
 	struct ib_srq *srq;
 	struct ib_mr *mr;
 	u8 *buf;
-	struct completion event;	/* of the step at hand */
+	struct kt_step step;		/* at hand */
 	struct completion ended;	/* of the connection */
-	int err;
 	struct vt_wr wr[VT_REQUESTS];	/* of all of its life */
 	u32 used;
 	u32 completed;
@@ -65,9 +66,6 @@ struct vt_conn {
 	bool use_srq;
 	int access;
 };
-
-/* vt_main.c: one line of results. Return: @ok */
-bool vt_ok(bool ok, const char *fmt, ...) __printf(2, 3);
 
 /* vt_conn.c; all in process context, 0 or a negative errno */
 int vt_listen(const char *args);

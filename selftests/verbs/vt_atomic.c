@@ -93,12 +93,12 @@ static void vt_table(struct vt_conn *c)
 		memset(c->b.buf, 0x66, VT_BUF);
 		*vt_word(&c->b, VT_WORD) = op->before;
 		w = vt_operate(c, op, VT_WORD, 8);
-		vt_ok(vt_good(&c->a, w, op->done) && w->wc.byte_len == 8,
+		kt_ok(vt_good(&c->a, w, op->done) && w->wc.byte_len == 8,
 		      "%s: completion", op->what);
-		vt_ok(*vt_word(&c->a, 8) == op->before &&
+		kt_ok(*vt_word(&c->a, 8) == op->before &&
 		      c->a.buf[7] == 0x55 && c->a.buf[16] == 0x55,
 		      "%s: value before", op->what);
-		vt_ok(*vt_word(&c->b, VT_WORD) == op->after &&
+		kt_ok(*vt_word(&c->b, VT_WORD) == op->after &&
 		      c->b.buf[VT_WORD - 1] == 0x66 &&
 		      c->b.buf[VT_WORD + 8] == 0x66,
 		      "%s: value behind", op->what);
@@ -124,8 +124,8 @@ static void vt_many(struct vt_conn *c)
 			*vt_word(&c->a, 8 * i) ==
 				(i % 5 == 4 ? 0 : i - i / 5);
 	}
-	vt_ok(good, "%u operations and Reads, in order", n);
-	vt_ok(*vt_word(&c->b, VT_WORD) == n - n / 5, "none is lost or repeated");
+	kt_ok(good, "%u operations and Reads, in order", n);
+	kt_ok(*vt_word(&c->b, VT_WORD) == n - n / 5, "none is lost or repeated");
 }
 
 /* Behind a Write: it sees that */
@@ -147,16 +147,16 @@ static void vt_behind_write(struct vt_conn *c)
 		good &= vt_good(&c->a, w, IB_WC_FETCH_ADD) &&
 			*vt_word(&c->a, 512) == i << 40;
 	}
-	vt_ok(good, "behind Writes");
+	kt_ok(good, "behind Writes");
 }
 
 static void vt_bad_posts(struct vt_conn *c)
 {
 	struct ib_atomic_wr wr = { .wr.opcode = IB_WR_ATOMIC_FETCH_AND_ADD };
 
-	vt_ok(vt_post(&c->a, &wr.wr, 0, 4)->err == -EINVAL, "4 octets: EINVAL");
-	vt_ok(vt_post(&c->a, &wr.wr, 0, 0)->err == -EINVAL, "none: EINVAL");
-	vt_ok(vt_post(&c->a, &wr.wr, 0, 16)->err == -EINVAL,
+	kt_ok(vt_post(&c->a, &wr.wr, 0, 4)->err == -EINVAL, "4 octets: EINVAL");
+	kt_ok(vt_post(&c->a, &wr.wr, 0, 0)->err == -EINVAL, "none: EINVAL");
+	kt_ok(vt_post(&c->a, &wr.wr, 0, 16)->err == -EINVAL,
 	      "16 octets: EINVAL");
 }
 
@@ -174,11 +174,11 @@ static void vt_error(const char *what, int access, u32 to, u32 stag)
 	wr.rkey = c->b.mr->rkey ^ stag;
 	wr.compare_add = 1;
 	w = vt_post(&c->a, &wr.wr, 0, sizeof(u64));
-	vt_ok(!w->err && vt_wait(&c->a, w) && w->wc.status != IB_WC_SUCCESS,
+	kt_ok(!w->err && vt_wait(&c->a, w) && w->wc.status != IB_WC_SUCCESS,
 	      "%s: fails", what);
-	vt_ok(!memchr_inv(c->b.buf, 0x66, VT_BUF), "%s: nothing changes", what);
-	vt_ok(vt_end(&c->a) && vt_end(&c->b), "%s: both ends hear", what);
-	vt_ok(test_bit(IB_EVENT_QP_FATAL, &c->a.qp_events) &&
+	kt_ok(!memchr_inv(c->b.buf, 0x66, VT_BUF), "%s: nothing changes", what);
+	kt_ok(vt_end(&c->a) && vt_end(&c->b), "%s: both ends hear", what);
+	kt_ok(test_bit(IB_EVENT_QP_FATAL, &c->a.qp_events) &&
 	      (test_bit(IB_EVENT_QP_ACCESS_ERR, &c->b.qp_events) ||
 	       test_bit(IB_EVENT_QP_REQ_ERR, &c->b.qp_events)),
 	      "%s: Terminate is an event on both sides", what);
@@ -196,7 +196,7 @@ void vt_atomic_tests(void)
 	if (!c)
 		return;
 	attr = &c->a.id->device->attrs;
-	vt_ok(attr->atomic_cap == IB_ATOMIC_GLOB &&
+	kt_ok(attr->atomic_cap == IB_ATOMIC_GLOB &&
 	      attr->masked_atomic_cap == IB_ATOMIC_GLOB,
 	      "the device says that it has them");
 	vt_table(c);

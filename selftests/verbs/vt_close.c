@@ -53,9 +53,9 @@ static void vt_graceful(void)
 	for (i = 0; i < VT_MESSAGES; i++)
 		vt_message(&c->a, VT_BUF);
 	rdma_disconnect(c->a.id);
-	vt_ok(vt_count(&c->b, r) == VT_MESSAGES,
+	kt_ok(vt_count(&c->b, r) == VT_MESSAGES,
 	      "what was posted before the end arrives");
-	vt_ok(vt_ended(c), "both ends hear of the end");
+	kt_ok(vt_ended(c), "both ends hear of the end");
 	vt_down(c);
 }
 
@@ -78,9 +78,9 @@ static void vt_simultaneous(void)
 	}
 	rdma_disconnect(c->a.id);
 	rdma_disconnect(c->b.id);
-	vt_ok(vt_count(&c->a, ra) >= 0 && vt_count(&c->b, rb) >= 0,
+	kt_ok(vt_count(&c->a, ra) >= 0 && vt_count(&c->b, rb) >= 0,
 	      "both close at once: all receives complete");
-	vt_ok(vt_ended(c), "both close at once: both hear of it");
+	kt_ok(vt_ended(c), "both close at once: both hear of it");
 	vt_down(c);
 }
 
@@ -97,13 +97,13 @@ static void vt_abortive(void)
 	for (i = 0; i < VT_MESSAGES; i++)
 		r[i] = vt_recv(&c->b, 0, VT_BUF);
 	mine = vt_recv(&c->a, 0, 16);
-	vt_ok(!ib_modify_qp(c->a.id->qp, &attr, IB_QP_STATE),
+	kt_ok(!ib_modify_qp(c->a.id->qp, &attr, IB_QP_STATE),
 	      "into state ERR");
-	vt_ok(vt_wait(&c->a, mine) && mine->wc.status == IB_WC_WR_FLUSH_ERR,
+	kt_ok(vt_wait(&c->a, mine) && mine->wc.status == IB_WC_WR_FLUSH_ERR,
 	      "own receives are flushed");
-	vt_ok(vt_count(&c->b, r) == 0, "the peer's are");
-	vt_ok(vt_ended(c), "both ends hear of it");
-	vt_ok(vt_wait(&c->a, vt_message(&c->a, 8)),
+	kt_ok(vt_count(&c->b, r) == 0, "the peer's are");
+	kt_ok(vt_ended(c), "both ends hear of it");
+	kt_ok(vt_wait(&c->a, vt_message(&c->a, 8)),
 	      "what is posted afterwards completes");
 	vt_down(c);
 }

@@ -5,17 +5,12 @@
  * how to wait for them. See vt.h.
  */
 #include <linux/delay.h>
-#include <linux/inet.h>
 #include <linux/jiffies.h>
 #include <linux/mm.h>
-#include <linux/nsproxy.h>
 #include <linux/scatterlist.h>
 #include <linux/slab.h>
-#include <net/net_namespace.h>
 
 #include "vt.h"
-
-#define VT_WAIT		(30 * HZ)	/* for what should come at once */
 
 static struct rdma_cm_id *vt_listener;
 static struct vt_conn *vt_expected;	/* whom the next request is for */
@@ -123,7 +118,7 @@ struct vt_wr *vt_post(struct vt_side *s, struct ib_send_wr *wr, u32 off,
  */
 bool vt_wait(struct vt_side *s, struct vt_wr *w)
 {
-	unsigned long end = jiffies + VT_WAIT;
+	unsigned long end = jiffies + KT_WAIT;
 
 	while (!w->err) {
 		ib_process_cq_direct(s->cq, -1);
@@ -142,7 +137,7 @@ bool vt_wait(struct vt_side *s, struct vt_wr *w)
  */
 bool vt_end(struct vt_side *s)
 {
-	return wait_for_completion_timeout(&s->ended, VT_WAIT);
+	return wait_for_completion_timeout(&s->ended, KT_WAIT);
 }
 
 /**
@@ -160,21 +155,6 @@ bool vt_good(struct vt_side *s, struct vt_wr *w, enum ib_wc_opcode opcode)
 }
 
 /* --------------------------------------------------------------- connections */
-
-static void vt_step(struct vt_side *s, int err)
-{
-	s->err = err;
-	complete(&s->event);
-}
-
-static int vt_wait_step(struct vt_side *s, int err)
-{
-	if (err)
-		return err;
-	if (!wait_for_completion_timeout(&s->event, VT_WAIT))
-		return -ETIMEDOUT;
-	return s->err;
-}
 
 static void vt_cq_event(struct ib_cq *cq, void *context)
 {
@@ -320,7 +300,7 @@ static int vt_cm_event(struct rdma_cm_id *id, struct rdma_cm_event *event)
 		fallthrough;
 	case RDMA_CM_EVENT_ADDR_RESOLVED:
 	case RDMA_CM_EVENT_ROUTE_RESOLVED:
-		vt_step(s, 0);
+		kt_step_end(&s->step, 0);
 		break;
 	case RDMA_CM_EVENT_DISCONNECTED:
 	case RDMA_CM_EVENT_DEVICE_REMOVAL:
@@ -329,7 +309,7 @@ static int vt_cm_event(struct rdma_cm_id *id, struct rdma_cm_event *event)
 	case RDMA_CM_EVENT_TIMEWAIT_EXIT:
 		break;
 	default:
-		vt_step(s, event->status ?: -EIO);
+		kt_step_end(&s->step, event->status ?: -EIO);
 		break;
 	}
 	return 0;
@@ -371,13 +351,13 @@ static int vt_listen_event(struct rdma_cm_id *id, struct rdma_cm_event *event)
 	int err;
 
 	if (event->event != RDMA_CM_EVENT_CONNECT_REQUEST)
-		return id == vt_listener ? 0 : vt_cm_event(id, event);
+		return id->context ? vt_cm_event(id, event) : 0;
 	if (!c)
 		return -ECONNREFUSED;
 	vt_expected = NULL;
 	err = vt_accept(c, id, event);
 	if (err)
-		vt_step(&c->b, err);
+		kt_step_end(&c->b.step, err);
 	return 0;
 }
 
@@ -387,25 +367,14 @@ static int vt_dial(struct vt_side *s)
 	u8 pdata[U8_MAX];
 	int err;
 
-	s->id = rdma_create_id(current->nsproxy->net_ns, vt_cm_event, s,
-			       RDMA_PS_TCP, IB_QPT_RC);
-	if (IS_ERR(s->id)) {
-		err = PTR_ERR(s->id);
-		s->id = NULL;
-		return err;
-	}
-	err = rdma_resolve_addr(s->id, NULL, (struct sockaddr *)&vt_peer, 2000);
-	err = vt_wait_step(s, err);
-	if (err)
-		return err;
-	err = vt_wait_step(s, rdma_resolve_route(s->id, 2000));
+	err = kt_resolve(&s->id, &vt_peer, vt_cm_event, s, &s->step);
 	if (err)
 		return err;
 	err = vt_make_qp(s, false);
 	if (err)
 		return err;
 	param = vt_param(pdata);
-	return vt_wait_step(s, rdma_connect(s->id, &param));
+	return kt_step_wait(&s->step, rdma_connect(s->id, &param));
 }
 
 /**
@@ -424,13 +393,13 @@ struct vt_conn *vt_up(bool use_srq, int access)
 		goto out;
 	c->use_srq = use_srq;
 	c->access = access;
-	init_completion(&c->a.event);
+	init_completion(&c->a.step.done);
 	init_completion(&c->a.ended);
-	init_completion(&c->b.event);
+	init_completion(&c->b.step.done);
 	init_completion(&c->b.ended);
 	vt_expected = c;
 	err = vt_dial(&c->a);
-	err = err ?: vt_wait_step(&c->b, 0);
+	err = err ?: kt_step_wait(&c->b.step, 0);
 	/* siw overlooks a first message that is quick */
 	if (!err)
 		msleep(50);
@@ -441,7 +410,7 @@ struct vt_conn *vt_up(bool use_srq, int access)
 out:
 	if (!err)
 		return c;
-	vt_ok(false, "connect: %d", err);
+	kt_ok(false, "connect: %d", err);
 	if (c)
 		vt_down(c);
 	return NULL;
@@ -468,21 +437,6 @@ void vt_down(struct vt_conn *c)
 	kvfree(c);
 }
 
-/* "ADDR PORT" */
-static int vt_parse(const char *args, struct sockaddr_in *addr)
-{
-	char host[32];
-	u16 port;
-
-	if (sscanf(args, "%31s %hu", host, &port) != 2)
-		return -EINVAL;
-	memset(addr, 0, sizeof(*addr));
-	addr->sin_family = AF_INET;
-	addr->sin_addr.s_addr = in_aton(host);
-	addr->sin_port = htons(port);
-	return 0;
-}
-
 /**
  * vt_set_peer() - where vt_up() connects to
  * @args: address and port
@@ -491,7 +445,9 @@ static int vt_parse(const char *args, struct sockaddr_in *addr)
  */
 int vt_set_peer(const char *args)
 {
-	return vt_listener ? vt_parse(args, &vt_peer) : -EINVAL;
+	u32 unused;
+
+	return vt_listener ? kt_parse_addr(args, &vt_peer, &unused) : -EINVAL;
 }
 
 /**
@@ -502,24 +458,14 @@ int vt_set_peer(const char *args)
  */
 int vt_listen(const char *args)
 {
-	struct sockaddr_in addr;
-	int err = vt_parse(args, &addr);
+	struct rdma_cm_id *id;
 
-	if (err)
-		return err;
 	vt_unlisten();
-	vt_listener = rdma_create_id(current->nsproxy->net_ns, vt_listen_event,
-				     NULL, RDMA_PS_TCP, IB_QPT_RC);
-	if (IS_ERR(vt_listener)) {
-		err = PTR_ERR(vt_listener);
-		vt_listener = NULL;
-		return err;
-	}
-	err = rdma_bind_addr(vt_listener, (struct sockaddr *)&addr);
-	err = err ?: rdma_listen(vt_listener, 4);
-	if (err)
-		vt_unlisten();
-	return err;
+	id = kt_listen(args, vt_listen_event);
+	if (IS_ERR(id))
+		return PTR_ERR(id);
+	vt_listener = id;
+	return 0;
 }
 
 /**

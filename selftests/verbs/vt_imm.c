@@ -58,15 +58,15 @@ static void vt_write_case(struct vt_conn *c, u32 len, u32 imm)
 	memset(c->b.buf, 0, VT_BUF);
 	r = vt_recv(&c->b, VT_BUF / 2, 64);
 	w = vt_write_imm(c, 0, len, imm, 0);
-	vt_ok(vt_good(&c->b, r, IB_WC_RECV_RDMA_WITH_IMM),
+	kt_ok(vt_good(&c->b, r, IB_WC_RECV_RDMA_WITH_IMM),
 	      "Write of %u with immediate data completes a receive", len);
-	vt_ok(vt_has_imm(r, imm, len),
+	kt_ok(vt_has_imm(r, imm, len),
 	      "Write of %u: immediate data and length in the completion", len);
-	vt_ok(!memcmp(c->a.buf, c->b.buf, len) && !c->b.buf[len],
+	kt_ok(!memcmp(c->a.buf, c->b.buf, len) && !c->b.buf[len],
 	      "Write of %u: payload is there before it", len);
-	vt_ok(!memchr_inv(c->b.buf + VT_BUF / 2, 0, 64),
+	kt_ok(!memchr_inv(c->b.buf + VT_BUF / 2, 0, 64),
 	      "Write of %u: nothing is in the receive", len);
-	vt_ok(vt_good(&c->a, w, IB_WC_RDMA_WRITE), "Write of %u is done", len);
+	kt_ok(vt_good(&c->a, w, IB_WC_RDMA_WRITE), "Write of %u is done", len);
 }
 
 static void vt_send_case(struct vt_conn *c, u32 len, u32 imm)
@@ -77,14 +77,14 @@ static void vt_send_case(struct vt_conn *c, u32 len, u32 imm)
 	memset(c->b.buf, 0, VT_BUF);
 	r = vt_recv(&c->b, 0, VT_BUF);
 	w = vt_send_imm(&c->a, 0, len, imm);
-	vt_ok(vt_good(&c->b, r, IB_WC_RECV) && vt_has_imm(r, imm, len) &&
+	kt_ok(vt_good(&c->b, r, IB_WC_RECV) && vt_has_imm(r, imm, len) &&
 	      !memcmp(c->a.buf, c->b.buf, len),
 	      "Send of %u with immediate data", len);
-	vt_ok(vt_good(&c->a, w, IB_WC_SEND), "Send of %u is done", len);
+	kt_ok(vt_good(&c->a, w, IB_WC_SEND), "Send of %u is done", len);
 	/* the one behind it has none */
 	r = vt_recv(&c->b, 0, VT_BUF);
 	w = vt_send(&c->a, 0, len);
-	vt_ok(vt_good(&c->b, r, IB_WC_RECV) && !r->wc.wc_flags &&
+	kt_ok(vt_good(&c->b, r, IB_WC_RECV) && !r->wc.wc_flags &&
 	      vt_good(&c->a, w, IB_WC_SEND), "Send of %u without", len);
 }
 
@@ -108,9 +108,9 @@ static void vt_order_case(struct vt_conn *c)
 			 (!i || r[i]->nr == r[i - 1]->nr + 1);
 		seen &= c->b.buf[i] == i + 1;
 	}
-	vt_ok(order, "%u of them in order", n);
-	vt_ok(seen, "each behind its Write");
-	vt_ok(vt_good(&c->a, w, IB_WC_RDMA_WRITE), "the last one is done");
+	kt_ok(order, "%u of them in order", n);
+	kt_ok(seen, "each behind its Write");
+	kt_ok(vt_good(&c->a, w, IB_WC_RDMA_WRITE), "the last one is done");
 }
 
 /* A Send between the parts, all in the receives' order */
@@ -125,12 +125,12 @@ static void vt_mixed_case(struct vt_conn *c)
 	vt_send(&c->a, 0, 100);
 	vt_send_imm(&c->a, 0, 200, 11);
 	vt_write_imm(c, 0, 0, 12, 0);
-	vt_ok(vt_good(&c->b, r[0], IB_WC_RECV_RDMA_WITH_IMM) &&
+	kt_ok(vt_good(&c->b, r[0], IB_WC_RECV_RDMA_WITH_IMM) &&
 	      vt_good(&c->b, r[1], IB_WC_RECV) &&
 	      vt_good(&c->b, r[2], IB_WC_RECV) &&
 	      vt_good(&c->b, r[3], IB_WC_RECV_RDMA_WITH_IMM),
 	      "Writes and Sends with and without take receives in turn");
-	vt_ok(vt_has_imm(r[0], 10, 2000) && !r[1]->wc.wc_flags &&
+	kt_ok(vt_has_imm(r[0], 10, 2000) && !r[1]->wc.wc_flags &&
 	      r[1]->wc.byte_len == 100 && vt_has_imm(r[2], 11, 200) &&
 	      vt_has_imm(r[3], 12, 0), "and have what is theirs");
 }
@@ -141,10 +141,10 @@ static void vt_late_case(struct vt_conn *c)
 	struct vt_wr *r, *w;
 
 	w = vt_write_imm(c, 0, 10, 77, 0);
-	vt_ok(vt_good(&c->a, w, IB_WC_RDMA_WRITE), "sent before the receive");
+	kt_ok(vt_good(&c->a, w, IB_WC_RDMA_WRITE), "sent before the receive");
 	msleep(20);
 	r = vt_recv(&c->b, 0, 0);
-	vt_ok(vt_good(&c->b, r, IB_WC_RECV_RDMA_WITH_IMM) &&
+	kt_ok(vt_good(&c->b, r, IB_WC_RECV_RDMA_WITH_IMM) &&
 	      vt_has_imm(r, 77, 10), "a receive that is late gets it");
 }
 
@@ -158,11 +158,11 @@ static void vt_solicited_case(struct vt_conn *c)
 	ib_req_notify_cq(c->b.cq, IB_CQ_SOLICITED);
 	before = atomic_read(&c->b.events);
 	vt_write_imm(c, 0, 8, 1, 0);
-	vt_ok(vt_good(&c->b, r1, IB_WC_RECV_RDMA_WITH_IMM), "not solicited");
+	kt_ok(vt_good(&c->b, r1, IB_WC_RECV_RDMA_WITH_IMM), "not solicited");
 	plain = atomic_read(&c->b.events);
 	vt_write_imm(c, 0, 8, 2, IB_SEND_SOLICITED);
-	vt_ok(vt_good(&c->b, r2, IB_WC_RECV_RDMA_WITH_IMM), "solicited");
-	vt_ok(plain == before && atomic_read(&c->b.events) == before + 1,
+	kt_ok(vt_good(&c->b, r2, IB_WC_RECV_RDMA_WITH_IMM), "solicited");
+	kt_ok(plain == before && atomic_read(&c->b.events) == before + 1,
 	      "one event, for the solicited one");
 }
 
@@ -172,7 +172,7 @@ static void vt_imm_cases(bool use_srq)
 
 	if (!c)
 		return;
-	vt_ok(true, use_srq ? "with a shared receive queue" : "own receives");
+	kt_ok(true, use_srq ? "with a shared receive queue" : "own receives");
 	vt_write_case(c, 1, 0x12345678);
 	vt_write_case(c, 1000, 0xffffffff);
 	vt_write_case(c, VT_BUF / 2 - 1, 0);
@@ -225,15 +225,15 @@ void vt_stranger_tests(const char *args)
 	peer = args[0] == 'a' ? &c->b : &c->a;
 	for (i = 0; i < ARRAY_SIZE(ops); i++)
 		bad += vt_refused(s, ops[i]) != -EOPNOTSUPP;
-	vt_ok(!bad, "a peer of another driver: posting is refused");
+	kt_ok(!bad, "a peer of another driver: posting is refused");
 	/* the first message is the active side's */
 	r = vt_recv(&c->b, 0, 100);
 	w = vt_send(&c->a, 0, 50);
-	vt_ok(vt_good(&c->b, r, IB_WC_RECV) && vt_good(&c->a, w, IB_WC_SEND),
+	kt_ok(vt_good(&c->b, r, IB_WC_RECV) && vt_good(&c->a, w, IB_WC_SEND),
 	      "the connection goes on");
 	r = vt_recv(peer, 0, 100);
 	w = vt_send(s, 0, 60);
-	vt_ok(vt_good(peer, r, IB_WC_RECV) && r->wc.byte_len == 60 &&
+	kt_ok(vt_good(peer, r, IB_WC_RECV) && r->wc.byte_len == 60 &&
 	      vt_good(s, w, IB_WC_SEND), "both ways");
 	vt_down(c);
 }
@@ -260,7 +260,7 @@ void vt_private_tests(void)
 	vt_set_private(64);
 	if (!c)
 		return;
-	vt_ok(vt_has_private(&c->b, U8_MAX), "255 octets with the Request");
-	vt_ok(vt_has_private(&c->a, U8_MAX), "255 octets with the Reply");
+	kt_ok(vt_has_private(&c->b, U8_MAX), "255 octets with the Request");
+	kt_ok(vt_has_private(&c->a, U8_MAX), "255 octets with the Reply");
 	vt_down(c);
 }
