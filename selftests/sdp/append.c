@@ -5,9 +5,9 @@
  *   sdp-append -s -h ADDRESS -p PORT [-f FAMILY] [-r RCVBUF] -w FIFO
  *	accepts one connection and reads nothing until somebody opens FIFO for
  *	writing; then reads to the end of the stream and checks every octet
- *   sdp-append -h ADDRESS -p PORT [-f FAMILY] [-e] -n COUNT -m SIZE
+ *   sdp-append -h ADDRESS -p PORT [-f FAMILY] [-e] [-i FILL] -n COUNT -m SIZE
  *	sends COUNT times SIZE octets, into a send buffer that takes them all;
- *	-e: with MSG_EOR
+ *	-e: with MSG_EOR; -i: FILL octets before them, by one call
  *
  * The first prints "OCTETS NANOSECONDS" when it has read everything; looking at
  * the octets is not part of the time.
@@ -90,10 +90,19 @@ static int server(int l, const struct sockaddr_in *sa, const char *fifo)
 	return drain(fd);
 }
 
-static int client(int fd, const struct sockaddr_in *sa, int count, int size,
-		  int flags)
+/* The next octets of the stream, by one call */
+static int put(int fd, int size, int flags)
 {
-	unsigned long long pos = 0;
+	static unsigned long long pos;
+
+	for (int k = 0; k < size; k++)
+		buf[k] = pattern(pos++);
+	return send(fd, buf, size, MSG_NOSIGNAL | flags) == size ? 0 : -1;
+}
+
+static int client(int fd, const struct sockaddr_in *sa, int fill, int count,
+		  int size, int flags)
+{
 	int room = 64 << 20;
 	int one = 1;
 
@@ -101,10 +110,10 @@ static int client(int fd, const struct sockaddr_in *sa, int count, int size,
 	if (connect(fd, (const struct sockaddr *)sa, sizeof(*sa)))
 		return fail("connect");
 	setsockopt(fd, IPPROTO_TCP, TCP_NODELAY, &one, sizeof(one));
+	if (fill && put(fd, fill, 0))
+		return fail("send");
 	for (int i = 0; i < count; i++) {
-		for (int k = 0; k < size; k++)
-			buf[k] = pattern(pos++);
-		if (send(fd, buf, size, MSG_NOSIGNAL | flags) != size)
+		if (put(fd, size, flags))
 			return fail("send");
 	}
 	/* the end of the stream reaches the reader behind the data */
@@ -121,10 +130,11 @@ int main(int argc, char **argv)
 {
 	struct sockaddr_in sa = { .sin_family = AF_INET };
 	int c, fd, family = 27, count = 0, size = 0, rcvbuf = 0, flags = 0;
+	int fill = 0;
 	const char *fifo = NULL;
 	bool srv = false;
 
-	while ((c = getopt(argc, argv, "seh:p:f:r:w:n:m:")) != -1) {
+	while ((c = getopt(argc, argv, "seh:p:f:i:r:w:n:m:")) != -1) {
 		if (c == 's')
 			srv = true;
 		else if (c == 'e')
@@ -133,6 +143,8 @@ int main(int argc, char **argv)
 			sa.sin_port = htons(atoi(optarg));
 		else if (c == 'f')
 			family = atoi(optarg);
+		else if (c == 'i')
+			fill = atoi(optarg);
 		else if (c == 'r')
 			rcvbuf = atoi(optarg);
 		else if (c == 'w')
@@ -147,6 +159,8 @@ int main(int argc, char **argv)
 	}
 	if (srv ? !fifo : count <= 0 || size <= 0 || size > BUFFER)
 		return 2;
+	if (fill < 0 || fill > BUFFER)
+		return 2;
 	fd = socket(family, SOCK_STREAM, 0);
 	if (fd < 0)
 		return fail("socket");
@@ -154,5 +168,5 @@ int main(int argc, char **argv)
 	    setsockopt(fd, SOL_SOCKET, SO_RCVBUF, &rcvbuf, sizeof(rcvbuf)))
 		return fail("SO_RCVBUF");
 	return srv ? server(fd, &sa, fifo) :
-		     client(fd, &sa, count, size, flags);
+		     client(fd, &sa, fill, count, size, flags);
 }

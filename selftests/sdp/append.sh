@@ -14,6 +14,9 @@
 need sdp-append sdpstat rdma nsenter
 
 COUNT=$(scaled 10000)
+# A tenth of the sends would leave at once, while the window is open, if nothing
+# closed it before
+FILL=$(scaled 0 262144)
 FIFO=/tmp/append.fifo
 PORT=7000
 
@@ -28,7 +31,7 @@ run() {
 	reader=$BG_PID reader_log=$BG_LOG
 	wait_port a $PORT || return
 	counters_take before
-	start_bg b timeout 60 sdp-append -h 10.0.0.1 -p $PORT -n "$COUNT" -m "$@"
+	start_bg b timeout 60 sdp-append -h 10.0.0.1 -p $PORT -i "$FILL" -n "$COUNT" -m "$@"
 	# all is in buffers, or they are full and the writer sleeps, too
 	SENT=0
 	wait_for 5 grep -q sent "$BG_LOG" && SENT=1
@@ -48,7 +51,7 @@ appended() {
 		ktap_fail "$desc: transfer" "$KTAP_OUT"
 		return
 	fi
-	ktap_is "$desc: all octets arrive, unchanged" "$OCTETS" $((COUNT * $1))
+	ktap_is "$desc: all octets arrive, unchanged" "$OCTETS" $((FILL + COUNT * $1))
 	ktap_check "$desc: $MSGS messages, at most 1/20" test "$MSGS" -le $((COUNT / 20))
 	ktap_check "$desc: $APPENDED joined a message, $SAVED header octets saved" \
 		test "$APPENDED" -ge $((COUNT - COUNT / 20)) -a "$SAVED" -ge $((APPENDED * 16))
@@ -68,6 +71,7 @@ done
 
 # Ends of records keep messages apart: as many wait as there are, and nothing
 # is lost when there is no place for one more
+FILL=0
 COUNT=400
 run 64 -e
 ktap_is "MSG_EOR: all octets arrive" "$OCTETS" $((COUNT * 64))
