@@ -85,6 +85,19 @@
 #define compat_accept_kern	(accept_kern)
 #endif
 
+/* To call it. */
+static inline int compat_sock_accept(struct socket *sock,
+				     struct socket *newsock, int flags)
+{
+#ifdef HAVE_PROTO_ACCEPT_ARG
+	struct proto_accept_arg arg = { .flags = flags };
+
+	return sock->ops->accept(sock, newsock, &arg);
+#else
+	return sock->ops->accept(sock, newsock, flags, false);
+#endif
+}
+
 /* class_interface.add_dev and remove_dev, from 6.4 with the device alone */
 #ifdef HAVE_CLASS_INTERFACE_DEV
 #define COMPAT_CLASS_INTF_ARGS	struct device *class_dev

@@ -25,6 +25,7 @@
 #include "sdp_trace.h"
 
 #define SDP_BIND_TRIES	16	/* ephemeral ports that rdma_cm may offer */
+#define SDP_CONNECT_TCP	1	/* go on with the TCP socket */
 
 unsigned int sdp_net_id __read_mostly;
 EXPORT_SYMBOL_GPL(sdp_net_id);
@@ -529,7 +530,7 @@ static bool sdp_bind_conflict(struct sock *sk, const union sdp_addr *addr)
  * An iWARP device listens on a TCP port of the same number, which rdma_cm knows
  * nothing of. Only worth asking while another port can be taken.
  */
-static bool sdp_tcp_port_free(struct sock *sk)
+static bool sdp_tcp_port_free(struct sock *sk, __be16 port)
 {
 	union sdp_addr a = sdp_sk(sk)->local;
 	bool v6 = a.sa.sa_family == AF_INET6;
@@ -540,6 +541,7 @@ static bool sdp_tcp_port_free(struct sock *sk)
 			       IPPROTO_TCP, &tcp);
 	if (err)
 		return true;
+	a.v4.sin_port = port;
 	sock_set_reuseaddr(tcp->sk);
 	err = kernel_bind(tcp, (struct sockaddr_unsized *)&a,
 			  v6 ? sizeof(a.v6) : sizeof(a.v4));
@@ -547,28 +549,67 @@ static bool sdp_tcp_port_free(struct sock *sk)
 	return err != -EADDRINUSE;
 }
 
+/* The port that a device takes, and the one that TCP may be wanted at. */
+static bool sdp_ports_free(struct sock *sk)
+{
+	__be16 port = sdp_sk(sk)->local.v4.sin_port;
+	__be16 mapped = sdp_map_port(sock_net(sk), port);
+
+	if (sdp_bind_conflict(sk, &sdp_sk(sk)->local) ||
+	    !sdp_tcp_port_free(sk, mapped))
+		return false;
+	return mapped == port || sdp_tcp_port_free(sk, port);
+}
+
+static void sdp_unbind(struct sock *sk)
+{
+	struct sdp_port *port = sdp_cm_unbind(sk);
+
+	sdp_clear_local(sk);
+	sdp_cm_put_port(port);
+}
+
 static int sdp_do_bind(struct sock *sk, const union sdp_addr *addr)
 {
-	struct sdp_port *port;
-	int i, err = -EADDRINUSE;
+	int i, err;
 
 	if (addr->v4.sin_port) {
 		if (sdp_bind_conflict(sk, addr))
 			return -EADDRINUSE;
-		return sdp_cm_bind(sk, addr);
+		err = sdp_cm_bind(sk, addr);
+		if (err || !sdp_sk(sk)->fallback ||
+		    sdp_tcp_port_free(sk, addr->v4.sin_port))
+			return err;
+		sdp_unbind(sk);
+		return -EADDRINUSE;
 	}
 	for (i = 0; i < SDP_BIND_TRIES; i++) {
 		err = sdp_cm_bind(sk, addr);
 		if (err)
 			return err;
-		if (!sdp_bind_conflict(sk, &sdp_sk(sk)->local) &&
-		    sdp_tcp_port_free(sk))
+		if (sdp_ports_free(sk))
 			return 0;
-		port = sdp_cm_unbind(sk);
-		sdp_clear_local(sk);
-		sdp_cm_put_port(port);
+		sdp_unbind(sk);
 	}
 	return -EADDRINUSE;
+}
+
+/* No device has the address: it is one for TCP alone. */
+static int sdp_bind_tcp(struct sock *sk, const union sdp_addr *addr)
+{
+	struct sdp_sock *sdp = sdp_sk(sk);
+	int err;
+
+	spin_lock_bh(&sdp->lock);
+	sdp_set_local(sk, &addr->sa);
+	spin_unlock_bh(&sdp->lock);
+	sdp->user_bound = true;
+	err = sdp_tcp_turn(sk, false);
+	if (err) {
+		sdp->user_bound = false;
+		sdp_clear_local(sk);
+	}
+	return err;
 }
 
 static int sdp_bind_locked(struct sock *sk, const union sdp_addr *addr)
@@ -579,6 +620,8 @@ static int sdp_bind_locked(struct sock *sk, const union sdp_addr *addr)
 	if (sk->sk_state != TCP_CLOSE || inet_sk(sk)->inet_num)
 		return -EINVAL;
 	err = sdp_do_bind(sk, addr);
+	if (err == -EADDRNOTAVAIL && sdp->fallback)
+		return sdp_bind_tcp(sk, addr);
 	if (err)
 		return err;
 	sdp->user_bound = true;
@@ -648,6 +691,27 @@ static int sdp_rebind(struct sock *sk)
 
 /* ---- listen, accept ---- */
 
+static int sdp_listen_bind(struct sock *sk)
+{
+	int err = sdp_autobind(sk);
+
+	if (!err)
+		err = sdp_rebind(sk);
+	if (!err && sdp_bind_conflict(sk, &sdp_sk(sk)->local))
+		err = -EADDRINUSE;
+	return err;
+}
+
+static int sdp_listen_again(struct sock *sk, int backlog)
+{
+	struct socket *tcp = sdp_sk(sk)->tcp;
+
+	sdp_accept_next(sk);
+	if (!tcp || tcp->sk->sk_state != TCP_LISTEN)
+		return 0;
+	return tcp->ops->listen(tcp, backlog);
+}
+
 static int sdp_listen_locked(struct socket *sock, int backlog)
 {
 	struct sock *sk = sock->sk;
@@ -659,15 +723,11 @@ static int sdp_listen_locked(struct socket *sock, int backlog)
 	if (!((1 << sk->sk_state) & (TCPF_CLOSE | TCPF_LISTEN)))
 		return -EINVAL;
 	WRITE_ONCE(sk->sk_max_ack_backlog, backlog);
-	if (sk->sk_state == TCP_LISTEN) {
-		sdp_accept_next(sk);
-		return 0;
-	}
-	err = sdp_autobind(sk);
-	if (!err)
-		err = sdp_rebind(sk);
-	if (!err && sdp_bind_conflict(sk, &sdp->local))
-		err = -EADDRINUSE;
+	if (sk->sk_state == TCP_LISTEN)
+		return sdp_listen_again(sk, backlog);
+	err = sdp_listen_bind(sk);
+	if (!err && sdp->fallback)
+		err = sdp_tcp_listen(sk, backlog);
 	if (err)
 		return err;
 	/* a request may come before rdma_listen() returns */
@@ -680,18 +740,28 @@ static int sdp_listen_locked(struct socket *sock, int backlog)
 		err = -EADDRINUSE;
 	if (!err)
 		err = sdp_cm_listen(sk, backlog);
-	if (err)
-		sdp_cm_stop_listen(sk);
+	if (!err)
+		return 0;
+	/* TCP alone is what the program gets without us */
+	if (sdp_tcp_only(sk))
+		err = 0;
+	sdp_cm_stop_listen(sk);
+	sdp_tcp_stop(sk);
 	return err;
 }
 
 static int sdp_listen(struct socket *sock, int backlog)
 {
+	struct sdp_port *port = NULL;
+	struct sock *sk = sock->sk;
 	int err;
 
-	lock_sock(sock->sk);
+	lock_sock(sk);
 	err = sdp_listen_locked(sock, backlog);
-	release_sock(sock->sk);
+	if (sdp_tcp_on(sk))
+		port = sdp_cm_unbind(sk);
+	release_sock(sk);
+	sdp_cm_put_port(port);
 	return err;
 }
 
@@ -712,8 +782,36 @@ static struct sock *sdp_accept_dequeue(struct sock *sk)
 	return child ? &child->inet.sk : NULL;
 }
 
-/* Wait for a connection; one waiter is woken for each. */
-static struct sock *sdp_accept_wait(struct sock *sk, long timeo, int *err)
+/* Connections of SDP and TCP in turn, if there are of both. */
+static struct sock *sdp_accept_one(struct sock *sk, struct socket *newsock,
+				   int *err)
+{
+	struct sdp_sock *sdp = sdp_sk(sk);
+	struct sock *child = NULL;
+
+	*err = -EAGAIN;
+	sdp->tcp_turn = !sdp->tcp_turn;
+	if (sdp->tcp_turn)
+		child = sdp_accept_dequeue(sk);
+	if (!child && sdp->tcp)
+		*err = sdp_tcp_accept(sk, newsock);
+	if (!child && *err)
+		child = sdp_accept_dequeue(sk);
+	return child;
+}
+
+static bool sdp_acceptable(const struct sock *sk)
+{
+	return !list_empty_careful(&sdp_sk(sk)->accept_q) ||
+	       sdp_tcp_waiting(sk);
+}
+
+/*
+ * Wait for a connection; one waiter is woken for each. A socket of ours is
+ * returned, a TCP connection (*@err is 0) is in @newsock already.
+ */
+static struct sock *sdp_accept_wait(struct sock *sk, struct socket *newsock,
+				    long timeo, int *err)
 {
 	DEFINE_WAIT(wait);
 	struct sock *child;
@@ -722,8 +820,8 @@ static struct sock *sdp_accept_wait(struct sock *sk, long timeo, int *err)
 		*err = -EINVAL;
 		if (sk->sk_state != TCP_LISTEN)
 			return NULL;
-		child = sdp_accept_dequeue(sk);
-		if (child)
+		child = sdp_accept_one(sk, newsock, err);
+		if (child || !*err)
 			return child;
 		*err = -EAGAIN;
 		if (!timeo)
@@ -734,7 +832,7 @@ static struct sock *sdp_accept_wait(struct sock *sk, long timeo, int *err)
 		prepare_to_wait_exclusive(sk_sleep(sk), &wait,
 					  TASK_INTERRUPTIBLE);
 		release_sock(sk);
-		if (list_empty_careful(&sdp_sk(sk)->accept_q) &&
+		if (!sdp_acceptable(sk) &&
 		    READ_ONCE(sk->sk_state) == TCP_LISTEN)
 			timeo = schedule_timeout(timeo);
 		sched_annotate_sleep();
@@ -746,12 +844,16 @@ static struct sock *sdp_accept_wait(struct sock *sk, long timeo, int *err)
 static int sdp_accept(struct socket *sock, struct socket *newsock,
 		      COMPAT_ACCEPT_ARGS)
 {
+	struct socket *tcp = sdp_tcp_on(sock->sk);
 	struct sock *sk = sock->sk, *child;
 	int err;
 
+	if (tcp)
+		return -ECONNABORTED;	/* the file has gone to TCP just now */
 	lock_sock(sk);
-	child = sdp_accept_wait(sk, sock_rcvtimeo(sk, compat_accept_flags &
-						      O_NONBLOCK), &err);
+	child = sdp_accept_wait(sk, newsock,
+				sock_rcvtimeo(sk, compat_accept_flags &
+						  O_NONBLOCK), &err);
 	release_sock(sk);
 	if (!child)
 		return err;
@@ -772,10 +874,12 @@ static void sdp_disconnect(struct sock *sk)
 	int old = sk->sk_state;
 	struct sockaddr_in any = { .sin_family = AF_INET };
 
-	if (old == TCP_LISTEN)
+	if (old == TCP_LISTEN) {
 		sdp_cm_stop_listen(sk);
-	else if (old != TCP_CLOSE)
+		sdp_tcp_stop(sk);
+	} else if (old != TCP_CLOSE) {
 		WRITE_ONCE(sk->sk_err, ECONNRESET);
+	}
 	sk->sk_disconnects++;
 	sdp_abort(sk);
 	sdp_rx_purge(sk);
@@ -832,13 +936,27 @@ static int sdp_check_dst(struct sock *sk, union sdp_addr *dst)
 	return 0;
 }
 
+/*
+ * The attempt could not even begin: with SDP_FALLBACK it is TCP's turn, and
+ * sdp_connect() does the rest.
+ */
+static int sdp_connect_turn(struct sock *sk, int err)
+{
+	if (!sdp_sk(sk)->fallback || err == -EINTR || err == -ERESTARTSYS ||
+	    sdp_tcp_turn(sk, true))
+		return err;
+	SDP_INC_STATS(sock_net(sk), ATTEMPT_FAILS);
+	SDP_INC_STATS(sock_net(sk), TCP_CONNECTS);
+	return SDP_CONNECT_TCP;
+}
+
 static int sdp_connect_start(struct socket *sock, struct sockaddr *sa, int len,
 			     bool nonblock)
 {
 	struct sock *sk = sock->sk;
 	struct sdp_net *sn = sdp_pernet(sock_net(sk));
 	union sdp_addr dst;
-	int err;
+	int err, limit;
 
 	if (sk->sk_state != TCP_CLOSE)
 		return -EISCONN;
@@ -849,14 +967,21 @@ static int sdp_connect_start(struct socket *sock, struct sockaddr *sa, int len,
 		return err;
 	sock->state = SS_CONNECTING;
 	WRITE_ONCE(sk->sk_shutdown, 0);
+	/* without it, an error of SDP remains one */
+	if (sdp_sk(sk)->fallback)
+		sdp_tcp_prepare(sk);
 	err = sdp_cm_connect(sk, &dst, nonblock);
 	if (err) {
 		sock->state = SS_UNCONNECTED;
-		return err;
+		return sdp_connect_turn(sk, err);
 	}
-	if (sk->sk_state == TCP_SYN_SENT)
-		sdp_start_timer(sk, (unsigned long)HZ *
-				READ_ONCE(sn->sysctl_connect_timeout));
+	if (sk->sk_state == TCP_SYN_SENT) {
+		limit = READ_ONCE(sn->sysctl_connect_timeout);
+		if (sdp_sk(sk)->fallback)
+			limit = min(limit,
+				    READ_ONCE(sn->sysctl_fallback_timeout));
+		sdp_start_timer(sk, (unsigned long)HZ * limit);
+	}
 	return 0;
 }
 
@@ -892,6 +1017,8 @@ static int sdp_connect_finish(struct socket *sock, int err, long timeo)
 			return signal_pending(current) ?
 			       sock_intr_errno(timeo) : err;
 	}
+	if (sdp_tcp_on(sk))
+		return SDP_CONNECT_TCP;
 	if (sk->sk_state == TCP_CLOSE) {
 		err = sock_error(sk) ? : -ECONNABORTED;
 		sock->state = SS_UNCONNECTED;
@@ -940,10 +1067,13 @@ static int sdp_connect_locked(struct socket *sock, struct sockaddr *sa,
 static int sdp_connect(struct socket *sock, struct sockaddr_unsized *uaddr,
 		       int len, int flags)
 {
+	struct socket *tcp = sdp_tcp_on(sock->sk);
 	struct sock *sk = sock->sk;
 	struct sdp_port *port = NULL;
 	int err;
 
+	if (tcp)
+		return tcp->ops->connect(tcp, uaddr, len, flags);
 	lock_sock(sk);
 	err = sdp_connect_locked(sock, (struct sockaddr *)uaddr, len, flags);
 	/*
@@ -954,7 +1084,10 @@ static int sdp_connect(struct socket *sock, struct sockaddr_unsized *uaddr,
 		port = sdp_cm_unbind(sk);
 	release_sock(sk);
 	sdp_cm_put_port(port);
-	return err;
+	if (err != SDP_CONNECT_TCP)
+		return err;
+	tcp = sdp_tcp_on(sk);
+	return tcp->ops->connect(tcp, uaddr, len, flags);
 }
 
 /* ---- names, poll, ioctl ---- */
@@ -966,6 +1099,9 @@ static int sdp_getname(struct socket *sock, struct sockaddr *uaddr, int peer)
 	struct sockaddr_in6 *v6 = (struct sockaddr_in6 *)uaddr;
 	union sdp_addr a;
 
+	/* accept4() asks the listener's operations for its TCP connection */
+	if (sk->sk_prot != &sdp_prot)
+		return sock->ops->getname(sock, uaddr, peer);
 	spin_lock_bh(&sdp->lock);
 	a = peer ? sdp->peer : sdp->local;
 	if (peer && (!a.v4.sin_port ||
@@ -1022,15 +1158,19 @@ static __poll_t sdp_poll(struct file *file, struct socket *sock,
 			 poll_table *wait)
 {
 	struct sock *sk = sock->sk;
+	struct socket *tcp;
 	__poll_t mask = 0;
 	u8 shutdown;
 	int state;
 
 	sock_poll_wait(file, sock, wait);
 	state = inet_sk_state_load(sk);
+	/* the state does not become CLOSE before this is seen */
+	tcp = sdp_tcp_on(sk);
+	if (tcp)
+		return tcp->ops->poll(file, tcp, NULL);
 	if (state == TCP_LISTEN)
-		return list_empty_careful(&sdp_sk(sk)->accept_q) ? 0 :
-		       EPOLLIN | EPOLLRDNORM;
+		return sdp_acceptable(sk) ? EPOLLIN | EPOLLRDNORM : 0;
 	shutdown = READ_ONCE(sk->sk_shutdown);
 	if (shutdown == SHUTDOWN_MASK || state == TCP_CLOSE)
 		mask |= EPOLLHUP;
@@ -1152,6 +1292,7 @@ static int sdp_shutdown_locked(struct socket *sock, int how)
 		if (!(how & RCV_SHUTDOWN))
 			break;
 		sdp_cm_stop_listen(sk);
+		sdp_tcp_stop(sk);
 		break;
 	case TCP_SYN_SENT:
 		sdp_disconnect(sk);
@@ -1249,6 +1390,7 @@ static int sdp_diag_destroy(struct sock *sk, int err)
 	lock_sock(sk);
 	if (sk->sk_state == TCP_LISTEN) {
 		sdp_cm_stop_listen(sk);
+		sdp_tcp_stop(sk);
 		port = sdp_cm_unbind(sk);
 	} else if (sk->sk_state != TCP_CLOSE) {
 		WRITE_ONCE(sk->sk_err, err);
@@ -1286,6 +1428,7 @@ static int sdp_release(struct socket *sock)
 	sock->sk = NULL;
 	release_sock(sk);
 	sdp_cm_put_port(port);
+	sdp_tcp_release(sk, sock);
 	sock_put(sk);
 	return 0;
 }

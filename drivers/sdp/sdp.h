@@ -4,6 +4,7 @@
  *
  * Layers, each may call only what stands below it:
  *   af_sdp.c            proto_ops: what a system call does
+ *   sdp_fallback.c      TCP beside SDP: the kernel's TCP sockets
  *   sdp_sockopt.c       socket options
  *   sdp_cm.c            connections: rdma_cm events, set-up, teardown
  *   sdp_rx.c sdp_tx.c   the two halves of the stream
@@ -106,6 +107,8 @@ struct sdp_net {
 	int sysctl_resolve_timeout;	/* ms, address and route */
 	int sysctl_connect_timeout;	/* seconds, whole connect */
 	int sysctl_hold_max;		/* requests held above the backlog */
+	int sysctl_port_offset;		/* from a port to that of the device */
+	int sysctl_fallback_timeout;	/* seconds, until TCP is tried */
 	int sysctl_max_adverts;		/* announced in Hello */
 	int sysctl_keepalive_time;	/* seconds */
 	int sysctl_keepalive_intvl;
@@ -597,6 +600,13 @@ struct sdp_sock {
 	bool v6;			/* made with SDPPROTO_SDP6 */
 	bool user_bound;		/* bind() gave address or port */
 
+	/* TCP beside SDP, sdp_fallback.c */
+	u8 fallback;			/* SDP_FALLBACK; lock_sock */
+	bool tcp_on;			/* the file is that of tcp */
+	bool tcp_turn;			/* whose turn it is in accept() */
+	struct socket *tcp;		/* set once, until release */
+	wait_queue_entry_t tcp_bridge;	/* from its queue to ours */
+
 	/* listener; lock */
 	struct list_head accept_q;	/* sdp_sock.accept_node of children */
 	struct list_head held;		/* sdp_conn.held_node, above backlog */
@@ -673,7 +683,27 @@ void sdp_stop_timer(struct sock *sk);
 void sdp_set_keepalive(struct sock *sk, int on);
 const char *sdp_device_name(const struct sock *sk);
 
+/* sdp_fallback.c */
+int sdp_tcp_prepare(struct sock *sk);
+int sdp_tcp_turn(struct sock *sk, bool share);
+bool sdp_tcp_instead(struct sock *sk);
+int sdp_tcp_listen(struct sock *sk, int backlog);
+bool sdp_tcp_only(struct sock *sk);
+void sdp_tcp_stop(struct sock *sk);
+bool sdp_tcp_waiting(const struct sock *sk);
+int sdp_tcp_accept(struct sock *sk, struct socket *newsock);
+void sdp_tcp_release(struct sock *sk, struct socket *sock);
+
+/* The TCP socket, if the program's file is given to it; no lock. */
+static inline struct socket *sdp_tcp_on(const struct sock *sk)
+{
+	/* pairs with sdp_tcp_take_over() */
+	return smp_load_acquire(&sdp_sk(sk)->tcp_on) ? sdp_sk(sk)->tcp : NULL;
+}
+
 /* sdp_cm.c */
+__be16 sdp_map_port(struct net *net, __be16 port);
+__be16 sdp_unmap_port(struct net *net, __be16 port);
 int sdp_cm_bind(struct sock *sk, const union sdp_addr *addr);
 int sdp_cm_listen(struct sock *sk, int backlog);
 struct sdp_port *sdp_cm_unbind(struct sock *sk);
@@ -771,6 +801,7 @@ int sdp_getsockopt(struct socket *sock, int level, int optname,
 		   char __user *optval, int __user *optlen);
 void sdp_sockopt_init(struct sock *sk);
 void sdp_sockopt_inherit(struct sock *sk, const struct sock *parent);
+void sdp_inherit_sock(struct sock *sk, const struct sock *parent);
 
 /* sdp_sysctl.c: defaults are set by the first of the two as well */
 int sdp_sysctl_init_net(struct net *net);

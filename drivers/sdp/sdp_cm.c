@@ -215,7 +215,8 @@ static void sdp_conn_down_work(struct work_struct *work)
 	lock_sock(sk);
 	if (sdp_sk(sk)->conn == conn) {
 		ours = true;
-		sdp_conn_ended(sk, conn);
+		if (!sdp_tcp_instead(sk))
+			sdp_conn_ended(sk, conn);
 		sdp_sk(sk)->rxq->orphan(sk, conn);
 		sdp_conn_attach(sk, NULL);
 	}
@@ -730,6 +731,7 @@ static int sdp_cm_check_hello(struct sock *listener, struct rdma_cm_id *id,
 static struct sdp_conn *sdp_cm_child(struct sock *listener,
 				     struct rdma_cm_id *id)
 {
+	union sdp_addr src = *(union sdp_addr *)&id->route.addr.src_addr;
 	struct sdp_conn *conn;
 	struct sock *sk;
 
@@ -746,7 +748,9 @@ static struct sdp_conn *sdp_cm_child(struct sock *listener,
 	conn->listener = listener;
 	spin_lock_bh(&sdp_sk(sk)->lock);
 	sdp_set_state(sk, TCP_SYN_RECV);
-	sdp_set_local(sk, (struct sockaddr *)&id->route.addr.src_addr);
+	/* the port of the device may not be the program's */
+	src.v4.sin_port = sdp_sk(listener)->local.v4.sin_port;
+	sdp_set_local(sk, &src.sa);
 	sdp_set_peer(sk, (struct sockaddr *)&id->route.addr.dst_addr);
 	spin_unlock_bh(&sdp_sk(sk)->lock);
 	sdp_conn_attach(sk, conn);
@@ -997,7 +1001,8 @@ void sdp_unbind_work(struct work_struct *work)
 	lock_sock(sk);
 	port = sdp_cm_unbind(sk);
 	if (sk->sk_state == TCP_LISTEN) {
-		WRITE_ONCE(sk->sk_err, ENETRESET);
+		if (!sdp_tcp_only(sk))
+			WRITE_ONCE(sk->sk_err, ENETRESET);
 		sdp_cm_stop_listen(sk);
 		sk->sk_state_change(sk);
 	}
@@ -1081,6 +1086,8 @@ static int sdp_cm_start(struct sock *sk, struct sdp_conn *conn,
 	spin_unlock_bh(&sdp->lock);
 	sdp_conn_attach(sk, conn);
 	conn->cm_dst = *dst;
+	conn->cm_dst.v4.sin_port = sdp_map_port(sock_net(sk),
+						dst->v4.sin_port);
 	conn->cm_deadline = jiffies +
 		msecs_to_jiffies(READ_ONCE(sn->sysctl_resolve_timeout));
 	return sdp_cm_resolve(conn);
@@ -1145,10 +1152,52 @@ int sdp_cm_connect(struct sock *sk, const union sdp_addr *dst, bool nonblock)
 
 /* ---- bind, listen ---- */
 
+#define SDP_PORT_LOW	1024	/* the others need no privilege */
+
+static u16 sdp_shift_port(u16 port, u32 offset)
+{
+	if (!port || !offset)
+		return port;
+	if (port < SDP_PORT_LOW)
+		return max(port + offset, (u32)SDP_PORT_LOW);
+	return SDP_PORT_LOW + (port - SDP_PORT_LOW + offset) %
+	       (U16_MAX + 1 - SDP_PORT_LOW);
+}
+
+/**
+ * sdp_map_port - port of the device for a port of the program
+ * @net: namespace, whose port_offset it is
+ * @port: as bind() and connect() have it
+ *
+ * An iWARP listener is a TCP listener. So that a program can listen for TCP at
+ * the same port, SDP listeners live at another.
+ */
+__be16 sdp_map_port(struct net *net, __be16 port)
+{
+	return htons(sdp_shift_port(ntohs(port),
+			READ_ONCE(sdp_pernet(net)->sysctl_port_offset)));
+}
+
+/**
+ * sdp_unmap_port - the other way round, for ports from 1024 on
+ * @net: namespace
+ * @port: a port that rdma_cm has chosen
+ */
+__be16 sdp_unmap_port(struct net *net, __be16 port)
+{
+	u32 offset = READ_ONCE(sdp_pernet(net)->sysctl_port_offset);
+
+	if (!offset)
+		return port;
+	return htons(sdp_shift_port(ntohs(port),
+				    U16_MAX + 1 - SDP_PORT_LOW - offset));
+}
+
 static int sdp_port_add_id(struct sdp_port *port, struct sock *sk,
 			   const union sdp_addr *addr)
 {
 	int i = addr->sa.sa_family == AF_INET6, err;
+	union sdp_addr mapped = *addr;
 	struct rdma_cm_id *id;
 
 	id = rdma_create_id(port->net, sdp_listen_handler, port, RDMA_PS_TCP,
@@ -1159,7 +1208,8 @@ static int sdp_port_add_id(struct sdp_port *port, struct sock *sk,
 	/* conflicts among SDP sockets are found by our own table */
 	rdma_set_reuseaddr(id, 1);
 	rdma_set_afonly(id, 1);
-	err = rdma_bind_addr(id, (struct sockaddr *)&addr->sa);
+	mapped.v4.sin_port = sdp_map_port(port->net, addr->v4.sin_port);
+	err = rdma_bind_addr(id, &mapped.sa);
 	if (err) {
 		rdma_destroy_id(id);
 		if (err == -ENODEV)
@@ -1177,6 +1227,7 @@ static int sdp_port_add_id(struct sdp_port *port, struct sock *sk,
 static struct sdp_port *sdp_port_new(struct sock *sk, union sdp_addr *addr)
 {
 	bool v6 = addr->sa.sa_family == AF_INET6;
+	struct sockaddr_in *got;
 	struct sdp_port *port;
 	union sdp_addr v4;
 	int err;
@@ -1192,8 +1243,9 @@ static struct sdp_port *sdp_port_new(struct sock *sk, union sdp_addr *addr)
 	err = sdp_port_add_id(port, sk, addr);
 	if (err)
 		goto free;
-	addr->v4.sin_port = ((struct sockaddr_in *)
-			     &port->id[v6]->route.addr.src_addr)->sin_port;
+	got = (struct sockaddr_in *)&port->id[v6]->route.addr.src_addr;
+	if (!addr->v4.sin_port)
+		addr->v4.sin_port = sdp_unmap_port(port->net, got->sin_port);
 	port->addr = *addr;
 	if (!v6 || sk->sk_ipv6only || !ipv6_addr_any(&addr->v6.sin6_addr))
 		return port;

@@ -702,18 +702,42 @@ static int sdp_get_ip6(struct sock *sk, int optname, char __user *optval,
 
 /* ---- SOL_SDP ---- */
 
+static int sdp_set_fallback(struct sock *sk, int val)
+{
+	struct sdp_port *port = NULL;
+	int err = 0;
+
+	if (val < SDP_FALLBACK_NONE || val > SDP_FALLBACK_ONLY)
+		return -EINVAL;
+	lock_sock(sk);
+	if (sk->sk_state != TCP_CLOSE || sk->sk_socket->state != SS_UNCONNECTED)
+		err = -EISCONN;
+	else if (val != SDP_FALLBACK_ONLY)
+		sdp_sk(sk)->fallback = val;
+	else
+		err = sdp_tcp_turn(sk, false);
+	if (!err && val == SDP_FALLBACK_ONLY)
+		port = sdp_cm_unbind(sk);
+	release_sock(sk);
+	sdp_cm_put_port(port);
+	return err;
+}
+
 static int sdp_set_sdp(struct sock *sk, int optname, sockptr_t optval,
 		       unsigned int optlen)
 {
 	int val;
 
-	if (optname != SDP_REUSEPORT && optname != SDP_SHARED_LINK)
+	if (optname != SDP_REUSEPORT && optname != SDP_SHARED_LINK &&
+	    optname != SDP_FALLBACK)
 		return -ENOPROTOOPT;
 	if (optlen < sizeof(int))
 		return -EINVAL;
 	if (copy_from_sockptr(&val, optval, sizeof(val)))
 		return -EFAULT;
 
+	if (optname == SDP_FALLBACK)
+		return sdp_set_fallback(sk, val);
 	lock_sock(sk);
 	if (optname == SDP_REUSEPORT)
 		sk->sk_reuseport = !!val;
@@ -735,6 +759,9 @@ static int sdp_get_sdp(struct sock *sk, int optname, char __user *optval,
 	case SDP_SHARED_LINK:
 		return sdp_put_int(optval, optlen,
 				   READ_ONCE(sdp_sk(sk)->shared_link));
+	case SDP_FALLBACK:
+		return sdp_put_int(optval, optlen,
+				   READ_ONCE(sdp_sk(sk)->fallback));
 	case SDP_LAST_CREDITS:
 		lock_sock(sk);
 		credits = sdp_credits(sk);
@@ -846,7 +873,14 @@ void sdp_sockopt_init(struct sock *sk)
 #endif
 }
 
-static void sdp_inherit_sock(struct sock *sk, const struct sock *parent)
+/**
+ * sdp_inherit_sock() - options of SOL_SOCKET for a child, or for a TCP socket
+ * @sk: socket that nobody else uses yet
+ * @parent: SDP socket that has them
+ *
+ * Context: any.
+ */
+void sdp_inherit_sock(struct sock *sk, const struct sock *parent)
 {
 	static const enum sock_flags flags[] = {
 		SOCK_KEEPOPEN, SOCK_LINGER, SOCK_URGINLINE, SOCK_DBG,

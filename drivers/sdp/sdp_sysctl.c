@@ -35,6 +35,7 @@ static int timeout_max = SDP_TIMEOUT_MAX;
 static int resolve_min = SDP_RESOLVE_MIN;
 static int resolve_max = SDP_RESOLVE_MAX;
 static int hold_max = 65535;
+static int offset_max = 65535 - 1024;
 static int adverts_max = 255;
 static int keepalive_max = SDP_KEEPALIVE_MAX;
 static int keepcnt_max = SDP_KEEPCNT_MAX;
@@ -98,6 +99,8 @@ static const struct ctl_table sdp_sysctl_table[] = {
 	SDP_SYSCTL(connect_timeout, SYSCTL_ONE, &timeout_max),
 	SDP_SYSCTL(hold_max, SYSCTL_ZERO, &hold_max),
 	SDP_SYSCTL(max_adverts, SYSCTL_ONE, &adverts_max),
+	SDP_SYSCTL(port_offset, SYSCTL_ZERO, &offset_max),
+	SDP_SYSCTL(fallback_timeout, SYSCTL_ONE, &timeout_max),
 	SDP_SYSCTL(keepalive_time, SYSCTL_ONE, &keepalive_max),
 	SDP_SYSCTL(keepalive_intvl, SYSCTL_ONE, &keepalive_max),
 	SDP_SYSCTL(keepalive_probes, SYSCTL_ONE, &keepcnt_max),
@@ -121,6 +124,7 @@ static void sdp_sysctl_defaults(struct sdp_net *sn)
 	sn->sysctl_connect_timeout = 127;
 	sn->sysctl_hold_max = 128;
 	sn->sysctl_max_adverts = 1;
+	sn->sysctl_fallback_timeout = 3;
 	sn->sysctl_keepalive_time = 7200;
 	sn->sysctl_keepalive_intvl = 75;
 	sn->sysctl_keepalive_probes = 9;

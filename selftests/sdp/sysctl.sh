@@ -62,6 +62,8 @@ limits resolve_timeout 5000 10 60000
 limits connect_timeout 127 1 3600
 limits hold_max 128 0 65535
 limits max_adverts 1 1 255
+limits port_offset 0 0 64511
+limits fallback_timeout 3 1 3600
 limits keepalive_time 7200 1 32767
 limits keepalive_intvl 75 1 32767
 limits keepalive_probes 9 1 127
@@ -89,7 +91,7 @@ ktap_is "and so does a new one" \
 
 # all that there is has been tested
 ktap_is "no file is left out" "$(cd $DIR && echo *)" \
-	"connect_timeout fin_timeout hold_max keepalive_intvl keepalive_probes keepalive_time max_adverts resolve_timeout rmem rx_bufs_max rx_bufs_min rx_merge shared_link signal_every wmem"
+	"connect_timeout fallback_timeout fin_timeout hold_max keepalive_intvl keepalive_probes keepalive_time max_adverts port_offset resolve_timeout rmem rx_bufs_max rx_bufs_min rx_merge shared_link signal_every wmem"
 
 start_bg - sdp-actions bind 0.0.0.0 7310 pause
 wait_for 10 grep -q ready "$BG_LOG"

@@ -1,12 +1,17 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
 /*
- * Which sockets become SDP sockets. The only place that knows; called once
- * for each socket(), before anything exists in the kernel.
+ * Which sockets become SDP sockets, and what they do where SDP cannot be had.
+ * The only place that knows. Callable from signal handlers, and before main()
+ * once the constructor has run: no locks, no allocation, no stdio. The rules
+ * are read by a constructor and never change.
  */
 #ifndef LIBSDP_CHOOSE_H
 #define LIBSDP_CHOOSE_H
 
 #include <stdbool.h>
+#include <sys/socket.h>
+
+#include "rules.h"
 
 /**
  * struct libsdp_choice - what to ask the kernel for
@@ -25,12 +30,39 @@ struct libsdp_choice {
  * @want: what the program asked for
  * @use: what to open instead; written only when the result is true
  *
- * Must stay callable from signal handlers and before main(): no locks, no
- * allocation, no stdio. Rules read from a file belong behind this function,
- * parsed once into read-only memory by a constructor.
- *
  * Return: true if the socket shall be an SDP socket.
  */
 bool libsdp_choose(const struct libsdp_choice *want, struct libsdp_choice *use);
+
+/**
+ * libsdp_may_be_tcp() - whether the rules know anything but SDP
+ *
+ * If they do not, sockets need no more decisions.
+ */
+bool libsdp_may_be_tcp(void);
+
+/**
+ * libsdp_decide() - decide for an address
+ * @role: connect() or listen()
+ * @addr: of the peer, or the own one
+ *
+ * Return: what is to be used.
+ */
+enum libsdp_use libsdp_decide(enum libsdp_role role,
+			      const struct sockaddr *addr);
+
+/**
+ * libsdp_tell() - write a decision to the log, if it is wanted there
+ * @role: connect() or listen()
+ * @addr: of the peer, or the own one
+ */
+void libsdp_tell(enum libsdp_role role, const struct sockaddr *addr);
+
+/**
+ * libsdp_tell_end() - write to the log how a blocking connect() ended
+ * @addr: of the peer
+ * @sdp: over SDP, else over TCP
+ */
+void libsdp_tell_end(const struct sockaddr *addr, bool sdp);
 
 #endif /* LIBSDP_CHOOSE_H */

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
 /*
  * libsdp, interposed calls: preloaded into a program, makes its TCP sockets
- * SDP sockets. May call the decision layer (choose.h) and the kernel.
+ * SDP sockets, or sockets that find out, see SDP_FALLBACK. May call the
+ * decision layer (choose.h) and the kernel.
  *
  * An SDP socket is a socket of the kernel, so everything that a program does
  * with a descriptor (dup, fork, exec, passing it on, epoll, sendfile) works
@@ -24,6 +25,10 @@
 #include <linux/sdp.h>
 
 #include "choose.h"
+
+#ifndef SIN6_LEN_RFC2133
+#define SIN6_LEN_RFC2133 24
+#endif
 
 #define LIBSDP_API __attribute__((visibility("default")))
 
@@ -70,14 +75,110 @@ static void replace_int(void *val, const socklen_t *len, int now)
 	memcpy(val, &now, *len < sizeof(now) ? *len : sizeof(now));
 }
 
+/* Returns 0, or an errno; errno itself stays as it is. */
+static int set_fallback(int fd, enum libsdp_use use)
+{
+	int saved = errno, err = 0, val = SDP_FALLBACK_NONE;
+
+	if (use == LIBSDP_BOTH)
+		val = SDP_FALLBACK_TCP;
+	else if (use == LIBSDP_TCP)
+		val = SDP_FALLBACK_ONLY;
+	if (sys_setsockopt(fd, SOL_SDP, SDP_FALLBACK, &val, sizeof(val)))
+		err = errno;
+	errno = saved;
+	return err;
+}
+
+/* Addresses that there may be rules for; what is wrong the kernel will say. */
+static bool has_rules(int fd, const struct sockaddr *addr, socklen_t len)
+{
+	if (!libsdp_may_be_tcp() || !addr || len < sizeof(struct sockaddr_in))
+		return false;
+	if (addr->sa_family != AF_INET &&
+	    (addr->sa_family != AF_INET6 || len < SIN6_LEN_RFC2133))
+		return false;
+	return is_sdp(fd);
+}
+
+/*
+ * The rules are about addresses, which are not known yet: a socket that may
+ * become either begins as an SDP one. Where the kernel has none, TCP it is.
+ */
 LIBSDP_API int socket(int domain, int type, int protocol)
 {
 	const struct libsdp_choice want = { domain, type, protocol };
 	struct libsdp_choice use = want;
+	int fd;
 
-	if (libsdp_choose(&want, &use))
-		return syscall(SYS_socket, use.domain, use.type, use.protocol);
-	return syscall(SYS_socket, domain, type, protocol);
+	if (!libsdp_choose(&want, &use))
+		return syscall(SYS_socket, domain, type, protocol);
+	fd = syscall(SYS_socket, use.domain, use.type, use.protocol);
+	if (!libsdp_may_be_tcp())
+		return fd;
+	if (fd >= 0)
+		set_fallback(fd, LIBSDP_BOTH);
+	else if (errno == EAFNOSUPPORT)
+		fd = syscall(SYS_socket, domain, type, protocol);
+	return fd;
+}
+
+/* Whether it is a server is not known: what may become TCP must not be lost. */
+LIBSDP_API int bind(int fd, const struct sockaddr *addr, socklen_t len)
+{
+	if (has_rules(fd, addr, len))
+		set_fallback(fd, libsdp_decide(LIBSDP_SERVER, addr) ==
+						 LIBSDP_SDP ?
+					 LIBSDP_SDP :
+					 LIBSDP_BOTH);
+	return syscall(SYS_bind, fd, addr, len);
+}
+
+LIBSDP_API int listen(int fd, int backlog)
+{
+	struct sockaddr_storage own;
+	struct sockaddr *sa = (struct sockaddr *)&own;
+	socklen_t len = sizeof(own);
+	int err;
+
+	if (libsdp_may_be_tcp() && is_sdp(fd) &&
+	    !syscall(SYS_getsockname, fd, sa, &len)) {
+		err = set_fallback(fd, libsdp_decide(LIBSDP_SERVER, sa));
+		if (!err)
+			libsdp_tell(LIBSDP_SERVER, sa);
+		if (err && err != EISCONN) {
+			errno = err;
+			return -1;
+		}
+	}
+	return syscall(SYS_listen, fd, backlog);
+}
+
+#ifdef __GLIBC__
+/* connect() of the C library, where a thread can be cancelled in it */
+int __connect(int fd, const struct sockaddr *addr, socklen_t len);
+#else
+#define __connect(fd, addr, len) syscall(SYS_connect, fd, addr, len)
+#endif
+
+LIBSDP_API int connect(int fd, const struct sockaddr *addr, socklen_t len)
+{
+	int err, ret;
+
+	if (!has_rules(fd, addr, len))
+		return __connect(fd, addr, len);
+	err = set_fallback(fd, libsdp_decide(LIBSDP_CLIENT, addr));
+	/* EISCONN: the second call for an attempt that goes on */
+	if (!err) {
+		libsdp_tell(LIBSDP_CLIENT, addr);
+	} else if (err != EISCONN) {
+		errno = err;
+		return -1;
+	}
+	ret = __connect(fd, addr, len);
+	if (!ret)
+		libsdp_tell_end(addr, is_sdp(fd));
+	return ret;
 }
 
 LIBSDP_API int getsockopt(int fd, int level, int name, void *val,

@@ -1,13 +1,15 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
 /*
  * sdp-run: starts a program with libsdp.so preloaded. User of the kernel and
- * of the dynamic linker's LD_PRELOAD only.
+ * of the dynamic linker's LD_PRELOAD; reads the rules only to tell of errors.
  */
+#include <arpa/inet.h>
 #include <elf.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <getopt.h>
 #include <limits.h>
+#include <netinet/in.h>
 #include <stdarg.h>
 #include <stdbool.h>
 #include <stdio.h>
@@ -18,6 +20,9 @@
 #include <unistd.h>
 
 #include <linux/sdp.h>
+
+#include "log.h"
+#include "rules.h"
 
 #define LIBRARY "libsdp.so"
 
@@ -50,12 +55,16 @@ static void __printf(1, 2) say(const char *fmt, ...)
 
 static void usage(FILE *out)
 {
-	fputs("Usage: sdp-run [-v] [--] PROGRAM [ARGUMENT]...\n"
+	fputs("Usage: sdp-run [-v] [-c FILE] [--] PROGRAM [ARGUMENT]...\n"
+	      "       sdp-run [-c FILE] -w server|client PROGRAM ADDRESS:PORT\n"
 	      "Run PROGRAM with its TCP sockets opened as SDP sockets.\n"
 	      "\n"
-	      "  -v, --verbose  say what is done and what is in the way\n"
-	      "  -h, --help     show this text\n"
-	      "  -V, --version  show the version\n"
+	      "  -c, --config FILE  rules instead of those in " LIBSDP_CONFIG
+	      "\n"
+	      "  -v, --verbose      say what is done and what is in the way\n"
+	      "  -w, --which        only say what the rules have for an address\n"
+	      "  -h, --help         show this text\n"
+	      "  -V, --version      show the version\n"
 	      "\n"
 	      "The exit status is that of PROGRAM; 125 for an error of sdp-run\n"
 	      "itself, 126 if PROGRAM cannot be run, 127 if it is not found.\n",
@@ -110,6 +119,99 @@ static bool set_preload(const char *library)
 	ret = setenv("LD_PRELOAD", all, 1);
 	free(all);
 	return !ret;
+}
+
+static struct libsdp_rules rules;
+
+static void complain(const char *sentence)
+{
+	say("%s", sentence);
+}
+
+/*
+ * The library leaves out what it does not understand; better to say so before
+ * anything has begun. @file: what the user asked for, or NULL.
+ */
+static bool check_rules(const char *file, const char *program, bool verbose)
+{
+	const char *base = program, *why;
+
+	if (program && strrchr(program, '/'))
+		base = strrchr(program, '/') + 1;
+	if (!libsdp_rules_read(&rules, file ? file : LIBSDP_CONFIG, base,
+			       complain)) {
+		if (!file && errno == ENOENT) {
+			if (verbose)
+				say("no rules: all sockets become SDP sockets");
+			return true;
+		}
+		say("%s: %s", file ? file : LIBSDP_CONFIG, strerror(errno));
+		return false;
+	}
+	if (rules.log == LIBSDP_LOG_FILE &&
+	    !libsdp_log_check(rules.log_file, &why)) {
+		say("%s: the log %s is not written: %s", rules.file,
+		    rules.log_file, why);
+		return false;
+	}
+	if (verbose)
+		say("%s has %d rules for %s", rules.file, rules.n, base);
+	return !rules.errors;
+}
+
+/* ADDRESS:PORT, the address of IPv6 in brackets */
+static bool parse_where(const char *text, struct sockaddr_storage *ss)
+{
+	struct sockaddr_in6 *v6 = (struct sockaddr_in6 *)ss;
+	struct sockaddr_in *v4 = (struct sockaddr_in *)ss;
+	const char *colon = strrchr(text, ':');
+	char addr[INET6_ADDRSTRLEN + 2];
+	size_t len;
+
+	memset(ss, 0, sizeof(*ss));
+	if (!colon || (size_t)(colon - text) >= sizeof(addr))
+		return false;
+	snprintf(addr, sizeof(addr), "%.*s", (int)(colon - text), text);
+	v4->sin_port = htons(atoi(colon + 1));
+	len = strlen(addr);
+	if (len > 2 && addr[0] == '[' && addr[len - 1] == ']') {
+		addr[len - 1] = '\0';
+		ss->ss_family = AF_INET6;
+		return inet_pton(AF_INET6, addr + 1, &v6->sin6_addr) == 1;
+	}
+	ss->ss_family = AF_INET;
+	return inet_pton(AF_INET, addr, &v4->sin_addr) == 1;
+}
+
+/* sdp-run -w ROLE PROGRAM ADDRESS:PORT */
+static int which(const char *file, char **arg)
+{
+	const struct libsdp_rule *rule;
+	struct sockaddr_storage ss;
+	enum libsdp_role role;
+	enum libsdp_use use;
+
+	if (!strcmp(arg[0], "server")) {
+		role = LIBSDP_SERVER;
+	} else if (!strcmp(arg[0], "client")) {
+		role = LIBSDP_CLIENT;
+	} else {
+		say("\"%s\" is no role: server and client are", arg[0]);
+		return EXIT_USAGE;
+	}
+	if (!parse_where(arg[2], &ss)) {
+		say("\"%s\" is not ADDRESS:PORT", arg[2]);
+		return EXIT_USAGE;
+	}
+	if (!check_rules(file, arg[1], false))
+		return EXIT_USAGE;
+	use = libsdp_rules_match(&rules, role, (struct sockaddr *)&ss, &rule);
+	if (rule)
+		printf("%s %s:%d\n", libsdp_use_name(use), rules.file,
+		       rule->line);
+	else
+		printf("%s default\n", libsdp_use_name(use));
+	return 0;
 }
 
 /* The same call the library is going to make. It also loads the module. */
@@ -188,29 +290,39 @@ static void check_program(const char *name)
 	if (!find_program(name, path, sizeof(path)))
 		return;
 	if (is_static(path))
-		say("%s is statically linked: its sockets remain TCP", path);
+		say("%s is statically linked: nothing can be preloaded, its sockets remain TCP",
+		    path);
 	else if (!stat(path, &st) && (st.st_mode & (S_ISUID | S_ISGID)))
-		say("%s is set-user-ID or set-group-ID: its sockets may remain TCP",
+		say("%s is set-user-ID or set-group-ID: the dynamic linker ignores LD_PRELOAD, its sockets remain TCP",
 		    path);
 }
 
 int main(int argc, char **argv)
 {
 	static const struct option options[] = {
+		{ "config", required_argument, NULL, 'c' },
 		{ "verbose", no_argument, NULL, 'v' },
+		{ "which", no_argument, NULL, 'w' },
 		{ "help", no_argument, NULL, 'h' },
 		{ "version", no_argument, NULL, 'V' },
 		{}
 	};
+	const char *config = getenv(LIBSDP_CONFIG_ENV);
+	bool verbose = false, ask = false;
 	char library[PATH_MAX];
-	bool verbose = false;
 	int opt;
 
 	/* '+': options behind PROGRAM are its own */
-	while ((opt = getopt_long(argc, argv, "+vhV", options, NULL)) != -1) {
+	while ((opt = getopt_long(argc, argv, "+c:vwhV", options, NULL)) != -1) {
 		switch (opt) {
+		case 'c':
+			config = optarg;
+			break;
 		case 'v':
 			verbose = true;
+			break;
+		case 'w':
+			ask = true;
 			break;
 		case 'h':
 			usage(stdout);
@@ -223,11 +335,19 @@ int main(int argc, char **argv)
 			return EXIT_USAGE;
 		}
 	}
-	if (optind == argc) {
-		say("no program given");
+	if (config && !*config)
+		config = NULL;
+	if (ask && argc - optind == 3)
+		return which(config, argv + optind);
+	if (optind == argc || ask) {
+		say(ask ? "-w takes a role, a program and ADDRESS:PORT" :
+			  "no program given");
 		usage(stderr);
 		return EXIT_USAGE;
 	}
+	if (!check_rules(config, argv[optind], verbose) ||
+	    (config && setenv(LIBSDP_CONFIG_ENV, config, 1)))
+		return EXIT_USAGE;
 
 	if (!find_library(library, sizeof(library))) {
 		say("%s not found next to sdp-run or in %s", LIBRARY,

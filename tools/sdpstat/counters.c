@@ -131,6 +131,12 @@ static const struct counter counters[] = {
 		"connections made with a shared link" },
 	[SDP_MIB_RX_PAUSES] = { "rx_pauses",
 		"times that the provider was told to stop" },
+	[SDP_MIB_TCP_CONNECTS] = { "tcp_connects",
+		"connects that went on with TCP" },
+	[SDP_MIB_TCP_LISTENS] = { "tcp_listens",
+		"listeners that are of TCP alone" },
+	[SDP_MIB_TCP_ACCEPTS] = { "tcp_accepts",
+		"TCP connections taken by accept()" },
 };
 /* clang-format on */
 

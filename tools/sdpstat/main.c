@@ -35,6 +35,7 @@ static void usage(FILE *f)
 {
 	fputs("Usage: sdpstat [OPTION]...\n"
 	      "       sdpstat stack [OPTION]... [DEV [QPN]]\n"
+	      "       sdpstat check [OPTION]... HOST:PORT\n"
 	      "Shows the SDP sockets of this network namespace: connected ones, if nothing\n"
 	      "else is asked for.\n"
 	      "\n"
@@ -55,7 +56,8 @@ static void usage(FILE *f)
 	      "\n"
 	      "Credits are messages: those we may send / those the peer may send.\n"
 	      "sdpstat stack shows which protocol component of an RDMA device is where:\n"
-	      "see 'sdpstat stack --help'.\n"
+	      "see 'sdpstat stack --help'. sdpstat check explains whether a connection would\n"
+	      "be an SDP one: see 'sdpstat check --help'.\n"
 	      "See sdpstat(8).\n",
 	      f);
 }
@@ -228,6 +230,8 @@ int main(int argc, char **argv)
 
 	if (argc > 1 && !strcmp(argv[1], "stack"))
 		return stack_main(argc - 1, argv + 1);
+	if (argc > 1 && !strcmp(argv[1], "check"))
+		return check_main(argc - 1, argv + 1);
 	parse(&o, argc, argv);
 	if (o.kill_cookie) {
 		socket_destroy(o.kill_cookie);

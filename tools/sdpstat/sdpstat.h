@@ -99,6 +99,9 @@ uint16_t family_id(struct mnl_socket *nl, const char *name, const char *group,
 /* stack.c */
 int stack_main(int argc, char **argv);
 
+/* check.c */
+int check_main(int argc, char **argv);
+
 /* counters.c */
 const char *counter_name(unsigned int id, char *buf, size_t len);
 const char *counter_text(unsigned int id);

@@ -32,5 +32,11 @@
 #define SDP_SHARED_LINK	4	/* get/set: 0 keeps connections made from now on
 				 * from sharing buffers with the RDMA device
 				 */
+#define SDP_FALLBACK	32	/* get/set: TCP where SDP fails, SDP_FALLBACK_* */
+
+/* Values of SDP_FALLBACK. */
+#define SDP_FALLBACK_NONE	0	/* SDP or nothing */
+#define SDP_FALLBACK_TCP	1	/* connect: SDP, then TCP; listen: both */
+#define SDP_FALLBACK_ONLY	2	/* a TCP socket from now on */
 
 #endif /* _UAPI_LINUX_SDP_H */

@@ -100,6 +100,11 @@ enum {
 	SDP_MIB_SHARED_LINKS,		/* connections made with a shared link */
 	SDP_MIB_RX_PAUSES,		/* times that the provider was told to stop */
 
+	/* TCP beside SDP, see SDP_FALLBACK */
+	SDP_MIB_TCP_CONNECTS,		/* connects that went on with TCP */
+	SDP_MIB_TCP_LISTENS,		/* listeners that are of TCP alone */
+	SDP_MIB_TCP_ACCEPTS,		/* TCP connections taken by accept() */
+
 	__SDP_MIB_MAX,
 	SDP_MIB_MAX = (__SDP_MIB_MAX - 1)
 };

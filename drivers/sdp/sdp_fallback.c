@@ -1,0 +1,405 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * TCP beside SDP, for sockets with SDP_FALLBACK: a client whose SDP attempt
+ * fails goes on with TCP, a listener takes connections of both. Between the
+ * socket layer and the kernel's TCP sockets; calls nothing else of ours but
+ * the options.
+ *
+ * An SDP socket that may need it has a TCP socket of its own, made in the
+ * context of the program, so that its labels, cgroup and owner are right. It
+ * stays as long as the SDP socket does, hence may be looked at without a lock.
+ *
+ * When TCP takes over, the program's file is given to the TCP socket for good:
+ * from the next system call on, everything the program does is TCP, as if it
+ * had never been anything else. Whoever waits on the SDP socket already (epoll
+ * does so for ever) hears of the TCP socket by way of an entry in its wait
+ * queue, the bridge. The inode remains with the SDP socket, whose release is
+ * that of both.
+ */
+#include <linux/fs.h>
+#include <linux/module.h>
+#include <linux/poll.h>
+#include <linux/tcp.h>
+#include <net/inet_connection_sock.h>
+#include <net/ipv6.h>
+
+#include "compat.h"
+#include "sdp.h"
+#include "sdp_mib.h"
+
+/* Its lock is held while that of the SDP socket's queue is taken. */
+static struct lock_class_key sdp_tcp_wq_key;
+
+static int sdp_tcp_wake(wait_queue_entry_t *wait, unsigned int mode, int sync,
+			void *key)
+{
+	struct sdp_sock *sdp = container_of(wait, struct sdp_sock, tcp_bridge);
+	struct socket_wq *wq;
+
+	rcu_read_lock();
+	wq = rcu_dereference(sdp->inet.sk.sk_wq);
+	if (!wq)
+		;
+	else if (key)
+		wake_up_interruptible_poll(&wq->wait, key_to_poll(key));
+	else
+		wake_up_interruptible_all(&wq->wait);
+	rcu_read_unlock();
+	return 0;
+}
+
+static void sdp_tcp_set(struct socket *tcp, int level, int name, int val)
+{
+	tcp->ops->setsockopt(tcp, level, name, KERNEL_SOCKPTR(&val),
+			     sizeof(val));
+}
+
+/* Options at SOL_TCP that have been set; what TCP does not take stays out. */
+static void sdp_tcp_copy_tcp(const struct sdp_sock *sdp, struct socket *tcp)
+{
+	const struct {
+		int name;
+		int val;
+	} opts[] = {
+		{ TCP_NODELAY, sdp->nodelay },
+		{ TCP_CORK, sdp->cork },
+		{ TCP_KEEPIDLE, sdp->keepidle },
+		{ TCP_KEEPINTVL, sdp->keepintvl },
+		{ TCP_KEEPCNT, sdp->keepcnt },
+		{ TCP_SYNCNT, sdp->syn_retries },
+		{ TCP_LINGER2, sdp->linger2 },
+		{ TCP_DEFER_ACCEPT, sdp->defer_accept },
+		{ TCP_USER_TIMEOUT, sdp->user_timeout },
+		{ TCP_NOTSENT_LOWAT, sdp->notsent_lowat },
+		{ TCP_WINDOW_CLAMP, sdp->window_clamp },
+		{ TCP_MAXSEG, sdp->user_mss },
+		{ TCP_INQ, sdp->recvmsg_inq },
+	};
+	int i;
+
+	for (i = 0; i < ARRAY_SIZE(opts); i++)
+		if (opts[i].val)
+			sdp_tcp_set(tcp, SOL_TCP, opts[i].name, opts[i].val);
+}
+
+static void sdp_tcp_copy_ip(const struct sock *sk, struct sock *tsk)
+{
+	struct inet_sock *to = inet_sk(tsk);
+	const struct inet_sock *from = inet_sk(sk);
+
+	to->tos = from->tos;
+	to->uc_ttl = from->uc_ttl;
+	to->min_ttl = from->min_ttl;
+	to->pmtudisc = from->pmtudisc;
+#if IS_ENABLED(CONFIG_IPV6)
+	if (tsk->sk_family == AF_INET6) {
+		inet6_sk(tsk)->hop_limit = sdp_sk(sk)->ip6_hops;
+		inet6_sk(tsk)->tclass = sdp_sk(sk)->ip6_tclass;
+	}
+#endif
+}
+
+/* What the program has set so far; sizes of buffers only if it did. */
+static void sdp_tcp_copy_options(struct sock *sk, struct socket *tcp)
+{
+	struct sock *tsk = tcp->sk;
+	int sndbuf, rcvbuf;
+
+	lock_sock_nested(tsk, SINGLE_DEPTH_NESTING);
+	sndbuf = tsk->sk_sndbuf;
+	rcvbuf = tsk->sk_rcvbuf;
+	sdp_inherit_sock(tsk, sk);
+	if (!(sk->sk_userlocks & SOCK_SNDBUF_LOCK))
+		WRITE_ONCE(tsk->sk_sndbuf, sndbuf);
+	if (!(sk->sk_userlocks & SOCK_RCVBUF_LOCK))
+		WRITE_ONCE(tsk->sk_rcvbuf, rcvbuf);
+	sdp_tcp_copy_ip(sk, tsk);
+	release_sock(tsk);
+	sdp_tcp_copy_tcp(sdp_sk(sk), tcp);
+	if (inet_test_bit(FREEBIND, sk))
+		sdp_tcp_set(tcp, SOL_IP, IP_FREEBIND, 1);
+	if (inet_test_bit(TRANSPARENT, sk))
+		sdp_tcp_set(tcp, SOL_IP, IP_TRANSPARENT, 1);
+}
+
+/* An address of ours in the form that the TCP socket wants. */
+static int sdp_tcp_addr(const struct sock *sk, const union sdp_addr *a,
+			struct sockaddr_storage *ss)
+{
+	struct sockaddr_in6 *v6 = (struct sockaddr_in6 *)ss;
+
+	memset(ss, 0, sizeof(*ss));
+	if (!sdp_sk(sk)->v6) {
+		memcpy(ss, &a->v4, sizeof(a->v4));
+		return sizeof(a->v4);
+	}
+	if (a->sa.sa_family == AF_INET6) {
+		*v6 = a->v6;
+		v6->sin6_scope_id = sk->sk_bound_dev_if;
+	} else if (a->v4.sin_addr.s_addr) {
+		ipv6_addr_set_v4mapped(a->v4.sin_addr.s_addr, &v6->sin6_addr);
+	}
+	v6->sin6_family = AF_INET6;
+	v6->sin6_port = a->v4.sin_port;
+	return sizeof(*v6);
+}
+
+/**
+ * sdp_tcp_prepare - make the TCP socket, or bring its options up to date
+ * @sk: SDP socket, locked
+ *
+ * Context: process, that of the program.
+ *
+ * Return: 0 or the error of socket().
+ */
+int sdp_tcp_prepare(struct sock *sk)
+{
+	struct sdp_sock *sdp = sdp_sk(sk);
+	struct socket *tcp = sdp->tcp;
+	int err;
+
+	if (!tcp) {
+		err = __sock_create(sock_net(sk), sdp->v6 ? AF_INET6 : AF_INET,
+				    SOCK_STREAM, IPPROTO_TCP, &tcp, 0);
+		if (err)
+			return err;
+		lockdep_set_class_and_name(&tcp->wq.wait.lock, &sdp_tcp_wq_key,
+					   "sdp_tcp_wq");
+		init_waitqueue_func_entry(&sdp->tcp_bridge, sdp_tcp_wake);
+		add_wait_queue(&tcp->wq.wait, &sdp->tcp_bridge);
+		/* poll looks at it without a lock */
+		smp_store_release(&sdp->tcp, tcp);
+	}
+	if (!inet_sk(tcp->sk)->inet_num)
+		sdp_tcp_copy_options(sk, tcp);
+	return 0;
+}
+
+/*
+ * The address that bind() gave, or that an SDP listener has got. @share: the
+ * device may have a TCP socket with it that is about to go.
+ */
+static int sdp_tcp_bind(struct sock *sk, bool share)
+{
+	struct sdp_sock *sdp = sdp_sk(sk);
+	struct sock *tsk = sdp->tcp->sk;
+	struct sockaddr_storage ss;
+	unsigned char reuse;
+	int len, err;
+
+	if (inet_sk(tsk)->inet_num)
+		return 0;
+	reuse = tsk->sk_reuse;
+	if (share)
+		tsk->sk_reuse = SK_CAN_REUSE;
+	len = sdp_tcp_addr(sk, &sdp->local, &ss);
+	err = kernel_bind(sdp->tcp, (struct sockaddr_unsized *)&ss, len);
+	tsk->sk_reuse = reuse;
+	return err;
+}
+
+/* O_ASYNC goes with the file. */
+static void sdp_tcp_move_async(struct sock *sk, struct socket *sock,
+			       struct socket *tcp)
+{
+	lock_sock_nested(tcp->sk, SINGLE_DEPTH_NESTING);
+	tcp->wq.fasync_list = sock->wq.fasync_list;
+	sock->wq.fasync_list = NULL;
+	sock_valbool_flag(tcp->sk, SOCK_FASYNC, sock_flag(sk, SOCK_FASYNC));
+	release_sock(tcp->sk);
+}
+
+/*
+ * Give the file to the TCP socket. The release of the SDP socket takes its
+ * lock, so there is a file as long as that has not begun.
+ */
+static bool sdp_tcp_take_over(struct sock *sk)
+{
+	struct socket *sock = sk->sk_socket, *tcp = sdp_sk(sk)->tcp;
+	struct sockaddr_in any = { .sin_family = AF_INET };
+
+	if (!sock || !sock->file || !tcp || sock_flag(sk, SOCK_DEAD))
+		return false;
+	sdp_tcp_move_async(sk, sock, tcp);
+	SOCK_INODE(tcp)->i_ino = SOCK_INODE(sock)->i_ino;
+	tcp->file = sock->file;
+	/* pairs with sdp_tcp_on() in whoever still came by the old way */
+	smp_store_release(&sdp_sk(sk)->tcp_on, true);
+	WRITE_ONCE(sock->file->private_data, tcp);
+	/* the port is no longer ours */
+	spin_lock_bh(&sdp_sk(sk)->lock);
+	sdp_set_local(sk, (struct sockaddr *)&any);
+	spin_unlock_bh(&sdp_sk(sk)->lock);
+	return true;
+}
+
+/**
+ * sdp_tcp_turn - make a socket that is not connected a TCP socket for good
+ * @sk: SDP socket, locked, in state CLOSE
+ * @share: a device may have its port a little longer
+ *
+ * Context: process, that of the program.
+ *
+ * Return: 0 or a negative errno; -EOPNOTSUPP if it has no file.
+ */
+int sdp_tcp_turn(struct sock *sk, bool share)
+{
+	struct sdp_sock *sdp = sdp_sk(sk);
+	int err;
+
+	if (!sk->sk_socket->file)
+		return -EOPNOTSUPP;
+	err = sdp_tcp_prepare(sk);
+	if (!err && sdp->user_bound)
+		err = sdp_tcp_bind(sk, share);
+	if (err)
+		return err;
+	sdp_tcp_take_over(sk);
+	return 0;
+}
+
+/**
+ * sdp_tcp_instead - the SDP attempt of connect() failed: go on with TCP
+ * @sk: SDP socket, locked; whatever its connection was is over
+ *
+ * Context: process, any.
+ *
+ * Return: whether TCP is connecting; the socket is in state CLOSE then, without
+ * an error.
+ */
+bool sdp_tcp_instead(struct sock *sk)
+{
+	struct sdp_sock *sdp = sdp_sk(sk);
+	struct sockaddr_storage ss;
+	int len;
+
+	if (sk->sk_state != TCP_SYN_SENT || !sdp->tcp || !sdp->fallback ||
+	    sock_flag(sk, SOCK_DEAD))
+		return false;
+	if (sdp->user_bound && sdp_tcp_bind(sk, true))
+		return false;
+	len = sdp_tcp_addr(sk, &sdp->peer, &ss);
+	/* a failure of its own is for the program to see */
+	kernel_connect(sdp->tcp, (struct sockaddr_unsized *)&ss, len,
+		       O_NONBLOCK);
+	if (!sdp_tcp_take_over(sk))
+		return false;
+	SDP_INC_STATS(sock_net(sk), ATTEMPT_FAILS);
+	SDP_INC_STATS(sock_net(sk), TCP_CONNECTS);
+	spin_lock_bh(&sdp->lock);
+	sdp_set_state(sk, TCP_CLOSE);
+	spin_unlock_bh(&sdp->lock);
+	return true;
+}
+
+/**
+ * sdp_tcp_listen - listen for TCP connections, too
+ * @sk: SDP socket, locked, bound
+ * @backlog: as for listen()
+ *
+ * Return: 0 or the error of socket(), bind() or listen().
+ */
+int sdp_tcp_listen(struct sock *sk, int backlog)
+{
+	struct socket *tcp;
+	int err;
+
+	err = sdp_tcp_prepare(sk);
+	if (!err)
+		err = sdp_tcp_bind(sk, false);
+	if (err)
+		return err;
+	tcp = sdp_sk(sk)->tcp;
+	return tcp->ops->listen(tcp, backlog);
+}
+
+/**
+ * sdp_tcp_only - a listener cannot listen for SDP: it becomes a TCP listener
+ * @sk: SDP socket, locked, whose TCP socket listens
+ *
+ * Return: whether it did.
+ */
+bool sdp_tcp_only(struct sock *sk)
+{
+	if (!sdp_sk(sk)->tcp || !sdp_sk(sk)->fallback ||
+	    sdp_sk(sk)->tcp->sk->sk_state != TCP_LISTEN ||
+	    !sdp_tcp_take_over(sk))
+		return false;
+	SDP_INC_STATS(sock_net(sk), TCP_LISTENS);
+	return true;
+}
+
+/**
+ * sdp_tcp_stop - do not listen for TCP connections any more
+ * @sk: SDP socket, locked, not a listener any more
+ */
+void sdp_tcp_stop(struct sock *sk)
+{
+	struct socket *tcp = sdp_sk(sk)->tcp;
+
+	if (tcp && !sdp_sk(sk)->tcp_on && tcp->sk->sk_state == TCP_LISTEN)
+		kernel_sock_shutdown(tcp, SHUT_RDWR);
+}
+
+/**
+ * sdp_tcp_waiting - is there a TCP connection to be accepted?
+ * @sk: SDP listener
+ *
+ * Context: any; no lock.
+ */
+bool sdp_tcp_waiting(const struct sock *sk)
+{
+	/* pairs with sdp_tcp_prepare() */
+	const struct socket *tcp = smp_load_acquire(&sdp_sk(sk)->tcp);
+
+	return tcp && tcp->sk->sk_state == TCP_LISTEN &&
+	       !reqsk_queue_empty(&inet_csk(tcp->sk)->icsk_accept_queue);
+}
+
+/**
+ * sdp_tcp_accept - take a TCP connection
+ * @sk: SDP listener, locked
+ * @newsock: what accept() returns; becomes a TCP socket
+ *
+ * Return: 0, or a negative errno: there is none.
+ */
+int sdp_tcp_accept(struct sock *sk, struct socket *newsock)
+{
+	struct socket *tcp = sdp_sk(sk)->tcp;
+	int err;
+
+	if (!sdp_tcp_waiting(sk))
+		return -EAGAIN;
+	err = compat_sock_accept(tcp, newsock, O_NONBLOCK);
+	if (err)
+		return err;
+	/* our reference was taken for the listener's proto_ops */
+	__module_get(tcp->ops->owner);
+	module_put(newsock->ops->owner);
+	newsock->ops = tcp->ops;
+	SDP_INC_STATS(sock_net(sk), TCP_ACCEPTS);
+	return 0;
+}
+
+/**
+ * sdp_tcp_release - end of the TCP socket, which may linger
+ * @sk: SDP socket, not locked, no longer used by anybody else
+ * @sock: the socket it was of
+ */
+void sdp_tcp_release(struct sock *sk, struct socket *sock)
+{
+	struct sdp_sock *sdp = sdp_sk(sk);
+	struct socket *tcp = sdp->tcp;
+
+	if (!tcp)
+		return;
+	remove_wait_queue(&tcp->wq.wait, &sdp->tcp_bridge);
+	if (tcp->file) {
+		/* what fcntl() set on one while the file went to the other */
+		fasync_helper(-1, tcp->file, 0, &tcp->wq.fasync_list);
+		fasync_helper(-1, tcp->file, 0, &sock->wq.fasync_list);
+		tcp->file = NULL;
+	}
+	sdp->tcp = NULL;
+	sock_release(tcp);
+}

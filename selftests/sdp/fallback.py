@@ -1,0 +1,509 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: GPL-2.0
+"""SDP_FALLBACK: clients that go on with TCP, listeners of both. One process
+with sockets in both namespaces; TAP."""
+import ctypes
+import errno
+import fcntl
+import os
+import random
+import select
+import signal
+import socket
+import struct
+import sys
+import threading
+import time
+
+AF_SDP, SOL_SDP, SDP_REUSEPORT, SDP_FALLBACK = 27, 1027, 1, 32
+NONE, TCP, ONLY = 0, 1, 2
+OFFSET = 20000
+A, B = "10.0.0.1", "10.0.0.2"
+LIBC = ctypes.CDLL(None, use_errno=True)
+count = failed = 0
+port = 6100
+
+
+def enter(netns):
+    with open("/run/netns/" + netns) as f:
+        if LIBC.setns(f.fileno(), 0):
+            raise OSError(ctypes.get_errno(), "setns")
+
+
+def sysctl(netns, name, value):
+    enter(netns)
+    with open("/proc/sys/net/sdp/" + name, "w") as f:
+        f.write(str(value))
+
+
+def counter(netns, name):
+    enter(netns)
+    with os.popen("sdpstat -s -z") as f:
+        for line in f:
+            w = line.split()
+            if w and w[0] == name:
+                return int(w[1])
+    raise KeyError(name)
+
+
+def ok(what, good, detail=""):
+    global count, failed
+    count += 1
+    if not good:
+        failed += 1
+        print("not ok %d - %s" % (count, what))
+        print("# %s" % (detail,))
+    else:
+        print("ok %d - %s" % (count, what))
+    sys.stdout.flush()
+
+
+def same(what, got, wanted):
+    ok(what, got == wanted, "got %r, wanted %r" % (got, wanted))
+
+
+def fails(what, number, call, *args):
+    try:
+        call(*args)
+        ok(what, False, "no error")
+    except OSError as e:
+        same(what, errno.errorcode[e.errno], errno.errorcode[number])
+
+
+def new_port():
+    global port
+    port += 1
+    return port
+
+
+def sdp(netns, mode=TCP, v6=False):
+    enter(netns)
+    s = socket.socket(AF_SDP, socket.SOCK_STREAM, int(v6))
+    s.close()
+    # an object that knows the format of addresses, over a socket of ours
+    fd = LIBC.socket(AF_SDP, socket.SOCK_STREAM, int(v6))
+    s = socket.socket(socket.AF_INET6 if v6 else socket.AF_INET,
+                      socket.SOCK_STREAM, 0, fileno=fd)
+    if mode:
+        s.setsockopt(SOL_SDP, SDP_FALLBACK, mode)
+    s.settimeout(None)
+    return s
+
+
+def tcp(netns, v6=False):
+    enter(netns)
+    return socket.socket(socket.AF_INET6 if v6 else socket.AF_INET)
+
+
+def listener(s, host, p, backlog=8):
+    s.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+    s.bind((host, p))
+    s.listen(backlog)
+    return s
+
+
+def domain(s):
+    return s.getsockopt(socket.SOL_SOCKET, socket.SO_DOMAIN)
+
+
+def talk(what, c, s):
+    """Some data each way."""
+    data = random.randbytes(200000)
+    got = [b""]
+
+    def read():
+        while len(got[0]) < len(data):
+            d = s.recv(65536)
+            if not d:
+                break
+            got[0] += d
+        s.sendall(data[::-1])
+
+    t = threading.Thread(target=read)
+    t.start()
+    c.sendall(data)
+    back = b""
+    while len(back) < len(data):
+        d = c.recv(65536)
+        if not d:
+            break
+        back += d
+    t.join()
+    ok(what, got[0] == data and back == data[::-1])
+
+
+def blocking():
+    p = new_port()
+    with listener(sdp("b", NONE), B, p) as l, sdp("a") as c:
+        c.connect((B, p))
+        same("SDP where there is SDP", domain(c), AF_SDP)
+        s, peer = l.accept()
+        same("the listener's port is the program's", s.getsockname(), (B, p))
+        same("and so it is at the client", c.getpeername(), (B, p))
+        same("the port of the client is told", peer, c.getsockname())
+        talk("data over SDP", c, s)
+        fails("too late", errno.EISCONN, c.setsockopt, SOL_SDP, SDP_FALLBACK,
+              NONE)
+        s.close()
+
+    p = new_port()
+    with listener(tcp("b"), B, p) as l, sdp("a") as c:
+        other = socket.socket(fileno=os.dup(c.fileno()))
+        ino = os.fstat(c.fileno()).st_ino
+        set_options(c)
+        c.connect((B, p))
+        same("TCP where there is none", domain(c), socket.AF_INET)
+        same("protocol", c.getsockopt(socket.SOL_SOCKET, socket.SO_PROTOCOL),
+             socket.IPPROTO_TCP)
+        same("the copy of the descriptor too", domain(other), socket.AF_INET)
+        same("same inode", os.fstat(c.fileno()).st_ino, ino)
+        check_options(c)
+        s, peer = l.accept()
+        same("names", (peer, c.getpeername()), (c.getsockname(), (B, p)))
+        talk("data over TCP", c, s)
+        s.close()
+        same("end of data", other.recv(1), b"")
+        other.close()
+
+    p = new_port()
+    with sdp("a") as c:
+        fails("neither", errno.ECONNREFUSED, c.connect, (B, p))
+        with listener(tcp("b"), B, p) as l:
+            c.connect((B, p))
+            same("second attempt", domain(c), socket.AF_INET)
+    with sdp("a", NONE) as c, listener(tcp("b"), B, p):
+        fails("without the option", errno.ECONNREFUSED, c.connect, (B, p))
+
+
+OPTIONS = [
+    (socket.SOL_SOCKET, socket.SO_KEEPALIVE, 1),
+    (socket.SOL_SOCKET, socket.SO_OOBINLINE, 1),
+    (socket.SOL_SOCKET, socket.SO_RCVLOWAT, 7),
+    (socket.SOL_SOCKET, socket.SO_REUSEADDR, 1),
+    (socket.IPPROTO_IP, socket.IP_TOS, 0x10),  # sets a priority, too
+    (socket.SOL_SOCKET, socket.SO_PRIORITY, 3),
+    (socket.IPPROTO_TCP, socket.TCP_NODELAY, 1),
+    (socket.IPPROTO_TCP, socket.TCP_KEEPIDLE, 77),
+    (socket.IPPROTO_TCP, socket.TCP_KEEPINTVL, 11),
+    (socket.IPPROTO_TCP, socket.TCP_KEEPCNT, 4),
+    (socket.IPPROTO_TCP, socket.TCP_USER_TIMEOUT, 12345),
+    (socket.IPPROTO_TCP, socket.TCP_SYNCNT, 3),
+    (socket.IPPROTO_TCP, socket.TCP_NOTSENT_LOWAT, 9999),
+    (socket.IPPROTO_IP, socket.IP_TTL, 33),
+]
+
+
+def set_options(c):
+    for level, name, value in OPTIONS:
+        c.setsockopt(level, name, value)
+    c.setsockopt(socket.SOL_SOCKET, socket.SO_SNDBUF, 50000)
+    c.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, struct.pack("ii", 1, 5))
+    c.setsockopt(socket.SOL_SOCKET, socket.SO_RCVTIMEO,
+                 struct.pack("ll", 30, 0))
+    fcntl.fcntl(c, fcntl.F_SETFD, fcntl.FD_CLOEXEC)
+
+
+def check_options(c):
+    for level, name, value in OPTIONS:
+        same("option %d of level %d" % (name, level),
+             c.getsockopt(level, name), value)
+    same("SO_SNDBUF", c.getsockopt(socket.SOL_SOCKET, socket.SO_SNDBUF),
+         100000)
+    same("SO_LINGER", struct.unpack("ii", c.getsockopt(
+        socket.SOL_SOCKET, socket.SO_LINGER, 8)), (1, 5))
+    same("SO_RCVTIMEO", struct.unpack("ll", c.getsockopt(
+        socket.SOL_SOCKET, socket.SO_RCVTIMEO, 16))[0], 30)
+    same("FD_CLOEXEC", fcntl.fcntl(c, fcntl.F_GETFD), fcntl.FD_CLOEXEC)
+    with tcp("a") as t:
+        name = (socket.SOL_SOCKET, socket.SO_RCVBUF)
+        same("SO_RCVBUF was not set", c.getsockopt(*name) >=
+             t.getsockopt(*name), True)
+    c.setsockopt(socket.SOL_SOCKET, socket.SO_RCVLOWAT, 1)
+
+
+IN, OUT, ERR, HUP = (select.EPOLLIN, select.EPOLLOUT, select.EPOLLERR,
+                     select.EPOLLHUP)
+
+
+def nonblocking():
+    for edge in 0, select.EPOLLET:
+        p = new_port()
+        e = select.epoll()
+        with listener(tcp("b"), B, p) as l, sdp("a") as c:
+            c.setblocking(False)
+            e.register(c, IN | OUT | edge)
+            e.poll(0)
+            same("connect does not wait", c.connect_ex((B, p)),
+                 errno.EINPROGRESS)
+            while True:
+                ev = e.poll(20)
+                # poll of a socket that connects tells nothing
+                if not ev or ev[0][1] & (OUT | ERR | HUP):
+                    break
+            same("epoll tells of TCP", ev, [(c.fileno(), OUT)])
+            same("no error", c.getsockopt(socket.SOL_SOCKET, socket.SO_ERROR),
+                 0)
+            same("it is TCP", domain(c), socket.AF_INET)
+            same("O_NONBLOCK", c.getblocking(), False)
+            s, peer = l.accept()
+            s.send(b"x")
+            if not edge:
+                e.modify(c, IN)
+            ev = e.poll(20)
+            ok("epoll tells of data", bool(ev) and ev[0][1] & IN, ev)
+            same("data", c.recv(9), b"x")
+            s.close()
+            ev = e.poll(20)
+            ok("epoll tells of the end", bool(ev) and ev[0][1] & IN, ev)
+            e.unregister(c)
+        e.close()
+
+    p = new_port()
+    e = select.poll()
+    with sdp("a") as c:
+        c.setblocking(False)
+        c.connect_ex((B, p))
+        e.register(c, select.POLLOUT)
+        ev = e.poll(20000)
+        same("poll tells that nobody listens", ev and ev[0][1],
+             select.POLLOUT | select.POLLERR | select.POLLHUP)
+        same("and why", c.getsockopt(socket.SOL_SOCKET, socket.SO_ERROR),
+             errno.ECONNREFUSED)
+
+    # nobody answers at the mapped port
+    p = new_port()
+    sysctl("a", "fallback_timeout", 1)
+    with listener(tcp("b"), B, p + OFFSET), listener(tcp("b"), B, p) as l:
+        with sdp("a") as c:
+            c.setblocking(False)
+            same("silence", c.connect_ex((B, p)), errno.EINPROGRESS)
+            same("again", c.connect_ex((B, p)), errno.EALREADY)
+            ready = select.select([], [c], [], 20)
+            same("after a while it is TCP", (len(ready[1]), domain(c)),
+                 (1, socket.AF_INET))
+            same("connect tells that it is done", c.connect_ex((B, p)), 0)
+            same("and then", c.connect_ex((B, p)), errno.EISCONN)
+        with sdp("a") as c:
+            c.setblocking(False)
+            c.connect_ex((B, p))
+        ok("close in the middle", True)
+    sysctl("a", "fallback_timeout", 3)
+
+
+def sigio():
+    p = new_port()
+    got = []
+    signal.signal(signal.SIGIO, lambda *x: got.append(1))
+    with listener(tcp("b"), B, p) as l, sdp("a") as c:
+        fcntl.fcntl(c, fcntl.F_SETOWN, os.getpid())
+        fcntl.fcntl(c, fcntl.F_SETFL, fcntl.fcntl(c, fcntl.F_GETFL) |
+                    os.O_ASYNC)
+        c.connect((B, p))
+        s, peer = l.accept()
+        got.clear()
+        s.send(b"x")
+        end = time.time() + 20
+        while not got and time.time() < end:
+            time.sleep(0.05)
+        ok("SIGIO", bool(got))
+        s.close()
+    signal.signal(signal.SIGIO, signal.SIG_IGN)
+
+
+def no_device():
+    for v6, host in (0, "127.0.0.1"), (1, "::1"), (1, "::ffff:127.0.0.1"):
+        p = new_port()
+        with tcp("a", v6) as l, sdp("a", TCP, v6) as c:
+            listener(l, host, p)
+            c.connect((host, p))
+            same("no device: %s" % host, domain(c), l.family)
+            s, peer = l.accept()
+            same("its names", peer[:2], c.getsockname()[:2])
+            s.close()
+            c.close()
+        with sdp("a", TCP, v6) as c:
+            c.setblocking(False)
+            with tcp("a", v6) as l:
+                listener(l, host, new_port())
+                err = c.connect_ex((host, port))
+                ok("without waiting", err in (0, errno.EINPROGRESS), err)
+                ready = select.select([], [c], [], 20)
+                same("ready", len(ready[1]), 1)
+                same("error", c.getsockopt(socket.SOL_SOCKET,
+                                           socket.SO_ERROR), 0)
+
+
+def server():
+    for host, v6 in (B, 0), ("0.0.0.0", 0), ("::", 1):
+        p = new_port()
+        e = select.epoll()
+        to = (B, p)
+        with sdp("b", TCP, v6) as l:
+            listener(l, host, p)
+            e.register(l, IN)
+            same("own port, %s" % host, l.getsockname()[:2], (host, p))
+            same("nothing yet", e.poll(0), [])
+            fails("nothing to accept", errno.EAGAIN, nowait_accept, l)
+            with sdp("a", NONE) as c:
+                c.connect(to)
+                same("epoll sees SDP", e.poll(20), [(l.fileno(), IN)])
+                s, peer = l.accept()
+                same("accepted SDP", (domain(s), peer[1]),
+                     (AF_SDP, c.getsockname()[1]))
+                same("at the port", s.getsockname()[1], p)
+                talk("data", c, s)
+                s.close()
+            with tcp("a") as c:
+                c.connect(to)
+                same("epoll sees TCP", e.poll(20), [(l.fileno(), IN)])
+                same("select too", len(select.select([l], [], [], 20)[0]), 1)
+                s, peer = l.accept()
+                same("accepted TCP", (domain(s), peer[1]),
+                     (l.family, c.getsockname()[1]))
+                same("at the port too", s.getsockname()[1], p)
+                talk("data", c, s)
+                s.close()
+            blocked_accept(l, to)
+            both_in_turn(l, to)
+            fails("in use", errno.EADDRINUSE, listener, tcp("b", v6), host, p)
+            l.shutdown(socket.SHUT_RDWR)
+            fails("shutdown: not listening", errno.EINVAL, l.accept)
+            with tcp("a") as c:
+                fails("nor for TCP", errno.ECONNREFUSED, c.connect, to)
+            l.listen(3)
+            with tcp("a") as c:
+                c.connect(to)
+                l.accept()[0].close()
+            with sdp("a", NONE) as c:
+                c.connect(to)
+                same("listens again", domain(l.accept()[0]), AF_SDP)
+        e.close()
+        with tcp("a") as c, tcp("b", v6) as l:
+            fails("closed", errno.ECONNREFUSED, c.connect, to)
+            listener(l, host, p)
+            c.connect(to)
+            ok("a server of TCP starts at the same port", True)
+
+
+def nowait_accept(l):
+    l.setblocking(False)
+    try:
+        l.accept()
+    finally:
+        l.setblocking(True)
+
+
+def blocked_accept(l, to):
+    for make, family in (lambda: sdp("a"), AF_SDP), (lambda: tcp("a"),
+                                                     l.family):
+        got = []
+        t = threading.Thread(target=lambda: got.append(l.accept()[0]))
+        t.start()
+        time.sleep(0.1)
+        with make() as c:
+            c.connect(to)
+            t.join(20)
+            same("accept wakes up", [domain(s) for s in got], [family])
+            got[0].close()
+
+
+def both_in_turn(l, to):
+    clients = [tcp("a") for i in range(3)] + [sdp("a") for i in range(3)]
+    for c in clients:
+        c.connect(to)
+    kinds = [domain(l.accept()[0]) == AF_SDP for i in clients]
+    same("no kind waits for the other", [sum(kinds[i:i + 2])
+                                         for i in (0, 2, 4)], [1, 1, 1])
+    for c in clients:
+        c.close()
+
+
+def without_offset():
+    for netns in "a", "b":
+        sysctl(netns, "port_offset", 0)
+    before = counter("b", "tcp_listens")
+    p = new_port()
+    with sdp("b") as l, tcp("a") as c, sdp("b", NONE) as other:
+        listener(l, B, p)
+        same("no room for both: TCP alone", domain(l), socket.AF_INET)
+        same("counted", counter("b", "tcp_listens"), before + 1)
+        c.connect((B, p))
+        s, peer = l.accept()
+        talk("data", c, s)
+        s.close()
+    with sdp("a") as c, listener(sdp("b", NONE), B, new_port()) as l:
+        c.connect((B, port))
+        same("SDP without offset", domain(c), AF_SDP)
+    for netns in "a", "b":
+        sysctl(netns, "port_offset", OFFSET)
+
+
+def only():
+    p = new_port()
+    with sdp("b") as l, sdp("a") as c:
+        l.bind((B, p))
+        l.setsockopt(SOL_SDP, SDP_FALLBACK, ONLY)
+        same("TCP from now on", domain(l), socket.AF_INET)
+        same("and bound", l.getsockname(), (B, p))
+        l.listen(1)
+        c.setsockopt(SOL_SDP, SDP_FALLBACK, ONLY)
+        c.connect((B, p))
+        ok("connected", True)
+        with listener(sdp("b", NONE), B, p) as other:
+            ok("the port of SDP is free", True)
+    with sdp("a") as c:
+        same("get", c.getsockopt(SOL_SDP, SDP_FALLBACK), TCP)
+        for bad in -1, 3:
+            fails("value %d" % bad, errno.EINVAL, c.setsockopt, SOL_SDP,
+                  SDP_FALLBACK, bad)
+        c.setsockopt(SOL_SDP, SDP_FALLBACK, NONE)
+        same("back", c.getsockopt(SOL_SDP, SDP_FALLBACK), NONE)
+    with sdp("b") as l, sdp("b") as other:
+        listener(l, B, new_port())
+        fails("listener", errno.EISCONN, l.setsockopt, SOL_SDP, SDP_FALLBACK,
+              ONLY)
+    with listener(tcp("b"), B, new_port()), sdp("b") as l:
+        fails("bind tells of TCP", errno.EADDRINUSE, l.bind, (B, port))
+    with sdp("b") as l:
+        l.bind((B, 0))
+        l.listen(1)
+        with tcp("a") as t, sdp("a", NONE) as s:
+            t.connect(l.getsockname())
+            s.connect(l.getsockname())
+            ok("a port that the kernel chose", True)
+    for v6, host in (0, "127.0.0.1"), (1, "::1"), (0, "10.9.9.9"), \
+            (1, "fd99::9"):
+        with sdp("b", TCP, v6) as l, tcp("b", v6) as c:
+            listener(l, host, 0)
+            c.connect(l.getsockname())
+            same("server at %s" % host, l.accept()[1], c.getsockname())
+            fails("bind once", errno.EINVAL, l.bind, (host, 0))
+            if "9" in host:
+                same("no device has the address", domain(l), c.family)
+    # a bound client keeps its port, which the device has only just given up
+    p = new_port()
+    with listener(tcp("b"), B, p) as l:
+        for own in range(7771, 7776):
+            with sdp("a") as c:
+                c.bind((A, own))
+                c.connect((B, p))
+                same("bound client", l.accept()[1], (A, own))
+
+
+def main():
+    for netns in "a", "b":
+        sysctl(netns, "port_offset", OFFSET)
+    connects = counter("a", "tcp_connects")
+    blocking()
+    ok("counted", counter("a", "tcp_connects") >= connects + 2)
+    nonblocking()
+    sigio()
+    no_device()
+    server()
+    without_offset()
+    only()
+    print("1..%d" % count)
+    return failed != 0
+
+
+sys.exit(main())

@@ -1,0 +1,504 @@
+// SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
+/*
+ * sdpstat check: would a connection be an SDP one, and if not, why not? The
+ * steps are what connect() does, one by one; the last is a real attempt.
+ */
+#include <arpa/inet.h>
+#include <errno.h>
+#include <getopt.h>
+#include <netdb.h>
+#include <poll.h>
+#include <stdarg.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+#include <linux/sdp.h>
+
+#include "check.h"
+#include "sdpstat.h"
+
+#ifndef SO_COOKIE
+#define SO_COOKIE 57
+#endif
+
+#define SECONDS_DEFAULT 10
+
+struct check_options {
+	bool json;
+	bool no_connect;
+	int seconds;
+	char *host;
+	char *port;
+};
+
+struct check {
+	const struct check_options *o;
+	struct json j;
+	struct sockaddr_storage to; /* as the program has it */
+	socklen_t to_len;
+	struct check_route route;
+	struct check_device dev;
+	int device_port;
+	bool bad; /* a step has failed */
+};
+
+static const struct option long_options[] = {
+	{ "json", no_argument, NULL, 'j' },
+	{ "no-connect", no_argument, NULL, 'n' },
+	{ "timeout", required_argument, NULL, 't' },
+	{ "help", no_argument, NULL, 'h' },
+	{ NULL, 0, NULL, 0 },
+};
+
+static void check_usage(FILE *f)
+{
+	fputs("Usage: sdpstat check [OPTION]... HOST:PORT\n"
+	      "Explains step by step whether a connection to HOST would be an SDP one.\n"
+	      "\n"
+	      "  -j, --json            JSON\n"
+	      "  -n, --no-connect      look only, do not connect\n"
+	      "  -t, --timeout=SECONDS for the attempt to connect (default 10)\n"
+	      "  -h, --help            this text\n"
+	      "\n"
+	      "The exit status is 0 if it would, 1 if it would not, 2 for wrong use. An IPv6\n"
+	      "address stands in brackets. See sdpstat(8).\n",
+	      f);
+}
+
+/* ---- output ---- */
+
+enum result {
+	OK,
+	NOTE, /* worth to be known, decides nothing */
+	FAIL,
+};
+
+/* One line: a step, how it went, the facts; then what to do about it. */
+static void __attribute__((format(printf, 5, 6)))
+step(struct check *c, const char *name, enum result r, const char *advice,
+     const char *fmt, ...)
+{
+	static const char *const words[] = { "ok", "note", "FAIL" };
+	char text[256];
+	va_list ap;
+
+	va_start(ap, fmt);
+	vsnprintf(text, sizeof(text), fmt, ap);
+	va_end(ap);
+	if (r == FAIL)
+		c->bad = true;
+	if (!c->o->json) {
+		printf("%-8s  %-4s  %s\n", name, words[r], text);
+		if (advice)
+			printf("%-8s  %-4s  -> %s\n", "", "", advice);
+		fflush(stdout);
+		return;
+	}
+	json_open(&c->j, NULL, '{');
+	json_str(&c->j, "step", name);
+	json_str(&c->j, "result", r == FAIL ? "fail" : words[r]);
+	json_str(&c->j, "text", text);
+	if (advice)
+		json_str(&c->j, "advice", advice);
+	json_close(&c->j, '}');
+}
+
+static const char *addr_text(const void *sa, char *buf, size_t len)
+{
+	const struct sockaddr_in6 *v6 = sa;
+	const struct sockaddr_in *v4 = sa;
+
+	if (v4->sin_family == AF_INET)
+		return inet_ntop(AF_INET, &v4->sin_addr, buf, len);
+	return inet_ntop(AF_INET6, &v6->sin6_addr, buf, len);
+}
+
+static int port_of(const struct sockaddr_storage *ss)
+{
+	return ntohs(((const struct sockaddr_in *)ss)->sin_port);
+}
+
+/* ---- steps ---- */
+
+static void step_address(struct check *c)
+{
+	struct addrinfo hints = { .ai_socktype = SOCK_STREAM }, *ai;
+	char text[INET6_ADDRSTRLEN];
+	int err;
+
+	err = getaddrinfo(c->o->host, c->o->port, &hints, &ai);
+	if (err) {
+		step(c, "address", FAIL,
+		     "give an address, or look at the name service", "%s: %s",
+		     c->o->host, gai_strerror(err));
+		return;
+	}
+	memcpy(&c->to, ai->ai_addr, ai->ai_addrlen);
+	c->to_len = ai->ai_addrlen;
+	step(c, "address", OK, NULL, "%s, port %d, %s",
+	     addr_text(&c->to, text, sizeof(text)), port_of(&c->to),
+	     c->to.ss_family == AF_INET6 ? "IPv6" : "IPv4");
+	freeaddrinfo(ai);
+}
+
+static int sdp_socket(const struct check *c)
+{
+	return socket(AF_SDP, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK,
+		      c->to.ss_family == AF_INET6 ? SDPPROTO_SDP6 :
+						    SDPPROTO_SDP);
+}
+
+static void step_module(struct check *c)
+{
+	int fd = sdp_socket(c);
+
+	if (fd >= 0) {
+		close(fd);
+		step(c, "module", OK, NULL, "the kernel has SDP sockets");
+	} else if (errno == EAFNOSUPPORT) {
+		step(c, "module", FAIL,
+		     "run 'modprobe sdp' as root; if there is no such module, install it",
+		     "the kernel has no SDP sockets");
+	} else {
+		step(c, "module", FAIL,
+		     "this user may not open such sockets, or there is no memory",
+		     "the kernel refuses SDP sockets: %s", strerror(errno));
+	}
+}
+
+static void step_route(struct check *c)
+{
+	char src[INET6_ADDRSTRLEN] = "?";
+	int err = check_route_get(&c->to, &c->route);
+
+	if (err) {
+		step(c, "route", FAIL, "look at 'ip route get ADDRESS'",
+		     "no route: %s", strerror(err));
+		return;
+	}
+	if (c->route.has_src)
+		addr_text(&c->route.src, src, sizeof(src));
+	step(c, "route", OK, NULL, "by %s, from %s%s", c->route.dev, src,
+	     c->route.local ? ", to this machine itself" : "");
+}
+
+static void step_device(struct check *c)
+{
+	int err;
+
+	if (!c->route.dev[0])
+		return;
+	err = check_device_find(&c->route, &c->dev);
+	if (err) {
+		step(c, "device", NOTE, "this user may not ask; go on",
+		     "RDMA devices cannot be listed: %s", strerror(err));
+	} else if (!c->dev.name[0]) {
+		/* a VLAN of one has GIDs there, so it is not the last word */
+		step(c, "device", NOTE,
+		     "choose another address of the peer, or make one: 'rdma link add NAME type hybrid netdev DEV'",
+		     "%s has no RDMA device (there are %u on others)",
+		     c->route.netdev, c->dev.others);
+	} else if (!c->dev.active) {
+		step(c, "device", NOTE, "look at 'rdma link' and 'ip link'",
+		     "%s (%s) on %s is not active", c->dev.name,
+		     c->dev.protocol, c->route.netdev);
+	} else {
+		step(c, "device", OK, NULL, "%s (%s) on %s", c->dev.name,
+		     c->dev.protocol, c->route.netdev);
+	}
+	if (c->route.loopback && !strcmp(c->dev.protocol, "iw"))
+		step(c, "device", NOTE,
+		     "use an address of a network device instead",
+		     "iWARP does not connect to loopback addresses");
+}
+
+/* The same arithmetic as in the kernel, see sdp_map_port() there. */
+static void step_port(struct check *c)
+{
+	int port = port_of(&c->to), offset = 0;
+	FILE *f = fopen("/proc/sys/net/sdp/port_offset", "re");
+
+	if (f) {
+		if (fscanf(f, "%d", &offset) != 1)
+			offset = 0;
+		fclose(f);
+	}
+	c->device_port = port;
+	if (!offset || !port)
+		return;
+	if (port >= 1024)
+		c->device_port = 1024 + (port - 1024 + offset) % (65536 - 1024);
+	else
+		c->device_port = port + offset < 1024 ? 1024 : port + offset;
+	step(c, "port", OK, NULL, "%d for the device (net.sdp.port_offset %d)",
+	     c->device_port, offset);
+}
+
+/* ---- the attempt ---- */
+
+/* Connects; 0 or an errno. */
+static int try_connect(int fd, const struct sockaddr_storage *to,
+		       socklen_t len, int seconds)
+{
+	struct pollfd p = { .fd = fd, .events = POLLOUT };
+	socklen_t size = sizeof(int);
+	int err = 0;
+
+	if (!connect(fd, (const struct sockaddr *)to, len))
+		return 0;
+	if (errno != EINPROGRESS)
+		return errno;
+	if (poll(&p, 1, seconds * 1000) <= 0)
+		return ETIMEDOUT;
+	if (getsockopt(fd, SOL_SOCKET, SO_ERROR, &err, &size))
+		return errno;
+	return err;
+}
+
+static int try_tcp(const struct check *c, int port)
+{
+	struct sockaddr_storage to = c->to;
+	int fd, err;
+
+	((struct sockaddr_in *)&to)->sin_port = htons(port);
+	fd = socket(to.ss_family, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK,
+		    IPPROTO_TCP);
+	if (fd < 0)
+		return errno;
+	err = try_connect(fd, &to, c->to_len, c->o->seconds);
+	close(fd);
+	return err;
+}
+
+static uint64_t bad_hellos(void)
+{
+	static uint64_t v[COUNTERS_MAX];
+
+	counters_get(v);
+	return v[SDP_MIB_HELLO_BAD] + v[SDP_MIB_BAD_VERSION] +
+	       v[SDP_MIB_BAD_ADVERTS];
+}
+
+/* Refused: by whom? */
+static void explain_refusal(struct check *c, uint64_t hellos)
+{
+	bool iwarp = !strcmp(c->dev.protocol, "iw");
+	int tcp;
+
+	if (bad_hellos() != hellos) {
+		step(c, "connect", OK, NULL, "the peer accepts");
+		step(c, "hello", FAIL,
+		     "the peer speaks another version of SDP, or something else: its kernel log and 'sdpstat -s' tell",
+		     "its HelloAck is not a valid one");
+		return;
+	}
+	tcp = iwarp ? try_tcp(c, c->device_port) : 0;
+	if (tcp)
+		step(c, "connect", FAIL,
+		     "start the server under sdp-run; if it is, net.sdp.port_offset has to be the same at both ends",
+		     "nobody listens for SDP at port %d: %s", c->device_port,
+		     strerror(tcp));
+	else if (iwarp)
+		step(c, "connect", FAIL,
+		     "start the server under sdp-run; if it is, 'sdpstat -s' there tells (refused_reqs, hello_bad)",
+		     "a listener at port %d refuses: one of TCP only, or one that does not take our Hello",
+		     c->device_port);
+	else
+		step(c, "connect", FAIL,
+		     "start the server under sdp-run; if it is, 'sdpstat -s' there tells (refused_reqs, hello_bad)",
+		     "the peer refuses: nobody listens for SDP at port %d, or does not take our Hello",
+		     c->device_port);
+}
+
+static void explain_error(struct check *c, int err, uint64_t hellos)
+{
+	switch (err) {
+	case ECONNREFUSED:
+		explain_refusal(c, hellos);
+		break;
+	case ENETUNREACH:
+	case EADDRNOTAVAIL:
+		step(c, "resolve", FAIL,
+		     "the route must lead through a network device that has an RDMA device: see 'rdma link'",
+		     "no RDMA device leads there: %s", strerror(err));
+		break;
+	case EHOSTUNREACH:
+		step(c, "resolve", FAIL,
+		     "is it up, and in the same network? See 'ip neigh'",
+		     "the neighbour does not answer: %s", strerror(err));
+		break;
+	case ETIMEDOUT:
+		step(c, "connect", FAIL,
+		     "a firewall may drop the packets (iWARP: TCP to that port; RoCE: UDP port 4791), or a server that speaks no MPA listens there",
+		     "no answer from port %d", c->device_port);
+		break;
+	default:
+		step(c, "connect", FAIL, "see 'sdpstat -s' and the kernel log",
+		     "%s", strerror(err));
+		break;
+	}
+}
+
+/* What there is to know of the connection that has been made. */
+static void explain_success(struct check *c, int fd)
+{
+	const struct options all = { .states = STATES_ALL };
+	struct sock_list list = { 0 };
+	socklen_t len = sizeof(uint64_t);
+	const struct sock_info *s;
+	uint64_t cookie = 0;
+
+	step(c, "connect", OK, NULL, "a listener accepts at port %d",
+	     c->device_port);
+	getsockopt(fd, SOL_SOCKET, SO_COOKIE, &cookie, &len);
+	sockets_get(&list, &all);
+	for (s = list.v; s < list.v + list.n; s++)
+		if (s->cookie == cookie)
+			break;
+	if (s == list.v + list.n || !s->has_conn) {
+		step(c, "hello", NOTE, NULL, "it is gone already");
+	} else {
+		step(c, "hello", OK, NULL, "the peer speaks SDP, on %s",
+		     s->device);
+		step(c, "policy", OK, NULL, "link %s%s%s%s, flow control %s",
+		     s->link, s->link_reason[0] ? " (" : "", s->link_reason,
+		     s->link_reason[0] ? ")" : "", s->flow_control);
+	}
+	free(list.v);
+}
+
+static void step_connect(struct check *c)
+{
+	uint64_t hellos = bad_hellos();
+	int fd = sdp_socket(c), err;
+
+	if (fd < 0) {
+		step(c, "connect", FAIL, NULL, "%s", strerror(errno));
+		return;
+	}
+	err = try_connect(fd, &c->to, c->to_len, c->o->seconds);
+	if (err)
+		explain_error(c, err, hellos);
+	else
+		explain_success(c, fd);
+	close(fd);
+}
+
+/* It will not be SDP: what would a program with the rule "both" get? */
+static void step_tcp(struct check *c)
+{
+	int err = try_tcp(c, port_of(&c->to));
+
+	if (!err)
+		step(c, "tcp", NOTE,
+		     "with the rule 'both' (libsdp.conf) programs get that",
+		     "TCP connects");
+	else
+		step(c, "tcp", NOTE, NULL, "TCP does not connect either: %s",
+		     strerror(err));
+}
+
+static void run(struct check *c)
+{
+	step_address(c);
+	if (c->bad)
+		return;
+	step_module(c);
+	step_route(c);
+	if (!c->bad) {
+		step_device(c);
+		step_port(c);
+	}
+	if (c->o->no_connect)
+		return;
+	if (!c->bad)
+		step_connect(c);
+	if (c->bad)
+		step_tcp(c);
+}
+
+/* HOST:PORT in place. */
+static void parse_target(struct check_options *o, char *arg)
+{
+	char *colon = strrchr(arg, ':');
+	size_t len;
+
+	if (!colon || colon == arg || !colon[1]) {
+		fprintf(stderr, "sdpstat: '%s' is not HOST:PORT\n", arg);
+		exit(2);
+	}
+	*colon = '\0';
+	o->host = arg;
+	o->port = colon + 1;
+	len = strlen(arg);
+	if (arg[0] == '[' && arg[len - 1] == ']') {
+		arg[len - 1] = '\0';
+		o->host++;
+	}
+}
+
+static void parse_check(struct check_options *o, int argc, char **argv)
+{
+	int opt;
+
+	while ((opt = getopt_long(argc, argv, "jnt:h", long_options, NULL)) !=
+	       -1) {
+		switch (opt) {
+		case 'j':
+			o->json = true;
+			break;
+		case 'n':
+			o->no_connect = true;
+			break;
+		case 't':
+			o->seconds = atoi(optarg);
+			if (o->seconds < 1 || o->seconds > 3600) {
+				fprintf(stderr,
+					"sdpstat: '%s' is no number of seconds (1 to 3600)\n",
+					optarg);
+				exit(2);
+			}
+			break;
+		case 'h':
+			check_usage(stdout);
+			exit(0);
+		default:
+			fputs("See 'sdpstat check --help'.\n", stderr);
+			exit(2);
+		}
+	}
+	if (argc - optind != 1) {
+		check_usage(stderr);
+		exit(2);
+	}
+	parse_target(o, argv[optind]);
+}
+
+int check_main(int argc, char **argv)
+{
+	struct check_options o = { .seconds = SECONDS_DEFAULT };
+	struct check c = { .o = &o };
+
+	parse_check(&o, argc, argv);
+	if (o.json) {
+		json_start(&c.j, stdout);
+		json_str(&c.j, "host", o.host);
+		json_str(&c.j, "port", o.port);
+		json_open(&c.j, "steps", '[');
+	}
+	run(&c);
+	if (o.json) {
+		json_close(&c.j, ']');
+		json_bool(&c.j, "sdp", !c.bad);
+		json_end(&c.j);
+	} else if (o.no_connect && !c.bad) {
+		puts("nothing is in the way at this end");
+	} else {
+		puts(c.bad ? "not SDP" : "SDP");
+	}
+	if (fflush(stdout) || ferror(stdout))
+		die("cannot write: %s", strerror(errno));
+	return c.bad;
+}
