@@ -28,6 +28,12 @@
 #define SDP_MAX_SYNCNT		127
 #define SDP_MAX_LINGER2		120	/* seconds */
 
+/* A message may be larger than any segment, but programs take such a value for
+ * nonsense: TCP knows none above what fits a datagram of IP
+ */
+#define SDP_MSS_MAX	(IP_MAX_MTU - sizeof(struct iphdr) - \
+			 sizeof(struct tcphdr))
+
 /* Bits of sdp_sock.opt_bits: TCP options that are only stored. */
 enum {
 	SDP_OPT_THIN_LTO,
@@ -318,7 +324,7 @@ static int sdp_set_tcp(struct sock *sk, int optname, sockptr_t optval,
 static u32 sdp_tcp_mss(const struct sock *sk)
 {
 	u32 user = READ_ONCE(sdp_sk(sk)->user_mss);
-	u32 mss = sdp_max_payload(sk);
+	u32 mss = min_t(u32, sdp_max_payload(sk), SDP_MSS_MAX);
 
 	if (user && (sdp_is_fresh_or_listening(sk) || user < mss))
 		return user;
