@@ -218,7 +218,7 @@ static u32 hyb_ext_rx_request(struct hyb_qp *qp, const struct ddp_hdr *h,
 			      const u8 *p)
 {
 	struct hyb_tx *tx = &qp->tx;
-	struct hyb_irq_entry *irq = &tx->irq[tx->irq_put & tx->irq_mask];
+	struct hyb_irq_entry *irq;
 	struct rdmap_areq req;
 	u64 old;
 	u32 err;
@@ -228,6 +228,9 @@ static u32 hyb_ext_rx_request(struct hyb_qp *qp, const struct ddp_hdr *h,
 		return err;
 	if (tx->irq_put - tx->irq_get >= tx->ird)
 		return TERM_UNT_NOBUF;
+	if (!hyb_rx_irq_room(qp))
+		return 0;
+	irq = &tx->irq[tx->irq_put & tx->irq_mask];
 	rdmap_areq_parse(p, &req);
 	err = hyb_ext_execute(qp, &req, &old);
 	if (err)

@@ -20,6 +20,7 @@
 
 #include "hyb_attr.h"
 #include "hyb_crc.h"
+#include "hyb_idle.h"
 #include "hyb_offload.h"
 #include "hyb_shared.h"
 #include "hybrid.h"
@@ -74,6 +75,7 @@ static void hyb_dev_init(struct hyb_dev *dev, struct net_device *netdev)
 	 * taken under locks of the IW CM, this one with interrupts enabled.
 	 */
 	lockdep_set_class(&dev->mems.xa_lock, &hyb_mems_key);
+	hyb_idle_init(dev);
 	hyb_cm_dev_init(dev);
 	hyb_dev_set_gid(dev);
 
@@ -106,6 +108,7 @@ void hyb_dev_free(struct ib_device *ibdev)
 	struct hyb_dev *dev = hyb_dev_of(ibdev);
 
 	rdma_stack_unregister(ibdev);
+	hyb_idle_stop(dev);
 	hyb_cm_dev_down(dev);
 	hyb_cm_dev_exit(dev);
 	hyb_attr_dev_del(dev);

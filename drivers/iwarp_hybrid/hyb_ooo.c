@@ -14,6 +14,8 @@
  * Nothing is an error here. What cannot be placed waits for its turn, when the
  * receive engine finds whatever is wrong with it.
  */
+#include <linux/gfp.h>
+#include <linux/log2.h>
 #include <linux/slab.h>
 #include <net/inet_connection_sock.h>
 #include <net/tcp.h>
@@ -586,11 +588,22 @@ static void hyb_ooo_walk(struct hyb_ooo_run *run, u64 pos)
 	}
 }
 
-/* The table is there while TCP has something out of order */
+static void hyb_ooo_drop_table(struct hyb_ooo *o)
+{
+	if (o->tab)
+		free_pages_exact(o->tab, sizeof(*o->tab));
+	o->tab = NULL;
+}
+
+/*
+ * The table is there while TCP has something out of order. It has whole pages,
+ * since the allocator of smaller things would round it up to 16 KiB.
+ */
 static bool hyb_ooo_table(struct hyb_ooo *o)
 {
 	if (!o->tab) {
-		o->tab = kmalloc(sizeof(*o->tab), GFP_ATOMIC | __GFP_NOWARN);
+		o->tab = alloc_pages_exact(sizeof(*o->tab),
+					   GFP_ATOMIC | __GFP_NOWARN);
 		if (!o->tab)
 			return false;
 		o->tab->first = 0;
@@ -667,8 +680,7 @@ const struct ooo_range *hyb_ooo_due(struct hyb_qp *qp)
 	if (r)
 		return r->placed && r->pos == qp->rx.pos ? r : NULL;
 	/* until something is out of order again */
-	kfree(o->tab);
-	o->tab = NULL;
+	hyb_ooo_drop_table(o);
 	return NULL;
 }
 
@@ -837,9 +849,40 @@ void hyb_ooo_abandon(struct hyb_qp *qp)
 		hyb_rq_complete(qp, &o->rqe[o->rqe_get % HYB_OOO_RECVS], 0, 0,
 				false, SIW_WC_WR_FLUSH_ERR);
 	kfree(o->rqe);
-	kfree(o->tab);
 	o->rqe = NULL;
-	o->tab = NULL;
+	hyb_ooo_drop_table(o);
+}
+
+/**
+ * hyb_ooo_trim - release what nothing is remembered in
+ * @qp: attached queue pair of which nothing was heard for a while
+ *
+ * Context: spinlock of the TCP socket held.
+ */
+void hyb_ooo_trim(struct hyb_qp *qp)
+{
+	struct hyb_ooo *o = qp->ooo;
+
+	if (!o)
+		return;
+	hyb_ooo_due(qp);
+	if (o->rqe_get == o->rqe_put) {
+		kfree(o->rqe);
+		o->rqe = NULL;
+	}
+}
+
+/* Octets that it takes. Context: spinlock of the TCP socket held. */
+u32 hyb_ooo_memory(const struct hyb_qp *qp)
+{
+	const struct hyb_ooo *o = qp->ooo;
+
+	if (!o)
+		return 0;
+	return roundup_pow_of_two(sizeof(*o)) +
+	       (o->tab ? PAGE_ALIGN(sizeof(*o->tab)) : 0) +
+	       (o->rqe ? roundup_pow_of_two(HYB_OOO_RECVS * sizeof(*o->rqe)) :
+			 0);
 }
 
 /* The last reference of the queue pair is gone */

@@ -52,6 +52,8 @@ void hyb_ooo_release(struct sock *sk);
 void hyb_ooo_look(struct hyb_qp *qp);
 void hyb_ooo_abandon(struct hyb_qp *qp);
 void hyb_ooo_free(struct hyb_qp *qp);
+void hyb_ooo_trim(struct hyb_qp *qp);
+u32 hyb_ooo_memory(const struct hyb_qp *qp);
 
 /* Of the receive engine */
 const struct ooo_range *hyb_ooo_due(struct hyb_qp *qp);

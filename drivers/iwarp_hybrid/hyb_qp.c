@@ -11,6 +11,7 @@
 #include <rdma/uverbs_ioctl.h>
 
 #include "hyb_attr.h"
+#include "hyb_idle.h"
 #include "hybrid.h"
 
 /* ------------------------------------------------------------------- states */
@@ -236,6 +237,7 @@ static int hyb_qp_publish(struct hyb_qp *qp)
 	xa_store_irq(&dev->qps, qpn, qp, GFP_KERNEL);
 	if (qp->srq)
 		hyb_srq_join(qp);
+	hyb_idle_start(dev);
 	return 0;
 }
 
@@ -444,15 +446,23 @@ static int hyb_destroy_qp(struct ib_qp *ibqp, struct ib_udata *udata)
  * @msg: netlink message
  * @ibqp: queue pair
  *
- * For "rdma resource show qp -dd": how full the queues are.
+ * For "rdma resource show qp -dd": how full the queues are, and its memory.
  *
  * Return: 0 or -EMSGSIZE.
  */
 static int hyb_fill_res_qp(struct sk_buff *msg, struct ib_qp *ibqp)
 {
 	const struct hyb_qp *qp = hyb_qp_of(ibqp);
+	struct hyb_qp *live;
 	struct nlattr *table;
+	u32 memory = 0;
 
+	/* the core may still show what is being destroyed */
+	live = hyb_qp_lookup(qp->dev, ibqp->qp_num);
+	if (live) {
+		memory = hyb_idle_memory(live);
+		hyb_qp_put(live);
+	}
 	table = nla_nest_start(msg, RDMA_NLDEV_ATTR_DRIVER);
 	if (!table)
 		return -EMSGSIZE;
@@ -464,7 +474,8 @@ static int hyb_fill_res_qp(struct sk_buff *msg, struct ib_qp *ibqp)
 				   qp->rq.ring ? qp->rq.mask + 1 : 0) ||
 	    rdma_nl_put_driver_u32(msg, "rq_taken", READ_ONCE(qp->rq.get)) ||
 	    rdma_nl_put_driver_u32(msg, "ord", READ_ONCE(qp->tx.ord)) ||
-	    rdma_nl_put_driver_u32(msg, "ird", READ_ONCE(qp->tx.ird))) {
+	    rdma_nl_put_driver_u32(msg, "ird", READ_ONCE(qp->tx.ird)) ||
+	    rdma_nl_put_driver_u32(msg, "memory", memory)) {
 		nla_nest_cancel(msg, table);
 		return -EMSGSIZE;
 	}

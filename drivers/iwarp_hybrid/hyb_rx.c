@@ -14,6 +14,7 @@
 
 #include "compat.h"
 #include "hyb_crc.h"
+#include "hyb_idle.h"
 #include "hyb_offload.h"
 #include "hyb_ooo.h"
 #include "hyb_shared.h"
@@ -864,6 +865,26 @@ static u32 hyb_rx_read_resp(struct hyb_qp *qp, struct hyb_fpdu *f)
 	return h->last ? hyb_rx_read_done(qp, orq) : 0;
 }
 
+/**
+ * hyb_rx_irq_room - room for one more request of the peer, within IRD
+ * @qp: queue pair
+ *
+ * Context: TCP socket held.
+ * Return: false without memory: the request stays where it is, hyb_rx.paused is
+ * set, and reception goes on with the next tick.
+ */
+bool hyb_rx_irq_room(struct hyb_qp *qp)
+{
+	struct hyb_tx *tx = &qp->tx;
+
+	if (hyb_idle_room((void **)&tx->irq, &tx->irq_mask, tx->irq_get,
+			  tx->irq_put, sizeof(*tx->irq)))
+		return true;
+	qp->rx.paused = true;
+	hyb_tcp_retry(qp, HYB_TODO_RX, 1);
+	return false;
+}
+
 static u32 hyb_rx_read_req(struct hyb_qp *qp, struct hyb_fpdu *f)
 {
 	struct hyb_tx *tx = &qp->tx;
@@ -877,6 +898,8 @@ static u32 hyb_rx_read_req(struct hyb_qp *qp, struct hyb_fpdu *f)
 		return err;
 	if (tx->irq_put - tx->irq_get >= tx->ird)
 		return TERM_UNT_NOBUF;
+	if (!hyb_rx_irq_room(qp))
+		return 0;
 	if (!hyb_fpdu_copy(f, f->hdr + f->hdr_len, RDMAP_RREQ_LEN))
 		return TERM_MPA_LOCAL;
 	f->hdr_len += RDMAP_RREQ_LEN;

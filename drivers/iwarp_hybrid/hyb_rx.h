@@ -85,6 +85,7 @@ void hyb_rx_kick(struct hyb_qp *qp);
 /* Of RFC 7306 */
 struct hyb_orq_entry;
 u32 hyb_rx_start_recv(struct hyb_qp *qp);
+bool hyb_rx_irq_room(struct hyb_qp *qp);
 void hyb_rx_end_imm(struct hyb_qp *qp, u32 imm, bool rdma, bool solicited);
 u32 hyb_rx_read_done(struct hyb_qp *qp, struct hyb_orq_entry *orq);
 u32 hyb_rx_read_error(int err);

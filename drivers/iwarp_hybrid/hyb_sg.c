@@ -2,6 +2,7 @@
 /*
  * Payload by reference. See hyb_sg.h.
  */
+#include <linux/log2.h>
 #include <linux/mm.h>
 #include <linux/net.h>
 #include <linux/slab.h>
@@ -176,6 +177,22 @@ bool hyb_sg_given(struct hyb_sg *sg, u64 pos)
 		return false;
 	sg->fpdu = 0;
 	return true;
+}
+
+/* No FPDU is being laid out, TCP has all: the ring is not needed for now */
+void hyb_sg_trim(struct hyb_sg *sg)
+{
+	if (sg->get != sg->put || sg->begin != sg->put)
+		return;
+	kfree(sg->ring);
+	sg->ring = NULL;
+}
+
+/* Octets of the ring */
+u32 hyb_sg_memory(const struct hyb_sg *sg)
+{
+	return sg->ring ? roundup_pow_of_two(HYB_SG_PIECES *
+					     sizeof(*sg->ring)) : 0;
 }
 
 /* The engine has stopped for good */

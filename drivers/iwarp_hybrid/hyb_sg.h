@@ -71,6 +71,8 @@ void hyb_sg_record(struct hyb_qp *qp, struct hyb_sg *sg, u64 pos,
 void hyb_sg_find(struct hyb_sg *sg, u64 pos, struct page **page, u32 *off,
 		 u32 *len);
 bool hyb_sg_given(struct hyb_sg *sg, u64 pos);
+void hyb_sg_trim(struct hyb_sg *sg);
+u32 hyb_sg_memory(const struct hyb_sg *sg);
 void hyb_sg_free(struct hyb_sg *sg);
 
 #endif

@@ -222,6 +222,49 @@ void hyb_stream_rewind(struct hyb_stream *s)
 }
 
 /**
+ * hyb_stream_trim - release the pages that TCP has let go of
+ * @s: stream, empty and nothing being laid out
+ *
+ * It goes on as it began, with a fresh page.
+ */
+void hyb_stream_trim(struct hyb_stream *s)
+{
+	bool left = false;
+	u32 i;
+
+	for (i = 0; i <= s->mask && s->ring; i++) {
+		if (s->ring[i].page && !hyb_stream_idle(&s->ring[i]))
+			left = true;
+		else
+			hyb_stream_put(&s->ring[i]);
+	}
+	if (left || !s->ring || s->ring == s->first)
+		return;
+	kfree(s->ring);
+	s->ring = s->first;
+	s->mask = HYB_TX_PAGES - 1;
+}
+
+/**
+ * hyb_stream_pages - memory of the pages
+ * @s: stream
+ *
+ * Return: octets.
+ */
+u32 hyb_stream_pages(const struct hyb_stream *s)
+{
+	u32 i, sum = 0;
+
+	for (i = 0; s->ring && i <= s->mask; i++) {
+		if (s->ring[i].page)
+			sum += page_size(s->ring[i].page);
+		if (s->ring[i].stage)
+			sum += page_size(s->ring[i].stage);
+	}
+	return sum;
+}
+
+/**
  * hyb_stream_stage - memory beside a page of the stream
  * @p: page
  * @off: offset

@@ -178,6 +178,8 @@ bool hyb_stream_extend(struct hyb_stream *s);
 int hyb_stream_turn(struct hyb_stream *s, struct sock *sk);
 void hyb_stream_look(struct hyb_stream *s, struct sock *sk);
 void hyb_stream_rewind(struct hyb_stream *s);
+void hyb_stream_trim(struct hyb_stream *s);
+u32 hyb_stream_pages(const struct hyb_stream *s);
 void *hyb_stream_stage(struct hyb_tx_page *p, u32 off);
 
 #endif

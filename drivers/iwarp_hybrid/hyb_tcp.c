@@ -448,6 +448,13 @@ int hyb_tcp_attach(struct hyb_cep *cep, struct hyb_qp *qp,
 	cep->sock->ops->set_rcvlowat(sk, HYB_TCP_LOWAT);
 	WRITE_ONCE(sk->sk_rcvlowat, 1);
 
+	/* what TCP copied frames of MPA into; it copies nothing more */
+	if (sk->sk_frag.page) {
+		put_page(sk->sk_frag.page);
+		sk->sk_frag.page = NULL;
+		sk->sk_frag.offset = 0;
+	}
+
 	/* without memory for it software does it all */
 	hyb_off_attach(qp, sk);
 	hyb_ooo_attach(qp, sk);

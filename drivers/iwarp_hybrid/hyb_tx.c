@@ -18,6 +18,7 @@
 #include "compat.h"
 #include "compat_rdma.h"
 #include "hyb_crc.h"
+#include "hyb_idle.h"
 #include "hyb_offload.h"
 #include "hyb_shared.h"
 #include "hybrid.h"
@@ -512,7 +513,7 @@ static bool hyb_tx_local(struct hyb_qp *qp)
 }
 
 /* Must the request wait for outstanding reads? */
-static bool hyb_tx_blocked(const struct hyb_tx *tx)
+static bool hyb_tx_blocked(struct hyb_tx *tx)
 {
 	u32 reads = tx->orq_put - tx->orq_get;
 
@@ -520,7 +521,10 @@ static bool hyb_tx_blocked(const struct hyb_tx *tx)
 		return true;
 	return (tx->sqe.opcode == SIW_OP_READ ||
 		tx->sqe.opcode == SIW_OP_READ_LOCAL_INV ||
-		hyb_sqe_is_atomic(&tx->sqe)) && reads >= tx->ord;
+		hyb_sqe_is_atomic(&tx->sqe)) &&
+	       (reads >= tx->ord ||
+		!hyb_idle_room((void **)&tx->orq, &tx->orq_mask, tx->orq_get,
+			       tx->orq_put, sizeof(*tx->orq)));
 }
 
 /* Begin the request in tx->sqe; true when it has something to transmit */
@@ -1008,8 +1012,8 @@ int hyb_tx_alloc(struct hyb_qp *qp, const struct mpa_result *res)
 {
 	struct hyb_tx *tx = &qp->tx;
 	/* one more outbound for the ready-to-receive Read, which is not in ORD */
-	u32 orq = roundup_pow_of_two(res->ord + 1);
-	u32 irq = roundup_pow_of_two(res->ird + 1);
+	u32 orq = min_t(u32, roundup_pow_of_two(res->ord + 1), HYB_IDLE_RING);
+	u32 irq = min_t(u32, roundup_pow_of_two(res->ird + 1), HYB_IDLE_RING);
 	int i;
 
 	if (tx->orq)

@@ -128,12 +128,12 @@ struct hyb_tx_left {
  * @sge: where in the scatter list @done is
  * @sge_off: offset in that entry
  * @orq: own reads that are outstanding, a ring
- * @orq_mask: its size - 1, a power of two above @ord
+ * @orq_mask: its size - 1, a power of two; grows up to above @ord
  * @orq_get: oldest
  * @orq_put: next free
  * @ord: how many there may be
  * @irq: the peer's reads to be answered, a ring
- * @irq_mask: its size - 1, a power of two above @ird
+ * @irq_mask: its size - 1, a power of two; grows up to above @ird
  * @irq_get: oldest
  * @irq_put: next free
  * @ird: how many there may be

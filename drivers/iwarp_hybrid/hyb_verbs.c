@@ -9,6 +9,7 @@
  * Calls nobody; the connection manager's verbs are in its table, too.
  */
 #include <linux/etherdevice.h>
+#include <linux/mm.h>
 #include <linux/module.h>
 #include <linux/vmalloc.h>
 #include <net/addrconf.h>
@@ -181,7 +182,7 @@ void *hyb_ring_alloc(struct ib_udata *udata, size_t size,
 
 	*umap = NULL;
 	if (!udata)
-		return vzalloc(size);
+		return kvzalloc(size, GFP_KERNEL);
 
 	ctx = rdma_udata_to_drv_context(udata, struct hyb_ucontext, ibctx);
 	map = kzalloc(sizeof(*map), GFP_KERNEL);
@@ -215,7 +216,7 @@ void hyb_ring_free(void *ring, struct hyb_umap *umap)
 	if (umap)
 		rdma_user_mmap_entry_remove(&umap->entry);
 	else
-		vfree(ring);
+		kvfree(ring);
 }
 
 static void hyb_mmap_free(struct rdma_user_mmap_entry *entry)

@@ -12,6 +12,7 @@
  *	hyb_tcp		TCP socket of a QP and who may run its engines
  *	hyb_tx, hyb_rx	the engines; hyb_ooo, hyb_ext beside the latter
  *	hyb_srq, hyb_queue	shared and own queues
+ *	hyb_idle	memory that queue pairs have only while they need it
  *	hyb_cq, hyb_mem	completions, registered memory
  *	hyb_stats	counters
  *
@@ -116,6 +117,7 @@ struct hyb_place {
  * @mpa_rev: MPA revision that an active open begins with
  * @marker_ivl: marker interval that an active open proposes
  * @ooo: place what comes out of order before its turn
+ * @idle: looks for queue pairs that do nothing; hyb_idle's
  */
 struct hyb_dev {
 	struct ib_device ibdev;
@@ -148,6 +150,7 @@ struct hyb_dev {
 	u8 mpa_rev;
 	u32 marker_ivl;
 	bool ooo;
+	struct delayed_work idle;
 };
 
 struct hyb_pd {
@@ -446,6 +449,8 @@ struct hyb_srq {
  * @shared: link shared with the upper layer, or NULL; hyb_shared's
  * @off: connection as the NIC knows it, or NULL; hyb_offload's
  * @ooo: out-of-order placement, or NULL; set once at attach; hyb_ooo's
+ * @idle_pos: positions at the last look of hyb_idle
+ * @idle: nothing is left that hyb_idle could take away
  */
 struct hyb_qp {
 	struct ib_qp ibqp;
@@ -477,6 +482,8 @@ struct hyb_qp {
 	struct hyb_shared *shared;
 	struct hyb_off *off;
 	struct hyb_ooo *ooo;
+	u64 idle_pos;
+	bool idle;
 };
 
 #define hyb_dev_of(ptr)	container_of(ptr, struct hyb_dev, ibdev)

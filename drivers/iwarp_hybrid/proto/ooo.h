@@ -49,13 +49,13 @@ bool ooo_mark_start(u64 mark, const u8 *p, u32 ivl, u64 *start);
 struct ooo_range {
 	u64 pos;
 	u32 len;
-	u32 fpdus;
+	u32 fpdus : 29;
+	u32 placed : 1;
+	u32 edge : 1;
+	u32 last : 1;
 	u32 payload;
-	u32 ulpdu;
+	u16 ulpdu;
 	u8 hdr[DDP_HDR_MAX];
-	bool placed;
-	bool edge;
-	bool last;
 };
 
 /**

@@ -1,0 +1,75 @@
+#!/bin/bash
+# SPDX-License-Identifier: GPL-2.0
+# vm: timeout=300
+#
+# What queue pairs take that do nothing: at most 12 KiB each, whatever they did
+# before, and what they gave back they get again. With COUNT many of them.
+
+# shellcheck source=selftests/lib/lib.sh
+. "$(dirname "$0")/../lib/lib.sh"
+# shellcheck source=selftests/lib/ktest.sh
+. "$(dirname "$0")/../lib/ktest.sh"
+need rdma jq
+
+COUNT=${COUNT:-16}
+LIMIT=12288
+# nodes in sysfs of one queue pair: its directory and the files there
+NODE=128
+
+# memory: of each queue pair, one a line
+memory() {
+	rdma -jdd resource show qp | jq '.[] | .drv_memory // empty'
+}
+
+# all_within COUNT LIMIT: as many, none takes more
+all_within() {
+	memory >/tmp/memory
+	sort -n /tmp/memory | uniq -c
+	[ "$(wc -l </tmp/memory)" -eq "$1" ] &&
+		[ "$(sort -n /tmp/memory | tail -n 1)" -le "$2" ]
+}
+
+# idle_within WHAT: they become small, without being asked to
+idle_within() {
+	local files dirs=(/sys/class/infiniband/rda/hybrid/qp/*/)
+	files=$(find "${dirs[0]}" | wc -l)
+	ktap_check "$1: idle queue pairs take at most 12 KiB each" \
+		wait_for 60 all_within "$((2 * COUNT))" $((LIMIT - NODE * files))
+	ktap_diag "octets, and $files nodes in sysfs: $(sort -n /tmp/memory |
+		uniq -c | tr -s ' \n' ' ')"
+}
+
+# free_kb: what is free, and what may be
+free_kb() { sed -n 's/^MemAvailable: *\([0-9]*\).*/\1/p' /proc/meminfo; }
+
+# per_connection NSECS: of the last test
+per_connection() {
+	echo $(($(cat /sys/module/ulp_load/parameters/nsecs) / COUNT))
+}
+
+dev_up hybrid hybrid || ktap_skip_all "no hybrid devices"
+kt_load ulp_load || ktap_skip_all "no test module"
+kt_tell b listen 10.0.0.2 7800
+# addresses are resolved
+kt_do a first open 10.0.0.2 7800 1
+kt_tell a close
+before=$(free_kb)
+kt_do a "" open 10.0.0.2 7800 "$COUNT"
+verbs=$(per_connection)
+idle_within "connected"
+# with few of them what they share would be most of it
+[ "$COUNT" -lt 1000 ] || ktap_diag "a connection, both ends, all layers:" \
+	"$(((before - $(free_kb)) * 1024 / COUNT)) octets"
+kt_do a "connected" touch
+idle_within "after a Send"
+kt_do a "idle" touch
+# more Reads at once than the rings have room for at first
+kt_do a "" read 4096 200
+idle_within "after Reads"
+kt_do a "idle again" touch
+kt_tell a close
+ktap_check "no queue pair is left" wait_for 60 no_queue_pairs
+kt_do a "" tcp 10.0.0.1 7801 "$COUNT"
+ktap_diag "$COUNT connections, one after the other: $verbs ns each;" \
+	"of TCP, over lo: $(per_connection) ns each"
+ktap_done

@@ -1,0 +1,98 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * ulp_load.ko, the tests (see ../lib/ktest.h):
+ *
+ *	listen ADDR PORT	in the namespace of the passive end
+ *	open ADDR PORT N	N connections to there, which stay
+ *	touch			a Send of one octet over each of them
+ *	close			end them
+ *	tcp ADDR PORT N		as many of TCP, both ends in one namespace
+ *	send|write|read|ping SIZE N	over the first one; "ping" there and back
+ *
+ * How long the last one took is in the parameter "nsecs".
+ */
+#include <linux/ktime.h>
+#include <linux/module.h>
+#include <linux/string.h>
+
+#include "load.h"
+
+MODULE_DESCRIPTION("Load for RDMA devices, by verbs of the kernel");
+MODULE_LICENSE("GPL");
+
+static unsigned long nsecs;
+module_param(nsecs, ulong, 0444);
+MODULE_PARM_DESC(nsecs, "how long the last test took");
+
+static int ul_run_open(const char *test, const char *args)
+{
+	u64 start = ktime_get_ns();
+	struct sockaddr_in addr;
+	u32 count = 1;
+	int err;
+
+	err = kt_parse_addr(args, &addr, &count);
+	if (err)
+		return err;
+	err = strcmp(test, "tcp") ? ul_open(&addr, count) :
+				    ul_tcp(&addr, count);
+	nsecs = ktime_get_ns() - start;
+	kt_ok(!err, "%s: %u connections (%d)", test, count, err);
+	return 0;
+}
+
+static int ul_run_touch(void)
+{
+	u32 i, good = 0;
+
+	for (i = 0; i < ul_count; i++)
+		good += !ul_touch(&ul_conns[i]);
+	kt_ok(good == ul_count, "%u of %u connections work", good, ul_count);
+	return 0;
+}
+
+static int ul_run_flow(const char *test, const char *args)
+{
+	u32 size, count;
+	u64 took = 0;
+	int err;
+
+	if (!ul_count || sscanf(args, "%u %u", &size, &count) != 2 ||
+	    !size || size > UL_BUF || !count)
+		return -EINVAL;
+	err = ul_flow(&ul_conns[0], test, size, count, &took);
+	nsecs = took;
+	if (err != -EINVAL)
+		kt_ok(!err, "%s: %u times %u octets (%d)", test, count, size,
+		      err);
+	return err == -EINVAL ? err : 0;
+}
+
+static int ul_run(const char *test, const char *args)
+{
+	if (!strcmp(test, "listen"))
+		return ul_listen(args);
+	if (!strcmp(test, "open") || !strcmp(test, "tcp"))
+		return ul_run_open(test, args);
+	if (!strcmp(test, "touch"))
+		return ul_run_touch();
+	if (strcmp(test, "close"))
+		return ul_run_flow(test, args);
+	ul_close();
+	return 0;
+}
+
+static int __init ul_init(void)
+{
+	return kt_init("ulp_load", ul_run);
+}
+
+static void __exit ul_exit(void)
+{
+	kt_exit();
+	ul_close();
+	ul_unlisten();
+}
+
+module_init(ul_init);
+module_exit(ul_exit);
