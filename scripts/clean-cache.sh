@@ -8,5 +8,5 @@ set -euo pipefail
 
 [ -d "$SDP_CACHE" ] || exit 0
 echo "removing $SDP_CACHE"
-rm -rf "$SDP_CACHE"/{kernel,ksrc,siw,guest,accel,apt,log,lock}
+rm -rf "$SDP_CACHE"/{kernel,ksrc,more,siw,guest,packages,accel,apt,log,lock}
 rmdir "$SDP_CACHE" 2>/dev/null || true

@@ -32,25 +32,13 @@ set -euo pipefail
 here=$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd)
 # shellcheck source=scripts/cache.sh
 . "$here/cache.sh"
+# shellcheck source=scripts/apt.sh
+. "$here/apt.sh"
 
 max_age=${KERNEL_MAX_AGE:-14}
 recipe=4
 
 # ------------------------------------------------------------------ packages
-
-# The index files of packages may have been removed to save space
-machine_lists() {
-	apt-cache show linux-image-amd64 >/dev/null 2>&1 || apt-get -q update >&2
-}
-
-# The repository of the Debian release this machine runs
-debian_uri() {
-	machine_lists
-	# shellcheck disable=SC2016
-	apt-get indextargets --format '$(REPO_URI)' \
-		"Created-By: Packages" "Origin: Debian" "Label: Debian" |
-		head -n1 | grep . || die "apt knows no Debian repository"
-}
 
 # The machine's own apt state (includes security updates)
 apt_machine() {

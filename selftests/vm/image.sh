@@ -19,6 +19,13 @@ GUEST_PROGRAMS=(
 	nsenter prlimit taskset python3 find xargs pgrep pkill ps jq
 )
 
+# Programs of packages that are unpacked for the guest alone: installed on this
+# machine, most of them would run as daemons
+GUEST_PACKAGES=(nginx memcached openssh-server wrk sockperf rsync curl openssl)
+PACKAGE_PROGRAMS=(
+	nginx memcached sshd ssh scp ssh-keygen wrk sockperf rsync curl openssl
+)
+
 # Modules of the kernel, with what they depend on
 GUEST_MODULES=(
 	virtio_pci virtio_console 9p 9pnet_virtio overlay
@@ -117,8 +124,35 @@ add_python() {
 	add_libs "$root" $(find "$root$dir/lib-dynload" -name '*.so')
 }
 
+# Unpack the packages and what they depend on; keep the programs and their
+# libraries
+make_packages() {
+	local uri suite arch lib p
+	uri=$(debian_uri)
+	suite=$(. /etc/os-release && echo "$VERSION_CODENAME")
+	arch=$(uname -m)-linux-gnu
+	mmdebstrap --variant=extract --include="$(IFS=,; echo "${GUEST_PACKAGES[*]}")" \
+		--aptopt='Apt::Install-Recommends "false"' \
+		--keyring=/usr/share/keyrings "$suite" all "deb $uri $suite main"
+	mkdir -p usr/bin
+	for p in "${PACKAGE_PROGRAMS[@]}"; do
+		cp "$(PATH=$PWD/all/usr/sbin:$PWD/all/usr/bin command -v "$p")" usr/bin/
+	done
+	LD_LIBRARY_PATH=$PWD/all/usr/lib/$arch:$PWD/all/lib/$arch ldd usr/bin/* >libs
+	if grep "not found" libs; then
+		return 1
+	fi
+	sed -nE "s|.*[[:space:]]($PWD/all/[^ ]+) \\(0x.*|\\1|p" libs | sort -u |
+		while read -r lib; do
+			install -D -t "usr/lib/$arch" "$lib"
+		done
+	rm -r all libs
+}
+
 make_userland() {
 	mkdir root
+	cp -r "$1/usr" root/
+	shift
 	skeleton root
 	add_programs root "$@"
 	add_plugins root
@@ -129,13 +163,16 @@ make_userland() {
 
 # userland PROGRAM...: the cached archive, in USERLAND
 userland() {
-	local p list=()
+	local p list=() packages
+	cache_make "packages/$(cache_key "${GUEST_PACKAGES[*]}" "${PACKAGE_PROGRAMS[*]}" \
+		"$(declare -f make_packages)" "$(dpkg-query -W libc6)")" make_packages
+	packages=$CACHED
 	for p in "${GUEST_PROGRAMS[@]}" "$@"; do
 		list+=("$(PATH=/usr/sbin:/usr/bin:/sbin:/bin command -v "$p" || true)")
 	done
-	cache_make "guest/$(cache_key "$(stat -L -c '%n %s %Y' "${list[@]}" busybox 2>/dev/null)" \
+	cache_make "guest/$(cache_key "$packages" "$(stat -L -c '%n %s %Y' "${list[@]}" busybox 2>/dev/null)" \
 		"$(cat "${BASH_SOURCE[0]}")" "$(dpkg-query -W libc6 librdmacm1 ibverbs-providers)")" \
-		make_userland "${GUEST_PROGRAMS[@]}" "$@"
+		make_userland "$packages" "${GUEST_PROGRAMS[@]}" "$@"
 	# shellcheck disable=SC2034 # for run.sh
 	USERLAND=$CACHED/userland.cpio
 }

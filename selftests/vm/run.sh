@@ -45,6 +45,8 @@ here=$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd)
 top=$(cd "$here/../.." && pwd)
 # shellcheck source=scripts/cache.sh
 . "$top/scripts/cache.sh"
+# shellcheck source=scripts/apt.sh
+. "$top/scripts/apt.sh"
 # shellcheck source=selftests/vm/image.sh
 . "$here/image.sh"
 

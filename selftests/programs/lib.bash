@@ -1,0 +1,109 @@
+# SPDX-License-Identifier: GPL-2.0
+# shellcheck shell=bash
+#
+# Programs that know nothing of SDP, client in namespace a, server in b: a session
+# is a function that says what a user would see, without what speed and chance
+# put into it. It is run over TCP, then over SDP, and has to say the same.
+#
+#	DEVICES		kinds of RDMA devices (hybrid hybrid)
+
+# shellcheck source=selftests/lib/lib.sh
+. "$(dirname "${BASH_SOURCE[0]}")/../lib/lib.sh"
+
+DEVICES=${DEVICES:-hybrid hybrid}
+# shellcheck disable=SC2034 # for the tests
+SERVER=10.0.0.2 CLIENT=10.0.0.1
+LIMIT=$(scaled 60 400)		# seconds for one program
+DIR=/tmp/programs		# for files of the session
+VIA=				# what is put before the programs
+
+programs_up() {
+	# shellcheck disable=SC2086 # two words
+	dev_up $DEVICES || ktap_skip_all "no devices $DEVICES"
+	mkdir -p $DIR
+	defer rm -rf $DIR
+}
+
+# random_file NAME OCTETS
+random_file() { head -c "$2" /dev/urandom >"$DIR/$1"; }
+
+# certificate: of the server, cert.pem and key.pem
+certificate() {
+	printf '[req]\ndistinguished_name = dn\n[dn]\n' >"$DIR/openssl.cnf"
+	ktap_check "a certificate" env OPENSSL_CONF="$DIR/openssl.cnf" \
+		openssl req -x509 -newkey ec -pkeyopt ec_paramgen_curve:prime256v1 \
+		-nodes -days 2 -subj /CN=test -addext "subjectAltName=IP:$SERVER" \
+		-keyout "$DIR/key.pem" -out "$DIR/cert.pem"
+}
+
+sha() { sha256sum | cut -d' ' -f1; }
+
+port_open() {
+	if [ -z "$VIA" ]; then
+		[ -n "$("in_$1" ss -Hltn "sport = :$2")" ]
+	else
+		"in_$1" sdpstat -l 2>/dev/null | grep -q ":$2 "
+	fi
+}
+
+# serve PORT COMMAND...: in b, until the session ends
+serve() {
+	local port=$1
+
+	shift
+	# shellcheck disable=SC2086 # nothing or a word
+	start_bg b $VIA "$@"
+	SERVERS+=("$BG_PID")
+	if ! wait_for "$(scaled 20 60)" port_open b "$port"; then
+		echo "$1 does not listen on $port: $(cat "$BG_LOG")"
+		return 1
+	fi
+}
+
+# run COMMAND...: a client in a
+run() {
+	# shellcheck disable=SC2086 # nothing or a word
+	in_a timeout -k 5 "$LIMIT" $VIA "$@"
+}
+
+# octets: sent and received by the sockets of a
+octets() {
+	in_a sdpstat -s -z | awk '$1 == "tx_bytes" || $1 == "rx_bytes" { n += $2 }
+		END { printf "%.0f\n", n }'
+}
+
+# session_over NAME VIA: what it says
+session_over() {
+	local rc pid
+
+	VIA=$2
+	SERVERS=()
+	"session_$1" </dev/null 2>&1
+	rc=$?
+	for pid in "${SERVERS[@]}"; do
+		stop_bg "$pid"
+	done
+	[ $rc -eq 0 ] || echo "exit status $rc"
+	return $rc
+}
+
+# same NAME OCTETS: session_NAME over both, OCTETS at least over SDP
+same() {
+	local before moved
+
+	if ! session_over "$1" "" >$DIR/out.tcp; then
+		ktap_fail "$1 over TCP" "$(tail -n 40 $DIR/out.tcp)"
+		return
+	fi
+	wait_for 20 no_sockets
+	before=$(octets)
+	if session_over "$1" sdp-run >$DIR/out.sdp; then
+		ktap_ok "$1 over SDP"
+	else
+		ktap_fail "$1 over SDP" "$(tail -n 40 $DIR/out.sdp)"
+	fi
+	moved=$(($(octets) - before))
+	ktap_check "$1: as over TCP" diff -u $DIR/out.tcp $DIR/out.sdp
+	ktap_check "$1: $moved of $2 octets over SDP" [ "$moved" -ge "$2" ]
+	ktap_check "$1: no socket is left" wait_for 30 no_sockets
+}
