@@ -13,29 +13,13 @@ here=$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd)
 top=$(dirname "$here")
 # shellcheck source=scripts/cache.sh
 . "$here/cache.sh"
+# shellcheck source=scripts/kmake.sh
+. "$here/kmake.sh"
 
 name=$1
 out=$(realpath -m "${2:-$top/build}")/$name
 vars=$("$here/kernel.sh" "$name")
 eval "$vars"
-
-# kmake DIR ARG...: make of the modules in DIR, with the kernel's own compiler
-kmake() {
-	local dir=$1
-	shift
-	if [ -z "$K_CHROOT" ]; then
-		make -s -C "$K_KDIR" M="$dir" ${K_ARCH:+ARCH="$K_ARCH"} "$@"
-		return
-	fi
-	# objtool wants /proc
-	# shellcheck disable=SC2016
-	unshare -m bash -euc '
-		chroot=$1 dir=$2 kdir=$3; shift 3
-		mount --bind "$dir" "$chroot/build"
-		mount -t proc proc "$chroot/proc"
-		exec chroot "$chroot" make -s -C "$kdir" M=/build "$@"
-	' - "$K_CHROOT" "$dir" "$K_KDIR" "$@"
-}
 
 build_siw() {
 	cp "$K_SRC"/drivers/infiniband/sw/siw/*.[ch] .

@@ -26,6 +26,8 @@
 #
 #	K_MORE     directory that holds lib/modules/$K_RELEASE, or empty if there is
 #		   none: the release is not on the mirror any more, or is ours
+#	K_MORE_SRC sources of upper layers that Debian does not build, see
+#		   rtrs-modules.sh; or empty
 #
 # What a name stands for is looked up again after KERNEL_MAX_AGE days (14).
 set -euo pipefail
@@ -221,6 +223,25 @@ more_of() {
 	find lib -name '*.ko' -exec strip -g -R .BTF {} +
 }
 
+# more_source_of NAME RELEASE: fills the entry
+more_source_of() {
+	local src tar
+	case $1 in
+	6.1) apt_machine ;;
+	6.12) apt_suites "$1" bookworm-backports bookworm ;;
+	7) apt_suites "$1" trixie-backports trixie ;;
+	esac
+	src=linux-source-$(sed -E 's/^([0-9]+\.[0-9]+).*/\1/' <<<"$2")
+	tar=/usr/src/$src.tar.xz
+	if [ ! -e "$tar" ]; then
+		fetch "$src" source
+		tar=source$tar
+	fi
+	xz -T0 -dc "$tar" | tar --strip-components=1 --wildcards -xf - \
+		'*/drivers/infiniband/ulp/rtrs/*' '*/drivers/block/rnbd/*'
+	rm -rf source
+}
+
 debug_source() { unpack_source /usr/src/linux-source-6.1.tar.xz; }
 
 # ---------------------------------------------------------------------- main
@@ -281,13 +302,15 @@ show_more() {
 	rel=$(cat "$CACHED/release")
 	cache_make "more/$rel-$(cache_key "${more_modules[@]}")" more_of "$1" "$rel"
 	printf 'K_MORE=%q\n' "$CACHED"
+	cache_make "more-src/$rel-$(cache_key 1)" more_source_of "$1" "$rel"
+	printf 'K_MORE_SRC=%q\n' "$CACHED"
 }
 
 if [ "${1:-}" = --more ]; then
 	cached_only=
 	case ${2:-} in
 	6.1 | 6.12 | 7) show_more "$2" ;;
-	*) echo 'K_MORE=' ;;
+	*) printf 'K_MORE=\nK_MORE_SRC=\n' ;;
 	esac
 	exit
 fi

@@ -89,6 +89,8 @@ case " ${vm[*]} ${tests[*]} " in
 *" --long "* | *ulp*)
 	vars=$("$top/scripts/kernel.sh" --more "$kernel")
 	eval "$vars"
+	dir=$("$top/scripts/rtrs-modules.sh" "$kernel")
+	[ -z "$dir" ] || kos+=("$dir"/*.ko)
 	;;
 esac
 if [ -z "$nobuild" ]; then

@@ -1,0 +1,23 @@
+# SPDX-License-Identifier: GPL-2.0
+# shellcheck shell=bash
+#
+# kmake DIR ARG...: make of the modules in DIR, with the compiler of the kernel
+# that kernel.sh has described in K_* (sourced).
+
+# shellcheck disable=SC2153 # of kernel.sh
+kmake() {
+	local dir=$1
+	shift
+	if [ -z "$K_CHROOT" ]; then
+		make -s -C "$K_KDIR" M="$dir" ${K_ARCH:+ARCH="$K_ARCH"} "$@"
+		return
+	fi
+	# objtool wants /proc
+	# shellcheck disable=SC2016
+	unshare -m bash -euc '
+		chroot=$1 dir=$2 kdir=$3; shift 3
+		mount --bind "$dir" "$chroot/build"
+		mount -t proc proc "$chroot/proc"
+		exec chroot "$chroot" make -s -C "$kdir" M=/build "$@"
+	' - "$K_CHROOT" "$dir" "$K_KDIR" "$@"
+}
