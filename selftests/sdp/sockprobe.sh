@@ -1,12 +1,14 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0
-# vm: timeout=420
+# vm: timeout=600
 #
 # What a program can observe of an SDP socket differs from TCP only in the rows
 # that sockprobe.expected-diff lists, each with its reason.
 
 # shellcheck source=selftests/lib/lib.sh
 . "$(dirname "$0")/../lib/lib.sh"
+# shellcheck source=selftests/lib/stack.sh
+. "$(dirname "$0")/../lib/stack.sh"
 here=$(cd "$(dirname "$0")" && pwd)
 need sockprobe sdp-run diff
 work=$(mktemp -d)
@@ -37,18 +39,24 @@ compare() {
 		sed "s/^/# $name: no longer differs: /"
 }
 
-# probe NAME HOST DEVICE-KIND
-probe() {
-	local name=$1 host=$2
+# probe_tcp NAME HOST
+probe_tcp() {
+	in_a sockprobe -h "$2" > "$OUT/$1-tcp.txt" 2>&1
+}
 
-	in_a sockprobe -h "$host" > "$OUT/$name-tcp.txt" 2>&1
-	in_a sdp-run sockprobe -h "$host" > "$OUT/$name-sdp.txt" 2>&1
-	compare "$name" "$OUT/$name-tcp.txt" "$OUT/$name-sdp.txt" \
+# probe_sdp NAME HOST LINK: compare with what probe_tcp NAME has found
+probe_sdp() {
+	stack_link "$3"
+	in_a sdp-run sockprobe -h "$2" > "$OUT/$1-$3.txt" 2>&1
+	compare "$1, $3 link" "$OUT/$1-tcp.txt" "$OUT/$1-$3.txt" \
 		"$here/sockprobe.expected-diff"
 }
 
 dev_up "${KIND:-hybrid}" "${KIND:-hybrid}" || ktap_skip_all "no RDMA device"
-ktap_plan 2
-probe ipv4 10.0.0.1
-probe ipv6 fd00::1
+ktap_plan 3
+probe_tcp ipv4 10.0.0.1
+probe_sdp ipv4 10.0.0.1 enhanced
+probe_sdp ipv4 10.0.0.1 basic
+probe_tcp ipv6 fd00::1
+probe_sdp ipv6 fd00::1 enhanced
 ktap_done
