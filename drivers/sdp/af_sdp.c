@@ -161,6 +161,7 @@ static void sdp_destruct(struct sock *sk)
 	sn->nsocks--;
 	spin_unlock_bh(&sn->socks_lock);
 	sdp_rx_purge(sk);
+	sdp_ring_drop(sdp);
 	WRITE_ONCE(sk->sk_wmem_queued, 0);
 	inet_sock_destruct(sk);
 }
@@ -322,6 +323,11 @@ static unsigned long sdp_timer_keepalive(struct sock *sk)
 		return 0;
 	limit = (sdp->keepidle ? : READ_ONCE(sn->sysctl_keepalive_time));
 	limit *= HZ;
+	/* behind data that wait for a reader no probe comes through: they are
+	 * the probe, and the transport watches over them
+	 */
+	if (conn->fc->held && sdp_outq_bytes(sk))
+		WRITE_ONCE(sdp->last_rx, jiffies);
 	idle = jiffies - READ_ONCE(sdp->last_rx);
 	if (idle < limit) {
 		sdp->ka_probes = 0;
@@ -1133,7 +1139,7 @@ static bool sdp_is_readable(const struct sock *sk)
 	if (sdp_at_mark(sk) && !sock_flag(sk, SOCK_URGINLINE))
 		target++;
 	/* more will not come before something is read */
-	if (READ_ONCE(sdp->rx_pages.paused))
+	if (READ_ONCE(sdp->rx_pages.paused) || sdp_ring_tight(sdp))
 		return true;
 	return READ_ONCE(sdp->rx_seq) - READ_ONCE(sdp->copied_seq) >= target;
 }
@@ -1164,6 +1170,7 @@ static __poll_t sdp_poll(struct file *file, struct socket *sock,
 	int state;
 
 	sock_poll_wait(file, sock, wait);
+	sdp_ring_poll(sk);
 	state = inet_sk_state_load(sk);
 	/* the state does not become CLOSE before this is seen */
 	tcp = sdp_tcp_on(sk);

@@ -13,7 +13,10 @@
  *   sdp_shared_rx.c sdp_link_shared.c    the same over a shared link: buffers
  *                       of the provider
  *   sdp_rx_pages.c      references to received pages
- *   sdp_fc_*.c          flow control: credits, or the transport's own
+ *   sdp_fc_policy.c     which flow control a connection has, and why
+ *   sdp_fc_*.c          flow control: credits, a ring that the sender manages,
+ *                       messages that the device holds, the transport's own
+ *   sdp_ring.c          that ring: its memory, and the receive queue in it
  *   sdp_link_verbs.c    queue pair, buffers, posting
  *   sdp_wire.c          message formats, pure functions
  *
@@ -70,9 +73,12 @@
 #define SDP_PD_MAX		252	/* private data that we send, at most */
 #define SDP_STX_RECORDS		64	/* unacknowledged; a power of two */
 #define SDP_RX_FRAGS		84	/* of a block, which takes 2 KB */
+#define SDP_RING_MIN		SDP_BUF_SIZE	/* octets; a power of two */
+#define SDP_RING_MAX		(SDP_BUF_SIZE * 64)
 
 struct sdp_mib;
 struct sdp_conn;
+struct sdp_sock;
 struct sdp_port;
 struct ctl_table_header;
 struct iov_iter;
@@ -102,6 +108,8 @@ struct sdp_net {
 	int sysctl_rx_bufs_max;		/* and may grow to, by rcvbuf */
 	int sysctl_rx_merge;		/* payloads up to this are merged */
 	int sysctl_shared_link;		/* use shared buffers where possible */
+	int sysctl_flow_control;	/* SDP_FLOW_*, not the default */
+	int sysctl_rdma_progress;	/* enum sdp_progress */
 	int sysctl_signal_every;	/* signalled send at least every n */
 	int sysctl_fin_timeout;		/* seconds, after close() */
 	int sysctl_resolve_timeout;	/* ms, address and route */
@@ -113,6 +121,12 @@ struct sdp_net {
 	int sysctl_keepalive_time;	/* seconds */
 	int sysctl_keepalive_intvl;
 	int sysctl_keepalive_probes;
+};
+
+/* net.sdp.rdma_progress: who lets data go when the ring has room again */
+enum sdp_progress {
+	SDP_PROGRESS_KERNEL,		/* whoever learns of it */
+	SDP_PROGRESS_APP,		/* the next system call on the socket */
 };
 
 extern unsigned int sdp_net_id;
@@ -203,6 +217,7 @@ enum sdp_ctl {
 	SDP_CTL_SENDSM,
 	SDP_CTL_CHRCVBUF_ACK,
 	SDP_CTL_FIRST,		/* empty Data that opens an iWARP stream */
+	SDP_CTL_RING,		/* tell the peer of our ring */
 	SDP_CTL_OOB_PEND,	/* flag for the next message of any kind */
 	SDP_CTL_KEEPALIVE,	/* probe the transport */
 	SDP_CTL_PUSH,		/* shared link: send what was held back */
@@ -214,7 +229,7 @@ struct sdp_ctl_msg {
 	u8 mid;
 };
 
-#define SDP_CTL_MSGS	3
+#define SDP_CTL_MSGS	4
 extern const struct sdp_ctl_msg sdp_ctl_msgs[SDP_CTL_MSGS];
 
 /* Bits of conn->flags. */
@@ -230,6 +245,7 @@ enum sdp_conn_flags {
 	SDP_CONN_ESTAB_COUNTED,	/* in CURR_ESTAB */
 	SDP_CONN_SHARED,	/* shared link is open */
 	SDP_CONN_ABORT,		/* the user gave it up: data may be lost */
+	SDP_CONN_BAD,		/* the peer broke the rules: nothing counts */
 };
 
 /* Why a connection does not use the shared link, conn->unshared. */
@@ -240,7 +256,10 @@ enum sdp_unshared {
 	SDP_UNSHARED_DEVICE,	/* the device has none */
 	SDP_UNSHARED_PEER,	/* the peer does not */
 	SDP_UNSHARED_MEMORY,	/* could not be opened */
+	SDP_UNSHARED_POLICY,	/* another flow control is wanted */
 };
+
+struct sdp_rx_ctx;
 
 /**
  * struct sdp_fc_ops - a flow control policy
@@ -251,20 +270,35 @@ enum sdp_unshared {
  * @bufs: value of Bufs for a message that leaves now with this MSeqAck
  * @overrun: whether the peer had no right to send this message
  * @peer: take over Bufs and MSeqAck of a message of the peer
+ * @room: of a message with so much payload, octets that may leave now, if
+ *	  @may_send lets it. NULL: all
+ * @rx: act on a message that only this policy has, and on its payload; 0 or the
+ *	SDP_MIB_BAD_ number. NULL: there is none. Context: sdp->lock.
+ * @mid: MID of messages with payload
+ * @wish: value of SDP_FLOW_CONTROL that asks for it
+ * @signal: every message asks for a completion
+ * @held: messages wait in the transport for a slow reader
  *
  * Context: @overrun and @peer: reception; @credits: any; others: tx_lock.
  */
 struct sdp_fc_ops {
 	const char *name;
+	u8 mid;
+	u8 wish;
+	bool signal;
+	bool held;
 	u32 (*credits)(const struct sdp_conn *conn);
 	bool (*may_send)(const struct sdp_conn *conn, bool payload);
 	bool (*update_due)(const struct sdp_conn *conn);
 	u16 (*bufs)(struct sdp_conn *conn, u32 ack);
 	bool (*overrun)(const struct sdp_conn *conn, u32 mseq);
 	void (*peer)(struct sdp_conn *conn, u16 bufs, u32 ack);
+	u32 (*room)(const struct sdp_conn *conn, u32 len);
+	int (*rx)(struct sdp_sock *sdp, struct sdp_rx_ctx *c);
 };
 
 extern const struct sdp_fc_ops sdp_fc_credit, sdp_fc_transport;
+extern const struct sdp_fc_ops sdp_fc_rdma, sdp_fc_vwin;
 
 /**
  * struct sdp_link_ops - the transmit half over one kind of link
@@ -320,6 +354,7 @@ struct sdp_rx_run {
  * @consume: drop octets at the front, which the queue has
  * @purge: drop all
  * @orphan: the connection is about to go, the data stay
+ * @own: the pages may not be lent: they are written again once consumed
  *
  * Context: lock_sock, which keeps other readers away; @purge also when
  * nobody can use the socket any more.
@@ -330,9 +365,29 @@ struct sdp_rxq_ops {
 	void (*consume)(struct sock *sk, u32 len);
 	void (*purge)(struct sock *sk);
 	void (*orphan)(struct sock *sk, struct sdp_conn *conn);
+	bool own;
 };
 
-extern const struct sdp_rxq_ops sdp_rxq_verbs, sdp_rxq_shared;
+extern const struct sdp_rxq_ops sdp_rxq_verbs, sdp_rxq_shared, sdp_rxq_ring;
+
+/**
+ * struct sdp_ring - memory that the peer writes its payload to
+ * @refs: one of the connection, while the peer may write, one of the socket,
+ *	  until it is read
+ * @base: rx_seq of the socket at the beginning of the ring
+ * @size: octets, a power of two
+ * @nr: pages, each of SDP_BUF_SIZE octets
+ * @page: the pages
+ *
+ * There is nothing in it but payload: the peer can change it at any time.
+ */
+struct sdp_ring {
+	refcount_t refs;
+	u32 base;
+	u32 size;
+	u32 nr;
+	struct page *page[];
+};
 
 /* Where a message, or several, end in the transport's stream. */
 struct sdp_stx_rec {
@@ -437,6 +492,9 @@ struct sdp_conn {
 	const struct rdma_stack_link *stack;	/* NULL: no shared link */
 	u8 unshared;			/* enum sdp_unshared */
 	u8 peer_ext;			/* SDP_EXT_* in its Hello */
+	u8 fc_wish;			/* SDP_FLOW_* */
+	u8 fc_reason;			/* enum sdp_unshared: why it is not that */
+	u8 fc_ext;			/* SDP_EXT_* offered, or agreed to */
 	struct rdma_cm_id *id;
 	struct ib_device *dev;
 	struct ib_pd *pd;
@@ -482,6 +540,13 @@ struct sdp_conn {
 	u32 peer_rcvsz;			/* its receive buffers, with BSDH */
 	u32 peer_desired;		/* its DesRemRcvSz */
 	u8 peer_adverts;
+	struct sdp_ring *rx_ring;	/* RING: where the peer writes to */
+	struct ib_mr *rx_ring_mr;
+	struct scatterlist *rx_ring_sg;	/* mapped for the device */
+	u32 ring_len;			/* the peer's ring; 0 until it is known */
+	u32 ring_rkey;			/* valid with ring_len */
+	u64 ring_va;
+	u32 ring_freed;			/* octets of it that the peer has freed */
 
 	/* transmit half and posting */
 	spinlock_t tx_lock ____cacheline_aligned_in_smp;
@@ -502,6 +567,11 @@ struct sdp_conn {
 	u32 tx_probe_mseq;		/* last MSeq before the probe */
 	bool tx_probing;
 	bool tx_want;			/* a writer waits for completions */
+	bool ring_app;			/* SDP_PROGRESS_APP */
+	bool ring_away;			/* and the program is doing something else */
+	u32 ring_put;			/* octets written to the peer's ring */
+	u32 ring_told;			/* octets that it knows we have freed */
+	struct ib_cqe ring_cqe;		/* of the registration, if it fails */
 	bool tx_fin;			/* DisConn wanted after all data */
 	bool tx_fin_sent;
 	bool tx_fin_done;		/* and completed */
@@ -619,6 +689,8 @@ struct sdp_sock {
 	const struct sdp_rxq_ops *rxq;
 	struct list_head rx_queue;	/* verbs link */
 	struct sdp_rx_pages rx_pages;	/* shared link */
+	struct sdp_ring *rx_ring;	/* verbs link with RING */
+	u32 rx_tight;			/* quarter of it, 0 without one */
 	u32 rx_seq;			/* stream octets received */
 	u32 copied_seq;			/* stream octets read; lock_sock */
 	u32 urg_seq;
@@ -639,6 +711,7 @@ struct sdp_sock {
 	u8 quickack;			/* TCP_QUICKACK, starts at 1 */
 	u8 recvmsg_inq;			/* TCP_INQ */
 	u8 shared_link;			/* SDP_SHARED_LINK */
+	u8 flow_control;		/* SDP_FLOW_CONTROL */
 	u8 syn_retries;			/* TCP_SYNCNT, 0: default */
 	u8 keepcnt;			/* 0: per-namespace default */
 	u8 last_reset;			/* why the connection was aborted */
@@ -751,7 +824,7 @@ int sdp_shared_open(struct sdp_conn *conn);
 void sdp_shared_close(struct sdp_conn *conn);
 void sdp_shared_work(struct work_struct *work);
 void sdp_shared_rcvbuf(struct sdp_conn *conn);
-const char *sdp_unshared_name(const struct sdp_conn *conn);
+const char *sdp_unshared_name(enum sdp_unshared why);
 
 /* sdp_shared_rx.c: struct rdma_stack_ulp */
 int sdp_shared_rx(void *ctx, const struct rdma_stack_rx *rx);
@@ -775,6 +848,27 @@ bool sdp_at_mark(const struct sock *sk);
 
 /* sdp_verbs_rx.c */
 void sdp_rx_done(struct ib_cq *cq, struct ib_wc *wc);
+
+/* sdp_fc_policy.c */
+void sdp_fc_choose(struct sdp_conn *conn);
+int sdp_fc_use(struct sdp_conn *conn, u8 ext);
+u8 sdp_fc_agree(const struct sdp_conn *conn);
+void sdp_fc_judge(struct sdp_conn *conn);
+const char *sdp_fc_reason(const struct sdp_conn *conn);
+u32 sdp_rx_reserved(const struct sock *sk);
+
+/* sdp_ring.c */
+int sdp_ring_create(struct sdp_conn *conn);
+void sdp_ring_destroy(struct sdp_conn *conn);
+bool sdp_ring_tight(const struct sdp_sock *sdp);
+void sdp_ring_drop(struct sdp_sock *sdp);
+int sdp_ring_register(struct sdp_conn *conn, struct ib_send_wr *next);
+int sdp_ring_send(struct sdp_conn *conn, const struct sdp_tx_msg *m,
+		  struct ib_send_wr *next);
+void sdp_ring_queue(struct sdp_sock *sdp, struct sdp_rx_ctx *c);
+u32 sdp_ring_tell(struct sdp_conn *conn);
+void sdp_ring_app(struct sock *sk, bool away);
+void sdp_ring_poll(struct sock *sk);
 
 /* sdp_fc_credit.c */
 void sdp_fc_first(struct sdp_conn *conn);

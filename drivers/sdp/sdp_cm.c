@@ -91,8 +91,10 @@ static void sdp_conn_attach(struct sock *sk, struct sdp_conn *conn)
 	spin_lock(&sdp_sk(sk)->lock);
 	WRITE_ONCE(sdp_sk(sk)->conn, conn);
 	WRITE_ONCE(sk->sk_wmem_queued, 0);
-	if (conn)
+	if (conn) {
 		sdp_sk(sk)->rxq = &sdp_rxq_verbs;	/* the queue is empty */
+		sdp_ring_drop(sdp_sk(sk));
+	}
 	spin_unlock(&sdp_sk(sk)->lock);
 	spin_unlock_bh(&any->tx_lock);
 }
@@ -150,6 +152,21 @@ static void sdp_conn_ended(struct sock *sk, struct sdp_conn *conn)
 	spin_unlock_bh(&sdp->lock);
 }
 
+/* Where data may wait in the transport: drop them, if the device can. */
+static bool sdp_conn_reset(struct sdp_conn *conn)
+{
+	const struct rdma_stack_link *stack = conn->stack;
+
+	if (!conn->fc->held)
+		return false;
+	if (!stack)
+		stack = rdma_stack_get_link(conn->dev);
+	if (!stack || !stack->reset)
+		return false;
+	stack->reset(conn->qp);
+	return true;
+}
+
 /* Disconnect and empty the queues, so that nothing else will happen. */
 static void sdp_conn_hang_up(struct sdp_conn *conn)
 {
@@ -167,10 +184,8 @@ static void sdp_conn_hang_up(struct sdp_conn *conn)
 	}
 	if (cancel_work_sync(&conn->setup_work))
 		sdp_conn_put(conn);
-	if (test_bit(SDP_CONN_SHARED, &conn->flags) && conn->stack->reset &&
-	    test_bit(SDP_CONN_ABORT, &conn->flags)) {
+	if (test_bit(SDP_CONN_ABORT, &conn->flags) && sdp_conn_reset(conn)) {
 		/* a FIN would wait for a reader that may never come */
-		conn->stack->reset(conn->qp);
 	} else if (test_bit(SDP_CONN_CM_CONNECTED, &conn->flags)) {
 		rdma_disconnect(conn->id);
 		if (test_bit(SDP_CONN_GRACEFUL, &conn->flags))
@@ -325,6 +340,8 @@ static void sdp_fill_hello(struct sdp_conn *conn, struct sdp_hello *h)
 	/* an offer, or the answer to one */
 	if (conn->stack)
 		h->ext |= SDP_EXT_SHARED;
+	else
+		h->ext |= conn->fc_ext;
 	sdp_put_ip(h->src, src);
 	sdp_put_ip(h->dst, (struct sockaddr *)&addr->dst_addr);
 }
@@ -420,8 +437,8 @@ static int sdp_cm_do_connect(struct sdp_conn *conn)
 	if (err)
 		return err;
 	sdp_shared_choose(conn);
-	/* else the HelloAck decides whether buffers are needed */
-	if (!conn->stack)
+	/* else the HelloAck decides which buffers are needed */
+	if (!conn->stack && !conn->fc_ext)
 		err = sdp_link_start(conn);
 	if (err)
 		return err;
@@ -504,6 +521,7 @@ static void sdp_cm_up(struct sdp_conn *conn)
 	struct sock *sk = conn->sk;
 	struct sdp_sock *sdp = sdp_sk(sk);
 
+	sdp_fc_judge(conn);
 	if (!test_and_set_bit(SDP_CONN_ESTAB_COUNTED, &conn->flags))
 		SDP_INC_STATS(sock_net(sk), CURR_ESTAB);
 	spin_lock_bh(&sdp->lock);
@@ -526,11 +544,18 @@ static void sdp_cm_up(struct sdp_conn *conn)
 }
 
 /*
- * The HelloAck is here: which link is it? The peer sends nothing before our
- * first message, so nothing has arrived that would have needed a receive.
+ * The HelloAck is here: which link is it? On iWARP the peer sends nothing
+ * before our first message, elsewhere it tries again, so nothing was lost that
+ * would have needed a receive.
  */
 static int sdp_cm_active_link(struct sdp_conn *conn)
 {
+	int err;
+
+	if (conn->fc_ext && !conn->stack) {
+		err = sdp_fc_use(conn, conn->peer_ext);
+		return err ? err : sdp_link_start(conn);
+	}
 	if (!conn->stack)
 		return 0;
 	if (conn->peer_ext & SDP_EXT_SHARED)
@@ -538,6 +563,14 @@ static int sdp_cm_active_link(struct sdp_conn *conn)
 	conn->stack = NULL;
 	conn->unshared = SDP_UNSHARED_PEER;
 	return sdp_link_start(conn);
+}
+
+/* A HelloAck agrees to one of the things that were offered, or to none. */
+static bool sdp_cm_ext_ok(const struct sdp_conn *conn, u8 ext)
+{
+	u8 offer = conn->stack ? SDP_EXT_SHARED : conn->fc_ext;
+
+	return !(ext & ~offer) && !(ext & (ext - 1));
 }
 
 static void sdp_cm_active_up(struct sdp_conn *conn, struct rdma_cm_event *ev)
@@ -548,7 +581,7 @@ static void sdp_cm_active_up(struct sdp_conn *conn, struct rdma_cm_event *ev)
 
 	err = sdp_parse_hello_ack(ev->param.conn.private_data,
 				  ev->param.conn.private_data_len, &h);
-	if (!err && (h.ext & SDP_EXT_SHARED) && !conn->stack)
+	if (!err && !sdp_cm_ext_ok(conn, h.ext))
 		err = SDP_WIRE_FIELD;	/* nobody asked for it */
 	if (err) {
 		sdp_cm_count_bad_hello(sock_net(sk), err);
@@ -580,12 +613,16 @@ static int sdp_cm_accept_link(struct sdp_conn *conn)
 		conn->stack = NULL;
 		conn->unshared = SDP_UNSHARED_PEER;
 	}
-	if (!conn->stack)
-		return sdp_link_start(conn);
-	if (!sdp_shared_open(conn))
-		return 0;
-	conn->stack = NULL;
-	conn->unshared = SDP_UNSHARED_MEMORY;
+	if (conn->stack) {
+		if (!sdp_shared_open(conn))
+			return 0;
+		conn->stack = NULL;
+		conn->unshared = SDP_UNSHARED_MEMORY;
+	}
+	if (sdp_fc_use(conn, sdp_fc_agree(conn))) {
+		conn->fc_reason = SDP_UNSHARED_MEMORY;
+		sdp_fc_use(conn, 0);
+	}
 	return sdp_link_start(conn);
 }
 

@@ -140,7 +140,9 @@ static int sdp_diag_fill_conn(struct sock *sk, struct sk_buff *skb)
 	    nla_put_string(skb, SDP_DIAG_FLOW_CONTROL, conn->fc->name) ||
 	    nla_put_string(skb, SDP_DIAG_LINK, conn->link->name) ||
 	    nla_put_string(skb, SDP_DIAG_LINK_REASON,
-			   sdp_unshared_name(conn)) ||
+			   sdp_unshared_name(conn->unshared)) ||
+	    nla_put_string(skb, SDP_DIAG_FC_REASON, sdp_fc_reason(conn)) ||
+	    nla_put_u32(skb, SDP_DIAG_RX_RESERVED, sdp_rx_reserved(sk)) ||
 	    nla_put_u32(skb, SDP_DIAG_TX_CREDITS, sdp_credits(sk)) ||
 	    nla_put_u32(skb, SDP_DIAG_RX_CREDITS, told) ||
 	    nla_put_u32(skb, SDP_DIAG_RX_POSTED, posted) ||

@@ -116,11 +116,14 @@ static u16 sdp_fc_bufs(struct sdp_conn *conn, u32 ack)
  * sdp_fc_first - receives that the peer is told of by Hello or HelloAck
  * @conn: connection, its receives just posted
  *
+ * With a ring there are more, which the peer is told of as always.
+ *
  * Context: tx_lock.
  */
 void sdp_fc_first(struct sdp_conn *conn)
 {
-	conn->rx_told_total = conn->rx_posted_total - SDP_FC_SPARE;
+	conn->rx_told_total = min(conn->rx_posted_total, conn->rx_start) -
+			      SDP_FC_SPARE;
 }
 
 /*
@@ -175,6 +178,8 @@ EXPORT_SYMBOL_GPL(sdp_credits);
 /* "credit": the standard's way, always available */
 const struct sdp_fc_ops sdp_fc_credit = {
 	.name		= "credit",
+	.mid		= SDP_MID_DATA,
+	.wish		= SDP_FLOW_CREDIT,
 	.credits	= sdp_fc_credits,
 	.may_send	= sdp_fc_may_send,
 	.update_due	= sdp_fc_update_due,

@@ -38,6 +38,9 @@ static void sdp_transport_peer(struct sdp_conn *conn, u16 bufs, u32 ack)
 /* "transport": see Documentation/wire.rst, extension SHARED */
 const struct sdp_fc_ops sdp_fc_transport = {
 	.name		= "transport",
+	.mid		= SDP_MID_DATA,
+	.wish		= SDP_FLOW_TRANSPORT,
+	.held		= true,
 	.credits	= sdp_transport_credits,
 	.may_send	= sdp_transport_may_send,
 	.update_due	= sdp_transport_update_due,

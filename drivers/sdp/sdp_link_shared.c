@@ -43,7 +43,10 @@ void sdp_shared_choose(struct sdp_conn *conn)
 
 	conn->stack = NULL;
 	conn->unshared = SDP_UNSHARED_NOT;
-	if (!READ_ONCE(sn->sysctl_shared_link))
+	if (conn->fc_wish != SDP_FLOW_AUTO &&
+	    conn->fc_wish != SDP_FLOW_TRANSPORT)
+		conn->unshared = SDP_UNSHARED_POLICY;
+	else if (!READ_ONCE(sn->sysctl_shared_link))
 		conn->unshared = SDP_UNSHARED_SYSCTL;
 	else if (!READ_ONCE(sdp_sk(conn->sk)->shared_link))
 		conn->unshared = SDP_UNSHARED_OPTION;
@@ -54,12 +57,12 @@ void sdp_shared_choose(struct sdp_conn *conn)
 }
 
 /**
- * sdp_unshared_name - why a connection does not use the shared link
- * @conn: connection
+ * sdp_unshared_name - why a connection is not what it could be
+ * @why: reason
  *
- * Return: a word for diag, "" if it does.
+ * Return: a word for diag, "" if there is none.
  */
-const char *sdp_unshared_name(const struct sdp_conn *conn)
+const char *sdp_unshared_name(enum sdp_unshared why)
 {
 	static const char * const names[] = {
 		[SDP_UNSHARED_NOT]	= "",
@@ -68,9 +71,10 @@ const char *sdp_unshared_name(const struct sdp_conn *conn)
 		[SDP_UNSHARED_DEVICE]	= "device",
 		[SDP_UNSHARED_PEER]	= "peer",
 		[SDP_UNSHARED_MEMORY]	= "memory",
+		[SDP_UNSHARED_POLICY]	= "policy",
 	};
 
-	return names[conn->unshared];
+	return names[why];
 }
 EXPORT_SYMBOL_GPL(sdp_unshared_name);
 

@@ -15,6 +15,7 @@
 #define SDP_RX_GROW	4	/* receives added at a time */
 #define SDP_DRAIN_WRS	2	/* ib_drain_qp needs one on each queue */
 #define SDP_PROBE_WRS	1
+#define SDP_RING_WRS	(SDP_SQ_DEPTH + 1)	/* writes, registration */
 
 /*
  * Receives that a connection of this socket may have: what SO_RCVBUF asks for, a
@@ -158,7 +159,10 @@ static int sdp_link_alloc_rx(struct sdp_conn *conn)
 		buf->hdr = conn->rx_hdrs + i * SDP_CTL_SLOT;
 		buf->idx = i;
 		INIT_LIST_HEAD(&buf->node);
-		if (i >= conn->rx_start)
+		/* with a ring headers are all that arrives here */
+		if (conn->rx_ring)
+			list_add_tail(&buf->node, &conn->rx_free);
+		if (i >= conn->rx_start || conn->rx_ring)
 			continue;
 		if (sdp_link_rx_alloc(conn, buf))
 			return -ENOMEM;
@@ -205,6 +209,8 @@ static int sdp_link_create_qp(struct sdp_conn *conn)
 	};
 	int err;
 
+	if (conn->fc_ext & SDP_EXT_RING)
+		attr.cap.max_send_wr += SDP_RING_WRS;
 	conn->pd = ib_alloc_pd(conn->dev, 0);
 	if (IS_ERR(conn->pd)) {
 		err = PTR_ERR(conn->pd);
@@ -256,6 +262,7 @@ int sdp_link_create(struct sdp_conn *conn)
 	conn->rx_max = clamp_t(u32, READ_ONCE(sn->sysctl_rx_bufs_max), count,
 			       SDP_MAX_RX_BUFS);
 	conn->rx_start = count;
+	sdp_fc_choose(conn);
 	return sdp_link_create_qp(conn);
 }
 
@@ -324,6 +331,8 @@ void sdp_link_destroy(struct sdp_conn *conn)
 	if (conn->cq)
 		ib_cq_pool_put(conn->cq, conn->nr_cqe);
 	conn->cq = NULL;
+	if (conn->rx_ring)
+		sdp_ring_destroy(conn);
 	sdp_tx_free(conn);
 	if (conn->tx_ctl_area) {
 		ib_dma_unmap_single(conn->dev, conn->tx_ctl_dma, len,
@@ -342,16 +351,21 @@ static void sdp_link_fill_recv(struct sdp_conn *conn, struct sdp_rx_buf *buf,
 {
 	u32 lkey = conn->pd->local_dma_lkey;
 
-	ib_dma_sync_single_for_device(conn->dev, buf->dma, SDP_BUF_SIZE,
-				      DMA_FROM_DEVICE);
 	sge[0].addr = conn->rx_hdrs_dma + buf->idx * SDP_CTL_SLOT;
 	sge[0].length = SDP_BSDH_LEN;
 	sge[0].lkey = lkey;
+	wr->wr_cqe = &buf->cqe;
+	wr->sg_list = sge;
+	wr->num_sge = 1;
+	if (conn->rx_ring) {
+		sge[0].length = SDP_CTL_SLOT;
+		return;
+	}
+	ib_dma_sync_single_for_device(conn->dev, buf->dma, SDP_BUF_SIZE,
+				      DMA_FROM_DEVICE);
 	sge[1].addr = buf->dma;
 	sge[1].length = SDP_BUF_SIZE;
 	sge[1].lkey = lkey;
-	wr->wr_cqe = &buf->cqe;
-	wr->sg_list = sge;
 	wr->num_sge = 2;
 }
 
@@ -421,14 +435,14 @@ int sdp_link_send(struct sdp_conn *conn, struct sdp_tx_slot *slot,
 	int n = 0;
 
 	lockdep_assert_held(&conn->tx_lock);
-	if (!m || m->split) {
+	if (!m || m->split || conn->rx_ring) {
 		ib_dma_sync_single_for_device(conn->dev, ctl, hdr_len,
 					      DMA_TO_DEVICE);
 		sge[n].addr = ctl;
 		sge[n].length = hdr_len;
 		sge[n++].lkey = conn->pd->local_dma_lkey;
 	}
-	if (m) {
+	if (m && !conn->rx_ring) {
 		u32 hdr = m->split ? 0 : hdr_len;
 
 		sge[n].addr = m->chunk->dma + m->off - hdr;
@@ -441,6 +455,10 @@ int sdp_link_send(struct sdp_conn *conn, struct sdp_tx_slot *slot,
 		wr.send_flags |= IB_SEND_SOLICITED;
 	wr.sg_list = sge;
 	wr.num_sge = n;
+	if (slot->mid == SDP_MID_RING_AVAIL)
+		return sdp_ring_register(conn, &wr);
+	if (m && conn->rx_ring)
+		return sdp_ring_send(conn, m, &wr);
 	return ib_post_send(conn->qp, &wr, NULL);
 }
 

@@ -71,10 +71,23 @@ static void sdp_rx_sigurg(struct sock *sk)
 
 /* Each returns 0, or the SDP_MIB_BAD_ number that explains the abort. */
 
-static int sdp_rx_payload(struct sdp_sock *sdp, struct sdp_rx_ctx *c)
+/**
+ * sdp_rx_payload - take in the payload of a message
+ * @sdp: socket
+ * @c: message with @c->m.payload_len octets, more than 0
+ *
+ * Context: sdp->lock.
+ *
+ * Return: 0, or the SDP_MIB_BAD_ number that explains the abort.
+ */
+int sdp_rx_payload(struct sdp_sock *sdp, struct sdp_rx_ctx *c)
 {
+	bool ring = c->m.h.mid == SDP_MID_RING;
 	struct sock *sk = c->sk;
 
+	/* all of it comes by the ring, or nothing */
+	if (ring != !!c->conn->fc->rx)
+		return SDP_MIB_BAD_STATE;
 	if (c->conn->fc->overrun(c->conn, c->m.h.mseq))
 		return SDP_MIB_BAD_CREDIT;
 	if (c->conn->rx_discon)
@@ -212,6 +225,10 @@ int sdp_rx_dispatch(struct sdp_sock *sdp, struct sdp_rx_ctx *c)
 	case SDP_MID_RDMA_WR_COMPL:
 	case SDP_MID_SINK_AVAIL:
 		return SDP_MIB_BAD_RDMA;
+	case SDP_MID_RING_AVAIL:
+	case SDP_MID_RING:
+		return c->conn->fc->rx ? c->conn->fc->rx(sdp, c) :
+					 SDP_MIB_BAD_STATE;
 	default:
 		/* answers to what we never ask, and SuspComm */
 		return SDP_MIB_BAD_STATE;
@@ -267,6 +284,7 @@ static bool sdp_rx_enough(const struct sock *sk)
 	const struct sdp_sock *sdp = sdp_sk(sk);
 
 	return sdp->urg_state || READ_ONCE(sdp->rx_pages.paused) ||
+	       sdp_ring_tight(sdp) ||
 	       READ_ONCE(sdp->rx_seq) - READ_ONCE(sdp->copied_seq) >=
 	       READ_ONCE(sk->sk_rcvlowat);
 }
@@ -309,6 +327,7 @@ void sdp_rx_violation(struct sdp_rx_ctx *c, int mib)
 {
 	struct net *net = sock_net(c->sk);
 
+	set_bit(SDP_CONN_BAD, &c->conn->flags);
 	this_cpu_inc(sdp_pernet(net)->mib->mibs[mib]);
 	net_info_ratelimited("sdp: bad %s from %pISpc: mseq %u len %u (%d), aborted\n",
 			     sdp_mid_name(c->m.h.mid), &sdp_sk(c->sk)->peer,
@@ -327,7 +346,7 @@ void sdp_rx_taken(struct sdp_sock *sdp, struct sdp_rx_ctx *c)
 {
 	lockdep_assert_held(&sdp->lock);
 	WRITE_ONCE(c->conn->rx_update,
-		   c->m.h.mid == SDP_MID_DATA && !c->m.payload_len);
+		   c->m.h.mid == c->conn->fc->mid && !c->m.payload_len);
 	WRITE_ONCE(c->conn->rx_mseq, c->m.h.mseq);
 	c->conn->fc->peer(c->conn, c->m.h.bufs, c->m.h.mseq_ack);
 }
@@ -569,6 +588,7 @@ static int sdp_recvmsg_locked(struct sock *sk, struct msghdr *msg, size_t len,
 		return -ENOTCONN;
 	if (flags & MSG_OOB)
 		return sdp_rx_urg_recv(sk, msg, len, flags);
+	sdp_ring_app(sk, false);
 	r.timeo = sock_rcvtimeo(sk, flags & MSG_DONTWAIT);
 	r.target = sock_rcvlowat(sk, flags & MSG_WAITALL, len);
 	do {
@@ -588,6 +608,7 @@ static int sdp_recvmsg_locked(struct sock *sk, struct msghdr *msg, size_t len,
 			r.seq = sdp->copied_seq;
 		err = sdp_rx_piece(sk, &r);
 	} while (!err && r.len);
+	sdp_ring_app(sk, true);
 	if (r.copied || err > 0)
 		return r.copied;
 	return err;
@@ -703,8 +724,24 @@ static u32 sdp_splice_limit(struct sock *sk, u32 have)
 	return 0;
 }
 
-/* References to the pages of one run; returns octets covered. */
-static u32 sdp_splice_fill(struct splice_pipe_desc *spd, struct sdp_rx_run *run)
+/* A reference to a page, or its copy, at the same place, if it is not lent. */
+static struct page *sdp_splice_page(struct page *page, u32 off, u32 n, bool own)
+{
+	struct page *copy;
+
+	if (!own) {
+		get_page(page);
+		return page;
+	}
+	copy = alloc_page(GFP_KERNEL_ACCOUNT);
+	if (copy)
+		memcpy(page_address(copy) + off, page_address(page) + off, n);
+	return copy;
+}
+
+/* Pages of one run; returns octets covered. */
+static u32 sdp_splice_fill(struct splice_pipe_desc *spd, struct sdp_rx_run *run,
+			   bool own)
 {
 	u32 pos = run->off, left = run->len;
 
@@ -713,7 +750,9 @@ static u32 sdp_splice_fill(struct splice_pipe_desc *spd, struct sdp_rx_run *run)
 		u32 n = min_t(u32, left, PAGE_SIZE - off);
 		struct page *page = run->page + (pos >> PAGE_SHIFT);
 
-		get_page(page);
+		page = sdp_splice_page(page, off, n, own);
+		if (!page)
+			break;
 		spd->pages[spd->nr_pages] = page;
 		spd->partial[spd->nr_pages].offset = off;
 		spd->partial[spd->nr_pages++].len = n;
@@ -752,11 +791,13 @@ static ssize_t sdp_splice_some(struct sock *sk, struct pipe_inode_info *pipe,
 	while (have && spd.nr_pages < PIPE_DEF_BUFFERS) {
 		n = sdp->rxq->find(sk, seq, &run);
 		run.len = min(n, have);
-		n = sdp_splice_fill(&spd, &run);
+		n = sdp_splice_fill(&spd, &run, sdp->rxq->own);
+		if (!n)
+			break;
 		seq += n;
 		have -= n;
 	}
-	ret = splice_to_pipe(pipe, &spd);
+	ret = spd.nr_pages ? splice_to_pipe(pipe, &spd) : -ENOMEM;
 	if (ret > 0) {
 		sdp_rx_consume(sk, ret);
 		sdp_rx_urg_passed(sdp);

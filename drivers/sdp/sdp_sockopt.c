@@ -735,18 +735,23 @@ static int sdp_set_sdp(struct sock *sk, int optname, sockptr_t optval,
 	int val;
 
 	if (optname != SDP_REUSEPORT && optname != SDP_SHARED_LINK &&
-	    optname != SDP_FALLBACK)
+	    optname != SDP_FLOW_CONTROL && optname != SDP_FALLBACK)
 		return -ENOPROTOOPT;
 	if (optlen < sizeof(int))
 		return -EINVAL;
 	if (copy_from_sockptr(&val, optval, sizeof(val)))
 		return -EFAULT;
+	if (optname == SDP_FLOW_CONTROL &&
+	    (val < SDP_FLOW_DEFAULT || val > SDP_FLOW_TRANSPORT))
+		return -EINVAL;
 
 	if (optname == SDP_FALLBACK)
 		return sdp_set_fallback(sk, val);
 	lock_sock(sk);
 	if (optname == SDP_REUSEPORT)
 		sk->sk_reuseport = !!val;
+	else if (optname == SDP_FLOW_CONTROL)
+		WRITE_ONCE(sdp_sk(sk)->flow_control, val);
 	else
 		WRITE_ONCE(sdp_sk(sk)->shared_link, !!val);
 	release_sock(sk);
@@ -765,6 +770,9 @@ static int sdp_get_sdp(struct sock *sk, int optname, char __user *optval,
 	case SDP_SHARED_LINK:
 		return sdp_put_int(optval, optlen,
 				   READ_ONCE(sdp_sk(sk)->shared_link));
+	case SDP_FLOW_CONTROL:
+		return sdp_put_int(optval, optlen,
+				   READ_ONCE(sdp_sk(sk)->flow_control));
 	case SDP_FALLBACK:
 		return sdp_put_int(optval, optlen,
 				   READ_ONCE(sdp_sk(sk)->fallback));
@@ -936,6 +944,7 @@ void sdp_sockopt_inherit(struct sock *sk, const struct sock *parent)
 	sdp->cork = from->cork;
 	sdp->quickack = from->quickack;
 	sdp->shared_link = from->shared_link;
+	sdp->flow_control = from->flow_control;
 	sdp->recvmsg_inq = from->recvmsg_inq;
 	sdp->syn_retries = from->syn_retries;
 	sdp->keepcnt = from->keepcnt;

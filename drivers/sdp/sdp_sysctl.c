@@ -62,6 +62,45 @@ static int sdp_proc_mem(CTL_TABLE_CONST struct ctl_table *table, int write,
 	return 0;
 }
 
+/* Values of net.sdp.flow_control, as in SDP_FLOW_*; the first is no value. */
+static const char * const flow_words[] = {
+	[SDP_FLOW_DEFAULT]	= "",
+	[SDP_FLOW_AUTO]		= "auto",
+	[SDP_FLOW_CREDIT]	= "credit",
+	[SDP_FLOW_RDMA]		= "rdma",
+	[SDP_FLOW_VWIN]		= "vwin",
+	[SDP_FLOW_TRANSPORT]	= "transport",
+	NULL
+};
+
+static const char * const progress_words[] = {
+	[SDP_PROGRESS_KERNEL]	= "kernel",
+	[SDP_PROGRESS_APP]	= "app",
+	NULL
+};
+
+/* One word of the list in extra1; the value is its place there. */
+static int sdp_proc_word(CTL_TABLE_CONST struct ctl_table *table, int write,
+			 void *buffer, size_t *lenp, loff_t *ppos)
+{
+	const char * const *words = table->extra1;
+	int *data = table->data, i, err;
+	char word[16];
+	struct ctl_table tmp = { .data = word, .maxlen = sizeof(word) };
+
+	strscpy(word, words[READ_ONCE(*data)], sizeof(word));
+	err = proc_dostring(&tmp, write, buffer, lenp, ppos);
+	if (err || !write)
+		return err;
+	for (i = 0; words[i]; i++) {
+		if (word[0] && !strcmp(words[i], strim(word))) {
+			WRITE_ONCE(*data, i);
+			return 0;
+		}
+	}
+	return -EINVAL;
+}
+
 /* .data is an offset here; a namespace's copy of the table has the address. */
 #define SDP_SYSCTL(name, min, max) {					\
 	.procname	= #name,					\
@@ -71,6 +110,15 @@ static int sdp_proc_mem(CTL_TABLE_CONST struct ctl_table *table, int write,
 	.proc_handler	= proc_dointvec_minmax,				\
 	.extra1		= (min),					\
 	.extra2		= (max),					\
+}
+
+#define SDP_SYSCTL_WORD(name, words) {					\
+	.procname	= #name,					\
+	.data		= (void *)offsetof(struct sdp_net, sysctl_##name), \
+	.maxlen		= sizeof(int),					\
+	.mode		= 0644,						\
+	.proc_handler	= sdp_proc_word,				\
+	.extra1		= (void *)(words),				\
 }
 
 #define SDP_SYSCTL_MEM(name, min) {					\
@@ -93,6 +141,8 @@ static const struct ctl_table sdp_sysctl_table[] = {
 	SDP_SYSCTL_MEM(wmem, &wmem_min),
 	SDP_SYSCTL(rx_merge, SYSCTL_ZERO, &rx_merge_max),
 	SDP_SYSCTL(shared_link, SYSCTL_ZERO, SYSCTL_ONE),
+	SDP_SYSCTL_WORD(flow_control, flow_words),
+	SDP_SYSCTL_WORD(rdma_progress, progress_words),
 	SDP_SYSCTL(signal_every, SYSCTL_ONE, &signal_every_max),
 	SDP_SYSCTL(fin_timeout, SYSCTL_ONE, &timeout_max),
 	SDP_SYSCTL(resolve_timeout, &resolve_min, &resolve_max),
@@ -118,6 +168,8 @@ static void sdp_sysctl_defaults(struct sdp_net *sn)
 	sn->sysctl_rx_bufs_max = 64;
 	sn->sysctl_rx_merge = 2048;
 	sn->sysctl_shared_link = 1;
+	sn->sysctl_flow_control = SDP_FLOW_AUTO;
+	sn->sysctl_rdma_progress = SDP_PROGRESS_KERNEL;
 	sn->sysctl_signal_every = 16;
 	sn->sysctl_fin_timeout = 60;
 	sn->sysctl_resolve_timeout = 5000;

@@ -15,6 +15,7 @@
 
 const struct sdp_ctl_msg sdp_ctl_msgs[SDP_CTL_MSGS] = {
 	{ SDP_CTL_FIRST, SDP_MID_DATA },
+	{ SDP_CTL_RING, SDP_MID_RING_AVAIL },
 	{ SDP_CTL_SENDSM, SDP_MID_SENDSM },
 	{ SDP_CTL_CHRCVBUF_ACK, SDP_MID_CHRCVBUF_ACK },
 };

@@ -60,6 +60,10 @@ void sdp_rx_queue(struct sdp_sock *sdp, struct sdp_rx_ctx *c)
 	u8 last;
 
 	lockdep_assert_held(&sdp->lock);
+	if (c->conn->rx_ring) {
+		sdp_ring_queue(sdp, c);
+		return;
+	}
 	last = ((u8 *)page_address(buf->page))[start + len - 1];
 	if (!sdp_rx_merge(sdp, c)) {
 		buf->off = start;
@@ -94,8 +98,10 @@ static u32 sdp_rx_headers(struct sdp_conn *conn, struct sdp_rx_buf *buf,
 	u8 *hdr = buf->hdr;
 
 	ib_dma_sync_single_for_cpu(conn->dev, conn->rx_hdrs_dma +
-				   buf->idx * SDP_CTL_SLOT, SDP_BSDH_LEN,
+				   buf->idx * SDP_CTL_SLOT, SDP_CTL_SLOT,
 				   DMA_FROM_DEVICE);
+	if (conn->rx_ring)
+		return min_t(u32, len, SDP_CTL_SLOT);
 	if (len <= SDP_BSDH_LEN)
 		return n;
 	ib_dma_sync_single_for_cpu(conn->dev, buf->dma, len - SDP_BSDH_LEN,
@@ -143,6 +149,9 @@ void sdp_rx_done(struct ib_cq *cq, struct ib_wc *wc)
 		sdp_rx_error(conn, wc);
 		return;
 	}
+	/* behind a message that did not count others mean nothing */
+	if (unlikely(test_bit(SDP_CONN_BAD, &conn->flags)))
+		return;
 	hdr_len = sdp_rx_headers(conn, buf, wc->byte_len);
 	SDP_INC_STATS(sock_net(conn->sk), RX_MSGS);
 	bad = sdp_rx_check(&c, buf->hdr, hdr_len, wc->byte_len);

@@ -105,13 +105,35 @@ static bool sdp_tx_signal(struct sdp_conn *conn, u8 mid, u32 payload)
 	u32 unsignalled = conn->tx_mseq - conn->tx_signalled;
 
 	conn->tx_unsig_bytes += payload;
-	if (mid != SDP_MID_DISCON && mid != SDP_MID_ABORT &&
+	if (!conn->fc->signal && mid != SDP_MID_DISCON && mid != SDP_MID_ABORT &&
 	    unsignalled < READ_ONCE(sn->sysctl_signal_every) &&
 	    unsignalled < SDP_SQ_DEPTH / 4 &&
 	    conn->tx_unsig_bytes < (u32)READ_ONCE(conn->sk->sk_sndbuf) / 4)
 		return false;
 	conn->tx_unsig_bytes = 0;
 	return true;
+}
+
+/* What stands behind the BSDH; in a ring the payload does not. */
+static void sdp_tx_ext(struct sdp_conn *conn, struct sdp_msg *msg, u32 octets)
+{
+	switch (msg->h.mid) {
+	case SDP_MID_CHRCVBUF_ACK:
+		msg->ext.size = SDP_BUF_SIZE;
+		break;
+	case SDP_MID_RING_AVAIL:
+		msg->ext.avail.len = conn->rx_ring->size;
+		msg->ext.avail.rkey = conn->rx_ring_mr->rkey;
+		msg->ext.avail.va = conn->rx_ring_mr->iova;
+		break;
+	case SDP_MID_RING:
+		msg->ext.ring.len = octets;
+		msg->ext.ring.freed = sdp_ring_tell(conn);
+		break;
+	default:
+		msg->payload_len = octets;
+		break;
+	}
 }
 
 /*
@@ -123,12 +145,13 @@ static int sdp_tx_post(struct sdp_conn *conn, u8 mid, struct sdp_tx_msg *m)
 	u32 mseq = conn->tx_mseq + 1, ack = READ_ONCE(conn->rx_mseq), len;
 	struct sdp_tx_slot *slot = sdp_tx_slot(conn, mseq);
 	struct net *net = sock_net(conn->sk);
+	u32 octets = m ? m->len : 0;
 	struct sdp_msg msg = {};
 	bool signal;
 	u8 *p;
 
 	p = conn->tx_ctl_area + (slot - conn->tx_slots) * SDP_CTL_SLOT;
-	if (m && !m->split)
+	if (m && !m->split && !conn->rx_ring)
 		p = page_address(m->chunk->page) + m->off - SDP_BSDH_LEN;
 
 	msg.h.mid = mid;
@@ -137,28 +160,24 @@ static int sdp_tx_post(struct sdp_conn *conn, u8 mid, struct sdp_tx_msg *m)
 	msg.h.bufs = conn->fc->bufs(conn, ack);
 	if (test_and_clear_bit(SDP_CTL_OOB_PEND, &conn->tx_ctl))
 		msg.h.flags |= SDP_OOB_PEND;
-	if (m) {
-		msg.payload_len = m->len;
-		if (m->oob)
-			msg.h.flags |= SDP_OOB_PRES;
-	}
-	if (mid == SDP_MID_CHRCVBUF_ACK)
-		msg.ext.size = SDP_BUF_SIZE;
+	if (m && m->oob)
+		msg.h.flags |= SDP_OOB_PRES;
+	sdp_tx_ext(conn, &msg, octets);
 	len = sdp_build_msg(p, &msg);
-	trace_sdp_msg_tx(conn->sk, &msg.h, msg.payload_len);
+	trace_sdp_msg_tx(conn->sk, &msg.h, octets);
 
 	WRITE_ONCE(conn->tx_mseq, mseq);
 	slot->mseq = mseq;
 	slot->mid = mid;
 	slot->chunk = m ? m->chunk : NULL;
-	slot->charge = msg.payload_len;
-	conn->tx_unsent -= msg.payload_len;
-	signal = sdp_tx_signal(conn, mid, msg.payload_len);
+	slot->charge = octets;
+	conn->tx_unsent -= octets;
+	signal = sdp_tx_signal(conn, mid, octets);
 	if (signal) {
 		conn->tx_signalled = mseq;
 		SDP_INC_STATS(net, TX_SIGNALLED);
 	}
-	sdp_tx_count(conn, msg.payload_len, m);
+	sdp_tx_count(conn, octets, m);
 	return sdp_link_send(conn, slot, m, len, signal);
 }
 
@@ -187,23 +206,46 @@ static int sdp_tx_run_ctl(struct sdp_conn *conn)
 	return err;
 }
 
+/*
+ * Send the first @n octets of the oldest message, which may be all of it. What
+ * is posted has a reference to the chunk: that of the message, if it is gone.
+ */
+static int sdp_tx_send_data(struct sdp_conn *conn, struct sdp_tx_msg *m, u32 n)
+{
+	struct sdp_tx_msg piece = *m;
+
+	if (n == m->len) {
+		conn->tx_tail++;
+		return sdp_tx_post(conn, conn->fc->mid, m);
+	}
+	piece.len = n;
+	piece.oob = 0;
+	m->off += n;
+	m->len -= n;
+	m->chunk->refs++;
+	return sdp_tx_post(conn, conn->fc->mid, &piece);
+}
+
 static int sdp_tx_run_data(struct sdp_conn *conn)
 {
 	struct sdp_tx_msg *m;
 	int err = 0;
+	u32 n;
 
 	while (!err && conn->tx_tail != conn->tx_head) {
 		m = sdp_tx_msg(conn, conn->tx_tail);
 		if (m->busy || !sdp_tx_slot_free(conn))
 			return 0;
-		if (!conn->fc->may_send(conn, true)) {
+		n = m->len;
+		if (conn->fc->room)
+			n = conn->fc->room(conn, n);
+		if (!n || !conn->fc->may_send(conn, true)) {
 			SDP_INC_STATS(sock_net(conn->sk), TX_NO_CREDIT);
 			WRITE_ONCE(sdp_sk(conn->sk)->tx_no_credit,
 				   sdp_sk(conn->sk)->tx_no_credit + 1);
 			return 0;
 		}
-		conn->tx_tail++;
-		err = sdp_tx_post(conn, SDP_MID_DATA, m);
+		err = sdp_tx_send_data(conn, m, n);
 	}
 	return err;
 }
@@ -212,6 +254,7 @@ static int sdp_tx_run_end(struct sdp_conn *conn)
 {
 	struct net *net = sock_net(conn->sk);
 	int err = 0;
+	bool due;
 
 	if (conn->tx_fin && !conn->tx_fin_sent &&
 	    conn->tx_tail == conn->tx_head && sdp_tx_slot_free(conn) &&
@@ -220,10 +263,15 @@ static int sdp_tx_run_end(struct sdp_conn *conn)
 		SDP_INC_STATS(net, DISCON_SENT);
 		err = sdp_tx_post(conn, SDP_MID_DISCON, NULL);
 	}
-	if (!err && conn->fc->update_due(conn) && sdp_tx_slot_free(conn) &&
-	    conn->fc->may_send(conn, false)) {
-		SDP_INC_STATS(net, TX_CREDIT_UPDATES);
-		err = sdp_tx_post(conn, SDP_MID_DATA, NULL);
+	due = conn->fc->update_due(conn);
+	/* that there is urgent data is told, too, if the data cannot go */
+	if (!err && (due || test_bit(SDP_CTL_OOB_PEND, &conn->tx_ctl)) &&
+	    sdp_tx_slot_free(conn) && conn->fc->may_send(conn, false)) {
+		if (due)
+			SDP_INC_STATS(net, TX_CREDIT_UPDATES);
+		if (due && conn->rx_ring)
+			SDP_INC_STATS(net, RING_UPDATES);
+		err = sdp_tx_post(conn, conn->fc->mid, NULL);
 	}
 	return err;
 }
@@ -496,6 +544,7 @@ static int sdp_verbs_send(struct sock *sk, struct msghdr *msg, int flags)
 	u32 space, n;
 	int room;
 
+	WRITE_ONCE(conn->ring_away, false);
 	if (!sk_stream_memory_free(sk))
 		return 0;
 	room = sdp_tx_open(conn, left, &m, &append);
@@ -523,6 +572,7 @@ static void sdp_verbs_sent(struct sdp_conn *conn, bool cork)
 		queue_delayed_work(sdp_wq, &conn->kick_work, SDP_TX_CORK_TIME);
 	else
 		sdp_tx_kick(conn);
+	WRITE_ONCE(conn->ring_away, true);
 }
 
 /*
@@ -532,6 +582,7 @@ static void sdp_verbs_sent(struct sdp_conn *conn, bool cork)
 static void sdp_verbs_want_space(struct sdp_conn *conn)
 {
 	WRITE_ONCE(conn->tx_want, true);
+	WRITE_ONCE(conn->ring_away, false);
 	sdp_tx_kick(conn);
 }
 

@@ -113,8 +113,10 @@ u32 sdp_ext_len(u8 mid)
 	case SDP_MID_CHRCVBUF_ACK:
 		return 4;
 	case SDP_MID_SUSPEND:
+	case SDP_MID_RING:
 		return 8;
 	case SDP_MID_SRC_AVAIL:
+	case SDP_MID_RING_AVAIL:
 		return 16;
 	case SDP_MID_SINK_AVAIL:
 		return 20;
@@ -145,6 +147,10 @@ const char *sdp_mid_name(u8 mid)
 		return "SrcAvail";
 	case SDP_MID_SINK_AVAIL:
 		return "SinkAvail";
+	case SDP_MID_RING_AVAIL:
+		return "RingAvail";
+	case SDP_MID_RING:
+		return "Ring";
 	default:
 		return mid <= SDP_MID_SUSPEND_ACK ? low[mid] : "unknown";
 	}
@@ -153,6 +159,7 @@ const char *sdp_mid_name(u8 mid)
 static bool sdp_mid_known(u8 mid)
 {
 	return (mid >= SDP_MID_DISCON && mid <= SDP_MID_SUSPEND_ACK) ||
+	       mid == SDP_MID_RING_AVAIL || mid == SDP_MID_RING ||
 	       mid >= SDP_MID_SINK_AVAIL;
 }
 
@@ -181,8 +188,13 @@ static enum sdp_wire_err sdp_parse_ext(const u8 *p, struct sdp_msg *m)
 	case SDP_MID_SUSPEND:
 		m->ext.service_id = get64(p);
 		return SDP_WIRE_OK;
+	case SDP_MID_RING:
+		m->ext.ring.len = get32(p);
+		m->ext.ring.freed = get32(p + 4);
+		return SDP_WIRE_OK;
 	case SDP_MID_SINK_AVAIL:
 	case SDP_MID_SRC_AVAIL:
+	case SDP_MID_RING_AVAIL:
 		m->ext.avail.len = get32(p);
 		m->ext.avail.rkey = get32(p + 4);
 		m->ext.avail.va = get64(p + 8);
@@ -196,6 +208,18 @@ static enum sdp_wire_err sdp_parse_ext(const u8 *p, struct sdp_msg *m)
 	default:
 		return SDP_WIRE_OK;
 	}
+}
+
+/* An urgent octet is the last one of a message that has payload. */
+static enum sdp_wire_err sdp_check_urgent(const struct sdp_msg *m,
+					  enum sdp_wire_err err)
+{
+	if (err || !(m->h.flags & SDP_OOB_PRES))
+		return err;
+	if (m->h.mid == SDP_MID_RING)
+		return m->ext.ring.len ? SDP_WIRE_OK : SDP_WIRE_FLAGS;
+	return m->h.mid == SDP_MID_DATA && m->payload_len ? SDP_WIRE_OK :
+							    SDP_WIRE_FLAGS;
 }
 
 /**
@@ -233,11 +257,7 @@ enum sdp_wire_err sdp_parse_msg(const u8 *p, u32 hdr_len, u32 msg_len,
 	m->payload_len = msg_len - m->payload;
 	if (m->payload_len && !sdp_mid_has_payload(m->h.mid))
 		return SDP_WIRE_LEN;
-	/* an urgent octet is the last one of a Data message */
-	if (m->h.flags & SDP_OOB_PRES &&
-	    (m->h.mid != SDP_MID_DATA || !m->payload_len))
-		return SDP_WIRE_FLAGS;
-	return sdp_parse_ext(p + SDP_BSDH_LEN, m);
+	return sdp_check_urgent(m, sdp_parse_ext(p + SDP_BSDH_LEN, m));
 }
 
 /**
@@ -291,8 +311,13 @@ u32 sdp_build_msg(u8 *p, const struct sdp_msg *m)
 	case SDP_MID_SUSPEND:
 		put64(e, m->ext.service_id);
 		break;
+	case SDP_MID_RING:
+		put32(e, m->ext.ring.len);
+		put32(e + 4, m->ext.ring.freed);
+		break;
 	case SDP_MID_SINK_AVAIL:
 	case SDP_MID_SRC_AVAIL:
+	case SDP_MID_RING_AVAIL:
 		put32(e, m->ext.avail.len);
 		put32(e + 4, m->ext.avail.rkey);
 		put64(e + 8, m->ext.avail.va);

@@ -48,6 +48,8 @@ enum sdp_mid {
 	SDP_MID_CHRCVBUF_ACK	= 0x0c,
 	SDP_MID_SUSPEND		= 0x0d,
 	SDP_MID_SUSPEND_ACK	= 0x0e,
+	SDP_MID_RING_AVAIL	= 0x48,	/* ours, extension RING */
+	SDP_MID_RING		= 0x49,	/* the same */
 	SDP_MID_SINK_AVAIL	= 0xfd,
 	SDP_MID_SRC_AVAIL	= 0xfe,
 	SDP_MID_DATA		= 0xff,
@@ -64,7 +66,9 @@ enum sdp_mid {
  */
 #define SDP_EXT_SIGN		0xd5
 #define SDP_EXT_SHARED		0x01	/* no credits: the transport's flow control */
-#define SDP_EXT_KNOWN		SDP_EXT_SHARED
+#define SDP_EXT_RING		0x02	/* payload goes to rings, by RDMA Write */
+#define SDP_EXT_HOLD		0x04	/* the devices hold messages back */
+#define SDP_EXT_KNOWN		(SDP_EXT_SHARED | SDP_EXT_RING | SDP_EXT_HOLD)
 
 /* Payload of a message where no receive buffers limit it */
 #define SDP_SHARED_PAYLOAD	(1024U * 1024)
@@ -153,7 +157,11 @@ struct sdp_msg {
 			u32 rkey;
 			u64 va;
 			u32 non_discards;	/* SinkAvail only */
-		} avail;
+		} avail;		/* RingAvail, too */
+		struct {
+			u32 len;	/* octets written to the ring */
+			u32 freed;	/* octets read of the other one */
+		} ring;
 	} ext;
 };
 

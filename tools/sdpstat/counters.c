@@ -137,6 +137,14 @@ static const struct counter counters[] = {
 		"listeners that are of TCP alone" },
 	[SDP_MIB_TCP_ACCEPTS] = { "tcp_accepts",
 		"TCP connections taken by accept()" },
+	[SDP_MIB_FC_FALLBACKS] = { "fc_fallbacks",
+		"connections without the flow control asked for" },
+	[SDP_MIB_RING_LINKS] = { "ring_links",
+		"connections made with a ring at each end" },
+	[SDP_MIB_RING_UPDATES] = { "ring_updates",
+		"announcements of space in the ring alone" },
+	[SDP_MIB_VWIN_LINKS] = { "vwin_links",
+		"connections whose device holds messages back" },
 };
 /* clang-format on */
 

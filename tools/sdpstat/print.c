@@ -49,6 +49,7 @@ static const struct {
 	{ "rx_posted", SDP_DIAG_RX_POSTED },
 	{ "tx_size", SDP_DIAG_TX_SIZE },
 	{ "rx_size", SDP_DIAG_RX_SIZE },
+	{ "rx_reserved", SDP_DIAG_RX_RESERVED },
 	{ "tx_mseq", SDP_DIAG_TX_MSEQ },
 	{ "tx_mseq_ack", SDP_DIAG_TX_MSEQ_ACK },
 	{ "rx_mseq", SDP_DIAG_RX_MSEQ },
@@ -147,6 +148,8 @@ static void extended_text(const struct sock_info *s)
 		printf(" link:%s", s->link);
 		if (s->link_reason[0])
 			printf("(%s)", s->link_reason);
+		if (s->fc_reason[0])
+			printf(" fc_reason:%s", s->fc_reason);
 		for (i = 0; i < ARRAY_SIZE(conn_fields); i++)
 			printf(" %s:%u", conn_fields[i].name,
 			       s->conn[conn_fields[i].attr]);
@@ -281,6 +284,7 @@ static void conn_json(struct json *j, const struct sock_info *s)
 	json_str(j, "flow_control", s->flow_control);
 	json_str(j, "link", s->link);
 	json_str(j, "link_reason", s->link_reason);
+	json_str(j, "fc_reason", s->fc_reason);
 	for (i = 0; i < ARRAY_SIZE(conn_fields); i++)
 		json_u64(j, conn_fields[i].name, s->conn[conn_fields[i].attr]);
 }

@@ -58,6 +58,7 @@ struct sock_info {
 	char flow_control[32];
 	char link[32];
 	char link_reason[32];
+	char fc_reason[32];
 	uint32_t conn[SDP_DIAG_MAX + 1]; /* by attribute number */
 
 	bool has_mark;

@@ -32,6 +32,21 @@
 #define SDP_SHARED_LINK	4	/* get/set: 0 keeps connections made from now on
 				 * from sharing buffers with the RDMA device
 				 */
+#define SDP_FLOW_CONTROL 5	/* get/set: a value below, for connections
+				 * made from now on; a peer or a device
+				 * that cannot gets the next one
+				 */
+
+/* Values of SDP_FLOW_CONTROL. */
+#define SDP_FLOW_DEFAULT	0	/* as net.sdp.flow_control says */
+#define SDP_FLOW_AUTO		1	/* TRANSPORT where it can be, else CREDIT;
+					 * on accepting what the peer asks for
+					 */
+#define SDP_FLOW_CREDIT		2	/* the standard's credits */
+#define SDP_FLOW_RDMA		3	/* the sender manages a ring at the peer */
+#define SDP_FLOW_VWIN		4	/* the RDMA device holds back messages */
+#define SDP_FLOW_TRANSPORT	5	/* shared buffers; the transport's own */
+
 #define SDP_FALLBACK	32	/* get/set: TCP where SDP fails, SDP_FALLBACK_* */
 
 /* Values of SDP_FALLBACK. */

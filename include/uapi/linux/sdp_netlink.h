@@ -105,6 +105,12 @@ enum {
 	SDP_MIB_TCP_LISTENS,		/* listeners that are of TCP alone */
 	SDP_MIB_TCP_ACCEPTS,		/* TCP connections taken by accept() */
 
+	/* flow control */
+	SDP_MIB_FC_FALLBACKS,		/* connections without the flow control asked for */
+	SDP_MIB_RING_LINKS,		/* connections made with a ring at each end */
+	SDP_MIB_RING_UPDATES,		/* announcements of space in the ring alone */
+	SDP_MIB_VWIN_LINKS,		/* connections whose device holds messages back */
+
 	__SDP_MIB_MAX,
 	SDP_MIB_MAX = (__SDP_MIB_MAX - 1)
 };

@@ -1,0 +1,191 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * Which flow control a connection gets: what is wished for, what the devices
+ * and the peer can do, and what became of it. Calls sdp_ring.c.
+ *
+ * The active side offers in its Hello what it wishes for and, behind that,
+ * what it would take instead; the passive side takes the best of it that it
+ * does not refuse. Whatever cannot be is credit, which every peer knows.
+ * Documentation/wire.rst, Extensions.
+ */
+#include <linux/export.h>
+#include <rdma/rdma_cm.h>
+
+#include "sdp.h"
+#include "sdp_mib.h"
+
+#define SDP_FC_RNR_TIMER	IB_RNR_TIMER_000_64	/* 0.64 ms */
+
+/* What may be used under a wish, the best first in the order of the values */
+static u8 sdp_fc_allowed(u8 wish)
+{
+	switch (wish) {
+	case SDP_FLOW_AUTO:
+	case SDP_FLOW_VWIN:
+		return SDP_EXT_RING | SDP_EXT_HOLD;
+	case SDP_FLOW_RDMA:
+		return SDP_EXT_RING;
+	default:
+		return 0;
+	}
+}
+
+/*
+ * A message that finds no receive must wait. InfiniBand and RoCE try again;
+ * iwarp_hybrid, the provider that registers itself, stops to read. Others end
+ * the connection.
+ */
+static bool sdp_fc_device_holds(const struct sdp_conn *conn)
+{
+	struct rdma_stack_map map;
+
+	if (!test_bit(SDP_CONN_IWARP, &conn->flags))
+		return true;
+	return !rdma_stack_query(conn->dev, NULL, &map) && map.known &&
+	       map.place[RDMA_STACK_FLOW_CONTROL] > RDMA_STACK_ABSENT;
+}
+
+static u8 sdp_fc_possible(const struct sdp_conn *conn)
+{
+	u64 caps = conn->dev->attrs.device_cap_flags;
+	u8 ext = 0;
+
+	if ((caps & IB_DEVICE_MEM_MGT_EXTENSIONS) &&
+	    conn->dev->attrs.max_fast_reg_page_list_len >=
+	    SDP_RING_MIN / PAGE_SIZE)
+		ext |= SDP_EXT_RING;
+	if (sdp_fc_device_holds(conn))
+		ext |= SDP_EXT_HOLD;
+	return ext;
+}
+
+/**
+ * sdp_fc_choose - find out what is wished for and what may be offered
+ * @conn: connection that knows its device
+ *
+ * Sets fc_wish, fc_ext, and fc_reason if it is the device that cannot.
+ *
+ * Context: process, before the queue pair is made.
+ */
+void sdp_fc_choose(struct sdp_conn *conn)
+{
+	struct sdp_net *sn = sdp_pernet(sock_net(conn->sk));
+	u8 wish = READ_ONCE(sdp_sk(conn->sk)->flow_control);
+	u8 can = sdp_fc_possible(conn);
+
+	if (wish == SDP_FLOW_DEFAULT)
+		wish = READ_ONCE(sn->sysctl_flow_control);
+	conn->fc_wish = wish;
+	conn->fc_ext = can & sdp_fc_allowed(wish);
+	conn->fc_reason = SDP_UNSHARED_NOT;
+	if ((wish == SDP_FLOW_RDMA && !(can & SDP_EXT_RING)) ||
+	    (wish == SDP_FLOW_VWIN && !(can & SDP_EXT_HOLD)))
+		conn->fc_reason = SDP_UNSHARED_DEVICE;
+	if (!test_bit(SDP_CONN_ACTIVE, &conn->flags))
+		conn->fc_ext &= conn->peer_ext;
+	else if (wish == SDP_FLOW_AUTO)
+		conn->fc_ext = 0;	/* no wish, nothing to ask for */
+	if (conn->fc_ext && !test_bit(SDP_CONN_IWARP, &conn->flags))
+		rdma_set_min_rnr_timer(conn->id, SDP_FC_RNR_TIMER);
+}
+
+/**
+ * sdp_fc_agree - what the passive side takes of an offer
+ * @conn: connection; the Hello was read, sdp_fc_choose() was called
+ *
+ * Return: one of SDP_EXT_RING and SDP_EXT_HOLD, or 0 for credit.
+ */
+u8 sdp_fc_agree(const struct sdp_conn *conn)
+{
+	if (conn->fc_ext & SDP_EXT_HOLD)
+		return SDP_EXT_HOLD;
+	return conn->fc_ext & SDP_EXT_RING;
+}
+
+/**
+ * sdp_fc_use - set the flow control of a connection on a verbs link
+ * @conn: connection without buffers yet
+ * @ext: SDP_EXT_RING, SDP_EXT_HOLD or 0: what both sides agree to
+ *
+ * Context: process, the handler mutex of the cm_id held.
+ *
+ * Return: 0, or -ENOMEM, when nothing has changed.
+ */
+int sdp_fc_use(struct sdp_conn *conn, u8 ext)
+{
+	const struct sdp_fc_ops *fc = &sdp_fc_credit;
+	int err = 0;
+
+	if (ext == SDP_EXT_RING) {
+		err = sdp_ring_create(conn);
+		fc = &sdp_fc_rdma;
+	} else if (ext == SDP_EXT_HOLD) {
+		fc = &sdp_fc_vwin;
+	}
+	if (err)
+		return err;
+	spin_lock_bh(&conn->tx_lock);
+	conn->fc_ext = ext;
+	conn->fc = fc;
+	spin_unlock_bh(&conn->tx_lock);
+	return 0;
+}
+
+/**
+ * sdp_fc_judge - a connection is up: is its flow control the one wished for?
+ * @conn: connection
+ *
+ * Context: handler of the cm_id.
+ */
+void sdp_fc_judge(struct sdp_conn *conn)
+{
+	struct net *net = sock_net(conn->sk);
+
+	if (conn->fc == &sdp_fc_rdma)
+		SDP_INC_STATS(net, RING_LINKS);
+	else if (conn->fc == &sdp_fc_vwin)
+		SDP_INC_STATS(net, VWIN_LINKS);
+	if (conn->fc_wish == SDP_FLOW_AUTO ||
+	    conn->fc_wish == conn->fc->wish) {
+		conn->fc_reason = SDP_UNSHARED_NOT;
+		return;
+	}
+	if (conn->fc_wish == SDP_FLOW_TRANSPORT)
+		conn->fc_reason = conn->unshared;
+	else if (!conn->fc_reason)
+		conn->fc_reason = SDP_UNSHARED_PEER;
+	SDP_INC_STATS(net, FC_FALLBACKS);
+}
+
+/**
+ * sdp_fc_reason - why a connection does not have the flow control wished for
+ * @conn: connection
+ *
+ * Return: a word for diag, "" if it has.
+ */
+const char *sdp_fc_reason(const struct sdp_conn *conn)
+{
+	return sdp_unshared_name(conn->fc_reason);
+}
+EXPORT_SYMBOL_GPL(sdp_fc_reason);
+
+/**
+ * sdp_rx_reserved - memory that a connection keeps for receiving
+ * @sk: socket, locked
+ *
+ * Return: octets; on a shared link what is granted to the transport, which
+ * takes it only when something comes.
+ */
+u32 sdp_rx_reserved(const struct sock *sk)
+{
+	const struct sdp_conn *conn = sdp_sk(sk)->conn;
+
+	if (!conn)
+		return 0;
+	if (conn->link == &sdp_link_shared)
+		return READ_ONCE(sk->sk_rcvbuf);
+	if (conn->rx_ring)
+		return conn->rx_ring->size + conn->rx_max * SDP_CTL_SLOT;
+	return READ_ONCE(conn->rx_nbufs) * SDP_BUF_SIZE;
+}
+EXPORT_SYMBOL_GPL(sdp_rx_reserved);

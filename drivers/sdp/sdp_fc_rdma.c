@@ -1,0 +1,134 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * A ring at the receiver, managed by the sender: it knows what it has written
+ * and what the peer has freed, and writes back to back, at once as long as
+ * there is room. While there is none, sends join the message that waits. Each
+ * write is announced by a message, which takes a receive; those are counted as
+ * ever, by sdp_fc_credit.c. Arithmetic only; calls that.
+ *
+ * Freed space is told lazily: along with other messages, or when it is half of
+ * the ring. A sender that waits for room finds less than a quarter free, so
+ * that a reader who has read all has more than half to tell.
+ */
+#include "sdp.h"
+#include "sdp_mib.h"
+#include "sdp_rx.h"
+
+static u32 sdp_rdma_credits(const struct sdp_conn *conn)
+{
+	return sdp_fc_credit.credits(conn);
+}
+
+static bool sdp_rdma_may_send(const struct sdp_conn *conn, bool payload)
+{
+	return sdp_fc_credit.may_send(conn, payload);
+}
+
+static bool sdp_rdma_update_due(const struct sdp_conn *conn)
+{
+	const struct sdp_ring *ring = conn->rx_ring;
+	u32 freed = READ_ONCE(sdp_sk(conn->sk)->copied_seq) - ring->base -
+		    conn->ring_told;
+
+	return freed >= ring->size / 2 || sdp_fc_credit.update_due(conn);
+}
+
+static u16 sdp_rdma_bufs(struct sdp_conn *conn, u32 ack)
+{
+	return sdp_fc_credit.bufs(conn, ack);
+}
+
+static bool sdp_rdma_overrun(const struct sdp_conn *conn, u32 mseq)
+{
+	return sdp_fc_credit.overrun(conn, mseq);
+}
+
+static void sdp_rdma_peer(struct sdp_conn *conn, u16 bufs, u32 ack)
+{
+	sdp_fc_credit.peer(conn, bufs, ack);
+}
+
+/*
+ * Up to the end of the ring. A piece that would be small, because there is
+ * little room, waits for more.
+ */
+static u32 sdp_rdma_room(const struct sdp_conn *conn, u32 len)
+{
+	/* pairs with the release of sdp_rdma_avail() */
+	u32 size = smp_load_acquire(&conn->ring_len), left, n;
+
+	lockdep_assert_held(&conn->tx_lock);
+	if (!size || (unlikely(conn->ring_app) && conn->ring_away &&
+		      !conn->tx_fin))
+		return 0;
+	left = size - (conn->ring_put - READ_ONCE(conn->ring_freed));
+	n = min(len, left);
+	if (n < len && left < size / 4)
+		return 0;
+	return min(n, size - (conn->ring_put & (size - 1)));
+}
+
+/* RingAvail: once, and a ring that we can count in. */
+static int sdp_rdma_avail(struct sdp_conn *conn, const struct sdp_msg *m)
+{
+	u32 len = m->ext.avail.len;
+
+	if (conn->ring_len)
+		return SDP_MIB_BAD_STATE;
+	if (len < PAGE_SIZE || len > INT_MAX || !is_power_of_2(len))
+		return SDP_MIB_BAD_RDMA;
+	conn->ring_rkey = m->ext.avail.rkey;
+	conn->ring_va = m->ext.avail.va;
+	/* pairs with the acquire of sdp_rdma_room() */
+	smp_store_release(&conn->ring_len, len);
+	return 0;
+}
+
+/* Ring: octets that were written to our ring, octets freed of the peer's. */
+static int sdp_rdma_ring(struct sdp_sock *sdp, struct sdp_rx_ctx *c)
+{
+	u32 len = c->m.ext.ring.len, freed = c->m.ext.ring.freed;
+	struct sdp_conn *conn = c->conn;
+	struct sdp_ring *ring = conn->rx_ring;
+	u32 used = sdp->rx_seq - ring->base - READ_ONCE(conn->ring_told);
+
+	/* not more than was written, and never less than before */
+	if (freed - conn->ring_freed >
+	    READ_ONCE(conn->ring_put) - conn->ring_freed)
+		return SDP_MIB_BAD_RDMA;
+	if (len > ring->size - used)
+		return SDP_MIB_BAD_CREDIT;
+	WRITE_ONCE(conn->ring_freed, freed);
+	c->m.payload_len = len;
+	if (len)
+		return sdp_rx_payload(sdp, c);
+	SDP_INC_STATS(sock_net(c->sk), RX_CREDIT_UPDATES);
+	return 0;
+}
+
+static int sdp_rdma_rx(struct sdp_sock *sdp, struct sdp_rx_ctx *c)
+{
+	switch (c->m.h.mid) {
+	case SDP_MID_RING_AVAIL:
+		return sdp_rdma_avail(c->conn, &c->m);
+	case SDP_MID_RING:
+		return sdp_rdma_ring(sdp, c);
+	default:
+		return SDP_MIB_BAD_STATE;
+	}
+}
+
+/* "rdma": see Documentation/wire.rst, extension RING */
+const struct sdp_fc_ops sdp_fc_rdma = {
+	.name		= "rdma",
+	.mid		= SDP_MID_RING,
+	.wish		= SDP_FLOW_RDMA,
+	.credits	= sdp_rdma_credits,
+	.may_send	= sdp_rdma_may_send,
+	.update_due	= sdp_rdma_update_due,
+	.bufs		= sdp_rdma_bufs,
+	.overrun	= sdp_rdma_overrun,
+	.peer		= sdp_rdma_peer,
+	.room		= sdp_rdma_room,
+	.rx		= sdp_rdma_rx,
+};

@@ -1,0 +1,67 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * Virtual windows: no credits. A receive is posted only when SDP_BUF_SIZE
+ * octets (W) are free for it, and a message has no more than that, so that
+ * whoever gets a receive has room. A message that finds none is held by the
+ * device: receiver not ready on InfiniBand and RoCE, a closed TCP window on
+ * iwarp_hybrid. Arithmetic only; calls nothing.
+ *
+ * The send buffer has two parts. Some messages are posted and belong to the
+ * device; what comes while there are so many joins the youngest message of the
+ * software's part. A completion frees a place and sends that message, whatever
+ * the program does meanwhile.
+ */
+#include "sdp.h"
+
+#define SDP_VWIN_POSTED		8	/* messages in the part of the device */
+
+static u32 sdp_vwin_credits(const struct sdp_conn *conn)
+{
+	u32 posted = READ_ONCE(conn->tx_mseq) - READ_ONCE(conn->tx_done);
+
+	return posted < SDP_VWIN_POSTED ? SDP_VWIN_POSTED - posted : 0;
+}
+
+static bool sdp_vwin_may_send(const struct sdp_conn *conn, bool payload)
+{
+	lockdep_assert_held(&conn->tx_lock);
+	return !payload || sdp_vwin_credits(conn);
+}
+
+static bool sdp_vwin_update_due(const struct sdp_conn *conn)
+{
+	return false;
+}
+
+/* For information: the peer does not look at it. */
+static u16 sdp_vwin_bufs(struct sdp_conn *conn, u32 ack)
+{
+	return min_t(u32, conn->rx_posted_total - ack, U16_MAX);
+}
+
+static bool sdp_vwin_overrun(const struct sdp_conn *conn, u32 mseq)
+{
+	return false;
+}
+
+/* Who may use a receive has been told of it, so to speak. */
+static void sdp_vwin_peer(struct sdp_conn *conn, u16 bufs, u32 ack)
+{
+	WRITE_ONCE(conn->peer_ack, ack);
+	WRITE_ONCE(conn->rx_told_total, READ_ONCE(conn->rx_posted_total));
+}
+
+/* "vwin": see Documentation/wire.rst, extension HOLD */
+const struct sdp_fc_ops sdp_fc_vwin = {
+	.name		= "vwin",
+	.mid		= SDP_MID_DATA,
+	.wish		= SDP_FLOW_VWIN,
+	.signal		= true,
+	.held		= true,
+	.credits	= sdp_vwin_credits,
+	.may_send	= sdp_vwin_may_send,
+	.update_due	= sdp_vwin_update_due,
+	.bufs		= sdp_vwin_bufs,
+	.overrun	= sdp_vwin_overrun,
+	.peer		= sdp_vwin_peer,
+};

@@ -1,0 +1,448 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * The ring of the flow control "rdma": memory of the receiver that the sender
+ * writes payload to, back to back, by RDMA Write, and announces by messages.
+ * Registration, writing to the peer's, the receive queue in ours. Calls the
+ * verbs; posting is left to sdp_link_verbs.c.
+ *
+ * The connection owns the registration: made with the first message to the
+ * peer, gone with the queue pair, the only one that its protection domain has.
+ * The pages stay with the socket until they are read. The peer may change them
+ * at any time, thus they hold payload only, and nothing in them is parsed.
+ */
+#include <linux/log2.h>
+#include <linux/mm.h>
+#include <linux/scatterlist.h>
+#include <linux/slab.h>
+#include <linux/uio.h>
+#include <net/sock.h>
+
+#include "sdp.h"
+#include "sdp_mib.h"
+#include "sdp_rx.h"
+
+/* ---- memory ---- */
+
+static void sdp_ring_put(struct sdp_ring *ring)
+{
+	u32 i;
+
+	if (!ring || !refcount_dec_and_test(&ring->refs))
+		return;
+	for (i = 0; i < ring->nr; i++)
+		if (ring->page[i])
+			__free_pages(ring->page[i], SDP_BUF_ORDER);
+	kfree(ring);
+}
+
+static struct sdp_ring *sdp_ring_alloc(u32 size)
+{
+	u32 nr = size / SDP_BUF_SIZE, i;
+	struct sdp_ring *ring;
+
+	ring = kzalloc(struct_size(ring, page, nr), GFP_KERNEL_ACCOUNT);
+	if (!ring)
+		return NULL;
+	refcount_set(&ring->refs, 1);
+	ring->size = size;
+	ring->nr = nr;
+	for (i = 0; i < nr; i++) {
+		/* zeroed: a peer may announce what it has not written */
+		ring->page[i] = alloc_pages(GFP_KERNEL_ACCOUNT | __GFP_COMP |
+					    __GFP_NOWARN | __GFP_ZERO,
+					    SDP_BUF_ORDER);
+		if (!ring->page[i]) {
+			sdp_ring_put(ring);
+			return NULL;
+		}
+	}
+	return ring;
+}
+
+/* As large as SO_RCVBUF, as far as the device can register it. */
+static u32 sdp_ring_size(const struct sdp_conn *conn)
+{
+	u32 pages = min_t(u32, conn->dev->attrs.max_fast_reg_page_list_len,
+			  SDP_RING_MAX / PAGE_SIZE);
+	u32 max = rounddown_pow_of_two(pages) * PAGE_SIZE;
+	u32 want = clamp_t(u32, READ_ONCE(conn->sk->sk_rcvbuf), SDP_RING_MIN,
+			   max);
+
+	return min_t(u32, roundup_pow_of_two(want), max);
+}
+
+static int sdp_ring_map(struct sdp_conn *conn, struct sdp_ring *ring)
+{
+	u32 pages = ring->size / PAGE_SIZE, i;
+	struct scatterlist *sg;
+	int n;
+
+	sg = kmalloc_array(ring->nr, sizeof(*sg), GFP_KERNEL);
+	if (!sg)
+		return -ENOMEM;
+	sg_init_table(sg, ring->nr);
+	for (i = 0; i < ring->nr; i++)
+		sg_set_page(&sg[i], ring->page[i], SDP_BUF_SIZE, 0);
+	if (ib_dma_map_sg(conn->dev, sg, ring->nr, DMA_FROM_DEVICE) !=
+	    ring->nr) {
+		kfree(sg);
+		return -ENOMEM;
+	}
+	conn->rx_ring_sg = sg;
+	conn->rx_ring_mr = ib_alloc_mr(conn->pd, IB_MR_TYPE_MEM_REG, pages);
+	if (IS_ERR(conn->rx_ring_mr)) {
+		conn->rx_ring_mr = NULL;
+		return -ENOMEM;
+	}
+	n = ib_map_mr_sg(conn->rx_ring_mr, sg, ring->nr, NULL, PAGE_SIZE);
+	return n == ring->nr ? 0 : -ENOMEM;
+}
+
+static void sdp_ring_failed(struct ib_cq *cq, struct ib_wc *wc)
+{
+	struct sdp_conn *conn = container_of(wc->wr_cqe, struct sdp_conn,
+					     ring_cqe);
+
+	sdp_tx_wc_bad(conn, wc);
+}
+
+/**
+ * sdp_ring_create - make the ring that the peer will write to
+ * @conn: connection with a queue pair; nothing has been received
+ *
+ * Context: process, before buffers are made. After an error there is nothing
+ * to clean up.
+ *
+ * Return: 0 or -ENOMEM.
+ */
+int sdp_ring_create(struct sdp_conn *conn)
+{
+	struct sdp_net *sn = sdp_pernet(sock_net(conn->sk));
+	struct sdp_sock *sdp = sdp_sk(conn->sk);
+	struct sdp_ring *ring;
+
+	ring = sdp_ring_alloc(sdp_ring_size(conn));
+	if (!ring)
+		return -ENOMEM;
+	conn->rx_ring = ring;
+	if (sdp_ring_map(conn, ring)) {
+		sdp_ring_destroy(conn);
+		return -ENOMEM;
+	}
+	conn->ring_app = READ_ONCE(sn->sysctl_rdma_progress) ==
+			 SDP_PROGRESS_APP;
+	conn->ring_cqe.done = sdp_ring_failed;
+	sdp_tx_ctl(conn, SDP_CTL_RING);
+	spin_lock_bh(&sdp->lock);
+	if (sdp->conn == conn) {
+		refcount_inc(&ring->refs);
+		ring->base = sdp->rx_seq;
+		sdp->rx_ring = ring;
+		sdp->rxq = &sdp_rxq_ring;
+		WRITE_ONCE(sdp->rx_tight, ring->size / 4);
+	}
+	spin_unlock_bh(&sdp->lock);
+	return 0;
+}
+
+/**
+ * sdp_ring_destroy - take the ring away from the device
+ * @conn: connection without a queue pair, or one that was never used
+ *
+ * Context: process.
+ */
+void sdp_ring_destroy(struct sdp_conn *conn)
+{
+	struct sdp_ring *ring = conn->rx_ring;
+
+	if (conn->rx_ring_mr)
+		ib_dereg_mr(conn->rx_ring_mr);
+	conn->rx_ring_mr = NULL;
+	if (conn->rx_ring_sg)
+		ib_dma_unmap_sg(conn->dev, conn->rx_ring_sg, ring->nr,
+				DMA_FROM_DEVICE);
+	kfree(conn->rx_ring_sg);
+	conn->rx_ring_sg = NULL;
+	conn->rx_ring = NULL;
+	sdp_ring_put(ring);
+}
+
+/**
+ * sdp_ring_drop - the socket has no use for its ring any more
+ * @sdp: socket; it has read all, or nobody will
+ *
+ * Context: sdp->lock, or nobody else uses the socket.
+ */
+void sdp_ring_drop(struct sdp_sock *sdp)
+{
+	sdp_ring_put(sdp->rx_ring);
+	sdp->rx_ring = NULL;
+	WRITE_ONCE(sdp->rx_tight, 0);
+}
+
+/* ---- sending ---- */
+
+/**
+ * sdp_ring_register - post the registration and what tells the peer of it
+ * @conn: connection
+ * @next: the message
+ *
+ * Context: tx_lock.
+ *
+ * Return: 0, or the error of the provider: the connection cannot go on.
+ */
+int sdp_ring_register(struct sdp_conn *conn, struct ib_send_wr *next)
+{
+	struct ib_reg_wr reg = {
+		.wr = {
+			.next = next,
+			.wr_cqe = &conn->ring_cqe,
+			.opcode = IB_WR_REG_MR,
+		},
+		.mr = conn->rx_ring_mr,
+		.key = conn->rx_ring_mr->rkey,
+		.access = IB_ACCESS_LOCAL_WRITE | IB_ACCESS_REMOTE_WRITE,
+	};
+
+	lockdep_assert_held(&conn->tx_lock);
+	return ib_post_send(conn->qp, &reg.wr, NULL);
+}
+
+/**
+ * sdp_ring_send - write payload to the peer's ring and say so
+ * @conn: connection
+ * @m: payload, which there is room for without a break
+ * @next: the message that announces it, or NULL
+ *
+ * Context: tx_lock.
+ *
+ * Return: 0, or the error of the provider: the connection cannot go on.
+ */
+int sdp_ring_send(struct sdp_conn *conn, const struct sdp_tx_msg *m,
+		  struct ib_send_wr *next)
+{
+	struct ib_sge sge = {
+		.addr = m->chunk->dma + m->off,
+		.length = m->len,
+		.lkey = conn->pd->local_dma_lkey,
+	};
+	struct ib_rdma_wr wr = {
+		.wr = {
+			.next = next,
+			.wr_cqe = &conn->ring_cqe,
+			.opcode = IB_WR_RDMA_WRITE,
+			.sg_list = &sge,
+			.num_sge = 1,
+		},
+		.remote_addr = conn->ring_va +
+			       (conn->ring_put & (conn->ring_len - 1)),
+		.rkey = conn->ring_rkey,
+	};
+
+	lockdep_assert_held(&conn->tx_lock);
+	ib_dma_sync_single_for_device(conn->dev, sge.addr, sge.length,
+				      DMA_TO_DEVICE);
+	WRITE_ONCE(conn->ring_put, conn->ring_put + m->len);
+	return ib_post_send(conn->qp, &wr.wr, NULL);
+}
+
+/**
+ * sdp_ring_tell - octets of our ring that were read, to be told now
+ * @conn: connection
+ *
+ * Context: tx_lock.
+ */
+u32 sdp_ring_tell(struct sdp_conn *conn)
+{
+	const struct sdp_sock *sdp = sdp_sk(conn->sk);
+
+	lockdep_assert_held(&conn->tx_lock);
+	/* a socket that has moved on does not speak for this connection */
+	if (READ_ONCE(sdp->conn) == conn)
+		WRITE_ONCE(conn->ring_told, READ_ONCE(sdp->copied_seq) -
+					    conn->rx_ring->base);
+	return conn->ring_told;
+}
+
+/**
+ * sdp_ring_app - the program enters or leaves a system call on a socket
+ * @sk: socket, locked
+ * @away: it leaves
+ *
+ * With net.sdp.rdma_progress=app nothing is sent while it is away.
+ */
+void sdp_ring_app(struct sock *sk, bool away)
+{
+	struct sdp_conn *conn = sdp_sk(sk)->conn;
+
+	if (likely(!conn || !conn->ring_app))
+		return;
+	WRITE_ONCE(conn->ring_away, away);
+	if (!away)
+		sdp_tx_kick(conn);
+}
+
+/**
+ * sdp_ring_poll - the program asks for the state of a socket
+ * @sk: socket, not locked
+ *
+ * It may wait for an answer to what is held up.
+ */
+void sdp_ring_poll(struct sock *sk)
+{
+	const struct sdp_conn *conn;
+	bool app;
+
+	rcu_read_lock();
+	conn = READ_ONCE(sdp_sk(sk)->conn);
+	app = conn && READ_ONCE(conn->ring_app);
+	rcu_read_unlock();
+	if (unlikely(app))
+		sdp_tx_prod(sk);
+}
+
+/* ---- receiving ---- */
+
+/**
+ * sdp_ring_tight - whether unread data may keep the peer from sending
+ * @sdp: socket
+ *
+ * Who waits for more than a quarter of the ring (SO_RCVLOWAT) might wait for
+ * ever: what is told to a sender that waits is half of the ring, see
+ * sdp_fc_rdma.c.
+ *
+ * Context: any; the answer may be stale at once.
+ */
+bool sdp_ring_tight(const struct sdp_sock *sdp)
+{
+	u32 unread = READ_ONCE(sdp->rx_seq) - READ_ONCE(sdp->copied_seq);
+	u32 tight = READ_ONCE(sdp->rx_tight);
+
+	return tight && unread >= tight;
+}
+
+/* Octets in one piece from stream position @seq on, @len at most. */
+static u32 sdp_ring_at(const struct sdp_ring *ring, u32 seq, u32 len,
+		       struct sdp_rx_run *run)
+{
+	u32 at = (seq - ring->base) & (ring->size - 1);
+
+	run->page = ring->page[at / SDP_BUF_SIZE];
+	run->off = at % SDP_BUF_SIZE;
+	run->len = min_t(u32, len, SDP_BUF_SIZE - run->off);
+	return run->len;
+}
+
+static void sdp_ring_sync(struct sdp_conn *conn, u32 seq, u32 len)
+{
+	struct sdp_ring *ring = conn->rx_ring;
+	struct sdp_rx_run run;
+
+	while (len) {
+		u32 at = (seq - ring->base) & (ring->size - 1);
+		struct scatterlist *sg;
+
+		sdp_ring_at(ring, seq, len, &run);
+		sg = &conn->rx_ring_sg[at / SDP_BUF_SIZE];
+		ib_dma_sync_single_for_cpu(conn->dev,
+					   sg_dma_address(sg) + run.off,
+					   run.len, DMA_FROM_DEVICE);
+		seq += run.len;
+		len -= run.len;
+	}
+}
+
+/**
+ * sdp_ring_queue - payload in the ring belongs to the stream
+ * @sdp: socket
+ * @c: message that has announced @c->m.payload_len octets; there was room
+ *
+ * Context: sdp->lock.
+ */
+void sdp_ring_queue(struct sdp_sock *sdp, struct sdp_rx_ctx *c)
+{
+	u32 len = c->m.payload_len, seq = sdp->rx_seq;
+	struct sdp_rx_run run;
+
+	lockdep_assert_held(&sdp->lock);
+	sdp_ring_sync(c->conn, seq, len);
+	/* pairs with the acquire of the reader */
+	smp_store_release(&sdp->rx_seq, seq + len);
+	if (unlikely(c->m.h.flags & SDP_OOB_PRES)) {
+		sdp_ring_at(c->conn->rx_ring, seq + len - 1, 1, &run);
+		sdp_rx_oob_pres(sdp, c,
+				READ_ONCE(((u8 *)page_address(run.page))[run.off]));
+	}
+	c->readable = true;
+	WRITE_ONCE(sdp->rx_bytes, sdp->rx_bytes + len);
+	SDP_INC_STATS(sock_net(c->sk), RX_DATA_MSGS);
+	SDP_ADD_STATS(sock_net(c->sk), RX_BYTES, len);
+}
+
+static u32 sdp_ring_find(struct sock *sk, u32 seq, struct sdp_rx_run *run)
+{
+	struct sdp_sock *sdp = sdp_sk(sk);
+
+	return sdp_ring_at(sdp->rx_ring, seq, READ_ONCE(sdp->rx_seq) - seq,
+			   run);
+}
+
+static u32 sdp_ring_copy(struct sock *sk, u32 seq, u32 len,
+			 struct iov_iter *to)
+{
+	struct sdp_ring *ring = sdp_sk(sk)->rx_ring;
+	u32 done = 0, n, got;
+	struct sdp_rx_run run;
+
+	while (done < len) {
+		n = sdp_ring_at(ring, seq + done, len - done, &run);
+		got = copy_to_iter(page_address(run.page) + run.off, n, to);
+		done += got;
+		if (got != n)
+			break;
+	}
+	return done;
+}
+
+static void sdp_ring_consume(struct sock *sk, u32 len)
+{
+	struct sdp_sock *sdp = sdp_sk(sk);
+	struct sdp_conn *conn = sdp->conn;
+	u32 before, now;
+
+	spin_lock_bh(&sdp->lock);
+	WRITE_ONCE(sdp->copied_seq, sdp->copied_seq + len);
+	spin_unlock_bh(&sdp->lock);
+	/* the ring may be what an earlier connection has left */
+	if (!conn || conn->rx_ring != sdp->rx_ring)
+		return;
+	now = sdp->copied_seq - sdp->rx_ring->base - READ_ONCE(conn->ring_told);
+	before = now - len;
+	/* once for each quarter; the engine decides */
+	if (before / (sdp->rx_ring->size / 4) != now / (sdp->rx_ring->size / 4))
+		sdp_tx_kick(conn);
+}
+
+static void sdp_ring_purge(struct sock *sk)
+{
+	struct sdp_sock *sdp = sdp_sk(sk);
+
+	spin_lock_bh(&sdp->lock);
+	WRITE_ONCE(sdp->copied_seq, sdp->rx_seq);
+	sdp->urg_state = SDP_URG_NONE;
+	spin_unlock_bh(&sdp->lock);
+}
+
+/* The socket has a reference of its own: nothing to do. */
+static void sdp_ring_orphan(struct sock *sk, struct sdp_conn *conn)
+{
+}
+
+const struct sdp_rxq_ops sdp_rxq_ring = {
+	.find		= sdp_ring_find,
+	.copy		= sdp_ring_copy,
+	.consume	= sdp_ring_consume,
+	.purge		= sdp_ring_purge,
+	.orphan		= sdp_ring_orphan,
+	.own		= true,
+};
