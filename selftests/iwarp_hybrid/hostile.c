@@ -4,9 +4,9 @@
  *
  *   hyb-hostile -h ADDRESS [-p PORT] [-s COMMAND] start|fpdu|ext
  *        attacks a listening hyb-target
- *   hyb-hostile -h ADDRESS [-p PORT] [-s COMMAND] hello|sdp|shared
+ *   hyb-hostile -h ADDRESS [-p PORT] [-s COMMAND] hello|sdp|shared|ring|hold
  *        attacks a listening SDP socket, a server that echoes; on a shared
- *        link in the last case
+ *        link, with payload in rings, without credits in the last cases
  *   hyb-hostile -h ADDRESS [-p PORT] [-s COMMAND] wire
  *        attacks below SDP on a shared link: those of fpdu that need no target
  *   hyb-hostile -h ADDRESS [-p PORT] [-s COMMAND] -x COMMAND reply
@@ -326,6 +326,16 @@ int main(int argc, char **argv)
 		sdp_shared = true;
 		run(sdp_attacks, sdp_attack_count, 1);
 		run(shared_attacks, shared_attack_count, 1);
+	} else if (optind < argc && !strcmp(argv[optind], "ring")) {
+		opt.sdp = true;
+		sdp_ext = SDP_RING;
+		run(ring_attacks, ring_attack_count, 1);
+		sdp_ring_told(false);
+		run(untold_attacks, untold_attack_count, 1);
+	} else if (optind < argc && !strcmp(argv[optind], "hold")) {
+		opt.sdp = true;
+		sdp_ext = SDP_HOLD;
+		run(hold_attacks, hold_attack_count, 1);
 	} else if (optind < argc && !strcmp(argv[optind], "wire")) {
 		opt.sdp = true;
 		sdp_shared = true;

@@ -61,6 +61,15 @@ extern const struct attack verbs_attacks[];
 extern const unsigned int verbs_attack_count;
 extern const struct attack shared_attacks[];
 extern const unsigned int shared_attack_count;
+/* payload by rings; those that tell of theirs, and those that do not yet */
+extern const struct attack ring_attacks[];
+extern const unsigned int ring_attack_count;
+extern const struct attack untold_attacks[];
+extern const unsigned int untold_attack_count;
+void sdp_ring_told(bool told);
+/* no credits: the device holds messages back */
+extern const struct attack hold_attacks[];
+extern const unsigned int hold_attack_count;
 
 /* To an initiator that tries again: its next connection instead of this one */
 int attack_next(struct peer *p, int timeout_ms);
@@ -69,6 +78,9 @@ int attack_next(struct peer *p, int timeout_ms);
 int sdp_open(struct peer *p);
 extern bool sdp_silent; /* sends no message at the start */
 extern bool sdp_shared; /* offers the shared link, and insists on it */
+extern unsigned int sdp_ext; /* extension of the Hello offered, and insisted on */
+#define SDP_RING 2
+#define SDP_HOLD 4
 bool sdp_echoes(struct peer *p, int timeout_ms);
 
 #endif /* SELFTESTS_IWARP_HOSTILE_H */

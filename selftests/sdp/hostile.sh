@@ -39,7 +39,7 @@ log=$BG_LOG
 wait_for 20 grep -q connected "$log" ||
 	ktap_fail "the healthy connection" "$(cat "$log")"
 
-for what in hello sdp shared; do
+for what in hello sdp shared ring hold; do
 	in_a hyb-hostile -h $SERVER -p 5020 \
 		-s "ip netns exec b sdpstat -s -z" $what > "$OUT/$what.tap" 2>&1
 	include "$OUT/$what.tap"

@@ -19,6 +19,7 @@
 #define RCVSZ 32768
 
 bool sdp_shared;
+unsigned int sdp_ext;
 bool sdp_silent;
 
 static unsigned char msg[40000];
@@ -35,7 +36,10 @@ static size_t hello(unsigned char *h)
 	put_be32(h + BSDH + 8, RCVSZ);
 	put_be32(h + BSDH + 12, 40000u << 16);
 	if (sdp_shared)
-		memcpy(h + BSDH + 14, "\xd5\x01", 2);
+		sdp_ext = 1;
+	if (sdp_ext)
+		h[BSDH + 14] = 0xd5;
+	h[BSDH + 15] = sdp_ext;
 	memcpy(h + BSDH + 28, "\x0a\0\0\1", 4);
 	memcpy(h + BSDH + 44, "\x0a\0\0\2", 4);
 	return HELLO_LEN;
@@ -64,6 +68,91 @@ static void send_data(struct peer *p, const char *text)
 	put_message(p, &a, strlen(text));
 }
 
+/* ---- with a ring; see Documentation/wire.rst ---- */
+
+#define RING_SIZE 65536
+#define RING_STAG 0x01020304
+#define MID_RING_AVAIL 0x48
+#define MID_RING 0x49
+
+/* Our ring, the place of theirs, octets written to both */
+static unsigned char ring[RING_SIZE];
+static uint32_t ring_stag, ring_got, ring_put;
+static uint64_t ring_va;
+static bool ring_untold; /* an attack tells them of ours itself */
+
+static void send_ext(struct peer *p, unsigned int mid, uint32_t a, uint32_t b,
+		     uint64_t va, size_t len)
+{
+	const struct attack h = { .ddp = mid, .qn = CREDITS };
+
+	put_be32(msg + BSDH, a);
+	put_be32(msg + BSDH + 4, b);
+	put_be32(msg + BSDH + 8, va >> 32);
+	put_be32(msg + BSDH + 12, va);
+	put_message(p, &h, len);
+}
+
+static void ring_write(struct peer *p, uint64_t to, const void *data,
+		       size_t len)
+{
+	unsigned char u[1500];
+	size_t n =
+		ulpdu_tagged(u, DDP_TAGGED, OP_WRITE, ring_stag, to, data, len);
+
+	peer_send_fpdu(p, u, n, NULL);
+}
+
+/* The next message, what is written on the way goes to the ring; -1: none */
+static int ring_recv(struct peer *p, int timeout_ms)
+{
+	uint64_t to;
+
+	while (peer_recv_fpdu(p, timeout_ms) == 1) {
+		if (p->ulpdu[0] == DDP_UNTAGGED) {
+			if (p->ulpdu_len < 18 + BSDH || p->ulpdu[1] != OP_SEND)
+				return -1;
+			p->mseq_ack = get_be32(p->ulpdu + 18 + 8);
+			return p->ulpdu[18];
+		}
+		to = get_be64(p->ulpdu + 6);
+		if (p->ulpdu_len < 14 || get_be32(p->ulpdu + 2) != RING_STAG ||
+		    to > RING_SIZE || p->ulpdu_len - 14 > RING_SIZE - to)
+			return -1;
+		memcpy(ring + to, p->ulpdu + 14, p->ulpdu_len - 14);
+	}
+	return -1;
+}
+
+static int ring_open(struct peer *p)
+{
+	ring_put = 0;
+	ring_got = 0;
+	if (!ring_untold)
+		send_ext(p, MID_RING_AVAIL, RING_SIZE, RING_STAG, 0, 16);
+	if (ring_recv(p, 10000) != MID_RING_AVAIL)
+		return -1;
+	ring_stag = get_be32(p->ulpdu + 18 + BSDH + 4);
+	ring_va = get_be64(p->ulpdu + 18 + BSDH + 8);
+	return 0;
+}
+
+static bool ring_echoes(struct peer *p, const char *text, size_t len, long end)
+{
+	ring_write(p, ring_va + ring_put, text, len);
+	ring_put += len;
+	send_ext(p, MID_RING, len, ring_got, 0, 8);
+	while (now_ms() < end) {
+		if (ring_recv(p, end - now_ms()) != MID_RING)
+			return false;
+		ring_got += get_be32(p->ulpdu + 18 + BSDH);
+		if (ring_got >= len && ring_got <= RING_SIZE &&
+		    !memcmp(ring + ring_got - len, text, len))
+			return true;
+	}
+	return false;
+}
+
 int sdp_open(struct peer *p)
 {
 	unsigned char h[256];
@@ -71,15 +160,15 @@ int sdp_open(struct peer *p)
 	if (peer_open(p, h, hello(h)) || p->private_len < 24 ||
 	    p->private_data[0] != 1)
 		return -1;
-	if (sdp_shared && (p->private_len < 26 || p->private_data[24] != 0xd5 ||
-			   p->private_data[25] != 1))
+	if (sdp_ext && (p->private_len < 26 || p->private_data[24] != 0xd5 ||
+			p->private_data[25] != sdp_ext))
 		return -1;
 	p->mseq = 1;
 	p->mseq_ack = 0;
 	/* nobody may send to us before our first message */
 	if (!sdp_silent)
 		send_data(p, "");
-	return 0;
+	return sdp_ext == SDP_RING ? ring_open(p) : 0;
 }
 
 /* The next message; returns the length of its payload, or -1. */
@@ -93,21 +182,43 @@ static int recv_message(struct peer *p, int timeout_ms)
 	return p->ulpdu_len - 18 - BSDH;
 }
 
+/* The last octets of what the peer sends, however it cuts that into messages */
+static void keep_last(struct peer *p, char *last, size_t len)
+{
+	bool first = !get_be32(p->ulpdu + 14); /* MO: begins a message */
+	size_t head = 18 + (first ? BSDH : 0), n;
+
+	if (p->ulpdu_len < head || p->ulpdu[1] != OP_SEND)
+		return;
+	if (first)
+		p->mseq_ack = get_be32(p->ulpdu + 18 + 8);
+	n = p->ulpdu_len - head;
+	if (n < len)
+		memmove(last, last + n, len - n);
+	if (n > len) {
+		head += n - len;
+		n = len;
+	}
+	memcpy(last + len - n, p->ulpdu + head, n);
+}
+
 bool sdp_echoes(struct peer *p, int timeout_ms)
 {
 	static const char text[] = "Echo of a connection that lives";
 	const size_t len = sizeof(text) - 1;
 	long end = now_ms() + timeout_ms;
-	int n;
+	char last[sizeof(text)] = "";
 
+	if (sdp_ext == SDP_RING)
+		return ring_echoes(p, text, len, end);
 	send_data(p, text);
 	while (now_ms() < end) {
-		n = recv_message(p, timeout_ms);
-		if (n < 0)
+		if (peer_recv_fpdu(p, timeout_ms) != 1)
 			return false;
+		if (p->ulpdu_len >= 18)
+			keep_last(p, last, len);
 		/* what was sent before may come back in front of it */
-		if (n >= (int)len && p->ulpdu[18] == 0xff &&
-		    !memcmp(p->ulpdu + 18 + BSDH + n - len, text, len))
+		if (!memcmp(last, text, len))
 			return true;
 	}
 	return false;
@@ -298,6 +409,9 @@ const struct attack sdp_attacks[] = {
 	CASE("SDP: unknown message 0f", "bad_mid", ABORT, one, MSG(0x0f)),
 	CASE("SDP: unknown message 40", "bad_mid", ABORT, one, MSG(0x40)),
 	CASE("SDP: unknown message fc", "bad_mid", ABORT, one, MSG(0xfc, .len = 20)),
+	CASE("SDP: RingAvail without a ring", "bad_state", ABORT,
+	     one, MSG(0x48, .len = 16, .inval = 65536)),
+	CASE("SDP: Ring without a ring", "bad_state", ABORT, one, MSG(0x49, .len = 8)),
 	CASE("SDP: Hello again", NULL, ABORT, one, MSG(0x00, .len = 76)),
 	CASE("SDP: HelloAck", NULL, ABORT, one, MSG(0x01, .len = 180)),
 	CASE("SDP: reserved flag", "bad_flags", ABORT,
@@ -524,3 +638,134 @@ const struct attack hello_attacks[] = {
 /* clang-format on */
 
 const unsigned int hello_attack_count = COUNT(hello_attacks);
+
+/* ---- with a ring ---- */
+
+/* A Ring message: to octets written, mo octets read, len octets behind BSDH */
+static enum peer_end ring_says(struct peer *p, const struct target_memory *m,
+			       const struct attack *a)
+{
+	(void)m;
+	memset(msg, 0, 512);
+	ring_put += a->len == 8 ? a->to : 0;
+	send_ext(p, MID_RING, a->to, a->mo, 0, a->len);
+	return END_NONE;
+}
+
+/* RingAvail once more, or for the first time, with these values */
+static enum peer_end ring_is(struct peer *p, const struct target_memory *m,
+			     const struct attack *a)
+{
+	(void)m;
+	memset(msg, 0, 512);
+	send_ext(p, MID_RING_AVAIL, a->inval, RING_STAG, a->to, a->len);
+	return END_NONE;
+}
+
+/* An RDMA Write of 100 octets that begins there */
+static enum peer_end ring_writes(struct peer *p, const struct target_memory *m,
+				 const struct attack *a)
+{
+	(void)m;
+	ring_stag += a->inval;
+	ring_write(p, ring_va + a->to, msg, 100);
+	return END_NONE;
+}
+
+/* All of it, and again, when only part of it was read */
+static enum peer_end ring_floods(struct peer *p, const struct target_memory *m,
+				 const struct attack *a)
+{
+	unsigned int i;
+
+	(void)m;
+	for (i = 0; i < a->len; i++)
+		send_ext(p, MID_RING, 30000, 0, 0, 8);
+	return END_NONE;
+}
+
+/* clang-format off */
+const struct attack ring_attacks[] = {
+	CASE("Ring: nothing wrong", NULL, ENDS(E_ALIVE), ring_says, .len = 8),
+	CASE("Ring: announced, not written", NULL, ENDS(E_ALIVE),
+	     ring_says, .len = 8, .to = 100),
+	CASE("Ring: more than there is room for", "bad_credit", ABORT,
+	     ring_says, .len = 8, .to = 1 << 22),
+	CASE("Ring: 4 GB", "bad_credit", ABORT, ring_says, .len = 8, .to = 0xffffffff),
+	CASE("Ring: again and again", "bad_credit", ABORT, ring_floods, .len = 3000),
+	CASE("Ring: freed what was never written", "bad_rdma", ABORT,
+	     ring_says, .len = 8, .mo = 1),
+	CASE("Ring: freed less than nothing", "bad_rdma", ABORT,
+	     ring_says, .len = 8, .mo = 0xffffffff),
+	CASE("Ring: freed half of all numbers", "bad_rdma", ABORT,
+	     ring_says, .len = 8, .mo = 0x80000000),
+	CASE("Ring: cut", "bad_len", ABORT, ring_says, .len = 7),
+	CASE("Ring: with payload", "bad_len", ABORT, ring_says, .len = 9, .to = 1),
+	CASE("Ring: urgent, but empty", "bad_flags", ABORT, one, MSG(0x49, .len = 8, .rdmap = 1)),
+	CASE("Ring: message longer than the receive", NULL, ENDS(E_ANY_TERM, E_CLOSED),
+	     one, MSG(0xff, .len = 100)),
+	CASE("Ring: Data with payload", "bad_state", ABORT, one, MSG(0xff, .len = 8)),
+	CASE("Ring: SrcAvail", "bad_state", ABORT, one, MSG(0xfe, .len = 20, .inval = 4096)),
+	CASE("RingAvail: twice", "bad_state", ABORT,
+	     ring_is, .len = 16, .inval = RING_SIZE),
+	CASE("RingAvail: cut", "bad_len", ABORT, ring_is, .len = 15, .inval = RING_SIZE),
+	CASE("RingAvail: with payload", "bad_len", ABORT,
+	     ring_is, .len = 17, .inval = RING_SIZE),
+	CASE("Ring: Write behind the end", NULL, ENDS(E_ANY_TERM, E_CLOSED),
+	     ring_writes, .to = 1 << 22),
+	CASE("Ring: Write in front of it", NULL, ENDS(E_ANY_TERM, E_CLOSED),
+	     ring_writes, .to = -50ull),
+	CASE("Ring: Write to another STag", NULL, ENDS(E_ANY_TERM, E_CLOSED),
+	     ring_writes, .inval = 0x100),
+	CASE("Ring: DisConn", NULL, ENDS(E_CLOSED), graceful, MSG(0x02, .region = 0x02)),
+	CASE("Ring: random messages", NULL, ENDS(E_ANY), random_messages),
+	CASE("Ring: random messages", NULL, ENDS(E_ANY), random_messages),
+};
+
+/* The peer has not been told of a ring */
+const struct attack untold_attacks[] = {
+	CASE("RingAvail: 0 octets", "bad_rdma", ABORT, ring_is, .len = 16),
+	CASE("RingAvail: 1 octet", "bad_rdma", ABORT, ring_is, .len = 16, .inval = 1),
+	CASE("RingAvail: no power of two", "bad_rdma", ABORT,
+	     ring_is, .len = 16, .inval = RING_SIZE + 4096),
+	CASE("RingAvail: 2 GB", "bad_rdma", ABORT,
+	     ring_is, .len = 16, .inval = 0x80000000),
+	CASE("RingAvail: wraps", "bad_rdma", ABORT,
+	     ring_is, .len = 16, .inval = RING_SIZE, .to = -4096ull),
+	CASE("RingAvail: at last", NULL, ENDS(E_ALIVE),
+	     ring_is, .len = 16, .inval = RING_SIZE),
+};
+
+/* Without credits: what has to do with them, and the commonest mistakes */
+const struct attack hold_attacks[] = {
+	CASE("Held: nothing wrong", NULL, ENDS(E_ALIVE), one, MSG(0xff, .len = 1)),
+	CASE("Held: no credits at all", NULL, ENDS(E_ALIVE), one, .ddp = 0xff, .len = 1),
+	CASE("Held: 65535 credits", NULL, ENDS(E_ALIVE),
+	     one, .ddp = 0xff, .qn = 65535, .len = 1),
+	CASE("Held: more messages than receives", NULL, ENDS(E_ALIVE),
+	     overrun, .len = 300),
+	CASE("Held: message longer than the receive", NULL,
+	     ENDS(E_ANY_TERM, E_CLOSED), too_long),
+	CASE("Held: length field one more", "bad_len", ABORT, one, MSG(0xff, .len = 1, .to = 1)),
+	CASE("Held: MSeq jumps", "bad_mseq", ABORT, one, MSG(0xff, .len = 1, .msn = 1)),
+	CASE("Held: MSeqAck of what was never sent", "bad_ack", ABORT,
+	     one, MSG(0xff, .len = 1, .mo = 100)),
+	CASE("Held: SrcAvail is answered by SendSm", NULL, ENDS(E_ALIVE),
+	     answered, MSG(0xfe, .len = 16 + 100, .inval = 4096, .region = 0x04)),
+	CASE("Held: Ring without a ring", "bad_state", ABORT, one, MSG(0x49, .len = 8)),
+	CASE("Held: DisConn", NULL, ENDS(E_CLOSED), graceful, MSG(0x02, .region = 0x02)),
+	CASE("Held: RST", NULL, ENDS(E_CLOSED), rst),
+	CASE("Held: random messages", NULL, ENDS(E_ANY), random_messages),
+};
+/* clang-format on */
+
+const unsigned int hold_attack_count = COUNT(hold_attacks);
+
+const unsigned int ring_attack_count = COUNT(ring_attacks);
+
+const unsigned int untold_attack_count = COUNT(untold_attacks);
+
+void sdp_ring_told(bool told)
+{
+	ring_untold = !told;
+}

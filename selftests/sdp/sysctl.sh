@@ -52,11 +52,27 @@ limits() {
 	set_to "$1" "$2"
 }
 
+# words NAME DEFAULT OTHER...
+words() {
+	local name=$1 word
+	ktap_is "$1 is $2" "$(get "$1")" "$2"
+	shift
+	for word; do
+		accepts "$name" "$word"
+	done
+	refuses "$name" "${word}x"
+	refuses "$name" ""
+	refuses "$name" 1
+	set_to "$name" "$1"
+}
+
 limits rx_bufs_min 8 8 64
 limits rx_bufs_max 64 8 256
 limits rx_merge 2048 0 32768
 limits signal_every 16 1 32
 limits shared_link 1 0 1
+words flow_control auto credit rdma vwin transport
+words rdma_progress kernel app
 limits fin_timeout 60 1 3600
 limits resolve_timeout 5000 10 60000
 limits connect_timeout 127 1 3600
@@ -91,7 +107,7 @@ ktap_is "and so does a new one" \
 
 # all that there is has been tested
 ktap_is "no file is left out" "$(cd $DIR && echo *)" \
-	"connect_timeout fallback_timeout fin_timeout hold_max keepalive_intvl keepalive_probes keepalive_time max_adverts port_offset resolve_timeout rmem rx_bufs_max rx_bufs_min rx_merge shared_link signal_every wmem"
+	"connect_timeout fallback_timeout fin_timeout flow_control hold_max keepalive_intvl keepalive_probes keepalive_time max_adverts port_offset rdma_progress resolve_timeout rmem rx_bufs_max rx_bufs_min rx_merge shared_link signal_every wmem"
 
 start_bg - sdp-actions bind 0.0.0.0 7310 pause
 wait_for 10 grep -q ready "$BG_LOG"

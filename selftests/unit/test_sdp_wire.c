@@ -75,6 +75,11 @@ static void test_messages(void)
 	CHECK_EQ(m.ext.size, 65536);
 	round_trip("sdp_suspend", &m);
 	CHECK_EQ(m.ext.service_id, 0x10999);
+	round_trip("sdp_ringavail", &m);
+	CHECK(m.ext.avail.len == 262144 && m.ext.avail.rkey == 0x12345678 &&
+	      m.ext.avail.va == 0x123456000);
+	round_trip("sdp_ring", &m);
+	CHECK(m.ext.ring.len == 100 && m.ext.ring.freed == 4096);
 }
 
 static void test_hello_vectors(void)
@@ -111,8 +116,9 @@ static void test_extensions(void)
 	static const unsigned char octets[][3] = {
 		/* octets of the Hello, and what they mean */
 		{ 0xd5, 0x01, SDP_EXT_SHARED },
-		{ 0xd5, 0xff, SDP_EXT_SHARED },
-		{ 0xd5, 0xfe, 0 },
+		{ 0xd5, 0x06, SDP_EXT_RING | SDP_EXT_HOLD },
+		{ 0xd5, 0xff, SDP_EXT_SHARED | SDP_EXT_RING | SDP_EXT_HOLD },
+		{ 0xd5, 0xf8, 0 },
 		{ 0xd5, 0x00, 0 },
 		{ 0x00, 0x01, 0 },
 		{ 0xff, 0xff, 0 },
@@ -215,7 +221,8 @@ static void test_bad_messages(void)
 	copy[1] = 0;
 	for (mid = 0; mid < 256; mid++) {
 		copy[0] = mid;
-		if (mid < 2 || (mid > 0x0e && mid < 0xfd))
+		if (mid < 2 || (mid > 0x0e && mid < SDP_MID_RING_AVAIL) ||
+		    (mid > SDP_MID_RING && mid < 0xfd))
 			CHECK_EQ(parse(copy, v->len, &m), SDP_WIRE_MID);
 		else if (mid != SDP_MID_DATA) /* payload where none may be */
 			CHECK_EQ(parse(copy, v->len, &m), SDP_WIRE_LEN);
@@ -245,6 +252,7 @@ static void test_bad_extensions(void)
 	static const char *const names[] = {
 		"sdp_srcavail",	  "sdp_sinkavail", "sdp_rdcompl",
 		"sdp_modechange", "sdp_chrcvbuf",  "sdp_suspend",
+		"sdp_ringavail",  "sdp_ring",
 	};
 	const struct vector *v;
 	unsigned char *copy;
@@ -275,6 +283,14 @@ static void test_bad_extensions(void)
 	CHECK_EQ(parse(copy, v->len, &m), SDP_WIRE_FIELD);
 	memset(copy + 16, 0xff, 16);
 	CHECK_EQ(parse(copy, v->len, &m), SDP_WIRE_FIELD);
+	free(copy);
+	/* nothing is written, nothing can be urgent */
+	v = unit_vector("sdp_ring");
+	copy = unit_copy(v->data, v->len);
+	copy[1] = SDP_OOB_PRES;
+	CHECK_EQ(parse(copy, v->len, &m), SDP_WIRE_OK);
+	memset(copy + 16, 0, 4);
+	CHECK_EQ(parse(copy, v->len, &m), SDP_WIRE_FLAGS);
 	free(copy);
 }
 

@@ -331,6 +331,14 @@ def vectors():
          sdp_message(7, b'\x90\0\0\0')),
         ('sdp_chrcvbuf', 'ChRcvBuf 65536', sdp_message(0x0B, struct.pack('>I', 65536))),
         ('sdp_suspend', 'SuspComm', sdp_message(0x0D, struct.pack('>Q', 0x10999))),
+        ('sdp_hello_ring', 'Hello, ring and held messages offered',
+         sdp_hello(ext=6)),
+        ('sdp_ringavail', 'RingAvail of 262144 octets',
+         sdp_message(0x48, struct.pack('>IIQ', 262144, 0x12345678,
+                                       0x123456000), mseq=1, bufs=63)),
+        ('sdp_ring', 'Ring, 100 octets written, 4096 read',
+         sdp_message(0x49, struct.pack('>II', 100, 4096), mseq=3, ack=2,
+                     bufs=63)),
     ]
 
 

@@ -1,0 +1,73 @@
+#!/bin/bash
+# SPDX-License-Identifier: GPL-2.0
+# vm: timeout=400
+#
+# What programs do with connections, under every flow control: echo, bulk, slow
+# readers and writers, both ways at once, low water mark, urgent data, half
+# close, abort, keepalive.
+
+# shellcheck source=selftests/lib/lib.sh
+. "$(dirname "$0")/../lib/lib.sh"
+need sdp-flows sdpstat jq
+
+SERVER=10.0.0.2
+PORT=7900
+KINDS=${KINDS:-hybrid}
+# values of SDP_FLOW_CONTROL
+declare -A FLOW=([credit]=2 [rdma]=3 [vwin]=4 [transport]=5)
+# the counter that says that it was used, "" if there is none
+declare -A USED=([credit]="" [rdma]=ring_links [vwin]=vwin_links
+	[transport]=shared_links)
+
+counter() { in_a sdpstat -s -z --json | jq ".counters.$1"; }
+
+# flows KIND POLICY [OPTION]... [WAY]...
+flows() {
+	local desc="$1 $2" used=${USED[$2]} before=0 fallbacks rc line ns=()
+
+	shift 2
+	PORT=$((PORT + 1))
+	[ -z "$used" ] || before=$(counter "$used")
+	fallbacks=$(counter fc_fallbacks)
+	[ "$NET_MODE" != two ] || ns=(-n b)
+	in_a timeout 300 sdp-flows "${ns[@]}" -F "${FLOW[${desc#* }]}" \
+		-p $PORT "$@" $SERVER >/tmp/flows.tap 2>&1
+	rc=$?
+	while read -r line; do
+		case $line in
+		"ok "*) ktap_ok "$desc: ${line#ok * - }" ;;
+		"not ok "*) ktap_fail "$desc: ${line#not ok * - }" ;;
+		*) ktap_diag "$line" ;;
+		esac
+	done </tmp/flows.tap
+	ktap_is "$desc: all of them" $rc 0
+	[ -z "$used" ] || [ "$(counter "$used")" -gt "$before" ] ||
+		ktap_fail "$desc: this is what was used"
+	ktap_is "$desc: never another one" "$(counter fc_fallbacks)" "$fallbacks"
+	rm -f /tmp/flows.tap
+}
+
+ran=
+for kind in $KINDS; do
+	dev_down
+	if ! dev_up "$kind" "$kind"; then
+		ktap_skip "$kind" "no such devices"
+		continue
+	fi
+	modprobe -q sdp
+	ran=$kind
+	# what a device cannot is in fc.sh
+	case $kind in
+	hybrid) policies="credit rdma vwin transport" ;;
+	siw) policies="credit rdma" ;;
+	rxe) policies="credit rdma vwin" ;;
+	esac
+	for policy in $policies; do
+		flows "$kind" "$policy"
+	done
+	flows "$kind" rdma -B 4000000 -w watermark
+	[ "$kind" != hybrid ] || flows hybrid vwin -w keepalive
+	ktap_check "$kind: no socket is left" wait_for 20 no_sockets
+done
+[ -n "$ran" ] || ktap_skip_all "no RDMA devices"
+ktap_done

@@ -1,0 +1,297 @@
+// SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
+/*
+ * sdp-fc: a sender and a reader that is told when to read, for flow control.
+ * They talk over a file that both map, so that nothing but the test itself
+ * uses the socket.
+ *
+ *	sdp-fc serve ADDRESS PORT FILE
+ *	sdp-fc send ADDRESS PORT FILE COUNT SIZE
+ *		COUNT sends of SIZE octets to a reader that reads only when
+ *		nothing more comes
+ *	sdp-fc fill ADDRESS PORT FILE SIZE
+ *		sends of SIZE octets until no more are taken; prints "full",
+ *		waits for a line, lets the reader go on, sees all arrive
+ *	sdp-fc compute ADDRESS PORT FILE SIZE MS through|stalls
+ *		as fill, but computes for MS milliseconds when the reader goes
+ *		on: what is held up has to arrive meanwhile, or may not
+ */
+#include <arpa/inet.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <poll.h>
+#include <stdatomic.h>
+#include <stdbool.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/ioctl.h>
+#include <sys/mman.h>
+#include <sys/socket.h>
+#include <time.h>
+#include <unistd.h>
+
+#include <linux/sockios.h>
+#include <linux/sdp.h>
+
+#define PIECE 65536
+#define LONG_MS 60000 /* nothing takes that long */
+
+/* What the two tell each other; @got starts at 0 with every connection */
+static struct shared {
+	_Atomic uint64_t got;
+	_Atomic uint32_t go; /* the reader may read */
+	_Atomic uint32_t pause_us; /* nothing more has come for so long */
+} * shm;
+
+static unsigned char buf[PIECE];
+static uint64_t sent;
+static int fd;
+
+static void __attribute__((noreturn)) fail(const char *what)
+{
+	printf("%s: %s\n", what, errno ? strerror(errno) : "wrong");
+	exit(1);
+}
+
+static long now_ms(void)
+{
+	struct timespec t;
+
+	clock_gettime(CLOCK_MONOTONIC, &t);
+	return t.tv_sec * 1000 + t.tv_nsec / 1000000;
+}
+
+static unsigned char byte_at(uint64_t pos)
+{
+	return pos * 7 + (pos >> 8) + (pos >> 16);
+}
+
+static void map(const char *file)
+{
+	int f = open(file, O_RDWR | O_CREAT, 0600);
+
+	if (f < 0 || ftruncate(f, sizeof(*shm)))
+		fail(file);
+	shm = mmap(NULL, sizeof(*shm), PROT_READ | PROT_WRITE, MAP_SHARED, f,
+		   0);
+	if (shm == MAP_FAILED)
+		fail("mmap");
+	close(f);
+}
+
+static void address(struct sockaddr_in *sin, char **argv)
+{
+	memset(sin, 0, sizeof(*sin));
+	sin->sin_family = AF_INET;
+	sin->sin_port = htons(atoi(argv[1]));
+	if (inet_pton(AF_INET, argv[0], &sin->sin_addr) != 1)
+		exit(2);
+	fd = socket(AF_SDP, SOCK_STREAM, SDPPROTO_SDP);
+	if (fd < 0)
+		fail("socket");
+}
+
+/* Until what is there to be read grows no more; not for the first octet */
+static void stand_still(int s)
+{
+	int before = -1, now = 0;
+
+	while (atomic_load(&shm->pause_us) && (now != before || !now)) {
+		char c;
+
+		before = now;
+		usleep(atomic_load(&shm->pause_us));
+		if (ioctl(s, SIOCINQ, &now))
+			fail("SIOCINQ");
+		if (!now && recv(s, &c, 1, MSG_PEEK) <= 0)
+			return;
+	}
+}
+
+static void reader(int s)
+{
+	uint64_t got = 0;
+	ssize_t n, i;
+
+	atomic_store(&shm->got, 0);
+	while (!atomic_load(&shm->go))
+		usleep(1000);
+	stand_still(s);
+	while ((n = recv(s, buf, sizeof(buf), 0)) > 0) {
+		for (i = 0; i < n; i++)
+			if (buf[i] != byte_at(got + i))
+				fail("a byte");
+		got += n;
+		atomic_store(&shm->got, got);
+		/* a piece that is not full was the last one */
+		if (n < (ssize_t)sizeof(buf))
+			stand_still(s);
+	}
+	if (n < 0)
+		fail("recv");
+	close(s);
+}
+
+static int serve(char **argv)
+{
+	struct sockaddr_in sin;
+	int s;
+
+	address(&sin, argv);
+	if (bind(fd, (struct sockaddr *)&sin, sizeof(sin)) || listen(fd, 5))
+		fail("listen");
+	printf("listening\n");
+	fflush(stdout);
+	while ((s = accept(fd, NULL, NULL)) >= 0)
+		reader(s);
+	fail("accept");
+}
+
+static void begin(char **argv, bool go, unsigned int pause_us)
+{
+	struct sockaddr_in sin;
+
+	atomic_store(&shm->go, go);
+	atomic_store(&shm->pause_us, pause_us);
+	address(&sin, argv);
+	if (connect(fd, (struct sockaddr *)&sin, sizeof(sin)))
+		fail("connect");
+}
+
+/* The next octets of the stream; returns how many were taken */
+static size_t send_some(size_t len, int flags)
+{
+	ssize_t n;
+	size_t i;
+
+	for (i = 0; i < len; i++)
+		buf[i] = byte_at(sent + i);
+	n = send(fd, buf, len, flags);
+	if (n < 0 && errno != EAGAIN)
+		fail("send");
+	sent += n > 0 ? n : 0;
+	return n > 0 ? n : 0;
+}
+
+static void all_read(void)
+{
+	long end = now_ms() + LONG_MS;
+
+	while (atomic_load(&shm->got) != sent) {
+		if (now_ms() > end) {
+			printf("sent %llu, received %llu\n",
+			       (unsigned long long)sent,
+			       (unsigned long long)atomic_load(&shm->got));
+			exit(1);
+		}
+		usleep(1000);
+	}
+}
+
+/* Both ends finish; the reader does when it sees that we have */
+static int finish(void)
+{
+	if (shutdown(fd, SHUT_WR) || recv(fd, buf, 1, 0))
+		fail("end");
+	all_read();
+	printf("ok %llu\n", (unsigned long long)sent);
+	return 0;
+}
+
+static int do_send(char **argv)
+{
+	unsigned long count = strtoul(argv[3], NULL, 0);
+	size_t size = strtoul(argv[4], NULL, 0), done;
+
+	begin(argv, true, 2000);
+	for (; count; count--)
+		for (done = 0; done < size;)
+			done += send_some(size - done, 0);
+	return finish();
+}
+
+/*
+ * Write until nothing is taken any more, and was not for a while: what the
+ * transport holds at first it may pass on later.
+ */
+static void fill(size_t size)
+{
+	long quiet = now_ms();
+
+	while (now_ms() - quiet < 500) {
+		if (send_some(size, MSG_DONTWAIT))
+			quiet = now_ms();
+		else
+			usleep(10000);
+	}
+}
+
+static int do_fill(char **argv)
+{
+	char line[8];
+
+	begin(argv, false, 0);
+	fill(strtoul(argv[3], NULL, 0));
+	printf("full %llu\n", (unsigned long long)sent);
+	fflush(stdout);
+	if (!fgets(line, sizeof(line), stdin))
+		fail("stdin");
+	atomic_store(&shm->go, 1);
+	return finish();
+}
+
+/* No system call; on and on until @ms are over and the reader is at rest */
+static uint64_t compute(long ms)
+{
+	long end = now_ms() + ms, quiet = now_ms();
+	uint64_t got = 0, now;
+
+	while (now_ms() < end || now_ms() - quiet < 500) {
+		now = atomic_load(&shm->got);
+		if (now != got)
+			quiet = now_ms();
+		got = now;
+		if (got == sent && now_ms() >= end)
+			break;
+	}
+	return got;
+}
+
+static int do_compute(char **argv)
+{
+	bool stalls = !strcmp(argv[5], "stalls");
+	struct pollfd p = { .events = POLLIN };
+	uint64_t got;
+
+	begin(argv, false, 0);
+	fill(strtoul(argv[3], NULL, 0));
+	atomic_store(&shm->go, 1);
+	got = compute(atol(argv[4]));
+	printf("sent %llu, received while computing %llu\n",
+	       (unsigned long long)sent, (unsigned long long)got);
+	if (!got || stalls != (got < sent)) {
+		errno = 0;
+		fail(argv[5]);
+	}
+	p.fd = fd;
+	poll(&p, 1, 0);
+	all_read();
+	return finish();
+}
+
+int main(int argc, char **argv)
+{
+	if (argc < 5)
+		return 2;
+	map(argv[4]);
+	if (!strcmp(argv[1], "serve"))
+		return serve(argv + 2);
+	if (!strcmp(argv[1], "send") && argc == 7)
+		return do_send(argv + 2);
+	if (!strcmp(argv[1], "fill") && argc == 6)
+		return do_fill(argv + 2);
+	if (!strcmp(argv[1], "compute") && argc == 8)
+		return do_compute(argv + 2);
+	return 2;
+}

@@ -1,0 +1,228 @@
+#!/bin/bash
+# SPDX-License-Identifier: GPL-2.0
+# vm: timeout=400
+#
+# The flow controls over a device: who gets which and why; messages for many
+# sends to a slow reader; how much of the receiver's memory holds data; what
+# goes on while the sender computes; two ends that only write.
+
+# shellcheck disable=SC2317 # called by wait_for
+# shellcheck source=selftests/lib/lib.sh
+. "$(dirname "$0")/../lib/lib.sh"
+need sdp-run xfer sdp-actions sdp-fc sdpstat jq
+
+SERVER=10.0.0.2
+PORT=7700
+MAP=/tmp/fc.map
+KINDS=${KINDS:-hybrid}
+
+counter() { "in_$1" sdpstat -s -z --json | jq ".counters.$2"; }
+
+# sysctls NAME VALUE [a|b]: on both sides, or on one
+sysctls() {
+	[ "$3" = b ] || in_a sh -c "echo $2 >/proc/sys/net/sdp/$1"
+	[ "$3" = a ] || in_b sh -c "echo $2 >/proc/sys/net/sdp/$1"
+}
+
+# established a|b: of the socket that is not the server's, or the server's
+established() {
+	local side='.peer.port == '$PORT
+	[ "$1" = a ] || side='.local.port == '$PORT
+	"in_$1" sdpstat --json | jq -r ".sockets[] |
+		select(.state == \"ESTAB\") | select($side) | $2"
+}
+
+# policy_is DESCRIPTION A_WANTED B_WANTED: of a fresh connection from a to b
+policy_is() {
+	local desc=$1 want="$2|$3" s a b i
+	PORT=$((PORT + 1))
+	start_bg b sdp-actions "${LISTEN_OPT[@]}" listen $SERVER $PORT 5 accept pause
+	s=$BG_PID
+	wait_port b $PORT
+	start_bg a sdp-actions "${CONNECT_OPT[@]}" connect $SERVER $PORT \
+		send 1000 pause
+	for i in {1..50}; do
+		a=$(established a '[.flow_control,.fc_reason] | join(" ")')
+		b=$(established b '[.flow_control,.fc_reason] | join(" ")')
+		[ "$a|$b" = "$want" ] && break
+		sleep 0.1
+	done
+	ktap_is "$desc" "$a|$b" "$want"
+	stop_bg "$BG_PID"
+	stop_bg "$s"
+}
+
+# server: of sdp-fc, at a port of its own
+server() {
+	PORT=$((PORT + 1))
+	rm -f $MAP
+	start_bg b sdp-fc serve $SERVER $PORT $MAP
+	FC=$BG_PID
+	wait_for 30 grep -q listening "$BG_LOG"
+}
+
+# many POLICY SIZE COUNT: sends to a slow reader
+many() {
+	local n msgs
+	n=$(scaled "$3" 500)
+	msgs=$(counter a tx_data_msgs)
+	ktap_check "$KIND $1: $n sends of $2 bytes" in_a timeout 120 \
+		sdp-fc send $SERVER $PORT $MAP "$n" "$2" || return
+	msgs=$(($(counter a tx_data_msgs) - msgs))
+	ktap_diag "$KIND $1: $n sends of $2 bytes: $msgs messages"
+	if [ $msgs -gt 0 ] && [ $msgs -le "$n" ]; then
+		ktap_ok "$KIND $1: in no more messages"
+	else
+		ktap_fail "$KIND $1: in no more messages" "$msgs"
+	fi
+}
+
+# full POLICY SIZE LEAST: a reader that sleeps; per cent of its memory in use
+full() {
+	local held reserved log
+	mkfifo /tmp/fc.go
+	in_a timeout 120 sdp-fc fill $SERVER $PORT $MAP "$2" \
+		</tmp/fc.go >/tmp/fc.log 2>&1 &
+	local job=$!
+	exec 7>/tmp/fc.go
+	wait_for 60 grep -q full /tmp/fc.log
+	held=$(established b .recv_q) reserved=$(established b .rx_reserved)
+	ktap_diag "$KIND $1: sends of $2 bytes: $held of ${reserved:-0} bytes held"
+	if [ "$((held * 100))" -ge "$((reserved * $3))" ] && [ "$held" -gt 0 ]; then
+		ktap_ok "$KIND $1: $3 % of the memory is used, sends of $2 bytes"
+	else
+		ktap_fail "$KIND $1: $3 % of the memory is used, sends of $2 bytes" \
+			"$held of $reserved"
+	fi
+	echo go >&7
+	exec 7>&-
+	wait $job
+	log=$(cat /tmp/fc.log)
+	rm -f /tmp/fc.go /tmp/fc.log
+	case $log in
+	*ok*) ktap_ok "$KIND $1: and all of it arrives" ;;
+	*) ktap_fail "$KIND $1: and all of it arrives" "$log" ;;
+	esac
+}
+
+# computing POLICY through|stalls MS...
+computing() {
+	local policy=$1 how=$2 ms
+	shift 2
+	for ms; do
+		ktap_check "$KIND $policy: $how while the sender computes $ms ms" \
+			in_a timeout 120 sdp-fc compute $SERVER $PORT $MAP 1000 \
+			"$ms" "$how"
+		ktap_diag "$(head -n 1 <<<"$KTAP_OUT")"
+	done
+}
+
+# transfers POLICY: data in every way
+transfers() {
+	PORT=$((PORT + 1))
+	start_bg b sdp-run xfer -s -h $SERVER -p $PORT
+	local x=$BG_PID n
+	wait_for 30 grep -q listening "$BG_LOG"
+	n=$(scaled 4000000 1000000)
+	ktap_check "$KIND $1: large, both ways" in_a sdp-run xfer -h $SERVER \
+		-p $PORT -t 90 -m block -n "$n" -d "$n"
+	ktap_check "$KIND $1: small and large, many at once" in_a sdp-run xfer \
+		-h $SERVER -p $PORT -t 90 -m poll -C 8 -n 150000 -d 150000 -w 0 -R 0
+	ktap_check "$KIND $1: sendfile and peek" in_a sdp-run xfer -h $SERVER \
+		-p $PORT -t 90 -m poll -n 500000 -d 500000 -o sendfile,peek
+	ktap_check "$KIND $1: both write first, then read" in_a sdp-run xfer \
+		-h $SERVER -p $PORT -t 90 -m mutual -n 250000 -d 250000 -w 4096
+	stop_bg "$x"
+}
+
+# takes RUN: bytes that each end can write when nobody reads, the smaller one
+takes() {
+	local s out
+	PORT=$((PORT + 1))
+	# shellcheck disable=SC2086 # "sdp-run", or nothing
+	start_bg b $1 xfer -s -h $SERVER -p $PORT -B 65536
+	s=$BG_PID
+	wait_for 30 grep -q listening "$BG_LOG"
+	# shellcheck disable=SC2086
+	out=$(in_a $1 xfer -h $SERVER -p $PORT -m stall -B 65536 -t 120 -w 4096)
+	stop_bg "$s"
+	sed -n 's/.*up=\([0-9]*\) down=\([0-9]*\)/\1 \2/p' <<<"$out" |
+		awk '{ print ($1 < $2) ? $1 : $2 }'
+}
+
+# policy NAME UTILISATION: everything with this one
+policy() {
+	local sdp
+	sysctls flow_control "$1"
+	server
+	many "$1" 64 10000
+	[ -z "$LONG" ] || many "$1" 2000 10000
+	[ -z "$LONG" ] || many "$1" 16384 10000
+	full "$1" 64 "$2"
+	computing "$1" through 100
+	stop_bg "$FC"
+	transfers "$1"
+	sdp=$(takes sdp-run)
+	ktap_diag "$KIND $1: two ends that only write: ${sdp:-0} bytes, TCP $TCP"
+	if [ "${sdp:-0}" -ge $((TCP * 9 / 10)) ]; then
+		ktap_ok "$KIND $1: takes as much as TCP"
+	else
+		ktap_fail "$KIND $1: takes as much as TCP"
+	fi
+}
+
+# device KIND AUTO VWIN REASON: what it does when nothing or "vwin" is asked for
+device() {
+	local before
+	KIND=$1
+	dev_down
+	dev_up "$1" "$1" || { ktap_skip "$1" "no such devices"; return; }
+	LISTEN_OPT=() CONNECT_OPT=()
+	sysctls flow_control auto
+	policy_is "$1: nothing asked for" "$2 " "$2 "
+	before=$(counter a fc_fallbacks)
+	CONNECT_OPT=(opt 1027 5 3)
+	policy_is "$1: rdma asked for by the socket" "rdma " "rdma "
+	CONNECT_OPT=(opt 1027 5 2)
+	policy_is "$1: credit asked for" "credit " "credit "
+	ktap_is "$1: nobody was refused" "$(counter a fc_fallbacks)" "$before"
+	CONNECT_OPT=(opt 1027 5 4)
+	policy_is "$1: vwin asked for" "$3" "${3%% *} "
+	if [ "$NET_MODE" = two ]; then
+		sysctls flow_control credit b
+		CONNECT_OPT=(opt 1027 5 3)
+		policy_is "$1: the peer wants credit" "credit peer" "credit "
+		CONNECT_OPT=(opt 1027 5 4)
+		sysctls flow_control rdma b
+		policy_is "$1: the peer wants rdma" "rdma ${4:-peer}" "rdma "
+		CONNECT_OPT=()
+		policy_is "$1: only the listener asks" "credit " "credit peer"
+		sysctls flow_control auto
+	fi
+	CONNECT_OPT=()
+}
+
+dev_up hybrid hybrid || ktap_skip_all "no hybrid devices"
+modprobe -q sdp
+TCP=$(takes "")
+for kind in $KINDS; do
+	case $kind in
+	hybrid) device hybrid transport "vwin " ;;
+	siw) device siw credit "rdma device" device ;;
+	rxe) device rxe credit "vwin " ;;
+	esac
+	[ -n "$(rdma link show rda/1 2>/dev/null || rdma link show)" ] || continue
+	policy credit 1
+	policy rdma 90
+	sysctls rdma_progress app
+	server
+	computing "rdma (app)" stalls 1 100
+	stop_bg "$FC"
+	[ -z "$LONG" ] || transfers "rdma (app)"
+	sysctls rdma_progress kernel
+	[ "$kind" = siw ] || policy vwin 1
+	[ "$kind" != hybrid ] || policy transport 1
+	sysctls flow_control auto
+done
+ktap_check "no socket is left" wait_for 20 no_sockets
+ktap_done
