@@ -1,6 +1,6 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0
-# vm: timeout=600
+# vm: timeout=900
 #
 # What an administrator can do to running connections: unload modules, remove
 # devices, interfaces and namespaces, kill programs. Nothing hangs, nothing
@@ -8,6 +8,8 @@
 
 # shellcheck source=selftests/lib/lib.sh
 . "$(dirname "$0")/../lib/lib.sh"
+# shellcheck source=selftests/lib/stack.sh
+. "$(dirname "$0")/../lib/stack.sh"
 need sdp-run xfer sdpstat rdma
 
 SERVER=10.0.0.2
@@ -15,7 +17,7 @@ SOON=$(scaled 20 60)	# seconds by which a program has to notice
 
 up() {
 	dev_up hybrid hybrid || ktap_fail "devices"
-	modprobe -q sdp
+	stack_link "$LINK" || ktap_fail "link"
 }
 
 # load: a server in b, and clients in a that send without end
@@ -62,6 +64,64 @@ again() {
 	ktap_check "$1: no socket is left" wait_for "$SOON" no_sockets
 }
 
+interface_down() {
+	load
+	ip -n a link set va down
+	sleep 3
+	ip -n a link set va up
+	ip -n a addr replace fd00::1/64 dev va nodad
+	if sleep 1 && ! ended "$XC"; then
+		ktap_ok "interface down for 3 s: connections survive"
+	else
+		ktap_fail "interface down for 3 s: connections survive"
+	fi
+	kill_tree "$XC"
+	kill_tree "$XS"
+	wait "$XC" "$XS" 2>/dev/null
+	ktap_check "kill -9: no socket is left" wait_for "$SOON" no_sockets
+	ktap_check "kill -9: no queue pair is left" wait_for "$SOON" no_queue_pairs
+}
+
+devices_go() {
+	load
+	ktap_check "rdma link delete of the client's device under load" \
+		timeout "$SOON" rdma link delete rda
+	after "rdma link delete a"
+
+	load
+	ktap_check "rdma link delete of the server's device under load" \
+		timeout "$SOON" rdma link delete rdb
+	after "rdma link delete b"
+}
+
+interface_goes() {
+	load
+	ktap_check "ip link del under load" timeout "$SOON" ip -n a link del va
+	after "ip link del"
+}
+
+namespaces_go() {
+	load
+	ktap_check "ip netns del under load" timeout "$SOON" \
+		sh -c "ip netns del a; ip netns del b"
+	kill_tree "$XC"
+	kill_tree "$XS"
+	ktap_check "ip netns del: the devices go with their namespaces" \
+		wait_for "$SOON" no_links
+	net_down
+	again "ip netns del"
+}
+
+module_goes() {
+	load
+	modprobe -r iwarp_hybrid 2>/dev/null
+	ktap_diag "modprobe -r iwarp_hybrid under load: rc=$?"
+	rdma link delete rda 2>/dev/null
+	rdma link delete rdb 2>/dev/null
+	after "unloading the device's module"
+}
+
+LINK=enhanced
 up
 start_bg b sdp-echo -s -h $SERVER -p 5020
 echo_server=$BG_PID
@@ -78,55 +138,20 @@ ktap_check "sdp is unloaded when nobody uses it" \
 	wait_for "$SOON" modprobe -r sdp_diag sdp
 ktap_check "and loaded by the next socket" in_a timeout 10 \
 	sh -c 'sdp-actions bind 10.0.0.1 0'
-
-modprobe -q sdp
-load
-ip -n a link set va down
-sleep 3
-ip -n a link set va up
-ip -n a addr replace fd00::1/64 dev va nodad
-if sleep 1 && ! ended "$XC"; then
-	ktap_ok "interface down for 3 s: connections survive"
-else
-	ktap_fail "interface down for 3 s: connections survive"
-fi
-kill_tree "$XC"
-kill_tree "$XS"
-wait "$XC" "$XS" 2>/dev/null
-ktap_check "kill -9: no socket is left" wait_for "$SOON" no_sockets
-ktap_check "kill -9: no queue pair is left" wait_for "$SOON" no_queue_pairs
-
-load
-ktap_check "rdma link delete of the client's device under load" \
-	timeout "$SOON" rdma link delete rda
-after "rdma link delete a"
-
-load
-ktap_check "rdma link delete of the server's device under load" \
-	timeout "$SOON" rdma link delete rdb
-after "rdma link delete b"
-
-load
-ktap_check "ip link del under load" timeout "$SOON" ip -n a link del va
-after "ip link del"
-
-load
-ktap_check "ip netns del under load" timeout "$SOON" \
-	sh -c "ip netns del a; ip netns del b"
-kill_tree "$XC"
-kill_tree "$XS"
-ktap_check "ip netns del: the devices go with their namespaces" \
-	wait_for "$SOON" no_links
 net_down
-again "ip netns del"
 
-load
-modprobe -r iwarp_hybrid 2>/dev/null
-ktap_diag "modprobe -r iwarp_hybrid under load: rc=$?"
-rdma link delete rda 2>/dev/null
-rdma link delete rdb 2>/dev/null
-after "unloading the device's module"
-net_down
+# over the shared link, where a connection keeps buffers of the device, and over
+# the verbs link
+for LINK in enhanced basic; do
+	ktap_diag "$LINK link"
+	up
+	interface_down
+	devices_go
+	interface_goes
+	namespaces_go
+	module_goes
+	net_down
+done
 ktap_check "all modules go at the end" wait_for "$SOON" \
 	modprobe -r sdp_diag sdp iwarp_hybrid
 ktap_done
