@@ -84,6 +84,13 @@ static inline int compat_tcp_sendpage_locked(struct sock *sk, struct page *page,
 #endif
 }
 
+/* Then TCP makes a fragment of each page of a compound one */
+#ifdef HAVE_TCP_SENDPAGE_LOCKED
+#define COMPAT_TCP_FRAG_PAGES	0
+#else
+#define COMPAT_TCP_FRAG_PAGES	1
+#endif
+
 /* Before, no udev rule renamed a device that a user had named. */
 #ifndef HAVE_IB_MARK_NAME_ASSIGNED_BY_USER
 static inline void ib_mark_name_assigned_by_user(struct ib_device *dev)

@@ -857,6 +857,25 @@ static bool hyb_tx_flush(struct hyb_qp *qp, struct sock *sk)
 	return true;
 }
 
+/*
+ * Octets for which TCP's last packet has fragments: where each page takes one,
+ * it would run out of them within an FPDU, and what follows would not be
+ * aligned. A packet that is half full of fragments ends here.
+ */
+static int hyb_tx_frag_room(const struct hyb_stream *s, struct sock *sk)
+{
+	struct sk_buff *tail = tcp_write_queue_tail(sk);
+	int left = MAX_SKB_FRAGS - 2 - s->mss / PAGE_SIZE;
+
+	if (!COMPAT_TCP_FRAG_PAGES || !hyb_stream_empty(s))
+		return INT_MAX;
+	if (tail && skb_shinfo(tail)->nr_frags <= MAX_SKB_FRAGS / 2)
+		left -= skb_shinfo(tail)->nr_frags;
+	else if (tail)
+		TCP_SKB_CB(tail)->eor = 1;
+	return max(left, 1) * (int)PAGE_SIZE;
+}
+
 /* Lay out what TCP has room for, in this page and the next */
 static enum hyb_step hyb_tx_batch(struct hyb_qp *qp, struct sock *sk)
 {
@@ -870,6 +889,7 @@ static enum hyb_step hyb_tx_batch(struct hyb_qp *qp, struct sock *sk)
 		hyb_stats_inc(qp->dev, HYB_ST_TX_NOSPACE);
 		return HYB_STEP_IDLE;
 	}
+	room = min(room, hyb_tx_frag_room(s, sk));
 	hyb_stream_look(s, sk);
 	s->wait_max = qp->shared ? HYB_TX_PAGES_MAX : 1;
 	end = s->pos + room;
