@@ -67,6 +67,11 @@ kt_do a "idle" touch
 kt_do a "" read 4096 200
 idle_within "after Reads"
 kt_do a "idle again" touch
+# more pages in flight than there are at first
+kt_do a "" write 1048576 16
+idle_within "after Writes"
+kt_do a "again" write 1048576 16
+kt_do a "after Writes" touch
 kt_tell a close
 ktap_check "no queue pair is left" wait_for 60 no_queue_pairs
 kt_do a "" tcp 10.0.0.1 7801 "$COUNT"
