@@ -12,6 +12,7 @@
 #   sweep    marker intervals, over the simulated NIC
 #   append   10,000 small sends to a reader that sleeps
 #   account  is the sum of host and NIC what the processor did?
+#   verbs    Send, Write, Read of the kernel, see verbs.sh; not by default
 #   one      WHATS over LINK
 
 # shellcheck source=/dev/null
@@ -216,6 +217,9 @@ part_account() {
 		net_down
 	done
 }
+
+# shellcheck source=selftests/bench/verbs.sh
+part_verbs() { . "${SELFTESTS:-/selftests}/bench/verbs.sh" && verbs_all; }
 
 # The accelerated CRC32c has to be there before libcrc32c chooses one.
 modprobe crc32c-intel

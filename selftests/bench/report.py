@@ -147,6 +147,19 @@ def veth_goals(log, goals):
     goals.check("veth, 1 B, MTU 1500: latency, x TCP", rel("lat_us", "tcp", 1), 2, False)
 
 
+def verbs_goals(log, goals):
+    # siw computes no CRC when its peer is siw
+    for mtu, least in ((1500, 8), (9000, 4)):
+        for op in ("send", "write"):
+            for size in (65536, 1048576):
+                goals.check(f"verbs, {op}, {SIZES[size]}, MTU {mtu}, no CRC: bandwidth, x siw", ratio(
+                    *(log.get("mbps", "verbs", f"verbs-{op}/{kind}", mtu, size)
+                      for kind in ("nocrc", "siw"))), least, True)
+    goals.check("verbs, send, 1 B, MTU 1500, no CRC: latency, x siw", ratio(
+        *(log.get("lat_us", "verbs", f"verbs-send/{kind}", 1500, 1)
+          for kind in ("nocrc", "siw"))), 0.5, False)
+
+
 def hnic_goals(log, goals):
     def host(what, mtu, base="tcp"):
         return ratio(log.get("host_ns_per_byte", "hnic", what, mtu, 65536),
@@ -222,6 +235,8 @@ def main():
         veth_goals(log, goals)
     if log.values("link", link="hnic"):
         hnic_goals(log, goals)
+    if log.values("link", link="verbs"):
+        verbs_goals(log, goals)
     if log.append:
         append_goals(log, goals)
     if log.account:

@@ -1,0 +1,76 @@
+# SPDX-License-Identifier: GPL-2.0
+# shellcheck shell=bash
+#
+# Part "verbs" of guest.sh (sourced): verbs of the kernel over hybrid and siw,
+# driven by completions in softirq, 16 requests under way (ulp_load.ko). "nocrc" is
+# hybrid without CRC, as siw to siw is.
+
+# shellcheck source=selftests/lib/ktest.sh
+. "${SELFTESTS:-/selftests}/lib/ktest.sh"
+
+# what, size, times; run twice, the first is not counted
+VERBS_FLOWS=(
+	"send 65536 128" "write 65536 128" "read 65536 128"
+	"send 1048576 16" "write 1048576 16" "read 1048576 16"
+	"ping 1 400"
+)
+
+# verbs_run TEST...: over a fresh connection; the time it took is left in NSECS
+verbs_run() {
+	echo clear >"$KT/run"
+	kt_tell a open 10.0.0.2 7800 1 && kt_tell a "$@"
+	NSECS=$(cat /sys/module/ulp_load/parameters/nsecs)
+	kt_tell a close
+	! grep -v '^ok' "$KT/results" >&2
+}
+
+# verbs_row KIND MTU WHAT SIZE TIMES
+verbs_row() {
+	local what=verbs-$3/$1 crc=none figure
+
+	[ "$3" != ping ] || what=verbs-send/$1
+	[ "$1" != hybrid ] || crc=$(crc_driver veth verbs/host)
+	if ! verbs_run "$3" "$4" 16 || ! verbs_run "$3" "$4" "$5"; then
+		fail "$what, MTU $2: $3 $4"
+		return
+	fi
+	if [ "$3" = ping ]; then
+		figure="\"lat_us\":$(awk "BEGIN { print $NSECS / $5 / 2000 }")"
+	else
+		figure="\"mbps\":$(awk "BEGIN { print $4 * $5 * 1000 / $NSECS }")"
+	fi
+	echo "BENCH {\"link\":\"verbs\",\"what\":\"$what\",\"mtu\":$2,\"interval\":\"512\",\"crc\":\"$crc\",\"size\":$4,$figure}"
+}
+
+# verbs_up KIND MTU
+verbs_up() {
+	local d kind=$1
+
+	[ "$kind" != nocrc ] || kind=hybrid
+	setup veth "verbs/$kind" "$2" 512 || return
+	for d in rda rdb; do
+		[ "$1" != nocrc ] || echo 0 >/sys/class/infiniband/$d/hybrid/crc || return
+	done
+	modprobe ulp_load && kt_tell b listen 10.0.0.2 7800
+}
+
+verbs_all() {
+	local mtu kind flow
+
+	if ! kt_load ulp_load || ! modprobe -r ulp_load; then
+		fail "verbs: no test module"
+		return
+	fi
+	for mtu in $MTUS; do
+		for kind in hybrid nocrc siw; do
+			echo "bench: verbs/$kind, MTU $mtu ..."
+			verbs_up "$kind" "$mtu" || fail "verbs/$kind: setup"
+			for flow in "${VERBS_FLOWS[@]}"; do
+				# shellcheck disable=SC2086 # several words
+				verbs_row "$kind" "$mtu" $flow
+			done
+			modprobe -r ulp_load
+			net_down
+		done
+	done
+}
