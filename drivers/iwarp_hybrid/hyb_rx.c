@@ -925,16 +925,38 @@ static u32 hyb_rx_read_req(struct hyb_qp *qp, struct hyb_fpdu *f)
 	return 0;
 }
 
+/*
+ * The Read or atomic operation that the peer refuses ends with that error, not
+ * with the others that are flushed.
+ */
+static void hyb_rx_refused(struct hyb_qp *qp, u32 err, u32 msn)
+{
+	const struct hyb_orq_entry *orq;
+	struct hyb_tx *tx = &qp->tx;
+	u32 nr = tx->orq_put - tx->orq_get;
+	u32 i = msn - (tx->msn[DDP_QN_READ] - nr);
+
+	if (i >= nr)
+		return;
+	orq = &tx->orq[(tx->orq_get + i) & tx->orq_mask];
+	if (!orq->rtr)
+		hyb_sq_complete(qp, orq->slot, 0, TERM_TYPE(err) == 1 ?
+				SIW_WC_REM_ACCESS_ERR :
+				SIW_WC_REM_INV_REQ_ERR);
+}
+
 /* The peer gives up: no answer, the connection is over */
 static u32 hyb_rx_terminate(struct hyb_qp *qp, struct hyb_fpdu *f)
 {
-	u32 len = min_t(u32, f->h.payload, 4);
-	u8 word[4];
-	u32 err;
+	u32 len = min_t(u32, f->h.payload, RDMAP_TERM_LOOK);
+	u8 look[RDMAP_TERM_LOOK];
+	u32 err, msn;
 
-	if (!hyb_fpdu_copy(f, word, len))
+	if (!hyb_fpdu_copy(f, look, len))
 		return TERM_MPA_LOCAL;
-	err = rdmap_term_parse(word, len);
+	err = rdmap_term_parse(look, len);
+	if (rdmap_term_request(look, len, &msn))
+		hyb_rx_refused(qp, err, msn);
 	hyb_stats_inc(qp->dev, HYB_ST_RX_TERM);
 	ibdev_warn_ratelimited(&qp->dev->ibdev,
 			       "QP %u: terminated by peer, layer %u type %u code %u\n",

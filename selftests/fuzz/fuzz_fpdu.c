@@ -49,8 +49,10 @@ static void segment(const uint8_t *ulpdu, uint32_t len)
 			rdmap_areq_parse(copy + h.hdr_len, &areq);
 			rdmap_atomic(&areq, areq.compare, &value);
 		}
-		if (op == RDMAP_TERM)
+		if (op == RDMAP_TERM) {
 			rdmap_term_parse(copy + h.hdr_len, h.payload);
+			rdmap_term_request(copy + h.hdr_len, h.payload, &n);
+		}
 	}
 	if (err) {
 		n = rdmap_term_build(term, err, copy,

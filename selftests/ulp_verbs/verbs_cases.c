@@ -118,6 +118,34 @@ static void uv_case_access(struct uv_conn *c)
 	uv_two_down(&t);
 }
 
+/* The first of two Reads is refused, and only that one is told why */
+static void uv_case_read_refused(struct uv_conn *c)
+{
+	struct uv_two t = {};
+	struct ib_sge sge;
+	struct ib_rdma_wr wr = {
+		.wr.opcode = IB_WR_RDMA_READ,
+		.wr.sg_list = &sge,
+		.wr.num_sge = 1,
+	};
+	struct uv_wait w[2];
+
+	if (uv_two_up(&t, c, 2, IB_ACCESS_LOCAL_WRITE | IB_ACCESS_REMOTE_WRITE)) {
+		sge.addr = t.a.mr->iova;
+		sge.length = t.a.mr->length;
+		sge.lkey = t.a.mr->lkey;
+		wr.remote_addr = t.b.mr->iova;
+		wr.rkey = t.b.mr->rkey;
+		kt_ok(!uv_post(&c->a, &wr.wr, &w[0]) &&
+		      uv_wait(&w[0]) == IB_WC_REM_ACCESS_ERR,
+		      "no right to read");
+		kt_ok(!uv_post(&c->a, &wr.wr, &w[1]) &&
+		      uv_wait(&w[1]) == IB_WC_WR_FLUSH_ERR,
+		      "what comes behind it is flushed");
+	}
+	uv_two_down(&t);
+}
+
 static void uv_case_twice(struct uv_conn *c)
 {
 	struct uv_two t = {};
@@ -388,6 +416,7 @@ void uv_cases(void)
 	uv_case("one page", uv_case_one, false);
 	uv_case("most pages", uv_case_max, false);
 	uv_case("access rights", uv_case_access, false);
+	uv_case("Read refused", uv_case_read_refused, false);
 	uv_case("registered twice", uv_case_twice, false);
 	uv_case("remote invalidate", uv_case_send_inv, false);
 	uv_case("Read with invalidate", uv_case_read_inv, false);

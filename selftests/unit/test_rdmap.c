@@ -330,22 +330,27 @@ static void test_terminate(void)
 {
 	unsigned char *out = malloc(RDMAP_TERM_MAX), *hdr;
 	const unsigned char *seg, *want;
-	uint32_t len, want_len, n, err, cut;
+	uint32_t len, want_len, n, err, cut, msn;
 
 	seg = ulpdu_of("write_nomark", &len);
 	want = ulpdu_of("term_ddp_bounds", &want_len);
 	n = rdmap_term_build(out, TERM_TAG_BOUNDS, seg, len, len);
 	CHECK(n == want_len && !memcmp(out, want, n));
 	CHECK_EQ(rdmap_term_parse(want + 18, want_len - 18), TERM_TAG_BOUNDS);
+	CHECK(!rdmap_term_request(want + 18, want_len - 18, &msn));
 	seg = ulpdu_of("readreq_nomark", &len);
 	want = ulpdu_of("term_rdmap_access", &want_len);
 	n = rdmap_term_build(out, TERM_PROT_ACCESS, seg, len, len);
 	CHECK(n == want_len && !memcmp(out, want, n));
 	CHECK_EQ(rdmap_term_parse(want + 18, want_len - 18), TERM_PROT_ACCESS);
+	CHECK(rdmap_term_request(want + 18, want_len - 18, &msn));
+	CHECK_EQ(msn, proto_get32(want + 18 + 6 + 10));
+	CHECK(!rdmap_term_request(want + 18, 6 + 17, &msn));
 	want = ulpdu_of("term_mpa_crc", &want_len);
 	n = rdmap_term_build(out, TERM_MPA_CRC, NULL, 0, 0);
 	CHECK(n == want_len && !memcmp(out, want, n));
 	CHECK_EQ(rdmap_term_parse(want + 18, want_len - 18), TERM_MPA_CRC);
+	CHECK(!rdmap_term_request(want + 18, want_len - 18, &msn));
 	for (cut = 0; cut < 4; cut++) {
 		hdr = unit_copy(want + 18, cut);
 		CHECK_EQ(rdmap_term_parse(hdr, cut), 0);

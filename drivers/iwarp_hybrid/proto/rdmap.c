@@ -191,3 +191,16 @@ u32 rdmap_term_parse(const u8 *p, u32 len)
 	word = proto_get32(p);
 	return TERM(word >> 28, word >> 24 & 0xf, word >> 16 & 0xff);
 }
+
+bool rdmap_term_request(const u8 *p, u32 len, u32 *msn)
+{
+	const u8 *ddp = p + 4 + 2;
+
+	if (len < RDMAP_TERM_LOOK || !(proto_get32(p) & TERM_HDRCT_D))
+		return false;
+	if (TERM_LAYER(rdmap_term_parse(p, len)) || ddp[0] & DDP_T ||
+	    proto_get32(ddp + 6) != DDP_QN_READ)
+		return false;
+	*msn = proto_get32(ddp + 10);
+	return true;
+}

@@ -161,16 +161,26 @@ u32 rdmap_atomic(const struct rdmap_areq *r, u64 old, u64 *new);
  */
 u32 rdmap_term_build(u8 *p, u32 err, const u8 *hdr, u32 hdr_len, u32 seg_len);
 
+/* Octets of a Terminate, behind its DDP header, that are looked at */
+#define RDMAP_TERM_LOOK	(4 + 2 + DDP_UNTAGGED_LEN)
+
 /**
  * rdmap_term_parse - what a Terminate message says
  * @p: octets behind the DDP header
  * @len: how many
  *
- * The copied headers are not looked at: senders differ in them, and the
- * connection ends anyway.
- *
  * Return: TERM(layer, type, code), or 0 if it is too short to tell.
  */
 u32 rdmap_term_parse(const u8 *p, u32 len);
+
+/**
+ * rdmap_term_request - which Read or Atomic Request a Terminate refuses
+ * @p: octets behind the DDP header
+ * @len: how many
+ * @msn: result: its message number, not checked
+ *
+ * Return: false if it does not tell, or refuses something else.
+ */
+bool rdmap_term_request(const u8 *p, u32 len, u32 *msn);
 
 #endif
