@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Socket layer of AF_SDP: what the system calls do, in the terms of a TCP
+ * Socket layer of SDP: what the system calls do, in the terms of a TCP
  * socket. Top layer; calls everything below it. Per-namespace state and the
  * module's begin and end are here too.
  */
@@ -173,6 +173,7 @@ static void sdp_sock_setup(struct sock *sk, int protocol)
 	struct sdp_net *sn = sdp_pernet(sock_net(sk));
 	struct sdp_sock *sdp = sdp_sk(sk);
 
+	sdp_inet_lock_class(sk);
 	sk->sk_protocol = protocol;
 	sk->sk_type = SOCK_STREAM;
 	sk->sk_destruct = sdp_destruct;
@@ -181,7 +182,8 @@ static void sdp_sock_setup(struct sock *sk, int protocol)
 	sk->sk_rcvbuf = READ_ONCE(sn->sysctl_rmem[1]);
 	sk->sk_rcvlowat = 1;
 	sock_set_flag(sk, SOCK_USE_WRITE_QUEUE);
-	sdp->v6 = protocol == SDPPROTO_SDP6;
+	sdp->v6 = sk->sk_family == AF_INET6 ||
+		  (sk->sk_family == AF_SDP && protocol == SDPPROTO_SDP6);
 	sdp->local.sa.sa_family = AF_INET;
 	sdp->peer.sa.sa_family = AF_INET;
 	spin_lock_init(&sdp->lock);
@@ -203,6 +205,18 @@ static void sdp_sock_setup(struct sock *sk, int protocol)
 	list_add_tail(&sdp->net_node, &sn->socks);
 	sn->nsocks++;
 	spin_unlock_bh(&sn->socks_lock);
+}
+
+/* The rest of a socket that the Internet families have made. */
+static int sdp_init_sock(struct sock *sk)
+{
+	sdp_sock_setup(sk, sk->sk_protocol);
+	return 0;
+}
+
+/* They call it when a BPF program says no to a new socket. */
+static void sdp_unhash(struct sock *sk)
+{
 }
 
 static int sdp_create(struct net *net, struct socket *sock, int protocol,
@@ -236,7 +250,8 @@ struct sock *sdp_sock_child(struct sock *listener)
 {
 	struct sock *sk;
 
-	sk = sk_alloc(sock_net(listener), AF_SDP, GFP_KERNEL, &sdp_prot, 0);
+	sk = sk_alloc(sock_net(listener), listener->sk_family, GFP_KERNEL,
+		      &sdp_prot, 0);
 	if (!sk)
 		return NULL;
 	sock_init_data(NULL, sk);
@@ -912,6 +927,10 @@ static int sdp_check_dst_v4(struct sock *sk, union sdp_addr *dst)
 	type = inet_addr_type(sock_net(sk), dst->v4.sin_addr.s_addr);
 	if (type == RTN_MULTICAST)
 		return -ENETUNREACH;
+	/* so are all addresses, as long as the namespace has none of its own */
+	if (type == RTN_BROADCAST &&
+	    inet_addr_type(sock_net(sk), htonl(INADDR_LOOPBACK)) == type)
+		return -ENETUNREACH;
 	if (type == RTN_BROADCAST)
 		return sock_flag(sk, SOCK_BROADCAST) ? -ENETUNREACH : -EACCES;
 	return 0;
@@ -1442,36 +1461,45 @@ static int sdp_release(struct socket *sock)
 
 /* ---- registration ---- */
 
-static const struct proto_ops sdp_ops = {
-	.family		= AF_SDP,
-	.owner		= THIS_MODULE,
-	.release	= sdp_release,
-	.bind		= sdp_bind,
-	.connect	= sdp_connect,
-	.socketpair	= sock_no_socketpair,
-	.accept		= sdp_accept,
-	.getname	= sdp_getname,
-	.poll		= sdp_poll,
-	.ioctl		= sdp_ioctl,
-	.gettstamp	= sock_gettstamp,
-	.listen		= sdp_listen,
-	.shutdown	= sdp_shutdown,
-	.setsockopt	= sdp_setsockopt,
-	.getsockopt	= sdp_getsockopt,
-	.sendmsg	= sdp_sendmsg,
-	.recvmsg	= sdp_recvmsg,
-	.mmap		= sock_no_mmap,
-	.splice_read	= sdp_splice_read,
-	.set_rcvlowat	= sdp_set_rcvlowat,
-};
+#define SDP_PROTO_OPS(_family) {					\
+	.family		= (_family),					\
+	.owner		= THIS_MODULE,					\
+	.release	= sdp_release,					\
+	.bind		= sdp_bind,					\
+	.connect	= sdp_connect,					\
+	.socketpair	= sock_no_socketpair,				\
+	.accept		= sdp_accept,					\
+	.getname	= sdp_getname,					\
+	.poll		= sdp_poll,					\
+	.ioctl		= sdp_ioctl,					\
+	.gettstamp	= sock_gettstamp,				\
+	.listen		= sdp_listen,					\
+	.shutdown	= sdp_shutdown,					\
+	.setsockopt	= sdp_setsockopt,				\
+	.getsockopt	= sdp_getsockopt,				\
+	.sendmsg	= sdp_sendmsg,					\
+	.recvmsg	= sdp_recvmsg,					\
+	.mmap		= sock_no_mmap,					\
+	.splice_read	= sdp_splice_read,				\
+	.set_rcvlowat	= sdp_set_rcvlowat,				\
+}
+
+static const struct proto_ops sdp_ops = SDP_PROTO_OPS(PF_SDP);
+const struct proto_ops sdp_inet_ops = SDP_PROTO_OPS(PF_INET);
+const struct proto_ops sdp_inet6_ops = SDP_PROTO_OPS(PF_INET6);
 
 struct proto sdp_prot = {
 	.name			= "SDP",
 	.owner			= THIS_MODULE,
 	.obj_size		= sizeof(struct sdp_sock),
+	.init			= sdp_init_sock,
+	.unhash			= sdp_unhash,
 	.keepalive		= sdp_set_keepalive,
 	.diag_destroy		= sdp_diag_destroy,
 	.stream_memory_free	= sdp_stream_memory_free,
+#ifdef HAVE_PROTO_PINFO_OFFSET
+	.ipv6_pinfo_offset	= offsetof(struct sdp_sock, inet6),
+#endif
 };
 
 static const struct net_proto_family sdp_family = {
@@ -1529,8 +1557,13 @@ static int __init sdp_init(void)
 	err = sock_register(&sdp_family);
 	if (err)
 		goto free_netlink;
+	err = sdp_inet_init();
+	if (err)
+		goto free_family;
 	return 0;
 
+free_family:
+	sock_unregister(PF_SDP);
 free_netlink:
 	sdp_netlink_exit();
 free_proto:
@@ -1544,6 +1577,7 @@ free_wq:
 
 static void __exit sdp_exit(void)
 {
+	sdp_inet_exit();
 	sock_unregister(PF_SDP);
 	sdp_netlink_exit();
 	/* the last teardown frees its socket from a work item of ours */

@@ -4,6 +4,7 @@
  *
  * Layers, each may call only what stands below it:
  *   af_sdp.c            proto_ops: what a system call does
+ *   sdp_inet.c          the same sockets as a protocol of AF_INET, AF_INET6
  *   sdp_fallback.c      TCP beside SDP: the kernel's TCP sockets
  *   sdp_sockopt.c       socket options
  *   sdp_cm.c            connections: rdma_cm events, set-up, teardown
@@ -648,15 +649,14 @@ enum sdp_urg {
 };
 
 /*
- * struct sdp_sock - an AF_SDP socket
+ * struct sdp_sock - an SDP socket
  *
- * sk_family is AF_SDP, sk_protocol the third argument of socket(). sk_state
+ * sk_family and sk_protocol are the arguments of socket(). sk_state
  * takes TCP_* values. The inet_sock fields (ports, addresses, tos, ttl) are
  * kept valid for options and diag.
  */
 struct sdp_sock {
 	struct inet_sock inet;		/* must be first */
-	struct ipv6_pinfo inet6;	/* inet.pinet6 of an IPv6 socket */
 
 	spinlock_t lock;		/* see the top of the file */
 	struct list_head net_node;	/* sdp_net.socks; socks_lock */
@@ -667,7 +667,7 @@ struct sdp_sock {
 	struct list_head port_node;	/* sdp_port.socks; sdp_port.lock */
 	union sdp_addr local;		/* port 0: not bound */
 	union sdp_addr peer;
-	bool v6;			/* made with SDPPROTO_SDP6 */
+	bool v6;			/* made for IPv6 */
 	bool user_bound;		/* bind() gave address or port */
 
 	/* TCP beside SDP, sdp_fallback.c */
@@ -736,6 +736,10 @@ struct sdp_sock {
 	u64 tx_no_credit;		/* times that data waited for credits */
 	u64 rx_bytes;
 	u64 rx_msgs;
+
+	struct ipv6_pinfo inet6;	/* inet.pinet6 of an IPv6 socket; must be
+					 * last, see sdp_inet_init()
+					 */
 };
 
 static inline struct sdp_sock *sdp_sk(const struct sock *sk)
@@ -744,6 +748,7 @@ static inline struct sdp_sock *sdp_sk(const struct sock *sk)
 }
 
 extern struct proto sdp_prot;
+extern const struct proto_ops sdp_inet_ops, sdp_inet6_ops;
 extern struct workqueue_struct *sdp_wq;
 
 /* af_sdp.c */
@@ -755,6 +760,11 @@ void sdp_start_timer(struct sock *sk, unsigned long delay);
 void sdp_stop_timer(struct sock *sk);
 void sdp_set_keepalive(struct sock *sk, int on);
 const char *sdp_device_name(const struct sock *sk);
+
+/* sdp_inet.c */
+int sdp_inet_init(void);
+void sdp_inet_exit(void);
+void sdp_inet_lock_class(struct sock *sk);
 
 /* sdp_fallback.c */
 int sdp_tcp_prepare(struct sock *sk);

@@ -51,6 +51,9 @@ static void *register_net_sysctl_sz_(struct net *net, struct ctl_table *t)
 static int proto_ioctl(struct sock *sk, int cmd, int *karg);
 static struct proto proto_ioctl_ = { .ioctl = proto_ioctl };
 
+/* PROBE: HAVE_PROTO_PINFO_OFFSET */
+static struct proto proto_pinfo_ = { .ipv6_pinfo_offset = 8 };
+
 /* PROBE: HAVE_PROTO_ACCEPT_ARG */
 static int accept_arg(struct socket *sock, struct socket *newsock,
 		      struct proto_accept_arg *arg);

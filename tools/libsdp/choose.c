@@ -116,6 +116,6 @@ void libsdp_tell_end(const struct sockaddr *addr, bool sdp)
 	if (!libsdp_logs(&rules, LIBSDP_LOG_DECISION))
 		return;
 	libsdp_addr_text(addr, text);
-	libsdp_log(&rules, LIBSDP_LOG_DECISION, "connected to %s over %s",
-		   text, sdp ? "SDP" : "TCP");
+	libsdp_log(&rules, LIBSDP_LOG_DECISION, "connected to %s over %s", text,
+		   sdp ? "SDP" : "TCP");
 }

@@ -127,10 +127,10 @@ LIBSDP_API int socket(int domain, int type, int protocol)
 LIBSDP_API int bind(int fd, const struct sockaddr *addr, socklen_t len)
 {
 	if (has_rules(fd, addr, len))
-		set_fallback(fd, libsdp_decide(LIBSDP_SERVER, addr) ==
-						 LIBSDP_SDP ?
-					 LIBSDP_SDP :
-					 LIBSDP_BOTH);
+		set_fallback(fd,
+			     libsdp_decide(LIBSDP_SERVER, addr) == LIBSDP_SDP ?
+				     LIBSDP_SDP :
+				     LIBSDP_BOTH);
 	return syscall(SYS_bind, fd, addr, len);
 }
 

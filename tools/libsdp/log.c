@@ -126,8 +126,9 @@ void libsdp_log(const struct libsdp_rules *rules, int level, const char *fmt,
 
 	if (!libsdp_logs(rules, level))
 		return;
-	n = snprintf(line, sizeof(line), "libsdp: %s[%d]: ",
-		     program_invocation_short_name, (int)getpid());
+	n = snprintf(line, sizeof(line),
+		     "libsdp: %s[%d]: ", program_invocation_short_name,
+		     (int)getpid());
 	if (n >= (int)sizeof(line) - 2)
 		n = 0;
 	errno = saved;

@@ -79,7 +79,8 @@ static bool parse_ports(struct parser *p, char *s, struct libsdp_rule *r)
 		*dash++ = '\0';
 	if (!number(s, UINT16_MAX, &lo) ||
 	    !number(dash ? dash : s, UINT16_MAX, &hi)) {
-		bad(p, "\"%s%s%s\" is no port: a number up to 65535, two of them with a dash, or * are",
+		bad(p,
+		    "\"%s%s%s\" is no port: a number up to 65535, two of them with a dash, or * are",
 		    s, dash ? "-" : "", dash ? dash : "");
 		return false;
 	}
@@ -104,14 +105,16 @@ static bool parse_address(struct parser *p, char *s, struct libsdp_rule *r)
 		*slash++ = '\0';
 	r->family = strchr(s, ':') ? AF_INET6 : AF_INET;
 	if (inet_pton(r->family, s, r->addr) != 1) {
-		bad(p, "\"%s\" is no address: names are not looked up, an IPv6 address wants brackets",
+		bad(p,
+		    "\"%s\" is no address: names are not looked up, an IPv6 address wants brackets",
 		    s);
 		return false;
 	}
 	bits = r->family == AF_INET6 ? 128 : 32;
 	r->prefix = bits;
 	if (slash && !number(slash, bits, &r->prefix)) {
-		bad(p, "\"/%s\" is no length of a prefix: this address has %d bits",
+		bad(p,
+		    "\"/%s\" is no length of a prefix: this address has %d bits",
 		    slash, bits);
 		return false;
 	}
@@ -137,7 +140,8 @@ static bool parse_where(struct parser *p, char *s, struct libsdp_rule *r)
 			colon = NULL;
 	}
 	if (!colon) {
-		bad(p, "\"%s\" has no port: ADDRESS:PORT is wanted, with * for any",
+		bad(p,
+		    "\"%s\" has no port: ADDRESS:PORT is wanted, with * for any",
 		    s);
 		return false;
 	}
@@ -151,7 +155,8 @@ static void parse_use(struct parser *p, char **word, int n)
 	struct libsdp_rule r = { .line = p->line };
 
 	if (n != 5) {
-		bad(p, "a rule has five words: use sdp|tcp|both server|client PROGRAM ADDRESS:PORT");
+		bad(p,
+		    "a rule has five words: use sdp|tcp|both server|client PROGRAM ADDRESS:PORT");
 		return;
 	}
 	if (!strcmp(word[1], "sdp")) {
@@ -201,7 +206,8 @@ static int parse_destination(struct parser *p, char **word, int n)
 		return 0;
 	}
 	if (word[1][0] != '/' || strlen(word[1]) >= sizeof(rules->log_file)) {
-		bad(p, "the path of a log begins with a slash and has less than %zu characters",
+		bad(p,
+		    "the path of a log begins with a slash and has less than %zu characters",
 		    sizeof(rules->log_file));
 		return 0;
 	}
@@ -232,7 +238,8 @@ static void parse_log(struct parser *p, char **word, int n)
 			}
 			i += 2;
 		} else {
-			bad(p, "\"%s\" says nothing about a log: destination and min-level do",
+			bad(p,
+			    "\"%s\" says nothing about a log: destination and min-level do",
 			    word[i]);
 			return;
 		}
@@ -342,8 +349,7 @@ enum libsdp_use libsdp_rules_match(const struct libsdp_rules *rules,
 	if (!rules->file[0])
 		return LIBSDP_SDP;
 	for (int i = 0; i < rules->n; i++) {
-		if (rules->rule[i].role != role ||
-		    !fits(&rules->rule[i], addr))
+		if (rules->rule[i].role != role || !fits(&rules->rule[i], addr))
 			continue;
 		*rule = &rules->rule[i];
 		return rules->rule[i].use;

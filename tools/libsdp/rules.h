@@ -10,7 +10,7 @@
 #include <stdint.h>
 #include <sys/socket.h>
 
-#define LIBSDP_CONFIG	  "/etc/libsdp.conf"
+#define LIBSDP_CONFIG "/etc/libsdp.conf"
 #define LIBSDP_CONFIG_ENV "LIBSDP_CONFIG_FILE"
 
 #define LIBSDP_RULES_MAX 256

@@ -313,7 +313,8 @@ int main(int argc, char **argv)
 	int opt;
 
 	/* '+': options behind PROGRAM are its own */
-	while ((opt = getopt_long(argc, argv, "+c:vwhV", options, NULL)) != -1) {
+	while ((opt = getopt_long(argc, argv, "+c:vwhV", options, NULL)) !=
+	       -1) {
 		switch (opt) {
 		case 'c':
 			config = optarg;

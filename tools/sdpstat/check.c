@@ -239,8 +239,8 @@ static void step_port(struct check *c)
 /* ---- the attempt ---- */
 
 /* Connects; 0 or an errno. */
-static int try_connect(int fd, const struct sockaddr_storage *to,
-		       socklen_t len, int seconds)
+static int try_connect(int fd, const struct sockaddr_storage *to, socklen_t len,
+		       int seconds)
 {
 	struct pollfd p = { .fd = fd, .events = POLLOUT };
 	socklen_t size = sizeof(int);

@@ -19,6 +19,14 @@
 #define SDPPROTO_SDP	0	/* IPv4 addresses */
 #define SDPPROTO_SDP6	1	/* IPv6 addresses, IPv4-mapped ones included */
 
+/*
+ * The same by the Internet families: socket(AF_INET or AF_INET6, SOCK_STREAM,
+ * IPPROTO_SDP). SO_DOMAIN is that family then.
+ */
+#ifndef IPPROTO_SDP
+#define IPPROTO_SDP	257
+#endif
+
 /* Level of the socket options below, outside of every SOL_* in use. */
 #define SOL_SDP		1027
 

@@ -1,0 +1,115 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * SDP as a protocol of the Internet families: socket(AF_INET or AF_INET6,
+ * SOCK_STREAM, IPPROTO_SDP). The same sockets as those of AF_SDP, made by the
+ * families' own code, so that programs see nothing but the families they know.
+ * Beside the socket layer, whose operations it registers.
+ */
+#include <linux/module.h>
+#include <net/protocol.h>
+#include <net/sock.h>
+
+#include "compat.h"
+#include "sdp.h"
+
+static struct inet_protosw sdp_protosw = {
+	.type		= SOCK_STREAM,
+	.protocol	= IPPROTO_SDP,
+	.prot		= &sdp_prot,
+	.ops		= &sdp_inet_ops,
+};
+
+#if IS_ENABLED(CONFIG_IPV6)
+static struct inet_protosw sdp_protosw6 = {
+	.type		= SOCK_STREAM,
+	.protocol	= IPPROTO_SDP,
+	.prot		= &sdp_prot,
+	.ops		= &sdp_inet6_ops,
+};
+
+static int sdp_inet6_register(void)
+{
+	return inet6_register_protosw(&sdp_protosw6);
+}
+
+static void sdp_inet6_unregister(void)
+{
+	inet6_unregister_protosw(&sdp_protosw6);
+}
+#else
+static int sdp_inet6_register(void)
+{
+	return 0;
+}
+
+static void sdp_inet6_unregister(void)
+{
+}
+#endif
+
+/*
+ * The kernel has one class of locks for all sockets of AF_INET. Ours nest over
+ * those of the TCP sockets that a provider uses, so they need their own.
+ */
+static struct lock_class_key sdp_slock_key[2], sdp_lock_key[2];
+static struct lock_class_key sdp_callback_key[2];
+
+/**
+ * sdp_inet_lock_class - own lock classes for a socket of an Internet family
+ * @sk: new socket that nobody else knows
+ */
+void sdp_inet_lock_class(struct sock *sk)
+{
+	int i = sk->sk_family == AF_INET6;
+
+	if (sk->sk_family == AF_SDP)
+		return;
+	if (i)
+		sock_lock_init_class_and_name(sk, "slock-AF_INET6-SDP",
+					      &sdp_slock_key[i],
+					      "sk_lock-AF_INET6-SDP",
+					      &sdp_lock_key[i]);
+	else
+		sock_lock_init_class_and_name(sk, "slock-AF_INET-SDP",
+					      &sdp_slock_key[i],
+					      "sk_lock-AF_INET-SDP",
+					      &sdp_lock_key[i]);
+	lockdep_set_class_and_name(&sk->sk_callback_lock, &sdp_callback_key[i],
+				   "clock-AF_INET-SDP");
+}
+
+/**
+ * sdp_inet_init - let the Internet families make SDP sockets
+ *
+ * Context: module init, after sdp_prot is registered.
+ *
+ * Return: 0 or a negative errno.
+ */
+int sdp_inet_init(void)
+{
+	int err;
+
+	/* where kernels before 6.5 look for it */
+	BUILD_BUG_ON(offsetof(struct sdp_sock, inet6) +
+		     sizeof(struct ipv6_pinfo) != sizeof(struct sdp_sock));
+	err = sdp_inet6_register();
+	if (err)
+		return err;
+	inet_register_protosw(&sdp_protosw);
+	return 0;
+}
+
+/**
+ * sdp_inet_exit - no new ones
+ *
+ * Context: module exit; waits for those who are about to make one.
+ */
+void sdp_inet_exit(void)
+{
+	inet_unregister_protosw(&sdp_protosw);
+	sdp_inet6_unregister();
+}
+
+/* "net-pf-2-proto-257-type-1", as the families ask for it */
+MODULE_ALIAS_NET_PF_PROTO_TYPE(PF_INET, 257, 1);
+MODULE_ALIAS_NET_PF_PROTO_TYPE(PF_INET6, 257, 1);
