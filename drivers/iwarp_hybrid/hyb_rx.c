@@ -10,6 +10,7 @@
  *
  * An error stops reception for good and queues a Terminate message.
  */
+#include <linux/log2.h>
 #include <net/tcp.h>
 
 #include "compat.h"
@@ -1141,6 +1142,85 @@ static u32 hyb_rx_fast(struct hyb_qp *qp, const struct hyb_cur *c, u32 avail)
 	return hyb_rx_advance(qp, total, 1);
 }
 
+/* Front of an FPDU that holds a segment of a Send */
+struct hyb_send_head {
+	__be16 len;
+	__be16 ctrl;
+	__be32 inval;
+	__be32 qn;
+	__be32 msn;
+	__be32 mo;
+} __packed;
+
+static_assert(sizeof(struct hyb_send_head) ==
+	      MPA_LEN_SIZE + DDP_UNTAGGED_LEN);
+
+/*
+ * Does an FPDU with the header @h, the next segment of the Send that is due but
+ * not its last, take exactly @n octets from @pos on? Returns its payload or 0.
+ */
+static u32 hyb_rx_whole(const struct hyb_qp *qp, const struct hyb_send_head *h,
+			u64 pos, u32 n, u32 mo)
+{
+	const u16 send = DDP_DV << 8 | RDMAP_CTRL(RDMAP_SEND);
+	u32 ivl = qp->rx.ivl, ulpdu = be16_to_cpu(h->len);
+	u32 full = mpa_ulpdu_full(pos, n, ivl, qp->rx.ivl_log);
+
+	if (h->ctrl != cpu_to_be16(send) || h->qn != cpu_to_be32(DDP_QN_SEND) ||
+	    be32_to_cpu(h->msn) != qp->rx.msn[DDP_QN_SEND] ||
+	    be32_to_cpu(h->mo) != mo || !full || full > MPA_ULPDU_MAX ||
+	    full - ulpdu > 3 || full > U32_MAX - mo)
+		return 0;
+	return ulpdu - DDP_UNTAGGED_LEN;
+}
+
+/*
+ * The bulk of a long message: FPDUs at @c and behind in the same packet, each of
+ * them in a piece of memory of its own. Does what hyb_rx_fast() would do for
+ * each; that has taken one in front of them, so the NIC's word holds to the end
+ * of the packet. Leaves @c at what it does not take, and returns the octets
+ * consumed.
+ */
+static u32 hyb_rx_bulk(struct hyb_qp *qp, struct hyb_cur *c, u32 avail)
+{
+	struct hyb_shared *sh = qp->shared;
+	struct rdma_stack_run *run = &sh->run[sh->rx.nr];
+	const struct rdma_stack_run *end = &sh->run[RDMA_STACK_RUNS - 2];
+	u32 from = sh->rx_off + sh->rx.len, mo = from;
+	u32 ivl = qp->rx.ivl, done = 0, lead, to_mark, pay;
+	struct hyb_send_head h;
+	u32 fpdus = 0;
+	u64 pos;
+
+	for (; run < end && (c->n || hyb_cur_piece(c)); run++) {
+		if (c->n > avail - done || c->n & 3 || c->n < HYB_SEG_MIN)
+			break;
+		pos = qp->rx.pos + done;
+		lead = mpa_lead_len(pos, ivl);
+		to_mark = mpa_body_run(pos, 0, ivl);
+		if (to_mark <= sizeof(h))
+			break;
+		/* once, as in hyb_rx_fast() */
+		memcpy(&h, c->p + lead, sizeof(h));
+		pay = hyb_rx_whole(qp, &h, pos, c->n, mo);
+		if (!pay)
+			break;
+		hyb_shared_run(run, hyb_cur_page(c), c->p + lead + sizeof(h),
+			       pay, to_mark - sizeof(h), ivl);
+		mo += pay;
+		done += c->n;
+		fpdus++;
+		hyb_cur_step(c, c->n);
+	}
+	if (!fpdus)
+		return 0;
+	sh->rx.nr += fpdus;
+	sh->rx.len += mo - from;
+	sh->rx.truesize += mo - from;
+	qp->rx.trusted += done;
+	return hyb_rx_advance(qp, done, fpdus);
+}
+
 /* The FPDU at @cur, which is filled, if complete: octets consumed, else 0 */
 static u32 hyb_rx_fpdu(struct hyb_qp *qp, const struct hyb_cur *cur, u32 avail)
 {
@@ -1304,6 +1384,7 @@ static u32 hyb_rx_walk(struct hyb_qp *qp, struct sock *sk, u32 avail)
 	bool fast = sh && qp->off && !qp->ooo;
 	struct hyb_cur cur;
 	u32 done = 0;
+	bool bulk;
 	u32 n;
 
 	if (!hyb_cur_init(&cur, sk))
@@ -1314,6 +1395,7 @@ static u32 hyb_rx_walk(struct hyb_qp *qp, struct sock *sk, u32 avail)
 		if (!hyb_cur_fill(&cur))
 			break;
 		n = fast ? hyb_rx_fast(qp, &cur, avail - done) : 0;
+		bulk = n && !sh->held;
 		if (!n && !rx->stopped)
 			n = hyb_rx_fpdu(qp, &cur, avail - done);
 		if (!n)
@@ -1321,6 +1403,8 @@ static u32 hyb_rx_walk(struct hyb_qp *qp, struct sock *sk, u32 avail)
 		done += n;
 		if (!hyb_cur_skip(&cur, n))
 			break;
+		if (bulk)
+			done += hyb_rx_bulk(qp, &cur, avail - done);
 	}
 	if (sh)
 		hyb_rx_shared_end(qp);
@@ -1383,6 +1467,7 @@ void hyb_rx_init(struct hyb_qp *qp, const struct mpa_result *res)
 
 	rx->crc = res->crc;
 	rx->ivl = res->rx_ivl;
+	rx->ivl_log = rx->ivl ? ilog2(rx->ivl) : 0;
 	rx->rtr_send = res->rtr_send;
 	for (i = 0; i < DDP_QN_COUNT; i++)
 		rx->msn[i] = 1;

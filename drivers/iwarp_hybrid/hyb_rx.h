@@ -23,6 +23,7 @@ struct hyb_qp;
  * @need: octets up to the end of the FPDU being awaited, 0: not known
  * @pos: octets of the stream consumed
  * @ivl: marker interval of the incoming stream, 0 for none
+ * @ivl_log: its logarithm
  * @crc: checksum is verified
  * @paused: the next Send found no receive; resumed by hyb_rx_kick()
  * @stopped: an error was found, the peer's stream is no longer looked at
@@ -49,6 +50,7 @@ struct hyb_rx {
 	u32 need;
 	u64 pos;
 	u32 ivl;
+	u32 ivl_log;
 	bool crc;
 	bool paused;
 	bool stopped;

@@ -178,14 +178,21 @@ static void hyb_shared_lend_staged(struct hyb_shared *sh, u8 *p, u32 len)
 static struct kvec *hyb_shared_lend_runs(struct kvec *v, u8 *p, u32 len,
 					 u32 run, u32 ivl)
 {
-	for (; len > run; v++) {
-		v->iov_base = p;
+	u32 step = ivl - MPA_MARK_SIZE;
+
+	v->iov_base = p;
+	if (len > run) {
 		v->iov_len = run;
 		p += run + MPA_MARK_SIZE;
 		len -= run;
-		run = ivl - MPA_MARK_SIZE;
+		for (v++; len > step; v++) {
+			v->iov_base = p;
+			v->iov_len = step;
+			p += ivl;
+			len -= step;
+		}
+		v->iov_base = p;
 	}
-	v->iov_base = p;
 	v->iov_len = len;
 	return v + 1;
 }
@@ -447,8 +454,8 @@ static void hyb_shared_cut(struct hyb_shared *sh, struct hyb_stream *s,
 /* ------------------------------------------------------------- sealing */
 
 /* ULPDU_Length and DDP header of an FPDU of @msg */
-static void hyb_shared_put_head(u8 *p, const struct hyb_msg *msg,
-				const struct hyb_gap *gap)
+static __always_inline void
+hyb_shared_put_head(u8 *p, const struct hyb_msg *msg, const struct hyb_gap *gap)
 {
 	proto_put16(p, DDP_UNTAGGED_LEN + gap->pay);
 	ddp_put_untagged(p + MPA_LEN_SIZE, gap->mo + gap->pay == msg->len,
@@ -709,22 +716,31 @@ static u32 hyb_shared_ready(struct hyb_qp *qp, struct sock *sk,
 	return p->fill;
 }
 
-/* How many octets TCP shall get now: what it can send, and two segments */
+/*
+ * How many octets TCP shall get now: what it can send, and two segments. Of a
+ * long queue, if it is not the peer's window that keeps it, as many as TCP likes
+ * to send at a time: it waits for more acknowledgments rather than send less,
+ * and what is then laid out would be too late to go with it.
+ */
 static u32 hyb_shared_quota(const struct hyb_qp *qp, struct sock *sk)
 {
 	const struct tcp_sock *tp = tcp_sk(sk);
 	u32 unsent = tp->write_seq - tp->snd_nxt;
 	s64 wnd = (s32)(tcp_wnd_end(tp) - tp->write_seq);
-	u32 mss = tp->mss_cache;
+	u32 mss = tp->mss_cache, more = 2 * mss;
+	u32 burst = tp->gso_segs * mss;
 	s64 cwnd;
 
 	if (qp->tx.drain)
 		return HYB_WAIT_MAX;
-	if (unsent >= 2 * mss)
+	if (burst > more && wnd >= burst &&
+	    hyb_stream_waiting(&qp->tx.s) >= burst)
+		more = burst;
+	if (unsent >= more)
 		return 0;
 	cwnd = (s64)tcp_snd_cwnd(tp) - tcp_packets_in_flight(tp);
 	cwnd = cwnd * mss - unsent;
-	return 2 * mss - unsent +
+	return more - unsent +
 	       clamp_t(s64, min(wnd, cwnd), 0, HYB_WAIT_MAX);
 }
 
@@ -1204,9 +1220,7 @@ static void hyb_shared_charge(struct hyb_shared *sh, struct sk_buff *skb)
 u32 hyb_shared_add(struct hyb_qp *qp, struct sk_buff *skb, struct page *page,
 		   const u8 *p, u32 len, u32 to_mark)
 {
-	const u8 *base = page ? page_address(page) : p;
 	struct hyb_shared *sh = qp->shared;
-	struct rdma_stack_run *run;
 	u32 err;
 
 	BUILD_BUG_ON(MPA_MARK_SIZE != RDMA_STACK_GAP);
@@ -1219,13 +1233,8 @@ u32 hyb_shared_add(struct hyb_qp *qp, struct sk_buff *skb, struct page *page,
 		if (err)
 			return err;
 	}
-	run = &sh->run[sh->rx.nr++];
-	run->data = p;
-	run->page = page;
-	run->off = p - base;
-	run->len = len;
-	run->gaps.head = to_mark < len ? to_mark : 0;
-	run->gaps.step = qp->rx.ivl - MPA_MARK_SIZE;
+	hyb_shared_run(&sh->run[sh->rx.nr++], page, p, len, to_mark,
+		       qp->rx.ivl);
 	sh->rx.len += len;
 	sh->rx.truesize += len;
 	return 0;

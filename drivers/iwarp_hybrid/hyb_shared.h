@@ -16,6 +16,7 @@
 #ifndef HYB_SHARED_H
 #define HYB_SHARED_H
 
+#include <linux/mm.h>
 #include <linux/types.h>
 #include <rdma/rdma_stack.h>
 
@@ -152,6 +153,20 @@ static inline bool hyb_shared_reserved(const struct hyb_qp *qp)
 static inline bool hyb_shared_unsealed(const struct hyb_qp *qp)
 {
 	return qp->shared && qp->shared->get != qp->shared->put;
+}
+
+/* A piece of what came in: payload at @p in @page, markers after @to_mark */
+static inline void hyb_shared_run(struct rdma_stack_run *run, struct page *page,
+				  const u8 *p, u32 len, u32 to_mark, u32 ivl)
+{
+	const u8 *base = page ? page_address(page) : p;
+
+	run->data = p;
+	run->page = page;
+	run->off = p - base;
+	run->len = len;
+	run->gaps.head = to_mark < len ? to_mark : 0;
+	run->gaps.step = ivl - MPA_MARK_SIZE;
 }
 
 /* The functions below: of the engines, with the TCP socket held */

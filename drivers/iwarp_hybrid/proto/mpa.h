@@ -550,15 +550,20 @@ bool mpa_marks_good(const u8 *p, u32 len, u64 pos, u32 ivl);
  */
 static inline void mpa_marks_put(u8 *p, u32 len, u64 pos, u32 ivl)
 {
-	u32 lead = mpa_lead_len(pos, ivl);
 	u32 at = mpa_to_mark(pos, ivl);
+	u32 back = at;
+	u8 *end;
 
-	if (lead) {
+	if (!at) {
 		proto_put32(p, 0);
 		at = ivl;
+		back = ivl - MPA_MARK_SIZE;
 	}
-	for (; at + MPA_MARK_SIZE <= len; at += ivl)
-		proto_put32(p + at, (u16)(at - lead));
+	if (len < MPA_MARK_SIZE)
+		return;
+	end = p + len - MPA_MARK_SIZE;
+	for (p += at; p <= end; p += ivl, back += ivl)
+		proto_put32(p, (u16)back);
 }
 
 /* Start at the first octet of an FPDU, at @pos of the stream */

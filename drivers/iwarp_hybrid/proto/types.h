@@ -47,10 +47,10 @@ static inline void proto_put16(u8 *p, u16 v)
 
 static inline void proto_put32(u8 *p, u32 v)
 {
-	p[0] = (u8)(v >> 24);
-	p[1] = (u8)(v >> 16);
-	p[2] = (u8)(v >> 8);
-	p[3] = (u8)v;
+#if __BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__
+	v = __builtin_bswap32(v);
+#endif
+	memcpy(p, &v, sizeof(v));
 }
 
 static inline void proto_put64(u8 *p, u64 v)
