@@ -628,6 +628,7 @@ struct sdp_rx_block {
  * @charge: memory that the references hold
  * @rcvbuf: sk_rcvbuf as the provider knows it
  * @paused: the provider was told to stop
+ * @starved: it was since the last look at the size of the buffer
  */
 struct sdp_rx_pages {
 	struct list_head blocks;
@@ -638,6 +639,7 @@ struct sdp_rx_pages {
 	u32 charge;
 	u32 rcvbuf;
 	bool paused;
+	bool starved;
 };
 
 /* Urgent octet, as seen by the reader; sdp->urg_state. */

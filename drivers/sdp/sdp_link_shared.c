@@ -298,15 +298,17 @@ static u32 sdp_shared_fill_user(const struct rdma_stack_tx *tx,
 				const u8 __user *from, u32 want)
 {
 	const struct kvec *seg = tx->seg;
-	u32 rest = want, n, more, left;
+	unsigned long rest = want, n, more, left;
 	void *end = NULL, *to;
 
-	for (; rest; rest -= n, from += n, seg++) {
+	for (;;) {
 		to = seg->iov_base;
-		n = min_t(u32, seg->iov_len, rest);
+		n = seg->iov_len;
+		if (unlikely(n > rest))
+			n = rest;
 		more = 0;
-		if (to == end + RDMA_STACK_GAP && (unsigned long)to & 7)
-			more = RDMA_STACK_GAP;
+		if (likely(to == end + RDMA_STACK_GAP))
+			more = (unsigned long)to & RDMA_STACK_GAP;
 		end = to + n;
 		instrument_copy_from_user_before(to - more, from - more,
 						 n + more);
@@ -315,8 +317,12 @@ static u32 sdp_shared_fill_user(const struct rdma_stack_tx *tx,
 						n + more, left);
 		if (unlikely(left))
 			return want - rest + n - min(left, n);
+		rest -= n;
+		if (!rest)
+			return want;
+		from += n;
+		seg++;
 	}
-	return want;
 }
 
 /* As far as pages are there; the reservation forbids waiting for one. */
@@ -413,6 +419,23 @@ static int sdp_shared_no_room(struct sdp_conn *conn, int err)
 }
 
 /*
+ * As in TCP the buffer grows to twice of what is on its way, unless the user
+ * has chosen its size.
+ */
+static void sdp_shared_grow(struct sock *sk, struct sdp_conn *conn)
+{
+	const struct rdma_stack_link *stack = conn->stack;
+	u64 size;
+
+	if (sk->sk_userlocks & SOCK_SNDBUF_LOCK || !stack->tx_sent)
+		return;
+	size = 2 * (stack->tx_sent(conn->qp) - stack->tx_acked(conn->qp));
+	size = min_t(u64, size, sdp_pernet(sock_net(sk))->sysctl_wmem[2]);
+	if (size > sk->sk_sndbuf)
+		WRITE_ONCE(sk->sk_sndbuf, size);
+}
+
+/*
  * Whether sk_sndbuf lets @want octets in; as in TCP the last piece may go over
  * the limit, a small one.
  */
@@ -422,6 +445,8 @@ static u32 sdp_shared_space(struct sock *sk, struct sdp_conn *conn, u32 want)
 
 	if (unlikely(sk->sk_wmem_queued + want > sndbuf)) {
 		sdp_stx_refresh(conn);
+		sdp_shared_grow(sk, conn);
+		sndbuf = READ_ONCE(sk->sk_sndbuf);
 		if (!sk_stream_memory_free(sk))
 			return 0;
 		want = min_t(u32, want, max_t(u32, SDP_TX_OVER,

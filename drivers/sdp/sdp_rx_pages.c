@@ -62,6 +62,7 @@ int sdp_pages_init(struct sock *sk)
 	q->last = blk;
 	q->spare = spare;
 	q->paused = false;
+	q->starved = false;
 	spin_unlock_bh(&sdp_sk(sk)->lock);
 	return 0;
 }
@@ -99,8 +100,9 @@ static struct rdma_stack_gaps sdp_gaps_rest(const struct rdma_stack_gaps *g,
 }
 
 /* The queue takes a reference, which pieces of one page in a row share. */
-static bool sdp_pages_ref(struct sdp_rx_pages *q, struct page *page, u32 off,
-			  u32 len, struct rdma_stack_gaps gaps)
+static __always_inline bool sdp_pages_ref(struct sdp_rx_pages *q,
+					  struct page *page, u32 off, u32 len,
+					  struct rdma_stack_gaps gaps)
 {
 	struct sdp_rx_block *blk = q->last;
 	u32 tail = blk->tail;
@@ -188,9 +190,10 @@ static bool sdp_pages_run(struct sdp_rx_pages *q,
  * @rx: what the provider has
  * @skip: octets at its front that are no payload
  * @merge: payload up to this size is copied if its memory is not worth being
- *	   held while the reader is behind
+ *	   held while the reader is far behind
  *
- * What may not be referenced is copied as well. The caller moves rx_seq.
+ * As in TCP a second copy is made only when memory runs short. What may not be
+ * referenced is copied as well. The caller moves rx_seq.
  *
  * Context: sdp->lock.
  *
@@ -207,8 +210,8 @@ bool sdp_pages_add(struct sdp_sock *sdp, const struct rdma_stack_rx *rx,
 	lockdep_assert_held(&sdp->lock);
 	if (!q->last)
 		return false;
-	small = len <= merge && sdp->rx_seq != sdp->copied_seq &&
-		2 * len < rx->truesize;
+	small = len <= merge && 2 * len < rx->truesize &&
+		q->charge > (u32)READ_ONCE(sdp->inet.sk.sk_rcvbuf) / 2;
 	for (i = 0; i < rx->nr; i++) {
 		const struct rdma_stack_run *run = &rx->run[i];
 
@@ -265,56 +268,45 @@ bool sdp_pages_full(struct sock *sk)
 	if (!q->paused)
 		SDP_INC_STATS(sock_net(sk), RX_PAUSES);
 	WRITE_ONCE(q->paused, true);
+	q->starved = true;
 	return true;
 }
 
 /* ---- reading ---- */
 
-static __always_inline bool sdp_put4(void __user *user, const u8 *data)
-{
-	u32 word;
-
-	memcpy(&word, data, sizeof(word));
-	return !__put_user(word, (u32 __user *)user);
-}
-
 /*
- * Multiples of four octets to a user address that is one. What lies between
- * two gaps is an odd multiple, and functions that copy to users reach an even
- * one octet by octet; this saves them that. Returns octets copied.
+ * The pieces of a fragment to a user address, from the last to the first, which
+ * is @span octets long; all sizes and @user are multiples of four. What lies
+ * between two gaps is an odd multiple, and functions that copy to users reach
+ * an even one octet by octet. So a piece that begins in the middle of a word is
+ * copied with the gap in front of it, to where the end of the piece before goes
+ * next. Returns false on a fault; then nothing is known of what was copied.
  */
-static u32 sdp_pieces_put(void __user *user, const u8 *p, u32 len, u32 span,
-			  u32 step)
+static bool sdp_pieces_put(void __user *user, const u8 *p, u32 len, u32 span,
+			   u32 step)
 {
-	void __user *at = user;
-	u32 n, left;
+	u32 n = len - span, more, k;
+	void __user *at;
 
-	for (;; p += RDMA_STACK_GAP, span = step) {
-		n = min(len, span);
-		len -= n;
-		instrument_copy_to_user(at, p, n);
-		if ((unsigned long)at & 4) {
-			if (!sdp_put4(at, p))
-				break;
-			at += 4;
-			p += 4;
-			n -= 4;
-		}
-		left = raw_copy_to_user(at, p, n & ~7U);
-		at += (n & ~7U) - left;
-		p += n & ~7U;
-		if (unlikely(left))
-			break;
-		if (n & 4) {
-			if (!sdp_put4(at, p))
-				break;
-			at += 4;
-			p += 4;
-		}
-		if (!len)
-			break;
+	if (n) {
+		k = (n - 1) / step;
+		at = user + span + k * step;
+		p += span + RDMA_STACK_GAP + k * (step + RDMA_STACK_GAP);
+		n -= k * step;
+		do {
+			more = (unsigned long)at & RDMA_STACK_GAP;
+			instrument_copy_to_user(at - more, p - more, n + more);
+			if (unlikely(raw_copy_to_user(at - more, p - more,
+						      n + more)))
+				return false;
+			n = step;
+			at -= step;
+			p -= step + RDMA_STACK_GAP;
+		} while (k--);
+		p += step - span;
 	}
-	return at - user;
+	instrument_copy_to_user(user, p, span);
+	return !raw_copy_to_user(user, p, span);
 }
 
 /* Octets of a piece to the user; @user, if not NULL, is where the reader is. */
@@ -327,8 +319,9 @@ static u32 sdp_frag_out(const struct sdp_rx_frag *f, u32 skip, u32 len,
 	u32 done = 0, n, got;
 
 	if (likely(user && !(((unsigned long)user | span | f->gaps.step |
-			      len) & 3)))
-		return sdp_pieces_put(user, p, len, span, f->gaps.step);
+			      len) & 3)) &&
+	    likely(sdp_pieces_put(user, p, len, span, f->gaps.step)))
+		return len;
 	for (;;) {
 		n = min(len - done, span);
 		if (user) {
@@ -457,6 +450,21 @@ static void sdp_pages_uncharge(struct sdp_rx_pages *q, u32 len, u32 queued)
 		q->charge -= (u32)div_u64((u64)q->charge * len, queued);
 }
 
+/*
+ * A reader that empties the queue and then has to wait, because the provider
+ * was told to stop, is faster than its buffer: that grows, unless the user has
+ * chosen its size. One that does not keep up changes nothing.
+ */
+static void sdp_pages_grow(struct sock *sk, struct sdp_rx_pages *q)
+{
+	u32 max = READ_ONCE(sdp_pernet(sock_net(sk))->sysctl_rmem[2]);
+	u32 size = READ_ONCE(sk->sk_rcvbuf);
+
+	q->starved = false;
+	if (!(sk->sk_userlocks & SOCK_RCVBUF_LOCK) && size < max)
+		WRITE_ONCE(sk->sk_rcvbuf, min(2 * size, max));
+}
+
 /* Struct sdp_rxq_ops.consume */
 void sdp_shared_consume(struct sock *sk, u32 len)
 {
@@ -468,6 +476,8 @@ void sdp_shared_consume(struct sock *sk, u32 len)
 
 	spin_lock_bh(&sdp->lock);
 	sdp_pages_uncharge(q, len, sdp->rx_seq - sdp->copied_seq);
+	if (unlikely(q->starved) && !q->charge)
+		sdp_pages_grow(sk, q);
 	while (left)
 		left -= sdp_block_drop(q, left);
 	WRITE_ONCE(sdp->copied_seq, sdp->copied_seq + len);

@@ -193,8 +193,12 @@ static void do_signal(void)
 	struct itimerval t = { .it_value.tv_usec = 200000 };
 	struct sigaction sa = { .sa_handler = nothing };
 	unsigned char *p = pages(BIG, PROT_READ | PROT_WRITE);
+	int size = 65536;
 	ssize_t n;
 
+	/* one that does not grow, or all might fit in */
+	if (setsockopt(fd, SOL_SOCKET, SO_SNDBUF, &size, sizeof(size)))
+		fail("SO_SNDBUF");
 	fill(p, BIG, 0);
 	sigaction(SIGALRM, &sa, NULL);
 	setitimer(ITIMER_REAL, &t, NULL);
