@@ -17,6 +17,7 @@
 #include <linux/net.h>
 #include <linux/sysctl.h>
 #include <linux/timer.h>
+#include <linux/uio.h>
 #include <linux/workqueue.h>
 #include <net/inet_sock.h>
 #include <net/net_namespace.h>
@@ -51,6 +52,13 @@
 #ifndef HAVE_TIMER_CONTAINER_OF
 #define timer_container_of(var, timer, field) \
 	from_timer(var, timer, field)
+#endif
+
+/* Of an iterator over user memory in pieces; before 6.4 a field of it. */
+#ifdef HAVE_ITER_IOV
+#define compat_iter_iov(iter)	iter_iov(iter)
+#else
+#define compat_iter_iov(iter)	((iter)->iov)
 #endif
 
 /* Since 6.19 the core says that it may be longer than struct sockaddr. */

@@ -18,6 +18,7 @@
  *   sdp_fc_*.c          flow control: credits, a ring that the sender manages,
  *                       messages that the device holds, the transport's own
  *   sdp_ring.c          that ring: its memory, and the receive queue in it
+ *   sdp_zcopy*.c        large sends over a verbs link without copies
  *   sdp_link_verbs.c    queue pair, buffers, posting
  *   sdp_wire.c          message formats, pure functions
  *
@@ -61,6 +62,7 @@
 #include <linux/sdp.h>
 
 #include "sdp_wire.h"
+#include "sdp_zcopy.h"
 
 /* Limits of this implementation; what users can tune is in struct sdp_net. */
 #define SDP_BUF_ORDER		3	/* pages of a send or receive buffer */
@@ -111,6 +113,8 @@ struct sdp_net {
 	int sysctl_shared_link;		/* use shared buffers where possible */
 	int sysctl_flow_control;	/* SDP_FLOW_*, not the default */
 	int sysctl_rdma_progress;	/* enum sdp_progress */
+	int sysctl_zcopy_threshold;	/* octets of a send; 0: never */
+	int sysctl_zcopy_wait;		/* us without progress */
 	int sysctl_signal_every;	/* signalled send at least every n */
 	int sysctl_fin_timeout;		/* seconds, after close() */
 	int sysctl_resolve_timeout;	/* ms, address and route */
@@ -187,12 +191,13 @@ struct sdp_chunk {
  * @oob: last octet is urgent; nothing may be appended
  * @busy: sendmsg is copying behind @len; do not send yet
  * @eor: nothing may be appended
+ * @avail: SrcAvail, see sdp_zcopy_tx.c
  */
 struct sdp_tx_msg {
 	struct sdp_chunk *chunk;
 	u32 off;
 	u32 len;
-	u8 split:1, oob:1, busy:1, eor:1;
+	u8 split:1, oob:1, busy:1, eor:1, avail:1;
 };
 
 /**
@@ -216,6 +221,8 @@ struct sdp_tx_slot {
 /* Control messages that wait for a credit; bits of conn->tx_ctl. */
 enum sdp_ctl {
 	SDP_CTL_SENDSM,
+	SDP_CTL_RD_COMPL,	/* zero copy: octets have been read */
+	SDP_CTL_SRC_CANCEL,
 	SDP_CTL_CHRCVBUF_ACK,
 	SDP_CTL_FIRST,		/* empty Data that opens an iWARP stream */
 	SDP_CTL_RING,		/* tell the peer of our ring */
@@ -230,7 +237,7 @@ struct sdp_ctl_msg {
 	u8 mid;
 };
 
-#define SDP_CTL_MSGS	4
+#define SDP_CTL_MSGS	6
 extern const struct sdp_ctl_msg sdp_ctl_msgs[SDP_CTL_MSGS];
 
 /* Bits of conn->flags. */
@@ -582,6 +589,7 @@ struct sdp_conn {
 	u8 *tx_ctl_area;		/* SDP_SQ_DEPTH slots */
 	u64 tx_ctl_dma;
 	struct ib_cqe ka_cqe;
+	struct sdp_zc zc;
 	struct sdp_stx stx;
 	struct sdp_tx_msg tx_q[SDP_TXQ_DEPTH];
 	struct sdp_tx_slot tx_slots[SDP_SQ_DEPTH];
@@ -714,6 +722,7 @@ struct sdp_sock {
 	u8 recvmsg_inq;			/* TCP_INQ */
 	u8 shared_link;			/* SDP_SHARED_LINK */
 	u8 flow_control;		/* SDP_FLOW_CONTROL */
+	int zcopy_threshold;		/* SDP_ZCOPY; 0: never */
 	u8 syn_retries;			/* TCP_SYNCNT, 0: default */
 	u8 keepcnt;			/* 0: per-namespace default */
 	u8 last_reset;			/* why the connection was aborted */
@@ -829,6 +838,8 @@ u32 sdp_tx_progress(const struct sock *sk);
 void sdp_tx_recycle(struct sdp_conn *conn, struct sdp_rx_buf *buf);
 void sdp_tx_done(struct ib_cq *cq, struct ib_wc *wc);
 void sdp_tx_free(struct sdp_conn *conn);
+bool sdp_tx_src_avail(struct sdp_conn *conn, struct iov_iter *from, u32 n);
+void sdp_tx_src_unavail(struct sdp_conn *conn);
 
 /* sdp_link_shared.c */
 void sdp_shared_choose(struct sdp_conn *conn);

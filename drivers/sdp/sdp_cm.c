@@ -197,6 +197,7 @@ static void sdp_conn_hang_up(struct sdp_conn *conn)
 	spin_unlock_bh(&conn->tx_lock);
 	if (conn->qp)
 		ib_drain_qp(conn->qp);
+	sdp_zc_drained(conn);
 }
 
 /* A request that did not make it into the accept queue. */

@@ -201,7 +201,7 @@ static int sdp_link_create_qp(struct sdp_conn *conn)
 		.sq_sig_type = IB_SIGNAL_REQ_WR,
 		.cap = {
 			.max_send_wr = SDP_SQ_DEPTH + SDP_DRAIN_WRS +
-				       SDP_PROBE_WRS,
+				       SDP_PROBE_WRS + SDP_ZC_WRS,
 			.max_recv_wr = conn->rx_max + SDP_DRAIN_WRS,
 			.max_send_sge = 2,
 			.max_recv_sge = 2,
@@ -263,6 +263,7 @@ int sdp_link_create(struct sdp_conn *conn)
 			       SDP_MAX_RX_BUFS);
 	conn->rx_start = count;
 	sdp_fc_choose(conn);
+	sdp_zc_init(conn);
 	return sdp_link_create_qp(conn);
 }
 
@@ -333,6 +334,7 @@ void sdp_link_destroy(struct sdp_conn *conn)
 	conn->cq = NULL;
 	if (conn->rx_ring)
 		sdp_ring_destroy(conn);
+	sdp_zc_free(conn);
 	sdp_tx_free(conn);
 	if (conn->tx_ctl_area) {
 		ib_dma_unmap_single(conn->dev, conn->tx_ctl_dma, len,

@@ -115,7 +115,10 @@ static int sdp_rx_data(struct sdp_sock *sdp, struct sdp_rx_ctx *c)
 	return sdp_rx_payload(sdp, c);
 }
 
-/* Take the octets that came along and ask for the others by Data messages. */
+/*
+ * Take the octets that came along. A reader may get the others; else they are
+ * asked for by Data messages.
+ */
 static int sdp_rx_src_avail(struct sdp_sock *sdp, struct sdp_rx_ctx *c)
 {
 	struct sdp_conn *conn = c->conn;
@@ -135,7 +138,8 @@ static int sdp_rx_src_avail(struct sdp_sock *sdp, struct sdp_rx_ctx *c)
 	}
 	if (!bad) {
 		WRITE_ONCE(conn->rx_src_avail, true);
-		sdp_tx_ctl(conn, SDP_CTL_SENDSM);
+		if (!sdp_zc_accept(sdp, c))
+			sdp_tx_ctl(conn, SDP_CTL_SENDSM);
 	}
 	return bad;
 }
@@ -151,7 +155,8 @@ static int sdp_rx_mode_change(struct sdp_rx_ctx *c)
 	if (from == to || from == SDP_MODE_BUFFERED ||
 	    (from == SDP_MODE_PIPELINED && to == SDP_MODE_BUFFERED))
 		return SDP_MIB_BAD_STATE;
-	if (to == SDP_MODE_BUFFERED && READ_ONCE(c->conn->rx_src_avail))
+	if (c->conn->zc.rx_state != SDP_ZC_RX_IDLE ||
+	    (to == SDP_MODE_BUFFERED && READ_ONCE(c->conn->rx_src_avail)))
 		return SDP_MIB_BAD_STATE;
 	c->conn->rx_mode = to;
 	return 0;
@@ -163,7 +168,7 @@ static int sdp_rx_discon(struct sdp_sock *sdp, struct sdp_rx_ctx *c)
 	struct sock *sk = c->sk;
 
 	SDP_INC_STATS(sock_net(sk), DISCON_RCVD);
-	if (conn->rx_discon)
+	if (conn->rx_discon || conn->zc.rx_state != SDP_ZC_RX_IDLE)
 		return SDP_MIB_BAD_STATE;
 	conn->rx_discon = true;
 	c->eof = true;
@@ -219,9 +224,11 @@ int sdp_rx_dispatch(struct sdp_sock *sdp, struct sdp_rx_ctx *c)
 		sdp_tx_ctl(c->conn, SDP_CTL_CHRCVBUF_ACK);
 		return 0;
 	case SDP_MID_SRC_CANCEL:
-		/* the SendSm that answers the SrcAvail answers this too */
-		return 0;
+		return sdp_zc_src_cancel(sdp, c);
 	case SDP_MID_RDMA_RD_COMPL:
+		return sdp_zc_rd_compl(sdp, c);
+	case SDP_MID_SENDSM:
+		return sdp_zc_sendsm(sdp, c);
 	case SDP_MID_RDMA_WR_COMPL:
 	case SDP_MID_SINK_AVAIL:
 		return SDP_MIB_BAD_RDMA;
@@ -520,8 +527,16 @@ static int sdp_rx_piece(struct sock *sk, struct sdp_read *r)
 
 	/* pairs with the release of whoever queues: the octets are there */
 	have = smp_load_acquire(&sdp->rx_seq) - r->seq;
-	if (!have)
-		return sdp_rx_nothing(sk, r);
+	if (!have) {
+		int n = sdp_zc_recv(sk, r->msg, r->len, r->flags, r->timeo);
+
+		if (n <= 0)
+			return sdp_rx_nothing(sk, r);
+		r->copied += n;
+		r->len -= n;
+		r->seq += n;
+		return 0;
+	}
 	used = min_t(size_t, min_t(u32, have, SDP_RX_PIECE), r->len);
 	skip = sdp_rx_urg_limit(sdp, r, &used);
 	if (used && !(r->flags & MSG_TRUNC)) {
@@ -844,6 +859,7 @@ ssize_t sdp_splice_read(struct socket *sock, loff_t *ppos,
 			continue;
 		if (done)
 			break;
+		sdp_zc_decline(sk);
 		r.seq = sdp_sk(sk)->copied_seq;
 		ret = sdp_rx_nothing(sk, &r);
 		if (ret)

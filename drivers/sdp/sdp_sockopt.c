@@ -735,12 +735,15 @@ static int sdp_set_sdp(struct sock *sk, int optname, sockptr_t optval,
 	int val;
 
 	if (optname != SDP_REUSEPORT && optname != SDP_SHARED_LINK &&
-	    optname != SDP_FLOW_CONTROL && optname != SDP_FALLBACK)
+	    optname != SDP_FLOW_CONTROL && optname != SDP_FALLBACK &&
+	    optname != SDP_ZCOPY)
 		return -ENOPROTOOPT;
 	if (optlen < sizeof(int))
 		return -EINVAL;
 	if (copy_from_sockptr(&val, optval, sizeof(val)))
 		return -EFAULT;
+	if (optname == SDP_ZCOPY && val < 0)
+		return -EINVAL;
 	if (optname == SDP_FLOW_CONTROL &&
 	    (val < SDP_FLOW_DEFAULT || val > SDP_FLOW_TRANSPORT))
 		return -EINVAL;
@@ -752,6 +755,8 @@ static int sdp_set_sdp(struct sock *sk, int optname, sockptr_t optval,
 		sk->sk_reuseport = !!val;
 	else if (optname == SDP_FLOW_CONTROL)
 		WRITE_ONCE(sdp_sk(sk)->flow_control, val);
+	else if (optname == SDP_ZCOPY)
+		WRITE_ONCE(sdp_sk(sk)->zcopy_threshold, val);
 	else
 		WRITE_ONCE(sdp_sk(sk)->shared_link, !!val);
 	release_sock(sk);
@@ -776,6 +781,9 @@ static int sdp_get_sdp(struct sock *sk, int optname, char __user *optval,
 	case SDP_FALLBACK:
 		return sdp_put_int(optval, optlen,
 				   READ_ONCE(sdp_sk(sk)->fallback));
+	case SDP_ZCOPY:
+		return sdp_put_int(optval, optlen,
+				   READ_ONCE(sdp_sk(sk)->zcopy_threshold));
 	case SDP_LAST_CREDITS:
 		lock_sock(sk);
 		credits = sdp_credits(sk);
@@ -880,6 +888,8 @@ void sdp_sockopt_init(struct sock *sk)
 			 IP_PMTUDISC_DONT : IP_PMTUDISC_WANT;
 	sdp->quickack = 1;
 	sdp->shared_link = 1;
+	sdp->zcopy_threshold = READ_ONCE(sdp_pernet(net)->
+					   sysctl_zcopy_threshold);
 	sdp->ip6_hops = -1;
 #if IS_ENABLED(CONFIG_IPV6)
 	sdp->ip6_pmtudisc = IPV6_PMTUDISC_WANT;
@@ -945,6 +955,7 @@ void sdp_sockopt_inherit(struct sock *sk, const struct sock *parent)
 	sdp->quickack = from->quickack;
 	sdp->shared_link = from->shared_link;
 	sdp->flow_control = from->flow_control;
+	sdp->zcopy_threshold = from->zcopy_threshold;
 	sdp->recvmsg_inq = from->recvmsg_inq;
 	sdp->syn_retries = from->syn_retries;
 	sdp->keepcnt = from->keepcnt;

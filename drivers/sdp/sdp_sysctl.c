@@ -34,6 +34,7 @@ static int signal_every_max = SDP_SQ_DEPTH / 2;
 static int timeout_max = SDP_TIMEOUT_MAX;
 static int resolve_min = SDP_RESOLVE_MIN;
 static int resolve_max = SDP_RESOLVE_MAX;
+static int zcopy_wait_max = 1000000;	/* us */
 static int hold_max = 65535;
 static int offset_max = 65535 - 1024;
 static int adverts_max = 255;
@@ -143,6 +144,8 @@ static const struct ctl_table sdp_sysctl_table[] = {
 	SDP_SYSCTL(shared_link, SYSCTL_ZERO, SYSCTL_ONE),
 	SDP_SYSCTL_WORD(flow_control, flow_words),
 	SDP_SYSCTL_WORD(rdma_progress, progress_words),
+	SDP_SYSCTL(zcopy_threshold, SYSCTL_ZERO, SYSCTL_INT_MAX),
+	SDP_SYSCTL(zcopy_wait, SYSCTL_ONE, &zcopy_wait_max),
 	SDP_SYSCTL(signal_every, SYSCTL_ONE, &signal_every_max),
 	SDP_SYSCTL(fin_timeout, SYSCTL_ONE, &timeout_max),
 	SDP_SYSCTL(resolve_timeout, &resolve_min, &resolve_max),
@@ -170,6 +173,8 @@ static void sdp_sysctl_defaults(struct sdp_net *sn)
 	sn->sysctl_shared_link = 1;
 	sn->sysctl_flow_control = SDP_FLOW_AUTO;
 	sn->sysctl_rdma_progress = SDP_PROGRESS_KERNEL;
+	sn->sysctl_zcopy_threshold = 0;
+	sn->sysctl_zcopy_wait = 1000;
 	sn->sysctl_signal_every = 16;
 	sn->sysctl_fin_timeout = 60;
 	sn->sysctl_resolve_timeout = 5000;

@@ -130,6 +130,13 @@ static void sdp_tx_ext(struct sdp_conn *conn, struct sdp_msg *msg, u32 octets)
 		msg->ext.ring.len = octets;
 		msg->ext.ring.freed = sdp_ring_tell(conn);
 		break;
+	case SDP_MID_SRC_AVAIL:
+		msg->payload_len = octets;
+		sdp_zc_src_avail(conn, msg);
+		break;
+	case SDP_MID_RDMA_RD_COMPL:
+		sdp_zc_read_done(conn, msg);
+		break;
 	default:
 		msg->payload_len = octets;
 		break;
@@ -142,7 +149,7 @@ static void sdp_tx_ext(struct sdp_conn *conn, struct sdp_msg *msg, u32 octets)
  */
 static int sdp_tx_post(struct sdp_conn *conn, u8 mid, struct sdp_tx_msg *m)
 {
-	u32 mseq = conn->tx_mseq + 1, ack = READ_ONCE(conn->rx_mseq), len;
+	u32 mseq = conn->tx_mseq + 1, ack = sdp_zc_ack(conn), len;
 	struct sdp_tx_slot *slot = sdp_tx_slot(conn, mseq);
 	struct net *net = sock_net(conn->sk);
 	u32 octets = m ? m->len : 0;
@@ -216,7 +223,8 @@ static int sdp_tx_send_data(struct sdp_conn *conn, struct sdp_tx_msg *m, u32 n)
 
 	if (n == m->len) {
 		conn->tx_tail++;
-		return sdp_tx_post(conn, conn->fc->mid, m);
+		return sdp_tx_post(conn, m->avail ? SDP_MID_SRC_AVAIL :
+				   conn->fc->mid, m);
 	}
 	piece.len = n;
 	piece.oob = 0;
@@ -232,7 +240,7 @@ static int sdp_tx_run_data(struct sdp_conn *conn)
 	int err = 0;
 	u32 n;
 
-	while (!err && conn->tx_tail != conn->tx_head) {
+	while (!err && conn->tx_tail != conn->tx_head && !sdp_zc_tx_held(conn)) {
 		m = sdp_tx_msg(conn, conn->tx_tail);
 		if (m->busy || !sdp_tx_slot_free(conn))
 			return 0;
@@ -257,8 +265,8 @@ static int sdp_tx_run_end(struct sdp_conn *conn)
 	bool due;
 
 	if (conn->tx_fin && !conn->tx_fin_sent &&
-	    conn->tx_tail == conn->tx_head && sdp_tx_slot_free(conn) &&
-	    conn->fc->may_send(conn, false)) {
+	    conn->tx_tail == conn->tx_head && !sdp_zc_tx_held(conn) &&
+	    sdp_tx_slot_free(conn) && conn->fc->may_send(conn, false)) {
 		conn->tx_fin_sent = true;
 		SDP_INC_STATS(net, DISCON_SENT);
 		err = sdp_tx_post(conn, SDP_MID_DISCON, NULL);
@@ -528,9 +536,54 @@ static void sdp_tx_commit(struct sdp_conn *conn, struct sdp_tx_msg *m, u32 n,
 	}
 }
 
+/**
+ * sdp_tx_src_avail - queue a SrcAvail
+ * @conn: connection
+ * @from: the data
+ * @n: octets of it that go along
+ *
+ * Context: lock_sock.
+ *
+ * Return: false if there is no room, no memory or a fault: nothing is queued.
+ */
+bool sdp_tx_src_avail(struct sdp_conn *conn, struct iov_iter *from, u32 n)
+{
+	struct sdp_tx_msg *m;
+	struct sdp_chunk *c;
+
+	if (conn->tx_head - conn->tx_tail >= SDP_TXQ_DEPTH)
+		return false;
+	c = sdp_tx_get_chunk(conn, n);
+	if (!c)
+		return false;
+	m = sdp_tx_msg(conn, conn->tx_head);
+	memset(m, 0, sizeof(*m));
+	m->chunk = c;
+	m->split = 1;	/* the header is longer than that of Data */
+	m->avail = 1;
+	m->off = ALIGN(c->used + SDP_BSDH_LEN, 8);
+	if (!copy_from_iter_full(page_address(c->page) + m->off, n, from))
+		return false;
+	sdp_tx_commit(conn, m, n, false, false, true);
+	return true;
+}
+
+/**
+ * sdp_tx_src_unavail - a SrcAvail that has not been sent becomes Data
+ * @conn: connection; SrcAvail is the youngest message
+ *
+ * Context: tx_lock.
+ */
+void sdp_tx_src_unavail(struct sdp_conn *conn)
+{
+	lockdep_assert_held(&conn->tx_lock);
+	sdp_tx_msg(conn, conn->tx_head - 1)->avail = 0;
+}
+
 static bool sdp_verbs_full(const struct sdp_conn *conn)
 {
-	return READ_ONCE(conn->tx_head) - READ_ONCE(conn->tx_tail) >=
+	return READ_ONCE(conn->zc.tx_state) != SDP_ZC_TX_IDLE ||
+	       READ_ONCE(conn->tx_head) - READ_ONCE(conn->tx_tail) >=
 	       SDP_TXQ_DEPTH - 1;
 }
 
@@ -547,6 +600,9 @@ static int sdp_verbs_send(struct sock *sk, struct msghdr *msg, int flags)
 	WRITE_ONCE(conn->ring_away, false);
 	if (!sk_stream_memory_free(sk))
 		return 0;
+	room = sdp_zc_send(sk, msg, flags);
+	if (room)
+		return room;
 	room = sdp_tx_open(conn, left, &m, &append);
 	if (room <= 0)
 		return room;
@@ -568,6 +624,7 @@ static int sdp_verbs_send(struct sock *sk, struct msghdr *msg, int flags)
 
 static void sdp_verbs_sent(struct sdp_conn *conn, bool cork)
 {
+	sdp_zc_sent(conn);
 	if (cork)
 		queue_delayed_work(sdp_wq, &conn->kick_work, SDP_TX_CORK_TIME);
 	else

@@ -11,6 +11,7 @@
 #include <linux/skbuff.h>
 #include <linux/sysctl.h>
 #include <linux/timer.h>
+#include <linux/uio.h>
 #include <linux/workqueue.h>
 #include <net/inet_sock.h>
 #include <net/rtnetlink.h>
@@ -173,6 +174,12 @@ static void netif_threaded_enable_(struct net_device *dev)
 #if !__has_include("net/netdev_lock.h")
 #error no lock of its own
 #endif
+
+/* PROBE: HAVE_ITER_IOV */
+static const struct iovec *iter_iov_(const struct iov_iter *iter)
+{
+	return iter_iov(iter);
+}
 
 /* PROBE: HAVE_GET_RX_RING_COUNT */
 static u32 rx_ring_count(struct net_device *dev);

@@ -44,6 +44,9 @@
 				 * made from now on; a peer or a device
 				 * that cannot gets the next one
 				 */
+#define SDP_ZCOPY	6	/* get/set: octets of a send or receive from
+				 * which it is done without a copy; 0: never
+				 */
 
 /* Values of SDP_FLOW_CONTROL. */
 #define SDP_FLOW_DEFAULT	0	/* as net.sdp.flow_control says */

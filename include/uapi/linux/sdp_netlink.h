@@ -73,7 +73,7 @@ enum {
 	SDP_MIB_RX_MERGED_BYTES,	/* bytes copied to merge them */
 	SDP_MIB_RX_CREDIT_UPDATES,	/* empty Data messages received */
 	SDP_MIB_RX_OOB,			/* urgent bytes received */
-	SDP_MIB_RX_SRCAVAIL,		/* SrcAvail received, answered with SendSm (send by copy) */
+	SDP_MIB_RX_SRCAVAIL,		/* SrcAvail received */
 	SDP_MIB_RX_REPOSTED,		/* receive buffers given to the device */
 	SDP_MIB_RX_NO_MEM,		/* receive buffers that could not be allocated */
 	SDP_MIB_WAKEUPS_RX,		/* times that a reader was told of data */
@@ -110,6 +110,17 @@ enum {
 	SDP_MIB_RING_LINKS,		/* connections made with a ring at each end */
 	SDP_MIB_RING_UPDATES,		/* announcements of space in the ring alone */
 	SDP_MIB_VWIN_LINKS,		/* connections whose device holds messages back */
+	/* zero copy */
+	SDP_MIB_TX_SRCAVAIL,		/* SrcAvail sent: zero copy begun */
+	SDP_MIB_TX_ZCOPY_BYTES,		/* payload bytes that the peer read, without a copy */
+	SDP_MIB_TX_ZCOPY_DECLINED,	/* SendSm received: the peer wants messages */
+	SDP_MIB_TX_ZCOPY_CANCELS,	/* SrcAvailCancel sent: the peer did not read */
+	SDP_MIB_RX_ZCOPY_READS,		/* RDMA Reads into memory of readers */
+	SDP_MIB_RX_ZCOPY_BYTES,		/* payload bytes read by them */
+	SDP_MIB_RX_ZCOPY_DECLINED,	/* SrcAvail answered with SendSm */
+	SDP_MIB_RX_ZCOPY_CANCELS,	/* SrcAvailCancel received in time */
+	SDP_MIB_ZCOPY_NO_DEVICE,	/* sends copied: the device cannot */
+	SDP_MIB_ZCOPY_NO_MEM,		/* transfers copied: memory not to be pinned */
 
 	__SDP_MIB_MAX,
 	SDP_MIB_MAX = (__SDP_MIB_MAX - 1)

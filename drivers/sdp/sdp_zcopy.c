@@ -1,0 +1,408 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * Zero copy: memory of processes for the device. Pinned, charged to the user,
+ * registered for one transfer, invalidated and let go. Calls the verbs and
+ * the memory management; used by sdp_zcopy_tx.c and sdp_zcopy_rx.c.
+ *
+ * A region is let go when its invalidation is complete, or when the queue pair
+ * is dead: before that the peer may read it, or the device write to it. Until
+ * then the process waits. It can be killed, which ends the connection, though
+ * not at once: an answer that is on its way should still find it.
+ */
+#include <linux/mm.h>
+#include <linux/slab.h>
+#include <linux/uio.h>
+#include <net/sock.h>
+
+#include "sdp.h"
+#include "sdp_mib.h"
+#include "compat.h"
+
+static struct sdp_conn *sdp_zc_conn(struct sdp_zc_region *r)
+{
+	struct sdp_zc *zc = r->write ? container_of(r, struct sdp_zc, rx) :
+				       container_of(r, struct sdp_zc, tx);
+
+	return container_of(zc, struct sdp_conn, zc);
+}
+
+/* Softirq. Only the invalidation, the last one, is signalled. */
+static void sdp_zc_done(struct ib_cq *cq, struct ib_wc *wc)
+{
+	struct sdp_zc_region *r = container_of(wc->wr_cqe,
+					       struct sdp_zc_region, cqe);
+	struct sdp_conn *conn = sdp_zc_conn(r);
+
+	if (sdp_tx_wc_bad(conn, wc))
+		return;
+	/* pairs with the acquire of sdp_zc_idle() */
+	smp_store_release(&r->posted, false);
+	wake_up_all(&conn->cm_wait);
+}
+
+/**
+ * sdp_zc_init - find out whether the device of a connection can
+ * @conn: connection with a queue pair
+ *
+ * Context: process.
+ */
+void sdp_zc_init(struct sdp_conn *conn)
+{
+	const struct ib_device_attr *attrs = &conn->dev->attrs;
+
+	conn->zc.tx.cqe.done = sdp_zc_done;
+	conn->zc.rx.cqe.done = sdp_zc_done;
+	conn->zc.rx.write = true;
+	conn->zc.able = attrs->device_cap_flags & IB_DEVICE_MEM_MGT_EXTENSIONS &&
+			attrs->max_fast_reg_page_list_len >= SDP_ZC_PAGES_MIN &&
+			attrs->max_qp_rd_atom > 0 &&
+			attrs->max_qp_init_rd_atom > 0;
+}
+
+static void sdp_zc_region_free(struct sdp_zc_region *r)
+{
+	if (r->mr)
+		ib_dereg_mr(r->mr);
+	kfree(r->page);
+	kvfree(r->sg);
+	r->mr = NULL;
+	r->page = NULL;
+	r->sg = NULL;
+}
+
+/**
+ * sdp_zc_free - free the registrations
+ * @conn: connection without a queue pair
+ *
+ * Context: process, nobody else uses the connection.
+ */
+void sdp_zc_free(struct sdp_conn *conn)
+{
+	sdp_zc_region_free(&conn->zc.tx);
+	sdp_zc_region_free(&conn->zc.rx);
+}
+
+/**
+ * sdp_zc_drained - nothing reaches memory any more
+ * @conn: connection, its queue pair drained
+ *
+ * Returns when everybody has let go of what the device knew of.
+ *
+ * Context: process, no lock held.
+ */
+void sdp_zc_drained(struct sdp_conn *conn)
+{
+	struct sdp_zc *zc = &conn->zc;
+
+	/* pairs with the acquire of sdp_zc_idle() */
+	smp_store_release(&zc->drained, true);
+	wake_up_all(&conn->cm_wait);
+	/* pairs with the release of sdp_zc_leave() */
+	wait_event(conn->cm_wait, !smp_load_acquire(&zc->users));
+}
+
+/**
+ * sdp_zc_threshold - octets from which zero copy is tried
+ * @sk: socket
+ *
+ * Return: octets, 0 for never.
+ */
+u32 sdp_zc_threshold(const struct sock *sk)
+{
+	u32 n = READ_ONCE(sdp_sk(sk)->zcopy_threshold);
+
+	return n ? max_t(u32, n, SDP_ZC_MIN) : 0;
+}
+
+/**
+ * sdp_zc_segment - the user memory at the front of an iterator
+ * @iter: iterator
+ * @addr: where it begins
+ *
+ * Return: octets in one piece, 0 if it is no user memory.
+ */
+u32 sdp_zc_segment(const struct iov_iter *iter, unsigned long *addr)
+{
+	size_t len = iov_iter_single_seg_count(iter);
+	void __user *p;
+
+	if (iter_is_ubuf(iter))
+		p = iter->ubuf + iter->iov_offset;
+	else if (iter_is_iovec(iter))
+		p = compat_iter_iov(iter)->iov_base + iter->iov_offset;
+	else
+		return 0;
+	*addr = (unsigned long)p;
+	return min_t(size_t, len, SDP_ZC_PAGES * PAGE_SIZE);
+}
+
+static u32 sdp_zc_max_pages(const struct sdp_conn *conn)
+{
+	return min_t(u32, conn->dev->attrs.max_fast_reg_page_list_len,
+		     SDP_ZC_PAGES);
+}
+
+static int sdp_zc_region_alloc(struct sdp_conn *conn, struct sdp_zc_region *r)
+{
+	u32 n = sdp_zc_max_pages(conn);
+	struct ib_mr *mr;
+
+	if (r->mr)
+		return 0;
+	r->page = kcalloc(n, sizeof(*r->page), GFP_KERNEL_ACCOUNT);
+	r->sg = kvcalloc(n, sizeof(*r->sg), GFP_KERNEL_ACCOUNT);
+	mr = r->page && r->sg ? ib_alloc_mr(conn->pd, IB_MR_TYPE_MEM_REG, n) :
+				ERR_PTR(-ENOMEM);
+	if (IS_ERR(mr)) {
+		sdp_zc_region_free(r);
+		return PTR_ERR(mr);
+	}
+	r->mr = mr;
+	return 0;
+}
+
+static enum dma_data_direction sdp_zc_dir(const struct sdp_zc_region *r)
+{
+	return r->write ? DMA_FROM_DEVICE : DMA_TO_DEVICE;
+}
+
+/* Tell device and registration of the pages. */
+static int sdp_zc_map(struct sdp_conn *conn, struct sdp_zc_region *r, u32 off)
+{
+	u32 left = r->len, i, n;
+	int nents;
+
+	sg_init_table(r->sg, r->nr);
+	for (i = 0; i < r->nr; i++) {
+		n = min_t(u32, left, PAGE_SIZE - off);
+		sg_set_page(&r->sg[i], r->page[i], n, off);
+		left -= n;
+		off = 0;
+	}
+	nents = ib_dma_map_sg(conn->dev, r->sg, r->nr, sdp_zc_dir(r));
+	if (!nents)
+		return -ENOMEM;
+	if (ib_map_mr_sg(r->mr, r->sg, nents, NULL, PAGE_SIZE) == nents &&
+	    r->mr->length == r->len) {
+		ib_update_fast_reg_key(r->mr, ib_inc_rkey(r->mr->rkey));
+		return 0;
+	}
+	ib_dma_unmap_sg(conn->dev, r->sg, r->nr, sdp_zc_dir(r));
+	return -EINVAL;
+}
+
+/**
+ * sdp_zc_pin - take hold of user memory
+ * @conn: connection
+ * @r: region of it
+ * @addr: where it begins
+ * @len: octets
+ * @write: the device is going to write to it
+ *
+ * The pages may be held for as long as the peer likes, so they are moved to
+ * where that does no harm, and the user is charged for them.
+ *
+ * Context: lock_sock, process that owns the memory.
+ *
+ * Return: octets taken, may be fewer than @len, or a negative errno: the
+ * data have to be copied.
+ */
+int sdp_zc_pin(struct sdp_conn *conn, struct sdp_zc_region *r,
+	       unsigned long addr, u32 len, bool write)
+{
+	u32 off = offset_in_page(addr);
+	int err, got, n;
+
+	err = sdp_zc_region_alloc(conn, r);
+	if (err)
+		return err;
+	len = min_t(u32, len, sdp_zc_max_pages(conn) * PAGE_SIZE - off);
+	n = DIV_ROUND_UP(off + len, PAGE_SIZE);
+	memset(&r->mmp, 0, sizeof(r->mmp));
+	err = mm_account_pinned_pages(&r->mmp, len);
+	if (err)
+		return err;
+	got = pin_user_pages_fast(addr & PAGE_MASK, n, FOLL_LONGTERM |
+				  (write ? FOLL_WRITE : 0), r->page);
+	err = -EFAULT;
+	if (got < n)
+		goto unpin;
+	r->nr = n;
+	r->len = len;
+	r->posted = false;
+	err = sdp_zc_map(conn, r, off);
+	if (!err)
+		return len;
+	r->nr = 0;
+unpin:
+	if (got > 0)
+		unpin_user_pages(r->page, got);
+	mm_unaccount_pinned_pages(&r->mmp);
+	return err;
+}
+
+/**
+ * sdp_zc_unpin - let go of user memory
+ * @conn: connection
+ * @r: region of it that the device cannot use any more
+ *
+ * Context: process.
+ */
+void sdp_zc_unpin(struct sdp_conn *conn, struct sdp_zc_region *r)
+{
+	ib_dma_unmap_sg(conn->dev, r->sg, r->nr, sdp_zc_dir(r));
+	unpin_user_pages_dirty_lock(r->page, r->nr, r->write);
+	mm_unaccount_pinned_pages(&r->mmp);
+	r->nr = 0;
+}
+
+/**
+ * sdp_zc_reg_wr - the work request that makes a region usable
+ * @r: region
+ * @wr: filled in
+ * @access: IB_ACCESS_*
+ */
+void sdp_zc_reg_wr(struct sdp_zc_region *r, struct ib_reg_wr *wr, int access)
+{
+	memset(wr, 0, sizeof(*wr));
+	wr->wr.opcode = IB_WR_REG_MR;
+	wr->wr.wr_cqe = &r->cqe;
+	wr->mr = r->mr;
+	wr->key = r->mr->rkey;
+	wr->access = access;
+}
+
+/**
+ * sdp_zc_inv_wr - the work request that ends the use of a region
+ * @r: region
+ * @wr: filled in; waits for reads into the region
+ */
+void sdp_zc_inv_wr(struct sdp_zc_region *r, struct ib_send_wr *wr)
+{
+	memset(wr, 0, sizeof(*wr));
+	wr->opcode = IB_WR_LOCAL_INV;
+	wr->wr_cqe = &r->cqe;
+	wr->send_flags = IB_SEND_SIGNALED | IB_SEND_FENCE;
+	wr->ex.invalidate_rkey = r->mr->rkey;
+}
+
+/**
+ * sdp_zc_post - post work requests for a region
+ * @conn: connection
+ * @r: region, pinned
+ * @wr: work requests
+ *
+ * Context: process, no spinlock held.
+ *
+ * Return: false if nothing was posted, as the connection goes down. If the
+ * device took a part only, the connection goes down, too.
+ */
+bool sdp_zc_post(struct sdp_conn *conn, struct sdp_zc_region *r,
+		 const struct ib_send_wr *wr)
+{
+	bool down;
+	int err = 0;
+
+	spin_lock_bh(&conn->tx_lock);
+	down = test_bit(SDP_CONN_DOWN, &conn->flags);
+	if (!down) {
+		WRITE_ONCE(r->posted, true);
+		err = ib_post_send(conn->qp, wr, NULL);
+	}
+	spin_unlock_bh(&conn->tx_lock);
+	if (err)
+		sdp_conn_down(conn, ECONNRESET);
+	return !down;
+}
+
+/**
+ * sdp_zc_enter - a region is about to be used by the device
+ * @conn: connection
+ *
+ * Keeps it, and what belongs to it, until sdp_zc_leave().
+ *
+ * Context: lock_sock.
+ */
+void sdp_zc_enter(struct sdp_conn *conn)
+{
+	struct sdp_sock *sdp = sdp_sk(conn->sk);
+
+	refcount_inc(&conn->refs);
+	spin_lock_bh(&sdp->lock);
+	conn->zc.users++;
+	spin_unlock_bh(&sdp->lock);
+}
+
+static bool sdp_zc_idle(const struct sdp_conn *conn,
+			const struct sdp_zc_region *r)
+{
+	/* pairs with the release of sdp_zc_done() */
+	if (!smp_load_acquire(&r->posted))
+		return true;
+	/* pairs with the release of sdp_zc_drained() */
+	return smp_load_acquire(&conn->zc.drained);
+}
+
+/**
+ * sdp_zc_patience - wait for something that the peer or the device owes us
+ * @conn: connection
+ * @over: whether it is there, or the connection is going down
+ *
+ * Ends the connection when it does not come, or the process is killed.
+ *
+ * Context: process.
+ */
+void sdp_zc_patience(struct sdp_conn *conn,
+		     bool (*over)(const struct sdp_conn *conn))
+{
+	struct net *net = sock_net(conn->sk);
+	long limit = READ_ONCE(sdp_pernet(net)->sysctl_fin_timeout) * HZ;
+	long left;
+
+	if (wait_event_timeout(conn->cm_wait, over(conn), min(limit, HZ / 2)))
+		return;
+	left = wait_event_killable_timeout(conn->cm_wait, over(conn), limit);
+	if (left > 0)
+		return;
+	if (!left)
+		SDP_INC_STATS(net, TIMEOUTS);
+	sdp_conn_down(conn, left ? ECONNRESET : ETIMEDOUT);
+}
+
+static bool sdp_zc_tx_idle(const struct sdp_conn *conn)
+{
+	return sdp_zc_idle(conn, &conn->zc.tx);
+}
+
+static bool sdp_zc_rx_idle(const struct sdp_conn *conn)
+{
+	return sdp_zc_idle(conn, &conn->zc.rx);
+}
+
+/**
+ * sdp_zc_leave - wait until the device has done with a region, and let it go
+ * @conn: connection
+ * @r: region, what ends its use has been posted, or the connection goes down
+ *
+ * The reference of sdp_zc_enter() stays with the caller.
+ *
+ * Context: process; not under lock_sock, unless nothing was posted.
+ *
+ * Return: whether the device has done with it without an error.
+ */
+bool sdp_zc_leave(struct sdp_conn *conn, struct sdp_zc_region *r)
+{
+	struct sdp_sock *sdp = sdp_sk(conn->sk);
+	bool ok;
+
+	sdp_zc_patience(conn, r->write ? sdp_zc_rx_idle : sdp_zc_tx_idle);
+	wait_event(conn->cm_wait, sdp_zc_idle(conn, r));
+	ok = !READ_ONCE(r->posted);
+	sdp_zc_unpin(conn, r);
+	spin_lock_bh(&sdp->lock);
+	/* pairs with the acquire of sdp_zc_drained() */
+	smp_store_release(&conn->zc.users, conn->zc.users - 1);
+	spin_unlock_bh(&sdp->lock);
+	wake_up_all(&conn->cm_wait);
+	return ok;
+}

@@ -1,0 +1,312 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * Zero copy, the sink: what the peer advertises is read with RDMA Read into the
+ * memory of a reader who waits for it. Calls sdp_zcopy.c and the transmit
+ * engine, for the answers.
+ *
+ * An advertisement stays until it has been read to its end, by one reader after
+ * the other, each of which tells the peer how far it came (RdmaRdCompl); until
+ * a reader comes for whom it is not worth it, and asks for messages instead
+ * (SendSm); or until the peer cancels it. Octets that are read never are on the
+ * receive queue: rx_seq and copied_seq move together.
+ *
+ * MSeqAck stays in front of a SrcAvailCancel while we read, since it would
+ * acknowledge the cancel.
+ */
+#include <linux/uio.h>
+#include <net/sock.h>
+
+#include "sdp.h"
+#include "sdp_mib.h"
+#include "sdp_rx.h"
+
+/**
+ * sdp_zc_ack - MSeqAck for a message that leaves now
+ * @conn: connection
+ *
+ * Context: any.
+ */
+u32 sdp_zc_ack(const struct sdp_conn *conn)
+{
+	/* pairs with sdp_zc_src_cancel(): a cancel is seen before its number */
+	u32 ack = smp_load_acquire(&conn->rx_mseq);
+
+	return unlikely(READ_ONCE(conn->zc.rx_cancel)) ?
+	       READ_ONCE(conn->zc.rx_ack) : ack;
+}
+
+/**
+ * sdp_zc_read_done - RdmaRdCompl is leaving
+ * @conn: connection
+ * @m: the message; octets read are filled in
+ *
+ * Context: tx_lock.
+ */
+void sdp_zc_read_done(struct sdp_conn *conn, struct sdp_msg *m)
+{
+	struct sdp_sock *sdp = sdp_sk(conn->sk);
+
+	spin_lock(&sdp->lock);
+	m->ext.len = conn->zc.rx_done;
+	conn->zc.rx_done = 0;
+	spin_unlock(&sdp->lock);
+}
+
+/**
+ * sdp_zc_accept - take a SrcAvail of the peer for a reader to come
+ * @sdp: socket
+ * @c: SrcAvail, checked, its payload is queued
+ *
+ * Context: sdp->lock.
+ *
+ * Return: false if the caller has to answer with SendSm.
+ */
+bool sdp_zc_accept(struct sdp_sock *sdp, struct sdp_rx_ctx *c)
+{
+	struct sdp_zc *zc = &c->conn->zc;
+
+	lockdep_assert_held(&sdp->lock);
+	if (!sdp_zc_threshold(c->sk) || !zc->able || c->reset ||
+	    c->conn->rx_mode != SDP_MODE_COMBINED ||
+	    c->conn->fc != &sdp_fc_credit ||
+	    c->sk->sk_shutdown & RCV_SHUTDOWN) {
+		SDP_INC_STATS(sock_net(c->sk), RX_ZCOPY_DECLINED);
+		return false;
+	}
+	zc->rx_left = c->m.ext.avail.len - c->m.payload_len;
+	zc->rx_va = c->m.ext.avail.va + c->m.payload_len;
+	zc->rx_rkey = c->m.ext.avail.rkey;
+	WRITE_ONCE(zc->rx_state, SDP_ZC_RX_PENDING);
+	return true;
+}
+
+/* The rest of the advertisement is given back. sdp->lock. */
+static void sdp_zc_drop(struct sdp_conn *conn)
+{
+	WRITE_ONCE(conn->zc.rx_state, SDP_ZC_RX_IDLE);
+	WRITE_ONCE(conn->zc.rx_cancel, false);
+	sdp_tx_ctl(conn, SDP_CTL_SENDSM);
+}
+
+/**
+ * sdp_zc_src_cancel - the peer cancels its SrcAvail
+ * @sdp: socket
+ * @c: SrcAvailCancel
+ *
+ * If there is none any more, what ended it is on its way, and the peer will
+ * know.
+ *
+ * Context: sdp->lock.
+ *
+ * Return: 0, or the SDP_MIB_BAD_ number that explains the abort.
+ */
+int sdp_zc_src_cancel(struct sdp_sock *sdp, struct sdp_rx_ctx *c)
+{
+	struct sdp_zc *zc = &c->conn->zc;
+
+	lockdep_assert_held(&sdp->lock);
+	if (zc->rx_state == SDP_ZC_RX_PENDING) {
+		SDP_INC_STATS(sock_net(c->sk), RX_ZCOPY_CANCELS);
+		sdp_zc_drop(c->conn);
+	} else if (zc->rx_state == SDP_ZC_RX_READING) {
+		if (zc->rx_cancel)
+			return SDP_MIB_BAD_STATE;
+		SDP_INC_STATS(sock_net(c->sk), RX_ZCOPY_CANCELS);
+		WRITE_ONCE(zc->rx_ack, c->m.h.mseq - 1);
+		WRITE_ONCE(zc->rx_cancel, true);
+		/* before rx_mseq, which changes next; sdp_zc_ack() */
+		smp_wmb();
+	}
+	return 0;
+}
+
+/**
+ * sdp_zc_decline - ask for messages instead of an advertisement, if there is one
+ * @sk: socket
+ *
+ * Context: lock_sock.
+ */
+void sdp_zc_decline(struct sock *sk)
+{
+	struct sdp_sock *sdp = sdp_sk(sk);
+	struct sdp_conn *conn = sdp->conn;
+	bool drop;
+
+	if (likely(!conn || READ_ONCE(conn->zc.rx_state) != SDP_ZC_RX_PENDING))
+		return;
+	spin_lock_bh(&sdp->lock);
+	drop = conn->zc.rx_state == SDP_ZC_RX_PENDING;
+	if (drop) {
+		SDP_INC_STATS(sock_net(sk), RX_ZCOPY_DECLINED);
+		sdp_zc_drop(conn);
+	}
+	spin_unlock_bh(&sdp->lock);
+	if (drop)
+		sdp_tx_kick(conn);
+}
+
+/* Octets of the reader's memory to read into, 0 if it is not worth it. */
+static u32 sdp_zc_rx_want(struct sock *sk, struct msghdr *msg, size_t len,
+			  int flags, unsigned long *addr)
+{
+	u32 left = READ_ONCE(sdp_sk(sk)->conn->zc.rx_left), n;
+
+	if (flags & (MSG_PEEK | MSG_TRUNC))
+		return 0;
+	n = sdp_zc_segment(&msg->msg_iter, addr);
+	n = min(min_t(size_t, n, len), left);
+	return n < min(sdp_zc_threshold(sk), left) ? 0 : n;
+}
+
+/* Claim the advertisement: it may have been cancelled meanwhile. */
+static bool sdp_zc_rx_claim(struct sdp_conn *conn, struct ib_rdma_wr *rd)
+{
+	struct sdp_sock *sdp = sdp_sk(conn->sk);
+	struct sdp_zc *zc = &conn->zc;
+	bool ok;
+
+	spin_lock_bh(&sdp->lock);
+	ok = zc->rx_state == SDP_ZC_RX_PENDING;
+	if (ok)
+		WRITE_ONCE(zc->rx_state, SDP_ZC_RX_READING);
+	rd->remote_addr = zc->rx_va;
+	rd->rkey = zc->rx_rkey;
+	spin_unlock_bh(&sdp->lock);
+	return ok;
+}
+
+/* Register, read, invalidate, in one go. */
+static bool sdp_zc_rx_post(struct sdp_conn *conn, struct ib_rdma_wr *rd)
+{
+	struct sdp_zc_region *r = &conn->zc.rx;
+	int access = IB_ACCESS_LOCAL_WRITE;
+	struct ib_send_wr inv;
+	struct ib_reg_wr reg;
+	struct ib_sge sge;
+
+	/* on iWARP the answer to a read is a kind of RDMA Write */
+	if (test_bit(SDP_CONN_IWARP, &conn->flags))
+		access |= IB_ACCESS_REMOTE_WRITE;
+	sdp_zc_reg_wr(r, &reg, access);
+	sge.addr = r->mr->iova;
+	sge.length = r->len;
+	sge.lkey = r->mr->lkey;
+	rd->wr.opcode = IB_WR_RDMA_READ;
+	rd->wr.wr_cqe = &r->cqe;
+	rd->wr.sg_list = &sge;
+	rd->wr.num_sge = 1;
+	sdp_zc_inv_wr(r, &inv);
+	reg.wr.next = &rd->wr;
+	rd->wr.next = &inv;
+	return sdp_zc_post(conn, r, &reg.wr);
+}
+
+/*
+ * @n octets are in the reader's memory: tell the peer. With tx_lock, or the
+ * engine could look for RdmaRdCompl before it is there, and for SendSm after.
+ */
+static void sdp_zc_rx_took(struct sock *sk, struct sdp_conn *conn, u32 n)
+{
+	struct sdp_sock *sdp = sdp_sk(sk);
+	struct sdp_zc *zc = &conn->zc;
+
+	spin_lock_bh(&conn->tx_lock);
+	spin_lock(&sdp->lock);
+	WRITE_ONCE(sdp->rx_seq, sdp->rx_seq + n);
+	/* who looks at both may see too much, never less than nothing */
+	smp_store_release(&sdp->copied_seq, sdp->copied_seq + n);
+	WRITE_ONCE(sdp->rx_bytes, sdp->rx_bytes + n);
+	zc->rx_va += n;
+	WRITE_ONCE(zc->rx_left, zc->rx_left - n);
+	zc->rx_done += n;
+	sdp_tx_ctl(conn, SDP_CTL_RD_COMPL);
+	if (!zc->rx_left) {
+		WRITE_ONCE(zc->rx_state, SDP_ZC_RX_IDLE);
+		WRITE_ONCE(zc->rx_cancel, false);
+		WRITE_ONCE(conn->rx_src_avail, false);
+	} else if (zc->rx_cancel) {
+		sdp_zc_drop(conn);
+	} else {
+		WRITE_ONCE(zc->rx_state, SDP_ZC_RX_PENDING);
+	}
+	spin_unlock(&sdp->lock);
+	spin_unlock_bh(&conn->tx_lock);
+	SDP_INC_STATS(sock_net(sk), RX_ZCOPY_READS);
+	SDP_ADD_STATS(sock_net(sk), RX_ZCOPY_BYTES, n);
+	SDP_ADD_STATS(sock_net(sk), RX_BYTES, n);
+	sdp_tx_kick(conn);
+}
+
+/* Read @len octets into the reader's memory. Returns octets read. */
+static u32 sdp_zc_rx_read(struct sock *sk, unsigned long addr, u32 len)
+{
+	struct sdp_conn *conn = sdp_sk(sk)->conn;
+	struct sdp_zc_region *r = &conn->zc.rx;
+	struct ib_rdma_wr rd = {};
+	u32 done = 0;
+	int n;
+
+	n = sdp_zc_pin(conn, r, addr, len, true);
+	if (n < 0) {
+		SDP_INC_STATS(sock_net(sk), ZCOPY_NO_MEM);
+		sdp_zc_decline(sk);
+		return 0;
+	}
+	if (!sdp_zc_rx_claim(conn, &rd)) {
+		sdp_zc_unpin(conn, r);
+		return 0;
+	}
+	sdp_zc_enter(conn);
+	if (!sdp_zc_rx_post(conn, &rd)) {
+		sdp_zc_leave(conn, r);
+		goto put;
+	}
+	release_sock(sk);
+	if (sdp_zc_leave(conn, r))
+		done = n;
+	lock_sock(sk);
+	/* it may have been aborted while the lock was free */
+	if (sdp_sk(sk)->conn != conn)
+		done = 0;
+	else if (done)
+		sdp_zc_rx_took(sk, conn, done);
+put:
+	sdp_conn_put(conn);
+	return done;
+}
+
+/**
+ * sdp_zc_recv - receive without a copy
+ * @sk: socket, nothing is on its receive queue
+ * @msg: where to
+ * @len: octets wanted
+ * @flags: MSG_*
+ * @wait: the reader may wait
+ *
+ * If the peer has advertised memory, reads it, or asks for messages if it is
+ * not for this reader.
+ *
+ * Context: lock_sock, which is released while the device reads.
+ *
+ * Return: octets read, 0 if the caller has to wait for messages.
+ */
+int sdp_zc_recv(struct sock *sk, struct msghdr *msg, size_t len, int flags,
+		bool wait)
+{
+	struct sdp_conn *conn = sdp_sk(sk)->conn;
+	unsigned long addr;
+	u32 n;
+
+	if (likely(!conn || READ_ONCE(conn->zc.rx_state) != SDP_ZC_RX_PENDING))
+		return 0;
+	if (sk->sk_err || sk->sk_shutdown & RCV_SHUTDOWN)
+		return 0;
+	n = wait ? sdp_zc_rx_want(sk, msg, len, flags, &addr) : 0;
+	if (!n) {
+		sdp_zc_decline(sk);
+		return 0;
+	}
+	n = sdp_zc_rx_read(sk, addr, n);
+	iov_iter_advance(&msg->msg_iter, n);
+	return n;
+}

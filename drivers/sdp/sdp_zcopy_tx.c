@@ -1,0 +1,324 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * Zero copy, the source: a blocking send of many octets advertises the user's
+ * memory and waits until the peer has read it. Calls sdp_zcopy.c and the
+ * transmit half over a verbs link.
+ *
+ * Combined mode: one SrcAvail at a time, its first octets come along, nothing
+ * but control messages follows until it is over. It is over when all of it has
+ * been read (RdmaRdCompl) or the peer asks for messages (SendSm). If nothing
+ * moves for a while we cancel it, which the peer answers without its program.
+ * What was not read is copied, by the caller.
+ *
+ * As long as there is one, the socket is not writable: nobody else can queue
+ * data behind it.
+ */
+#include <linux/sched/signal.h>
+#include <linux/uio.h>
+#include <net/sock.h>
+
+#include "sdp.h"
+#include "sdp_mib.h"
+#include "sdp_rx.h"
+
+/**
+ * sdp_zc_tx_held - whether data have to wait for a SrcAvail of ours
+ * @conn: connection
+ *
+ * Context: tx_lock.
+ */
+bool sdp_zc_tx_held(const struct sdp_conn *conn)
+{
+	return READ_ONCE(conn->zc.tx_state) > SDP_ZC_TX_QUEUED;
+}
+
+/**
+ * sdp_zc_src_avail - our SrcAvail is leaving
+ * @conn: connection
+ * @m: the message, its number is known; the rest is filled in
+ *
+ * Context: tx_lock.
+ */
+void sdp_zc_src_avail(struct sdp_conn *conn, struct sdp_msg *m)
+{
+	struct sdp_sock *sdp = sdp_sk(conn->sk);
+	struct sdp_zc *zc = &conn->zc;
+
+	m->ext.avail.len = zc->tx_len;
+	m->ext.avail.rkey = zc->tx.mr->rkey;
+	m->ext.avail.va = zc->tx.mr->iova;
+	spin_lock(&sdp->lock);
+	zc->tx_mseq = m->h.mseq;
+	WRITE_ONCE(zc->tx_state, SDP_ZC_TX_SENT);
+	spin_unlock(&sdp->lock);
+	SDP_INC_STATS(sock_net(conn->sk), TX_SRCAVAIL);
+}
+
+static bool sdp_zc_tx_outstanding(const struct sdp_zc *zc)
+{
+	return zc->tx_state == SDP_ZC_TX_SENT ||
+	       zc->tx_state == SDP_ZC_TX_CANCEL;
+}
+
+/* Is this an answer to our SrcAvail, from somebody who has seen it? */
+static bool sdp_zc_tx_answer(const struct sdp_rx_ctx *c)
+{
+	const struct sdp_zc *zc = &c->conn->zc;
+
+	return sdp_zc_tx_outstanding(zc) &&
+	       !sdp_seq_after(zc->tx_mseq, c->m.h.mseq_ack);
+}
+
+/**
+ * sdp_zc_rd_compl - the peer has read from our memory
+ * @sdp: socket
+ * @c: RdmaRdCompl
+ *
+ * Context: sdp->lock.
+ *
+ * Return: 0, or the SDP_MIB_BAD_ number that explains the abort.
+ */
+int sdp_zc_rd_compl(struct sdp_sock *sdp, struct sdp_rx_ctx *c)
+{
+	struct sdp_zc *zc = &c->conn->zc;
+	u32 n = c->m.ext.len;
+
+	lockdep_assert_held(&sdp->lock);
+	if (!sdp_zc_tx_answer(c) || n > zc->tx_left)
+		return SDP_MIB_BAD_RDMA;
+	WRITE_ONCE(zc->tx_left, zc->tx_left - n);
+	if (!zc->tx_left)
+		WRITE_ONCE(zc->tx_state, SDP_ZC_TX_OVER);
+	wake_up_all(&c->conn->cm_wait);
+	return 0;
+}
+
+/**
+ * sdp_zc_sendsm - the peer wants the rest, or all of it, in messages
+ * @sdp: socket
+ * @c: SendSm
+ *
+ * One that crosses our SrcAvailCancel ends it as well: the peer will find
+ * nothing to cancel.
+ *
+ * Context: sdp->lock.
+ *
+ * Return: 0, or the SDP_MIB_BAD_ number that explains the abort.
+ */
+int sdp_zc_sendsm(struct sdp_sock *sdp, struct sdp_rx_ctx *c)
+{
+	struct sdp_zc *zc = &c->conn->zc;
+
+	lockdep_assert_held(&sdp->lock);
+	if (!sdp_zc_tx_answer(c))
+		return SDP_MIB_BAD_STATE;
+	SDP_INC_STATS(sock_net(c->sk), TX_ZCOPY_DECLINED);
+	WRITE_ONCE(zc->tx_state, SDP_ZC_TX_OVER);
+	wake_up_all(&c->conn->cm_wait);
+	return 0;
+}
+
+/*
+ * After failures some sends are copied without another attempt: the rest of
+ * this one, and the next ones.
+ */
+static bool sdp_zc_tx_skip(struct sdp_zc *zc)
+{
+	if (likely(!zc->tx_skip))
+		return false;
+	zc->tx_copy = true;
+	zc->tx_skip--;
+	return true;
+}
+
+/**
+ * sdp_zc_sent - a sendmsg is over
+ * @conn: connection
+ *
+ * Context: lock_sock.
+ */
+void sdp_zc_sent(struct sdp_conn *conn)
+{
+	conn->zc.tx_copy = false;
+}
+
+static void sdp_zc_tx_judge(struct sdp_zc *zc, bool worked)
+{
+	if (worked) {
+		zc->tx_fails = 0;
+		return;
+	}
+	if (zc->tx_fails < SDP_ZC_SKIP_MAX)
+		zc->tx_fails++;
+	zc->tx_skip = 1 << zc->tx_fails;
+	zc->tx_copy = true;
+}
+
+/* Octets of @msg to be advertised, 0 if they had better be copied. */
+static u32 sdp_zc_tx_want(struct sock *sk, struct msghdr *msg, int flags,
+			  unsigned long *addr)
+{
+	struct sdp_conn *conn = sdp_sk(sk)->conn;
+	u32 threshold = sdp_zc_threshold(sk), n;
+
+	if (likely(!threshold) || msg_data_left(msg) < threshold ||
+	    (flags & (MSG_DONTWAIT | MSG_OOB)) || signal_pending(current))
+		return 0;
+	n = sdp_zc_segment(&msg->msg_iter, addr);
+	if (n < threshold || conn->fc != &sdp_fc_credit)
+		return 0;
+	/* two ends that wait for each other to read: one has to send */
+	if (READ_ONCE(conn->rx_src_avail) || conn->zc.tx_copy ||
+	    sdp_zc_tx_skip(&conn->zc))
+		return 0;
+	if (!conn->zc.able) {
+		SDP_INC_STATS(sock_net(sk), ZCOPY_NO_DEVICE);
+		return 0;
+	}
+	return n;
+}
+
+/* Take the memory back. Returns octets that the peer has read of it. */
+static u32 sdp_zc_tx_end(struct sdp_conn *conn)
+{
+	struct sdp_sock *sdp = sdp_sk(conn->sk);
+	struct sdp_zc *zc = &conn->zc;
+	struct ib_send_wr inv;
+	u32 done;
+
+	sdp_zc_inv_wr(&zc->tx, &inv);
+	sdp_zc_post(conn, &zc->tx, &inv);
+	sdp_zc_leave(conn, &zc->tx);
+	spin_lock_bh(&conn->tx_lock);
+	spin_lock(&sdp->lock);
+	done = zc->tx_len - SDP_ZC_HEAD - zc->tx_left;
+	sdp_zc_tx_judge(zc, !zc->tx_left);
+	clear_bit(SDP_CTL_SRC_CANCEL, &conn->tx_ctl);
+	WRITE_ONCE(sdp->tx_bytes, sdp->tx_bytes + done);
+	WRITE_ONCE(zc->tx_state, SDP_ZC_TX_IDLE);
+	spin_unlock(&sdp->lock);
+	spin_unlock_bh(&conn->tx_lock);
+	SDP_ADD_STATS(sock_net(conn->sk), TX_BYTES, done);
+	SDP_ADD_STATS(sock_net(conn->sk), TX_ZCOPY_BYTES, done);
+	sdp_tx_kick(conn);
+	return done;
+}
+
+/* Pin, register, queue SrcAvail. Returns false if that did not work. */
+static bool sdp_zc_tx_start(struct sock *sk, struct msghdr *msg,
+			    unsigned long addr, u32 len)
+{
+	struct sdp_conn *conn = sdp_sk(sk)->conn;
+	struct sdp_zc *zc = &conn->zc;
+	struct ib_reg_wr reg;
+	int n;
+
+	n = sdp_zc_pin(conn, &zc->tx, addr, len, false);
+	if (n < 0) {
+		SDP_INC_STATS(sock_net(sk), ZCOPY_NO_MEM);
+		sdp_zc_tx_judge(zc, false);
+		return false;
+	}
+	sdp_zc_enter(conn);
+	sdp_zc_reg_wr(&zc->tx, &reg, IB_ACCESS_REMOTE_READ);
+	if (!sdp_zc_post(conn, &zc->tx, &reg.wr)) {
+		sdp_zc_leave(conn, &zc->tx);
+		sdp_conn_put(conn);
+		return false;
+	}
+	zc->tx_len = n;
+	zc->tx_left = n - SDP_ZC_HEAD;
+	WRITE_ONCE(zc->tx_state, SDP_ZC_TX_QUEUED);
+	if (sdp_tx_src_avail(conn, &msg->msg_iter, SDP_ZC_HEAD))
+		return true;
+	sdp_zc_tx_end(conn);
+	sdp_conn_put(conn);
+	return false;
+}
+
+static bool sdp_zc_tx_over(const struct sdp_conn *conn)
+{
+	return READ_ONCE(conn->zc.tx_state) == SDP_ZC_TX_OVER ||
+	       test_bit(SDP_CONN_DOWN, &conn->flags);
+}
+
+/* A number that changes as long as we get somewhere. */
+static u32 sdp_zc_tx_progress(const struct sdp_conn *conn)
+{
+	if (READ_ONCE(conn->zc.tx_state) == SDP_ZC_TX_QUEUED)
+		return READ_ONCE(conn->tx_mseq);
+	return ~READ_ONCE(conn->zc.tx_left);
+}
+
+/* Let the peer read; true when it is over. */
+static bool sdp_zc_tx_wait(struct sdp_conn *conn)
+{
+	struct sdp_net *sn = sdp_pernet(sock_net(conn->sk));
+	u64 us = READ_ONCE(sn->sysctl_zcopy_wait);
+	ktime_t limit = ns_to_ktime(us * NSEC_PER_USEC);
+	u32 seen;
+	int ret;
+
+	do {
+		seen = sdp_zc_tx_progress(conn);
+		ret = wait_event_interruptible_hrtimeout(conn->cm_wait,
+							 sdp_zc_tx_over(conn),
+							 limit);
+	} while (ret == -ETIME && sdp_zc_tx_progress(conn) != seen);
+	return !ret;
+}
+
+/* It took too long, or a signal came. The message may still be with us. */
+static void sdp_zc_tx_cancel(struct sdp_conn *conn)
+{
+	struct net *net = sock_net(conn->sk);
+	struct sdp_sock *sdp = sdp_sk(conn->sk);
+
+	spin_lock_bh(&conn->tx_lock);
+	spin_lock(&sdp->lock);
+	if (conn->zc.tx_state == SDP_ZC_TX_QUEUED) {
+		sdp_tx_src_unavail(conn);
+		WRITE_ONCE(conn->zc.tx_state, SDP_ZC_TX_OVER);
+	} else if (conn->zc.tx_state == SDP_ZC_TX_SENT) {
+		WRITE_ONCE(conn->zc.tx_state, SDP_ZC_TX_CANCEL);
+		sdp_tx_ctl(conn, SDP_CTL_SRC_CANCEL);
+		SDP_INC_STATS(net, TX_ZCOPY_CANCELS);
+	}
+	spin_unlock(&sdp->lock);
+	spin_unlock_bh(&conn->tx_lock);
+	sdp_tx_kick(conn);
+	sdp_zc_patience(conn, sdp_zc_tx_over);
+}
+
+/**
+ * sdp_zc_send - send without a copy
+ * @sk: socket with a connection
+ * @msg: data
+ * @flags: MSG_*
+ *
+ * Waits for the peer, not longer than it makes progress. The memory is the
+ * user's own again when this returns.
+ *
+ * Context: lock_sock, which is released meanwhile.
+ *
+ * Return: octets taken, 0 if the data have to be copied.
+ */
+int sdp_zc_send(struct sock *sk, struct msghdr *msg, int flags)
+{
+	struct sdp_conn *conn = sdp_sk(sk)->conn;
+	unsigned long addr;
+	u32 len, done;
+
+	len = sdp_zc_tx_want(sk, msg, flags, &addr);
+	if (!len || !sdp_zc_tx_start(sk, msg, addr, len))
+		return 0;
+	release_sock(sk);
+	sdp_tx_kick(conn);
+	if (!sdp_zc_tx_wait(conn))
+		sdp_zc_tx_cancel(conn);
+	done = sdp_zc_tx_end(conn);
+	sdp_conn_put(conn);
+	lock_sock(sk);
+	iov_iter_advance(&msg->msg_iter, done);
+	return SDP_ZC_HEAD + done;
+}
