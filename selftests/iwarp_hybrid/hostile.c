@@ -7,6 +7,8 @@
  *   hyb-hostile -h ADDRESS [-p PORT] [-s COMMAND] hello|sdp|shared|ring|hold
  *        attacks a listening SDP socket, a server that echoes; on a shared
  *        link, with payload in rings, without credits in the last cases
+ *   hyb-hostile -h ADDRESS [-p PORT] [-s COMMAND] zcopy
+ *        attacks a listening "sdp-zcopy serve"
  *   hyb-hostile -h ADDRESS [-p PORT] [-s COMMAND] wire
  *        attacks below SDP on a shared link: those of fpdu that need no target
  *   hyb-hostile -h ADDRESS [-p PORT] [-s COMMAND] -x COMMAND reply
@@ -336,6 +338,9 @@ int main(int argc, char **argv)
 		opt.sdp = true;
 		sdp_ext = SDP_HOLD;
 		run(hold_attacks, hold_attack_count, 1);
+	} else if (optind < argc && !strcmp(argv[optind], "zcopy")) {
+		opt.sdp = true;
+		run(zcopy_attacks, zcopy_attack_count, 1);
 	} else if (optind < argc && !strcmp(argv[optind], "wire")) {
 		opt.sdp = true;
 		sdp_shared = true;

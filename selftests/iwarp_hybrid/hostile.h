@@ -70,6 +70,9 @@ void sdp_ring_told(bool told);
 /* no credits: the device holds messages back */
 extern const struct attack hold_attacks[];
 extern const unsigned int hold_attack_count;
+/* On an SDP connection to "sdp-zcopy serve" */
+extern const struct attack zcopy_attacks[];
+extern const unsigned int zcopy_attack_count;
 
 /* To an initiator that tries again: its next connection instead of this one */
 int attack_next(struct peer *p, int timeout_ms);

@@ -1,0 +1,49 @@
+#!/bin/bash
+# SPDX-License-Identifier: GPL-2.0
+# vm: timeout=300
+#
+# A peer that breaks the rules of zero copy, as the one who reads our memory and
+# as the one whose memory we read. Each connection ends, or goes on, as it has
+# to; the counter of that mistake rises; nothing is left, no page pinned.
+
+# shellcheck source=selftests/lib/lib.sh
+. "$(dirname "$0")/../lib/lib.sh"
+need hyb-hostile sdp-zcopy sdpstat
+
+SERVER=10.0.0.2
+
+pinned() { awk '/nr_foll_pin_acquired/ { n += $2 } /nr_foll_pin_released/ { n -= $2 }
+	END { print n + 0 }' /proc/vmstat; }
+none_pinned() { [ "$(pinned)" -eq "$before" ]; }
+
+# include FILE: the TAP lines of a program as lines of this test
+include() {
+	local line
+
+	while read -r line; do
+		case $line in
+		"ok "*) ktap_ok "${line#ok * - }" ;;
+		"not ok "*) ktap_fail "${line#not ok * - }" ;;
+		"TAP version"* | 1..*) ;;
+		*) ktap_diag "$line" ;;
+		esac
+	done < "$1"
+}
+
+dev_up hybrid hybrid || ktap_skip_all "no hybrid devices"
+modprobe -q sdp
+before=$(pinned)
+in_b sysctl -q -w net.sdp.shared_link=0 net.sdp.zcopy_threshold=65536 net.sdp.fin_timeout=1
+start_bg b sdp-zcopy serve $SERVER 6000
+wait_for 20 grep -q listening "$BG_LOG" ||
+	ktap_fail "the server listens" "$(cat "$BG_LOG")"
+in_a hyb-hostile -h $SERVER -p 6000 \
+	-s "ip netns exec b sdpstat -s -z" zcopy > "$OUT/zcopy.tap" 2>&1
+include "$OUT/zcopy.tap"
+in_a sysctl -q -w net.sdp.shared_link=0
+ktap_check "the server still works" in_a timeout 30 sdp-zcopy -t 65536 $SERVER 6000
+ktap_check "all pages are let go" wait_for 20 none_pinned
+stop_bg "$BG_PID"
+ktap_check "no socket is left" wait_for 20 no_sockets
+ktap_check "the module goes" wait_for 20 modprobe -r sdp_diag sdp
+ktap_done

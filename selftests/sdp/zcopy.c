@@ -1,0 +1,534 @@
+// SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
+/*
+ * sdp-zcopy: large blocking sends and receives, every byte checked.
+ *
+ *	sdp-zcopy serve ADDRESS PORT
+ *	sdp-zcopy [-n BYTES] [-w SEND_SIZE] [-o SEND_OFFSET] [-R RECV_SIZE]
+ *		[-P RECV_OFFSET] [-m READER] [-S SENDER] [-t THRESHOLD]
+ *		[-l SLEEP_MS] ADDRESS PORT
+ *
+ * READER, of the server: plain, waitall, peek, poll, trunc, splice, pieces,
+ * file (reads into a mapped file), threads (two that read), kill (shuts the
+ * receiving side down after one receive), close (closes after it), source (it
+ * sends instead, BYTES in one send). It sleeps SLEEP_MS before it reads.
+ *
+ * SENDER: plain, iov, signal (a timer interrupts it), private (copy on write,
+ * a child writes to the pages), file (out of a mapped file), nonblock, threads
+ * (another one receives meanwhile), limit (no memory may be locked), fault
+ * (the last page is not there), abort (after SLEEP_MS, in the middle).
+ *
+ * Buffers are filled with something else as soon as send() is back. Prints
+ * "ok" or what was wrong.
+ */
+#include <arpa/inet.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <poll.h>
+#include <pthread.h>
+#include <signal.h>
+#include <stdbool.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/resource.h>
+#include <sys/socket.h>
+#include <sys/time.h>
+#include <sys/uio.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <linux/sdp.h>
+
+#define PAGE 4096
+#define BUF_MAX (4u << 20)
+
+struct request {
+	uint64_t bytes;
+	uint32_t size;
+	uint32_t offset;
+	uint32_t sleep_ms;
+	char mode[12];
+};
+
+static struct {
+	struct request req;
+	uint64_t bytes;
+	uint32_t size, offset;
+	const char *sender;
+	int threshold;
+} opt = {
+	.req = { .size = 1 << 20, .mode = "plain" },
+	.bytes = 1 << 20,
+	.size = 1 << 20,
+	.sender = "plain",
+	.threshold = -1,
+};
+
+static int fd;
+
+static void __attribute__((noreturn)) fail(const char *what)
+{
+	printf("%s: %s\n", what, strerror(errno));
+	exit(1);
+}
+
+static void check(int good, const char *what)
+{
+	if (good)
+		return;
+	printf("wrong: %s\n", what);
+	exit(1);
+}
+
+/* The byte at a place of the stream */
+static unsigned char byte_at(uint64_t pos)
+{
+	return pos * 7 + (pos >> 8) + (pos >> 16);
+}
+
+static void fill(unsigned char *p, size_t len, uint64_t pos)
+{
+	size_t i;
+
+	for (i = 0; i < len; i++)
+		p[i] = byte_at(pos + i);
+}
+
+static bool good(const unsigned char *p, size_t len, uint64_t pos)
+{
+	size_t i;
+
+	for (i = 0; i < len; i++)
+		if (p[i] != byte_at(pos + i))
+			return false;
+	return true;
+}
+
+static bool is(const struct request *r, const char *mode)
+{
+	return !strncmp(r->mode, mode, sizeof(r->mode));
+}
+
+static unsigned char *map(size_t len, bool file)
+{
+	int f = -1, flags = MAP_PRIVATE | MAP_ANONYMOUS;
+	void *p;
+
+	if (file) {
+		f = open("/tmp", O_TMPFILE | O_RDWR, 0600);
+		if (f < 0 || ftruncate(f, len))
+			fail("file");
+		flags = MAP_SHARED;
+	}
+	p = mmap(NULL, len, PROT_READ | PROT_WRITE, flags, f, 0);
+	if (p == MAP_FAILED)
+		fail("mmap");
+	if (f >= 0)
+		close(f);
+	return p;
+}
+
+static void address(struct sockaddr_in *sin, char **argv)
+{
+	memset(sin, 0, sizeof(*sin));
+	sin->sin_family = AF_INET;
+	sin->sin_port = htons(atoi(argv[1]));
+	if (inet_pton(AF_INET, argv[0], &sin->sin_addr) != 1)
+		exit(2);
+}
+
+/* ---- server ---- */
+
+static ssize_t read_splice(int s, unsigned char *buf, size_t len)
+{
+	static __thread int p[2];
+	ssize_t n;
+
+	if (!p[1] && pipe(p))
+		return -1;
+	n = splice(s, NULL, p[1], NULL, len > 32768 ? 32768 : len, 0);
+	return n > 0 ? read(p[0], buf, n) : n;
+}
+
+static ssize_t read_some(int s, const struct request *r, unsigned char *buf,
+			 size_t len)
+{
+	struct pollfd pfd = { .fd = s, .events = POLLIN };
+	ssize_t n;
+
+	if (is(r, "waitall"))
+		return recv(s, buf, len, MSG_WAITALL);
+	if (is(r, "splice"))
+		return read_splice(s, buf, len);
+	if (is(r, "poll")) {
+		poll(&pfd, 1, -1);
+		n = recv(s, buf, len, MSG_DONTWAIT);
+		return n < 0 && errno == EAGAIN ? read_some(s, r, buf, len) : n;
+	}
+	if (is(r, "peek")) {
+		n = recv(s, buf, len, MSG_PEEK);
+		return n <= 0 ? n : recv(s, buf, n, 0);
+	}
+	return recv(s, buf, len, 0);
+}
+
+static uint64_t receive(int s, const struct request *r)
+{
+	size_t room = r->size + r->offset;
+	unsigned char *mem = map(room, is(r, "file")), *buf = mem + r->offset;
+	uint64_t got = 0;
+	size_t len;
+	ssize_t n;
+
+	if (is(r,
+	       "pieces")) /* sizes that have nothing to do with the sender's */
+		room = r->size;
+	while (got < r->bytes) {
+		len = r->size;
+		if (is(r, "pieces"))
+			len = got * 2654435761u % r->size + 1;
+		if (len > r->bytes - got)
+			len = r->bytes - got;
+		if (is(r, "trunc")) {
+			n = recv(s, buf, len, MSG_TRUNC);
+		} else {
+			memset(buf, 0xee, len);
+			n = read_some(s, r, buf, len);
+		}
+		if (n <= 0 || (!is(r, "trunc") && !good(buf, n, got)))
+			break;
+		got += n;
+		if (is(r, "kill"))
+			shutdown(s, SHUT_RD);
+		if (is(r, "close"))
+			break;
+	}
+	munmap(mem, r->size + r->offset);
+	return got;
+}
+
+struct half {
+	int fd;
+	const struct request *r;
+	uint64_t got;
+};
+
+/* One of two who read the same stream: it can only count. */
+static void *read_half(void *arg)
+{
+	struct half *h = arg;
+	unsigned char *buf = map(h->r->size, false);
+	ssize_t n;
+
+	while ((n = recv(h->fd, buf, h->r->size, 0)) > 0)
+		h->got += n;
+	munmap(buf, h->r->size);
+	return NULL;
+}
+
+static uint64_t receive_two(int s, const struct request *r)
+{
+	struct half a = { s, r, 0 }, b = { s, r, 0 };
+	pthread_t thread;
+
+	if (pthread_create(&thread, NULL, read_half, &a))
+		return 0;
+	read_half(&b);
+	pthread_join(thread, NULL);
+	return a.got + b.got;
+}
+
+static void be_source(int s, const struct request *r)
+{
+	unsigned char *buf = map(r->bytes, false);
+	uint64_t pos;
+	ssize_t n = 0;
+
+	fill(buf, r->bytes, 0);
+	for (pos = 0; pos < r->bytes; pos += n) {
+		n = send(s, buf + pos, r->bytes - pos, MSG_NOSIGNAL);
+		if (n <= 0)
+			break;
+	}
+	munmap(buf, r->bytes);
+}
+
+static void *serve_one(void *arg)
+{
+	int s = (int)(long)arg, threshold = 65536;
+	struct request r;
+	uint64_t got;
+
+	while (recv(s, &r, sizeof(r), MSG_WAITALL) == sizeof(r) &&
+	       r.size <= BUF_MAX && r.bytes <= 1ull << 32) {
+		usleep(r.sleep_ms * 1000);
+		if (is(&r, "source")) {
+			setsockopt(s, SOL_SDP, SDP_ZCOPY, &threshold,
+				   sizeof(threshold));
+			be_source(s, &r);
+			continue;
+		}
+		got = is(&r, "threads") ? receive_two(s, &r) : receive(s, &r);
+		if (is(&r, "close"))
+			break;
+		if (send(s, &got, sizeof(got), MSG_NOSIGNAL) != sizeof(got))
+			break;
+	}
+	close(s);
+	return NULL;
+}
+
+static int serve(char **argv)
+{
+	int l = socket(AF_SDP, SOCK_STREAM, SDPPROTO_SDP), one = 1;
+	struct sockaddr_in sin;
+	pthread_t thread;
+	int s;
+
+	address(&sin, argv);
+	setsockopt(l, SOL_SOCKET, SO_REUSEADDR, &one, sizeof(one));
+	if (l < 0 || bind(l, (struct sockaddr *)&sin, sizeof(sin)) ||
+	    listen(l, 16))
+		fail("listen");
+	printf("listening\n");
+	fflush(stdout);
+	while ((s = accept(l, NULL, NULL)) >= 0)
+		if (pthread_create(&thread, NULL, serve_one, (void *)(long)s))
+			close(s);
+	return 1;
+}
+
+/* ---- client ---- */
+
+static void on_alarm(int sig)
+{
+	(void)sig;
+}
+
+static void want_signals(int on)
+{
+	struct itimerval it = { { 0, 700 * on }, { 0, 700 * on } };
+	struct sigaction sa = { .sa_handler = on_alarm };
+
+	sigaction(SIGALRM, &sa, NULL);
+	setitimer(ITIMER_REAL, &it, NULL);
+}
+
+static void *receive_meanwhile(void *arg)
+{
+	static uint64_t got;
+	ssize_t n = recv(fd, &got, sizeof(got), MSG_WAITALL);
+
+	(void)arg;
+	return n == sizeof(got) ? &got : NULL;
+}
+
+static ssize_t send_iov(const unsigned char *p, size_t len)
+{
+	struct iovec iov[3] = {
+		{ (void *)p, len / 8 },
+		{ (void *)(p + len / 8), len / 2 },
+		{ (void *)(p + len / 8 + len / 2), len - len / 8 - len / 2 },
+	};
+	struct msghdr msg = { .msg_iov = iov, .msg_iovlen = 3 };
+
+	return sendmsg(fd, &msg, MSG_NOSIGNAL);
+}
+
+/* The child, which shares the pages with us, writes to them while we send. */
+static ssize_t send_private(unsigned char *p, size_t len)
+{
+	pid_t pid = fork();
+	ssize_t n;
+
+	if (!pid) {
+		memset(p, 0x55, len);
+		_exit(0);
+	}
+	n = send(fd, p, len, MSG_NOSIGNAL);
+	waitpid(pid, NULL, 0);
+	return n;
+}
+
+static ssize_t send_some(unsigned char *p, size_t len)
+{
+	int flags = MSG_NOSIGNAL;
+	ssize_t n;
+
+	if (!strcmp(opt.sender, "iov"))
+		return send_iov(p, len);
+	if (!strcmp(opt.sender, "private"))
+		return send_private(p, len);
+	if (!strcmp(opt.sender, "nonblock"))
+		flags |= MSG_DONTWAIT;
+	do {
+		n = send(fd, p, len, flags);
+	} while (n < 0 && (errno == EINTR || errno == EAGAIN));
+	return n;
+}
+
+/* All bytes; returns false if the connection ended. */
+static bool send_all(void)
+{
+	bool fault = !strcmp(opt.sender, "fault");
+	size_t room = opt.size + opt.offset;
+	unsigned char *mem, *buf;
+	uint64_t pos = 0;
+	ssize_t n = 0;
+	size_t len;
+
+	room = (room + PAGE - 1) / PAGE * PAGE;
+	mem = map(room + PAGE, !strcmp(opt.sender, "file"));
+	buf = mem + opt.offset;
+	if (fault)
+		munmap(mem + room, PAGE);
+	for (; pos < opt.bytes; pos += n) {
+		len = opt.bytes - pos < opt.size ? opt.bytes - pos : opt.size;
+		fill(buf, fault ? room - opt.offset : len, pos);
+		/* behind the end nothing can be read; what is there is sent */
+		n = send_some(buf, fault ? room - opt.offset + 100 : len);
+		if (n <= 0)
+			break;
+		check((size_t)n <= room - opt.offset, "octets out of nowhere");
+		memset(buf, 0xaa, fault ? room - opt.offset : len);
+	}
+	munmap(mem, room);
+	return pos >= opt.bytes;
+}
+
+/* A user without rights, who may lock nothing */
+static void lock_nothing(void)
+{
+	struct rlimit none = { 0, 0 };
+
+	if (setrlimit(RLIMIT_MEMLOCK, &none) || setresuid(65534, 65534, 65534))
+		fail("setresuid");
+}
+
+static void *abort_later(void *arg)
+{
+	struct sockaddr sa = { .sa_family = AF_UNSPEC };
+
+	(void)arg;
+	usleep(opt.req.sleep_ms * 1000 / 2);
+	connect(fd, &sa, sizeof(sa));
+	return NULL;
+}
+
+static void dial(char **argv)
+{
+	struct sockaddr_in sin;
+
+	address(&sin, argv);
+	fd = socket(AF_SDP, SOCK_STREAM, SDPPROTO_SDP);
+	if (fd < 0 || (opt.threshold >= 0 &&
+		       setsockopt(fd, SOL_SDP, SDP_ZCOPY, &opt.threshold,
+				  sizeof(opt.threshold))))
+		fail("socket");
+	if (connect(fd, (struct sockaddr *)&sin, sizeof(sin)))
+		fail("connect");
+}
+
+static void receive_all(void)
+{
+	struct request here = opt.req;
+
+	here.bytes = opt.bytes;
+	memset(here.mode, 0, sizeof(here.mode));
+	strcpy(here.mode, "plain");
+	check(receive(fd, &here) == opt.bytes, "bytes received");
+}
+
+static int client(char **argv)
+{
+	bool reader = !strcmp(opt.sender, "threads"), ends, done;
+	uint64_t *got = NULL;
+	pthread_t thread;
+
+	dial(argv);
+	opt.req.bytes = opt.bytes;
+	ends = is(&opt.req, "close") || !strcmp(opt.sender, "abort");
+	if (send(fd, &opt.req, sizeof(opt.req), 0) != sizeof(opt.req))
+		fail("request");
+	if (is(&opt.req, "source")) {
+		receive_all();
+		goto ok;
+	}
+	if (!strcmp(opt.sender, "signal"))
+		want_signals(1);
+	if (!strcmp(opt.sender, "limit"))
+		lock_nothing();
+	if (!strcmp(opt.sender, "abort"))
+		pthread_create(&thread, NULL, abort_later, NULL);
+	if (reader)
+		pthread_create(&thread, NULL, receive_meanwhile, NULL);
+	done = send_all();
+	want_signals(0);
+	/* who reads no more may close before all is sent */
+	if (is(&opt.req, "kill"))
+		goto ok;
+	check(done != ends, ends ? "it does not end" : "it ends");
+	if (ends)
+		goto ok;
+	if (is(&opt.req, "threads"))
+		shutdown(fd, SHUT_WR);
+	if (reader)
+		pthread_join(thread, (void **)&got);
+	else
+		got = receive_meanwhile(NULL);
+	check(got && *got == opt.bytes, "bytes that arrived");
+ok:
+	printf("ok\n");
+	return 0;
+}
+
+static int option(int c, const char *arg)
+{
+	switch (c) {
+	case 'n':
+		opt.bytes = strtoull(arg, NULL, 0);
+		return 0;
+	case 'w':
+		opt.size = strtoul(arg, NULL, 0);
+		return 0;
+	case 'o':
+		opt.offset = strtoul(arg, NULL, 0);
+		return 0;
+	case 'R':
+		opt.req.size = strtoul(arg, NULL, 0);
+		return 0;
+	case 'P':
+		opt.req.offset = strtoul(arg, NULL, 0);
+		return 0;
+	case 'm':
+		snprintf(opt.req.mode, sizeof(opt.req.mode), "%s", arg);
+		return 0;
+	case 'S':
+		opt.sender = arg;
+		return 0;
+	case 't':
+		opt.threshold = atoi(arg);
+		return 0;
+	case 'l':
+		opt.req.sleep_ms = atoi(arg);
+		return 0;
+	}
+	return -1;
+}
+
+int main(int argc, char **argv)
+{
+	int c;
+
+	signal(SIGPIPE, SIG_IGN);
+	if (argc == 4 && !strcmp(argv[1], "serve"))
+		return serve(argv + 2);
+	while ((c = getopt(argc, argv, "n:w:o:R:P:m:S:t:l:")) != -1)
+		if (option(c, optarg))
+			return 2;
+	if (argc - optind != 2)
+		return 2;
+	return client(argv + optind);
+}

@@ -1,0 +1,244 @@
+#!/bin/bash
+# SPDX-License-Identifier: GPL-2.0
+# vm: timeout=600
+#
+# Zero copy: large sends between programs that wait for each other are copied by
+# neither end, as counters show; whatever sender, reader or connection do, every
+# byte is right, and no page stays pinned.
+
+# shellcheck source=selftests/lib/lib.sh
+. "$(dirname "$0")/../lib/lib.sh"
+need sdp-zcopy sdp-run xfer sdpstat
+
+SERVER=10.0.0.2
+PORT=7600
+PATIENT=1000000	# us, for a reader that takes its time on a busy machine
+HASTY=1000
+
+set_a() { in_a sysctl -q -w "$@"; }
+set_both() { in_a sysctl -q -w "$@" && in_b sysctl -q -w "$@"; }
+
+pinned() { awk '/nr_foll_pin_acquired/ { n += $2 } /nr_foll_pin_released/ { n -= $2 }
+	END { print n + 0 }' /proc/vmstat; }
+none_pinned() { [ "$(pinned)" -eq "$PINNED" ]; }
+
+# look: all counters, as lines "a_COUNTER value"; those of before are kept
+look() {
+	mv -f /tmp/zcopy.after /tmp/zcopy.before 2>/dev/null
+	{ in_a sdpstat -s -z | sed 's/^/a_/'; in_b sdpstat -s -z | sed 's/^/b_/'; } > /tmp/zcopy.after
+}
+
+# risen: what they rose by in between, as shell variables
+risen() {
+	awk '$2 !~ /^-?[0-9]+$/ { next } FNR == NR { was[$1] = $2; next }
+		{ print $1 "=" $2 - was[$1] }' /tmp/zcopy.before /tmp/zcopy.after
+}
+
+serve() {
+	PORT=$((PORT + 1))
+	start_bg b sdp-zcopy serve $SERVER $PORT
+	ZCOPY=$BG_PID
+	wait_for 30 grep -q listening "$BG_LOG"
+	look
+}
+
+# zc DESCRIPTION EXPRESSION OPTION...: sdp-zcopy succeeds, and the expression of
+# what the counters rose by is not 0
+zc() {
+	local desc=$1 want=$2 out rc
+
+	shift 2
+	out=$(in_a timeout 60 sdp-zcopy "$@" $SERVER $PORT 2>&1)
+	rc=$?
+	look
+	if [ $rc -ne 0 ] || [ "$out" != ok ]; then
+		ktap_fail "$desc" "rc=$rc $out" "$(risen | grep -v '=0$')"
+	elif ! (eval "$(risen)"; [ $((want)) -ne 0 ]); then
+		ktap_fail "$desc" "not: $want" "$(risen | grep -v '=0$')"
+	else
+		ktap_ok "$desc"
+	fi
+}
+
+# What holds when all of N octets went without copies, SENDS sends
+whole() {
+	echo "a_tx_zcopy_bytes == $1 - 64 * $2 && b_rx_zcopy_bytes == a_tx_zcopy_bytes &&
+		a_tx_copy_bytes < 100 * ($2 + 1) && b_rx_copy_bytes < 100 * ($2 + 1) &&
+		a_tx_srcavail == $2 && b_rx_srcavail == $2"
+}
+
+# some: a part was, a part was not
+SOME="a_tx_srcavail > 0 && a_tx_bytes == b_rx_bytes && a_tx_copy_bytes > 64"
+COPIED="a_tx_zcopy_bytes == 0 && b_rx_zcopy_bytes == 0"
+
+setup() {
+	set_both net.sdp.shared_link=0 net.sdp.zcopy_threshold=65536 net.sdp.zcopy_wait=$PATIENT
+	PINNED=$(pinned)
+	serve
+}
+
+sizes() {
+	local send off recv at
+
+	zc "1 MB: no copies" "$(whole 1048576 1)" -n 1048576 -w 1048576
+	while read -r send off recv at; do
+		zc "$((send * 3)) octets, send $send at $off, receive $recv at $at" \
+			"$(whole $((send * 3)) 3)" -n $((send * 3)) -w "$send" -o "$off" \
+			-R "$recv" -P "$at"
+	done <<-END
+		65536 0 1048576 0
+		65537 1 65537 4095
+		262143 4095 131072 7
+		300000 3000 70000 4090
+	END
+	zc "4 MB at an odd place: in several parts" \
+		"a_tx_zcopy_bytes > 4190000 && b_rx_copy_bytes < 20000 && a_tx_srcavail > 3" \
+		-n 4194304 -w 4194304 -o 1 -P 4095 -R 4194304
+}
+
+readers() {
+	zc "MSG_WAITALL" "$SOME || $(whole 900000 3)" -n 900000 -w 300000 -R 300000 -m waitall
+	zc "small receives: asked for by messages" "$SOME && a_tx_zcopy_declined > 0 &&
+		b_rx_zcopy_declined > 0" -n 600000 -w 300000 -R 1000
+	zc "receives of any size" "$SOME" -n 900000 -w 300000 -R 200000 -m pieces
+	zc "MSG_PEEK" "$COPIED && a_tx_zcopy_declined > 0" -n 600000 -w 300000 -R 100000 -m peek
+	zc "poll() and MSG_DONTWAIT" "$COPIED && a_tx_zcopy_declined > 0" \
+		-n 600000 -w 300000 -R 100000 -m poll
+	zc "MSG_TRUNC" "$COPIED && a_tx_zcopy_declined > 0" -n 300000 -w 300000 -R 100000 -m trunc
+	zc "splice" "$COPIED && a_tx_zcopy_declined > 0" -n 600000 -w 300000 -R 100000 -m splice
+	zc "into a mapped file" "$(whole 600000 2)" -n 600000 -w 300000 -R 300000 -m file
+	zc "two threads that read" "$SOME || b_rx_zcopy_bytes > 0" \
+		-n 900000 -w 300000 -R 200000 -m threads
+	zc "receiving side shut down" "a_tx_srcavail > 0" -n 600000 -w 300000 -R 100000 -m kill
+	zc "closed by the reader: reset" "a_estab_resets == 1" -n 900000 -w 300000 -m close
+}
+
+senders() {
+	zc "iovec" "$(whole 1200000 6) || a_tx_zcopy_bytes > 600000" \
+		-n 1200000 -w 600000 -R 1048576 -S iov
+	zc "pages shared with a child that writes" "$(whole 600000 2)" -n 600000 -w 300000 -S private
+	zc "out of a mapped file" "$(whole 600000 2)" -n 600000 -w 300000 -S file
+	zc "another thread receives" "$(whole 600000 2)" -n 600000 -w 300000 -S threads
+	zc "MSG_DONTWAIT: never" "$COPIED && a_tx_srcavail == 0" -n 600000 -w 300000 -S nonblock
+	zc "no memory may be locked: copied" "$COPIED && a_zcopy_no_mem > 0" \
+		-n 300000 -w 300000 -S limit
+	zc "the last page is not there: copied up to it" "a_zcopy_no_mem > 0" \
+		-n 600000 -w 300000 -S fault
+	zc "the server sends, too" "a_rx_zcopy_reads > 0 && b_tx_srcavail == 1" \
+		-n 1000000 -R 300000 -m source
+}
+
+# The reader sleeps: the sender waits a millisecond, cancels, copies
+cancels() {
+	set_both net.sdp.zcopy_wait=$HASTY
+	zc "a reader that sleeps: cancelled" "a_tx_zcopy_cancels == 1 && a_tx_zcopy_declined == 1 &&
+		b_rx_zcopy_cancels == 1" -n 100000 -w 100000 -l 300
+	zc "and then reads" "$SOME && a_tx_zcopy_cancels > 0" -n 900000 -w 300000 -l 300
+	zc "signals in the middle" "a_tx_bytes == b_rx_bytes && a_tx_srcavail > 0" \
+		-n 2000000 -w 1000000 -S signal
+	set_both net.sdp.zcopy_wait=$PATIENT
+	zc "signals before it is read" "a_tx_bytes == b_rx_bytes && a_tx_zcopy_cancels > 0" \
+		-n 600000 -w 300000 -S signal -l 300
+	zc "aborted in the middle" "a_tx_srcavail > 0" -n 6000000 -w 300000 -S abort -l 400
+	set_both net.sdp.zcopy_wait=$HASTY
+	start_bg b sdp-run xfer -s -h $SERVER -p 7700
+	wait_for 30 grep -q listening "$BG_LOG"
+	for what in "mutual -n 150000 -d 150000" "block -n 1m -d 1m"; do
+		# shellcheck disable=SC2086 # options
+		ktap_check "both directions: $what" in_a sdp-run xfer -h $SERVER -p 7700 -t 60 \
+			-m $what -w 131072 -R 131072
+	done
+	stop_bg "$BG_PID"
+	set_both net.sdp.zcopy_wait=$PATIENT
+}
+
+# begin MS: a send to a reader that sleeps so long, advertised
+begin() {
+	start_bg a sdp-zcopy -n 900000 -w 900000 -l "$1" $SERVER $PORT
+	CLIENT=$BG_PID
+	wait_for 20 advertised
+}
+
+advertised() { [ "$(srcavail)" -gt "$SEEN" ]; }
+srcavail() { in_b sdpstat -s -z | awk '$1 == "rx_srcavail" { print $2 }'; }
+seen() { SEEN=$(srcavail); }
+
+ends() {
+	seen
+	begin 2000
+	stop_bg "$CLIENT"
+	ktap_check "the sender is killed: its pages are let go" wait_for 20 none_pinned
+	seen
+	begin 2000
+	stop_bg "$ZCOPY"
+	ktap_check "the reader is killed: the pages are let go" wait_for 20 none_pinned
+	wait "$CLIENT"
+	serve
+	seen
+	begin 2000
+	in_a rdma link delete rda
+	ktap_check "the sender's device goes: the pages are let go" wait_for 20 none_pinned
+	stop_bg "$CLIENT"
+	dev_add a rda va "$1"
+	seen
+	begin 2000
+	in_b rdma link delete rdb
+	ktap_check "the reader's device goes: the pages are let go" wait_for 20 none_pinned
+	stop_bg "$CLIENT"
+	stop_bg "$ZCOPY"
+	dev_add b rdb vb "$1"
+	serve
+}
+
+off() {
+	zc "option 0: never" "$COPIED && a_tx_srcavail == 0" -t 0 -n 600000 -w 300000
+	set_a net.sdp.zcopy_threshold=0
+	zc "sysctl 0: never" "$COPIED && a_tx_srcavail == 0" -n 600000 -w 300000
+	zc "option in spite of the sysctl" "$(whole 600000 2)" -t 65536 -n 600000 -w 300000
+	set_a net.sdp.zcopy_threshold=400000
+	zc "below the threshold" "$COPIED && a_tx_srcavail == 0" -n 600000 -w 300000
+	set_both net.sdp.zcopy_threshold=0
+	stop_bg "$ZCOPY"
+	serve
+	zc "a reader who has it off: SendSm at once" \
+		"$COPIED && a_tx_srcavail > 0 && a_tx_zcopy_declined == a_tx_srcavail &&
+			a_tx_zcopy_cancels == 0" -t 65536 -n 600000 -w 300000
+	set_both net.sdp.shared_link=1
+	zc "a shared link: never" "$COPIED && a_tx_srcavail == 0" -t 65536 -n 600000 -w 300000
+}
+
+gone() {
+	stop_bg "$ZCOPY"
+	ktap_check "all pages are let go" wait_for 20 none_pinned
+	ktap_check "no socket is left" wait_for 20 no_sockets
+}
+
+# pair A B: with devices that are not ours
+pair() {
+	net_down
+	if ! dev_up "$1" "$2"; then
+		ktap_skip "$1 to $2" "no such device"
+		return
+	fi
+	setup
+	zc "$1 to $2: no copies" "$(whole 900000 3)" -n 900000 -w 300000 -o 1
+	set_both net.sdp.zcopy_wait=$HASTY
+	zc "$1 to $2: cancelled" "a_tx_bytes == b_rx_bytes && a_tx_zcopy_cancels > 0" -n 300000 -w 300000 -l 300
+	gone
+}
+
+dev_up hybrid hybrid || ktap_skip_all "no hybrid devices"
+modprobe -q sdp
+setup
+sizes
+readers
+senders
+cancels
+ends hybrid
+off
+gone
+pair hybrid siw
+pair siw hybrid
+pair rxe rxe
+ktap_check "the module goes" wait_for 20 modprobe -r sdp_diag sdp
+ktap_done
