@@ -348,6 +348,10 @@ static unsigned long sdp_timer_keepalive(struct sock *sk)
 		sdp->ka_probes = 0;
 		return limit - idle;
 	}
+	/* the last one was answered, though another one is due already */
+	if (sdp->ka_probes && !time_before(READ_ONCE(sdp->last_rx),
+					   sdp->ka_sent))
+		sdp->ka_probes = 0;
 	if (sdp->ka_probes >= (sdp->keepcnt ? :
 			       READ_ONCE(sn->sysctl_keepalive_probes))) {
 		SDP_INC_STATS(sock_net(sk), TIMEOUTS);
@@ -355,6 +359,7 @@ static unsigned long sdp_timer_keepalive(struct sock *sk)
 		return 0;
 	}
 	sdp->ka_probes++;
+	sdp->ka_sent = jiffies;
 	SDP_INC_STATS(sock_net(sk), KEEPALIVES);
 	sdp_tx_ctl(conn, SDP_CTL_KEEPALIVE);
 	sdp_tx_kick(conn);

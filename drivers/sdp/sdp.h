@@ -713,7 +713,8 @@ struct sdp_sock {
 	struct delayed_work timer_work;	/* after close(), and keepalive */
 	unsigned long last_rx;		/* jiffies */
 	u32 last_progress;		/* timer: progress since last time */
-	u8 ka_probes;
+	unsigned long ka_sent;		/* jiffies, last probe */
+	u8 ka_probes;			/* without an answer */
 
 	/* options; lock_sock to change, READ_ONCE to read. sdp_sockopt.c */
 	u8 nodelay;			/* TCP_NODELAY */
