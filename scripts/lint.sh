@@ -40,8 +40,8 @@ verdict() {
 	fi
 }
 
-# Directories of selftests that hold modules, not programs
-mapfile -t test_modules < <(files 'selftests/*/Kbuild' | xargs -r dirname)
+# Directories of selftests that hold code of modules, not of programs
+mapfile -t test_modules < <(echo selftests/lib; files 'selftests/*/Kbuild' | xargs -r dirname)
 mapfile -t kernel_c < <(files 'drivers/*.[ch]' 'include/*.[ch]' "${test_modules[@]/%//*.[ch]}" \
 	':!*_trace.h' ':!include/uapi')
 mapfile -t trace_h < <(files '*_trace.h')

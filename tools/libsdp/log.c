@@ -48,7 +48,7 @@ static int open_log(const char *path, const char **why)
 	if (at < 0 || fstat(at, &st))
 		goto out;
 	*why = "its directory can be written by others";
-	if ((st.st_mode & (S_IWGRP | S_IWOTH)) || !mine(&st))
+	if ((st.st_mode & 022) || !mine(&st))
 		goto out;
 	*why = "it cannot be opened for writing";
 	fd = openat(at, name,

@@ -293,8 +293,8 @@ static void check_program(const char *name)
 		say("%s is statically linked: nothing can be preloaded, its sockets remain TCP",
 		    path);
 	else if (!stat(path, &st) && (st.st_mode & (S_ISUID | S_ISGID)))
-		say("%s is set-user-ID or set-group-ID: the dynamic linker ignores LD_PRELOAD, its sockets remain TCP",
-		    path);
+		say("%s is set-user-ID or set-group-ID: %s", path,
+		    "the dynamic linker ignores LD_PRELOAD, its sockets remain TCP");
 }
 
 int main(int argc, char **argv)

@@ -76,9 +76,12 @@ enum result {
 };
 
 /* One line: a step, how it went, the facts; then what to do about it. */
-static void __attribute__((format(printf, 5, 6)))
-step(struct check *c, const char *name, enum result r, const char *advice,
-     const char *fmt, ...)
+static void step(struct check *c, const char *name, enum result r,
+		 const char *advice, const char *fmt, ...)
+	__attribute__((format(printf, 5, 6)));
+
+static void step(struct check *c, const char *name, enum result r,
+		 const char *advice, const char *fmt, ...)
 {
 	static const char *const words[] = { "ok", "note", "FAIL" };
 	char text[256];
@@ -251,9 +254,9 @@ static int try_connect(int fd, const struct sockaddr_storage *to, socklen_t len,
 	if (errno != EINPROGRESS)
 		return errno;
 	if (poll(&p, 1, seconds * 1000) <= 0)
-		return ETIMEDOUT;
-	if (getsockopt(fd, SOL_SOCKET, SO_ERROR, &err, &size))
-		return errno;
+		err = ETIMEDOUT;
+	else if (getsockopt(fd, SOL_SOCKET, SO_ERROR, &err, &size))
+		err = errno;
 	return err;
 }
 
