@@ -78,11 +78,20 @@ const char *sdp_unshared_name(enum sdp_unshared why)
 }
 EXPORT_SYMBOL_GPL(sdp_unshared_name);
 
+static void sdp_shared_set_fc(struct sdp_conn *conn,
+			      const struct sdp_fc_ops *fc)
+{
+	spin_lock_bh(&conn->tx_lock);
+	conn->fc = fc;
+	spin_unlock_bh(&conn->tx_lock);
+}
+
 /**
  * sdp_shared_open - use the shared link from now on
  * @conn: connection with a queue pair; both sides can
  *
- * Context: process; before the peer's first message can have arrived.
+ * Context: process. The peer's first messages may be here already: the provider
+ * hands them over as soon as the link is open, before open() has returned.
  *
  * Return: 0 or a negative errno, when nothing has changed.
  */
@@ -98,15 +107,16 @@ int sdp_shared_open(struct sdp_conn *conn)
 	conn->srx.c.sk = conn->sk;
 	conn->srx.c.conn = conn;
 	sdp->rxq = &sdp_rxq_shared;
+	sdp_shared_set_fc(conn, &sdp_fc_transport);
 	err = conn->stack->open(conn->qp, &sdp_shared_ulp, conn);
 	if (err) {
+		sdp_shared_set_fc(conn, &sdp_fc_credit);
 		sdp_rx_purge(conn->sk);
 		sdp->rxq = &sdp_rxq_verbs;
 		return err;
 	}
 	spin_lock_bh(&conn->tx_lock);
 	conn->link = &sdp_link_shared;
-	conn->fc = &sdp_fc_transport;
 	conn->tx_max_payload = SDP_SHARED_PAYLOAD;
 	set_bit(SDP_CONN_SHARED, &conn->flags);
 	set_bit(SDP_CONN_READY, &conn->flags);

@@ -8,7 +8,7 @@
 # shellcheck disable=SC2317 # called by wait_for
 # shellcheck source=selftests/lib/lib.sh
 . "$(dirname "$0")/../lib/lib.sh"
-need sdp-run xfer sdp-actions sdp-shared sdpstat jq
+need sdp-run xfer sdp-actions sdp-shared sdpstat jq python3
 
 SERVER=10.0.0.2
 PORT=7500
@@ -150,6 +150,13 @@ ktap_check "a device that disappears ends the connection" wait_for 30 gone
 in_a rdma link add rda type hybrid netdev va
 transfer "and when it is back there is a new one" -m block -n 100000 -d 100000
 stop_bg "$XFER"
+
+# what the server says may come before connect() has returned
+N=$(scaled 200)
+start_bg b python3 "$LIB_DIR/../sdp/server_first.py" server $SERVER 7590 "$N"
+wait_port b 7590
+ktap_check "$N servers that speak first" in_a timeout 200 \
+	python3 "$LIB_DIR/../sdp/server_first.py" client $SERVER 7590 "$N"
 
 # the verbs link of the same devices
 in_a sh -c 'echo 0 >/proc/sys/net/sdp/shared_link'
