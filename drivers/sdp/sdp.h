@@ -894,8 +894,14 @@ u32 sdp_ring_tell(struct sdp_conn *conn);
 void sdp_ring_app(struct sock *sk, bool away);
 void sdp_ring_poll(struct sock *sk);
 
-/* sdp_fc_credit.c */
+/* sdp_fc_credit.c; the rules for messages hold with a ring, too */
 void sdp_fc_first(struct sdp_conn *conn);
+u32 sdp_fc_credits(const struct sdp_conn *conn);
+bool sdp_fc_may_send(const struct sdp_conn *conn, bool payload);
+bool sdp_fc_update_due(const struct sdp_conn *conn);
+u16 sdp_fc_bufs(struct sdp_conn *conn, u32 ack);
+bool sdp_fc_overrun(const struct sdp_conn *conn, u32 mseq);
+void sdp_fc_peer(struct sdp_conn *conn, u16 bufs, u32 ack);
 u32 sdp_credits(const struct sock *sk);
 
 /* sdp_link_verbs.c */

@@ -39,7 +39,7 @@ static int sdp_fc_goal(const struct sdp_conn *conn, u32 ack)
  *
  * Context: tx_lock, or for a report that may be stale.
  */
-static u32 sdp_fc_credits(const struct sdp_conn *conn)
+u32 sdp_fc_credits(const struct sdp_conn *conn)
 {
 	u32 total = READ_ONCE(conn->peer_total);
 
@@ -55,7 +55,7 @@ static u32 sdp_fc_credits(const struct sdp_conn *conn)
  *
  * Context: tx_lock.
  */
-static bool sdp_fc_may_send(const struct sdp_conn *conn, bool payload)
+bool sdp_fc_may_send(const struct sdp_conn *conn, bool payload)
 {
 	u32 credits = sdp_fc_credits(conn);
 
@@ -77,7 +77,7 @@ static bool sdp_fc_may_send(const struct sdp_conn *conn, bool payload)
  *
  * Context: tx_lock.
  */
-static bool sdp_fc_update_due(const struct sdp_conn *conn)
+bool sdp_fc_update_due(const struct sdp_conn *conn)
 {
 	u32 ack = READ_ONCE(conn->rx_mseq);
 	int told = (int)(conn->rx_told_total - ack);
@@ -98,7 +98,7 @@ static bool sdp_fc_update_due(const struct sdp_conn *conn)
  * Context: tx_lock, before the message has its number. The peer counts as told
  * afterwards.
  */
-static u16 sdp_fc_bufs(struct sdp_conn *conn, u32 ack)
+u16 sdp_fc_bufs(struct sdp_conn *conn, u32 ack)
 {
 	int told = (int)(conn->rx_told_total - ack);
 	int bufs = max(sdp_fc_goal(conn, ack), told);
@@ -136,7 +136,7 @@ void sdp_fc_first(struct sdp_conn *conn)
  *
  * Context: receive completion.
  */
-static bool sdp_fc_overrun(const struct sdp_conn *conn, u32 mseq)
+bool sdp_fc_overrun(const struct sdp_conn *conn, u32 mseq)
 {
 	u32 told = READ_ONCE(conn->rx_told_total);
 
@@ -151,7 +151,7 @@ static bool sdp_fc_overrun(const struct sdp_conn *conn, u32 mseq)
  *
  * Context: receive completion, or the handler of the HelloAck.
  */
-static void sdp_fc_peer(struct sdp_conn *conn, u16 bufs, u32 ack)
+void sdp_fc_peer(struct sdp_conn *conn, u16 bufs, u32 ack)
 {
 	u32 total = ack + bufs;
 

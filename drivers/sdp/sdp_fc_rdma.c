@@ -14,38 +14,13 @@
 #include "sdp_mib.h"
 #include "sdp_rx.h"
 
-static u32 sdp_rdma_credits(const struct sdp_conn *conn)
-{
-	return sdp_fc_credit.credits(conn);
-}
-
-static bool sdp_rdma_may_send(const struct sdp_conn *conn, bool payload)
-{
-	return sdp_fc_credit.may_send(conn, payload);
-}
-
 static bool sdp_rdma_update_due(const struct sdp_conn *conn)
 {
 	const struct sdp_ring *ring = conn->rx_ring;
 	u32 freed = READ_ONCE(sdp_sk(conn->sk)->copied_seq) - ring->base -
 		    conn->ring_told;
 
-	return freed >= ring->size / 2 || sdp_fc_credit.update_due(conn);
-}
-
-static u16 sdp_rdma_bufs(struct sdp_conn *conn, u32 ack)
-{
-	return sdp_fc_credit.bufs(conn, ack);
-}
-
-static bool sdp_rdma_overrun(const struct sdp_conn *conn, u32 mseq)
-{
-	return sdp_fc_credit.overrun(conn, mseq);
-}
-
-static void sdp_rdma_peer(struct sdp_conn *conn, u16 bufs, u32 ack)
-{
-	sdp_fc_credit.peer(conn, bufs, ack);
+	return freed >= ring->size / 2 || sdp_fc_update_due(conn);
 }
 
 /*
@@ -123,12 +98,12 @@ const struct sdp_fc_ops sdp_fc_rdma = {
 	.name		= "rdma",
 	.mid		= SDP_MID_RING,
 	.wish		= SDP_FLOW_RDMA,
-	.credits	= sdp_rdma_credits,
-	.may_send	= sdp_rdma_may_send,
+	.credits	= sdp_fc_credits,
+	.may_send	= sdp_fc_may_send,
 	.update_due	= sdp_rdma_update_due,
-	.bufs		= sdp_rdma_bufs,
-	.overrun	= sdp_rdma_overrun,
-	.peer		= sdp_rdma_peer,
+	.bufs		= sdp_fc_bufs,
+	.overrun	= sdp_fc_overrun,
+	.peer		= sdp_fc_peer,
 	.room		= sdp_rdma_room,
 	.rx		= sdp_rdma_rx,
 };

@@ -281,6 +281,55 @@ static void run(const struct attack *list, unsigned int count, int kind)
 	}
 }
 
+/* The attacks of that name; with a client to attack any name will do */
+static bool run_suite(const char *suite)
+{
+	if (!strcmp(suite, "start")) {
+		run(start_attacks, start_attack_count, 0);
+	} else if (!strcmp(suite, "fpdu")) {
+		run(fpdu_attacks, fpdu_attack_count, 1);
+	} else if (!strcmp(suite, "ext")) {
+		peer_ext = true;
+		run(ext_attacks, ext_attack_count, 1);
+	} else if (!strcmp(suite, "hello")) {
+		opt.sdp = true;
+		run(hello_attacks, hello_attack_count, 0);
+	} else if (!strcmp(suite, "sdp")) {
+		opt.sdp = true;
+		run(sdp_attacks, sdp_attack_count, 1);
+		run(verbs_attacks, verbs_attack_count, 1);
+	} else if (!strcmp(suite, "shared")) {
+		opt.sdp = true;
+		sdp_shared = true;
+		run(sdp_attacks, sdp_attack_count, 1);
+		run(shared_attacks, shared_attack_count, 1);
+	} else if (!strcmp(suite, "ring")) {
+		opt.sdp = true;
+		sdp_ext = SDP_RING;
+		run(ring_attacks, ring_attack_count, 1);
+		sdp_ring_told(false);
+		run(untold_attacks, untold_attack_count, 1);
+	} else if (!strcmp(suite, "hold")) {
+		opt.sdp = true;
+		sdp_ext = SDP_HOLD;
+		run(hold_attacks, hold_attack_count, 1);
+	} else if (!strcmp(suite, "zcopy")) {
+		opt.sdp = true;
+		run(zcopy_attacks, zcopy_attack_count, 1);
+	} else if (!strcmp(suite, "wire")) {
+		opt.sdp = true;
+		sdp_shared = true;
+		sdp_silent = true;
+		run(fpdu_attacks, fpdu_attack_count, 1);
+	} else if (*suite && opt.client) {
+		opt.listener = listen_here();
+		run(reply_attacks, reply_attack_count, 2);
+	} else {
+		return false;
+	}
+	return true;
+}
+
 int main(int argc, char **argv)
 {
 	int c;
@@ -309,49 +358,8 @@ int main(int argc, char **argv)
 	}
 	signal(SIGPIPE, SIG_IGN);
 	printf("TAP version 13\n");
-	if (optind < argc && !strcmp(argv[optind], "start")) {
-		run(start_attacks, start_attack_count, 0);
-	} else if (optind < argc && !strcmp(argv[optind], "fpdu")) {
-		run(fpdu_attacks, fpdu_attack_count, 1);
-	} else if (optind < argc && !strcmp(argv[optind], "ext")) {
-		peer_ext = true;
-		run(ext_attacks, ext_attack_count, 1);
-	} else if (optind < argc && !strcmp(argv[optind], "hello")) {
-		opt.sdp = true;
-		run(hello_attacks, hello_attack_count, 0);
-	} else if (optind < argc && !strcmp(argv[optind], "sdp")) {
-		opt.sdp = true;
-		run(sdp_attacks, sdp_attack_count, 1);
-		run(verbs_attacks, verbs_attack_count, 1);
-	} else if (optind < argc && !strcmp(argv[optind], "shared")) {
-		opt.sdp = true;
-		sdp_shared = true;
-		run(sdp_attacks, sdp_attack_count, 1);
-		run(shared_attacks, shared_attack_count, 1);
-	} else if (optind < argc && !strcmp(argv[optind], "ring")) {
-		opt.sdp = true;
-		sdp_ext = SDP_RING;
-		run(ring_attacks, ring_attack_count, 1);
-		sdp_ring_told(false);
-		run(untold_attacks, untold_attack_count, 1);
-	} else if (optind < argc && !strcmp(argv[optind], "hold")) {
-		opt.sdp = true;
-		sdp_ext = SDP_HOLD;
-		run(hold_attacks, hold_attack_count, 1);
-	} else if (optind < argc && !strcmp(argv[optind], "zcopy")) {
-		opt.sdp = true;
-		run(zcopy_attacks, zcopy_attack_count, 1);
-	} else if (optind < argc && !strcmp(argv[optind], "wire")) {
-		opt.sdp = true;
-		sdp_shared = true;
-		sdp_silent = true;
-		run(fpdu_attacks, fpdu_attack_count, 1);
-	} else if (optind < argc && opt.client) {
-		opt.listener = listen_here();
-		run(reply_attacks, reply_attack_count, 2);
-	} else {
+	if (!run_suite(optind < argc ? argv[optind] : ""))
 		return 2;
-	}
 	printf("1..%u\n", opt.number);
 	return opt.failed ? 1 : 0;
 }

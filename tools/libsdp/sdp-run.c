@@ -297,6 +297,22 @@ static void check_program(const char *name)
 		    "the dynamic linker ignores LD_PRELOAD, its sockets remain TCP");
 }
 
+static bool preload(bool verbose)
+{
+	char library[PATH_MAX];
+
+	if (!find_library(library, sizeof(library))) {
+		say("%s not found next to sdp-run or in %s", LIBRARY,
+		    SDP_LIBDIR);
+		return false;
+	}
+	if (!set_preload(library))
+		return false;
+	if (verbose)
+		say("preloading %s", library);
+	return true;
+}
+
 int main(int argc, char **argv)
 {
 	static const struct option options[] = {
@@ -309,7 +325,6 @@ int main(int argc, char **argv)
 	};
 	const char *config = getenv(LIBSDP_CONFIG_ENV);
 	bool verbose = false, ask = false;
-	char library[PATH_MAX];
 	int opt;
 
 	/* '+': options behind PROGRAM are its own */
@@ -347,18 +362,9 @@ int main(int argc, char **argv)
 		return EXIT_USAGE;
 	}
 	if (!check_rules(config, argv[optind], verbose) ||
-	    (config && setenv(LIBSDP_CONFIG_ENV, config, 1)))
+	    (config && setenv(LIBSDP_CONFIG_ENV, config, 1)) ||
+	    !preload(verbose))
 		return EXIT_USAGE;
-
-	if (!find_library(library, sizeof(library))) {
-		say("%s not found next to sdp-run or in %s", LIBRARY,
-		    SDP_LIBDIR);
-		return EXIT_USAGE;
-	}
-	if (!set_preload(library))
-		return EXIT_USAGE;
-	if (verbose)
-		say("preloading %s", library);
 	check_kernel(verbose);
 	check_program(argv[optind]);
 
