@@ -8,3 +8,10 @@
 # from then on says nothing about that lock and all of its class, which is that
 # of every TCP socket: a report about us would be lost.
 s/\bread_(un)?lock\(&sk->sk_callback_lock\)/read_\1lock_bh(\&sk->sk_callback_lock)/
+
+# An MPA Request that siw hears of twice, by the socket's callback and when it
+# accepts the connection, makes it call sk_data_ready() a second time from its
+# work item, without the socket's lock. If a ready-to-receive message comes then,
+# siw_rtr_data_ready() runs on two CPUs and reports the connection established
+# twice, upon which the IW CM stops with BUG().
+s/^(\t+)(cep->sock->sk)->sk_data_ready\(\2\);/\1lock_sock(\2);\n&\n\1release_sock(\2);/
