@@ -654,7 +654,6 @@ static u32 hyb_rx_shared(struct hyb_qp *qp, struct hyb_fpdu *f)
 	const struct ddp_hdr *h = &f->h;
 	u32 op = RDMAP_OP(h->rdmap);
 	u32 left = h->payload;
-	u32 before = sh->rx.nr;
 	const u8 *p;
 	u32 err, n;
 
@@ -678,8 +677,6 @@ static u32 hyb_rx_shared(struct hyb_qp *qp, struct hyb_fpdu *f)
 		if (err)
 			return err;
 	}
-	if (sh->rx.nr > before)
-		sh->per = sh->rx.nr - before;
 	if (!h->last)
 		return 0;
 	qp->rx.msn[DDP_QN_SEND]++;
@@ -1221,6 +1218,57 @@ static u32 hyb_rx_bulk(struct hyb_qp *qp, struct hyb_cur *c, u32 avail)
 	return hyb_rx_advance(qp, done, fpdus);
 }
 
+/* Deliver what was collected between two FPDUs */
+static u32 hyb_rx_shared_flush(struct hyb_qp *qp)
+{
+	struct hyb_fpdu none = { .hdr_len = 0 };
+	u32 err = 0;
+
+	if (qp->shared->rx.nr)
+		err = hyb_shared_deliver(qp, false, false);
+	if (err && !qp->rx.stopped)
+		hyb_rx_fail(qp, &none, err, HYB_ST_ERR_LOCAL);
+	return err;
+}
+
+/* Not when the upper layer pauses; at the end of the stream nobody waits for it */
+static bool hyb_rx_shared_wanted(const struct hyb_qp *qp)
+{
+	return !qp->shared->held || (qp->tcp.sk->sk_shutdown & RCV_SHUTDOWN);
+}
+
+/*
+ * Is another FPDU wanted? The upper layer can pause between two FPDUs, so what
+ * was collected is delivered if there is no room for one in one piece.
+ */
+static bool hyb_rx_shared_goes_on(struct hyb_qp *qp)
+{
+	if (qp->shared->rx.nr == RDMA_STACK_RUNS && hyb_rx_shared_flush(qp))
+		return false;
+	return hyb_rx_shared_wanted(qp);
+}
+
+/* The same for a complete FPDU in several pieces; markers part them, too */
+static bool hyb_rx_shared_fits(struct hyb_qp *qp, const struct hyb_fpdu *f)
+{
+	u32 nr = qp->shared->rx.nr, left = f->total, n;
+	struct hyb_cur cur = f->cur;
+
+	if (!nr)
+		return true;
+	if (qp->rx.ivl)
+		nr += (left >> qp->rx.ivl_log) + 1;
+	for (; left && nr <= RDMA_STACK_RUNS; left -= n, nr++) {
+		n = hyb_cur_span(&cur, left);
+		if (!n)
+			break;
+		hyb_cur_step(&cur, n);
+	}
+	if (nr <= RDMA_STACK_RUNS)
+		return true;
+	return !hyb_rx_shared_flush(qp) && hyb_rx_shared_wanted(qp);
+}
+
 /* The FPDU at @cur, which is filled, if complete: octets consumed, else 0 */
 static u32 hyb_rx_fpdu(struct hyb_qp *qp, const struct hyb_cur *cur, u32 avail)
 {
@@ -1242,6 +1290,8 @@ static u32 hyb_rx_fpdu(struct hyb_qp *qp, const struct hyb_cur *cur, u32 avail)
 			hyb_rx_fail(qp, &f, err, HYB_ST_ERR_LENGTH);
 		return 0;
 	}
+	if (qp->shared && f.cur.n < f.total && !hyb_rx_shared_fits(qp, &f))
+		return 0;
 	if (qp->off)
 		hyb_rx_nic(qp, &f);
 	if (likely(f.cur.n >= f.total)) {
@@ -1309,35 +1359,6 @@ static void hyb_rx_wait(struct hyb_qp *qp, bool fin)
 	rx->delay = min_t(unsigned int, 2 * rx->delay, HYB_RX_POLL_MAX);
 }
 
-/* Deliver what was collected between two FPDUs */
-static u32 hyb_rx_shared_flush(struct hyb_qp *qp)
-{
-	struct hyb_fpdu none = { .hdr_len = 0 };
-	u32 err = 0;
-
-	if (qp->shared->rx.nr)
-		err = hyb_shared_deliver(qp, false, false);
-	if (err && !qp->rx.stopped)
-		hyb_rx_fail(qp, &none, err, HYB_ST_ERR_LOCAL);
-	return err;
-}
-
-/*
- * Is another FPDU wanted? Delivers what was collected if it might not fit in:
- * the upper layer can pause between two FPDUs. At the end of the stream it
- * cannot: nobody waits for a reader then.
- */
-static bool hyb_rx_shared_goes_on(struct hyb_qp *qp, struct sock *sk)
-{
-	struct hyb_shared *sh = qp->shared;
-
-	if (sh->rx.nr + sh->per + 2 > RDMA_STACK_RUNS) {
-		if (hyb_rx_shared_flush(qp))
-			return false;
-	}
-	return !sh->held || (sk->sk_shutdown & RCV_SHUTDOWN);
-}
-
 /* The walk is over: what was collected goes to the upper layer */
 static void hyb_rx_shared_end(struct hyb_qp *qp)
 {
@@ -1390,7 +1411,7 @@ static u32 hyb_rx_walk(struct hyb_qp *qp, struct sock *sk, u32 avail)
 	if (!hyb_cur_init(&cur, sk))
 		return 0;
 	while (done < avail && !rx->stopped) {
-		if (sh && !hyb_rx_shared_goes_on(qp, sk))
+		if (sh && !hyb_rx_shared_goes_on(qp))
 			break;
 		if (!hyb_cur_fill(&cur))
 			break;

@@ -98,7 +98,6 @@ struct hyb_msg {
  * @run: its pieces
  * @skb_seq: packet whose memory was charged last
  * @skb_size: how much of it was
- * @per: pieces that the last FPDU had
  * @first: the ring as long as it need not grow
  */
 struct hyb_shared {
@@ -130,7 +129,6 @@ struct hyb_shared {
 	u32 rx_off;
 	u32 skb_seq;
 	u32 skb_size;
-	u32 per;
 	struct rdma_stack_rx rx;
 
 	struct hyb_msg *msg;

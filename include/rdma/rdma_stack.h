@@ -148,8 +148,10 @@ struct rdma_stack_rx {
 /* Results of rdma_stack_ulp.rx that are not an error */
 enum rdma_stack_rx_verdict {
 	RDMA_STACK_RX_MORE,	/* taken, go on */
-	RDMA_STACK_RX_PAUSE,	/* taken; not much more until rx_resume, but all
-				 * there is when the peer has ended the stream
+	RDMA_STACK_RX_PAUSE,	/* taken; no more until rx_resume, but the rest
+				 * of a segment in more than RDMA_STACK_RUNS
+				 * pieces, and all there is when the peer has
+				 * ended the stream
 				 */
 };
 
