@@ -239,6 +239,45 @@ static bool hyb_fpdu_copy(struct hyb_fpdu *f, u8 *dst, u32 len)
 	return true;
 }
 
+/* hyb_fpdu_take() where all lies in one piece and the markers were looked at */
+static u32 hyb_flat_take(struct hyb_fpdu *f, u8 *dst, u32 len)
+{
+	u32 to_mark = f->walk.to_mark, pieces = 0, n;
+	const u8 *p = f->cur.p;
+
+	for (; len; len -= n, pieces++) {
+		if (!to_mark) {
+			p += MPA_MARK_SIZE;
+			to_mark = f->walk.ivl - MPA_MARK_SIZE;
+		}
+		n = min(len, to_mark);
+		memcpy(dst, p, n);
+		dst += n;
+		p += n;
+		to_mark -= n;
+	}
+	f->walk.to_mark = to_mark;
+	hyb_cur_step(&f->cur, p - f->cur.p);
+	return pieces;
+}
+
+/* Copy octets of the body. Return: pieces that they were in, 0 if too few */
+static u32 hyb_fpdu_take(struct hyb_fpdu *f, u8 *dst, u32 len)
+{
+	u32 pieces = 0, n;
+	const u8 *p;
+
+	if (likely(f->flat && f->walk.ivl))
+		return hyb_flat_take(f, dst, len);
+	for (; len; len -= n, dst += n, pieces++) {
+		n = hyb_fpdu_span(f, len, &p);
+		if (!n)
+			return 0;
+		memcpy(dst, p, n);
+	}
+	return pieces;
+}
+
 /**
  * hyb_rx_peek - is a complete FPDU there?
  * @rx: receive state
@@ -746,25 +785,25 @@ static u32 hyb_rx_send(struct hyb_qp *qp, struct hyb_fpdu *f)
 static u32 hyb_rx_place(struct hyb_qp *qp, struct hyb_fpdu *f,
 			struct hyb_mem *mem)
 {
-	u32 left = f->h.payload;
+	u32 left = f->h.payload, run, pieces;
 	enum hyb_mem_err err;
 	u64 to = f->h.to;
-	const u8 *p;
-	u32 n;
+	void *dst;
 
 	if (f->placed) {
 		err = hyb_mem_check(mem, f->h.stag, to, left, 0);
 		return err ? hyb_rx_tagged_error(err) : 0;
 	}
 	qp->rx.copied += left;
-	for (; left; left -= n, to += n) {
-		n = hyb_fpdu_span(f, left, &p);
-		if (!n)
+	for (; left; left -= run, to += run) {
+		dst = (void *)hyb_mem_use(mem, f->h.stag, to, left, &run);
+		if (!dst)
+			return hyb_rx_tagged_error(HYB_MEM_STAG);
+		pieces = hyb_fpdu_take(f, dst, run);
+		hyb_mem_unuse(mem);
+		if (!pieces)
 			return TERM_MPA_LOCAL;
-		qp->rx.copies++;
-		err = hyb_mem_write(mem, f->h.stag, to, p, n);
-		if (err)
-			return hyb_rx_tagged_error(err);
+		qp->rx.copies += pieces;
 	}
 	return 0;
 }

@@ -630,6 +630,20 @@ static void hyb_tx_rresp_fail(struct hyb_qp *qp, struct hyb_irq_entry *irq)
 	hyb_tx_terminate(qp, TERM_PROT_STAG, hdr, sizeof(hdr), sizeof(hdr));
 }
 
+/* @len octets that lie in one piece, behind what is in the FPDU */
+static void hyb_tx_build_run(struct hyb_tx *tx, struct mpa_build *b,
+			     const u8 *src, u32 len)
+{
+	u32 n;
+
+	for (; len; len -= n, src += n) {
+		n = mpa_build_room(b, len);
+		memcpy(b->p, src, n);
+		tx->copies++;
+		mpa_build_advance(b, n);
+	}
+}
+
 /* One FPDU of a Read Response */
 static enum hyb_step hyb_tx_rresp(struct hyb_qp *qp)
 {
@@ -640,6 +654,7 @@ static enum hyb_step hyb_tx_rresp(struct hyb_qp *qp)
 	u8 hdr[DDP_TAGGED_LEN];
 	struct mpa_build b;
 	u32 ulpdu, pay, n;
+	const void *src;
 
 	if (irq->atomic)
 		return hyb_ext_tx_response(qp);
@@ -653,17 +668,15 @@ static enum hyb_step hyb_tx_rresp(struct hyb_qp *qp)
 	hyb_tx_begin(qp, &b, ulpdu);
 	mpa_build_put(&b, hdr, sizeof(hdr));
 	tx->copied += pay;
-	while (pay) {
-		n = mpa_build_room(&b, pay);
-		if (hyb_mem_read(irq->mem, irq->req.src_stag,
-				 irq->req.src_to + irq->done, b.p, n)) {
+	for (; pay; pay -= n, irq->done += n) {
+		src = hyb_mem_use(irq->mem, irq->req.src_stag,
+				  irq->req.src_to + irq->done, pay, &n);
+		if (!src) {
 			hyb_tx_rresp_fail(qp, irq);
 			return HYB_STEP_LAID;
 		}
-		tx->copies++;
-		mpa_build_advance(&b, n);
-		irq->done += n;
-		pay -= n;
+		hyb_tx_build_run(tx, &b, src, n);
+		hyb_mem_unuse(irq->mem);
 	}
 	hyb_tx_commit(qp, &b);
 
