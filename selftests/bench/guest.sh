@@ -13,6 +13,8 @@
 #   append   10,000 small sends to a reader that sleeps
 #   account  is the sum of host and NIC what the processor did?
 #   verbs    Send, Write, Read of the kernel, see verbs.sh; not by default
+#   fc       flow controls, small sends, see sdp.sh; not by default
+#   zcopy    large sends with and without copies, see sdp.sh; not by default
 #   one      WHATS over LINK
 
 # shellcheck source=/dev/null
@@ -58,7 +60,8 @@ setup() {
 	case $2 in
 	sdp-*)
 		stack_link "$(expr "$2" : 'sdp-\([a-z]*\)/')" &&
-			stack_profile "${2#*/}" && stack_markers "$4"
+			stack_profile "${2#*/}" && stack_markers "$4" &&
+			sdp_kind "$(expr "$2" : 'sdp-\([a-z]*\)/')"
 		;;
 	esac
 }
@@ -220,6 +223,9 @@ part_account() {
 
 # shellcheck source=selftests/bench/verbs.sh
 part_verbs() { . "${SELFTESTS:-/selftests}/bench/verbs.sh" && verbs_all; }
+
+# shellcheck source=selftests/bench/sdp.sh
+. "${SELFTESTS:-/selftests}/bench/sdp.sh"
 
 # The accelerated CRC32c has to be there before libcrc32c chooses one.
 modprobe crc32c-intel

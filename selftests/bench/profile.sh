@@ -11,7 +11,8 @@ usage() {
 usage: selftests/bench/profile.sh [OPTION]...
 
   -w WHAT    sdp-enhanced/PROFILE or sdp-basic/PROFILE (default
-             sdp-enhanced/hybrid), sdp/siw, tcp or rsocket/siw
+             sdp-enhanced/hybrid), sdp/siw, tcp or rsocket/siw; credit, rdma,
+             vwin, transport, copy or zcopy instead of enhanced: see sdp.sh
   -L LINK    hnic (default) or veth
   -s SIZE    message size for bandwidth (default 65536), in bytes
   -c COUNT   messages of a repetition (default 16 MB of data)

@@ -9,8 +9,10 @@ Goals are checked for the parts that were run.
 import json
 import sys
 
-SIZES = {1: "1 B", 64: "64 B", 1024: "1 KB", 4096: "4 KB", 16384: "16 KB",
-         65536: "64 KB", 1048576: "1 MB"}
+import report_sdp
+
+SIZES = {1: "1 B", 64: "64 B", 256: "256 B", 1024: "1 KB", 4096: "4 KB", 16384: "16 KB",
+         65536: "64 KB", 262144: "256 KB", 1048576: "1 MB"}
 
 
 class Log:
@@ -99,6 +101,8 @@ def main_tables(log):
             if link == "hnic":
                 figure_table(log, link, mtu, "nic_ns_per_byte", "NIC, instructions per octet")
             figure_table(log, link, mtu, "lat_us", "Latency, us one way")
+            for field, title in report_sdp.FIELDS.get(link, ()):
+                figure_table(log, link, mtu, field, title)
     drivers = {(r["what"], r["crc"]) for r in log.rows.values()}
     if drivers:
         print("\nCRC32c by")
@@ -237,6 +241,7 @@ def main():
         hnic_goals(log, goals)
     if log.values("link", link="verbs"):
         verbs_goals(log, goals)
+    report_sdp.check(log, goals)
     if log.append:
         append_goals(log, goals)
     if log.account:

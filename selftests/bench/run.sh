@@ -8,8 +8,8 @@
 # LANE=native: selftests/native/run.sh instead.
 #
 # Environment: KERNEL (6.1), BUILD (build). PARTS, REPS, DURATION, PINGS, MTUS,
-# SIZES, LAT_SIZES, INTERVALS, PROFILES and WHATS go to the guest (see guest.sh),
-# VM_ARGS to selftests/vm/run.sh.
+# SIZES, LAT_SIZES, INTERVALS, PROFILES, WHATS, FC_DEVICES, FC_SIZES and ZCOPY_SIZES go to the guest
+# (see guest.sh), VM_ARGS to selftests/vm/run.sh.
 # Exit status: 0 all goals reached, 1 not, 2 something did not work.
 set -uo pipefail
 
@@ -23,7 +23,8 @@ out=$build/$kernel/bench
 log=$build/$kernel/bench.log
 
 command='exec env'
-for var in PARTS REPS DURATION PINGS MTUS SIZES LAT_SIZES INTERVALS PROFILES WHATS; do
+for var in PARTS REPS DURATION PINGS MTUS SIZES LAT_SIZES INTERVALS PROFILES WHATS \
+	FC_DEVICES FC_SIZES ZCOPY_SIZES; do
 	[ -z "${!var+set}" ] || command+=" $(printf '%s=%q' "$var" "${!var}")"
 done
 mkdir -p "$build/$kernel"
@@ -39,7 +40,7 @@ if ! grep -q '^BENCH-KERNEL' "$log"; then
 	exit 2
 fi
 
-python3 "$here/report.py" "$build/bench.json" < "$log"
+python3 -B "$here/report.py" "$build/bench.json" < "$log"
 result=$?
 if [ "$rc" -ne 0 ] || [ $result -gt 1 ]; then
 	echo "bench: failed (exit status $rc of the guest); see $log and $out/console.log"

@@ -1,0 +1,153 @@
+# SPDX-License-Identifier: GPL-2.0
+# shellcheck shell=bash
+#
+# Parts "fc" and "zcopy" of guest.sh (sourced): flow controls, and sends without
+# copies. Rows are sdp-POLICY/DEVICE.
+#
+#   fc     small sends at full speed to a reader that drains, 64 KB of buffers at
+#          each end (8 of 8 KB in the literature), MTU 1500, everything by the
+#          host; "messages" is how many left for one send
+#   zcopy  large sends, MTU 9000 over the simulated NIC, MTU 1500 over veth with
+#          CRC by the host. The peer reads into one buffer of 1 MB.
+
+FC_DEVICES=${FC_DEVICES:-hybrid siw rxe}
+FC_SIZES=${FC_SIZES:-256 1024 4096}
+ZCOPY_SIZES=${ZCOPY_SIZES:-65536 262144 1048576}
+
+# sdp_sysctl NAME=VALUE...: at both ends
+sdp_sysctl() {
+	local setting
+
+	for setting; do
+		in_a sysctl -q -w "net.sdp.$setting" || return
+		in_b sysctl -q -w "net.sdp.$setting" || return
+	done
+}
+
+# sdp_kind KIND: what a row sdp-KIND/DEVICE needs of the sysctls
+sdp_kind() {
+	case $1 in
+	credit | rdma | vwin | transport) sdp_sysctl "flow_control=$1" ;;
+	copy) sdp_sysctl flow_control=credit zcopy_threshold=0 ;;
+	zcopy) sdp_sysctl flow_control=credit zcopy_threshold=32768 ;;
+	esac
+}
+
+# sdp_setup LINK DEVICE MTU
+sdp_setup() {
+	# shellcheck disable=SC2034 # net_up reads them
+	NET_LINK=$1 NET_MTU=$3
+	net_up || return
+	[ "$2" != tcp ] || return 0
+	dev_up "$2" "$2" || return
+	[ "$2" != hybrid ] || stack_profile hybrid || return
+	modprobe -q sdp
+}
+
+# data messages and sends that joined one, so far
+sdp_sends() {
+	in_b sdpstat -s -z --json |
+		jq -r '.counters | "\(.tx_data_msgs) \(.tx_coalesced)"'
+}
+
+# sdp_measure TABLE LINK WHAT MTU OPTION...: rows of one connection
+sdp_measure() {
+	local table=$1 link=$2 what=$3 mtu=$4 crc transport=sdp was now MEASURE
+
+	MEASURE="-r $REPS -d $DURATION -P $PINGS ${*:5}"
+	case $what in
+	tcp) transport=tcp was="0 0" now="0 0" crc=none ;;
+	*/rxe) crc=rxe ;;
+	*) crc=$(crc_driver "$link" "$what") ;;
+	esac
+	[ -n "$was" ] || was=$(sdp_sends)
+	measure "$link" "$transport" >/tmp/rows || fail "$what, $table: ${*:5}"
+	[ -n "$now" ] || now=$(sdp_sends)
+	awk -v head="\"link\":\"$table\",\"what\":\"$what\",\"mtu\":$mtu,\"interval\":\"512\",\"crc\":\"$crc\"" \
+		-v was="$was" -v now="$now" '
+		/^ *[{]"test"/ {
+			gsub(/^ *[{]|[}],*$/, "")
+			split(was, w)
+			split(now, n)
+			msgs = n[1] - w[1]
+			sends = msgs + n[2] - w[2]
+			if (sends)
+				$0 = $0 sprintf(",\"msgs_per_send\":%.4f", msgs / sends)
+			print "BENCH {" head "," $0 "}"
+		}' /tmp/rows
+	rm -f /tmp/rows
+}
+
+# fc_rows WHAT
+fc_rows() {
+	local size
+
+	for size in $FC_SIZES; do
+		sdp_measure fc veth "$1" 1500 -T bw -S "$size"
+	done
+	sdp_measure fc veth "$1" 1500 -T lat -L 1
+}
+
+fc_device() {
+	local policy
+
+	for policy in credit rdma vwin transport; do
+		# what a device cannot do is in selftests/sdp/fc.sh
+		case $policy/$1 in
+		vwin/siw | transport/siw | transport/rxe) continue ;;
+		esac
+		echo "bench: sdp-$policy/$1 with small buffers ..."
+		if sdp_setup veth "$1" 1500 &&
+			sdp_sysctl "rmem=4096 65536 65536" "wmem=4608 65536 65536" &&
+			sdp_kind "$policy"; then
+			fc_rows "sdp-$policy/$1"
+		else
+			fail "sdp-$policy/$1: setup"
+		fi
+		net_down
+	done
+}
+
+part_fc() {
+	local device
+
+	echo "bench: tcp ..."
+	sdp_setup veth tcp 1500 && fc_rows tcp
+	net_down
+	for device in $FC_DEVICES; do
+		fc_device "$device"
+	done
+}
+
+# zcopy_rows TABLE LINK DEVICE MTU
+zcopy_rows() {
+	local way sizes=${ZCOPY_SIZES// /,}
+
+	if [ "$3" = tcp ]; then
+		echo "bench: tcp, large sends over $2 ..."
+		sdp_setup "$2" tcp "$4" &&
+			sdp_measure "$1" "$2" tcp "$4" -T bw -S "$sizes"
+		net_down
+		return
+	fi
+	for way in copy zcopy; do
+		echo "bench: sdp-$way/$3, large sends over $2 ..."
+		if sdp_setup "$2" "$3" "$4" && sdp_kind "$way"; then
+			sdp_measure "$1" "$2" "sdp-$way/$3" "$4" -T bw -S "$sizes"
+		else
+			fail "sdp-$way/$3: setup"
+		fi
+		net_down
+	done
+}
+
+part_zcopy() {
+	local device
+
+	for device in tcp hybrid; do
+		zcopy_rows zcopy-nic hnic "$device" 9000
+	done
+	for device in tcp $FC_DEVICES; do
+		zcopy_rows zcopy-host veth "$device" 1500
+	done
+}
