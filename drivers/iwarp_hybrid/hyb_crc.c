@@ -27,6 +27,12 @@ static __always_inline u64 hyb_crc_u64(u64 crc, const u8 *p)
 	return crc;
 }
 
+static __always_inline u32 hyb_crc_u32(u32 crc, const u8 *p)
+{
+	asm("crc32l %1, %0" : "+r" (crc) : "m" (*(const u32 *)p));
+	return crc;
+}
+
 static __always_inline u32 hyb_crc_u8(u32 crc, const u8 *p)
 {
 	asm("crc32b %1, %0" : "+r" (crc) : "m" (*p));
@@ -81,10 +87,28 @@ static u32 hyb_crc_x86(u32 crc, const u8 *p, size_t len)
 	reg = crc;
 	for (; len >= 64; len -= 64, p += 64)
 		reg = hyb_crc_line(reg, p);
-	for (; len >= 8; len -= 8, p += 8)
+	if (len & 32) {
 		reg = hyb_crc_u64(reg, p);
+		reg = hyb_crc_u64(reg, p + 8);
+		reg = hyb_crc_u64(reg, p + 16);
+		reg = hyb_crc_u64(reg, p + 24);
+		p += 32;
+	}
+	if (len & 16) {
+		reg = hyb_crc_u64(reg, p);
+		reg = hyb_crc_u64(reg, p + 8);
+		p += 16;
+	}
+	if (len & 8) {
+		reg = hyb_crc_u64(reg, p);
+		p += 8;
+	}
 	crc = reg;
-	for (; len; len--, p++)
+	if (len & 4) {
+		crc = hyb_crc_u32(crc, p);
+		p += 4;
+	}
+	for (len &= 3; len; len--, p++)
 		crc = hyb_crc_u8(crc, p);
 	return crc;
 }

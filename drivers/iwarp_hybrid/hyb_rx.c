@@ -347,24 +347,42 @@ static void hyb_flat_head(const struct hyb_rx *rx, struct hyb_fpdu *f)
 	f->walk.in_head = false;
 }
 
+/* Checksum and markers of the FPDU of @total octets at @p: 0 or an error */
+static u32 hyb_rx_check(const struct hyb_rx *rx, const u8 *p, u32 total,
+			u64 pos)
+{
+	u32 len = total - MPA_CRC_SIZE;
+
+	if (rx->crc && mpa_get_crc(p + len) != hyb_crc32c(~0, p, len))
+		return TERM_MPA_CRC;
+	if (rx->ivl && !mpa_marks_good(p, len, pos, rx->ivl))
+		return TERM_MPA_MARKER;
+	return 0;
+}
+
+/* @fpdus FPDUs of @len octets in all were checked, by the NIC or by us */
+static void hyb_rx_checked(struct hyb_rx *rx, u32 len, u32 fpdus, bool nic)
+{
+	if (nic)
+		rx->trusted += len;
+	else if (rx->crc)
+		rx->summed += len - fpdus * MPA_CRC_SIZE;
+}
+
 /*
  * The usual case: all of the FPDU in one piece of memory. Does the work of
  * hyb_rx_verify() and hyb_rx_headers() without walking.
  */
 static u32 hyb_rx_flat(struct hyb_rx *rx, struct hyb_fpdu *f)
 {
-	u32 len = f->total - MPA_CRC_SIZE;
-	const u8 *p = f->cur.p;
 	u32 err;
 
-	if (rx->crc && f->nic != HYB_OFF_GOOD) {
-		rx->summed += len;
-		if (mpa_get_crc(p + len) != hyb_crc32c(~0, p, len))
-			return TERM_MPA_CRC;
+	if (f->nic != HYB_OFF_GOOD) {
+		hyb_rx_checked(rx, f->total, 1, false);
+		err = hyb_rx_check(rx, f->cur.p, f->total, rx->pos);
+		if (err)
+			return err;
 	}
-	if (rx->ivl && f->nic != HYB_OFF_GOOD &&
-	    !mpa_marks_good(p, len, rx->pos, rx->ivl))
-		return TERM_MPA_MARKER;
 	hyb_flat_head(rx, f);
 	err = ddp_parse(f->hdr, f->ulpdu, &f->h);
 	return err ? err : rdmap_check(&f->h);
@@ -1138,11 +1156,27 @@ static u32 hyb_rx_fast_add(struct hyb_qp *qp, const struct hyb_cur *c,
 }
 
 /*
- * The usual FPDU of a shared link: in one piece of memory, checked by the NIC,
- * and the next segment of a Send. Returns octets consumed, 0 if it is another
- * or not complete: hyb_rx_fpdu() has to look. As there, the header is read once.
+ * Is the FPDU at @c good? *@nic: by the NIC's word. Whatever is not clear is
+ * left to hyb_rx_fpdu().
  */
-static u32 hyb_rx_fast(struct hyb_qp *qp, const struct hyb_cur *c, u32 avail)
+static bool hyb_rx_good(struct hyb_qp *qp, const struct hyb_cur *c, u32 total,
+			bool *nic)
+{
+	enum hyb_off_verdict word;
+
+	word = hyb_off_rx_ok(qp->off, c->skb, c->seq, total);
+	*nic = word == HYB_OFF_GOOD;
+	return *nic || (word == HYB_OFF_NONE &&
+			!hyb_rx_check(&qp->rx, c->p, total, qp->rx.pos));
+}
+
+/*
+ * The usual FPDU of a shared link: in one piece of memory, good, and the next
+ * segment of a Send. Returns octets consumed, 0 if it is another or not
+ * complete: hyb_rx_fpdu() has to look. As there, the header is read once.
+ */
+static u32 hyb_rx_fast(struct hyb_qp *qp, const struct hyb_cur *c, u32 avail,
+		       bool *nic)
 {
 	u8 hdr[MPA_LEN_SIZE + DDP_UNTAGGED_LEN];
 	struct hyb_rx *rx = &qp->rx;
@@ -1158,9 +1192,10 @@ static u32 hyb_rx_fast(struct hyb_qp *qp, const struct hyb_cur *c, u32 avail)
 	if (ulpdu <= DDP_UNTAGGED_LEN || ulpdu > MPA_ULPDU_MAX)
 		return 0;
 	total = mpa_fpdu_len(rx->pos, ulpdu, rx->ivl);
-	if (total > min(c->n, avail) || READ_ONCE(qp->off->ask) ||
+	if (total > min(c->n, avail) ||
+	    (qp->off && READ_ONCE(qp->off->ask)) ||
 	    !hyb_rx_expected(qp, hdr + MPA_LEN_SIZE, ulpdu - DDP_UNTAGGED_LEN) ||
-	    hyb_off_rx_ok(qp->off, c->skb, c->seq, total) != HYB_OFF_GOOD)
+	    !hyb_rx_good(qp, c, total, nic))
 		return 0;
 	err = hyb_rx_fast_add(qp, c, c->p + lead + sizeof(hdr),
 			      ulpdu - DDP_UNTAGGED_LEN, run - sizeof(hdr),
@@ -1174,7 +1209,7 @@ static u32 hyb_rx_fast(struct hyb_qp *qp, const struct hyb_cur *c, u32 avail)
 		hyb_rx_fail(qp, &f, err, hyb_rx_classify(&f, err));
 		return 0;
 	}
-	rx->trusted += total;
+	hyb_rx_checked(rx, total, 1, *nic);
 	return hyb_rx_advance(qp, total, 1);
 }
 
@@ -1211,50 +1246,59 @@ static u32 hyb_rx_whole(const struct hyb_qp *qp, const struct hyb_send_head *h,
 }
 
 /*
- * The bulk of a long message: FPDUs at @c and behind in the same packet, each of
- * them in a piece of memory of its own. Does what hyb_rx_fast() would do for
- * each; that has taken one in front of them, so the NIC's word holds to the end
- * of the packet. Leaves @c at what it does not take, and returns the octets
- * consumed.
+ * The bulk of a long message: FPDUs at @c and behind, each of them a fragment of
+ * this part of the packet. Does what hyb_rx_fast() would do for each; that has
+ * taken one in front of them, so the NIC's word, if @nic, holds to the end of
+ * the packet. Leaves @c at what it does not take, and returns the octets
+ * consumed. A function of its own, for the loop to have all registers.
  */
-static u32 hyb_rx_bulk(struct hyb_qp *qp, struct hyb_cur *c, u32 avail)
+static noinline u32 hyb_rx_bulk(struct hyb_qp *qp, struct hyb_cur *c,
+				u32 avail, bool nic)
 {
+	const struct skb_shared_info *info = skb_shinfo(c->part);
 	struct hyb_shared *sh = qp->shared;
 	struct rdma_stack_run *run = &sh->run[sh->rx.nr];
-	const struct rdma_stack_run *end = &sh->run[RDMA_STACK_RUNS - 2];
+	const struct rdma_stack_run *end = &sh->run[RDMA_STACK_RUNS];
+	const skb_frag_t *frag = &info->frags[c->frag];
+	const skb_frag_t *last = &info->frags[info->nr_frags];
 	u32 from = sh->rx_off + sh->rx.len, mo = from;
-	u32 ivl = qp->rx.ivl, done = 0, lead, to_mark, pay;
+	u32 ivl = qp->rx.ivl, left = avail, fpdus;
+	u32 off, lead, to_mark, pay, n;
 	struct hyb_send_head h;
-	u32 fpdus = 0;
-	u64 pos;
+	u64 pos = qp->rx.pos;
+	const u8 *p;
 
-	for (; run < end && (c->n || hyb_cur_piece(c)); run++) {
-		if (c->n > avail - done || c->n & 3 || c->n < HYB_SEG_MIN)
+	for (; run < end && frag < last; run++, frag++) {
+		n = skb_frag_size(frag);
+		if (n > left || n & 3 || n < HYB_SEG_MIN)
 			break;
-		pos = qp->rx.pos + done;
 		lead = mpa_lead_len(pos, ivl);
-		to_mark = mpa_body_run(pos, 0, ivl);
-		if (to_mark <= sizeof(h))
+		off = mpa_body_place(pos, sizeof(h), ivl, &to_mark);
+		if (off != lead + sizeof(h))
 			break;
 		/* once, as in hyb_rx_fast() */
-		memcpy(&h, c->p + lead, sizeof(h));
-		pay = hyb_rx_whole(qp, &h, pos, c->n, mo);
-		if (!pay)
+		p = skb_frag_address(frag);
+		memcpy(&h, p + lead, sizeof(h));
+		pay = hyb_rx_whole(qp, &h, pos, n, mo);
+		if (!pay || (!nic && hyb_rx_check(&qp->rx, p, n, pos)))
 			break;
-		hyb_shared_run(run, hyb_cur_page(c), c->p + lead + sizeof(h),
-			       pay, to_mark - sizeof(h), ivl);
+		hyb_shared_run(run, skb_frag_page(frag),
+			       skb_frag_off(frag) + off, p + off, pay, to_mark,
+			       ivl);
 		mo += pay;
-		done += c->n;
-		fpdus++;
-		hyb_cur_step(c, c->n);
+		pos += n;
+		left -= n;
 	}
-	if (!fpdus)
+	if (left == avail)
 		return 0;
+	fpdus = frag - &info->frags[c->frag];
+	c->frag += fpdus;
+	c->seq += avail - left;
 	sh->rx.nr += fpdus;
 	sh->rx.len += mo - from;
 	sh->rx.truesize += mo - from;
-	qp->rx.trusted += done;
-	return hyb_rx_advance(qp, done, fpdus);
+	hyb_rx_checked(&qp->rx, avail - left, fpdus, nic);
+	return hyb_rx_advance(qp, avail - left, fpdus);
 }
 
 /* Deliver what was collected between two FPDUs */
@@ -1441,10 +1485,10 @@ static u32 hyb_rx_walk(struct hyb_qp *qp, struct sock *sk, u32 avail)
 {
 	const struct hyb_shared *sh = qp->shared;
 	struct hyb_rx *rx = &qp->rx;
-	bool fast = sh && qp->off && !qp->ooo;
+	bool fast = sh && !qp->ooo;
+	bool bulk, nic = false;
 	struct hyb_cur cur;
 	u32 done = 0;
-	bool bulk;
 	u32 n;
 
 	if (!hyb_cur_init(&cur, sk))
@@ -1454,7 +1498,7 @@ static u32 hyb_rx_walk(struct hyb_qp *qp, struct sock *sk, u32 avail)
 			break;
 		if (!hyb_cur_fill(&cur))
 			break;
-		n = fast ? hyb_rx_fast(qp, &cur, avail - done) : 0;
+		n = fast ? hyb_rx_fast(qp, &cur, avail - done, &nic) : 0;
 		bulk = n && !sh->held;
 		if (!n && !rx->stopped)
 			n = hyb_rx_fpdu(qp, &cur, avail - done);
@@ -1463,8 +1507,8 @@ static u32 hyb_rx_walk(struct hyb_qp *qp, struct sock *sk, u32 avail)
 		done += n;
 		if (!hyb_cur_skip(&cur, n))
 			break;
-		if (bulk)
-			done += hyb_rx_bulk(qp, &cur, avail - done);
+		if (bulk && !cur.n && cur.part)
+			done += hyb_rx_bulk(qp, &cur, avail - done, nic);
 	}
 	if (sh)
 		hyb_rx_shared_end(qp);

@@ -6,6 +6,7 @@
 #include <net/tcp.h>
 
 #include "compat.h"
+#include "hyb_crc.h"
 #include "hyb_offload.h"
 #include "hyb_shared.h"
 #include "proto/mpa_contig.h"
@@ -160,41 +161,29 @@ static void hyb_shared_place(struct hyb_shared *sh, struct hyb_stream *s,
 /* Staged payload of FPDUs stands together */
 static void hyb_shared_lend_staged(struct hyb_shared *sh, u8 *p, u32 len)
 {
-	struct kvec *v = &sh->seg[sh->nr];
+	struct rdma_stack_seg *v = &sh->seg[sh->nr];
 
-	if (sh->nr && v[-1].iov_base + v[-1].iov_len == p) {
-		v[-1].iov_len += len;
+	if (sh->nr && v[-1].data + v[-1].len == p) {
+		v[-1].len += len;
 		return;
 	}
-	v->iov_base = p;
-	v->iov_len = len;
+	v->data = p;
+	v->len = len;
+	v->gaps.head = 0;
 	sh->nr++;
 }
 
 /*
  * Lend @len octets, not 0, from @p on; markers follow after @run and then in
- * each @ivl octets. Returns the next free entry.
+ * each @ivl octets
  */
-static struct kvec *hyb_shared_lend_runs(struct kvec *v, u8 *p, u32 len,
-					 u32 run, u32 ivl)
+static void hyb_shared_lend_at(struct rdma_stack_seg *v, u8 *p, u32 len,
+			       u32 run, u32 ivl)
 {
-	u32 step = ivl - MPA_MARK_SIZE;
-
-	v->iov_base = p;
-	if (len > run) {
-		v->iov_len = run;
-		p += run + MPA_MARK_SIZE;
-		len -= run;
-		for (v++; len > step; v++) {
-			v->iov_base = p;
-			v->iov_len = step;
-			p += ivl;
-			len -= step;
-		}
-		v->iov_base = p;
-	}
-	v->iov_len = len;
-	return v + 1;
+	v->data = p;
+	v->len = len;
+	v->gaps.head = run < len ? run : 0;
+	v->gaps.step = ivl - MPA_MARK_SIZE;
 }
 
 /* Lend the octets from @from on of the last FPDU of @msg */
@@ -206,7 +195,6 @@ static void hyb_shared_lend(struct hyb_shared *sh, struct hyb_stream *s,
 	u32 body = HYB_HEAD_LEN + from;
 	u8 *at = p->base + msg->last.off;
 	u64 pos = msg->last.pos;
-	struct kvec *v = &sh->seg[sh->nr];
 	u32 left = gap->pay - from;
 	u32 run;
 
@@ -223,19 +211,7 @@ static void hyb_shared_lend(struct hyb_shared *sh, struct hyb_stream *s,
 	default:
 		at += mpa_body_place(pos, body, s->ivl, &run);
 	}
-	sh->nr = hyb_shared_lend_runs(v, at, left, run, s->ivl) - sh->seg;
-}
-
-/* Payload that the free entries of the list can hold for sure */
-static u32 hyb_shared_lendable(const struct hyb_shared *sh,
-			       const struct hyb_stream *s)
-{
-	u32 free = RDMA_STACK_TX_SEGS - sh->nr;
-
-	if (!s->ivl)
-		return free ? MPA_ULPDU_MAX : 0;
-	/* one more at either end of the FPDU */
-	return free > 2 ? (free - 2) * (s->ivl - MPA_MARK_SIZE) : 0;
+	hyb_shared_lend_at(&sh->seg[sh->nr++], at, left, run, s->ivl);
 }
 
 /* After hyb_stream_fit() returned 0: end page or segment */
@@ -300,67 +276,63 @@ static u32 hyb_shared_lay_one(struct hyb_qp *qp, struct hyb_msg *msg, u32 mo,
 	return pay;
 }
 
-/* The last entry from which on there are as many as an FPDU can need */
-static u32 hyb_shared_last_seg(const struct hyb_stream *s)
-{
-	static_assert(MPA_ULPDU_MAX / MPA_WANT_IVL_MIN + 2 <=
-		      RDMA_STACK_TX_SEGS);
-
-	return RDMA_STACK_TX_SEGS -
-	       (s->ivl ? (s->mss >> s->ivl_log) + 2 : 1);
-}
-
 /*
  * The bulk of a long message: as many FPDUs as this page takes that fill their
  * segments, with payload in its place, behind the first one of the message.
- * Does what hyb_shared_lay_one() would do for each; returns what they hold.
+ * Does what hyb_shared_lay_one() would do for each; returns what they hold. A
+ * function of its own, for the loop to have all registers.
  */
-static u32 hyb_shared_lay_bulk(struct hyb_qp *qp, struct hyb_msg *msg, u32 mo,
-			       u32 want)
+static noinline u32 hyb_shared_lay_bulk(struct hyb_qp *qp, struct hyb_msg *msg,
+					u32 mo, u32 want)
 {
 	struct hyb_shared *sh = qp->shared;
+	const struct rdma_stack_seg *end = &sh->seg[RDMA_STACK_TX_SEGS];
+	struct rdma_stack_seg *v = &sh->seg[sh->nr];
 	struct hyb_stream *s = &qp->tx.s;
 	struct hyb_tx_page *p = hyb_stream_cur(s);
-	const struct kvec *last = &sh->seg[hyb_shared_last_seg(s)];
-	u32 ivl = s->ivl, len = s->room, left = want, done = 0;
-	struct kvec *v = &sh->seg[sh->nr];
-	u32 space = p->size - p->fill;
-	u8 *at = p->base + p->fill;
-	u32 ulpdu, pay, run, n;
+	u32 ivl = s->ivl, log = s->ivl_log, mss = s->mss;
+	u32 fill = p->fill, size = p->size, from = mo;
+	u32 pay, run, off, len = s->room;
+	u64 pos = s->pos;
 	struct hyb_gap *gap;
+	u8 eor = sh->eor;
 
-	while (len <= space - done && v <= last) {
-		ulpdu = mpa_ulpdu_full(s->pos + done, len, ivl, s->ivl_log);
-		pay = ulpdu - DDP_UNTAGGED_LEN;
-		if (!ulpdu || pay > left)
+	for (; len <= size - fill && v < end; v++) {
+		pay = mpa_ulpdu_full(pos, len, ivl, log) - DDP_UNTAGGED_LEN;
+		/* also if there was none */
+		if (pay > want)
 			break;
-		gap = (struct hyb_gap *)(at + done);
-		gap->mo = mo + want - left;
+		gap = (struct hyb_gap *)(p->base + fill);
+		gap->mo = mo;
 		gap->stage = p->stage_fill;
 		gap->len = len;
 		gap->pay = pay;
 		gap->room = len;
-		gap->eor = sh->eor;
+		gap->eor = eor;
 		gap->mode = HYB_GAP_INPLACE;
-		sh->eor = false;
-		n = mpa_body_place(s->pos + done, HYB_HEAD_LEN, ivl, &run);
-		v = hyb_shared_lend_runs(v, at + done + n, pay, run, ivl);
-		msg->last.pos = s->pos + done;
-		msg->last.off = p->fill + done;
-		done += len;
-		left -= pay;
-		len = s->mss;
+		off = mpa_body_place(pos, HYB_HEAD_LEN, ivl, &run);
+		hyb_shared_lend_at(v, (u8 *)gap + off, pay, run, ivl);
+		fill += len;
+		pos += len;
+		mo += pay;
+		want -= pay;
+		len = mss;
+		eor = false;
 	}
-	if (!done)
+	if (mo == from)
 		return 0;
+	sh->eor = eor;
+	len = gap->len;
+	msg->last.pos = pos - len;
+	msg->last.off = fill - len;
 	msg->last.page = s->cur;
-	msg->len = mo + want - left;
+	msg->len = mo;
 	sh->nr = v - sh->seg;
-	sh->lent += want - left;
-	p->fill += done;
-	s->pos += done;
-	s->room = s->mss;
-	return want - left;
+	sh->lent += mo - from;
+	p->fill = fill;
+	s->pos = pos;
+	s->room = mss;
+	return mo - from;
 }
 
 /* Is hyb_shared_lay_bulk() of use? */
@@ -382,7 +354,7 @@ static int hyb_shared_lay(struct hyb_qp *qp, struct hyb_msg *msg, u32 want)
 	struct hyb_stream *s = &qp->tx.s;
 	u32 mo = msg->len;
 	u32 have = 0;
-	u32 n, max;
+	u32 n;
 	int err;
 
 	if (mo) {
@@ -402,12 +374,9 @@ static int hyb_shared_lay(struct hyb_qp *qp, struct hyb_msg *msg, u32 want)
 			if (!want)
 				break;
 		}
-		max = hyb_shared_lendable(sh, s);
-		if (!max ||
-		    (sh->nr && max < want - have && max < hyb_stream_max(s)))
+		if (sh->nr == RDMA_STACK_TX_SEGS)
 			break;
-		n = hyb_shared_lay_one(qp, msg, mo, have,
-				       min(want, have + max));
+		n = hyb_shared_lay_one(qp, msg, mo, have, want);
 		if (n) {
 			mo += n;
 			want -= n;
@@ -455,12 +424,12 @@ static void hyb_shared_cut(struct hyb_shared *sh, struct hyb_stream *s,
 
 /* ULPDU_Length and DDP header of an FPDU of @msg */
 static __always_inline void
-hyb_shared_put_head(u8 *p, const struct hyb_msg *msg, const struct hyb_gap *gap)
+hyb_shared_put_head(u8 *p, const struct hyb_msg *msg, u32 mo, u32 pay)
 {
-	proto_put16(p, DDP_UNTAGGED_LEN + gap->pay);
-	ddp_put_untagged(p + MPA_LEN_SIZE, gap->mo + gap->pay == msg->len,
+	proto_put16(p, DDP_UNTAGGED_LEN + pay);
+	ddp_put_untagged(p + MPA_LEN_SIZE, mo + pay == msg->len,
 			 RDMAP_CTRL(rdmap_send_op(msg->solicited, false)), 0,
-			 DDP_QN_SEND, msg->msn, gap->mo);
+			 DDP_QN_SEND, msg->msn, mo);
 }
 
 /*
@@ -475,7 +444,7 @@ static void hyb_shared_seal_inplace(const struct hyb_stream *s,
 	u8 *head = start + mpa_lead_len(pos, s->ivl);
 	u32 body = HYB_HEAD_LEN + gap->pay;
 
-	hyb_shared_put_head(head, msg, gap);
+	hyb_shared_put_head(head, msg, gap->mo, gap->pay);
 	if (!gap->mo)
 		memcpy(head + HYB_HEAD_LEN, msg->hdr, msg->hdr_len);
 	if (body & 3)
@@ -551,7 +520,7 @@ static bool hyb_shared_seal_other(struct hyb_qp *qp, const struct hyb_msg *msg,
 	struct hyb_stream *s = &qp->tx.s;
 	const u8 *stage = NULL;
 
-	hyb_shared_put_head(head, msg, gap);
+	hyb_shared_put_head(head, msg, gap->mo, gap->pay);
 	memcpy(head + HYB_HEAD_LEN, msg->hdr, skip);
 	if (gap->mode == HYB_GAP_CONTIG &&
 	    hyb_shared_contig(qp, start, pos, gap->len)) {
@@ -629,49 +598,71 @@ static bool hyb_shared_must_end(const struct hyb_shared *sh,
 	return gap->eor || (gap->room == mss && sh->room != mss);
 }
 
+/* @n FPDUs of @len octets from sh->seal on are sealed, as hyb_tx_seal() does */
+static void hyb_shared_sealed(struct hyb_qp *qp, struct hyb_tx_page *p, u32 n,
+			      u32 len, bool nic)
+{
+	const struct hyb_fpos *at = &qp->shared->seal;
+	struct hyb_tx *tx = &qp->tx;
+
+	tx->fpdus += n;
+	if (nic) {
+		hyb_tx_leave(qp, p->page, at->off, len, at->pos,
+			     IWARP_LAYOUT_FINAL);
+		tx->nic += len - n * MPA_CRC_SIZE;
+	} else if (tx->crc) {
+		tx->summed += len - n * MPA_CRC_SIZE;
+	}
+}
+
 /*
  * The bulk of a long message: seal FPDUs from sh->seal on that fill their
- * segments, with payload in its place, all the rest being left to the NIC.
+ * segments, with payload in its place, the CRC being left to the NIC or not.
  * Neither the first of a message nor the last; @quota octets of page @p, and up
  * to the end of a segment. Does what hyb_shared_seal_next() would do for each;
- * returns how many there were.
+ * returns their octets. A function of its own as hyb_shared_lay_bulk().
  */
-static u32 hyb_shared_seal_bulk(struct hyb_qp *qp, const struct hyb_msg *msg,
-				struct hyb_tx_page *p, u32 quota)
+static noinline u32 hyb_shared_seal_bulk(struct hyb_qp *qp,
+					 const struct hyb_msg *msg,
+					 struct hyb_tx_page *p, u32 quota)
 {
 	struct hyb_shared *sh = qp->shared;
 	struct hyb_fpos *at = &sh->seal;
 	u32 mss = qp->tx.s.mss, ivl = qp->tx.s.ivl;
-	u32 end = min(p->fill, p->sent + quota);
-	u32 first, off, n = 0;
+	u32 first, mo, pay, len = mss - MPA_CRC_SIZE;
+	u8 *start = p->base + at->off, *from = start;
+	u8 *end = p->base + min(p->fill, p->sent + quota);
+	const struct hyb_gap *gap;
 	u64 pos = at->pos;
-	struct hyb_gap gap;
-	u8 *start;
+	bool nic, crc;
 
-	if (!sh->begun || sh->room != mss || !hyb_off_tx_crc(qp->off) ||
-	    !hyb_off_room(qp->off, 2))
+	if (!sh->begun || sh->room != mss)
 		return 0;
-	for (off = at->off; off < end; off += mss, pos += mss, n++) {
-		start = p->base + off;
-		gap = *(struct hyb_gap *)start;
+	nic = hyb_off_tx_crc(qp->off) && hyb_off_room(qp->off, 2);
+	crc = qp->tx.crc && !nic;
+	for (; start < end; start += mss, pos += mss) {
+		gap = (const struct hyb_gap *)start;
 		first = ivl ? mpa_to_mark(pos, ivl) : 0;
-		if (gap.mo + gap.pay == msg->len || gap.len != mss ||
-		    gap.eor || gap.mode != HYB_GAP_INPLACE || gap.pay & 3 ||
+		mo = gap->mo;
+		pay = gap->pay;
+		if (mo + pay == msg->len || gap->len != mss || pay & 3 ||
+		    gap->eor || gap->mode != HYB_GAP_INPLACE ||
 		    (first && first < HYB_HEAD_LEN))
 			break;
-		hyb_shared_put_head(start + mpa_lead_len(pos, ivl), msg, &gap);
+		/* this is where @gap was */
+		hyb_shared_put_head(start + mpa_lead_len(pos, ivl), msg, mo,
+				    pay);
 		if (ivl)
-			mpa_marks_put(start, mss - MPA_CRC_SIZE, pos, ivl);
-		memset(start + mss - MPA_CRC_SIZE, 0, MPA_CRC_SIZE);
+			mpa_marks_put(start, len, pos, ivl);
+		mpa_put_crc(start + len,
+			    crc ? hyb_crc32c(~0, start, len) : ~0);
 	}
-	if (!n)
+	len = start - from;
+	if (!len)
 		return 0;
-	hyb_tx_leave(qp, p->page, at->off, off - at->off, at->pos,
-		     IWARP_LAYOUT_FINAL);
-	qp->tx.fpdus += n;
-	qp->tx.nic += n * (mss - MPA_CRC_SIZE);
-	hyb_fpos_next(&qp->tx.s, at, off - at->off);
-	return n;
+	hyb_shared_sealed(qp, p, len / mss, len, nic);
+	hyb_fpos_next(&qp->tx.s, at, len);
+	return len;
 }
 
 /*
@@ -1233,7 +1224,8 @@ u32 hyb_shared_add(struct hyb_qp *qp, struct sk_buff *skb, struct page *page,
 		if (err)
 			return err;
 	}
-	hyb_shared_run(&sh->run[sh->rx.nr++], page, p, len, to_mark,
+	hyb_shared_run(&sh->run[sh->rx.nr++], page,
+		       page ? p - (u8 *)page_address(page) : 0, p, len, to_mark,
 		       qp->rx.ivl);
 	sh->rx.len += len;
 	sh->rx.truesize += len;
@@ -1393,6 +1385,8 @@ static int hyb_link_open(struct ib_qp *ibqp, const struct rdma_stack_ulp *ulp,
 	struct sock *sk;
 	int err = 0;
 
+	/* each idle connection has one */
+	BUILD_BUG_ON(sizeof(*sh) > 4096);
 	if (qp->user)
 		return -EOPNOTSUPP;
 	if (qp->shared)

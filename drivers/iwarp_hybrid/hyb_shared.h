@@ -25,7 +25,7 @@
 struct page;
 struct sock;
 
-#define HYB_MSGS	32	/* open messages, a power of two */
+#define HYB_MSGS	8	/* open messages, a power of two */
 #define HYB_MSGS_MAX	512	/* when many wait that nothing may join, same */
 #define HYB_WAIT_MAX	(8 << 20) /* octets laid out that TCP has not taken */
 #define HYB_WINDOW_MIN	16384U	/* of the receive window */
@@ -134,7 +134,7 @@ struct hyb_shared {
 	struct hyb_msg *msg;
 	u32 mask;
 	struct hyb_msg first[HYB_MSGS];
-	struct kvec seg[RDMA_STACK_TX_SEGS];
+	struct rdma_stack_seg seg[RDMA_STACK_TX_SEGS];
 	struct rdma_stack_run run[RDMA_STACK_RUNS];
 };
 
@@ -153,15 +153,14 @@ static inline bool hyb_shared_unsealed(const struct hyb_qp *qp)
 	return qp->shared && qp->shared->get != qp->shared->put;
 }
 
-/* A piece of what came in: payload at @p in @page, markers after @to_mark */
+/* A piece of what came in: payload at @p, @off in @page; markers after @to_mark */
 static inline void hyb_shared_run(struct rdma_stack_run *run, struct page *page,
-				  const u8 *p, u32 len, u32 to_mark, u32 ivl)
+				  u32 off, const u8 *p, u32 len, u32 to_mark,
+				  u32 ivl)
 {
-	const u8 *base = page ? page_address(page) : p;
-
 	run->data = p;
 	run->page = page;
-	run->off = p - base;
+	run->off = off;
 	run->len = len;
 	run->gaps.head = to_mark < len ? to_mark : 0;
 	run->gaps.step = ivl - MPA_MARK_SIZE;

@@ -284,55 +284,95 @@ static int sdp_shared_reserve(struct sdp_conn *conn, u32 want,
 	return stack->tx_reserve(conn->qp, want, SDP_BSDH_LEN, tx);
 }
 
+/* The first @want octets of room; returns how many were copied */
 static u32 sdp_shared_fill_iter(const struct rdma_stack_tx *tx,
 				struct iov_iter *from, u32 want)
 {
-	u32 done = 0, i;
+	const struct rdma_stack_seg *seg = tx->seg;
+	u32 done = 0, in = 0, n;
 
-	for (i = 0; i < tx->nr && done < want; i++) {
-		u32 n = min_t(u32, tx->seg[i].iov_len, want - done);
-		u32 got = copy_from_iter(tx->seg[i].iov_base, n, from);
-
-		done += got;
-		if (unlikely(got < n))
+	while (done < want) {
+		n = min3(seg->len - in, want - done,
+			 rdma_stack_gaps_span(&seg->gaps, in));
+		if (copy_from_iter(seg->data +
+				   rdma_stack_gaps_off(&seg->gaps, in),
+				   n, from) < n)
 			break;
+		done += n;
+		in += n;
+		if (in == seg->len) {
+			seg++;
+			in = 0;
+		}
 	}
 	return done;
 }
 
+/* Octets that were not copied */
+static unsigned long sdp_shared_get(void *to, const u8 __user *from, u32 len)
+{
+	unsigned long left;
+
+	instrument_copy_from_user_before(to, from, len);
+	left = raw_copy_from_user(to, from, len);
+	instrument_copy_from_user_after(to, from, len, left);
+	return left;
+}
+
 /*
- * Pieces behind a gap begin in the middle of a word of 8 octets, what copies
- * slowly: then the gap is filled, too, with what is in front of them.
+ * @len octets into one piece of memory; returns how many were not copied. What
+ * is behind a gap may begin in the middle of a word of 8 octets, what copies
+ * slowly: then the gap is filled, too, with what is in front of it.
  */
+static u32 sdp_shared_fill_seg(const struct rdma_stack_seg *seg,
+			       const u8 __user *from, u32 len)
+{
+	u32 step = seg->gaps.step, more = 0, n;
+	void *to = seg->data;
+	unsigned long left;
+
+	n = seg->gaps.head ? min_t(u32, seg->gaps.head, len) : len;
+	left = sdp_shared_get(to, from, n);
+	if (unlikely(left))
+		return len - n + left;
+	len -= n;
+	if (!len)
+		return 0;
+	from += n;
+	to += n + RDMA_STACK_GAP;
+	/* is there as much in front of it? */
+	if (likely(n >= RDMA_STACK_GAP))
+		more = (unsigned long)to & RDMA_STACK_GAP;
+	/* it is the same behind all gaps */
+	more &= step;
+	from -= more;
+	to -= more;
+	for (n = step + more; len > step; len -= step) {
+		left = sdp_shared_get(to, from, n);
+		if (unlikely(left))
+			return len - step + min_t(u32, left, step);
+		from += step;
+		to += step + RDMA_STACK_GAP;
+	}
+	left = sdp_shared_get(to, from, len + more);
+	return min_t(u32, left, len);
+}
+
 static u32 sdp_shared_fill_user(const struct rdma_stack_tx *tx,
 				const u8 __user *from, u32 want)
 {
-	const struct kvec *seg = tx->seg;
-	unsigned long rest = want, n, more, left;
-	void *end = NULL, *to;
+	const struct rdma_stack_seg *seg;
+	u32 rest = want, n, left;
 
-	for (;;) {
-		to = seg->iov_base;
-		n = seg->iov_len;
-		if (unlikely(n > rest))
-			n = rest;
-		more = 0;
-		if (likely(to == end + RDMA_STACK_GAP))
-			more = (unsigned long)to & RDMA_STACK_GAP;
-		end = to + n;
-		instrument_copy_from_user_before(to - more, from - more,
-						 n + more);
-		left = raw_copy_from_user(to - more, from - more, n + more);
-		instrument_copy_from_user_after(to - more, from - more,
-						n + more, left);
-		if (unlikely(left))
-			return want - rest + n - min(left, n);
-		rest -= n;
-		if (!rest)
-			return want;
+	for (seg = tx->seg; rest; seg++) {
+		n = min(seg->len, rest);
+		left = sdp_shared_fill_seg(seg, from, n);
 		from += n;
-		seg++;
+		rest -= n;
+		if (unlikely(left))
+			return want - rest - left;
 	}
+	return want;
 }
 
 /* As far as pages are there; the reservation forbids waiting for one. */

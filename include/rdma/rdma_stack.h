@@ -19,7 +19,6 @@
 #include <linux/limits.h>
 #include <linux/notifier.h>
 #include <linux/types.h>
-#include <linux/uio.h>
 
 struct ib_device;
 struct ib_qp;
@@ -61,7 +60,7 @@ struct rdma_stack_map {
 
 /* --------------------------------------------------------- shared link */
 
-/* Octets of one gap in received payload */
+/* Octets of one gap in payload */
 #define RDMA_STACK_GAP		4
 
 /**
@@ -178,14 +177,26 @@ struct rdma_stack_ulp {
 	void (*closed)(void *ctx, int err);
 };
 
-#define RDMA_STACK_TX_SEGS	256	/* of one reservation */
+#define RDMA_STACK_TX_SEGS	96	/* of one reservation */
 #define RDMA_STACK_TX_HDR	64	/* longest header of a ULP */
+
+/**
+ * struct rdma_stack_seg - room for payload in one piece of memory
+ * @data: first octet
+ * @len: octets of payload, not 0
+ * @gaps: what is between them. There is nothing in a gap yet, and the ULP may
+ *	  write there.
+ */
+struct rdma_stack_seg {
+	void *data;
+	u32 len;
+	struct rdma_stack_gaps gaps;
+};
 
 /**
  * struct rdma_stack_tx - room in the outgoing stream
  * @seg: where payload goes, in order; owned by the provider, valid until
- *	 tx_commit or tx_abort. Between two of them that are RDMA_STACK_GAP
- *	 octets apart there is nothing yet, and the ULP may write there.
+ *	 tx_commit or tx_abort
  * @nr: how many
  * @len: their sum, at most what was asked for
  * @msg_len: payload that the message had before (tx_append), else 0
@@ -193,7 +204,7 @@ struct rdma_stack_ulp {
  *	 the end of its message.
  */
 struct rdma_stack_tx {
-	const struct kvec *seg;
+	const struct rdma_stack_seg *seg;
 	u32 nr;
 	u32 len;
 	u32 msg_len;

@@ -27,6 +27,7 @@ struct mock_chunk {
 	struct list_head node;
 	struct page *page[MOCK_PAGES];
 	struct kvec seg[MOCK_PAGES * MOCK_PAGE_SEGS];
+	struct rdma_stack_seg room[MOCK_PAGES];
 	u32 nr;
 	u32 len;
 };
@@ -94,6 +95,24 @@ static void mock_chunk_free(struct mock_chunk *c)
 		if (c->page[i])
 			put_page(c->page[i]);
 	kfree(c);
+}
+
+/* The same for the upper layer: pages, with gaps in them */
+static u32 mock_chunk_lend(struct mock_chunk *c)
+{
+	struct rdma_stack_seg *room;
+	u32 i;
+
+	for (i = 0; i < c->nr; i++) {
+		room = &c->room[i / MOCK_PAGE_SEGS];
+		if (i % MOCK_PAGE_SEGS == 0)
+			room->data = c->seg[i].iov_base;
+		else
+			room->gaps.head = MOCK_SEG;
+		room->gaps.step = MOCK_SEG;
+		room->len += c->seg[i].iov_len;
+	}
+	return DIV_ROUND_UP(c->nr, MOCK_PAGE_SEGS);
 }
 
 /* Segments with gaps between them, as if headers and markers went there */
@@ -376,8 +395,8 @@ static int mock_begin(struct mock_qp *q, u32 want, struct mock_msg *msg,
 	q->resv_msg = msg;
 	q->resv_append = append;
 	memset(tx, 0, sizeof(*tx));
-	tx->seg = c->seg;
-	tx->nr = c->nr;
+	tx->seg = c->room;
+	tx->nr = mock_chunk_lend(c);
 	tx->len = c->len;
 	tx->msg_len = msg->len;
 	return 0;
@@ -492,7 +511,7 @@ static void mock_tx_commit(struct ib_qp *qp, struct rdma_stack_tx *tx, u32 used,
 	struct mock_qp *q = mock_of(qp);
 
 	spin_lock_bh(&q->pair->lock);
-	if (!WARN_ON_ONCE(!q->resv || tx->seg != q->resv->seg)) {
+	if (!WARN_ON_ONCE(!q->resv || tx->seg != q->resv->room)) {
 		mock_commit_locked(q, used, hdr, flags);
 		tx->end = q->laid;
 	}
@@ -505,7 +524,7 @@ static void mock_tx_abort(struct ib_qp *qp, struct rdma_stack_tx *tx)
 	struct mock_qp *q = mock_of(qp);
 
 	spin_lock_bh(&q->pair->lock);
-	if (!WARN_ON_ONCE(!q->resv || tx->seg != q->resv->seg)) {
+	if (!WARN_ON_ONCE(!q->resv || tx->seg != q->resv->room)) {
 		mock_chunk_free(q->resv);
 		if (!q->resv_append)
 			mock_msg_free(q->resv_msg);

@@ -66,7 +66,7 @@ static bool st_load_step(struct st_load *l, u32 left)
 	if (l->path && !(r & 0x70))
 		l->pair->env->path(l->pair, rounds++);
 	if (!(r & 0xf00)) {
-		memset(tx.seg[0].iov_base, 0xee, tx.seg[0].iov_len);
+		memset(tx.seg[0].data, 0xee, tx.seg[0].len);
 		e->link->tx_abort(e->qp, &tx);
 		e->aborts++;
 		return true;

@@ -265,9 +265,9 @@ static bool st_tx_sane(const struct rdma_stack_tx *tx, u32 want)
 	u32 i, sum = 0;
 
 	for (i = 0; i < tx->nr; i++) {
-		if (!tx->seg[i].iov_len)
+		if (!tx->seg[i].len)
 			return false;
-		sum += tx->seg[i].iov_len;
+		sum += tx->seg[i].len;
 	}
 	return tx->nr <= RDMA_STACK_TX_SEGS && sum == tx->len &&
 	       tx->len <= want && (tx->len || !want);
@@ -327,13 +327,16 @@ int st_append(struct st_end *e, u32 want, u32 max, struct rdma_stack_tx *tx)
  */
 void st_fill(struct st_end *e, const struct rdma_stack_tx *tx)
 {
+	const struct rdma_stack_seg *seg;
 	u64 off = e->tx_off;
-	size_t j;
-	u32 i;
+	u32 i, j;
 
-	for (i = 0; i < tx->nr; i++)
-		for (j = 0; j < tx->seg[i].iov_len; j++)
-			((u8 *)tx->seg[i].iov_base)[j] = st_octet(off++);
+	for (i = 0; i < tx->nr; i++) {
+		seg = &tx->seg[i];
+		for (j = 0; j < seg->len; j++)
+			((u8 *)seg->data)[rdma_stack_gaps_off(&seg->gaps, j)] =
+				st_octet(off++);
+	}
 }
 
 /**

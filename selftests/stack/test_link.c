@@ -125,7 +125,7 @@ static void st_case_busy(struct st_pair *p)
 	err = st_append(a, 10, ST_BIG, &tx2);
 	kt_ok(err == -EBUSY, "append in a reservation: %d", err);
 	calls = b->calls;
-	memset(tx.seg[0].iov_base, 0xff, tx.seg[0].iov_len);
+	memset(tx.seg[0].data, 0xff, tx.seg[0].len);
 	a->link->tx_abort(a->qp, &tx);
 	st_send(a, 100, 0);
 	st_same(a, b, "nothing is left of what was aborted");
