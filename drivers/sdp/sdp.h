@@ -78,6 +78,8 @@
 #define SDP_RX_FRAGS		84	/* of a block, which takes 2 KB */
 #define SDP_RING_MIN		SDP_BUF_SIZE	/* octets; a power of two */
 #define SDP_RING_MAX		(SDP_BUF_SIZE * 64)
+#define SDP_RING_INLINE		264	/* payload that goes along with a message */
+#define SDP_RING_SLOT		(24 + SDP_RING_INLINE)	/* of a receive */
 
 struct sdp_mib;
 struct sdp_conn;
@@ -135,6 +137,12 @@ enum sdp_progress {
 };
 
 extern unsigned int sdp_net_id;
+
+/* Of payload for a ring: goes with the message that announces it. */
+static inline bool sdp_ring_along(u32 octets)
+{
+	return octets <= SDP_RING_INLINE;
+}
 
 static inline struct sdp_net *sdp_pernet(struct net *net)
 {
@@ -284,7 +292,8 @@ struct sdp_rx_ctx;
  *	SDP_MIB_BAD_ number. NULL: there is none. Context: sdp->lock.
  * @mid: MID of messages with payload
  * @wish: value of SDP_FLOW_CONTROL that asks for it
- * @signal: every message asks for a completion
+ * @signal: every so many messages one asks for a completion at least; 0: as
+ *	    net.sdp.signal_every says
  * @held: messages wait in the transport for a slow reader
  *
  * Context: @overrun and @peer: reception; @credits: any; others: tx_lock.
@@ -293,7 +302,7 @@ struct sdp_fc_ops {
 	const char *name;
 	u8 mid;
 	u8 wish;
-	bool signal;
+	u8 signal;
 	bool held;
 	u32 (*credits)(const struct sdp_conn *conn);
 	bool (*may_send)(const struct sdp_conn *conn, bool payload);
@@ -432,6 +441,7 @@ struct sdp_stx {
  * @conn: connection
  * @buf: verbs link: where the message is; NULL: payload is queued elsewhere
  * @m: the message
+ * @along: payload of a ring that came with its message
  * @keep: @buf is on the receive queue
  * @readable: wake readers
  * @urgent: raise SIGURG
@@ -444,6 +454,7 @@ struct sdp_rx_ctx {
 	struct sdp_conn *conn;
 	struct sdp_rx_buf *buf;
 	struct sdp_msg m;
+	bool along;
 	bool keep;
 	bool readable;
 	bool urgent;
@@ -533,7 +544,8 @@ struct sdp_conn {
 
 	/* receive half; the completion handler is the only writer */
 	struct sdp_rx_buf *rx_bufs;	/* array of rx_max */
-	u8 *rx_hdrs;			/* SDP_CTL_SLOT each */
+	u8 *rx_hdrs;			/* rx_slot each */
+	u32 rx_slot;
 	u64 rx_hdrs_dma;
 	u32 rx_start;			/* receives that it starts with */
 	u32 rx_max;			/* size of the arrays and of the RQ */
@@ -889,6 +901,7 @@ void sdp_ring_drop(struct sdp_sock *sdp);
 int sdp_ring_register(struct sdp_conn *conn, struct ib_send_wr *next);
 int sdp_ring_send(struct sdp_conn *conn, const struct sdp_tx_msg *m,
 		  struct ib_send_wr *next);
+void sdp_ring_skip(struct sdp_conn *conn, u32 len);
 void sdp_ring_queue(struct sdp_sock *sdp, struct sdp_rx_ctx *c);
 u32 sdp_ring_tell(struct sdp_conn *conn);
 void sdp_ring_app(struct sock *sk, bool away);

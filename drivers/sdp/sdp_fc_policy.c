@@ -185,7 +185,7 @@ u32 sdp_rx_reserved(const struct sock *sk)
 	if (conn->link == &sdp_link_shared)
 		return READ_ONCE(sk->sk_rcvbuf);
 	if (conn->rx_ring)
-		return conn->rx_ring->size + conn->rx_max * SDP_CTL_SLOT;
+		return conn->rx_ring->size + conn->rx_max * conn->rx_slot;
 	return READ_ONCE(conn->rx_nbufs) * SDP_BUF_SIZE;
 }
 EXPORT_SYMBOL_GPL(sdp_rx_reserved);

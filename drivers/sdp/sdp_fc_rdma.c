@@ -4,7 +4,9 @@
  * and what the peer has freed, and writes back to back, at once as long as
  * there is room. While there is none, sends join the message that waits. Each
  * write is announced by a message, which takes a receive; those are counted as
- * ever, by sdp_fc_credit.c. Arithmetic only; calls that.
+ * ever, by sdp_fc_credit.c. A few octets go along with their message instead:
+ * a second one costs more than the receiver's copy into the ring. Arithmetic
+ * only; calls that.
  *
  * Freed space is told lazily: along with other messages, or when it is half of
  * the ring. A sender that waits for room finds less than a quarter free, so
@@ -74,6 +76,7 @@ static int sdp_rdma_ring(struct sdp_sock *sdp, struct sdp_rx_ctx *c)
 	if (len > ring->size - used)
 		return SDP_MIB_BAD_CREDIT;
 	WRITE_ONCE(conn->ring_freed, freed);
+	c->along = c->m.payload_len;
 	c->m.payload_len = len;
 	if (len)
 		return sdp_rx_payload(sdp, c);

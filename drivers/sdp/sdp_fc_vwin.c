@@ -15,10 +15,19 @@
 
 #define SDP_VWIN_POSTED		8	/* messages in the part of the device */
 
+/*
+ * What the peer has acknowledged the device has done with. Not every message
+ * asks for a completion, but one of each half of the device's part: while it is
+ * full there is always one to come.
+ */
 static u32 sdp_vwin_credits(const struct sdp_conn *conn)
 {
-	u32 posted = READ_ONCE(conn->tx_mseq) - READ_ONCE(conn->tx_done);
+	u32 done = READ_ONCE(conn->tx_done), ack = READ_ONCE(conn->peer_ack);
+	u32 posted;
 
+	if (sdp_seq_after(ack, done))
+		done = ack;
+	posted = READ_ONCE(conn->tx_mseq) - done;
 	return posted < SDP_VWIN_POSTED ? SDP_VWIN_POSTED - posted : 0;
 }
 
@@ -56,7 +65,7 @@ const struct sdp_fc_ops sdp_fc_vwin = {
 	.name		= "vwin",
 	.mid		= SDP_MID_DATA,
 	.wish		= SDP_FLOW_VWIN,
-	.signal		= true,
+	.signal		= SDP_VWIN_POSTED / 2,
 	.held		= true,
 	.credits	= sdp_vwin_credits,
 	.may_send	= sdp_vwin_may_send,

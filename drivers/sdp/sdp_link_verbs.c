@@ -140,7 +140,8 @@ static int sdp_link_alloc_rx(struct sdp_conn *conn)
 				 GFP_KERNEL_ACCOUNT);
 	if (!conn->rx_bufs)
 		return -ENOMEM;
-	hdrs = (size_t)conn->rx_max * SDP_CTL_SLOT;
+	conn->rx_slot = conn->rx_ring ? SDP_RING_SLOT : SDP_CTL_SLOT;
+	hdrs = (size_t)conn->rx_max * conn->rx_slot;
 	conn->rx_hdrs = alloc_pages_exact(hdrs, GFP_KERNEL_ACCOUNT);
 	if (!conn->rx_hdrs)
 		return -ENOMEM;
@@ -156,10 +157,10 @@ static int sdp_link_alloc_rx(struct sdp_conn *conn)
 
 		buf->cqe.done = sdp_rx_done;
 		buf->conn = conn;
-		buf->hdr = conn->rx_hdrs + i * SDP_CTL_SLOT;
+		buf->hdr = conn->rx_hdrs + i * conn->rx_slot;
 		buf->idx = i;
 		INIT_LIST_HEAD(&buf->node);
-		/* with a ring headers are all that arrives here */
+		/* with a ring headers and a little are all that arrives here */
 		if (conn->rx_ring)
 			list_add_tail(&buf->node, &conn->rx_free);
 		if (i >= conn->rx_start || conn->rx_ring)
@@ -295,7 +296,7 @@ int sdp_link_start(struct sdp_conn *conn)
 
 static void sdp_link_free_rx(struct sdp_conn *conn)
 {
-	size_t hdrs = (size_t)conn->rx_max * SDP_CTL_SLOT;
+	size_t hdrs = (size_t)conn->rx_max * conn->rx_slot;
 	u32 i;
 
 	for (i = 0; conn->rx_bufs && i < conn->rx_max; i++) {
@@ -353,14 +354,14 @@ static void sdp_link_fill_recv(struct sdp_conn *conn, struct sdp_rx_buf *buf,
 {
 	u32 lkey = conn->pd->local_dma_lkey;
 
-	sge[0].addr = conn->rx_hdrs_dma + buf->idx * SDP_CTL_SLOT;
+	sge[0].addr = conn->rx_hdrs_dma + buf->idx * conn->rx_slot;
 	sge[0].length = SDP_BSDH_LEN;
 	sge[0].lkey = lkey;
 	wr->wr_cqe = &buf->cqe;
 	wr->sg_list = sge;
 	wr->num_sge = 1;
 	if (conn->rx_ring) {
-		sge[0].length = SDP_CTL_SLOT;
+		sge[0].length = conn->rx_slot;
 		return;
 	}
 	ib_dma_sync_single_for_device(conn->dev, buf->dma, SDP_BUF_SIZE,
@@ -433,19 +434,20 @@ int sdp_link_send(struct sdp_conn *conn, struct sdp_tx_slot *slot,
 		.opcode = IB_WR_SEND,
 		.send_flags = signal ? IB_SEND_SIGNALED : 0,
 	};
+	bool own = !m || m->split || conn->rx_ring;	/* header in the slot */
 	struct ib_sge sge[2];
 	int n = 0;
 
 	lockdep_assert_held(&conn->tx_lock);
-	if (!m || m->split || conn->rx_ring) {
+	if (own) {
 		ib_dma_sync_single_for_device(conn->dev, ctl, hdr_len,
 					      DMA_TO_DEVICE);
 		sge[n].addr = ctl;
 		sge[n].length = hdr_len;
 		sge[n++].lkey = conn->pd->local_dma_lkey;
 	}
-	if (m && !conn->rx_ring) {
-		u32 hdr = m->split ? 0 : hdr_len;
+	if (m && (!conn->rx_ring || sdp_ring_along(m->len))) {
+		u32 hdr = own ? 0 : hdr_len;
 
 		sge[n].addr = m->chunk->dma + m->off - hdr;
 		sge[n].length = hdr + m->len;
@@ -459,8 +461,10 @@ int sdp_link_send(struct sdp_conn *conn, struct sdp_tx_slot *slot,
 	wr.num_sge = n;
 	if (slot->mid == SDP_MID_RING_AVAIL)
 		return sdp_ring_register(conn, &wr);
-	if (m && conn->rx_ring)
+	if (m && conn->rx_ring && !sdp_ring_along(m->len))
 		return sdp_ring_send(conn, m, &wr);
+	if (m && conn->rx_ring)
+		sdp_ring_skip(conn, m->len);
 	return ib_post_send(conn->qp, &wr, NULL);
 }
 

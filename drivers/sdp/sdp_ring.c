@@ -21,6 +21,9 @@
 #include "sdp_mib.h"
 #include "sdp_rx.h"
 
+/* The receiver writes to it as well, see sdp_ring_fill(). */
+#define SDP_RING_DIR	DMA_BIDIRECTIONAL
+
 /* ---- memory ---- */
 
 static void sdp_ring_put(struct sdp_ring *ring)
@@ -83,7 +86,7 @@ static int sdp_ring_map(struct sdp_conn *conn, struct sdp_ring *ring)
 	sg_init_table(sg, ring->nr);
 	for (i = 0; i < ring->nr; i++)
 		sg_set_page(&sg[i], ring->page[i], SDP_BUF_SIZE, 0);
-	if (ib_dma_map_sg(conn->dev, sg, ring->nr, DMA_FROM_DEVICE) !=
+	if (ib_dma_map_sg(conn->dev, sg, ring->nr, SDP_RING_DIR) !=
 	    ring->nr) {
 		kfree(sg);
 		return -ENOMEM;
@@ -160,7 +163,7 @@ void sdp_ring_destroy(struct sdp_conn *conn)
 	conn->rx_ring_mr = NULL;
 	if (conn->rx_ring_sg)
 		ib_dma_unmap_sg(conn->dev, conn->rx_ring_sg, ring->nr,
-				DMA_FROM_DEVICE);
+				SDP_RING_DIR);
 	kfree(conn->rx_ring_sg);
 	conn->rx_ring_sg = NULL;
 	conn->rx_ring = NULL;
@@ -244,6 +247,19 @@ int sdp_ring_send(struct sdp_conn *conn, const struct sdp_tx_msg *m,
 				      DMA_TO_DEVICE);
 	WRITE_ONCE(conn->ring_put, conn->ring_put + m->len);
 	return ib_post_send(conn->qp, &wr.wr, NULL);
+}
+
+/**
+ * sdp_ring_skip - payload for the peer's ring goes along with its message
+ * @conn: connection
+ * @len: octets, which there is room for without a break
+ *
+ * Context: tx_lock.
+ */
+void sdp_ring_skip(struct sdp_conn *conn, u32 len)
+{
+	lockdep_assert_held(&conn->tx_lock);
+	WRITE_ONCE(conn->ring_put, conn->ring_put + len);
 }
 
 /**
@@ -346,14 +362,33 @@ static void sdp_ring_sync(struct sdp_conn *conn, u32 seq, u32 len)
 		sg = &conn->rx_ring_sg[at / SDP_BUF_SIZE];
 		ib_dma_sync_single_for_cpu(conn->dev,
 					   sg_dma_address(sg) + run.off,
-					   run.len, DMA_FROM_DEVICE);
+					   run.len, SDP_RING_DIR);
 		seq += run.len;
 		len -= run.len;
 	}
 }
 
+/* What came with its message goes where the peer could have written it. */
+static void sdp_ring_fill(struct sdp_rx_ctx *c, u32 seq, u32 len)
+{
+	const u8 *src = c->buf->hdr + c->m.payload;
+	struct sdp_ring *ring = c->conn->rx_ring;
+	struct sdp_rx_run run;
+
+	for (; len; len -= run.len, seq += run.len, src += run.len) {
+		u32 at = (seq - ring->base) & (ring->size - 1);
+		struct scatterlist *sg = &c->conn->rx_ring_sg[at / SDP_BUF_SIZE];
+
+		sdp_ring_at(ring, seq, len, &run);
+		memcpy(page_address(run.page) + run.off, src, run.len);
+		ib_dma_sync_single_for_device(c->conn->dev,
+					      sg_dma_address(sg) + run.off,
+					      run.len, SDP_RING_DIR);
+	}
+}
+
 /**
- * sdp_ring_queue - payload in the ring belongs to the stream
+ * sdp_ring_queue - payload in the ring, or for it, belongs to the stream
  * @sdp: socket
  * @c: message that has announced @c->m.payload_len octets; there was room
  *
@@ -365,7 +400,10 @@ void sdp_ring_queue(struct sdp_sock *sdp, struct sdp_rx_ctx *c)
 	struct sdp_rx_run run;
 
 	lockdep_assert_held(&sdp->lock);
-	sdp_ring_sync(c->conn, seq, len);
+	if (c->along)
+		sdp_ring_fill(c, seq, len);
+	else
+		sdp_ring_sync(c->conn, seq, len);
 	/* pairs with the acquire of the reader */
 	smp_store_release(&sdp->rx_seq, seq + len);
 	if (unlikely(c->m.h.flags & SDP_OOB_PRES)) {

@@ -98,10 +98,10 @@ static u32 sdp_rx_headers(struct sdp_conn *conn, struct sdp_rx_buf *buf,
 	u8 *hdr = buf->hdr;
 
 	ib_dma_sync_single_for_cpu(conn->dev, conn->rx_hdrs_dma +
-				   buf->idx * SDP_CTL_SLOT, SDP_CTL_SLOT,
+				   buf->idx * conn->rx_slot, conn->rx_slot,
 				   DMA_FROM_DEVICE);
 	if (conn->rx_ring)
-		return min_t(u32, len, SDP_CTL_SLOT);
+		return min_t(u32, len, conn->rx_slot);
 	if (len <= SDP_BSDH_LEN)
 		return n;
 	ib_dma_sync_single_for_cpu(conn->dev, buf->dma, len - SDP_BSDH_LEN,

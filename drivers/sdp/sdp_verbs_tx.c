@@ -102,19 +102,19 @@ static void sdp_tx_account(struct sdp_conn *conn)
 static bool sdp_tx_signal(struct sdp_conn *conn, u8 mid, u32 payload)
 {
 	struct sdp_net *sn = sdp_pernet(sock_net(conn->sk));
+	u32 every = conn->fc->signal ?: READ_ONCE(sn->sysctl_signal_every);
 	u32 unsignalled = conn->tx_mseq - conn->tx_signalled;
 
 	conn->tx_unsig_bytes += payload;
-	if (!conn->fc->signal && mid != SDP_MID_DISCON && mid != SDP_MID_ABORT &&
-	    unsignalled < READ_ONCE(sn->sysctl_signal_every) &&
-	    unsignalled < SDP_SQ_DEPTH / 4 &&
+	if (mid != SDP_MID_DISCON && mid != SDP_MID_ABORT &&
+	    unsignalled < every && unsignalled < SDP_SQ_DEPTH / 4 &&
 	    conn->tx_unsig_bytes < (u32)READ_ONCE(conn->sk->sk_sndbuf) / 4)
 		return false;
 	conn->tx_unsig_bytes = 0;
 	return true;
 }
 
-/* What stands behind the BSDH; in a ring the payload does not. */
+/* What stands behind the BSDH; most payload of a ring does not. */
 static void sdp_tx_ext(struct sdp_conn *conn, struct sdp_msg *msg, u32 octets)
 {
 	switch (msg->h.mid) {
@@ -128,6 +128,8 @@ static void sdp_tx_ext(struct sdp_conn *conn, struct sdp_msg *msg, u32 octets)
 		break;
 	case SDP_MID_RING:
 		msg->ext.ring.len = octets;
+		if (sdp_ring_along(octets))
+			msg->payload_len = octets;
 		msg->ext.ring.freed = sdp_ring_tell(conn);
 		break;
 	case SDP_MID_SRC_AVAIL:

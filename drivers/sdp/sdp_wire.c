@@ -165,7 +165,7 @@ static bool sdp_mid_known(u8 mid)
 
 static bool sdp_mid_has_payload(u8 mid)
 {
-	return mid >= SDP_MID_SINK_AVAIL;
+	return mid >= SDP_MID_SINK_AVAIL || mid == SDP_MID_RING;
 }
 
 static enum sdp_wire_err sdp_parse_ext(const u8 *p, struct sdp_msg *m)
@@ -191,6 +191,9 @@ static enum sdp_wire_err sdp_parse_ext(const u8 *p, struct sdp_msg *m)
 	case SDP_MID_RING:
 		m->ext.ring.len = get32(p);
 		m->ext.ring.freed = get32(p + 4);
+		/* its octets are all here, or all in the ring */
+		if (m->payload_len && m->payload_len != m->ext.ring.len)
+			return SDP_WIRE_LEN;
 		return SDP_WIRE_OK;
 	case SDP_MID_SINK_AVAIL:
 	case SDP_MID_SRC_AVAIL:

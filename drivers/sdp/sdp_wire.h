@@ -159,7 +159,9 @@ struct sdp_msg {
 			u32 non_discards;	/* SinkAvail only */
 		} avail;		/* RingAvail, too */
 		struct {
-			u32 len;	/* octets written to the ring */
+			u32 len;	/* octets written to the ring,
+					 * or that go along
+					 */
 			u32 freed;	/* octets read of the other one */
 		} ring;
 	} ext;

@@ -103,6 +103,18 @@ static void ring_write(struct peer *p, uint64_t to, const void *data,
 	peer_send_fpdu(p, u, n, NULL);
 }
 
+/* Octets that came with a Ring message go to where they would be written */
+static bool ring_along(const struct peer *p)
+{
+	size_t n = p->ulpdu_len - 18 - BSDH;
+
+	if (n < 8 || (n > 8 && n - 8 != get_be32(p->ulpdu + 18 + BSDH)) ||
+	    n - 8 > RING_SIZE - ring_got)
+		return false;
+	memcpy(ring + ring_got, p->ulpdu + 18 + BSDH + 8, n - 8);
+	return true;
+}
+
 /* The next message, what is written on the way goes to the ring; -1: none */
 static int ring_recv(struct peer *p, int timeout_ms)
 {
@@ -113,6 +125,8 @@ static int ring_recv(struct peer *p, int timeout_ms)
 			if (p->ulpdu_len < 18 + BSDH || p->ulpdu[1] != OP_SEND)
 				return -1;
 			p->mseq_ack = get_be32(p->ulpdu + 18 + 8);
+			if (p->ulpdu[18] == MID_RING && !ring_along(p))
+				return -1;
 			return p->ulpdu[18];
 		}
 		to = get_be64(p->ulpdu + 6);
@@ -652,6 +666,17 @@ static enum peer_end ring_says(struct peer *p, const struct target_memory *m,
 	return END_NONE;
 }
 
+/* As many octets with the message as it announces */
+static enum peer_end ring_brings(struct peer *p, const struct target_memory *m,
+				 const struct attack *a)
+{
+	(void)m;
+	memset(msg, 'r', 512);
+	ring_put += a->len;
+	send_ext(p, MID_RING, a->len, 0, 0, 8 + a->len);
+	return END_NONE;
+}
+
 /* RingAvail once more, or for the first time, with these values */
 static enum peer_end ring_is(struct peer *p, const struct target_memory *m,
 			     const struct attack *a)
@@ -700,10 +725,17 @@ const struct attack ring_attacks[] = {
 	CASE("Ring: freed half of all numbers", "bad_rdma", ABORT,
 	     ring_says, .len = 8, .mo = 0x80000000),
 	CASE("Ring: cut", "bad_len", ABORT, ring_says, .len = 7),
-	CASE("Ring: with payload", "bad_len", ABORT, ring_says, .len = 9, .to = 1),
+	CASE("Ring: an octet goes along", NULL, ENDS(E_ALIVE), ring_brings, .len = 1),
+	CASE("Ring: 264 octets go along", NULL, ENDS(E_ALIVE), ring_brings, .len = 264),
+	CASE("Ring: 265 octets go along", "bad_len", ABORT, ring_brings, .len = 265),
+	CASE("Ring: more goes along than it says", "bad_len", ABORT,
+	     ring_says, .len = 10, .to = 1),
+	CASE("Ring: less goes along than it says", "bad_len", ABORT,
+	     ring_says, .len = 9, .to = 2),
+	CASE("Ring: payload of nothing", "bad_len", ABORT, ring_says, .len = 9),
 	CASE("Ring: urgent, but empty", "bad_flags", ABORT, one, MSG(0x49, .len = 8, .rdmap = 1)),
 	CASE("Ring: message longer than the receive", NULL, ENDS(E_ANY_TERM, E_CLOSED),
-	     one, MSG(0xff, .len = 100)),
+	     one, MSG(0xff, .len = 400)),
 	CASE("Ring: Data with payload", "bad_state", ABORT, one, MSG(0xff, .len = 8)),
 	CASE("Ring: SrcAvail", "bad_state", ABORT, one, MSG(0xfe, .len = 20, .inval = 4096)),
 	CASE("RingAvail: twice", "bad_state", ABORT,

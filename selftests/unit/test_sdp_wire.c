@@ -224,7 +224,9 @@ static void test_bad_messages(void)
 		if (mid < 2 || (mid > 0x0e && mid < SDP_MID_RING_AVAIL) ||
 		    (mid > SDP_MID_RING && mid < 0xfd))
 			CHECK_EQ(parse(copy, v->len, &m), SDP_WIRE_MID);
-		else if (mid != SDP_MID_DATA) /* payload where none may be */
+		else if (mid != SDP_MID_DATA) /* payload where none may be,
+						 * or not as much as it says
+						 */
 			CHECK_EQ(parse(copy, v->len, &m), SDP_WIRE_LEN);
 	}
 	copy[0] = SDP_MID_DATA;
@@ -245,6 +247,26 @@ static void test_bad_messages(void)
 	copy[1] = SDP_OOB_PRES;
 	CHECK_EQ(parse(copy, v->len, &m), SDP_WIRE_FLAGS);
 	free(copy);
+}
+
+/* Ring with octets that go along: as many as it says */
+static void test_ring_payload(const struct vector *v)
+{
+	unsigned char buf[24 + 101] = { 0 };
+	struct sdp_msg m;
+	size_t n;
+
+	memcpy(buf, v->data, v->len);
+	for (n = 1; n <= 101; n++) {
+		buf[7] = 24 + n;
+		CHECK_EQ(sdp_parse_msg(buf, 24, 24 + n, &m),
+			 n == 100 ? SDP_WIRE_OK : SDP_WIRE_LEN);
+		if (n == 100)
+			CHECK(m.payload == 24 && m.payload_len == 100);
+	}
+	memset(buf + 16, 0, 4);
+	buf[7] = 25;
+	CHECK_EQ(sdp_parse_msg(buf, 24, 25, &m), SDP_WIRE_LEN);
 }
 
 static void test_bad_extensions(void)
@@ -292,6 +314,7 @@ static void test_bad_extensions(void)
 	memset(copy + 16, 0, 4);
 	CHECK_EQ(parse(copy, v->len, &m), SDP_WIRE_FLAGS);
 	free(copy);
+	test_ring_payload(v);
 }
 
 static void test_garbage(void)
