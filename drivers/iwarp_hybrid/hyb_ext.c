@@ -169,13 +169,13 @@ static u32 hyb_ext_rx_response(struct hyb_qp *qp, const struct ddp_hdr *h,
 static u32 hyb_ext_apply(struct hyb_mem *mem, const struct rdmap_areq *r,
 			 u64 *old)
 {
-	u32 run, err = 0;
-	u64 cur, new;
-	u64 *p;
+	u32 run = sizeof(u64), err = 0;
+	u64 cur, new, *p;
+	void *at;
 
-	p = (u64 *)hyb_mem_use(mem, r->stag, r->to, sizeof(*p), &run);
-	if (!p)
+	if (hyb_mem_use(mem, r->stag, r->to, &run, &at))
 		return TERM_PROT_STAG;
+	p = at;
 	if (run < sizeof(*p) || !IS_ALIGNED((uintptr_t)p, sizeof(*p))) {
 		err = TERM_OP_STREAM;
 		goto out;

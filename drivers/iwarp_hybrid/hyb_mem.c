@@ -180,6 +180,27 @@ static struct hyb_mem *hyb_mem_lookup(struct hyb_dev *dev, u32 stag)
 }
 
 /**
+ * hyb_mem_fits - check an access to a region
+ * @mem: region, referenced
+ * @pd: protection domain of the queue pair
+ * @stag: STag by which it is named
+ * @to: tagged offset
+ * @len: octets
+ * @access: IB_ACCESS_* needed; 0 for a local read
+ *
+ * Context: any.
+ * Return: HYB_MEM_OK or what is wrong.
+ */
+enum hyb_mem_err hyb_mem_fits(const struct hyb_mem *mem, struct ib_pd *pd,
+			      u32 stag, u64 to, u64 len, int access)
+{
+	/* Acquire: @pd is that of this registration */
+	if (smp_load_acquire(&mem->live) == stag && mem->pd != pd)
+		return HYB_MEM_PD;
+	return hyb_mem_check(mem, stag, to, len, access);
+}
+
+/**
  * hyb_mem_get - find registered memory and check an access to it
  * @pd: protection domain of the queue pair
  * @stag: STag by which it is named
@@ -200,11 +221,7 @@ struct hyb_mem *hyb_mem_get(struct ib_pd *pd, u32 stag, u64 to, u64 len,
 	*err = HYB_MEM_STAG;
 	if (!mem)
 		return NULL;
-	/* Acquire: @pd is that of this registration */
-	if (smp_load_acquire(&mem->live) == stag && mem->pd != pd)
-		*err = HYB_MEM_PD;
-	else
-		*err = hyb_mem_check(mem, stag, to, len, access);
+	*err = hyb_mem_fits(mem, pd, stag, to, len, access);
 	if (*err == HYB_MEM_OK)
 		return mem;
 	hyb_mem_put(mem);
@@ -295,41 +312,6 @@ out:
 	return err;
 }
 
-/**
- * hyb_mem_read - copy out of registered memory
- * @mem: region, referenced
- * @stag: STag by which it is named
- * @to: tagged offset
- * @dst: where to
- * @len: octets
- *
- * Context: any.
- * Return: as hyb_mem_write().
- */
-enum hyb_mem_err hyb_mem_read(struct hyb_mem *mem, u32 stag, u64 to,
-			      void *dst, u32 len)
-{
-	enum hyb_mem_err err = hyb_mem_begin(mem, stag, to, len);
-	const void *src;
-	u32 n;
-
-	if (err)
-		goto out;
-	src = hyb_mem_contig(mem, to);
-	if (src) {
-		memcpy(dst, src, len);
-		goto out;
-	}
-	for (; len; len -= n, to += n, dst += n) {
-		n = len;
-		src = hyb_mem_addr(mem, to - mem->va, &n);
-		memcpy(dst, src, n);
-	}
-out:
-	hyb_mem_end(mem);
-	return err;
-}
-
 /* ---------------------------------------- registration by work request, STags */
 
 /**
@@ -337,28 +319,29 @@ out:
  * @mem: region, referenced
  * @stag: STag it was looked up with
  * @to: first octet
- * @len: octets
- * @run: set to how many of them are contiguous
+ * @len: octets; set to how many of them are contiguous
+ * @p: set to the address
  *
  * The pages stay until hyb_mem_unuse(), which must follow, without sleeping in
- * between, unless NULL was returned.
+ * between, if HYB_MEM_OK was returned.
  *
  * Context: any.
- * Return: address, or NULL if the region was invalidated.
+ * Return: HYB_MEM_OK; HYB_MEM_STAG if the region has been invalidated,
+ * HYB_MEM_BOUNDS or HYB_MEM_WRAP.
  */
-const void *hyb_mem_use(struct hyb_mem *mem, u32 stag, u64 to, u32 len,
-			u32 *run)
+enum hyb_mem_err hyb_mem_use(struct hyb_mem *mem, u32 stag, u64 to, u32 *len,
+			     void **p)
 {
-	enum hyb_mem_err err = hyb_mem_begin(mem, stag, to, len);
-	const void *p;
+	enum hyb_mem_err err = hyb_mem_begin(mem, stag, to, *len);
 
 	if (err) {
 		hyb_mem_end(mem);
-		return NULL;
+		return err;
 	}
-	*run = len;
-	p = hyb_mem_contig(mem, to);
-	return p ? p : hyb_mem_addr(mem, to - mem->va, run);
+	*p = hyb_mem_contig(mem, to);
+	if (!*p)
+		*p = hyb_mem_addr(mem, to - mem->va, len);
+	return HYB_MEM_OK;
 }
 
 void hyb_mem_unuse(struct hyb_mem *mem)

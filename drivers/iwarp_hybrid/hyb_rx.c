@@ -18,6 +18,7 @@
 #include "hyb_idle.h"
 #include "hyb_offload.h"
 #include "hyb_ooo.h"
+#include "hyb_quick.h"
 #include "hyb_shared.h"
 #include "hybrid.h"
 
@@ -225,11 +226,17 @@ static u32 hyb_fpdu_span(struct hyb_fpdu *f, u32 want, const u8 **p)
 	}
 }
 
+/* The next @len octets of the body, which are there; false at the end of data */
 static bool hyb_fpdu_copy(struct hyb_fpdu *f, u8 *dst, u32 len)
 {
-	const u8 *p;
+	const u8 *p = f->cur.p;
 	u32 n;
 
+	if (likely(f->flat)) {
+		mpa_take(dst, &p, len, &f->walk.to_mark, f->walk.ivl);
+		hyb_cur_step(&f->cur, p - f->cur.p);
+		return true;
+	}
 	for (; len; len -= n, dst += n) {
 		n = hyb_fpdu_span(f, len, &p);
 		if (!n)
@@ -237,45 +244,6 @@ static bool hyb_fpdu_copy(struct hyb_fpdu *f, u8 *dst, u32 len)
 		memcpy(dst, p, n);
 	}
 	return true;
-}
-
-/* hyb_fpdu_take() where all lies in one piece and the markers were looked at */
-static u32 hyb_flat_take(struct hyb_fpdu *f, u8 *dst, u32 len)
-{
-	u32 to_mark = f->walk.to_mark, pieces = 0, n;
-	const u8 *p = f->cur.p;
-
-	for (; len; len -= n, pieces++) {
-		if (!to_mark) {
-			p += MPA_MARK_SIZE;
-			to_mark = f->walk.ivl - MPA_MARK_SIZE;
-		}
-		n = min(len, to_mark);
-		memcpy(dst, p, n);
-		dst += n;
-		p += n;
-		to_mark -= n;
-	}
-	f->walk.to_mark = to_mark;
-	hyb_cur_step(&f->cur, p - f->cur.p);
-	return pieces;
-}
-
-/* Copy octets of the body. Return: pieces that they were in, 0 if too few */
-static u32 hyb_fpdu_take(struct hyb_fpdu *f, u8 *dst, u32 len)
-{
-	u32 pieces = 0, n;
-	const u8 *p;
-
-	if (likely(f->flat && f->walk.ivl))
-		return hyb_flat_take(f, dst, len);
-	for (; len; len -= n, dst += n, pieces++) {
-		n = hyb_fpdu_span(f, len, &p);
-		if (!n)
-			return 0;
-		memcpy(dst, p, n);
-	}
-	return pieces;
 }
 
 /**
@@ -640,12 +608,42 @@ u32 hyb_rx_start_recv(struct hyb_qp *qp)
 }
 
 /*
- * Place the payload into the receive's buffers, which have room for it; without
- * @p it is there already.
+ * Place @len octets of payload: in @mem or, without it, in the kernel's memory.
+ * A run of them is one copy, whatever markers come in between.
  */
-static bool hyb_rx_scatter(struct hyb_qp *qp, const u8 *p, u32 n)
+static enum hyb_mem_err hyb_rx_put(struct hyb_rx *rx, struct hyb_fpdu *f,
+				   struct hyb_mem *mem, u32 stag, u64 to,
+				   u32 len)
+{
+	void *p = (void *)(uintptr_t)to;
+	enum hyb_mem_err err;
+	bool ok;
+	u32 n;
+
+	for (; len; len -= n, to += n) {
+		n = len;
+		err = mem ? hyb_mem_use(mem, stag, to, &n, &p) : HYB_MEM_OK;
+		if (err)
+			return err;
+		ok = hyb_fpdu_copy(f, p, n);
+		if (mem)
+			hyb_mem_unuse(mem);
+		if (!ok)
+			return HYB_MEM_STAG;
+		rx->copies++;
+		rx->copied += n;
+	}
+	return HYB_MEM_OK;
+}
+
+/*
+ * Place @n octets of payload into the receive's buffers, which have room for
+ * it, if they are not there already.
+ */
+static bool hyb_rx_scatter(struct hyb_qp *qp, struct hyb_fpdu *f, u32 n)
 {
 	struct hyb_rx *rx = &qp->rx;
+	enum hyb_mem_err err;
 
 	while (n) {
 		const struct siw_sge *sge = &rx->rqe.sge[rx->sge];
@@ -653,16 +651,13 @@ static bool hyb_rx_scatter(struct hyb_qp *qp, const u8 *p, u32 n)
 		u64 to = sge->laddr + rx->sge_off;
 		struct hyb_mem *mem = rx->mem[rx->sge];
 
-		if (len && mem &&
-		    (p ? hyb_mem_write(mem, sge->lkey, to, p, len) :
-			 hyb_mem_check(mem, sge->lkey, to, len, 0)))
+		err = HYB_MEM_OK;
+		if (!f->placed)
+			err = hyb_rx_put(rx, f, mem, sge->lkey, to, len);
+		else if (len && mem)
+			err = hyb_mem_check(mem, sge->lkey, to, len, 0);
+		if (err)
 			return false;
-		if (p) {
-			if (len && !mem)
-				memcpy((void *)(uintptr_t)to, p, len);
-			rx->copies++;
-			p += len;
-		}
 		n -= len;
 		rx->done += len;
 		rx->sge_off += len;
@@ -755,9 +750,7 @@ static u32 hyb_rx_send(struct hyb_qp *qp, struct hyb_fpdu *f)
 {
 	const struct ddp_hdr *h = &f->h;
 	struct hyb_rx *rx = &qp->rx;
-	u32 left = h->payload;
-	const u8 *p;
-	u32 err, n;
+	u32 err;
 
 	/* the consumer does not know of it, and takes no receive for it */
 	if (unlikely(!rx->pos) && hyb_rx_is_rtr(rx, h)) {
@@ -775,24 +768,13 @@ static u32 hyb_rx_send(struct hyb_qp *qp, struct hyb_fpdu *f)
 		if (err || rx->paused)
 			return err;
 	}
-	if (left > rx->room - rx->done) {
+	if (h->payload > rx->room - rx->done) {
 		hyb_rx_end_recv(qp, 0, false, SIW_WC_LOC_LEN_ERR);
 		return TERM_UNT_LEN;
 	}
-	if (f->placed) {
-		if (!hyb_rx_scatter(qp, NULL, left)) {
-			hyb_rx_end_recv(qp, 0, false, SIW_WC_LOC_PROT_ERR);
-			return TERM_DDP_LOCAL;
-		}
-		left = 0;
-	}
-	rx->copied += left;
-	for (; left; left -= n) {
-		n = hyb_fpdu_span(f, left, &p);
-		if (!n || !hyb_rx_scatter(qp, p, n)) {
-			hyb_rx_end_recv(qp, 0, false, SIW_WC_LOC_PROT_ERR);
-			return TERM_DDP_LOCAL;
-		}
+	if (!hyb_rx_scatter(qp, f, h->payload)) {
+		hyb_rx_end_recv(qp, 0, false, SIW_WC_LOC_PROT_ERR);
+		return TERM_DDP_LOCAL;
 	}
 	return h->last ? hyb_rx_deliver(qp, h) : 0;
 }
@@ -803,27 +785,14 @@ static u32 hyb_rx_send(struct hyb_qp *qp, struct hyb_fpdu *f)
 static u32 hyb_rx_place(struct hyb_qp *qp, struct hyb_fpdu *f,
 			struct hyb_mem *mem)
 {
-	u32 left = f->h.payload, run, pieces;
+	u32 len = f->h.payload;
 	enum hyb_mem_err err;
-	u64 to = f->h.to;
-	void *dst;
 
-	if (f->placed) {
-		err = hyb_mem_check(mem, f->h.stag, to, left, 0);
-		return err ? hyb_rx_tagged_error(err) : 0;
-	}
-	qp->rx.copied += left;
-	for (; left; left -= run, to += run) {
-		dst = (void *)hyb_mem_use(mem, f->h.stag, to, left, &run);
-		if (!dst)
-			return hyb_rx_tagged_error(HYB_MEM_STAG);
-		pieces = hyb_fpdu_take(f, dst, run);
-		hyb_mem_unuse(mem);
-		if (!pieces)
-			return TERM_MPA_LOCAL;
-		qp->rx.copies += pieces;
-	}
-	return 0;
+	if (f->placed)
+		err = hyb_mem_check(mem, f->h.stag, f->h.to, len, 0);
+	else
+		err = hyb_rx_put(&qp->rx, f, mem, f->h.stag, f->h.to, len);
+	return err ? hyb_rx_tagged_error(err) : 0;
 }
 
 static u32 hyb_rx_write(struct hyb_qp *qp, struct hyb_fpdu *f)
@@ -877,13 +846,10 @@ u32 hyb_rx_read_done(struct hyb_qp *qp, struct hyb_orq_entry *orq)
 /* Kernel addresses as the sink of a read: no region to check */
 static u32 hyb_rx_place_direct(struct hyb_qp *qp, struct hyb_fpdu *f)
 {
-	u8 *to = (u8 *)(uintptr_t)f->h.to;
-
 	if (f->placed)
 		return 0;
-	qp->rx.copied += f->h.payload;
-	qp->rx.copies++;
-	return hyb_fpdu_copy(f, to, f->h.payload) ? 0 : TERM_MPA_LOCAL;
+	return hyb_rx_put(&qp->rx, f, NULL, 0, f->h.to, f->h.payload) ?
+	       TERM_MPA_LOCAL : 0;
 }
 
 static u32 hyb_rx_read_resp(struct hyb_qp *qp, struct hyb_fpdu *f)
@@ -1498,8 +1464,11 @@ static u32 hyb_rx_walk(struct hyb_qp *qp, struct sock *sk, u32 avail)
 			break;
 		if (!hyb_cur_fill(&cur))
 			break;
-		n = fast ? hyb_rx_fast(qp, &cur, avail - done, &nic) : 0;
-		bulk = n && !sh->held;
+		if (fast)
+			n = hyb_rx_fast(qp, &cur, avail - done, &nic);
+		else
+			n = hyb_quick_rx(qp, cur.p, min(cur.n, avail - done));
+		bulk = fast && n && !sh->held;
 		if (!n && !rx->stopped)
 			n = hyb_rx_fpdu(qp, &cur, avail - done);
 		if (!n)
@@ -1587,5 +1556,6 @@ void hyb_rx_abandon(struct hyb_qp *qp)
 		qp->rx.done = 0;
 		hyb_rx_end_recv(qp, 0, false, SIW_WC_WR_FLUSH_ERR);
 	}
+	hyb_quick_forget(&qp->rx);
 	hyb_ooo_abandon(qp);
 }

@@ -33,6 +33,7 @@ struct hyb_qp;
  * @msn: expected message number per untagged queue
  * @rtr_send: an empty Send at the start of the stream is no message
  * @written: payload octets of Writes since the last Immediate Data
+ * @sink: region that the last Write went to, referenced, or NULL
  * @active: @rqe is the buffer of the message being received
  * @rqe: private copy of the receive in use
  * @mem: regions of @rqe, referenced; NULL for kernel addresses
@@ -61,6 +62,7 @@ struct hyb_rx {
 	unsigned long since;
 	u32 msn[DDP_QN_COUNT];
 	u64 written;
+	struct hyb_mem *sink;
 
 	struct siw_rqe rqe;
 	struct hyb_mem *mem[SIW_MAX_SGE];

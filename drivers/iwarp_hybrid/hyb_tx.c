@@ -20,6 +20,7 @@
 #include "hyb_crc.h"
 #include "hyb_idle.h"
 #include "hyb_offload.h"
+#include "hyb_quick.h"
 #include "hyb_shared.h"
 #include "hybrid.h"
 #include "proto/mpa_contig.h"
@@ -216,29 +217,48 @@ static int hyb_tx_get_mem(struct hyb_qp *qp, int access)
 	return 0;
 }
 
-/* Copy the next @n octets of the scatter list; false if it was revoked */
-static bool hyb_tx_gather(struct hyb_qp *qp, u8 *dst, u32 n)
+/*
+ * Put @len octets of @mem, or of the kernel's memory; false if it was revoked.
+ * A run of them is one copy, whatever markers come in between.
+ */
+static bool hyb_tx_put(struct hyb_tx *tx, struct mpa_build *b,
+		       struct hyb_mem *mem, u32 stag, u64 from, u32 len)
+{
+	void *p = (void *)(uintptr_t)from;
+	u32 n;
+
+	for (; len; len -= n, from += n) {
+		n = len;
+		if (mem && hyb_mem_use(mem, stag, from, &n, &p))
+			return false;
+		mpa_build_put(b, p, n);
+		if (mem)
+			hyb_mem_unuse(mem);
+		tx->copies++;
+		tx->copied += n;
+	}
+	return true;
+}
+
+/* Put the next @n octets of the scatter list; false if it was revoked */
+static bool hyb_tx_gather(struct hyb_qp *qp, struct mpa_build *b, u32 n)
 {
 	struct hyb_tx *tx = &qp->tx;
 
 	if (tx->sqe.flags & SIW_WQE_INLINE) {
-		memcpy(dst, (u8 *)&tx->sqe.sge[1] + tx->sge_off, n);
+		mpa_build_put(b, (u8 *)&tx->sqe.sge[1] + tx->sge_off, n);
 		tx->sge_off += n;
 		tx->copies++;
+		tx->copied += n;
 		return true;
 	}
 	while (n) {
 		const struct siw_sge *sge = &tx->sqe.sge[tx->sge];
 		u32 len = min(n, sge->length - tx->sge_off);
-		u64 from = sge->laddr + tx->sge_off;
-		struct hyb_mem *mem = tx->mem[tx->sge];
 
-		if (len && !mem)
-			memcpy(dst, (void *)(uintptr_t)from, len);
-		else if (len && hyb_mem_read(mem, sge->lkey, from, dst, len))
+		if (!hyb_tx_put(tx, b, tx->mem[tx->sge], sge->lkey,
+				sge->laddr + tx->sge_off, len))
 			return false;
-		tx->copies++;
-		dst += len;
 		n -= len;
 		tx->sge_off += len;
 		if (tx->sge_off == sge->length) {
@@ -259,16 +279,16 @@ static u32 hyb_tx_lend(struct hyb_qp *qp, u64 pos, u32 n)
 	const struct siw_sge *sge = &tx->sqe.sge[tx->sge];
 	u64 from = sge->laddr + tx->sge_off;
 	struct hyb_mem *mem = tx->mem[tx->sge];
-	const void *p = (void *)(uintptr_t)from;
+	void *p = (void *)(uintptr_t)from;
 	u32 len = min(n, sge->length - tx->sge_off);
 	bool ok;
 
 	if (!len)
 		return 0;
+	if (mem && hyb_mem_use(mem, sge->lkey, from, &len, &p))
+		return 0;
+	ok = hyb_sg_add(&tx->sg, pos, p, len);
 	if (mem)
-		p = hyb_mem_use(mem, sge->lkey, from, len, &len);
-	ok = p && hyb_sg_add(&tx->sg, pos, p, len);
-	if (mem && p)
 		hyb_mem_unuse(mem);
 	if (!ok)
 		return 0;
@@ -287,17 +307,17 @@ static bool hyb_tx_payload(struct hyb_qp *qp, struct mpa_build *b, u64 pos,
 {
 	u32 n, got;
 
+	if (!sg)
+		return hyb_tx_gather(qp, b, left);
 	for (; left; left -= n) {
 		n = mpa_build_room(b, left);
-		got = sg ? hyb_tx_lend(qp, pos + (b->p - b->start), n) : 0;
+		got = hyb_tx_lend(qp, pos + (b->p - b->start), n);
 		if (got) {
 			n = got;
-		} else {
-			if (!hyb_tx_gather(qp, b->p, n))
-				return false;
-			qp->tx.copied += n;
+			mpa_build_advance(b, n);
+		} else if (!hyb_tx_gather(qp, b, n)) {
+			return false;
 		}
-		mpa_build_advance(b, n);
 	}
 	return true;
 }
@@ -350,16 +370,20 @@ static bool hyb_tx_is_send(const struct hyb_tx *tx)
 	return tx->sqe.opcode != SIW_OP_WRITE;
 }
 
-/* Header of the next segment of a Send or Write */
-static void hyb_tx_sqe_hdr(struct hyb_tx *tx, struct mpa_build *b, u32 len,
-			   bool last)
+/**
+ * hyb_tx_put_hdr - header of the next segment of a Send or Write
+ * @tx: transmit engine
+ * @hdr: where to
+ * @len: DDP_TAGGED_LEN for a Write, DDP_UNTAGGED_LEN for a Send
+ * @last: last segment of the message
+ *
+ * Context: TCP socket held.
+ */
+void hyb_tx_put_hdr(const struct hyb_tx *tx, u8 *hdr, u32 len, bool last)
 {
 	const struct siw_sqe *sqe = &tx->sqe;
 	bool inval = sqe->opcode == SIW_OP_SEND_REMOTE_INV;
 	bool imm = sqe->flags & HYB_WQE_IMM;
-	bool direct = b->to_mark >= len;
-	u8 buf[DDP_HDR_MAX];
-	u8 *hdr = direct ? b->p : buf;
 	u8 op;
 
 	if (len == DDP_TAGGED_LEN) {
@@ -372,10 +396,15 @@ static void hyb_tx_sqe_hdr(struct hyb_tx *tx, struct mpa_build *b, u32 len,
 				 inval || imm ? sqe->rkey : 0, DDP_QN_SEND,
 				 tx->msn[DDP_QN_SEND], tx->done);
 	}
-	if (direct)
-		mpa_build_advance(b, len);
-	else
-		mpa_build_put(b, buf, len);
+}
+
+static void hyb_tx_sqe_hdr(const struct hyb_tx *tx, struct mpa_build *b,
+			   u32 len, bool last)
+{
+	u8 buf[DDP_HDR_MAX];
+
+	hyb_tx_put_hdr(tx, buf, len, last);
+	mpa_build_put(b, buf, len);
 }
 
 /* One FPDU of a Send or Write */
@@ -630,20 +659,6 @@ static void hyb_tx_rresp_fail(struct hyb_qp *qp, struct hyb_irq_entry *irq)
 	hyb_tx_terminate(qp, TERM_PROT_STAG, hdr, sizeof(hdr), sizeof(hdr));
 }
 
-/* @len octets that lie in one piece, behind what is in the FPDU */
-static void hyb_tx_build_run(struct hyb_tx *tx, struct mpa_build *b,
-			     const u8 *src, u32 len)
-{
-	u32 n;
-
-	for (; len; len -= n, src += n) {
-		n = mpa_build_room(b, len);
-		memcpy(b->p, src, n);
-		tx->copies++;
-		mpa_build_advance(b, n);
-	}
-}
-
 /* One FPDU of a Read Response */
 static enum hyb_step hyb_tx_rresp(struct hyb_qp *qp)
 {
@@ -653,8 +668,7 @@ static enum hyb_step hyb_tx_rresp(struct hyb_qp *qp)
 	u32 want = min(left, MPA_ULPDU_MAX - DDP_TAGGED_LEN);
 	u8 hdr[DDP_TAGGED_LEN];
 	struct mpa_build b;
-	u32 ulpdu, pay, n;
-	const void *src;
+	u32 ulpdu, pay;
 
 	if (irq->atomic)
 		return hyb_ext_tx_response(qp);
@@ -667,17 +681,12 @@ static enum hyb_step hyb_tx_rresp(struct hyb_qp *qp)
 
 	hyb_tx_begin(qp, &b, ulpdu);
 	mpa_build_put(&b, hdr, sizeof(hdr));
-	tx->copied += pay;
-	for (; pay; pay -= n, irq->done += n) {
-		src = hyb_mem_use(irq->mem, irq->req.src_stag,
-				  irq->req.src_to + irq->done, pay, &n);
-		if (!src) {
-			hyb_tx_rresp_fail(qp, irq);
-			return HYB_STEP_LAID;
-		}
-		hyb_tx_build_run(tx, &b, src, n);
-		hyb_mem_unuse(irq->mem);
+	if (!hyb_tx_put(tx, &b, irq->mem, irq->req.src_stag,
+			irq->req.src_to + irq->done, pay)) {
+		hyb_tx_rresp_fail(qp, irq);
+		return HYB_STEP_LAID;
 	}
+	irq->done += pay;
 	hyb_tx_commit(qp, &b);
 
 	if (irq->done == irq->req.size) {
@@ -762,7 +771,8 @@ static enum hyb_step hyb_tx_step(struct hyb_qp *qp)
 
 	switch (tx->busy) {
 	case HYB_TX_SEND:
-		return hyb_tx_send(qp);
+		return hyb_quick_tx(qp, tx->end) ? HYB_STEP_LAID :
+						   hyb_tx_send(qp);
 	case HYB_TX_IMM:
 		return hyb_ext_tx_imm(qp);
 	case HYB_TX_READ:
@@ -895,7 +905,6 @@ static enum hyb_step hyb_tx_batch(struct hyb_qp *qp, struct sock *sk)
 	struct hyb_stream *s = &qp->tx.s;
 	int room = sk_stream_wspace(sk) - (int)hyb_stream_waiting(s);
 	enum hyb_step step;
-	u64 end;
 
 	if (room <= 0) {
 		set_bit(SOCK_NOSPACE, &sk->sk_socket->flags);
@@ -905,12 +914,12 @@ static enum hyb_step hyb_tx_batch(struct hyb_qp *qp, struct sock *sk)
 	room = min(room, hyb_tx_frag_room(s, sk));
 	hyb_stream_look(s, sk);
 	s->wait_max = qp->shared ? HYB_TX_PAGES_MAX : 1;
-	end = s->pos + room;
+	qp->tx.end = s->pos + room;
 	do {
 		step = hyb_tx_step(qp);
 		if (step == HYB_STEP_TURN && hyb_stream_extend(s))
 			step = HYB_STEP_LAID;
-	} while (step == HYB_STEP_LAID && s->pos < end);
+	} while (step == HYB_STEP_LAID && s->pos < qp->tx.end);
 	return step;
 }
 

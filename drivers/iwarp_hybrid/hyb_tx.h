@@ -105,6 +105,7 @@ struct hyb_tx_left {
 /**
  * struct hyb_tx - transmit state of a QP
  * @s: the stream
+ * @end: position where TCP's room ends, of a batch
  * @left: see struct hyb_tx_left
  * @crc: checksum is generated, else the field is zero
  * @ext: the peer knows RFC 7306, and Sends with immediate data
@@ -147,6 +148,7 @@ struct hyb_tx_left {
  */
 struct hyb_tx {
 	struct hyb_stream s;
+	u64 end;
 	struct hyb_tx_left left;
 	bool crc;
 	bool ext;
@@ -209,6 +211,9 @@ enum hyb_tx_who {
 	HYB_TX_NIC,		/* if there is room for the record */
 	HYB_TX_NIC_CONTIG,	/* hyb_off_tx_contig() said yes */
 };
+
+/* Of the short way */
+void hyb_tx_put_hdr(const struct hyb_tx *tx, u8 *hdr, u32 len, bool last);
 
 /* Of the shared link */
 void hyb_tx_record(struct hyb_qp *qp);

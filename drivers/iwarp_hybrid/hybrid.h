@@ -575,12 +575,12 @@ struct hyb_mem *hyb_mem_get(struct ib_pd *pd, u32 stag, u64 to, u64 len,
 			    int access, enum hyb_mem_err *err);
 enum hyb_mem_err hyb_mem_check(const struct hyb_mem *mem, u32 stag, u64 to,
 			       u64 len, int access);
+enum hyb_mem_err hyb_mem_fits(const struct hyb_mem *mem, struct ib_pd *pd,
+			      u32 stag, u64 to, u64 len, int access);
 enum hyb_mem_err hyb_mem_write(struct hyb_mem *mem, u32 stag, u64 to,
 			       const void *src, u32 len);
-enum hyb_mem_err hyb_mem_read(struct hyb_mem *mem, u32 stag, u64 to,
-			      void *dst, u32 len);
-const void *hyb_mem_use(struct hyb_mem *mem, u32 stag, u64 to, u32 len,
-			u32 *run);
+enum hyb_mem_err hyb_mem_use(struct hyb_mem *mem, u32 stag, u64 to, u32 *len,
+			     void **p);
 void hyb_mem_unuse(struct hyb_mem *mem);
 enum hyb_mem_err hyb_mem_invalidate(struct ib_pd *pd, u32 stag, bool remote);
 enum hyb_mem_err hyb_mem_reg(struct hyb_qp *qp, const struct siw_sqe *sqe);

@@ -121,6 +121,52 @@ static enum peer_end bad_crc(struct peer *p, const struct target_memory *m,
 	return END_NONE;
 }
 
+/* Not the last segments of a Write, as long as a device likes them */
+static void good_segments(struct peer *p, const struct target_memory *m)
+{
+	size_t i, n = ulpdu_tagged(big, DDP_TAGGED & ~DDP_NOT_LAST, OP_WRITE,
+				   m->stag[REGION_RW], m->addr[REGION_RW], NULL,
+				   0) +
+		      600;
+
+	for (i = 0; i < 3 && m->addr[REGION_RW]; i++)
+		peer_send_fpdu(p, big, n, NULL);
+}
+
+/* One more, with a mistake: in the markers, in the CRC, where it goes */
+static enum peer_end behind_good(struct peer *p, const struct target_memory *m,
+				 const struct attack *a)
+{
+	struct fpdu_options opt = {
+		.length = -1,
+		.mark = a->qn,
+		.bad_crc = a->inval,
+	};
+	size_t n;
+
+	good_segments(p, m);
+	n = ulpdu_tagged(big, DDP_TAGGED & ~DDP_NOT_LAST, OP_WRITE,
+			 stag_of(m, a), to_of(m, a), NULL, 0) +
+	    a->len;
+	peer_send_fpdu(p, big, n, &opt);
+	return END_NONE;
+}
+
+/* The memory goes while it is written to. */
+static enum peer_end behind_end(struct peer *p, const struct target_memory *m,
+				const struct attack *a)
+{
+	unsigned char word = TARGET_DEREG;
+
+	good_segments(p, m);
+	peer_send_message(p, &word, 1);
+	word = TARGET_ECHO;
+	peer_send_message(p, &word, 1);
+	if (peer_recv_fpdu(p, 10000) != 1)
+		return END_NO_FRAME;
+	return behind_good(p, m, a);
+}
+
 /*
  * A Write with a mistake in its markers; the first FPDU has one in front. Zeroes
  * behind it, as the target may wait for octets that were left out.
@@ -441,6 +487,24 @@ const struct attack fpdu_attacks[] = {
 	     marker, .qn = MARK_MISSING, .len = 1000),
 	CASE("markers a word late", NULL, ENDS(E_ANY_TERM),
 	     marker, .qn = MARK_LATE, .len = 1000),
+	/* in the middle of a long message */
+	CASE("behind others: nothing wrong", NULL, ENDS(E_ALIVE),
+	     behind_good, .region = REGION_RW, .len = 1000),
+	CASE("behind others: bad CRC", "err_crc", ENDS(E_TERM(2, 0, 2)),
+	     behind_good, .region = REGION_RW, .len = 1000, .inval = 1),
+	CASE("behind others: unknown STag", "err_stag", ENDS(E_TERM(1, 1, 0)),
+	     behind_good, .region = -1, .len = 1000),
+	CASE("behind others: one octet too far", "err_bounds", ENDS(E_TERM(1, 1, 1)),
+	     behind_good, .region = REGION_RW, .to = TARGET_REGION - 999, .len = 1000),
+	CASE("behind others: no right to write", "err_access",
+	     ENDS(E_TERM(0, 1, 2), E_TERM(1, 1, 0)),
+	     behind_good, .region = REGION_RO, .len = 1000),
+	CASE("behind others: foreign protection domain", "err_pd", ENDS(E_TERM(1, 1, 2)),
+	     behind_good, .region = REGION_FOREIGN, .len = 1000),
+	CASE("behind others: markers point elsewhere", "err_marker", ENDS(E_TERM(2, 0, 3)),
+	     behind_good, .region = REGION_RW, .qn = MARK_ELSEWHERE, .len = 1000),
+	CASE("behind others: registration has ended", "err_stag", ENDS(E_TERM(1, 1, 0)),
+	     behind_end, .region = REGION_RW, .len = 1000),
 	CASE("markers everywhere", NULL, ENDS(E_ALIVE), markers_everywhere, .len = 700),
 	/* versions, reserved bits, operations */
 	CASE("DDP version 0, untagged", "err_ddp_version", ENDS(E_TERM(1, 2, 6)),

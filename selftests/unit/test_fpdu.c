@@ -47,6 +47,24 @@ static unsigned char *build(const unsigned char *ulpdu, uint32_t len,
 
 enum verdict { GOOD, INCOMPLETE, BAD_LENGTH, BAD_CRC, BAD_MARKER };
 
+/* The same octets come out in pieces of any length */
+static void take_again(const unsigned char *p, uint32_t to_mark, uint32_t ivl,
+		       const unsigned char *body, uint32_t len)
+{
+	unsigned char *piece;
+	uint32_t n;
+
+	for (; len; len -= n, body += n) {
+		n = 1 + unit_below(len);
+		piece = malloc(n);
+		if (!piece)
+			abort();
+		mpa_take(piece, &p, n, &to_mark, ivl);
+		CHECK(!memcmp(piece, body, n));
+		free(piece);
+	}
+}
+
 /*
  * Take apart as a receiver does: length, completeness, CRC, markers. The
  * octets come in random pieces. ulpdu has room for 65535 octets.
@@ -85,6 +103,7 @@ static enum verdict take_apart(const unsigned char *p, size_t have,
 		at += used;
 	}
 	CHECK_EQ(got, mpa_body_len(*ulpdu_len));
+	take_again(p + lead, mpa_body_run(pos, 0, ivl), ivl, body, got);
 	memcpy(ulpdu, body + MPA_LEN_SIZE, *ulpdu_len);
 	return w.bad ? BAD_MARKER : GOOD;
 }

@@ -319,29 +319,6 @@ u32 mpa_ulpdu_fit(u64 pos, u32 room, u32 ivl)
 	return body < MPA_ULPDU_MAX ? body : MPA_ULPDU_MAX;
 }
 
-/* It points back to ULPDU_Length; the first one is at its place */
-void mpa_build_mark(struct mpa_build *b)
-{
-	proto_put16(b->p, 0);
-	proto_put16(b->p + 2, (u16)(b->p - b->head));
-	b->p += MPA_MARK_SIZE;
-	b->to_mark = b->ivl - MPA_MARK_SIZE;
-}
-
-void mpa_build_put(struct mpa_build *b, const void *src, u32 len)
-{
-	const u8 *s = src;
-
-	while (len) {
-		u32 n = mpa_build_room(b, len);
-
-		memcpy(b->p, s, n);
-		mpa_build_advance(b, n);
-		s += n;
-		len -= n;
-	}
-}
-
 bool mpa_marks_good(const u8 *p, u32 len, u64 pos, u32 ivl)
 {
 	u32 lead = mpa_lead_len(pos, ivl);
@@ -353,7 +330,7 @@ bool mpa_marks_good(const u8 *p, u32 len, u64 pos, u32 ivl)
 		at = ivl;
 	}
 	for (; at + MPA_MARK_SIZE <= len; at += ivl)
-		if ((proto_get16(p + at + 2) & ~3U) != at - lead)
+		if ((proto_get32(p + at) & 0xfffc) != at - lead)
 			return false;
 	return true;
 }

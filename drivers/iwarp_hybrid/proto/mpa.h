@@ -418,8 +418,16 @@ struct mpa_build {
 	u32 pad;
 };
 
-/* Write a marker at @b->p. Not for callers of the functions below. */
-void mpa_build_mark(struct mpa_build *b);
+/*
+ * Write a marker at @b->p: it points back to ULPDU_Length, the first one is at
+ * its place. Not for callers of the functions below.
+ */
+static inline void mpa_build_mark(struct mpa_build *b)
+{
+	proto_put32(b->p, (u16)(b->p - b->head));
+	b->p += MPA_MARK_SIZE;
+	b->to_mark = b->ivl - MPA_MARK_SIZE;
+}
 
 /**
  * mpa_build_begin - write the leading marker and ULPDU_Length
@@ -474,7 +482,22 @@ static inline void mpa_build_advance(struct mpa_build *b, u32 n)
 }
 
 /* Put @len octets from @src */
-void mpa_build_put(struct mpa_build *b, const void *src, u32 len);
+static inline void mpa_build_put(struct mpa_build *b, const void *src, u32 len)
+{
+	const u8 *s = src;
+	u32 n;
+
+	while (len > b->to_mark) {
+		n = b->to_mark;
+		memcpy(b->p, s, n);
+		b->p += n;
+		s += n;
+		len -= n;
+		mpa_build_mark(b);
+	}
+	memcpy(b->p, s, len);
+	mpa_build_advance(b, len);
+}
 
 /**
  * mpa_build_end - write PAD, and a marker in front of the CRC if one is due
@@ -529,6 +552,32 @@ struct mpa_walk {
 	bool in_head;
 	bool bad;
 };
+
+/**
+ * mpa_take - copy octets of the body, which is contiguous but for markers
+ * @dst: where to
+ * @src: the first of them or, if it is due, the marker in front; moves on
+ * @len: how many
+ * @to_mark: octets up to the next marker, all ones without markers; moves on
+ * @ivl: marker interval
+ */
+static inline void mpa_take(u8 *dst, const u8 **src, u32 len, u32 *to_mark,
+			    u32 ivl)
+{
+	const u8 *p = *src;
+	u32 run = *to_mark;
+
+	while (len > run) {
+		memcpy(dst, p, run);
+		dst += run;
+		p += run + MPA_MARK_SIZE;
+		len -= run;
+		run = ivl - MPA_MARK_SIZE;
+	}
+	memcpy(dst, p, len);
+	*src = p + len;
+	*to_mark = run - len;
+}
 
 /**
  * mpa_marks_good - do the markers of an FPDU point to its ULPDU_Length?

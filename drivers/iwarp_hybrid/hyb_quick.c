@@ -1,0 +1,313 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * The short way of both engines, for the bulk of long messages: FPDUs that lie in
+ * one piece, of queue pairs of verbs without a NIC that takes part.
+ *
+ * It does what hyb_tx and hyb_rx do, for the case that nothing is unusual:
+ * anything else, errors above all, it leaves alone, and they find it as if it had
+ * not looked. So nothing is decided here, and nothing reported.
+ *
+ * Calls hyb_mem, hyb_crc and proto/.
+ */
+#include "hyb_crc.h"
+#include "hyb_offload.h"
+#include "hyb_quick.h"
+#include "hyb_rx.h"
+#include "hyb_tx.h"
+#include "hybrid.h"
+
+/* ------------------------------------------------------------ transmit */
+
+static bool hyb_quick_tx_off(const struct hyb_off *off)
+{
+	return off && (off->tx_crc || off->tx_contig || off->tx_sg);
+}
+
+/*
+ * Lay out an FPDU with the next @pay octets of a message, not the last ones;
+ * false if its header has a marker in it.
+ */
+static bool hyb_quick_lay(struct hyb_tx *tx, u32 hdr_len, const u8 *src,
+			  u32 pay)
+{
+	struct hyb_stream *s = &tx->s;
+	struct hyb_tx_page *page = hyb_stream_cur(s);
+	struct mpa_build b;
+	u32 len;
+
+	mpa_build_begin(&b, page->base + page->fill, s->pos, hdr_len + pay,
+			s->ivl);
+	if (b.to_mark < hdr_len)
+		return false;
+	hyb_tx_put_hdr(tx, b.p, hdr_len, false);
+	mpa_build_advance(&b, hdr_len);
+	mpa_build_put(&b, src, pay);
+	len = mpa_build_end(&b);
+	if (tx->crc) {
+		mpa_put_crc(b.p, hyb_crc32c(~0, b.start, len));
+		tx->summed += len;
+	} else {
+		proto_put32(b.p, 0);
+	}
+	hyb_stream_add(s, len + MPA_CRC_SIZE);
+	tx->fpdus++;
+	tx->copies++;
+	tx->copied += pay;
+	tx->done += pay;
+	return true;
+}
+
+/**
+ * hyb_quick_tx - lay out segments of the Send or Write in progress
+ * @qp: queue pair
+ * @end: position where TCP's room ends
+ *
+ * Each fills the TCP segment it is in, and none is the last of the message.
+ *
+ * Context: TCP socket held.
+ * Return: how many; 0: the next one is another case.
+ */
+u32 hyb_quick_tx(struct hyb_qp *qp, u64 end)
+{
+	struct hyb_tx *tx = &qp->tx;
+	const struct siw_sge *sge = &tx->sqe.sge[tx->sge];
+	u64 from = sge->laddr + tx->sge_off;
+	struct hyb_mem *mem = tx->mem[tx->sge];
+	void *p = (void *)(uintptr_t)from;
+	u32 hdr_len, run, ulpdu, nr = 0;
+
+	if (qp->shared || hyb_quick_tx_off(qp->off) ||
+	    (tx->sqe.flags & SIW_WQE_INLINE) ||
+	    tx->len - tx->done < HYB_SEG_MIN || tx->s.pos >= end)
+		return 0;
+	hdr_len = tx->sqe.opcode == SIW_OP_WRITE ? DDP_TAGGED_LEN :
+						   DDP_UNTAGGED_LEN;
+	run = min_t(u64, sge->length - tx->sge_off, end - tx->s.pos);
+	if (mem && (!run || hyb_mem_use(mem, sge->lkey, from, &run, &p)))
+		return 0;
+	for (; tx->s.pos < end; nr++) {
+		ulpdu = hyb_stream_fill(&tx->s, hdr_len + run);
+		if (!ulpdu || ulpdu - hdr_len == tx->len - tx->done ||
+		    !hyb_quick_lay(tx, hdr_len, p, ulpdu - hdr_len))
+			break;
+		p += ulpdu - hdr_len;
+		run -= ulpdu - hdr_len;
+		tx->sge_off += ulpdu - hdr_len;
+	}
+	if (mem)
+		hyb_mem_unuse(mem);
+	if (tx->sge_off == sge->length) {
+		tx->sge++;
+		tx->sge_off = 0;
+	}
+	return nr;
+}
+
+/* ------------------------------------------------------------- receive */
+
+/* Front of an FPDU; of a tagged segment, payload follows @u.t */
+struct hyb_quick_head {
+	__be16 len;
+	u8 ctrl;
+	u8 rdmap;
+	union {
+		struct {
+			__be32 stag;
+			__be64 to;
+		} __packed t;
+		struct {
+			__be32 inval;
+			__be32 qn;
+			__be32 msn;
+			__be32 mo;
+		} __packed u;
+	};
+} __packed;
+
+static_assert(sizeof(struct hyb_quick_head) ==
+	      MPA_LEN_SIZE + DDP_UNTAGGED_LEN);
+
+/**
+ * struct hyb_quick - an FPDU on the short way
+ * @p: its first octet of payload
+ * @len: octets of payload
+ * @to_mark: octets to the next marker
+ */
+struct hyb_quick {
+	const u8 *p;
+	u32 len;
+	u32 to_mark;
+};
+
+/**
+ * hyb_quick_forget - let go of the region that was written to last
+ * @rx: receive engine
+ *
+ * Context: TCP socket held, or the engine has stopped.
+ */
+void hyb_quick_forget(struct hyb_rx *rx)
+{
+	if (rx->sink)
+		hyb_mem_put(rx->sink);
+	rx->sink = NULL;
+}
+
+/* Copy the payload; false, some of it being copied, if @mem was revoked */
+static bool hyb_quick_put(struct hyb_rx *rx, struct hyb_quick *q,
+			  struct hyb_mem *mem, u32 stag, u64 to)
+{
+	void *dst = (void *)(uintptr_t)to;
+	u32 n, left;
+
+	for (left = q->len; left; left -= n, to += n) {
+		n = left;
+		if (mem && hyb_mem_use(mem, stag, to, &n, &dst))
+			return false;
+		mpa_take(dst, &q->p, n, &q->to_mark, rx->ivl);
+		if (mem)
+			hyb_mem_unuse(mem);
+		rx->copies++;
+		rx->copied += n;
+	}
+	return true;
+}
+
+/* The next segment of a Send that has its receive, within one buffer of that */
+static bool hyb_quick_send(struct hyb_qp *qp, const struct hyb_quick_head *h,
+			   struct hyb_quick *q)
+{
+	struct hyb_rx *rx = &qp->rx;
+	const struct siw_sge *sge = &rx->rqe.sge[rx->sge];
+
+	if (!rx->active || h->u.qn != cpu_to_be32(DDP_QN_SEND) ||
+	    be32_to_cpu(h->u.msn) != rx->msn[DDP_QN_SEND] ||
+	    be32_to_cpu(h->u.mo) != rx->done ||
+	    q->len >= sge->length - rx->sge_off)
+		return false;
+	if (!hyb_quick_put(rx, q, rx->mem[rx->sge], sge->lkey,
+			   sge->laddr + rx->sge_off))
+		return false;
+	rx->done += q->len;
+	rx->sge_off += q->len;
+	return true;
+}
+
+/* As a rule a Write goes where the one before it went */
+static bool hyb_quick_write(struct hyb_qp *qp, const struct hyb_quick_head *h,
+			    struct hyb_quick *q)
+{
+	struct hyb_rx *rx = &qp->rx;
+	u32 stag = be32_to_cpu(h->t.stag);
+	u64 to = be64_to_cpu(h->t.to);
+	enum hyb_mem_err err = HYB_MEM_STAG;
+
+	if (rx->sink)
+		err = hyb_mem_fits(rx->sink, qp->ibqp.pd, stag, to, q->len,
+				   IB_ACCESS_REMOTE_WRITE);
+	if (err) {
+		hyb_quick_forget(rx);
+		rx->sink = hyb_mem_get(qp->ibqp.pd, stag, to, q->len,
+				       IB_ACCESS_REMOTE_WRITE, &err);
+	}
+	if (!rx->sink || !hyb_quick_put(rx, q, rx->sink, stag, to))
+		return false;
+	rx->written += q->len;
+	return true;
+}
+
+/* A segment of the Read Response that is due */
+static bool hyb_quick_read(struct hyb_qp *qp, const struct hyb_quick_head *h,
+			   struct hyb_quick *q)
+{
+	struct hyb_tx *tx = &qp->tx;
+	struct hyb_orq_entry *orq;
+
+	if (tx->orq_get == tx->orq_put)
+		return false;
+	orq = &tx->orq[tx->orq_get & tx->orq_mask];
+	if (orq->atomic || be32_to_cpu(h->t.stag) != orq->stag ||
+	    be64_to_cpu(h->t.to) != orq->to || q->len >= orq->left ||
+	    !hyb_quick_put(&qp->rx, q, orq->mem, orq->stag, orq->to))
+		return false;
+	orq->to += q->len;
+	orq->left -= q->len;
+	return true;
+}
+
+/* CRC and markers; the same is found again when they are bad */
+static bool hyb_quick_good(struct hyb_rx *rx, const u8 *p, u32 len)
+{
+	if (rx->crc) {
+		if (mpa_get_crc(p + len) != hyb_crc32c(~0, p, len))
+			return false;
+		rx->summed += len;
+	}
+	return !rx->ivl || mpa_marks_good(p, len, rx->pos, rx->ivl);
+}
+
+/* The FPDU at @p, if it is complete in @n octets: its length, or 0 */
+static u32 hyb_quick_fpdu(struct hyb_qp *qp, const u8 *p, u32 n)
+{
+	struct hyb_rx *rx = &qp->rx;
+	u32 lead = mpa_lead_len(rx->pos, rx->ivl);
+	u32 to_mark = mpa_body_run(rx->pos, 0, rx->ivl);
+	struct hyb_quick_head h;
+	u32 ulpdu, total, hdr;
+	struct hyb_quick q;
+	bool ok = false;
+
+	if (n < lead + sizeof(h) || to_mark < sizeof(h))
+		return 0;
+	/* once: a sender on this machine may own the page */
+	memcpy(&h, p + lead, sizeof(h));
+	ulpdu = be16_to_cpu(h.len);
+	if (ulpdu < HYB_SEG_MIN || ulpdu > MPA_ULPDU_MAX)
+		return 0;
+	total = mpa_fpdu_len(rx->pos, ulpdu, rx->ivl);
+	if (total > n || (h.ctrl != DDP_DV && h.ctrl != (DDP_T | DDP_DV)))
+		return 0;
+	if (!hyb_quick_good(rx, p, total - MPA_CRC_SIZE))
+		return 0;
+	hdr = h.ctrl & DDP_T ? DDP_TAGGED_LEN : DDP_UNTAGGED_LEN;
+	q.p = p + lead + MPA_LEN_SIZE + hdr;
+	q.len = ulpdu - hdr;
+	q.to_mark = to_mark - MPA_LEN_SIZE - hdr;
+
+	if (h.ctrl == DDP_DV && h.rdmap == RDMAP_CTRL(RDMAP_SEND))
+		ok = hyb_quick_send(qp, &h, &q);
+	else if (h.ctrl != DDP_DV && h.rdmap == RDMAP_CTRL(RDMAP_WRITE))
+		ok = hyb_quick_write(qp, &h, &q);
+	else if (h.ctrl != DDP_DV && h.rdmap == RDMAP_CTRL(RDMAP_READ_RESP))
+		ok = hyb_quick_read(qp, &h, &q);
+	return ok ? total : 0;
+}
+
+/**
+ * hyb_quick_rx - FPDUs that lie one behind the other
+ * @qp: queue pair
+ * @p: the first one
+ * @n: octets there
+ *
+ * Context: TCP socket held.
+ * Return: octets that are done with; 0: the first one is another case.
+ */
+u32 hyb_quick_rx(struct hyb_qp *qp, const u8 *p, u32 n)
+{
+	const struct hyb_off *off = qp->off;
+	struct hyb_rx *rx = &qp->rx;
+	u32 len, done = 0;
+
+	if (!rx->pos || qp->tx.fenced || qp->shared || qp->ooo ||
+	    (off && (off->rx_crc || READ_ONCE(off->ask))))
+		return 0;
+	while (done < n) {
+		len = hyb_quick_fpdu(qp, p + done, n - done);
+		if (!len)
+			break;
+		rx->fpdus++;
+		rx->need = 0;
+		rx->pos += len;
+		done += len;
+	}
+	return done;
+}

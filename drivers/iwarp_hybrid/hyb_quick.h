@@ -1,0 +1,17 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+/*
+ * The short way of the engines, see hyb_quick.c. Used by hyb_tx and hyb_rx.
+ */
+#ifndef HYB_QUICK_H
+#define HYB_QUICK_H
+
+#include <linux/types.h>
+
+struct hyb_qp;
+struct hyb_rx;
+
+u32 hyb_quick_tx(struct hyb_qp *qp, u64 end);
+u32 hyb_quick_rx(struct hyb_qp *qp, const u8 *p, u32 n);
+void hyb_quick_forget(struct hyb_rx *rx);
+
+#endif
