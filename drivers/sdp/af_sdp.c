@@ -381,9 +381,10 @@ static void sdp_timer_work(struct work_struct *work)
 		again = sdp_timer_connect(sk);
 	else
 		again = sdp_timer_keepalive(sk);
-	release_sock(sk);
+	/* locked: close() must find it, to stop it */
 	if (again)
 		sdp_start_timer(sk, again);
+	release_sock(sk);
 	sock_put(sk);
 }
 
