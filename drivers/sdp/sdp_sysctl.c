@@ -168,7 +168,7 @@ static void sdp_sysctl_defaults(struct sdp_net *sn)
 	sn->sysctl_wmem[1] = 256 * 1024;
 	sn->sysctl_wmem[2] = 4096 * 1024;
 	sn->sysctl_rx_bufs_min = 8;
-	sn->sysctl_rx_bufs_max = 64;
+	sn->sysctl_rx_bufs_max = 96;
 	sn->sysctl_rx_merge = 2048;
 	sn->sysctl_shared_link = 1;
 	sn->sysctl_flow_control = SDP_FLOW_AUTO;

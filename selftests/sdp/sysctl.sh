@@ -66,8 +66,8 @@ words() {
 	set_to "$name" "$1"
 }
 
-limits rx_bufs_min 8 8 64
-limits rx_bufs_max 64 8 256
+limits rx_bufs_min 8 8 96
+limits rx_bufs_max 96 8 256
 limits rx_merge 2048 0 32768
 limits signal_every 16 1 32
 limits shared_link 1 0 1
@@ -91,7 +91,7 @@ set_to rx_bufs_max 20
 refuses rx_bufs_min 21
 accepts rx_bufs_min 20
 refuses rx_bufs_max 19
-set_to rx_bufs_max 64
+set_to rx_bufs_max 96
 set_to rx_bufs_min 8
 
 for f in rmem wmem; do
