@@ -740,16 +740,17 @@ static bool hyb_shared_push(struct hyb_qp *qp, struct sock *sk, u32 quota)
 {
 	struct hyb_stream *s = &qp->tx.s;
 	struct hyb_tx_page *p;
-	u32 end, n;
+	u32 end, n, max;
 
-	qp->shared->room = hyb_shared_room(sk, s->mss);
 	while (quota && !hyb_stream_empty(s)) {
 		p = hyb_stream_page(s, s->out);
 		if (p->sent == p->fill) {
 			s->out++;
 			continue;
 		}
-		end = hyb_shared_ready(qp, sk, p, quota);
+		max = min(quota, hyb_tx_frag_room(sk, s->mss));
+		qp->shared->room = hyb_shared_room(sk, s->mss);
+		end = hyb_shared_ready(qp, sk, p, max);
 		n = end - p->sent;
 		if (!hyb_tx_give(qp, sk, p, end,
 				 n < quota && n < hyb_stream_waiting(s)))

@@ -880,23 +880,30 @@ static bool hyb_tx_flush(struct hyb_qp *qp, struct sock *sk)
 	return true;
 }
 
-/*
- * Octets for which TCP's last packet has fragments: where each page takes one,
- * it would run out of them within an FPDU, and what follows would not be
- * aligned. A packet that is half full of fragments ends here.
+/**
+ * hyb_tx_frag_room - octets that TCP takes before it runs out of fragments
+ * @sk: TCP socket
+ * @mss: of a segment, which may be given beyond
+ *
+ * Where TCP makes a fragment of every page (COMPAT_TCP_FRAG_PAGES) it would run
+ * out of them within an FPDU, and what follows would not be aligned. A packet
+ * that is half full of fragments ends here.
+ *
+ * Context: TCP socket held.
+ * Return: octets, at least a page.
  */
-static int hyb_tx_frag_room(const struct hyb_stream *s, struct sock *sk)
+u32 hyb_tx_frag_room(struct sock *sk, u32 mss)
 {
 	struct sk_buff *tail = tcp_write_queue_tail(sk);
-	int left = MAX_SKB_FRAGS - 2 - s->mss / PAGE_SIZE;
+	int left = MAX_SKB_FRAGS - 2 - mss / PAGE_SIZE;
 
-	if (!COMPAT_TCP_FRAG_PAGES || !hyb_stream_empty(s))
+	if (!COMPAT_TCP_FRAG_PAGES)
 		return INT_MAX;
 	if (tail && skb_shinfo(tail)->nr_frags <= MAX_SKB_FRAGS / 2)
 		left -= skb_shinfo(tail)->nr_frags;
 	else if (tail)
 		TCP_SKB_CB(tail)->eor = 1;
-	return max(left, 1) * (int)PAGE_SIZE;
+	return max(left, 1) * PAGE_SIZE;
 }
 
 /* Lay out what TCP has room for, in this page and the next */
@@ -911,7 +918,8 @@ static enum hyb_step hyb_tx_batch(struct hyb_qp *qp, struct sock *sk)
 		hyb_stats_inc(qp->dev, HYB_ST_TX_NOSPACE);
 		return HYB_STEP_IDLE;
 	}
-	room = min(room, hyb_tx_frag_room(s, sk));
+	if (hyb_stream_empty(s))
+		room = min_t(u32, room, hyb_tx_frag_room(sk, s->mss));
 	hyb_stream_look(s, sk);
 	s->wait_max = qp->shared ? HYB_TX_PAGES_MAX : 1;
 	qp->tx.end = s->pos + room;

@@ -223,6 +223,7 @@ void hyb_tx_seal(struct hyb_qp *qp, struct hyb_tx_page *p, u8 *start, u32 len,
 		 u64 pos, enum hyb_tx_who who);
 bool hyb_tx_give(struct hyb_qp *qp, struct sock *sk, struct hyb_tx_page *p,
 		 u32 end, bool more);
+u32 hyb_tx_frag_room(struct sock *sk, u32 mss);
 bool hyb_tx_queued(const struct hyb_qp *qp);
 
 /* Of RFC 7306: one FPDU of a control message; the request in progress is done */
