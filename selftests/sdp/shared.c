@@ -190,7 +190,10 @@ static void nothing(int sig)
 /* The server sleeps: a blocking send is interrupted in the middle. */
 static void do_signal(void)
 {
-	struct itimerval t = { .it_value.tv_usec = 200000 };
+	/* again and again: the first may come before the send */
+	struct itimerval t = {
+		.it_value.tv_usec = 200000, .it_interval.tv_usec = 200000,
+	};
 	struct sigaction sa = { .sa_handler = nothing };
 	unsigned char *p = pages(BIG, PROT_READ | PROT_WRITE);
 	int size = 65536;
@@ -211,7 +214,7 @@ static void do_signal(void)
 	if (n > 0)
 		sent += n;
 	/* it may not have been needed: not in what follows */
-	t.it_value.tv_usec = 0;
+	memset(&t, 0, sizeof(t));
 	setitimer(ITIMER_REAL, &t, NULL);
 	send_all(p + sent, BIG - sent, 0);
 }
