@@ -27,6 +27,9 @@
 /* More than the largest FPDU; TCP's window is sized after it */
 #define HYB_TCP_LOWAT	(96 * 1024)
 
+/* Octets of which reception may wait for more */
+#define HYB_TCP_BATCH	(16 * 1024)
+
 /* QP whose engine runs on this CPU, bottom halves being disabled */
 static DEFINE_PER_CPU(struct hyb_qp *, hyb_running);
 
@@ -206,6 +209,14 @@ static void hyb_tcp_work(struct work_struct *work)
 	local_bh_enable();
 }
 
+static void hyb_tcp_batch(struct tasklet_struct *batch)
+{
+	struct hyb_qp *qp = container_of(batch, struct hyb_qp, tcp.batch);
+
+	set_bit(HYB_TODO_RX, &qp->tcp.todo);
+	hyb_tcp_lock_and_run(qp, qp->tcp.sk);
+}
+
 /**
  * hyb_data_init - initialise what the data path keeps in a QP
  * @qp: zeroed queue pair
@@ -214,6 +225,7 @@ void hyb_data_init(struct hyb_qp *qp)
 {
 	spin_lock_init(&qp->tcp.lock);
 	INIT_DELAYED_WORK(&qp->tcp.work, hyb_tcp_work);
+	tasklet_setup(&qp->tcp.batch, hyb_tcp_batch);
 }
 
 /**
@@ -226,6 +238,7 @@ void hyb_data_fini(struct hyb_qp *qp)
 {
 	WARN_ON_ONCE(qp->tcp.attached);
 	cancel_delayed_work_sync(&qp->tcp.work);
+	tasklet_kill(&qp->tcp.batch);
 	hyb_tx_free(qp);
 	hyb_ooo_free(qp);
 	hyb_shared_free(qp);
@@ -241,13 +254,27 @@ void hyb_data_fini(struct hyb_qp *qp)
  * sk_user_data holds a reference of the connection.
  */
 
+/*
+ * May reception wait for the packets that come in with this one? Then there is
+ * one walk, one acknowledgment and one wake-up for all of them. Only of what is
+ * long, and only as long as TCP has plenty of memory for more.
+ */
+static bool hyb_tcp_may_wait(const struct sock *sk, const struct hyb_qp *qp)
+{
+	return qp->shared && tcp_inq((struct sock *)sk) >= HYB_TCP_BATCH &&
+	       atomic_read(&sk->sk_rmem_alloc) <= READ_ONCE(sk->sk_rcvbuf) / 2 &&
+	       !(sk->sk_shutdown & RCV_SHUTDOWN);
+}
+
 static void hyb_tcp_data_ready(struct sock *sk)
 {
 	struct hyb_cep *cep = sk->sk_user_data;
 
 	if (!cep)
 		return;
-	if (cep->live)
+	if (cep->live && hyb_tcp_may_wait(sk, cep->live))
+		tasklet_schedule(&cep->live->tcp.batch);
+	else if (cep->live)
 		hyb_tcp_callback(sk, cep->live, HYB_TODO_RX);
 	else if (cep->discard)
 		tcp_read_done(sk, tcp_inq(sk));

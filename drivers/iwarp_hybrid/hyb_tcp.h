@@ -14,6 +14,7 @@
 
 #include <linux/types.h>
 #include <linux/spinlock.h>
+#include <linux/interrupt.h>
 #include <linux/workqueue.h>
 
 struct hyb_cep;
@@ -39,6 +40,7 @@ enum {
  * @later: HYB_TODO_* that @work adds to @todo when it runs
  * @work: runs the engines for callers with interrupts disabled, for callers
  *	  that run inside the engine of another QP, and as a retry timer
+ * @batch: runs the receive engine behind the packets that come in at a time
  * @lock: protects hyb_qp.cep; a leaf
  */
 struct hyb_tcp {
@@ -47,6 +49,7 @@ struct hyb_tcp {
 	unsigned long todo;
 	unsigned long later;
 	struct delayed_work work;
+	struct tasklet_struct batch;
 	spinlock_t lock;	/* hyb_qp.cep */
 };
 

@@ -309,6 +309,35 @@ static bool sdp_pieces_put(void __user *user, const u8 *p, u32 len, u32 span,
 	return !raw_copy_to_user(user, p, span);
 }
 
+/*
+ * Whole fragments from number *@i of a block on to a user address, as many as
+ * @len octets hold and as can go there in the way above. A function of its own,
+ * for the loop to have all registers. Returns the octets of those.
+ */
+static noinline u32 sdp_frags_put(const struct sdp_rx_block *blk, u32 *i,
+				  void __user *user, u32 len)
+{
+	const struct sdp_rx_frag *f = &blk->frag[*i];
+	const struct sdp_rx_frag *end = &blk->frag[SDP_RX_FRAGS];
+	u32 n, span, step, left = len;
+	const u8 *p;
+
+	for (; left && f < end; f++) {
+		n = READ_ONCE(f->len);
+		step = f->gaps.step;
+		span = f->gaps.head ?: n;
+		if (n > left || ((unsigned long)user | span | step | n) & 3)
+			break;
+		p = page_address(f->page) + f->off;
+		if (unlikely(!sdp_pieces_put(user, p, n, span, step)))
+			break;
+		user += n;
+		left -= n;
+	}
+	*i = f - blk->frag;
+	return len - left;
+}
+
 /* Octets of a piece to the user; @user, if not NULL, is where the reader is. */
 static u32 sdp_frag_out(const struct sdp_rx_frag *f, u32 skip, u32 len,
 			void __user *user, struct iov_iter *to)
@@ -349,15 +378,21 @@ u32 sdp_shared_copy(struct sock *sk, u32 seq, u32 len, struct iov_iter *to)
 	might_fault();
 	blk = list_first_entry(&sdp->rx_pages.blocks, struct sdp_rx_block,
 			       node);
-	for (i = blk->head; done < len; i++) {
+	for (i = blk->head; done < len;) {
 		struct sdp_rx_frag *f;
 
 		if (i == SDP_RX_FRAGS) {
 			blk = list_next_entry(blk, node);
 			i = blk->head;
 		}
+		if (likely(user && !skip)) {
+			done += sdp_frags_put(blk, &i, user + done, len - done);
+			if (done == len || i == SDP_RX_FRAGS)
+				continue;
+		}
 		f = &blk->frag[i];
 		n = READ_ONCE(f->len);
+		i++;
 		if (unlikely(skip >= n)) {
 			skip -= n;
 			continue;
