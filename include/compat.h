@@ -135,4 +135,15 @@ compat_hrtimer_setup(struct hrtimer *timer,
 #endif
 }
 
+/* msg_zerocopy_realloc(), a bool more from 6.16 on */
+static inline struct ubuf_info *
+compat_msg_zerocopy_realloc(struct sock *sk, size_t size)
+{
+#ifdef HAVE_MSG_ZEROCOPY_DEVMEM
+	return msg_zerocopy_realloc(sk, size, NULL, false);
+#else
+	return msg_zerocopy_realloc(sk, size, NULL);
+#endif
+}
+
 #endif /* _COMPAT_H */

@@ -211,6 +211,8 @@ static void sdp_sock_setup(struct sock *sk, int protocol)
 static int sdp_init_sock(struct sock *sk)
 {
 	sdp_sock_setup(sk, sk->sk_protocol);
+	if (sk->sk_socket)
+		set_bit(SOCK_SUPPORT_ZC, &sk->sk_socket->flags);
 	return 0;
 }
 
@@ -233,6 +235,8 @@ static int sdp_create(struct net *net, struct socket *sock, int protocol,
 		return -ENOBUFS;
 	sock->ops = &sdp_ops;
 	sock->state = SS_UNCONNECTED;
+	/* io_uring may send without copies: nobody keeps the memory */
+	set_bit(SOCK_SUPPORT_ZC, &sock->flags);
 	sock_init_data(sock, sk);
 	sdp_sock_setup(sk, protocol);
 	return 0;
@@ -887,6 +891,7 @@ static int sdp_accept(struct socket *sock, struct socket *newsock,
 	lock_sock_nested(child, SINGLE_DEPTH_NESTING);
 	sock_graft(child, newsock);
 	newsock->state = SS_CONNECTED;
+	set_bit(SOCK_SUPPORT_ZC, &newsock->flags);
 	release_sock(child);
 	SDP_INC_STATS(sock_net(sk), ACCEPTS);
 	return 0;

@@ -7,6 +7,8 @@
  *   sdp_inet.c          the same sockets as a protocol of AF_INET, AF_INET6
  *   sdp_fallback.c      TCP beside SDP: the kernel's TCP sockets
  *   sdp_sockopt.c       socket options
+ *   sdp_info.c          SDP_INFO
+ *   sdp_errq.c          MSG_ZEROCOPY: notifications
  *   sdp_cm.c            connections: rdma_cm events, set-up, teardown
  *   sdp_rx.c sdp_tx.c   the two halves of the stream
  *   sdp_verbs_rx.c sdp_verbs_tx.c    the same over a verbs link: messages in
@@ -88,6 +90,7 @@ struct sdp_port;
 struct ctl_table_header;
 struct iov_iter;
 struct pipe_inode_info;
+struct ubuf_info;
 
 /*
  * struct sdp_net - what a network namespace holds
@@ -266,13 +269,13 @@ enum sdp_conn_flags {
 
 /* Why a connection does not use the shared link, conn->unshared. */
 enum sdp_unshared {
-	SDP_UNSHARED_NOT,	/* it does */
-	SDP_UNSHARED_SYSCTL,	/* net.sdp.shared_link is 0 */
-	SDP_UNSHARED_OPTION,	/* SDP_SHARED_LINK is 0 */
-	SDP_UNSHARED_DEVICE,	/* the device has none */
-	SDP_UNSHARED_PEER,	/* the peer does not */
-	SDP_UNSHARED_MEMORY,	/* could not be opened */
-	SDP_UNSHARED_POLICY,	/* another flow control is wanted */
+	SDP_UNSHARED_NOT	= SDP_REASON_NONE,	/* it does */
+	SDP_UNSHARED_SYSCTL	= SDP_REASON_SYSCTL,
+	SDP_UNSHARED_OPTION	= SDP_REASON_OPTION,
+	SDP_UNSHARED_DEVICE	= SDP_REASON_DEVICE,
+	SDP_UNSHARED_PEER	= SDP_REASON_PEER,
+	SDP_UNSHARED_MEMORY	= SDP_REASON_MEMORY,	/* not opened */
+	SDP_UNSHARED_POLICY	= SDP_REASON_POLICY,
 };
 
 struct sdp_rx_ctx;
@@ -754,12 +757,15 @@ struct sdp_sock {
 	u8 ip6_tclass;			/* IPV6_TCLASS */
 	u8 ip6_pmtudisc;		/* IPV6_MTU_DISCOVER */
 
-	/* for TCP_INFO and diag; written under tx_lock, lock: READ_ONCE */
+	/* for SDP_INFO and diag; written under tx_lock, lock: READ_ONCE */
 	u64 tx_bytes;			/* payload octets sent */
 	u64 tx_msgs;			/* messages sent, all kinds */
 	u64 tx_no_credit;		/* times that data waited for credits */
+	u64 tx_zcopy_bytes;		/* sent without a copy */
+	u64 tx_zcopy_fails;		/* attempts that ended in copying */
 	u64 rx_bytes;
 	u64 rx_msgs;
+	u64 rx_zcopy_bytes;
 
 	struct ipv6_pinfo inet6;	/* inet.pinet6 of an IPv6 socket; must be
 					 * last, see sdp_inet_init()
@@ -939,6 +945,14 @@ int sdp_getsockopt(struct socket *sock, int level, int optname,
 void sdp_sockopt_init(struct sock *sk);
 void sdp_sockopt_inherit(struct sock *sk, const struct sock *parent);
 void sdp_inherit_sock(struct sock *sk, const struct sock *parent);
+
+/* sdp_info.c */
+void sdp_info_fill(struct sock *sk, struct sdp_info *info);
+
+/* sdp_errq.c */
+bool sdp_errq_wanted(const struct sock *sk, struct msghdr *msg);
+struct ubuf_info *sdp_errq_begin(struct sock *sk, struct msghdr *msg);
+void sdp_errq_end(struct ubuf_info *uarg, int sent, u64 direct);
 
 /* sdp_sysctl.c: defaults are set by the first of the two as well */
 int sdp_sysctl_init_net(struct net *net);

@@ -655,7 +655,9 @@ int sdp_recvmsg(struct socket *sock, struct msghdr *msg, size_t len, int flags)
 	int ret, inq;
 
 	if (unlikely(flags & MSG_ERRQUEUE))
-		return sock_recv_errqueue(sk, msg, len, SOL_SDP, 0);
+		return sdp_sk(sk)->v6 ?
+		       sock_recv_errqueue(sk, msg, len, SOL_IPV6, IPV6_RECVERR) :
+		       sock_recv_errqueue(sk, msg, len, SOL_IP, IP_RECVERR);
 	lock_sock(sk);
 	ret = sdp_recvmsg_locked(sk, msg, len, flags);
 	inq = READ_ONCE(sdp_sk(sk)->recvmsg_inq);

@@ -729,20 +729,36 @@ static int sdp_set_fallback(struct sock *sk, int val)
 	return err;
 }
 
+/* Can it be set? */
+static bool sdp_sdp_opt_ok(int optname)
+{
+	switch (optname) {
+	case SDP_REUSEPORT:
+	case SDP_SHARED_LINK:
+	case SDP_FLOW_CONTROL:
+	case SDP_ZCOPY:
+	case SDP_ZEROCOPY:
+	case SDP_FALLBACK:
+		return true;
+	default:
+		return false;
+	}
+}
+
 static int sdp_set_sdp(struct sock *sk, int optname, sockptr_t optval,
 		       unsigned int optlen)
 {
 	int val;
 
-	if (optname != SDP_REUSEPORT && optname != SDP_SHARED_LINK &&
-	    optname != SDP_FLOW_CONTROL && optname != SDP_FALLBACK &&
-	    optname != SDP_ZCOPY)
+	if (!sdp_sdp_opt_ok(optname))
 		return -ENOPROTOOPT;
 	if (optlen < sizeof(int))
 		return -EINVAL;
 	if (copy_from_sockptr(&val, optval, sizeof(val)))
 		return -EFAULT;
 	if (optname == SDP_ZCOPY && val < 0)
+		return -EINVAL;
+	if (optname == SDP_ZEROCOPY && (val < 0 || val > 1))
 		return -EINVAL;
 	if (optname == SDP_FLOW_CONTROL &&
 	    (val < SDP_FLOW_DEFAULT || val > SDP_FLOW_TRANSPORT))
@@ -757,6 +773,8 @@ static int sdp_set_sdp(struct sock *sk, int optname, sockptr_t optval,
 		WRITE_ONCE(sdp_sk(sk)->flow_control, val);
 	else if (optname == SDP_ZCOPY)
 		WRITE_ONCE(sdp_sk(sk)->zcopy_threshold, val);
+	else if (optname == SDP_ZEROCOPY)
+		sock_valbool_flag(sk, SOCK_ZEROCOPY, val);
 	else
 		WRITE_ONCE(sdp_sk(sk)->shared_link, !!val);
 	release_sock(sk);
@@ -767,9 +785,16 @@ static int sdp_get_sdp(struct sock *sk, int optname, char __user *optval,
 		       int __user *optlen)
 {
 	char name[IB_DEVICE_NAME_MAX];
+	struct sdp_info info;
 	u32 credits;
 
 	switch (optname) {
+	case SDP_INFO:
+		sdp_info_fill(sk, &info);
+		return sdp_put_data(optval, optlen, &info, sizeof(info));
+	case SDP_ZEROCOPY:
+		return sdp_put_int(optval, optlen,
+				   sock_flag(sk, SOCK_ZEROCOPY));
 	case SDP_REUSEPORT:
 		return sdp_put_int(optval, optlen, sk->sk_reuseport);
 	case SDP_SHARED_LINK:

@@ -326,6 +326,22 @@ error:
 	return sk_stream_error(sk, flags, err);
 }
 
+/* MSG_ZEROCOPY: the program wants to hear of the end. */
+static int sdp_sendmsg_notified(struct sock *sk, struct msghdr *msg)
+{
+	const struct sdp_sock *sdp = sdp_sk(sk);
+	u64 before = READ_ONCE(sdp->tx_zcopy_bytes);
+	struct ubuf_info *uarg;
+	int ret;
+
+	uarg = sdp_errq_begin(sk, msg);
+	if (!uarg)
+		return -ENOBUFS;
+	ret = sdp_sendmsg_locked(sk, msg);
+	sdp_errq_end(uarg, ret, READ_ONCE(sdp->tx_zcopy_bytes) - before);
+	return ret;
+}
+
 /**
  * sdp_sendmsg - sendmsg of AF_SDP
  * @sock: socket
@@ -349,7 +365,10 @@ int sdp_sendmsg(struct socket *sock, struct msghdr *msg, size_t len)
 			return ret;
 	}
 	lock_sock(sk);
-	ret = sdp_sendmsg_locked(sk, msg);
+	if (unlikely(sdp_errq_wanted(sk, msg)))
+		ret = sdp_sendmsg_notified(sk, msg);
+	else
+		ret = sdp_sendmsg_locked(sk, msg);
 	release_sock(sk);
 	return ret;
 }

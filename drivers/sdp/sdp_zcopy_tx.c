@@ -195,6 +195,9 @@ static u32 sdp_zc_tx_end(struct sdp_conn *conn)
 	sdp_zc_tx_judge(zc, !zc->tx_left);
 	clear_bit(SDP_CTL_SRC_CANCEL, &conn->tx_ctl);
 	WRITE_ONCE(sdp->tx_bytes, sdp->tx_bytes + done);
+	WRITE_ONCE(sdp->tx_zcopy_bytes, sdp->tx_zcopy_bytes + done);
+	if (zc->tx_left)
+		WRITE_ONCE(sdp->tx_zcopy_fails, sdp->tx_zcopy_fails + 1);
 	WRITE_ONCE(zc->tx_state, SDP_ZC_TX_IDLE);
 	spin_unlock(&sdp->lock);
 	spin_unlock_bh(&conn->tx_lock);

@@ -181,6 +181,12 @@ static const struct iovec *iter_iov_(const struct iov_iter *iter)
 	return iter_iov(iter);
 }
 
+/* PROBE: HAVE_MSG_ZEROCOPY_DEVMEM */
+static struct ubuf_info *msg_zerocopy_(struct sock *sk)
+{
+	return msg_zerocopy_realloc(sk, 1, NULL, false);
+}
+
 /* PROBE: HAVE_GET_RX_RING_COUNT */
 static u32 rx_ring_count(struct net_device *dev);
 static const struct ethtool_ops rx_ring_count_ = {

@@ -29,7 +29,7 @@ static void on_signal(int sig)
 static void *serve(void *arg)
 {
 	int fd = (int)(long)arg;
-	char buf[4096];
+	char buf[16384];
 	ssize_t n;
 
 	while ((n = recv(fd, buf, sizeof(buf), 0)) > 0)

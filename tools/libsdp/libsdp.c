@@ -208,14 +208,15 @@ LIBSDP_API int getsockopt(int fd, int level, int name, void *val,
 }
 
 /*
- * SO_REUSEPORT at SOL_SOCKET is refused by the core for every family but the
- * Internet ones. SO_ZEROCOPY is too, and stays refused: a program that gets
- * EOPNOTSUPP sends without MSG_ZEROCOPY and expects no notifications.
+ * SO_REUSEPORT and SO_ZEROCOPY at SOL_SOCKET are refused by the core for every
+ * family but the Internet ones.
  */
 LIBSDP_API int setsockopt(int fd, int level, int name, const void *val,
 			  socklen_t len)
 {
 	if (level == SOL_SOCKET && name == SO_REUSEPORT && is_sdp(fd))
 		return sys_setsockopt(fd, SOL_SDP, SDP_REUSEPORT, val, len);
+	if (level == SOL_SOCKET && name == SO_ZEROCOPY && is_sdp(fd))
+		return sys_setsockopt(fd, SOL_SDP, SDP_ZEROCOPY, val, len);
 	return sys_setsockopt(fd, level, name, val, len);
 }

@@ -5,6 +5,8 @@
 #ifndef _UAPI_LINUX_SDP_H
 #define _UAPI_LINUX_SDP_H
 
+#include <linux/types.h>
+
 /*
  * The number that earlier SDP stacks used. Linux names it AF_IB, but AF_IB is
  * an address format of the RDMA connection manager only: no kernel registers
@@ -58,11 +60,72 @@
 #define SDP_FLOW_VWIN		4	/* the RDMA device holds back messages */
 #define SDP_FLOW_TRANSPORT	5	/* shared buffers; the transport's own */
 
+#define SDP_ZEROCOPY	7	/* get/set: stands for SO_ZEROCOPY, which the
+				 * kernel refuses to families that it does not
+				 * know
+				 */
+#define SDP_INFO	8	/* get: struct sdp_info */
+
 #define SDP_FALLBACK	32	/* get/set: TCP where SDP fails, SDP_FALLBACK_* */
 
 /* Values of SDP_FALLBACK. */
 #define SDP_FALLBACK_NONE	0	/* SDP or nothing */
 #define SDP_FALLBACK_TCP	1	/* connect: SDP, then TCP; listen: both */
 #define SDP_FALLBACK_ONLY	2	/* a TCP socket from now on */
+
+/* Values of sdp_info.link. */
+#define SDP_LINK_NONE		0	/* no connection */
+#define SDP_LINK_VERBS		1	/* messages in registered buffers */
+#define SDP_LINK_SHARED		2	/* buffers of the RDMA device */
+
+/* Why a connection does not have the link or flow control wished for. */
+#define SDP_REASON_NONE		0	/* it has */
+#define SDP_REASON_SYSCTL	1	/* net.sdp.shared_link is 0 */
+#define SDP_REASON_OPTION	2	/* SDP_SHARED_LINK is 0 */
+#define SDP_REASON_DEVICE	3	/* the device cannot */
+#define SDP_REASON_PEER		4	/* the peer does not */
+#define SDP_REASON_MEMORY	5	/* there was not enough */
+#define SDP_REASON_POLICY	6	/* another flow control is wanted */
+
+#define SDP_INFO_VERSION	1
+#define SDP_INFO_DEVICE		64
+
+/*
+ * Answer to SDP_INFO: as much of it as the caller has room for, of which it is
+ * told. Fields are only ever added, at the end; version says which there are,
+ * size is that of the kernel's structure. What the kernel does not know is 0.
+ */
+struct sdp_info {
+	__u16	version;		/* SDP_INFO_VERSION */
+	__u16	size;
+	__u8	state;			/* TCP_ESTABLISHED and so on */
+	__u8	link;			/* SDP_LINK_* */
+	__u8	link_reason;		/* SDP_REASON_*: why not shared */
+	__u8	flow_control;		/* SDP_FLOW_*, 0 without connection */
+	__u8	flow_reason;		/* SDP_REASON_* */
+	__u8	zcopy_able;		/* device and flow control allow it */
+	__u16	pad;
+	__u32	zcopy_threshold;	/* as SDP_ZCOPY */
+	__u32	rx_queue;		/* octets to be read; of a listener,
+					 * connections to be accepted
+					 */
+	__u32	tx_queue;		/* octets not acknowledged; of a
+					 * listener, its backlog
+					 */
+	__u32	tx_unsent;		/* octets of it not sent */
+	__u32	tx_size;		/* most payload of one message */
+	__u32	tx_credits;		/* messages that may be sent now */
+	__u32	rx_credits;		/* messages that the peer may send */
+	__u32	rx_reserved;		/* octets kept for receiving */
+	char	device[SDP_INFO_DEVICE];	/* "" without connection */
+	__u64	tx_bytes;		/* payload */
+	__u64	rx_bytes;
+	__u64	tx_msgs;		/* all kinds */
+	__u64	rx_msgs;
+	__u64	tx_no_credit;		/* times that data had to wait */
+	__u64	tx_zcopy_bytes;		/* sent without a copy */
+	__u64	rx_zcopy_bytes;		/* received without a copy */
+	__u64	tx_zcopy_fails;		/* attempts that ended in copying */
+};
 
 #endif /* _UAPI_LINUX_SDP_H */

@@ -1,0 +1,102 @@
+#!/bin/bash
+# SPDX-License-Identifier: GPL-2.0
+#
+# Programs that send with MSG_ZEROCOPY, or through io_uring, find over SDP what
+# they find over TCP, on both kinds of link; SDP_INFO tells what there is.
+
+# shellcheck source=selftests/lib/lib.sh
+. "$(dirname "$0")/../lib/lib.sh"
+need sdp-notify sdp-uring sdp-echo sdp-run sdpstat
+
+SERVER=10.0.0.2
+PORT=7950
+
+# serve PROGRAM...: at the next port, once it listens
+serve() {
+	start_bg b "$@" $PORT
+	SERVE=$BG_PID SERVE_LOG=$BG_LOG
+	wait_port b $PORT
+}
+
+# notify NAME [sdp-run]
+notify() {
+	PORT=$((PORT + 1))
+	# shellcheck disable=SC2086 # "sdp-run", or nothing
+	serve $2 sdp-echo -f 2 -s -h $SERVER -p
+	# shellcheck disable=SC2086
+	in_a timeout 60 $2 sdp-notify $SERVER $PORT >"/tmp/notify.$1" 2>&1
+	echo "exit $?" >>"/tmp/notify.$1"
+	stop_bg "$SERVE"
+}
+
+# uring NAME [sdp-run]
+uring() {
+	PORT=$((PORT + 1))
+	# shellcheck disable=SC2086 # "sdp-run", or nothing
+	serve $2 sdp-uring serve $SERVER
+	# shellcheck disable=SC2086
+	in_a timeout 60 $2 sdp-uring $SERVER $PORT >"/tmp/uring.$1" 2>&1
+	echo "exit $?" >>"/tmp/uring.$1"
+	wait_for 20 grep -q ^end "$SERVE_LOG"
+	cat "$SERVE_LOG" >>"/tmp/uring.$1"
+	stop_bg "$SERVE"
+}
+
+# same WHAT NAME: as over TCP
+same() {
+	ktap_check "$1 over $2: as over TCP" diff "/tmp/$1.tcp" "/tmp/$1.$2"
+	ktap_check "$1 over $2: and well" grep -q '^exit 0$' "/tmp/$1.$2"
+}
+
+accepted() { in_b sdpstat -s -z | awk '$1 == "accepts" { print $2 }'; }
+
+# native LINK REASON FLOW COPIED: COPIED is of sends of 10000 octets
+native() {
+	local out
+	PORT=$((PORT + 1))
+	serve sdp-echo -s -h $SERVER -p
+	out=$(in_a timeout 60 sdp-notify -n $SERVER $PORT 2>&1)
+	stop_bg "$SERVE"
+	ktap_is "AF_SDP, link $1, copied $4: notifications and SDP_INFO" "$out" \
+"nothing: Resource temporarily unavailable
+without the flag: Resource temporarily unavailable
+notified of 1
+echo is right
+copied $4
+notified of 2
+echo is right
+copied $4
+bad memory: Bad address
+nothing to send: ok
+level 0 type 11 errno 0 origin 5
+notified of 5
+copied 1
+off: Resource temporarily unavailable
+version 1 size right state 1 device rda link $1 $2 flow $3 0
+octets right messages some queues 0 0 0
+set: Protocol not available"
+}
+
+dev_up hybrid hybrid || ktap_skip_all "no hybrid devices"
+modprobe -q sdp
+notify tcp
+uring tcp
+ktap_diag "$(cat /tmp/uring.tcp)"
+for flow in transport credit; do
+	in_a sysctl -q -w net.sdp.flow_control=$flow
+	before=$(accepted)
+	notify $flow sdp-run
+	uring $flow sdp-run
+	ktap_is "$flow: it was SDP" "$(($(accepted) - before))" 2
+	same notify $flow
+	same uring $flow
+done
+native 1 6 2 1
+for ns in a b; do
+	in_$ns sysctl -q -w net.sdp.zcopy_threshold=4096 net.sdp.zcopy_wait=1000000
+done
+native 1 6 2 0
+in_a sysctl -q -w net.sdp.flow_control=auto
+native 2 0 5 1
+ktap_check "no socket is left" wait_for 20 no_sockets
+ktap_done

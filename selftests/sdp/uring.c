@@ -1,0 +1,238 @@
+// SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
+/*
+ * sdp-uring: both ends of a connection driven by io_uring, without its library.
+ * Prints what comes back, for a comparison of transports.
+ *
+ *	sdp-uring serve ADDRESS PORT	takes one connection, echoes until its end
+ *	sdp-uring ADDRESS PORT
+ */
+#include <arpa/inet.h>
+#include <errno.h>
+#include <linux/io_uring.h>
+#include <netinet/in.h>
+#include <poll.h>
+#include <stdatomic.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/socket.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#define ENTRIES 8
+#define PIECE 20000
+
+static struct {
+	int fd;
+	_Atomic unsigned int *sq_tail, *cq_head, *cq_tail;
+	unsigned int *sq_array, sq_mask, cq_mask;
+	struct io_uring_sqe *sqe;
+	struct io_uring_cqe *cqe;
+} ring;
+
+/* A completion */
+struct done {
+	uint64_t user_data;
+	int res;
+	unsigned int flags;
+};
+
+static unsigned char out[PIECE], in[PIECE];
+
+static void __attribute__((noreturn)) die(const char *what)
+{
+	printf("%s: %s\n", what, strerror(errno));
+	exit(1);
+}
+
+static void *map(size_t len, off_t off)
+{
+	void *p = mmap(NULL, len, PROT_READ | PROT_WRITE,
+		       MAP_SHARED | MAP_POPULATE, ring.fd, off);
+
+	if (p == MAP_FAILED)
+		die("mmap");
+	return p;
+}
+
+static void open_ring(void)
+{
+	struct io_uring_params p = { 0 };
+	char *sq, *cq;
+
+	ring.fd = syscall(SYS_io_uring_setup, ENTRIES, &p);
+	if (ring.fd < 0)
+		die("io_uring_setup");
+	sq = map(p.sq_off.array + p.sq_entries * 4, IORING_OFF_SQ_RING);
+	cq = map(p.cq_off.cqes + p.cq_entries * sizeof(*ring.cqe),
+		 IORING_OFF_CQ_RING);
+	ring.sqe = map(p.sq_entries * sizeof(*ring.sqe), IORING_OFF_SQES);
+	ring.sq_tail = (void *)(sq + p.sq_off.tail);
+	ring.sq_mask = *(unsigned int *)(sq + p.sq_off.ring_mask);
+	ring.sq_array = (void *)(sq + p.sq_off.array);
+	ring.cq_head = (void *)(cq + p.cq_off.head);
+	ring.cq_tail = (void *)(cq + p.cq_off.tail);
+	ring.cq_mask = *(unsigned int *)(cq + p.cq_off.ring_mask);
+	ring.cqe = (void *)(cq + p.cq_off.cqes);
+}
+
+static void submit(const struct io_uring_sqe *sqe)
+{
+	unsigned int tail = atomic_load(ring.sq_tail), i = tail & ring.sq_mask;
+
+	ring.sqe[i] = *sqe;
+	ring.sq_array[i] = i;
+	atomic_store(ring.sq_tail, tail + 1);
+	if (syscall(SYS_io_uring_enter, ring.fd, 1, 0, 0, NULL, 0) != 1)
+		die("io_uring_enter");
+}
+
+static struct done reap(void)
+{
+	unsigned int head = atomic_load(ring.cq_head);
+	const struct io_uring_cqe *cqe;
+	struct done done;
+
+	while (head == atomic_load(ring.cq_tail))
+		if (syscall(SYS_io_uring_enter, ring.fd, 0, 1,
+			    IORING_ENTER_GETEVENTS, NULL, 0) < 0 &&
+		    errno != EINTR)
+			die("io_uring_enter");
+	cqe = &ring.cqe[head & ring.cq_mask];
+	done = (struct done){ cqe->user_data, cqe->res, cqe->flags };
+	atomic_store(ring.cq_head, head + 1);
+	return done;
+}
+
+static struct io_uring_sqe request(int op, int fd, const void *buf,
+				   uint32_t len)
+{
+	return (struct io_uring_sqe){ .opcode = op,
+				      .fd = fd,
+				      .addr = (uintptr_t)buf,
+				      .len = len,
+				      .user_data = op };
+}
+
+static int run(int op, int fd, const void *buf, uint32_t len, uint64_t off)
+{
+	struct io_uring_sqe sqe = request(op, fd, buf, len);
+
+	sqe.off = off;
+	submit(&sqe);
+	return reap().res;
+}
+
+static void serve(int fd, const struct sockaddr_in *a)
+{
+	int one = 1, c, n, k;
+
+	setsockopt(fd, SOL_SOCKET, SO_REUSEADDR, &one, sizeof(one));
+	if (bind(fd, (const struct sockaddr *)a, sizeof(*a)) || listen(fd, 5))
+		die("listen");
+	printf("listening\n");
+	fflush(stdout);
+	c = run(IORING_OP_ACCEPT, fd, NULL, 0, 0);
+	printf("accept %s\n", c < 0 ? strerror(-c) : "ok");
+	while ((n = run(IORING_OP_RECV, c, in, sizeof(in), 0)) > 0) {
+		for (int done = 0; done < n; done += k) {
+			k = run(IORING_OP_SEND, c, in + done, n - done, 0);
+			if (k <= 0)
+				exit(1);
+		}
+	}
+	printf("end %d\n", n);
+}
+
+/* All of an echo: whole, though it comes in pieces */
+static void echoed(int fd)
+{
+	struct io_uring_sqe sqe = request(IORING_OP_RECV, fd, in, PIECE);
+	int n;
+
+	sqe.msg_flags = MSG_WAITALL;
+	memset(in, 0, PIECE);
+	submit(&sqe);
+	n = reap().res;
+	printf("recv %d %s\n", n,
+	       memcmp(in, out, PIECE) ? "differs" : "is right");
+}
+
+/* The result, and behind it the notification, F_MORE promises it */
+static void send_zc(int fd)
+{
+	struct io_uring_sqe sqe = request(IORING_OP_SEND_ZC, fd, out, PIECE);
+	struct done cqe;
+
+	sqe.msg_flags = MSG_WAITALL;
+	submit(&sqe);
+	cqe = reap();
+	printf("send_zc %d more %d\n", cqe.res,
+	       !!(cqe.flags & IORING_CQE_F_MORE));
+	if (!(cqe.flags & IORING_CQE_F_MORE))
+		return;
+	cqe = reap();
+	printf("notified %d\n", !!(cqe.flags & IORING_CQE_F_NOTIF));
+}
+
+static void client(int fd, const struct sockaddr_in *a)
+{
+	struct io_uring_sqe sqe = request(IORING_OP_POLL_ADD, fd, NULL, 0);
+	struct iovec iov[2] = { { out, 7 }, { out + 7, PIECE - 7 } };
+	struct msghdr msg = { .msg_iov = iov, .msg_iovlen = 2 };
+	struct done cqe;
+
+	for (int i = 0; i < PIECE; i++)
+		out[i] = i * 11;
+	printf("connect %d\n", run(IORING_OP_CONNECT, fd, a, 0, sizeof(*a)));
+	printf("send %d\n", run(IORING_OP_SEND, fd, out, PIECE, 0));
+	echoed(fd);
+	printf("sendmsg %d\n", run(IORING_OP_SENDMSG, fd, &msg, 1, 0));
+	echoed(fd);
+	send_zc(fd);
+	echoed(fd);
+	/* a poll and a receive that wait, until there is something */
+	sqe.poll32_events = POLLIN;
+	submit(&sqe);
+	printf("send %d\n", run(IORING_OP_SEND, fd, out, 1, 0));
+	cqe = reap();
+	printf("poll %d\n", cqe.res & POLLIN);
+	printf("read %d\n", run(IORING_OP_READ, fd, in, PIECE, -1ull));
+	sqe = request(IORING_OP_RECV, fd, in, PIECE);
+	submit(&sqe);
+	sqe = request(IORING_OP_ASYNC_CANCEL, -1, NULL, 0);
+	sqe.addr = IORING_OP_RECV;
+	submit(&sqe);
+	for (int i = 0; i < 2; i++) {
+		cqe = reap();
+		printf("%s %d\n",
+		       cqe.user_data == IORING_OP_RECV ? "recv" : "cancel",
+		       cqe.res);
+	}
+	printf("shutdown %d\n", run(IORING_OP_SHUTDOWN, fd, NULL, SHUT_WR, 0));
+	printf("recv %d\n", run(IORING_OP_RECV, fd, in, PIECE, 0));
+	printf("close %d\n", run(IORING_OP_CLOSE, fd, NULL, 0, 0));
+}
+
+int main(int argc, char **argv)
+{
+	struct sockaddr_in a = { .sin_family = AF_INET };
+	int server = argc == 4 && !strcmp(argv[1], "serve"), fd;
+
+	if (argc != 3 + server)
+		return 2;
+	argv += server;
+	inet_pton(AF_INET, argv[1], &a.sin_addr);
+	a.sin_port = htons(atoi(argv[2]));
+	open_ring();
+	fd = socket(AF_INET, SOCK_STREAM, 0);
+	if (fd < 0)
+		die("socket");
+	if (server)
+		serve(fd, &a);
+	else
+		client(fd, &a);
+	return 0;
+}
