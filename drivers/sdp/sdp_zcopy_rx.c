@@ -149,13 +149,18 @@ void sdp_zc_decline(struct sock *sk)
 static u32 sdp_zc_rx_want(struct sock *sk, struct msghdr *msg, size_t len,
 			  int flags, unsigned long *addr)
 {
-	u32 left = READ_ONCE(sdp_sk(sk)->conn->zc.rx_left), n;
+	const struct sdp_conn *conn = sdp_sk(sk)->conn;
+	u32 left = READ_ONCE(conn->zc.rx_left), n;
 
 	if (flags & (MSG_PEEK | MSG_TRUNC))
 		return 0;
 	n = sdp_zc_segment(&msg->msg_iter, addr);
 	n = min(min_t(size_t, n, len), left);
-	return n < min(sdp_zc_threshold(sk), left) ? 0 : n;
+	if (n < min(sdp_zc_threshold(sk), left))
+		return 0;
+	if (!test_bit(SDP_CONN_IWARP, &conn->flags))
+		n = min_t(u32, n, SDP_ZC_READ);
+	return n;
 }
 
 /* Claim the advertisement: it may have been cancelled meanwhile. */
@@ -216,6 +221,7 @@ static void sdp_zc_rx_took(struct sock *sk, struct sdp_conn *conn, u32 n)
 	/* who looks at both may see too much, never less than nothing */
 	smp_store_release(&sdp->copied_seq, sdp->copied_seq + n);
 	WRITE_ONCE(sdp->rx_bytes, sdp->rx_bytes + n);
+	WRITE_ONCE(sdp->rx_zcopy_bytes, sdp->rx_zcopy_bytes + n);
 	zc->rx_va += n;
 	WRITE_ONCE(zc->rx_left, zc->rx_left - n);
 	zc->rx_done += n;
