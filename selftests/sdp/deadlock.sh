@@ -12,6 +12,8 @@
 need sdp-run xfer sdpstat jq
 
 SERVER=10.0.0.2
+# the counter that says that it was used
+declare -A USED=([rdma]=ring_links [vwin]=vwin_links)
 
 # stalled RUN BUFFERS: bytes each end could write, the smaller of the two
 stalled() {
@@ -91,5 +93,17 @@ for link in basic enhanced; do
 		both_write $link $buffers $port
 		port=$((port + 2))
 	done
+done
+# over the verbs link with the other flow controls
+for policy in rdma vwin; do
+	[ "$policy/${KIND:-hybrid}" != vwin/siw ] || continue
+	in_a sysctl -q -w net.sdp.flow_control=$policy
+	links=$(counter "${USED[$policy]}")
+	for buffers in 16384 262144; do
+		both_write $policy $buffers $port
+		port=$((port + 2))
+	done
+	[ "$(counter "${USED[$policy]}")" -gt "$links" ] ||
+		ktap_fail "$policy: this is what was used"
 done
 ktap_done
