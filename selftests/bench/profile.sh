@@ -12,7 +12,8 @@ usage: selftests/bench/profile.sh [OPTION]...
 
   -w WHAT    sdp-enhanced/PROFILE or sdp-basic/PROFILE (default
              sdp-enhanced/hybrid), sdp/siw, tcp or rsocket/siw; credit, rdma,
-             vwin, transport, copy or zcopy instead of enhanced: see sdp.sh
+             vwin, transport, copy or zcopy instead of enhanced: see sdp.sh;
+             verbs-send, -write, -read or -ping/KIND: see verbs.sh
   -L LINK    hnic (default) or veth
   -s SIZE    message size for bandwidth (default 65536), in bytes
   -c COUNT   messages of a repetition (default 16 MB of data)
@@ -55,6 +56,19 @@ else
 	unit=$((reps * count * size))
 fi
 
+guest="PARTS=one LINK=$link MTUS=$mtu WHATS=$what MEASURE='$measure'"
+case $what in
+verbs-ping/*)
+	guest="PARTS=verbs MTUS=$mtu VERBS_KINDS=${what#*/} VERBS_FLOW='ping 1 400'"
+	unit=800
+	;;
+verbs-*)
+	op=${what%/*}
+	guest="PARTS=verbs MTUS=$mtu VERBS_KINDS=${what#*/} VERBS_FLOW='${op#verbs-} $size $count'"
+	unit=$((count * size))
+	;;
+esac
+
 out=$build/$kernel/profile
 work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT
@@ -65,7 +79,7 @@ mkdir -p "$build/$kernel"
 # shellcheck disable=SC2086 # several words
 "$top/selftests/vm/run.sh" -k "$kernel" -b "$build" -o "$out" --count -t 3600 \
 	--qemu -plugin --qemu "$work/insn_count.so,out=$work/counts" \
-	-c "exec env KALLSYMS=1 PARTS=one LINK=$link MTUS=$mtu WHATS=$what MEASURE='$measure' /selftests/bench/guest.sh" \
+	-c "exec env KALLSYMS=1 $guest /selftests/bench/guest.sh" \
 	${VM_ARGS:-}
 
 symbols=$(find "$out/files" -name kallsyms)

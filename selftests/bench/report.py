@@ -159,6 +159,9 @@ def verbs_goals(log, goals):
                 goals.check(f"verbs, {op}, {SIZES[size]}, MTU {mtu}, no CRC: bandwidth, x siw", ratio(
                     *(log.get("mbps", "verbs", f"verbs-{op}/{kind}", mtu, size)
                       for kind in ("nocrc", "siw"))), least, True)
+        goals.check(f"verbs, send, 64 KB, MTU {mtu}: bandwidth with markers, x without", ratio(
+            *(log.get("mbps", "verbs", f"verbs-send/{kind}", mtu, 65536)
+              for kind in ("hybrid", "unmarked"))), 1 / 1.15, True)
     goals.check("verbs, send, 1 B, MTU 1500, no CRC: latency, x siw", ratio(
         *(log.get("lat_us", "verbs", f"verbs-send/{kind}", 1500, 1)
           for kind in ("nocrc", "siw"))), 0.5, False)

@@ -3,7 +3,8 @@
 #
 # Part "verbs" of guest.sh (sourced): verbs of the kernel over hybrid and siw,
 # driven by completions in softirq, 16 requests under way (ulp_load.ko). "nocrc" is
-# hybrid without CRC, as siw to siw is.
+# hybrid without CRC, as siw to siw is, "unmarked" without markers, "plain" without
+# either.
 
 # shellcheck source=selftests/lib/ktest.sh
 . "${SELFTESTS:-/selftests}/lib/ktest.sh"
@@ -14,6 +15,11 @@ VERBS_FLOWS=(
 	"send 1048576 16" "write 1048576 16" "read 1048576 16"
 	"ping 1 400"
 )
+
+# profile.sh wants one of them
+[ -z "${VERBS_FLOW:-}" ] || VERBS_FLOWS=("$VERBS_FLOW")
+
+VERBS_MARKS=/sys/module/ulp_load/parameters/marks
 
 # verbs_run TEST...: over a fresh connection; the time it took is left in NSECS
 verbs_run() {
@@ -29,8 +35,12 @@ verbs_row() {
 	local what=verbs-$3/$1 crc=none figure
 
 	[ "$3" != ping ] || what=verbs-send/$1
-	[ "$1" != hybrid ] || crc=$(crc_driver veth verbs/host)
-	if ! verbs_run "$3" "$4" 16 || ! verbs_run "$3" "$4" "$5"; then
+	case $1 in
+	hybrid | unmarked) crc=$(crc_driver veth verbs/host) ;;
+	esac
+	echo 0 >$VERBS_MARKS
+	if ! verbs_run "$3" "$4" 16 || ! echo 1 >$VERBS_MARKS ||
+		! verbs_run "$3" "$4" "$5"; then
 		fail "$what, MTU $2: $3 $4"
 		return
 	fi
@@ -46,10 +56,21 @@ verbs_row() {
 verbs_up() {
 	local d kind=$1
 
-	[ "$kind" != nocrc ] || kind=hybrid
+	case $kind in
+	nocrc | plain | unmarked) kind=hybrid ;;
+	esac
 	setup veth "verbs/$kind" "$2" 512 || return
 	for d in rda rdb; do
-		[ "$1" != nocrc ] || echo 0 >/sys/class/infiniband/$d/hybrid/crc || return
+		case $1 in
+		nocrc | plain)
+			echo 0 >/sys/class/infiniband/$d/hybrid/crc || return
+			;;
+		esac
+		case $1 in
+		unmarked | plain)
+			echo off >/sys/class/infiniband/$d/hybrid/markers || return
+			;;
+		esac
 	done
 	modprobe ulp_load && kt_tell b listen 10.0.0.2 7800
 }
@@ -62,7 +83,7 @@ verbs_all() {
 		return
 	fi
 	for mtu in $MTUS; do
-		for kind in hybrid nocrc siw; do
+		for kind in ${VERBS_KINDS:-hybrid unmarked nocrc plain siw}; do
 			echo "bench: verbs/$kind, MTU $mtu ..."
 			verbs_up "$kind" "$mtu" || fail "verbs/$kind: setup"
 			for flow in "${VERBS_FLOWS[@]}"; do

@@ -61,6 +61,9 @@ void ul_unlisten(void);
 int ul_open(struct sockaddr_in *peer, u32 count);
 void ul_close(void);
 
+/* load_main.c */
+extern bool ul_marks;
+
 /* load_flow.c */
 int ul_touch(struct ul_conn *c);
 int ul_flow(struct ul_conn *c, const char *what, u32 size, u32 count,

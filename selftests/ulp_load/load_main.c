@@ -24,6 +24,10 @@ static unsigned long nsecs;
 module_param(nsecs, ulong, 0444);
 MODULE_PARM_DESC(nsecs, "how long the last test took");
 
+bool ul_marks;
+module_param_named(marks, ul_marks, bool, 0644);
+MODULE_PARM_DESC(marks, "mark what is measured, for bench/profile.sh");
+
 static int ul_run_open(const char *test, const char *args)
 {
 	u64 start = ktime_get_ns();
