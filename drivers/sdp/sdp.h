@@ -295,8 +295,8 @@ struct sdp_rx_ctx;
  *	SDP_MIB_BAD_ number. NULL: there is none. Context: sdp->lock.
  * @mid: MID of messages with payload
  * @wish: value of SDP_FLOW_CONTROL that asks for it
- * @signal: every so many messages one asks for a completion at least; 0: as
- *	    net.sdp.signal_every says
+ * @signal: while so many messages are in the transport, one of as many asks for
+ *	    a completion; 0: as net.sdp.signal_every says
  * @held: messages wait in the transport for a slow reader
  *
  * Context: @overrun and @peer: reception; @credits: any; others: tx_lock.

@@ -17,8 +17,8 @@
 
 /*
  * What the peer has acknowledged the device has done with. Not every message
- * asks for a completion, but one of each half of the device's part: while it is
- * full there is always one to come.
+ * asks for a completion, but once half of the device's part is in use one of as
+ * many does: while it is full there is always one to come.
  */
 static u32 sdp_vwin_credits(const struct sdp_conn *conn)
 {

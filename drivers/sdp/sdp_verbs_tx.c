@@ -102,9 +102,12 @@ static void sdp_tx_account(struct sdp_conn *conn)
 static bool sdp_tx_signal(struct sdp_conn *conn, u8 mid, u32 payload)
 {
 	struct sdp_net *sn = sdp_pernet(sock_net(conn->sk));
-	u32 every = conn->fc->signal ?: READ_ONCE(sn->sysctl_signal_every);
+	u32 every = READ_ONCE(sn->sysctl_signal_every);
 	u32 unsignalled = conn->tx_mseq - conn->tx_signalled;
 
+	if (conn->fc->signal &&
+	    conn->tx_mseq - conn->tx_acct >= conn->fc->signal)
+		every = min_t(u32, every, conn->fc->signal);
 	conn->tx_unsig_bytes += payload;
 	if (mid != SDP_MID_DISCON && mid != SDP_MID_ABORT &&
 	    unsignalled < every && unsignalled < SDP_SQ_DEPTH / 4 &&
