@@ -257,11 +257,14 @@ void hyb_data_fini(struct hyb_qp *qp)
 /*
  * May reception wait for the packets that come in with this one? Then there is
  * one walk, one acknowledgment and one wake-up for all of them. Only of what is
- * long, and only as long as TCP has plenty of memory for more.
+ * long, and only as long as TCP has plenty of memory for more. And only where a
+ * NIC checks the CRCs: software takes so long over all of them that the sender
+ * runs dry of acknowledgments.
  */
 static bool hyb_tcp_may_wait(const struct sock *sk, const struct hyb_qp *qp)
 {
-	return qp->shared && tcp_inq((struct sock *)sk) >= HYB_TCP_BATCH &&
+	return qp->shared && qp->off && qp->off->rx_crc && !qp->off->verify &&
+	       tcp_inq((struct sock *)sk) >= HYB_TCP_BATCH &&
 	       atomic_read(&sk->sk_rmem_alloc) <= READ_ONCE(sk->sk_rcvbuf) / 2 &&
 	       !(sk->sk_shutdown & RCV_SHUTDOWN);
 }
