@@ -151,6 +151,8 @@ part_hnic() {
 			row hnic "sdp-basic/$profile" "$mtu"
 			row hnic "sdp-enhanced/$profile" "$mtu"
 		done
+		# again: TCP has a slow and a fast state, and stays in one of them
+		row hnic tcp "$mtu"
 	done
 }
 

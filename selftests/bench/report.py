@@ -42,7 +42,14 @@ class Log:
         else:
             key = tuple(row[k] for k in ("link", "what", "mtu", "interval", "size"))
             # bandwidth and latency of one size become one row
-            self.rows.setdefault(key, {}).update(row)
+            old = self.rows.setdefault(key, {})
+            # of two measurements (TCP) the better one counts
+            if row["test"] == "lat":
+                worse = row["lat_us"] >= old.get("lat_us", float("inf"))
+            else:
+                worse = row["mbps"] <= old.get("mbps", 0)
+            if not worse:
+                old.update(row)
 
     def get(self, field, link, what, mtu, size, interval="512"):
         return self.rows.get((link, what, mtu, interval, size), {}).get(field)
