@@ -172,18 +172,23 @@ static bool hyb_quick_put(struct hyb_rx *rx, struct hyb_quick *q,
 	return true;
 }
 
-/* The next segment of a Send that has its receive, within one buffer of that */
-static bool hyb_quick_send(struct hyb_qp *qp, const struct hyb_quick_head *h,
-			   struct hyb_quick *q)
+/* The next segment of a Send that has its receive, within one buffer of that? */
+static bool hyb_quick_is_send(const struct hyb_rx *rx,
+			      const struct hyb_quick_head *h, u32 len)
+{
+	return rx->active && h->ctrl == DDP_DV &&
+	       h->rdmap == RDMAP_CTRL(RDMAP_SEND) &&
+	       h->u.qn == cpu_to_be32(DDP_QN_SEND) &&
+	       be32_to_cpu(h->u.msn) == rx->msn[DDP_QN_SEND] &&
+	       be32_to_cpu(h->u.mo) == rx->done &&
+	       len < rx->rqe.sge[rx->sge].length - rx->sge_off;
+}
+
+static bool hyb_quick_send(struct hyb_qp *qp, struct hyb_quick *q)
 {
 	struct hyb_rx *rx = &qp->rx;
 	const struct siw_sge *sge = &rx->rqe.sge[rx->sge];
 
-	if (!rx->active || h->u.qn != cpu_to_be32(DDP_QN_SEND) ||
-	    be32_to_cpu(h->u.msn) != rx->msn[DDP_QN_SEND] ||
-	    be32_to_cpu(h->u.mo) != rx->done ||
-	    q->len >= sge->length - rx->sge_off)
-		return false;
 	if (!hyb_quick_put(rx, q, rx->mem[rx->sge], sge->lkey,
 			   sge->laddr + rx->sge_off))
 		return false;
@@ -215,23 +220,40 @@ static bool hyb_quick_write(struct hyb_qp *qp, const struct hyb_quick_head *h,
 	return true;
 }
 
-/* A segment of the Read Response that is due */
-static bool hyb_quick_read(struct hyb_qp *qp, const struct hyb_quick_head *h,
-			   struct hyb_quick *q)
+/* A segment of the Read Response that is due, but not its last? */
+static bool hyb_quick_is_read(const struct hyb_tx *tx,
+			      const struct hyb_quick_head *h, u32 len)
+{
+	const struct hyb_orq_entry *orq = &tx->orq[tx->orq_get & tx->orq_mask];
+
+	return tx->orq_get != tx->orq_put && !orq->atomic &&
+	       be32_to_cpu(h->t.stag) == orq->stag &&
+	       be64_to_cpu(h->t.to) == orq->to && len < orq->left;
+}
+
+static bool hyb_quick_read(struct hyb_qp *qp, struct hyb_quick *q)
 {
 	struct hyb_tx *tx = &qp->tx;
-	struct hyb_orq_entry *orq;
+	struct hyb_orq_entry *orq = &tx->orq[tx->orq_get & tx->orq_mask];
 
-	if (tx->orq_get == tx->orq_put)
-		return false;
-	orq = &tx->orq[tx->orq_get & tx->orq_mask];
-	if (orq->atomic || be32_to_cpu(h->t.stag) != orq->stag ||
-	    be64_to_cpu(h->t.to) != orq->to || q->len >= orq->left ||
-	    !hyb_quick_put(&qp->rx, q, orq->mem, orq->stag, orq->to))
+	if (!hyb_quick_put(&qp->rx, q, orq->mem, orq->stag, orq->to))
 		return false;
 	orq->to += q->len;
 	orq->left -= q->len;
 	return true;
+}
+
+/* Is it for one of the above? Asked first, so that a CRC is computed once. */
+static bool hyb_quick_is(struct hyb_qp *qp, const struct hyb_quick_head *h,
+			 u32 ulpdu)
+{
+	if (h->ctrl == DDP_DV)
+		return hyb_quick_is_send(&qp->rx, h, ulpdu - DDP_UNTAGGED_LEN);
+	if (h->ctrl != (DDP_T | DDP_DV))
+		return false;
+	return h->rdmap == RDMAP_CTRL(RDMAP_WRITE) ||
+	       (h->rdmap == RDMAP_CTRL(RDMAP_READ_RESP) &&
+		hyb_quick_is_read(&qp->tx, h, ulpdu - DDP_TAGGED_LEN));
 }
 
 /* CRC and markers; the same is found again when they are bad */
@@ -254,7 +276,7 @@ static u32 hyb_quick_fpdu(struct hyb_qp *qp, const u8 *p, u32 n)
 	struct hyb_quick_head h;
 	u32 ulpdu, total, hdr;
 	struct hyb_quick q;
-	bool ok = false;
+	bool ok;
 
 	if (n < lead + sizeof(h) || to_mark < sizeof(h))
 		return 0;
@@ -264,21 +286,20 @@ static u32 hyb_quick_fpdu(struct hyb_qp *qp, const u8 *p, u32 n)
 	if (ulpdu < HYB_SEG_MIN || ulpdu > MPA_ULPDU_MAX)
 		return 0;
 	total = mpa_fpdu_len(rx->pos, ulpdu, rx->ivl);
-	if (total > n || (h.ctrl != DDP_DV && h.ctrl != (DDP_T | DDP_DV)))
-		return 0;
-	if (!hyb_quick_good(rx, p, total - MPA_CRC_SIZE))
+	if (total > n || !hyb_quick_is(qp, &h, ulpdu) ||
+	    !hyb_quick_good(rx, p, total - MPA_CRC_SIZE))
 		return 0;
 	hdr = h.ctrl & DDP_T ? DDP_TAGGED_LEN : DDP_UNTAGGED_LEN;
 	q.p = p + lead + MPA_LEN_SIZE + hdr;
 	q.len = ulpdu - hdr;
 	q.to_mark = to_mark - MPA_LEN_SIZE - hdr;
 
-	if (h.ctrl == DDP_DV && h.rdmap == RDMAP_CTRL(RDMAP_SEND))
-		ok = hyb_quick_send(qp, &h, &q);
-	else if (h.ctrl != DDP_DV && h.rdmap == RDMAP_CTRL(RDMAP_WRITE))
+	if (h.ctrl == DDP_DV)
+		ok = hyb_quick_send(qp, &q);
+	else if (h.rdmap == RDMAP_CTRL(RDMAP_WRITE))
 		ok = hyb_quick_write(qp, &h, &q);
-	else if (h.ctrl != DDP_DV && h.rdmap == RDMAP_CTRL(RDMAP_READ_RESP))
-		ok = hyb_quick_read(qp, &h, &q);
+	else
+		ok = hyb_quick_read(qp, &q);
 	return ok ? total : 0;
 }
 
