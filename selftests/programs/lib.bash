@@ -24,6 +24,23 @@ programs_up() {
 	defer rm -rf $DIR
 }
 
+# packages_up: programs of large packages, which the host shares with the guest
+# (package_tree in selftests/vm/image.sh)
+packages_up() {
+	local root=/packages arch dir
+
+	mkdir -p $root
+	mount -t 9p -o ro,trans=virtio,version=9p2000.L,msize=262144,cache=loose \
+		packages $root || ktap_skip_all "the host shares no packages"
+	defer umount $root
+	# names that are built into them
+	for dir in $root/etc/* $root/usr/share/*; do
+		[ -e "${dir#"$root"}" ] || ln -s "$dir" "${dir#"$root"}"
+	done
+	arch=$(uname -m)-linux-gnu
+	export LD_LIBRARY_PATH=$root/usr/lib/$arch:$root/lib/$arch TZ=GMT
+}
+
 # random_file NAME OCTETS
 random_file() { head -c "$2" /dev/urandom >"$DIR/$1"; }
 

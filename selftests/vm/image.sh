@@ -26,6 +26,10 @@ PACKAGE_PROGRAMS=(
 	nginx memcached sshd ssh scp ssh-keygen wrk sockperf rsync curl openssl
 )
 
+# Packages too large for the guest's memory; tests that call packages_up see them
+# in the host's file system
+TREE_PACKAGES=(postgresql nodejs default-jdk-headless)
+
 # Modules of the kernel, with what they depend on
 GUEST_MODULES=(
 	virtio_pci virtio_console 9p 9pnet_virtio overlay
@@ -124,16 +128,35 @@ add_python() {
 	add_libs "$root" $(find "$root$dir/lib-dynload" -name '*.so')
 }
 
-# Unpack the packages and what they depend on; keep the programs and their
-# libraries
-make_packages() {
-	local uri suite arch lib p
+# unpack DIR PACKAGE...: with what they depend on
+unpack() {
+	local dir=$1 uri suite
+	shift
 	uri=$(debian_uri)
 	suite=$(. /etc/os-release && echo "$VERSION_CODENAME")
-	arch=$(uname -m)-linux-gnu
-	mmdebstrap --variant=extract --include="$(IFS=,; echo "${GUEST_PACKAGES[*]}")" \
+	mmdebstrap --variant=extract --include="$(IFS=,; echo "$*")" \
 		--aptopt='Apt::Install-Recommends "false"' \
-		--keyring=/usr/share/keyrings "$suite" all "deb $uri $suite main"
+		--keyring=/usr/share/keyrings "$suite" "$dir" "deb $uri $suite main"
+}
+
+make_tree() {
+	unpack tree "${TREE_PACKAGES[@]}"
+	rm -rf tree/usr/share/{doc,man,locale,i18n} tree/dev
+}
+
+# package_tree: the directory, in PACKAGE_TREE
+package_tree() {
+	cache_make "tree/$(cache_key "${TREE_PACKAGES[*]}" "$(declare -f make_tree unpack)" \
+		"$(dpkg-query -W libc6)")" make_tree
+	# shellcheck disable=SC2034 # for run.sh
+	PACKAGE_TREE=$CACHED/tree
+}
+
+# Keep the programs of the packages and their libraries
+make_packages() {
+	local arch lib p
+	arch=$(uname -m)-linux-gnu
+	unpack all "${GUEST_PACKAGES[@]}"
 	mkdir -p usr/bin
 	for p in "${PACKAGE_PROGRAMS[@]}"; do
 		cp "$(PATH=$PWD/all/usr/sbin:$PWD/all/usr/bin command -v "$p")" usr/bin/
@@ -165,7 +188,7 @@ make_userland() {
 userland() {
 	local p list=() packages
 	cache_make "packages/$(cache_key "${GUEST_PACKAGES[*]}" "${PACKAGE_PROGRAMS[*]}" \
-		"$(declare -f make_packages)" "$(dpkg-query -W libc6)")" make_packages
+		"$(declare -f make_packages unpack)" "$(dpkg-query -W libc6)")" make_packages
 	packages=$CACHED
 	for p in "${GUEST_PROGRAMS[@]}" "$@"; do
 		list+=("$(PATH=/usr/sbin:/usr/bin:/sbin:/bin command -v "$p" || true)")

@@ -98,6 +98,16 @@ if [ -z "$nobuild" ]; then
 	"$top/scripts/build-user.sh" "$build"
 fi
 userland "${programs[@]}"
+# Programs too large for the guest's memory, for those tests that want them
+share=
+case " ${vm[*]} " in *" --long "*) share=1 ;; esac
+for f in "${tests[@]#selftests/}"; do
+	! grep -rqs ^packages_up "$top/selftests/${f%.sh}"{,.sh} || share=1
+done
+if [ -n "$share" ]; then
+	package_tree
+	qemu+=(-virtfs "local,path=$PACKAGE_TREE,mount_tag=packages,security_model=none,readonly=on")
+fi
 
 work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT
