@@ -20,9 +20,8 @@
 #define SDP_ZC_HEAD	64	/* octets that go along with SrcAvail */
 #define SDP_ZC_PAGES	257	/* of one advertisement: 1 MB, wherever it is */
 #define SDP_ZC_PAGES_MIN	16	/* a device with fewer is not worth it */
-#define SDP_ZC_READ	262144	/* octets of a read where a packet that is
-					 * lost costs all of it: not on iWARP
-					 */
+/* octets of a read where a lost packet costs all of it: not on iWARP */
+#define SDP_ZC_READ	262144
 #define SDP_ZC_WRS	8	/* registering, reading, invalidating, twice */
 #define SDP_ZC_SKIP_MAX	6	/* 2^6 sends are copied after failures */
 

@@ -54,6 +54,7 @@ sdp_sends() {
 sdp_measure() {
 	local table=$1 link=$2 what=$3 mtu=$4 crc transport=sdp was now MEASURE
 
+	# shellcheck disable=SC2034 # what measure in guest.sh takes
 	MEASURE="-r $REPS -d $DURATION -P $PINGS ${*:5}"
 	case $what in
 	tcp) transport=tcp was="0 0" now="0 0" crc=none ;;

@@ -192,7 +192,8 @@ static void do_signal(void)
 {
 	/* again and again: the first may come before the send */
 	struct itimerval t = {
-		.it_value.tv_usec = 200000, .it_interval.tv_usec = 200000,
+		.it_value.tv_usec = 200000,
+		.it_interval.tv_usec = 200000,
 	};
 	struct sigaction sa = { .sa_handler = nothing };
 	unsigned char *p = pages(BIG, PROT_READ | PROT_WRITE);

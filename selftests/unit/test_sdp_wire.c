@@ -224,9 +224,8 @@ static void test_bad_messages(void)
 		if (mid < 2 || (mid > 0x0e && mid < SDP_MID_RING_AVAIL) ||
 		    (mid > SDP_MID_RING && mid < 0xfd))
 			CHECK_EQ(parse(copy, v->len, &m), SDP_WIRE_MID);
-		else if (mid != SDP_MID_DATA) /* payload where none may be,
-						 * or not as much as it says
-						 */
+		/* payload where none may be, or not as much as it says */
+		else if (mid != SDP_MID_DATA)
 			CHECK_EQ(parse(copy, v->len, &m), SDP_WIRE_LEN);
 	}
 	copy[0] = SDP_MID_DATA;
