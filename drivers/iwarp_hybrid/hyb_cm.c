@@ -384,8 +384,13 @@ static void hyb_upcall_private(struct hyb_cep *cep, struct iw_cm_event *event)
 	event->private_data_len = s->pd_len;
 }
 
-/* Answer of the peer, or that there is none. The cm_id is kept on success. */
-static void hyb_upcall_reply(struct hyb_cep *cep, int status, bool pdata)
+/*
+ * Answer of the peer, or that there is none. The cm_id is kept on success: false
+ * if it is not. The IW CM copies private data, and without memory for that takes
+ * the event as not reported; a failure without any it always takes. It has to
+ * know of one or the other before CLOSE.
+ */
+static bool hyb_upcall_reply(struct hyb_cep *cep, int status, bool pdata)
 {
 	struct iw_cm_event event = {
 		.event = IW_CM_EVENT_CONNECT_REPLY,
@@ -398,11 +403,16 @@ static void hyb_upcall_reply(struct hyb_cep *cep, int status, bool pdata)
 		hyb_sockname(cep->sock, &event.local_addr, &event.remote_addr);
 	if (pdata)
 		hyb_upcall_private(cep, &event);
-	cep->id->event_handler(cep->id, &event);
-	if (status) {
-		cep->id->rem_ref(cep->id);
-		cep->id = NULL;
+	if (cep->id->event_handler(cep->id, &event)) {
+		event.private_data_len = 0;
+		event.status = status ?: -ENOMEM;
+		cep->id->event_handler(cep->id, &event);
 	}
+	if (!event.status)
+		return true;
+	cep->id->rem_ref(cep->id);
+	cep->id = NULL;
+	return false;
 }
 
 static void hyb_upcall_established(struct hyb_cep *cep)
@@ -770,7 +780,8 @@ static void hyb_cep_reply(struct hyb_cep *cep)
 	cep->state = HYB_CEP_RDMA;
 	hyb_cep_disarm(cep);
 	hyb_stats_inc(cep->dev, HYB_ST_CM_CONNECT);
-	hyb_upcall_reply(cep, 0, true);
+	if (!hyb_upcall_reply(cep, 0, true))
+		hyb_cep_reset(cep);
 }
 
 static void hyb_step_wait_rep(struct hyb_cep *cep, unsigned long ev)
