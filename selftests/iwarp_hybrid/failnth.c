@@ -1,0 +1,380 @@
+// SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
+/*
+ * hyb-failnth: does something again and again, and each time another allocation
+ * of the kernel on its behalf fails: the first, the second, and so on, until
+ * all have had their turn. It may fail, with an errno, or succeed; it must not
+ * hang, and work when nothing fails. Prints TAP. What is left behind, or warned
+ * of, others look at.
+ *
+ *   hyb-failnth verbs ADDRESS PORT	connection, Sends, Write, Read, teardown
+ *   hyb-failnth sdp ADDRESS PORT	the same with a socket, to an echo server
+ *
+ * With a number behind that, so many times, and nothing fails on its behalf.
+ * Copies from and to user space fail, too, if the kernel is made for it.
+ *
+ * Exit status 4: this kernel cannot let allocations fail.
+ */
+#include <arpa/inet.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <netinet/in.h>
+#include <pthread.h>
+#include <signal.h>
+#include <stdbool.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/socket.h>
+#include <sys/time.h>
+#include <unistd.h>
+#include <rdma/rdma_cma.h>
+#include <rdma/rdma_verbs.h>
+
+#define AF_SDP 27
+#define SIZE 20000
+#define HANGS 60 /* seconds */
+#define WRONG 10000 /* instead of an errno: data are not right */
+#define LIMIT 3000 /* allocations; there are never that many */
+
+static const char *host, *port;
+static int tests, failures;
+
+static void result(bool ok, const char *what)
+{
+	failures += !ok;
+	printf("%sok %d - %s\n", ok ? "" : "not ", ++tests, what);
+	fflush(stdout);
+}
+
+/* ---------------------------------------------------------------- injection */
+
+static int nth_fd = -1;
+
+static int nth_open(void)
+{
+	nth_fd = open("/proc/thread-self/fail-nth", O_RDWR | O_CLOEXEC);
+	return nth_fd;
+}
+
+static void nth_set(int n)
+{
+	char text[16];
+	int len = snprintf(text, sizeof(text), "%d", n);
+
+	/* the copy of this text may have been the one to fail */
+	if (pwrite(nth_fd, text, len, 0) != len &&
+	    pwrite(nth_fd, text, len, 0) != len)
+		abort();
+}
+
+/* 0: it has failed; to tell is a copy that can fail, when 1 is left */
+static int nth_get(void)
+{
+	char text[16] = "";
+
+	return pread(nth_fd, text, sizeof(text) - 1, 0) < 1 ? 1 : atoi(text);
+}
+
+/* -------------------------------------------------------------------- socket */
+
+static int echo(int fd)
+{
+	static char out[SIZE], in[SIZE];
+	ssize_t n, got;
+
+	memset(out, 'e', sizeof(out));
+	for (got = 0; got < SIZE; got += n) {
+		n = send(fd, out + got, SIZE - got, MSG_NOSIGNAL);
+		if (n <= 0)
+			return errno;
+	}
+	for (got = 0; got < SIZE; got += n) {
+		n = recv(fd, in + got, SIZE - got, 0);
+		if (n <= 0)
+			return n ? errno : ECONNRESET;
+	}
+	return memcmp(in, out, SIZE) ? WRONG : 0;
+}
+
+/* Returns 0, an errno, or WRONG */
+static int do_sdp(int nth)
+{
+	struct sockaddr_in sa = { .sin_family = AF_INET,
+				  .sin_port = htons(atoi(port)) };
+	struct timeval patience = { .tv_sec = HANGS / 2 };
+	int fd, err;
+
+	inet_pton(AF_INET, host, &sa.sin_addr);
+	nth_set(nth);
+	fd = socket(AF_SDP, SOCK_STREAM, 0);
+	if (fd < 0)
+		return errno;
+	setsockopt(fd, SOL_SOCKET, SO_RCVTIMEO, &patience, sizeof(patience));
+	setsockopt(fd, SOL_SOCKET, SO_SNDTIMEO, &patience, sizeof(patience));
+	err = connect(fd, (struct sockaddr *)&sa, sizeof(sa)) ? errno :
+								echo(fd);
+	close(fd);
+	return err;
+}
+
+/* --------------------------------------------------------------------- verbs */
+
+/* One end; its buffer has room for what comes behind what goes */
+struct end {
+	struct rdma_cm_id *id;
+	struct ibv_mr *mr;
+	char *buf;
+};
+
+static struct rdma_cm_id *listener;
+
+static struct ibv_qp_init_attr attributes(void)
+{
+	return (struct ibv_qp_init_attr){
+		.cap = { .max_send_wr = 8,
+			 .max_recv_wr = 8,
+			 .max_send_sge = 1,
+			 .max_recv_sge = 1 },
+		.qp_type = IBV_QPT_RC,
+		.sq_sig_all = 1,
+	};
+}
+
+static int end_up(struct end *e)
+{
+	e->buf = calloc(2, SIZE);
+	if (!e->buf)
+		return ENOMEM;
+	e->mr = ibv_reg_mr(e->id->pd, e->buf, 2 * SIZE,
+			   IBV_ACCESS_LOCAL_WRITE | IBV_ACCESS_REMOTE_WRITE |
+				   IBV_ACCESS_REMOTE_READ);
+	if (!e->mr || rdma_post_recv(e->id, NULL, e->buf + SIZE, SIZE, e->mr))
+		return errno;
+	return 0;
+}
+
+static void end_down(struct end *e)
+{
+	if (e->id->qp)
+		rdma_destroy_qp(e->id);
+	if (e->mr)
+		ibv_dereg_mr(e->mr);
+	rdma_destroy_id(e->id);
+	free(e->buf);
+}
+
+/* The next completion, which must be good */
+static int done(struct ibv_cq *cq)
+{
+	struct ibv_wc wc;
+	int i;
+
+	for (i = 0; i < 10000; i++) {
+		if (ibv_poll_cq(cq, 1, &wc) > 0)
+			return wc.status ? EIO : 0;
+		usleep(1000);
+	}
+	return ETIMEDOUT;
+}
+
+/* What a Send says: where the sender's memory is */
+struct where {
+	uint64_t addr;
+	uint32_t rkey;
+};
+
+static int tell(struct end *e)
+{
+	struct where w = { (uintptr_t)e->buf, e->mr->rkey };
+
+	memcpy(e->buf, &w, sizeof(w));
+	if (rdma_post_send(e->id, NULL, e->buf, SIZE, e->mr, 0))
+		return errno;
+	return done(e->id->send_cq);
+}
+
+static int write_and_read(struct end *e)
+{
+	struct where w;
+	int err;
+
+	memcpy(&w, e->buf + SIZE, sizeof(w));
+	memset(e->buf, 'w', SIZE);
+	if (rdma_post_write(e->id, NULL, e->buf, SIZE, e->mr, 0, w.addr,
+			    w.rkey))
+		return errno;
+	err = done(e->id->send_cq);
+	if (err)
+		return err;
+	if (rdma_post_read(e->id, NULL, e->buf + SIZE, SIZE, e->mr, 0, w.addr,
+			   w.rkey))
+		return errno;
+	err = done(e->id->send_cq);
+	if (err)
+		return err;
+	return memcmp(e->buf, e->buf + SIZE, SIZE) ? WRONG : 0;
+}
+
+static int do_verbs(int nth)
+{
+	struct rdma_addrinfo hints = { .ai_port_space = RDMA_PS_TCP }, *res;
+	struct rdma_conn_param param = { .responder_resources = 1,
+					 .initiator_depth = 1 };
+	struct ibv_qp_init_attr attr = attributes();
+	struct end e = {};
+	int err;
+
+	if (rdma_getaddrinfo(host, port, &hints, &res))
+		return errno;
+	nth_set(nth);
+	err = rdma_create_ep(&e.id, res, NULL, &attr) ? errno : 0;
+	rdma_freeaddrinfo(res);
+	if (err)
+		return err;
+	err = end_up(&e);
+	if (!err && rdma_connect(e.id, &param))
+		err = errno;
+	if (!err)
+		err = tell(&e);
+	if (!err)
+		err = done(e.id->recv_cq);
+	if (!err)
+		err = write_and_read(&e);
+	end_down(&e);
+	return err;
+}
+
+/* The peer: nothing fails here but for what the other end does */
+static void serve(struct rdma_cm_id *id)
+{
+	struct ibv_qp_init_attr attr = attributes();
+	struct end e = { .id = id };
+
+	if (rdma_create_qp(id, NULL, &attr) || end_up(&e))
+		rdma_reject(id, NULL, 0);
+	else if (!rdma_accept(id, NULL) && !done(id->recv_cq) &&
+		 !rdma_post_recv(id, NULL, e.buf + SIZE, SIZE, e.mr) &&
+		 !tell(&e))
+		done(id->recv_cq); /* the end, an error */
+	end_down(&e);
+}
+
+static void *server(void *arg)
+{
+	struct rdma_cm_id *id;
+
+	while (!rdma_get_request(listener, &id))
+		serve(id);
+	perror("hyb-failnth: server");
+	return arg;
+}
+
+static bool start_server(void)
+{
+	struct rdma_addrinfo hints = { .ai_port_space = RDMA_PS_TCP,
+				       .ai_flags = RAI_PASSIVE },
+			     *res;
+	pthread_t thread;
+
+	return !rdma_getaddrinfo(host, port, &hints, &res) &&
+	       !rdma_create_ep(&listener, res, NULL, NULL) &&
+	       !rdma_listen(listener, 16) &&
+	       !pthread_create(&thread, NULL, server, NULL);
+}
+
+/* ---------------------------------------------------------------------- main */
+
+static int run_once(const char *what, int *nth)
+{
+	int err;
+
+	alarm(HANGS);
+	err = strcmp(what, "sdp") ? do_verbs(*nth) : do_sdp(*nth);
+	*nth = nth_get();
+	nth_set(0);
+	alarm(0);
+	return err;
+}
+
+/* Each of the allocations fails once */
+static void each(const char *what)
+{
+	int n, nth, err, failed = 0, wrong = 0;
+	char text[200];
+
+	for (n = 1; n < LIMIT; n++) {
+		nth = n;
+		err = run_once(what, &nth);
+		if (nth)
+			break;
+		failed += !!err;
+		wrong += err == WRONG;
+		if (!(n % 100))
+			printf("# %d allocations\n", n);
+		fflush(stdout);
+	}
+	snprintf(
+		text, sizeof(text),
+		"each of %d allocations failed once, %d times what they were for",
+		n - 1, failed);
+	result(n > 1 && n < LIMIT, text);
+	result(!wrong, "no data were wrong");
+}
+
+/* Somebody else sees to it that some fail */
+static void repeat(const char *what, int count)
+{
+	int i, nth, err, failed = 0, wrong = 0;
+	char text[200];
+
+	for (i = 0; i < count; i++) {
+		nth = 0;
+		err = run_once(what, &nth);
+		failed += !!err;
+		wrong += err == WRONG;
+	}
+	snprintf(text, sizeof(text), "%d of %d times it was successful",
+		 count - failed, count);
+	result(failed < count, text);
+	result(!wrong, "no data were wrong");
+}
+
+static void hangs(int sig)
+{
+	static const char text[] = "not ok 1 - it hangs\n";
+
+	(void)sig;
+	_exit(write(1, text, sizeof(text) - 1) < 0 ? 3 : 1);
+}
+
+int main(int argc, char **argv)
+{
+	int nth = 0;
+
+	if (nth_open() < 0) {
+		puts("1..0 # SKIP allocations cannot fail here");
+		return 4;
+	}
+	if (argc < 4 || argc > 5) {
+		fputs("usage: hyb-failnth verbs|sdp ADDRESS PORT [TIMES]\n",
+		      stderr);
+		return 2;
+	}
+	signal(SIGALRM, hangs);
+	host = argv[2];
+	port = argv[3];
+	if (!strcmp(argv[1], "verbs") && !start_server()) {
+		perror("hyb-failnth: listen");
+		return 2;
+	}
+	if (argc == 5) {
+		repeat(argv[1], atoi(argv[4]));
+	} else {
+		result(!run_once(argv[1], &nth), "works before");
+		each(argv[1]);
+		result(!run_once(argv[1], &nth), "works afterwards");
+	}
+	printf("1..%d\n", tests);
+	return failures != 0;
+}
