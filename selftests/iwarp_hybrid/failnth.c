@@ -145,7 +145,7 @@ static int end_up(struct end *e)
 {
 	e->buf = calloc(2, SIZE);
 	if (!e->buf)
-		return ENOMEM;
+		return errno;
 	e->mr = ibv_reg_mr(e->id->pd, e->buf, 2 * SIZE,
 			   IBV_ACCESS_LOCAL_WRITE | IBV_ACCESS_REMOTE_WRITE |
 				   IBV_ACCESS_REMOTE_READ);
@@ -167,15 +167,16 @@ static void end_down(struct end *e)
 /* The next completion, which must be good */
 static int done(struct ibv_cq *cq)
 {
+	int i, err = ETIMEDOUT;
 	struct ibv_wc wc;
-	int i;
 
-	for (i = 0; i < 10000; i++) {
+	for (i = 0; i < 10000 && err == ETIMEDOUT; i++) {
 		if (ibv_poll_cq(cq, 1, &wc) > 0)
-			return wc.status ? EIO : 0;
-		usleep(1000);
+			err = wc.status ? EIO : 0;
+		else
+			usleep(1000);
 	}
-	return ETIMEDOUT;
+	return err;
 }
 
 /* What a Send says: where the sender's memory is */
