@@ -172,7 +172,10 @@ static bool hyb_quick_put(struct hyb_rx *rx, struct hyb_quick *q,
 	return true;
 }
 
-/* The next segment of a Send that has its receive, within one buffer of that? */
+/*
+ * The next segment of a Send that has its receive, within one buffer of that? Is
+ * the receive full, @rx->sge is behind the last buffer: that is asked first.
+ */
 static bool hyb_quick_is_send(const struct hyb_rx *rx,
 			      const struct hyb_quick_head *h, u32 len)
 {
@@ -181,6 +184,7 @@ static bool hyb_quick_is_send(const struct hyb_rx *rx,
 	       h->u.qn == cpu_to_be32(DDP_QN_SEND) &&
 	       be32_to_cpu(h->u.msn) == rx->msn[DDP_QN_SEND] &&
 	       be32_to_cpu(h->u.mo) == rx->done &&
+	       len < rx->room - rx->done &&
 	       len < rx->rqe.sge[rx->sge].length - rx->sge_off;
 }
 
