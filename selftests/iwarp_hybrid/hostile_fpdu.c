@@ -229,6 +229,29 @@ static enum peer_end overflow_in_parts(struct peer *p,
 	return END_NONE;
 }
 
+/*
+ * Segments that fill the receive exactly, then one more. The receive before it,
+ * that of the first message, had two buffers: the second must be forgotten.
+ */
+static enum peer_end behind_full(struct peer *p, const struct target_memory *m,
+				 const struct attack *a)
+{
+	unsigned char word = TARGET_ECHO;
+	size_t n;
+
+	(void)m;
+	peer_send_message(p, &word, 1);
+	if (peer_recv_fpdu(p, 10000) != 1)
+		return END_NO_FRAME;
+	n = ulpdu_untagged(big, DDP_UNTAGGED & ~DDP_NOT_LAST, OP_SEND, 0, 0,
+			   p->msn, 0, NULL, 0);
+	peer_send_fpdu(p, big, n + TARGET_MESSAGE, NULL);
+	n = ulpdu_untagged(big, DDP_UNTAGGED & ~DDP_NOT_LAST, OP_SEND, 0, 0,
+			   p->msn, TARGET_MESSAGE, NULL, 0);
+	peer_send_fpdu(p, big, n + a->len, NULL);
+	return END_NONE;
+}
+
 static enum peer_end first_part(struct peer *p, uint32_t msn)
 {
 	size_t n = ulpdu_untagged(big, DDP_UNTAGGED & ~DDP_NOT_LAST, OP_SEND, 0,
@@ -552,6 +575,10 @@ const struct attack fpdu_attacks[] = {
 	     SEND, .msn = 1, .len = TARGET_MESSAGE + 1),
 	CASE("message longer than the receive, in parts", "err_ddp_buffer",
 	     ENDS(E_TERM(1, 2, 5)), overflow_in_parts),
+	CASE("message goes on behind a full receive", "err_ddp_buffer",
+	     ENDS(E_TERM(1, 2, 5)), behind_full, .len = TARGET_MESSAGE - TARGET_SPLIT - 8),
+	CASE("message goes on behind a full receive, with one octet", "err_ddp_buffer",
+	     ENDS(E_TERM(1, 2, 5)), behind_full, .len = 1),
 	CASE("message inside another", NULL, ENDS(E_TERM(1, 2, 3)), interleaved),
 	CASE("operation changes inside a message", NULL, ENDS(E_ANY_TERM, E_ALIVE),
 	     changed_op, .rdmap = OP_SEND_INV),

@@ -89,11 +89,15 @@ static int conn_memory(struct conn *c)
 
 static int post_recv(struct conn *c, uint64_t slot)
 {
-	struct ibv_sge sge = { (uintptr_t)c->recv[slot], TARGET_MESSAGE,
-			       c->recv_mr->lkey };
+	uint32_t first = slot ? TARGET_MESSAGE : TARGET_SPLIT;
+	uintptr_t buf = (uintptr_t)c->recv[slot];
+	struct ibv_sge sge[2] = {
+		{ buf, first, c->recv_mr->lkey },
+		{ buf + first, TARGET_MESSAGE - first, c->recv_mr->lkey },
+	};
 	struct ibv_recv_wr wr = { .wr_id = slot,
-				  .sg_list = &sge,
-				  .num_sge = 1 },
+				  .sg_list = sge,
+				  .num_sge = slot ? 1 : 2 },
 			   *bad;
 
 	return ibv_post_recv(c->id->qp, &wr, &bad);
@@ -137,7 +141,7 @@ static int conn_setup(struct conn *c)
 		.cap = { .max_send_wr = 32,
 			 .max_recv_wr = 2 * TARGET_RECEIVES,
 			 .max_send_sge = 1,
-			 .max_recv_sge = 1 },
+			 .max_recv_sge = 2 },
 		.qp_type = IBV_QPT_RC,
 	};
 	uint64_t i;

@@ -9,6 +9,8 @@
 #define TARGET_REGION 4096 /* octets of each memory region */
 #define TARGET_MESSAGE 256 /* octets of each receive buffer */
 #define TARGET_RECEIVES 8
+/* the receive of the first message has two buffers, the first of so many octets */
+#define TARGET_SPLIT 4
 #define TARGET_IRD 4
 
 /* Private data: four times STag (4), address (8) */
