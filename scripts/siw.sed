@@ -15,3 +15,9 @@ s/\bread_(un)?lock\(&sk->sk_callback_lock\)/read_\1lock_bh(\&sk->sk_callback_loc
 # siw_rtr_data_ready() runs on two CPUs and reports the connection established
 # twice, upon which the IW CM stops with BUG().
 s/^(\t+)(cep->sock->sk)->sk_data_ready\(\2\);/\1lock_sock(\2);\n&\n\1release_sock(\2);/
+
+# What the peer sends between siw's MPA Reply and the moment siw_accept() puts the
+# QP's callbacks in place is announced to those of the connection manager, which
+# ignore it; if the peer then waits for an answer, both wait forever (one rping in
+# ten on a slow kernel). So siw looks once more when it is done.
+/^int siw_accept\(/,/^}/s/^\tsiw_cep_set_free\(cep\);/\tif (cep->sock) {\n\t\tstruct sock *sk = cep->sock->sk;\n\n\t\tlock_sock(sk);\n\t\tif (!skb_queue_empty(\&sk->sk_receive_queue))\n\t\t\tsk->sk_data_ready(sk);\n\t\trelease_sock(sk);\n\t}\n&/
