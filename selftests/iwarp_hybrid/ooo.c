@@ -3,10 +3,13 @@
  * hyb-ooo: what a device does with FPDUs that come before their turn.
  *
  *   hyb-ooo -i IFINDEX -m MAC -f ADDRESS -h TARGET [-p PORT] -s COMMAND [-o TEXT]
+ *	     [-q | -b]
  *
  * The target is hyb-target, its device wants markers. COMMAND prints the
  * counters of its device. ADDRESS belongs to nobody, and the target's host knows
- * it to be behind MAC. -o: only cases with this in their name.
+ * it to be behind MAC. -o: only cases with this in their name. -q: those for a
+ * target with a shared receive queue; -b: those for one whose TCP has little
+ * memory to receive (net.ipv4.tcp_rmem).
  */
 #include <arpa/inet.h>
 #include <stdio.h>
@@ -23,10 +26,14 @@
 #define FPDUS 512
 #define SETTLE 60 /* ms that the device gets to do something */
 
+/* What the target is like */
+enum kind { PLAIN, SHARED, LITTLE };
+
 static struct {
 	const char *stats, *only;
 	unsigned int number, failed;
 	uint16_t port;
+	enum kind kind;
 } opt;
 
 /**
@@ -764,29 +771,193 @@ static void reset(void)
 	settle();
 }
 
+/* -------------------------------------------------- a shared receive queue */
+
+/* Nothing is taken from it before its turn; what needs none is placed */
+static void shared_queue(void)
+{
+	const unsigned char *u;
+	size_t len;
+	int i;
+
+	gap(0);
+	add_send("E0", 2);
+	add_write(REGION_RW, 0, 60, NULL);
+	add_send("E1", 2);
+	go(1, 4);
+	settle();
+	expect(EARLY, 1);
+	expect(W_RECV, 2);
+	check(silent(), "delivered before its turn");
+	go(0, 1);
+	for (i = 0; i < 2; i++) {
+		u = reply(&len, 10000);
+		check(u && len == 20 && u[18] == 'E' && u[19] == '0' + i,
+		      "an echo is missing, or not in order");
+	}
+	expect(RX_FPDUS, 4);
+	once();
+	compare(1);
+}
+
+/* A message that has begun has its receive; the one behind it has none */
+static void shared_begun(void)
+{
+	unsigned char data[240], u[512];
+	const unsigned char *r;
+	size_t len;
+	int i;
+
+	for (i = 0; i < 240; i++)
+		data[i] = i ? i : 'E';
+	gap(208);
+	for (i = 0; i < 3; i++)
+		add(u,
+		    ulpdu_untagged(u,
+				   i < 2 ? DDP_UNTAGGED & ~DDP_NOT_LAST :
+					   DDP_UNTAGGED,
+				   OP_SEND, 0, 0, s.enc.msn, 80 * i,
+				   data + 80 * i, 80),
+		    NULL);
+	s.enc.msn++;
+	s.payload += 240;
+	add_send("Enext", 5);
+	go(0, 2);
+	settle();
+	go(3, 5);
+	check(silent(), "delivered before its turn");
+	expect(EARLY, 1);
+	expect(W_RECV, 1);
+	go(2, 3);
+	r = reply(&len, 10000);
+	check(r && len == 258 && !memcmp(r + 18, data, 240), "the message");
+	r = reply(&len, 10000);
+	check(r && len == 23 && !memcmp(r + 18, "Enext", 5), "the next one");
+	once();
+}
+
+/* --------------------------------------------- TCP has not enough memory */
+
+#define SMALL 224 /* about two of these from one marker to the next */
+#define SMALLS 56
+
+/* Writes all over the region; what they write twice is the same */
+static void add_smalls(void)
+{
+	unsigned char u[SMALL + 64];
+	size_t i, off;
+
+	for (i = 0; i < sizeof(s.memory); i++)
+		s.memory[i] = i * 7 + i / 256;
+	for (i = 0; i < SMALLS; i++) {
+		off = i * SMALL % (sizeof(s.memory) - SMALL);
+		s.payload += SMALL;
+		add(u,
+		    ulpdu_tagged(u, DDP_TAGGED, OP_WRITE, s.stag[REGION_RW],
+				 s.addr[REGION_RW] + off, s.memory + off,
+				 SMALL),
+		    NULL);
+	}
+	/* the end of the region, so that all of it was written */
+	s.payload += SMALL;
+	off = sizeof(s.memory) - SMALL;
+	add(u,
+	    ulpdu_tagged(u, DDP_TAGGED, OP_WRITE, s.stag[REGION_RW],
+			 s.addr[REGION_RW] + off, s.memory + off, SMALL),
+	    NULL);
+}
+
+/* Is there a marker among the octets of FPDU @i, but not in front of it? */
+static bool has_marker(unsigned int i)
+{
+	return (s.at[i] - FRAME) / 512 != (s.at[i + 1] - FRAME - 1) / 512;
+}
+
+/* What TCP has not got, or has thrown away, again and again */
+static void send_rest(void)
+{
+	long end = now_ms() + 20000;
+	size_t from, len;
+
+	stale = true;
+	while (s.raw.acked < s.len && !s.raw.rst && now_ms() < end) {
+		from = s.raw.acked < s.at[0] ? s.at[0] : s.raw.acked;
+		len = s.len - from < RAW_MSS ? s.len - from : RAW_MSS;
+		raw_send(&s.raw, from, s.buf + from, len);
+		raw_wait(&s.raw, SIZE_MAX, 5);
+	}
+}
+
+static void after_all(void)
+{
+	check(risen(EARLY) > 3, "FPDUs were placed");
+	send_rest();
+	settle();
+	expect(RX_FPDUS, s.nr);
+	expect(ERR_CRC, 0);
+	once();
+	compare(1);
+}
+
+/* Packets with nothing between them: TCP gives some up that it has confirmed */
+static void pruned(void)
+{
+	int i;
+
+	add_smalls();
+	for (i = SMALLS - 1; i > 0; i--) {
+		if (!has_marker(i))
+			continue;
+		go(i, i + 1);
+		raw_wait(&s.raw, SIZE_MAX, 2);
+	}
+	settle();
+	after_all();
+}
+
+/* Many small ones in a row: TCP copies them together */
+static void collapsed(void)
+{
+	size_t at, n;
+
+	add_smalls();
+	for (at = s.at[1]; at < s.len; at += n) {
+		n = s.len - at < 60 ? s.len - at : 60;
+		raw_send(&s.raw, at, s.buf + at, n);
+		raw_wait(&s.raw, SIZE_MAX, 1);
+	}
+	settle();
+	after_all();
+}
+
 static const struct {
 	const char *name;
 	void (*run)(void);
 	int times;
+	enum kind kind;
 } cases[] = {
-	{ "Writes behind a gap are placed", writes, 1 },
-	{ "Sends are placed, delivered in order", sends, 1 },
-	{ "a Send of several segments, from its end on", long_send, 1 },
-	{ "a Send without a receive waits", no_receive, 1 },
-	{ "a Read Response from its end on", read_response, 1 },
-	{ "a Read Response that nobody wants", bad_response, 1 },
-	{ "a Read Request has to wait", read_request, 1 },
-	{ "bad CRC, reported in its turn", bad_crc, 1 },
-	{ "bad CRC, but good in its turn", repaired, 1 },
-	{ "other data in its turn", replaced, 1 },
-	{ "unknown STag, reported in its turn", unknown_stag, 1 },
-	{ "no access, reported in order", no_access, 1 },
-	{ "the region is gone in its turn", gone, 1 },
-	{ "an FPDU that reaches into a placed one", crossing, 1 },
-	{ "octets without a marker", no_marker, 1 },
-	{ "more ranges than are remembered", limit, 1 },
-	{ "cut and shuffled", shuffle, 6 },
-	{ "reset with placed FPDUs", reset, 1 },
+	{ "Writes behind a gap are placed", writes, 1, PLAIN },
+	{ "Sends are placed, delivered in order", sends, 1, PLAIN },
+	{ "a Send of several segments, from its end on", long_send, 1, PLAIN },
+	{ "a Send without a receive waits", no_receive, 1, PLAIN },
+	{ "a Read Response from its end on", read_response, 1, PLAIN },
+	{ "a Read Response that nobody wants", bad_response, 1, PLAIN },
+	{ "a Read Request has to wait", read_request, 1, PLAIN },
+	{ "bad CRC, reported in its turn", bad_crc, 1, PLAIN },
+	{ "bad CRC, but good in its turn", repaired, 1, PLAIN },
+	{ "other data in its turn", replaced, 1, PLAIN },
+	{ "unknown STag, reported in its turn", unknown_stag, 1, PLAIN },
+	{ "no access, reported in order", no_access, 1, PLAIN },
+	{ "the region is gone in its turn", gone, 1, PLAIN },
+	{ "an FPDU that reaches into a placed one", crossing, 1, PLAIN },
+	{ "octets without a marker", no_marker, 1, PLAIN },
+	{ "more ranges than are remembered", limit, 1, PLAIN },
+	{ "cut and shuffled", shuffle, 6, PLAIN },
+	{ "reset with placed FPDUs", reset, 1, PLAIN },
+	{ "shared queue: Sends wait, Writes do not", shared_queue, 1, SHARED },
+	{ "shared queue: a Send that has begun", shared_begun, 1, SHARED },
+	{ "little memory: packets are given up", pruned, 3, LITTLE },
+	{ "little memory: packets are copied together", collapsed, 3, LITTLE },
 };
 
 static void run(const char *name, void (*fn)(void))
@@ -814,7 +985,7 @@ int main(int argc, char **argv)
 	int o, ifindex = 0, port = 7900, n;
 	unsigned int i;
 
-	while ((o = getopt(argc, argv, "i:m:f:h:p:s:o:")) != -1) {
+	while ((o = getopt(argc, argv, "i:m:f:h:p:s:o:qb")) != -1) {
 		if (o == 'i')
 			ifindex = atoi(optarg);
 		else if (o == 'm' &&
@@ -832,6 +1003,10 @@ int main(int argc, char **argv)
 			opt.stats = optarg;
 		else if (o == 'o')
 			opt.only = optarg;
+		else if (o == 'q')
+			opt.kind = SHARED;
+		else if (o == 'b')
+			opt.kind = LITTLE;
 	}
 	opt.port = 20000;
 	if (!opt.stats || !ifindex ||
@@ -840,6 +1015,8 @@ int main(int argc, char **argv)
 		return 2;
 	}
 	for (i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+		if (cases[i].kind != opt.kind)
+			continue;
 		if (opt.only && !strstr(cases[i].name, opt.only))
 			continue;
 		for (n = 0; n < cases[i].times; n++)

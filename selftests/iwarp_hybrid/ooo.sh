@@ -8,31 +8,11 @@
 
 # shellcheck source=selftests/lib/lib.sh
 . "$(dirname "$0")/../lib/lib.sh"
+# shellcheck source=selftests/iwarp_hybrid/ooo.bash
+. "$(dirname "$0")/ooo.bash"
 need hyb-ooo hyb-target rdma rping tc ethtool
 
-ATTR=/sys/class/infiniband/rda/hybrid
 PEER=10.0.0.9	# an address that no kernel has
-
-# counter DEVICE NAME
-counter() {
-	rdma statistic show link "$1/1" | tr -s ' ' '\n' |
-		awk -v n="$2" 'p == n { print $1 } { p = $1 }'
-}
-
-# both FILE VALUE: attribute of both devices
-both() { echo "$2" > "$ATTR/$1" && echo "$2" > "${ATTR/rda/rdb}/$1"; }
-
-# knob NAME VALUE: of both hnic ends
-knob() {
-	in_a sh -c "echo '$2' > /sys/class/net/va/hnic/$1" &&
-		in_b sh -c "echo '$2' > /sys/class/net/vb/hnic/$1"
-}
-
-# segmentation on|off: by the devices
-segmentation() {
-	in_a ethtool -K va tso "$1" gso "$1" > /dev/null &&
-		in_b ethtool -K vb tso "$1" gso "$1" > /dev/null
-}
 
 # mac_of a|b NETDEV
 mac_of() { ip -n "$1" -br link show dev "$2" | awk '{ print $3 }'; }
@@ -63,35 +43,58 @@ include() {
 	done < "$1"
 }
 
-check_rules() {
-	echo on > ${ATTR/rda/rdb}/markers
-	echo on > ${ATTR/rda/rdb}/ooo
-	ip -n b neigh replace $PEER lladdr "$(mac_of a va)" dev vb nud permanent
-	start_bg b hyb-target -h 10.0.0.2 -p 7900
+# rules [TARGET OPTION [HYB-OOO OPTION]]: cases for that kind of target
+rules() {
+	# shellcheck disable=SC2086 # may be none
+	start_bg b hyb-target -h 10.0.0.2 -p 7900 $1
 	wait_for 20 grep -q listening "$BG_LOG"
+	# shellcheck disable=SC2086 # may be none
 	in_a hyb-ooo -i 101 -m "$(mac_of b vb)" -f $PEER -h 10.0.0.2 -p 7900 \
-		-s "rdma statistic show link rdb/1" > "$OUT/ooo.tap" 2>&1
+		-s "rdma statistic show link rdb/1" $2 > "$OUT/ooo.tap" 2>&1
 	include "$OUT/ooo.tap"
 	grep -q '^1\.\.[1-9]' "$OUT/ooo.tap" ||
 		ktap_fail "ended early" "$(tail -n 3 "$OUT/ooo.tap")"
 	stop_bg "$BG_PID"
-	echo auto > ${ATTR/rda/rdb}/markers
 }
 
-# early: FPDUs that both ends have placed before their turn
-early() { echo $(($(counter rda rx_ooo_fpdus) + $(counter rdb rx_ooo_fpdus))); }
+# tcp_counter NAME: of namespace b
+tcp_counter() {
+	# shellcheck disable=SC2016 # awk's
+	in_b awk -v n="$1" '$1 == "TcpExt:" && !k { k = split($0, name) ; next }
+		$1 == "TcpExt:" { for (i = 2; i <= k; i++)
+			if (name[i] == n) print $i }' /proc/net/netstat
+}
 
-# transfer NAME [COUNT]: Sends, Writes and Reads, compared
-transfer() {
-	local n=${2:-$N} before
+# little_memory OCTETS: for what TCP has received, as little as that
+little_memory() {
+	local ipv4=/proc/sys/net/ipv4
 
-	before=$(early)
-	start_bg b timeout 250 rping -s -a 10.0.0.2 -C "$n" -S 60000
-	wait_port b 7174
-	ktap_check "$1: data" in_a timeout 200 rping -c -a 10.0.0.2 -V \
-		-C "$n" -S 60000
-	wait "$BG_PID"
-	EARLY=$(($(early) - before))
+	# of that all but a sixteenth may be octets, where there is a choice
+	in_b sh -c "echo 4 > $ipv4/tcp_adv_win_scale
+		echo 4096 $1 $1 > $ipv4/tcp_rmem"
+}
+
+check_rules() {
+	local given_up together
+
+	echo on > ${ATTR/rda/rdb}/markers
+	echo on > ${ATTR/rda/rdb}/ooo
+	ip -n b neigh replace $PEER lladdr "$(mac_of a va)" dev vb nud permanent
+	rules
+	rules -q -q
+	given_up=$(tcp_counter OfoPruned)
+	together=$(tcp_counter TCPRcvCollapsed)
+	ktap_check "little memory for TCP" little_memory 16000
+	rules "" -b
+	given_up=$(($(tcp_counter OfoPruned) - given_up))
+	together=$(($(tcp_counter TCPRcvCollapsed) - together))
+	ktap_diag "little memory: $given_up times packets given up," \
+		"$together copied together"
+	ktap_check "packets were given up" test "$given_up" -gt 0
+	ktap_check "packets were copied together" test "$together" -gt 0
+	in_b sh -c "echo 4096 131072 6291456 > /proc/sys/net/ipv4/tcp_rmem
+		echo 1 > /proc/sys/net/ipv4/tcp_adv_win_scale"
+	echo auto > ${ATTR/rda/rdb}/markers
 }
 
 # placed NAME: as above, and FPDUs were placed early
@@ -117,12 +120,6 @@ show_counters() {
 				n && $1 { s = s " " n "=" $1 }
 				{ n = "" } END { print "# " d ":" s }'
 	done
-}
-
-# netem ARGUMENTS: in both directions
-netem() {
-	tc -n a qdisc replace dev va root netem "$@" &&
-		tc -n b qdisc replace dev vb root netem "$@"
 }
 
 check_data() {

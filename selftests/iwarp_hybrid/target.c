@@ -6,6 +6,7 @@
  *   hyb-target -c -h ADDRESS [-p PORT] [-n COUNT]   client: echoes, one every
  *         20 ms, COUNT of them or until a signal; fails if one is not right
  *   hyb-target -c -1 ...                     client: connect only, say what came
+ *   hyb-target -q ...                        with a shared receive queue
  */
 #include <arpa/inet.h>
 #include <errno.h>
@@ -25,12 +26,14 @@
 #include "target.h"
 
 static volatile sig_atomic_t stop;
+static bool shared_queue;
 
 struct conn {
 	struct rdma_cm_id *id;
 	struct ibv_pd *pd, *foreign_pd;
 	struct ibv_comp_channel *channel;
 	struct ibv_cq *cq;
+	struct ibv_srq *srq;
 	struct ibv_mr *mr[REGIONS], *recv_mr, *send_mr;
 	unsigned char *memory;
 	unsigned char recv[TARGET_RECEIVES][TARGET_MESSAGE];
@@ -100,6 +103,8 @@ static int post_recv(struct conn *c, uint64_t slot)
 				  .num_sge = slot ? 1 : 2 },
 			   *bad;
 
+	if (c->srq)
+		return ibv_post_srq_recv(c->srq, &wr, &bad);
 	return ibv_post_recv(c->id->qp, &wr, &bad);
 }
 
@@ -135,6 +140,16 @@ static int post_read(struct conn *c, const unsigned char *args)
 	return ibv_post_send(c->id->qp, &wr, &bad);
 }
 
+static int conn_srq(struct conn *c)
+{
+	struct ibv_srq_init_attr attr = {
+		.attr = { .max_wr = 2 * TARGET_RECEIVES, .max_sge = 2 },
+	};
+
+	c->srq = ibv_create_srq(c->pd, &attr);
+	return c->srq ? 0 : -1;
+}
+
 static int conn_setup(struct conn *c)
 {
 	struct ibv_qp_init_attr attr = {
@@ -154,8 +169,11 @@ static int conn_setup(struct conn *c)
 	c->cq = ibv_create_cq(c->id->verbs, 128, NULL, c->channel, 0);
 	if (!c->cq || conn_memory(c))
 		return -1;
+	if (shared_queue && conn_srq(c))
+		return -1;
 	attr.send_cq = c->cq;
 	attr.recv_cq = c->cq;
+	attr.srq = c->srq;
 	if (rdma_create_qp(c->id, c->pd, &attr))
 		return -1;
 	ibv_req_notify_cq(c->cq, 0);
@@ -178,6 +196,8 @@ static void conn_free(struct conn *c)
 		ibv_dereg_mr(c->recv_mr);
 	if (c->send_mr)
 		ibv_dereg_mr(c->send_mr);
+	if (c->srq)
+		ibv_destroy_srq(c->srq);
 	if (c->cq)
 		ibv_destroy_cq(c->cq);
 	if (c->channel)
@@ -434,11 +454,13 @@ int main(int argc, char **argv)
 	struct rdma_cm_id *id;
 	int opt, port = 7900, count = 0;
 
-	while ((opt = getopt(argc, argv, "c1h:p:n:")) != -1) {
+	while ((opt = getopt(argc, argv, "c1qh:p:n:")) != -1) {
 		if (opt == 'c')
 			is_client = true;
 		else if (opt == '1')
 			once = true;
+		else if (opt == 'q')
+			shared_queue = true;
 		else if (opt == 'p')
 			port = atoi(optarg);
 		else if (opt == 'n')
