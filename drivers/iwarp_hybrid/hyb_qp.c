@@ -205,6 +205,104 @@ static void hyb_qp_free_rings(struct hyb_qp *qp)
 	kvfree(qp->sq.slot);
 }
 
+/* Queues of the kernel, to be exchanged for those that a queue pair has */
+struct hyb_rings {
+	struct siw_sqe *sqe;
+	struct hyb_sq_slot *slot;
+	struct siw_rqe *rqe;
+	u32 num_sqe;
+	u32 num_rqe;
+};
+
+static void hyb_rings_free(const struct hyb_rings *r)
+{
+	kvfree(r->sqe);
+	kvfree(r->slot);
+	kvfree(r->rqe);
+}
+
+static int hyb_rings_alloc(struct hyb_rings *r, const struct ib_qp_cap *cap)
+{
+	r->num_sqe = roundup_pow_of_two(max(cap->max_send_wr, 1U));
+	r->num_rqe = roundup_pow_of_two(max(cap->max_recv_wr, 1U));
+	r->sqe = kvcalloc(r->num_sqe, sizeof(*r->sqe), GFP_KERNEL);
+	r->slot = kvcalloc(r->num_sqe, sizeof(*r->slot), GFP_KERNEL);
+	r->rqe = kvcalloc(r->num_rqe, sizeof(*r->rqe), GFP_KERNEL);
+	if (r->sqe && r->slot && r->rqe)
+		return 0;
+	hyb_rings_free(r);
+	return -ENOMEM;
+}
+
+/*
+ * Exchange the queues, of which nobody is using an entry. The engines are kept
+ * away by the caller, who posts by the locks.
+ */
+static int hyb_rings_swap(struct hyb_qp *qp, struct hyb_rings *r)
+{
+	struct hyb_sq *sq = &qp->sq;
+	struct hyb_rq *rq = &qp->rq;
+	unsigned long flags;
+	int err = -EBUSY;
+
+	spin_lock_irqsave(&sq->lock, flags);
+	spin_lock(&rq->lock);
+	if (sq->get == sq->put && rq->get == rq->put) {
+		swap(sq->ring, r->sqe);
+		swap(sq->slot, r->slot);
+		swap(rq->ring, r->rqe);
+		sq->mask = r->num_sqe - 1;
+		rq->mask = r->num_rqe - 1;
+		err = 0;
+	}
+	spin_unlock(&rq->lock);
+	spin_unlock_irqrestore(&sq->lock, flags);
+	return err;
+}
+
+/* Of a queue pair without a connection: none can begin meanwhile */
+static int hyb_rings_swap_idle(struct hyb_qp *qp, struct hyb_rings *r)
+{
+	int err = -EBUSY;
+
+	spin_lock_irq(&qp->tcp.lock);
+	if (!qp->cep)
+		err = hyb_rings_swap(qp, r);
+	spin_unlock_irq(&qp->tcp.lock);
+	return err;
+}
+
+/*
+ * Other sizes for queues that are empty, and not mapped by a user. An upper
+ * layer learns what it needs when the peer has answered.
+ */
+static int hyb_qp_resize(struct hyb_qp *qp, const struct ib_qp_cap *cap)
+{
+	struct hyb_rings rings;
+	struct sock *sk;
+	int err;
+
+	if (qp->user || qp->srq)
+		return -EOPNOTSUPP;
+	if (cap->max_send_wr > HYB_MAX_QP_WR ||
+	    cap->max_recv_wr > HYB_MAX_QP_WR)
+		return -EINVAL;
+	err = hyb_rings_alloc(&rings, cap);
+	if (err)
+		return err;
+	sk = hyb_tcp_enter(qp);
+	if (IS_ERR(sk)) {
+		err = PTR_ERR(sk);
+	} else if (sk) {
+		err = hyb_rings_swap(qp, &rings);
+		hyb_tcp_leave(qp, sk, false);
+	} else {
+		err = hyb_rings_swap_idle(qp, &rings);
+	}
+	hyb_rings_free(&rings);
+	return err;
+}
+
 static void hyb_qp_init(struct hyb_qp *qp, const struct ib_qp_init_attr *attr)
 {
 	qp->dev = hyb_dev_of(qp->ibqp.device);
@@ -362,15 +460,24 @@ static int hyb_qp_modify_state(struct hyb_qp *qp, enum ib_qp_state to)
  * @mask: which of them
  * @udata: user's part of the request, or NULL
  *
+ * With IB_QP_CAP, the numbers of work requests, for the kernel only: -EBUSY
+ * unless both queues are empty.
+ *
  * Return: 0 or negative errno.
  */
 static int hyb_modify_qp(struct ib_qp *ibqp, struct ib_qp_attr *attr, int mask,
 			 struct ib_udata *udata)
 {
 	struct hyb_qp *qp = hyb_qp_of(ibqp);
+	int err;
 
 	if (mask & ~IB_QP_ATTR_STANDARD_BITS)
 		return -EOPNOTSUPP;
+	if (mask & IB_QP_CAP) {
+		err = hyb_qp_resize(qp, &attr->cap);
+		if (err)
+			return err;
+	}
 	if (mask & IB_QP_ACCESS_FLAGS)
 		WRITE_ONCE(qp->access, attr->qp_access_flags);
 	if (mask & IB_QP_STATE)

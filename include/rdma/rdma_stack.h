@@ -254,6 +254,10 @@ struct rdma_stack_tx {
  * disabled) and commits or aborts. Between tx_reserve and tx_commit the path
  * MTU may change: the layout is kept.
  *
+ * The queue pair may be made with few work requests: ib_modify_qp() with
+ * IB_QP_CAP gives it queues of other sizes while they are empty, should the
+ * peer want no shared link.
+ *
  * tx_reserve and tx_append return 0 or
  *	-EAGAIN	no room now; tx_space follows
  *	-EBUSY	a reservation is open; tx_space does not follow, its holder
