@@ -136,7 +136,15 @@ void hyb_cep_free(struct kref *ref)
 
 	WARN_ON_ONCE(cep->sock || cep->qp || cep->id);
 	hyb_cm_dev_put(dev);
+	kfree(cep->start);
 	kfree(cep);
+}
+
+/* Start-up is over, and what the peer has sent was handed on */
+static void hyb_cep_started(struct hyb_cep *cep)
+{
+	kfree(cep->start);
+	cep->start = NULL;
 }
 
 void hyb_cep_event(struct hyb_cep *cep, int ev)
@@ -180,6 +188,11 @@ static struct hyb_cep *hyb_cep_new(struct hyb_dev *dev)
 
 	if (!cep)
 		return NULL;
+	cep->start = kmalloc(sizeof(*cep->start), GFP_KERNEL);
+	if (!cep->start) {
+		kfree(cep);
+		return NULL;
+	}
 	kref_init(&cep->ref);
 	mutex_init(&cep->lock);
 	INIT_LIST_HEAD(&cep->node);
@@ -380,7 +393,7 @@ static void hyb_upcall_private(struct hyb_cep *cep, struct iw_cm_event *event)
 {
 	const struct mpa_start *s = cep->active ? &cep->rep : &cep->req;
 
-	event->private_data = cep->frame + s->pd_off;
+	event->private_data = cep->start->frame + s->pd_off;
 	event->private_data_len = s->pd_len;
 }
 
@@ -497,12 +510,12 @@ static int hyb_mpa_recv(struct hyb_cep *cep, struct mpa_start *s)
 
 	for (;;) {
 		struct msghdr msg = { .msg_flags = MSG_DONTWAIT };
-		struct kvec iov = { .iov_base = cep->frame + cep->have };
+		struct kvec iov = { .iov_base = cep->start->frame + cep->have };
 
 		if (cep->have >= MPA_HDR_LEN)
 			want = MPA_HDR_LEN + min_t(u32, MPA_PD_MAX,
-						   proto_get16(cep->frame + 18));
-		ret = mpa_start_parse(cep->frame, cep->have, cep->active, s);
+						   proto_get16(cep->start->frame + 18));
+		ret = mpa_start_parse(cep->start->frame, cep->have, cep->active, s);
 		if (ret)
 			return min(ret, 1);
 
@@ -674,8 +687,8 @@ static void hyb_cep_send_request(struct hyb_cep *cep)
 
 	mpa_request(cep->rev, &cep->lim, &cep->req);
 	cep->req.pd_len = cep->pdata_len;
-	len = mpa_start_build(cep->frame, false, &cep->req, cep->pdata);
-	err = hyb_mpa_send(cep, cep->frame, len);
+	len = mpa_start_build(cep->start->frame, false, &cep->req, cep->start->pdata);
+	err = hyb_mpa_send(cep, cep->start->frame, len);
 	if (err) {
 		hyb_cep_fail(cep, -ECONNRESET, false);
 		return;
@@ -782,6 +795,7 @@ static void hyb_cep_reply(struct hyb_cep *cep)
 	hyb_stats_inc(cep->dev, HYB_ST_CM_CONNECT);
 	if (!hyb_upcall_reply(cep, 0, true))
 		hyb_cep_reset(cep);
+	hyb_cep_started(cep);
 }
 
 static void hyb_step_wait_rep(struct hyb_cep *cep, unsigned long ev)
@@ -822,7 +836,7 @@ int hyb_connect(struct iw_cm_id *id, struct iw_cm_conn_param *param)
 	struct hyb_qp *qp;
 	int err;
 
-	if (param->private_data_len > sizeof(cep->pdata) ||
+	if (param->private_data_len > sizeof(cep->start->pdata) ||
 	    param->ird > HYB_MAX_RD_ATOM || param->ord > HYB_MAX_RD_ATOM)
 		return -EINVAL;
 	qp = hyb_qp_lookup(dev, param->qpn);
@@ -839,7 +853,7 @@ int hyb_connect(struct iw_cm_id *id, struct iw_cm_conn_param *param)
 	cep->lim.ird = param->ird;
 	cep->lim.ord = param->ord;
 	cep->pdata_len = param->private_data_len;
-	memcpy(cep->pdata, param->private_data, cep->pdata_len);
+	memcpy(cep->start->pdata, param->private_data, cep->pdata_len);
 	err = hyb_cep_bind(cep, qp);
 	if (err)
 		goto out_cep;
@@ -933,11 +947,11 @@ static int hyb_cep_accept(struct hyb_cep *cep, struct iw_cm_id *id,
 	cep->lim.ord = param->ord;
 	mpa_respond(&cep->req, &cep->lim, &cep->rep, &res);
 	cep->rep.pd_len = param->private_data_len;
-	len = mpa_start_build(cep->frame, true, &cep->rep,
+	len = mpa_start_build(cep->start->frame, true, &cep->rep,
 			      param->private_data);
 	if (!len)
 		return -EINVAL;
-	err = hyb_tcp_attach(cep, cep->qp, &res, cep->frame, len);
+	err = hyb_tcp_attach(cep, cep->qp, &res, cep->start->frame, len);
 	if (err)
 		return err;
 	cep->lim.ird = res.ird;
@@ -947,6 +961,7 @@ static int hyb_cep_accept(struct hyb_cep *cep, struct iw_cm_id *id,
 	id->add_ref(id);
 	cep->id = id;
 	hyb_stats_inc(cep->dev, HYB_ST_CM_ACCEPT);
+	hyb_cep_started(cep);
 	hyb_upcall_established(cep);
 	return 0;
 }
@@ -1021,8 +1036,8 @@ int hyb_reject(struct iw_cm_id *id, const void *pdata, u8 pdata_len)
 		mpa_respond(&cep->req, &cep->lim, &cep->rep, &res);
 		cep->rep.reject = true;
 		cep->rep.pd_len = pdata_len;
-		len = mpa_start_build(cep->frame, true, &cep->rep, pdata);
-		err = hyb_mpa_send(cep, cep->frame, len);
+		len = mpa_start_build(cep->start->frame, true, &cep->rep, pdata);
+		err = hyb_mpa_send(cep, cep->start->frame, len);
 		hyb_stats_inc(cep->dev, HYB_ST_CM_REJECT);
 		hyb_cep_linger(cep);
 	}

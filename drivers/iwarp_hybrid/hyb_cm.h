@@ -79,6 +79,16 @@ enum {
 };
 
 /**
+ * struct hyb_cep_start - what a connection needs while it starts up
+ * @frame: start-up frame received or to be sent
+ * @pdata: active: private data to send
+ */
+struct hyb_cep_start {
+	u8 frame[MPA_START_MAX];
+	u8 pdata[256];
+};
+
+/**
  * struct hyb_cep - one connection, from the socket's creation to its end
  * @ref: one each for: the socket's callbacks; @qp (as hyb_qp.cep); the entry
  *	 in hyb_cm_dev.requests; queued work; armed timer
@@ -106,10 +116,9 @@ enum {
  * @lim: local side of the negotiation; later its result
  * @req: the Request
  * @rep: the Reply
- * @have: octets in @frame
- * @pdata_len: octets in @pdata
- * @frame: start-up frame received or to be sent
- * @pdata: active: private data to send
+ * @have: octets in @start->frame
+ * @pdata_len: octets in @start->pdata
+ * @start: NULL in full operation
  */
 struct hyb_cep {
 	struct kref ref;
@@ -142,8 +151,7 @@ struct hyb_cep {
 	struct mpa_start rep;
 	u32 have;
 	u16 pdata_len;
-	u8 frame[MPA_START_MAX];
-	u8 pdata[256];
+	struct hyb_cep_start *start;
 };
 
 void hyb_cep_free(struct kref *ref);
