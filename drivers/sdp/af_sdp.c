@@ -1556,9 +1556,12 @@ static int __init sdp_init(void)
 	sdp_wq = alloc_workqueue("sdp", WQ_UNBOUND, 0);
 	if (!sdp_wq)
 		return -ENOMEM;
-	err = register_pernet_subsys(&sdp_net_ops);
+	err = sdp_cm_init();
 	if (err)
 		goto free_wq;
+	err = register_pernet_subsys(&sdp_net_ops);
+	if (err)
+		goto free_cm;
 	err = proto_register(&sdp_prot, 1);
 	if (err)
 		goto free_net;
@@ -1581,6 +1584,8 @@ free_proto:
 	proto_unregister(&sdp_prot);
 free_net:
 	unregister_pernet_subsys(&sdp_net_ops);
+free_cm:
+	sdp_cm_exit();
 free_wq:
 	destroy_workqueue(sdp_wq);
 	return err;
@@ -1597,6 +1602,7 @@ static void __exit sdp_exit(void)
 	rcu_barrier();
 	proto_unregister(&sdp_prot);
 	unregister_pernet_subsys(&sdp_net_ops);
+	sdp_cm_exit();
 }
 
 module_init(sdp_init);

@@ -523,6 +523,7 @@ struct sdp_conn {
 	struct ib_cq *cq;
 	struct ib_qp *qp;
 	unsigned int nr_cqe;
+	bool lean;			/* queues of qp for a shared link */
 	int error;			/* why it ended, for sk_err */
 	struct work_struct down_work;
 	struct work_struct setup_work;	/* held request whose turn it is, or
@@ -606,8 +607,8 @@ struct sdp_conn {
 	struct ib_cqe ka_cqe;
 	struct sdp_zc zc;
 	struct sdp_stx stx;
-	struct sdp_tx_msg tx_q[SDP_TXQ_DEPTH];
-	struct sdp_tx_slot tx_slots[SDP_SQ_DEPTH];
+	struct sdp_tx_msg *tx_q;	/* verbs link: SDP_TXQ_DEPTH */
+	struct sdp_tx_slot *tx_slots;	/* same: SDP_SQ_DEPTH */
 };
 
 /**
@@ -815,6 +816,8 @@ static inline struct socket *sdp_tcp_on(const struct sock *sk)
 }
 
 /* sdp_cm.c */
+int sdp_cm_init(void);
+void sdp_cm_exit(void);
 __be16 sdp_map_port(struct net *net, __be16 port);
 __be16 sdp_unmap_port(struct net *net, __be16 port);
 int sdp_cm_bind(struct sock *sk, const union sdp_addr *addr);
@@ -926,6 +929,7 @@ u32 sdp_credits(const struct sock *sk);
 /* sdp_link_verbs.c */
 int sdp_link_create(struct sdp_conn *conn);
 int sdp_link_start(struct sdp_conn *conn);
+void sdp_link_settle(struct sdp_conn *conn);
 void sdp_link_destroy(struct sdp_conn *conn);
 int sdp_link_post_recvs(struct sdp_conn *conn);
 int sdp_link_send(struct sdp_conn *conn, struct sdp_tx_slot *slot,

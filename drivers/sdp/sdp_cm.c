@@ -23,10 +23,38 @@
 #define SDP_RESOLVE_MS		50	/* before the neighbour is asked again */
 #define SDP_GRACE		(5 * HZ)	/* for the peer to hang up too */
 #define SDP_RETRY_COUNT		7
+#define SDP_READS		4		/* outstanding, for each side */
 #define SDP_RNR_RETRY		7		/* for ever */
 #define SDP_LISTEN_BACKLOG	1024		/* of the device; ours is exact */
 
 /* ---- life of a connection ---- */
+
+/* Its size is between two of kmalloc(), far from the upper one */
+static struct kmem_cache *sdp_conn_cache;
+
+/**
+ * sdp_cm_init - before the first socket
+ *
+ * Return: 0 or -ENOMEM.
+ */
+int sdp_cm_init(void)
+{
+	sdp_conn_cache = kmem_cache_create("sdp_conn", sizeof(struct sdp_conn),
+					   0, SLAB_HWCACHE_ALIGN | SLAB_ACCOUNT,
+					   NULL);
+	return sdp_conn_cache ? 0 : -ENOMEM;
+}
+
+/* No connection is left, and rcu_barrier() was called. */
+void sdp_cm_exit(void)
+{
+	kmem_cache_destroy(sdp_conn_cache);
+}
+
+static void sdp_conn_free(struct rcu_head *rcu)
+{
+	kmem_cache_free(sdp_conn_cache, container_of(rcu, struct sdp_conn, rcu));
+}
 
 /**
  * sdp_conn_put - drop a reference
@@ -39,7 +67,7 @@ void sdp_conn_put(struct sdp_conn *conn)
 	if (!refcount_dec_and_test(&conn->refs))
 		return;
 	sock_put(conn->sk);
-	kvfree_rcu(conn, rcu);
+	call_rcu(&conn->rcu, sdp_conn_free);
 }
 
 static void sdp_conn_kick_work(struct work_struct *work)
@@ -57,7 +85,7 @@ static struct sdp_conn *sdp_conn_alloc(struct sock *sk)
 {
 	struct sdp_conn *conn;
 
-	conn = kvzalloc(sizeof(*conn), GFP_KERNEL_ACCOUNT);
+	conn = kmem_cache_zalloc(sdp_conn_cache, GFP_KERNEL);
 	if (!conn)
 		return NULL;
 	sock_hold(sk);
@@ -375,11 +403,14 @@ static void sdp_use_hello(struct sdp_conn *conn, const struct sdp_hello *h)
 static void sdp_conn_param(struct sdp_conn *conn, struct rdma_conn_param *p,
 			   const u8 *data, u32 len)
 {
+	/* a shared link reads nothing, a verbs link in its place one at a time */
+	int reads = conn->stack ? 1 : SDP_READS;
+
 	memset(p, 0, sizeof(*p));
 	p->private_data = data;
 	p->private_data_len = len;
-	p->responder_resources = min(4, conn->dev->attrs.max_qp_rd_atom);
-	p->initiator_depth = min(4, conn->dev->attrs.max_qp_init_rd_atom);
+	p->responder_resources = min(reads, conn->dev->attrs.max_qp_rd_atom);
+	p->initiator_depth = min(reads, conn->dev->attrs.max_qp_init_rd_atom);
 	p->retry_count = SDP_RETRY_COUNT;
 	p->rnr_retry_count = SDP_RNR_RETRY;
 }
@@ -437,7 +468,6 @@ static int sdp_cm_do_connect(struct sdp_conn *conn)
 	err = sdp_link_create(conn);
 	if (err)
 		return err;
-	sdp_shared_choose(conn);
 	/* else the HelloAck decides which buffers are needed */
 	if (!conn->stack && !conn->fc_ext)
 		err = sdp_link_start(conn);
@@ -609,11 +639,6 @@ static void sdp_cm_active_up(struct sdp_conn *conn, struct rdma_cm_event *ev)
 /* Which link is it? The Hello says what the peer can. */
 static int sdp_cm_accept_link(struct sdp_conn *conn)
 {
-	sdp_shared_choose(conn);
-	if (conn->stack && !(conn->peer_ext & SDP_EXT_SHARED)) {
-		conn->stack = NULL;
-		conn->unshared = SDP_UNSHARED_PEER;
-	}
 	if (conn->stack) {
 		if (!sdp_shared_open(conn))
 			return 0;

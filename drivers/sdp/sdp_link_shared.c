@@ -31,7 +31,7 @@ static const struct rdma_stack_ulp sdp_shared_ulp;
 
 /**
  * sdp_shared_choose - whether this side can use a shared link
- * @conn: connection that knows its device
+ * @conn: connection that knows its device, and on the passive side the peer
  *
  * Sets conn->stack, or conn->unshared to the reason.
  *
@@ -54,6 +54,11 @@ void sdp_shared_choose(struct sdp_conn *conn)
 		conn->stack = rdma_stack_get_link(conn->dev);
 	if (!conn->stack && !conn->unshared)
 		conn->unshared = SDP_UNSHARED_DEVICE;
+	if (conn->stack && !test_bit(SDP_CONN_ACTIVE, &conn->flags) &&
+	    !(conn->peer_ext & SDP_EXT_SHARED)) {
+		conn->stack = NULL;
+		conn->unshared = SDP_UNSHARED_PEER;
+	}
 }
 
 /**
@@ -121,6 +126,7 @@ int sdp_shared_open(struct sdp_conn *conn)
 	set_bit(SDP_CONN_SHARED, &conn->flags);
 	set_bit(SDP_CONN_READY, &conn->flags);
 	spin_unlock_bh(&conn->tx_lock);
+	sdp_link_settle(conn);
 	sdp_shared_rcvbuf(conn);
 	SDP_INC_STATS(sock_net(conn->sk), SHARED_LINKS);
 	return 0;

@@ -2,7 +2,8 @@
 /*
  * Lower edge: queue pair, completion queue, registered buffers, posting. Calls
  * the verbs and nothing of SDP but the completion handlers of sdp_verbs_rx.c
- * and sdp_verbs_tx.c, whose names it puts into the work requests.
+ * and sdp_verbs_tx.c, whose names it puts into the work requests, and those who
+ * choose what is needed.
  */
 #include <linux/gfp.h>
 #include <linux/mm.h>
@@ -16,6 +17,9 @@
 #define SDP_DRAIN_WRS	2	/* ib_drain_qp needs one on each queue */
 #define SDP_PROBE_WRS	1
 #define SDP_RING_WRS	(SDP_SQ_DEPTH + 1)	/* writes, registration */
+/* all that a shared link posts */
+#define SDP_SHARED_SQ	(SDP_DRAIN_WRS + SDP_PROBE_WRS)
+#define SDP_SHARED_RQ	SDP_DRAIN_WRS
 
 /*
  * Receives that a connection of this socket may have: what SO_RCVBUF asks for, a
@@ -178,6 +182,12 @@ static int sdp_link_alloc_tx(struct sdp_conn *conn)
 	size_t len = SDP_SQ_DEPTH * SDP_CTL_SLOT;
 	int i;
 
+	conn->tx_q = kvcalloc(SDP_TXQ_DEPTH, sizeof(*conn->tx_q),
+			      GFP_KERNEL_ACCOUNT);
+	conn->tx_slots = kvcalloc(SDP_SQ_DEPTH, sizeof(*conn->tx_slots),
+				  GFP_KERNEL_ACCOUNT);
+	if (!conn->tx_q || !conn->tx_slots)
+		return -ENOMEM;
 	conn->tx_ctl_area = alloc_pages_exact(len, GFP_KERNEL_ACCOUNT);
 	if (!conn->tx_ctl_area)
 		return -ENOMEM;
@@ -195,23 +205,27 @@ static int sdp_link_alloc_tx(struct sdp_conn *conn)
 	return 0;
 }
 
+/* What a verbs link needs */
+static void sdp_link_cap(const struct sdp_conn *conn, struct ib_qp_cap *cap)
+{
+	cap->max_send_wr = SDP_SQ_DEPTH + SDP_DRAIN_WRS + SDP_PROBE_WRS +
+			   SDP_ZC_WRS;
+	if (conn->fc_ext & SDP_EXT_RING)
+		cap->max_send_wr += SDP_RING_WRS;
+	cap->max_recv_wr = conn->rx_max + SDP_DRAIN_WRS;
+	cap->max_send_sge = 2;
+	cap->max_recv_sge = 2;
+}
+
 static int sdp_link_create_qp(struct sdp_conn *conn)
 {
 	struct ib_qp_init_attr attr = {
 		.qp_type = IB_QPT_RC,
 		.sq_sig_type = IB_SIGNAL_REQ_WR,
-		.cap = {
-			.max_send_wr = SDP_SQ_DEPTH + SDP_DRAIN_WRS +
-				       SDP_PROBE_WRS + SDP_ZC_WRS,
-			.max_recv_wr = conn->rx_max + SDP_DRAIN_WRS,
-			.max_send_sge = 2,
-			.max_recv_sge = 2,
-		},
 	};
 	int err;
 
-	if (conn->fc_ext & SDP_EXT_RING)
-		attr.cap.max_send_wr += SDP_RING_WRS;
+	sdp_link_cap(conn, &attr.cap);
 	conn->pd = ib_alloc_pd(conn->dev, 0);
 	if (IS_ERR(conn->pd)) {
 		err = PTR_ERR(conn->pd);
@@ -228,6 +242,11 @@ static int sdp_link_create_qp(struct sdp_conn *conn)
 	}
 	attr.send_cq = conn->cq;
 	attr.recv_cq = conn->cq;
+	if (conn->stack) {
+		attr.cap.max_send_wr = SDP_SHARED_SQ;
+		attr.cap.max_recv_wr = SDP_SHARED_RQ;
+		conn->lean = true;
+	}
 	err = rdma_create_qp(conn->id, conn->pd, &attr);
 	if (err)
 		return err;
@@ -235,12 +254,46 @@ static int sdp_link_create_qp(struct sdp_conn *conn)
 	return 0;
 }
 
+/* It is a verbs link after all: queues as large as that needs */
+static int sdp_link_grow(struct sdp_conn *conn)
+{
+	struct ib_qp_attr attr = { };
+	int err;
+
+	if (!conn->lean)
+		return 0;
+	sdp_link_cap(conn, &attr.cap);
+	err = ib_modify_qp(conn->qp, &attr, IB_QP_CAP);
+	if (!err)
+		conn->lean = false;
+	return err;
+}
+
+/**
+ * sdp_link_settle - give back what only a verbs link needs
+ * @conn: connection whose shared link is open
+ *
+ * Places in the completion queue, which connections share, were taken for
+ * either case.
+ *
+ * Context: process.
+ */
+void sdp_link_settle(struct sdp_conn *conn)
+{
+	u32 keep = SDP_SHARED_SQ + SDP_SHARED_RQ;
+
+	if (conn->nr_cqe <= keep)
+		return;
+	ib_cq_pool_put(conn->cq, conn->nr_cqe - keep);
+	conn->nr_cqe = keep;
+}
+
 /**
  * sdp_link_create - make the queue pair
  * @conn: connection whose cm_id has found its device
  *
  * Buffers follow with sdp_link_start(), or are the provider's, with
- * sdp_shared_open().
+ * sdp_shared_open(). If the latter is possible, the queues are small.
  *
  * Context: process, may sleep; no lock but that of the CM handler. After an
  * error sdp_link_destroy() cleans up.
@@ -264,6 +317,7 @@ int sdp_link_create(struct sdp_conn *conn)
 			       SDP_MAX_RX_BUFS);
 	conn->rx_start = count;
 	sdp_fc_choose(conn);
+	sdp_shared_choose(conn);
 	sdp_zc_init(conn);
 	return sdp_link_create_qp(conn);
 }
@@ -280,7 +334,9 @@ int sdp_link_start(struct sdp_conn *conn)
 {
 	int err;
 
-	err = sdp_link_alloc_rx(conn);
+	err = sdp_link_grow(conn);
+	if (!err)
+		err = sdp_link_alloc_rx(conn);
 	if (!err)
 		err = sdp_link_alloc_tx(conn);
 	if (err)
@@ -336,13 +392,18 @@ void sdp_link_destroy(struct sdp_conn *conn)
 	if (conn->rx_ring)
 		sdp_ring_destroy(conn);
 	sdp_zc_free(conn);
-	sdp_tx_free(conn);
+	if (conn->tx_slots)
+		sdp_tx_free(conn);
 	if (conn->tx_ctl_area) {
 		ib_dma_unmap_single(conn->dev, conn->tx_ctl_dma, len,
 				    DMA_TO_DEVICE);
 		free_pages_exact(conn->tx_ctl_area, len);
 		conn->tx_ctl_area = NULL;
 	}
+	kvfree(conn->tx_q);
+	kvfree(conn->tx_slots);
+	conn->tx_q = NULL;
+	conn->tx_slots = NULL;
 	sdp_link_free_rx(conn);
 	if (conn->pd)
 		ib_dealloc_pd(conn->pd);

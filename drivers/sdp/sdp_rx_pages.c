@@ -36,7 +36,7 @@ static struct sdp_rx_block *sdp_block_alloc(gfp_t gfp)
 }
 
 /**
- * sdp_pages_init - make the first blocks
+ * sdp_pages_init - make the first block
  * @sk: socket with an empty queue
  *
  * Context: process, may sleep.
@@ -46,21 +46,16 @@ static struct sdp_rx_block *sdp_block_alloc(gfp_t gfp)
 int sdp_pages_init(struct sock *sk)
 {
 	struct sdp_rx_pages *q = &sdp_sk(sk)->rx_pages;
-	struct sdp_rx_block *blk, *spare;
+	struct sdp_rx_block *blk;
 
 	BUILD_BUG_ON(sizeof(struct sdp_rx_block) > 2048);
 	BUILD_BUG_ON(SDP_PAGES_ROOM > SDP_RX_FRAGS);
 	blk = sdp_block_alloc(GFP_KERNEL_ACCOUNT);
-	spare = sdp_block_alloc(GFP_KERNEL_ACCOUNT);
-	if (!blk || !spare) {
-		kfree(blk);
-		kfree(spare);
+	if (!blk)
 		return -ENOMEM;
-	}
 	spin_lock_bh(&sdp_sk(sk)->lock);
 	list_add_tail(&blk->node, &q->blocks);
 	q->last = blk;
-	q->spare = spare;
 	q->paused = false;
 	q->starved = false;
 	spin_unlock_bh(&sdp_sk(sk)->lock);
@@ -441,8 +436,12 @@ static void sdp_block_put(struct sdp_rx_pages *q, struct sdp_rx_block *blk)
 {
 	blk->head = 0;
 	blk->tail = 0;
-	if (list_is_singular(&q->blocks))
+	if (list_is_singular(&q->blocks)) {
+		/* who has read everything may not come back for long */
+		kfree(q->spare);
+		q->spare = NULL;
 		return;
+	}
 	list_del(&blk->node);
 	if (q->spare)
 		kfree(blk);
