@@ -106,7 +106,7 @@ static void hyb_idle_look(struct hyb_qp *qp)
 		return;
 	if (!sock_owned_by_user(sk) && qp->tcp.attached) {
 		hyb_idle_trim(qp);
-		/* what TCP still has goes next time */
+		/* or next time, if it was not possible now */
 		qp->idle = !hyb_stream_pages(&qp->tx.s);
 	}
 	hyb_tcp_leave(qp, sk, false);

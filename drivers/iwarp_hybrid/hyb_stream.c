@@ -222,23 +222,21 @@ void hyb_stream_rewind(struct hyb_stream *s)
 }
 
 /**
- * hyb_stream_trim - release the pages that TCP has let go of
+ * hyb_stream_trim - release the pages
  * @s: stream, empty and nothing being laid out
  *
- * It goes on as it began, with a fresh page.
+ * It goes on as it began, with a fresh page. What TCP still has goes when TCP
+ * lets go of it. That may be long after the peer acknowledged it, in a packet
+ * that waits on another CPU's list of packets to be freed, until that CPU
+ * receives one (skb_attempt_defer_free()): nobody should count it as ours.
  */
 void hyb_stream_trim(struct hyb_stream *s)
 {
-	bool left = false;
 	u32 i;
 
-	for (i = 0; i <= s->mask && s->ring; i++) {
-		if (s->ring[i].page && !hyb_stream_idle(&s->ring[i]))
-			left = true;
-		else
-			hyb_stream_put(&s->ring[i]);
-	}
-	if (left || !s->ring || s->ring == s->first)
+	for (i = 0; i <= s->mask && s->ring; i++)
+		hyb_stream_put(&s->ring[i]);
+	if (!s->ring || s->ring == s->first)
 		return;
 	kfree(s->ring);
 	/* what was there when the ring grew is not ours any more */
