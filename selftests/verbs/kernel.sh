@@ -5,7 +5,8 @@
 # Verbs that only the kernel can ask for, by verbs_test.ko: immediate data and
 # atomic operations of RFC 7306 between hybrid devices, over every way of placing
 # markers, and that posting them is refused when the peer is siw. Then the ways
-# in which a connection ends, also when the peer is not there any more.
+# in which a connection ends, also when the peer is not there any more; and that
+# queues can get other sizes.
 
 # shellcheck source=selftests/lib/lib.sh
 . "$(dirname "$0")/../lib/lib.sh"
@@ -44,6 +45,7 @@ vt private
 vt imm
 vt atomic
 vt close
+vt resize
 ktap_check "Immediate Data are counted by the sender" \
 	[ "$(counter rda tx_immediates)" -gt 100 ]
 ktap_is "and by the receiver" "$(counter rdb rx_immediates)" \

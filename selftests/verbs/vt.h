@@ -8,6 +8,7 @@
  *	vt_imm.c	immediate data
  *	vt_atomic.c	atomic operations
  *	vt_close.c	ends of connections
+ *	vt_resize.c	queues that get other sizes
  *	vt_conn.c	two queue pairs, connected by rdma_cm; requests
  *	ktest.c		debugfs, results, steps of connecting
  */
@@ -86,6 +87,7 @@ u64 vt_addr(const struct vt_side *s, u32 off);
 void vt_imm_tests(void);
 void vt_atomic_tests(void);
 void vt_close_tests(void);
+void vt_resize_tests(void);
 void vt_stranger_tests(const char *args);
 void vt_private_tests(void);
 

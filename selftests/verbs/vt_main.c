@@ -7,6 +7,7 @@
  *	imm			immediate data
  *	atomic			atomic operations
  *	close			ends of connections
+ *	resize			queues get other sizes
  *	stranger a|b		that side's peer knows neither
  *	private			private data, as long as rdma_cm takes
  */
@@ -30,6 +31,8 @@ static int vt_run(const char *test, const char *args)
 		vt_atomic_tests();
 	else if (!strcmp(test, "close"))
 		vt_close_tests();
+	else if (!strcmp(test, "resize"))
+		vt_resize_tests();
 	else if (!strcmp(test, "stranger"))
 		vt_stranger_tests(args);
 	else if (!strcmp(test, "private"))
