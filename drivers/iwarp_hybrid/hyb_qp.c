@@ -247,7 +247,9 @@ static int hyb_rings_swap(struct hyb_qp *qp, struct hyb_rings *r)
 
 	spin_lock_irqsave(&sq->lock, flags);
 	spin_lock(&rq->lock);
-	if (sq->get == sq->put && rq->get == rq->put) {
+	if (hyb_qp_state(qp) == HYB_QP_ERROR) {
+		err = -EINVAL;	/* they may be being flushed */
+	} else if (sq->get == sq->put && rq->get == rq->put) {
 		swap(sq->ring, r->sqe);
 		swap(sq->slot, r->slot);
 		swap(rq->ring, r->rqe);
@@ -461,7 +463,7 @@ static int hyb_qp_modify_state(struct hyb_qp *qp, enum ib_qp_state to)
  * @udata: user's part of the request, or NULL
  *
  * With IB_QP_CAP, the numbers of work requests, for the kernel only: -EBUSY
- * unless both queues are empty.
+ * unless both queues are empty, -EINVAL in state ERR.
  *
  * Return: 0 or negative errno.
  */

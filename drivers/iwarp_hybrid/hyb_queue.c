@@ -419,12 +419,15 @@ static bool hyb_sq_flush_one(struct hyb_qp *qp)
 static void hyb_sq_flush(struct hyb_qp *qp)
 {
 	struct hyb_sq *sq = &qp->sq;
-	u32 n, left = 2 * (sq->mask + 1);
 	unsigned long flags;
 	bool more = true;
+	u32 n, left = 0;
 
 	while (more) {
 		spin_lock_irqsave(&sq->lock, flags);
+		/* in state ERR the size does not change any more */
+		if (!left)
+			left = 2 * (sq->mask + 1);
 		for (n = 0; n < HYB_FLUSH_BATCH && more; n++)
 			more = hyb_sq_flush_one(qp) && --left;
 		sq->flushed = !more;
@@ -435,13 +438,15 @@ static void hyb_sq_flush(struct hyb_qp *qp)
 static void hyb_rq_flush(struct hyb_qp *qp)
 {
 	struct hyb_rq *rq = &qp->rq;
-	u32 n, left = rq->mask + 1;
 	unsigned long flags;
 	struct siw_rqe rqe;
 	bool more = true;
+	u32 n, left = 0;
 
 	while (more) {
 		spin_lock_irqsave(&rq->lock, flags);
+		if (!left)
+			left = rq->mask + 1;
 		for (n = 0; n < HYB_FLUSH_BATCH && more; n++) {
 			if (!hyb_rq_take(rq, &rqe)) {
 				more = false;
