@@ -64,10 +64,13 @@ static void sdp_conn_free(struct rcu_head *rcu)
  */
 void sdp_conn_put(struct sdp_conn *conn)
 {
+	struct sock *sk = conn->sk;
+
 	if (!refcount_dec_and_test(&conn->refs))
 		return;
-	sock_put(conn->sk);
+	/* first, since the module may go with its last socket */
 	call_rcu(&conn->rcu, sdp_conn_free);
+	sock_put(sk);
 }
 
 static void sdp_conn_kick_work(struct work_struct *work)
