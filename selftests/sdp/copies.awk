@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: GPL-2.0
 # After counters.awk: what an exchange of -v size=OCTETS cost, over -v link=LINK
-# with -v profile=PROFILE. A line of the table for each end, then "BAD TEXT" for
-# everything that is not as Documentation/testing.rst says. With -v names=1 the
-# names of the columns only.
+# with -v profile=PROFILE -v mss=OCTETS. A line of the table for each end, then
+# "BAD TEXT" for everything that is not as Documentation/testing.rst says. With
+# -v names=1 the names of the columns only.
 
 function per(x, y) { return y ? x / y : 0 }
 
@@ -37,6 +37,35 @@ function within(e, name, min, max)
 		printf("BAD %s of %s is %.3f, not %s to %s\n", name, e, c[name], min, max)
 }
 
+# What lies on the wire follows from the sizes. An FPDU is 2 octets of length, 18
+# of DDP and RDMAP, PAD, 4 of CRC; an SDP message has a header of 16; there is a
+# marker of 4 every 512 octets. FPDUs fill segments of mss, and may begin in what
+# a message before has left of one. The connection's own start and end count,
+# too: "own" octets and packets. A packet may be sent again.
+function wire(e,   own, msgs, fpdus, octets, least, most)
+{
+	own = 64
+	msgs = d[e, "sdp_tx_msgs"]
+	fpdus = d[e, "hyb_tx_fpdus"]
+	octets = d[e, "hyb_tx_bytes"]
+	c["overhead"] = octets - c["bytes"]
+	most = 16 * msgs + 24 * fpdus + 4 * int(octets / 512)
+	within(e, "overhead", most - own, most + 3 * fpdus + 4 + own)
+	c["fpdus_all"] = fpdus
+	least = mss - 24 - 3 - 4 * (int(mss / 512) + 1)
+	most = c["bytes"] + 16 * msgs
+	within(e, "fpdus_all", most / (mss - 24), most / least + 2 * msgs)
+	# every segment ends with an FPDU; at most one is acknowledged by itself
+	c["packets"] = d[e, "nic_tx_engine_packets"]
+	within(e, "packets", octets / mss, 1.2 * (fpdus + d[e, "hyb_rx_fpdus"]) + own)
+	# what a NIC that does not gather fetches for a packet is few pieces
+	c["pieces"] = d[e, "nic_tx_engine_dma_ops"]
+	if (profile != "offload-sg")
+		within(e, "pieces", octets / mss, 3 * fpdus + own)
+	else if (size >= 4096)
+		within(e, "pieces", 2 * octets / mss, 12 * fpdus + own)
+}
+
 function limits()
 {
 	tx = rx = 2
@@ -65,6 +94,7 @@ function check(e)
 	if (size >= 4096)
 		within(e, "cache_rx", 2 * rx - 1, 2 * (rx + merged) - 1)
 	within(e, "wakeups", 0, 64)
+	wire(e)
 	if (dma_min != "") {
 		within(e, "dma_data", dma_min, dma_max)
 		within(e, "touches", touches_min, touches_max)

@@ -17,13 +17,15 @@ need sdpbench sdpstat rdma ethtool nsenter
 SIZES="64 1024 4096 65536 1048576"
 # shellcheck disable=SC2034 # net_up reads it
 NET_LINK=hnic
+MSS=1448	# of MTU 1500, with time stamps
 TABLE=$OUT/copies.txt
 HERE=$(cd "$(dirname "$0")" && pwd)
 
 # judge BASIC|ENHANCED PROFILE SIZE [AWK-OPTION...]: costs of the last exchange
 judge() {
-	awk -v link="$1" -v profile="$2" -v size="$3" "${@:4}" -f "$LIB_DIR/counters.awk" \
-		-f "$HERE/copies.awk" "$COUNTERS/before" "$COUNTERS/after"
+	awk -v link="$1" -v profile="$2" -v size="$3" -v mss="$MSS" "${@:4}" \
+		-f "$LIB_DIR/counters.awk" -f "$HERE/copies.awk" \
+		"$COUNTERS/before" "$COUNTERS/after"
 }
 
 # exchange SIZE: messages of a size, one at a time in each direction
@@ -96,6 +98,7 @@ piece=1.1
 if kver_ge 6.5; then piece=1.6; fi
 in_a ip link set va mtu 9000
 in_b ip link set vb mtu 9000
+MSS=8948
 stack_link enhanced
 for want in "assisted 0.9 $piece 2.5 3.1" "offload-sg 4.5 7 2.5 3.1" "offload-contig 0.9 2.2 3.9 5.1"; do
 	read -r profile dma_min dma_max touches_min touches_max <<< "$want"
