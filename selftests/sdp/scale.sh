@@ -1,0 +1,148 @@
+#!/bin/bash
+# SPDX-License-Identifier: GPL-2.0
+# vm: timeout=600
+#
+# Many connections at a time: what one takes that does nothing, whatever it did
+# before; that many at work all make progress; that the backlog is kept. With
+# COUNT idle and ACTIVE of them busy.
+
+# shellcheck source=selftests/lib/lib.sh
+. "$(dirname "$0")/../lib/lib.sh"
+need rdma jq sdp-scale sdpstat
+
+COUNT=${COUNT:-$(scaled 300 60)}
+ACTIVE=${ACTIVE:-$(scaled 100 20)}
+ROUNDS=${ROUNDS:-20}
+# octets of ours for one end. With a debug kernel's locks and what it keeps of
+# every object there is no sense in a limit of the whole.
+LIMIT=$(scaled 16384 32768)
+# and of all layers, TCP included, of what the allocators of objects have
+LIMIT_ALL=36864
+NODE=128	# octets of a directory or file in sysfs
+BLOCK=2048	# where received pages are noted
+PORT=7000
+
+# tell LINE...: what the client is to do; its answer is left in REPLY
+tell() {
+	echo "$*" >&"${CALL[1]}"
+	read -r -t 1200 REPLY <&"${CALL[0]}" || REPLY="no answer to $*"
+	[ "${REPLY%% *}" = ok ]
+}
+
+# does DESCRIPTION LINE...
+does() {
+	if tell "${@:2}"; then
+		ktap_ok "$1"
+	else
+		ktap_fail "$1" "$REPLY"
+	fi
+}
+
+# client: a new one
+client() {
+	coproc CALL { in_a sdp-scale call sdp 10.0.0.2 $PORT; }
+}
+
+# server BACKLOG: a new one
+server() {
+	start_bg b sdp-scale serve sdp 10.0.0.2 $PORT "$1"
+	SERVER=$BG_PID
+	wait_port b $PORT
+}
+
+slab() { cat "/sys/kernel/slab/$1/slab_size"; }
+
+# memory: of each queue pair, the largest first
+memory() {
+	rdma -jdd resource show qp | jq '.[] | .drv_memory // empty' | sort -rn
+}
+
+# ours: octets of one end, as the drivers and the allocator count them
+ours() {
+	local dirs=(/sys/class/infiniband/rda/hybrid/qp/*/) files qp
+
+	[ "$(memory | wc -l)" -eq $((2 * COUNT)) ] || return
+	files=$(find "${dirs[0]}" | wc -l)
+	qp=$(memory | head -n 1)
+	echo $((qp + NODE * files + $(slab SDP) + $(slab sdp_conn) + BLOCK))
+}
+
+within() { [ "$(ours)" -le "$LIMIT" ]; }
+
+# objects_kb: what kmalloc(), caches and vmalloc() have given out
+objects_kb() {
+	echo 3 >/proc/sys/vm/drop_caches
+	awk '/^Slab:|^VmallocUsed:/ { sum += $2 } END { print sum }' /proc/meminfo
+}
+
+# all_within: the same, of all layers
+all_within() {
+	ALL=$((($(objects_kb) - before) * 1024 / COUNT / 2))
+	[ "$ALL" -le "$LIMIT_ALL" ]
+}
+
+# idle DESCRIPTION
+idle() {
+	ktap_check "$1: an idle end takes at most $LIMIT octets of ours" \
+		wait_for 60 within
+	ktap_diag "$(ours) octets"
+	is_debug && return
+	if wait_for 60 all_within; then
+		ktap_ok "$1: and at most $LIMIT_ALL of all layers"
+	else
+		ktap_fail "$1: and at most $LIMIT_ALL of all layers"
+	fi
+	ktap_diag "$ALL octets"
+}
+
+# counter NAME: of the listening side
+counter() { in_b sdpstat -sz --json | jq ".counters.$1"; }
+
+dev_up hybrid hybrid || ktap_skip_all "no hybrid devices"
+modprobe -q sdp
+in_b sh -c 'echo 4096 >/proc/sys/net/core/somaxconn'
+
+# the first ones bring in what all of them share
+server 1024
+client
+tell open 8 && tell touch 0 8 && tell close 0 8
+stop_bg "$CALL_PID"
+wait_for 30 no_queue_pairs
+before=$(objects_kb)
+
+client
+does "$COUNT connections" open "$COUNT"
+idle "connected"
+does "a request on each" touch 0 "$COUNT"
+idle "after a request"
+does "$ACTIVE busy connections, $ROUNDS large requests each" \
+	run 0 "$ACTIVE" "$ROUNDS" 16384
+read -r _ fewest most <<<"$REPLY"
+ktap_check "nobody is much slower than the others ($fewest to $most)" \
+	[ "${most:-1000000}" -le $((10 * ROUNDS)) ]
+does "the others still work" touch 0 "$COUNT"
+idle "after all that"
+does "they end" close 0 "$COUNT"
+ktap_check "no queue pair is left" wait_for 120 no_queue_pairs
+stop_bg "$CALL_PID"
+stop_bg "$SERVER"
+ktap_check "no socket is left" wait_for 60 no_sockets
+
+# Nobody accepts: the backlog and, as with TCP, one more; none is held beyond it
+in_b sysctl -qw net.sdp.hold_max=0
+server 8
+pkill -STOP -f "sdp-scale serve"
+drops=$(counter listen_drops)
+client
+tell open 20
+ktap_is "the backlog is full: refused" "$REPLY" \
+	"failed: connection 9: Connection refused"
+ktap_is "and counted" $(($(counter listen_drops) - drops)) 1
+pkill -CONT -f "sdp-scale serve"
+# who was in the queue is gone with the client
+ktap_check "the queue empties" wait_for 30 no_queue_pairs
+client
+does "there is room again" open 5
+does "for all of them" touch 0 5
+
+ktap_done
