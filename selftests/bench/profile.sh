@@ -13,7 +13,8 @@ usage: selftests/bench/profile.sh [OPTION]...
   -w WHAT    sdp-enhanced/PROFILE or sdp-basic/PROFILE (default
              sdp-enhanced/hybrid), sdp/siw, tcp or rsocket/siw; credit, rdma,
              vwin, transport, copy or zcopy instead of enhanced: see sdp.sh;
-             verbs-send, -write, -read or -ping/KIND: see verbs.sh
+             verbs-send, -write, -read or -ping/KIND: see verbs.sh;
+             conn-WHAT: connections instead, see sdp.sh
   -L LINK    hnic (default) or veth
   -s SIZE    message size for bandwidth (default 65536), in bytes
   -c COUNT   messages of a repetition (default 16 MB of data)
@@ -21,8 +22,8 @@ usage: selftests/bench/profile.sh [OPTION]...
   -m MTU     (default 1500)
   -r ROWS    functions to show (default 50)
 
-The third column is instructions per byte, with -l per one-way message. All
-rows are in BUILD/KERNEL/profile.txt. Environment: KERNEL, BUILD, VM_ARGS as
+The third column is instructions per byte, with -l per one-way message, of
+connections per connection. All rows are in BUILD/KERNEL/profile.txt. Environment: KERNEL, BUILD, VM_ARGS as
 for run.sh.
 END
 	exit "${1:-2}"
@@ -58,6 +59,10 @@ fi
 
 guest="PARTS=one LINK=$link MTUS=$mtu WHATS=$what MEASURE='$measure'"
 case $what in
+conn-*)
+	unit=${CONNS:-50}
+	guest="PARTS=conn CONNS=$unit CONN_WHATS=${what#conn-}"
+	;;
 verbs-ping/*)
 	guest="PARTS=verbs MTUS=$mtu VERBS_KINDS=${what#*/} VERBS_FLOW='ping 1 400'"
 	unit=800

@@ -24,6 +24,7 @@ class Log:
         self.rows = {}      # (link, what, mtu, interval, size): figures
         self.append = []
         self.account = []
+        self.conns = []
         for line in lines:
             word, _, rest = line.strip().partition(" ")
             if word == "BENCH-KERNEL":
@@ -39,6 +40,8 @@ class Log:
             self.append.append(row)
         elif part == "account":
             self.account.append(row)
+        elif part == "conn":
+            self.conns.append(row)
         else:
             key = tuple(row[k] for k in ("link", "what", "mtu", "interval", "size"))
             # bandwidth and latency of one size become one row
@@ -261,7 +264,8 @@ def main():
 
     with open(sys.argv[1], "w") as f:
         json.dump({"lane": "count", "kernel": log.kernel, "rows": list(log.rows.values()),
-                   "append": log.append, "account": log.account, "goals": goals.all,
+                   "append": log.append, "account": log.account, "conns": log.conns,
+                   "goals": goals.all,
                    "failures": log.failures}, f, indent=1)
         f.write("\n")
     if log.failures or any(g["ok"] is None for g in goals.all) or not goals.all:

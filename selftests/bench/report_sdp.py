@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0
-"""Part of report.py: tables and goals of the parts "fc" and "zcopy", see sdp.sh."""
+"""Part of report.py: tables and goals of the parts "fc", "zcopy" and "conn", see sdp.sh."""
 
 # more tables of a link, which is the name of the set-up here
 FIELDS = {
@@ -40,8 +40,22 @@ def zcopy_goals(log, goals):
                 over(log, "cpu_tx_ns_per_byte", *args), 0.6, False)
 
 
+def conn_goals(log, goals):
+    took = {row["what"]: row["us"] for row in log.conns}
+    print("\nConnect, a request of 64 octets, close: us, and the rate, x TCP")
+    for what, us in took.items():
+        rate = f"{took['tcp'] / us:10.2f}" if "tcp" in took else ""
+        print(f"  {what:24}{us:10.1f}{rate}")
+    print()
+    us = took.get("sdp-enhanced/hybrid")
+    goals.check("connections: rate, enhanced/hybrid x TCP",
+                took["tcp"] / us if us and "tcp" in took else None, 0.3, True)
+
+
 def check(log, goals):
     if log.values("link", link="fc"):
         fc_goals(log, goals)
     if log.values("link", link="zcopy-nic"):
         zcopy_goals(log, goals)
+    if log.conns:
+        conn_goals(log, goals)

@@ -1,18 +1,21 @@
 # SPDX-License-Identifier: GPL-2.0
 # shellcheck shell=bash
 #
-# Parts "fc" and "zcopy" of guest.sh (sourced): flow controls, and sends without
-# copies. Rows are sdp-POLICY/DEVICE.
+# Parts "fc", "zcopy" and "conn" of guest.sh (sourced): flow controls, sends
+# without copies, connections. Rows are sdp-POLICY/DEVICE.
 #
 #   fc     small sends at full speed to a reader that drains, 64 KB of buffers at
 #          each end (8 of 8 KB in the literature), MTU 1500, everything by the
 #          host; "messages" is how many left for one send
 #   zcopy  large sends, MTU 9000 over the simulated NIC, MTU 1500 over veth with
 #          CRC by the host. The peer reads into one buffer of 1 MB.
+#   conn   connect, a request of 64 octets, the answer, close; one after the other
 
 FC_DEVICES=${FC_DEVICES:-hybrid siw rxe}
 FC_SIZES=${FC_SIZES:-256 1024 4096}
 ZCOPY_SIZES=${ZCOPY_SIZES:-65536 262144 1048576}
+CONN_WHATS=${CONN_WHATS:-tcp sdp-enhanced/hybrid sdp-basic/hybrid sdp/siw}
+CONNS=${CONNS:-50}
 
 # sdp_sysctl NAME=VALUE...: at both ends
 sdp_sysctl() {
@@ -150,5 +153,34 @@ part_zcopy() {
 	done
 	for device in tcp $FC_DEVICES; do
 		zcopy_rows zcopy-host veth "$device" 1500
+	done
+}
+
+# conn_row WHAT: how long one takes
+conn_row() {
+	local what=$1 kind=sdp answer
+
+	[ "$what" != tcp ] || kind=tcp
+	echo "bench: connections of $what ..."
+	setup veth "$what" 1500 512 || { fail "conn $what: setup"; return; }
+	start_bg a sdp-scale serve $kind 10.0.0.1 7000 64
+	wait_port a 7000
+	answer=$(echo "rate $CONNS" |
+		in_b sdp-scale call $kind 10.0.0.1 7000)
+	case $answer in
+	ok*)
+		echo "BENCH {\"part\":\"conn\",\"link\":\"veth\",\"what\":\"$what\",\"conns\":$CONNS,\"us\":$(
+			awk "BEGIN { print ${answer#ok } / 1000 / $CONNS }")}"
+		;;
+	*) fail "conn $what: $answer" ;;
+	esac
+	net_down
+}
+
+part_conn() {
+	local what
+
+	for what in $CONN_WHATS; do
+		conn_row "$what"
 	done
 }
