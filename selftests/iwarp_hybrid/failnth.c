@@ -8,8 +8,12 @@
  *
  *   hyb-failnth verbs ADDRESS PORT	connection, Sends, Write, Read, teardown
  *   hyb-failnth sdp ADDRESS PORT	the same with a socket, to an echo server
+ *   hyb-failnth add NAME NETDEV	a hybrid device is made and goes
+ *   hyb-failnth pair NAME PEER	so does a pair of net devices of kind hnic
+ *   hyb-failnth under NAME NETDEV	a pair goes, with a hybrid device on it
  *
- * With a number behind that, so many times, and nothing fails on its behalf.
+ * With a number behind that, so many times, and nothing fails on its behalf;
+ * with one behind a slash, every so many-th fails, from one by chance on.
  * Copies from and to user space fail, too, if the kernel is made for it.
  *
  * Exit status 4: this kernel cannot let allocations fail.
@@ -31,11 +35,12 @@
 #include <rdma/rdma_cma.h>
 #include <rdma/rdma_verbs.h>
 
+#include "failnth.h"
+
 #define AF_SDP 27
 #define SIZE 20000
 #define HANGS 60 /* seconds */
-#define WRONG 10000 /* instead of an errno: data are not right */
-#define LIMIT 3000 /* allocations; there are never that many */
+#define LIMIT 30000 /* allocations; there are never that many */
 
 static const char *host, *port;
 static int tests, failures;
@@ -57,7 +62,7 @@ static int nth_open(void)
 	return nth_fd;
 }
 
-static void nth_set(int n)
+void nth_set(int n)
 {
 	char text[16];
 	int len = snprintf(text, sizeof(text), "%d", n);
@@ -69,7 +74,7 @@ static void nth_set(int n)
 }
 
 /* 0: it has failed; to tell is a copy that can fail, when 1 is left */
-static int nth_get(void)
+int nth_get(void)
 {
 	char text[16] = "";
 
@@ -286,52 +291,89 @@ static bool start_server(void)
 
 /* ---------------------------------------------------------------------- main */
 
-static int run_once(const char *what, int *nth)
+static int do_add(int nth)
+{
+	return link_add(host, port, nth);
+}
+
+static int do_pair(int nth)
+{
+	return link_pair(host, port, nth);
+}
+
+static int do_under(int nth)
+{
+	return link_under(host, port, nth);
+}
+
+static const struct {
+	const char *name;
+	int (*run)(int nth);
+} things[] = {
+	{ "verbs", do_verbs }, { "sdp", do_sdp },     { "add", do_add },
+	{ "pair", do_pair },   { "under", do_under },
+};
+
+static int (*thing)(int nth);
+
+static bool find_thing(const char *name)
+{
+	size_t i;
+
+	for (i = 0; i < sizeof(things) / sizeof(things[0]); i++)
+		if (!strcmp(name, things[i].name))
+			thing = things[i].run;
+	return thing;
+}
+
+static int run_once(int *nth)
 {
 	int err;
 
 	alarm(HANGS);
-	err = strcmp(what, "sdp") ? do_verbs(*nth) : do_sdp(*nth);
+	err = thing(*nth);
 	*nth = nth_get();
 	nth_set(0);
 	alarm(0);
 	return err;
 }
 
-/* Each of the allocations fails once */
-static void each(const char *what)
+/* Each of the allocations fails once, or one of @step */
+static void each(int step)
 {
-	int n, nth, err, failed = 0, wrong = 0;
+	int n, nth, err, runs = 0, failed = 0, wrong = 0;
 	char text[200];
 
-	for (n = 1; n < LIMIT; n++) {
+	for (n = 1 + getpid() % step; n < LIMIT; n += step, runs++) {
 		nth = n;
-		err = run_once(what, &nth);
+		err = run_once(&nth);
 		if (nth)
 			break;
 		failed += !!err;
 		wrong += err == WRONG;
-		if (!(n % 100))
-			printf("# %d allocations\n", n);
+		if (err == WRONG)
+			printf("# wrong when allocation %d fails\n", n);
+		if (!(runs % 100))
+			printf("# allocation %d\n", n);
 		fflush(stdout);
 	}
 	snprintf(
 		text, sizeof(text),
-		"each of %d allocations failed once, %d times what they were for",
-		n - 1, failed);
-	result(n > 1 && n < LIMIT, text);
-	result(!wrong, "no data were wrong");
+		"%d of %d allocations failed once, %d times what they were for",
+		runs, n - step, failed);
+	result(runs && n < LIMIT, text);
+	result(!wrong, "no data were wrong, nothing was left");
 }
 
 /* Somebody else sees to it that some fail */
-static void repeat(const char *what, int count)
+static void repeat(int count)
 {
 	int i, nth, err, failed = 0, wrong = 0;
 	char text[200];
 
 	for (i = 0; i < count; i++) {
 		nth = 0;
-		err = run_once(what, &nth);
+		err = run_once(&nth);
 		failed += !!err;
 		wrong += err == WRONG;
 	}
@@ -353,12 +395,15 @@ int main(int argc, char **argv)
 {
 	int nth = 0;
 
+	if (argc == 5 && atoi(argv[4] + (argv[4][0] == '/')) < 1)
+		return 2;
 	if (nth_open() < 0) {
 		puts("1..0 # SKIP allocations cannot fail here");
 		return 4;
 	}
-	if (argc < 4 || argc > 5) {
-		fputs("usage: hyb-failnth verbs|sdp ADDRESS PORT [TIMES]\n",
+	if (argc < 4 || argc > 5 || !find_thing(argv[1])) {
+		fputs("usage: hyb-failnth verbs|sdp ADDRESS PORT [TIMES | /STEP]\n"
+		      "       hyb-failnth add|pair|under NAME NAME [TIMES | /STEP]\n",
 		      stderr);
 		return 2;
 	}
@@ -369,12 +414,12 @@ int main(int argc, char **argv)
 		perror("hyb-failnth: listen");
 		return 2;
 	}
-	if (argc == 5) {
-		repeat(argv[1], atoi(argv[4]));
+	if (argc == 5 && argv[4][0] != '/') {
+		repeat(atoi(argv[4]));
 	} else {
-		result(!run_once(argv[1], &nth), "works before");
-		each(argv[1]);
-		result(!run_once(argv[1], &nth), "works afterwards");
+		result(!run_once(&nth), "works before");
+		each(argc == 5 ? atoi(argv[4] + 1) : 1);
+		result(!run_once(&nth), "works afterwards");
 	}
 	printf("1..%d\n", tests);
 	return failures != 0;

@@ -10,53 +10,13 @@
 # shellcheck source=selftests/lib/lib.sh
 . "$(dirname "$0")/../lib/lib.sh"
 
-# /sys is another one in a network namespace
-DBG=/run/failslab-debugfs
-mkdir -p $DBG
-mount -t debugfs d $DBG
-defer umount $DBG
-if [ ! -d $DBG/failslab ] || [ ! -e /proc/self/fail-nth ]; then
-	ktap_skip_all "the kernel has no CONFIG_FAILSLAB; the debug kernel has"
-fi
-need hyb-failnth sdp-echo rdma
+# shellcheck source=selftests/iwarp_hybrid/fail.bash
+. "$(dirname "$0")/fail.bash"
+need sdp-echo
 modprobe sdp 2> /dev/null || ktap_skip_all "no sdp module"
 
-# inject FIELD=VALUE...: in what fails allocations of objects and of pages
-inject() {
-	local kind f
-
-	for kind in failslab fail_page_alloc; do
-		for f; do
-			[ ! -e "$DBG/$kind/${f%%=*}" ] ||
-				echo "${f#*=}" > "$DBG/$kind/${f%%=*}"
-		done
-	done
-}
-
-# each WHAT COMMAND...: hyb-failnth, whose lines become ours
-each() {
-	local what=$1 line rc
-
-	shift
-	while read -r line; do
-		case $line in
-		"ok "*) ktap_ok "$what: ${line#ok * - }" ;;
-		"not ok "*) ktap_fail "$what: ${line#not ok * - }" ;;
-		1..*) ;;
-		"exit "*) rc=${line#exit } ;;
-		*) ktap_diag "$what: ${line#\# }" ;;
-		esac
-	done < <("$@" 2>&1; echo "exit $?")
-	[ "$rc" -le 1 ] || ktap_fail "$what: exit status $rc"
-}
-
 net_up
-# silence is not the matter here, and all that can wait can fail
-inject verbose=0 space=0 times=-1 task-filter=N ignore-gfp-wait=N \
-	ignore-gfp-highmem=N min-order=0 probability=0
-[ ! -d $DBG/fail_usercopy ] || echo 0 > $DBG/fail_usercopy/verbose
-defer inject probability=0
-
+fail_ready
 dev_up hybrid hybrid || ktap_skip_all "no RDMA device"
 each verbs in_b hyb-failnth verbs 10.0.0.2 7600
 start_bg a sdp-echo -s -h 10.0.0.1 -p 7700
