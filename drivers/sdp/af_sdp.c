@@ -1216,6 +1216,8 @@ static __poll_t sdp_poll(struct file *file, struct socket *sock,
 	if (state != TCP_SYN_SENT && state != TCP_SYN_RECV) {
 		if (sdp_is_readable(sk))
 			mask |= EPOLLIN | EPOLLRDNORM;
+		else
+			sdp_zc_poll(sk);
 		mask |= sdp_poll_write(sk);
 		if (READ_ONCE(sdp_sk(sk)->urg_state) == SDP_URG_VALID)
 			mask |= EPOLLPRI;

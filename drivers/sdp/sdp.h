@@ -20,7 +20,7 @@
  *   sdp_fc_*.c          flow control: credits, a ring that the sender manages,
  *                       messages that the device holds, the transport's own
  *   sdp_ring.c          that ring: its memory, and the receive queue in it
- *   sdp_zcopy*.c        large sends over a verbs link without copies
+ *   sdp_zcopy*.c        large sends and receives over a verbs link without copies
  *   sdp_link_verbs.c    queue pair, buffers, posting
  *   sdp_wire.c          message formats, pure functions
  *
@@ -120,6 +120,7 @@ struct sdp_net {
 	int sysctl_rdma_progress;	/* enum sdp_progress */
 	int sysctl_zcopy_threshold;	/* octets of a send; 0: never */
 	int sysctl_zcopy_wait;		/* us without progress */
+	int sysctl_zcopy_pipelined;	/* pipelined mode where both ends can */
 	int sysctl_signal_every;	/* signalled send at least every n */
 	int sysctl_fin_timeout;		/* seconds, after close() */
 	int sysctl_resolve_timeout;	/* ms, address and route */
@@ -234,6 +235,10 @@ enum sdp_ctl {
 	SDP_CTL_SENDSM,
 	SDP_CTL_RD_COMPL,	/* zero copy: octets have been read */
 	SDP_CTL_SRC_CANCEL,
+	SDP_CTL_MODE,		/* zero copy: ModeChange */
+	SDP_CTL_SINK_AVAIL,	/* a reader waits */
+	SDP_CTL_SINK_CANCEL,
+	SDP_CTL_SINK_ACK,
 	SDP_CTL_CHRCVBUF_ACK,
 	SDP_CTL_FIRST,		/* empty Data that opens an iWARP stream */
 	SDP_CTL_RING,		/* tell the peer of our ring */
@@ -248,7 +253,7 @@ struct sdp_ctl_msg {
 	u8 mid;
 };
 
-#define SDP_CTL_MSGS	6
+#define SDP_CTL_MSGS	10
 extern const struct sdp_ctl_msg sdp_ctl_msgs[SDP_CTL_MSGS];
 
 /* Bits of conn->flags. */
@@ -324,7 +329,8 @@ extern const struct sdp_fc_ops sdp_fc_rdma, sdp_fc_vwin;
  * struct sdp_link_ops - the transmit half over one kind of link
  * @name: as diag shows it
  * @send: take a piece of user data. Octets taken, 0 without room, -ENOMEM,
- *	  -EFAULT. Context: lock_sock.
+ *	  -EFAULT, -ERESTART after lock_sock was released in vain. Context:
+ *	  lock_sock.
  * @sent: a sendmsg is over; what it left incomplete may wait if @cork.
  *	  Context: lock_sock.
  * @push: let go what @sent or a corked @send held back. Context: no spinlock.
@@ -448,6 +454,7 @@ struct sdp_stx {
  * @keep: @buf is on the receive queue
  * @readable: wake readers
  * @urgent: raise SIGURG
+ * @pending: SrcAvail: wake readers
  * @eof: DisConn
  * @reset: AbortConn, or data that nobody will read
  * @graceful: both DisConn exchanged
@@ -461,6 +468,7 @@ struct sdp_rx_ctx {
 	bool keep;
 	bool readable;
 	bool urgent;
+	bool pending;
 	bool eof;
 	bool reset;
 	bool graceful;

@@ -354,7 +354,6 @@ static void sdp_put_ip(u8 *p, const struct sockaddr *sa)
 
 static void sdp_fill_hello(struct sdp_conn *conn, struct sdp_hello *h)
 {
-	struct sdp_net *sn = sdp_pernet(sock_net(conn->sk));
 	struct rdma_addr *addr = &conn->id->route.addr;
 	struct sockaddr *src = (struct sockaddr *)&addr->src_addr;
 
@@ -365,7 +364,7 @@ static void sdp_fill_hello(struct sdp_conn *conn, struct sdp_hello *h)
 	h->bufs = test_bit(SDP_CONN_READY, &conn->flags) &&
 		  !test_bit(SDP_CONN_SHARED, &conn->flags) ?
 		  min_t(u32, conn->rx_told_total, U16_MAX) : conn->rx_start - 1;
-	h->max_adverts = READ_ONCE(sn->sysctl_max_adverts);
+	h->max_adverts = conn->zc.max;
 	h->rcvsz = SDP_BUF_SIZE + SDP_BSDH_LEN;
 	h->desired = h->rcvsz;
 	h->port = ntohs(((struct sockaddr_in *)src)->sin_port);

@@ -136,12 +136,15 @@ static int sdp_rx_src_avail(struct sdp_sock *sdp, struct sdp_rx_ctx *c)
 	} else if (c->m.payload_len) {
 		return SDP_MIB_BAD_RDMA;
 	}
-	if (!bad) {
-		WRITE_ONCE(conn->rx_src_avail, true);
-		if (!sdp_zc_accept(sdp, c))
-			sdp_tx_ctl(conn, SDP_CTL_SENDSM);
-	}
-	return bad;
+	return bad ? bad : sdp_zc_accept(sdp, c);
+}
+
+/* Its payload, if there is any, is the peer's own data. */
+static int sdp_rx_sink_avail(struct sdp_sock *sdp, struct sdp_rx_ctx *c)
+{
+	int bad = sdp_zc_sink_avail(sdp, c);
+
+	return !bad && c->m.payload_len ? sdp_rx_data(sdp, c) : bad;
 }
 
 /* Only the source changes the mode of a half, except back from buffered. */
@@ -149,17 +152,13 @@ static int sdp_rx_mode_change(struct sdp_rx_ctx *c)
 {
 	u8 from = c->conn->rx_mode, to = c->m.ext.mch.mode;
 
-	/* our send half is combined for ever: nothing to change there */
+	/* our send half is never buffered: nothing to change there */
 	if (c->m.ext.mch.send_half)
 		return SDP_MIB_BAD_STATE;
 	if (from == to || from == SDP_MODE_BUFFERED ||
 	    (from == SDP_MODE_PIPELINED && to == SDP_MODE_BUFFERED))
 		return SDP_MIB_BAD_STATE;
-	if (c->conn->zc.rx_state != SDP_ZC_RX_IDLE ||
-	    (to == SDP_MODE_BUFFERED && READ_ONCE(c->conn->rx_src_avail)))
-		return SDP_MIB_BAD_STATE;
-	c->conn->rx_mode = to;
-	return 0;
+	return sdp_zc_rx_mode(c);
 }
 
 static int sdp_rx_discon(struct sdp_sock *sdp, struct sdp_rx_ctx *c)
@@ -171,6 +170,7 @@ static int sdp_rx_discon(struct sdp_sock *sdp, struct sdp_rx_ctx *c)
 	if (conn->rx_discon || conn->zc.rx_state != SDP_ZC_RX_IDLE)
 		return SDP_MIB_BAD_STATE;
 	conn->rx_discon = true;
+	sdp_zc_sink_end(conn);
 	c->eof = true;
 	WRITE_ONCE(sk->sk_shutdown, sk->sk_shutdown | RCV_SHUTDOWN);
 	sdp->rx_done = true;
@@ -230,8 +230,13 @@ int sdp_rx_dispatch(struct sdp_sock *sdp, struct sdp_rx_ctx *c)
 	case SDP_MID_SENDSM:
 		return sdp_zc_sendsm(sdp, c);
 	case SDP_MID_RDMA_WR_COMPL:
+		return sdp_zc_wr_compl(sdp, c);
 	case SDP_MID_SINK_AVAIL:
-		return SDP_MIB_BAD_RDMA;
+		return sdp_rx_sink_avail(sdp, c);
+	case SDP_MID_SINK_CANCEL:
+		return sdp_zc_sink_unavail(sdp, c);
+	case SDP_MID_SINK_CANCEL_ACK:
+		return sdp_zc_sink_ack(sdp, c);
 	case SDP_MID_RING_AVAIL:
 	case SDP_MID_RING:
 		return c->conn->fc->rx ? c->conn->fc->rx(sdp, c) :
@@ -310,7 +315,7 @@ void sdp_rx_wake(struct sdp_rx_ctx *c)
 		sdp_rx_sigurg(sk);
 		c->readable = true;
 	}
-	if (c->readable && sdp_rx_enough(sk)) {
+	if ((c->readable && sdp_rx_enough(sk)) || c->pending) {
 		SDP_INC_STATS(sock_net(sk), WAKEUPS_RX);
 		sk->sk_data_ready(sk);
 	}
@@ -398,6 +403,7 @@ static void sdp_rx_urg_passed(struct sdp_sock *sdp)
 static bool sdp_rx_idle(struct sock *sk, u32 seq)
 {
 	return READ_ONCE(sdp_sk(sk)->rx_seq) == seq && !READ_ONCE(sk->sk_err) &&
+	       !sdp_zc_pending(sk) &&
 	       !(READ_ONCE(sk->sk_shutdown) & RCV_SHUTDOWN) &&
 	       READ_ONCE(sk->sk_state) != TCP_CLOSE;
 }
@@ -424,6 +430,7 @@ struct sdp_read {
 	int flags;
 	u32 seq;		/* next octet of the stream */
 	long timeo;
+	bool wait;		/* it may, or might until its time was up */
 	bool inline_urg;
 };
 
@@ -528,8 +535,11 @@ static int sdp_rx_piece(struct sock *sk, struct sdp_read *r)
 	/* pairs with the release of whoever queues: the octets are there */
 	have = smp_load_acquire(&sdp->rx_seq) - r->seq;
 	if (!have) {
-		int n = sdp_zc_recv(sk, r->msg, r->len, r->flags, r->timeo);
+		int n = sdp_zc_recv(sk, r->msg, r->len, r->flags, r->wait);
 
+		if (!n && r->copied < r->target)
+			n = sdp_zc_offer(sk, r->msg, r->len, r->flags,
+					 &r->timeo);
 		if (n <= 0)
 			return sdp_rx_nothing(sk, r);
 		r->copied += n;
@@ -605,6 +615,7 @@ static int sdp_recvmsg_locked(struct sock *sk, struct msghdr *msg, size_t len,
 		return sdp_rx_urg_recv(sk, msg, len, flags);
 	sdp_ring_app(sk, false);
 	r.timeo = sock_rcvtimeo(sk, flags & MSG_DONTWAIT);
+	r.wait = r.timeo;
 	r.target = sock_rcvlowat(sk, flags & MSG_WAITALL, len);
 	do {
 		if (sdp_rx_at_urg(sdp, &r)) {

@@ -146,6 +146,7 @@ static const struct ctl_table sdp_sysctl_table[] = {
 	SDP_SYSCTL_WORD(rdma_progress, progress_words),
 	SDP_SYSCTL(zcopy_threshold, SYSCTL_ZERO, SYSCTL_INT_MAX),
 	SDP_SYSCTL(zcopy_wait, SYSCTL_ONE, &zcopy_wait_max),
+	SDP_SYSCTL(zcopy_pipelined, SYSCTL_ZERO, SYSCTL_ONE),
 	SDP_SYSCTL(signal_every, SYSCTL_ONE, &signal_every_max),
 	SDP_SYSCTL(fin_timeout, SYSCTL_ONE, &timeout_max),
 	SDP_SYSCTL(resolve_timeout, &resolve_min, &resolve_max),
@@ -175,6 +176,7 @@ static void sdp_sysctl_defaults(struct sdp_net *sn)
 	sn->sysctl_rdma_progress = SDP_PROGRESS_KERNEL;
 	sn->sysctl_zcopy_threshold = 0;
 	sn->sysctl_zcopy_wait = 1000;
+	sn->sysctl_zcopy_pipelined = 1;
 	sn->sysctl_signal_every = 16;
 	sn->sysctl_fin_timeout = 60;
 	sn->sysctl_resolve_timeout = 5000;

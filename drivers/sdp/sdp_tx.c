@@ -16,9 +16,13 @@
 const struct sdp_ctl_msg sdp_ctl_msgs[SDP_CTL_MSGS] = {
 	{ SDP_CTL_FIRST, SDP_MID_DATA },
 	{ SDP_CTL_RING, SDP_MID_RING_AVAIL },
+	{ SDP_CTL_MODE, SDP_MID_MODE_CHANGE },
 	{ SDP_CTL_RD_COMPL, SDP_MID_RDMA_RD_COMPL },
 	{ SDP_CTL_SENDSM, SDP_MID_SENDSM },
 	{ SDP_CTL_SRC_CANCEL, SDP_MID_SRC_CANCEL },
+	{ SDP_CTL_SINK_AVAIL, SDP_MID_SINK_AVAIL },
+	{ SDP_CTL_SINK_CANCEL, SDP_MID_SINK_CANCEL },
+	{ SDP_CTL_SINK_ACK, SDP_MID_SINK_CANCEL_ACK },
 	{ SDP_CTL_CHRCVBUF_ACK, SDP_MID_CHRCVBUF_ACK },
 };
 
@@ -277,12 +281,14 @@ static int sdp_send_piece(struct sock *sk, struct msghdr *msg, int flags,
 	struct sdp_conn *conn;
 	int n;
 
-	if (sk->sk_err || sk->sk_shutdown & SEND_SHUTDOWN)
-		return -EPIPE;
-	conn = sdp_sk(sk)->conn;
-	if (!conn)
-		return -EPIPE;
-	n = conn->link->send(sk, msg, flags);
+	do {
+		if (sk->sk_err || sk->sk_shutdown & SEND_SHUTDOWN)
+			return -EPIPE;
+		conn = sdp_sk(sk)->conn;
+		if (!conn)
+			return -EPIPE;
+		n = conn->link->send(sk, msg, flags);
+	} while (unlikely(n == -ERESTART));
 	if (n > 0)
 		return n;
 	if (n == -ENOMEM)

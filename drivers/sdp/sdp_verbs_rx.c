@@ -71,6 +71,7 @@ void sdp_rx_queue(struct sdp_sock *sdp, struct sdp_rx_ctx *c)
 		list_add_tail(&buf->node, &sdp->rx_queue);
 		c->keep = true;
 	}
+	sdp_zc_sink_data(sdp, c);
 	/* pairs with the acquire of the reader */
 	smp_store_release(&sdp->rx_seq, sdp->rx_seq + len);
 	if (unlikely(c->m.h.flags & SDP_OOB_PRES))
@@ -120,6 +121,7 @@ static void sdp_rx_process(struct sdp_rx_ctx *c)
 	int bad = 0;
 
 	spin_lock_bh(&sdp->lock);
+	WRITE_ONCE(c->conn->zc.tx_pipe, !!(c->m.h.flags & SDP_REQ_PIPE));
 	if (sdp->conn == c->conn)
 		bad = sdp_rx_dispatch(sdp, c);
 	sdp_rx_taken(sdp, c);

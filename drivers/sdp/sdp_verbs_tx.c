@@ -139,6 +139,15 @@ static void sdp_tx_ext(struct sdp_conn *conn, struct sdp_msg *msg, u32 octets)
 		msg->payload_len = octets;
 		sdp_zc_src_avail(conn, msg);
 		break;
+	case SDP_MID_SINK_AVAIL:
+		sdp_zc_sink_fill(conn, msg);
+		break;
+	case SDP_MID_RDMA_WR_COMPL:
+		msg->ext.len = conn->zc.tx_written;
+		break;
+	case SDP_MID_MODE_CHANGE:
+		sdp_zc_mode_changed(conn, msg);
+		break;
 	case SDP_MID_RDMA_RD_COMPL:
 		sdp_zc_read_done(conn, msg);
 		break;
@@ -174,6 +183,10 @@ static int sdp_tx_post(struct sdp_conn *conn, u8 mid, struct sdp_tx_msg *m)
 		msg.h.flags |= SDP_OOB_PEND;
 	if (m && m->oob)
 		msg.h.flags |= SDP_OOB_PRES;
+	if (sdp_zc_asks_pipe(conn))
+		msg.h.flags |= SDP_REQ_PIPE;
+	if (octets)
+		sdp_zc_tx_payload(conn);
 	sdp_tx_ext(conn, &msg, octets);
 	len = sdp_build_msg(p, &msg);
 	trace_sdp_msg_tx(conn->sk, &msg.h, octets);
@@ -211,8 +224,8 @@ static int sdp_tx_run_ctl(struct sdp_conn *conn)
 		if (!conn->fc->may_send(conn, false) || !sdp_tx_slot_free(conn))
 			break;
 		clear_bit(ctl[i].bit, &conn->tx_ctl);
-		if (ctl[i].bit == SDP_CTL_SENDSM)
-			WRITE_ONCE(conn->rx_src_avail, false);
+		if (!sdp_zc_ctl_due(conn, ctl[i].bit))
+			continue;
 		err = sdp_tx_post(conn, ctl[i].mid, NULL);
 	}
 	return err;
@@ -239,6 +252,24 @@ static int sdp_tx_send_data(struct sdp_conn *conn, struct sdp_tx_msg *m, u32 n)
 	return sdp_tx_post(conn, conn->fc->mid, &piece);
 }
 
+/* A send without copies whose turn has come, in pipelined mode. */
+static int sdp_tx_run_zc(struct sdp_conn *conn)
+{
+	int err = 0;
+	u8 mid;
+
+	while (!err && sdp_tx_slot_free(conn)) {
+		mid = sdp_zc_next(conn);
+		if (!mid)
+			break;
+		if (mid == SDP_MID_RDMA_WR_COMPL)
+			err = sdp_zc_write(conn);
+		if (!err)
+			err = sdp_tx_post(conn, mid, NULL);
+	}
+	return err;
+}
+
 static int sdp_tx_run_data(struct sdp_conn *conn)
 {
 	struct sdp_tx_msg *m;
@@ -260,6 +291,8 @@ static int sdp_tx_run_data(struct sdp_conn *conn)
 		}
 		err = sdp_tx_send_data(conn, m, n);
 	}
+	if (!err && conn->tx_tail == conn->tx_head)
+		err = sdp_tx_run_zc(conn);
 	return err;
 }
 
@@ -270,7 +303,7 @@ static int sdp_tx_run_end(struct sdp_conn *conn)
 	bool due;
 
 	if (conn->tx_fin && !conn->tx_fin_sent &&
-	    conn->tx_tail == conn->tx_head && !sdp_zc_tx_held(conn) &&
+	    conn->tx_tail == conn->tx_head && !sdp_zc_tx_busy(conn) &&
 	    sdp_tx_slot_free(conn) && conn->fc->may_send(conn, false)) {
 		conn->tx_fin_sent = true;
 		SDP_INC_STATS(net, DISCON_SENT);

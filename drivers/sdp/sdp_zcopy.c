@@ -2,7 +2,7 @@
 /*
  * Zero copy: memory of processes for the device. Pinned, charged to the user,
  * registered for one transfer, invalidated and let go. Calls the verbs and
- * the memory management; used by sdp_zcopy_tx.c and sdp_zcopy_rx.c.
+ * the memory management; used by the other files of zero copy.
  *
  * A region is let go when its invalidation is complete, or when the queue pair
  * is dead: before that the peer may read it, or the device write to it. Until
@@ -49,14 +49,115 @@ static void sdp_zc_done(struct ib_cq *cq, struct ib_wc *wc)
 void sdp_zc_init(struct sdp_conn *conn)
 {
 	const struct ib_device_attr *attrs = &conn->dev->attrs;
+	struct sdp_net *sn = sdp_pernet(sock_net(conn->sk));
+	struct sdp_zc *zc = &conn->zc;
 
-	conn->zc.tx.cqe.done = sdp_zc_done;
-	conn->zc.rx.cqe.done = sdp_zc_done;
-	conn->zc.rx.write = true;
-	conn->zc.able = attrs->device_cap_flags & IB_DEVICE_MEM_MGT_EXTENSIONS &&
-			attrs->max_fast_reg_page_list_len >= SDP_ZC_PAGES_MIN &&
-			attrs->max_qp_rd_atom > 0 &&
-			attrs->max_qp_init_rd_atom > 0;
+	zc->tx.cqe.done = sdp_zc_done;
+	zc->rx.cqe.done = sdp_zc_done;
+	zc->write_cqe.done = sdp_zc_written;
+	zc->rx.write = true;
+	zc->tx_mode = SDP_MODE_COMBINED;
+	zc->tx_want = SDP_MODE_COMBINED;
+	zc->pipe = READ_ONCE(sn->sysctl_zcopy_pipelined);
+	zc->max = READ_ONCE(sn->sysctl_max_adverts);
+	zc->able = attrs->device_cap_flags & IB_DEVICE_MEM_MGT_EXTENSIONS &&
+		   attrs->max_fast_reg_page_list_len >= SDP_ZC_PAGES_MIN &&
+		   attrs->max_qp_rd_atom > 0 && attrs->max_qp_init_rd_atom > 0;
+	if (!zc->able)
+		return;
+	zc->rx_src.slot = kcalloc(2 * zc->max, sizeof(*zc->rx_src.slot),
+				  GFP_KERNEL_ACCOUNT);
+	if (!zc->rx_src.slot)
+		zc->able = false;
+	else
+		zc->tx_sink.slot = zc->rx_src.slot + zc->max;
+}
+
+/**
+ * sdp_zc_push - keep an advertisement of the peer
+ * @zc: zero copy of the connection
+ * @q: where
+ * @m: SrcAvail or SinkAvail
+ *
+ * Context: sdp->lock.
+ *
+ * Return: false if there are as many as it may have.
+ */
+bool sdp_zc_push(const struct sdp_zc *zc, struct sdp_zc_adverts *q,
+		 const struct sdp_msg *m)
+{
+	struct sdp_zc_advert *a;
+
+	if (q->n >= zc->max)
+		return false;
+	a = &q->slot[(q->first + q->n) % zc->max];
+	a->va = m->ext.avail.va;
+	a->rkey = m->ext.avail.rkey;
+	a->len = m->ext.avail.len;
+	q->n++;
+	return true;
+}
+
+/**
+ * sdp_zc_pop - take the oldest advertisement
+ * @zc: zero copy of the connection
+ * @q: where from
+ * @a: filled in, if not NULL
+ *
+ * Context: sdp->lock.
+ *
+ * Return: false if there is none.
+ */
+bool sdp_zc_pop(const struct sdp_zc *zc, struct sdp_zc_adverts *q,
+		struct sdp_zc_advert *a)
+{
+	if (!q->n)
+		return false;
+	if (a)
+		*a = q->slot[q->first];
+	q->first = (q->first + 1) % zc->max;
+	q->n--;
+	return true;
+}
+
+/**
+ * sdp_zc_asks_pipe - whether we would like the peer's pipelined mode
+ * @conn: connection
+ *
+ * Context: any.
+ */
+bool sdp_zc_asks_pipe(const struct sdp_conn *conn)
+{
+	return unlikely(sdp_zc_threshold(conn->sk)) && conn->zc.able &&
+	       conn->zc.pipe && conn->fc == &sdp_fc_credit;
+}
+
+/**
+ * sdp_zc_ctl_due - whether a control message is still wanted
+ * @conn: connection
+ * @bit: enum sdp_ctl
+ *
+ * If it is one of zero copy, it counts as sent from here on.
+ *
+ * Context: tx_lock.
+ */
+bool sdp_zc_ctl_due(struct sdp_conn *conn, unsigned int bit)
+{
+	switch (bit) {
+	case SDP_CTL_MODE:
+		return conn->zc.tx_want != conn->zc.tx_mode;
+	case SDP_CTL_SINK_AVAIL:
+		return sdp_zc_sink_due(conn);
+	case SDP_CTL_SINK_CANCEL:
+		return sdp_zc_sink_cancel_due(conn);
+	case SDP_CTL_SINK_ACK:
+		return sdp_zc_sink_ack_due(conn);
+	case SDP_CTL_SENDSM:
+		sdp_zc_asked(conn);
+		return true;
+	default:
+		return true;
+	}
 }
 
 static void sdp_zc_region_free(struct sdp_zc_region *r)
@@ -80,6 +181,8 @@ void sdp_zc_free(struct sdp_conn *conn)
 {
 	sdp_zc_region_free(&conn->zc.tx);
 	sdp_zc_region_free(&conn->zc.rx);
+	kfree(conn->zc.rx_src.slot);
+	conn->zc.rx_src.slot = NULL;
 }
 
 /**

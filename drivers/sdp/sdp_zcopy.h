@@ -2,7 +2,9 @@
 /*
  * Zero copy on a verbs link: large sends are not copied into messages. The
  * source advertises its memory (SrcAvail), the sink reads it with RDMA Read
- * straight into the memory of the reader. Between the files of the verbs link.
+ * straight into the memory of the reader. Or the sink advertises that of a
+ * reader who waits (SinkAvail), and the source writes to it with RDMA Write.
+ * Between the files of the verbs link.
  *
  * States and numbers belong to sdp->lock. What lets the transmit engine go on
  * changes with tx_lock held as well, so that the engine may look with tx_lock
@@ -17,13 +19,13 @@
 #include <rdma/ib_verbs.h>
 
 #define SDP_ZC_MIN	4096	/* octets below which it is never tried */
-#define SDP_ZC_HEAD	64	/* octets that go along with SrcAvail */
+#define SDP_ZC_HEAD	64	/* octets that go along with SrcAvail, combined */
 #define SDP_ZC_PAGES	257	/* of one advertisement: 1 MB, wherever it is */
 #define SDP_ZC_PAGES_MIN	16	/* a device with fewer is not worth it */
 /* octets of a read where a lost packet costs all of it: not on iWARP */
 #define SDP_ZC_READ	262144
-#define SDP_ZC_WRS	8	/* registering, reading, invalidating, twice */
-#define SDP_ZC_SKIP_MAX	6	/* 2^6 sends are copied after failures */
+#define SDP_ZC_WRS	8	/* registering, moving, invalidating, twice */
+#define SDP_ZC_SKIP_MAX	6	/* 2^6 transfers are copied after failures */
 
 struct msghdr;
 struct sock;
@@ -56,13 +58,14 @@ struct sdp_zc_region {
 	struct mmpin mmp;
 };
 
-/* Our SrcAvail, sdp_zc.tx_state */
+/* Our send, sdp_zc.tx_state */
 enum sdp_zc_tx {
 	SDP_ZC_TX_IDLE,
-	SDP_ZC_TX_QUEUED,	/* the message waits for a credit */
-	SDP_ZC_TX_SENT,
+	SDP_ZC_TX_QUEUED,	/* waits for its turn, and for a credit */
+	SDP_ZC_TX_SENT,		/* SrcAvail is with the peer */
 	SDP_ZC_TX_CANCEL,	/* SrcAvailCancel wanted, or sent */
-	SDP_ZC_TX_OVER,		/* read, or the peer wants messages */
+	SDP_ZC_TX_WRITING,	/* RDMA Write, RdmaWrCompl behind it */
+	SDP_ZC_TX_OVER,		/* moved, or the peer wants messages */
 };
 
 /* SrcAvail of the peer, sdp_zc.rx_state */
@@ -72,18 +75,59 @@ enum sdp_zc_rx {
 	SDP_ZC_RX_READING,
 };
 
+/* Our SinkAvail, sdp_zc.sink_state */
+enum sdp_zc_sink {
+	SDP_ZC_SINK_IDLE,
+	SDP_ZC_SINK_QUEUED,	/* waits for a credit */
+	SDP_ZC_SINK_SENT,
+	SDP_ZC_SINK_CANCEL,	/* SinkAvailCancel wanted, or sent */
+	SDP_ZC_SINK_OVER,	/* filled, or void; its reader has to end it */
+};
+
+/* Memory that the peer has advertised. */
+struct sdp_zc_advert {
+	u64 va;
+	u32 rkey;
+	u32 len;
+};
+
+/**
+ * struct sdp_zc_adverts - advertisements of the peer, oldest first
+ * @slot: room for as many as it has been told of in Hello
+ * @first: place of the oldest
+ * @n: how many there are
+ */
+struct sdp_zc_adverts {
+	struct sdp_zc_advert *slot;
+	u16 first;
+	u16 n;
+};
+
 /**
  * struct sdp_zc - zero copy of a connection
  * @able: the device can
+ * @pipe: pipelined mode may be used: net.sdp.zcopy_pipelined
+ * @max: advertisements that the peer may have at a time, of each kind
  * @drained: the queue pair is dead, and nothing reaches memory any more
  * @users: processes that wait for a region of theirs
  * @tx_state: enum sdp_zc_tx
  * @tx_fails: attempts that failed, in a row
  * @tx_skip: sends to be copied before the next attempt
  * @tx_copy: the present send is copied
+ * @tx_stop: what is left of it is not advertised any more
+ * @tx_pipe: the peer would like pipelined mode (REQ_PIPE)
+ * @tx_piped: our sending half has been in pipelined mode
+ * @tx_mode: mode of our sending half, enum sdp_mode
+ * @tx_want: mode it changes to as soon as ModeChange can leave
  * @tx_mseq: MSeq of our SrcAvail
- * @tx_len: octets advertised, those that go along included
- * @tx_left: octets that the peer has not said it has read
+ * @tx_len: octets of the memory
+ * @tx_head: those that go along with SrcAvail
+ * @tx_left: octets that the peer has not got
+ * @tx_written: octets of the RDMA Write under way
+ * @tx_data: messages with payload sent
+ * @tx_void: those of them that SinkAvail does not count
+ * @tx_sink: SinkAvail of the peer, which no data have crossed
+ * @write_cqe: completion of RDMA Writes
  * @rx_state: enum sdp_zc_rx
  * @rx_cancel: SrcAvailCancel came while we were reading
  * @rx_ack: MSeqAck until that has been dealt with
@@ -91,20 +135,44 @@ enum sdp_zc_rx {
  * @rx_rkey: key to it
  * @rx_va: where they begin
  * @rx_done: octets read that the peer does not know of
+ * @rx_src: SrcAvail behind that one, in pipelined mode
+ * @rx_asked: SendSm has left, and the peer may not know of it yet
+ * @rx_asked_mseq: MSeq of it
+ * @rx_fails: SinkAvail in vain, in a row
+ * @rx_skip: receives to be copied before the next one
+ * @rx_data: messages with payload received that SinkAvail counts
+ * @sink_state: enum sdp_zc_sink
+ * @sink_told: SinkAvailCancel has left
+ * @sink_lost: data came instead
+ * @sink_data: @rx_data as the SinkAvail has it
+ * @sink_done: octets that the peer has written
  * @tx: our memory
  * @rx: memory of a reader
  */
 struct sdp_zc {
 	bool able;
+	bool pipe;
 	bool drained;
+	u8 max;
 	u16 users;
 	u8 tx_state;
 	u8 tx_fails;
 	u16 tx_skip;
 	bool tx_copy;
+	bool tx_stop;
+	bool tx_pipe;
+	bool tx_piped;
+	u8 tx_mode;
+	u8 tx_want;
 	u32 tx_mseq;
 	u32 tx_len;
+	u32 tx_head;
 	u32 tx_left;
+	u32 tx_written;
+	u32 tx_data;
+	u32 tx_void;
+	struct sdp_zc_adverts tx_sink;
+	struct ib_cqe write_cqe;
 	u8 rx_state;
 	bool rx_cancel;
 	u32 rx_ack;
@@ -112,6 +180,17 @@ struct sdp_zc {
 	u32 rx_rkey;
 	u64 rx_va;
 	u32 rx_done;
+	struct sdp_zc_adverts rx_src;
+	bool rx_asked;
+	u32 rx_asked_mseq;
+	u8 rx_fails;
+	u16 rx_skip;
+	u32 rx_data;
+	u8 sink_state;
+	bool sink_told;
+	bool sink_lost;
+	u32 sink_data;
+	u32 sink_done;
 	struct sdp_zc_region tx;
 	struct sdp_zc_region rx;
 };
@@ -133,20 +212,54 @@ void sdp_zc_enter(struct sdp_conn *conn);
 void sdp_zc_patience(struct sdp_conn *conn,
 		     bool (*over)(const struct sdp_conn *conn));
 bool sdp_zc_leave(struct sdp_conn *conn, struct sdp_zc_region *r);
+bool sdp_zc_push(const struct sdp_zc *zc, struct sdp_zc_adverts *q,
+		 const struct sdp_msg *m);
+bool sdp_zc_pop(const struct sdp_zc *zc, struct sdp_zc_adverts *q,
+		struct sdp_zc_advert *a);
+bool sdp_zc_asks_pipe(const struct sdp_conn *conn);
+bool sdp_zc_ctl_due(struct sdp_conn *conn, unsigned int bit);
 
 /* sdp_zcopy_tx.c */
 int sdp_zc_send(struct sock *sk, struct msghdr *msg, int flags);
 void sdp_zc_src_avail(struct sdp_conn *conn, struct sdp_msg *m);
 void sdp_zc_sent(struct sdp_conn *conn);
 bool sdp_zc_tx_held(const struct sdp_conn *conn);
+bool sdp_zc_tx_busy(const struct sdp_conn *conn);
 int sdp_zc_rd_compl(struct sdp_sock *sdp, struct sdp_rx_ctx *c);
 int sdp_zc_sendsm(struct sdp_sock *sdp, struct sdp_rx_ctx *c);
+
+/* sdp_zcopy_write.c: SinkAvail, at the source */
+void sdp_zc_tx_mode(struct sdp_conn *conn, u8 mode);
+void sdp_zc_tx_payload(struct sdp_conn *conn);
+u8 sdp_zc_next(struct sdp_conn *conn);
+int sdp_zc_write(struct sdp_conn *conn);
+void sdp_zc_written(struct ib_cq *cq, struct ib_wc *wc);
+void sdp_zc_mode_changed(struct sdp_conn *conn, struct sdp_msg *m);
+bool sdp_zc_sink_ack_due(struct sdp_conn *conn);
+int sdp_zc_sink_avail(struct sdp_sock *sdp, struct sdp_rx_ctx *c);
+int sdp_zc_sink_unavail(struct sdp_sock *sdp, struct sdp_rx_ctx *c);
+
+/* sdp_zcopy_sink.c: the same, at the sink */
+int sdp_zc_offer(struct sock *sk, struct msghdr *msg, size_t len, int flags,
+		 long *timeo);
+void sdp_zc_sink_data(struct sdp_sock *sdp, struct sdp_rx_ctx *c);
+void sdp_zc_sink_end(struct sdp_conn *conn);
+bool sdp_zc_sink_out(const struct sdp_zc *zc);
+bool sdp_zc_sink_due(struct sdp_conn *conn);
+bool sdp_zc_sink_cancel_due(struct sdp_conn *conn);
+void sdp_zc_sink_fill(struct sdp_conn *conn, struct sdp_msg *m);
+int sdp_zc_wr_compl(struct sdp_sock *sdp, struct sdp_rx_ctx *c);
+int sdp_zc_sink_ack(struct sdp_sock *sdp, struct sdp_rx_ctx *c);
 
 /* sdp_zcopy_rx.c */
 int sdp_zc_recv(struct sock *sk, struct msghdr *msg, size_t len, int flags,
 		bool wait);
 void sdp_zc_decline(struct sock *sk);
-bool sdp_zc_accept(struct sdp_sock *sdp, struct sdp_rx_ctx *c);
+int sdp_zc_accept(struct sdp_sock *sdp, struct sdp_rx_ctx *c);
+bool sdp_zc_pending(const struct sock *sk);
+void sdp_zc_poll(struct sock *sk);
+void sdp_zc_asked(struct sdp_conn *conn);
+int sdp_zc_rx_mode(struct sdp_rx_ctx *c);
 int sdp_zc_src_cancel(struct sdp_sock *sdp, struct sdp_rx_ctx *c);
 void sdp_zc_read_done(struct sdp_conn *conn, struct sdp_msg *m);
 u32 sdp_zc_ack(const struct sdp_conn *conn);

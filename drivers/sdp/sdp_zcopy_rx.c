@@ -10,6 +10,10 @@
  * (SendSm); or until the peer cancels it. Octets that are read never are on the
  * receive queue: rx_seq and copied_seq move together.
  *
+ * In pipelined mode there may be several, which are read in turn, and end
+ * together. No octets come along, so poll() does not see them; who polls gets
+ * messages. One that has crossed our SendSm or SinkAvail is void.
+ *
  * MSeqAck stays in front of a SrcAvailCancel while we read, since it would
  * acknowledge the cancel.
  */
@@ -53,39 +57,187 @@ void sdp_zc_read_done(struct sdp_conn *conn, struct sdp_msg *m)
 }
 
 /**
+ * sdp_zc_asked - SendSm is leaving: the peer may send messages again
+ * @conn: connection
+ *
+ * Context: tx_lock.
+ */
+void sdp_zc_asked(struct sdp_conn *conn)
+{
+	struct sdp_sock *sdp = sdp_sk(conn->sk);
+
+	spin_lock(&sdp->lock);
+	WRITE_ONCE(conn->rx_src_avail, false);
+	conn->zc.rx_asked = true;
+	conn->zc.rx_asked_mseq = conn->tx_mseq + 1;
+	spin_unlock(&sdp->lock);
+}
+
+/* The peer sent it before it knew of something of ours, and will know. */
+static bool sdp_zc_void(const struct sdp_rx_ctx *c)
+{
+	const struct sdp_zc *zc = &c->conn->zc;
+
+	return sdp_zc_sink_out(zc) ||
+	       (zc->rx_asked &&
+		sdp_seq_after(zc->rx_asked_mseq, c->m.h.mseq_ack));
+}
+
+static void sdp_zc_take(struct sdp_zc *zc, u64 va, u32 rkey, u32 len)
+{
+	zc->rx_va = va;
+	zc->rx_rkey = rkey;
+	WRITE_ONCE(zc->rx_left, len);
+	WRITE_ONCE(zc->rx_state, SDP_ZC_RX_PENDING);
+}
+
+/* One behind others: in pipelined mode, as many as the peer was told. */
+static int sdp_zc_another(struct sdp_rx_ctx *c)
+{
+	struct sdp_zc *zc = &c->conn->zc;
+
+	/* those in front of it are declined, so is this */
+	if (zc->rx_state == SDP_ZC_RX_IDLE)
+		return 0;
+	if (zc->rx_src.n + 1 >= zc->max ||
+	    !sdp_zc_push(zc, &zc->rx_src, &c->m))
+		return SDP_MIB_BAD_STATE;
+	return 0;
+}
+
+/**
  * sdp_zc_accept - take a SrcAvail of the peer for a reader to come
  * @sdp: socket
  * @c: SrcAvail, checked, its payload is queued
  *
  * Context: sdp->lock.
  *
- * Return: false if the caller has to answer with SendSm.
+ * Return: 0, or the SDP_MIB_BAD_ number that explains the abort.
  */
-bool sdp_zc_accept(struct sdp_sock *sdp, struct sdp_rx_ctx *c)
+int sdp_zc_accept(struct sdp_sock *sdp, struct sdp_rx_ctx *c)
 {
-	struct sdp_zc *zc = &c->conn->zc;
+	struct sdp_conn *conn = c->conn;
+	struct sdp_zc *zc = &conn->zc;
 
 	lockdep_assert_held(&sdp->lock);
+	if (!c->m.payload_len && sdp_zc_void(c))
+		return 0;
+	if (READ_ONCE(conn->rx_src_avail))
+		return sdp_zc_another(c);
+	WRITE_ONCE(conn->rx_src_avail, true);
 	if (!sdp_zc_threshold(c->sk) || !zc->able || c->reset ||
-	    c->conn->rx_mode != SDP_MODE_COMBINED ||
-	    c->conn->fc != &sdp_fc_credit ||
-	    c->sk->sk_shutdown & RCV_SHUTDOWN) {
+	    conn->fc != &sdp_fc_credit || c->sk->sk_shutdown & RCV_SHUTDOWN) {
 		SDP_INC_STATS(sock_net(c->sk), RX_ZCOPY_DECLINED);
-		return false;
+		sdp_tx_ctl(conn, SDP_CTL_SENDSM);
+		return 0;
 	}
-	zc->rx_left = c->m.ext.avail.len - c->m.payload_len;
-	zc->rx_va = c->m.ext.avail.va + c->m.payload_len;
-	zc->rx_rkey = c->m.ext.avail.rkey;
-	WRITE_ONCE(zc->rx_state, SDP_ZC_RX_PENDING);
-	return true;
+	sdp_zc_sink_end(conn);
+	sdp_zc_take(zc, c->m.ext.avail.va + c->m.payload_len,
+		    c->m.ext.avail.rkey, c->m.ext.avail.len - c->m.payload_len);
+	c->pending = true;
+	return 0;
 }
 
-/* The rest of the advertisement is given back. sdp->lock. */
+/* What is left of the advertisements is given back. sdp->lock. */
 static void sdp_zc_drop(struct sdp_conn *conn)
 {
 	WRITE_ONCE(conn->zc.rx_state, SDP_ZC_RX_IDLE);
 	WRITE_ONCE(conn->zc.rx_cancel, false);
+	conn->zc.rx_src.n = 0;
 	sdp_tx_ctl(conn, SDP_CTL_SENDSM);
+}
+
+/* This one has been read to its end. sdp->lock. */
+static void sdp_zc_rx_next(struct sdp_conn *conn)
+{
+	struct sdp_zc *zc = &conn->zc;
+	struct sdp_zc_advert a;
+
+	if (sdp_zc_pop(zc, &zc->rx_src, &a)) {
+		sdp_zc_take(zc, a.va, a.rkey, a.len);
+		return;
+	}
+	WRITE_ONCE(zc->rx_state, SDP_ZC_RX_IDLE);
+	WRITE_ONCE(zc->rx_cancel, false);
+	WRITE_ONCE(conn->rx_src_avail, false);
+}
+
+/**
+ * sdp_zc_rx_mode - the peer changes the mode of its sending half
+ * @c: ModeChange, a legal one
+ *
+ * What it has advertised in pipelined mode, and what we have, is void then.
+ *
+ * Context: sdp->lock.
+ *
+ * Return: 0, or the SDP_MIB_BAD_ number that explains the abort.
+ */
+int sdp_zc_rx_mode(struct sdp_rx_ctx *c)
+{
+	struct sdp_conn *conn = c->conn;
+	bool piped = conn->rx_mode == SDP_MODE_PIPELINED;
+
+	if (piped && conn->zc.rx_state == SDP_ZC_RX_PENDING) {
+		conn->zc.rx_src.n = 0;
+		sdp_zc_rx_next(conn);
+	}
+	if (conn->zc.rx_state != SDP_ZC_RX_IDLE ||
+	    (c->m.ext.mch.mode == SDP_MODE_BUFFERED &&
+	     READ_ONCE(conn->rx_src_avail)))
+		return SDP_MIB_BAD_STATE;
+	if (piped)
+		sdp_zc_sink_end(conn);
+	WRITE_ONCE(conn->rx_mode, c->m.ext.mch.mode);
+	return 0;
+}
+
+/**
+ * sdp_zc_pending - whether a reader may find an advertisement
+ * @sk: socket
+ *
+ * Context: any; the answer may be stale at once, a wake-up follows.
+ */
+bool sdp_zc_pending(const struct sock *sk)
+{
+	const struct sdp_conn *conn;
+	bool ret;
+
+	rcu_read_lock();
+	conn = READ_ONCE(sdp_sk(sk)->conn);
+	ret = conn && READ_ONCE(conn->zc.rx_state) == SDP_ZC_RX_PENDING &&
+	      READ_ONCE(conn->zc.sink_state) == SDP_ZC_SINK_IDLE;
+	rcu_read_unlock();
+	return ret;
+}
+
+/**
+ * sdp_zc_poll - somebody asks whether there is something to read
+ * @sk: socket
+ *
+ * What was advertised without any payload is asked for by messages.
+ *
+ * Context: process; no spinlock held.
+ */
+void sdp_zc_poll(struct sock *sk)
+{
+	struct sdp_sock *sdp = sdp_sk(sk);
+	struct sdp_conn *conn;
+
+	if (likely(!sdp_zc_pending(sk)))
+		return;
+	spin_lock_bh(&sdp->lock);
+	conn = sdp->conn;
+	if (!conn || conn->zc.rx_state != SDP_ZC_RX_PENDING ||
+	    conn->rx_mode != SDP_MODE_PIPELINED) {
+		spin_unlock_bh(&sdp->lock);
+		return;
+	}
+	SDP_INC_STATS(sock_net(sk), RX_ZCOPY_DECLINED);
+	sdp_zc_drop(conn);
+	refcount_inc(&conn->refs);
+	spin_unlock_bh(&sdp->lock);
+	sdp_tx_kick(conn);
+	sdp_conn_put(conn);
 }
 
 /**
@@ -156,7 +308,8 @@ static u32 sdp_zc_rx_want(struct sock *sk, struct msghdr *msg, size_t len,
 		return 0;
 	n = sdp_zc_segment(&msg->msg_iter, addr);
 	n = min(min_t(size_t, n, len), left);
-	if (n < min(sdp_zc_threshold(sk), left))
+	/* the reader has got the octets that came along */
+	if (n + SDP_ZC_HEAD < min(sdp_zc_threshold(sk), left))
 		return 0;
 	if (!test_bit(SDP_CONN_IWARP, &conn->flags))
 		n = min_t(u32, n, SDP_ZC_READ);
@@ -226,15 +379,12 @@ static void sdp_zc_rx_took(struct sock *sk, struct sdp_conn *conn, u32 n)
 	WRITE_ONCE(zc->rx_left, zc->rx_left - n);
 	zc->rx_done += n;
 	sdp_tx_ctl(conn, SDP_CTL_RD_COMPL);
-	if (!zc->rx_left) {
-		WRITE_ONCE(zc->rx_state, SDP_ZC_RX_IDLE);
-		WRITE_ONCE(zc->rx_cancel, false);
-		WRITE_ONCE(conn->rx_src_avail, false);
-	} else if (zc->rx_cancel) {
+	if (!zc->rx_left && !(zc->rx_cancel && zc->rx_src.n))
+		sdp_zc_rx_next(conn);
+	else if (zc->rx_cancel)
 		sdp_zc_drop(conn);
-	} else {
+	else
 		WRITE_ONCE(zc->rx_state, SDP_ZC_RX_PENDING);
-	}
 	spin_unlock(&sdp->lock);
 	spin_unlock_bh(&conn->tx_lock);
 	SDP_INC_STATS(sock_net(sk), RX_ZCOPY_READS);
@@ -305,7 +455,8 @@ int sdp_zc_recv(struct sock *sk, struct msghdr *msg, size_t len, int flags,
 
 	if (likely(!conn || READ_ONCE(conn->zc.rx_state) != SDP_ZC_RX_PENDING))
 		return 0;
-	if (sk->sk_err || sk->sk_shutdown & RCV_SHUTDOWN)
+	if (sk->sk_err || sk->sk_shutdown & RCV_SHUTDOWN ||
+	    READ_ONCE(conn->zc.sink_state) != SDP_ZC_SINK_IDLE)
 		return 0;
 	n = wait ? sdp_zc_rx_want(sk, msg, len, flags, &addr) : 0;
 	if (!n) {

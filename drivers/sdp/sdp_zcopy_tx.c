@@ -4,9 +4,10 @@
  * memory and waits until the peer has read it. Calls sdp_zcopy.c and the
  * transmit half over a verbs link.
  *
- * Combined mode: one SrcAvail at a time, its first octets come along, nothing
- * but control messages follows until it is over. It is over when all of it has
- * been read (RdmaRdCompl) or the peer asks for messages (SendSm). If nothing
+ * One SrcAvail at a time, nothing but control messages follows until it is
+ * over. In combined mode its first octets come along; for pipelined mode, where
+ * it may be a Write instead, see sdp_zcopy_write.c. It is over when all of it
+ * has been read (RdmaRdCompl) or the peer asks for messages (SendSm). If nothing
  * moves for a while we cancel it, which the peer answers without its program.
  * What was not read is copied, by the caller.
  *
@@ -33,9 +34,22 @@ bool sdp_zc_tx_held(const struct sdp_conn *conn)
 }
 
 /**
+ * sdp_zc_tx_busy - whether there is a send whose data are not messages yet
+ * @conn: connection
+ *
+ * Context: tx_lock.
+ */
+bool sdp_zc_tx_busy(const struct sdp_conn *conn)
+{
+	return READ_ONCE(conn->zc.tx_state) != SDP_ZC_TX_IDLE;
+}
+
+/**
  * sdp_zc_src_avail - our SrcAvail is leaving
  * @conn: connection
- * @m: the message, its number is known; the rest is filled in
+ * @m: the message, its number and payload are known; the rest is filled in
+ *
+ * What had been written before, in pipelined mode, is not advertised.
  *
  * Context: tx_lock.
  */
@@ -44,12 +58,15 @@ void sdp_zc_src_avail(struct sdp_conn *conn, struct sdp_msg *m)
 	struct sdp_sock *sdp = sdp_sk(conn->sk);
 	struct sdp_zc *zc = &conn->zc;
 
-	m->ext.avail.len = zc->tx_len;
 	m->ext.avail.rkey = zc->tx.mr->rkey;
-	m->ext.avail.va = zc->tx.mr->iova;
 	spin_lock(&sdp->lock);
-	zc->tx_mseq = m->h.mseq;
-	WRITE_ONCE(zc->tx_state, SDP_ZC_TX_SENT);
+	m->ext.avail.len = zc->tx_left + m->payload_len;
+	m->ext.avail.va = zc->tx.mr->iova + zc->tx_len - m->ext.avail.len;
+	/* in pipelined mode it counts as sent already, or it is void */
+	if (m->payload_len) {
+		zc->tx_mseq = m->h.mseq;
+		WRITE_ONCE(zc->tx_state, SDP_ZC_TX_SENT);
+	}
 	spin_unlock(&sdp->lock);
 	SDP_INC_STATS(sock_net(conn->sk), TX_SRCAVAIL);
 }
@@ -191,7 +208,7 @@ static u32 sdp_zc_tx_end(struct sdp_conn *conn)
 	sdp_zc_leave(conn, &zc->tx);
 	spin_lock_bh(&conn->tx_lock);
 	spin_lock(&sdp->lock);
-	done = zc->tx_len - SDP_ZC_HEAD - zc->tx_left;
+	done = zc->tx_len - zc->tx_head - zc->tx_left;
 	sdp_zc_tx_judge(zc, !zc->tx_left);
 	clear_bit(SDP_CTL_SRC_CANCEL, &conn->tx_ctl);
 	WRITE_ONCE(sdp->tx_bytes, sdp->tx_bytes + done);
@@ -207,13 +224,14 @@ static u32 sdp_zc_tx_end(struct sdp_conn *conn)
 	return done;
 }
 
-/* Pin, register, queue SrcAvail. Returns false if that did not work. */
+/* Pin, register, queue. Returns false if that did not work. */
 static bool sdp_zc_tx_start(struct sock *sk, struct msghdr *msg,
 			    unsigned long addr, u32 len)
 {
 	struct sdp_conn *conn = sdp_sk(sk)->conn;
 	struct sdp_zc *zc = &conn->zc;
 	struct ib_reg_wr reg;
+	bool pipe;
 	int n;
 
 	n = sdp_zc_pin(conn, &zc->tx, addr, len, false);
@@ -229,10 +247,16 @@ static bool sdp_zc_tx_start(struct sock *sk, struct msghdr *msg,
 		sdp_conn_put(conn);
 		return false;
 	}
+	pipe = READ_ONCE(zc->tx_pipe) && sdp_zc_asks_pipe(conn);
+	sdp_zc_tx_mode(conn, pipe ? SDP_MODE_PIPELINED : SDP_MODE_COMBINED);
+	spin_lock_bh(&conn->tx_lock);
+	zc->tx_head = pipe ? 0 : SDP_ZC_HEAD;
 	zc->tx_len = n;
-	zc->tx_left = n - SDP_ZC_HEAD;
+	zc->tx_left = n - zc->tx_head;
+	zc->tx_stop = false;
 	WRITE_ONCE(zc->tx_state, SDP_ZC_TX_QUEUED);
-	if (sdp_tx_src_avail(conn, &msg->msg_iter, SDP_ZC_HEAD))
+	spin_unlock_bh(&conn->tx_lock);
+	if (pipe || sdp_tx_src_avail(conn, &msg->msg_iter, SDP_ZC_HEAD))
 		return true;
 	sdp_zc_tx_end(conn);
 	sdp_conn_put(conn);
@@ -267,7 +291,8 @@ static bool sdp_zc_tx_wait(struct sdp_conn *conn)
 		ret = wait_event_interruptible_hrtimeout(conn->cm_wait,
 							 sdp_zc_tx_over(conn),
 							 limit);
-	} while (ret == -ETIME && sdp_zc_tx_progress(conn) != seen);
+	} while (ret == -ETIME && (sdp_zc_tx_progress(conn) != seen ||
+		 READ_ONCE(conn->zc.tx_state) == SDP_ZC_TX_WRITING));
 	return !ret;
 }
 
@@ -279,8 +304,10 @@ static void sdp_zc_tx_cancel(struct sdp_conn *conn)
 
 	spin_lock_bh(&conn->tx_lock);
 	spin_lock(&sdp->lock);
+	conn->zc.tx_stop = true;
 	if (conn->zc.tx_state == SDP_ZC_TX_QUEUED) {
-		sdp_tx_src_unavail(conn);
+		if (conn->zc.tx_head)
+			sdp_tx_src_unavail(conn);
 		WRITE_ONCE(conn->zc.tx_state, SDP_ZC_TX_OVER);
 	} else if (conn->zc.tx_state == SDP_ZC_TX_SENT) {
 		WRITE_ONCE(conn->zc.tx_state, SDP_ZC_TX_CANCEL);
@@ -304,13 +331,14 @@ static void sdp_zc_tx_cancel(struct sdp_conn *conn)
  *
  * Context: lock_sock, which is released meanwhile.
  *
- * Return: octets taken, 0 if the data have to be copied.
+ * Return: octets taken, 0 if the data have to be copied, -ERESTART if they have
+ * to be after a look at what has become of the socket.
  */
 int sdp_zc_send(struct sock *sk, struct msghdr *msg, int flags)
 {
 	struct sdp_conn *conn = sdp_sk(sk)->conn;
 	unsigned long addr;
-	u32 len, done;
+	u32 len, head, done;
 
 	len = sdp_zc_tx_want(sk, msg, flags, &addr);
 	if (!len || !sdp_zc_tx_start(sk, msg, addr, len))
@@ -319,9 +347,10 @@ int sdp_zc_send(struct sock *sk, struct msghdr *msg, int flags)
 	sdp_tx_kick(conn);
 	if (!sdp_zc_tx_wait(conn))
 		sdp_zc_tx_cancel(conn);
+	head = conn->zc.tx_head;
 	done = sdp_zc_tx_end(conn);
 	sdp_conn_put(conn);
 	lock_sock(sk);
 	iov_iter_advance(&msg->msg_iter, done);
-	return SDP_ZC_HEAD + done;
+	return head + done ? head + done : -ERESTART;
 }

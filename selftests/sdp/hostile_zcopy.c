@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
 /*
  * Attacks on zero copy of SDP over iWARP: a peer of "sdp-zcopy serve" that
- * breaks the rules of SrcAvail, as the one who reads and as the one who is
- * read. Each attack is a script, one letter for a step, see steps[].
+ * breaks the rules of SrcAvail and SinkAvail, as the one who reads or writes and
+ * as the one to whom that is done. Each attack is a script, one letter for a
+ * step, see the functions of that name.
  */
 #include <poll.h>
 #include <string.h>
@@ -18,13 +19,20 @@
 #define VA 0x700000000000ull
 #define INLINE 100
 #define PIECE 1400
+#define TAGGED_HEAD 14
+#define REQ_PIPE 0x04
+#define WRITTEN 1000 /* octets that we write at a time */
 
 enum message {
 	MID_DISCON = 0x02,
 	MID_SENDSM = 0x04,
+	MID_WR_COMPL = 0x05,
 	MID_RD_COMPL = 0x06,
 	MID_MODE_CHANGE = 0x07,
 	MID_SRC_CANCEL = 0x08,
+	MID_SINK_CANCEL = 0x09,
+	MID_SINK_ACK = 0x0a,
+	MID_SINK_AVAIL = 0xfd,
 	MID_SRC_AVAIL = 0xfe,
 	MID_DATA = 0xff,
 };
@@ -43,7 +51,12 @@ static struct {
 		got; /* what the server advertises, has sent */
 	uint64_t va;
 	uint32_t sink_stag, want; /* what it wants to read */
-	uint64_t sink_va, src_va;
+	uint64_t sink_va, src_va, src_base;
+	uint32_t counted, sent; /* messages with payload that it has sent, we */
+	uint32_t written, acks; /* octets by Write, SinkCancelAck */
+	uint32_t offer, offer_len, offer_before; /* SinkAvail of it */
+	uint64_t offer_va;
+	unsigned char flags;
 } at;
 
 static unsigned char msg[2048];
@@ -55,12 +68,15 @@ static void say(struct peer *p, enum message what, uint32_t ack,
 
 	memset(msg, 0, BSDH);
 	msg[0] = what;
+	msg[1] = at.flags;
 	msg[3] = CREDITS;
 	put_be32(msg + 4, len);
 	put_be32(msg + 8, p->mseq++);
 	put_be32(msg + 12, ack);
 	memcpy(msg + BSDH, ext, ext_len);
 	memset(msg + BSDH + ext_len, 'z', payload);
+	if (what == MID_DATA)
+		at.sent++;
 	peer_send_message(p, msg, len);
 }
 
@@ -72,9 +88,12 @@ static void say32(struct peer *p, enum message what, uint32_t ack, uint32_t val)
 	say(p, what, ack, ext, 4, 0);
 }
 
-static void request(struct peer *p, const char *mode, uint32_t bytes)
+static void request(struct peer *p, const char *mode, uint32_t bytes,
+		    uint32_t sleep_ms)
 {
-	struct request r = { .bytes = bytes, .size = 1 << 20 };
+	struct request r = { .bytes = bytes,
+			     .size = 1 << 20,
+			     .sleep_ms = sleep_ms };
 
 	memcpy(r.mode, mode, strlen(mode));
 	say(p, MID_DATA, p->mseq_ack, &r, sizeof(r), 0);
@@ -85,6 +104,8 @@ static int take_message(struct peer *p, const unsigned char *u)
 {
 	p->mseq_ack = get_be32(u + 8);
 	at.got -= BSDH;
+	if (u[0] == MID_DATA && get_be32(u + 4) > BSDH)
+		at.counted++;
 	if (u[0] == MID_SRC_AVAIL) {
 		at.seq = p->mseq_ack;
 		at.got -= 16;
@@ -92,8 +113,20 @@ static int take_message(struct peer *p, const unsigned char *u)
 		at.va = get_be64(u + BSDH + 8);
 		at.left = get_be32(u + BSDH) - at.got;
 	}
-	if (u[0] == MID_RD_COMPL)
+	if (u[0] == MID_RD_COMPL || u[0] == MID_WR_COMPL ||
+	    u[0] == MID_MODE_CHANGE)
 		at.got -= 4;
+	if (u[0] == MID_SINK_ACK)
+		at.acks++;
+	if (u[0] == MID_SINK_AVAIL) {
+		at.got -= 20;
+		at.offer_before = at.offer;
+		at.offer_len = get_be32(u + BSDH);
+		at.offer = get_be32(u + BSDH + 4);
+		at.offer_va = get_be64(u + BSDH + 8);
+		if (get_be32(u + BSDH + 16) != at.sent)
+			return -1;
+	}
 	return u[0];
 }
 
@@ -108,6 +141,11 @@ static int take(struct peer *p)
 		at.want = get_be32(u + HEAD + 12);
 		at.src_va = get_be64(u + HEAD + 20);
 		return get_be32(u + HEAD + 16) == STAG ? OP_READ_REQ : -1;
+	}
+	if (p->ulpdu_len > TAGGED_HEAD && u[0] & 0x80 && u[1] == OP_WRITE &&
+	    get_be32(u + 2) == STAG) {
+		at.written += p->ulpdu_len - TAGGED_HEAD;
+		return 0;
 	}
 	if (p->ulpdu_len < HEAD || u[1] != OP_SEND)
 		return -1;
@@ -140,14 +178,29 @@ static bool hear_data(struct peer *p)
 	return at.got == end;
 }
 
-static void avail(struct peer *p, uint32_t len)
+static void avail(struct peer *p, uint32_t len, uint32_t along)
 {
 	unsigned char ext[16];
 
 	put_be32(ext, len);
 	put_be32(ext + 4, STAG);
 	put_be64(ext + 8, VA);
-	say(p, MID_SRC_AVAIL, p->mseq_ack, ext, 16, INLINE);
+	at.src_base = VA + along;
+	at.sent += !!along;
+	say(p, MID_SRC_AVAIL, p->mseq_ack, ext, 16, along);
+}
+
+/* We are a reader who waits, and has got so many messages. */
+static void sink_avail(struct peer *p, uint32_t len, uint32_t counted)
+{
+	unsigned char ext[20];
+
+	put_be32(ext, len);
+	put_be32(ext + 4, STAG);
+	put_be64(ext + 8, VA);
+	put_be32(ext + 16, counted);
+	at.written = 0;
+	say(p, MID_SINK_AVAIL, p->mseq_ack, ext, 20, 0);
 }
 
 /* The octets that were asked for, or some of them, or elsewhere */
@@ -179,13 +232,15 @@ static void read_from(struct peer *p, uint64_t va, uint32_t len)
 		       NULL);
 }
 
-static void write_to_sink(struct peer *p)
+static void write_to(struct peer *p, uint32_t stag, uint64_t va, uint32_t len)
 {
-	unsigned char u[128];
-	size_t n = ulpdu_tagged(u, DDP_TAGGED, OP_WRITE, at.sink_stag,
-				at.sink_va, "late", 4);
+	static unsigned char u[WRITTEN + 64], data[WRITTEN];
 
-	peer_send_fpdu(p, u, n, NULL);
+	memset(data, 'w', sizeof(data));
+	peer_send_fpdu(p, u,
+		       ulpdu_tagged(u, DDP_TAGGED, OP_WRITE, stag, va, data,
+				    len),
+		       NULL);
 }
 
 /* What the server gets as the one who is read */
@@ -195,7 +250,7 @@ static bool source_step(struct peer *p, char step)
 
 	switch (step) {
 	case 'Q': /* ask for octets: it has to advertise them */
-		request(p, "source", 200000);
+		request(p, "source", 200000, 0);
 		return true;
 	case 'A':
 		return hear(p, MID_SRC_AVAIL) && at.got && at.left;
@@ -241,17 +296,17 @@ static bool sink_step(struct peer *p, char step)
 {
 	switch (step) {
 	case 'N': /* have it read 1 MB */
-		request(p, "waitall", 1 << 20);
+		request(p, "waitall", 1 << 20, 0);
 		return true;
 	case 'V':
-		avail(p, 200000 + INLINE);
+		avail(p, 200000 + INLINE, INLINE);
 		return true;
 	case 'W': /* more than it can read at a time */
-		avail(p, (8 << 20) + INLINE);
+		avail(p, (8 << 20) + INLINE, INLINE);
 		return true;
 	case 'q':
 		return hear(p, OP_READ_REQ) && at.want &&
-		       at.src_va >= VA + INLINE;
+		       at.src_va >= at.src_base;
 	case 'p':
 		response(p, at.want, at.sink_stag);
 		return true;
@@ -278,7 +333,99 @@ static bool sink_step(struct peer *p, char step)
 		say32(p, MID_MODE_CHANGE, p->mseq_ack, 0x20000000);
 		return true;
 	case 'T':
-		write_to_sink(p);
+		write_to(p, at.sink_stag, at.sink_va, 4);
+		return true;
+	}
+	return false;
+}
+
+/* As source in pipelined mode: we are, or are not, a reader who waits */
+static bool piped_source_step(struct peer *p, char step)
+{
+	switch (step) {
+	case 'P': /* ask for that mode */
+		at.flags = REQ_PIPE;
+		return true;
+	case 'G':
+		return hear(p, MID_MODE_CHANGE);
+	case 'a':
+		return hear(p, MID_SRC_AVAIL) && !at.got && at.left;
+	case 'i':
+		sink_avail(p, 200000, at.counted);
+		return true;
+	case 'I': /* for half of what is sent */
+		sink_avail(p, 100000, at.counted);
+		return true;
+	case 'n': /* a message has crossed it */
+		sink_avail(p, 200000, --at.counted);
+		return true;
+	case 'j':
+		sink_avail(p, 200000, at.counted + 1);
+		return true;
+	case 'l':
+		sink_avail(p, 100, at.counted);
+		return true;
+	case 'v':
+		return hear(p, MID_WR_COMPL) && at.written >= 100000;
+	case 'y':
+		say(p, MID_SINK_CANCEL, p->mseq_ack, "", 0, 0);
+		return true;
+	case 'z':
+		return hear(p, MID_SINK_ACK);
+	case 'Z':
+		return !at.acks;
+	}
+	return false;
+}
+
+/* As sink in pipelined mode: its reader waits for a Write */
+static bool piped_sink_step(struct peer *p, char step)
+{
+	switch (step) {
+	case '2': /* have it read 1 MB, 20 ms at a time */
+		request(p, "timeout", 1 << 20, 0);
+		return true;
+	case '4': /* not at once */
+		request(p, "waitall", 1 << 20, 300);
+		return true;
+	case '3':
+		avail(p, 200000, 0);
+		return true;
+	case '5': /* combined mode from now on */
+		say32(p, MID_MODE_CHANGE, p->mseq_ack, 0x10000000);
+		return true;
+	case '6': /* buffered mode */
+		say32(p, MID_MODE_CHANGE, p->mseq_ack, 0);
+		return true;
+	case 'H':
+		return hear(p, MID_SINK_AVAIL) && at.offer_len > WRITTEN;
+	case 'x':
+		write_to(p, at.offer, at.offer_va, WRITTEN);
+		return true;
+	case 'L': /* behind the end */
+		write_to(p, at.offer, at.offer_va + at.offer_len - 4, WRITTEN);
+		return true;
+	case 'J': /* memory that is the reader's own again */
+		write_to(p, at.offer_before, at.offer_va, 4);
+		return true;
+	case 'e': /* it may be written only */
+		at.stag = at.offer;
+		read_from(p, at.offer_va, 1000);
+		return true;
+	case 'F':
+	case 't':
+		say32(p, MID_WR_COMPL, p->mseq_ack, WRITTEN);
+		return true;
+	case 'O':
+		say32(p, MID_WR_COMPL, p->mseq_ack, at.offer_len + 1);
+		return true;
+	case '0':
+		say32(p, MID_WR_COMPL, p->mseq_ack, 0);
+		return true;
+	case 'Y':
+		return hear(p, MID_SINK_CANCEL);
+	case 'u':
+		say(p, MID_SINK_ACK, p->mseq_ack, "", 0, 0);
 		return true;
 	}
 	return false;
@@ -298,7 +445,8 @@ static enum peer_end script(struct peer *p, const struct target_memory *m,
 			shutdown(p->fd, SHUT_WR);
 		else if (*s == 'K')
 			peer_reset(p);
-		else if (!source_step(p, *s) && !sink_step(p, *s))
+		else if (!source_step(p, *s) && !sink_step(p, *s) &&
+			 !piped_source_step(p, *s) && !piped_sink_step(p, *s))
 			return END_NO_FRAME;
 		if (*s == 'K')
 			return END_RST;
@@ -358,6 +506,68 @@ const struct attack zcopy_attacks[] = {
 	CASE("FIN while it reads", NULL, ABORT, "NVqX"),
 	CASE("RST while it reads", NULL, GOOD, "NVqK"),
 	CASE("Write when it has read", NULL, ENDS(E_ANY_TERM), "NVqpkT"),
+
+	CASE("pipelined: read", NULL, GOOD, "PQGaRQaR."),
+	CASE("pipelined: SendSm", NULL, GOOD, "PQGaSD."),
+	CASE("pipelined: read in part, SendSm", NULL, GOOD, "PQGarSD."),
+	CASE("pipelined: cancelled", NULL, GOOD, "PQGaCSD."),
+	CASE("SinkAvail crosses SrcAvail: written", "srcavail_crossed", GOOD, "PQGaiv."),
+	CASE("SinkAvail crosses SrcAvailCancel", "srcavail_crossed", GOOD, "PQGaCiD."),
+	CASE("SinkAvail before the send: written", "tx_zcopy_writes", GOOD, "PQGaRiQvQaR."),
+	CASE("two SinkAvail", "tx_zcopy_writes", GOOD, "PQGaRiiQvQv."),
+	CASE("SinkAvail for a part", "tx_zcopy_writes", GOOD, "PQGaIvaR."),
+	CASE("SinkAvail cancelled", NULL, GOOD, "PQGaRiyzQaR."),
+	CASE("two SinkAvail cancelled", NULL, GOOD, "PQGaRiiyzQaR."),
+	CASE("SinkAvail used, cancelled", NULL, GOOD, "PQGaivyQaRZ."),
+	CASE("nothing to cancel", NULL, GOOD, "PQGaRyQaRZ."),
+	CASE("SinkAvail that Data has crossed", "sinkavail_stale", GOOD, "PQGaSDniyz."),
+	CASE("SinkAvail answered by Data", NULL, GOOD, "PQGaSDiQDyQDZ."),
+	CASE("SinkAvail in combined mode", "bad_rdma", ABORT, "QAi"),
+	CASE("SinkAvail for nothing", "bad_rdma", ABORT, "i"),
+	CASE("SinkAvail of 100 octets", "bad_rdma", ABORT, "PQGaRl"),
+	CASE("SinkAvail that counts too many", "bad_rdma", ABORT, "PQGaRj"),
+	CASE("more SinkAvail than allowed", "bad_state", ABORT, "PQGaRiii"),
+	CASE("RdmaRdCompl for a SrcAvail that was crossed", "bad_rdma", ABORT, "PQGaivR"),
+	CASE("SendSm for a SrcAvail that was crossed", "bad_state", ABORT, "PQGaivS"),
+	CASE("SinkAvailCancel in combined mode", "bad_state", ABORT, "y"),
+	CASE("SinkCancelAck for nothing", "bad_state", ABORT, "u"),
+	CASE("RdmaWrCompl for nothing", "bad_rdma", ABORT, "t"),
+	CASE("FIN while a SinkAvail waits", NULL, ABORT, "PQGaRiX"),
+	CASE("RST while it writes", NULL, GOOD, "PQGaRiQK"),
+	CASE("its reader waits: written", "rx_zcopy_writes", GOOD, "MNHxFHxFHxF."),
+	CASE("its reader waits: Data", NULL, GOOD, "MNHdddd."),
+	CASE("its reader waits: SrcAvail crosses", NULL, GOOD, "MNH3xFH."),
+	CASE("its reader waits: combined mode", NULL, GOOD, "MNH5Vqpk."),
+	CASE("its reader waits: DisConn", NULL, GOOD, "MNHf."),
+	CASE("its reader waits no more", NULL, GOOD, "M2HYuHYuH."),
+	CASE("its reader waits no more, written", "rx_zcopy_writes", GOOD, "M2HYxF."),
+	CASE("its reader waits no more, Data", NULL, GOOD, "M2HYd."),
+	CASE("its reader waits no more, SrcAvail crosses", NULL, GOOD, "M2HY3uH."),
+	CASE("SinkAvailCancel never answered", "timeouts", ABORT, "M2HY"),
+	CASE("SinkCancelAck after Data", "bad_state", ABORT, "M2HYdu"),
+	CASE("SinkCancelAck before the cancel", "bad_state", ABORT, "MNHu"),
+	CASE("RdmaWrCompl of one too many", "bad_rdma", ABORT, "MNHO"),
+	CASE("RdmaWrCompl of nothing", "bad_rdma", ABORT, "MNH0"),
+	CASE("Write behind the end", NULL, ENDS(E_ANY_TERM), "MNHL"),
+	CASE("Write after SinkCancelAck", NULL, ENDS(E_ANY_TERM), "M2HYuHJ"),
+	CASE("Write after RdmaWrCompl", NULL, ENDS(E_ANY_TERM), "MNHxFHJ"),
+	CASE("Read from its reader's memory", NULL, ENDS(E_ANY_TERM), "MNHe"),
+	CASE("FIN while its reader waits", NULL, ABORT, "MNHX"),
+	CASE("RST while its reader waits", NULL, GOOD, "MNHK"),
+	CASE("pipelined: it reads", NULL, GOOD, "M43qpk."),
+	CASE("pipelined: it reads two", NULL, GOOD, "M433qpkqpk."),
+	CASE("pipelined: cancelled", NULL, GOOD, "M43cmd."),
+	CASE("pipelined: two cancelled", NULL, GOOD, "M433cmd."),
+	CASE("pipelined: one of two read, cancelled", NULL, GOOD, "M433qcpkmd."),
+	CASE("pipelined: void by combined mode", NULL, GOOD, "M435Vqpk."),
+	CASE("pipelined: more SrcAvail than allowed", "bad_state", ABORT, "M4333"),
+	CASE("pipelined: SrcAvail with payload", "bad_rdma", ABORT, "MV"),
+	CASE("pipelined: Data behind SrcAvail", "bad_state", ABORT, "M43d"),
+	CASE("pipelined: DisConn behind SrcAvail", "bad_state", ABORT, "M43f"),
+	CASE("combined mode while it reads", "bad_state", ABORT, "M43q5"),
+	CASE("pipelined mode twice", "bad_state", ABORT, "MM"),
+	CASE("combined mode twice", "bad_state", ABORT, "5"),
+	CASE("buffered mode from pipelined", "bad_state", ABORT, "M6"),
 };
 /* clang-format on */
 

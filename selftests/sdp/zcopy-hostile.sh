@@ -2,8 +2,8 @@
 # SPDX-License-Identifier: GPL-2.0
 # vm: timeout=300
 #
-# A peer that breaks the rules of zero copy, as the one who reads our memory and
-# as the one whose memory we read. Each connection ends, or goes on, as it has
+# A peer that breaks the rules of zero copy, as the one who reads or writes our
+# memory and as the one whose memory we read or write. Each connection ends, or goes on, as it has
 # to; the counter of that mistake rises; nothing is left, no page pinned.
 
 # shellcheck source=selftests/lib/lib.sh
@@ -33,7 +33,9 @@ include() {
 dev_up hybrid hybrid || ktap_skip_all "no hybrid devices"
 modprobe -q sdp
 before=$(pinned)
-in_b sysctl -q -w net.sdp.shared_link=0 net.sdp.zcopy_threshold=65536 net.sdp.fin_timeout=1
+# it may have two advertisements, of which we cancel ours after 300 ms
+in_b sysctl -q -w net.sdp.shared_link=0 net.sdp.zcopy_threshold=65536 net.sdp.fin_timeout=1 \
+	net.sdp.zcopy_wait=300000 net.sdp.max_adverts=2
 start_bg b sdp-zcopy serve $SERVER 6000
 wait_for 20 grep -q listening "$BG_LOG" ||
 	ktap_fail "the server listens" "$(cat "$BG_LOG")"

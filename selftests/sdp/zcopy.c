@@ -5,17 +5,20 @@
  *	sdp-zcopy serve ADDRESS PORT
  *	sdp-zcopy [-n BYTES] [-w SEND_SIZE] [-o SEND_OFFSET] [-R RECV_SIZE]
  *		[-P RECV_OFFSET] [-m READER] [-S SENDER] [-t THRESHOLD]
- *		[-l SLEEP_MS] ADDRESS PORT
+ *		[-l SLEEP_MS] [-L PAUSE_MS] ADDRESS PORT
  *
  * READER, of the server: plain, waitall, peek, poll, trunc, splice, pieces,
  * file (reads into a mapped file), threads (two that read), kill (shuts the
  * receiving side down after one receive), close (closes after it), source (it
- * sends instead, BYTES in one send). It sleeps SLEEP_MS before it reads.
+ * sends instead, BYTES in one send), alarm (a timer interrupts it), timeout (it
+ * waits 100 ms at a time), halt (another thread shuts the receiving side down).
+ * It sleeps SLEEP_MS before it reads; halt sleeps before that thread acts.
  *
  * SENDER: plain, iov, signal (a timer interrupts it), private (copy on write,
  * a child writes to the pages), file (out of a mapped file), nonblock, threads
  * (another one receives meanwhile), limit (no memory may be locked), fault
- * (the last page is not there), abort (after SLEEP_MS, in the middle).
+ * (the last page is not there), abort (after SLEEP_MS, in the middle), mixed
+ * (sends of 1000 octets in between). It pauses PAUSE_MS between sends.
  *
  * Buffers are filled with something else as soon as send() is back. Prints
  * "ok" or what was wrong.
@@ -37,6 +40,7 @@
 #include <sys/time.h>
 #include <sys/uio.h>
 #include <sys/wait.h>
+#include <time.h>
 #include <unistd.h>
 
 #include <linux/sdp.h>
@@ -58,6 +62,7 @@ static struct {
 	uint32_t size, offset;
 	const char *sender;
 	int threshold;
+	unsigned int pause_ms;
 } opt = {
 	.req = { .size = 1 << 20, .mode = "plain" },
 	.bytes = 1 << 20,
@@ -67,6 +72,10 @@ static struct {
 };
 
 static int fd;
+
+#ifndef sigev_notify_thread_id
+#define sigev_notify_thread_id _sigev_un._tid
+#endif
 
 static void __attribute__((noreturn)) fail(const char *what)
 {
@@ -174,19 +183,77 @@ static ssize_t read_some(int s, const struct request *r, unsigned char *buf,
 	return recv(s, buf, len, 0);
 }
 
+static void on_alarm(int sig)
+{
+	(void)sig;
+}
+
+/* A timer that interrupts this thread, and no other */
+static void want_signals(int on)
+{
+	static __thread timer_t timer;
+	static __thread bool made;
+	struct sigevent ev = { .sigev_notify = SIGEV_THREAD_ID,
+			       .sigev_signo = SIGALRM };
+	struct itimerspec it = { { 0, 700000 * on }, { 0, 700000 * on } };
+	struct sigaction sa = { .sa_handler = on_alarm };
+
+	if (!made && !on)
+		return;
+	sigaction(SIGALRM, &sa, NULL);
+	ev.sigev_notify_thread_id = gettid();
+	if (!made && timer_create(CLOCK_MONOTONIC, &ev, &timer))
+		fail("timer_create");
+	made = true;
+	timer_settime(timer, 0, &it, NULL);
+}
+
+static bool again(const struct request *r)
+{
+	return (errno == EINTR && is(r, "alarm")) ||
+	       (errno == EAGAIN && is(r, "timeout"));
+}
+
+static void *halt_later(void *arg)
+{
+	int *s = arg;
+
+	usleep(s[1] * 1000);
+	shutdown(s[0], SHUT_RD);
+	return NULL;
+}
+
+static uint64_t receive_halted(int s, const struct request *r)
+{
+	unsigned char *buf = map(r->size, false);
+	int arg[2] = { s, r->sleep_ms };
+	pthread_t thread;
+	uint64_t got = 0;
+	ssize_t n;
+
+	if (pthread_create(&thread, NULL, halt_later, arg))
+		return 0;
+	while ((n = recv(s, buf, r->size, 0)) > 0)
+		got += n;
+	pthread_join(thread, NULL);
+	munmap(buf, r->size);
+	return got;
+}
+
 static uint64_t receive(int s, const struct request *r)
 {
-	size_t room = r->size + r->offset;
-	unsigned char *mem = map(room, is(r, "file")), *buf = mem + r->offset;
+	struct timeval tv = { 0, is(r, "timeout") ? 100000 : 0 };
+	unsigned char *mem = map(r->size + r->offset, is(r, "file"));
+	unsigned char *buf = mem + r->offset;
 	uint64_t got = 0;
 	size_t len;
 	ssize_t n;
 
-	if (is(r,
-	       "pieces")) /* sizes that have nothing to do with the sender's */
-		room = r->size;
+	setsockopt(s, SOL_SOCKET, SO_RCVTIMEO, &tv, sizeof(tv));
+	want_signals(is(r, "alarm"));
 	while (got < r->bytes) {
 		len = r->size;
+		/* sizes that have nothing to do with the sender's */
 		if (is(r, "pieces"))
 			len = got * 2654435761u % r->size + 1;
 		if (len > r->bytes - got)
@@ -197,6 +264,8 @@ static uint64_t receive(int s, const struct request *r)
 			memset(buf, 0xee, len);
 			n = read_some(s, r, buf, len);
 		}
+		if (n < 0 && again(r))
+			continue;
 		if (n <= 0 || (!is(r, "trunc") && !good(buf, n, got)))
 			break;
 		got += n;
@@ -205,6 +274,7 @@ static uint64_t receive(int s, const struct request *r)
 		if (is(r, "close"))
 			break;
 	}
+	want_signals(0);
 	munmap(mem, r->size + r->offset);
 	return got;
 }
@@ -263,6 +333,10 @@ static void *serve_one(void *arg)
 
 	while (recv(s, &r, sizeof(r), MSG_WAITALL) == sizeof(r) &&
 	       r.size <= BUF_MAX && r.bytes <= 1ull << 32) {
+		if (is(&r, "halt")) {
+			receive_halted(s, &r);
+			break;
+		}
 		usleep(r.sleep_ms * 1000);
 		if (is(&r, "source")) {
 			setsockopt(s, SOL_SDP, SDP_ZCOPY, &threshold,
@@ -301,20 +375,6 @@ static int serve(char **argv)
 }
 
 /* ---- client ---- */
-
-static void on_alarm(int sig)
-{
-	(void)sig;
-}
-
-static void want_signals(int on)
-{
-	struct itimerval it = { { 0, 700 * on }, { 0, 700 * on } };
-	struct sigaction sa = { .sa_handler = on_alarm };
-
-	sigaction(SIGALRM, &sa, NULL);
-	setitimer(ITIMER_REAL, &it, NULL);
-}
 
 static void *receive_meanwhile(void *arg)
 {
@@ -373,8 +433,10 @@ static ssize_t send_some(unsigned char *p, size_t len)
 static bool send_all(void)
 {
 	bool fault = !strcmp(opt.sender, "fault");
+	bool mixed = !strcmp(opt.sender, "mixed");
 	size_t room = opt.size + opt.offset;
 	unsigned char *mem, *buf;
+	unsigned int sends = 0;
 	uint64_t pos = 0;
 	ssize_t n = 0;
 	size_t len;
@@ -385,7 +447,11 @@ static bool send_all(void)
 	if (fault)
 		munmap(mem + room, PAGE);
 	for (; pos < opt.bytes; pos += n) {
+		if (pos)
+			usleep(opt.pause_ms * 1000);
 		len = opt.bytes - pos < opt.size ? opt.bytes - pos : opt.size;
+		if (mixed && len > 1000 && ++sends % 3 == 0)
+			len = 1000;
 		fill(buf, fault ? room - opt.offset : len, pos);
 		/* behind the end nothing can be read; what is there is sent */
 		n = send_some(buf, fault ? room - opt.offset + 100 : len);
@@ -467,7 +533,7 @@ static int client(char **argv)
 	done = send_all();
 	want_signals(0);
 	/* who reads no more may close before all is sent */
-	if (is(&opt.req, "kill"))
+	if (is(&opt.req, "kill") || is(&opt.req, "halt"))
 		goto ok;
 	check(done != ends, ends ? "it does not end" : "it ends");
 	if (ends)
@@ -514,6 +580,9 @@ static int option(int c, const char *arg)
 	case 'l':
 		opt.req.sleep_ms = atoi(arg);
 		return 0;
+	case 'L':
+		opt.pause_ms = atoi(arg);
+		return 0;
 	}
 	return -1;
 }
@@ -525,7 +594,7 @@ int main(int argc, char **argv)
 	signal(SIGPIPE, SIG_IGN);
 	if (argc == 4 && !strcmp(argv[1], "serve"))
 		return serve(argv + 2);
-	while ((c = getopt(argc, argv, "n:w:o:R:P:m:S:t:l:")) != -1)
+	while ((c = getopt(argc, argv, "n:w:o:R:P:m:S:t:l:L:")) != -1)
 		if (option(c, optarg))
 			return 2;
 	if (argc - optind != 2)

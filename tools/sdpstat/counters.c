@@ -165,6 +165,22 @@ static const struct counter counters[] = {
 		"sends copied: the device cannot" },
 	[SDP_MIB_ZCOPY_NO_MEM] = { "zcopy_no_mem",
 		"transfers copied: memory not to be pinned" },
+	[SDP_MIB_MODE_CHANGES] = { "mode_changes",
+		"ModeChange sent" },
+	[SDP_MIB_RX_SINKAVAIL] = { "rx_sinkavail",
+		"SinkAvail received: a reader of the peer waits" },
+	[SDP_MIB_SINKAVAIL_STALE] = { "sinkavail_stale",
+		"SinkAvail received that data had crossed" },
+	[SDP_MIB_SRCAVAIL_CROSSED] = { "srcavail_crossed",
+		"SrcAvail given up for a SinkAvail that crossed it" },
+	[SDP_MIB_TX_ZCOPY_WRITES] = { "tx_zcopy_writes",
+		"RDMA Writes into memory of the peer's readers" },
+	[SDP_MIB_TX_SINKAVAIL] = { "tx_sinkavail",
+		"SinkAvail sent: memory of a reader" },
+	[SDP_MIB_TX_SINK_CANCELS] = { "tx_sink_cancels",
+		"SinkAvailCancel sent: the reader did not wait" },
+	[SDP_MIB_RX_ZCOPY_WRITES] = { "rx_zcopy_writes",
+		"RDMA Writes of the peer into memory of readers" },
 };
 /* clang-format on */
 

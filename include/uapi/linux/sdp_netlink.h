@@ -121,6 +121,14 @@ enum {
 	SDP_MIB_RX_ZCOPY_CANCELS,	/* SrcAvailCancel received in time */
 	SDP_MIB_ZCOPY_NO_DEVICE,	/* sends copied: the device cannot */
 	SDP_MIB_ZCOPY_NO_MEM,		/* transfers copied: memory not to be pinned */
+	SDP_MIB_MODE_CHANGES,		/* ModeChange sent */
+	SDP_MIB_RX_SINKAVAIL,		/* SinkAvail received: a reader of the peer waits */
+	SDP_MIB_SINKAVAIL_STALE,		/* SinkAvail received that data had crossed */
+	SDP_MIB_SRCAVAIL_CROSSED,	/* SrcAvail given up for a SinkAvail that crossed it */
+	SDP_MIB_TX_ZCOPY_WRITES,		/* RDMA Writes into memory of the peer's readers */
+	SDP_MIB_TX_SINKAVAIL,		/* SinkAvail sent: memory of a reader */
+	SDP_MIB_TX_SINK_CANCELS,		/* SinkAvailCancel sent: the reader did not wait */
+	SDP_MIB_RX_ZCOPY_WRITES,		/* RDMA Writes of the peer into memory of readers */
 
 	__SDP_MIB_MAX,
 	SDP_MIB_MAX = (__SDP_MIB_MAX - 1)

@@ -1,0 +1,379 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * Zero copy by RDMA Write, the sink: a reader who waits with a large buffer
+ * offers it to the peer (SinkAvail). Calls sdp_zcopy.c and the transmit engine.
+ *
+ * One at a time, in pipelined mode, while nothing is queued or advertised. It
+ * ends when the peer has written (RdmaWrCompl); when a message with payload
+ * comes, which makes it void on both ends; with DisConn and ModeChange; or when
+ * the reader does not want to wait any more and the peer agrees (SinkAvailCancel,
+ * SinkCancelAck). The memory is the reader's own again when its invalidation
+ * is complete, whatever the peer does.
+ *
+ * Octets written never are on the receive queue: those that come behind them
+ * may already be there when the reader returns, and nobody knows but him where
+ * the others were. So stream positions do not count them.
+ */
+#include <linux/sched/signal.h>
+#include <linux/uio.h>
+#include <net/sock.h>
+
+#include "sdp.h"
+#include "sdp_mib.h"
+#include "sdp_rx.h"
+
+/**
+ * sdp_zc_sink_out - whether the peer has, or may have, a SinkAvail of ours
+ * @zc: zero copy of a connection
+ *
+ * Context: sdp->lock.
+ */
+bool sdp_zc_sink_out(const struct sdp_zc *zc)
+{
+	return zc->sink_state == SDP_ZC_SINK_SENT ||
+	       zc->sink_state == SDP_ZC_SINK_CANCEL;
+}
+
+/**
+ * sdp_zc_sink_end - a SinkAvail, if there is one, is void
+ * @conn: connection
+ *
+ * Context: sdp->lock.
+ */
+void sdp_zc_sink_end(struct sdp_conn *conn)
+{
+	struct sdp_zc *zc = &conn->zc;
+
+	if (likely(zc->sink_state == SDP_ZC_SINK_IDLE))
+		return;
+	WRITE_ONCE(zc->sink_state, SDP_ZC_SINK_OVER);
+	wake_up_all(&conn->cm_wait);
+}
+
+/**
+ * sdp_zc_sink_data - a message with payload has come
+ * @sdp: socket
+ * @c: message
+ *
+ * Context: sdp->lock.
+ */
+void sdp_zc_sink_data(struct sdp_sock *sdp, struct sdp_rx_ctx *c)
+{
+	struct sdp_zc *zc = &c->conn->zc;
+
+	lockdep_assert_held(&sdp->lock);
+	zc->rx_asked = false;
+	if (sdp_zc_sink_out(zc))
+		zc->sink_lost = true;
+	else
+		zc->rx_data++;
+	sdp_zc_sink_end(c->conn);
+}
+
+/**
+ * sdp_zc_sink_due - whether SinkAvail may leave, which then counts as sent
+ * @conn: connection
+ *
+ * Context: tx_lock.
+ */
+bool sdp_zc_sink_due(struct sdp_conn *conn)
+{
+	struct sdp_sock *sdp = sdp_sk(conn->sk);
+	struct sdp_zc *zc = &conn->zc;
+	bool due;
+
+	spin_lock(&sdp->lock);
+	due = zc->sink_state == SDP_ZC_SINK_QUEUED;
+	if (due) {
+		WRITE_ONCE(zc->sink_state, SDP_ZC_SINK_SENT);
+		zc->sink_data = zc->rx_data;
+	}
+	spin_unlock(&sdp->lock);
+	return due;
+}
+
+/**
+ * sdp_zc_sink_fill - SinkAvail is leaving
+ * @conn: connection
+ * @m: the message; what it offers is filled in
+ *
+ * Context: tx_lock, after sdp_zc_sink_due().
+ */
+void sdp_zc_sink_fill(struct sdp_conn *conn, struct sdp_msg *m)
+{
+	const struct sdp_zc *zc = &conn->zc;
+
+	m->ext.avail.len = zc->rx.len;
+	m->ext.avail.rkey = zc->rx.mr->rkey;
+	m->ext.avail.va = zc->rx.mr->iova;
+	m->ext.avail.non_discards = zc->sink_data;
+	SDP_INC_STATS(sock_net(conn->sk), TX_SINKAVAIL);
+}
+
+/**
+ * sdp_zc_sink_cancel_due - whether SinkAvailCancel may leave
+ * @conn: connection
+ *
+ * Context: tx_lock.
+ */
+bool sdp_zc_sink_cancel_due(struct sdp_conn *conn)
+{
+	struct sdp_sock *sdp = sdp_sk(conn->sk);
+	struct sdp_zc *zc = &conn->zc;
+	bool due;
+
+	spin_lock(&sdp->lock);
+	due = zc->sink_state == SDP_ZC_SINK_CANCEL && !zc->sink_told;
+	if (due)
+		zc->sink_told = true;
+	spin_unlock(&sdp->lock);
+	return due;
+}
+
+/**
+ * sdp_zc_wr_compl - the peer has written to the reader's memory
+ * @sdp: socket
+ * @c: RdmaWrCompl
+ *
+ * Context: sdp->lock.
+ *
+ * Return: 0, or the SDP_MIB_BAD_ number that explains the abort.
+ */
+int sdp_zc_wr_compl(struct sdp_sock *sdp, struct sdp_rx_ctx *c)
+{
+	struct sdp_zc *zc = &c->conn->zc;
+	u32 n = c->m.ext.len;
+
+	lockdep_assert_held(&sdp->lock);
+	if (!sdp_zc_sink_out(zc) || !n || n > zc->rx.len || c->conn->rx_discon)
+		return SDP_MIB_BAD_RDMA;
+	zc->sink_done = n;
+	sdp_zc_sink_end(c->conn);
+	return 0;
+}
+
+/**
+ * sdp_zc_sink_ack - the peer has given up our SinkAvail
+ * @sdp: socket
+ * @c: SinkCancelAck
+ *
+ * Context: sdp->lock.
+ *
+ * Return: 0, or the SDP_MIB_BAD_ number that explains the abort.
+ */
+int sdp_zc_sink_ack(struct sdp_sock *sdp, struct sdp_rx_ctx *c)
+{
+	struct sdp_zc *zc = &c->conn->zc;
+
+	lockdep_assert_held(&sdp->lock);
+	if (zc->sink_state != SDP_ZC_SINK_CANCEL || !zc->sink_told)
+		return SDP_MIB_BAD_STATE;
+	sdp_zc_sink_end(c->conn);
+	return 0;
+}
+
+/* Octets of the reader's memory to offer, 0 if it is not worth it. */
+static u32 sdp_zc_sink_want(struct sock *sk, struct msghdr *msg, size_t len,
+			    int flags, unsigned long *addr)
+{
+	struct sdp_conn *conn = sdp_sk(sk)->conn;
+	u32 threshold, n;
+
+	if (likely(!conn || READ_ONCE(conn->rx_mode) != SDP_MODE_PIPELINED))
+		return 0;
+	threshold = sdp_zc_threshold(sk);
+	if (!threshold || READ_ONCE(conn->zc.sink_state) != SDP_ZC_SINK_IDLE ||
+	    !sdp_zc_asks_pipe(conn) || sk->sk_err ||
+	    flags & (MSG_PEEK | MSG_TRUNC) || signal_pending(current))
+		return 0;
+	/* the peer may insist on room for what it would send in a message */
+	n = min_t(size_t, sdp_zc_segment(&msg->msg_iter, addr), len);
+	if (n < max_t(u32, threshold, SDP_BUF_SIZE))
+		return 0;
+	if (conn->zc.rx_skip) {
+		conn->zc.rx_skip--;
+		return 0;
+	}
+	return n;
+}
+
+/* Something may have come since the reader looked. */
+static bool sdp_zc_sink_start(struct sock *sk, struct sdp_conn *conn)
+{
+	struct sdp_sock *sdp = sdp_sk(sk);
+	struct sdp_zc *zc = &conn->zc;
+	bool ok;
+
+	spin_lock_bh(&sdp->lock);
+	ok = sdp->rx_seq == sdp->copied_seq && !conn->rx_discon &&
+	     !(sk->sk_shutdown & RCV_SHUTDOWN) &&
+	     conn->rx_mode == SDP_MODE_PIPELINED &&
+	     zc->rx_state == SDP_ZC_RX_IDLE &&
+	     (sdp->urg_state == SDP_URG_NONE || sdp->urg_state == SDP_URG_READ);
+	zc->sink_done = 0;
+	zc->sink_told = false;
+	zc->sink_lost = false;
+	WRITE_ONCE(zc->sink_state, ok ? SDP_ZC_SINK_QUEUED :
+		   SDP_ZC_SINK_OVER);
+	if (ok)
+		sdp_tx_ctl(conn, SDP_CTL_SINK_AVAIL);
+	spin_unlock_bh(&sdp->lock);
+	return ok;
+}
+
+static bool sdp_zc_sink_over(const struct sdp_conn *conn)
+{
+	return READ_ONCE(conn->zc.sink_state) == SDP_ZC_SINK_OVER ||
+	       test_bit(SDP_CONN_DOWN, &conn->flags);
+}
+
+/*
+ * Wait as a reader does, whom signals, shutdown() and the like wake by the
+ * socket's queue, and the peer's answers by that of the connection.
+ */
+static bool sdp_zc_sink_wait(struct sock *sk, struct sdp_conn *conn,
+			     long *timeo)
+{
+	DEFINE_WAIT_FUNC(by_sock, default_wake_function);
+	DEFINE_WAIT_FUNC(by_conn, default_wake_function);
+	bool over;
+
+	add_wait_queue(sk_sleep(sk), &by_sock);
+	add_wait_queue(&conn->cm_wait, &by_conn);
+	for (;;) {
+		set_current_state(TASK_INTERRUPTIBLE);
+		over = sdp_zc_sink_over(conn);
+		if (over || !*timeo || signal_pending(current) ||
+		    READ_ONCE(sk->sk_shutdown) & RCV_SHUTDOWN)
+			break;
+		*timeo = schedule_timeout(*timeo);
+	}
+	__set_current_state(TASK_RUNNING);
+	remove_wait_queue(&conn->cm_wait, &by_conn);
+	remove_wait_queue(sk_sleep(sk), &by_sock);
+	return over;
+}
+
+static void sdp_zc_sink_cancel(struct sdp_conn *conn)
+{
+	struct sdp_sock *sdp = sdp_sk(conn->sk);
+	struct sdp_zc *zc = &conn->zc;
+
+	spin_lock_bh(&sdp->lock);
+	if (zc->sink_state == SDP_ZC_SINK_QUEUED) {
+		WRITE_ONCE(zc->sink_state, SDP_ZC_SINK_OVER);
+	} else if (zc->sink_state == SDP_ZC_SINK_SENT) {
+		WRITE_ONCE(zc->sink_state, SDP_ZC_SINK_CANCEL);
+		sdp_tx_ctl(conn, SDP_CTL_SINK_CANCEL);
+		SDP_INC_STATS(sock_net(conn->sk), TX_SINK_CANCELS);
+	}
+	spin_unlock_bh(&sdp->lock);
+	sdp_tx_kick(conn);
+	sdp_zc_patience(conn, sdp_zc_sink_over);
+}
+
+/* After offers in vain some receives are copied without another one. */
+static void sdp_zc_sink_judge(struct sdp_zc *zc)
+{
+	if (zc->sink_done)
+		zc->rx_fails = 0;
+	if (!zc->sink_lost)
+		return;
+	if (zc->rx_fails < SDP_ZC_SKIP_MAX)
+		zc->rx_fails++;
+	zc->rx_skip = 1 << zc->rx_fails;
+}
+
+/* Take the memory back. Returns octets that the peer has written. */
+static u32 sdp_zc_sink_done(struct sdp_conn *conn)
+{
+	struct sdp_sock *sdp = sdp_sk(conn->sk);
+	struct net *net = sock_net(conn->sk);
+	struct sdp_zc *zc = &conn->zc;
+	struct ib_send_wr inv;
+	bool pending;
+	u32 done;
+
+	sdp_zc_inv_wr(&zc->rx, &inv);
+	sdp_zc_post(conn, &zc->rx, &inv);
+	sdp_zc_leave(conn, &zc->rx);
+	spin_lock_bh(&sdp->lock);
+	done = zc->sink_done;
+	sdp_zc_sink_judge(zc);
+	WRITE_ONCE(zc->sink_state, SDP_ZC_SINK_IDLE);
+	WRITE_ONCE(sdp->rx_bytes, sdp->rx_bytes + done);
+	WRITE_ONCE(sdp->rx_zcopy_bytes, sdp->rx_zcopy_bytes + done);
+	pending = zc->rx_state == SDP_ZC_RX_PENDING;
+	spin_unlock_bh(&sdp->lock);
+	if (done)
+		SDP_INC_STATS(net, RX_ZCOPY_WRITES);
+	SDP_ADD_STATS(net, RX_ZCOPY_BYTES, done);
+	SDP_ADD_STATS(net, RX_BYTES, done);
+	/* there is one region: others have had to leave this to us */
+	if (pending)
+		conn->sk->sk_data_ready(conn->sk);
+	return done;
+}
+
+/* Offer @len octets of the reader's memory. Returns octets written there. */
+static u32 sdp_zc_sink(struct sock *sk, unsigned long addr, u32 len,
+		       long *timeo)
+{
+	struct sdp_conn *conn = sdp_sk(sk)->conn;
+	struct sdp_zc_region *r = &conn->zc.rx;
+	struct ib_reg_wr reg;
+	u32 done = 0;
+
+	if (sdp_zc_pin(conn, r, addr, len, true) < 0) {
+		SDP_INC_STATS(sock_net(sk), ZCOPY_NO_MEM);
+		conn->zc.sink_lost = true;
+		sdp_zc_sink_judge(&conn->zc);
+		return 0;
+	}
+	sdp_zc_enter(conn);
+	sdp_zc_reg_wr(r, &reg, IB_ACCESS_LOCAL_WRITE | IB_ACCESS_REMOTE_WRITE);
+	if (!sdp_zc_post(conn, r, &reg.wr)) {
+		sdp_zc_leave(conn, r);
+		goto put;
+	}
+	if (sdp_zc_sink_start(sk, conn)) {
+		release_sock(sk);
+		sdp_tx_kick(conn);
+		if (!sdp_zc_sink_wait(sk, conn, timeo))
+			sdp_zc_sink_cancel(conn);
+	} else {
+		release_sock(sk);
+	}
+	done = sdp_zc_sink_done(conn);
+	lock_sock(sk);
+put:
+	sdp_conn_put(conn);
+	return done;
+}
+
+/**
+ * sdp_zc_offer - receive without a copy: let the peer write
+ * @sk: socket, nothing is on its receive queue
+ * @msg: where to
+ * @len: octets wanted
+ * @flags: MSG_*
+ * @timeo: how long the reader may wait; what is left of that
+ *
+ * Context: lock_sock, which is released while the peer may write.
+ *
+ * Return: octets written, 0 if the caller has to look at what has come, or to
+ * wait for messages.
+ */
+int sdp_zc_offer(struct sock *sk, struct msghdr *msg, size_t len, int flags,
+		 long *timeo)
+{
+	unsigned long addr;
+	u32 n;
+
+	n = *timeo ? sdp_zc_sink_want(sk, msg, len, flags, &addr) : 0;
+	if (!n)
+		return 0;
+	n = sdp_zc_sink(sk, addr, n, timeo);
+	iov_iter_advance(&msg->msg_iter, n);
+	return n;
+}

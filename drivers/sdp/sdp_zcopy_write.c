@@ -1,0 +1,288 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * Zero copy by RDMA Write, the source: pipelined mode, and what the peer's
+ * readers offer. Calls sdp_zcopy.c and the verbs; called by the transmit
+ * engine and the receive half.
+ *
+ * A sink that would like pipelined mode says so by REQ_PIPE; the source goes
+ * there with ModeChange when it has something to send without a copy, never
+ * without having been asked. SrcAvail has no payload then, and SinkAvail may
+ * come: memory of a reader who waits. A large send is written there, else it
+ * is advertised, which is decided when its turn comes. Write and RdmaWrCompl
+ * are posted together, so that a SinkAvail is there, or used.
+ *
+ * Both ends count messages with payload, so that they agree on a SinkAvail
+ * that such a message has crossed: it is void, and the message is not counted
+ * by either. A SrcAvail that a SinkAvail crosses is void as well: what it
+ * stood for is written. Those that wait change with sdp->lock; they leave with
+ * tx_lock as well, so the engine sees no fewer than there are.
+ */
+#include <net/sock.h>
+
+#include "sdp.h"
+#include "sdp_mib.h"
+#include "sdp_rx.h"
+
+/**
+ * sdp_zc_tx_mode - choose the mode for a send that is about to begin
+ * @conn: connection, nothing of ours is advertised
+ * @mode: enum sdp_mode
+ *
+ * ModeChange leaves in front of what comes next.
+ *
+ * Context: lock_sock.
+ */
+void sdp_zc_tx_mode(struct sdp_conn *conn, u8 mode)
+{
+	struct sdp_zc *zc = &conn->zc;
+
+	if (likely(mode == zc->tx_want))
+		return;
+	spin_lock_bh(&conn->tx_lock);
+	zc->tx_want = mode;
+	if (mode == zc->tx_mode)
+		clear_bit(SDP_CTL_MODE, &conn->tx_ctl);
+	else
+		sdp_tx_ctl(conn, SDP_CTL_MODE);
+	spin_unlock_bh(&conn->tx_lock);
+}
+
+/**
+ * sdp_zc_mode_changed - ModeChange is leaving
+ * @conn: connection
+ * @m: the message; the mode is filled in
+ *
+ * What the peer's readers offer is void in combined mode; they know by it.
+ *
+ * Context: tx_lock.
+ */
+void sdp_zc_mode_changed(struct sdp_conn *conn, struct sdp_msg *m)
+{
+	struct sdp_sock *sdp = sdp_sk(conn->sk);
+	struct sdp_zc *zc = &conn->zc;
+
+	m->ext.mch.mode = zc->tx_want;
+	spin_lock(&sdp->lock);
+	zc->tx_mode = zc->tx_want;
+	zc->tx_piped = true;
+	zc->tx_sink.n = 0;
+	spin_unlock(&sdp->lock);
+	SDP_INC_STATS(sock_net(conn->sk), MODE_CHANGES);
+}
+
+/**
+ * sdp_zc_tx_payload - a message with payload is leaving
+ * @conn: connection
+ *
+ * If the peer has a reader waiting for a Write, it is the answer to that.
+ *
+ * Context: tx_lock.
+ */
+void sdp_zc_tx_payload(struct sdp_conn *conn)
+{
+	struct sdp_sock *sdp = sdp_sk(conn->sk);
+	struct sdp_zc *zc = &conn->zc;
+
+	if (likely(!zc->tx_piped)) {
+		zc->tx_data++;
+		return;
+	}
+	spin_lock(&sdp->lock);
+	zc->tx_data++;
+	if (sdp_zc_pop(zc, &zc->tx_sink, NULL))
+		zc->tx_void++;
+	spin_unlock(&sdp->lock);
+}
+
+/**
+ * sdp_zc_next - what a send without copies does when its turn has come
+ * @conn: connection, all messages in front of it have left
+ *
+ * In pipelined mode only: in combined mode SrcAvail is one of the messages.
+ *
+ * Context: tx_lock.
+ *
+ * Return: SrcAvail, which counts as sent, or RdmaWrCompl, in front of which
+ * sdp_zc_write() has to be called; 0 for nothing.
+ */
+u8 sdp_zc_next(struct sdp_conn *conn)
+{
+	struct sdp_sock *sdp = sdp_sk(conn->sk);
+	struct sdp_zc *zc = &conn->zc;
+	u8 mid = 0;
+
+	lockdep_assert_held(&conn->tx_lock);
+	if (likely(READ_ONCE(zc->tx_state) != SDP_ZC_TX_QUEUED) ||
+	    zc->tx_head || zc->tx_mode != SDP_MODE_PIPELINED)
+		return 0;
+	spin_lock(&sdp->lock);
+	if (zc->tx_state == SDP_ZC_TX_QUEUED && zc->tx_sink.n &&
+	    conn->fc->may_send(conn, false)) {
+		WRITE_ONCE(zc->tx_state, SDP_ZC_TX_WRITING);
+		mid = SDP_MID_RDMA_WR_COMPL;
+	} else if (zc->tx_state == SDP_ZC_TX_QUEUED && !zc->tx_sink.n &&
+		   conn->fc->may_send(conn, true)) {
+		WRITE_ONCE(zc->tx_state, SDP_ZC_TX_SENT);
+		zc->tx_mseq = conn->tx_mseq + 1;
+		mid = SDP_MID_SRC_AVAIL;
+	}
+	spin_unlock(&sdp->lock);
+	return mid;
+}
+
+/**
+ * sdp_zc_write - write to the memory of the peer's reader
+ * @conn: connection, sdp_zc_next() says so
+ *
+ * Context: tx_lock. RdmaWrCompl has to follow.
+ *
+ * Return: 0, or the error of the provider: the connection cannot go on.
+ */
+int sdp_zc_write(struct sdp_conn *conn)
+{
+	struct sdp_sock *sdp = sdp_sk(conn->sk);
+	struct sdp_zc *zc = &conn->zc;
+	struct sdp_zc_advert to = {};
+	struct ib_rdma_wr wr = {};
+	struct ib_sge sge;
+
+	lockdep_assert_held(&conn->tx_lock);
+	spin_lock(&sdp->lock);
+	sdp_zc_pop(zc, &zc->tx_sink, &to);
+	spin_unlock(&sdp->lock);
+	zc->tx_written = min(to.len, zc->tx_left);
+	sge.addr = zc->tx.mr->iova + (zc->tx_len - zc->tx_left);
+	sge.length = zc->tx_written;
+	sge.lkey = zc->tx.mr->lkey;
+	wr.wr.opcode = IB_WR_RDMA_WRITE;
+	wr.wr.wr_cqe = &zc->write_cqe;
+	wr.wr.send_flags = IB_SEND_SIGNALED;
+	wr.wr.sg_list = &sge;
+	wr.wr.num_sge = 1;
+	wr.remote_addr = to.va;
+	wr.rkey = to.rkey;
+	SDP_INC_STATS(sock_net(conn->sk), TX_ZCOPY_WRITES);
+	return ib_post_send(conn->qp, &wr.wr, NULL);
+}
+
+/**
+ * sdp_zc_written - completion of an RDMA Write
+ * @cq: completion queue
+ * @wc: its entry
+ *
+ * The rest, if there is one, is written or advertised.
+ *
+ * Context: softirq.
+ */
+void sdp_zc_written(struct ib_cq *cq, struct ib_wc *wc)
+{
+	struct sdp_conn *conn = container_of(wc->wr_cqe, struct sdp_conn,
+					     zc.write_cqe);
+	struct sdp_sock *sdp = sdp_sk(conn->sk);
+	struct sdp_zc *zc = &conn->zc;
+	bool more;
+
+	if (sdp_tx_wc_bad(conn, wc))
+		return;
+	spin_lock(&conn->tx_lock);
+	spin_lock(&sdp->lock);
+	WRITE_ONCE(zc->tx_left, zc->tx_left - zc->tx_written);
+	zc->tx_written = 0;
+	more = zc->tx_left && !zc->tx_stop;
+	WRITE_ONCE(zc->tx_state, more ? SDP_ZC_TX_QUEUED : SDP_ZC_TX_OVER);
+	spin_unlock(&sdp->lock);
+	spin_unlock(&conn->tx_lock);
+	wake_up_all(&conn->cm_wait);
+	if (more)
+		sdp_tx_kick(conn);
+}
+
+/* SrcAvail of ours and this SinkAvail have crossed: the peer forgets ours. */
+static void sdp_zc_crossed(struct sdp_rx_ctx *c)
+{
+	struct sdp_zc *zc = &c->conn->zc;
+
+	if (zc->tx_state != SDP_ZC_TX_SENT && zc->tx_state != SDP_ZC_TX_CANCEL)
+		return;
+	SDP_INC_STATS(sock_net(c->sk), SRCAVAIL_CROSSED);
+	WRITE_ONCE(zc->tx_state, zc->tx_state == SDP_ZC_TX_SENT ?
+		   SDP_ZC_TX_QUEUED : SDP_ZC_TX_OVER);
+	wake_up_all(&c->conn->cm_wait);
+}
+
+/**
+ * sdp_zc_sink_avail - a reader of the peer waits
+ * @sdp: socket
+ * @c: SinkAvail
+ *
+ * Context: sdp->lock. The caller kicks the engine.
+ *
+ * Return: 0, or the SDP_MIB_BAD_ number that explains the abort.
+ */
+int sdp_zc_sink_avail(struct sdp_sock *sdp, struct sdp_rx_ctx *c)
+{
+	struct sdp_zc *zc = &c->conn->zc;
+	u32 sent, counted = c->m.ext.avail.non_discards;
+
+	lockdep_assert_held(&sdp->lock);
+	if (!zc->tx_piped || c->m.ext.avail.len < SDP_ZC_MIN)
+		return SDP_MIB_BAD_RDMA;
+	SDP_INC_STATS(sock_net(c->sk), RX_SINKAVAIL);
+	/* it has crossed ModeChange */
+	if (zc->tx_mode != SDP_MODE_PIPELINED)
+		return 0;
+	sent = READ_ONCE(zc->tx_data) - zc->tx_void;
+	if (sdp_seq_after(counted, sent))
+		return SDP_MIB_BAD_RDMA;
+	if (counted != sent) {
+		SDP_INC_STATS(sock_net(c->sk), SINKAVAIL_STALE);
+		zc->tx_void++;
+		return 0;
+	}
+	if (!sdp_zc_push(zc, &zc->tx_sink, &c->m))
+		return SDP_MIB_BAD_STATE;
+	sdp_zc_crossed(c);
+	return 0;
+}
+
+/**
+ * sdp_zc_sink_unavail - no reader of the peer waits any more
+ * @sdp: socket
+ * @c: SinkAvailCancel
+ *
+ * If there is nothing to cancel, what has ended it is on its way.
+ *
+ * Context: sdp->lock.
+ *
+ * Return: 0, or the SDP_MIB_BAD_ number that explains the abort.
+ */
+int sdp_zc_sink_unavail(struct sdp_sock *sdp, struct sdp_rx_ctx *c)
+{
+	lockdep_assert_held(&sdp->lock);
+	if (!c->conn->zc.tx_piped)
+		return SDP_MIB_BAD_STATE;
+	if (c->conn->zc.tx_sink.n)
+		sdp_tx_ctl(c->conn, SDP_CTL_SINK_ACK);
+	return 0;
+}
+
+/**
+ * sdp_zc_sink_ack_due - whether SinkCancelAck has to leave
+ * @conn: connection
+ *
+ * What it answers may have been used since. Behind DisConn it is not awaited.
+ *
+ * Context: tx_lock.
+ */
+bool sdp_zc_sink_ack_due(struct sdp_conn *conn)
+{
+	struct sdp_sock *sdp = sdp_sk(conn->sk);
+	bool due;
+
+	lockdep_assert_held(&conn->tx_lock);
+	spin_lock(&sdp->lock);
+	due = conn->zc.tx_sink.n && !conn->tx_fin_sent;
+	conn->zc.tx_sink.n = 0;
+	spin_unlock(&sdp->lock);
+	return due;
+}

@@ -1,0 +1,71 @@
+# SPDX-License-Identifier: GPL-2.0
+# shellcheck shell=bash disable=SC2034 # variables are for those who source this
+#
+# For tests of zero copy between sdp-zcopy here and there: to be sourced behind
+# lib.sh, with SERVER, PORT and
+# PIPELINED.
+
+PATIENT=1000000	# us, for a reader that takes its time on a busy machine
+HASTY=1000
+
+set_a() { in_a sysctl -q -w "$@"; }
+set_both() { in_a sysctl -q -w "$@" && in_b sysctl -q -w "$@"; }
+
+pinned() { awk '/nr_foll_pin_acquired/ { n += $2 } /nr_foll_pin_released/ { n -= $2 }
+	END { print n + 0 }' /proc/vmstat; }
+none_pinned() { [ "$(pinned)" -eq "$PINNED" ]; }
+
+# look: all counters, as lines "a_COUNTER value"; those of before are kept
+look() {
+	mv -f /tmp/zcopy.after /tmp/zcopy.before 2>/dev/null
+	{ in_a sdpstat -s -z | sed 's/^/a_/'; in_b sdpstat -s -z | sed 's/^/b_/'; } > /tmp/zcopy.after
+}
+
+# risen: what they rose by in between, as shell variables
+risen() {
+	awk '$2 !~ /^-?[0-9]+$/ { next } FNR == NR { was[$1] = $2; next }
+		{ print $1 "=" $2 - was[$1] }' /tmp/zcopy.before /tmp/zcopy.after
+}
+
+serve() {
+	PORT=$((PORT + 1))
+	start_bg b sdp-zcopy serve "$SERVER" "$PORT"
+	ZCOPY=$BG_PID
+	wait_for 30 grep -q listening "$BG_LOG"
+	look
+}
+
+# zc DESCRIPTION EXPRESSION OPTION...: sdp-zcopy succeeds, and the expression of
+# what the counters rose by is not 0
+zc() {
+	local desc=$1 want=$2 out rc
+
+	shift 2
+	out=$(in_a timeout 60 sdp-zcopy "$@" "$SERVER" "$PORT" 2>&1)
+	rc=$?
+	look
+	if [ $rc -ne 0 ] || [ "$out" != ok ]; then
+		ktap_fail "$desc" "rc=$rc $out" "$(risen | grep -v '=0$')"
+	elif ! (eval "$(risen)"; [ $((want)) -ne 0 ]); then
+		ktap_fail "$desc" "not: $want" "$(risen | grep -v '=0$')"
+	else
+		ktap_ok "$desc"
+	fi
+}
+
+# some: a part was not copied, a part was
+SOME="a_tx_srcavail > 0 && a_tx_bytes == b_rx_bytes && a_tx_copy_bytes > 64"
+COPIED="a_tx_zcopy_bytes == 0 && b_rx_zcopy_bytes == 0"
+
+setup() {
+	set_both net.sdp.shared_link=0 net.sdp.zcopy_threshold=65536 net.sdp.zcopy_wait=$PATIENT \
+		net.sdp.zcopy_pipelined="$PIPELINED"
+	PINNED=$(pinned)
+	serve
+}
+
+gone() {
+	stop_bg "$ZCOPY"
+	ktap_check "all pages are let go" wait_for 20 none_pinned
+	ktap_check "no socket is left" wait_for 20 no_sockets
+}

@@ -1,0 +1,164 @@
+#!/bin/bash
+# SPDX-License-Identifier: GPL-2.0
+# vm: timeout=600
+#
+# Zero copy in pipelined mode: a reader who waits offers its memory, and large
+# sends are written there, as counters show; without such a reader they are read,
+# to the last octet. Whatever sender, reader or connection do, every byte is
+# right, and no page stays pinned. Combined mode is in zcopy.sh.
+
+# shellcheck source=selftests/lib/lib.sh
+. "$(dirname "$0")/../lib/lib.sh"
+# shellcheck source=selftests/lib/zcopy.sh
+. "$(dirname "$0")/../lib/zcopy.sh"
+need sdp-zcopy sdp-run xfer sdpstat
+
+SERVER=10.0.0.2
+PORT=7600
+PIPELINED=1
+
+# What holds of N octets that went without copies, but those which go along with
+# the first send, which is in combined mode
+DIRECT="a_tx_bytes == b_rx_bytes && b_rx_zcopy_bytes == a_tx_zcopy_bytes &&
+	a_tx_copy_bytes < 200 && b_rx_copy_bytes < 200 && a_mode_changes == 1"
+# and that some were written to readers who waited
+WRITTEN="a_tx_zcopy_writes > 0 && a_tx_zcopy_writes == b_rx_zcopy_writes &&
+	b_tx_sinkavail >= b_rx_zcopy_writes && a_rx_sinkavail <= b_tx_sinkavail"
+
+writes() {
+	local send off recv at mode
+
+	while read -r send off recv at mode; do
+		zc "written: send $send at $off, receive $recv at $at, $mode" \
+			"$DIRECT && $WRITTEN" -n $((send * 5)) -w "$send" -o "$off" \
+			-R "$recv" -P "$at" -L 60 -m "$mode"
+	done <<-END
+		65536 0 1048576 0 plain
+		65537 1 65537 4095 plain
+		300000 3000 300000 7 waitall
+		262143 4095 131072 4090 plain
+		1048576 0 1048576 1 file
+	END
+	zc "more than the reader has room for" "$DIRECT && $WRITTEN && a_tx_srcavail > 0" \
+		-n 3000000 -w 1000000 -R 400000 -L 60
+	zc "pages shared with a child that writes" "$DIRECT && $WRITTEN" \
+		-n 1500000 -w 300000 -S private -L 60
+	zc "another thread receives" "$WRITTEN" -n 1500000 -w 300000 -S threads -L 60
+	zc "two threads that read" "$WRITTEN" -n 1500000 -w 300000 -m threads -L 60
+	zc "signals to the sender" "a_tx_bytes == b_rx_bytes" -n 3000000 -w 1000000 -S signal -L 60
+}
+
+reads() {
+	zc "read: buffers of the size of the threshold" "$DIRECT && b_rx_zcopy_reads > 0" \
+		-n 655360 -w 65536 -R 65536
+	zc "read: nobody waits" "$DIRECT && a_tx_srcavail > 1" -n 1200000 -w 300000 -R 300000 -l 200
+	zc "4 MB: crossings and all" "$DIRECT && a_tx_srcavail + a_tx_zcopy_writes >= 4" \
+		-n 4194304 -w 4194304 -R 1048576 -o 1
+	zc "small receives: asked for by messages" "$SOME && a_tx_zcopy_declined > 0" \
+		-n 900000 -w 300000 -R 1000
+	zc "poll() and MSG_DONTWAIT: the same" "a_tx_bytes == b_rx_bytes && a_tx_zcopy_cancels == 0 &&
+		b_rx_zcopy_bytes == 0 && a_tx_zcopy_declined > 1" \
+		-n 3000000 -w 300000 -R 100000 -m poll
+	zc "splice: the same" "b_rx_zcopy_bytes == 0 && a_tx_zcopy_declined > 1" \
+		-n 3000000 -w 300000 -R 100000 -m splice
+	zc "receives of any size" "a_tx_bytes == b_rx_bytes" -n 3000000 -w 300000 -R 400000 -m pieces
+}
+
+# What the reader offers is not used
+unused() {
+	zc "sends in between that are copied: void" "a_tx_bytes == b_rx_bytes && b_tx_sinkavail > 0 &&
+		b_rx_zcopy_writes < b_tx_sinkavail" -n 2000000 -w 200000 -S mixed -L 30
+	zc "a reader whom signals interrupt: cancelled" "a_tx_bytes == b_rx_bytes &&
+		b_tx_sink_cancels > 0" -n 1200000 -w 300000 -m alarm -L 60
+	zc "a reader with a timeout: cancelled" "a_tx_bytes == b_rx_bytes &&
+		b_tx_sink_cancels > 0" -n 1500000 -w 300000 -m timeout -L 300
+	zc "receiving side shut down: cancelled" "b_tx_sink_cancels == 1" \
+		-n 1200000 -w 300000 -m halt -L 500 -l 900
+	set_both net.sdp.zcopy_wait=$HASTY
+	zc "a sender who does not wait" "a_tx_bytes == b_rx_bytes" -n 3000000 -w 300000 -L 10
+	zc "a reader who sleeps" "a_tx_bytes == b_rx_bytes && a_tx_zcopy_cancels > 0" \
+		-n 3000000 -w 300000 -l 300
+	start_bg b sdp-run xfer -s -h $SERVER -p 7700
+	wait_for 30 grep -q listening "$BG_LOG"
+	for what in "mutual -n 1500000 -d 150000" "block -n 4m -d 4m"; do
+		# shellcheck disable=SC2086 # options
+		ktap_check "both directions: $what" in_a sdp-run xfer -h $SERVER -p 7700 -t 60 \
+			-m $what -w 131072 -R 131072
+	done
+	stop_bg "$BG_PID"
+	set_both net.sdp.zcopy_wait=$PATIENT
+}
+
+offered() { [ "$(sinkavail)" -gt "$SEEN" ]; }
+sinkavail() { in_b sdpstat -s -z | awk '$1 == "tx_sinkavail" { print $2 }'; }
+
+# begin: a reader who has offered its memory
+begin() {
+	SEEN=$(sinkavail)
+	start_bg a sdp-zcopy -n 9000000 -w 300000 -L 400 $SERVER $PORT
+	CLIENT=$BG_PID
+	ktap_check "the reader waits" wait_for 30 offered
+}
+
+ends() {
+	begin
+	stop_bg "$CLIENT"
+	ktap_check "the sender is killed: the pages are let go" wait_for 20 none_pinned
+	begin
+	stop_bg "$ZCOPY"
+	ktap_check "the reader is killed: the pages are let go" wait_for 20 none_pinned
+	stop_bg "$CLIENT"
+	serve
+	begin
+	in_a rdma link delete rda
+	ktap_check "the sender's device goes: the pages are let go" wait_for 20 none_pinned
+	stop_bg "$CLIENT"
+	dev_add a rda va hybrid
+	begin
+	in_b rdma link delete rdb
+	ktap_check "the reader's device goes: the pages are let go" wait_for 20 none_pinned
+	stop_bg "$CLIENT"
+	stop_bg "$ZCOPY"
+	dev_add b rdb vb hybrid
+	serve
+}
+
+combined() {
+	local mode="a_mode_changes == 0 && b_tx_sinkavail == 0 && a_tx_zcopy_bytes > 800000"
+
+	in_a sysctl -q -w net.sdp.zcopy_pipelined=0
+	zc "a sender that knows only combined mode" "$mode" -n 900000 -w 300000 -L 30
+	in_a sysctl -q -w net.sdp.zcopy_pipelined=1
+	in_b sysctl -q -w net.sdp.zcopy_pipelined=0
+	zc "a reader that knows only combined mode" "$mode" -n 900000 -w 300000 -L 30
+	in_b sysctl -q -w net.sdp.zcopy_pipelined=1
+}
+
+# pair A B: with devices that are not ours
+pair() {
+	net_down
+	if ! dev_up "$1" "$2"; then
+		ktap_skip "$1 to $2" "no such device"
+		return
+	fi
+	setup
+	zc "$1 to $2: written" "$DIRECT && $WRITTEN" -n 1500000 -w 300000 -o 1 -L 60
+	zc "$1 to $2: read" "$DIRECT" -n 1500000 -w 300000 -R 300000
+	zc "$1 to $2: cancelled" "a_tx_bytes == b_rx_bytes && b_tx_sink_cancels > 0" \
+		-n 1500000 -w 300000 -L 300 -m timeout
+	gone
+}
+
+dev_up hybrid hybrid || ktap_skip_all "no hybrid devices"
+modprobe -q sdp
+setup
+writes
+reads
+unused
+ends
+combined
+gone
+pair hybrid siw
+pair rxe rxe
+ktap_check "the module goes" wait_for 20 modprobe -r sdp_diag sdp
+ktap_done
