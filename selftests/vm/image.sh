@@ -28,7 +28,7 @@ PACKAGE_PROGRAMS=(
 
 # Packages too large for the guest's memory; tests that call packages_up see them
 # in the host's file system
-TREE_PACKAGES=(postgresql nodejs default-jdk-headless open-iscsi ksmbd-tools)
+TREE_PACKAGES=(postgresql nodejs default-jdk-headless open-iscsi)
 
 # Modules of the kernel, with what they depend on
 GUEST_MODULES=(
