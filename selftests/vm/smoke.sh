@@ -11,10 +11,10 @@ ktap_check "ping" in_a ping -c1 -W2 10.0.0.2
 ktap_check "siw devices" dev_up siw siw
 # More than one: siw could miss the first message of a connection (siw.sed)
 for port in {7174..7178}; do
-	start_bg b rping -s -a 10.0.0.2 -p $port -C 10
-	wait_port b $port
+	start_bg b rping -s -a 10.0.0.2 -p "$port" -C 10
+	wait_port b "$port"
 	ktap_check "rping to port $port" \
-		in_a timeout 60 rping -c -a 10.0.0.2 -p $port -C 10
+		in_a timeout 60 rping -c -a 10.0.0.2 -p "$port" -C 10
 done
 ktap_check "files for the host" cp /proc/version "$OUT/version"
 ktap_done
