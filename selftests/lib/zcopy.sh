@@ -2,8 +2,7 @@
 # shellcheck shell=bash disable=SC2034 # variables are for those who source this
 #
 # For tests of zero copy between sdp-zcopy here and there: to be sourced behind
-# lib.sh, with SERVER, PORT and
-# PIPELINED.
+# lib.sh, with SERVER, PORT and PIPELINED.
 
 PATIENT=1000000	# us, for a reader that takes its time on a busy machine
 HASTY=1000
@@ -51,6 +50,20 @@ zc() {
 	else
 		ktap_ok "$desc"
 	fi
+}
+
+# both_directions OPTIONS...: xfer, once with each of them
+both_directions() {
+	local what
+
+	start_bg b sdp-run xfer -s -h "$SERVER" -p 7700
+	wait_for 30 grep -q listening "$BG_LOG"
+	for what in "$@"; do
+		# shellcheck disable=SC2086 # options
+		ktap_check "both directions: $what" in_a sdp-run xfer -h "$SERVER" -p 7700 -t 60 \
+			-m $what -w 131072 -R 131072
+	done
+	stop_bg "$BG_PID"
 }
 
 # some: a part was not copied, a part was

@@ -78,14 +78,7 @@ unused() {
 	zc "a sender who does not wait" "a_tx_bytes == b_rx_bytes" -n 3000000 -w 300000 -L 10
 	zc "a reader who sleeps" "a_tx_bytes == b_rx_bytes && a_tx_zcopy_cancels > 0" \
 		-n 3000000 -w 300000 -l 300
-	start_bg b sdp-run xfer -s -h $SERVER -p 7700
-	wait_for 30 grep -q listening "$BG_LOG"
-	for what in "mutual -n 1500000 -d 150000" "block -n 4m -d 4m"; do
-		# shellcheck disable=SC2086 # options
-		ktap_check "both directions: $what" in_a sdp-run xfer -h $SERVER -p 7700 -t 60 \
-			-m $what -w 131072 -R 131072
-	done
-	stop_bg "$BG_PID"
+	both_directions "mutual -n 1500000 -d 150000" "block -n 4m -d 4m"
 	set_both net.sdp.zcopy_wait=$PATIENT
 }
 

@@ -87,14 +87,7 @@ cancels() {
 		-n 600000 -w 300000 -S signal -l 300
 	zc "aborted in the middle" "a_tx_srcavail > 0" -n 6000000 -w 300000 -S abort -l 400
 	set_both net.sdp.zcopy_wait=$HASTY
-	start_bg b sdp-run xfer -s -h $SERVER -p 7700
-	wait_for 30 grep -q listening "$BG_LOG"
-	for what in "mutual -n 150000 -d 150000" "block -n 1m -d 1m"; do
-		# shellcheck disable=SC2086 # options
-		ktap_check "both directions: $what" in_a sdp-run xfer -h $SERVER -p 7700 -t 60 \
-			-m $what -w 131072 -R 131072
-	done
-	stop_bg "$BG_PID"
+	both_directions "mutual -n 150000 -d 150000" "block -n 1m -d 1m"
 	set_both net.sdp.zcopy_wait=$PATIENT
 }
 
