@@ -2,14 +2,16 @@
 # shellcheck shell=bash
 #
 # kmake DIR ARG...: make of the modules in DIR, with the compiler of the kernel
-# that kernel.sh has described in K_* (sourced).
+# that kernel.sh has described in K_* (sourced). Without BTF, which would need
+# pahole where the headers come with a vmlinux.
 
 # shellcheck disable=SC2153 # of kernel.sh
 kmake() {
 	local dir=$1
 	shift
 	if [ -z "$K_CHROOT" ]; then
-		make -s -C "$K_KDIR" M="$dir" ${K_ARCH:+ARCH="$K_ARCH"} "$@"
+		make -s -C "$K_KDIR" M="$dir" ${K_ARCH:+ARCH="$K_ARCH"} \
+			CONFIG_DEBUG_INFO_BTF_MODULES= "$@"
 		return
 	fi
 	# objtool wants /proc
@@ -18,6 +20,7 @@ kmake() {
 		chroot=$1 dir=$2 kdir=$3; shift 3
 		mount --bind "$dir" "$chroot/build"
 		mount -t proc proc "$chroot/proc"
-		exec chroot "$chroot" make -s -C "$kdir" M=/build "$@"
+		exec chroot "$chroot" make -s -C "$kdir" M=/build \
+			CONFIG_DEBUG_INFO_BTF_MODULES= "$@"
 	' - "$K_CHROOT" "$dir" "$K_KDIR" "$@"
 }
