@@ -304,16 +304,21 @@ static enum peer_end short_message(struct peer *p,
 	return END_NONE;
 }
 
+/*
+ * The last FPDU is the first one that does not fit: the answer to anything behind
+ * it could be a RST of TCP, which takes away a Terminate that was not read yet.
+ */
 static enum peer_end too_long(struct peer *p, const struct target_memory *m,
 			      const struct attack *a)
 {
+	const uint32_t receive = 32768;
 	unsigned char u[1500];
 	uint32_t mo;
 	size_t n;
 
 	(void)m;
 	(void)a;
-	for (mo = 0; mo < 80000; mo += 1400) {
+	for (mo = 0; mo < receive; mo += 1400) {
 		n = ulpdu_untagged(u, DDP_UNTAGGED & ~DDP_NOT_LAST, OP_SEND, 0,
 				   0, p->msn, mo, NULL, 0);
 		memset(u + n, 'x', 1400);
