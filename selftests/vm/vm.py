@@ -593,6 +593,8 @@ class Runner:
     def on_host(self):
         """NAME.host beside a test looks here at the files it left in the guest."""
         for result in list(self.results):
+            if not result.passed and not result.failed:
+                continue  # it was skipped, and left none
             program = os.path.join(self.args.tree, result.name + ".host")
             if os.access(program, os.X_OK):
                 host = Result(result.name + " on the host")
