@@ -2,7 +2,8 @@
 # SPDX-License-Identifier: GPL-2.0
 #
 # check.sh [--long] [TEST...]: unit tests, then the tests in virtual machines
-# (only those named, if any are).  The last line is the sum.
+# (only those named, if any are), last those that count instructions.  The last
+# line is the sum.
 # Environment: KERNEL, BUILD, LANES (virtual machines at a time),
 # BUDGET (seconds after which no more tests are begun), NO_UNIT.
 set -euo pipefail
@@ -11,7 +12,7 @@ top=$(dirname "$here")
 kernel=${KERNEL:-6.1}
 build=${BUILD:-$top/build}
 out=$build/$kernel/check
-opts=(-k "$kernel" -b "$build" -o "$out" -j "${LANES:-2}")
+opts=(-k "$kernel" -b "$build")
 passed=0 failed=0 skipped=0
 
 if [ "${1:-}" = --long ]; then
@@ -49,15 +50,28 @@ unit() {
 if [ $# -eq 0 ] && [ -z "${NO_UNIT:-}" ]; then
 	unit
 fi
+# tests DIR ARGUMENT...: in virtual machines, logs in DIR
+tests() {
+	local dir=$1 p f s
+	shift
+	rm -f "$dir/summary"
+	"$top/selftests/vm/run.sh" -o "$dir" "${opts[@]}" "$@" |
+		sed -u '/^[0-9]* passed, [0-9]* failed, [0-9]* skipped$/d' || true
+	if [ -e "$dir/summary" ]; then
+		read -r p f s <"$dir/summary"
+		add "$p" "$f" "$s"
+	else
+		echo "the tests in the virtual machine did not run"
+		add 0 1 0
+	fi
+}
+
 echo "== tests on kernel $kernel"
-rm -f "$out/summary"
-"$top/selftests/vm/run.sh" "${opts[@]}" "$@" | sed -u '/^[0-9]* passed, [0-9]* failed, [0-9]* skipped$/d' || true
-if [ -e "$out/summary" ]; then
-	read -r p f s <"$out/summary"
-	add "$p" "$f" "$s"
-else
-	echo "the tests in the virtual machine did not run"
-	add 0 1 0
+tests "$out" -j "${LANES:-2}" "$@"
+# the checkers of the debug kernel are no part of what is counted
+if [ $# -eq 0 ] && [ "$kernel" != debug ]; then
+	echo "== tests that count instructions"
+	tests "$out/count" -n --count
 fi
 echo "logs are in $out"
 echo "$passed $failed $skipped" >"$build/$kernel/check.sum"

@@ -621,13 +621,13 @@ class Runner:
         return first.status or (98 if bad else 0)
 
 
-def find_tests(tree, wanted, long, debug, lanes):
+def find_tests(tree, wanted, long, debug, count, lanes):
     """Tests in the staged tree: those asked for, or all.
 
     A test is an executable NAME.sh, or a program named in a tests.list.  Its
     comment "# vm: WORD..." may say timeout=SECONDS, fresh (a guest of its own),
     long (only when asked for), nodebug or debug (not under, only under the
-    debug kernel).
+    debug kernel), count (with --count, where no others are run).
     """
     names = {}
     for folder in sorted(os.listdir(tree)):
@@ -658,6 +658,7 @@ def find_tests(tree, wanted, long, debug, lanes):
         match = re.search(r"^# vm:(.*)$", head, re.M)
         words = (words + (match[1] if match else "")).split()
         if not wanted and ("long" in words and not long or
+                           count != ("count" in words) or
                            "nodebug" in words and debug or
                            "debug" in words and not debug):
             continue
@@ -702,7 +703,8 @@ def main():
         args.tests = [{"name": "command", "path": args.command,
                        "timeout": args.timeout, "fresh": False}]
     else:
-        args.tests = find_tests(args.tree, args.test, args.long, args.debug, args.lanes)
+        args.tests = find_tests(args.tree, args.test, args.long, args.debug, args.count,
+                                args.lanes)
     sys.exit(Runner(args).run())
 
 
