@@ -4,10 +4,11 @@
  *
  * The CRC32 instruction takes 8 octets, has a latency of three cycles and can
  * start every cycle: three independent runs are as fast as the machine goes.
- * Their registers are joined by multiplying with x^(8 * HYB_CRC_RUN), which is
- * linear, hence four table look-ups. Three runs are most of an FPDU at the
- * usual MTU.
+ * Their registers are joined by multiplying with x^(8 * length of a run), which
+ * is linear, hence four table look-ups. There are two lengths: three runs are
+ * most of an FPDU at an MTU of 1500, or of 9000.
  */
+#include <linux/build_bug.h>
 #include <linux/cache.h>
 #include <linux/crc32c.h>
 
@@ -16,9 +17,22 @@
 #ifdef CONFIG_X86_64
 #include <asm/cpufeature.h>
 
-#define HYB_CRC_RUN	448	/* octets, a multiple of 64 */
+/* Octets of a run, and how many of them at a time, multiples of 8 */
+#define HYB_CRC_SHORT	456
+#define HYB_CRC_SHORT_STEP 152
+#define HYB_CRC_LONG	2944
+#define HYB_CRC_LONG_STEP 368
 
-static u32 hyb_crc_shift[4][256] __ro_after_init;
+/**
+ * struct hyb_crc_shift - what joins runs
+ * @t: register after that many octets of zero, for each of its octets
+ */
+struct hyb_crc_shift {
+	u32 t[4][256];
+};
+
+static struct hyb_crc_shift hyb_crc_short __ro_after_init;
+static struct hyb_crc_shift hyb_crc_long __ro_after_init;
 static bool hyb_crc_works __ro_after_init;
 
 static __always_inline u64 hyb_crc_u64(u64 crc, const u8 *p)
@@ -52,37 +66,54 @@ static __always_inline u64 hyb_crc_line(u64 crc, const u8 *p)
 	return hyb_crc_u64(crc, p + 56);
 }
 
-/* The register after HYB_CRC_RUN octets of zero */
-static u32 hyb_crc_skip(u32 crc)
+static __always_inline u32 hyb_crc_skip(const struct hyb_crc_shift *s, u32 crc)
 {
-	return hyb_crc_shift[0][crc & 0xff] ^
-	       hyb_crc_shift[1][crc >> 8 & 0xff] ^
-	       hyb_crc_shift[2][crc >> 16 & 0xff] ^
-	       hyb_crc_shift[3][crc >> 24];
+	return s->t[0][crc & 0xff] ^ s->t[1][crc >> 8 & 0xff] ^
+	       s->t[2][crc >> 16 & 0xff] ^ s->t[3][crc >> 24];
 }
 
-/* Three runs side by side */
-static u32 hyb_crc_3runs(u32 crc, const u8 *p)
+/* One word of each of three runs */
+static __always_inline void hyb_crc_words(u64 *reg, const u8 *p, u32 run)
 {
-	const u8 *end = p + HYB_CRC_RUN;
-	u64 a = crc, b = 0, c = 0;
+	reg[0] = hyb_crc_u64(reg[0], p);
+	reg[1] = hyb_crc_u64(reg[1], p + run);
+	reg[2] = hyb_crc_u64(reg[2], p + 2 * run);
+}
+
+/* Three runs of @run octets side by side, @step of each at a time */
+static __always_inline u32 hyb_crc_3runs(const struct hyb_crc_shift *s, u32 crc,
+					 const u8 *p, u32 run, u32 step)
+{
+	u64 reg[3] = { crc };
+	const u8 *end = p + run;
+	u32 i;
 
 	do {
-		a = hyb_crc_line(a, p);
-		b = hyb_crc_line(b, p + HYB_CRC_RUN);
-		c = hyb_crc_line(c, p + 2 * HYB_CRC_RUN);
-		p += 64;
+#pragma GCC unroll 46
+		for (i = 0; i < step; i += 8)
+			hyb_crc_words(reg, p + i, run);
+		p += step;
 	} while (p != end);
-	return hyb_crc_skip(hyb_crc_skip(a) ^ (u32)b) ^ (u32)c;
+	crc = hyb_crc_skip(s, reg[0]) ^ (u32)reg[1];
+	return hyb_crc_skip(s, crc) ^ (u32)reg[2];
 }
 
 static u32 hyb_crc_x86(u32 crc, const u8 *p, size_t len)
 {
 	u64 reg;
 
-	for (; len >= 3 * HYB_CRC_RUN; len -= 3 * HYB_CRC_RUN) {
-		crc = hyb_crc_3runs(crc, p);
-		p += 3 * HYB_CRC_RUN;
+	BUILD_BUG_ON(HYB_CRC_SHORT % HYB_CRC_SHORT_STEP ||
+		     HYB_CRC_LONG % HYB_CRC_LONG_STEP);
+
+	for (; len >= 3 * HYB_CRC_LONG; len -= 3 * HYB_CRC_LONG) {
+		crc = hyb_crc_3runs(&hyb_crc_long, crc, p, HYB_CRC_LONG,
+				    HYB_CRC_LONG_STEP);
+		p += 3 * HYB_CRC_LONG;
+	}
+	for (; len >= 3 * HYB_CRC_SHORT; len -= 3 * HYB_CRC_SHORT) {
+		crc = hyb_crc_3runs(&hyb_crc_short, crc, p, HYB_CRC_SHORT,
+				    HYB_CRC_SHORT_STEP);
+		p += 3 * HYB_CRC_SHORT;
 	}
 	reg = crc;
 	for (; len >= 64; len -= 64, p += 64)
@@ -133,7 +164,7 @@ const char *hyb_crc_driver(void)
 /* Does the above agree with the library, for all paths and alignments? */
 static bool __init hyb_crc_check(void)
 {
-	static u8 buf[3000] __initdata;
+	static u8 buf[12000] __initdata;
 	u32 i, len;
 
 	for (i = 0; i < sizeof(buf); i++)
@@ -147,25 +178,31 @@ static bool __init hyb_crc_check(void)
 	return true;
 }
 
+static void __init hyb_crc_shift_init(struct hyb_crc_shift *s, u32 run)
+{
+	static const u8 zero[8] __initconst;
+	u32 i, k, n;
+	u64 crc;
+
+	for (k = 0; k < 4; k++) {
+		for (i = 0; i < 256; i++) {
+			crc = i << 8 * k;
+			for (n = 0; n < run; n += sizeof(zero))
+				crc = hyb_crc_u64(crc, zero);
+			s->t[k][i] = crc;
+		}
+	}
+}
+
 /**
  * hyb_crc_init - compute the tables
  */
 void __init hyb_crc_init(void)
 {
-	static const u8 zero[64] __initconst;
-	u32 i, k, n;
-	u64 crc;
-
 	if (!boot_cpu_has(X86_FEATURE_XMM4_2))
 		return;
-	for (k = 0; k < 4; k++) {
-		for (i = 0; i < 256; i++) {
-			crc = i << 8 * k;
-			for (n = 0; n < HYB_CRC_RUN; n += sizeof(zero))
-				crc = hyb_crc_line(crc, zero);
-			hyb_crc_shift[k][i] = crc;
-		}
-	}
+	hyb_crc_shift_init(&hyb_crc_short, HYB_CRC_SHORT);
+	hyb_crc_shift_init(&hyb_crc_long, HYB_CRC_LONG);
 	hyb_crc_works = hyb_crc_check();
 	if (!hyb_crc_works)
 		pr_warn("iwarp_hybrid: CRC32 instruction not usable\n");
