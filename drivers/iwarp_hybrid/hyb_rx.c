@@ -316,8 +316,8 @@ static void hyb_flat_head(const struct hyb_rx *rx, struct hyb_fpdu *f)
 }
 
 /* Checksum and markers of the FPDU of @total octets at @p: 0 or an error */
-static u32 hyb_rx_check(const struct hyb_rx *rx, const u8 *p, u32 total,
-			u64 pos)
+static __always_inline u32 hyb_rx_check(const struct hyb_rx *rx, const u8 *p,
+					u32 total, u64 pos)
 {
 	u32 len = total - MPA_CRC_SIZE;
 
@@ -1097,13 +1097,15 @@ static u32 hyb_rx_placed(struct hyb_qp *qp, const struct ooo_range *r,
 	return hyb_rx_advance(qp, len, fpdus);
 }
 
+/* Control fields of a segment of a Send that is not the last */
+#define HYB_SEND_CTRL	(DDP_DV << 8 | RDMAP_CTRL(RDMAP_SEND))
+
 /* Is this the header of the next segment of the Send that is due? */
 static bool hyb_rx_expected(const struct hyb_qp *qp, const u8 *hdr, u32 payload)
 {
-	const u16 send = DDP_DV << 8 | RDMAP_CTRL(RDMAP_SEND);
 	u32 mo = qp->shared->rx_off + qp->shared->rx.len;
 
-	return (proto_get16(hdr) & ~(DDP_L << 8)) == send &&
+	return (proto_get16(hdr) & ~(DDP_L << 8)) == HYB_SEND_CTRL &&
 	       proto_get32(hdr + 6) == DDP_QN_SEND &&
 	       proto_get32(hdr + 10) == qp->rx.msn[DDP_QN_SEND] &&
 	       proto_get32(hdr + 14) == mo && payload <= U32_MAX - mo;
@@ -1181,11 +1183,9 @@ static u32 hyb_rx_fast(struct hyb_qp *qp, const struct hyb_cur *c, u32 avail,
 
 /* Front of an FPDU that holds a segment of a Send */
 struct hyb_send_head {
-	__be16 len;
-	__be16 ctrl;
+	__be32 len_ctrl;
 	__be32 inval;
-	__be32 qn;
-	__be32 msn;
+	__be64 qn_msn;
 	__be32 mo;
 } __packed;
 
@@ -1193,34 +1193,62 @@ static_assert(sizeof(struct hyb_send_head) ==
 	      MPA_LEN_SIZE + DDP_UNTAGGED_LEN);
 
 /*
- * Does an FPDU with the header @h, the next segment of the Send that is due but
- * not its last, take exactly @n octets from @pos on? Returns its payload or 0.
+ * Is @h the header of an FPDU that holds the segment of the Send that is due, at
+ * @mo, but not its last, with a ULPDU of @ulpdu octets?
  */
-static u32 hyb_rx_whole(const struct hyb_qp *qp, const struct hyb_send_head *h,
-			u64 pos, u32 n, u32 mo)
+static __always_inline bool hyb_rx_whole(const struct hyb_send_head *h,
+					 u32 ulpdu, u64 msn, u32 mo)
 {
-	const u16 send = DDP_DV << 8 | RDMAP_CTRL(RDMAP_SEND);
-	u32 ivl = qp->rx.ivl, ulpdu = be16_to_cpu(h->len);
-	u32 full = mpa_ulpdu_full(pos, n, ivl, qp->rx.ivl_log);
+	return h->len_ctrl == cpu_to_be32(ulpdu << 16 | HYB_SEND_CTRL) &&
+	       h->qn_msn == cpu_to_be64(msn) && h->mo == cpu_to_be32(mo);
+}
 
-	if (h->ctrl != cpu_to_be16(send) || h->qn != cpu_to_be32(DDP_QN_SEND) ||
-	    be32_to_cpu(h->msn) != qp->rx.msn[DDP_QN_SEND] ||
-	    be32_to_cpu(h->mo) != mo || !full || full > MPA_ULPDU_MAX ||
-	    full - ulpdu > 3 || full > U32_MAX - mo)
-		return 0;
-	return ulpdu - DDP_UNTAGGED_LEN;
+/*
+ * A header that a marker is in, or right behind: where the payload of the FPDU
+ * at @p is, and its octets up to the next marker
+ */
+static u32 hyb_rx_head(struct hyb_send_head *h, const u8 *p, u64 pos, u32 ivl,
+		       u32 *to_mark)
+{
+	const u8 *at = p;
+
+	*to_mark = mpa_to_mark(pos, ivl);
+	mpa_take((u8 *)h, &at, sizeof(*h), to_mark, ivl);
+	if (*to_mark)
+		return at - p;
+	*to_mark = ivl - MPA_MARK_SIZE;
+	return at - p + MPA_MARK_SIZE;
+}
+
+/*
+ * At the end of a piece: fragments that follow in this packet, in this part or
+ * the next, which then has nothing in front of them
+ */
+static bool hyb_cur_frags(struct hyb_cur *c)
+{
+	struct sk_buff *part = c->part;
+
+	if (!part || c->frag < skb_shinfo(part)->nr_frags)
+		return part;
+	part = part == c->skb ? skb_shinfo(part)->frag_list : part->next;
+	if (!part || skb_headlen(part))
+		return false;
+	c->part = part;
+	c->frag = 0;
+	return true;
 }
 
 /*
  * The bulk of a long message: FPDUs at @c and behind, each of them a fragment of
- * this part of the packet. Does what hyb_rx_fast() would do for each; that has
- * taken one in front of them, so the NIC's word, if @nic, holds to the end of
- * the packet. Leaves @c at what it does not take, and returns the octets
- * consumed. A function of its own, for the loop to have all registers.
+ * this part of the packet, without PAD. Does what hyb_rx_fast() would do for
+ * each; that has taken one of this packet in front of them, so the NIC's word, if
+ * @nic, holds to its end. Leaves @c at what it does not take, and returns the
+ * octets consumed. A function of its own, for the loop to have all registers.
  */
 static noinline u32 hyb_rx_bulk(struct hyb_qp *qp, struct hyb_cur *c,
 				u32 avail, bool nic)
 {
+	u64 msn = (u64)DDP_QN_SEND << 32 | qp->rx.msn[DDP_QN_SEND];
 	const struct skb_shared_info *info = skb_shinfo(c->part);
 	struct hyb_shared *sh = qp->shared;
 	struct rdma_stack_run *run = &sh->run[sh->rx.nr];
@@ -1228,30 +1256,34 @@ static noinline u32 hyb_rx_bulk(struct hyb_qp *qp, struct hyb_cur *c,
 	const skb_frag_t *frag = &info->frags[c->frag];
 	const skb_frag_t *last = &info->frags[info->nr_frags];
 	u32 from = sh->rx_off + sh->rx.len, mo = from;
-	u32 ivl = qp->rx.ivl, left = avail, fpdus;
-	u32 off, lead, to_mark, pay, n;
+	u32 ivl = qp->rx.ivl, log = qp->rx.ivl_log;
+	u32 left = avail, fpdus, off, to_mark, ulpdu, n;
 	struct hyb_send_head h;
 	u64 pos = qp->rx.pos;
 	const u8 *p;
 
+	if (avail > U32_MAX - from)
+		return 0;
 	for (; run < end && frag < last; run++, frag++) {
 		n = skb_frag_size(frag);
-		if (n > left || n & 3 || n < HYB_SEG_MIN)
+		if (n > left || n & 3 || n < HYB_SEG_MIN || n > MPA_ULPDU_MAX)
 			break;
-		lead = mpa_lead_len(pos, ivl);
-		off = mpa_body_place(pos, sizeof(h), ivl, &to_mark);
-		if (off != lead + sizeof(h))
-			break;
+		ulpdu = mpa_ulpdu_full(pos, n, ivl, log);
 		/* once, as in hyb_rx_fast() */
 		p = skb_frag_address(frag);
-		memcpy(&h, p + lead, sizeof(h));
-		pay = hyb_rx_whole(qp, &h, pos, n, mo);
-		if (!pay || (!nic && hyb_rx_check(&qp->rx, p, n, pos)))
+		if (likely(mpa_head_place(pos, sizeof(h), ivl, &off, &to_mark))) {
+			memcpy(&h, p + off, sizeof(h));
+			off += sizeof(h);
+		} else {
+			off = hyb_rx_head(&h, p, pos, ivl, &to_mark);
+		}
+		if (!ulpdu || !hyb_rx_whole(&h, ulpdu, msn, mo) ||
+		    (!nic && hyb_rx_check(&qp->rx, p, n, pos)))
 			break;
 		hyb_shared_run(run, skb_frag_page(frag),
-			       skb_frag_off(frag) + off, p + off, pay, to_mark,
-			       ivl);
-		mo += pay;
+			       skb_frag_off(frag) + off, p + off,
+			       ulpdu - DDP_UNTAGGED_LEN, to_mark, ivl);
+		mo += ulpdu - DDP_UNTAGGED_LEN;
 		pos += n;
 		left -= n;
 	}
@@ -1452,7 +1484,7 @@ static u32 hyb_rx_walk(struct hyb_qp *qp, struct sock *sk, u32 avail)
 	const struct hyb_shared *sh = qp->shared;
 	struct hyb_rx *rx = &qp->rx;
 	bool fast = sh && !qp->ooo;
-	bool bulk, nic = false;
+	bool bulk = false, nic = false;
 	struct hyb_cur cur;
 	u32 done = 0;
 	u32 n;
@@ -1462,13 +1494,19 @@ static u32 hyb_rx_walk(struct hyb_qp *qp, struct sock *sk, u32 avail)
 	while (done < avail && !rx->stopped) {
 		if (sh && !hyb_rx_shared_goes_on(qp))
 			break;
+		if (bulk && !cur.n && hyb_cur_frags(&cur)) {
+			n = hyb_rx_bulk(qp, &cur, avail - done, nic);
+			done += n;
+			if (n)
+				continue;
+		}
 		if (!hyb_cur_fill(&cur))
 			break;
 		if (fast)
 			n = hyb_rx_fast(qp, &cur, avail - done, &nic);
 		else
 			n = hyb_quick_rx(qp, cur.p, min(cur.n, avail - done));
-		bulk = fast && n && !sh->held;
+		bulk = fast && n;
 		if (!n && !rx->stopped)
 			n = hyb_rx_fpdu(qp, &cur, avail - done);
 		if (!n)
@@ -1476,8 +1514,6 @@ static u32 hyb_rx_walk(struct hyb_qp *qp, struct sock *sk, u32 avail)
 		done += n;
 		if (!hyb_cur_skip(&cur, n))
 			break;
-		if (bulk && !cur.n && cur.part)
-			done += hyb_rx_bulk(qp, &cur, avail - done, nic);
 	}
 	if (sh)
 		hyb_rx_shared_end(qp);

@@ -293,6 +293,7 @@ static noinline u32 hyb_shared_lay_bulk(struct hyb_qp *qp, struct hyb_msg *msg,
 	u32 ivl = s->ivl, log = s->ivl_log, mss = s->mss;
 	u32 fill = p->fill, size = p->size, from = mo;
 	u32 pay, run, off, len = s->room;
+	u32 stage = p->stage_fill;
 	u64 pos = s->pos;
 	struct hyb_gap *gap;
 	u8 eor = sh->eor;
@@ -304,13 +305,16 @@ static noinline u32 hyb_shared_lay_bulk(struct hyb_qp *qp, struct hyb_msg *msg,
 			break;
 		gap = (struct hyb_gap *)(p->base + fill);
 		gap->mo = mo;
-		gap->stage = p->stage_fill;
+		gap->stage = stage;
 		gap->len = len;
 		gap->pay = pay;
 		gap->room = len;
 		gap->eor = eor;
 		gap->mode = HYB_GAP_INPLACE;
-		off = mpa_body_place(pos, HYB_HEAD_LEN, ivl, &run);
+		if (likely(mpa_head_place(pos, HYB_HEAD_LEN, ivl, &off, &run)))
+			off += HYB_HEAD_LEN;
+		else
+			off = mpa_body_place(pos, HYB_HEAD_LEN, ivl, &run);
 		hyb_shared_lend_at(v, (u8 *)gap + off, pay, run, ivl);
 		fill += len;
 		pos += len;
@@ -615,6 +619,28 @@ static void hyb_shared_sealed(struct hyb_qp *qp, struct hyb_tx_page *p, u32 n,
 	}
 }
 
+/* As hyb_shared_put_head(), of which @ctrl and @msn are the first 16 octets */
+static __always_inline void hyb_shared_seal_head(u8 *p, u64 ctrl, u64 msn,
+						 u32 mo)
+{
+	proto_put64(p, ctrl);
+	proto_put64(p + 8, msn);
+	proto_put32(p + 16, mo);
+}
+
+/* The same around the place of a marker, which may be right behind it */
+static void hyb_shared_seal_split(u8 *start, u64 pos, u32 ivl, u64 ctrl,
+				  u64 msn, u32 mo)
+{
+	u32 first = mpa_to_mark(pos, ivl);
+	u8 head[HYB_HEAD_LEN];
+
+	hyb_shared_seal_head(head, ctrl, msn, mo);
+	memcpy(start, head, first);
+	memcpy(start + first + MPA_MARK_SIZE, head + first,
+	       HYB_HEAD_LEN - first);
+}
+
 /*
  * The bulk of a long message: seal FPDUs from sh->seal on that fill their
  * segments, with payload in its place, the CRC being left to the NIC or not.
@@ -626,10 +652,13 @@ static noinline u32 hyb_shared_seal_bulk(struct hyb_qp *qp,
 					 const struct hyb_msg *msg,
 					 struct hyb_tx_page *p, u32 quota)
 {
+	u8 op = rdmap_send_op(msg->solicited, false);
+	u64 ctrl, send = (u64)(DDP_DV << 8 | RDMAP_CTRL(op)) << 32;
+	u64 msn = (u64)DDP_QN_SEND << 32 | msg->msn;
+	u32 mss = qp->tx.s.mss, ivl = qp->tx.s.ivl, msg_len = msg->len;
 	struct hyb_shared *sh = qp->shared;
 	struct hyb_fpos *at = &sh->seal;
-	u32 mss = qp->tx.s.mss, ivl = qp->tx.s.ivl;
-	u32 first, mo, pay, len = mss - MPA_CRC_SIZE;
+	u32 lead, run, mo, pay, len = mss - MPA_CRC_SIZE;
 	u8 *start = p->base + at->off, *from = start;
 	u8 *end = p->base + min(p->fill, p->sent + quota);
 	const struct hyb_gap *gap;
@@ -642,20 +671,20 @@ static noinline u32 hyb_shared_seal_bulk(struct hyb_qp *qp,
 	crc = qp->tx.crc && !nic;
 	for (; start < end; start += mss, pos += mss) {
 		gap = (const struct hyb_gap *)start;
-		first = ivl ? mpa_to_mark(pos, ivl) : 0;
 		mo = gap->mo;
 		pay = gap->pay;
-		if (mo + pay == msg->len || gap->len != mss || pay & 3 ||
-		    gap->eor || gap->mode != HYB_GAP_INPLACE ||
-		    (first && first < HYB_HEAD_LEN))
+		if (mo + pay == msg_len || gap->len != mss || pay & 3 ||
+		    gap->eor || gap->mode != HYB_GAP_INPLACE)
 			break;
+		ctrl = (u64)(DDP_UNTAGGED_LEN + pay) << 48 | send;
 		/* this is where @gap was */
-		hyb_shared_put_head(start + mpa_lead_len(pos, ivl), msg, mo,
-				    pay);
+		if (likely(mpa_head_place(pos, HYB_HEAD_LEN, ivl, &lead, &run)))
+			hyb_shared_seal_head(start + lead, ctrl, msn, mo);
+		else
+			hyb_shared_seal_split(start, pos, ivl, ctrl, msn, mo);
 		if (ivl)
 			mpa_marks_put(start, len, pos, ivl);
-		mpa_put_crc(start + len,
-			    crc ? hyb_crc32c(~0, start, len) : ~0);
+		mpa_put_crc(start + len, crc ? hyb_crc32c(~0, start, len) : ~0);
 	}
 	len = start - from;
 	if (!len)

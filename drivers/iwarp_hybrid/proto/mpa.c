@@ -319,22 +319,6 @@ u32 mpa_ulpdu_fit(u64 pos, u32 room, u32 ivl)
 	return body < MPA_ULPDU_MAX ? body : MPA_ULPDU_MAX;
 }
 
-bool mpa_marks_good(const u8 *p, u32 len, u64 pos, u32 ivl)
-{
-	u32 lead = mpa_lead_len(pos, ivl);
-	u32 at = mpa_to_mark(pos, ivl);
-
-	if (lead) {
-		if (proto_get16(p + 2) & ~3U)
-			return false;
-		at = ivl;
-	}
-	for (; at + MPA_MARK_SIZE <= len; at += ivl)
-		if ((proto_get32(p + at) & 0xfffc) != at - lead)
-			return false;
-	return true;
-}
-
 void mpa_walk_begin(struct mpa_walk *w, u64 pos, u32 ivl)
 {
 	w->ivl = ivl;

@@ -355,6 +355,34 @@ static inline u32 mpa_body_place(u64 pos, u32 body, u32 ivl, u32 *run)
 }
 
 /**
+ * mpa_head_place - mpa_body_place() where no marker is in the header
+ * @pos: position of the FPDU's first octet
+ * @head: octets of ULPDU_Length and headers, less than MPA_MARK_IVL_MIN - 4
+ * @ivl: marker interval
+ * @lead: set to the octets in front of ULPDU_Length
+ * @run: set to the octets up to the next marker, from behind the header on
+ *
+ * Return: false if a marker is in the header or right behind it.
+ */
+static inline bool mpa_head_place(u64 pos, u32 head, u32 ivl, u32 *lead,
+				  u32 *run)
+{
+	u32 first;
+
+	*lead = 0;
+	*run = MPA_NO_MARK;
+	if (!ivl)
+		return true;
+	first = mpa_to_mark(pos, ivl);
+	*run = first - head;
+	if (first > head)
+		return true;
+	*lead = MPA_MARK_SIZE;
+	*run = ivl - MPA_MARK_SIZE - head;
+	return !first;
+}
+
+/**
  * mpa_ulpdu_full - ULPDU of an FPDU that takes exactly its place
  * @pos: position of the FPDU's first octet
  * @len: octets there are for it, a multiple of 4 and at least MPA_MARK_IVL_MIN
@@ -520,11 +548,8 @@ static inline u32 mpa_build_end(struct mpa_build *b)
 /* Store a CRC register (preset to all ones, not yet inverted) */
 static inline void mpa_put_crc(u8 *p, u32 crc)
 {
-	crc = ~crc;
-	p[0] = (u8)crc;
-	p[1] = (u8)(crc >> 8);
-	p[2] = (u8)(crc >> 16);
-	p[3] = (u8)(crc >> 24);
+	/* it is little-endian, all others are not */
+	proto_put32(p, __builtin_bswap32(~crc));
 }
 
 /* The CRC register value that the field at @p stands for */
@@ -588,7 +613,23 @@ static inline void mpa_take(u8 *dst, const u8 **src, u32 len, u32 *to_mark,
  *
  * Return: true if all of them do.
  */
-bool mpa_marks_good(const u8 *p, u32 len, u64 pos, u32 ivl);
+static inline bool mpa_marks_good(const u8 *p, u32 len, u64 pos, u32 ivl)
+{
+	u32 back = mpa_to_mark(pos, ivl);
+	const u8 *end = p + len;
+
+	if (!back) {
+		if (proto_get16(p + 2) & ~3U)
+			return false;
+		back = ivl - MPA_MARK_SIZE;
+		p += MPA_MARK_SIZE;
+	}
+	/* all sizes are multiples of 4: one that begins in it ends in it */
+	for (p += back; p < end; p += ivl, back += ivl)
+		if ((proto_get32(p) & 0xfffc) != back)
+			return false;
+	return true;
+}
 
 /**
  * mpa_marks_put - write the markers of an FPDU into their places
@@ -600,18 +641,16 @@ bool mpa_marks_good(const u8 *p, u32 len, u64 pos, u32 ivl);
 static inline void mpa_marks_put(u8 *p, u32 len, u64 pos, u32 ivl)
 {
 	u32 at = mpa_to_mark(pos, ivl);
+	u8 *end = p + len;
 	u32 back = at;
-	u8 *end;
 
 	if (!at) {
 		proto_put32(p, 0);
 		at = ivl;
 		back = ivl - MPA_MARK_SIZE;
 	}
-	if (len < MPA_MARK_SIZE)
-		return;
-	end = p + len - MPA_MARK_SIZE;
-	for (p += at; p <= end; p += ivl, back += ivl)
+	/* all sizes are multiples of 4: one that begins in it ends in it */
+	for (p += at; p < end; p += ivl, back += ivl)
 		proto_put32(p, (u16)back);
 }
 

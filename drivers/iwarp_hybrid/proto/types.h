@@ -55,8 +55,10 @@ static inline void proto_put32(u8 *p, u32 v)
 
 static inline void proto_put64(u8 *p, u64 v)
 {
-	proto_put32(p, (u32)(v >> 32));
-	proto_put32(p + 4, (u32)v);
+#if __BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__
+	v = __builtin_bswap64(v);
+#endif
+	memcpy(p, &v, sizeof(v));
 }
 
 #endif
