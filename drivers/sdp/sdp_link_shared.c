@@ -17,6 +17,7 @@
 #include <net/sock.h>
 
 #include "sdp.h"
+#include "sdp_gaps.h"
 #include "sdp_iter.h"
 #include "sdp_mib.h"
 #include "sdp_trace.h"
@@ -325,43 +326,23 @@ static unsigned long sdp_shared_get(void *to, const u8 __user *from, u32 len)
 	return left;
 }
 
-/*
- * @len octets into one piece of memory; returns how many were not copied. What
- * is behind a gap may begin in the middle of a word of 8 octets, what copies
- * slowly: then the gap is filled, too, with what is in front of it.
- */
+/* @len octets into one piece of memory; returns how many were not copied. */
 static u32 sdp_shared_fill_seg(const struct rdma_stack_seg *seg,
 			       const u8 __user *from, u32 len)
 {
-	u32 step = seg->gaps.step, more = 0, n;
+	u32 n = min_t(u32, seg->gaps.head ?: len, len);
 	void *to = seg->data;
 	unsigned long left;
 
-	n = seg->gaps.head ? min_t(u32, seg->gaps.head, len) : len;
-	left = sdp_shared_get(to, from, n);
-	if (unlikely(left))
-		return len - n + left;
-	len -= n;
-	if (!len)
-		return 0;
-	from += n;
-	to += n + RDMA_STACK_GAP;
-	/* is there as much in front of it? */
-	if (likely(n >= RDMA_STACK_GAP))
-		more = (unsigned long)to & RDMA_STACK_GAP;
-	/* it is the same behind all gaps */
-	more &= step;
-	from -= more;
-	to -= more;
-	for (n = step + more; len > step; len -= step) {
+	for (;;) {
 		left = sdp_shared_get(to, from, n);
-		if (unlikely(left))
-			return len - step + min_t(u32, left, step);
-		from += step;
-		to += step + RDMA_STACK_GAP;
+		len -= n;
+		if (unlikely(left) || !len)
+			return len + left;
+		from += n;
+		to += n + RDMA_STACK_GAP;
+		n = min_t(u32, seg->gaps.step, len);
 	}
-	left = sdp_shared_get(to, from, len + more);
-	return min_t(u32, left, len);
 }
 
 static u32 sdp_shared_fill_user(const struct rdma_stack_tx *tx,
@@ -372,7 +353,9 @@ static u32 sdp_shared_fill_user(const struct rdma_stack_tx *tx,
 
 	for (seg = tx->seg; rest; seg++) {
 		n = min(seg->len, rest);
-		left = sdp_shared_fill_seg(seg, from, n);
+		left = 0;
+		if (unlikely(!sdp_gaps_get(seg->data, from, n, &seg->gaps)))
+			left = sdp_shared_fill_seg(seg, from, n);
 		from += n;
 		rest -= n;
 		if (unlikely(left))

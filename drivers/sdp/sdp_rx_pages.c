@@ -17,6 +17,7 @@
 #include <net/sock.h>
 
 #include "sdp.h"
+#include "sdp_gaps.h"
 #include "sdp_iter.h"
 #include "sdp_mib.h"
 #include "sdp_rx.h"
@@ -270,61 +271,23 @@ bool sdp_pages_full(struct sock *sk)
 /* ---- reading ---- */
 
 /*
- * The pieces of a fragment to a user address, from the last to the first, which
- * is @span octets long; all sizes and @user are multiples of four. What lies
- * between two gaps is an odd multiple, and functions that copy to users reach
- * an even one octet by octet. So a piece that begins in the middle of a word is
- * copied with the gap in front of it, to where the end of the piece before goes
- * next. Returns false on a fault; then nothing is known of what was copied.
- */
-static bool sdp_pieces_put(void __user *user, const u8 *p, u32 len, u32 span,
-			   u32 step)
-{
-	u32 n = len - span, more, k;
-	void __user *at;
-
-	if (n) {
-		k = (n - 1) / step;
-		at = user + span + k * step;
-		p += span + RDMA_STACK_GAP + k * (step + RDMA_STACK_GAP);
-		n -= k * step;
-		do {
-			more = (unsigned long)at & RDMA_STACK_GAP;
-			instrument_copy_to_user(at - more, p - more, n + more);
-			if (unlikely(raw_copy_to_user(at - more, p - more,
-						      n + more)))
-				return false;
-			n = step;
-			at -= step;
-			p -= step + RDMA_STACK_GAP;
-		} while (k--);
-		p += step - span;
-	}
-	instrument_copy_to_user(user, p, span);
-	return !raw_copy_to_user(user, p, span);
-}
-
-/*
- * Whole fragments from number *@i of a block on to a user address, as many as
- * @len octets hold and as can go there in the way above. A function of its own,
- * for the loop to have all registers. Returns the octets of those.
+ * @len octets from fragment number *@i of a block on to a user address, as far
+ * as sdp_gaps_put() takes them and the block has them; *@i becomes the fragment
+ * that is next, if not all are copied. A function of its own, for the loop to
+ * have all registers. Returns how many were copied.
  */
 static noinline u32 sdp_frags_put(const struct sdp_rx_block *blk, u32 *i,
 				  void __user *user, u32 len)
 {
 	const struct sdp_rx_frag *f = &blk->frag[*i];
 	const struct sdp_rx_frag *end = &blk->frag[SDP_RX_FRAGS];
-	u32 n, span, step, left = len;
+	u32 n, left = len;
 	const u8 *p;
 
 	for (; left && f < end; f++) {
-		n = READ_ONCE(f->len);
-		step = f->gaps.step;
-		span = f->gaps.head ?: n;
-		if (n > left || ((unsigned long)user | span | step | n) & 3)
-			break;
+		n = min(READ_ONCE(f->len), left);
 		p = page_address(f->page) + f->off;
-		if (unlikely(!sdp_pieces_put(user, p, n, span, step)))
+		if (unlikely(!sdp_gaps_put(user, p, n, &f->gaps)))
 			break;
 		user += n;
 		left -= n;
@@ -342,10 +305,6 @@ static u32 sdp_frag_out(const struct sdp_rx_frag *f, u32 skip, u32 len,
 	u32 span = min(rdma_stack_gaps_span(&f->gaps, skip), len);
 	u32 done = 0, n, got;
 
-	if (likely(user && !(((unsigned long)user | span | f->gaps.step |
-			      len) & 3)) &&
-	    likely(sdp_pieces_put(user, p, len, span, f->gaps.step)))
-		return len;
 	for (;;) {
 		n = min(len - done, span);
 		if (user) {

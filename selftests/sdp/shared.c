@@ -2,11 +2,12 @@
 /*
  * sdp-shared: sends that do not go smoothly. A server checks every byte.
  *
- *	sdp-shared serve ADDRESS PORT [SLEEP_MS]
+ *	sdp-shared serve ADDRESS PORT [SLEEP_MS [odd]]
  *	sdp-shared fault|fresh|signal|more|cork|grow ADDRESS PORT
  *
- * The server takes one connection, sleeps, reads to the end, and answers with
- * the number of bytes. The client prints "ok", or what was wrong.
+ * The server takes one connection, sleeps, reads to the end ("odd": into places
+ * of odd lengths, some with holes), and answers with the number of bytes. The
+ * client prints "ok", or what was wrong.
  */
 #include <arpa/inet.h>
 #include <errno.h>
@@ -66,9 +67,54 @@ static void address(struct sockaddr_in *sin, char **argv)
 		exit(2);
 }
 
+static void *pages(size_t len, int prot)
+{
+	void *p = mmap(NULL, len, prot, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+
+	if (p == MAP_FAILED)
+		fail("mmap");
+	return p;
+}
+
+/*
+ * A read of an odd length to an odd place. Nothing is written behind what was
+ * asked for; every other one ends in a hole in the middle, and loses nothing.
+ */
+static ssize_t recv_odd(unsigned int i, unsigned char **at)
+{
+	static const size_t sizes[] = { 1,    4,    100,  508,	 512,
+					1448, 4096, 5002, 20000, 65536 };
+	static const unsigned char guard[16] = "nothing written";
+	static unsigned char *mem;
+	size_t len = sizes[i / 2 % 10] + i / 20 % 8;
+	size_t ok = i % 2 ? len : len / 2;
+	ssize_t n;
+
+	if (!mem) {
+		mem = pages(BIG, PROT_READ | PROT_WRITE);
+		if (munmap(mem + BIG / 2, BIG / 2))
+			fail("munmap");
+	}
+	*at = mem + i % 13;
+	if (ok < len)
+		*at = mem + BIG / 2 - ok;
+	else
+		memcpy(*at + len, guard, sizeof(guard));
+	n = recv(fd, *at, len, 0);
+	check(n <= (ssize_t)ok && (n >= 0 || errno == EFAULT),
+	      "a read that ends in a hole");
+	if (ok == len)
+		check(n >= 0 && !memcmp(*at + len, guard, sizeof(guard)),
+		      "memory behind a read");
+	return n;
+}
+
 static int serve(char **argv)
 {
 	static unsigned char buf[1 << 16];
+	int odd = argv[2] && argv[3];
+	unsigned char *at = buf;
+	unsigned int calls = 0;
 	int l = socket(AF_SDP, SOCK_STREAM, SDPPROTO_SDP);
 	struct sockaddr_in sin;
 	uint64_t got = 0;
@@ -85,10 +131,12 @@ static int serve(char **argv)
 		fail("accept");
 	if (argv[2])
 		usleep(atoi(argv[2]) * 1000);
-	while ((n = recv(fd, buf, sizeof(buf), 0)) > 0) {
+	while ((n = odd ? recv_odd(calls++, &at) :
+			  recv(fd, buf, sizeof(buf), 0)) > 0 ||
+	       (odd && n < 0)) {
 		for (i = 0; i < n; i++)
-			check(buf[i] == byte_at(got + i), "a byte received");
-		got += n;
+			check(at[i] == byte_at(got + i), "a byte received");
+		got += n > 0 ? n : 0;
 	}
 	if (n < 0)
 		fail("recv");
@@ -96,15 +144,6 @@ static int serve(char **argv)
 		fail("send");
 	close(fd);
 	return 0;
-}
-
-static void *pages(size_t len, int prot)
-{
-	void *p = mmap(NULL, len, prot, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
-
-	if (p == MAP_FAILED)
-		fail("mmap");
-	return p;
 }
 
 static void send_all(const unsigned char *p, size_t len, int flags)

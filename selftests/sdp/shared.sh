@@ -50,11 +50,11 @@ state() {
 		[.link,.flow_control,.link_reason] | join(" ")'
 }
 
-# odd DESCRIPTION WHAT [SLEEP_MS]: sdp-shared does WHAT
+# odd DESCRIPTION WHAT [SLEEP_MS [odd]]: sdp-shared does WHAT
 odd() {
 	local server
 	PORT=$((PORT + 1))
-	start_bg b sdp-shared serve $SERVER $PORT ${3:+"$3"}
+	start_bg b sdp-shared serve $SERVER $PORT "${@:3}"
 	server=$BG_PID
 	wait_for 20 grep -q listening "$BG_LOG"
 	ktap_check "$1" in_a timeout 60 sdp-shared "$2" $SERVER $PORT
@@ -103,6 +103,7 @@ before=$(counter b rx_pauses)
 odd "signals in the middle of a send" signal 1000
 ktap_check "a reader that sleeps pauses the peer" risen b rx_pauses "$before"
 odd "all sizes" grow
+odd "reads that do not go smoothly" grow 300 odd
 for what in more cork; do
 	before=$(counter a tx_data_msgs)
 	odd "pieces, $what" $what

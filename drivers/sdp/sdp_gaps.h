@@ -1,0 +1,137 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+/*
+ * Copies between user memory and payload with gaps, which the kernel's functions
+ * could only copy piece by piece: between two markers are 508 octets, of which
+ * entering, leaving and aligning such a function take a third. Leaf: calls
+ * nothing of SDP.
+ *
+ * All sizes are multiples of four, and a piece with the gap behind it is one of
+ * eight. So each piece but the last is copied in words of eight octets, and the
+ * half word that is too much when it is not a multiple of eight goes to where
+ * the next piece begins, or into the gap. Nothing outside of the payload, its
+ * gaps and the user's memory is touched.
+ */
+#ifndef _SDP_GAPS_H
+#define _SDP_GAPS_H
+
+#include <linux/instrumented.h>
+#include <linux/uaccess.h>
+#include <rdma/rdma_stack.h>
+
+#ifdef CONFIG_X86_64
+#include <asm/asm.h>
+#include <asm/cpufeature.h>
+#include <asm/smap.h>
+
+/* @n words of eight octets; returns false on a fault */
+static __always_inline bool sdp_gaps_words(void **to, const void **from,
+					   unsigned long n)
+{
+	asm volatile("1:	rep movsq\n"
+		     "2:\n"
+		     _ASM_EXTABLE_UA(1b, 2b)
+		     : "+D" (*to), "+S" (*from), "+c" (n) : : "memory");
+	return !n;
+}
+
+static __always_inline bool sdp_gaps_octets(void **to, const void **from,
+					    unsigned long n)
+{
+	asm volatile("1:	rep movsb\n"
+		     "2:\n"
+		     _ASM_EXTABLE_UA(1b, 2b)
+		     : "+D" (*to), "+S" (*from), "+c" (n) : : "memory");
+	return !n;
+}
+
+/*
+ * @len octets, of which @head are in front of the first gap; gaps are at @to, or
+ * else at @from. The caller has opened user memory.
+ */
+static __always_inline bool sdp_gaps_move(void *to, const void *from, u32 head,
+					  u32 step, u32 len, bool at_to)
+{
+	u32 words = (step + RDMA_STACK_GAP) / 8;
+	long more = head & RDMA_STACK_GAP;
+
+	if (len > head) {
+		if (unlikely(!sdp_gaps_words(&to, &from, (head + more) / 8)))
+			return false;
+		len -= head;
+		from += at_to ? -more : RDMA_STACK_GAP - more;
+		to += at_to ? RDMA_STACK_GAP - more : -more;
+		for (; len > step; len -= step) {
+			if (unlikely(!sdp_gaps_words(&to, &from, words)))
+				return false;
+			from -= at_to ? RDMA_STACK_GAP : 0;
+			to -= at_to ? 0 : RDMA_STACK_GAP;
+		}
+	}
+	return likely(sdp_gaps_words(&to, &from, len / 8)) &&
+	       likely(sdp_gaps_octets(&to, &from, len % 8));
+}
+
+/* Can it be done in this way? */
+static inline bool sdp_gaps_even(const struct rdma_stack_gaps *g, u32 len)
+{
+	return cpu_feature_enabled(X86_FEATURE_REP_GOOD) &&
+	       !((g->head | len) & 3) &&
+	       (!g->head || g->step % 8 == RDMA_STACK_GAP);
+}
+
+/*
+ * Copy @len octets, not 0, of user memory to @to, which has the gaps @g. Returns
+ * false if it cannot be done in this way, or on a fault: then nothing is known
+ * of what was copied.
+ */
+static __always_inline bool
+sdp_gaps_get(void *to, const void __user *from, u32 len,
+	     const struct rdma_stack_gaps *g)
+{
+	bool ok;
+
+	if (unlikely(!sdp_gaps_even(g, len)))
+		return false;
+	instrument_copy_from_user_before(to, from, len);
+	stac();
+	ok = sdp_gaps_move(to, (__force const void *)from, g->head ?: len,
+			   g->step, len, true);
+	clac();
+	instrument_copy_from_user_after(to, from, len, ok ? 0 : len);
+	return ok;
+}
+
+/* The other way round */
+static __always_inline bool
+sdp_gaps_put(void __user *to, const void *from, u32 len,
+	     const struct rdma_stack_gaps *g)
+{
+	bool ok;
+
+	if (unlikely(!sdp_gaps_even(g, len)))
+		return false;
+	instrument_copy_to_user(to, from, len);
+	stac();
+	ok = sdp_gaps_move((__force void *)to, from, g->head ?: len, g->step,
+			   len, false);
+	clac();
+	return ok;
+}
+
+#else
+
+static inline bool sdp_gaps_get(void *to, const void __user *from, u32 len,
+				const struct rdma_stack_gaps *g)
+{
+	return false;
+}
+
+static inline bool sdp_gaps_put(void __user *to, const void *from, u32 len,
+				const struct rdma_stack_gaps *g)
+{
+	return false;
+}
+
+#endif
+
+#endif
