@@ -180,6 +180,41 @@ static bool sdp_pages_run(struct sdp_rx_pages *q,
 			     len, sdp_gaps_rest(&run->gaps, skip, len));
 }
 
+/*
+ * The bulk of a long message: whole runs by reference, behind the first one of
+ * the last block and as far as that has room. Does what sdp_pages_ref() would do
+ * for each; returns the first run that it does not take. A function of its own,
+ * for the loop to have all registers.
+ */
+static noinline const struct rdma_stack_run *
+sdp_pages_bulk(struct sdp_rx_pages *q, const struct rdma_stack_run *run,
+	       const struct rdma_stack_run *end)
+{
+	struct sdp_rx_block *blk = q->last;
+	struct sdp_rx_frag *f = &blk->frag[blk->tail];
+	const struct sdp_rx_frag *last = &blk->frag[SDP_RX_FRAGS];
+
+	if (blk->head == blk->tail)
+		return run;
+	for (; run < end && f < last; run++, f++) {
+		struct page *page = run->page;
+
+		if (!page || PageHighMem(page) || !run->gaps.head)
+			break;
+		if (f[-1].page == page)
+			f[-1].held = false;
+		else
+			get_page(page);
+		f->page = page;
+		f->off = run->off;
+		f->len = run->len;
+		f->gaps = run->gaps;
+		f->held = true;
+	}
+	blk->tail = f - blk->frag;
+	return run;
+}
+
 /**
  * sdp_pages_add - queue payload
  * @sdp: socket
@@ -198,7 +233,8 @@ static bool sdp_pages_run(struct sdp_rx_pages *q,
 bool sdp_pages_add(struct sdp_sock *sdp, const struct rdma_stack_rx *rx,
 		   u32 skip, u32 merge)
 {
-	u32 len = rx->len - skip, copied = 0, i;
+	const struct rdma_stack_run *run, *end = &rx->run[rx->nr];
+	u32 len = rx->len - skip, copied = 0;
 	struct sdp_rx_pages *q = &sdp->rx_pages;
 	struct net *net = sock_net(&sdp->inet.sk);
 	bool small;
@@ -208,12 +244,15 @@ bool sdp_pages_add(struct sdp_sock *sdp, const struct rdma_stack_rx *rx,
 		return false;
 	small = len <= merge && 2 * len < rx->truesize &&
 		q->charge > (u32)READ_ONCE(sdp->inet.sk.sk_rcvbuf) / 2;
-	for (i = 0; i < rx->nr; i++) {
-		const struct rdma_stack_run *run = &rx->run[i];
-
+	for (run = rx->run; run < end; run++) {
 		if (skip >= run->len) {
 			skip -= run->len;
 			continue;
+		}
+		if (likely(!small && !skip && run->gaps.head)) {
+			run = sdp_pages_bulk(q, run, end);
+			if (run == end)
+				break;
 		}
 		if (!small && run->page && !PageHighMem(run->page)) {
 			if (!sdp_pages_run(q, run, skip))
