@@ -805,6 +805,7 @@ static struct sdp_conn *sdp_cm_child(struct sock *listener,
 		return NULL;
 	conn = sdp_conn_alloc(sk);
 	if (!conn) {
+		sock_set_flag(sk, SOCK_DEAD);
 		sock_put(sk);
 		return NULL;
 	}
