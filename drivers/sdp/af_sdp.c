@@ -1540,6 +1540,7 @@ static int __net_init sdp_net_init(struct net *net)
 static void __net_exit sdp_net_exit(struct net *net)
 {
 	WARN_ON_ONCE(!list_empty(&sdp_pernet(net)->socks));
+	WARN_ON_ONCE(atomic_read(&sdp_pernet(net)->nconns));
 	sdp_sysctl_exit_net(net);
 	sdp_mib_exit_net(net);
 }

@@ -44,6 +44,7 @@
 #ifndef _SDP_H
 #define _SDP_H
 
+#include <linux/atomic.h>
 #include <linux/list.h>
 #include <linux/mm_types.h>
 #include <linux/net.h>
@@ -99,6 +100,7 @@ struct ubuf_info;
  * @socks: every socket of the namespace, linked by sdp_sock.net_node
  * @socks_lock: protects @socks and the bind table, which is the same list
  * @nsocks: length of @socks
+ * @nconns: connections that have memory, whatever their state
  *
  * The sysctl_ fields are written by sdp_sysctl.c after validation and read
  * with READ_ONCE() when a socket or a connection is made.
@@ -109,6 +111,7 @@ struct sdp_net {
 	struct list_head socks;
 	spinlock_t socks_lock;		/* socks, nsocks */
 	unsigned int nsocks;
+	atomic_t nconns;
 
 	int sysctl_rmem[3];		/* min, default, max octets */
 	int sysctl_wmem[3];
@@ -126,6 +129,7 @@ struct sdp_net {
 	int sysctl_resolve_timeout;	/* ms, address and route */
 	int sysctl_connect_timeout;	/* seconds, whole connect */
 	int sysctl_hold_max;		/* requests held above the backlog */
+	int sysctl_max_connections;	/* 0: no limit */
 	int sysctl_port_offset;		/* from a port to that of the device */
 	int sysctl_fallback_timeout;	/* seconds, until TCP is tried */
 	int sysctl_max_adverts;		/* announced in Hello */

@@ -68,6 +68,7 @@ void sdp_conn_put(struct sdp_conn *conn)
 
 	if (!refcount_dec_and_test(&conn->refs))
 		return;
+	atomic_dec(&sdp_pernet(sock_net(sk))->nconns);
 	/* first, since the module may go with its last socket */
 	call_rcu(&conn->rcu, sdp_conn_free);
 	sock_put(sk);
@@ -84,13 +85,36 @@ static void sdp_conn_kick_work(struct work_struct *work)
 static void sdp_conn_down_work(struct work_struct *work);
 static void sdp_conn_setup_work(struct work_struct *work);
 
-static struct sdp_conn *sdp_conn_alloc(struct sock *sk)
+/*
+ * Take a place for one more connection, which sdp_conn_put() gives back. @again:
+ * in the place of one that is about to go.
+ */
+static bool sdp_conn_charge(struct net *net, bool again)
 {
+	struct sdp_net *sn = sdp_pernet(net);
+	int max = READ_ONCE(sn->sysctl_max_connections);
+
+	if (atomic_inc_return(&sn->nconns) <= max || !max || again)
+		return true;
+	atomic_dec(&sn->nconns);
+	SDP_INC_STATS(net, CONN_LIMIT);
+	net_info_ratelimited("sdp: more connections than net.sdp.max_connections (%d), refused\n",
+			     max);
+	return false;
+}
+
+static struct sdp_conn *sdp_conn_alloc(struct sock *sk, bool again)
+{
+	struct net *net = sock_net(sk);
 	struct sdp_conn *conn;
 
-	conn = kmem_cache_zalloc(sdp_conn_cache, GFP_KERNEL);
-	if (!conn)
+	if (!sdp_conn_charge(net, again))
 		return NULL;
+	conn = kmem_cache_zalloc(sdp_conn_cache, GFP_KERNEL);
+	if (!conn) {
+		atomic_dec(&sdp_pernet(net)->nconns);
+		return NULL;
+	}
 	sock_hold(sk);
 	conn->sk = sk;
 	refcount_set(&conn->refs, 1);
@@ -803,7 +827,7 @@ static struct sdp_conn *sdp_cm_child(struct sock *listener,
 	sk = sdp_sock_child(listener);
 	if (!sk)
 		return NULL;
-	conn = sdp_conn_alloc(sk);
+	conn = sdp_conn_alloc(sk, false);
 	if (!conn) {
 		sock_set_flag(sk, SOCK_DEAD);
 		sock_put(sk);
@@ -867,8 +891,10 @@ static int sdp_cm_request(struct sock *listener, struct rdma_cm_id *id,
 	if (sdp_cm_check_hello(listener, id, ev, &h))
 		return -EINVAL;
 	conn = sdp_cm_child(listener, id);
-	if (!conn)
+	if (!conn) {
+		SDP_INC_STATS(sock_net(listener), REFUSED_REQS);
 		return -ENOMEM;
+	}
 	sdp_use_hello(conn, &h);
 	conn->id = id;
 	ret = sdp_cm_admit(listener, conn);
@@ -1159,15 +1185,15 @@ static int sdp_cm_start(struct sock *sk, struct sdp_conn *conn,
 	return sdp_cm_resolve(conn);
 }
 
-/* One attempt. Returns 1 to try again with another port. */
+/* Attempt number @nr. Returns 1 to try again with another port. */
 static int sdp_cm_try(struct sock *sk, const union sdp_addr *dst,
-		      bool nonblock, bool last)
+		      bool nonblock, int nr)
 {
 	struct sdp_sock *sdp = sdp_sk(sk);
 	struct sdp_conn *conn;
 	int err;
 
-	conn = sdp_conn_alloc(sk);
+	conn = sdp_conn_alloc(sk, nr > 1);
 	if (!conn)
 		return -ENOBUFS;
 	refcount_inc(&conn->refs);
@@ -1184,8 +1210,8 @@ static int sdp_cm_try(struct sock *sk, const union sdp_addr *dst,
 	release_sock(sk);
 	err = sdp_cm_resolve_and_connect(sk, conn, nonblock);
 	lock_sock(sk);
-	if ((err == -EADDRINUSE || err == -EADDRNOTAVAIL) && !last &&
-	    !sdp->user_bound && sdp->conn == conn) {
+	if ((err == -EADDRINUSE || err == -EADDRNOTAVAIL) &&
+	    nr < SDP_CONNECT_TRIES && !sdp->user_bound && sdp->conn == conn) {
 		sdp_conn_attach(sk, NULL);
 		sdp_conn_down(conn, 0);
 		err = 1;
@@ -1212,7 +1238,7 @@ int sdp_cm_connect(struct sock *sk, const union sdp_addr *dst, bool nonblock)
 
 	SDP_INC_STATS(sock_net(sk), ACTIVE_OPENS);
 	for (i = 1; err > 0 && i <= SDP_CONNECT_TRIES; i++)
-		err = sdp_cm_try(sk, dst, nonblock, i == SDP_CONNECT_TRIES);
+		err = sdp_cm_try(sk, dst, nonblock, i);
 	return err;
 }
 

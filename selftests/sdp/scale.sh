@@ -8,7 +8,7 @@
 
 # shellcheck source=selftests/lib/lib.sh
 . "$(dirname "$0")/../lib/lib.sh"
-need rdma jq sdp-scale sdpstat
+need rdma jq sdp-actions sdp-scale sdpstat
 
 COUNT=${COUNT:-$(scaled 300 60)}
 ACTIVE=${ACTIVE:-$(scaled 100 20)}
@@ -144,5 +144,44 @@ ktap_check "the queue empties" wait_for 30 no_queue_pairs
 client
 does "there is room again" open 5
 does "for all of them" touch 0 5
+stop_bg "$CALL_PID"
+ktap_check "no connection is left" wait_for 30 no_queue_pairs
+
+# limited NS: what its limit of connections has refused
+limited() { "in_$1" sdpstat -sz --json | jq .counters.conn_limit; }
+
+# connections NS MAX
+connections() { "in_$1" sysctl -qw net.sdp.max_connections="$2"; }
+
+# a client of its own
+one_more() { in_a timeout 30 sdp-actions connect 10.0.0.2 $PORT 2>&1; }
+
+refused=$(counter refused_reqs)
+limited=$(limited b)
+connections b 4
+client
+does "as many connections as the server's namespace may have" open 4
+ktap_is "one more is refused" "$(one_more)" \
+	"sdp-actions: connect: Connection refused"
+ktap_is "and counted" "$(($(limited b) - limited)) $(($(counter refused_reqs) - refused))" "1 1"
+does "the others work" touch 0 4
+connections b 0
+does "without a limit there is room" open 2
+
+limited=$(limited a)
+connections a 6
+ktap_is "no more than the client's namespace may have: ENOBUFS" "$(one_more)" \
+	"sdp-actions: connect: No buffer space available"
+ktap_is "and counted" $(($(limited a) - limited)) 1
+does "one ends" close 0 1
+ktap_check "and leaves its place" wait_for 30 one_more
+connections a 3
+ktap_check_fails "a limit that is passed already lets nobody in" one_more
+does "and ends no connection" touch 1 5
+connections a 0
+stop_bg "$CALL_PID"
+ktap_check "no queue pair is left" wait_for 30 no_queue_pairs
+stop_bg "$SERVER"
+ktap_check "no socket is left" wait_for 30 no_sockets
 
 ktap_done

@@ -80,6 +80,7 @@ limits fin_timeout 60 1 3600
 limits resolve_timeout 5000 10 60000
 limits connect_timeout 127 1 3600
 limits hold_max 128 0 65535
+limits max_connections 0 0 2147483647
 limits max_adverts 1 1 255
 limits port_offset 0 0 64511
 limits fallback_timeout 3 1 3600
@@ -110,7 +111,7 @@ ktap_is "and so does a new one" \
 
 # all that there is has been tested
 ktap_is "no file is left out" "$(cd $DIR && echo *)" \
-	"connect_timeout fallback_timeout fin_timeout flow_control hold_max keepalive_intvl keepalive_probes keepalive_time max_adverts port_offset rdma_progress resolve_timeout rmem rx_bufs_max rx_bufs_min rx_merge shared_link signal_every wmem zcopy_pipelined zcopy_threshold zcopy_wait"
+	"connect_timeout fallback_timeout fin_timeout flow_control hold_max keepalive_intvl keepalive_probes keepalive_time max_adverts max_connections port_offset rdma_progress resolve_timeout rmem rx_bufs_max rx_bufs_min rx_merge shared_link signal_every wmem zcopy_pipelined zcopy_threshold zcopy_wait"
 
 start_bg - sdp-actions bind 0.0.0.0 7310 pause
 wait_for 10 grep -q ready "$BG_LOG"

@@ -181,6 +181,8 @@ static const struct counter counters[] = {
 		"SinkAvailCancel sent: the reader did not wait" },
 	[SDP_MIB_RX_ZCOPY_WRITES] = { "rx_zcopy_writes",
 		"RDMA Writes of the peer into memory of readers" },
+	[SDP_MIB_CONN_LIMIT] = { "conn_limit",
+		"connects and requests refused: net.sdp.max_connections" },
 };
 /* clang-format on */
 

@@ -130,6 +130,8 @@ enum {
 	SDP_MIB_TX_SINK_CANCELS,		/* SinkAvailCancel sent: the reader did not wait */
 	SDP_MIB_RX_ZCOPY_WRITES,		/* RDMA Writes of the peer into memory of readers */
 
+	SDP_MIB_CONN_LIMIT,		/* refused by net.sdp.max_connections */
+
 	__SDP_MIB_MAX,
 	SDP_MIB_MAX = (__SDP_MIB_MAX - 1)
 };
