@@ -106,6 +106,14 @@ static inline int compat_sock_accept(struct socket *sock,
 #endif
 }
 
+/* Options of SOL_SOCKET come to proto_ops.setsockopt, where 6.7 allows that */
+static inline void compat_own_sol_socket(struct socket *sock)
+{
+#ifdef HAVE_CUSTOM_SOCKOPT
+	set_bit(SOCK_CUSTOM_SOCKOPT, &sock->flags);
+#endif
+}
+
 /* class_interface.add_dev and remove_dev, from 6.4 with the device alone */
 #ifdef HAVE_CLASS_INTERFACE_DEV
 #define COMPAT_CLASS_INTF_ARGS	struct device *class_dev

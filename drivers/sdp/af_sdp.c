@@ -207,12 +207,19 @@ static void sdp_sock_setup(struct sock *sk, int protocol)
 	spin_unlock_bh(&sn->socks_lock);
 }
 
+static void sdp_set_flags(struct socket *sock)
+{
+	/* io_uring may send without copies: nobody keeps the memory */
+	set_bit(SOCK_SUPPORT_ZC, &sock->flags);
+	compat_own_sol_socket(sock);
+}
+
 /* The rest of a socket that the Internet families have made. */
 static int sdp_init_sock(struct sock *sk)
 {
 	sdp_sock_setup(sk, sk->sk_protocol);
 	if (sk->sk_socket)
-		set_bit(SOCK_SUPPORT_ZC, &sk->sk_socket->flags);
+		sdp_set_flags(sk->sk_socket);
 	return 0;
 }
 
@@ -235,8 +242,7 @@ static int sdp_create(struct net *net, struct socket *sock, int protocol,
 		return -ENOBUFS;
 	sock->ops = &sdp_ops;
 	sock->state = SS_UNCONNECTED;
-	/* io_uring may send without copies: nobody keeps the memory */
-	set_bit(SOCK_SUPPORT_ZC, &sock->flags);
+	sdp_set_flags(sock);
 	sock_init_data(sock, sk);
 	sdp_sock_setup(sk, protocol);
 	return 0;
@@ -891,7 +897,7 @@ static int sdp_accept(struct socket *sock, struct socket *newsock,
 	lock_sock_nested(child, SINGLE_DEPTH_NESTING);
 	sock_graft(child, newsock);
 	newsock->state = SS_CONNECTED;
-	set_bit(SOCK_SUPPORT_ZC, &newsock->flags);
+	sdp_set_flags(newsock);
 	release_sock(child);
 	SDP_INC_STATS(sock_net(sk), ACCEPTS);
 	return 0;

@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
  * SDP socket options: levels SOL_TCP, SOL_IP, SOL_IPV6 and SOL_SDP, with the
- * values and errors that TCP has. SOL_SOCKET is the core's business. Calls the
- * helpers of af_sdp.c, and the IP layer for options that it keeps in inet_sock.
+ * values and errors that TCP has. SOL_SOCKET is the core's business, but for two
+ * options that it refuses to protocols which it does not know. Calls the helpers
+ * of af_sdp.c, and the IP layer for options that it keeps in inet_sock.
  *
  * Options that would change how TCP behaves on the wire and have no meaning
  * here (thin streams, quick acknowledgments, ...) are checked, stored and
@@ -826,12 +827,29 @@ static int sdp_get_sdp(struct sock *sk, int optname, char __user *optval,
 	}
 }
 
+/* ---- SOL_SOCKET, where it is left to us, see compat_own_sol_socket() ---- */
+
+static int sdp_set_socket(struct socket *sock, int optname, sockptr_t optval,
+			  unsigned int optlen)
+{
+	switch (optname) {
+	case SO_REUSEPORT:
+		return sdp_set_sdp(sock->sk, SDP_REUSEPORT, optval, optlen);
+	case SO_ZEROCOPY:
+		return sdp_set_sdp(sock->sk, SDP_ZEROCOPY, optval, optlen);
+	default:
+		return sock_setsockopt(sock, SOL_SOCKET, optname, optval,
+				       optlen);
+	}
+}
+
 /* ---- entry points ---- */
 
 /**
- * sdp_setsockopt() - set an option of any level but SOL_SOCKET
+ * sdp_setsockopt() - set an option of any level
  * @sock: an SDP socket
- * @level: SOL_TCP, SOL_IP, SOL_IPV6 or SOL_SDP
+ * @level: SOL_TCP, SOL_IP, SOL_IPV6 or SOL_SDP; SOL_SOCKET, if the core leaves
+ *	   that to us
  * @optname: number of the option
  * @optval: value from the user or the kernel
  * @optlen: octets at @optval
@@ -853,6 +871,8 @@ int sdp_setsockopt(struct socket *sock, int level, int optname,
 		return sdp_set_ip6(sk, optname, optval, optlen);
 	case SOL_SDP:
 		return sdp_set_sdp(sk, optname, optval, optlen);
+	case SOL_SOCKET:
+		return sdp_set_socket(sock, optname, optval, optlen);
 	default:
 		return -ENOPROTOOPT;
 	}

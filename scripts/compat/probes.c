@@ -181,6 +181,12 @@ static const struct iovec *iter_iov_(const struct iov_iter *iter)
 	return iter_iov(iter);
 }
 
+/* PROBE: HAVE_CUSTOM_SOCKOPT */
+static void custom_sockopt(struct socket *sock)
+{
+	set_bit(SOCK_CUSTOM_SOCKOPT, &sock->flags);
+}
+
 /* PROBE: HAVE_MSG_ZEROCOPY_DEVMEM */
 static struct ubuf_info *msg_zerocopy_(struct sock *sk)
 {

@@ -14,6 +14,7 @@ import threading
 import time
 
 AF_SDP, IPPROTO_SDP, SOL_SDP, SDP_DEVICE, SDP_FALLBACK = 27, 257, 1027, 3, 32
+SDP_REUSEPORT, SDP_ZEROCOPY = 1, 7
 INET, INET6, STREAM = socket.AF_INET, socket.AF_INET6, socket.SOCK_STREAM
 LIBC = ctypes.CDLL(None, use_errno=True)
 count = failed = 0
@@ -163,8 +164,6 @@ def misuse():
     with socket.socket(INET, STREAM, 0) as s:
         same("no protocol is TCP", identity(s)[1], socket.IPPROTO_TCP)
     with door("a") as s:
-        fails("SO_ZEROCOPY", errno.EOPNOTSUPP, s.setsockopt,
-              socket.SOL_SOCKET, 60, 1)
         fails("send", errno.EPIPE, s.send, b"x")
         fails("recv", errno.ENOTCONN, s.recv, 1)
         fails("nobody listens", errno.ECONNREFUSED, s.connect,
@@ -176,6 +175,47 @@ def misuse():
     with socket.socket(INET, STREAM, IPPROTO_SDP) as s:
         fails("another namespace has no device", errno.ENETUNREACH,
               s.connect, ("10.0.0.2", 6299))
+
+
+def sol_socket(name, s, family):
+    """Options that the core refuses to strangers, unless it asks them."""
+    asks = [int(n) for n in os.uname().release.split(".")[:2]] >= [6, 7]
+    for what, opt, own in (("SO_ZEROCOPY", 60, SDP_ZEROCOPY),
+                           ("SO_REUSEPORT", 15, SDP_REUSEPORT)):
+        if asks or (opt == 15 and family != AF_SDP):
+            s.setsockopt(socket.SOL_SOCKET, opt, 1)
+            same("%s, %s" % (name, what), s.getsockopt(SOL_SDP, own), 1)
+        else:
+            fails("%s, %s" % (name, what), errno.EOPNOTSUPP, s.setsockopt,
+                  socket.SOL_SOCKET, opt, 1)
+        for value in 0, 1:
+            s.setsockopt(SOL_SDP, own, value)
+            same("%s as an option of SDP, %d" % (what, value),
+                 s.getsockopt(socket.SOL_SOCKET, opt), value)
+    fails("%s, SO_ZEROCOPY 2" % name,
+          errno.EINVAL if asks else errno.EOPNOTSUPP, s.setsockopt,
+          socket.SOL_SOCKET, 60, 2)
+    s.setsockopt(socket.SOL_SOCKET, socket.SO_KEEPALIVE, 1)
+    same("%s, another" % name,
+         s.getsockopt(socket.SOL_SOCKET, socket.SO_KEEPALIVE), 1)
+    fails("%s, none" % name, errno.ENOPROTOOPT, s.setsockopt,
+          socket.SOL_SOCKET, 9999, 1)
+
+
+def sol_sockets():
+    p = new_port()
+    with door("b") as l, door("a") as c, door("a", INET6) as c6:
+        sol_socket("AF_INET", c, INET)
+        sol_socket("AF_INET6", c6, INET6)
+        fd = LIBC.socket(AF_SDP, STREAM, 0)
+        with socket.socket(INET, STREAM, 0, fileno=fd) as s:
+            sol_socket("AF_SDP", s, AF_SDP)
+        l.bind(("10.0.0.2", p))
+        l.listen(1)
+        c.connect(("10.0.0.2", p))
+        s = l.accept()[0]
+        sol_socket("accepted", s, INET)
+        s.close()
 
 
 def fallback():
@@ -288,6 +328,7 @@ def main():
     connection(INET6, "::", "::ffff:10.0.0.2", "::ffff:10.0.0.2",
                "::ffff:10.0.0.1")
     doors_meet()
+    sol_sockets()
     fallback()
     programs()
     references()

@@ -33,8 +33,9 @@
 #define SOL_SDP		1027
 
 /*
- * SO_REUSEPORT is refused at SOL_SOCKET for every family but the Internet ones,
- * so it has a place of its own here. Values are int where nothing else is said.
+ * Kernels before 6.7 refuse SO_REUSEPORT at SOL_SOCKET for every family but the
+ * Internet ones, and SO_ZEROCOPY for every protocol but those that they know, so
+ * both have places of their own here. Values are int where nothing else is said.
  */
 #define SDP_REUSEPORT	1	/* get/set: as SO_REUSEPORT */
 #define SDP_LAST_CREDITS	2	/* get: credits held towards the peer */
@@ -60,10 +61,7 @@
 #define SDP_FLOW_VWIN		4	/* the RDMA device holds back messages */
 #define SDP_FLOW_TRANSPORT	5	/* shared buffers; the transport's own */
 
-#define SDP_ZEROCOPY	7	/* get/set: stands for SO_ZEROCOPY, which the
-				 * kernel refuses to families that it does not
-				 * know
-				 */
+#define SDP_ZEROCOPY	7	/* get/set: stands for SO_ZEROCOPY */
 #define SDP_INFO	8	/* get: struct sdp_info */
 
 #define SDP_FALLBACK	32	/* get/set: TCP where SDP fails, SDP_FALLBACK_* */
