@@ -186,6 +186,9 @@ static u32 sdp_zc_sink_want(struct sock *sk, struct msghdr *msg, size_t len,
 	    !sdp_zc_asks_pipe(conn) || sk->sk_err ||
 	    flags & (MSG_PEEK | MSG_TRUNC) || signal_pending(current))
 		return 0;
+	/* there is one region: another reader may be using it */
+	if (READ_ONCE(conn->zc.rx_state) != SDP_ZC_RX_IDLE)
+		return 0;
 	/* the peer may insist on room for what it would send in a message */
 	n = min_t(size_t, sdp_zc_segment(&msg->msg_iter, addr), len);
 	if (n < max_t(u32, threshold, SDP_BUF_SIZE))

@@ -62,6 +62,8 @@ reads() {
 	zc "splice: the same" "b_rx_zcopy_bytes == 0 && a_tx_zcopy_declined > 1" \
 		-n 3000000 -w 300000 -R 100000 -m splice
 	zc "receives of any size" "a_tx_bytes == b_rx_bytes" -n 3000000 -w 300000 -R 400000 -m pieces
+	zc "two threads, one of whom reads while the other would offer" "b_rx_zcopy_reads > 0" \
+		-n 9000000 -w 1000000 -R 1000000 -m threads -l 200
 }
 
 # What the reader offers is not used
