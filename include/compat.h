@@ -14,6 +14,7 @@
 
 #include <linux/device.h>
 #include <linux/hrtimer.h>
+#include <linux/mm.h>
 #include <linux/net.h>
 #include <linux/sysctl.h>
 #include <linux/timer.h>
@@ -59,6 +60,15 @@
 #define compat_iter_iov(iter)	iter_iov(iter)
 #else
 #define compat_iter_iov(iter)	((iter)->iov)
+#endif
+
+/* Flags of a mapping; before 6.3 a field like others */
+#ifndef HAVE_VM_FLAGS_MOD
+static inline void vm_flags_mod(struct vm_area_struct *vma, unsigned long set,
+				unsigned long clear)
+{
+	vma->vm_flags = (vma->vm_flags | set) & ~clear;
+}
 #endif
 
 /* Since 6.19 the core says that it may be longer than struct sockaddr. */

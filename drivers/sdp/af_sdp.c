@@ -162,6 +162,7 @@ static void sdp_destruct(struct sock *sk)
 	spin_unlock_bh(&sn->socks_lock);
 	sdp_rx_purge(sk);
 	sdp_ring_drop(sdp);
+	sdp_lend_free(sdp);
 	WRITE_ONCE(sk->sk_wmem_queued, 0);
 	inet_sock_destruct(sk);
 }
@@ -1498,7 +1499,7 @@ static int sdp_release(struct socket *sock)
 	.getsockopt	= sdp_getsockopt,				\
 	.sendmsg	= sdp_sendmsg,					\
 	.recvmsg	= sdp_recvmsg,					\
-	.mmap		= sock_no_mmap,					\
+	.mmap		= sdp_lend_mmap,					\
 	.splice_read	= sdp_splice_read,				\
 	.set_rcvlowat	= sdp_set_rcvlowat,				\
 }

@@ -10,6 +10,7 @@
  *   sdp_info.c          SDP_INFO
  *   sdp_errq.c          MSG_ZEROCOPY: notifications
  *   sdp_cm.c            connections: rdma_cm events, set-up, teardown
+ *   sdp_lend.c          received pages in a mapping of the socket
  *   sdp_rx.c sdp_tx.c   the two halves of the stream
  *   sdp_verbs_rx.c sdp_verbs_tx.c    the same over a verbs link: messages in
  *                       private buffers, posted
@@ -86,6 +87,7 @@
 
 struct sdp_mib;
 struct sdp_conn;
+struct sdp_lend;
 struct sdp_sock;
 struct sdp_port;
 struct ctl_table_header;
@@ -384,7 +386,9 @@ struct sdp_rx_run {
  * @consume: drop octets at the front, which the queue has
  * @purge: drop all
  * @orphan: the connection is about to go, the data stay
- * @own: the pages may not be lent: they are written again once consumed
+ * @own: the pages may not be given away: they are written again once consumed
+ * @lend: pages that a run fills hold nothing else, and nothing writes to them as
+ *	  long as somebody else has a reference: a program may see them
  *
  * Context: lock_sock, which keeps other readers away; @purge also when
  * nobody can use the socket any more.
@@ -396,6 +400,7 @@ struct sdp_rxq_ops {
 	void (*purge)(struct sock *sk);
 	void (*orphan)(struct sock *sk, struct sdp_conn *conn);
 	bool own;
+	bool lend;
 };
 
 extern const struct sdp_rxq_ops sdp_rxq_verbs, sdp_rxq_shared, sdp_rxq_ring;
@@ -732,6 +737,8 @@ struct sdp_sock {
 	u32 rx_seq;			/* stream octets received */
 	u32 copied_seq;			/* stream octets read; lock_sock */
 	u32 urg_seq;
+	struct sdp_lend *lend;		/* lock_sock; sdp_lend.c */
+	u32 nlent;			/* buffers that it holds; lock_sock */
 	bool rx_done;			/* the peer has finished; SOCK_DONE
 					 * would race with setsockopt()
 					 */
@@ -779,6 +786,7 @@ struct sdp_sock {
 	u64 rx_bytes;
 	u64 rx_msgs;
 	u64 rx_zcopy_bytes;
+	u64 rx_lent_bytes;		/* lent to the program */
 
 	struct ipv6_pinfo inet6;	/* inet.pinet6 of an IPv6 socket; must be
 					 * last, see sdp_inet_init()
@@ -845,6 +853,13 @@ void sdp_fin_progress(struct sdp_conn *conn);
 void sdp_hold_work(struct work_struct *work);
 void sdp_unbind_work(struct work_struct *work);
 void sdp_accept_next(struct sock *sk);
+
+/* sdp_lend.c */
+int sdp_lend_mmap(struct file *file, struct socket *sock,
+		  struct vm_area_struct *vma);
+int sdp_lend_getsockopt(struct socket *sock, char __user *optval,
+			int __user *optlen);
+void sdp_lend_free(struct sdp_sock *sdp);
 
 /* sdp_tx.c */
 int sdp_sendmsg(struct socket *sock, struct msghdr *msg, size_t len);
@@ -951,6 +966,7 @@ struct sdp_chunk *sdp_link_chunk_alloc(struct sdp_conn *conn, gfp_t gfp);
 void sdp_link_chunk_free(struct sdp_conn *conn, struct sdp_chunk *c);
 bool sdp_link_rx_renew(struct sdp_conn *conn, struct sdp_rx_buf *buf);
 void sdp_link_rx_grow(struct sdp_conn *conn);
+u32 sdp_link_rx_lendable(const struct sock *sk);
 void sdp_link_rx_unmap(struct sdp_conn *conn, struct sdp_rx_buf *buf);
 
 /* sdp_sockopt.c */

@@ -71,5 +71,7 @@ void sdp_info_fill(struct sock *sk, struct sdp_info *info)
 	info->tx_zcopy_bytes = READ_ONCE(sdp->tx_zcopy_bytes);
 	info->rx_zcopy_bytes = READ_ONCE(sdp->rx_zcopy_bytes);
 	info->tx_zcopy_fails = READ_ONCE(sdp->tx_zcopy_fails);
+	info->rx_lent = READ_ONCE(sdp->nlent) * SDP_BUF_SIZE;
+	info->rx_lent_bytes = READ_ONCE(sdp->rx_lent_bytes);
 	release_sock(sk);
 }

@@ -14,6 +14,7 @@
 
 #define SDP_RECV_BATCH	8	/* receives posted by one call */
 #define SDP_RX_GROW	4	/* receives added at a time */
+#define SDP_LEND_MIN	2U	/* buffers lent, however small SO_RCVBUF is */
 #define SDP_DRAIN_WRS	2	/* ib_drain_qp needs one on each queue */
 #define SDP_PROBE_WRS	1
 #define SDP_RING_WRS	(SDP_SQ_DEPTH + 1)	/* writes, registration */
@@ -26,7 +27,7 @@
  * quarter more since messages do not fill them, and those that hold no data
  * for long, see sdp_fc_credit.c.
  */
-static u32 sdp_link_rx_limit(const struct sock *sk)
+static u32 sdp_link_rx_bufs(const struct sock *sk)
 {
 	struct sdp_net *sn = sdp_pernet(sock_net(sk));
 	u32 n = (u32)READ_ONCE(sk->sk_rcvbuf) / SDP_BUF_SIZE;
@@ -34,6 +35,25 @@ static u32 sdp_link_rx_limit(const struct sock *sk)
 	n += n / 4 + SDP_MIN_RX_BUFS / 2;
 	n = min_t(u32, n, READ_ONCE(sn->sysctl_rx_bufs_max));
 	return clamp_t(u32, n, SDP_MIN_RX_BUFS, SDP_MAX_RX_BUFS);
+}
+
+/* The same without those that are lent to the program */
+static u32 sdp_link_rx_limit(const struct sock *sk)
+{
+	u32 n = sdp_link_rx_bufs(sk), lent = READ_ONCE(sdp_sk(sk)->nlent);
+
+	return n < lent + SDP_MIN_RX_BUFS ? SDP_MIN_RX_BUFS : n - lent;
+}
+
+/**
+ * sdp_link_rx_lendable - buffers that may be lent to the program at a time
+ * @sk: socket
+ *
+ * The others are enough for the connection to go on.
+ */
+u32 sdp_link_rx_lendable(const struct sock *sk)
+{
+	return max(sdp_link_rx_bufs(sk) - SDP_MIN_RX_BUFS, SDP_LEND_MIN);
 }
 
 static int sdp_link_rx_alloc(struct sdp_conn *conn, struct sdp_rx_buf *buf)
@@ -82,8 +102,9 @@ static void sdp_link_rx_drop(struct sdp_conn *conn, struct sdp_rx_buf *buf)
  * @conn: connection
  * @buf: buffer, empty, on no list
  *
- * A page that somebody else still holds (a pipe, after splice) is replaced. A
- * buffer that SO_RCVBUF no longer allows is given up.
+ * A page that somebody else still holds (a pipe, after splice; a program that
+ * has borrowed it) is replaced. A buffer that SO_RCVBUF no longer allows, of which
+ * what is lent is a part, is given up.
  *
  * Context: lock_sock.
  *
@@ -98,8 +119,10 @@ bool sdp_link_rx_renew(struct sdp_conn *conn, struct sdp_rx_buf *buf)
 	if (likely(page_count(buf->page) == 1))
 		return true;
 	sdp_link_rx_drop(conn, buf);
-	if (sdp_link_rx_alloc(conn, buf))
+	if (sdp_link_rx_alloc(conn, buf)) {
+		SDP_INC_STATS(sock_net(conn->sk), RX_NO_MEM);
 		return false;
+	}
 	spin_lock_bh(&conn->tx_lock);
 	conn->rx_nbufs++;
 	spin_unlock_bh(&conn->tx_lock);

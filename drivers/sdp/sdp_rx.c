@@ -521,10 +521,18 @@ static u32 sdp_rx_copy(struct sock *sk, u32 seq, u32 len, struct iov_iter *to)
 	return done;
 }
 
-static void sdp_rx_consume(struct sock *sk, u32 len)
+/**
+ * sdp_rx_take - take octets off the receive queue
+ * @sk: socket
+ * @len: octets, which are there
+ *
+ * Context: lock_sock.
+ */
+void sdp_rx_take(struct sock *sk, u32 len)
 {
 	INDIRECT_CALL_2(sdp_sk(sk)->rxq->consume, sdp_shared_consume,
 			sdp_verbs_consume, sk, len);
+	sdp_rx_urg_passed(sdp_sk(sk));
 }
 
 static int sdp_rx_piece(struct sock *sk, struct sdp_read *r)
@@ -557,10 +565,8 @@ static int sdp_rx_piece(struct sock *sk, struct sdp_read *r)
 	r->copied += used;
 	r->len -= used;
 	r->seq += used + skip;
-	if (!(r->flags & MSG_PEEK)) {
-		sdp_rx_consume(sk, used + skip);
-		sdp_rx_urg_passed(sdp);
-	}
+	if (!(r->flags & MSG_PEEK))
+		sdp_rx_take(sk, used + skip);
 	return 0;
 }
 
@@ -599,8 +605,19 @@ static int sdp_rx_urg_recv(struct sock *sk, struct msghdr *msg, size_t len,
 	return 1;
 }
 
-static int sdp_recvmsg_locked(struct sock *sk, struct msghdr *msg, size_t len,
-			      int flags)
+/**
+ * sdp_recvmsg_locked - receive, or look, but for the error queue
+ * @sk: socket
+ * @msg: where to
+ * @len: octets wanted
+ * @flags: MSG_*
+ *
+ * Context: lock_sock, which is released while it waits.
+ *
+ * Return: as sdp_recvmsg().
+ */
+int sdp_recvmsg_locked(struct sock *sk, struct msghdr *msg, size_t len,
+		       int flags)
 {
 	struct sdp_sock *sdp = sdp_sk(sk);
 	struct sdp_read r = {
@@ -640,13 +657,21 @@ static int sdp_recvmsg_locked(struct sock *sk, struct msghdr *msg, size_t len,
 	return err;
 }
 
-/* TCP_INQ: what is left, at least 1 once the peer has finished. */
-static void sdp_rx_put_inq(struct sock *sk, struct msghdr *msg)
+/**
+ * sdp_rx_inq - TCP_INQ: what is left, at least 1 once the peer has finished
+ * @sk: socket
+ */
+int sdp_rx_inq(const struct sock *sk)
 {
 	int inq = sdp_readable_bytes(sk);
 
-	if (!inq && READ_ONCE(sdp_sk(sk)->rx_done))
-		inq = 1;
+	return !inq && READ_ONCE(sdp_sk(sk)->rx_done) ? 1 : inq;
+}
+
+static void sdp_rx_put_inq(struct sock *sk, struct msghdr *msg)
+{
+	int inq = sdp_rx_inq(sk);
+
 	put_cmsg(msg, SOL_TCP, TCP_CM_INQ, sizeof(inq), &inq);
 }
 
@@ -735,8 +760,17 @@ static void sdp_splice_release(struct splice_pipe_desc *spd, unsigned int i)
 	put_page(spd->pages[i]);
 }
 
-/* How far splice may go, as recv: not over the urgent octet. */
-static u32 sdp_splice_limit(struct sock *sk, u32 have)
+/**
+ * sdp_rx_limit - how far a read by pages may go, as recv: to the urgent octet
+ * @sk: socket
+ * @have: octets on the receive queue
+ *
+ * Context: lock_sock.
+ *
+ * Return: octets; 0 if there was nothing but an urgent octet to step over, which
+ * is gone now.
+ */
+u32 sdp_rx_limit(struct sock *sk, u32 have)
 {
 	struct sdp_sock *sdp = sdp_sk(sk);
 	u32 dist = sdp->urg_seq - sdp->copied_seq;
@@ -747,8 +781,7 @@ static u32 sdp_splice_limit(struct sock *sk, u32 have)
 		return dist;
 	if (sock_flag(sk, SOCK_URGINLINE))
 		return have;
-	sdp_rx_consume(sk, 1);
-	sdp_rx_urg_passed(sdp);
+	sdp_rx_take(sk, 1);
 	return 0;
 }
 
@@ -813,7 +846,7 @@ static ssize_t sdp_splice_some(struct sock *sk, struct pipe_inode_info *pipe,
 	have = min_t(size_t, have, len);
 	if (!have)
 		return 0;
-	have = sdp_splice_limit(sk, have);
+	have = sdp_rx_limit(sk, have);
 	if (!have)
 		return -ERESTART;
 	while (have && spd.nr_pages < PIPE_DEF_BUFFERS) {
@@ -826,10 +859,8 @@ static ssize_t sdp_splice_some(struct sock *sk, struct pipe_inode_info *pipe,
 		have -= n;
 	}
 	ret = spd.nr_pages ? splice_to_pipe(pipe, &spd) : -ENOMEM;
-	if (ret > 0) {
-		sdp_rx_consume(sk, ret);
-		sdp_rx_urg_passed(sdp);
-	}
+	if (ret > 0)
+		sdp_rx_take(sk, ret);
 	return ret;
 }
 

@@ -481,6 +481,8 @@ static int sdp_get_tcp(struct sock *sk, int optname, char __user *optval,
 		return sdp_put_int(optval, optlen, val);
 	case TCP_INFO:
 		return sdp_get_tcp_info(sk, optval, optlen);
+	case TCP_ZEROCOPY_RECEIVE:
+		return sdp_lend_getsockopt(sk->sk_socket, optval, optlen);
 	case TCP_CONGESTION:
 		return sdp_put_data(optval, optlen, cc_name, sizeof(cc_name));
 	case TCP_CC_INFO:	/* nothing to tell: as TCP without details */
@@ -790,6 +792,8 @@ static int sdp_get_sdp(struct sock *sk, int optname, char __user *optval,
 	u32 credits;
 
 	switch (optname) {
+	case SDP_ZEROCOPY_RECEIVE:
+		return sdp_lend_getsockopt(sk->sk_socket, optval, optlen);
 	case SDP_INFO:
 		sdp_info_fill(sk, &info);
 		return sdp_put_data(optval, optlen, &info, sizeof(info));

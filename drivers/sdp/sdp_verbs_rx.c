@@ -237,7 +237,6 @@ static void sdp_rx_release(struct sock *sk, struct sdp_rx_buf *buf)
 	}
 	sdp_rx_grow(sk, conn);
 	if (!sdp_link_rx_renew(conn, buf)) {
-		SDP_INC_STATS(sock_net(sk), RX_NO_MEM);
 		sdp_tx_kick(conn);
 		return;
 	}
@@ -326,4 +325,5 @@ const struct sdp_rxq_ops sdp_rxq_verbs = {
 	.consume	= sdp_verbs_consume,
 	.purge		= sdp_verbs_purge,
 	.orphan		= sdp_verbs_orphan,
+	.lend		= true,
 };

@@ -6,6 +6,7 @@
 #include <linux/crc32c.h>
 #include <linux/ethtool.h>
 #include <linux/hrtimer.h>
+#include <linux/mm.h>
 #include <linux/device.h>
 #include <linux/net.h>
 #include <linux/skbuff.h>
@@ -185,6 +186,12 @@ static const struct iovec *iter_iov_(const struct iov_iter *iter)
 static void custom_sockopt(struct socket *sock)
 {
 	set_bit(SOCK_CUSTOM_SOCKOPT, &sock->flags);
+}
+
+/* PROBE: HAVE_VM_FLAGS_MOD */
+static void vm_flags_mod_(struct vm_area_struct *vma)
+{
+	vm_flags_mod(vma, 0, VM_MAYWRITE);
 }
 
 /* PROBE: HAVE_MSG_ZEROCOPY_DEVMEM */

@@ -72,7 +72,7 @@ level 0 type 11 errno 0 origin 5
 notified of 5
 copied 1
 off: Resource temporarily unavailable
-version 1 size right state 1 device rda link $1 $2 flow $3 0
+version 2 size right state 1 device rda link $1 $2 flow $3 0
 octets right messages some queues 0 0 0
 set: Protocol not available"
 }

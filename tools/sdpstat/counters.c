@@ -183,6 +183,12 @@ static const struct counter counters[] = {
 		"RDMA Writes of the peer into memory of readers" },
 	[SDP_MIB_CONN_LIMIT] = { "conn_limit",
 		"connects and requests refused: net.sdp.max_connections" },
+	[SDP_MIB_RX_LENT_BYTES] = { "rx_lent_bytes",
+		"payload bytes lent to programs (SDP_ZEROCOPY_RECEIVE)" },
+	[SDP_MIB_RX_LENT_COPIED] = { "rx_lent_copied",
+		"bytes that such calls copied instead" },
+	[SDP_MIB_RX_LEND_FULL] = { "rx_lend_full",
+		"such calls that found too much lent already" },
 };
 /* clang-format on */
 

@@ -63,6 +63,7 @@
 
 #define SDP_ZEROCOPY	7	/* get/set: stands for SO_ZEROCOPY */
 #define SDP_INFO	8	/* get: struct sdp_info */
+#define SDP_ZEROCOPY_RECEIVE 9	/* get: struct sdp_zerocopy_receive */
 
 #define SDP_FALLBACK	32	/* get/set: TCP where SDP fails, SDP_FALLBACK_* */
 
@@ -85,7 +86,7 @@
 #define SDP_REASON_MEMORY	5	/* there was not enough */
 #define SDP_REASON_POLICY	6	/* another flow control is wanted */
 
-#define SDP_INFO_VERSION	1
+#define SDP_INFO_VERSION	2
 #define SDP_INFO_DEVICE		64
 
 /*
@@ -124,6 +125,50 @@ struct sdp_info {
 	__u64	tx_zcopy_bytes;		/* sent without a copy */
 	__u64	rx_zcopy_bytes;		/* received without a copy */
 	__u64	tx_zcopy_fails;		/* attempts that ended in copying */
+	/* version 2 */
+	__u32	rx_lent;		/* octets of receive buffers of which
+					 * SDP_ZEROCOPY_RECEIVE has lent pages
+					 */
+	__u32	pad2;
+	__u64	rx_lent_bytes;		/* payload that it has lent so far */
+};
+
+/**
+ * struct sdp_zerocopy_receive - SDP_ZEROCOPY_RECEIVE: borrow received data
+ * @address: in: where, in a mapping of the socket (mmap(), PROT_READ); on a page
+ *	     boundary
+ * @length: in: octets of room there, of which whole pages count; what has been
+ *	    lent there before is given back. Out: octets that are there now: they
+ *	    are received
+ * @recv_skip_hint: out: octets behind them that have to be read in another way
+ *		    before more can be lent
+ * @inq: out: octets that wait, as TCP_INQ has it
+ * @err: out: as SO_ERROR, which is cleared
+ * @copybuf_address: in: memory for octets that cannot be lent
+ * @copybuf_len: in: octets of it, may be 0; what waits is copied if all of it
+ *		 fits. Out: octets that are there now, which follow those lent
+ * @flags: in: 0 or TCP_RECEIVE_ZEROCOPY_FLAG_TLB_CLEAN_HINT, without effect
+ * @msg_control: not used
+ * @msg_controllen: not used
+ * @msg_flags: out: 0, there are no timestamps
+ * @reserved: 0
+ *
+ * The same structure as that of TCP_ZEROCOPY_RECEIVE, which can be used as well.
+ * A caller may leave out what is behind @length, or behind a later field.
+ */
+struct sdp_zerocopy_receive {
+	__u64	address;
+	__u32	length;
+	__u32	recv_skip_hint;
+	__u32	inq;
+	__s32	err;
+	__u64	copybuf_address;
+	__s32	copybuf_len;
+	__u32	flags;
+	__u64	msg_control;
+	__u64	msg_controllen;
+	__u32	msg_flags;
+	__u32	reserved;
 };
 
 #endif /* _UAPI_LINUX_SDP_H */

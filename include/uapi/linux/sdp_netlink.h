@@ -132,6 +132,11 @@ enum {
 
 	SDP_MIB_CONN_LIMIT,		/* refused by net.sdp.max_connections */
 
+	/* SDP_ZEROCOPY_RECEIVE */
+	SDP_MIB_RX_LENT_BYTES,		/* payload bytes lent to programs */
+	SDP_MIB_RX_LENT_COPIED,		/* bytes that such calls copied */
+	SDP_MIB_RX_LEND_FULL,		/* calls that found too much lent */
+
 	__SDP_MIB_MAX,
 	SDP_MIB_MAX = (__SDP_MIB_MAX - 1)
 };

@@ -1,0 +1,402 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * SDP_ZEROCOPY_RECEIVE: received pages are lent to a program, in a mapping of
+ * the socket, instead of being copied. Below the system calls, beside recvmsg in
+ * sdp_rx.c; calls that for what is copied, and the receive queue.
+ *
+ * A page is lent if the payload of this stream fills it and nothing writes to
+ * it again: on a verbs link with private buffers. Such a buffer keeps its place
+ * in the credits until it is read, then gets other pages or is given up (see
+ * sdp_link_rx_renew()), since its pages are in use.
+ *
+ * What is lent is what a page table, or whoever has pinned it there, refers to.
+ * Programs give pages back in many ways, of which the kernel tells us few, so
+ * nothing is counted up and down: the table holds one reference to each buffer
+ * of which pages were lent, and if it is the last one, all of them are back.
+ *
+ * Mappings are read-only for good. lock_sock comes before the mmap lock.
+ */
+#include <linux/mm.h>
+#include <linux/slab.h>
+#include <linux/tcp.h>
+#include <linux/uaccess.h>
+#include <linux/uio.h>
+#include <net/sock.h>
+
+#include "compat.h"
+#include "sdp.h"
+#include "sdp_mib.h"
+#include "sdp_rx.h"
+
+#define SDP_BUF_PAGES	BIT(SDP_BUF_ORDER)
+
+/**
+ * struct sdp_lend - buffers of which pages are, or were, lent
+ * @work: looks for those that have come back
+ * @sk: whose it is; the work holds a reference while it is queued
+ * @page: the buffers, each with a reference; as many as sdp_sock.nlent
+ *
+ * Made when first needed, lives as long as the socket. lock_sock.
+ */
+struct sdp_lend {
+	struct work_struct work;
+	struct sock *sk;
+	struct page *page[SDP_MAX_RX_BUFS];
+};
+
+/* ---- what is lent ---- */
+
+/* Drop the buffers that nobody but us holds. */
+static void sdp_lend_reap(struct sock *sk)
+{
+	struct sdp_sock *sdp = sdp_sk(sk);
+	struct sdp_lend *lend = sdp->lend;
+	u32 i = 0, n = sdp->nlent;
+
+	while (i < n) {
+		struct page *page = lend->page[i];
+
+		if (page_count(page) > 1) {
+			i++;
+			continue;
+		}
+		put_page(page);
+		lend->page[i] = lend->page[--n];
+	}
+	WRITE_ONCE(sdp->nlent, n);
+}
+
+static void sdp_lend_work(struct work_struct *work)
+{
+	struct sock *sk = container_of(work, struct sdp_lend, work)->sk;
+
+	lock_sock(sk);
+	sdp_lend_reap(sk);
+	release_sock(sk);
+	sock_put(sk);
+}
+
+static struct sdp_lend *sdp_lend_get(struct sock *sk)
+{
+	struct sdp_lend *lend = sdp_sk(sk)->lend;
+
+	if (lend)
+		return lend;
+	lend = kzalloc(sizeof(*lend), GFP_KERNEL_ACCOUNT);
+	if (!lend)
+		return NULL;
+	lend->sk = sk;
+	INIT_WORK(&lend->work, sdp_lend_work);
+	/* sdp_lend_close() looks without a lock */
+	smp_store_release(&sdp_sk(sk)->lend, lend);
+	return lend;
+}
+
+/* A page of this buffer is about to be lent. False: too much is. */
+static bool sdp_lend_note(struct sock *sk, struct page *page)
+{
+	struct sdp_sock *sdp = sdp_sk(sk);
+	struct sdp_lend *lend = sdp_lend_get(sk);
+	u32 i;
+
+	if (!lend)
+		return false;
+	for (i = sdp->nlent; i; i--)
+		if (lend->page[i - 1] == page)
+			return true;
+	if (sdp->nlent >= sdp_link_rx_lendable(sk)) {
+		SDP_INC_STATS(sock_net(sk), RX_LEND_FULL);
+		return false;
+	}
+	get_page(page);
+	lend->page[sdp->nlent] = page;
+	WRITE_ONCE(sdp->nlent, sdp->nlent + 1);
+	return true;
+}
+
+/**
+ * sdp_lend_free - a socket is about to go
+ * @sdp: socket that nobody uses
+ */
+void sdp_lend_free(struct sdp_sock *sdp)
+{
+	while (sdp->nlent)
+		put_page(sdp->lend->page[--sdp->nlent]);
+	kfree(sdp->lend);
+}
+
+/* ---- the mapping ---- */
+
+/* Of a mapping, or of a part of it, whose pages have just been taken away */
+static void sdp_lend_close(struct vm_area_struct *vma)
+{
+	/* the file may have gone to TCP meanwhile, its inode stays */
+	struct sock *sk = SOCKET_I(file_inode(vma->vm_file))->sk;
+	/* pairs with sdp_lend_get() */
+	struct sdp_lend *lend = smp_load_acquire(&sdp_sk(sk)->lend);
+
+	if (!lend || !READ_ONCE(sdp_sk(sk)->nlent))
+		return;
+	sock_hold(sk);
+	if (!queue_work(sdp_wq, &lend->work))
+		sock_put(sk);
+}
+
+static const struct vm_operations_struct sdp_lend_vm_ops = {
+	.close	= sdp_lend_close,
+};
+
+/**
+ * sdp_lend_mmap - mmap of a socket: a place to lend pages at
+ * @file: its file
+ * @sock: socket
+ * @vma: the mapping, which is empty at first
+ *
+ * Context: process, mmap lock.
+ *
+ * Return: 0, or -EPERM if it shall be writable or executable.
+ */
+int sdp_lend_mmap(struct file *file, struct socket *sock,
+		  struct vm_area_struct *vma)
+{
+	if (vma->vm_flags & (VM_WRITE | VM_EXEC))
+		return -EPERM;
+	/* the second: vm_insert_pages() may be used with the lock for reading */
+	vm_flags_mod(vma, VM_MIXEDMAP, VM_MAYWRITE | VM_MAYEXEC);
+	vma->vm_ops = &sdp_lend_vm_ops;
+	return 0;
+}
+
+/* ---- lending ---- */
+
+/*
+ * The mapping that the program has named, with at least one page of room in
+ * *@room. What was lent there is given back: in all processes, if they share
+ * the mapping.
+ */
+static struct vm_area_struct *sdp_lend_window(struct file *file,
+					      unsigned long at, u32 *room)
+{
+	struct vm_area_struct *vma;
+	loff_t off;
+
+	lockdep_assert_held(&current->mm->mmap_lock);
+	vma = vma_lookup(current->mm, at);
+	if (!vma || vma->vm_ops != &sdp_lend_vm_ops || vma->vm_file != file)
+		return NULL;
+	*room = min_t(unsigned long, *room, vma->vm_end - at) & PAGE_MASK;
+	off = ((loff_t)vma->vm_pgoff << PAGE_SHIFT) + (at - vma->vm_start);
+	unmap_mapping_range(file->f_mapping, off, *room, 1);
+	return vma;
+}
+
+/* The whole pages at the front of @run. Octets lent. */
+static u32 sdp_lend_run(struct sock *sk, const struct sdp_rx_run *run,
+			struct vm_area_struct *vma, unsigned long at, u32 room)
+{
+	unsigned long nr = min(run->len, room) >> PAGE_SHIFT, left = nr, i;
+	struct page *pages[SDP_BUF_PAGES];
+
+	if (offset_in_page(run->off) || !nr || !sdp_lend_note(sk, run->page))
+		return 0;
+	for (i = 0; i < nr; i++)
+		pages[i] = run->page + (run->off >> PAGE_SHIFT) + i;
+	vm_insert_pages(vma, at, pages, &left);
+	return (nr - left) << PAGE_SHIFT;
+}
+
+/* What has to be copied of @run in front of its first whole page */
+static u32 sdp_lend_skip(const struct sdp_rx_run *run)
+{
+	u32 start = PAGE_ALIGN(run->off);
+	u32 end = (run->off + run->len) & PAGE_MASK;
+
+	return start < end ? start - run->off : run->len;
+}
+
+/*
+ * Lend what lies at the front of @have octets, up to @room, in a mapping that
+ * begins with @at. *@skip is what has to be read in another way if that is less.
+ * Nothing is taken off the queue. Octets lent.
+ */
+static u32 sdp_lend_front(struct sock *sk, struct vm_area_struct *vma,
+			  unsigned long at, u32 room, u32 have, u32 *skip)
+{
+	struct sdp_sock *sdp = sdp_sk(sk);
+	struct sdp_rx_run run;
+	u32 done = 0, n, got;
+
+	*skip = 0;
+	while (done < room && done < have) {
+		n = sdp->rxq->find(sk, sdp->copied_seq + done, &run);
+		run.len = min(n, have - done);
+		got = sdp_lend_run(sk, &run, vma, at + done, room - done);
+		done += got;
+		if (got == run.len)
+			continue;
+		run.off += got;
+		run.len -= got;
+		*skip = sdp_lend_skip(&run);
+		break;
+	}
+	if (done == room)
+		*skip = 0;
+	/* it could be lent if there was not so much already */
+	else if (!done && !*skip)
+		*skip = run.len;
+	return done;
+}
+
+/* Octets that may be lent or copied now; the urgent one is where it ends. */
+static u32 sdp_lend_have(struct sock *sk)
+{
+	struct sdp_sock *sdp = sdp_sk(sk);
+	u32 have, n;
+
+	do {
+		/* pairs with the release of whoever queues */
+		have = smp_load_acquire(&sdp->rx_seq) - sdp->copied_seq;
+		n = have ? sdp_rx_limit(sk, have) : 0;
+	} while (have && !n);
+	return n;
+}
+
+/* Lend, and take off the queue what was lent. 0 or -errno. */
+static int sdp_lend_some(struct sock *sk, struct file *file,
+			 struct sdp_zerocopy_receive *zc)
+{
+	u32 have = sdp_lend_have(sk), room = zc->length & PAGE_MASK;
+	unsigned long at = zc->address;
+	struct vm_area_struct *vma;
+
+	zc->length = 0;
+	zc->recv_skip_hint = have;
+	if (!room)
+		return 0;
+	mmap_read_lock(current->mm);
+	vma = sdp_lend_window(file, at, &room);
+	if (!vma) {
+		mmap_read_unlock(current->mm);
+		return -EINVAL;
+	}
+	if (sdp_sk(sk)->nlent)
+		sdp_lend_reap(sk);
+	if (have > (u32)zc->copybuf_len && sdp_sk(sk)->rxq->lend)
+		zc->length = sdp_lend_front(sk, vma, at, room, have,
+					    &zc->recv_skip_hint);
+	mmap_read_unlock(current->mm);
+	if (!zc->length)
+		return 0;
+	sdp_rx_take(sk, zc->length);
+	WRITE_ONCE(sdp_sk(sk)->rx_lent_bytes,
+		   sdp_sk(sk)->rx_lent_bytes + zc->length);
+	SDP_ADD_STATS(sock_net(sk), RX_LENT_BYTES, zc->length);
+	return 0;
+}
+
+/* What could not be lent, as far as the program has given room. 0 or -errno. */
+static int sdp_lend_copy(struct sock *sk, struct sdp_zerocopy_receive *zc)
+{
+	u32 len = min_t(u32, zc->copybuf_len, zc->recv_skip_hint);
+	void __user *to = u64_to_user_ptr(zc->copybuf_address);
+	struct msghdr msg = {};
+	int n;
+
+	zc->copybuf_len = 0;
+	if (!len)
+		return 0;
+	n = -EFAULT;
+	if ((unsigned long)to == zc->copybuf_address && access_ok(to, len)) {
+		iov_iter_ubuf(&msg.msg_iter, ITER_DEST, to, len);
+		n = sdp_recvmsg_locked(sk, &msg, len, MSG_DONTWAIT);
+	}
+	/* the program has to hear of what it has got */
+	if (n < 0)
+		return zc->length ? 0 : n;
+	zc->copybuf_len = n;
+	zc->recv_skip_hint -= n;
+	SDP_ADD_STATS(sock_net(sk), RX_LENT_COPIED, n);
+	return 0;
+}
+
+static int sdp_lend_locked(struct sock *sk, struct file *file,
+			   struct sdp_zerocopy_receive *zc)
+{
+	int err;
+
+	if (sk->sk_state == TCP_LISTEN)
+		return -ENOTCONN;
+	/* an advertisement cannot be lent: ask for messages */
+	sdp_zc_decline(sk);
+	err = sdp_lend_some(sk, file, zc);
+	if (!err)
+		err = sdp_lend_copy(sk, zc);
+	if (err)
+		return err;
+	zc->inq = sdp_rx_inq(sk);
+	if (!zc->length && !zc->copybuf_len && !zc->recv_skip_hint &&
+	    READ_ONCE(sdp_sk(sk)->rx_done))
+		return -EIO;
+	return 0;
+}
+
+/* What the program asks for, checked. Its octets, or -errno. */
+static int sdp_lend_ask(struct sdp_zerocopy_receive *zc, char __user *optval,
+			int __user *optlen)
+{
+	int len, err;
+
+	if (get_user(len, optlen))
+		return -EFAULT;
+	if (len < (int)offsetofend(struct sdp_zerocopy_receive, length))
+		return -EINVAL;
+	memset(zc, 0, sizeof(*zc));
+	err = copy_struct_from_user(zc, sizeof(*zc), optval, len);
+	if (err)
+		return err == -E2BIG ? -EINVAL : err;
+	if (zc->address != (unsigned long)zc->address ||
+	    offset_in_page(zc->address) || zc->copybuf_len < 0 ||
+	    zc->flags & ~TCP_RECEIVE_ZEROCOPY_FLAG_TLB_CLEAN_HINT ||
+	    zc->reserved)
+		return -EINVAL;
+	len = min_t(int, len, sizeof(*zc));
+	/* nothing is taken if the answer cannot be given */
+	if (put_user(len, optlen) || copy_to_user(optval, zc, len))
+		return -EFAULT;
+	return len;
+}
+
+/**
+ * sdp_lend_getsockopt - SDP_ZEROCOPY_RECEIVE, TCP_ZEROCOPY_RECEIVE
+ * @sock: socket
+ * @optval: struct sdp_zerocopy_receive, or the front of it
+ * @optlen: octets of it
+ *
+ * Context: process; takes lock_sock and the mmap lock.
+ *
+ * Return: 0 or a negative errno.
+ */
+int sdp_lend_getsockopt(struct socket *sock, char __user *optval,
+			int __user *optlen)
+{
+	struct sdp_zerocopy_receive zc;
+	struct sock *sk = sock->sk;
+	int len, err;
+
+	/* programs written for TCP use the same */
+	BUILD_BUG_ON(sizeof(zc) != sizeof(struct tcp_zerocopy_receive));
+	BUILD_BUG_ON(offsetof(struct sdp_zerocopy_receive, copybuf_len) !=
+		     offsetof(struct tcp_zerocopy_receive, copybuf_len));
+	len = sdp_lend_ask(&zc, optval, optlen);
+	if (len < 0)
+		return len;
+	lock_sock(sk);
+	err = sdp_lend_locked(sk, sock->file, &zc);
+	release_sock(sk);
+	if (err)
+		return err;
+	zc.msg_flags = 0;
+	if (len >= offsetofend(struct sdp_zerocopy_receive, err))
+		zc.err = sock_error(sk);
+	return copy_to_user(optval, &zc, len) ? -EFAULT : 0;
+}

@@ -1,0 +1,808 @@
+// SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
+/*
+ * sdp-lend: receives with SDP_ZEROCOPY_RECEIVE what a server sends, and looks at
+ * every octet, wherever it comes.
+ *
+ *	sdp-lend serve ADDRESS PORT
+ *	sdp-lend [OPTION]... ADDRESS PORT
+ *
+ *	-n N    octets			-w N    octets of one send
+ *	-W N    octets of the window	-c N    octets of the buffer for copies
+ *	-r N    SO_RCVBUF
+ *	-t      a TCP program: TCP_ZEROCOPY_RECEIVE of an ordinary TCP socket
+ *	-m MODE as below
+ *
+ * Prints "ok LENT COPIED READ", octets, or what is wrong.
+ */
+#include <arpa/inet.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <netinet/in.h>
+#include <netinet/tcp.h>
+#include <poll.h>
+#include <pthread.h>
+#include <signal.h>
+#include <stdatomic.h>
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/socket.h>
+#include <sys/uio.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <linux/sdp.h>
+
+#define LONG_MS 30000
+#define PAGE 4096
+#define MIB (1 << 20)
+#define MOST (64 * MIB)
+
+struct request {
+	uint32_t octets;
+	uint32_t piece;
+};
+
+static struct request want = { .octets = 8 * MIB, .piece = MIB };
+static uint32_t window = MIB / 2, copy_room;
+static int fd, level = SOL_SDP, option = SDP_ZEROCOPY_RECEIVE;
+static struct sdp_zerocopy_receive z;
+static struct sockaddr_in addr = { .sin_family = AF_INET };
+static unsigned char copybuf[MIB], buf[MIB];
+static unsigned char *win;
+static uint32_t pos, lent, copied, got;
+
+static void __attribute__((noreturn)) die(const char *what)
+{
+	printf("%s at %u: %s\n", what, pos, errno ? strerror(errno) : "wrong");
+	exit(1);
+}
+
+static unsigned char octet(uint32_t at)
+{
+	return (at * 2654435761u) >> 23;
+}
+
+static void check(const unsigned char *p, uint32_t len, uint32_t at,
+		  const char *what)
+{
+	for (uint32_t i = 0; i < len; i++) {
+		if (p[i] != octet(at + i)) {
+			errno = 0;
+			pos = at + i;
+			die(what);
+		}
+	}
+}
+
+/* ---- server ---- */
+
+static void send_all(int s, const struct request *r)
+{
+	uint32_t at = 0, n, i;
+	ssize_t sent;
+
+	while (at < r->octets) {
+		n = r->piece < r->octets - at ? r->piece : r->octets - at;
+		for (i = 0; i < n; i++)
+			buf[i] = octet(at + i);
+		for (i = 0; i < n; i += sent) {
+			sent = send(s, buf + i, n - i, MSG_NOSIGNAL);
+			if (sent < 0)
+				return;
+		}
+		at += n;
+	}
+	shutdown(s, SHUT_WR);
+	recv(s, buf, 1, 0);
+}
+
+static int serve(void)
+{
+	int on = 1, l = socket(AF_SDP, SOCK_STREAM, 0), s;
+	struct request r;
+
+	setsockopt(l, SOL_SOCKET, SO_REUSEADDR, &on, sizeof(on));
+	if (bind(l, (struct sockaddr *)&addr, sizeof(addr)) || listen(l, 8))
+		die("listen");
+	signal(SIGCHLD, SIG_IGN);
+	printf("listening\n");
+	fflush(stdout);
+	for (;;) {
+		s = accept(l, NULL, NULL);
+		if (s < 0)
+			die("accept");
+		if (fork()) {
+			close(s);
+			continue;
+		}
+		if (recv(s, &r, sizeof(r), MSG_WAITALL) == sizeof(r) &&
+		    r.piece && r.piece <= sizeof(buf))
+			send_all(s, &r);
+		return 0;
+	}
+}
+
+/* ---- client ---- */
+
+static unsigned char *map(int of, size_t len)
+{
+	void *p = mmap(NULL, len, PROT_READ, MAP_SHARED, of, 0);
+
+	if (p == MAP_FAILED)
+		die("mmap");
+	return p;
+}
+
+static int borrow(unsigned char *at, uint32_t room)
+{
+	socklen_t len = sizeof(z);
+
+	memset(&z, 0, sizeof(z));
+	z.address = (uintptr_t)at;
+	z.length = room;
+	z.copybuf_address = (uintptr_t)copybuf;
+	z.copybuf_len = copy_room;
+	return getsockopt(fd, level, option, &z, &len);
+}
+
+static void await(void)
+{
+	struct pollfd p = { .fd = fd, .events = POLLIN };
+
+	if (poll(&p, 1, LONG_MS) != 1)
+		die("poll");
+}
+
+static void read_some(uint32_t n)
+{
+	ssize_t r;
+
+	while (n) {
+		r = recv(fd, buf, n < sizeof(buf) ? n : sizeof(buf), 0);
+		if (r <= 0)
+			die("recv");
+		check(buf, r, pos, "read");
+		pos += r;
+		got += r;
+		n -= r;
+	}
+}
+
+/* One call and what follows from it. Octets lent at @at. */
+static uint32_t take(unsigned char *at, uint32_t room)
+{
+	if (borrow(at, room))
+		die("borrow");
+	check(at, z.length, pos, "lent");
+	pos += z.length;
+	lent += z.length;
+	check(copybuf, z.copybuf_len, pos, "copied");
+	pos += z.copybuf_len;
+	copied += z.copybuf_len;
+	if (z.recv_skip_hint)
+		read_some(z.recv_skip_hint);
+	else if (!z.length && !z.copybuf_len)
+		await();
+	return z.length;
+}
+
+/* Takes until so many octets in a row are lent, from @at on */
+static uint32_t take_most(unsigned char *at, uint32_t least)
+{
+	uint32_t n, start = pos;
+
+	while (pos < want.octets) {
+		await();
+		start = pos;
+		n = take(at, window);
+		if (n >= least) {
+			check(at, n, start, "lent");
+			return start;
+		}
+	}
+	errno = 0;
+	die("nothing is lent");
+}
+
+static uint32_t rx_lent(void)
+{
+	struct sdp_info info;
+	socklen_t len = sizeof(info);
+
+	if (getsockopt(fd, SOL_SDP, SDP_INFO, &info, &len))
+		die("SDP_INFO");
+	return info.rx_lent;
+}
+
+static void returned(void)
+{
+	for (int i = 0; i < LONG_MS / 10; i++) {
+		if (!rx_lent())
+			return;
+		usleep(10000);
+	}
+	errno = 0;
+	die("pages are not given back");
+}
+
+static void the_end(void)
+{
+	while (pos < want.octets)
+		take(win, window);
+	await();
+	/* what TCP says at the end of the stream */
+	if (!borrow(win, window) || errno != EIO)
+		die("end");
+}
+
+/* ---- modes ---- */
+
+static void plain(void)
+{
+	the_end();
+	munmap(win, window);
+	if (level == SOL_SDP)
+		returned();
+}
+
+/* Nothing is returned: the connection goes on all the same. */
+static void keep(void)
+{
+	struct {
+		uint32_t at, pos, len;
+	} part[2048];
+	unsigned char *all = map(fd, want.octets);
+	uint32_t at = 0, n = 0, before;
+
+	while (pos < want.octets) {
+		before = pos;
+		part[n].len = take(all + at, want.octets - at);
+		part[n].at = at;
+		part[n].pos = before;
+		at += part[n].len;
+		n += !!part[n].len;
+		if (n == 2048)
+			die("too many parts");
+	}
+	for (uint32_t i = 0; i < n; i++)
+		check(all + part[i].at, part[i].len, part[i].pos, "kept");
+	if (!rx_lent())
+		die("nothing is lent");
+	munmap(all, want.octets);
+	returned();
+}
+
+/* A child's part remains when the parent gives its own back. */
+static void forked(void)
+{
+	uint32_t at = take_most(win, 2 * PAGE), n = z.length;
+	int status, pipes[2];
+	pid_t child;
+
+	if (pipe(pipes))
+		die("pipe");
+	child = fork();
+	if (!child) {
+		char c;
+
+		close(pipes[1]);
+		if (read(pipes[0], &c, 1) < 0)
+			_exit(2);
+		check(win, n, at, "child");
+		_exit(0);
+	}
+	munmap(win, window);
+	win = map(fd, 2 * window);
+	win += window;
+	while (pos < want.octets)
+		take(win, window);
+	if (!rx_lent())
+		die("the child has nothing");
+	close(pipes[1]);
+	if (waitpid(child, &status, 0) != child || status)
+		die("child");
+	munmap(win - window, 2 * window);
+	returned();
+}
+
+/* Parts of the mapping go, or go somewhere else. */
+static void moved(void)
+{
+	uint32_t at = take_most(win, 3 * PAGE), n = z.length;
+	size_t rest = window - 2 * PAGE;
+	unsigned char *to;
+
+	munmap(win + PAGE, PAGE);
+	check(win, PAGE, at, "first");
+	check(win + 2 * PAGE, n - 2 * PAGE, at + 2 * PAGE, "third");
+	if (!borrow(win + PAGE, PAGE) || errno != EINVAL)
+		die("a hole");
+	to = mmap(NULL, rest, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+	to = mremap(win + 2 * PAGE, rest, rest, MREMAP_MAYMOVE | MREMAP_FIXED,
+		    to);
+	if (to == MAP_FAILED)
+		die("mremap");
+	check(to, n - 2 * PAGE, at + 2 * PAGE, "moved");
+	/* its first page is left */
+	take(win, window);
+	munmap(win, PAGE);
+	win = to;
+	window = rest;
+	the_end();
+	munmap(to, rest);
+	returned();
+}
+
+/* The descriptor goes, the mapping keeps the socket and what was lent. */
+static void closed(void)
+{
+	uint32_t at = take_most(win, PAGE), n = z.length;
+
+	close(fd);
+	usleep(100000);
+	check(win, n, at, "after close");
+	munmap(win, window);
+}
+
+/* What is lent goes into a pipe by reference: nothing writes to it there. */
+static void piped(void)
+{
+	struct iovec iov;
+	uint32_t at, n;
+	int ends[2];
+
+	if (pipe(ends) || fcntl(ends[0], F_SETPIPE_SZ, MIB) < 0)
+		die("pipe");
+	at = take_most(win, PAGE);
+	n = z.length;
+	iov = (struct iovec){ win, n };
+	if (vmsplice(ends[1], &iov, 1, SPLICE_F_GIFT) != n)
+		die("vmsplice");
+	munmap(win, window);
+	win = map(fd, window);
+	while (pos < want.octets / 2)
+		take(win, window);
+	for (uint32_t have = 0; have < n; have += iov.iov_len) {
+		ssize_t r = read(ends[0], buf, n - have);
+
+		if (r <= 0)
+			die("pipe");
+		iov.iov_len = r;
+		check(buf, r, at + have, "piped");
+	}
+	close(ends[0]);
+	close(ends[1]);
+	the_end();
+	munmap(win, window);
+	returned();
+}
+
+/* Peeking, splice, SO_RCVLOWAT and FIONREAD between the calls */
+static void mixed(void)
+{
+	int ends[2], low = 3 * PAGE;
+	struct pollfd p;
+	ssize_t n;
+
+	if (pipe(ends))
+		die("pipe");
+	while (pos < want.octets / 2) {
+		await();
+		n = recv(fd, buf, 10000, MSG_PEEK);
+		if (n <= 0)
+			die("peek");
+		check(buf, n, pos, "peeked");
+		take(win, window);
+		n = splice(fd, NULL, ends[1], NULL, 5000, 0);
+		if (n <= 0 || read(ends[0], buf, n) != n)
+			die("splice");
+		check(buf, n, pos, "spliced");
+		pos += n;
+		got += n;
+	}
+	/* with a low water mark, poll() waits for so much */
+	setsockopt(fd, SOL_SOCKET, SO_RCVLOWAT, &low, sizeof(low));
+	while (pos < want.octets - 2 * MIB) {
+		await();
+		if (recv(fd, buf, low, MSG_PEEK | MSG_DONTWAIT) < low)
+			die("SO_RCVLOWAT");
+		take(win, window);
+	}
+	low = 1;
+	setsockopt(fd, SOL_SOCKET, SO_RCVLOWAT, &low, sizeof(low));
+	the_end();
+	p = (struct pollfd){ .fd = fd, .events = POLLIN | POLLRDHUP };
+	if (poll(&p, 1, 0) != 1 || !(p.revents & POLLRDHUP))
+		die("POLLRDHUP");
+	munmap(win, window);
+	returned();
+}
+
+/* Something happens to the connection: the test says when it is over. */
+static void gone(void)
+{
+	uint32_t at = take_most(win, PAGE), n = z.length;
+	unsigned char *second;
+	char c;
+
+	printf("borrowed\n");
+	fflush(stdout);
+	if (read(0, &c, 1) < 0)
+		die("stdin");
+	check(win, n, at, "still there");
+	/* what had come before can be had as ever */
+	second = map(fd, window);
+	for (;;) {
+		at = pos;
+		if (borrow(second, window))
+			break;
+		check(second, z.length, at, "late");
+		check(copybuf, z.copybuf_len, at + z.length, "late copy");
+		pos += z.length + z.copybuf_len;
+		if (z.err || (!z.length && !z.copybuf_len && !z.recv_skip_hint))
+			break;
+		if (z.recv_skip_hint)
+			read_some(z.recv_skip_hint);
+	}
+	munmap(win, window);
+	munmap(second, window);
+	returned();
+}
+
+/* ---- misuse ---- */
+
+static void fails(const char *what, long ret, int error)
+{
+	if (ret >= 0 || errno != error)
+		die(what);
+}
+
+static void bad_maps(void)
+{
+	const int prot[] = { PROT_WRITE, PROT_READ | PROT_WRITE,
+			     PROT_READ | PROT_EXEC };
+	unsigned char *p;
+
+	for (size_t i = 0; i < 3; i++)
+		fails("mmap",
+		      (long)mmap(NULL, PAGE, prot[i], MAP_SHARED, fd, 0),
+		      EPERM);
+	fails("mmap private",
+	      (long)mmap(NULL, PAGE, PROT_WRITE, MAP_PRIVATE, fd, 0), EPERM);
+	p = mmap(NULL, PAGE, PROT_READ, MAP_PRIVATE, fd, 0);
+	fails("mprotect private", mprotect(p, PAGE, PROT_WRITE), EACCES);
+	munmap(p, PAGE);
+	fails("mprotect", mprotect(win, window, PROT_READ | PROT_WRITE),
+	      EACCES);
+	fails("mprotect exec", mprotect(win, window, PROT_READ | PROT_EXEC),
+	      EACCES);
+}
+
+static void swap(int *other)
+{
+	int was = fd;
+
+	fd = *other;
+	*other = was;
+}
+
+static void bad_addresses(void)
+{
+	unsigned char *anon = mmap(NULL, MIB, PROT_READ | PROT_WRITE,
+				   MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+	int other = socket(AF_SDP, SOCK_STREAM, 0);
+	unsigned char *theirs = map(other, MIB);
+	int tcp = socket(AF_INET, SOCK_STREAM, 0);
+	unsigned char *tcps = map(tcp, MIB), *ours = win;
+
+	fails("unaligned", borrow(win + 1, window), EINVAL);
+	fails("nowhere", borrow(NULL, window), EINVAL);
+	fails("memory", borrow(anon, window), EINVAL);
+	fails("our stack", borrow((void *)((uintptr_t)&anon & -PAGE), window),
+	      EINVAL);
+	fails("another socket", borrow(theirs, window), EINVAL);
+	fails("a TCP socket", borrow(tcps, window), EINVAL);
+	fails("of the kernel", borrow((void *)(~0ul << 47), window), EINVAL);
+	fails("behind the end", borrow(win + window, window), EINVAL);
+	munmap(anon, MIB);
+	munmap(theirs, MIB);
+	munmap(tcps, MIB);
+	close(tcp);
+	/* not connected, and a listener */
+	win = map(other, window);
+	swap(&other);
+	if (borrow(win, window) || z.length || z.inq)
+		die("not connected");
+	listen(fd, 1);
+	fails("listener", borrow(win, window), ENOTCONN);
+	munmap(win, window);
+	close(fd);
+	fd = other;
+	win = ours;
+}
+
+/* A structure with one value that is wrong */
+static int bad(size_t at, uint32_t value, socklen_t len)
+{
+	unsigned char raw[sizeof(z) + 16] = {};
+	socklen_t n = len;
+
+	*(uint64_t *)raw = (uintptr_t)win;
+	*(uint32_t *)(raw + 8) = window;
+	memcpy(raw + at, &value, sizeof(value));
+	return getsockopt(fd, level, option, raw, &n);
+}
+
+static void bad_structures(void)
+{
+	void *readonly =
+		mmap(NULL, PAGE, PROT_READ, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+	socklen_t len = sizeof(z);
+
+	fails("short", bad(8, window, 11), EINVAL);
+	fails("negative", bad(8, window, -1), EINVAL);
+	fails("trailing", bad(sizeof(z) + 4, 1, sizeof(z) + 8), EINVAL);
+	fails("copybuf_len",
+	      bad(offsetof(struct sdp_zerocopy_receive, copybuf_len), -1,
+		  sizeof(z)),
+	      EINVAL);
+	fails("flags",
+	      bad(offsetof(struct sdp_zerocopy_receive, flags), 2, sizeof(z)),
+	      EINVAL);
+	fails("reserved",
+	      bad(offsetof(struct sdp_zerocopy_receive, reserved), 1,
+		  sizeof(z)),
+	      EINVAL);
+	fails("nothing to ask", getsockopt(fd, level, option, NULL, &len),
+	      EFAULT);
+	fails("no room for the answer",
+	      getsockopt(fd, level, option, readonly, &len), EFAULT);
+	fails("no length", getsockopt(fd, level, option, &z, NULL), EFAULT);
+	munmap(readonly, PAGE);
+}
+
+/* Bad memory for the copy, all sizes of windows: no octet is lost. */
+static void odd_sizes(void)
+{
+	const uint32_t room[] = { 0,	    1,	    PAGE - 1,	   PAGE,
+				  PAGE + 1, window, window + PAGE, UINT32_MAX };
+	socklen_t len = sizeof(z);
+
+	for (size_t i = 0; i < sizeof(room) / sizeof(*room); i++) {
+		await();
+		if (borrow(win, room[i]))
+			die("borrow");
+		if (z.length > room[i] || z.length > window)
+			die("more than there is room");
+		check(win, z.length, pos, "lent");
+		pos += z.length;
+		lent += z.length;
+		if (z.recv_skip_hint)
+			read_some(1);
+		memset(&z, 0, sizeof(z));
+		z.copybuf_address = 4096;
+		z.copybuf_len = MIB;
+		fails("bad copybuf", getsockopt(fd, level, option, &z, &len),
+		      EFAULT);
+	}
+}
+
+static void poke(void)
+{
+	int mem = open("/proc/self/mem", O_RDWR);
+	uint32_t at = take_most(win, PAGE);
+	int status;
+
+	if (pwrite(mem, "x", 1, (uintptr_t)win) > 0)
+		die("written by /proc");
+	fails("recv into it", recv(fd, win, PAGE, 0), EFAULT);
+	close(mem);
+	check(win, PAGE, at, "untouched");
+	if (!fork()) {
+		munmap(win, window);
+		win = map(fd, window);
+		_exit(*(volatile unsigned char *)win);
+	}
+	wait(&status);
+	if (!WIFSIGNALED(status) || WTERMSIG(status) != SIGBUS)
+		die("a page that is not lent");
+}
+
+static void misuse(void)
+{
+	bad_maps();
+	bad_addresses();
+	bad_structures();
+	await();
+	odd_sizes();
+	poke();
+	the_end();
+	munmap(win, window);
+	returned();
+}
+
+/* ---- threads ---- */
+
+static atomic_uint taken;
+static atomic_bool over;
+
+static void *lender(void *arg)
+{
+	struct sdp_zerocopy_receive a;
+	socklen_t len;
+
+	while (!over) {
+		len = sizeof(a);
+		memset(&a, 0, sizeof(a));
+		a.address = (uintptr_t)win + (uintptr_t)arg;
+		a.length = window / 2;
+		if (getsockopt(fd, level, option, &a, &len)) {
+			/* the window may be away at the moment */
+			if (errno != EINVAL)
+				break;
+			continue;
+		}
+		taken += a.length;
+	}
+	return NULL;
+}
+
+static void *reader(void *arg)
+{
+	unsigned char *own = malloc(10000);
+	ssize_t n;
+
+	(void)arg;
+	while (!over) {
+		n = recv(fd, own, 10000, MSG_DONTWAIT);
+		if (!n || (n < 0 && errno != EAGAIN))
+			break;
+		if (n > 0)
+			taken += n;
+	}
+	free(own);
+	return NULL;
+}
+
+static void *mapper(void *arg)
+{
+	unsigned int i = 0;
+
+	(void)arg;
+	while (!over) {
+		switch (i++ % 4) {
+		case 0:
+			madvise(win, window / 2, MADV_DONTNEED);
+			break;
+		case 1:
+			munmap(win + window / 2, PAGE);
+			break;
+		case 2:
+			mmap(win, window, PROT_READ, MAP_SHARED | MAP_FIXED, fd,
+			     0);
+			break;
+		default:
+			usleep(1000);
+		}
+	}
+	return NULL;
+}
+
+/* Looks at the window as the kernel does, for which there is no SIGBUS */
+static void *looker(void *arg)
+{
+	struct iovec to = { malloc(PAGE), PAGE };
+
+	(void)arg;
+	while (!over) {
+		struct iovec from = { win + window / 4, PAGE };
+
+		process_vm_readv(getpid(), &to, 1, &from, 1, 0);
+		usleep(100);
+	}
+	free(to.iov_base);
+	return NULL;
+}
+
+static void threads(bool cut)
+{
+	void *(*const run[])(void *) = { lender, lender, reader, mapper,
+					 looker };
+	pthread_t thread[5];
+	int i;
+
+	for (i = 0; i < 5; i++)
+		pthread_create(&thread[i], NULL, run[i],
+			       (void *)(uintptr_t)(i == 1 ? window / 2 : 0));
+	while (taken < want.octets / (1 + cut))
+		usleep(10000);
+	if (cut)
+		shutdown(fd, SHUT_RDWR);
+	over = true;
+	for (i = 0; i < 5; i++)
+		pthread_join(thread[i], NULL);
+	if (!cut && taken != want.octets)
+		die("octets");
+	munmap(win, window);
+	returned();
+}
+
+static void race(void)
+{
+	threads(false);
+}
+
+static void cut(void)
+{
+	threads(true);
+}
+
+/* ---- main ---- */
+
+static const struct {
+	const char *name;
+	void (*run)(void);
+} modes[] = {
+	{ "plain", plain }, { "keep", keep },	 { "fork", forked },
+	{ "move", moved },  { "close", closed }, { "pipe", piped },
+	{ "mix", mixed },   { "gone", gone },	 { "misuse", misuse },
+	{ "race", race },   { "cut", cut },
+};
+
+static void dial(int rcvbuf)
+{
+	fd = socket(level == SOL_SDP ? AF_SDP : AF_INET, SOCK_STREAM, 0);
+	if (fd < 0)
+		die("socket");
+	if (rcvbuf)
+		setsockopt(fd, SOL_SOCKET, SO_RCVBUF, &rcvbuf, sizeof(rcvbuf));
+	if (connect(fd, (struct sockaddr *)&addr, sizeof(addr)))
+		die("connect");
+	if (send(fd, &want, sizeof(want), 0) != sizeof(want))
+		die("send");
+	win = map(fd, window);
+}
+
+int main(int argc, char **argv)
+{
+	const char *mode = "plain";
+	int opt, rcvbuf = 0;
+
+	while ((opt = getopt(argc, argv, "n:w:W:c:r:tm:")) != -1) {
+		if (opt == 'n')
+			want.octets = atoi(optarg);
+		else if (opt == 'w')
+			want.piece = atoi(optarg);
+		else if (opt == 'W')
+			window = atoi(optarg);
+		else if (opt == 'c')
+			copy_room = atoi(optarg);
+		else if (opt == 'r')
+			rcvbuf = atoi(optarg);
+		else if (opt == 'm')
+			mode = optarg;
+		else
+			level = SOL_TCP, option = TCP_ZEROCOPY_RECEIVE;
+	}
+	if (argc - optind < 2 || want.octets > MOST || copy_room > MIB)
+		return 2;
+	addr.sin_port = htons(atoi(argv[argc - 1]));
+	if (inet_pton(AF_INET, argv[argc - 2], &addr.sin_addr) != 1)
+		return 2;
+	if (!strcmp(argv[optind], "serve"))
+		return serve();
+	dial(rcvbuf);
+	for (size_t i = 0; i < sizeof(modes) / sizeof(*modes); i++) {
+		if (strcmp(mode, modes[i].name))
+			continue;
+		modes[i].run();
+		printf("ok %u %u %u\n", lent, copied, got);
+		return 0;
+	}
+	return 2;
+}
