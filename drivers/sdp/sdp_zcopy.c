@@ -1,15 +1,14 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Zero copy: memory of processes for the device. Pinned, charged to the user,
- * registered for one transfer, invalidated and let go. Calls the verbs and
- * the memory management; used by the other files of zero copy.
+ * Zero copy: work requests for the memory of processes, and who waits for them.
+ * Registered for one transfer, invalidated and let go. Calls sdp_zcopy_mem.c and
+ * the verbs; used by the other files of zero copy.
  *
  * A region is let go when its invalidation is complete, or when the queue pair
  * is dead: before that the peer may read it, or the device write to it. Until
  * then the process waits. It can be killed, which ends the connection, though
  * not at once: an answer that is on its way should still find it.
  */
-#include <linux/mm.h>
 #include <linux/slab.h>
 #include <linux/uio.h>
 #include <net/sock.h>
@@ -18,20 +17,20 @@
 #include "sdp_mib.h"
 #include "compat.h"
 
-static struct sdp_conn *sdp_zc_conn(struct sdp_zc_region *r)
-{
-	struct sdp_zc *zc = r->write ? container_of(r, struct sdp_zc, rx) :
-				       container_of(r, struct sdp_zc, tx);
-
-	return container_of(zc, struct sdp_conn, zc);
-}
-
-/* Softirq. Only the invalidation, the last one, is signalled. */
-static void sdp_zc_done(struct ib_cq *cq, struct ib_wc *wc)
+/**
+ * sdp_zc_done - completion of the work requests for a region
+ * @cq: completion queue
+ * @wc: its entry
+ *
+ * Only the invalidation, the last one, is signalled.
+ *
+ * Context: softirq.
+ */
+void sdp_zc_done(struct ib_cq *cq, struct ib_wc *wc)
 {
 	struct sdp_zc_region *r = container_of(wc->wr_cqe,
 					       struct sdp_zc_region, cqe);
-	struct sdp_conn *conn = sdp_zc_conn(r);
+	struct sdp_conn *conn = r->conn;
 
 	if (sdp_tx_wc_bad(conn, wc))
 		return;
@@ -52,10 +51,7 @@ void sdp_zc_init(struct sdp_conn *conn)
 	struct sdp_net *sn = sdp_pernet(sock_net(conn->sk));
 	struct sdp_zc *zc = &conn->zc;
 
-	zc->tx.cqe.done = sdp_zc_done;
-	zc->rx.cqe.done = sdp_zc_done;
 	zc->write_cqe.done = sdp_zc_written;
-	zc->rx.write = true;
 	zc->tx_mode = SDP_MODE_COMBINED;
 	zc->tx_want = SDP_MODE_COMBINED;
 	zc->pipe = READ_ONCE(sn->sysctl_zcopy_pipelined);
@@ -65,6 +61,7 @@ void sdp_zc_init(struct sdp_conn *conn)
 		   attrs->max_qp_rd_atom > 0 && attrs->max_qp_init_rd_atom > 0;
 	if (!zc->able)
 		return;
+	sdp_zc_mem_init(conn);
 	zc->rx_src.slot = kcalloc(2 * zc->max, sizeof(*zc->rx_src.slot),
 				  GFP_KERNEL_ACCOUNT);
 	if (!zc->rx_src.slot)
@@ -160,17 +157,6 @@ bool sdp_zc_ctl_due(struct sdp_conn *conn, unsigned int bit)
 	}
 }
 
-static void sdp_zc_region_free(struct sdp_zc_region *r)
-{
-	if (r->mr)
-		ib_dereg_mr(r->mr);
-	kfree(r->page);
-	kvfree(r->sg);
-	r->mr = NULL;
-	r->page = NULL;
-	r->sg = NULL;
-}
-
 /**
  * sdp_zc_free - free the registrations
  * @conn: connection without a queue pair
@@ -179,8 +165,9 @@ static void sdp_zc_region_free(struct sdp_zc_region *r)
  */
 void sdp_zc_free(struct sdp_conn *conn)
 {
-	sdp_zc_region_free(&conn->zc.tx);
-	sdp_zc_region_free(&conn->zc.rx);
+	if (!conn->zc.able)
+		return;
+	sdp_zc_mem_exit(conn);
 	kfree(conn->zc.rx_src.slot);
 	conn->zc.rx_src.slot = NULL;
 }
@@ -237,126 +224,6 @@ u32 sdp_zc_segment(const struct iov_iter *iter, unsigned long *addr)
 		return 0;
 	*addr = (unsigned long)p;
 	return min_t(size_t, len, SDP_ZC_PAGES * PAGE_SIZE);
-}
-
-static u32 sdp_zc_max_pages(const struct sdp_conn *conn)
-{
-	return min_t(u32, conn->dev->attrs.max_fast_reg_page_list_len,
-		     SDP_ZC_PAGES);
-}
-
-static int sdp_zc_region_alloc(struct sdp_conn *conn, struct sdp_zc_region *r)
-{
-	u32 n = sdp_zc_max_pages(conn);
-	struct ib_mr *mr;
-
-	if (r->mr)
-		return 0;
-	r->page = kcalloc(n, sizeof(*r->page), GFP_KERNEL_ACCOUNT);
-	r->sg = kvcalloc(n, sizeof(*r->sg), GFP_KERNEL_ACCOUNT);
-	mr = r->page && r->sg ? ib_alloc_mr(conn->pd, IB_MR_TYPE_MEM_REG, n) :
-				ERR_PTR(-ENOMEM);
-	if (IS_ERR(mr)) {
-		sdp_zc_region_free(r);
-		return PTR_ERR(mr);
-	}
-	r->mr = mr;
-	return 0;
-}
-
-static enum dma_data_direction sdp_zc_dir(const struct sdp_zc_region *r)
-{
-	return r->write ? DMA_FROM_DEVICE : DMA_TO_DEVICE;
-}
-
-/* Tell device and registration of the pages. */
-static int sdp_zc_map(struct sdp_conn *conn, struct sdp_zc_region *r, u32 off)
-{
-	u32 left = r->len, i, n;
-	int nents;
-
-	sg_init_table(r->sg, r->nr);
-	for (i = 0; i < r->nr; i++) {
-		n = min_t(u32, left, PAGE_SIZE - off);
-		sg_set_page(&r->sg[i], r->page[i], n, off);
-		left -= n;
-		off = 0;
-	}
-	nents = ib_dma_map_sg(conn->dev, r->sg, r->nr, sdp_zc_dir(r));
-	if (!nents)
-		return -ENOMEM;
-	if (ib_map_mr_sg(r->mr, r->sg, nents, NULL, PAGE_SIZE) == nents &&
-	    r->mr->length == r->len) {
-		ib_update_fast_reg_key(r->mr, ib_inc_rkey(r->mr->rkey));
-		return 0;
-	}
-	ib_dma_unmap_sg(conn->dev, r->sg, r->nr, sdp_zc_dir(r));
-	return -EINVAL;
-}
-
-/**
- * sdp_zc_pin - take hold of user memory
- * @conn: connection
- * @r: region of it
- * @addr: where it begins
- * @len: octets
- * @write: the device is going to write to it
- *
- * The pages may be held for as long as the peer likes, so they are moved to
- * where that does no harm, and the user is charged for them.
- *
- * Context: lock_sock, process that owns the memory.
- *
- * Return: octets taken, may be fewer than @len, or a negative errno: the
- * data have to be copied.
- */
-int sdp_zc_pin(struct sdp_conn *conn, struct sdp_zc_region *r,
-	       unsigned long addr, u32 len, bool write)
-{
-	u32 off = offset_in_page(addr);
-	int err, got, n;
-
-	err = sdp_zc_region_alloc(conn, r);
-	if (err)
-		return err;
-	len = min_t(u32, len, sdp_zc_max_pages(conn) * PAGE_SIZE - off);
-	n = DIV_ROUND_UP(off + len, PAGE_SIZE);
-	memset(&r->mmp, 0, sizeof(r->mmp));
-	err = mm_account_pinned_pages(&r->mmp, len);
-	if (err)
-		return err;
-	got = pin_user_pages_fast(addr & PAGE_MASK, n, FOLL_LONGTERM |
-				  (write ? FOLL_WRITE : 0), r->page);
-	err = -EFAULT;
-	if (got < n)
-		goto unpin;
-	r->nr = n;
-	r->len = len;
-	r->posted = false;
-	err = sdp_zc_map(conn, r, off);
-	if (!err)
-		return len;
-	r->nr = 0;
-unpin:
-	if (got > 0)
-		unpin_user_pages(r->page, got);
-	mm_unaccount_pinned_pages(&r->mmp);
-	return err;
-}
-
-/**
- * sdp_zc_unpin - let go of user memory
- * @conn: connection
- * @r: region of it that the device cannot use any more
- *
- * Context: process.
- */
-void sdp_zc_unpin(struct sdp_conn *conn, struct sdp_zc_region *r)
-{
-	ib_dma_unmap_sg(conn->dev, r->sg, r->nr, sdp_zc_dir(r));
-	unpin_user_pages_dirty_lock(r->page, r->nr, r->write);
-	mm_unaccount_pinned_pages(&r->mmp);
-	r->nr = 0;
 }
 
 /**
@@ -474,12 +341,12 @@ void sdp_zc_patience(struct sdp_conn *conn,
 
 static bool sdp_zc_tx_idle(const struct sdp_conn *conn)
 {
-	return sdp_zc_idle(conn, &conn->zc.tx);
+	return sdp_zc_idle(conn, conn->zc.tx);
 }
 
 static bool sdp_zc_rx_idle(const struct sdp_conn *conn)
 {
-	return sdp_zc_idle(conn, &conn->zc.rx);
+	return sdp_zc_idle(conn, conn->zc.rx);
 }
 
 /**
@@ -501,7 +368,7 @@ bool sdp_zc_leave(struct sdp_conn *conn, struct sdp_zc_region *r)
 	sdp_zc_patience(conn, r->write ? sdp_zc_rx_idle : sdp_zc_tx_idle);
 	wait_event(conn->cm_wait, sdp_zc_idle(conn, r));
 	ok = !READ_ONCE(r->posted);
-	sdp_zc_unpin(conn, r);
+	sdp_zc_put(r);
 	spin_lock_bh(&sdp->lock);
 	/* pairs with the acquire of sdp_zc_drained() */
 	smp_store_release(&conn->zc.users, conn->zc.users - 1);

@@ -13,9 +13,11 @@
 #ifndef _SDP_ZCOPY_H
 #define _SDP_ZCOPY_H
 
+#include <linux/list.h>
 #include <linux/mm_types.h>
 #include <linux/scatterlist.h>
 #include <linux/skbuff.h>
+#include <linux/spinlock.h>
 #include <rdma/ib_verbs.h>
 
 #define SDP_ZC_MIN	4096	/* octets below which it is never tried */
@@ -26,6 +28,7 @@
 #define SDP_ZC_READ	262144
 #define SDP_ZC_WRS	8	/* registering, moving, invalidating, twice */
 #define SDP_ZC_SKIP_MAX	6	/* 2^6 transfers are copied after failures */
+#define SDP_ZC_SPARE	2	/* registrations without memory, of a connection */
 
 struct msghdr;
 struct sock;
@@ -37,25 +40,31 @@ struct sdp_sock;
 /**
  * struct sdp_zc_region - memory of a process that the device may use
  * @cqe: completion of the last work request for it
- * @mr: its registration, made when first needed, kept
+ * @conn: connection
+ * @mr: its registration, for as many pages as are possible
  * @page: the pages, pinned while @nr is not 0
  * @sg: the same for the device
+ * @addr: where they begin
  * @nr: pages
  * @len: octets
  * @write: the device writes to it
  * @posted: a work request for it has not completed
  * @mmp: what was charged to the user
+ * @node: on sdp_zc.spare
  */
 struct sdp_zc_region {
 	struct ib_cqe cqe;
+	struct sdp_conn *conn;
 	struct ib_mr *mr;
 	struct page **page;
 	struct scatterlist *sg;
+	unsigned long addr;
 	u32 nr;
 	u32 len;
 	bool write;
 	bool posted;
 	struct mmpin mmp;
+	struct list_head node;
 };
 
 /* Our send, sdp_zc.tx_state */
@@ -146,8 +155,12 @@ struct sdp_zc_adverts {
  * @sink_lost: data came instead
  * @sink_data: @rx_data as the SinkAvail has it
  * @sink_done: octets that the peer has written
- * @tx: our memory
- * @rx: memory of a reader
+ * @tx: our memory, as long as @tx_state is not idle
+ * @rx: memory of a reader, of whom there is one at a time
+ * @mem_lock: for what follows
+ * @regions: all there are; in process context only
+ * @spare: those without memory
+ * @nspare: how many these are
  */
 struct sdp_zc {
 	bool able;
@@ -191,19 +204,36 @@ struct sdp_zc {
 	bool sink_lost;
 	u32 sink_data;
 	u32 sink_done;
-	struct sdp_zc_region tx;
-	struct sdp_zc_region rx;
+	struct sdp_zc_region *tx;
+	struct sdp_zc_region *rx;
+	spinlock_t mem_lock;		/* regions, spare, nspare */
+	u32 regions;
+	struct list_head spare;
+	u32 nspare;
 };
 
+static inline enum dma_data_direction
+sdp_zc_dir(const struct sdp_zc_region *r)
+{
+	return r->write ? DMA_FROM_DEVICE : DMA_TO_DEVICE;
+}
+
+/* sdp_zcopy_mem.c */
+void sdp_zc_mem_init(struct sdp_conn *conn);
+void sdp_zc_mem_exit(struct sdp_conn *conn);
+struct sdp_zc_region *sdp_zc_get(struct sdp_conn *conn, unsigned long addr,
+				 u32 len, bool write);
+void sdp_zc_put(struct sdp_zc_region *r);
+void sdp_zc_release(struct sdp_zc_region *r);
+void sdp_zc_region_free(struct sdp_zc_region *r);
+
 /* sdp_zcopy.c */
+void sdp_zc_done(struct ib_cq *cq, struct ib_wc *wc);
 void sdp_zc_init(struct sdp_conn *conn);
 void sdp_zc_free(struct sdp_conn *conn);
 void sdp_zc_drained(struct sdp_conn *conn);
 u32 sdp_zc_threshold(const struct sock *sk);
 u32 sdp_zc_segment(const struct iov_iter *iter, unsigned long *addr);
-int sdp_zc_pin(struct sdp_conn *conn, struct sdp_zc_region *r,
-	       unsigned long addr, u32 len, bool write);
-void sdp_zc_unpin(struct sdp_conn *conn, struct sdp_zc_region *r);
 void sdp_zc_reg_wr(struct sdp_zc_region *r, struct ib_reg_wr *wr, int access);
 void sdp_zc_inv_wr(struct sdp_zc_region *r, struct ib_send_wr *wr);
 bool sdp_zc_post(struct sdp_conn *conn, struct sdp_zc_region *r,

@@ -336,7 +336,7 @@ static bool sdp_zc_rx_claim(struct sdp_conn *conn, struct ib_rdma_wr *rd)
 /* Register, read, invalidate, in one go. */
 static bool sdp_zc_rx_post(struct sdp_conn *conn, struct ib_rdma_wr *rd)
 {
-	struct sdp_zc_region *r = &conn->zc.rx;
+	struct sdp_zc_region *r = conn->zc.rx;
 	int access = IB_ACCESS_LOCAL_WRITE;
 	struct ib_send_wr inv;
 	struct ib_reg_wr reg;
@@ -397,21 +397,22 @@ static void sdp_zc_rx_took(struct sock *sk, struct sdp_conn *conn, u32 n)
 static u32 sdp_zc_rx_read(struct sock *sk, unsigned long addr, u32 len)
 {
 	struct sdp_conn *conn = sdp_sk(sk)->conn;
-	struct sdp_zc_region *r = &conn->zc.rx;
 	struct ib_rdma_wr rd = {};
+	struct sdp_zc_region *r;
 	u32 done = 0;
-	int n;
 
-	n = sdp_zc_pin(conn, r, addr, len, true);
-	if (n < 0) {
+	r = sdp_zc_get(conn, addr, len, true);
+	if (IS_ERR(r)) {
 		SDP_INC_STATS(sock_net(sk), ZCOPY_NO_MEM);
 		sdp_zc_decline(sk);
 		return 0;
 	}
 	if (!sdp_zc_rx_claim(conn, &rd)) {
-		sdp_zc_unpin(conn, r);
+		sdp_zc_put(r);
 		return 0;
 	}
+	conn->zc.rx = r;
+	len = r->len;
 	sdp_zc_enter(conn);
 	if (!sdp_zc_rx_post(conn, &rd)) {
 		sdp_zc_leave(conn, r);
@@ -419,7 +420,7 @@ static u32 sdp_zc_rx_read(struct sock *sk, unsigned long addr, u32 len)
 	}
 	release_sock(sk);
 	if (sdp_zc_leave(conn, r))
-		done = n;
+		done = len;
 	lock_sock(sk);
 	/* it may have been aborted while the lock was free */
 	if (sdp_sk(sk)->conn != conn)

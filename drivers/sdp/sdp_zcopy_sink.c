@@ -103,9 +103,9 @@ void sdp_zc_sink_fill(struct sdp_conn *conn, struct sdp_msg *m)
 {
 	const struct sdp_zc *zc = &conn->zc;
 
-	m->ext.avail.len = zc->rx.len;
-	m->ext.avail.rkey = zc->rx.mr->rkey;
-	m->ext.avail.va = zc->rx.mr->iova;
+	m->ext.avail.len = zc->rx->len;
+	m->ext.avail.rkey = zc->rx->mr->rkey;
+	m->ext.avail.va = zc->rx->mr->iova;
 	m->ext.avail.non_discards = zc->sink_data;
 	SDP_INC_STATS(sock_net(conn->sk), TX_SINKAVAIL);
 }
@@ -145,7 +145,7 @@ int sdp_zc_wr_compl(struct sdp_sock *sdp, struct sdp_rx_ctx *c)
 	u32 n = c->m.ext.len;
 
 	lockdep_assert_held(&sdp->lock);
-	if (!sdp_zc_sink_out(zc) || !n || n > zc->rx.len || c->conn->rx_discon)
+	if (!sdp_zc_sink_out(zc) || !n || n > zc->rx->len || c->conn->rx_discon)
 		return SDP_MIB_BAD_RDMA;
 	zc->sink_done = n;
 	sdp_zc_sink_end(c->conn);
@@ -297,9 +297,9 @@ static u32 sdp_zc_sink_done(struct sdp_conn *conn)
 	bool pending;
 	u32 done;
 
-	sdp_zc_inv_wr(&zc->rx, &inv);
-	sdp_zc_post(conn, &zc->rx, &inv);
-	sdp_zc_leave(conn, &zc->rx);
+	sdp_zc_inv_wr(zc->rx, &inv);
+	sdp_zc_post(conn, zc->rx, &inv);
+	sdp_zc_leave(conn, zc->rx);
 	spin_lock_bh(&sdp->lock);
 	done = zc->sink_done;
 	sdp_zc_sink_judge(zc);
@@ -323,16 +323,18 @@ static u32 sdp_zc_sink(struct sock *sk, unsigned long addr, u32 len,
 		       long *timeo)
 {
 	struct sdp_conn *conn = sdp_sk(sk)->conn;
-	struct sdp_zc_region *r = &conn->zc.rx;
+	struct sdp_zc_region *r;
 	struct ib_reg_wr reg;
 	u32 done = 0;
 
-	if (sdp_zc_pin(conn, r, addr, len, true) < 0) {
+	r = sdp_zc_get(conn, addr, len, true);
+	if (IS_ERR(r)) {
 		SDP_INC_STATS(sock_net(sk), ZCOPY_NO_MEM);
 		conn->zc.sink_lost = true;
 		sdp_zc_sink_judge(&conn->zc);
 		return 0;
 	}
+	conn->zc.rx = r;
 	sdp_zc_enter(conn);
 	sdp_zc_reg_wr(r, &reg, IB_ACCESS_LOCAL_WRITE | IB_ACCESS_REMOTE_WRITE);
 	if (!sdp_zc_post(conn, r, &reg.wr)) {

@@ -58,10 +58,10 @@ void sdp_zc_src_avail(struct sdp_conn *conn, struct sdp_msg *m)
 	struct sdp_sock *sdp = sdp_sk(conn->sk);
 	struct sdp_zc *zc = &conn->zc;
 
-	m->ext.avail.rkey = zc->tx.mr->rkey;
+	m->ext.avail.rkey = zc->tx->mr->rkey;
 	spin_lock(&sdp->lock);
 	m->ext.avail.len = zc->tx_left + m->payload_len;
-	m->ext.avail.va = zc->tx.mr->iova + zc->tx_len - m->ext.avail.len;
+	m->ext.avail.va = zc->tx->mr->iova + zc->tx_len - m->ext.avail.len;
 	/* in pipelined mode it counts as sent already, or it is void */
 	if (m->payload_len) {
 		zc->tx_mseq = m->h.mseq;
@@ -203,9 +203,9 @@ static u32 sdp_zc_tx_end(struct sdp_conn *conn)
 	struct ib_send_wr inv;
 	u32 done;
 
-	sdp_zc_inv_wr(&zc->tx, &inv);
-	sdp_zc_post(conn, &zc->tx, &inv);
-	sdp_zc_leave(conn, &zc->tx);
+	sdp_zc_inv_wr(zc->tx, &inv);
+	sdp_zc_post(conn, zc->tx, &inv);
+	sdp_zc_leave(conn, zc->tx);
 	spin_lock_bh(&conn->tx_lock);
 	spin_lock(&sdp->lock);
 	done = zc->tx_len - zc->tx_head - zc->tx_left;
@@ -230,20 +230,21 @@ static bool sdp_zc_tx_start(struct sock *sk, struct msghdr *msg,
 {
 	struct sdp_conn *conn = sdp_sk(sk)->conn;
 	struct sdp_zc *zc = &conn->zc;
+	struct sdp_zc_region *r;
 	struct ib_reg_wr reg;
 	bool pipe;
-	int n;
 
-	n = sdp_zc_pin(conn, &zc->tx, addr, len, false);
-	if (n < 0) {
+	r = sdp_zc_get(conn, addr, len, false);
+	if (IS_ERR(r)) {
 		SDP_INC_STATS(sock_net(sk), ZCOPY_NO_MEM);
 		sdp_zc_tx_judge(zc, false);
 		return false;
 	}
+	zc->tx = r;
 	sdp_zc_enter(conn);
-	sdp_zc_reg_wr(&zc->tx, &reg, IB_ACCESS_REMOTE_READ);
-	if (!sdp_zc_post(conn, &zc->tx, &reg.wr)) {
-		sdp_zc_leave(conn, &zc->tx);
+	sdp_zc_reg_wr(r, &reg, IB_ACCESS_REMOTE_READ);
+	if (!sdp_zc_post(conn, r, &reg.wr)) {
+		sdp_zc_leave(conn, r);
 		sdp_conn_put(conn);
 		return false;
 	}
@@ -251,8 +252,8 @@ static bool sdp_zc_tx_start(struct sock *sk, struct msghdr *msg,
 	sdp_zc_tx_mode(conn, pipe ? SDP_MODE_PIPELINED : SDP_MODE_COMBINED);
 	spin_lock_bh(&conn->tx_lock);
 	zc->tx_head = pipe ? 0 : SDP_ZC_HEAD;
-	zc->tx_len = n;
-	zc->tx_left = n - zc->tx_head;
+	zc->tx_len = r->len;
+	zc->tx_left = r->len - zc->tx_head;
 	zc->tx_stop = false;
 	WRITE_ONCE(zc->tx_state, SDP_ZC_TX_QUEUED);
 	spin_unlock_bh(&conn->tx_lock);

@@ -151,9 +151,9 @@ int sdp_zc_write(struct sdp_conn *conn)
 	sdp_zc_pop(zc, &zc->tx_sink, &to);
 	spin_unlock(&sdp->lock);
 	zc->tx_written = min(to.len, zc->tx_left);
-	sge.addr = zc->tx.mr->iova + (zc->tx_len - zc->tx_left);
+	sge.addr = zc->tx->mr->iova + (zc->tx_len - zc->tx_left);
 	sge.length = zc->tx_written;
-	sge.lkey = zc->tx.mr->lkey;
+	sge.lkey = zc->tx->mr->lkey;
 	wr.wr.opcode = IB_WR_RDMA_WRITE;
 	wr.wr.wr_cqe = &zc->write_cqe;
 	wr.wr.send_flags = IB_SEND_SIGNALED;

@@ -1,0 +1,265 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * Zero copy: memory of processes for the device. Pinned, charged to the user,
+ * mapped, described to a registration. Calls the verbs and the memory
+ * management; used by the other files of zero copy.
+ *
+ * A region is in use, by one process; or spare, without memory, so that the
+ * next transfer need not make a registration. Whoever has taken it out of the
+ * list owns it. Teardown waits until none is left.
+ */
+#include <linux/mm.h>
+#include <linux/slab.h>
+#include <net/sock.h>
+
+#include "sdp.h"
+#include "sdp_mib.h"
+
+static u32 sdp_zc_max_pages(const struct sdp_conn *conn)
+{
+	return min_t(u32, conn->dev->attrs.max_fast_reg_page_list_len,
+		     SDP_ZC_PAGES);
+}
+
+/**
+ * sdp_zc_release - let go of the memory of a region
+ * @r: region that the device cannot use, in no list
+ *
+ * Context: process, no spinlock held, nor a lock that a change of mappings
+ * waits for.
+ */
+void sdp_zc_release(struct sdp_zc_region *r)
+{
+	if (!r->nr)
+		return;
+	ib_dma_unmap_sg(r->conn->dev, r->sg, r->nr, sdp_zc_dir(r));
+	unpin_user_pages_dirty_lock(r->page, r->nr, r->write);
+	mm_unaccount_pinned_pages(&r->mmp);
+	r->nr = 0;
+}
+
+/**
+ * sdp_zc_region_free - free a region, with its memory
+ * @r: region, in no list; nothing is posted for it, or the queue pair is dead
+ *
+ * The registration goes first: a dead queue pair may have left it valid.
+ *
+ * Context: as sdp_zc_release(). The connection may go afterwards.
+ */
+void sdp_zc_region_free(struct sdp_zc_region *r)
+{
+	struct sdp_conn *conn = r->conn;
+	struct sdp_zc *zc = &conn->zc;
+
+	if (r->mr)
+		ib_dereg_mr(r->mr);
+	sdp_zc_release(r);
+	kvfree(r->page);
+	kvfree(r->sg);
+	kfree(r);
+	spin_lock(&zc->mem_lock);
+	zc->regions--;
+	/* inside: sdp_zc_mem_exit() takes the lock when it has seen the number */
+	wake_up_all(&conn->cm_wait);
+	spin_unlock(&zc->mem_lock);
+}
+
+static struct sdp_zc_region *sdp_zc_region_new(struct sdp_conn *conn)
+{
+	u32 n = sdp_zc_max_pages(conn);
+	struct sdp_zc_region *r;
+	struct ib_mr *mr;
+
+	r = kzalloc(sizeof(*r), GFP_KERNEL_ACCOUNT);
+	if (!r)
+		return NULL;
+	r->cqe.done = sdp_zc_done;
+	r->conn = conn;
+	INIT_LIST_HEAD(&r->node);
+	spin_lock(&conn->zc.mem_lock);
+	conn->zc.regions++;
+	spin_unlock(&conn->zc.mem_lock);
+	r->page = kvcalloc(n, sizeof(*r->page), GFP_KERNEL_ACCOUNT);
+	r->sg = kvcalloc(n, sizeof(*r->sg), GFP_KERNEL_ACCOUNT);
+	mr = r->page && r->sg ? ib_alloc_mr(conn->pd, IB_MR_TYPE_MEM_REG, n) :
+				ERR_PTR(-ENOMEM);
+	if (IS_ERR(mr)) {
+		sdp_zc_region_free(r);
+		return NULL;
+	}
+	r->mr = mr;
+	return r;
+}
+
+/* One without memory. */
+static struct sdp_zc_region *sdp_zc_region_get(struct sdp_conn *conn)
+{
+	struct sdp_zc *zc = &conn->zc;
+	struct sdp_zc_region *r;
+
+	spin_lock(&zc->mem_lock);
+	r = list_first_entry_or_null(&zc->spare, struct sdp_zc_region, node);
+	if (r) {
+		list_del_init(&r->node);
+		zc->nspare--;
+	}
+	spin_unlock(&zc->mem_lock);
+	return r ?: sdp_zc_region_new(conn);
+}
+
+/* Its memory is gone. */
+static void sdp_zc_region_put(struct sdp_zc_region *r)
+{
+	struct sdp_zc *zc = &r->conn->zc;
+	bool spare;
+
+	spin_lock(&zc->mem_lock);
+	spare = zc->nspare < SDP_ZC_SPARE;
+	if (spare) {
+		list_add(&r->node, &zc->spare);
+		zc->nspare++;
+	}
+	spin_unlock(&zc->mem_lock);
+	if (!spare)
+		sdp_zc_region_free(r);
+}
+
+/* Tell device and registration of the pages. */
+static int sdp_zc_map(struct sdp_zc_region *r)
+{
+	u32 off = offset_in_page(r->addr), left = r->len, i, n;
+	struct ib_device *dev = r->conn->dev;
+	int nents;
+
+	sg_init_table(r->sg, r->nr);
+	for (i = 0; i < r->nr; i++) {
+		n = min_t(u32, left, PAGE_SIZE - off);
+		sg_set_page(&r->sg[i], r->page[i], n, off);
+		left -= n;
+		off = 0;
+	}
+	nents = ib_dma_map_sg(dev, r->sg, r->nr, sdp_zc_dir(r));
+	if (!nents)
+		return -ENOMEM;
+	if (ib_map_mr_sg(r->mr, r->sg, nents, NULL, PAGE_SIZE) == nents &&
+	    r->mr->length == r->len)
+		return 0;
+	ib_dma_unmap_sg(dev, r->sg, r->nr, sdp_zc_dir(r));
+	return -EINVAL;
+}
+
+/*
+ * The pages may be held for as long as the peer likes, so they are moved to
+ * where that does no harm, and the user is charged for them.
+ */
+static int sdp_zc_pin(struct sdp_zc_region *r)
+{
+	u32 n = DIV_ROUND_UP(offset_in_page(r->addr) + r->len, PAGE_SIZE);
+	int err, got;
+
+	memset(&r->mmp, 0, sizeof(r->mmp));
+	err = mm_account_pinned_pages(&r->mmp, r->len);
+	if (err)
+		return err;
+	got = pin_user_pages_fast(r->addr & PAGE_MASK, n, FOLL_LONGTERM |
+				  (r->write ? FOLL_WRITE : 0), r->page);
+	err = -EFAULT;
+	if (got < (int)n)
+		goto unpin;
+	r->nr = n;
+	err = sdp_zc_map(r);
+	if (!err)
+		return 0;
+	r->nr = 0;
+unpin:
+	if (got > 0)
+		unpin_user_pages(r->page, got);
+	mm_unaccount_pinned_pages(&r->mmp);
+	return err;
+}
+
+/**
+ * sdp_zc_get - take hold of user memory
+ * @conn: connection
+ * @addr: where it begins
+ * @len: octets wanted
+ * @write: the device is going to write to it
+ *
+ * Each transfer has a key of its own: one that the peer knows of an earlier
+ * transfer opens nothing.
+ *
+ * Context: lock_sock, process that owns the memory.
+ *
+ * Return: region, whose length may be less than @len, or a negative errno: the
+ * data have to be copied.
+ */
+struct sdp_zc_region *sdp_zc_get(struct sdp_conn *conn, unsigned long addr,
+				 u32 len, bool write)
+{
+	struct sdp_zc_region *r;
+	int err;
+
+	len = min_t(u32, len, sdp_zc_max_pages(conn) * PAGE_SIZE -
+		    offset_in_page(addr));
+	r = sdp_zc_region_get(conn);
+	if (!r)
+		return ERR_PTR(-ENOMEM);
+	r->addr = addr;
+	r->len = len;
+	r->write = write;
+	err = sdp_zc_pin(r);
+	if (err) {
+		sdp_zc_region_put(r);
+		return ERR_PTR(err);
+	}
+	ib_update_fast_reg_key(r->mr, ib_inc_rkey(r->mr->rkey));
+	return r;
+}
+
+/**
+ * sdp_zc_put - a transfer is over
+ * @r: region that the device cannot use any more
+ *
+ * Context: process, as sdp_zc_release().
+ */
+void sdp_zc_put(struct sdp_zc_region *r)
+{
+	if (r->posted) {
+		sdp_zc_region_free(r);
+		return;
+	}
+	sdp_zc_release(r);
+	sdp_zc_region_put(r);
+}
+
+/**
+ * sdp_zc_mem_init - no regions yet
+ * @conn: connection
+ */
+void sdp_zc_mem_init(struct sdp_conn *conn)
+{
+	spin_lock_init(&conn->zc.mem_lock);
+	INIT_LIST_HEAD(&conn->zc.spare);
+}
+
+/**
+ * sdp_zc_mem_exit - free the regions
+ * @conn: connection without a queue pair
+ *
+ * Context: process, nobody else uses the connection.
+ */
+void sdp_zc_mem_exit(struct sdp_conn *conn)
+{
+	struct sdp_zc_region *r, *tmp;
+	struct sdp_zc *zc = &conn->zc;
+
+	list_for_each_entry_safe(r, tmp, &zc->spare, node) {
+		list_del_init(&r->node);
+		sdp_zc_region_free(r);
+	}
+	zc->nspare = 0;
+	wait_event(conn->cm_wait, !READ_ONCE(zc->regions));
+	/* who has made it 0 may still be about to wake us */
+	spin_lock(&zc->mem_lock);
+	spin_unlock(&zc->mem_lock);
+}
