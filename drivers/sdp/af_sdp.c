@@ -1535,6 +1535,7 @@ static int __net_init sdp_net_init(struct net *net)
 
 	INIT_LIST_HEAD(&sn->socks);
 	spin_lock_init(&sn->socks_lock);
+	sdp_zc_cache_init_net(&sn->zc_cache);
 	err = sdp_mib_init_net(net);
 	if (err)
 		return err;
@@ -1548,6 +1549,7 @@ static void __net_exit sdp_net_exit(struct net *net)
 {
 	WARN_ON_ONCE(!list_empty(&sdp_pernet(net)->socks));
 	WARN_ON_ONCE(atomic_read(&sdp_pernet(net)->nconns));
+	sdp_zc_cache_exit_net(&sdp_pernet(net)->zc_cache);
 	sdp_sysctl_exit_net(net);
 	sdp_mib_exit_net(net);
 }

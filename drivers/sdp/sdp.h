@@ -114,6 +114,7 @@ struct sdp_net {
 	spinlock_t socks_lock;		/* socks, nsocks */
 	unsigned int nsocks;
 	atomic_t nconns;
+	struct sdp_zc_cache zc_cache;
 
 	int sysctl_rmem[3];		/* min, default, max octets */
 	int sysctl_wmem[3];
@@ -125,6 +126,8 @@ struct sdp_net {
 	int sysctl_rdma_progress;	/* enum sdp_progress */
 	int sysctl_zcopy_threshold;	/* octets of a send; 0: never */
 	int sysctl_zcopy_wait;		/* us without progress */
+	int sysctl_zcopy_cache;		/* octets kept pinned; 0: none */
+	int sysctl_zcopy_entries;	/* pieces, of one connection */
 	int sysctl_zcopy_pipelined;	/* pipelined mode where both ends can */
 	int sysctl_signal_every;	/* signalled send at least every n */
 	int sysctl_fin_timeout;		/* seconds, after close() */

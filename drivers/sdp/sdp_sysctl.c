@@ -35,6 +35,7 @@ static int timeout_max = SDP_TIMEOUT_MAX;
 static int resolve_min = SDP_RESOLVE_MIN;
 static int resolve_max = SDP_RESOLVE_MAX;
 static int zcopy_wait_max = 1000000;	/* us */
+static int entries_max = 1024;
 static int hold_max = 65535;
 static int offset_max = 65535 - 1024;
 static int adverts_max = 255;
@@ -146,6 +147,8 @@ static const struct ctl_table sdp_sysctl_table[] = {
 	SDP_SYSCTL_WORD(rdma_progress, progress_words),
 	SDP_SYSCTL(zcopy_threshold, SYSCTL_ZERO, SYSCTL_INT_MAX),
 	SDP_SYSCTL(zcopy_wait, SYSCTL_ONE, &zcopy_wait_max),
+	SDP_SYSCTL(zcopy_cache, SYSCTL_ZERO, SYSCTL_INT_MAX),
+	SDP_SYSCTL(zcopy_entries, SYSCTL_ONE, &entries_max),
 	SDP_SYSCTL(zcopy_pipelined, SYSCTL_ZERO, SYSCTL_ONE),
 	SDP_SYSCTL(signal_every, SYSCTL_ONE, &signal_every_max),
 	SDP_SYSCTL(fin_timeout, SYSCTL_ONE, &timeout_max),
@@ -177,6 +180,8 @@ static void sdp_sysctl_defaults(struct sdp_net *sn)
 	sn->sysctl_rdma_progress = SDP_PROGRESS_KERNEL;
 	sn->sysctl_zcopy_threshold = 0;
 	sn->sysctl_zcopy_wait = 1000;
+	sn->sysctl_zcopy_cache = 64 << 20;
+	sn->sysctl_zcopy_entries = 16;
 	sn->sysctl_zcopy_pipelined = 1;
 	sn->sysctl_signal_every = 16;
 	sn->sysctl_fin_timeout = 60;

@@ -15,9 +15,11 @@
 
 #include <linux/list.h>
 #include <linux/mm_types.h>
+#include <linux/mmu_notifier.h>
 #include <linux/scatterlist.h>
 #include <linux/skbuff.h>
 #include <linux/spinlock.h>
+#include <linux/workqueue.h>
 #include <rdma/ib_verbs.h>
 
 #define SDP_ZC_MIN	4096	/* octets below which it is never tried */
@@ -49,8 +51,16 @@ struct sdp_sock;
  * @len: octets
  * @write: the device writes to it
  * @posted: a work request for it has not completed
+ * @dirty: the pages do not know yet that it did
  * @mmp: what was charged to the user
- * @node: on sdp_zc.spare
+ * @node: on sdp_zc.spare, or sdp_zc.kept
+ * @lru: on one of the lists of struct sdp_zc_cache, if it is kept
+ * @used: jiffies when it was last used
+ * @watched: we hear of changes to the mapping
+ * @stale: it has changed; with the lock of the cache
+ * @mm: whose mapping, which it keeps from being freed
+ * @mni: tells us
+ * @seq: number of the state in which the pages were pinned
  */
 struct sdp_zc_region {
 	struct ib_cqe cqe;
@@ -63,8 +73,34 @@ struct sdp_zc_region {
 	u32 len;
 	bool write;
 	bool posted;
+	bool dirty;
 	struct mmpin mmp;
 	struct list_head node;
+	struct list_head lru;
+	unsigned long used;
+	bool watched;
+	bool stale;
+	struct mm_struct *mm;
+#ifdef CONFIG_MMU_NOTIFIER
+	struct mmu_interval_notifier mni;
+	unsigned long seq;
+#endif
+};
+
+/**
+ * struct sdp_zc_cache - memory kept for transfers to come, of a namespace
+ * @lock: for all of it, and for sdp_zc.kept of its connections
+ * @lru: what may be used again, oldest first
+ * @octets: that is how much
+ * @stale: what may not, and waits for @work
+ * @work: frees what is stale or has not been used for long
+ */
+struct sdp_zc_cache {
+	spinlock_t lock;		/* all, and sdp_zc.kept */
+	struct list_head lru;
+	u64 octets;
+	struct list_head stale;
+	struct delayed_work work;
 };
 
 /* Our send, sdp_zc.tx_state */
@@ -161,6 +197,8 @@ struct sdp_zc_adverts {
  * @regions: all there are; in process context only
  * @spare: those without memory
  * @nspare: how many these are
+ * @kept: those that may be used again, latest first; with the cache's lock
+ * @nkept: how many these are
  */
 struct sdp_zc {
 	bool able;
@@ -210,12 +248,18 @@ struct sdp_zc {
 	u32 regions;
 	struct list_head spare;
 	u32 nspare;
+	struct list_head kept;
+	u32 nkept;
 };
 
+/*
+ * Both ways: where the device is given a copy of the memory, what it does not
+ * write there comes back as it was.
+ */
 static inline enum dma_data_direction
 sdp_zc_dir(const struct sdp_zc_region *r)
 {
-	return r->write ? DMA_FROM_DEVICE : DMA_TO_DEVICE;
+	return r->write ? DMA_BIDIRECTIONAL : DMA_TO_DEVICE;
 }
 
 /* sdp_zcopy_mem.c */
@@ -226,6 +270,20 @@ struct sdp_zc_region *sdp_zc_get(struct sdp_conn *conn, unsigned long addr,
 void sdp_zc_put(struct sdp_zc_region *r);
 void sdp_zc_release(struct sdp_zc_region *r);
 void sdp_zc_region_free(struct sdp_zc_region *r);
+
+/* sdp_zcopy_cache.c */
+void sdp_zc_cache_init_net(struct sdp_zc_cache *cache);
+void sdp_zc_cache_exit_net(struct sdp_zc_cache *cache);
+struct sdp_zc_region *sdp_zc_cache_find(struct sdp_conn *conn,
+					unsigned long addr, u32 len,
+					bool write);
+bool sdp_zc_cache_keep(struct sdp_zc_region *r);
+struct sdp_zc_region *sdp_zc_cache_recycle(struct sdp_conn *conn);
+bool sdp_zc_cache_relieve(struct sdp_conn *conn);
+void sdp_zc_cache_drop(struct sdp_conn *conn);
+void sdp_zc_watch(struct sdp_zc_region *r);
+void sdp_zc_watched(struct sdp_zc_region *r);
+void sdp_zc_unwatch(struct sdp_zc_region *r);
 
 /* sdp_zcopy.c */
 void sdp_zc_done(struct ib_cq *cq, struct ib_wc *wc);

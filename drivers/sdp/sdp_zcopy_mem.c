@@ -1,12 +1,13 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
  * Zero copy: memory of processes for the device. Pinned, charged to the user,
- * mapped, described to a registration. Calls the verbs and the memory
- * management; used by the other files of zero copy.
+ * mapped, described to a registration; what may be used again is left to
+ * sdp_zcopy_cache.c. Calls that, the verbs and the memory management; used by
+ * the other files of zero copy.
  *
- * A region is in use, by one process; or spare, without memory, so that the
- * next transfer need not make a registration. Whoever has taken it out of the
- * list owns it. Teardown waits until none is left.
+ * A region is in use, by one process; or kept by the cache; or spare, without
+ * memory, so that the next transfer need not make a registration. Whoever has
+ * taken it out of a list owns it. Teardown waits until none is left.
  */
 #include <linux/mm.h>
 #include <linux/slab.h>
@@ -32,8 +33,9 @@ void sdp_zc_release(struct sdp_zc_region *r)
 {
 	if (!r->nr)
 		return;
+	sdp_zc_unwatch(r);
 	ib_dma_unmap_sg(r->conn->dev, r->sg, r->nr, sdp_zc_dir(r));
-	unpin_user_pages_dirty_lock(r->page, r->nr, r->write);
+	unpin_user_pages_dirty_lock(r->page, r->nr, r->dirty);
 	mm_unaccount_pinned_pages(&r->mmp);
 	r->nr = 0;
 }
@@ -76,6 +78,7 @@ static struct sdp_zc_region *sdp_zc_region_new(struct sdp_conn *conn)
 	r->cqe.done = sdp_zc_done;
 	r->conn = conn;
 	INIT_LIST_HEAD(&r->node);
+	INIT_LIST_HEAD(&r->lru);
 	spin_lock(&conn->zc.mem_lock);
 	conn->zc.regions++;
 	spin_unlock(&conn->zc.mem_lock);
@@ -104,7 +107,13 @@ static struct sdp_zc_region *sdp_zc_region_get(struct sdp_conn *conn)
 		zc->nspare--;
 	}
 	spin_unlock(&zc->mem_lock);
-	return r ?: sdp_zc_region_new(conn);
+	if (r)
+		return r;
+	r = sdp_zc_cache_recycle(conn);
+	if (!r)
+		return sdp_zc_region_new(conn);
+	sdp_zc_release(r);
+	return r;
 }
 
 /* Its memory is gone. */
@@ -148,6 +157,18 @@ static int sdp_zc_map(struct sdp_zc_region *r)
 	return -EINVAL;
 }
 
+/* What is only kept must not stand in the way of what is needed. */
+static int sdp_zc_charge(struct sdp_zc_region *r)
+{
+	int err;
+
+	memset(&r->mmp, 0, sizeof(r->mmp));
+	do {
+		err = mm_account_pinned_pages(&r->mmp, r->len);
+	} while (err && sdp_zc_cache_relieve(r->conn));
+	return err;
+}
+
 /*
  * The pages may be held for as long as the peer likes, so they are moved to
  * where that does no harm, and the user is charged for them.
@@ -157,8 +178,7 @@ static int sdp_zc_pin(struct sdp_zc_region *r)
 	u32 n = DIV_ROUND_UP(offset_in_page(r->addr) + r->len, PAGE_SIZE);
 	int err, got;
 
-	memset(&r->mmp, 0, sizeof(r->mmp));
-	err = mm_account_pinned_pages(&r->mmp, r->len);
+	err = sdp_zc_charge(r);
 	if (err)
 		return err;
 	got = pin_user_pages_fast(r->addr & PAGE_MASK, n, FOLL_LONGTERM |
@@ -175,6 +195,25 @@ unpin:
 	if (got > 0)
 		unpin_user_pages(r->page, got);
 	mm_unaccount_pinned_pages(&r->mmp);
+	return err;
+}
+
+/* Its memory, known to whoever may have to hear that it is another. */
+static int sdp_zc_fill(struct sdp_zc_region *r, unsigned long addr, u32 len,
+		       bool write)
+{
+	int err;
+
+	r->addr = addr;
+	r->len = len;
+	r->write = write;
+	r->dirty = write;
+	sdp_zc_watch(r);
+	err = sdp_zc_pin(r);
+	if (err)
+		sdp_zc_unwatch(r);
+	else
+		sdp_zc_watched(r);
 	return err;
 }
 
@@ -201,17 +240,18 @@ struct sdp_zc_region *sdp_zc_get(struct sdp_conn *conn, unsigned long addr,
 
 	len = min_t(u32, len, sdp_zc_max_pages(conn) * PAGE_SIZE -
 		    offset_in_page(addr));
+	r = sdp_zc_cache_find(conn, addr, len, write);
+	if (r)
+		goto found;
 	r = sdp_zc_region_get(conn);
 	if (!r)
 		return ERR_PTR(-ENOMEM);
-	r->addr = addr;
-	r->len = len;
-	r->write = write;
-	err = sdp_zc_pin(r);
+	err = sdp_zc_fill(r, addr, len, write);
 	if (err) {
 		sdp_zc_region_put(r);
 		return ERR_PTR(err);
 	}
+found:
 	ib_update_fast_reg_key(r->mr, ib_inc_rkey(r->mr->rkey));
 	return r;
 }
@@ -228,6 +268,8 @@ void sdp_zc_put(struct sdp_zc_region *r)
 		sdp_zc_region_free(r);
 		return;
 	}
+	if (sdp_zc_cache_keep(r))
+		return;
 	sdp_zc_release(r);
 	sdp_zc_region_put(r);
 }
@@ -240,6 +282,7 @@ void sdp_zc_mem_init(struct sdp_conn *conn)
 {
 	spin_lock_init(&conn->zc.mem_lock);
 	INIT_LIST_HEAD(&conn->zc.spare);
+	INIT_LIST_HEAD(&conn->zc.kept);
 }
 
 /**
@@ -253,6 +296,7 @@ void sdp_zc_mem_exit(struct sdp_conn *conn)
 	struct sdp_zc_region *r, *tmp;
 	struct sdp_zc *zc = &conn->zc;
 
+	sdp_zc_cache_drop(conn);
 	list_for_each_entry_safe(r, tmp, &zc->spare, node) {
 		list_del_init(&r->node);
 		sdp_zc_region_free(r);

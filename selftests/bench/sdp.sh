@@ -8,7 +8,8 @@
 #          each end (8 of 8 KB in the literature), MTU 1500, everything by the
 #          host; "messages" is how many left for one send
 #   zcopy  large sends, MTU 9000 over the simulated NIC, MTU 1500 over veth with
-#          CRC by the host. The peer reads into one buffer of 1 MB.
+#          CRC by the host. The peer reads into one buffer of 1 MB. "nocache":
+#          memory is pinned for each send and receive
 #   conn   connect, a request of 64 octets, the answer, close; one after the other
 
 FC_DEVICES=${FC_DEVICES:-hybrid siw rxe}
@@ -33,6 +34,7 @@ sdp_kind() {
 	credit | rdma | vwin | transport) sdp_sysctl "flow_control=$1" ;;
 	copy) sdp_sysctl flow_control=credit zcopy_threshold=0 ;;
 	zcopy) sdp_sysctl flow_control=credit zcopy_threshold=32768 ;;
+	nocache) sdp_sysctl flow_control=credit zcopy_threshold=32768 zcopy_cache=0 ;;
 	esac
 }
 
@@ -134,7 +136,7 @@ zcopy_rows() {
 		net_down
 		return
 	fi
-	for way in copy zcopy; do
+	for way in copy nocache zcopy; do
 		echo "bench: sdp-$way/$3, large sends over $2 ..."
 		if sdp_setup "$2" "$3" "$4" && sdp_kind "$way"; then
 			sdp_measure "$1" "$2" "sdp-$way/$3" "$4" -T bw -S "$sizes"

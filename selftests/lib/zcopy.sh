@@ -1,8 +1,10 @@
 # SPDX-License-Identifier: GPL-2.0
 # shellcheck shell=bash disable=SC2034 # variables are for those who source this
 #
-# For tests of zero copy between sdp-zcopy here and there: to be sourced behind
-# lib.sh, with SERVER, PORT and PIPELINED.
+# For tests of zero copy between sdp-zcopy, or another PROGRAM, here and there: to
+# be sourced behind lib.sh, with SERVER, PORT and PIPELINED.
+
+PROGRAM=${PROGRAM:-sdp-zcopy}
 
 PATIENT=1000000	# us, for a reader that takes its time on a busy machine
 HASTY=1000
@@ -28,19 +30,19 @@ risen() {
 
 serve() {
 	PORT=$((PORT + 1))
-	start_bg b sdp-zcopy serve "$SERVER" "$PORT"
+	start_bg b "$PROGRAM" serve "$SERVER" "$PORT"
 	ZCOPY=$BG_PID
 	wait_for 30 grep -q listening "$BG_LOG"
 	look
 }
 
-# zc DESCRIPTION EXPRESSION OPTION...: sdp-zcopy succeeds, and the expression of
+# zc DESCRIPTION EXPRESSION OPTION...: the program succeeds, and the expression of
 # what the counters rose by is not 0
 zc() {
 	local desc=$1 want=$2 out rc
 
 	shift 2
-	out=$(in_a timeout 60 sdp-zcopy "$@" "$SERVER" "$PORT" 2>&1)
+	out=$(in_a timeout 60 "$PROGRAM" "$@" "$SERVER" "$PORT" 2>&1)
 	rc=$?
 	look
 	if [ $rc -ne 0 ] || [ "$out" != ok ]; then

@@ -50,6 +50,8 @@ static struct {
 	uint32_t stag, left, seq,
 		got; /* what the server advertises, has sent */
 	uint64_t va;
+	uint32_t stag_before; /* what it had advertised before */
+	uint64_t va_before;
 	uint32_t sink_stag, want; /* what it wants to read */
 	uint64_t sink_va, src_va, src_base;
 	uint32_t counted, sent; /* messages with payload that it has sent, we */
@@ -109,6 +111,8 @@ static int take_message(struct peer *p, const unsigned char *u)
 	if (u[0] == MID_SRC_AVAIL) {
 		at.seq = p->mseq_ack;
 		at.got -= 16;
+		at.stag_before = at.stag;
+		at.va_before = at.va;
 		at.stag = get_be32(u + BSDH + 4);
 		at.va = get_be64(u + BSDH + 8);
 		at.left = get_be32(u + BSDH) - at.got;
@@ -252,6 +256,9 @@ static bool source_step(struct peer *p, char step)
 	case 'Q': /* ask for octets: it has to advertise them */
 		request(p, "source", 200000, 0);
 		return true;
+	case '9': /* more than it can advertise at a time */
+		request(p, "source", 1500000, 0);
+		return true;
 	case 'A':
 		return hear(p, MID_SRC_AVAIL) && at.got && at.left;
 	case 'C':
@@ -286,6 +293,10 @@ static bool source_step(struct peer *p, char step)
 		return true;
 	case 'E': /* memory that is not ours any more */
 		read_from(p, at.va, 4096);
+		return true;
+	case '7': /* memory that it keeps for another time */
+		at.stag = at.stag_before;
+		read_from(p, at.va_before, 4096);
 		return true;
 	}
 	return false;
@@ -490,6 +501,7 @@ const struct attack zcopy_attacks[] = {
 	CASE("FIN while cancelled", NULL, ABORT, "QACX"),
 	CASE("Read behind the end", NULL, ENDS(E_ANY_TERM), "QAB"),
 	CASE("Read after SendSm", NULL, ENDS(E_ANY_TERM), "QASDE"),
+	CASE("Read of all, and again", NULL, ENDS(E_ANY_TERM), "9ARA7"),
 	CASE("it reads", NULL, GOOD, "NVqpkdVqpk."),
 	CASE("it reads, cancelled too late", NULL, GOOD, "NVqpkcdVqpk."),
 	CASE("it reads, cancelled meanwhile", NULL, GOOD, "NVqcpkd."),

@@ -76,6 +76,8 @@ words rdma_progress kernel app
 limits zcopy_threshold 0 0 2147483647
 limits zcopy_wait 1000 1 1000000
 limits zcopy_pipelined 1 0 1
+limits zcopy_cache 67108864 0 2147483647
+limits zcopy_entries 16 1 1024
 limits fin_timeout 60 1 3600
 limits resolve_timeout 5000 10 60000
 limits connect_timeout 127 1 3600
@@ -111,7 +113,7 @@ ktap_is "and so does a new one" \
 
 # all that there is has been tested
 ktap_is "no file is left out" "$(cd $DIR && echo *)" \
-	"connect_timeout fallback_timeout fin_timeout flow_control hold_max keepalive_intvl keepalive_probes keepalive_time max_adverts max_connections port_offset rdma_progress resolve_timeout rmem rx_bufs_max rx_bufs_min rx_merge shared_link signal_every wmem zcopy_pipelined zcopy_threshold zcopy_wait"
+	"connect_timeout fallback_timeout fin_timeout flow_control hold_max keepalive_intvl keepalive_probes keepalive_time max_adverts max_connections port_offset rdma_progress resolve_timeout rmem rx_bufs_max rx_bufs_min rx_merge shared_link signal_every wmem zcopy_cache zcopy_entries zcopy_pipelined zcopy_threshold zcopy_wait"
 
 start_bg - sdp-actions bind 0.0.0.0 7310 pause
 wait_for 10 grep -q ready "$BG_LOG"

@@ -45,8 +45,7 @@
 
 #include <linux/sdp.h>
 
-#define PAGE 4096
-#define BUF_MAX (4u << 20)
+#include "zcopy_lib.h"
 
 struct request {
 	uint64_t bytes;
@@ -77,75 +76,9 @@ static int fd;
 #define sigev_notify_thread_id _sigev_un._tid
 #endif
 
-static void __attribute__((noreturn)) fail(const char *what)
-{
-	printf("%s: %s\n", what, strerror(errno));
-	exit(1);
-}
-
-static void check(int good, const char *what)
-{
-	if (good)
-		return;
-	printf("wrong: %s\n", what);
-	exit(1);
-}
-
-/* The byte at a place of the stream */
-static unsigned char byte_at(uint64_t pos)
-{
-	return pos * 7 + (pos >> 8) + (pos >> 16);
-}
-
-static void fill(unsigned char *p, size_t len, uint64_t pos)
-{
-	size_t i;
-
-	for (i = 0; i < len; i++)
-		p[i] = byte_at(pos + i);
-}
-
-static bool good(const unsigned char *p, size_t len, uint64_t pos)
-{
-	size_t i;
-
-	for (i = 0; i < len; i++)
-		if (p[i] != byte_at(pos + i))
-			return false;
-	return true;
-}
-
 static bool is(const struct request *r, const char *mode)
 {
 	return !strncmp(r->mode, mode, sizeof(r->mode));
-}
-
-static unsigned char *map(size_t len, bool file)
-{
-	int f = -1, flags = MAP_PRIVATE | MAP_ANONYMOUS;
-	void *p;
-
-	if (file) {
-		f = open("/tmp", O_TMPFILE | O_RDWR, 0600);
-		if (f < 0 || ftruncate(f, len))
-			fail("file");
-		flags = MAP_SHARED;
-	}
-	p = mmap(NULL, len, PROT_READ | PROT_WRITE, flags, f, 0);
-	if (p == MAP_FAILED)
-		fail("mmap");
-	if (f >= 0)
-		close(f);
-	return p;
-}
-
-static void address(struct sockaddr_in *sin, char **argv)
-{
-	memset(sin, 0, sizeof(*sin));
-	sin->sin_family = AF_INET;
-	sin->sin_port = htons(atoi(argv[1]));
-	if (inet_pton(AF_INET, argv[0], &sin->sin_addr) != 1)
-		exit(2);
 }
 
 /* ---- server ---- */
@@ -352,26 +285,6 @@ static void *serve_one(void *arg)
 	}
 	close(s);
 	return NULL;
-}
-
-static int serve(char **argv)
-{
-	int l = socket(AF_SDP, SOCK_STREAM, SDPPROTO_SDP), one = 1;
-	struct sockaddr_in sin;
-	pthread_t thread;
-	int s;
-
-	address(&sin, argv);
-	setsockopt(l, SOL_SOCKET, SO_REUSEADDR, &one, sizeof(one));
-	if (l < 0 || bind(l, (struct sockaddr *)&sin, sizeof(sin)) ||
-	    listen(l, 16))
-		fail("listen");
-	printf("listening\n");
-	fflush(stdout);
-	while ((s = accept(l, NULL, NULL)) >= 0)
-		if (pthread_create(&thread, NULL, serve_one, (void *)(long)s))
-			close(s);
-	return 1;
 }
 
 /* ---- client ---- */
@@ -593,7 +506,7 @@ int main(int argc, char **argv)
 
 	signal(SIGPIPE, SIG_IGN);
 	if (argc == 4 && !strcmp(argv[1], "serve"))
-		return serve(argv + 2);
+		return serve(argv + 2, serve_one);
 	while ((c = getopt(argc, argv, "n:w:o:R:P:m:S:t:l:L:")) != -1)
 		if (option(c, optarg))
 			return 2;

@@ -189,6 +189,16 @@ static const struct counter counters[] = {
 		"bytes that such calls copied instead" },
 	[SDP_MIB_RX_LEND_FULL] = { "rx_lend_full",
 		"such calls that found too much lent already" },
+	[SDP_MIB_ZCOPY_CACHE_HITS] = { "zcopy_cache_hits",
+		"transfers whose memory was still pinned and mapped" },
+	[SDP_MIB_ZCOPY_CACHE_MISSES] = { "zcopy_cache_misses",
+		"transfers whose memory was not" },
+	[SDP_MIB_ZCOPY_CACHE_STALE] = { "zcopy_cache_stale",
+		"kept memory that the process has mapped anew" },
+	[SDP_MIB_ZCOPY_CACHE_EVICTED] = { "zcopy_cache_evicted",
+		"kept memory let go for other" },
+	[SDP_MIB_ZCOPY_CACHE_IDLE] = { "zcopy_cache_idle",
+		"kept memory let go as nobody used it" },
 };
 /* clang-format on */
 

@@ -137,6 +137,13 @@ enum {
 	SDP_MIB_RX_LENT_COPIED,		/* bytes that such calls copied */
 	SDP_MIB_RX_LEND_FULL,		/* calls that found too much lent */
 
+	/* memory that zero copy keeps */
+	SDP_MIB_ZCOPY_CACHE_HITS,	/* transfers whose memory was still pinned and mapped */
+	SDP_MIB_ZCOPY_CACHE_MISSES,	/* transfers whose memory was not */
+	SDP_MIB_ZCOPY_CACHE_STALE,	/* kept memory that the process has mapped anew */
+	SDP_MIB_ZCOPY_CACHE_EVICTED,	/* kept memory let go for other */
+	SDP_MIB_ZCOPY_CACHE_IDLE,	/* kept memory let go as nobody used it */
+
 	__SDP_MIB_MAX,
 	SDP_MIB_MAX = (__SDP_MIB_MAX - 1)
 };

@@ -1,0 +1,445 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * Zero copy: memory that is used again and again need not be pinned, mapped and
+ * described to a registration each time. A transfer that is over leaves its
+ * region here, the next one of the same memory takes it out. Calls
+ * sdp_zcopy_mem.c, to free what does not come back.
+ *
+ * Kept are pages, their charge, their mapping for the device and the page list.
+ * What the peer may do ends with each transfer, as without this: what the
+ * program has in that memory next may be meant for somebody else.
+ *
+ * The pages are those of the process as long as its mapping does not change. A
+ * notifier of the memory management tells, before it does; it only marks the
+ * region stale, waits for nobody and asks nobody. A work item frees it, or the
+ * transfer that uses it, when that is over. The same work item frees what has not
+ * been used for a while, so that an idle connection holds nobody's memory.
+ *
+ * Kept regions of a namespace are in one list, oldest first, which bounds their
+ * octets; those of a connection in another, where they are looked for, which
+ * bounds their number: a device has only so many registrations. Stale ones are
+ * in neither, in a list of their own.
+ */
+#include <linux/dma-mapping.h>
+#include <linux/jiffies.h>
+#include <linux/mm.h>
+#include <linux/mmu_notifier.h>
+#include <linux/pagemap.h>
+#include <net/sock.h>
+
+#include "sdp.h"
+#include "sdp_mib.h"
+
+#define SDP_ZC_CACHE_IDLE	(5 * HZ)
+/* what a region takes apart from the pages: arrays, registration */
+#define SDP_ZC_CACHE_EACH	16384
+
+static struct sdp_net *sdp_zc_net(const struct sdp_conn *conn)
+{
+	return sdp_pernet(sock_net(conn->sk));
+}
+
+static struct sdp_zc_cache *sdp_zc_cache_of(const struct sdp_conn *conn)
+{
+	return &sdp_zc_net(conn)->zc_cache;
+}
+
+static u32 sdp_zc_cost(const struct sdp_zc_region *r)
+{
+	return r->nr * PAGE_SIZE + SDP_ZC_CACHE_EACH;
+}
+
+/* From here on it belongs to the caller. */
+static void sdp_zc_take_out(struct sdp_zc_cache *cache,
+			    struct sdp_zc_region *r)
+{
+	lockdep_assert_held(&cache->lock);
+	list_del_init(&r->lru);
+	list_del_init(&r->node);
+	cache->octets -= sdp_zc_cost(r);
+	r->conn->zc.nkept--;
+}
+
+static void sdp_zc_free_all(struct list_head *doomed)
+{
+	struct sdp_zc_region *r, *tmp;
+
+	list_for_each_entry_safe(r, tmp, doomed, lru) {
+		list_del_init(&r->lru);
+		sdp_zc_region_free(r);
+	}
+}
+
+#ifdef CONFIG_MMU_NOTIFIER
+/*
+ * A mapping is about to change. Any context that may change one, also that of
+ * somebody who reclaims memory.
+ */
+static bool sdp_zc_invalidate(struct mmu_interval_notifier *mni,
+			      const struct mmu_notifier_range *range,
+			      unsigned long seq)
+{
+	struct sdp_zc_region *r = container_of(mni, struct sdp_zc_region, mni);
+	struct sdp_zc_cache *cache = sdp_zc_cache_of(r->conn);
+	bool kept;
+
+	spin_lock(&cache->lock);
+	mmu_interval_set_seq(mni, seq);
+	if (!r->stale)
+		SDP_INC_STATS(sock_net(r->conn->sk), ZCOPY_CACHE_STALE);
+	r->stale = true;
+	kept = !list_empty(&r->node);
+	if (kept) {
+		sdp_zc_take_out(cache, r);
+		list_add_tail(&r->lru, &cache->stale);
+		mod_delayed_work(system_unbound_wq, &cache->work, 0);
+	}
+	spin_unlock(&cache->lock);
+	return true;
+}
+
+static const struct mmu_interval_notifier_ops sdp_zc_mni_ops = {
+	.invalidate = sdp_zc_invalidate,
+};
+
+/**
+ * sdp_zc_watch - hear of changes to the mapping, before the pages are pinned
+ * @r: region without memory, its address and length known
+ *
+ * If that is not possible it will not be kept.
+ *
+ * Context: process that owns the memory, as sdp_zc_release().
+ */
+void sdp_zc_watch(struct sdp_zc_region *r)
+{
+	unsigned long start = r->addr & PAGE_MASK;
+	unsigned long len = PAGE_ALIGN(offset_in_page(r->addr) + r->len);
+
+	r->stale = false;
+	if (!READ_ONCE(sdp_zc_net(r->conn)->sysctl_zcopy_cache))
+		return;
+	SDP_INC_STATS(sock_net(r->conn->sk), ZCOPY_CACHE_MISSES);
+	r->watched = !mmu_interval_notifier_insert(&r->mni, current->mm, start,
+						   len, &sdp_zc_mni_ops);
+	if (r->watched)
+		r->seq = mmu_interval_read_begin(&r->mni);
+	r->mm = current->mm;
+}
+
+/**
+ * sdp_zc_watched - the pages are pinned: did the mapping change meanwhile?
+ * @r: region
+ *
+ * It can be used once, as nobody can say which of both came first.
+ *
+ * Context: process.
+ */
+void sdp_zc_watched(struct sdp_zc_region *r)
+{
+	struct sdp_zc_cache *cache = sdp_zc_cache_of(r->conn);
+
+	if (!r->watched)
+		return;
+	spin_lock(&cache->lock);
+	if (mmu_interval_read_retry(&r->mni, r->seq))
+		r->stale = true;
+	spin_unlock(&cache->lock);
+}
+
+/**
+ * sdp_zc_unwatch - the memory is about to be let go
+ * @r: region in no list
+ *
+ * Context: as sdp_zc_release(): waits for changes under way.
+ */
+void sdp_zc_unwatch(struct sdp_zc_region *r)
+{
+	if (r->watched)
+		mmu_interval_notifier_remove(&r->mni);
+	r->watched = false;
+}
+#else
+void sdp_zc_watch(struct sdp_zc_region *r)
+{
+}
+
+void sdp_zc_watched(struct sdp_zc_region *r)
+{
+}
+
+void sdp_zc_unwatch(struct sdp_zc_region *r)
+{
+}
+#endif
+
+/* A device that does not see what the processor writes, or the reverse. */
+static void sdp_zc_sync(struct sdp_zc_region *r, bool device)
+{
+	enum dma_data_direction dir = sdp_zc_dir(r);
+	struct ib_device *dev = r->conn->dev;
+
+	if (ib_uses_virt_dma(dev))
+		return;
+	if (device)
+		dma_sync_sg_for_device(dev->dma_device, r->sg, r->nr, dir);
+	else
+		dma_sync_sg_for_cpu(dev->dma_device, r->sg, r->nr, dir);
+}
+
+/* What the device has written has to reach a file, or swap. */
+static void sdp_zc_dirty(struct sdp_zc_region *r)
+{
+	struct folio *folio;
+	u32 i;
+
+	for (i = 0; r->dirty && i < r->nr; i++) {
+		folio = page_folio(r->page[i]);
+		if (folio_test_dirty(folio))
+			continue;
+		folio_lock(folio);
+		folio_mark_dirty(folio);
+		folio_unlock(folio);
+	}
+	r->dirty = false;
+}
+
+/**
+ * sdp_zc_cache_find - memory that has been used before
+ * @conn: connection
+ * @addr: where it begins
+ * @len: octets
+ * @write: the device is going to write to it
+ *
+ * Exactly this memory: what a registration is for is what the peer can reach.
+ *
+ * Context: lock_sock, process that owns the memory.
+ *
+ * Return: region, or NULL.
+ */
+struct sdp_zc_region *sdp_zc_cache_find(struct sdp_conn *conn,
+					unsigned long addr, u32 len,
+					bool write)
+{
+	struct sdp_zc_cache *cache = sdp_zc_cache_of(conn);
+	struct sdp_zc_region *r, *found = NULL;
+
+	spin_lock(&cache->lock);
+	list_for_each_entry(r, &conn->zc.kept, node) {
+		if (r->addr != addr || r->len != len || r->write != write ||
+		    r->mm != current->mm)
+			continue;
+		sdp_zc_take_out(cache, r);
+		found = r;
+		break;
+	}
+	spin_unlock(&cache->lock);
+	if (!found)
+		return NULL;
+	found->dirty = write;
+	sdp_zc_sync(found, true);
+	SDP_INC_STATS(sock_net(conn->sk), ZCOPY_CACHE_HITS);
+	return found;
+}
+
+/* Which has to go, so that there is room for another? */
+static struct sdp_zc_region *sdp_zc_excess(struct sdp_zc_cache *cache,
+					   struct sdp_conn *conn, u32 cost)
+{
+	struct sdp_net *sn = sdp_zc_net(conn);
+	struct sdp_zc *zc = &conn->zc;
+
+	lockdep_assert_held(&cache->lock);
+	if (zc->nkept &&
+	    zc->nkept >= (u32)READ_ONCE(sn->sysctl_zcopy_entries))
+		return list_last_entry(&zc->kept, struct sdp_zc_region, node);
+	if (cache->octets + cost > (u32)READ_ONCE(sn->sysctl_zcopy_cache))
+		return list_first_entry_or_null(&cache->lru,
+						struct sdp_zc_region, lru);
+	return NULL;
+}
+
+/**
+ * sdp_zc_cache_keep - leave a region for the next transfer
+ * @r: region, its transfer is over
+ *
+ * Context: process, as sdp_zc_release().
+ *
+ * Return: false if the caller has to let go of it.
+ */
+bool sdp_zc_cache_keep(struct sdp_zc_region *r)
+{
+	struct sdp_zc_cache *cache = sdp_zc_cache_of(r->conn);
+	struct sdp_net *sn = sdp_zc_net(r->conn);
+	struct sdp_zc_region *old;
+	u32 cost = sdp_zc_cost(r);
+	LIST_HEAD(doomed);
+
+	if (!r->watched || cost > (u32)READ_ONCE(sn->sysctl_zcopy_cache))
+		return false;
+	sdp_zc_sync(r, false);
+	sdp_zc_dirty(r);
+	spin_lock(&cache->lock);
+	if (r->stale) {
+		spin_unlock(&cache->lock);
+		return false;
+	}
+	while ((old = sdp_zc_excess(cache, r->conn, cost))) {
+		sdp_zc_take_out(cache, old);
+		list_add(&old->lru, &doomed);
+		SDP_INC_STATS(sock_net(r->conn->sk), ZCOPY_CACHE_EVICTED);
+	}
+	r->used = jiffies;
+	list_add_tail(&r->lru, &cache->lru);
+	list_add(&r->node, &r->conn->zc.kept);
+	r->conn->zc.nkept++;
+	cache->octets += cost;
+	queue_delayed_work(system_unbound_wq, &cache->work, SDP_ZC_CACHE_IDLE);
+	spin_unlock(&cache->lock);
+	sdp_zc_free_all(&doomed);
+	return true;
+}
+
+/**
+ * sdp_zc_cache_recycle - another one of a connection that may not keep more
+ * @conn: connection
+ *
+ * Saves making a registration, and freeing one afterwards.
+ *
+ * Context: process.
+ *
+ * Return: its oldest, if that would have to go, or NULL.
+ */
+struct sdp_zc_region *sdp_zc_cache_recycle(struct sdp_conn *conn)
+{
+	struct sdp_zc_cache *cache = sdp_zc_cache_of(conn);
+	struct sdp_zc_region *r = NULL;
+
+	spin_lock(&cache->lock);
+	if (conn->zc.nkept && sdp_zc_excess(cache, conn, SDP_ZC_CACHE_EACH)) {
+		r = list_last_entry(&conn->zc.kept, struct sdp_zc_region, node);
+		sdp_zc_take_out(cache, r);
+		SDP_INC_STATS(sock_net(conn->sk), ZCOPY_CACHE_EVICTED);
+	}
+	spin_unlock(&cache->lock);
+	return r;
+}
+
+static bool sdp_zc_charged(const struct sdp_zc_region *r)
+{
+	return r->mmp.user && r->mmp.user == current_user();
+}
+
+/**
+ * sdp_zc_cache_relieve - the user may not lock more memory: let go of some
+ * @conn: connection of a transfer that needs it
+ *
+ * Context: as sdp_zc_release().
+ *
+ * Return: false if nothing is kept that is charged to the user.
+ */
+bool sdp_zc_cache_relieve(struct sdp_conn *conn)
+{
+	struct sdp_zc_cache *cache = sdp_zc_cache_of(conn);
+	struct sdp_zc_region *r;
+	LIST_HEAD(doomed);
+
+	spin_lock(&cache->lock);
+	list_for_each_entry(r, &cache->stale, lru) {
+		if (sdp_zc_charged(r)) {
+			list_move(&r->lru, &doomed);
+			goto unlock;
+		}
+	}
+	list_for_each_entry(r, &cache->lru, lru) {
+		if (sdp_zc_charged(r)) {
+			sdp_zc_take_out(cache, r);
+			list_add(&r->lru, &doomed);
+			SDP_INC_STATS(sock_net(conn->sk),
+				      ZCOPY_CACHE_EVICTED);
+			goto unlock;
+		}
+	}
+unlock:
+	spin_unlock(&cache->lock);
+	if (list_empty(&doomed))
+		return false;
+	sdp_zc_free_all(&doomed);
+	return true;
+}
+
+/**
+ * sdp_zc_cache_drop - the connection goes: nothing of it is kept
+ * @conn: connection
+ *
+ * Stale ones may still be about to be freed by the work item.
+ *
+ * Context: as sdp_zc_release(); nobody else uses the connection.
+ */
+void sdp_zc_cache_drop(struct sdp_conn *conn)
+{
+	struct sdp_zc_cache *cache = sdp_zc_cache_of(conn);
+	struct sdp_zc_region *r, *tmp;
+	LIST_HEAD(doomed);
+
+	spin_lock(&cache->lock);
+	list_for_each_entry_safe(r, tmp, &conn->zc.kept, node) {
+		sdp_zc_take_out(cache, r);
+		list_add(&r->lru, &doomed);
+	}
+	spin_unlock(&cache->lock);
+	sdp_zc_free_all(&doomed);
+}
+
+/* All that are stale, or have not been used for long. */
+static void sdp_zc_overdue(struct sdp_zc_cache *cache, struct list_head *doomed)
+{
+	struct sdp_zc_region *r, *tmp;
+
+	spin_lock(&cache->lock);
+	list_splice_init(&cache->stale, doomed);
+	list_for_each_entry_safe(r, tmp, &cache->lru, lru) {
+		if (time_before(jiffies, r->used + SDP_ZC_CACHE_IDLE))
+			break;
+		sdp_zc_take_out(cache, r);
+		list_add(&r->lru, doomed);
+		SDP_INC_STATS(sock_net(r->conn->sk), ZCOPY_CACHE_IDLE);
+	}
+	if (!list_empty(&cache->lru))
+		queue_delayed_work(system_unbound_wq, &cache->work,
+				   SDP_ZC_CACHE_IDLE);
+	spin_unlock(&cache->lock);
+}
+
+static void sdp_zc_cache_work(struct work_struct *work)
+{
+	struct sdp_zc_cache *cache = container_of(to_delayed_work(work),
+						  struct sdp_zc_cache, work);
+	LIST_HEAD(doomed);
+
+	sdp_zc_overdue(cache, &doomed);
+	sdp_zc_free_all(&doomed);
+}
+
+/**
+ * sdp_zc_cache_init_net - nothing is kept in a new namespace
+ * @cache: its cache
+ */
+void sdp_zc_cache_init_net(struct sdp_zc_cache *cache)
+{
+	spin_lock_init(&cache->lock);
+	INIT_LIST_HEAD(&cache->lru);
+	INIT_LIST_HEAD(&cache->stale);
+	INIT_DELAYED_WORK(&cache->work, sdp_zc_cache_work);
+}
+
+/**
+ * sdp_zc_cache_exit_net - the namespace goes, it has no connections any more
+ * @cache: its cache
+ *
+ * Context: process.
+ */
+void sdp_zc_cache_exit_net(struct sdp_zc_cache *cache)
+{
+	cancel_delayed_work_sync(&cache->work);
+	WARN_ON_ONCE(!list_empty(&cache->lru) || !list_empty(&cache->stale));
+}

@@ -1,0 +1,145 @@
+#!/bin/bash
+# SPDX-License-Identifier: GPL-2.0
+# vm: timeout=600
+#
+# Zero copy with memory that is used again: it is pinned once, as counters show.
+# Whatever happens to the mapping in between, every byte is right, and errors are
+# those of a copy. What is kept is bounded, let go when it is not used, and goes
+# with process, connection, device and module.
+
+# shellcheck source=selftests/lib/lib.sh
+. "$(dirname "$0")/../lib/lib.sh"
+PROGRAM=sdp-zcache
+# shellcheck source=selftests/lib/zcopy.sh
+. "$(dirname "$0")/../lib/zcopy.sh"
+need sdp-zcache sdp-run sdpstat
+
+SERVER=10.0.0.2
+PORT=7600
+PIPELINED=0
+
+ALL="a_tx_zcopy_cancels == 0 && b_tx_zcopy_cancels == 0"
+# what is mapped anew is seen, and is not all that happens
+STALE="$ALL && a_zcopy_cache_stale > 0 && a_zcopy_no_mem == 0"
+# a copy has told that the memory was not there
+FAULTS="$ALL && a_zcopy_cache_stale > 0 && a_zcopy_no_mem > 0"
+
+# same DEVICES: the same memory again and again
+same() {
+	zc "$1: the same memory: pinned once" "$ALL && a_zcopy_cache_misses > 0 &&
+		a_zcopy_cache_hits == 7 * a_zcopy_cache_misses && a_tx_srcavail > 0 &&
+		b_zcopy_cache_hits == 7 * b_zcopy_cache_misses && a_rx_zcopy_reads > 0" reuse
+	zc "$1: other mappings at the same place" "$FAULTS" remap
+	zc "$1: fork: parent and child go on" "$STALE && a_zcopy_cache_hits > 0" fork
+}
+
+mappings() {
+	zc "other lengths and places" "$ALL && a_zcopy_cache_hits == 8 && a_zcopy_cache_misses == 7" sizes
+	zc "moved away" "$FAULTS" move
+	zc "protected" "$FAULTS" protect
+	zc "pages given back" "$STALE" advise
+	zc "huge pages, whole and split" "$STALE && a_zcopy_cache_hits > 1" thp
+	if sysctl -q -w vm.nr_hugepages=4 && [ "$(sysctl -n vm.nr_hugepages)" -ge 2 ]; then
+		zc "huge pages of hugetlbfs" "$STALE && a_zcopy_cache_hits > 1" hugetlb
+		sysctl -q -w vm.nr_hugepages=0
+	else
+		ktap_skip "huge pages of hugetlbfs" "no memory for them"
+	fi
+	zc "a file, shared: written to, truncated" "$FAULTS && a_zcopy_cache_hits > 0" shared
+	zc "a file, private: written to, truncated" "$FAULTS && a_zcopy_cache_hits > 0" private
+	if kver_ge 6.13; then
+		ktap_skip "no memory, but a device: copied" \
+			"the vvar page of this kernel is memory that can be pinned"
+	else
+		zc "no memory, but a device: copied" \
+			"a_zcopy_no_mem == 1 && a_tx_zcopy_bytes == 0" device
+	fi
+	zc "another process with the socket, when the first is gone" "$STALE" pass
+	zc "mappings that change all the time" "a_zcopy_cache_stale > 0 && a_tx_bytes == b_rx_bytes" churn
+}
+
+bounds() {
+	zc "six buffers: all kept" "$ALL && a_zcopy_cache_misses == 6 && a_zcopy_cache_hits == 16 &&
+		a_zcopy_cache_evicted == 0" many
+	set_a net.sdp.zcopy_entries=4
+	zc "four are kept: the oldest goes" "$ALL && a_zcopy_cache_misses == 20 &&
+		a_zcopy_cache_hits == 2 && a_zcopy_cache_evicted == 16" many
+	set_a net.sdp.zcopy_entries=16 net.sdp.zcopy_cache=600000
+	zc "room for two: the oldest goes" "$ALL && a_zcopy_cache_misses == 20 &&
+		a_zcopy_cache_hits == 2 && a_zcopy_cache_evicted == 18" many
+	set_a net.sdp.zcopy_cache=200000
+	zc "room for none" "$ALL && a_zcopy_cache_misses == 22 && a_zcopy_cache_hits == 0 &&
+		a_zcopy_cache_evicted == 0" many
+	set_a net.sdp.zcopy_cache=0
+	zc "off" "$ALL && a_zcopy_cache_misses == 0 && a_zcopy_cache_hits == 0 &&
+		a_tx_srcavail == 8 && b_zcopy_cache_hits == 14" reuse
+	set_a net.sdp.zcopy_cache=67108864
+	zc "a user who may lock two: what is kept makes room" "$ALL && a_zcopy_no_mem == 0 &&
+		a_zcopy_cache_hits == 2 && a_zcopy_cache_evicted == 18" limit
+}
+
+# hold: a connection whose both ends keep something
+hold() {
+	start_bg a "$PROGRAM" hold $SERVER "$PORT"
+	CLIENT=$BG_PID
+	wait_for 30 grep -q held "$BG_LOG"
+}
+
+idle_rose() { [ "$(in_a sdpstat -s -z | awk '$1 == "zcopy_cache_idle" { print $2 }')" -ge 2 ]; }
+
+ends() {
+	hold
+	ktap_check "idle: all is let go" wait_for 20 none_pinned
+	ktap_check "and counted" idle_rose
+	stop_bg "$CLIENT"
+	hold
+	stop_bg "$CLIENT"
+	ktap_check "the client is killed: all is let go" wait_for 20 none_pinned
+	hold
+	in_a rdma link delete rda
+	in_b rdma link delete rdb
+	ktap_check "the devices go: all is let go" wait_for 20 none_pinned
+	stop_bg "$CLIENT"
+	stop_bg "$ZCOPY"
+	dev_add a rda va hybrid
+	dev_add b rdb vb hybrid
+	serve
+}
+
+written() {
+	set_both net.sdp.zcopy_pipelined=1
+	zc "pipelined: the same memory" "$ALL && a_zcopy_cache_hits >= 12 && b_zcopy_cache_hits >= 12" reuse
+	zc "pipelined: other mappings at the same place" "$FAULTS" remap
+	zc "pipelined: fork" "$STALE" fork
+	set_both net.sdp.zcopy_pipelined=0
+}
+
+# pair A B: with devices that are not ours
+pair() {
+	net_down
+	if ! dev_up "$1" "$2"; then
+		ktap_skip "$1 to $2" "no such device"
+		return
+	fi
+	setup
+	same "$1 to $2"
+	gone
+}
+
+dev_up hybrid hybrid || ktap_skip_all "no hybrid devices"
+modprobe -q sdp
+setup
+same "hybrid to hybrid"
+mappings
+bounds
+written
+ends
+gone
+pair siw siw
+pair rxe rxe
+hold
+stop_bg "$CLIENT"
+stop_bg "$ZCOPY"
+ktap_check "the module goes, with what was kept" wait_for 20 modprobe -r sdp_diag sdp
+ktap_check "all pages are let go" wait_for 20 none_pinned
+ktap_done

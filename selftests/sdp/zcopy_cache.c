@@ -1,0 +1,603 @@
+// SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
+/*
+ * sdp-zcache: large sends and receives from and to memory that is used again,
+ * with all that can happen to it in between. Every byte is checked.
+ *
+ *	sdp-zcache serve ADDRESS PORT
+ *	sdp-zcache SCENARIO ADDRESS PORT
+ *
+ * For each transfer the client gives an order: what the server shall expect, or
+ * send. Prints "ok" or what was wrong; hold prints "held" and stays.
+ */
+#include <arpa/inet.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <pthread.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/resource.h>
+#include <sys/socket.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <linux/sdp.h>
+
+#include "zcopy_lib.h"
+
+#define SIZE 262144
+#define HUGE_PAGE (2u << 20)
+#define ZERO 0xff /* this seed is no pattern, but zeros */
+#define ANY 0xfe /* whatever it is */
+#define RW (PROT_READ | PROT_WRITE)
+
+struct order {
+	uint32_t len;
+	uint8_t seed;
+	uint8_t send; /* the server sends */
+	uint8_t pad[2];
+};
+
+static unsigned char *at; /* SIZE octets */
+static int fd;
+
+static uint64_t place(uint8_t seed)
+{
+	return seed * 123457ull;
+}
+
+static bool holds(const unsigned char *p, size_t len, uint8_t seed)
+{
+	size_t i;
+
+	if (seed == ANY)
+		return true;
+	if (seed != ZERO)
+		return good(p, len, place(seed));
+	for (i = 0; i < len; i++)
+		if (p[i])
+			return false;
+	return true;
+}
+
+/* ---- server ---- */
+
+static bool obey(int s, const struct order *o, unsigned char *buf)
+{
+	uint8_t verdict;
+
+	if (o->len > BUF_MAX)
+		return false;
+	if (o->send) {
+		fill(buf, o->len, place(o->seed));
+		return send(s, buf, o->len, MSG_NOSIGNAL) == (ssize_t)o->len;
+	}
+	memset(buf, 0xee, o->len);
+	if (recv(s, buf, o->len, MSG_WAITALL) != (ssize_t)o->len)
+		return false;
+	verdict = holds(buf, o->len, o->seed);
+	return send(s, &verdict, 1, MSG_NOSIGNAL) == 1;
+}
+
+static void *serve_one(void *arg)
+{
+	unsigned char *buf = map(BUF_MAX, false);
+	int s = (int)(long)arg;
+	struct order o;
+
+	while (recv(s, &o, sizeof(o), MSG_WAITALL) == sizeof(o) &&
+	       obey(s, &o, buf))
+		;
+	close(s);
+	munmap(buf, BUF_MAX);
+	return NULL;
+}
+
+/* ---- client: transfers ---- */
+
+static void order(size_t len, uint8_t seed, bool to_us)
+{
+	struct order o = { .len = len, .seed = seed, .send = to_us };
+
+	if (send(fd, &o, sizeof(o), MSG_NOSIGNAL) != sizeof(o))
+		fail("order");
+}
+
+/* Send what is there, which ought to be that of the seed. */
+static void put(const unsigned char *p, size_t len, uint8_t seed)
+{
+	uint8_t verdict = 0;
+
+	order(len, seed, false);
+	if (send(fd, p, len, MSG_NOSIGNAL) != (ssize_t)len ||
+	    recv(fd, &verdict, 1, 0) != 1)
+		fail("send");
+	check(verdict, "what was sent");
+}
+
+static void out(unsigned char *p, size_t len, uint8_t seed)
+{
+	fill(p, len, place(seed));
+	put(p, len, seed);
+}
+
+static void get(unsigned char *p, size_t len, uint8_t seed)
+{
+	if (recv(fd, p, len, MSG_WAITALL) != (ssize_t)len)
+		fail("recv");
+	check(holds(p, len, seed), "what was received");
+}
+
+static void in(unsigned char *p, size_t len, uint8_t seed)
+{
+	order(len, seed, true);
+	get(p, len, seed);
+}
+
+static void cannot_send(const unsigned char *p)
+{
+	static unsigned char other[SIZE];
+
+	check(send(fd, p, SIZE, MSG_NOSIGNAL) == -1 && errno == EFAULT,
+	      "a send of what is not there: EFAULT");
+	/* after a failure two are copied, whatever they are */
+	out(other, SIZE, 77);
+	out(other, SIZE, 78);
+}
+
+static void cannot_receive(unsigned char *p)
+{
+	check(recv(fd, p, SIZE, MSG_WAITALL) == -1 && errno == EFAULT,
+	      "a receive to where nothing can be: EFAULT");
+}
+
+/* ---- client: memory ---- */
+
+/* Other memory at this place */
+static void fresh(void *p, int flags, int f)
+{
+	if (mmap(p, SIZE, RW, flags | MAP_FIXED, f, 0) != p)
+		fail("mmap");
+}
+
+static void anew(void *p)
+{
+	fresh(p, MAP_PRIVATE | MAP_ANONYMOUS, -1);
+}
+
+static void protect(void *p, size_t len, int prot)
+{
+	if (mprotect(p, len, prot))
+		fail("mprotect");
+}
+
+static void advise(void *p, size_t len, int advice)
+{
+	if (madvise(p, len, advice))
+		fail("madvise");
+}
+
+static int file(uint8_t seed)
+{
+	int f = open("/tmp", O_TMPFILE | O_RDWR, 0600);
+
+	fill(at, SIZE, place(seed));
+	if (f < 0 || write(f, at, SIZE) != SIZE)
+		fail("file");
+	return f;
+}
+
+static void rewrite(int f, uint8_t seed)
+{
+	unsigned char *p = map(SIZE, false);
+
+	fill(p, SIZE, place(seed));
+	if (pwrite(f, p, SIZE, 0) != SIZE)
+		fail("pwrite");
+	munmap(p, SIZE);
+}
+
+static void resize(int f, size_t len)
+{
+	if (ftruncate(f, len))
+		fail("ftruncate");
+}
+
+/* ---- scenarios ---- */
+
+static void run_reuse(void)
+{
+	int i;
+
+	for (i = 0; i < 8; i++)
+		out(at, SIZE, i);
+	for (i = 0; i < 8; i++)
+		in(at, SIZE, i);
+}
+
+/* Lengths and places differ: what was for another is not taken */
+static void run_sizes(void)
+{
+	int i;
+
+	for (i = 1; i < 6; i++) {
+		out(at, SIZE / 2, i);
+		out(at, SIZE / 2 + 1, i);
+		out(at + i, SIZE / 2, i);
+	}
+}
+
+static void run_remap(void)
+{
+	out(at, SIZE, 1);
+	anew(at);
+	out(at, SIZE, 2);
+	in(at, SIZE, 3);
+	anew(at);
+	in(at, SIZE, 4);
+	put(at, SIZE, 4);
+	munmap(at, SIZE);
+	cannot_send(at);
+	anew(at);
+	out(at, SIZE, 5);
+	/* the middle alone */
+	munmap(at + SIZE / 2, PAGE);
+	cannot_send(at + SIZE / 2);
+	anew(at);
+	put(at, SIZE, ZERO);
+}
+
+static void run_move(void)
+{
+	unsigned char *there = map(SIZE, false);
+
+	out(at, SIZE, 1);
+	if (mremap(at, SIZE, SIZE, MREMAP_MAYMOVE | MREMAP_FIXED, there) !=
+	    there)
+		fail("mremap");
+	cannot_send(at);
+	anew(at);
+	out(at, SIZE, 2);
+	put(there, SIZE, 1);
+	in(at, SIZE, 3);
+	if (mremap(at, SIZE, SIZE, MREMAP_MAYMOVE | MREMAP_FIXED, there) !=
+	    there)
+		fail("mremap");
+	anew(at);
+	in(at, SIZE, 4);
+	check(holds(there, SIZE, 3), "what was moved away");
+}
+
+static void run_protect(void)
+{
+	in(at, SIZE, 1);
+	protect(at, SIZE, PROT_READ);
+	order(SIZE, 2, true);
+	cannot_receive(at);
+	check(holds(at, SIZE, 1), "what is protected");
+	protect(at, SIZE, RW);
+	get(at, SIZE, 2);
+	put(at, SIZE, 2);
+	protect(at, SIZE, PROT_NONE);
+	cannot_send(at);
+	protect(at, SIZE, RW);
+	put(at, SIZE, 2);
+	in(at, SIZE, 3);
+}
+
+static void run_advise(void)
+{
+	out(at, SIZE, 1);
+	advise(at, SIZE, MADV_DONTNEED);
+	put(at, SIZE, ZERO);
+	/* the page of zeros is everybody's */
+	out(at, SIZE, 2);
+	in(at, SIZE, 3);
+	advise(at, SIZE, MADV_DONTNEED);
+	in(at, SIZE, 4);
+	out(at, SIZE, 5);
+	advise(at, SIZE, MADV_FREE);
+	out(at, SIZE, 6);
+}
+
+static void child_writes(int tell)
+{
+	memset(at, 0x55, SIZE);
+	if (write(tell, "x", 1) != 1)
+		_exit(1);
+	pause();
+	_exit(0);
+}
+
+static void run_fork(void)
+{
+	int p[2], status;
+	pid_t pid;
+	char c;
+
+	in(at, SIZE, 1);
+	out(at, SIZE, 2);
+	if (pipe(p))
+		fail("pipe");
+	pid = fork();
+	if (!pid)
+		child_writes(p[1]);
+	if (read(p[0], &c, 1) != 1)
+		fail("child");
+	put(at, SIZE, 2);
+	out(at, SIZE, 3);
+	in(at, SIZE, 4);
+	put(at, SIZE, 4);
+	kill(pid, SIGKILL);
+	waitpid(pid, &status, 0);
+	out(at, SIZE, 5);
+	/* the child on the same socket, from the same address */
+	pid = fork();
+	if (!pid) {
+		out(at, SIZE, 6);
+		in(at, SIZE, 7);
+		out(at, SIZE, 8);
+		_exit(0);
+	}
+	waitpid(pid, &status, 0);
+	check(WIFEXITED(status) && !WEXITSTATUS(status), "the child");
+	put(at, SIZE, 5);
+	in(at, SIZE, 9);
+}
+
+/* Two transfers, with the huge page whole, then with a part of it changed */
+static void huge(unsigned char *p, bool split)
+{
+	out(p, 4 * SIZE, 1);
+	out(p, 4 * SIZE, 2);
+	in(p, 4 * SIZE, 3);
+	in(p, 4 * SIZE, 4);
+	if (split) {
+		advise(p + PAGE, PAGE, MADV_DONTNEED);
+		out(p, 4 * SIZE, 5);
+		in(p, 4 * SIZE, 6);
+	}
+	if (mmap(p, HUGE_PAGE, RW, MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED, -1,
+		 0) != p)
+		fail("mmap");
+	out(p, 4 * SIZE, 7);
+	in(p, 4 * SIZE, 8);
+}
+
+static void run_thp(void)
+{
+	unsigned char *p = map(2 * HUGE_PAGE, false);
+
+	p += -(uintptr_t)p % HUGE_PAGE;
+	advise(p, HUGE_PAGE, MADV_HUGEPAGE);
+	huge(p, true);
+}
+
+static void run_hugetlb(void)
+{
+	unsigned char *p = mmap(NULL, HUGE_PAGE, RW,
+				MAP_PRIVATE | MAP_ANONYMOUS | MAP_HUGETLB, -1,
+				0);
+
+	if (p == MAP_FAILED)
+		fail("no huge pages");
+	huge(p, false);
+}
+
+static void run_shared(void)
+{
+	int f = file(1);
+
+	fresh(at, MAP_SHARED, f);
+	put(at, SIZE, 1);
+	rewrite(f, 2);
+	put(at, SIZE, 2);
+	in(at, SIZE, 3);
+	in(at, SIZE, 4);
+	resize(f, 0);
+	cannot_send(at);
+	order(SIZE, 5, true);
+	cannot_receive(at);
+	resize(f, SIZE);
+	get(at, SIZE, 5);
+	resize(f, 0);
+	resize(f, SIZE);
+	put(at, SIZE, ZERO);
+	out(at, SIZE, 6);
+	fresh(at, MAP_SHARED, f);
+	put(at, SIZE, 6);
+	/* what the device wrote is in the file */
+	in(at, SIZE, 7);
+	anew(at);
+	fresh(at, MAP_PRIVATE, f);
+	put(at, SIZE, 7);
+}
+
+/* Pages of the file, until somebody writes to them */
+static void run_private(void)
+{
+	int f = file(1);
+
+	fresh(at, MAP_PRIVATE, f);
+	put(at, SIZE, 1);
+	rewrite(f, 2);
+	/* newer kernels make the pages the process's own to pin them */
+	put(at, SIZE, holds(at, SIZE, 2) ? 2 : 1);
+	out(at, SIZE, 3);
+	rewrite(f, 4);
+	put(at, SIZE, 3);
+	in(at, SIZE, 5);
+	fresh(at, MAP_PRIVATE, f);
+	put(at, SIZE, 4);
+	resize(f, 0);
+	cannot_send(at);
+	resize(f, SIZE);
+	put(at, SIZE, ZERO);
+}
+
+/* Six buffers, one after the other: the shell says how much is kept */
+static void run_many(void)
+{
+	unsigned char *p = map(6 * SIZE, false);
+	int i;
+
+	for (i = 0; i < 18; i++)
+		out(p + i % 6 * SIZE, SIZE, i);
+	for (i = 0; i < 4; i++)
+		out(p + i % 2 * SIZE, SIZE, i);
+}
+
+/* A user without rights, who may lock two of them */
+static void run_limit(void)
+{
+	struct rlimit some = { 600000, 600000 };
+
+	if (setrlimit(RLIMIT_MEMLOCK, &some) || setresuid(65534, 65534, 65534))
+		fail("setresuid");
+	run_many();
+}
+
+/* One process begins, another goes on when that one is gone */
+static void run_pass(void)
+{
+	int p[2], status;
+	pid_t pid;
+	char c;
+
+	if (pipe(p))
+		fail("pipe");
+	out(at, SIZE, 1);
+	pid = fork();
+	if (!pid) {
+		out(at, SIZE, 2);
+		in(at, SIZE, 3);
+		pid = getpid();
+		if (fork())
+			_exit(0);
+		/* its memory is gone before it is */
+		while (getppid() == pid)
+			usleep(1000);
+		put(at, SIZE, 3);
+		out(at, SIZE, 4);
+		in(at, SIZE, 5);
+		_exit(write(p[1], "x", 1) != 1);
+	}
+	close(p[1]);
+	waitpid(pid, &status, 0);
+	check(read(p[0], &c, 1) == 1, "who goes on");
+	put(at, SIZE, 1);
+}
+
+/* What is no memory cannot be pinned, and is copied. */
+static void run_device(void)
+{
+	FILE *maps = fopen("/proc/self/maps", "r");
+	int threshold = PAGE;
+	unsigned long p = 0;
+	char line[256];
+
+	while (!p && maps && fgets(line, sizeof(line), maps))
+		if (strstr(line, "[vvar"))
+			p = strtoul(line, NULL, 16);
+	check(p, "no page of a device");
+	fclose(maps);
+	if (setsockopt(fd, SOL_SDP, SDP_ZCOPY, &threshold, sizeof(threshold)))
+		fail("SDP_ZCOPY");
+	put((void *)p, PAGE, ANY);
+}
+
+static void *churn(void *arg)
+{
+	bool *end = arg;
+	pid_t pid;
+	int i;
+
+	for (i = 0; !__atomic_load_n(end, __ATOMIC_RELAXED); i++) {
+		switch (i % 3) {
+		case 0:
+			advise(at + i % 64 * PAGE, PAGE, MADV_DONTNEED);
+			break;
+		case 1:
+			mprotect(at, SIZE / 2, PROT_READ);
+			mprotect(at, SIZE / 2, RW);
+			break;
+		case 2:
+			pid = fork();
+			if (!pid)
+				_exit(0);
+			waitpid(pid, NULL, 0);
+		}
+	}
+	return NULL;
+}
+
+/* Another thread changes the mapping all the time */
+static void run_churn(void)
+{
+	bool end = false;
+	pthread_t thread;
+	int i;
+
+	if (pthread_create(&thread, NULL, churn, &end))
+		fail("thread");
+	for (i = 0; i < 60; i++)
+		put(at, SIZE, ANY);
+	__atomic_store_n(&end, true, __ATOMIC_RELAXED);
+	pthread_join(thread, NULL);
+	out(at, SIZE, 1);
+	in(at, SIZE, 2);
+}
+
+static void run_hold(void)
+{
+	run_reuse();
+	printf("held\n");
+	fflush(stdout);
+	pause();
+}
+
+static const struct {
+	const char *name;
+	void (*run)(void);
+} scenarios[] = {
+	{ "reuse", run_reuse },	    { "sizes", run_sizes },
+	{ "remap", run_remap },	    { "move", run_move },
+	{ "protect", run_protect }, { "advise", run_advise },
+	{ "fork", run_fork },	    { "thp", run_thp },
+	{ "hugetlb", run_hugetlb }, { "shared", run_shared },
+	{ "private", run_private }, { "many", run_many },
+	{ "limit", run_limit },	    { "pass", run_pass },
+	{ "device", run_device },   { "churn", run_churn },
+	{ "hold", run_hold },
+};
+
+static int client(const char *name, char **argv)
+{
+	struct sockaddr_in sin;
+	size_t i;
+
+	address(&sin, argv);
+	at = map(SIZE, false);
+	fd = socket(AF_SDP, SOCK_STREAM, SDPPROTO_SDP);
+	if (fd < 0 || connect(fd, (struct sockaddr *)&sin, sizeof(sin)))
+		fail("connect");
+	for (i = 0; i < sizeof(scenarios) / sizeof(*scenarios); i++) {
+		if (strcmp(name, scenarios[i].name))
+			continue;
+		scenarios[i].run();
+		printf("ok\n");
+		return 0;
+	}
+	return 2;
+}
+
+int main(int argc, char **argv)
+{
+	signal(SIGPIPE, SIG_IGN);
+	if (argc != 4)
+		return 2;
+	if (!strcmp(argv[1], "serve"))
+		return serve(argv + 2, serve_one);
+	return client(argv[1], argv + 2);
+}

@@ -1,0 +1,33 @@
+/* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
+/*
+ * What the programs that test zero copy have in common.
+ */
+#ifndef _ZCOPY_LIB_H
+#define _ZCOPY_LIB_H
+
+#include <netinet/in.h>
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#define PAGE 4096
+#define BUF_MAX (4u << 20)
+
+/* Both print what is wrong, and end the program. */
+void fail(const char *what) __attribute__((noreturn));
+void check(int good, const char *what);
+
+/* The bytes of a stream from its place @pos on */
+void fill(unsigned char *p, size_t len, uint64_t pos);
+bool good(const unsigned char *p, size_t len, uint64_t pos);
+
+/* New memory, private, or of a file without a name */
+unsigned char *map(size_t len, bool file);
+
+/* argv: address, port */
+void address(struct sockaddr_in *sin, char **argv);
+
+/* Each connection gets a thread, whose argument is the descriptor. */
+int serve(char **argv, void *(*serve_one)(void *arg));
+
+#endif
