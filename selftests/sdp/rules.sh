@@ -86,7 +86,7 @@ test_errors() {
 		"libsdp: socat: $CONF:1: \"nonsense\" begins no line: use and log do"
 	ktap_is "a program without dynamic linker" \
 		"$(sdp-run busybox true 2>&1 | sed 's/.*busybox //')" \
-		"is statically linked: nothing can be preloaded, its sockets remain TCP"
+		"is statically linked: nothing can be preloaded, its sockets remain TCP without -s"
 	cp "$(command -v socat)" "$T/suid"
 	chmod u+s "$T/suid"
 	ktap_is "a set-user-ID program" \

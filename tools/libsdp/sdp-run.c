@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
 /*
- * sdp-run: starts a program with libsdp.so preloaded. User of the kernel and
- * of the dynamic linker's LD_PRELOAD; reads the rules only to tell of errors.
+ * sdp-run: starts a program with libsdp.so preloaded, or supervised. User of
+ * the kernel and of the dynamic linker's LD_PRELOAD; reads the rules to tell of
+ * errors, and for what they say of a supervised program.
  */
 #include <arpa/inet.h>
 #include <elf.h>
@@ -15,6 +16,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/prctl.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
 #include <unistd.h>
@@ -23,6 +25,7 @@
 
 #include "log.h"
 #include "rules.h"
+#include "supervise.h"
 
 #define LIBRARY "libsdp.so"
 
@@ -55,12 +58,14 @@ static void __printf(1, 2) say(const char *fmt, ...)
 
 static void usage(FILE *out)
 {
-	fputs("Usage: sdp-run [-v] [-c FILE] [--] PROGRAM [ARGUMENT]...\n"
+	fputs("Usage: sdp-run [-sv] [-c FILE] [--] PROGRAM [ARGUMENT]...\n"
 	      "       sdp-run [-c FILE] -w server|client PROGRAM ADDRESS:PORT\n"
 	      "Run PROGRAM with its TCP sockets opened as SDP sockets.\n"
 	      "\n"
 	      "  -c, --config FILE  rules instead of those in " LIBSDP_CONFIG
 	      "\n"
+	      "  -s, --supervise    for programs that call the kernel themselves:\n"
+	      "                     static ones, those written in Go\n"
 	      "  -v, --verbose      say what is done and what is in the way\n"
 	      "  -w, --which        only say what the rules have for an address\n"
 	      "  -h, --help         show this text\n"
@@ -282,19 +287,53 @@ out:
 }
 
 /* A program which the dynamic linker gives no library to: tell, go on. */
-static void check_program(const char *name)
+static void check_program(const char *name, bool supervised)
 {
 	char path[PATH_MAX];
 	struct stat st;
 
 	if (!find_program(name, path, sizeof(path)))
 		return;
-	if (is_static(path))
-		say("%s is statically linked: nothing can be preloaded, its sockets remain TCP",
-		    path);
-	else if (!stat(path, &st) && (st.st_mode & (S_ISUID | S_ISGID)))
-		say("%s is set-user-ID or set-group-ID: %s", path,
-		    "the dynamic linker ignores LD_PRELOAD, its sockets remain TCP");
+	if (!stat(path, &st) && (st.st_mode & (S_ISUID | S_ISGID))) {
+		if (!supervised)
+			say("%s is set-user-ID or set-group-ID: %s", path,
+			    "the dynamic linker ignores LD_PRELOAD, its sockets remain TCP");
+		else if (prctl(PR_GET_NO_NEW_PRIVS, 0, 0, 0, 0) == 1)
+			say("%s is set-user-ID or set-group-ID: %s", path,
+			    "supervised by an ordinary user, it gets no privileges");
+	} else if (!supervised && is_static(path)) {
+		say("%s is statically linked: %s", path,
+		    "nothing can be preloaded, its sockets remain TCP without -s");
+	}
+}
+
+/* Where it goes is not known when a socket is opened. */
+static bool start_supervised(bool verbose)
+{
+	int use = libsdp_rules_possible(&rules);
+	const char *why;
+
+	switch (use) {
+	case LIBSDP_TCP:
+		if (verbose)
+			say("%s: all sockets remain TCP", rules.file);
+		return true;
+	case LIBSDP_SDP:
+	case LIBSDP_BOTH:
+		break;
+	default:
+		say("%s has rules by address, which -s cannot keep: %s",
+		    rules.file, "take one rule for all, with -c");
+		return false;
+	}
+	if (!supervise(use == LIBSDP_BOTH, &why)) {
+		say("-s: %s%s%s", why, errno ? ": " : "",
+		    errno ? strerror(errno) : "");
+		return false;
+	}
+	if (verbose)
+		say("supervising socket()");
+	return true;
 }
 
 static bool preload(bool verbose)
@@ -313,10 +352,26 @@ static bool preload(bool verbose)
 	return true;
 }
 
+static int run(char **argv, const char *config, bool supervised, bool verbose)
+{
+	if (!check_rules(config, argv[0], verbose) ||
+	    (config && setenv(LIBSDP_CONFIG_ENV, config, 1)))
+		return EXIT_USAGE;
+	check_kernel(verbose);
+	if (!(supervised ? start_supervised(verbose) : preload(verbose)))
+		return EXIT_USAGE;
+	check_program(argv[0], supervised);
+
+	execvp(argv[0], argv);
+	say("%s: %s", argv[0], strerror(errno));
+	return errno == ENOENT ? EXIT_NOT_FOUND : EXIT_CANNOT_RUN;
+}
+
 int main(int argc, char **argv)
 {
 	static const struct option options[] = {
 		{ "config", required_argument, NULL, 'c' },
+		{ "supervise", no_argument, NULL, 's' },
 		{ "verbose", no_argument, NULL, 'v' },
 		{ "which", no_argument, NULL, 'w' },
 		{ "help", no_argument, NULL, 'h' },
@@ -324,15 +379,18 @@ int main(int argc, char **argv)
 		{}
 	};
 	const char *config = getenv(LIBSDP_CONFIG_ENV);
-	bool verbose = false, ask = false;
+	bool verbose = false, ask = false, supervised = false;
 	int opt;
 
 	/* '+': options behind PROGRAM are its own */
-	while ((opt = getopt_long(argc, argv, "+c:vwhV", options, NULL)) !=
+	while ((opt = getopt_long(argc, argv, "+c:svwhV", options, NULL)) !=
 	       -1) {
 		switch (opt) {
 		case 'c':
 			config = optarg;
+			break;
+		case 's':
+			supervised = true;
 			break;
 		case 'v':
 			verbose = true;
@@ -361,14 +419,5 @@ int main(int argc, char **argv)
 		usage(stderr);
 		return EXIT_USAGE;
 	}
-	if (!check_rules(config, argv[optind], verbose) ||
-	    (config && setenv(LIBSDP_CONFIG_ENV, config, 1)) ||
-	    !preload(verbose))
-		return EXIT_USAGE;
-	check_kernel(verbose);
-	check_program(argv[optind]);
-
-	execvp(argv[optind], argv + optind);
-	say("%s: %s", argv[optind], strerror(errno));
-	return errno == ENOENT ? EXIT_NOT_FOUND : EXIT_CANNOT_RUN;
+	return run(argv + optind, config, supervised, verbose);
 }

@@ -1,0 +1,121 @@
+#!/bin/bash
+# SPDX-License-Identifier: GPL-2.0
+# vm: timeout=300
+#
+# sdp-run -s: SDP sockets for a static program, and what a program would notice
+# of being supervised: nothing.
+
+# shellcheck source=selftests/lib/lib.sh
+. "$(dirname "$0")/../lib/lib.sh"
+need sdp-run sdpstat sdp-echo-static python3 setpriv
+HERE=$(cd "$(dirname "$0")" && pwd)
+SERVER=10.0.0.2
+T=$(mktemp -d /run/supervise.XXXXXX)
+defer rm -rf "$T"
+unset LIBSDP_CONFIG_FILE
+
+# no_supervisors: sdp-run ends with the last it serves
+no_supervisors() { ! pgrep -x sdp-run >/dev/null; }
+
+established() { in_a sdpstat -n | grep -q "$SERVER:$1"; }
+
+# echo_over VIA PORT: a session of the static program; what it printed
+echo_over() {
+	local port=$2 server client
+	# shellcheck disable=SC2086 # nothing or words
+	start_bg b $1 sdp-echo-static -f 2 -s -h $SERVER -p "$port"
+	server=$BG_PID
+	wait_for 20 grep -q listening "$BG_LOG"
+	# shellcheck disable=SC2086 # nothing or words
+	start_bg a timeout -s TERM --preserve-status 4 $1 \
+		sdp-echo-static -f 2 -h $SERVER -p "$port"
+	client=$BG_PID
+	wait_for 20 grep -q connected "$BG_LOG"
+	IS_SDP=$(established "$port" && echo yes || echo no)
+	wait "$client"
+	RC=$?
+	SAID=$(cat "$BG_LOG")
+	stop_bg "$server"
+}
+
+# said WHAT PATTERN: a line of the last program
+said() { ktap_is "$1: it is said" "$(grep -c "$2" <<<"$SAID")" 1; }
+
+test_static() {
+	echo_over "sdp-run" 7301
+	ktap_is "preloaded: TCP" "$IS_SDP $RC" "no 0"
+	said "preloaded" "statically linked: .* remain TCP without -s"
+	echo_over "sdp-run -s" 7302
+	ktap_is "supervised: SDP" "$IS_SDP $RC" "yes 0"
+	ktap_is "supervised: nothing is said" "$(grep -c sdp-run <<<"$SAID")" 0
+	ktap_check "the supervisors have ended" wait_for 20 no_supervisors
+	ktap_check "no socket is left" wait_for 20 no_sockets
+}
+
+# an ordinary user may do it, too; no more privileges from there on
+test_user() {
+	echo_over "setpriv --reuid=65534 --clear-groups sdp-run -s" 7303
+	ktap_is "an ordinary user: SDP" "$IS_SDP $RC" "yes 0"
+	cp /bin/ls "$T/suid"
+	chmod 4755 "$T" "$T/suid"
+	SAID=$(setpriv --reuid=65534 --clear-groups sdp-run -s "$T/suid" 2>&1)
+	said "set-user-ID" "gets no privileges"
+}
+
+test_status() {
+	local rc what
+	for what in "exit 0" "exit 7" 'kill -TERM $$'; do
+		sh -c "$what"
+		rc=$?
+		sdp-run -s sh -c "$what"
+		ktap_is "exit status of $what" $? $rc
+	done
+	sdp-run -s /nowhere 2>/dev/null
+	ktap_is "a program that is not there" $? 127
+	ktap_check "its supervisor has ended" wait_for 20 no_supervisors
+	start_bg - sdp-run -s sleep 60
+	wait_for 20 grep -q sleep "/proc/$BG_PID/comm"
+	ktap_is "the program has the process of sdp-run" \
+		"$(cat "/proc/$BG_PID/comm")" sleep
+	stop_bg "$BG_PID"
+	# nobody holds the end of a pipe
+	ktap_is "a pipe ends with the program" \
+		"$(timeout 20 sdp-run -s sh -c 'sleep 60 >/dev/null & echo $!' |
+			(read -r pid; cat; kill "$pid"; echo ended))" ended
+	ktap_check "the last supervisor has ended" wait_for 20 no_supervisors
+}
+
+test_rules() {
+	printf 'use tcp %s * *:*\n' server client >"$T/tcp"
+	printf 'use both %s * *:*\n' server client >"$T/both"
+	echo 'use tcp client * 10.0.0.0/8:*' >"$T/mixed"
+	echo_over "sdp-run -s -c $T/tcp" 7304
+	ktap_is "rules say TCP" "$IS_SDP $RC" "no 0"
+	in_a sysctl -qw net.sdp.port_offset=20000
+	in_b sysctl -qw net.sdp.port_offset=20000
+	echo_over "sdp-run -s -c $T/both" 7305
+	in_a sysctl -qw net.sdp.port_offset=0
+	in_b sysctl -qw net.sdp.port_offset=0
+	ktap_is "rules say both" "$IS_SDP $RC" "yes 0"
+	SAID=$(sdp-run -s -c "$T/mixed" true 2>&1)
+	ktap_is "rules by address: refused" $? 125
+	said "rules by address" "has rules by address"
+	SAID=$(sdp-run -s sdp-run -s true 2>&1)
+	ktap_is "supervised twice: refused" $? 125
+	said "supervised twice" "takes no filter: Device or resource busy"
+}
+
+dev_up hybrid hybrid || ktap_skip_all "no RDMA device"
+modprobe -q sdp
+test_static
+test_user
+test_status
+test_rules
+while read -r result what; do
+	case $result in
+	ok) ktap_ok "$what" ;;
+	*) ktap_fail "$result $what" ;;
+	esac
+done < <(in_a sdp-run -s /usr/bin/python3 "$HERE/supervise.py" 2>&1)
+ktap_check "no supervisor is left" wait_for 20 no_supervisors
+ktap_done

@@ -1,0 +1,290 @@
+// SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
+/*
+ * sdp-run -s: nothing can be preloaded into a static program, nor into one of
+ * Go, which calls the kernel itself. A seccomp filter has the kernel ask
+ * another process, the supervisor, about socket() of an Internet stream, and
+ * nothing else. It answers with a socket of protocol IPPROTO_SDP, which looks
+ * like one of the family asked for, so nothing is left to be hidden from the
+ * program. Used by sdp-run; calls the kernel.
+ *
+ * The supervisor is nobody's child, so that no program waits for one it does
+ * not know of, and ends with the last process that has the filter.
+ */
+#include <errno.h>
+#include <fcntl.h>
+#include <netinet/in.h>
+#include <poll.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/ioctl.h>
+#include <sys/prctl.h>
+#include <sys/socket.h>
+#include <sys/stat.h>
+#include <sys/syscall.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <linux/audit.h>
+#include <linux/filter.h>
+#include <linux/sdp.h>
+#include <linux/seccomp.h>
+
+#include "supervise.h"
+
+#if defined(__x86_64__)
+#define NATIVE_ARCH AUDIT_ARCH_X86_64
+#elif defined(__aarch64__)
+#define NATIVE_ARCH AUDIT_ARCH_AARCH64
+#else
+#define NATIVE_ARCH 0
+#endif
+
+#define TYPE_FLAGS (SOCK_NONBLOCK | SOCK_CLOEXEC)
+
+/* The low half of an argument; the kernel looks at no more of these */
+#if __BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__
+#define ARG(n) offsetof(struct seccomp_data, args[n])
+#else
+#define ARG(n) (offsetof(struct seccomp_data, args[n]) + 4)
+#endif
+#define LOAD(where) BPF_STMT(BPF_LD | BPF_W | BPF_ABS, where)
+#define IF_EQUAL(k, yes, no) BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, k, yes, no)
+#define RETURN(what) BPF_STMT(BPF_RET | BPF_K, what)
+
+/* Returns what the kernel asks through, or -1. */
+static int install_filter(void)
+{
+	struct sock_filter code[] = {
+		LOAD(offsetof(struct seccomp_data, arch)),
+		IF_EQUAL(NATIVE_ARCH, 0, 11),
+		LOAD(offsetof(struct seccomp_data, nr)),
+		IF_EQUAL(SYS_socket, 0, 9),
+		LOAD(ARG(0)),
+		IF_EQUAL(AF_INET, 1, 0),
+		IF_EQUAL(AF_INET6, 0, 6),
+		LOAD(ARG(1)),
+		BPF_STMT(BPF_ALU | BPF_AND | BPF_K, ~TYPE_FLAGS),
+		IF_EQUAL(SOCK_STREAM, 0, 3),
+		LOAD(ARG(2)),
+		IF_EQUAL(0, 2, 0),
+		IF_EQUAL(IPPROTO_TCP, 1, 0),
+		RETURN(SECCOMP_RET_ALLOW),
+		RETURN(SECCOMP_RET_USER_NOTIF),
+	};
+	const struct sock_fprog prog = {
+		.len = sizeof(code) / sizeof(*code),
+		.filter = code,
+	};
+
+	/* a signal does not interrupt the caller once we have its question */
+	return syscall(SYS_seccomp, SECCOMP_SET_MODE_FILTER,
+		       SECCOMP_FILTER_FLAG_NEW_LISTENER |
+			       SECCOMP_FILTER_FLAG_WAIT_KILLABLE_RECV,
+		       &prog);
+}
+
+static bool send_fd(int to, int fd)
+{
+	union {
+		struct cmsghdr head;
+		char room[CMSG_SPACE(sizeof(int))];
+	} control = {};
+	struct iovec iov = { .iov_base = "", .iov_len = 1 };
+	struct msghdr msg = {
+		.msg_iov = &iov,
+		.msg_iovlen = 1,
+		.msg_control = &control,
+		.msg_controllen = sizeof(control),
+	};
+	struct cmsghdr *cmsg = CMSG_FIRSTHDR(&msg);
+
+	cmsg->cmsg_level = SOL_SOCKET;
+	cmsg->cmsg_type = SCM_RIGHTS;
+	cmsg->cmsg_len = CMSG_LEN(sizeof(int));
+	memcpy(CMSG_DATA(cmsg), &fd, sizeof(int));
+	return sendmsg(to, &msg, MSG_NOSIGNAL) == 1;
+}
+
+/* Returns -1 if there was nobody to send one. */
+static int receive_fd(int from)
+{
+	union {
+		struct cmsghdr head;
+		char room[CMSG_SPACE(sizeof(int))];
+	} control;
+	char c;
+	struct iovec iov = { .iov_base = &c, .iov_len = 1 };
+	struct msghdr msg = {
+		.msg_iov = &iov,
+		.msg_iovlen = 1,
+		.msg_control = &control,
+		.msg_controllen = sizeof(control),
+	};
+	struct cmsghdr *cmsg;
+	int fd;
+
+	if (recvmsg(from, &msg, MSG_CMSG_CLOEXEC) != 1)
+		return -1;
+	cmsg = CMSG_FIRSTHDR(&msg);
+	if (!cmsg || cmsg->cmsg_type != SCM_RIGHTS)
+		return -1;
+	memcpy(&fd, CMSG_DATA(cmsg), sizeof(int));
+	return fd;
+}
+
+/* Whether a socket of ours is one for the network of that thread, too. */
+static bool same_network(pid_t tid)
+{
+	struct stat own, its;
+	char path[64];
+
+	snprintf(path, sizeof(path), "/proc/%d/ns/net", tid);
+	return !stat("/proc/self/ns/net", &own) && !stat(path, &its) &&
+	       own.st_ino == its.st_ino && own.st_dev == its.st_dev;
+}
+
+/* A socket as asked for, or a negative errno. */
+static int open_socket(const struct seccomp_data *call, bool tcp_too)
+{
+	const int val = SDP_FALLBACK_TCP;
+	int fd = socket(call->args[0], call->args[1], IPPROTO_SDP), err;
+
+	if (fd >= 0 && tcp_too &&
+	    setsockopt(fd, SOL_SDP, SDP_FALLBACK, &val, sizeof(val))) {
+		err = errno;
+		close(fd);
+		return -err;
+	}
+	return fd >= 0 ? fd : -errno;
+}
+
+/* The caller may be gone by now, so it does not matter whether this works. */
+static void answer(int listener, const struct seccomp_notif *ask, bool tcp_too)
+{
+	struct seccomp_notif_resp resp = { .id = ask->id };
+	struct seccomp_notif_addfd add = {
+		.id = ask->id,
+		.flags = SECCOMP_ADDFD_FLAG_SEND,
+		.newfd_flags = ask->data.args[1] & SOCK_CLOEXEC ? O_CLOEXEC : 0,
+	};
+	int fd = -EPROTONOSUPPORT, ret;
+	bool other = !same_network(ask->pid);
+
+	if (!other)
+		fd = open_socket(&ask->data, tcp_too);
+	if (fd >= 0) {
+		add.srcfd = fd;
+		ret = ioctl(listener, SECCOMP_IOCTL_NOTIF_ADDFD, &add);
+		/* EMFILE, for one, is the caller's */
+		resp.error = -errno;
+		close(fd);
+		if (ret >= 0)
+			return;
+	} else if (other || (tcp_too && fd == -EPROTONOSUPPORT)) {
+		resp.flags = SECCOMP_USER_NOTIF_FLAG_CONTINUE;
+	} else {
+		resp.error = fd;
+	}
+	ioctl(listener, SECCOMP_IOCTL_NOTIF_SEND, &resp);
+}
+
+/* In the supervisor, until nobody is left who could ask. */
+static void serve(int listener, bool tcp_too)
+{
+	struct pollfd p = { .fd = listener, .events = POLLIN };
+	struct seccomp_notif_sizes sizes;
+	struct seccomp_notif *ask;
+
+	if (syscall(SYS_seccomp, SECCOMP_GET_NOTIF_SIZES, 0, &sizes))
+		return;
+	/* what the kernel has to say may have grown */
+	ask = malloc(sizes.seccomp_notif > sizeof(*ask) ? sizes.seccomp_notif :
+							  sizeof(*ask));
+	if (!ask)
+		return;
+	for (;;) {
+		if (poll(&p, 1, -1) < 0 && errno != EINTR)
+			break;
+		if (!(p.revents & POLLIN)) {
+			if (p.revents)
+				break;
+			continue;
+		}
+		memset(ask, 0, sizes.seccomp_notif);
+		/* fails if the caller was interrupted meanwhile */
+		if (!ioctl(listener, SECCOMP_IOCTL_NOTIF_RECV, ask))
+			answer(listener, ask, tcp_too);
+	}
+	free(ask);
+}
+
+/* The supervisor: of its own session, with nothing of the caller's open. */
+static void __attribute__((noreturn)) supervisor(int from, bool tcp_too)
+{
+	int null = open("/dev/null", O_RDWR | O_CLOEXEC), listener;
+
+	setsid();
+	/* no file system is kept busy */
+	if (chdir("/"))
+		_exit(1);
+	for (int fd = 0; fd <= 2 && null >= 0; fd++)
+		dup2(null, fd);
+	listener = receive_fd(from);
+	/* keep that one alone: others may be pipes that somebody waits on */
+	if (listener >= 0 && dup2(listener, 3) == 3 &&
+	    !syscall(SYS_close_range, 4, ~0U, 0))
+		serve(3, tcp_too);
+	_exit(0);
+}
+
+/* Twice forked, so that it is nobody's child. Returns how to reach it, or -1. */
+static int start_supervisor(bool tcp_too)
+{
+	int pair[2], status;
+	pid_t pid;
+
+	if (socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, pair))
+		return -1;
+	pid = fork();
+	if (!pid) {
+		close(pair[0]);
+		pid = fork();
+		if (!pid)
+			supervisor(pair[1], tcp_too);
+		_exit(pid < 0);
+	}
+	close(pair[1]);
+	if (pid > 0 && waitpid(pid, &status, 0) == pid && !status)
+		return pair[0];
+	close(pair[0]);
+	return -1;
+}
+
+bool supervise(bool tcp_too, const char **why)
+{
+	int to, listener;
+
+	errno = 0;
+	*why = "not on this architecture";
+	if (!NATIVE_ARCH)
+		return false;
+	*why = "no process to supervise";
+	to = start_supervisor(tcp_too);
+	if (to < 0)
+		return false;
+	*why = "the kernel takes no filter";
+	listener = install_filter();
+	if (listener < 0 && errno == EACCES &&
+	    !prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0))
+		listener = install_filter();
+	if (listener >= 0 && send_fd(to, listener)) {
+		close(to);
+		close(listener);
+		return true;
+	}
+	close(to);
+	return false;
+}
