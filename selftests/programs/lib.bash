@@ -16,6 +16,7 @@ SERVER=10.0.0.2 CLIENT=10.0.0.1
 LIMIT=$(scaled 60 400)		# seconds for one program
 DIR=/tmp/programs		# for files of the session
 VIA=				# what is put before the programs
+SDP_RUN=sdp-run			# that, over SDP
 
 programs_up() {
 	# shellcheck disable=SC2086 # two words
@@ -114,7 +115,7 @@ same() {
 	fi
 	wait_for 20 no_sockets
 	before=$(octets)
-	if session_over "$1" sdp-run >$DIR/out.sdp; then
+	if session_over "$1" "$SDP_RUN" >$DIR/out.sdp; then
 		ktap_ok "$1 over SDP"
 	else
 		ktap_fail "$1 over SDP" "$(tail -n 40 $DIR/out.sdp)"

@@ -28,7 +28,7 @@ PACKAGE_PROGRAMS=(
 
 # Packages too large for the guest's memory; tests that call packages_up see them
 # in the host's file system
-TREE_PACKAGES=(postgresql nodejs default-jdk-headless open-iscsi)
+TREE_PACKAGES=(postgresql nodejs default-jdk-headless open-iscsi golang-go)
 
 # Modules of the kernel, with what they depend on
 GUEST_MODULES=(
@@ -150,6 +150,23 @@ package_tree() {
 		"$(dpkg-query -W libc6)")" make_tree
 	# shellcheck disable=SC2034 # for run.sh
 	PACKAGE_TREE=$CACHED/tree
+}
+
+make_go() {
+	local go
+	go=$(echo "$1"/usr/lib/go-*/bin/go)
+	GOROOT=$(dirname "$(dirname "$go")") GOPATH=$PWD/path GOCACHE=$PWD/objects \
+		CGO_ENABLED=0 GO111MODULE=off GOTOOLCHAIN=local GOFLAGS=-trimpath \
+		"$go" build -ldflags=-s -o "$(basename "$2" .go)" "$2"
+	rm -rf path objects
+}
+
+# go_program FILE: built by the compiler of package_tree, the directory in GO_DIR
+go_program() {
+	cache_make "go/$(cache_key "$PACKAGE_TREE" "$(cat "$1")" "$(declare -f make_go)")" \
+		make_go "$PACKAGE_TREE" "$1"
+	# shellcheck disable=SC2034 # for run.sh
+	GO_DIR=$CACHED
 }
 
 # Keep the programs of the packages and their libraries

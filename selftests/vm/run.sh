@@ -102,11 +102,13 @@ userland "${programs[@]}"
 share=
 case " ${vm[*]} " in *" --long "*) share=1 ;; esac
 for f in "${tests[@]#selftests/}"; do
-	! grep -rqs ^packages_up "$top/selftests/${f%.sh}"{,.sh} || share=1
+	! grep -Erqs '^packages_up|^need gonet' "$top/selftests/${f%.sh}"{,.sh} || share=1
 done
 if [ -n "$share" ]; then
 	package_tree
 	qemu+=(-virtfs "local,path=$PACKAGE_TREE,mount_tag=packages,security_model=none,readonly=on")
+	go_program "$top/selftests/programs/gonet.go"
+	files+=("$GO_DIR/gonet:/bin/gonet")
 fi
 
 work=$(mktemp -d)
