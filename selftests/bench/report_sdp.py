@@ -4,6 +4,7 @@
 # more tables of a link, which is the name of the set-up here
 FIELDS = {
     "fc": [("msgs_per_send", "Messages on the wire for one send")],
+    "fc-delay": [("msgs_per_send", "Messages on the wire for one send")],
     "zcopy-nic": [("cpu_tx_ns_per_byte", "Sending process, instructions per octet"),
                   ("cpu_rx_ns_per_byte", "Receiving process, instructions per octet")],
     "zcopy-host": [("cpu_tx_ns_per_byte", "Sending process, instructions per octet"),

@@ -6,7 +6,8 @@
 #
 #   fc     small sends at full speed to a reader that drains, 64 KB of buffers at
 #          each end (8 of 8 KB in the literature), MTU 1500, everything by the
-#          host; "messages" is how many left for one send
+#          host; "messages" is how many left for one send. fc-delay: the same over
+#          a path on which a packet takes FC_DELAY us, on the simulated NIC
 #   zcopy  large sends, MTU 9000 over the simulated NIC, MTU 1500 over veth with
 #          CRC by the host. The peer reads into one buffer of 1 MB. "nocache":
 #          memory is pinned for each send and receive
@@ -14,6 +15,7 @@
 
 FC_DEVICES=${FC_DEVICES:-hybrid siw rxe}
 FC_SIZES=${FC_SIZES:-256 1024 4096}
+FC_DELAY=${FC_DELAY:-100}
 ZCOPY_SIZES=${ZCOPY_SIZES:-65536 262144 1048576}
 CONN_WHATS=${CONN_WHATS:-tcp sdp-enhanced/hybrid sdp-basic/hybrid sdp/siw}
 CONNS=${CONNS:-50}
@@ -84,45 +86,54 @@ sdp_measure() {
 	rm -f /tmp/rows
 }
 
-# fc_rows WHAT
+# fc_rows LINK WHAT
 fc_rows() {
-	local size
+	local size table=fc
 
+	if [ "$1" = hnic ]; then
+		table=fc-delay
+		in_a sh -c "echo $FC_DELAY >/sys/class/net/va/hnic/delay"
+		in_b sh -c "echo $FC_DELAY >/sys/class/net/vb/hnic/delay"
+	fi
 	for size in $FC_SIZES; do
-		sdp_measure fc veth "$1" 1500 -T bw -S "$size"
+		sdp_measure $table "$1" "$2" 1500 -T bw -S "$size"
 	done
-	sdp_measure fc veth "$1" 1500 -T lat -L 1
+	sdp_measure $table "$1" "$2" 1500 -T lat -L 1
 }
 
+# fc_device LINK DEVICE
 fc_device() {
 	local policy
 
 	for policy in credit rdma vwin transport; do
 		# what a device cannot do is in selftests/sdp/fc.sh
-		case $policy/$1 in
+		case $policy/$2 in
 		vwin/siw | transport/siw | transport/rxe) continue ;;
 		esac
-		echo "bench: sdp-$policy/$1 with small buffers ..."
-		if sdp_setup veth "$1" 1500 &&
+		echo "bench: sdp-$policy/$2 with small buffers over $1 ..."
+		if sdp_setup "$1" "$2" 1500 &&
 			sdp_sysctl "rmem=4096 65536 65536" "wmem=4608 65536 65536" &&
 			sdp_kind "$policy"; then
-			fc_rows "sdp-$policy/$1"
+			fc_rows "$1" "sdp-$policy/$2"
 		else
-			fail "sdp-$policy/$1: setup"
+			fail "sdp-$policy/$2: setup"
 		fi
 		net_down
 	done
 }
 
 part_fc() {
-	local device
+	local device link
 
-	echo "bench: tcp ..."
-	sdp_setup veth tcp 1500 && fc_rows tcp
-	net_down
-	for device in $FC_DEVICES; do
-		fc_device "$device"
+	for link in veth hnic; do
+		echo "bench: tcp over $link ..."
+		sdp_setup $link tcp 1500 && fc_rows $link tcp
+		net_down
 	done
+	for device in $FC_DEVICES; do
+		fc_device veth "$device"
+	done
+	fc_device hnic hybrid
 }
 
 # zcopy_rows TABLE LINK DEVICE MTU
