@@ -8,6 +8,7 @@
 #include <linux/kobject.h>
 #include <linux/slab.h>
 #include <linux/sysfs.h>
+#include <linux/workqueue.h>
 #include <net/net_namespace.h>
 #include <net/sock.h>
 #include <rdma/iwarp_offload.h>
@@ -18,6 +19,8 @@
 #include "hyb_crc.h"
 #include "hyb_offload.h"
 #include "hybrid.h"
+
+#define HYB_ATTR_DELAY	20	/* ms until a queue pair has its directory */
 
 /* ---------------------------------------------------------- placement */
 
@@ -540,10 +543,17 @@ const struct attribute_group hyb_attr_group = {
  * @kobj: DEV/hybrid_qp, which DEV/hybrid/qp is a link to: an attribute group
  *	  cannot have directories
  * @dev: device; as long as the directory is there
+ * @lock: protects @fresh, and hyb_qp.attr of its queue pairs; nothing is waited
+ *	  for under it
+ * @fresh: queue pairs that have no directory yet, by hyb_qp.attr_fresh
+ * @show: makes theirs
  */
 struct hyb_attr_dev {
 	struct kobject kobj;
 	struct hyb_dev *dev;
+	struct mutex lock;
+	struct list_head fresh;
+	struct delayed_work show;
 };
 
 /**
@@ -772,20 +782,11 @@ static const struct kobj_type hyb_attr_dev_type = {
 	.release = hyb_attr_dev_release,
 };
 
-/**
- * hyb_attr_qp_add - show a queue pair
- * @qp: queue pair that has its number
- *
- * Return: 0 or negative errno.
- */
-int hyb_attr_qp_add(struct hyb_qp *qp)
+static int hyb_attr_qp_show(struct hyb_attr_dev *dir, struct hyb_qp *qp)
 {
-	struct hyb_attr_dev *dir = qp->dev->attr;
 	struct hyb_attr_qp *attr;
 	int err;
 
-	if (!dir)
-		return 0;
 	attr = kzalloc(sizeof(*attr), GFP_KERNEL);
 	if (!attr)
 		return -ENOMEM;
@@ -800,6 +801,46 @@ int hyb_attr_qp_add(struct hyb_qp *qp)
 	return 0;
 }
 
+static void hyb_attr_show_work(struct work_struct *work)
+{
+	struct hyb_attr_dev *dir = container_of(to_delayed_work(work),
+						struct hyb_attr_dev, show);
+	struct hyb_qp *qp, *next;
+	int err;
+
+	mutex_lock(&dir->lock);
+	list_for_each_entry_safe(qp, next, &dir->fresh, attr_fresh) {
+		list_del_init(&qp->attr_fresh);
+		err = hyb_attr_qp_show(dir, qp);
+		if (err)
+			ibdev_warn_ratelimited(&dir->dev->ibdev,
+					       "QP%u is not in sysfs: %d\n",
+					       qp->ibqp.qp_num, err);
+	}
+	mutex_unlock(&dir->lock);
+}
+
+/**
+ * hyb_attr_qp_add - show a queue pair, soon
+ * @qp: queue pair that has its number
+ *
+ * The files cost about as much as all that this driver does to set up a
+ * connection and to end it, so those of a short one are never made.
+ */
+void hyb_attr_qp_add(struct hyb_qp *qp)
+{
+	struct hyb_attr_dev *dir = qp->dev->attr;
+
+	INIT_LIST_HEAD(&qp->attr_fresh);
+	if (!dir)
+		return;
+	mutex_lock(&dir->lock);
+	list_add_tail(&qp->attr_fresh, &dir->fresh);
+	mutex_unlock(&dir->lock);
+	queue_delayed_work(hyb_wq, &dir->show,
+			   msecs_to_jiffies(HYB_ATTR_DELAY));
+}
+
 /**
  * hyb_attr_qp_del - do not show it any more
  * @qp: queue pair
@@ -808,11 +849,18 @@ int hyb_attr_qp_add(struct hyb_qp *qp)
  */
 void hyb_attr_qp_del(struct hyb_qp *qp)
 {
-	struct hyb_attr_qp *attr = qp->attr;
+	struct hyb_attr_dev *dir = qp->dev->attr;
+	struct hyb_attr_qp *attr;
 
+	if (!dir)
+		return;
+	mutex_lock(&dir->lock);
+	list_del_init(&qp->attr_fresh);
+	attr = qp->attr;
+	qp->attr = NULL;
+	mutex_unlock(&dir->lock);
 	if (!attr)
 		return;
-	qp->attr = NULL;
 	kobject_del(&attr->kobj);
 	kobject_put(&attr->kobj);
 }
@@ -851,6 +899,9 @@ int hyb_attr_dev_add(struct ib_device *ibdev)
 	if (!attr)
 		return -ENOMEM;
 	attr->dev = dev;
+	mutex_init(&attr->lock);
+	INIT_LIST_HEAD(&attr->fresh);
+	INIT_DELAYED_WORK(&attr->show, hyb_attr_show_work);
 	err = kobject_init_and_add(&attr->kobj, &hyb_attr_dev_type, parent,
 				   "hybrid_qp");
 	if (err)
@@ -875,6 +926,7 @@ void hyb_attr_dev_del(struct hyb_dev *dev)
 	if (!attr)
 		return;
 	dev->attr = NULL;
+	cancel_delayed_work_sync(&attr->show);
 	kobject_del(&attr->kobj);
 	kobject_put(&attr->kobj);
 }

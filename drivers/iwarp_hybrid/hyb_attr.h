@@ -26,7 +26,7 @@ int hyb_attr_dev_add(struct ib_device *ibdev);
 void hyb_attr_dev_del(struct hyb_dev *dev);
 
 /* Directory of a queue pair */
-int hyb_attr_qp_add(struct hyb_qp *qp);
+void hyb_attr_qp_add(struct hyb_qp *qp);
 void hyb_attr_qp_del(struct hyb_qp *qp);
 
 /* A new queue pair wishes what its device wishes. Context: process. */

@@ -396,9 +396,7 @@ static int hyb_create_qp(struct ib_qp *ibqp, struct ib_qp_init_attr *attr,
 	err = hyb_qp_publish(qp);
 	if (err)
 		goto err_data;
-	err = hyb_attr_qp_add(qp);
-	if (err)
-		goto err_number;
+	hyb_attr_qp_add(qp);
 	err = udata ? hyb_qp_tell_user(qp, udata, &resp) : 0;
 	if (err)
 		goto err_attr;
@@ -406,7 +404,6 @@ static int hyb_create_qp(struct ib_qp *ibqp, struct ib_qp_init_attr *attr,
 
 err_attr:
 	hyb_attr_qp_del(qp);
-err_number:
 	hyb_qp_withdraw(qp);
 err_data:
 	hyb_data_fini(qp);

@@ -442,7 +442,8 @@ struct hyb_srq {
  * @tx: transmit engine's part
  * @rx: receive engine's part
  * @cep: connection, while there is one; under hyb_tcp.lock
- * @attr: sysfs attributes
+ * @attr: sysfs attributes, or NULL
+ * @attr_fresh: among those of the device that have none yet
  * @wish: where components should be; changes under the TCP socket's lock once
  *	  connected
  * @place: where they are, see hyb_place_update(); same lock
@@ -477,6 +478,7 @@ struct hyb_qp {
 	struct hyb_cep *cep;
 
 	struct hyb_attr_qp *attr;
+	struct list_head attr_fresh;
 	struct hyb_place wish;
 	struct hyb_place place;
 	struct hyb_shared *shared;

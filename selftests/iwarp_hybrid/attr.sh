@@ -145,9 +145,9 @@ check_user_namespace() {
 	kill "$pid"
 }
 
-qp_dirs() { find "$ATTR/qp/" -mindepth 1 -maxdepth 1 -type d; }
+qp_dirs() { find "${1:-$ATTR}/qp/" -mindepth 1 -maxdepth 1 -type d; }
 
-one_qp() { [ "$(qp_dirs | wc -l)" = 1 ]; }
+one_qp() { [ "$(qp_dirs "$@" | wc -l)" = 1 ]; }
 
 no_qp() { [ -z "$(qp_dirs)" ]; }
 
@@ -206,6 +206,7 @@ agree() {
 	client=$BG_PID
 	wait_for 20 grep -q connected "$BG_LOG"
 	wait_for 10 one_qp
+	wait_for 10 one_qp ${ATTR/rda/rdb}
 	sent="$(cat $ATTR/qp/*/marker_interval)"
 	sent+=" $(cat $ATTR/qp/*/rx_marker_interval)"
 	sent+=" $(cat ${ATTR/rda/rdb}/qp/*/marker_interval)"
