@@ -6,7 +6,7 @@
 
 PROGRAM=${PROGRAM:-sdp-zcopy}
 
-PATIENT=1000000	# us, for a reader that takes its time on a busy machine
+PATIENT=8000000	# us, for a reader that takes its time on a busy machine
 HASTY=1000
 
 set_a() { in_a sysctl -q -w "$@"; }

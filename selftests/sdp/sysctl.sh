@@ -74,7 +74,7 @@ limits shared_link 1 0 1
 words flow_control auto credit rdma vwin transport
 words rdma_progress kernel app
 limits zcopy_threshold 0 0 2147483647
-limits zcopy_wait 1000 1 1000000
+limits zcopy_wait 1000 1 60000000
 limits zcopy_pipelined 1 0 1
 limits zcopy_cache 67108864 0 2147483647
 limits zcopy_entries 16 1 1024
