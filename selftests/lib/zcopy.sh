@@ -84,3 +84,18 @@ gone() {
 	ktap_check "all pages are let go" wait_for 20 none_pinned
 	ktap_check "no socket is left" wait_for 20 no_sockets
 }
+
+# pair A B COMMAND...: the command, which is told "A to B" as well, with such devices
+pair() {
+	local name="$1 to $2"
+
+	net_down
+	if ! dev_up "$1" "$2"; then
+		ktap_skip "$name" "no such device"
+		return
+	fi
+	shift 2
+	setup
+	"$@" "$name"
+	gone
+}
