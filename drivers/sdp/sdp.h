@@ -162,6 +162,16 @@ static inline struct sdp_net *sdp_pernet(struct net *net)
 	return net_generic(net, sdp_net_id);
 }
 
+/*
+ * Registered memory is known by where it begins in its page. The verbs name it by
+ * the address that the device has for it, which is one of the kernel with
+ * software devices: the peer, who is told, need not know that.
+ */
+static inline void sdp_mr_rename(struct ib_mr *mr)
+{
+	mr->iova &= mr->page_size - 1;
+}
+
 /* An IPv4 or IPv6 address; IPv4-mapped ones are kept as IPv4. */
 union sdp_addr {
 	struct sockaddr sa;

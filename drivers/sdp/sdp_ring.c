@@ -98,6 +98,7 @@ static int sdp_ring_map(struct sdp_conn *conn, struct sdp_ring *ring)
 		return -ENOMEM;
 	}
 	n = ib_map_mr_sg(conn->rx_ring_mr, sg, ring->nr, NULL, PAGE_SIZE);
+	sdp_mr_rename(conn->rx_ring_mr);
 	return n == ring->nr ? 0 : -ENOMEM;
 }
 

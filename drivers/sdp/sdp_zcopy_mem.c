@@ -151,8 +151,10 @@ static int sdp_zc_map(struct sdp_zc_region *r)
 	if (!nents)
 		return -ENOMEM;
 	if (ib_map_mr_sg(r->mr, r->sg, nents, NULL, PAGE_SIZE) == nents &&
-	    r->mr->length == r->len)
+	    r->mr->length == r->len) {
+		sdp_mr_rename(r->mr);
 		return 0;
+	}
 	ib_dma_unmap_sg(dev, r->sg, r->nr, sdp_zc_dir(r));
 	return -EINVAL;
 }

@@ -22,6 +22,7 @@
 #define TAGGED_HEAD 14
 #define REQ_PIPE 0x04
 #define WRITTEN 1000 /* octets that we write at a time */
+#define LARGEST (4u << 20) /* what is advertised by offset begins below that */
 
 enum message {
 	MID_DISCON = 0x02,
@@ -116,6 +117,8 @@ static int take_message(struct peer *p, const unsigned char *u)
 		at.stag = get_be32(u + BSDH + 4);
 		at.va = get_be64(u + BSDH + 8);
 		at.left = get_be32(u + BSDH) - at.got;
+		if (at.va >= LARGEST)
+			return -1;
 	}
 	if (u[0] == MID_RD_COMPL || u[0] == MID_WR_COMPL ||
 	    u[0] == MID_MODE_CHANGE)
@@ -128,7 +131,8 @@ static int take_message(struct peer *p, const unsigned char *u)
 		at.offer_len = get_be32(u + BSDH);
 		at.offer = get_be32(u + BSDH + 4);
 		at.offer_va = get_be64(u + BSDH + 8);
-		if (get_be32(u + BSDH + 16) != at.sent)
+		if (get_be32(u + BSDH + 16) != at.sent ||
+		    at.offer_va >= LARGEST)
 			return -1;
 	}
 	return u[0];
@@ -144,7 +148,9 @@ static int take(struct peer *p)
 		at.sink_va = get_be64(u + HEAD + 4);
 		at.want = get_be32(u + HEAD + 12);
 		at.src_va = get_be64(u + HEAD + 20);
-		return get_be32(u + HEAD + 16) == STAG ? OP_READ_REQ : -1;
+		return get_be32(u + HEAD + 16) == STAG && at.sink_va < LARGEST ?
+			       OP_READ_REQ :
+			       -1;
 	}
 	if (p->ulpdu_len > TAGGED_HEAD && u[0] & 0x80 && u[1] == OP_WRITE &&
 	    get_be32(u + 2) == STAG) {

@@ -1,0 +1,65 @@
+#!/bin/bash
+# SPDX-License-Identifier: GPL-2.0
+# vm: timeout=300
+#
+# What is advertised to the peer, and asked for, is told by offset: no address, of
+# the kernel or of a process, is on the wire. Software devices know memory by its
+# kernel address.
+
+# shellcheck source=selftests/lib/lib.sh
+. "$(dirname "$0")/../lib/lib.sh"
+# shellcheck source=selftests/lib/zcopy.sh
+. "$(dirname "$0")/../lib/zcopy.sh"
+need python3 sdp-zcopy sdpstat
+
+SERVER=10.0.0.2
+PORT=7600
+PIPELINED=1
+FOUND=/tmp/addresses
+LARGEST=4194304	# what is registered as one piece is smaller
+
+# told DESCRIPTION KIND...: each kind is on the wire, with offsets
+told() {
+	local desc=$1 kind
+
+	shift
+	for kind; do
+		# shellcheck disable=SC2016 # awk's
+		ktap_check "$desc: $kind" awk -v kind="$kind" -v max="$LARGEST" '
+			$1 == kind { print; n++; far += $3 >= max }
+			END { exit far || !n }' "$FOUND"
+	done
+}
+
+# exchange OPTION...: both ends advertise something
+exchange() {
+	in_a timeout 60 /usr/bin/python3 "$(dirname "$0")/addresses.py" va \
+		sdp-zcopy "$@" "$SERVER" "$PORT" > "$FOUND" ||
+		ktap_fail "sdp-zcopy $*" "$(cat "$FOUND")"
+}
+
+# all [KIND] DEVICES: all that there is, and KIND
+all() {
+	local name=${!#} pause
+
+	# odd places, pieces of what was advertised
+	exchange -n 1500000 -w 300000 -o 4321 -R 200000
+	told "$name" SrcAvail "${@:1:$#-1}"
+	# a reader has to be the first
+	for pause in 60 200 600; do
+		exchange -n 1500000 -w 300000 -o 1234 -L "$pause"
+		! grep -q SinkAvail "$FOUND" || break
+	done
+	told "$name, pipelined" SinkAvail
+	set_both net.sdp.flow_control=rdma
+	exchange -n 300000 -w 100000
+	told "$name, flow control rdma" RingAvail
+	set_both net.sdp.flow_control=auto
+}
+
+modprobe -q sdp
+pair hybrid hybrid all ReadRequest
+pair siw siw all ReadRequest
+pair rxe rxe all
+ktap_check "the module goes" wait_for 20 modprobe -r sdp_diag sdp
+ktap_done
