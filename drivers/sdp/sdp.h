@@ -185,7 +185,7 @@ union sdp_addr {
  * @node: on conn->rx_free or sdp->rx_queue
  * @conn: connection whose QP it belongs to; valid while posted
  * @page: compound page of SDP_BUF_ORDER, the payload lands at its start
- * @dma: address of @page for the device
+ * @sg: @page for the device
  * @hdr: where the headers land, inside of conn->rx_hdrs
  * @off: first payload octet not yet read
  * @len: end of the payload in @page
@@ -196,7 +196,7 @@ struct sdp_rx_buf {
 	struct list_head node;
 	struct sdp_conn *conn;
 	struct page *page;
-	u64 dma;
+	struct scatterlist sg;
 	u8 *hdr;
 	u32 off;
 	u32 len;

@@ -8,6 +8,7 @@
  * does not refuse. Whatever cannot be is credit, which every peer knows.
  * Documentation/wire.rst, Extensions.
  */
+#include <linux/dma-map-ops.h>
 #include <linux/export.h>
 #include <rdma/rdma_cm.h>
 
@@ -45,14 +46,23 @@ static bool sdp_fc_device_holds(const struct sdp_conn *conn)
 	       map.place[RDMA_STACK_FLOW_CONTROL] > RDMA_STACK_ABSENT;
 }
 
+/*
+ * In a ring octets that the peer writes stand beside such that we do, in one
+ * cache line: the device has to see the caches.
+ */
+static bool sdp_fc_device_rings(struct ib_device *dev)
+{
+	return dev->attrs.device_cap_flags & IB_DEVICE_MEM_MGT_EXTENSIONS &&
+	       dev->attrs.max_fast_reg_page_list_len >=
+	       SDP_RING_MIN / PAGE_SIZE &&
+	       (ib_uses_virt_dma(dev) || dev_is_dma_coherent(dev->dma_device));
+}
+
 static u8 sdp_fc_possible(const struct sdp_conn *conn)
 {
-	u64 caps = conn->dev->attrs.device_cap_flags;
 	u8 ext = 0;
 
-	if ((caps & IB_DEVICE_MEM_MGT_EXTENSIONS) &&
-	    conn->dev->attrs.max_fast_reg_page_list_len >=
-	    SDP_RING_MIN / PAGE_SIZE)
+	if (sdp_fc_device_rings(conn->dev))
 		ext |= SDP_EXT_RING;
 	if (sdp_fc_device_holds(conn))
 		ext |= SDP_EXT_HOLD;

@@ -58,15 +58,15 @@ u32 sdp_link_rx_lendable(const struct sock *sk)
 
 static int sdp_link_rx_alloc(struct sdp_conn *conn, struct sdp_rx_buf *buf)
 {
-	struct ib_device *dev = conn->dev;
 	struct page *page;
 
 	page = alloc_pages(GFP_KERNEL_ACCOUNT | __GFP_COMP | __GFP_NOWARN,
 			   SDP_BUF_ORDER);
 	if (!page)
 		return -ENOMEM;
-	buf->dma = ib_dma_map_page(dev, page, 0, SDP_BUF_SIZE, DMA_FROM_DEVICE);
-	if (ib_dma_mapping_error(dev, buf->dma)) {
+	sg_init_table(&buf->sg, 1);
+	sg_set_page(&buf->sg, page, SDP_BUF_SIZE, 0);
+	if (!ib_dma_map_sg(conn->dev, &buf->sg, 1, DMA_FROM_DEVICE)) {
 		__free_pages(page, SDP_BUF_ORDER);
 		return -ENOMEM;
 	}
@@ -79,11 +79,16 @@ static int sdp_link_rx_alloc(struct sdp_conn *conn, struct sdp_rx_buf *buf)
  * @conn: connection whose device knows it
  * @buf: buffer; its page stays
  *
+ * What arrived was given to the CPU when it came, see sdp_rx_headers(), which may
+ * have added to it (sdp_rx_merge()) or shown it to a program: to do so again
+ * would bring back what the device has written.
+ *
  * Context: any; the buffer is not posted.
  */
 void sdp_link_rx_unmap(struct sdp_conn *conn, struct sdp_rx_buf *buf)
 {
-	ib_dma_unmap_page(conn->dev, buf->dma, SDP_BUF_SIZE, DMA_FROM_DEVICE);
+	ib_dma_unmap_sg_attrs(conn->dev, &buf->sg, 1, DMA_FROM_DEVICE,
+			      DMA_ATTR_SKIP_CPU_SYNC);
 }
 
 /* Take the page of a buffer that is not posted away for good. */
@@ -444,13 +449,16 @@ static void sdp_link_fill_recv(struct sdp_conn *conn, struct sdp_rx_buf *buf,
 	wr->wr_cqe = &buf->cqe;
 	wr->sg_list = sge;
 	wr->num_sge = 1;
+	/* all of it: extended headers were copied there */
+	ib_dma_sync_single_for_device(conn->dev, sge[0].addr, conn->rx_slot,
+				      DMA_FROM_DEVICE);
 	if (conn->rx_ring) {
 		sge[0].length = conn->rx_slot;
 		return;
 	}
-	ib_dma_sync_single_for_device(conn->dev, buf->dma, SDP_BUF_SIZE,
+	sge[1].addr = sg_dma_address(&buf->sg);
+	ib_dma_sync_single_for_device(conn->dev, sge[1].addr, SDP_BUF_SIZE,
 				      DMA_FROM_DEVICE);
-	sge[1].addr = buf->dma;
 	sge[1].length = SDP_BUF_SIZE;
 	sge[1].lkey = lkey;
 	wr->num_sge = 2;

@@ -163,8 +163,9 @@ void sdp_ring_destroy(struct sdp_conn *conn)
 		ib_dereg_mr(conn->rx_ring_mr);
 	conn->rx_ring_mr = NULL;
 	if (conn->rx_ring_sg)
-		ib_dma_unmap_sg(conn->dev, conn->rx_ring_sg, ring->nr,
-				SDP_RING_DIR);
+		/* what was announced is with the CPU, and may not be read yet */
+		ib_dma_unmap_sg_attrs(conn->dev, conn->rx_ring_sg, ring->nr,
+				      SDP_RING_DIR, DMA_ATTR_SKIP_CPU_SYNC);
 	kfree(conn->rx_ring_sg);
 	conn->rx_ring_sg = NULL;
 	conn->rx_ring = NULL;

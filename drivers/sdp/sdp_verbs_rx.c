@@ -105,8 +105,8 @@ static u32 sdp_rx_headers(struct sdp_conn *conn, struct sdp_rx_buf *buf,
 		return min_t(u32, len, conn->rx_slot);
 	if (len <= SDP_BSDH_LEN)
 		return n;
-	ib_dma_sync_single_for_cpu(conn->dev, buf->dma, len - SDP_BSDH_LEN,
-				   DMA_FROM_DEVICE);
+	ib_dma_sync_single_for_cpu(conn->dev, sg_dma_address(&buf->sg),
+				   len - SDP_BSDH_LEN, DMA_FROM_DEVICE);
 	/* an extended header begins where Data has its payload */
 	if (hdr[0] == SDP_MID_DATA)
 		return n;

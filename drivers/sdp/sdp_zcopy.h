@@ -267,6 +267,7 @@ void sdp_zc_mem_init(struct sdp_conn *conn);
 void sdp_zc_mem_exit(struct sdp_conn *conn);
 struct sdp_zc_region *sdp_zc_get(struct sdp_conn *conn, unsigned long addr,
 				 u32 len, bool write);
+void sdp_zc_sync(struct sdp_zc_region *r, bool device);
 void sdp_zc_put(struct sdp_zc_region *r);
 void sdp_zc_release(struct sdp_zc_region *r);
 void sdp_zc_region_free(struct sdp_zc_region *r);

@@ -20,7 +20,6 @@
  * bounds their number: a device has only so many registrations. Stale ones are
  * in neither, in a list of their own.
  */
-#include <linux/dma-mapping.h>
 #include <linux/jiffies.h>
 #include <linux/mm.h>
 #include <linux/mmu_notifier.h>
@@ -172,20 +171,6 @@ void sdp_zc_unwatch(struct sdp_zc_region *r)
 }
 #endif
 
-/* A device that does not see what the processor writes, or the reverse. */
-static void sdp_zc_sync(struct sdp_zc_region *r, bool device)
-{
-	enum dma_data_direction dir = sdp_zc_dir(r);
-	struct ib_device *dev = r->conn->dev;
-
-	if (ib_uses_virt_dma(dev))
-		return;
-	if (device)
-		dma_sync_sg_for_device(dev->dma_device, r->sg, r->nr, dir);
-	else
-		dma_sync_sg_for_cpu(dev->dma_device, r->sg, r->nr, dir);
-}
-
 /* What the device has written has to reach a file, or swap. */
 static void sdp_zc_dirty(struct sdp_zc_region *r)
 {
@@ -276,7 +261,6 @@ bool sdp_zc_cache_keep(struct sdp_zc_region *r)
 
 	if (!r->watched || cost > (u32)READ_ONCE(sn->sysctl_zcopy_cache))
 		return false;
-	sdp_zc_sync(r, false);
 	sdp_zc_dirty(r);
 	spin_lock(&cache->lock);
 	if (r->stale) {

@@ -23,6 +23,45 @@ static u32 sdp_zc_max_pages(const struct sdp_conn *conn)
 }
 
 /**
+ * sdp_zc_sync - a device that does not see what the processor writes, or the reverse
+ * @r: region with memory
+ * @device: it is the device's turn
+ *
+ * Context: any.
+ */
+void sdp_zc_sync(struct sdp_zc_region *r, bool device)
+{
+	enum dma_data_direction dir = sdp_zc_dir(r);
+	struct ib_device *dev = r->conn->dev;
+	struct scatterlist *sg;
+	u32 i;
+
+	if (ib_uses_virt_dma(dev))
+		return;
+	/* there may be fewer for the device */
+	for_each_sg(r->sg, sg, r->nr, i) {
+		if (!sg_dma_len(sg))
+			break;
+		if (device)
+			ib_dma_sync_single_for_device(dev, sg_dma_address(sg),
+						      sg_dma_len(sg), dir);
+		else
+			ib_dma_sync_single_for_cpu(dev, sg_dma_address(sg),
+						   sg_dma_len(sg), dir);
+	}
+}
+
+/*
+ * The process has had what the device wrote since the transfer was over, and
+ * may have written something else there: that stays.
+ */
+static void sdp_zc_unmap(struct sdp_zc_region *r)
+{
+	ib_dma_unmap_sg_attrs(r->conn->dev, r->sg, r->nr, sdp_zc_dir(r),
+			      DMA_ATTR_SKIP_CPU_SYNC);
+}
+
+/**
  * sdp_zc_release - let go of the memory of a region
  * @r: region that the device cannot use, in no list
  *
@@ -34,7 +73,7 @@ void sdp_zc_release(struct sdp_zc_region *r)
 	if (!r->nr)
 		return;
 	sdp_zc_unwatch(r);
-	ib_dma_unmap_sg(r->conn->dev, r->sg, r->nr, sdp_zc_dir(r));
+	sdp_zc_unmap(r);
 	unpin_user_pages_dirty_lock(r->page, r->nr, r->dirty);
 	mm_unaccount_pinned_pages(&r->mmp);
 	r->nr = 0;
@@ -155,7 +194,7 @@ static int sdp_zc_map(struct sdp_zc_region *r)
 		sdp_mr_rename(r->mr);
 		return 0;
 	}
-	ib_dma_unmap_sg(dev, r->sg, r->nr, sdp_zc_dir(r));
+	sdp_zc_unmap(r);
 	return -EINVAL;
 }
 
@@ -266,6 +305,8 @@ found:
  */
 void sdp_zc_put(struct sdp_zc_region *r)
 {
+	/* once: from here on it is the process that writes there */
+	sdp_zc_sync(r, false);
 	if (r->posted) {
 		sdp_zc_region_free(r);
 		return;
