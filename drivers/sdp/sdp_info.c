@@ -41,6 +41,7 @@ static void sdp_info_conn(const struct sock *sk, struct sdp_info *info)
 
 		info->rx_credits = READ_ONCE(conn->rx_told_total) - ack;
 		info->zcopy_able = conn->zc.able && conn->fc == &sdp_fc_credit;
+		info->zcopy_kept = READ_ONCE(conn->zc.kept_octets);
 	}
 }
 

@@ -199,6 +199,7 @@ struct sdp_zc_adverts {
  * @nspare: how many these are
  * @kept: those that may be used again, latest first; with the cache's lock
  * @nkept: how many these are
+ * @kept_octets: what they take of the cache; READ_ONCE() without its lock
  */
 struct sdp_zc {
 	bool able;
@@ -250,6 +251,7 @@ struct sdp_zc {
 	u32 nspare;
 	struct list_head kept;
 	u32 nkept;
+	u32 kept_octets;
 };
 
 /*

@@ -43,9 +43,19 @@ static struct sdp_zc_cache *sdp_zc_cache_of(const struct sdp_conn *conn)
 	return &sdp_zc_net(conn)->zc_cache;
 }
 
-static u32 sdp_zc_cost(const struct sdp_zc_region *r)
+/* Octets; less than 2 MB */
+static int sdp_zc_cost(const struct sdp_zc_region *r)
 {
 	return r->nr * PAGE_SIZE + SDP_ZC_CACHE_EACH;
+}
+
+static void sdp_zc_account(struct sdp_zc_cache *cache, struct sdp_zc *zc,
+			   int regions, int octets)
+{
+	lockdep_assert_held(&cache->lock);
+	cache->octets += octets;
+	zc->nkept += regions;
+	WRITE_ONCE(zc->kept_octets, zc->kept_octets + octets);
 }
 
 /* From here on it belongs to the caller. */
@@ -55,8 +65,7 @@ static void sdp_zc_take_out(struct sdp_zc_cache *cache,
 	lockdep_assert_held(&cache->lock);
 	list_del_init(&r->lru);
 	list_del_init(&r->node);
-	cache->octets -= sdp_zc_cost(r);
-	r->conn->zc.nkept--;
+	sdp_zc_account(cache, &r->conn->zc, -1, -sdp_zc_cost(r));
 }
 
 static void sdp_zc_free_all(struct list_head *doomed)
@@ -275,8 +284,7 @@ bool sdp_zc_cache_keep(struct sdp_zc_region *r)
 	r->used = jiffies;
 	list_add_tail(&r->lru, &cache->lru);
 	list_add(&r->node, &r->conn->zc.kept);
-	r->conn->zc.nkept++;
-	cache->octets += cost;
+	sdp_zc_account(cache, &r->conn->zc, 1, cost);
 	queue_delayed_work(system_unbound_wq, &cache->work, SDP_ZC_CACHE_IDLE);
 	spin_unlock(&cache->lock);
 	sdp_zc_free_all(&doomed);

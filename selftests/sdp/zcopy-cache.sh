@@ -12,7 +12,7 @@
 PROGRAM=sdp-zcache
 # shellcheck source=selftests/lib/zcopy.sh
 . "$(dirname "$0")/../lib/zcopy.sh"
-need sdp-zcache sdp-run sdpstat
+need sdp-zcache sdp-run sdpstat jq
 
 SERVER=10.0.0.2
 PORT=7600
@@ -85,12 +85,20 @@ hold() {
 	wait_for 30 grep -q held "$BG_LOG"
 }
 
+# of two pieces, as sdpstat shows it
+KEPT=557056
+kept() { "in_$1" sdpstat --json | jq -c '[.sockets[] | select(.state == "ESTAB").zcopy_kept]'; }
+none_kept() { [ "$(kept a)$(kept b)" = "[0][0]" ]; }
+
 idle_rose() { [ "$(in_a sdpstat -s -z | awk '$1 == "zcopy_cache_idle" { print $2 }')" -ge 2 ]; }
 
 ends() {
 	hold
+	ktap_is "what is kept is told, by sdpstat" "$(kept a)$(kept b)" "[$KEPT][$KEPT]"
+	ktap_is "and by SDP_INFO" "$(cat "$BG_LOG")" "held $KEPT"
 	ktap_check "idle: all is let go" wait_for 20 none_pinned
 	ktap_check "and counted" idle_rose
+	ktap_check "and not told any more" none_kept
 	stop_bg "$CLIENT"
 	hold
 	stop_bg "$CLIENT"

@@ -549,10 +549,17 @@ static void run_churn(void)
 	in(at, SIZE, 2);
 }
 
+/* For send and receive, once each */
 static void run_hold(void)
 {
+	struct sdp_info info;
+	socklen_t len = sizeof(info);
+
 	run_reuse();
-	printf("held\n");
+	if (getsockopt(fd, SOL_SDP, SDP_INFO, &info, &len) ||
+	    len < sizeof(info))
+		fail("SDP_INFO");
+	printf("held %u\n", info.zcopy_kept);
 	fflush(stdout);
 	pause();
 }

@@ -50,6 +50,7 @@ static const struct {
 	{ "tx_size", SDP_DIAG_TX_SIZE },
 	{ "rx_size", SDP_DIAG_RX_SIZE },
 	{ "rx_reserved", SDP_DIAG_RX_RESERVED },
+	{ "zcopy_kept", SDP_DIAG_ZCOPY_KEPT },
 	{ "tx_mseq", SDP_DIAG_TX_MSEQ },
 	{ "tx_mseq_ack", SDP_DIAG_TX_MSEQ_ACK },
 	{ "rx_mseq", SDP_DIAG_RX_MSEQ },

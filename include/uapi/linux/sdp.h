@@ -129,7 +129,7 @@ struct sdp_info {
 	__u32	rx_lent;		/* octets of receive buffers of which
 					 * SDP_ZEROCOPY_RECEIVE has lent pages
 					 */
-	__u32	pad2;
+	__u32	zcopy_kept;		/* octets of net.sdp.zcopy_cache in use */
 	__u64	rx_lent_bytes;		/* payload that it has lent so far */
 };
 

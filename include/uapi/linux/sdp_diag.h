@@ -69,6 +69,9 @@ enum {
 				 * none was
 				 */
 	SDP_DIAG_RX_RESERVED,	/* u32: bytes of memory kept for receiving */
+	SDP_DIAG_ZCOPY_KEPT,	/* u32: bytes of net.sdp.zcopy_cache in use: user
+				 * memory that stays pinned between transfers
+				 */
 
 	__SDP_DIAG_MAX,
 	SDP_DIAG_MAX = (__SDP_DIAG_MAX - 1)
