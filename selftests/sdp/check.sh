@@ -1,5 +1,6 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0
+# vm: timeout=300
 #
 # sdpstat check: each reason why a connection is not an SDP one is found, and
 # said; a connection that would be one is not put in doubt.
@@ -33,6 +34,8 @@ advised() {
 		jq '[.steps[] | select(.result == "fail" and (.advice | not))] | length')" 0
 }
 
+established_a() { in_a sdpstat | grep -q ESTAB; }
+
 start_bg b sdp-run socat TCP4-LISTEN:7001,fork,reuseaddr PIPE
 start_bg b sdp-run socat TCP6-LISTEN:7002,fork,reuseaddr PIPE
 start_bg b socat TCP4-LISTEN:7003,fork,reuseaddr PIPE
@@ -53,6 +56,12 @@ answer 1 address fail "no.such.host" no.such.host:1
 answer 1 device note "iWARP does not connect to loopback|lo has no RDMA device" \
 	-t 1 127.0.0.1:7001
 answer 0 device ok "rda" -n 10.0.0.2:7009
+start_bg a sdp-run socat TCP4:10.0.0.2:7001 PIPE
+wait_for 20 established_a
+in_a sysctl -qw net.sdp.max_connections=1
+answer 1 connect fail "no more connections" 10.0.0.2:7001
+in_a sysctl -qw net.sdp.max_connections=0
+stop_bg "$BG_PID"
 in_a sysctl -qw net.sdp.port_offset=20000
 answer 1 port ok "27001 for the device" 10.0.0.2:7001
 answer 1 connect fail "nobody listens for SDP at port 27001" 10.0.0.2:7001

@@ -438,6 +438,88 @@ def without_offset():
         sysctl(netns, "port_offset", OFFSET)
 
 
+def limited_here():
+    """This end has as many connections as it may: TCP, which does not count."""
+    p, bound = new_port(), new_port()
+    refused = counter("a", "conn_limit")
+    with listener(sdp("b"), B, p) as l, sdp("a") as first:
+        first.connect((B, p))
+        sysctl("a", "max_connections", 1)
+        same("the first is SDP", domain(first), AF_SDP)
+        l.accept()[0].close()
+        with sdp("a", NONE) as c:
+            fails("without the option", errno.ENOBUFS, c.connect, (B, p))
+            c.setsockopt(SOL_SDP, SDP_FALLBACK, TCP)
+            c.connect((B, p))
+            same("with it, the same socket", domain(c), socket.AF_INET)
+            s = l.accept()[0]
+            same("and the listener's other kind", domain(s), socket.AF_INET)
+            talk("data", c, s)
+            s.close()
+        with sdp("a") as c, sdp("a") as more:
+            c.bind((A, bound))
+            c.connect((B, p))
+            same("a bound one", l.accept()[1], (A, bound))
+            more.connect((B, p))
+            same("TCP has no limit", domain(more), socket.AF_INET)
+            l.accept()[0].close()
+        with sdp("a") as c:
+            c.setblocking(False)
+            err = c.connect_ex((B, p))
+            ok("without waiting", err in (0, errno.EINPROGRESS), err)
+            same("ready", len(select.select([], [c], [], 20)[1]), 1)
+            same("TCP", (domain(c), c.getsockopt(socket.SOL_SOCKET,
+                                                 socket.SO_ERROR)),
+                 (socket.AF_INET, 0))
+            l.accept()[0].close()
+    with sdp("a") as c:
+        sysctl("a", "max_connections", 0)
+        with listener(sdp("b", NONE), B, new_port()) as l, sdp("a") as first:
+            first.connect((B, port))
+            sysctl("a", "max_connections", 1)
+            fails("nobody listens for TCP: its error", errno.ECONNREFUSED,
+                  c.connect, (B, port))
+    same("counted", counter("a", "conn_limit"), refused + 6)
+    # what has been closed is gone a little later
+    p = new_port()
+    with listener(sdp("b"), B, p) as l:
+        for i in range(200):
+            with sdp("a") as c:
+                c.connect((B, p))
+                kind = domain(c)
+                l.accept()[0].close()
+            if kind == AF_SDP:
+                break
+            time.sleep(0.05)
+        same("there is room again: SDP", kind, AF_SDP)
+    sysctl("a", "max_connections", 0)
+
+
+def limited_there():
+    """The other end has: a listener of both takes TCP, one of SDP nothing."""
+    p = new_port()
+    refused = counter("b", "conn_limit")
+    with listener(sdp("b"), B, p) as l, sdp("a") as first:
+        first.connect((B, p))
+        accepted = l.accept()[0]
+        sysctl("b", "max_connections", 1)
+        with sdp("a", NONE) as c:
+            fails("SDP alone", errno.ECONNREFUSED, c.connect, (B, p))
+        with sdp("a") as c, sdp("a") as more:
+            c.connect((B, p))
+            s = l.accept()[0]
+            same("both ends take TCP", (domain(c), domain(s)),
+                 (socket.AF_INET, socket.AF_INET))
+            talk("data", c, s)
+            more.connect((B, p))
+            same("as many as there are", domain(l.accept()[0]), socket.AF_INET)
+            s.close()
+        talk("the first goes on", first, accepted)
+        accepted.close()
+    same("counted", counter("b", "conn_limit"), refused + 3)
+    sysctl("b", "max_connections", 0)
+
+
 def only():
     p = new_port()
     with sdp("b") as l, sdp("a") as c:
@@ -500,6 +582,8 @@ def main():
     sigio()
     no_device()
     server()
+    limited_here()
+    limited_there()
     without_offset()
     only()
     print("1..%d" % count)

@@ -305,12 +305,12 @@ static void explain_refusal(struct check *c, uint64_t hellos)
 		     strerror(tcp));
 	else if (iwarp)
 		step(c, "connect", FAIL,
-		     "start the server under sdp-run; if it is, 'sdpstat -s' there tells (refused_reqs, hello_bad)",
+		     "start the server under sdp-run; if it is, 'sdpstat -s' there tells (refused_reqs, hello_bad, conn_limit)",
 		     "a listener at port %d refuses: one of TCP only, or one that does not take our Hello",
 		     c->device_port);
 	else
 		step(c, "connect", FAIL,
-		     "start the server under sdp-run; if it is, 'sdpstat -s' there tells (refused_reqs, hello_bad)",
+		     "start the server under sdp-run; if it is, 'sdpstat -s' there tells (refused_reqs, hello_bad, conn_limit)",
 		     "the peer refuses: nobody listens for SDP at port %d, or does not take our Hello",
 		     c->device_port);
 }
@@ -336,6 +336,11 @@ static void explain_error(struct check *c, int err, uint64_t hellos)
 		step(c, "connect", FAIL,
 		     "a firewall may drop the packets (iWARP: TCP to that port; RoCE: UDP port 4791), or a server that speaks no MPA listens there",
 		     "no answer from port %d", c->device_port);
+		break;
+	case ENOBUFS:
+		step(c, "connect", FAIL,
+		     "if conn_limit of 'sdpstat -s' rises, net.sdp.max_connections is reached",
+		     "no more connections: %s", strerror(err));
 		break;
 	default:
 		step(c, "connect", FAIL, "see 'sdpstat -s' and the kernel log",
