@@ -405,6 +405,12 @@ static bool piped_sink_step(struct peer *p, char step)
 	case '4': /* not at once */
 		request(p, "waitall", 1 << 20, 300);
 		return true;
+	case '8': /* two threads do, not at once */
+		request(p, "threads", 1 << 20, 300);
+		return true;
+	case '1': /* so that the one which does not read looks around */
+		poll(NULL, 0, 500);
+		return true;
 	case '3':
 		avail(p, 200000, 0);
 		return true;
@@ -581,6 +587,7 @@ const struct attack zcopy_attacks[] = {
 	CASE("pipelined: more SrcAvail than allowed", "bad_state", ABORT, "M4333"),
 	CASE("pipelined: SrcAvail with payload", "bad_rdma", ABORT, "MV"),
 	CASE("pipelined: Data behind SrcAvail", "bad_state", ABORT, "M43d"),
+	CASE("pipelined: one reads, another one waits", NULL, GOOD, "M83q1pkH."),
 	CASE("pipelined: DisConn behind SrcAvail", "bad_state", ABORT, "M43f"),
 	CASE("combined mode while it reads", "bad_state", ABORT, "M43q5"),
 	CASE("pipelined mode twice", "bad_state", ABORT, "MM"),

@@ -30,6 +30,24 @@ include() {
 	done < "$1"
 }
 
+# attacks [OPTION]...
+attacks() {
+	in_a hyb-hostile -h $SERVER -p 6000 -s "ip netns exec b sdpstat -s -z" "$@" \
+		zcopy > "$OUT/zcopy.tap" 2>&1
+	include "$OUT/zcopy.tap"
+}
+
+# sum COUNTER...: of the server
+sum() {
+	in_b sdpstat -s -z | awk -v names=" $* " 'index(names, " " $1 " ") { n += $2 }
+		END { print n + 0 }'
+}
+
+# how often a reader has taken memory for nothing
+in_vain() {
+	echo $(($(sum zcopy_cache_hits zcopy_cache_misses) - $(sum rx_zcopy_reads tx_sinkavail)))
+}
+
 dev_up hybrid hybrid || ktap_skip_all "no hybrid devices"
 modprobe -q sdp
 before=$(pinned)
@@ -39,9 +57,10 @@ in_b sysctl -q -w net.sdp.shared_link=0 net.sdp.zcopy_threshold=65536 net.sdp.fi
 start_bg b sdp-zcopy serve $SERVER 6000
 wait_for 20 grep -q listening "$BG_LOG" ||
 	ktap_fail "the server listens" "$(cat "$BG_LOG")"
-in_a hyb-hostile -h $SERVER -p 6000 \
-	-s "ip netns exec b sdpstat -s -z" zcopy > "$OUT/zcopy.tap" 2>&1
-include "$OUT/zcopy.tap"
+attacks
+vain=$(in_vain)
+attacks -o "another one waits"
+ktap_is "who waits while another one reads leaves the memory to it" "$(in_vain)" "$vain"
 in_a sysctl -q -w net.sdp.shared_link=0
 ktap_check "the server still works" in_a timeout 30 sdp-zcopy -t 65536 $SERVER 6000
 ktap_check "all pages are let go" wait_for 20 none_pinned
