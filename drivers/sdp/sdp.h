@@ -123,6 +123,7 @@ struct sdp_net {
 	int sysctl_rx_merge;		/* payloads up to this are merged */
 	int sysctl_shared_link;		/* use shared buffers where possible */
 	int sysctl_flow_control;	/* SDP_FLOW_*, not the default */
+	int sysctl_credit_join;		/* sends without credit join a message */
 	int sysctl_rdma_progress;	/* enum sdp_progress */
 	int sysctl_zcopy_threshold;	/* octets of a send; 0: never */
 	int sysctl_zcopy_wait;		/* us without progress */
@@ -622,6 +623,7 @@ struct sdp_conn {
 	bool tx_probing;
 	bool tx_want;			/* a writer waits for completions */
 	bool ring_app;			/* SDP_PROGRESS_APP */
+	bool tx_alone;			/* credit: each send is a message */
 	bool ring_away;			/* and the program is doing something else */
 	u32 ring_put;			/* octets written to the peer's ring */
 	u32 ring_told;			/* octets that it knows we have freed */

@@ -73,7 +73,7 @@ static u8 sdp_fc_possible(const struct sdp_conn *conn)
  * sdp_fc_choose - find out what is wished for and what may be offered
  * @conn: connection that knows its device
  *
- * Sets fc_wish, fc_ext, and fc_reason if it is the device that cannot.
+ * Sets fc_wish, fc_ext, tx_alone, and fc_reason if it is the device that cannot.
  *
  * Context: process, before the queue pair is made.
  */
@@ -85,6 +85,7 @@ void sdp_fc_choose(struct sdp_conn *conn)
 
 	if (wish == SDP_FLOW_DEFAULT)
 		wish = READ_ONCE(sn->sysctl_flow_control);
+	conn->tx_alone = !READ_ONCE(sn->sysctl_credit_join);
 	conn->fc_wish = wish;
 	conn->fc_ext = can & sdp_fc_allowed(wish);
 	conn->fc_reason = SDP_UNSHARED_NOT;
@@ -137,6 +138,7 @@ int sdp_fc_use(struct sdp_conn *conn, u8 ext)
 	spin_lock_bh(&conn->tx_lock);
 	conn->fc_ext = ext;
 	conn->fc = fc;
+	conn->tx_alone &= !ext;
 	spin_unlock_bh(&conn->tx_lock);
 	return 0;
 }

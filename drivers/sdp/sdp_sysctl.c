@@ -144,6 +144,7 @@ static const struct ctl_table sdp_sysctl_table[] = {
 	SDP_SYSCTL(rx_merge, SYSCTL_ZERO, &rx_merge_max),
 	SDP_SYSCTL(shared_link, SYSCTL_ZERO, SYSCTL_ONE),
 	SDP_SYSCTL_WORD(flow_control, flow_words),
+	SDP_SYSCTL(credit_join, SYSCTL_ZERO, SYSCTL_ONE),
 	SDP_SYSCTL_WORD(rdma_progress, progress_words),
 	SDP_SYSCTL(zcopy_threshold, SYSCTL_ZERO, SYSCTL_INT_MAX),
 	SDP_SYSCTL(zcopy_wait, SYSCTL_ONE, &zcopy_wait_max),
@@ -177,6 +178,7 @@ static void sdp_sysctl_defaults(struct sdp_net *sn)
 	sn->sysctl_rx_merge = 2048;
 	sn->sysctl_shared_link = 1;
 	sn->sysctl_flow_control = SDP_FLOW_AUTO;
+	sn->sysctl_credit_join = 1;
 	sn->sysctl_rdma_progress = SDP_PROGRESS_KERNEL;
 	sn->sysctl_zcopy_threshold = 0;
 	sn->sysctl_zcopy_wait = 1000;

@@ -486,7 +486,7 @@ static u32 sdp_tx_append_room(struct sdp_conn *conn, struct sdp_tx_msg *m)
 {
 	struct sdp_chunk *c = m->chunk;
 
-	if (m->oob || m->eor || c != conn->tx_chunk ||
+	if (m->oob || m->eor || conn->tx_alone || c != conn->tx_chunk ||
 	    m->off + m->len != c->used)
 		return 0;
 	return min(c->size - c->used, conn->tx_max_payload - m->len);

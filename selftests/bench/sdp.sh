@@ -34,6 +34,7 @@ sdp_sysctl() {
 sdp_kind() {
 	case $1 in
 	credit | rdma | vwin | transport) sdp_sysctl "flow_control=$1" ;;
+	alone) sdp_sysctl flow_control=credit credit_join=0 ;;
 	copy) sdp_sysctl flow_control=credit zcopy_threshold=0 ;;
 	zcopy) sdp_sysctl flow_control=credit zcopy_threshold=32768 ;;
 	nocache) sdp_sysctl flow_control=credit zcopy_threshold=32768 zcopy_cache=0 ;;
@@ -105,7 +106,7 @@ fc_rows() {
 fc_device() {
 	local policy
 
-	for policy in credit rdma vwin transport; do
+	for policy in credit alone rdma vwin transport; do
 		# what a device cannot do is in selftests/sdp/fc.sh
 		case $policy/$2 in
 		vwin/siw | transport/siw | transport/rxe) continue ;;

@@ -13,7 +13,8 @@
  *		waits for a line, lets the reader go on, sees all arrive
  *	sdp-fc compute ADDRESS PORT FILE SIZE MS through|stalls
  *		as fill, but computes for MS milliseconds when the reader goes
- *		on: what is held up has to arrive meanwhile, or may not
+ *		on, or longer: what is held up has to arrive meanwhile, or may
+ *		not
  */
 #include <arpa/inet.h>
 #include <errno.h>
@@ -241,13 +242,16 @@ static int do_fill(char **argv)
 	return finish();
 }
 
-/* No system call; on and on until @ms are over and the reader is at rest */
-static uint64_t compute(long ms)
+/*
+ * No system call; on and on until @ms are over and the reader has all, or is at
+ * rest for @rest
+ */
+static uint64_t compute(long ms, long rest)
 {
 	long end = now_ms() + ms, quiet = now_ms();
 	uint64_t got = 0, now;
 
-	while (now_ms() < end || now_ms() - quiet < 500) {
+	while (now_ms() < end || now_ms() - quiet < rest) {
 		now = atomic_load(&shm->got);
 		if (now != got)
 			quiet = now_ms();
@@ -268,7 +272,7 @@ static int do_compute(char **argv)
 	begin(argv, false, 0);
 	fill(strtoul(argv[3], NULL, 0));
 	atomic_store(&shm->go, 1);
-	got = compute(atol(argv[4]));
+	got = compute(atol(argv[4]), stalls ? 500 : LONG_MS);
 	printf("sent %llu, received while computing %llu\n",
 	       (unsigned long long)sent, (unsigned long long)got);
 	all = got >= sent;

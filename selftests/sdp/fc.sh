@@ -171,6 +171,22 @@ policy() {
 	fi
 }
 
+# Each send is a message, however long it has to wait for credit.
+alone() {
+	local n msgs
+	n=$(scaled 2000 500)
+	sysctls flow_control credit
+	sysctls credit_join 0
+	server
+	msgs=$(counter a tx_data_msgs)
+	ktap_check "$KIND credit, alone: $n sends of 64 bytes" in_a timeout 120 \
+		sdp-fc send $SERVER $PORT $MAP "$n" 64
+	msgs=$(($(counter a tx_data_msgs) - msgs))
+	ktap_is "$KIND credit, alone: as many messages" "$msgs" "$n"
+	stop_bg "$FC"
+	sysctls credit_join 1
+}
+
 # device KIND AUTO VWIN REASON: what it does when nothing or "vwin" is asked for
 device() {
 	local before
@@ -213,6 +229,7 @@ for kind in $KINDS; do
 	esac
 	[ -n "$(rdma link show rda/1 2>/dev/null || rdma link show)" ] || continue
 	policy credit 1
+	alone
 	policy rdma 90
 	sysctls rdma_progress app
 	server
