@@ -40,8 +40,13 @@ exchange() {
 
 # all [KIND] DEVICES: all that there is, and KIND
 all() {
-	local name=${!#} pause
+	local name=${!#} pause dev
 
+	# nothing in the middle of a message
+	for dev in rda rdb; do
+		dev=/sys/class/infiniband/$dev/hybrid/markers
+		[ ! -e "$dev" ] || echo off > "$dev"
+	done
 	# odd places, pieces of what was advertised
 	exchange -n 1500000 -w 300000 -o 4321 -R 200000
 	told "$name" SrcAvail "${@:1:$#-1}"
