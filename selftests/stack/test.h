@@ -97,6 +97,8 @@ struct st_pair {
  * @down: end the connection
  * @free: undo @up; closes the ends that are open
  * @path: change the path MTU in the middle, round @n; may be NULL
+ * @post: a work request that sends nothing, by the first end; may be NULL
+ * @posted: wait until it is complete
  * @remove: let the device of the first end go; may be NULL
  */
 struct st_env {
@@ -105,6 +107,8 @@ struct st_env {
 	void (*down)(struct st_pair *pair);
 	void (*free)(struct st_pair *pair);
 	void (*path)(struct st_pair *pair, unsigned int n);
+	int (*post)(struct st_pair *pair);
+	int (*posted)(struct st_pair *pair);
 	void (*remove)(struct st_pair *pair);
 };
 

@@ -17,6 +17,8 @@ struct st_side {
 	struct ib_pd *pd;
 	struct ib_cq *cq;
 	struct kt_step step;		/* at hand */
+	struct kt_step posted;		/* a work request */
+	struct ib_cqe cqe;		/* of that */
 	struct completion ended;	/* of the connection or its device */
 };
 
@@ -29,7 +31,7 @@ static struct rdma_cm_id *st_listener;
 static struct st_conn *st_expected;	/* whom the next request is for */
 static struct sockaddr_in st_addr;
 
-/* Nothing is posted, so nothing completes but what rdma_drain_qp posts */
+/* One request at a time is posted, beside what rdma_drain_qp posts */
 static int st_make_qp(struct st_side *s)
 {
 	struct ib_qp_init_attr attr = {
@@ -214,6 +216,35 @@ static void st_set_mtu(struct rdma_cm_id *id, int mtu)
 	rtnl_unlock();
 }
 
+static void st_posted(struct ib_cq *cq, struct ib_wc *wc)
+{
+	struct st_side *s = container_of(wc->wr_cqe, struct st_side, cqe);
+
+	kt_step_end(&s->posted, wc->status);
+}
+
+/* A Write of no octets: no memory is needed for it, nor looked at */
+static int st_hybrid_post(struct st_pair *p)
+{
+	struct st_side *s = &((struct st_conn *)p->priv)->side[0];
+	struct ib_rdma_wr wr = {
+		.wr.wr_cqe = &s->cqe,
+		.wr.opcode = IB_WR_RDMA_WRITE,
+		.wr.send_flags = IB_SEND_SIGNALED,
+	};
+
+	s->cqe.done = st_posted;
+	init_completion(&s->posted.done);
+	return ib_post_send(s->id->qp, &wr.wr, NULL);
+}
+
+static int st_hybrid_posted(struct st_pair *p)
+{
+	struct st_conn *c = p->priv;
+
+	return kt_step_wait(&c->side[0].posted, 0);
+}
+
 /* Both ends of the path, the larger one first */
 static void st_hybrid_path(struct st_pair *p, unsigned int n)
 {
@@ -245,6 +276,8 @@ static const struct st_env st_hybrid_env = {
 	.down = st_hybrid_down,
 	.free = st_hybrid_free,
 	.path = st_hybrid_path,
+	.post = st_hybrid_post,
+	.posted = st_hybrid_posted,
 	.remove = st_hybrid_remove,
 };
 

@@ -432,6 +432,28 @@ static void st_case_refuse(struct st_pair *p)
 	      a->closes, b->closes, b->calls);
 }
 
+/* Requests of the send queue stand in the stream behind messages that wait */
+static void st_case_behind(struct st_pair *p)
+{
+	struct st_end *a = &p->end[0], *b = &p->end[1];
+	int i, err;
+
+	if (!p->env->post)
+		return;
+	for (i = 0; i < 3; i++) {
+		if (!st_shut(a, b))
+			return;
+		err = p->env->post(p);
+		kt_ok(!err, "a request behind messages that wait: %d", err);
+		st_send(a, 5000, 0);
+		st_resume(b);
+		st_same(a, b, "messages in front of it and behind it arrive");
+		err = err ?: p->env->posted(p);
+		kt_ok(!err, "it is complete: %d", err);
+	}
+	kt_ok(!a->closes && !b->closes, "and the connection is there");
+}
+
 static const struct {
 	const char *name;
 	void (*run)(struct st_pair *p);
@@ -444,6 +466,7 @@ static const struct {
 	{ "notify", st_case_notify },
 	{ "again", st_case_again },
 	{ "pause", st_case_pause },
+	{ "behind", st_case_behind },
 	{ "close", st_case_close },
 	{ "middle", st_case_middle },
 	{ "down", st_case_down },
