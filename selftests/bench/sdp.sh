@@ -8,12 +8,14 @@
 #          each end (8 of 8 KB in the literature), MTU 1500, everything by the
 #          host; "messages" is how many left for one send. fc-delay: the same over
 #          a path on which a packet takes FC_DELAY us, on the simulated NIC
+#          (that alone with FC_DEVICES empty); sdp-alone is credit as in the
+#          literature, without messages that sends join
 #   zcopy  large sends, MTU 9000 over the simulated NIC, MTU 1500 over veth with
 #          CRC by the host. The peer reads into one buffer of 1 MB. "nocache":
 #          memory is pinned for each send and receive
 #   conn   connect, a request of 64 octets, the answer, close; one after the other
 
-FC_DEVICES=${FC_DEVICES:-hybrid siw rxe}
+FC_DEVICES=${FC_DEVICES-hybrid siw rxe}
 FC_SIZES=${FC_SIZES:-256 1024 4096}
 FC_DELAY=${FC_DELAY:-100}
 ZCOPY_SIZES=${ZCOPY_SIZES:-65536 262144 1048576}
@@ -126,7 +128,7 @@ fc_device() {
 part_fc() {
 	local device link
 
-	for link in veth hnic; do
+	for link in ${FC_DEVICES:+veth} hnic; do
 		echo "bench: tcp over $link ..."
 		sdp_setup $link tcp 1500 && fc_rows $link tcp
 		net_down
