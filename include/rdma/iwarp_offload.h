@@ -23,12 +23,19 @@
  * in-sequence stream and sets skb->decrypted on a packet that consists of
  * whole FPDUs whose CRCs and markers are all good. Packets with and without it
  * are not merged by GRO and TCP. Without it software checks.
+ *
+ * Placement. The provider tells the driver of tagged buffers. The NIC writes
+ * payload of tagged segments of such packets into them, and gives the host a
+ * packet whose fragments are, for these octets, the pages of the buffer. So the
+ * stream stays as it was on the wire, and the provider, which checks everything
+ * as before, finds that there is nothing left to copy. See place_add.
  */
 #ifndef _RDMA_IWARP_OFFLOAD_H
 #define _RDMA_IWARP_OFFLOAD_H
 
 #include <linux/bits.h>
 #include <linux/in6.h>
+#include <linux/list.h>
 #include <linux/notifier.h>
 #include <linux/types.h>
 
@@ -43,6 +50,7 @@ enum iwarp_offload_feature {
 	IWARP_OFFLOAD_RX_DEMUX,		/* 4-tuple to connection, queue, CPU */
 	IWARP_OFFLOAD_TX_CONTIG,	/* moves payload to open marker gaps */
 	IWARP_OFFLOAD_TX_SG,		/* gathers marker fragments */
+	IWARP_OFFLOAD_RX_PLACE,		/* payload to tagged buffers; with RX_CRC */
 	IWARP_OFFLOAD_FEATURES
 };
 
@@ -55,6 +63,7 @@ enum iwarp_offload_feature {
  * @max_fpdu: longest FPDU it can check or fill by itself; longer ones get no
  *	      verdict. Nothing is left to it of a connection whose segments are
  *	      longer; if they become so later, tx_fill finishes them.
+ * @max_bufs: tagged buffers it can hold for each connection
  */
 struct iwarp_offload_caps {
 	u32 supported;
@@ -62,6 +71,7 @@ struct iwarp_offload_caps {
 	u32 max_conns;
 	u32 max_frags;
 	u32 max_fpdu;
+	u32 max_bufs;
 };
 
 /* How the octets of an FPDU stand in the packets of the host */
@@ -113,6 +123,37 @@ struct iwarp_offload_conn {
 	const struct iwarp_offload_host_ops *ops;
 };
 
+/* Tagged segments that may be placed into a buffer */
+enum iwarp_place {
+	IWARP_PLACE_WRITE,	/* RDMA Writes: the peer has the right to */
+	IWARP_PLACE_READ,	/* Read Responses: it is the sink of a Read */
+};
+
+/**
+ * struct iwarp_offload_buf - a tagged buffer
+ * @node: the driver's
+ * @page: kernel addresses, in the direct mapping, of pieces of 1 << @shift
+ *	  octets. Ordinary pages: references may be taken.
+ * @to: tagged offset of its first octet
+ * @len: octets
+ * @off: offset of its first octet in the first of @page
+ * @stag: STag
+ * @shift: see @page
+ * @what: enum iwarp_place
+ *
+ * The provider's, unchanged from place_add to place_del.
+ */
+struct iwarp_offload_buf {
+	struct list_head node;
+	void *const *page;
+	u64 to;
+	u64 len;
+	u32 off;
+	u32 stag;
+	u8 shift;
+	u8 what;
+};
+
 /**
  * struct iwarp_offload_ops - implemented by a NIC driver
  * @caps: what there is and what is on. Context: any.
@@ -126,7 +167,23 @@ struct iwarp_offload_conn {
  *		 Features can come and go, TX ones go only when all that was
  *		 left to them is acknowledged. Context: process, may sleep.
  * @rx_resync: an FPDU begins at sequence number @seq, which is position @pos:
- *	       the answer to iwarp_offload_rx_lost(). Context: softirq.
+ *	       the answer to iwarp_offload_rx_lost(). All in front of it has been
+ *	       processed by the provider. Context: softirq.
+ * @rx_passed: with RX_PLACE, the provider is about to process octets, up to
+ *	       sequence number @seq, that came without a verdict, perhaps by
+ *	       another device. After return nothing in front of @seq is placed.
+ *	       Context: softirq.
+ * @place_add: with RX_PLACE, payload may be placed into @buf from now on. The
+ *	       NIC does so only for the packet that is exactly the next one of
+ *	       the stream, no octet of which it has seen before, when all of its
+ *	       FPDUs are there and good, and TCP is sure to take it. All others
+ *	       are the host's. So what was placed is never written to again once
+ *	       the host has processed it. Return 0 or -ENOSPC. Context: softirq,
+ *	       the TCP socket held.
+ * @place_del: nothing is written to @buf after return, whoever holds packets
+ *	       that refer to its pages. Before conn_del and before RX_PLACE is
+ *	       taken away there is one for each buffer. Context: process or
+ *	       softirq, must not sleep.
  */
 struct iwarp_offload_ops {
 	void (*caps)(struct net_device *netdev,
@@ -135,6 +192,11 @@ struct iwarp_offload_ops {
 	void (*conn_del)(struct iwarp_offload_conn *conn);
 	void (*conn_update)(struct iwarp_offload_conn *conn);
 	void (*rx_resync)(struct iwarp_offload_conn *conn, u32 seq, u64 pos);
+	void (*rx_passed)(struct iwarp_offload_conn *conn, u32 seq);
+	int (*place_add)(struct iwarp_offload_conn *conn,
+			 struct iwarp_offload_buf *buf);
+	void (*place_del)(struct iwarp_offload_conn *conn,
+			  struct iwarp_offload_buf *buf);
 };
 
 /**
