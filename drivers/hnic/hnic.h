@@ -14,6 +14,7 @@
  *	hnic_rx.c	RX engine, NAPI
  *	hnic_tx.c	TX engine: fetches, cuts, checksums
  *	hnic_conn.c	connections taken over from an iWARP provider
+ *	hnic_place.c	payload that goes to tagged buffers
  *	hnic_filter.c	ntuple filters
  *	hnic_link.c	what happens between two devices: delay, loss, ...
  *	hnic_engine.c	threads
@@ -48,6 +49,7 @@
 #define HNIC_WIRE_MAX	4096	/* packets under way; then the sender waits */
 #define HNIC_CONNS	1024
 #define HNIC_FILTERS	64
+#define HNIC_BUFS	256	/* tagged buffers of a connection */
 
 struct hnic_dev;
 
@@ -64,9 +66,32 @@ static inline void compat_set_threaded(struct net_device *netdev)
 /* -------------------------------------------------------------- packets */
 
 /**
+ * struct hnic_piece - octets of a packet that lie together
+ * @page: where; referenced, the first piece by the packet
+ * @off: offset in it
+ * @len: how many
+ */
+struct hnic_piece {
+	struct page *page;
+	u32 off;
+	u32 len;
+};
+
+/**
+ * struct hnic_placed - a packet with payload that was placed
+ * @nr: pieces
+ * @piece: the fragments that the host gets; the first has all headers
+ */
+struct hnic_placed {
+	u32 nr;
+	struct hnic_piece piece[MAX_SKB_FRAGS];
+};
+
+/**
  * struct hnic_pkt - a packet, and in front of it what the NIC knows of it
  * @next: in struct hnic_list
  * @due: when it arrives, ns, or 0 for at once
+ * @placed: where its octets are, if some of them were placed
  * @page: compound page that the packet is in; a reference
  * @off: where in @page the Ethernet header is
  * @len: octets from there
@@ -83,6 +108,7 @@ static inline void compat_set_threaded(struct net_device *netdev)
 struct hnic_pkt {
 	struct hnic_pkt *next;
 	u64 due;
+	struct hnic_placed *placed;
 	struct page *page;
 	u32 off;
 	u32 hash;
@@ -149,6 +175,8 @@ void hnic_pkt_tuple(const struct hnic_pkt *p, struct in6_addr *saddr,
 void hnic_pkt_set_len(struct hnic_pkt *p, u32 len);
 void hnic_pkt_csum(struct hnic_pkt *p);
 bool hnic_pkt_csum_good(const struct hnic_pkt *p);
+bool hnic_pkt_plain(const struct hnic_pkt *p, const u8 *addr, u32 *ack, u32 *ts,
+		    u8 *doff);
 
 /* ------------------------------------------------------------- counters */
 
@@ -193,6 +221,11 @@ struct hnic_rx_stats {
 	u64 resync_lost;
 	u64 resync_host;
 	u64 resync_self;
+	u64 placed_fpdus;
+	u64 placed_octets;
+	u64 place_missed;
+	u64 place_refused;
+	u64 place_lost;
 	u64 steered_conn;
 	u64 steered_ntuple;
 	u64 dropped_ntuple;
@@ -362,6 +395,7 @@ enum hnic_knob {
 	HNIC_MAX_CONNS,
 	HNIC_MAX_FRAGS,
 	HNIC_MAX_FPDU,
+	HNIC_MAX_BUFS,
 	HNIC_KNOBS
 };
 

@@ -2,7 +2,7 @@
 /*
  * The iWARP engines: connections taken over from a provider, CRC and markers
  * of what they send, the verdict on what they receive, their queue. Calls
- * hnic_pkt.c, hyb_crc.c and the provider.
+ * hnic_place.c, hnic_pkt.c, hyb_crc.c and the provider.
  *
  * Readers of the table are both engines (RCU). An entry has a lock for each
  * direction, held while the provider is asked; conn_del takes both to make
@@ -18,6 +18,7 @@
 
 #include "hnic.h"
 #include "hnic_fpdu.h"
+#include "hnic_place.h"
 #include "hyb_crc.h"
 
 /* As the local side sees it; no holes */
@@ -44,6 +45,7 @@ struct hnic_tuple {
  * @rx_sync: @rx_next is known
  * @rx_told: rx_lost was called and not answered
  * @rx_answers: answers of the provider that are not counted yet
+ * @place: placement
  */
 struct hnic_conn {
 	struct rhash_head node;
@@ -59,6 +61,7 @@ struct hnic_conn {
 	bool rx_sync;
 	bool rx_told;
 	u32 rx_answers;
+	struct hnic_place place;
 };
 
 static const struct rhashtable_params hnic_conn_params = {
@@ -207,14 +210,18 @@ enum hnic_tx hnic_conn_tx(struct hnic_dev *hd, struct hnic_pkt *p, bool marked)
 	struct hnic_conn *hc;
 	bool served = false;
 
-	/* without the mark it is final: software may have moved the markers */
-	if (!marked)
+	if (!marked && !READ_ONCE(hd->nconns))
 		return HNIC_TX_PLAIN;
 	if (!p->pay)
 		hnic_pkt_parse(p);
-	if (!p->pay || p->pay == p->len)
+	if (!p->pay)
 		return HNIC_TX_PLAIN;
 	hc = hnic_conn_find(hd, p, true);
+	if (hc)
+		hnic_place_sent(&hc->place, p);
+	/* without the mark it is final: software may have moved the markers */
+	if (!marked || p->pay == p->len)
+		return HNIC_TX_PLAIN;
 	if (hc) {
 		spin_lock(&hc->tx_lock);
 		served = hc->conn && READ_ONCE(hc->conn->features) & mine;
@@ -350,14 +357,15 @@ static bool hnic_rx_check(struct hnic_dev *hd, struct hnic_conn *hc,
 	return false;
 }
 
-static void hnic_rx_verdict(struct hnic_dev *hd, struct hnic_conn *hc,
+/* Returns whether it is really good, and is said to be */
+static bool hnic_rx_verdict(struct hnic_dev *hd, struct hnic_conn *hc,
 			    struct hnic_pkt *p)
 {
 	u32 len = hnic_pkt_pay_len(p);
-	bool good;
+	bool good, really;
 
 	if (!len)
-		return;
+		return false;
 	hd->rx_stats.resync_host += hc->rx_answers;
 	hc->rx_answers = 0;
 	if (hnic_link_chance(&hd->rx_random,
@@ -368,12 +376,14 @@ static void hnic_rx_verdict(struct hnic_dev *hd, struct hnic_conn *hc,
 		good = hnic_rx_check(hd, hc, hnic_pkt_data(p) + p->pay,
 				     hnic_pkt_seq(p), len);
 	}
+	really = good;
 	if (hnic_link_chance(&hd->rx_random,
 			     READ_ONCE(hd->link.knob[HNIC_FAULT_VERDICT])))
 		good = !good;
 	p->verdict = good;
 	hd->rx_stats.verdicts += good;
 	hd->rx_stats.no_verdict += !good;
+	return really && good;
 }
 
 /**
@@ -386,6 +396,7 @@ static void hnic_rx_verdict(struct hnic_dev *hd, struct hnic_conn *hc,
  */
 int hnic_conn_rx(struct hnic_dev *hd, struct hnic_pkt *p)
 {
+	bool next, good = false;
 	struct hnic_conn *hc;
 	u32 features = 0;
 
@@ -399,7 +410,12 @@ int hnic_conn_rx(struct hnic_dev *hd, struct hnic_pkt *p)
 		features = READ_ONCE(hc->conn->features) &
 			   READ_ONCE(hd->offload);
 	if (features & BIT(IWARP_OFFLOAD_RX_CRC))
-		hnic_rx_verdict(hd, hc, p);
+		good = hnic_rx_verdict(hd, hc, p);
+	/* always: it may be switched on later */
+	next = hnic_place_track(&hc->place, hnic_pkt_seq(p),
+				hnic_pkt_pay_len(p));
+	if (features & BIT(IWARP_OFFLOAD_RX_PLACE))
+		hnic_place_rx(hd, &hc->place, hc->conn, p, next, good);
 	spin_unlock(&hc->rx_lock);
 	if (!(features & BIT(IWARP_OFFLOAD_RX_DEMUX)))
 		return -1;
@@ -418,6 +434,7 @@ static void hnic_caps(struct net_device *netdev,
 	caps->max_conns = READ_ONCE(hd->link.knob[HNIC_MAX_CONNS]);
 	caps->max_frags = READ_ONCE(hd->link.knob[HNIC_MAX_FRAGS]);
 	caps->max_fpdu = READ_ONCE(hd->link.knob[HNIC_MAX_FPDU]);
+	caps->max_bufs = READ_ONCE(hd->link.knob[HNIC_MAX_BUFS]);
 }
 
 /* The queue of the CPU that the provider wants, or else by chance */
@@ -480,6 +497,7 @@ static int hnic_conn_add(struct iwarp_offload_conn *conn)
 	hc->conn = conn;
 	hc->rx_next = conn->rx_seq;
 	hc->rx_sync = true;
+	hnic_place_init(&hc->place, conn->rx_seq);
 	conn->features &= READ_ONCE(hd->offload);
 	hc->queue = -1;
 	if (conn->features & BIT(IWARP_OFFLOAD_RX_DEMUX))
@@ -508,6 +526,11 @@ static void hnic_conn_update(struct iwarp_offload_conn *conn)
 					 hnic_conn_queue(hd, hc, conn->cpu);
 	WRITE_ONCE(hc->queue, queue);
 	conn->queue = queue;
+	/* without RX_PLACE the provider has not told what passed by */
+	spin_lock_bh(&hc->rx_lock);
+	hc->place.sync = false;
+	hc->place.told = false;
+	spin_unlock_bh(&hc->rx_lock);
 }
 
 static void hnic_conn_del(struct iwarp_offload_conn *conn)
@@ -544,6 +567,45 @@ static void hnic_rx_resync(struct iwarp_offload_conn *conn, u32 seq, u64 pos)
 		hc->rx_sync = true;
 		hc->rx_answers++;
 	}
+	hnic_place_passed(&hc->place, seq);
+	spin_unlock_bh(&hc->rx_lock);
+}
+
+static void hnic_rx_passed(struct iwarp_offload_conn *conn, u32 seq)
+{
+	struct hnic_conn *hc = conn->drv;
+
+	if (!hc)
+		return;
+	spin_lock_bh(&hc->rx_lock);
+	hnic_place_passed(&hc->place, seq);
+	spin_unlock_bh(&hc->rx_lock);
+}
+
+static int hnic_buf_add(struct iwarp_offload_conn *conn,
+			struct iwarp_offload_buf *buf)
+{
+	struct hnic_dev *hd = netdev_priv(conn->netdev);
+	struct hnic_conn *hc = conn->drv;
+	int err;
+
+	if (!hc)
+		return -ENOSPC;
+	spin_lock_bh(&hc->rx_lock);
+	err = hnic_place_add(&hc->place, buf,
+			     READ_ONCE(hd->link.knob[HNIC_MAX_BUFS]));
+	spin_unlock_bh(&hc->rx_lock);
+	return err;
+}
+
+/* The engine places under the lock */
+static void hnic_buf_del(struct iwarp_offload_conn *conn,
+			 struct iwarp_offload_buf *buf)
+{
+	struct hnic_conn *hc = conn->drv;
+
+	spin_lock_bh(&hc->rx_lock);
+	hnic_place_del(&hc->place, buf);
 	spin_unlock_bh(&hc->rx_lock);
 }
 
@@ -553,4 +615,7 @@ const struct iwarp_offload_ops hnic_offload_ops = {
 	.conn_del = hnic_conn_del,
 	.conn_update = hnic_conn_update,
 	.rx_resync = hnic_rx_resync,
+	.rx_passed = hnic_rx_passed,
+	.place_add = hnic_buf_add,
+	.place_del = hnic_buf_del,
 };

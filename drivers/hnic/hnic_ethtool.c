@@ -17,6 +17,7 @@ static const char hnic_priv_flags[][ETH_GSTRING_LEN] = {
 	[IWARP_OFFLOAD_RX_DEMUX] = "iwarp-rx-demux",
 	[IWARP_OFFLOAD_TX_CONTIG] = "iwarp-tx-contig",
 	[IWARP_OFFLOAD_TX_SG] = "iwarp-tx-sg",
+	[IWARP_OFFLOAD_RX_PLACE] = "iwarp-rx-place",
 };
 
 /* In the order of the fields of the three structures */
@@ -56,6 +57,11 @@ static const char hnic_stat_names[][ETH_GSTRING_LEN] = {
 	"rx_engine_resync_lost",
 	"rx_engine_resync_host",
 	"rx_engine_resync_self",
+	"rx_engine_placed_fpdus",
+	"rx_engine_placed_octets",
+	"rx_engine_place_missed",
+	"rx_engine_place_refused",
+	"rx_engine_place_lost",
 	"rx_engine_steered_conn",
 	"rx_engine_steered_ntuple",
 	"rx_engine_dropped_ntuple",

@@ -23,7 +23,8 @@
 			 BIT(IWARP_OFFLOAD_RX_CRC) | \
 			 BIT(IWARP_OFFLOAD_RX_DEMUX) | \
 			 BIT(IWARP_OFFLOAD_TX_CONTIG) | \
-			 BIT(IWARP_OFFLOAD_TX_SG))
+			 BIT(IWARP_OFFLOAD_TX_SG) | \
+			 BIT(IWARP_OFFLOAD_RX_PLACE))
 
 /* ------------------------------------------------------------- transmit */
 
@@ -342,6 +343,7 @@ static void hnic_setup(struct net_device *netdev)
 	hd->link.knob[HNIC_MAX_CONNS] = HNIC_CONNS;
 	hd->link.knob[HNIC_MAX_FRAGS] = MAX_SKB_FRAGS;
 	hd->link.knob[HNIC_MAX_FPDU] = HNIC_MTU_MAX;
+	hd->link.knob[HNIC_MAX_BUFS] = HNIC_BUFS;
 	hd->link.knob[HNIC_SEED] = 1;
 
 	hnic_engine_init(&hd->tx, hd);

@@ -9,10 +9,12 @@
  *
  * Context of all: bottom halves disabled, and one engine at a time.
  */
+#include <linux/etherdevice.h>
 #include <linux/if_vlan.h>
 #include <linux/ip.h>
 #include <linux/ipv6.h>
 #include <linux/jhash.h>
+#include <linux/slab.h>
 #include <linux/tcp.h>
 #include <linux/udp.h>
 #include <net/ip.h>
@@ -119,7 +121,13 @@ struct hnic_pkt *hnic_pkt_alloc(struct hnic_pool *pool, u32 len)
 
 void hnic_pkt_free(struct hnic_pkt *p)
 {
+	struct hnic_placed *placed = p->placed;
+	u32 i;
+
+	for (i = 1; placed && i < placed->nr; i++)
+		put_page(placed->piece[i].page);
 	put_page(p->page);
+	kfree(placed);
 }
 
 void hnic_pool_free(struct hnic_pool *pool)
@@ -321,4 +329,42 @@ bool hnic_pkt_csum_good(const struct hnic_pkt *p)
 	    !((struct udphdr *)hnic_tcp(p))->check)
 		return false;
 	return !hnic_pkt_sum(p);
+}
+
+/* Timestamps as TCP aligns them, RFC 7323 appendix A; others are not read */
+#define HNIC_TS_HEAD	0x0101080aU
+#define HNIC_TS_DOFF	8
+
+/**
+ * hnic_pkt_plain() - is this an ordinary data packet of TCP for the host?
+ * @p: TCP packet with a good checksum
+ * @addr: address of the device
+ * @ack: set to its acknowledgment
+ * @ts: set to its timestamp, 0 without
+ * @doff: set to its data offset
+ *
+ * Return: false if a field is unusual, or anything but TCP may care for it.
+ */
+bool hnic_pkt_plain(const struct hnic_pkt *p, const u8 *addr, u32 *ack, u32 *ts,
+		    u8 *doff)
+{
+	const struct ethhdr *eth = (struct ethhdr *)hnic_pkt_data(p);
+	const struct tcphdr *th = hnic_tcp(p);
+	const __be32 *opt = (const __be32 *)(th + 1);
+
+	*ack = ntohl(th->ack_seq);
+	*doff = th->doff;
+	*ts = 0;
+	if (!ether_addr_equal(eth->h_dest, addr) || p->l3 != ETH_HLEN ||
+	    !th->ack || th->syn || th->fin || th->rst || th->urg)
+		return false;
+	if (!p->ipv6 && (hnic_ip4(p)->ihl != 5 ||
+			 ip_fast_csum((u8 *)hnic_ip4(p), 5)))
+		return false;
+	if (th->doff == sizeof(*th) / 4)
+		return true;
+	if (th->doff != HNIC_TS_DOFF || ntohl(opt[0]) != HNIC_TS_HEAD)
+		return false;
+	*ts = ntohl(opt[1]);
+	return true;
 }

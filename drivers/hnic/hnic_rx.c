@@ -13,6 +13,7 @@
 #include <linux/etherdevice.h>
 #include <linux/sched.h>
 #include <linux/skbuff.h>
+#include <linux/slab.h>
 #include <net/gro.h>
 
 #include "hnic.h"
@@ -249,6 +250,23 @@ static bool hnic_receive_copy(struct hnic_queue *q, struct hnic_pkt *p)
 	return true;
 }
 
+/* Where its payload was placed, and what is left of it; with all references */
+static void hnic_receive_placed(struct sk_buff *skb, const struct hnic_pkt *p)
+{
+	const struct hnic_placed *placed = p->placed;
+	u32 size = p->size - (p->len - placed->piece[0].len);
+	u32 i;
+
+	for (i = 0; i < placed->nr; i++) {
+		const struct hnic_piece *piece = &placed->piece[i];
+
+		skb_add_rx_frag(skb, i, piece->page, piece->off, piece->len,
+				size);
+		size = i + 1 < placed->nr ? piece[1].len : 0;
+	}
+	kfree(placed);
+}
+
 static bool hnic_receive_frag(struct hnic_queue *q, struct hnic_pkt *p)
 {
 	struct sk_buff *skb = napi_get_frags(&q->napi);
@@ -257,7 +275,10 @@ static bool hnic_receive_frag(struct hnic_queue *q, struct hnic_pkt *p)
 		return false;
 	hnic_rx_skb(q, skb, p);
 	/* with the reference that the packet had */
-	skb_add_rx_frag(skb, 0, p->page, p->off, p->len, p->size);
+	if (p->placed)
+		hnic_receive_placed(skb, p);
+	else
+		skb_add_rx_frag(skb, 0, p->page, p->off, p->len, p->size);
 	napi_gro_frags(&q->napi);
 	return true;
 }

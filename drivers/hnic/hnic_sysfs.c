@@ -100,6 +100,7 @@ HNIC_ATTR(seed, HNIC_SEED, 1, U32_MAX);
 HNIC_ATTR(max_conns, HNIC_MAX_CONNS, 0, 65536);
 HNIC_ATTR(max_frags, HNIC_MAX_FRAGS, 1, MAX_SKB_FRAGS);
 HNIC_ATTR(max_fpdu, HNIC_MAX_FPDU, 64, HNIC_MTU_MAX);
+HNIC_ATTR(max_bufs, HNIC_MAX_BUFS, 0, 65536);
 
 static ssize_t path_delay_show(struct device *dev,
 			       struct device_attribute *attr, char *buf)
@@ -318,6 +319,7 @@ static struct attribute *hnic_attrs[] = {
 	&hnic_attr_max_conns.attr.attr,
 	&hnic_attr_max_frags.attr.attr,
 	&hnic_attr_max_fpdu.attr.attr,
+	&hnic_attr_max_bufs.attr.attr,
 	&dev_attr_path_delay.attr,
 	&dev_attr_tx_cpu.attr,
 	&dev_attr_rx_cpu.attr,

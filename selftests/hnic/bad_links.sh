@@ -28,7 +28,7 @@ switch_engines() {
 	local i f
 
 	for ((i = 0; i < 6; i++)); do
-		for f in tx-crc rx-crc rx-demux tx-contig tx-sg; do
+		for f in tx-crc rx-crc rx-demux tx-contig tx-sg rx-place; do
 			flag "iwarp-$f" off
 			sleep 0.05
 			flag "iwarp-$f" on
