@@ -483,6 +483,38 @@ static ssize_t verify_store(struct device *d, struct device_attribute *attr,
 }
 static DEVICE_ATTR_RW(verify);
 
+/* Shows where it is, as a placement of the components: the NIC may not offer it */
+static ssize_t placement_show(struct device *d, struct device_attribute *attr,
+			      char *buf)
+{
+	struct hyb_dev *dev = hyb_attr_dev(d);
+	u8 side = READ_ONCE(dev->placement);
+
+	if (!(hyb_off_dev_nic(dev->netdev) & BIT(IWARP_OFFLOAD_RX_PLACE)))
+		side = RDMA_STACK_HOST;
+	return sysfs_emit(buf, "%s\n", hyb_side_name(side));
+}
+
+static ssize_t placement_store(struct device *d, struct device_attribute *attr,
+			       const char *buf, size_t len)
+{
+	struct hyb_dev *dev = hyb_attr_dev(d);
+	u8 side;
+	int err;
+
+	if (!hyb_attr_allowed(dev))
+		return -EPERM;
+	err = hyb_side_parse(buf, &side);
+	if (err)
+		return err;
+	mutex_lock(&dev->attr_lock);
+	WRITE_ONCE(dev->placement, side);
+	hyb_dev_follow(dev);
+	mutex_unlock(&dev->attr_lock);
+	return len;
+}
+static DEVICE_ATTR_RW(placement);
+
 /* on or off: placement of what came out of order, of new connections */
 static ssize_t ooo_show(struct device *d, struct device_attribute *attr,
 			char *buf)
@@ -522,6 +554,7 @@ static struct attribute *hyb_attrs[] = {
 	&dev_attr_markers.attr,
 	&dev_attr_mpa_rev.attr,
 	&dev_attr_ooo.attr,
+	&dev_attr_placement.attr,
 	&dev_attr_profile.attr,
 	&dev_attr_verify.attr,
 	NULL
@@ -934,6 +967,8 @@ void hyb_attr_dev_del(struct hyb_dev *dev)
 void hyb_attr_dev_init(struct hyb_dev *dev)
 {
 	mutex_init(&dev->attr_lock);
+	spin_lock_init(&dev->place_lock);
+	dev->placement = RDMA_STACK_HOST;
 	hyb_profile_parse("hybrid", &dev->place);
 	dev->crc = true;
 	dev->markers = MPA_WANT_AUTO;

@@ -8,10 +8,10 @@
  *
  * Revocation: a copy announces itself in hyb_mem.users and then looks whether
  * the STag is live; invalidation clears the STag and then waits until no copy
- * is in progress. When it returns, packets in flight can do no harm, whoever
- * still holds a reference.
+ * is in progress, and NICs that place payload know no more of the region. When
+ * it returns, packets in flight can do no harm, whoever still holds a reference.
  *
- * Calls nobody.
+ * Calls hyb_offload.
  */
 #include <linux/log2.h>
 #include <linux/mm.h>
@@ -21,6 +21,7 @@
 #include <rdma/rdma_netlink.h>
 #include <rdma/restrack.h>
 
+#include "hyb_offload.h"
 #include "hybrid.h"
 
 #define HYB_STAG_INDEX(stag)	((stag) >> 8)
@@ -76,6 +77,7 @@ static struct hyb_mr *hyb_mr_create(struct ib_pd *pd, u32 pages)
 			goto err;
 	}
 	refcount_set(&mem->ref, 1);
+	INIT_LIST_HEAD(&mem->bufs);
 	mem->maxpages = pages;
 	mem->pd = pd;
 	mem->dev = dev;
@@ -95,12 +97,15 @@ err:
 	return NULL;
 }
 
-/* Waits for copies in progress; they do not sleep */
-static void hyb_mem_wait_users(const struct hyb_mem *mem)
+/* Waits for copies in progress, which do not sleep, and takes it from NICs */
+static void hyb_mem_wait_users(struct hyb_mem *mem)
 {
-	smp_mb();	/* pairs with the one in hyb_mem_begin() */
+	/* pairs with those in hyb_mem_begin() and hyb_off_tell() */
+	smp_mb();
 	while (atomic_read(&mem->users))
 		cpu_relax();
+	if (!list_empty(&mem->bufs))
+		hyb_off_revoke(mem);
 }
 
 static void hyb_mem_revoke(struct hyb_mem *mem)
@@ -276,6 +281,13 @@ static void *hyb_mem_contig(const struct hyb_mem *mem, u64 to)
 	return mem->base ? mem->base + (to - mem->va) : NULL;
 }
 
+/* A NIC may have placed it already */
+static void hyb_mem_copy(void *dst, const void *src, u32 len)
+{
+	if (dst != src)
+		memcpy(dst, src, len);
+}
+
 /**
  * hyb_mem_write - copy into registered memory
  * @mem: region, referenced
@@ -299,13 +311,13 @@ enum hyb_mem_err hyb_mem_write(struct hyb_mem *mem, u32 stag, u64 to,
 		goto out;
 	dst = hyb_mem_contig(mem, to);
 	if (dst) {
-		memcpy(dst, src, len);
+		hyb_mem_copy(dst, src, len);
 		goto out;
 	}
 	for (; len; len -= n, to += n, src += n) {
 		n = len;
 		dst = hyb_mem_addr(mem, to - mem->va, &n);
-		memcpy(dst, src, n);
+		hyb_mem_copy(dst, src, n);
 	}
 out:
 	hyb_mem_end(mem);
@@ -393,7 +405,7 @@ enum hyb_mem_err hyb_mem_invalidate(struct ib_pd *pd, u32 stag, bool remote)
  * @sqe: request made by hyb_post_send(): @rkey is the STag with its new key,
  *	 @raddr the tagged offset wanted, @access the rights
  *
- * Context: any.
+ * Context: TCP socket held.
  * Return: HYB_MEM_OK, HYB_MEM_STAG if there is no such region or it is valid,
  * HYB_MEM_PD, HYB_MEM_ACCESS if it is of another kind.
  */
@@ -417,6 +429,9 @@ enum hyb_mem_err hyb_mem_reg(struct hyb_qp *qp, const struct siw_sqe *sqe)
 		/* Opens the region as it was described before */
 		smp_store_release(&mem->live, sqe->rkey);
 		hyb_stats_inc(qp->dev, HYB_ST_MR_FAST_REG);
+		if (mem->access & IB_ACCESS_REMOTE_WRITE)
+			hyb_off_place(qp, mem, sqe->rkey, 0, 0,
+				      IWARP_PLACE_WRITE);
 	}
 	hyb_mem_put(mem);
 	return err;
@@ -686,6 +701,7 @@ static int hyb_map_mr_sg(struct ib_mr *ibmr, struct scatterlist *sg, int nents,
 	/* Normally done long ago, by a work request */
 	hyb_mem_revoke(mem);
 	mem->npages = 0;
+	mem->placeable = false;
 	n = ib_sg_to_pages(ibmr, sg, nents, offset, hyb_set_page);
 	if (n <= 0 || !mem->npages)
 		return n;

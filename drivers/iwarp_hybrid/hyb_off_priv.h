@@ -2,7 +2,8 @@
 /*
  * What the files of NIC offload share: hyb_offload (life cycle of a connection
  * at a NIC), hyb_off_rec (records), hyb_off_sw (packets that software
- * finishes), hyb_off_steer (filters of ordinary NICs). See hyb_offload.h.
+ * finishes), hyb_off_steer (filters of ordinary NICs), hyb_off_place (tagged
+ * buffers). See hyb_offload.h.
  *
  * hyb_offload calls the others; these call proto/, hyb_crc and hyb_stats.
  */
@@ -157,6 +158,10 @@ struct hyb_off_steer {
  * @steer: filter
  * @end: lets go of the NIC when the socket is gone
  * @liar: the NIC's verdict was wrong once
+ * @bufs: tagged buffers that the NIC knows, the oldest in front; under
+ *	  hyb_dev.place_lock
+ * @nbufs: how many, at most @max_bufs
+ * @max_bufs: what the NIC takes
  */
 struct hyb_off_conn {
 	struct hyb_off pub;
@@ -174,6 +179,9 @@ struct hyb_off_conn {
 	struct hyb_off_steer steer;
 	struct work_struct end;
 	bool liar;
+	struct list_head bufs;
+	u32 nbufs;
+	u32 max_bufs;
 };
 
 /* The hook of the socket; see hyb_off_sw.c */
@@ -186,6 +194,8 @@ bool hyb_off_steer_can(const struct net_device *netdev);
 
 /* Says where a filter is now, with the socket owned; see hyb_off_steer_set() */
 void hyb_off_steered(struct hyb_off_conn *o, bool added);
+
+void hyb_off_place_end(struct hyb_off_conn *o);
 
 void hyb_off_count(struct hyb_off_conn *o, enum hyb_stat stat, u64 n);
 

@@ -132,6 +132,10 @@ static u32 hyb_off_wishes(const struct hyb_off_conn *o)
 		want |= BIT(IWARP_OFFLOAD_TX_SG);
 	if (o->ring.ivl && qp->wish.markers == HYB_MARK_CONTIG)
 		want |= BIT(IWARP_OFFLOAD_TX_CONTIG);
+	/* on a shared link nothing is placed; nor is it looked at afterwards */
+	if (READ_ONCE(o->dev->placement) == RDMA_STACK_NIC && !qp->shared &&
+	    !READ_ONCE(o->dev->verify))
+		want |= BIT(IWARP_OFFLOAD_RX_PLACE);
 	return want;
 }
 
@@ -151,6 +155,10 @@ static u32 hyb_off_wanted(struct hyb_off_conn *o)
 	if (caps.max_fpdu < tcp_sk(o->sk)->mss_cache)
 		want &= ~HYB_OFF_TX;
 	o->pub.max_pieces = min_t(u32, caps.max_frags, HYB_OFF_PIECES);
+	o->max_bufs = caps.max_bufs;
+	/* only what is good is placed */
+	if (!(want & BIT(IWARP_OFFLOAD_RX_CRC)))
+		want &= ~BIT(IWARP_OFFLOAD_RX_PLACE);
 	/* who moves or gathers must checksum what comes out */
 	if (o->ring.crc && !(want & BIT(IWARP_OFFLOAD_TX_CRC)))
 		want &= ~(BIT(IWARP_OFFLOAD_TX_SG) |
@@ -176,6 +184,7 @@ static int hyb_off_conn_add(struct hyb_off_conn *o, u32 want)
 /* The NIC forgets the connection */
 static void hyb_off_conn_del(struct hyb_off_conn *o)
 {
+	hyb_off_place_end(o);
 	o->ops->conn_del(&o->nic);
 	WRITE_ONCE(o->nic.features, 0);
 	o->nic.queue = -1;
@@ -191,6 +200,8 @@ static void hyb_off_conn_set(struct hyb_off_conn *o, u32 want)
 {
 	u32 keep = o->ring.nr ? o->nic.features & HYB_OFF_TX : 0;
 
+	if (!(want & BIT(IWARP_OFFLOAD_RX_PLACE)))
+		hyb_off_place_end(o);
 	WRITE_ONCE(o->nic.features, want | keep);
 	if (!(want | keep))
 		hyb_off_conn_del(o);
@@ -211,6 +222,9 @@ static void hyb_off_publish(struct hyb_off_conn *o, u32 want)
 	o->pub.tx_contig = want & BIT(IWARP_OFFLOAD_TX_CONTIG);
 	o->pub.tx_sg = want & BIT(IWARP_OFFLOAD_TX_SG);
 	o->pub.rx_crc = want & BIT(IWARP_OFFLOAD_RX_CRC);
+	o->pub.word = !o->liar && (o->pub.word || o->pub.rx_crc);
+	o->pub.place = want & BIT(IWARP_OFFLOAD_RX_PLACE) && !o->liar &&
+		       !o->qp->rx.stopped;
 	WRITE_ONCE(o->nic.tx_layout, o->pub.tx_contig ? IWARP_LAYOUT_CONTIG :
 							IWARP_LAYOUT_FINAL);
 	if (!o->qp)
@@ -373,6 +387,8 @@ void hyb_off_lied(struct hyb_qp *qp)
 
 	o->liar = true;
 	o->pub.rx_crc = false;
+	o->pub.word = false;
+	hyb_off_place_end(o);
 	hyb_off_count(o, HYB_ST_OFF_RX_LIED, 1);
 	ibdev_warn_ratelimited(&qp->dev->ibdev,
 			       "QP %u: %s passed an FPDU with a bad CRC\n",
@@ -448,6 +464,7 @@ static void hyb_off_conn_init(struct hyb_off_conn *o, struct hyb_qp *qp,
 	o->netdev = qp->dev->netdev;
 	netdev_hold(o->netdev, &o->tracker, GFP_KERNEL);
 	INIT_WORK(&o->end, hyb_off_end);
+	INIT_LIST_HEAD(&o->bufs);
 	hyb_off_steer_init(o);
 
 	hyb_off_ring_init(&o->ring);
@@ -501,6 +518,7 @@ void hyb_off_detach(struct hyb_qp *qp)
 		return;
 	o = hyb_off_of(qp);
 	hyb_place_update(qp, 0);
+	hyb_off_place_end(o);
 	hyb_off_ring_acked(&o->ring, tcp_sk(o->sk)->snd_una);
 	o->qp = NULL;
 	spin_lock_bh(&o->ring.lock);
@@ -621,6 +639,7 @@ static const char *const hyb_off_names[IWARP_OFFLOAD_FEATURES] = {
 	[IWARP_OFFLOAD_RX_DEMUX] = "rx-demux",
 	[IWARP_OFFLOAD_TX_CONTIG] = "tx-contig",
 	[IWARP_OFFLOAD_TX_SG] = "tx-sg",
+	[IWARP_OFFLOAD_RX_PLACE] = "rx-place",
 };
 
 int hyb_off_show(struct hyb_qp *qp, char *buf)
@@ -638,6 +657,7 @@ int hyb_off_show(struct hyb_qp *qp, char *buf)
 			n += sysfs_emit_at(buf, n, " %s", hyb_off_names[i]);
 	n += sysfs_emit_at(buf, n, "%s\n", features ? "" : " none");
 	n += sysfs_emit_at(buf, n, "records: %u\n", READ_ONCE(o->ring.nr));
+	n += sysfs_emit_at(buf, n, "buffers: %u\n", READ_ONCE(o->nbufs));
 	n += sysfs_emit_at(buf, n, "verify: %d\n", o->pub.verify);
 	n += sysfs_emit_at(buf, n, "trusted: %d\n", !o->liar);
 	n += sysfs_emit_at(buf, n, "steering: %s\n", hyb_off_steer(qp));

@@ -2,10 +2,10 @@
 /*
  * NIC offload, the provider's half of <rdma/iwarp_offload.h>: which connection
  * is with a NIC, records of FPDUs that it finishes, its verdict on what came
- * in, steering by filters of ordinary NICs.
+ * in, buffers that it places payload in, steering by filters of ordinary NICs.
  *
- * Beside the engines: called by hyb_tx, hyb_rx, hyb_stream, hyb_tcp and the
- * attributes; calls proto/, hyb_crc, hyb_stats and NIC drivers.
+ * Beside the engines: called by hyb_tx, hyb_rx, hyb_stream, hyb_tcp, hyb_mem and
+ * the attributes; calls proto/, hyb_crc, hyb_stats and NIC drivers.
  */
 #ifndef HYB_OFFLOAD_H
 #define HYB_OFFLOAD_H
@@ -15,6 +15,7 @@
 #include <net/tcp.h>
 #include <rdma/iwarp_offload.h>
 
+struct hyb_mem;
 struct hyb_qp;
 struct page;
 
@@ -40,20 +41,24 @@ struct hyb_off_piece {
  * @tx_contig: markers may stand behind the payload, IWARP_LAYOUT_CONTIG
  * @tx_sg: payload may be given by reference, the NIC gathers it
  * @rx_crc: the NIC's verdict is taken for a CRC
+ * @word: same of packets that are on their way since it was, or is
+ * @place: the NIC places payload of tagged segments
  * @verify: check in any case
  * @max_pieces: of an FPDU whose payload the NIC gathers
  * @ask: the NIC waits for hyb_off_rx_at()
  * @in_run: @run is valid
  * @run: sequence number of the last verified packet that began with an FPDU
  *
- * The first six change while a task owns the TCP socket, hence between
- * FPDUs. The last two belong to the receive engine.
+ * All but the last three change while a task owns the TCP socket, hence between
+ * FPDUs, @place also when the receive engine stops. The last two belong to that.
  */
 struct hyb_off {
 	bool tx_crc;
 	bool tx_contig;
 	bool tx_sg;
 	bool rx_crc;
+	bool word;
+	bool place;
 	bool verify;
 	u8 max_pieces;
 	bool ask;
@@ -130,6 +135,13 @@ int hyb_off_show(struct hyb_qp *qp, char *buf);
 /* Engines that are switched on at a net device, BIT(IWARP_OFFLOAD_*) */
 u32 hyb_off_dev_nic(struct net_device *netdev);
 
+void hyb_off_place(struct hyb_qp *qp, struct hyb_mem *mem, u32 stag, u64 to,
+		   u64 len, enum iwarp_place what);
+void hyb_off_read_done(struct hyb_qp *qp, struct hyb_mem *mem);
+void hyb_off_revoke(struct hyb_mem *mem);
+void hyb_off_place_stop(struct hyb_off *off);
+void hyb_off_came(struct hyb_off *off, u32 seq);
+
 /* Where packets of the connection come in: CPU, queue; -1 if unknown */
 int hyb_off_cpu(struct hyb_qp *qp);
 int hyb_off_queue(struct hyb_qp *qp);
@@ -172,6 +184,17 @@ static inline void hyb_off_answer(struct hyb_qp *qp, u32 seq, u64 pos) { }
 static inline void hyb_off_lied(struct hyb_qp *qp) { }
 static inline int hyb_off_show(struct hyb_qp *qp, char *buf) { return 0; }
 static inline u32 hyb_off_dev_nic(struct net_device *netdev) { return 0; }
+
+static inline void hyb_off_place(struct hyb_qp *qp, struct hyb_mem *mem,
+				 u32 stag, u64 to, u64 len,
+				 enum iwarp_place what)
+{
+}
+
+static inline void hyb_off_read_done(struct hyb_qp *qp, struct hyb_mem *mem) { }
+static inline void hyb_off_revoke(struct hyb_mem *mem) { }
+static inline void hyb_off_place_stop(struct hyb_off *off) { }
+static inline void hyb_off_came(struct hyb_off *off, u32 seq) { }
 static inline int hyb_off_cpu(struct hyb_qp *qp) { return -1; }
 static inline int hyb_off_queue(struct hyb_qp *qp) { return -1; }
 static inline const char *hyb_off_steer(struct hyb_qp *qp) { return "host"; }
@@ -287,7 +310,7 @@ static inline enum hyb_off_verdict hyb_off_rx_ok(struct hyb_off *off,
 						 u32 seq, u32 len)
 {
 #ifdef CONFIG_TLS_DEVICE
-	if (off && off->rx_crc && skb->decrypted) {
+	if (off && off->word && skb->decrypted) {
 		u32 start = TCP_SKB_CB(skb)->seq;
 
 		if (seq == start) {
@@ -317,6 +340,40 @@ static inline void hyb_off_rx_at(struct hyb_qp *qp, struct hyb_off *off,
 {
 	if (off && unlikely(READ_ONCE(off->ask)))
 		hyb_off_answer(qp, seq, pos);
+}
+
+/* Does the NIC place payload? @off may be NULL. */
+static inline bool hyb_off_places(const struct hyb_off *off)
+{
+	return off && off->place;
+}
+
+/**
+ * hyb_off_stop - the receive engine stops for good
+ * @off: of the queue pair, may be NULL
+ *
+ * On return the NIC places nothing. Context: TCP socket held.
+ */
+static inline void hyb_off_stop(struct hyb_off *off)
+{
+	if (hyb_off_places(off))
+		hyb_off_place_stop(off);
+}
+
+/**
+ * hyb_off_passed - octets are about to be processed
+ * @off: of the queue pair, may be NULL
+ * @seq: sequence number behind them
+ * @nic: what the NIC found
+ *
+ * What came without a verdict, it may not have seen. It must not place, later,
+ * an old packet with the same octets. Context: TCP socket held.
+ */
+static inline void hyb_off_passed(struct hyb_off *off, u32 seq,
+				  enum hyb_off_verdict nic)
+{
+	if (hyb_off_places(off) && nic == HYB_OFF_NONE)
+		hyb_off_came(off, seq);
 }
 
 #endif

@@ -191,6 +191,7 @@ static bool hyb_cur_copy(struct hyb_cur *c, u8 *dst, u32 len)
  * @nic: what the NIC found
  * @flat: it lies in one piece of memory
  * @placed: its payload is where it belongs, all that is left is delivery
+ * @there: octets that hyb_fpdu_copy() found at their destination
  */
 struct hyb_fpdu {
 	struct hyb_cur cur;
@@ -203,6 +204,7 @@ struct hyb_fpdu {
 	enum hyb_off_verdict nic;
 	bool flat;
 	bool placed;
+	u32 there;
 };
 
 /* Up to @want octets of the body, markers taken out; 0 at the end of data */
@@ -226,7 +228,10 @@ static u32 hyb_fpdu_span(struct hyb_fpdu *f, u32 want, const u8 **p)
 	}
 }
 
-/* The next @len octets of the body, which are there; false at the end of data */
+/*
+ * The next @len octets of the body, which are there; false at the end of data.
+ * If a NIC has placed them, the packet refers to the memory that they belong in.
+ */
 static bool hyb_fpdu_copy(struct hyb_fpdu *f, u8 *dst, u32 len)
 {
 	const u8 *p = f->cur.p;
@@ -241,7 +246,10 @@ static bool hyb_fpdu_copy(struct hyb_fpdu *f, u8 *dst, u32 len)
 		n = hyb_fpdu_span(f, len, &p);
 		if (!n)
 			return false;
-		memcpy(dst, p, n);
+		if (p == dst)
+			f->there += n;
+		else
+			memcpy(dst, p, n);
 	}
 	return true;
 }
@@ -498,6 +506,7 @@ static void hyb_rx_fail(struct hyb_qp *qp, const struct hyb_fpdu *f, u32 err,
 			       qp->ibqp.qp_num, TERM_LAYER(err), TERM_TYPE(err),
 			       TERM_CODE(err));
 	qp->rx.stopped = true;
+	hyb_off_stop(qp->off);
 	hyb_qp_event(qp, access ? IB_EVENT_QP_ACCESS_ERR : IB_EVENT_QP_REQ_ERR);
 	hyb_tx_terminate(qp, err, f->hdr, f->hdr_len, f->ulpdu);
 }
@@ -625,13 +634,15 @@ static enum hyb_mem_err hyb_rx_put(struct hyb_rx *rx, struct hyb_fpdu *f,
 		err = mem ? hyb_mem_use(mem, stag, to, &n, &p) : HYB_MEM_OK;
 		if (err)
 			return err;
+		f->there = 0;
 		ok = hyb_fpdu_copy(f, p, n);
 		if (mem)
 			hyb_mem_unuse(mem);
 		if (!ok)
 			return HYB_MEM_STAG;
-		rx->copies++;
-		rx->copied += n;
+		rx->copies += f->there < n;
+		rx->copied += n - f->there;
+		rx->there += f->there;
 	}
 	return HYB_MEM_OK;
 }
@@ -812,6 +823,9 @@ static u32 hyb_rx_write(struct hyb_qp *qp, struct hyb_fpdu *f)
 	if (!mem)
 		return hyb_rx_tagged_error(merr);
 	err = hyb_rx_place(qp, f, mem);
+	/* the rest of what comes for it may be the NIC's */
+	if (!err && list_empty(&mem->bufs))
+		hyb_off_place(qp, mem, h->stag, 0, 0, IWARP_PLACE_WRITE);
 	hyb_mem_put(mem);
 	return err;
 }
@@ -829,6 +843,7 @@ u32 hyb_rx_read_done(struct hyb_qp *qp, struct hyb_orq_entry *orq)
 	enum siw_wc_status status = SIW_WC_SUCCESS;
 	struct hyb_tx *tx = &qp->tx;
 
+	hyb_off_read_done(qp, orq->mem);
 	if (orq->mem)
 		hyb_mem_put(orq->mem);
 	orq->mem = NULL;
@@ -975,6 +990,7 @@ static u32 hyb_rx_terminate(struct hyb_qp *qp, struct hyb_fpdu *f)
 
 	if (!hyb_fpdu_copy(f, look, len))
 		return TERM_MPA_LOCAL;
+	hyb_off_stop(qp->off);
 	err = rdmap_term_parse(look, len);
 	if (rdmap_term_request(look, len, &msn))
 		hyb_rx_refused(qp, err, msn);
@@ -1358,8 +1374,11 @@ static u32 hyb_rx_fpdu(struct hyb_qp *qp, const struct hyb_cur *cur, u32 avail)
 	struct hyb_fpdu f;
 	u32 err = 0;
 
-	if (unlikely(r))
+	if (unlikely(r)) {
+		hyb_off_passed(qp->off, cur->seq + min(avail, r->len),
+			       HYB_OFF_NONE);
 		return hyb_rx_placed(qp, r, avail);
+	}
 	f.cur = *cur;
 	f.nic = HYB_OFF_NONE;
 	f.flat = false;
@@ -1384,6 +1403,7 @@ static u32 hyb_rx_fpdu(struct hyb_qp *qp, const struct hyb_cur *cur, u32 avail)
 	}
 	if (!err && qp->ooo)
 		err = hyb_ooo_cross(qp, f.total);
+	hyb_off_passed(qp->off, cur->seq + f.total, f.nic);
 	if (!err)
 		err = hyb_rx_dispatch(qp, &f);
 	if (err) {
@@ -1410,11 +1430,13 @@ static void hyb_rx_account(struct hyb_qp *qp, u32 done)
 	hyb_stats_add(qp->dev, HYB_ST_RX_COPY_BYTES, rx->copied);
 	hyb_stats_add(qp->dev, HYB_ST_RX_CRC_BYTES, rx->summed);
 	hyb_stats_add(qp->dev, HYB_ST_RX_NIC_BYTES, rx->trusted);
+	hyb_stats_add(qp->dev, HYB_ST_RX_NIC_PLACED, rx->there);
 	rx->fpdus = 0;
 	rx->copies = 0;
 	rx->copied = 0;
 	rx->summed = 0;
 	rx->trusted = 0;
+	rx->there = 0;
 }
 
 /*
@@ -1483,7 +1505,7 @@ static u32 hyb_rx_walk(struct hyb_qp *qp, struct sock *sk, u32 avail)
 {
 	const struct hyb_shared *sh = qp->shared;
 	struct hyb_rx *rx = &qp->rx;
-	bool fast = sh && !qp->ooo;
+	bool fast = sh && !qp->ooo && !hyb_off_places(qp->off);
 	bool bulk = false, nic = false;
 	struct hyb_cur cur;
 	u32 done = 0;

@@ -46,6 +46,7 @@ struct hyb_qp;
  * @copied: same, octets
  * @summed: same, octets
  * @trusted: same, octets that the NIC has checked
+ * @there: same, octets that the NIC has placed
  */
 struct hyb_rx {
 	u32 need;
@@ -76,6 +77,7 @@ struct hyb_rx {
 	u32 copied;
 	u32 summed;
 	u32 trusted;
+	u32 there;
 };
 
 /**

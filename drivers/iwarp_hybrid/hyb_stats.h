@@ -47,6 +47,7 @@ enum hyb_stat {
 	HYB_ST_RX_COPIES,
 	HYB_ST_RX_COPY_BYTES,
 	HYB_ST_RX_CRC_BYTES,
+	HYB_ST_RX_NIC_PLACED,		/* octets found where they belong */
 	HYB_ST_RX_PAUSED,
 	HYB_ST_RX_DEFERRED,
 	HYB_ST_RX_TERM,
@@ -88,6 +89,8 @@ enum hyb_stat {
 	HYB_ST_OFF_RX_RESYNC,		/* and was told where it is */
 	HYB_ST_OFF_RX_LIED,		/* good for it, bad for us */
 	HYB_ST_OFF_FILTERS,		/* flows steered by a filter */
+	HYB_ST_OFF_BUFS,		/* tagged buffers it was told of */
+	HYB_ST_OFF_NO_BUF,		/* and not: it had no room, or we none */
 
 	/* queues */
 	HYB_ST_POST_SEND,

@@ -333,6 +333,7 @@ void hyb_tx_terminate(struct hyb_qp *qp, u32 err, const u8 *hdr, u32 hdr_len,
 		return;
 	tx->term_len = rdmap_term_build(tx->term, err, hdr, hdr_len, seg_len);
 	qp->rx.stopped = true;
+	hyb_off_stop(qp->off);
 	hyb_qp_set_state(qp, HYB_QP_TERMINATE);
 	set_bit(HYB_TODO_TX, &qp->tcp.todo);
 	hyb_cep_event(qp->cep, HYB_EV_ERROR);
@@ -491,6 +492,9 @@ static enum hyb_step hyb_tx_read(struct hyb_qp *qp)
 	}
 	step = hyb_tx_read_req(qp, &orq, tx->sqe.rkey, tx->sqe.raddr);
 	if (step == HYB_STEP_LAID) {
+		if (orq.mem)
+			hyb_off_place(qp, orq.mem, orq.stag, orq.to, orq.len,
+				      IWARP_PLACE_READ);
 		/* the reference went to the ORQ, the slot stays open */
 		tx->mem[0] = NULL;
 		tx->busy = HYB_TX_NONE;

@@ -112,6 +112,8 @@ struct hyb_place {
  * @attr_lock: protects @place against concurrent writers
  * @place: wish for new queue pairs
  * @verify: check also what the NIC says it has checked
+ * @placement: enum rdma_stack_place: who places payload of tagged segments
+ * @place_lock: protects the lists of tagged buffers, see hyb_off_place.c
  * @crc: ask for CRC in MPA start-up (it is on if either side asks)
  * @markers: enum mpa_want
  * @mpa_rev: MPA revision that an active open begins with
@@ -145,6 +147,8 @@ struct hyb_dev {
 	struct mutex attr_lock;		/* see above */
 	struct hyb_place place;
 	bool verify;
+	u8 placement;
+	spinlock_t place_lock;		/* see above; a leaf but for the NIC's */
 	bool crc;
 	u8 markers;
 	u8 mpa_rev;
@@ -252,6 +256,8 @@ enum hyb_mem_err {
  * @npages: entries of @page in use
  * @maxpages: entries of @page there are
  * @umem: pinned user memory
+ * @placeable: packets may refer to its pages; found out when it is wanted
+ * @bufs: where NICs may place something of it, see hyb_off_place.c
  * @rcu: lookups run under RCU
  */
 struct hyb_mem {
@@ -273,6 +279,8 @@ struct hyb_mem {
 	u32 maxpages;
 	void **page;
 	struct ib_umem *umem;
+	bool placeable;
+	struct list_head bufs;
 	struct rcu_head rcu;
 };
 

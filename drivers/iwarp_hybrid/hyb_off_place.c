@@ -1,0 +1,240 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * NIC offload: tagged buffers that a NIC may place payload in. See
+ * hyb_offload.h.
+ *
+ * A NIC knows the sinks of Reads while these are outstanding, and regions that
+ * the peer may write to: those registered by a work request from then on, others
+ * from the first Write that comes for them. It is told before an STag becomes
+ * invalid, a Read completes or the receive engine stops, and writes nothing
+ * afterwards.
+ *
+ * The engine does not rely on it. It checks all, and copies what is not there;
+ * payload that is placed lies at its destination when it is found.
+ *
+ * Locks: a region and a connection both have a list of their buffers, under
+ * hyb_dev.place_lock, within which the driver is called. Buffers are added with
+ * the TCP socket held, too.
+ */
+#include <linux/mm.h>
+#include <linux/net.h>
+#include <linux/slab.h>
+
+#include "hyb_off_priv.h"
+#include "hybrid.h"
+
+#if IS_ENABLED(CONFIG_SOCK_VALIDATE_XMIT)
+
+/**
+ * struct hyb_off_buf - a buffer that a NIC knows
+ * @nic: what the driver looks at
+ * @o: connection
+ * @of_conn: entry of its list, the oldest in front
+ * @of_mem: entry of the list of the region
+ */
+struct hyb_off_buf {
+	struct iwarp_offload_buf nic;
+	struct hyb_off_conn *o;
+	struct list_head of_conn;
+	struct list_head of_mem;
+};
+
+/* Can all of this memory be part of a packet? */
+static bool hyb_off_ordinary(const void *p, u32 len)
+{
+	const void *end = p + len;
+
+	for (; p < end; p += PAGE_SIZE)
+		if (is_vmalloc_addr(p) || !virt_addr_valid(p) ||
+		    !sendpage_ok(virt_to_page(p)))
+			return false;
+	return true;
+}
+
+/* Of users it always is; of the kernel it is found out once per registration */
+static bool hyb_off_placeable(struct hyb_mem *mem)
+{
+	u32 i;
+
+	if (mem->dma)
+		return false;
+	if (mem->umem || mem->placeable)
+		return true;
+	for (i = 0; i < mem->npages; i++)
+		if (!hyb_off_ordinary(mem->page[i], 1U << mem->shift))
+			return false;
+	mem->placeable = true;
+	return true;
+}
+
+/* The octets [@to, @to + @len) of a region; all of it if @len is 0 */
+static void hyb_off_describe(struct iwarp_offload_buf *buf,
+			     const struct hyb_mem *mem, u64 to, u64 len)
+{
+	u64 off = len ? to - mem->va + mem->offset : mem->offset;
+
+	buf->page = mem->page + (off >> mem->shift);
+	buf->off = off & ((1ULL << mem->shift) - 1);
+	buf->shift = mem->shift;
+	buf->to = len ? to : mem->va;
+	buf->len = len ? len : mem->len;
+}
+
+static void hyb_off_unplace(struct hyb_off_buf *b)
+{
+	b->o->ops->place_del(&b->o->nic, &b->nic);
+	b->o->nbufs--;
+	list_del(&b->of_conn);
+	list_del(&b->of_mem);
+	kfree(b);
+}
+
+/* Tell the NIC, if the STag still is valid. Context: hyb_dev.place_lock held. */
+static bool hyb_off_tell(struct hyb_off_buf *b, struct hyb_mem *mem, u64 to,
+			 u64 len)
+{
+	struct hyb_off_conn *o = b->o;
+
+	list_add_tail(&b->of_mem, &mem->bufs);
+	smp_mb();	/* pairs with the one in hyb_mem_wait_users() */
+	if (READ_ONCE(mem->live) == b->nic.stag && hyb_off_placeable(mem)) {
+		hyb_off_describe(&b->nic, mem, to, len);
+		if (!o->ops->place_add(&o->nic, &b->nic)) {
+			list_add_tail(&b->of_conn, &o->bufs);
+			o->nbufs++;
+			return true;
+		}
+	}
+	list_del(&b->of_mem);
+	return false;
+}
+
+static void hyb_off_add(struct hyb_off_conn *o, struct hyb_mem *mem, u32 stag,
+			u64 to, u64 len, enum iwarp_place what)
+{
+	struct hyb_off_buf *b = NULL;
+	bool told = false;
+
+	if (o->nbufs < o->max_bufs)
+		b = kmalloc(sizeof(*b), GFP_ATOMIC | __GFP_NOWARN);
+	if (b) {
+		b->o = o;
+		b->nic.stag = stag;
+		b->nic.what = what;
+		spin_lock_bh(&mem->dev->place_lock);
+		told = hyb_off_tell(b, mem, to, len);
+		spin_unlock_bh(&mem->dev->place_lock);
+	}
+	if (!told)
+		kfree(b);
+	hyb_off_count(o, told ? HYB_ST_OFF_BUFS : HYB_ST_OFF_NO_BUF, 1);
+}
+
+/**
+ * hyb_off_place - the NIC may place into this buffer
+ * @qp: queue pair
+ * @mem: region, referenced
+ * @stag: STag, which is or was valid
+ * @to: first octet
+ * @len: octets, within the region; 0 for all of it
+ * @what: enum iwarp_place
+ *
+ * Until hyb_off_revoke(), hyb_off_stop() or, the sink of a Read,
+ * hyb_off_read_done().
+ *
+ * Context: TCP socket held.
+ */
+void hyb_off_place(struct hyb_qp *qp, struct hyb_mem *mem, u32 stag, u64 to,
+		   u64 len, enum iwarp_place what)
+{
+	if (hyb_off_places(qp->off))
+		hyb_off_add(container_of(qp->off, struct hyb_off_conn, pub),
+			    mem, stag, to, len, what);
+}
+
+/**
+ * hyb_off_read_done - the oldest Read is about to complete
+ * @qp: queue pair
+ * @mem: region of its sink, or NULL
+ *
+ * On return nothing is written there any more. Reads complete in order. A
+ * buffer of a later one may be the oldest if this one has none; then that is
+ * not placed.
+ *
+ * Context: TCP socket held.
+ */
+void hyb_off_read_done(struct hyb_qp *qp, struct hyb_mem *mem)
+{
+	struct hyb_off_conn *o;
+	struct hyb_off_buf *b;
+
+	if (!mem || !hyb_off_places(qp->off))
+		return;
+	o = container_of(qp->off, struct hyb_off_conn, pub);
+	spin_lock_bh(&mem->dev->place_lock);
+	list_for_each_entry(b, &mem->bufs, of_mem) {
+		if (b->o == o && b->nic.what == IWARP_PLACE_READ) {
+			hyb_off_unplace(b);
+			break;
+		}
+	}
+	spin_unlock_bh(&mem->dev->place_lock);
+}
+
+/**
+ * hyb_off_revoke - an STag is not valid any more
+ * @mem: its region
+ *
+ * On return no NIC writes there. Context: process or softirq.
+ */
+void hyb_off_revoke(struct hyb_mem *mem)
+{
+	struct hyb_off_buf *b, *next;
+
+	spin_lock_bh(&mem->dev->place_lock);
+	list_for_each_entry_safe(b, next, &mem->bufs, of_mem)
+		hyb_off_unplace(b);
+	spin_unlock_bh(&mem->dev->place_lock);
+}
+
+/**
+ * hyb_off_place_end - the NIC forgets all buffers of a connection
+ * @o: connection
+ *
+ * Context: TCP socket held, or owned by the caller.
+ */
+void hyb_off_place_end(struct hyb_off_conn *o)
+{
+	struct hyb_off_buf *b, *next;
+
+	o->pub.place = false;
+	if (!o->nbufs)
+		return;
+	spin_lock_bh(&o->dev->place_lock);
+	list_for_each_entry_safe(b, next, &o->bufs, of_conn)
+		hyb_off_unplace(b);
+	spin_unlock_bh(&o->dev->place_lock);
+}
+
+/**
+ * hyb_off_place_stop - see hyb_off_stop()
+ * @off: connection
+ */
+void hyb_off_place_stop(struct hyb_off *off)
+{
+	hyb_off_place_end(container_of(off, struct hyb_off_conn, pub));
+}
+
+/**
+ * hyb_off_came - see hyb_off_passed()
+ * @off: connection
+ * @seq: sequence number
+ */
+void hyb_off_came(struct hyb_off *off, u32 seq)
+{
+	struct hyb_off_conn *o = container_of(off, struct hyb_off_conn, pub);
+
+	o->ops->rx_passed(&o->nic, seq);
+}
+
+#endif
