@@ -3,13 +3,14 @@
  * hyb-ooo: what a device does with FPDUs that come before their turn.
  *
  *   hyb-ooo -i IFINDEX -m MAC -f ADDRESS -h TARGET [-p PORT] -s COMMAND [-o TEXT]
- *	     [-q | -b]
+ *	     [-q | -b | -n]
  *
  * The target is hyb-target, its device wants markers. COMMAND prints the
  * counters of its device. ADDRESS belongs to nobody, and the target's host knows
  * it to be behind MAC. -o: only cases with this in their name. -q: those for a
  * target with a shared receive queue; -b: those for one whose TCP has little
- * memory to receive (net.ipv4.tcp_rmem).
+ * memory to receive (net.ipv4.tcp_rmem); -n: for one behind a NIC that places, and
+ * then COMMAND prints the counters of that, too.
  */
 #include <arpa/inet.h>
 #include <stdio.h>
@@ -27,7 +28,7 @@
 #define SETTLE 60 /* ms that the device gets to do something */
 
 /* What the target is like */
-enum kind { PLAIN, SHARED, LITTLE };
+enum kind { PLAIN, SHARED, LITTLE, NIC };
 
 static struct {
 	const char *stats, *only;
@@ -73,14 +74,23 @@ static void check(bool ok, const char *what)
 /* -------------------------------------------------------------- counters */
 
 static const char *const names[] = {
-	"rx_ooo_segments",   "rx_ooo_fpdus",
-	"rx_ooo_bytes",	     "rx_ooo_wait_marker",
-	"rx_ooo_wait_stag",  "rx_ooo_wait_recv",
-	"rx_ooo_wait_order", "rx_ooo_wait_partial",
-	"rx_ooo_wait_bad",   "rx_ooo_wait_limit",
-	"rx_copy_bytes",     "rx_crc_bytes",
-	"rx_ooo_done_bytes", "err_crc",
+	"rx_ooo_segments",
+	"rx_ooo_fpdus",
+	"rx_ooo_bytes",
+	"rx_ooo_wait_marker",
+	"rx_ooo_wait_stag",
+	"rx_ooo_wait_recv",
+	"rx_ooo_wait_order",
+	"rx_ooo_wait_partial",
+	"rx_ooo_wait_bad",
+	"rx_ooo_wait_limit",
+	"rx_copy_bytes",
+	"rx_crc_bytes",
+	"rx_ooo_done_bytes",
+	"err_crc",
 	"rx_fpdus",
+	"rx_nic_placed",
+	"rx_engine_placed_octets",
 };
 
 enum {
@@ -99,6 +109,8 @@ enum {
 	DONE,
 	ERR_CRC,
 	RX_FPDUS,
+	PLACED, /* octets that the host found in their place */
+	ENGINE, /* octets that the NIC has written */
 	COUNTERS
 };
 
@@ -930,6 +942,262 @@ static void collapsed(void)
 	after_all();
 }
 
+/* -------------------------------------------------------- a NIC that places */
+
+/* FPDUs of this length are no short packets */
+#define NIC_LEN 600
+
+static void one(void)
+{
+	go(s.nr - 1, s.nr);
+	settle();
+}
+
+static void one_write(uint32_t off)
+{
+	add_write(REGION_RW, off, NIC_LEN, NULL);
+	one();
+}
+
+/* As long as it takes until the NIC is told of the region, and is in step */
+static void warm(void)
+{
+	int tries = 100;
+
+	do {
+		one_write(0);
+	} while (risen(ENGINE) < NIC_LEN && --tries);
+	check(tries, "the NIC does not place");
+	expect(ENGINE, NIC_LEN);
+	expect(PLACED, NIC_LEN);
+	read_counters(before);
+	stale = true;
+}
+
+/* The program writes to the region, and is done with it on return */
+static void program_writes(unsigned char v)
+{
+	unsigned char msg[2] = { TARGET_FILL, v };
+	const unsigned char *u;
+	size_t len;
+
+	add_send(msg, 2);
+	one();
+	add_send("E", 1);
+	go(s.nr - 1, s.nr);
+	u = reply(&len, 10000);
+	check(u && len == 19 && u[18] == 'E', "no echo");
+	memset(s.memory, v, sizeof(s.memory));
+}
+
+static void nic_in_order(void)
+{
+	int i;
+
+	warm();
+	for (i = 0; i < 6; i++)
+		one_write(NIC_LEN * i);
+	expect(ENGINE, 6 * NIC_LEN);
+	expect(PLACED, 6 * NIC_LEN);
+	expect(COPIED, 0);
+	compare(1);
+}
+
+/* What was processed comes again, alone, and beside a gap, and all of it */
+static void nic_old(void)
+{
+	unsigned int first, gap;
+
+	warm();
+	first = s.nr;
+	one_write(0);
+	program_writes(0x33);
+	go(first, first + 1);
+	settle();
+	gap = s.nr;
+	add_write(REGION_RW, 1000, NIC_LEN, NULL);
+	add_write(REGION_RW, 1000 + NIC_LEN, NIC_LEN, NULL);
+	go(gap + 1, gap + 2);
+	go(first, first + 1);
+	settle();
+	go(gap, gap + 1);
+	settle();
+	go(gap, gap + 2);
+	go(first, first + 1);
+	settle();
+	expect(ENGINE, NIC_LEN);
+	compare(1);
+	/* in step again, but for new octets only */
+	one_write(2500);
+	one_write(2500);
+	one_write(2500);
+	check(risen(ENGINE) > NIC_LEN, "not in step again");
+	program_writes(0x44);
+	read_counters(before);
+	go(0, s.nr);
+	settle();
+	expect(ENGINE, 0);
+	compare(2);
+}
+
+/* Out of order nothing is placed; TCP may throw it away */
+static void nic_gap(void)
+{
+	unsigned int gap;
+
+	warm();
+	gap = s.nr;
+	add_write(REGION_RW, 0, NIC_LEN, NULL);
+	add_write(REGION_RW, 1000, NIC_LEN, NULL);
+	add_write(REGION_RW, 2000, NIC_LEN, NULL);
+	go(gap + 1, gap + 3);
+	settle();
+	expect(ENGINE, 0);
+	go(gap, gap + 1);
+	settle();
+	expect(ENGINE, 0);
+	expect(COPIED, 3 * NIC_LEN);
+	compare(1);
+}
+
+/* Another FPDU of the same place of the stream is sent later */
+static void take_back(void)
+{
+	s.enc.tx_pos -= s.at[s.nr] - s.at[s.nr - 1];
+	s.len = s.at[--s.nr];
+}
+
+/* In sequence and good, but TCP drops it: what is acknowledged was never sent */
+static void nic_forged(void)
+{
+	unsigned char keep[TARGET_REGION];
+
+	warm();
+	memcpy(keep, s.memory, sizeof(keep));
+	s.raw.rcv_nxt += 1 << 20;
+	one_write(2000);
+	s.raw.rcv_nxt -= 1 << 20;
+	take_back();
+	memcpy(s.memory, keep, sizeof(keep));
+	expect(ENGINE, 0);
+	expect(RX_FPDUS, 0);
+	one_write(1000);
+	expect(RX_FPDUS, 1);
+	expect(ENGINE, 0);
+	compare(1);
+}
+
+/* Far ahead: no more than that the NIC waits for it */
+static void nic_far(void)
+{
+	warm();
+	add_write(REGION_RW, 3000, NIC_LEN, NULL);
+	raw_send(&s.raw, s.at[s.nr - 1] + (1u << 29), s.buf + s.at[s.nr - 1],
+		 s.at[s.nr] - s.at[s.nr - 1]);
+	settle();
+	expect(ENGINE, 0);
+	one();
+	one_write(1000);
+	expect(RX_FPDUS, 2);
+	compare(1);
+}
+
+static void nic_bad_crc(void)
+{
+	struct fpdu_options o = { .length = -1, .bad_crc = true };
+
+	warm();
+	add_write(REGION_RW, 1000, NIC_LEN, &o);
+	go(s.nr - 1, s.nr);
+	terminated(2, 0, 2);
+	expect(ENGINE, 0);
+}
+
+static void nic_no_right(void)
+{
+	warm();
+	add_write(REGION_RO, 0, NIC_LEN, NULL);
+	go(s.nr - 1, s.nr);
+	terminated(0, 1, 2);
+	expect(ENGINE, 0);
+}
+
+static void nic_bounds(void)
+{
+	warm();
+	s.addr[REGION_RW] += TARGET_REGION - NIC_LEN + 1;
+	add_write(REGION_RW, 0, NIC_LEN, NULL);
+	go(s.nr - 1, s.nr);
+	terminated(1, 1, 1);
+	expect(ENGINE, 0);
+}
+
+/* The program ends its registration; what is on its way then is refused */
+static void nic_gone(void)
+{
+	unsigned char msg = TARGET_DEREG;
+
+	warm();
+	add_send(&msg, 1);
+	one();
+	raw_wait(&s.raw, SIZE_MAX, 1000);
+	add_write(REGION_RW, 1000, NIC_LEN, NULL);
+	go(s.nr - 1, s.nr);
+	terminated(1, 1, 0);
+	expect(ENGINE, 0);
+}
+
+/* Read Responses: while there is a Read, within its sink */
+static void nic_read(void)
+{
+	unsigned char msg[17] = { TARGET_READ }, u[1500], data[4 * NIC_LEN];
+	const unsigned char *r;
+	unsigned int first, i;
+	uint32_t stag;
+	uint64_t to;
+	size_t len;
+
+	warm();
+	put_be32(msg + 1, 0x1234);
+	put_be32(msg + 13, sizeof(data));
+	add_send(msg, sizeof(msg));
+	go(s.nr - 1, s.nr);
+	r = reply(&len, 10000);
+	if (!r || len != 46 || (r[1] & 15) != 1) {
+		check(false, "no Read Request");
+		return;
+	}
+	stag = get_be32(r + 18);
+	to = get_be64(r + 22);
+	for (i = 0; i < sizeof(data); i++)
+		data[i] = i * 7 + 1;
+	memcpy(s.memory, data, sizeof(data));
+	first = s.nr;
+	for (i = 0; i < 4; i++) {
+		add(u,
+		    ulpdu_tagged(
+			    u, i < 3 ? DDP_TAGGED & ~DDP_NOT_LAST : DDP_TAGGED,
+			    OP_READ_RESP, stag, to + NIC_LEN * i,
+			    data + NIC_LEN * i, NIC_LEN),
+		    NULL);
+		one();
+	}
+	expect(ENGINE, sizeof(data));
+	expect(PLACED, sizeof(data));
+	expect(COPIED, sizeof(msg));
+	program_writes(0x55);
+	go(first, s.nr);
+	settle();
+	compare(1);
+	/* and a response to nothing */
+	add(u,
+	    ulpdu_tagged(u, DDP_TAGGED, OP_READ_RESP, stag, to, data, NIC_LEN),
+	    NULL);
+	go(s.nr - 1, s.nr);
+	terminated(0, 2, 6);
+	expect(ENGINE, sizeof(data));
+}
+
 static const struct {
 	const char *name;
 	void (*run)(void);
@@ -958,6 +1226,16 @@ static const struct {
 	{ "shared queue: a Send that has begun", shared_begun, 1, SHARED },
 	{ "little memory: packets are given up", pruned, 3, LITTLE },
 	{ "little memory: packets are copied together", collapsed, 3, LITTLE },
+	{ "NIC: Writes in order", nic_in_order, 1, NIC },
+	{ "NIC: old packets do not change memory", nic_old, 1, NIC },
+	{ "NIC: nothing out of order", nic_gap, 1, NIC },
+	{ "NIC: not what TCP does not take", nic_forged, 1, NIC },
+	{ "NIC: far ahead", nic_far, 1, NIC },
+	{ "NIC: bad CRC", nic_bad_crc, 1, NIC },
+	{ "NIC: no right to write", nic_no_right, 1, NIC },
+	{ "NIC: outside of the region", nic_bounds, 1, NIC },
+	{ "NIC: the region is gone", nic_gone, 1, NIC },
+	{ "NIC: a Read", nic_read, 1, NIC },
 };
 
 static void run(const char *name, void (*fn)(void))
@@ -985,7 +1263,7 @@ int main(int argc, char **argv)
 	int o, ifindex = 0, port = 7900, n;
 	unsigned int i;
 
-	while ((o = getopt(argc, argv, "i:m:f:h:p:s:o:qb")) != -1) {
+	while ((o = getopt(argc, argv, "i:m:f:h:p:s:o:qbn")) != -1) {
 		if (o == 'i')
 			ifindex = atoi(optarg);
 		else if (o == 'm' &&
@@ -1007,6 +1285,8 @@ int main(int argc, char **argv)
 			opt.kind = SHARED;
 		else if (o == 'b')
 			opt.kind = LITTLE;
+		else if (o == 'n')
+			opt.kind = NIC;
 	}
 	opt.port = 20000;
 	if (!opt.stats || !ifindex ||

@@ -224,6 +224,8 @@ static void received(struct conn *c, uint64_t slot, uint32_t len)
 	} else if (len && m[0] == TARGET_DEREG && c->mr[REGION_RW]) {
 		ibv_dereg_mr(c->mr[REGION_RW]);
 		c->mr[REGION_RW] = NULL;
+	} else if (len > 1 && m[0] == TARGET_FILL) {
+		memset(c->memory, m[1], TARGET_REGION);
 	}
 	post_recv(c, slot);
 }
