@@ -584,7 +584,7 @@ const struct attribute_group hyb_attr_group = {
 struct hyb_attr_dev {
 	struct kobject kobj;
 	struct hyb_dev *dev;
-	struct mutex lock;
+	struct mutex lock;		/* see above */
 	struct list_head fresh;
 	struct delayed_work show;
 };

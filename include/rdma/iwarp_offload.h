@@ -171,8 +171,8 @@ struct iwarp_offload_buf {
  *	       processed by the provider. Context: softirq.
  * @rx_passed: with RX_PLACE, the provider is about to process octets, up to
  *	       sequence number @seq, that came without a verdict, perhaps by
- *	       another device. After return nothing in front of @seq is placed.
- *	       Context: softirq.
+ *	       another device. After return nothing in front of @seq is
+ *	       placed. Context: softirq.
  * @place_add: with RX_PLACE, payload may be placed into @buf from now on. The
  *	       NIC does so only for the packet that is exactly the next one of
  *	       the stream, no octet of which it has seen before, when all of its
