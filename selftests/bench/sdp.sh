@@ -12,7 +12,8 @@
 #          literature, without messages that sends join
 #   zcopy  large sends, MTU 9000 over the simulated NIC, MTU 1500 over veth with
 #          CRC by the host. The peer reads into one buffer of 1 MB. "nocache":
-#          memory is pinned for each send and receive
+#          memory is pinned for each send and receive; "unmarked": without
+#          markers; "placed": the same, and the NIC places payload
 #   conn   connect, a request of 64 octets, the answer, close; one after the other
 
 FC_DEVICES=${FC_DEVICES-hybrid siw rxe}
@@ -40,7 +41,15 @@ sdp_kind() {
 	copy) sdp_sysctl flow_control=credit zcopy_threshold=0 ;;
 	zcopy) sdp_sysctl flow_control=credit zcopy_threshold=32768 ;;
 	nocache) sdp_sysctl flow_control=credit zcopy_threshold=32768 zcopy_cache=0 ;;
+	unmarked) sdp_kind zcopy && sdp_attr markers off ;;
+	placed) sdp_kind unmarked && sdp_attr placement nic ;;
 	esac
+}
+
+# sdp_attr NAME VALUE: of the devices, which are ours
+sdp_attr() {
+	echo "$2" >/sys/class/infiniband/rda/hybrid/"$1" &&
+		echo "$2" >/sys/class/infiniband/rdb/hybrid/"$1"
 }
 
 # sdp_setup LINK DEVICE MTU
@@ -141,7 +150,7 @@ part_fc() {
 
 # zcopy_rows TABLE LINK DEVICE MTU
 zcopy_rows() {
-	local way sizes=${ZCOPY_SIZES// /,}
+	local way ways="copy nocache zcopy" sizes=${ZCOPY_SIZES// /,}
 
 	if [ "$3" = tcp ]; then
 		echo "bench: tcp, large sends over $2 ..."
@@ -150,7 +159,8 @@ zcopy_rows() {
 		net_down
 		return
 	fi
-	for way in copy nocache zcopy; do
+	[ "$1/$3" != zcopy-nic/hybrid ] || ways+=" unmarked placed"
+	for way in $ways; do
 		echo "bench: sdp-$way/$3, large sends over $2 ..."
 		if sdp_setup "$2" "$3" "$4" && sdp_kind "$way"; then
 			sdp_measure "$1" "$2" "sdp-$way/$3" "$4" -T bw -S "$sizes"
