@@ -139,7 +139,7 @@ part_fc() {
 
 	for link in ${FC_DEVICES:+veth} hnic; do
 		echo "bench: tcp over $link ..."
-		sdp_setup $link tcp 1500 && fc_rows $link tcp
+		sdp_setup "$link" tcp 1500 && fc_rows "$link" tcp
 		net_down
 	done
 	for device in $FC_DEVICES; do
