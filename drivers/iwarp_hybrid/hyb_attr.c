@@ -820,6 +820,7 @@ static int hyb_attr_qp_show(struct hyb_attr_dev *dir, struct hyb_qp *qp)
 	struct hyb_attr_qp *attr;
 	int err;
 
+	lockdep_assert_held(&dir->lock);
 	attr = kzalloc(sizeof(*attr), GFP_KERNEL);
 	if (!attr)
 		return -ENOMEM;

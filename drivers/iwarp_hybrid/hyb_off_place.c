@@ -82,6 +82,7 @@ static void hyb_off_describe(struct iwarp_offload_buf *buf,
 
 static void hyb_off_unplace(struct hyb_off_buf *b)
 {
+	lockdep_assert_held(&b->o->dev->place_lock);
 	b->o->ops->place_del(&b->o->nic, &b->nic);
 	b->o->nbufs--;
 	list_del(&b->of_conn);
@@ -95,6 +96,7 @@ static bool hyb_off_tell(struct hyb_off_buf *b, struct hyb_mem *mem, u64 to,
 {
 	struct hyb_off_conn *o = b->o;
 
+	lockdep_assert_held(&mem->dev->place_lock);
 	list_add_tail(&b->of_mem, &mem->bufs);
 	smp_mb();	/* pairs with the one in hyb_mem_wait_users() */
 	if (READ_ONCE(mem->live) == b->nic.stag && hyb_off_placeable(mem)) {

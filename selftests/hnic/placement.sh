@@ -30,8 +30,8 @@ mark() {
 placed() { echo $(($(hyb "$AT" rx_nic_placed) - PLACED)); }
 copied() { echo $(($(hyb "$AT" rx_copy_bytes) - COPIED_WAS)); }
 
-# most DESCRIPTION OCTETS: so many came, and the NIC has placed them. But a window
-# that ends within a segment cuts an FPDU in two, and that is the host's.
+# most DESCRIPTION OCTETS: so many came, and the NIC has placed them, but for FPDUs
+# that do not come whole in one packet, which are the host's.
 most() {
 	local p c e
 
