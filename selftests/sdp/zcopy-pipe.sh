@@ -74,8 +74,6 @@ unused() {
 		b_tx_sink_cancels > 0" -n 1200000 -w 300000 -m alarm -L 60
 	zc "a reader with a timeout: cancelled" "a_tx_bytes == b_rx_bytes &&
 		b_tx_sink_cancels > 0" -n 1500000 -w 300000 -m timeout -L 300
-	zc "receiving side shut down: cancelled" "b_tx_sink_cancels == 1" \
-		-n 1200000 -w 300000 -m halt -L 500 -l 900
 	set_both net.sdp.zcopy_wait=$HASTY
 	zc "a sender who does not wait" "a_tx_bytes == b_rx_bytes" -n 3000000 -w 300000 -L 10
 	zc "a reader who sleeps" "a_tx_bytes == b_rx_bytes && a_tx_zcopy_cancels > 0" \
@@ -84,15 +82,27 @@ unused() {
 	set_both net.sdp.zcopy_wait=$PATIENT
 }
 
-offered() { [ "$(sinkavail)" -gt "$SEEN" ]; }
-sinkavail() { in_b sdpstat -s -z | awk '$1 == "tx_sinkavail" { print $2 }'; }
+# reader COUNTER: its value
+reader() { in_b sdpstat -s -z | awk -v what="$1" '$1 == what { print $2 }'; }
+offered() { [ "$(reader tx_sinkavail)" -gt "$SEEN" ]; }
 
-# begin: a reader who has offered its memory
+# begin [OPTION...]: a reader who has offered its memory
 begin() {
-	SEEN=$(sinkavail)
-	start_bg a sdp-zcopy -n 9000000 -w 300000 -L 400 $SERVER $PORT
+	SEEN=$(reader tx_sinkavail)
+	start_bg a sdp-zcopy -n 9000000 -w 300000 -L 400 "$@" $SERVER $PORT
 	CLIENT=$BG_PID
 	ktap_check "the reader waits" wait_for 30 offered
+}
+
+cancelled() { [ "$(reader tx_sink_cancels)" -eq $((CANCELS + 1)) ]; }
+
+# The sender has sent once, and pauses
+halted() {
+	CANCELS=$(reader tx_sink_cancels)
+	begin -L 60000 -m halt
+	pkill -USR1 -P "$ZCOPY"
+	ktap_check "receiving side shut down: cancelled" wait_for 30 cancelled
+	stop_bg "$CLIENT"
 }
 
 ends() {
@@ -143,6 +153,7 @@ setup
 writes
 reads
 unused
+halted
 ends
 combined
 gone

@@ -11,8 +11,8 @@
  * file (reads into a mapped file), threads (two that read), kill (shuts the
  * receiving side down after one receive), close (closes after it), source (it
  * sends instead, BYTES in one send), alarm (a timer interrupts it), timeout (it
- * waits 100 ms at a time), halt (another thread shuts the receiving side down).
- * It sleeps SLEEP_MS before it reads; halt sleeps before that thread acts.
+ * waits 100 ms at a time), halt (another thread shuts the receiving side down at
+ * a SIGUSR1). It sleeps SLEEP_MS before it reads.
  *
  * SENDER: plain, iov, signal (a timer interrupts it), private (copy on write,
  * a child writes to the pages), file (out of a mapped file), nonblock, threads
@@ -147,24 +147,26 @@ static bool again(const struct request *r)
 	       (errno == EAGAIN && is(r, "timeout"));
 }
 
+/* SIGUSR1, which main() has blocked */
+static sigset_t halt;
+
 static void *halt_later(void *arg)
 {
-	int *s = arg;
+	int *s = arg, sig;
 
-	usleep(s[1] * 1000);
-	shutdown(s[0], SHUT_RD);
+	sigwait(&halt, &sig);
+	shutdown(*s, SHUT_RD);
 	return NULL;
 }
 
 static uint64_t receive_halted(int s, const struct request *r)
 {
 	unsigned char *buf = map(r->size, false);
-	int arg[2] = { s, r->sleep_ms };
 	pthread_t thread;
 	uint64_t got = 0;
 	ssize_t n;
 
-	if (pthread_create(&thread, NULL, halt_later, arg))
+	if (pthread_create(&thread, NULL, halt_later, &s))
 		return 0;
 	while ((n = recv(s, buf, r->size, 0)) > 0)
 		got += n;
@@ -505,6 +507,8 @@ int main(int argc, char **argv)
 	int c;
 
 	signal(SIGPIPE, SIG_IGN);
+	sigaddset(&halt, SIGUSR1);
+	sigprocmask(SIG_BLOCK, &halt, NULL);
 	if (argc == 4 && !strcmp(argv[1], "serve"))
 		return serve(argv + 2, serve_one);
 	while ((c = getopt(argc, argv, "n:w:o:R:P:m:S:t:l:L:")) != -1)
