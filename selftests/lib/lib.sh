@@ -203,9 +203,10 @@ trap lib_cleanup EXIT
 trap 'exit 143' TERM
 trap 'exit 130' INT
 
-# wait_for SECONDS COMMAND...: until the command succeeds
+# wait_for SECONDS COMMAND...: until the command succeeds; the seconds are those of
+# an idle machine, a busy one gets PATIENCE times as many
 wait_for() {
-	local end=$((SECONDS + $1))
+	local end=$((SECONDS + $1 * ${PATIENCE:-4}))
 	shift
 	until "$@" >/dev/null 2>&1; do
 		[ $SECONDS -lt $end ] || return 1

@@ -34,7 +34,7 @@ run() {
 	start_bg b timeout 60 sdp-append -h 10.0.0.1 -p $PORT -i "$FILL" -n "$COUNT" -m "$@"
 	# all is in buffers, or they are full and the writer sleeps, too
 	SENT=0
-	wait_for 5 grep -q sent "$BG_LOG" && SENT=1
+	PATIENCE=1 wait_for 5 grep -q sent "$BG_LOG" && SENT=1
 	timeout 10 sh -c ": > $FIFO" || { KTAP_OUT="nobody reads: $(cat "$reader_log")"; return 1; }
 	wait "$reader" || { KTAP_OUT=$(cat "$reader_log"); return 1; }
 	counters_take after

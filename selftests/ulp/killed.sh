@@ -29,7 +29,7 @@ killed() {
 	sleep "0.$(printf %03d "$2")"
 	kill_tree "$victim"
 	# a server whose client died before it said a word waits for another one
-	wait_for 1 ended "$other" || kill_tree "$other"
+	PATIENCE=1 wait_for 1 ended "$other" || kill_tree "$other"
 	wait "$CLIENT" "$SERVER" 2> /dev/null
 	return 0
 }
