@@ -21,7 +21,7 @@ help:
 	@echo 'make install       modules, tools, header, manual pages (PREFIX=, DESTDIR=)'
 	@echo 'make demo          iperf3 and Redis over SDP in a virtual machine'
 	@echo 'make check         all tests (KERNEL=6.1, 6.12, 7 or debug; TESTS="sdp/basic interop")'
-	@echo 'make check-long    with the tests that take long'
+	@echo 'make check-long    with the tests that take long; make check-more: only those'
 	@echo 'make unit          unit tests in user space'
 	@echo 'make bench         instruction counts in a virtual machine (LANE=native: User-Mode Linux)'
 	@echo 'make lint          checkpatch, kernel-doc, sparse, W=1, shellcheck, clang-format'
@@ -64,6 +64,9 @@ check: deps
 check-long: deps
 	@scripts/check.sh --long $(TESTS)
 
+check-more: deps
+	@scripts/check.sh --only-long $(TESTS)
+
 demo: deps
 	@selftests/demo/run.sh
 
@@ -80,4 +83,4 @@ clean-cache:
 	@scripts/clean-cache.sh
 
 .PHONY: all help modules tools install install-tools install-doc deps unit lint \
-	check check-long demo bench vm clean clean-cache
+	check check-long check-more demo bench vm clean clean-cache

@@ -1,9 +1,9 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0
 #
-# check.sh [--long] [TEST...]: unit tests, then the tests in virtual machines
-# (only those named, if any are), last those that count instructions.  The last
-# line is the sum.
+# check.sh [--long | --only-long] [TEST...]: unit tests, then the tests in virtual
+# machines (only those named, if any are), last those that count instructions.
+# The last line is the sum.  --only-long: nothing but the tests that --long adds.
 # Environment: KERNEL, BUILD, LANES (virtual machines at a time),
 # BUDGET (seconds after which no more tests are begun), NO_UNIT.
 set -euo pipefail
@@ -15,10 +15,11 @@ out=$build/$kernel/check
 opts=(-k "$kernel" -b "$build")
 passed=0 failed=0 skipped=0
 
-if [ "${1:-}" = --long ]; then
-	opts+=(-l)
-	shift
-fi
+rest=
+case ${1:-} in
+--long) opts+=(-l); shift ;;
+--only-long) opts+=(-L); rest=1; shift ;;
+esac
 
 # add PASSED FAILED SKIPPED
 add() {
@@ -47,7 +48,7 @@ unit() {
 	add "$ok" "$bad" 0
 }
 
-if [ $# -eq 0 ] && [ -z "${NO_UNIT:-}" ]; then
+if [ $# -eq 0 ] && [ -z "${NO_UNIT:-}$rest" ]; then
 	unit
 fi
 # tests DIR ARGUMENT...: in virtual machines, logs in DIR
@@ -69,7 +70,7 @@ tests() {
 echo "== tests on kernel $kernel"
 tests "$out" -j "${LANES:-2}" "$@"
 # the checkers of the debug kernel are no part of what is counted
-if [ $# -eq 0 ] && [ "$kernel" != debug ]; then
+if [ $# -eq 0 ] && [ -z "$rest" ] && [ "$kernel" != debug ]; then
 	echo "== tests that count instructions"
 	tests "$out/count" -n --count
 fi

@@ -18,6 +18,7 @@ or a whole directory such as sdp.  Exit status 0 if none failed.
                status are passed on
   -i           interactive shell in the guest
   -l           with the tests marked "long"
+  -L           only those, the shortest first
   -j N         spread the tests over N virtual machines
   -v           show the tests' output as it comes
   -t SECONDS   time limit of COMMAND (default 600)
@@ -58,6 +59,7 @@ while [ $# -gt 0 ]; do
 	-c) command=$2; shift ;;
 	-i) shell=1 ;;
 	-l) vm+=(--long) ;;
+	-L) vm+=(--only-long) ;;
 	-j) vm+=(--lanes "$2"); shift ;;
 	-v) vm+=(--verbose) ;;
 	-t) vm+=(--timeout "$2"); shift ;;
@@ -86,7 +88,7 @@ vars=$("$top/scripts/kernel.sh" "$kernel")
 eval "$vars"
 # Modules that only tests of upper layers want, most of them long ones
 case " ${vm[*]} ${tests[*]} " in
-*" --long "* | *ulp*)
+*"-long "* | *ulp*)
 	vars=$("$top/scripts/kernel.sh" --more "$kernel")
 	eval "$vars"
 	dir=$("$top/scripts/rtrs-modules.sh" "$kernel")
@@ -100,7 +102,7 @@ fi
 userland "${programs[@]}"
 # Programs too large for the guest's memory, for those tests that want them
 share=
-case " ${vm[*]} " in *" --long "*) share=1 ;; esac
+case " ${vm[*]} " in *"-long "*) share=1 ;; esac
 for f in "${tests[@]#selftests/}"; do
 	! grep -Erqs '^packages_up|^need gonet' "$top/selftests/${f%.sh}"{,.sh} || share=1
 done

@@ -657,7 +657,7 @@ def find_tests(tree, wanted, long, debug, count, lanes):
             head = file.read(2000).decode(errors="replace")
         match = re.search(r"^# vm:(.*)$", head, re.M)
         words = (words + (match[1] if match else "")).split()
-        if not wanted and ("long" in words and not long or
+        if not wanted and (("long" in words) not in long or
                            count != ("count" in words) or
                            "nodebug" in words and debug or
                            "debug" in words and not debug):
@@ -665,7 +665,10 @@ def find_tests(tree, wanted, long, debug, count, lanes):
         timeout = [int(w[8:]) for w in words if w.startswith("timeout=")] or [120]
         tests.append({"name": name, "path": f"/selftests/{path}",
                       "timeout": timeout[0], "fresh": "fresh" in words})
-    if lanes > 1:
+    if False not in long:
+        # What does not fit into the budget shall be as few as possible
+        tests.sort(key=lambda test: test["timeout"])
+    elif lanes > 1:
         # The long ones first, so that all lanes end at about the same time
         tests.sort(key=lambda test: -test["timeout"])
     return tests
@@ -678,7 +681,8 @@ def main():
     parser.add_argument("--out", required=True)
     parser.add_argument("--tree", help="staged selftests")
     parser.add_argument("--test", action="append", default=[])
-    parser.add_argument("--long", action="store_true")
+    parser.add_argument("--long", action="store_const", const=(False, True), default=(False,))
+    parser.add_argument("--only-long", dest="long", action="store_const", const=(True,))
     parser.add_argument("--command", help="path in the guest")
     parser.add_argument("--timeout", type=int, default=600, help="of the command")
     parser.add_argument("--shell", action="store_true")
