@@ -248,6 +248,9 @@ NET_LINK=${NET_LINK:-veth}
 in_a() { if [ "$NET_MODE" = one ]; then "$@"; else ip netns exec a "$@"; fi; }
 in_b() { if [ "$NET_MODE" = one ]; then "$@"; else ip netns exec b "$@"; fi; }
 
+# sdp_counter a|b NAME: one of what sdpstat -s shows
+sdp_counter() { "in_$1" sdpstat -s -z | awk -v name="$2" '$1 == name { print $2 }'; }
+
 # net_up: a has va 10.0.0.1/24 fd00::1/64 (ifindex 101), b has vb 10.0.0.2/24
 # fd00::2/64 (ifindex 102).  Distinct indexes, or wildcard listens on the two
 # RDMA devices collide.

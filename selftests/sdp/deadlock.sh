@@ -9,7 +9,7 @@
 . "$(dirname "$0")/../lib/lib.sh"
 # shellcheck source=selftests/lib/stack.sh
 . "$(dirname "$0")/../lib/stack.sh"
-need sdp-run xfer sdpstat jq
+need sdp-run xfer sdpstat
 
 SERVER=10.0.0.2
 # the counter that says that it was used
@@ -35,9 +35,6 @@ serve() {
 	wait_for 30 grep -q listening "$BG_LOG"
 }
 
-# counter NAME: on side a
-counter() { in_a sdpstat -sz --json | jq ".counters.$1"; }
-
 # mutual BUFFERS BYTES: again and again, for what goes wrong depends on which
 # messages cross each other
 mutual() {
@@ -56,10 +53,10 @@ both_write() {
 	tcp=$(stalled "" "$buffers")
 	stop_bg "$SERVER_PID"
 	serve sdp-run "$(($3 + 1))" "$buffers"
-	updates=$(counter tx_credit_updates) data=$(counter tx_data_msgs)
+	updates=$(sdp_counter a tx_credit_updates) data=$(sdp_counter a tx_data_msgs)
 	sdp=$(stalled sdp-run "$buffers")
-	updates=$(($(counter tx_credit_updates) - updates))
-	data=$(($(counter tx_data_msgs) - data))
+	updates=$(($(sdp_counter a tx_credit_updates) - updates))
+	data=$(($(sdp_counter a tx_data_msgs) - data))
 	ktap_diag "$what: each end wrote $tcp bytes over TCP," \
 		"${sdp:-0} over SDP ($data messages, $updates credit updates)"
 	# by a margin of a tenth; nobody may rely on what TCP adds by itself, or SDP:
@@ -99,12 +96,12 @@ done
 for policy in rdma vwin; do
 	[ "$policy/${KIND:-hybrid}" != vwin/siw ] || continue
 	in_a sysctl -q -w net.sdp.flow_control=$policy
-	links=$(counter "${USED[$policy]}")
+	links=$(sdp_counter a "${USED[$policy]}")
 	for buffers in 16384 262144; do
 		both_write $policy $buffers $port
 		port=$((port + 2))
 	done
-	[ "$(counter "${USED[$policy]}")" -gt "$links" ] ||
+	[ "$(sdp_counter a "${USED[$policy]}")" -gt "$links" ] ||
 		ktap_fail "$policy: this is what was used"
 done
 ktap_done

@@ -8,7 +8,7 @@
 
 # shellcheck source=selftests/lib/lib.sh
 . "$(dirname "$0")/../lib/lib.sh"
-need sdp-flows sdpstat jq
+need sdp-flows sdpstat
 
 SERVER=10.0.0.2
 PORT=7900
@@ -19,16 +19,14 @@ declare -A FLOW=([credit]=2 [rdma]=3 [vwin]=4 [transport]=5)
 declare -A USED=([credit]="" [rdma]=ring_links [vwin]=vwin_links
 	[transport]=shared_links)
 
-counter() { in_a sdpstat -s -z --json | jq ".counters.$1"; }
-
 # flows KIND POLICY [OPTION]... [WAY]...
 flows() {
 	local desc="$1 $2" used=${USED[$2]} before=0 fallbacks rc line ns=()
 
 	shift 2
 	PORT=$((PORT + 1))
-	[ -z "$used" ] || before=$(counter "$used")
-	fallbacks=$(counter fc_fallbacks)
+	[ -z "$used" ] || before=$(sdp_counter a "$used")
+	fallbacks=$(sdp_counter a fc_fallbacks)
 	[ "$NET_MODE" != two ] || ns=(-n b)
 	in_a timeout 300 sdp-flows "${ns[@]}" -F "${FLOW[${desc#* }]}" \
 		-p $PORT "$@" $SERVER >/tmp/flows.tap 2>&1
@@ -41,9 +39,9 @@ flows() {
 		esac
 	done </tmp/flows.tap
 	ktap_is "$desc: all of them" $rc 0
-	[ -z "$used" ] || [ "$(counter "$used")" -gt "$before" ] ||
+	[ -z "$used" ] || [ "$(sdp_counter a "$used")" -gt "$before" ] ||
 		ktap_fail "$desc: this is what was used"
-	ktap_is "$desc: never another one" "$(counter fc_fallbacks)" "$fallbacks"
+	ktap_is "$desc: never another one" "$(sdp_counter a fc_fallbacks)" "$fallbacks"
 	rm -f /tmp/flows.tap
 }
 

@@ -16,8 +16,6 @@ PORT=7700
 MAP=/tmp/fc.map
 KINDS=${KINDS:-hybrid}
 
-counter() { "in_$1" sdpstat -s -z --json | jq ".counters.$2"; }
-
 # sysctls NAME VALUE [a|b]: on both sides, or on one
 sysctls() {
 	[ "$3" = b ] || in_a sh -c "echo $2 >/proc/sys/net/sdp/$1"
@@ -65,10 +63,10 @@ server() {
 many() {
 	local n msgs
 	n=$(scaled "$3" 500)
-	msgs=$(counter a tx_data_msgs)
+	msgs=$(sdp_counter a tx_data_msgs)
 	ktap_check "$KIND $1: $n sends of $2 bytes" in_a timeout 120 \
 		sdp-fc send $SERVER $PORT $MAP "$n" "$2" || return
-	msgs=$(($(counter a tx_data_msgs) - msgs))
+	msgs=$(($(sdp_counter a tx_data_msgs) - msgs))
 	ktap_diag "$KIND $1: $n sends of $2 bytes: $msgs messages"
 	if [ $msgs -gt 0 ] && [ $msgs -le "$n" ]; then
 		ktap_ok "$KIND $1: in no more messages"
@@ -178,10 +176,10 @@ alone() {
 	sysctls flow_control credit
 	sysctls credit_join 0
 	server
-	msgs=$(counter a tx_data_msgs)
+	msgs=$(sdp_counter a tx_data_msgs)
 	ktap_check "$KIND credit, alone: $n sends of 64 bytes" in_a timeout 120 \
 		sdp-fc send $SERVER $PORT $MAP "$n" 64
-	msgs=$(($(counter a tx_data_msgs) - msgs))
+	msgs=$(($(sdp_counter a tx_data_msgs) - msgs))
 	ktap_is "$KIND credit, alone: as many messages" "$msgs" "$n"
 	stop_bg "$FC"
 	sysctls credit_join 1
@@ -196,12 +194,12 @@ device() {
 	LISTEN_OPT=() CONNECT_OPT=()
 	sysctls flow_control auto
 	policy_is "$1: nothing asked for" "$2 " "$2 "
-	before=$(counter a fc_fallbacks)
+	before=$(sdp_counter a fc_fallbacks)
 	CONNECT_OPT=(opt 1027 5 3)
 	policy_is "$1: rdma asked for by the socket" "rdma " "rdma "
 	CONNECT_OPT=(opt 1027 5 2)
 	policy_is "$1: credit asked for" "credit " "credit "
-	ktap_is "$1: nobody was refused" "$(counter a fc_fallbacks)" "$before"
+	ktap_is "$1: nobody was refused" "$(sdp_counter a fc_fallbacks)" "$before"
 	CONNECT_OPT=(opt 1027 5 4)
 	policy_is "$1: vwin asked for" "$3" "${3%% *} "
 	if [ "$NET_MODE" = two ]; then

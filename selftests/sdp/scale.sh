@@ -95,9 +95,6 @@ idle() {
 	ktap_diag "$ALL octets"
 }
 
-# counter NAME: of the listening side
-counter() { in_b sdpstat -sz --json | jq ".counters.$1"; }
-
 dev_up hybrid hybrid || ktap_skip_all "no hybrid devices"
 modprobe -q sdp
 in_b sh -c 'echo 4096 >/proc/sys/net/core/somaxconn'
@@ -132,12 +129,12 @@ ktap_check "no socket is left" wait_for 60 no_sockets
 in_b sysctl -qw net.sdp.hold_max=0
 server 8
 pkill -STOP -f "sdp-scale serve"
-drops=$(counter listen_drops)
+drops=$(sdp_counter b listen_drops)
 client
 tell open 20
 ktap_is "the backlog is full: refused" "$REPLY" \
 	"failed: connection 9: Connection refused"
-ktap_is "and counted" $(($(counter listen_drops) - drops)) 1
+ktap_is "and counted" $(($(sdp_counter b listen_drops) - drops)) 1
 pkill -CONT -f "sdp-scale serve"
 # who was in the queue is gone with the client
 ktap_check "the queue empties" wait_for 30 no_queue_pairs
@@ -147,32 +144,29 @@ does "for all of them" touch 0 5
 stop_bg "$CALL_PID"
 ktap_check "no connection is left" wait_for 30 no_queue_pairs
 
-# limited NS: what its limit of connections has refused
-limited() { "in_$1" sdpstat -sz --json | jq .counters.conn_limit; }
-
 # connections NS MAX
 connections() { "in_$1" sysctl -qw net.sdp.max_connections="$2"; }
 
 # a client of its own
 one_more() { in_a timeout 30 sdp-actions connect 10.0.0.2 $PORT 2>&1; }
 
-refused=$(counter refused_reqs)
-limited=$(limited b)
+refused=$(sdp_counter b refused_reqs)
+limited=$(sdp_counter b conn_limit)
 connections b 4
 client
 does "as many connections as the server's namespace may have" open 4
 ktap_is "one more is refused" "$(one_more)" \
 	"sdp-actions: connect: Connection refused"
-ktap_is "and counted" "$(($(limited b) - limited)) $(($(counter refused_reqs) - refused))" "1 1"
+ktap_is "and counted" "$(($(sdp_counter b conn_limit) - limited)) $(($(sdp_counter b refused_reqs) - refused))" "1 1"
 does "the others work" touch 0 4
 connections b 0
 does "without a limit there is room" open 2
 
-limited=$(limited a)
+limited=$(sdp_counter a conn_limit)
 connections a 6
 ktap_is "no more than the client's namespace may have: ENOBUFS" "$(one_more)" \
 	"sdp-actions: connect: No buffer space available"
-ktap_is "and counted" $(($(limited a) - limited)) 1
+ktap_is "and counted" $(($(sdp_counter a conn_limit) - limited)) 1
 does "one ends" close 0 1
 ktap_check "and leaves its place" wait_for 30 one_more
 connections a 3

@@ -13,18 +13,17 @@ need sdp-run xfer sdp-actions sdp-shared sdpstat jq python3
 SERVER=10.0.0.2
 PORT=7500
 
-counter() { "in_$1" sdpstat -s -z --json | jq ".counters.$2"; }
-
 # snap a|b NAME...: the values of these counters
 snap() {
 	local ns=$1
 	shift
-	"in_$ns" sdpstat -s -z --json |
-		jq -r "[$(printf '.counters.%s,' "$@" | sed 's/,$//')] | @tsv"
+	"in_$ns" sdpstat -s -z | awk -v names="$*" '{ is[$1] = $2 }
+		END { n = split(names, name)
+			for (i = 1; i <= n; i++) printf "%s ", is[name[i]] }'
 }
 
 # risen a|b NAME BEFORE
-risen() { [ "$(counter "$1" "$2")" -gt "$3" ]; }
+risen() { [ "$(sdp_counter "$1" "$2")" -gt "$3" ]; }
 
 # link_is DESCRIPTION A_WANTED B_WANTED: of a fresh connection from a to b
 link_is() {
@@ -95,19 +94,19 @@ link_is "not wanted there" "verbs credit peer" "verbs credit option"
 LISTEN_OPT=()
 
 # sends that do not go smoothly
-before=$(counter a tx_faults)
+before=$(sdp_counter a tx_faults)
 odd "holes in the send buffer" fault
 odd "pages that are not there yet" fresh
 ktap_check "faults are counted" risen a tx_faults "$before"
-before=$(counter b rx_pauses)
+before=$(sdp_counter b rx_pauses)
 odd "signals in the middle of a send" signal 1000
 ktap_check "a reader that sleeps pauses the peer" risen b rx_pauses "$before"
 odd "all sizes" grow
 odd "reads that do not go smoothly" grow 300 odd
 for what in more cork; do
-	before=$(counter a tx_data_msgs)
+	before=$(sdp_counter a tx_data_msgs)
 	odd "pieces, $what" $what
-	ktap_is "make one message" $(($(counter a tx_data_msgs) - before)) 1
+	ktap_is "make one message" $(($(sdp_counter a tx_data_msgs) - before)) 1
 done
 
 # large transfers, and what disturbs them
@@ -162,11 +161,11 @@ ktap_check "$N servers that speak first" in_a timeout 200 \
 # the verbs link of the same devices
 in_a sh -c 'echo 0 >/proc/sys/net/sdp/shared_link'
 serve
-before=$(counter a shared_links)
+before=$(sdp_counter a shared_links)
 transfer "without it: large" -m block -n 5000000 -d 5000000
 transfer "without it: small" -m poll -C 5 -n 200000 -d 200000 -w 0 -R 0
 transfer "without it: both write first" -m mutual -n 200000 -d 200000
-ktap_is "and it was not used" "$(counter a shared_links)" "$before"
+ktap_is "and it was not used" "$(sdp_counter a shared_links)" "$before"
 stop_bg "$XFER"
 in_a sh -c 'echo 1 >/proc/sys/net/sdp/shared_link'
 

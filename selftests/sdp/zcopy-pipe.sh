@@ -82,23 +82,21 @@ unused() {
 	set_both net.sdp.zcopy_wait=$PATIENT
 }
 
-# reader COUNTER: its value
-reader() { in_b sdpstat -s -z | awk -v what="$1" '$1 == what { print $2 }'; }
-offered() { [ "$(reader tx_sinkavail)" -gt "$SEEN" ]; }
+offered() { [ "$(sdp_counter b tx_sinkavail)" -gt "$SEEN" ]; }
 
 # begin [OPTION...]: a reader who has offered its memory
 begin() {
-	SEEN=$(reader tx_sinkavail)
+	SEEN=$(sdp_counter b tx_sinkavail)
 	start_bg a sdp-zcopy -n 9000000 -w 300000 -L 400 "$@" $SERVER $PORT
 	CLIENT=$BG_PID
 	ktap_check "the reader waits" wait_for 30 offered
 }
 
-cancelled() { [ "$(reader tx_sink_cancels)" -eq $((CANCELS + 1)) ]; }
+cancelled() { [ "$(sdp_counter b tx_sink_cancels)" -eq $((CANCELS + 1)) ]; }
 
 # The sender has sent once, and pauses
 halted() {
-	CANCELS=$(reader tx_sink_cancels)
+	CANCELS=$(sdp_counter b tx_sink_cancels)
 	begin -L 60000 -m halt
 	pkill -USR1 -P "$ZCOPY"
 	ktap_check "receiving side shut down: cancelled" wait_for 30 cancelled
