@@ -179,5 +179,6 @@ fi
 rm -rf "$out"
 mkdir -p "$out"
 rc=0
-/usr/bin/python3 "$here/vm.py" "${vm[@]}" -- "${qemu[@]}" || rc=$?
+# It ends with this script, and leaves nothing behind
+TMPDIR=$work setpriv --pdeathsig TERM /usr/bin/python3 "$here/vm.py" "${vm[@]}" -- "${qemu[@]}" || rc=$?
 exit $rc

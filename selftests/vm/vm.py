@@ -187,12 +187,13 @@ class Guest:
             sock = socket.socket(socket.AF_UNIX)
             sock.bind(os.path.join(self.dir, name))
             sock.listen(1)
-            sock.settimeout(30)
+            sock.settimeout(120)
             listeners[name] = sock
         with open(os.path.join(self.dir, "qemu.err"), "wb") as err:
+            # whoever ends this program ends its guests
             self.proc = subprocess.Popen(
-                qemu_command(self.args, self.dir), stdin=subprocess.DEVNULL,
-                stdout=err, stderr=err)
+                ["setpriv", "--pdeathsig", "KILL", *qemu_command(self.args, self.dir)],
+                stdin=subprocess.DEVNULL, stdout=err, stderr=err)
         for name, sock in listeners.items():
             try:
                 self.socks[name] = sock.accept()[0]
@@ -696,7 +697,7 @@ def main():
     parser.add_argument("--budget", type=int, default=0)
     parser.add_argument("--lanes", type=int, default=1)
     parser.add_argument("--verbose", "-v", action="count", default=0)
-    parser.add_argument("--boot-timeout", type=int, default=240)
+    parser.add_argument("--boot-timeout", type=int, default=480)
     parser.add_argument("qemu", nargs="*")
     args = parser.parse_args()
     if args.shell:
