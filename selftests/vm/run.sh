@@ -162,8 +162,8 @@ cat "$USERLAND" "$work/project.cpio" >"$work/initrd"
 rm -f "$work/project.cpio"
 
 case $kernel in
-debug) vm+=(--debug --factor "${FACTOR:-6}" --mem "${mem:-4G}") ;;
-*) vm+=(--factor "${FACTOR:-2}" --mem "${mem:-2G}") ;;
+debug) vm+=(--debug --factor "${FACTOR:-8}" --mem "${mem:-4G}") ;;
+*) vm+=(--factor "${FACTOR:-4}" --mem "${mem:-2G}") ;;
 esac
 vm+=(--budget "${BUDGET:-0}" --accel "$("$here/accel.sh")" --kernel "$K_BOOT" --initrd "$work/initrd" --out "$out")
 for f in "${tests[@]}"; do
