@@ -429,7 +429,10 @@ static void sdp_use_hello(struct sdp_conn *conn, const struct sdp_hello *h)
 static void sdp_conn_param(struct sdp_conn *conn, struct rdma_conn_param *p,
 			   const u8 *data, u32 len)
 {
-	/* a shared link reads nothing, a verbs link in its place one at a time */
+	/*
+	 * A shared link reads nothing. On a verbs link we have one read under
+	 * way at most, see sdp_zc_rx_read(); more are for peers that have more.
+	 */
 	int reads = conn->stack ? 1 : SDP_READS;
 
 	memset(p, 0, sizeof(*p));
