@@ -39,6 +39,10 @@ def zcopy_goals(log, goals):
                 over(log, "mbps", *args), 1.4, True)
     goals.check("zero copy, 1 MB, MTU 9000: sending process, x copy",
                 over(log, "cpu_tx_ns_per_byte", *args), 0.6, False)
+    pair = ("sdp-placed/hybrid", "tcp")
+    goals.check("the same, no markers, placed by the NIC: both hosts, x TCP",
+                over(log, "host_ns_per_byte", "zcopy-nic", pair, 9000, 1048576),
+                0.7, False)
     pair = ("sdp-zcopy/hybrid", "sdp-nocache/hybrid")
     goals.check("zero copy, 256 KB used again, MTU 9000: bandwidth, x nothing kept",
                 over(log, "mbps", "zcopy-nic", pair, 9000, 262144), 1.2, True)
