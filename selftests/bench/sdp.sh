@@ -8,8 +8,9 @@
 #          each end (8 of 8 KB in the literature), MTU 1500, everything by the
 #          host; "messages" is how many left for one send. fc-delay: the same over
 #          a path on which a packet takes FC_DELAY us, on the simulated NIC
-#          (that alone with FC_DEVICES empty); sdp-alone is credit as in the
-#          literature, without messages that sends join
+#          (that alone with FC_DEVICES empty), for 20 round trips at least;
+#          sdp-alone is credit as in the literature, without messages that
+#          sends join. FC_POLICIES: those rows only
 #   zcopy  large sends, MTU 9000 over the simulated NIC, MTU 1500 over veth with
 #          CRC by the host. The peer reads into one buffer of 1 MB. "nocache":
 #          memory is pinned for each send and receive; "unmarked": without
@@ -18,7 +19,8 @@
 
 FC_DEVICES=${FC_DEVICES-hybrid siw rxe}
 FC_SIZES=${FC_SIZES:-256 1024 4096}
-FC_DELAY=${FC_DELAY:-100}
+FC_DELAY=${FC_DELAY:-500}
+FC_POLICIES=${FC_POLICIES:-credit alone rdma vwin transport}
 ZCOPY_SIZES=${ZCOPY_SIZES:-65536 262144 1048576}
 CONN_WHATS=${CONN_WHATS:-tcp sdp-enhanced/hybrid sdp-basic/hybrid sdp/siw}
 CONNS=${CONNS:-50}
@@ -100,13 +102,15 @@ sdp_measure() {
 
 # fc_rows LINK WHAT
 fc_rows() {
-	local size table=fc
+	local size table=fc DURATION=$DURATION
 
 	if [ "$1" = hnic ]; then
 		table=fc-delay
 		in_a sh -c "echo $FC_DELAY >/sys/class/net/va/hnic/delay"
 		in_b sh -c "echo $FC_DELAY >/sys/class/net/vb/hnic/delay"
 	fi
+		# runs are half as long as that at least
+		[ "$DURATION" -ge $((FC_DELAY * 80 / 1000)) ] || DURATION=$((FC_DELAY * 80 / 1000))
 	for size in $FC_SIZES; do
 		sdp_measure $table "$1" "$2" 1500 -T bw -S "$size"
 	done
@@ -117,7 +121,7 @@ fc_rows() {
 fc_device() {
 	local policy
 
-	for policy in credit alone rdma vwin transport; do
+	for policy in $FC_POLICIES; do
 		# what a device cannot do is in selftests/sdp/fc.sh
 		case $policy/$2 in
 		vwin/siw | transport/siw | transport/rxe) continue ;;
