@@ -15,6 +15,7 @@
 #   verbs    Send, Write, Read of the kernel, see verbs.sh; not by default
 #   fc       flow controls, small sends, see sdp.sh; not by default
 #   zcopy    large sends with and without copies, see sdp.sh; not by default
+#   lend     reading with and without copies, see sdp.sh; not by default
 #   conn     connections, see sdp.sh; not by default
 #   one      WHATS over LINK
 

@@ -25,6 +25,7 @@ class Log:
         self.append = []
         self.account = []
         self.conns = []
+        self.lend = []
         for line in lines:
             word, _, rest = line.strip().partition(" ")
             if word == "BENCH-KERNEL":
@@ -42,6 +43,8 @@ class Log:
             self.account.append(row)
         elif part == "conn":
             self.conns.append(row)
+        elif part == "lend":
+            self.lend.append(row)
         else:
             key = tuple(row[k] for k in ("link", "what", "mtu", "interval", "size"))
             # bandwidth and latency of one size become one row
@@ -264,7 +267,7 @@ def main():
 
     with open(sys.argv[1], "w") as f:
         json.dump({"lane": "count", "kernel": log.kernel, "rows": list(log.rows.values()),
-                   "append": log.append, "account": log.account, "conns": log.conns,
+                   "append": log.append, "account": log.account, "conns": log.conns, "lend": log.lend,
                    "goals": goals.all,
                    "failures": log.failures}, f, indent=1)
         f.write("\n")

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0
-"""Part of report.py: tables and goals of the parts "fc", "zcopy" and "conn", see sdp.sh."""
+"""Part of report.py: tables and goals of the parts "fc", "zcopy", "lend" and "conn", see sdp.sh."""
 
 # more tables of a link, which is the name of the set-up here
 FIELDS = {
@@ -67,11 +67,27 @@ def conn_goals(log, goals):
                 took["tcp"] / us if us and "tcp" in took else None, 0.3, True)
 
 
+def lend_goals(log, goals):
+    took = {(row["what"], row["window"]): row["cpu_ns_per_byte"] for row in log.lend}
+    print("\nReading process, instructions per octet, and octets lent of all")
+    for row in log.lend:
+        print(f"  {row['what']:24}{row['window']:>8} B{row['cpu_ns_per_byte']:10.3f}"
+              f"{row['lent'] / (row['lent'] + row['read']):10.2f}")
+    print()
+    for (what, window), ns in took.items():
+        copied = took.get(("sdp-copied/hybrid", window))
+        if what == "sdp-lent/hybrid" and copied:
+            goals.check(f"lending, {window} B at a time: reading process, x copying",
+                        ns / copied, 1, False)
+
+
 def check(log, goals):
     for table in ("fc", "fc-delay"):
         fc_goals(log, goals, table)
     fc_latency_goals(log, goals)
     if log.values("link", link="zcopy-nic"):
         zcopy_goals(log, goals)
+    if log.lend:
+        lend_goals(log, goals)
     if log.conns:
         conn_goals(log, goals)

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: GPL-2.0
 # shellcheck shell=bash
 #
-# Parts "fc", "zcopy" and "conn" of guest.sh (sourced): flow controls, sends
-# without copies, connections. Rows are sdp-POLICY/DEVICE.
+# Parts "fc", "zcopy", "lend" and "conn" of guest.sh (sourced): flow controls,
+# sends without copies, reading without, connections. Rows are sdp-POLICY/DEVICE.
 #
 #   fc     small sends at full speed to a reader that drains, 64 KB of buffers at
 #          each end (8 of 8 KB in the literature), MTU 1500, everything by the
@@ -15,6 +15,8 @@
 #          CRC by the host. The peer reads into one buffer of 1 MB. "nocache":
 #          memory is pinned for each send and receive; "unmarked": without
 #          markers; "placed": the same, and the NIC places payload
+#   lend   sends of 1 MB, MTU 9000 over the simulated NIC, read WINDOW octets at a
+#          time, by recv() ("copied") and by SDP_ZEROCOPY_RECEIVE ("lent")
 #   conn   connect, a request of 64 octets, the answer, close; one after the other
 
 FC_DEVICES=${FC_DEVICES-hybrid siw rxe}
@@ -22,6 +24,7 @@ FC_SIZES=${FC_SIZES:-256 1024 4096}
 FC_DELAY=${FC_DELAY:-500}
 FC_POLICIES=${FC_POLICIES:-credit alone rdma vwin transport}
 ZCOPY_SIZES=${ZCOPY_SIZES:-65536 262144 1048576}
+LEND_WINDOWS=${LEND_WINDOWS:-32768 131072}
 CONN_WHATS=${CONN_WHATS:-tcp sdp-enhanced/hybrid sdp-basic/hybrid sdp/siw}
 CONNS=${CONNS:-50}
 
@@ -106,11 +109,11 @@ fc_rows() {
 
 	if [ "$1" = hnic ]; then
 		table=fc-delay
+		# runs are half as long as that at least
+		[ "$DURATION" -ge $((FC_DELAY * 80 / 1000)) ] || DURATION=$((FC_DELAY * 80 / 1000))
 		in_a sh -c "echo $FC_DELAY >/sys/class/net/va/hnic/delay"
 		in_b sh -c "echo $FC_DELAY >/sys/class/net/vb/hnic/delay"
 	fi
-		# runs are half as long as that at least
-		[ "$DURATION" -ge $((FC_DELAY * 80 / 1000)) ] || DURATION=$((FC_DELAY * 80 / 1000))
 	for size in $FC_SIZES; do
 		sdp_measure $table "$1" "$2" 1500 -T bw -S "$size"
 	done
@@ -183,6 +186,39 @@ part_zcopy() {
 	done
 	for device in tcp $FC_DEVICES; do
 		zcopy_rows zcopy-host veth "$device" 1500
+	done
+}
+
+# lend_row HOW WINDOW: two runs, since what a process takes to begin counts
+lend_row() {
+	local how=$1 window=$2 n answer was=0
+
+	echo "bench: 1 MB sends, $how, $window octets at a time ..."
+	if ! sdp_setup hnic hybrid 9000 || ! sdp_kind credit; then
+		fail "lend $how $window: setup"
+		net_down
+		return
+	fi
+	start_bg a sdp-lend serve 10.0.0.1 7000
+	wait_port a 7000
+	for n in 8 24; do
+		answer=$(in_b sdp-lend -m "$how" -n $((n << 20)) -w 1048576 -W "$window" 10.0.0.1 7000)
+		# "cpu NS", "ok LENT COPIED READ"
+		# shellcheck disable=SC2086
+		set -- $answer
+		[ "$1/$3" = cpu/ok ] || { fail "lend $how $window: $answer"; break; }
+		[ "$n" -eq 8 ] && was=$2 || echo "BENCH {\"part\":\"lend\",\"link\":\"hnic\",\"what\":\"sdp-$how/hybrid\",\"window\":$window,\"lent\":$4,\"read\":$6,\"cpu_ns_per_byte\":$(
+			awk "BEGIN { print ($2 - $was) / (16 * 1048576) }")}"
+	done
+	net_down
+}
+
+part_lend() {
+	local window
+
+	for window in $LEND_WINDOWS; do
+		lend_row copied "$window"
+		lend_row lent "$window"
 	done
 }
 
