@@ -29,6 +29,7 @@
 /* octets of a read where a lost packet costs all of it: not on iWARP */
 #define SDP_ZC_READ	262144
 #define SDP_ZC_WRS	8	/* registering, moving, invalidating, twice */
+#define SDP_ZC_LOOKS	64	/* times net.sdp.zcopy_wait, if data move meanwhile */
 #define SDP_ZC_SKIP_MAX	6	/* 2^6 transfers are copied after failures */
 #define SDP_ZC_SPARE	2	/* registrations without memory, of a connection */
 

@@ -278,22 +278,67 @@ static u32 sdp_zc_tx_progress(const struct sdp_conn *conn)
 	return ~READ_ONCE(conn->zc.tx_left);
 }
 
+/*
+ * The same, of the transport, if it tells. It may have more in front of SrcAvail
+ * than it moves while we wait: an RDMA Write is complete before it is there.
+ */
+static u64 sdp_zc_tx_acked(struct sdp_conn *conn)
+{
+	const struct rdma_stack_link *stack;
+	u64 acked = 0;
+
+	/* the queue pair stays until sdp_conn_hang_up() has had the lock */
+	spin_lock_bh(&conn->tx_lock);
+	if (!test_bit(SDP_CONN_DOWN, &conn->flags)) {
+		stack = rdma_stack_get_link(conn->dev);
+		if (stack)
+			acked = stack->tx_acked(conn->qp);
+	}
+	spin_unlock_bh(&conn->tx_lock);
+	return acked;
+}
+
+/**
+ * struct sdp_zc_look - how far a send was when we looked
+ * @progress: sdp_zc_tx_progress()
+ * @acked: sdp_zc_tx_acked()
+ * @nr: looks so far
+ */
+struct sdp_zc_look {
+	u32 progress;
+	u64 acked;
+	u32 nr;
+};
+
+/*
+ * Has it come further since? What the transport moves may have nothing to do
+ * with it, so there is an end to that.
+ */
+static bool sdp_zc_tx_moves(struct sdp_conn *conn,
+			    const struct sdp_zc_look *was)
+{
+	return READ_ONCE(conn->zc.tx_state) == SDP_ZC_TX_WRITING ||
+	       sdp_zc_tx_progress(conn) != was->progress ||
+	       (was->nr < SDP_ZC_LOOKS && sdp_zc_tx_acked(conn) != was->acked);
+}
+
 /* Let the peer read; true when it is over. */
 static bool sdp_zc_tx_wait(struct sdp_conn *conn)
 {
 	struct sdp_net *sn = sdp_pernet(sock_net(conn->sk));
 	u64 us = READ_ONCE(sn->sysctl_zcopy_wait);
 	ktime_t limit = ns_to_ktime(us * NSEC_PER_USEC);
-	u32 seen;
+	struct sdp_zc_look look = {};
 	int ret;
 
 	do {
-		seen = sdp_zc_tx_progress(conn);
+		look.nr++;
+		look.progress = sdp_zc_tx_progress(conn);
+		look.acked = sdp_zc_tx_acked(conn);
 		ret = wait_event_interruptible_hrtimeout(conn->cm_wait,
 							 sdp_zc_tx_over(conn),
 							 limit);
-	} while (ret == -ETIME && (sdp_zc_tx_progress(conn) != seen ||
-		 READ_ONCE(conn->zc.tx_state) == SDP_ZC_TX_WRITING));
+	} while (ret == -ETIME && sdp_zc_tx_moves(conn, &look));
 	return !ret;
 }
 

@@ -238,7 +238,8 @@ struct rdma_stack_tx {
  *	       message of the header alone is sent.
  * @tx_abort: forget the reservation
  * @tx_acked: position that the peer's transport has acknowledged; a plain
- *	      read, allowed inside of callbacks, and after the connection ended
+ *	      read, allowed inside of callbacks, after the connection ended, and
+ *	      for a queue pair without a shared link
  * @tx_sent: position up to which octets have left for the first time, for
  *	     TCP_NOTSENT_LOWAT and SIOCOUTQNSD; as @tx_acked. NULL: not known
  * @tx_notify: call tx_space once when @pos is acknowledged. False if it is

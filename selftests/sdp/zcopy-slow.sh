@@ -1,0 +1,36 @@
+#!/bin/bash
+# SPDX-License-Identifier: GPL-2.0
+# vm: timeout=300
+#
+# Zero copy over a slow link: a send is not given up as long as its data move,
+# however long that takes; it is when nobody reads. Over iwarp_hybrid, which tells.
+
+# shellcheck source=selftests/lib/lib.sh
+. "$(dirname "$0")/../lib/lib.sh"
+# shellcheck source=selftests/lib/zcopy.sh
+. "$(dirname "$0")/../lib/zcopy.sh"
+need sdp-zcopy sdpstat
+
+SERVER=10.0.0.2
+PORT=7600
+NET_LINK=hnic
+WAIT=1000000	# us; 1 MB takes longer at 5 Mbit/s
+MOVED="a_tx_bytes == b_rx_bytes && a_tx_copy_bytes < 1000 && a_tx_zcopy_cancels == 0"
+
+# slow NAME 0|1: pipelined or not
+slow() {
+	set_both net.sdp.zcopy_pipelined="$2" net.sdp.zcopy_wait=$WAIT
+	zc "$1: nothing is cancelled as long as data move" "$MOVED" -n 2097152 -w 1048576 -R 1048576
+	zc "$1: a reader who sleeps" "a_tx_bytes == b_rx_bytes && a_tx_zcopy_cancels > 0" \
+		-n 2097152 -w 1048576 -R 1048576 -l 4000
+}
+
+PIPELINED=0
+dev_up hybrid hybrid || ktap_skip_all "no hybrid devices"
+modprobe -q sdp
+setup
+in_a sh -c "echo 5 > /sys/class/net/va/hnic/rate"
+slow combined 0
+slow pipelined 1
+gone
+ktap_done
