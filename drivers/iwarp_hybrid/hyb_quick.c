@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
  * The short way of both engines, for the bulk of long messages: FPDUs that lie in
- * one piece, of queue pairs of verbs without a NIC that takes part.
+ * one piece, of queue pairs of verbs. A NIC may compute and check CRCs; one that
+ * places payload hears of memory from the engine.
  *
  * It does what hyb_tx and hyb_rx do, for the case that nothing is unusual:
  * anything else, errors above all, it leaves alone, and they find it as if it had
@@ -18,18 +19,21 @@
 
 /* ------------------------------------------------------------ transmit */
 
+/* Does a NIC do more than to fill the CRC field? */
 static bool hyb_quick_tx_off(const struct hyb_off *off)
 {
-	return off && (off->tx_crc || off->tx_contig || off->tx_sg);
+	return off && (off->tx_contig || off->tx_sg);
 }
 
 /*
  * Lay out an FPDU with the next @pay octets of a message, not the last ones;
  * false if its header has a marker in it.
  */
-static bool hyb_quick_lay(struct hyb_tx *tx, u32 hdr_len, const u8 *src,
+static bool hyb_quick_lay(struct hyb_qp *qp, u32 hdr_len, const u8 *src,
 			  u32 pay)
 {
+	bool nic = hyb_off_tx_crc(qp->off);
+	struct hyb_tx *tx = &qp->tx;
 	struct hyb_stream *s = &tx->s;
 	struct hyb_tx_page *page = hyb_stream_cur(s);
 	struct mpa_build b;
@@ -43,14 +47,9 @@ static bool hyb_quick_lay(struct hyb_tx *tx, u32 hdr_len, const u8 *src,
 	mpa_build_advance(&b, hdr_len);
 	mpa_build_put(&b, src, pay);
 	len = mpa_build_end(&b);
-	if (tx->crc) {
-		mpa_put_crc(b.p, hyb_crc32c(~0, b.start, len));
-		tx->summed += len;
-	} else {
-		proto_put32(b.p, 0);
-	}
+	hyb_tx_seal(qp, page, b.start, len, s->pos,
+		    nic ? HYB_TX_NIC : HYB_TX_HOST);
 	hyb_stream_add(s, len + MPA_CRC_SIZE);
-	tx->fpdus++;
 	tx->copies++;
 	tx->copied += pay;
 	tx->done += pay;
@@ -88,7 +87,7 @@ u32 hyb_quick_tx(struct hyb_qp *qp, u64 end)
 	for (; tx->s.pos < end; nr++) {
 		ulpdu = hyb_stream_fill(&tx->s, hdr_len + run);
 		if (!ulpdu || ulpdu - hdr_len == tx->len - tx->done ||
-		    !hyb_quick_lay(tx, hdr_len, p, ulpdu - hdr_len))
+		    !hyb_quick_lay(qp, hdr_len, p, ulpdu - hdr_len))
 			break;
 		p += ulpdu - hdr_len;
 		run -= ulpdu - hdr_len;
@@ -260,9 +259,22 @@ static bool hyb_quick_is(struct hyb_qp *qp, const struct hyb_quick_head *h,
 		hyb_quick_is_read(&qp->tx, h, ulpdu - DDP_TAGGED_LEN));
 }
 
-/* CRC and markers; the same is found again when they are bad */
-static bool hyb_quick_good(struct hyb_rx *rx, const u8 *p, u32 len)
+/*
+ * CRC and markers of the FPDU at @p, by the NIC's word or ours; the same is found
+ * again when they are bad
+ */
+static bool hyb_quick_good(struct hyb_qp *qp, const struct sk_buff *skb,
+			   u32 seq, const u8 *p, u32 total)
 {
+	u32 len = total - MPA_CRC_SIZE;
+	struct hyb_rx *rx = &qp->rx;
+
+	if (qp->off && qp->off->rx_crc) {
+		if (hyb_off_rx_ok(qp->off, skb, seq, total) != HYB_OFF_GOOD)
+			return false;
+		rx->trusted += total;
+		return true;
+	}
 	if (rx->crc) {
 		if (mpa_get_crc(p + len) != hyb_crc32c(~0, p, len))
 			return false;
@@ -272,7 +284,8 @@ static bool hyb_quick_good(struct hyb_rx *rx, const u8 *p, u32 len)
 }
 
 /* The FPDU at @p, if it is complete in @n octets: its length, or 0 */
-static u32 hyb_quick_fpdu(struct hyb_qp *qp, const u8 *p, u32 n)
+static u32 hyb_quick_fpdu(struct hyb_qp *qp, const struct sk_buff *skb,
+			  u32 seq, const u8 *p, u32 n)
 {
 	struct hyb_rx *rx = &qp->rx;
 	u32 lead = mpa_lead_len(rx->pos, rx->ivl);
@@ -291,7 +304,7 @@ static u32 hyb_quick_fpdu(struct hyb_qp *qp, const u8 *p, u32 n)
 		return 0;
 	total = mpa_fpdu_len(rx->pos, ulpdu, rx->ivl);
 	if (total > n || !hyb_quick_is(qp, &h, ulpdu) ||
-	    !hyb_quick_good(rx, p, total - MPA_CRC_SIZE))
+	    !hyb_quick_good(qp, skb, seq, p, total))
 		return 0;
 	hdr = h.ctrl & DDP_T ? DDP_TAGGED_LEN : DDP_UNTAGGED_LEN;
 	q.p = p + lead + MPA_LEN_SIZE + hdr;
@@ -310,23 +323,26 @@ static u32 hyb_quick_fpdu(struct hyb_qp *qp, const u8 *p, u32 n)
 /**
  * hyb_quick_rx - FPDUs that lie one behind the other
  * @qp: queue pair
+ * @skb: packet they are in
+ * @seq: sequence number of the first one
  * @p: the first one
  * @n: octets there
  *
  * Context: TCP socket held.
  * Return: octets that are done with; 0: the first one is another case.
  */
-u32 hyb_quick_rx(struct hyb_qp *qp, const u8 *p, u32 n)
+u32 hyb_quick_rx(struct hyb_qp *qp, const struct sk_buff *skb, u32 seq,
+		 const u8 *p, u32 n)
 {
 	const struct hyb_off *off = qp->off;
 	struct hyb_rx *rx = &qp->rx;
 	u32 len, done = 0;
 
 	if (!rx->pos || qp->tx.fenced || qp->shared || qp->ooo ||
-	    (off && (off->rx_crc || READ_ONCE(off->ask))))
+	    (off && (off->place || READ_ONCE(off->ask))))
 		return 0;
 	while (done < n) {
-		len = hyb_quick_fpdu(qp, p + done, n - done);
+		len = hyb_quick_fpdu(qp, skb, seq + done, p + done, n - done);
 		if (!len)
 			break;
 		rx->fpdus++;

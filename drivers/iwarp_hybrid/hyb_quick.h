@@ -9,9 +9,11 @@
 
 struct hyb_qp;
 struct hyb_rx;
+struct sk_buff;
 
 u32 hyb_quick_tx(struct hyb_qp *qp, u64 end);
-u32 hyb_quick_rx(struct hyb_qp *qp, const u8 *p, u32 n);
+u32 hyb_quick_rx(struct hyb_qp *qp, const struct sk_buff *skb, u32 seq,
+		 const u8 *p, u32 n);
 void hyb_quick_forget(struct hyb_rx *rx);
 
 #endif

@@ -1527,7 +1527,8 @@ static u32 hyb_rx_walk(struct hyb_qp *qp, struct sock *sk, u32 avail)
 		if (fast)
 			n = hyb_rx_fast(qp, &cur, avail - done, &nic);
 		else
-			n = hyb_quick_rx(qp, cur.p, min(cur.n, avail - done));
+			n = hyb_quick_rx(qp, cur.skb, cur.seq, cur.p,
+					 min(cur.n, avail - done));
 		bulk = fast && n;
 		if (!n && !rx->stopped)
 			n = hyb_rx_fpdu(qp, &cur, avail - done);
