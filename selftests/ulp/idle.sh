@@ -9,7 +9,7 @@
 . "$(dirname "$0")/../lib/lib.sh"
 # shellcheck source=selftests/lib/ktest.sh
 . "$(dirname "$0")/../lib/ktest.sh"
-need rdma jq
+need rdma jq rping
 
 COUNT=${COUNT:-16}
 LIMIT=$(scaled 12288 16384)	# a debug kernel's locks are larger
@@ -37,6 +37,28 @@ idle_within() {
 		wait_for "${2:-60}" all_within "$((2 * COUNT))" $((LIMIT - NODE * files))
 	ktap_diag "octets, and $files nodes in sysfs: $(sort -n /tmp/memory |
 		uniq -c | tr -s ' \n' ' ')"
+}
+
+# post_sends counts those of the kernel only
+sends() { cat /sys/class/infiniband/rda/ports/1/hw_counters/tx_fpdus; }
+sent() { [ "$(sends)" -ge "$1" ]; }
+
+# A program has its queues in pages of their own. It is stopped while it sends,
+# reads and writes.
+program_idle() {
+	local before
+
+	before=$(sends)
+	start_bg b rping -s -a 10.0.0.2 -p 7802
+	wait_port b 7802
+	start_bg a rping -c -a 10.0.0.2 -p 7802
+	ktap_check "a program sends" wait_for 60 sent $((before + 100))
+	pkill -STOP -x rping
+	ktap_check "of a program: idle queue pairs take at most 12 KiB each, besides sysfs" \
+		wait_for 60 all_within 2 "$LIMIT"
+	ktap_diag "octets: $(sort -n /tmp/memory | uniq -c | tr -s ' \n' ' ')"
+	pkill -KILL -x rping
+	ktap_check "no queue pair of a program is left" wait_for 60 no_queue_pairs
 }
 
 # free_kb: what is free, and what may be
@@ -91,6 +113,7 @@ kt_do a "again" write 1048576 16
 kt_do a "after Writes" touch
 kt_tell a close
 ktap_check "no queue pair is left" wait_for 60 no_queue_pairs
+program_idle
 kt_do a "" tcp 10.0.0.1 7801 "$COUNT"
 ktap_diag "$COUNT connections, one after the other: $verbs ns each;" \
 	"of TCP, over lo: $(per_connection) ns each"

@@ -95,6 +95,19 @@ case " ${vm[*]} ${tests[*]} " in
 	[ -z "$dir" ] || kos+=("$dir"/*.ko)
 	;;
 esac
+# They take ten minutes to build, once
+case " ${vm[*]} ${tests[*]} " in
+*" --long "* | *ulp/smb* | *" ulp "*)
+	dir=$("$top/scripts/smb-modules.sh" "$kernel")
+	if [ -n "$dir" ]; then
+		kos+=("$dir"/*.ko)
+		files+=("$dir/ksmbd.tools:/bin/ksmbd.tools")
+		# some of what they need they ask for by name only
+		GUEST_MODULES+=(cifs ksmbd nls_utf8
+			crypto-{ecb,cmac,ctr,ccm,gcm,ghash,sha512})
+	fi
+	;;
+esac
 if [ -z "$nobuild" ]; then
 	"$top/scripts/build-modules.sh" "$kernel" "$build"
 	"$top/scripts/build-user.sh" "$build"
