@@ -67,3 +67,15 @@ has_no_qp() { ! rdma resource show qp link "$1" | grep -Evq 'type (GSI|SMI)'; }
 
 # no_queue_pairs_of DEVICE: the last ones may go in the background
 no_queue_pairs_of() { wait_for 30 has_no_qp "$1"; }
+
+# Many small files, made, renamed and removed in $MNT; $EXPORT is the same at the server
+small_files() {
+	local i
+	mkdir "$MNT/d" || return
+	for ((i = 0; i < 40; i++)); do
+		echo "file $i" >"$MNT/d/$i" || return
+	done
+	[ "$(find "$MNT/d" -type f | wc -l)" = 40 ] &&
+	mv "$MNT/d/7" "$MNT/d/new" && [ "$(cat "$EXPORT/d/new")" = "file 7" ] &&
+	rm -r "$MNT/d" && [ ! -e "$EXPORT/d" ]
+}

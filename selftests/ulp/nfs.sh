@@ -59,18 +59,6 @@ mount_nfs() {
 	END
 }
 
-# Many small files, renamed and removed
-small_files() {
-	local i
-	mkdir "$MNT/d" || return
-	for ((i = 0; i < 40; i++)); do
-		echo "file $i" >"$MNT/d/$i" || return
-	done
-	[ "$(find "$MNT/d" -type f | wc -l)" = 40 ] &&
-	mv "$MNT/d/7" "$MNT/d/new" && [ "$(cat "$EXPORT/d/new")" = "file 7" ] &&
-	rm -r "$MNT/d" && [ ! -e "$EXPORT/d" ]
-}
-
 # In either direction, past no cache and past both
 same() {
 	head -c $((MB << 20)) /dev/urandom >/tmp/in &&

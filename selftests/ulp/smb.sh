@@ -78,18 +78,6 @@ sizes() {
 	done
 }
 
-# Many small files, renamed and removed
-small_files() {
-	local i
-	mkdir "$MNT/d" || return
-	for ((i = 0; i < 40; i++)); do
-		echo "file $i" >"$MNT/d/$i" || return
-	done
-	[ "$(find "$MNT/d" -type f | wc -l)" = 40 ] &&
-	mv "$MNT/d/7" "$MNT/d/new" && [ "$(cat "$EXPORT/d/new")" = "file 7" ] &&
-	rm -r "$MNT/d" && [ ! -e "$EXPORT/d" ]
-}
-
 # moved DEVICE COUNTER: all that was written and read went over it
 moved() {
 	echo "$1 $2: $(grown "$1" "$2") octets"
