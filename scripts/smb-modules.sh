@@ -49,7 +49,7 @@ build_smb() {
 		/^\t\treturn;/,+1d
 		s/^\tidr_remove/\tif (has_file_id(fp->volatile_id))\n\t\tidr_remove/
 	}' fs/smb/server/vfs_cache.c
-	grep -q -B1 '^.if (has_file_id' fs/smb/server/vfs_cache.c
+	grep -q '^.if (has_file_id' fs/smb/server/vfs_cache.c
 	echo 'obj-m := client/ server/' >fs/smb/Kbuild
 	kmake "$PWD/fs/smb" -j"$(nproc)" CONFIG_CIFS=m CONFIG_SMB_SERVER=m \
 		CONFIG_CIFS_SMB_DIRECT=y CONFIG_SMB_SERVER_SMBDIRECT=y \

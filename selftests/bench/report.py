@@ -267,8 +267,8 @@ def main():
 
     with open(sys.argv[1], "w") as f:
         json.dump({"lane": "count", "kernel": log.kernel, "rows": list(log.rows.values()),
-                   "append": log.append, "account": log.account, "conns": log.conns, "lend": log.lend,
-                   "goals": goals.all,
+                   "append": log.append, "account": log.account, "conns": log.conns,
+                   "lend": log.lend, "goals": goals.all,
                    "failures": log.failures}, f, indent=1)
         f.write("\n")
     if log.failures or any(g["ok"] is None for g in goals.all) or not goals.all:

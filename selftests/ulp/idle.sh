@@ -39,7 +39,7 @@ idle_within() {
 		uniq -c | tr -s ' \n' ' ')"
 }
 
-# post_sends counts those of the kernel only
+# FPDUs of the device so far, whoever posted them
 sends() { cat /sys/class/infiniband/rda/ports/1/hw_counters/tx_fpdus; }
 sent() { [ "$(sends)" -ge "$1" ]; }
 
