@@ -7,6 +7,7 @@
  *        [-C connections at once] [-r connections one after another]
  *        [-w send size] [-R recv size] [-o eof,sendfile,iov,peek] [-S seed]
  *        [-B socket buffers] [-t seconds] [-f family] [-P protocol]
+ *        [-q milliseconds in which nothing moves make a stall]
  *
  * The client ends with 0 and a line "xfer: ok ..." only if every byte was right
  * at both ends and every connection ended as it should.
@@ -358,6 +359,9 @@ static int parse_size(int c, const char *arg)
 	case 'B':
 		opt.bufs = size_arg(arg);
 		return 0;
+	case 'q':
+		opt.req.stall_ms = size_arg(arg);
+		return 0;
 	}
 	return -1;
 }
@@ -399,7 +403,7 @@ int main(int argc, char **argv)
 	const char *host = "0.0.0.0";
 	int c;
 
-	while ((c = getopt(argc, argv, "sp:h:f:P:n:d:m:C:r:w:R:o:S:B:t:")) !=
+	while ((c = getopt(argc, argv, "sp:h:f:P:n:d:m:C:r:w:R:o:S:B:t:q:")) !=
 	       -1) {
 		if (c == 'h') {
 			host = optarg;
