@@ -5,14 +5,15 @@
 # machines (only those named, if any are), last those that count instructions.
 # The last line is the sum.  --only-long: nothing but the tests that --long adds.
 # Environment: KERNEL, BUILD, LANES (virtual machines at a time),
-# BUDGET (seconds after which no more tests are begun), NO_UNIT.
+# BUDGET (seconds after which no more tests are begun), NO_UNIT, AGAIN (run what
+# failed once more, by itself, as run.sh -A does).
 set -euo pipefail
 here=$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd)
 top=$(dirname "$here")
 kernel=${KERNEL:-6.1}
 build=${BUILD:-$top/build}
 out=$build/$kernel/check
-opts=(-k "$kernel" -b "$build")
+opts=(-k "$kernel" -b "$build" ${AGAIN:+-A})
 passed=0 failed=0 skipped=0
 
 rest=

@@ -20,6 +20,8 @@ or a whole directory such as sdp.  Exit status 0 if none failed.
   -l           with the tests marked "long"
   -L           only those, the shortest first
   -j N         spread the tests over N virtual machines
+  -A           run a test that failed once more, by itself; what then passes is
+               named as flaky
   -v           show the tests' output as it comes
   -t SECONDS   time limit of COMMAND (default 600)
   -o DIR       where logs and files of the guest go (default build/KERNEL/run)
@@ -61,6 +63,7 @@ while [ $# -gt 0 ]; do
 	-l) vm+=(--long) ;;
 	-L) vm+=(--only-long) ;;
 	-j) vm+=(--lanes "$2"); shift ;;
+	-A) vm+=(--again) ;;
 	-v) vm+=(--verbose) ;;
 	-t) vm+=(--timeout "$2"); shift ;;
 	-o) out=$2; shift ;;
