@@ -378,6 +378,11 @@ def qemu_command(args, sockdir=None):
                 "-rtc", "clock=vm,base=2026-01-01T00:00:00"]
     else:
         append.append("mitigations=off")
+    if accel == "tcg":
+        # The emulator knows code it has translated by its virtual address, too:
+        # a program that begins elsewhere each time is translated each time,
+        # which is more than half of what a test takes
+        append.append("norandmaps")
     if args.debug:
         append += ["kmemleak=on", "nokaslr"]
     if not sockdir:
