@@ -186,7 +186,7 @@ append_row() {
 	counters_take before
 	start_bg b sdp-append -h 10.0.0.1 -p 7000 -n "$count" -m "$3"
 	# all is in buffers, or the sender waits for the reader
-	PATIENCE=1 wait_for 3 grep -q sent "$BG_LOG"
+	PATIENCE=1 wait_for 3 said sent
 	if : > "$fifo" && wait "$reader"; then
 		counters_take after
 		read -r octets ns < "$reader_log"

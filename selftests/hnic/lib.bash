@@ -42,7 +42,7 @@ serve() {
 	port=$((port + 1))
 	start_bg b sdp-run xfer -s -h "$SERVER" -p "$port"
 	SERVER_PID=$BG_PID
-	wait_for 30 grep -q listening "$BG_LOG"
+	wait_for 30 said listening
 }
 
 # transfer BYTES: both ways, compared

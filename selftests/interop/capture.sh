@@ -30,7 +30,7 @@ dump_stop() {
 serve() {
 	start_bg b "$@"
 	SERVER=$BG_PID
-	wait_for 20 grep -q listening "$BG_LOG"
+	wait_for 20 said listening
 }
 
 # devices NAME CLIENT-KIND SERVER-KIND MARKERS [INTERVAL]

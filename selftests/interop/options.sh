@@ -69,7 +69,7 @@ run_mtu() {
 	LINKS=(any)
 	[ -e /proc/sys/net/sdp/shared_link ] && LINKS=(0 1)
 	start_bg b sdp-run xfer -s -h $SERVER -p 5010
-	wait_for 20 grep -q listening "$BG_LOG"
+	wait_for 20 said listening
 	for pair in "${pairs[@]}"; do
 		with_markers "${pair% *}" "${pair#* }"
 	done
@@ -94,7 +94,7 @@ messages() {
 run_siw() {
 	dev_up "$1" "$2" || ktap_fail "devices $1 and $2"
 	start_bg b hyb-target -h $SERVER -p 7900
-	wait_for 20 grep -q listening "$BG_LOG"
+	wait_for 20 said listening
 	messages "$1 to $2, markers auto" yes
 	set_option "$3" markers on
 	messages "$1 to $2, markers on" no

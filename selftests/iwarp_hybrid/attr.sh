@@ -155,7 +155,7 @@ no_qp() { [ -z "$(qp_dirs)" ]; }
 target_start() {
 	start_bg b hyb-target -h 10.0.0.2 -p 7900
 	TARGET=$BG_PID
-	wait_for 20 grep -q listening "$BG_LOG"
+	wait_for 20 said listening
 }
 
 check_qp() {
@@ -164,7 +164,7 @@ check_qp() {
 	target_start
 	start_bg a hyb-target -c -h 10.0.0.2 -p 7900
 	client=$BG_PID log=$BG_LOG
-	wait_for 20 grep -q connected "$log"
+	wait_for 20 said connected "$log"
 	ktap_check "a queue pair has its directory" wait_for 10 one_qp
 	qp=$(qp_dirs)
 	for file in "$qp"/*; do
@@ -204,7 +204,7 @@ agree() {
 	echo "$3" > $ATTR/marker_interval
 	start_bg a hyb-target -c -h 10.0.0.2 -p 7900
 	client=$BG_PID
-	wait_for 20 grep -q connected "$BG_LOG"
+	wait_for 20 said connected
 	wait_for 10 one_qp
 	wait_for 10 one_qp ${ATTR/rda/rdb}
 	sent="$(cat $ATTR/qp/*/marker_interval)"
@@ -243,7 +243,7 @@ check_data() {
 	modprobe -q sdp
 	start_bg b sdp-run xfer -s -h 10.0.0.2 -p 5010
 	server=$BG_PID
-	wait_for 20 grep -q listening "$BG_LOG"
+	wait_for 20 said listening
 	start_bg a sdp-run xfer -h 10.0.0.2 -p 5010 -n "$(scaled 20 2)M" \
 		-d "$(scaled 20 2)M" -w 0 -R 0 -o eof -t 100
 	client=$BG_PID

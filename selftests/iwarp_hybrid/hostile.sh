@@ -33,7 +33,7 @@ healthy_start() {
 	start_bg a hyb-target -c -h $SERVER -p 7900
 	HEALTHY=$BG_PID
 	HEALTHY_LOG=$BG_LOG
-	wait_for 20 grep -q connected "$HEALTHY_LOG" ||
+	wait_for 20 said connected "$HEALTHY_LOG" ||
 		ktap_fail "the healthy connection" "$(cat "$HEALTHY_LOG")"
 }
 
@@ -62,7 +62,7 @@ dev_up hybrid hybrid || ktap_skip_all "no hybrid devices"
 start_bg b hyb-target -h $SERVER -p 7900
 TARGET=$BG_PID
 TARGET_LOG=$BG_LOG
-wait_for 20 grep -q listening "$TARGET_LOG" ||
+wait_for 20 said listening "$TARGET_LOG" ||
 	ktap_fail "the target listens" "$(cat "$TARGET_LOG")"
 healthy_start
 SETS=()
@@ -71,7 +71,7 @@ attacks ext -h $SERVER -p 7900
 attacks start -h $SERVER -p 7900
 # the other way round: a hybrid initiator connects to a hostile server in a
 attacks reply -h 10.0.0.1 -p 7901 \
-	-x "ip netns exec b hyb-target -c -1 -h 10.0.0.1 -p 7901"
+	-x "in-ns b hyb-target -c -1 -h 10.0.0.1 -p 7901"
 wait "${SETS[@]}"
 for set in fpdu ext start reply; do
 	include "$OUT/$set.tap"

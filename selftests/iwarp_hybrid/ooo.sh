@@ -47,7 +47,7 @@ include() {
 rules() {
 	# shellcheck disable=SC2086 # may be none
 	start_bg b hyb-target -h 10.0.0.2 -p 7900 $1
-	wait_for 20 grep -q listening "$BG_LOG"
+	wait_for 20 said listening
 	# shellcheck disable=SC2086 # may be none
 	in_a hyb-ooo -i 101 -m "$(mac_of b vb)" -f $PEER -h 10.0.0.2 -p 7900 \
 		-s "rdma statistic show link rdb/1" $2 > "$OUT/ooo.tap" 2>&1

@@ -12,12 +12,12 @@ need hyb-rings hyb-target rdma
 dev_up hybrid hybrid || ktap_skip_all "no hybrid devices"
 start_bg b hyb-target -h 10.0.0.2 -p 7900
 TARGET=$BG_PID
-wait_for 20 grep -q listening "$BG_LOG" ||
+wait_for 20 said listening ||
 	ktap_fail "the target listens" "$(cat "$BG_LOG")"
 start_bg a hyb-target -c -h 10.0.0.2 -p 7900
 HEALTHY=$BG_PID
 HEALTHY_LOG=$BG_LOG
-wait_for 20 grep -q connected "$HEALTHY_LOG" ||
+wait_for 20 said connected "$HEALTHY_LOG" ||
 	ktap_fail "the healthy connection" "$(cat "$HEALTHY_LOG")"
 
 in_a hyb-rings -h 10.0.0.2 -p 7900 -n "$(scaled 100 10)" > "$OUT/rings.tap" 2>&1

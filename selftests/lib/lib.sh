@@ -169,12 +169,30 @@ start_bg() {
 	LIB_PIDS+=("$BG_PID")
 }
 
+# children PID: which they are is left in CHILDREN, without pgrep if the kernel
+# tells: to start it and to look at all processes takes a second under emulation
+children() {
+	local list of_thread
+
+	CHILDREN=()
+	if [ ! -e /proc/$$/task/$$/children ]; then
+		mapfile -t CHILDREN < <(pgrep -P "$1")
+		return
+	fi
+	for list in "/proc/$1/task"/*/children; do
+		of_thread=()
+		read -ra of_thread 2>/dev/null <"$list"
+		CHILDREN+=("${of_thread[@]}")
+	done
+}
+
 # kill_tree PID: the process and all that descends from it; stopped first, so
 # that it does not replace a child meanwhile
 kill_tree() {
-	local child
+	local child CHILDREN
 	kill -STOP "$1" 2>/dev/null
-	for child in $(pgrep -P "$1"); do
+	children "$1"
+	for child in "${CHILDREN[@]}"; do
 		kill_tree "$child"
 	done
 	kill -9 "$1" 2>/dev/null
@@ -202,6 +220,13 @@ lib_cleanup() {
 trap lib_cleanup EXIT
 trap 'exit 143' TERM
 trap 'exit 130' INT
+
+# said TEXT [FILE]: is it in the file, or else in $BG_LOG?
+said() {
+	local lines
+	mapfile -t lines <"${2:-$BG_LOG}"
+	[[ "${lines[*]}" = *"$1"* ]]
+}
 
 # wait_for SECONDS COMMAND...: until the command succeeds; the seconds are those of
 # an idle machine, a busy one gets PATIENCE times as many
@@ -245,8 +270,8 @@ NET_MTU=${NET_MTU:-1500}
 # What va and vb are: veth or hnic
 NET_LINK=${NET_LINK:-veth}
 
-in_a() { if [ "$NET_MODE" = one ]; then "$@"; else ip netns exec a "$@"; fi; }
-in_b() { if [ "$NET_MODE" = one ]; then "$@"; else ip netns exec b "$@"; fi; }
+in_a() { if [ "$NET_MODE" = one ]; then "$@"; else in-ns a "$@"; fi; }
+in_b() { if [ "$NET_MODE" = one ]; then "$@"; else in-ns b "$@"; fi; }
 
 # sdp_counter a|b NAME: one of what sdpstat -s shows
 sdp_counter() { "in_$1" sdpstat -s -z | awk -v name="$2" '$1 == name { print $2 }'; }
@@ -267,7 +292,7 @@ net_up() {
 # net_addr NETNS DEV HOST
 net_addr() {
 	# No duplicate address detection: addresses are usable at once
-	ip netns exec "$1" sh -c "echo 0 > /proc/sys/net/ipv6/conf/$2/accept_dad"
+	in-ns "$1" sh -c "echo 0 > /proc/sys/net/ipv6/conf/$2/accept_dad"
 	ip -n "$1" link set lo up
 	ip -n "$1" addr add "10.0.0.$3/24" dev "$2"
 	ip -n "$1" addr add "fd00::$3/64" dev "$2" nodad

@@ -55,13 +55,13 @@ COUNTERS=${COUNTERS:-/tmp/counters}
 counters_take() {
 	local end
 
-	mkdir -p "$COUNTERS"
+	[ -d "$COUNTERS" ] || mkdir -p "$COUNTERS"
 	{
 		for end in a b; do
 			echo "@ $end sdp"
-			nsenter --net=/run/netns/$end sdpstat -s -z
+			in_$end sdpstat -s -z
 			echo "@ $end nic"
-			nsenter --net=/run/netns/$end ethtool -S v$end 2>/dev/null
+			in_$end ethtool -S v$end 2>/dev/null
 		done
 		echo "@ - hyb"
 		grep . /sys/class/infiniband/rd[ab]/ports/1/hw_counters/*

@@ -32,7 +32,7 @@ serve() {
 	PORT=$((PORT + 1))
 	start_bg b "$PROGRAM" serve "$SERVER" "$PORT"
 	ZCOPY=$BG_PID
-	wait_for 30 grep -q listening "$BG_LOG"
+	wait_for 30 said listening
 	look
 }
 
@@ -59,7 +59,7 @@ both_directions() {
 	local what
 
 	start_bg b sdp-run xfer -s -h "$SERVER" -p 7700
-	wait_for 30 grep -q listening "$BG_LOG"
+	wait_for 30 said listening
 	for what in "$@"; do
 		# shellcheck disable=SC2086 # options
 		ktap_check "both directions: $what" in_a sdp-run xfer -h "$SERVER" -p 7700 -t 60 \

@@ -51,7 +51,7 @@ session_redis() {
 	# shellcheck disable=SC2086 # nothing or a word
 	start_bg a timeout "$LIMIT" $VIA redis-cli -h $SERVER -p 7101 subscribe news
 	sub=$BG_PID
-	wait_for 20 grep -q subscribe "$BG_LOG"
+	wait_for 20 said subscribe
 	for _ in 1 2 3; do
 		redis publish news "hello again"
 	done

@@ -12,7 +12,7 @@
 . "$(dirname "$0")/../lib/lib.sh"
 # shellcheck source=selftests/lib/stack.sh
 . "$(dirname "$0")/../lib/stack.sh"
-need sdpbench sdpstat rdma ethtool nsenter
+need sdpbench sdpstat rdma ethtool
 
 SIZES="64 1024 4096 65536 1048576"
 # shellcheck disable=SC2034 # net_up reads it
@@ -35,7 +35,7 @@ exchange() {
 	[ "$1" -ge 65536 ] || n=30
 	[ "$1" -lt 1048576 ] || n=2
 	counters_take before
-	KTAP_OUT=$(nsenter --net=/run/netns/b timeout 60 sdpbench -w 5 -T lat -L "$1" -P $n -r 1 \
+	KTAP_OUT=$(in_b timeout 60 sdpbench -w 5 -T lat -L "$1" -P $n -r 1 \
 		10.0.0.1 2>&1) || return
 	counters_take after
 }

@@ -11,7 +11,7 @@ act() {
 	local ns=$1
 	shift
 	start_bg "$ns" sdp-actions "$@" pause
-	wait_for 20 grep -q ready "$BG_LOG" ||
+	wait_for 20 said ready ||
 		ktap_diag "sdp-actions $*: $(cat "$BG_LOG")"
 }
 

@@ -56,7 +56,7 @@ server() {
 	rm -f $MAP
 	start_bg b sdp-fc serve $SERVER $PORT $MAP
 	FC=$BG_PID
-	wait_for 30 grep -q listening "$BG_LOG"
+	wait_for 30 said listening
 }
 
 # many POLICY SIZE COUNT: sends to a slow reader
@@ -120,7 +120,7 @@ transfers() {
 	PORT=$((PORT + 1))
 	start_bg b sdp-run xfer -s -h $SERVER -p $PORT
 	local x=$BG_PID n
-	wait_for 30 grep -q listening "$BG_LOG"
+	wait_for 30 said listening
 	n=$(scaled 4000000 1000000)
 	ktap_check "$KIND $1: large, both ways" in_a sdp-run xfer -h $SERVER \
 		-p $PORT -t 90 -m block -n "$n" -d "$n"
@@ -140,7 +140,7 @@ takes() {
 	# shellcheck disable=SC2086 # "sdp-run", or nothing
 	start_bg b $1 xfer -s -h $SERVER -p $PORT -B 65536
 	s=$BG_PID
-	wait_for 30 grep -q listening "$BG_LOG"
+	wait_for 30 said listening
 	# shellcheck disable=SC2086
 	out=$(in_a $1 xfer -h $SERVER -p $PORT -m stall -B 65536 -t 120 -w 4096)
 	stop_bg "$s"

@@ -31,17 +31,17 @@ dev_up hybrid hybrid || ktap_skip_all "no hybrid devices"
 modprobe -q sdp
 start_bg b sdp-echo -s -h $SERVER -p 5020
 server=$BG_PID
-wait_for 20 grep -q listening "$BG_LOG" ||
+wait_for 20 said listening ||
 	ktap_fail "the server listens" "$(cat "$BG_LOG")"
 start_bg a sdp-echo -h $SERVER -p 5020
 healthy=$BG_PID
 log=$BG_LOG
-wait_for 20 grep -q connected "$log" ||
+wait_for 20 said connected "$log" ||
 	ktap_fail "the healthy connection" "$(cat "$log")"
 
 for what in hello sdp shared ring hold; do
 	in_a hyb-hostile -h $SERVER -p 5020 \
-		-s "ip netns exec b sdpstat -s -z" $what > "$OUT/$what.tap" 2>&1
+		-s "in-ns b sdpstat -s -z" $what > "$OUT/$what.tap" 2>&1
 	include "$OUT/$what.tap"
 done
 

@@ -24,7 +24,7 @@ up() {
 load() {
 	start_bg b sdp-run xfer -s -h $SERVER -p 5010
 	XS=$BG_PID
-	wait_for 20 grep -q listening "$BG_LOG"
+	wait_for 20 said listening
 	start_bg a sdp-run xfer -h $SERVER -p 5010 -n 100G -d 100G -C 4 -t 300
 	XC=$BG_PID
 	wait_for 20 sending || ktap_diag "no load: $(cat "$BG_LOG")"
@@ -57,7 +57,7 @@ again() {
 	up
 	start_bg b sdp-run xfer -s -h $SERVER -p 5010
 	XS=$BG_PID
-	wait_for 20 grep -q listening "$BG_LOG"
+	wait_for 20 said listening
 	ktap_check "$1: works again" in_a sdp-run xfer -h $SERVER -p 5010 \
 		-n 1M -d 1M -t 60
 	stop_bg "$XS"
@@ -125,11 +125,11 @@ LINK=enhanced
 up
 start_bg b sdp-echo -s -h $SERVER -p 5020
 echo_server=$BG_PID
-wait_for 20 grep -q listening "$BG_LOG"
+wait_for 20 said listening
 ktap_check_fails "sdp is not unloaded while somebody listens" \
 	modprobe -r sdp
 start_bg a sdp-echo -h $SERVER -p 5020
-wait_for 20 grep -q connected "$BG_LOG"
+wait_for 20 said connected
 ktap_check_fails "sdp is not unloaded while connections exist" \
 	modprobe -r sdp
 stop_bg "$BG_PID"

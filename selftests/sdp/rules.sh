@@ -205,7 +205,7 @@ END
 test_server() {
 	conf "use both server * *:*" "use both client * *:*"
 	start_bg b sdp-run -c "$CONF" /usr/bin/python3 "$T/server.py"
-	wait_for 30 grep -q ready "$BG_LOG"
+	wait_for 30 said ready
 	ktap_is "a server sees its port" "$(cat "$BG_LOG")" \
 		"ready ('10.0.0.2', 7010)"
 	ktap_is "clients of TCP" "$(grown b tcp_accepts in_a timeout 60 \
@@ -213,7 +213,7 @@ test_server() {
 	ktap_is "clients of SDP" "$(grown b accepts in_a timeout 60 \
 		sdp-run -c /dev/null /usr/bin/python3 "$T/client.py" 7010 10)" 10
 	start_bg b sh -c "sed 's/7010/7011/' '$T/server.py' | /usr/bin/python3"
-	wait_for 30 grep -q ready "$BG_LOG"
+	wait_for 30 said ready
 	ktap_is "nonblocking clients that fall back" \
 		"$(grown a tcp_connects in_a timeout 60 sdp-run -c "$CONF" \
 			/usr/bin/python3 "$T/client.py" 7011 10)" 10

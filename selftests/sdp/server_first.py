@@ -10,10 +10,11 @@ import sys
 IPPROTO_SDP = 257
 SIZE = 20000
 role, addr, port, count = sys.argv[1], sys.argv[2], int(sys.argv[3]), int(sys.argv[4])
+PATTERN = bytes(j % 251 for j in range(SIZE + 251))
 
 
 def said(i):
-    return bytes((i + j) % 251 for j in range(SIZE))
+    return PATTERN[i % 251 :][:SIZE]
 
 
 if role == "server":

@@ -55,7 +55,7 @@ odd() {
 	PORT=$((PORT + 1))
 	start_bg b sdp-shared serve $SERVER $PORT "${@:3}"
 	server=$BG_PID
-	wait_for 20 grep -q listening "$BG_LOG"
+	wait_for 20 said listening
 	ktap_check "$1" in_a timeout 60 sdp-shared "$2" $SERVER $PORT
 	[ "$KTAP_OUT" = ok ] || ktap_diag "$(cat "$BG_LOG")"
 	stop_bg "$server"
@@ -65,7 +65,7 @@ serve() {
 	PORT=$((PORT + 1))
 	start_bg b sdp-run xfer -s -h $SERVER -p $PORT
 	XFER=$BG_PID
-	wait_for 30 grep -q listening "$BG_LOG"
+	wait_for 30 said listening
 }
 
 # transfer DESCRIPTION OPTION...

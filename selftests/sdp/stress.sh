@@ -7,7 +7,7 @@
 # shellcheck disable=SC2317 # called by wait_for
 # shellcheck source=selftests/lib/lib.sh
 . "$(dirname "$0")/../lib/lib.sh"
-need sdp-stress sdpstat jq
+need sdp-stress sdpstat
 
 SECS=$(scaled 3 6)
 modprobe -q sdp
@@ -45,21 +45,16 @@ finished() {
 		"client: $(tr '\n' ' ' <"$CLIENT_LOG")"
 }
 
-# left a|b: sockets
-left() { "in_$1" sdpstat -a --json | jq '.sockets | length'; }
-none_left() { [ "$(left a)$(left b)" = 00 ]; }
-
 # clean DESCRIPTION: nothing stays behind
 clean() {
-	if wait_for 60 none_left; then
+	if wait_for 60 no_sockets; then
 		ktap_ok "$1: no socket is left"
 	else
 		ktap_fail "$1: no socket is left" "$(in_a sdpstat -ae)" \
 			"$(in_b sdpstat -ae)"
 	fi
 	ktap_is "$1: nor a connection" \
-		"$(in_a sdpstat -sz --json | jq .counters.curr_estab) $(
-			in_b sdpstat -sz --json | jq .counters.curr_estab)" "0 0"
+		"$(sdp_counter a curr_estab) $(sdp_counter b curr_estab)" "0 0"
 }
 
 # Not over siw: it counts the references of a listener wrong when connections

@@ -25,12 +25,12 @@ echo_over() {
 	# shellcheck disable=SC2086 # nothing or words
 	start_bg b $1 sdp-echo-static -f 2 -s -h $SERVER -p "$port"
 	server=$BG_PID
-	wait_for 20 grep -q listening "$BG_LOG"
+	wait_for 20 said listening
 	# shellcheck disable=SC2086 # nothing or words
 	start_bg a timeout -s TERM --preserve-status 4 $1 \
 		sdp-echo-static -f 2 -h $SERVER -p "$port"
 	client=$BG_PID
-	wait_for 20 grep -q connected "$BG_LOG"
+	wait_for 20 said connected
 	IS_SDP=$(established "$port" && echo yes || echo no)
 	wait "$client"
 	RC=$?
@@ -38,13 +38,13 @@ echo_over() {
 	stop_bg "$server"
 }
 
-# said WHAT PATTERN: a line of the last program
-said() { ktap_is "$1: it is said" "$(grep -c "$2" <<<"$SAID")" 1; }
+# told WHAT PATTERN: a line of the last program
+told() { ktap_is "$1: it is said" "$(grep -c "$2" <<<"$SAID")" 1; }
 
 test_static() {
 	echo_over "sdp-run" 7301
 	ktap_is "preloaded: TCP" "$IS_SDP $RC" "no 0"
-	said "preloaded" "statically linked: .* remain TCP without -s"
+	told "preloaded" "statically linked: .* remain TCP without -s"
 	echo_over "sdp-run -s" 7302
 	ktap_is "supervised: SDP" "$IS_SDP $RC" "yes 0"
 	ktap_is "supervised: nothing is said" "$(grep -c sdp-run <<<"$SAID")" 0
@@ -59,7 +59,7 @@ test_user() {
 	cp /bin/ls "$T/suid"
 	chmod 4755 "$T" "$T/suid"
 	SAID=$(setpriv --reuid=65534 --clear-groups sdp-run -s "$T/suid" 2>&1)
-	said "set-user-ID" "gets no privileges"
+	told "set-user-ID" "gets no privileges"
 }
 
 test_status() {
@@ -99,10 +99,10 @@ test_rules() {
 	ktap_is "rules say both" "$IS_SDP $RC" "yes 0"
 	SAID=$(sdp-run -s -c "$T/mixed" true 2>&1)
 	ktap_is "rules by address: refused" $? 125
-	said "rules by address" "has rules by address"
+	told "rules by address" "has rules by address"
 	SAID=$(sdp-run -s sdp-run -s true 2>&1)
 	ktap_is "supervised twice: refused" $? 125
-	said "supervised twice" "takes no filter: Device or resource busy"
+	told "supervised twice" "takes no filter: Device or resource busy"
 }
 
 dev_up hybrid hybrid || ktap_skip_all "no RDMA device"

@@ -108,7 +108,7 @@ for f in rmem wmem; do
 done
 
 ktap_is "another namespace keeps its own" \
-	"$(ip netns exec b cat $DIR/rmem | tr '\t' ' ')" "4096 262144 8388608"
+	"$(in-ns b cat $DIR/rmem | tr '\t' ' ')" "4096 262144 8388608"
 ktap_is "and so does a new one" \
 	"$(unshare -n cat $DIR/keepalive_time)" 7200
 
@@ -117,7 +117,7 @@ ktap_is "no file is left out" "$(cd $DIR && echo *)" \
 	"connect_timeout credit_join fallback_timeout fin_timeout flow_control hold_max keepalive_intvl keepalive_probes keepalive_time max_adverts max_connections port_offset rdma_progress resolve_timeout rmem rx_bufs_max rx_bufs_min rx_merge shared_link signal_every wmem zcopy_cache zcopy_entries zcopy_pipelined zcopy_threshold zcopy_wait"
 
 start_bg - sdp-actions bind 0.0.0.0 7310 pause
-wait_for 10 grep -q ready "$BG_LOG"
+wait_for 10 said ready
 mem=$(sdpstat -a --json | jq -c '.sockets[0].memory | [.rcvbuf, .sndbuf]')
 ktap_is "a new socket has the new buffer sizes" "$mem" "[100000,100000]"
 

@@ -32,7 +32,7 @@ include() {
 
 # attacks [OPTION]...
 attacks() {
-	in_a hyb-hostile -h $SERVER -p 6000 -s "ip netns exec b sdpstat -s -z" "$@" \
+	in_a hyb-hostile -h $SERVER -p 6000 -s "in-ns b sdpstat -s -z" "$@" \
 		zcopy > "$OUT/zcopy.tap" 2>&1
 	include "$OUT/zcopy.tap"
 }
@@ -55,7 +55,7 @@ before=$(pinned)
 in_b sysctl -q -w net.sdp.shared_link=0 net.sdp.zcopy_threshold=65536 net.sdp.fin_timeout=3 \
 	net.sdp.zcopy_wait=300000 net.sdp.max_adverts=2
 start_bg b sdp-zcopy serve $SERVER 6000
-wait_for 20 grep -q listening "$BG_LOG" ||
+wait_for 20 said listening ||
 	ktap_fail "the server listens" "$(cat "$BG_LOG")"
 attacks
 vain=$(in_vain)
