@@ -1014,8 +1014,13 @@ void hyb_tx_run(struct hyb_qp *qp)
 	struct sock *sk = qp->tcp.sk;
 	struct hyb_tx *tx = &qp->tx;
 
-	/* what is laid out has been completed: it goes out in any case */
-	if (hyb_qp_state(qp) == HYB_QP_ERROR)
+	/*
+	 * What is laid out has been completed: it goes out in any case. So does
+	 * a Terminate, unless it would come into the middle of a message: the
+	 * upper layer hears of the error first, and may have closed already.
+	 */
+	if (hyb_qp_state(qp) == HYB_QP_ERROR &&
+	    (!tx->term_len || tx->busy != HYB_TX_NONE))
 		tx->stopped = true;
 	if (hyb_shared_hold(qp))
 		return;

@@ -77,9 +77,9 @@ gone() { ! connected; }
 in_b sysctl -qw net.ipv4.tcp_keepalive_time=1 net.ipv4.tcp_keepalive_intvl=1 \
 	net.ipv4.tcp_keepalive_probes=2
 start_bg b hyb-target -h 10.0.0.2 -p 7991
-wait_for 20 grep -q listening "$BG_LOG"
+wait_for 20 said listening
 start_bg a hyb-target -c -h 10.0.0.2 -p 7991
-wait_for 20 grep -q connected "$BG_LOG"
+wait_for 20 said connected
 ktap_check "half-open: connected" wait_for 20 connected
 CLIENT=$(pgrep -x hyb-target -P "$BG_PID" || echo "$BG_PID")
 kill -STOP "$CLIENT"

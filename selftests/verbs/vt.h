@@ -17,6 +17,7 @@
 
 #include <linux/atomic.h>
 #include <linux/completion.h>
+#include <linux/workqueue.h>
 #include <rdma/ib_verbs.h>
 
 #include "../lib/ktest.h"
@@ -50,6 +51,10 @@ struct vt_side {
 	u32 completed;
 	atomic_t events;		/* calls of the handler of @cq */
 	unsigned long qp_events;	/* bits: IB_EVENT_* of the queue pair */
+	bool hasty;			/* at the first of them, close */
+	struct work_struct close;
+	struct completion closed;
+	bool closed_first;		/* before the event was dealt with */
 	u8 pdata[256];			/* that came with the peer's frame */
 	u32 pdata_len;
 };

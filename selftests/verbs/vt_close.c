@@ -108,6 +108,26 @@ static void vt_abortive(void)
 	vt_down(c);
 }
 
+/* The peer is told of its error, also if the consumer hears of it and closes */
+static void vt_told(void)
+{
+	struct vt_conn *c = vt_up(false, VT_RIGHTS);
+	struct vt_wr *r;
+
+	if (!c)
+		return;
+	c->b.hasty = true;
+	r = vt_recv(&c->b, 0, 16);
+	vt_message(&c->a, 17);
+	kt_ok(vt_wait(&c->b, r) && r->wc.status != IB_WC_SUCCESS,
+	      "a message that is too long: an error");
+	kt_ok(vt_ended(c), "both ends hear of its end");
+	kt_ok(c->b.closed_first, "the consumer was quicker than the Terminate");
+	kt_ok(test_bit(IB_EVENT_QP_FATAL, &c->a.qp_events),
+	      "closed at once: a Terminate all the same");
+	vt_down(c);
+}
+
 /**
  * vt_close_tests() - all of it
  */
@@ -116,4 +136,5 @@ void vt_close_tests(void)
 	vt_graceful();
 	vt_simultaneous();
 	vt_abortive();
+	vt_told();
 }

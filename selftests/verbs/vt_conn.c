@@ -187,11 +187,29 @@ static int vt_make_srq(struct vt_side *s)
 	return PTR_ERR_OR_ZERO(s->srq);
 }
 
+static void vt_close(struct work_struct *work)
+{
+	struct vt_side *s = container_of(work, struct vt_side, close);
+	struct ib_qp_attr attr = { .qp_state = IB_QPS_ERR };
+
+	ib_modify_qp(s->id->qp, &attr, IB_QP_STATE);
+	complete(&s->closed);
+}
+
+/* Whoever reports the event finds the queue pair closed behind it */
 static void vt_qp_event(struct ib_event *event, void *context)
 {
 	struct vt_side *s = context;
+	int i;
 
 	set_bit(event->event, &s->qp_events);
+	if (!s->hasty)
+		return;
+	s->hasty = false;
+	queue_work(system_unbound_wq, &s->close);
+	for (i = 0; i < 400000 && !completion_done(&s->closed); i++)
+		udelay(5);
+	s->closed_first = completion_done(&s->closed);
 }
 
 static int vt_make_qp(struct vt_side *s, bool use_srq)
@@ -258,11 +276,20 @@ static int vt_hello(struct vt_conn *c)
 	       vt_good(&c->a, w, IB_WC_SEND) ? 0 : -EIO;
 }
 
+static void vt_side_init(struct vt_side *s)
+{
+	init_completion(&s->step.done);
+	init_completion(&s->ended);
+	init_completion(&s->closed);
+	INIT_WORK(&s->close, vt_close);
+}
+
 static void vt_side_free(struct vt_side *s)
 {
 	if (!s->id)
 		return;
 	if (s->id->qp) {
+		flush_work(&s->close);
 		rdma_disconnect(s->id);
 		ib_drain_qp(s->id->qp);
 		rdma_destroy_qp(s->id);
@@ -393,10 +420,8 @@ struct vt_conn *vt_up(bool use_srq, int access)
 		goto out;
 	c->use_srq = use_srq;
 	c->access = access;
-	init_completion(&c->a.step.done);
-	init_completion(&c->a.ended);
-	init_completion(&c->b.step.done);
-	init_completion(&c->b.ended);
+	vt_side_init(&c->a);
+	vt_side_init(&c->b);
 	vt_expected = c;
 	err = vt_dial(&c->a);
 	err = err ?: kt_step_wait(&c->b.step, 0);
