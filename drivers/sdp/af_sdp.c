@@ -1331,6 +1331,9 @@ static int sdp_shutdown_locked(struct socket *sock, int how)
 		spin_lock_bh(&sdp->lock);
 		WRITE_ONCE(sk->sk_shutdown, sk->sk_shutdown | how);
 		spin_unlock_bh(&sdp->lock);
+		/* nobody will read what the peer waits for */
+		if (how & RCV_SHUTDOWN)
+			sdp_zc_decline(sk);
 		if (how & SEND_SHUTDOWN)
 			sdp_send_fin(sk);
 		break;
