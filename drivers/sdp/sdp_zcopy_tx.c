@@ -279,21 +279,22 @@ static u32 sdp_zc_tx_progress(const struct sdp_conn *conn)
 }
 
 /*
- * The same, of the transport, if it tells. It may have more in front of SrcAvail
- * than it moves while we wait: an RDMA Write is complete before it is there.
+ * The same, of the transport, if it tells; and in @sent, how far it will come
+ * with what it has sent. It may have more in front of SrcAvail than it moves
+ * while we wait: an RDMA Write is complete before it is there.
  */
-static u64 sdp_zc_tx_acked(struct sdp_conn *conn)
+static u64 sdp_zc_tx_acked(struct sdp_conn *conn, u64 *sent)
 {
-	const struct rdma_stack_link *stack;
+	const struct rdma_stack_link *stack = NULL;
 	u64 acked = 0;
 
 	/* the queue pair stays until sdp_conn_hang_up() has had the lock */
 	spin_lock_bh(&conn->tx_lock);
-	if (!test_bit(SDP_CONN_DOWN, &conn->flags)) {
+	if (!test_bit(SDP_CONN_DOWN, &conn->flags))
 		stack = rdma_stack_get_link(conn->dev);
-		if (stack)
-			acked = stack->tx_acked(conn->qp);
-	}
+	if (stack)
+		acked = stack->tx_acked(conn->qp);
+	*sent = stack && stack->tx_sent ? stack->tx_sent(conn->qp) : acked;
 	spin_unlock_bh(&conn->tx_lock);
 	return acked;
 }
@@ -311,15 +312,23 @@ struct sdp_zc_look {
 };
 
 /*
- * Has it come further since? What the transport moves may have nothing to do
- * with it, so there is an end to that.
+ * Has it come further since? Octets that are on their way count, too: no answer
+ * can be here before the acknowledgment of what it answers, and a cancel would
+ * have to follow them. What the transport moves may have nothing to do with it,
+ * so there is an end to that.
  */
 static bool sdp_zc_tx_moves(struct sdp_conn *conn,
 			    const struct sdp_zc_look *was)
 {
-	return READ_ONCE(conn->zc.tx_state) == SDP_ZC_TX_WRITING ||
-	       sdp_zc_tx_progress(conn) != was->progress ||
-	       (was->nr < SDP_ZC_LOOKS && sdp_zc_tx_acked(conn) != was->acked);
+	u64 acked, sent;
+
+	if (READ_ONCE(conn->zc.tx_state) == SDP_ZC_TX_WRITING ||
+	    sdp_zc_tx_progress(conn) != was->progress)
+		return true;
+	if (was->nr >= SDP_ZC_LOOKS)
+		return false;
+	acked = sdp_zc_tx_acked(conn, &sent);
+	return acked != was->acked || sent != acked;
 }
 
 /* Let the peer read; true when it is over. */
@@ -329,12 +338,13 @@ static bool sdp_zc_tx_wait(struct sdp_conn *conn)
 	u64 us = READ_ONCE(sn->sysctl_zcopy_wait);
 	ktime_t limit = ns_to_ktime(us * NSEC_PER_USEC);
 	struct sdp_zc_look look = {};
+	u64 sent;
 	int ret;
 
 	do {
 		look.nr++;
 		look.progress = sdp_zc_tx_progress(conn);
-		look.acked = sdp_zc_tx_acked(conn);
+		look.acked = sdp_zc_tx_acked(conn, &sent);
 		ret = wait_event_interruptible_hrtimeout(conn->cm_wait,
 							 sdp_zc_tx_over(conn),
 							 limit);

@@ -2,8 +2,9 @@
 # SPDX-License-Identifier: GPL-2.0
 # vm: timeout=300
 #
-# Zero copy over a slow link: a send is not given up as long as its data move,
-# however long that takes; it is when nobody reads. Over iwarp_hybrid, which tells.
+# Zero copy over a slow link, and over a long one: a send is not given up as long
+# as its data move, however long that takes, nor before the reader can know of it;
+# it is when nobody reads. Over iwarp_hybrid, which tells.
 
 # shellcheck source=selftests/lib/lib.sh
 . "$(dirname "$0")/../lib/lib.sh"
@@ -25,6 +26,12 @@ slow() {
 		-n 2097152 -w 1048576 -R 1048576 -l 4000
 }
 
+# long NAME 0|1: the first acknowledgment comes after three times zcopy_wait
+long() {
+	set_both net.sdp.zcopy_pipelined="$2" net.sdp.zcopy_wait=$((WAIT / 10))
+	zc "$1: nor before the reader can know of it" "$MOVED" -n 1048576 -w 524288 -R 524288
+}
+
 PIPELINED=0
 dev_up hybrid hybrid || ktap_skip_all "no hybrid devices"
 modprobe -q sdp
@@ -32,5 +39,10 @@ setup
 in_a sh -c "echo 5 > /sys/class/net/va/hnic/rate"
 slow combined 0
 slow pipelined 1
+in_a sh -c "echo 0 > /sys/class/net/va/hnic/rate"
+in_a sh -c "echo $((WAIT * 3 / 20)) > /sys/class/net/va/hnic/delay"
+in_b sh -c "echo $((WAIT * 3 / 20)) > /sys/class/net/vb/hnic/delay"
+long combined 0
+long pipelined 1
 gone
 ktap_done
