@@ -327,6 +327,29 @@ out:
 /* ---------------------------------------- registration by work request, STags */
 
 /**
+ * hyb_mem_hold - keep octets of a region where they are
+ * @mem: region, referenced
+ * @stag: STag it was looked up with
+ * @to: first octet
+ * @len: octets
+ *
+ * The pages stay until hyb_mem_unuse(), which must follow, without sleeping in
+ * between, if HYB_MEM_OK was returned; hyb_mem_at() tells where they are.
+ *
+ * Context: any.
+ * Return: HYB_MEM_OK; HYB_MEM_STAG if the region has been invalidated,
+ * HYB_MEM_BOUNDS or HYB_MEM_WRAP.
+ */
+enum hyb_mem_err hyb_mem_hold(struct hyb_mem *mem, u32 stag, u64 to, u32 len)
+{
+	enum hyb_mem_err err = hyb_mem_begin(mem, stag, to, len);
+
+	if (err)
+		hyb_mem_end(mem);
+	return err;
+}
+
+/**
  * hyb_mem_use - address octets of a region
  * @mem: region, referenced
  * @stag: STag it was looked up with
@@ -334,22 +357,18 @@ out:
  * @len: octets; set to how many of them are contiguous
  * @p: set to the address
  *
- * The pages stay until hyb_mem_unuse(), which must follow, without sleeping in
- * between, if HYB_MEM_OK was returned.
+ * As hyb_mem_hold(), of which this is the case of a single run.
  *
  * Context: any.
- * Return: HYB_MEM_OK; HYB_MEM_STAG if the region has been invalidated,
- * HYB_MEM_BOUNDS or HYB_MEM_WRAP.
+ * Return: as hyb_mem_hold().
  */
 enum hyb_mem_err hyb_mem_use(struct hyb_mem *mem, u32 stag, u64 to, u32 *len,
 			     void **p)
 {
-	enum hyb_mem_err err = hyb_mem_begin(mem, stag, to, *len);
+	enum hyb_mem_err err = hyb_mem_hold(mem, stag, to, *len);
 
-	if (err) {
-		hyb_mem_end(mem);
+	if (err)
 		return err;
-	}
 	*p = hyb_mem_contig(mem, to);
 	if (!*p)
 		*p = hyb_mem_addr(mem, to - mem->va, len);

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
  * The short way of both engines, for the bulk of long messages: FPDUs that lie in
- * one piece, of queue pairs of verbs. A NIC may compute and check CRCs; one that
- * places payload hears of memory from the engine.
+ * one piece, of queue pairs of verbs, and those that a NIC has placed. A NIC may
+ * compute and check CRCs; of memory that it may place to it hears from the engine.
  *
  * It does what hyb_tx and hyb_rx do, for the case that nothing is unusual:
  * anything else, errors above all, it leaves alone, and they find it as if it had
@@ -10,6 +10,8 @@
  *
  * Calls hyb_mem, hyb_crc and proto/.
  */
+#include <linux/skbuff.h>
+
 #include "hyb_crc.h"
 #include "hyb_offload.h"
 #include "hyb_quick.h"
@@ -25,35 +27,101 @@ static bool hyb_quick_tx_off(const struct hyb_off *off)
 	return off && (off->tx_contig || off->tx_sg);
 }
 
+/**
+ * struct hyb_quick_src - the message that is sent
+ * @irq: the request that it answers, or NULL: a Send or Write
+ * @mem: region that its next octets are in, or NULL: the kernel's memory
+ * @from: the next octet
+ * @run: octets from there on in that region, as far as TCP has room
+ * @done: octets laid out
+ * @left: octets that follow these
+ * @hdr_len: of a segment
+ */
+struct hyb_quick_src {
+	const struct hyb_irq_entry *irq;
+	struct hyb_mem *mem;
+	u64 from;
+	u32 run;
+	u32 *done;
+	u32 left;
+	u32 hdr_len;
+};
+
+static void hyb_quick_put_hdr(const struct hyb_tx *tx,
+			      const struct hyb_quick_src *src, u8 *hdr)
+{
+	const struct hyb_irq_entry *irq = src->irq;
+
+	if (irq)
+		ddp_put_tagged(hdr, false, RDMAP_CTRL(RDMAP_READ_RESP),
+			       irq->req.sink_stag, irq->req.sink_to + irq->done);
+	else
+		hyb_tx_put_hdr(tx, hdr, src->hdr_len, false);
+}
+
 /*
  * Lay out an FPDU with the next @pay octets of a message, not the last ones;
  * false if its header has a marker in it.
  */
-static bool hyb_quick_lay(struct hyb_qp *qp, u32 hdr_len, const u8 *src,
+static bool hyb_quick_lay(struct hyb_qp *qp, const struct hyb_quick_src *src,
 			  u32 pay)
 {
 	bool nic = hyb_off_tx_crc(qp->off);
 	struct hyb_tx *tx = &qp->tx;
 	struct hyb_stream *s = &tx->s;
 	struct hyb_tx_page *page = hyb_stream_cur(s);
+	void *p = (void *)(uintptr_t)src->from;
 	struct mpa_build b;
-	u32 len;
+	u32 len, put, n;
 
-	mpa_build_begin(&b, page->base + page->fill, s->pos, hdr_len + pay,
-			s->ivl);
-	if (b.to_mark < hdr_len)
+	mpa_build_begin(&b, page->base + page->fill, s->pos,
+			src->hdr_len + pay, s->ivl);
+	if (b.to_mark < src->hdr_len)
 		return false;
-	hyb_tx_put_hdr(tx, b.p, hdr_len, false);
-	mpa_build_advance(&b, hdr_len);
-	mpa_build_put(&b, src, pay);
+	hyb_quick_put_hdr(tx, src, b.p);
+	mpa_build_advance(&b, src->hdr_len);
+	for (put = 0; put < pay; put += n) {
+		n = pay - put;
+		if (src->mem)
+			p = hyb_mem_at(src->mem, src->from + put, &n);
+		mpa_build_put(&b, p, n);
+		tx->copies++;
+	}
 	len = mpa_build_end(&b);
 	hyb_tx_seal(qp, page, b.start, len, s->pos,
 		    nic ? HYB_TX_NIC : HYB_TX_HOST);
 	hyb_stream_add(s, len + MPA_CRC_SIZE);
-	tx->copies++;
 	tx->copied += pay;
-	tx->done += pay;
 	return true;
+}
+
+/*
+ * Segments that fill the TCP segments they are in, none of them the last of the
+ * message; the region is held. Returns how many, and counts them in *@src.
+ */
+static u32 hyb_quick_segs(struct hyb_qp *qp, struct hyb_quick_src *src, u64 end)
+{
+	struct hyb_tx *tx = &qp->tx;
+	u32 ulpdu, pay, nr;
+
+	for (nr = 0; tx->s.pos < end; nr++) {
+		ulpdu = hyb_stream_fill(&tx->s, src->hdr_len + src->run);
+		pay = ulpdu - src->hdr_len;
+		if (!ulpdu || pay == src->left || !hyb_quick_lay(qp, src, pay))
+			break;
+		src->from += pay;
+		src->run -= pay;
+		src->left -= pay;
+		*src->done += pay;
+	}
+	return nr;
+}
+
+/* Not what a NIC lays out in another way, nor what is short */
+static bool hyb_quick_may(const struct hyb_qp *qp, u32 left, u64 end)
+{
+	return !qp->shared && !hyb_quick_tx_off(qp->off) &&
+	       left >= HYB_SEG_MIN && qp->tx.s.pos < end;
 }
 
 /**
@@ -70,35 +138,63 @@ u32 hyb_quick_tx(struct hyb_qp *qp, u64 end)
 {
 	struct hyb_tx *tx = &qp->tx;
 	const struct siw_sge *sge = &tx->sqe.sge[tx->sge];
-	u64 from = sge->laddr + tx->sge_off;
-	struct hyb_mem *mem = tx->mem[tx->sge];
-	void *p = (void *)(uintptr_t)from;
-	u32 hdr_len, run, ulpdu, nr = 0;
+	struct hyb_quick_src src = {
+		.mem = tx->mem[tx->sge],
+		.from = sge->laddr + tx->sge_off,
+		.done = &tx->done,
+		.left = tx->len - tx->done,
+	};
+	u32 nr;
 
-	if (qp->shared || hyb_quick_tx_off(qp->off) ||
-	    (tx->sqe.flags & SIW_WQE_INLINE) ||
-	    tx->len - tx->done < HYB_SEG_MIN || tx->s.pos >= end)
+	if ((tx->sqe.flags & SIW_WQE_INLINE) ||
+	    !hyb_quick_may(qp, src.left, end))
 		return 0;
-	hdr_len = tx->sqe.opcode == SIW_OP_WRITE ? DDP_TAGGED_LEN :
-						   DDP_UNTAGGED_LEN;
-	run = min_t(u64, sge->length - tx->sge_off, end - tx->s.pos);
-	if (mem && (!run || hyb_mem_use(mem, sge->lkey, from, &run, &p)))
+	src.hdr_len = tx->sqe.opcode == SIW_OP_WRITE ? DDP_TAGGED_LEN :
+						       DDP_UNTAGGED_LEN;
+	src.run = min_t(u64, sge->length - tx->sge_off, end - tx->s.pos);
+	if (src.mem && (!src.run || hyb_mem_hold(src.mem, sge->lkey, src.from,
+						 src.run)))
 		return 0;
-	for (; tx->s.pos < end; nr++) {
-		ulpdu = hyb_stream_fill(&tx->s, hdr_len + run);
-		if (!ulpdu || ulpdu - hdr_len == tx->len - tx->done ||
-		    !hyb_quick_lay(qp, hdr_len, p, ulpdu - hdr_len))
-			break;
-		p += ulpdu - hdr_len;
-		run -= ulpdu - hdr_len;
-		tx->sge_off += ulpdu - hdr_len;
-	}
-	if (mem)
-		hyb_mem_unuse(mem);
+	nr = hyb_quick_segs(qp, &src, end);
+	if (src.mem)
+		hyb_mem_unuse(src.mem);
+	tx->sge_off = src.from - sge->laddr;
 	if (tx->sge_off == sge->length) {
 		tx->sge++;
 		tx->sge_off = 0;
 	}
+	return nr;
+}
+
+/**
+ * hyb_quick_rresp - the same for the Read Response in progress
+ * @qp: queue pair
+ * @end: position where TCP's room ends
+ *
+ * Context: TCP socket held.
+ * Return: how many; 0: the next one is another case.
+ */
+u32 hyb_quick_rresp(struct hyb_qp *qp, u64 end)
+{
+	struct hyb_tx *tx = &qp->tx;
+	struct hyb_irq_entry *irq = &tx->irq[tx->irq_get & tx->irq_mask];
+	struct hyb_quick_src src = {
+		.irq = irq,
+		.mem = irq->mem,
+		.from = irq->req.src_to + irq->done,
+		.done = &irq->done,
+		.left = irq->req.size - irq->done,
+		.hdr_len = DDP_TAGGED_LEN,
+	};
+	u32 nr;
+
+	if (irq->atomic || !src.mem || !hyb_quick_may(qp, src.left, end))
+		return 0;
+	src.run = min_t(u64, src.left, end - tx->s.pos);
+	if (hyb_mem_hold(src.mem, irq->req.src_stag, src.from, src.run))
+		return 0;
+	nr = hyb_quick_segs(qp, &src, end);
+	hyb_mem_unuse(src.mem);
 	return nr;
 }
 
@@ -126,6 +222,9 @@ struct hyb_quick_head {
 static_assert(sizeof(struct hyb_quick_head) ==
 	      MPA_LEN_SIZE + DDP_UNTAGGED_LEN);
 
+/* Of a tagged segment, that is */
+#define HYB_QUICK_TAG	(MPA_LEN_SIZE + DDP_TAGGED_LEN)
+
 /**
  * struct hyb_quick - an FPDU on the short way
  * @p: its first octet of payload
@@ -151,23 +250,25 @@ void hyb_quick_forget(struct hyb_rx *rx)
 	rx->sink = NULL;
 }
 
-/* Copy the payload; false, some of it being copied, if @mem was revoked */
+/* Copy the payload; false if @mem was revoked */
 static bool hyb_quick_put(struct hyb_rx *rx, struct hyb_quick *q,
 			  struct hyb_mem *mem, u32 stag, u64 to)
 {
 	void *dst = (void *)(uintptr_t)to;
 	u32 n, left;
 
+	if (mem && hyb_mem_hold(mem, stag, to, q->len))
+		return false;
 	for (left = q->len; left; left -= n, to += n) {
 		n = left;
-		if (mem && hyb_mem_use(mem, stag, to, &n, &dst))
-			return false;
-		mpa_take(dst, &q->p, n, &q->to_mark, rx->ivl);
 		if (mem)
-			hyb_mem_unuse(mem);
+			dst = hyb_mem_at(mem, to, &n);
+		mpa_take(dst, &q->p, n, &q->to_mark, rx->ivl);
 		rx->copies++;
-		rx->copied += n;
 	}
+	if (mem)
+		hyb_mem_unuse(mem);
+	rx->copied += q->len;
 	return true;
 }
 
@@ -200,26 +301,39 @@ static bool hyb_quick_send(struct hyb_qp *qp, struct hyb_quick *q)
 	return true;
 }
 
-/* As a rule a Write goes where the one before it went */
-static bool hyb_quick_write(struct hyb_qp *qp, const struct hyb_quick_head *h,
-			    struct hyb_quick *q)
+/*
+ * The region of a Write, as a rule that of the one before; NULL if there is none,
+ * or one that a NIC has to hear of
+ */
+static struct hyb_mem *hyb_quick_sink(struct hyb_qp *qp, u32 stag, u64 to,
+				      u32 len)
 {
 	struct hyb_rx *rx = &qp->rx;
-	u32 stag = be32_to_cpu(h->t.stag);
-	u64 to = be64_to_cpu(h->t.to);
 	enum hyb_mem_err err = HYB_MEM_STAG;
 
 	if (rx->sink)
-		err = hyb_mem_fits(rx->sink, qp->ibqp.pd, stag, to, q->len,
+		err = hyb_mem_fits(rx->sink, qp->ibqp.pd, stag, to, len,
 				   IB_ACCESS_REMOTE_WRITE);
 	if (err) {
 		hyb_quick_forget(rx);
-		rx->sink = hyb_mem_get(qp->ibqp.pd, stag, to, q->len,
+		rx->sink = hyb_mem_get(qp->ibqp.pd, stag, to, len,
 				       IB_ACCESS_REMOTE_WRITE, &err);
 	}
-	if (!rx->sink || !hyb_quick_put(rx, q, rx->sink, stag, to))
+	if (rx->sink && hyb_off_places(qp->off) && list_empty(&rx->sink->bufs))
+		return NULL;
+	return rx->sink;
+}
+
+static bool hyb_quick_write(struct hyb_qp *qp, const struct hyb_quick_head *h,
+			    struct hyb_quick *q)
+{
+	u32 stag = be32_to_cpu(h->t.stag);
+	u64 to = be64_to_cpu(h->t.to);
+	struct hyb_mem *mem = hyb_quick_sink(qp, stag, to, q->len);
+
+	if (!mem || !hyb_quick_put(&qp->rx, q, mem, stag, to))
 		return false;
-	rx->written += q->len;
+	qp->rx.written += q->len;
 	return true;
 }
 
@@ -269,12 +383,8 @@ static bool hyb_quick_good(struct hyb_qp *qp, const struct sk_buff *skb,
 	u32 len = total - MPA_CRC_SIZE;
 	struct hyb_rx *rx = &qp->rx;
 
-	if (qp->off && qp->off->rx_crc) {
-		if (hyb_off_rx_ok(qp->off, skb, seq, total) != HYB_OFF_GOOD)
-			return false;
-		rx->trusted += total;
-		return true;
-	}
+	if (qp->off && qp->off->rx_crc)
+		return hyb_off_rx_ok(qp->off, skb, seq, total) == HYB_OFF_GOOD;
 	if (rx->crc) {
 		if (mpa_get_crc(p + len) != hyb_crc32c(~0, p, len))
 			return false;
@@ -320,6 +430,25 @@ static u32 hyb_quick_fpdu(struct hyb_qp *qp, const struct sk_buff *skb,
 	return ok ? total : 0;
 }
 
+/* Nothing is unusual about the connection */
+static bool hyb_quick_open(const struct hyb_qp *qp)
+{
+	return qp->rx.pos && !qp->tx.fenced && !qp->ooo &&
+	       !(qp->off && READ_ONCE(qp->off->ask));
+}
+
+/* The FPDU of @len octets is done with; if a NIC has checked it, it counts now */
+static void hyb_quick_advance(struct hyb_qp *qp, u32 len)
+{
+	struct hyb_rx *rx = &qp->rx;
+
+	if (qp->off && qp->off->rx_crc)
+		rx->trusted += len;
+	rx->fpdus++;
+	rx->need = 0;
+	rx->pos += len;
+}
+
 /**
  * hyb_quick_rx - FPDUs that lie one behind the other
  * @qp: queue pair
@@ -334,21 +463,125 @@ static u32 hyb_quick_fpdu(struct hyb_qp *qp, const struct sk_buff *skb,
 u32 hyb_quick_rx(struct hyb_qp *qp, const struct sk_buff *skb, u32 seq,
 		 const u8 *p, u32 n)
 {
-	const struct hyb_off *off = qp->off;
-	struct hyb_rx *rx = &qp->rx;
 	u32 len, done = 0;
 
-	if (!rx->pos || qp->tx.fenced || qp->shared || qp->ooo ||
-	    (off && (off->place || READ_ONCE(off->ask))))
+	/* a NIC that places has to hear of what it did not check */
+	if (qp->shared || !hyb_quick_open(qp) ||
+	    (hyb_off_places(qp->off) && !qp->off->rx_crc))
 		return 0;
 	while (done < n) {
 		len = hyb_quick_fpdu(qp, skb, seq + done, p + done, n - done);
 		if (!len)
 			break;
-		rx->fpdus++;
-		rx->need = 0;
-		rx->pos += len;
+		hyb_quick_advance(qp, len);
 		done += len;
 	}
 	return done;
+}
+
+/*
+ * Are the fragments from @frag on the memory that @len octets at @to belong in?
+ * Returns the one behind, NULL if not. The region is held.
+ */
+static const skb_frag_t *hyb_quick_same(const skb_frag_t *frag,
+					const skb_frag_t *last,
+					const struct hyb_mem *mem, u64 to,
+					u32 len)
+{
+	u32 size, n;
+
+	for (; len; frag++, len -= size, to += size) {
+		if (frag == last)
+			return NULL;
+		size = skb_frag_size(frag);
+		n = size;
+		if (size > len || hyb_mem_at(mem, to, &n) != skb_frag_address(frag) ||
+		    n < size)
+			return NULL;
+	}
+	return frag < last ? frag : NULL;
+}
+
+/* The same for the payload of the FPDU with header @h; nothing is copied */
+static const skb_frag_t *hyb_quick_placed(struct hyb_qp *qp,
+					  const struct hyb_cur *c,
+					  const struct hyb_quick_head *h,
+					  u32 len)
+{
+	const struct hyb_tx *tx = &qp->tx;
+	const struct skb_shared_info *info = skb_shinfo(c->part);
+	u32 stag = be32_to_cpu(h->t.stag);
+	u64 to = be64_to_cpu(h->t.to);
+	const skb_frag_t *frag;
+	struct hyb_mem *mem;
+
+	if (h->rdmap == RDMAP_CTRL(RDMAP_WRITE))
+		mem = hyb_quick_sink(qp, stag, to, len);
+	else
+		mem = tx->orq[tx->orq_get & tx->orq_mask].mem;
+	if (!mem || hyb_mem_hold(mem, stag, to, len))
+		return NULL;
+	frag = hyb_quick_same(&info->frags[c->frag],
+			      &info->frags[info->nr_frags], mem, to, len);
+	hyb_mem_unuse(mem);
+	return frag;
+}
+
+/* Payload of the FPDU with header @h is where it belongs */
+static void hyb_quick_took(struct hyb_qp *qp, const struct hyb_quick_head *h,
+			   u32 len)
+{
+	struct hyb_orq_entry *orq;
+
+	qp->rx.there += len;
+	if (h->rdmap == RDMAP_CTRL(RDMAP_WRITE)) {
+		qp->rx.written += len;
+		return;
+	}
+	orq = &qp->tx.orq[qp->tx.orq_get & qp->tx.orq_mask];
+	orq->to += len;
+	orq->left -= len;
+}
+
+/**
+ * hyb_quick_there - an FPDU whose payload a NIC has placed
+ * @qp: queue pair, of verbs; a NIC places for it
+ * @c: in front of the FPDU; moves on
+ * @avail: octets there are
+ *
+ * Without markers: the header is what @c is at, the fragments behind it are the
+ * memory that the payload belongs in, then come PAD and CRC.
+ *
+ * Context: TCP socket held.
+ * Return: octets that are done with; 0: it is another case.
+ */
+u32 hyb_quick_there(struct hyb_qp *qp, struct hyb_cur *c, u32 avail)
+{
+	struct hyb_rx *rx = &qp->rx;
+	u32 ulpdu, total, len, tail;
+	struct hyb_quick_head h;
+	const skb_frag_t *frag;
+
+	if (c->n != HYB_QUICK_TAG || rx->ivl ||
+	    !qp->off->rx_crc || !hyb_quick_open(qp))
+		return 0;
+	memcpy(&h, c->p, HYB_QUICK_TAG);
+	ulpdu = be16_to_cpu(h.len);
+	total = mpa_fpdu_len(rx->pos, ulpdu, 0);
+	if (ulpdu < HYB_SEG_MIN || ulpdu > MPA_ULPDU_MAX || total > avail ||
+	    h.ctrl != (DDP_T | DDP_DV) || !hyb_quick_is(qp, &h, ulpdu) ||
+	    hyb_off_rx_ok(qp->off, c->skb, c->seq, total) != HYB_OFF_GOOD)
+		return 0;
+	len = ulpdu - DDP_TAGGED_LEN;
+	tail = total - HYB_QUICK_TAG - len;
+	frag = hyb_quick_placed(qp, c, &h, len);
+	if (!frag || skb_frag_size(frag) < tail)
+		return 0;
+	hyb_quick_took(qp, &h, len);
+	hyb_quick_advance(qp, total);
+	c->p = skb_frag_address(frag) + tail;
+	c->n = skb_frag_size(frag) - tail;
+	c->frag = frag + 1 - skb_shinfo(c->part)->frags;
+	c->seq += total;
+	return total;
 }

@@ -7,13 +7,16 @@
 
 #include <linux/types.h>
 
+struct hyb_cur;
 struct hyb_qp;
 struct hyb_rx;
 struct sk_buff;
 
 u32 hyb_quick_tx(struct hyb_qp *qp, u64 end);
+u32 hyb_quick_rresp(struct hyb_qp *qp, u64 end);
 u32 hyb_quick_rx(struct hyb_qp *qp, const struct sk_buff *skb, u32 seq,
 		 const u8 *p, u32 n);
+u32 hyb_quick_there(struct hyb_qp *qp, struct hyb_cur *c, u32 avail);
 void hyb_quick_forget(struct hyb_rx *rx);
 
 #endif

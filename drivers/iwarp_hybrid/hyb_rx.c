@@ -34,28 +34,6 @@
 
 /* ------------------------------------------------------------- cursor */
 
-/**
- * struct hyb_cur - a place in TCP's receive queue
- * @sk: socket
- * @skb: packet of the queue
- * @part: @skb or one of its frag_list, NULL behind the last
- * @frag: next fragment of @part
- * @seq: sequence number of @p
- * @p: contiguous octets
- * @n: how many
- *
- * Valid while the socket is held and nothing is consumed.
- */
-struct hyb_cur {
-	struct sock *sk;
-	struct sk_buff *skb;
-	struct sk_buff *part;
-	unsigned int frag;
-	u32 seq;
-	const u8 *p;
-	u32 n;
-};
-
 /* Next contiguous piece of this packet; false at its end */
 static bool hyb_cur_piece(struct hyb_cur *c)
 {
@@ -1505,7 +1483,8 @@ static u32 hyb_rx_walk(struct hyb_qp *qp, struct sock *sk, u32 avail)
 {
 	const struct hyb_shared *sh = qp->shared;
 	struct hyb_rx *rx = &qp->rx;
-	bool fast = sh && !qp->ooo && !hyb_off_places(qp->off);
+	bool places = hyb_off_places(qp->off);
+	bool fast = sh && !qp->ooo && !places;
 	bool bulk = false, nic = false;
 	struct hyb_cur cur;
 	u32 done = 0;
@@ -1524,6 +1503,12 @@ static u32 hyb_rx_walk(struct hyb_qp *qp, struct sock *sk, u32 avail)
 		}
 		if (!hyb_cur_fill(&cur))
 			break;
+		if (places && !sh) {
+			n = hyb_quick_there(qp, &cur, avail - done);
+			done += n;
+			if (n)
+				continue;
+		}
 		if (fast)
 			n = hyb_rx_fast(qp, &cur, avail - done, &nic);
 		else

@@ -17,6 +17,30 @@
 
 struct hyb_mem;
 struct hyb_qp;
+struct sk_buff;
+struct sock;
+
+/**
+ * struct hyb_cur - a place in TCP's receive queue
+ * @sk: socket
+ * @skb: packet of the queue
+ * @part: @skb or one of its frag_list, NULL behind the last
+ * @frag: next fragment of @part
+ * @seq: sequence number of @p
+ * @p: contiguous octets
+ * @n: how many
+ *
+ * Valid while the socket is held and nothing is consumed.
+ */
+struct hyb_cur {
+	struct sock *sk;
+	struct sk_buff *skb;
+	struct sk_buff *part;
+	unsigned int frag;
+	u32 seq;
+	const u8 *p;
+	u32 n;
+};
 
 /**
  * struct hyb_rx - receive state of a QP

@@ -784,7 +784,8 @@ static enum hyb_step hyb_tx_step(struct hyb_qp *qp)
 	case HYB_TX_ATOMIC:
 		return hyb_ext_tx_request(qp);
 	default:
-		return hyb_tx_rresp(qp);
+		return hyb_quick_rresp(qp, tx->end) ? HYB_STEP_LAID :
+						      hyb_tx_rresp(qp);
 	}
 }
 

@@ -589,12 +589,42 @@ enum hyb_mem_err hyb_mem_fits(const struct hyb_mem *mem, struct ib_pd *pd,
 			      u32 stag, u64 to, u64 len, int access);
 enum hyb_mem_err hyb_mem_write(struct hyb_mem *mem, u32 stag, u64 to,
 			       const void *src, u32 len);
+enum hyb_mem_err hyb_mem_hold(struct hyb_mem *mem, u32 stag, u64 to, u32 len);
 enum hyb_mem_err hyb_mem_use(struct hyb_mem *mem, u32 stag, u64 to, u32 *len,
 			     void **p);
 void hyb_mem_unuse(struct hyb_mem *mem);
 enum hyb_mem_err hyb_mem_invalidate(struct ib_pd *pd, u32 stag, bool remote);
 enum hyb_mem_err hyb_mem_reg(struct hyb_qp *qp, const struct siw_sqe *sqe);
 void hyb_mem_free(struct hyb_mem *mem);
+
+/**
+ * hyb_mem_at - where octets are that hyb_mem_hold() holds
+ * @mem: region
+ * @to: first octet
+ * @len: octets wanted, not more than are held; set to those that stand together
+ *
+ * Pages are taken one by one: to find out that two are neighbours costs more
+ * than another copy.
+ *
+ * Context: as hyb_mem_hold() says.
+ * Return: the address.
+ */
+static inline void *hyb_mem_at(const struct hyb_mem *mem, u64 to, u32 *len)
+{
+	u64 off = to - mem->va;
+	u32 in, room;
+
+	if (mem->dma)
+		return (void *)(uintptr_t)to;
+	if (mem->base)
+		return mem->base + off;
+	off += mem->offset;
+	in = off & ((1U << mem->shift) - 1);
+	room = (1U << mem->shift) - in;
+	if (*len > room)
+		*len = room;
+	return mem->page[off >> mem->shift] + in;
+}
 
 /* Drops a reference of hyb_mem_get(). Context: any. */
 static inline void hyb_mem_put(struct hyb_mem *mem)

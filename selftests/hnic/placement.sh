@@ -163,14 +163,14 @@ programs() {
 	some "rping"
 }
 
-# The lines of hyb-ooo as lines of this test
+# include FILE DESCRIPTION: the lines of hyb-ooo as lines of this test
 include() {
 	local line
 
 	while read -r line; do
 		case $line in
-		"ok "*) ktap_ok "${line#ok * - }" ;;
-		"not ok "*) ktap_fail "${line#not ok * - }" ;;
+		"ok "*) ktap_ok "$2: ${line#ok * - }" ;;
+		"not ok "*) ktap_fail "$2: ${line#not ok * - }" ;;
 		1..*) ;;
 		*) ktap_diag "$line" ;;
 		esac
@@ -179,23 +179,23 @@ include() {
 
 mac_of() { ip -n "$1" -br link show dev "$2" | awk '{ print $3 }'; }
 
-# A peer that decides about every packet
+# rules DESCRIPTION: a peer that decides about every packet
 rules() {
 	ip -n b neigh replace $RAW lladdr "$(mac_of a va)" dev vb nud permanent
 	start_bg b hyb-target -h $SERVER -p 7900
-	wait_for 20 grep -q listening "$BG_LOG"
+	wait_for 20 said listening
 	in_a hyb-ooo -n -i "$(in_a cat /sys/class/net/va/ifindex)" -m "$(mac_of b vb)" \
 		-f $RAW -h $SERVER -p 7900 -s "rdma statistic show link rdb/1
-			ip netns exec b ethtool -S vb | tr -d :" > "$OUT/placement.tap" 2>&1
-	include "$OUT/placement.tap"
+			in-ns b ethtool -S vb | tr -d :" > "$OUT/placement.tap" 2>&1
+	include "$OUT/placement.tap" "$1"
 	grep -q '^1\.\.[1-9]' "$OUT/placement.tap" ||
-		ktap_fail "ended early" "$(tail -n 3 "$OUT/placement.tap")"
+		ktap_fail "$1: ended early" "$(tail -n 3 "$OUT/placement.tap")"
 	stop_bg "$BG_PID"
 }
 
 start
 attr placement nic
-rules
+rules "markers"
 setup
 large "markers, MTU 1500: first"
 mark b
@@ -206,6 +206,7 @@ NET_MTU=9000
 start
 attr markers off
 attr placement nic
+rules "no markers"
 setup
 zero_copy
 switches

@@ -5,8 +5,8 @@
  *   hyb-ooo -i IFINDEX -m MAC -f ADDRESS -h TARGET [-p PORT] -s COMMAND [-o TEXT]
  *	     [-q | -b | -n]
  *
- * The target is hyb-target, its device wants markers. COMMAND prints the
- * counters of its device. ADDRESS belongs to nobody, and the target's host knows
+ * The target is hyb-target, its device wants markers (with -n, it may). COMMAND
+ * prints the counters of its device. ADDRESS belongs to nobody, and the target's host knows
  * it to be behind MAC. -o: only cases with this in their name. -q: those for a
  * target with a shared receive queue; -b: those for one whose TCP has little
  * memory to receive (net.ipv4.tcp_rmem); -n: for one behind a NIC that places, and
@@ -74,7 +74,6 @@ static void check(bool ok, const char *what)
 /* -------------------------------------------------------------- counters */
 
 static const char *const names[] = {
-	"rx_ooo_segments",
 	"rx_ooo_fpdus",
 	"rx_ooo_bytes",
 	"rx_ooo_wait_marker",
@@ -89,12 +88,12 @@ static const char *const names[] = {
 	"rx_ooo_done_bytes",
 	"err_crc",
 	"rx_fpdus",
+	"rx_nic_bytes",
 	"rx_nic_placed",
 	"rx_engine_placed_octets",
 };
 
 enum {
-	SEGMENTS,
 	EARLY,
 	BYTES,
 	W_MARKER,
@@ -109,6 +108,7 @@ enum {
 	DONE,
 	ERR_CRC,
 	RX_FPDUS,
+	TRUSTED, /* octets that the NIC has checked */
 	PLACED, /* octets that the host found in their place */
 	ENGINE, /* octets that the NIC has written */
 	COUNTERS
@@ -168,11 +168,15 @@ static void add(const unsigned char *ulpdu, size_t len,
 
 static unsigned char fill = 1;
 
-/* A Write of @len octets to offset @off of a region */
+/*
+ * A Write of @len octets to offset @off of a region. For a NIC, without markers,
+ * more of the message follows: the device's short way is for such.
+ */
 static void add_write(int region, uint32_t off, uint32_t len,
 		      const struct fpdu_options *o)
 {
 	unsigned char data[TARGET_REGION], u[TARGET_REGION + 64];
+	bool more = opt.kind == NIC && !s.enc.tx_ivl;
 	uint32_t i;
 
 	for (i = 0; i < len; i++)
@@ -181,8 +185,9 @@ static void add_write(int region, uint32_t off, uint32_t len,
 		memcpy(s.memory + off, data, len);
 	s.payload += len;
 	add(u,
-	    ulpdu_tagged(u, DDP_TAGGED, OP_WRITE, s.stag[region],
-			 s.addr[region] + off, data, len),
+	    ulpdu_tagged(u, more ? DDP_TAGGED & ~DDP_NOT_LAST : DDP_TAGGED,
+			 OP_WRITE, s.stag[region], s.addr[region] + off, data,
+			 len),
 	    o);
 }
 
@@ -352,9 +357,11 @@ static int begin(void)
 	s.at[0] = n;
 	raw_send(&s.raw, 0, s.buf, n);
 	raw_wait(&s.raw, 20 + 12 * REGIONS, 20000);
-	if (s.raw.in_len < 20 + 12 * REGIONS || !(s.raw.in[16] & MPA_M))
+	if (s.raw.in_len < 20 + 12 * REGIONS)
 		return -1;
-	s.enc.tx_ivl = 512;
+	s.enc.tx_ivl = s.raw.in[16] & MPA_M ? 512 : 0;
+	if (!s.enc.tx_ivl && opt.kind != NIC)
+		return -1;
 	for (i = 0; i < REGIONS; i++) {
 		s.stag[i] = get_be32(s.raw.in + 20 + 12 * i);
 		s.addr[i] = get_be64(s.raw.in + 24 + 12 * i);
@@ -968,6 +975,8 @@ static void warm(void)
 		one_write(0);
 	} while (risen(ENGINE) < NIC_LEN && --tries);
 	check(tries, "the NIC does not place");
+	check(risen(TRUSTED) <= (long long)(s.at[s.nr] - s.at[0]),
+	      "checked twice");
 	expect(ENGINE, NIC_LEN);
 	expect(PLACED, NIC_LEN);
 	read_counters(before);
@@ -1147,28 +1156,38 @@ static void nic_gone(void)
 	expect(ENGINE, 0);
 }
 
-/* Read Responses: while there is a Read, within its sink */
-static void nic_read(void)
+/* The program reads @size octets: their sink; false if it does not */
+static bool reads(uint32_t size, uint32_t *stag, uint64_t *to)
 {
-	unsigned char msg[17] = { TARGET_READ }, u[1500], data[4 * NIC_LEN];
+	unsigned char msg[17] = { TARGET_READ };
 	const unsigned char *r;
-	unsigned int first, i;
-	uint32_t stag;
-	uint64_t to;
 	size_t len;
 
-	warm();
 	put_be32(msg + 1, 0x1234);
-	put_be32(msg + 13, sizeof(data));
+	put_be32(msg + 13, size);
 	add_send(msg, sizeof(msg));
 	go(s.nr - 1, s.nr);
 	r = reply(&len, 10000);
 	if (!r || len != 46 || (r[1] & 15) != 1) {
 		check(false, "no Read Request");
-		return;
+		return false;
 	}
-	stag = get_be32(r + 18);
-	to = get_be64(r + 22);
+	*stag = get_be32(r + 18);
+	*to = get_be64(r + 22);
+	return true;
+}
+
+/* Read Responses: while there is a Read, within its sink */
+static void nic_read(void)
+{
+	unsigned char u[1500], data[4 * NIC_LEN];
+	unsigned int first, i;
+	uint32_t stag;
+	uint64_t to;
+
+	warm();
+	if (!reads(sizeof(data), &stag, &to))
+		return;
 	for (i = 0; i < sizeof(data); i++)
 		data[i] = i * 7 + 1;
 	memcpy(s.memory, data, sizeof(data));
@@ -1184,7 +1203,7 @@ static void nic_read(void)
 	}
 	expect(ENGINE, sizeof(data));
 	expect(PLACED, sizeof(data));
-	expect(COPIED, sizeof(msg));
+	expect(COPIED, 17); /* what told the program to read */
 	program_writes(0x55);
 	go(first, s.nr);
 	settle();
@@ -1196,6 +1215,27 @@ static void nic_read(void)
 	go(s.nr - 1, s.nr);
 	terminated(0, 2, 6);
 	expect(ENGINE, sizeof(data));
+}
+
+/* A Read Response into a region that is not read into */
+static void nic_read_stag(void)
+{
+	unsigned char u[1500], data[NIC_LEN] = { 0 };
+	uint32_t stag;
+	uint64_t to;
+
+	warm();
+	if (!reads(2 * sizeof(data), &stag, &to))
+		return;
+	add(u,
+	    ulpdu_tagged(u, DDP_TAGGED & ~DDP_NOT_LAST, OP_READ_RESP,
+			 s.stag[REGION_RO], s.addr[REGION_RO], data,
+			 sizeof(data)),
+	    NULL);
+	go(s.nr - 1, s.nr);
+	terminated(1, 1, 0);
+	expect(ENGINE, 0);
+	expect(PLACED, 0);
 }
 
 static const struct {
@@ -1236,6 +1276,7 @@ static const struct {
 	{ "NIC: outside of the region", nic_bounds, 1, NIC },
 	{ "NIC: the region is gone", nic_gone, 1, NIC },
 	{ "NIC: a Read", nic_read, 1, NIC },
+	{ "NIC: a Read Response for another STag", nic_read_stag, 1, NIC },
 };
 
 static void run(const char *name, void (*fn)(void))
