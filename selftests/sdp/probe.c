@@ -201,21 +201,26 @@ void reset_close(int fd)
 
 /*
  * Write until the socket stays full, to the last byte: what is on its way to
- * the peer may make room once more, so be sure over several rounds.
+ * the peer may make room once more, and so may a TCP that probes a window of
+ * zero after 200 ms, so be sure over several rounds.
  */
 size_t fill(int fd)
 {
 	static char block[65536];
 	size_t sum = 0, len = sizeof(block);
-	int quiet = 0;
+	int quiet = 0, enough = 15;
 	ssize_t n;
 
 	set_nonblock(fd, true);
-	while (quiet < 10) {
+	while (quiet < enough) {
 		n = send(fd, block, len, MSG_NOSIGNAL);
 		if (n > 0) {
 			sum += n;
+			/* late: a slow machine, or a probe of TCP's */
+			if (quiet > 2)
+				enough = 25;
 			quiet = 0;
+			len = sizeof(block);
 			continue;
 		}
 		if (errno == EAGAIN && len > 1) {
@@ -228,6 +233,23 @@ size_t fill(int fd)
 		sleep_ms(20);
 	}
 	return sum;
+}
+
+/*
+ * What send(@flags) says while the socket is full, blocking or not. If room came
+ * once more after fill(), that was not the case.
+ */
+const char *send_when_full(int fd, bool nonblock, int flags)
+{
+	const char *text;
+	int tries = 20;
+
+	do {
+		fill(fd);
+		set_nonblock(fd, nonblock);
+		text = do_send(fd, "x", flags);
+	} while (--tries && !strcmp(text, "1"));
+	return text;
 }
 
 /* Read exactly that many bytes, or until nothing comes any more. */

@@ -61,6 +61,7 @@ void drain(int fd, size_t bytes);
 /* Results of single calls, as text. */
 const char *do_recv(int fd, size_t len, int flags);
 const char *do_send(int fd, const char *text, int flags);
+const char *send_when_full(int fd, bool nonblock, int flags);
 const char *do_accept(int fd);
 int get_int(int fd, int level, int opt);
 const char *set_int(int fd, int level, int opt, int val);

@@ -129,11 +129,10 @@ void probe_send(void)
 	row("send MSG_ZEROCOPY without SO_ZEROCOPY", "%s",
 	    do_send(c, "z", MSG_ZEROCOPY));
 	row("send bad buffer", "%s", res_num(send(c, (void *)8, 4, 0)));
-	fill(c);
-	row("send DONTWAIT when full", "%s", do_send(c, "x", MSG_DONTWAIT));
-	set_nonblock(c, false);
+	row("send DONTWAIT when full", "%s",
+	    send_when_full(c, false, MSG_DONTWAIT));
 	send_timeout(c);
-	row("send with SNDTIMEO when full", "%s", do_send(c, "x", 0));
+	row("send with SNDTIMEO when full", "%s", send_when_full(c, false, 0));
 	close(c);
 	close(a);
 }

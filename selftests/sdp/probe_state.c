@@ -79,7 +79,7 @@ static void probe_own_shutdown(void)
 	new_pair(&c, &a);
 	row("fill accepts data", "%s", fill(c) > 0 ? "yes" : "no");
 	row("poll send buffer full", "%s", res_poll(poll_now(c)));
-	row("send when full", "%s", do_send(c, "x", 0));
+	row("send when full", "%s", send_when_full(c, true, 0));
 	close(c);
 	close(a);
 }

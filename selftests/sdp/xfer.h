@@ -12,7 +12,8 @@
 
 #define XFER_MAGIC 0x58464552u
 #define XFER_BLOCK (256 * 1024)
-#define XFER_STALL_MAX (256u << 20) /* more than any buffer holds */
+/* More than buffers hold; who has not stalled yet when the other one reads, writes on */
+#define XFER_STALL_MAX (8u << 20)
 
 /* What a client asks of the server, first octets of the connection. */
 struct xfer_request {

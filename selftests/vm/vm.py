@@ -366,13 +366,14 @@ def qemu_command(args, sockdir=None):
               "rcupdate.rcu_cpu_stall_timeout=300", "watchdog_thresh=60",
               # On a busy host the check that timers tick can fail
               "no_timer_check"]
-    cpu = "max"
+    # Copies by "rep movsb" are emulated octet by octet
+    cpu = "max,-erms,-fsrm"
     accel = args.accel
     smp = args.smp
     cmd = ["qemu-system-x86_64", "-nodefaults", "-no-user-config", "-no-reboot",
            "-display", "none"]
     if args.count:
-        cpu, smp, accel = "max,-erms,-fsrm", 1, "tcg"
+        smp, accel = 1, "tcg"
         append.append("nokaslr")
         cmd += ["-icount", "shift=0,sleep=off", "-seed", "1",
                 "-rtc", "clock=vm,base=2026-01-01T00:00:00"]
