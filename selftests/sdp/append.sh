@@ -11,7 +11,7 @@
 . "$(dirname "$0")/../lib/lib.sh"
 # shellcheck source=selftests/lib/stack.sh
 . "$(dirname "$0")/../lib/stack.sh"
-need sdp-append sdpstat rdma nsenter
+need sdp-append sdpstat rdma
 
 COUNT=$(scaled 10000)
 # A tenth of the sends would leave at once, while the window is open, if nothing
@@ -19,6 +19,7 @@ COUNT=$(scaled 10000)
 FILL=$(scaled 0 262144)
 FIFO=/tmp/append.fifo
 PORT=7000
+SLEEP=40	# s at most
 
 # run SIZE [-e]: the octets that arrived are left in OCTETS, data messages in MSGS
 run() {
@@ -34,7 +35,7 @@ run() {
 	start_bg b timeout 60 sdp-append -h 10.0.0.1 -p $PORT -i "$FILL" -n "$COUNT" -m "$@"
 	# all is in buffers, or they are full and the writer sleeps, too
 	SENT=0
-	PATIENCE=1 wait_for 5 grep -q sent "$BG_LOG" && SENT=1
+	PATIENCE=1 wait_for "$SLEEP" said sent && SENT=1
 	timeout 10 sh -c ": > $FIFO" || { KTAP_OUT="nobody reads: $(cat "$reader_log")"; return 1; }
 	wait "$reader" || { KTAP_OUT=$(cat "$reader_log"); return 1; }
 	counters_take after
@@ -77,7 +78,7 @@ run 64 -e
 ktap_is "MSG_EOR: all octets arrive" "$OCTETS" $((COUNT * 64))
 ktap_is "MSG_EOR: each send is a message" "$MSGS" $COUNT
 ktap_check "MSG_EOR: all $COUNT found a place while the reader slept" test "$SENT" -eq 1
-COUNT=1500
+COUNT=1500 SLEEP=5
 run 64 -e
 ktap_is "MSG_EOR, more than there are places: all octets arrive" "$OCTETS" $((COUNT * 64))
 ktap_is "MSG_EOR, more than there are places: each send is a message" "$MSGS" $COUNT

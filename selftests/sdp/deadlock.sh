@@ -33,7 +33,7 @@ serve() {
 	# shellcheck disable=SC2086 # as above
 	start_bg b $1 xfer -s -h $SERVER -p "$PORT" -B "$3"
 	SERVER_PID=$BG_PID
-	wait_for 30 grep -q listening "$BG_LOG"
+	wait_for 30 said listening
 }
 
 # mutual BUFFERS BYTES: again and again, for what goes wrong depends on which
@@ -46,6 +46,9 @@ mutual() {
 	done
 }
 
+# messages with data that a sent and received
+data_msgs() { echo $(($(sdp_counter a tx_data_msgs) + $(sdp_counter a rx_data_msgs))); }
+
 # both_write LINK BUFFERS PORT
 both_write() {
 	local what="$1, buffers $2" buffers=$2 tcp sdp ms updates data bytes
@@ -54,7 +57,7 @@ both_write() {
 	tcp=$(stalled "" "$buffers" 300)
 	stop_bg "$SERVER_PID"
 	serve sdp-run "$(($3 + 1))" "$buffers"
-	updates=$(sdp_counter a tx_credit_updates) data=$(sdp_counter a tx_data_msgs)
+	updates=$(sdp_counter a tx_credit_updates) data=$(data_msgs)
 	# by a margin of a tenth; nobody may rely on what TCP adds by itself, or SDP:
 	# it is not the same each time
 	bytes=$((${tcp:-0} * 9 / 10))
@@ -67,7 +70,7 @@ both_write() {
 		fi
 	done
 	updates=$(($(sdp_counter a tx_credit_updates) - updates))
-	data=$(($(sdp_counter a tx_data_msgs) - data))
+	data=$(($(data_msgs) - data))
 	ktap_diag "$what: each end wrote $tcp bytes over TCP," \
 		"${sdp:-0} over SDP ($data messages, $updates credit updates)"
 	if [ "$buffers" -eq 0 ] && [ "${sdp:-0}" -lt "${tcp:-0}" ]; then

@@ -82,7 +82,7 @@ bounds() {
 hold() {
 	start_bg a "$PROGRAM" hold $SERVER "$PORT"
 	CLIENT=$BG_PID
-	wait_for 30 grep -q held "$BG_LOG"
+	wait_for 30 said held || ktap_fail "nothing is held" "$(cat "$BG_LOG")"
 }
 
 # of two pieces, as sdpstat shows it
@@ -133,6 +133,7 @@ ends
 gone
 pair siw siw same
 pair rxe rxe same
+serve
 hold
 stop_bg "$CLIENT"
 stop_bg "$ZCOPY"
