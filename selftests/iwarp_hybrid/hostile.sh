@@ -14,21 +14,6 @@ need hyb-hostile hyb-target rdma
 SERVER=10.0.0.2
 STATS="rdma statistic show link rdb/1"
 
-# include FILE: the TAP lines of a program as lines of this test
-include() {
-	local line
-
-	while read -r line; do
-		case $line in
-		"ok "*"# SKIP"*) ;;	# its turn comes with markers
-		"ok "*) ktap_ok "${line#ok * - }" ;;
-		"not ok "*) ktap_fail "${line#not ok * - }" ;;
-		"TAP version"* | 1..*) ;;
-		*) ktap_diag "$line" ;;
-		esac
-	done < "$1"
-}
-
 healthy_start() {
 	start_bg a hyb-target -c -h $SERVER -p 7900
 	HEALTHY=$BG_PID
@@ -74,9 +59,8 @@ attacks reply -h 10.0.0.1 -p 7901 \
 	-x "in-ns b hyb-target -c -1 -h 10.0.0.1 -p 7901"
 wait "${SETS[@]}"
 for set in fpdu ext start reply; do
-	include "$OUT/$set.tap"
-	grep -q '^1\.\.[1-9]' "$OUT/$set.tap" ||
-		ktap_fail "$set: ended early" "$(tail -n 3 "$OUT/$set.tap")"
+	# what needs markers has its turn below
+	ktap_include <(grep -v '# SKIP' "$OUT/$set.tap")
 done
 # again NAME ARGUMENTS...: attacks in full operation once more, none skipped
 again() {
@@ -87,7 +71,7 @@ again() {
 	attacks fpdu -h $SERVER -p 7900 "$@"
 	wait "${SETS[@]}"
 	ktap_diag "$name:"
-	include "$OUT/fpdu.tap"
+	ktap_include <(grep -v '# SKIP' "$OUT/fpdu.tap")
 	if grep -q SKIP "$OUT/fpdu.tap"; then
 		ktap_fail "$name: the device has markers" \
 			"$(grep SKIP "$OUT/fpdu.tap")"

@@ -96,6 +96,28 @@ ktap_is() {
 	fi
 }
 
+# ktap_include FILE [PREFIX]: the TAP lines of a program as lines of this test, which
+# fails if the program did not come to its plan at the end
+ktap_include() {
+	local line last="" plan="" before=${2:+$2: }
+
+	while read -r line; do
+		last=$line
+		case $line in
+		"ok "*" # SKIP"*)
+			line=${line#ok * - }
+			ktap_skip "$before${line% # SKIP*}" "${line#*# SKIP }"
+			;;
+		"ok "*) ktap_ok "$before${line#ok * - }" ;;
+		"not ok "*) ktap_fail "$before${line#not ok * - }" ;;
+		1..[1-9]*) plan=$line ;;
+		"TAP version"*) ;;
+		*) ktap_diag "$line" ;;
+		esac
+	done <"$1"
+	[ -n "$plan" ] || ktap_fail "${before}the program ended early" "$last"
+}
+
 # ktap_skip_all REASON: nothing of this test can run here; ends the test
 ktap_skip_all() {
 	echo "TAP version 13"
@@ -256,6 +278,16 @@ no_sockets() {
 }
 
 no_queue_pairs() { ! rdma resource show qp | grep -Evq 'type (GSI|SMI)'; }
+
+# pinned: pages that are held. Each processor counts by itself, so have it summed
+# first; none_pinned: no more than the $PINNED of before
+pinned() {
+	echo >/proc/sys/vm/stat_refresh
+	awk '/nr_foll_pin_acquired/ { n += $2 } /nr_foll_pin_released/ { n -= $2 }
+		END { print n + 0 }' /proc/vmstat
+}
+
+none_pinned() { [ "$(pinned)" -eq "$PINNED" ]; }
 
 # wait_port a|b PORT [SECONDS]: until somebody listens there, by TCP or RDMA
 # (an iWARP listener is a TCP listener as well; others show as cm_id)

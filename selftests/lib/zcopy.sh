@@ -12,10 +12,6 @@ HASTY=1000
 set_a() { in_a sysctl -q -w "$@"; }
 set_both() { in_a sysctl -q -w "$@" && in_b sysctl -q -w "$@"; }
 
-pinned() { awk '/nr_foll_pin_acquired/ { n += $2 } /nr_foll_pin_released/ { n -= $2 }
-	END { print n + 0 }' /proc/vmstat; }
-none_pinned() { [ "$(pinned)" -eq "$PINNED" ]; }
-
 # look: all counters, as lines "a_COUNTER value"; those of before are kept
 look() {
 	mv -f /tmp/zcopy.after /tmp/zcopy.before 2>/dev/null

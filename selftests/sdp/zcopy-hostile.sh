@@ -12,29 +12,11 @@ need hyb-hostile sdp-zcopy sdpstat
 
 SERVER=10.0.0.2
 
-pinned() { awk '/nr_foll_pin_acquired/ { n += $2 } /nr_foll_pin_released/ { n -= $2 }
-	END { print n + 0 }' /proc/vmstat; }
-none_pinned() { [ "$(pinned)" -eq "$before" ]; }
-
-# include FILE: the TAP lines of a program as lines of this test
-include() {
-	local line
-
-	while read -r line; do
-		case $line in
-		"ok "*) ktap_ok "${line#ok * - }" ;;
-		"not ok "*) ktap_fail "${line#not ok * - }" ;;
-		"TAP version"* | 1..*) ;;
-		*) ktap_diag "$line" ;;
-		esac
-	done < "$1"
-}
-
 # attacks [OPTION]...
 attacks() {
 	in_a hyb-hostile -h $SERVER -p 6000 -s "in-ns b sdpstat -s -z" "$@" \
 		zcopy > "$OUT/zcopy.tap" 2>&1
-	include "$OUT/zcopy.tap"
+	ktap_include "$OUT/zcopy.tap"
 }
 
 # sum COUNTER...: of the server
@@ -50,7 +32,7 @@ in_vain() {
 
 dev_up hybrid hybrid || ktap_skip_all "no hybrid devices"
 modprobe -q sdp
-before=$(pinned)
+PINNED=$(pinned)
 # it may have two advertisements, of which we cancel ours after 300 ms
 in_b sysctl -q -w net.sdp.shared_link=0 net.sdp.zcopy_threshold=65536 net.sdp.fin_timeout=3 \
 	net.sdp.zcopy_wait=300000 net.sdp.max_adverts=2
