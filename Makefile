@@ -20,7 +20,7 @@ help:
 	@echo 'make tools         sdp-run, libsdp.so, sdpstat, sdpbench'
 	@echo 'make install       modules, tools, header, manual pages (PREFIX=, DESTDIR=)'
 	@echo 'make demo          iperf3 and Redis over SDP in a virtual machine'
-	@echo 'make check         all tests (KERNEL=6.1, 6.12, 7 or debug; TESTS="sdp/basic interop")'
+	@echo 'make check         all tests (KERNEL=6.1, 6.12, 7, debug or kcsan; TESTS="sdp/basic interop")'
 	@echo 'make check-long    with the tests that take long; make check-more: only those'
 	@echo 'make unit          unit tests in user space'
 	@echo 'make bench         instruction counts in a virtual machine (LANE=native: User-Mode Linux)'

@@ -1,9 +1,9 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0
 #
-# debug-kernel.sh: build the "debug" kernel from Debian's kernel source package
-# into the cache and print the directory that holds it.  With --check: only say
-# (by exit status) whether it is there.
+# debug-kernel.sh [--check] debug|kcsan: build that kernel from Debian's kernel
+# source package into the cache and print the directory that holds it.  With
+# --check: only say (by exit status) whether it is there.
 #
 # The directory has: release, bzImage, root/lib/modules/..., kdir (what
 # "make -C kdir M=..." needs) and config.
@@ -12,8 +12,15 @@ here=$(cd "$(dirname "$0")" && pwd)
 # shellcheck source=scripts/cache.sh
 . "$here/cache.sh"
 
+check=
+if [ "${1:-}" = --check ]; then
+	check=1
+	shift
+fi
+name=$1
 src=${DEBUG_SOURCE:-/usr/src/linux-source-6.1.tar.xz}
-config=$here/../selftests/vm/debug.config
+config=("$here/../selftests/vm/debug.config")
+[ "$name" = debug ] || config+=("$here/../selftests/vm/$name.config")
 recipe=1
 
 build() {
@@ -24,7 +31,7 @@ build() {
 	tar -C src --strip-components=1 -xf "$src"
 	cd src
 	make -s tinyconfig
-	./scripts/kconfig/merge_config.sh -m .config "$config"
+	./scripts/kconfig/merge_config.sh -m .config "${config[@]}"
 	make -s olddefconfig
 	check_config
 	nice -n 5 make -s -j"$jobs" bzImage modules
@@ -39,17 +46,19 @@ build() {
 	rm -rf src
 }
 
-# A line of the fragment that Kconfig silently dropped is a mistake
+# What the fragments say, of an option the last of them
+wanted() { awk -F= '/^CONFIG_/ { line[$1] = $0 } END { for (o in line) print line[o] }' "${config[@]}"; }
+
+# A line of the fragments that Kconfig silently dropped is a mistake
 check_config() {
 	local line bad=0
 	while read -r line; do
 		case $line in
-		CONFIG_*=n) ! grep -q "^${line%=n}=" .config || bad=1 ;;
-		CONFIG_*) grep -qxF "$line" .config || bad=1 ;;
-		*) continue ;;
+		*=n) ! grep -q "^${line%=n}=" .config || bad=1 ;;
+		*) grep -qxF "$line" .config || bad=1 ;;
 		esac
 		[ $bad = 0 ] || { echo "not applied: $line"; return 1; }
-	done <"$config"
+	done < <(wanted)
 }
 
 # The same set of files that a distribution's headers package holds
@@ -62,13 +71,13 @@ keep_for_modules() {
 	ls Module.symvers .config
 }
 
-key=$(cache_key "$recipe" "$(grep '^CONFIG' "$config")" "$(gcc -dumpfullversion)" \
+key=$(cache_key "$recipe" "$(cat "${config[@]}" | grep '^CONFIG')" "$(gcc -dumpfullversion)" \
 	"$(dpkg-query -W -f '${Version}' linux-source-6.1 2>/dev/null || sha256sum "$src")")
-if [ "${1:-}" = --check ]; then
-	cache_has "kernel/debug-$key"
+if [ -n "$check" ]; then
+	cache_has "kernel/$name-$key"
 	exit
 fi
 [ -e "$src" ] || die "no $src: run make deps"
-cache_make "kernel/debug-$key" build
+cache_make "kernel/$name-$key" build
 [ -n "$CACHED" ] || exit 1
 echo "$CACHED"

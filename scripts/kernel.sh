@@ -14,7 +14,7 @@
 #	K_SRC      parts of its source: scripts/, drivers/infiniband/sw/siw
 #
 # Names: 6.1 (this Debian release), 6.12 (its backports), 7 (newest: backports of
-# the next release, built with that release's compiler), debug (see
+# the next release, built with that release's compiler), debug and kcsan (see
 # debug-kernel.sh), uml (see selftests/native/uml-kernel.sh), host (the headers in
 # KDIR; nothing to boot).  Packages come from the mirror that this machine's apt uses,
 # other suites through a private apt state that leaves the machine's own alone.
@@ -325,14 +325,14 @@ host) show_host ;;
 	prepare_debian "$1"
 	show "$1"
 	;;
-debug)
+debug | kcsan)
 	if [ -n "$cached_only" ]; then
-		"$here/debug-kernel.sh" --check || exit 1
+		"$here/debug-kernel.sh" --check "$1" || exit 1
 	fi
 	cache_make "ksrc/6.1-$(dpkg-query -W -f '${Version}' linux-source-6.1)" debug_source
 	src=$CACHED/src
-	CACHED=$("$here/debug-kernel.sh")
-	show debug "$src"
+	CACHED=$("$here/debug-kernel.sh" "$1")
+	show "$1" "$src"
 	;;
 uml)
 	cache_make "ksrc/6.1-$(dpkg-query -W -f '${Version}' linux-source-6.1)" debug_source
@@ -341,6 +341,6 @@ uml)
 	show uml "$src" um
 	;;
 *)
-	die "kernels: host 6.1 6.12 7 debug uml"
+	die "kernels: host 6.1 6.12 7 debug kcsan uml"
 	;;
 esac

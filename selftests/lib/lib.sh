@@ -144,7 +144,7 @@ kver() { uname -r | sed -E 's/^([0-9]+\.[0-9]+).*/\1/'; }
 kver_ge() { [ "$(printf '%s\n%s\n' "$1" "$(kver)" | sort -V | head -n1)" = "$1" ]; }
 
 # is_debug: this is a kernel with the checkers on (everything is slow)
-is_debug() { [ -e /proc/lockdep ]; }
+is_debug() { [ -e /proc/lockdep ] || [ -e /sys/kernel/debug/kcsan ]; }
 
 # scaled N [M]: N, or under the debug kernel M (default N/10, at least 1)
 scaled() {

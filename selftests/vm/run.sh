@@ -13,7 +13,7 @@ Boots a kernel with the project's modules, programs and tests, freshly built,
 and runs the tests (all, if none is named): selftests/sdp/basic.sh, sdp/basic,
 or a whole directory such as sdp.  Exit status 0 if none failed.
 
-  -k KERNEL    6.1 (default), 6.12, 7 or debug
+  -k KERNEL    6.1 (default), 6.12, 7, debug or kcsan
   -c COMMAND   run this shell command instead of tests; its output and exit
                status are passed on
   -i           interactive shell in the guest
@@ -178,7 +178,7 @@ cat "$USERLAND" "$work/project.cpio" >"$work/initrd"
 rm -f "$work/project.cpio"
 
 case $kernel in
-debug) vm+=(--debug --factor "${FACTOR:-8}" --mem "${mem:-4G}") ;;
+debug | kcsan) vm+=(--debug --factor "${FACTOR:-8}" --mem "${mem:-4G}") ;;
 *) vm+=(--factor "${FACTOR:-4}" --mem "${mem:-2G}") ;;
 esac
 vm+=(--budget "${BUDGET:-0}" --accel "$("$here/accel.sh")" --kernel "$K_BOOT" --initrd "$work/initrd" --out "$out")

@@ -33,9 +33,11 @@ TROUBLE = re.compile(
     r"Bad page|Objects remaining|page allocation failure|nobody cared|"
     r"Unable to handle|unable to handle|stack segment|double fault|"
     r"Unknown symbol|Attempted to kill init")
-# Said in passing at boot, or of a program that crashed, which is its test's affair
+# Said in passing at boot, or of a program that crashed, which is its test's affair;
+# or of a race between accesses that are both in other parts of the kernel
 HARMLESS = re.compile(
     r"traps: .* ip:|"
+    r"KCSAN: (?!.*\[(sdp|sdp_diag|rdma_stack|iwarp_hybrid|hnic)\])|"
     r"lock dependency validator|kasan: KernelAddressSanitizer")
 # QEMU's multi-threaded emulation can execute a breakpoint that the kernel has
 # already removed again while patching its code; not the kernel's fault
