@@ -74,7 +74,7 @@ cells_iperf3() {
 	local mb min
 
 	# iperf3 stops reading when the sender has sent enough
-	mb=$(scaled 32 4)
+	mb=$(scaled 16 4)
 	min=$((mb * 9 << 20))
 	min=$((min / 10))
 	serve 5201 iperf3 -s -B $SERVER -p 5201

@@ -82,7 +82,7 @@ cells() {
 	local n
 
 	PAIR="$1-$2"
-	n=$(scaled 200 20)
+	n=$(scaled 60 20)
 	dev_up "$1" "$2" || {
 		ktap_fail "$PAIR devices"
 		return

@@ -243,11 +243,11 @@ static void attack_client(const struct attack *a)
 	}
 	strike(&p, a, &m);
 	peer_close(&p);
-	/* the client must notice, whatever it was */
-	for (status = -1;
-	     status == -1 && waitpid(child, &status, WNOHANG) == 0;)
-		poll(NULL, 0, 20);
-	while (pfd.revents && poll(&pfd, 1, 300) == 1)
+	/* the client must notice, whatever it was; it may try in another way */
+	while (waitpid(child, &status, WNOHANG) == 0)
+		if (poll(&pfd, 1, 20) == 1)
+			close(accept(opt.listener, NULL, NULL));
+	while (poll(&pfd, 1, 0) == 1)
 		close(accept(opt.listener, NULL, NULL));
 }
 

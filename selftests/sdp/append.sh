@@ -21,6 +21,16 @@ FIFO=/tmp/append.fifo
 PORT=7000
 SLEEP=40	# s at most
 
+# it has sent all, or sleeps as the buffers are full: no octet for three seconds
+sent_or_full() {
+	local octets
+
+	said sent && return
+	octets=$(sdp_counter b tx_bytes)
+	[ "$octets" = "${TAKEN#* }" ] || TAKEN="$SECONDS $octets"
+	[ "$octets" -gt "$BEFORE" ] && [ $((SECONDS - ${TAKEN% *})) -gt 3 ]
+}
+
 # run SIZE [-e]: the octets that arrived are left in OCTETS, data messages in MSGS
 run() {
 	local reader reader_log
@@ -32,10 +42,13 @@ run() {
 	reader=$BG_PID reader_log=$BG_LOG
 	wait_port a $PORT || return
 	counters_take before
+	BEFORE=$(sdp_counter b tx_bytes)
 	start_bg b timeout 60 sdp-append -h 10.0.0.1 -p $PORT -i "$FILL" -n "$COUNT" -m "$@"
 	# all is in buffers, or they are full and the writer sleeps, too
+	TAKEN=
+	PATIENCE=1 wait_for "$SLEEP" sent_or_full
 	SENT=0
-	PATIENCE=1 wait_for "$SLEEP" said sent && SENT=1
+	said sent && SENT=1
 	timeout 10 sh -c ": > $FIFO" || { KTAP_OUT="nobody reads: $(cat "$reader_log")"; return 1; }
 	wait "$reader" || { KTAP_OUT=$(cat "$reader_log"); return 1; }
 	counters_take after
@@ -78,7 +91,7 @@ run 64 -e
 ktap_is "MSG_EOR: all octets arrive" "$OCTETS" $((COUNT * 64))
 ktap_is "MSG_EOR: each send is a message" "$MSGS" $COUNT
 ktap_check "MSG_EOR: all $COUNT found a place while the reader slept" test "$SENT" -eq 1
-COUNT=1500 SLEEP=5
+COUNT=1500
 run 64 -e
 ktap_is "MSG_EOR, more than there are places: all octets arrive" "$OCTETS" $((COUNT * 64))
 ktap_is "MSG_EOR, more than there are places: each send is a message" "$MSGS" $COUNT

@@ -49,13 +49,20 @@ mutual() {
 # messages with data that a sent and received
 data_msgs() { echo $(($(sdp_counter a tx_data_msgs) + $(sdp_counter a rx_data_msgs))); }
 
+# What TCP takes with these buffers, asked once
+declare -A TCP
+ask_tcp() {
+	serve "" "$2" "$1"
+	TCP[$1]=$(stalled "" "$1" 300)
+	stop_bg "$SERVER_PID"
+}
+
 # both_write LINK BUFFERS PORT
 both_write() {
 	local what="$1, buffers $2" buffers=$2 tcp sdp ms updates data bytes
 
-	serve "" "$3" "$buffers"
-	tcp=$(stalled "" "$buffers" 300)
-	stop_bg "$SERVER_PID"
+	[ -n "${TCP[$2]:-}" ] || ask_tcp "$2" "$3"
+	tcp=${TCP[$2]}
 	serve sdp-run "$(($3 + 1))" "$buffers"
 	updates=$(sdp_counter a tx_credit_updates) data=$(data_msgs)
 	# by a margin of a tenth; nobody may rely on what TCP adds by itself, or SDP:

@@ -97,7 +97,8 @@ cancelled() { [ "$(sdp_counter b tx_sink_cancels)" -eq $((CANCELS + 1)) ]; }
 # The sender has sent once, and pauses
 halted() {
 	CANCELS=$(sdp_counter b tx_sink_cancels)
-	begin -L 60000 -m halt
+	# it says with its second send which mode it has, then the reader offers
+	begin -L 6000 -m halt
 	pkill -USR1 -P "$ZCOPY"
 	ktap_check "receiving side shut down: cancelled" wait_for 30 cancelled
 	stop_bg "$CLIENT"
