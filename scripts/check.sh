@@ -71,7 +71,7 @@ tests() {
 echo "== tests on kernel $kernel"
 tests "$out" -j "${LANES:-2}" "$@"
 # the checkers of the debug kernel are no part of what is counted
-if [ $# -eq 0 ] && [ -z "$rest" ] && [ "$kernel" != debug ]; then
+if [ $# -eq 0 ] && [ -z "$rest" ] && [[ "$kernel" != @(debug|kcsan) ]]; then
 	echo "== tests that count instructions"
 	tests "$out/count" -n --count
 fi

@@ -192,6 +192,7 @@ struct hnic_tx_stats {
 	u64 crc_filled;
 	u64 crc_fallback;
 	u64 crc_unknown;
+	u64 crc_stale;
 	u64 crc_dropped;
 	u64 contig_fpdus;
 	u64 dma_ops;

@@ -104,18 +104,25 @@ static struct hnic_conn *hnic_conn_find(struct hnic_dev *hd,
 /* ------------------------------------------------------------- transmit */
 
 /* All that is special about this packet, the provider knows */
-static bool hnic_tx_fallback(struct hnic_dev *hd, struct hnic_conn *hc,
-			     u8 *data, u32 seq, u32 len)
+static enum hnic_tx hnic_tx_fallback(struct hnic_dev *hd, struct hnic_conn *hc,
+				     u8 *data, u32 seq, u32 len)
 {
+	int err;
+
 	hc->tx_sync = false;
-	if (hc->conn->ops->tx_fill(hc->conn, seq, data, len)) {
+	err = hc->conn->ops->tx_fill(hc->conn, seq, data, len);
+	if (err == -ESTALE) {
+		hd->tx_stats.crc_stale++;
+		return HNIC_TX_DROP;
+	}
+	if (err) {
 		hd->tx_stats.crc_unknown++;
-		return false;
+		return HNIC_TX_PLAIN;
 	}
 	hd->tx_stats.crc_fallback++;
 	hd->tx_stats.dma_ops++;
 	hd->tx_stats.dma_octets += len;
-	return true;
+	return HNIC_TX_TOUCHED;
 }
 
 static bool hnic_tx_contig(struct hnic_dev *hd, u8 *p, u32 len, u32 pos,
@@ -169,13 +176,14 @@ static bool hnic_tx_fill_one(struct hnic_dev *hd,
 	return true;
 }
 
-/* Finish a packet; false if it needed nothing */
-static bool hnic_tx_finish(struct hnic_dev *hd, struct hnic_conn *hc, u8 *data,
-			   u32 seq, u32 len)
+/* Finish a packet */
+static enum hnic_tx hnic_tx_finish(struct hnic_dev *hd, struct hnic_conn *hc,
+				   u8 *data, u32 seq, u32 len)
 {
 	bool ask = READ_ONCE(hc->conn->features) & BIT(IWARP_OFFLOAD_TX_CONTIG);
 	u32 max = READ_ONCE(hd->link.knob[HNIC_MAX_FPDU]);
 	bool known = hc->tx_sync && hc->tx_next == seq;
+	enum hnic_tx rest;
 	u32 at = 0, n;
 	u8 layout;
 
@@ -184,15 +192,32 @@ static bool hnic_tx_finish(struct hnic_dev *hd, struct hnic_conn *hc, u8 *data,
 				 ask || !known, &layout);
 		if (n <= MPA_CRC_SIZE || n > min(len - at, max) ||
 		    !hnic_tx_fill_one(hd, hc->conn, data + at, seq + at, n,
-				      layout))
-			return hnic_tx_fallback(hd, hc, data + at, seq + at,
-						len - at) || at;
+				      layout)) {
+			rest = hnic_tx_fallback(hd, hc, data + at, seq + at,
+						len - at);
+			return at ? HNIC_TX_TOUCHED : rest;
+		}
 		known = true;
 		at += n;
 	}
 	hc->tx_next = seq + len;
 	hc->tx_sync = true;
-	return true;
+	return HNIC_TX_TOUCHED;
+}
+
+/*
+ * Without the mark it is final, and software may have moved the markers, or it is
+ * a copy that was made on the way here; of both the provider knows the octets.
+ */
+static enum hnic_tx hnic_tx_serve(struct hnic_dev *hd, struct hnic_conn *hc,
+				  struct hnic_pkt *p, bool marked)
+{
+	u8 *data = hnic_pkt_data(p) + p->pay;
+	u32 len = p->len - p->pay;
+
+	if (marked)
+		return hnic_tx_finish(hd, hc, data, hnic_pkt_seq(p), len);
+	return hnic_tx_fallback(hd, hc, data, hnic_pkt_seq(p), len);
 }
 
 /**
@@ -219,18 +244,16 @@ enum hnic_tx hnic_conn_tx(struct hnic_dev *hd, struct hnic_pkt *p, bool marked)
 	hc = hnic_conn_find(hd, p, true);
 	if (hc)
 		hnic_place_sent(&hc->place, p);
-	/* without the mark it is final: software may have moved the markers */
-	if (!marked || p->pay == p->len)
+	if (p->pay == p->len)
 		return HNIC_TX_PLAIN;
 	if (hc) {
 		spin_lock(&hc->tx_lock);
 		served = hc->conn && READ_ONCE(hc->conn->features) & mine;
-		if (served && hnic_tx_finish(hd, hc, hnic_pkt_data(p) + p->pay,
-					     hnic_pkt_seq(p), p->len - p->pay))
-			ret = HNIC_TX_TOUCHED;
+		if (served)
+			ret = hnic_tx_serve(hd, hc, p, marked);
 		spin_unlock(&hc->tx_lock);
 	}
-	if (!served) {
+	if (!served && marked) {
 		/* TCP sends it again; by then the provider has finished it */
 		hd->tx_stats.crc_dropped++;
 		return HNIC_TX_DROP;

@@ -32,6 +32,7 @@ static const char hnic_stat_names[][ETH_GSTRING_LEN] = {
 	"tx_engine_crc_filled",
 	"tx_engine_crc_fallback",
 	"tx_engine_crc_unknown",
+	"tx_engine_crc_stale",
 	"tx_engine_crc_dropped",
 	"tx_engine_contig_fpdus",
 	"tx_engine_dma_ops",

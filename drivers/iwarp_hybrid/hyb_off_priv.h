@@ -74,6 +74,7 @@ struct hyb_off_blk {
  * @nblks: blocks there are, without @spare
  * @nr: records there are; READ_ONCE() without the lock tells if there are any
  * @tx_seq: sequence number of position 0
+ * @una: what is in front of it has been acknowledged, and has no records
  * @ivl: marker interval, 0 for none
  * @crc: the CRC is in use
  */
@@ -85,6 +86,7 @@ struct hyb_off_ring {
 	u32 nblks;
 	u32 nr;
 	u32 tx_seq;
+	u32 una;
 	u32 ivl;
 	bool crc;
 };
@@ -117,6 +119,7 @@ u32 hyb_off_ring_write(struct hyb_off_ring *r, const struct hyb_off_sink *sink);
 bool hyb_off_ring_covers(struct hyb_off_ring *r, u32 seq, u32 len);
 bool hyb_off_ring_fpdu(struct hyb_off_ring *r, u32 seq, u32 *start, u32 *len,
 		       u8 *layout);
+int hyb_off_ring_miss(const struct hyb_off_ring *r, u32 seq, u32 len);
 
 /* ------------------------------------------------------------ steering */
 

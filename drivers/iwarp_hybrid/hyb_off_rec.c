@@ -175,6 +175,7 @@ void hyb_off_ring_acked(struct hyb_off_ring *r, u32 una)
 	u32 i, n;
 
 	spin_lock_bh(&r->lock);
+	r->una = una;
 	while (r->nr) {
 		rec = &hyb_off_head(r)->rec[r->first];
 		n = rec->nr;
@@ -327,6 +328,13 @@ bool hyb_off_ring_fpdu(struct hyb_off_ring *r, u32 seq, u32 *start, u32 *len,
 	*len = f.len;
 	*layout = f.rec->layout;
 	return true;
+}
+
+/* Of what is not recorded: -ESTALE if all is acknowledged, else -ENOENT: final */
+int hyb_off_ring_miss(const struct hyb_off_ring *r, u32 seq, u32 len)
+{
+	lockdep_assert_held(&r->lock);
+	return after(seq + len, r->una) ? -ENOENT : -ESTALE;
 }
 
 /* ------------------------------------------------------------- octets */

@@ -61,26 +61,30 @@ static int hyb_off_tx_fill(struct iwarp_offload_conn *conn, u32 seq, void *dst,
 {
 	struct hyb_off_conn *o = container_of(conn, struct hyb_off_conn, nic);
 	struct hyb_off_sink sink = { .dst = dst, .seq = seq, .len = len };
+	int ret = 0;
 	u32 done;
 
 	spin_lock_bh(&o->ring.lock);
 	done = hyb_off_ring_write(&o->ring, &sink);
+	if (!done)
+		ret = hyb_off_ring_miss(&o->ring, seq, len);
 	hyb_off_count(o, HYB_ST_OFF_FILLS, 1);
 	hyb_off_count(o, HYB_ST_OFF_FILL_BYTES, done);
 	spin_unlock_bh(&o->ring.lock);
-	return done ? 0 : -ENOENT;
+	return ret;
 }
 
 static int hyb_off_tx_fpdu(struct iwarp_offload_conn *conn, u32 seq, u32 *start,
 			   u32 *len, u8 *layout)
 {
 	struct hyb_off_conn *o = container_of(conn, struct hyb_off_conn, nic);
-	bool found;
+	int ret = 0;
 
 	spin_lock_bh(&o->ring.lock);
-	found = hyb_off_ring_fpdu(&o->ring, seq, start, len, layout);
+	if (!hyb_off_ring_fpdu(&o->ring, seq, start, len, layout))
+		ret = hyb_off_ring_miss(&o->ring, seq, 1);
 	spin_unlock_bh(&o->ring.lock);
-	return found ? 0 : -ENOENT;
+	return ret;
 }
 
 static void hyb_off_rx_lost(struct iwarp_offload_conn *conn)
@@ -469,6 +473,7 @@ static void hyb_off_conn_init(struct hyb_off_conn *o, struct hyb_qp *qp,
 
 	hyb_off_ring_init(&o->ring);
 	o->ring.tx_seq = tcp_sk(sk)->write_seq;
+	o->ring.una = tcp_sk(sk)->snd_una;
 	o->ring.ivl = qp->tx.s.ivl;
 	o->ring.crc = qp->tx.crc;
 

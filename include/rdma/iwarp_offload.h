@@ -14,10 +14,11 @@
  * its connection: the common case is a packet of whole FPDUs in the expected
  * sequence, which it can do alone; for any other (retransmission, split or
  * collapsed segment) tx_fill() gives the final octets. Packets to be finished
- * are marked with skb->decrypted; all others are final, those among them that
- * leave by another device, or after the engine was switched off, because
- * software has finished them (sk_validate_xmit_skb). A marked packet of a
- * connection that the driver does not know (any more) must be dropped.
+ * are marked with skb->decrypted; others are final, those among them that leave
+ * by another device, or after the engine was switched off, because software has
+ * finished them (sk_validate_xmit_skb). But a copy that was made on the way there
+ * is neither: for what is not marked, tx_fill() does what there is to do. A marked
+ * packet of a connection that the driver does not know (any more) must be dropped.
  *
  * Receive. The driver looks up the connection, follows the FPDUs of the
  * in-sequence stream and sets skb->decrypted on a packet that consists of
@@ -202,11 +203,12 @@ struct iwarp_offload_ops {
 /**
  * struct iwarp_offload_host_ops - implemented by a provider
  * @tx_fill: write the final octets [@seq, @seq + @len) of the stream to @dst,
- *	     CRCs included. 0, or -ENOENT for octets that are acknowledged or
- *	     precede the first FPDU: these are sent as they are. Context: any
- *	     but hardware interrupt.
+ *	     CRCs included. 0; -ENOENT for octets that are final: these are sent
+ *	     as they are; -ESTALE for octets that are acknowledged: nobody waits
+ *	     for them, and how to finish them is not known any more, so a packet
+ *	     of such is dropped. Context: any but hardware interrupt.
  * @tx_fpdu: the FPDU that contains @seq: its first sequence number, octets and
- *	     enum iwarp_layout; -ENOENT as above.
+ *	     enum iwarp_layout; -ENOENT and -ESTALE as above.
  * @rx_lost: the driver cannot follow the stream any more (loss, reordering):
  *	     it wants rx_resync. Context: any.
  */

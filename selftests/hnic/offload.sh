@@ -78,10 +78,25 @@ hyb_most "software has checked all" rx_crc_bytes 95
 same "no verdict" rx_engine_verdicts
 both fault_resync 0
 
+# Packets on the way to the NIC: copies that a queueing discipline makes, which the
+# NIC must not see, and late ones, of what has been acknowledged meanwhile
+queued() {
+	attr profile "$1"
+	snapshot
+	in_b tc qdisc add dev vb root netem duplicate 50%
+	ktap_check "$1, packets copied on the way" transfer "$bytes"
+	in_b tc qdisc change dev vb root netem delay 5ms 4ms
+	ktap_check "$1, packets that come late" transfer "$bytes"
+	in_b tc qdisc del dev vb root
+	same "$1: no bad CRC" rx_engine_crc_bad
+}
+
 NET_MTU=9000
 start
 for p in offload-contig offload-sg hybrid; do
 	profile "$p" "$bytes"
+	queued "$p"
 done
+ktap_check "what is acknowledged is dropped" test "$(stat_of b tx_engine_crc_stale)" -gt 0
 
 ktap_done
