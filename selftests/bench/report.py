@@ -50,7 +50,7 @@ class Log:
             # bandwidth and latency of one size become one row
             old = self.rows.setdefault(key, {})
             # of two measurements (TCP) the better one counts
-            if row["test"] == "lat":
+            if "lat_us" in row:
                 worse = row["lat_us"] >= old.get("lat_us", float("inf"))
             else:
                 worse = row["mbps"] <= old.get("mbps", 0)

@@ -1,0 +1,62 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: GPL-2.0
+"""What bench/report.py makes of a line of each kind that the guest says"""
+import json
+import os
+import subprocess
+import sys
+import tempfile
+
+REPORT = os.path.join(os.path.dirname(os.path.abspath(__file__)), "../bench/report.py")
+HNIC = {"link": "hnic", "what": "tcp", "mtu": 1500, "interval": "512", "crc": "none",
+        "host_ns_per_byte": 2.0, "nic_ns_per_byte": 1.0}
+VERBS = {"link": "verbs", "mtu": 1500, "interval": "512", "crc": "none", "size": 65536}
+LINES = [
+    {**HNIC, "test": "bw", "size": 65536, "mbps": 500},
+    {**HNIC, "test": "lat", "size": 1, "lat_us": 30.0},
+    # measured twice: the better one counts
+    {**HNIC, "test": "bw", "size": 65536, "mbps": 400, "host_ns_per_byte": 3.0},
+    {**HNIC, "test": "lat", "size": 1, "lat_us": 31.0},
+    {**VERBS, "what": "verbs-send/nocrc", "mbps": 900},
+    {**VERBS, "what": "verbs-send/siw", "mbps": 100},
+    {**VERBS, "what": "verbs-send/siw", "size": 1, "lat_us": 18.0},
+    {"part": "conn", "link": "veth", "what": "tcp", "conns": 50, "us": 130.0},
+    {"part": "conn", "link": "veth", "what": "sdp-enhanced/hybrid", "conns": 50, "us": 400.0},
+    {"part": "account", "what": "tcp", "elapsed_ns": 100, "idle_ns": 0, "nic_ns": 40,
+     "engine_threads_ns": 50, "host_tasks_ns": 50},
+]
+
+
+def report():
+    lines = ["BENCH-KERNEL 6.1"] + ["BENCH " + json.dumps(line) for line in LINES]
+    with tempfile.TemporaryDirectory() as folder:
+        out = os.path.join(folder, "bench.json")
+        run = subprocess.run([sys.executable, "-B", REPORT, out], text=True, check=False,
+                             input="\n".join(lines), capture_output=True)
+        if run.stderr:
+            return run.stderr, {}
+        with open(out, encoding="utf-8") as file:
+            return "", json.load(file)
+
+
+def main():
+    error, result = report()
+    rows = {(r["what"], r["size"]): r for r in result.get("rows", [])}
+    goals = {g["goal"]: g["value"] for g in result.get("goals", [])}
+    checks = [
+        ("all kinds of lines are understood", not error),
+        ("of two bandwidths the better one counts",
+         rows.get(("tcp", 65536), {}).get("host_ns_per_byte") == 2.0),
+        ("of two latencies the better one counts", rows.get(("tcp", 1), {}).get("lat_us") == 30.0),
+        ("verbs x siw", any("x siw" in g and v == 9 for g, v in goals.items())),
+        ("connections x TCP", any("connections" in g and v == 0.325 for g, v in goals.items())),
+    ]
+    print(f"TAP version 13\n1..{len(checks)}")
+    for number, (what, good) in enumerate(checks, 1):
+        print(f"{'ok' if good else 'not ok'} {number} - report.py: {what}")
+    for line in error.splitlines():
+        print("#", line)
+    return 0 if all(good for _, good in checks) else 1
+
+
+sys.exit(main())
