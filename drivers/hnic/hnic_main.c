@@ -203,6 +203,7 @@ static void hnic_get_stats64(struct net_device *netdev,
 	}
 	st->tx_dropped = READ_ONCE(hd->tx_stats.no_memory) +
 			 READ_ONCE(hd->tx_stats.too_long) +
+			 READ_ONCE(hd->tx_stats.crc_stale) +
 			 READ_ONCE(hd->tx_stats.crc_dropped);
 	st->tx_carrier_errors = READ_ONCE(hd->tx_stats.no_link);
 	st->rx_missed_errors = READ_ONCE(hd->rx_stats.missed);

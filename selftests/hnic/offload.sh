@@ -97,6 +97,9 @@ for p in offload-contig offload-sg hybrid; do
 	profile "$p" "$bytes"
 	queued "$p"
 done
-ktap_check "what is acknowledged is dropped" test "$(stat_of b tx_engine_crc_stale)" -gt 0
+stale=$(stat_of b tx_engine_crc_stale)
+ktap_check "what is acknowledged is dropped" test "$stale" -gt 0
+ktap_check "and counts as dropped" \
+	test "$(in_b cat /sys/class/net/vb/statistics/tx_dropped)" -ge "$stale"
 
 ktap_done
