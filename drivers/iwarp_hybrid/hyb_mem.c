@@ -185,27 +185,6 @@ static struct hyb_mem *hyb_mem_lookup(struct hyb_dev *dev, u32 stag)
 }
 
 /**
- * hyb_mem_fits - check an access to a region
- * @mem: region, referenced
- * @pd: protection domain of the queue pair
- * @stag: STag by which it is named
- * @to: tagged offset
- * @len: octets
- * @access: IB_ACCESS_* needed; 0 for a local read
- *
- * Context: any.
- * Return: HYB_MEM_OK or what is wrong.
- */
-enum hyb_mem_err hyb_mem_fits(const struct hyb_mem *mem, struct ib_pd *pd,
-			      u32 stag, u64 to, u64 len, int access)
-{
-	/* Acquire: @pd is that of this registration */
-	if (smp_load_acquire(&mem->live) == stag && mem->pd != pd)
-		return HYB_MEM_PD;
-	return hyb_mem_check(mem, stag, to, len, access);
-}
-
-/**
  * hyb_mem_get - find registered memory and check an access to it
  * @pd: protection domain of the queue pair
  * @stag: STag by which it is named
@@ -226,7 +205,11 @@ struct hyb_mem *hyb_mem_get(struct ib_pd *pd, u32 stag, u64 to, u64 len,
 	*err = HYB_MEM_STAG;
 	if (!mem)
 		return NULL;
-	*err = hyb_mem_fits(mem, pd, stag, to, len, access);
+	/* Acquire: @pd is that of this registration */
+	if (smp_load_acquire(&mem->live) == stag && mem->pd != pd)
+		*err = HYB_MEM_PD;
+	else
+		*err = hyb_mem_check(mem, stag, to, len, access);
 	if (*err == HYB_MEM_OK)
 		return mem;
 	hyb_mem_put(mem);
@@ -344,6 +327,35 @@ enum hyb_mem_err hyb_mem_hold(struct hyb_mem *mem, u32 stag, u64 to, u32 len)
 {
 	enum hyb_mem_err err = hyb_mem_begin(mem, stag, to, len);
 
+	if (err)
+		hyb_mem_end(mem);
+	return err;
+}
+
+/**
+ * hyb_mem_hold_for - keep octets where they are that the peer names
+ * @mem: region, referenced
+ * @pd: protection domain of the queue pair
+ * @stag: STag by which it is named
+ * @to: tagged offset
+ * @len: octets
+ * @access: IB_ACCESS_* needed
+ *
+ * As hyb_mem_hold(), but the domain and the rights are checked, too: they are
+ * those of @stag as long as the region is held.
+ *
+ * Context: any.
+ * Return: HYB_MEM_OK or what is wrong.
+ */
+enum hyb_mem_err hyb_mem_hold_for(struct hyb_mem *mem, struct ib_pd *pd,
+				  u32 stag, u64 to, u32 len, int access)
+{
+	enum hyb_mem_err err = hyb_mem_begin(mem, stag, to, len);
+
+	if (!err && mem->pd != pd)
+		err = HYB_MEM_PD;
+	else if (!err && (mem->access & access) != access)
+		err = HYB_MEM_ACCESS;
 	if (err)
 		hyb_mem_end(mem);
 	return err;

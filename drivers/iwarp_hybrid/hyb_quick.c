@@ -250,15 +250,13 @@ void hyb_quick_forget(struct hyb_rx *rx)
 	rx->sink = NULL;
 }
 
-/* Copy the payload; false if @mem was revoked */
-static bool hyb_quick_put(struct hyb_rx *rx, struct hyb_quick *q,
-			  struct hyb_mem *mem, u32 stag, u64 to)
+/* Copy the payload to @mem, which is held until then, or the kernel's memory */
+static void hyb_quick_put(struct hyb_rx *rx, struct hyb_quick *q,
+			  struct hyb_mem *mem, u64 to)
 {
 	void *dst = (void *)(uintptr_t)to;
 	u32 n, left;
 
-	if (mem && hyb_mem_hold(mem, stag, to, q->len))
-		return false;
 	for (left = q->len; left; left -= n, to += n) {
 		n = left;
 		if (mem)
@@ -269,7 +267,6 @@ static bool hyb_quick_put(struct hyb_rx *rx, struct hyb_quick *q,
 	if (mem)
 		hyb_mem_unuse(mem);
 	rx->copied += q->len;
-	return true;
 }
 
 /*
@@ -292,47 +289,57 @@ static bool hyb_quick_send(struct hyb_qp *qp, struct hyb_quick *q)
 {
 	struct hyb_rx *rx = &qp->rx;
 	const struct siw_sge *sge = &rx->rqe.sge[rx->sge];
+	struct hyb_mem *mem = rx->mem[rx->sge];
+	u64 to = sge->laddr + rx->sge_off;
 
-	if (!hyb_quick_put(rx, q, rx->mem[rx->sge], sge->lkey,
-			   sge->laddr + rx->sge_off))
+	if (mem && hyb_mem_hold(mem, sge->lkey, to, q->len))
 		return false;
+	hyb_quick_put(rx, q, mem, to);
 	rx->done += q->len;
 	rx->sge_off += q->len;
 	return true;
 }
 
 /*
- * The region of a Write, as a rule that of the one before; NULL if there is none,
- * or one that a NIC has to hear of
+ * The region of a Write, as a rule that of the one before; it is held. NULL if
+ * there is none, or one that a NIC has to hear of.
  */
 static struct hyb_mem *hyb_quick_sink(struct hyb_qp *qp, u32 stag, u64 to,
 				      u32 len)
 {
+	struct ib_pd *pd = qp->ibqp.pd;
 	struct hyb_rx *rx = &qp->rx;
 	enum hyb_mem_err err = HYB_MEM_STAG;
 
 	if (rx->sink)
-		err = hyb_mem_fits(rx->sink, qp->ibqp.pd, stag, to, len,
-				   IB_ACCESS_REMOTE_WRITE);
+		err = hyb_mem_hold_for(rx->sink, pd, stag, to, len,
+				       IB_ACCESS_REMOTE_WRITE);
 	if (err) {
 		hyb_quick_forget(rx);
-		rx->sink = hyb_mem_get(qp->ibqp.pd, stag, to, len,
+		rx->sink = hyb_mem_get(pd, stag, to, len,
 				       IB_ACCESS_REMOTE_WRITE, &err);
+		if (!rx->sink ||
+		    hyb_mem_hold_for(rx->sink, pd, stag, to, len,
+				     IB_ACCESS_REMOTE_WRITE))
+			return NULL;
 	}
-	if (rx->sink && hyb_off_places(qp->off) && list_empty(&rx->sink->bufs))
+	if (hyb_off_places(qp->off) && list_empty(&rx->sink->bufs)) {
+		hyb_mem_unuse(rx->sink);
 		return NULL;
+	}
 	return rx->sink;
 }
 
 static bool hyb_quick_write(struct hyb_qp *qp, const struct hyb_quick_head *h,
 			    struct hyb_quick *q)
 {
-	u32 stag = be32_to_cpu(h->t.stag);
 	u64 to = be64_to_cpu(h->t.to);
-	struct hyb_mem *mem = hyb_quick_sink(qp, stag, to, q->len);
+	struct hyb_mem *mem;
 
-	if (!mem || !hyb_quick_put(&qp->rx, q, mem, stag, to))
+	mem = hyb_quick_sink(qp, be32_to_cpu(h->t.stag), to, q->len);
+	if (!mem)
 		return false;
+	hyb_quick_put(&qp->rx, q, mem, to);
 	qp->rx.written += q->len;
 	return true;
 }
@@ -353,8 +360,9 @@ static bool hyb_quick_read(struct hyb_qp *qp, struct hyb_quick *q)
 	struct hyb_tx *tx = &qp->tx;
 	struct hyb_orq_entry *orq = &tx->orq[tx->orq_get & tx->orq_mask];
 
-	if (!hyb_quick_put(&qp->rx, q, orq->mem, orq->stag, orq->to))
+	if (orq->mem && hyb_mem_hold(orq->mem, orq->stag, orq->to, q->len))
 		return false;
+	hyb_quick_put(&qp->rx, q, orq->mem, orq->to);
 	orq->to += q->len;
 	orq->left -= q->len;
 	return true;
@@ -515,11 +523,14 @@ static const skb_frag_t *hyb_quick_placed(struct hyb_qp *qp,
 	const skb_frag_t *frag;
 	struct hyb_mem *mem;
 
-	if (h->rdmap == RDMAP_CTRL(RDMAP_WRITE))
+	if (h->rdmap == RDMAP_CTRL(RDMAP_WRITE)) {
 		mem = hyb_quick_sink(qp, stag, to, len);
-	else
+	} else {
 		mem = tx->orq[tx->orq_get & tx->orq_mask].mem;
-	if (!mem || hyb_mem_hold(mem, stag, to, len))
+		if (mem && hyb_mem_hold(mem, stag, to, len))
+			mem = NULL;
+	}
+	if (!mem)
 		return NULL;
 	frag = hyb_quick_same(&info->frags[c->frag],
 			      &info->frags[info->nr_frags], mem, to, len);

@@ -585,11 +585,11 @@ struct hyb_mem *hyb_mem_get(struct ib_pd *pd, u32 stag, u64 to, u64 len,
 			    int access, enum hyb_mem_err *err);
 enum hyb_mem_err hyb_mem_check(const struct hyb_mem *mem, u32 stag, u64 to,
 			       u64 len, int access);
-enum hyb_mem_err hyb_mem_fits(const struct hyb_mem *mem, struct ib_pd *pd,
-			      u32 stag, u64 to, u64 len, int access);
 enum hyb_mem_err hyb_mem_write(struct hyb_mem *mem, u32 stag, u64 to,
 			       const void *src, u32 len);
 enum hyb_mem_err hyb_mem_hold(struct hyb_mem *mem, u32 stag, u64 to, u32 len);
+enum hyb_mem_err hyb_mem_hold_for(struct hyb_mem *mem, struct ib_pd *pd,
+				  u32 stag, u64 to, u32 len, int access);
 enum hyb_mem_err hyb_mem_use(struct hyb_mem *mem, u32 stag, u64 to, u32 *len,
 			     void **p);
 void hyb_mem_unuse(struct hyb_mem *mem);
