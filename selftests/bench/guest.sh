@@ -13,6 +13,7 @@
 #   append   10,000 small sends to a reader that sleeps
 #   account  is the sum of host and NIC what the processor did?
 #   verbs    Send, Write, Read of the kernel, see verbs.sh; not by default
+#   lossy    the same with loss and reordering; not by default
 #   fc       flow controls, small sends, see sdp.sh; not by default
 #   zcopy    large sends with and without copies, see sdp.sh; not by default
 #   lend     reading with and without copies, see sdp.sh; not by default
@@ -227,6 +228,9 @@ part_account() {
 
 # shellcheck source=selftests/bench/verbs.sh
 part_verbs() { . "${SELFTESTS:-/selftests}/bench/verbs.sh" && verbs_all; }
+
+# shellcheck source=selftests/bench/verbs.sh
+part_lossy() { . "${SELFTESTS:-/selftests}/bench/verbs.sh" && lossy_all; }
 
 # shellcheck source=selftests/bench/sdp.sh
 . "${SELFTESTS:-/selftests}/bench/sdp.sh"

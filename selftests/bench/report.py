@@ -165,19 +165,30 @@ def veth_goals(log, goals):
 
 
 def verbs_goals(log, goals):
-    # siw computes no CRC when its peer is siw
+    # siw computes no CRC when its peer is siw, and has no markers
     for mtu, least in ((1500, 8), (9000, 4)):
         for op in ("send", "write"):
             for size in (65536, 1048576):
-                goals.check(f"verbs, {op}, {SIZES[size]}, MTU {mtu}, no CRC: bandwidth, x siw", ratio(
-                    *(log.get("mbps", "verbs", f"verbs-{op}/{kind}", mtu, size)
-                      for kind in ("nocrc", "siw"))), least, True)
+                for kind, name in (("nocrc", "no CRC"), ("plain", "no CRC, no markers")):
+                    goals.check(f"verbs, {op}, {SIZES[size]}, MTU {mtu}, {name}: bandwidth, x siw",
+                                ratio(*(log.get("mbps", "verbs", f"verbs-{op}/{k}", mtu, size)
+                                        for k in (kind, "siw"))), least, True)
         goals.check(f"verbs, send, 64 KB, MTU {mtu}: bandwidth with markers, x without", ratio(
             *(log.get("mbps", "verbs", f"verbs-send/{kind}", mtu, 65536)
               for kind in ("hybrid", "unmarked"))), 1 / 1.15, True)
     goals.check("verbs, send, 1 B, MTU 1500, no CRC: latency, x siw", ratio(
         *(log.get("lat_us", "verbs", f"verbs-send/{kind}", 1500, 1)
           for kind in ("nocrc", "siw"))), 0.5, False)
+
+
+def lossy_goals(log, goals):
+    for link in log.values("link"):
+        if not link.startswith("verbs, "):
+            continue
+        for mtu in log.values("mtu", link=link):
+            goals.check(f"{link}, send, 64 KB, MTU {mtu}: bandwidth, x siw", ratio(
+                *(log.get("mbps", link, f"verbs-send/{kind}", mtu, 65536)
+                  for kind in ("hybrid", "siw"))), 1, True)
 
 
 def hnic_goals(log, goals):
@@ -257,6 +268,7 @@ def main():
         hnic_goals(log, goals)
     if log.values("link", link="verbs"):
         verbs_goals(log, goals)
+    lossy_goals(log, goals)
     report_sdp.check(log, goals)
     if log.append:
         append_goals(log, goals)

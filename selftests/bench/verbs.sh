@@ -3,8 +3,9 @@
 #
 # Part "verbs" of guest.sh (sourced): verbs of the kernel over hybrid and siw,
 # driven by completions in softirq, 16 requests under way (ulp_load.ko). "nocrc" is
-# hybrid without CRC, as siw to siw is, "unmarked" without markers, "plain" without
-# either.
+# hybrid without CRC, "unmarked" without markers, "plain" without either, as siw to siw
+# is. Part "lossy": the same while the network loses or overtakes packets, each of
+# them a segment; "early" is hybrid that places what arrives out of order.
 
 # shellcheck source=selftests/lib/ktest.sh
 . "${SELFTESTS:-/selftests}/lib/ktest.sh"
@@ -18,6 +19,13 @@ VERBS_FLOWS=(
 
 # profile.sh wants one of them
 [ -z "${VERBS_FLOW:-}" ] || VERBS_FLOWS=("$VERBS_FLOW")
+
+# Of one packet in a hundred, in both directions; RTT is 0.2 ms
+LOSSY_NETEM=("loss 1%" "reorder 1%")
+LOSSY_FLOWS=("send 65536 256" "write 65536 256" "read 65536 256")
+
+# what the rows call the link
+VERBS_LINK=verbs
 
 VERBS_MARKS=/sys/module/ulp_load/parameters/marks
 
@@ -36,7 +44,7 @@ verbs_row() {
 
 	[ "$3" != ping ] || what=verbs-send/$1
 	case $1 in
-	hybrid | unmarked) crc=$(crc_driver veth verbs/host) ;;
+	hybrid | unmarked | early) crc=$(crc_driver veth verbs/host) ;;
 	esac
 	echo 0 >$VERBS_MARKS
 	if ! verbs_run "$3" "$4" 16 || ! echo 1 >$VERBS_MARKS ||
@@ -49,7 +57,7 @@ verbs_row() {
 	else
 		figure="\"mbps\":$(awk "BEGIN { print $4 * $5 * 1000 / $NSECS }")"
 	fi
-	echo "BENCH {\"link\":\"verbs\",\"what\":\"$what\",\"mtu\":$2,\"interval\":\"512\",\"crc\":\"$crc\",\"size\":$4,$figure}"
+	echo "BENCH {\"link\":\"$VERBS_LINK\",\"what\":\"$what\",\"mtu\":$2,\"interval\":\"512\",\"crc\":\"$crc\",\"size\":$4,$figure}"
 }
 
 # verbs_up KIND MTU
@@ -57,7 +65,7 @@ verbs_up() {
 	local d kind=$1
 
 	case $kind in
-	nocrc | plain | unmarked) kind=hybrid ;;
+	nocrc | plain | unmarked | early) kind=hybrid ;;
 	esac
 	setup veth "verbs/$kind" "$2" 512 || return
 	for d in rda rdb; do
@@ -70,28 +78,70 @@ verbs_up() {
 		unmarked | plain)
 			echo off >/sys/class/infiniband/$d/hybrid/markers || return
 			;;
+		early)
+			echo on >/sys/class/infiniband/$d/hybrid/ooo || return
+			;;
 		esac
 	done
 	modprobe ulp_load && kt_tell b listen 10.0.0.2 7800
 }
 
-verbs_all() {
-	local mtu kind flow
+# verbs_kind KIND MTU NETEM FLOW...: all flows over one kind of device
+verbs_kind() {
+	local kind=$1 mtu=$2 netem=$3 flow
 
-	if ! kt_load ulp_load || ! modprobe -r ulp_load; then
-		fail "verbs: no test module"
-		return
-	fi
+	shift 3
+	echo "bench: $VERBS_LINK/$kind, MTU $mtu ..."
+	verbs_up "$kind" "$mtu" || fail "$VERBS_LINK/$kind: setup"
+	# shellcheck disable=SC2086 # several words
+	[ -z "$netem" ] || lossy_net $netem || fail "$VERBS_LINK/$kind: netem"
+	for flow in "$@"; do
+		# shellcheck disable=SC2086 # several words
+		verbs_row "$kind" "$mtu" $flow
+	done
+	modprobe -r ulp_load
+	net_down
+}
+
+# lossy_net NETEM...
+lossy_net() {
+	local end
+
+	for end in "a va" "b vb"; do
+		in-ns "${end% *}" ethtool -K "${end#* }" tso off gso off gro off &&
+			tc -n "${end% *}" qdisc replace dev "${end#* }" root netem \
+				delay 100us limit 10000 "$@" || return
+	done
+}
+
+verbs_module() {
+	kt_load ulp_load && modprobe -r ulp_load && return
+	fail "verbs: no test module"
+	return 1
+}
+
+verbs_all() {
+	local mtu kind
+
+	verbs_module || return
 	for mtu in $MTUS; do
 		for kind in ${VERBS_KINDS:-hybrid unmarked nocrc plain siw}; do
-			echo "bench: verbs/$kind, MTU $mtu ..."
-			verbs_up "$kind" "$mtu" || fail "verbs/$kind: setup"
-			for flow in "${VERBS_FLOWS[@]}"; do
-				# shellcheck disable=SC2086 # several words
-				verbs_row "$kind" "$mtu" $flow
+			verbs_kind "$kind" "$mtu" '' "${VERBS_FLOWS[@]}"
+		done
+	done
+}
+
+lossy_all() {
+	local mtu kind netem
+
+	verbs_module || return
+	for netem in "${LOSSY_NETEM[@]}"; do
+		VERBS_LINK="verbs, $netem"
+		for mtu in $MTUS; do
+			for kind in hybrid early unmarked plain siw; do
+				verbs_kind "$kind" "$mtu" "$netem" \
+					"${LOSSY_FLOWS[@]}"
 			done
-			modprobe -r ulp_load
-			net_down
 		done
 	done
 }

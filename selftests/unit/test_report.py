@@ -20,6 +20,8 @@ LINES = [
     {**VERBS, "what": "verbs-send/nocrc", "mbps": 900},
     {**VERBS, "what": "verbs-send/siw", "mbps": 100},
     {**VERBS, "what": "verbs-send/siw", "size": 1, "lat_us": 18.0},
+    {**VERBS, "link": "verbs, loss 1%", "what": "verbs-send/hybrid", "mbps": 60},
+    {**VERBS, "link": "verbs, loss 1%", "what": "verbs-send/siw", "mbps": 40},
     {"part": "conn", "link": "veth", "what": "tcp", "conns": 50, "us": 130.0},
     {"part": "conn", "link": "veth", "what": "sdp-enhanced/hybrid", "conns": 50, "us": 400.0},
     {"part": "account", "what": "tcp", "elapsed_ns": 100, "idle_ns": 0, "nic_ns": 40,
@@ -49,6 +51,7 @@ def main():
          rows.get(("tcp", 65536), {}).get("host_ns_per_byte") == 2.0),
         ("of two latencies the better one counts", rows.get(("tcp", 1), {}).get("lat_us") == 30.0),
         ("verbs x siw", any("x siw" in g and v == 9 for g, v in goals.items())),
+        ("verbs x siw with loss", any("loss" in g and v == 1.5 for g, v in goals.items())),
         ("connections x TCP", any("connections" in g and v == 0.325 for g, v in goals.items())),
     ]
     print(f"TAP version 13\n1..{len(checks)}")
