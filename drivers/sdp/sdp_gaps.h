@@ -18,7 +18,8 @@
 #include <linux/uaccess.h>
 #include <rdma/rdma_stack.h>
 
-#ifdef CONFIG_X86_64
+/* The kernel in user mode cannot address user memory */
+#if defined(CONFIG_X86_64) && !defined(CONFIG_UML)
 #include <asm/asm.h>
 #include <asm/cpufeature.h>
 #include <asm/smap.h>
