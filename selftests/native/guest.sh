@@ -10,12 +10,12 @@ export PATH=/usr/sbin:/usr/bin:/sbin:/bin HOME=/root
 
 # They may be under /tmp
 mount -t tmpfs tmpfs /mnt
-for dir in WORK TOP TOOLS; do
+for dir in WORK TOP TOOLS PROGRAMS; do
 	mkdir /mnt/$dir
 	mount --bind "${!dir}" /mnt/$dir
 	export $dir=/mnt/$dir
 done
-export PATH=$TOOLS:$PATH IP_LIB_DIR=$TOOLS
+export PATH=$TOOLS:$PROGRAMS:$PATH IP_LIB_DIR=$TOOLS
 
 mount -t proc proc /proc
 # what this prints goes to the console

@@ -36,7 +36,8 @@ depmod -b "$work" "$K_RELEASE"
 printf '#!/bin/sh\nexec /sbin/modprobe -d /mnt/WORK "$@"\n' > "$work/modprobe"
 {
 	printf '#!/bin/bash\n'
-	printf 'export %s=%q\n' WORK "$work" TOP "$top" TOOLS "$build/tools"
+	printf 'export %s=%q\n' WORK "$work" TOP "$top" \
+		TOOLS "$build/tools" PROGRAMS "$build/selftests"
 	for var in REPS LINKS MTUS SIZES LAT_SIZES INTERVALS PROFILES; do
 		[ -z "${!var+set}" ] || printf 'export %s=%q\n' "$var" "${!var}"
 	done
