@@ -13,7 +13,7 @@
  * may be called with it held.
  *
  * The IW CM is told what it can take: CONNECT_REPLY once, CLOSE once and only
- * after an established connection (else it stops with BUG()).
+ * after an established connection; else it panics.
  */
 #include <linux/inetdevice.h>
 #include <linux/slab.h>
