@@ -27,6 +27,7 @@ LOSSY_FLOWS=("send 65536 256" "write 65536 256" "read 65536 256")
 # what the rows call the link
 VERBS_LINK=verbs
 
+VERBS_EARLY=/sys/class/infiniband/rdb/ports/1/hw_counters/rx_ooo_fpdus
 VERBS_MARKS=/sys/module/ulp_load/parameters/marks
 
 # verbs_run TEST...: over a fresh connection; the time it took is left in NSECS
@@ -99,6 +100,9 @@ verbs_kind() {
 		# shellcheck disable=SC2086 # several words
 		verbs_row "$kind" "$mtu" $flow
 	done
+	if [ "$kind" = early ] && ! [ "$(cat $VERBS_EARLY)" -gt 0 ]; then
+		fail "$VERBS_LINK/early, MTU $mtu: nothing was placed early"
+	fi
 	modprobe -r ulp_load
 	net_down
 }
