@@ -195,7 +195,8 @@ static enum hnic_tx hnic_tx_finish(struct hnic_dev *hd, struct hnic_conn *hc,
 				      layout)) {
 			rest = hnic_tx_fallback(hd, hc, data + at, seq + at,
 						len - at);
-			return at ? HNIC_TX_TOUCHED : rest;
+			return rest == HNIC_TX_PLAIN && at ? HNIC_TX_TOUCHED :
+			       rest;
 		}
 		known = true;
 		at += n;

@@ -119,7 +119,7 @@ u32 hyb_off_ring_write(struct hyb_off_ring *r, const struct hyb_off_sink *sink);
 bool hyb_off_ring_covers(struct hyb_off_ring *r, u32 seq, u32 len);
 bool hyb_off_ring_fpdu(struct hyb_off_ring *r, u32 seq, u32 *start, u32 *len,
 		       u8 *layout);
-int hyb_off_ring_miss(const struct hyb_off_ring *r, u32 seq, u32 len);
+int hyb_off_ring_miss(const struct hyb_off_ring *r, u32 seq);
 
 /* ------------------------------------------------------------ steering */
 

@@ -175,7 +175,7 @@ void hyb_off_ring_acked(struct hyb_off_ring *r, u32 una)
 	u32 i, n;
 
 	spin_lock_bh(&r->lock);
-	r->una = una;
+	WRITE_ONCE(r->una, una);
 	while (r->nr) {
 		rec = &hyb_off_head(r)->rec[r->first];
 		n = rec->nr;
@@ -330,11 +330,14 @@ bool hyb_off_ring_fpdu(struct hyb_off_ring *r, u32 seq, u32 *start, u32 *len,
 	return true;
 }
 
-/* Of what is not recorded: -ESTALE if all is acknowledged, else -ENOENT: final */
-int hyb_off_ring_miss(const struct hyb_off_ring *r, u32 seq, u32 len)
+/*
+ * Of a range of which not all is recorded: the rest is final, -ENOENT, unless some
+ * of the range is acknowledged, so that there may have been a record: -ESTALE.
+ */
+int hyb_off_ring_miss(const struct hyb_off_ring *r, u32 seq)
 {
 	lockdep_assert_held(&r->lock);
-	return after(seq + len, r->una) ? -ENOENT : -ESTALE;
+	return before(seq, READ_ONCE(r->una)) ? -ESTALE : -ENOENT;
 }
 
 /* ------------------------------------------------------------- octets */

@@ -66,8 +66,10 @@ static int hyb_off_tx_fill(struct iwarp_offload_conn *conn, u32 seq, void *dst,
 
 	spin_lock_bh(&o->ring.lock);
 	done = hyb_off_ring_write(&o->ring, &sink);
-	if (!done)
-		ret = hyb_off_ring_miss(&o->ring, seq, len);
+	if (done < len)
+		ret = hyb_off_ring_miss(&o->ring, seq);
+	if (ret == -ENOENT && done)
+		ret = 0;
 	hyb_off_count(o, HYB_ST_OFF_FILLS, 1);
 	hyb_off_count(o, HYB_ST_OFF_FILL_BYTES, done);
 	spin_unlock_bh(&o->ring.lock);
@@ -82,7 +84,7 @@ static int hyb_off_tx_fpdu(struct iwarp_offload_conn *conn, u32 seq, u32 *start,
 
 	spin_lock_bh(&o->ring.lock);
 	if (!hyb_off_ring_fpdu(&o->ring, seq, start, len, layout))
-		ret = hyb_off_ring_miss(&o->ring, seq, 1);
+		ret = hyb_off_ring_miss(&o->ring, seq);
 	spin_unlock_bh(&o->ring.lock);
 	return ret;
 }
@@ -354,6 +356,8 @@ void hyb_off_free_acked(struct hyb_qp *qp)
 
 	if (o->ring.nr)
 		hyb_off_ring_acked(&o->ring, tcp_sk(o->sk)->snd_una);
+	else /* must not fall behind by half of the sequence numbers */
+		WRITE_ONCE(o->ring.una, tcp_sk(o->sk)->snd_una);
 }
 
 /**

@@ -204,9 +204,10 @@ struct iwarp_offload_ops {
  * struct iwarp_offload_host_ops - implemented by a provider
  * @tx_fill: write the final octets [@seq, @seq + @len) of the stream to @dst,
  *	     CRCs included. 0; -ENOENT for octets that are final: these are sent
- *	     as they are; -ESTALE for octets that are acknowledged: nobody waits
- *	     for them, and how to finish them is not known any more, so a packet
- *	     of such is dropped. Context: any but hardware interrupt.
+ *	     as they are; -ESTALE if the first of them are acknowledged, and how
+ *	     to finish them is not known any more: such a packet is dropped; what
+ *	     in it is not acknowledged, TCP sends again in one that begins
+ *	     there. Context: any but hardware interrupt.
  * @tx_fpdu: the FPDU that contains @seq: its first sequence number, octets and
  *	     enum iwarp_layout; -ENOENT and -ESTALE as above.
  * @rx_lost: the driver cannot follow the stream any more (loss, reordering):
