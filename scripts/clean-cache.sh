@@ -8,5 +8,10 @@ set -euo pipefail
 
 [ -d "$SDP_CACHE" ] || exit 0
 echo "removing $SDP_CACHE"
-rm -rf "$SDP_CACHE"/{kernel,ksrc,more,siw,guest,packages,accel,apt,log,lock}
-rmdir "$SDP_CACHE" 2>/dev/null || true
+# Entries of all kinds are alike; nothing is removed that cache.sh cannot have made
+find "$SDP_CACHE" -mindepth 3 -maxdepth 3 -name .complete -printf '%h\0' |
+	xargs -0 -r rm -rf
+rm -rf "$SDP_CACHE"/{apt,log,lock} "$SDP_CACHE"/*/*.tmp.[0-9]* \
+	"$SDP_CACHE"/kernel/*.v[0-9]*
+find "$SDP_CACHE" -mindepth 1 -maxdepth 1 -type d -empty -delete
+rmdir "$SDP_CACHE"

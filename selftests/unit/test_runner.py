@@ -1,0 +1,116 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: GPL-2.0
+"""What the runner of the VM takes for a failure, and what make clean-cache leaves"""
+import os
+import subprocess
+import sys
+import tempfile
+
+HERE = os.path.dirname(os.path.abspath(__file__))
+sys.path.insert(0, os.path.join(HERE, "../vm"))
+import vm  # noqa: E402 pylint: disable=wrong-import-position
+
+REPORTS = [
+    "Kernel panic - not syncing: Fatal exception in interrupt",
+    "Oops: 0002 [#1] PREEMPT SMP",
+    "BUG: kernel NULL pointer dereference, address: 0000000000000010",
+    "BUG: KASAN: slab-use-after-free in sdp_sendmsg+0x10/0x20 [sdp]",
+    "BUG: KCSAN: data-race in sdp_poll [sdp] / sdp_rx [sdp]",
+    "UBSAN: array-index-out-of-bounds in drivers/sdp/sdp_rx.c:10:3",
+    "WARNING: CPU: 1 PID: 12 at net/core/stream.c:208",
+    "WARNING: possible circular locking dependency detected",
+    "INFO: task sdp-echo:77 blocked for more than 120 seconds.",
+    "unreferenced object 0xffff888003d1a000 (size 128):",
+    "BUG: sleeping function called from invalid context at mm/slab.h:494",
+    "watchdog: BUG: soft lockup - CPU#0 stuck for 22s!",
+    "rcu: INFO: rcu_preempt detected stalls on CPUs/tasks:",
+    "refcount_t: underflow; use-after-free.",
+    "unregister_netdevice: waiting for va to become free. Usage count = 2",
+]
+FINE = [
+    "sdp: loaded",
+    "traps: sdp-echo[77] general protection fault ip:401000 sp:7ffd error:0",
+    "kmemleak: Kernel memory leak detector initialized (mem pool available: 15000)",
+    "BUG: KCSAN: data-race in tick_nohz_stop / tick_sched_timer",
+]
+TAPS = [
+    # lines, exit status; passed, failed, skipped
+    (["ok 1 - a", "ok 2 - b", "1..2"], 0, (2, 0, 0)),
+    (["ok 1 - a", "not ok 2 - b", "1..2"], 1, (1, 1, 0)),
+    (["ok 1 - a", "ok 2 - b # SKIP no such device", "1..2"], 0, (1, 0, 1)),
+    (["ok 1 - a", "1..2"], 0, (1, 1, 0)),          # it ended early
+    (["ok 1 - a", "1..1"], 3, (1, 1, 0)),          # it failed without saying so
+    (["ok 1 - a"], "died", (1, 1, 0)),
+    (["ok 1 - a"], "timeout", (1, 1, 0)),
+    (["1..0 # SKIP no siw"], 4, (0, 0, 1)),
+    ([], 0, (1, 0, 0)),
+    ([], 1, (0, 1, 0)),
+    ([], 4, (0, 0, 1)),
+]
+
+
+def console(folder):
+    return vm.Console(os.path.join(folder, "console.log"))
+
+
+def blocks(folder, *lines):
+    con = console(folder)
+    con.feed("".join(f"[    1.5] {line}\n" for line in lines).encode())
+    return con.take()
+
+
+def tap(lines, status):
+    result = vm.Result("test")
+    result.lines, result.status = list(lines), status
+    result.count()
+    return result.passed, result.failed, result.skipped
+
+
+def clean_cache(folder):
+    """Entries, remains of a killed build, and a file that is not the cache's"""
+    cache = os.path.join(folder, "cache")
+    script = f"""
+        . {HERE}/../../scripts/cache.sh
+        for kind in kernel siw more-src rtrs go; do cache_make $kind/x-1 touch file; done
+        mkdir -p $SDP_CACHE/apt/7 $SDP_CACHE/kernel/y-2.tmp.123
+        echo kernel/x-1 >$SDP_CACHE/kernel/6.1.v4
+        {HERE}/../../scripts/clean-cache.sh"""
+    env = {**os.environ, "SDP_CACHE": cache}
+    subprocess.run(["bash", "-ec", script], env=env, capture_output=True, check=True)
+    gone = not os.path.exists(cache)
+    os.makedirs(os.path.join(cache, "kernel"))
+    other = os.path.join(cache, "kernel", "mine")
+    open(other, "w", encoding="utf-8").close()
+    subprocess.run(["bash", "-c", script], env=env, capture_output=True, check=False)
+    return gone, os.listdir(cache) == ["kernel"] and os.path.exists(other)
+
+
+def main():
+    with tempfile.TemporaryDirectory() as folder:
+        checks = [(f"a report: {line}", len(blocks(folder, line)) == 1) for line in REPORTS]
+        checks += [(f"no report: {line}", not blocks(folder, line)) for line in FINE]
+        warn = REPORTS[6]
+        checks += [
+            ("a report with what follows",
+             blocks(folder, warn, "Call Trace:", " sdp_poll") ==
+             [[f"[    1.5] {x}" for x in (warn, "Call Trace:", " sdp_poll")]]),
+            ("a report that the test announced",
+             not blocks(folder, "sdp-test: begin x", "sdp-test: allow WARNING:.*stream", warn)),
+            ("the announcement ends with its test",
+             len(blocks(folder, "sdp-test: allow WARNING:.*stream", "sdp-test: begin y",
+                        warn)) == 1),
+        ]
+        checks += [(f"{lines}, exit status {status}", tap(lines, status) == want)
+                   for lines, status, want in TAPS]
+        empty, kept = clean_cache(folder)
+        checks += [("clean-cache removes all kinds of entries", empty),
+                   ("clean-cache leaves what is not its own", kept)]
+    print(f"TAP version 13\n1..{len(checks)}")
+    for number, (what, good) in enumerate(checks, 1):
+        what = what.replace("#", "")  # not to be taken for a directive itself
+        print(f"{'ok' if good else 'not ok'} {number} - runner: {what}")
+    return any(not good for _, good in checks)
+
+
+if __name__ == "__main__":
+    sys.exit(main())
