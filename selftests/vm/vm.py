@@ -679,7 +679,7 @@ def find_tests(tree, wanted, long, debug, count, lanes):
             continue
         files = [f for f in sorted(os.listdir(path)) if f.endswith(".sh")
                  and os.access(os.path.join(path, f), os.X_OK)
-                 and (folder != "vm" or f == "smoke.sh")]
+                 and (folder != "vm" or f in ("smoke.sh", "leak.sh"))]
         if os.path.exists(os.path.join(path, "tests.list")):
             with open(os.path.join(path, "tests.list")) as lst:
                 files += [x for x in lst.read().split("\n")
@@ -695,19 +695,22 @@ def find_tests(tree, wanted, long, debug, count, lanes):
             sys.exit(f"no test {name}")
         picked += [(n, *names[n]) for n in group]
     tests = []
+    other = []
     for name, path, words in picked:
         with open(os.path.join(tree, path), "rb") as file:
             head = file.read(2000).decode(errors="replace")
         match = re.search(r"^# vm:(.*)$", head, re.M)
         words = (words + (match[1] if match else "")).split()
-        if not wanted and (("long" in words) not in long or
-                           count != ("count" in words) or
-                           "nodebug" in words and debug or
-                           "debug" in words and not debug):
+        if not wanted and (("long" in words) not in long or count != ("count" in words)):
+            continue
+        if not wanted and ("nodebug" if debug else "debug") in words:
+            other.append(name)
             continue
         timeout = [int(w[8:]) for w in words if w.startswith("timeout=")] or [120]
         tests.append({"name": name, "path": f"/selftests/{path}",
                       "timeout": timeout[0], "fresh": "fresh" in words})
+    if other:
+        print(f"# only {'without' if debug else 'with'} the debug kernel:", *other, flush=True)
     if False not in long:
         # What does not fit into the budget shall be as few as possible
         tests.sort(key=lambda test: test["timeout"])

@@ -1,0 +1,18 @@
+#!/bin/bash
+# SPDX-License-Identifier: GPL-2.0
+# vm: debug timeout=300
+#
+# Is memory found that a module has lost? Other tests rely on it: the runner looks
+# for leaks after the last one.
+. "$(dirname "$0")/../lib/lib.sh"
+# shellcheck source=selftests/vm/leaks.bash
+. "$(dirname "$0")/leaks.bash"
+
+ktap_check "a module that leaks" modprobe vm_leak
+find_leaks >/run/leaks
+ktap_check "is named" grep -q '\[vm_leak\]' /run/leaks
+ktap_check "its object, of 100 octets" grep -q 'unreferenced object .*(size 1[0-9][0-9])' /run/leaks
+modprobe -r vm_leak
+find_leaks >/run/leaks
+ktap_check "not any more when it is freed" bash -c '! grep -q vm_leak /run/leaks'
+ktap_done
