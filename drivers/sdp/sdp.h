@@ -918,7 +918,8 @@ int sdp_shared_rx(void *ctx, const struct rdma_stack_rx *rx);
 void sdp_shared_rx_done(void *ctx);
 
 /* sdp_rx_pages.c */
-int sdp_pages_init(struct sock *sk);
+int sdp_pages_init(struct sdp_conn *conn);
+void sdp_pages_undo(struct sdp_conn *conn);
 bool sdp_pages_add(struct sdp_sock *sdp, const struct rdma_stack_rx *rx,
 		   u32 skip, u32 merge);
 bool sdp_pages_full(struct sock *sk);

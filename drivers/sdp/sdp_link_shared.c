@@ -103,22 +103,19 @@ static void sdp_shared_set_fc(struct sdp_conn *conn,
  */
 int sdp_shared_open(struct sdp_conn *conn)
 {
-	struct sdp_sock *sdp = sdp_sk(conn->sk);
 	int err;
 
-	err = sdp_pages_init(conn->sk);
+	err = sdp_pages_init(conn);
 	if (err)
 		return err;
 	conn->srx.need = SDP_BSDH_LEN;
 	conn->srx.c.sk = conn->sk;
 	conn->srx.c.conn = conn;
-	sdp->rxq = &sdp_rxq_shared;
 	sdp_shared_set_fc(conn, &sdp_fc_transport);
 	err = conn->stack->open(conn->qp, &sdp_shared_ulp, conn);
 	if (err) {
 		sdp_shared_set_fc(conn, &sdp_fc_credit);
-		sdp_rx_purge(conn->sk);
-		sdp->rxq = &sdp_rxq_verbs;
+		sdp_pages_undo(conn);
 		return err;
 	}
 	spin_lock_bh(&conn->tx_lock);
@@ -664,7 +661,6 @@ static int sdp_shared_run(struct sdp_conn *conn)
 	    !READ_ONCE(conn->tx_probing)) {
 		WRITE_ONCE(conn->tx_probing, true);
 		err = sdp_link_probe(conn);
-	}
 	if (err)
 		return err;
 	err = sdp_shared_run_bits(conn);

@@ -37,16 +37,20 @@ static struct sdp_rx_block *sdp_block_alloc(gfp_t gfp)
 }
 
 /**
- * sdp_pages_init - make the first block
- * @sk: socket with an empty queue
+ * sdp_pages_init - receive into this queue
+ * @conn: connection whose shared link is about to be opened
+ *
+ * The socket may have been given another connection meanwhile, or none: then it is
+ * left alone.
  *
  * Context: process, may sleep.
  *
- * Return: 0 or -ENOMEM.
+ * Return: 0, -ENOMEM, or -ENOTCONN.
  */
-int sdp_pages_init(struct sock *sk)
+int sdp_pages_init(struct sdp_conn *conn)
 {
-	struct sdp_rx_pages *q = &sdp_sk(sk)->rx_pages;
+	struct sdp_sock *sdp = sdp_sk(conn->sk);
+	struct sdp_rx_pages *q = &sdp->rx_pages;
 	struct sdp_rx_block *blk;
 
 	BUILD_BUG_ON(sizeof(struct sdp_rx_block) > 2048);
@@ -54,13 +58,39 @@ int sdp_pages_init(struct sock *sk)
 	blk = sdp_block_alloc(GFP_KERNEL_ACCOUNT);
 	if (!blk)
 		return -ENOMEM;
-	spin_lock_bh(&sdp_sk(sk)->lock);
+	spin_lock_bh(&sdp->lock);
+	if (sdp->conn != conn) {
+		spin_unlock_bh(&sdp->lock);
+		kfree(blk);
+		return -ENOTCONN;
+	}
 	list_add_tail(&blk->node, &q->blocks);
 	q->last = blk;
 	q->paused = false;
 	q->starved = false;
-	spin_unlock_bh(&sdp_sk(sk)->lock);
+	sdp->rxq = &sdp_rxq_shared;
+	spin_unlock_bh(&sdp->lock);
 	return 0;
+}
+
+/**
+ * sdp_pages_undo - the shared link could not be opened
+ * @conn: connection; nothing was received
+ *
+ * Context: process.
+ */
+void sdp_pages_undo(struct sdp_conn *conn)
+{
+	struct sdp_sock *sdp = sdp_sk(conn->sk);
+
+	spin_lock_bh(&sdp->lock);
+	if (sdp->conn == conn) {
+		list_del(&sdp->rx_pages.last->node);
+		kfree(sdp->rx_pages.last);
+		sdp->rx_pages.last = NULL;
+		sdp->rxq = &sdp_rxq_verbs;
+	}
+	spin_unlock_bh(&sdp->lock);
 }
 
 /* ---- adding ---- */
