@@ -235,6 +235,9 @@ static int sdp_create(struct net *net, struct socket *sock, int protocol,
 	struct sock *sk;
 
 	if (sock->type != SOCK_STREAM)
+	/* without IPv6 there is nothing behind most of its functions */
+	if (protocol == SDPPROTO_SDP6 && !ipv6_mod_enabled())
+		return -EAFNOSUPPORT;
 		return -ESOCKTNOSUPPORT;
 	if (protocol != SDPPROTO_SDP && protocol != SDPPROTO_SDP6)
 		return -EPROTONOSUPPORT;
