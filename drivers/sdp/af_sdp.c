@@ -1173,15 +1173,11 @@ static int sdp_getname(struct socket *sock, struct sockaddr *uaddr, int peer)
 
 static bool sdp_is_readable(const struct sock *sk)
 {
-	const struct sdp_sock *sdp = sdp_sk(sk);
 	u32 target = sock_rcvlowat(sk, 0, INT_MAX);
 
 	if (sdp_at_mark(sk) && !sock_flag(sk, SOCK_URGINLINE))
 		target++;
-	/* more will not come before something is read */
-	if (READ_ONCE(sdp->rx_pages.paused) || sdp_ring_tight(sdp))
-		return true;
-	return READ_ONCE(sdp->rx_seq) - READ_ONCE(sdp->copied_seq) >= target;
+	return sdp_rx_ready(sk, target);
 }
 
 static __poll_t sdp_poll_write(struct sock *sk)

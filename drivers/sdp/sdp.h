@@ -77,6 +77,7 @@
 #define SDP_MIN_RX_BUFS		8	/* data, and see sdp_fc_credit.c */
 #define SDP_MAX_RX_BUFS		256
 #define SDP_FC_DATA		3	/* no payload with fewer credits */
+#define SDP_FC_FLOW		4	/* receives; with fewer, data wait for the reader */
 #define SDP_PD_MAX		252	/* private data that we send, at most */
 #define SDP_STX_RECORDS		64	/* unacknowledged; a power of two */
 #define SDP_RX_FRAGS		84	/* of a block, which takes 2 KB */
@@ -962,6 +963,7 @@ void sdp_ring_poll(struct sock *sk);
 /* sdp_fc_credit.c; the rules for messages hold with a ring, too */
 void sdp_fc_first(struct sdp_conn *conn);
 u32 sdp_fc_credits(const struct sdp_conn *conn);
+bool sdp_rx_ready(const struct sock *sk, u32 target);
 bool sdp_fc_may_send(const struct sdp_conn *conn, bool payload);
 bool sdp_fc_update_due(const struct sdp_conn *conn);
 u16 sdp_fc_bufs(struct sdp_conn *conn, u32 ack);

@@ -291,14 +291,48 @@ int sdp_rx_check(struct sdp_rx_ctx *c, const u8 *hdr, u32 hdr_len, u32 len)
 
 /* ---- wake-ups ---- */
 
-static bool sdp_rx_enough(const struct sock *sk)
+/* Have all receives that the peer can use for data been used? */
+static bool sdp_rx_used_up(const struct sdp_sock *sdp)
+{
+	const struct sdp_conn *conn;
+	bool ret = false;
+	u32 left;
+
+	/* the connection may go meanwhile; its memory stays for us */
+	rcu_read_lock();
+	conn = READ_ONCE(sdp->conn);
+	if (conn && READ_ONCE(conn->link) == &sdp_link_verbs) {
+		left = READ_ONCE(conn->rx_posted_total) -
+		       READ_ONCE(conn->rx_mseq);
+		ret = left < (READ_ONCE(conn->fc)->held ? 1 : SDP_FC_FLOW);
+	}
+	rcu_read_unlock();
+	return ret;
+}
+
+/**
+ * sdp_rx_ready - does a reader who waits for @target octets have to be told?
+ * @sk: socket
+ * @target: low-water mark
+ *
+ * Also if there are fewer, but no more will come before those are read. TCP does
+ * the same when its window is closed.
+ *
+ * Context: any; the answer may be stale at once, a wake-up follows.
+ */
+bool sdp_rx_ready(const struct sock *sk, u32 target)
 {
 	const struct sdp_sock *sdp = sdp_sk(sk);
+	u32 unread = READ_ONCE(sdp->rx_seq) - READ_ONCE(sdp->copied_seq);
 
-	return sdp->urg_state || READ_ONCE(sdp->rx_pages.paused) ||
-	       sdp_ring_tight(sdp) ||
-	       READ_ONCE(sdp->rx_seq) - READ_ONCE(sdp->copied_seq) >=
-	       READ_ONCE(sk->sk_rcvlowat);
+	return unread >= target || READ_ONCE(sdp->rx_pages.paused) ||
+	       sdp_ring_tight(sdp) || (unread && sdp_rx_used_up(sdp));
+}
+
+static bool sdp_rx_enough(const struct sock *sk)
+{
+	return READ_ONCE(sdp_sk(sk)->urg_state) ||
+	       sdp_rx_ready(sk, READ_ONCE(sk->sk_rcvlowat));
 }
 
 /**

@@ -65,6 +65,12 @@ for kind in $KINDS; do
 	done
 	flows "$kind" rdma -B 4000000 -w watermark
 	[ "$kind" != hybrid ] || flows hybrid vwin -w keepalive
+	in_b sysctl -q -w net.sdp.rx_bufs_max=8
+	for policy in credit vwin; do
+		[[ " $policies " != *" $policy "* ]] ||
+			flows "$kind" $policy -B 400000 -w few-receives
+	done
+	in_b sysctl -q -w net.sdp.rx_bufs_max=96
 	ktap_check "$kind: no socket is left" wait_for 20 no_sockets
 done
 [ -n "$ran" ] || ktap_skip_all "no RDMA devices"

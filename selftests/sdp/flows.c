@@ -269,11 +269,10 @@ static int watermark_client(struct end *e)
 	       recv_all(e, 0, 1, 0);
 }
 
-/* Who waits for more than can come must be told of what there is */
-static int watermark_server(struct end *e)
+/* Read all that there is when told, with a low-water mark of @lowat octets */
+static int read_above(struct end *e, int lowat, size_t total)
 {
 	struct pollfd p = { .fd = e->fd, .events = POLLIN };
-	int lowat = 1 << 30;
 	ssize_t n;
 
 	if (setsockopt(e->fd, SOL_SOCKET, SO_RCVLOWAT, &lowat, sizeof(lowat)))
@@ -284,7 +283,54 @@ static int watermark_server(struct end *e)
 		n = recv_some(e, sizeof(buf), MSG_DONTWAIT);
 	} while (n > 0);
 	errno = 0;
-	return n || e->got == 3 * MANY ? n : bad("octets received");
+	return n || e->got == total ? n : bad("octets received");
+}
+
+/* Who waits for more than can come must be told of what there is */
+static int watermark_server(struct end *e)
+{
+	return read_above(e, 1 << 30, 3 * MANY);
+}
+
+/* Messages that need a receive each, of which there are not enough for the mark */
+static int few_receives_client(struct end *e)
+{
+	return send_all(e, 20 * 17000, 17000, 0) || finish(e) ||
+	       recv_all(e, 0, 1, 0);
+}
+
+static int few_receives_server(struct end *e)
+{
+	return read_above(e, 128 << 10, 20 * 17000);
+}
+
+/* The mark is reached by the second piece only */
+static int below_mark_client(struct end *e)
+{
+	if (send_all(e, 1000, 1000, 0))
+		return -1;
+	step_wait(1);
+	return send_all(e, 5000, 1000, 0) || finish(e) || recv_all(e, 0, 1, 0);
+}
+
+static int below_mark_server(struct end *e)
+{
+	struct pollfd p = { .fd = e->fd, .events = POLLIN };
+	int lowat = 5000, have = 0;
+
+	if (setsockopt(e->fd, SOL_SOCKET, SO_RCVLOWAT, &lowat, sizeof(lowat)))
+		return bad("SO_RCVLOWAT");
+	while (have < 1000)
+		if (ioctl(e->fd, FIONREAD, &have))
+			return bad("FIONREAD");
+	errno = 0;
+	if (poll(&p, 1, 100))
+		return bad("poll below the mark");
+	step_to(1);
+	if (poll(&p, 1, -1) != 1 || ioctl(e->fd, FIONREAD, &have))
+		return bad("poll");
+	errno = 0;
+	return have >= lowat ? recv_all(e, 5000, sizeof(buf), 0) : bad("octets there");
 }
 
 static void on_urgent(int sig)
@@ -420,6 +466,9 @@ static const struct way {
 	WAY("slow-writer", slow_writer_client, slow_writer_server),
 	WAY("both-ways", both_ways, both_ways),
 	WAY("watermark", watermark_client, watermark_server),
+	WAY("below-mark", below_mark_client, below_mark_server),
+	WAY("few-receives", few_receives_client, few_receives_server,
+	    .named = true),
 	WAY("urgent", urgent_client, urgent_server),
 	WAY("half-close", half_client, half_server),
 	WAY("abort", abort_client, abort_server),
