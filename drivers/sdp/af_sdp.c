@@ -7,6 +7,7 @@
 #include <linux/capability.h>
 #include <asm/ioctls.h>
 #include <linux/inetdevice.h>
+#include <linux/ipv6.h>
 #include <linux/module.h>
 #include <linux/poll.h>
 #include <linux/sched/signal.h>
@@ -29,8 +30,6 @@
 
 unsigned int sdp_net_id __read_mostly;
 EXPORT_SYMBOL_GPL(sdp_net_id);
-
-struct workqueue_struct *sdp_wq;
 
 static const struct proto_ops sdp_ops;
 
@@ -167,8 +166,6 @@ static void sdp_destruct(struct sock *sk)
 	inet_sock_destruct(sk);
 }
 
-static void sdp_timer_work(struct work_struct *work);
-
 static void sdp_sock_setup(struct sock *sk, int protocol)
 {
 	struct sdp_net *sn = sdp_pernet(sock_net(sk));
@@ -235,12 +232,12 @@ static int sdp_create(struct net *net, struct socket *sock, int protocol,
 	struct sock *sk;
 
 	if (sock->type != SOCK_STREAM)
-	/* without IPv6 there is nothing behind most of its functions */
-	if (protocol == SDPPROTO_SDP6 && !ipv6_mod_enabled())
-		return -EAFNOSUPPORT;
 		return -ESOCKTNOSUPPORT;
 	if (protocol != SDPPROTO_SDP && protocol != SDPPROTO_SDP6)
 		return -EPROTONOSUPPORT;
+	/* without IPv6 there is nothing behind most of its functions */
+	if (protocol == SDPPROTO_SDP6 && !ipv6_mod_enabled())
+		return -EAFNOSUPPORT;
 	sk = sk_alloc(net, AF_SDP, GFP_KERNEL, &sdp_prot, kern);
 	if (!sk)
 		return -ENOBUFS;
@@ -272,149 +269,6 @@ struct sock *sdp_sock_child(struct sock *listener)
 	sdp_sock_setup(sk, listener->sk_protocol);
 	sdp_sockopt_inherit(sk, listener);
 	return sk;
-}
-
-/* ---- timers: after close(), and keepalive ---- */
-
-/**
- * sdp_start_timer - have the timer run after some time
- * @sk: socket
- * @delay: jiffies
- *
- * Context: any.
- */
-void sdp_start_timer(struct sock *sk, unsigned long delay)
-{
-	sock_hold(sk);
-	if (mod_delayed_work(sdp_wq, &sdp_sk(sk)->timer_work, delay))
-		sock_put(sk);
-}
-
-/**
- * sdp_stop_timer - the timer has nothing to do any more
- * @sk: socket
- *
- * Context: any. The timer may be running.
- */
-void sdp_stop_timer(struct sock *sk)
-{
-	if (cancel_delayed_work(&sdp_sk(sk)->timer_work))
-		sock_put(sk);
-}
-
-static unsigned long sdp_fin_time(struct sock *sk)
-{
-	struct sdp_net *sn = sdp_pernet(sock_net(sk));
-	int linger2 = READ_ONCE(sdp_sk(sk)->linger2);
-
-	if (linger2 > 0)
-		return (unsigned long)linger2 * HZ;
-	return (unsigned long)READ_ONCE(sn->sysctl_fin_timeout) * HZ;
-}
-
-/* An orphan may stay as long as it gets rid of its data. */
-static unsigned long sdp_timer_orphan(struct sock *sk)
-{
-	struct sdp_sock *sdp = sdp_sk(sk);
-	struct sdp_conn *conn = sdp->conn;
-
-	if (!conn || sk->sk_state == TCP_CLOSE)
-		return 0;
-	if (sk->sk_state == TCP_FIN_WAIT1 &&
-	    sdp->last_progress != sdp_tx_progress(sk)) {
-		sdp->last_progress = sdp_tx_progress(sk);
-		return sdp_fin_time(sk);
-	}
-	SDP_INC_STATS(sock_net(sk), TIMEOUTS);
-	sdp_abort(sk);
-	return 0;
-}
-
-/* connect() has taken too long. */
-static unsigned long sdp_timer_connect(struct sock *sk)
-{
-	SDP_INC_STATS(sock_net(sk), TIMEOUTS);
-	if (sdp_sk(sk)->conn)
-		sdp_conn_down(sdp_sk(sk)->conn, ETIMEDOUT);
-	return 0;
-}
-
-static unsigned long sdp_timer_keepalive(struct sock *sk)
-{
-	struct sdp_net *sn = sdp_pernet(sock_net(sk));
-	struct sdp_sock *sdp = sdp_sk(sk);
-	struct sdp_conn *conn = sdp->conn;
-	unsigned long idle, limit;
-
-	if (!sock_flag(sk, SOCK_KEEPOPEN) || !conn ||
-	    !((1 << sk->sk_state) & (TCPF_ESTABLISHED | TCPF_CLOSE_WAIT |
-				     TCPF_FIN_WAIT1 | TCPF_FIN_WAIT2)))
-		return 0;
-	limit = (sdp->keepidle ? : READ_ONCE(sn->sysctl_keepalive_time));
-	limit *= HZ;
-	/* behind data that wait for a reader no probe comes through: they are
-	 * the probe, and the transport watches over them
-	 */
-	if (conn->fc->held && sdp_outq_bytes(sk))
-		WRITE_ONCE(sdp->last_rx, jiffies);
-	idle = jiffies - READ_ONCE(sdp->last_rx);
-	if (idle < limit) {
-		sdp->ka_probes = 0;
-		return limit - idle;
-	}
-	/* the last one was answered, though another one is due already */
-	if (sdp->ka_probes && !time_before(READ_ONCE(sdp->last_rx),
-					   sdp->ka_sent))
-		sdp->ka_probes = 0;
-	if (sdp->ka_probes >= (sdp->keepcnt ? :
-			       READ_ONCE(sn->sysctl_keepalive_probes))) {
-		SDP_INC_STATS(sock_net(sk), TIMEOUTS);
-		sdp_conn_down(conn, ETIMEDOUT);
-		return 0;
-	}
-	sdp->ka_probes++;
-	sdp->ka_sent = jiffies;
-	SDP_INC_STATS(sock_net(sk), KEEPALIVES);
-	sdp_tx_ctl(conn, SDP_CTL_KEEPALIVE);
-	sdp_tx_kick(conn);
-	return (sdp->keepintvl ? : READ_ONCE(sn->sysctl_keepalive_intvl)) *
-	       (unsigned long)HZ;
-}
-
-static void sdp_timer_work(struct work_struct *work)
-{
-	struct sdp_sock *sdp = container_of(to_delayed_work(work),
-					    struct sdp_sock, timer_work);
-	struct sock *sk = &sdp->inet.sk;
-	unsigned long again;
-
-	lock_sock(sk);
-	if (sock_flag(sk, SOCK_DEAD))
-		again = sdp_timer_orphan(sk);
-	else if (sk->sk_state == TCP_SYN_SENT)
-		again = sdp_timer_connect(sk);
-	else
-		again = sdp_timer_keepalive(sk);
-	/* locked: close() must find it, to stop it */
-	if (again)
-		sdp_start_timer(sk, again);
-	release_sock(sk);
-	sock_put(sk);
-}
-
-/**
- * sdp_set_keepalive - SO_KEEPALIVE or its times have changed
- * @sk: socket, locked
- * @on: new value
- */
-void sdp_set_keepalive(struct sock *sk, int on)
-{
-	if ((1 << sk->sk_state) & (TCPF_CLOSE | TCPF_LISTEN))
-		return;
-	if (on)
-		sdp_start_timer(sk, 1);
-	else if (!sock_flag(sk, SOCK_DEAD))
-		sdp_stop_timer(sk);
 }
 
 /* ---- bind ---- */
@@ -1026,7 +880,8 @@ static int sdp_connect_start(struct socket *sock, struct sockaddr *sa, int len,
 		if (sdp_sk(sk)->fallback)
 			limit = min(limit,
 				    READ_ONCE(sn->sysctl_fallback_timeout));
-		sdp_start_timer(sk, (unsigned long)HZ * limit);
+		sdp_start_deadline(sk, min_not_zero((unsigned long)HZ * limit,
+						    sdp_user_limit(sk)));
 	}
 	return 0;
 }
@@ -1426,8 +1281,7 @@ static void sdp_leave_orphan(struct sock *sk)
 		sdp_rx_purge(sk);
 		return;
 	}
-	sdp->last_progress = sdp_tx_progress(sk);
-	sdp_start_timer(sk, sdp_fin_time(sk));
+	sdp_start_orphan(sk);
 }
 
 /* SOCK_DESTROY of sock_diag: the owner finds a reset connection, error @err. */
@@ -1538,17 +1392,28 @@ static int __net_init sdp_net_init(struct net *net)
 	INIT_LIST_HEAD(&sn->socks);
 	spin_lock_init(&sn->socks_lock);
 	sdp_zc_cache_init_net(&sn->zc_cache);
+	sn->wq = alloc_workqueue("sdp", WQ_UNBOUND, 0);
+	if (!sn->wq)
+		return -ENOMEM;
 	err = sdp_mib_init_net(net);
 	if (err)
-		return err;
+		goto free_wq;
 	err = sdp_sysctl_init_net(net);
 	if (err)
-		sdp_mib_exit_net(net);
+		goto free_mib;
+	return 0;
+
+free_mib:
+	sdp_mib_exit_net(net);
+free_wq:
+	destroy_workqueue(sn->wq);
 	return err;
 }
 
 static void __net_exit sdp_net_exit(struct net *net)
 {
+	/* the last teardown has let go of the last socket, and returns */
+	destroy_workqueue(sdp_pernet(net)->wq);
 	WARN_ON_ONCE(!list_empty(&sdp_pernet(net)->socks));
 	WARN_ON_ONCE(atomic_read(&sdp_pernet(net)->nconns));
 	sdp_zc_cache_exit_net(&sdp_pernet(net)->zc_cache);
@@ -1567,12 +1432,9 @@ static int __init sdp_init(void)
 {
 	int err;
 
-	sdp_wq = alloc_workqueue("sdp", WQ_UNBOUND, 0);
-	if (!sdp_wq)
-		return -ENOMEM;
 	err = sdp_cm_init();
 	if (err)
-		goto free_wq;
+		return err;
 	err = register_pernet_subsys(&sdp_net_ops);
 	if (err)
 		goto free_cm;
@@ -1600,9 +1462,18 @@ free_net:
 	unregister_pernet_subsys(&sdp_net_ops);
 free_cm:
 	sdp_cm_exit();
-free_wq:
-	destroy_workqueue(sdp_wq);
 	return err;
+}
+
+/* No socket is left, but the work items that freed the last ones may not be over */
+static void __exit sdp_flush_all(void)
+{
+	struct net *net;
+
+	down_read(&net_rwsem);
+	for_each_net(net)
+		flush_workqueue(sdp_pernet(net)->wq);
+	up_read(&net_rwsem);
 }
 
 static void __exit sdp_exit(void)
@@ -1610,9 +1481,7 @@ static void __exit sdp_exit(void)
 	sdp_inet_exit();
 	sock_unregister(PF_SDP);
 	sdp_netlink_exit();
-	/* the last teardown frees its socket from a work item of ours */
-	flush_workqueue(sdp_wq);
-	destroy_workqueue(sdp_wq);
+	sdp_flush_all();
 	rcu_barrier();
 	proto_unregister(&sdp_prot);
 	unregister_pernet_subsys(&sdp_net_ops);

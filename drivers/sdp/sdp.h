@@ -116,6 +116,10 @@ struct sdp_net {
 	unsigned int nsocks;
 	atomic_t nconns;
 	struct sdp_zc_cache zc_cache;
+	/* of its own: what waits here for a lock that a stopped process holds
+	 * must not keep other namespaces waiting
+	 */
+	struct workqueue_struct *wq;
 
 	int sysctl_rmem[3];		/* min, default, max octets */
 	int sysctl_wmem[3];
@@ -363,6 +367,8 @@ extern const struct sdp_fc_ops sdp_fc_rdma, sdp_fc_vwin;
  * @outq: octets written and not acknowledged. Context: lock_sock.
  * @settle: start to find out what is acknowledged; true if that takes time.
  *	 NULL: known at any time. Context: lock_sock.
+ * @unproven: something may be unacknowledged that @outq does not know; starts to
+ *	      find out, by a probe. NULL: never. Context: lock_sock.
  * @unsent: octets written and not sent. Context: any.
  * @progress: a number that changes while data leave. Context: lock_sock.
  * @probed: a probe has come through, and all messages up to @mseq. Context:
@@ -378,6 +384,7 @@ struct sdp_link_ops {
 	bool (*full)(const struct sdp_conn *conn);
 	u32 (*outq)(struct sdp_conn *conn);
 	bool (*settle)(struct sdp_conn *conn);
+	bool (*unproven)(struct sdp_conn *conn);
 	u32 (*unsent)(const struct sdp_conn *conn);
 	u32 (*progress)(const struct sdp_conn *conn);
 	void (*probed)(struct sdp_conn *conn, u32 mseq);
@@ -621,6 +628,7 @@ struct sdp_conn {
 	u32 tx_max_payload;		/* of one message */
 	unsigned long tx_ctl;		/* enum sdp_ctl */
 	u32 tx_probe_mseq;		/* last MSeq before the probe */
+	unsigned long tx_probe_at;	/* jiffies, when it was posted */
 	bool tx_probing;
 	bool tx_want;			/* a writer waits for completions */
 	bool ring_app;			/* SDP_PROGRESS_APP */
@@ -761,9 +769,17 @@ struct sdp_sock {
 	u8 urg_state;			/* enum sdp_urg */
 	u8 urg_byte;
 
-	struct delayed_work timer_work;	/* after close(), and keepalive */
+	struct delayed_work timer_work;	/* sdp_timer.c */
 	unsigned long last_rx;		/* jiffies */
+	unsigned long deadline;		/* jiffies; timer of connect() and of
+					 * an orphan. lock_sock
+					 */
+	u8 orphan_state;		/* sk_state that it is for */
 	u32 last_progress;		/* timer: progress since last time */
+	unsigned long user_since;	/* jiffies, last progress seen */
+	bool user_watched;		/* the timer looks after user_timeout;
+					 * lock_sock
+					 */
 	unsigned long ka_sent;		/* jiffies, last probe */
 	u8 ka_probes;			/* without an answer */
 
@@ -814,19 +830,31 @@ static inline struct sdp_sock *sdp_sk(const struct sock *sk)
 	return (struct sdp_sock *)sk;
 }
 
+/* Where work for this socket is queued */
+static inline struct workqueue_struct *sdp_wq(const struct sock *sk)
+{
+	return sdp_pernet(sock_net(sk))->wq;
+}
+
 extern struct proto sdp_prot;
 extern const struct proto_ops sdp_inet_ops, sdp_inet6_ops;
-extern struct workqueue_struct *sdp_wq;
 
 /* af_sdp.c */
 struct sock *sdp_sock_child(struct sock *listener);
 void sdp_set_state(struct sock *sk, int state);
 void sdp_set_local(struct sock *sk, const struct sockaddr *sa);
 void sdp_set_peer(struct sock *sk, const struct sockaddr *sa);
+const char *sdp_device_name(const struct sock *sk);
+
+/* sdp_timer.c */
 void sdp_start_timer(struct sock *sk, unsigned long delay);
 void sdp_stop_timer(struct sock *sk);
 void sdp_set_keepalive(struct sock *sk, int on);
-const char *sdp_device_name(const struct sock *sk);
+void sdp_start_deadline(struct sock *sk, unsigned long delay);
+void sdp_start_orphan(struct sock *sk);
+unsigned long sdp_user_limit(const struct sock *sk);
+void sdp_watch_user(struct sock *sk);
+void sdp_timer_work(struct work_struct *work);
 
 /* sdp_inet.c */
 int sdp_inet_init(void);
@@ -865,6 +893,7 @@ void sdp_cm_stop_listen(struct sock *sk);
 void sdp_conn_put(struct sdp_conn *conn);
 void sdp_conn_down(struct sdp_conn *conn, int error);
 void sdp_abort(struct sock *sk);
+void sdp_connect_expired(struct sock *sk);
 void sdp_fin_progress(struct sdp_conn *conn);
 void sdp_hold_work(struct work_struct *work);
 void sdp_unbind_work(struct work_struct *work);
@@ -934,6 +963,7 @@ ssize_t sdp_splice_read(struct socket *sock, loff_t *ppos,
 void sdp_rx_purge(struct sock *sk);
 int sdp_readable_bytes(const struct sock *sk);
 bool sdp_at_mark(const struct sock *sk);
+bool sdp_rx_ready(const struct sock *sk, u32 target);
 
 /* sdp_verbs_rx.c */
 void sdp_rx_done(struct ib_cq *cq, struct ib_wc *wc);
@@ -963,7 +993,6 @@ void sdp_ring_poll(struct sock *sk);
 /* sdp_fc_credit.c; the rules for messages hold with a ring, too */
 void sdp_fc_first(struct sdp_conn *conn);
 u32 sdp_fc_credits(const struct sdp_conn *conn);
-bool sdp_rx_ready(const struct sock *sk, u32 target);
 bool sdp_fc_may_send(const struct sdp_conn *conn, bool payload);
 bool sdp_fc_update_due(const struct sdp_conn *conn);
 u16 sdp_fc_bufs(struct sdp_conn *conn, u32 ack);

@@ -169,7 +169,7 @@ void sdp_conn_down(struct sdp_conn *conn, int error)
 	conn->error = error;
 	WRITE_ONCE(conn->cm_step, SDP_CM_DONE);
 	wake_up_all(&conn->cm_wait);
-	queue_work(sdp_wq, &conn->down_work);
+	queue_work(sdp_wq(conn->sk), &conn->down_work);
 }
 
 /* Wake everybody who may wait for anything on a socket that has ended. */
@@ -183,7 +183,7 @@ static void sdp_wake_ended(struct sock *sk, bool error)
 	sk_wake_async(sk, SOCK_WAKE_WAITD, POLL_HUP);
 }
 
-/* The connection is gone: what does the socket see? Drained, lock_sock. */
+/* The connection is gone, drained if it ever was: what does the socket see? lock_sock */
 static void sdp_conn_ended(struct sock *sk, struct sdp_conn *conn)
 {
 	struct sdp_sock *sdp = sdp_sk(sk);
@@ -311,6 +311,31 @@ static void sdp_conn_down_work(struct work_struct *work)
 }
 
 /**
+ * sdp_connect_expired - connect() has taken too long
+ * @sk: socket, locked, in state SYN_SENT
+ *
+ * The program hears of it, or goes on with TCP, at once: a device may need as long
+ * again to give up, which nobody waits for.
+ *
+ * Context: process.
+ */
+void sdp_connect_expired(struct sock *sk)
+{
+	struct sdp_conn *conn = sdp_sk(sk)->conn;
+
+	if (!conn || test_bit(SDP_CONN_DOWN, &conn->flags))
+		return;
+	refcount_inc(&conn->refs);
+	conn->error = ETIMEDOUT;
+	if (!sdp_tcp_instead(sk))
+		sdp_conn_ended(sk, conn);
+	sdp_conn_attach(sk, NULL);
+	sdp_conn_down(conn, ETIMEDOUT);
+	sdp_conn_put(conn);
+	sdp_wake_ended(sk, sk->sk_err);
+}
+
+/**
  * sdp_abort - end the connection of a socket at once
  * @sk: socket, locked
  *
@@ -364,6 +389,8 @@ void sdp_fin_progress(struct sdp_conn *conn)
 	}
 	if (!sock_flag(sk, SOCK_DEAD))
 		sk->sk_state_change(sk);
+	else
+		sdp_start_timer(sk, 1);	/* other times from now on */
 }
 
 /* ---- Hello ---- */
@@ -554,7 +581,7 @@ static void sdp_cm_addr_error(struct sdp_conn *conn, int status)
 		return;
 	}
 	refcount_inc(&conn->refs);
-	if (!queue_work(sdp_wq, &conn->setup_work))
+	if (!queue_work(sdp_wq(conn->sk), &conn->setup_work))
 		refcount_dec(&conn->refs);
 }
 
@@ -587,6 +614,8 @@ static void sdp_cm_up(struct sdp_conn *conn)
 	spin_lock_bh(&sdp->lock);
 	if (sdp->conn == conn &&
 	    (sk->sk_state == TCP_SYN_SENT || sk->sk_state == TCP_SYN_RECV)) {
+		/* that of connect(); before a writer can start another one */
+		sdp_stop_timer(sk);
 		sdp_set_state(sk, conn->rx_discon ? TCP_CLOSE_WAIT :
 						    TCP_ESTABLISHED);
 		sdp->last_rx = jiffies;
@@ -594,7 +623,6 @@ static void sdp_cm_up(struct sdp_conn *conn)
 	WRITE_ONCE(conn->cm_step, SDP_CM_DONE);
 	spin_unlock_bh(&sdp->lock);
 	wake_up_all(&conn->cm_wait);
-	sdp_stop_timer(sk);		/* that of connect() */
 	if (sock_flag(sk, SOCK_KEEPOPEN))
 		sdp_start_timer(sk, HZ);
 	spin_lock_bh(&conn->tx_lock);
@@ -753,7 +781,7 @@ void sdp_hold_work(struct work_struct *work)
 		if (test_bit(SDP_CONN_DOWN, &conn->flags))
 			continue;	/* its teardown takes the place back */
 		refcount_inc(&conn->refs);
-		if (!queue_work(sdp_wq, &conn->setup_work))
+		if (!queue_work(sdp_wq(conn->sk), &conn->setup_work))
 			refcount_dec(&conn->refs);
 	}
 	spin_unlock_bh(&sdp->lock);
@@ -771,7 +799,7 @@ void sdp_accept_next(struct sock *sk)
 	if (!READ_ONCE(sdp_sk(sk)->nheld))
 		return;
 	sock_hold(sk);
-	if (!queue_work(sdp_wq, &sdp_sk(sk)->hold_work))
+	if (!queue_work(sdp_wq(sk), &sdp_sk(sk)->hold_work))
 		sock_put(sk);
 }
 
@@ -1052,7 +1080,7 @@ static void sdp_port_removal(struct sdp_port *port)
 	list_for_each_entry(sdp, &port->socks, port_node) {
 		SDP_INC_STATS(port->net, DEVICE_REMOVALS);
 		sock_hold(&sdp->inet.sk);
-		if (!queue_work(sdp_wq, &sdp->unbind_work))
+		if (!queue_work(sdp_wq(&sdp->inet.sk), &sdp->unbind_work))
 			sock_put(&sdp->inet.sk);
 	}
 	spin_unlock_bh(&port->lock);

@@ -138,7 +138,7 @@ static void sdp_lend_close(struct vm_area_struct *vma)
 	if (!lend || !READ_ONCE(sdp_sk(sk)->nlent))
 		return;
 	sock_hold(sk);
-	if (!queue_work(sdp_wq, &lend->work))
+	if (!queue_work(sdp_wq(sk), &lend->work))
 		sock_put(sk);
 }
 

@@ -542,7 +542,7 @@ static void sdp_shared_sent(struct sdp_conn *conn, bool cork)
 	conn->stx.in_call = false;
 	if (unlikely(conn->stx.held)) {
 		if (cork)
-			queue_delayed_work(sdp_wq, &conn->kick_work,
+			queue_delayed_work(sdp_wq(conn->sk), &conn->kick_work,
 					   SDP_TX_CORK_TIME);
 		else
 			sdp_tx_ctl(conn, SDP_CTL_PUSH);
@@ -644,7 +644,7 @@ static int sdp_shared_run_fin(struct sdp_conn *conn)
 	SDP_INC_STATS(sock_net(conn->sk), DISCON_SENT);
 	/* acknowledged already: the work item does what tx_space would do */
 	if (!conn->stack->tx_notify(conn->qp, conn->stx.fin_end))
-		queue_work(sdp_wq, &conn->ctl_work);
+		queue_work(sdp_wq(conn->sk), &conn->ctl_work);
 	return 0;
 }
 
@@ -658,8 +658,7 @@ static int sdp_shared_run(struct sdp_conn *conn)
 	    test_bit(SDP_CONN_DOWN, &conn->flags))
 		return 0;
 	if (test_and_clear_bit(SDP_CTL_KEEPALIVE, &conn->tx_ctl) &&
-	    !READ_ONCE(conn->tx_probing)) {
-		WRITE_ONCE(conn->tx_probing, true);
+	    !READ_ONCE(conn->tx_probing))
 		err = sdp_link_probe(conn);
 	if (err)
 		return err;
@@ -668,7 +667,8 @@ static int sdp_shared_run(struct sdp_conn *conn)
 		err = sdp_shared_run_fin(conn);
 	/* memory comes back; for all others somebody will call again */
 	if (err == -ENOMEM)
-		queue_delayed_work(sdp_wq, &conn->kick_work, HZ / 50);
+		queue_delayed_work(sdp_wq(conn->sk), &conn->kick_work,
+				   HZ / 50);
 	return 0;
 }
 
@@ -784,7 +784,7 @@ static void sdp_shared_tx_space(void *ctx)
 	sdp_shared_acked(conn);
 	if (unlikely(conn->tx_ctl || conn->tx_fin != conn->tx_fin_done ||
 		     sdp_shared_waiters(conn->sk)))
-		queue_work(sdp_wq, &conn->ctl_work);
+		queue_work(sdp_wq(conn->sk), &conn->ctl_work);
 }
 
 /* Struct rdma_stack_ulp.closed: under the provider's TCP lock */

@@ -564,13 +564,16 @@ int sdp_link_send(struct sdp_conn *conn, struct sdp_tx_slot *slot,
  * sdp_link_probe - make the transport talk to the peer
  * @conn: connection
  *
- * A zero-length RDMA Write: needs neither a credit nor a receive at the peer,
- * touches no memory, and fails if nobody acknowledges it.
+ * Of no octets, and it needs neither a credit nor a receive at the peer. InfiniBand
+ * and RoCE acknowledge a Write. On iWARP, one is complete when it has been sent, so
+ * there it is a Read, which the peer's device answers (RFC 5040, 5.2.1; neither
+ * end validates an STag of no octets).
  *
  * Context: tx_lock.
  */
 int sdp_link_probe(struct sdp_conn *conn)
 {
+	struct ib_sge nothing = { .lkey = conn->pd->local_dma_lkey };
 	struct ib_rdma_wr wr = {
 		.wr = {
 			.wr_cqe = &conn->ka_cqe,
@@ -580,6 +583,13 @@ int sdp_link_probe(struct sdp_conn *conn)
 	};
 
 	lockdep_assert_held(&conn->tx_lock);
+	if (rdma_protocol_iwarp(conn->dev, conn->id->port_num)) {
+		wr.wr.opcode = IB_WR_RDMA_READ;
+		wr.wr.sg_list = &nothing;
+		wr.wr.num_sge = 1;
+	}
+	WRITE_ONCE(conn->tx_probe_at, jiffies);
+	WRITE_ONCE(conn->tx_probing, true);
 	return ib_post_send(conn->qp, &wr.wr, NULL);
 }
 

@@ -166,7 +166,7 @@ int sdp_shared_rx(void *ctx, const struct rdma_stack_rx *rx)
 		     test_bit(SDP_CONN_FENCED, &conn->flags)))
 		sdp_rx_finish(&s->c, bad);
 	if (unlikely(conn->tx_ctl))
-		queue_work(sdp_wq, &conn->ctl_work);
+		queue_work(sdp_wq(conn->sk), &conn->ctl_work);
 	if (unlikely(bad))
 		return -EPROTO;
 	return stop || s->c.reset ? RDMA_STACK_RX_PAUSE : RDMA_STACK_RX_MORE;

@@ -170,6 +170,10 @@ static int sdp_set_tcp_timing(struct sock *sk, int optname, int val)
 		if (val < 0)
 			return -EINVAL;
 		WRITE_ONCE(sdp->user_timeout, val);
+		/* also for what was sent before */
+		if (!sdp_is_fresh_or_listening(sk) &&
+		    !sock_flag(sk, SOCK_DEAD) && sk->sk_state != TCP_SYN_SENT)
+			sdp_watch_user(sk);
 		return 0;
 	default:
 		return -ENOPROTOOPT;

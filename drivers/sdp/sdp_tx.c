@@ -313,6 +313,8 @@ static int sdp_sendmsg_locked(struct sock *sk, struct msghdr *msg)
 	if (sk->sk_err || (sk->sk_shutdown & SEND_SHUTDOWN))
 		goto error;
 	err = 0;
+	if (unlikely(READ_ONCE(sdp_sk(sk)->user_timeout)))
+		sdp_watch_user(sk);
 	while (msg_data_left(msg)) {
 		err = sdp_send_piece(sk, msg, flags, &timeo);
 		if (err < 0)

@@ -337,7 +337,6 @@ static int sdp_tx_run_probe(struct sdp_conn *conn)
 	    !(stranded || test_bit(SDP_CTL_KEEPALIVE, &conn->tx_ctl)))
 		return 0;
 	clear_bit(SDP_CTL_KEEPALIVE, &conn->tx_ctl);
-	WRITE_ONCE(conn->tx_probing, true);
 	conn->tx_probe_mseq = conn->tx_mseq;
 	return sdp_link_probe(conn);
 }
@@ -664,7 +663,8 @@ static void sdp_verbs_sent(struct sdp_conn *conn, bool cork)
 {
 	sdp_zc_sent(conn);
 	if (cork)
-		queue_delayed_work(sdp_wq, &conn->kick_work, SDP_TX_CORK_TIME);
+		queue_delayed_work(sdp_wq(conn->sk), &conn->kick_work,
+				   SDP_TX_CORK_TIME);
 	else
 		sdp_tx_kick(conn);
 	WRITE_ONCE(conn->ring_away, true);
@@ -700,6 +700,21 @@ static bool sdp_verbs_settle(struct sdp_conn *conn)
 	return true;
 }
 
+/*
+ * A Send of a software device completes when TCP has it, not when it arrives. The
+ * answer to a probe proves what was sent before it.
+ */
+static bool sdp_verbs_unproven(struct sdp_conn *conn)
+{
+	if (READ_ONCE(conn->tx_probing))
+		return true;
+	if (READ_ONCE(conn->tx_probe_mseq) == READ_ONCE(conn->tx_mseq))
+		return false;
+	sdp_tx_ctl(conn, SDP_CTL_KEEPALIVE);
+	sdp_tx_kick(conn);
+	return true;
+}
+
 static u32 sdp_verbs_unsent(const struct sdp_conn *conn)
 {
 	return READ_ONCE(conn->tx_unsent);
@@ -725,6 +740,7 @@ const struct sdp_link_ops sdp_link_verbs = {
 	.full		= sdp_verbs_full,
 	.outq		= sdp_verbs_outq,
 	.settle		= sdp_verbs_settle,
+	.unproven	= sdp_verbs_unproven,
 	.unsent		= sdp_verbs_unsent,
 	.progress	= sdp_verbs_progress,
 	.probed		= sdp_verbs_probed,

@@ -1,0 +1,301 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * The timer of a socket: connect() that takes too long, what close() left behind,
+ * keepalive, and TCP_USER_TIMEOUT. One work item for all of them, which looks at
+ * each and says when it wants to run again. Called by the socket layer; calls the
+ * link and sdp_cm.c.
+ */
+#include <linux/workqueue.h>
+
+#include "sdp.h"
+#include "sdp_mib.h"
+
+#define SDP_TIMER_AGAIN	(HZ / 20 + 1)	/* when the socket was in use */
+
+/**
+ * sdp_start_timer - have the timer run after some time
+ * @sk: socket
+ * @delay: jiffies
+ *
+ * Context: any.
+ */
+void sdp_start_timer(struct sock *sk, unsigned long delay)
+{
+	sock_hold(sk);
+	if (mod_delayed_work(sdp_wq(sk), &sdp_sk(sk)->timer_work, delay))
+		sock_put(sk);
+}
+
+/**
+ * sdp_stop_timer - the timer has nothing to do any more
+ * @sk: socket
+ *
+ * Context: any. The timer may be running.
+ */
+void sdp_stop_timer(struct sock *sk)
+{
+	if (cancel_delayed_work(&sdp_sk(sk)->timer_work))
+		sock_put(sk);
+}
+
+/**
+ * sdp_start_deadline - have the timer end what the socket is at
+ * @sk: socket, locked; in connect(), or an orphan
+ * @delay: jiffies
+ *
+ * A run that was due before, for another reason, does nothing.
+ */
+void sdp_start_deadline(struct sock *sk, unsigned long delay)
+{
+	sdp_sk(sk)->deadline = jiffies + delay;
+	sdp_start_timer(sk, delay);
+}
+
+/* Is it too early? Then for how long? */
+static unsigned long sdp_deadline_left(const struct sock *sk)
+{
+	unsigned long deadline = sdp_sk(sk)->deadline;
+
+	return time_before(jiffies, deadline) ? deadline - jiffies : 0;
+}
+
+/* TCP_LINGER2 is for a peer that does not say that it has finished */
+static unsigned long sdp_fin_time(const struct sock *sk)
+{
+	struct sdp_net *sn = sdp_pernet(sock_net(sk));
+	int linger2 = READ_ONCE(sdp_sk(sk)->linger2);
+
+	if (linger2 > 0 && sk->sk_state == TCP_FIN_WAIT2)
+		return (unsigned long)linger2 * HZ;
+	return (unsigned long)READ_ONCE(sn->sysctl_fin_timeout) * HZ;
+}
+
+/**
+ * sdp_start_orphan - close() has left a connection to itself
+ * @sk: socket, locked
+ */
+void sdp_start_orphan(struct sock *sk)
+{
+	sdp_sk(sk)->orphan_state = sk->sk_state;
+	sdp_sk(sk)->last_progress = sdp_tx_progress(sk);
+	sdp_start_deadline(sk, sdp_fin_time(sk));
+}
+
+/* An orphan may stay as long as it gets rid of its data. */
+static unsigned long sdp_timer_orphan(struct sock *sk)
+{
+	struct sdp_sock *sdp = sdp_sk(sk);
+	u32 progress;
+
+	if (!sdp->conn || sk->sk_state == TCP_CLOSE)
+		return 0;
+	progress = sdp_tx_progress(sk);
+	if (sk->sk_state != sdp->orphan_state ||
+	    (progress != sdp->last_progress &&
+	     sk->sk_state != TCP_FIN_WAIT2)) {
+		sdp->orphan_state = sk->sk_state;
+		sdp->last_progress = progress;
+		sdp->deadline = jiffies + sdp_fin_time(sk);
+	}
+	if (sdp_deadline_left(sk))
+		return sdp_deadline_left(sk);
+	SDP_INC_STATS(sock_net(sk), TIMEOUTS);
+	sdp_abort(sk);
+	return 0;
+}
+
+/* connect() has taken too long. */
+static unsigned long sdp_timer_connect(struct sock *sk)
+{
+	if (sdp_deadline_left(sk))
+		return sdp_deadline_left(sk);
+	SDP_INC_STATS(sock_net(sk), TIMEOUTS);
+	sdp_connect_expired(sk);
+	return 0;
+}
+
+/* Has the peer left too many probes unanswered, or for too long? As in TCP */
+static bool sdp_keepalive_over(const struct sock *sk, unsigned long idle)
+{
+	const struct sdp_net *sn = sdp_pernet(sock_net(sk));
+	const struct sdp_sock *sdp = sdp_sk(sk);
+	unsigned long limit = sdp_user_limit(sk);
+
+	if (limit)
+		return sdp->ka_probes && idle >= limit;
+	return sdp->ka_probes >= (sdp->keepcnt ? :
+				  READ_ONCE(sn->sysctl_keepalive_probes));
+}
+
+static unsigned long sdp_timer_keepalive(struct sock *sk)
+{
+	struct sdp_net *sn = sdp_pernet(sock_net(sk));
+	struct sdp_sock *sdp = sdp_sk(sk);
+	struct sdp_conn *conn = sdp->conn;
+	unsigned long idle, limit, next;
+
+	if (!sock_flag(sk, SOCK_KEEPOPEN) || !conn ||
+	    !((1 << sk->sk_state) & (TCPF_ESTABLISHED | TCPF_CLOSE_WAIT |
+				     TCPF_FIN_WAIT1 | TCPF_FIN_WAIT2)))
+		return 0;
+	limit = (sdp->keepidle ? : READ_ONCE(sn->sysctl_keepalive_time));
+	limit *= HZ;
+	/* behind data that wait for a reader no probe comes through: they are
+	 * the probe, and the transport watches over them
+	 */
+	if (conn->fc->held && sdp_outq_bytes(sk))
+		WRITE_ONCE(sdp->last_rx, jiffies);
+	idle = jiffies - READ_ONCE(sdp->last_rx);
+	if (idle < limit) {
+		sdp->ka_probes = 0;
+		return limit - idle;
+	}
+	/* the last one was answered, though another one is due already */
+	if (sdp->ka_probes && !time_before(READ_ONCE(sdp->last_rx),
+					   sdp->ka_sent))
+		sdp->ka_probes = 0;
+	next = (sdp->keepintvl ? : READ_ONCE(sn->sysctl_keepalive_intvl));
+	next *= HZ;
+	/* the user timeout made the timer run early */
+	if (sdp->ka_probes && time_before(jiffies, sdp->ka_sent + next))
+		return sdp->ka_sent + next - jiffies;
+	if (sdp_keepalive_over(sk, idle)) {
+		SDP_INC_STATS(sock_net(sk), TIMEOUTS);
+		sdp_conn_down(conn, ETIMEDOUT);
+		return 0;
+	}
+	sdp->ka_probes++;
+	sdp->ka_sent = jiffies;
+	SDP_INC_STATS(sock_net(sk), KEEPALIVES);
+	sdp_tx_ctl(conn, SDP_CTL_KEEPALIVE);
+	sdp_tx_kick(conn);
+	return next;
+}
+
+/* ---- TCP_USER_TIMEOUT ---- */
+
+/**
+ * sdp_user_limit - TCP_USER_TIMEOUT
+ * @sk: socket
+ *
+ * Return: jiffies; 0: none.
+ */
+unsigned long sdp_user_limit(const struct sock *sk)
+{
+	return msecs_to_jiffies(READ_ONCE(sdp_sk(sk)->user_timeout));
+}
+
+/* Often enough to be right by a quarter; keepalive comes in time, too */
+static unsigned long sdp_user_tick(unsigned long limit)
+{
+	return clamp(limit / 4, 1UL, (unsigned long)HZ);
+}
+
+/**
+ * sdp_watch_user - something is about to be sent, and has to be acknowledged in time
+ * @sk: socket, locked
+ */
+void sdp_watch_user(struct sock *sk)
+{
+	struct sdp_sock *sdp = sdp_sk(sk);
+	unsigned long limit = sdp_user_limit(sk);
+
+	if (!limit || sdp->user_watched || !sdp->conn)
+		return;
+	sdp->user_watched = true;
+	sdp->user_since = jiffies;
+	sdp->last_progress = sdp_tx_progress(sk);
+	sdp_start_timer(sk, sdp_user_tick(limit));
+}
+
+/*
+ * As in TCP: nothing was acknowledged for so long though something waits for it, be
+ * it that the peer is gone or that it does not read. Where messages complete before
+ * they are acknowledged, an unanswered probe tells.
+ */
+static bool sdp_user_over(struct sock *sk, unsigned long limit)
+{
+	struct sdp_sock *sdp = sdp_sk(sk);
+	struct sdp_conn *conn = sdp->conn;
+	u32 progress = sdp_tx_progress(sk);
+
+	if (!sdp_outq_bytes(sk) || progress != sdp->last_progress) {
+		sdp->last_progress = progress;
+		sdp->user_since = jiffies;
+	}
+	if (READ_ONCE(conn->tx_probing) &&
+	    time_after_eq(jiffies, READ_ONCE(conn->tx_probe_at) + limit))
+		return true;
+	return time_after_eq(jiffies, sdp->user_since + limit);
+}
+
+static unsigned long sdp_timer_user(struct sock *sk)
+{
+	unsigned long limit = sdp_user_limit(sk);
+	struct sdp_sock *sdp = sdp_sk(sk);
+	struct sdp_conn *conn = sdp->conn;
+	bool unproven;
+
+	if (!sdp->user_watched)
+		return 0;
+	sdp->user_watched = false;
+	if (!limit || !conn || test_bit(SDP_CONN_DOWN, &conn->flags))
+		return 0;
+	if (sdp_user_over(sk, limit)) {
+		SDP_INC_STATS(sock_net(sk), TIMEOUTS);
+		sdp_conn_down(conn, ETIMEDOUT);
+		return 0;
+	}
+	unproven = conn->link->unproven && conn->link->unproven(conn);
+	if (!unproven && !sdp_outq_bytes(sk))
+		return 0;
+	sdp->user_watched = true;
+	return sdp_user_tick(limit);
+}
+
+/**
+ * sdp_timer_work - the timer of a socket has run out
+ * @work: of struct sdp_sock; holds a reference of the socket
+ */
+void sdp_timer_work(struct work_struct *work)
+{
+	struct sdp_sock *sdp = container_of(to_delayed_work(work),
+					    struct sdp_sock, timer_work);
+	struct sock *sk = &sdp->inet.sk;
+	unsigned long again;
+
+	/* a system call may hold it for long, as in a page fault. This is only a
+	 * hint, but whoever counts on the next line must be quick.
+	 */
+	if (sock_owned_by_user_nocheck(sk)) {
+		sdp_start_timer(sk, SDP_TIMER_AGAIN);
+		sock_put(sk);
+		return;
+	}
+	lock_sock(sk);
+	if (sock_flag(sk, SOCK_DEAD))
+		again = sdp_timer_orphan(sk);
+	else if (sk->sk_state == TCP_SYN_SENT)
+		again = sdp_timer_connect(sk);
+	else
+		again = min_not_zero(sdp_timer_keepalive(sk),
+				     sdp_timer_user(sk));
+	/* locked: close() must find it, to stop it */
+	if (again)
+		sdp_start_timer(sk, again);
+	release_sock(sk);
+	sock_put(sk);
+}
+
+/**
+ * sdp_set_keepalive - SO_KEEPALIVE or its times have changed
+ * @sk: socket, locked
+ * @on: new value
+ *
+ * The timer finds out by itself that there is nothing to do any more.
+ */
+void sdp_set_keepalive(struct sock *sk, int on)
+{
+	if (on && !((1 << sk->sk_state) & (TCPF_CLOSE | TCPF_LISTEN)))
+		sdp_start_timer(sk, 1);
+}

@@ -1,0 +1,223 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: GPL-2.0
+"""dead.py server PORT | client HOST PORT INTERFACE [CASE...]: peers that do not answer
+any more.
+
+The client prints "CASE ERRNO" for each but the CASEs named, with - for none. INTERFACE
+is the one that loses all packets from some point on."""
+import errno
+import os
+import select
+import socket
+import subprocess
+import sys
+import threading
+import time
+
+KB = 1 << 10
+USER_TIMEOUT = 18
+PATIENCE = 60 if os.path.exists("/proc/lockdep") else 15   # seconds
+results = {}
+
+
+def serve(conn):
+    """Say that the connection is there; read on, or write and go, or neither"""
+    conn.setsockopt(socket.SOL_SOCKET, socket.SO_SNDBUF, 1024 * KB)
+    conn.send(b"k")
+    how = conn.recv(1)
+    if how == b"d":
+        time.sleep(1000)
+    while conn.recv(64 * KB):
+        pass
+    if how == b"w":
+        conn.sendall(bytes(512 * KB))
+    conn.close()
+
+
+def server(port):
+    lsn = socket.create_server(("0.0.0.0", port))
+    while True:
+        conn = lsn.accept()[0]
+        threading.Thread(target=serve, args=(conn,), daemon=True).start()
+
+
+def connected(how, rcvbuf=0):
+    sock = socket.socket()
+    if rcvbuf:
+        sock.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, rcvbuf)
+    sock.connect(ADDRESS)
+    sock.recv(1)
+    sock.send(how)
+    return sock
+
+
+def user_timeout(sock, seconds):
+    sock.setsockopt(socket.IPPROTO_TCP, USER_TIMEOUT, int(seconds * 1000))
+
+
+def keepalive(sock, probes):
+    sock.setsockopt(socket.IPPROTO_TCP, socket.TCP_KEEPIDLE, 1)
+    sock.setsockopt(socket.IPPROTO_TCP, socket.TCP_KEEPINTVL, 1)
+    sock.setsockopt(socket.IPPROTO_TCP, socket.TCP_KEEPCNT, probes)
+    sock.setsockopt(socket.SOL_SOCKET, socket.SO_KEEPALIVE, 1)
+
+
+def case_alive(go):
+    sock = connected(b"r")
+    user_timeout(sock, 0.5)
+    keepalive(sock, 2)
+    go()
+    for _ in range(10):
+        sock.send(b"x")
+        time.sleep(0.1)
+    time.sleep(2)
+    sock.send(b"x")
+    time.sleep(1)
+    sock.send(b"x")
+
+
+def case_not_reading(go):
+    """The peer answers, but does not read"""
+    sock = connected(b"d")
+    user_timeout(sock, 1.5)
+    go()
+    sock.sendall(bytes(65536 * KB))
+
+
+def case_slow_reader(go):
+    """We have finished, the peer has closed, and we take our time: longer than it
+    would wait for an end without data"""
+    sock = connected(b"w", 32 * KB)
+    go()
+    sock.shutdown(socket.SHUT_WR)
+    total = 0
+    while True:
+        data = sock.recv(32 * KB)
+        if not data:
+            break
+        total += len(data)
+        time.sleep(0.2)
+    if total != 512 * KB:
+        raise OSError(errno.ENODATA, "lost")
+
+
+def case_few_octets(go):
+    sock = connected(b"r")
+    user_timeout(sock, 1.5)
+    go()
+    sock.send(b"x")
+    sock.recv(1)
+
+
+def case_option_later(go):
+    sock = connected(b"r")
+    go()
+    sock.send(b"x")
+    user_timeout(sock, 1.5)
+    sock.recv(1)
+
+
+def case_trickle(go):
+    """Something is sent all the time"""
+    sock = connected(b"r")
+    user_timeout(sock, 1.5)
+    go()
+    while True:
+        sock.send(b"x")
+        time.sleep(0.1)
+
+
+def case_writer(go):
+    """In a send() that waits for room"""
+    sock = connected(b"r")
+    user_timeout(sock, 1.5)
+    go()
+    sock.sendall(bytes(65536 * KB))
+
+
+def case_keepalive(go):
+    sock = connected(b"r")
+    keepalive(sock, 2)
+    go()
+    sock.recv(1)
+
+
+def case_keepalive_user(go):
+    """The user timeout takes the place of the number of probes"""
+    sock = connected(b"r")
+    keepalive(sock, 100)
+    user_timeout(sock, 2)
+    go()
+    sock.recv(1)
+
+
+def case_connect(go):
+    sock = socket.socket()
+    user_timeout(sock, 1.5)
+    go()
+    sock.connect(ADDRESS)
+
+
+def case_connect_option(go):
+    """An option that starts a timer is not the end of the attempt"""
+    sock = socket.socket()
+    go()
+    sock.setblocking(False)
+    sock.connect_ex(ADDRESS)
+    keepalive(sock, 2)
+    poll = select.poll()
+    poll.register(sock, select.POLLOUT)
+    if poll.poll(4000):
+        raise OSError(sock.getsockopt(socket.SOL_SOCKET, socket.SO_ERROR), "early")
+
+
+def run(name, go):
+    try:
+        globals()["case_" + name](go)
+        results[name] = "-"
+    except threading.BrokenBarrierError:
+        pass
+    except OSError as err:
+        results[name] = errno.errorcode.get(err.errno, str(err))
+
+
+def together(names, cut):
+    """The cases, side by side; from @cut on nothing gets through"""
+    barrier = threading.Barrier(len(names) + 1)
+
+    def go():
+        barrier.wait()      # all are connected
+        barrier.wait()      # and the link is cut
+
+    threads = [threading.Thread(target=run, args=(n, go), daemon=True) for n in names]
+    for thread in threads:
+        thread.start()
+    try:
+        barrier.wait(20)
+        if cut:
+            subprocess.run(["tc", "qdisc", "add", "dev", cut, "root", "netem", "loss",
+                            "100%"], check=True)
+        barrier.wait(20)
+    except threading.BrokenBarrierError:
+        pass
+    for thread in threads:
+        thread.join(PATIENCE)
+    for name in names:
+        print(name, results.get(name, "hangs"), flush=True)
+
+
+ALIVE = ["alive", "not_reading", "slow_reader"]
+CUT = ["few_octets", "option_later", "trickle", "writer", "keepalive", "keepalive_user",
+       "connect", "connect_option"]
+
+
+def main():
+    without = sys.argv[5:]
+    together([name for name in ALIVE if name not in without], None)
+    together([name for name in CUT if name not in without], sys.argv[4])
+
+
+if sys.argv[1] == "server":
+    server(int(sys.argv[2]))
+ADDRESS = (sys.argv[2], int(sys.argv[3]))
+main()

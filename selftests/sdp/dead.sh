@@ -1,0 +1,63 @@
+#!/bin/bash
+# SPDX-License-Identifier: GPL-2.0
+# vm: timeout=300
+#
+# A peer that is gone, or never reads: TCP_USER_TIMEOUT and keepalive end the
+# connection with ETIMEDOUT, on TCP and on SDP over each kind of link.
+
+# shellcheck source=selftests/lib/lib.sh
+. "$(dirname "$0")/../lib/lib.sh"
+need python3 sdp-run tc
+
+PORT=7700
+PROG=$(dirname "$0")/dead.py
+
+# dead NAME [COMMAND...]: under that command, without the cases NOT
+NOT=()
+dead() {
+	local name=$1 case err want
+
+	shift
+	in_b sysctl -q -w net.sdp.fin_timeout=1
+	start_bg b "$@" /usr/bin/python3 "$PROG" server $PORT
+	wait_port b $PORT
+	in_a timeout 150 "$@" /usr/bin/python3 "$PROG" client 10.0.0.2 $PORT va \
+		"${NOT[@]}" >/run/dead || ktap_fail "$name" "$(cat /run/dead)"
+	while read -r case err; do
+		case $case in
+		alive | slow_reader | connect_option) want=- ;;
+		*) want=ETIMEDOUT ;;
+		esac
+		ktap_is "$name: $case" "$err" "$want"
+	done </run/dead
+	ktap_is "$name: all cases" "$(wc -l </run/dead)" $((11 - ${#NOT[@]}))
+	stop_bg
+	in_a tc qdisc del dev va root 2>/dev/null
+	PORT=$((PORT + 1))
+}
+
+# over KIND NAME
+over() {
+	net_down
+	if ! dev_up "$1" "$1"; then
+		ktap_skip "$2" "no such device"
+		return
+	fi
+	dead "$2" sdp-run
+}
+
+modprobe -q sdp
+net_up
+dead TCP
+over hybrid "shared link"
+for ns in a b; do
+	"in_$ns" sysctl -q -w net.sdp.shared_link=0
+done
+dead "hybrid, credit" sdp-run
+# what does not depend on the device has been seen
+NOT=(alive not_reading slow_reader)
+over rxe rxe
+# it waits for the peer's TCP whoever connects, and however
+NOT+=(connect connect_option)
+over siw siw
+ktap_done
