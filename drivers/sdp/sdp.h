@@ -268,7 +268,8 @@ enum sdp_ctl {
 	SDP_CTL_FIRST,		/* empty Data that opens an iWARP stream */
 	SDP_CTL_RING,		/* tell the peer of our ring */
 	SDP_CTL_OOB_PEND,	/* flag for the next message of any kind */
-	SDP_CTL_KEEPALIVE,	/* probe the transport */
+	SDP_CTL_SETTLE,		/* verbs link: which messages are complete? */
+	SDP_CTL_KEEPALIVE,	/* does the peer live? */
 	SDP_CTL_PUSH,		/* shared link: send what was held back */
 };
 
@@ -628,9 +629,12 @@ struct sdp_conn {
 	u32 tx_max_payload;		/* of one message */
 	unsigned long tx_ctl;		/* enum sdp_ctl */
 	u32 tx_probe_mseq;		/* last MSeq before the probe */
+	u32 tx_proven;			/* last MSeq that a probe has proved */
 	unsigned long tx_probe_at;	/* jiffies, when it was posted */
+	bool tx_probe_proves;		/* its completion says that the peer lives */
 	bool tx_probing;
 	bool tx_want;			/* a writer waits for completions */
+	bool tx_lends;			/* see sdp_tx_signal() */
 	bool ring_app;			/* SDP_PROGRESS_APP */
 	bool tx_alone;			/* credit: each send is a message */
 	bool ring_away;			/* and the program is doing something else */
@@ -1008,7 +1012,7 @@ void sdp_link_destroy(struct sdp_conn *conn);
 int sdp_link_post_recvs(struct sdp_conn *conn);
 int sdp_link_send(struct sdp_conn *conn, struct sdp_tx_slot *slot,
 		  const struct sdp_tx_msg *m, u32 hdr_len, bool signal);
-int sdp_link_probe(struct sdp_conn *conn);
+int sdp_link_probe(struct sdp_conn *conn, bool alive);
 struct sdp_chunk *sdp_link_chunk_alloc(struct sdp_conn *conn, gfp_t gfp);
 void sdp_link_chunk_free(struct sdp_conn *conn, struct sdp_chunk *c);
 bool sdp_link_rx_renew(struct sdp_conn *conn, struct sdp_rx_buf *buf);

@@ -22,7 +22,6 @@
 
 /* The last credit is only for messages that bring new ones. */
 #define SDP_FC_CTL	2
-#define SDP_FC_SPARE	1	/* receives that the peer is not told of */
 
 /* Receives that the peer should know of. tx_lock. */
 static int sdp_fc_goal(const struct sdp_conn *conn, u32 ack)

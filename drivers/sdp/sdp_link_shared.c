@@ -659,7 +659,7 @@ static int sdp_shared_run(struct sdp_conn *conn)
 		return 0;
 	if (test_and_clear_bit(SDP_CTL_KEEPALIVE, &conn->tx_ctl) &&
 	    !READ_ONCE(conn->tx_probing))
-		err = sdp_link_probe(conn);
+		err = sdp_link_probe(conn, true);
 	if (err)
 		return err;
 	err = sdp_shared_run_bits(conn);

@@ -336,6 +336,9 @@ int sdp_link_create(struct sdp_conn *conn)
 	conn->dev = conn->id->device;
 	if (rdma_protocol_iwarp(conn->dev, conn->id->port_num))
 		set_bit(SDP_CONN_IWARP, &conn->flags);
+	conn->tx_lends = test_bit(SDP_CONN_IWARP, &conn->flags) &&
+			 ib_uses_virt_dma(conn->dev) &&
+			 !rdma_stack_get_link(conn->dev);
 	/* all at once: a reader that does not read must not shrink its buffer */
 	count = limit;
 	if (!(conn->sk->sk_userlocks & SOCK_RCVBUF_LOCK))
@@ -561,18 +564,22 @@ int sdp_link_send(struct sdp_conn *conn, struct sdp_tx_slot *slot,
 }
 
 /**
- * sdp_link_probe - make the transport talk to the peer
+ * sdp_link_probe - have the device do something that ends
  * @conn: connection
+ * @alive: the peer shall answer; else it is enough that what was posted before is
+ *	   complete
  *
- * Of no octets, and it needs neither a credit nor a receive at the peer. InfiniBand
- * and RoCE acknowledge a Write. On iWARP, one is complete when it has been sent, so
- * there it is a Read, which the peer's device answers (RFC 5040, 5.2.1; neither
- * end validates an STag of no octets).
+ * It is of no octets, and needs neither a credit nor a receive at the peer.
+ * InfiniBand and RoCE acknowledge a Write. On iWARP one is complete when it has been
+ * sent; a Read is answered by the peer's device (neither end validates an STag of no
+ * octets, RFC 5040, 5.2). Only a silent peer is asked that way: siw answers with the
+ * length of what it was sending.
  *
  * Context: tx_lock.
  */
-int sdp_link_probe(struct sdp_conn *conn)
+int sdp_link_probe(struct sdp_conn *conn, bool alive)
 {
+	bool iwarp = test_bit(SDP_CONN_IWARP, &conn->flags);
 	struct ib_sge nothing = { .lkey = conn->pd->local_dma_lkey };
 	struct ib_rdma_wr wr = {
 		.wr = {
@@ -583,11 +590,12 @@ int sdp_link_probe(struct sdp_conn *conn)
 	};
 
 	lockdep_assert_held(&conn->tx_lock);
-	if (rdma_protocol_iwarp(conn->dev, conn->id->port_num)) {
+	if (iwarp && alive) {
 		wr.wr.opcode = IB_WR_RDMA_READ;
 		wr.wr.sg_list = &nothing;
 		wr.wr.num_sge = 1;
 	}
+	conn->tx_probe_proves = alive || !iwarp;
 	WRITE_ONCE(conn->tx_probe_at, jiffies);
 	WRITE_ONCE(conn->tx_probing, true);
 	return ib_post_send(conn->qp, &wr.wr, NULL);

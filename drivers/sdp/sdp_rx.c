@@ -304,7 +304,8 @@ static bool sdp_rx_used_up(const struct sdp_sock *sdp)
 	if (conn && READ_ONCE(conn->link) == &sdp_link_verbs) {
 		left = READ_ONCE(conn->rx_posted_total) -
 		       READ_ONCE(conn->rx_mseq);
-		ret = left < (READ_ONCE(conn->fc)->held ? 1 : SDP_FC_FLOW);
+		ret = left < (READ_ONCE(conn->fc)->held ? 1 :
+			      SDP_FC_FLOW + SDP_FC_SPARE);
 	}
 	rcu_read_unlock();
 	return ret;

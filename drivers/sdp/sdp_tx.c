@@ -133,7 +133,7 @@ bool sdp_tx_wc_bad(struct sdp_conn *conn, const struct ib_wc *wc)
  * @cq: completion queue
  * @wc: its entry
  *
- * The transport lives, and what was posted before is complete.
+ * What was posted before is complete, and the peer lives if it had to answer.
  *
  * Context: softirq.
  */
@@ -146,11 +146,14 @@ void sdp_probe_done(struct ib_cq *cq, struct ib_wc *wc)
 
 	if (sdp_tx_wc_bad(conn, wc))
 		return;
-	spin_lock(&sdp->lock);
-	if (sdp->conn == conn)
-		WRITE_ONCE(sdp->last_rx, jiffies);
-	spin_unlock(&sdp->lock);
 	mseq = conn->tx_probe_mseq;
+	if (conn->tx_probe_proves) {
+		WRITE_ONCE(conn->tx_proven, mseq);
+		spin_lock(&sdp->lock);
+		if (sdp->conn == conn)
+			WRITE_ONCE(sdp->last_rx, jiffies);
+		spin_unlock(&sdp->lock);
+	}
 	/* the next probe may be posted from here on */
 	smp_store_release(&conn->tx_probing, false);
 	conn->link->probed(conn, mseq);

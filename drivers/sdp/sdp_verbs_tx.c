@@ -15,6 +15,7 @@
 #include "sdp_mib.h"
 #include "sdp_trace.h"
 
+#define SDP_TX_SILENCE		(HZ / 10)	/* no probes of a peer that speaks */
 #define SDP_TX_KEEP_CHUNKS	8	/* free send buffers a connection keeps */
 #define SDP_TX_SPLIT_MIN	2048	/* payloads worth two SGEs */
 
@@ -98,8 +99,12 @@ static void sdp_tx_account(struct sdp_conn *conn)
  * Whether a send has to ask for a completion: the last message, every so many
  * messages, and so often that three quarters of the send buffer come free
  * without it. What the peer acknowledges counts as free anyway.
+ *
+ * siw gives TCP the pages of long Sends that do not ask, and says that they are
+ * complete before they are acknowledged. That of the payload is not used again
+ * meanwhile, but the place of a header of its own is.
  */
-static bool sdp_tx_signal(struct sdp_conn *conn, u8 mid, u32 payload)
+static bool sdp_tx_signal(struct sdp_conn *conn, u8 mid, u32 payload, bool own)
 {
 	struct sdp_net *sn = sdp_pernet(sock_net(conn->sk));
 	u32 every = READ_ONCE(sn->sysctl_signal_every);
@@ -109,6 +114,8 @@ static bool sdp_tx_signal(struct sdp_conn *conn, u8 mid, u32 payload)
 	    conn->tx_mseq - conn->tx_acct >= conn->fc->signal)
 		every = min_t(u32, every, conn->fc->signal);
 	conn->tx_unsig_bytes += payload;
+	if (conn->tx_lends && own && payload >= PAGE_SIZE / 2)
+		every = 0;
 	if (mid != SDP_MID_DISCON && mid != SDP_MID_ABORT &&
 	    unsignalled < every && unsignalled < SDP_SQ_DEPTH / 4 &&
 	    conn->tx_unsig_bytes < (u32)READ_ONCE(conn->sk->sk_sndbuf) / 4)
@@ -168,11 +175,12 @@ static int sdp_tx_post(struct sdp_conn *conn, u8 mid, struct sdp_tx_msg *m)
 	struct net *net = sock_net(conn->sk);
 	u32 octets = m ? m->len : 0;
 	struct sdp_msg msg = {};
-	bool signal;
+	bool signal, own;
 	u8 *p;
 
 	p = conn->tx_ctl_area + (slot - conn->tx_slots) * SDP_CTL_SLOT;
-	if (m && !m->split && !conn->rx_ring)
+	own = !m || m->split || conn->rx_ring;
+	if (!own)
 		p = page_address(m->chunk->page) + m->off - SDP_BSDH_LEN;
 
 	msg.h.mid = mid;
@@ -197,7 +205,7 @@ static int sdp_tx_post(struct sdp_conn *conn, u8 mid, struct sdp_tx_msg *m)
 	slot->chunk = m ? m->chunk : NULL;
 	slot->charge = octets;
 	conn->tx_unsent -= octets;
-	signal = sdp_tx_signal(conn, mid, octets);
+	signal = sdp_tx_signal(conn, mid, octets, own);
 	if (signal) {
 		conn->tx_signalled = mseq;
 		SDP_INC_STATS(net, TX_SIGNALLED);
@@ -333,12 +341,16 @@ static int sdp_tx_run_probe(struct sdp_conn *conn)
 			conn->tx_mseq != conn->tx_done &&
 			!sdp_seq_after(conn->tx_signalled, conn->tx_done);
 
+	bool alive;
+
 	if (READ_ONCE(conn->tx_probing) ||
-	    !(stranded || test_bit(SDP_CTL_KEEPALIVE, &conn->tx_ctl)))
+	    !(stranded || conn->tx_ctl & (BIT(SDP_CTL_SETTLE) |
+					  BIT(SDP_CTL_KEEPALIVE))))
 		return 0;
-	clear_bit(SDP_CTL_KEEPALIVE, &conn->tx_ctl);
+	clear_bit(SDP_CTL_SETTLE, &conn->tx_ctl);
+	alive = test_and_clear_bit(SDP_CTL_KEEPALIVE, &conn->tx_ctl);
 	conn->tx_probe_mseq = conn->tx_mseq;
-	return sdp_link_probe(conn);
+	return sdp_link_probe(conn, alive);
 }
 
 /*
@@ -695,23 +707,28 @@ static bool sdp_verbs_settle(struct sdp_conn *conn)
 	if (!READ_ONCE(conn->tx_queued) || READ_ONCE(conn->tx_unsent) ||
 	    conn->tx_mseq == conn->tx_signalled)
 		return false;
-	sdp_tx_ctl(conn, SDP_CTL_KEEPALIVE);
+	sdp_tx_ctl(conn, SDP_CTL_SETTLE);
 	sdp_tx_kick(conn);
 	return true;
 }
 
 /*
- * A Send of a software device completes when TCP has it, not when it arrives. The
- * answer to a probe proves what was sent before it.
+ * A Send of a software device completes when TCP has it, not when it arrives. What
+ * proves that is what the peer sends, or else its answer to a probe.
  */
 static bool sdp_verbs_unproven(struct sdp_conn *conn)
 {
-	if (READ_ONCE(conn->tx_probing))
-		return true;
-	if (READ_ONCE(conn->tx_probe_mseq) == READ_ONCE(conn->tx_mseq))
+	const struct sdp_sock *sdp = sdp_sk(conn->sk);
+	u32 mseq = READ_ONCE(conn->tx_mseq);
+
+	if (mseq == READ_ONCE(conn->peer_ack) ||
+	    mseq == READ_ONCE(conn->tx_proven))
 		return false;
-	sdp_tx_ctl(conn, SDP_CTL_KEEPALIVE);
-	sdp_tx_kick(conn);
+	if (!READ_ONCE(conn->tx_probing) &&
+	    time_after(jiffies, READ_ONCE(sdp->last_rx) + SDP_TX_SILENCE)) {
+		sdp_tx_ctl(conn, SDP_CTL_KEEPALIVE);
+		sdp_tx_kick(conn);
+	}
 	return true;
 }
 
