@@ -77,7 +77,8 @@
 #define SDP_MIN_RX_BUFS		8	/* data, and see sdp_fc_credit.c */
 #define SDP_MAX_RX_BUFS		256
 #define SDP_FC_DATA		3	/* no payload with fewer credits */
-#define SDP_FC_FLOW		4	/* receives; with fewer, data wait for the reader */
+#define SDP_FC_FLOW		4	/* told of; with fewer, data wait for the reader */
+#define SDP_FC_SPARE		1	/* receives that the peer is not told of */
 #define SDP_PD_MAX		252	/* private data that we send, at most */
 #define SDP_STX_RECORDS		64	/* unacknowledged; a power of two */
 #define SDP_RX_FRAGS		84	/* of a block, which takes 2 KB */
