@@ -139,6 +139,11 @@ static void hnic_down(struct hnic_dev *hd)
 		napi_disable(&hd->queue[i].napi);
 		netif_napi_del(&hd->queue[i].napi);
 	}
+	/*
+	 * The stack may still send: ethtool does not stop it. Last, since NAPI
+	 * wakes queues; also waits for those who are in hnic_xmit().
+	 */
+	netif_tx_disable(hd->netdev);
 	hnic_link_reset(hd);
 	hnic_tx_flush(hd);
 	hnic_rx_flush(hd);
@@ -152,11 +157,12 @@ int hnic_open(struct net_device *netdev)
 
 	if (!rtnl_dereference(hd->peer))
 		return -ENOTCONN;
+	/* rings are empty, and queues are stopped if they have ever been used */
+	for (i = 0; i < netdev->num_tx_queues; i++)
+		netdev_tx_reset_queue(netdev_get_tx_queue(netdev, i));
 	err = hnic_up(hd);
 	if (err)
 		return err;
-	for (i = 0; i < netdev->num_tx_queues; i++)
-		netdev_tx_reset_queue(netdev_get_tx_queue(netdev, i));
 	netif_tx_start_all_queues(netdev);
 	hnic_carrier(netdev);
 	return 0;
@@ -170,8 +176,6 @@ int hnic_stop(struct net_device *netdev)
 	netif_carrier_off(netdev);
 	if (peer)
 		netif_carrier_off(peer);
-	/* also waits for those who are in hnic_xmit() */
-	netif_tx_disable(netdev);
 	hnic_down(hd);
 	return 0;
 }
