@@ -247,6 +247,9 @@ static int hnic_set_channels(struct net_device *netdev,
 	if (!running)
 		return err;
 	err2 = hnic_open(netdev);
+	/* who comes too late with this can bring it up again */
+	if (err2)
+		dev_close(netdev);
 	return err ?: err2;
 }
 

@@ -124,11 +124,16 @@ static int hnic_up(struct hnic_dev *hd)
 	return err;
 }
 
-/* Engines first: they are what schedules NAPI */
+/*
+ * Engines first: they are what schedules NAPI. There is nothing to do after
+ * hnic_up() has failed.
+ */
 static void hnic_down(struct hnic_dev *hd)
 {
 	int i;
 
+	if (!hd->tx.task)
+		return;
 	hnic_wire_up(&hd->wire, false);
 	mutex_lock(&hd->lock);
 	hnic_engine_stop(&hd->tx);
