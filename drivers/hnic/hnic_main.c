@@ -249,14 +249,15 @@ static int hnic_alloc_queues(struct hnic_dev *hd)
 	int i;
 
 	hd->nqueues = max(hd->netdev->num_rx_queues, hd->netdev->num_tx_queues);
-	hd->queue = kvcalloc(hd->nqueues, sizeof(*hd->queue), GFP_KERNEL);
+	hd->queue = kvcalloc(hd->nqueues, sizeof(*hd->queue),
+			     GFP_KERNEL_ACCOUNT);
 	if (!hd->queue)
 		return -ENOMEM;
 	for (i = 0; i < hd->nqueues; i++) {
 		hnic_queue_init(hd, i);
 		q = &hd->queue[i];
-		q->tx = kvzalloc(sizeof(*q->tx), GFP_KERNEL);
-		q->rx = kvzalloc(sizeof(*q->rx), GFP_KERNEL);
+		q->tx = kvzalloc(sizeof(*q->tx), GFP_KERNEL_ACCOUNT);
+		q->rx = kvzalloc(sizeof(*q->rx), GFP_KERNEL_ACCOUNT);
 		if (!q->tx || !q->rx)
 			return -ENOMEM;
 	}
@@ -366,13 +367,26 @@ static void hnic_setup(struct net_device *netdev)
 	hd->rx.ns = &hd->rx_stats.ns;
 }
 
+/* What the core allows is more than we have */
+static int hnic_check_queues(struct nlattr *num,
+			     struct netlink_ext_ack *extack)
+{
+	if (!num || nla_get_u32(num) <= HNIC_QUEUES)
+		return 0;
+	NL_SET_ERR_MSG_ATTR(extack, num, "hnic: more than 16 queues");
+	return -EINVAL;
+}
+
 static int hnic_validate(struct nlattr *tb[], struct nlattr *data[],
 			 struct netlink_ext_ack *extack)
 {
 	struct nlattr *mac = tb[IFLA_ADDRESS];
+	int err;
 
-	if (!mac)
-		return 0;
+	err = hnic_check_queues(tb[IFLA_NUM_TX_QUEUES], extack) ?:
+	      hnic_check_queues(tb[IFLA_NUM_RX_QUEUES], extack);
+	if (err || !mac)
+		return err;
 	if (nla_len(mac) != ETH_ALEN) {
 		NL_SET_ERR_MSG_ATTR(extack, mac, "hnic: no Ethernet address");
 		return -EINVAL;
