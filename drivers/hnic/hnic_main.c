@@ -474,6 +474,9 @@ static int hnic_new_pair(struct net_device *netdev, struct net *peer_net,
 	struct net_device *peer;
 	int err;
 
+	/* not every kernel has asked for the peer */
+	if (!ns_capable(peer_net->user_ns, CAP_NET_ADMIN))
+		return -EPERM;
 	if (data && data[HNIC_INFO_PEER]) {
 		ifm = nla_data(data[HNIC_INFO_PEER]);
 		err = rtnl_nla_parse_ifinfomsg(peer_tb, data[HNIC_INFO_PEER],
