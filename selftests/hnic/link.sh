@@ -7,8 +7,8 @@
 # shellcheck source=selftests/lib/lib.sh
 . "$(dirname "$0")/../lib/lib.sh"
 
-need ethtool iperf3
-ktap_plan 37
+need ethtool iperf3 unshare
+ktap_plan 48
 modprobe hnic
 
 pair() { ip link add ha type hnic peer name hb; }
@@ -46,6 +46,25 @@ ktap_is "are as wanted" "$(cat /sys/class/net/h[ab]/{ifindex,mtu} | tr '\n' ' ')
 	"201 202 9000 9000 "
 ktap_check_fails "an MTU that is too large" ip link set ha mtu 9601
 
+# not_made ERROR OPTION...: no pair, for this reason
+not_made() {
+	local error=$1
+	shift
+	! ip link add hx "$@" 2>/tmp/error && grep -q "$error" /tmp/error && ! exists hx
+}
+
+ktap_check "more TX queues than there are" not_made "more than 16" numtxqueues 17 type hnic
+ktap_check "more RX queues, of the peer" \
+	not_made "more than 16" type hnic peer name hy numrxqueues 4096
+ktap_check "as many as there are" ip link add hx numtxqueues 16 numrxqueues 16 \
+	type hnic peer name hy numtxqueues 16 numrxqueues 16
+ip link del hx
+ktap_check "a pair of one's own" unshare -Urn ip link add hx type hnic peer name hy
+# shellcheck disable=SC2016 # for the other shell
+ktap_check "no end where one has no rights" unshare -Urn sh -c \
+	'! ip link add hx type hnic peer name hy netns 1 2>/tmp/error && grep -q permitted /tmp/error'
+ktap_check_fails "nothing is left of that one" exists hy
+
 # ------------------------------------------------------------------ settings
 
 ktap_check "channels while it is up" sh -c 'ip link set ha up; ip link set hb up
@@ -77,6 +96,7 @@ ip link del ha
 
 # ---------------------------------------------------------- end under load
 
+# load_on [OPTION...]: of iperf3
 load_on() {
 	pair && ip netns add a && ip netns add b && ip link set ha netns a &&
 		ip link set hb netns b || return
@@ -85,17 +105,47 @@ load_on() {
 	start_bg b iperf3 -s
 	server=$BG_PID
 	wait_port b 5201 || return
-	start_bg a iperf3 -c 10.0.0.2 -t 60 -P 2
+	start_bg a iperf3 -c 10.0.0.2 -t 60 -P 2 "$@"
 	sleep 0.5
 }
 
-load_off() {
+load_stop() {
 	stop_bg "$BG_PID"
 	stop_bg "$server"
+}
+
+load_off() {
+	load_stop
 	ip netns del a 2>/dev/null
 	ip netns del b 2>/dev/null
 	NET_MODE=
 }
+
+# channels N SECONDS: killed then
+channels() { timeout -s KILL "$2" in-ns a ethtool -L ha combined "$1"; } 2>/dev/null
+reaches() { in_a ping -c 1 -W 1 10.0.0.2; }
+
+# many packets wait behind the driver
+load_on -u -b 0 -l 64
+for ((n = $(scaled 20 6); n > 0; n--)); do
+	channels $((1 + n % 2)) 60 || break
+done
+ktap_is "channels under load" "$(in_a ethtool -l ha | tail -n1 | tr -dc 0-9) $n" "2 0"
+load_stop
+ktap_check "packets arrive" wait_for 10 reaches
+
+killed=0 closed=0
+# the device is closed if it cannot be opened again
+for ((ms = 3; ms <= $(scaled 30 320); ms += $(scaled 1 35))); do
+	channels $((1 + ms % 2)) "$(printf 0.%03d $ms)" || killed=$((killed + 1))
+	in_a ip link show ha | grep -q ,UP || closed=$((closed + 1))
+	ip -n a link set ha up || break
+done
+ktap_diag "killed $killed times, closed $closed times"
+ktap_check "who sets channels is killed" in_a ip link set ha down
+ktap_check "up again" in_a ip link set ha up
+ktap_check "packets arrive again" wait_for 10 reaches
+load_off
 
 load_on
 ktap_check "up and down under load" sh -c 'for i in 1 2 3; do
