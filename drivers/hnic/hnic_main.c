@@ -7,6 +7,8 @@
 #include <linux/etherdevice.h>
 #include <linux/ethtool.h>
 #include <linux/if_vlan.h>
+#include <linux/ip.h>
+#include <linux/ipv6.h>
 #include <linux/module.h>
 #include <linux/slab.h>
 #include <net/rtnetlink.h>
@@ -62,6 +64,23 @@ static netdev_tx_t hnic_xmit(struct sk_buff *skb, struct net_device *netdev)
 	if (kick || netif_xmit_stopped(txq))
 		hnic_engine_kick(&hd->tx);
 	return NETDEV_TX_OK;
+}
+
+/*
+ * The engine cuts what has no IP options and no extension headers. For others
+ * lengths and the pseudo header of the checksum would be different ones.
+ * Context: as hnic_xmit()
+ */
+static netdev_features_t hnic_features_check(struct sk_buff *skb,
+					     struct net_device *netdev,
+					     netdev_features_t features)
+{
+	bool ipv6 = skb_shinfo(skb)->gso_type & SKB_GSO_TCPV6;
+	u32 plain = ipv6 ? sizeof(struct ipv6hdr) : sizeof(struct iphdr);
+
+	if (skb_is_gso(skb) && skb_network_header_len(skb) != plain)
+		features &= ~NETIF_F_GSO_MASK;
+	return vlan_features_check(skb, features);
 }
 
 /* ---------------------------------------------------------- open, close */
@@ -308,6 +327,7 @@ static const struct net_device_ops hnic_netdev_ops = {
 	.ndo_open		= hnic_open,
 	.ndo_stop		= hnic_stop,
 	.ndo_start_xmit		= hnic_xmit,
+	.ndo_features_check	= hnic_features_check,
 	.ndo_get_stats64	= hnic_get_stats64,
 	.ndo_set_rx_mode	= hnic_set_rx_mode,
 	.ndo_set_mac_address	= eth_mac_addr,

@@ -9,7 +9,7 @@
 . "$(dirname "$0")/../lib/lib.sh"
 
 need socat ethtool tcpdump
-ktap_plan 27
+ktap_plan 34
 NET_LINK=hnic
 
 data=/tmp/data
@@ -21,12 +21,13 @@ knob() { "in_$1" sh -c "echo '$3' >/sys/class/net/v$1/hnic/$2"; }
 both() { knob a "$1" "$2" && knob b "$1" "$2"; }
 stat_of() { "in_$1" ethtool -S "v$1" | awk -v n="$2:" '$1 == n { print $2 }'; }
 
-# transfer ADDRESS: the file from a to b, and its checksum
+# transfer ADDRESS [4|6 [OPTIONS]]: the file from a to b, and its checksum; options
+# of socat for the sender
 transfer() {
 	port=$((port + 1))
 	start_bg b socat -u "TCP-LISTEN:$port,pf=ip${2:-4}" OPEN:/tmp/got,creat,trunc
 	wait_port b $port || return
-	in_a timeout 60 socat -u OPEN:$data "TCP:$1:$port" || return
+	in_a timeout 60 socat -u OPEN:$data "TCP:$1:$port${3:+,$3}" || return
 	wait "$BG_PID"
 	[ "$(sha256sum </tmp/got)" = "$want" ]
 }
@@ -69,6 +70,26 @@ octets=$(($(stat_of b rx_engine_octets) - octets))
 stop_bg "$BG_PID"
 ktap_check "no packet exceeds the MTU" test $((octets / packets)) -le 1514
 ktap_check "GRO merges" test "$(tcpdump -r /tmp/cap 2>/dev/null | grep -c 'length [1-9]')" -lt $((packets / 2))
+
+# What the engine does not understand it does not cut
+# not_cut DESCRIPTION ADDRESS 4|6 OPTIONS
+not_cut() {
+	local desc=$1 before
+	shift
+	before=$(stat_of a tx_engine_tso)
+	ktap_check "transfer: $desc" transfer "$@"
+	ktap_is "not cut by the engine: $desc" "$(stat_of a tx_engine_tso)" "$before"
+}
+
+dstopts=setsockopt=41:59:x0000010400000000
+in_a ip link add link va name vlan7 up type vlan id 7
+in_b ip link add link vb name vlan7 up type vlan id 7
+in_a ip addr add fd07::1/64 dev vlan7 nodad
+in_b ip addr add fd07::2/64 dev vlan7 nodad
+not_cut "destination options" '[fd00::2]' 6 $dstopts
+not_cut "destination options in a VLAN" '[fd07::2]' 6 $dstopts
+not_cut "IPv4 options" 10.0.0.2 4 ip-options=x01010101
+ktap_is "their checksums are good" "$(stat_of b rx_engine_csum_bad)" 0
 
 in_a ethtool -K va tso off tx off
 in_b ethtool -K vb rx off gro off
