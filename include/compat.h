@@ -37,6 +37,17 @@
 #include <net/netdev_lock.h>
 #endif
 
+/* From 6.14 on; what it protects is under RTNL before, or does not change */
+#ifndef HAVE_NETDEV_LOCK
+static inline void netdev_lock(struct net_device *dev)
+{
+}
+
+static inline void netdev_unlock(struct net_device *dev)
+{
+}
+#endif
+
 /* Before 6.6 a table ends with an empty entry, which callers provide. */
 #ifndef HAVE_REGISTER_NET_SYSCTL_SZ
 #define register_net_sysctl_sz(net, path, table, size) \

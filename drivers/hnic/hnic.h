@@ -469,7 +469,8 @@ extern const struct iwarp_offload_ops hnic_offload_ops;
  * struct hnic_dev - private part of a network device
  * @netdev: the device
  * @peer: the other end; RTNL to change, and see "Lifetime" above
- * @lock: settings in sysfs against open and stop. Under RTNL or alone
+ * @lock: settings in sysfs against open and stop. Innermost of RTNL, the lock of
+ *	  the net device and this
  * @queue: queues; as many as the larger of both numbers of the device
  * @nqueues: allocated ones
  * @tx: TX engine

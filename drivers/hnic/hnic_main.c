@@ -126,12 +126,14 @@ static int hnic_up(struct hnic_dev *hd)
 		netif_napi_add(hd->netdev, &hd->queue[i].napi, hnic_poll);
 		napi_enable(&hd->queue[i].napi);
 	}
+	netdev_lock(hd->netdev);
 	mutex_lock(&hd->lock);
 	err = hnic_start_engines(hd);
 	for (i = 0; i < hd->nqueues && !err; i++)
 		if (hd->queue[i].cpu >= 0)
 			hnic_queue_pin(&hd->queue[i], hd->queue[i].cpu);
 	mutex_unlock(&hd->lock);
+	netdev_unlock(hd->netdev);
 	if (!err) {
 		hnic_wire_up(&hd->wire, true);
 		return 0;

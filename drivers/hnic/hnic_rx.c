@@ -397,7 +397,7 @@ void hnic_queue_init(struct hnic_dev *hd, int index)
  * @q: queue
  * @cpu: online CPU, or -1 for any
  *
- * Context: process, hnic_dev.lock held.
+ * Context: process, lock of the net device and hnic_dev.lock held.
  * Return: 0 or a negative error.
  */
 int hnic_queue_pin(struct hnic_queue *q, int cpu)
@@ -406,7 +406,10 @@ int hnic_queue_pin(struct hnic_queue *q, int cpu)
 	int ret = 0;
 
 	lockdep_assert_held(&q->dev->lock);
-	/* NAPI and its thread exist while the device is open */
+	/*
+	 * NAPI exists while the device is open. Its thread may end before that:
+	 * kernels from 6.17 on stop it when it shall not be threaded any more.
+	 */
 	thread = q->dev->tx.task ? READ_ONCE(q->napi.thread) : NULL;
 	if (thread)
 		ret = set_cpus_allowed_ptr(thread, cpu < 0 ? cpu_possible_mask :

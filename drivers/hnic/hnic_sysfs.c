@@ -3,8 +3,9 @@
  * Settings and times in /sys/class/net/DEV/hnic/. Calls hnic_link.c,
  * hnic_engine.c, hnic_rx.c.
  *
- * Context of all: process; hnic_dev.lock is taken here. RTNL is not: open and
- * stop take the lock under RTNL.
+ * Context of all: process; hnic_dev.lock is taken here, and the lock of the net
+ * device in front of it. RTNL is not: open and stop take both under RTNL, and a
+ * device that goes waits, under RTNL alone, for those who are here.
  */
 #include <linux/capability.h>
 #include <linux/cpumask.h>
@@ -228,10 +229,12 @@ static ssize_t queue_cpus_store(struct device *dev,
 	}
 	if (!i || buf[at + strspn(buf + at, "\n ")])
 		return -EINVAL;
+	netdev_lock(hd->netdev);
 	mutex_lock(&hd->lock);
 	for (k = 0; k < i && !err; k++)
 		err = hnic_queue_pin(&hd->queue[k], cpu[k]);
 	mutex_unlock(&hd->lock);
+	netdev_unlock(hd->netdev);
 	return err ?: len;
 }
 static DEVICE_ATTR_RW(queue_cpus);

@@ -171,6 +171,13 @@ static void netif_threaded_enable_(struct net_device *dev)
 	netif_threaded_enable(dev);
 }
 
+/* PROBE: HAVE_NETDEV_LOCK */
+static void netdev_lock_(struct net_device *dev)
+{
+	netdev_lock(dev);
+	netdev_unlock(dev);
+}
+
 /* PROBE: HAVE_NETDEV_LOCK_OPS */
 #if !__has_include("net/netdev_lock.h")
 #error no lock of its own
