@@ -170,6 +170,21 @@ test_programs() {
 	ktap_check_fails "and no data" cmp "$T/data" "$T/got"
 }
 
+# a library of the program opens sockets when the rules have not been needed yet
+test_early() {
+	local library
+	library=$(sdp-run -v true 2>&1 | sed -n 's/^sdp-run: preloading //p')
+	conf "use tcp client * *:*"
+	start_bg b socat -u TCP4-LISTEN:7006,reuseaddr /dev/null
+	wait_for 20 listens 7006
+	ktap_is "a constructor is kept from SDP" "$(export LIBSDP_CONFIG_FILE="$CONF" \
+		EARLY_HOST=10.0.0.2 EARLY_PORT=7006 \
+		LD_PRELOAD="$library:${library%/*}/sdp-early.so"
+		in_a stat -c %F / 2>&1)" "early: connected
+directory"
+	stop_bg "$BG_PID"
+}
+
 # one server, asked by clients of each kind
 cat >"$T/server.py" <<'END'
 import asyncio, socket
@@ -227,5 +242,6 @@ test_format
 test_errors
 test_log
 test_programs
+test_early
 test_server
 ktap_done

@@ -17,12 +17,22 @@
 #include "log.h"
 #include "rules.h"
 
-static struct libsdp_rules rules;
-static int possible = LIBSDP_SDP;
+/**
+ * struct known - what the rules are
+ * @rules: rules
+ * @possible: bits of enum libsdp_use that may come out
+ */
+struct known {
+	struct libsdp_rules rules;
+	int possible;
+};
 
-static void complain(const char *sentence)
+/* NULL until they have been read; atomic */
+static const struct known *known;
+
+static void complain(const struct libsdp_rules *rules, const char *sentence)
 {
-	libsdp_log(&rules, LIBSDP_LOG_ERROR, "%s", sentence);
+	libsdp_log(rules, LIBSDP_LOG_ERROR, "%s", sentence);
 }
 
 /*
@@ -30,26 +40,68 @@ static void complain(const char *sentence)
  * and is not there is an error, and so is one that cannot be read: nothing
  * may be SDP that the user wanted otherwise, hence TCP then.
  */
-static __attribute__((constructor)) void read_rules(void)
+static void read_rules(struct known *k)
 {
 	const char *file = secure_getenv(LIBSDP_CONFIG_ENV);
 	bool asked = file && *file;
 
 	if (!asked)
 		file = LIBSDP_CONFIG;
-	if (libsdp_rules_read(&rules, file, program_invocation_short_name,
+	k->possible = LIBSDP_SDP;
+	if (libsdp_rules_read(&k->rules, file, program_invocation_short_name,
 			      complain)) {
-		possible = libsdp_rules_possible(&rules);
+		k->possible = libsdp_rules_possible(&k->rules);
 	} else if (asked || errno != ENOENT) {
-		libsdp_log(&rules, LIBSDP_LOG_ERROR,
+		libsdp_log(&k->rules, LIBSDP_LOG_ERROR,
 			   "%s: %m; all sockets remain TCP", file);
-		possible = LIBSDP_TCP;
+		k->possible = LIBSDP_TCP;
 	}
+}
+
+/*
+ * Other libraries open sockets before our constructor runs, and nothing says
+ * that they do so in one thread. Whoever comes reads; the first to be done is
+ * believed, and nobody waits.
+ */
+static const struct known *first_use(void)
+{
+	static const struct known nothing = { .possible = LIBSDP_TCP };
+	const struct known *other = NULL;
+	struct known *k;
+
+	k = calloc(1, sizeof(*k));
+	if (!k)
+		return &nothing;
+	read_rules(k);
+	if (__atomic_compare_exchange_n(&known, &other, k, false,
+					__ATOMIC_ACQ_REL, __ATOMIC_ACQUIRE))
+		return k;
+	free(k);
+	return other;
+}
+
+/* Leaves errno alone. */
+static const struct known *know(void)
+{
+	const struct known *k = __atomic_load_n(&known, __ATOMIC_ACQUIRE);
+	int saved = errno;
+
+	if (k)
+		return k;
+	k = first_use();
+	errno = saved;
+	return k;
+}
+
+/* Before there are threads and signal handlers, as a rule */
+static __attribute__((constructor)) void know_early(void)
+{
+	know();
 }
 
 bool libsdp_may_be_tcp(void)
 {
-	return possible != LIBSDP_SDP;
+	return know()->possible != LIBSDP_SDP;
 }
 
 static bool is_tcp(const struct libsdp_choice *want)
@@ -62,7 +114,7 @@ static bool is_tcp(const struct libsdp_choice *want)
 
 bool libsdp_choose(const struct libsdp_choice *want, struct libsdp_choice *use)
 {
-	if (!is_tcp(want) || possible == LIBSDP_TCP)
+	if (!is_tcp(want) || know()->possible == LIBSDP_TCP)
 		return false;
 
 	switch (want->domain) {
@@ -85,37 +137,39 @@ enum libsdp_use libsdp_decide(enum libsdp_role role,
 {
 	const struct libsdp_rule *rule;
 
-	return libsdp_rules_match(&rules, role, addr, &rule);
+	return libsdp_rules_match(&know()->rules, role, addr, &rule);
 }
 
 void libsdp_tell(enum libsdp_role role, const struct sockaddr *addr)
 {
+	const struct libsdp_rules *rules = &know()->rules;
 	const char *what = role == LIBSDP_CLIENT ? "connect" : "listen";
 	const struct libsdp_rule *rule;
 	char text[LIBSDP_ADDR_TEXT];
 	enum libsdp_use use;
 
-	if (!libsdp_logs(&rules, LIBSDP_LOG_DECISION))
+	if (!libsdp_logs(rules, LIBSDP_LOG_DECISION))
 		return;
-	use = libsdp_rules_match(&rules, role, addr, &rule);
+	use = libsdp_rules_match(rules, role, addr, &rule);
 	libsdp_addr_text(addr, text);
 	if (rule)
-		libsdp_log(&rules, LIBSDP_LOG_DECISION, "%s %s: %s (%s:%d)",
-			   what, text, libsdp_use_name(use), rules.file,
+		libsdp_log(rules, LIBSDP_LOG_DECISION, "%s %s: %s (%s:%d)",
+			   what, text, libsdp_use_name(use), rules->file,
 			   rule->line);
 	else
-		libsdp_log(&rules, LIBSDP_LOG_DECISION,
+		libsdp_log(rules, LIBSDP_LOG_DECISION,
 			   "%s %s: %s (no rule fits)", what, text,
 			   libsdp_use_name(use));
 }
 
 void libsdp_tell_end(const struct sockaddr *addr, bool sdp)
 {
+	const struct libsdp_rules *rules = &know()->rules;
 	char text[LIBSDP_ADDR_TEXT];
 
-	if (!libsdp_logs(&rules, LIBSDP_LOG_DECISION))
+	if (!libsdp_logs(rules, LIBSDP_LOG_DECISION))
 		return;
 	libsdp_addr_text(addr, text);
-	libsdp_log(&rules, LIBSDP_LOG_DECISION, "connected to %s over %s", text,
+	libsdp_log(rules, LIBSDP_LOG_DECISION, "connected to %s over %s", text,
 		   sdp ? "SDP" : "TCP");
 }

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
 /*
  * Which sockets become SDP sockets, and what they do where SDP cannot be had.
- * The only place that knows. Callable from signal handlers, and before main()
- * once the constructor has run: no locks, no allocation, no stdio. The rules
- * are read by a constructor and never change.
+ * The only place that knows. The rules are read when they are first needed, by
+ * a constructor at the latest, and never change. From then on all is callable
+ * from signal handlers: no locks, no allocation, no stdio.
  */
 #ifndef LIBSDP_CHOOSE_H
 #define LIBSDP_CHOOSE_H

@@ -27,7 +27,7 @@
 struct parser {
 	struct libsdp_rules *rules;
 	const char *program;
-	void (*complain)(const char *sentence);
+	libsdp_complain *complain;
 	int line;
 };
 
@@ -44,7 +44,7 @@ static void __printf(2, 3) bad(struct parser *p, const char *fmt, ...)
 	snprintf(sentence, sizeof(sentence), "%s:%d: %s", p->rules->file,
 		 p->line, what);
 	p->rules->errors++;
-	p->complain(sentence);
+	p->complain(p->rules, sentence);
 }
 
 const char *libsdp_use_name(enum libsdp_use use)
@@ -266,8 +266,7 @@ static void parse_line(struct parser *p, char *text)
 }
 
 bool libsdp_rules_read(struct libsdp_rules *rules, const char *file,
-		       const char *program,
-		       void (*complain)(const char *sentence))
+		       const char *program, libsdp_complain *complain)
 {
 	struct parser p = { rules, program, complain, 0 };
 	char text[512];

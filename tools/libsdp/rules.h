@@ -85,18 +85,21 @@ struct libsdp_rules {
 	int errors;
 };
 
+/* Called with a sentence for each error; @rules: what was read before it. */
+typedef void libsdp_complain(const struct libsdp_rules *rules,
+			     const char *sentence);
+
 /**
  * libsdp_rules_read() - read a file
  * @rules: filled in
  * @file: name
  * @program: rules of other programs are left out; NULL: none are
- * @complain: called with a sentence for each error
+ * @complain: called for each error
  *
  * Return: false if the file could not be read; errno says why.
  */
 bool libsdp_rules_read(struct libsdp_rules *rules, const char *file,
-		       const char *program,
-		       void (*complain)(const char *sentence));
+		       const char *program, libsdp_complain *complain);
 
 /**
  * libsdp_rules_match() - the first rule that fits

@@ -128,8 +128,9 @@ static bool set_preload(const char *library)
 
 static struct libsdp_rules rules;
 
-static void complain(const char *sentence)
+static void complain(const struct libsdp_rules *so_far, const char *sentence)
 {
+	(void)so_far;
 	say("%s", sentence);
 }
 
