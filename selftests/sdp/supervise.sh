@@ -85,6 +85,18 @@ test_status() {
 	ktap_check "the last supervisor has ended" wait_for 20 no_supervisors
 }
 
+# closed ones are not taken by what sdp-run needs itself
+test_closed() {
+	local got="" i
+	for i in 1 2 3 4 5 6 7 8; do
+		# nobody listens there
+		in_a sdp-run -s bash -c ": <>/dev/tcp/$SERVER/7399" <&- >&- 2>"$T/err"
+		got+=" $(grep -c refused "$T/err")"
+	done
+	ktap_is "without standard input and output" "$got" " 2 2 2 2 2 2 2 2"
+	ktap_check "these supervisors have ended" wait_for 20 no_supervisors
+}
+
 test_rules() {
 	printf 'use tcp %s * *:*\n' server client >"$T/tcp"
 	printf 'use both %s * *:*\n' server client >"$T/both"
@@ -110,6 +122,7 @@ modprobe -q sdp
 test_static
 test_user
 test_status
+test_closed
 test_rules
 while read -r result what; do
 	case $result in

@@ -240,13 +240,33 @@ static void __attribute__((noreturn)) supervisor(int from, bool tcp_too)
 	_exit(0);
 }
 
+/* Two ends that the supervisor's own standard descriptors cannot replace. */
+static bool make_pair(int pair[2])
+{
+	int low[2];
+
+	if (socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, low))
+		return false;
+	pair[0] = fcntl(low[0], F_DUPFD_CLOEXEC, STDERR_FILENO + 1);
+	pair[1] = fcntl(low[1], F_DUPFD_CLOEXEC, STDERR_FILENO + 1);
+	close(low[0]);
+	close(low[1]);
+	if (pair[0] >= 0 && pair[1] >= 0)
+		return true;
+	if (pair[0] >= 0)
+		close(pair[0]);
+	if (pair[1] >= 0)
+		close(pair[1]);
+	return false;
+}
+
 /* Twice forked, so that it is nobody's child. Returns how to reach it, or -1. */
 static int start_supervisor(bool tcp_too)
 {
 	int pair[2], status;
 	pid_t pid;
 
-	if (socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, pair))
+	if (!make_pair(pair))
 		return -1;
 	pid = fork();
 	if (!pid) {
