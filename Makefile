@@ -23,6 +23,7 @@ help:
 	@echo 'make check         all tests (KERNEL=6.1, 6.12, 7, debug or kcsan; TESTS="sdp/basic interop")'
 	@echo 'make check-long    with the tests that take long; make check-more: only those'
 	@echo 'make unit          unit tests in user space'
+	@echo 'make fuzz          libFuzzer on all parsers (SECONDS=600 each); the corpus is kept'
 	@echo 'make bench         instruction counts in a virtual machine (LANE=native: User-Mode Linux)'
 	@echo 'make lint          checkpatch, kernel-doc, sparse, W=1, shellcheck, clang-format'
 	@echo 'make vm            a shell in a virtual machine with everything loaded'
@@ -55,6 +56,9 @@ deps:
 unit: deps
 	@$(MAKE) --no-print-directory -C selftests unit O=$(O)/selftests
 
+fuzz: deps
+	@$(MAKE) --no-print-directory -C selftests/fuzz long O=$(O)/selftests/fuzz
+
 lint: deps
 	@scripts/lint.sh $(O)
 
@@ -82,5 +86,5 @@ clean:
 clean-cache:
 	@scripts/clean-cache.sh
 
-.PHONY: all help modules tools install install-tools install-doc deps unit lint \
+.PHONY: all help modules tools install install-tools install-doc deps unit fuzz lint \
 	check check-long check-more demo bench vm clean clean-cache

@@ -11,7 +11,7 @@ echo "removing $SDP_CACHE"
 # Entries of all kinds are alike; nothing is removed that cache.sh cannot have made
 find "$SDP_CACHE" -mindepth 3 -maxdepth 3 -name .complete -printf '%h\0' |
 	xargs -0 -r rm -rf
-rm -rf "$SDP_CACHE"/{apt,log,lock} "$SDP_CACHE"/*/*.tmp.[0-9]* \
+rm -rf "$SDP_CACHE"/{apt,fuzz,log,lock} "$SDP_CACHE"/*/*.tmp.[0-9]* \
 	"$SDP_CACHE"/kernel/*.v[0-9]*
 find "$SDP_CACHE" -mindepth 1 -maxdepth 1 -type d -empty -delete
 rmdir "$SDP_CACHE"

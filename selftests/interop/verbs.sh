@@ -90,9 +90,9 @@ cells() {
 	cells_devinfo
 	PORT=7174
 	pair "rping" rping -s -a $SERVER -p $PORT -C 50 -v -- \
-		rping -c -a $SERVER -p $PORT -C 50 -v
+		rping -c -a $SERVER -p $PORT -C 50 -v -V
 	pair "rping 64 KB" rping -s -a $SERVER -p $PORT -C 10 -S 65535 -- \
-		rping -c -a $SERVER -p $PORT -C 10 -S 65535
+		rping -c -a $SERVER -p $PORT -C 10 -V -S 65535
 	PORT=7471
 	pair "rstream" rstream -p $PORT -b $SERVER -C "$n" -I 20 -S 4096 -- \
 		rstream -p $PORT -s $SERVER -C "$n" -I 20 -S 4096

@@ -18,7 +18,7 @@ ping_once() {
 
 	start_bg b timeout 60 rping -s -a 10.0.0.2 -C 10 -v
 	wait_port b 7174 || return
-	in_a timeout 60 rping -c -a 10.0.0.2 -C 10 -v
+	in_a timeout 60 rping -c -a 10.0.0.2 -C 10 -v -V
 	rc=$?
 	[ "$rc" -eq 0 ] || return "$rc"
 	wait "$BG_PID"
@@ -29,7 +29,7 @@ endless_ping() {
 	start_bg b rping -s -a 10.0.0.2 -v -S 4000
 	SERVER=$BG_PID
 	wait_port b 7174 || return
-	start_bg a rping -c -a 10.0.0.2 -v -S 4000
+	start_bg a rping -c -a 10.0.0.2 -v -V -S 4000
 	PING=$BG_PID
 	PING_LOG=$BG_LOG
 	wait_for 20 grep -q "ping data" "$PING_LOG"

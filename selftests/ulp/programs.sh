@@ -59,7 +59,7 @@ dev_up hybrid hybrid || ktap_skip_all "no hybrid devices"
 n=$(scaled 100 20)
 
 pair "rping, IPv6" 7174 rping -s -a fd00::2 -C 20 -v -- \
-	rping -c -a fd00::2 -C 20 -v
+	rping -c -a fd00::2 -C 20 -v -V
 pair "ucmatose" 7471 ucmatose -b $SERVER -c 4 -C 20 -S 2000 -- \
 	ucmatose -s $SERVER -c 4 -C 20 -S 2000
 # Its server goes on for ever
