@@ -223,11 +223,17 @@ int hyb_sq_next(struct hyb_qp *qp, struct siw_sqe *sqe, u32 *slot)
 	s->signalled = sq->sig_all || (sqe->flags & SIW_WQE_SIGNALLED);
 	s->done = false;
 	s->lent = false;
-	/*
-	 * The ring entry may be filled again. A user's library relies on that:
-	 * it rings the doorbell only if the entry before has been taken.
-	 */
+	/* The ring entry may be filled again */
 	smp_store_release(&sq->ring[*slot].flags, 0);
+	if (qp->user) {
+		/*
+		 * A user's library hands over an entry, then looks at this one,
+		 * and rings the doorbell only if it has been taken. So it must
+		 * be seen as taken before we look for the next. The kernel
+		 * rings always.
+		 */
+		smp_mb();
+	}
 	return valid ? 1 : -EINVAL;
 }
 
