@@ -142,8 +142,7 @@ static bool hyb_sqe_valid(const struct siw_sqe *sqe)
 	if (!hyb_sqe_has_sges(sqe))
 		return false;
 	if (sqe->flags & SIW_WQE_INLINE)
-		return sqe->num_sge == 1 &&
-		       sqe->sge[0].length <= SIW_MAX_INLINE;
+		return sqe->sge[0].length <= SIW_MAX_INLINE;
 	for (i = 0; i < sqe->num_sge; i++)
 		len += sqe->sge[i].length;
 	return len <= HYB_MAX_MSG;
@@ -159,6 +158,9 @@ static bool hyb_sqe_copy(struct siw_sqe *sqe, const struct siw_sqe *from)
 
 	memcpy(sqe, from, offsetof(struct siw_sqe, sge));
 	barrier();	/* from here on only the copy counts */
+	/* However many pieces there were: a user's library puts them together */
+	if (sqe->flags & SIW_WQE_INLINE)
+		sqe->num_sge = 1;
 	n = sqe->num_sge;
 	if (n > SIW_MAX_SGE) {
 		sqe->num_sge = 0;

@@ -6,7 +6,8 @@
  *   hyb-rings -h ADDRESS [-p PORT] [-n ROUNDS] [-r SEED]
  *
  * First requests with one thing wrong each, which must complete with the right
- * error; then ROUNDS connections whose rings are filled at random. Prints TAP.
+ * error; then inline data as the library posts them, and ROUNDS connections
+ * whose rings are filled at random. Prints TAP.
  */
 #include <poll.h>
 #include <stdbool.h>
@@ -21,6 +22,8 @@
 #include <rdma/rdma_verbs.h>
 #include <rdma/siw-abi.h>
 
+#include "target.h"
+
 /* Sizes for which every ring has a number of pages of its own */
 #define SEND_WR 256
 #define RECV_WR 64
@@ -32,6 +35,10 @@
 
 #define KERNEL_ADDRESS 0xffff888000100000ULL
 #define MESSAGE 256
+
+/* More pieces than a request has elements */
+#define MAX_PIECES 7
+#define PIECE 5
 
 static const char *host = "10.0.0.2";
 static const char *port = "7900";
@@ -172,7 +179,8 @@ static const struct bad_request bad_requests[] = {
 	{ "longer than a message can be", OP_ERR, SEND, 1, 0, 0, ~0U, 1 },
 	{ "255 scatter elements", OP_ERR, SEND, 255, 0, 0, 8, 1 },
 	{ "inline, 4 GB", OP_ERR, SEND, 1, SIW_WQE_INLINE, 0, ~0U, 1 },
-	{ "inline, two elements", OP_ERR, SEND, 2, SIW_WQE_INLINE, 0, 8, 1 },
+	{ "inline, number of elements does not matter", IBV_WC_SUCCESS, SEND,
+	  255, SIW_WQE_INLINE, 0, 8, 1 },
 	{ "Read into a kernel address", PROT, SIW_OP_READ, 1, 0, KERNEL_ADDRESS,
 	  64, 0 },
 	{ "Read into two elements", OP_ERR, SIW_OP_READ, 2, 0, 0, 8, 1 },
@@ -211,6 +219,51 @@ static void try_bad_request(const struct bad_request *b)
 	result(status == (int)b->status, b->what);
 	if (status != (int)b->status)
 		printf("# status %d instead of %d\n", status, b->status);
+	disconnect(&c);
+}
+
+/* An inline Send of that many pieces: the target sends it back, if it has any */
+static bool inline_echo(struct conn *c, int pieces)
+{
+	unsigned char text[MAX_PIECES][PIECE], *got = c->buf;
+	struct ibv_sge sge[MAX_PIECES];
+	struct ibv_send_wr wr = { .sg_list = sge,
+				  .num_sge = pieces,
+				  .opcode = IBV_WR_SEND,
+				  .send_flags = IBV_SEND_INLINE },
+			   *bad;
+	struct ibv_wc wc;
+	int i;
+
+	for (i = 0; i < pieces; i++) {
+		memset(text[i], TARGET_ECHO + i, PIECE);
+		sge[i] = (struct ibv_sge){ (uintptr_t)text[i], PIECE, 0 };
+	}
+	if (rdma_post_recv(c->id, NULL, got, MESSAGE, c->mr) ||
+	    ibv_post_send(c->id->qp, &wr, &bad) || completion(c))
+		return false;
+	if (!pieces)
+		return true;
+	return rdma_get_recv_comp(c->id, &wc) == 1 &&
+	       wc.byte_len == (uint32_t)pieces * PIECE &&
+	       !memcmp(got, text, wc.byte_len);
+}
+
+static void try_inline(void)
+{
+	static const int pieces[] = { 1, 2, MAX_PIECES, 0 };
+	struct conn c;
+	unsigned int i;
+	char what[64];
+
+	if (connect_to_target(&c)) {
+		result(false, "inline data of the library");
+		return;
+	}
+	for (i = 0; i < sizeof(pieces) / sizeof(pieces[0]); i++) {
+		snprintf(what, sizeof(what), "inline, %d pieces", pieces[i]);
+		result(inline_echo(&c, pieces[i]), what);
+	}
 	disconnect(&c);
 }
 
@@ -284,6 +337,7 @@ int main(int argc, char **argv)
 	srandom(seed);
 	for (i = 0; i < sizeof(bad_requests) / sizeof(bad_requests[0]); i++)
 		try_bad_request(&bad_requests[i]);
+	try_inline();
 	for (i = 0; i < rounds; i++)
 		connected += try_random();
 	result(connected == rounds, "rings filled at random");
