@@ -16,6 +16,7 @@
  * after an established connection; else it panics.
  */
 #include <linux/inetdevice.h>
+#include <linux/sched/signal.h>
 #include <linux/slab.h>
 #include <net/addrconf.h>
 #include <net/ipv6.h>
@@ -333,9 +334,9 @@ void hyb_qp_close(struct hyb_qp *qp, enum hyb_close how)
 	spin_unlock_irqrestore(&qp->tcp.lock, flags);
 }
 
+/* hyb_iw_get_qp() has, and the IW CM calls nothing in between */
 void hyb_iw_add_ref(struct ib_qp *ibqp)
 {
-	hyb_qp_get(hyb_qp_of(ibqp));
 }
 
 void hyb_iw_rem_ref(struct ib_qp *ibqp)
@@ -348,19 +349,40 @@ void hyb_iw_rem_ref(struct ib_qp *ibqp)
  * @ibdev: device
  * @qpn: number
  *
- * The IW CM takes a reference of its own, with iw_add_ref. That the QP stays
- * until then is the promise of its caller, who named it.
+ * The IW CM takes a reference with iw_add_ref next. A user may name any QP, and
+ * it may be destroyed before that: so the reference is taken here.
  *
- * Return: the QP or NULL.
+ * Return: the QP, referenced, or NULL.
  */
 struct ib_qp *hyb_iw_get_qp(struct ib_device *ibdev, int qpn)
 {
 	struct hyb_qp *qp = hyb_qp_lookup(hyb_dev_of(ibdev), qpn);
 
+	return qp ? &qp->ibqp : NULL;
+}
+
+/*
+ * The QP that a cm_id is to be connected with, referenced; NULL if it must not
+ * be. The RDMA CM, whose object begins with a struct rdma_cm_id, is the only user
+ * of the IW CM. It knows the QP of an upper layer of the kernel. Programs give
+ * the number of one that they have made themselves: nobody else's will do.
+ */
+static struct hyb_qp *hyb_cm_qp(const struct iw_cm_id *id, u32 qpn)
+{
+	struct hyb_qp *qp = hyb_qp_lookup(hyb_dev_of(id->device), qpn);
+	const struct rdma_cm_id *cm_id = id->context;
+	bool own;
+
 	if (!qp)
 		return NULL;
+	if (cm_id->qp)
+		own = cm_id->qp == &qp->ibqp;
+	else
+		own = qp->owner && qp->owner == task_tgid(current);
+	if (own)
+		return qp;
 	hyb_qp_put(qp);
-	return &qp->ibqp;
+	return NULL;
 }
 
 /* ----------------------------------------------------------- upcalls */
@@ -839,7 +861,7 @@ int hyb_connect(struct iw_cm_id *id, struct iw_cm_conn_param *param)
 	if (param->private_data_len > sizeof(cep->start->pdata) ||
 	    param->ird > HYB_MAX_RD_ATOM || param->ord > HYB_MAX_RD_ATOM)
 		return -EINVAL;
-	qp = hyb_qp_lookup(dev, param->qpn);
+	qp = hyb_cm_qp(id, param->qpn);
 	if (!qp)
 		return -EINVAL;
 	err = -ENOMEM;
@@ -976,14 +998,13 @@ static int hyb_cep_accept(struct hyb_cep *cep, struct iw_cm_id *id,
  */
 int hyb_accept(struct iw_cm_id *id, struct iw_cm_conn_param *param)
 {
-	struct hyb_dev *dev = hyb_dev_of(id->device);
 	struct hyb_cep *cep = hyb_request_take(id);
 	struct hyb_qp *qp;
 	int err;
 
 	if (!cep)
 		return -ECONNRESET;
-	qp = hyb_qp_lookup(dev, param->qpn);
+	qp = hyb_cm_qp(id, param->qpn);
 	mutex_lock(&cep->lock);
 	cep->number = 0;
 	err = -EINVAL;

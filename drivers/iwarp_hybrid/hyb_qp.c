@@ -5,6 +5,7 @@
  * Calls hyb_cm to end connections, hyb_queue to flush.
  */
 #include <linux/log2.h>
+#include <linux/sched/signal.h>
 #include <linux/slab.h>
 #include <rdma/rdma_netlink.h>
 #include <rdma/restrack.h>
@@ -389,6 +390,7 @@ static int hyb_create_qp(struct ib_qp *ibqp, struct ib_qp_init_attr *attr,
 	hyb_qp_init(qp, attr);
 	hyb_place_init(qp);
 	qp->user = udata;
+	qp->owner = udata ? get_pid(task_tgid(current)) : NULL;
 	err = hyb_qp_alloc_rings(qp, attr, udata, &resp);
 	if (err)
 		goto err_rings;
@@ -408,6 +410,7 @@ err_attr:
 err_data:
 	hyb_data_fini(qp);
 err_rings:
+	put_pid(qp->owner);
 	hyb_qp_free_rings(qp);
 	atomic_dec(&dev->num_qp);
 	return err;
@@ -542,6 +545,7 @@ static int hyb_destroy_qp(struct ib_qp *ibqp, struct ib_udata *udata)
 	hyb_data_fini(qp);
 	hyb_cq_clean(qp->scq, qp);
 	hyb_cq_clean(qp->rcq, qp);
+	put_pid(qp->owner);
 	hyb_qp_free_rings(qp);
 	atomic_dec(&dev->num_qp);
 	return 0;

@@ -29,6 +29,7 @@
 #include <linux/kref.h>
 #include <linux/mutex.h>
 #include <linux/netdevice.h>
+#include <linux/pid.h>
 #include <linux/refcount.h>
 #include <linux/spinlock.h>
 #include <linux/workqueue.h>
@@ -438,7 +439,8 @@ struct hyb_srq {
  * @rcq: completion queue of receives
  * @srq: shared receive queue, used instead of @rq, or NULL
  * @srq_node: entry of hyb_srq.qps
- * @user: rings are mapped by a user process
+ * @owner: process that made it and maps its rings, or NULL: the kernel's
+ * @user: there is an owner
  * @dead: being destroyed, nothing completes and no event is raised any more
  * @state_lock: protects changes of @state
  * @state: HYB_QP_*
@@ -471,6 +473,7 @@ struct hyb_qp {
 	struct hyb_srq *srq;
 	struct list_head srq_node;
 	struct work_struct fault;
+	struct pid *owner;
 	spinlock_t state_lock;		/* see above */
 	enum hyb_qp_state state;
 	int access;

@@ -6,15 +6,18 @@
  *   hyb-rings -h ADDRESS [-p PORT] [-n ROUNDS] [-r SEED]
  *
  * First requests with one thing wrong each, which must complete with the right
- * error; then inline data as the library posts them, and ROUNDS connections
- * whose rings are filled at random. Prints TAP.
+ * error; then inline data as the library posts them, a process that wants to
+ * connect another one's queue pair, and ROUNDS connections whose rings are filled
+ * at random. Prints TAP.
  */
+#include <errno.h>
 #include <poll.h>
 #include <stdbool.h>
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/wait.h>
 #include <time.h>
 #include <unistd.h>
 #include <rdma/ib_user_verbs.h>
@@ -87,11 +90,27 @@ static void disconnect(struct conn *c)
 	memset(c, 0, sizeof(*c));
 }
 
-static int connect_to_target(struct conn *c)
+static const struct rdma_conn_param conn_param = {
+	.responder_resources = 4,
+	.initiator_depth = 4,
+};
+
+/* A route to the target, and a queue pair if it is wanted */
+static struct rdma_cm_id *open_id(struct ibv_qp_init_attr *attr)
 {
 	struct rdma_addrinfo hints = { .ai_port_space = RDMA_PS_TCP }, *res;
-	struct rdma_conn_param param = { .responder_resources = 4,
-					 .initiator_depth = 4 };
+	struct rdma_cm_id *id;
+	int err;
+
+	if (rdma_getaddrinfo(host, port, &hints, &res))
+		return NULL;
+	err = rdma_create_ep(&id, res, NULL, attr);
+	rdma_freeaddrinfo(res);
+	return err ? NULL : id;
+}
+
+static int open_conn(struct conn *c)
+{
 	struct ibv_qp_init_attr attr = {
 		.cap = { .max_send_wr = SEND_WR,
 			 .max_recv_wr = RECV_WR,
@@ -100,14 +119,17 @@ static int connect_to_target(struct conn *c)
 		.qp_type = IBV_QPT_RC,
 		.sq_sig_all = 1,
 	};
-	int err;
 
 	memset(c, 0, sizeof(*c));
-	if (rdma_getaddrinfo(host, port, &hints, &res))
-		return -1;
-	err = rdma_create_ep(&c->id, res, NULL, &attr);
-	rdma_freeaddrinfo(res);
-	if (err)
+	c->id = open_id(&attr);
+	return c->id ? 0 : -1;
+}
+
+static int connect_to_target(struct conn *c)
+{
+	struct rdma_conn_param param = conn_param;
+
+	if (open_conn(c))
 		return -1;
 	c->mr = rdma_reg_msgs(c->id, c->buf, sizeof(c->buf));
 	if (!c->mr || rdma_connect(c->id, &param)) {
@@ -267,6 +289,41 @@ static void try_inline(void)
 	disconnect(&c);
 }
 
+/* Connects the queue pair whose number it reads, and tells what came of it */
+static void thief(int in, int out)
+{
+	struct rdma_conn_param param = conn_param;
+	struct rdma_cm_id *id;
+	uint32_t qpn;
+	int err;
+
+	if (read(in, &qpn, sizeof(qpn)) != sizeof(qpn))
+		_exit(1);
+	id = open_id(NULL);
+	param.qp_num = qpn;
+	err = !id ? -1 : rdma_connect(id, &param) ? errno : 0;
+	if (write(out, &err, sizeof(err)) != sizeof(err))
+		_exit(1);
+	if (read(in, &qpn, sizeof(qpn)))
+		_exit(1);
+	_exit(0);
+}
+
+/* What the thief came to with a queue pair that is not connected yet */
+static void try_theft(int out, int in)
+{
+	struct rdma_conn_param param = conn_param;
+	struct conn c;
+	int err = -1;
+
+	if (!open_conn(&c) && write(out, &c.id->qp->qp_num, 4) == 4 &&
+	    read(in, &err, sizeof(err)) == sizeof(err))
+		printf("# error of the other process: %d\n", err);
+	result(err == EINVAL, "a queue pair of another process");
+	result(c.id && !rdma_connect(c.id, &param), "its owner connects it");
+	disconnect(&c);
+}
+
 /* Random octets, but with much that passes the first checks */
 static void fill(unsigned char *p, size_t n, const struct conn *c)
 {
@@ -313,7 +370,7 @@ static bool try_random(void)
 int main(int argc, char **argv)
 {
 	unsigned int i, rounds = 50, seed = time(NULL), connected = 0;
-	int opt;
+	int opt, to[2], from[2];
 
 	while ((opt = getopt(argc, argv, "h:p:n:r:")) != -1) {
 		switch (opt) {
@@ -334,10 +391,21 @@ int main(int argc, char **argv)
 		}
 	}
 	printf("TAP version 13\n# seed %u\n", seed);
+	fflush(stdout);
 	srandom(seed);
+	/* before the libraries have files open */
+	if (pipe(to) || pipe(from))
+		return 2;
+	if (!fork()) {
+		close(to[1]);
+		thief(to[0], from[1]);
+	}
 	for (i = 0; i < sizeof(bad_requests) / sizeof(bad_requests[0]); i++)
 		try_bad_request(&bad_requests[i]);
 	try_inline();
+	try_theft(to[1], from[0]);
+	close(to[1]);
+	wait(NULL);
 	for (i = 0; i < rounds; i++)
 		connected += try_random();
 	result(connected == rounds, "rings filled at random");
