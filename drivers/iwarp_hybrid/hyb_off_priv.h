@@ -152,6 +152,8 @@ struct hyb_off_steer {
  * @netdev: the device, held until the connection is detached
  * @tracker: of that reference
  * @finisher: device whose driver finishes packets; others get them finished
+ * @want: what the NIC does from now on; @nic.features has what it still does,
+ *	  too, for what was handed to TCP before
  * @qp: queue pair, NULL once detached; changes while a task owns the socket
  * @dev: for counters, NULL once detached; under ring.lock
  * @sk: socket; this structure goes with it
@@ -173,6 +175,7 @@ struct hyb_off_conn {
 	struct net_device *netdev;
 	netdevice_tracker tracker;
 	struct net_device *finisher;
+	u32 want;
 	struct hyb_qp *qp;
 	struct hyb_dev *dev;
 	struct sock *sk;

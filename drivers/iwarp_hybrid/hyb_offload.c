@@ -220,6 +220,7 @@ static void hyb_off_publish(struct hyb_off_conn *o, u32 want)
 {
 	bool finish = want & HYB_OFF_TX;
 
+	o->want = want;
 	if (finish)
 		/* never taken away: it does little where nothing is recorded */
 		WRITE_ONCE(o->sk->sk_validate_xmit_skb, hyb_off_validate);
@@ -293,7 +294,7 @@ void hyb_off_steered(struct hyb_off_conn *o, bool added)
 	if (added)
 		hyb_off_count(o, HYB_ST_OFF_FILTERS, 1);
 	if (o->qp) {
-		hyb_off_publish(o, o->nic.features);
+		hyb_off_publish(o, o->want);
 	} else if (!have && o->netdev) {
 		netdev_put(o->netdev, &o->tracker);
 		o->netdev = NULL;

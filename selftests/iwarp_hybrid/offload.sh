@@ -330,7 +330,19 @@ steered() {
 	finish "transfer, steered"
 	grown nic_filters
 	ktap_check "the filter goes with the connection" wait_for 10 no_rules
+
+	# nothing is left to the NIC once it is told so, but what it had before
 	engine a rx-demux on
+	transfer "$(scaled 20 8)M"
+	wait_for 10 connected
+	in_a ethtool --set-priv-flags va iwarp-tx-crc off iwarp-rx-demux off
+	mark tx_nic_bytes tx_crc_bytes
+	ktap_check "a filter is set, no CRC by the NIC" wait_for 10 has_rule
+	finish "transfer, steered, no CRC by the NIC"
+	still tx_nic_bytes
+	grown tx_crc_bytes
+	engine a rx-demux on
+	engine a tx-crc on
 }
 
 # nothing of a connection is left to its NIC when that goes
@@ -344,7 +356,7 @@ gone() {
 	stop_bg "$XS"
 }
 
-ktap_plan 61
+ktap_plan 65
 net_up
 dev_up hybrid hybrid || ktap_fail "devices"
 modprobe -q sdp
