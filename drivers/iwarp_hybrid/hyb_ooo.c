@@ -639,6 +639,9 @@ void hyb_ooo_look(struct hyb_qp *qp)
 	hyb_stats_add(qp->dev, HYB_ST_OOO_SEGMENTS, arrived);
 	if (qp->rx.stopped || hyb_qp_state(qp) == HYB_QP_ERROR)
 		return;
+	/* a shared link that was opened meanwhile gets packets in order */
+	if (qp->shared)
+		return;
 	hyb_stats_inc(qp->dev, HYB_ST_OOO_LOOKS);
 	if (RB_EMPTY_ROOT(&tp->out_of_order_queue))
 		return;
@@ -722,6 +725,19 @@ u32 hyb_ooo_cross(struct hyb_qp *qp, u32 len)
 			return TERM_MPA_MARKER;
 	}
 	return 0;
+}
+
+/**
+ * hyb_ooo_early - have receives been taken before their turn?
+ * @qp: queue pair
+ *
+ * If not, no Send was placed early.
+ *
+ * Context: TCP socket held.
+ */
+bool hyb_ooo_early(const struct hyb_qp *qp)
+{
+	return qp->ooo && qp->ooo->rqe_get != qp->ooo->rqe_put;
 }
 
 /**

@@ -5,9 +5,9 @@
  * their turn comes the receive engine delivers them without touching a single
  * octet again. RFC 5044 section 4.3, RFC 5041 section 5.3.
  *
- * Beside the receive engine: called by hyb_tcp and hyb_rx; calls hyb_queue,
- * hyb_mem, hyb_crc, hyb_stats, proto/ and TCP. It sends nothing, completes
- * nothing and reports no error.
+ * Beside the receive engine: called by hyb_tcp, hyb_shared and hyb_rx; calls
+ * hyb_queue, hyb_mem, hyb_crc, hyb_stats, proto/ and TCP. It sends nothing,
+ * completes nothing and reports no error.
  *
  * Everything runs with the TCP socket held (see hyb_tcp.h).
  */
@@ -54,6 +54,9 @@ void hyb_ooo_abandon(struct hyb_qp *qp);
 void hyb_ooo_free(struct hyb_qp *qp);
 void hyb_ooo_trim(struct hyb_qp *qp);
 u32 hyb_ooo_memory(const struct hyb_qp *qp);
+
+/* Of the shared link */
+bool hyb_ooo_early(const struct hyb_qp *qp);
 
 /* Of the receive engine */
 const struct ooo_range *hyb_ooo_due(struct hyb_qp *qp);

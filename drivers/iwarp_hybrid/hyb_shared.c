@@ -8,6 +8,7 @@
 #include "compat.h"
 #include "hyb_crc.h"
 #include "hyb_offload.h"
+#include "hyb_ooo.h"
 #include "hyb_shared.h"
 #include "proto/mpa_contig.h"
 
@@ -1440,7 +1441,8 @@ static int hyb_link_open(struct ib_qp *ibqp, const struct rdma_stack_ulp *ulp,
 	spin_lock_bh(&sk->sk_lock.slock);
 	if (!qp->tcp.attached)
 		err = -ENOTCONN;
-	else if (qp->rx.msn[DDP_QN_SEND] != 1 || qp->rx.active)
+	else if (qp->rx.msn[DDP_QN_SEND] != 1 || qp->rx.active ||
+		 hyb_ooo_early(qp))
 		err = -EBUSY;
 	else
 		qp->shared = sh;

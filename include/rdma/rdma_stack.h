@@ -220,7 +220,8 @@ struct rdma_stack_tx {
  * struct rdma_stack_link - operations on buffers shared with the ULP
  * @open: use the shared link on a queue pair from now on. Sends that arrive
  *	  are delivered by @ulp and need no receives. Allowed before full
- *	  operation, and in it as long as no Send has been delivered.
+ *	  operation, and in it as long as no Send has been delivered, nor a
+ *	  receive been taken for one that is still to come.
  * @close: no callback runs after return, nothing is delivered any more. What
  *	   was committed is still sent. Needed before the queue pair is
  *	   destroyed. May sleep.
