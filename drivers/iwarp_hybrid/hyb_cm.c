@@ -560,7 +560,9 @@ static int hyb_mpa_recv(struct hyb_cep *cep, struct mpa_start *s)
  * @by_peer: the peer ended it
  *
  * The engines stop, the queues are flushed, the ULP is told, references to
- * the QP and the cm_id are dropped. The socket stays.
+ * the QP and the cm_id are dropped. The socket stays, unless TCP would have to
+ * send from memory of requests that are flushed: who posted them may use it for
+ * something else then.
  */
 static void hyb_cep_stop(struct hyb_cep *cep, bool by_peer)
 {
@@ -568,6 +570,8 @@ static void hyb_cep_stop(struct hyb_cep *cep, bool by_peer)
 
 	lockdep_assert_held(&cep->lock);
 	hyb_tcp_detach(cep, qp);
+	if (hyb_tx_lends(qp))
+		hyb_tcp_recall(cep, qp);
 	hyb_tx_abandon(qp);
 	hyb_rx_abandon(qp);
 	hyb_qp_set_state(qp, HYB_QP_ERROR);
@@ -610,7 +614,10 @@ static void hyb_cep_finish(struct hyb_cep *cep, bool by_peer)
 {
 	hyb_stats_inc(cep->dev, HYB_ST_CM_CLOSE);
 	hyb_cep_stop(cep, by_peer);
-	hyb_cep_linger(cep);
+	if (cep->sock)
+		hyb_cep_linger(cep);
+	else
+		hyb_cep_dead(cep);
 }
 
 /* Full operation is over, and the peer shall know that data are lost */

@@ -281,18 +281,20 @@ void hyb_sq_complete(struct hyb_qp *qp, u32 slot, u32 bytes,
  * @qp: queue pair
  * @slot: from hyb_sq_next()
  * @bytes: length of the message
+ * @status: result
  * @end: position behind it
  *
  * It is finished when that is acknowledged, see hyb_sq_acked().
  *
  * Context: holder of the TCP socket.
  */
-void hyb_sq_lend(struct hyb_qp *qp, u32 slot, u32 bytes, u64 end)
+void hyb_sq_lend(struct hyb_qp *qp, u32 slot, u32 bytes,
+		 enum siw_wc_status status, u64 end)
 {
 	struct hyb_sq_slot *s = &qp->sq.slot[slot];
 
 	s->bytes = bytes;
-	s->status = SIW_WC_SUCCESS;
+	s->status = status;
 	s->end = end;
 	s->lent = true;
 	qp->sq.nlent++;
@@ -407,6 +409,7 @@ int hyb_rq_get(struct hyb_qp *qp, struct siw_rqe *rqe)
 static bool hyb_sq_flush_one(struct hyb_qp *qp)
 {
 	struct hyb_sq *sq = &qp->sq;
+	struct hyb_sq_slot *s;
 	struct siw_sqe sqe;
 	u32 slot;
 
@@ -414,10 +417,11 @@ static bool hyb_sq_flush_one(struct hyb_qp *qp)
 
 	if (sq->get == sq->tx && !hyb_sq_next(qp, &sqe, &slot))
 		return false;
-	slot = sq->get & sq->mask;
-	if (!sq->slot[slot].done) {
-		sq->slot[slot].status = SIW_WC_WR_FLUSH_ERR;
-		sq->slot[slot].bytes = 0;
+	s = &sq->slot[sq->get & sq->mask];
+	/* one that failed for a reason of its own keeps that */
+	if (!s->done && (!s->lent || s->status == SIW_WC_SUCCESS)) {
+		s->status = SIW_WC_WR_FLUSH_ERR;
+		s->bytes = 0;
 	}
 	hyb_sq_retire(qp);
 	return true;

@@ -12,6 +12,7 @@
  * the same QP finds @hyb_running set and leaves the work to the running loop.
  * Posting to another QP is deferred: the locks of two sockets are not nested.
  */
+#include <linux/delay.h>
 #include <linux/percpu.h>
 #include <linux/tcp.h>
 #include <net/inet_common.h>
@@ -29,6 +30,9 @@
 
 /* Octets of which reception may wait for more */
 #define HYB_TCP_BATCH	(16 * 1024)
+
+/* Packets that wait for a device which does not send are not waited for longer */
+#define HYB_TCP_RECALL	(2 * HZ)
 
 /* QP whose engine runs on this CPU, bottom halves being disabled */
 static DEFINE_PER_CPU(struct hyb_qp *, hyb_running);
@@ -592,6 +596,24 @@ void hyb_tcp_release(struct hyb_cep *cep, bool reset)
 	cep->sock = NULL;
 	sock_release(sock);
 	hyb_cep_put(cep);
+}
+
+/**
+ * hyb_tcp_recall - take memory of requests back from TCP
+ * @cep: connection, its lock held
+ * @qp: its detached queue pair
+ *
+ * Ends the connection by RST: on return nothing of it is sent any more.
+ */
+void hyb_tcp_recall(struct hyb_cep *cep, struct hyb_qp *qp)
+{
+	unsigned long end = jiffies + HYB_TCP_RECALL;
+	struct sock *sk = qp->tcp.sk;
+
+	hyb_tcp_release(cep, true);
+	/* packets that wait for the device, or in it, have the memory, too */
+	while (sk_wmem_alloc_get(sk) && time_before(jiffies, end))
+		usleep_range(500, 2000);
 }
 
 int hyb_tcp_init(void)

@@ -101,6 +101,7 @@ int hyb_tcp_attach(struct hyb_cep *cep, struct hyb_qp *qp,
 void hyb_tcp_drain(struct hyb_cep *cep, struct hyb_qp *qp);
 void hyb_tcp_detach(struct hyb_cep *cep, struct hyb_qp *qp);
 void hyb_tcp_release(struct hyb_cep *cep, bool reset);
+void hyb_tcp_recall(struct hyb_cep *cep, struct hyb_qp *qp);
 
 int hyb_tcp_init(void);
 void hyb_tcp_exit(void);

@@ -339,16 +339,28 @@ void hyb_tx_terminate(struct hyb_qp *qp, u32 err, const u8 *hdr, u32 hdr_len,
 	hyb_cep_event(qp->cep, HYB_EV_ERROR);
 }
 
-/* The request in progress failed for a local reason */
-static void hyb_tx_fail(struct hyb_qp *qp, enum siw_wc_status status)
+/* The request in progress is over, but for what TCP has of its memory */
+static void hyb_tx_end(struct hyb_qp *qp, u32 bytes, enum siw_wc_status status)
 {
 	struct hyb_tx *tx = &qp->tx;
 
 	hyb_tx_put_mem(tx);
 	tx->busy = HYB_TX_NONE;
+	if (tx->lent)
+		hyb_sq_lend(qp, tx->slot, bytes, status, tx->s.pos);
+	else
+		hyb_sq_complete(qp, tx->slot, bytes, status);
+	tx->lent = false;
+}
+
+/* The request in progress failed for a local reason */
+static void hyb_tx_fail(struct hyb_qp *qp, enum siw_wc_status status)
+{
+	struct hyb_tx *tx = &qp->tx;
+
 	tx->held = false;
 	hyb_stats_inc(qp->dev, HYB_ST_ERR_LOCAL);
-	hyb_sq_complete(qp, tx->slot, 0, status);
+	hyb_tx_end(qp, 0, status);
 	hyb_tx_terminate(qp, TERM_RDMAP_LOCAL, NULL, 0, 0);
 }
 
@@ -356,14 +368,7 @@ static void hyb_tx_fail(struct hyb_qp *qp, enum siw_wc_status status)
 
 void hyb_tx_done(struct hyb_qp *qp)
 {
-	struct hyb_tx *tx = &qp->tx;
-
-	hyb_tx_put_mem(tx);
-	tx->busy = HYB_TX_NONE;
-	if (tx->lent)
-		hyb_sq_lend(qp, tx->slot, tx->len, tx->s.pos);
-	else
-		hyb_sq_complete(qp, tx->slot, tx->len, SIW_WC_SUCCESS);
+	hyb_tx_end(qp, qp->tx.len, SIW_WC_SUCCESS);
 }
 
 static bool hyb_tx_is_send(const struct hyb_tx *tx)
@@ -1099,6 +1104,15 @@ int hyb_tx_alloc(struct hyb_qp *qp, const struct mpa_result *res)
 	for (i = 0; i < DDP_QN_COUNT; i++)
 		tx->msn[i] = 1;
 	return 0;
+}
+
+/**
+ * hyb_tx_lends - does TCP have memory of requests?
+ * @qp: detached queue pair, not flushed yet
+ */
+bool hyb_tx_lends(const struct hyb_qp *qp)
+{
+	return qp->sq.nlent || qp->tx.lent;
 }
 
 /**

@@ -233,6 +233,7 @@ void hyb_tx_done(struct hyb_qp *qp);
 /* Of the transport layer: set up, run, and take down the engine */
 int hyb_tx_alloc(struct hyb_qp *qp, const struct mpa_result *res);
 void hyb_tx_run(struct hyb_qp *qp);
+bool hyb_tx_lends(const struct hyb_qp *qp);
 void hyb_tx_abandon(struct hyb_qp *qp);
 void hyb_tx_free(struct hyb_qp *qp);
 

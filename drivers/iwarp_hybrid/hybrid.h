@@ -559,7 +559,8 @@ int hyb_sq_next(struct hyb_qp *qp, struct siw_sqe *sqe, u32 *slot);
 bool hyb_sq_pending(const struct hyb_qp *qp);
 void hyb_sq_complete(struct hyb_qp *qp, u32 slot, u32 bytes,
 		     enum siw_wc_status status);
-void hyb_sq_lend(struct hyb_qp *qp, u32 slot, u32 bytes, u64 end);
+void hyb_sq_lend(struct hyb_qp *qp, u32 slot, u32 bytes,
+		 enum siw_wc_status status, u64 end);
 void hyb_sq_acked(struct hyb_qp *qp, u64 pos);
 int hyb_rq_get(struct hyb_qp *qp, struct siw_rqe *rqe);
 void hyb_rq_complete(struct hyb_qp *qp, const struct siw_rqe *rqe, u32 bytes,

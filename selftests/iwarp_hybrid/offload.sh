@@ -8,7 +8,7 @@
 
 # shellcheck source=selftests/lib/lib.sh
 . "$(dirname "$0")/../lib/lib.sh"
-need xfer sdp-run rping ethtool rdma
+need xfer sdp-run rping ethtool rdma hyb-target
 
 NET_LINK=hnic
 SERVER=10.0.0.2
@@ -314,6 +314,34 @@ idle() {
 	rm -f /tmp/hold
 }
 
+# memory of a request is not sent from any more when the request has failed
+lent() {
+	local server client log
+
+	attr a profile offload-sg
+	start_bg b hyb-target -h $SERVER -p 7902
+	server=$BG_PID
+	wait_for 20 said listening
+	start_bg a hyb-target -c -f -h $SERVER -p 7902
+	log=$BG_LOG
+	wait_for 20 said connected "$log"
+	client=$(pgrep -xf "hyb-target -c -f .*")
+	knob a loss 1000000
+	mark tx_copy_bytes tx_nic_bytes
+	kill -TERM "$client"
+	ktap_check "a request is sent, and lost" wait_for 20 said "sent" "$log"
+	still tx_copy_bytes
+	grown tx_nic_bytes
+	stop_bg "$server"
+	ktap_check "the peer goes, and the request fails" \
+		wait_for 20 said Flushed "$log"
+	ktap_is "TCP has nothing of it" "$(in_a ss -Hnta dport = :7902)" ""
+	kill -TERM "$client"
+	wait "$BG_PID"
+	knob a loss 0
+	attr a profile hybrid
+}
+
 rules() { in_a ethtool -n va | grep -c "^Filter:"; }
 no_rules() { [ "$(rules)" = 0 ]; }
 has_rule() { [ "$(rules)" != 0 ]; }
@@ -356,7 +384,7 @@ gone() {
 	stop_bg "$XS"
 }
 
-ktap_plan 65
+ktap_plan 70
 net_up
 dev_up hybrid hybrid || ktap_fail "devices"
 modprobe -q sdp
@@ -374,6 +402,7 @@ full
 limits
 idle
 steered
+lent
 gone
 dev_down
 net_down

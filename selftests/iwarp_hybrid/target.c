@@ -6,6 +6,8 @@
  *   hyb-target -c -h ADDRESS [-p PORT] [-n COUNT]   client: echoes, one every
  *         20 ms, COUNT of them or until a signal; fails if one is not right
  *   hyb-target -c -1 ...                     client: connect only, say what came
+ *   hyb-target -c -f ...                     client: at a signal send something,
+ *         and say how that has ended; nothing more until another signal
  *   hyb-target -q ...                        with a shared receive queue
  */
 #include <arpa/inet.h>
@@ -25,8 +27,8 @@
 
 #include "target.h"
 
-static volatile sig_atomic_t stop;
-static bool shared_queue;
+static volatile sig_atomic_t stop; /* signals that have come */
+static bool shared_queue, flush;
 
 struct conn {
 	struct rdma_cm_id *id;
@@ -412,7 +414,31 @@ static int echo(struct conn *c, unsigned int n)
 static void on_signal(int sig)
 {
 	(void)sig;
-	stop = 1;
+	stop++;
+}
+
+/* One message, of which only the end is of interest */
+static void flushed(struct conn *c)
+{
+	struct ibv_wc wc = { .status = IBV_WC_GENERAL_ERR };
+
+	while (!stop)
+		usleep(1000);
+	memset(c->send[0], TARGET_ECHO, TARGET_MESSAGE);
+	if (post_send(c, 0, TARGET_MESSAGE)) {
+		printf("hyb-target: not sent\n");
+		return;
+	}
+	printf("hyb-target: sent\n");
+	fflush(stdout);
+	do {
+		while (ibv_poll_cq(c->cq, 1, &wc) != 1)
+			usleep(1000);
+	} while (wc.wr_id != 100);
+	printf("hyb-target: %s\n", ibv_wc_status_str(wc.status));
+	fflush(stdout);
+	while (stop < 2)
+		usleep(1000);
 }
 
 static int client(struct rdma_event_channel *ch, struct rdma_cm_id *id,
@@ -435,6 +461,8 @@ static int client(struct rdma_event_channel *ch, struct rdma_cm_id *id,
 	}
 	printf("hyb-target: connected\n");
 	fflush(stdout);
+	if (flush)
+		flushed(c);
 	for (n = 0; !once && !stop && (!count || n < count); n++) {
 		if (echo(c, n)) {
 			printf("hyb-target: echo %d failed\n", n);
@@ -456,11 +484,13 @@ int main(int argc, char **argv)
 	struct rdma_cm_id *id;
 	int opt, port = 7900, count = 0;
 
-	while ((opt = getopt(argc, argv, "c1qh:p:n:")) != -1) {
+	while ((opt = getopt(argc, argv, "c1fqh:p:n:")) != -1) {
 		if (opt == 'c')
 			is_client = true;
 		else if (opt == '1')
 			once = true;
+		else if (opt == 'f')
+			flush = true;
 		else if (opt == 'q')
 			shared_queue = true;
 		else if (opt == 'p')
