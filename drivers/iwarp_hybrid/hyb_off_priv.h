@@ -190,6 +190,9 @@ struct hyb_off_conn {
 	u32 max_bufs;
 };
 
+/* Does IP wrap packets of the socket? Context: any. */
+bool hyb_off_wraps(struct sock *sk);
+
 /* The hook of the socket; see hyb_off_sw.c */
 struct sk_buff *hyb_off_validate(struct sock *sk, struct net_device *dev,
 				 struct sk_buff *skb);

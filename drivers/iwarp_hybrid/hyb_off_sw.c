@@ -1,23 +1,27 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
  * What a NIC does not finish, software does: packets on their way to a device,
- * seen by the hook that sockets have for this (sk_validate_xmit_skb).
+ * seen by the hook that sockets have for this (sk_validate_xmit_skb), and before
+ * that those which IP wraps into something, so that the hook could not.
  *
  * A packet may hold FPDUs without CRC, or with markers elsewhere, when it
  * leaves by another device than its connection was added to, or when the NIC's
- * engines were switched off after the FPDUs were handed to TCP; a
- * retransmission meets the NIC as it is now. TCP keeps such packets as they
- * were, so each gets a copy in fresh pages.
+ * engines were switched off after the FPDUs were handed to TCP, or when NAT has
+ * given it other addresses; a retransmission meets the NIC as it is now. TCP
+ * keeps such packets as they were, so each gets a copy in fresh pages.
  *
- * Context of everything here: bottom halves disabled, in the transmit path of
- * the stack; any task or softirq.
+ * Context of everything here: the transmit path of the stack; any task or
+ * softirq.
  *
  * Calls hyb_off_rec and hyb_stats.
  */
+#include <linux/if_vlan.h>
 #include <linux/ip.h>
 #include <linux/ipv6.h>
 #include <linux/skbuff.h>
+#include <net/dst.h>
 #include <net/ip6_checksum.h>
+#include <net/ipv6.h>
 #include <net/tcp.h>
 
 #include "compat.h"
@@ -30,38 +34,92 @@ struct hyb_off_payload {
 	u32 seq;
 };
 
-static bool hyb_off_is_tcp(const struct sk_buff *skb)
+/*
+ * Is this a packet of TCP as it was made, but for addresses and ports? Else it
+ * is wrapped into something. VLAN tags do not count.
+ */
+static bool hyb_off_plain(const struct sk_buff *skb)
 {
-	if (skb->protocol == htons(ETH_P_IP))
+	if (skb->encapsulation || !skb_transport_header_was_set(skb))
+		return false;
+	switch (vlan_get_protocol(skb)) {
+	case htons(ETH_P_IP):
 		return ip_hdr(skb)->protocol == IPPROTO_TCP;
-	return skb->protocol == htons(ETH_P_IPV6);
+	case htons(ETH_P_IPV6):
+		return ipv6_hdr(skb)->nexthdr == IPPROTO_TCP;
+	default:
+		return false;
+	}
 }
 
-/*
- * False if there is none, or if it is wrapped into something: then it has been
- * here before, on its way to the device that wrapped it.
- */
-static bool hyb_off_payload(const struct sock *sk, const struct sk_buff *skb,
+/* Of a packet with a TCP header; false if there is none */
+static bool hyb_off_payload(const struct sk_buff *skb,
 			    struct hyb_off_payload *pl)
 {
-	const struct inet_sock *inet = inet_sk(sk);
 	const struct tcphdr *th;
 
-	if (skb->encapsulation || !skb_transport_header_was_set(skb) ||
-	    !hyb_off_is_tcp(skb))
-		return false;
-	th = tcp_hdr(skb);
 	pl->off = skb_transport_offset(skb) + sizeof(*th);
 	if (skb_headlen(skb) < pl->off)
 		return false;
-	if (th->source != inet->inet_sport || th->dest != inet->inet_dport)
-		return false;
+	th = tcp_hdr(skb);
 	pl->off += th->doff * 4 - sizeof(*th);
 	pl->seq = ntohl(th->seq);
 	if (skb_headlen(skb) < pl->off || skb->len <= pl->off)
 		return false;
 	pl->len = skb->len - pl->off;
 	return true;
+}
+
+/* Has a plain packet the addresses and ports by which the NIC knows it? */
+static bool hyb_off_known(const struct iwarp_offload_conn *c,
+			  const struct sk_buff *skb)
+{
+	const struct tcphdr *th = tcp_hdr(skb);
+
+	if (th->source != c->sport || th->dest != c->dport)
+		return false;
+	if (c->family == AF_INET)
+		return ip_hdr(skb)->saddr == c->saddr.s6_addr32[0] &&
+		       ip_hdr(skb)->daddr == c->daddr.s6_addr32[0];
+	return ipv6_addr_equal(&ipv6_hdr(skb)->saddr, &c->saddr) &&
+	       ipv6_addr_equal(&ipv6_hdr(skb)->daddr, &c->daddr);
+}
+
+/* IPsec, or a tunnel that is not a device: the hook does not see what is in it */
+static bool hyb_off_dst_wraps(const struct dst_entry *dst)
+{
+	return dst && (dst_xfrm(dst) || dst->lwtstate);
+}
+
+bool hyb_off_wraps(struct sock *sk)
+{
+	bool wraps;
+
+	rcu_read_lock();
+	wraps = hyb_off_dst_wraps(rcu_dereference(sk->sk_dst_cache));
+	rcu_read_unlock();
+	return wraps;
+}
+
+/*
+ * A packet that is wrapped was finished before that: by hyb_off_leaves(), or here
+ * on its way to the device that wrapped it. Not if this is the device that the
+ * route leads to, so that somebody on the way has wrapped it.
+ */
+static bool hyb_off_hidden(struct sock *sk, const struct net_device *dev,
+			   const struct sk_buff *skb)
+{
+	const struct dst_entry *dst;
+	bool hidden;
+
+	/* payload is in pages */
+	if (!skb_is_nonlinear(skb))
+		return false;
+	rcu_read_lock();
+	dst = rcu_dereference(sk->sk_dst_cache);
+	hidden = dst && dst->dev == dev && !hyb_off_dst_wraps(dst);
+	rcu_read_unlock();
+	return hidden;
 }
 
 /* Same headers, payload in pages of its own; NULL when out of memory */
@@ -132,7 +190,7 @@ static void hyb_off_checksum(const struct sock *sk, struct sk_buff *skb,
 	skb->ip_summed = CHECKSUM_PARTIAL;
 	skb->csum_start = skb_transport_header(skb) - skb->head;
 	skb->csum_offset = offsetof(struct tcphdr, check);
-	if (skb->protocol == htons(ETH_P_IPV6))
+	if (vlan_get_protocol(skb) == htons(ETH_P_IPV6))
 		th->check = ~csum_ipv6_magic(&ipv6_hdr(skb)->saddr,
 					     &ipv6_hdr(skb)->daddr, len,
 					     IPPROTO_TCP, 0);
@@ -171,6 +229,40 @@ static struct sk_buff *hyb_off_finish(struct hyb_off_conn *o,
 	return copy;
 }
 
+static struct sk_buff *hyb_off_drop(struct hyb_off_conn *o, struct sk_buff *skb)
+{
+	spin_lock_bh(&o->ring.lock);
+	hyb_off_count(o, HYB_ST_OFF_SW_DROPS, 1);
+	spin_unlock_bh(&o->ring.lock);
+	kfree_skb(skb);
+	return NULL;
+}
+
+/* A packet with payload, some of which may have to be finished */
+static struct sk_buff *hyb_off_serve(struct hyb_off_conn *o, struct sock *sk,
+				     struct sk_buff *skb,
+				     const struct hyb_off_payload *pl)
+{
+	bool covers;
+
+	spin_lock_bh(&o->ring.lock);
+	covers = hyb_off_ring_covers(&o->ring, pl->seq, pl->len);
+	spin_unlock_bh(&o->ring.lock);
+	return covers ? hyb_off_finish(o, sk, skb, pl) : skb;
+}
+
+struct sk_buff *hyb_off_leaves(struct sock *sk, struct sk_buff *skb)
+{
+	struct hyb_off_conn *o = (__force void *)inet_csk(sk)->icsk_ulp_data;
+	struct hyb_off_payload pl;
+
+	if (!o || !READ_ONCE(o->ring.nr) || !hyb_off_payload(skb, &pl))
+		return skb;
+	/* what IP is going to do: it looks up a route that is outdated */
+	inet_csk(sk)->icsk_af_ops->rebuild_header(sk);
+	return hyb_off_wraps(sk) ? hyb_off_serve(o, sk, skb, &pl) : skb;
+}
+
 /**
  * hyb_off_validate - a packet of a connection is on its way to a device
  * @sk: its TCP socket
@@ -178,7 +270,8 @@ static struct sk_buff *hyb_off_finish(struct hyb_off_conn *o,
  * @skb: the packet, not yet cut into segments
  *
  * Packets for the NIC that finishes them are marked, so that it can drop those
- * that come to it when it does not know the connection any more.
+ * that come to it when it does not know the connection any more. Those with other
+ * addresses, by NAT, it does not know.
  *
  * Return: the packet, a finished copy of it, or NULL: it was dropped.
  */
@@ -187,18 +280,20 @@ struct sk_buff *hyb_off_validate(struct sock *sk, struct net_device *dev,
 {
 	struct hyb_off_conn *o = (__force void *)inet_csk(sk)->icsk_ulp_data;
 	struct hyb_off_payload pl;
-	bool covers;
 
-	if (!READ_ONCE(o->ring.nr) || !hyb_off_payload(sk, skb, &pl))
+	if (!READ_ONCE(o->ring.nr))
 		return skb;
-	if (dev == READ_ONCE(o->finisher)) {
+	if (!hyb_off_plain(skb))
+		return hyb_off_hidden(sk, dev, skb) ? hyb_off_drop(o, skb) :
+						      skb;
+	if (!hyb_off_payload(skb, &pl))
+		return skb;
+	if (dev == READ_ONCE(o->finisher) && hyb_off_known(&o->nic, skb) &&
+	    !hyb_off_wraps(sk)) {
 #ifdef CONFIG_TLS_DEVICE
 		skb->decrypted = 1;
 #endif
 		return skb;
 	}
-	spin_lock_bh(&o->ring.lock);
-	covers = hyb_off_ring_covers(&o->ring, pl.seq, pl.len);
-	spin_unlock_bh(&o->ring.lock);
-	return covers ? hyb_off_finish(o, sk, skb, &pl) : skb;
+	return hyb_off_serve(o, sk, skb, &pl);
 }

@@ -107,7 +107,10 @@ static const struct iwarp_offload_host_ops hyb_off_host_ops = {
 
 /* ------------------------------------------- what the NIC is asked to do */
 
-/* Does the connection leave by the device? A route may be looked up later. */
+/*
+ * Does the connection leave by the device, and as it is? A route may be looked up
+ * later.
+ */
 static bool hyb_off_routed(const struct hyb_off_conn *o)
 {
 	const struct dst_entry *dst;
@@ -117,7 +120,7 @@ static bool hyb_off_routed(const struct hyb_off_conn *o)
 	dst = __sk_dst_get(o->sk);
 	ok = !dst || dst->dev == o->netdev;
 	rcu_read_unlock();
-	return ok;
+	return ok && !hyb_off_wraps(o->sk);
 }
 
 /* What the queue pair wishes */

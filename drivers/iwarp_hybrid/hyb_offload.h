@@ -97,6 +97,16 @@ int hyb_off_attach(struct hyb_qp *qp, struct sock *sk);
 void hyb_off_detach(struct hyb_qp *qp);
 
 /**
+ * hyb_off_leaves - TCP gives away a packet of a connection
+ * @sk: TCP socket
+ * @skb: packet, beginning with its TCP header
+ *
+ * Context: TCP socket held.
+ * Return: the packet, a finished copy of it, or NULL: it was dropped.
+ */
+struct sk_buff *hyb_off_leaves(struct sock *sk, struct sk_buff *skb);
+
+/**
  * hyb_off_update - follow a change of the queue pair's placement
  * @qp: queue pair, attached or not
  *
@@ -160,6 +170,13 @@ static inline int hyb_off_attach(struct hyb_qp *qp, struct sock *sk)
 }
 
 static inline void hyb_off_detach(struct hyb_qp *qp) { }
+
+static inline struct sk_buff *hyb_off_leaves(struct sock *sk,
+					     struct sk_buff *skb)
+{
+	return skb;
+}
+
 static inline void hyb_off_update(struct hyb_qp *qp) { }
 
 static inline bool hyb_off_room(struct hyb_off *off, unsigned int pieces)

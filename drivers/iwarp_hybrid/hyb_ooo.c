@@ -3,8 +3,8 @@
  * Out-of-order placement. See hyb_ooo.h.
  *
  * TCP calls nobody when a segment joins its out-of-order queue, but it sends an
- * ACK. A private copy of the socket's address family operations sees that leave
- * and has a look at what the SACK blocks name, which are the latest arrivals.
+ * ACK. hyb_xmit sees that leave, and then we have a look at what the SACK blocks
+ * name, which are the latest arrivals.
  *
  * What was done is remembered by stream position, never by packet: TCP merges
  * packets of this queue and may throw them away again. Octets that were placed
@@ -17,29 +17,12 @@
 #include <linux/gfp.h>
 #include <linux/log2.h>
 #include <linux/slab.h>
-#include <net/inet_connection_sock.h>
 #include <net/tcp.h>
 
 #include "compat.h"
 #include "hyb_crc.h"
 #include "hyb_ooo.h"
 #include "hybrid.h"
-
-/* Of TCP over IPv4, over IPv6, and over IPv6 sockets with an IPv4 address */
-#define HYB_OOO_FAMILIES	4
-
-/**
- * struct hyb_ooo_ops - private copy of a socket's operations
- * @ops: the copy
- * @base: what it was copied from
- */
-struct hyb_ooo_ops {
-	struct inet_connection_sock_af_ops ops;
-	const struct inet_connection_sock_af_ops *base;
-};
-
-static struct hyb_ooo_ops hyb_ooo_ops[HYB_OOO_FAMILIES];
-static DEFINE_MUTEX(hyb_ooo_ops_lock);	/* for writers of hyb_ooo_ops */
 
 /**
  * struct hyb_ooo_run - a look at a run of octets in the queue
@@ -760,54 +743,28 @@ int hyb_ooo_recv(struct hyb_qp *qp, struct siw_rqe *rqe)
 
 /* -------------------------------------------------------- life of a QP */
 
-/*
- * In the place of TCP's function that gives a segment to IP. Behind it the
- * queue is looked at, so that the ACK does not wait.
+/**
+ * hyb_ooo_sent - a packet has left
+ * @sk: TCP socket
+ *
+ * Behind it the queue is looked at, so that the ACK does not wait.
+ *
+ * Context: TCP socket held.
  */
-static int hyb_ooo_queue_xmit(struct sock *sk, struct sk_buff *skb,
-			      struct flowi *fl)
+void hyb_ooo_sent(struct sock *sk)
 {
-	const struct inet_connection_sock_af_ops *ops =
-		inet_csk(sk)->icsk_af_ops;
 	struct hyb_cep *cep = sk->sk_user_data;
-	int ret;
 
-	ret = container_of(ops, struct hyb_ooo_ops, ops)->base
-		->queue_xmit(sk, skb, fl);
 	/* pairs with hyb_tcp_attach(): changes under the lock that we have */
 	if (cep && cep->live && cep->live->ooo &&
 	    cep->live->ooo->seen != tcp_sk(sk)->rcv_ooopack)
 		hyb_tcp_look(sk, cep->live);
-	return ret;
-}
-
-/* The copy of @base, made at its first use; NULL if it is one too many */
-static const struct inet_connection_sock_af_ops *
-hyb_ooo_copy_ops(const struct inet_connection_sock_af_ops *base)
-{
-	struct hyb_ooo_ops *o = NULL;
-	int i;
-
-	mutex_lock(&hyb_ooo_ops_lock);
-	for (i = 0; i < HYB_OOO_FAMILIES; i++) {
-		o = &hyb_ooo_ops[i];
-		if (o->base == base)
-			break;
-		if (o->base)
-			continue;
-		o->ops = *base;
-		o->ops.queue_xmit = hyb_ooo_queue_xmit;
-		o->base = base;
-		break;
-	}
-	mutex_unlock(&hyb_ooo_ops_lock);
-	return i < HYB_OOO_FAMILIES ? &o->ops : NULL;
 }
 
 /**
  * hyb_ooo_attach - place out of order from now on, where that can be done
  * @qp: queue pair that enters full operation, hyb_rx_init() was called
- * @sk: its TCP socket
+ * @sk: its TCP socket, which hyb_xmit knows
  *
  * It takes markers, to find FPDUs, and a CRC, to believe what they say. The
  * shared link takes packets in order by reference and gains nothing.
@@ -816,37 +773,18 @@ hyb_ooo_copy_ops(const struct inet_connection_sock_af_ops *base)
  */
 void hyb_ooo_attach(struct hyb_qp *qp, struct sock *sk)
 {
-	const struct inet_connection_sock_af_ops *ops;
 	struct hyb_ooo *o;
 
 	if (!READ_ONCE(qp->dev->ooo) || !qp->rx.ivl || !qp->rx.crc ||
 	    qp->shared || qp->ooo)
 		return;
-	ops = hyb_ooo_copy_ops(inet_csk(sk)->icsk_af_ops);
-	o = ops ? kzalloc(sizeof(*o), GFP_KERNEL) : NULL;
+	o = kzalloc(sizeof(*o), GFP_KERNEL);
 	if (!o)
 		return;
 	o->seen = tcp_sk(sk)->rcv_ooopack;
 	o->partial = U64_MAX;
 	o->no_mark = U64_MAX;
 	WRITE_ONCE(qp->ooo, o);
-	WRITE_ONCE(inet_csk(sk)->icsk_af_ops, ops);
-}
-
-/**
- * hyb_ooo_release - give a socket its own operations back
- * @sk: TCP socket
- *
- * Context: process, the caller owns the TCP socket.
- */
-void hyb_ooo_release(struct sock *sk)
-{
-	struct inet_connection_sock *icsk = inet_csk(sk);
-	int i;
-
-	for (i = 0; i < HYB_OOO_FAMILIES; i++)
-		if (icsk->icsk_af_ops == &hyb_ooo_ops[i].ops)
-			WRITE_ONCE(icsk->icsk_af_ops, hyb_ooo_ops[i].base);
 }
 
 /**

@@ -5,8 +5,8 @@
  * their turn comes the receive engine delivers them without touching a single
  * octet again. RFC 5044 section 4.3, RFC 5041 section 5.3.
  *
- * Beside the receive engine: called by hyb_tcp, hyb_shared and hyb_rx; calls
- * hyb_queue, hyb_mem, hyb_crc, hyb_stats, proto/ and TCP. It sends nothing,
+ * Beside the receive engine: called by hyb_tcp, hyb_xmit, hyb_shared and hyb_rx;
+ * calls hyb_queue, hyb_mem, hyb_crc, hyb_stats, proto/ and TCP. It sends nothing,
  * completes nothing and reports no error.
  *
  * Everything runs with the TCP socket held (see hyb_tcp.h).
@@ -19,7 +19,6 @@
 #include "proto/ooo.h"
 
 struct hyb_qp;
-struct inet_connection_sock_af_ops;
 struct siw_rqe;
 struct sock;
 
@@ -48,7 +47,7 @@ struct hyb_ooo {
 
 /* Of the transport layer */
 void hyb_ooo_attach(struct hyb_qp *qp, struct sock *sk);
-void hyb_ooo_release(struct sock *sk);
+void hyb_ooo_sent(struct sock *sk);
 void hyb_ooo_look(struct hyb_qp *qp);
 void hyb_ooo_abandon(struct hyb_qp *qp);
 void hyb_ooo_free(struct hyb_qp *qp);

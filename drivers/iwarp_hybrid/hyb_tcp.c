@@ -22,6 +22,7 @@
 #include "hyb_offload.h"
 #include "hyb_ooo.h"
 #include "hyb_shared.h"
+#include "hyb_xmit.h"
 #include "hybrid.h"
 #include "proto/mpa.h"
 
@@ -490,8 +491,10 @@ int hyb_tcp_attach(struct hyb_cep *cep, struct hyb_qp *qp,
 	}
 
 	/* without memory for it software does it all */
-	hyb_off_attach(qp, sk);
-	hyb_ooo_attach(qp, sk);
+	if (hyb_xmit_attach(sk)) {
+		hyb_off_attach(qp, sk);
+		hyb_ooo_attach(qp, sk);
+	}
 
 	spin_lock_bh(&sk->sk_lock.slock);
 	sock_hold(sk);
@@ -588,7 +591,7 @@ void hyb_tcp_release(struct hyb_cep *cep, bool reset)
 	sk->sk_error_report = cep->error_report;
 	write_unlock_bh(&sk->sk_callback_lock);
 	WRITE_ONCE(sk->sk_prot, hyb_prot_base[sk->sk_family == AF_INET6]);
-	hyb_ooo_release(sk);
+	hyb_xmit_release(sk);
 	release_sock(sk);
 
 	if (reset)

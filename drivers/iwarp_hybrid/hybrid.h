@@ -10,6 +10,7 @@
  *	hyb_cm		connection management
  *	hyb_qp		queue pairs: life cycle, states
  *	hyb_tcp		TCP socket of a QP and who may run its engines
+ *	hyb_xmit	what that gives to IP
  *	hyb_tx, hyb_rx	the engines; hyb_ooo, hyb_ext beside the latter
  *	hyb_srq, hyb_queue	shared and own queues
  *	hyb_idle	memory that queue pairs have only while they need it

@@ -1,0 +1,102 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * Between TCP and IP. See hyb_xmit.h.
+ *
+ * A private copy of the socket's address family operations sees every packet
+ * before it gets its IP header.
+ */
+#include <linux/mutex.h>
+#include <net/inet_connection_sock.h>
+
+#include "hyb_offload.h"
+#include "hyb_ooo.h"
+#include "hyb_xmit.h"
+
+/* Of TCP over IPv4, over IPv6, and over IPv6 sockets with an IPv4 address */
+#define HYB_XMIT_FAMILIES	4
+
+/**
+ * struct hyb_xmit_ops - private copy of a socket's operations
+ * @ops: the copy
+ * @base: what it was copied from
+ */
+struct hyb_xmit_ops {
+	struct inet_connection_sock_af_ops ops;
+	const struct inet_connection_sock_af_ops *base;
+};
+
+static struct hyb_xmit_ops hyb_xmit_ops[HYB_XMIT_FAMILIES];
+static DEFINE_MUTEX(hyb_xmit_lock);	/* for writers of hyb_xmit_ops */
+
+/* In the place of TCP's function that gives a segment to IP */
+static int hyb_xmit_queue(struct sock *sk, struct sk_buff *skb,
+			  struct flowi *fl)
+{
+	const struct inet_connection_sock_af_ops *ops =
+		inet_csk(sk)->icsk_af_ops;
+	int ret;
+
+	skb = hyb_off_leaves(sk, skb);
+	if (!skb)
+		return -ENOBUFS;
+	ret = container_of(ops, struct hyb_xmit_ops, ops)->base
+		->queue_xmit(sk, skb, fl);
+	hyb_ooo_sent(sk);
+	return ret;
+}
+
+/* The copy of @base, made at its first use; NULL if it is one too many */
+static const struct inet_connection_sock_af_ops *
+hyb_xmit_copy_ops(const struct inet_connection_sock_af_ops *base)
+{
+	struct hyb_xmit_ops *o = NULL;
+	int i;
+
+	mutex_lock(&hyb_xmit_lock);
+	for (i = 0; i < HYB_XMIT_FAMILIES; i++) {
+		o = &hyb_xmit_ops[i];
+		if (o->base == base)
+			break;
+		if (o->base)
+			continue;
+		o->ops = *base;
+		o->ops.queue_xmit = hyb_xmit_queue;
+		o->base = base;
+		break;
+	}
+	mutex_unlock(&hyb_xmit_lock);
+	return i < HYB_XMIT_FAMILIES ? &o->ops : NULL;
+}
+
+/**
+ * hyb_xmit_attach - see the packets of a connection from now on
+ * @sk: its TCP socket
+ *
+ * Context: process, the caller owns the TCP socket (lock_sock).
+ * Return: false if that cannot be done: it has unknown operations.
+ */
+bool hyb_xmit_attach(struct sock *sk)
+{
+	const struct inet_connection_sock_af_ops *ops =
+		hyb_xmit_copy_ops(inet_csk(sk)->icsk_af_ops);
+
+	if (ops)
+		WRITE_ONCE(inet_csk(sk)->icsk_af_ops, ops);
+	return ops;
+}
+
+/**
+ * hyb_xmit_release - give a socket its own operations back
+ * @sk: TCP socket
+ *
+ * Context: process, the caller owns the TCP socket.
+ */
+void hyb_xmit_release(struct sock *sk)
+{
+	struct inet_connection_sock *icsk = inet_csk(sk);
+	int i;
+
+	for (i = 0; i < HYB_XMIT_FAMILIES; i++)
+		if (icsk->icsk_af_ops == &hyb_xmit_ops[i].ops)
+			WRITE_ONCE(icsk->icsk_af_ops, hyb_xmit_ops[i].base);
+}
