@@ -1454,7 +1454,7 @@ static void hyb_rx_shared_end(struct hyb_qp *qp)
  * would stay shut.
  */
 static void hyb_rx_make_room(struct hyb_qp *qp, struct sock *sk,
-			     struct hyb_cur *cur)
+			     struct hyb_cur *cur, bool part)
 {
 	/* a peer may send one octet per packet: no more than TCP allows itself */
 	u32 max = READ_ONCE(sock_net(sk)->ipv4.sysctl_tcp_rmem[2]);
@@ -1466,8 +1466,8 @@ static void hyb_rx_make_room(struct hyb_qp *qp, struct sock *sk,
 		skb = cur->skb;
 		skb_queue_walk_from(&sk->sk_receive_queue, skb) {
 			rest += skb->truesize;
-			/* what waits for a reader shuts the window */
-			if (qp->rx.paused || (sh && sh->held))
+			/* what waits for a reader, or for us, shuts the window */
+			if (qp->rx.paused || part || (sh && sh->held))
 				break;
 		}
 	}
@@ -1525,13 +1525,32 @@ static u32 hyb_rx_walk(struct hyb_qp *qp, struct sock *sk, u32 avail)
 	}
 	if (sh)
 		hyb_rx_shared_end(qp);
-	hyb_rx_make_room(qp, sk, &cur);
+	hyb_rx_make_room(qp, sk, &cur, avail < tcp_inq(sk));
 	return done;
+}
+
+/*
+ * Has the round ended because it was long enough? Not if nothing can be done
+ * even at the begin of a round.
+ */
+static bool hyb_rx_later(struct hyb_qp *qp, u32 done)
+{
+	struct hyb_rx *rx = &qp->rx;
+	bool more = done || rx->budget < HYB_RX_BUDGET;
+
+	rx->budget -= done;
+	if (!more || rx->paused || rx->stopped)
+		return false;
+	hyb_stats_inc(qp->dev, HYB_ST_RX_BUDGET);
+	hyb_tcp_retry(qp, HYB_TODO_RX, 0);
+	return true;
 }
 
 /**
  * hyb_rx_run - process what has arrived
  * @qp: attached queue pair
+ *
+ * If that is more than a round takes, the rest is left to a work item.
  *
  * Context: spinlock of the TCP socket held, called by TCP or not.
  */
@@ -1539,7 +1558,9 @@ void hyb_rx_run(struct hyb_qp *qp)
 {
 	struct sock *sk = qp->tcp.sk;
 	struct hyb_rx *rx = &qp->rx;
-	u32 avail = tcp_inq(sk);
+	u32 inq = tcp_inq(sk);
+	u32 avail = min(inq, rx->budget);
+	bool later = false;
 	u32 done = 0;
 	bool fin;
 
@@ -1547,6 +1568,10 @@ void hyb_rx_run(struct hyb_qp *qp)
 	if (!rx->stopped && hyb_qp_state(qp) != HYB_QP_ERROR) {
 		if (avail && avail >= rx->need)
 			done = hyb_rx_walk(qp, sk, avail);
+		if (avail < inq)
+			later = hyb_rx_later(qp, done);
+		else
+			rx->budget -= done;
 		if (done) {
 			tcp_read_done(sk, done);
 			rx->delay = 0;
@@ -1560,7 +1585,7 @@ void hyb_rx_run(struct hyb_qp *qp)
 		hyb_rx_wait(qp, fin);
 	if (rx->stopped)
 		tcp_read_done(sk, tcp_inq(sk));
-	if (fin && !rx->eof && (rx->stopped || !rx->paused)) {
+	if (fin && !rx->eof && !later && (rx->stopped || !rx->paused)) {
 		rx->eof = true;
 		hyb_cep_event(qp->cep, HYB_EV_EOF);
 	}

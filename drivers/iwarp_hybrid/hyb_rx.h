@@ -42,8 +42,15 @@ struct hyb_cur {
 	u32 n;
 };
 
+/*
+ * Octets of the stream that a round of the engine looks at: bottom halves are
+ * disabled, and others wait. More than the largest FPDU.
+ */
+#define HYB_RX_BUDGET	(1024 * 1024)
+
 /**
  * struct hyb_rx - receive state of a QP
+ * @budget: what is left of HYB_RX_BUDGET; the transport layer begins a round
  * @need: octets up to the end of the FPDU being awaited, 0: not known
  * @pos: octets of the stream consumed
  * @ivl: marker interval of the incoming stream, 0 for none
@@ -73,6 +80,7 @@ struct hyb_cur {
  * @there: same, octets that the NIC has placed
  */
 struct hyb_rx {
+	u32 budget;
 	u32 need;
 	u64 pos;
 	u32 ivl;

@@ -37,6 +37,7 @@ static const struct rdma_stat_desc hyb_stat_descs[HYB_ST_COUNT] = {
 	[HYB_ST_RX_NIC_PLACED].name = "rx_nic_placed",
 	[HYB_ST_RX_PAUSED].name = "rx_paused",
 	[HYB_ST_RX_DEFERRED].name = "rx_deferred",
+	[HYB_ST_RX_BUDGET].name = "rx_budget",
 	[HYB_ST_RX_TERM].name = "rx_terminates",
 	[HYB_ST_RX_IMM].name = "rx_immediates",
 	[HYB_ST_RX_ATOMICS].name = "rx_atomics",

@@ -50,6 +50,7 @@ enum hyb_stat {
 	HYB_ST_RX_NIC_PLACED,		/* octets found where they belong */
 	HYB_ST_RX_PAUSED,
 	HYB_ST_RX_DEFERRED,
+	HYB_ST_RX_BUDGET,		/* rounds that left something */
 	HYB_ST_RX_TERM,
 	HYB_ST_RX_IMM,
 	HYB_ST_RX_ATOMICS,

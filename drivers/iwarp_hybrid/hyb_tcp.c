@@ -55,6 +55,9 @@ static struct lock_class_key hyb_sk_lock_key[2];
  * hyb_tcp_run - run the engines until there is nothing left to do
  * @qp: queue pair, not running on this CPU
  *
+ * What has come in may be more than the receive engine takes in a round; then
+ * it has left the rest to the work item.
+ *
  * Context: spinlock of the socket held, hence bottom halves disabled.
  */
 static void hyb_tcp_run(struct hyb_qp *qp)
@@ -63,6 +66,7 @@ static void hyb_tcp_run(struct hyb_qp *qp)
 
 	lockdep_assert_held(&t->sk->sk_lock.slock);
 	__this_cpu_write(hyb_running, qp);
+	qp->rx.budget = HYB_RX_BUDGET;
 	while (READ_ONCE(t->todo)) {
 		if (test_and_clear_bit(HYB_TODO_RX, &t->todo) && t->attached)
 			hyb_rx_run(qp);
@@ -548,13 +552,17 @@ void hyb_tcp_drain(struct hyb_cep *cep, struct hyb_qp *qp)
 void hyb_tcp_detach(struct hyb_cep *cep, struct hyb_qp *qp)
 {
 	struct sock *sk = cep->sock->sk;
+	int inq;
 
 	lock_sock(sk);
 	spin_lock_bh(&sk->sk_lock.slock);
 	/* the upper layer gets all that came before the end */
 	if (qp->shared) {
-		set_bit(HYB_TODO_RX, &qp->tcp.todo);
-		hyb_tcp_run(qp);
+		do {
+			inq = tcp_inq(sk);
+			set_bit(HYB_TODO_RX, &qp->tcp.todo);
+			hyb_tcp_run(qp);
+		} while (tcp_inq(sk) < inq);
 		hyb_shared_closed(qp, qp->rx.eof && !qp->rx.stopped ?
 				  0 : -ECONNRESET);
 	}

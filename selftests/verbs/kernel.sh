@@ -5,8 +5,8 @@
 # Verbs that only the kernel can ask for, by verbs_test.ko: immediate data and
 # atomic operations of RFC 7306 between hybrid devices, over every way of placing
 # markers, and that posting them is refused when the peer is siw. Then the ways
-# in which a connection ends, also when the peer is not there any more; and that
-# queues can get other sizes.
+# in which a connection ends, also when the peer is not there any more; that queues
+# can get other sizes; and that much which waits is not received in one go.
 
 # shellcheck source=selftests/lib/lib.sh
 . "$(dirname "$0")/../lib/lib.sh"
@@ -46,6 +46,19 @@ vt imm
 vt atomic
 vt close
 vt resize
+
+# more than the 1 MiB of a round is there when the first of it can be received
+waiting() {
+	[ "$(in_b ss -Hnt sport = :7990 | awk '$1 == "ESTAB" { print $2 }')" -gt 1500000 ]
+}
+in_b sysctl -qw net.ipv4.tcp_rmem="4096 8388608 8388608"
+connect
+vt flood
+ktap_check "$NAME: all of it waits" wait_for 20 waiting
+vt drain
+in_b sysctl -qw net.ipv4.tcp_rmem="4096 131072 6291456"
+connect
+ktap_check "it is received in several rounds" [ "$(counter rdb rx_budget)" -gt 0 ]
 ktap_check "Immediate Data are counted by the sender" \
 	[ "$(counter rda tx_immediates)" -gt 100 ]
 ktap_is "and by the receiver" "$(counter rdb rx_immediates)" \

@@ -10,6 +10,8 @@
  *	resize			queues get other sizes
  *	stranger a|b		that side's peer knows neither
  *	private			private data, as long as rdma_cm takes
+ *	flood			2 MB for somebody without a receive
+ *	drain			a receive for that, and the end
  */
 #include <linux/module.h>
 #include <linux/string.h>
@@ -37,6 +39,8 @@ static int vt_run(const char *test, const char *args)
 		vt_stranger_tests(args);
 	else if (!strcmp(test, "private"))
 		vt_private_tests();
+	else if (!strcmp(test, "flood") || !strcmp(test, "drain"))
+		vt_flood_tests(!strcmp(test, "drain"));
 	else
 		return -EINVAL;
 	return 0;
@@ -50,6 +54,7 @@ static int __init vt_init(void)
 static void __exit vt_exit(void)
 {
 	kt_exit();
+	vt_flood_end();
 	vt_unlisten();
 }
 
