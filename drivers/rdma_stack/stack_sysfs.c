@@ -8,7 +8,9 @@
  * its class by way of its devices only.
  */
 #include <linux/device.h>
+#include <linux/list.h>
 #include <linux/mutex.h>
+#include <linux/slab.h>
 #include <linux/sysfs.h>
 #include <rdma/ib_verbs.h>
 
@@ -60,19 +62,68 @@ static bool stack_sysfs_merge(struct device *d)
 	return group && group->name && !strcmp(group->name, stack_group.name);
 }
 
+/* A directory that has the attribute; the class removes it before @d goes */
+struct stack_dir {
+	struct list_head node;
+	struct device *d;
+};
+
+static LIST_HEAD(stack_dirs);
+static DEFINE_MUTEX(stack_dirs_lock);
+
 static int stack_class_add(COMPAT_CLASS_INTF_ARGS)
 {
-	if (stack_sysfs_merge(compat_class_dev))
-		return sysfs_merge_group(&compat_class_dev->kobj, &stack_group);
-	return sysfs_create_group(&compat_class_dev->kobj, &stack_group);
+	struct device *d = compat_class_dev;
+	struct stack_dir *dir;
+	int err;
+
+	dir = kzalloc(sizeof(*dir), GFP_KERNEL);
+	if (!dir)
+		return -ENOMEM;
+	dir->d = d;
+	if (stack_sysfs_merge(d))
+		err = sysfs_merge_group(&d->kobj, &stack_group);
+	else
+		err = sysfs_create_group(&d->kobj, &stack_group);
+	if (err) {
+		kfree(dir);
+		return err;
+	}
+	mutex_lock(&stack_dirs_lock);
+	list_add_tail(&dir->node, &stack_dirs);
+	mutex_unlock(&stack_dirs_lock);
+	return 0;
+}
+
+/* Nobody is woken through it any more; false if there is none */
+static bool stack_dir_forget(struct device *d)
+{
+	struct stack_dir *dir;
+	bool found = false;
+
+	mutex_lock(&stack_dirs_lock);
+	list_for_each_entry(dir, &stack_dirs, node) {
+		if (dir->d == d) {
+			list_del(&dir->node);
+			kfree(dir);
+			found = true;
+			break;
+		}
+	}
+	mutex_unlock(&stack_dirs_lock);
+	return found;
 }
 
 static void stack_class_remove(COMPAT_CLASS_INTF_ARGS)
 {
-	if (stack_sysfs_merge(compat_class_dev))
-		sysfs_unmerge_group(&compat_class_dev->kobj, &stack_group);
+	struct device *d = compat_class_dev;
+
+	if (!stack_dir_forget(d))
+		return;
+	if (stack_sysfs_merge(d))
+		sysfs_unmerge_group(&d->kobj, &stack_group);
 	else
-		sysfs_remove_group(&compat_class_dev->kobj, &stack_group);
+		sysfs_remove_group(&d->kobj, &stack_group);
 }
 
 static struct class_interface stack_intf = {
@@ -106,14 +157,20 @@ int stack_sysfs_add(struct ib_device *dev)
 
 /**
  * stack_sysfs_changed() - wake up who polls the attribute
- * @dev: device, referenced by the caller
+ * @dev: device, referenced by the caller; in any namespace that sees it
  *
  * Context: process, may sleep.
  */
 void stack_sysfs_changed(struct ib_device *dev)
 {
-	sysfs_notify(&dev->dev.kobj, stack_group.name,
-		     dev_attr_components.attr.name);
+	struct stack_dir *dir;
+
+	mutex_lock(&stack_dirs_lock);
+	list_for_each_entry(dir, &stack_dirs, node)
+		if (rdma_device_to_ibdev(dir->d) == dev)
+			sysfs_notify(&dir->d->kobj, stack_group.name,
+				     dev_attr_components.attr.name);
+	mutex_unlock(&stack_dirs_lock);
 }
 
 /**
