@@ -21,6 +21,7 @@
 #include "hybrid.h"
 
 #define HYB_ATTR_DELAY	20	/* ms until a queue pair has its directory */
+#define HYB_NEWS_DELAY	20	/* ms until a change is told, with others */
 
 /* ---------------------------------------------------------- placement */
 
@@ -183,10 +184,26 @@ void hyb_place_init(struct hyb_qp *qp)
 	hyb_place_update(qp, 0);
 }
 
+static void hyb_attr_news_work(struct work_struct *work)
+{
+	struct hyb_dev *dev = container_of(to_delayed_work(work),
+					   struct hyb_dev, news);
+
+	rdma_stack_changed(&dev->ibdev);
+}
+
+void hyb_attr_changed(struct hyb_dev *dev)
+{
+	queue_delayed_work(hyb_wq, &dev->news, msecs_to_jiffies(HYB_NEWS_DELAY));
+}
+
 void hyb_place_update(struct hyb_qp *qp, u32 nic)
 {
 	struct hyb_place place = hyb_place_resolve(&qp->wish, nic);
 
+	/* what a connection begins and ends with is no change */
+	if (qp->tcp.attached && !hyb_place_same(&qp->place, &place))
+		hyb_attr_changed(qp->dev);
 	WRITE_ONCE(qp->place.crc, place.crc);
 	WRITE_ONCE(qp->place.demux, place.demux);
 	WRITE_ONCE(qp->place.markers, place.markers);
@@ -654,7 +671,7 @@ static ssize_t hyb_qp_place_store(struct hyb_qp *qp, enum hyb_place_attr what,
 	mutex_unlock(&dev->attr_lock);
 	if (err)
 		return err;
-	rdma_stack_changed(&dev->ibdev);
+	hyb_attr_changed(dev);
 	return len;
 }
 
@@ -957,6 +974,7 @@ void hyb_attr_dev_del(struct hyb_dev *dev)
 {
 	struct hyb_attr_dev *attr = dev->attr;
 
+	cancel_delayed_work_sync(&dev->news);
 	if (!attr)
 		return;
 	dev->attr = NULL;
@@ -968,6 +986,7 @@ void hyb_attr_dev_del(struct hyb_dev *dev)
 void hyb_attr_dev_init(struct hyb_dev *dev)
 {
 	mutex_init(&dev->attr_lock);
+	INIT_DELAYED_WORK(&dev->news, hyb_attr_news_work);
 	spin_lock_init(&dev->place_lock);
 	dev->placement = RDMA_STACK_HOST;
 	hyb_profile_parse("hybrid", &dev->place);

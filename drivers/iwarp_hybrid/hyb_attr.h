@@ -38,9 +38,20 @@ void hyb_place_init(struct hyb_qp *qp);
  * @nic: engines of the NIC that serve it, BIT(enum iwarp_offload_feature)
  *
  * What the NIC does not do is done by the host. Counts from the next FPDU on.
+ * Tells whoever wants to know, if a connection is under way.
  * Context: TCP socket held, or not connected.
  */
 void hyb_place_update(struct hyb_qp *qp, u32 nic);
+
+/**
+ * hyb_attr_changed - hyb_attr_query() gives something else now
+ * @dev: device that the core has, or one of its queue pairs
+ *
+ * Told by a work item: who changes it may hold RTNL or the TCP socket, and one
+ * switch of a NIC changes many queue pairs.
+ * Context: any.
+ */
+void hyb_attr_changed(struct hyb_dev *dev);
 
 /* struct rdma_stack_provider */
 void hyb_attr_query(struct ib_device *ibdev, struct ib_qp *ibqp,

@@ -15,6 +15,7 @@
 #include <linux/wait.h>
 #include <net/addrconf.h>
 #include <rdma/iw_cm.h>
+#include <rdma/iwarp_offload.h>
 #include <rdma/rdma_netlink.h>
 #include <rdma/rdma_stack.h>
 
@@ -288,6 +289,30 @@ static struct notifier_block hyb_netdev_nb = {
 	.notifier_call = hyb_netdev_event,
 };
 
+/*
+ * Engines were switched, or a NIC's driver came or leaves. Comes behind
+ * hyb_offload, which has told the connections.
+ */
+static int hyb_nic_event(struct notifier_block *nb, unsigned long event,
+			 void *arg)
+{
+	struct hyb_dev *dev;
+
+	mutex_lock(&hyb_devs_lock);
+	dev = hyb_dev_find(arg);
+	/* not while it is freed, which ends what is begun here */
+	if (dev && ib_device_try_get(&dev->ibdev)) {
+		hyb_attr_changed(dev);
+		ib_device_put(&dev->ibdev);
+	}
+	mutex_unlock(&hyb_devs_lock);
+	return NOTIFY_DONE;
+}
+
+static struct notifier_block hyb_nic_nb = {
+	.notifier_call = hyb_nic_event,
+};
+
 /* --------------------------------------------------------------------- module */
 
 static struct hyb_dev *hyb_dev_any(void)
@@ -325,9 +350,14 @@ static int __init hyb_init(void)
 	err = register_netdevice_notifier(&hyb_netdev_nb);
 	if (err)
 		goto err_cm;
+	err = iwarp_offload_register_notifier(&hyb_nic_nb);
+	if (err)
+		goto err_netdev;
 	rdma_link_register(&hyb_link_ops);
 	return 0;
 
+err_netdev:
+	unregister_netdevice_notifier(&hyb_netdev_nb);
 err_cm:
 	hyb_cm_exit();
 err_tcp:
@@ -344,6 +374,7 @@ static void __exit hyb_exit(void)
 	struct hyb_dev *dev;
 
 	rdma_link_unregister(&hyb_link_ops);
+	iwarp_offload_unregister_notifier(&hyb_nic_nb);
 	unregister_netdevice_notifier(&hyb_netdev_nb);
 	/*
 	 * Not ib_unregister_driver(), which would take siw's devices with ours.

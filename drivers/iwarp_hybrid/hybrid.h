@@ -112,6 +112,7 @@ struct hyb_place {
  * @cm: connection manager's part
  * @attr: sysfs attributes
  * @attr_lock: protects @place against concurrent writers
+ * @news: tells that components have moved; hyb_attr's
  * @place: wish for new queue pairs
  * @verify: check also what the NIC says it has checked
  * @placement: enum rdma_stack_place: who places payload of tagged segments
@@ -147,6 +148,7 @@ struct hyb_dev {
 
 	struct hyb_attr_dev *attr;
 	struct mutex attr_lock;		/* see above */
+	struct delayed_work news;
 	struct hyb_place place;
 	bool verify;
 	u8 placement;
