@@ -231,7 +231,9 @@ static enum hnic_tx hnic_tx_serve(struct hnic_dev *hd, struct hnic_conn *hc,
  */
 enum hnic_tx hnic_conn_tx(struct hnic_dev *hd, struct hnic_pkt *p, bool marked)
 {
-	u32 mine = BIT(IWARP_OFFLOAD_TX_CRC) | BIT(IWARP_OFFLOAD_TX_CONTIG);
+	/* without CRC there is nothing to fill in where markers are gathered */
+	u32 mine = BIT(IWARP_OFFLOAD_TX_CRC) | BIT(IWARP_OFFLOAD_TX_CONTIG) |
+		   BIT(IWARP_OFFLOAD_TX_SG);
 	enum hnic_tx ret = HNIC_TX_PLAIN;
 	struct hnic_conn *hc;
 	bool served = false;

@@ -33,6 +33,18 @@ bytes=$(scaled 200000 50000)
 for p in $PROFILES; do
 	profile "$p" "$bytes"
 done
+
+# No CRC at all, and the NIC's markers
+attr crc 0
+for p in "offload-contig tx_engine_contig_fpdus" "offload-sg tx_engine_dma_marker_ops"; do
+	attr profile "${p% *}"
+	snapshot
+	ktap_check "no CRC, ${p% *}" transfer "$bytes"
+	grew "no CRC, ${p% *}: the NIC's markers" "${p#* }"
+	same "no CRC, ${p% *}: none" tx_engine_crc_filled
+	same "no CRC, ${p% *}: nothing dropped" tx_engine_crc_dropped
+done
+attr crc 1
 attr profile hybrid
 
 # Damage that only the CRC sees: the connection ends, wrong data never arrive
