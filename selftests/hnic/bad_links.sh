@@ -3,7 +3,8 @@
 # vm: timeout=400 long
 #
 # SDP over hnic in each profile while the link cuts, joins, loses and reorders,
-# while engines are switched, and when the NIC goes: the data arrive.
+# goes down and comes up, while engines are switched and components move, and when
+# the NIC goes: the data arrive.
 
 # shellcheck source=selftests/hnic/lib.bash
 . "$(dirname "$0")/lib.bash"
@@ -24,6 +25,16 @@ for p in $PROFILES; do
 	both coalesce 0
 done
 
+# ended DESCRIPTION PID: with success; what start_bg started cannot be waited for in
+# a subshell
+ended() {
+	local rc
+
+	wait "$2"
+	rc=$?
+	ktap_is "$1" $rc 0
+}
+
 switch_engines() {
 	local i f
 
@@ -43,9 +54,115 @@ for p in hybrid offload-contig offload-sg; do
 	client=$BG_PID
 	sleep 0.3
 	switch_engines
-	ktap_check "$p: engines switched under load" wait "$client"
+	ended "$p: engines switched under load" "$client"
 	stop_bg "$SERVER_PID"
 done
+attr profile hybrid
+
+beyond() { [ "$(stat_of a "$1")" -gt "$2" ]; }
+qps() { find /sys/class/infiniband/rd[ab]/hybrid/qp/ -mindepth 1 -maxdepth 1 -type d; }
+two_qps() { [ "$(qps | wc -l)" = 2 ]; }
+no_qp() { [ -z "$(qps)" ]; }
+
+# slow BYTES: a transfer both ways that takes its time, $CLIENT; with small buffers,
+# for packets that were made earlier to be gone soon. quick DESCRIPTION: to its end
+slow() {
+	both rate "$(scaled 4 1)"
+	port=$((port + 1))
+	start_bg b sdp-run xfer -s -h "$SERVER" -p "$port" -B 65536
+	SLOW=$BG_PID
+	wait_for 30 said listening
+	start_bg a sdp-run xfer -h "$SERVER" -p "$port" -n "$1" -d "$1" -B 65536 -t 200
+	CLIENT=$BG_PID
+	wait_for 30 two_qps
+}
+running() { kill -0 "$CLIENT" && two_qps; }
+quick() {
+	both rate 0
+	ended "$1" "$CLIENT"
+	stop_bg "$SLOW"
+	wait_for 20 no_qp
+}
+
+# The link goes down in the middle and comes up again
+for p in assisted offload-contig offload-sg hybrid; do
+	attr profile "$p"
+	snapshot
+	slow 2000000
+	wait_for 30 beyond tx_engine_crc_filled $(($(was tx_engine_crc_filled) + 100))
+	in_a ip link set va down
+	ktap_check "$p: down in the middle" running
+	snapshot
+	in_a ip link set va up
+	quick "$p: up again, and the data arrive"
+	grew "$p: the NIC goes on" tx_engine_crc_filled
+done
+
+# CRCs, gaps and markers by the NIC; CRCs and copies by the host: of side a
+counts() {
+	in_a ethtool -S va | awk '{ n[$1] = $2 } END { printf "%d %d %d ",
+		n["tx_engine_crc_filled:"], n["tx_engine_contig_fpdus:"],
+		n["tx_engine_dma_marker_ops:"] }'
+	echo "$(hyb_of tx_crc_bytes) $(hyb_of tx_copy_bytes)"
+}
+
+# now_is CRC MARKERS: so were the packets that have left since the call
+now_is() {
+	local packets before
+
+	before=$(counts)
+	packets=$(stat_of a tx_engine_packets)
+	wait_for 5 beyond tx_engine_packets $((packets + 40))
+	NOW=$(echo "$before $(counts)" | awk '{
+		nic = $6 - $1; contig = $7 - $2; sg = $8 - $3; host = $9 - $4
+		crc = nic && host ? "both" : nic ? "nic" : host ? "host" : "none"
+		mark = contig ? "contig" : $10 - $5 ? "copy" : "inplace"
+		if (sg > nic)
+			mark = contig ? "both" : "sg"
+		print crc, mark }')
+	[ "$NOW" = "$*" ]
+}
+
+# moves "CRC MARKERS" ATTRIBUTE VALUE: of the queue pairs that are connected
+moves() {
+	local qp
+
+	for qp in $PAIRS; do
+		echo "$3" >"$qp/$2"
+	done
+	# shellcheck disable=SC2086 # two words
+	wait_for 20 now_is $1
+	ktap_is "$2 $3" "$NOW" "$1"
+}
+
+# Components move while data do
+slow "$(scaled 10000000 6000000)"
+PAIRS=$(qps)
+moves "nic inplace" profile hybrid
+moves "nic contig" profile offload-contig
+moves "nic sg" profile offload-sg
+moves "nic contig" marker_placement contig
+moves "nic copy" marker_placement copy
+moves "host copy" profile host
+moves "nic copy" crc nic
+moves "nic sg" marker_placement sg
+# who checksums must see what goes out, hence the host's markers
+moves "host inplace" crc host
+moves "host inplace" marker_placement contig
+moves "nic contig" crc nic
+moves "nic inplace" profile hybrid
+
+# Those of the device are for new ones
+for p in "offload-contig tx_engine_contig_fpdus" "offload-sg tx_engine_dma_marker_ops"; do
+	attr profile "${p% *}"
+	snapshot
+	ktap_check "a new connection, ${p% *}" transfer 50000
+	grew "${p% *}: the NIC's markers" "${p#* }"
+	# shellcheck disable=SC2086 # one word each
+	ktap_is "${p% *}: the others stay" "$(cd ${PAIRS%%$'\n'*} && cat profile)" hybrid
+done
+ktap_check "they are there" running
+quick "the data arrive"
 attr profile hybrid
 
 both max_conns 0
