@@ -12,6 +12,7 @@
 #include <linux/jhash.h>
 #include <linux/slab.h>
 #include <net/ipv6.h>
+#include <net/l3mdev.h>
 #include <rdma/iw_cm.h>
 
 #include "sdp.h"
@@ -848,6 +849,16 @@ static int sdp_cm_check_hello(struct sock *listener, struct rdma_cm_id *id,
 	return -EINVAL;
 }
 
+/* A link-local address means nothing without its device. */
+static void sdp_cm_child_scope(struct sock *sk, const struct rdma_cm_id *id)
+{
+	const union sdp_addr *dst = (void *)&id->route.addr.dst_addr;
+
+	if (!sk->sk_bound_dev_if && dst->sa.sa_family == AF_INET6 &&
+	    ipv6_addr_type(&dst->v6.sin6_addr) & IPV6_ADDR_LINKLOCAL)
+		sk->sk_bound_dev_if = id->route.addr.dev_addr.bound_dev_if;
+}
+
 static struct sdp_conn *sdp_cm_child(struct sock *listener,
 				     struct rdma_cm_id *id)
 {
@@ -858,6 +869,7 @@ static struct sdp_conn *sdp_cm_child(struct sock *listener,
 	sk = sdp_sock_child(listener);
 	if (!sk)
 		return NULL;
+	sdp_cm_child_scope(sk, id);
 	conn = sdp_conn_alloc(sk, false);
 	if (!conn) {
 		sock_set_flag(sk, SOCK_DEAD);
@@ -1043,9 +1055,21 @@ static u32 sdp_port_hash(const struct sockaddr_storage *peer)
 		     (__force u32)v6->sin6_port);
 }
 
+/* Does @sk listen, and at the device, or one of the domain, that @id came by? */
+static bool sdp_port_listens(const struct sock *sk, const struct rdma_cm_id *id)
+{
+	int by = id->route.addr.dev_addr.bound_dev_if;
+	int dev = READ_ONCE(sk->sk_bound_dev_if);
+
+	if (inet_sk_state_load(sk) != TCP_LISTEN)
+		return false;
+	return !dev || !by || dev == by ||
+	       dev == l3mdev_master_ifindex_by_index(sock_net(sk), by);
+}
+
 /*
  * The listener for a request, with a reference; chosen by the peer's address
- * if there are several. NULL if nobody listens any more.
+ * if there are several. NULL if nobody listens, or not at this device.
  */
 static struct sock *sdp_port_pick(struct sdp_port *port, struct rdma_cm_id *id)
 {
@@ -1055,10 +1079,10 @@ static struct sock *sdp_port_pick(struct sdp_port *port, struct rdma_cm_id *id)
 
 	spin_lock_bh(&port->lock);
 	list_for_each_entry(sdp, &port->socks, port_node)
-		n += inet_sk_state_load(&sdp->inet.sk) == TCP_LISTEN;
+		n += sdp_port_listens(&sdp->inet.sk, id);
 	n = reciprocal_scale(sdp_port_hash(&id->route.addr.dst_addr), n);
 	list_for_each_entry(sdp, &port->socks, port_node) {
-		if (inet_sk_state_load(&sdp->inet.sk) != TCP_LISTEN)
+		if (!sdp_port_listens(&sdp->inet.sk, id))
 			continue;
 		sk = &sdp->inet.sk;	/* any will do if one has just ended */
 		if (!n--)
