@@ -323,7 +323,7 @@ static bool sdp_nonlocal_ok(struct sock *sk)
 	       inet_test_bit(TRANSPARENT, sk);
 }
 
-static int sdp_check_bind_v6(struct sock *sk, const struct sockaddr_in6 *a)
+static int sdp_check_bind_v6(struct sock *sk, struct sockaddr_in6 *a)
 {
 	int type = ipv6_addr_type(&a->sin6_addr);
 	struct net_device *dev = NULL;
@@ -337,6 +337,8 @@ static int sdp_check_bind_v6(struct sock *sk, const struct sockaddr_in6 *a)
 			sk->sk_bound_dev_if = a->sin6_scope_id;
 		if (!sk->sk_bound_dev_if)
 			err = -EINVAL;
+		/* rdma_cm knows no other device for it */
+		a->sin6_scope_id = sk->sk_bound_dev_if;
 	}
 	if (!err && sk->sk_bound_dev_if) {
 		dev = dev_get_by_index_rcu(sock_net(sk), sk->sk_bound_dev_if);
@@ -350,7 +352,7 @@ static int sdp_check_bind_v6(struct sock *sk, const struct sockaddr_in6 *a)
 	return err;
 }
 
-static int sdp_check_bind_addr(struct sock *sk, const union sdp_addr *a)
+static int sdp_check_bind_addr(struct sock *sk, union sdp_addr *a)
 {
 	unsigned int type;
 
@@ -867,6 +869,8 @@ static int sdp_connect_start(struct socket *sock, struct sockaddr *sa, int len,
 		return err;
 	sock->state = SS_CONNECTING;
 	WRITE_ONCE(sk->sk_shutdown, 0);
+	/* of the last connection, if it was ended by connect(AF_UNSPEC) */
+	WRITE_ONCE(sk->sk_err, 0);
 	/* without it, an error of SDP remains one */
 	if (sdp_sk(sk)->fallback)
 		sdp_tcp_prepare(sk);
