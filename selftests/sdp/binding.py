@@ -1,0 +1,401 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: GPL-2.0
+"""binding.py PORT: which address and which device a socket is bound to.
+
+Prints "CASE: RESULT" for each, at ports from PORT on. Listeners are in the namespace
+b, clients in a, which are connected by va - vb and by wa - wb."""
+import ctypes
+import errno
+import itertools
+import os
+import re
+import socket
+import struct
+import subprocess
+import sys
+
+CLONE_NEWNET = 0x40000000
+PATIENCE = 60 if os.path.exists("/proc/lockdep") else 15   # seconds
+LIBC = ctypes.CDLL(None, use_errno=True)
+PORTS = itertools.count(int(sys.argv[1]))
+CASES = []
+
+
+def enter(netns):
+    """Sockets belong to the namespace that they are made in"""
+    with open("/run/netns/" + netns, encoding="ascii") as file:
+        if LIBC.setns(file.fileno(), CLONE_NEWNET):
+            raise OSError(ctypes.get_errno(), "setns")
+
+
+def linklocal(netns, dev):
+    """The address, and the device as a scope"""
+    text = subprocess.run(["ip", "-n", netns, "-6", "addr", "show", "dev", dev, "scope",
+                           "link"], check=True, capture_output=True, text=True).stdout
+    addr = re.search(r"inet6 (fe80:[^/]*)/", text).group(1)
+    return addr, int(re.match(r"\d+", text).group())
+
+
+def new(netns, family, dev=None, v6only=None, patience=PATIENCE):
+    enter(netns)
+    sock = socket.socket(family)
+    sock.settimeout(patience)
+    sock.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+    if dev:
+        sock.setsockopt(socket.SOL_SOCKET, socket.SO_BINDTODEVICE, dev.encode())
+    if v6only is not None:
+        sock.setsockopt(socket.IPPROTO_IPV6, socket.IPV6_V6ONLY, v6only)
+    return sock
+
+
+def full(addr, port, scope=0):
+    return (addr, port, 0, scope) if ":" in addr else (addr, port)
+
+
+def family_of(addr):
+    return socket.AF_INET6 if ":" in addr else socket.AF_INET
+
+
+def listener(addr, port, scope=0, **options):
+    sock = new("b", family_of(addr), **options)
+    sock.bind(full(addr, port, scope))
+    sock.listen(5)
+    return sock
+
+
+def client(addr, port, scope=0, local=None, **options):
+    sock = new("a", family_of(addr), **options)
+    if local:
+        sock.bind(local)
+    sock.connect(full(addr, port, scope))
+    return sock
+
+
+def name(told):
+    """Without the port, which is any"""
+    return "%".join(str(n) for n in told[:1] + told[3:])
+
+
+def names(sock):
+    return name(sock.getsockname()) + " - " + name(sock.getpeername())
+
+
+def bound(sock):
+    """What SO_BINDTODEVICE tells"""
+    return sock.getsockopt(socket.SOL_SOCKET, socket.SO_BINDTODEVICE, 16).strip(
+        b"\0").decode() or "any"
+
+
+def exchange(lsn, sock):
+    """Names and devices of both ends; data go to and fro"""
+    conn, peer = lsn.accept()
+    conn.settimeout(PATIENCE)
+    sock.sendall(b"to")
+    conn.sendall(conn.recv(2) + b"fro")
+    data = sock.recv(5, socket.MSG_WAITALL)
+    if peer != conn.getpeername() or data != b"tofro":
+        raise OSError(errno.EPROTO, "wrong")
+    return f"{names(sock)} by {bound(sock)}, {names(conn)} by {bound(conn)}"
+
+
+def case(func):
+    CASES.append(func)
+    return func
+
+
+def reach(to, listen=("::",), scope=0, client_options=None, **options):
+    """Listen at an address and a scope, connect to one"""
+    port = next(PORTS)
+    lsn = listener(listen[0], port, *listen[1:], **options)
+    sock = client(to, port, scope, **(client_options or {}))
+    return exchange(lsn, sock)
+
+
+# ---- link-local addresses
+
+@case
+def linklocal_both():
+    """Both ends name the device"""
+    return reach(VB, (VB, VB_IF), VA_IF)
+
+
+@case
+def linklocal_wildcard():
+    """The listener names nothing: the connection has the device all the same"""
+    return reach(VB, ("::",), VA_IF)
+
+
+@case
+def linklocal_second():
+    """By the other device"""
+    return reach(WB, ("::",), WA_IF)
+
+
+@case
+def linklocal_names_of_listener():
+    return name(listener(VB, next(PORTS), VB_IF).getsockname())
+
+
+@case
+def linklocal_device():
+    """The option stands for the scope"""
+    return reach(VB, (VB, 0), 0, {"dev": "va"}, dev="vb")
+
+
+@case
+def linklocal_bound_client():
+    return reach(VB, ("::",), VA_IF, {"local": full(VA, 0, VA_IF)})
+
+
+@case
+def linklocal_bind_and_no_scope():
+    """The scope of bind() is there for connect()"""
+    return reach(VB, ("::",), 0, {"local": full(VA, 0, VA_IF)})
+
+
+@case
+def linklocal_bind_no_scope():
+    return reach(VB, (VB, 0), VA_IF)
+
+
+@case
+def linklocal_bind_wrong_scope():
+    return reach(VB, (VB, WB_IF), VA_IF)
+
+
+@case
+def linklocal_bind_no_such_scope():
+    return reach(VB, (VB, 4711), VA_IF)
+
+
+@case
+def linklocal_connect_no_scope():
+    return reach(VB, ("::",), 0)
+
+
+@case
+def linklocal_connect_not_the_device():
+    return reach(VB, ("::",), VA_IF, {"dev": "wa"})
+
+
+@case
+def linklocal_bind_not_the_device():
+    """SO_BINDTODEVICE, and another one as the scope"""
+    return reach(VB, (VB, VB_IF), VA_IF, dev="wb")
+
+
+@case
+def linklocal_disconnected():
+    """connect() to no family ends what the scope did"""
+    port = next(PORTS)
+    lsn = listener("::", port)
+    sock = client(VB, port, VA_IF)
+    exchange(lsn, sock)
+    LIBC.connect(sock.fileno(), struct.pack("=H14x", socket.AF_UNSPEC), 16)
+    before = bound(sock)
+    sock.connect(full("fd00::2", port))
+    return before + ", " + exchange(lsn, sock)
+
+
+@case
+def scope_of_global():
+    """Means nothing"""
+    return reach("fd00::2", ("fd00::2", VB_IF), VA_IF)
+
+
+# ---- V6ONLY
+
+@case
+def v6only():
+    return reach("fd00::2", v6only=1)
+
+
+@case
+def v6only_refuses_v4():
+    return reach("10.0.0.2", v6only=1)
+
+
+@case
+def v6only_refuses_mapped():
+    return reach("::ffff:10.0.0.2", v6only=1)
+
+
+@case
+def v6only_bind_mapped():
+    return reach("10.0.0.2", ("::ffff:10.0.0.2",), v6only=1)
+
+
+@case
+def v6only_connect_mapped():
+    return reach("::ffff:10.0.0.2", client_options={"v6only": 1}, v6only=0)
+
+
+@case
+def dual_v4():
+    return reach("10.0.0.2", v6only=0)
+
+
+@case
+def dual_v6():
+    return reach("fd00::2", v6only=0)
+
+
+@case
+def dual_mapped():
+    """Both ends have an IPv6 socket"""
+    return reach("::ffff:10.0.0.2", v6only=0)
+
+
+@case
+def mapped_listener():
+    return reach("10.0.0.2", ("::ffff:10.0.0.2",), v6only=0)
+
+
+@case
+def v4_listener_mapped_client():
+    return reach("::ffff:10.0.0.2", ("0.0.0.0",))
+
+
+def side_by_side(**options):
+    """A listener for each family at one port"""
+    port = next(PORTS)
+    six = listener("::", port, **options)
+    four = listener("0.0.0.0", port)
+    return exchange(four, client("10.0.0.2", port)) + "; " + \
+        exchange(six, client("fd00::2", port))
+
+
+@case
+def v6only_beside_v4():
+    return side_by_side(v6only=1)
+
+
+@case
+def dual_beside_v4():
+    return side_by_side(v6only=0)
+
+
+# ---- SO_BINDTODEVICE
+
+@case
+def device_listener():
+    return reach("10.0.0.2", ("0.0.0.0",), dev="vb")
+
+
+@case
+def device_listener_address():
+    return reach("10.0.0.2", ("10.0.0.2",), dev="vb")
+
+
+@case
+def device_listener_v6():
+    return reach("fd00::2", dev="vb")
+
+
+@case
+def device_listener_dual():
+    return reach("10.0.0.2", dev="vb", v6only=0)
+
+
+@case
+def device_listener_other():
+    """What comes by another device is refused"""
+    return reach("10.0.0.2", ("0.0.0.0",), dev="wb")
+
+
+@case
+def device_listener_other_v6():
+    return reach("fd00::2", dev="wb")
+
+
+@case
+def device_listener_other_dual():
+    return reach("10.0.0.2", dev="wb", v6only=0)
+
+
+@case
+def device_listener_other_linklocal():
+    return reach(VB, ("::",), VA_IF, dev="wb")
+
+
+@case
+def device_listener_second():
+    return reach("10.0.1.2", ("0.0.0.0",), dev="wb")
+
+
+@case
+def device_client():
+    return reach("10.0.0.2", ("0.0.0.0",), 0, {"dev": "va"})
+
+
+@case
+def device_client_v6():
+    return reach("fd00::2", client_options={"dev": "va"})
+
+
+@case
+def device_client_other_v6():
+    """No way there by that device"""
+    return reach("fd00::2", client_options={"dev": "wa"})
+
+
+@case
+def device_client_other():
+    return reach("10.0.0.2", ("0.0.0.0",), 0, {"dev": "wa"})
+
+
+@case
+def device_client_dead_end():
+    """A device that nobody answers by; only SDP may know that at once"""
+    try:
+        return reach("10.0.0.2", ("0.0.0.0",), 0, {"dev": "da", "patience": 1})
+    except socket.timeout:
+        return "no connection"
+    except OSError as err:
+        if err.errno not in (errno.ENETUNREACH, errno.EHOSTUNREACH):
+            raise
+        return "no connection"
+
+
+@case
+def device_both():
+    """A listener for each device at one port"""
+    port = next(PORTS)
+    first = listener("10.0.0.2", port, dev="vb")
+    second = listener("10.0.1.2", port, dev="wb")
+    return exchange(first, client("10.0.0.2", port)) + "; " + \
+        exchange(second, client("10.0.1.2", port))
+
+
+@case
+def device_twice():
+    port = next(PORTS)
+    lsn = listener("10.0.0.2", port, dev="vb")
+    listener("10.0.0.2", port, dev="vb")
+    return exchange(lsn, client("10.0.0.2", port))
+
+
+@case
+def device_taken_back():
+    """The option is taken back before it matters"""
+    port = next(PORTS)
+    lsn = listener("0.0.0.0", port)
+    sock = new("a", socket.AF_INET, dev="wa")
+    sock.setsockopt(socket.SOL_SOCKET, socket.SO_BINDTODEVICE, b"")
+    sock.connect(("10.0.0.2", port))
+    return exchange(lsn, sock)
+
+
+def result(func):
+    try:
+        return func()
+    except OSError as err:
+        return errno.errorcode.get(err.errno, str(err))
+
+
+VA, VA_IF = linklocal("a", "va")
+WA, WA_IF = linklocal("a", "wa")
+VB, VB_IF = linklocal("b", "vb")
+WB, WB_IF = linklocal("b", "wb")
+for function in CASES:
+    print(f"{function.__name__}: {result(function)}", flush=True)

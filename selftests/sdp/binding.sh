@@ -1,0 +1,58 @@
+#!/bin/bash
+# SPDX-License-Identifier: GPL-2.0
+# vm: timeout=300
+#
+# Addresses and devices: link-local addresses and their scope, IPV6_V6ONLY and
+# mapped addresses, SO_BINDTODEVICE. SDP does all of it as TCP does.
+
+# shellcheck disable=SC2317 # called by wait_for
+# shellcheck source=selftests/lib/lib.sh
+. "$(dirname "$0")/../lib/lib.sh"
+need python3 sdp-run
+
+PROG=$(dirname "$0")/binding.py
+
+# cases FILE [COMMAND...]: the results of all of them
+cases() {
+	local file=$1
+
+	shift
+	timeout 250 "$@" /usr/bin/python3 "$PROG" 7600 >"$file" ||
+		ktap_fail "binding.py ${*:-TCP}" "$(cat "$file")"
+}
+
+# linklocal a|b DEV: it has got its address
+linklocal() { "in_$1" ip -6 addr show dev "$2" scope link | grep -q fe80; }
+
+# same: each as over TCP
+same() {
+	local name tcp sdp
+
+	while IFS='|' read -r name tcp sdp; do
+		ktap_is "$name" "$sdp" "$tcp"
+	done < <(paste -d '|' <(sed 's/: /|/' /run/tcp) <(sed 's/[^:]*: //' /run/sdp))
+	ktap_is "all cases" "$(wc -l </run/sdp)" "$(grep -c '^@case' "$PROG")"
+}
+
+dev_up hybrid hybrid || ktap_skip_all "no RDMA device"
+modprobe -q sdp
+ip link add wa index 103 netns a type veth peer name wb index 104 netns b
+ip -n a link add da type dummy
+for end in "a wa 1" "b wb 2"; do
+	read -r ns dev host <<<"$end"
+	"in_$ns" sh -c "echo 0 >/proc/sys/net/ipv6/conf/$dev/accept_dad"
+	ip -n "$ns" addr add "10.0.1.$host/24" dev "$dev"
+	ip -n "$ns" link set "$dev" up
+	wait_for 10 linklocal "$ns" "$dev"
+	dev_add "$ns" "rd$dev" "$dev" hybrid
+done
+ip -n a link set da up
+for end in "a va" "b vb" "a wa" "b wb"; do
+	read -r ns dev <<<"$end"
+	wait_for 10 linklocal "$ns" "$dev"
+done
+cases /run/tcp
+cases /run/sdp sdp-run
+same
+ktap_check "no socket is left" wait_for 20 no_sockets
+ktap_done
