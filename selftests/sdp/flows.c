@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
 /*
  * sdp-flows: what programs do with a connection, under one flow control: echo,
- * bulk, slow readers and writers, both ways at once, low water mark, urgent
- * data, half close, abort, keepalive. Both ends check every octet.
+ * bulk, slow readers and writers, both ways at once, low water marks, signals,
+ * urgent data, half close, abort, keepalive. Both ends check every octet.
  *
  *	sdp-flows [-n NAMESPACE] [-B BUFFERS] [-F FLOW] [-w WAY] -p PORT ADDRESS
  *
@@ -36,6 +36,7 @@
 #define MANY 1000000 /* octets, more than any buffers have */
 #define SOME 300000
 #define LONG_S 200 /* nothing takes that long */
+#define SOON_MS 20000
 
 /* What the two ends tell each other beside the connection */
 static struct shared {
@@ -50,7 +51,7 @@ static const char *netns;
 static int flow, buffers = 65536;
 static char why[128];
 static unsigned char buf[65536];
-static volatile sig_atomic_t urgent;
+static volatile sig_atomic_t urgent, room;
 
 /* One end of a connection */
 struct end {
@@ -333,6 +334,121 @@ static int below_mark_server(struct end *e)
 	return have >= lowat ? recv_all(e, 5000, sizeof(buf), 0) : bad("octets there");
 }
 
+/* ---- not more than MARK octets that have not left */
+
+#define MARK 16384
+#define MARK_PIECE 500
+
+static int unsent(struct end *e)
+{
+	int n;
+
+	return ioctl(e->fd, SIOCOUTQNSD, &n) ? bad("SIOCOUTQNSD") : n;
+}
+
+/*
+ * Write until poll(), if @ask, or send() says no, and goes on to: what waits may
+ * still leave for a while. Returns what has not left
+ */
+static int write_until_no(struct end *e, bool ask)
+{
+	struct pollfd p = { .fd = e->fd, .events = POLLOUT };
+	int quiet = 0;
+	ssize_t n;
+
+	while (quiet < 100) {
+		n = 0;
+		if (!ask || poll(&p, 1, 0) == 1)
+			n = send_some(e, MARK_PIECE, MSG_DONTWAIT);
+		if (n < 0)
+			return -1;
+		quiet = n ? 0 : quiet + 1;
+		if (!n)
+			usleep(2000);
+	}
+	return unsent(e);
+}
+
+static void on_room(int sig, siginfo_t *info, void *context)
+{
+	(void)context;
+	if (sig == SIGIO && info->si_code == POLL_OUT)
+		room++;
+}
+
+/* SIGIO, which tells why */
+static int want_signal(int fd)
+{
+	struct sigaction act = { .sa_sigaction = on_room,
+				 .sa_flags = SA_SIGINFO | SA_RESTART };
+
+	if (sigaction(SIGIO, &act, NULL) || fcntl(fd, F_SETOWN, getpid()) ||
+	    fcntl(fd, F_SETSIG, SIGIO) ||
+	    fcntl(fd, F_SETFL, fcntl(fd, F_GETFL) | O_ASYNC))
+		return bad("O_ASYNC");
+	return 0;
+}
+
+/* As much as a program does that asks before it writes */
+static int send_polled(struct end *e, uint64_t upto)
+{
+	struct pollfd p = { .fd = e->fd, .events = POLLOUT };
+
+	while (e->sent < upto) {
+		errno = 0;
+		if (poll(&p, 1, SOON_MS) != 1 && errno != EINTR)
+			return bad("poll with room");
+		if (send_some(e, MARK_PIECE, MSG_DONTWAIT) < 0)
+			return -1;
+	}
+	return 0;
+}
+
+static int unsent_mark_client(struct end *e)
+{
+	int mark = MARK, n;
+
+	if (setsockopt(e->fd, SOL_TCP, TCP_NOTSENT_LOWAT, &mark, sizeof(mark)))
+		return bad("TCP_NOTSENT_LOWAT");
+	/* poll() wants half of it */
+	n = write_until_no(e, true);
+	errno = 0;
+	if (n < MARK / 2 || n >= MARK / 2 + MARK_PIECE)
+		return n < 0 ? -1 : bad("unsent when poll is silent");
+	/* who asks too late is not told */
+	if (want_signal(e->fd))
+		return -1;
+	n = write_until_no(e, false);
+	errno = 0;
+	if (n < MARK || n >= MARK + MARK_PIECE)
+		return n < 0 ? -1 : bad("unsent when send would wait");
+	room = 0;
+	step_to(1);
+	/* nobody polls */
+	for (n = 0; !room && n < SOON_MS; n++)
+		usleep(1000);
+	errno = 0;
+	if (!room)
+		return bad("SIGIO");
+	if (send_polled(e, e->sent + SOME))
+		return -1;
+	atomic_store(&shm->sent, e->sent);
+	return finish(e) || recv_all(e, 0, 1, 0);
+}
+
+static int unsent_mark_server(struct end *e)
+{
+	ssize_t n;
+
+	step_wait(1);
+	while ((n = recv_some(e, 10000, 0)) > 0)
+		usleep(1000);
+	errno = 0;
+	if (!n && e->got != atomic_load(&shm->sent))
+		return bad("octets received");
+	return n;
+}
+
 static void on_urgent(int sig)
 {
 	urgent = sig;
@@ -467,6 +583,7 @@ static const struct way {
 	WAY("both-ways", both_ways, both_ways),
 	WAY("watermark", watermark_client, watermark_server),
 	WAY("below-mark", below_mark_client, below_mark_server),
+	WAY("unsent-mark", unsent_mark_client, unsent_mark_server),
 	WAY("few-receives", few_receives_client, few_receives_server,
 	    .named = true),
 	WAY("urgent", urgent_client, urgent_server),
