@@ -64,7 +64,7 @@ static inline enum ib_port_state ib_get_curr_port_state(struct net_device *dev)
  * @flags: MSG_*
  *
  * TCP before 6.5 ignores MSG_SPLICE_PAGES even where it is defined, but has
- * a function for this.
+ * a function for this. Where the device cannot gather, TCP copies.
  *
  * Context: with MSG_DONTWAIT and GFP_ATOMIC in sk_allocation, any.
  * Return: octets taken, or a negative error.
@@ -73,7 +73,16 @@ static inline int compat_tcp_sendpage_locked(struct sock *sk, struct page *page,
 					     u32 off, u32 len, int flags)
 {
 #ifdef HAVE_TCP_SENDPAGE_LOCKED
-	return tcp_sendpage_locked(sk, page, off, len, flags);
+	struct msghdr msg = { .msg_flags = flags };
+	struct kvec iov;
+
+	if (likely(sk->sk_route_caps & NETIF_F_SG) || PageHighMem(page))
+		return tcp_sendpage_locked(sk, page, off, len, flags);
+	/* it would copy, too, but calls what may sleep to map the page */
+	iov.iov_base = page_address(page) + off;
+	iov.iov_len = len;
+	iov_iter_kvec(&msg.msg_iter, ITER_SOURCE, &iov, 1, len);
+	return tcp_sendmsg_locked(sk, &msg, len);
 #else
 	struct msghdr msg = { .msg_flags = flags | MSG_SPLICE_PAGES };
 	struct bio_vec bvec;

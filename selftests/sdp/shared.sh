@@ -122,6 +122,15 @@ transfer "small and large reads" -m poll -n 2000000 -d 2000000 -w 0 -R 0
 transfer "sendfile and peek" -m poll -n 2000000 -d 2000000 -o sendfile,peek
 transfer "many at once" -m poll -C 20 -n 300000 -d 300000 -w 0 -R 0
 
+# TCP copies then, which it must not wait for
+for ns in a b; do
+	"in_$ns" ethtool -K "v$ns" sg off >/dev/null
+done
+transfer "devices that cannot gather" -m block -n 2000000 -d 2000000
+for ns in a b; do
+	"in_$ns" ethtool -K "v$ns" sg on tso on gso on >/dev/null
+done
+
 mtus() {
 	local mtu
 	while :; do
