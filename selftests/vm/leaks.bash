@@ -12,5 +12,11 @@ find_leaks() {
 	sleep 6
 	echo scan >$KMEMLEAK
 	echo scan >$KMEMLEAK
-	cat $KMEMLEAK
+	# the IW CM forgets the private data of requests that it drops, because their
+	# listener goes (cm_work_handler() in iwcm.c)
+	awk '/^unreferenced object/ { flush(); text = ""; known = 0 }
+		{ text = text $0 "\n" }
+		/cm_event_handler\+/ { known = text ~ /kmemdup\+/ }
+		function flush() { if (!known) printf "%s", text }
+		END { flush() }' $KMEMLEAK
 }
