@@ -8,30 +8,32 @@
 
 # shellcheck source=selftests/lib/lib.sh
 . "$(dirname "$0")/../lib/lib.sh"
-# shellcheck source=selftests/lib/stack.sh
-. "$(dirname "$0")/../lib/stack.sh"
-need sdp-run xfer sdpstat rdma
+need sdp-run xfer sdpstat rdma jq
 
 SERVER=10.0.0.2
 SOON=$(scaled 20 60)	# seconds by which a program has to notice
 
 up() {
 	dev_up hybrid hybrid || ktap_fail "devices"
-	stack_link "$LINK" || ktap_fail "link"
+	modprobe -q sdp
+	in_a sysctl -q -w "net.sdp.flow_control=$POLICY"
+	in_b sysctl -q -w "net.sdp.flow_control=$POLICY"
 }
 
 # load: a server in b, and clients in a that send without end
 load() {
-	start_bg b sdp-run xfer -s -h $SERVER -p 5010
+	start_bg b sdp-run xfer -s -h "$SERVER" -p 5010
 	XS=$BG_PID
 	wait_for 20 said listening
-	start_bg a sdp-run xfer -h $SERVER -p 5010 -n 100G -d 100G -C 4 -t 300
+	start_bg a sdp-run xfer -h "$SERVER" -p 5010 -n 100G -d 100G -C 4 -t 300
 	XC=$BG_PID
-	wait_for 20 sending || ktap_diag "no load: $(cat "$BG_LOG")"
+	wait_for 20 sending || ktap_fail "load" "$(cat "$BG_LOG")" "$(in_a sdpstat -e)"
 }
 
+# sending: all of them, by this flow control
 sending() {
-	[ "$(in_a sdpstat | grep -c ESTAB)" -ge 4 ]
+	[ "$(in_a sdpstat --json | jq "[.sockets[] | select(.state == \"ESTAB\" and
+		.flow_control == \"$POLICY\")] | length")" -ge 4 ]
 }
 
 no_links() { ! rdma link | grep -Eq "rda|rdb"; }
@@ -55,10 +57,10 @@ after() {
 
 again() {
 	up
-	start_bg b sdp-run xfer -s -h $SERVER -p 5010
+	start_bg b sdp-run xfer -s -h "$SERVER" -p 5010
 	XS=$BG_PID
 	wait_for 20 said listening
-	ktap_check "$1: works again" in_a sdp-run xfer -h $SERVER -p 5010 \
+	ktap_check "$1: works again" in_a sdp-run xfer -h "$SERVER" -p 5010 \
 		-n 1M -d 1M -t 60
 	stop_bg "$XS"
 	ktap_check "$1: no socket is left" wait_for "$SOON" no_sockets
@@ -82,16 +84,12 @@ interface_down() {
 	ktap_check "kill -9: no queue pair is left" wait_for "$SOON" no_queue_pairs
 }
 
-devices_go() {
+# device_goes a|b: the client's or the server's
+device_goes() {
 	load
-	ktap_check "rdma link delete of the client's device under load" \
-		timeout "$SOON" rdma link delete rda
-	after "rdma link delete a"
-
-	load
-	ktap_check "rdma link delete of the server's device under load" \
-		timeout "$SOON" rdma link delete rdb
-	after "rdma link delete b"
+	ktap_check "rdma link delete in $1 under load" \
+		timeout "$SOON" rdma link delete "rd$1"
+	after "rdma link delete in $1"
 }
 
 interface_goes() {
@@ -121,14 +119,27 @@ module_goes() {
 	after "unloading the device's module"
 }
 
-LINK=enhanced
+# under POLICY CASE...
+under() {
+	local what
+
+	POLICY=$1
+	ktap_diag "flow control $POLICY"
+	up
+	for what in "${@:2}"; do
+		$what
+	done
+	net_down
+}
+
+POLICY=transport
 up
-start_bg b sdp-echo -s -h $SERVER -p 5020
+start_bg b sdp-echo -s -h "$SERVER" -p 5020
 echo_server=$BG_PID
 wait_for 20 said listening
 ktap_check_fails "sdp is not unloaded while somebody listens" \
 	modprobe -r sdp
-start_bg a sdp-echo -h $SERVER -p 5020
+start_bg a sdp-echo -h "$SERVER" -p 5020
 wait_for 20 said connected
 ktap_check_fails "sdp is not unloaded while connections exist" \
 	modprobe -r sdp
@@ -140,18 +151,13 @@ ktap_check "and loaded by the next socket" in_a timeout 10 \
 	sh -c 'sdp-actions bind 10.0.0.1 0'
 net_down
 
-# over the shared link, where a connection keeps buffers of the device, and over
-# the verbs link
-for LINK in enhanced basic; do
-	ktap_diag "$LINK link"
-	up
-	interface_down
-	devices_go
-	interface_goes
-	namespaces_go
-	module_goes
-	net_down
-done
+# Over the shared link, where a connection keeps buffers of the device, all of it;
+# the flow controls of the verbs link, two with memory of their own, in turn.
+under transport interface_down "device_goes a" "device_goes b" interface_goes \
+	namespaces_go module_goes
+under credit interface_down "device_goes b" interface_goes
+under rdma "device_goes a" namespaces_go module_goes
+under vwin "device_goes b" namespaces_go module_goes
 ktap_check "all modules go at the end" wait_for "$SOON" \
 	modprobe -r sdp_diag sdp iwarp_hybrid
 ktap_done
