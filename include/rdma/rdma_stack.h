@@ -221,7 +221,10 @@ struct rdma_stack_tx {
  * @open: use the shared link on a queue pair from now on. Sends that arrive
  *	  are delivered by @ulp and need no receives. Allowed before full
  *	  operation, and in it as long as no Send has been delivered, nor a
- *	  receive been taken for one that is still to come.
+ *	  receive been taken for one that is still to come. May sleep. Return
+ *	  0; -EBUSY if one has been, or the link of this queue pair was opened
+ *	  before; -ENOTCONN if the connection has ended; -EOPNOTSUPP if the
+ *	  queue pair belongs to a program; -ENOMEM.
  * @close: no callback runs after return, nothing is delivered any more. What
  *	   was committed is still sent. Needed before the queue pair is
  *	   destroyed. May sleep.
@@ -229,7 +232,7 @@ struct rdma_stack_tx {
  *	   transport has not sent is dropped. Events follow as after
  *	   rdma_disconnect(). NULL: there is only that. Context: process.
  * @tx_reserve: begin a message: room for up to @want octets of payload behind
- *		a header of @hdr_len octets
+ *		a header of @hdr_len octets, 1 to RDMA_STACK_TX_HDR
  * @tx_append: continue the last message if nothing of it was handed to the
  *	       transport, if it was not closed, and if its payload stays within
  *	       @max; -ENOENT otherwise
@@ -266,6 +269,7 @@ struct rdma_stack_tx {
  *		looks for work after it commits
  *	-ENOTCONN not in full operation
  *	-ENOMEM	no pages now; tx_space follows
+ *	-EINVAL	@hdr_len is 0 or exceeds RDMA_STACK_TX_HDR (tx_reserve only)
  *
  * A tx_append with @want 0 and a commit with @used 0 change the header only;
  * without RDMA_STACK_TX_MORE that sends what an earlier commit held back.

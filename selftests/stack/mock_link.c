@@ -354,6 +354,8 @@ static int mock_open(struct ib_qp *qp, const struct rdma_stack_ulp *ulp,
 	spin_lock_bh(&q->pair->lock);
 	if (q->ulp || q->deaf) {
 		err = -EBUSY;
+	} else if (q->told) {
+		err = -ENOTCONN;
 	} else {
 		q->ulp = ulp;
 		q->ctx = ctx;
@@ -438,7 +440,7 @@ static int mock_tx_reserve(struct ib_qp *qp, u32 want, u32 hdr_len,
 	struct mock_qp *q = mock_of(qp);
 	int err;
 
-	if (hdr_len > RDMA_STACK_TX_HDR)
+	if (!hdr_len || hdr_len > RDMA_STACK_TX_HDR)
 		return -EINVAL;
 	spin_lock_bh(&q->pair->lock);
 	err = mock_reserve_locked(q, want, hdr_len, tx);

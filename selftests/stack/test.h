@@ -39,6 +39,7 @@ struct st_end {
 	struct ib_qp *qp;
 	spinlock_t lock;	/* what callbacks change; the last lock of all */
 	wait_queue_head_t wait;
+	bool late;		/* left for the case to open */
 
 	/* sender: of one thread */
 	u32 tx_seq;
@@ -93,12 +94,14 @@ struct st_pair {
 /**
  * struct st_env - a kind of pairs; all in process context
  * @name: for the results
- * @up: connect, open both ends, wait for full operation
+ * @up: connect, open both ends but late ones, wait for full operation
  * @down: end the connection
  * @free: undo @up; closes the ends that are open
  * @path: change the path MTU in the middle, round @n; may be NULL
  * @post: a work request that sends nothing, by the first end; may be NULL
  * @posted: wait until it is complete
+ * @recv: a receive for one message, by the second end; may be NULL
+ * @received: wait until it is complete
  * @remove: let the device of the first end go; may be NULL
  */
 struct st_env {
@@ -109,6 +112,8 @@ struct st_env {
 	void (*path)(struct st_pair *pair, unsigned int n);
 	int (*post)(struct st_pair *pair);
 	int (*posted)(struct st_pair *pair);
+	int (*recv)(struct st_pair *pair);
+	int (*received)(struct st_pair *pair);
 	void (*remove)(struct st_pair *pair);
 };
 
@@ -117,6 +122,7 @@ extern const struct rdma_stack_ulp st_ulp;
 
 void st_end_init(struct st_end *e);
 void st_end_fini(struct st_end *e);
+int st_open(struct st_end *e);
 void st_close(struct st_end *e);
 int st_reserve(struct st_end *e, u32 want, struct rdma_stack_tx *tx);
 int st_append(struct st_end *e, u32 want, u32 max, struct rdma_stack_tx *tx);

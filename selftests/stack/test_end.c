@@ -248,6 +248,17 @@ void st_end_fini(struct st_end *e)
 }
 
 /**
+ * st_open() - open an end; its queue pair is known
+ * @e: end
+ *
+ * Return: what the provider says.
+ */
+int st_open(struct st_end *e)
+{
+	return e->link->open(e->qp, &st_ulp, e);
+}
+
+/**
  * st_close() - close an end, once
  * @e: end, perhaps not open
  */

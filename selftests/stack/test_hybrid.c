@@ -19,6 +19,7 @@ struct st_side {
 	struct kt_step step;		/* at hand */
 	struct kt_step posted;		/* a work request */
 	struct ib_cqe cqe;		/* of that */
+	u8 buf[256];			/* of a receive */
 	struct completion ended;	/* of the connection or its device */
 };
 
@@ -56,7 +57,7 @@ static int st_make_qp(struct st_side *s)
 	return rdma_create_qp(s->id, s->pd, &attr);
 }
 
-static int st_open(struct st_side *s)
+static int st_side_open(struct st_side *s)
 {
 	struct st_end *e = s->end;
 
@@ -64,14 +65,14 @@ static int st_open(struct st_side *s)
 	if (!e->link)
 		return -EOPNOTSUPP;
 	e->qp = s->id->qp;
-	return e->link->open(e->qp, &st_ulp, e);
+	return e->late ? 0 : st_open(e);
 }
 
 static int st_side_up(struct st_side *s)
 {
 	int err = st_make_qp(s);
 
-	return err ?: st_open(s);
+	return err ?: st_side_open(s);
 }
 
 static void st_side_free(struct st_side *s)
@@ -245,6 +246,34 @@ static int st_hybrid_posted(struct st_pair *p)
 	return kt_step_wait(&c->side[0].posted, 0);
 }
 
+static int st_hybrid_recv(struct st_pair *p)
+{
+	struct st_side *s = &((struct st_conn *)p->priv)->side[1];
+	struct ib_sge sge = {
+		.length = sizeof(s->buf),
+		.lkey = s->pd->local_dma_lkey,
+	};
+	struct ib_recv_wr wr = {
+		.wr_cqe = &s->cqe,
+		.sg_list = &sge,
+		.num_sge = 1,
+	};
+
+	/* of a device without DMA: there is nothing to unmap */
+	sge.addr = ib_dma_map_single(s->id->device, s->buf, sizeof(s->buf),
+				     DMA_FROM_DEVICE);
+	s->cqe.done = st_posted;
+	init_completion(&s->posted.done);
+	return ib_post_recv(s->id->qp, &wr, NULL);
+}
+
+static int st_hybrid_received(struct st_pair *p)
+{
+	struct st_conn *c = p->priv;
+
+	return kt_step_wait(&c->side[1].posted, 0);
+}
+
 /* Both ends of the path, the larger one first */
 static void st_hybrid_path(struct st_pair *p, unsigned int n)
 {
@@ -278,6 +307,8 @@ static const struct st_env st_hybrid_env = {
 	.path = st_hybrid_path,
 	.post = st_hybrid_post,
 	.posted = st_hybrid_posted,
+	.recv = st_hybrid_recv,
+	.received = st_hybrid_received,
 	.remove = st_hybrid_remove,
 };
 

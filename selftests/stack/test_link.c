@@ -101,9 +101,59 @@ static void st_case_header(struct st_pair *p)
 	}
 	st_same(a, b, "a reservation of which a part was used");
 	err = a->link->tx_reserve(a->qp, 1, RDMA_STACK_TX_HDR + 1, &tx);
-	kt_ok(err < 0, "a header that is too long: %d", err);
+	kt_ok(err == -EINVAL, "a header that is too long: %d", err);
 	if (!err)
 		a->link->tx_abort(a->qp, &tx);
+	err = a->link->tx_reserve(a->qp, 1, 0, &tx);
+	kt_ok(err == -EINVAL, "no header: %d", err);
+	if (!err)
+		a->link->tx_abort(a->qp, &tx);
+}
+
+/* The second end is opened when it is in full operation */
+static void st_case_open(struct st_pair *p)
+{
+	struct st_end *a = &p->end[0], *b = &p->end[1];
+	struct ib_qp *qp = b->qp;
+	int err;
+
+	err = st_open(a);
+	kt_ok(err == -EBUSY, "open twice: %d", err);
+	err = st_open(b);
+	kt_ok(!err, "open in full operation: %d", err);
+	err = st_open(b);
+	kt_ok(err == -EBUSY, "and twice: %d", err);
+	st_send(a, 5000, 0);
+	st_same(a, b, "messages arrive");
+	st_send(b, 5000, 0);
+	st_same(b, a, "and back");
+	st_close(b);
+	err = b->link->open(qp, &st_ulp, b);
+	kt_ok(err == -EBUSY, "open what was closed: %d", err);
+}
+
+static void st_case_delivered(struct st_pair *p)
+{
+	struct st_end *a = &p->end[0], *b = &p->end[1];
+	int err;
+
+	if (!p->env->recv)
+		return;
+	err = p->env->recv(p);
+	st_send(a, 100, 0);
+	err = err ?: p->env->received(p);
+	kt_ok(!err, "a receive takes the first message: %d", err);
+	err = st_open(b);
+	kt_ok(err == -EBUSY, "open when one was delivered: %d", err);
+}
+
+static void st_case_ended(struct st_pair *p)
+{
+	int err;
+
+	p->env->down(p);
+	err = st_open(&p->end[1]);
+	kt_ok(err == -ENOTCONN, "open behind the end: %d", err);
 }
 
 static void st_case_busy(struct st_pair *p)
@@ -457,7 +507,11 @@ static void st_case_behind(struct st_pair *p)
 static const struct {
 	const char *name;
 	void (*run)(struct st_pair *p);
+	bool late;		/* the case opens the second end */
 } st_cases[] = {
+	{ "open", st_case_open, true },
+	{ "delivered", st_case_delivered, true },
+	{ "ended", st_case_ended, true },
 	{ "sizes", st_case_sizes },
 	{ "header", st_case_header },
 	{ "busy", st_case_busy },
@@ -474,16 +528,8 @@ static const struct {
 	{ "refuse", st_case_refuse },
 };
 
-/**
- * st_link_case() - one case on a fresh pair
- * @env: kind of pair
- * @name: of the case
- * @run: the case
- *
- * Return: whether there was a pair.
- */
-bool st_link_case(const struct st_env *env, const char *name,
-		  void (*run)(struct st_pair *p))
+static bool st_run_case(const struct st_env *env, const char *name,
+			void (*run)(struct st_pair *p), bool late)
 {
 	struct st_pair *p = kzalloc(sizeof(*p), GFP_KERNEL);
 	int err;
@@ -493,6 +539,7 @@ bool st_link_case(const struct st_env *env, const char *name,
 	p->env = env;
 	st_end_init(&p->end[0]);
 	st_end_init(&p->end[1]);
+	p->end[1].late = late;
 	err = env->up(p);
 	if (kt_ok(!err, "%s, %s: connected: %d", env->name, name, err)) {
 		run(p);
@@ -505,6 +552,20 @@ bool st_link_case(const struct st_env *env, const char *name,
 }
 
 /**
+ * st_link_case() - one case on a fresh pair
+ * @env: kind of pair
+ * @name: of the case
+ * @run: the case
+ *
+ * Return: whether there was a pair.
+ */
+bool st_link_case(const struct st_env *env, const char *name,
+		  void (*run)(struct st_pair *p))
+{
+	return st_run_case(env, name, run, false);
+}
+
+/**
  * st_link_tests() - all cases on one kind of pairs
  * @env: kind
  */
@@ -513,7 +574,8 @@ void st_link_tests(const struct st_env *env)
 	int i;
 
 	for (i = 0; i < ARRAY_SIZE(st_cases); i++)
-		if (!st_link_case(env, st_cases[i].name, st_cases[i].run))
+		if (!st_run_case(env, st_cases[i].name, st_cases[i].run,
+				 st_cases[i].late))
 			return;
 	/* Last: no device is left */
 	if (env->remove)

@@ -21,7 +21,7 @@ static int st_mock_up(struct st_pair *p)
 	for (i = 0; i < 2; i++) {
 		p->end[i].qp = qp[i];
 		p->end[i].link = rdma_stack_get_link(st_mock);
-		err = p->end[i].link->open(qp[i], &st_ulp, &p->end[i]);
+		err = p->end[i].late ? 0 : st_open(&p->end[i]);
 		if (err)
 			return err;
 	}
