@@ -139,6 +139,7 @@ bool st_same(struct st_end *from, struct st_end *to, const char *what);
 bool st_link_case(const struct st_env *env, const char *name,
 		  void (*run)(struct st_pair *p));
 void st_link_tests(const struct st_env *env);
+void st_path_test(const struct st_env *env);
 void st_bulk_test(const struct st_env *env, u32 total);
 void st_registry_tests(void);
 void st_mock_tests(u32 total);

@@ -130,7 +130,8 @@ static void st_bulk_run(struct st_pair *p)
 	st_same(&p->end[0], &p->end[1], "all arrives");
 	st_same(&p->end[1], &p->end[0], "and back");
 	for (i = 0; i < 2; i++)
-		kt_ok(p->end[i].aborts && p->end[i].tx_off == st_bulk_total,
+		kt_ok(p->end[i].aborts && p->end[i].appends &&
+		      p->end[i].tx_off == st_bulk_total,
 		      "%llu octets, %u messages, %u appends, %u aborts, %u waits, %u calls, %u runs",
 		      p->end[i].tx_off, p->end[i].tx_seq, p->end[i].appends,
 		      p->end[i].aborts, p->end[i].again, p->end[i].calls,

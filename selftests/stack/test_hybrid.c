@@ -342,10 +342,12 @@ int st_hybrid_tests(const char *args)
 
 	if (!st_listener || kt_parse_addr(args, &st_addr, &total))
 		return -EINVAL;
-	if (total)
+	if (total) {
+		st_path_test(&st_hybrid_env);
 		st_bulk_test(&st_hybrid_env, total);
-	else
+	} else {
 		st_link_tests(&st_hybrid_env);
+	}
 	return 0;
 }
 

@@ -229,6 +229,50 @@ static void st_case_append(struct st_pair *p)
 	      b->solicited, b->max_msg, len);
 }
 
+/* The window of A opens, and more is acknowledged */
+static bool st_ack(struct st_end *a, struct st_end *b)
+{
+	u64 acked = a->link->tx_acked(a->qp);
+	int i;
+
+	st_resume(b);
+	for (i = 0; i < 1500 && a->link->tx_acked(a->qp) == acked; i++)
+		msleep(20);
+	return kt_ok(i < 1500, "acknowledged during the reservation");
+}
+
+/*
+ * The path MTU changes between reservation and commit, and the transport sees
+ * it: all that it has sent is acknowledged when the MTU changes, and more is
+ * before the commit, hence it has sent by the new one. The connection was made
+ * with an MTU of 1500.
+ */
+static void st_case_path(struct st_pair *p)
+{
+	struct st_end *a = &p->end[0], *b = &p->end[1];
+	struct rdma_stack_tx tx;
+	int i;
+
+	if (!st_shut(a, b))
+		return;
+	for (i = 0; i < 1500 && a->link->tx_sent &&
+	     a->link->tx_acked(a->qp) != a->link->tx_sent(a->qp); i++)
+		msleep(20);
+	if (st_reserve(a, 5000, &tx)) {
+		kt_ok(false, "reserve");
+		return;
+	}
+	p->env->path(p, 2);
+	st_ack(a, b);
+	st_fill(a, &tx);
+	st_commit(a, &tx, tx.len, 0);
+	st_send(a, 5000, 0);
+	st_same(a, b, "what was laid out for another path arrives");
+	p->env->path(p, 1);
+	st_send(a, 5000, 0);
+	st_same(a, b, "and back");
+}
+
 static void st_case_more(struct st_pair *p)
 {
 	struct st_end *a = &p->end[0], *b = &p->end[1];
@@ -563,6 +607,15 @@ bool st_link_case(const struct st_env *env, const char *name,
 		  void (*run)(struct st_pair *p))
 {
 	return st_run_case(env, name, run, false);
+}
+
+/**
+ * st_path_test() - the path MTU changes during a reservation
+ * @env: kind of pair; has a path
+ */
+void st_path_test(const struct st_env *env)
+{
+	st_link_case(env, "path", st_case_path);
 }
 
 /**

@@ -5,7 +5,8 @@
  *	registry
  *	mock OCTETS		of random load
  *	listen ADDR PORT	in the network namespace of the writer
- *	link ADDR PORT OCTETS	connect to it, all cases of the shared link
+ *	link ADDR PORT OCTETS	connect to it, random load; without a number all
+ *				cases of the shared link
  */
 #include <linux/kernel.h>
 #include <linux/module.h>
