@@ -3,8 +3,8 @@
 # vm: timeout=400
 #
 # What programs do with connections, under every flow control: echo, bulk, slow
-# readers and writers, both ways at once, low water mark, urgent data, half
-# close, abort, keepalive.
+# readers and writers, both ways at once, low water marks, signals, urgent data,
+# half close, abort, keepalive.
 
 # shellcheck source=selftests/lib/lib.sh
 . "$(dirname "$0")/../lib/lib.sh"
