@@ -19,6 +19,12 @@ setup() {
 	in_b sh -c 'echo 2 >/proc/sys/net/sdp/fin_timeout'
 }
 
+# policy NAME: flow control of the connections from now on
+policy() {
+	in_a sysctl -q -w "net.sdp.flow_control=$1" &&
+		in_b sysctl -q -w "net.sdp.flow_control=$1"
+}
+
 # load ADDR SECONDS: both sides in the background; two servers share the port
 load() {
 	start_bg b sdp-stress serve "$1" 7400 "$2" 3
@@ -68,13 +74,17 @@ load fd00::2 "$SECS"
 finished "load over IPv6"
 clean "IPv6"
 
-# devices that disappear and come back
-load 10.0.0.2 "$SECS"
-for i in 1 2 3 4; do
-	sleep "0.$((RANDOM % 10))"
+# devices that disappear and come back, under one flow control after the other
+load 10.0.0.2 $((SECS * 2))
+for fc in transport rdma vwin credit; do
+	policy $fc
+	sleep "0.$((2 + RANDOM % 8))"
 	rdma link delete rda
 	in_a rdma link add rda type hybrid netdev va
-	[ $((i % 2)) -eq 0 ] || continue
+	case $fc in
+	rdma | credit) ;;
+	*) continue ;;
+	esac
 	rdma link delete rdb
 	in_b rdma link add rdb type hybrid netdev vb
 done
@@ -89,7 +99,8 @@ finished "load while the module is wanted away"
 clean "module"
 
 # namespaces that disappear with everything in them
-for i in 1 2; do
+for fc in transport rdma vwin; do
+	policy $fc
 	load 10.0.0.2 60
 	sleep $((SECS / 3))
 	ip netns del a
@@ -97,7 +108,7 @@ for i in 1 2; do
 	stop_bg "$CLIENT"
 	stop_bg "$SERVER"
 	stop_bg "$SERVER2"
-	ktap_ok "namespaces disappear under load, $i"
+	ktap_ok "namespaces disappear under load, $fc"
 	setup hybrid || exit 1
 done
 
