@@ -10,7 +10,8 @@
  *		nothing more comes
  *	sdp-fc fill ADDRESS PORT FILE SIZE
  *		sends of SIZE octets until no more are taken; prints "full",
- *		waits for a line, lets the reader go on, sees all arrive
+ *		how many octets that are and how many have not left, waits
+ *		for a line, lets the reader go on, sees all arrive
  *	sdp-fc compute ADDRESS PORT FILE SIZE MS through|stalls
  *		as fill, but computes for MS milliseconds when the reader goes
  *		on, or longer: what is held up has to arrive meanwhile, or may
@@ -231,10 +232,13 @@ static void fill(size_t size)
 static int do_fill(char **argv)
 {
 	char line[8];
+	int unsent;
 
 	begin(argv, false, 0);
 	fill(strtoul(argv[3], NULL, 0));
-	printf("full %llu\n", (unsigned long long)sent);
+	if (ioctl(fd, SIOCOUTQNSD, &unsent))
+		fail("SIOCOUTQNSD");
+	printf("full %llu %d\n", (unsigned long long)sent, unsent);
 	fflush(stdout);
 	if (!fgets(line, sizeof(line), stdin))
 		fail("stdin");
