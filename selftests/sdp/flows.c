@@ -331,7 +331,8 @@ static int below_mark_server(struct end *e)
 	if (poll(&p, 1, -1) != 1 || ioctl(e->fd, FIONREAD, &have))
 		return bad("poll");
 	errno = 0;
-	return have >= lowat ? recv_all(e, 5000, sizeof(buf), 0) : bad("octets there");
+	return have >= lowat ? recv_all(e, 5000, sizeof(buf), 0) :
+			       bad("octets there");
 }
 
 /* ---- not more than MARK octets that have not left */
