@@ -871,6 +871,7 @@ static int sdp_connect_start(struct socket *sock, struct sockaddr *sa, int len,
 	WRITE_ONCE(sk->sk_shutdown, 0);
 	/* of the last connection, if it was ended by connect(AF_UNSPEC) */
 	WRITE_ONCE(sk->sk_err, 0);
+	sdp_sk(sk)->user_watched = false;
 	/* without it, an error of SDP remains one */
 	if (sdp_sk(sk)->fallback)
 		sdp_tcp_prepare(sk);

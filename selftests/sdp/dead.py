@@ -5,6 +5,7 @@ any more.
 
 The client prints "CASE ERRNO" for each but the CASEs named, with - for none. INTERFACE
 is the one that loses all packets from some point on."""
+import ctypes
 import errno
 import os
 import select
@@ -82,6 +83,19 @@ def case_not_reading(go):
     user_timeout(sock, 1.5)
     go()
     sock.sendall(bytes(65536 * KB))
+
+
+def case_second_connection(go):
+    """The timer is that of the connection that the socket has now"""
+    sock = connected(b"d")
+    user_timeout(sock, 60)
+    go()
+    sock.send(b"x")
+    ctypes.CDLL(None).connect(sock.fileno(), bytes(16), 16)     # AF_UNSPEC
+    user_timeout(sock, 1.5)
+    sock.connect(ADDRESS)
+    sock.recv(1)
+    sock.sendall(b"d" + bytes(65536 * KB))
 
 
 def case_slow_reader(go):
@@ -206,7 +220,7 @@ def together(names, cut):
         print(name, results.get(name, "hangs"), flush=True)
 
 
-ALIVE = ["alive", "not_reading", "slow_reader"]
+ALIVE = ["alive", "not_reading", "second_connection", "slow_reader"]
 CUT = ["few_octets", "option_later", "trickle", "writer", "keepalive", "keepalive_user",
        "connect", "connect_option"]
 

@@ -30,7 +30,7 @@ dead() {
 		esac
 		ktap_is "$name: $case" "$err" "$want"
 	done </run/dead
-	ktap_is "$name: all cases" "$(wc -l </run/dead)" $((11 - ${#NOT[@]}))
+	ktap_is "$name: all cases" "$(wc -l </run/dead)" $((12 - ${#NOT[@]}))
 	stop_bg
 	in_a tc qdisc del dev va root 2>/dev/null
 	PORT=$((PORT + 1))
@@ -55,7 +55,7 @@ for ns in a b; do
 done
 dead "hybrid, credit" sdp-run
 # what does not depend on the device has been seen
-NOT=(alive not_reading slow_reader)
+NOT=(alive not_reading second_connection slow_reader)
 over rxe rxe
 # it waits for the peer's TCP whoever connects, and however
 NOT+=(connect connect_option)
