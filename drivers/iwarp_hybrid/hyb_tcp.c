@@ -447,6 +447,16 @@ void hyb_tcp_adopt(struct hyb_cep *cep, struct socket *sock)
 	release_sock(sk);
 }
 
+/* What TCP copied frames of MPA into; it copies nothing more. Socket owned. */
+static void hyb_tcp_drop_frag(struct sock *sk)
+{
+	if (!sk->sk_frag.page)
+		return;
+	put_page(sk->sk_frag.page);
+	sk->sk_frag.page = NULL;
+	sk->sk_frag.offset = 0;
+}
+
 /**
  * hyb_tcp_attach - enter full operation
  * @cep: connection, its lock held
@@ -487,13 +497,7 @@ int hyb_tcp_attach(struct hyb_cep *cep, struct hyb_qp *qp,
 	cep->sock->ops->set_rcvlowat(sk, HYB_TCP_LOWAT);
 	WRITE_ONCE(sk->sk_rcvlowat, 1);
 
-	/* what TCP copied frames of MPA into; it copies nothing more */
-	if (sk->sk_frag.page) {
-		put_page(sk->sk_frag.page);
-		sk->sk_frag.page = NULL;
-		sk->sk_frag.offset = 0;
-	}
-
+	hyb_tcp_drop_frag(sk);
 	/* without memory for it software does it all */
 	if (hyb_xmit_attach(sk)) {
 		hyb_off_attach(qp, sk);

@@ -324,8 +324,10 @@ void sdp_connect_expired(struct sock *sk)
 {
 	struct sdp_conn *conn = sdp_sk(sk)->conn;
 
+	sock_owned_by_me(sk);
 	if (!conn || test_bit(SDP_CONN_DOWN, &conn->flags))
 		return;
+	/* for us: the teardown that we start may drop the last one */
 	refcount_inc(&conn->refs);
 	conn->error = ETIMEDOUT;
 	if (!sdp_tcp_instead(sk))

@@ -47,6 +47,7 @@ void sdp_stop_timer(struct sock *sk)
  */
 void sdp_start_deadline(struct sock *sk, unsigned long delay)
 {
+	sock_owned_by_me(sk);
 	sdp_sk(sk)->deadline = jiffies + delay;
 	sdp_start_timer(sk, delay);
 }
@@ -200,6 +201,7 @@ void sdp_watch_user(struct sock *sk)
 	struct sdp_sock *sdp = sdp_sk(sk);
 	unsigned long limit = sdp_user_limit(sk);
 
+	sock_owned_by_me(sk);
 	if (!limit || sdp->user_watched || !sdp->conn)
 		return;
 	sdp->user_watched = true;
