@@ -263,6 +263,18 @@ struct sk_buff *hyb_off_leaves(struct sock *sk, struct sk_buff *skb)
 	return hyb_off_wraps(sk) ? hyb_off_serve(o, sk, skb, &pl) : skb;
 }
 
+/*
+ * Late: acknowledged before its turn came, what was recorded of it is gone.
+ * Nobody can finish it any more, and nobody waits for it.
+ */
+static bool hyb_off_stale(struct hyb_off_conn *o, struct sk_buff *skb)
+{
+	struct hyb_off_payload pl;
+
+	return hyb_off_plain(skb) && hyb_off_payload(skb, &pl) &&
+	       before(pl.seq, READ_ONCE(o->ring.una));
+}
+
 /**
  * hyb_off_validate - a packet of a connection is on its way to a device
  * @sk: its TCP socket
@@ -282,7 +294,7 @@ struct sk_buff *hyb_off_validate(struct sock *sk, struct net_device *dev,
 	struct hyb_off_payload pl;
 
 	if (!READ_ONCE(o->ring.nr))
-		return skb;
+		return hyb_off_stale(o, skb) ? hyb_off_drop(o, skb) : skb;
 	if (!hyb_off_plain(skb))
 		return hyb_off_hidden(sk, dev, skb) ? hyb_off_drop(o, skb) :
 						      skb;
