@@ -120,5 +120,11 @@ done | verdict "SPDX"
 files | xargs -d '\n' grep -nIE '[[:space:]]+$' | grep -v '^COPYING\|^LICENSES/' |
 	verdict "white space at line ends"
 
+# The tests that use them run seldom
+files 'selftests/*.sh' 'selftests/*.py' | xargs -d '\n' grep -hoE '\bp:[a-z]+ [a-z_]+:[a-z_]+' |
+	sed 's/.*://' | sort -u | while read -r function; do
+	grep -rqw "$function" drivers --include='*.c' || echo "probe on $function, which does not exist"
+done | verdict "functions that tests put probes on"
+
 [ $bad -eq 0 ] || { echo "lint: $bad checks have findings"; exit 1; }
 echo "lint: ok"

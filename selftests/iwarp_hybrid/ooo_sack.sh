@@ -25,7 +25,7 @@ probes_on() {
 	{
 		echo "p:rcv tcp_rcv_established sk=%di:x64" \
 			"seq=+0x28(%si):u32 end=+0x2c(%si):u32"
-		echo "p:xmit iwarp_hybrid:hyb_ooo_queue_xmit sk=%di:x64"
+		echo "p:xmit iwarp_hybrid:hyb_xmit_queue sk=%di:x64"
 	} > "$TRACING/kprobe_events" || return
 	echo mono > "$TRACING/trace_clock" &&
 		echo 16384 > "$TRACING/buffer_size_kb" &&
