@@ -94,10 +94,11 @@ ktap_check "the client ends" wait_for 60 not_running "$PING"
 kill_tree "$SERVER"
 net_down
 
-# Each device is seen in its own namespace alone; possible while there is none
+# Each device is seen in its own namespace alone; possible while there is none, and
+# the kernel removes those of net_down a little later
 exclusive() { rdma system set netns exclusive; }
 seen() { "in_$1" ls /sys/class/infiniband | tr '\n' ' '; }
-if ktap_check "namespaces of their own for devices" exclusive; then
+if ktap_check "namespaces of their own for devices" wait_for 20 exclusive; then
 	defer rdma system set netns shared
 	defer net_down
 	net_up
