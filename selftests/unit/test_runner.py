@@ -66,6 +66,12 @@ def tap(lines, status):
     return result.passed, result.failed, result.skipped
 
 
+def excerpt(lines, status):
+    result = vm.Result("test")
+    result.lines, result.status = list(lines), status
+    return result.excerpt()
+
+
 def clean_cache(folder):
     """Entries, remains of a killed build, and a file that is not the cache's"""
     cache = os.path.join(folder, "cache")
@@ -102,6 +108,13 @@ def main():
         ]
         checks += [(f"{lines}, exit status {status}", tap(lines, status) == want)
                    for lines, status, want in TAPS]
+        many = ["not ok 1 - a", "# why", *(f"ok {n} - b" for n in range(2, 50))]
+        checks += [
+            ("a failure is shown alone", excerpt(many, 1) == many[:2]),
+            ("and also if the test was stopped later",
+             excerpt(many, "timeout") == many[:2] + many[-30:]),
+            ("an end without a verdict is shown", excerpt(many[2:], 1) == many[-30:]),
+        ]
         empty, kept = clean_cache(folder)
         checks += [("clean-cache removes all kinds of entries", empty),
                    ("clean-cache leaves what is not its own", kept)]

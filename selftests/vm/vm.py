@@ -100,13 +100,12 @@ class Result:
             self.fail("kernel log")
 
     def excerpt(self):
-        """What to show of a failed test: failures with their diagnostics, or its
+        """What to show of a failed test: failures with their diagnostics, and its
         last lines if it did not come to its end."""
-        if not isinstance(self.status, int) or "not ok" not in "\n".join(self.lines):
-            return self.lines[-30:]
+        last = [] if isinstance(self.status, int) else self.lines[-30:]
         picked = []
         wanted = 0
-        for line in self.lines:
+        for line in self.lines[:len(self.lines) - len(last)]:
             if line.startswith("not ok"):
                 wanted = 20
             elif not line.startswith("#"):
@@ -114,7 +113,7 @@ class Result:
             if wanted:
                 wanted -= 1
                 picked.append(line)
-        return picked[:200]
+        return picked[:200] + (last or ([] if picked else self.lines[-30:]))
 
     def fail(self, why):
         """One more failure, that the test itself did not report."""
