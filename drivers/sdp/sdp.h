@@ -762,6 +762,7 @@ struct sdp_sock {
 	struct list_head rx_queue;	/* verbs link */
 	struct sdp_rx_pages rx_pages;	/* shared link */
 	struct sdp_ring *rx_ring;	/* verbs link with RING */
+	u32 ring_calls;			/* see sdp_ring_enter(); lock_sock */
 	u32 rx_tight;			/* quarter of it, 0 without one */
 	u32 rx_seq;			/* stream octets received */
 	u32 copied_seq;			/* stream octets read; lock_sock */
@@ -992,7 +993,8 @@ int sdp_ring_send(struct sdp_conn *conn, const struct sdp_tx_msg *m,
 void sdp_ring_skip(struct sdp_conn *conn, u32 len);
 void sdp_ring_queue(struct sdp_sock *sdp, struct sdp_rx_ctx *c);
 u32 sdp_ring_tell(struct sdp_conn *conn);
-void sdp_ring_app(struct sock *sk, bool away);
+bool sdp_ring_enter(struct sock *sk);
+void sdp_ring_leave(struct sock *sk);
 void sdp_ring_poll(struct sock *sk);
 
 /* sdp_fc_credit.c; the rules for messages hold with a ring, too */

@@ -283,21 +283,43 @@ u32 sdp_ring_tell(struct sdp_conn *conn)
 }
 
 /**
- * sdp_ring_app - the program enters or leaves a system call on a socket
- * @sk: socket, locked
- * @away: it leaves
+ * sdp_ring_enter - the program enters a system call on a socket
+ * @sk: socket
  *
  * With net.sdp.rdma_progress=app nothing is sent while it is away.
+ *
+ * Context: lock_sock, which the call may release while it waits.
+ *
+ * Return: whether sdp_ring_leave() has to be called when it leaves.
  */
-void sdp_ring_app(struct sock *sk, bool away)
+bool sdp_ring_enter(struct sock *sk)
 {
-	struct sdp_conn *conn = sdp_sk(sk)->conn;
+	struct sdp_sock *sdp = sdp_sk(sk);
+	struct sdp_conn *conn = sdp->conn;
 
 	if (likely(!conn || !conn->ring_app))
-		return;
-	WRITE_ONCE(conn->ring_away, away);
-	if (!away)
-		sdp_tx_kick(conn);
+		return false;
+	sdp->ring_calls++;
+	WRITE_ONCE(conn->ring_away, false);
+	sdp_tx_kick(conn);
+	return true;
+}
+
+/**
+ * sdp_ring_leave - the program leaves a system call on a socket
+ * @sk: socket, for which sdp_ring_enter() has returned true
+ *
+ * It is away when none of its threads is in another one.
+ *
+ * Context: lock_sock.
+ */
+void sdp_ring_leave(struct sock *sk)
+{
+	struct sdp_sock *sdp = sdp_sk(sk);
+	struct sdp_conn *conn = sdp->conn;
+
+	if (!--sdp->ring_calls && conn)
+		WRITE_ONCE(conn->ring_away, true);
 }
 
 /**

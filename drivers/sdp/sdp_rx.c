@@ -660,12 +660,13 @@ int sdp_recvmsg_locked(struct sock *sk, struct msghdr *msg, size_t len,
 		.inline_urg = sock_flag(sk, SOCK_URGINLINE),
 	};
 	int err = 0;
+	bool app;
 
 	if (sk->sk_state == TCP_LISTEN)
 		return -ENOTCONN;
 	if (flags & MSG_OOB)
 		return sdp_rx_urg_recv(sk, msg, len, flags);
-	sdp_ring_app(sk, false);
+	app = sdp_ring_enter(sk);
 	r.timeo = sock_rcvtimeo(sk, flags & MSG_DONTWAIT);
 	r.wait = r.timeo;
 	r.target = sock_rcvlowat(sk, flags & MSG_WAITALL, len);
@@ -686,7 +687,8 @@ int sdp_recvmsg_locked(struct sock *sk, struct msghdr *msg, size_t len,
 			r.seq = sdp->copied_seq;
 		err = sdp_rx_piece(sk, &r);
 	} while (!err && r.len);
-	sdp_ring_app(sk, true);
+	if (unlikely(app))
+		sdp_ring_leave(sk);
 	if (r.copied || err > 0)
 		return r.copied;
 	return err;

@@ -304,6 +304,7 @@ static int sdp_sendmsg_locked(struct sock *sk, struct msghdr *msg)
 	int flags = msg->msg_flags, copied = 0, err;
 	struct sdp_conn *conn;
 	long timeo;
+	bool app;
 
 	timeo = sock_sndtimeo(sk, flags & MSG_DONTWAIT);
 	if (((1 << sk->sk_state) & ~(TCPF_ESTABLISHED | TCPF_CLOSE_WAIT))) {
@@ -318,6 +319,7 @@ static int sdp_sendmsg_locked(struct sock *sk, struct msghdr *msg)
 	err = 0;
 	if (unlikely(READ_ONCE(sdp_sk(sk)->user_timeout)))
 		sdp_watch_user(sk);
+	app = sdp_ring_enter(sk);
 	while (msg_data_left(msg)) {
 		err = sdp_send_piece(sk, msg, flags, &timeo);
 		if (err < 0)
@@ -329,6 +331,8 @@ static int sdp_sendmsg_locked(struct sock *sk, struct msghdr *msg)
 	if (conn)
 		conn->link->sent(conn, copied && !err &&
 				 sdp_tx_corked(sk, flags));
+	if (unlikely(app))
+		sdp_ring_leave(sk);
 	if (copied)
 		return copied;
 	if (!err)

@@ -646,7 +646,6 @@ static int sdp_verbs_send(struct sock *sk, struct msghdr *msg, int flags)
 	u32 space, n;
 	int room;
 
-	WRITE_ONCE(conn->ring_away, false);
 	if (!sk_stream_memory_free(sk))
 		return 0;
 	room = sdp_zc_send(sk, msg, flags);
@@ -679,7 +678,6 @@ static void sdp_verbs_sent(struct sdp_conn *conn, bool cork)
 				   SDP_TX_CORK_TIME);
 	else
 		sdp_tx_kick(conn);
-	WRITE_ONCE(conn->ring_away, true);
 }
 
 /*

@@ -9,7 +9,7 @@
 # shellcheck disable=SC2317 # called by wait_for
 # shellcheck source=selftests/lib/lib.sh
 . "$(dirname "$0")/../lib/lib.sh"
-need sdp-run xfer sdp-actions sdp-fc sdpstat jq
+need sdp-run xfer sdp-actions sdp-fc sdpstat jq python3
 
 SERVER=10.0.0.2
 PORT=7700
@@ -183,6 +183,18 @@ policy() {
 	fi
 }
 
+# A program is away when none of its threads is in a call
+threads() {
+	local prog s
+	prog=$(dirname "$0")/fc_threads.py
+	PORT=$((PORT + 1))
+	start_bg b sdp-run python3 "$prog" serve $SERVER $PORT
+	s=$BG_PID
+	wait_for 60 said listening
+	ktap_check "$KIND $1: one thread sends while another receives" in_a 		timeout 120 sdp-run python3 "$prog" send $SERVER $PORT
+	stop_bg "$s"
+}
+
 # Each send is a message, however long it has to wait for credit.
 alone() {
 	local n msgs
@@ -247,6 +259,7 @@ for kind in $KINDS; do
 	server
 	computing "rdma (app)" stalls 1 100
 	stop_bg "$FC"
+	threads "rdma (app)"
 	[ -z "$LONG" ] || transfers "rdma (app)"
 	sysctls rdma_progress kernel
 	[ "$kind" = siw ] || policy vwin 75
