@@ -444,13 +444,21 @@ static ssize_t mpa_rev_store(struct device *d, struct device_attribute *attr,
 }
 static DEVICE_ATTR_RW(mpa_rev);
 
-/* The caller owns the socket, if there is one: no FPDU is under way */
+/* Context: socket owned, no FPDU is under way */
 static void hyb_qp_follow(struct hyb_qp *qp)
 {
+	sock_owned_by_me(qp->tcp.sk);
 	if (qp->off)
 		hyb_off_update(qp);
 	else
 		hyb_place_update(qp, 0);
+}
+
+void hyb_attr_attached(struct hyb_qp *qp)
+{
+	/* whoever writes an attribute from now on finds the socket */
+	if (qp->attr_behind)
+		hyb_qp_follow(qp);
 }
 
 /* All connected queue pairs take a change of the device over */
@@ -465,8 +473,10 @@ static void hyb_dev_follow(struct hyb_dev *dev)
 		qp = hyb_qp_lookup(dev, qpn);
 		if (!qp)
 			continue;
-		/* pairs with hyb_tcp_attach() */
-		sk = smp_load_acquire(&qp->tcp.sk);
+		spin_lock_irq(&qp->tcp.lock);
+		sk = qp->tcp.sk;
+		qp->attr_behind |= !sk;
+		spin_unlock_irq(&qp->tcp.lock);
 		if (sk) {
 			lock_sock(sk);
 			hyb_qp_follow(qp);
@@ -633,41 +643,41 @@ static ssize_t hyb_qp_place_show(struct hyb_qp *qp, enum hyb_place_attr what,
 	return hyb_place_emit(what, buf, &wish, &place);
 }
 
-/* As hyb_qp_follow() */
-static int hyb_qp_place_set(struct hyb_qp *qp, enum hyb_place_attr what,
-			    const char *buf)
+static void hyb_qp_wish(struct hyb_qp *qp, const struct hyb_place *wish)
 {
-	struct hyb_place wish = qp->wish;
-	int err;
+	struct sock *sk;
 
-	err = hyb_place_parse(what, buf, &wish);
-	if (err)
-		return err;
-	qp->wish = wish;
+	spin_lock_irq(&qp->tcp.lock);
+	sk = qp->tcp.sk;
+	if (!sk) {
+		qp->wish = *wish;
+		qp->attr_behind = true;
+	}
+	spin_unlock_irq(&qp->tcp.lock);
+	if (!sk) {
+		hyb_place_update(qp, 0);
+		return;
+	}
+	lock_sock(sk);
+	qp->wish = *wish;
 	hyb_qp_follow(qp);
-	return 0;
+	release_sock(sk);
 }
 
 static ssize_t hyb_qp_place_store(struct hyb_qp *qp, enum hyb_place_attr what,
 				  const char *buf, size_t len)
 {
 	struct hyb_dev *dev = qp->dev;
-	struct sock *sk;
+	struct hyb_place wish;
 	int err;
 
 	if (!hyb_attr_allowed(dev))
 		return -EPERM;
 	mutex_lock(&dev->attr_lock);
-	do {
-		/* pairs with hyb_tcp_attach() */
-		sk = smp_load_acquire(&qp->tcp.sk);
-		if (sk)
-			lock_sock(sk);
-		err = hyb_qp_place_set(qp, what, buf);
-		if (sk)
-			release_sock(sk);
-		/* again under the lock, if it has been connected meanwhile */
-	} while (!sk && smp_load_acquire(&qp->tcp.sk));
+	wish = qp->wish;
+	err = hyb_place_parse(what, buf, &wish);
+	if (!err)
+		hyb_qp_wish(qp, &wish);
 	mutex_unlock(&dev->attr_lock);
 	if (err)
 		return err;

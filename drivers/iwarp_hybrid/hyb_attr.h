@@ -53,6 +53,15 @@ void hyb_place_update(struct hyb_qp *qp, u32 nic);
  */
 void hyb_attr_changed(struct hyb_dev *dev);
 
+/**
+ * hyb_attr_attached - a connection has its socket
+ * @qp: its queue pair
+ *
+ * Takes over what was written while the connection was made.
+ * Context: process, the caller owns the TCP socket.
+ */
+void hyb_attr_attached(struct hyb_qp *qp);
+
 /* struct rdma_stack_provider */
 void hyb_attr_query(struct ib_device *ibdev, struct ib_qp *ibqp,
 		    struct rdma_stack_map *map);

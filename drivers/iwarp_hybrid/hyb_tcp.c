@@ -19,6 +19,7 @@
 #include <net/tcp.h>
 
 #include "compat.h"
+#include "hyb_attr.h"
 #include "hyb_offload.h"
 #include "hyb_ooo.h"
 #include "hyb_shared.h"
@@ -457,6 +458,33 @@ static void hyb_tcp_drop_frag(struct sock *sk)
 	sk->sk_frag.offset = 0;
 }
 
+/* The engines run from now on. Socket owned. */
+static void hyb_tcp_start(struct hyb_cep *cep, struct hyb_qp *qp,
+			  struct sock *sk)
+{
+	unsigned long irq;
+
+	spin_lock_bh(&sk->sk_lock.slock);
+	sock_hold(sk);
+	qp->tx.s.seq = tcp_sk(sk)->write_seq;
+	qp->tcp.attached = true;
+	set_bit(HYB_TODO_RX, &qp->tcp.todo);
+	set_bit(HYB_TODO_TX, &qp->tcp.todo);
+	cep->live = qp;
+	spin_unlock_bh(&sk->sk_lock.slock);
+	/* the lock is for hyb_shared and hyb_attr */
+	spin_lock_irqsave(&qp->tcp.lock, irq);
+	/* pairs with hyb_tcp_kick() */
+	smp_store_release(&qp->tcp.sk, sk);
+	spin_unlock_irqrestore(&qp->tcp.lock, irq);
+	hyb_attr_attached(qp);
+	if (qp->shared) {
+		spin_lock_bh(&sk->sk_lock.slock);
+		hyb_shared_window(qp, sk);
+		spin_unlock_bh(&sk->sk_lock.slock);
+	}
+}
+
 /**
  * hyb_tcp_attach - enter full operation
  * @cep: connection, its lock held
@@ -473,7 +501,6 @@ int hyb_tcp_attach(struct hyb_cep *cep, struct hyb_qp *qp,
 	struct msghdr msg = { .msg_flags = MSG_DONTWAIT | MSG_NOSIGNAL };
 	struct kvec iov = { .iov_base = (void *)frame, .iov_len = len };
 	struct sock *sk = cep->sock->sk;
-	unsigned long irq;
 	int err;
 
 	err = hyb_tx_alloc(qp, res);
@@ -504,24 +531,7 @@ int hyb_tcp_attach(struct hyb_cep *cep, struct hyb_qp *qp,
 		hyb_ooo_attach(qp, sk);
 	}
 
-	spin_lock_bh(&sk->sk_lock.slock);
-	sock_hold(sk);
-	qp->tx.s.seq = tcp_sk(sk)->write_seq;
-	qp->tcp.attached = true;
-	set_bit(HYB_TODO_RX, &qp->tcp.todo);
-	set_bit(HYB_TODO_TX, &qp->tcp.todo);
-	cep->live = qp;
-	spin_unlock_bh(&sk->sk_lock.slock);
-	/* the lock is for hyb_shared */
-	spin_lock_irqsave(&qp->tcp.lock, irq);
-	/* pairs with hyb_tcp_kick() */
-	smp_store_release(&qp->tcp.sk, sk);
-	spin_unlock_irqrestore(&qp->tcp.lock, irq);
-	if (qp->shared) {
-		spin_lock_bh(&sk->sk_lock.slock);
-		hyb_shared_window(qp, sk);
-		spin_unlock_bh(&sk->sk_lock.slock);
-	}
+	hyb_tcp_start(cep, qp, sk);
 	err = 0;
 out:
 	release_sock(sk);

@@ -457,8 +457,10 @@ struct hyb_srq {
  * @cep: connection, while there is one; under hyb_tcp.lock
  * @attr: sysfs attributes, or NULL
  * @attr_fresh: among those of the device that have none yet
+ * @attr_behind: an attribute was written when there was no TCP socket; under
+ *		 hyb_tcp.lock
  * @wish: where components should be; changes under the TCP socket's lock once
- *	  connected
+ *	  connected, under hyb_tcp.lock before
  * @place: where they are, see hyb_place_update(); same lock
  * @shared: link shared with the upper layer, or NULL; hyb_shared's
  * @off: connection as the NIC knows it, or NULL; hyb_offload's
@@ -493,6 +495,7 @@ struct hyb_qp {
 
 	struct hyb_attr_qp *attr;
 	struct list_head attr_fresh;
+	bool attr_behind;
 	struct hyb_place wish;
 	struct hyb_place place;
 	struct hyb_shared *shared;

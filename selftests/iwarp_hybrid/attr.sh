@@ -3,12 +3,13 @@
 # vm: timeout=300
 #
 # The attributes of a device and of its queue pairs: what they take, what they
-# refuse, who may write them, what two ends agree to, and that a connection whose
-# placement is changed all the time goes on.
+# refuse, who may write them, what two ends agree to, that a connection whose
+# placement is changed all the time goes on, and that connections are made while
+# attributes are written.
 
 # shellcheck source=selftests/lib/lib.sh
 . "$(dirname "$0")/../lib/lib.sh"
-need hyb-target sdp-run xfer rdma setpriv unshare nsenter
+need hyb-target sdp-run xfer rdma rping setpriv unshare nsenter
 
 ATTR=/sys/class/infiniband/rda/hybrid
 PROFILES="host assisted offload-contig offload-sg hybrid"
@@ -266,6 +267,46 @@ check_data() {
 	wait_for 20 modprobe -r sdp_diag sdp
 }
 
+# write_always: to the devices and to queue pairs that have no connection yet
+write_always() {
+	local dev=${ATTR/rda/rdb} dir i=0
+
+	while :; do
+		i=$((1 - i))
+		echo $i > "$ATTR/verify"
+		echo $i > "$dev/verify"
+		for dir in "$ATTR"/qp/*/ "$dev"/qp/*/; do
+			echo assisted > "$dir/profile"
+			echo hybrid > "$dir/profile"
+		done
+	done 2>/dev/null
+}
+
+pings() {
+	local i
+
+	for ((i = 0; i < $1; i++)); do
+		in_a timeout 60 rping -c -a 10.0.0.2 -C 1 -S 100 -V || return
+	done
+}
+
+check_connecting() {
+	local server writer n
+
+	n=$(scaled 60 20)
+	start_bg b rping -s -P -a 10.0.0.2 -V
+	server=$BG_PID
+	wait_port b 7174
+	write_always &
+	writer=$!
+	ktap_check "$n connections are made meanwhile" pings "$n"
+	kill $writer
+	wait $writer
+	stop_bg "$server"
+	echo 0 > "$ATTR/verify"
+	echo 0 > "${ATTR/rda/rdb}/verify"
+}
+
 dev_up hybrid hybrid || ktap_skip_all "no hybrid devices"
 ktap_is "default profile" "$(cat $ATTR/profile)" hybrid
 ktap_is "default of markers" "$(cat $ATTR/markers)" auto
@@ -280,6 +321,7 @@ echo auto > $ATTR/markers
 echo auto > ${ATTR/rda/rdb}/markers
 echo 512 > $ATTR/marker_interval
 check_data
+check_connecting
 ktap_check "the devices go" dev_down
 ktap_check "the modules go" wait_for 20 modprobe -r iwarp_hybrid
 ktap_done
