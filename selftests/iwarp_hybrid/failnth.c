@@ -276,17 +276,34 @@ static void *server(void *arg)
 	return arg;
 }
 
-static bool start_server(void)
+static bool listens(void)
 {
 	struct rdma_addrinfo hints = { .ai_port_space = RDMA_PS_TCP,
 				       .ai_flags = RAI_PASSIVE },
 			     *res;
-	pthread_t thread;
+	bool ok;
 
-	return !rdma_getaddrinfo(host, port, &hints, &res) &&
-	       !rdma_create_ep(&listener, res, NULL, NULL) &&
-	       !rdma_listen(listener, 16) &&
-	       !pthread_create(&thread, NULL, server, NULL);
+	if (rdma_getaddrinfo(host, port, &hints, &res))
+		return false;
+	ok = !rdma_create_ep(&listener, res, NULL, NULL);
+	rdma_freeaddrinfo(res);
+	if (ok && rdma_listen(listener, 16)) {
+		rdma_destroy_ep(listener);
+		ok = false;
+	}
+	return ok;
+}
+
+/* Allocations may fail at random here already */
+static bool start_server(void)
+{
+	pthread_t thread;
+	int tries;
+
+	for (tries = 0; tries < 20; tries++)
+		if (listens())
+			return !pthread_create(&thread, NULL, server, NULL);
+	return false;
 }
 
 /* ---------------------------------------------------------------------- main */
