@@ -13,6 +13,10 @@
  *        attacks below SDP on a shared link: those of fpdu that need no target
  *   hyb-hostile -h ADDRESS [-p PORT] [-s COMMAND] -x COMMAND reply
  *        listens itself; COMMAND makes a client connect to it
+ *   hyb-hostile -h ADDRESS [-p PORT] [-s COMMAND] -x COMMAND ack|sdp|...
+ *        the same with a client of SDP that returns what it receives: its
+ *        Hello is answered with mistakes, or then the attacks follow that a
+ *        server would meet
  *
  * -i INTERVAL: proposes markers of that interval, both ways. -w: its sequence
  * numbers wrap soon after the start-up. -o TEXT: only attacks with it in their
@@ -221,7 +225,7 @@ int attack_next(struct peer *p, int timeout_ms)
 	return peer_adopt(p, accept(opt.listener, NULL, NULL));
 }
 
-static void attack_client(const struct attack *a)
+static void attack_client(const struct attack *a, bool open)
 {
 	struct pollfd pfd = { .fd = opt.listener, .events = POLLIN };
 	struct target_memory m = { 0 };
@@ -241,7 +245,10 @@ static void attack_client(const struct attack *a)
 		waitpid(child, &status, 0);
 		return;
 	}
-	strike(&p, a, &m);
+	if (open && sdp_answer(&p))
+		result(a, false, "start-up failed", NULL);
+	else
+		strike(&p, a, &m);
 	peer_close(&p);
 	/* the client must notice, whatever it was; it may try in another way */
 	while (waitpid(child, &status, WNOHANG) == 0)
@@ -264,7 +271,8 @@ static int listen_here(void)
 	return fd;
 }
 
-static void run(const struct attack *list, unsigned int count, int kind)
+/* @open: after a regular start-up */
+static void run(const struct attack *list, unsigned int count, bool open)
 {
 	unsigned int i;
 
@@ -274,56 +282,60 @@ static void run(const struct attack *list, unsigned int count, int kind)
 			continue;
 		if (opt.only && !strstr(list[i].name, opt.only))
 			continue;
-		if (kind == 2)
-			attack_client(&list[i]);
+		if (opt.client)
+			attack_client(&list[i], open);
 		else
-			attack_listener(&list[i], kind == 1);
+			attack_listener(&list[i], open);
 	}
 }
 
-/* The attacks of that name; with a client to attack any name will do */
+/* The attacks of that name */
 static bool run_suite(const char *suite)
 {
+	if (opt.client)
+		opt.listener = listen_here();
 	if (!strcmp(suite, "start")) {
-		run(start_attacks, start_attack_count, 0);
+		run(start_attacks, start_attack_count, false);
 	} else if (!strcmp(suite, "fpdu")) {
-		run(fpdu_attacks, fpdu_attack_count, 1);
+		run(fpdu_attacks, fpdu_attack_count, true);
 	} else if (!strcmp(suite, "ext")) {
 		peer_ext = true;
-		run(ext_attacks, ext_attack_count, 1);
+		run(ext_attacks, ext_attack_count, true);
 	} else if (!strcmp(suite, "hello")) {
 		opt.sdp = true;
-		run(hello_attacks, hello_attack_count, 0);
+		run(hello_attacks, hello_attack_count, false);
 	} else if (!strcmp(suite, "sdp")) {
 		opt.sdp = true;
-		run(sdp_attacks, sdp_attack_count, 1);
-		run(verbs_attacks, verbs_attack_count, 1);
+		run(sdp_attacks, sdp_attack_count, true);
+		run(verbs_attacks, verbs_attack_count, true);
 	} else if (!strcmp(suite, "shared")) {
 		opt.sdp = true;
 		sdp_shared = true;
-		run(sdp_attacks, sdp_attack_count, 1);
-		run(shared_attacks, shared_attack_count, 1);
+		run(sdp_attacks, sdp_attack_count, true);
+		run(shared_attacks, shared_attack_count, true);
 	} else if (!strcmp(suite, "ring")) {
 		opt.sdp = true;
 		sdp_ext = SDP_RING;
-		run(ring_attacks, ring_attack_count, 1);
+		run(ring_attacks, ring_attack_count, true);
 		sdp_ring_told(false);
-		run(untold_attacks, untold_attack_count, 1);
+		run(untold_attacks, untold_attack_count, true);
 	} else if (!strcmp(suite, "hold")) {
 		opt.sdp = true;
 		sdp_ext = SDP_HOLD;
-		run(hold_attacks, hold_attack_count, 1);
+		run(hold_attacks, hold_attack_count, true);
 	} else if (!strcmp(suite, "zcopy")) {
 		opt.sdp = true;
-		run(zcopy_attacks, zcopy_attack_count, 1);
+		run(zcopy_attacks, zcopy_attack_count, true);
 	} else if (!strcmp(suite, "wire")) {
 		opt.sdp = true;
 		sdp_shared = true;
 		sdp_silent = true;
-		run(fpdu_attacks, fpdu_attack_count, 1);
-	} else if (*suite && opt.client) {
-		opt.listener = listen_here();
-		run(reply_attacks, reply_attack_count, 2);
+		run(fpdu_attacks, fpdu_attack_count, true);
+	} else if (!strcmp(suite, "reply")) {
+		run(reply_attacks, reply_attack_count, false);
+	} else if (!strcmp(suite, "ack")) {
+		opt.sdp = true;
+		run(ack_attacks, ack_attack_count, false);
 	} else {
 		return false;
 	}

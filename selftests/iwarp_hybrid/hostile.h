@@ -53,7 +53,10 @@ extern const unsigned int reply_attack_count;
 /* On the bare TCP connection, to an SDP listener */
 extern const struct attack hello_attacks[];
 extern const unsigned int hello_attack_count;
-/* On an SDP connection */
+/* On the bare TCP connection, to an SDP socket that connects */
+extern const struct attack ack_attacks[];
+extern const unsigned int ack_attack_count;
+/* On an SDP connection, whoever made it */
 extern const struct attack sdp_attacks[];
 extern const unsigned int sdp_attack_count;
 /* where there are receives, and where there are none */
@@ -79,6 +82,7 @@ int attack_next(struct peer *p, int timeout_ms);
 
 /* SDP: start-up as a well-behaved peer does it; an echo that must come back */
 int sdp_open(struct peer *p);
+int sdp_answer(struct peer *p); /* to who connected */
 extern bool sdp_silent; /* sends no message at the start */
 extern bool sdp_shared; /* offers the shared link, and insists on it */
 extern unsigned int sdp_ext; /* extension of the Hello offered, and insisted on */

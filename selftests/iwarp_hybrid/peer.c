@@ -244,6 +244,38 @@ int peer_open(struct peer *p, const void *private_data, size_t len)
 	return p->reply_flags & MPA_R ? -1 : 0;
 }
 
+/*
+ * The whole start-up, as a well-behaved responder does it. What the initiator's
+ * private data are, without IRD and ORD, is in private_data.
+ */
+int peer_answer(struct peer *p, const void *private_data, size_t len)
+{
+	unsigned char frame[20 + 512], pd[512];
+	unsigned int flags = MPA_C;
+	bool ready = false;
+	size_t skip = 0;
+	uint32_t ask;
+
+	if (len > sizeof(pd) - 4 || peer_read_start(p, 20000) != 1)
+		return -1;
+	if (p->reply_flags & MPA_S && p->private_len >= 4) {
+		ask = get_be32(p->private_data);
+		/* it says by a Write of nothing that it is ready, if it asks */
+		ready = ask & 0x80000000;
+		put_be32(pd, (ask & 0x3fff3fff) | (ready ? 0x80008000 : 0));
+		flags |= MPA_S;
+		skip = 4;
+		p->private_len -= 4;
+		memmove(p->private_data, p->private_data + 4, p->private_len);
+	}
+	memcpy(pd + skip, private_data, len);
+	len += skip;
+	peer_send(p, frame,
+		  peer_start_frame(frame, true, flags, p->reply_rev, len, pd,
+				   len));
+	return ready && peer_recv_fpdu(p, 10000) != 1 ? -1 : 0;
+}
+
 /* The marker in front of the word at @at, @head octets behind the FPDU's begin */
 static uint32_t marker(enum peer_mark mark, bool front, uint64_t head,
 		       uint64_t at)

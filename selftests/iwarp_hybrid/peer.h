@@ -90,6 +90,7 @@ size_t peer_start_frame(unsigned char *out, bool reply, unsigned int flags,
 			const void *private_data, size_t len);
 int peer_read_start(struct peer *p, int timeout_ms);
 int peer_open(struct peer *p, const void *private_data, size_t len);
+int peer_answer(struct peer *p, const void *private_data, size_t len);
 
 /* What is wrong with the markers of an FPDU; the CRC is that of what is sent */
 enum peer_mark {

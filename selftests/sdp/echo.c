@@ -5,6 +5,8 @@
  *   sdp-echo -s -h ADDRESS -p PORT [-f FAMILY]
  *   sdp-echo -h ADDRESS -p PORT [-f FAMILY]   one echo every 20 ms until
  *        SIGTERM; fails if one is not right
+ *   sdp-echo -r -h ADDRESS -p PORT [-f FAMILY]   connects, then returns what
+ *        comes, to the end
  */
 #include <arpa/inet.h>
 #include <errno.h>
@@ -97,17 +99,31 @@ static int client(int fd, const struct sockaddr_in *sa)
 	return 0;
 }
 
+/* A client by its connection only */
+static int returner(int fd, const struct sockaddr_in *sa)
+{
+	if (connect(fd, (const struct sockaddr *)sa, sizeof(*sa))) {
+		perror("sdp-echo: connect");
+		return 2;
+	}
+	printf("sdp-echo: connected\n");
+	serve((void *)(long)fd);
+	return 0;
+}
+
 int main(int argc, char **argv)
 {
 	struct sockaddr_in sa = { .sin_family = AF_INET };
 	struct sigaction act = { .sa_handler = on_signal,
 				 .sa_flags = SA_RESTART };
 	int c, fd, family = 27;
-	bool srv = false;
+	bool srv = false, ret = false;
 
-	while ((c = getopt(argc, argv, "sh:p:f:")) != -1) {
+	while ((c = getopt(argc, argv, "srh:p:f:")) != -1) {
 		if (c == 's')
 			srv = true;
+		else if (c == 'r')
+			ret = true;
 		else if (c == 'p')
 			sa.sin_port = htons(atoi(optarg));
 		else if (c == 'f')
@@ -122,5 +138,7 @@ int main(int argc, char **argv)
 		perror("sdp-echo: socket");
 		return 2;
 	}
+	if (ret)
+		return returner(fd, &sa);
 	return srv ? server(fd, &sa) : client(fd, &sa);
 }

@@ -167,6 +167,59 @@ static bool ring_echoes(struct peer *p, const char *text, size_t len, long end)
 	return false;
 }
 
+/* The next message; returns the length of its payload, or -1. */
+static int recv_message(struct peer *p, int timeout_ms)
+{
+	if (peer_recv_fpdu(p, timeout_ms) != 1)
+		return -1;
+	if (p->ulpdu_len < 18 + BSDH || p->ulpdu[1] != OP_SEND)
+		return p->ulpdu[1] == 0x45 ? 0 : -1;
+	p->mseq_ack = get_be32(p->ulpdu + 18 + 8);
+	return p->ulpdu_len - 18 - BSDH;
+}
+
+#define ACK_LEN 196
+
+static size_t hello_ack(unsigned char *h)
+{
+	memset(h, 0, 256);
+	h[0] = 1;
+	h[3] = CREDITS;
+	h[7] = ACK_LEN;
+	h[BSDH] = 0x22;
+	h[BSDH + 3] = 1;
+	put_be32(h + BSDH + 4, RCVSZ);
+	if (sdp_shared)
+		sdp_ext = 1;
+	if (sdp_ext)
+		h[BSDH + 8] = 0xd5;
+	h[BSDH + 9] = sdp_ext;
+	return ACK_LEN;
+}
+
+/* Who connected speaks first */
+static int first_message(struct peer *p)
+{
+	p->mseq = 1;
+	p->mseq_ack = 0;
+	return recv_message(p, 10000) < 0 ? -1 : 0;
+}
+
+int sdp_answer(struct peer *p)
+{
+	unsigned char h[256];
+
+	if (peer_answer(p, h, hello_ack(h)) || p->private_data[0] != 0)
+		return -1;
+	if (sdp_ext && !(p->private_data[BSDH + 15] & sdp_ext))
+		return -1;
+	if (sdp_silent)
+		return 0;
+	if (first_message(p))
+		return -1;
+	return sdp_ext == SDP_RING ? ring_open(p) : 0;
+}
+
 int sdp_open(struct peer *p)
 {
 	unsigned char h[256];
@@ -183,17 +236,6 @@ int sdp_open(struct peer *p)
 	if (!sdp_silent)
 		send_data(p, "");
 	return sdp_ext == SDP_RING ? ring_open(p) : 0;
-}
-
-/* The next message; returns the length of its payload, or -1. */
-static int recv_message(struct peer *p, int timeout_ms)
-{
-	if (peer_recv_fpdu(p, timeout_ms) != 1)
-		return -1;
-	if (p->ulpdu_len < 18 + BSDH || p->ulpdu[1] != OP_SEND)
-		return p->ulpdu[1] == 0x45 ? 0 : -1;
-	p->mseq_ack = get_be32(p->ulpdu + 18 + 8);
-	return p->ulpdu_len - 18 - BSDH;
 }
 
 /* The last octets of what the peer sends, however it cuts that into messages */
@@ -396,7 +438,8 @@ static enum peer_end random_messages(struct peer *p,
 	}
 /* a message with nothing wrong in what is not named */
 #define MSG(m, ...) .ddp = m, .qn = CREDITS, ##__VA_ARGS__
-#define ABORT ENDS(E_CLOSED, E_ANY_TERM)
+/* By AbortConn; on a shared link it is the stack that gives up */
+#define ABORT ENDS(E_CLOSED, E_TERM(0, 2, 7))
 
 /* clang-format off */
 const struct attack sdp_attacks[] = {
@@ -423,16 +466,14 @@ const struct attack sdp_attacks[] = {
 	     one, MSG(0xff, .len = 1, .mo = 0x80000000)),
 	CASE("SDP: 65535 credits", NULL, ENDS(E_ALIVE, E_ANY),
 	     one, .ddp = 0xff, .qn = 65535, .len = 1),
-	CASE("SDP: more messages than credits", NULL, ENDS(E_CLOSED, E_ANY_TERM, E_ALIVE),
-	     overrun, .len = 3000),
 	CASE("SDP: unknown message 0f", "bad_mid", ABORT, one, MSG(0x0f)),
 	CASE("SDP: unknown message 40", "bad_mid", ABORT, one, MSG(0x40)),
 	CASE("SDP: unknown message fc", "bad_mid", ABORT, one, MSG(0xfc, .len = 20)),
 	CASE("SDP: RingAvail without a ring", "bad_state", ABORT,
 	     one, MSG(0x48, .len = 16, .inval = 65536)),
 	CASE("SDP: Ring without a ring", "bad_state", ABORT, one, MSG(0x49, .len = 8)),
-	CASE("SDP: Hello again", NULL, ABORT, one, MSG(0x00, .len = 76)),
-	CASE("SDP: HelloAck", NULL, ABORT, one, MSG(0x01, .len = 180)),
+	CASE("SDP: Hello again", "bad_mid", ABORT, one, MSG(0x00, .len = 76)),
+	CASE("SDP: HelloAck", "bad_mid", ABORT, one, MSG(0x01, .len = 180)),
 	CASE("SDP: reserved flag", "bad_flags", ABORT,
 	     one, MSG(0xff, .len = 1, .rdmap = 0x80)),
 	CASE("SDP: urgent without payload", "bad_flags", ABORT,
@@ -449,39 +490,39 @@ const struct attack sdp_attacks[] = {
 	     one, MSG(0x0b, .len = 4)),
 	CASE("SDP: ChRcvBuf 4 GB", NULL, ENDS(E_ALIVE, E_CLOSED),
 	     one, MSG(0x0b, .len = 4, .inval = 0xffffffff)),
-	CASE("SDP: ChRcvBufAck nobody asked for", NULL, ENDS(E_CLOSED, E_ANY_TERM, E_ALIVE),
+	CASE("SDP: ChRcvBufAck nobody asked for", "bad_state", ABORT,
 	     one, MSG(0x0c, .len = 4, .inval = 17)),
-	CASE("SDP: ModeChange to the same mode", NULL, ABORT,
+	CASE("SDP: ModeChange to the same mode", "bad_state", ABORT,
 	     one, MSG(0x07, .len = 4, .inval = 0x10000000)),
-	CASE("SDP: ModeChange to mode 7", NULL, ABORT,
+	CASE("SDP: ModeChange to mode 7", "bad_rdma", ABORT,
 	     one, MSG(0x07, .len = 4, .inval = 0x70000000)),
 	CASE("SDP: ModeChange cut", "bad_len", ABORT, one, MSG(0x07, .len = 1)),
-	CASE("SDP: SinkAvail in combined mode", NULL, ABORT,
+	CASE("SDP: SinkAvail in combined mode", "bad_rdma", ABORT,
 	     one, MSG(0xfd, .len = 20, .inval = 4096)),
 	CASE("SDP: SinkAvail cut", "bad_len", ABORT, one, MSG(0xfd, .len = 16, .inval = 4096)),
 	CASE("SDP: SrcAvail cut", "bad_len", ABORT, one, MSG(0xfe, .len = 12, .inval = 4096)),
-	CASE("SDP: SrcAvail of nothing", NULL, ABORT, one, MSG(0xfe, .len = 20)),
-	CASE("SDP: SrcAvail with nothing inline", NULL, ABORT,
+	CASE("SDP: SrcAvail of nothing", "bad_rdma", ABORT, one, MSG(0xfe, .len = 20)),
+	CASE("SDP: SrcAvail with nothing inline", "bad_rdma", ABORT,
 	     one, MSG(0xfe, .len = 16, .inval = 4096)),
-	CASE("SDP: SrcAvail shorter than what is inline", NULL, ABORT,
+	CASE("SDP: SrcAvail shorter than what is inline", "bad_rdma", ABORT,
 	     one, MSG(0xfe, .len = 16 + 100, .inval = 50)),
 	CASE("SDP: SrcAvail is answered by SendSm", NULL, ENDS(E_ALIVE),
 	     answered, MSG(0xfe, .len = 16 + 100, .inval = 4096, .region = 0x04)),
-	CASE("SDP: RdmaRdCompl without SrcAvail", NULL, ABORT,
+	CASE("SDP: RdmaRdCompl without SrcAvail", "bad_rdma", ABORT,
 	     one, MSG(0x06, .len = 4, .inval = 4096)),
-	CASE("SDP: RdmaWrCompl without SinkAvail", NULL, ABORT,
+	CASE("SDP: RdmaWrCompl without SinkAvail", "bad_rdma", ABORT,
 	     one, MSG(0x05, .len = 4, .inval = 4096)),
-	CASE("SDP: SendSm without SrcAvail", NULL, ENDS(E_CLOSED, E_ANY_TERM, E_ALIVE),
+	CASE("SDP: SendSm without SrcAvail", "bad_state", ABORT,
 	     one, MSG(0x04)),
 	CASE("SDP: SrcAvailCancel without SrcAvail", NULL, ENDS(E_ALIVE), one, MSG(0x08)),
-	CASE("SDP: SinkAvailCancel without SinkAvail", NULL, ABORT, one, MSG(0x09)),
-	CASE("SDP: SinkCancelAck without a cancel", NULL, ABORT, one, MSG(0x0a)),
-	CASE("SDP: SuspComm", NULL, ABORT, one, MSG(0x0d, .len = 8)),
-	CASE("SDP: SuspCommAck", NULL, ABORT, one, MSG(0x0e)),
+	CASE("SDP: SinkAvailCancel without SinkAvail", "bad_state", ABORT, one, MSG(0x09)),
+	CASE("SDP: SinkCancelAck without a cancel", "bad_state", ABORT, one, MSG(0x0a)),
+	CASE("SDP: SuspComm", "bad_state", ABORT, one, MSG(0x0d, .len = 8)),
+	CASE("SDP: SuspCommAck", "bad_state", ABORT, one, MSG(0x0e)),
 	CASE("SDP: DisConn", NULL, ENDS(E_CLOSED), graceful, MSG(0x02, .region = 0x02)),
-	CASE("SDP: DisConn twice", NULL, ABORT, twice, MSG(0x02)),
-	CASE("SDP: Data after DisConn", NULL, ABORT, after_discon, MSG(0xff, .len = 3)),
-	CASE("SDP: SrcAvail after DisConn", NULL, ABORT,
+	CASE("SDP: DisConn twice", "bad_state", ABORT, twice, MSG(0x02)),
+	CASE("SDP: Data after DisConn", "bad_state", ABORT, after_discon, MSG(0xff, .len = 3)),
+	CASE("SDP: SrcAvail after DisConn", "bad_state", ABORT,
 	     after_discon, MSG(0xfe, .len = 116, .inval = 4096)),
 	CASE("SDP: AbortConn after DisConn", NULL, ABORT, after_discon, MSG(0x03)),
 	CASE("SDP: AbortConn", NULL, ABORT, one, MSG(0x03)),
@@ -545,11 +586,16 @@ static enum peer_end pieces_answered(struct peer *p,
 
 /* clang-format off */
 const struct attack verbs_attacks[] = {
-	CASE("SDP: message longer than the receive", NULL, ENDS(E_TERM(1, 2, 5)),
+	CASE("SDP: more messages than credits", "bad_credit", ENDS(E_CLOSED),
+	     overrun, .len = 3000),
+	CASE("SDP: message longer than the receive", "bad_len", ENDS(E_TERM(1, 2, 5)),
 	     too_long),
 };
 
 const struct attack shared_attacks[] = {
+	/* there are none, the window of TCP is what counts */
+	CASE("SDP: more messages than credits", NULL, ENDS(E_ALIVE),
+	     overrun, .len = 3000),
 	CASE("SDP: Data in pieces", NULL, ENDS(E_ALIVE),
 	     pieces, .ddp = 0xff, .len = 5000, .qn = 1000),
 	CASE("SDP: header in pieces", NULL, ENDS(E_ALIVE),
@@ -638,17 +684,17 @@ const struct attack hello_attacks[] = {
 	CASE("Hello: another message", "hello_bad", REFUSED, OCTET(0, 0xff)),
 	CASE("Hello: HelloAck", "hello_bad", REFUSED, OCTET(0, 1)),
 	CASE("Hello: flags", "hello_bad", REFUSED, OCTET(1, 1)),
-	CASE("Hello: no credits", NULL, REFUSED, OCTET(3, 0)),
-	CASE("Hello: two credits", NULL, REFUSED, OCTET(3, 2)),
+	CASE("Hello: no credits", "hello_bad", REFUSED, OCTET(3, 0)),
+	CASE("Hello: two credits", "hello_bad", REFUSED, OCTET(3, 2)),
 	CASE("Hello: length field huge", "hello_bad", REFUSED, OCTET(4, 0x80)),
 	CASE("Hello: length field small", "hello_bad", REFUSED, OCTET(7, 17)),
-	CASE("Hello: MSeq not 0", NULL, REFUSED, OCTET(11, 1)),
+	CASE("Hello: MSeq not 0", "hello_bad", REFUSED, OCTET(11, 1)),
 	CASE("Hello: version 1", "bad_version", REFUSED, OCTET(16, 0x11)),
 	CASE("Hello: version 3", "bad_version", REFUSED, OCTET(16, 0x30)),
 	CASE("Hello: IP version 0", "hello_bad", REFUSED, OCTET(17, 0)),
-	CASE("Hello: IP version 6 on an IPv4 connection", NULL, REFUSED, OCTET(17, 0x60)),
+	CASE("Hello: IP version 6 on an IPv4 connection", "hello_bad", REFUSED, OCTET(17, 0x60)),
 	CASE("Hello: zero adverts", "bad_adverts", REFUSED, OCTET(19, 0)),
-	CASE("Hello: receive buffers of 0 octets", NULL, REFUSED, OCTET(26, 0)),
+	CASE("Hello: receive buffers of 0 octets", "hello_bad", REFUSED, OCTET(26, 0)),
 	CASE("Hello: the peer resets", NULL, ENDS(E_CLOSED),
 	     hello_then_rst, .len = HELLO_LEN, .qn = 18),
 	CASE("Hello: the peer resets", NULL, ENDS(E_CLOSED),
@@ -657,6 +703,131 @@ const struct attack hello_attacks[] = {
 /* clang-format on */
 
 const unsigned int hello_attack_count = COUNT(hello_attacks);
+
+/* ---- to who connects ---- */
+
+/*
+ * A HelloAck with one octet changed: qn says which, msn to what; len is the length
+ * of the private data. The connection has to end.
+ */
+static enum peer_end bad_ack(struct peer *p, const struct target_memory *m,
+			     const struct attack *a)
+{
+	unsigned char h[256];
+
+	(void)m;
+	hello_ack(h);
+	h[a->qn] = a->msn;
+	peer_answer(p, h, a->len);
+	return END_NONE;
+}
+
+static enum peer_end good_ack(struct peer *p, const struct target_memory *m,
+			      const struct attack *a)
+{
+	bad_ack(p, m, a);
+	return first_message(p) ? END_NO_FRAME : END_NONE;
+}
+
+/* Extensions: qn those of the Hello, to be sure, msn what the answer is */
+static enum peer_end ext_ack(struct peer *p, const struct target_memory *m,
+			     const struct attack *a)
+{
+	unsigned char h[256];
+
+	(void)m;
+	hello_ack(h);
+	h[BSDH + 8] = a->mo ? a->mo : 0xd5;
+	h[BSDH + 9] = a->msn;
+	peer_answer(p, h, ACK_LEN);
+	return p->private_data[BSDH + 15] == a->qn ? END_NONE : END_NO_FRAME;
+}
+
+static enum peer_end no_ext(struct peer *p, const struct target_memory *m,
+			    const struct attack *a)
+{
+	if (ext_ack(p, m, a) != END_NONE || first_message(p))
+		return END_NO_FRAME;
+	return END_NONE;
+}
+
+/* A message before the one by which who connected says that it may come */
+static enum peer_end ack_and_data(struct peer *p, const struct target_memory *m,
+				  const struct attack *a)
+{
+	bad_ack(p, m, a);
+	p->mseq = 1;
+	p->mseq_ack = 0;
+	send_data(p, "early");
+	return END_NONE;
+}
+
+static enum peer_end ack_then_rst(struct peer *p, const struct target_memory *m,
+				  const struct attack *a)
+{
+	bad_ack(p, m, a);
+	peer_reset(p);
+	return END_RST;
+}
+
+static enum peer_end ack_then_fin(struct peer *p, const struct target_memory *m,
+				  const struct attack *a)
+{
+	bad_ack(p, m, a);
+	return no_discon(p, m, a);
+}
+
+/* clang-format off */
+#define ACKOCTET(o, v) bad_ack, .len = ACK_LEN, .qn = o, .msn = v
+
+const struct attack ack_attacks[] = {
+	CASE("HelloAck: nothing wrong", NULL, ENDS(E_ALIVE),
+	     good_ack, .len = ACK_LEN, .qn = 18),
+	CASE("HelloAck: minor version 15", NULL, ENDS(E_ALIVE),
+	     good_ack, .len = ACK_LEN, .qn = 16, .msn = 0x2f),
+	CASE("HelloAck: padded", NULL, ENDS(E_ALIVE), good_ack, .len = 240, .qn = 18),
+	CASE("HelloAck: 24 octets", NULL, ENDS(E_ALIVE),
+	     good_ack, .len = 24, .qn = 7, .msn = 24),
+	CASE("HelloAck: receive buffers of 4 GB", NULL, ENDS(E_ALIVE),
+	     good_ack, .len = ACK_LEN, .qn = 20, .msn = 0xff),
+	CASE("HelloAck: 65344 credits", NULL, ENDS(E_ALIVE),
+	     good_ack, .len = ACK_LEN, .qn = 2, .msn = 0xff),
+	CASE("HelloAck: 255 adverts", NULL, ENDS(E_ALIVE),
+	     good_ack, .len = ACK_LEN, .qn = 19, .msn = 0xff),
+	CASE("HelloAck: no private data", "hello_bad", REFUSED, bad_ack, .len = 0),
+	CASE("HelloAck: 16 octets", "hello_bad", REFUSED, bad_ack, .len = 16, .qn = 7, .msn = 16),
+	CASE("HelloAck: 23 octets", "hello_bad", REFUSED, bad_ack, .len = 23, .qn = 7, .msn = 23),
+	CASE("HelloAck: cut", "hello_bad", REFUSED, bad_ack, .len = 100, .qn = 18),
+	CASE("HelloAck: another message", "hello_bad", REFUSED, ACKOCTET(0, 0xff)),
+	CASE("HelloAck: Hello", "hello_bad", REFUSED, ACKOCTET(0, 0)),
+	CASE("HelloAck: flags", "hello_bad", REFUSED, ACKOCTET(1, 1)),
+	CASE("HelloAck: no credits", "hello_bad", REFUSED, ACKOCTET(3, 0)),
+	CASE("HelloAck: two credits", "hello_bad", REFUSED, ACKOCTET(3, 2)),
+	CASE("HelloAck: length field huge", "hello_bad", REFUSED, ACKOCTET(4, 0x80)),
+	CASE("HelloAck: length field small", "hello_bad", REFUSED, ACKOCTET(7, 17)),
+	CASE("HelloAck: MSeq not 0", "hello_bad", REFUSED, ACKOCTET(11, 1)),
+	CASE("HelloAck: MSeqAck not 0", "hello_bad", REFUSED, ACKOCTET(15, 1)),
+	CASE("HelloAck: version 1", "bad_version", REFUSED, ACKOCTET(16, 0x11)),
+	CASE("HelloAck: version 3", "bad_version", REFUSED, ACKOCTET(16, 0x30)),
+	CASE("HelloAck: zero adverts", "bad_adverts", REFUSED, ACKOCTET(19, 0)),
+	CASE("HelloAck: receive buffers of 0 octets", "hello_bad", REFUSED, ACKOCTET(22, 0)),
+	CASE("HelloAck: another extension than offered", "hello_bad", REFUSED,
+	     ext_ack, .qn = 1, .msn = 4),
+	CASE("HelloAck: two extensions", "hello_bad", REFUSED, ext_ack, .qn = 1, .msn = 3),
+	CASE("HelloAck: extension that nobody knows", NULL, ENDS(E_ALIVE),
+	     no_ext, .qn = 1, .msn = 0x80),
+	CASE("HelloAck: extension without its sign", NULL, ENDS(E_ALIVE),
+	     no_ext, .qn = 1, .msn = 1, .mo = 0xd4),
+	CASE("HelloAck: then Data, too early", NULL, ENDS(E_ALIVE),
+	     ack_and_data, .len = ACK_LEN, .qn = 18),
+	CASE("HelloAck: the peer resets", NULL, ENDS(E_CLOSED),
+	     ack_then_rst, .len = ACK_LEN, .qn = 18),
+	CASE("HelloAck: FIN without DisConn", NULL, ABORT,
+	     ack_then_fin, .len = ACK_LEN, .qn = 18),
+};
+/* clang-format on */
+
+const unsigned int ack_attack_count = COUNT(ack_attacks);
 
 /* ---- with a ring ---- */
 
@@ -732,14 +903,14 @@ const struct attack ring_attacks[] = {
 	CASE("Ring: cut", "bad_len", ABORT, ring_says, .len = 7),
 	CASE("Ring: an octet goes along", NULL, ENDS(E_ALIVE), ring_brings, .len = 1),
 	CASE("Ring: 264 octets go along", NULL, ENDS(E_ALIVE), ring_brings, .len = 264),
-	CASE("Ring: 265 octets go along", "bad_len", ABORT, ring_brings, .len = 265),
+	CASE("Ring: 265 octets go along", "bad_len", ENDS(E_TERM(1, 2, 5)), ring_brings, .len = 265),
 	CASE("Ring: more goes along than it says", "bad_len", ABORT,
 	     ring_says, .len = 10, .to = 1),
 	CASE("Ring: less goes along than it says", "bad_len", ABORT,
 	     ring_says, .len = 9, .to = 2),
 	CASE("Ring: payload of nothing", "bad_len", ABORT, ring_says, .len = 9),
 	CASE("Ring: urgent, but empty", "bad_flags", ABORT, one, MSG(0x49, .len = 8, .rdmap = 1)),
-	CASE("Ring: message longer than the receive", NULL, ENDS(E_ANY_TERM, E_CLOSED),
+	CASE("Ring: message longer than the receive", "bad_len", ENDS(E_TERM(1, 2, 5)),
 	     one, MSG(0xff, .len = 400)),
 	CASE("Ring: Data with payload", "bad_state", ABORT, one, MSG(0xff, .len = 8)),
 	CASE("Ring: SrcAvail", "bad_state", ABORT, one, MSG(0xfe, .len = 20, .inval = 4096)),
@@ -748,11 +919,11 @@ const struct attack ring_attacks[] = {
 	CASE("RingAvail: cut", "bad_len", ABORT, ring_is, .len = 15, .inval = RING_SIZE),
 	CASE("RingAvail: with payload", "bad_len", ABORT,
 	     ring_is, .len = 17, .inval = RING_SIZE),
-	CASE("Ring: Write behind the end", NULL, ENDS(E_ANY_TERM, E_CLOSED),
+	CASE("Ring: Write behind the end", NULL, ENDS(E_TERM(1, 1, 1)),
 	     ring_writes, .to = 1 << 22),
-	CASE("Ring: Write in front of it", NULL, ENDS(E_ANY_TERM, E_CLOSED),
+	CASE("Ring: Write in front of it", NULL, ENDS(E_TERM(1, 1, 3)),
 	     ring_writes, .to = -50ull),
-	CASE("Ring: Write to another STag", NULL, ENDS(E_ANY_TERM, E_CLOSED),
+	CASE("Ring: Write to another STag", NULL, ENDS(E_TERM(1, 1, 0)),
 	     ring_writes, .inval = 0x100),
 	CASE("Ring: DisConn", NULL, ENDS(E_CLOSED), graceful, MSG(0x02, .region = 0x02)),
 	CASE("Ring: random messages", NULL, ENDS(E_ANY), random_messages),
@@ -781,8 +952,8 @@ const struct attack hold_attacks[] = {
 	     one, .ddp = 0xff, .qn = 65535, .len = 1),
 	CASE("Held: more messages than receives", NULL, ENDS(E_ALIVE),
 	     overrun, .len = 300),
-	CASE("Held: message longer than the receive", NULL,
-	     ENDS(E_ANY_TERM, E_CLOSED), too_long),
+	CASE("Held: message longer than the receive", "bad_len",
+	     ENDS(E_TERM(1, 2, 5)), too_long),
 	CASE("Held: length field one more", "bad_len", ABORT, one, MSG(0xff, .len = 1, .to = 1)),
 	CASE("Held: MSeq jumps", "bad_mseq", ABORT, one, MSG(0xff, .len = 1, .msn = 1)),
 	CASE("Held: MSeqAck of what was never sent", "bad_ack", ABORT,

@@ -1,0 +1,46 @@
+#!/bin/bash
+# SPDX-License-Identifier: GPL-2.0
+# vm: timeout=600
+#
+# A peer that listens, speaks proper iWARP, and breaks the rules of SDP towards
+# those who connect: in its HelloAck, then in all that follows. connect() fails as
+# with TCP, or the connection ends or goes on as it has to, the counter of that
+# mistake rises, and nothing is left.
+
+# shellcheck source=selftests/lib/lib.sh
+. "$(dirname "$0")/../lib/lib.sh"
+need hyb-hostile sdp-echo sdpstat
+
+PORT=5021
+CLIENTS=/tmp/clients
+
+dev_up hybrid hybrid || ktap_skip_all "no hybrid devices"
+modprobe -q sdp
+
+# attacks SET LINK POLICY: on clients with these settings
+attacks() {
+	in_b sysctl -qw net.sdp.shared_link="$2" net.sdp.flow_control="$3"
+	in_a hyb-hostile -h 10.0.0.1 -p $PORT -s "in-ns b sdpstat -s -z" \
+		-x "in-ns b sdp-echo -r -h 10.0.0.1 -p $PORT >> $CLIENTS.$1 2>&1" \
+		"$1" > "$OUT/$1.tap" 2>&1
+	ktap_include <(grep -v '# SKIP' "$OUT/$1.tap")
+}
+
+# what the clients of the HelloAcks said
+refused() {
+	awk '/^sdp-echo: connect: Connection refused$/ { refused++; next }
+		/^sdp-echo: connected$|Connection reset by peer$/ { rest++; next }
+		{ print "unexpected:", $0 }
+		END { print refused " refused, " rest " not" }' $CLIENTS.ack
+}
+
+attacks ack 1 auto
+# with every HelloAck that is wrong, and no other; a reset may come in time
+ktap_is "connect() fails as it does with TCP" "$(refused)" "19 refused, 12 not"
+attacks sdp 0 credit
+attacks shared 1 auto
+attacks ring 0 rdma
+attacks hold 0 vwin
+ktap_check "no socket is left" wait_for 20 no_sockets
+ktap_check "the module goes" wait_for 20 modprobe -r sdp_diag sdp
+ktap_done
