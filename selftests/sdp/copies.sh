@@ -28,15 +28,35 @@ judge() {
 		"$COUNTERS/before" "$COUNTERS/after"
 }
 
+# stuck: what the connections look like that do not end
+stuck() {
+	local end
+
+	for end in a b; do
+		in_$end sdpstat -e
+		in_$end ss -tinmo
+	done
+}
+
+ended() {
+	! kill -0 "$1" 2> /dev/null
+}
+
 # exchange SIZE: messages of a size, one at a time in each direction
 exchange() {
-	local n=10
+	local n=10 pid rc
 
 	[ "$1" -ge 65536 ] || n=30
 	[ "$1" -lt 1048576 ] || n=2
 	counters_take before
-	KTAP_OUT=$(in_b timeout 60 sdpbench -w 5 -T lat -L "$1" -P $n -r 1 \
-		10.0.0.1 2>&1) || return
+	in_b timeout 60 sdpbench -w 5 -T lat -L "$1" -P $n -r 1 10.0.0.1 \
+		> /tmp/bench 2>&1 &
+	pid=$!
+	wait_for 12 ended $pid || stuck >> /tmp/bench 2>&1
+	wait $pid
+	rc=$?
+	KTAP_OUT="exit status $rc"$'\n'$(cat /tmp/bench)
+	[ $rc -eq 0 ] || return 1
 	counters_take after
 }
 
