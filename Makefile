@@ -18,7 +18,7 @@ help:
 	@echo 'make [all]         modules and tools'
 	@echo 'make modules       modules for the running kernel (KDIR=headers of another)'
 	@echo 'make tools         sdp-run, libsdp.so, sdpstat, sdpbench'
-	@echo 'make install       modules, tools, header, manual pages (PREFIX=, DESTDIR=)'
+	@echo 'make install       modules, tools, headers, manual pages (PREFIX=, DESTDIR=)'
 	@echo 'make demo          iperf3 and Redis over SDP in a virtual machine'
 	@echo 'make check         all tests (KERNEL=6.1, 6.12, 7, debug or kcsan; TESTS="sdp/basic interop")'
 	@echo 'make check-long    with the tests that take long; make check-more: only those'
@@ -40,7 +40,7 @@ tools:
 
 install: modules tools install-tools install-doc
 	scripts/install-modules.sh $(O)
-	install -D -m 644 -t $(DESTDIR)$(PREFIX)/include/linux include/uapi/linux/sdp*.h
+	install -D -m 644 -t $(DESTDIR)$(PREFIX)/include/linux include/uapi/linux/*.h
 
 install-tools: tools
 	$(MAKE) -C tools install O=$(O)/tools PREFIX=$(PREFIX) DESTDIR=$(DESTDIR)
