@@ -1,9 +1,10 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0
 #
-# check.sh [--long | --only-long] [TEST...]: unit tests, then the tests in virtual
-# machines (only those named, if any are), last those that count instructions.
-# The last line is the sum.  --only-long: nothing but the tests that --long adds.
+# check.sh [--long | --only-long] [TEST...]: unit tests, then, with --long, those on
+# this machine (host/install, host/demo), then the tests in virtual machines (only
+# those named, if any are), last those that count instructions.  The last line is
+# the sum.  --only-long: nothing but the tests that --long adds.
 # Environment: KERNEL, BUILD, LANES (virtual machines at a time),
 # BUDGET (seconds after which no more tests are begun), NO_UNIT, AGAIN (run what
 # failed once more, by itself, as run.sh -A does).
@@ -68,11 +69,54 @@ tests() {
 	fi
 }
 
+# host NAME...: selftests/host/NAME.sh, on this machine
+host() {
+	local name log ok bad
+
+	for name; do
+		log=$out/host-$name.tap
+		if [ -n "${BUDGET:-}" ] && [ $SECONDS -ge "$BUDGET" ]; then
+			echo "skip  host/$name: no time left in this run"
+			add 0 0 1
+			continue
+		fi
+		mkdir -p "$out"
+		"$top/selftests/host/$name.sh" >"$log" 2>&1 </dev/null || true
+		ok=$(grep -c '^ok ' "$log" || true)
+		bad=$(grep -c '^not ok ' "$log" || true)
+		if grep -q '^1\.\.' "$log" && [ "$bad" -eq 0 ]; then
+			echo "ok    host/$name: $ok passed"
+		else
+			echo "FAIL  host/$name: $ok passed, $bad failed"
+			grep -A 30 '^not ok ' "$log" | sed 's/^/    | /'
+			echo "      output: $log"
+			[ "$bad" -gt 0 ] || bad=1
+		fi
+		add "$ok" "$bad" 0
+	done
+}
+
+# Those named that are no tests for a guest
+named=()
+for test in "$@"; do
+	case $test in
+	host/*) host "${test#host/}" ;;
+	*) named+=("$test") ;;
+	esac
+done
+if [ $# -eq 0 ] && [[ "${opts[*]}" = *" -"[lL]* ]]; then
+	echo "== tests on this machine"
+	host install demo
+fi
+
 # a third of what tests do is waiting; not so under the checkers
 lanes=${LANES:-3}
 [[ "$kernel" != @(debug|kcsan) ]] || lanes=${LANES:-2}
-echo "== tests on kernel $kernel"
-tests "$out" -j "$lanes" "$@"
+if [ $# -eq 0 ] || [ ${#named[@]} -gt 0 ]; then
+	echo "== tests on kernel $kernel"
+	[ -z "${BUDGET:-}" ] || BUDGET=$((BUDGET > SECONDS ? BUDGET - SECONDS : 1))
+	tests "$out" -j "$lanes" "${named[@]}"
+fi
 # the checkers of the debug kernel are no part of what is counted
 if [ $# -eq 0 ] && [ -z "$rest" ] && [[ "$kernel" != @(debug|kcsan) ]]; then
 	echo "== tests that count instructions"

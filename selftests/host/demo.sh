@@ -1,0 +1,39 @@
+#!/bin/bash
+# SPDX-License-Identifier: GPL-2.0
+#
+# "make demo", the first thing that a newcomer does.
+set -u
+
+# shellcheck source=selftests/host/tap.bash
+. "$(dirname "$0")/tap.bash"
+unset MAKEFLAGS MAKELEVEL MFLAGS
+build=${BUILD:-$TOP/build}
+
+last_line() {
+	[ "$(tail -n 1 "$WORK/demo")" = "demo: ok" ]
+}
+
+# Every program transferred something, and over SDP
+facts() {
+	python3 - "$build/demo.json" <<'END'
+import json, sys
+with open(sys.argv[1], encoding="ascii") as f:
+    demo = json.load(f)
+print(json.dumps(demo, indent=1))
+whats = " ".join(run["what"] for run in demo["runs"])
+sys.exit(not (demo["ok"] and demo["last_step"] == "done" and demo["copies"]
+              and all(run["sdp_bytes"] > 0 for run in demo["runs"])
+              and all(word in whats for word in ("iperf3", "redis", "copy"))))
+END
+}
+
+demo() {
+	make -C "$TOP" --no-print-directory demo 2>&1 | tee "$WORK/demo"
+	return "${PIPESTATUS[0]}"
+}
+
+rm -f "$build/demo.json"
+check "make demo" demo
+check "it ends with demo: ok" last_line
+check "demo.json says what ran" facts
+tap_done

@@ -1,0 +1,114 @@
+#!/bin/bash
+# SPDX-License-Identifier: GPL-2.0
+#
+# What a user installs, in the two ways that the README names: "make install",
+# and DKMS. Into directories of its own; the modules that DKMS builds are loaded
+# in a guest.
+set -u
+
+# shellcheck source=selftests/host/tap.bash
+. "$(dirname "$0")/tap.bash"
+
+MODULES=(hnic iwarp_hybrid rdma_stack sdp sdp_diag)
+build=${BUILD:-$TOP/build}
+# our own, not those of a make that called this
+unset MAKEFLAGS MAKELEVEL MFLAGS DESTDIR PREFIX BUILD KDIR
+
+# A copy as a user has it, nothing built
+rsync -a --exclude=/build --exclude=/.git "$TOP/" "$WORK/src"
+cd "$WORK/src" || exit 2
+headers=(/lib/modules/*/build)
+export KDIR=${headers[-1]}
+release=$(basename "$(dirname "$KDIR")")
+version=$(sed -n 's/^PACKAGE_VERSION="\(.*\)"/\1/p' dkms.conf)
+
+# ------------------------------------------------------------- make install
+
+installed() {
+	local f missing=0
+
+	for f; do
+		[ -s "$WORK/stage$f" ] || { echo "missing: $f"; missing=1; }
+	done
+	return $missing
+}
+
+headers_compile() {
+	local f
+	for f in include/uapi/linux/*.h; do
+		echo "#include <linux/${f##*/}>" | gcc -Wall -Werror -fsyntax-only \
+			-idirafter "$WORK/stage/usr/include" -x c - || return
+	done
+}
+
+# modules_in DIR: these and no others, for that kernel, with what they need to be
+# found by
+modules_in() {
+	local name
+
+	[ "$(cd "$1" && echo ./*.ko | tr -d './')" = \
+		"${MODULES[*]/%/ko}" ] || { ls "$1"; return 1; }
+	for name in "${MODULES[@]}"; do
+		[[ $(modinfo -F vermagic "$1/$name.ko") = "$release "* ]] || return
+		[[ $(modinfo -F license "$1/$name.ko") = *GPL* ]] || return
+	done
+	modinfo -F alias "$1/sdp.ko" | grep -qx net-pf-27
+}
+
+# As it is, for /usr/local, then for somewhere else
+check "make" make
+check "make install" make install DESTDIR="$WORK/stage" PREFIX=/usr
+check "programs, headers and manual pages are there" installed \
+	/usr/bin/sdp-run /usr/bin/sdpbench /usr/sbin/sdpstat \
+	/usr/lib/sdp/libsdp.so /usr/include/linux/sdp.h \
+	/usr/share/man/man1/sdp-run.1 /usr/share/man/man7/sdp.7 \
+	/usr/share/man/man8/sdpstat.8
+check "the headers can be included" headers_compile
+check "the modules are there" modules_in "$WORK/stage/lib/modules/$release/updates"
+
+# runs PREFIX: its programs say the version, and look for the library there
+runs() {
+	[[ $("$1/bin/sdp-run" --version) = *"$version"* ]] &&
+		[[ $("$1/sbin/sdpstat" --version) = *"$version"* ]] &&
+		grep -qaF "$1/lib/sdp" "$1/bin/sdp-run"
+}
+
+check "make install-tools" make install-tools PREFIX="$WORK/opt" IPDIR="$WORK/opt/ip"
+check "sdp-run looks for the library where it was installed" runs "$WORK/opt"
+
+# --------------------------------------------------------------------- DKMS
+
+mkdir -p "$WORK/dkms" "$WORK/usr-src" "$WORK/lib/$release"
+run_dkms() {
+	dkms --dkmstree "$WORK/dkms" --sourcetree "$WORK/usr-src" \
+		--installtree "$WORK/lib" "$@"
+}
+
+status_is() {
+	local got
+	got=$(run_dkms status "iwarp-sdp/$version")
+	[[ "$got" = *": $1"* || "$got" = "$1" ]] || { echo "$got"; false; }
+}
+
+# loads DIR: the modules of that directory, in a guest with this kernel
+loads() {
+	local name args=()
+
+	for name in "${MODULES[@]}"; do
+		args+=(-K "$1/$name.ko")
+	done
+	"$TOP/selftests/vm/run.sh" -b "$build" -k 6.1 "${args[@]}" -c \
+		'modprobe -a iwarp_hybrid sdp hnic sdp_diag && lsmod && uname -r'
+}
+
+make clean > "$WORK/clean.log"
+check "dkms add" run_dkms add .
+check "dkms build" run_dkms build -k "$release" "iwarp-sdp/$version"
+check "it is built" status_is built
+check "dkms install" run_dkms install -k "$release" --no-depmod "iwarp-sdp/$version"
+check "it is installed" status_is installed
+check "the modules are there" modules_in "$WORK/lib/$release/updates/dkms"
+check "they are loaded" loads "$WORK/lib/$release/updates/dkms"
+check "dkms remove" run_dkms remove --no-depmod "iwarp-sdp/$version" --all
+check "nothing is left" status_is ""
+tap_done
