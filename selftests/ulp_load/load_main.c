@@ -61,8 +61,11 @@ static int ul_run_flow(const char *test, const char *args)
 	u64 took = 0;
 	int err;
 
-	if (!ul_count || sscanf(args, "%u %u", &size, &count) != 2 ||
-	    !size || size > UL_BUF || !count)
+	/* both ends are connected, or one of them was never made */
+	if (!ul_count || !ul_conns[0].b.id)
+		return -ENOTCONN;
+	if (sscanf(args, "%u %u", &size, &count) != 2 || !size ||
+	    size > UL_BUF || !count)
 		return -EINVAL;
 	err = ul_flow(&ul_conns[0], test, size, count, &took);
 	nsecs = took;
