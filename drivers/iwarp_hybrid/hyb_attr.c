@@ -47,6 +47,11 @@ static const char *const hyb_mark_names[HYB_MARK_MODES] = {
 	[HYB_MARK_CONTIG] = "contig",
 };
 
+static const char *const hyb_pay_names[HYB_PAY_MODES] = {
+	[HYB_PAY_COPY] = "copy",
+	[HYB_PAY_REF] = "reference",
+};
+
 /* Truth in one word: kstrtobool() takes all that begins like one of these */
 static int hyb_bool_parse(const char *buf, bool *val)
 {
@@ -87,7 +92,10 @@ static int hyb_profile_parse(const char *buf, struct hyb_place *place)
 
 	for (i = 0; i < ARRAY_SIZE(hyb_profiles); i++) {
 		if (sysfs_streq(buf, hyb_profiles[i].name)) {
+			u8 payload = place->payload;
+
 			*place = hyb_profiles[i].place;
+			place->payload = payload;
 			return 0;
 		}
 	}
@@ -116,6 +124,7 @@ enum hyb_place_attr {
 	HYB_PLACE_CRC,
 	HYB_PLACE_DEMUX,
 	HYB_PLACE_MARKERS,
+	HYB_PLACE_PAYLOAD,
 };
 
 static int hyb_place_parse(enum hyb_place_attr what, const char *buf,
@@ -130,6 +139,12 @@ static int hyb_place_parse(enum hyb_place_attr what, const char *buf,
 		return hyb_side_parse(buf, &place->crc);
 	case HYB_PLACE_DEMUX:
 		return hyb_side_parse(buf, &place->demux);
+	case HYB_PLACE_PAYLOAD:
+		mode = sysfs_match_string(hyb_pay_names, buf);
+		if (mode < 0)
+			return -EINVAL;
+		place->payload = mode;
+		return 0;
 	default:
 		mode = sysfs_match_string(hyb_mark_names, buf);
 		if (mode < 0)
@@ -139,7 +154,7 @@ static int hyb_place_parse(enum hyb_place_attr what, const char *buf,
 	}
 }
 
-/* A profile is shown as wished, the others as they are */
+/* A profile and the way of payload are shown as wished, the others as they are */
 static ssize_t hyb_place_emit(enum hyb_place_attr what, char *buf,
 			      const struct hyb_place *wish,
 			      const struct hyb_place *place)
@@ -151,6 +166,8 @@ static ssize_t hyb_place_emit(enum hyb_place_attr what, char *buf,
 		return sysfs_emit(buf, "%s\n", hyb_side_name(place->crc));
 	case HYB_PLACE_DEMUX:
 		return sysfs_emit(buf, "%s\n", hyb_side_name(place->demux));
+	case HYB_PLACE_PAYLOAD:
+		return sysfs_emit(buf, "%s\n", hyb_pay_names[wish->payload]);
 	default:
 		return sysfs_emit(buf, "%s\n", hyb_mark_names[place->markers]);
 	}
@@ -207,6 +224,7 @@ void hyb_place_update(struct hyb_qp *qp, u32 nic)
 	WRITE_ONCE(qp->place.crc, place.crc);
 	WRITE_ONCE(qp->place.demux, place.demux);
 	WRITE_ONCE(qp->place.markers, place.markers);
+	WRITE_ONCE(qp->place.payload, place.payload);
 }
 
 static enum rdma_stack_place hyb_mark_place(u8 mode)
@@ -332,6 +350,7 @@ static DEVICE_ATTR_RW(_name)
 HYB_DEV_PLACE_ATTR(profile, HYB_PLACE_PROFILE);
 HYB_DEV_PLACE_ATTR(demux, HYB_PLACE_DEMUX);
 HYB_DEV_PLACE_ATTR(marker_placement, HYB_PLACE_MARKERS);
+HYB_DEV_PLACE_ATTR(tx_payload, HYB_PLACE_PAYLOAD);
 
 /*
  * 0 or 1: whether this side asks for CRC. A placement stands for 1, too, and is
@@ -583,6 +602,7 @@ static struct attribute *hyb_attrs[] = {
 	&dev_attr_ooo.attr,
 	&dev_attr_placement.attr,
 	&dev_attr_profile.attr,
+	&dev_attr_tx_payload.attr,
 	&dev_attr_verify.attr,
 	NULL
 };
@@ -711,6 +731,7 @@ HYB_QP_PLACE_ATTR(profile, HYB_PLACE_PROFILE);
 HYB_QP_PLACE_ATTR(crc, HYB_PLACE_CRC);
 HYB_QP_PLACE_ATTR(demux, HYB_PLACE_DEMUX);
 HYB_QP_PLACE_ATTR(marker_placement, HYB_PLACE_MARKERS);
+HYB_QP_PLACE_ATTR(tx_payload, HYB_PLACE_PAYLOAD);
 
 static ssize_t qp_components_show(struct kobject *kobj,
 				  struct kobj_attribute *attr, char *buf)
@@ -804,6 +825,7 @@ static struct attribute *hyb_qp_attrs[] = {
 	&hyb_qp_attr_queue.attr,
 	&hyb_qp_attr_rx_marker_interval.attr,
 	&hyb_qp_attr_steering.attr,
+	&hyb_qp_attr_tx_payload.attr,
 	NULL
 };
 ATTRIBUTE_GROUPS(hyb_qp);

@@ -245,9 +245,8 @@ static inline bool hyb_off_tx_contig(struct hyb_off *off)
  * hyb_off_tx_sg - does the NIC gather the pieces of the next FPDU?
  * @off: of the queue pair, may be NULL
  *
- * As hyb_off_tx_contig(), for an FPDU of up to HYB_OFF_PIECES pieces. Only then
- * may memory be given to TCP that somebody else owns: what leaves by a device
- * without the engine is copied.
+ * As hyb_off_tx_contig(), for an FPDU of up to HYB_OFF_PIECES pieces. What leaves
+ * by a device without the engine is copied.
  *
  * Context: TCP socket held.
  */

@@ -146,7 +146,7 @@ u32 hyb_quick_tx(struct hyb_qp *qp, u64 end)
 	};
 	u32 nr;
 
-	if ((tx->sqe.flags & SIW_WQE_INLINE) ||
+	if ((tx->sqe.flags & SIW_WQE_INLINE) || tx->refer ||
 	    !hyb_quick_may(qp, src.left, end))
 		return 0;
 	src.hdr_len = tx->sqe.opcode == SIW_OP_WRITE ? DDP_TAGGED_LEN :

@@ -7,6 +7,7 @@
 #include <linux/net.h>
 #include <linux/slab.h>
 
+#include "hyb_crc.h"
 #include "hybrid.h"
 #include "hyb_offload.h"
 #include "hyb_sg.h"
@@ -23,8 +24,16 @@ void hyb_sg_drop(struct hyb_sg *sg)
 		put_page(hyb_sg_at(sg, --sg->put)->page);
 }
 
+static bool hyb_sg_room(struct hyb_sg *sg)
+{
+	if (!sg->ring)
+		sg->ring = kmalloc_array(HYB_SG_PIECES, sizeof(*sg->ring),
+					 GFP_ATOMIC | __GFP_NOWARN);
+	return sg->ring && sg->put - sg->get + sg->max <= HYB_SG_PIECES;
+}
+
 /**
- * hyb_sg_begin - may payload of the next FPDU be given by reference?
+ * hyb_sg_begin - may payload of the next FPDU be given by reference to a NIC?
  * @sg: pieces
  * @off: offload state of the queue pair, may be NULL
  *
@@ -37,23 +46,47 @@ bool hyb_sg_begin(struct hyb_sg *sg, struct hyb_off *off)
 	if (!hyb_off_tx_sg(off))
 		return false;
 	sg->max = off->max_pieces;
-	if (!sg->ring)
-		sg->ring = kmalloc_array(HYB_SG_PIECES, sizeof(*sg->ring),
-					 GFP_ATOMIC | __GFP_NOWARN);
-	return sg->ring && sg->put - sg->get + HYB_OFF_PIECES <= HYB_SG_PIECES;
+	sg->nic = true;
+	return hyb_sg_room(sg);
 }
 
-/* NULL for addresses that have none, such as those of modules */
-static struct page *hyb_sg_page(const void *p)
+/**
+ * hyb_sg_begin_host - the same for an FPDU that the host finishes
+ * @sg: pieces
+ */
+bool hyb_sg_begin_host(struct hyb_sg *sg)
 {
-	if (is_vmalloc_addr(p))
-		return vmalloc_to_page(p);
-	return virt_addr_valid(p) ? virt_to_page(p) : NULL;
+	hyb_sg_drop(sg);
+	sg->max = HYB_SG_HOST;
+	sg->nic = false;
+	return hyb_sg_room(sg);
+}
+
+/*
+ * Page of an address; NULL for those that have none, such as those of modules. At
+ * *@off in it there are *@len octets, or less than were asked for.
+ */
+static struct page *hyb_sg_page(const void *p, u32 *off, u32 *len)
+{
+	struct page *page;
+
+	*off = offset_in_page(p);
+	if (is_vmalloc_addr(p)) {
+		page = vmalloc_to_page(p);
+		*len = min_t(u32, *len, PAGE_SIZE - *off);
+		return page;
+	}
+	if (!virt_addr_valid(p))
+		return NULL;
+	page = virt_to_head_page(p);
+	*off = (const char *)p - (const char *)page_address(page);
+	*len = min_t(u32, *len, page_size(page) - *off);
+	return page;
 }
 
 /**
  * hyb_sg_add - octets of the FPDU being laid out are elsewhere
- * @sg: pieces; hyb_sg_begin() said yes for this FPDU
+ * @sg: pieces; hyb_sg_begin() or hyb_sg_begin_host() said yes for this FPDU
  * @pos: position of the first octet
  * @p: kernel address of memory that does not change until it is acknowledged
  * @len: octets, not 0
@@ -65,23 +98,24 @@ bool hyb_sg_add(struct hyb_sg *sg, u64 pos, const void *p, u32 len)
 {
 	struct hyb_sg_piece *piece;
 	struct page *page;
-	u32 n;
+	u32 off, n;
 
 	/* each may be followed by a piece in the stream's page, as is the first */
 	n = (offset_in_page(p) + len - 1) / PAGE_SIZE + 1;
 	if (2 * (sg->put - sg->begin + n) + 1 > sg->max)
 		return false;
 	for (; len; len -= n, pos += n, p += n) {
-		n = min_t(u32, len, PAGE_SIZE - offset_in_page(p));
-		page = hyb_sg_page(p);
+		n = len;
+		page = hyb_sg_page(p, &off, &n);
 		if (!page || !sendpage_ok(page))
 			return false;
 		get_page(page);
 		piece = hyb_sg_at(sg, sg->put++);
 		piece->pos = pos;
 		piece->page = page;
-		piece->off = offset_in_page(p);
+		piece->off = off;
 		piece->len = n;
+		piece->held = false;
 	}
 	return true;
 }
@@ -125,6 +159,56 @@ void hyb_sg_record(struct hyb_qp *qp, struct hyb_sg *sg, u64 pos,
 }
 
 /**
+ * hyb_sg_crc - checksum of the FPDU that was laid out
+ * @sg: pieces, hyb_sg_any()
+ * @pos: position of the FPDU
+ * @start: where it is in the page of the stream
+ * @len: octets, without the CRC
+ *
+ * Memory that its owner changes before it is acknowledged ends the connection:
+ * the peer finds a bad CRC.
+ */
+u32 hyb_sg_crc(const struct hyb_sg *sg, u64 pos, const u8 *start, u32 len)
+{
+	const struct hyb_sg_piece *piece;
+	u32 crc = ~0, x = 0, to, i;
+
+	for (i = sg->begin; i != sg->put; i++) {
+		piece = hyb_sg_at(sg, i);
+		to = piece->pos - pos;
+		crc = hyb_crc32c(crc, start + x, to - x);
+		crc = hyb_crc32c(crc, page_address(piece->page) + piece->off,
+				 piece->len);
+		x = to + piece->len;
+	}
+	return hyb_crc32c(crc, start + x, len - x);
+}
+
+/**
+ * hyb_sg_keep - nobody records the FPDU that was laid out
+ * @sg: pieces
+ */
+void hyb_sg_keep(struct hyb_sg *sg)
+{
+	struct hyb_sg_piece *piece;
+
+	for (; sg->begin != sg->put; sg->begin++) {
+		piece = hyb_sg_at(sg, sg->begin);
+		piece->end = 0;
+		piece->held = true;
+	}
+}
+
+/* TCP has taken the oldest piece, or never will */
+static void hyb_sg_pop(struct hyb_sg *sg)
+{
+	const struct hyb_sg_piece *piece = hyb_sg_at(sg, sg->get++);
+
+	if (piece->held)
+		put_page(piece->page);
+}
+
+/**
  * hyb_sg_find - where the next octets of the stream are
  * @sg: pieces
  * @pos: position behind what TCP has taken
@@ -152,7 +236,7 @@ void hyb_sg_find(struct hyb_sg *sg, u64 pos, struct page **page, u32 *off,
 	sg->fpdu = piece->end;
 	*page = piece->page;
 	*off = piece->off + skip;
-	*len = min(*len, piece->len - skip);
+	*len = min_t(u32, *len, piece->len - skip);
 }
 
 /**
@@ -171,7 +255,7 @@ bool hyb_sg_given(struct hyb_sg *sg, u64 pos)
 		piece = hyb_sg_at(sg, sg->get);
 		if (pos < piece->pos + piece->len)
 			break;
-		sg->get++;
+		hyb_sg_pop(sg);
 	}
 	if (!sg->fpdu || pos < sg->fpdu)
 		return false;
@@ -199,6 +283,8 @@ u32 hyb_sg_memory(const struct hyb_sg *sg)
 void hyb_sg_free(struct hyb_sg *sg)
 {
 	hyb_sg_drop(sg);
+	while (sg->get != sg->put)
+		hyb_sg_pop(sg);
 	kfree(sg->ring);
 	memset(sg, 0, sizeof(*sg));
 }

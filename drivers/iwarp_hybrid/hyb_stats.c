@@ -12,6 +12,7 @@ static const struct rdma_stat_desc hyb_stat_descs[HYB_ST_COUNT] = {
 	[HYB_ST_TX_TCP_CALLS].name = "tx_tcp_calls",
 	[HYB_ST_TX_COPIES].name = "tx_copies",
 	[HYB_ST_TX_COPY_BYTES].name = "tx_copy_bytes",
+	[HYB_ST_TX_REF_BYTES].name = "tx_ref_bytes",
 	[HYB_ST_TX_CRC_BYTES].name = "tx_crc_bytes",
 	[HYB_ST_TX_DEFERRED].name = "tx_deferred",
 	[HYB_ST_TX_NOSPACE].name = "tx_nospace",

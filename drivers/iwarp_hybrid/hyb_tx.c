@@ -107,6 +107,20 @@ bool hyb_tx_leave(struct hyb_qp *qp, struct page *page, u32 off, u32 len,
 	return true;
 }
 
+/* An FPDU with payload elsewhere that no NIC gathers */
+static void hyb_tx_seal_pieces(struct hyb_qp *qp, u8 *start, u32 len, u64 pos)
+{
+	struct hyb_tx *tx = &qp->tx;
+
+	memset(start + len, 0, MPA_CRC_SIZE);
+	if (tx->crc) {
+		mpa_put_crc(start + len,
+			    hyb_sg_crc(&tx->sg, pos, start, len));
+		tx->summed += len;
+	}
+	hyb_sg_keep(&tx->sg);
+}
+
 /**
  * hyb_tx_seal - checksum of an FPDU that is complete but for it
  * @qp: queue pair
@@ -127,6 +141,10 @@ void hyb_tx_seal(struct hyb_qp *qp, struct hyb_tx_page *p, u8 *start, u32 len,
 	struct hyb_tx *tx = &qp->tx;
 
 	tx->fpdus++;
+	if (hyb_sg_any(&tx->sg) && !tx->sg.nic) {
+		hyb_tx_seal_pieces(qp, start, len, pos);
+		return;
+	}
 	if (hyb_sg_any(&tx->sg)) {
 		hyb_tx_record(qp);
 		hyb_sg_record(qp, &tx->sg, pos, p->page, start - p->base,
@@ -293,6 +311,7 @@ static u32 hyb_tx_lend(struct hyb_qp *qp, u64 pos, u32 n)
 	if (!ok)
 		return 0;
 	tx->lent = true;
+	tx->referred += len;
 	tx->sge_off += len;
 	if (tx->sge_off == sge->length) {
 		tx->sge++;
@@ -413,15 +432,27 @@ static void hyb_tx_sqe_hdr(const struct hyb_tx *tx, struct mpa_build *b,
 	mpa_build_put(b, buf, len);
 }
 
+/* Is payload of the next FPDU given by reference? Not of short messages. */
+static bool hyb_tx_by_ref(struct hyb_qp *qp)
+{
+	struct hyb_tx *tx = &qp->tx;
+
+	if (tx->sqe.flags & SIW_WQE_INLINE)
+		return false;
+	if (hyb_sg_begin(&tx->sg, hyb_tx_off(qp)))
+		return true;
+	return tx->refer && tx->len >= HYB_SEG_MIN &&
+	       hyb_sg_begin_host(&tx->sg);
+}
+
 /* One FPDU of a Send or Write */
 static enum hyb_step hyb_tx_send(struct hyb_qp *qp)
 {
 	struct hyb_tx *tx = &qp->tx;
 	u32 hdr_len = hyb_tx_is_send(tx) ? DDP_UNTAGGED_LEN : DDP_TAGGED_LEN;
-	bool sg = !(tx->sqe.flags & SIW_WQE_INLINE) &&
-		  hyb_sg_begin(&tx->sg, hyb_tx_off(qp));
-	u32 max = sg ? HYB_SG_MARKS * tx->s.ivl : MPA_ULPDU_MAX;
 	u32 left = tx->len - tx->done;
+	bool sg = hyb_tx_by_ref(qp);
+	u32 max = sg && tx->s.ivl ? HYB_SG_MARKS * tx->s.ivl : MPA_ULPDU_MAX;
 	struct mpa_build b;
 	u32 ulpdu, pay;
 
@@ -916,11 +947,43 @@ u32 hyb_tx_frag_room(struct sock *sk, u32 mss)
 	return max(left, 1) * PAGE_SIZE;
 }
 
+/* Where no NIC gathers: is payload that may be given by reference? */
+static bool hyb_tx_refers(const struct hyb_qp *qp)
+{
+	const struct hyb_off *off = qp->off;
+
+	return qp->place.payload == HYB_PAY_REF && !qp->shared &&
+	       !(off && (off->tx_contig || off->tx_sg));
+}
+
+/*
+ * Octets by reference that go into the last packet with their fragments, else into
+ * a new one: where TCP begins one within an FPDU nothing is aligned any more.
+ */
+static u32 hyb_tx_ref_room(struct sock *sk, u32 mss)
+{
+	/* header behind the CRC in front, both ends of the payload */
+	u32 frags = mss / PAGE_SIZE + 3;
+	struct sk_buff *tail = tcp_write_queue_tail(sk);
+	u32 left = MAX_SKB_FRAGS;
+
+	if (tail && !TCP_SKB_CB(tail)->eor) {
+		left -= min_t(u32, skb_shinfo(tail)->nr_frags, left);
+		if (left < frags) {
+			TCP_SKB_CB(tail)->eor = 1;
+			left = MAX_SKB_FRAGS;
+		}
+	}
+	return max(left / frags, 1U) * mss;
+}
+
 /* Lay out what TCP has room for, in this page and the next */
 static enum hyb_step hyb_tx_batch(struct hyb_qp *qp, struct sock *sk)
 {
 	struct hyb_stream *s = &qp->tx.s;
 	int room = sk_stream_wspace(sk) - (int)hyb_stream_waiting(s);
+	u32 mss = READ_ONCE(tcp_sk(sk)->mss_cache);
+	struct hyb_tx *tx = &qp->tx;
 	enum hyb_step step;
 
 	if (room <= 0) {
@@ -928,16 +991,19 @@ static enum hyb_step hyb_tx_batch(struct hyb_qp *qp, struct sock *sk)
 		hyb_stats_inc(qp->dev, HYB_ST_TX_NOSPACE);
 		return HYB_STEP_IDLE;
 	}
+	tx->refer = hyb_tx_refers(qp);
 	if (hyb_stream_empty(s))
-		room = min_t(u32, room, hyb_tx_frag_room(sk, s->mss));
+		room = min_t(u32, room, tx->refer ?
+			     hyb_tx_ref_room(sk, mss) :
+			     hyb_tx_frag_room(sk, s->mss));
 	hyb_stream_look(s, sk);
 	s->wait_max = qp->shared ? HYB_TX_PAGES_MAX : 1;
-	qp->tx.end = s->pos + room;
+	tx->end = s->pos + room;
 	do {
 		step = hyb_tx_step(qp);
 		if (step == HYB_STEP_TURN && hyb_stream_extend(s))
 			step = HYB_STEP_LAID;
-	} while (step == HYB_STEP_LAID && s->pos < qp->tx.end);
+	} while (step == HYB_STEP_LAID && s->pos < tx->end);
 	return step;
 }
 
@@ -950,11 +1016,13 @@ static void hyb_tx_account(struct hyb_qp *qp)
 	hyb_stats_add(qp->dev, HYB_ST_TX_FPDUS, tx->fpdus);
 	hyb_stats_add(qp->dev, HYB_ST_TX_COPIES, tx->copies);
 	hyb_stats_add(qp->dev, HYB_ST_TX_COPY_BYTES, tx->copied);
+	hyb_stats_add(qp->dev, HYB_ST_TX_REF_BYTES, tx->referred);
 	hyb_stats_add(qp->dev, HYB_ST_TX_CRC_BYTES, tx->summed);
 	hyb_stats_add(qp->dev, HYB_ST_TX_NIC_BYTES, tx->nic);
 	tx->fpdus = 0;
 	tx->copies = 0;
 	tx->copied = 0;
+	tx->referred = 0;
 	tx->summed = 0;
 	tx->nic = 0;
 }

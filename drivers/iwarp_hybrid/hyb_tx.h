@@ -114,6 +114,7 @@ struct hyb_tx_left {
  * @drain: report when all is sent
  * @calling: inside a call of TCP
  * @sg: payload given by reference
+ * @refer: payload is given by reference, of a batch; where no NIC gathers it
  * @lent: TCP has memory of the request in progress
  * @contig: the FPDU being laid out has its markers behind the PAD
  * @turn: Read Responses and send queue take turns
@@ -143,6 +144,7 @@ struct hyb_tx_left {
  * @fpdus: counted here and added to the device's counters per batch
  * @copies: same
  * @copied: same, octets
+ * @referred: same, octets
  * @summed: same, octets
  * @nic: same, octets
  */
@@ -157,6 +159,7 @@ struct hyb_tx {
 	bool drain;
 	bool calling;
 	bool contig;
+	bool refer;
 	bool lent;
 	struct hyb_sg sg;
 	bool held;
@@ -191,6 +194,7 @@ struct hyb_tx {
 	u32 fpdus;
 	u32 copies;
 	u32 copied;
+	u32 referred;
 	u32 summed;
 	u32 nic;
 };

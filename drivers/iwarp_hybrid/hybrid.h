@@ -77,16 +77,25 @@ enum hyb_mark_mode {
 	HYB_MARK_MODES
 };
 
+/* How payload of Sends and Writes gets to TCP */
+enum hyb_pay_mode {
+	HYB_PAY_COPY,
+	HYB_PAY_REF,
+	HYB_PAY_MODES
+};
+
 /**
  * struct hyb_place - where the components are that can be on the NIC
  * @crc: RDMA_STACK_HOST or RDMA_STACK_NIC
  * @demux: same
  * @markers: enum hyb_mark_mode
+ * @payload: enum hyb_pay_mode; no component, hence not part of a profile
  */
 struct hyb_place {
 	u8 crc;
 	u8 demux;
 	u8 markers;
+	u8 payload;
 };
 
 /* ------------------------------------------------------------- device */

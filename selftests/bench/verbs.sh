@@ -4,7 +4,8 @@
 # Part "verbs" of guest.sh (sourced): verbs of the kernel over hybrid and siw,
 # driven by completions in softirq, 16 requests under way (ulp_load.ko). "nocrc" is
 # hybrid without CRC, "unmarked" without markers, "plain" without either, as siw to siw
-# is. Part "lossy": the same while the network loses or overtakes packets, each of
+# is; "referred" and "copied" are without markers, payload by reference or not, and only
+# measured when asked for (VERBS_KINDS). Part "lossy": the same while the network loses or overtakes packets, each of
 # them a segment; "early" is hybrid that places what arrives out of order.
 
 # shellcheck source=selftests/lib/ktest.sh
@@ -66,7 +67,7 @@ verbs_up() {
 	local d kind=$1
 
 	case $kind in
-	nocrc | plain | unmarked | early) kind=hybrid ;;
+	nocrc | plain | unmarked | referred | copied | early) kind=hybrid ;;
 	esac
 	setup veth "verbs/$kind" "$2" 512 || return
 	for d in rda rdb; do
@@ -76,13 +77,17 @@ verbs_up() {
 			;;
 		esac
 		case $1 in
-		unmarked | plain)
+		unmarked | referred | copied | plain)
 			echo off >/sys/class/infiniband/$d/hybrid/markers || return
 			;;
 		early)
 			echo on >/sys/class/infiniband/$d/hybrid/ooo || return
 			;;
 		esac
+		case $1 in
+		referred) echo reference >/sys/class/infiniband/$d/hybrid/tx_payload ;;
+		copied) echo copy >/sys/class/infiniband/$d/hybrid/tx_payload ;;
+		esac || return
 	done
 	modprobe ulp_load && kt_tell b listen 10.0.0.2 7800
 }

@@ -58,6 +58,10 @@ check_values() {
 	ktap_is "a combination without a name" "$(cat $ATTR/profile)" custom
 	takes marker_placement sg inplace
 	takes marker_placement inplace
+	takes tx_payload reference
+	takes profile host
+	ktap_is "a profile says nothing of payload" "$(cat $ATTR/tx_payload)" reference
+	takes tx_payload copy
 	takes markers on
 	takes markers off
 	takes markers 1 on
@@ -76,7 +80,7 @@ check_values() {
 check_nonsense() {
 	local file v
 
-	for file in profile crc demux marker_placement markers \
+	for file in profile crc demux marker_placement markers tx_payload \
 		    marker_interval mpa_rev verify; do
 		for v in "" x nowhere "host nic" -1 4294967297; do
 			refuses "$file" "$v"

@@ -33,7 +33,7 @@ static int ul_side_up(struct ul_side *s, struct ib_device *dev)
 	if (IS_ERR(cq))
 		return PTR_ERR(cq);
 	s->cq = cq;
-	s->buf = (void *)__get_free_pages(GFP_KERNEL | __GFP_ZERO,
+	s->buf = (void *)__get_free_pages(GFP_KERNEL | __GFP_ZERO | __GFP_COMP,
 					  get_order(UL_BUF));
 	if (!s->buf)
 		return -ENOMEM;
