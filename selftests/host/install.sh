@@ -17,9 +17,11 @@ unset MAKEFLAGS MAKELEVEL MFLAGS DESTDIR PREFIX BUILD KDIR
 # A copy as a user has it, nothing built
 rsync -a --exclude=/build --exclude=/.git "$TOP/" "$WORK/src"
 cd "$WORK/src" || exit 2
-headers=(/lib/modules/*/build)
-export KDIR=${headers[-1]}
-release=$(basename "$(dirname "$KDIR")")
+# The kernel that the guest has: newer headers may be installed here
+vars=$("$TOP/scripts/kernel.sh" 6.1) || exit 2
+eval "$vars"
+export KDIR=$K_KDIR
+release=$K_RELEASE
 version=$(sed -n 's/^PACKAGE_VERSION="\(.*\)"/\1/p' dkms.conf)
 
 # ------------------------------------------------------------- make install
@@ -103,7 +105,7 @@ loads() {
 
 make clean > "$WORK/clean.log"
 check "dkms add" run_dkms add .
-check "dkms build" run_dkms build -k "$release" "iwarp-sdp/$version"
+check "dkms build" run_dkms build -k "$release" --kernelsourcedir "$KDIR" "iwarp-sdp/$version"
 check "it is built" status_is built
 check "dkms install" run_dkms install -k "$release" --no-depmod "iwarp-sdp/$version"
 check "it is installed" status_is installed
