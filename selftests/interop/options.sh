@@ -48,11 +48,20 @@ with_interval() {
 	set_option rda marker_interval 512
 }
 
+crc_bytes() { cat /sys/class/infiniband/rd[ab]/ports/1/hw_counters/[tr]x_crc_bytes; }
+
 with_crc() {
+	local before
+
+	before=$(crc_bytes)
 	set_option rda crc 0
 	transfer "MTU $NET_MTU, one side wants no CRC"
+	ktap_is "MTU $NET_MTU, the other's wish is enough: counters that stood still" \
+		"$(paste <(echo "$before") <(crc_bytes) | awk '$1 == $2' | wc -l)" 0
 	set_option rdb crc 0
+	before=$(crc_bytes)
 	transfer "MTU $NET_MTU, no side wants CRC"
+	ktap_is "MTU $NET_MTU, then there is none" "$(crc_bytes)" "$before"
 }
 
 # run_mtu [full]: "full" for all combinations, else those that differ most
