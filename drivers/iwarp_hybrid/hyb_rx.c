@@ -34,6 +34,25 @@
 
 /* ------------------------------------------------------------- cursor */
 
+/*
+ * What follows a fragment in memory, too, belongs to the piece: TCP that makes a
+ * fragment of each page would leave no FPDU in one piece else.
+ */
+static void hyb_cur_join(struct hyb_cur *c)
+{
+	const struct skb_shared_info *info = skb_shinfo(c->part);
+	const skb_frag_t *frag = &info->frags[c->frag - 1];
+	const struct page *head = compound_head(skb_frag_page(frag));
+
+	for (; c->frag < info->nr_frags; c->frag++) {
+		frag = &info->frags[c->frag];
+		if (skb_frag_address(frag) != c->p + c->n ||
+		    compound_head(skb_frag_page(frag)) != head)
+			break;
+		c->n += skb_frag_size(frag);
+	}
+}
+
 /* Next contiguous piece of this packet; false at its end */
 static bool hyb_cur_piece(struct hyb_cur *c)
 {
@@ -44,6 +63,8 @@ static bool hyb_cur_piece(struct hyb_cur *c)
 			frag = &skb_shinfo(c->part)->frags[c->frag++];
 			c->p = skb_frag_address(frag);
 			c->n = skb_frag_size(frag);
+			if (COMPAT_TCP_FRAG_PAGES && !c->placed)
+				hyb_cur_join(c);
 		} else {
 			if (c->part == c->skb)
 				c->part = skb_shinfo(c->skb)->frag_list;
@@ -683,8 +704,11 @@ static u32 hyb_rx_deliver(struct hyb_qp *qp, const struct ddp_hdr *h)
 /* The page of the octets at the cursor, if it may be referenced */
 static struct page *hyb_cur_page(const struct hyb_cur *c)
 {
+	const skb_frag_t *frags = skb_shinfo(c->part)->frags;
+
+	/* the piece may have begun in a page in front of that */
 	if (c->frag)
-		return skb_frag_page(&skb_shinfo(c->part)->frags[c->frag - 1]);
+		return compound_head(skb_frag_page(&frags[c->frag - 1]));
 	return c->part->head_frag ? virt_to_head_page(c->part->head) : NULL;
 }
 
@@ -1490,6 +1514,7 @@ static u32 hyb_rx_walk(struct hyb_qp *qp, struct sock *sk, u32 avail)
 	u32 done = 0;
 	u32 n;
 
+	cur.placed = places;
 	if (!hyb_cur_init(&cur, sk))
 		return 0;
 	while (done < avail && !rx->stopped) {

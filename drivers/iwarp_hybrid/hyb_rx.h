@@ -29,6 +29,7 @@ struct sock;
  * @seq: sequence number of @p
  * @p: contiguous octets
  * @n: how many
+ * @placed: fragments may be memory that a NIC has placed in: each is a piece
  *
  * Valid while the socket is held and nothing is consumed.
  */
@@ -40,6 +41,7 @@ struct hyb_cur {
 	u32 seq;
 	const u8 *p;
 	u32 n;
+	bool placed;
 };
 
 /*
