@@ -28,7 +28,7 @@ build_siw() {
 	siw-y := siw_cm.o siw_cq.o siw_main.o siw_mem.o siw_qp.o siw_qp_tx.o \
 		 siw_qp_rx.o siw_verbs.o
 	END
-	sed -i -Ef "$here/siw.sed" ./*.c
+	sed -i -Ef "$here/siw.sed" ./*.[ch]
 	kmake "$PWD" modules
 	mkdir out
 	strip -g -o out/siw.ko siw.ko

@@ -21,3 +21,8 @@ s/^(\t+)(cep->sock->sk)->sk_data_ready\(\2\);/\1lock_sock(\2);\n&\n\1release_soc
 # ignore it; if the peer then waits for an answer, both wait forever (one rping in
 # ten on a slow kernel). So siw looks once more when it is done.
 /^int siw_accept\(/,/^}/s/^\tsiw_cep_set_free\(cep\);/\tif (cep->sock) {\n\t\tstruct sock *sk = cep->sock->sk;\n\n\t\tlock_sock(sk);\n\t\tif (!skb_queue_empty(\&sk->sk_receive_queue))\n\t\t\tsk->sk_data_ready(sk);\n\t\trelease_sock(sk);\n\t}\n&/
+
+# What siw has as constants, so that it can be measured with CRC on, and with the
+# segments that its authors left switched off.
+s/^extern const bool (try_gso|mpa_crc_required);/extern bool \1;/
+s/^const bool (try_gso|mpa_crc_required);/bool \1;\nmodule_param(\1, bool, 0644);/

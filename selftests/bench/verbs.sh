@@ -4,18 +4,21 @@
 # Part "verbs" of guest.sh (sourced): verbs of the kernel over hybrid and siw,
 # driven by completions in softirq, 16 requests under way (ulp_load.ko). "nocrc" is
 # hybrid without CRC, "unmarked" without markers, "plain" without either, as siw to siw
-# is; "referred" and "copied" are without markers, payload by reference or not, and only
-# measured when asked for (VERBS_KINDS). Part "lossy": the same while the network loses or overtakes packets, each of
-# them a segment; "early" is hybrid that places what arrives out of order.
+# is; "siw-crc" is siw with CRC, "siw-gso" with segments larger than the MSS, which it has
+# switched off. "referred" and "copied" are without markers, payload by reference or not,
+# and only measured when asked for (VERBS_KINDS). Part "lossy": the same while the network
+# loses or overtakes packets, each of them a segment; "early" is hybrid that places what
+# arrives out of order.
 
 # shellcheck source=selftests/lib/ktest.sh
 . "${SELFTESTS:-/selftests}/lib/ktest.sh"
 
 # what, size, times; run twice, the first is not counted
 VERBS_FLOWS=(
+	"send 4096 512" "write 4096 512" "read 4096 512"
 	"send 65536 128" "write 65536 128" "read 65536 128"
 	"send 1048576 16" "write 1048576 16" "read 1048576 16"
-	"ping 1 400"
+	"ping 1 400" "ping 4096 200" "ping 65536 50"
 )
 
 # profile.sh wants one of them
@@ -47,6 +50,7 @@ verbs_row() {
 	[ "$3" != ping ] || what=verbs-send/$1
 	case $1 in
 	hybrid | unmarked | early) crc=$(crc_driver veth verbs/host) ;;
+	siw-crc) crc=$(crc_driver veth verbs/siw) ;;
 	esac
 	echo 0 >$VERBS_MARKS
 	if ! verbs_run "$3" "$4" 16 || ! echo 1 >$VERBS_MARKS ||
@@ -62,14 +66,31 @@ verbs_row() {
 	echo "BENCH {\"link\":\"$VERBS_LINK\",\"what\":\"$what\",\"mtu\":$2,\"interval\":\"512\",\"crc\":\"$crc\",\"size\":$4,$figure}"
 }
 
+# verbs_siw KIND: what the next connections are made with
+verbs_siw() {
+	local p=/sys/module/siw/parameters crc=0 gso=0
+
+	case $1 in
+	siw-crc) crc=1 ;;
+	siw-gso) gso=1 ;;
+	esac
+	echo $crc >$p/mpa_crc_required && echo $gso >$p/try_gso && verbs_listen
+}
+
+verbs_listen() { modprobe ulp_load && kt_tell b listen 10.0.0.2 7800; }
+
 # verbs_up KIND MTU
 verbs_up() {
 	local d kind=$1
 
 	case $kind in
 	nocrc | plain | unmarked | referred | copied | early) kind=hybrid ;;
+	siw-*) kind=siw ;;
 	esac
 	setup veth "verbs/$kind" "$2" 512 || return
+	case $1 in
+	siw*) verbs_siw "$1"; return ;;
+	esac
 	for d in rda rdb; do
 		case $1 in
 		nocrc | plain)
@@ -89,7 +110,7 @@ verbs_up() {
 		copied) echo copy >/sys/class/infiniband/$d/hybrid/tx_payload ;;
 		esac || return
 	done
-	modprobe ulp_load && kt_tell b listen 10.0.0.2 7800
+	verbs_listen
 }
 
 # verbs_kind KIND MTU NETEM FLOW...: all flows over one kind of device
@@ -134,7 +155,7 @@ verbs_all() {
 
 	verbs_module || return
 	for mtu in $MTUS; do
-		for kind in ${VERBS_KINDS:-hybrid unmarked nocrc plain siw}; do
+		for kind in ${VERBS_KINDS:-hybrid unmarked nocrc plain siw siw-crc siw-gso}; do
 			verbs_kind "$kind" "$mtu" '' "${VERBS_FLOWS[@]}"
 		done
 	done
@@ -147,7 +168,7 @@ lossy_all() {
 	for netem in "${LOSSY_NETEM[@]}"; do
 		VERBS_LINK="verbs, $netem"
 		for mtu in $MTUS; do
-			for kind in hybrid early unmarked plain siw; do
+			for kind in hybrid early unmarked plain siw siw-crc; do
 				verbs_kind "$kind" "$mtu" "$netem" \
 					"${LOSSY_FLOWS[@]}"
 			done

@@ -19,6 +19,8 @@ LINES = [
     {**HNIC, "test": "lat", "size": 1, "lat_us": 31.0},
     {**VERBS, "what": "verbs-send/nocrc", "mbps": 900},
     {**VERBS, "what": "verbs-send/siw", "mbps": 100},
+    {**VERBS, "what": "verbs-send/hybrid", "mbps": 600},
+    {**VERBS, "what": "verbs-send/siw-crc", "mbps": 50},
     {**VERBS, "what": "verbs-send/siw", "size": 1, "lat_us": 18.0},
     {**VERBS, "link": "verbs, loss 1%", "what": "verbs-send/hybrid", "mbps": 60},
     {**VERBS, "link": "verbs, loss 1%", "what": "verbs-send/siw", "mbps": 40},
@@ -51,6 +53,7 @@ def main():
          rows.get(("tcp", 65536), {}).get("host_ns_per_byte") == 2.0),
         ("of two latencies the better one counts", rows.get(("tcp", 1), {}).get("lat_us") == 30.0),
         ("verbs x siw", any("x siw" in g and v == 9 for g, v in goals.items())),
+        ("verbs x siw, CRC", any("x siw" in g and v == 12 for g, v in goals.items())),
         ("verbs x siw with loss", any("loss" in g and v == 1.5 for g, v in goals.items())),
         ("connections x TCP", any("connections" in g and v == 0.325 for g, v in goals.items())),
     ]
