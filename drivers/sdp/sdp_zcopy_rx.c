@@ -316,15 +316,21 @@ static u32 sdp_zc_rx_want(struct sock *sk, struct msghdr *msg, size_t len,
 	return n;
 }
 
-/* Claim the advertisement: it may have been cancelled meanwhile. */
-static bool sdp_zc_rx_claim(struct sdp_conn *conn, struct ib_rdma_wr *rd)
+/*
+ * Claim the advertisement for @len octets. To get hold of memory takes time: it may
+ * have been cancelled meanwhile, and another one be here, of another size and behind
+ * messages that have to be read first.
+ */
+static bool sdp_zc_rx_claim(struct sdp_conn *conn, struct ib_rdma_wr *rd,
+			    u32 len)
 {
 	struct sdp_sock *sdp = sdp_sk(conn->sk);
 	struct sdp_zc *zc = &conn->zc;
 	bool ok;
 
 	spin_lock_bh(&sdp->lock);
-	ok = zc->rx_state == SDP_ZC_RX_PENDING;
+	ok = zc->rx_state == SDP_ZC_RX_PENDING && len <= zc->rx_left &&
+	     sdp->rx_seq == sdp->copied_seq;
 	if (ok)
 		WRITE_ONCE(zc->rx_state, SDP_ZC_RX_READING);
 	rd->remote_addr = zc->rx_va;
@@ -407,7 +413,7 @@ static u32 sdp_zc_rx_read(struct sock *sk, unsigned long addr, u32 len)
 		sdp_zc_decline(sk);
 		return 0;
 	}
-	if (!sdp_zc_rx_claim(conn, &rd)) {
+	if (!sdp_zc_rx_claim(conn, &rd, r->len)) {
 		sdp_zc_put(r);
 		return 0;
 	}

@@ -7,8 +7,8 @@
  *   hyb-hostile -h ADDRESS [-p PORT] [-s COMMAND] hello|sdp|shared|ring|hold
  *        attacks a listening SDP socket, a server that echoes; on a shared
  *        link, with payload in rings, without credits in the last cases
- *   hyb-hostile -h ADDRESS [-p PORT] [-s COMMAND] zcopy
- *        attacks a listening "sdp-zcopy serve"
+ *   hyb-hostile -h ADDRESS [-p PORT] [-s COMMAND] zcopy|held
+ *        attacks a listening "sdp-zcopy serve"; while test_hold.ko holds it up
  *   hyb-hostile -h ADDRESS [-p PORT] [-s COMMAND] wire
  *        attacks below SDP on a shared link: those of fpdu that need no target
  *   hyb-hostile -h ADDRESS [-p PORT] [-s COMMAND] -x COMMAND reply
@@ -326,6 +326,9 @@ static bool run_suite(const char *suite)
 	} else if (!strcmp(suite, "zcopy")) {
 		opt.sdp = true;
 		run(zcopy_attacks, zcopy_attack_count, true);
+	} else if (!strcmp(suite, "held")) {
+		opt.sdp = true;
+		run(held_attacks, held_attack_count, true);
 	} else if (!strcmp(suite, "wire")) {
 		opt.sdp = true;
 		sdp_shared = true;

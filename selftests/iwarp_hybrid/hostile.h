@@ -76,6 +76,9 @@ extern const unsigned int hold_attack_count;
 /* On an SDP connection to "sdp-zcopy serve" */
 extern const struct attack zcopy_attacks[];
 extern const unsigned int zcopy_attack_count;
+/* The same, while test_hold.ko holds it up */
+extern const struct attack held_attacks[];
+extern const unsigned int held_attack_count;
 
 /* To an initiator that tries again: its next connection instead of this one */
 int attack_next(struct peer *p, int timeout_ms);

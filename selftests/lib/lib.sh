@@ -293,6 +293,23 @@ none_pinned() { [ "$(pinned)" -eq "$PINNED" ]; }
 # (an iWARP listener is a TCP listener as well; others show as cm_id)
 wait_port() { wait_for "${3:-20}" port_listening "$1" "$2"; }
 
+# hold FUNCTION COMM [PARAMETER...]: see test_hold.c; until hold_end or the test's end
+hold() {
+	modprobe test_hold symbol="$1" comm="$2" "${@:3}" || return
+	defer hold_end
+}
+
+hold_end() {
+	hold_go
+	modprobe -q -r test_hold
+	return 0
+}
+
+HOLD=/sys/module/test_hold/parameters
+hold_go() { [ ! -e $HOLD ] || echo 1 >$HOLD/go; }
+hold_hits() { cat $HOLD/hits; }
+is_held() { [ "$(hold_hits)" -gt 0 ]; }
+
 # ------------------------------------------------------------------ topology
 
 # NET_MODE: empty, "two" (namespaces a and b) or "one" (both ends in the initial

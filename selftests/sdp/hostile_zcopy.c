@@ -5,9 +5,11 @@
  * as the one to whom that is done. Each attack is a script, one letter for a
  * step, see the functions of that name.
  */
+#include <fcntl.h>
 #include <poll.h>
 #include <string.h>
 #include <sys/socket.h>
+#include <unistd.h>
 
 #include "../iwarp_hybrid/hostile.h"
 
@@ -454,6 +456,57 @@ static bool piped_sink_step(struct peer *p, char step)
 	return false;
 }
 
+#define HOLD "/sys/module/test_hold/parameters/"
+
+/* One digit of test_hold.ko, see there; -1 without it */
+static int hold_read(const char *path)
+{
+	int fd = open(path, O_RDONLY);
+	char c = 0;
+
+	if (fd < 0)
+		return -1;
+	if (read(fd, &c, 1) != 1)
+		c = 0;
+	close(fd);
+	return c - '0';
+}
+
+static bool hold_write(const char *path, char digit)
+{
+	int fd = open(path, O_WRONLY);
+	bool ok;
+
+	if (fd < 0)
+		return false;
+	ok = write(fd, &digit, 1) == 1;
+	close(fd);
+	return ok;
+}
+
+/* It is held up in the middle of what it does */
+static bool held_step(struct peer *p, char step)
+{
+	long end = now_ms() + 20000;
+
+	(void)p;
+	switch (step) {
+	case '<': /* the next one who wants memory */
+		return hold_write(HOLD "hits", '0') &&
+		       hold_write(HOLD "go", '0') &&
+		       hold_write(HOLD "times", '1');
+	case '-': /* there it is */
+		while (!hold_read(HOLD "hits") && now_ms() < end)
+			poll(NULL, 0, 10);
+		return hold_read(HOLD "hits") == 1;
+	case '>':
+		return hold_write(HOLD "go", '1');
+	case '+': /* two heads and a message are read */
+		return at.sink_va % 4096 == 3 * INLINE;
+	}
+	return false;
+}
+
 static enum peer_end script(struct peer *p, const struct target_memory *m,
 			    const struct attack *a)
 {
@@ -469,7 +522,8 @@ static enum peer_end script(struct peer *p, const struct target_memory *m,
 		else if (*s == 'K')
 			peer_reset(p);
 		else if (!source_step(p, *s) && !sink_step(p, *s) &&
-			 !piped_source_step(p, *s) && !piped_sink_step(p, *s))
+			 !piped_source_step(p, *s) &&
+			 !piped_sink_step(p, *s) && !held_step(p, *s))
 			return END_NO_FRAME;
 		if (*s == 'K')
 			return END_RST;
@@ -596,4 +650,12 @@ const struct attack zcopy_attacks[] = {
 };
 /* clang-format on */
 
+/* clang-format off */
+const struct attack held_attacks[] = {
+	CASE("cancelled before it reads, Data, another one", NULL, GOOD, "N<V-cmdV>q+pk."),
+	CASE("cancelled before it reads, Data, a shorter one", NULL, GOOD, "N<W-cmdV>q+pk."),
+};
+/* clang-format on */
+
+const unsigned int held_attack_count = COUNT(held_attacks);
 const unsigned int zcopy_attack_count = COUNT(zcopy_attacks);

@@ -12,11 +12,11 @@ need hyb-hostile sdp-zcopy sdpstat
 
 SERVER=10.0.0.2
 
-# attacks [OPTION]...
+# attacks SET [OPTION]...
 attacks() {
-	in_a hyb-hostile -h $SERVER -p 6000 -s "in-ns b sdpstat -s -z" "$@" \
-		zcopy > "$OUT/zcopy.tap" 2>&1
-	ktap_include "$OUT/zcopy.tap"
+	in_a hyb-hostile -h $SERVER -p 6000 -s "in-ns b sdpstat -s -z" "${@:2}" \
+		"$1" > "$OUT/$1.tap" 2>&1
+	ktap_include "$OUT/$1.tap"
 }
 
 # sum COUNTER...: of the server
@@ -39,10 +39,17 @@ in_b sysctl -q -w net.sdp.shared_link=0 net.sdp.zcopy_threshold=65536 net.sdp.fi
 start_bg b sdp-zcopy serve $SERVER 6000
 wait_for 20 said listening ||
 	ktap_fail "the server listens" "$(cat "$BG_LOG")"
-attacks
+attacks zcopy
 vain=$(in_vain)
-attacks -o "another one waits"
+attacks zcopy -o "another one waits"
 ktap_is "who waits while another one reads leaves the memory to it" "$(in_vain)" "$vain"
+# where it asks for the pages of a reader
+if hold pin_user_pages_fast sdp-zcopy times=0 ms=10000; then
+	attacks held
+	hold_end
+else
+	ktap_skip "held up" "no probes"
+fi
 in_a sysctl -q -w net.sdp.shared_link=0
 ktap_check "the server still works" in_a timeout 30 sdp-zcopy -t 65536 $SERVER 6000
 ktap_check "all pages are let go" wait_for 20 none_pinned

@@ -1,0 +1,113 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * test_hold.ko: holds a task up where it calls a function, so that a test can do
+ * something meanwhile that otherwise has to come in a very short time.
+ *
+ *	modprobe test_hold symbol=FUNCTION comm=TASK [ms=MOST] [times=0] [behind=1]
+ *
+ * The first tasks whose name begins like that, as many as "times" says, stay in
+ * front of FUNCTION, or behind it, until "go" is written, but no longer than MOST.
+ * "hits" counts those that have come. All are in /sys/module/test_hold/parameters;
+ * times may be written, too.
+ *
+ * They spin: a probe must not sleep.
+ */
+#include <linux/delay.h>
+#include <linux/kprobes.h>
+#include <linux/module.h>
+#include <linux/sched.h>
+#include <linux/spinlock.h>
+#include <linux/string.h>
+
+static char *symbol = "";
+module_param(symbol, charp, 0444);
+MODULE_PARM_DESC(symbol, "function");
+
+static char *comm = "";
+module_param(comm, charp, 0444);
+MODULE_PARM_DESC(comm, "name of the tasks");
+
+static unsigned int ms = 3000;
+module_param(ms, uint, 0444);
+MODULE_PARM_DESC(ms, "milliseconds, at most");
+
+static int times = 1;
+module_param(times, int, 0644);
+MODULE_PARM_DESC(times, "how many calls to hold up");
+
+static bool behind;
+module_param(behind, bool, 0444);
+MODULE_PARM_DESC(behind, "when it returns");
+
+static bool go;
+module_param(go, bool, 0644);
+MODULE_PARM_DESC(go, "let them go on");
+
+static unsigned int hits;
+module_param(hits, uint, 0644);
+MODULE_PARM_DESC(hits, "calls held up so far");
+
+static DEFINE_SPINLOCK(count_lock);
+
+static bool hold_this(void)
+{
+	unsigned long flags;
+	bool ret;
+
+	if (strncmp(current->comm, comm, strlen(comm)))
+		return false;
+	spin_lock_irqsave(&count_lock, flags);
+	ret = READ_ONCE(times) > 0;
+	if (ret) {
+		WRITE_ONCE(times, times - 1);
+		WRITE_ONCE(hits, hits + 1);
+	}
+	spin_unlock_irqrestore(&count_lock, flags);
+	return ret;
+}
+
+static void hold(void)
+{
+	unsigned int i;
+
+	if (!hold_this())
+		return;
+	for (i = 0; i < ms && !READ_ONCE(go); i++)
+		mdelay(1);
+}
+
+static int hold_pre(struct kprobe *p, struct pt_regs *regs)
+{
+	hold();
+	return 0;
+}
+
+static int hold_ret(struct kretprobe_instance *ri, struct pt_regs *regs)
+{
+	hold();
+	return 0;
+}
+
+static struct kprobe probe = { .pre_handler = hold_pre };
+static struct kretprobe ret_probe = { .handler = hold_ret };
+
+static int __init hold_init(void)
+{
+	probe.symbol_name = symbol;
+	ret_probe.kp.symbol_name = symbol;
+	return behind ? register_kretprobe(&ret_probe) :
+			register_kprobe(&probe);
+}
+
+static void __exit hold_exit(void)
+{
+	if (behind)
+		unregister_kretprobe(&ret_probe);
+	else
+		unregister_kprobe(&probe);
+}
+
+module_init(hold_init);
+module_exit(hold_exit);
+MODULE_DESCRIPTION("Test: hold a task up");
+MODULE_LICENSE("GPL");
