@@ -333,6 +333,8 @@ void sdp_connect_expired(struct sock *sk)
 	if (!sdp_tcp_instead(sk))
 		sdp_conn_ended(sk, conn);
 	sdp_conn_attach(sk, NULL);
+	/* who accepted in the last moment may have sent something */
+	sdp_rx_purge(sk);
 	sdp_conn_down(conn, ETIMEDOUT);
 	sdp_conn_put(conn);
 	sdp_wake_ended(sk, sk->sk_err);
