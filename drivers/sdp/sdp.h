@@ -584,6 +584,7 @@ struct sdp_conn {
 	wait_queue_head_t cm_wait;
 	u8 cm_step;
 	bool cm_waiter;			/* connect() itself calls rdma_connect */
+	bool cm_inside;			/* it uses id: the teardown waits */
 	unsigned long cm_deadline;	/* for the address */
 	union sdp_addr cm_dst;
 

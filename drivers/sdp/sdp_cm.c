@@ -223,9 +223,33 @@ static bool sdp_conn_reset(struct sdp_conn *conn)
 	return true;
 }
 
+/* connect() is done with the cm_id. */
+static void sdp_cm_leave(struct sdp_conn *conn)
+{
+	struct sdp_sock *sdp = sdp_sk(conn->sk);
+
+	spin_lock_bh(&sdp->lock);
+	conn->cm_inside = false;
+	spin_unlock_bh(&sdp->lock);
+	wake_up_all(&conn->cm_wait);
+}
+
+static bool sdp_cm_left(struct sdp_conn *conn)
+{
+	struct sdp_sock *sdp = sdp_sk(conn->sk);
+	bool left;
+
+	spin_lock_bh(&sdp->lock);
+	left = !conn->cm_inside;
+	spin_unlock_bh(&sdp->lock);
+	return left;
+}
+
 /* Disconnect and empty the queues, so that nothing else will happen. */
 static void sdp_conn_hang_up(struct sdp_conn *conn)
 {
+	/* nor does connect() begin with anything once it sees SDP_CONN_DOWN */
+	wait_event(conn->cm_wait, sdp_cm_left(conn));
 	/*
 	 * A set-up that still runs finishes first; whoever comes later sees
 	 * SDP_CONN_DOWN. The same goes for a listener that gives out setup_work.
@@ -1201,21 +1225,25 @@ static int sdp_cm_resolve_and_connect(struct sock *sk, struct sdp_conn *conn,
 {
 	long timeo = nonblock ? SDP_NONBLOCK_WAIT : READ_ONCE(sk->sk_sndtimeo);
 	struct sdp_sock *sdp = sdp_sk(sk);
-	int err = 0;
-	u8 step;
+	bool inside;
+	int err;
 
 	wait_event_interruptible_timeout(conn->cm_wait,
 					 READ_ONCE(conn->cm_step) !=
 					 SDP_CM_RESOLVING, timeo);
 	spin_lock_bh(&sdp->lock);
 	conn->cm_waiter = false;	/* from now on the handler does it */
-	step = conn->cm_step;
+	/* what ends the connection meanwhile does not wait for our locks */
+	conn->cm_inside = conn->cm_step == SDP_CM_RESOLVED &&
+			  !test_bit(SDP_CONN_DOWN, &conn->flags);
+	inside = conn->cm_inside;
 	spin_unlock_bh(&sdp->lock);
-	if (step != SDP_CM_RESOLVED)
+	if (!inside)
 		return 0;
 	rdma_lock_handler(conn->id);
 	err = sdp_cm_do_connect(conn);
 	rdma_unlock_handler(conn->id);
+	sdp_cm_leave(conn);
 	return err;
 }
 
@@ -1228,6 +1256,7 @@ static int sdp_cm_start(struct sock *sk, struct sdp_conn *conn,
 
 	set_bit(SDP_CONN_ACTIVE, &conn->flags);
 	conn->cm_waiter = true;
+	conn->cm_inside = true;
 	err = sdp_cm_new_id(sk, conn, dst->sa.sa_family);
 	if (err)
 		return err;
@@ -1257,6 +1286,7 @@ static int sdp_cm_try(struct sock *sk, const union sdp_addr *dst,
 		return -ENOBUFS;
 	refcount_inc(&conn->refs);
 	err = sdp_cm_start(sk, conn, dst);
+	sdp_cm_leave(conn);
 	if (err) {
 		sdp_conn_attach(sk, NULL);
 		spin_lock_bh(&sdp->lock);

@@ -7,7 +7,7 @@
 
 # shellcheck source=selftests/lib/lib.sh
 . "$(dirname "$0")/../lib/lib.sh"
-need python3 sdp-run hyb-hostile
+need python3 sdp-run hyb-hostile rdma
 
 PORT=7800
 PROG=$(dirname "$0")/held.py
@@ -23,6 +23,14 @@ results() {
 		*) ktap_fail "${what#ok }" ;;
 		esac
 	done <"$1"
+}
+
+# case_of NAME: by itself
+case_of() {
+	PORT=$((PORT + 1))
+	in_a timeout 60 sdp-run /usr/bin/python3 "$PROG" "$1" $PORT \
+		>"/run/held-$1" 2>&1
+	results "/run/held-$1"
 }
 
 # hostile NAME SET ATTACK: as the client of a peer that makes that attack
@@ -41,6 +49,7 @@ hold_end
 for ns in a b; do
 	"in_$ns" sysctl -qw net.sdp.shared_link=0 net.sdp.resolve_timeout=100000
 done
+case_of connect_ended
 hostile late_data ack "then Data, too early"
 ktap_check "no socket is left" wait_for 20 no_sockets
 ktap_check "the module goes" wait_for 20 modprobe -r sdp_diag sdp
