@@ -28,7 +28,8 @@
  * Locks, outermost first:
  *   lock_sock(sk)    serialises system calls on a socket. CM handlers never
  *                    take it, so rdma_cm calls below it cannot deadlock
- *                    with a handler.
+ *                    with a handler. The teardown does: copies from and to
+ *                    user memory wait for no page with it.
  *   conn->tx_lock    (BH) the transmit half, credits, posting to the QP. The
  *                    provider takes its TCP lock below it.
  *   sdp->lock        (BH) socket state, receive queue, accept queue. Innermost:
@@ -931,6 +932,7 @@ u32 sdp_outq_bytes(const struct sock *sk);
 u32 sdp_notsent_bytes(const struct sock *sk);
 u32 sdp_max_payload(const struct sock *sk);
 u32 sdp_tx_progress(const struct sock *sk);
+int sdp_tx_fault_in(struct sock *sk, struct iov_iter *from, size_t len);
 
 #define SDP_TX_OVER	2048	/* octets a send may go over sk_sndbuf */
 #define SDP_TX_CORK_TIME	(HZ / 5)	/* as TCP: no longer than this */

@@ -507,28 +507,23 @@ static int sdp_shared_send(struct sock *sk, struct msghdr *msg, int flags)
 		return 0;
 	for (;;) {
 		err = sdp_shared_reserve(conn, want, &tx, &append);
-		if (unlikely(err == -EBUSY)) {
+		if (likely(!err))
+			break;
+		if (err == -EBUSY) {
 			/* the engine has it, but not for long */
 			spin_lock_bh(&conn->tx_lock);
 			spin_unlock_bh(&conn->tx_lock);
 			continue;
 		}
-		if (unlikely(err)) {
-			err = sdp_shared_no_room(conn, err);
-			if (err == -EAGAIN)
-				continue;
+		err = sdp_shared_no_room(conn, err);
+		if (err != -EAGAIN)
 			return err;
-		}
-		WRITE_ONCE(conn->stx.no_room, false);
-		n = sdp_shared_fill(&tx, &msg->msg_iter, min(want, tx.len));
-		if (likely(n))
-			break;
+	}
+	WRITE_ONCE(conn->stx.no_room, false);
+	n = sdp_shared_fill(&tx, &msg->msg_iter, min(want, tx.len));
+	if (unlikely(!n)) {
 		conn->stack->tx_abort(conn->qp, &tx);
-		SDP_INC_STATS(sock_net(sk), TX_FAULTS);
-		if (fault_in_iov_iter_readable(&msg->msg_iter, want) == want)
-			return -EFAULT;
-		if (fatal_signal_pending(current))
-			return -EINTR;
+		return sdp_tx_fault_in(sk, &msg->msg_iter, want);
 	}
 	conn->stx.in_call = true;
 	sdp_shared_commit(conn, &tx, n, append, flags, first,

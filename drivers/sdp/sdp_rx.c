@@ -13,6 +13,7 @@
 #include <linux/pipe_fs_i.h>
 #include <linux/splice.h>
 #include <linux/tcp.h>
+#include <linux/uaccess.h>
 #include <linux/uio.h>
 #include <net/sock.h>
 
@@ -548,12 +549,37 @@ static bool sdp_rx_at_urg(const struct sdp_sock *sdp, const struct sdp_read *r)
 
 static u32 sdp_rx_copy(struct sock *sk, u32 seq, u32 len, struct iov_iter *to)
 {
-	u32 done = INDIRECT_CALL_2(sdp_sk(sk)->rxq->copy, sdp_shared_copy,
-				   sdp_verbs_copy, sk, seq, len, to);
+	u32 done;
 
+	pagefault_disable();
+	done = INDIRECT_CALL_2(sdp_sk(sk)->rxq->copy, sdp_shared_copy,
+			       sdp_verbs_copy, sk, seq, len, to);
+	pagefault_enable();
+	if (unlikely(!done))
+		return 0;
 	SDP_INC_STATS(sock_net(sk), RX_COPIES);
 	SDP_ADD_STATS(sock_net(sk), RX_COPY_BYTES, done);
 	return done;
+}
+
+/*
+ * The reader's memory is not there: get it, see sdp_tx_fault_in(). Returns 0 to look
+ * again, 1 to stop, or -errno.
+ */
+static int sdp_rx_fault_in(struct sock *sk, struct sdp_read *r, u32 len)
+{
+	size_t left = len;
+
+	if (user_backed_iter(&r->msg->msg_iter)) {
+		release_sock(sk);
+		left = fault_in_iov_iter_writeable(&r->msg->msg_iter, len);
+		lock_sock(sk);
+	}
+	if (left < len && !fatal_signal_pending(current))
+		return 0;
+	if (r->copied)
+		return 1;
+	return left < len ? -EINTR : -EFAULT;
 }
 
 /**
@@ -573,7 +599,7 @@ void sdp_rx_take(struct sock *sk, u32 len)
 static int sdp_rx_piece(struct sock *sk, struct sdp_read *r)
 {
 	struct sdp_sock *sdp = sdp_sk(sk);
-	u32 have, used, skip;
+	u32 have, want, used, skip;
 
 	/* pairs with the release of whoever queues: the octets are there */
 	have = smp_load_acquire(&sdp->rx_seq) - r->seq;
@@ -592,10 +618,11 @@ static int sdp_rx_piece(struct sock *sk, struct sdp_read *r)
 	}
 	used = min_t(size_t, min_t(u32, have, SDP_RX_PIECE), r->len);
 	skip = sdp_rx_urg_limit(sdp, r, &used);
+	want = used;
 	if (used && !(r->flags & MSG_TRUNC)) {
-		used = sdp_rx_copy(sk, r->seq + skip, used, &r->msg->msg_iter);
-		if (!used)
-			return r->copied ? 1 : -EFAULT;
+		used = sdp_rx_copy(sk, r->seq + skip, want, &r->msg->msg_iter);
+		if (unlikely(!used))
+			return sdp_rx_fault_in(sk, r, want);
 	}
 	r->copied += used;
 	r->len -= used;
@@ -634,10 +661,13 @@ static int sdp_rx_urg_recv(struct sock *sk, struct msghdr *msg, size_t len,
 		msg->msg_flags |= MSG_TRUNC;
 		return 0;
 	}
-	if (!(flags & MSG_TRUNC) &&
-	    copy_to_iter(&octet, 1, &msg->msg_iter) != 1)
-		return -EFAULT;
-	return 1;
+	if (flags & MSG_TRUNC)
+		return 1;
+	/* as in sdp_tx_fault_in(); nothing else is to be done */
+	release_sock(sk);
+	err = copy_to_iter(&octet, 1, &msg->msg_iter) == 1 ? 1 : -EFAULT;
+	lock_sock(sk);
+	return err;
 }
 
 /**

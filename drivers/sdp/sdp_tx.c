@@ -268,6 +268,34 @@ static int sdp_tx_wait(struct sock *sk, long *timeo)
 	return sk_stream_wait_memory(sk, timeo);
 }
 
+/**
+ * sdp_tx_fault_in - what the user wants to send is not in memory: get it
+ * @sk: socket
+ * @from: where it is
+ * @len: octets wanted
+ *
+ * That may take as long as somebody likes (userfaultfd, FUSE). Teardown, timers and
+ * others need lock_sock, so no copy waits for a page with it.
+ *
+ * Context: lock_sock, which is released meanwhile.
+ *
+ * Return: as struct sdp_link_ops.send.
+ */
+int sdp_tx_fault_in(struct sock *sk, struct iov_iter *from, size_t len)
+{
+	size_t left;
+
+	SDP_INC_STATS(sock_net(sk), TX_FAULTS);
+	if (!user_backed_iter(from))
+		return -EFAULT;
+	release_sock(sk);
+	left = fault_in_iov_iter_readable(from, len);
+	lock_sock(sk);
+	if (left == len)
+		return -EFAULT;
+	return fatal_signal_pending(current) ? -EINTR : -ERESTART;
+}
+
 static bool sdp_tx_corked(const struct sock *sk, int flags)
 {
 	const struct sdp_sock *sdp = sdp_sk(sk);

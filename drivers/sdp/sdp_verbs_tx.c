@@ -8,6 +8,7 @@
  * credit first. A message that waits is extended by later sends.
  */
 #include <linux/slab.h>
+#include <linux/uaccess.h>
 #include <linux/uio.h>
 #include <net/sock.h>
 
@@ -599,6 +600,7 @@ bool sdp_tx_src_avail(struct sdp_conn *conn, struct iov_iter *from, u32 n)
 {
 	struct sdp_tx_msg *m;
 	struct sdp_chunk *c;
+	bool ok;
 
 	if (conn->tx_head - conn->tx_tail >= SDP_TXQ_DEPTH)
 		return false;
@@ -611,10 +613,12 @@ bool sdp_tx_src_avail(struct sdp_conn *conn, struct iov_iter *from, u32 n)
 	m->split = 1;	/* the header is longer than that of Data */
 	m->avail = 1;
 	m->off = ALIGN(c->used + SDP_BSDH_LEN, 8);
-	if (!copy_from_iter_full(page_address(c->page) + m->off, n, from))
-		return false;
-	sdp_tx_commit(conn, m, n, false, false, true);
-	return true;
+	pagefault_disable();
+	ok = copy_from_iter_full(page_address(c->page) + m->off, n, from);
+	pagefault_enable();
+	if (ok)
+		sdp_tx_commit(conn, m, n, false, false, true);
+	return ok;
 }
 
 /**
@@ -642,8 +646,8 @@ static int sdp_verbs_send(struct sock *sk, struct msghdr *msg, int flags)
 	size_t left = msg_data_left(msg);
 	struct sdp_conn *conn = sdp_sk(sk)->conn;
 	struct sdp_tx_msg *m;
+	u32 space, want, n;
 	bool append, last;
-	u32 space, n;
 	int room;
 
 	if (!sk_stream_memory_free(sk))
@@ -655,19 +659,21 @@ static int sdp_verbs_send(struct sock *sk, struct msghdr *msg, int flags)
 	if (room <= 0)
 		return room;
 	space = READ_ONCE(sk->sk_sndbuf) - READ_ONCE(sk->sk_wmem_queued);
-	n = min_t(size_t, left, room);
+	want = min_t(size_t, left, room);
 	/* as in TCP the last piece may go over the limit, a small one */
-	n = min(n, max_t(u32, space, SDP_TX_OVER));
+	want = min(want, max_t(u32, space, SDP_TX_OVER));
 
-	n = copy_from_iter(page_address(m->chunk->page) + m->off + m->len, n,
+	pagefault_disable();
+	n = copy_from_iter(page_address(m->chunk->page) + m->off + m->len, want,
 			   &msg->msg_iter);
+	pagefault_enable();
 	last = n && !msg_data_left(msg);
 	sdp_tx_commit(conn, m, n, append, last && (flags & MSG_OOB),
 		      last && (flags & MSG_EOR));
 	/* full messages leave while the next one is filled */
 	if (n && !last)
 		sdp_tx_kick(conn);
-	return n ? n : -EFAULT;
+	return n ? n : sdp_tx_fault_in(sk, &msg->msg_iter, want);
 }
 
 static void sdp_verbs_sent(struct sdp_conn *conn, bool cork)

@@ -2,13 +2,16 @@
 # SPDX-License-Identifier: GPL-2.0
 """held.py CASE PORT: what happens while something is held up in the middle.
 
-Prints "ok CASE" or "not ok CASE: WHY". In the namespace a, where 10.0.0.2 is b."""
+Prints "ok CASE", "not ok CASE: WHY" or "skip CASE WHY". In the namespace a, where 10.0.0.2 is b."""
 import contextlib
 import ctypes
 import errno
+import fcntl
+import mmap
 import os
 import select
 import socket
+import struct
 import subprocess
 import sys
 import threading
@@ -24,6 +27,10 @@ PORT = int(sys.argv[2])
 
 class Broken(Exception):
     """Not as it has to be"""
+
+
+class Skipped(Exception):
+    """Cannot be done here"""
 
 
 def expect(what, got, *wanted):
@@ -134,6 +141,84 @@ def case_connect_ended():
         wait("the cm_id goes", lambda: not cm_ids())
 
 
+class Absent:
+    """Memory that does not come, whoever waits for it, until the end: see
+    userfaultfd(2)"""
+    UFFDIO_API, UFFDIO_REGISTER, MISSING = 0xc018aa3f, 0xc020aa00, 1
+    SIZE = 4096
+
+    def __enter__(self):
+        # pylint: disable=consider-using-with
+        self.map = mmap.mmap(-1, self.SIZE, mmap.MAP_PRIVATE | mmap.MAP_ANONYMOUS)
+        self.addr = ctypes.addressof(ctypes.c_char.from_buffer(self.map))
+        self.fd = LIBC.syscall(323, os.O_CLOEXEC | os.O_NONBLOCK)
+        if self.fd < 0:
+            raise Skipped("no userfaultfd")
+        fcntl.ioctl(self.fd, self.UFFDIO_API, struct.pack("QQQ", 0xaa, 0, 0))
+        fcntl.ioctl(self.fd, self.UFFDIO_REGISTER,
+                    struct.pack("QQQQ", self.addr, self.SIZE, self.MISSING, 0))
+        return self
+
+    def __exit__(self, *_):
+        os.close(self.fd)
+
+    def asked_for(self):
+        """Somebody waits for it"""
+        poll = select.poll()
+        poll.register(self.fd, select.POLLIN)
+        return bool(poll.poll(0))
+
+    def use(self, call, sock):
+        """send() or recv()"""
+        if call(sock.fileno(), ctypes.c_void_p(self.addr), self.SIZE, 0) < 0:
+            raise OSError(ctypes.get_errno(), "")
+
+
+class Removal:
+    """Of the device of a; it is there again at the end"""
+    proc = None
+
+    def __enter__(self):
+        return self
+
+    def start(self):
+        # pylint: disable=consider-using-with
+        self.proc = subprocess.Popen(["rdma", "link", "delete", "rda"])
+
+    def done(self):
+        return self.proc.poll() is not None
+
+    def __exit__(self, *_):
+        if self.proc:
+            self.proc.wait()
+            subprocess.run(["rdma", "link", "add", "rda", "type", "hybrid", "netdev",
+                            "va"], check=True)
+
+
+def absent(call):
+    """A call waits for memory of the program: its connection ends all the same, and the
+    device does not wait"""
+    with listener() as lsn, socket.create_connection(("10.0.0.2", PORT)) as sock:
+        peer = lsn.accept()[0]
+        peer.send(bytes(100))
+        with Removal() as removal, Absent() as memory:
+            thread = Held(memory.use, call, sock)
+            thread.start()
+            wait("it waits for memory", memory.asked_for)
+            removal.start()
+            wait("the device goes", removal.done)
+        expect("the call", thread.end(), errno.ENETRESET, errno.EPIPE, 0)
+        peer.close()
+
+
+def case_absent_send():
+    absent(LIBC.send)
+
+
+def case_absent_recv():
+    absent(LIBC.recv)
+
+
 def case_late_data():
     """The peer accepts and sends something when connect() has just been given up"""
     with socket.socket() as sock, \
@@ -154,6 +239,8 @@ def main():
     name = sys.argv[1]
     try:
         globals()["case_" + name]()
+    except Skipped as err:
+        print("skip", name, err)
     except (Broken, OSError) as err:
         print(f"not ok {name}: {err!r}")
     else:
