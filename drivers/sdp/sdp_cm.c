@@ -1122,6 +1122,17 @@ static struct sock *sdp_port_pick(struct sdp_port *port, struct rdma_cm_id *id)
 	return sk;
 }
 
+/* Have a socket leave its port. port->lock. */
+static void sdp_port_leave(struct sdp_sock *sdp)
+{
+	struct sock *sk = &sdp->inet.sk;
+
+	SDP_INC_STATS(sock_net(sk), DEVICE_REMOVALS);
+	sock_hold(sk);
+	if (!queue_work(sdp_wq(sk), &sdp->unbind_work))
+		sock_put(sk);
+}
+
 /* The device waits for the cm_ids, which may not be destroyed here. */
 static void sdp_port_removal(struct sdp_port *port)
 {
@@ -1129,12 +1140,8 @@ static void sdp_port_removal(struct sdp_port *port)
 
 	spin_lock_bh(&port->lock);
 	WRITE_ONCE(port->gone, true);
-	list_for_each_entry(sdp, &port->socks, port_node) {
-		SDP_INC_STATS(port->net, DEVICE_REMOVALS);
-		sock_hold(&sdp->inet.sk);
-		if (!queue_work(sdp_wq(&sdp->inet.sk), &sdp->unbind_work))
-			sock_put(&sdp->inet.sk);
-	}
+	list_for_each_entry(sdp, &port->socks, port_node)
+		sdp_port_leave(sdp);
 	spin_unlock_bh(&port->lock);
 }
 
@@ -1495,6 +1502,9 @@ int sdp_cm_bind(struct sock *sk, const union sdp_addr *addr)
 	sdp->port = port;
 	spin_lock_bh(&port->lock);
 	list_add_tail(&sdp->port_node, &port->socks);
+	/* then its removal has not seen us */
+	if (port->gone)
+		sdp_port_leave(sdp);
 	spin_unlock_bh(&port->lock);
 	spin_lock_bh(&sdp->lock);
 	sdp_set_local(sk, &local.sa);

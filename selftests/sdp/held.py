@@ -219,6 +219,23 @@ def case_absent_recv():
     absent(LIBC.recv)
 
 
+def case_bind_removal():
+    """A device that goes when bind() has just found it"""
+    with socket.socket() as sock, Removal() as removal, \
+            Hold("rdma_bind_addr", "held", behind=1, ms=10000) as hold:
+        thread = Held(sock.bind, ("10.0.0.1", PORT))
+        thread.start()
+        hold.wait()
+        removal.start()
+        time.sleep(1)
+        hold.go()
+        expect("bind()", thread.end(), 0)
+        try:
+            wait("the device goes", removal.done)
+        finally:
+            sock.close()
+
+
 def case_late_data():
     """The peer accepts and sends something when connect() has just been given up"""
     with socket.socket() as sock, \
