@@ -259,13 +259,39 @@ void sdp_tx_prod(struct sock *sk)
 	sdp_conn_put(conn);
 }
 
-/* Room for sendmsg: waits, or says why not. */
-static int sdp_tx_wait(struct sock *sk, long *timeo)
+static bool sdp_tx_may_write(struct sock *sk)
 {
+	return sk->sk_err || (sk->sk_shutdown & SEND_SHUTDOWN) ||
+	       sk_stream_memory_free(sk);
+}
+
+/*
+ * Room for sendmsg: waits, or says why not. Only without memory (@nomem) as TCP does:
+ * sk_stream_wait_memory() takes a buffer that has become free in this moment for a
+ * lack of memory, and sleeps whatever happens.
+ */
+static int sdp_tx_wait(struct sock *sk, long *timeo, bool nomem)
+{
+	DEFINE_WAIT_FUNC(wait, woken_wake_function);
+
 	SDP_INC_STATS(sock_net(sk), TX_SNDBUF_FULL);
+	sk_set_bit(SOCKWQ_ASYNC_NOSPACE, sk);
 	set_bit(SOCK_NOSPACE, &sk->sk_socket->flags);
 	sdp_tx_prod(sk);
-	return sk_stream_wait_memory(sk, timeo);
+	if (unlikely(nomem))
+		return sk_stream_wait_memory(sk, timeo);
+	if (signal_pending(current))
+		return *timeo ? sock_intr_errno(*timeo) : -EAGAIN;
+	if (sdp_tx_may_write(sk))
+		return 0;
+	if (!*timeo)
+		return -EAGAIN;
+	add_wait_queue(sk_sleep(sk), &wait);
+	sk->sk_write_pending++;
+	sk_wait_event(sk, timeo, sdp_tx_may_write(sk), &wait);
+	sk->sk_write_pending--;
+	remove_wait_queue(sk_sleep(sk), &wait);
+	return 0;
 }
 
 /**
@@ -322,9 +348,9 @@ static int sdp_send_piece(struct sock *sk, struct msghdr *msg, int flags,
 	} while (unlikely(n == -ERESTART));
 	if (n > 0)
 		return n;
-	if (n == -ENOMEM)
-		n = 0;
-	return n ? n : sdp_tx_wait(sk, timeo);
+	if (n && n != -ENOMEM)
+		return n;
+	return sdp_tx_wait(sk, timeo, n == -ENOMEM);
 }
 
 static int sdp_sendmsg_locked(struct sock *sk, struct msghdr *msg)

@@ -9,6 +9,7 @@ import errno
 import fcntl
 import mmap
 import os
+import re
 import select
 import socket
 import struct
@@ -60,6 +61,13 @@ def wait(what, until, seconds=PATIENCE):
         if time.monotonic() > end:
             raise Broken("never: " + what)
         time.sleep(0.02)
+
+
+def counter(name):
+    """Of sdpstat"""
+    text = subprocess.run(["sdpstat", "-s", "-z"], check=True, capture_output=True,
+                          text=True).stdout
+    return int(re.search(rf"^{name}\s+(\d+)", text, re.M).group(1))
 
 
 class Hold:
@@ -234,6 +242,26 @@ def case_bind_removal():
             wait("the device goes", removal.done)
         finally:
             sock.close()
+
+
+def case_no_pressure():
+    """A writer who waits for room does not take it for a lack of memory"""
+    with listener() as lsn, socket.socket() as sock, \
+            Hold("sk_stream_wait_memory", "held", times=1000000, ms=0) as hold:
+        sock.setsockopt(socket.SOL_SOCKET, socket.SO_SNDBUF, 32768)
+        sock.connect(("10.0.0.2", PORT))
+        peer = lsn.accept()[0]
+        before = counter("tx_sndbuf_full")
+        thread = Held(sock.sendall, bytes(1 << 20))
+        thread.start()
+        left = 1 << 20
+        while left:
+            left -= len(peer.recv(left))
+        expect("sendall()", thread.end(), 0)
+        if counter("tx_sndbuf_full") == before:
+            raise Broken("it has not had to wait")
+        expect("waits for memory", hold.hits(), 0)
+        peer.close()
 
 
 def case_late_data():

@@ -7,7 +7,7 @@
 
 # shellcheck source=selftests/lib/lib.sh
 . "$(dirname "$0")/../lib/lib.sh"
-need python3 sdp-run hyb-hostile rdma
+need python3 sdp-run sdpstat hyb-hostile rdma
 
 PORT=7800
 PROG=$(dirname "$0")/held.py
@@ -54,11 +54,11 @@ hold_end
 for ns in a b; do
 	"in_$ns" sysctl -qw net.sdp.resolve_timeout=100000
 done
-over "shared link" absent_send absent_recv
+over "shared link" absent_send absent_recv no_pressure
 for ns in a b; do
 	"in_$ns" sysctl -qw net.sdp.shared_link=0
 done
-over verbs absent_send absent_recv connect_ended bind_removal
+over verbs absent_send absent_recv connect_ended bind_removal no_pressure
 hostile late_data ack "then Data, too early"
 ktap_check "no socket is left" wait_for 20 no_sockets
 ktap_check "the module goes" wait_for 20 modprobe -r sdp_diag sdp
