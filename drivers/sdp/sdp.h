@@ -373,7 +373,7 @@ extern const struct sdp_fc_ops sdp_fc_rdma, sdp_fc_vwin;
  * @unproven: something may be unacknowledged that @outq does not know; starts to
  *	      find out, by a probe. NULL: never. Context: lock_sock.
  * @unsent: octets written and not sent. Context: any.
- * @progress: a number that changes while data leave. Context: lock_sock.
+ * @progress: a number that changes while payload leaves. Context: lock_sock.
  * @probed: a probe has come through, and all messages up to @mseq. Context:
  *	 softirq.
  */

@@ -741,9 +741,10 @@ static u32 sdp_verbs_unsent(const struct sdp_conn *conn)
 	return READ_ONCE(conn->tx_unsent);
 }
 
+/* Control messages are none: the peer decides how many answers it wants */
 static u32 sdp_verbs_progress(const struct sdp_conn *conn)
 {
-	return READ_ONCE(conn->tx_mseq);
+	return (u32)READ_ONCE(sdp_sk(conn->sk)->tx_bytes);
 }
 
 static void sdp_verbs_probed(struct sdp_conn *conn, u32 mseq)

@@ -13,7 +13,7 @@
  *        attacks below SDP on a shared link: those of fpdu that need no target
  *   hyb-hostile -h ADDRESS [-p PORT] [-s COMMAND] -x COMMAND reply
  *        listens itself; COMMAND makes a client connect to it
- *   hyb-hostile -h ADDRESS [-p PORT] [-s COMMAND] -x COMMAND ack|sdp|...
+ *   hyb-hostile -h ADDRESS [-p PORT] [-s COMMAND] -x COMMAND ack|sdp|talk|...
  *        the same with a client of SDP that returns what it receives: its
  *        Hello is answered with mistakes, or then the attacks follow that a
  *        server would meet
@@ -308,6 +308,9 @@ static bool run_suite(const char *suite)
 		opt.sdp = true;
 		run(sdp_attacks, sdp_attack_count, true);
 		run(verbs_attacks, verbs_attack_count, true);
+	} else if (!strcmp(suite, "talk")) {
+		opt.sdp = true;
+		run(talk_attacks, talk_attack_count, true);
 	} else if (!strcmp(suite, "shared")) {
 		opt.sdp = true;
 		sdp_shared = true;

@@ -61,6 +61,8 @@ extern const struct attack sdp_attacks[];
 extern const unsigned int sdp_attack_count;
 /* where there are receives, and where there are none */
 extern const struct attack verbs_attacks[];
+extern const struct attack talk_attacks[];
+extern const unsigned int talk_attack_count;
 extern const unsigned int verbs_attack_count;
 extern const struct attack shared_attacks[];
 extern const unsigned int shared_attack_count;

@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: GPL-2.0
-"""dead.py server PORT | client HOST PORT INTERFACE [CASE...]: peers that do not answer
-any more.
+"""dead.py server PORT | client HOST PORT INTERFACE [CASE...] | leave HOST PORT: peers
+that do not answer any more. To leave is to write more than the peer takes, and to close.
 
 The client prints "CASE ERRNO" for each but the CASEs named, with - for none. INTERFACE
 is the one that loses all packets from some point on."""
@@ -28,6 +28,9 @@ def serve(conn):
     how = conn.recv(1)
     if how == b"d":
         time.sleep(1000)
+    while how == b"f":
+        conn.sendall(bytes(32 * KB))
+        time.sleep(0.05)
     while conn.recv(64 * KB):
         pass
     if how == b"w":
@@ -83,6 +86,31 @@ def case_not_reading(go):
     user_timeout(sock, 1.5)
     go()
     sock.sendall(bytes(65536 * KB))
+
+
+def case_flooded(go):
+    """The peer does not read, but writes: to make room for that is no progress"""
+    sock = connected(b"f")
+    errors = []
+
+    def drain():
+        try:
+            while sock.recv(64 * KB):
+                pass
+        except OSError as err:
+            errors.append(err)
+
+    user_timeout(sock, 1.5)
+    go()
+    thread = threading.Thread(target=drain, daemon=True)
+    thread.start()
+    try:
+        sock.sendall(bytes(65536 * KB))
+    except OSError as err:
+        thread.join(5)
+        errors.append(err)
+    # one of them is told, the other finds a closed connection
+    raise next((err for err in errors if err.errno == errno.ETIMEDOUT), errors[0])
 
 
 def case_second_connection(go):
@@ -220,9 +248,19 @@ def together(names, cut):
         print(name, results.get(name, "hangs"), flush=True)
 
 
-ALIVE = ["alive", "not_reading", "second_connection", "slow_reader"]
+ALIVE = ["alive", "not_reading", "flooded", "second_connection", "slow_reader"]
 CUT = ["few_octets", "option_later", "trickle", "writer", "keepalive", "keepalive_user",
        "connect", "connect_option"]
+
+
+def leave():
+    sock = socket.create_connection(ADDRESS)
+    sock.setblocking(False)
+    try:
+        while True:
+            sock.send(bytes(64 * KB))
+    except BlockingIOError:
+        sock.close()
 
 
 def main():
@@ -234,4 +272,7 @@ def main():
 if sys.argv[1] == "server":
     server(int(sys.argv[2]))
 ADDRESS = (sys.argv[2], int(sys.argv[3]))
-main()
+if sys.argv[1] == "leave":
+    leave()
+else:
+    main()

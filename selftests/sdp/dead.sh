@@ -7,7 +7,7 @@
 
 # shellcheck source=selftests/lib/lib.sh
 . "$(dirname "$0")/../lib/lib.sh"
-need python3 sdp-run tc
+need python3 sdp-run tc hyb-hostile sdpstat
 
 PORT=7700
 PROG=$(dirname "$0")/dead.py
@@ -30,10 +30,26 @@ dead() {
 		esac
 		ktap_is "$name: $case" "$err" "$want"
 	done </run/dead
-	ktap_is "$name: all cases" "$(wc -l </run/dead)" $((12 - ${#NOT[@]}))
-	stop_bg
+	ktap_is "$name: all cases" "$(wc -l </run/dead)" $((13 - ${#NOT[@]}))
+	stop_bg "$BG_PID"
 	in_a tc qdisc del dev va root 2>/dev/null
 	PORT=$((PORT + 1))
+}
+
+timeouts() { sdp_counter b timeouts; }
+more_timeouts() { [ "$(timeouts)" -gt "$1" ]; }
+
+# What a program has left to a peer that takes nothing, but says something all the time
+left() {
+	local before
+
+	PORT=$((PORT + 1))
+	wait_for 20 no_sockets
+	before=$(timeouts)
+	start_bg a hyb-hostile -h 10.0.0.1 -p $PORT -x \
+		"in-ns b sdp-run /usr/bin/python3 $PROG leave 10.0.0.1 $PORT" talk
+	ktap_check "$1: an orphan is given up" wait_for 5 more_timeouts "$before"
+	stop_bg "$BG_PID"
 }
 
 # over KIND NAME
@@ -54,8 +70,9 @@ for ns in a b; do
 	"in_$ns" sysctl -q -w net.sdp.shared_link=0
 done
 dead "hybrid, credit" sdp-run
+left "hybrid, credit"
 # what does not depend on the device has been seen
-NOT=(alive not_reading second_connection slow_reader)
+NOT=(alive not_reading flooded second_connection slow_reader)
 over rxe rxe
 # it waits for the peer's TCP whoever connects, and however
 NOT+=(connect connect_option)

@@ -584,7 +584,30 @@ static enum peer_end pieces_answered(struct peer *p,
 	return END_FIN;
 }
 
+#define TALK_MS 100
+
+/* A minute of messages without payload; no octet is taken. */
+static enum peer_end talk(struct peer *p, const struct target_memory *m,
+			  const struct attack *a)
+{
+	struct pollfd pfd = { .fd = p->fd };
+	int i;
+
+	(void)m;
+	(void)a;
+	for (i = 0; i < 60000 / TALK_MS; i++) {
+		send_data(p, "");
+		if (poll(&pfd, 1, TALK_MS) == 1)
+			return END_RST;
+	}
+	return END_NO_FRAME;
+}
+
 /* clang-format off */
+const struct attack talk_attacks[] = {
+	CASE("SDP: messages all the time", NULL, ENDS(E_CLOSED), talk),
+};
+
 const struct attack verbs_attacks[] = {
 	CASE("SDP: more messages than credits", "bad_credit", ENDS(E_CLOSED),
 	     overrun, .len = 3000),
@@ -624,6 +647,7 @@ const struct attack shared_attacks[] = {
 };
 /* clang-format on */
 
+const unsigned int talk_attack_count = COUNT(talk_attacks);
 const unsigned int verbs_attack_count = COUNT(verbs_attacks);
 const unsigned int shared_attack_count = COUNT(shared_attacks);
 
