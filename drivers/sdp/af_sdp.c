@@ -395,8 +395,14 @@ static bool sdp_port_share(const struct sock *a, const struct sock *b)
 	       uid_eq(sk_uid((struct sock *)a), sk_uid((struct sock *)b));
 }
 
-/* Is there a socket that @addr may not be shared with? */
-static bool sdp_bind_conflict(struct sock *sk, const union sdp_addr *addr)
+/**
+ * sdp_bind_conflict - is there a socket that an address may not be shared with?
+ * @sk: socket, locked
+ * @addr: address, with a port
+ *
+ * Context: process. The answer stays true with the mutex of the ports only.
+ */
+bool sdp_bind_conflict(struct sock *sk, const union sdp_addr *addr)
 {
 	struct sdp_net *sn = sdp_pernet(sock_net(sk));
 	u16 port = ntohs(addr->v4.sin_port);

@@ -849,6 +849,7 @@ extern const struct proto_ops sdp_inet_ops, sdp_inet6_ops;
 
 /* af_sdp.c */
 struct sock *sdp_sock_child(struct sock *listener);
+bool sdp_bind_conflict(struct sock *sk, const union sdp_addr *addr);
 void sdp_set_state(struct sock *sk, int state);
 void sdp_set_local(struct sock *sk, const struct sockaddr *sa);
 void sdp_set_peer(struct sock *sk, const struct sockaddr *sa);

@@ -1477,10 +1477,24 @@ static struct sdp_port *sdp_port_find(struct sock *sk,
 	return found;
 }
 
+/* The one that @addr stands for, or a new one, if nobody minds. */
+static struct sdp_port *sdp_port_get(struct sock *sk, union sdp_addr *addr)
+{
+	struct sdp_port *port;
+
+	lockdep_assert_held(&sdp_port_mutex);
+	if (addr->v4.sin_port && sdp_bind_conflict(sk, addr))
+		return ERR_PTR(-EADDRINUSE);
+	port = sdp_port_find(sk, addr);
+	return port ? port : sdp_port_new(sk, addr);
+}
+
 /**
  * sdp_cm_bind - reserve address and port with rdma_cm
  * @sk: socket, locked, not bound
  * @addr: address, checked for conflicts; port 0 for any
+ *
+ * Conflicts are looked for once more: others bind at the same time.
  *
  * Return: 0 with the port in sdp->local, or a negative errno.
  */
@@ -1491,9 +1505,7 @@ int sdp_cm_bind(struct sock *sk, const union sdp_addr *addr)
 	struct sdp_port *port;
 
 	mutex_lock(&sdp_port_mutex);
-	port = sdp_port_find(sk, &local);
-	if (!port)
-		port = sdp_port_new(sk, &local);
+	port = sdp_port_get(sk, &local);
 	if (IS_ERR(port)) {
 		mutex_unlock(&sdp_port_mutex);
 		return PTR_ERR(port);

@@ -244,6 +244,20 @@ def case_bind_removal():
             sock.close()
 
 
+def case_bind_twice():
+    """Two that bind to the same port at the same time"""
+    with socket.socket() as first, socket.socket() as second, \
+            Hold("__rdma_create_kernel_id", "held", ms=10000) as hold:
+        one = Held(first.bind, ("10.0.0.1", PORT))
+        one.start()
+        hold.wait()
+        other = Held(second.bind, ("10.0.0.1", PORT))
+        other.start()
+        time.sleep(1)       # it waits for the first one
+        hold.go()
+        expect("both", {one.end(), other.end()}, {0, errno.EADDRINUSE})
+
+
 def case_no_pressure():
     """A writer who waits for room does not take it for a lack of memory"""
     with listener() as lsn, socket.socket() as sock, \
