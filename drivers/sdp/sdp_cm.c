@@ -1043,7 +1043,7 @@ static int sdp_conn_handler(struct rdma_cm_id *id, struct rdma_cm_event *ev)
  * @addr: the address, with the port
  * @v6only: sk_ipv6only of its sockets
  * @dev_if: sk_bound_dev_if of its sockets
- * @listening: rdma_listen() was called; sdp_port_mutex
+ * @listening: which of them listen, by bits; sdp_port_mutex
  * @users: length of @socks; sdp_port_mutex
  * @lock: (BH) protects @socks and @gone; innermost
  * @socks: sockets that share it, linked by sdp_sock.port_node
@@ -1060,7 +1060,7 @@ struct sdp_port {
 	union sdp_addr addr;
 	bool v6only;
 	int dev_if;
-	bool listening;
+	u8 listening;
 	unsigned int users;
 	spinlock_t lock;		/* see above */
 	struct list_head socks;
@@ -1538,11 +1538,14 @@ int sdp_cm_listen(struct sock *sk, int backlog)
 	int i, err = 0;
 
 	mutex_lock(&sdp_port_mutex);
-	for (i = 0; i < 2 && !err && !port->listening; i++)
-		if (port->id[i])
-			err = rdma_listen(port->id[i], SDP_LISTEN_BACKLOG);
-	if (!err)
-		port->listening = true;
+	for (i = 0; i < 2 && !err; i++) {
+		/* since the last time, or by somebody who shares it */
+		if (!port->id[i] || port->listening & BIT(i))
+			continue;
+		err = rdma_listen(port->id[i], SDP_LISTEN_BACKLOG);
+		if (!err)
+			port->listening |= BIT(i);
+	}
 	mutex_unlock(&sdp_port_mutex);
 	return err == -EADDRNOTAVAIL ? -EADDRINUSE : err;
 }

@@ -177,6 +177,26 @@ def misuse():
               s.connect, ("10.0.0.2", 6299))
 
 
+def listen_again():
+    """A wildcard of both families, one of which TCP has"""
+    number = new_port()
+    enter("b")
+    with socket.socket(INET6) as tcp, door("b", INET6) as s:
+        tcp.setsockopt(socket.IPPROTO_IPV6, socket.IPV6_V6ONLY, 1)
+        tcp.bind(("::", number))
+        tcp.listen(1)
+        s.bind(("::", number))
+        fails("listen() where TCP does", errno.EADDRINUSE, s.listen, 1)
+        fails("and once more", errno.EADDRINUSE, s.listen, 1)
+        tcp.close()
+        s.listen(1)
+        for to, family in ("10.0.0.2", INET), ("fd00::2", INET6):
+            with door("a", family) as c:
+                c.connect((to, number))
+                s.accept()[0].close()
+                ok("when it is gone, it works: " + to, True)
+
+
 def sol_socket(name, s, family):
     """Options that the core refuses to strangers, unless it asks them."""
     asks = [int(n) for n in os.uname().release.split(".")[:2]] >= [6, 7]
@@ -333,6 +353,7 @@ def main():
     programs()
     references()
     refused_by_bpf()
+    listen_again()
     misuse()
     print("1..%d" % count)
     return failed != 0
