@@ -858,13 +858,24 @@ static int sdp_connect_turn(struct sock *sk, int err)
 	return SDP_CONNECT_TCP;
 }
 
+/* How long connect() may take, whatever it is at. */
+static void sdp_connect_limit(struct sock *sk)
+{
+	struct sdp_net *sn = sdp_pernet(sock_net(sk));
+	int limit = READ_ONCE(sn->sysctl_connect_timeout);
+
+	if (sdp_sk(sk)->fallback)
+		limit = min(limit, READ_ONCE(sn->sysctl_fallback_timeout));
+	sdp_start_deadline(sk, min_not_zero((unsigned long)HZ * limit,
+					    sdp_user_limit(sk)));
+}
+
 static int sdp_connect_start(struct socket *sock, struct sockaddr *sa, int len,
-			     bool nonblock)
+			     long *timeo)
 {
 	struct sock *sk = sock->sk;
-	struct sdp_net *sn = sdp_pernet(sock_net(sk));
 	union sdp_addr dst;
-	int err, limit;
+	int err;
 
 	if (sk->sk_state != TCP_CLOSE)
 		return -EISCONN;
@@ -881,18 +892,12 @@ static int sdp_connect_start(struct socket *sock, struct sockaddr *sa, int len,
 	/* without it, an error of SDP remains one */
 	if (sdp_sk(sk)->fallback)
 		sdp_tcp_prepare(sk);
-	err = sdp_cm_connect(sk, &dst, nonblock);
+	sdp_connect_limit(sk);
+	err = sdp_cm_connect(sk, &dst, timeo);
 	if (err) {
+		sdp_stop_timer(sk);
 		sock->state = SS_UNCONNECTED;
 		return sdp_connect_turn(sk, err);
-	}
-	if (sk->sk_state == TCP_SYN_SENT) {
-		limit = READ_ONCE(sn->sysctl_connect_timeout);
-		if (sdp_sk(sk)->fallback)
-			limit = min(limit,
-				    READ_ONCE(sn->sysctl_fallback_timeout));
-		sdp_start_deadline(sk, min_not_zero((unsigned long)HZ * limit,
-						    sdp_user_limit(sk)));
 	}
 	return 0;
 }
@@ -962,12 +967,12 @@ static int sdp_connect_locked(struct socket *sock, struct sockaddr *sa,
 		err = -EALREADY;
 		break;
 	case SS_UNCONNECTED:
-		err = sdp_connect_start(sock, sa, len, flags & O_NONBLOCK);
+		err = sdp_connect_start(sock, sa, len, &timeo);
 		if (err)
 			return err;
 		err = -EINPROGRESS;
 		/* an end that is here already is for the next call to tell */
-		if (!timeo)
+		if (flags & O_NONBLOCK)
 			return err;
 		break;
 	default:

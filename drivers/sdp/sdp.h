@@ -897,7 +897,7 @@ int sdp_cm_bind(struct sock *sk, const union sdp_addr *addr);
 int sdp_cm_listen(struct sock *sk, int backlog);
 struct sdp_port *sdp_cm_unbind(struct sock *sk);
 void sdp_cm_put_port(struct sdp_port *port);
-int sdp_cm_connect(struct sock *sk, const union sdp_addr *dst, bool nonblock);
+int sdp_cm_connect(struct sock *sk, const union sdp_addr *dst, long *timeo);
 void sdp_cm_stop_listen(struct sock *sk);
 void sdp_conn_put(struct sdp_conn *conn);
 void sdp_conn_down(struct sdp_conn *conn, int error);

@@ -1228,16 +1228,19 @@ static int sdp_cm_new_id(struct sock *sk, struct sdp_conn *conn, int family)
  * their TCP socket in the namespace of the caller. Without lock_sock.
  */
 static int sdp_cm_resolve_and_connect(struct sock *sk, struct sdp_conn *conn,
-				      bool nonblock)
+				      long *timeo)
 {
-	long timeo = nonblock ? SDP_NONBLOCK_WAIT : READ_ONCE(sk->sk_sndtimeo);
 	struct sdp_sock *sdp = sdp_sk(sk);
 	bool inside;
+	long left;
 	int err;
 
-	wait_event_interruptible_timeout(conn->cm_wait,
-					 READ_ONCE(conn->cm_step) !=
-					 SDP_CM_RESOLVING, timeo);
+	left = wait_event_interruptible_timeout(conn->cm_wait,
+						READ_ONCE(conn->cm_step) !=
+						SDP_CM_RESOLVING,
+						*timeo ? : SDP_NONBLOCK_WAIT);
+	if (*timeo && left >= 0)
+		*timeo = left;
 	spin_lock_bh(&sdp->lock);
 	conn->cm_waiter = false;	/* from now on the handler does it */
 	/* what ends the connection meanwhile does not wait for our locks */
@@ -1282,7 +1285,7 @@ static int sdp_cm_start(struct sock *sk, struct sdp_conn *conn,
 
 /* Attempt number @nr. Returns 1 to try again with another port. */
 static int sdp_cm_try(struct sock *sk, const union sdp_addr *dst,
-		      bool nonblock, int nr)
+		      long *timeo, int nr)
 {
 	struct sdp_sock *sdp = sdp_sk(sk);
 	struct sdp_conn *conn;
@@ -1304,7 +1307,7 @@ static int sdp_cm_try(struct sock *sk, const union sdp_addr *dst,
 		return err == -ENODEV ? -ENETUNREACH : err;
 	}
 	release_sock(sk);
-	err = sdp_cm_resolve_and_connect(sk, conn, nonblock);
+	err = sdp_cm_resolve_and_connect(sk, conn, timeo);
 	lock_sock(sk);
 	if ((err == -EADDRINUSE || err == -EADDRNOTAVAIL) &&
 	    nr < SDP_CONNECT_TRIES && !sdp->user_bound && sdp->conn == conn) {
@@ -1323,18 +1326,19 @@ static int sdp_cm_try(struct sock *sk, const union sdp_addr *dst,
  * sdp_cm_connect - start connecting
  * @sk: socket, locked, in state CLOSE; the lock is released meanwhile
  * @dst: where to; IPv4-mapped addresses as IPv4
- * @nonblock: wait no longer than is needed for a known address
+ * @timeo: jiffies to wait, those that are left afterwards; 0: no longer than is needed
+ *	   for a known address
  *
  * Return: 0 when the attempt is under way or has ended, which sk_state and
  * sk_err tell; a negative errno when it could not even begin.
  */
-int sdp_cm_connect(struct sock *sk, const union sdp_addr *dst, bool nonblock)
+int sdp_cm_connect(struct sock *sk, const union sdp_addr *dst, long *timeo)
 {
 	int i, err = 1;
 
 	SDP_INC_STATS(sock_net(sk), ACTIVE_OPENS);
 	for (i = 1; err > 0 && i <= SDP_CONNECT_TRIES; i++)
-		err = sdp_cm_try(sk, dst, nonblock, i);
+		err = sdp_cm_try(sk, dst, timeo, i);
 	return err;
 }
 

@@ -258,6 +258,15 @@ def case_bind_twice():
         expect("both", {one.end(), other.end()}, {0, errno.EADDRINUSE})
 
 
+def case_no_answer():
+    """The time of connect() runs while it looks for the address, too"""
+    with socket.socket() as sock:
+        sock.setsockopt(socket.IPPROTO_TCP, USER_TIMEOUT, 1500)
+        thread = Held(sock.connect, ("10.0.0.77", PORT))
+        thread.start()
+        expect("connect()", thread.end(), errno.ETIMEDOUT)
+
+
 def case_no_pressure():
     """A writer who waits for room does not take it for a lack of memory"""
     with listener() as lsn, socket.socket() as sock, \

@@ -58,7 +58,7 @@ over "shared link" absent_send absent_recv no_pressure
 for ns in a b; do
 	"in_$ns" sysctl -qw net.sdp.shared_link=0
 done
-over verbs absent_send absent_recv connect_ended bind_removal bind_twice no_pressure
+over verbs absent_send absent_recv connect_ended bind_removal bind_twice no_answer no_pressure
 hostile late_data ack "then Data, too early"
 ktap_check "no socket is left" wait_for 20 no_sockets
 ktap_check "the module goes" wait_for 20 modprobe -r sdp_diag sdp
