@@ -1283,6 +1283,34 @@ static int sdp_cm_start(struct sock *sk, struct sdp_conn *conn,
 	return sdp_cm_resolve(conn);
 }
 
+/* An attempt that the program sees no trace of, but for what connect() returns */
+static void sdp_cm_give_up(struct sock *sk, struct sdp_conn *conn)
+{
+	struct sdp_sock *sdp = sdp_sk(sk);
+
+	sdp_conn_attach(sk, NULL);
+	spin_lock_bh(&sdp->lock);
+	sdp_set_state(sk, TCP_CLOSE);
+	spin_unlock_bh(&sdp->lock);
+	sdp_conn_down(conn, 0);
+}
+
+/*
+ * A signal came while the device made its connection: that has failed, so this is no
+ * attempt that goes on, and who looks for its result finds EINTR, too.
+ */
+static int sdp_cm_interrupted(struct sock *sk, struct sdp_conn *conn,
+			      long timeo)
+{
+	if (sdp_sk(sk)->conn != conn) {
+		sdp_conn_down(conn, 0);
+		return 0;
+	}
+	sdp_cm_give_up(sk, conn);
+	WRITE_ONCE(sk->sk_err, EINTR);
+	return sock_intr_errno(timeo);
+}
+
 /* Attempt number @nr. Returns 1 to try again with another port. */
 static int sdp_cm_try(struct sock *sk, const union sdp_addr *dst,
 		      long *timeo, int nr)
@@ -1298,11 +1326,7 @@ static int sdp_cm_try(struct sock *sk, const union sdp_addr *dst,
 	err = sdp_cm_start(sk, conn, dst);
 	sdp_cm_leave(conn);
 	if (err) {
-		sdp_conn_attach(sk, NULL);
-		spin_lock_bh(&sdp->lock);
-		sdp_set_state(sk, TCP_CLOSE);
-		spin_unlock_bh(&sdp->lock);
-		sdp_conn_down(conn, 0);
+		sdp_cm_give_up(sk, conn);
 		sdp_conn_put(conn);
 		return err == -ENODEV ? -ENETUNREACH : err;
 	}
@@ -1314,6 +1338,8 @@ static int sdp_cm_try(struct sock *sk, const union sdp_addr *dst,
 		sdp_conn_attach(sk, NULL);
 		sdp_conn_down(conn, 0);
 		err = 1;
+	} else if (err == -ERESTARTSYS || err == -EINTR) {
+		err = sdp_cm_interrupted(sk, conn, *timeo);
 	} else if (err) {
 		sdp_conn_down(conn, sdp_cm_errno(0, err));
 		err = 0;

@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: GPL-2.0
-"""dead.py server PORT | client HOST PORT INTERFACE [CASE...] | leave HOST PORT: peers
-that do not answer any more. To leave is to write more than the peer takes, and to close.
+"""dead.py server PORT | client HOST PORT INTERFACE [CASE...] | leave HOST PORT |
+interrupted HOST PORT INTERFACE: peers that do not answer any more.
 
 The client prints "CASE ERRNO" for each but the CASEs named, with - for none. INTERFACE
 is the one that loses all packets from some point on."""
@@ -9,7 +9,9 @@ import ctypes
 import errno
 import os
 import select
+import signal
 import socket
+import struct
 import subprocess
 import sys
 import threading
@@ -254,6 +256,7 @@ CUT = ["few_octets", "option_later", "trickle", "writer", "keepalive", "keepaliv
 
 
 def leave():
+    """Write more than the peer takes, and close"""
     sock = socket.create_connection(ADDRESS)
     sock.setblocking(False)
     try:
@@ -261,6 +264,23 @@ def leave():
             sock.send(bytes(64 * KB))
     except BlockingIOError:
         sock.close()
+
+
+def interrupted(cut):
+    """A signal while connect() waits for an answer"""
+    connected(b"r").close()     # the address is known
+    subprocess.run(["tc", "qdisc", "add", "dev", cut, "root", "netem", "loss", "100%"],
+                   check=True)
+    signal.signal(signal.SIGALRM, lambda *_: None)
+    signal.setitimer(signal.ITIMER_REAL, 1, 1)
+    libc = ctypes.CDLL(None, use_errno=True)
+    addr = struct.pack("!2s H 4s 8x", struct.pack("=H", socket.AF_INET), ADDRESS[1],
+                       socket.inet_aton(ADDRESS[0]))
+    with socket.socket() as sock:
+        if libc.connect(sock.fileno(), addr, len(addr)) == 0:
+            print("connected")
+        else:
+            print(errno.errorcode[ctypes.get_errno()])
 
 
 def main():
@@ -274,5 +294,7 @@ if sys.argv[1] == "server":
 ADDRESS = (sys.argv[2], int(sys.argv[3]))
 if sys.argv[1] == "leave":
     leave()
+elif sys.argv[1] == "interrupted":
+    interrupted(sys.argv[4])
 else:
     main()

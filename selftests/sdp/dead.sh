@@ -31,6 +31,9 @@ dead() {
 		ktap_is "$name: $case" "$err" "$want"
 	done </run/dead
 	ktap_is "$name: all cases" "$(wc -l </run/dead)" $((13 - ${#NOT[@]}))
+	in_a tc qdisc del dev va root 2>/dev/null
+	ktap_is "$name: a signal" "$(in_a timeout 60 "$@" /usr/bin/python3 "$PROG" \
+		interrupted 10.0.0.2 $PORT va)" EINTR
 	stop_bg "$BG_PID"
 	in_a tc qdisc del dev va root 2>/dev/null
 	PORT=$((PORT + 1))
