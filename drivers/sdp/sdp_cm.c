@@ -315,6 +315,8 @@ static void sdp_conn_down_work(struct work_struct *work)
 			sdp_conn_ended(sk, conn);
 		sdp_sk(sk)->rxq->orphan(sk, conn);
 		sdp_conn_attach(sk, NULL);
+		/* with the lock: the next connection has one, too */
+		sdp_stop_timer(sk);
 	}
 	release_sock(sk);
 	/* detached: nobody can start them any more, once there are no callbacks */
@@ -323,10 +325,8 @@ static void sdp_conn_down_work(struct work_struct *work)
 	cancel_delayed_work_sync(&conn->kick_work);
 	if (test_bit(SDP_CONN_ESTAB_COUNTED, &conn->flags))
 		SDP_DEC_STATS(sock_net(sk), CURR_ESTAB);
-	if (ours) {
-		sdp_stop_timer(sk);
+	if (ours)
 		sdp_wake_ended(sk, sk->sk_err);
-	}
 	sdp_link_destroy(conn);
 	if (conn->id)
 		rdma_destroy_id(conn->id);

@@ -303,6 +303,26 @@ def case_late_data():
         expect("recv(), again", error_of(sock.recv, 100), errno.ENOTCONN)
 
 
+def case_old_teardown():
+    """The end of a connection is not the end of the time that the next one has"""
+    with socket.socket() as sock, \
+            Hold("sdp_shared_close", "kworker", ms=20000) as hold:
+        sock.connect(("10.0.0.1", PORT))
+        sock.setblocking(False)
+        sock.send(b"x")
+        hold.wait()
+        wait("a reset", lambda: error_of(sock.recv, 1) == errno.ECONNRESET)
+        LIBC.connect(sock.fileno(), bytes(16), 16)      # AF_UNSPEC
+        sock.setsockopt(socket.IPPROTO_TCP, USER_TIMEOUT, 1500)
+        expect("connect()", sock.connect_ex(("10.0.0.77", PORT)), errno.EINPROGRESS)
+        hold.go()
+        poll = select.poll()
+        poll.register(sock, select.POLLOUT)
+        expect("poll()", len(poll.poll(PATIENCE * 1000)), 1)
+        expect("SO_ERROR", sock.getsockopt(socket.SOL_SOCKET, socket.SO_ERROR),
+               errno.ETIMEDOUT)
+
+
 def main():
     name = sys.argv[1]
     try:

@@ -60,6 +60,7 @@ for ns in a b; do
 done
 over verbs absent_send absent_recv connect_ended bind_removal bind_twice no_answer no_pressure
 hostile late_data ack "then Data, too early"
+hostile old_teardown sdp "MSeqAck of what was never sent"
 ktap_check "no socket is left" wait_for 20 no_sockets
 ktap_check "the module goes" wait_for 20 modprobe -r sdp_diag sdp
 ktap_done
