@@ -1107,6 +1107,17 @@ static __poll_t sdp_poll(struct file *file, struct socket *sock,
 	return mask;
 }
 
+/* Addresses, routes and neighbours of the namespace, for which any socket will do */
+static int sdp_ioctl_inet(struct socket *sock, unsigned int cmd,
+			  unsigned long arg)
+{
+#if IS_ENABLED(CONFIG_IPV6)
+	if (sdp_sk(sock->sk)->v6)
+		return inet6_ioctl(sock, cmd, arg);
+#endif
+	return inet_ioctl(sock, cmd, arg);
+}
+
 static int sdp_ioctl(struct socket *sock, unsigned int cmd, unsigned long arg)
 {
 	struct sock *sk = sock->sk;
@@ -1122,7 +1133,7 @@ static int sdp_ioctl(struct socket *sock, unsigned int cmd, unsigned long arg)
 	case SIOCATMARK:
 		break;
 	default:
-		return -ENOIOCTLCMD;
+		return sdp_ioctl_inet(sock, cmd, arg);
 	}
 	if (cmd == SIOCOUTQ)
 		sdp_tx_settle(sk);

@@ -430,6 +430,8 @@ void probe_ioctl(void)
 	row("FIONBIO took effect", "%s", do_recv(c, 1, 0));
 	row("ioctl SIOCGSTAMP", "%s", res_ok(ioctl(c, 0x8906, req)));
 	row("ioctl bad pointer", "%s", res_ok(ioctl(c, FIONREAD, (void *)8)));
+	row("ioctl SIOCGIFADDR", "%s",
+	    res_ok(ioctl(c, SIOCGIFADDR, memcpy(req, "lo", 3))));
 	row("ioctl SIOCGIFFLAGS unknown device", "%s",
 	    res_ok(ioctl(c, SIOCGIFFLAGS, memcpy(req, "nodev0", 7))));
 	close(c);
