@@ -353,10 +353,23 @@ static bool preload(bool verbose)
 	return true;
 }
 
+/* For the library, in a program that may go to another directory first. */
+static bool pass_config(const char *config)
+{
+	char path[PATH_MAX];
+
+	if (*config != '/')
+		config = realpath(config, path) ? path : config;
+	if (*config == '/' && !setenv(LIBSDP_CONFIG_ENV, config, 1))
+		return true;
+	say("%s: %s", config, strerror(errno));
+	return false;
+}
+
 static int run(char **argv, const char *config, bool supervised, bool verbose)
 {
 	if (!check_rules(config, argv[0], verbose) ||
-	    (config && setenv(LIBSDP_CONFIG_ENV, config, 1)))
+	    (config && !pass_config(config)))
 		return EXIT_USAGE;
 	check_kernel(verbose);
 	if (!(supervised ? start_supervised(verbose) : preload(verbose)))

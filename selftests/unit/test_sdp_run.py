@@ -1,0 +1,39 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: GPL-2.0
+"""sdp-run without a kernel that has SDP sockets: test_sdp_run.py SDP-RUN"""
+import os
+import subprocess
+import sys
+import tempfile
+
+RUN = os.path.abspath(sys.argv[1])
+FAILED = []
+
+
+def check(what, good, detail=""):
+    print("ok" if good else "not ok", "-", what, detail if not good else "")
+    if not good:
+        FAILED.append(what)
+
+
+def run(*args, cwd=None):
+    env = {k: v for k, v in os.environ.items() if k != "LIBSDP_CONFIG_FILE"}
+    return subprocess.run([RUN, *args], cwd=cwd, env=env, text=True, check=False,
+                          stdout=subprocess.PIPE, stderr=subprocess.STDOUT)
+
+
+def relative(folder):
+    conf = os.path.join(folder, "conf")
+    res = run("-c", "conf", "sh", "-c", "cd / && cat \"$LIBSDP_CONFIG_FILE\"",
+              cwd=folder)
+    with open(conf, encoding="ascii") as f:
+        check("a relative path is good from elsewhere",
+              res.returncode == 0 and res.stdout.endswith(f.read()), res)
+    check("no such file", run("-c", "none", "true", cwd=folder).returncode == 125)
+
+
+with tempfile.TemporaryDirectory() as tmp:
+    with open(os.path.join(tmp, "conf"), "w", encoding="ascii") as out:
+        out.write("use tcp client * *:*\n")
+    relative(tmp)
+sys.exit(bool(FAILED))
