@@ -22,6 +22,18 @@ def run(*args, cwd=None):
                           stdout=subprocess.PIPE, stderr=subprocess.STDOUT)
 
 
+def ports(folder):
+    conf = os.path.join(folder, "conf")
+    for port, good in (("80", True), ("65535", True), ("0", True), ("70000", False),
+                       ("65536", False), ("http", False), ("", False),
+                       ("-1", False), ("80x", False), (" 80", False)):
+        for address in "1.2.3.4", "[::1]":
+            res = run("-c", conf, "-w", "client", "x", address + ":" + port)
+            check("-w %s:%s" % (address, port),
+                  res.returncode == (0 if good else 125) and
+                  ("is not ADDRESS:PORT" in res.stdout) != good, res)
+
+
 def relative(folder):
     conf = os.path.join(folder, "conf")
     res = run("-c", "conf", "sh", "-c", "cd / && cat \"$LIBSDP_CONFIG_FILE\"",
@@ -35,5 +47,6 @@ def relative(folder):
 with tempfile.TemporaryDirectory() as tmp:
     with open(os.path.join(tmp, "conf"), "w", encoding="ascii") as out:
         out.write("use tcp client * *:*\n")
+    ports(tmp)
     relative(tmp)
 sys.exit(bool(FAILED))

@@ -52,8 +52,7 @@ const char *libsdp_use_name(enum libsdp_use use)
 	return use == LIBSDP_SDP ? "sdp" : use == LIBSDP_TCP ? "tcp" : "both";
 }
 
-/* A decimal number and nothing else. */
-static bool number(const char *s, int max, int *n)
+bool libsdp_number(const char *s, int max, int *n)
 {
 	char *end;
 	long v;
@@ -77,8 +76,8 @@ static bool parse_ports(struct parser *p, char *s, struct libsdp_rule *r)
 	}
 	if (dash)
 		*dash++ = '\0';
-	if (!number(s, UINT16_MAX, &lo) ||
-	    !number(dash ? dash : s, UINT16_MAX, &hi)) {
+	if (!libsdp_number(s, UINT16_MAX, &lo) ||
+	    !libsdp_number(dash ? dash : s, UINT16_MAX, &hi)) {
 		bad(p,
 		    "\"%s%s%s\" is no port: a number up to 65535, two of them with a dash, or * are",
 		    s, dash ? "-" : "", dash ? dash : "");
@@ -112,7 +111,7 @@ static bool parse_address(struct parser *p, char *s, struct libsdp_rule *r)
 	}
 	bits = r->family == AF_INET6 ? 128 : 32;
 	r->prefix = bits;
-	if (slash && !number(slash, bits, &r->prefix)) {
+	if (slash && !libsdp_number(slash, bits, &r->prefix)) {
 		bad(p,
 		    "\"/%s\" is no length of a prefix: this address has %d bits",
 		    slash, bits);
@@ -229,8 +228,8 @@ static void parse_log(struct parser *p, char **word, int n)
 			i += used + 1;
 		} else if (!strcmp(word[i], "min-level")) {
 			if (i + 1 == n ||
-			    !number(word[i + 1], LIBSDP_LOG_ERROR,
-				    &rules->log_level) ||
+			    !libsdp_number(word[i + 1], LIBSDP_LOG_ERROR,
+					   &rules->log_level) ||
 			    !rules->log_level) {
 				bad(p, "min-level is a number from 1 to 9");
 				rules->log_level = LIBSDP_LOG_ERROR;

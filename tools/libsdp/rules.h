@@ -127,4 +127,14 @@ int libsdp_rules_possible(const struct libsdp_rules *rules);
 
 const char *libsdp_use_name(enum libsdp_use use);
 
+/**
+ * libsdp_number() - a decimal number and nothing else
+ * @s: text
+ * @max: the largest
+ * @n: set to the number
+ *
+ * Return: whether it is one.
+ */
+bool libsdp_number(const char *s, int max, int *n);
+
 #endif /* LIBSDP_RULES_H */

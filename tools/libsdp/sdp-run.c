@@ -173,12 +173,14 @@ static bool parse_where(const char *text, struct sockaddr_storage *ss)
 	const char *colon = strrchr(text, ':');
 	char addr[INET6_ADDRSTRLEN + 2];
 	size_t len;
+	int port;
 
 	memset(ss, 0, sizeof(*ss));
-	if (!colon || (size_t)(colon - text) >= sizeof(addr))
+	if (!colon || (size_t)(colon - text) >= sizeof(addr) ||
+	    !libsdp_number(colon + 1, UINT16_MAX, &port))
 		return false;
 	snprintf(addr, sizeof(addr), "%.*s", (int)(colon - text), text);
-	v4->sin_port = htons(atoi(colon + 1));
+	v4->sin_port = htons(port);
 	len = strlen(addr);
 	if (len > 2 && addr[0] == '[' && addr[len - 1] == ']') {
 		addr[len - 1] = '\0';
