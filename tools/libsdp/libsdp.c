@@ -69,10 +69,37 @@ static int address_family(int fd)
 	return addr.ss_family;
 }
 
-/* The kernel filled *len octets of val just now, so both can be written. */
+/* The kernel filled *len octets of val just now, so both can be used. */
+static int answered(const void *val, const socklen_t *len)
+{
+	int was = 0;
+
+	memcpy(&was, val, *len < sizeof(was) ? *len : sizeof(was));
+	return was;
+}
+
 static void replace_int(void *val, const socklen_t *len, int now)
 {
 	memcpy(val, &now, *len < sizeof(now) ? *len : sizeof(now));
+}
+
+/*
+ * Was that the protocol of an SDP socket? It may have become one of TCP since; of
+ * the Internet families no other stream has a number as low.
+ */
+static bool was_sdp_protocol(int fd, int protocol)
+{
+	int domain = AF_UNSPEC, type = 0, saved = errno;
+	socklen_t len = sizeof(int);
+
+	if (protocol != SDPPROTO_SDP && protocol != SDPPROTO_SDP6)
+		return false;
+	if (sys_getsockopt(fd, SOL_SOCKET, SO_DOMAIN, &domain, &len) ||
+	    sys_getsockopt(fd, SOL_SOCKET, SO_TYPE, &type, &len))
+		type = 0;
+	errno = saved;
+	return type == SOCK_STREAM &&
+	       (domain == AF_SDP || domain == AF_INET || domain == AF_INET6);
 }
 
 /* Returns 0, or an errno; errno itself stays as it is. */
@@ -190,12 +217,13 @@ LIBSDP_API int getsockopt(int fd, int level, int name, void *val,
 		return ret;
 
 	switch (name) {
+	/* what was answered counts: by now it may be a socket of TCP */
 	case SO_DOMAIN:
-		if (is_sdp(fd))
+		if (answered(val, len) == AF_SDP)
 			replace_int(val, len, address_family(fd));
 		break;
 	case SO_PROTOCOL:
-		if (is_sdp(fd))
+		if (was_sdp_protocol(fd, answered(val, len)))
 			replace_int(val, len, IPPROTO_TCP);
 		break;
 	case SO_REUSEPORT:

@@ -1,0 +1,140 @@
+// SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
+/*
+ * libsdp over a kernel that has SDP sockets, or says so: its calls are those of
+ * tools/libsdp, linked into this program, and what they ask for by syscall() comes
+ * here first. Sockets of TCP stand for those of SDP.
+ */
+#include <errno.h>
+#include <netinet/in.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <sys/socket.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#include <linux/sdp.h>
+
+#include "unit.h"
+
+long syscall(long nr, ...);
+
+static int sdp_answers; /* so often the socket is one of SDP still */
+static int sdp_version; /* its protocol */
+
+/* What a socket of the other family would say; false: let the kernel say it */
+static bool pretend(int level, int name, int *val)
+{
+	if (level != SOL_SOCKET || (name != SO_DOMAIN && name != SO_PROTOCOL) ||
+	    sdp_answers <= 0)
+		return false;
+	sdp_answers--;
+	*val = name == SO_DOMAIN ? AF_SDP : sdp_version;
+	return true;
+}
+
+/* The kernel itself */
+static long enter(long nr, const long *a)
+{
+#if defined(__x86_64__)
+	register long r10 __asm__("r10") = a[3];
+	register long r8 __asm__("r8") = a[4];
+	long ret = nr;
+
+	__asm__ volatile("syscall"
+			 : "+a"(ret)
+			 : "D"(a[0]), "S"(a[1]), "d"(a[2]), "r"(r10), "r"(r8)
+			 : "rcx", "r11", "memory");
+#else
+	register long x8 __asm__("x8") = nr;
+	register long ret __asm__("x0") = a[0];
+	register long x1 __asm__("x1") = a[1];
+	register long x2 __asm__("x2") = a[2];
+	register long x3 __asm__("x3") = a[3];
+	register long x4 __asm__("x4") = a[4];
+
+	__asm__ volatile("svc 0"
+			 : "+r"(ret)
+			 : "r"(x8), "r"(x1), "r"(x2), "r"(x3), "r"(x4)
+			 : "memory");
+#endif
+	if (ret < 0 && ret > -4096) {
+		errno = -ret;
+		return -1;
+	}
+	return ret;
+}
+
+long syscall(long nr, ...)
+{
+	long a[5];
+	va_list ap;
+
+	va_start(ap, nr);
+	for (int i = 0; i < 5; i++)
+		a[i] = va_arg(ap, long);
+	va_end(ap);
+	if (nr == SYS_getsockopt && pretend(a[1], a[2], (int *)a[3]))
+		return 0;
+	return enter(nr, a);
+}
+
+static int tcp_socket(int family)
+{
+	long a[5] = { family, SOCK_STREAM, 0 };
+	int fd = enter(SYS_socket, a);
+
+	CHECK(fd >= 0);
+	return fd;
+}
+
+static int asked(int fd, int name)
+{
+	socklen_t len = sizeof(int);
+	int val = -1;
+
+	CHECK_EQ(getsockopt(fd, SOL_SOCKET, name, &val, &len), 0);
+	return val;
+}
+
+/* A socket that becomes one of TCP behind any of the questions asked of it */
+static void becomes_tcp(int family, int version)
+{
+	int fd = tcp_socket(family);
+
+	sdp_version = version;
+	for (int n = 0; n < 6; n++) {
+		sdp_answers = n;
+		CHECK_EQ(asked(fd, SO_DOMAIN), family);
+		sdp_answers = n;
+		CHECK_EQ(asked(fd, SO_PROTOCOL), IPPROTO_TCP);
+	}
+	sdp_answers = 0;
+	close(fd);
+}
+
+static void test_becomes_tcp(void)
+{
+	becomes_tcp(AF_INET, SDPPROTO_SDP);
+	becomes_tcp(AF_INET6, SDPPROTO_SDP6);
+}
+
+static void test_others(void)
+{
+	int fd[2];
+
+	CHECK_EQ(socketpair(AF_UNIX, SOCK_STREAM, 0, fd), 0);
+	CHECK_EQ(asked(fd[0], SO_DOMAIN), AF_UNIX);
+	CHECK_EQ(asked(fd[0], SO_PROTOCOL), 0);
+	close(fd[0]);
+	close(fd[1]);
+}
+
+static const struct unit_test tests[] = {
+	{ "a socket that becomes one of TCP", test_becomes_tcp },
+	{ "other sockets", test_others },
+};
+
+int main(void)
+{
+	return unit_main("libsdp", tests, ARRAY_LEN(tests));
+}
