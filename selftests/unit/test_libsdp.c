@@ -8,6 +8,7 @@
 #include <netinet/in.h>
 #include <stdarg.h>
 #include <stdio.h>
+#include <sys/mman.h>
 #include <sys/socket.h>
 #include <sys/syscall.h>
 #include <unistd.h>
@@ -20,6 +21,19 @@ long syscall(long nr, ...);
 
 static int sdp_answers; /* so often the socket is one of SDP still */
 static int sdp_version; /* its protocol */
+
+/* Rules by address, before libsdp looks for them */
+static __attribute__((constructor(101))) void rules(void)
+{
+	static const char rule[] = "use tcp client * 10.0.0.0/8:*\n";
+	int fd = memfd_create("rules", 0);
+	char path[64];
+
+	snprintf(path, sizeof(path), "/proc/self/fd/%d", fd);
+	if (write(fd, rule, sizeof(rule) - 1) != sizeof(rule) - 1 ||
+	    setenv("LIBSDP_CONFIG_FILE", path, 1))
+		abort();
+}
 
 /* What a socket of the other family would say; false: let the kernel say it */
 static bool pretend(int level, int name, int *val)
@@ -75,6 +89,8 @@ long syscall(long nr, ...)
 	va_end(ap);
 	if (nr == SYS_getsockopt && pretend(a[1], a[2], (int *)a[3]))
 		return 0;
+	if (nr == SYS_setsockopt && (int)a[1] == SOL_SDP)
+		return 0;
 	return enter(nr, a);
 }
 
@@ -129,9 +145,57 @@ static void test_others(void)
 	close(fd[1]);
 }
 
+/* An address at @at is none: the answer is the kernel's */
+static void bad_address(const void *at, socklen_t len)
+{
+	int fd = tcp_socket(AF_INET);
+
+	sdp_answers = 1000;
+	errno = 0;
+	CHECK_EQ(bind(fd, at, len), -1);
+	CHECK_EQ(errno, EFAULT);
+	errno = 0;
+	CHECK_EQ(connect(fd, at, len), -1);
+	CHECK_EQ(errno, EFAULT);
+	sdp_answers = 0;
+	close(fd);
+}
+
+static void test_bad_address(void)
+{
+	long page = sysconf(_SC_PAGESIZE);
+	char *p = mmap(NULL, 2 * page, PROT_READ | PROT_WRITE,
+		       MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+	struct sockaddr_in in = { .sin_family = AF_INET };
+
+	CHECK(p != MAP_FAILED);
+	munmap(p + page, page);
+	bad_address(p + page, sizeof(struct sockaddr_in));
+	memcpy(p + page - 8, &in, 8);
+	bad_address(p + page - 8, sizeof(in));
+	memcpy(p + page - 1, &in, 1);
+	bad_address(p + page - 1, sizeof(in));
+	munmap(p, page);
+}
+
+static void test_good_address(void)
+{
+	struct sockaddr_in in = { .sin_family = AF_INET };
+	int fd = tcp_socket(AF_INET);
+
+	sdp_answers = 1000;
+	errno = 77;
+	CHECK_EQ(bind(fd, (struct sockaddr *)&in, sizeof(in)), 0);
+	CHECK_EQ(errno, 77);
+	sdp_answers = 0;
+	close(fd);
+}
+
 static const struct unit_test tests[] = {
 	{ "a socket that becomes one of TCP", test_becomes_tcp },
 	{ "other sockets", test_others },
+	{ "addresses that cannot be read", test_bad_address },
+	{ "addresses that can", test_good_address },
 };
 
 int main(void)

@@ -117,15 +117,35 @@ static int set_fallback(int fd, enum libsdp_use use)
 	return err;
 }
 
+/*
+ * Can that be read? The kernel tries before it finds that it knows of no such
+ * option. Any other call might be one that a program's sandbox has no place for.
+ */
+static bool readable(int fd, const void *p)
+{
+	int saved = errno;
+	bool ok = !sys_setsockopt(fd, SOL_SOCKET, -1, p, sizeof(int)) ||
+		  errno != EFAULT;
+
+	errno = saved;
+	return ok;
+}
+
 /* Addresses that there may be rules for; what is wrong the kernel will say. */
 static bool has_rules(int fd, const struct sockaddr *addr, socklen_t len)
 {
-	if (!libsdp_may_be_tcp() || !addr || len < sizeof(struct sockaddr_in))
+	const char *p = (const char *)addr;
+
+	if (!libsdp_may_be_tcp() || !addr || len < sizeof(struct sockaddr_in) ||
+	    !is_sdp(fd))
 		return false;
-	if (addr->sa_family != AF_INET &&
-	    (addr->sa_family != AF_INET6 || len < SIN6_LEN_RFC2133))
+	/* no more of it is looked at, so it lies on two pages at most */
+	if (len > sizeof(struct sockaddr_in6))
+		len = sizeof(struct sockaddr_in6);
+	if (!readable(fd, p) || !readable(fd, p + len - sizeof(int)))
 		return false;
-	return is_sdp(fd);
+	return addr->sa_family == AF_INET ||
+	       (addr->sa_family == AF_INET6 && len >= SIN6_LEN_RFC2133);
 }
 
 /*
