@@ -2,18 +2,50 @@
 /* sdpstat: a JSON writer. */
 #include "sdpstat.h"
 
+/* Octets of the character of UTF-8 that begins there; 0 if none does, RFC 3629 */
+static int utf8_length(const unsigned char *s)
+{
+	unsigned int low = 0x80, high = 0xbf;
+	int n, i;
+
+	if (s[0] < 0x80)
+		return 1;
+	if (s[0] < 0xc2 || s[0] > 0xf4)
+		return 0;
+	n = s[0] < 0xe0 ? 2 : s[0] < 0xf0 ? 3 : 4;
+	/* no longer than need be, no surrogate, none above U+10FFFF */
+	if (s[0] == 0xe0)
+		low = 0xa0;
+	else if (s[0] == 0xed)
+		high = 0x9f;
+	else if (s[0] == 0xf0)
+		low = 0x90;
+	else if (s[0] == 0xf4)
+		high = 0x8f;
+	for (i = 1; i < n; i++, low = 0x80, high = 0xbf)
+		if (s[i] < low || s[i] > high)
+			return 0;
+	return n;
+}
+
+/* Names of processes are cut off at some octet, or hold anything. */
 static void json_string(struct json *j, const char *s)
 {
+	int n;
+
 	fputc('"', j->f);
-	for (; *s; s++) {
+	for (; *s; s += n ? n : 1) {
 		unsigned char c = *s;
 
-		if (c == '"' || c == '\\')
+		n = utf8_length((const unsigned char *)s);
+		if (!n)
+			fputs("\\ufffd", j->f);
+		else if (c == '"' || c == '\\')
 			fprintf(j->f, "\\%c", c);
-		else if (c < 0x20 || c >= 0x7f)
+		else if (c < 0x20 || c == 0x7f)
 			fprintf(j->f, "\\u%04x", c);
 		else
-			fputc(c, j->f);
+			fwrite(s, 1, n, j->f);
 	}
 	fputc('"', j->f);
 }

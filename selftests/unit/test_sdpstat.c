@@ -1,0 +1,66 @@
+// SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
+/* What sdpstat writes as JSON: names that hold anything. */
+#include <stdio.h>
+
+#include "../../tools/sdpstat/sdpstat.h"
+#include "unit.h"
+
+static char *text;
+
+static struct json begin(void)
+{
+	static size_t len;
+	struct json j;
+
+	json_start(&j, open_memstream(&text, &len));
+	return j;
+}
+
+static void is(struct json *j, const char *what)
+{
+	json_end(j);
+	fclose(j->f);
+	if (!CHECK(!strcmp(text, what)))
+		printf("# got %s# not %s", text, what);
+	free(text);
+}
+
+static void name_is(const char *name, const char *what)
+{
+	struct json j = begin();
+	char want[64];
+
+	json_str(&j, "n", name);
+	snprintf(want, sizeof(want), "{\"n\":\"%s\"}\n", what);
+	is(&j, want);
+}
+
+static void test_names(void)
+{
+	name_is("plain", "plain");
+	name_is("\"\\\n\x7f", "\\\"\\\\\\u000a\\u007f");
+	name_is("gr\xc3\xbc\xc3\x9f", "gr\xc3\xbc\xc3\x9f");
+	name_is("\xe2\x82\xac\xf0\x9f\x98\x80", "\xe2\x82\xac\xf0\x9f\x98\x80");
+}
+
+static void test_broken_names(void)
+{
+	name_is("cut\xc3", "cut\\ufffd");
+	name_is("\xe2\x82", "\\ufffd\\ufffd");
+	name_is("a\xffz", "a\\ufffdz");
+	name_is("\xc0\x80", "\\ufffd\\ufffd"); /* longer than need be */
+	name_is("\xe0\x9f\xbf", "\\ufffd\\ufffd\\ufffd");
+	name_is("\xed\xa0\x80", "\\ufffd\\ufffd\\ufffd"); /* a surrogate */
+	name_is("\xf4\x90\x80\x80", "\\ufffd\\ufffd\\ufffd\\ufffd");
+	name_is("\xc3(", "\\ufffd(");
+}
+
+static const struct unit_test tests[] = {
+	{ "names", test_names },
+	{ "names that are no text", test_broken_names },
+};
+
+int main(void)
+{
+	return unit_main("sdpstat", tests, ARRAY_LEN(tests));
+}
