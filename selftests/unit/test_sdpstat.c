@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
-/* What sdpstat writes as JSON: names that hold anything. */
+/* What sdpstat writes as JSON: names that hold anything, counters that fall. */
 #include <stdio.h>
 
 #include "../../tools/sdpstat/sdpstat.h"
@@ -55,9 +55,39 @@ static void test_broken_names(void)
 	name_is("\xc3(", "\\ufffd(");
 }
 
+static void test_change(void)
+{
+	static const uint64_t old[SDP_MIB_PAD + 4] = {
+		[SDP_MIB_PAD + 1] = 5,
+		[SDP_MIB_PAD + 2] = 5,
+		[SDP_MIB_PAD + 3] = 5,
+	};
+	static const uint64_t now[SDP_MIB_PAD + 4] = {
+		[SDP_MIB_PAD + 1] = 7,
+		[SDP_MIB_PAD + 2] = 2,
+		[SDP_MIB_PAD + 3] = 5,
+	};
+	const struct options o = { 0 };
+	char name[3][32], want[300];
+	struct json j = begin();
+	int n;
+
+	for (int i = 0; i < 3; i++)
+		snprintf(name[i], sizeof(name[i]), "%s",
+			 counter_name(SDP_MIB_PAD + 1 + i, want, sizeof(want)));
+	counters_json(&j, now, old, SDP_MIB_PAD + 4, &o);
+	n = snprintf(want, sizeof(want),
+		     "{\"counters\":{\"%s\":7,\"%s\":2,\"%s\":5},", name[0],
+		     name[1], name[2]);
+	snprintf(want + n, sizeof(want) - n,
+		 "\"change\":{\"%s\":2,\"%s\":-3}}\n", name[0], name[1]);
+	is(&j, want);
+}
+
 static const struct unit_test tests[] = {
 	{ "names", test_names },
 	{ "names that are no text", test_broken_names },
+	{ "counters that rise and fall", test_change },
 };
 
 int main(void)

@@ -95,6 +95,12 @@ void json_u64(struct json *j, const char *name, uint64_t v)
 	fprintf(j->f, "%llu", (unsigned long long)v);
 }
 
+void json_s64(struct json *j, const char *name, int64_t v)
+{
+	json_next(j, name);
+	fprintf(j->f, "%lld", (long long)v);
+}
+
 void json_double(struct json *j, const char *name, double v)
 {
 	json_next(j, name);

@@ -410,8 +410,8 @@ void counters_json(struct json *j, const uint64_t *v, const uint64_t *old,
 
 	json_open(j, "change", '{');
 	for (i = SDP_MIB_PAD + 1; i < n; i++)
-		if (v[i] > old[i] || o->zeros)
-			json_u64(j, counter_name(i, buf, sizeof(buf)),
-				 v[i] > old[i] ? v[i] - old[i] : 0);
+		if (v[i] != old[i] || o->zeros)
+			json_s64(j, counter_name(i, buf, sizeof(buf)),
+				 v[i] - old[i]);
 	json_close(j, '}');
 }

@@ -128,6 +128,7 @@ void json_open(struct json *j, const char *name, char bracket);
 void json_close(struct json *j, char bracket);
 void json_str(struct json *j, const char *name, const char *s);
 void json_u64(struct json *j, const char *name, uint64_t v);
+void json_s64(struct json *j, const char *name, int64_t v);
 void json_double(struct json *j, const char *name, double v);
 void json_bool(struct json *j, const char *name, bool v);
 void json_end(struct json *j);
