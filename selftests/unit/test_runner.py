@@ -1,7 +1,9 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: GPL-2.0
-"""What the runner of the VM takes for a failure, and what make clean-cache leaves"""
+"""What the runner of the VM takes for a failure; the cache; a demo that fails"""
+import json
 import os
+import shutil
 import subprocess
 import sys
 import tempfile
@@ -91,6 +93,84 @@ def clean_cache(folder):
     return gone, os.listdir(cache) == ["kernel"] and os.path.exists(other)
 
 
+def two_make_one(folder):
+    """The second comes while the first makes it, and takes what that made"""
+    cache = os.path.join(folder, "twice")
+    script = f"""
+        . {HERE}/../../scripts/cache.sh
+        slow() {{
+            echo made >>$SDP_CACHE/count
+            until [ -e $SDP_CACHE/second ]; do sleep 0.01; done
+            sleep 0.3
+            echo whole >file
+        }}
+        if [ $1 = second ]; then
+            until [ -e $SDP_CACHE/count ]; do sleep 0.01; done
+            touch $SDP_CACHE/second
+        fi
+        cache_make kernel/x-1 slow
+        cat $CACHED/file"""
+    env = {**os.environ, "SDP_CACHE": cache}
+    os.makedirs(cache)
+    both = [subprocess.Popen(["bash", "-ec", script, "x", which], env=env, text=True,
+                             stdout=subprocess.PIPE, stderr=subprocess.DEVNULL)
+            for which in ("first", "second")]
+    said = [maker.communicate()[0] for maker in both]
+    with open(os.path.join(cache, "count"), encoding="ascii") as f:
+        made = f.read()
+    left = os.listdir(os.path.join(cache, "kernel"))
+    return [("two who want one entry: both have it", said == ["whole\n"] * 2),
+            ("it is made once", made == "made\n"),
+            ("and nothing else is left", left == ["x-1"])]
+
+
+ROW = '{"what":"iperf3","result":"fast","sdp_bytes":1000,"device":"rda"}'
+
+
+def demo(folder, status, *lines):
+    """The end of make demo, if the guest says this; exit status, last lines, JSON"""
+    top = os.path.join(folder, "top")
+    shutil.copytree(os.path.join(HERE, "../demo"), os.path.join(top, "selftests/demo"))
+    os.makedirs(os.path.join(top, "selftests/vm"))
+    runner = os.path.join(top, "selftests/vm/run.sh")
+    with open(runner, "w", encoding="ascii") as f:
+        f.write("#!/bin/sh\ncat <<'END'\n" + "\n".join(lines) + f"\nEND\nexit {status}\n")
+    os.chmod(runner, 0o755)
+    env = {k: v for k, v in os.environ.items() if k not in ("BUILD", "KERNEL", "VM_ARGS")}
+    res = subprocess.run([os.path.join(top, "selftests/demo/run.sh")], env=env, text=True,
+                         stdout=subprocess.PIPE, check=False)
+    with open(os.path.join(top, "build/demo.json"), encoding="ascii") as f:
+        said = json.load(f)
+    build = os.path.join(top, "build/6.1")
+    shutil.rmtree(top)
+    logs = f"demo: failed; logs: {build}/demo.log (programs), {build}/demo/console.log (kernel)"
+    return res.returncode, res.stdout.splitlines(), said, logs
+
+
+def demos(folder):
+    rows = ("DEMO-KERNEL 6.1.0", "DEMO-STEP iperf3", "DEMO-ROW " + ROW)
+    rc, out, said, _ = demo(folder, 0, *rows, "DEMO-STEP done")
+    checks = [("a demo that went well", rc == 0 and out[-1] == "demo: ok" and said["ok"])]
+    rc, out, said, logs = demo(folder, 1, *rows, "DEMO-STEP redis", "redis: oh no")
+    checks += [
+        ("a demo that fails says so", rc == 1 and not said["ok"]),
+        ("in which step", "demo: failed in step: redis" in out and
+         said["last_step"] == "redis"),
+        ("what ran before", any(line.startswith("iperf3 ") for line in out) and
+         said["runs"] == [json.loads(ROW)]),
+        ("what the program said", "redis: oh no" in out),
+        ("and where the logs are", out[-1] == logs),
+    ]
+    rc, out, said, logs = demo(folder, 99)
+    checks += [("a demo without a machine", rc == 1 and not said["ok"] and out[-1] == logs and
+                "demo: failed in step: build and start of the virtual machine" in out)]
+    rc, out, said, logs = demo(folder, 98, *rows, "DEMO-STEP done")
+    checks += [("a demo that the kernel complains of",
+                rc == 1 and not said["ok"] and out[-1] == logs and
+                "demo: the programs ran, but the kernel complained" in out)]
+    return checks
+
+
 def main():
     with tempfile.TemporaryDirectory() as folder:
         checks = [(f"a report: {line}", len(blocks(folder, line)) == 1) for line in REPORTS]
@@ -118,6 +198,7 @@ def main():
         empty, kept = clean_cache(folder)
         checks += [("clean-cache removes all kinds of entries", empty),
                    ("clean-cache leaves what is not its own", kept)]
+        checks += two_make_one(folder) + demos(folder)
     print(f"TAP version 13\n1..{len(checks)}")
     for number, (what, good) in enumerate(checks, 1):
         what = what.replace("#", "")  # not to be taken for a directive itself
