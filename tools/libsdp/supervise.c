@@ -146,6 +146,38 @@ static bool same_network(pid_t tid)
 	       own.st_ino == its.st_ino && own.st_dev == its.st_dev;
 }
 
+/* The user that a socket of that thread would belong to, or -1. */
+static uid_t user_of(pid_t tid)
+{
+	unsigned int uid = -1;
+	char path[64], *line = NULL;
+	size_t room = 0;
+	FILE *f;
+
+	snprintf(path, sizeof(path), "/proc/%d/status", tid);
+	f = fopen(path, "re");
+	if (!f)
+		return -1;
+	while (getline(&line, &room, f) > 0 &&
+	       sscanf(line, "Uid: %*u %*u %*u %u", &uid) != 1)
+		;
+	free(line);
+	fclose(f);
+	return uid;
+}
+
+/*
+ * A program may have changed users since. Who may share a port, and what a
+ * firewall says of a user, goes by the owner.
+ */
+static bool give_away(int fd, pid_t tid)
+{
+	uid_t uid = user_of(tid);
+
+	return uid != (uid_t)-1 &&
+	       (uid == geteuid() || !fchown(fd, uid, (gid_t)-1));
+}
+
 /* A socket as asked for, or a negative errno. */
 static int open_socket(const struct seccomp_data *call, bool tcp_too)
 {
@@ -175,6 +207,12 @@ static void answer(int listener, const struct seccomp_notif *ask, bool tcp_too)
 
 	if (!other)
 		fd = open_socket(&ask->data, tcp_too);
+	/* rather one of TCP, and its own, than one of ours */
+	if (fd >= 0 && !give_away(fd, ask->pid)) {
+		close(fd);
+		fd = -EPERM;
+		other = true;
+	}
 	if (fd >= 0) {
 		add.srcfd = fd;
 		ret = ioctl(listener, SECCOMP_IOCTL_NOTIF_ADDFD, &add);

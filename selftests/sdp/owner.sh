@@ -1,0 +1,61 @@
+#!/bin/bash
+# SPDX-License-Identifier: GPL-2.0
+#
+# sdp-run -s: a socket belongs to the user that asked for it, as one of TCP does, and
+# so does what is decided by that, who may share a port.
+
+# shellcheck source=selftests/lib/lib.sh
+. "$(dirname "$0")/../lib/lib.sh"
+need sdp-run python3 setpriv
+dev_up hybrid hybrid || ktap_skip_all "no RDMA device"
+modprobe -q sdp
+
+cat >/tmp/owner.py <<'END'
+import errno, os, socket, sys
+
+s = socket.socket()
+print("protocol", s.getsockopt(socket.SOL_SOCKET, socket.SO_PROTOCOL))
+print("owner", os.fstat(s.fileno()).st_uid, flush=True)
+if len(sys.argv) > 1:
+    s.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEPORT, 1)
+    try:
+        s.bind(("10.0.0.1", int(sys.argv[1])))
+        s.listen(1)
+        print("listening", flush=True)
+    except OSError as e:
+        print(errno.errorcode[e.errno], flush=True)
+    sys.stdin.read()
+END
+
+# as USER [PORT]: what it gets
+as() {
+	local user=$1
+
+	shift
+	in_a sdp-run -s setpriv --reuid="$user" --clear-groups /usr/bin/python3 \
+		/tmp/owner.py "$@" </dev/null 2>&1 | tr '\n' ' '
+}
+
+ktap_is "root's" "$(as 0)" "protocol 257 owner 0 "
+ktap_is "another user's" "$(as 65534)" "protocol 257 owner 65534 "
+ktap_is "of one who has begun as an ordinary user" \
+	"$(in_a setpriv --reuid=65533 --clear-groups sdp-run -s /usr/bin/python3 \
+		/tmp/owner.py 2>&1 | tr '\n' ' ')" "protocol 257 owner 65533 "
+# a supervisor without the right to give sockets away
+ktap_is "what cannot be given away is TCP" \
+	"$(in_a setpriv --bounding-set=-chown --inh-caps=-chown sdp-run -s \
+		setpriv --reuid=65534 --clear-groups /usr/bin/python3 /tmp/owner.py 2>&1 |
+		tr '\n' ' ')" "protocol 6 owner 65534 "
+
+mkfifo /tmp/hold
+start_bg a sh -c 'exec sdp-run -s setpriv --reuid=65533 --clear-groups /usr/bin/python3 \
+	/tmp/owner.py 7400 </tmp/hold'
+exec 7>/tmp/hold
+ktap_check "somebody listens, and would share" wait_for 20 said listening
+ktap_is "with the same user" "$(as 65533 7400)" \
+	"protocol 257 owner 65533 listening "
+ktap_is "but not with another" "$(as 65534 7400)" \
+	"protocol 257 owner 65534 EADDRINUSE "
+exec 7>&-
+rm -f /tmp/hold
+ktap_done
