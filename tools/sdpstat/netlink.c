@@ -386,9 +386,9 @@ static void sockets_sort(struct sock_list *list)
 	}
 }
 
-void sockets_get(struct sock_list *list, const struct options *o)
+static int sockets_query(struct sock_list *list, const struct options *o,
+			 struct query *q)
 {
-	struct query q = { .cb = sock_message, .arg = list };
 	struct mnl_socket *nl = netlink_open(NETLINK_SOCK_DIAG);
 	char buf[256];
 	struct nlmsghdr *nlh = mnl_nlmsg_put_header(buf);
@@ -406,11 +406,26 @@ void sockets_get(struct sock_list *list, const struct options *o)
 	if (o->interval > 0)
 		req->show |= SDP_DIAG_SHOW_STATS;
 
-	err = query_run(nl, nlh, &q);
-	if (err)
-		diag_fail(&q, err);
+	err = query_run(nl, nlh, q);
 	mnl_socket_close(nl);
 	sockets_sort(list);
+	return err;
+}
+
+void sockets_get(struct sock_list *list, const struct options *o)
+{
+	struct query q = { .cb = sock_message, .arg = list };
+	int err = sockets_query(list, o, &q);
+
+	if (err)
+		diag_fail(&q, err);
+}
+
+bool sockets_try(struct sock_list *list, const struct options *o)
+{
+	struct query q = { .cb = sock_message, .arg = list };
+
+	return !sockets_query(list, o, &q);
 }
 
 void socket_destroy(uint64_t cookie)

@@ -81,6 +81,7 @@ void *xrealloc(void *p, size_t n, size_t size);
 
 /* netlink.c: the answers of the kernel; what goes wrong there ends us */
 void sockets_get(struct sock_list *list, const struct options *o);
+bool sockets_try(struct sock_list *list, const struct options *o);
 void socket_destroy(uint64_t cookie);
 #define COUNTERS_MAX 512
 unsigned int counters_get(uint64_t v[COUNTERS_MAX]);
