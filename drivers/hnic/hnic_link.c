@@ -111,7 +111,7 @@ static bool hnic_link_is_data(const struct hnic_pkt *p)
 {
 	struct tcphdr *th = (struct tcphdr *)(hnic_pkt_data(p) + p->l4);
 
-	return p->pay && p->pay < p->len && !th->syn && !th->fin &&
+	return p->pay && hnic_pkt_pay_len(p) && !th->syn && !th->fin &&
 	       !th->rst && !th->urg;
 }
 
@@ -295,6 +295,8 @@ static void hnic_link_pass(struct hnic_dev *hd, struct hnic_pkt *p,
 			second = hnic_link_split(hd, p);
 	}
 	hnic_link_pass_one(hd, p, lanes, now);
+		/* padding of a short frame is no payload */
+		p->len = p->pay + hnic_pkt_pay_len(p);
 	if (second)
 		hnic_link_pass_one(hd, second, lanes, now);
 }

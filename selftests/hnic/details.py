@@ -1,0 +1,54 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: GPL-2.0
+"""For details.sh: single packets from 10.0.0.1 to 10.0.0.2, va to vb
+
+details.py frame SRC DST TEXT   one of TCP with TEXT, padded as Ethernet has it
+details.py payload              what TCP packets to vb hold, until one with FIN
+"""
+import socket
+import struct
+import sys
+
+
+def fold(data):
+    n = sum(struct.unpack("!%dH" % (len(data) // 2), data + bytes(len(data) % 2)))
+    while n >> 16:
+        n = (n & 0xffff) + (n >> 16)
+    return struct.pack("!H", ~n & 0xffff)
+
+
+def packet(macs, text, flags):
+    addrs = socket.inet_aton("10.0.0.1") + socket.inet_aton("10.0.0.2")
+    tcp = struct.pack("!HHIIBBHHH", 1111, 2222, 1, 1, 0x50, flags, 1000, 0, 0)
+    pseudo = addrs + struct.pack("!HH", 6, len(tcp) + len(text)) + tcp + text
+    tcp = tcp[:16] + fold(pseudo + bytes(len(pseudo) % 2)) + tcp[18:]
+    ip = struct.pack("!BBHHHBBH", 0x45, 0, 40 + len(text), 1, 0, 64, 6, 0)
+    ip = ip[:10] + fold(ip + addrs) + addrs
+    return (macs + b"\x08\x00" + ip + tcp + text).ljust(60, b"\x55")
+
+
+def frame(src, dst, text):
+    macs = bytes.fromhex((dst + src).replace(":", ""))
+    with socket.socket(socket.AF_PACKET, socket.SOCK_RAW) as s:
+        s.bind(("va", 0x800))
+        s.send(packet(macs, text.encode(), 0x10))
+        s.send(packet(macs, b"", 0x11))
+
+
+def payload():
+    s = socket.socket(socket.AF_PACKET, socket.SOCK_RAW, socket.htons(3))
+    s.bind(("vb", 3))
+    print("watching", flush=True)
+    got = b""
+    while True:
+        data, info = s.recvfrom(2000)
+        if info[2] == socket.PACKET_OUTGOING or \
+           data[34:38] != struct.pack("!HH", 1111, 2222):
+            continue
+        if data[47] & 1:
+            break
+        got += data[54:14 + struct.unpack("!H", data[16:18])[0]]
+    print("payload", ascii(got.decode("latin1")), flush=True)
+
+
+{"frame": frame, "payload": payload}[sys.argv[1]](*sys.argv[2:])

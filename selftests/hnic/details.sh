@@ -1,0 +1,37 @@
+#!/bin/bash
+# SPDX-License-Identifier: GPL-2.0
+#
+# hnic: the padding of short frames.
+
+# shellcheck source=selftests/lib/lib.sh
+. "$(dirname "$0")/../lib/lib.sh"
+need ethtool python3
+NET_LINK=hnic
+TOOL=$(dirname "$0")/details.py
+
+mac() { "in_$1" cat "/sys/class/net/v$1/address"; }
+set_knob() { "in_$1" sh -c "echo '$3' >/sys/class/net/v$1/hnic/$2"; }
+stat_of() { "in_$1" ethtool -S "v$1" | awk -v n="$2:" '$1 == n { print $2 }'; }
+
+# -------------------------------------------------------------------- padding
+
+net_up || ktap_skip_all "no links"
+
+# padded KNOB TEXT: TCP payload that arrives of a short frame with TEXT
+padded() {
+	set_knob a "$1" 1000000
+	start_bg b python3 "$TOOL" payload
+	wait_for 20 said watching
+	in_a python3 "$TOOL" frame "$(mac a)" "$(mac b)" "$2"
+	wait_for 10 said payload
+	ktap_is "$1, $((54 + ${#2})) octets and padding" \
+		"$(sed -n 's/^payload //p' "$BG_LOG")" "'$2'"
+	stop_bg "$BG_PID"
+	set_knob a "$1" 0
+}
+
+padded split ""
+padded split abc
+padded fault_corrupt ""
+ktap_is "nothing is there to be damaged" "$(stat_of a link_corrupted)" 0
+ktap_done
