@@ -12,6 +12,7 @@
 #include <linux/rtnetlink.h>
 #include <linux/slab.h>
 #include <linux/udp.h>
+#include <net/dsfield.h>
 
 #include "hnic.h"
 
@@ -78,7 +79,8 @@ static bool hnic_match_ip6_flow(const struct ethtool_rx_flow_spec *fs,
 	return hnic_match_ip6(&ip->saddr, h->ip6src, m->ip6src) &&
 	       hnic_match_ip6(&ip->daddr, h->ip6dst, m->ip6dst) &&
 	       hnic_match16(l4->source, h->psrc, m->psrc) &&
-	       hnic_match16(l4->dest, h->pdst, m->pdst);
+	       hnic_match16(l4->dest, h->pdst, m->pdst) &&
+	       !((ipv6_get_dsfield(ip) ^ h->tclass) & m->tclass);
 }
 
 static bool hnic_filter_hits(const struct ethtool_rx_flow_spec *fs,

@@ -4,6 +4,7 @@
 
 details.py frame SRC DST TEXT   one of TCP with TEXT, padded as Ethernet has it
 details.py payload              what TCP packets to vb hold, until one with FIN
+details.py tclass N             a datagram over IPv6 of that class, to port 9
 """
 import socket
 import struct
@@ -51,4 +52,10 @@ def payload():
     print("payload", ascii(got.decode("latin1")), flush=True)
 
 
-{"frame": frame, "payload": payload}[sys.argv[1]](*sys.argv[2:])
+def tclass(n):
+    with socket.socket(socket.AF_INET6, socket.SOCK_DGRAM) as s:
+        s.setsockopt(socket.IPPROTO_IPV6, socket.IPV6_TCLASS, int(n, 0))
+        s.sendto(b"x", ("fd00::2", 9))
+
+
+{"frame": frame, "payload": payload, "tclass": tclass}[sys.argv[1]](*sys.argv[2:])

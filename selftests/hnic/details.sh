@@ -1,7 +1,7 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0
 #
-# hnic: the padding of short frames.
+# hnic: the padding of short frames, filters by traffic class.
 
 # shellcheck source=selftests/lib/lib.sh
 . "$(dirname "$0")/../lib/lib.sh"
@@ -34,4 +34,15 @@ padded split ""
 padded split abc
 padded fault_corrupt ""
 ktap_is "nothing is there to be damaged" "$(stat_of a link_corrupted)" 0
+
+# ------------------------------------------------------------ filters ---------
+
+ktap_check "a filter by traffic class" in_b ethtool -N vb flow-type udp6 \
+	dst-port 9 tclass 0x20 m 0x03 action -1
+before=$(stat_of b rx_engine_dropped_ntuple)
+for class in 0 0x20 0x21 0x40; do
+	in_a python3 "$TOOL" tclass $class
+done
+ktap_check "packets of four classes, and one behind them" in_a ping -c 1 fd00::2
+ktap_is "those of one are dropped" $(($(stat_of b rx_engine_dropped_ntuple) - before)) 2
 ktap_done
