@@ -423,11 +423,11 @@ static int hnic_validate(struct nlattr *tb[], struct nlattr *data[],
 static struct rtnl_link_ops hnic_link_ops;
 
 /* One end, to be followed by hnic_tie(); nothing to undo if it fails */
-static int hnic_register(struct net_device *netdev, struct nlattr *tb[])
+static int hnic_register(struct net_device *netdev, bool has_address)
 {
 	int err;
 
-	if (!tb[IFLA_ADDRESS])
+	if (!has_address)
 		eth_hw_addr_random(netdev);
 	err = register_netdevice(netdev);
 	if (err)
@@ -457,7 +457,8 @@ static struct net_device *hnic_new_peer(struct net *net, struct nlattr *tb[],
 		return peer;
 	if (ifm && ifm->ifi_index > 0)
 		peer->ifindex = ifm->ifi_index;
-	err = hnic_register(peer, tb);
+	/* without attributes of its own, the address in @tb is the other end's */
+	err = hnic_register(peer, ifm && tb[IFLA_ADDRESS]);
 	if (err) {
 		free_netdev(peer);
 		return ERR_PTR(err);
@@ -513,7 +514,7 @@ static int hnic_new_pair(struct net_device *netdev, struct net *peer_net,
 	peer = hnic_new_peer(peer_net, ptb, ifm, extack);
 	if (IS_ERR(peer))
 		return PTR_ERR(peer);
-	err = hnic_register(netdev, tb);
+	err = hnic_register(netdev, tb[IFLA_ADDRESS]);
 	if (err) {
 		unregister_netdevice(peer);
 		return err;

@@ -1,7 +1,8 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0
 #
-# hnic: the padding of short frames, filters by traffic class.
+# hnic: addresses of a new pair, the padding of short frames, filters by traffic
+# class.
 
 # shellcheck source=selftests/lib/lib.sh
 . "$(dirname "$0")/../lib/lib.sh"
@@ -12,6 +13,21 @@ TOOL=$(dirname "$0")/details.py
 mac() { "in_$1" cat "/sys/class/net/v$1/address"; }
 set_knob() { "in_$1" sh -c "echo '$3' >/sys/class/net/v$1/hnic/$2"; }
 stat_of() { "in_$1" ethtool -S "v$1" | awk -v n="$2:" '$1 == n { print $2 }'; }
+
+# ------------------------------------------------------------------ addresses
+
+modprobe hnic
+ktap_check "an address for one end" ip link add ha address 02:00:00:00:00:11 type hnic
+ktap_is "which has it" "$(cat /sys/class/net/ha/address)" 02:00:00:00:00:11
+ktap_check_fails "and the other end has not" \
+	grep -qx 02:00:00:00:00:11 "/sys/class/net/$(ip -o link show type hnic |
+		sed -n 's/^[0-9]*: \(hnic[0-9]*\)@.*/\1/p')/address"
+ip link del ha
+ktap_check "addresses for both" ip link add ha address 02:00:00:00:00:11 type hnic \
+	peer name hb address 02:00:00:00:00:22
+ktap_is "which have them" "$(cat /sys/class/net/h[ab]/address | tr '\n' ' ')" \
+	"02:00:00:00:00:11 02:00:00:00:00:22 "
+ip link del ha
 
 # -------------------------------------------------------------------- padding
 
