@@ -224,15 +224,16 @@ void hnic_rx_flush(struct hnic_dev *hd)
 static void hnic_rx_skb(struct hnic_queue *q, struct sk_buff *skb,
 			const struct hnic_pkt *p)
 {
-	bool csum = p->csum_ok && q->dev->netdev->features & NETIF_F_RXCSUM;
+	netdev_features_t on = q->dev->netdev->features;
+	bool csum = p->csum_ok && on & NETIF_F_RXCSUM;
 
 	skb->ip_summed = csum ? CHECKSUM_UNNECESSARY : CHECKSUM_NONE;
 	compat_skb_set_decrypted(skb, p->verdict);
-	if (p->l4)
-		skb_set_hash(skb, p->hash, PKT_HASH_TYPE_L4);
+	if (on & NETIF_F_RXHASH && p->l3)
+		skb_set_hash(skb, p->hash, p->l4 ? PKT_HASH_TYPE_L4 :
+						   PKT_HASH_TYPE_L3);
 	else
-		skb_set_hash(skb, p->hash, p->l3 ? PKT_HASH_TYPE_L3 :
-						   PKT_HASH_TYPE_NONE);
+		skb_clear_hash(skb);
 	skb_record_rx_queue(skb, q->index);
 }
 

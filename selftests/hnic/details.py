@@ -5,6 +5,7 @@
 details.py frame SRC DST TEXT   one of TCP with TEXT, padded as Ethernet has it
 details.py payload              what TCP packets to vb hold, until one with FIN
 details.py tclass N             a datagram over IPv6 of that class, to port 9
+details.py hash                 does vb tell a hash of a datagram to port 9000?
 """
 import socket
 import struct
@@ -58,4 +59,29 @@ def tclass(n):
         s.sendto(b"x", ("fd00::2", 9))
 
 
-{"frame": frame, "payload": payload, "tclass": tclass}[sys.argv[1]](*sys.argv[2:])
+def hashed():
+    code = struct.pack("HBBI" * 4,
+                       0x20, 0, 0, 0xfffff000 + 32,     # ld rxhash
+                       0x15, 0, 1, 0,                   # none?
+                       0x06, 0, 0, 0,
+                       0x06, 0, 0, 0xffff)
+    import ctypes
+    buf = ctypes.create_string_buffer(code)
+    with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as some, \
+         socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as every:
+        some.setsockopt(socket.SOL_SOCKET, 26,          # SO_ATTACH_FILTER
+                        struct.pack("HL", 4, ctypes.addressof(buf)))
+        some.bind(("10.0.0.2", 9000))
+        every.bind(("10.0.0.2", 9001))
+        print("watching", flush=True)
+        every.recv(1)
+        some.setblocking(False)
+        try:
+            some.recv(1)
+            print("hash", flush=True)
+        except BlockingIOError:
+            print("none", flush=True)
+
+
+{"frame": frame, "payload": payload, "tclass": tclass,
+ "hash": hashed}[sys.argv[1]](*sys.argv[2:])

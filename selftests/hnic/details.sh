@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: GPL-2.0
 #
 # hnic: addresses of a new pair, the padding of short frames, filters by traffic
-# class.
+# class, the hash switched off.
 
 # shellcheck source=selftests/lib/lib.sh
 . "$(dirname "$0")/../lib/lib.sh"
@@ -51,7 +51,7 @@ padded split abc
 padded fault_corrupt ""
 ktap_is "nothing is there to be damaged" "$(stat_of a link_corrupted)" 0
 
-# ------------------------------------------------------------ filters ---------
+# ------------------------------------------------------------ filters and hash
 
 ktap_check "a filter by traffic class" in_b ethtool -N vb flow-type udp6 \
 	dst-port 9 tclass 0x20 m 0x03 action -1
@@ -61,4 +61,17 @@ for class in 0 0x20 0x21 0x40; do
 done
 ktap_check "packets of four classes, and one behind them" in_a ping -c 1 fd00::2
 ktap_is "those of one are dropped" $(($(stat_of b rx_engine_dropped_ntuple) - before)) 2
+
+# hash_is on|off RESULT
+hash_is() {
+	in_b ethtool -K vb rxhash "$1"
+	start_bg b python3 "$TOOL" hash
+	wait_for 20 said watching
+	in_a bash -c 'printf x >/dev/udp/10.0.0.2/9000; printf x >/dev/udp/10.0.0.2/9001'
+	wait_for 10 grep -q 'hash\|none' "$BG_LOG"
+	ktap_is "rxhash $1" "$(tail -n1 "$BG_LOG")" "$2"
+	stop_bg "$BG_PID"
+}
+hash_is on hash
+hash_is off none
 ktap_done
