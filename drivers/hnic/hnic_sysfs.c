@@ -11,6 +11,8 @@
 #include <linux/cpumask.h>
 #include <linux/device.h>
 #include <linux/rtnetlink.h>
+#include <linux/slab.h>
+#include <linux/string.h>
 #include <linux/sysfs.h>
 
 #include "hnic.h"
@@ -103,6 +105,27 @@ HNIC_ATTR(max_frags, HNIC_MAX_FRAGS, 1, MAX_SKB_FRAGS);
 HNIC_ATTR(max_fpdu, HNIC_MAX_FPDU, 64, HNIC_MTU_MAX);
 HNIC_ATTR(max_bufs, HNIC_MAX_BUFS, 0, 65536);
 
+/*
+ * Numbers from @min to @max with blanks between them, @n of them at most; how many
+ * there are, at least one, or an error.
+ */
+static int hnic_parse_list(const char *buf, int *val, int n, int min, int max)
+{
+	char *copy = kstrdup(buf, GFP_KERNEL), *rest = copy, *word;
+	int count = 0, err = copy ? 0 : -ENOMEM;
+
+	while (!err && (word = strsep(&rest, "\n "))) {
+		if (!*word)
+			continue;
+		if (count == n || kstrtoint(word, 0, &val[count]) ||
+		    val[count] < min || val[count] > max)
+			err = -EINVAL;
+		count++;
+	}
+	kfree(copy);
+	return err ?: count ?: -EINVAL;
+}
+
 static ssize_t path_delay_show(struct device *dev,
 			       struct device_attribute *attr, char *buf)
 {
@@ -121,20 +144,14 @@ static ssize_t path_delay_store(struct device *dev,
 				const char *buf, size_t len)
 {
 	struct hnic_dev *hd = hnic_of(dev);
-	u32 val[HNIC_PATHS] = {};
-	int i, n, at = 0;
+	int val[HNIC_PATHS] = {};
+	int i, n;
 
 	if (!hnic_allowed(dev))
 		return -EPERM;
-	for (i = 0; i < HNIC_PATHS; i++) {
-		if (sscanf(buf + at, "%u%n", &val[i], &n) != 1)
-			break;
-		if (val[i] > HNIC_DELAY_MAX)
-			return -EINVAL;
-		at += n;
-	}
-	if (!i || buf[at + strspn(buf + at, "\n ")])
-		return -EINVAL;
+	n = hnic_parse_list(buf, val, HNIC_PATHS, 0, HNIC_DELAY_MAX);
+	if (n < 0)
+		return n;
 	mutex_lock(&hd->lock);
 	for (i = 0; i < HNIC_PATHS; i++)
 		WRITE_ONCE(hd->link.path_delay[i], val[i]);
@@ -216,23 +233,21 @@ static ssize_t queue_cpus_store(struct device *dev,
 {
 	struct hnic_dev *hd = hnic_of(dev);
 	int cpu[HNIC_QUEUES];
-	int i, k, n, at = 0, err = 0;
+	int i, n, err = 0;
 
 	if (!hnic_allowed(dev))
 		return -EPERM;
-	for (i = 0; i < min(hd->nqueues, HNIC_QUEUES); i++) {
-		if (sscanf(buf + at, "%d%n", &cpu[i], &n) != 1)
-			break;
+	n = hnic_parse_list(buf, cpu, min(hd->nqueues, HNIC_QUEUES), -1,
+			    nr_cpu_ids - 1);
+	if (n < 0)
+		return n;
+	for (i = 0; i < n; i++)
 		if (hnic_parse_cpu(cpu[i], &cpu[i]))
 			return -EINVAL;
-		at += n;
-	}
-	if (!i || buf[at + strspn(buf + at, "\n ")])
-		return -EINVAL;
 	netdev_lock(hd->netdev);
 	mutex_lock(&hd->lock);
-	for (k = 0; k < i && !err; k++)
-		err = hnic_queue_pin(&hd->queue[k], cpu[k]);
+	for (i = 0; i < n && !err; i++)
+		err = hnic_queue_pin(&hd->queue[i], cpu[i]);
 	mutex_unlock(&hd->lock);
 	netdev_unlock(hd->netdev);
 	return err ?: len;

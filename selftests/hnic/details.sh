@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: GPL-2.0
 #
 # hnic: addresses of a new pair, the padding of short frames, filters by traffic
-# class, the hash switched off.
+# class, the hash switched off, numbers that are too large for a file in sysfs.
 
 # shellcheck source=selftests/lib/lib.sh
 . "$(dirname "$0")/../lib/lib.sh"
@@ -11,6 +11,7 @@ NET_LINK=hnic
 TOOL=$(dirname "$0")/details.py
 
 mac() { "in_$1" cat "/sys/class/net/v$1/address"; }
+knob() { "in_$1" cat "/sys/class/net/v$1/hnic/$2"; }
 set_knob() { "in_$1" sh -c "echo '$3' >/sys/class/net/v$1/hnic/$2"; }
 stat_of() { "in_$1" ethtool -S "v$1" | awk -v n="$2:" '$1 == n { print $2 }'; }
 
@@ -74,4 +75,20 @@ hash_is() {
 }
 hash_is on hash
 hash_is off none
+
+# ------------------------------------------------------------ numbers in sysfs
+
+refused() { ktap_check_fails "$1 refuses '$2'" set_knob a "$1" "$2"; }
+refused path_delay 4294967296
+refused path_delay "1 4294967297"
+refused path_delay -1
+refused path_delay "1 2x"
+refused path_delay ""
+refused queue_cpus 4294967296
+refused queue_cpus "0 y"
+set_knob a paths 3
+ktap_check "path_delay takes numbers" set_knob a path_delay "10  20"
+ktap_is "which it shows" "$(knob a path_delay)" "10 20 0"
+ktap_check "queue_cpus takes numbers" set_knob a queue_cpus "0"
+ktap_is "which it shows" "$(knob a queue_cpus | cut -d' ' -f1)" 0
 ktap_done
