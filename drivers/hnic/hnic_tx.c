@@ -350,7 +350,11 @@ void hnic_tx_after(struct hnic_dev *hd)
 		else
 			later = true;
 	}
-	if (later && !hrtimer_is_queued(&hd->tx_timer))
+	if (!later)
+		return;
+	/* pairs with hnic_tx_timeout(), which has left the queue of timers */
+	smp_mb();
+	if (!hrtimer_is_queued(&hd->tx_timer))
 		hrtimer_start(&hd->tx_timer,
 			      ns_to_ktime((u64)READ_ONCE(hd->tx_usecs) *
 					  NSEC_PER_USEC),
@@ -361,6 +365,8 @@ void hnic_tx_after(struct hnic_dev *hd)
 enum hrtimer_restart hnic_tx_timeout(struct hrtimer *timer)
 {
 	struct hnic_dev *hd = container_of(timer, struct hnic_dev, tx_timer);
+	/* pairs with hnic_tx_after(): either it starts us, or we see its packets */
+	smp_mb();
 	int i;
 
 	for (i = 0; i < hd->nqueues; i++) {
