@@ -1,0 +1,9 @@
+/* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
+/* What drivers/iwarp_hybrid/hyb_crc.c asks the kernel for, in user space */
+#ifndef SELFTESTS_UNIT_CPUFEATURE_H
+#define SELFTESTS_UNIT_CPUFEATURE_H
+
+#define X86_FEATURE_XMM4_2 "sse4.2"
+#define boot_cpu_has(feature) __builtin_cpu_supports(feature)
+
+#endif /* SELFTESTS_UNIT_CPUFEATURE_H */

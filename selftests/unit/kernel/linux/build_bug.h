@@ -1,0 +1,8 @@
+/* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
+/* What drivers/iwarp_hybrid/hyb_crc.c asks the kernel for, in user space */
+#ifndef SELFTESTS_UNIT_BUILD_BUG_H
+#define SELFTESTS_UNIT_BUILD_BUG_H
+
+#define BUILD_BUG_ON(cond) _Static_assert(!(cond), #cond)
+
+#endif /* SELFTESTS_UNIT_BUILD_BUG_H */
