@@ -812,8 +812,16 @@ static ssize_t qp_ooo_show(struct kobject *kobj, struct kobj_attribute *attr,
 }
 HYB_QP_ATTR_RO(ooo);
 
+static ssize_t qp_counters_show(struct kobject *kobj,
+				struct kobj_attribute *attr, char *buf)
+{
+	return hyb_stats_show(hyb_attr_qp(kobj), buf);
+}
+HYB_QP_ATTR_RO(counters);
+
 static struct attribute *hyb_qp_attrs[] = {
 	&hyb_qp_attr_components.attr,
+	&hyb_qp_attr_counters.attr,
 	&hyb_qp_attr_cpu.attr,
 	&hyb_qp_attr_crc.attr,
 	&hyb_qp_attr_demux.attr,

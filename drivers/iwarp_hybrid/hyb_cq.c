@@ -120,7 +120,8 @@ bool hyb_cq_push(struct hyb_cq *cq, const struct siw_cqe *cqe, bool solicited)
 	return !full;
 }
 
-static void hyb_cq_raise(struct hyb_cq *cq)
+/* Was the consumer woken? */
+static bool hyb_cq_raise(struct hyb_cq *cq)
 {
 	u32 events;
 
@@ -131,12 +132,13 @@ static void hyb_cq_raise(struct hyb_cq *cq)
 	 */
 	events = xchg(&cq->events, 0);
 	if (!(READ_ONCE(cq->ctrl->flags) & events))
-		return;
+		return false;
 	WRITE_ONCE(cq->ctrl->flags, SIW_NOTIFY_NOT);
 	WRITE_ONCE(cq->told, READ_ONCE(cq->put));
 	hyb_stats_inc(cq->dev, HYB_ST_CQ_EVENT);
 	if (cq->ibcq.comp_handler)
 		cq->ibcq.comp_handler(&cq->ibcq, cq->ibcq.cq_context);
+	return true;
 }
 
 /* Is it too early for an event? Then a timer will see to it. */
@@ -170,14 +172,15 @@ static enum hrtimer_restart hyb_cq_timeout(struct hrtimer *timer)
  *
  * Context: any. Calls the consumer's handler, at most once; with moderation a
  * timer may do that later, with interrupts off.
+ * Return: was it woken?
  */
-void hyb_cq_notify(struct hyb_cq *cq)
+bool hyb_cq_notify(struct hyb_cq *cq)
 {
 	if (!READ_ONCE(cq->events))
-		return;
+		return false;
 	if (unlikely(READ_ONCE(cq->mod_count)) && hyb_cq_moderate(cq))
-		return;
-	hyb_cq_raise(cq);
+		return false;
+	return hyb_cq_raise(cq);
 }
 
 /**

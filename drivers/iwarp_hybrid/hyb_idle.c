@@ -195,7 +195,7 @@ static u32 hyb_idle_engines(struct hyb_qp *qp)
  */
 u32 hyb_idle_memory(struct hyb_qp *qp)
 {
-	u32 sum = hyb_idle_slab(sizeof(*qp));
+	u32 sum = hyb_idle_slab(sizeof(*qp)) + hyb_idle_slab(sizeof(*qp->stats));
 	struct sock *sk = hyb_tcp_enter(qp);
 
 	sum += hyb_idle_queue(qp->sq.umap,

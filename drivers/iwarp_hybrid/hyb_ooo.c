@@ -309,7 +309,7 @@ static bool hyb_ooo_verify(struct hyb_ooo_run *run,
 	if (!hyb_ooo_each(run, f->pos, len, hyb_ooo_sum_fn, &s) ||
 	    !hyb_ooo_copy(run, f->pos + len, field, sizeof(field)))
 		return false;
-	hyb_stats_add(run->qp->dev, HYB_ST_RX_CRC_BYTES, len);
+	hyb_qp_count(run->qp, HYB_ST_RX_CRC_BYTES, len);
 	return mpa_get_crc(field) == s.crc && !s.walk.bad;
 }
 
@@ -392,7 +392,6 @@ static bool hyb_ooo_place_fn(void *arg, const u8 *p, u32 n)
 
 static bool hyb_ooo_place(struct hyb_ooo_run *run, struct hyb_ooo_fpdu *f)
 {
-	struct hyb_dev *dev = run->qp->dev;
 	struct hyb_ooo_place pl = {
 		.qp = run->qp,
 		.f = f,
@@ -405,8 +404,8 @@ static bool hyb_ooo_place(struct hyb_ooo_run *run, struct hyb_ooo_fpdu *f)
 	mpa_walk_begin(&pl.walk, f->pos, run->qp->rx.ivl);
 	good = hyb_ooo_each(run, f->pos, f->total - MPA_CRC_SIZE,
 			    hyb_ooo_place_fn, &pl);
-	hyb_stats_add(dev, HYB_ST_RX_COPIES, f->copies);
-	hyb_stats_add(dev, HYB_ST_RX_COPY_BYTES, pl.done);
+	hyb_qp_count(run->qp, HYB_ST_RX_COPIES, f->copies);
+	hyb_qp_count(run->qp, HYB_ST_RX_COPY_BYTES, pl.done);
 	return good;
 }
 
@@ -464,7 +463,7 @@ static bool hyb_ooo_placed(struct hyb_ooo_run *run,
 	};
 
 	memcpy(r.hdr, f->hdr + MPA_LEN_SIZE, sizeof(r.hdr));
-	hyb_stats_inc(run->qp->dev, HYB_ST_OOO_FPDUS);
+	hyb_qp_count(run->qp, HYB_ST_OOO_FPDUS, 1);
 	hyb_stats_add(run->qp->dev, HYB_ST_OOO_BYTES, f->h.payload);
 	return ooo_add(run->qp->ooo->tab, &r);
 }
@@ -619,7 +618,7 @@ void hyb_ooo_look(struct hyb_qp *qp)
 	if (!arrived)
 		return;
 	o->seen = tp->rcv_ooopack;
-	hyb_stats_add(qp->dev, HYB_ST_OOO_SEGMENTS, arrived);
+	hyb_qp_count(qp, HYB_ST_OOO_SEGMENTS, arrived);
 	if (qp->rx.stopped || hyb_qp_state(qp) == HYB_QP_ERROR)
 		return;
 	/* a shared link that was opened meanwhile gets packets in order */

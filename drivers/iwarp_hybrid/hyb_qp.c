@@ -173,11 +173,12 @@ static int hyb_qp_alloc_rings(struct hyb_qp *qp, struct ib_qp_init_attr *attr,
 	if (!attr->srq && (attr->cap.max_recv_wr || udata))
 		num_rqe = roundup_pow_of_two(max(attr->cap.max_recv_wr, 1U));
 
+	qp->stats = kzalloc(sizeof(*qp->stats), GFP_KERNEL);
 	qp->sq.mask = num_sqe - 1;
 	qp->sq.slot = kvcalloc(num_sqe, sizeof(*qp->sq.slot), GFP_KERNEL);
 	qp->sq.ring = hyb_ring_alloc(udata, num_sqe * sizeof(*qp->sq.ring),
 				     &qp->sq.umap, &resp->sq_key);
-	if (!qp->sq.slot || !qp->sq.ring)
+	if (!qp->stats || !qp->sq.slot || !qp->sq.ring)
 		return -ENOMEM;
 	if (num_rqe) {
 		qp->rq.mask = num_rqe - 1;
@@ -197,13 +198,14 @@ static int hyb_qp_alloc_rings(struct hyb_qp *qp, struct ib_qp_init_attr *attr,
 	return 0;
 }
 
-static void hyb_qp_free_rings(struct hyb_qp *qp)
+static void hyb_qp_free_memory(struct hyb_qp *qp)
 {
 	if (qp->sq.ring)
 		hyb_ring_free(qp->sq.ring, qp->sq.umap);
 	if (qp->rq.ring)
 		hyb_ring_free(qp->rq.ring, qp->rq.umap);
 	kvfree(qp->sq.slot);
+	kfree(qp->stats);
 }
 
 /* Queues of the kernel, to be exchanged for those that a queue pair has */
@@ -393,7 +395,7 @@ static int hyb_create_qp(struct ib_qp *ibqp, struct ib_qp_init_attr *attr,
 	qp->owner = udata ? get_pid(task_tgid(current)) : NULL;
 	err = hyb_qp_alloc_rings(qp, attr, udata, &resp);
 	if (err)
-		goto err_rings;
+		goto err_memory;
 	hyb_data_init(qp);
 	err = hyb_qp_publish(qp);
 	if (err)
@@ -409,9 +411,9 @@ err_attr:
 	hyb_qp_withdraw(qp);
 err_data:
 	hyb_data_fini(qp);
-err_rings:
+err_memory:
 	put_pid(qp->owner);
-	hyb_qp_free_rings(qp);
+	hyb_qp_free_memory(qp);
 	atomic_dec(&dev->num_qp);
 	return err;
 }
@@ -546,7 +548,7 @@ static int hyb_destroy_qp(struct ib_qp *ibqp, struct ib_udata *udata)
 	hyb_cq_clean(qp->scq, qp);
 	hyb_cq_clean(qp->rcq, qp);
 	put_pid(qp->owner);
-	hyb_qp_free_rings(qp);
+	hyb_qp_free_memory(qp);
 	atomic_dec(&dev->num_qp);
 	return 0;
 }

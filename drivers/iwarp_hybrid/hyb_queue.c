@@ -114,12 +114,15 @@ void hyb_rq_complete_imm(struct hyb_qp *qp, const struct siw_rqe *rqe,
  * @qp: queue pair
  *
  * Context: any. To be called once after a batch of completions.
+ * Return: how many were woken; engines count them for the queue pair.
  */
-void hyb_qp_notify(struct hyb_qp *qp)
+u32 hyb_qp_notify(struct hyb_qp *qp)
 {
-	hyb_cq_notify(qp->scq);
+	u32 woken = hyb_cq_notify(qp->scq);
+
 	if (qp->rcq != qp->scq)
-		hyb_cq_notify(qp->rcq);
+		woken += hyb_cq_notify(qp->rcq);
+	return woken;
 }
 
 /* --------------------------------------------------- send queue, engine side */

@@ -1426,11 +1426,11 @@ static void hyb_rx_account(struct hyb_qp *qp, u32 done)
 	struct hyb_rx *rx = &qp->rx;
 
 	hyb_stats_inc(qp->dev, HYB_ST_RX_WALKS);
-	hyb_stats_add(qp->dev, HYB_ST_RX_BYTES, done);
-	hyb_stats_add(qp->dev, HYB_ST_RX_FPDUS, rx->fpdus);
-	hyb_stats_add(qp->dev, HYB_ST_RX_COPIES, rx->copies);
-	hyb_stats_add(qp->dev, HYB_ST_RX_COPY_BYTES, rx->copied);
-	hyb_stats_add(qp->dev, HYB_ST_RX_CRC_BYTES, rx->summed);
+	hyb_qp_count(qp, HYB_ST_RX_BYTES, done);
+	hyb_qp_count(qp, HYB_ST_RX_FPDUS, rx->fpdus);
+	hyb_qp_count(qp, HYB_ST_RX_COPIES, rx->copies);
+	hyb_qp_count(qp, HYB_ST_RX_COPY_BYTES, rx->copied);
+	hyb_qp_count(qp, HYB_ST_RX_CRC_BYTES, rx->summed);
 	hyb_stats_add(qp->dev, HYB_ST_RX_NIC_BYTES, rx->trusted);
 	hyb_stats_add(qp->dev, HYB_ST_RX_NIC_PLACED, rx->there);
 	rx->fpdus = 0;
@@ -1603,7 +1603,7 @@ void hyb_rx_run(struct hyb_qp *qp)
 		}
 		if (done || rx->stopped)
 			hyb_rx_account(qp, done);
-		hyb_qp_notify(qp);
+		hyb_qp_count_own(qp, HYB_ST_CQ_EVENT, hyb_qp_notify(qp));
 	}
 	fin = sk->sk_shutdown & RCV_SHUTDOWN;
 	if (rx->paused)

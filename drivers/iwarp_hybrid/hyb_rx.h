@@ -74,7 +74,8 @@ struct hyb_cur {
  * @done: payload octets placed
  * @sge: where in the scatter list @done is
  * @sge_off: offset in that entry
- * @fpdus: counted here and added to the device's counters per batch
+ * @segs: tcp_sock.data_segs_in as far as it was counted
+ * @fpdus: counted here and added to the counters per batch
  * @copies: same
  * @copied: same, octets
  * @summed: same, octets
@@ -106,6 +107,7 @@ struct hyb_rx {
 	u32 sge;
 	u32 sge_off;
 
+	u32 segs;
 	u32 fpdus;
 	u32 copies;
 	u32 copied;

@@ -1,14 +1,18 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Counters: sums the per-CPU sets for "rdma statistic show link".
+ * Counters: sums the per-CPU sets for "rdma statistic show link", shows those of a
+ * queue pair.
  *
  * The layer below everything: calls nobody.
  */
+#include <linux/sysfs.h>
+
 #include "hybrid.h"
 
 static const struct rdma_stat_desc hyb_stat_descs[HYB_ST_COUNT] = {
 	[HYB_ST_TX_FPDUS].name = "tx_fpdus",
 	[HYB_ST_TX_BYTES].name = "tx_bytes",
+	[HYB_ST_TX_SEGMENTS].name = "tx_segments",
 	[HYB_ST_TX_TCP_CALLS].name = "tx_tcp_calls",
 	[HYB_ST_TX_COPIES].name = "tx_copies",
 	[HYB_ST_TX_COPY_BYTES].name = "tx_copy_bytes",
@@ -31,6 +35,7 @@ static const struct rdma_stat_desc hyb_stat_descs[HYB_ST_COUNT] = {
 	[HYB_ST_TX_SPACE_CALLS].name = "tx_space_calls",
 	[HYB_ST_RX_FPDUS].name = "rx_fpdus",
 	[HYB_ST_RX_BYTES].name = "rx_bytes",
+	[HYB_ST_RX_SEGMENTS].name = "rx_segments",
 	[HYB_ST_RX_WALKS].name = "rx_walks",
 	[HYB_ST_RX_COPIES].name = "rx_copies",
 	[HYB_ST_RX_COPY_BYTES].name = "rx_copy_bytes",
@@ -154,6 +159,25 @@ static int hyb_get_stats(struct ib_device *ibdev, struct rdma_hw_stats *stats,
 			stats->value[i] += READ_ONCE(s->value[i]);
 	}
 	return HYB_ST_COUNT;
+}
+
+/**
+ * hyb_stats_show - the counters of a queue pair, by the names of the port's
+ * @qp: queue pair
+ * @buf: page to fill in
+ *
+ * Return: octets.
+ */
+ssize_t hyb_stats_show(const struct hyb_qp *qp, char *buf)
+{
+	ssize_t len = 0;
+	int i;
+
+	for (i = 0; i < HYB_ST_QP_COUNT; i++)
+		len += sysfs_emit_at(buf, len, "%s %llu\n",
+				     hyb_stat_descs[i].name,
+				     READ_ONCE(qp->stats->value[i]));
+	return len;
 }
 
 const struct ib_device_ops hyb_stats_ops = {

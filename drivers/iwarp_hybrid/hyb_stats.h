@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * Counters of a device, one set per CPU, shown by "rdma statistic show link".
+ * Counters of a device, one set per CPU, shown by "rdma statistic show link", and
+ * some of them for each queue pair, shown in sysfs.
  *
  * The layer below everything: calls nobody.
  */
@@ -15,14 +16,32 @@
  * here, so that tests can assert what a transfer cost.
  */
 enum hyb_stat {
-	/* transmit: FPDUs, octets of the stream, work done for them */
+	/*
+	 * Of each queue pair, too, see hyb_qp_count(). Transmit: FPDUs, octets of
+	 * the stream, segments of it given to IP, again or not, work done for them.
+	 */
 	HYB_ST_TX_FPDUS,
 	HYB_ST_TX_BYTES,
+	HYB_ST_TX_SEGMENTS,
 	HYB_ST_TX_TCP_CALLS,
 	HYB_ST_TX_COPIES,
 	HYB_ST_TX_COPY_BYTES,
-	HYB_ST_TX_REF_BYTES,
 	HYB_ST_TX_CRC_BYTES,
+
+	/* receive: the same; segments that TCP took, whatever became of them */
+	HYB_ST_RX_FPDUS,
+	HYB_ST_RX_BYTES,
+	HYB_ST_RX_SEGMENTS,
+	HYB_ST_RX_COPIES,
+	HYB_ST_RX_COPY_BYTES,
+	HYB_ST_RX_CRC_BYTES,
+	HYB_ST_OOO_SEGMENTS,		/* that came out of order */
+	HYB_ST_OOO_FPDUS,		/* placed before their turn */
+	HYB_ST_CQ_EVENT,		/* wake-ups */
+	HYB_ST_QP_COUNT,
+
+	/* transmit */
+	HYB_ST_TX_REF_BYTES = HYB_ST_QP_COUNT,
 	HYB_ST_TX_DEFERRED,
 	HYB_ST_TX_NOSPACE,
 	HYB_ST_TX_TERM,
@@ -42,12 +61,7 @@ enum hyb_stat {
 	HYB_ST_TX_SPACE_CALLS,		/* ULP told that there is room */
 
 	/* receive */
-	HYB_ST_RX_FPDUS,
-	HYB_ST_RX_BYTES,
 	HYB_ST_RX_WALKS,
-	HYB_ST_RX_COPIES,
-	HYB_ST_RX_COPY_BYTES,
-	HYB_ST_RX_CRC_BYTES,
 	HYB_ST_RX_NIC_PLACED,		/* octets found where they belong */
 	HYB_ST_RX_PAUSED,
 	HYB_ST_RX_DEFERRED,
@@ -57,10 +71,8 @@ enum hyb_stat {
 	HYB_ST_RX_ATOMICS,
 
 	/* receive before its turn */
-	HYB_ST_OOO_SEGMENTS,		/* that came out of order */
-	HYB_ST_OOO_LOOKS,		/* times they were looked at */
-	HYB_ST_OOO_FPDUS,		/* placed early */
-	HYB_ST_OOO_BYTES,		/* their payload */
+	HYB_ST_OOO_LOOKS,		/* times segments were looked at */
+	HYB_ST_OOO_BYTES,		/* payload placed early */
 	HYB_ST_OOO_DONE,		/* octets delivered without a touch */
 	HYB_ST_OOO_WAIT_MARK,		/* runs of octets without a marker */
 	HYB_ST_OOO_WAIT_STAG,		/* FPDUs: no memory for them, then */
@@ -99,7 +111,6 @@ enum hyb_stat {
 	HYB_ST_POST_RECV,
 	HYB_ST_DOORBELL,
 	HYB_ST_CQE,
-	HYB_ST_CQ_EVENT,
 	HYB_ST_FLUSHED,
 	HYB_ST_CQ_OVERFLOW,
 
@@ -145,6 +156,11 @@ enum hyb_stat {
 
 struct hyb_stats {
 	u64 value[HYB_ST_COUNT];
+};
+
+/* Of a queue pair; changes under the lock of its TCP socket */
+struct hyb_qp_stats {
+	u64 value[HYB_ST_QP_COUNT];
 };
 
 #endif

@@ -878,9 +878,9 @@ bool hyb_tx_give(struct hyb_qp *qp, struct sock *sk, struct hyb_tx_page *p,
 		ret = hyb_tx_sendpage(sk, page, off, len,
 				      more || len < end - p->sent);
 		tx->calling = false;
-		hyb_stats_inc(qp->dev, HYB_ST_TX_TCP_CALLS);
+		hyb_qp_count(qp, HYB_ST_TX_TCP_CALLS, 1);
 		if (ret > 0) {
-			hyb_stats_add(qp->dev, HYB_ST_TX_BYTES, ret);
+			hyb_qp_count(qp, HYB_ST_TX_BYTES, ret);
 			p->sent += ret;
 			WRITE_ONCE(tx->s.given, tx->s.given + ret);
 			if (hyb_sg_given(&tx->sg, tx->s.given))
@@ -1013,11 +1013,11 @@ static void hyb_tx_account(struct hyb_qp *qp)
 
 	if (!tx->fpdus)
 		return;
-	hyb_stats_add(qp->dev, HYB_ST_TX_FPDUS, tx->fpdus);
-	hyb_stats_add(qp->dev, HYB_ST_TX_COPIES, tx->copies);
-	hyb_stats_add(qp->dev, HYB_ST_TX_COPY_BYTES, tx->copied);
+	hyb_qp_count(qp, HYB_ST_TX_FPDUS, tx->fpdus);
+	hyb_qp_count(qp, HYB_ST_TX_COPIES, tx->copies);
+	hyb_qp_count(qp, HYB_ST_TX_COPY_BYTES, tx->copied);
 	hyb_stats_add(qp->dev, HYB_ST_TX_REF_BYTES, tx->referred);
-	hyb_stats_add(qp->dev, HYB_ST_TX_CRC_BYTES, tx->summed);
+	hyb_qp_count(qp, HYB_ST_TX_CRC_BYTES, tx->summed);
 	hyb_stats_add(qp->dev, HYB_ST_TX_NIC_BYTES, tx->nic);
 	tx->fpdus = 0;
 	tx->copies = 0;
@@ -1104,7 +1104,7 @@ void hyb_tx_run(struct hyb_qp *qp)
 	hyb_stream_rewind(&tx->s);
 	hyb_tx_pump(qp, sk);
 	hyb_tx_account(qp);
-	hyb_qp_notify(qp);
+	hyb_qp_count_own(qp, HYB_ST_CQ_EVENT, hyb_qp_notify(qp));
 	if (qp->shared)
 		hyb_shared_tx_done(qp, sk);
 	/* what waits for an acknowledgment wants to hear of it */

@@ -141,7 +141,7 @@ struct hyb_tx_left {
  * @ird: how many there may be
  * @term_len: octets of @term, 0 if there is none
  * @term: ULPDU of a Terminate to send
- * @fpdus: counted here and added to the device's counters per batch
+ * @fpdus: counted here and added to the counters per batch
  * @copies: same
  * @copied: same, octets
  * @referred: same, octets

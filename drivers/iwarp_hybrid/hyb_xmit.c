@@ -6,11 +6,13 @@
  * before it gets its IP header.
  */
 #include <linux/mutex.h>
+#include <linux/tcp.h>
 #include <net/inet_connection_sock.h>
 
 #include "hyb_offload.h"
 #include "hyb_ooo.h"
 #include "hyb_xmit.h"
+#include "hybrid.h"
 
 /* Of TCP over IPv4, over IPv6, and over IPv6 sockets with an IPv4 address */
 #define HYB_XMIT_FAMILIES	4
@@ -28,6 +30,27 @@ struct hyb_xmit_ops {
 static struct hyb_xmit_ops hyb_xmit_ops[HYB_XMIT_FAMILIES];
 static DEFINE_MUTEX(hyb_xmit_lock);	/* for writers of hyb_xmit_ops */
 
+/*
+ * Segments with octets of the stream, sent again or not. All that were received
+ * are acknowledged, also those that nobody else hears of, as TCP had them already.
+ */
+static void hyb_xmit_count(struct sock *sk, const struct sk_buff *skb)
+{
+	u32 segs = tcp_sk(sk)->data_segs_in;
+	struct hyb_cep *cep = sk->sk_user_data;
+	struct hyb_qp *qp = cep ? cep->live : NULL;
+
+	if (!qp)
+		return;
+	if (skb->len > tcp_hdrlen(skb))
+		hyb_qp_count(qp, HYB_ST_TX_SEGMENTS,
+			     max_t(u32, skb_shinfo(skb)->gso_segs, 1));
+	if (segs == qp->rx.segs)
+		return;
+	hyb_qp_count(qp, HYB_ST_RX_SEGMENTS, segs - qp->rx.segs);
+	qp->rx.segs = segs;
+}
+
 /* In the place of TCP's function that gives a segment to IP */
 static int hyb_xmit_queue(struct sock *sk, struct sk_buff *skb,
 			  struct flowi *fl)
@@ -36,6 +59,7 @@ static int hyb_xmit_queue(struct sock *sk, struct sk_buff *skb,
 		inet_csk(sk)->icsk_af_ops;
 	int ret;
 
+	hyb_xmit_count(sk, skb);
 	skb = hyb_off_leaves(sk, skb);
 	if (!skb)
 		return -ENOBUFS;

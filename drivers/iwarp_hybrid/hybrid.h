@@ -474,6 +474,7 @@ struct hyb_srq {
  * @shared: link shared with the upper layer, or NULL; hyb_shared's
  * @off: connection as the NIC knows it, or NULL; hyb_offload's
  * @ooo: out-of-order placement, or NULL; set once at attach; hyb_ooo's
+ * @stats: counters
  * @idle_pos: positions at the last look of hyb_idle
  * @idle: nothing is left that hyb_idle could take away
  */
@@ -510,6 +511,7 @@ struct hyb_qp {
 	struct hyb_shared *shared;
 	struct hyb_off *off;
 	struct hyb_ooo *ooo;
+	struct hyb_qp_stats *stats;
 	u64 idle_pos;
 	bool idle;
 };
@@ -541,6 +543,24 @@ static inline void hyb_stats_inc(struct hyb_dev *dev, enum hyb_stat id)
 	this_cpu_inc(dev->stats->value[id]);
 }
 
+/* What was counted for the device counts for a queue pair. Context: as below. */
+static inline void hyb_qp_count_own(struct hyb_qp *qp, enum hyb_stat id, u64 n)
+{
+	u64 *value = &qp->stats->value[id];
+
+	/* read by hyb_stats_show(), without a lock */
+	WRITE_ONCE(*value, *value + n);
+}
+
+/* Counts for a queue pair and its device. Context: TCP socket held. */
+static inline void hyb_qp_count(struct hyb_qp *qp, enum hyb_stat id, u64 n)
+{
+	hyb_qp_count_own(qp, id, n);
+	hyb_stats_add(qp->dev, id, n);
+}
+
+ssize_t hyb_stats_show(const struct hyb_qp *qp, char *buf);
+
 /* ---------------------------------------------------------------- hyb_qp */
 
 /* State of a QP; changes under the reader unless it holds the TCP socket */
@@ -569,7 +589,7 @@ static inline void hyb_qp_put(struct hyb_qp *qp)
 /* ------------------------------------------------------------- hyb_queue */
 
 void hyb_qp_flush(struct hyb_qp *qp);
-void hyb_qp_notify(struct hyb_qp *qp);
+u32 hyb_qp_notify(struct hyb_qp *qp);
 int hyb_sq_next(struct hyb_qp *qp, struct siw_sqe *sqe, u32 *slot);
 bool hyb_sq_pending(const struct hyb_qp *qp);
 void hyb_sq_complete(struct hyb_qp *qp, u32 slot, u32 bytes,
@@ -595,7 +615,7 @@ void hyb_srq_leave(struct hyb_qp *qp);
 /* ---------------------------------------------------------------- hyb_cq */
 
 bool hyb_cq_push(struct hyb_cq *cq, const struct siw_cqe *cqe, bool solicited);
-void hyb_cq_notify(struct hyb_cq *cq);
+bool hyb_cq_notify(struct hyb_cq *cq);
 void hyb_cq_clean(struct hyb_cq *cq, const struct hyb_qp *qp);
 
 /* --------------------------------------------------------------- hyb_mem */

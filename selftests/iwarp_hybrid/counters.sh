@@ -1,0 +1,124 @@
+#!/bin/bash
+# SPDX-License-Identifier: GPL-2.0
+# vm: timeout=300
+#
+# Counters of queue pairs: what those of a device have counted together is what
+# its port has, each has its own, and segments are those that TCP tells of.
+
+# shellcheck source=selftests/lib/lib.sh
+. "$(dirname "$0")/../lib/lib.sh"
+# shellcheck source=selftests/lib/ktest.sh
+. "$(dirname "$0")/../lib/ktest.sh"
+# shellcheck source=selftests/iwarp_hybrid/ooo.bash
+. "$(dirname "$0")/ooo.bash"
+need rdma ss tc
+
+COUNT=3
+CLASS=/sys/class/infiniband
+
+# counters DEVICE: "NAME VALUE", the sum over its queue pairs
+counters() {
+	awk '{ sum[$1] += $2 } END { for (n in sum) print n, sum[n] }' \
+		"$CLASS/$1"/hybrid/qp/*/counters | sort
+}
+
+# port DEVICE: the same of the port, without what was there before
+port() {
+	local name value
+
+	counters "$1" | while read -r name value; do
+		value=$(cat "$CLASS/$1/ports/1/hw_counters/$name")
+		echo "$name $((value - ${BEFORE[$1$name]-0}))"
+	done
+}
+
+same() { [ -n "$(counters "$1")" ] && [ "$(counters "$1")" = "$(port "$1")" ]; }
+
+# shown DEVICE: each queue pair has its directory
+shown() { [ "$(cat "$CLASS/$1"/hybrid/qp/*/counters | grep -c tx_fpdus)" = "$COUNT" ]; }
+
+# of_qps DEVICE NAME: of each queue pair, the largest first
+of_qps() {
+	awk -v n="$2" '$1 == n { print $2 }' \
+		"$CLASS/$1"/hybrid/qp/*/counters | sort -rn
+}
+
+# of_tcp a|b in|out: segments with data of each connection as TCP has counted
+# them, the largest first, but for the one of MPA start-up
+of_tcp() {
+	"in_$1" ss -tin state established | tr ' ' '\n' |
+		awk -F: -v n="data_segs_$2" '$1 == n { print $2 - 1 }' | sort -rn
+}
+
+check_port() {
+	local dev name
+
+	for dev in rda rdb; do
+		ktap_check "$dev: the sum over queue pairs is the port's" \
+			wait_for 20 same $dev
+		ktap_diag "$(counters $dev | tr '\n' ' ')"
+		same $dev || ktap_diag "$(port $dev | tr '\n' ' ')"
+		for name in $(counters $dev | cut -d' ' -f1); do
+			case $name in *_ooo_*) continue ;; esac
+			ktap_check "$dev: $name" test \
+				"$(of_qps $dev "$name" | head -n 1)" -gt 0
+		done
+	done
+	ktap_check "segments out of order" test \
+		"$(of_qps rdb rx_ooo_segments | head -n 1)" -gt 0
+	ktap_check "FPDUs placed before their turn" test \
+		"$(of_qps rdb rx_ooo_fpdus | head -n 1)" -gt 0
+}
+
+check_own() {
+	local -a bytes
+
+	mapfile -t bytes < <(of_qps rda tx_bytes)
+	ktap_is "queue pairs with counters" "${#bytes[@]}" "$COUNT"
+	ktap_check "who sends much has much" test "${bytes[0]}" -gt $((20 * 65536))
+	ktap_check "the others have not" test "${bytes[1]}" -lt 4096
+}
+
+# as_tcp a|b in|out NAME
+as_tcp() { [ "$(of_qps "rd$1" "$3")" = "$(of_tcp "$1" "$2")" ]; }
+
+# Those received are counted when TCP acknowledges them
+check_segments() {
+	local ns
+
+	for ns in a b; do
+		ktap_check "$ns: segments sent" wait_for 20 as_tcp $ns out tx_segments
+		ktap_check "$ns: segments received" wait_for 20 as_tcp $ns in rx_segments
+		ktap_diag "$(of_tcp $ns out | xargs) out, $(of_tcp $ns in | xargs) in"
+	done
+}
+
+declare -A BEFORE
+dev_up hybrid hybrid || ktap_skip_all "no hybrid devices"
+kt_load ulp_load || ktap_skip_all "no test module"
+both markers on
+both ooo on
+kt_tell b listen 10.0.0.2 7800
+# what the port has counted of others
+kt_do a "first" open 10.0.0.2 7800 1
+kt_do a "first" touch
+kt_tell a close
+ktap_check "no queue pair" wait_for 60 no_queue_pairs
+for dev in rda rdb; do
+	for file in "$CLASS/$dev"/ports/1/hw_counters/*; do
+		[ ! -f "$file" ] || BEFORE[$dev${file##*/}]=$(cat "$file")
+	done
+done
+kt_do a "" open 10.0.0.2 7800 "$COUNT"
+kt_do a "" touch
+ktap_check "directories" wait_for 20 shown rda
+ktap_check "directories" wait_for 20 shown rdb
+segmentation off
+ktap_check "netem" netem delay 2ms reorder 10% limit 10000
+kt_do a "" read 65536 20
+kt_do a "" write 65536 40
+check_port
+check_own
+check_segments
+kt_tell a close
+ktap_done
