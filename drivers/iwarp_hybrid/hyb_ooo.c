@@ -26,41 +26,40 @@
 
 /**
  * struct hyb_ooo_run - a look at a run of octets in the queue
+ * @w: the walk over it
  * @qp: queue pair
  * @sk: its socket
  * @skb: packet to begin a search with, or NULL
  * @base: sequence number of position 0, modulo 2^32
- * @end: position behind the run
  */
 struct hyb_ooo_run {
+	struct ooo_walk w;
 	struct hyb_qp *qp;
 	struct sock *sk;
 	struct sk_buff *skb;
 	u32 base;
-	u64 end;
 };
 
 /**
- * struct hyb_ooo_fpdu - an FPDU before its turn
- * @pos: position of its first octet
- * @total: octets of the stream
- * @ulpdu: length of the ULPDU
- * @hdr: its first octets, a private copy
- * @h: decoded header
+ * struct hyb_ooo_fpdu - where the payload of an FPDU goes
+ * @fpdu: the FPDU
+ * @h: its header
  * @mem: region of a tagged segment, or NULL for kernel addresses
  * @rqe: receive of an untagged segment, else NULL
  * @copies: pieces copied
  */
 struct hyb_ooo_fpdu {
-	u64 pos;
-	u32 total;
-	u32 ulpdu;
-	u8 hdr[MPA_LEN_SIZE + DDP_HDR_MAX];
-	struct ddp_hdr h;
+	const struct ooo_fpdu *fpdu;
+	const struct ddp_hdr *h;
 	struct hyb_mem *mem;
 	const struct siw_rqe *rqe;
 	u32 copies;
 };
+
+static struct hyb_ooo_run *hyb_ooo_run(struct ooo_walk *w)
+{
+	return container_of(w, struct hyb_ooo_run, w);
+}
 
 /* ------------------------------------------------------------- reading */
 
@@ -146,41 +145,36 @@ static bool hyb_ooo_copy(struct hyb_ooo_run *run, u64 pos, u8 *dst, u32 len)
 
 /* -------------------------------------------------------------- waiting */
 
-/* Why an FPDU, or what may be one, waits for its turn */
-enum hyb_ooo_why {
-	HYB_OOO_NOW,		/* it does not */
-	HYB_OOO_MARK,		/* no marker tells where one begins */
-	HYB_OOO_STAG,		/* no memory for it, now */
-	HYB_OOO_RECV,		/* its receive is not known */
-	HYB_OOO_ORDER,		/* its operation is carried out in order */
-	HYB_OOO_PARTIAL,	/* not all of it is there */
-	HYB_OOO_BAD,		/* something is wrong with it */
-	HYB_OOO_LIMIT,		/* as much as can be remembered */
-};
-
 static const enum hyb_stat hyb_ooo_stat[] = {
-	[HYB_OOO_MARK] = HYB_ST_OOO_WAIT_MARK,
-	[HYB_OOO_STAG] = HYB_ST_OOO_WAIT_STAG,
-	[HYB_OOO_RECV] = HYB_ST_OOO_WAIT_RECV,
-	[HYB_OOO_ORDER] = HYB_ST_OOO_WAIT_ORDER,
-	[HYB_OOO_PARTIAL] = HYB_ST_OOO_WAIT_PARTIAL,
-	[HYB_OOO_BAD] = HYB_ST_OOO_WAIT_BAD,
-	[HYB_OOO_LIMIT] = HYB_ST_OOO_WAIT_LIMIT,
+	[OOO_MARK] = HYB_ST_OOO_WAIT_MARK,
+	[OOO_STAG] = HYB_ST_OOO_WAIT_STAG,
+	[OOO_RECV] = HYB_ST_OOO_WAIT_RECV,
+	[OOO_ORDER] = HYB_ST_OOO_WAIT_ORDER,
+	[OOO_PARTIAL] = HYB_ST_OOO_WAIT_PARTIAL,
+	[OOO_BAD] = HYB_ST_OOO_WAIT_BAD,
+	[OOO_LIMIT] = HYB_ST_OOO_WAIT_LIMIT,
 };
 
-static void hyb_ooo_count(const struct hyb_qp *qp, enum hyb_ooo_why why)
+static void hyb_ooo_count(const struct hyb_qp *qp, enum ooo_why why)
 {
 	hyb_stats_inc(qp->dev, hyb_ooo_stat[why]);
 }
 
-/* Octets up to @end are not looked at again before their turn */
-static bool hyb_ooo_wait(struct hyb_ooo_run *run, u64 pos, u64 end, bool edge,
-			 enum hyb_ooo_why why)
+/* What is looked at again and again counts once */
+static void hyb_ooo_wait(struct ooo_walk *w, enum ooo_why why, u64 pos)
 {
-	struct ooo_range r = { .pos = pos, .len = end - pos, .edge = edge };
+	struct hyb_qp *qp = hyb_ooo_run(w)->qp;
+	u64 *last = NULL;
 
-	hyb_ooo_count(run->qp, why);
-	return ooo_add(run->qp->ooo->tab, &r);
+	if (why == OOO_PARTIAL)
+		last = &qp->ooo->partial;
+	else if (why == OOO_MARK)
+		last = &qp->ooo->no_mark;
+	if (last && *last == pos)
+		return;
+	if (last)
+		*last = pos;
+	hyb_ooo_count(qp, why);
 }
 
 /* ------------------------------------------------------- where it goes */
@@ -240,42 +234,42 @@ static bool hyb_ooo_fits(struct hyb_qp *qp, const struct hyb_ooo_fpdu *f)
 	u64 room = 0;
 	u32 i;
 
-	if (f->rqe == &qp->rx.rqe && f->h.mo < qp->rx.done)
+	if (f->rqe == &qp->rx.rqe && f->h->mo < qp->rx.done)
 		return false;
 	for (i = 0; i < f->rqe->num_sge; i++)
 		room += f->rqe->sge[i].length;
-	return room <= U32_MAX && (u64)f->h.mo + f->h.payload <= room;
+	return room <= U32_MAX && (u64)f->h->mo + f->h->payload <= room;
 }
 
 /* Where does the payload go? Else why it has to wait */
-static enum hyb_ooo_why hyb_ooo_target(struct hyb_qp *qp, struct hyb_ooo_fpdu *f)
+static enum ooo_why hyb_ooo_target(struct hyb_qp *qp, struct hyb_ooo_fpdu *f)
 {
 	const struct hyb_orq_entry *orq;
 	enum hyb_mem_err err;
-	u32 op = RDMAP_OP(f->h.rdmap);
+	u32 op = RDMAP_OP(f->h->rdmap);
 
 	if (rdmap_is_send(op)) {
-		f->rqe = hyb_ooo_rqe(qp, f->h.msn);
+		f->rqe = hyb_ooo_rqe(qp, f->h->msn);
 		if (!f->rqe)
-			return HYB_OOO_RECV;
-		return hyb_ooo_fits(qp, f) ? HYB_OOO_NOW : HYB_OOO_BAD;
+			return OOO_RECV;
+		return hyb_ooo_fits(qp, f) ? OOO_NOW : OOO_BAD;
 	}
 	if (op != RDMAP_WRITE && op != RDMAP_READ_RESP)
-		return HYB_OOO_ORDER;
-	if (!f->h.payload)
-		return HYB_OOO_NOW;
+		return OOO_ORDER;
+	if (!f->h->payload)
+		return OOO_NOW;
 	if (op == RDMAP_READ_RESP) {
-		orq = hyb_ooo_read(qp, &f->h);
+		orq = hyb_ooo_read(qp, f->h);
 		if (!orq)
-			return HYB_OOO_STAG;
+			return OOO_STAG;
 		f->mem = orq->mem;
 		if (f->mem)
 			refcount_inc(&f->mem->ref);
-		return HYB_OOO_NOW;
+		return OOO_NOW;
 	}
-	f->mem = hyb_mem_get(qp->ibqp.pd, f->h.stag, f->h.to, f->h.payload,
+	f->mem = hyb_mem_get(qp->ibqp.pd, f->h->stag, f->h->to, f->h->payload,
 			     IB_ACCESS_REMOTE_WRITE, &err);
-	return f->mem ? HYB_OOO_NOW : HYB_OOO_STAG;
+	return f->mem ? OOO_NOW : OOO_STAG;
 }
 
 /* ------------------------------------------------------ CRC, placement */
@@ -298,8 +292,7 @@ static bool hyb_ooo_sum_fn(void *arg, const u8 *p, u32 n)
 	return true;
 }
 
-static bool hyb_ooo_verify(struct hyb_ooo_run *run,
-			   const struct hyb_ooo_fpdu *f)
+static bool hyb_ooo_verify(struct hyb_ooo_run *run, const struct ooo_fpdu *f)
 {
 	u32 len = f->total - MPA_CRC_SIZE;
 	struct hyb_ooo_sum s = { .crc = ~0 };
@@ -357,14 +350,14 @@ struct hyb_ooo_place {
 static bool hyb_ooo_put(struct hyb_ooo_place *pl, const u8 *p, u32 n)
 {
 	struct hyb_ooo_fpdu *f = pl->f;
-	u64 to = f->h.to + pl->done;
+	u64 to = f->h->to + pl->done;
 
 	f->copies++;
 	if (f->rqe)
-		return hyb_ooo_scatter(pl->qp, f->rqe, f->h.mo + pl->done, p,
+		return hyb_ooo_scatter(pl->qp, f->rqe, f->h->mo + pl->done, p,
 				       n);
 	if (f->mem)
-		return !hyb_mem_write(f->mem, f->h.stag, to, p, n);
+		return !hyb_mem_write(f->mem, f->h->stag, to, p, n);
 	memcpy((void *)(uintptr_t)to, p, n);
 	return true;
 }
@@ -380,7 +373,7 @@ static bool hyb_ooo_place_fn(void *arg, const u8 *p, u32 n)
 		i += mpa_walk_next(&pl->walk, p + i, n - i, &data, &k);
 		skip = min(k, pl->skip);
 		pl->skip -= skip;
-		k = min(k - skip, pl->f->h.payload - pl->done);
+		k = min(k - skip, pl->f->h->payload - pl->done);
 		if (!k)
 			continue;
 		if (!hyb_ooo_put(pl, data + skip, k))
@@ -395,180 +388,54 @@ static bool hyb_ooo_place(struct hyb_ooo_run *run, struct hyb_ooo_fpdu *f)
 	struct hyb_ooo_place pl = {
 		.qp = run->qp,
 		.f = f,
-		.skip = MPA_LEN_SIZE + f->h.hdr_len,
+		.skip = MPA_LEN_SIZE + f->h->hdr_len,
 	};
 	bool good;
 
-	if (!f->h.payload)
+	if (!f->h->payload)
 		return true;
-	mpa_walk_begin(&pl.walk, f->pos, run->qp->rx.ivl);
-	good = hyb_ooo_each(run, f->pos, f->total - MPA_CRC_SIZE,
+	mpa_walk_begin(&pl.walk, f->fpdu->pos, run->qp->rx.ivl);
+	good = hyb_ooo_each(run, f->fpdu->pos, f->fpdu->total - MPA_CRC_SIZE,
 			    hyb_ooo_place_fn, &pl);
 	hyb_qp_count(run->qp, HYB_ST_RX_COPIES, f->copies);
 	hyb_qp_count(run->qp, HYB_ST_RX_COPY_BYTES, pl.done);
 	return good;
 }
 
-/* ----------------------------------------------------------- one FPDU */
+/* ---------------------------------------------------------------- walks */
 
-/* Length and headers, a private copy without markers; false if nonsense */
-static bool hyb_ooo_headers(struct hyb_ooo_run *run, struct hyb_ooo_fpdu *f)
+static bool hyb_ooo_copy_walk(struct ooo_walk *w, u64 pos, u8 *dst, u32 len)
 {
-	u32 body = MPA_LEN_SIZE + min_t(u32, f->ulpdu, DDP_HDR_MAX);
-	u32 ivl = run->qp->rx.ivl;
-	u32 at, n;
-
-	for (at = 0; at < body; at += n) {
-		n = min(body - at, mpa_body_run(f->pos, at, ivl));
-		if (!hyb_ooo_copy(run, f->pos + mpa_body_off(f->pos, at, ivl),
-				  f->hdr + at, n))
-			return false;
-	}
-	return !ddp_parse(f->hdr + MPA_LEN_SIZE, f->ulpdu, &f->h) &&
-	       !rdmap_check(&f->h);
+	return hyb_ooo_copy(hyb_ooo_run(w), pos, dst, len);
 }
 
-/* Check and place a complete FPDU, or find out why it has to wait */
-static enum hyb_ooo_why hyb_ooo_take(struct hyb_ooo_run *run,
-				     struct hyb_ooo_fpdu *f)
+static enum ooo_why hyb_ooo_take(struct ooo_walk *w, const struct ooo_fpdu *fpdu)
 {
+	struct hyb_ooo_run *run = hyb_ooo_run(w);
+	struct hyb_ooo_fpdu f = { .fpdu = fpdu, .h = &fpdu->h };
 	struct hyb_qp *qp = run->qp;
-	enum hyb_ooo_why why;
+	enum ooo_why why;
 
-	if (!hyb_ooo_headers(run, f))
-		return HYB_OOO_BAD;
-	why = hyb_ooo_target(qp, f);
+	why = hyb_ooo_target(qp, &f);
 	/* what has to wait is checked when its turn comes, and only then */
-	if (why == HYB_OOO_NOW && !hyb_ooo_verify(run, f))
-		why = HYB_OOO_BAD;
-	if (why == HYB_OOO_NOW && !hyb_ooo_place(run, f))
-		why = HYB_OOO_STAG;
-	if (f->mem)
-		hyb_mem_put(f->mem);
+	if (why == OOO_NOW && !hyb_ooo_verify(run, fpdu))
+		why = OOO_BAD;
+	if (why == OOO_NOW && !hyb_ooo_place(run, &f))
+		why = OOO_STAG;
+	if (f.mem)
+		hyb_mem_put(f.mem);
+	if (why == OOO_NOW) {
+		hyb_qp_count(qp, HYB_ST_OOO_FPDUS, 1);
+		hyb_stats_add(qp->dev, HYB_ST_OOO_BYTES, fpdu->h.payload);
+	}
 	return why;
 }
 
-static bool hyb_ooo_placed(struct hyb_ooo_run *run,
-			   const struct hyb_ooo_fpdu *f)
-{
-	struct ooo_range r = {
-		.pos = f->pos,
-		.len = f->total,
-		.fpdus = 1,
-		.payload = f->h.payload,
-		.ulpdu = f->ulpdu,
-		.placed = true,
-		.edge = true,
-		.last = f->h.last,
-	};
-
-	memcpy(r.hdr, f->hdr + MPA_LEN_SIZE, sizeof(r.hdr));
-	hyb_qp_count(run->qp, HYB_ST_OOO_FPDUS, 1);
-	hyb_stats_add(run->qp->dev, HYB_ST_OOO_BYTES, f->h.payload);
-	return ooo_add(run->qp->ooo->tab, &r);
-}
-
-/*
- * The FPDU at @pos, which is the first octet of one; @limit: up to here nothing
- * was looked at. Returns where to go on, 0 if there is nothing to do for now.
- */
-static u64 hyb_ooo_fpdu(struct hyb_ooo_run *run, u64 pos, u64 limit)
-{
-	struct hyb_ooo_fpdu f = { .pos = pos };
-	u32 ivl = run->qp->rx.ivl;
-	struct hyb_ooo *o = run->qp->ooo;
-	u8 len[MPA_LEN_SIZE];
-	enum hyb_ooo_why why;
-	u32 lead;
-
-	lead = mpa_lead_len(pos, ivl);
-	f.total = lead + MPA_LEN_SIZE;
-	if (pos + f.total <= limit) {
-		if (!hyb_ooo_copy(run, pos + lead, len, sizeof(len)))
-			return 0;
-		f.ulpdu = proto_get16(len);
-		f.total = mpa_fpdu_len(pos, f.ulpdu, ivl);
-		if (f.ulpdu > MPA_ULPDU_MAX || f.ulpdu < DDP_TAGGED_LEN)
-			goto bad;
-	}
-	if (pos + f.total > run->end) {
-		if (o->partial != pos)
-			hyb_ooo_count(run->qp, HYB_OOO_PARTIAL);
-		o->partial = pos;
-		return 0;
-	}
-	if (pos + f.total > limit)	/* the FPDU behind it says otherwise */
-		goto bad;
-	why = hyb_ooo_take(run, &f);
-	if (why == HYB_OOO_BAD)
-		goto bad;
-	if (why == HYB_OOO_NOW ?
-	    !hyb_ooo_placed(run, &f) :
-	    !hyb_ooo_wait(run, pos, pos + f.total, true, why))
-		return 0;
-	return pos + f.total;
-
-bad:	/* where the next one begins is not known */
-	return hyb_ooo_wait(run, pos, limit, false, HYB_OOO_BAD) ?
-	       limit : 0;
-}
-
-/* --------------------------------------------------------------- runs */
-
-/*
- * The first FPDU that begins in [@pos, @limit), by the markers there. An FPDU
- * that began before ends within the longest one.
- */
-static bool hyb_ooo_find(struct hyb_ooo_run *run, u64 pos, u64 limit,
-			 u64 *start)
-{
-	u32 ivl = run->qp->rx.ivl;
-	u64 mark = pos + mpa_to_mark(pos, ivl);
-	u64 max = pos + mpa_fpdu_len(0, MPA_ULPDU_MAX, ivl) + ivl;
-	u8 p[MPA_MARK_SIZE];
-
-	for (; mark < max && mark + sizeof(p) <= limit; mark += ivl) {
-		if (!hyb_ooo_copy(run, mark, p, sizeof(p)))
-			return false;
-		if (ooo_mark_start(mark, p, ivl, start) && *start >= pos)
-			return *start < limit;
-	}
-	return false;
-}
-
-/* A run of octets that TCP has announced by one SACK block */
-static void hyb_ooo_walk(struct hyb_ooo_run *run, u64 pos)
-{
-	struct hyb_ooo *o = run->qp->ooo;
-	const struct ooo_range *r;
-	bool edge = false;
-	u64 limit, from;
-
-	for (from = pos; pos && pos < run->end;) {
-		r = ooo_at(o->tab, ooo_find(o->tab, pos));
-		if (r && r->pos <= pos) {
-			pos = r->pos + r->len;
-			edge = r->edge;
-			continue;
-		}
-		if (o->tab->nr == OOO_RANGES) {
-			hyb_ooo_count(run->qp, HYB_OOO_LIMIT);
-			break;
-		}
-		limit = r ? min(r->pos, run->end) : run->end;
-		if (edge) {
-			pos = hyb_ooo_fpdu(run, pos, limit);
-		} else if (hyb_ooo_find(run, pos, limit, &pos)) {
-			edge = true;
-		} else {
-			if (limit == run->end && o->no_mark != from) {
-				hyb_ooo_count(run->qp, HYB_OOO_MARK);
-				o->no_mark = from;
-			}
-			pos = limit;
-		}
-	}
-}
+static const struct ooo_ops hyb_ooo_ops = {
+	.copy = hyb_ooo_copy_walk,
+	.take = hyb_ooo_take,
+	.wait = hyb_ooo_wait,
+};
 
 static void hyb_ooo_drop_table(struct hyb_ooo *o)
 {
@@ -608,7 +475,11 @@ void hyb_ooo_look(struct hyb_qp *qp)
 	struct tcp_sock *tp = tcp_sk(sk);
 	struct hyb_ooo *o = qp->ooo;
 	const struct tcp_sack_block *sack;
-	struct hyb_ooo_run run = { .qp = qp, .sk = sk };
+	struct hyb_ooo_run run = {
+		.w = { .ops = &hyb_ooo_ops, .ivl = qp->rx.ivl },
+		.qp = qp,
+		.sk = sk,
+	};
 	u32 arrived;
 	u64 pos;
 	int i;
@@ -628,18 +499,19 @@ void hyb_ooo_look(struct hyb_qp *qp)
 	if (RB_EMPTY_ROOT(&tp->out_of_order_queue))
 		return;
 	if (!hyb_ooo_table(o)) {
-		hyb_ooo_count(qp, HYB_OOO_LIMIT);
+		hyb_ooo_count(qp, OOO_LIMIT);
 		return;
 	}
+	run.w.table = o->tab;
 	run.base = tp->copied_seq - (u32)qp->rx.pos;
 	for (i = 0; i < tp->rx_opt.num_sacks; i++) {
 		sack = &tp->selective_acks[i];
 		if (!after(sack->start_seq, tp->rcv_nxt))
 			continue;
 		pos = qp->rx.pos + (u32)(sack->start_seq - tp->copied_seq);
-		run.end = pos + (u32)(sack->end_seq - sack->start_seq);
+		run.w.end = pos + (u32)(sack->end_seq - sack->start_seq);
 		run.skb = NULL;
-		hyb_ooo_walk(&run, pos);
+		ooo_walk(&run.w, pos);
 	}
 }
 

@@ -1,11 +1,12 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
 /*
  * Fuzz target: octets of a stream arrive in runs, in any order. Each run is
- * walked as the driver does it: FPDUs are found by markers or behind another
- * one, and remembered as placed or as waiting, whatever their CRC. Then the
- * stream is consumed in order, with the same FPDUs or others.
+ * walked: FPDUs are found by markers or behind another one, and remembered as
+ * placed or as waiting. Then the stream is consumed in order, with the same FPDUs
+ * or others.
  */
 #include <stdbool.h>
+#include <stddef.h>
 #include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
@@ -38,94 +39,60 @@ static void check_table(void)
 }
 
 struct run {
+	struct ooo_walk walk;
 	const uint8_t *p; /* octet at @base */
-	uint64_t base, end;
-	uint32_t ivl;
+	uint64_t base;
 };
 
-static bool find(const struct run *run, uint64_t pos, uint64_t limit,
-		 u64 *start)
+static struct run *run_of(struct ooo_walk *w)
 {
-	uint64_t mark = pos + mpa_to_mark(pos, run->ivl);
-
-	for (; mark + MPA_MARK_SIZE <= limit; mark += run->ivl) {
-		if (!ooo_mark_start(mark, run->p + (mark - run->base), run->ivl,
-				    start))
-			continue;
-		check(*start <= mark);
-		if (*start >= pos)
-			return *start < limit;
-	}
-	return false;
+	return (struct run *)((char *)w - offsetof(struct run, walk));
 }
 
-/* Where to go on, 0: the end */
-static uint64_t fpdu(const struct run *run, uint64_t pos, uint64_t limit)
+/* No octet but those of the run is asked for */
+static bool copy(struct ooo_walk *w, u64 pos, u8 *dst, u32 len)
 {
-	uint32_t lead = mpa_lead_len(pos, run->ivl);
-	const uint8_t *p = run->p + (pos - run->base);
-	struct ooo_range r = { .pos = pos, .edge = true, .fpdus = 1 };
-	uint32_t total = lead + MPA_LEN_SIZE, i;
-	struct ddp_hdr h;
+	const struct run *run = run_of(w);
 
-	if (pos + total > limit)
-		return 0;
-	r.ulpdu = proto_get16(p + lead);
-	total = mpa_fpdu_len(pos, r.ulpdu, run->ivl);
-	if (r.ulpdu < DDP_TAGGED_LEN || pos + total > limit) {
-		if (r.ulpdu >= DDP_TAGGED_LEN && pos + total > run->end)
-			return 0;
-		r.len = limit - pos;
-		r.edge = false;
-		return ooo_add(&table, &r) ? limit : 0;
-	}
-	for (i = 0; i < DDP_HDR_MAX && i < r.ulpdu; i++)
-		r.hdr[i] = p[mpa_body_off(pos, MPA_LEN_SIZE + i, run->ivl)];
-	r.len = total;
-	r.placed = !ddp_parse(r.hdr, r.ulpdu, &h) && !rdmap_check(&h);
-	if (r.placed) {
-		r.payload = h.payload;
-		r.last = h.last;
-	}
-	return ooo_add(&table, &r) ? pos + total : 0;
+	check(pos >= run->base && pos + len <= w->end);
+	memcpy(dst, run->p + (pos - run->base), len);
+	return true;
 }
 
-static void walk(const struct run *run, u64 pos)
+/* What the driver finds out depends on much else: anything can be */
+static enum ooo_why take(struct ooo_walk *w, const struct ooo_fpdu *f)
 {
-	const struct ooo_range *r;
-	bool edge = false;
-	u64 limit;
+	static const enum ooo_why why[] = {
+		OOO_NOW,  OOO_NOW,  OOO_NOW,   OOO_NOW,
+		OOO_STAG, OOO_RECV, OOO_ORDER, OOO_BAD,
+	};
+	const struct run *run = run_of(w);
 
-	while (pos && pos < run->end && table.nr < OOO_RANGES) {
-		r = ooo_at(&table, ooo_find(&table, pos));
-		if (r && r->pos <= pos) {
-			pos = r->pos + r->len;
-			edge = r->edge;
-			continue;
-		}
-		limit = r && r->pos < run->end ? r->pos : run->end;
-		if (edge)
-			pos = fpdu(run, pos, limit);
-		else if (find(run, pos, limit, &pos))
-			edge = true;
-		else
-			pos = limit;
-	}
-	check_table();
+	check(f->total > MPA_CRC_SIZE && f->pos + f->total <= w->end);
+	check(f->h.payload <= f->total);
+	/* by the last octet of what should be its CRC */
+	return why[run->p[f->pos + f->total - 1 - run->base] & 7];
 }
+
+static void wait(struct ooo_walk *w, enum ooo_why why, u64 pos)
+{
+	check(why != OOO_NOW && why <= OOO_LIMIT && pos < w->end);
+}
+
+static const struct ooo_ops ops = { copy, take, wait };
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
 	static const uint32_t ivls[] = { 64, 64, 256, 512 };
+	struct run run = { .walk = { .ops = &ops, .table = &table } };
 	uint64_t from, to;
-	struct run run;
-	uint8_t *copy;
+	uint8_t *octets;
 	size_t ops, i;
 
 	if (size < 12)
 		return 0;
 	ops = 1 + data[1] % 8;
-	run.ivl = ivls[data[0] & 3];
+	run.walk.ivl = ivls[data[0] & 3];
 	run.base = 64 + 4 * (uint64_t)data[2];
 	if (size < 2 + 2 * ops + 8)
 		return 0;
@@ -137,13 +104,14 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 		from = op[0] * 16u % len & ~3u;
 		to = from + 1 + op[1] * 16u % (len - from);
 		/* no octet behind the run is there */
-		copy = malloc(to);
-		check(copy);
-		memcpy(copy, data + 3 + 2 * ops, to);
-		run.p = copy;
-		run.end = run.base + to;
-		walk(&run, run.base + from);
-		free(copy);
+		octets = malloc(to);
+		check(octets);
+		memcpy(octets, data + 3 + 2 * ops, to);
+		run.p = octets;
+		run.walk.end = run.base + to;
+		ooo_walk(&run.walk, run.base + from);
+		check_table();
+		free(octets);
 		if (op[0] & 1 && table.nr) {
 			ooo_advance(&table, 1 + op[1] % ooo_at(&table, 0)->len);
 			check_table();

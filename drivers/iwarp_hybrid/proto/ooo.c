@@ -107,3 +107,138 @@ void ooo_advance(struct ooo_table *t, u32 len)
 	if (!t->nr)
 		t->first = 0;
 }
+
+/* ---------------------------------------------------------------- walks */
+
+/* Octets up to @end are not looked at again before their turn */
+static bool ooo_wait(struct ooo_walk *w, u64 pos, u64 end, bool edge,
+		     enum ooo_why why)
+{
+	struct ooo_range r = { .pos = pos, .len = end - pos, .edge = edge };
+
+	w->ops->wait(w, why, pos);
+	return ooo_add(w->table, &r);
+}
+
+static bool ooo_placed(struct ooo_walk *w, const struct ooo_fpdu *f)
+{
+	struct ooo_range r = {
+		.pos = f->pos,
+		.len = f->total,
+		.fpdus = 1,
+		.payload = f->h.payload,
+		.ulpdu = f->ulpdu,
+		.placed = true,
+		.edge = true,
+		.last = f->h.last,
+	};
+
+	memcpy(r.hdr, f->hdr + MPA_LEN_SIZE, sizeof(r.hdr));
+	return ooo_add(w->table, &r);
+}
+
+/* Length and headers, a private copy without markers; false if nonsense */
+static bool ooo_headers(struct ooo_walk *w, struct ooo_fpdu *f)
+{
+	u32 body = MPA_LEN_SIZE + (f->ulpdu < DDP_HDR_MAX ? f->ulpdu :
+							    DDP_HDR_MAX);
+	u32 at, n;
+
+	for (at = 0; at < body; at += n) {
+		n = mpa_body_run(f->pos, at, w->ivl);
+		if (n > body - at)
+			n = body - at;
+		if (!w->ops->copy(w, f->pos + mpa_body_off(f->pos, at, w->ivl),
+				  f->hdr + at, n))
+			return false;
+	}
+	return !ddp_parse(f->hdr + MPA_LEN_SIZE, f->ulpdu, &f->h) &&
+	       !rdmap_check(&f->h);
+}
+
+/*
+ * The FPDU at @pos, which is the first octet of one; @limit: up to here nothing
+ * was looked at. Returns where to go on, 0 if there is nothing to do for now.
+ */
+static u64 ooo_one(struct ooo_walk *w, u64 pos, u64 limit)
+{
+	struct ooo_fpdu f = { .pos = pos };
+	u32 lead = mpa_lead_len(pos, w->ivl);
+	u8 len[MPA_LEN_SIZE];
+	enum ooo_why why;
+
+	f.total = lead + MPA_LEN_SIZE;
+	if (pos + f.total <= limit) {
+		if (!w->ops->copy(w, pos + lead, len, sizeof(len)))
+			return 0;
+		f.ulpdu = proto_get16(len);
+		f.total = mpa_fpdu_len(pos, f.ulpdu, w->ivl);
+		if (f.ulpdu > MPA_ULPDU_MAX || f.ulpdu < DDP_TAGGED_LEN)
+			goto bad;
+	}
+	if (pos + f.total > w->end) {
+		w->ops->wait(w, OOO_PARTIAL, pos);
+		return 0;
+	}
+	if (pos + f.total > limit)	/* the FPDU behind it says otherwise */
+		goto bad;
+	why = ooo_headers(w, &f) ? w->ops->take(w, &f) : OOO_BAD;
+	if (why == OOO_BAD)
+		goto bad;
+	if (why == OOO_NOW ? !ooo_placed(w, &f) :
+			     !ooo_wait(w, pos, pos + f.total, true, why))
+		return 0;
+	return pos + f.total;
+
+bad:	/* where the next one begins is not known */
+	return ooo_wait(w, pos, limit, false, OOO_BAD) ? limit : 0;
+}
+
+/*
+ * The first FPDU that begins in [@pos, @limit), by the markers there. An FPDU
+ * that began before ends within the longest one.
+ */
+static bool ooo_first(struct ooo_walk *w, u64 pos, u64 limit, u64 *start)
+{
+	u64 mark = pos + mpa_to_mark(pos, w->ivl);
+	u64 max = pos + mpa_fpdu_len(0, MPA_ULPDU_MAX, w->ivl) + w->ivl;
+	u8 p[MPA_MARK_SIZE];
+
+	for (; mark < max && mark + sizeof(p) <= limit; mark += w->ivl) {
+		if (!w->ops->copy(w, mark, p, sizeof(p)))
+			return false;
+		if (ooo_mark_start(mark, p, w->ivl, start) && *start >= pos)
+			return *start < limit;
+	}
+	return false;
+}
+
+void ooo_walk(struct ooo_walk *w, u64 pos)
+{
+	const struct ooo_range *r;
+	u64 limit, from = pos;
+	bool edge = false;
+
+	while (pos && pos < w->end) {
+		r = ooo_at(w->table, ooo_find(w->table, pos));
+		if (r && r->pos <= pos) {
+			pos = r->pos + r->len;
+			edge = r->edge;
+			continue;
+		}
+		if (w->table->nr == OOO_RANGES) {
+			w->ops->wait(w, OOO_LIMIT, pos);
+			break;
+		}
+		limit = r && r->pos < w->end ? r->pos : w->end;
+		if (edge) {
+			pos = ooo_one(w, pos, limit);
+		} else if (ooo_first(w, pos, limit, &pos)) {
+			edge = true;
+		} else {
+			if (limit == w->end)
+				w->ops->wait(w, OOO_MARK, from);
+			pos = limit;
+		}
+	}
+}

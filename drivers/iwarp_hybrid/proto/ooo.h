@@ -101,4 +101,73 @@ bool ooo_add(struct ooo_table *t, const struct ooo_range *r);
  */
 void ooo_advance(struct ooo_table *t, u32 len);
 
+/* ---------------------------------------------------------------- walks */
+
+/* Why an FPDU, or what may be one, waits for its turn */
+enum ooo_why {
+	OOO_NOW,	/* it does not */
+	OOO_MARK,	/* no marker tells where one begins */
+	OOO_STAG,	/* no memory for it, now */
+	OOO_RECV,	/* its receive is not known */
+	OOO_ORDER,	/* its operation is carried out in order */
+	OOO_PARTIAL,	/* not all of it is there */
+	OOO_BAD,	/* something is wrong with it */
+	OOO_LIMIT,	/* as much as can be remembered */
+};
+
+/**
+ * struct ooo_fpdu - an FPDU before its turn
+ * @pos: position of its first octet
+ * @total: octets of the stream
+ * @ulpdu: length of the ULPDU
+ * @hdr: length and header, a private copy
+ * @h: decoded header
+ */
+struct ooo_fpdu {
+	u64 pos;
+	u32 total;
+	u32 ulpdu;
+	u8 hdr[MPA_LEN_SIZE + DDP_HDR_MAX];
+	struct ddp_hdr h;
+};
+
+struct ooo_walk;
+
+/**
+ * struct ooo_ops - what a walk asks for
+ * @copy: copy octets of the run, which end in front of @end of the walk; false if
+ *	  they are not all there
+ * @take: check and place a complete FPDU with a header that makes sense, or find
+ *	  out why it has to wait
+ * @wait: what begins at this position waits; may be told again in another walk
+ */
+struct ooo_ops {
+	bool (*copy)(struct ooo_walk *w, u64 pos, u8 *dst, u32 len);
+	enum ooo_why (*take)(struct ooo_walk *w, const struct ooo_fpdu *f);
+	void (*wait)(struct ooo_walk *w, enum ooo_why why, u64 pos);
+};
+
+/**
+ * struct ooo_walk - a look at a run of octets whose front is missing
+ * @ops: see there
+ * @table: what was found out about the stream
+ * @ivl: marker interval, not 0
+ * @end: position behind the run
+ */
+struct ooo_walk {
+	const struct ooo_ops *ops;
+	struct ooo_table *table;
+	u32 ivl;
+	u64 end;
+};
+
+/**
+ * ooo_walk - find the FPDUs of a run, and remember what became of them
+ * @w: walk
+ * @pos: position of the first octet of the run, not 0
+ *
+ * What the table has is not looked at again. Ends early when the table is full.
+ */
+void ooo_walk(struct ooo_walk *w, u64 pos);
+
 #endif

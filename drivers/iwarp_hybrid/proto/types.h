@@ -4,7 +4,8 @@
  * memcpy. They build in the kernel and, unchanged, in user space.
  *
  * Rules for this directory: pure functions over (pointer, length), unsigned
- * arithmetic that cannot wrap, no allocation, no global state, no calls out.
+ * arithmetic that cannot wrap, no allocation, no global state, no calls out but of
+ * functions that they are given.
  */
 #ifndef HYB_PROTO_TYPES_H
 #define HYB_PROTO_TYPES_H
