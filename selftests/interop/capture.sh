@@ -9,11 +9,15 @@
 
 # shellcheck source=selftests/lib/lib.sh
 . "$(dirname "$0")/../lib/lib.sh"
+# shellcheck source=selftests/lib/ktest.sh
+. "$(dirname "$0")/../lib/ktest.sh"
 need tcpdump sdp-run xfer hyb-target
 
-# dump_start NAME, dump_stop
+# dump_start NAME [a|b], dump_stop
 dump_start() {
-	start_bg a tcpdump -i va -s 0 -U --immediate-mode -Z root -w \
+	local ns=${2:-a}
+
+	start_bg "$ns" tcpdump -i "v$ns" -s 0 -B 32768 -U --immediate-mode -Z root -w \
 		"$OUT/$1.pcap" tcp
 	DUMP=$BG_PID
 	wait_for 20 test -s "$OUT/$1.pcap"
@@ -77,6 +81,39 @@ messages() {
 	net_down
 }
 
+# aligned NAME MTU...: Writes over hnic, which cuts what TCP gives it in one piece,
+# captured where they arrive; the MTU changes from one to the next
+aligned() {
+	local mtu name=$1
+
+	shift
+	dump_start "$name" b
+	kt_do a "$name" open 10.0.0.2 7800 1
+	for mtu; do
+		ip -n a link set va mtu "$mtu"
+		ip -n b link set vb mtu "$mtu"
+		kt_do a "$name, MTU $mtu" write 65536 16
+	done
+	kt_tell a close
+	dump_stop
+}
+
+segments() {
+	NET_LINK=hnic
+	if ! dev_up hybrid hybrid || ! kt_load ulp_load; then
+		ktap_fail "hybrid devices over hnic, and a load"
+		return
+	fi
+	in_b ethtool -K vb gro off
+	# no faster than tcpdump is
+	in_a sh -c "echo 20 >/sys/class/net/va/hnic/rate"
+	ktap_check "segmentation by the NIC" \
+		sh -c "ip netns exec a ethtool -k va | grep 'tcp-seg.*: on'"
+	kt_tell b listen 10.0.0.2 7800
+	aligned aligned 1500
+	aligned aligned-mtu 1500 1280 1500
+}
+
 capture hybrid-siw hybrid siw auto
 capture siw-hybrid siw hybrid auto
 capture hybrid-hybrid hybrid hybrid off
@@ -87,4 +124,5 @@ NET_MTU=1283	# no multiple of 4 is left for TCP
 capture hybrid-markers-odd hybrid hybrid auto
 NET_MTU=1500
 messages hybrid-messages auto
+segments
 ktap_done

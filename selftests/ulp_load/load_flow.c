@@ -17,6 +17,7 @@
  * @todo: requests to be posted yet
  * @left: completions that are expected
  * @ping: the passive end answers
+ * @chain: all are posted by one call
  * @err: of the first request that failed
  * @mr: regions of both ends, for Write and Read
  * @sent: requests have completed
@@ -30,6 +31,7 @@ struct ul_flow {
 	u32 todo;
 	u32 left;
 	bool ping;
+	bool chain;
 	int err;
 	struct ib_mr *mr[2];
 	struct ib_cqe sent;
@@ -160,25 +162,50 @@ static struct ib_mr *ul_reg(struct ul_end *e)
 
 /* -------------------------------------------------------------------- flows */
 
-static int ul_post(struct ul_flow *f)
+/* A Write or Read of the first octets of the regions */
+static void ul_fill(struct ul_flow *f, struct ib_rdma_wr *wr,
+		    struct ib_sge *sge)
 {
-	struct ul_end *e = &f->c->a;
-	struct ib_sge sge = { .length = f->size };
-	struct ib_rdma_wr wr = {
+	*sge = (struct ib_sge){
+		.addr = f->mr[0]->iova,
+		.length = f->size,
+		.lkey = f->mr[0]->lkey,
+	};
+	*wr = (struct ib_rdma_wr){
 		.wr.wr_cqe = &f->sent,
 		.wr.opcode = f->op,
 		.wr.send_flags = IB_SEND_SIGNALED,
-		.wr.sg_list = &sge,
+		.wr.sg_list = sge,
 		.wr.num_sge = 1,
+		.remote_addr = f->mr[1]->iova,
+		.rkey = f->mr[1]->rkey,
 	};
+}
+
+static int ul_post(struct ul_flow *f)
+{
+	struct ul_end *e = &f->c->a;
+	struct ib_rdma_wr wr;
+	struct ib_sge sge;
 
 	if (f->op == IB_WR_SEND)
 		return ul_send(e, f->size, &f->sent);
-	sge.addr = f->mr[0]->iova;
-	sge.lkey = f->mr[0]->lkey;
-	wr.remote_addr = f->mr[1]->iova;
-	wr.rkey = f->mr[1]->rkey;
+	ul_fill(f, &wr, &sge);
 	return ib_post_send(e->id->qp, &wr.wr, NULL);
+}
+
+static int ul_post_chain(struct ul_flow *f)
+{
+	struct ib_rdma_wr wr[UL_DEPTH];
+	struct ib_sge sge;
+	u32 i, n = f->todo;
+
+	f->todo = 0;
+	for (i = 0; i < n; i++) {
+		ul_fill(f, &wr[i], &sge);
+		wr[i].wr.next = i + 1 < n ? &wr[i + 1].wr : NULL;
+	}
+	return ib_post_send(f->c->a.id->qp, &wr[0].wr, NULL);
 }
 
 static bool ul_failed(struct ul_flow *f, int err)
@@ -243,7 +270,7 @@ static int ul_begin(struct ul_flow *f, const char *what)
 {
 	int i, err = 0;
 
-	if (!strcmp(what, "write"))
+	if (!strcmp(what, "write") || !strcmp(what, "chain"))
 		f->op = IB_WR_RDMA_WRITE;
 	else if (!strcmp(what, "read"))
 		f->op = IB_WR_RDMA_READ;
@@ -252,6 +279,9 @@ static int ul_begin(struct ul_flow *f, const char *what)
 	else
 		return -EINVAL;
 	f->ping = *what == 'p';
+	f->chain = *what == 'c';
+	if (f->chain && f->todo > UL_DEPTH)
+		return -EINVAL;
 	if (f->op != IB_WR_SEND) {
 		for (i = 0; i < 2 && !err; i++) {
 			f->mr[i] = ul_reg(i ? &f->c->b : &f->c->a);
@@ -277,6 +307,10 @@ static int ul_go(struct ul_flow *f)
 {
 	u32 i, n = f->ping ? 1 : min_t(u32, f->todo, UL_DEPTH);
 
+	if (f->chain) {
+		ul_failed(f, ul_post_chain(f));
+		n = 0;
+	}
 	f->todo -= n;
 	for (i = 0; i < n; i++)
 		if (ul_failed(f, ul_post(f)))
@@ -310,7 +344,7 @@ static void ul_mark(bool start)
 /**
  * ul_flow() - requests of one kind
  * @c: connection; of no use afterwards but for requests without receives
- * @what: "send", "write", "read" or "ping"
+ * @what: "send", "write", "read", "ping" or "chain"
  * @size: octets of each
  * @count: how many
  * @nsecs: result: how long it took

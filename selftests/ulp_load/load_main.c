@@ -8,6 +8,7 @@
  *	close			end them
  *	tcp ADDR PORT N		as many of TCP, both ends in one namespace
  *	send|write|read|ping SIZE N	over the first one; "ping" there and back
+ *	chain SIZE N		N Writes, posted by one call
  *
  * How long the last one took is in the parameter "nsecs".
  */

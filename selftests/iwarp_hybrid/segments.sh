@@ -1,0 +1,56 @@
+#!/bin/bash
+# SPDX-License-Identifier: GPL-2.0
+# vm: timeout=120
+#
+# FPDUs and segments: short ones that are posted together share a segment, and none
+# waits until those before it are acknowledged. Where FPDUs begin in segments is
+# looked at on the wire, in interop/capture.
+
+# shellcheck source=selftests/lib/lib.sh
+. "$(dirname "$0")/../lib/lib.sh"
+# shellcheck source=selftests/lib/ktest.sh
+. "$(dirname "$0")/../lib/ktest.sh"
+need rdma ss tc
+
+count() { cat "/sys/class/infiniband/rda/ports/1/hw_counters/$1"; }
+
+check_shared() {
+	local fpdus segments
+
+	kt_do a "" open 10.0.0.2 7800 1
+	kt_do a "" touch
+	fpdus=$(count tx_fpdus) segments=$(count tx_segments)
+	kt_do a "" chain 64 16
+	fpdus=$(($(count tx_fpdus) - fpdus))
+	segments=$(($(count tx_segments) - segments))
+	# 16 of 84 octets, and one Send that tells that they are there
+	ktap_is "FPDUs of 16 short Writes and a Send" "$fpdus" 17
+	ktap_check "have not a segment each ($segments)" test "$segments" -le 4
+	kt_tell a close
+}
+
+# acked: nothing of a is under way to b
+acked() { ! in_a ss -tin state established dst 10.0.0.2 | grep unacked; }
+
+# No acknowledgment comes from b, so a segment that waited for one would never leave
+check_alone() {
+	kt_do a "" open 10.0.0.2 7800 1
+	kt_do a "" touch
+	ktap_check "all is acknowledged" wait_for 20 acked
+	ktap_check "no more from now on" tc -n b qdisc add dev vb root netem loss 100%
+	kt_do a "the first one" touch
+	ktap_check_fails "it is not acknowledged" acked
+	kt_do a "one behind it" touch
+	ktap_check_fails "neither is" acked
+	ktap_check "acknowledgments come again" tc -n b qdisc del dev vb root
+	ktap_check "all is acknowledged" wait_for 60 acked
+	kt_tell a close
+}
+
+dev_up hybrid hybrid || ktap_skip_all "no hybrid devices"
+kt_load ulp_load || ktap_skip_all "no test module"
+kt_tell b listen 10.0.0.2 7800
+check_shared
+check_alone
+ktap_check "no queue pair is left" wait_for 60 no_queue_pairs
+ktap_done
