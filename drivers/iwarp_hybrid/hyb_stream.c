@@ -182,6 +182,45 @@ int hyb_stream_turn(struct hyb_stream *s, struct sock *sk)
 	return 0;
 }
 
+/*
+ * Payload of a segment. FPDUs are multiples of 4, so segments have to be: TCP is
+ * told that the peer takes no more than that. And it is told now of a path that
+ * has changed, not when the octets are given to it that were laid out for the
+ * former one.
+ */
+static u32 hyb_stream_mss(struct hyb_stream *s, struct sock *sk)
+{
+	const struct inet_connection_sock *icsk = inet_csk(sk);
+	const struct dst_entry *dst = __sk_dst_get(sk);
+	u32 mtu = dst ? dst_mtu(dst) : icsk->icsk_pmtu_cookie;
+	struct tcp_sock *tp = tcp_sk(sk);
+	u32 mss;
+
+	if (mtu == s->mtu && mtu == icsk->icsk_pmtu_cookie &&
+	    !(tp->mss_cache & 3))
+		return tp->mss_cache;
+	s->mtu = mtu;
+	tp->rx_opt.mss_clamp = s->clamp;
+	mss = icsk->icsk_sync_mss(sk, mtu);
+	if (!(mss & 3) || mss < HYB_SEG_MIN)
+		return mss;
+	tp->rx_opt.mss_clamp = (mss & ~3U) + icsk->icsk_ext_hdr_len +
+			       tp->tcp_header_len - sizeof(struct tcphdr);
+	return icsk->icsk_sync_mss(sk, mtu);
+}
+
+/**
+ * hyb_stream_attach - the octets of the stream are TCP's next ones
+ * @s: empty stream
+ * @sk: TCP socket, owned by the caller
+ */
+void hyb_stream_attach(struct hyb_stream *s, struct sock *sk)
+{
+	s->seq = tcp_sk(sk)->write_seq;
+	s->clamp = tcp_sk(sk)->rx_opt.mss_clamp;
+	hyb_stream_mss(s, sk);
+}
+
 /**
  * hyb_stream_look - where in a segment the stream ends
  * @s: stream
@@ -192,10 +231,12 @@ int hyb_stream_turn(struct hyb_stream *s, struct sock *sk)
 void hyb_stream_look(struct hyb_stream *s, struct sock *sk)
 {
 	struct sk_buff *tail = tcp_write_queue_tail(sk);
-	u32 mss = READ_ONCE(tcp_sk(sk)->mss_cache);
 	u32 waiting = hyb_stream_waiting(s);
-	u32 used;
+	u32 used, mss;
 
+	/* whoever owns it may be in the middle of something */
+	mss = sock_owned_by_user(sk) ? tcp_sk(sk)->mss_cache :
+				       hyb_stream_mss(s, sk);
 	if (waiting && s->mss == mss)
 		return;
 	s->mss = mss;

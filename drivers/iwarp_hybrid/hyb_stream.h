@@ -8,9 +8,9 @@
  * a segment it is and sizes FPDUs so that they end with the segment: a long
  * message fills segments completely, the next message continues in what is
  * left of the last segment. Only when very little is left, or a short message
- * does not fit, the segment ends early. If the MSS is no multiple of 4 this
- * cannot work (FPDUs are), and FPDUs are just as long as a segment; receivers
- * must not depend on alignment.
+ * does not fit, the segment ends early. FPDUs are multiples of 4, hence TCP is
+ * told to make segments of such a length, too. If it does not, nothing is aligned,
+ * and FPDUs are just as long as a segment; receivers must not depend on alignment.
  *
  * Used by hyb_tx and hyb_shared, calls proto/ only. All of it is protected by
  * the spinlock of the TCP socket.
@@ -66,6 +66,8 @@ struct hyb_tx_page {
  * @seq: TCP's sequence number of position 0
  * @ivl: marker interval, 0 for none
  * @ivl_log: its logarithm
+ * @clamp: largest segment that the peer takes, as TCP keeps it
+ * @mtu: of the path that @mss is for
  * @mss: payload of a TCP segment, looked up for each batch
  * @room: octets up to the end of the current segment; 0: not aligned
  * @first: the ring as long as it need not grow
@@ -81,6 +83,8 @@ struct hyb_stream {
 	u32 seq;
 	u32 ivl;
 	u32 ivl_log;
+	u16 clamp;
+	u32 mtu;
 	u32 mss;
 	u32 room;
 	struct hyb_tx_page first[HYB_TX_PAGES];
@@ -176,6 +180,7 @@ void hyb_stream_free(struct hyb_stream *s);
 int hyb_stream_next_page(struct hyb_stream *s);
 bool hyb_stream_extend(struct hyb_stream *s);
 int hyb_stream_turn(struct hyb_stream *s, struct sock *sk);
+void hyb_stream_attach(struct hyb_stream *s, struct sock *sk);
 void hyb_stream_look(struct hyb_stream *s, struct sock *sk);
 void hyb_stream_rewind(struct hyb_stream *s);
 void hyb_stream_trim(struct hyb_stream *s);

@@ -466,7 +466,7 @@ static void hyb_tcp_start(struct hyb_cep *cep, struct hyb_qp *qp,
 
 	spin_lock_bh(&sk->sk_lock.slock);
 	sock_hold(sk);
-	qp->tx.s.seq = tcp_sk(sk)->write_seq;
+	hyb_stream_attach(&qp->tx.s, sk);
 	qp->rx.segs = tcp_sk(sk)->data_segs_in;
 	qp->tcp.attached = true;
 	set_bit(HYB_TODO_RX, &qp->tcp.todo);

@@ -112,6 +112,8 @@ segments() {
 	kt_tell b listen 10.0.0.2 7800
 	aligned aligned 1500
 	aligned aligned-mtu 1500 1280 1500
+	# TCP has 1398 octets in a segment, FPDUs are multiples of 4
+	aligned aligned-odd 1450 1500 1283
 }
 
 capture hybrid-siw hybrid siw auto
