@@ -14,6 +14,7 @@
 
 #include "hyb_crc.h"
 #include "hyb_offload.h"
+#include "hyb_ooo.h"
 #include "hyb_quick.h"
 #include "hyb_rx.h"
 #include "hyb_tx.h"
@@ -438,10 +439,10 @@ static u32 hyb_quick_fpdu(struct hyb_qp *qp, const struct sk_buff *skb,
 	return ok ? total : 0;
 }
 
-/* Nothing is unusual about the connection */
+/* Nothing is unusual about the connection, and nothing came before its turn */
 static bool hyb_quick_open(const struct hyb_qp *qp)
 {
-	return qp->rx.pos && !qp->tx.fenced && !qp->ooo &&
+	return qp->rx.pos && !qp->tx.fenced && !(qp->ooo && qp->ooo->tab) &&
 	       !(qp->off && READ_ONCE(qp->off->ask));
 }
 
