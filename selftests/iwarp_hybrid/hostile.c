@@ -2,8 +2,10 @@
 /*
  * hyb-hostile: a plain TCP program that speaks iWARP and breaks its rules.
  *
- *   hyb-hostile -h ADDRESS [-p PORT] [-s COMMAND] start|fpdu|ext
+ *   hyb-hostile -h ADDRESS [-p PORT] [-s COMMAND] start|fpdu|ext|ends
  *        attacks a listening hyb-target
+ *   hyb-hostile -h ADDRESS [-p PORT] [-s COMMAND] fence
+ *        the same with "hyb-target -g"
  *   hyb-hostile -h ADDRESS [-p PORT] [-s COMMAND] hello|sdp|shared|ring|hold
  *        attacks a listening SDP socket, a server that echoes; on a shared
  *        link, with payload in rings, without credits in the last cases
@@ -13,6 +15,8 @@
  *        attacks below SDP on a shared link: those of fpdu that need no target
  *   hyb-hostile -h ADDRESS [-p PORT] [-s COMMAND] -x COMMAND reply
  *        listens itself; COMMAND makes a client connect to it
+ *   hyb-hostile -h ADDRESS [-p PORT] [-s COMMAND] -x COMMAND answer
+ *        the same with a client that asks for an atomic operation
  *   hyb-hostile -h ADDRESS [-p PORT] [-s COMMAND] -x COMMAND ack|sdp|talk|...
  *        the same with a client of SDP that returns what it receives: its
  *        Hello is answered with mistakes, or then the attacks follow that a
@@ -245,7 +249,7 @@ static void attack_client(const struct attack *a, bool open)
 		waitpid(child, &status, 0);
 		return;
 	}
-	if (open && sdp_answer(&p))
+	if (open && (opt.sdp ? sdp_answer(&p) : peer_answer(&p, NULL, 0)))
 		result(a, false, "start-up failed", NULL);
 	else
 		strike(&p, a, &m);
@@ -301,6 +305,13 @@ static bool run_suite(const char *suite)
 	} else if (!strcmp(suite, "ext")) {
 		peer_ext = true;
 		run(ext_attacks, ext_attack_count, true);
+	} else if (!strcmp(suite, "ends")) {
+		run(end_attacks, end_attack_count, true);
+	} else if (!strcmp(suite, "fence")) {
+		run(fence_attacks, fence_attack_count, false);
+	} else if (!strcmp(suite, "answer")) {
+		peer_ext = true;
+		run(answer_attacks, answer_attack_count, true);
 	} else if (!strcmp(suite, "hello")) {
 		opt.sdp = true;
 		run(hello_attacks, hello_attack_count, false);

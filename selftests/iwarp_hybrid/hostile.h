@@ -41,12 +41,21 @@ struct attack {
 extern const struct attack fpdu_attacks[];
 extern const unsigned int fpdu_attack_count;
 bool attack_on_wire(const struct attack *a);
+/* The same, for which the device's timers have to run out */
+extern const struct attack end_attacks[];
+extern const unsigned int end_attack_count;
 /* The same, messages of RFC 7306; the device takes us for one of its kind */
 extern const struct attack ext_attacks[];
 extern const unsigned int ext_attack_count;
 /* On the bare TCP connection, to a listener */
 extern const struct attack start_attacks[];
 extern const unsigned int start_attack_count;
+/* The same, to one that greets */
+extern const struct attack fence_attacks[];
+extern const unsigned int fence_attack_count;
+/* After a regular start-up, to an initiator that asks for an atomic operation */
+extern const struct attack answer_attacks[];
+extern const unsigned int answer_attack_count;
 /* On the bare TCP connection, to an initiator */
 extern const struct attack reply_attacks[];
 extern const unsigned int reply_attack_count;

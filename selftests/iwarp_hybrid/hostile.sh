@@ -9,6 +9,8 @@
 
 # shellcheck source=selftests/lib/lib.sh
 . "$(dirname "$0")/../lib/lib.sh"
+# shellcheck source=selftests/lib/ktest.sh
+. "$(dirname "$0")/../lib/ktest.sh"
 need hyb-hostile hyb-target rdma
 
 SERVER=10.0.0.2
@@ -44,9 +46,13 @@ attacks() {
 }
 
 dev_up hybrid hybrid || ktap_skip_all "no hybrid devices"
+kt_load verbs_test || ktap_skip_all "no test module"
 start_bg b hyb-target -h $SERVER -p 7900
 TARGET=$BG_PID
 TARGET_LOG=$BG_LOG
+start_bg b hyb-target -g -h $SERVER -p 7902
+GREETER=$BG_PID
+wait_for 20 said listening || ktap_fail "the target that greets listens"
 wait_for 20 said listening "$TARGET_LOG" ||
 	ktap_fail "the target listens" "$(cat "$TARGET_LOG")"
 healthy_start
@@ -54,11 +60,23 @@ SETS=()
 attacks fpdu -h $SERVER -p 7900
 attacks ext -h $SERVER -p 7900
 attacks start -h $SERVER -p 7900
+attacks ends -h $SERVER -p 7900
 # the other way round: a hybrid initiator connects to a hostile server in a
 attacks reply -h 10.0.0.1 -p 7901 \
 	-x "in-ns b hyb-target -c -1 -h 10.0.0.1 -p 7901"
+attacks fence -h $SERVER -p 7902
+# a client in the kernel, for programs have no atomic operations
+attacks answer -h 10.0.0.1 -p 7903 \
+	-x "in-ns b sh -c 'echo fetch 10.0.0.1 7903 >$KT/run'"
+# and one whose peer does not even answer TCP
+ip -n b neigh replace 10.0.0.9 lladdr 02:00:00:00:00:09 dev vb
+in_b hyb-target -c -1 -h 10.0.0.9 -p 7900 >"$OUT/nobody.log" 2>&1 &
+SETS+=($!)
 wait "${SETS[@]}"
-for set in fpdu ext start reply; do
+ktap_check "nobody there: not connected" grep -q "not connected" "$OUT/nobody.log"
+ktap_check "nobody there: cm_timeouts" test \
+	"$(cat /sys/class/infiniband/rdb/ports/1/hw_counters/cm_timeouts)" -gt 0
+for set in fpdu ext start ends reply fence answer; do
 	# what needs markers has its turn below
 	ktap_include <(grep -v '# SKIP' "$OUT/$set.tap")
 done
@@ -87,9 +105,14 @@ echo auto > /sys/class/infiniband/rdb/hybrid/markers
 again "markers both ways" -i 256
 again "markers, sequence numbers wrap" -i 512 -w -o marker
 again "rare markers, sequence numbers wrap" -i 16384 -w -o everywhere
+echo on > /sys/class/infiniband/rdb/hybrid/markers
+echo on > /sys/class/infiniband/rdb/hybrid/ooo
+again "placed before their turn"
 healthy_check
 
 stop_bg "$TARGET"
+stop_bg "$GREETER"
+ktap_check "no queue pair is left" wait_for 60 no_queue_pairs
 ktap_check "the devices go" dev_down
 ktap_check "the module goes" wait_for 20 modprobe -r iwarp_hybrid
 ktap_done

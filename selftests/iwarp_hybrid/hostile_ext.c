@@ -164,6 +164,50 @@ static enum peer_end response_to_read(struct peer *p,
 	return END_NONE;
 }
 
+/* The Atomic Request of the initiator */
+static bool asked(struct peer *p)
+{
+	return peer_recv_fpdu(p, 10000) == 1 && p->ulpdu[1] == OP_ATOMIC_REQ &&
+	       p->ulpdu_len == 18 + AREQ_LEN;
+}
+
+/* An answer to it, or more than one in a packet; @inval is added to the identifier */
+static enum peer_end answer(struct peer *p, const struct target_memory *m,
+			    const struct attack *a)
+{
+	int on = 1, off = 0, i;
+	unsigned char r[12];
+	size_t n;
+
+	(void)m;
+	if (!asked(p))
+		return END_NO_FRAME;
+	memset(r, 0x11, sizeof(r));
+	put_be32(r, get_be32(p->ulpdu + 22) + a->inval);
+	setsockopt(p->fd, IPPROTO_TCP, TCP_CORK, &on, sizeof(on));
+	for (i = 0; i <= a->region; i++) {
+		n = ulpdu_untagged(big, a->ddp, OP_ATOMIC_RESP, 0, a->qn,
+				   a->msn + i, a->mo, r, sizeof(r));
+		peer_send_fpdu(p, big, n + (int)a->len, NULL);
+	}
+	setsockopt(p->fd, IPPROTO_TCP, TCP_CORK, &off, sizeof(off));
+	return END_NONE;
+}
+
+/* A Read Response instead */
+static enum peer_end answer_read(struct peer *p, const struct target_memory *m,
+				 const struct attack *a)
+{
+	size_t n;
+
+	(void)m;
+	if (!asked(p))
+		return END_NO_FRAME;
+	n = ulpdu_tagged(big, a->ddp, OP_READ_RESP, 1, 0, "12345678", a->len);
+	peer_send_fpdu(p, big, n, NULL);
+	return END_NONE;
+}
+
 /* clang-format off */
 #define ENDS(...) { __VA_ARGS__ }
 #define CASE(n, c, e, ...) { .name = n, .counter = c, .ends = e, .run = __VA_ARGS__ }
@@ -259,3 +303,31 @@ const struct attack ext_attacks[] = {
 /* clang-format on */
 
 const unsigned int ext_attack_count = COUNT(ext_attacks);
+
+#define ANSWER answer, .ddp = DDP_UNTAGGED, .qn = 3
+
+/* clang-format off */
+const struct attack answer_attacks[] = {
+	CASE("answer: as it should be", NULL, ENDS(E_CLOSED), ANSWER, .msn = 1),
+	CASE("answer: message number 2 first", "err_ddp_msn", ENDS(E_TERM(1, 2, 3)),
+	     ANSWER, .msn = 2),
+	CASE("answer: offset 4", "err_ddp_offset", ENDS(E_TERM(1, 2, 4)),
+	     ANSWER, .msn = 1, .mo = 4),
+	CASE("answer: to another request", "err_atomic", ENDS(E_TERM(0, 2, 0xff)),
+	     ANSWER, .msn = 1, .inval = 1),
+	CASE("answer: 4 octets short", "err_ddp_buffer", ENDS(E_TERM(1, 2, 5)),
+	     ANSWER, .msn = 1, .len = -4),
+	CASE("answer: 4 octets more", "err_ddp_buffer", ENDS(E_TERM(1, 2, 5)),
+	     ANSWER, .msn = 1, .len = 4),
+	CASE("answer: on queue 0", "err_ddp_queue", ENDS(E_TERM(1, 2, 1)),
+	     answer, .ddp = DDP_UNTAGGED, .msn = 1),
+	CASE("answer: two", "err_rdmap_opcode", ENDS(E_TERM(0, 2, 6)),
+	     ANSWER, .msn = 1, .region = 1),
+	CASE("answer: a Read Response", "err_read_response", ENDS(E_TERM(0, 2, 6)),
+	     answer_read, .ddp = DDP_TAGGED, .len = 8),
+	CASE("answer: a Read Response of nothing", "err_read_response",
+	     ENDS(E_TERM(0, 2, 6)), answer_read, .ddp = DDP_TAGGED),
+};
+/* clang-format on */
+
+const unsigned int answer_attack_count = COUNT(answer_attacks);

@@ -5,6 +5,7 @@
 #include <poll.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/ioctl.h>
 #include <sys/socket.h>
 
 #include "hostile.h"
@@ -329,6 +330,65 @@ static enum peer_end many_reads(struct peer *p, const struct target_memory *m,
 		peer_send_fpdu(p, big, n, NULL);
 	}
 	return END_NONE;
+}
+
+/* Octets that wait to be read */
+static int waiting(const struct peer *p)
+{
+	int n = 0;
+
+	ioctl(p->fd, FIONREAD, &n);
+	return n;
+}
+
+/* Until TCP hears of the end, whatever is there to be read */
+static enum peer_end hears_reset(struct peer *p)
+{
+	struct pollfd pfd = { .fd = p->fd };
+
+	return poll(&pfd, 1, 60000) == 1 ? END_RST : END_NONE;
+}
+
+/*
+ * The peer reads nothing: answers stay with the target when the window is shut, and
+ * then so does the Terminate for having asked for too much. It does not wait long.
+ */
+static enum peer_end shut_window(struct peer *p, const struct target_memory *m,
+				 const struct attack *a)
+{
+	int size = 4096, still = 0, had = 0;
+	uint32_t msn;
+	size_t n;
+
+	(void)a;
+	setsockopt(p->fd, SOL_SOCKET, SO_RCVBUF, &size, sizeof(size));
+	/* silent for so long that there are more than it takes in any case */
+	for (msn = 1; still < 100; msn++) {
+		n = ulpdu_read_request(big, msn, 1, 0, TARGET_REGION,
+				       m->stag[REGION_RW], m->addr[REGION_RW]);
+		peer_send_fpdu(p, big, n, NULL);
+		poll(NULL, 0, 20);
+		still = waiting(p) == had ? still + 1 : 0;
+		had = waiting(p);
+	}
+	return hears_reset(p);
+}
+
+/* The target has closed, the peer does not */
+static enum peer_end stays_open(struct peer *p, const struct target_memory *m,
+				const struct attack *a)
+{
+	struct fpdu_options o = { .length = -1, .bad_crc = true };
+
+	(void)m;
+	(void)a;
+	peer_send_fpdu(p, big,
+		       ulpdu_untagged(big, DDP_UNTAGGED, OP_SEND, 0, 0, 1, 0,
+				      "-", 1),
+		       &o);
+	if (peer_wait_end(p, 10000) != END_TERMINATE)
+		return END_NO_FRAME;
+	return hears_reset(p);
 }
 
 /* Legal: nothing to read, so the source may be anything. */
@@ -677,6 +737,15 @@ const struct attack fpdu_attacks[] = {
 /* clang-format on */
 
 const unsigned int fpdu_attack_count = COUNT(fpdu_attacks);
+
+/* clang-format off */
+const struct attack end_attacks[] = {
+	CASE("the window is shut", "tx_nospace", ENDS(E_CLOSED), shut_window),
+	CASE("no FIN follows the target's", "err_crc", ENDS(E_CLOSED), stays_open),
+};
+/* clang-format on */
+
+const unsigned int end_attack_count = COUNT(end_attacks);
 
 /* Is it an attack on any QP, one without registered memory and receives too? */
 bool attack_on_wire(const struct attack *a)

@@ -37,32 +37,83 @@ static enum peer_end good_request(struct peer *p, const struct target_memory *m,
 	return peer_read_start(p, 10000) == 1 ? END_NONE : END_FIN;
 }
 
-/* Peer-to-peer: the words that the Reply must have, then a first message */
-static enum peer_end ready(struct peer *p, const struct target_memory *m,
-			   const struct attack *a)
+/* The first message, without content */
+static void first_message(struct peer *p, unsigned int op)
 {
-	unsigned char words[4], u[64];
+	unsigned char u[64];
 	size_t n;
 
-	(void)m;
-	put_be32(words, a->inval);
-	n = peer_start_frame(frame, false, MPA_C | MPA_S, 2, 4, words, 4);
-	peer_send(p, frame, n);
-	if (peer_read_start(p, 10000) != 1 || !(p->reply_flags & MPA_S) ||
-	    (get_be32(p->private_data) & 0xc000c000) != a->mo)
-		return END_NO_FRAME;
-	if (a->rdmap == OP_SEND)
+	if (op == OP_SEND)
 		n = ulpdu_untagged(u, DDP_UNTAGGED, OP_SEND, 0, 0, p->msn++, 0,
 				   NULL, 0);
-	else if (a->rdmap == OP_WRITE)
+	else if (op == OP_WRITE)
 		n = ulpdu_tagged(u, DDP_TAGGED, OP_WRITE, 0, 0, NULL, 0);
 	else
 		n = ulpdu_read_request(u, 1, 0, 0, 0, 0, 0);
 	peer_send_fpdu(p, u, n, NULL);
+}
+
+/* Peer-to-peer: the words that the Reply must have */
+static bool peer_to_peer(struct peer *p, const struct attack *a)
+{
+	unsigned char words[4];
+	size_t n;
+
+	put_be32(words, a->inval);
+	n = peer_start_frame(frame, false, MPA_C | MPA_S, 2, 4, words, 4);
+	peer_send(p, frame, n);
+	return peer_read_start(p, 10000) == 1 && (p->reply_flags & MPA_S) &&
+	       (get_be32(p->private_data) & 0xc000c000) == a->mo;
+}
+
+/* Then a first message */
+static enum peer_end ready(struct peer *p, const struct target_memory *m,
+			   const struct attack *a)
+{
+	(void)m;
+	if (!peer_to_peer(p, a))
+		return END_NO_FRAME;
+	first_message(p, a->rdmap);
 	if (a->rdmap == OP_READ_REQ &&
 	    (peer_recv_fpdu(p, 5000) != 1 || p->ulpdu_len != 14))
 		return END_NO_FRAME;
 	return END_NONE;
+}
+
+/* The next FPDU is a Send that begins like this */
+static bool says(struct peer *p, unsigned char what)
+{
+	return peer_recv_fpdu(p, 10000) == 1 && p->ulpdu[1] == OP_SEND &&
+	       p->ulpdu_len > 18 && p->ulpdu[18] == what;
+}
+
+/*
+ * The target has something to say, and waits with it for our first FPDU (RFC 5044
+ * section 7.1.2). If that is a Send which says no more than that, its program
+ * hears nothing of it.
+ */
+static enum peer_end fenced(struct peer *p, const struct target_memory *m,
+			    const struct attack *a)
+{
+	unsigned char octet;
+
+	(void)m;
+	if (a->msn == 1 ? request(p, m, a) || peer_read_start(p, 10000) != 1 :
+			  !peer_to_peer(p, a))
+		return END_NO_FRAME;
+	if (peer_recv(p, &octet, 1, 500) != -2)
+		return END_NO_FRAME;
+	if (a->msn == 1)
+		peer_send_message(p, "-", 1);
+	else
+		first_message(p, a->rdmap);
+	if (a->rdmap == OP_READ_REQ &&
+	    (peer_recv_fpdu(p, 10000) != 1 || p->ulpdu[1] != OP_READ_RESP))
+		return END_NO_FRAME;
+	if (!says(p, TARGET_GREETING))
+		return END_NO_FRAME;
+	peer_send_message(p, "E", 1);
+	return says(p, TARGET_ECHO) ? END_NONE : END_NO_FRAME;
 }
 
 static enum peer_end wrong_key(struct peer *p, const struct target_memory *m,
@@ -250,6 +301,22 @@ const struct attack start_attacks[] = {
 
 const unsigned int start_attack_count = COUNT(start_attacks);
 
+/* clang-format off */
+const struct attack fence_attacks[] = {
+	CASE("fence: revision 1", "doorbells", ENDS(E_ALIVE), fenced, .qn = MPA_C, .msn = 1),
+	CASE("fence: client and server", "doorbells", ENDS(E_ALIVE),
+	     fenced, .inval = 0x00040004, .mo = 0, .rdmap = OP_WRITE),
+	CASE("fence: ready to receive by Send", "doorbells", ENDS(E_ALIVE),
+	     fenced, .inval = 0xc0040004, .mo = 0xc0000000, .rdmap = OP_SEND),
+	CASE("fence: ready to receive by Write", "doorbells", ENDS(E_ALIVE),
+	     fenced, .inval = 0x80048004, .mo = 0x80008000, .rdmap = OP_WRITE),
+	CASE("fence: ready to receive by Read", "doorbells", ENDS(E_ALIVE),
+	     fenced, .inval = 0x80044004, .mo = 0x80004000, .rdmap = OP_READ_REQ),
+};
+/* clang-format on */
+
+const unsigned int fence_attack_count = COUNT(fence_attacks);
+
 /* The server's side: wait for the Request, then answer it. */
 static enum peer_end reply(struct peer *p, const struct target_memory *m,
 			   const struct attack *a)
@@ -265,6 +332,16 @@ static enum peer_end reply(struct peer *p, const struct target_memory *m,
 	n = peer_start_frame(frame, true, a->qn, a->msn, a->len, pd, a->mo);
 	peer_send(p, frame, n);
 	return END_NONE;
+}
+
+/* The end right behind it */
+static enum peer_end reply_end(struct peer *p, const struct target_memory *m,
+			       const struct attack *a)
+{
+	if (reply(p, m, a))
+		return END_NO_FRAME;
+	peer_reset(p);
+	return END_RST;
 }
 
 static enum peer_end reply_key(struct peer *p, const struct target_memory *m,
@@ -372,6 +449,8 @@ const struct attack reply_attacks[] = {
 	CASE("Reply: ready to receive by Read", NULL, ENDS(E_CLOSED), reply_ready,
 	     .qn = ENH, .msn = 2, .len = 4, .mo = 4, .inval = 0x80044000,
 	     .rdmap = OP_READ_REQ, .to = 46),
+	CASE("Reply: RST behind it", NULL, ENDS(E_CLOSED), reply_end,
+	     .qn = ENH, .msn = 2, .len = 4, .mo = 4, .inval = 0x80048000),
 	CASE("Reply: 512 octets of private data", REP, ENDS(E_CLOSED),
 	     reply, .qn = ENH, .msn = 2, .len = 512, .mo = 512),
 	CASE("Reply: none, then revision 1", NULL, ENDS(E_CLOSED), fall_back),

@@ -258,6 +258,8 @@ int peer_answer(struct peer *p, const void *private_data, size_t len)
 
 	if (len > sizeof(pd) - 4 || peer_read_start(p, 20000) != 1)
 		return -1;
+	if (peer_ext)
+		flags |= (p->reply_flags & 15) ^ 8;
 	if (p->reply_flags & MPA_S && p->private_len >= 4) {
 		ask = get_be32(p->private_data);
 		/* it says by a Write of nothing that it is ready, if it asks */

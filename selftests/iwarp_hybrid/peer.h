@@ -78,7 +78,7 @@ int peer_recv(struct peer *p, void *data, size_t len, int timeout_ms);
  */
 extern uint32_t peer_interval;
 
-/* peer_open() says that it knows the messages of RFC 7306 */
+/* peer_open() and peer_answer() say that they know the messages of RFC 7306 */
 extern bool peer_ext;
 
 /* First sequence number of peer_connect(), 0: the system's choice */

@@ -9,6 +9,7 @@
  *   hyb-target -c -f ...                     client: at a signal send something,
  *         and say how that has ended; nothing more until another signal
  *   hyb-target -q ...                        with a shared receive queue
+ *   hyb-target -g ...                        server: greets, see target.h
  */
 #include <arpa/inet.h>
 #include <errno.h>
@@ -28,7 +29,7 @@
 #include "target.h"
 
 static volatile sig_atomic_t stop; /* signals that have come */
-static bool shared_queue, flush;
+static bool shared_queue, flush, greets;
 
 struct conn {
 	struct rdma_cm_id *id;
@@ -39,7 +40,7 @@ struct conn {
 	struct ibv_mr *mr[REGIONS], *recv_mr, *send_mr;
 	unsigned char *memory;
 	unsigned char recv[TARGET_RECEIVES][TARGET_MESSAGE];
-	unsigned char send[TARGET_RECEIVES][TARGET_MESSAGE];
+	unsigned char send[TARGET_RECEIVES + 1][TARGET_MESSAGE];
 	bool gone;
 };
 
@@ -214,11 +215,20 @@ static void conn_free(struct conn *c)
 	free(c);
 }
 
+/* A message of one octet */
+static void say(struct conn *c, unsigned char what)
+{
+	c->send[TARGET_RECEIVES][0] = what;
+	post_send(c, TARGET_RECEIVES, 1);
+}
+
 static void received(struct conn *c, uint64_t slot, uint32_t len)
 {
 	unsigned char *m = c->recv[slot];
 
-	if (len && m[0] == TARGET_ECHO) {
+	if (!len && greets)
+		say(c, TARGET_EMPTY);
+	else if (len && m[0] == TARGET_ECHO) {
 		memcpy(c->send[slot], m, len);
 		post_send(c, slot, len);
 	} else if (len >= 17 && m[0] == TARGET_READ) {
@@ -310,6 +320,8 @@ static void on_established(struct conn *c)
 {
 	pthread_t thread;
 
+	if (greets)
+		say(c, TARGET_GREETING);
 	if (pthread_create(&thread, NULL, conn_main, c))
 		abort();
 	pthread_detach(thread);
@@ -484,13 +496,15 @@ int main(int argc, char **argv)
 	struct rdma_cm_id *id;
 	int opt, port = 7900, count = 0;
 
-	while ((opt = getopt(argc, argv, "c1fqh:p:n:")) != -1) {
+	while ((opt = getopt(argc, argv, "c1fgqh:p:n:")) != -1) {
 		if (opt == 'c')
 			is_client = true;
 		else if (opt == '1')
 			once = true;
 		else if (opt == 'f')
 			flush = true;
+		else if (opt == 'g')
+			greets = true;
 		else if (opt == 'q')
 			shared_queue = true;
 		else if (opt == 'p')

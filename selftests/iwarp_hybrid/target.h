@@ -25,11 +25,15 @@ enum target_region {
 /*
  * Messages: 'E' is echoed. 'R' STag (4) address (8) length (4) makes the
  * target read that memory of the sender into REGION_RW. 'D' ends the
- * registration of REGION_RW. 'F' and an octet fill REGION_RW with that.
+ * registration of REGION_RW. 'F' and an octet fill REGION_RW with that. A target
+ * that greets sends 'G' as soon as it can, and answers a message without content
+ * by 'Z'.
  */
 #define TARGET_ECHO 'E'
 #define TARGET_READ 'R'
 #define TARGET_DEREG 'D'
 #define TARGET_FILL 'F'
+#define TARGET_GREETING 'G'
+#define TARGET_EMPTY 'Z'
 
 #endif /* SELFTESTS_IWARP_TARGET_H */

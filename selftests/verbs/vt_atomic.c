@@ -210,3 +210,28 @@ void vt_atomic_tests(void)
 	vt_error("another key", VT_RIGHTS, VT_WORD, 1);
 	vt_error("no right", VT_RIGHTS & ~IB_ACCESS_REMOTE_ATOMIC, VT_WORD, 0);
 }
+
+/**
+ * vt_fetch_test() - an addition that somebody answers in his own way
+ * @args: his address and port
+ *
+ * Return: 0 or a negative errno.
+ */
+int vt_fetch_test(const char *args)
+{
+	struct ib_atomic_wr wr = {
+		.wr.opcode = IB_WR_ATOMIC_FETCH_AND_ADD,
+		.remote_addr = 4096,
+		.rkey = 0x100,
+		.compare_add = 1,
+	};
+	struct vt_conn *c = vt_up_to(args);
+	struct vt_wr *w;
+
+	if (!c)
+		return -ECONNREFUSED;
+	w = vt_post(&c->a, &wr.wr, 0, sizeof(u64));
+	kt_ok(vt_wait(&c->a, w), "an addition comes to an end");
+	vt_down(c);
+	return 0;
+}

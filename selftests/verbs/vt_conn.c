@@ -442,6 +442,33 @@ out:
 }
 
 /**
+ * vt_up_to() - connect one side, with a registered region
+ * @args: address and port
+ *
+ * Return: the connection, or NULL, which has been reported.
+ */
+struct vt_conn *vt_up_to(const char *args)
+{
+	struct vt_conn *c = kvzalloc(sizeof(*c), GFP_KERNEL);
+	int err = -ENOMEM;
+	u32 unused;
+
+	if (!c)
+		goto out;
+	vt_side_init(&c->a);
+	err = kt_parse_addr(args, &vt_peer, &unused);
+	err = err ?: vt_dial(&c->a);
+	err = err ?: vt_register(&c->a, IB_ACCESS_LOCAL_WRITE);
+out:
+	if (!err)
+		return c;
+	kt_ok(false, "connect: %d", err);
+	if (c)
+		vt_down(c);
+	return NULL;
+}
+
+/**
  * vt_set_private() - choose how much private data both sides give
  * @len: octets
  */

@@ -9,6 +9,7 @@
  *	close			ends of connections
  *	resize			queues get other sizes
  *	stranger a|b		that side's peer knows neither
+ *	fetch ADDR PORT		an atomic operation, for a peer that is no test
  *	private			private data, as long as rdma_cm takes
  *	flood			2 MB for somebody without a receive
  *	drain			a receive for that, and the end
@@ -37,6 +38,8 @@ static int vt_run(const char *test, const char *args)
 		vt_resize_tests();
 	else if (!strcmp(test, "stranger"))
 		vt_stranger_tests(args);
+	else if (!strcmp(test, "fetch"))
+		return vt_fetch_test(args);
 	else if (!strcmp(test, "private"))
 		vt_private_tests();
 	else if (!strcmp(test, "flood") || !strcmp(test, "drain"))
