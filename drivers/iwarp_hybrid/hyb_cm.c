@@ -763,7 +763,7 @@ static bool hyb_cep_fall_back(struct hyb_cep *cep)
 	return true;
 }
 
-/* Negotiation failed: tell the peer in a Terminate, RFC 6581 section 8 */
+/* An accepted connection cannot begin: a Terminate says why, RFC 6581 section 8 */
 static void hyb_cep_refuse(struct hyb_cep *cep, int code, u32 ivl)
 {
 	struct mpa_build b;
@@ -814,6 +814,7 @@ static void hyb_cep_reply(struct hyb_cep *cep)
 	}
 	err = hyb_tcp_attach(cep, cep->qp, &res, NULL, 0);
 	if (err) {
+		hyb_cep_refuse(cep, MPA_ERR_LOCAL, res.tx_ivl);
 		hyb_cep_fail(cep, -ECONNRESET, false);
 		return;
 	}

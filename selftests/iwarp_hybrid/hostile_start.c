@@ -4,6 +4,8 @@
  * Of struct attack they use: msn the revision, qn the flags, len the length to
  * announce, mo the length that is sent.
  */
+#include <netinet/in.h>
+#include <netinet/tcp.h>
 #include <poll.h>
 #include <string.h>
 #include <sys/socket.h>
@@ -334,12 +336,21 @@ static enum peer_end reply(struct peer *p, const struct target_memory *m,
 	return END_NONE;
 }
 
-/* The end right behind it */
+/* With it in one packet, so that the initiator finds both, or right behind it */
 static enum peer_end reply_end(struct peer *p, const struct target_memory *m,
 			       const struct attack *a)
 {
+	int on = 1;
+
+	setsockopt(p->fd, IPPROTO_TCP, TCP_CORK, &on, sizeof(on));
 	if (reply(p, m, a))
 		return END_NO_FRAME;
+	if (!a->to) {
+		shutdown(p->fd, SHUT_WR);
+		return END_NONE;
+	}
+	on = 0;
+	setsockopt(p->fd, IPPROTO_TCP, TCP_CORK, &on, sizeof(on));
 	peer_reset(p);
 	return END_RST;
 }
@@ -449,8 +460,10 @@ const struct attack reply_attacks[] = {
 	CASE("Reply: ready to receive by Read", NULL, ENDS(E_CLOSED), reply_ready,
 	     .qn = ENH, .msn = 2, .len = 4, .mo = 4, .inval = 0x80044000,
 	     .rdmap = OP_READ_REQ, .to = 46),
-	CASE("Reply: RST behind it", NULL, ENDS(E_CLOSED), reply_end,
+	CASE("Reply: FIN with it", NULL, ENDS(E_TERM(2, 0, 5)), reply_end,
 	     .qn = ENH, .msn = 2, .len = 4, .mo = 4, .inval = 0x80048000),
+	CASE("Reply: RST behind it", NULL, ENDS(E_CLOSED), reply_end,
+	     .qn = ENH, .msn = 2, .len = 4, .mo = 4, .inval = 0x80048000, .to = 1),
 	CASE("Reply: 512 octets of private data", REP, ENDS(E_CLOSED),
 	     reply, .qn = ENH, .msn = 2, .len = 512, .mo = 512),
 	CASE("Reply: none, then revision 1", NULL, ENDS(E_CLOSED), fall_back),

@@ -162,6 +162,7 @@ struct mpa_result {
 };
 
 /* Errors of mpa_finish(): MPA error codes of RFC 6581 section 8 */
+#define MPA_ERR_LOCAL	5
 #define MPA_ERR_IRD	6
 #define MPA_ERR_RTR	7
 
