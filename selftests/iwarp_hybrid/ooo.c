@@ -25,6 +25,9 @@
 
 #define FRAME 20 /* octets of the MPA Request, where the stream begins */
 #define FPDUS 512
+#define OP_IMM 0x48
+#define OP_ATOMIC_REQ 0x4a
+#define OP_ATOMIC_RESP 0x4b
 #define SETTLE 60 /* ms that the device gets to do something */
 
 /* What the target is like */
@@ -91,6 +94,9 @@ static const char *const names[] = {
 	"rx_nic_bytes",
 	"rx_nic_placed",
 	"rx_engine_placed_octets",
+	"rx_immediates",
+	"rx_terminates",
+	"completions",
 };
 
 enum {
@@ -111,6 +117,9 @@ enum {
 	TRUSTED, /* octets that the NIC has checked */
 	PLACED, /* octets that the host found in their place */
 	ENGINE, /* octets that the NIC has written */
+	IMMS,
+	TERMS,
+	CQES,
 	COUNTERS
 };
 
@@ -523,8 +532,11 @@ static void read_response(void)
 	go(2, 3);
 	settle();
 	expect(EARLY, 3);
+	/* that of the message; the Read is complete when all of it is */
+	expect(CQES, 1);
 	go(1, 2);
 	settle();
+	expect(CQES, 2);
 	once();
 	compare(1);
 }
@@ -562,6 +574,101 @@ static void read_request(void)
 	check(u && len == 30 && !memcmp(u + 14, s.memory + GAP, 16),
 	      "the answer");
 	once();
+}
+
+/* Immediate Data of a Write, behind a gap that it is in */
+static void immediate(void)
+{
+	unsigned char imm[8] = { 1, 2, 3, 4 }, u[64];
+
+	put_be32(imm + 4, gap(0));
+	add(u,
+	    ulpdu_untagged(u, DDP_UNTAGGED, OP_IMM, 0, 0, s.enc.msn++, 0, imm,
+			   sizeof(imm)),
+	    NULL);
+	go(1, 2);
+	check(silent(), "reported before its turn");
+	expect(W_ORDER, 1);
+	expect(EARLY, 0);
+	expect(IMMS, 0);
+	expect(CQES, 0);
+	go(0, 1);
+	settle();
+	expect(IMMS, 1);
+	expect(CQES, 1);
+	compare(1);
+}
+
+/* An addition of 1 */
+static void atomic(void)
+{
+	unsigned char r[52] = { 0 }, u[128];
+	const unsigned char *p;
+	uint64_t old, new;
+	size_t len;
+
+	memcpy(&old, s.memory + 8, sizeof(old));
+	new = old + 1;
+	memcpy(s.memory + 8, &new, sizeof(new));
+	gap(0);
+	put_be32(r + 4, 1);
+	put_be32(r + 8, s.stag[REGION_RW]);
+	put_be64(r + 12, s.addr[REGION_RW] + 8);
+	put_be64(r + 20, 1);
+	memset(r + 44, 0xff, 8);
+	add(u,
+	    ulpdu_untagged(u, DDP_UNTAGGED, OP_ATOMIC_REQ, 0, 1, 1, 0, r,
+			   sizeof(r)),
+	    NULL);
+	go(1, 2);
+	check(silent(), "answered before its turn");
+	expect(W_ORDER, 1);
+	expect(EARLY, 0);
+	go(0, 1);
+	p = reply(&len, 10000);
+	check(p && len == 30 && p[1] == OP_ATOMIC_RESP &&
+		      get_be64(p + 22) == old,
+	      "the answer");
+	compare(2);
+}
+
+/* The end of the connection has to wait, too */
+static void terminate(void)
+{
+	unsigned char why[4] = { 0 }, u[64];
+
+	gap(0);
+	add(u,
+	    ulpdu_untagged(u, DDP_UNTAGGED, OP_TERMINATE, 0, 2, 1, 0, why,
+			   sizeof(why)),
+	    NULL);
+	go(1, 2);
+	check(silent(), "ended before its turn");
+	expect(W_ORDER, 1);
+	expect(TERMS, 0);
+	go(0, 1);
+	settle();
+	expect(TERMS, 1);
+	raw_wait(&s.raw, SIZE_MAX, 500);
+	check(s.raw.fin || s.raw.rst, "the connection goes on");
+}
+
+/* A Send is placed, what it invalidates is looked for when it is delivered */
+static void invalidate(void)
+{
+	unsigned char u[64];
+
+	gap(0);
+	add(u,
+	    ulpdu_untagged(u, DDP_UNTAGGED, OP_SEND_INV, 0x5a5a5a00, 0,
+			   s.enc.msn++, 0, "-", 1),
+	    NULL);
+	go(1, 2);
+	check(silent(), "reported before its turn");
+	expect(EARLY, 1);
+	expect(CQES, 0);
+	go(0, 1);
+	terminated(0, 1, 9);
 }
 
 static void bad_crc(void)
@@ -1251,6 +1358,11 @@ static const struct {
 	{ "a Read Response from its end on", read_response, 1, PLAIN },
 	{ "a Read Response that nobody wants", bad_response, 1, PLAIN },
 	{ "a Read Request has to wait", read_request, 1, PLAIN },
+	{ "Immediate Data have to wait", immediate, 1, PLAIN },
+	{ "an atomic operation has to wait", atomic, 1, PLAIN },
+	{ "a Terminate has to wait", terminate, 1, PLAIN },
+	{ "a Send with Invalidate is placed, and has to wait", invalidate, 1,
+	  PLAIN },
 	{ "bad CRC, reported in its turn", bad_crc, 1, PLAIN },
 	{ "bad CRC, but good in its turn", repaired, 1, PLAIN },
 	{ "other data in its turn", replaced, 1, PLAIN },

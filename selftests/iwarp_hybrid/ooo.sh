@@ -85,6 +85,26 @@ check_rules() {
 	echo auto > ${ATTR/rda/rdb}/markers
 }
 
+# off_without NAME: the device has it on, but not the connection: data are right
+off_without() {
+	local before client
+
+	start_bg b hyb-target -h 10.0.0.2 -p 7900
+	wait_for 20 said listening
+	start_bg a hyb-target -c -h 10.0.0.2 -p 7900
+	client=$BG_PID
+	wait_for 20 said connected
+	ktap_check "$1: a queue pair" wait_for 20 \
+		sh -c "[ -e $ATTR/qp/*/ooo ] && [ -e ${ATTR/rda/rdb}/qp/*/ooo ]"
+	ktap_is "$1: it places nothing early" \
+		"$(cat $ATTR/qp/*/ooo ${ATTR/rda/rdb}/qp/*/ooo | xargs)" "off off"
+	stop_bg "$client"
+	ktap_check "$1: it is gone" wait_for 20 no_queue_pairs
+	before=$(early)
+	transfer "$1"
+	ktap_is "$1: FPDUs placed early" "$(($(early) - before))" 0
+}
+
 # placed NAME: as above, and FPDUs were placed early
 placed() {
 	local tries=5
@@ -121,6 +141,12 @@ check_data() {
 	ktap_check "netem" netem delay 2ms reorder 10% limit 10000
 	placed "reorder 10%"
 	show_counters
+	both markers off
+	off_without "no markers"
+	both markers on
+	both crc 0
+	off_without "no CRC"
+	both crc 1
 }
 
 # Packets sprayed over paths of different delay, cut and joined on their way
