@@ -178,6 +178,13 @@ check_qp() {
 	ktap_is "it has the profile of the device" \
 		"$(cat "$qp/profile")" hybrid
 	ktap_check_fails "and takes no nonsense" put "$qp/profile" nonsense
+	ktap_check_fails "nor anything of anybody" \
+		setpriv --reuid 65534 --regid 65534 --clear-groups \
+		sh -c "echo host > $qp/profile"
+	ktap_check_fails "nor of root without CAP_NET_ADMIN" \
+		setpriv --bounding-set -net_admin --inh-caps -net_admin \
+		sh -c "echo host > $qp/profile"
+	ktap_is "nothing has changed" "$(cat "$qp/profile")" hybrid
 	for i in 1 2 3; do
 		for profile in $PROFILES; do
 			put "$qp/profile" "$profile" || ktap_fail "$profile"

@@ -29,6 +29,7 @@
 	 IBV_ACCESS_REMOTE_READ)
 #define REREG_TRANS IBV_REREG_MR_CHANGE_TRANSLATION
 #define REREG_ACCESS IBV_REREG_MR_CHANGE_ACCESS
+#define REREG_PD IBV_REREG_MR_CHANGE_PD
 
 static const char *host = "10.0.0.2";
 static const char *port = "7850";
@@ -426,6 +427,24 @@ static void case_rereg_rights(void)
 	       "a Write is refused");
 }
 
+static void case_rereg_domain(void)
+{
+	struct ibv_pd *other = ibv_alloc_pd(b.id->verbs);
+
+	if (!result(other, "another protection domain"))
+		return;
+	b.mr->pd = other;
+	result(!rereg(b.mr, REREG_PD, NULL, 0, 0),
+	       "reregister: for another protection domain");
+	memset(a.buf, 1, 64);
+	perform(IBV_WR_RDMA_WRITE, 64, b.buf, b.mr->rkey);
+	result(async_event(a.id->verbs, IBV_EVENT_QP_FATAL) && !b.buf[0],
+	       "a Write over a queue pair of the former one is refused");
+	ibv_dereg_mr(b.mr);
+	b.mr = NULL;
+	result(!ibv_dealloc_pd(other), "the protection domain goes");
+}
+
 /* Read past the end: the peer's error, told by Terminate, and a flush */
 static void case_bounds(void)
 {
@@ -470,6 +489,7 @@ int main(int argc, char **argv)
 		one_case("shared receive queue", case_srq, true);
 		one_case("other memory", case_rereg, false);
 		one_case("other rights", case_rereg_rights, false);
+		one_case("other domain", case_rereg_domain, false);
 		one_case("bounds", case_bounds, false);
 		rdma_destroy_ep(listener);
 	}
