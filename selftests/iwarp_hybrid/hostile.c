@@ -141,8 +141,12 @@ static const char *rising(const struct attack *a, long long before)
 	long end = now_ms() + 5000;
 	long long now;
 
-	if (before < 0)
+	if (!a->counter || !opt.stats)
 		return NULL;
+	if (before < 0) {
+		snprintf(text, sizeof(text), "no counter %s", a->counter);
+		return text;
+	}
 	do {
 		now = counter(a->counter);
 		if (now > before)
@@ -188,7 +192,7 @@ static void strike(struct peer *p, const struct attack *a,
 	ok = acceptable(a, end, p->term);
 	if (!ok && end == END_NONE && expects(a, E_ALIVE)) {
 		ok = echoes(p);
-		result(a, ok, ok ? "goes on" : "hangs", NULL);
+		result(a, ok, ok ? "goes on" : "hangs", rising(a, before));
 		return;
 	}
 	result(a, ok, peer_end_text(end, p->term), rising(a, before));
