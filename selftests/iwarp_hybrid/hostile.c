@@ -51,8 +51,7 @@ static struct {
 	bool sdp;
 } opt = { .timeout_ms = 20000 };
 
-/* Value of a counter, -1 if there is none of that name. */
-static long long counter(const char *name)
+long long attack_counter(const char *name)
 {
 	char line[8192], *at;
 	size_t len = name ? strlen(name) : 0;
@@ -148,7 +147,7 @@ static const char *rising(const struct attack *a, long long before)
 		return text;
 	}
 	do {
-		now = counter(a->counter);
+		now = attack_counter(a->counter);
 		if (now > before)
 			return NULL;
 		poll(NULL, 0, 50);
@@ -171,7 +170,7 @@ static void result(const struct attack *a, bool ok, const char *what,
 static void strike(struct peer *p, const struct attack *a,
 		   const struct target_memory *m)
 {
-	long long before = counter(a->counter);
+	long long before = attack_counter(a->counter);
 	const char *what;
 	enum peer_end end;
 	bool ok;
@@ -189,6 +188,10 @@ static void strike(struct peer *p, const struct attack *a,
 							    "timeout") ?
 							   60000 :
 							   opt.timeout_ms);
+	if (end == END_TERMINATE && p->term_bad) {
+		result(a, false, peer_end_text(end, p->term), p->term_bad);
+		return;
+	}
 	ok = acceptable(a, end, p->term);
 	if (!ok && end == END_NONE && expects(a, E_ALIVE)) {
 		ok = echoes(p);
@@ -329,6 +332,7 @@ static bool run_suite(const char *suite)
 	} else if (!strcmp(suite, "shared")) {
 		opt.sdp = true;
 		sdp_shared = true;
+		peer_above = true;
 		run(sdp_attacks, sdp_attack_count, true);
 		run(shared_attacks, shared_attack_count, true);
 	} else if (!strcmp(suite, "ring")) {

@@ -91,6 +91,9 @@ extern const unsigned int zcopy_attack_count;
 extern const struct attack held_attacks[];
 extern const unsigned int held_attack_count;
 
+/* Value of a counter of the device, -1 if there is none of that name */
+long long attack_counter(const char *name);
+
 /* To an initiator that tries again: its next connection instead of this one */
 int attack_next(struct peer *p, int timeout_ms);
 

@@ -2,6 +2,8 @@
 /*
  * Attacks in full operation: FPDUs, DDP segments, RDMAP messages.
  */
+#include <netinet/in.h>
+#include <netinet/tcp.h>
 #include <poll.h>
 #include <stdlib.h>
 #include <string.h>
@@ -169,8 +171,8 @@ static enum peer_end behind_end(struct peer *p, const struct target_memory *m,
 }
 
 /*
- * A Write with a mistake in its markers; the first FPDU has one in front. Zeroes
- * behind it, as the target may wait for octets that were left out.
+ * A Write with a mistake in its markers; the first FPDU has one in front. Where
+ * that is missing or late, a length of 0 stands behind it.
  */
 static enum peer_end marker(struct peer *p, const struct target_memory *m,
 			    const struct attack *a)
@@ -179,19 +181,13 @@ static enum peer_end marker(struct peer *p, const struct target_memory *m,
 	size_t n = ulpdu_tagged(big, DDP_TAGGED, OP_WRITE, m->stag[REGION_RW],
 				m->addr[REGION_RW], NULL, 0) +
 		   a->len;
-	unsigned char more[64] = { 0 };
 
-	/* a Send, where there is nothing to write to */
-	if (!m->addr[REGION_RW])
+	/* a Send, where there is nothing to write to, or an STag would be a length */
+	if (!m->addr[REGION_RW] || a->qn == MARK_MISSING)
 		n = ulpdu_untagged(big, DDP_UNTAGGED, OP_SEND, 0, 0, 1, 0, NULL,
 				   0) +
 		    a->len;
 	peer_send_fpdu(p, big, n, &opt);
-	if (a->qn == MARK_MISSING) {
-		/* what is taken for a length may be large */
-		peer_send(p, more, sizeof(more));
-		shutdown(p->fd, SHUT_WR);
-	}
 	return END_NONE;
 }
 
@@ -391,6 +387,19 @@ static enum peer_end stays_open(struct peer *p, const struct target_memory *m,
 	return hears_reset(p);
 }
 
+/* The same in one packet: the device answers none before it has seen them all */
+static enum peer_end reads_at_once(struct peer *p,
+				   const struct target_memory *m,
+				   const struct attack *a)
+{
+	int on = 1, off = 0;
+
+	setsockopt(p->fd, IPPROTO_TCP, TCP_CORK, &on, sizeof(on));
+	many_reads(p, m, a);
+	setsockopt(p->fd, IPPROTO_TCP, TCP_CORK, &off, sizeof(off));
+	return END_NONE;
+}
+
 /* Legal: nothing to read, so the source may be anything. */
 static enum peer_end read_nothing(struct peer *p, const struct target_memory *m,
 				  const struct attack *a)
@@ -443,6 +452,17 @@ static enum peer_end response_twice(struct peer *p,
 	return END_NONE;
 }
 
+/* Programs may not invalidate, so nobody may do it for them. */
+static enum peer_end invalidate(struct peer *p, const struct target_memory *m,
+				const struct attack *a)
+{
+	size_t n = ulpdu_untagged(big, DDP_UNTAGGED, OP_SEND_INV, stag_of(m, a),
+				  0, 1, 0, "-", 1);
+
+	peer_send_fpdu(p, big, n, NULL);
+	return END_NONE;
+}
+
 static enum peer_end terminate(struct peer *p, const struct target_memory *m,
 			       const struct attack *a)
 {
@@ -454,6 +474,106 @@ static enum peer_end terminate(struct peer *p, const struct target_memory *m,
 			   0);
 	put_be32(big + n, a->inval);
 	peer_send_fpdu(p, big, n + a->len, NULL);
+	return END_NONE;
+}
+
+static void command(struct peer *p, unsigned char word)
+{
+	peer_send_message(p, &word, 1);
+}
+
+static int large(struct peer *p, uint32_t *stag, uint64_t *addr)
+{
+	command(p, TARGET_LARGE);
+	if (peer_recv_fpdu(p, 10000) != 1 || p->ulpdu_len != 18 + 13 ||
+	    p->ulpdu[18] != TARGET_LARGE)
+		return -1;
+	*stag = get_be32(p->ulpdu + 19);
+	*addr = get_be64(p->ulpdu + 23);
+	return 0;
+}
+
+/* The FPDU that was received is a Terminate, and then the connection ends. */
+static enum peer_end terminated(struct peer *p)
+{
+	if (!peer_is_terminate(p))
+		return END_NO_FRAME;
+	return peer_wait_end(p, 10000) == END_FIN ? END_TERMINATE :
+						    END_NO_FRAME;
+}
+
+/*
+ * The target takes back what it sends in answer to a Read Request. The Terminate
+ * has the request as it would be for the rest.
+ */
+static enum peer_end read_fails(struct peer *p, const struct target_memory *m,
+				const struct attack *a)
+{
+	uint32_t stag, got = 0, msn = 0;
+	uint64_t addr;
+	size_t n;
+
+	(void)m;
+	(void)a;
+	do { /* again, if all of it had left before */
+		if (large(p, &stag, &addr))
+			return END_NO_FRAME;
+		n = ulpdu_read_request(big, ++msn, 0x1234, 0x1000,
+				       TARGET_LARGE_LEN, stag, addr);
+		peer_send_fpdu(p, big, n, NULL);
+		command(p, TARGET_DEREG);
+		poll(NULL, 0, 100);
+		for (got = 0; got < TARGET_LARGE_LEN;
+		     got += p->ulpdu_len - 14) {
+			if (peer_recv_fpdu(p, 10000) != 1)
+				return END_NO_FRAME;
+			if (p->ulpdu[1] != OP_READ_RESP)
+				break;
+			if (get_be64(p->ulpdu + 6) != 0x1000 + got)
+				return END_NO_FRAME;
+		}
+	} while (got == TARGET_LARGE_LEN && msn < 10);
+	n = ulpdu_read_request(big, msn, 0x1234, 0x1000 + got,
+			       TARGET_LARGE_LEN - got, stag, addr + got);
+	peer_remember(p, big, n);
+	return got ? terminated(p) : END_NO_FRAME;
+}
+
+/* A mistake, while the target sends: its message is whole before it says so. */
+static enum peer_end while_sending(struct peer *p,
+				   const struct target_memory *m,
+				   const struct attack *a)
+{
+	long long before = attack_counter(a->counter);
+	long end = now_ms() + 10000;
+	uint32_t stag, got;
+	uint64_t addr;
+
+	if (large(p, &stag, &addr))
+		return END_NO_FRAME;
+	command(p, TARGET_SEND);
+	if (peer_recv_fpdu(p, 10000) != 1)
+		return END_NO_FRAME;
+	untagged(p, m, a);
+	while (attack_counter(a->counter) == before && now_ms() < end)
+		poll(NULL, 0, 20);
+	for (got = 0; p->ulpdu[1] == OP_SEND;) {
+		if (get_be32(p->ulpdu + 14) != got)
+			return END_NO_FRAME;
+		got += p->ulpdu_len - 18;
+		if (peer_recv_fpdu(p, 10000) != 1)
+			return END_NO_FRAME;
+	}
+	return got == TARGET_LARGE_LEN ? terminated(p) : END_NO_FRAME;
+}
+
+/* The target itself makes a mistake. */
+static enum peer_end own_failure(struct peer *p, const struct target_memory *m,
+				 const struct attack *a)
+{
+	(void)m;
+	(void)a;
+	command(p, TARGET_BAD_KEY);
 	return END_NONE;
 }
 
@@ -542,14 +662,15 @@ static enum peer_end random_headers(struct peer *p,
 const struct attack fpdu_attacks[] = {
 	CASE("nothing wrong", NULL, ENDS(E_ALIVE), SEND, .msn = 1, .len = 5),
 	/* lengths */
-	CASE("ULPDU length 0", "err_length", ENDS(E_ANY_TERM), length, .len = 0),
-	CASE("ULPDU length 1", "err_length", ENDS(E_ANY_TERM), length, .len = 1),
-	CASE("ULPDU length 65535", NULL, ENDS(E_ANY_TERM), length, .len = 65535),
-	CASE("ULPDU length 64769", NULL, ENDS(E_ANY_TERM), length, .len = 64769),
-	CASE("ULPDU length 65535 announced, then FIN", NULL,
-	     ENDS(E_CLOSED, E_ANY_TERM), length_only),
-	CASE("tagged header cut", "err_length", ENDS(E_ANY_TERM), length, .len = 13),
-	CASE("untagged header cut", "err_length", ENDS(E_ANY_TERM), length, .len = 17),
+	CASE("ULPDU length 0", "err_length", ENDS(E_TERM(2, 0, 3)), length, .len = 0),
+	CASE("ULPDU length 1", "err_length", ENDS(E_TERM(2, 0, 3)), length, .len = 1),
+	CASE("ULPDU length 65535", "err_length", ENDS(E_TERM(2, 0, 3)), length, .len = 65535),
+	CASE("ULPDU length 64769", "err_length", ENDS(E_TERM(2, 0, 3)), length, .len = 64769),
+	CASE("ULPDU length 65535 announced, then FIN", "err_length",
+	     ENDS(E_TERM(2, 0, 3)), length_only),
+	CASE("tagged header cut", "err_length", ENDS(E_TERM(2, 0, 3)), length, .len = 13),
+	CASE("untagged header cut", "err_length", ENDS(E_TERM(1, 0, 0)),
+	     length, .len = 17),
 	/* MPA */
 	CASE("bad CRC", "err_crc", ENDS(E_TERM(2, 0, 2)), bad_crc),
 	CASE("markers point elsewhere", "err_marker", ENDS(E_TERM(2, 0, 3)),
@@ -566,9 +687,9 @@ const struct attack fpdu_attacks[] = {
 	     marker, .qn = MARK_LOW_BITS, .len = 1000),
 	CASE("markers: the reserved half", NULL, ENDS(E_ALIVE),
 	     marker, .qn = MARK_RESERVED, .len = 1000),
-	CASE("no markers though asked for", NULL, ENDS(E_ANY_TERM, E_CLOSED),
+	CASE("no markers though asked for", "err_length", ENDS(E_TERM(2, 0, 3)),
 	     marker, .qn = MARK_MISSING, .len = 1000),
-	CASE("markers a word late", NULL, ENDS(E_ANY_TERM),
+	CASE("markers a word late", "err_length", ENDS(E_TERM(2, 0, 3)),
 	     marker, .qn = MARK_LATE, .len = 1000),
 	/* in the middle of a long message */
 	CASE("behind others: nothing wrong", NULL, ENDS(E_ALIVE),
@@ -579,8 +700,7 @@ const struct attack fpdu_attacks[] = {
 	     behind_good, .region = -1, .len = 1000),
 	CASE("behind others: one octet too far", "err_bounds", ENDS(E_TERM(1, 1, 1)),
 	     behind_good, .region = REGION_RW, .to = TARGET_REGION - 999, .len = 1000),
-	CASE("behind others: no right to write", "err_access",
-	     ENDS(E_TERM(0, 1, 2), E_TERM(1, 1, 0)),
+	CASE("behind others: no right to write", "err_access", ENDS(E_TERM(0, 1, 2)),
 	     behind_good, .region = REGION_RO, .len = 1000),
 	CASE("behind others: foreign protection domain", "err_pd", ENDS(E_TERM(1, 1, 2)),
 	     behind_good, .region = REGION_FOREIGN, .len = 1000),
@@ -608,7 +728,7 @@ const struct attack fpdu_attacks[] = {
 	     untagged, .ddp = DDP_UNTAGGED, .rdmap = 0x4f, .msn = 1),
 	CASE("opcode f, tagged", "err_rdmap_opcode", ENDS(E_TERM(0, 2, 6)),
 	     tagged, .ddp = DDP_TAGGED, .rdmap = 0x4f, .region = REGION_RW),
-	CASE("atomic request", NULL, ENDS(E_ANY_TERM),
+	CASE("atomic request, cut", "err_ddp_buffer", ENDS(E_TERM(1, 2, 5)),
 	     untagged, .ddp = DDP_UNTAGGED, .rdmap = 0x4a, .qn = 1, .msn = 1, .len = 20),
 	CASE("tagged Send", "err_rdmap_opcode", ENDS(E_TERM(0, 2, 6)),
 	     tagged, .ddp = DDP_TAGGED, .rdmap = OP_SEND, .region = REGION_RW),
@@ -639,9 +759,9 @@ const struct attack fpdu_attacks[] = {
 	     ENDS(E_TERM(1, 2, 5)), behind_full, .len = TARGET_MESSAGE - TARGET_SPLIT - 8),
 	CASE("message goes on behind a full receive, with one octet", "err_ddp_buffer",
 	     ENDS(E_TERM(1, 2, 5)), behind_full, .len = 1),
-	CASE("message inside another", NULL, ENDS(E_TERM(1, 2, 3)), interleaved),
-	CASE("operation changes inside a message", NULL, ENDS(E_ANY_TERM, E_ALIVE),
-	     changed_op, .rdmap = OP_SEND_INV),
+	CASE("message inside another", "err_ddp_msn", ENDS(E_TERM(1, 2, 3)), interleaved),
+	CASE("operation changes inside a message", "err_invalidate",
+	     ENDS(E_TERM(0, 1, 9)), changed_op, .rdmap = OP_SEND_INV),
 	CASE("Write between parts of a Send", NULL, ENDS(E_ALIVE), write_between),
 	CASE("more messages than receives", NULL, ENDS(E_ALIVE), many_messages),
 	/* tagged buffers */
@@ -657,14 +777,12 @@ const struct attack fpdu_attacks[] = {
 	     WRITE, .region = REGION_RW, .to = TARGET_REGION - 8, .len = 9),
 	CASE("Write: one octet in front", "err_bounds", ENDS(E_TERM(1, 1, 1)),
 	     WRITE, .region = REGION_RW, .to = -1ull, .len = 8),
-	CASE("Write: offset wraps", "err_bounds", ENDS(E_TERM(1, 1, 3), E_TERM(1, 1, 1)),
+	CASE("Write: offset wraps", "err_bounds", ENDS(E_TERM(1, 1, 3)),
 	     absolute, .ddp = DDP_TAGGED, .rdmap = OP_WRITE, .region = REGION_RW,
 	     .to = -4ull, .len = 8),
-	CASE("Write: no right to write", "err_access",
-	     ENDS(E_TERM(0, 1, 2), E_TERM(1, 1, 0)),
+	CASE("Write: no right to write", "err_access", ENDS(E_TERM(0, 1, 2)),
 	     WRITE, .region = REGION_RO, .len = 8),
-	CASE("Write: no remote access at all", "err_access",
-	     ENDS(E_TERM(0, 1, 2), E_TERM(1, 1, 0)),
+	CASE("Write: no remote access at all", "err_access", ENDS(E_TERM(0, 1, 2)),
 	     WRITE, .region = REGION_LOCAL, .len = 8),
 	CASE("Write: foreign protection domain", "err_pd", ENDS(E_TERM(1, 1, 2)),
 	     WRITE, .region = REGION_FOREIGN, .len = 8),
@@ -675,7 +793,7 @@ const struct attack fpdu_attacks[] = {
 	     read_request, .msn = 1, .region = REGION_RW, .len = TARGET_REGION + 1),
 	CASE("Read: 4 GB", "err_bounds", ENDS(E_TERM(0, 1, 1)),
 	     read_request, .msn = 1, .region = REGION_RW, .len = 0xffffffff),
-	CASE("Read: offset wraps", "err_bounds", ENDS(E_TERM(0, 1, 4), E_TERM(0, 1, 1)),
+	CASE("Read: offset wraps", "err_bounds", ENDS(E_TERM(0, 1, 4)),
 	     read_wraps, .region = REGION_RW, .to = -4ull, .len = 8),
 	CASE("Read: no right to read", "err_access", ENDS(E_TERM(0, 1, 2)),
 	     read_request, .msn = 1, .region = REGION_LOCAL, .len = 8),
@@ -687,44 +805,60 @@ const struct attack fpdu_attacks[] = {
 	     read_request, .msn = 2, .region = REGION_RW, .len = 8),
 	CASE("Read Request on queue 0", "err_ddp_queue", ENDS(E_TERM(1, 2, 1)),
 	     untagged, .ddp = DDP_UNTAGGED, .rdmap = OP_READ_REQ, .msn = 1, .len = 28),
-	CASE("Read Request, 4 octets short", NULL, ENDS(E_ANY_TERM),
+	CASE("Read Request, 4 octets short", "err_ddp_buffer", ENDS(E_TERM(1, 2, 5)),
 	     untagged, .ddp = DDP_UNTAGGED, .rdmap = OP_READ_REQ, .qn = 1, .msn = 1, .len = 24),
-	CASE("Read Request, 4 octets more", NULL, ENDS(E_ANY_TERM),
+	CASE("Read Request, 4 octets more", "err_ddp_buffer", ENDS(E_TERM(1, 2, 5)),
 	     untagged, .ddp = DDP_UNTAGGED, .rdmap = OP_READ_REQ, .qn = 1, .msn = 1, .len = 32),
-	CASE("Read Request, not the last segment", NULL, ENDS(E_ANY_TERM),
+	CASE("Read Request, not the last segment", "err_ddp_buffer", ENDS(E_TERM(1, 2, 5)),
 	     untagged, .ddp = 1, .rdmap = OP_READ_REQ, .qn = 1, .msn = 1, .len = 28),
-	CASE("400 Read Requests at once", NULL, ENDS(E_ANY_TERM, E_CLOSED),
+	CASE("20 Read Requests in one packet", "err_ird", ENDS(E_TERM(1, 2, 2)),
+	     reads_at_once, .len = 20),
+	/* what comes behind the mistake may be answered by a RST */
+	CASE("400 Read Requests, one by one", "err_ird", ENDS(E_TERM(1, 2, 2), E_CLOSED),
 	     many_reads, .len = 400),
 	/* Read Responses */
-	CASE("Read Response nobody asked for", NULL, ENDS(E_ANY_TERM),
+	CASE("Read Response nobody asked for", "err_read_response", ENDS(E_TERM(0, 2, 6)),
 	     tagged, .ddp = DDP_TAGGED, .rdmap = OP_READ_RESP, .region = REGION_RW, .len = 8),
 	CASE("Read Response as asked", NULL, ENDS(E_ALIVE), RESP),
-	CASE("Read Response longer than asked", "err_read_response", ENDS(E_ANY_TERM),
+	CASE("Read Response longer than asked", "err_read_response", ENDS(E_TERM(1, 1, 1)),
 	     RESP, .len = 1024),
-	CASE("Read Response shorter than asked", "err_read_response", ENDS(E_ANY_TERM),
+	CASE("Read Response shorter than asked", "err_read_response", ENDS(E_TERM(1, 1, 1)),
 	     RESP, .len = 100),
-	CASE("Read Response to another STag", NULL, ENDS(E_ANY_TERM), RESP, .qn = 0x100),
-	CASE("Read Response to another offset", NULL, ENDS(E_ANY_TERM), RESP, .to = 8),
-	CASE("Read Response twice", NULL, ENDS(E_ANY_TERM),
+	CASE("Read Response to another STag", "err_read_response", ENDS(E_TERM(1, 1, 0)),
+	     RESP, .qn = 0x100),
+	CASE("Read Response to another offset", "err_read_response", ENDS(E_TERM(1, 1, 1)),
+	     RESP, .to = 8),
+	CASE("Read Response twice", "err_read_response", ENDS(E_TERM(0, 2, 6)),
 	     response_twice, .ddp = DDP_TAGGED),
 	/* invalidation */
-	CASE("Send with Invalidate: unknown STag", NULL, ENDS(E_ANY_TERM),
+	CASE("Send with Invalidate: unknown STag", "err_invalidate", ENDS(E_TERM(0, 1, 9)),
 	     untagged, .ddp = DDP_UNTAGGED, .rdmap = OP_SEND_INV, .msn = 1,
 	     .inval = STAG_UNKNOWN),
-	/* Terminate messages */
+	CASE("Send with Invalidate: memory of a program", "err_invalidate",
+	     ENDS(E_TERM(0, 1, 9)), invalidate, .region = REGION_RW),
+	CASE("Send with Invalidate: foreign protection domain", "err_invalidate",
+	     ENDS(E_TERM(0, 1, 9)), invalidate, .region = REGION_FOREIGN),
+	/* Terminate messages of the device */
+	CASE("a Read fails in the middle of its response", "err_stag",
+	     ENDS(E_TERM(0, 1, 0)), read_fails),
+	CASE("opcode f while the device sends", "err_rdmap_opcode",
+	     ENDS(E_TERM(0, 2, 6)), while_sending, .ddp = DDP_UNTAGGED,
+	     .rdmap = 0x4f, .msn = 3),
+	CASE("a Send of the device fails", "err_local", ENDS(E_TERM(0, 0, 0)), own_failure),
+	/* and those to the device */
 	CASE("Terminate", "rx_terminates", ENDS(E_CLOSED), terminate, .len = 4),
-	CASE("Terminate without content", NULL, ENDS(E_CLOSED, E_ANY_TERM),
+	CASE("Terminate without content", "rx_terminates", ENDS(E_CLOSED),
 	     terminate, .len = 0),
-	CASE("Terminate cut", NULL, ENDS(E_CLOSED, E_ANY_TERM), terminate, .len = 3),
-	CASE("Terminate with headers that are not there", NULL,
-	     ENDS(E_CLOSED, E_ANY_TERM), terminate, .len = 4, .inval = 0x1101e000),
-	CASE("Terminate with 400 octets", NULL, ENDS(E_CLOSED, E_ANY_TERM),
+	CASE("Terminate cut", "rx_terminates", ENDS(E_CLOSED), terminate, .len = 3),
+	CASE("Terminate with headers that are not there", "rx_terminates",
+	     ENDS(E_CLOSED), terminate, .len = 4, .inval = 0x1101e000),
+	CASE("Terminate with 400 octets", "rx_terminates", ENDS(E_CLOSED),
 	     terminate, .len = 400, .inval = 0x1101e000),
-	CASE("Terminate on queue 0", NULL, ENDS(E_ANY_TERM, E_CLOSED),
+	CASE("Terminate on queue 0", "err_ddp_queue", ENDS(E_TERM(1, 2, 1)),
 	     untagged, .ddp = DDP_UNTAGGED, .rdmap = OP_TERMINATE, .msn = 1, .len = 4),
 	/* ends */
-	CASE("FIN inside an FPDU", NULL, ENDS(E_CLOSED, E_ANY_TERM), fin_inside, .len = 20),
-	CASE("FIN in front of the CRC", NULL, ENDS(E_CLOSED, E_ANY_TERM), fin_inside, .len = 4),
+	CASE("FIN inside an FPDU", NULL, ENDS(E_CLOSED), fin_inside, .len = 20),
+	CASE("FIN in front of the CRC", NULL, ENDS(E_CLOSED), fin_inside, .len = 4),
 	CASE("RST inside an FPDU", NULL, ENDS(E_CLOSED), rst_inside, .len = 20),
 	CASE("noise", NULL, ENDS(E_ANY_TERM, E_CLOSED), noise, .len = 5000),
 	CASE("much noise", NULL, ENDS(E_ANY_TERM, E_CLOSED), noise, .len = 65000),
@@ -758,7 +892,7 @@ bool attack_on_wire(const struct attack *a)
 	size_t i;
 
 	if (a->ends[0] == E_ALIVE ||
-	    (a->counter && !strcmp(a->counter, "err_ddp_buffer")))
+	    (a->rdmap == OP_SEND && a->len > TARGET_MESSAGE))
 		return false;
 	for (i = 0; i < COUNT(run); i++)
 		if (a->run == run[i])

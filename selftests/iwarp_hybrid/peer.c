@@ -20,6 +20,7 @@ static const char key_rep[] = "MPA ID Rep Frame";
 uint32_t peer_interval;
 uint32_t peer_isn;
 bool peer_ext;
+bool peer_above;
 
 uint32_t get_be32(const unsigned char *p)
 {
@@ -128,7 +129,9 @@ void peer_close(struct peer *p)
 		close(p->fd);
 	p->fd = -1;
 	free(p->ulpdu);
+	free(p->sent);
 	p->ulpdu = NULL;
+	p->sent = NULL;
 }
 
 void peer_reset(struct peer *p)
@@ -332,6 +335,20 @@ static size_t put_word(struct peer *p, unsigned char *out, uint64_t *head,
 	return n;
 }
 
+void peer_remember(struct peer *p, const unsigned char *ulpdu, size_t len)
+{
+	struct peer_sent *s;
+
+	p->sent = realloc(p->sent, (p->sent_count + 1) * sizeof(*s));
+	if (!p->sent)
+		abort();
+	s = &p->sent[p->sent_count++];
+	memset(s, 0, sizeof(*s));
+	s->len = len;
+	if (len)
+		memcpy(s->head, ulpdu, len < PEER_HEAD ? len : PEER_HEAD);
+}
+
 void peer_send_fpdu(struct peer *p, const unsigned char *ulpdu, size_t len,
 		    const struct fpdu_options *opt)
 {
@@ -345,6 +362,7 @@ void peer_send_fpdu(struct peer *p, const unsigned char *ulpdu, size_t len,
 	opt = opt ? opt : &plain;
 	if (opt->length >= 0)
 		claim = opt->length;
+	peer_remember(p, ulpdu, len);
 	total = (2 + len + 3) & ~3ul;
 	body = calloc(1, total);
 	out = malloc(total + total / 8 + 32);
@@ -492,7 +510,43 @@ void peer_send_message(struct peer *p, const void *data, size_t len)
 	free(u);
 }
 
-static bool is_terminate(struct peer *p)
+/* Are these the headers that a Terminate has to return for that ULPDU? */
+static bool returns(const struct peer_sent *s, uint32_t word,
+		    const unsigned char *copy, size_t len)
+{
+	bool tagged = s->head[0] & 0x80;
+	bool request = word >> 24 == 0x01 && !tagged && s->len >= 46 &&
+		       (s->head[1] & 15) == 1;
+	size_t n = (tagged ? 14 : 18) + (request ? 28 : 0);
+
+	return (word & 0xe000) == (request ? 0xe000u : 0xc000u) &&
+	       s->len >= n && len == 2 + n &&
+	       (size_t)(copy[0] << 8 | copy[1]) == s->len &&
+	       !memcmp(copy + 2, s->head, n);
+}
+
+/* What is wrong behind the error code, RFC 5040 section 4.8; NULL: nothing */
+static const char *term_bad(const struct peer *p)
+{
+	uint32_t word = get_be32(p->ulpdu + 18);
+	size_t i, len = p->ulpdu_len - 22;
+
+	if (p->ulpdu[0] != DDP_UNTAGGED || get_be32(p->ulpdu + 6) != 2 ||
+	    get_be32(p->ulpdu + 10) != 1 || get_be32(p->ulpdu + 14))
+		return "not the first message of its queue";
+	if (word & 0x1fff)
+		return "reserved bits are set";
+	/* errors of MPA and those of the device itself concern no message */
+	if (word >> 28 > 1 || !(word >> 24 & 15) ||
+	    (peer_above && !len && p->term == TERM_ERR(0, 2, 7)))
+		return word & 0xe000 || len ? "it returns headers" : NULL;
+	for (i = p->sent_count; i--;)
+		if (returns(&p->sent[i], word, p->ulpdu + 22, len))
+			return NULL;
+	return "it returns other headers than were sent";
+}
+
+bool peer_is_terminate(struct peer *p)
 {
 	uint32_t word;
 
@@ -500,6 +554,7 @@ static bool is_terminate(struct peer *p)
 		return false;
 	word = get_be32(p->ulpdu + 18);
 	p->term = TERM_ERR(word >> 28, word >> 24 & 15, word >> 16 & 255);
+	p->term_bad = term_bad(p);
 	return true;
 }
 
@@ -513,7 +568,7 @@ enum peer_end peer_wait_end(struct peer *p, int timeout_ms)
 		left = end - now_ms();
 		ret = peer_recv_fpdu(p, left > 0 ? left : 0);
 		if (ret == 1)
-			term |= is_terminate(p);
+			term |= peer_is_terminate(p);
 	} while (ret == 1);
 	if (term) /* and the connection has to end all the same */
 		return ret == -2 ? END_NONE : END_TERMINATE;

@@ -41,6 +41,14 @@ enum peer_end {
 
 #define TERM_ERR(layer, type, code) ((layer) << 12 | (type) << 8 | (code))
 
+/* What a Terminate may return of a ULPDU that was sent: length and headers */
+#define PEER_HEAD 46
+
+struct peer_sent {
+	size_t len;
+	unsigned char head[PEER_HEAD];
+};
+
 struct peer {
 	int fd;
 	bool crc;
@@ -54,10 +62,13 @@ struct peer {
 	unsigned char private_data[512];
 	size_t private_len;
 	unsigned int term;
+	const char *term_bad; /* what is wrong with its headers */
 	/* SDP above: numbers of the next message and of the last one received */
 	uint32_t mseq, mseq_ack;
 	unsigned char *ulpdu; /* of the last FPDU received */
 	size_t ulpdu_len;
+	struct peer_sent *sent;
+	size_t sent_count;
 };
 
 uint32_t peer_crc32c(const void *p, size_t len);
@@ -77,6 +88,12 @@ int peer_recv(struct peer *p, void *data, size_t len, int timeout_ms);
  * peer that is connected to sends markers as it is asked to in any case.
  */
 extern uint32_t peer_interval;
+
+/*
+ * Who is above the device gets what has arrived between two FPDUs, too: a mistake
+ * found then has no headers to be returned.
+ */
+extern bool peer_above;
 
 /* peer_open() and peer_answer() say that they know the messages of RFC 7306 */
 extern bool peer_ext;
@@ -117,6 +134,10 @@ struct fpdu_options {
 void peer_send_fpdu(struct peer *p, const unsigned char *ulpdu, size_t len,
 		    const struct fpdu_options *opt);
 int peer_recv_fpdu(struct peer *p, int timeout_ms);
+/* As if it had been sent: a Terminate may return these headers */
+void peer_remember(struct peer *p, const unsigned char *ulpdu, size_t len);
+/* Is the FPDU that was received last a Terminate? p->term, p->term_bad say more */
+bool peer_is_terminate(struct peer *p);
 
 /* ULPDUs */
 size_t ulpdu_tagged(unsigned char *out, unsigned int ddp, unsigned int rdmap,

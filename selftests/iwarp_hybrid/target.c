@@ -37,8 +37,8 @@ struct conn {
 	struct ibv_comp_channel *channel;
 	struct ibv_cq *cq;
 	struct ibv_srq *srq;
-	struct ibv_mr *mr[REGIONS], *recv_mr, *send_mr;
-	unsigned char *memory;
+	struct ibv_mr *mr[REGIONS], *recv_mr, *send_mr, *large_mr;
+	unsigned char *memory, *large;
 	unsigned char recv[TARGET_RECEIVES][TARGET_MESSAGE];
 	unsigned char send[TARGET_RECEIVES + 1][TARGET_MESSAGE];
 	bool gone;
@@ -111,11 +111,11 @@ static int post_recv(struct conn *c, uint64_t slot)
 	return ibv_post_recv(c->id->qp, &wr, &bad);
 }
 
-static int post_send(struct conn *c, uint64_t slot, uint32_t len)
+static int post_send_from(struct conn *c, uint64_t wr_id, const void *from,
+			  uint32_t len, uint32_t lkey)
 {
-	struct ibv_sge sge = { (uintptr_t)c->send[slot], len,
-			       c->send_mr->lkey };
-	struct ibv_send_wr wr = { .wr_id = 100 + slot,
+	struct ibv_sge sge = { (uintptr_t)from, len, lkey };
+	struct ibv_send_wr wr = { .wr_id = wr_id,
 				  .sg_list = &sge,
 				  .num_sge = 1,
 				  .opcode = IBV_WR_SEND,
@@ -123,6 +123,12 @@ static int post_send(struct conn *c, uint64_t slot, uint32_t len)
 			   *bad;
 
 	return ibv_post_send(c->id->qp, &wr, &bad);
+}
+
+static int post_send(struct conn *c, uint64_t slot, uint32_t len)
+{
+	return post_send_from(c, 100 + slot, c->send[slot], len,
+			      c->send_mr->lkey);
 }
 
 static int post_read(struct conn *c, const unsigned char *args)
@@ -199,6 +205,8 @@ static void conn_free(struct conn *c)
 		ibv_dereg_mr(c->recv_mr);
 	if (c->send_mr)
 		ibv_dereg_mr(c->send_mr);
+	if (c->large_mr)
+		ibv_dereg_mr(c->large_mr);
 	if (c->srq)
 		ibv_destroy_srq(c->srq);
 	if (c->cq)
@@ -211,6 +219,7 @@ static void conn_free(struct conn *c)
 		ibv_dealloc_pd(c->foreign_pd);
 	if (c->memory && c->memory != MAP_FAILED)
 		munmap(c->memory, REGIONS * TARGET_REGION);
+	free(c->large);
 	rdma_destroy_id(c->id);
 	free(c);
 }
@@ -220,6 +229,32 @@ static void say(struct conn *c, unsigned char what)
 {
 	c->send[TARGET_RECEIVES][0] = what;
 	post_send(c, TARGET_RECEIVES, 1);
+}
+
+static void offer_large(struct conn *c, uint64_t slot)
+{
+	unsigned char *m = c->send[slot];
+
+	if (!c->large)
+		c->large = calloc(1, TARGET_LARGE_LEN);
+	if (!c->large)
+		abort();
+	if (!c->large_mr)
+		c->large_mr = ibv_reg_mr(c->pd, c->large, TARGET_LARGE_LEN,
+					 IBV_ACCESS_LOCAL_WRITE |
+						 IBV_ACCESS_REMOTE_READ);
+	if (!c->large_mr)
+		abort();
+	m[0] = TARGET_LARGE;
+	put_be(m + 1, c->large_mr->rkey, 4);
+	put_be(m + 5, (uintptr_t)c->large, 8);
+	post_send(c, slot, 13);
+}
+
+static void dereg(struct ibv_mr **mr)
+{
+	ibv_dereg_mr(*mr);
+	*mr = NULL;
 }
 
 static void received(struct conn *c, uint64_t slot, uint32_t len)
@@ -233,9 +268,17 @@ static void received(struct conn *c, uint64_t slot, uint32_t len)
 		post_send(c, slot, len);
 	} else if (len >= 17 && m[0] == TARGET_READ) {
 		post_read(c, m + 1);
+	} else if (len && m[0] == TARGET_LARGE) {
+		offer_large(c, slot);
+	} else if (len && m[0] == TARGET_SEND && c->large_mr) {
+		post_send_from(c, 201, c->large, TARGET_LARGE_LEN,
+			       c->large_mr->lkey);
+	} else if (len && m[0] == TARGET_BAD_KEY) {
+		post_send_from(c, 202, c->memory, 8, 0xdead5500);
+	} else if (len && m[0] == TARGET_DEREG && c->large_mr) {
+		dereg(&c->large_mr);
 	} else if (len && m[0] == TARGET_DEREG && c->mr[REGION_RW]) {
-		ibv_dereg_mr(c->mr[REGION_RW]);
-		c->mr[REGION_RW] = NULL;
+		dereg(&c->mr[REGION_RW]);
 	} else if (len > 1 && m[0] == TARGET_FILL) {
 		memset(c->memory, m[1], TARGET_REGION);
 	}

@@ -24,10 +24,12 @@ enum target_region {
 
 /*
  * Messages: 'E' is echoed. 'R' STag (4) address (8) length (4) makes the
- * target read that memory of the sender into REGION_RW. 'D' ends the
- * registration of REGION_RW. 'F' and an octet fill REGION_RW with that. A target
- * that greets sends 'G' as soon as it can, and answers a message without content
- * by 'Z'.
+ * target read that memory of the sender into REGION_RW. 'F' and an octet fill
+ * REGION_RW with that. 'L' registers TARGET_LARGE_LEN octets for reading, the
+ * answer is 'L' STag (4) address (8); 'S' sends them all. 'D' ends their
+ * registration or, without it, that of REGION_RW. 'K' sends from memory that is
+ * not registered. A target that greets sends 'G' as soon as it can, and answers a
+ * message without content by 'Z'.
  */
 #define TARGET_ECHO 'E'
 #define TARGET_READ 'R'
@@ -35,5 +37,9 @@ enum target_region {
 #define TARGET_FILL 'F'
 #define TARGET_GREETING 'G'
 #define TARGET_EMPTY 'Z'
+#define TARGET_LARGE 'L'
+#define TARGET_SEND 'S'
+#define TARGET_BAD_KEY 'K'
+#define TARGET_LARGE_LEN (2 << 20) /* more than TCP takes unread */
 
 #endif /* SELFTESTS_IWARP_TARGET_H */
