@@ -118,7 +118,7 @@ static bool sdp_tx_signal(struct sdp_conn *conn, u8 mid, u32 payload, bool own)
 	if (conn->tx_lends && own && payload >= PAGE_SIZE / 2)
 		every = 0;
 	if (mid != SDP_MID_DISCON && mid != SDP_MID_ABORT &&
-	    unsignalled < every && unsignalled < SDP_SQ_DEPTH / 4 &&
+	    unsignalled < every &&
 	    conn->tx_unsig_bytes < (u32)READ_ONCE(conn->sk->sk_sndbuf) / 4)
 		return false;
 	conn->tx_unsig_bytes = 0;
