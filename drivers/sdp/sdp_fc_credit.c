@@ -69,9 +69,12 @@ bool sdp_fc_may_send(const struct sdp_conn *conn, bool payload)
  * sdp_fc_update_due - whether the peer should hear of new receives now
  * @conn: connection
  *
- * True when it can be told of half as many again as it knows of; below three
- * it cannot send data, so that every one counts. While the reader is behind
- * it is told of those for control, but not because of a mere update.
+ * True when it can be told of half as many again as it knows of, that is when it
+ * has used a third of them. With half of them one message could be under way
+ * while an update is, of the seven that it knows of at first: the last two credits
+ * are not for data. Below three it cannot send data, so that every one counts.
+ * While the reader is behind it is told of those for control, but not because of a
+ * mere update.
  *
  * Context: tx_lock.
  */

@@ -15,6 +15,9 @@ SERVER=10.0.0.2
 PORT=7700
 MAP=/tmp/fc.map
 KINDS=${KINDS:-hybrid}
+# octets that a message has room for, on average, without the first and the last
+MESSAGE=24576
+BULK=$(scaled 262144 32768)
 
 # sysctls NAME VALUE [a|b]: on both sides, or on one
 sysctls() {
@@ -146,6 +149,40 @@ transfers() {
 	stop_bg "$x"
 }
 
+# bulk POLICY: credits and room are told of now and then, not for each message; at
+# most every so many octets, and every so many messages
+bulk() {
+	local n=$((32 * BULK)) x msgs updates most
+	PORT=$((PORT + 1))
+	start_bg b sdp-run xfer -s -h $SERVER -p $PORT
+	x=$BG_PID
+	wait_for 30 said listening
+	msgs=$(sdp_counter a tx_data_msgs)
+	updates=$(sdp_counter b tx_credit_updates)
+	ktap_check "$KIND $1: $n bytes one way" in_a sdp-run xfer -h $SERVER \
+		-p $PORT -t 90 -m block -n $n -w 65536
+	msgs=$(($(sdp_counter a tx_data_msgs) - msgs))
+	updates=$(($(sdp_counter b tx_credit_updates) - updates))
+	# a third of the 7 receives that are told of at first, or half of a ring of
+	# 256 KB, at a time
+	most=$((msgs / 3 + 8))
+	[ "$1" != rdma ] || most=$((msgs / 32 + n / 131072 + 8))
+	ktap_diag "$KIND $1: $msgs messages, $updates updates, $most allowed"
+	case $1 in
+	credit | rdma)
+		if [ "$updates" -gt 0 ] && [ "$updates" -le $most ]; then
+			ktap_ok "$KIND $1: few updates"
+		else
+			ktap_fail "$KIND $1: few updates" "$updates, $msgs messages"
+		fi
+		;;
+	*)
+		ktap_is "$KIND $1: no updates" "$updates" 0
+		;;
+	esac
+	stop_bg "$x"
+}
+
 # takes RUN: bytes that each end can write when nobody reads, the smaller one
 takes() {
 	local s out
@@ -174,6 +211,7 @@ policy() {
 	computing "$1" through 1 10 100
 	stop_bg "$FC"
 	transfers "$1"
+	bulk "$1"
 	sdp=$(takes sdp-run)
 	ktap_diag "$KIND $1: two ends that only write: ${sdp:-0} bytes, TCP $TCP"
 	if [ "${sdp:-0}" -ge $((TCP * 9 / 10)) ]; then
