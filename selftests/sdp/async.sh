@@ -82,7 +82,7 @@ modprobe -q sdp
 notify tcp
 uring tcp
 ktap_diag "$(cat /tmp/uring.tcp)"
-for flow in transport credit; do
+for flow in transport rdma vwin credit; do
 	in_a sysctl -q -w net.sdp.flow_control=$flow
 	before=$(accepted)
 	notify $flow sdp-run

@@ -51,7 +51,7 @@ static const char *netns;
 static int flow, buffers = 65536;
 static char why[128];
 static unsigned char buf[65536];
-static volatile sig_atomic_t urgent, room;
+static volatile sig_atomic_t urgent, room, there;
 
 /* One end of a connection */
 struct end {
@@ -305,6 +305,39 @@ static int few_receives_server(struct end *e)
 	return read_above(e, 128 << 10, 20 * 17000);
 }
 
+static void on_signal(int sig, siginfo_t *info, void *context)
+{
+	(void)context;
+	if (sig == SIGIO && info->si_code == POLL_OUT)
+		room++;
+	if (sig == SIGIO && info->si_code == POLL_IN)
+		there++;
+}
+
+/* SIGIO, which tells why */
+static int want_signal(int fd)
+{
+	struct sigaction act = { .sa_sigaction = on_signal,
+				 .sa_flags = SA_SIGINFO | SA_RESTART };
+
+	if (sigaction(SIGIO, &act, NULL) || fcntl(fd, F_SETOWN, getpid()) ||
+	    fcntl(fd, F_SETSIG, SIGIO) ||
+	    fcntl(fd, F_SETFL, fcntl(fd, F_GETFL) | O_ASYNC))
+		return bad("O_ASYNC");
+	return 0;
+}
+
+/* Until there is such a signal */
+static int wait_signal(const volatile sig_atomic_t *seen)
+{
+	int n;
+
+	for (n = 0; !*seen && n < SOON_MS; n++)
+		usleep(1000);
+	errno = 0;
+	return *seen ? 0 : bad("SIGIO");
+}
+
 /* The mark is reached by the second piece only */
 static int below_mark_client(struct end *e)
 {
@@ -321,15 +354,20 @@ static int below_mark_server(struct end *e)
 
 	if (setsockopt(e->fd, SOL_SOCKET, SO_RCVLOWAT, &lowat, sizeof(lowat)))
 		return bad("SO_RCVLOWAT");
+	there = 0;
+	if (want_signal(e->fd))
+		return -1;
 	while (have < 1000)
 		if (ioctl(e->fd, FIONREAD, &have))
 			return bad("FIONREAD");
 	errno = 0;
-	if (poll(&p, 1, 100))
-		return bad("poll below the mark");
+	if (poll(&p, 1, 100) || there)
+		return bad("poll or SIGIO below the mark");
 	step_to(1);
-	if (poll(&p, 1, -1) != 1 || ioctl(e->fd, FIONREAD, &have))
-		return bad("poll");
+	if (wait_signal(&there))
+		return -1;
+	if (poll(&p, 1, 0) != 1 || ioctl(e->fd, FIONREAD, &have))
+		return bad("poll after SIGIO");
 	errno = 0;
 	return have >= lowat ? recv_all(e, 5000, sizeof(buf), 0) :
 			       bad("octets there");
@@ -370,26 +408,6 @@ static int write_until_no(struct end *e, bool ask)
 	return unsent(e);
 }
 
-static void on_room(int sig, siginfo_t *info, void *context)
-{
-	(void)context;
-	if (sig == SIGIO && info->si_code == POLL_OUT)
-		room++;
-}
-
-/* SIGIO, which tells why */
-static int want_signal(int fd)
-{
-	struct sigaction act = { .sa_sigaction = on_room,
-				 .sa_flags = SA_SIGINFO | SA_RESTART };
-
-	if (sigaction(SIGIO, &act, NULL) || fcntl(fd, F_SETOWN, getpid()) ||
-	    fcntl(fd, F_SETSIG, SIGIO) ||
-	    fcntl(fd, F_SETFL, fcntl(fd, F_GETFL) | O_ASYNC))
-		return bad("O_ASYNC");
-	return 0;
-}
-
 /* As much as a program does that asks before it writes */
 static int send_polled(struct end *e, uint64_t upto)
 {
@@ -426,11 +444,8 @@ static int unsent_mark_client(struct end *e)
 	room = 0;
 	step_to(1);
 	/* nobody polls */
-	for (n = 0; !room && n < SOON_MS; n++)
-		usleep(1000);
-	errno = 0;
-	if (!room)
-		return bad("SIGIO");
+	if (wait_signal(&room))
+		return -1;
 	if (send_polled(e, e->sent + SOME))
 		return -1;
 	atomic_store(&shm->sent, e->sent);

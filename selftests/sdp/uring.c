@@ -10,12 +10,15 @@
 #include <errno.h>
 #include <linux/io_uring.h>
 #include <netinet/in.h>
+#include <netinet/tcp.h>
 #include <poll.h>
 #include <stdatomic.h>
+#include <stdbool.h>
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/ioctl.h>
 #include <sys/mman.h>
 #include <sys/socket.h>
 #include <sys/syscall.h>
@@ -177,11 +180,78 @@ static void send_zc(int fd)
 	printf("notified %d\n", !!(cqe.flags & IORING_CQE_F_NOTIF));
 }
 
-static void client(int fd, const struct sockaddr_in *a)
+/* Has nothing come back though there was time for it? */
+static bool silent(void)
+{
+	usleep(50000);
+	return atomic_load(ring.cq_head) == atomic_load(ring.cq_tail);
+}
+
+static void poll_add(int fd, int events)
 {
 	struct io_uring_sqe sqe = request(IORING_OP_POLL_ADD, fd, NULL, 0);
+
+	sqe.poll32_events = events;
+	submit(&sqe);
+}
+
+/* A poll that waits for SO_RCVLOWAT: echoes of 4 octets, then of one more */
+static void low_water(int fd)
+{
+	int low = 5, have = 0;
+
+	if (setsockopt(fd, SOL_SOCKET, SO_RCVLOWAT, &low, sizeof(low)) ||
+	    send(fd, out, 4, 0) != 4)
+		die("SO_RCVLOWAT");
+	poll_add(fd, POLLIN);
+	while (have < 4)
+		if (ioctl(fd, FIONREAD, &have))
+			die("FIONREAD");
+	printf("4 of 5: %s\n", silent() ? "waits" : "is told");
+	if (send(fd, out, 1, 0) != 1)
+		die("send");
+	printf("5 of 5: poll %d\n", reap().res & POLLIN);
+	low = 1;
+	if (setsockopt(fd, SOL_SOCKET, SO_RCVLOWAT, &low, sizeof(low)) ||
+	    recv(fd, in, 5, MSG_WAITALL) != 5)
+		die("recv");
+}
+
+/*
+ * A poll that waits for TCP_NOTSENT_LOWAT, since the peer does not read while
+ * nobody reads what it echoes
+ */
+static void not_sent(int fd)
+{
+	size_t sent = 0, got = 0;
+	int mark = 16384, quiet = 0;
+	ssize_t n;
+
+	if (setsockopt(fd, SOL_TCP, TCP_NOTSENT_LOWAT, &mark, sizeof(mark)))
+		die("TCP_NOTSENT_LOWAT");
+	while (quiet < 100) {
+		n = send(fd, out, 5000, MSG_DONTWAIT);
+		sent += n > 0 ? n : 0;
+		quiet = n > 0 ? 0 : quiet + 1;
+		if (n < 0)
+			usleep(2000);
+	}
+	poll_add(fd, POLLOUT);
+	printf("not sent: %s\n", silent() ? "waits" : "is told");
+	while (got < sent) {
+		n = recv(fd, in, sizeof(in), 0);
+		if (n <= 0)
+			die("recv");
+		got += n;
+	}
+	printf("sent: poll %d\n", reap().res & POLLOUT);
+}
+
+static void client(int fd, const struct sockaddr_in *a)
+{
 	struct iovec iov[2] = { { out, 7 }, { out + 7, PIECE - 7 } };
 	struct msghdr msg = { .msg_iov = iov, .msg_iovlen = 2 };
+	struct io_uring_sqe sqe;
 	struct done cqe;
 
 	for (int i = 0; i < PIECE; i++)
@@ -194,12 +264,13 @@ static void client(int fd, const struct sockaddr_in *a)
 	send_zc(fd);
 	echoed(fd);
 	/* a poll and a receive that wait, until there is something */
-	sqe.poll32_events = POLLIN;
-	submit(&sqe);
+	poll_add(fd, POLLIN);
 	printf("send %d\n", run(IORING_OP_SEND, fd, out, 1, 0));
 	cqe = reap();
 	printf("poll %d\n", cqe.res & POLLIN);
 	printf("read %d\n", run(IORING_OP_READ, fd, in, PIECE, -1ull));
+	low_water(fd);
+	not_sent(fd);
 	sqe = request(IORING_OP_RECV, fd, in, PIECE);
 	submit(&sqe);
 	sqe = request(IORING_OP_ASYNC_CANCEL, -1, NULL, 0);
