@@ -175,4 +175,16 @@ compat_msg_zerocopy_realloc(struct sock *sk, size_t size)
 #endif
 }
 
+/* struct ubuf_info: functions in a structure of their own from 6.10 on */
+#ifdef HAVE_UBUF_INFO_OPS
+#define COMPAT_UBUF_OPS(name, fn) \
+	static const struct ubuf_info_ops name = { .complete = fn }
+#define compat_ubuf_init(ubuf, name)	((ubuf)->ops = &(name))
+#else
+#define COMPAT_UBUF_OPS(name, fn) \
+	static void (*const name)(struct sk_buff *skb, \
+				  struct ubuf_info *ubuf, bool zerocopy) = fn
+#define compat_ubuf_init(ubuf, name)	((ubuf)->callback = (name))
+#endif
+
 #endif /* _COMPAT_H */

@@ -101,6 +101,8 @@ struct hyb_cep_start {
  * @lid: passive: the listening cm_id, referenced, until the request is up
  * @qp: queue pair, referenced from connect or accept on
  * @live: queue pair whose engines run; changes under the socket's spinlock
+ * @mute: no more payload is sent: it would be memory of requests that are flushed;
+ *	  same lock
  * @discard: input is thrown away; same lock
  * @data_ready: the socket's own callback, as the following
  * @state_change: same
@@ -131,6 +133,7 @@ struct hyb_cep {
 	struct hyb_lid *lid;
 	struct hyb_qp *qp;
 	struct hyb_qp *live;
+	bool mute;
 	bool discard;
 	bool active;
 	u8 rev;

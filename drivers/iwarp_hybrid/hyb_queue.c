@@ -287,7 +287,7 @@ void hyb_sq_complete(struct hyb_qp *qp, u32 slot, u32 bytes,
  * @status: result
  * @end: position behind it
  *
- * It is finished when that is acknowledged, see hyb_sq_acked().
+ * It is finished when nobody has the memory any more, see hyb_sq_unlent().
  *
  * Context: holder of the TCP socket.
  */
@@ -304,13 +304,13 @@ void hyb_sq_lend(struct hyb_qp *qp, u32 slot, u32 bytes,
 }
 
 /**
- * hyb_sq_acked - finish requests whose memory is not needed any more
+ * hyb_sq_unlent - finish requests whose memory is not needed any more
  * @qp: queue pair
- * @pos: position that is acknowledged
+ * @pos: position up to which that is so
  *
  * hyb_qp_notify() must follow. Context: holder of the TCP socket.
  */
-void hyb_sq_acked(struct hyb_qp *qp, u64 pos)
+void hyb_sq_unlent(struct hyb_qp *qp, u64 pos)
 {
 	struct hyb_sq *sq = &qp->sq;
 	struct hyb_sq_slot *s;

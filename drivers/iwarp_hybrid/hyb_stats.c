@@ -17,6 +17,7 @@ static const struct rdma_stat_desc hyb_stat_descs[HYB_ST_COUNT] = {
 	[HYB_ST_TX_COPIES].name = "tx_copies",
 	[HYB_ST_TX_COPY_BYTES].name = "tx_copy_bytes",
 	[HYB_ST_TX_REF_BYTES].name = "tx_ref_bytes",
+	[HYB_ST_TX_REF_COPIED].name = "tx_ref_copied_bytes",
 	[HYB_ST_TX_CRC_BYTES].name = "tx_crc_bytes",
 	[HYB_ST_TX_DEFERRED].name = "tx_deferred",
 	[HYB_ST_TX_NOSPACE].name = "tx_nospace",

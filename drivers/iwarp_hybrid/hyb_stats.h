@@ -42,6 +42,7 @@ enum hyb_stat {
 
 	/* transmit */
 	HYB_ST_TX_REF_BYTES = HYB_ST_QP_COUNT,
+	HYB_ST_TX_REF_COPIED,		/* copied on their way, though */
 	HYB_ST_TX_DEFERRED,
 	HYB_ST_TX_NOSPACE,
 	HYB_ST_TX_TERM,

@@ -20,6 +20,7 @@
 
 #include "compat.h"
 #include "hyb_attr.h"
+#include "hyb_lend.h"
 #include "hyb_offload.h"
 #include "hyb_ooo.h"
 #include "hyb_shared.h"
@@ -247,6 +248,7 @@ void hyb_data_init(struct hyb_qp *qp)
 void hyb_data_fini(struct hyb_qp *qp)
 {
 	WARN_ON_ONCE(qp->tcp.attached);
+	hyb_lend_end(qp);
 	cancel_delayed_work_sync(&qp->tcp.work);
 	tasklet_kill(&qp->tcp.batch);
 	hyb_tx_free(qp);
@@ -527,7 +529,8 @@ int hyb_tcp_attach(struct hyb_cep *cep, struct hyb_qp *qp,
 
 	hyb_tcp_drop_frag(sk);
 	/* without memory for it software does it all */
-	if (hyb_xmit_attach(sk)) {
+	qp->tx.follow = hyb_xmit_attach(sk);
+	if (qp->tx.follow) {
 		hyb_off_attach(qp, sk);
 		hyb_ooo_attach(qp, sk);
 	}
@@ -582,6 +585,7 @@ void hyb_tcp_detach(struct hyb_cep *cep, struct hyb_qp *qp)
 				  0 : -ECONNRESET);
 	}
 	cep->live = NULL;
+	cep->mute = hyb_tx_lends(qp);
 	cep->discard = true;
 	qp->tcp.attached = false;
 	spin_unlock_bh(&sk->sk_lock.slock);
@@ -629,16 +633,15 @@ void hyb_tcp_release(struct hyb_cep *cep, bool reset)
  * @cep: connection, its lock held
  * @qp: its detached queue pair
  *
- * Ends the connection by RST: on return nothing of it is sent any more.
+ * Ends the connection by RST: TCP sends nothing of it any more. Packets that it has
+ * sent are waited for, but not for ever: a device may hold them as long as it likes.
  */
 void hyb_tcp_recall(struct hyb_cep *cep, struct hyb_qp *qp)
 {
 	unsigned long end = jiffies + HYB_TCP_RECALL;
-	struct sock *sk = qp->tcp.sk;
 
 	hyb_tcp_release(cep, true);
-	/* packets that wait for the device, or in it, have the memory, too */
-	while (sk_wmem_alloc_get(sk) && time_before(jiffies, end))
+	while (hyb_lend_busy(qp) && time_before(jiffies, end))
 		usleep_range(500, 2000);
 }
 
@@ -653,5 +656,6 @@ void hyb_tcp_exit(void)
 {
 	/* callbacks that were called before the sockets were closed */
 	synchronize_net();
+	hyb_lend_exit();
 	destroy_workqueue(hyb_tcp_wq);
 }

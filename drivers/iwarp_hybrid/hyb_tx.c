@@ -19,6 +19,7 @@
 #include "compat_rdma.h"
 #include "hyb_crc.h"
 #include "hyb_idle.h"
+#include "hyb_lend.h"
 #include "hyb_offload.h"
 #include "hyb_quick.h"
 #include "hyb_shared.h"
@@ -952,7 +953,7 @@ static bool hyb_tx_refers(const struct hyb_qp *qp)
 {
 	const struct hyb_off *off = qp->off;
 
-	return qp->place.payload == HYB_PAY_REF && !qp->shared &&
+	return qp->place.payload == HYB_PAY_REF && qp->tx.follow && !qp->shared &&
 	       !(off && (off->tx_contig || off->tx_sg));
 }
 
@@ -1067,11 +1068,12 @@ static void hyb_tx_pump(struct hyb_qp *qp, struct sock *sk)
 	}
 }
 
-/* Position up to which the peer's TCP has acknowledged */
-static u64 hyb_tx_acked(const struct hyb_qp *qp, const struct sock *sk)
+/* Position up to which nobody has, or will need, memory of requests */
+static u64 hyb_tx_unlent(struct hyb_qp *qp, const struct sock *sk)
 {
+	u32 una = hyb_lend_una(qp, tcp_sk(sk)->snd_una);
 	const struct hyb_stream *s = &qp->tx.s;
-	s32 rest = s->seq + (u32)s->given - tcp_sk(sk)->snd_una;
+	s32 rest = s->seq + (u32)s->given - una;
 
 	/* the FIN has a number, too */
 	return s->given - max(rest, 0);
@@ -1100,7 +1102,7 @@ void hyb_tx_run(struct hyb_qp *qp)
 		return;
 	hyb_off_acked(qp, qp->off);
 	if (qp->sq.nlent)
-		hyb_sq_acked(qp, hyb_tx_acked(qp, sk));
+		hyb_sq_unlent(qp, hyb_tx_unlent(qp, sk));
 	hyb_stream_rewind(&tx->s);
 	hyb_tx_pump(qp, sk);
 	hyb_tx_account(qp);

@@ -18,6 +18,7 @@
 #include "proto/mpa.h"
 #include "proto/rdmap.h"
 
+struct hyb_lend;
 struct hyb_mem;
 struct hyb_qp;
 struct page;
@@ -116,6 +117,8 @@ struct hyb_tx_left {
  * @sg: payload given by reference
  * @refer: payload is given by reference, of a batch; where no NIC gathers it
  * @lent: TCP has memory of the request in progress
+ * @follow: packets are seen on their way to IP
+ * @lend: packets with memory of requests, from the first of them on
  * @contig: the FPDU being laid out has its markers behind the PAD
  * @turn: Read Responses and send queue take turns
  * @rtr: ready-to-receive message to send first
@@ -161,6 +164,8 @@ struct hyb_tx {
 	bool contig;
 	bool refer;
 	bool lent;
+	bool follow;
+	struct hyb_lend *lend;
 	struct hyb_sg sg;
 	bool held;
 	bool turn;

@@ -6,9 +6,10 @@
  * before it gets its IP header.
  */
 #include <linux/mutex.h>
-#include <linux/tcp.h>
 #include <net/inet_connection_sock.h>
+#include <net/tcp.h>
 
+#include "hyb_lend.h"
 #include "hyb_offload.h"
 #include "hyb_ooo.h"
 #include "hyb_xmit.h"
@@ -51,6 +52,21 @@ static void hyb_xmit_count(struct sock *sk, const struct sk_buff *skb)
 	qp->rx.segs = segs;
 }
 
+/*
+ * May a packet leave? Those with memory of requests are followed until nobody has
+ * them any more, and not sent when the requests are flushed.
+ */
+static bool hyb_xmit_may(struct sock *sk, struct sk_buff *skb)
+{
+	const struct hyb_cep *cep = sk->sk_user_data;
+
+	if (!cep || skb->len <= tcp_hdrlen(skb))
+		return true;
+	if (!cep->live)
+		return !cep->mute;
+	return !hyb_tx_lends(cep->live) || hyb_lend_packet(cep->live, sk, skb);
+}
+
 /* In the place of TCP's function that gives a segment to IP */
 static int hyb_xmit_queue(struct sock *sk, struct sk_buff *skb,
 			  struct flowi *fl)
@@ -63,6 +79,10 @@ static int hyb_xmit_queue(struct sock *sk, struct sk_buff *skb,
 	skb = hyb_off_leaves(sk, skb);
 	if (!skb)
 		return -ENOBUFS;
+	if (!hyb_xmit_may(sk, skb)) {
+		kfree_skb(skb);
+		return -ENOBUFS;
+	}
 	ret = container_of(ops, struct hyb_xmit_ops, ops)->base
 		->queue_xmit(sk, skb, fl);
 	hyb_ooo_sent(sk);

@@ -3,7 +3,8 @@
  * Between TCP and IP: packets of a connection as TCP gives them away.
  *
  * A part of the transport layer, called by hyb_tcp; calls hyb_offload, which may
- * have a packet finished, and hyb_ooo, which wants to see ACKs leave; counts.
+ * have a packet finished, hyb_lend, which follows memory of requests, and hyb_ooo,
+ * which wants to see ACKs leave; counts.
  */
 #ifndef HYB_XMIT_H
 #define HYB_XMIT_H

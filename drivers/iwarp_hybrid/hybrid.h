@@ -11,6 +11,7 @@
  *	hyb_qp		queue pairs: life cycle, states
  *	hyb_tcp		TCP socket of a QP and who may run its engines
  *	hyb_xmit	what that gives to IP
+ *	hyb_lend	who still has memory of requests
  *	hyb_tx, hyb_rx	the engines; hyb_ooo, hyb_ext beside the latter
  *	hyb_srq, hyb_queue	shared and own queues
  *	hyb_idle	memory that queue pairs have only while they need it
@@ -361,7 +362,7 @@ struct hyb_sq_slot {
 	u8 opcode;
 	bool signalled;
 	bool done;
-	bool lent;		/* done when @end is acknowledged */
+	bool lent;		/* done when nobody needs what is before @end */
 	u64 end;
 };
 
@@ -378,7 +379,7 @@ struct hyb_sq_slot {
  * @put: next entry to fill; unused for user queues
  * @tx: next entry to transmit
  * @get: next entry to complete; entries complete in order
- * @nlent: requests that wait for an acknowledgment, TCP has their memory
+ * @nlent: requests that are sent, but the network has their memory
  * @flushed: the QP failed and the queue is empty: complete at once
  *
  * @tx, @get and @slot belong to whoever holds the TCP socket; once the QP
@@ -596,7 +597,7 @@ void hyb_sq_complete(struct hyb_qp *qp, u32 slot, u32 bytes,
 		     enum siw_wc_status status);
 void hyb_sq_lend(struct hyb_qp *qp, u32 slot, u32 bytes,
 		 enum siw_wc_status status, u64 end);
-void hyb_sq_acked(struct hyb_qp *qp, u64 pos);
+void hyb_sq_unlent(struct hyb_qp *qp, u64 pos);
 int hyb_rq_get(struct hyb_qp *qp, struct siw_rqe *rqe);
 void hyb_rq_complete(struct hyb_qp *qp, const struct siw_rqe *rqe, u32 bytes,
 		     u32 inval_stag, bool solicited,

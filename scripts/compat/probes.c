@@ -212,3 +212,7 @@ static u32 rx_ring_count(struct net_device *dev);
 static const struct ethtool_ops rx_ring_count_ = {
 	.get_rx_ring_count = rx_ring_count,
 };
+
+/* PROBE: HAVE_UBUF_INFO_OPS */
+static void ubuf_complete(struct sk_buff *skb, struct ubuf_info *ubuf, bool ok);
+static const struct ubuf_info_ops ubuf_ops = { .complete = ubuf_complete };

@@ -6,7 +6,8 @@
 # atomic operations of RFC 7306 between hybrid devices, over every way of placing
 # markers, and that posting them is refused when the peer is siw. Then the ways
 # in which a connection ends, also when the peer is not there any more; that queues
-# can get other sizes; and that much which waits is not received in one go.
+# can get other sizes; that much which waits is not received in one go; and that memory
+# which TCP had by reference may change when a request is complete.
 
 # shellcheck source=selftests/lib/lib.sh
 . "$(dirname "$0")/../lib/lib.sh"
@@ -82,6 +83,24 @@ done
 NAME="no markers"
 vt imm
 vt atomic
+
+# TCP has the memory of requests, and the peer's TCP gets it from there
+for dev in rda rdb; do
+	echo reference >/sys/class/infiniband/$dev/hybrid/tx_payload
+done
+for crc in 1 0; do
+	for dev in rda rdb; do
+		echo $crc >/sys/class/infiniband/$dev/hybrid/crc
+	done
+	NAME="by reference, crc $crc"
+	sent=$(counter rda tx_ref_bytes)
+	copied=$(counter rda tx_ref_copied_bytes)
+	vt reuse
+	sent=$(($(counter rda tx_ref_bytes) - sent))
+	ktap_check "$NAME: $sent octets are" [ "$sent" -ge 16384 ]
+	ktap_check "$NAME: the copy that the peer needs is counted" \
+		[ $(($(counter rda tx_ref_copied_bytes) - copied)) -ge "$sent" ]
+done
 modprobe -r verbs_test
 
 # A peer that is gone without a word, and nothing to send to it

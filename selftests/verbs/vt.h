@@ -100,5 +100,6 @@ int vt_fetch_test(const char *args);
 void vt_private_tests(void);
 void vt_flood_tests(bool receive);
 void vt_flood_end(void);
+void vt_reuse_tests(void);
 
 #endif

@@ -13,6 +13,7 @@
  *	private			private data, as long as rdma_cm takes
  *	flood			2 MB for somebody without a receive
  *	drain			a receive for that, and the end
+ *	reuse			buffers are used again before they are read
  */
 #include <linux/module.h>
 #include <linux/string.h>
@@ -44,6 +45,8 @@ static int vt_run(const char *test, const char *args)
 		vt_private_tests();
 	else if (!strcmp(test, "flood") || !strcmp(test, "drain"))
 		vt_flood_tests(!strcmp(test, "drain"));
+	else if (!strcmp(test, "reuse"))
+		vt_reuse_tests();
 	else
 		return -EINVAL;
 	return 0;

@@ -1,0 +1,250 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * Memory of requests in packets. See hyb_lend.h.
+ *
+ * An acknowledgment does not say that nobody looks at the memory any more: a device
+ * may still have a packet, and a receiver on the same machine (veth, macvlan) has the
+ * pages of the sender in its queue until it reads them. So each packet gets a token,
+ * struct ubuf_info, as those of MSG_ZEROCOPY have one. Who keeps the packet for long
+ * makes a copy then, and we are called when the last reference to the memory is gone.
+ * A request is complete when it is acknowledged and no packet in front of its end has
+ * a token.
+ *
+ * Packets get it between TCP and IP, before anybody else has them; those which are
+ * sent again share it with the first ones.
+ */
+#include <linux/rcupdate.h>
+#include <linux/slab.h>
+#include <linux/wait_bit.h>
+#include <net/tcp.h>
+
+#include "compat.h"
+#include "hyb_lend.h"
+#include "hybrid.h"
+
+/**
+ * struct hyb_lend - packets of a queue pair that have a token
+ * @lock: protects all of it; innermost
+ * @qp: the queue pair, NULL when it is gone
+ * @packets: in the order of the stream
+ * @late: a request waits for a token, not for an acknowledgment
+ * @users: the queue pair, and one for each packet
+ */
+struct hyb_lend {
+	spinlock_t lock;	/* see above */
+	struct hyb_qp *qp;
+	struct list_head packets;
+	bool late;
+	u32 users;
+};
+
+/**
+ * struct hyb_lent - token of a packet
+ * @ubuf: what the network knows of it
+ * @node: in hyb_lend.packets
+ * @lend: of the queue pair
+ * @seq: where the packet begins
+ * @len: octets of payload
+ */
+struct hyb_lent {
+	struct ubuf_info ubuf;
+	struct list_head node;
+	struct hyb_lend *lend;
+	u32 seq;
+	u32 len;
+};
+
+/* Of all queue pairs, with and without; the module waits for them */
+static atomic_t hyb_lent_count = ATOMIC_INIT(0);
+
+/* Drops a user and the lock */
+static void hyb_lend_put(struct hyb_lend *lend, unsigned long flags)
+	__releases(&lend->lock)
+{
+	bool last = !--lend->users;
+
+	spin_unlock_irqrestore(&lend->lock, flags);
+	if (last)
+		kfree(lend);
+}
+
+/* The last reference is gone */
+static void hyb_lent_free(struct hyb_lent *p)
+{
+	struct hyb_lend *lend = p->lend;
+	unsigned long flags;
+
+	spin_lock_irqsave(&lend->lock, flags);
+	list_del(&p->node);
+	/* TCP's lock may be held, also that of this queue pair */
+	if (lend->late && lend->qp)
+		hyb_tcp_retry(lend->qp, HYB_TODO_TX, 0);
+	lend->late = false;
+	hyb_lend_put(lend, flags);
+	kfree(p);
+	if (atomic_dec_and_test(&hyb_lent_count))
+		wake_up_var(&hyb_lent_count);
+}
+
+/* Somebody had to make a copy */
+static void hyb_lent_copied(struct hyb_lent *p)
+{
+	struct hyb_lend *lend = p->lend;
+	unsigned long flags;
+
+	spin_lock_irqsave(&lend->lock, flags);
+	if (lend->qp)
+		hyb_stats_add(lend->qp->dev, HYB_ST_TX_REF_COPIED, p->len);
+	spin_unlock_irqrestore(&lend->lock, flags);
+}
+
+/* A reference to a token is dropped. Any context. */
+static void hyb_lent_put(struct sk_buff *skb, struct ubuf_info *ubuf,
+			 bool zerocopy)
+{
+	struct hyb_lent *p = container_of(ubuf, struct hyb_lent, ubuf);
+
+	/* pairs with hyb_lend_exit() */
+	rcu_read_lock();
+	if (!zerocopy)
+		hyb_lent_copied(p);
+	if (refcount_dec_and_test(&ubuf->refcnt))
+		hyb_lent_free(p);
+	rcu_read_unlock();
+}
+
+COMPAT_UBUF_OPS(hyb_lent_ops, hyb_lent_put);
+
+static struct hyb_lend *hyb_lend_of(struct hyb_qp *qp)
+{
+	struct hyb_lend *lend = qp->tx.lend;
+
+	if (lend)
+		return lend;
+	lend = kzalloc(sizeof(*lend), GFP_ATOMIC | __GFP_NOWARN);
+	if (!lend)
+		return NULL;
+	spin_lock_init(&lend->lock);
+	INIT_LIST_HEAD(&lend->packets);
+	lend->qp = qp;
+	lend->users = 1;
+	qp->tx.lend = lend;
+	return lend;
+}
+
+/**
+ * hyb_lend_packet - TCP sends a packet that may have memory of requests
+ * @qp: live queue pair
+ * @sk: its TCP socket
+ * @skb: the packet, with payload; TCP keeps another with the same pages
+ *
+ * Context: TCP socket held.
+ * Return: false if it must not be sent: out of memory.
+ */
+bool hyb_lend_packet(struct hyb_qp *qp, const struct sock *sk,
+		     struct sk_buff *skb)
+{
+	u32 seq = ntohl(tcp_hdr(skb)->seq);
+	struct hyb_lend *lend;
+	bool have_ref = true;
+	struct hyb_lent *p;
+	unsigned long flags;
+
+	/* others may have those that were sent before, with a token or no need */
+	if (before(seq, tcp_sk(sk)->snd_nxt) || skb_zcopy(skb) ||
+	    !skb_is_nonlinear(skb))
+		return true;
+	lend = hyb_lend_of(qp);
+	p = kzalloc(sizeof(*p), GFP_ATOMIC | __GFP_NOWARN);
+	if (!p || !lend) {
+		kfree(p);
+		return false;
+	}
+	compat_ubuf_init(&p->ubuf, hyb_lent_ops);
+	/* for the receiver's side only: TCP and devices may have it */
+	p->ubuf.flags = SKBFL_ZEROCOPY_FRAG | SKBFL_DONT_ORPHAN;
+	refcount_set(&p->ubuf.refcnt, 1);
+	p->lend = lend;
+	p->seq = seq;
+	p->len = skb->len - tcp_hdrlen(skb);
+	atomic_inc(&hyb_lent_count);
+	spin_lock_irqsave(&lend->lock, flags);
+	list_add_tail(&p->node, &lend->packets);
+	lend->users++;
+	spin_unlock_irqrestore(&lend->lock, flags);
+	skb_zcopy_set(skb, &p->ubuf, &have_ref);
+	return true;
+}
+
+/**
+ * hyb_lend_una - up to where memory of requests is not needed any more
+ * @qp: queue pair
+ * @una: up to where TCP has no need of it
+ *
+ * The transmit engine runs again when there is more.
+ *
+ * Context: TCP socket held.
+ * Return: @una, or the start of a packet in front of it.
+ */
+u32 hyb_lend_una(struct hyb_qp *qp, u32 una)
+{
+	struct hyb_lend *lend = qp->tx.lend;
+	const struct hyb_lent *p;
+	unsigned long flags;
+
+	if (!lend)
+		return una;
+	spin_lock_irqsave(&lend->lock, flags);
+	p = list_first_entry_or_null(&lend->packets, struct hyb_lent, node);
+	lend->late = p && before(p->seq, una);
+	if (lend->late)
+		una = p->seq;
+	spin_unlock_irqrestore(&lend->lock, flags);
+	return una;
+}
+
+/**
+ * hyb_lend_busy - has the network memory of requests?
+ * @qp: detached queue pair
+ */
+bool hyb_lend_busy(struct hyb_qp *qp)
+{
+	struct hyb_lend *lend = qp->tx.lend;
+	unsigned long flags;
+	bool busy;
+
+	if (!lend)
+		return false;
+	spin_lock_irqsave(&lend->lock, flags);
+	busy = !list_empty(&lend->packets);
+	spin_unlock_irqrestore(&lend->lock, flags);
+	return busy;
+}
+
+/**
+ * hyb_lend_end - the queue pair goes
+ * @qp: detached queue pair
+ */
+void hyb_lend_end(struct hyb_qp *qp)
+{
+	struct hyb_lend *lend = qp->tx.lend;
+	unsigned long flags;
+
+	if (!lend)
+		return;
+	qp->tx.lend = NULL;
+	spin_lock_irqsave(&lend->lock, flags);
+	lend->qp = NULL;
+	hyb_lend_put(lend, flags);
+}
+
+/**
+ * hyb_lend_exit - wait until nobody has a token
+ *
+ * Context: process, sleeps; there are no queue pairs any more.
+ */
+void hyb_lend_exit(void)
+{
+	wait_var_event(&hyb_lent_count, !atomic_read(&hyb_lent_count));
+	synchronize_rcu();
+}

@@ -1,0 +1,24 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+/*
+ * Memory of requests in packets: how long the network has it.
+ *
+ * A part of the transport layer, called by hyb_xmit, hyb_tx and hyb_tcp; calls
+ * hyb_tcp and hyb_stats.
+ */
+#ifndef HYB_LEND_H
+#define HYB_LEND_H
+
+#include <linux/types.h>
+
+struct hyb_qp;
+struct sk_buff;
+struct sock;
+
+bool hyb_lend_packet(struct hyb_qp *qp, const struct sock *sk,
+		     struct sk_buff *skb);
+u32 hyb_lend_una(struct hyb_qp *qp, u32 una);
+bool hyb_lend_busy(struct hyb_qp *qp);
+void hyb_lend_end(struct hyb_qp *qp);
+void hyb_lend_exit(void);
+
+#endif
