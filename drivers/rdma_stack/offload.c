@@ -73,12 +73,26 @@ static int offload_entry_add(struct offload_entry *e)
 	return err;
 }
 
+/* Are the operations there that the features of the device need? */
+static bool offload_complete(struct net_device *netdev,
+			     const struct iwarp_offload_ops *ops)
+{
+	struct iwarp_offload_caps caps = {};
+
+	if (!ops->caps || !ops->conn_add || !ops->conn_del)
+		return false;
+	ops->caps(netdev, &caps);
+	return !(caps.supported & BIT(IWARP_OFFLOAD_RX_PLACE)) ||
+	       (ops->place_add && ops->place_del && ops->rx_passed);
+}
+
 /**
  * iwarp_offload_register() - a driver announces a device with engines
  * @netdev: the device; it cannot go before iwarp_offload_unregister()
  * @ops: must stay as long
  *
- * Providers hear IWARP_OFFLOAD_CHANGED.
+ * Providers hear IWARP_OFFLOAD_CHANGED. @ops->caps() is asked at once: it says which
+ * operations are needed.
  *
  * Context: process, may sleep; RTNL may be held.
  * Return: 0, -EEXIST, -ENOMEM, or -EINVAL if an operation is missing.
@@ -89,7 +103,7 @@ int iwarp_offload_register(struct net_device *netdev,
 	struct offload_entry *e;
 	int err;
 
-	if (!ops->caps || !ops->conn_add || !ops->conn_del)
+	if (!offload_complete(netdev, ops))
 		return -EINVAL;
 	e = kzalloc(sizeof(*e), GFP_KERNEL);
 	if (!e)

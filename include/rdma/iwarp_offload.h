@@ -167,7 +167,7 @@ struct iwarp_offload_buf {
  * @conn_update: optional: @conn->features or @conn->tx_layout have changed.
  *		 Features can come and go, TX ones go only when all that was
  *		 left to them is acknowledged. Context: process, may sleep.
- * @rx_resync: an FPDU begins at sequence number @seq, which is position @pos:
+ * @rx_resync: optional: an FPDU begins at sequence number @seq, which is position @pos:
  *	       the answer to iwarp_offload_rx_lost(). All in front of it has been
  *	       processed by the provider. Context: softirq.
  * @rx_passed: with RX_PLACE, the provider is about to process octets, up to

@@ -225,6 +225,7 @@ static struct {
 	struct net_device *netdev;
 	const struct iwarp_offload_ops *held;
 	bool keep;		/* do not let go when told to */
+	u32 supported;
 	unsigned int changed, gone;
 	struct completion told;
 } st_nic;
@@ -232,6 +233,7 @@ static struct {
 static void st_caps(struct net_device *netdev, struct iwarp_offload_caps *caps)
 {
 	memset(caps, 0, sizeof(*caps));
+	caps->supported = st_nic.supported;
 }
 
 static int st_conn_add(struct iwarp_offload_conn *conn)
@@ -252,6 +254,21 @@ static const struct iwarp_offload_ops st_ops = {
 static const struct iwarp_offload_ops st_bad_ops = {
 	.caps = st_caps,
 };
+
+static void st_rx_passed(struct iwarp_offload_conn *conn, u32 seq)
+{
+}
+
+static int st_place_add(struct iwarp_offload_conn *conn,
+			struct iwarp_offload_buf *buf)
+{
+	return -ENOSPC;
+}
+
+static void st_place_del(struct iwarp_offload_conn *conn,
+			 struct iwarp_offload_buf *buf)
+{
+}
 
 static int st_offload_notified(struct notifier_block *nb, unsigned long action,
 			       void *data)
@@ -299,6 +316,28 @@ static void st_offload_basic(struct net_device *netdev)
 	iwarp_offload_unregister(netdev);
 	kt_ok(st_nic.gone && !st_nic.held, "providers let go when told");
 	kt_ok(!iwarp_offload_get(netdev), "no engines any more");
+}
+
+/* Placement is refused without all of its operations */
+static void st_offload_place(struct net_device *netdev)
+{
+	struct iwarp_offload_ops ops = {
+		.caps = st_caps,
+		.conn_add = st_conn_add,
+		.conn_del = st_conn_del,
+		.rx_passed = st_rx_passed,
+		.place_add = st_place_add,
+	};
+
+	st_nic.supported = BIT(IWARP_OFFLOAD_RX_PLACE);
+	kt_ok(iwarp_offload_register(netdev, &st_ops) == -EINVAL,
+	      "placement without its operations");
+	kt_ok(iwarp_offload_register(netdev, &ops) == -EINVAL,
+	      "and without one of them");
+	ops.place_del = st_place_del;
+	kt_ok(!iwarp_offload_register(netdev, &ops), "and with all");
+	iwarp_offload_unregister(netdev);
+	st_nic.supported = 0;
 }
 
 /* The driver leaves while a provider holds on */
@@ -389,6 +428,7 @@ static void st_offloads(void)
 	st_offload_basic(netdev);
 	st_offload_held(netdev);
 	st_offload_race(netdev);
+	st_offload_place(netdev);
 	iwarp_offload_unregister_notifier(&st_offload_nb);
 	unregister_netdev(netdev);
 	free_netdev(netdev);
