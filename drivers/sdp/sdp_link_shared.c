@@ -30,6 +30,28 @@ static const struct rdma_stack_ulp sdp_shared_ulp;
 
 /* ---- choice ---- */
 
+/*
+ * Does the stack below do what SDP leaves to it on a shared link? There are neither
+ * credits nor buffers for sending there, and small sends are put together below.
+ */
+static bool sdp_shared_serves(struct ib_device *dev)
+{
+	static const u8 comps[] = {
+		RDMA_STACK_FLOW_CONTROL,
+		RDMA_STACK_BUFFERING,
+		RDMA_STACK_COALESCING,
+	};
+	struct rdma_stack_map map;
+	int i;
+
+	if (rdma_stack_query(dev, NULL, &map))
+		return false;
+	for (i = 0; i < ARRAY_SIZE(comps); i++)
+		if (map.place[comps[i]] <= RDMA_STACK_ABSENT)
+			return false;
+	return true;
+}
+
 /**
  * sdp_shared_choose - whether this side can use a shared link
  * @conn: connection that knows its device, and on the passive side the peer
@@ -55,6 +77,10 @@ void sdp_shared_choose(struct sdp_conn *conn)
 		conn->stack = rdma_stack_get_link(conn->dev);
 	if (!conn->stack && !conn->unshared)
 		conn->unshared = SDP_UNSHARED_DEVICE;
+	if (conn->stack && !sdp_shared_serves(conn->dev)) {
+		conn->stack = NULL;
+		conn->unshared = SDP_UNSHARED_STACK;
+	}
 	if (conn->stack && !test_bit(SDP_CONN_ACTIVE, &conn->flags) &&
 	    !(conn->peer_ext & SDP_EXT_SHARED)) {
 		conn->stack = NULL;
@@ -78,6 +104,7 @@ const char *sdp_unshared_name(enum sdp_unshared why)
 		[SDP_UNSHARED_PEER]	= "peer",
 		[SDP_UNSHARED_MEMORY]	= "memory",
 		[SDP_UNSHARED_POLICY]	= "policy",
+		[SDP_UNSHARED_STACK]	= "stack",
 	};
 
 	return names[why];

@@ -8,6 +8,8 @@
 # shellcheck disable=SC2317 # called by wait_for
 # shellcheck source=selftests/lib/lib.sh
 . "$(dirname "$0")/../lib/lib.sh"
+# shellcheck source=selftests/lib/ktest.sh
+. "$(dirname "$0")/../lib/ktest.sh"
 need sdp-run xfer sdp-actions sdp-shared sdpstat jq python3
 
 SERVER=10.0.0.2
@@ -92,6 +94,19 @@ link_is "not wanted here" "verbs credit option" "verbs credit peer"
 CONNECT_OPT=() LISTEN_OPT=(opt 1027 4 0)
 link_is "not wanted there" "verbs credit peer" "verbs credit option"
 LISTEN_OPT=()
+
+# a device whose table lacks what SDP would leave to it: flow control, buffering,
+# coalescing; what concerns others does not matter
+if kt_load stack_test stack_mock; then
+	for comp in 3 4 7; do
+		kt_tell - veil rda $comp
+		link_is "component $comp is not there" "verbs credit stack" "verbs credit peer"
+	done
+	kt_tell - veil rda 0
+	link_is "no CRC" "shared transport " "shared transport "
+	dev_down
+	dev_up hybrid hybrid
+fi
 
 # sends that do not go smoothly
 before=$(sdp_counter a tx_faults)

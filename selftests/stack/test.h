@@ -5,6 +5,7 @@
  *
  *	test_main.c	the tests by name
  *	test_registry.c	providers and NIC drivers come and go
+ *	test_veil.c	a device without one of its components
  *	test_link.c	the contract of struct rdma_stack_link, on any pair
  *	test_bulk.c	random load on a pair
  *	test_mock.c	pairs of stack_mock
@@ -142,6 +143,8 @@ void st_link_tests(const struct st_env *env);
 void st_path_test(const struct st_env *env);
 void st_bulk_test(const struct st_env *env, u32 total);
 void st_registry_tests(void);
+int st_veil(const char *args);
+void st_veil_exit(void);
 void st_mock_tests(u32 total);
 int st_listen(const char *args);
 int st_hybrid_tests(const char *args);

@@ -7,6 +7,7 @@
  *	listen ADDR PORT	in the network namespace of the writer
  *	link ADDR PORT OCTETS	connect to it, random load; without a number all
  *				cases of the shared link
+ *	veil DEVICE COMPONENT	its table says from now on that this is not there
  */
 #include <linux/kernel.h>
 #include <linux/module.h>
@@ -35,6 +36,8 @@ static int st_run(const char *test, const char *args)
 		return st_listen(args);
 	if (!strcmp(test, "link"))
 		return st_hybrid_tests(args);
+	if (!strcmp(test, "veil"))
+		return st_veil(args);
 	return -EINVAL;
 }
 
@@ -46,6 +49,7 @@ static int __init st_init(void)
 static void __exit st_exit(void)
 {
 	kt_exit();
+	st_veil_exit();
 	st_hybrid_exit();
 }
 

@@ -85,6 +85,7 @@
 #define SDP_REASON_PEER		4	/* the peer does not */
 #define SDP_REASON_MEMORY	5	/* there was not enough */
 #define SDP_REASON_POLICY	6	/* another flow control is wanted */
+#define SDP_REASON_STACK	7	/* the device lacks what that relies on */
 
 #define SDP_INFO_VERSION	2
 #define SDP_INFO_DEVICE		64
