@@ -3,7 +3,8 @@
  * sdp-shared: sends that do not go smoothly. A server checks every byte.
  *
  *	sdp-shared serve ADDRESS PORT [SLEEP_MS [odd]]
- *	sdp-shared fault|fresh|signal|more|cork|grow ADDRESS PORT
+ *	sdp-shared fault|fresh|signal|more|cork|nodelay|late|grow ADDRESS PORT
+ *	sdp-shared nodelay|late ADDRESS PORT
  *
  * The server takes one connection, sleeps, reads to the end ("odd": into places
  * of odd lengths, some with holes), and answers with the number of bytes. The
@@ -17,12 +18,14 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/ioctl.h>
 #include <sys/mman.h>
 #include <sys/socket.h>
 #include <sys/time.h>
 #include <unistd.h>
 
 #include <linux/sdp.h>
+#include <linux/sockios.h>
 
 #define PAGE 4096
 #define BIG (4u << 20)
@@ -259,21 +262,47 @@ static void do_signal(void)
 	send_all(p + sent, BIG - sent, 0);
 }
 
-/* Ten pieces with MSG_MORE are one message; so are those that a cork held. */
-static void do_more(int cork)
+static void set_option(int name, int on)
+{
+	if (setsockopt(fd, IPPROTO_TCP, name, &on, sizeof(on)))
+		fail("setsockopt");
+}
+
+/*
+ * Ten pieces with MSG_MORE are one message; so are those that a cork held, but
+ * TCP_NODELAY lets go what is there so far.
+ */
+static void do_more(int cork, int nodelay)
 {
 	unsigned char buf[100];
-	int i, on = 1;
+	int i;
 
-	if (cork && setsockopt(fd, IPPROTO_TCP, TCP_CORK, &on, sizeof(on)))
-		fail("TCP_CORK");
+	if (cork)
+		set_option(TCP_CORK, 1);
 	for (i = 0; i < 10; i++) {
+		if (nodelay && i == 5)
+			set_option(TCP_NODELAY, 1);
 		fill(buf, sizeof(buf), sent);
 		send_all(buf, sizeof(buf), cork || i == 9 ? 0 : MSG_MORE);
 	}
-	on = 0;
-	if (cork && setsockopt(fd, IPPROTO_TCP, TCP_CORK, &on, sizeof(on)))
-		fail("TCP_CORK");
+	if (cork)
+		set_option(TCP_CORK, 0);
+}
+
+/* Nothing follows what was sent with MSG_MORE: it goes all the same */
+static void do_late(void)
+{
+	unsigned char buf[100];
+	int left = -1, i;
+
+	fill(buf, sizeof(buf), sent);
+	send_all(buf, sizeof(buf), MSG_MORE);
+	for (i = 0; i < 2000 && left; i++) {
+		usleep(10000);
+		if (ioctl(fd, SIOCOUTQ, &left))
+			fail("SIOCOUTQ");
+	}
+	check(!left, "what was held back arrives");
 }
 
 /* Sizes of all kinds, with a segment of the stream in each alignment */
@@ -320,7 +349,11 @@ int main(int argc, char **argv)
 	else if (!strcmp(argv[1], "signal"))
 		do_signal();
 	else if (!strcmp(argv[1], "more") || !strcmp(argv[1], "cork"))
-		do_more(argv[1][0] == 'c');
+		do_more(argv[1][0] == 'c', 0);
+	else if (!strcmp(argv[1], "nodelay"))
+		do_more(1, 1);
+	else if (!strcmp(argv[1], "late"))
+		do_late();
 	else if (!strcmp(argv[1], "grow"))
 		do_grow();
 	else

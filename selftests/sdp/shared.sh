@@ -118,10 +118,11 @@ odd "signals in the middle of a send" signal 1000
 ktap_check "a reader that sleeps pauses the peer" risen b rx_pauses "$before"
 odd "all sizes" grow
 odd "reads that do not go smoothly" grow 300 odd
-for what in more cork; do
+for what in "more 1" "cork 1" "nodelay 2" "late 1"; do
 	before=$(sdp_counter a tx_data_msgs)
-	odd "pieces, $what" $what
-	ktap_is "make one message" $(($(sdp_counter a tx_data_msgs) - before)) 1
+	odd "pieces, ${what% *}" "${what% *}"
+	ktap_is "make ${what#* } message(s)" $(($(sdp_counter a tx_data_msgs) - before)) \
+		"${what#* }"
 done
 
 # large transfers, and what disturbs them
