@@ -11,7 +11,9 @@
 need xfer sdp-run rping ethtool rdma hyb-target
 
 NET_LINK=hnic
+FAMILY=${FAMILY:-4}
 SERVER=10.0.0.2
+[ "$FAMILY" = 4 ] || SERVER=fd00::2
 PORT=5100
 SIZE=$(scaled 12 3)M
 
@@ -123,7 +125,7 @@ switched() {
 	done
 	finish "transfer while engines are switched, and packets lost"
 	both loss 0
-	ktap_check "switched $n times" test $n -gt 1
+	ktap_check "switched $n times" test "$n" -gt 1
 	grown tx_crc_bytes
 	grown tx_nic_bytes
 }
@@ -192,6 +194,17 @@ path() {
 	both "$1" 0
 }
 
+# nobody answers for an IPv6 address of another device
+other_route() {
+	if [ "$FAMILY" = 4 ]; then
+		ip -n a route add $SERVER/32 dev wa src 10.0.0.1
+	else
+		ip -n a neigh add $SERVER dev wa \
+			lladdr "$(in_b cat /sys/class/net/wb/address)"
+		ip -n a route add $SERVER/128 dev wa src fd00::1
+	fi
+}
+
 # the route changes to a device that knows nothing of the connection
 other_device() {
 	local ns
@@ -205,17 +218,17 @@ other_device() {
 	transfer
 	wait_for 10 connected
 	sleep 0.2
-	ip -n a route add $SERVER/32 dev wa src 10.0.0.1
+	other_route
 	finish "transfer, in the middle by another device"
 	grown nic_sw_packets
 	ip -n a link del wa
 }
 
 echoed() {
-	start_bg b hyb-target -h $SERVER -p 7900
+	start_bg b hyb-target -h "$SERVER" -p 7900
 	wait_for 20 said listening
 	ktap_check "verbs: echoes, $1" in_a timeout 60 hyb-target -c -n 20 \
-		-h $SERVER -p 7900
+		-h "$SERVER" -p 7900
 	stop_bg "$BG_PID"
 }
 
@@ -254,16 +267,16 @@ esp() {
 }
 
 esp_on() {
-	esp b 10.0.0.1 $SERVER in && esp a $SERVER 10.0.0.1 in &&
-		esp a 10.0.0.1 $SERVER out && esp b $SERVER 10.0.0.1 out
+	esp b 10.0.0.1 "$SERVER" in && esp a "$SERVER" 10.0.0.1 in &&
+		esp a 10.0.0.1 "$SERVER" out && esp b "$SERVER" 10.0.0.1 out
 }
 
 esp_off() {
 	local ns
 
 	for ns in a b; do
-		ip -n $ns xfrm policy flush
-		ip -n $ns xfrm state flush
+		ip -n "$ns" xfrm policy flush
+		ip -n "$ns" xfrm state flush
 	done
 }
 
@@ -404,10 +417,10 @@ lent() {
 	local server client log
 
 	attr a profile offload-sg
-	start_bg b hyb-target -h $SERVER -p 7902
+	start_bg b hyb-target -h "$SERVER" -p 7902
 	server=$BG_PID
 	wait_for 20 said listening
-	start_bg a hyb-target -c -f -h $SERVER -p 7902
+	start_bg a hyb-target -c -f -h "$SERVER" -p 7902
 	log=$BG_LOG
 	wait_for 20 said connected "$log"
 	client=$(pgrep -xf "hyb-target -c -f .*")
@@ -469,27 +482,30 @@ gone() {
 	stop_bg "$XS"
 }
 
-ktap_plan 80
+# what does not depend on the family, once
+ipv4() { [ "$FAMILY" != 4 ] || "$@"; }
+
+if [ "$FAMILY" = 4 ]; then ktap_plan 80; else ktap_plan 30; fi
 net_up
 dev_up hybrid hybrid || ktap_fail "devices"
 modprobe -q sdp
 all_on_nic
-switched
-retransmitted
+ipv4 switched
+ipv4 retransmitted
 layout contig contig_fpdus
-layout sg crc_filled
-path split 200000
-path coalesce 200000
-path reorder 20000
+ipv4 layout sg crc_filled
+ipv4 path split 200000
+ipv4 path coalesce 200000
+ipv4 path reorder 20000
 other_device
-translated
-encrypted
-liar
-full
-limits
-idle
+ipv4 translated
+ipv4 encrypted
+ipv4 liar
+ipv4 full
+ipv4 limits
+ipv4 idle
 steered
-lent
+ipv4 lent
 gone
 dev_down
 net_down
