@@ -4,6 +4,7 @@
  *
  * Top layer: calls all others. Context is process with RTNL, unless said.
  */
+#include <linux/cpu_rmap.h>
 #include <linux/etherdevice.h>
 #include <linux/ethtool.h>
 #include <linux/if_vlan.h>
@@ -300,6 +301,45 @@ static void hnic_free(struct net_device *netdev)
 	hnic_filter_purge(hd);
 }
 
+#ifdef CONFIG_RFS_ACCEL
+/* Which queue is near to a CPU: kept by hnic_queue_pin(), read by who sets filters */
+static int hnic_alloc_rmap(struct net_device *netdev)
+{
+	struct hnic_dev *hd = netdev_priv(netdev);
+	u32 i;
+
+	netdev->rx_cpu_rmap = alloc_cpu_rmap(netdev->num_rx_queues, GFP_KERNEL);
+	if (!netdev->rx_cpu_rmap)
+		return -ENOMEM;
+	for (i = 0; i < netdev->num_rx_queues; i++)
+		cpu_rmap_add(netdev->rx_cpu_rmap, &hd->queue[i]);
+	return 0;
+}
+
+static void hnic_free_rmap(struct net_device *netdev)
+{
+	if (netdev->rx_cpu_rmap)
+		cpu_rmap_put(netdev->rx_cpu_rmap);
+	netdev->rx_cpu_rmap = NULL;
+}
+
+/* Who has a map is asked for filters by RFS; these are for "ethtool -N" */
+static int hnic_rx_flow_steer(struct net_device *netdev,
+			      const struct sk_buff *skb, u16 queue, u32 flow)
+{
+	return -EOPNOTSUPP;
+}
+#else
+static int hnic_alloc_rmap(struct net_device *netdev)
+{
+	return 0;
+}
+
+static void hnic_free_rmap(struct net_device *netdev)
+{
+}
+#endif
+
 /* ndo_init: the numbers of queues are known */
 static int hnic_init(struct net_device *netdev)
 {
@@ -312,6 +352,8 @@ static int hnic_init(struct net_device *netdev)
 		return err;
 	err = hnic_alloc_queues(hd);
 	if (!err)
+		err = hnic_alloc_rmap(netdev);
+	if (!err)
 		return 0;
 	hnic_conn_exit(hd);
 	hnic_free(netdev);
@@ -321,6 +363,7 @@ static int hnic_init(struct net_device *netdev)
 static void hnic_uninit(struct net_device *netdev)
 {
 	hnic_conn_exit(netdev_priv(netdev));
+	hnic_free_rmap(netdev);
 }
 
 static const struct net_device_ops hnic_netdev_ops = {
@@ -336,6 +379,9 @@ static const struct net_device_ops hnic_netdev_ops = {
 	.ndo_validate_addr	= eth_validate_addr,
 	.ndo_change_mtu		= hnic_change_mtu,
 	.ndo_get_iflink		= hnic_get_iflink,
+#ifdef CONFIG_RFS_ACCEL
+	.ndo_rx_flow_steer	= hnic_rx_flow_steer,
+#endif
 };
 
 /* ---------------------------------------------------------------- links */

@@ -10,6 +10,7 @@
  * NAPI gives the packets to the stack as fragments, so that GRO merges them
  * without a new skb each; short ones are copied, which is cheaper.
  */
+#include <linux/cpu_rmap.h>
 #include <linux/etherdevice.h>
 #include <linux/sched.h>
 #include <linux/skbuff.h>
@@ -415,7 +416,14 @@ int hnic_queue_pin(struct hnic_queue *q, int cpu)
 	if (thread)
 		ret = set_cpus_allowed_ptr(thread, cpu < 0 ? cpu_possible_mask :
 					   cpumask_of(cpu));
-	if (!ret)
-		WRITE_ONCE(q->cpu, cpu);
+	if (ret)
+		return ret;
+	WRITE_ONCE(q->cpu, cpu);
+#ifdef CONFIG_RFS_ACCEL
+	/* one that may be anywhere is near to none */
+	if (q->index < q->dev->netdev->num_rx_queues)
+		ret = cpu_rmap_update(q->dev->netdev->rx_cpu_rmap, q->index,
+				      cpu < 0 ? cpu_none_mask : cpumask_of(cpu));
+#endif
 	return ret;
 }

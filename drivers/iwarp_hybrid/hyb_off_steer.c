@@ -8,6 +8,7 @@
  *
  * Calls the net device's ethtool operations.
  */
+#include <linux/cpu_rmap.h>
 #include <linux/ethtool.h>
 #include <linux/rtnetlink.h>
 #include <linux/slab.h>
@@ -124,6 +125,22 @@ static int hyb_off_find_loc(struct net_device *netdev, u32 *loc)
 	return 0;
 }
 
+/* The queue that interrupts @cpu, or one nearby, if the driver tells; else any */
+static u32 hyb_off_near(const struct net_device *netdev, u32 cpu)
+{
+	u32 n = netdev->real_num_rx_queues;
+
+#ifdef CONFIG_RFS_ACCEL
+	if (netdev->rx_cpu_rmap) {
+		u32 queue = cpu_rmap_lookup_index(netdev->rx_cpu_rmap, cpu);
+
+		if (queue < n)
+			return queue;
+	}
+#endif
+	return cpu % n;
+}
+
 /* Context: RTNL held */
 static int hyb_off_filter_add(struct hyb_off_conn *o)
 {
@@ -131,7 +148,7 @@ static int hyb_off_filter_add(struct hyb_off_conn *o)
 	struct net_device *netdev = o->netdev;
 	int err;
 
-	o->steer.queue = o->nic.cpu % netdev->real_num_rx_queues;
+	o->steer.queue = hyb_off_near(netdev, READ_ONCE(o->nic.cpu));
 	hyb_off_flow(&o->nic, &nfc.fs);
 	nfc.fs.ring_cookie = o->steer.queue;
 	err = hyb_off_find_loc(netdev, &nfc.fs.location);

@@ -180,7 +180,7 @@ static int hyb_off_conn_add(struct hyb_off_conn *o, u32 want)
 	int err;
 
 	o->nic.features = want;
-	o->nic.cpu = raw_smp_processor_id();
+	o->nic.cpu = READ_ONCE(o->qp->tcp.cpu);
 	o->nic.queue = -1;
 	o->nic.drv = NULL;
 	err = o->ops->conn_add(&o->nic);
@@ -252,8 +252,11 @@ static void hyb_off_apply_steer(struct hyb_off_conn *o, u32 want)
 		      !(want & BIT(IWARP_OFFLOAD_RX_DEMUX)) &&
 		      hyb_off_steer_can(o->netdev);
 
-	if (filter != o->steer.want)
-		hyb_off_steer_set(o, filter);
+	if (filter == o->steer.want)
+		return;
+	if (filter)
+		WRITE_ONCE(o->nic.cpu, READ_ONCE(o->qp->tcp.cpu));
+	hyb_off_steer_set(o, filter);
 }
 
 /* Work out what the NIC does from now on. Context: socket owned. */
@@ -491,7 +494,7 @@ static void hyb_off_conn_init(struct hyb_off_conn *o, struct hyb_qp *qp,
 	c->rx_seq = tcp_sk(sk)->copied_seq;
 	c->tx_ivl = qp->tx.s.ivl;
 	c->rx_ivl = qp->rx.ivl;
-	c->cpu = raw_smp_processor_id();
+	c->cpu = READ_ONCE(qp->tcp.cpu);
 	c->queue = -1;
 	c->ops = &hyb_off_host_ops;
 	hyb_off_addresses(c, sk);

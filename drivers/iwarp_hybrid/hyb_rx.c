@@ -1618,6 +1618,7 @@ void hyb_rx_run(struct hyb_qp *qp)
 
 void hyb_rx_kick(struct hyb_qp *qp)
 {
+	hyb_tcp_here(qp);
 	if (READ_ONCE(qp->rx.paused))
 		hyb_tcp_kick(qp, HYB_TODO_RX);
 }

@@ -998,6 +998,7 @@ static int hyb_link_reserve(struct ib_qp *ibqp, u32 want, u32 hdr_len,
 
 	if (!hdr_len || hdr_len > RDMA_STACK_TX_HDR)
 		return -EINVAL;
+	hyb_tcp_here(qp);
 	sk = hyb_tcp_enter(qp);
 	if (!sk)
 		return -ENOTCONN;

@@ -136,12 +136,28 @@ void hyb_tcp_retry(struct hyb_qp *qp, int todo, unsigned long delay)
 		mod_delayed_work(hyb_tcp_wq, &qp->tcp.work, 0);
 }
 
+void hyb_tcp_here(struct hyb_qp *qp)
+{
+	/* pairs with hyb_tcp_attach() */
+	struct sock *sk = smp_load_acquire(&qp->tcp.sk);
+	int cpu = raw_smp_processor_id();
+
+	/* work items run where packets have come in, mostly, and follow them */
+	if (!in_task() || current->flags & PF_WQ_WORKER)
+		return;
+	if (READ_ONCE(qp->tcp.cpu) != cpu)
+		WRITE_ONCE(qp->tcp.cpu, cpu);
+	if (sk)
+		sock_rps_record_flow(sk);
+}
+
 void hyb_tcp_kick(struct hyb_qp *qp, int todo)
 {
 	/* pairs with hyb_tcp_attach(): the engines' state is set up */
 	struct sock *sk = smp_load_acquire(&qp->tcp.sk);
 	struct hyb_qp *running;
 
+	hyb_tcp_here(qp);
 	if (!sk)
 		return;
 	if (irqs_disabled() || in_hardirq()) {
@@ -235,6 +251,7 @@ static void hyb_tcp_batch(struct tasklet_struct *batch)
 void hyb_data_init(struct hyb_qp *qp)
 {
 	spin_lock_init(&qp->tcp.lock);
+	qp->tcp.cpu = raw_smp_processor_id();
 	INIT_DELAYED_WORK(&qp->tcp.work, hyb_tcp_work);
 	tasklet_setup(&qp->tcp.batch, hyb_tcp_batch);
 }

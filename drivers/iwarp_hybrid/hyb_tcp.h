@@ -42,6 +42,7 @@ enum {
  *	  that run inside the engine of another QP, and as a retry timer
  * @batch: runs the receive engine behind the packets that come in at a time
  * @lock: protects hyb_qp.cep; a leaf
+ * @cpu: where the consumer ran last
  */
 struct hyb_tcp {
 	struct sock *sk;
@@ -51,11 +52,23 @@ struct hyb_tcp {
 	struct delayed_work work;
 	struct tasklet_struct batch;
 	spinlock_t lock;	/* hyb_qp.cep */
+	int cpu;
 };
 
 /* Called by the verbs layer: create_qp, and after the last reference */
 void hyb_data_init(struct hyb_qp *qp);
 void hyb_data_fini(struct hyb_qp *qp);
+
+/**
+ * hyb_tcp_here - the consumer is running
+ * @qp: queue pair
+ *
+ * Notes where, for those who bring packets to a CPU: RFS, filters, NICs. TCP would
+ * by recvmsg() and sendmsg(), which nobody calls.
+ *
+ * Context: any; only calls of tasks count, and not those of work items.
+ */
+void hyb_tcp_here(struct hyb_qp *qp);
 
 /**
  * hyb_tcp_kick - run an engine now, or leave that to the socket's holder

@@ -8,7 +8,7 @@
 
 # shellcheck source=selftests/lib/lib.sh
 . "$(dirname "$0")/../lib/lib.sh"
-need xfer sdp-run rping ethtool rdma hyb-target
+need xfer sdp-run rping ethtool rdma hyb-target taskset
 
 NET_LINK=hnic
 FAMILY=${FAMILY:-4}
@@ -41,13 +41,14 @@ mark() {
 grown() { ktap_check "$1 grew" test "$(stat a "$1")" -gt "${MARK[$1]}"; }
 still() { ktap_is "$1 did not grow" "$(stat a "$1")" "${MARK[$1]}"; }
 
-# transfer: SDP both ways, checked octet by octet, in the background
+# transfer: SDP both ways, checked octet by octet, in the background; the client on
+# CPU $RUN_ON if that is set
 transfer() {
 	PORT=$((PORT + 1))
 	start_bg b sdp-run xfer -s -h $SERVER -p $PORT
 	XS=$BG_PID
 	wait_for "$(scaled 20 100)" said listening || return
-	start_bg a timeout 200 sdp-run xfer -h $SERVER -p $PORT -n "${1:-$SIZE}" \
+	start_bg a ${RUN_ON:+taskset -c $RUN_ON} timeout 200 sdp-run xfer -h $SERVER -p $PORT -n "${1:-$SIZE}" \
 		-d "${1:-$SIZE}" -t 180
 	XC=$BG_PID
 	XLOG=$BG_LOG
@@ -445,14 +446,41 @@ no_rules() { [ "$(rules)" = 0 ]; }
 has_rule() { [ "$(rules)" != 0 ]; }
 steering() { cat /sys/class/infiniband/rda/hybrid/qp/*/steering 2>/dev/null; }
 
+
+# to_queue: that of the only filter; of_qp FILE: of the only queue pair
+to_queue() { in_a ethtool -n va | awk '/Direct to queue/ { print $NF }'; }
+of_qp() { cat /sys/class/infiniband/rda/hybrid/qp/*/"$1"; }
+comes_in() { [ "$(of_qp cpu)" = "$1" ]; }
+in_queue() { in_a ethtool -S va | awk -v n="queue_$1_rx_packets:" '$1 == n { print $2 }'; }
+
+# filtered: the filter leads to the queue whose CPU is that of the consumer, and packets
+# come there, and there only. CPUs are those of the queues, in another order than theirs.
+filtered() {
+	local queue other cpus=(1 0) was
+
+	queue=$(to_queue) other=$((1 - $(to_queue)))
+	ktap_is "the queue pair knows its queue" "$(of_qp queue)" "$queue"
+	ktap_is "which is that of the consumer's CPU" "${cpus[queue]}" 1
+	ktap_check "packets come in on that CPU" wait_for 10 comes_in 1
+	was="$(in_queue "$queue") $(in_queue "$other")"
+	sleep 0.5
+	was=$(($(in_queue "$queue") - ${was% *}))/$(($(in_queue "$other") - ${was#* }))
+	ktap_check "and through that queue: $was packets through it and the other" \
+		test "${was%/*}" -gt $((20 * ${was#*/}))
+}
+
 steered() {
 	mark nic_filters
-	transfer "$(scaled 40 10)M"
+	in_a ethtool -L va combined 2
+	in_b ethtool -L vb combined 2
+	knob a queue_cpus "1 0"
+	RUN_ON=1 transfer "$(scaled 40 10)M"
 	wait_for 10 connected
 	ktap_is "steered by the NIC" "$(steering)" nic
 	engine a rx-demux off
 	ktap_check "a filter is set" wait_for 10 has_rule
 	ktap_is "steered by the filter" "$(steering)" ntuple
+	filtered
 	finish "transfer, steered"
 	grown nic_filters
 	ktap_check "the filter goes with the connection" wait_for 10 no_rules
@@ -485,7 +513,7 @@ gone() {
 # what does not depend on the family, once
 ipv4() { [ "$FAMILY" != 4 ] || "$@"; }
 
-if [ "$FAMILY" = 4 ]; then ktap_plan 80; else ktap_plan 30; fi
+if [ "$FAMILY" = 4 ]; then ktap_plan 84; else ktap_plan 34; fi
 net_up
 dev_up hybrid hybrid || ktap_fail "devices"
 modprobe -q sdp
