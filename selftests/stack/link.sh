@@ -16,13 +16,13 @@ kt_tell b listen 10.0.0.2 7777
 # counter NAME: of the device that sends
 counter() { cat "/sys/class/infiniband/rda/ports/1/hw_counters/$1"; }
 
-for profile in hybrid host; do
+for profile in ${PROFILES:-hybrid host}; do
 	# the load has left another one
 	ip -n a link set va mtu 1500
 	ip -n b link set vb mtu 1500
 	mss=$(counter tx_mss_changed) appended=$(counter tx_appended)
-	echo $profile >/sys/class/infiniband/rda/hybrid/profile
-	echo $profile >/sys/class/infiniband/rdb/hybrid/profile
+	echo "$profile" >/sys/class/infiniband/rda/hybrid/profile
+	echo "$profile" >/sys/class/infiniband/rdb/hybrid/profile
 	kt_do a "$profile" link 10.0.0.2 7777 "$(scaled 4000000)"
 	ktap_check "$profile: the MSS changed during a reservation" \
 		test "$(counter tx_mss_changed)" -gt "$mss"

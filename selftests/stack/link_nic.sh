@@ -1,0 +1,7 @@
+#!/bin/bash
+# SPDX-License-Identifier: GPL-2.0
+# vm: timeout=200
+#
+# stack/link over a NIC that puts the markers in their places, or has CRCs only.
+export PROFILES="offload-contig offload-sg assisted"
+NET_LINK=hnic exec "$(dirname "$0")/link.sh"
