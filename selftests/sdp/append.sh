@@ -31,11 +31,13 @@ sent_or_full() {
 	[ "$octets" -gt "$BEFORE" ] && [ $((SECONDS - ${TAKEN% *})) -gt 3 ]
 }
 
-# run SIZE [-e]: the octets that arrived are left in OCTETS, data messages in MSGS
+# run SIZE [-e]: the octets that arrived are left in OCTETS, data messages in MSGS, and
+# what was given to TCP in WIRE, FPDUs, all messages
 run() {
 	local reader reader_log
 
 	PORT=$((PORT + 1)) OCTETS=0 MSGS=0 APPENDED=0 SAVED=0
+	WIRE=0 FPDUS=0 ALL=0
 	rm -f $FIFO
 	mkfifo $FIFO
 	start_bg a timeout 60 sdp-append -s -h 10.0.0.1 -p $PORT -r 8192 -w $FIFO
@@ -53,8 +55,9 @@ run() {
 	wait "$reader" || { KTAP_OUT=$(cat "$reader_log"); return 1; }
 	counters_take after
 	read -r OCTETS _ < "$reader_log"
-	{ read -r MSGS; read -r APPENDED; read -r SAVED; } < <(counters_diff b before after \
-		sdp_tx_data_msgs hyb_tx_appended hyb_tx_saved_bytes)
+	{ read -r MSGS; read -r APPENDED; read -r SAVED; read -r WIRE; read -r FPDUS; read -r ALL; } \
+		< <(counters_diff b before after sdp_tx_data_msgs hyb_tx_appended \
+			hyb_tx_saved_bytes hyb_tx_bytes hyb_tx_fpdus sdp_tx_msgs)
 }
 
 # appended SIZE: the claim
@@ -69,14 +72,21 @@ appended() {
 	ktap_check "$desc: $MSGS messages, at most 1/20" test "$MSGS" -le $((COUNT / 20))
 	ktap_check "$desc: $APPENDED joined a message, $SAVED header octets saved" \
 		test "$APPENDED" -ge $((COUNT - COUNT / 20)) -a "$SAVED" -ge $((APPENDED * 16))
+	# 16 of SDP for a message; 24, and PAD, for an FPDU; markers of 4 every 512
+	ktap_check "$desc: all but $((WIRE - OCTETS)) octets on the wire are payload" \
+		test $((WIRE - OCTETS)) -le $((16 * ALL + 27 * FPDUS + 4 * (WIRE / 512 + 1)))
 }
 
 net_up
 dev_up hybrid hybrid || ktap_skip_all "no RDMA device"
 stack_link enhanced
-stack_profile host
-ktap_diag "markers copied"
-appended 64
+for profile in ${PROFILES:-host}; do
+	stack_profile "$profile"
+	ktap_diag "$profile"
+	appended 64
+done
+# over a NIC that is all
+[ -z "${PROFILES-}" ] || ktap_done
 stack_profile hybrid
 ktap_diag "markers in place"
 for size in 64 300 1024; do
@@ -101,4 +111,14 @@ stack_link basic
 run 64
 ktap_is "SDP basic: all octets arrive" "$OCTETS" $((COUNT * 64))
 ktap_is "SDP basic: no provider appends" "$APPENDED" 0
+
+# each send by itself: 16 octets of SDP and 24 of iWARP for each
+in_b sysctl -qw net.sdp.credit_join=0
+run 64
+ktap_is "SDP basic, one by one: all octets arrive" "$OCTETS" $((COUNT * 64))
+ktap_is "SDP basic, one by one: each send is a message" "$MSGS" "$COUNT"
+ktap_check "SDP basic, one by one: $((WIRE - OCTETS)) octets of headers, 40 each" \
+	test $((WIRE - OCTETS)) -ge $((40 * COUNT)) -a $((WIRE - OCTETS)) -le \
+	$((16 * ALL + 27 * FPDUS + 4 * (WIRE / 512 + 1)))
+in_b sysctl -qw net.sdp.credit_join=1
 ktap_done
