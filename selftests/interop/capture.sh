@@ -4,14 +4,16 @@
 #
 # What hybrid and siw say to each other, captured on the wire and decoded by
 # independent programs: every FPDU has a good CRC, every marker is at its place
-# and points to its FPDU. The guest captures, capture.host decodes on the host
-# what is left in $OUT.
+# and points to its FPDU, also where the NIC has made them. The guest captures,
+# capture.host decodes on the host what is left in $OUT.
 
 # shellcheck source=selftests/lib/lib.sh
 . "$(dirname "$0")/../lib/lib.sh"
 # shellcheck source=selftests/lib/ktest.sh
 . "$(dirname "$0")/../lib/ktest.sh"
-need tcpdump sdp-run xfer hyb-target
+# shellcheck source=selftests/lib/stack.sh
+. "$(dirname "$0")/../lib/stack.sh"
+need tcpdump sdp-run xfer hyb-target ethtool
 
 # dump_start NAME [a|b], dump_stop
 dump_start() {
@@ -81,6 +83,31 @@ messages() {
 	net_down
 }
 
+# nic_made NAME PROFILE: the NIC of a finishes what a sends, the host of b what b does;
+# b captures, before it puts packets together: there all of it is final
+nic_made() {
+	local n
+
+	stack_attr markers on
+	echo "$2" > /sys/class/infiniband/rda/hybrid/profile
+	echo host > /sys/class/infiniband/rdb/hybrid/profile
+	in_a ethtool -K va tso on gso on > /dev/null
+	n=$(in_a ethtool -S va | awk '$1 == "tx_engine_crc_octets:" { print $2 }')
+	dump_start "$1" b
+	serve sdp-run xfer -s -h 10.0.0.2 -p 5010
+	ktap_check "$1: transfer" in_a sdp-run xfer -h 10.0.0.2 -p 5010 \
+		-n 300000 -d 300000 -w 0 -R 0 -o eof -t 60
+	dump_stop
+	stop_bg "$SERVER"
+	dump_start "$1-messages" b
+	serve hyb-target -h 10.0.0.2 -p 7900
+	ktap_check "$1: messages" in_a hyb-target -c -n 100 -h 10.0.0.2 -p 7900
+	dump_stop
+	stop_bg "$SERVER"
+	n=$(($(in_a ethtool -S va | awk '$1 == "tx_engine_crc_octets:" { print $2 }') - n))
+	ktap_check "$1: the NIC has computed CRCs of $n octets" test "$n" -gt 300000
+}
+
 # aligned NAME MTU...: Writes over hnic, which cuts what TCP gives it in one piece,
 # captured where they arrive; the MTU changes from one to the next
 aligned() {
@@ -126,5 +153,12 @@ NET_MTU=1283	# no multiple of 4 is left for TCP
 capture hybrid-markers-odd hybrid hybrid auto
 NET_MTU=1500
 messages hybrid-messages auto
+# shellcheck disable=SC2034 # net_up reads it
+NET_LINK=hnic
+modprobe -q sdp
+devices nic hybrid hybrid on && for profile in offload-contig offload-sg hybrid; do
+	nic_made nic-$profile $profile
+done
+net_down
 segments
 ktap_done
