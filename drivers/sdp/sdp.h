@@ -574,7 +574,8 @@ struct sdp_conn {
 					 */
 	struct delayed_work kick_work;	/* corked data waited long enough */
 	struct work_struct ctl_work;	/* shared link: a callback has found
-					 * something to send
+					 * something to send; verbs link:
+					 * receives are wanted
 					 */
 	struct completion disconnected;	/* DISCONNECTED was seen */
 
@@ -599,6 +600,7 @@ struct sdp_conn {
 	u32 rx_max;			/* size of the arrays and of the RQ */
 	u32 rx_mseq;			/* last message processed */
 	bool rx_update;			/* it was a credit update */
+	bool rx_grows;			/* receives are about to be added */
 	u8 rx_mode;			/* enum sdp_mode */
 	bool rx_discon;			/* DisConn received */
 	bool rx_src_avail;		/* SrcAvail not yet answered */
@@ -978,6 +980,7 @@ bool sdp_rx_ready(const struct sock *sk, u32 target);
 
 /* sdp_verbs_rx.c */
 void sdp_rx_done(struct ib_cq *cq, struct ib_wc *wc);
+void sdp_rx_work(struct work_struct *work);
 
 /* sdp_fc_policy.c */
 void sdp_fc_choose(struct sdp_conn *conn);
@@ -1025,6 +1028,7 @@ struct sdp_chunk *sdp_link_chunk_alloc(struct sdp_conn *conn, gfp_t gfp);
 void sdp_link_chunk_free(struct sdp_conn *conn, struct sdp_chunk *c);
 bool sdp_link_rx_renew(struct sdp_conn *conn, struct sdp_rx_buf *buf);
 void sdp_link_rx_grow(struct sdp_conn *conn);
+u32 sdp_link_rx_left(const struct sdp_conn *conn);
 u32 sdp_link_rx_lendable(const struct sock *sk);
 void sdp_link_rx_unmap(struct sdp_conn *conn, struct sdp_rx_buf *buf);
 

@@ -25,7 +25,8 @@
 /*
  * Receives that a connection of this socket may have: what SO_RCVBUF asks for, a
  * quarter more since messages do not fill them, and those that hold no data
- * for long, see sdp_fc_credit.c.
+ * for long, see sdp_fc_credit.c. Where the program has not chosen, not fewer than
+ * it starts with.
  */
 static u32 sdp_link_rx_bufs(const struct sock *sk)
 {
@@ -33,6 +34,8 @@ static u32 sdp_link_rx_bufs(const struct sock *sk)
 	u32 n = (u32)READ_ONCE(sk->sk_rcvbuf) / SDP_BUF_SIZE;
 
 	n += n / 4 + SDP_MIN_RX_BUFS / 2;
+	if (!(sk->sk_userlocks & SOCK_RCVBUF_LOCK))
+		n = max_t(u32, n, READ_ONCE(sn->sysctl_rx_bufs_min));
 	n = min_t(u32, n, READ_ONCE(sn->sysctl_rx_bufs_max));
 	return clamp_t(u32, n, SDP_MIN_RX_BUFS, SDP_MAX_RX_BUFS);
 }
@@ -135,6 +138,20 @@ bool sdp_link_rx_renew(struct sdp_conn *conn, struct sdp_rx_buf *buf)
 }
 
 /**
+ * sdp_link_rx_left - receives that may be added to those of a connection
+ * @conn: connection
+ *
+ * Context: any; the answer may be stale at once.
+ */
+u32 sdp_link_rx_left(const struct sdp_conn *conn)
+{
+	u32 limit = min(sdp_link_rx_limit(conn->sk), conn->rx_max);
+	u32 have = READ_ONCE(conn->rx_nbufs);
+
+	return limit > have ? limit - have : 0;
+}
+
+/**
  * sdp_link_rx_grow - add receives to a connection whose peer is short of them
  * @conn: connection
  *
@@ -142,12 +159,9 @@ bool sdp_link_rx_renew(struct sdp_conn *conn, struct sdp_rx_buf *buf)
  */
 void sdp_link_rx_grow(struct sdp_conn *conn)
 {
-	u32 limit = min(sdp_link_rx_limit(conn->sk), conn->rx_max);
-	u32 i, n = SDP_RX_GROW;
+	u32 n = min_t(u32, sdp_link_rx_left(conn), SDP_RX_GROW), i;
 
-	if (conn->rx_nbufs >= limit)
-		return;
-	for (i = 0; i < conn->rx_max && n && conn->rx_nbufs < limit; i++) {
+	for (i = 0; i < conn->rx_max && n; i++) {
 		struct sdp_rx_buf *buf = &conn->rx_bufs[i];
 
 		if (buf->page)
@@ -331,7 +345,7 @@ void sdp_link_settle(struct sdp_conn *conn)
 int sdp_link_create(struct sdp_conn *conn)
 {
 	struct sdp_net *sn = sdp_pernet(sock_net(conn->sk));
-	u32 limit = sdp_link_rx_limit(conn->sk), count;
+	u32 limit = sdp_link_rx_limit(conn->sk);
 
 	conn->dev = conn->id->device;
 	if (rdma_protocol_iwarp(conn->dev, conn->id->port_num))
@@ -339,14 +353,9 @@ int sdp_link_create(struct sdp_conn *conn)
 	conn->tx_lends = test_bit(SDP_CONN_IWARP, &conn->flags) &&
 			 ib_uses_virt_dma(conn->dev) &&
 			 !rdma_stack_get_link(conn->dev);
-	/* all at once: a reader that does not read must not shrink its buffer */
-	count = limit;
-	if (!(conn->sk->sk_userlocks & SOCK_RCVBUF_LOCK))
-		count = clamp_t(u32, READ_ONCE(sn->sysctl_rx_bufs_min), limit,
-				SDP_MAX_RX_BUFS);
-	conn->rx_max = clamp_t(u32, READ_ONCE(sn->sysctl_rx_bufs_max), count,
+	conn->rx_max = clamp_t(u32, READ_ONCE(sn->sysctl_rx_bufs_max), limit,
 			       SDP_MAX_RX_BUFS);
-	conn->rx_start = count;
+	conn->rx_start = min_t(u32, READ_ONCE(sn->sysctl_rx_bufs_min), limit);
 	sdp_fc_choose(conn);
 	sdp_shared_choose(conn);
 	sdp_zc_init(conn);
@@ -365,6 +374,7 @@ int sdp_link_start(struct sdp_conn *conn)
 {
 	int err;
 
+	INIT_WORK(&conn->ctl_work, sdp_rx_work);
 	err = sdp_link_grow(conn);
 	if (!err)
 		err = sdp_link_alloc_rx(conn);

@@ -302,7 +302,8 @@ static bool sdp_rx_used_up(const struct sdp_sock *sdp)
 	/* the connection may go meanwhile; its memory stays for us */
 	rcu_read_lock();
 	conn = READ_ONCE(sdp->conn);
-	if (conn && READ_ONCE(conn->link) == &sdp_link_verbs) {
+	if (conn && READ_ONCE(conn->link) == &sdp_link_verbs &&
+	    !READ_ONCE(conn->rx_grows)) {
 		left = READ_ONCE(conn->rx_posted_total) -
 		       READ_ONCE(conn->rx_mseq);
 		ret = left < (READ_ONCE(conn->fc)->held ? 1 :

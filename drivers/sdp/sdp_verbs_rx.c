@@ -16,16 +16,60 @@
 #include "sdp_rx.h"
 #include "sdp_trace.h"
 
+/* Are few receives left after this message, if there will be @more? */
+static bool sdp_rx_few(const struct sdp_rx_ctx *c, u32 more, u32 least)
+{
+	const struct sdp_conn *conn = c->conn;
+	u32 left = READ_ONCE(conn->rx_posted_total) + more - c->m.h.mseq;
+
+	return left <= max((READ_ONCE(conn->rx_nbufs) + more) / 2, least);
+}
+
+/*
+ * A connection starts with few receives. What a peer can send must not depend on
+ * whether somebody reads, so when data hold half of them a work item adds some. It
+ * is done before the last one is used, or else the peer waits for it.
+ */
+static void sdp_rx_want(struct sdp_rx_ctx *c)
+{
+	if (!sdp_rx_few(c, 0, SDP_FC_FLOW + SDP_FC_SPARE) ||
+	    !sdp_link_rx_left(c->conn))
+		return;
+	WRITE_ONCE(c->conn->rx_grows, true);
+	queue_work(sdp_wq(c->sk), &c->conn->ctl_work);
+}
+
+/**
+ * sdp_rx_work - add receives
+ * @work: ctl_work of a connection
+ */
+void sdp_rx_work(struct work_struct *work)
+{
+	struct sdp_conn *conn = container_of(work, struct sdp_conn, ctl_work);
+	struct sock *sk = conn->sk;
+
+	lock_sock(sk);
+	if (sdp_sk(sk)->conn == conn)
+		sdp_link_rx_grow(conn);
+	release_sock(sk);
+	sdp_tx_kick(conn);
+	/* who waits for more than will come now, without memory, is told */
+	WRITE_ONCE(conn->rx_grows, false);
+	if (sdp_sk(sk)->conn == conn &&
+	    sdp_rx_ready(sk, READ_ONCE(sk->sk_rcvlowat)))
+		sk->sk_data_ready(sk);
+}
+
 /*
  * Payload that fits behind the youngest queued one is copied there when it is
- * small, when the reader is behind anyway, or when so few receives are left
- * that the sender would stop soon.
+ * small, when the reader is behind anyway, or when so few receives are left,
+ * those to come included, that the sender would stop soon.
  */
 static bool sdp_rx_merge(struct sdp_sock *sdp, struct sdp_rx_ctx *c)
 {
 	struct sdp_net *sn = sdp_pernet(sock_net(c->sk));
 	struct sdp_conn *conn = c->conn;
-	u32 len = c->m.payload_len, left;
+	u32 len = c->m.payload_len;
 	struct sdp_rx_buf *tail;
 
 	if (list_empty(&sdp->rx_queue))
@@ -33,10 +77,9 @@ static bool sdp_rx_merge(struct sdp_sock *sdp, struct sdp_rx_ctx *c)
 	tail = list_last_entry(&sdp->rx_queue, struct sdp_rx_buf, node);
 	if (tail->conn != conn || SDP_BUF_SIZE - tail->len < len)
 		return false;
-	left = READ_ONCE(conn->rx_posted_total) - c->m.h.mseq;
 	if (len > READ_ONCE(sn->sysctl_rx_merge) &&
 	    (len > SDP_BUF_SIZE / 4 || list_is_singular(&sdp->rx_queue)) &&
-	    left > max_t(u32, READ_ONCE(conn->rx_nbufs) / 2, SDP_MIN_RX_BUFS))
+	    !sdp_rx_few(c, sdp_link_rx_left(conn), SDP_MIN_RX_BUFS))
 		return false;
 	memcpy(page_address(tail->page) + tail->len,
 	       page_address(c->buf->page) + c->m.payload - SDP_BSDH_LEN, len);
@@ -70,6 +113,7 @@ void sdp_rx_queue(struct sdp_sock *sdp, struct sdp_rx_ctx *c)
 		buf->len = start + len;
 		list_add_tail(&buf->node, &sdp->rx_queue);
 		c->keep = true;
+		sdp_rx_want(c);
 	}
 	sdp_zc_sink_data(sdp, c);
 	/* pairs with the acquire of the reader */

@@ -4,7 +4,7 @@
 #
 # Many connections at a time: what one takes that does nothing, whatever it did
 # before; that many at work all make progress; that the backlog is kept. With
-# COUNT idle and ACTIVE of them busy.
+# COUNT idle and ACTIVE of them busy; fewer where each has memory of its own.
 
 # shellcheck source=selftests/lib/lib.sh
 . "$(dirname "$0")/../lib/lib.sh"
@@ -18,6 +18,9 @@ ROUNDS=${ROUNDS:-20}
 LIMIT=$(scaled 16384 32768)
 # and of all layers, TCP included, of what the allocators of objects have
 LIMIT_ALL=36864
+# and of all layers, KiB, with buffers of its own: as it is, and after a request
+declare -A LIMIT_OWN=([credit]="384 448" [rdma]="416 464" [vwin]="384 448")
+COUNT_OWN=$(scaled 100 20)
 NODE=128	# octets of a directory or file in sysfs
 BLOCK=2048	# where received pages are noted
 PORT=7000
@@ -81,6 +84,57 @@ all_within() {
 	[ "$ALL" -le "$LIMIT_ALL" ]
 }
 
+# free_kb: once nothing that has ended is being freed any more
+free_kb() {
+	local kb last=-1
+
+	for _ in {1..20}; do
+		echo 3 >/proc/sys/vm/drop_caches
+		kb=$(awk '/^MemFree:/ { print $2 }' /proc/meminfo)
+		[ $((kb - last)) -gt 200 ] || [ $((last - kb)) -gt 200 ] || break
+		last=$kb
+		sleep 0.5
+	done
+	echo "$kb"
+}
+
+# own_within KIB: what was taken since $FREE for one end
+own_within() {
+	OWN=$(((FREE - $(free_kb)) / COUNT_OWN / 2))
+	[ "$OWN" -le "$1" ]
+}
+
+# idle_own DESCRIPTION KIB
+idle_own() {
+	is_debug && return
+	if wait_for 20 own_within "$2"; then
+		ktap_ok "$1: an idle end takes at most $2 KiB"
+	else
+		ktap_fail "$1: an idle end takes at most $2 KiB"
+	fi
+	ktap_diag "$OWN KiB"
+}
+
+# policy NAME: where receives have memory before the peer sends
+policy() {
+	local connected touched
+
+	read -r connected touched <<<"${LIMIT_OWN[$1]}"
+	in_a sysctl -qw "net.sdp.flow_control=$1"
+	client
+	tell open 8 && tell touch 0 8
+	FREE=$(free_kb)
+	does "$1: $COUNT_OWN connections" open "$COUNT_OWN"
+	idle_own "$1, connected" "$connected"
+	does "$1: a request on each" touch 8 "$COUNT_OWN"
+	idle_own "$1, after a request" "$touched"
+	ktap_is "$1: this is what was used" "$(in_a sdpstat --json | jq -r \
+		'[.sockets[].flow_control] | unique | .[]')" "$1"
+	does "$1: they end" close 0 $((COUNT_OWN + 8))
+	stop_bg "$CALL_PID"
+	ktap_check "$1: no queue pair is left" wait_for 60 no_queue_pairs
+}
+
 # idle DESCRIPTION
 idle() {
 	ktap_check "$1: an idle end takes at most $LIMIT octets of ours" \
@@ -122,6 +176,10 @@ idle "after all that"
 does "they end" close 0 "$COUNT"
 ktap_check "no queue pair is left" wait_for 120 no_queue_pairs
 stop_bg "$CALL_PID"
+for name in ${POLICY:-credit rdma vwin}; do
+	policy "$name"
+done
+in_a sysctl -qw net.sdp.flow_control=auto
 stop_bg "$SERVER"
 ktap_check "no socket is left" wait_for 60 no_sockets
 
