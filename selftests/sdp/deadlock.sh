@@ -42,7 +42,7 @@ mutual() {
 	local i
 	for ((i = 0; i < ROUNDS; i++)); do
 		in_a sdp-run xfer -h "$SERVER" -p "$PORT" -m mutual -n "$2" \
-			-d "$2" -B "$1" -w 4096 -t 60 || return
+			-d "$2" -B "$1" -w "$PIECE" -t 60 || return
 	done
 }
 
@@ -101,6 +101,7 @@ both_write() {
 
 dev_up "${KIND:-hybrid}" "${KIND:-hybrid}" || ktap_skip_all "no devices"
 ROUNDS=$(scaled 8 3)
+PIECE=4096	# octets of a send
 port=5100
 # over the verbs link with credits, over the shared link without
 for link in basic enhanced; do
@@ -121,5 +122,25 @@ for policy in rdma vwin; do
 	done
 	[ "$(sdp_counter a "${USED[$policy]}")" -gt "$links" ] ||
 		ktap_fail "$policy: this is what was used"
+done
+# with sends that wait for their reader, and go into the buffers when none comes
+in_a sysctl -q -w net.sdp.flow_control=credit
+PIECE=20000
+for pipelined in 0 1; do
+	for ns in a b; do
+		"in_$ns" sysctl -q -w net.sdp.zcopy_threshold=4096 \
+			net.sdp.zcopy_pipelined=$pipelined || ktap_fail "settings"
+	done
+	for buffers in 16384 65536 262144; do
+		tried=$(sdp_counter a tx_srcavail) gave_up=$(sdp_counter a tx_zcopy_cancels)
+		both_write "zero copy, pipelined $pipelined" $buffers $port
+		tried=$(($(sdp_counter a tx_srcavail) - tried))
+		gave_up=$(($(sdp_counter a tx_zcopy_cancels) - gave_up))
+		ktap_diag "$tried advertisements, $gave_up cancelled"
+		if [ $tried -eq 0 ] || [ $gave_up -eq 0 ]; then
+			ktap_fail "zero copy, buffers $buffers: this is what was tried"
+		fi
+		port=$((port + 2))
+	done
 done
 ktap_done

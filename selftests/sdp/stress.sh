@@ -99,7 +99,7 @@ finished "load while the module is wanted away"
 clean "module"
 
 # namespaces that disappear with everything in them
-for fc in transport rdma vwin; do
+for fc in transport rdma vwin credit; do
 	policy $fc
 	load 10.0.0.2 60
 	sleep $((SECS / 3))
