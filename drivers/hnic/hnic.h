@@ -181,6 +181,7 @@ bool hnic_pkt_plain(const struct hnic_pkt *p, const u8 *addr, u32 *ack, u32 *ts,
 /* ------------------------------------------------------------- counters */
 
 /* Of the TX engine; ethtool -S has the names, Documentation/hnic.rst more */
+bool hnic_pkt_from(const struct hnic_pkt *p, const u8 *addr);
 struct hnic_tx_stats {
 	u64 packets;
 	u64 octets;
@@ -459,7 +460,7 @@ enum hnic_tx {
 };
 
 enum hnic_tx hnic_conn_tx(struct hnic_dev *hd, struct hnic_pkt *p,
-			  bool marked);
+			  const struct sk_buff *skb);
 int hnic_conn_rx(struct hnic_dev *hd, struct hnic_pkt *p);
 extern const struct iwarp_offload_ops hnic_offload_ops;
 

@@ -207,6 +207,21 @@ static enum hnic_tx hnic_tx_finish(struct hnic_dev *hd, struct hnic_conn *hc,
 }
 
 /*
+ * A packet may have the addresses and ports of a connection, and be of another
+ * socket: in a VLAN, of a macvlan, from another namespace. What is marked is the
+ * connection's, and so is what its socket owns; copies that were made on the way
+ * here have no owner.
+ */
+static bool hnic_tx_own(struct hnic_dev *hd, const struct hnic_conn *hc,
+			const struct hnic_pkt *p, const struct sk_buff *skb)
+{
+	if (compat_skb_decrypted(skb))
+		return true;
+	return hnic_pkt_from(p, hd->netdev->dev_addr) &&
+	       (!skb->sk || skb->sk == READ_ONCE(hc->conn->sk));
+}
+
+/*
  * Without the mark it is final, and software may have moved the markers, or it is
  * a copy that was made on the way here; of both the provider knows the octets.
  */
@@ -214,7 +229,7 @@ static enum hnic_tx hnic_tx_serve(struct hnic_dev *hd, struct hnic_conn *hc,
 				  struct hnic_pkt *p, bool marked)
 {
 	u8 *data = hnic_pkt_data(p) + p->pay;
-	u32 len = p->len - p->pay;
+	u32 len = hnic_pkt_pay_len(p);
 
 	if (marked)
 		return hnic_tx_finish(hd, hc, data, hnic_pkt_seq(p), len);
@@ -225,15 +240,17 @@ static enum hnic_tx hnic_tx_serve(struct hnic_dev *hd, struct hnic_conn *hc,
  * hnic_conn_tx() - fill in what the provider left to the NIC
  * @hd: device
  * @p: packet, with all of its octets, before its checksum
- * @marked: it has to be finished by the NIC
+ * @skb: where it comes from; if marked, it has to be finished by the NIC
  *
  * Context: TX engine, RCU.
  */
-enum hnic_tx hnic_conn_tx(struct hnic_dev *hd, struct hnic_pkt *p, bool marked)
+enum hnic_tx hnic_conn_tx(struct hnic_dev *hd, struct hnic_pkt *p,
+			  const struct sk_buff *skb)
 {
 	/* without CRC there is nothing to fill in where markers are gathered */
 	u32 mine = BIT(IWARP_OFFLOAD_TX_CRC) | BIT(IWARP_OFFLOAD_TX_CONTIG) |
 		   BIT(IWARP_OFFLOAD_TX_SG);
+	bool marked = compat_skb_decrypted(skb);
 	enum hnic_tx ret = HNIC_TX_PLAIN;
 	struct hnic_conn *hc;
 	bool served = false;
@@ -245,17 +262,19 @@ enum hnic_tx hnic_conn_tx(struct hnic_dev *hd, struct hnic_pkt *p, bool marked)
 	if (!p->pay)
 		return HNIC_TX_PLAIN;
 	hc = hnic_conn_find(hd, p, true);
-	if (hc)
-		hnic_place_sent(&hc->place, p);
-	if (p->pay == p->len)
-		return HNIC_TX_PLAIN;
 	if (hc) {
 		spin_lock(&hc->tx_lock);
-		served = hc->conn && READ_ONCE(hc->conn->features) & mine;
+		if (hc->conn && hnic_tx_own(hd, hc, p, skb)) {
+			hnic_place_sent(&hc->place, p);
+			served = hnic_pkt_pay_len(p) &&
+				 READ_ONCE(hc->conn->features) & mine;
+		}
 		if (served)
 			ret = hnic_tx_serve(hd, hc, p, marked);
 		spin_unlock(&hc->tx_lock);
 	}
+	if (!hnic_pkt_pay_len(p))
+		return HNIC_TX_PLAIN;
 	if (!served && marked) {
 		/* TCP sends it again; by then the provider has finished it */
 		hd->tx_stats.crc_dropped++;

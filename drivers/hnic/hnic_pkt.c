@@ -335,6 +335,14 @@ bool hnic_pkt_csum_good(const struct hnic_pkt *p)
 #define HNIC_TS_HEAD	0x0101080aU
 #define HNIC_TS_DOFF	8
 
+/* Was this packet sent by the device with address @addr itself, not in a VLAN? */
+bool hnic_pkt_from(const struct hnic_pkt *p, const u8 *addr)
+{
+	const struct ethhdr *eth = (struct ethhdr *)hnic_pkt_data(p);
+
+	return p->l3 == ETH_HLEN && ether_addr_equal(eth->h_source, addr);
+}
+
 /**
  * hnic_pkt_plain() - is this an ordinary data packet of TCP for the host?
  * @p: TCP packet with a good checksum

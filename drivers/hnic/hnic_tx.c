@@ -117,7 +117,6 @@ static void hnic_tx_partial_csum(const struct sk_buff *skb, struct hnic_pkt *p)
 static void hnic_tx_single(struct hnic_dev *hd, const struct sk_buff *skb,
 			   struct hnic_list *out)
 {
-	bool marked = compat_skb_decrypted(skb);
 	struct hnic_dma d = { .skb = skb, .frag = -1 };
 	struct hnic_pkt *p;
 
@@ -138,7 +137,7 @@ static void hnic_tx_single(struct hnic_dev *hd, const struct sk_buff *skb,
 		      skb->len - skb_headlen(skb));
 	if (skb->ip_summed == CHECKSUM_PARTIAL)
 		hnic_tx_partial_csum(skb, p);
-	switch (hnic_conn_tx(hd, p, marked)) {
+	switch (hnic_conn_tx(hd, p, skb)) {
 	case HNIC_TX_DROP:
 		hnic_pkt_free(p);
 		return;
@@ -233,7 +232,6 @@ static void hnic_tx_tso(struct hnic_dev *hd, const struct sk_buff *skb,
 			struct hnic_list *out)
 {
 	u32 mss = min_t(u32, skb_shinfo(skb)->gso_size, hd->netdev->mtu);
-	bool marked = compat_skb_decrypted(skb);
 	struct hnic_pkt *p;
 	struct hnic_tso t;
 	u32 n;
@@ -252,7 +250,7 @@ static void hnic_tx_tso(struct hnic_dev *hd, const struct sk_buff *skb,
 		}
 		hnic_tso_headers(&t, p, n);
 		hnic_dma_read(hd, &t.d, hnic_pkt_data(p) + t.hlen, n);
-		if (hnic_conn_tx(hd, p, marked) == HNIC_TX_DROP) {
+		if (hnic_conn_tx(hd, p, skb) == HNIC_TX_DROP) {
 			hnic_pkt_free(p);
 			continue;
 		}
