@@ -190,7 +190,8 @@ int hnic_open(struct net_device *netdev)
 	err = hnic_up(hd);
 	if (err)
 		return err;
-	netif_tx_start_all_queues(netdev);
+	/* ethtool leaves packets in the queueing disciplines meanwhile */
+	netif_tx_wake_all_queues(netdev);
 	hnic_carrier(netdev);
 	return 0;
 }

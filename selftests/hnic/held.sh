@@ -1,0 +1,50 @@
+#!/bin/bash
+# SPDX-License-Identifier: GPL-2.0
+#
+# hnic: packets that wait in front of the device go on when the number of queues has
+# changed, without further ones to push them.
+
+# shellcheck source=selftests/lib/lib.sh
+. "$(dirname "$0")/../lib/lib.sh"
+need ethtool python3 tc
+modprobe hnic
+
+knob() { echo "$2" >"/sys/class/net/ha/hnic/$1"; }
+
+# pair OPTION...: ha and hb without anybody who sends unasked, and a neighbour
+pair() {
+	ip link add ha "$@" type hnic peer name hb "$@" || ktap_skip_all "no link"
+	sysctl -qw net.ipv6.conf.ha.disable_ipv6=1 net.ipv6.conf.hb.disable_ipv6=1
+	ip addr add 10.9.0.1/24 dev ha
+	ip link set ha up
+	ip link set hb up
+	ip neigh add 10.9.0.2 dev ha nud permanent lladdr "$(cat /sys/class/net/hb/address)"
+}
+
+# datagrams N SIZE: all of them, without waiting for room
+datagrams() {
+	python3 - "$@" <<-'END'
+		import socket, sys
+		s = socket.socket(socket.AF_INET, socket.SOCK_DGRAM)
+		s.setsockopt(socket.SOL_SOCKET, 32, 1 << 28)  # SO_SNDBUFFORCE
+		s.setblocking(False)
+		for _ in range(int(sys.argv[1])):
+		    s.sendto(bytes(int(sys.argv[2])), ("10.9.0.2", 9))
+	END
+}
+
+backlog() { tc -s qdisc show dev ha | awk '/backlog/ { sub("p", "", $3); n += $3 } END { print n + 0 }'; }
+empty() { [ "$(backlog)" = 0 ]; }
+
+pair numtxqueues 2 numrxqueues 2
+ethtool -L ha combined 1
+echo 1514 >/sys/class/net/ha/queues/tx-0/byte_queue_limits/limit_max
+knob rate 1
+datagrams 900 1400
+ktap_check "packets wait in front of the device" test "$(backlog)" -gt 0
+ktap_check "another number of queues" ethtool -L ha combined 2
+ktap_check "they still wait" test "$(backlog)" -gt 0
+knob rate 0
+ktap_check "they go on" wait_for 10 empty
+ip link del ha
+ktap_done
