@@ -572,7 +572,9 @@ struct sdp_conn {
 	struct work_struct setup_work;	/* held request whose turn it is, or
 					 * address to be asked for again
 					 */
-	struct delayed_work kick_work;	/* corked data waited long enough */
+	struct delayed_work kick_work;	/* corked data waited long enough, memory
+					 * may be there again
+					 */
 	struct work_struct ctl_work;	/* shared link: a callback has found
 					 * something to send; verbs link:
 					 * receives are wanted
@@ -1029,6 +1031,7 @@ void sdp_link_chunk_free(struct sdp_conn *conn, struct sdp_chunk *c);
 bool sdp_link_rx_renew(struct sdp_conn *conn, struct sdp_rx_buf *buf);
 void sdp_link_rx_grow(struct sdp_conn *conn);
 u32 sdp_link_rx_left(const struct sdp_conn *conn);
+void sdp_link_rx_refill(struct sdp_conn *conn);
 u32 sdp_link_rx_lendable(const struct sock *sk);
 void sdp_link_rx_unmap(struct sdp_conn *conn, struct sdp_rx_buf *buf);
 

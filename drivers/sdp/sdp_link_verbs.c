@@ -14,6 +14,7 @@
 
 #define SDP_RECV_BATCH	8	/* receives posted by one call */
 #define SDP_RX_GROW	4	/* receives added at a time */
+#define SDP_RX_AGAIN	(HZ / 50)	/* until more memory is asked for */
 #define SDP_LEND_MIN	2U	/* buffers lent, however small SO_RCVBUF is */
 #define SDP_DRAIN_WRS	2	/* ib_drain_qp needs one on each queue */
 #define SDP_PROBE_WRS	1
@@ -105,6 +106,17 @@ static void sdp_link_rx_drop(struct sdp_conn *conn, struct sdp_rx_buf *buf)
 	spin_unlock_bh(&conn->tx_lock);
 }
 
+/*
+ * With too few receives nothing comes, so that no reader will look for memory again:
+ * that is done from time to time. lock_sock.
+ */
+static void sdp_link_rx_short(struct sdp_conn *conn)
+{
+	if (conn->rx_nbufs < SDP_MIN_RX_BUFS)
+		queue_delayed_work(sdp_wq(conn->sk), &conn->kick_work,
+				   SDP_RX_AGAIN);
+}
+
 /**
  * sdp_link_rx_renew - make a buffer that was read fit for posting
  * @conn: connection
@@ -129,6 +141,7 @@ bool sdp_link_rx_renew(struct sdp_conn *conn, struct sdp_rx_buf *buf)
 	sdp_link_rx_drop(conn, buf);
 	if (sdp_link_rx_alloc(conn, buf)) {
 		SDP_INC_STATS(sock_net(conn->sk), RX_NO_MEM);
+		sdp_link_rx_short(conn);
 		return false;
 	}
 	spin_lock_bh(&conn->tx_lock);
@@ -174,6 +187,28 @@ void sdp_link_rx_grow(struct sdp_conn *conn)
 		spin_unlock_bh(&conn->tx_lock);
 		n--;
 	}
+}
+
+/**
+ * sdp_link_rx_refill - look for the receives that a connection must have
+ * @conn: connection
+ *
+ * Context: process; takes lock_sock. The caller kicks the transmit engine.
+ */
+void sdp_link_rx_refill(struct sdp_conn *conn)
+{
+	struct sock *sk = conn->sk;
+
+	/* a ring needs no pages here, nor does a shared link */
+	if (!conn->rx_bufs || conn->rx_ring ||
+	    READ_ONCE(conn->rx_nbufs) >= SDP_MIN_RX_BUFS)
+		return;
+	lock_sock(sk);
+	if (sdp_sk(sk)->conn == conn) {
+		sdp_link_rx_grow(conn);
+		sdp_link_rx_short(conn);
+	}
+	release_sock(sk);
 }
 
 static int sdp_link_alloc_rx(struct sdp_conn *conn)
