@@ -118,5 +118,8 @@ void probe_addresses(void);
 void probe_bad_arguments(void);
 void probe_messages(void);
 void probe_linger(void);
+void probe_connecting(void);
+void probe_connect_signals(void);
+void probe_corners(void);
 
 #endif /* SELFTESTS_SDP_PROBE_H */

@@ -30,6 +30,8 @@ static const struct {
 	{ "close", probe_close },
 	{ "connect", probe_connect },
 	{ "states", probe_connect_states },
+	{ "connecting", probe_connecting },
+	{ "connect-signals", probe_connect_signals },
 	{ "unreachable", probe_connect_errors },
 	{ "listen", probe_listen },
 	{ "bind", probe_bind },
@@ -54,6 +56,7 @@ static const struct {
 	{ "descriptors", probe_descriptors },
 	{ "addresses", probe_addresses },
 	{ "linger", probe_linger },
+	{ "corners", probe_corners },
 	{ "arguments", probe_bad_arguments },
 };
 
