@@ -355,6 +355,38 @@ static void run_rows(const struct row *r, size_t n, bool v6)
 	}
 }
 
+static void refused(const char *name, int type, int protocol, const char *want)
+{
+	int fd = socket(AF_SDP, type, protocol);
+	char got[32] = "a socket";
+
+	if (fd < 0)
+		errno_text(got, sizeof(got));
+	else
+		close(fd);
+	result(!strcmp(got, want), name, got, want);
+}
+
+/* What AF_SDP is not, and a send that would connect */
+static void check_refused(void)
+{
+	struct sockaddr_in addr = { .sin_family = AF_INET,
+				    .sin_port = htons(PORT) };
+	int fd = socket(AF_SDP, SOCK_STREAM, 0);
+	char got[32] = "sent";
+
+	refused("AF_SDP, SOCK_DGRAM", SOCK_DGRAM, 0, "ESOCKTNOSUPPORT");
+	refused("AF_SDP, SOCK_SEQPACKET", SOCK_SEQPACKET, 0, "ESOCKTNOSUPPORT");
+	refused("AF_SDP, protocol 2000", SOCK_STREAM, 2000, "EPROTONOSUPPORT");
+	refused("AF_SDP, protocol 6", SOCK_STREAM, IPPROTO_TCP,
+		"EPROTONOSUPPORT");
+	if (sendto(fd, "x", 1, MSG_FASTOPEN, (struct sockaddr *)&addr,
+		   sizeof(addr)) < 0)
+		errno_text(got, sizeof(got));
+	result(!strcmp(got, "EOPNOTSUPP"), "MSG_FASTOPEN", got, "EOPNOTSUPP");
+	close(fd);
+}
+
 /* ---- rows about a connection ---- */
 
 struct pair {
@@ -631,6 +663,7 @@ int main(int argc, char **argv)
 	puts("TAP version 13");
 	run_rows(rows4, sizeof(rows4) / sizeof(rows4[0]), false);
 	run_rows(rows6, sizeof(rows6) / sizeof(rows6[0]), true);
+	check_refused();
 	if (argc > 1 && connect_pair(&p, argv[1])) {
 		check_connection(&p);
 		check_info(&p);
