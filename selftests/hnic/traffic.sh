@@ -8,8 +8,8 @@
 # shellcheck source=selftests/lib/lib.sh
 . "$(dirname "$0")/../lib/lib.sh"
 
-need socat ethtool tcpdump
-ktap_plan 34
+need socat ethtool tcpdump taskset
+ktap_plan 41
 NET_LINK=hnic
 
 data=/tmp/data
@@ -106,6 +106,39 @@ transfer_with "middle box cuts and joins" link_coalesced split 500000 coalesce 5
 transfer_with "all of that" link_split split 300000 coalesce 300000 loss 5000 reorder 20000
 transfer_with "paths of different delay" tx_engine_packets paths 3 path_delay "0 100 300"
 transfer_with "delay and rate" tx_engine_packets delay 500 rate 1000
+
+# What the link takes is time at least, however quick or slow the machine is
+both delay 20000
+in_a ping -c 3 -i 0.2 10.0.0.2 >/tmp/ping
+rtt=$(sed -n 's|.*min/avg.* = *\([0-9]*\).*|\1|p' /tmp/ping)
+ktap_check "there and back takes $rtt ms: twice the delay" test "$rtt" -ge 40
+both delay 0
+both rate 4
+began=${EPOCHREALTIME/[.,]/}
+ktap_check "transfer at 4 Mbit/s" transfer 10.0.0.2
+took=$(((${EPOCHREALTIME/[.,]/} - began) / 1000))
+# in ms: octets * 8 / 4000
+ktap_check "takes $took ms: its time" test "$took" -ge $(($(stat -c %s $data) / 500))
+both rate 0
+
+# cpus_of THREAD: where it may run, and all others whose names begin so
+cpus_of() {
+	local pid
+
+	for pid in $(pgrep "^$1"); do
+		taskset -pc "$pid" | sed 's/.*: //'
+	done | sort -u
+}
+both tx_cpu 1
+both rx_cpu 0
+ktap_is "engines are where they shall be" "$(cpus_of hnic-tx/va) $(cpus_of hnic-rx/va)" "1 0"
+mapfile -t dirs < <(in_a sh -c 'ls -d /sys/class/net/va/queues/rx-*')
+knob a queue_cpus "${dirs[*]/*/1}"
+ktap_is "and the threads of NAPI" "$(cpus_of napi/va-)" 1
+ktap_check "transfer, pinned" transfer 10.0.0.2
+knob a queue_cpus "${dirs[*]/*/-1}"
+both tx_cpu -1
+ktap_is "and anywhere again" "$(cpus_of hnic-tx/va) $(cpus_of napi/va-)" "0,1 0,1"
 
 for cpu in 0 -1; do
 	both tx_cpu $cpu
