@@ -29,6 +29,12 @@
 
 struct workqueue_struct *hyb_off_wq;
 
+/*
+ * For what a driver waits for under RTNL when it leaves; work on the other queue
+ * waits for RTNL, and takes all places there.
+ */
+static struct workqueue_struct *hyb_off_end_wq;
+
 /* All connections whose sockets are alive, and how many there are at all */
 static LIST_HEAD(hyb_offs);
 static DEFINE_SPINLOCK(hyb_off_lock);
@@ -445,7 +451,7 @@ static void hyb_off_destruct(struct sock *sk)
 	rcu_assign_pointer(inet_csk(sk)->icsk_ulp_data, NULL);
 	o->destruct(sk);
 	hyb_off_ring_free(&o->ring);
-	queue_work(hyb_off_wq, &o->end);
+	queue_work(hyb_off_end_wq, &o->end);
 	rcu_read_unlock();
 }
 
@@ -689,14 +695,19 @@ int hyb_off_show(struct hyb_qp *qp, char *buf)
  */
 int hyb_off_init(void)
 {
-	int err;
+	int err = -ENOMEM;
 
 	hyb_off_wq = alloc_workqueue("hyb_offload", WQ_UNBOUND, 0);
 	if (!hyb_off_wq)
 		return -ENOMEM;
-	err = iwarp_offload_register_notifier(&hyb_off_nb);
-	if (err)
-		destroy_workqueue(hyb_off_wq);
+	hyb_off_end_wq = alloc_workqueue("hyb_offload_end", WQ_UNBOUND, 0);
+	if (hyb_off_end_wq)
+		err = iwarp_offload_register_notifier(&hyb_off_nb);
+	if (!err)
+		return 0;
+	if (hyb_off_end_wq)
+		destroy_workqueue(hyb_off_end_wq);
+	destroy_workqueue(hyb_off_wq);
 	return err;
 }
 
@@ -732,6 +743,7 @@ void hyb_off_exit(void)
 	iwarp_offload_unregister_notifier(&hyb_off_nb);
 	/* destructors that are on their last lines */
 	synchronize_rcu();
+	destroy_workqueue(hyb_off_end_wq);
 	destroy_workqueue(hyb_off_wq);
 }
 
