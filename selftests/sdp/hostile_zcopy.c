@@ -522,8 +522,8 @@ static enum peer_end script(struct peer *p, const struct target_memory *m,
 		else if (*s == 'K')
 			peer_reset(p);
 		else if (!source_step(p, *s) && !sink_step(p, *s) &&
-			 !piped_source_step(p, *s) &&
-			 !piped_sink_step(p, *s) && !held_step(p, *s))
+			 !piped_source_step(p, *s) && !piped_sink_step(p, *s) &&
+			 !held_step(p, *s))
 			return END_NO_FRAME;
 		if (*s == 'K')
 			return END_RST;
