@@ -1,6 +1,6 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0
-# vm: timeout=600
+# vm: long timeout=600
 #
 # Placement by the NIC: payload of Writes and Read Responses is where it belongs
 # before the host looks, which copies nothing; whatever the link, the peer, a

@@ -1,6 +1,6 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0
-# vm: timeout=300
+# vm: long timeout=300
 #
 # What of iwarp_hybrid/offload depends on the address family, over IPv6: the NIC knows
 # the connection, software finishes on another device, a filter steers.

@@ -1,6 +1,6 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0
-# vm: timeout=400
+# vm: long timeout=400
 #
 # Payload that TCP gets by reference (attribute tx_payload): no octet of a Send or
 # Write is copied, with markers and without, at any segment size, and all arrive as

@@ -1,6 +1,6 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0
-# vm: timeout=300
+# vm: long timeout=300
 #
 # memcached, which has a listener that several threads take connections from:
 # text protocol, pipelines, values up to its limit, requests that are refused.

@@ -1,6 +1,6 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0
-# vm: timeout=300
+# vm: long timeout=300
 #
 # What Python programs are made of: asyncio with and without TLS, http.server,
 # selectors, sendfile.

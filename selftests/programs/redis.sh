@@ -1,6 +1,6 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0
-# vm: timeout=300
+# vm: long timeout=300
 #
 # Redis as more than a key-value store: pipelines, transactions, blocking reads,
 # pub/sub, large values, a replica in a that follows the server in b.

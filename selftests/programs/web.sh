@@ -1,6 +1,6 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0
-# vm: timeout=400
+# vm: long timeout=400
 #
 # nginx: small files and large ones (sendfile), ranges, uploads, TLS, as a proxy
 # (it connects as well as it accepts), with curl; connections that are kept and

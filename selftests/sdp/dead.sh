@@ -1,6 +1,6 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0
-# vm: timeout=300
+# vm: long timeout=300
 #
 # A peer that is gone, or never reads: TCP_USER_TIMEOUT and keepalive end the
 # connection with ETIMEDOUT, on TCP and on SDP over each kind of link.

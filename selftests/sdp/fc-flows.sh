@@ -1,6 +1,6 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0
-# vm: timeout=400
+# vm: long timeout=400
 #
 # What programs do with connections, under every flow control: echo, bulk, slow
 # readers and writers, both ways at once, low water marks, signals, urgent data,

@@ -1,6 +1,6 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0
-# vm: timeout=300
+# vm: long timeout=300
 #
 # sdp-run -s: SDP sockets for a static program, and what a program would notice
 # of being supervised: nothing.

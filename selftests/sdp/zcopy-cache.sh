@@ -1,6 +1,6 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0
-# vm: timeout=600
+# vm: long timeout=600
 #
 # Zero copy with memory that is used again: it is pinned once, as counters show.
 # Whatever happens to the mapping in between, every byte is right, and errors are

@@ -1,6 +1,6 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0
-# vm: timeout=600
+# vm: long timeout=600
 #
 # SDP_ZEROCOPY_RECEIVE: received pages are lent to a program instead of being
 # copied. Whatever it does with them, every octet is right, the connection goes on,

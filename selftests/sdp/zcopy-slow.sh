@@ -1,6 +1,6 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0
-# vm: timeout=300
+# vm: long timeout=300
 #
 # Zero copy over a slow link, and over a long one: a send is not given up as long
 # as its data move, however long that takes, nor before the reader can know of it;

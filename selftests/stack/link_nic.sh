@@ -1,6 +1,6 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0
-# vm: timeout=200
+# vm: long timeout=200
 #
 # stack/link over a NIC that puts the markers in their places, or has CRCs only.
 export PROFILES="offload-contig offload-sg assisted"

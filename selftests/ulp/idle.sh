@@ -1,6 +1,6 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0
-# vm: timeout=300
+# vm: long timeout=300
 #
 # What queue pairs take that do nothing: at most 12 KiB each, whatever they did
 # before, and what they gave back they get again. With COUNT many of them.

@@ -1,6 +1,6 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0
-# vm: timeout=300
+# vm: long timeout=300
 #
 # Immediate data and atomic operations, by verbs_test.ko, while payload is placed
 # before its turn: over links that lose packets, change their order, cut and join
