@@ -19,6 +19,9 @@
 #include <net/tcp.h>
 
 #include "compat.h"
+#ifdef HAVE_NET_RPS_H
+#include <net/rps.h>
+#endif
 #include "hyb_attr.h"
 #include "hyb_lend.h"
 #include "hyb_offload.h"

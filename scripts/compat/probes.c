@@ -43,6 +43,11 @@ static int never(struct sock *sk)
 #error netdevice.h
 #endif
 
+/* PROBE: HAVE_NET_RPS_H */
+#if !__has_include("net/rps.h")
+#error net/sock.h
+#endif
+
 /* PROBE: HAVE_REGISTER_NET_SYSCTL_SZ */
 static void *register_net_sysctl_sz_(struct net *net, struct ctl_table *t)
 {
