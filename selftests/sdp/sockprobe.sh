@@ -3,7 +3,8 @@
 # vm: timeout=600
 #
 # What a program can observe of an SDP socket differs from TCP only in the rows
-# that sockprobe.expected-diff lists, each with its reason.
+# that sockprobe.expected-diff lists, each with its reason. With LONG also under the
+# other flow controls, through the door of AF_INET, and over other devices.
 
 # shellcheck source=selftests/lib/lib.sh
 . "$(dirname "$0")/../lib/lib.sh"
@@ -56,11 +57,72 @@ probe_sdp() {
 		"$here/sockprobe.expected-diff"
 }
 
-dev_up "${KIND:-hybrid}" "${KIND:-hybrid}" || ktap_skip_all "no RDMA device"
-ktap_plan 3
+# probe_again WHAT [sdp-run|-P PROTOCOL]: what probe_tcp ipv4 has found, once more
+probe_again() {
+	local what=$1 run=() options=()
+
+	shift
+	if [ "$1" = sdp-run ]; then
+		run=("$1")
+	else
+		options=("$@")
+	fi
+	in_a "${run[@]}" sockprobe "${options[@]}" -h 10.0.0.1 \
+		> "$OUT/$what.txt" 2>&1
+	compare "$what" "$OUT/ipv4-tcp.txt" "$OUT/$what.txt" "$LIST"
+}
+
+# used POLICY: by as many connections as the probe makes, or most of them
+used() {
+	local name=${1/rdma/ring}_links n
+
+	n=$(sdp_counter a "$name")
+	if [ "$n" -gt 100 ]; then
+		ktap_ok "$1: this is what was used"
+	else
+		ktap_fail "$1: this is what was used" "$name $n"
+	fi
+}
+
+# others: flow controls, and the door
+others() {
+	for policy in rdma vwin; do
+		in_a sysctl -qw net.sdp.flow_control=$policy
+		probe_again "flow control $policy" sdp-run
+		used $policy
+	done
+	in_a sysctl -qw net.sdp.flow_control=auto
+	stack_link enhanced
+	# nobody hides there what the program has asked for
+	{
+		cat "$LIST"
+		printf 'get SO_PROTOCOL\tit is IPPROTO_SDP\n'
+	} > "$work/door"
+	LIST=$work/door probe_again "IPPROTO_SDP" -P "$IPPROTO_SDP"
+	ktap_check "IPPROTO_SDP: this is what was used" \
+		grep -qx "get SO_PROTOCOL: $IPPROTO_SDP" "$OUT/IPPROTO_SDP.txt"
+}
+
+# device KIND
+device() {
+	net_down
+	dev_up "$1" "$1" || { ktap_skip "$1" "no such devices"; return; }
+	probe_tcp ipv4 10.0.0.1
+	wait "$TCP_PID"
+	probe_again "$1" sdp-run
+}
+
+IPPROTO_SDP=257
+LIST=$here/sockprobe.expected-diff
+dev_up hybrid hybrid || ktap_skip_all "no RDMA device"
 probe_tcp ipv4 10.0.0.1
 probe_sdp ipv4 10.0.0.1 enhanced
 probe_tcp ipv6 fd00::1
 probe_sdp ipv6 fd00::1 enhanced
 probe_sdp ipv4 10.0.0.1 basic
+if [ -n "$LONG" ]; then
+	others
+	device siw
+	device rxe
+fi
 ktap_done
