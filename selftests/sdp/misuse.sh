@@ -4,11 +4,11 @@
 #
 # What an administrator can do to running connections: unload modules, remove
 # devices, interfaces and namespaces, kill programs. Nothing hangs, nothing
-# stays behind, and afterwards everything works again.
+# stays behind, and afterwards everything works again. With LONG there is more.
 
 # shellcheck source=selftests/lib/lib.sh
 . "$(dirname "$0")/../lib/lib.sh"
-need sdp-run xfer sdpstat rdma jq
+need sdp-run xfer sdpstat rdma jq sdp-zcopy sdp-zcache sdp-lend
 
 SERVER=10.0.0.2
 SOON=$(scaled 20 60)	# seconds by which a program has to notice
@@ -119,6 +119,67 @@ module_goes() {
 	after "unloading the device's module"
 }
 
+# out NAME PROGRAM [OPTION]...: a connection whose memory is held like that, when
+# the client has said NAME or, with an empty one, when the counter has risen
+out() {
+	local name=$1 counter=$2
+	shift 2
+	start_bg b "$1" serve "$SERVER" 5030
+	XS=$BG_PID
+	wait_for 20 said listening
+	# one that waits for its input waits for us
+	start_bg a sh -c "exec 8<>/tmp/misuse.fifo; $* $SERVER 5030 <&8"
+	XC=$BG_PID
+	if [ -n "$name" ]; then
+		wait_for 60 said "$name"
+	else
+		wait_for 60 rose "${counter%:*}" "${counter#*:}"
+	fi
+}
+
+rose() { [ "$(sdp_counter "$1" "$2")" -gt 0 ]; }
+
+# held WHAT: namespaces go while memory of programs is advertised, or kept for the
+# next transfer, or lent to them
+held() {
+	local desc="ip netns del with memory held ($1)" ns
+
+	up
+	PINNED=$(pinned)
+	for ns in a b; do
+		"in_$ns" sysctl -qw net.sdp.zcopy_wait=60000000 \
+			net.sdp.zcopy_threshold=65536 || ktap_fail "settings"
+	done
+	[ -p /tmp/misuse.fifo ] || mkfifo /tmp/misuse.fifo
+	case $1 in
+	source)	# the reader sleeps
+		in_a sysctl -qw net.sdp.zcopy_pipelined=0
+		out "" a:tx_srcavail sdp-zcopy -n 4194304 -w 1048576 -l 600000
+		;;
+	sink)	# the reader waits for the next send
+		out "" b:tx_sinkavail sdp-zcopy -n 104857600 -w 1048576 \
+			-R 1048576 -L 3000
+		;;
+	kept) out held "" sdp-zcache hold ;;
+	lent)
+		for ns in a b; do
+			"in_$ns" sysctl -qw net.sdp.zcopy_threshold=0
+		done
+		out borrowed "" sdp-lend -m gone
+		;;
+	esac || ktap_fail "$desc: it is" "$(cat "$BG_LOG")"
+	[ "$1" = lent ] || ktap_check_fails "$desc: it is" none_pinned
+	ip netns del a
+	ip netns del b
+	kill_tree "$XC"
+	kill_tree "$XS"
+	ktap_check "$desc: all is let go" wait_for "$SOON" none_pinned
+	ktap_check "$desc: the devices go" wait_for "$SOON" no_links
+	net_down
+	again "$desc"
+	net_down
+}
+
 # under POLICY CASE...
 under() {
 	local what
@@ -158,6 +219,12 @@ under transport interface_down "device_goes a" "device_goes b" interface_goes \
 under credit interface_down "device_goes b" interface_goes
 under rdma "device_goes a" namespaces_go module_goes
 under vwin "device_goes b" namespaces_go module_goes
+if [ -n "$LONG" ]; then
+	under credit namespaces_go module_goes
+	for what in source sink kept lent; do
+		held $what
+	done
+fi
 ktap_check "all modules go at the end" wait_for "$SOON" \
 	modprobe -r sdp_diag sdp iwarp_hybrid
 ktap_done
