@@ -670,8 +670,11 @@ static int sdp_verbs_send(struct sock *sk, struct msghdr *msg, int flags)
 	last = n && !msg_data_left(msg);
 	sdp_tx_commit(conn, m, n, append, last && (flags & MSG_OOB),
 		      last && (flags & MSG_EOR));
-	/* full messages leave while the next one is filled */
-	if (n && !last)
+	/*
+	 * Full messages leave while the next one is filled, and what the engine has
+	 * found busy while we wait for memory.
+	 */
+	if (!last)
 		sdp_tx_kick(conn);
 	return n ? n : sdp_tx_fault_in(sk, &msg->msg_iter, want);
 }
