@@ -7,7 +7,6 @@
 
 #define __init
 #define __initdata
-#define __initconst
 #define __ro_after_init
 #define likely(x) __builtin_expect(!!(x), 1)
 #define pr_warn(...) printf("# " __VA_ARGS__)
