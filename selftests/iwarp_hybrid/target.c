@@ -261,9 +261,9 @@ static void received(struct conn *c, uint64_t slot, uint32_t len)
 {
 	unsigned char *m = c->recv[slot];
 
-	if (!len && greets)
+	if (!len && greets) {
 		say(c, TARGET_EMPTY);
-	else if (len && m[0] == TARGET_ECHO) {
+	} else if (len && m[0] == TARGET_ECHO) {
 		memcpy(c->send[slot], m, len);
 		post_send(c, slot, len);
 	} else if (len >= 17 && m[0] == TARGET_READ) {
