@@ -19,7 +19,8 @@ need tcpdump sdp-run xfer hyb-target ethtool
 dump_start() {
 	local ns=${2:-a}
 
-	start_bg "$ns" tcpdump -i "v$ns" -s 0 -B 32768 -U --immediate-mode -Z root -w \
+	# its buffer has places for packets of the length given
+	start_bg "$ns" tcpdump -i "v$ns" -s 2048 -B 32768 -U --immediate-mode -Z root -w \
 		"$OUT/$1.pcap" tcp
 	DUMP=$BG_PID
 	wait_for 20 test -s "$OUT/$1.pcap"
