@@ -36,8 +36,11 @@ advised() {
 
 established_a() { in_a sdpstat | grep -q ESTAB; }
 
+SERVERS=()
 start_bg b sdp-run socat TCP4-LISTEN:7001,fork,reuseaddr PIPE
+SERVERS+=("$BG_PID")
 start_bg b sdp-run socat TCP6-LISTEN:7002,fork,reuseaddr PIPE
+SERVERS+=("$BG_PID")
 start_bg b socat TCP4-LISTEN:7003,fork,reuseaddr PIPE
 for port in 7001 7002 7003; do
 	wait_port b $port
@@ -80,6 +83,74 @@ ktap_is "text" "$(in_a sdpstat check 10.0.0.2:7001 | sed -n '1p;$p')" \
 SDP"
 in_a sdpstat check 10.0.0.2 >/dev/null 2>&1
 ktap_is "wrong use" $? 2
+# Wishes that cannot be met, and who cannot
+in_a sysctl -qw net.sdp.flow_control=rdma
+in_b sysctl -qw net.sdp.flow_control=credit
+answer 0 policy ok "^link verbs .policy., flow control credit .peer.$" 10.0.0.2:7001
+in_b sysctl -qw net.sdp.flow_control=auto
+answer 0 policy ok "^link verbs .policy., flow control rdma$" 10.0.0.2:7001
+in_a sysctl -qw net.sdp.flow_control=auto
+
+# A peer of iWARP that says yes to everything, but not in the words of SDP
+start_bg b python3 -c '
+import socket
+s = socket.create_server(("10.0.0.2", 7004))
+while True:
+    c = s.accept()[0]
+    req = b""
+    while len(req) < 20 or len(req) < 20 + int.from_bytes(req[18:20], "big"):
+        more = c.recv(4096)
+        if not more:
+            break
+        req += more
+    if not more:
+        continue
+    enhanced = req[20:24] if req[17] == 2 and req[16] & 0x10 else b""
+    data = enhanced + 40 * b"\xff"
+    c.sendall(b"MPA ID Rep Frame" + req[16:18] + len(data).to_bytes(2, "big") + data)
+    c.recv(1)
+'
+wait_port b 7004
+answer 1 hello fail "not a valid one" 10.0.0.2:7004
+advised 10.0.0.2:7004
+
 rdma link delete rda
 answer 1 resolve fail "no RDMA device leads there" 10.0.0.2:7001
+in_a sysctl -qw net.sdp.resolve_timeout=5000
+
+
+for pid in "${SERVERS[@]}"; do
+	stop_bg "$pid"
+done
+
+# on KIND DEVICE POLICY VWIN: devices that share no buffers
+on() {
+	local kind=$1
+
+	dev_down
+	dev_up "$kind" "$kind" || { ktap_skip "$kind" "no such devices"; return; }
+	start_bg b sdp-run socat TCP4-LISTEN:7011,fork,reuseaddr PIPE
+	wait_port b 7011
+	answer 0 device ok "^rda .$2. on va" 10.0.0.2:7011
+	answer 0 hello ok "the peer speaks SDP, on rda" 10.0.0.2:7011
+	answer 0 policy ok "^link verbs .device., flow control credit$" \
+		10.0.0.2:7011
+	in_a sysctl -qw net.sdp.flow_control=vwin
+	answer 0 policy ok "flow control $3$" 10.0.0.2:7011
+	in_a sysctl -qw net.sdp.flow_control=auto
+	answer 1 connect fail "$4" 10.0.0.2:7019
+	advised 10.0.0.2:7019
+	stop_bg "$BG_PID"
+}
+
+on siw iw "rdma .device." "nobody listens for SDP at port 7019"
+on rxe roce "vwin" "the peer refuses: nobody listens for SDP at port 7019"
+
+# No module, and nobody who would load it
+helper=$(cat /proc/sys/kernel/modprobe)
+defer sh -c "echo $helper >/proc/sys/kernel/modprobe"
+ktap_check "the module goes" wait_for 20 modprobe -r sdp_diag sdp
+echo /bin/false >/proc/sys/kernel/modprobe
+answer 1 module fail "the kernel has no SDP sockets" 10.0.0.2:7011
+advised 10.0.0.2:7011
 ktap_done

@@ -349,6 +349,17 @@ static void explain_error(struct check *c, int err, uint64_t hellos)
 	}
 }
 
+/* What it is made of, and why that is not something better */
+static void step_policy(struct check *c, const struct sock_info *s)
+{
+	const char *why = s->link_reason, *fc_why = s->fc_reason;
+
+	step(c, "policy", OK, NULL, "link %s%s%s%s, flow control %s%s%s%s",
+	     s->link, why[0] ? " (" : "", why, why[0] ? ")" : "",
+	     s->flow_control, fc_why[0] ? " (" : "", fc_why,
+	     fc_why[0] ? ")" : "");
+}
+
 /* What there is to know of the connection that has been made. */
 static void explain_success(struct check *c, int fd)
 {
@@ -375,9 +386,7 @@ static void explain_success(struct check *c, int fd)
 	} else {
 		step(c, "hello", OK, NULL, "the peer speaks SDP, on %s",
 		     s->device);
-		step(c, "policy", OK, NULL, "link %s%s%s%s, flow control %s",
-		     s->link, s->link_reason[0] ? " (" : "", s->link_reason,
-		     s->link_reason[0] ? ")" : "", s->flow_control);
+		step_policy(c, s);
 	}
 	free(list.v);
 }
