@@ -145,8 +145,9 @@ static unsigned long sdp_timer_keepalive(struct sock *sk)
 	 * the probe, and the transport watches over them
 	 */
 	if (conn->fc->held && sdp_outq_bytes(sk))
-		WRITE_ONCE(sdp->last_rx, jiffies);
-	idle = jiffies - READ_ONCE(sdp->last_rx);
+		idle = 0;
+	else
+		idle = jiffies - READ_ONCE(sdp->last_rx);
 	if (idle < limit) {
 		sdp->ka_probes = 0;
 		return limit - idle;
