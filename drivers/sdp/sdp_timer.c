@@ -71,6 +71,15 @@ static unsigned long sdp_fin_time(const struct sock *sk)
 	return (unsigned long)READ_ONCE(sn->sysctl_fin_timeout) * HZ;
 }
 
+/* What has been sent; where the device holds it back, what it could send, too */
+static u32 sdp_orphan_progress(const struct sock *sk)
+{
+	const struct sdp_conn *conn = sdp_sk(sk)->conn;
+	u32 done = conn && conn->fc->held ? READ_ONCE(conn->tx_done) : 0;
+
+	return sdp_tx_progress(sk) + done;
+}
+
 /**
  * sdp_start_orphan - close() has left a connection to itself
  * @sk: socket, locked
@@ -78,8 +87,17 @@ static unsigned long sdp_fin_time(const struct sock *sk)
 void sdp_start_orphan(struct sock *sk)
 {
 	sdp_sk(sk)->orphan_state = sk->sk_state;
-	sdp_sk(sk)->last_progress = sdp_tx_progress(sk);
+	sdp_sk(sk)->last_progress = sdp_orphan_progress(sk);
 	sdp_start_deadline(sk, sdp_fin_time(sk));
+}
+
+/* All is with the transport, DisConn included, where it may wait for a reader */
+static bool sdp_orphan_held(const struct sock *sk)
+{
+	const struct sdp_conn *conn = sdp_sk(sk)->conn;
+
+	return conn->fc == &sdp_fc_vwin && conn->tx_fin_done &&
+	       (1 << sk->sk_state) & (TCPF_LAST_ACK | TCPF_FIN_WAIT2);
 }
 
 /* An orphan may stay as long as it gets rid of its data. */
@@ -90,7 +108,7 @@ static unsigned long sdp_timer_orphan(struct sock *sk)
 
 	if (!sdp->conn || sk->sk_state == TCP_CLOSE)
 		return 0;
-	progress = sdp_tx_progress(sk);
+	progress = sdp_orphan_progress(sk);
 	if (sk->sk_state != sdp->orphan_state ||
 	    (progress != sdp->last_progress &&
 	     sk->sk_state != TCP_FIN_WAIT2)) {
@@ -101,7 +119,13 @@ static unsigned long sdp_timer_orphan(struct sock *sk)
 	if (sdp_deadline_left(sk))
 		return sdp_deadline_left(sk);
 	SDP_INC_STATS(sock_net(sk), TIMEOUTS);
-	sdp_abort(sk);
+	if (sdp_orphan_held(sk)) {
+		/* not a reset, which would take from the reader what waits */
+		set_bit(SDP_CONN_GRACEFUL, &sdp->conn->flags);
+		sdp_conn_down(sdp->conn, ECONNRESET);
+	} else {
+		sdp_abort(sk);
+	}
 	return 0;
 }
 

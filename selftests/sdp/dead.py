@@ -33,9 +33,9 @@ def serve(conn):
     while how == b"f":
         conn.sendall(bytes(32 * KB))
         time.sleep(0.05)
-    while conn.recv(64 * KB):
+    while how != b"c" and conn.recv(64 * KB):
         pass
-    if how == b"w":
+    if how in (b"w", b"c"):
         conn.sendall(bytes(512 * KB))
     conn.close()
 
@@ -134,6 +134,17 @@ def case_slow_reader(go):
     sock = connected(b"w", 32 * KB)
     go()
     sock.shutdown(socket.SHUT_WR)
+    read_slowly(sock)
+
+
+def case_slow_reader_open(go):
+    """The same, but only the peer has finished"""
+    sock = connected(b"c", 32 * KB)
+    go()
+    read_slowly(sock)
+
+
+def read_slowly(sock):
     total = 0
     while True:
         data = sock.recv(32 * KB)
@@ -195,6 +206,20 @@ def case_keepalive_user(go):
     sock.recv(1)
 
 
+def case_keepalive_sysctl(go):
+    """What the program does not choose, the namespace does"""
+    sock = connected(b"r")
+    sock.setsockopt(socket.SOL_SOCKET, socket.SO_KEEPALIVE, 1)
+    go()
+    sock.recv(1)
+
+
+def case_connect_sysctl(go):
+    sock = socket.socket()
+    go()
+    sock.connect(ADDRESS)
+
+
 def case_connect(go):
     sock = socket.socket()
     user_timeout(sock, 1.5)
@@ -250,9 +275,10 @@ def together(names, cut):
         print(name, results.get(name, "hangs"), flush=True)
 
 
-ALIVE = ["alive", "not_reading", "flooded", "second_connection", "slow_reader"]
+ALIVE = ["alive", "not_reading", "flooded", "second_connection", "slow_reader",
+         "slow_reader_open"]
 CUT = ["few_octets", "option_later", "trickle", "writer", "keepalive", "keepalive_user",
-       "connect", "connect_option"]
+       "keepalive_sysctl", "connect", "connect_option", "connect_sysctl"]
 
 
 def leave():

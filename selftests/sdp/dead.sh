@@ -2,8 +2,9 @@
 # SPDX-License-Identifier: GPL-2.0
 # vm: long timeout=300
 #
-# A peer that is gone, or never reads: TCP_USER_TIMEOUT and keepalive end the
-# connection with ETIMEDOUT, on TCP and on SDP over each kind of link.
+# A peer that is gone, or never reads: TCP_USER_TIMEOUT, keepalive and the time
+# that connect() has end the connection with ETIMEDOUT, whether a program has
+# chosen them or the namespace, on TCP and on SDP over each kind of link.
 
 # shellcheck source=selftests/lib/lib.sh
 . "$(dirname "$0")/../lib/lib.sh"
@@ -12,6 +13,12 @@ need python3 sdp-run tc hyb-hostile sdpstat
 PORT=7700
 PROG=$(dirname "$0")/dead.py
 
+# Time until the first probe, until the next one, how many; for connect() that is
+# longer than what connect_option waits. Those of TCP not for SDP: TCP is below
+KEEPALIVE=(time=1 intvl=1 probes=2)
+TIMES_TCP=(net.ipv4.tcp_syn_retries=2 "${KEEPALIVE[@]/#/net.ipv4.tcp_keepalive_}")
+TIMES_SDP=(net.sdp.connect_timeout=6 "${KEEPALIVE[@]/#/net.sdp.keepalive_}")
+
 # dead NAME [COMMAND...]: under that command, without the cases NOT
 NOT=()
 dead() {
@@ -19,18 +26,19 @@ dead() {
 
 	shift
 	in_b sysctl -q -w net.sdp.fin_timeout=1
+	in_a sysctl -q -w "${TIMES[@]}" || ktap_fail "$name: settings"
 	start_bg b "$@" /usr/bin/python3 "$PROG" server $PORT
 	wait_port b $PORT
 	in_a timeout 150 "$@" /usr/bin/python3 "$PROG" client 10.0.0.2 $PORT va \
 		"${NOT[@]}" >/run/dead || ktap_fail "$name" "$(cat /run/dead)"
 	while read -r case err; do
 		case $case in
-		alive | slow_reader | connect_option) want=- ;;
+		alive | slow_reader* | connect_option) want=- ;;
 		*) want=ETIMEDOUT ;;
 		esac
 		ktap_is "$name: $case" "$err" "$want"
 	done </run/dead
-	ktap_is "$name: all cases" "$(wc -l </run/dead)" $((13 - ${#NOT[@]}))
+	ktap_is "$name: all cases" "$(wc -l </run/dead)" $((16 - ${#NOT[@]}))
 	in_a tc qdisc del dev va root 2>/dev/null
 	ktap_is "$name: a signal" "$(in_a timeout 60 "$@" /usr/bin/python3 "$PROG" \
 		interrupted 10.0.0.2 $PORT va)" EINTR
@@ -55,6 +63,19 @@ left() {
 	stop_bg "$BG_PID"
 }
 
+# used [RINGS WINDOWS]: has a had connections with these flow controls since?
+used() {
+	local name
+
+	for name in ring_links vwin_links; do
+		sdp_counter a $name
+	done | if [ $# -eq 0 ]; then
+		xargs
+	else
+		xargs | { read -r r w; echo $((r > $1)) $((w > $2)); }
+	fi
+}
+
 # over KIND NAME
 over() {
 	net_down
@@ -67,17 +88,33 @@ over() {
 
 modprobe -q sdp
 net_up
+TIMES=("${TIMES_TCP[@]}")
 dead TCP
+TIMES=("${TIMES_SDP[@]}")
 over hybrid "shared link"
 for ns in a b; do
 	"in_$ns" sysctl -q -w net.sdp.shared_link=0
 done
-dead "hybrid, credit" sdp-run
-left "hybrid, credit"
+for policy in credit rdma vwin; do
+	in_a sysctl -q -w net.sdp.flow_control=$policy
+	# octets that may wait for a reader are with the transport, whose keepalive
+	# it is then
+	[ $policy != vwin ] || NOT=(keepalive keepalive_sysctl)
+	before=$(used)
+	dead "hybrid, $policy" sdp-run
+	[ $policy != credit ] || left "hybrid, credit"
+	case $policy in
+	rdma) wanted="1 0" ;;
+	vwin) wanted="0 1" ;;
+	*) wanted="0 0" ;;
+	esac
+	# shellcheck disable=SC2086 # two numbers
+	ktap_is "hybrid, $policy: this is what was used" "$(used $before)" "$wanted"
+done
 # what does not depend on the device has been seen
-NOT=(alive not_reading flooded second_connection slow_reader)
+NOT=(alive not_reading flooded second_connection slow_reader slow_reader_open)
 over rxe rxe
 # it waits for the peer's TCP whoever connects, and however
-NOT+=(connect connect_option)
+NOT+=(connect connect_option connect_sysctl)
 over siw siw
 ktap_done
