@@ -289,14 +289,14 @@ static void hnic_link_pass(struct hnic_dev *hd, struct hnic_pkt *p,
 
 	hnic_pkt_parse(p);
 	if (hnic_link_is_data(p)) {
+		/* padding of a short frame is no payload */
+		p->len = p->pay + hnic_pkt_pay_len(p);
 		if (hnic_link_roll(&hd->link, HNIC_FAULT_CORRUPT))
 			hnic_link_corrupt(hd, p);
 		if (hnic_link_roll(&hd->link, HNIC_SPLIT))
 			second = hnic_link_split(hd, p);
 	}
 	hnic_link_pass_one(hd, p, lanes, now);
-		/* padding of a short frame is no payload */
-		p->len = p->pay + hnic_pkt_pay_len(p);
 	if (second)
 		hnic_link_pass_one(hd, second, lanes, now);
 }
