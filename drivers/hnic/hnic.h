@@ -177,11 +177,11 @@ void hnic_pkt_csum(struct hnic_pkt *p);
 bool hnic_pkt_csum_good(const struct hnic_pkt *p);
 bool hnic_pkt_plain(const struct hnic_pkt *p, const u8 *addr, u32 *ack, u32 *ts,
 		    u8 *doff);
+bool hnic_pkt_from(const struct hnic_pkt *p, const u8 *addr);
 
 /* ------------------------------------------------------------- counters */
 
 /* Of the TX engine; ethtool -S has the names, Documentation/hnic.rst more */
-bool hnic_pkt_from(const struct hnic_pkt *p, const u8 *addr);
 struct hnic_tx_stats {
 	u64 packets;
 	u64 octets;

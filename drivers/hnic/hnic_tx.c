@@ -363,10 +363,10 @@ void hnic_tx_after(struct hnic_dev *hd)
 enum hrtimer_restart hnic_tx_timeout(struct hrtimer *timer)
 {
 	struct hnic_dev *hd = container_of(timer, struct hnic_dev, tx_timer);
-	/* pairs with hnic_tx_after(): either it starts us, or we see its packets */
-	smp_mb();
 	int i;
 
+	/* pairs with hnic_tx_after(): either it starts us, or we see its packets */
+	smp_mb();
 	for (i = 0; i < hd->nqueues; i++) {
 		struct hnic_txq *tx = hd->queue[i].tx;
 
