@@ -6,7 +6,7 @@
  *        attacks a listening hyb-target
  *   hyb-hostile -h ADDRESS [-p PORT] [-s COMMAND] fence
  *        the same with "hyb-target -g"
- *   hyb-hostile -h ADDRESS [-p PORT] [-s COMMAND] hello|sdp|shared|ring|hold
+ *   hyb-hostile -h ADDRESS [-p PORT] [-s COMMAND] hello|credits|sdp|shared|ring|hold
  *        attacks a listening SDP socket, a server that echoes; on a shared
  *        link, with payload in rings, without credits in the last cases
  *   hyb-hostile -h ADDRESS [-p PORT] [-s COMMAND] zcopy|held
@@ -210,6 +210,7 @@ static void attack_listener(const struct attack *a, bool open)
 		result(a, false, "no TCP connection", NULL);
 		return;
 	}
+	sdp_rcvsz = a->rcvsz;
 	if (open && (opt.sdp ? sdp_open(&p) : peer_open(&p, NULL, 0))) {
 		result(a, false, "start-up failed", NULL);
 		peer_close(&p);
@@ -322,6 +323,9 @@ static bool run_suite(const char *suite)
 	} else if (!strcmp(suite, "hello")) {
 		opt.sdp = true;
 		run(hello_attacks, hello_attack_count, false);
+	} else if (!strcmp(suite, "credits")) {
+		opt.sdp = true;
+		run(credit_attacks, credit_attack_count, false);
 	} else if (!strcmp(suite, "sdp")) {
 		opt.sdp = true;
 		run(sdp_attacks, sdp_attack_count, true);

@@ -35,6 +35,7 @@ struct attack {
 	uint64_t to; /* added to the region's address */
 	uint32_t len;
 	uint32_t qn, msn, mo, inval;
+	uint32_t rcvsz; /* LocalRcvSz of our Hello, 0: the usual one */
 };
 
 /* After a regular start-up */
@@ -84,6 +85,9 @@ void sdp_ring_told(bool told);
 /* no credits: the device holds messages back */
 extern const struct attack hold_attacks[];
 extern const unsigned int hold_attack_count;
+/* On the bare TCP connection, to an SDP listener that echoes: credits of the peer */
+extern const struct attack credit_attacks[];
+extern const unsigned int credit_attack_count;
 /* On an SDP connection to "sdp-zcopy serve" */
 extern const struct attack zcopy_attacks[];
 extern const unsigned int zcopy_attack_count;
@@ -101,6 +105,7 @@ int attack_next(struct peer *p, int timeout_ms);
 int sdp_open(struct peer *p);
 int sdp_answer(struct peer *p); /* to who connected */
 extern bool sdp_silent; /* sends no message at the start */
+extern uint32_t sdp_rcvsz; /* LocalRcvSz of our Hello, 0: the usual one */
 extern bool sdp_shared; /* offers the shared link, and insists on it */
 extern unsigned int sdp_ext; /* extension of the Hello offered, and insisted on */
 #define SDP_RING 2

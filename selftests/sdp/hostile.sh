@@ -3,8 +3,9 @@
 # vm: timeout=600
 #
 # A peer that speaks proper iWARP but breaks the rules of SDP, against an SDP
-# server. Each connection ends or goes on as it has to, the counter of that
-# mistake rises, a healthy connection is not disturbed, and nothing is left.
+# server, or looks whether the server keeps to those about credits. Each connection
+# ends or goes on as it has to, the counter of that mistake rises, a healthy
+# connection is not disturbed, and nothing is left.
 
 # shellcheck source=selftests/lib/lib.sh
 . "$(dirname "$0")/../lib/lib.sh"
@@ -24,7 +25,7 @@ log=$BG_LOG
 wait_for 20 said connected "$log" ||
 	ktap_fail "the healthy connection" "$(cat "$log")"
 
-for what in hello sdp shared ring hold; do
+for what in hello credits sdp shared ring hold; do
 	in_a hyb-hostile -h $SERVER -p 5020 \
 		-s "in-ns b sdpstat -s -z" $what > "$OUT/$what.tap" 2>&1
 	ktap_include <(grep -v '# SKIP' "$OUT/$what.tap")

@@ -6,6 +6,7 @@
  * MSeqAck, qn the credits announced, to added to the length field.
  */
 #include <poll.h>
+#include <stdio.h>
 #include <string.h>
 #include <sys/socket.h>
 
@@ -20,6 +21,7 @@
 
 bool sdp_shared;
 unsigned int sdp_ext;
+uint32_t sdp_rcvsz;
 bool sdp_silent;
 
 static unsigned char msg[40000];
@@ -33,7 +35,7 @@ static size_t hello(unsigned char *h)
 	h[BSDH + 1] = 0x40;
 	h[BSDH + 3] = 1;
 	put_be32(h + BSDH + 4, RCVSZ);
-	put_be32(h + BSDH + 8, RCVSZ);
+	put_be32(h + BSDH + 8, sdp_rcvsz ? sdp_rcvsz : RCVSZ);
 	put_be32(h + BSDH + 12, 40000u << 16);
 	if (sdp_shared)
 		sdp_ext = 1;
@@ -524,8 +526,8 @@ const struct attack sdp_attacks[] = {
 	CASE("SDP: Data after DisConn", "bad_state", ABORT, after_discon, MSG(0xff, .len = 3)),
 	CASE("SDP: SrcAvail after DisConn", "bad_state", ABORT,
 	     after_discon, MSG(0xfe, .len = 116, .inval = 4096)),
-	CASE("SDP: AbortConn after DisConn", NULL, ABORT, after_discon, MSG(0x03)),
-	CASE("SDP: AbortConn", NULL, ABORT, one, MSG(0x03)),
+	CASE("SDP: AbortConn after DisConn", "aborts_rcvd", ABORT, after_discon, MSG(0x03)),
+	CASE("SDP: AbortConn", "aborts_rcvd", ABORT, one, MSG(0x03)),
 	CASE("SDP: FIN without DisConn", NULL, ABORT, no_discon),
 	CASE("SDP: RST", NULL, ENDS(E_CLOSED), rst),
 	CASE("SDP: random messages", NULL, ENDS(E_ANY), random_messages),
@@ -1002,3 +1004,261 @@ void sdp_ring_told(bool told)
 {
 	ring_untold = !told;
 }
+
+/* ---- what the peer may send: its credits, the length of our receives ---- */
+
+#define ECHOED 8000 /* octets that come back, as far as they may */
+#define QUIET_MS 500
+
+/* What we have told it, and what it has told us: numbers of the last message */
+static uint32_t granted, told;
+/* What has come: octets, messages with payload, the answer to ChRcvBuf */
+static uint32_t got, payloads, resized;
+
+static enum peer_end against(const char *what)
+{
+	printf("# %s\n", what);
+	return END_NO_FRAME;
+}
+
+static void credit_say(struct peer *p, unsigned int mid, size_t len)
+{
+	const struct attack a = { .ddp = mid, .qn = granted - p->mseq_ack };
+
+	put_message(p, &a, len);
+}
+
+/* Is it the next piece of what we have sent? */
+static bool next_octets(const unsigned char *data, size_t len)
+{
+	size_t i;
+
+	for (i = 0; i < len; i++)
+		if (data[i] != (unsigned char)((got + i) * 7))
+			return false;
+	got += len;
+	payloads += !!len;
+	return got <= ECHOED;
+}
+
+/* The rules of what has come as message number @mseq, with @len octets of payload */
+static const char *credit_rules(const unsigned char *m, uint32_t mseq,
+				uint32_t len)
+{
+	uint32_t total = get_be32(m + 12) + (m[2] << 8 | m[3]);
+	int credits = granted + 1 - mseq;
+
+	if (credits < 1)
+		return "a message without a credit";
+	if (len && credits < 3)
+		return "payload with less than three credits";
+	if (credits == 1 && (int)(total - told) <= 0)
+		return "the last credit brought no new ones";
+	if ((int)(total - told) > 0)
+		told = total;
+	return NULL;
+}
+
+/* A whole message, of one FPDU or more; its length, 0: none, -1: something else */
+static int credit_message(struct peer *p, unsigned char *m, size_t room,
+			  int timeout_ms)
+{
+	size_t len = 0, n;
+	int ret;
+
+	do {
+		ret = peer_recv_fpdu(p, len ? 10000 : timeout_ms);
+		if (ret == -2 && !len)
+			return 0;
+		if (ret != 1 || p->ulpdu_len < 18 ||
+		    get_be32(p->ulpdu + 14) != len)
+			return -1;
+		n = p->ulpdu_len - 18;
+		if (n > room - len)
+			return -1;
+		memcpy(m + len, p->ulpdu + 18, n);
+		len += n;
+	} while (p->ulpdu[0] != DDP_UNTAGGED);
+	return len < BSDH ? -1 : (int)len;
+}
+
+/* 1: a message has come; 0: none; -1: one that is against the rules */
+static int credit_hear(struct peer *p, uint32_t rcvsz, int timeout_ms)
+{
+	unsigned char m[RCVSZ];
+	const char *wrong;
+	uint32_t len;
+	int ret;
+
+	ret = credit_message(p, m, sizeof(m), timeout_ms);
+	if (!ret)
+		return 0;
+	if (ret < 0) {
+		against("no message");
+		return -1;
+	}
+	len = ret - BSDH;
+	resized += m[0] == 0x0c;
+	if (m[0] != 0xff)
+		len = 0;
+	wrong = credit_rules(m, p->mseq_ack + 1, len);
+	if (get_be32(m + 8) != ++p->mseq_ack)
+		wrong = "a wrong number";
+	if ((uint32_t)ret > rcvsz)
+		wrong = "longer than the receives";
+	if (!next_octets(m + BSDH, len))
+		wrong = "other octets than were sent";
+	if (wrong)
+		against(wrong);
+	return wrong ? -1 : 1;
+}
+
+/* Until nothing comes any more */
+static bool credit_quiet(struct peer *p, uint32_t rcvsz)
+{
+	int ret;
+
+	do {
+		ret = credit_hear(p, rcvsz, QUIET_MS);
+	} while (ret > 0);
+	return !ret;
+}
+
+/* Three credits: one message of what has to come back */
+static bool credit_open(struct peer *p, const struct attack *a)
+{
+	unsigned char h[256];
+	size_t i, n = hello(h);
+
+	granted = 3;
+	got = 0;
+	payloads = 0;
+	resized = 0;
+	h[3] = granted;
+	if (peer_open(p, h, n) || p->private_len < 24 ||
+	    p->private_data[0] != 1)
+		return false;
+	told = p->private_data[2] << 8 | p->private_data[3];
+	p->mseq = 1;
+	p->mseq_ack = 0;
+	for (i = 0; i < ECHOED; i++)
+		msg[BSDH + i] = i * 7;
+	credit_say(p, 0xff, ECHOED);
+	return credit_quiet(p, a->rcvsz);
+}
+
+/* ChRcvBuf, to which there is an answer */
+static bool credit_ask(struct peer *p, const struct attack *a)
+{
+	put_be32(msg + BSDH, 65536);
+	credit_say(p, 0x0b, 4);
+	return credit_quiet(p, a->rcvsz);
+}
+
+/* Messages that use up its receives, until it tells of new ones */
+static bool credit_press(struct peer *p, const struct attack *a)
+{
+	uint32_t before = p->mseq_ack;
+	int ret = 0;
+
+	while (!ret && p->mseq_ack == before && (int)(told - p->mseq) >= 2) {
+		credit_say(p, 0xff, 0);
+		ret = credit_hear(p, a->rcvsz, 20);
+	}
+	return ret >= 0 && credit_quiet(p, a->rcvsz);
+}
+
+/* Messages that nothing may be said to */
+static bool credit_silence(struct peer *p, const struct attack *a)
+{
+	uint32_t before = p->mseq_ack;
+	int i;
+
+	for (i = 0; i < 5; i++)
+		if (!credit_ask(p, a) || p->mseq_ack != before)
+			return false;
+	return true;
+}
+
+/* More of them: all that was kept back comes */
+static bool credit_more(struct peer *p, const struct attack *a)
+{
+	granted += 64;
+	credit_say(p, 0xff, 0);
+	while (got < ECHOED)
+		if (credit_hear(p, a->rcvsz, 10000) != 1)
+			return false;
+	return credit_quiet(p, a->rcvsz);
+}
+
+/* Three credits, then two, one, none: qn are left. Then many. */
+static enum peer_end credits(struct peer *p, const struct target_memory *m,
+			     const struct attack *a)
+{
+	uint32_t left;
+
+	(void)m;
+	if (!credit_open(p, a) || payloads != 1)
+		return against("not one message with three credits");
+	if (a->qn < 2 && (!credit_ask(p, a) || resized != 1))
+		return against("no answer with two credits");
+	if (a->qn < 1 && !credit_press(p, a))
+		return against("a mistake with one credit");
+	left = granted - p->mseq_ack;
+	if (left != a->qn || payloads != 1)
+		return against("other credits are left");
+	if (!left && !credit_silence(p, a))
+		return against("not silent without credits");
+	return credit_more(p, a) ? END_NONE : against("does not go on");
+}
+
+/* One more credit, one more message */
+static enum peer_end credit_by_credit(struct peer *p,
+				      const struct target_memory *m,
+				      const struct attack *a)
+{
+	uint32_t i;
+
+	(void)m;
+	if (!credit_open(p, a))
+		return END_NO_FRAME;
+	for (i = 2; got < ECHOED; i++) {
+		granted = p->mseq_ack + 3;
+		credit_say(p, 0xff, 0);
+		if (!credit_quiet(p, a->rcvsz))
+			return END_NO_FRAME;
+		if (payloads != i)
+			return against("not one message for a credit");
+	}
+	return END_NONE;
+}
+
+static enum peer_end small_receives(struct peer *p,
+				    const struct target_memory *m,
+				    const struct attack *a)
+{
+	(void)m;
+	if (!credit_open(p, a) || !credit_more(p, a))
+		return END_NO_FRAME;
+	return payloads == (ECHOED + a->rcvsz - BSDH - 1) / (a->rcvsz - BSDH) ?
+		       END_NONE :
+		       against("messages are shorter than they could be");
+}
+
+/* clang-format off */
+const struct attack credit_attacks[] = {
+	CASE("Credits: three are one message with payload", NULL, ENDS(E_ALIVE),
+	     credits, .rcvsz = 1000, .qn = 2),
+	CASE("Credits: two are an answer", NULL, ENDS(E_ALIVE),
+	     credits, .rcvsz = 1000, .qn = 1),
+	CASE("Credits: the last one brings new ones", NULL, ENDS(E_ALIVE),
+	     credits, .rcvsz = 1000, .qn = 0),
+	CASE("Credits: one by one", NULL, ENDS(E_ALIVE), credit_by_credit, .rcvsz = 1000),
+	CASE("Credits: receives of 200 octets", NULL, ENDS(E_ALIVE),
+	     small_receives, .rcvsz = 200),
+	CASE("Credits: receives of 1001 octets", NULL, ENDS(E_ALIVE),
+	     small_receives, .rcvsz = 1001),
+};
+/* clang-format on */
+
+const unsigned int credit_attack_count = COUNT(credit_attacks);
