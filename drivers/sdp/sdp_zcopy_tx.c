@@ -184,6 +184,10 @@ static u32 sdp_zc_tx_want(struct sock *sk, struct msghdr *msg, int flags,
 	n = sdp_zc_segment(&msg->msg_iter, addr);
 	if (n < threshold || conn->fc != &sdp_fc_credit)
 		return 0;
+	/* receives that SrcAvail does not fit into */
+	if (conn->tx_max_payload <
+	    sdp_ext_len(SDP_MID_SRC_AVAIL) + SDP_ZC_HEAD)
+		return 0;
 	/* two ends that wait for each other to read: one has to send */
 	if (READ_ONCE(conn->rx_src_avail) || conn->zc.tx_copy ||
 	    sdp_zc_tx_skip(&conn->zc))
