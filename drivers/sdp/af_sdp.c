@@ -1152,11 +1152,20 @@ static int sdp_ioctl(struct socket *sock, unsigned int cmd, unsigned long arg)
 	return put_user(answ, (int __user *)arg);
 }
 
-/* As in TCP, no more than half of the buffer. */
+/*
+ * As in TCP: no more than half of the buffer if the program has chosen its size,
+ * else half of what it may grow to, and it grows as far as that takes.
+ */
 static int sdp_set_rcvlowat(struct sock *sk, int val)
 {
-	val = min(val, sk->sk_rcvbuf >> 1);
+	const struct sdp_net *sn = sdp_pernet(sock_net(sk));
+	bool fixed = sk->sk_userlocks & SOCK_RCVBUF_LOCK;
+	int max = fixed ? sk->sk_rcvbuf : READ_ONCE(sn->sysctl_rmem[2]);
+
+	val = min(val, max >> 1);
 	WRITE_ONCE(sk->sk_rcvlowat, val ? : 1);
+	if (!fixed && val > sk->sk_rcvbuf >> 1)
+		WRITE_ONCE(sk->sk_rcvbuf, val << 1);
 	/* somebody may wait for less than there is */
 	if (sdp_readable_bytes(sk) >= sk->sk_rcvlowat)
 		sk->sk_data_ready(sk);

@@ -355,6 +355,23 @@ static void run_rows(const struct row *r, size_t n, bool v6)
 	}
 }
 
+/* How much SO_RCVLOWAT takes of, and makes of, a buffer with SO_RCVBUF or without */
+static void low_water(char *buf, size_t len, bool sdp, int rcvbuf, int low)
+{
+	int fd = socket(sdp ? AF_SDP : AF_INET, SOCK_STREAM, 0);
+	int got = -1, size = -1;
+	socklen_t n = sizeof(int);
+
+	if (rcvbuf)
+		setsockopt(fd, SOL_SOCKET, SO_RCVBUF, &rcvbuf, sizeof(rcvbuf));
+	setsockopt(fd, SOL_SOCKET, SO_RCVLOWAT, &low, sizeof(low));
+	getsockopt(fd, SOL_SOCKET, SO_RCVLOWAT, &got, &n);
+	getsockopt(fd, SOL_SOCKET, SO_RCVBUF, &size, &n);
+	close(fd);
+	snprintf(buf, len, "%d, buffer %s", got,
+		 size >= 2 * got ? "twice that" : "less than twice that");
+}
+
 static void refused(const char *name, int type, int protocol, const char *want)
 {
 	int fd = socket(AF_SDP, type, protocol);
@@ -385,6 +402,24 @@ static void check_refused(void)
 		errno_text(got, sizeof(got));
 	result(!strcmp(got, "EOPNOTSUPP"), "MSG_FASTOPEN", got, "EOPNOTSUPP");
 	close(fd);
+}
+
+static void check_low_water(void)
+{
+	static const int rows[][2] = {
+		{ 0, 4 },	  { 0, 1000000 },      { 10000, 100000 },
+		{ 10000, 10000 }, { 200000, 1000000 },
+	};
+	char got[64], want[64], name[64];
+	size_t i;
+
+	for (i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
+		snprintf(name, sizeof(name), "SO_RCVBUF %d, SO_RCVLOWAT %d",
+			 rows[i][0], rows[i][1]);
+		low_water(got, sizeof(got), true, rows[i][0], rows[i][1]);
+		low_water(want, sizeof(want), false, rows[i][0], rows[i][1]);
+		result(!strcmp(got, want), name, got, want);
+	}
 }
 
 /* ---- rows about a connection ---- */
@@ -664,6 +699,7 @@ int main(int argc, char **argv)
 	run_rows(rows4, sizeof(rows4) / sizeof(rows4[0]), false);
 	run_rows(rows6, sizeof(rows6) / sizeof(rows6[0]), true);
 	check_refused();
+	check_low_water();
 	if (argc > 1 && connect_pair(&p, argv[1])) {
 		check_connection(&p);
 		check_info(&p);
