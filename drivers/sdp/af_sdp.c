@@ -27,6 +27,7 @@
 
 #define SDP_BIND_TRIES	16	/* ephemeral ports that rdma_cm may offer */
 #define SDP_CONNECT_TCP	1	/* go on with the TCP socket */
+#define SDP_SYNCNT_LONG	12	/* more attempts of TCP take longer than any limit */
 
 unsigned int sdp_net_id __read_mostly;
 EXPORT_SYMBOL_GPL(sdp_net_id);
@@ -863,7 +864,11 @@ static void sdp_connect_limit(struct sock *sk)
 {
 	struct sdp_net *sn = sdp_pernet(sock_net(sk));
 	int limit = READ_ONCE(sn->sysctl_connect_timeout);
+	u8 retries = READ_ONCE(sdp_sk(sk)->syn_retries);
 
+	/* what TCP takes for so many: each one waits twice as long as the last */
+	if (retries && retries <= SDP_SYNCNT_LONG)
+		limit = min(limit, (2 << retries) - 1);
 	if (sdp_sk(sk)->fallback)
 		limit = min(limit, READ_ONCE(sn->sysctl_fallback_timeout));
 	sdp_start_deadline(sk, min_not_zero((unsigned long)HZ * limit,

@@ -691,6 +691,33 @@ static void check_reuseport(const char *address)
 		close(client[i]);
 }
 
+/* One attempt more than the first: over after three seconds, as with TCP */
+static void check_attempts(const char *address)
+{
+	struct sockaddr_in addr = { .sin_family = AF_INET,
+				    .sin_port = htons(PORT + 2) };
+	struct timeval tv = { .tv_sec = 10 };
+	int fd = socket(AF_SDP, SOCK_STREAM, 0), client[2], one = 1;
+	char got[32] = "connected";
+
+	inet_pton(AF_INET, address, &addr.sin_addr);
+	if (bind(fd, (struct sockaddr *)&addr, sizeof(addr)) || listen(fd, 0) ||
+	    connect_some(client, 1, &addr)) {
+		fail_now("a listener without room");
+		return;
+	}
+	client[1] = socket(AF_SDP, SOCK_STREAM, 0);
+	setsockopt(client[1], SOL_TCP, TCP_SYNCNT, &one, sizeof(one));
+	setsockopt(client[1], SOL_SOCKET, SO_SNDTIMEO, &tv, sizeof(tv));
+	if (connect(client[1], (struct sockaddr *)&addr, sizeof(addr)))
+		errno_text(got, sizeof(got));
+	result(!strcmp(got, "ETIMEDOUT"), "TCP_SYNCNT ends connect()", got,
+	       "ETIMEDOUT");
+	close(client[0]);
+	close(client[1]);
+	close(fd);
+}
+
 int main(int argc, char **argv)
 {
 	struct pair p;
@@ -706,6 +733,7 @@ int main(int argc, char **argv)
 		check_inherited(&p);
 		check_cork(&p);
 		check_reuseport(argv[1]);
+		check_attempts(argv[1]);
 	}
 	printf("1..%u\n# totals: pass:%u fail:%u skip:0\n", ran, ran - failed,
 	       failed);
