@@ -785,7 +785,6 @@ static void sdp_disconnect(struct sock *sk)
 	} else if (old != TCP_CLOSE) {
 		WRITE_ONCE(sk->sk_err, ECONNRESET);
 	}
-	sk->sk_disconnects++;
 	sdp_abort(sk);
 	sdp_rx_purge(sk);
 	if (!sdp->user_bound)
@@ -961,6 +960,7 @@ static int sdp_connect_locked(struct socket *sock, struct sockaddr *sa,
 	if (len < (int)sizeof(sa->sa_family))
 		return -EINVAL;
 	if (sa->sa_family == AF_UNSPEC) {
+		sk->sk_disconnects++;
 		sdp_disconnect(sk);
 		sock->state = SS_UNCONNECTED;
 		return 0;

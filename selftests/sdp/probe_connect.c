@@ -177,7 +177,7 @@ static void probe_attempts(const struct full *f)
 	int s = new_socket();
 
 	set_int(s, IPPROTO_TCP, TCP_SYNCNT, 1);
-	send_timeout(s, 40000);
+	send_timeout(s, 10000);
 	row("connect with TCP_SYNCNT 1", "%s", connect_res(s, &f->addr));
 	close(s);
 }
@@ -247,6 +247,12 @@ static void probe_threads_connect(void)
 
 	full_open(&f);
 	waited_for = f.addr;
+	s = new_socket();
+	blocked_start(&b, s, blocking_connect);
+	shutdown(s, SHUT_RDWR);
+	row("connect woken by shutdown", "%s",
+	    blocked_finished(&b, PROBE_WAIT_MS) ? b.result : "blocked");
+	close(s);
 	s = new_socket();
 	blocked_start(&b, s, blocking_connect);
 	close(s);
