@@ -182,7 +182,6 @@ static void sdp_wake_ended(struct sock *sk, bool error)
 	sk->sk_state_change(sk);
 	if (error)
 		sk_error_report(sk);
-	sk_wake_async(sk, SOCK_WAKE_WAITD, POLL_HUP);
 }
 
 /* The connection is gone, drained if it ever was: what does the socket see? lock_sock */

@@ -361,7 +361,9 @@ void sdp_rx_wake(struct sdp_rx_ctx *c)
 			   sk->sk_state == TCP_CLOSE;
 
 		sk->sk_state_change(sk);
-		sk_wake_async(sk, SOCK_WAKE_WAITD, hup ? POLL_HUP : POLL_IN);
+		sk_wake_async(sk, SOCK_WAKE_WAITD, POLL_IN);
+		if (hup)
+			sk_wake_async(sk, SOCK_WAKE_WAITD, POLL_HUP);
 	}
 }
 

@@ -219,8 +219,23 @@ static void probe_signal_codes(void)
 	shutdown(a, SHUT_WR);
 	row("F_SETSIG: codes of the peer's end", "%s",
 	    signal_codes(c, POLL_IN));
+	shutdown(c, SHUT_WR);
+	row("F_SETSIG: codes of the own end, then", "%s",
+	    signal_codes(c, POLL_HUP));
 	close(c);
 	close(a);
+	c = watched(&a, sig);
+	shutdown(c, SHUT_WR);
+	row("F_SETSIG: codes of the own end", "%s", signal_codes(c, POLL_HUP));
+	shutdown(a, SHUT_WR);
+	row("F_SETSIG: codes of the peer's end, then", "%s",
+	    signal_codes(c, POLL_HUP));
+	close(c);
+	close(a);
+	c = watched(&a, sig);
+	reset_close(a);
+	row("F_SETSIG: codes of a reset", "%s", signal_codes(c, POLL_ERR));
+	close(c);
 	signal(sig, SIG_IGN);
 }
 
