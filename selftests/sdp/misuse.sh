@@ -26,7 +26,7 @@ load() {
 	XS=$BG_PID
 	wait_for 20 said listening
 	start_bg a sdp-run xfer -h "$SERVER" -p 5010 -n 100G -d 100G -C 4 -t 300
-	XC=$BG_PID
+	XC=$BG_PID XC_LOG=$BG_LOG
 	wait_for 20 sending || ktap_fail "load" "$(cat "$BG_LOG")" "$(in_a sdpstat -e)"
 }
 
@@ -84,11 +84,23 @@ interface_down() {
 	ktap_check "kill -9: no queue pair is left" wait_for "$SOON" no_queue_pairs
 }
 
-# device_goes a|b: the client's or the server's
+# removals a|b BEFORE N: as many more connections and listeners were lost
+removals() { [ "$(($(sdp_counter "$1" device_removals) - $2))" -eq "$3" ]; }
+
+# device_goes a|b: the client's or the server's, who has a listener as well
 device_goes() {
+	local before n=4
+
 	load
+	[ "$1" = a ] || n=5
+	before=$(sdp_counter "$1" device_removals)
 	ktap_check "rdma link delete in $1 under load" \
 		timeout "$SOON" rdma link delete "rd$1"
+	ktap_check "rdma link delete in $1: $n device_removals" \
+		wait_for "$SOON" removals "$1" "$before" "$n"
+	# what a server does not tell
+	[ "$1" = b ] || ktap_check "rdma link delete in a: the error is ENETRESET" \
+		wait_for "$SOON" said "Network dropped connection on reset" "$XC_LOG"
 	after "rdma link delete in $1"
 }
 
