@@ -10,7 +10,7 @@ struct counter {
 /* clang-format off */
 static const struct counter counters[] = {
 	[SDP_MIB_ACTIVE_OPENS] = { "active_opens",
-		"connections established by connect()" },
+		"connects begun, whatever became of them" },
 	[SDP_MIB_PASSIVE_OPENS] = { "passive_opens",
 		"connections established on listeners" },
 	[SDP_MIB_ACCEPTS] = { "accepts",
@@ -32,7 +32,7 @@ static const struct counter counters[] = {
 	[SDP_MIB_ABORTS_SENT] = { "aborts_sent",
 		"connections ended abortively by this side" },
 	[SDP_MIB_ABORTS_RCVD] = { "aborts_rcvd",
-		"connections ended abortively by the peer" },
+		"AbortConn received; the peer may reset without it" },
 	[SDP_MIB_DISCON_SENT] = { "discon_sent",
 		"DisConn sent: end of our data" },
 	[SDP_MIB_DISCON_RCVD] = { "discon_rcvd",

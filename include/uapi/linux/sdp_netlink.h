@@ -30,7 +30,7 @@ enum {
 	SDP_MIB_PAD,			/* alignment only */
 
 	/* connections */
-	SDP_MIB_ACTIVE_OPENS,		/* connections established by connect() */
+	SDP_MIB_ACTIVE_OPENS,		/* connects begun, whatever became of them */
 	SDP_MIB_PASSIVE_OPENS,		/* connections established on listeners */
 	SDP_MIB_ACCEPTS,		/* connections taken by accept() */
 	SDP_MIB_CURR_ESTAB,		/* connections that exist now (the only gauge) */
@@ -41,7 +41,7 @@ enum {
 	SDP_MIB_REFUSED_REQS,		/* requests refused: nobody listens, or no resources */
 	SDP_MIB_LISTEN_DROPS,		/* held requests given up */
 	SDP_MIB_ABORTS_SENT,		/* connections ended abortively by this side */
-	SDP_MIB_ABORTS_RCVD,		/* connections ended abortively by the peer */
+	SDP_MIB_ABORTS_RCVD,		/* AbortConn received; the peer may reset without it */
 	SDP_MIB_DISCON_SENT,		/* DisConn sent: end of our data */
 	SDP_MIB_DISCON_RCVD,		/* DisConn received: end of the peer's data */
 	SDP_MIB_TIMEOUTS,		/* connections ended by a timer of ours */
