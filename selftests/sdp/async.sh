@@ -37,7 +37,7 @@ uring() {
 	# shellcheck disable=SC2086
 	in_a timeout 60 $2 sdp-uring $SERVER $PORT >"/tmp/uring.$1" 2>&1
 	echo "exit $?" >>"/tmp/uring.$1"
-	wait_for 20 grep -q ^end "$SERVE_LOG"
+	wait_for 20 grep -q ^over "$SERVE_LOG"
 	cat "$SERVE_LOG" >>"/tmp/uring.$1"
 	stop_bg "$SERVE"
 }
@@ -87,7 +87,7 @@ for flow in transport rdma vwin credit; do
 	before=$(accepted)
 	notify $flow sdp-run
 	uring $flow sdp-run
-	ktap_is "$flow: it was SDP" "$(($(accepted) - before))" 2
+	ktap_is "$flow: it was SDP" "$(($(accepted) - before))" 3
 	same notify $flow
 	same uring $flow
 done

@@ -3,7 +3,8 @@
  * sdp-uring: both ends of a connection driven by io_uring, without its library.
  * Prints what comes back, for a comparison of transports.
  *
- *	sdp-uring serve ADDRESS PORT	takes one connection, echoes until its end
+ *	sdp-uring serve ADDRESS PORT	takes two connections, one after the other,
+ *					echoes until their ends
  *	sdp-uring ADDRESS PORT
  */
 #include <arpa/inet.h>
@@ -26,6 +27,9 @@
 
 #define ENTRIES 8
 #define PIECE 20000
+#define GROUP 7 /* of buffers that receives choose from */
+#define BUFFERS 4
+#define BUFFER 1000
 
 static struct {
 	int fd;
@@ -128,25 +132,57 @@ static int run(int op, int fd, const void *buf, uint32_t len, uint64_t off)
 	return reap().res;
 }
 
+static void echo(int fd)
+{
+	int n, k;
+
+	while ((n = run(IORING_OP_RECV, fd, in, sizeof(in), 0)) > 0) {
+		for (int done = 0; done < n; done += k) {
+			k = run(IORING_OP_SEND, fd, in + done, n - done, 0);
+			if (k <= 0)
+				exit(1);
+		}
+	}
+	printf("end %d\n", n);
+	close(fd);
+}
+
 static void serve(int fd, const struct sockaddr_in *a)
 {
-	int one = 1, c, n, k;
+	struct io_uring_sqe sqe = request(IORING_OP_ACCEPT, fd, NULL, 0);
+	struct done cqe;
+	int one = 1;
 
 	setsockopt(fd, SOL_SOCKET, SO_REUSEADDR, &one, sizeof(one));
 	if (bind(fd, (const struct sockaddr *)a, sizeof(*a)) || listen(fd, 5))
 		die("listen");
 	printf("listening\n");
 	fflush(stdout);
-	c = run(IORING_OP_ACCEPT, fd, NULL, 0, 0);
-	printf("accept %s\n", c < 0 ? strerror(-c) : "ok");
-	while ((n = run(IORING_OP_RECV, c, in, sizeof(in), 0)) > 0) {
-		for (int done = 0; done < n; done += k) {
-			k = run(IORING_OP_SEND, c, in + done, n - done, 0);
-			if (k <= 0)
-				exit(1);
-		}
+	sqe.ioprio = IORING_ACCEPT_MULTISHOT;
+	submit(&sqe);
+	for (int i = 0; i < 2; i++) {
+		cqe = reap();
+		printf("accept %s more %d\n",
+		       cqe.res < 0 ? strerror(-cqe.res) : "ok",
+		       !!(cqe.flags & IORING_CQE_F_MORE));
+		echo(cqe.res);
 	}
-	printf("end %d\n", n);
+	printf("over\n");
+}
+
+static void cancel_receive(void)
+{
+	struct io_uring_sqe sqe = request(IORING_OP_ASYNC_CANCEL, -1, NULL, 0);
+	struct done cqe;
+
+	sqe.addr = IORING_OP_RECV;
+	submit(&sqe);
+	for (int i = 0; i < 2; i++) {
+		cqe = reap();
+		printf("%s %d more %d\n",
+		       cqe.user_data == IORING_OP_RECV ? "recv" : "cancel",
+		       cqe.res, !!(cqe.flags & IORING_CQE_F_MORE));
+	}
 }
 
 /* All of an echo: whole, though it comes in pieces */
@@ -161,6 +197,52 @@ static void echoed(int fd)
 	n = reap().res;
 	printf("recv %d %s\n", n,
 	       memcmp(in, out, PIECE) ? "differs" : "is right");
+}
+
+/* The same, in two parts and with RECVMSG */
+static void echoed_message(int fd)
+{
+	struct iovec iov[2] = { { in, 9 }, { in + 9, PIECE - 9 } };
+	struct msghdr msg = { .msg_iov = iov, .msg_iovlen = 2 };
+	struct io_uring_sqe sqe = request(IORING_OP_RECVMSG, fd, &msg, 1);
+	int n;
+
+	sqe.msg_flags = MSG_WAITALL;
+	memset(in, 0, PIECE);
+	submit(&sqe);
+	n = reap().res;
+	printf("recvmsg %d %s flags %d\n", n,
+	       memcmp(in, out, PIECE) ? "differs" : "is right", msg.msg_flags);
+}
+
+/* A receive that goes on, each time into another buffer, until it is cancelled */
+static void receive_on(int fd)
+{
+	struct io_uring_sqe sqe =
+		request(IORING_OP_PROVIDE_BUFFERS, BUFFERS, in, BUFFER);
+	struct done cqe;
+
+	sqe.buf_group = GROUP;
+	submit(&sqe);
+	printf("buffers %d\n", reap().res);
+	sqe = request(IORING_OP_RECV, fd, NULL, 0);
+	sqe.ioprio = IORING_RECV_MULTISHOT;
+	sqe.flags = IOSQE_BUFFER_SELECT;
+	sqe.buf_group = GROUP;
+	submit(&sqe);
+	for (int i = 1; i < BUFFERS; i++) {
+		const unsigned char *buf;
+
+		printf("send %d\n", run(IORING_OP_SEND, fd, out, 10 * i, 0));
+		cqe = reap();
+		buf = in + BUFFER * (cqe.flags >> IORING_CQE_BUFFER_SHIFT);
+		printf("recv %d more %d %s\n", cqe.res,
+		       !!(cqe.flags & IORING_CQE_F_MORE),
+		       cqe.res != 10 * i || memcmp(buf, out, 10 * i) ?
+			       "differs" :
+			       "is right");
+	}
+	cancel_receive();
 }
 
 /* The result, and behind it the notification, F_MORE promises it */
@@ -260,7 +342,7 @@ static void client(int fd, const struct sockaddr_in *a)
 	printf("send %d\n", run(IORING_OP_SEND, fd, out, PIECE, 0));
 	echoed(fd);
 	printf("sendmsg %d\n", run(IORING_OP_SENDMSG, fd, &msg, 1, 0));
-	echoed(fd);
+	echoed_message(fd);
 	send_zc(fd);
 	echoed(fd);
 	/* a poll and a receive that wait, until there is something */
@@ -273,18 +355,29 @@ static void client(int fd, const struct sockaddr_in *a)
 	not_sent(fd);
 	sqe = request(IORING_OP_RECV, fd, in, PIECE);
 	submit(&sqe);
-	sqe = request(IORING_OP_ASYNC_CANCEL, -1, NULL, 0);
-	sqe.addr = IORING_OP_RECV;
-	submit(&sqe);
-	for (int i = 0; i < 2; i++) {
-		cqe = reap();
-		printf("%s %d\n",
-		       cqe.user_data == IORING_OP_RECV ? "recv" : "cancel",
-		       cqe.res);
-	}
+	cancel_receive();
+	receive_on(fd);
 	printf("shutdown %d\n", run(IORING_OP_SHUTDOWN, fd, NULL, SHUT_WR, 0));
 	printf("recv %d\n", run(IORING_OP_RECV, fd, in, PIECE, 0));
 	printf("close %d\n", run(IORING_OP_CLOSE, fd, NULL, 0, 0));
+}
+
+/* Once more, to the listener whose accept goes on */
+static void client_again(int fd, const struct sockaddr_in *a)
+{
+	printf("connect %d\n", run(IORING_OP_CONNECT, fd, a, 0, sizeof(*a)));
+	printf("send %d\n", run(IORING_OP_SEND, fd, out, PIECE, 0));
+	echoed(fd);
+	close(fd);
+}
+
+static int new_socket(void)
+{
+	int fd = socket(AF_INET, SOCK_STREAM, 0);
+
+	if (fd < 0)
+		die("socket");
+	return fd;
 }
 
 int main(int argc, char **argv)
@@ -298,12 +391,12 @@ int main(int argc, char **argv)
 	inet_pton(AF_INET, argv[1], &a.sin_addr);
 	a.sin_port = htons(atoi(argv[2]));
 	open_ring();
-	fd = socket(AF_INET, SOCK_STREAM, 0);
-	if (fd < 0)
-		die("socket");
-	if (server)
+	fd = new_socket();
+	if (server) {
 		serve(fd, &a);
-	else
+	} else {
 		client(fd, &a);
+		client_again(new_socket(), &a);
+	}
 	return 0;
 }
