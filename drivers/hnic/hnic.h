@@ -47,6 +47,7 @@
 #define HNIC_POOL_PAGES	128
 #define HNIC_POOL_ORDER	3
 #define HNIC_WIRE_MAX	4096	/* packets under way; then the sender waits */
+#define HNIC_WIRE_SIZE	(8U << 20)	/* and so many octets of memory */
 #define HNIC_CONNS	1024
 #define HNIC_FILTERS	64
 #define HNIC_BUFS	256	/* tagged buffers of a connection */
@@ -141,16 +142,19 @@ struct hnic_list {
 	struct hnic_pkt *head;
 	struct hnic_pkt **tail;
 	u32 count;
+	u32 size;	/* octets of memory */
 };
 
 /**
  * struct hnic_pool - memory for packets, of one TX engine
+ * @memcg: who made the device, and is charged for the pages; or NULL
  * @page: pages in use, used again when all packets in them are gone
  * @cur: the one that packets are taken from
  * @fill: octets of it that are taken
  * @size: its size
  */
 struct hnic_pool {
+	struct mem_cgroup *memcg;
 	struct page *page[HNIC_POOL_PAGES];
 	u32 cur;
 	u32 fill;
@@ -367,6 +371,7 @@ struct hnic_queue {
  * @lock: protects all of this; taken by the peer's TX engine and the RX engine
  * @lane: one for each path, in the order of arrival
  * @count: packets in all of them
+ * @size: their memory
  * @timed: packets may have to wait in more than the first lane
  * @up: the device is open
  * @full: the peer waits for room
@@ -375,6 +380,7 @@ struct hnic_wire {
 	spinlock_t lock;	/* all of this */
 	struct hnic_list lane[HNIC_LANES];
 	u32 count;
+	u32 size;
 	bool timed;
 	bool up;
 	bool full;

@@ -79,6 +79,12 @@ static bool hnic_link_roll(struct hnic_link *l, enum hnic_knob knob)
 	return hnic_link_chance(&l->random, READ_ONCE(l->knob[knob]));
 }
 
+static bool hnic_wire_full(const struct hnic_wire *w)
+{
+	return READ_ONCE(w->count) >= HNIC_WIRE_MAX ||
+	       READ_ONCE(w->size) >= HNIC_WIRE_SIZE;
+}
+
 /**
  * hnic_link_busy() - may the TX engine send?
  * @hd: device
@@ -94,12 +100,12 @@ u64 hnic_link_busy(struct hnic_dev *hd, u64 now)
 
 	if (l->free_at > now + HNIC_LINK_AHEAD)
 		return l->free_at - HNIC_LINK_AHEAD / 2;
-	if (!peer || READ_ONCE(peer->wire.count) < HNIC_WIRE_MAX)
+	if (!peer || !hnic_wire_full(&peer->wire))
 		return 0;
 	WRITE_ONCE(peer->wire.full, true);
 	/* pairs with the lock taken in hnic_wire_take() */
 	smp_mb();
-	if (READ_ONCE(peer->wire.count) < HNIC_WIRE_MAX)
+	if (!hnic_wire_full(&peer->wire))
 		return 0;
 	return now + HNIC_WIRE_RETRY;
 }
@@ -312,7 +318,8 @@ static void hnic_wire_put(struct hnic_dev *peer, struct hnic_list *lanes,
 	if (w->up) {
 		w->timed |= timed;
 		for (i = 0; i < n; i++) {
-			w->count += lanes[i].count;
+			WRITE_ONCE(w->count, w->count + lanes[i].count);
+			WRITE_ONCE(w->size, w->size + lanes[i].size);
 			hnic_list_splice(&w->lane[i], &lanes[i]);
 		}
 	}
@@ -383,6 +390,7 @@ void hnic_wire_up(struct hnic_wire *w, bool up)
 	w->timed = false;
 	w->full = false;
 	w->count = 0;
+	w->size = 0;
 	for (i = 0; i < HNIC_LANES; i++)
 		hnic_list_purge(&w->lane[i]);
 	spin_unlock_bh(&w->lock);
@@ -445,8 +453,10 @@ u64 hnic_wire_take(struct hnic_dev *hd, struct hnic_list *to, u64 now)
 		if (w->lane[0].head)
 			next = 0;
 	}
-	w->count -= to->count;
-	if (w->full && w->count < HNIC_WIRE_MAX / 2) {
+	WRITE_ONCE(w->count, w->count - to->count);
+	WRITE_ONCE(w->size, w->size - to->size);
+	if (w->full && w->count < HNIC_WIRE_MAX / 2 &&
+	    w->size < HNIC_WIRE_SIZE / 2) {
 		w->full = false;
 		wake = true;
 	}

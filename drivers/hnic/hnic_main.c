@@ -10,6 +10,7 @@
 #include <linux/if_vlan.h>
 #include <linux/ip.h>
 #include <linux/ipv6.h>
+#include <linux/memcontrol.h>
 #include <linux/module.h>
 #include <linux/slab.h>
 #include <net/rtnetlink.h>
@@ -299,6 +300,8 @@ static void hnic_free(struct net_device *netdev)
 	}
 	kvfree(hd->queue);
 	hd->queue = NULL;
+	mem_cgroup_put(hd->pool.memcg);
+	hd->pool.memcg = NULL;
 	hnic_filter_purge(hd);
 }
 
@@ -351,6 +354,7 @@ static int hnic_init(struct net_device *netdev)
 	err = hnic_conn_init(hd);
 	if (err)
 		return err;
+	hd->pool.memcg = get_mem_cgroup_from_mm(current->mm);
 	err = hnic_alloc_queues(hd);
 	if (!err)
 		err = hnic_alloc_rmap(netdev);

@@ -14,6 +14,7 @@
 #include <linux/ip.h>
 #include <linux/ipv6.h>
 #include <linux/jhash.h>
+#include <linux/sched/mm.h>
 #include <linux/slab.h>
 #include <linux/tcp.h>
 #include <linux/udp.h>
@@ -27,6 +28,7 @@ void hnic_list_init(struct hnic_list *l)
 	l->head = NULL;
 	l->tail = &l->head;
 	l->count = 0;
+	l->size = 0;
 }
 
 void hnic_list_add(struct hnic_list *l, struct hnic_pkt *p)
@@ -35,6 +37,7 @@ void hnic_list_add(struct hnic_list *l, struct hnic_pkt *p)
 	*l->tail = p;
 	l->tail = &p->next;
 	l->count++;
+	l->size += p->size;
 }
 
 struct hnic_pkt *hnic_list_pop(struct hnic_list *l)
@@ -47,6 +50,7 @@ struct hnic_pkt *hnic_list_pop(struct hnic_list *l)
 	if (!l->head)
 		l->tail = &l->head;
 	l->count--;
+	l->size -= p->size;
 	return p;
 }
 
@@ -58,6 +62,7 @@ void hnic_list_splice(struct hnic_list *to, struct hnic_list *from)
 	*to->tail = from->head;
 	to->tail = from->tail;
 	to->count += from->count;
+	to->size += from->size;
 	hnic_list_init(from);
 }
 
@@ -71,10 +76,21 @@ void hnic_list_purge(struct hnic_list *l)
 
 /* --------------------------------------------------------------- memory */
 
+/* The engine is nobody's process; whoever is at his limit has packets dropped */
+static struct page *hnic_pool_page(struct hnic_pool *pool)
+{
+	gfp_t gfp = GFP_NOWAIT | __GFP_NOWARN | __GFP_COMP | __GFP_NORETRY |
+		    __GFP_ACCOUNT;
+	struct mem_cgroup *old = set_active_memcg(pool->memcg);
+	struct page *page = alloc_pages(gfp, HNIC_POOL_ORDER);
+
+	set_active_memcg(old);
+	return page;
+}
+
 /* Continue in the next page: an old one that nobody else uses, or a new one */
 static bool hnic_pool_next(struct hnic_pool *pool)
 {
-	gfp_t gfp = GFP_ATOMIC | __GFP_NOWARN | __GFP_COMP | __GFP_NORETRY;
 	u32 next = (pool->cur + 1) % HNIC_POOL_PAGES;
 	struct page **slot = &pool->page[next];
 
@@ -83,7 +99,7 @@ static bool hnic_pool_next(struct hnic_pool *pool)
 		*slot = NULL;
 	}
 	if (!*slot)
-		*slot = alloc_pages(gfp, HNIC_POOL_ORDER);
+		*slot = hnic_pool_page(pool);
 	if (!*slot)
 		return false;
 	pool->cur = next;
@@ -137,7 +153,10 @@ void hnic_pool_free(struct hnic_pool *pool)
 	for (i = 0; i < HNIC_POOL_PAGES; i++)
 		if (pool->page[i])
 			put_page(pool->page[i]);
-	memset(pool, 0, sizeof(*pool));
+	memset(pool->page, 0, sizeof(pool->page));
+	pool->cur = 0;
+	pool->fill = 0;
+	pool->size = 0;
 }
 
 /* -------------------------------------------------------------- headers */

@@ -1,8 +1,9 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0
 #
-# hnic: packets that wait in front of the device go on when the number of queues has
-# changed, without further ones to push them.
+# hnic: packets that wait. Those in front of the device go on when the number of
+# queues has changed, without further ones to push them; those on the wire are
+# bounded in octets, and charged to who made the link.
 
 # shellcheck source=selftests/lib/lib.sh
 . "$(dirname "$0")/../lib/lib.sh"
@@ -10,10 +11,14 @@ need ethtool python3 tc
 modprobe hnic
 
 knob() { echo "$2" >"/sys/class/net/ha/hnic/$1"; }
+stat_of() { ethtool -S "$1" | awk -v n="$2:" '$1 == n { print $2 }'; }
 
 # pair OPTION...: ha and hb without anybody who sends unasked, and a neighbour
 pair() {
-	ip link add ha "$@" type hnic peer name hb "$@" || ktap_skip_all "no link"
+	# shellcheck disable=SC2016
+	sh -c '[ -z "$1" ] || echo $$ >"$1"; shift; exec ip link add "$@"' x \
+		"${GROUP:+$GROUP/cgroup.procs}" ha "$@" type hnic peer name hb "$@" ||
+		ktap_skip_all "no link"
 	sysctl -qw net.ipv6.conf.ha.disable_ipv6=1 net.ipv6.conf.hb.disable_ipv6=1
 	ip addr add 10.9.0.1/24 dev ha
 	ip link set ha up
@@ -46,5 +51,41 @@ ktap_check "another number of queues" ethtool -L ha combined 2
 ktap_check "they still wait" test "$(backlog)" -gt 0
 knob rate 0
 ktap_check "they go on" wait_for 10 empty
+ip link del ha
+
+# A control group; its processes pay for what they allocate
+GROUP=/sys/fs/cgroup/hnic
+[ -e /sys/fs/cgroup/cgroup.controllers ] || mount -t cgroup2 none /sys/fs/cgroup
+if echo +memory >/sys/fs/cgroup/cgroup.subtree_control && mkdir $GROUP; then
+	defer rmdir $GROUP
+else
+	GROUP=
+fi
+charged() { cat $GROUP/memory.current; }
+
+# 2 s on the way, and twice as many octets as may be
+pair mtu 9600 txqueuelen 4000
+limit=$((8 << 20))
+knob delay 1000000
+knob path_delay 1000000
+[ -z "$GROUP" ] || before=$(charged)
+all=$((2 * limit / 9000))
+datagrams $all 9000
+most=0
+for ((i = 0; i < 20; i++)); do
+	there=$(stat_of ha tx_engine_octets)
+	there=$((there - $(stat_of hb rx_engine_octets)))
+	[ $there -lt $most ] || most=$there
+	sleep 0.1
+done
+ktap_check "$most octets on the wire: a burst more than its limit at most" \
+	test $most -lt $((limit + limit / 4))
+# some of it is kept for those that come next
+what="who made the link is charged for that"
+if [ -n "$GROUP" ]; then
+	ktap_check "$what" test $(($(charged) - before)) -gt $((3 << 20))
+else
+	ktap_skip "$what" "no control group for memory"
+fi
 ip link del ha
 ktap_done
