@@ -95,6 +95,10 @@ static struct run stream(const struct conn *c, const char *buf, uint32_t size,
 	run.cpu_local = proto_cpu_ns() - run.cpu_local;
 	run.nic_seconds = (nic_ns() - nic) * 1e-9;
 	run.seconds -= run.nic_seconds;
+	/* engines that work at the same time, or other counters */
+	if (run.seconds <= 0)
+		bench_die("NICs worked for %.6f s, longer than it took",
+			  run.nic_seconds);
 	return run;
 }
 

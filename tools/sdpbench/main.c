@@ -68,7 +68,7 @@ static void usage(FILE *out)
 	      "  -w, --wait SEC        go on trying to connect (default 0)\n"
 	      "      --timeout SEC     longest time of a repetition (default 60)\n"
 	      "      --nic [NETNS/]DEV[:COUNTERS]  a simulated NIC whose time, by these\n"
-	      "                        counters of ethtool -S (default *_ns), is not\n"
+	      "                        counters of ethtool -S (default nic_ns), is not\n"
 	      "                        that of a host\n"
 	      "  -j, --json            print JSON\n"
 	      "\n"

@@ -20,7 +20,7 @@
 #include "sdpbench.h"
 
 #define NIC_MAX 4
-#define NIC_COUNTERS "*_ns"
+#define NIC_COUNTERS "nic_ns"
 
 struct nic {
 	int fd; /* a socket in the device's namespace */
