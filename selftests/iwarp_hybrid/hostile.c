@@ -9,6 +9,8 @@
  *   hyb-hostile -h ADDRESS [-p PORT] [-s COMMAND] hello|credits|sdp|shared|ring|hold
  *        attacks a listening SDP socket, a server that echoes; on a shared
  *        link, with payload in rings, without credits in the last cases
+ *   hyb-hostile -h ADDRESS [-p PORT] -n COUNT [-r SEED] walk|walk-shared|...
+ *        COUNT connections to that server with random steps, most of them valid
  *   hyb-hostile -h ADDRESS [-p PORT] [-s COMMAND] zcopy|held
  *        attacks a listening "sdp-zcopy serve"; while test_hold.ko holds it up
  *   hyb-hostile -h ADDRESS [-p PORT] [-s COMMAND] wire
@@ -36,6 +38,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/wait.h>
+#include <time.h>
 #include <unistd.h>
 
 #include "hostile.h"
@@ -48,8 +51,10 @@ static struct {
 	int timeout_ms;
 	int listener;
 	unsigned int number, failed;
+	unsigned int count;
+	uint32_t seed;
 	bool sdp;
-} opt = { .timeout_ms = 20000 };
+} opt = { .timeout_ms = 20000, .count = 100 };
 
 long long attack_counter(const char *name)
 {
@@ -227,6 +232,63 @@ static void attack_listener(const struct attack *a, bool open)
 	peer_close(&p);
 }
 
+/* One walk; returns what was wrong, or NULL. */
+static const char *walk_once(uint32_t seed, struct walk *w)
+{
+	const char *what = NULL;
+	struct peer p;
+
+	memset(w, 0, sizeof(*w));
+	if (peer_connect(&p, (struct sockaddr *)&opt.sa, sizeof(opt.sa)))
+		return "no TCP connection";
+	if (sdp_open(&p))
+		what = "start-up failed";
+	if (!what)
+		sdp_walk(&p, seed, w, opt.timeout_ms);
+	/* what is valid goes on; whatever was not ends, or does */
+	if (!what && !w->wrong && w->over)
+		what = "ended without a reason";
+	else if (!what && !w->wrong && !sdp_echoes(&p, opt.timeout_ms))
+		what = "does not echo";
+	else if (!what && w->wrong && !w->over)
+		shutdown(p.fd, SHUT_WR);
+	if (!what && w->wrong && peer_wait_end(&p, opt.timeout_ms) == END_NONE)
+		what = "hangs";
+	peer_close(&p);
+	return what;
+}
+
+/* @suite: "walk" and, behind it, the kind of connection */
+static bool run_walks(const char *suite)
+{
+	unsigned int i, wrong = 0;
+	struct walk w;
+
+	if (!strcmp(suite, "walk-shared"))
+		sdp_shared = true;
+	else if (!strcmp(suite, "walk-ring"))
+		sdp_ext = SDP_RING;
+	else if (!strcmp(suite, "walk-hold"))
+		sdp_ext = SDP_HOLD;
+	else if (strcmp(suite, "walk"))
+		return false;
+	opt.sdp = true;
+	printf("# seed %u\n", opt.seed);
+	for (i = 0; i < opt.count; i++) {
+		const char *what = walk_once(opt.seed + i, &w);
+
+		wrong += w.wrong;
+		if (!what)
+			continue;
+		opt.failed++;
+		printf("# %s, -n 1 -r %u: %s\n", suite, opt.seed + i, what);
+	}
+	opt.number++;
+	printf("%s 1 - %s: %u connections, %u with mistakes\n",
+	       opt.failed ? "not ok" : "ok", suite, i, wrong);
+	return true;
+}
+
 int attack_next(struct peer *p, int timeout_ms)
 {
 	struct pollfd pfd = { .fd = opt.listener, .events = POLLIN };
@@ -366,7 +428,7 @@ static bool run_suite(const char *suite)
 		opt.sdp = true;
 		run(ack_attacks, ack_attack_count, false);
 	} else {
-		return false;
+		return run_walks(suite);
 	}
 	return true;
 }
@@ -377,13 +439,18 @@ int main(int argc, char **argv)
 
 	opt.sa.sin_family = AF_INET;
 	opt.sa.sin_port = htons(7900);
-	while ((c = getopt(argc, argv, "h:i:p:s:x:o:t:w")) != -1) {
+	opt.seed = time(NULL);
+	while ((c = getopt(argc, argv, "h:i:n:p:r:s:x:o:t:w")) != -1) {
 		if (c == 'h' && inet_pton(AF_INET, optarg, &opt.sa.sin_addr))
 			continue;
 		if (c == 'p')
 			opt.sa.sin_port = htons(atoi(optarg));
 		else if (c == 'i')
 			peer_interval = atoi(optarg);
+		else if (c == 'n')
+			opt.count = atoi(optarg);
+		else if (c == 'r')
+			opt.seed = strtoul(optarg, NULL, 0);
 		else if (c == 'w')
 			peer_isn = 0xffffff00;
 		else if (c == 's')

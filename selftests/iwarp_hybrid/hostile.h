@@ -111,5 +111,24 @@ extern unsigned int sdp_ext; /* extension of the Hello offered, and insisted on 
 #define SDP_RING 2
 #define SDP_HOLD 4
 bool sdp_echoes(struct peer *p, int timeout_ms);
+/* A message, as put together from an attack, see hostile_sdp.c */
+void sdp_send(struct peer *p, const struct attack *a, const void *payload,
+	      size_t len);
+/* Payload for the peer's ring, with its message or in front of it */
+void sdp_send_ring(struct peer *p, const void *data, size_t len, bool along);
+/* MID of the next message, which is in p->ulpdu; -1: none, or the end */
+#define SDP_NO_MID 0x100 /* something else, or more of a message */
+int sdp_recv_any(struct peer *p, int timeout_ms);
+
+/*
+ * On SDP connections to a server that echoes: one step after the other that the
+ * rules allow, at random, now and then one that they may not
+ */
+struct walk {
+	bool wrong; /* something was not as it should be */
+	bool over; /* the connection has ended */
+};
+
+void sdp_walk(struct peer *p, uint32_t seed, struct walk *w, int timeout_ms);
 
 #endif /* SELFTESTS_IWARP_HOSTILE_H */

@@ -9,7 +9,7 @@
 
 # shellcheck source=selftests/lib/lib.sh
 . "$(dirname "$0")/../lib/lib.sh"
-need hyb-hostile sdp-echo sdpstat
+need hyb-hostile sdp-actions sdp-echo sdpstat
 
 SERVER=10.0.0.2
 
@@ -30,6 +30,25 @@ for what in hello credits sdp shared ring hold; do
 		-s "in-ns b sdpstat -s -z" $what > "$OUT/$what.tap" 2>&1
 	ktap_include <(grep -v '# SKIP' "$OUT/$what.tap")
 done
+
+# to a connection that nobody has accepted
+start_bg b sdp-actions listen $SERVER 5022 100 pause
+wait_port b 5022
+for only in "SDP: MSeq" "SDP: unknown message 4" "Data after DisConn" "SDP: AbortConn"; do
+	in_a hyb-hostile -h $SERVER -p 5022 -s "in-ns b sdpstat -s -z" -o "$only" sdp \
+		> "$OUT/unaccepted.tap" 2>&1
+	ktap_include "$OUT/unaccepted.tap" "not accepted"
+done
+stop_bg "$BG_PID"
+
+# what goes wrong somewhere on the way, a few times; hostile-walk has more
+PINNED=$(pinned)
+for what in walk walk-shared walk-ring walk-hold; do
+	in_a hyb-hostile -h $SERVER -p 5020 -n "${WALKS:-25}" "$what" \
+		> "$OUT/$what.tap" 2>&1
+	ktap_include "$OUT/$what.tap"
+done
+ktap_check "nothing is pinned" wait_for 20 none_pinned
 
 # what is wrong below SDP, on a shared link: without markers and with them
 for interval in 0 256; do

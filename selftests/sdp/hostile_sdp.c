@@ -240,6 +240,47 @@ int sdp_open(struct peer *p)
 	return sdp_ext == SDP_RING ? ring_open(p) : 0;
 }
 
+void sdp_send(struct peer *p, const struct attack *a, const void *payload,
+	      size_t len)
+{
+	memcpy(msg + BSDH, payload, len);
+	put_message(p, a, len);
+}
+
+void sdp_send_ring(struct peer *p, const void *data, size_t len, bool along)
+{
+	struct attack h = { .ddp = MID_RING, .qn = CREDITS };
+
+	put_be32(msg + BSDH, len);
+	put_be32(msg + BSDH + 4, ring_got);
+	if (along)
+		memcpy(msg + BSDH + 8, data, len);
+	else
+		ring_write(p, ring_va + ring_put, data, len);
+	ring_put += len;
+	put_message(p, &h, 8 + (along ? len : 0));
+}
+
+int sdp_recv_any(struct peer *p, int timeout_ms)
+{
+	int mid;
+
+	if (sdp_ext == SDP_RING) {
+		mid = ring_recv(p, timeout_ms);
+		if (mid == MID_RING)
+			ring_got += get_be32(p->ulpdu + 18 + BSDH);
+		return mid;
+	}
+	if (peer_recv_fpdu(p, timeout_ms) != 1)
+		return -1;
+	/* a message may come in pieces; only the first one has a BSDH */
+	if (p->ulpdu_len < 18 + BSDH || p->ulpdu[1] != OP_SEND ||
+	    get_be32(p->ulpdu + 14))
+		return SDP_NO_MID;
+	p->mseq_ack = get_be32(p->ulpdu + 18 + 8);
+	return p->ulpdu[18];
+}
+
 /* The last octets of what the peer sends, however it cuts that into messages */
 static void keep_last(struct peer *p, char *last, size_t len)
 {
@@ -335,6 +376,27 @@ static enum peer_end after_discon(struct peer *p, const struct target_memory *m,
 	const struct attack discon = { .ddp = 2, .qn = CREDITS };
 
 	put_message(p, &discon, 0);
+	return one(p, m, a);
+}
+
+/* DisConn, the peer's as well, and then something all the same */
+static enum peer_end after_both(struct peer *p, const struct target_memory *m,
+				const struct attack *a)
+{
+	const struct attack discon = { .ddp = 2, .qn = CREDITS, .region = 2 };
+
+	if (answered(p, m, &discon) != END_NONE)
+		return END_NO_FRAME;
+	return one(p, m, a);
+}
+
+/* ModeChange to buffered mode, and then something that it does not allow */
+static enum peer_end buffered(struct peer *p, const struct target_memory *m,
+			      const struct attack *a)
+{
+	const struct attack change = { .ddp = 7, .qn = CREDITS, .len = 4 };
+
+	one(p, m, &change);
 	return one(p, m, a);
 }
 
@@ -498,6 +560,16 @@ const struct attack sdp_attacks[] = {
 	     one, MSG(0x07, .len = 4, .inval = 0x10000000)),
 	CASE("SDP: ModeChange to mode 7", "bad_rdma", ABORT,
 	     one, MSG(0x07, .len = 4, .inval = 0x70000000)),
+	CASE("SDP: ModeChange of our other half", "bad_state", ABORT,
+	     one, MSG(0x07, .len = 4, .inval = 0x80000000)),
+	CASE("SDP: ModeChange of our other half, pipelined", "bad_state", ABORT,
+	     one, MSG(0x07, .len = 4, .inval = 0xa0000000)),
+	CASE("SDP: Data in buffered mode", NULL, ENDS(E_ALIVE),
+	     buffered, MSG(0xff, .len = 1)),
+	CASE("SDP: SrcAvail in buffered mode", "bad_state", ABORT,
+	     buffered, MSG(0xfe, .len = 116, .inval = 4096)),
+	CASE("SDP: ModeChange by the source, out of buffered mode", "bad_state", ABORT,
+	     buffered, MSG(0x07, .len = 4, .inval = 0x10000000)),
 	CASE("SDP: ModeChange cut", "bad_len", ABORT, one, MSG(0x07, .len = 1)),
 	CASE("SDP: SinkAvail in combined mode", "bad_rdma", ABORT,
 	     one, MSG(0xfd, .len = 20, .inval = 4096)),
@@ -527,6 +599,13 @@ const struct attack sdp_attacks[] = {
 	CASE("SDP: SrcAvail after DisConn", "bad_state", ABORT,
 	     after_discon, MSG(0xfe, .len = 116, .inval = 4096)),
 	CASE("SDP: AbortConn after DisConn", "aborts_rcvd", ABORT, after_discon, MSG(0x03)),
+	CASE("SDP: Data after both DisConn", NULL, ABORT,
+	     after_both, MSG(0xff, .len = 3)),
+	CASE("SDP: SrcAvail after both DisConn", NULL, ABORT,
+	     after_both, MSG(0xfe, .len = 116, .inval = 4096)),
+	CASE("SDP: DisConn after both DisConn", NULL, ABORT, after_both, MSG(0x02)),
+	CASE("SDP: unknown message after both DisConn", NULL, ABORT,
+	     after_both, MSG(0x40)),
 	CASE("SDP: AbortConn", "aborts_rcvd", ABORT, one, MSG(0x03)),
 	CASE("SDP: FIN without DisConn", NULL, ABORT, no_discon),
 	CASE("SDP: RST", NULL, ENDS(E_CLOSED), rst),
@@ -989,6 +1068,7 @@ const struct attack hold_attacks[] = {
 	     answered, MSG(0xfe, .len = 16 + 100, .inval = 4096, .region = 0x04)),
 	CASE("Held: Ring without a ring", "bad_state", ABORT, one, MSG(0x49, .len = 8)),
 	CASE("Held: DisConn", NULL, ENDS(E_CLOSED), graceful, MSG(0x02, .region = 0x02)),
+	CASE("Held: FIN without DisConn", NULL, ABORT, no_discon),
 	CASE("Held: RST", NULL, ENDS(E_CLOSED), rst),
 	CASE("Held: random messages", NULL, ENDS(E_ANY), random_messages),
 };
