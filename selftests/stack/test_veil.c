@@ -9,28 +9,55 @@
 
 static enum rdma_stack_comp st_absent;
 static char st_veiled[16];
-static bool st_asked;
+static bool st_veiling;
+static struct ib_device *st_dev;	/* that has our table */
 static struct rdma_stack_provider st_veil_provider;
 
 static void st_veil_query(struct ib_device *dev, struct ib_qp *qp,
 			  struct rdma_stack_map *map)
 {
-	st_asked = true;
 	memset(map->place, RDMA_STACK_HOST, sizeof(map->place));
 	map->place[st_absent] = RDMA_STACK_ABSENT;
 	map->link = true;
 }
 
-static int st_veil_set(struct ib_device *dev)
+/* Of each device that there is, and that comes later */
+static int st_veil_add(struct ib_device *dev)
 {
 	const struct rdma_stack_link *link = rdma_stack_get_link(dev);
 
-	if (!link)
-		return -ENODATA;
+	if (!st_veiling || !link || strcmp(dev_name(&dev->dev), st_veiled))
+		return -EOPNOTSUPP;
 	rdma_stack_unregister(dev);
 	st_veil_provider.query = st_veil_query;
 	st_veil_provider.link = link;
-	return rdma_stack_register(dev, &st_veil_provider);
+	if (rdma_stack_register(dev, &st_veil_provider))
+		return -EOPNOTSUPP;
+	st_dev = dev;
+	return 0;
+}
+
+/* It goes, or we do */
+static void st_veil_remove(struct ib_device *dev, void *data)
+{
+	rdma_stack_unregister(dev);
+	st_dev = NULL;
+}
+
+static struct ib_client st_veil_client = {
+	.name = "stack_test",
+	.add = st_veil_add,
+	.remove = st_veil_remove,
+};
+
+/**
+ * st_veil_exit() - no device has a table of ours any more
+ */
+void st_veil_exit(void)
+{
+	if (st_veiled[0])
+		ib_unregister_client(&st_veil_client);
+	st_veiled[0] = 0;
 }
 
 /**
@@ -41,37 +68,24 @@ static int st_veil_set(struct ib_device *dev)
  */
 int st_veil(const char *args)
 {
-	struct ib_device *dev;
 	unsigned int comp;
+	char name[16];
 	int err;
 
-	if (sscanf(args, "%15s %u", st_veiled, &comp) != 2 ||
+	if (sscanf(args, "%15s %u", name, &comp) != 2 ||
 	    comp >= RDMA_STACK_COMPS)
 		return -EINVAL;
-	dev = ib_device_get_by_name(st_veiled, RDMA_DRIVER_UNKNOWN);
-	if (!dev)
-		return -ENODEV;
 	st_absent = comp;
-	err = st_veil_set(dev);
-	ib_device_put(dev);
+	if (st_dev && !strcmp(name, st_veiled))
+		return 0;
+	st_veil_exit();
+	strscpy(st_veiled, name, sizeof(st_veiled));
+	st_veiling = true;
+	err = ib_register_client(&st_veil_client);
+	st_veiling = false;
+	if (err)
+		st_veiled[0] = 0;
+	else if (!st_dev)
+		err = -ENODEV;
 	return err;
-}
-
-/**
- * st_veil_exit() - no device has a table of ours any more
- */
-void st_veil_exit(void)
-{
-	struct rdma_stack_map map;
-	struct ib_device *dev;
-
-	dev = ib_device_get_by_name(st_veiled, RDMA_DRIVER_UNKNOWN);
-	if (!dev)
-		return;
-	/* it may be another one of that name */
-	st_asked = false;
-	rdma_stack_query(dev, NULL, &map);
-	if (st_asked)
-		rdma_stack_unregister(dev);
-	ib_device_put(dev);
 }
