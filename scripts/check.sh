@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: GPL-2.0
 #
 # check.sh [--long | --only-long] [TEST...]: unit tests, then, with --long, those on
-# this machine (host/install, host/demo), then the tests in virtual machines (only
+# this machine (host/runner, host/install, host/demo), then the tests in virtual machines (only
 # those named, if any are), last those that count instructions.  The last line is
 # the sum.  --only-long: nothing but the tests that --long adds.
 # Environment: KERNEL, BUILD, LANES (virtual machines at a time),
@@ -106,7 +106,7 @@ for test in "$@"; do
 done
 if [ $# -eq 0 ] && [[ "${opts[*]}" = *" -"[lL]* ]]; then
 	echo "== tests on this machine"
-	host install demo
+	host runner install demo
 fi
 
 # a third of what tests do is waiting; not so under the checkers

@@ -50,7 +50,7 @@ attr profile hybrid
 # Damage that only the CRC sees: the connection ends, wrong data never arrive
 both fault_corrupt 20000
 ktap_check_fails "damage ends the connection" transfer 2000000
-ktap_check_fails "and nobody got wrong data" grep -Ei 'wrong|differ' <<<"$KTAP_OUT"
+ktap_is "and nobody got wrong data" "$(grep -Ei 'wrong|differ' <<<"$KTAP_OUT")" ""
 both fault_corrupt 0
 
 # A NIC that says the opposite now and then, or always

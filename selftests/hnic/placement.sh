@@ -148,7 +148,7 @@ links() {
 	both fault_corrupt 50000
 	ktap_check_fails "damage ends the connection" in_a timeout 60 sdp-zcopy \
 		-n 16777216 -w 1048576 -R 1048576 $SERVER "$PORT"
-	ktap_check_fails "and nobody got wrong data" grep -Ei 'wrong|differ' <<<"$KTAP_OUT"
+	ktap_is "and nobody got wrong data" "$(grep -Ei 'wrong|differ' <<<"$KTAP_OUT")" ""
 	both fault_corrupt 0
 	look
 }

@@ -1,0 +1,40 @@
+#!/bin/bash
+# SPDX-License-Identifier: GPL-2.0
+#
+# What the runner of the VM promises of a COMMAND: its exit status, or one that says
+# what went wrong, and a log to see it in.
+set -u
+
+# shellcheck source=selftests/host/tap.bash
+. "$(dirname "$0")/tap.bash"
+unset MAKEFLAGS MAKELEVEL MFLAGS
+build=${BUILD:-$TOP/build}
+out=$WORK/out
+
+# guest STATUS OPTION...: what the run ends with
+guest() {
+	local want=$1 got
+
+	shift
+	rm -rf "$out"
+	"$TOP/selftests/vm/run.sh" -k 6.1 -b "$build" -o "$out" "$@"
+	got=$?
+	echo "exit status $got, not $want"
+	[ $got -eq "$want" ]
+}
+
+# logged WORDS: by the kernel
+logged() { grep -aq "$1" "$out/console.log" || { tail -n 5 "$out/console.log"; false; }; }
+
+check "the status of a command" guest 7 -c 'exit 7'
+# shellcheck disable=SC2016 # in the guest
+check "success" guest 0 -n -c 'echo it is there >$OUT/file'
+check "and its file" grep -qx "it is there" "$out/files/file"
+check "a guest that dies" guest 99 -n -c 'echo c >/proc/sysrq-trigger; sleep 600'
+check "and why" logged "sysrq triggered crash"
+check "a command that takes too long" guest 124 -n -t 5 -c 'sleep 600'
+check "and the tasks that there were" logged "task:sleep "
+check "a warning of the kernel" guest 98 -n -c 'echo "WARNING: CPU: 0 PID: 1 at made/up.c:1" >/dev/kmsg'
+check "a command that fails, and a warning" guest 7 -n \
+	-c 'echo "WARNING: CPU: 0 PID: 1 at made/up.c:1" >/dev/kmsg; exit 7'
+tap_done
