@@ -140,6 +140,13 @@ void hyb_mem_free(struct hyb_mem *mem)
 
 /* -------------------------------------------------------------------- checks */
 
+/* Is @stag the name of the region now? 0, in @live while it has none, never is */
+static bool hyb_mem_is(const struct hyb_mem *mem, u32 stag)
+{
+	/* Acquire: what describes the region is that of this registration */
+	return smp_load_acquire(&mem->live) == stag && stag;
+}
+
 static enum hyb_mem_err hyb_mem_bounds(const struct hyb_mem *mem, u64 to,
 				       u64 len)
 {
@@ -165,7 +172,7 @@ static enum hyb_mem_err hyb_mem_bounds(const struct hyb_mem *mem, u64 to,
 enum hyb_mem_err hyb_mem_check(const struct hyb_mem *mem, u32 stag, u64 to,
 			       u64 len, int access)
 {
-	if (READ_ONCE(mem->live) != stag)
+	if (!hyb_mem_is(mem, stag))
 		return HYB_MEM_STAG;
 	if ((mem->access & access) != access)
 		return HYB_MEM_ACCESS;
@@ -205,8 +212,7 @@ struct hyb_mem *hyb_mem_get(struct ib_pd *pd, u32 stag, u64 to, u64 len,
 	*err = HYB_MEM_STAG;
 	if (!mem)
 		return NULL;
-	/* Acquire: @pd is that of this registration */
-	if (smp_load_acquire(&mem->live) == stag && mem->pd != pd)
+	if (hyb_mem_is(mem, stag) && mem->pd != pd)
 		*err = HYB_MEM_PD;
 	else
 		*err = hyb_mem_check(mem, stag, to, len, access);
@@ -225,7 +231,7 @@ static enum hyb_mem_err hyb_mem_begin(struct hyb_mem *mem, u32 stag, u64 to,
 	preempt_disable();	/* somebody may spin until we are done */
 	atomic_inc(&mem->users);
 	smp_mb__after_atomic();	/* pairs with hyb_mem_wait_users() */
-	if (smp_load_acquire(&mem->live) != stag)
+	if (!hyb_mem_is(mem, stag))
 		return HYB_MEM_STAG;
 	return hyb_mem_bounds(mem, to, len);
 }

@@ -124,6 +124,15 @@ static enum peer_end bad_crc(struct peer *p, const struct target_memory *m,
 	return END_NONE;
 }
 
+/* A command that is carried out when this returns true */
+static bool obeyed(struct peer *p, unsigned char word)
+{
+	peer_send_message(p, &word, 1);
+	word = TARGET_ECHO;
+	peer_send_message(p, &word, 1);
+	return peer_recv_fpdu(p, 10000) == 1;
+}
+
 /* Not the last segments of a Write, as long as a device likes them */
 static void good_segments(struct peer *p, const struct target_memory *m)
 {
@@ -137,8 +146,8 @@ static void good_segments(struct peer *p, const struct target_memory *m)
 }
 
 /* One more, with a mistake: in the markers, in the CRC, where it goes */
-static enum peer_end behind_good(struct peer *p, const struct target_memory *m,
-				 const struct attack *a)
+static void one_more(struct peer *p, const struct attack *a, uint32_t stag,
+		     uint64_t to)
 {
 	struct fpdu_options opt = {
 		.length = -1,
@@ -147,27 +156,34 @@ static enum peer_end behind_good(struct peer *p, const struct target_memory *m,
 	};
 	size_t n;
 
-	good_segments(p, m);
-	n = ulpdu_tagged(big, DDP_TAGGED & ~DDP_NOT_LAST, OP_WRITE,
-			 stag_of(m, a), to_of(m, a), NULL, 0) +
+	n = ulpdu_tagged(big, DDP_TAGGED & ~DDP_NOT_LAST, OP_WRITE, stag, to,
+			 NULL, 0) +
 	    a->len;
 	peer_send_fpdu(p, big, n, &opt);
+}
+
+static enum peer_end behind_good(struct peer *p, const struct target_memory *m,
+				 const struct attack *a)
+{
+	good_segments(p, m);
+	one_more(p, a, stag_of(m, a), to_of(m, a));
 	return END_NONE;
 }
 
-/* The memory goes while it is written to. */
+/*
+ * The memory goes while it is written to; msn: the peer names it by STag 0, which
+ * is none, then.
+ */
 static enum peer_end behind_end(struct peer *p, const struct target_memory *m,
 				const struct attack *a)
 {
-	unsigned char word = TARGET_DEREG;
-
 	good_segments(p, m);
-	peer_send_message(p, &word, 1);
-	word = TARGET_ECHO;
-	peer_send_message(p, &word, 1);
-	if (peer_recv_fpdu(p, 10000) != 1)
+	if (!obeyed(p, TARGET_DEREG))
 		return END_NO_FRAME;
-	return behind_good(p, m, a);
+	if (!a->msn)
+		good_segments(p, m);
+	one_more(p, a, a->msn ? 0 : stag_of(m, a), to_of(m, a));
+	return END_NONE;
 }
 
 /*
@@ -708,6 +724,9 @@ const struct attack fpdu_attacks[] = {
 	     behind_good, .region = REGION_RW, .qn = MARK_ELSEWHERE, .len = 1000),
 	CASE("behind others: registration has ended", "err_stag", ENDS(E_TERM(1, 1, 0)),
 	     behind_end, .region = REGION_RW, .len = 1000),
+	CASE("behind others: registration has ended, STag 0", "err_stag",
+	     ENDS(E_TERM(1, 1, 0)), behind_end, .region = REGION_RW, .len = 1000,
+	     .msn = 1),
 	CASE("markers everywhere", NULL, ENDS(E_ALIVE), markers_everywhere, .len = 700),
 	/* versions, reserved bits, operations */
 	CASE("DDP version 0, untagged", "err_ddp_version", ENDS(E_TERM(1, 2, 6)),

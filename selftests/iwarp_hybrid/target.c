@@ -39,6 +39,7 @@ struct conn {
 	struct ibv_srq *srq;
 	struct ibv_mr *mr[REGIONS], *recv_mr, *send_mr, *large_mr;
 	unsigned char *memory, *large;
+	unsigned char end; /* what REGION_RW has to be full of from now on */
 	unsigned char recv[TARGET_RECEIVES][TARGET_MESSAGE];
 	unsigned char send[TARGET_RECEIVES + 1][TARGET_MESSAGE];
 	bool gone;
@@ -192,10 +193,26 @@ static int conn_setup(struct conn *c)
 	return 0;
 }
 
+/* Nobody may write to what is not registered any more */
+static void check_end(const struct conn *c)
+{
+	int i;
+
+	for (i = 0; c->end && i < TARGET_REGION; i++) {
+		if (c->memory[i] != c->end) {
+			printf("hyb-target: octet %d was written after the end\n",
+			       i);
+			fflush(stdout);
+			return;
+		}
+	}
+}
+
 static void conn_free(struct conn *c)
 {
 	int i;
 
+	check_end(c);
 	if (c->id->qp)
 		rdma_destroy_qp(c->id);
 	for (i = 0; i < REGIONS; i++)
@@ -257,6 +274,12 @@ static void dereg(struct ibv_mr **mr)
 	*mr = NULL;
 }
 
+static void no_more_writes(struct conn *c)
+{
+	c->end = 'e';
+	memset(c->memory, c->end, TARGET_REGION);
+}
+
 static void received(struct conn *c, uint64_t slot, uint32_t len)
 {
 	unsigned char *m = c->recv[slot];
@@ -279,6 +302,7 @@ static void received(struct conn *c, uint64_t slot, uint32_t len)
 		dereg(&c->large_mr);
 	} else if (len && m[0] == TARGET_DEREG && c->mr[REGION_RW]) {
 		dereg(&c->mr[REGION_RW]);
+		no_more_writes(c);
 	} else if (len > 1 && m[0] == TARGET_FILL) {
 		memset(c->memory, m[1], TARGET_REGION);
 	}

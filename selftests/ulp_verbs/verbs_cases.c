@@ -67,14 +67,21 @@ static int uv_sync(struct uv_conn *c)
 	return err ?: uv_wait(&w);
 }
 
-/* The peer must not get at region b any more, and says so */
-static void uv_refused(struct uv_conn *c, struct uv_two *t, const char *what)
+/* The peer must not get at region b any more by @rkey, and says so */
+static void uv_refused_by(struct uv_conn *c, struct uv_two *t, u32 rkey,
+			  const char *what)
 {
 	uv_mr_fill(&t->b, 1);
 	uv_mr_fill(&t->a, 2);
-	uv_two_rdma(t, IB_WR_RDMA_WRITE);
+	uv_rdma(&c->a, IB_WR_RDMA_WRITE, t->a.mr->iova, t->a.mr->lkey,
+		t->a.mr->length, t->b.mr->iova, rkey);
 	kt_ok(uv_event(&c->a, IB_EVENT_QP_FATAL), "%s: the peer is refused", what);
 	kt_ok(uv_mr_check(&t->b, 1), "%s: nothing was written", what);
+}
+
+static void uv_refused(struct uv_conn *c, struct uv_two *t, const char *what)
+{
+	uv_refused_by(c, t, t->b.mr->rkey, what);
 }
 
 static void uv_case_pages(struct uv_conn *c, unsigned int pages)
@@ -156,7 +163,8 @@ static void uv_case_twice(struct uv_conn *c)
 	uv_two_down(&t);
 }
 
-static void uv_case_send_inv(struct uv_conn *c)
+/* The peer invalidates region b by a Send of 1000 octets */
+static bool uv_send_inv(struct uv_conn *c, struct uv_two *t, struct uv_wait *w)
 {
 	struct ib_sge sge = {
 		.addr = c->a.dma,
@@ -167,21 +175,40 @@ static void uv_case_send_inv(struct uv_conn *c)
 		.opcode = IB_WR_SEND_WITH_INV,
 		.sg_list = &sge,
 		.num_sge = 1,
+		.ex.invalidate_rkey = t->b.mr->rkey,
 	};
+
+	uv_fill(c->a.buf, 1000, 0, 5);
+	return !uv_post_recv(&c->b, c->b.dma, UV_BUF, w) &&
+	       !uv_do(&c->a, &wr) && !uv_wait(w);
+}
+
+static void uv_case_send_inv(struct uv_conn *c)
+{
 	struct uv_two t = {};
 	struct uv_wait w;
 
 	if (uv_two_up(&t, c, 2, UV_ACCESS)) {
-		uv_fill(c->a.buf, 1000, 0, 5);
-		wr.ex.invalidate_rkey = t.b.mr->rkey;
-		kt_ok(!uv_post_recv(&c->b, c->b.dma, UV_BUF, &w) &&
-		      !uv_do(&c->a, &wr) && !uv_wait(&w) &&
-		      w.wc.byte_len == 1000 && uv_check(c->b.buf, 1000, 0, 5),
-		      "Send with invalidate");
+		kt_ok(uv_send_inv(c, &t, &w) && w.wc.byte_len == 1000 &&
+		      uv_check(c->b.buf, 1000, 0, 5), "Send with invalidate");
 		kt_ok(w.wc.wc_flags & IB_WC_WITH_INVALIDATE &&
 		      w.wc.ex.invalidate_rkey == t.b.mr->rkey,
 		      "the receive tells what was invalidated");
 		uv_refused(c, &t, "remote invalidate");
+	}
+	uv_two_down(&t);
+}
+
+/* The STag of what is not valid is 0, which must not become a name of it */
+static void uv_case_zero(struct uv_conn *c)
+{
+	struct uv_two t = {};
+	struct uv_wait w;
+
+	if (uv_two_up(&t, c, UV_MANY, UV_ACCESS)) {
+		kt_ok(!uv_two_rdma(&t, IB_WR_RDMA_WRITE) &&
+		      uv_send_inv(c, &t, &w), "Write, Send with invalidate");
+		uv_refused_by(c, &t, 0, "STag 0");
 	}
 	uv_two_down(&t);
 }
@@ -419,6 +446,7 @@ void uv_cases(void)
 	uv_case("Read refused", uv_case_read_refused, false);
 	uv_case("registered twice", uv_case_twice, false);
 	uv_case("remote invalidate", uv_case_send_inv, false);
+	uv_case("STag 0", uv_case_zero, false);
 	uv_case("Read with invalidate", uv_case_read_inv, false);
 	uv_case("scatter elements", uv_case_gather, false);
 	uv_case("inline", uv_case_inline, false);
