@@ -17,11 +17,17 @@ static struct hyb_sg_piece *hyb_sg_at(const struct hyb_sg *sg, u32 i)
 	return &sg->ring[i & (HYB_SG_PIECES - 1)];
 }
 
+/* Pieces of the FPDU being laid out from @put on are given up */
+static void hyb_sg_cut(struct hyb_sg *sg, u32 put)
+{
+	while (sg->put != put)
+		put_page(hyb_sg_at(sg, --sg->put)->page);
+}
+
 /* The FPDU being laid out is given up */
 void hyb_sg_drop(struct hyb_sg *sg)
 {
-	while (sg->put != sg->begin)
-		put_page(hyb_sg_at(sg, --sg->put)->page);
+	hyb_sg_cut(sg, sg->begin);
 }
 
 static bool hyb_sg_room(struct hyb_sg *sg)
@@ -91,12 +97,13 @@ static struct page *hyb_sg_page(const void *p, u32 *off, u32 *len)
  * @p: kernel address of memory that does not change until it is acknowledged
  * @len: octets, not 0
  *
- * Return: false if they have to be copied to their place: TCP does not take
- * such memory by reference, or these are too many pieces.
+ * Return: false if they have to be copied to their place, all of them: TCP does
+ * not take such memory by reference, or these are too many pieces.
  */
 bool hyb_sg_add(struct hyb_sg *sg, u64 pos, const void *p, u32 len)
 {
 	struct hyb_sg_piece *piece;
+	u32 put = sg->put;
 	struct page *page;
 	u32 off, n;
 
@@ -107,8 +114,10 @@ bool hyb_sg_add(struct hyb_sg *sg, u64 pos, const void *p, u32 len)
 	for (; len; len -= n, pos += n, p += n) {
 		n = len;
 		page = hyb_sg_page(p, &off, &n);
-		if (!page || !sendpage_ok(page))
+		if (!page || !sendpage_ok(page)) {
+			hyb_sg_cut(sg, put);
 			return false;
+		}
 		get_page(page);
 		piece = hyb_sg_at(sg, sg->put++);
 		piece->pos = pos;

@@ -11,7 +11,7 @@
 . "$(dirname "$0")/lib.bash"
 # shellcheck source=selftests/lib/ktest.sh
 . "$(dirname "$0")/../lib/ktest.sh"
-need ulp-uverbs
+need ulp-uverbs tc
 
 hybrid_here || ktap_skip_all "no hybrid devices"
 
@@ -29,6 +29,10 @@ results() {
 
 kt_load ulp_verbs || ktap_skip_all "no test module"
 kt_do - kernel all 10.0.0.2 7800
+echo reference >/sys/class/infiniband/rda/hybrid/tx_payload
+tc qdisc add dev va root netem delay 200ms
+kt_do - refer refer 10.0.0.2 7800
+tc qdisc del dev va root
 timeout -k 5 200 ulp-uverbs >/tmp/uverbs.tap 2>&1
 ktap_is "the program ran" $? 0
 results program </tmp/uverbs.tap

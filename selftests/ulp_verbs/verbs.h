@@ -101,5 +101,6 @@ bool uv_check(const void *p, size_t len, u64 off, u32 seed);
 
 /* verbs_cases.c */
 void uv_cases(void);
+void uv_refer_cases(void);
 
 #endif

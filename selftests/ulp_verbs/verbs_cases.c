@@ -4,6 +4,7 @@
  * end one. See verbs.h.
  */
 #include <linux/kernel.h>
+#include <linux/mm.h>
 #include <linux/slab.h>
 #include <linux/string.h>
 
@@ -422,6 +423,46 @@ static void uv_case_moderation(struct uv_conn *c)
 	      "moderation is off");
 }
 
+/* A Send out of any memory of the kernel; netem holds it back for a while */
+static int uv_send_from(struct uv_conn *c, const void *p, u32 len,
+			struct uv_wait *got)
+{
+	struct ib_sge sge = {
+		.addr = (uintptr_t)p,
+		.length = len,
+		.lkey = c->a.pd->local_dma_lkey,
+	};
+	struct ib_send_wr wr = {
+		.opcode = IB_WR_SEND,
+		.sg_list = &sge,
+		.num_sge = 1,
+	};
+	int err = uv_post_recv(&c->b, c->b.dma, UV_BUF, got);
+
+	return err ?: uv_do(&c->a, &wr);
+}
+
+/* Of two pages that are no compound one TCP takes the first by reference only */
+static void uv_case_two_pages(struct uv_conn *c)
+{
+	u8 *buf = (u8 *)__get_free_pages(GFP_KERNEL, 1);
+	u8 *at = buf + PAGE_SIZE - 200;
+	struct uv_wait got;
+	int err;
+
+	if (!kt_ok(buf, "memory"))
+		return;
+	uv_fill(at, 400, 0, 11);
+	err = uv_send_from(c, at, 400, &got);
+	kt_ok(!err, "a Send out of two pages: %d", err);
+	memset(at, 0, 400);
+	err = err ?: uv_wait(&got);
+	kt_ok(!err && got.wc.byte_len == 400 && uv_check(c->b.buf, 400, 0, 11),
+	      "it is as it was before its completion: %d", err);
+	ib_drain_qp(c->a.id->qp);
+	free_pages((unsigned long)buf, 1);
+}
+
 static void uv_case(const char *name, void (*run)(struct uv_conn *c), bool srq)
 {
 	struct uv_conn *c = kzalloc(sizeof(*c), GFP_KERNEL);
@@ -454,4 +495,10 @@ void uv_cases(void)
 	uv_case("drain", uv_case_drain, false);
 	uv_case("shared receive queue", uv_case_srq, true);
 	uv_case("moderation", uv_case_moderation, false);
+}
+
+/* Where payload is given by reference */
+void uv_refer_cases(void)
+{
+	uv_case("two pages", uv_case_two_pages, false);
 }

@@ -3,6 +3,7 @@
  * ulp_verbs.ko, the tests (see ../lib/ktest.h):
  *
  *	all ADDR PORT	where one end listens
+ *	refer ADDR PORT	the same for those where payload is given by reference
  */
 #include <linux/module.h>
 #include <linux/string.h>
@@ -14,14 +15,18 @@ MODULE_LICENSE("GPL");
 
 static int uv_run(const char *test, const char *args)
 {
+	bool refer = !strcmp(test, "refer");
 	int err;
 
-	if (strcmp(test, "all"))
+	if (!refer && strcmp(test, "all"))
 		return -EINVAL;
 	err = uv_listen(args);
 	if (err)
 		return err;
-	uv_cases();
+	if (refer)
+		uv_refer_cases();
+	else
+		uv_cases();
 	uv_unlisten();
 	return 0;
 }
