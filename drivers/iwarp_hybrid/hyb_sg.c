@@ -74,7 +74,7 @@ bool hyb_sg_begin_host(struct hyb_sg *sg)
  */
 static struct page *hyb_sg_page(const void *p, u32 *off, u32 *len)
 {
-	struct page *page;
+	struct page *page, *head;
 
 	*off = offset_in_page(p);
 	if (is_vmalloc_addr(p)) {
@@ -84,10 +84,12 @@ static struct page *hyb_sg_page(const void *p, u32 *off, u32 *len)
 	}
 	if (!virt_addr_valid(p))
 		return NULL;
-	page = virt_to_head_page(p);
-	*off = (const char *)p - (const char *)page_address(page);
-	*len = min_t(u32, *len, page_size(page) - *off);
-	return page;
+	page = virt_to_page(p);
+	head = compound_head(page);
+	/* not by its address: that of a page of the kernel's image is another */
+	*off += (page_to_pfn(page) - page_to_pfn(head)) << PAGE_SHIFT;
+	*len = min_t(u32, *len, page_size(head) - *off);
+	return head;
 }
 
 /**

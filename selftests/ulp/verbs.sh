@@ -31,7 +31,9 @@ kt_load ulp_verbs || ktap_skip_all "no test module"
 kt_do - kernel all 10.0.0.2 7800
 echo reference >/sys/class/infiniband/rda/hybrid/tx_payload
 tc qdisc add dev va root netem delay 200ms
+counters_save
 kt_do - refer refer 10.0.0.2 7800
+ktap_check "refer: by reference" counters_grew rda tx_ref_bytes
 tc qdisc del dev va root
 timeout -k 5 200 ulp-uverbs >/tmp/uverbs.tap 2>&1
 ktap_is "the program ran" $? 0

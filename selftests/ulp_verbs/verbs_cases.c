@@ -7,6 +7,7 @@
 #include <linux/mm.h>
 #include <linux/slab.h>
 #include <linux/string.h>
+#include <linux/utsname.h>
 
 #include "verbs.h"
 
@@ -463,6 +464,20 @@ static void uv_case_two_pages(struct uv_conn *c)
 	free_pages((unsigned long)buf, 1);
 }
 
+/* The kernel's image has addresses other than those of its pages */
+static void uv_case_image(struct uv_conn *c)
+{
+	const u8 *at = (const u8 *)&init_uts_ns.name;
+	struct uv_wait got;
+	int err;
+
+	BUILD_BUG_ON(sizeof(init_uts_ns.name) < 300);
+	err = uv_send_from(c, at, 300, &got);
+	err = err ?: uv_wait(&got);
+	kt_ok(!err && got.wc.byte_len == 300 && !memcmp(c->b.buf, at, 300),
+	      "a Send out of the kernel's image: %d", err);
+}
+
 static void uv_case(const char *name, void (*run)(struct uv_conn *c), bool srq)
 {
 	struct uv_conn *c = kzalloc(sizeof(*c), GFP_KERNEL);
@@ -501,4 +516,5 @@ void uv_cases(void)
 void uv_refer_cases(void)
 {
 	uv_case("two pages", uv_case_two_pages, false);
+	uv_case("image", uv_case_image, false);
 }
