@@ -418,13 +418,21 @@ err_memory:
 	return err;
 }
 
-/* To ERROR from any state. What is queued gets flushed, now or soon. */
-static void hyb_qp_abort(struct hyb_qp *qp)
+/**
+ * hyb_qp_abort - to ERROR from any state
+ * @qp: queue pair
+ * @how: HYB_CLOSE_ABORT or HYB_CLOSE_RESET
+ *
+ * What is queued gets flushed, now or soon.
+ *
+ * Context: any.
+ */
+void hyb_qp_abort(struct hyb_qp *qp, enum hyb_close how)
 {
 	bool idle = hyb_qp_set_error(qp);
 
 	/* Also ends a connection attempt under way */
-	hyb_qp_close(qp, HYB_CLOSE_ABORT);
+	hyb_qp_close(qp, how);
 	if (idle || READ_ONCE(qp->sq.flushed))
 		hyb_qp_flush(qp);
 }
@@ -450,7 +458,7 @@ static int hyb_qp_modify_state(struct hyb_qp *qp, enum ib_qp_state to)
 		hyb_qp_close(qp, HYB_CLOSE_GRACEFUL);
 		return 0;
 	case IB_QPS_ERR:
-		hyb_qp_abort(qp);
+		hyb_qp_abort(qp, HYB_CLOSE_ABORT);
 		return 0;
 	default:
 		return -EINVAL;
@@ -542,7 +550,7 @@ static int hyb_destroy_qp(struct ib_qp *ibqp, struct ib_udata *udata)
 
 	WRITE_ONCE(qp->dead, true);
 	hyb_attr_qp_del(qp);
-	hyb_qp_abort(qp);
+	hyb_qp_abort(qp, HYB_CLOSE_ABORT);
 	hyb_qp_withdraw(qp);
 	hyb_data_fini(qp);
 	hyb_cq_clean(qp->scq, qp);

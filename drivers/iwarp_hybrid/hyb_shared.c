@@ -1485,7 +1485,7 @@ static void hyb_link_close(struct ib_qp *ibqp)
 
 static void hyb_link_reset(struct ib_qp *ibqp)
 {
-	hyb_qp_close(hyb_qp_of(ibqp), HYB_CLOSE_RESET);
+	hyb_qp_abort(hyb_qp_of(ibqp), HYB_CLOSE_RESET);
 }
 
 /**

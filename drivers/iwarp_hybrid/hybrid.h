@@ -571,6 +571,7 @@ static inline enum hyb_qp_state hyb_qp_state(const struct hyb_qp *qp)
 }
 
 bool hyb_qp_set_state(struct hyb_qp *qp, enum hyb_qp_state state);
+void hyb_qp_abort(struct hyb_qp *qp, enum hyb_close how);
 void hyb_qp_fault(struct hyb_qp *qp);
 void hyb_qp_event(struct hyb_qp *qp, enum ib_event_type type);
 

@@ -274,6 +274,74 @@ static int st_hybrid_received(struct st_pair *p)
 	return kt_step_wait(&c->side[1].posted, 0);
 }
 
+static int st_side_recv(struct st_side *s)
+{
+	struct ib_recv_wr wr = { .wr_cqe = &s->cqe };
+
+	s->cqe.done = st_posted;
+	init_completion(&s->posted.done);
+	return ib_post_recv(s->id->qp, &wr, NULL);
+}
+
+/* A receive comes back, and so does one that is posted behind the end */
+static void st_reset_check(struct st_side *s, const char *what)
+{
+	int err = kt_step_wait(&s->posted, 0);
+	bool ok = err == IB_WC_WR_FLUSH_ERR;
+
+	kt_ok(ok, "%s: the receive is flushed: %d", what, err);
+	if (ok) {
+		err = st_side_recv(s);
+		err = err ?: kt_step_wait(&s->posted, 0);
+		kt_ok(err == IB_WC_WR_FLUSH_ERR, "%s: and one more: %d", what,
+		      err);
+		return;
+	}
+	/* it could not be drained */
+	st_close(s->end);
+	rdma_destroy_qp(s->id);
+}
+
+/* Reset a queue pair that was never connected, or, @dial, is about to be */
+static void st_reset_side(struct st_side *s, const char *what, bool dial)
+{
+	struct rdma_conn_param param = { };
+	int err;
+
+	err = kt_resolve(&s->id, &st_addr, st_cm_event, s, &s->step);
+	err = err ?: st_side_up(s);
+	err = err ?: st_side_recv(s);
+	if (!err && dial) {
+		err = rdma_connect(s->id, &param);
+		/* the peer has the request, and does not answer */
+		msleep(100);
+	}
+	if (kt_ok(!err, "%s: a queue pair: %d", what, err)) {
+		s->end->link->reset(s->end->qp);
+		if (dial)
+			kt_ok(kt_step_wait(&s->step, 0) < 0,
+			      "%s: it does not connect", what);
+		st_reset_check(s, what);
+	}
+	st_side_free(s);
+}
+
+static void st_reset_case(const char *what, bool dial)
+{
+	struct st_side *s = kzalloc(sizeof(*s), GFP_KERNEL);
+	struct st_end *e = kzalloc(sizeof(*e), GFP_KERNEL);
+
+	if (kt_ok(s && e, "%s: memory", what)) {
+		st_end_init(e);
+		s->end = e;
+		init_completion(&s->step.done);
+		init_completion(&s->ended);
+		st_reset_side(s, what, dial);
+	}
+	kfree(e);
+	kfree(s);
+}
+
 /* Both ends of the path, the larger one first */
 static void st_hybrid_path(struct st_pair *p, unsigned int n)
 {
@@ -348,6 +416,23 @@ int st_hybrid_tests(const char *args)
 	} else {
 		st_link_tests(&st_hybrid_env);
 	}
+	return 0;
+}
+
+/**
+ * st_reset_tests() - reset before there is a connection
+ * @args: address and port where somebody listens who never answers
+ *
+ * Return: 0 or a negative errno.
+ */
+int st_reset_tests(const char *args)
+{
+	u32 unused;
+
+	if (kt_parse_addr(args, &st_addr, &unused))
+		return -EINVAL;
+	st_reset_case("never connected", false);
+	st_reset_case("about to connect", true);
 	return 0;
 }
 

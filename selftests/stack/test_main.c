@@ -8,6 +8,7 @@
  *	link ADDR PORT OCTETS	connect to it, random load; without a number all
  *				cases of the shared link
  *	veil DEVICE COMPONENT	its table says from now on that this is not there
+ *	reset ADDR PORT		before there is a connection; nobody answers there
  */
 #include <linux/kernel.h>
 #include <linux/module.h>
@@ -38,6 +39,8 @@ static int st_run(const char *test, const char *args)
 		return st_hybrid_tests(args);
 	if (!strcmp(test, "veil"))
 		return st_veil(args);
+	if (!strcmp(test, "reset"))
+		return st_reset_tests(args);
 	return -EINVAL;
 }
 
