@@ -176,14 +176,19 @@ err_dev:
 	return -ENOMEM;
 }
 
-/* The net device may have gone while the core did not yet know of @dev */
-static bool hyb_dev_check_dying(struct hyb_dev *dev)
+/*
+ * The net device may have gone while the core did not yet know of @dev. Or it goes
+ * now, and @dev has been freed: that it is in the list has to be seen first.
+ */
+static bool hyb_dev_check_dying(const struct net_device *netdev,
+				struct hyb_dev *dev)
 {
 	bool dying;
 
 	mutex_lock(&hyb_devs_lock);
-	dying = dev->dying || dev->netdev->reg_state != NETREG_REGISTERED;
-	dying = dying && ib_device_try_get(&dev->ibdev);
+	dying = hyb_dev_find(netdev) == dev &&
+		(dev->dying || netdev->reg_state != NETREG_REGISTERED) &&
+		ib_device_try_get(&dev->ibdev);
 	mutex_unlock(&hyb_devs_lock);
 	return dying;
 }
@@ -211,7 +216,7 @@ static int hyb_newlink(const char *name, struct net_device *netdev)
 		ib_dealloc_device(&dev->ibdev);
 		return err;
 	}
-	if (hyb_dev_check_dying(dev)) {
+	if (hyb_dev_check_dying(netdev, dev)) {
 		ib_unregister_device_and_put(&dev->ibdev);
 		return -ENODEV;
 	}
