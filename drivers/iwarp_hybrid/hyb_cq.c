@@ -189,7 +189,11 @@ bool hyb_cq_notify(struct hyb_cq *cq)
  * @qp: queue pair, completes nothing any more
  *
  * Queues are shared, entries carry a pointer to the queue pair and to memory
- * of its user.
+ * of its user. When none is left, nobody is told of any: the core frees the queue
+ * behind its last queue pair, and expects no call of the handler then. The timer
+ * may be on its way to one.
+ *
+ * Context: process.
  */
 void hyb_cq_clean(struct hyb_cq *cq, const struct hyb_qp *qp)
 {
@@ -210,7 +214,12 @@ void hyb_cq_clean(struct hyb_cq *cq, const struct hyb_qp *qp)
 		to++;
 	}
 	cq->put = to;
+	if (cq->get == to)
+		xchg(&cq->events, 0);
 	spin_unlock_irqrestore(&cq->lock, flags);
+	/* what it would have done, for others that have completed something since */
+	if (hrtimer_cancel(&cq->timer))
+		hyb_cq_timeout(&cq->timer);
 }
 
 static int hyb_cq_tell_user(struct hyb_cq *cq, u64 key, struct ib_udata *udata)

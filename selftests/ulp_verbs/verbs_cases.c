@@ -3,6 +3,7 @@
  * ulp_verbs.ko: the cases. Each has a connection of its own, since most errors
  * end one. See verbs.h.
  */
+#include <linux/delay.h>
 #include <linux/kernel.h>
 #include <linux/mm.h>
 #include <linux/slab.h>
@@ -424,6 +425,62 @@ static void uv_case_moderation(struct uv_conn *c)
 	      "moderation is off");
 }
 
+static void uv_no_event(struct ib_cq *cq, void *context)
+{
+	atomic_inc(context);
+}
+
+/*
+ * A receive is flushed on a queue pair that then goes, before the timer of
+ * moderation has told: number of events that are told afterwards, or -EAGAIN if
+ * it was too late for that
+ */
+static int uv_late_event(struct ib_pd *pd, struct ib_cq *cq, atomic_t *events)
+{
+	struct ib_qp_init_attr attr = {
+		.qp_type = IB_QPT_RC,
+		.send_cq = cq,
+		.recv_cq = cq,
+		.cap = { .max_send_wr = 1, .max_recv_wr = 1 },
+	};
+	struct ib_qp_attr error = { .qp_state = IB_QPS_ERR };
+	struct ib_recv_wr wr = {};
+	struct ib_qp *qp;
+	int err, early;
+
+	qp = ib_create_qp(pd, &attr);
+	if (IS_ERR(qp))
+		return PTR_ERR(qp);
+	atomic_set(events, 0);
+	ib_req_notify_cq(cq, IB_CQ_NEXT_COMP);
+	err = ib_post_recv(qp, &wr, NULL);
+	err = err ?: ib_modify_qp(qp, &error, IB_QP_STATE);
+	ib_destroy_qp(qp);
+	early = atomic_read(events);
+	if (err || early)
+		return err ?: -EAGAIN;
+	msleep(200);
+	return atomic_read(events);
+}
+
+/* Who frees a queue has seen to it that no event is at work, and none comes then */
+static void uv_case_late_event(struct uv_conn *c)
+{
+	struct ib_cq_init_attr attr = { .cqe = 16 };
+	atomic_t events = ATOMIC_INIT(0);
+	int err = -EAGAIN, tries = 50;
+	struct ib_cq *cq;
+
+	cq = ib_create_cq(c->a.id->device, uv_no_event, NULL, &events, &attr);
+	if (!kt_ok(!IS_ERR(cq), "a completion queue"))
+		return;
+	rdma_set_cq_moderation(cq, 16, U16_MAX);
+	while (err == -EAGAIN && tries--)
+		err = uv_late_event(c->a.pd, cq, &events);
+	kt_ok(!err, "no event for a queue pair that has gone: %d", err);
+	ib_destroy_cq(cq);
+}
+
 /* A Send out of any memory of the kernel; netem holds it back for a while */
 static int uv_send_from(struct uv_conn *c, const void *p, u32 len,
 			struct uv_wait *got)
@@ -510,6 +567,7 @@ void uv_cases(void)
 	uv_case("drain", uv_case_drain, false);
 	uv_case("shared receive queue", uv_case_srq, true);
 	uv_case("moderation", uv_case_moderation, false);
+	uv_case("late event", uv_case_late_event, false);
 }
 
 /* Where payload is given by reference */
