@@ -341,7 +341,7 @@ static bool hyb_quick_write(struct hyb_qp *qp, const struct hyb_quick_head *h,
 	if (!mem)
 		return false;
 	hyb_quick_put(&qp->rx, q, mem, to);
-	qp->rx.written += q->len;
+	hyb_rx_wrote(&qp->rx, q->len, false);
 	return true;
 }
 
@@ -547,7 +547,7 @@ static void hyb_quick_took(struct hyb_qp *qp, const struct hyb_quick_head *h,
 
 	qp->rx.there += len;
 	if (h->rdmap == RDMAP_CTRL(RDMAP_WRITE)) {
-		qp->rx.written += len;
+		hyb_rx_wrote(&qp->rx, len, false);
 		return;
 	}
 	orq = &qp->tx.orq[qp->tx.orq_get & qp->tx.orq_mask];

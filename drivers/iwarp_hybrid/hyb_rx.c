@@ -815,9 +815,9 @@ static u32 hyb_rx_write(struct hyb_qp *qp, struct hyb_fpdu *f)
 	struct hyb_mem *mem;
 	u32 err;
 
+	hyb_rx_wrote(&qp->rx, h->payload, h->last);
 	if (!h->payload)
 		return 0;
-	qp->rx.written += h->payload;
 	if (ddp_to_wraps(h->to, h->payload))
 		return TERM_TAG_WRAP;
 	mem = hyb_mem_get(qp->ibqp.pd, h->stag, h->to, h->payload,

@@ -65,7 +65,8 @@ struct hyb_cur {
  * @since: when the pause began
  * @msn: expected message number per untagged queue
  * @rtr_send: an empty Send at the start of the stream is no message
- * @written: payload octets of Writes since the last Immediate Data
+ * @written: payload octets of the last Write; 0 behind its Immediate Data
+ * @write_ended: all of that has come, what comes next is another
  * @sink: region that the last Write went to, referenced, or NULL
  * @active: @rqe is the buffer of the message being received
  * @rqe: private copy of the receive in use
@@ -94,6 +95,7 @@ struct hyb_rx {
 	bool eof;
 	bool rtr_send;
 	bool active;
+	bool write_ended;
 	unsigned int delay;
 	unsigned long since;
 	u32 msn[DDP_QN_COUNT];
@@ -115,6 +117,13 @@ struct hyb_rx {
 	u32 trusted;
 	u32 there;
 };
+
+/* A segment of a Write has come */
+static inline void hyb_rx_wrote(struct hyb_rx *rx, u32 len, bool last)
+{
+	rx->written = (rx->write_ended ? 0 : rx->written) + len;
+	rx->write_ended = last;
+}
 
 /**
  * hyb_rx_kick - a receive was posted: go on if reception waited for it

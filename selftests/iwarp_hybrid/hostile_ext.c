@@ -54,17 +54,29 @@ static enum peer_end inside(struct peer *p, const struct target_memory *m,
 	return END_NONE;
 }
 
-/* Immediate Data behind a Write of 100 that say how long that was. */
+static void write_segment(struct peer *p, const struct target_memory *m,
+			  unsigned int ddp, uint32_t len)
+{
+	size_t n = ulpdu_tagged(big, ddp, OP_WRITE, m->stag[REGION_RW],
+				m->addr[REGION_RW], NULL, 0) +
+		   len;
+
+	peer_send_fpdu(p, big, n, NULL);
+}
+
+/*
+ * Immediate Data behind a Write of 100 that say how long that was; mo: octets of
+ * one segment more in front of it, ddp: of the same Write, or of another.
+ */
 static enum peer_end claim(struct peer *p, const struct target_memory *m,
 			   const struct attack *a)
 {
 	unsigned char imm[8] = { 0 };
 	size_t n;
 
-	n = ulpdu_tagged(big, DDP_TAGGED, OP_WRITE, m->stag[REGION_RW],
-			 m->addr[REGION_RW], NULL, 0) +
-	    100;
-	peer_send_fpdu(p, big, n, NULL);
+	if (a->mo)
+		write_segment(p, m, a->ddp, a->mo);
+	write_segment(p, m, DDP_TAGGED, 100);
 	put_be32(imm + 4, a->len);
 	n = ulpdu_untagged(big, DDP_UNTAGGED, OP_IMM, 0, 0, 1, 0, imm, 8);
 	peer_send_fpdu(p, big, n, NULL);
@@ -252,6 +264,13 @@ const struct attack ext_attacks[] = {
 	     claim, .len = 100),
 	CASE("Immediate Data claim a longer Write", "err_ddp_buffer",
 	     ENDS(E_TERM(1, 2, 5)), claim, .len = 101),
+	CASE("Immediate Data claim a Write of two segments", NULL, ENDS(E_ALIVE),
+	     claim, .ddp = DDP_TAGGED & ~DDP_NOT_LAST, .mo = 1000, .len = 1100),
+	CASE("Immediate Data claim the last of two Writes", NULL, ENDS(E_ALIVE),
+	     claim, .ddp = DDP_TAGGED, .mo = 1000, .len = 100),
+	CASE("Immediate Data claim two Writes", "err_ddp_buffer",
+	     ENDS(E_TERM(1, 2, 5)), claim, .ddp = DDP_TAGGED, .mo = 1000,
+	     .len = 1100),
 	CASE("Immediate Data claim 4 GB", "err_ddp_buffer", ENDS(E_TERM(1, 2, 5)),
 	     claim, .len = 0xffffffff),
 	CASE("Atomic: three additions", "rx_atomics", ENDS(E_ALIVE),
