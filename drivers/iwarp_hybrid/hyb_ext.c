@@ -173,7 +173,7 @@ static u32 hyb_ext_apply(struct hyb_mem *mem, const struct rdmap_areq *r,
 	u64 cur, new, *p;
 	void *at;
 
-	if (hyb_mem_use(mem, r->stag, r->to, &run, &at))
+	if (hyb_mem_use(mem, r->stag, r->to, &run, IB_ACCESS_REMOTE_ATOMIC, &at))
 		return TERM_PROT_STAG;
 	p = at;
 	if (run < sizeof(*p) || !IS_ALIGNED((uintptr_t)p, sizeof(*p))) {

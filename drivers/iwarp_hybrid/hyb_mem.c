@@ -224,15 +224,21 @@ struct hyb_mem *hyb_mem_get(struct ib_pd *pd, u32 stag, u64 to, u64 len,
 
 /* -------------------------------------------------------------------- copies */
 
-/* Until hyb_mem_end() the memory stays as it is, if this returns OK */
+/*
+ * Until hyb_mem_end() the memory stays as it is, if this returns OK. There are only
+ * 256 keys: what @stag names now may be another registration than the one that
+ * was looked up, hence the right is looked at again.
+ */
 static enum hyb_mem_err hyb_mem_begin(struct hyb_mem *mem, u32 stag, u64 to,
-				      u32 len)
+				      u32 len, int access)
 {
 	preempt_disable();	/* somebody may spin until we are done */
 	atomic_inc(&mem->users);
 	smp_mb__after_atomic();	/* pairs with hyb_mem_wait_users() */
 	if (!hyb_mem_is(mem, stag))
 		return HYB_MEM_STAG;
+	if ((mem->access & access) != access)
+		return HYB_MEM_ACCESS;
 	return hyb_mem_bounds(mem, to, len);
 }
 
@@ -285,14 +291,17 @@ static void hyb_mem_copy(void *dst, const void *src, u32 len)
  * @src: data
  * @len: octets
  *
+ * Whoever asks for it, that takes the local right to write.
+ *
  * Context: any.
  * Return: HYB_MEM_OK; or, nothing being copied, HYB_MEM_STAG if the region has
- * been invalidated, HYB_MEM_BOUNDS or HYB_MEM_WRAP.
+ * been invalidated, HYB_MEM_ACCESS, HYB_MEM_BOUNDS or HYB_MEM_WRAP.
  */
 enum hyb_mem_err hyb_mem_write(struct hyb_mem *mem, u32 stag, u64 to,
 			       const void *src, u32 len)
 {
-	enum hyb_mem_err err = hyb_mem_begin(mem, stag, to, len);
+	enum hyb_mem_err err = hyb_mem_begin(mem, stag, to, len,
+					     IB_ACCESS_LOCAL_WRITE);
 	void *dst;
 	u32 n;
 
@@ -321,17 +330,19 @@ out:
  * @stag: STag it was looked up with
  * @to: first octet
  * @len: octets
+ * @access: IB_ACCESS_* needed; 0 for a local read
  *
  * The pages stay until hyb_mem_unuse(), which must follow, without sleeping in
  * between, if HYB_MEM_OK was returned; hyb_mem_at() tells where they are.
  *
  * Context: any.
  * Return: HYB_MEM_OK; HYB_MEM_STAG if the region has been invalidated,
- * HYB_MEM_BOUNDS or HYB_MEM_WRAP.
+ * HYB_MEM_ACCESS, HYB_MEM_BOUNDS or HYB_MEM_WRAP.
  */
-enum hyb_mem_err hyb_mem_hold(struct hyb_mem *mem, u32 stag, u64 to, u32 len)
+enum hyb_mem_err hyb_mem_hold(struct hyb_mem *mem, u32 stag, u64 to, u32 len,
+			      int access)
 {
-	enum hyb_mem_err err = hyb_mem_begin(mem, stag, to, len);
+	enum hyb_mem_err err = hyb_mem_begin(mem, stag, to, len, access);
 
 	if (err)
 		hyb_mem_end(mem);
@@ -347,8 +358,8 @@ enum hyb_mem_err hyb_mem_hold(struct hyb_mem *mem, u32 stag, u64 to, u32 len)
  * @len: octets
  * @access: IB_ACCESS_* needed
  *
- * As hyb_mem_hold(), but the domain and the rights are checked, too: they are
- * those of @stag as long as the region is held.
+ * As hyb_mem_hold(), but the domain is checked, too: it is that of @stag as long
+ * as the region is held.
  *
  * Context: any.
  * Return: HYB_MEM_OK or what is wrong.
@@ -356,12 +367,10 @@ enum hyb_mem_err hyb_mem_hold(struct hyb_mem *mem, u32 stag, u64 to, u32 len)
 enum hyb_mem_err hyb_mem_hold_for(struct hyb_mem *mem, struct ib_pd *pd,
 				  u32 stag, u64 to, u32 len, int access)
 {
-	enum hyb_mem_err err = hyb_mem_begin(mem, stag, to, len);
+	enum hyb_mem_err err = hyb_mem_begin(mem, stag, to, len, access);
 
 	if (!err && mem->pd != pd)
 		err = HYB_MEM_PD;
-	else if (!err && (mem->access & access) != access)
-		err = HYB_MEM_ACCESS;
 	if (err)
 		hyb_mem_end(mem);
 	return err;
@@ -373,6 +382,7 @@ enum hyb_mem_err hyb_mem_hold_for(struct hyb_mem *mem, struct ib_pd *pd,
  * @stag: STag it was looked up with
  * @to: first octet
  * @len: octets; set to how many of them are contiguous
+ * @access: IB_ACCESS_* needed; 0 for a local read
  * @p: set to the address
  *
  * As hyb_mem_hold(), of which this is the case of a single run.
@@ -381,9 +391,9 @@ enum hyb_mem_err hyb_mem_hold_for(struct hyb_mem *mem, struct ib_pd *pd,
  * Return: as hyb_mem_hold().
  */
 enum hyb_mem_err hyb_mem_use(struct hyb_mem *mem, u32 stag, u64 to, u32 *len,
-			     void **p)
+			     int access, void **p)
 {
-	enum hyb_mem_err err = hyb_mem_hold(mem, stag, to, *len);
+	enum hyb_mem_err err = hyb_mem_hold(mem, stag, to, *len, access);
 
 	if (err)
 		return err;

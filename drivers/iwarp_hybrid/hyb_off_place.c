@@ -90,7 +90,20 @@ static void hyb_off_unplace(struct hyb_off_buf *b)
 	kfree(b);
 }
 
-/* Tell the NIC, if the STag still is valid. Context: hyb_dev.place_lock held. */
+/*
+ * Is the STag still valid, and of a region that these octets can be written in? It
+ * may be another than the one that was looked up, see hyb_mem_begin().
+ */
+static bool hyb_off_open(const struct hyb_off_buf *b, const struct hyb_mem *mem,
+			 u64 to, u64 len)
+{
+	int access = b->nic.what == IWARP_PLACE_WRITE ? IB_ACCESS_REMOTE_WRITE :
+							IB_ACCESS_LOCAL_WRITE;
+
+	return !hyb_mem_check(mem, b->nic.stag, len ? to : mem->va, len, access);
+}
+
+/* Tell the NIC, if it is. Context: hyb_dev.place_lock held. */
 static bool hyb_off_tell(struct hyb_off_buf *b, struct hyb_mem *mem, u64 to,
 			 u64 len)
 {
@@ -99,7 +112,7 @@ static bool hyb_off_tell(struct hyb_off_buf *b, struct hyb_mem *mem, u64 to,
 	lockdep_assert_held(&mem->dev->place_lock);
 	list_add_tail(&b->of_mem, &mem->bufs);
 	smp_mb();	/* pairs with the one in hyb_mem_wait_users() */
-	if (READ_ONCE(mem->live) == b->nic.stag && hyb_off_placeable(mem)) {
+	if (hyb_off_open(b, mem, to, len) && hyb_off_placeable(mem)) {
 		hyb_off_describe(&b->nic, mem, to, len);
 		if (!o->ops->place_add(&o->nic, &b->nic)) {
 			list_add_tail(&b->of_conn, &o->bufs);

@@ -154,7 +154,7 @@ u32 hyb_quick_tx(struct hyb_qp *qp, u64 end)
 						       DDP_UNTAGGED_LEN;
 	src.run = min_t(u64, sge->length - tx->sge_off, end - tx->s.pos);
 	if (src.mem && (!src.run || hyb_mem_hold(src.mem, sge->lkey, src.from,
-						 src.run)))
+						 src.run, 0)))
 		return 0;
 	nr = hyb_quick_segs(qp, &src, end);
 	if (src.mem)
@@ -192,7 +192,8 @@ u32 hyb_quick_rresp(struct hyb_qp *qp, u64 end)
 	if (irq->atomic || !src.mem || !hyb_quick_may(qp, src.left, end))
 		return 0;
 	src.run = min_t(u64, src.left, end - tx->s.pos);
-	if (hyb_mem_hold(src.mem, irq->req.src_stag, src.from, src.run))
+	if (hyb_mem_hold(src.mem, irq->req.src_stag, src.from, src.run,
+			 IB_ACCESS_REMOTE_READ))
 		return 0;
 	nr = hyb_quick_segs(qp, &src, end);
 	hyb_mem_unuse(src.mem);
@@ -293,7 +294,8 @@ static bool hyb_quick_send(struct hyb_qp *qp, struct hyb_quick *q)
 	struct hyb_mem *mem = rx->mem[rx->sge];
 	u64 to = sge->laddr + rx->sge_off;
 
-	if (mem && hyb_mem_hold(mem, sge->lkey, to, q->len))
+	if (mem && hyb_mem_hold(mem, sge->lkey, to, q->len,
+				IB_ACCESS_LOCAL_WRITE))
 		return false;
 	hyb_quick_put(rx, q, mem, to);
 	rx->done += q->len;
@@ -361,7 +363,8 @@ static bool hyb_quick_read(struct hyb_qp *qp, struct hyb_quick *q)
 	struct hyb_tx *tx = &qp->tx;
 	struct hyb_orq_entry *orq = &tx->orq[tx->orq_get & tx->orq_mask];
 
-	if (orq->mem && hyb_mem_hold(orq->mem, orq->stag, orq->to, q->len))
+	if (orq->mem && hyb_mem_hold(orq->mem, orq->stag, orq->to, q->len,
+				     IB_ACCESS_LOCAL_WRITE))
 		return false;
 	hyb_quick_put(&qp->rx, q, orq->mem, orq->to);
 	orq->to += q->len;
@@ -528,7 +531,8 @@ static const skb_frag_t *hyb_quick_placed(struct hyb_qp *qp,
 		mem = hyb_quick_sink(qp, stag, to, len);
 	} else {
 		mem = tx->orq[tx->orq_get & tx->orq_mask].mem;
-		if (mem && hyb_mem_hold(mem, stag, to, len))
+		if (mem && hyb_mem_hold(mem, stag, to, len,
+					IB_ACCESS_LOCAL_WRITE))
 			mem = NULL;
 	}
 	if (!mem)

@@ -616,12 +616,13 @@ u32 hyb_rx_start_recv(struct hyb_qp *qp)
 }
 
 /*
- * Place @len octets of payload: in @mem or, without it, in the kernel's memory.
- * A run of them is one copy, whatever markers come in between.
+ * Place @len octets of payload: in @mem, if it has the right @access, or, without
+ * it, in the kernel's memory. A run of them is one copy, whatever markers come in
+ * between.
  */
 static enum hyb_mem_err hyb_rx_put(struct hyb_rx *rx, struct hyb_fpdu *f,
 				   struct hyb_mem *mem, u32 stag, u64 to,
-				   u32 len)
+				   u32 len, int access)
 {
 	void *p = (void *)(uintptr_t)to;
 	enum hyb_mem_err err;
@@ -630,7 +631,8 @@ static enum hyb_mem_err hyb_rx_put(struct hyb_rx *rx, struct hyb_fpdu *f,
 
 	for (; len; len -= n, to += n) {
 		n = len;
-		err = mem ? hyb_mem_use(mem, stag, to, &n, &p) : HYB_MEM_OK;
+		err = mem ? hyb_mem_use(mem, stag, to, &n, access, &p) :
+			    HYB_MEM_OK;
 		if (err)
 			return err;
 		f->there = 0;
@@ -663,9 +665,11 @@ static bool hyb_rx_scatter(struct hyb_qp *qp, struct hyb_fpdu *f, u32 n)
 
 		err = HYB_MEM_OK;
 		if (!f->placed)
-			err = hyb_rx_put(rx, f, mem, sge->lkey, to, len);
+			err = hyb_rx_put(rx, f, mem, sge->lkey, to, len,
+					 IB_ACCESS_LOCAL_WRITE);
 		else if (len && mem)
-			err = hyb_mem_check(mem, sge->lkey, to, len, 0);
+			err = hyb_mem_check(mem, sge->lkey, to, len,
+					    IB_ACCESS_LOCAL_WRITE);
 		if (err)
 			return false;
 		n -= len;
@@ -796,15 +800,16 @@ static u32 hyb_rx_send(struct hyb_qp *qp, struct hyb_fpdu *f)
 
 /* Place tagged payload into @mem, which covers it */
 static u32 hyb_rx_place(struct hyb_qp *qp, struct hyb_fpdu *f,
-			struct hyb_mem *mem)
+			struct hyb_mem *mem, int access)
 {
 	u32 len = f->h.payload;
 	enum hyb_mem_err err;
 
 	if (f->placed)
-		err = hyb_mem_check(mem, f->h.stag, f->h.to, len, 0);
+		err = hyb_mem_check(mem, f->h.stag, f->h.to, len, access);
 	else
-		err = hyb_rx_put(&qp->rx, f, mem, f->h.stag, f->h.to, len);
+		err = hyb_rx_put(&qp->rx, f, mem, f->h.stag, f->h.to, len,
+				 access);
 	return err ? hyb_rx_tagged_error(err) : 0;
 }
 
@@ -824,7 +829,7 @@ static u32 hyb_rx_write(struct hyb_qp *qp, struct hyb_fpdu *f)
 			  IB_ACCESS_REMOTE_WRITE, &merr);
 	if (!mem)
 		return hyb_rx_tagged_error(merr);
-	err = hyb_rx_place(qp, f, mem);
+	err = hyb_rx_place(qp, f, mem, IB_ACCESS_REMOTE_WRITE);
 	/* the rest of what comes for it may be the NIC's */
 	if (!err && list_empty(&mem->bufs))
 		hyb_off_place(qp, mem, h->stag, 0, 0, IWARP_PLACE_WRITE);
@@ -865,7 +870,7 @@ static u32 hyb_rx_place_direct(struct hyb_qp *qp, struct hyb_fpdu *f)
 {
 	if (f->placed)
 		return 0;
-	return hyb_rx_put(&qp->rx, f, NULL, 0, f->h.to, f->h.payload) ?
+	return hyb_rx_put(&qp->rx, f, NULL, 0, f->h.to, f->h.payload, 0) ?
 	       TERM_MPA_LOCAL : 0;
 }
 
@@ -893,7 +898,8 @@ static u32 hyb_rx_read_resp(struct hyb_qp *qp, struct hyb_fpdu *f)
 		return TERM_TAG_BOUNDS;
 
 	if (h->payload) {
-		err = orq->mem ? hyb_rx_place(qp, f, orq->mem) :
+		err = orq->mem ? hyb_rx_place(qp, f, orq->mem,
+					      IB_ACCESS_LOCAL_WRITE) :
 				 hyb_rx_place_direct(qp, f);
 		if (err)
 			return err;

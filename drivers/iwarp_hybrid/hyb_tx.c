@@ -237,18 +237,19 @@ static int hyb_tx_get_mem(struct hyb_qp *qp, int access)
 }
 
 /*
- * Put @len octets of @mem, or of the kernel's memory; false if it was revoked.
- * A run of them is one copy, whatever markers come in between.
+ * Put @len octets of @mem, or of the kernel's memory; false if it was revoked, or
+ * the right @access. A run of them is one copy, whatever markers come in between.
  */
 static bool hyb_tx_put(struct hyb_tx *tx, struct mpa_build *b,
-		       struct hyb_mem *mem, u32 stag, u64 from, u32 len)
+		       struct hyb_mem *mem, u32 stag, u64 from, u32 len,
+		       int access)
 {
 	void *p = (void *)(uintptr_t)from;
 	u32 n;
 
 	for (; len; len -= n, from += n) {
 		n = len;
-		if (mem && hyb_mem_use(mem, stag, from, &n, &p))
+		if (mem && hyb_mem_use(mem, stag, from, &n, access, &p))
 			return false;
 		mpa_build_put(b, p, n);
 		if (mem)
@@ -276,7 +277,7 @@ static bool hyb_tx_gather(struct hyb_qp *qp, struct mpa_build *b, u32 n)
 		u32 len = min(n, sge->length - tx->sge_off);
 
 		if (!hyb_tx_put(tx, b, tx->mem[tx->sge], sge->lkey,
-				sge->laddr + tx->sge_off, len))
+				sge->laddr + tx->sge_off, len, 0))
 			return false;
 		n -= len;
 		tx->sge_off += len;
@@ -304,7 +305,7 @@ static u32 hyb_tx_lend(struct hyb_qp *qp, u64 pos, u32 n)
 
 	if (!len)
 		return 0;
-	if (mem && hyb_mem_use(mem, sge->lkey, from, &len, &p))
+	if (mem && hyb_mem_use(mem, sge->lkey, from, &len, 0, &p))
 		return 0;
 	ok = hyb_sg_add(&tx->sg, pos, p, len);
 	if (mem)
@@ -723,7 +724,8 @@ static enum hyb_step hyb_tx_rresp(struct hyb_qp *qp)
 	hyb_tx_begin(qp, &b, ulpdu);
 	mpa_build_put(&b, hdr, sizeof(hdr));
 	if (!hyb_tx_put(tx, &b, irq->mem, irq->req.src_stag,
-			irq->req.src_to + irq->done, pay)) {
+			irq->req.src_to + irq->done, pay,
+			IB_ACCESS_REMOTE_READ)) {
 		hyb_tx_rresp_fail(qp, irq);
 		return HYB_STEP_LAID;
 	}

@@ -628,11 +628,12 @@ enum hyb_mem_err hyb_mem_check(const struct hyb_mem *mem, u32 stag, u64 to,
 			       u64 len, int access);
 enum hyb_mem_err hyb_mem_write(struct hyb_mem *mem, u32 stag, u64 to,
 			       const void *src, u32 len);
-enum hyb_mem_err hyb_mem_hold(struct hyb_mem *mem, u32 stag, u64 to, u32 len);
+enum hyb_mem_err hyb_mem_hold(struct hyb_mem *mem, u32 stag, u64 to, u32 len,
+			      int access);
 enum hyb_mem_err hyb_mem_hold_for(struct hyb_mem *mem, struct ib_pd *pd,
 				  u32 stag, u64 to, u32 len, int access);
 enum hyb_mem_err hyb_mem_use(struct hyb_mem *mem, u32 stag, u64 to, u32 *len,
-			     void **p);
+			     int access, void **p);
 void hyb_mem_unuse(struct hyb_mem *mem);
 enum hyb_mem_err hyb_mem_invalidate(struct ib_pd *pd, u32 stag, bool remote);
 enum hyb_mem_err hyb_mem_reg(struct hyb_qp *qp, const struct siw_sqe *sqe);

@@ -113,7 +113,7 @@ healthy_check
 stop_bg "$TARGET"
 stop_bg "$GREETER"
 ktap_check "no queue pair is left" wait_for 60 no_queue_pairs
-ktap_check_fails "nothing is written after the end of a registration" \
+ktap_check_fails "nothing is written without a right" \
 	grep "after the end" "$TARGET_LOG"
 ktap_check "the devices go" dev_down
 ktap_check "the module goes" wait_for 20 modprobe -r iwarp_hybrid

@@ -425,7 +425,10 @@ static enum peer_end read_nothing(struct peer *p, const struct target_memory *m,
 								    END_FIN;
 }
 
-/* Make the target read; answer with length, STag and offset changed. */
+/*
+ * Make the target read; answer with length, STag and offset changed, inval: when
+ * its memory has the same STag, but not the right to write any more.
+ */
 static enum peer_end read_response(struct peer *p,
 				   const struct target_memory *m,
 				   const struct attack *a)
@@ -446,6 +449,8 @@ static enum peer_end read_response(struct peer *p,
 	stag = get_be32(p->ulpdu + 18);
 	to = get_be64(p->ulpdu + 22);
 	size = get_be32(p->ulpdu + 30);
+	if (a->inval && !obeyed(p, TARGET_RIGHTS))
+		return END_NO_FRAME;
 	n = ulpdu_tagged(big, a->ddp, OP_READ_RESP, stag ^ a->qn, to + a->to,
 			 NULL, 0) +
 	    (a->len ? a->len : size);
@@ -847,6 +852,11 @@ const struct attack fpdu_attacks[] = {
 	     RESP, .qn = 0x100),
 	CASE("Read Response to another offset", "err_read_response", ENDS(E_TERM(1, 1, 1)),
 	     RESP, .to = 8),
+	CASE("Read Response, the right to write is gone", "err_read_response",
+	     ENDS(E_ANY_TERM), RESP, .inval = 1),
+	CASE("Read Response in parts, the right to write is gone", "err_read_response",
+	     ENDS(E_ANY_TERM), read_response, .ddp = DDP_TAGGED & ~DDP_NOT_LAST,
+	     .len = 400, .inval = 1),
 	CASE("Read Response twice", "err_read_response", ENDS(E_TERM(0, 2, 6)),
 	     response_twice, .ddp = DDP_TAGGED),
 	/* invalidation */

@@ -26,6 +26,7 @@
 #include <unistd.h>
 #include <rdma/rdma_cma.h>
 
+#include "../lib/rereg.h"
 #include "target.h"
 
 static volatile sig_atomic_t stop; /* signals that have come */
@@ -280,6 +281,20 @@ static void no_more_writes(struct conn *c)
 	memset(c->memory, c->end, TARGET_REGION);
 }
 
+/* Each registration has the next key, and there are 256 */
+static void take_rights(struct conn *c)
+{
+	uint32_t key = c->mr[REGION_RW]->rkey;
+	int i;
+
+	for (i = 0; i < 256; i++)
+		if (rereg(c->mr[REGION_RW], REREG_ACCESS, NULL, 0, 0))
+			perror("hyb-target: reregister");
+	if (c->mr[REGION_RW]->rkey != key)
+		printf("hyb-target: the key is another one\n");
+	no_more_writes(c);
+}
+
 static void received(struct conn *c, uint64_t slot, uint32_t len)
 {
 	unsigned char *m = c->recv[slot];
@@ -303,6 +318,8 @@ static void received(struct conn *c, uint64_t slot, uint32_t len)
 	} else if (len && m[0] == TARGET_DEREG && c->mr[REGION_RW]) {
 		dereg(&c->mr[REGION_RW]);
 		no_more_writes(c);
+	} else if (len && m[0] == TARGET_RIGHTS && c->mr[REGION_RW]) {
+		take_rights(c);
 	} else if (len > 1 && m[0] == TARGET_FILL) {
 		memset(c->memory, m[1], TARGET_REGION);
 	}

@@ -27,9 +27,10 @@ enum target_region {
  * target read that memory of the sender into REGION_RW. 'F' and an octet fill
  * REGION_RW with that. 'L' registers TARGET_LARGE_LEN octets for reading, the
  * answer is 'L' STag (4) address (8); 'S' sends them all. 'D' ends their
- * registration or, without it, that of REGION_RW; what is written there then is
- * reported. 'K' sends from memory that is not registered. A target that greets
- * sends 'G' as soon as it can, and answers a message without content by 'Z'.
+ * registration or, without it, that of REGION_RW; 'W' takes all rights from that,
+ * but leaves its STag. What is written there then is reported. 'K' sends from
+ * memory that is not registered. A target that greets sends 'G' as soon as it can,
+ * and answers a message without content by 'Z'.
  */
 #define TARGET_ECHO 'E'
 #define TARGET_READ 'R'
@@ -40,6 +41,7 @@ enum target_region {
 #define TARGET_LARGE 'L'
 #define TARGET_SEND 'S'
 #define TARGET_BAD_KEY 'K'
+#define TARGET_RIGHTS 'W'
 #define TARGET_LARGE_LEN (2 << 20) /* more than TCP takes unread */
 
 #endif /* SELFTESTS_IWARP_TARGET_H */

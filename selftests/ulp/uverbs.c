@@ -20,6 +20,8 @@
 #include <rdma/rdma_cma.h>
 #include <rdma/rdma_verbs.h>
 
+#include "../lib/rereg.h"
+
 #define DEPTH 64
 #define BUF 65536
 #define WAIT_MS 20000
@@ -27,9 +29,6 @@
 #define REMOTE                                              \
 	(IBV_ACCESS_LOCAL_WRITE | IBV_ACCESS_REMOTE_WRITE | \
 	 IBV_ACCESS_REMOTE_READ)
-#define REREG_TRANS IBV_REREG_MR_CHANGE_TRANSLATION
-#define REREG_ACCESS IBV_REREG_MR_CHANGE_ACCESS
-#define REREG_PD IBV_REREG_MR_CHANGE_PD
 
 static const char *host = "10.0.0.2";
 static const char *port = "7850";
@@ -240,34 +239,6 @@ static bool async_event(struct ibv_context *verbs, enum ibv_event_type type)
 }
 
 /* ------------------------------------------------------- commands of uverbs */
-
-static int rereg(struct ibv_mr *mr, int flags, void *addr, size_t len,
-		 int access)
-{
-	struct ib_uverbs_rereg_mr_resp resp = {};
-	struct {
-		struct ib_uverbs_cmd_hdr hdr;
-		struct ib_uverbs_rereg_mr cmd;
-	} req = {
-		.hdr = { .command = IB_USER_VERBS_CMD_REREG_MR,
-			 .in_words = sizeof(req) / 4,
-			 .out_words = sizeof(resp) / 4 },
-		.cmd = { .response = (uintptr_t)&resp,
-			 .mr_handle = mr->handle,
-			 .flags = flags,
-			 .start = (uintptr_t)addr,
-			 .length = len,
-			 .hca_va = (uintptr_t)addr,
-			 .access_flags = access,
-			 .pd_handle = mr->pd->handle },
-	};
-
-	if (write(mr->context->cmd_fd, &req, sizeof(req)) < 0)
-		return -1;
-	mr->lkey = resp.lkey;
-	mr->rkey = resp.rkey;
-	return 0;
-}
 
 static int moderate(struct ibv_cq *cq, unsigned int count, unsigned int usecs)
 {
