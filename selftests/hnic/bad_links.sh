@@ -1,6 +1,6 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0
-# vm: timeout=400 long
+# vm: timeout=900 long
 #
 # SDP over hnic in each profile while the link cuts, joins, loses and reorders,
 # goes down and comes up, while engines are switched and components move, and when
@@ -10,15 +10,24 @@
 . "$(dirname "$0")/lib.bash"
 
 start
-bytes=$(scaled 200000 50000)
+bytes=$(scaled 1000000 50000)
 for p in $PROFILES; do
 	attr profile "$p"
+	snapshot
 	both split 200000
 	both coalesce 300000
 	ktap_check "$p: middle box cuts and joins" transfer "$bytes"
-	both loss 10000
+	grew "$p: packets were cut" link_split
+	grew "$p: packets were joined" link_coalesced
 	both reorder 20000
-	ktap_check "$p: and loses and reorders" transfer "$bytes"
+	# in parts per million
+	for loss in 10000 30000 100000; do
+		snapshot
+		both loss $loss
+		ktap_check "$p: and reorders, and loses $((loss / 10000)) %" transfer "$bytes"
+		grew "$p: packets were reordered" link_reordered
+		grew "$p: packets were lost, $((loss / 10000)) %" link_lost
+	done
 	both loss 0
 	both reorder 0
 	both split 0
@@ -47,7 +56,7 @@ switch_engines() {
 	done
 }
 
-for p in hybrid offload-contig offload-sg; do
+for p in $PROFILES; do
 	attr profile "$p"
 	serve
 	start_bg a sdp-run xfer -h "$SERVER" -p "$port" -n 6000000 -d 6000000 -t 100
@@ -85,17 +94,19 @@ quick() {
 }
 
 # The link goes down in the middle and comes up again
-for p in assisted offload-contig offload-sg hybrid; do
+for p in $PROFILES; do
 	attr profile "$p"
+	counter=tx_engine_crc_filled
+	[ "$p" != host ] || counter=tx_engine_packets
 	snapshot
 	slow 2000000
-	wait_for 30 beyond tx_engine_crc_filled $(($(was tx_engine_crc_filled) + 100))
+	wait_for 30 beyond $counter $(($(was $counter) + 100))
 	in_a ip link set va down
 	ktap_check "$p: down in the middle" running
 	snapshot
 	in_a ip link set va up
 	quick "$p: up again, and the data arrive"
-	grew "$p: the NIC goes on" tx_engine_crc_filled
+	grew "$p: the NIC goes on" $counter
 done
 
 # CRCs, gaps and markers by the NIC; CRCs and copies by the host: of side a
