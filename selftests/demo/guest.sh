@@ -10,6 +10,7 @@
 #   DEMO-STEP NAME           what is being tried
 #   DEMO-KERNEL VERSION
 #   DEMO-ROW {JSON}          result of one run
+#   DEMO-COMPONENTS {JSON}   where the components were
 #   DEMO-COPIES {JSON}       what a byte cost, over all runs
 
 # shellcheck source=/dev/null
@@ -66,7 +67,10 @@ watch() {
 		in_b sdpstat > "$T/now" 2>> "$T/sdpstat.log"
 		if grep -q "$SERVER:$2 .*$DEVICE" "$T/now"; then
 			cp "$T/now" "$T/sample"
-			[ -s "$T/stack" ] || in_b sdpstat stack $DEVICE > "$T/stack" 2>> "$T/sdpstat.log"
+			[ -s "$T/stack" ] || {
+				in_b sdpstat stack $DEVICE > "$T/stack"
+				in_b sdpstat stack -j $DEVICE > "$T/stack.json"
+			} 2>> "$T/sdpstat.log"
 			sleep 1
 		else
 			sleep 0.1
@@ -191,6 +195,7 @@ copies() {
 step "which component was where"
 [ -s "$T/stack" ] || die "sdpstat saw no connection to ask about"
 cat "$T/stack"
+sed -n 's/.*"components": *\({[^}]*}\).*/DEMO-COMPONENTS \1/p' "$T/stack.json"
 
 step "what a byte cost, over all of the above"
 counters_take end

@@ -23,6 +23,7 @@ function num(key,   s)
 
 $1 == "DEMO-KERNEL" { kernel = $2 }
 $1 == "DEMO-COPIES" { copy[++copies] = substr($0, 13) }
+$1 == "DEMO-COMPONENTS" { components = substr($0, 17) }
 $1 == "DEMO-STEP" { step = substr($0, 11) }
 $1 == "DEMO-ROW" {
 	row[++n] = substr($0, 10)
@@ -38,7 +39,7 @@ END {
 	printf("{\"kernel\":\"%s\",\"ok\":%s,\"last_step\":\"%s\",\"runs\":[\n", kernel, ok ? "true" : "false", step) > json
 	for (i = 1; i <= n; i++)
 		printf(" %s%s\n", row[i], i < n ? "," : "") > json
-	printf("],\"copies\":[\n") > json
+	printf("],\"components\":%s,\"copies\":[\n", components == "" ? "{}" : components) > json
 	for (i = 1; i <= copies; i++)
 		printf(" %s%s\n", copy[i], i < copies ? "," : "") > json
 	printf("]}\n") > json
