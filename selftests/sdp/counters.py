@@ -51,12 +51,6 @@ class Expect:
             raise SystemExit("no counters %s" % missing)
         return self
 
-    def wait(self, name):
-        """Until this counter has risen"""
-        end = time.monotonic() + WAIT
-        while counters()[name] == self.before[name] and time.monotonic() < end:
-            time.sleep(0.1)
-
     def wrong(self):
         now = counters()
         found = {n: now[n] - self.before[n] for n in self.deltas}
@@ -205,8 +199,7 @@ def full():
 def credits():
     c, a = pair()
     with Expect("20 small messages share a buffer", rx_merged="10+",
-                rx_merged_bytes="100+", rx_reposted="10+", rx_data_msgs="10+",
-                rx_no_mem=0):
+                rx_merged_bytes="100+", rx_data_msgs="10+", rx_no_mem=0):
         for _ in range(20):
             c.send(bytes(10))
             time.sleep(0.01)
@@ -237,11 +230,10 @@ def zero_copy():
         c.sendall(data)
         reader.join()
     a.setsockopt(SOL_SDP, SDP_ZCOPY, 0)
-    with Expect("a reader who does not come", tx_srcavail=1, tx_zcopy_cancels=1,
-                rx_zcopy_cancels=1) as e:
+    with Expect("a reader who wants copies", tx_srcavail=1, tx_zcopy_cancels=0,
+                rx_zcopy_cancels=0):
         writer = threading.Thread(target=c.sendall, args=(data,))
         writer.start()
-        e.wait("tx_zcopy_cancels")
         get(a, size)
         writer.join()
     c.close()
