@@ -78,8 +78,8 @@ bounds() {
 		a_zcopy_cache_hits == 2 && a_zcopy_cache_evicted == 18" limit
 }
 
-# hold: a connection whose both ends keep something
-hold() {
+# keep: a connection whose both ends keep something
+keep() {
 	start_bg a "$PROGRAM" hold $SERVER "$PORT"
 	CLIENT=$BG_PID
 	wait_for 30 said held || ktap_fail "nothing is held" "$(cat "$BG_LOG")"
@@ -93,17 +93,17 @@ none_kept() { [ "$(kept a)$(kept b)" = "[0][0]" ]; }
 idle_rose() { [ "$(in_a sdpstat -s -z | awk '$1 == "zcopy_cache_idle" { print $2 }')" -ge 2 ]; }
 
 ends() {
-	hold
+	keep
 	ktap_is "what is kept is told, by sdpstat" "$(kept a)$(kept b)" "[$KEPT][$KEPT]"
 	ktap_is "and by SDP_INFO" "$(cat "$BG_LOG")" "held $KEPT"
 	ktap_check "idle: all is let go" wait_for 20 none_pinned
 	ktap_check "and counted" idle_rose
 	ktap_check "and not told any more" none_kept
 	stop_bg "$CLIENT"
-	hold
+	keep
 	stop_bg "$CLIENT"
 	ktap_check "the client is killed: all is let go" wait_for 20 none_pinned
-	hold
+	keep
 	in_a rdma link delete rda
 	in_b rdma link delete rdb
 	ktap_check "the devices go: all is let go" wait_for 20 none_pinned
@@ -134,7 +134,7 @@ gone
 pair siw siw same
 pair rxe rxe same
 serve
-hold
+keep
 stop_bg "$CLIENT"
 stop_bg "$ZCOPY"
 ktap_check "the module goes, with what was kept" wait_for 20 modprobe -r sdp_diag sdp
