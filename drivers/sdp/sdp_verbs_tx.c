@@ -192,6 +192,8 @@ static int sdp_tx_post(struct sdp_conn *conn, u8 mid, struct sdp_tx_msg *m)
 		msg.h.flags |= SDP_OOB_PEND;
 	if (m && m->oob)
 		msg.h.flags |= SDP_OOB_PRES;
+		SDP_INC_STATS(net, TX_OOB);
+	}
 	if (sdp_zc_asks_pipe(conn))
 		msg.h.flags |= SDP_REQ_PIPE;
 	if (octets)

@@ -7,7 +7,8 @@
  *		[-P RECV_OFFSET] [-m READER] [-S SENDER] [-t THRESHOLD]
  *		[-l SLEEP_MS] [-L PAUSE_MS] ADDRESS PORT
  *
- * READER, of the server: plain, waitall, peek, poll, trunc, splice, pieces,
+ * READER, of the server: plain, waitall, peek, poll, inq (FIONREAD until there is
+ * something), inline (urgent octets), trunc, splice, pieces,
  * file (reads into a mapped file), threads (two that read), kill (shuts the
  * receiving side down after one receive), close (closes after it), source (it
  * sends instead, BYTES in one send), alarm (a timer interrupts it), timeout (it
@@ -18,7 +19,8 @@
  * a child writes to the pages), file (out of a mapped file), nonblock, threads
  * (another one receives meanwhile), limit (no memory may be locked), fault
  * (the last page is not there), abort (after SLEEP_MS, in the middle), mixed
- * (sends of 1000 octets in between). It pauses PAUSE_MS between sends.
+ * (sends of 1000 octets in between), small (sends of 1000 octets behind two large
+ * ones), urgent (every second send is). It pauses PAUSE_MS between sends.
  *
  * Buffers are filled with something else as soon as send() is back. Prints
  * "ok" or what was wrong.
@@ -34,6 +36,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/ioctl.h>
 #include <sys/mman.h>
 #include <sys/resource.h>
 #include <sys/socket.h>
@@ -108,6 +111,15 @@ static ssize_t read_some(int s, const struct request *r, unsigned char *buf,
 		poll(&pfd, 1, -1);
 		n = recv(s, buf, len, MSG_DONTWAIT);
 		return n < 0 && errno == EAGAIN ? read_some(s, r, buf, len) : n;
+	}
+	if (is(r, "inq")) {
+		int there = 0;
+
+		for (int i = 0; i < 20000 && !there; i++)
+			if (ioctl(s, FIONREAD, &there) || usleep(500))
+				return -1;
+		return recv(s, buf, (size_t)there < len ? (size_t)there : len,
+			    MSG_DONTWAIT);
 	}
 	if (is(r, "peek")) {
 		n = recv(s, buf, len, MSG_PEEK);
@@ -184,6 +196,9 @@ static uint64_t receive(int s, const struct request *r)
 	size_t len;
 	ssize_t n;
 
+	int inl = is(r, "inline");
+
+	setsockopt(s, SOL_SOCKET, SO_OOBINLINE, &inl, sizeof(inl));
 	setsockopt(s, SOL_SOCKET, SO_RCVTIMEO, &tv, sizeof(tv));
 	want_signals(is(r, "alarm"));
 	while (got < r->bytes) {
@@ -329,6 +344,7 @@ static ssize_t send_private(unsigned char *p, size_t len)
 
 static ssize_t send_some(unsigned char *p, size_t len)
 {
+	static unsigned int sends;
 	int flags = MSG_NOSIGNAL;
 	ssize_t n;
 
@@ -338,6 +354,8 @@ static ssize_t send_some(unsigned char *p, size_t len)
 		return send_private(p, len);
 	if (!strcmp(opt.sender, "nonblock"))
 		flags |= MSG_DONTWAIT;
+	if (!strcmp(opt.sender, "urgent") && ++sends % 2)
+		flags |= MSG_OOB;
 	do {
 		n = send(fd, p, len, flags);
 	} while (n < 0 && (errno == EINTR || errno == EAGAIN));
@@ -349,6 +367,7 @@ static bool send_all(void)
 {
 	bool fault = !strcmp(opt.sender, "fault");
 	bool mixed = !strcmp(opt.sender, "mixed");
+	bool small = !strcmp(opt.sender, "small");
 	size_t room = opt.size + opt.offset;
 	unsigned char *mem, *buf;
 	unsigned int sends = 0;
@@ -365,7 +384,9 @@ static bool send_all(void)
 		if (pos)
 			usleep(opt.pause_ms * 1000);
 		len = opt.bytes - pos < opt.size ? opt.bytes - pos : opt.size;
-		if (mixed && len > 1000 && ++sends % 3 == 0)
+		sends++;
+		if (len > 1000 &&
+		    ((mixed && sends % 3 == 0) || (small && sends > 2)))
 			len = 1000;
 		fill(buf, fault ? room - opt.offset : len, pos);
 		/* behind the end nothing can be read; what is there is sent */

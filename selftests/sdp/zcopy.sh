@@ -65,6 +65,8 @@ senders() {
 	zc "pages shared with a child that writes" "$(whole 600000 2)" -n 600000 -w 300000 -S private
 	zc "out of a mapped file" "$(whole 600000 2)" -n 600000 -w 300000 -S file
 	zc "another thread receives" "$(whole 600000 2)" -n 600000 -w 300000 -S threads
+	zc "MSG_OOB: never, the sends in between are" "a_tx_srcavail == 2 && a_tx_oob == 2 &&
+		a_tx_zcopy_bytes == 2 * (300000 - 64)" -n 1200000 -w 300000 -S urgent -m inline
 	zc "MSG_DONTWAIT: never" "$COPIED && a_tx_srcavail == 0" -n 600000 -w 300000 -S nonblock
 	zc "no memory may be locked: copied" "$COPIED && a_zcopy_no_mem > 0" \
 		-n 300000 -w 300000 -S limit
