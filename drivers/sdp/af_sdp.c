@@ -1123,6 +1123,16 @@ static int sdp_ioctl_inet(struct socket *sock, unsigned int cmd,
 	return inet_ioctl(sock, cmd, arg);
 }
 
+/* Whoever asks again and again has to see what the peer only advertises. */
+static int sdp_inq(struct sock *sk)
+{
+	int n = sdp_readable_bytes(sk);
+
+	if (!n)
+		sdp_zc_poll(sk);
+	return n;
+}
+
 static int sdp_ioctl(struct socket *sock, unsigned int cmd, unsigned long arg)
 {
 	struct sock *sk = sock->sk;
@@ -1148,7 +1158,7 @@ static int sdp_ioctl(struct socket *sock, unsigned int cmd, unsigned long arg)
 	else if ((1 << sk->sk_state) & (TCPF_SYN_SENT | TCPF_SYN_RECV))
 		answ = 0;
 	else if (cmd == SIOCINQ)
-		answ = sdp_readable_bytes(sk);
+		answ = sdp_inq(sk);
 	else if (cmd == SIOCOUTQ)
 		answ = sdp_outq_bytes(sk);
 	else

@@ -59,6 +59,15 @@ reads() {
 	zc "poll() and MSG_DONTWAIT: the same" "a_tx_bytes == b_rx_bytes && a_tx_zcopy_cancels == 0 &&
 		b_rx_zcopy_bytes == 0 && a_tx_zcopy_declined > 1" \
 		-n 3000000 -w 300000 -R 100000 -m poll
+	zc "FIONREAD: the same" "b_rx_zcopy_bytes == 0 && a_tx_zcopy_declined > 1" \
+		-n 3000000 -w 300000 -R 100000 -m inq
+	zc "MSG_PEEK: the same" "b_rx_zcopy_bytes == 0 && a_tx_zcopy_declined > 1" \
+		-n 3000000 -w 300000 -R 100000 -m peek
+	zc "MSG_TRUNC: the same" "b_rx_zcopy_bytes == 0 && a_tx_zcopy_declined > 1" \
+		-n 3000000 -w 300000 -R 100000 -m trunc
+	zc "MSG_OOB: never, the sends in between are" "a_tx_bytes == b_rx_bytes && a_tx_oob == 5 &&
+		a_tx_zcopy_bytes > 0 && a_tx_zcopy_bytes <= 1500000" \
+		-n 3000000 -w 300000 -S urgent -m inline
 	zc "splice: the same" "b_rx_zcopy_bytes == 0 && a_tx_zcopy_declined > 1" \
 		-n 3000000 -w 300000 -R 100000 -m splice
 	zc "receives of any size" "a_tx_bytes == b_rx_bytes" -n 3000000 -w 300000 -R 400000 -m pieces
@@ -70,6 +79,9 @@ reads() {
 unused() {
 	zc "sends in between that are copied: void" "a_tx_bytes == b_rx_bytes && b_tx_sinkavail > 0 &&
 		b_rx_zcopy_writes < b_tx_sinkavail" -n 2000000 -w 200000 -S mixed -L 30
+	zc "200 small sends to a reader who waits: fewer and fewer offers" \
+		"a_tx_bytes == b_rx_bytes && b_tx_sinkavail > 2 && b_tx_sinkavail <= 12" \
+		-n 800000 -w 300000 -S small -L 5
 	zc "a reader whom signals interrupt: cancelled" "a_tx_bytes == b_rx_bytes &&
 		b_tx_sink_cancels > 0" -n 1200000 -w 300000 -m alarm -L 60
 	zc "a reader with a timeout: cancelled" "a_tx_bytes == b_rx_bytes &&
@@ -80,6 +92,13 @@ unused() {
 		-n 3000000 -w 300000 -l 300
 	both_directions "mutual -n 1500000 -d 150000" "block -n 4m -d 4m"
 	set_both net.sdp.zcopy_wait=$PATIENT
+}
+
+# Who reads no more
+leaves() {
+	zc "receiving side shut down: declined" "a_tx_zcopy_declined > 0 && a_tx_zcopy_cancels == 0" \
+		-n 1200000 -w 300000 -R 100000 -m kill
+	zc "closed by the reader: reset" "a_estab_resets == 1" -n 1500000 -w 300000 -m close
 }
 
 offered() { [ "$(sdp_counter b tx_sinkavail)" -gt "$SEEN" ]; }
@@ -151,6 +170,7 @@ modprobe -q sdp
 setup
 writes
 reads
+leaves
 unused
 halted
 ends

@@ -50,6 +50,7 @@ readers() {
 	zc "MSG_PEEK" "$COPIED && a_tx_zcopy_declined > 0" -n 600000 -w 300000 -R 100000 -m peek
 	zc "poll() and MSG_DONTWAIT" "$COPIED && a_tx_zcopy_declined > 0" \
 		-n 600000 -w 300000 -R 100000 -m poll
+	zc "FIONREAD" "$COPIED && a_tx_zcopy_declined > 0" -n 600000 -w 300000 -R 100000 -m inq
 	zc "MSG_TRUNC" "$COPIED && a_tx_zcopy_declined > 0" -n 300000 -w 300000 -R 100000 -m trunc
 	zc "splice" "$COPIED && a_tx_zcopy_declined > 0" -n 600000 -w 300000 -R 100000 -m splice
 	zc "into a mapped file" "$(whole 600000 2)" -n 600000 -w 300000 -R 300000 -m file
@@ -74,6 +75,12 @@ senders() {
 		-n 600000 -w 300000 -S fault
 	zc "the server sends, too" "a_rx_zcopy_reads > 0 && b_tx_srcavail == 1" \
 		-n 1000000 -R 300000 -m source
+}
+
+# Each attempt in vain costs: there are fewer and fewer of them
+backs_off() {
+	zc "200 sends to a reader that polls" "$COPIED && a_tx_srcavail > 2 && a_tx_srcavail <= 10" \
+		-n 13107200 -w 65536 -R 65536 -m poll
 }
 
 # The reader sleeps: the sender waits a millisecond, cancels, copies
@@ -141,11 +148,16 @@ off() {
 	set_both net.sdp.zcopy_threshold=0
 	stop_bg "$ZCOPY"
 	serve
+	zc "off, splice: the pages that it came in" "b_rx_copy_bytes < 1000 && b_rx_bytes > 4000000" \
+		-n 4194304 -w 1048576 -R 1048576 -m splice
 	zc "a reader who has it off: SendSm at once" \
 		"$COPIED && a_tx_srcavail > 0 && a_tx_zcopy_declined == a_tx_srcavail &&
 			a_tx_zcopy_cancels == 0" -t 65536 -n 600000 -w 300000
 	set_both net.sdp.shared_link=1
 	zc "a shared link: never" "$COPIED && a_tx_srcavail == 0" -t 65536 -n 600000 -w 300000
+	zc "a shared link, splice: the pages that it came in" \
+		"b_rx_copy_bytes < 1000 && b_rx_bytes > 4000000" \
+		-n 4194304 -w 1048576 -R 1048576 -m splice
 }
 
 # foreign DEVICES: with some that are not ours
@@ -161,6 +173,7 @@ setup
 sizes
 readers
 senders
+backs_off
 cancels
 ends hybrid
 off
