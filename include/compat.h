@@ -187,4 +187,21 @@ compat_msg_zerocopy_realloc(struct sock *sk, size_t size)
 #define compat_ubuf_init(ubuf, name)	((ubuf)->callback = (name))
 #endif
 
+/* __zerocopy_sg_from_iter(), with a binding as well */
+static inline int
+compat_zerocopy_sg_from_iter(struct msghdr *msg, struct sk_buff *skb,
+			     struct iov_iter *from, size_t len)
+{
+#ifdef HAVE_MSG_ZEROCOPY_DEVMEM
+	return __zerocopy_sg_from_iter(msg, NULL, skb, from, len, NULL);
+#else
+	return __zerocopy_sg_from_iter(msg, NULL, skb, from, len);
+#endif
+}
+
+/* Of sendfile and splice: before 6.5 there is proto_ops.sendpage instead */
+#ifndef MSG_SPLICE_PAGES
+#define MSG_SPLICE_PAGES	0x8000000
+#endif
+
 #endif /* _COMPAT_H */

@@ -1388,6 +1388,13 @@ static int sdp_release(struct socket *sock)
 
 /* ---- registration ---- */
 
+/* From 6.5 on pages come to sendmsg */
+#ifdef HAVE_PROTO_OPS_SENDPAGE
+#define SDP_OPS_SENDPAGE	.sendpage = sdp_sendpage,
+#else
+#define SDP_OPS_SENDPAGE
+#endif
+
 #define SDP_PROTO_OPS(_family) {					\
 	.family		= (_family),					\
 	.owner		= THIS_MODULE,					\
@@ -1409,6 +1416,7 @@ static int sdp_release(struct socket *sock)
 	.mmap		= sdp_lend_mmap,					\
 	.splice_read	= sdp_splice_read,				\
 	.set_rcvlowat	= sdp_set_rcvlowat,				\
+	SDP_OPS_SENDPAGE						\
 }
 
 static const struct proto_ops sdp_ops = SDP_PROTO_OPS(PF_SDP);

@@ -17,6 +17,7 @@
  *   sdp_shared_rx.c sdp_link_shared.c    the same over a shared link: buffers
  *                       of the provider
  *   sdp_rx_pages.c      references to received pages
+ *   sdp_tx_pages.c      references to pages that are sent
  *   sdp_fc_policy.c     which flow control a connection has, and why
  *   sdp_fc_*.c          flow control: credits, a ring that the sender manages,
  *                       messages that the device holds, the transport's own
@@ -75,6 +76,8 @@
 #define SDP_SQ_DEPTH		64	/* sends in flight; a power of two */
 #define SDP_TXQ_DEPTH		64	/* messages not sent; a power of two */
 #define SDP_CTL_SLOT		64	/* octets for one header or control message */
+#define SDP_TX_PIECES		5	/* of payload; software devices take one more */
+#define SDP_TX_SPLIT_MIN	2048	/* payloads worth an SGE of their own */
 #define SDP_MIN_RX_BUFS		8	/* data, and see sdp_fc_credit.c */
 #define SDP_MAX_RX_BUFS		256
 #define SDP_FC_DATA		3	/* no payload with fewer credits */
@@ -211,10 +214,10 @@ struct sdp_rx_buf {
 	u16 idx;
 };
 
-/* Send buffer that several small messages may share. */
+/* Send buffer that several small messages may share, or memory of others. */
 struct sdp_chunk {
 	struct list_head node;		/* conn->tx_free_chunks */
-	struct page *page;
+	struct page *page;		/* NULL: see sdp_tx_pages.c */
 	u64 dma;
 	u32 size;
 	u32 used;			/* lock_sock: where the next octet goes */
@@ -635,6 +638,7 @@ struct sdp_conn {
 	u32 tx_queued;			/* payload octets not in tx_acct */
 	u32 tx_unsent;			/* payload octets not posted */
 	u32 tx_max_payload;		/* of one message */
+	u32 tx_pieces;			/* the same, 0: it has to be copied */
 	unsigned long tx_ctl;		/* enum sdp_ctl */
 	u32 tx_probe_mseq;		/* last MSeq before the probe */
 	u32 tx_proven;			/* last MSeq that a probe has proved */
@@ -828,6 +832,7 @@ struct sdp_sock {
 	u64 tx_no_credit;		/* times that data waited for credits */
 	u64 tx_zcopy_bytes;		/* sent without a copy */
 	u64 tx_zcopy_fails;		/* attempts that ended in copying */
+	u64 tx_ref_bytes;		/* queued without a copy */
 	u64 rx_bytes;
 	u64 rx_msgs;
 	u64 rx_zcopy_bytes;
@@ -922,6 +927,8 @@ void sdp_lend_free(struct sdp_sock *sdp);
 
 /* sdp_tx.c */
 int sdp_sendmsg(struct socket *sock, struct msghdr *msg, size_t len);
+ssize_t sdp_sendpage(struct socket *sock, struct page *page, int offset,
+		     size_t size, int flags);
 void sdp_tx_kick(struct sdp_conn *conn);
 void sdp_tx_wake(struct sdp_conn *conn);
 void sdp_tx_ctl(struct sdp_conn *conn, unsigned int bit);
@@ -949,6 +956,15 @@ void sdp_tx_done(struct ib_cq *cq, struct ib_wc *wc);
 void sdp_tx_free(struct sdp_conn *conn);
 bool sdp_tx_src_avail(struct sdp_conn *conn, struct iov_iter *from, u32 n);
 void sdp_tx_src_unavail(struct sdp_conn *conn);
+
+/* sdp_tx_pages.c */
+struct sdp_chunk *sdp_ref_alloc(struct sdp_conn *conn);
+void sdp_ref_free(struct sdp_conn *conn, struct sdp_chunk *c);
+u32 sdp_ref_fill(struct sdp_conn *conn, struct sdp_chunk *c,
+		 struct msghdr *msg, u32 max);
+bool sdp_ref_room(const struct sdp_conn *conn, const struct sdp_chunk *c,
+		  const struct msghdr *msg);
+int sdp_ref_sge(const struct sdp_tx_msg *m, struct ib_sge *sge);
 
 /* sdp_link_shared.c */
 void sdp_shared_choose(struct sdp_conn *conn);
@@ -1026,6 +1042,8 @@ int sdp_link_post_recvs(struct sdp_conn *conn);
 int sdp_link_send(struct sdp_conn *conn, struct sdp_tx_slot *slot,
 		  const struct sdp_tx_msg *m, u32 hdr_len, bool signal);
 int sdp_link_probe(struct sdp_conn *conn, bool alive);
+int sdp_link_payload(struct sdp_conn *conn, const struct sdp_tx_msg *m, u32 hdr,
+		     struct ib_sge *sge);
 struct sdp_chunk *sdp_link_chunk_alloc(struct sdp_conn *conn, gfp_t gfp);
 void sdp_link_chunk_free(struct sdp_conn *conn, struct sdp_chunk *c);
 bool sdp_link_rx_renew(struct sdp_conn *conn, struct sdp_rx_buf *buf);
@@ -1050,7 +1068,8 @@ void sdp_info_fill(struct sock *sk, struct sdp_info *info);
 /* sdp_errq.c */
 bool sdp_errq_wanted(const struct sock *sk, struct msghdr *msg);
 struct ubuf_info *sdp_errq_begin(struct sock *sk, struct msghdr *msg);
-void sdp_errq_end(struct ubuf_info *uarg, int sent, u64 direct);
+void sdp_errq_end(struct sock *sk, struct ubuf_info *uarg, int sent,
+		  u64 direct);
 
 /* sdp_sysctl.c: defaults are set by the first of the two as well */
 int sdp_sysctl_init_net(struct net *net);

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
  * MSG_ZEROCOPY: programs that ask for it hear, on the error queue, when the
- * memory of a send is theirs again. It always is when sendmsg returns, since
- * it has been copied, or read by the peer (sdp_zcopy_tx.c); so they hear at
- * once. The notifications are those of TCP, made by the core of the kernel.
- * Calls sdp_tx.c.
+ * memory of a send is theirs again: when sendmsg returns, if it was copied or read
+ * by the peer (sdp_zcopy_tx.c), else when the last message that was sent out of
+ * it is complete (sdp_tx_pages.c). The notifications are those of TCP, made by
+ * the core of the kernel, who counts references.
  */
 #include <linux/skbuff.h>
 #include <net/sock.h>
@@ -39,21 +39,29 @@ struct ubuf_info *sdp_errq_begin(struct sock *sk, struct msghdr *msg)
 }
 
 /**
- * sdp_errq_end - a send is over
- * @uarg: its number
+ * sdp_errq_end - sendmsg is over
+ * @sk: socket
+ * @uarg: its number; messages that are not complete have references to it
  * @sent: octets, or an error: then the number is given back
  * @direct: of these, octets that were not copied
  *
  * Context: lock_sock.
  */
-void sdp_errq_end(struct ubuf_info *uarg, int sent, u64 direct)
+void sdp_errq_end(struct sock *sk, struct ubuf_info *uarg, int sent,
+		  u64 direct)
 {
+	struct sdp_conn *conn = sdp_sk(sk)->conn;
+
 	if (sent <= 0) {
 		net_zcopy_put_abort(uarg, true);
 		return;
 	}
-	/* a few octets always go along with the advertisement */
-	if (direct < (u64)sent / 2)
+	/* the ends of sends are copied, and a few octets of an advertisement */
+	if (direct < (u64)sent / 2 && conn) {
+		/* a completion writes there, too */
+		spin_lock_bh(&conn->tx_lock);
 		uarg_to_msgzc(uarg)->zerocopy = 0;
+		spin_unlock_bh(&conn->tx_lock);
+	}
 	net_zcopy_put(uarg);
 }

@@ -282,6 +282,15 @@ static int sdp_link_alloc_tx(struct sdp_conn *conn)
 	return 0;
 }
 
+/* Of payload, that a message may have, with its header in front of it */
+static u32 sdp_link_pieces(const struct ib_device *dev)
+{
+	int n = min(dev->attrs.max_send_sge - 1, SDP_TX_PIECES);
+
+	/* a page at a time is no gain */
+	return n > 1 ? n : 0;
+}
+
 /* What a verbs link needs */
 static void sdp_link_cap(const struct sdp_conn *conn, struct ib_qp_cap *cap)
 {
@@ -290,7 +299,7 @@ static void sdp_link_cap(const struct sdp_conn *conn, struct ib_qp_cap *cap)
 	if (conn->fc_ext & SDP_EXT_RING)
 		cap->max_send_wr += SDP_RING_WRS;
 	cap->max_recv_wr = conn->rx_max + SDP_DRAIN_WRS;
-	cap->max_send_sge = 2;
+	cap->max_send_sge = max(conn->tx_pieces + 1, 2U);
 	cap->max_recv_sge = 2;
 }
 
@@ -391,6 +400,7 @@ int sdp_link_create(struct sdp_conn *conn)
 	conn->rx_max = clamp_t(u32, READ_ONCE(sn->sysctl_rx_bufs_max), limit,
 			       SDP_MAX_RX_BUFS);
 	conn->rx_start = min_t(u32, READ_ONCE(sn->sysctl_rx_bufs_min), limit);
+	conn->tx_pieces = sdp_link_pieces(conn->dev);
 	sdp_fc_choose(conn);
 	sdp_shared_choose(conn);
 	sdp_zc_init(conn);
@@ -553,6 +563,30 @@ int sdp_link_post_recvs(struct sdp_conn *conn)
 }
 
 /**
+ * sdp_link_payload - where the payload of a message is, for the device
+ * @conn: connection
+ * @m: message
+ * @hdr: octets of the header in front of it, which go along
+ * @sge: filled in, SDP_TX_PIECES at most
+ *
+ * Context: tx_lock.
+ *
+ * Return: pieces.
+ */
+int sdp_link_payload(struct sdp_conn *conn, const struct sdp_tx_msg *m, u32 hdr,
+		     struct ib_sge *sge)
+{
+	if (!m->chunk->page)
+		return sdp_ref_sge(m, sge);
+	sge->addr = m->chunk->dma + m->off - hdr;
+	sge->length = hdr + m->len;
+	sge->lkey = conn->pd->local_dma_lkey;
+	ib_dma_sync_single_for_device(conn->dev, sge->addr, sge->length,
+				      DMA_TO_DEVICE);
+	return 1;
+}
+
+/**
  * sdp_link_send - post one SDP message
  * @conn: connection
  * @slot: where its header was built, and its completion
@@ -575,7 +609,7 @@ int sdp_link_send(struct sdp_conn *conn, struct sdp_tx_slot *slot,
 		.send_flags = signal ? IB_SEND_SIGNALED : 0,
 	};
 	bool own = !m || m->split || conn->rx_ring;	/* header in the slot */
-	struct ib_sge sge[2];
+	struct ib_sge sge[SDP_TX_PIECES + 1];
 	int n = 0;
 
 	lockdep_assert_held(&conn->tx_lock);
@@ -586,15 +620,8 @@ int sdp_link_send(struct sdp_conn *conn, struct sdp_tx_slot *slot,
 		sge[n].length = hdr_len;
 		sge[n++].lkey = conn->pd->local_dma_lkey;
 	}
-	if (m && (!conn->rx_ring || sdp_ring_along(m->len))) {
-		u32 hdr = own ? 0 : hdr_len;
-
-		sge[n].addr = m->chunk->dma + m->off - hdr;
-		sge[n].length = hdr + m->len;
-		ib_dma_sync_single_for_device(conn->dev, sge[n].addr,
-					      sge[n].length, DMA_TO_DEVICE);
-		sge[n++].lkey = conn->pd->local_dma_lkey;
-	}
+	if (m && (!conn->rx_ring || sdp_ring_along(m->len)))
+		n += sdp_link_payload(conn, m, own ? 0 : hdr_len, &sge[n]);
 	if (m && m->oob)
 		wr.send_flags |= IB_SEND_SOLICITED;
 	wr.sg_list = sge;
@@ -694,6 +721,10 @@ free:
  */
 void sdp_link_chunk_free(struct sdp_conn *conn, struct sdp_chunk *c)
 {
+	if (!c->page) {
+		sdp_ref_free(conn, c);
+		return;
+	}
 	ib_dma_unmap_page(conn->dev, c->dma, c->size, DMA_TO_DEVICE);
 	put_page(c->page);
 	kfree(c);

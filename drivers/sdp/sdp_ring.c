@@ -226,18 +226,14 @@ int sdp_ring_register(struct sdp_conn *conn, struct ib_send_wr *next)
 int sdp_ring_send(struct sdp_conn *conn, const struct sdp_tx_msg *m,
 		  struct ib_send_wr *next)
 {
-	struct ib_sge sge = {
-		.addr = m->chunk->dma + m->off,
-		.length = m->len,
-		.lkey = conn->pd->local_dma_lkey,
-	};
+	struct ib_sge sge[SDP_TX_PIECES];
 	struct ib_rdma_wr wr = {
 		.wr = {
 			.next = next,
 			.wr_cqe = &conn->ring_cqe,
 			.opcode = IB_WR_RDMA_WRITE,
-			.sg_list = &sge,
-			.num_sge = 1,
+			.sg_list = sge,
+			.num_sge = sdp_link_payload(conn, m, 0, sge),
 		},
 		.remote_addr = conn->ring_va +
 			       (conn->ring_put & (conn->ring_len - 1)),
@@ -245,8 +241,6 @@ int sdp_ring_send(struct sdp_conn *conn, const struct sdp_tx_msg *m,
 	};
 
 	lockdep_assert_held(&conn->tx_lock);
-	ib_dma_sync_single_for_device(conn->dev, sge.addr, sge.length,
-				      DMA_TO_DEVICE);
 	WRITE_ONCE(conn->ring_put, conn->ring_put + m->len);
 	return ib_post_send(conn->qp, &wr.wr, NULL);
 }

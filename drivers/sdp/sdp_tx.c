@@ -9,6 +9,7 @@
 #include <linux/uio.h>
 #include <net/sock.h>
 
+#include "compat.h"
 #include "sdp.h"
 #include "sdp_mib.h"
 #include "sdp_trace.h"
@@ -395,19 +396,26 @@ error:
 	return sk_stream_error(sk, flags, err);
 }
 
+/* Octets that were not copied so far */
+static u64 sdp_tx_direct(const struct sdp_sock *sdp)
+{
+	return READ_ONCE(sdp->tx_zcopy_bytes) + READ_ONCE(sdp->tx_ref_bytes);
+}
+
 /* MSG_ZEROCOPY: the program wants to hear of the end. */
 static int sdp_sendmsg_notified(struct sock *sk, struct msghdr *msg)
 {
-	const struct sdp_sock *sdp = sdp_sk(sk);
-	u64 before = READ_ONCE(sdp->tx_zcopy_bytes);
+	u64 before = sdp_tx_direct(sdp_sk(sk));
 	struct ubuf_info *uarg;
 	int ret;
 
 	uarg = sdp_errq_begin(sk, msg);
 	if (!uarg)
 		return -ENOBUFS;
+	msg->msg_ubuf = uarg;
 	ret = sdp_sendmsg_locked(sk, msg);
-	sdp_errq_end(uarg, ret, READ_ONCE(sdp->tx_zcopy_bytes) - before);
+	msg->msg_ubuf = NULL;
+	sdp_errq_end(sk, uarg, ret, sdp_tx_direct(sdp_sk(sk)) - before);
 	return ret;
 }
 
@@ -441,6 +449,34 @@ int sdp_sendmsg(struct socket *sock, struct msghdr *msg, size_t len)
 	release_sock(sk);
 	return ret;
 }
+
+#ifdef HAVE_PROTO_OPS_SENDPAGE
+/**
+ * sdp_sendpage - sendmsg of a page, for sendfile and splice before 6.5
+ * @sock: socket
+ * @page: page
+ * @offset: where the data begin
+ * @size: octets
+ * @flags: MSG_*
+ *
+ * Return: as sdp_sendmsg().
+ */
+ssize_t sdp_sendpage(struct socket *sock, struct page *page, int offset,
+		     size_t size, int flags)
+{
+	struct bio_vec bv = {
+		.bv_page = page,
+		.bv_len = size,
+		.bv_offset = offset,
+	};
+	struct msghdr msg = { .msg_flags = flags | MSG_SPLICE_PAGES };
+
+	if (flags & MSG_SENDPAGE_NOTLAST)
+		msg.msg_flags |= MSG_MORE;
+	iov_iter_bvec(&msg.msg_iter, ITER_SOURCE, &bv, 1, size);
+	return sdp_sendmsg(sock, &msg, size);
+}
+#endif
 
 /**
  * sdp_push_pending - send what TCP_CORK or MSG_MORE held back

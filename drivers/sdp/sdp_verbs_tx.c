@@ -12,13 +12,13 @@
 #include <linux/uio.h>
 #include <net/sock.h>
 
+#include "compat.h"
 #include "sdp.h"
 #include "sdp_mib.h"
 #include "sdp_trace.h"
 
 #define SDP_TX_SILENCE		(HZ / 10)	/* no probes of a peer that speaks */
 #define SDP_TX_KEEP_CHUNKS	8	/* free send buffers a connection keeps */
-#define SDP_TX_SPLIT_MIN	2048	/* payloads worth two SGEs */
 
 static struct sdp_tx_slot *sdp_tx_slot(struct sdp_conn *conn, u32 mseq)
 {
@@ -44,7 +44,7 @@ static void sdp_tx_chunk_put(struct sdp_conn *conn, struct sdp_chunk *c)
 	if (--c->refs)
 		return;
 	/* the transport may still hold the pages (zero copy below us) */
-	if (conn->tx_free_count >= SDP_TX_KEEP_CHUNKS ||
+	if (!c->page || conn->tx_free_count >= SDP_TX_KEEP_CHUNKS ||
 	    page_count(c->page) != 1 || c->size != SDP_BUF_SIZE) {
 		sdp_link_chunk_free(conn, c);
 		return;
@@ -103,9 +103,11 @@ static void sdp_tx_account(struct sdp_conn *conn)
  *
  * siw gives TCP the pages of long Sends that do not ask, and says that they are
  * complete before they are acknowledged. That of the payload is not used again
- * meanwhile, but the place of a header of its own is.
+ * meanwhile, but the place of a header of its own is. And memory that is not
+ * ours (@ref) is wanted back, also when nothing else is sent.
  */
-static bool sdp_tx_signal(struct sdp_conn *conn, u8 mid, u32 payload, bool own)
+static bool sdp_tx_signal(struct sdp_conn *conn, u8 mid, u32 payload, bool own,
+			  bool ref)
 {
 	struct sdp_net *sn = sdp_pernet(sock_net(conn->sk));
 	u32 every = READ_ONCE(sn->sysctl_signal_every);
@@ -115,7 +117,7 @@ static bool sdp_tx_signal(struct sdp_conn *conn, u8 mid, u32 payload, bool own)
 	    conn->tx_mseq - conn->tx_acct >= conn->fc->signal)
 		every = min_t(u32, every, conn->fc->signal);
 	conn->tx_unsig_bytes += payload;
-	if (conn->tx_lends && own && payload >= PAGE_SIZE / 2)
+	if (ref || (conn->tx_lends && own && payload >= PAGE_SIZE / 2))
 		every = 0;
 	if (mid != SDP_MID_DISCON && mid != SDP_MID_ABORT &&
 	    unsignalled < every &&
@@ -190,7 +192,7 @@ static int sdp_tx_post(struct sdp_conn *conn, u8 mid, struct sdp_tx_msg *m)
 	msg.h.bufs = conn->fc->bufs(conn, ack);
 	if (test_and_clear_bit(SDP_CTL_OOB_PEND, &conn->tx_ctl))
 		msg.h.flags |= SDP_OOB_PEND;
-	if (m && m->oob)
+	if (m && m->oob) {
 		msg.h.flags |= SDP_OOB_PRES;
 		SDP_INC_STATS(net, TX_OOB);
 	}
@@ -208,7 +210,7 @@ static int sdp_tx_post(struct sdp_conn *conn, u8 mid, struct sdp_tx_msg *m)
 	slot->chunk = m ? m->chunk : NULL;
 	slot->charge = octets;
 	conn->tx_unsent -= octets;
-	signal = sdp_tx_signal(conn, mid, octets, own);
+	signal = sdp_tx_signal(conn, mid, octets, own, m && !m->chunk->page);
 	if (signal) {
 		conn->tx_signalled = mseq;
 		SDP_INC_STATS(net, TX_SIGNALLED);
@@ -552,11 +554,31 @@ static int sdp_tx_open(struct sdp_conn *conn, size_t len,
 	return min(c->size - m->off, conn->tx_max_payload);
 }
 
-/* Close what sdp_tx_open() opened; @n octets were copied. */
+/* @n octets have come to a message, which may have been there. */
+static void sdp_tx_count_in(struct sdp_conn *conn, u32 n, bool append, bool copy)
+{
+	struct sdp_sock *sdp = sdp_sk(conn->sk);
+	struct net *net = sock_net(conn->sk);
+
+	if (copy) {
+		SDP_INC_STATS(net, TX_COPIES);
+		SDP_ADD_STATS(net, TX_COPY_BYTES, n);
+	} else {
+		WRITE_ONCE(sdp->tx_ref_bytes, sdp->tx_ref_bytes + n);
+		SDP_ADD_STATS(net, TX_REF_BYTES, n);
+	}
+	if (append) {
+		SDP_INC_STATS(net, TX_COALESCED);
+		SDP_ADD_STATS(net, TX_COALESCED_BYTES, n);
+		SDP_ADD_STATS(net, TX_HDR_SAVED, SDP_BSDH_LEN);
+	}
+}
+
+/* Close what sdp_tx_open() or sdp_tx_open_ref() opened; @n octets are there. */
 static void sdp_tx_commit(struct sdp_conn *conn, struct sdp_tx_msg *m, u32 n,
 			  bool append, bool oob, bool eor)
 {
-	struct net *net = sock_net(conn->sk);
+	bool copy = m->chunk->page;
 
 	spin_lock_bh(&conn->tx_lock);
 	m->busy = 0;
@@ -579,13 +601,81 @@ static void sdp_tx_commit(struct sdp_conn *conn, struct sdp_tx_msg *m, u32 n,
 		sdp_tx_ctl(conn, SDP_CTL_OOB_PEND);
 	sdp_tx_report(conn);
 	spin_unlock_bh(&conn->tx_lock);
-	SDP_INC_STATS(net, TX_COPIES);
-	SDP_ADD_STATS(net, TX_COPY_BYTES, n);
-	if (append) {
-		SDP_INC_STATS(net, TX_COALESCED);
-		SDP_ADD_STATS(net, TX_COALESCED_BYTES, n);
-		SDP_ADD_STATS(net, TX_HDR_SAVED, SDP_BSDH_LEN);
+	sdp_tx_count_in(conn, n, append, copy);
+}
+
+/*
+ * Open a message for pages: the youngest one that still waits, if it has others
+ * of the same kind and room, marked busy; or a new one. NULL: there is none.
+ */
+static struct sdp_tx_msg *sdp_tx_open_ref(struct sdp_conn *conn,
+					  const struct msghdr *msg,
+					  bool *append)
+{
+	struct sdp_chunk *c = NULL;
+	struct sdp_tx_msg *m;
+
+	spin_lock_bh(&conn->tx_lock);
+	if (conn->tx_head != conn->tx_tail) {
+		m = sdp_tx_msg(conn, conn->tx_head - 1);
+		c = m->chunk;
+		*append = !c->page && !m->eor && !conn->tx_alone &&
+			  m->len < conn->tx_max_payload &&
+			  sdp_ref_room(conn, c, msg);
+		m->busy = *append;
+		c = *append ? c : NULL;
 	}
+	spin_unlock_bh(&conn->tx_lock);
+	if (c)
+		return m;
+	c = sdp_ref_alloc(conn);
+	if (!c)
+		return NULL;
+	m = sdp_tx_msg(conn, conn->tx_head);
+	memset(m, 0, sizeof(*m));
+	m->chunk = c;
+	m->split = 1;
+	*append = false;
+	return m;
+}
+
+/*
+ * Somebody tells how long the data will be where they are. Urgent data are
+ * copied.
+ */
+static bool sdp_tx_refers(const struct sdp_conn *conn, const struct msghdr *msg,
+			  int flags)
+{
+	if (likely(!msg->msg_ubuf && !(flags & MSG_SPLICE_PAGES)))
+		return false;
+	return conn->tx_pieces && !(flags & MSG_OOB);
+}
+
+/* Leave data where they are. Octets taken, 0 if they have to be copied. */
+static u32 sdp_tx_refer(struct sock *sk, struct msghdr *msg, int flags)
+{
+	struct sdp_conn *conn = sdp_sk(sk)->conn;
+	struct sdp_tx_msg *m;
+	bool append, last;
+	u32 n, space;
+
+	if (msg_data_left(msg) < SDP_TX_SPLIT_MIN)
+		return 0;
+	m = sdp_tx_open_ref(conn, msg, &append);
+	if (!m)
+		return 0;
+	space = READ_ONCE(sk->sk_sndbuf) - READ_ONCE(sk->sk_wmem_queued);
+	n = min(conn->tx_max_payload - m->len, max_t(u32, space, SDP_TX_OVER));
+	n = sdp_ref_fill(conn, m->chunk, msg, n);
+	last = n && !msg_data_left(msg);
+	if (!n && !append)
+		sdp_ref_free(conn, m->chunk);
+	else
+		sdp_tx_commit(conn, m, n, append, false,
+			      last && (flags & MSG_EOR));
+	if (n && !last)
+		sdp_tx_kick(conn);
+	return n;
 }
 
 /**
@@ -648,8 +738,8 @@ static int sdp_verbs_send(struct sock *sk, struct msghdr *msg, int flags)
 	size_t left = msg_data_left(msg);
 	struct sdp_conn *conn = sdp_sk(sk)->conn;
 	struct sdp_tx_msg *m;
+	bool append, last, refers;
 	u32 space, want, n;
-	bool append, last;
 	int room;
 
 	if (!sk_stream_memory_free(sk))
@@ -657,6 +747,16 @@ static int sdp_verbs_send(struct sock *sk, struct msghdr *msg, int flags)
 	room = sdp_zc_send(sk, msg, flags);
 	if (room)
 		return room;
+	refers = sdp_tx_refers(conn, msg, flags);
+	if (unlikely(refers)) {
+		/* past pieces of nothing */
+		iov_iter_advance(&msg->msg_iter, 0);
+		room = sdp_tx_refer(sk, msg, flags);
+		if (room)
+			return room;
+		/* what is behind this piece may stay where it is */
+		left = iov_iter_single_seg_count(&msg->msg_iter) ?: left;
+	}
 	room = sdp_tx_open(conn, left, &m, &append);
 	if (room <= 0)
 		return room;
@@ -676,7 +776,7 @@ static int sdp_verbs_send(struct sock *sk, struct msghdr *msg, int flags)
 	 * Full messages leave while the next one is filled, and what the engine has
 	 * found busy while we wait for memory.
 	 */
-	if (!last)
+	if (!n || !(last || refers))
 		sdp_tx_kick(conn);
 	return n ? n : sdp_tx_fault_in(sk, &msg->msg_iter, want);
 }

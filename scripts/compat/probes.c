@@ -221,3 +221,8 @@ static const struct ethtool_ops rx_ring_count_ = {
 /* PROBE: HAVE_UBUF_INFO_OPS */
 static void ubuf_complete(struct sk_buff *skb, struct ubuf_info *ubuf, bool ok);
 static const struct ubuf_info_ops ubuf_ops = { .complete = ubuf_complete };
+
+/* PROBE: HAVE_PROTO_OPS_SENDPAGE */
+static ssize_t sendpage(struct socket *sock, struct page *page, int offset,
+			size_t size, int flags);
+static const struct proto_ops sendpage_ = { .sendpage = sendpage };

@@ -19,6 +19,7 @@ import threading
 import time
 
 CLONE_NEWNET = 0x40000000
+SO_ZEROCOPY, MSG_ZEROCOPY = 60, 0x4000000
 USER_TIMEOUT = 18
 PATIENCE = 60 if os.path.exists("/proc/lockdep") else 20   # seconds
 PARAMETERS = "/sys/module/test_hold/parameters/"
@@ -176,9 +177,9 @@ class Absent:
         poll.register(self.fd, select.POLLIN)
         return bool(poll.poll(0))
 
-    def use(self, call, sock):
+    def use(self, call, sock, flags):
         """send() or recv()"""
-        if call(sock.fileno(), ctypes.c_void_p(self.addr), self.SIZE, 0) < 0:
+        if call(sock.fileno(), ctypes.c_void_p(self.addr), self.SIZE, flags) < 0:
             raise OSError(ctypes.get_errno(), "")
 
 
@@ -203,14 +204,15 @@ class Removal:
                             "va"], check=True)
 
 
-def absent(call):
+def absent(call, zerocopy=False):
     """A call waits for memory of the program: its connection ends all the same, and the
     device does not wait"""
     with listener() as lsn, socket.create_connection(("10.0.0.2", PORT)) as sock:
         peer = lsn.accept()[0]
         peer.send(bytes(100))
+        sock.setsockopt(socket.SOL_SOCKET, SO_ZEROCOPY, zerocopy)
         with Removal() as removal, Absent() as memory:
-            thread = Held(memory.use, call, sock)
+            thread = Held(memory.use, call, sock, MSG_ZEROCOPY * zerocopy)
             thread.start()
             wait("it waits for memory", memory.asked_for)
             removal.start()
@@ -221,6 +223,10 @@ def absent(call):
 
 def case_absent_send():
     absent(LIBC.send)
+
+
+def case_absent_zerocopy():
+    absent(LIBC.send, True)
 
 
 def case_absent_recv():

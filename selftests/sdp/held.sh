@@ -58,7 +58,8 @@ over "shared link" absent_send absent_recv no_pressure
 for ns in a b; do
 	"in_$ns" sysctl -qw net.sdp.shared_link=0
 done
-over verbs absent_send absent_recv connect_ended bind_removal bind_twice no_answer no_pressure
+over verbs absent_send absent_zerocopy absent_recv connect_ended bind_removal bind_twice
+over verbs no_answer no_pressure
 hostile late_data ack "then Data, too early"
 hostile old_teardown sdp "MSeqAck of what was never sent"
 ktap_check "no socket is left" wait_for 20 no_sockets

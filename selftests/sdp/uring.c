@@ -6,6 +6,7 @@
  *	sdp-uring serve ADDRESS PORT	takes two connections, one after the other,
  *					echoes until their ends
  *	sdp-uring ADDRESS PORT
+ *	sdp-uring usage ADDRESS PORT	whether memory was copied
  */
 #include <arpa/inet.h>
 #include <errno.h>
@@ -24,6 +25,11 @@
 #include <sys/socket.h>
 #include <sys/syscall.h>
 #include <unistd.h>
+
+#ifndef IORING_NOTIF_USAGE_ZC_COPIED
+#define IORING_SEND_ZC_REPORT_USAGE (1U << 3)
+#define IORING_NOTIF_USAGE_ZC_COPIED (1U << 31)
+#endif
 
 #define ENTRIES 8
 #define PIECE 20000
@@ -262,6 +268,41 @@ static void send_zc(int fd)
 	printf("notified %d\n", !!(cqe.flags & IORING_CQE_F_NOTIF));
 }
 
+/* What the notification tells of the way that the memory went */
+static void usage_of(int fd, const char *memory, int flags)
+{
+	struct io_uring_sqe sqe = request(IORING_OP_SEND_ZC, fd, out, PIECE);
+	struct done cqe;
+
+	sqe.ioprio = IORING_SEND_ZC_REPORT_USAGE | flags;
+	sqe.msg_flags = MSG_WAITALL;
+	submit(&sqe);
+	cqe = reap();
+	if (cqe.res != PIECE || !(cqe.flags & IORING_CQE_F_MORE)) {
+		printf("send_zc %d more 0\n", cqe.res);
+		exit(1);
+	}
+	cqe = reap();
+	printf("%s: copied %d\n", memory,
+	       !!((unsigned int)cqe.res & IORING_NOTIF_USAGE_ZC_COPIED));
+	echoed(fd);
+}
+
+static void usage(int fd, const struct sockaddr_in *a)
+{
+	struct iovec iov = { out, PIECE };
+
+	for (int i = 0; i < PIECE; i++)
+		out[i] = i * 11;
+	if (connect(fd, (const struct sockaddr *)a, sizeof(*a)))
+		die("connect");
+	usage_of(fd, "own", 0);
+	if (syscall(SYS_io_uring_register, ring.fd, IORING_REGISTER_BUFFERS,
+		    &iov, 1))
+		die("register");
+	usage_of(fd, "registered", IORING_RECVSEND_FIXED_BUF);
+}
+
 /* Has nothing come back though there was time for it? */
 static bool silent(void)
 {
@@ -383,17 +424,21 @@ static int new_socket(void)
 int main(int argc, char **argv)
 {
 	struct sockaddr_in a = { .sin_family = AF_INET };
-	int server = argc == 4 && !strcmp(argv[1], "serve"), fd;
+	int server = argc == 4 && !strcmp(argv[1], "serve");
+	int asks = argc == 4 && !strcmp(argv[1], "usage");
+	int fd;
 
-	if (argc != 3 + server)
+	if (argc != 3 + server + asks)
 		return 2;
-	argv += server;
+	argv += server + asks;
 	inet_pton(AF_INET, argv[1], &a.sin_addr);
 	a.sin_port = htons(atoi(argv[2]));
 	open_ring();
 	fd = new_socket();
 	if (server) {
 		serve(fd, &a);
+	} else if (asks) {
+		usage(fd, &a);
 	} else {
 		client(fd, &a);
 		client_again(new_socket(), &a);

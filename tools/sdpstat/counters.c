@@ -199,6 +199,8 @@ static const struct counter counters[] = {
 		"kept memory let go for other" },
 	[SDP_MIB_ZCOPY_CACHE_IDLE] = { "zcopy_cache_idle",
 		"kept memory let go as nobody used it" },
+	[SDP_MIB_TX_REF_BYTES] = { "tx_ref_bytes",
+		"payload bytes sent from where they were" },
 };
 /* clang-format on */
 

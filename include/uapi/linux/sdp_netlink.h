@@ -144,6 +144,8 @@ enum {
 	SDP_MIB_ZCOPY_CACHE_EVICTED,	/* kept memory let go for other */
 	SDP_MIB_ZCOPY_CACHE_IDLE,	/* kept memory let go as nobody used it */
 
+	SDP_MIB_TX_REF_BYTES,		/* payload bytes sent from where they were */
+
 	__SDP_MIB_MAX,
 	SDP_MIB_MAX = (__SDP_MIB_MAX - 1)
 };
