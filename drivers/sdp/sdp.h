@@ -136,6 +136,7 @@ struct sdp_net {
 	int sysctl_credit_join;		/* sends without credit join a message */
 	int sysctl_rdma_progress;	/* enum sdp_progress */
 	int sysctl_zcopy_threshold;	/* octets of a send; 0: never */
+	int sysctl_zcopy_floor;		/* octets of one that always pays */
 	int sysctl_zcopy_wait;		/* us without progress */
 	int sysctl_zcopy_cache;		/* octets kept pinned; 0: none */
 	int sysctl_zcopy_entries;	/* pieces, of one connection */

@@ -31,6 +31,7 @@
 #define SDP_ZC_WRS	8	/* registering, moving, invalidating, twice */
 #define SDP_ZC_LOOKS	64	/* times net.sdp.zcopy_wait, if data move meanwhile */
 #define SDP_ZC_SKIP_MAX	6	/* 2^6 transfers are copied after failures */
+#define SDP_ZC_SEEN_BITS	3	/* 2^n places of memory are remembered */
 #define SDP_ZC_SPARE	2	/* registrations without memory, of a connection */
 
 struct msghdr;
@@ -160,6 +161,7 @@ struct sdp_zc_adverts {
  * @tx_fails: attempts that failed, in a row
  * @tx_skip: sends to be copied before the next attempt
  * @tx_copy: the present send is copied
+ * @tx_seen: memory that was sent before, by a hash of its address
  * @tx_stop: what is left of it is not advertised any more
  * @tx_pipe: the peer would like pipelined mode (REQ_PIPE)
  * @tx_piped: our sending half has been in pipelined mode
@@ -212,6 +214,7 @@ struct sdp_zc {
 	u8 tx_fails;
 	u16 tx_skip;
 	bool tx_copy;
+	unsigned long tx_seen[1 << SDP_ZC_SEEN_BITS];
 	bool tx_stop;
 	bool tx_pipe;
 	bool tx_piped;

@@ -14,6 +14,7 @@
  * As long as there is one, the socket is not writable: nobody else can queue
  * data behind it.
  */
+#include <linux/hash.h>
 #include <linux/sched/signal.h>
 #include <linux/uio.h>
 #include <net/sock.h>
@@ -171,17 +172,39 @@ static void sdp_zc_tx_judge(struct sdp_zc *zc, bool worked)
 	zc->tx_copy = true;
 }
 
+/*
+ * Below net.sdp.zcopy_floor pinning and registering take longer than a copy. It
+ * is worth it if that need not be done each time, as the program sends from the
+ * same memory again, or if a reader waits.
+ */
+static bool sdp_zc_tx_pays(struct sdp_conn *conn, unsigned long addr, u32 n)
+{
+	struct sdp_net *sn = sdp_pernet(sock_net(conn->sk));
+	struct sdp_zc *zc = &conn->zc;
+	unsigned long *seen = &zc->tx_seen[hash_long(addr, SDP_ZC_SEEN_BITS)];
+	bool again = *seen == addr;
+
+	if (n >= READ_ONCE(sn->sysctl_zcopy_floor))
+		return true;
+	*seen = addr;
+	if (again || READ_ONCE(zc->tx_sink.n))
+		return true;
+	zc->tx_copy = true;
+	return false;
+}
+
 /* Octets of @msg to be advertised, 0 if they had better be copied. */
 static u32 sdp_zc_tx_want(struct sock *sk, struct msghdr *msg, int flags,
-			  unsigned long *addr)
+			  unsigned long *at)
 {
 	struct sdp_conn *conn = sdp_sk(sk)->conn;
 	u32 threshold = sdp_zc_threshold(sk), n;
+	unsigned long addr = 0;
 
 	if (likely(!threshold) || msg_data_left(msg) < threshold ||
 	    (flags & (MSG_DONTWAIT | MSG_OOB)) || signal_pending(current))
 		return 0;
-	n = sdp_zc_segment(&msg->msg_iter, addr);
+	n = sdp_zc_segment(&msg->msg_iter, &addr);
 	if (n < threshold || conn->fc != &sdp_fc_credit)
 		return 0;
 	/* receives that SrcAvail does not fit into */
@@ -196,7 +219,8 @@ static u32 sdp_zc_tx_want(struct sock *sk, struct msghdr *msg, int flags,
 		SDP_INC_STATS(sock_net(sk), ZCOPY_NO_DEVICE);
 		return 0;
 	}
-	return n;
+	*at = addr;
+	return sdp_zc_tx_pays(conn, addr, n) ? n : 0;
 }
 
 /* Take the memory back. Returns octets that the peer has read of it. */

@@ -69,7 +69,7 @@ SOME="a_tx_srcavail > 0 && a_tx_bytes == b_rx_bytes && a_tx_copy_bytes > 64"
 COPIED="a_tx_zcopy_bytes == 0 && b_rx_zcopy_bytes == 0"
 
 setup() {
-	set_both net.sdp.shared_link=0 net.sdp.zcopy_threshold=65536 net.sdp.zcopy_wait=$PATIENT \
+	set_both net.sdp.shared_link=0 net.sdp.zcopy_threshold=65536 net.sdp.zcopy_floor=0 net.sdp.zcopy_wait=$PATIENT \
 		net.sdp.zcopy_pipelined="$PIPELINED"
 	PINNED=$(pinned)
 	serve

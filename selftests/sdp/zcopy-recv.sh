@@ -146,7 +146,7 @@ no_lending() {
 
 # advertised MODE: what could be read by RDMA comes as messages
 advertised() {
-	set_both net.sdp.zcopy_threshold=65536 net.sdp.zcopy_pipelined="$1"
+	set_both net.sdp.zcopy_threshold=65536 net.sdp.zcopy_floor=0 net.sdp.zcopy_pipelined="$1"
 	stop_bg "$SERVE"
 	up
 	lends "sends without copies, pipelined $1: asked for as messages" \

@@ -20,7 +20,7 @@
  * (another one receives meanwhile), limit (no memory may be locked), fault
  * (the last page is not there), abort (after SLEEP_MS, in the middle), mixed
  * (sends of 1000 octets in between), small (sends of 1000 octets behind two large
- * ones), urgent (every second send is). It pauses PAUSE_MS between sends.
+ * ones), urgent (every second send is), fresh (each from other memory). It pauses PAUSE_MS between sends.
  *
  * Buffers are filled with something else as soon as send() is back. Prints
  * "ok" or what was wrong.
@@ -388,6 +388,11 @@ static bool send_all(void)
 		if (len > 1000 &&
 		    ((mixed && sends % 3 == 0) || (small && sends > 2)))
 			len = 1000;
+		if (!strcmp(opt.sender, "fresh")) {
+			/* the old one stays, so it is at another place */
+			mem = map(room + PAGE, false);
+			buf = mem + opt.offset;
+		}
 		fill(buf, fault ? room - opt.offset : len, pos);
 		/* behind the end nothing can be read; what is there is sent */
 		n = send_some(buf, fault ? room - opt.offset + 100 : len);

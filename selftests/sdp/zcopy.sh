@@ -83,6 +83,17 @@ backs_off() {
 		-n 13107200 -w 65536 -R 65536 -m poll
 }
 
+# Below the floor only memory that is used again is worth it
+pays() {
+	set_both net.sdp.zcopy_floor=262144
+	zc "below the floor, other memory each time" "$COPIED && a_tx_srcavail == 0" \
+		-n 1000000 -w 100000 -S fresh
+	zc "below the floor, the same memory: from the second send on" \
+		"a_tx_srcavail == 9 && a_tx_zcopy_bytes > 800000" -n 1000000 -w 100000
+	zc "above it" "$(whole 900000 3)" -n 900000 -w 300000 -S fresh
+	set_both net.sdp.zcopy_floor=0
+}
+
 # The reader sleeps: the sender waits a millisecond, cancels, copies
 cancels() {
 	set_both net.sdp.zcopy_wait=$HASTY
@@ -174,6 +185,7 @@ sizes
 readers
 senders
 backs_off
+pays
 cancels
 ends hybrid
 off
