@@ -314,6 +314,7 @@ enum sdp_unshared {
 	SDP_UNSHARED_MEMORY	= SDP_REASON_MEMORY,	/* not opened */
 	SDP_UNSHARED_POLICY	= SDP_REASON_POLICY,
 	SDP_UNSHARED_STACK	= SDP_REASON_STACK,
+	SDP_UNSHARED_LINK	= SDP_REASON_LINK,	/* of zero copy */
 };
 
 struct sdp_rx_ctx;

@@ -145,6 +145,9 @@ static int sdp_diag_fill_conn(struct sock *sk, struct sk_buff *skb)
 	    nla_put_u32(skb, SDP_DIAG_RX_RESERVED, sdp_rx_reserved(sk)) ||
 	    nla_put_u32(skb, SDP_DIAG_ZCOPY_KEPT,
 			READ_ONCE(conn->zc.kept_octets)) ||
+	    nla_put_string(skb, SDP_DIAG_ZCOPY_REASON,
+			   sdp_zc_threshold(sk) ?
+			   sdp_unshared_name(sdp_zc_reason(conn)) : "") ||
 	    nla_put_u32(skb, SDP_DIAG_TX_CREDITS, sdp_credits(sk)) ||
 	    nla_put_u32(skb, SDP_DIAG_RX_CREDITS, told) ||
 	    nla_put_u32(skb, SDP_DIAG_RX_POSTED, posted) ||

@@ -36,11 +36,12 @@ static void sdp_info_conn(const struct sock *sk, struct sdp_info *info)
 	info->tx_credits = sdp_credits(sk);
 	info->tx_size = sdp_max_payload(sk);
 	info->rx_reserved = sdp_rx_reserved(sk);
+	info->zcopy_reason = sdp_zc_reason(conn);
+	info->zcopy_able = !info->zcopy_reason;
 	if (info->link == SDP_LINK_VERBS) {
 		u32 ack = READ_ONCE(conn->rx_mseq);
 
 		info->rx_credits = READ_ONCE(conn->rx_told_total) - ack;
-		info->zcopy_able = conn->zc.able && conn->fc == &sdp_fc_credit;
 		info->zcopy_kept = READ_ONCE(conn->zc.kept_octets);
 	}
 }

@@ -105,6 +105,7 @@ const char *sdp_unshared_name(enum sdp_unshared why)
 		[SDP_UNSHARED_MEMORY]	= "memory",
 		[SDP_UNSHARED_POLICY]	= "policy",
 		[SDP_UNSHARED_STACK]	= "stack",
+		[SDP_UNSHARED_LINK]	= "link",
 	};
 
 	return names[why];

@@ -354,6 +354,20 @@ static int sdp_send_piece(struct sock *sk, struct msghdr *msg, int flags,
 	return sdp_tx_wait(sk, timeo, n == -ENOMEM);
 }
 
+/* A send that the program would rather not have copied, where nothing else is */
+static void sdp_tx_count_large(struct sock *sk, struct msghdr *msg)
+{
+	const struct sdp_conn *conn = sdp_sk(sk)->conn;
+	u32 threshold = sdp_zc_threshold(sk);
+	u8 why;
+
+	if (likely(!threshold) || !conn || msg_data_left(msg) < threshold)
+		return;
+	why = sdp_zc_reason(conn);
+	if (why == SDP_UNSHARED_LINK || why == SDP_UNSHARED_POLICY)
+		SDP_INC_STATS(sock_net(sk), ZCOPY_NO_LINK);
+}
+
 static int sdp_sendmsg_locked(struct sock *sk, struct msghdr *msg)
 {
 	int flags = msg->msg_flags, copied = 0, err;
@@ -374,6 +388,7 @@ static int sdp_sendmsg_locked(struct sock *sk, struct msghdr *msg)
 	err = 0;
 	if (unlikely(READ_ONCE(sdp_sk(sk)->user_timeout)))
 		sdp_watch_user(sk);
+	sdp_tx_count_large(sk, msg);
 	app = sdp_ring_enter(sk);
 	while (msg_data_left(msg)) {
 		err = sdp_send_piece(sk, msg, flags, &timeo);

@@ -9,6 +9,7 @@
  * then the process waits. It can be killed, which ends the connection, though
  * not at once: an answer that is on its way should still find it.
  */
+#include <linux/export.h>
 #include <linux/slab.h>
 #include <linux/uio.h>
 #include <net/sock.h>
@@ -203,6 +204,25 @@ u32 sdp_zc_threshold(const struct sock *sk)
 
 	return n ? max_t(u32, n, SDP_ZC_MIN) : 0;
 }
+EXPORT_SYMBOL_GPL(sdp_zc_threshold);
+
+/**
+ * sdp_zc_reason - why a connection copies, whatever the size of a send
+ * @conn: connection
+ *
+ * Context: any.
+ *
+ * Return: enum sdp_unshared.
+ */
+u8 sdp_zc_reason(const struct sdp_conn *conn)
+{
+	if (conn->link == &sdp_link_shared)
+		return SDP_UNSHARED_LINK;
+	if (conn->fc != &sdp_fc_credit)
+		return SDP_UNSHARED_POLICY;
+	return conn->zc.able ? SDP_UNSHARED_NOT : SDP_UNSHARED_DEVICE;
+}
+EXPORT_SYMBOL_GPL(sdp_zc_reason);
 
 /**
  * sdp_zc_segment - the user memory at the front of an iterator

@@ -68,7 +68,7 @@ same() {
 
 accepted() { in_b sdpstat -s -z | awk '$1 == "accepts" { print $2 }'; }
 
-# native LINK REASON FLOW COPIED: COPIED is of sends of 10000 octets
+# native LINK REASON FLOW COPIED ZCOPY_REASON: COPIED is of sends of 10000 octets
 native() {
 	local out
 	PORT=$((PORT + 1))
@@ -90,7 +90,7 @@ level 0 type 11 errno 0 origin 5
 notified of 5
 copied 1
 off: Resource temporarily unavailable
-version 2 size right state 1 device rda link $1 $2 flow $3 0
+version 3 size right state 1 device rda link $1 $2 flow $3 0 zcopy $5
 octets right messages some queues 0 0 0
 set: Protocol not available"
 }
@@ -109,13 +109,13 @@ for flow in transport rdma vwin credit; do
 	same notify $flow
 	same uring $flow
 done
-native 1 6 2 0
+native 1 6 2 0 0
 for ns in a b; do
 	in_$ns sysctl -q -w net.sdp.zcopy_threshold=4096 net.sdp.zcopy_wait=1000000
 done
-native 1 6 2 0
+native 1 6 2 0 0
 in_a sysctl -q -w net.sdp.flow_control=auto
-native 2 0 5 1
+native 2 0 5 1 8
 usage 1 "a shared link"
 in_a sysctl -q -w net.sdp.flow_control=credit net.sdp.zcopy_threshold=0
 usage 0 "a verbs link"

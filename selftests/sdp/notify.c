@@ -184,9 +184,10 @@ static void info(uint64_t octets)
 	memset(&i, 0xff, sizeof(i));
 	if (getsockopt(fd, SOL_SDP, SDP_INFO, &i, &len) || len != sizeof(i))
 		die("SDP_INFO");
-	printf("version %u size %s state %u device %s link %u %u flow %u %u\n",
+	printf("version %u size %s state %u device %s link %u %u flow %u %u zcopy %u\n",
 	       i.version, i.size == sizeof(i) ? "right" : "wrong", i.state,
-	       i.device, i.link, i.link_reason, i.flow_control, i.flow_reason);
+	       i.device, i.link, i.link_reason, i.flow_control, i.flow_reason,
+	       i.zcopy_reason);
 	printf("octets %s messages %s queues %u %u %u\n",
 	       i.tx_bytes == octets && i.rx_bytes == octets ? "right" : "wrong",
 	       i.tx_msgs && i.rx_msgs ? "some" : "none", i.rx_queue, i.tx_queue,

@@ -10,7 +10,7 @@
 . "$(dirname "$0")/../lib/lib.sh"
 # shellcheck source=selftests/lib/zcopy.sh
 . "$(dirname "$0")/../lib/zcopy.sh"
-need sdp-zcopy sdp-run xfer sdpstat
+need sdp-zcopy sdp-run xfer sdpstat jq
 
 SERVER=10.0.0.2
 PORT=7600
@@ -149,6 +149,10 @@ ends() {
 	serve
 }
 
+because() {
+	[ "$(in_a sdpstat -e --json | jq -r '[.sockets[].zcopy_reason] | join(" ")')" = "$1" ]
+}
+
 off() {
 	zc "option 0: never" "$COPIED && a_tx_srcavail == 0" -t 0 -n 600000 -w 300000
 	set_a net.sdp.zcopy_threshold=0
@@ -165,10 +169,13 @@ off() {
 		"$COPIED && a_tx_srcavail > 0 && a_tx_zcopy_declined == a_tx_srcavail &&
 			a_tx_zcopy_cancels == 0" -t 65536 -n 600000 -w 300000
 	set_both net.sdp.shared_link=1
-	zc "a shared link: never" "$COPIED && a_tx_srcavail == 0" -t 65536 -n 600000 -w 300000
+	zc "a shared link: never" "$COPIED && a_tx_srcavail == 0 && a_zcopy_no_link == 2" -t 65536 -n 600000 -w 300000
 	zc "a shared link, splice: the pages that it came in" \
 		"b_rx_copy_bytes < 1000 && b_rx_bytes > 4000000" \
 		-n 4194304 -w 1048576 -R 1048576 -m splice
+	start_bg a sdp-zcopy -t 65536 -n 900000 -w 900000 -l 2000 $SERVER $PORT
+	ktap_check "a shared link: sdpstat says why" wait_for 20 because link
+	stop_bg "$BG_PID"
 }
 
 # foreign DEVICES: with some that are not ours

@@ -201,6 +201,8 @@ static const struct counter counters[] = {
 		"kept memory let go as nobody used it" },
 	[SDP_MIB_TX_REF_BYTES] = { "tx_ref_bytes",
 		"payload bytes sent from where they were" },
+	[SDP_MIB_ZCOPY_NO_LINK] = { "zcopy_no_link",
+		"large sends copied: link or flow control" },
 };
 /* clang-format on */
 

@@ -283,6 +283,9 @@ static int sock_attr(const struct nlattr *attr, void *arg)
 	case SDP_DIAG_FC_REASON:
 		put_string(s->fc_reason, sizeof(s->fc_reason), attr);
 		break;
+	case SDP_DIAG_ZCOPY_REASON:
+		put_string(s->zcopy_reason, sizeof(s->zcopy_reason), attr);
+		break;
 	case SDP_DIAG_MEMINFO:
 		sock_meminfo(s, attr);
 		break;

@@ -151,6 +151,8 @@ static void extended_text(const struct sock_info *s)
 			printf("(%s)", s->link_reason);
 		if (s->fc_reason[0])
 			printf(" fc_reason:%s", s->fc_reason);
+		if (s->zcopy_reason[0])
+			printf(" zcopy_reason:%s", s->zcopy_reason);
 		for (i = 0; i < ARRAY_SIZE(conn_fields); i++)
 			printf(" %s:%u", conn_fields[i].name,
 			       s->conn[conn_fields[i].attr]);
@@ -286,6 +288,7 @@ static void conn_json(struct json *j, const struct sock_info *s)
 	json_str(j, "link", s->link);
 	json_str(j, "link_reason", s->link_reason);
 	json_str(j, "fc_reason", s->fc_reason);
+	json_str(j, "zcopy_reason", s->zcopy_reason);
 	for (i = 0; i < ARRAY_SIZE(conn_fields); i++)
 		json_u64(j, conn_fields[i].name, s->conn[conn_fields[i].attr]);
 }

@@ -59,6 +59,7 @@ struct sock_info {
 	char link[32];
 	char link_reason[32];
 	char fc_reason[32];
+	char zcopy_reason[32];
 	uint32_t conn[SDP_DIAG_MAX + 1]; /* by attribute number */
 
 	bool has_mark;

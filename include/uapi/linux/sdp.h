@@ -86,8 +86,9 @@
 #define SDP_REASON_MEMORY	5	/* there was not enough */
 #define SDP_REASON_POLICY	6	/* another flow control is wanted */
 #define SDP_REASON_STACK	7	/* the device lacks what that relies on */
+#define SDP_REASON_LINK		8	/* the link is shared */
 
-#define SDP_INFO_VERSION	2
+#define SDP_INFO_VERSION	3
 #define SDP_INFO_DEVICE		64
 
 /*
@@ -104,7 +105,8 @@ struct sdp_info {
 	__u8	flow_control;		/* SDP_FLOW_*, 0 without connection */
 	__u8	flow_reason;		/* SDP_REASON_* */
 	__u8	zcopy_able;		/* device and flow control allow it */
-	__u16	pad;
+	__u8	zcopy_reason;		/* SDP_REASON_*: why not; version 3 */
+	__u8	pad;
 	__u32	zcopy_threshold;	/* as SDP_ZCOPY */
 	__u32	rx_queue;		/* octets to be read; of a listener,
 					 * connections to be accepted

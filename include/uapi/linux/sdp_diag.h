@@ -72,6 +72,10 @@ enum {
 	SDP_DIAG_ZCOPY_KEPT,	/* u32: bytes of net.sdp.zcopy_cache in use: user
 				 * memory that stays pinned between transfers
 				 */
+	SDP_DIAG_ZCOPY_REASON,	/* string: why no send can go without copies: link
+				 * (it is shared), policy or device; empty if
+				 * it can, or if SDP_ZCOPY is 0
+				 */
 
 	__SDP_DIAG_MAX,
 	SDP_DIAG_MAX = (__SDP_DIAG_MAX - 1)

@@ -145,6 +145,7 @@ enum {
 	SDP_MIB_ZCOPY_CACHE_IDLE,	/* kept memory let go as nobody used it */
 
 	SDP_MIB_TX_REF_BYTES,		/* payload bytes sent from where they were */
+	SDP_MIB_ZCOPY_NO_LINK,		/* large sends copied: link or flow control */
 
 	__SDP_MIB_MAX,
 	SDP_MIB_MAX = (__SDP_MIB_MAX - 1)
