@@ -19,7 +19,7 @@ LIMIT=$(scaled 16384 32768)
 # and of all layers, TCP included, of what the allocators of objects have
 LIMIT_ALL=36864
 # and of all layers, KiB, with buffers of its own: as it is, and after a request
-declare -A LIMIT_OWN=([credit]="384 448" [rdma]="416 464" [vwin]="384 448")
+declare -A LIMIT_OWN=([credit]="384 448" [rdma]="480 528" [vwin]="384 448")
 COUNT_OWN=$(scaled 100 20)
 NODE=128	# octets of a directory or file in sysfs
 BLOCK=2048	# where received pages are noted
