@@ -29,7 +29,7 @@ logged() { grep -aq "$1" "$out/console.log" || { tail -n 5 "$out/console.log"; f
 check "the status of a command" guest 7 -c 'exit 7'
 # shellcheck disable=SC2016 # in the guest
 check "success" guest 0 -n -c 'echo it is there >$OUT/file'
-check "and its file" grep -qx "it is there" "$out/files/file"
+check "and its file" grep -rqx "it is there" "$out/files"
 check "a guest that dies" guest 99 -n -c 'echo c >/proc/sysrq-trigger; sleep 600'
 check "and why" logged "sysrq triggered crash"
 check "a command that takes too long" guest 124 -n -t 5 -c 'sleep 600'
