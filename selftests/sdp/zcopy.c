@@ -20,7 +20,8 @@
  * (another one receives meanwhile), limit (no memory may be locked), fault
  * (the last page is not there), abort (after SLEEP_MS, in the middle), mixed
  * (sends of 1000 octets in between), small (sends of 1000 octets behind two large
- * ones), urgent (every second send is), fresh (each from other memory). It pauses PAUSE_MS between sends.
+ * ones), urgent (every second send is), fresh (each from other memory). It pauses
+ * PAUSE_MS between sends.
  *
  * Buffers are filled with something else as soon as send() is back. Prints
  * "ok" or what was wrong.
