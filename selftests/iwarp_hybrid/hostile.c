@@ -363,11 +363,9 @@ static void run(const struct attack *list, unsigned int count, bool open)
 	}
 }
 
-/* The attacks of that name */
-static bool run_suite(const char *suite)
+/* The attacks of that name below SDP */
+static bool run_below(const char *suite)
 {
-	if (opt.client)
-		opt.listener = listen_here();
 	if (!strcmp(suite, "start")) {
 		run(start_attacks, start_attack_count, false);
 	} else if (!strcmp(suite, "fpdu")) {
@@ -382,7 +380,22 @@ static bool run_suite(const char *suite)
 	} else if (!strcmp(suite, "answer")) {
 		peer_ext = true;
 		run(answer_attacks, answer_attack_count, true);
-	} else if (!strcmp(suite, "hello")) {
+	} else if (!strcmp(suite, "reply")) {
+		run(reply_attacks, reply_attack_count, false);
+	} else {
+		return false;
+	}
+	return true;
+}
+
+/* The attacks of that name */
+static bool run_suite(const char *suite)
+{
+	if (opt.client)
+		opt.listener = listen_here();
+	if (run_below(suite))
+		return true;
+	if (!strcmp(suite, "hello")) {
 		opt.sdp = true;
 		run(hello_attacks, hello_attack_count, false);
 	} else if (!strcmp(suite, "credits")) {
@@ -422,8 +435,6 @@ static bool run_suite(const char *suite)
 		sdp_shared = true;
 		sdp_silent = true;
 		run(fpdu_attacks, fpdu_attack_count, true);
-	} else if (!strcmp(suite, "reply")) {
-		run(reply_attacks, reply_attack_count, false);
 	} else if (!strcmp(suite, "ack")) {
 		opt.sdp = true;
 		run(ack_attacks, ack_attack_count, false);
