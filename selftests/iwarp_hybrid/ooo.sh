@@ -87,9 +87,10 @@ check_rules() {
 
 # off_without NAME: the device has it on, but not the connection: data are right
 off_without() {
-	local before client
+	local before client server
 
 	start_bg b hyb-target -h 10.0.0.2 -p 7900
+	server=$BG_PID
 	wait_for 20 said listening
 	start_bg a hyb-target -c -h 10.0.0.2 -p 7900
 	client=$BG_PID
@@ -99,6 +100,7 @@ off_without() {
 	ktap_is "$1: it places nothing early" \
 		"$(cat $ATTR/qp/*/ooo ${ATTR/rda/rdb}/qp/*/ooo | xargs)" "off off"
 	stop_bg "$client"
+	stop_bg "$server"
 	ktap_check "$1: it is gone" wait_for 20 no_queue_pairs
 	before=$(early)
 	transfer "$1"

@@ -250,14 +250,22 @@ said() {
 	[[ "${lines[*]}" = *"$1"* ]]
 }
 
+# nap SECONDS: as sleep, but no program is started: under emulation that costs more
+# than what is waited for
+exec {LIB_NAP}<> <(:)
+nap() { read -rt "$1" -u "$LIB_NAP" || :; }
+
 # wait_for SECONDS COMMAND...: until the command succeeds; the seconds are those of
 # an idle machine, a busy one gets PATIENCE times as many
 wait_for() {
 	local end=$((SECONDS + $1 * ${PATIENCE:-4}))
 	shift
 	until "$@" >/dev/null 2>&1; do
-		[ $SECONDS -lt $end ] || return 1
-		sleep 0.1
+		if [ $SECONDS -ge $end ]; then
+			echo "# waited in vain: $*" >&2
+			return 1
+		fi
+		nap 0.1
 	done
 }
 
