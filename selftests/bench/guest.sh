@@ -173,14 +173,18 @@ part_sweep() {
 	done
 }
 
-# append_row LINK KIND SIZE: messages on the wire, and how fast they are read
+# append_row LINK KIND SIZE: messages on the wire, and how fast they are read;
+# alone is basic where each send is a message, as in the literature
 append_row() {
-	local count=10000 fifo=/tmp/fifo
+	local count=10000 fifo=/tmp/fifo link=${2/alone/basic}
 
 	echo "bench: $count sends of $3 octets to a sleeping reader, $2 over $1 ..."
 	rm -f "$fifo"
 	mkfifo "$fifo"
-	setup "$1" "sdp-$2/hybrid" 1500 512 || { fail "append $*: setup"; return; }
+	if ! setup "$1" "sdp-$link/hybrid" 1500 512 || ! sdp_kind "$2"; then
+		fail "append $*: setup"
+		return
+	fi
 	start_bg a sdp-append -s -h 10.0.0.1 -p 7000 -r 8192 -w "$fifo"
 	reader=$BG_PID reader_log=$BG_LOG
 	wait_port a 7000
@@ -206,6 +210,7 @@ part_append() {
 	local size
 
 	for size in 64 256 1024; do
+		append_row veth alone "$size"
 		append_row veth basic "$size"
 		append_row veth enhanced "$size"
 	done

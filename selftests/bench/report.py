@@ -241,8 +241,8 @@ def append_goals(log, goals):
         if row["what"].startswith("sdp-enhanced"):
             goals.check(f"append, {size} B: messages, x sends",
                         ratio(row["messages"], row["sends"]), 0.05, False)
-            goals.check(f"append, {size} B: bandwidth once it wakes, x basic",
-                        ratio(row["mbps"], mbps.get(("sdp-basic", size))), 5, True)
+            goals.check(f"append, {size} B: bandwidth once it wakes, x alone",
+                        ratio(row["mbps"], mbps.get(("sdp-alone", size))), 5, True)
 
 
 def account_goals(log, goals):
