@@ -228,11 +228,13 @@ net_down
 # the flow controls of the verbs link, two with memory of their own, in turn.
 under transport interface_down "device_goes a" "device_goes b" interface_goes \
 	namespaces_go module_goes
-under credit interface_down "device_goes b" interface_goes
-under rdma "device_goes a" namespaces_go module_goes
-under vwin "device_goes b" namespaces_go module_goes
+under credit "device_goes b"
+under rdma "device_goes a" module_goes
+under vwin namespaces_go
 if [ -n "$LONG" ]; then
-	under credit namespaces_go module_goes
+	under credit interface_down interface_goes namespaces_go module_goes
+	under rdma namespaces_go
+	under vwin "device_goes b" module_goes
 	for what in source sink kept lent; do
 		held $what
 	done
