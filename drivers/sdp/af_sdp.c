@@ -946,6 +946,9 @@ static int sdp_connect_finish(struct socket *sock, int err, long timeo)
 		sdp_disconnect(sk);
 		return err;
 	}
+	/* the signal that tells it comes before we do, as TCP's, which has one lock */
+	spin_lock_bh(&sdp_sk(sk)->lock);
+	spin_unlock_bh(&sdp_sk(sk)->lock);
 	sock->state = SS_CONNECTED;
 	return 0;
 }

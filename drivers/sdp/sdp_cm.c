@@ -648,6 +648,9 @@ static void sdp_cm_up(struct sdp_conn *conn)
 		sdp_set_state(sk, conn->rx_discon ? TCP_CLOSE_WAIT :
 						    TCP_ESTABLISHED);
 		sdp->last_rx = jiffies;
+		/* under the lock, see sdp_connect_finish() */
+		sk->sk_state_change(sk);
+		sk_wake_async(sk, SOCK_WAKE_IO, POLL_OUT);
 	}
 	WRITE_ONCE(conn->cm_step, SDP_CM_DONE);
 	spin_unlock_bh(&sdp->lock);
@@ -716,8 +719,6 @@ static void sdp_cm_active_up(struct sdp_conn *conn, struct rdma_cm_event *ev)
 	if (test_bit(SDP_CONN_IWARP, &conn->flags))
 		sdp_tx_ctl(conn, SDP_CTL_FIRST);
 	sdp_cm_up(conn);
-	sk->sk_state_change(sk);
-	sk_wake_async(sk, SOCK_WAKE_IO, POLL_OUT);
 }
 
 /* ---- passive side ---- */

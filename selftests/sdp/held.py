@@ -11,6 +11,7 @@ import mmap
 import os
 import re
 import select
+import signal
 import socket
 import struct
 import subprocess
@@ -327,6 +328,21 @@ def case_old_teardown():
         expect("poll()", len(poll.poll(PATIENCE * 1000)), 1)
         expect("SO_ERROR", sock.getsockopt(socket.SOL_SOCKET, socket.SO_ERROR),
                errno.ETIMEDOUT)
+
+
+def case_connect_signal():
+    """A program that connect() has told gets no signal that says it once more"""
+    seen = []
+    signal.signal(signal.SIGIO, lambda *_: seen.append(1))
+    with listener(), socket.socket() as sock, \
+            Hold("sock_def_wakeup", "kworker", times=8, ms=300, behind=1) as hold:
+        fcntl.fcntl(sock, fcntl.F_SETOWN, os.getpid())
+        sock.connect(("10.0.0.2", PORT))
+        fcntl.fcntl(sock, fcntl.F_SETFL, os.O_ASYNC)
+        time.sleep(0.6)
+        if not hold.hits():
+            raise Broken("nobody was held up")
+        expect("signals", seen, [])
 
 
 def main():

@@ -52,9 +52,9 @@ modprobe -q sdp
 hold sk_stream_wait_memory none || ktap_skip_all "no probes"
 hold_end
 for ns in a b; do
-	"in_$ns" sysctl -qw net.sdp.resolve_timeout=100000
+	"in_$ns" sysctl -qw net.sdp.resolve_timeout=60000
 done
-over "shared link" absent_send absent_recv no_pressure
+over "shared link" absent_send absent_recv no_pressure connect_signal
 for ns in a b; do
 	"in_$ns" sysctl -qw net.sdp.shared_link=0
 done
