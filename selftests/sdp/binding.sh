@@ -43,7 +43,6 @@ for end in "a wa 1" "b wb 2"; do
 	"in_$ns" sh -c "echo 0 >/proc/sys/net/ipv6/conf/$dev/accept_dad"
 	ip -n "$ns" addr add "10.0.1.$host/24" dev "$dev"
 	ip -n "$ns" link set "$dev" up
-	wait_for 10 linklocal "$ns" "$dev"
 	dev_add "$ns" "rd$dev" "$dev" hybrid
 done
 ip -n a link set da up
