@@ -159,8 +159,9 @@ static int server(void)
 		fd = accept(l, NULL, NULL);
 		if (fd < 0) {
 			perror("xfer: accept");
+			/* connections go on to an end of their own */
 			if (errno == EINVAL || errno == EBADF)
-				return 2;
+				pthread_exit(NULL);
 			continue;
 		}
 		if (pthread_create(&thread, &attr, serve_main,
