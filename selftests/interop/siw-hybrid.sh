@@ -1,6 +1,6 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0
-# vm: timeout=600
+# vm: long timeout=600
 #
 # SDP between a client on siw and a server on hybrid.
 
