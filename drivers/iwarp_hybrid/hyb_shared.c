@@ -752,6 +752,9 @@ static u32 hyb_shared_quota(const struct hyb_qp *qp, struct sock *sk)
 	u32 burst = tp->gso_segs * mss;
 	s64 cwnd;
 
+	/* what is laid out waits for the initiator's first FPDU, RFC 5044 section 7.1.2 */
+	if (unlikely(qp->tx.fenced) && !qp->tx.term_len)
+		return 0;
 	if (qp->tx.drain)
 		return HYB_WAIT_MAX;
 	if (burst > more && wnd >= burst &&

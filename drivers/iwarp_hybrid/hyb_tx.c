@@ -1129,8 +1129,8 @@ bool hyb_tx_queued(const struct hyb_qp *qp)
 {
 	const struct hyb_tx *tx = &qp->tx;
 
-	return tx->busy != HYB_TX_NONE || tx->held || tx->fenced || tx->rtr ||
-	       tx->term_len || hyb_sq_pending(qp);
+	return tx->busy != HYB_TX_NONE || tx->held || tx->rtr || tx->term_len ||
+	       hyb_sq_pending(qp);
 }
 
 void hyb_tx_kick(struct hyb_qp *qp)

@@ -2,8 +2,8 @@
 #
 # server_first.py server|client ADDR PORT COUNT
 #
-# Connections on which the server speaks first, as soon as it has accepted: what
-# it says may be there before the client's connect() has ended.
+# Connections on which the server speaks first, as soon as it has accepted, without
+# waiting for room: what it says may be there before the client's connect() has ended.
 import socket
 import sys
 
@@ -23,7 +23,8 @@ if role == "server":
     srv.listen(8)
     for i in range(count):
         conn = srv.accept()[0]
-        conn.sendall(said(i))
+        sent = conn.send(said(i)[:1000], socket.MSG_DONTWAIT)
+        conn.sendall(said(i)[sent:])
         conn.close()
     sys.exit()
 

@@ -176,12 +176,22 @@ in_a rdma link add rda type hybrid netdev va
 transfer "and when it is back there is a new one" -m block -n 100000 -d 100000
 stop_bg "$XFER"
 
+# server_first WHAT PORT COUNT
+server_first() {
+	start_bg b python3 "$LIB_DIR/../sdp/server_first.py" server $SERVER "$2" "$3"
+	wait_port b "$2"
+	ktap_check "$3 servers that speak first$1" in_a timeout 200 \
+		python3 "$LIB_DIR/../sdp/server_first.py" client $SERVER "$2" "$3"
+	stop_bg "$BG_PID"
+}
+
 # what the server says may come before connect() has returned
-N=$(scaled 200)
-start_bg b python3 "$LIB_DIR/../sdp/server_first.py" server $SERVER 7590 "$N"
-wait_port b 7590
-ktap_check "$N servers that speak first" in_a timeout 200 \
-	python3 "$LIB_DIR/../sdp/server_first.py" client $SERVER 7590 "$N"
+server_first "" 7590 "$(scaled 200)"
+# and may be said before the client's first FPDU, which it has to wait for, is there
+modprobe -q sch_netem
+in_a tc qdisc add dev va root netem delay 20ms
+server_first ", far away" 7591 5
+in_a tc qdisc del dev va root
 
 # the verbs link of the same devices
 in_a sh -c 'echo 0 >/proc/sys/net/sdp/shared_link'
