@@ -1349,6 +1349,17 @@ static int sdp_cm_try(struct sock *sk, const union sdp_addr *dst,
 	return err;
 }
 
+/*
+ * rdma_cm takes a loopback address for the wildcard, and knows no way to one. A
+ * listener would keep the port from all other addresses, and hear who asks there.
+ */
+static bool sdp_addr_loopback(const union sdp_addr *addr)
+{
+	if (addr->sa.sa_family == AF_INET)
+		return ipv4_is_loopback(addr->v4.sin_addr.s_addr);
+	return ipv6_addr_loopback(&addr->v6.sin6_addr);
+}
+
 /**
  * sdp_cm_connect - start connecting
  * @sk: socket, locked, in state CLOSE; the lock is released meanwhile
@@ -1364,6 +1375,8 @@ int sdp_cm_connect(struct sock *sk, const union sdp_addr *dst, long *timeo)
 	int i, err = 1;
 
 	SDP_INC_STATS(sock_net(sk), ACTIVE_OPENS);
+	if (sdp_addr_loopback(dst))
+		return -ENETUNREACH;
 	for (i = 1; err > 0 && i <= SDP_CONNECT_TRIES; i++)
 		err = sdp_cm_try(sk, dst, timeo, i);
 	return err;
@@ -1442,7 +1455,10 @@ static int sdp_port_add_id(struct sdp_port *port, struct sock *sk,
 	return 0;
 }
 
-/* A port with cm_ids of its own; @addr gets the number if it had none. */
+/*
+ * A port with cm_ids of its own; @addr gets the number if it had none. A loopback
+ * address has one only where a number is to be chosen, so that it stays ours.
+ */
 static struct sdp_port *sdp_port_new(struct sock *sk, union sdp_addr *addr)
 {
 	bool v6 = addr->sa.sa_family == AF_INET6;
@@ -1459,6 +1475,9 @@ static struct sdp_port *sdp_port_new(struct sock *sk, union sdp_addr *addr)
 	port->dev_if = sk->sk_bound_dev_if;
 	spin_lock_init(&port->lock);
 	INIT_LIST_HEAD(&port->socks);
+	port->addr = *addr;
+	if (sdp_addr_loopback(addr) && addr->v4.sin_port)
+		return port;
 	err = sdp_port_add_id(port, sk, addr);
 	if (err)
 		goto free;
@@ -1568,6 +1587,9 @@ int sdp_cm_listen(struct sock *sk, int backlog)
 	struct sdp_port *port = sdp_sk(sk)->port;
 	int i, err = 0;
 
+	/* nobody can come */
+	if (sdp_addr_loopback(&port->addr))
+		return 0;
 	mutex_lock(&sdp_port_mutex);
 	for (i = 0; i < 2 && !err; i++) {
 		/* since the last time, or by somebody who shares it */

@@ -56,7 +56,7 @@ answer 1 tcp note "^TCP connects" -t 1 10.0.0.2:7003
 answer 1 route fail "no route" 10.200.0.1:1
 advised 10.200.0.1:1
 answer 1 address fail "no.such.host" no.such.host:1
-answer 1 device note "iWARP does not connect to loopback|lo has no RDMA device" \
+answer 1 device note "SDP does not connect to loopback" \
 	-t 1 127.0.0.1:7001
 answer 0 device ok "rda" -n 10.0.0.2:7009
 start_bg a sdp-run socat TCP4:10.0.0.2:7001 PIPE

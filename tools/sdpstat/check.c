@@ -211,10 +211,10 @@ static void step_device(struct check *c)
 		step(c, "device", OK, NULL, "%s (%s) on %s", c->dev.name,
 		     c->dev.protocol, c->route.netdev);
 	}
-	if (c->route.loopback && !strcmp(c->dev.protocol, "iw"))
+	if (c->route.loopback)
 		step(c, "device", NOTE,
 		     "use an address of a network device instead",
-		     "iWARP does not connect to loopback addresses");
+		     "SDP does not connect to loopback addresses");
 }
 
 /* The same arithmetic as in the kernel, see sdp_map_port() there. */
