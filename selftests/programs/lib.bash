@@ -34,9 +34,9 @@ packages_up() {
 	mount -t 9p -o ro,trans=virtio,version=9p2000.L,msize=262144,cache=loose \
 		packages $root || ktap_skip_all "the host shares no packages"
 	defer umount $root
-	# names that are built into them
-	for dir in $root/etc/* $root/usr/share/*; do
-		[ -e "${dir#"$root"}" ] || ln -s "$dir" "${dir#"$root"}"
+	# names that are built into them; some lead to nothing
+	for dir in "$root"/etc/* "$root"/usr/share/*; do
+		[ -e "${dir#"$root"}" ] || ln -sf "$dir" "${dir#"$root"}"
 	done
 	arch=$(uname -m)-linux-gnu
 	export LD_LIBRARY_PATH=$root/usr/lib/$arch:$root/lib/$arch TZ=GMT

@@ -1,6 +1,6 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0
-# vm: long timeout=1800 nodebug
+# vm: long timeout=2400 nodebug
 #
 # All programs over rxe, whose connections are those of RoCE: another device,
 # another form of Hello, no shared link. Not under the debug kernel, see
@@ -30,7 +30,8 @@ over_rxe() {
 	ktap_check "$1: came to its end" grep -qx "1..$n" "$OUT"
 }
 
-for t in redis memcached python web ssh traffic postgres node java go; do
+for t in redis memcached python requests stress web ssh traffic \
+	postgres node java go; do
 	over_rxe $t
 done
 ktap_done

@@ -28,7 +28,8 @@ PACKAGE_PROGRAMS=(
 
 # Packages too large for the guest's memory; tests that call packages_up see them
 # in the host's file system
-TREE_PACKAGES=(postgresql nodejs default-jdk-headless open-iscsi golang-go)
+TREE_PACKAGES=(postgresql nodejs default-jdk-headless open-iscsi golang-go stress-ng
+	python3-requests)
 
 # Modules of the kernel, with what they depend on
 GUEST_MODULES=(
