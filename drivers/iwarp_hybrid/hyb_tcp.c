@@ -559,6 +559,9 @@ int hyb_tcp_attach(struct hyb_cep *cep, struct hyb_qp *qp,
 	err = 0;
 out:
 	release_sock(sk);
+	/* the queue pair may have another connection */
+	if (err)
+		hyb_tx_free(qp);
 	return err;
 }
 
