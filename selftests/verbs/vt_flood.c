@@ -1,54 +1,118 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
  * verbs_test.ko, much that waits: a message for which there is no receive, and
- * Writes behind it. In two parts, so that in between one can wait until all of it
+ * Writes behind it, on two connections, of which none may keep the processor until
+ * it is through. In two parts, so that in between one can wait until all of it
  * has arrived. And what is sent may be written to when the request is complete,
  * whether the peer has looked at it or not. See vt.h.
  */
+#include <linux/preempt.h>
 #include <linux/string.h>
 
 #include "vt.h"
 
 #define VT_RIGHTS	(IB_ACCESS_LOCAL_WRITE | IB_ACCESS_REMOTE_WRITE)
-#define VT_WRITES	(VT_DEPTH - 1)
+#define VT_WRITES	(VT_DEPTH - 3)
+#define VT_FLOODED	2		/* connections */
 
-static struct vt_conn *vt_flooded;
-static struct vt_wr *vt_last;
+/* Where the peer sees how far Writes have come: octets that the others leave alone */
+enum {
+	VT_BEGIN = 0,
+	VT_END = 8,
+	VT_BULK = 16,
+};
 
-static void vt_flood(void)
+static struct vt_conn *vt_flooded[VT_FLOODED];
+static struct vt_wr *vt_last[VT_FLOODED];
+
+/* False if it was not posted */
+static bool vt_write(struct vt_conn *c, u32 to, u32 len, struct vt_wr **last)
+{
+	struct ib_rdma_wr wr = { .wr.opcode = IB_WR_RDMA_WRITE };
+
+	wr.remote_addr = vt_addr(&c->b, to);
+	wr.rkey = c->b.mr->rkey;
+	*last = vt_post(&c->a, &wr.wr, 0, len);
+	return !(*last)->err;
+}
+
+/* A message that has to wait, and behind it Writes: a mark, a lot, a mark */
+static bool vt_flood_one(struct vt_conn *c, struct vt_wr **last)
 {
 	struct ib_send_wr send = { .opcode = IB_WR_SEND };
-	struct ib_rdma_wr wr = { .wr.opcode = IB_WR_RDMA_WRITE };
 	bool posted;
 	int i;
 
-	vt_flooded = vt_up(false, VT_RIGHTS);
-	if (!vt_flooded)
-		return;
-	wr.remote_addr = vt_addr(&vt_flooded->b, 0);
-	wr.rkey = vt_flooded->b.mr->rkey;
-	posted = !vt_post(&vt_flooded->a, &send, 0, 8)->err;
-	for (i = 0; i < VT_WRITES && posted; i++) {
-		vt_last = vt_post(&vt_flooded->a, &wr.wr, 0, VT_BUF);
-		posted = !vt_last->err;
+	memset(c->a.buf, 1, VT_BUF);
+	memset(c->b.buf, 0, VT_BUF);
+	posted = !vt_post(&c->a, &send, 0, 0)->err &&
+		 vt_write(c, VT_BEGIN, VT_END - VT_BEGIN, last);
+	for (i = 0; i < VT_WRITES && posted; i++)
+		posted = vt_write(c, VT_BULK, VT_BUF - VT_BULK, last);
+	return posted && vt_write(c, VT_END, VT_BULK - VT_END, last);
+}
+
+static void vt_flood(void)
+{
+	int i;
+
+	for (i = 0; i < VT_FLOODED; i++) {
+		vt_flooded[i] = vt_up(false, VT_RIGHTS);
+		if (!vt_flooded[i])
+			return;
+		kt_ok(vt_flood_one(vt_flooded[i], &vt_last[i]),
+		      "much is posted");
 	}
-	kt_ok(posted, "much is posted");
+}
+
+/* What the peer has: it has begun with the Writes, but is not through with them */
+static bool vt_between(const struct vt_conn *c)
+{
+	return READ_ONCE(c->b.buf[VT_BEGIN]) && !READ_ONCE(c->b.buf[VT_END]);
+}
+
+/*
+ * A receive that is posted lets its connection have a round at once, here. What the
+ * round leaves is done by a work item of this processor, which has to wait until we
+ * are out of the way: the second connection has its round before.
+ */
+static void vt_rounds(struct vt_wr *first[])
+{
+	bool between[VT_FLOODED];
+	int i;
+
+	preempt_disable();
+	for (i = 0; i < VT_FLOODED; i++) {
+		first[i] = vt_recv(&vt_flooded[i]->b, 0, 0);
+		between[i] = vt_between(vt_flooded[i]);
+	}
+	between[0] &= vt_between(vt_flooded[0]);
+	preempt_enable();
+	kt_ok(between[0], "a round does not take all of it");
+	kt_ok(between[1], "another connection has a round before the next one");
 }
 
 static void vt_drain(void)
 {
 	struct ib_send_wr send = { .opcode = IB_WR_SEND };
-	struct vt_conn *c = vt_flooded;
-	struct vt_wr *first, *second;
+	struct vt_wr *first[VT_FLOODED], *second;
+	struct vt_conn *c;
+	int i;
 
-	if (!c)
+	if (!vt_flooded[VT_FLOODED - 1])
 		return;
-	first = vt_recv(&c->b, 0, 8);
-	second = vt_recv(&c->b, 0, 8);
-	kt_ok(vt_good(&c->b, first, IB_WC_RECV), "the message is received");
-	kt_ok(vt_good(&c->a, vt_last, IB_WC_RDMA_WRITE), "all are sent");
-	vt_post(&c->a, &send, 0, 8);
-	kt_ok(vt_good(&c->b, second, IB_WC_RECV), "and received");
+	vt_rounds(first);
+	for (i = 0; i < VT_FLOODED; i++) {
+		c = vt_flooded[i];
+		second = vt_recv(&c->b, 0, 0);
+		kt_ok(vt_good(&c->b, first[i], IB_WC_RECV),
+		      "the message is received");
+		kt_ok(vt_good(&c->a, vt_last[i], IB_WC_RDMA_WRITE),
+		      "all are sent");
+		vt_post(&c->a, &send, 0, 0);
+		kt_ok(vt_good(&c->b, second, IB_WC_RECV), "and received");
+		kt_ok(c->b.buf[VT_END], "to the end");
+	}
 	vt_flood_end();
 }
 
@@ -105,7 +169,11 @@ void vt_reuse_tests(void)
  */
 void vt_flood_end(void)
 {
-	if (vt_flooded)
-		vt_down(vt_flooded);
-	vt_flooded = NULL;
+	int i;
+
+	for (i = 0; i < VT_FLOODED; i++) {
+		if (vt_flooded[i])
+			vt_down(vt_flooded[i]);
+		vt_flooded[i] = NULL;
+	}
 }

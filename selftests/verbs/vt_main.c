@@ -11,7 +11,7 @@
  *	stranger a|b		that side's peer knows neither
  *	fetch ADDR PORT		an atomic operation, for a peer that is no test
  *	private			private data, as long as rdma_cm takes
- *	flood			2 MB for somebody without a receive
+ *	flood			2 MB each for two without a receive
  *	drain			a receive for that, and the end
  *	reuse			buffers are used again before they are read
  */
