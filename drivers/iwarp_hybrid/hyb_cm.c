@@ -104,6 +104,9 @@ static DEFINE_MUTEX(hyb_listen_lock);
 static LIST_HEAD(hyb_lsocks);
 static struct workqueue_struct *hyb_cm_wq;
 
+/* Of many idle connections kmalloc() would waste a third */
+static struct kmem_cache *hyb_cep_cache;
+
 /* ------------------------------------------------------ object and events */
 
 static void hyb_cm_dev_get(struct hyb_dev *dev)
@@ -136,9 +139,9 @@ void hyb_cep_free(struct kref *ref)
 	struct hyb_dev *dev = cep->dev;
 
 	WARN_ON_ONCE(cep->sock || cep->qp || cep->id);
-	hyb_cm_dev_put(dev);
 	kfree(cep->start);
-	kfree(cep);
+	kmem_cache_free(hyb_cep_cache, cep);
+	hyb_cm_dev_put(dev);
 }
 
 /* Start-up is over, and what the peer has sent was handed on */
@@ -185,13 +188,13 @@ static void hyb_cep_work(struct work_struct *work);
 /* The caller holds the one reference; listed, hence found by dev_down */
 static struct hyb_cep *hyb_cep_new(struct hyb_dev *dev)
 {
-	struct hyb_cep *cep = kzalloc(sizeof(*cep), GFP_KERNEL);
+	struct hyb_cep *cep = kmem_cache_zalloc(hyb_cep_cache, GFP_KERNEL);
 
 	if (!cep)
 		return NULL;
 	cep->start = kmalloc(sizeof(*cep->start), GFP_KERNEL);
 	if (!cep->start) {
-		kfree(cep);
+		kmem_cache_free(hyb_cep_cache, cep);
 		return NULL;
 	}
 	kref_init(&cep->ref);
@@ -1642,11 +1645,18 @@ void hyb_cm_dev_exit(struct hyb_dev *dev)
 
 int hyb_cm_init(void)
 {
+	hyb_cep_cache = KMEM_CACHE(hyb_cep, 0);
+	if (!hyb_cep_cache)
+		return -ENOMEM;
 	hyb_cm_wq = alloc_workqueue("hyb_cm", WQ_UNBOUND | WQ_MEM_RECLAIM, 0);
-	return hyb_cm_wq ? 0 : -ENOMEM;
+	if (hyb_cm_wq)
+		return 0;
+	kmem_cache_destroy(hyb_cep_cache);
+	return -ENOMEM;
 }
 
 void hyb_cm_exit(void)
 {
 	destroy_workqueue(hyb_cm_wq);
+	kmem_cache_destroy(hyb_cep_cache);
 }

@@ -15,6 +15,7 @@
 #include <net/sock.h>
 
 #include "hyb_idle.h"
+#include "hyb_offload.h"
 #include "hyb_ooo.h"
 #include "hyb_shared.h"
 #include "hybrid.h"
@@ -22,51 +23,116 @@
 /* Between two looks; who has not moved from one to the next is idle */
 #define HYB_IDLE_PERIOD	(2 * HZ)
 
-/**
- * hyb_idle_room - make room for one more entry of a ring
- * @ring: its memory, which may be replaced
- * @mask: its size - 1, a power of two
- * @get: free running index of the oldest entry
- * @put: free running index behind the newest
- * @size: octets of an entry
- *
- * Context: the ring is locked.
- * Return: false without memory; nothing has changed then.
+/*
+ * A ring of Reads: @first is the one entry that a queue pair always has, @get and
+ * @put are free running indices of the oldest entry and behind the newest.
  */
-bool hyb_idle_room(void **ring, u32 *mask, u32 get, u32 put, size_t size)
+struct hyb_idle_ring {
+	void *mem;
+	void *first;
+	u32 mask;
+	u32 get;
+	u32 put;
+	size_t size;
+};
+
+/* In other memory; the entries keep their indices */
+static void hyb_idle_move(struct hyb_idle_ring *r, void *new, u32 mask)
 {
-	u32 n = *mask + 1;
-	void *new;
 	u32 i;
 
-	if (put - get < n)
+	for (i = r->get; i != r->put; i++)
+		memcpy(new + (i & mask) * r->size,
+		       r->mem + (i & r->mask) * r->size, r->size);
+	if (r->mem != r->first)
+		kfree(r->mem);
+	r->mem = new;
+	r->mask = mask;
+}
+
+/* Room for one more entry; false without memory, then nothing has changed */
+static bool hyb_idle_room(struct hyb_idle_ring *r)
+{
+	u32 n = r->mask + 1;
+	void *new;
+
+	if (r->put - r->get < n)
 		return true;
-	new = kmalloc_array(2 * n, size, GFP_ATOMIC | __GFP_NOWARN);
+	n = max_t(u32, 2 * n, HYB_IDLE_RING);
+	new = kmalloc_array(n, r->size, GFP_ATOMIC | __GFP_NOWARN);
 	if (!new)
 		return false;
-	for (i = get; i != put; i++)
-		memcpy(new + (i & (2 * n - 1)) * size,
-		       *ring + (i & *mask) * size, size);
-	kfree(*ring);
-	*ring = new;
-	*mask = 2 * n - 1;
+	hyb_idle_move(r, new, n - 1);
 	return true;
 }
 
-/* An empty ring that has grown becomes small again, if there is memory for it */
-static void hyb_idle_shrink(void **ring, u32 *mask, u32 get, u32 put,
-			    size_t size)
+static struct hyb_idle_ring hyb_idle_orq(struct hyb_tx *tx)
 {
-	void *new;
+	return (struct hyb_idle_ring) {
+		.mem = tx->orq, .first = &tx->orq_first, .mask = tx->orq_mask,
+		.get = tx->orq_get, .put = tx->orq_put, .size = sizeof(*tx->orq),
+	};
+}
 
-	if (get != put || *mask < HYB_IDLE_RING)
-		return;
-	new = kmalloc_array(HYB_IDLE_RING, size, GFP_ATOMIC | __GFP_NOWARN);
-	if (!new)
-		return;
-	kfree(*ring);
-	*ring = new;
-	*mask = HYB_IDLE_RING - 1;
+static struct hyb_idle_ring hyb_idle_irq(struct hyb_tx *tx)
+{
+	return (struct hyb_idle_ring) {
+		.mem = tx->irq, .first = &tx->irq_first, .mask = tx->irq_mask,
+		.get = tx->irq_get, .put = tx->irq_put, .size = sizeof(*tx->irq),
+	};
+}
+
+/**
+ * hyb_idle_orq_room - make room for one more Read or atomic operation
+ * @tx: transmit engine
+ *
+ * Context: TCP socket held.
+ * Return: false without memory, but never if none is outstanding.
+ */
+bool hyb_idle_orq_room(struct hyb_tx *tx)
+{
+	struct hyb_idle_ring r = hyb_idle_orq(tx);
+
+	if (!hyb_idle_room(&r))
+		return false;
+	tx->orq = r.mem;
+	tx->orq_mask = r.mask;
+	return true;
+}
+
+/**
+ * hyb_idle_irq_room - make room for one more of the peer's
+ * @tx: transmit engine
+ *
+ * Context: TCP socket held.
+ * Return: false without memory, but never if none is to be answered.
+ */
+bool hyb_idle_irq_room(struct hyb_tx *tx)
+{
+	struct hyb_idle_ring r = hyb_idle_irq(tx);
+
+	if (!hyb_idle_room(&r))
+		return false;
+	tx->irq = r.mem;
+	tx->irq_mask = r.mask;
+	return true;
+}
+
+/* Rings that have grown are not needed while they are empty */
+static void hyb_idle_shrink(struct hyb_tx *tx)
+{
+	struct hyb_idle_ring orq = hyb_idle_orq(tx), irq = hyb_idle_irq(tx);
+
+	if (orq.get == orq.put) {
+		hyb_idle_move(&orq, orq.first, 0);
+		tx->orq = orq.mem;
+		tx->orq_mask = 0;
+	}
+	if (irq.get == irq.put) {
+		hyb_idle_move(&irq, irq.first, 0);
+		tx->irq = irq.mem;
+		tx->irq_mask = 0;
+	}
 }
 
 /* With the spinlock of the socket, which nobody owns */
@@ -79,10 +145,7 @@ static void hyb_idle_trim(struct hyb_qp *qp)
 		hyb_stream_trim(&tx->s);
 	hyb_sg_trim(&tx->sg);
 	hyb_ooo_trim(qp);
-	hyb_idle_shrink((void **)&tx->orq, &tx->orq_mask, tx->orq_get,
-			tx->orq_put, sizeof(*tx->orq));
-	hyb_idle_shrink((void **)&tx->irq, &tx->irq_mask, tx->irq_get,
-			tx->irq_put, sizeof(*tx->irq));
+	hyb_idle_shrink(tx);
 }
 
 /*
@@ -175,12 +238,14 @@ static u32 hyb_idle_engines(struct hyb_qp *qp)
 	const struct hyb_tx *tx = &qp->tx;
 	u32 sum = hyb_stream_pages(&tx->s);
 
-	if (tx->orq)
-		sum += hyb_idle_slab((tx->orq_mask + 1) * sizeof(*tx->orq)) +
-		       hyb_idle_slab((tx->irq_mask + 1) * sizeof(*tx->irq));
+	if (tx->orq_mask)
+		sum += hyb_idle_slab((tx->orq_mask + 1) * sizeof(*tx->orq));
+	if (tx->irq_mask)
+		sum += hyb_idle_slab((tx->irq_mask + 1) * sizeof(*tx->irq));
 	if (tx->s.ring != tx->s.first)
 		sum += hyb_idle_slab((tx->s.mask + 1) * sizeof(*tx->s.ring));
-	return sum + hyb_sg_memory(&tx->sg) + hyb_ooo_memory(qp);
+	return sum + hyb_sg_memory(&tx->sg) + hyb_ooo_memory(qp) +
+	       hyb_off_memory(qp);
 }
 
 /**
@@ -195,7 +260,7 @@ static u32 hyb_idle_engines(struct hyb_qp *qp)
  */
 u32 hyb_idle_memory(struct hyb_qp *qp)
 {
-	u32 sum = hyb_idle_slab(sizeof(*qp)) + hyb_idle_slab(sizeof(*qp->stats));
+	u32 sum = hyb_idle_slab(sizeof(*qp));
 	struct sock *sk = hyb_tcp_enter(qp);
 
 	sum += hyb_idle_queue(qp->sq.umap,
@@ -208,7 +273,8 @@ u32 hyb_idle_memory(struct hyb_qp *qp)
 		sum += hyb_idle_slab(sizeof(*qp->shared));
 	if (IS_ERR_OR_NULL(sk))
 		return sum;
-	sum += hyb_idle_slab(sizeof(struct hyb_cep)) + hyb_idle_engines(qp);
+	/* that has a cache of its own */
+	sum += sizeof(struct hyb_cep) + hyb_idle_engines(qp);
 	hyb_tcp_leave(qp, sk, false);
 	return sum;
 }

@@ -4,7 +4,7 @@
  * and a look at all queue pairs of a device now and then, which takes from
  * those that do nothing what they would get again.
  *
- * hyb_idle_room() is called by the engines; hyb_idle calls hyb_stream, hyb_sg,
+ * hyb_idle_*_room() are called by the engines; hyb_idle calls hyb_stream, hyb_sg,
  * hyb_ooo and the transport layer.
  */
 #ifndef HYB_IDLE_H
@@ -14,11 +14,13 @@
 
 struct hyb_dev;
 struct hyb_qp;
+struct hyb_tx;
 
-/* Entries that rings of Reads and atomic operations have to begin with */
+/* Entries that rings of Reads and atomic operations grow to, at first */
 #define HYB_IDLE_RING	8
 
-bool hyb_idle_room(void **ring, u32 *mask, u32 get, u32 put, size_t size);
+bool hyb_idle_orq_room(struct hyb_tx *tx);
+bool hyb_idle_irq_room(struct hyb_tx *tx);
 
 void hyb_idle_init(struct hyb_dev *dev);
 void hyb_idle_start(struct hyb_dev *dev);

@@ -418,10 +418,13 @@ void hyb_off_lied(struct hyb_qp *qp)
 
 /* ----------------------------------------------------------- life cycle */
 
+/* Of many idle connections kmalloc() would waste a quarter */
+static struct kmem_cache *hyb_off_cache;
+
 static void hyb_off_free(struct hyb_off_conn *o)
 {
 	hyb_off_ring_free(&o->ring);
-	kfree(o);
+	kmem_cache_free(hyb_off_cache, o);
 	if (atomic_dec_and_test(&hyb_off_nr))
 		wake_up(&hyb_off_none);
 }
@@ -515,7 +518,7 @@ int hyb_off_attach(struct hyb_qp *qp, struct sock *sk)
 	if (WARN_ON_ONCE(inet_csk(sk)->icsk_ulp_ops ||
 			 rcu_access_pointer(inet_csk(sk)->icsk_ulp_data)))
 		return -EBUSY;
-	o = kzalloc(sizeof(*o), GFP_KERNEL);
+	o = kmem_cache_zalloc(hyb_off_cache, GFP_KERNEL);
 	if (!o)
 		return -ENOMEM;
 	hyb_off_conn_init(o, qp, sk);
@@ -559,6 +562,12 @@ void hyb_off_detach(struct hyb_qp *qp)
 		netdev_put(o->netdev, &o->tracker);
 		o->netdev = NULL;
 	}
+}
+
+/* Octets that the NIC's part takes. Context: TCP socket held. */
+u32 hyb_off_memory(const struct hyb_qp *qp)
+{
+	return qp->off ? sizeof(struct hyb_off_conn) : 0;
 }
 
 /* ------------------------------------------------------ changes of NICs */
@@ -697,17 +706,26 @@ int hyb_off_init(void)
 {
 	int err = -ENOMEM;
 
+	hyb_off_cache = KMEM_CACHE(hyb_off_conn, 0);
+	if (!hyb_off_cache)
+		return -ENOMEM;
 	hyb_off_wq = alloc_workqueue("hyb_offload", WQ_UNBOUND, 0);
 	if (!hyb_off_wq)
-		return -ENOMEM;
+		goto err_cache;
 	hyb_off_end_wq = alloc_workqueue("hyb_offload_end", WQ_UNBOUND, 0);
-	if (hyb_off_end_wq)
-		err = iwarp_offload_register_notifier(&hyb_off_nb);
-	if (!err)
-		return 0;
-	if (hyb_off_end_wq)
-		destroy_workqueue(hyb_off_end_wq);
+	if (!hyb_off_end_wq)
+		goto err_wq;
+	err = iwarp_offload_register_notifier(&hyb_off_nb);
+	if (err)
+		goto err_end_wq;
+	return 0;
+
+err_end_wq:
+	destroy_workqueue(hyb_off_end_wq);
+err_wq:
 	destroy_workqueue(hyb_off_wq);
+err_cache:
+	kmem_cache_destroy(hyb_off_cache);
 	return err;
 }
 
@@ -745,6 +763,7 @@ void hyb_off_exit(void)
 	synchronize_rcu();
 	destroy_workqueue(hyb_off_end_wq);
 	destroy_workqueue(hyb_off_wq);
+	kmem_cache_destroy(hyb_off_cache);
 }
 
 #endif

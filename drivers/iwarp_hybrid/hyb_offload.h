@@ -121,6 +121,7 @@ void hyb_off_record(struct hyb_qp *qp, u64 pos, u8 layout,
 		    const struct hyb_off_piece *piece, unsigned int nr);
 void hyb_off_free_acked(struct hyb_qp *qp);
 bool hyb_off_many_records(const struct hyb_off *off);
+u32 hyb_off_memory(const struct hyb_qp *qp);
 void hyb_off_answer(struct hyb_qp *qp, u32 seq, u64 pos);
 
 /**
@@ -191,6 +192,8 @@ static inline void hyb_off_record(struct hyb_qp *qp, u64 pos, u8 layout,
 }
 
 static inline void hyb_off_free_acked(struct hyb_qp *qp) { }
+
+static inline u32 hyb_off_memory(const struct hyb_qp *qp) { return 0; }
 
 static inline bool hyb_off_many_records(const struct hyb_off *off)
 {

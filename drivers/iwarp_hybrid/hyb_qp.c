@@ -173,12 +173,11 @@ static int hyb_qp_alloc_rings(struct hyb_qp *qp, struct ib_qp_init_attr *attr,
 	if (!attr->srq && (attr->cap.max_recv_wr || udata))
 		num_rqe = roundup_pow_of_two(max(attr->cap.max_recv_wr, 1U));
 
-	qp->stats = kzalloc(sizeof(*qp->stats), GFP_KERNEL);
 	qp->sq.mask = num_sqe - 1;
 	qp->sq.slot = kvcalloc(num_sqe, sizeof(*qp->sq.slot), GFP_KERNEL);
 	qp->sq.ring = hyb_ring_alloc(udata, num_sqe * sizeof(*qp->sq.ring),
 				     &qp->sq.umap, &resp->sq_key);
-	if (!qp->stats || !qp->sq.slot || !qp->sq.ring)
+	if (!qp->sq.slot || !qp->sq.ring)
 		return -ENOMEM;
 	if (num_rqe) {
 		qp->rq.mask = num_rqe - 1;
@@ -205,7 +204,6 @@ static void hyb_qp_free_memory(struct hyb_qp *qp)
 	if (qp->rq.ring)
 		hyb_ring_free(qp->rq.ring, qp->rq.umap);
 	kvfree(qp->sq.slot);
-	kfree(qp->stats);
 }
 
 /* Queues of the kernel, to be exchanged for those that a queue pair has */

@@ -919,10 +919,7 @@ static u32 hyb_rx_read_resp(struct hyb_qp *qp, struct hyb_fpdu *f)
  */
 bool hyb_rx_irq_room(struct hyb_qp *qp)
 {
-	struct hyb_tx *tx = &qp->tx;
-
-	if (hyb_idle_room((void **)&tx->irq, &tx->irq_mask, tx->irq_get,
-			  tx->irq_put, sizeof(*tx->irq)))
+	if (hyb_idle_irq_room(&qp->tx))
 		return true;
 	qp->rx.paused = true;
 	hyb_tcp_retry(qp, HYB_TODO_RX, 1);

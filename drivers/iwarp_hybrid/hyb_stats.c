@@ -177,7 +177,7 @@ ssize_t hyb_stats_show(const struct hyb_qp *qp, char *buf)
 	for (i = 0; i < HYB_ST_QP_COUNT; i++)
 		len += sysfs_emit_at(buf, len, "%s %llu\n",
 				     hyb_stat_descs[i].name,
-				     READ_ONCE(qp->stats->value[i]));
+				     READ_ONCE(qp->stats.value[i]));
 	return len;
 }
 

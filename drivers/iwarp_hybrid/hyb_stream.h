@@ -25,7 +25,7 @@
 
 struct sock;
 
-#define HYB_TX_PAGES	8	/* recycled pages of a QP, a power of two */
+#define HYB_TX_PAGES	2	/* pages there is always room for, a power of two */
 #define HYB_TX_PAGES_KEEP 256	/* when many are in flight: above tcp_wmem, same */
 #define HYB_TX_PAGES_MAX 512	/* when many wait for TCP, same */
 #define HYB_TX_ORDER	3	/* 32 KB each, less when memory is short */

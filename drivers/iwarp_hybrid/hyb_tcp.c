@@ -526,9 +526,7 @@ int hyb_tcp_attach(struct hyb_cep *cep, struct hyb_qp *qp,
 	struct sock *sk = cep->sock->sk;
 	int err;
 
-	err = hyb_tx_alloc(qp, res);
-	if (err)
-		return err;
+	hyb_tx_init(qp, res);
 	hyb_rx_init(qp, res);
 
 	lock_sock(sk);
@@ -559,9 +557,6 @@ int hyb_tcp_attach(struct hyb_cep *cep, struct hyb_qp *qp,
 	err = 0;
 out:
 	release_sock(sk);
-	/* the queue pair may have another connection */
-	if (err)
-		hyb_tx_free(qp);
 	return err;
 }
 

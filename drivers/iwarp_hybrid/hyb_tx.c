@@ -594,8 +594,7 @@ static bool hyb_tx_blocked(struct hyb_tx *tx)
 		tx->sqe.opcode == SIW_OP_READ_LOCAL_INV ||
 		hyb_sqe_is_atomic(&tx->sqe)) &&
 	       (reads >= tx->ord ||
-		!hyb_idle_room((void **)&tx->orq, &tx->orq_mask, tx->orq_get,
-			       tx->orq_put, sizeof(*tx->orq)));
+		!hyb_idle_orq_room(tx));
 }
 
 /* Begin the request in tx->sqe; true when it has something to transmit */
@@ -1139,33 +1138,17 @@ void hyb_tx_kick(struct hyb_qp *qp)
 }
 
 /**
- * hyb_tx_alloc - prepare the engine for a connection
+ * hyb_tx_init - prepare the engine for a connection
  * @qp: queue pair, not attached
  * @res: result of MPA start-up
- *
- * Return: 0 or -ENOMEM.
  */
-int hyb_tx_alloc(struct hyb_qp *qp, const struct mpa_result *res)
+void hyb_tx_init(struct hyb_qp *qp, const struct mpa_result *res)
 {
 	struct hyb_tx *tx = &qp->tx;
-	/* one more outbound for the ready-to-receive Read, which is not in ORD */
-	u32 orq = min_t(u32, roundup_pow_of_two(res->ord + 1), HYB_IDLE_RING);
-	u32 irq = min_t(u32, roundup_pow_of_two(res->ird + 1), HYB_IDLE_RING);
 	int i;
 
-	if (tx->orq)
-		return -EISCONN;
-	tx->orq = kcalloc(orq, sizeof(*tx->orq), GFP_KERNEL);
-	tx->irq = kcalloc(irq, sizeof(*tx->irq), GFP_KERNEL);
-	if (!tx->orq || !tx->irq) {
-		kfree(tx->orq);
-		kfree(tx->irq);
-		tx->orq = NULL;
-		tx->irq = NULL;
-		return -ENOMEM;
-	}
-	tx->orq_mask = orq - 1;
-	tx->irq_mask = irq - 1;
+	tx->orq = &tx->orq_first;
+	tx->irq = &tx->irq_first;
 	tx->ord = res->ord;
 	tx->ird = res->ird;
 	tx->crc = res->crc;
@@ -1175,7 +1158,6 @@ int hyb_tx_alloc(struct hyb_qp *qp, const struct mpa_result *res)
 	hyb_stream_init(&tx->s, res->tx_ivl);
 	for (i = 0; i < DDP_QN_COUNT; i++)
 		tx->msn[i] = 1;
-	return 0;
 }
 
 /**
@@ -1216,10 +1198,10 @@ void hyb_tx_free(struct hyb_qp *qp)
 {
 	struct hyb_tx *tx = &qp->tx;
 
-	kfree(tx->orq);
-	kfree(tx->irq);
-	tx->orq = NULL;
-	tx->irq = NULL;
+	if (tx->orq != &tx->orq_first)
+		kfree(tx->orq);
+	if (tx->irq != &tx->irq_first)
+		kfree(tx->irq);
 	hyb_stream_free(&tx->s);
 	hyb_sg_free(&tx->sg);
 }

@@ -132,13 +132,15 @@ struct hyb_tx_left {
  * @done: payload octets laid out
  * @sge: where in the scatter list @done is
  * @sge_off: offset in that entry
- * @orq: own reads that are outstanding, a ring
+ * @orq: own reads that are outstanding, a ring; never without room for one
  * @orq_mask: its size - 1, a power of two; grows up to above @ord
+ * @orq_first: the ring while nothing needs more
  * @orq_get: oldest
  * @orq_put: next free
  * @ord: how many there may be
  * @irq: the peer's reads to be answered, a ring
  * @irq_mask: its size - 1, a power of two; grows up to above @ird
+ * @irq_first: as @orq_first
  * @irq_get: oldest
  * @irq_put: next free
  * @ird: how many there may be
@@ -182,12 +184,14 @@ struct hyb_tx {
 	u32 sge_off;
 
 	struct hyb_orq_entry *orq;
+	struct hyb_orq_entry orq_first;
 	u32 orq_mask;
 	u32 orq_get;
 	u32 orq_put;
 	u32 ord;
 
 	struct hyb_irq_entry *irq;
+	struct hyb_irq_entry irq_first;
 	u32 irq_mask;
 	u32 irq_get;
 	u32 irq_put;
@@ -240,7 +244,7 @@ enum hyb_step hyb_tx_whole(struct hyb_qp *qp, const u8 *ulpdu, u32 len);
 void hyb_tx_done(struct hyb_qp *qp);
 
 /* Of the transport layer: set up, run, and take down the engine */
-int hyb_tx_alloc(struct hyb_qp *qp, const struct mpa_result *res);
+void hyb_tx_init(struct hyb_qp *qp, const struct mpa_result *res);
 void hyb_tx_run(struct hyb_qp *qp);
 bool hyb_tx_lends(const struct hyb_qp *qp);
 void hyb_tx_abandon(struct hyb_qp *qp);

@@ -512,7 +512,7 @@ struct hyb_qp {
 	struct hyb_shared *shared;
 	struct hyb_off *off;
 	struct hyb_ooo *ooo;
-	struct hyb_qp_stats *stats;
+	struct hyb_qp_stats stats;
 	u64 idle_pos;
 	bool idle;
 };
@@ -547,7 +547,7 @@ static inline void hyb_stats_inc(struct hyb_dev *dev, enum hyb_stat id)
 /* What was counted for the device counts for a queue pair. Context: as below. */
 static inline void hyb_qp_count_own(struct hyb_qp *qp, enum hyb_stat id, u64 n)
 {
-	u64 *value = &qp->stats->value[id];
+	u64 *value = &qp->stats.value[id];
 
 	/* read by hyb_stats_show(), without a lock */
 	WRITE_ONCE(*value, *value + n);
