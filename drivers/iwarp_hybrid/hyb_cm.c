@@ -1643,6 +1643,16 @@ void hyb_cm_dev_exit(struct hyb_dev *dev)
 	xa_destroy(&dev->cm.requests);
 }
 
+bool hyb_cm_dev_hold(struct hyb_dev *dev)
+{
+	return refcount_inc_not_zero(&dev->cm.users);
+}
+
+void hyb_cm_dev_release(struct hyb_dev *dev)
+{
+	hyb_cm_dev_put(dev);
+}
+
 int hyb_cm_init(void)
 {
 	hyb_cep_cache = KMEM_CACHE(hyb_cep, 0);

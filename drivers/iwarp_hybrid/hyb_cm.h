@@ -205,10 +205,15 @@ void hyb_qp_close(struct hyb_qp *qp, enum hyb_close how);
  * network namespace: the sockets do not hold the namespace. It may be called
  * with the RTNL held, and repeatedly; later connects fail.
  * hyb_cm_dev_exit() belongs behind ib_unregister_device().
+ *
+ * Who calls hyb_cm_dev_down() and is not the core has to hold the device, which is
+ * not freed then until it is released. False: it has no connections any more.
  */
 void hyb_cm_dev_init(struct hyb_dev *dev);
 void hyb_cm_dev_down(struct hyb_dev *dev);
 void hyb_cm_dev_exit(struct hyb_dev *dev);
+bool hyb_cm_dev_hold(struct hyb_dev *dev);
+void hyb_cm_dev_release(struct hyb_dev *dev);
 
 /* struct ib_device_ops */
 int hyb_connect(struct iw_cm_id *id, struct iw_cm_conn_param *param);

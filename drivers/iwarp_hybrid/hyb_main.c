@@ -262,11 +262,31 @@ static void hyb_dev_event(struct hyb_dev *dev, unsigned long event)
 			sizeof(dev->ibdev.iw_ifname));
 		break;
 	case NETDEV_UNREGISTER:
-		/* The sockets must be gone before the namespace is */
-		hyb_cm_dev_down(dev);
 		ib_unregister_device_queued(&dev->ibdev);
 		break;
 	}
+}
+
+/*
+ * The sockets must be gone before the namespace is. The core may know nothing of the
+ * device: not yet, or not any more while connections wait for their peers.
+ */
+static void hyb_dev_leaves(const struct net_device *netdev)
+{
+	struct hyb_dev *dev;
+
+	mutex_lock(&hyb_devs_lock);
+	dev = hyb_dev_find(netdev);
+	if (dev) {
+		dev->dying = true;
+		if (!hyb_cm_dev_hold(dev))
+			dev = NULL;
+	}
+	mutex_unlock(&hyb_devs_lock);
+	if (!dev)
+		return;
+	hyb_cm_dev_down(dev);
+	hyb_cm_dev_release(dev);
 }
 
 static int hyb_netdev_event(struct notifier_block *nb, unsigned long event,
@@ -275,10 +295,10 @@ static int hyb_netdev_event(struct notifier_block *nb, unsigned long event,
 	struct net_device *netdev = netdev_notifier_info_to_dev(arg);
 	struct hyb_dev *dev;
 
+	if (event == NETDEV_UNREGISTER)
+		hyb_dev_leaves(netdev);
 	mutex_lock(&hyb_devs_lock);
 	dev = hyb_dev_find(netdev);
-	if (dev && event == NETDEV_UNREGISTER)
-		dev->dying = true;
 	if (dev && !ib_device_try_get(&dev->ibdev))
 		dev = NULL;
 	mutex_unlock(&hyb_devs_lock);

@@ -3,14 +3,16 @@
  * test_hold.ko: holds a task up where it calls a function, so that a test can do
  * something meanwhile that otherwise has to come in a very short time.
  *
- *	modprobe test_hold symbol=FUNCTION comm=TASK [ms=MOST] [times=0] [behind=1]
+ *	modprobe test_hold symbol=FUNCTION comm=TASK [ms=MOST] [times=0] [behind=1 | asleep=1]
  *
  * The first tasks whose name begins like that, as many as "times" says, stay in
  * front of FUNCTION, or behind it, until "go" is written, but no longer than MOST.
  * "hits" counts those that have come. All are in /sys/module/test_hold/parameters;
  * times may be written, too.
  *
- * They spin: a probe must not sleep.
+ * They spin: a probe must not sleep. Nothing that waits for readers of RCU gets on
+ * meanwhile. With "asleep" they sleep, in front of a function that may do so, takes one
+ * pointer and returns nothing.
  */
 #include <linux/delay.h>
 #include <linux/kprobes.h>
@@ -38,6 +40,10 @@ MODULE_PARM_DESC(times, "how many calls to hold up");
 static bool behind;
 module_param(behind, bool, 0444);
 MODULE_PARM_DESC(behind, "when it returns");
+
+static bool asleep;
+module_param(asleep, bool, 0444);
+MODULE_PARM_DESC(asleep, "sleep, where that is possible");
 
 static bool go;
 module_param(go, bool, 0644);
@@ -76,10 +82,29 @@ static void hold(void)
 		mdelay(1);
 }
 
+static struct kprobe probe;
+
+/* In the place of the function: it is called when its time has come */
+static void hold_asleep(void *arg)
+{
+	void (*function)(void *arg) = (void *)probe.addr;
+	unsigned int i;
+
+	for (i = 0; i < ms && !READ_ONCE(go); i++)
+		msleep(1);
+	function(arg);
+}
+
 static int hold_pre(struct kprobe *p, struct pt_regs *regs)
 {
-	hold();
-	return 0;
+	if (!asleep) {
+		hold();
+		return 0;
+	}
+	if (!hold_this())
+		return 0;
+	instruction_pointer_set(regs, (unsigned long)hold_asleep);
+	return 1;
 }
 
 static int hold_ret(struct kretprobe_instance *ri, struct pt_regs *regs)
@@ -88,12 +113,12 @@ static int hold_ret(struct kretprobe_instance *ri, struct pt_regs *regs)
 	return 0;
 }
 
-static struct kprobe probe = { .pre_handler = hold_pre };
 static struct kretprobe ret_probe = { .handler = hold_ret };
 
 static int __init hold_init(void)
 {
 	probe.symbol_name = symbol;
+	probe.pre_handler = hold_pre;
 	ret_probe.kp.symbol_name = symbol;
 	return behind ? register_kretprobe(&ret_probe) :
 			register_kprobe(&probe);
