@@ -631,12 +631,15 @@ static void hyb_cep_reset(struct hyb_cep *cep)
 	hyb_cep_drop(cep, true);
 }
 
-/* Start-up of an active connection failed */
+/*
+ * Start-up of an active connection failed. Whoever is told of it may connect the
+ * queue pair again at once.
+ */
 static void hyb_cep_fail(struct hyb_cep *cep, int status, bool pdata)
 {
 	hyb_stats_inc(cep->dev, HYB_ST_CM_ABORT);
-	hyb_upcall_reply(cep, status, pdata);
 	hyb_cep_unbind(cep);
+	hyb_upcall_reply(cep, status, pdata);
 	hyb_cep_linger(cep);
 }
 
@@ -759,8 +762,8 @@ static bool hyb_cep_fall_back(struct hyb_cep *cep)
 	hyb_tcp_release(cep, true);
 	cep->rev = MPA_REV_1;
 	if (hyb_cep_dial(cep)) {
-		hyb_upcall_reply(cep, -ECONNRESET, false);
 		hyb_cep_unbind(cep);
+		hyb_upcall_reply(cep, -ECONNRESET, false);
 		hyb_cep_dead(cep);
 	}
 	return true;
@@ -1577,8 +1580,8 @@ static void hyb_cep_kill(struct hyb_cep *cep)
 	switch (cep->state) {
 	case HYB_CEP_CONNECT:
 	case HYB_CEP_WAIT_REP:
-		hyb_upcall_reply(cep, -ENODEV, false);
 		hyb_cep_unbind(cep);
+		hyb_upcall_reply(cep, -ENODEV, false);
 		break;
 	case HYB_CEP_WAIT_REQ:
 		hyb_cep_drop_lid(cep);
