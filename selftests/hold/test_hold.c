@@ -91,7 +91,7 @@ static void hold_asleep(void *arg)
 	unsigned int i;
 
 	for (i = 0; i < ms && !READ_ONCE(go); i++)
-		msleep(1);
+		usleep_range(1000, 2000);
 	function(arg);
 }
 

