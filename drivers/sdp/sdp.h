@@ -30,7 +30,8 @@
  *   lock_sock(sk)    serialises system calls on a socket. CM handlers never
  *                    take it, so rdma_cm calls below it cannot deadlock
  *                    with a handler. The teardown does: copies from and to
- *                    user memory wait for no page with it.
+ *                    user memory wait for no page with it, and nothing is
+ *                    pinned with it.
  *   conn->tx_lock    (BH) the transmit half, credits, posting to the QP. The
  *                    provider takes its TCP lock below it.
  *   sdp->lock        (BH) socket state, receive queue, accept queue. Innermost:

@@ -298,6 +298,9 @@ bool sdp_zc_post(struct sdp_conn *conn, struct sdp_zc_region *r,
 	if (!down) {
 		WRITE_ONCE(r->posted, true);
 		err = ib_post_send(conn->qp, wr, NULL);
+	} else if (!r->posted) {
+		/* nor will it be written to: nobody waits for the lock of a page */
+		r->dirty = false;
 	}
 	spin_unlock_bh(&conn->tx_lock);
 	if (err)

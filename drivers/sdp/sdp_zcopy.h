@@ -45,17 +45,18 @@ struct sdp_sock;
  * struct sdp_zc_region - memory of a process that the device may use
  * @cqe: completion of the last work request for it
  * @conn: connection
- * @mr: its registration, for as many pages as are possible
+ * @mr: its registration, for as many pages as are possible; NULL before @bound
  * @page: the pages, pinned while @nr is not 0
  * @sg: the same for the device
  * @addr: where they begin
  * @nr: pages
  * @len: octets
  * @write: the device writes to it
+ * @bound: mapped for the device, and one of sdp_zc.regions
  * @posted: a work request for it has not completed
  * @dirty: the pages do not know yet that it did
  * @mmp: what was charged to the user
- * @node: on sdp_zc.spare, or sdp_zc.kept
+ * @node: on sdp_zc.kept
  * @lru: on one of the lists of struct sdp_zc_cache, if it is kept
  * @used: jiffies when it was last used
  * @watched: we hear of changes to the mapping
@@ -74,6 +75,7 @@ struct sdp_zc_region {
 	u32 nr;
 	u32 len;
 	bool write;
+	bool bound;
 	bool posted;
 	bool dirty;
 	struct mmpin mmp;
@@ -177,6 +179,7 @@ struct sdp_zc_adverts {
  * @tx_sink: SinkAvail of the peer, which no data have crossed
  * @write_cqe: completion of RDMA Writes
  * @rx_state: enum sdp_zc_rx
+ * @rx_taking: a reader is getting hold of memory; with lock_sock
  * @rx_cancel: SrcAvailCancel came while we were reading
  * @rx_ack: MSeqAck until that has been dealt with
  * @rx_left: octets of the peer's memory not read
@@ -197,8 +200,8 @@ struct sdp_zc_adverts {
  * @tx: our memory, as long as @tx_state is not idle
  * @rx: memory of a reader, of whom there is one at a time
  * @mem_lock: for what follows
- * @regions: all there are; in process context only
- * @spare: those without memory
+ * @regions: all that the device knows of; in process context only
+ * @spare: registrations without memory
  * @nspare: how many these are
  * @kept: those that may be used again, latest first; with the cache's lock
  * @nkept: how many these are
@@ -230,6 +233,7 @@ struct sdp_zc {
 	struct sdp_zc_adverts tx_sink;
 	struct ib_cqe write_cqe;
 	u8 rx_state;
+	bool rx_taking;
 	bool rx_cancel;
 	u32 rx_ack;
 	u32 rx_left;
@@ -251,7 +255,7 @@ struct sdp_zc {
 	struct sdp_zc_region *rx;
 	spinlock_t mem_lock;		/* regions, spare, nspare */
 	u32 regions;
-	struct list_head spare;
+	struct ib_mr *spare[SDP_ZC_SPARE];
 	u32 nspare;
 	struct list_head kept;
 	u32 nkept;
@@ -275,6 +279,7 @@ struct sdp_zc_region *sdp_zc_get(struct sdp_conn *conn, unsigned long addr,
 				 u32 len, bool write);
 void sdp_zc_sync(struct sdp_zc_region *r, bool device);
 void sdp_zc_put(struct sdp_zc_region *r);
+void sdp_zc_give_back(struct sdp_zc_region *r);
 void sdp_zc_release(struct sdp_zc_region *r);
 void sdp_zc_region_free(struct sdp_zc_region *r);
 
@@ -348,6 +353,8 @@ int sdp_zc_wr_compl(struct sdp_sock *sdp, struct sdp_rx_ctx *c);
 int sdp_zc_sink_ack(struct sdp_sock *sdp, struct sdp_rx_ctx *c);
 
 /* sdp_zcopy_rx.c */
+struct sdp_zc_region *sdp_zc_rx_get(struct sdp_conn *conn, unsigned long addr,
+				    u32 len);
 int sdp_zc_recv(struct sock *sk, struct msghdr *msg, size_t len, int flags,
 		bool wait);
 void sdp_zc_decline(struct sock *sk);

@@ -5,9 +5,13 @@
  * sdp_zcopy_cache.c. Calls that, the verbs and the memory management; used by
  * the other files of zero copy.
  *
- * A region is in use, by one process; or kept by the cache; or spare, without
- * memory, so that the next transfer need not make a registration. Whoever has
- * taken it out of a list owns it. Teardown waits until none is left.
+ * A region is in use, by one process, or kept by the cache; whoever has taken it
+ * out of a list owns it. Teardown waits until none is left. Registrations without
+ * memory are spare, so that the next transfer need not make one.
+ *
+ * A page can take as long to come as somebody likes (userfaultfd, FUSE), and so can
+ * the lock of the process's mappings. So a process waits for them without lock_sock,
+ * and with nothing that the device knows of: teardown does not wait for it.
  */
 #include <linux/mm.h>
 #include <linux/slab.h>
@@ -73,7 +77,8 @@ void sdp_zc_release(struct sdp_zc_region *r)
 	if (!r->nr)
 		return;
 	sdp_zc_unwatch(r);
-	sdp_zc_unmap(r);
+	if (r->bound)
+		sdp_zc_unmap(r);
 	unpin_user_pages_dirty_lock(r->page, r->nr, r->dirty);
 	mm_unaccount_pinned_pages(&r->mmp);
 	r->nr = 0;
@@ -91,13 +96,17 @@ void sdp_zc_region_free(struct sdp_zc_region *r)
 {
 	struct sdp_conn *conn = r->conn;
 	struct sdp_zc *zc = &conn->zc;
+	bool bound;
 
 	if (r->mr)
 		ib_dereg_mr(r->mr);
 	sdp_zc_release(r);
+	bound = r->bound;
 	kvfree(r->page);
 	kvfree(r->sg);
 	kfree(r);
+	if (!bound)
+		return;
 	spin_lock(&zc->mem_lock);
 	zc->regions--;
 	/* inside: sdp_zc_mem_exit() takes the lock when it has seen the number */
@@ -105,71 +114,33 @@ void sdp_zc_region_free(struct sdp_zc_region *r)
 	spin_unlock(&zc->mem_lock);
 }
 
-static struct sdp_zc_region *sdp_zc_region_new(struct sdp_conn *conn)
-{
-	u32 n = sdp_zc_max_pages(conn);
-	struct sdp_zc_region *r;
-	struct ib_mr *mr;
-
-	r = kzalloc(sizeof(*r), GFP_KERNEL_ACCOUNT);
-	if (!r)
-		return NULL;
-	r->cqe.done = sdp_zc_done;
-	r->conn = conn;
-	INIT_LIST_HEAD(&r->node);
-	INIT_LIST_HEAD(&r->lru);
-	spin_lock(&conn->zc.mem_lock);
-	conn->zc.regions++;
-	spin_unlock(&conn->zc.mem_lock);
-	r->page = kvcalloc(n, sizeof(*r->page), GFP_KERNEL_ACCOUNT);
-	r->sg = kvcalloc(n, sizeof(*r->sg), GFP_KERNEL_ACCOUNT);
-	mr = r->page && r->sg ? ib_alloc_mr(conn->pd, IB_MR_TYPE_MEM_REG, n) :
-				ERR_PTR(-ENOMEM);
-	if (IS_ERR(mr)) {
-		sdp_zc_region_free(r);
-		return NULL;
-	}
-	r->mr = mr;
-	return r;
-}
-
-/* One without memory. */
-static struct sdp_zc_region *sdp_zc_region_get(struct sdp_conn *conn)
+/* Without memory. A negative errno if there is none. */
+static struct ib_mr *sdp_zc_mr_get(struct sdp_conn *conn)
 {
 	struct sdp_zc *zc = &conn->zc;
-	struct sdp_zc_region *r;
+	struct ib_mr *mr = NULL;
 
 	spin_lock(&zc->mem_lock);
-	r = list_first_entry_or_null(&zc->spare, struct sdp_zc_region, node);
-	if (r) {
-		list_del_init(&r->node);
-		zc->nspare--;
-	}
+	if (zc->nspare)
+		mr = zc->spare[--zc->nspare];
 	spin_unlock(&zc->mem_lock);
-	if (r)
-		return r;
-	r = sdp_zc_cache_recycle(conn);
-	if (!r)
-		return sdp_zc_region_new(conn);
-	sdp_zc_release(r);
-	return r;
+	return mr ?: ib_alloc_mr(conn->pd, IB_MR_TYPE_MEM_REG,
+				 sdp_zc_max_pages(conn));
 }
 
-/* Its memory is gone. */
+/* Its registration, if there is room for it, is spared. */
 static void sdp_zc_region_put(struct sdp_zc_region *r)
 {
 	struct sdp_zc *zc = &r->conn->zc;
-	bool spare;
 
+	sdp_zc_release(r);
 	spin_lock(&zc->mem_lock);
-	spare = zc->nspare < SDP_ZC_SPARE;
-	if (spare) {
-		list_add(&r->node, &zc->spare);
-		zc->nspare++;
+	if (r->mr && zc->nspare < SDP_ZC_SPARE) {
+		zc->spare[zc->nspare++] = r->mr;
+		r->mr = NULL;
 	}
 	spin_unlock(&zc->mem_lock);
-	if (!spare)
-		sdp_zc_region_free(r);
+	sdp_zc_region_free(r);
 }
 
 /* Tell device and registration of the pages. */
@@ -214,9 +185,8 @@ static int sdp_zc_charge(struct sdp_zc_region *r)
  * The pages may be held for as long as the peer likes, so they are moved to
  * where that does no harm, and the user is charged for them.
  */
-static int sdp_zc_pin(struct sdp_zc_region *r)
+static int sdp_zc_pin(struct sdp_zc_region *r, u32 n)
 {
-	u32 n = DIV_ROUND_UP(offset_in_page(r->addr) + r->len, PAGE_SIZE);
 	int err, got;
 
 	err = sdp_zc_charge(r);
@@ -224,38 +194,116 @@ static int sdp_zc_pin(struct sdp_zc_region *r)
 		return err;
 	got = pin_user_pages_fast(r->addr & PAGE_MASK, n, FOLL_LONGTERM |
 				  (r->write ? FOLL_WRITE : 0), r->page);
-	err = -EFAULT;
-	if (got < (int)n)
-		goto unpin;
-	r->nr = n;
-	err = sdp_zc_map(r);
-	if (!err)
+	if (got == (int)n) {
+		r->nr = n;
 		return 0;
-	r->nr = 0;
-unpin:
+	}
 	if (got > 0)
 		unpin_user_pages(r->page, got);
 	mm_unaccount_pinned_pages(&r->mmp);
-	return err;
+	return -EFAULT;
 }
 
-/* Its memory, known to whoever may have to hear that it is another. */
-static int sdp_zc_fill(struct sdp_zc_region *r, unsigned long addr, u32 len,
-		       bool write)
+static struct sdp_zc_region *sdp_zc_region_new(struct sdp_conn *conn,
+					       unsigned long addr, u32 len,
+					       bool write)
 {
-	int err;
+	u32 n = DIV_ROUND_UP(offset_in_page(addr) + len, PAGE_SIZE);
+	struct sdp_zc_region *r;
 
+	r = kzalloc(sizeof(*r), GFP_KERNEL_ACCOUNT);
+	if (!r)
+		return NULL;
+	r->cqe.done = sdp_zc_done;
+	r->conn = conn;
 	r->addr = addr;
 	r->len = len;
 	r->write = write;
-	r->dirty = write;
+	INIT_LIST_HEAD(&r->node);
+	INIT_LIST_HEAD(&r->lru);
+	r->page = kvcalloc(n, sizeof(*r->page), GFP_KERNEL_ACCOUNT);
+	r->sg = kvcalloc(n, sizeof(*r->sg), GFP_KERNEL_ACCOUNT);
+	if (r->page && r->sg)
+		return r;
+	sdp_zc_region_free(r);
+	return NULL;
+}
+
+/*
+ * Memory that the device does not know of yet, but whoever may have to hear that it
+ * is another. Not under lock_sock; the connection may be gone.
+ */
+static struct sdp_zc_region *sdp_zc_fill(struct sdp_conn *conn,
+					 unsigned long addr, u32 len,
+					 bool write)
+{
+	struct sdp_zc_region *r;
+	int err;
+
+	/* who may not keep more gives its registration to the next */
+	r = READ_ONCE(conn->zc.nspare) ? NULL : sdp_zc_cache_recycle(conn);
+	if (r)
+		sdp_zc_region_put(r);
+	r = sdp_zc_region_new(conn, addr, len, write);
+	if (!r)
+		return ERR_PTR(-ENOMEM);
 	sdp_zc_watch(r);
-	err = sdp_zc_pin(r);
-	if (err)
-		sdp_zc_unwatch(r);
-	else
+	err = sdp_zc_pin(r, DIV_ROUND_UP(offset_in_page(addr) + len, PAGE_SIZE));
+	if (!err) {
 		sdp_zc_watched(r);
-	return err;
+		return r;
+	}
+	sdp_zc_unwatch(r);
+	sdp_zc_region_free(r);
+	return ERR_PTR(err);
+}
+
+/* Tell the device of it, if the socket still has the connection. lock_sock. */
+static int sdp_zc_bind(struct sdp_zc_region *r)
+{
+	struct sdp_conn *conn = r->conn;
+	int err;
+
+	if (sdp_sk(conn->sk)->conn != conn)
+		return -ERESTART;
+	r->mr = sdp_zc_mr_get(conn);
+	if (IS_ERR(r->mr)) {
+		r->mr = NULL;
+		return -ENOMEM;
+	}
+	err = sdp_zc_map(r);
+	if (err)
+		return err;
+	r->dirty = r->write;
+	r->bound = true;
+	spin_lock(&conn->zc.mem_lock);
+	conn->zc.regions++;
+	spin_unlock(&conn->zc.mem_lock);
+	return 0;
+}
+
+static struct sdp_zc_region *sdp_zc_get_new(struct sdp_conn *conn,
+					    unsigned long addr, u32 len,
+					    bool write)
+{
+	struct sock *sk = conn->sk;
+	struct sdp_zc_region *r;
+	int err;
+
+	refcount_inc(&conn->refs);
+	release_sock(sk);
+	r = sdp_zc_fill(conn, addr, len, write);
+	lock_sock(sk);
+	err = IS_ERR(r) ? PTR_ERR(r) : sdp_zc_bind(r);
+	if (err && !IS_ERR(r)) {
+		release_sock(sk);
+		sdp_zc_region_free(r);
+		lock_sock(sk);
+	}
+	if (err && sdp_sk(sk)->conn != conn)
+		err = -ERESTART;
+	sdp_conn_put(conn);
+	return err ? ERR_PTR(err) : r;
 }
 
 /**
@@ -268,32 +316,25 @@ static int sdp_zc_fill(struct sdp_zc_region *r, unsigned long addr, u32 len,
  * Each transfer has a key of its own: one that the peer knows of an earlier
  * transfer opens nothing.
  *
- * Context: lock_sock, process that owns the memory.
+ * Context: lock_sock, which is released while memory is pinned; process that owns
+ * it. The caller looks again at what the socket has become.
  *
- * Return: region, whose length may be less than @len, or a negative errno: the
- * data have to be copied.
+ * Return: region, whose length may be less than @len; -ERESTART if the socket does
+ * not have the connection any more; or another negative errno: the data have to be
+ * copied.
  */
 struct sdp_zc_region *sdp_zc_get(struct sdp_conn *conn, unsigned long addr,
 				 u32 len, bool write)
 {
 	struct sdp_zc_region *r;
-	int err;
 
 	len = min_t(u32, len, sdp_zc_max_pages(conn) * PAGE_SIZE -
 		    offset_in_page(addr));
 	r = sdp_zc_cache_find(conn, addr, len, write);
-	if (r)
-		goto found;
-	r = sdp_zc_region_get(conn);
 	if (!r)
-		return ERR_PTR(-ENOMEM);
-	err = sdp_zc_fill(r, addr, len, write);
-	if (err) {
-		sdp_zc_region_put(r);
-		return ERR_PTR(err);
-	}
-found:
-	ib_update_fast_reg_key(r->mr, ib_inc_rkey(r->mr->rkey));
+		r = sdp_zc_get_new(conn, addr, len, write);
+	if (!IS_ERR(r))
+		ib_update_fast_reg_key(r->mr, ib_inc_rkey(r->mr->rkey));
 	return r;
 }
 
@@ -311,10 +352,20 @@ void sdp_zc_put(struct sdp_zc_region *r)
 		sdp_zc_region_free(r);
 		return;
 	}
-	if (sdp_zc_cache_keep(r))
-		return;
-	sdp_zc_release(r);
-	sdp_zc_region_put(r);
+	if (!sdp_zc_cache_keep(r))
+		sdp_zc_region_put(r);
+}
+
+/**
+ * sdp_zc_give_back - a transfer has not begun after all
+ * @r: region as sdp_zc_get() has returned it
+ *
+ * Context: lock_sock: as the device has written nothing, no page is waited for.
+ */
+void sdp_zc_give_back(struct sdp_zc_region *r)
+{
+	r->dirty = false;
+	sdp_zc_put(r);
 }
 
 /**
@@ -324,7 +375,6 @@ void sdp_zc_put(struct sdp_zc_region *r)
 void sdp_zc_mem_init(struct sdp_conn *conn)
 {
 	spin_lock_init(&conn->zc.mem_lock);
-	INIT_LIST_HEAD(&conn->zc.spare);
 	INIT_LIST_HEAD(&conn->zc.kept);
 }
 
@@ -336,17 +386,13 @@ void sdp_zc_mem_init(struct sdp_conn *conn)
  */
 void sdp_zc_mem_exit(struct sdp_conn *conn)
 {
-	struct sdp_zc_region *r, *tmp;
 	struct sdp_zc *zc = &conn->zc;
 
 	sdp_zc_cache_drop(conn);
-	list_for_each_entry_safe(r, tmp, &zc->spare, node) {
-		list_del_init(&r->node);
-		sdp_zc_region_free(r);
-	}
-	zc->nspare = 0;
 	wait_event(conn->cm_wait, !READ_ONCE(zc->regions));
 	/* who has made it 0 may still be about to wake us */
 	spin_lock(&zc->mem_lock);
 	spin_unlock(&zc->mem_lock);
+	while (zc->nspare)
+		ib_dereg_mr(zc->spare[--zc->nspare]);
 }

@@ -205,7 +205,8 @@ bool sdp_zc_pending(const struct sock *sk)
 	rcu_read_lock();
 	conn = READ_ONCE(sdp_sk(sk)->conn);
 	ret = conn && READ_ONCE(conn->zc.rx_state) == SDP_ZC_RX_PENDING &&
-	      READ_ONCE(conn->zc.sink_state) == SDP_ZC_SINK_IDLE;
+	      READ_ONCE(conn->zc.sink_state) == SDP_ZC_SINK_IDLE &&
+	      !READ_ONCE(conn->zc.rx_taking);
 	rcu_read_unlock();
 	return ret;
 }
@@ -324,13 +325,15 @@ static u32 sdp_zc_rx_want(struct sock *sk, struct msghdr *msg, size_t len,
 static bool sdp_zc_rx_claim(struct sdp_conn *conn, struct ib_rdma_wr *rd,
 			    u32 len)
 {
-	struct sdp_sock *sdp = sdp_sk(conn->sk);
+	struct sock *sk = conn->sk;
+	struct sdp_sock *sdp = sdp_sk(sk);
 	struct sdp_zc *zc = &conn->zc;
 	bool ok;
 
 	spin_lock_bh(&sdp->lock);
 	ok = zc->rx_state == SDP_ZC_RX_PENDING && len <= zc->rx_left &&
-	     sdp->rx_seq == sdp->copied_seq;
+	     sdp->rx_seq == sdp->copied_seq && !sk->sk_err &&
+	     !(sk->sk_shutdown & RCV_SHUTDOWN);
 	if (ok)
 		WRITE_ONCE(zc->rx_state, SDP_ZC_RX_READING);
 	rd->remote_addr = zc->rx_va;
@@ -399,6 +402,43 @@ static void sdp_zc_rx_took(struct sock *sk, struct sdp_conn *conn, u32 n)
 	sdp_tx_kick(conn);
 }
 
+/* There is one region: others have had to leave an advertisement to us. */
+static void sdp_zc_rx_left(struct sock *sk)
+{
+	if (sdp_zc_pending(sk))
+		sk->sk_data_ready(sk);
+}
+
+/**
+ * sdp_zc_rx_get - take hold of the memory of a reader
+ * @conn: connection
+ * @addr: where it begins
+ * @len: octets wanted
+ *
+ * Another reader takes none meanwhile.
+ *
+ * Context: as sdp_zc_get().
+ *
+ * Return: as sdp_zc_get().
+ */
+struct sdp_zc_region *sdp_zc_rx_get(struct sdp_conn *conn, unsigned long addr,
+				    u32 len)
+{
+	struct sock *sk = conn->sk;
+	struct sdp_zc_region *r;
+
+	WRITE_ONCE(conn->zc.rx_taking, true);
+	r = sdp_zc_get(conn, addr, len, true);
+	if (IS_ERR(r) && PTR_ERR(r) == -ERESTART)
+		return r;
+	WRITE_ONCE(conn->zc.rx_taking, false);
+	if (IS_ERR(r)) {
+		SDP_INC_STATS(sock_net(sk), ZCOPY_NO_MEM);
+		sdp_zc_rx_left(sk);
+	}
+	return r;
+}
+
 /* Read @len octets into the reader's memory. Returns octets read. */
 static u32 sdp_zc_rx_read(struct sock *sk, unsigned long addr, u32 len)
 {
@@ -407,14 +447,15 @@ static u32 sdp_zc_rx_read(struct sock *sk, unsigned long addr, u32 len)
 	struct sdp_zc_region *r;
 	u32 done = 0;
 
-	r = sdp_zc_get(conn, addr, len, true);
+	r = sdp_zc_rx_get(conn, addr, len);
 	if (IS_ERR(r)) {
-		SDP_INC_STATS(sock_net(sk), ZCOPY_NO_MEM);
-		sdp_zc_decline(sk);
+		if (PTR_ERR(r) != -ERESTART)
+			sdp_zc_decline(sk);
 		return 0;
 	}
 	if (!sdp_zc_rx_claim(conn, &rd, r->len)) {
-		sdp_zc_put(r);
+		sdp_zc_give_back(r);
+		sdp_zc_rx_left(sk);
 		return 0;
 	}
 	conn->zc.rx = r;
@@ -449,7 +490,7 @@ put:
  * If the peer has advertised memory, reads it, or asks for messages if it is
  * not for this reader.
  *
- * Context: lock_sock, which is released while the device reads.
+ * Context: lock_sock, which is released while memory is pinned and the device reads.
  *
  * Return: octets read, 0 if the caller has to wait for messages.
  */
@@ -463,7 +504,8 @@ int sdp_zc_recv(struct sock *sk, struct msghdr *msg, size_t len, int flags,
 	if (likely(!conn || READ_ONCE(conn->zc.rx_state) != SDP_ZC_RX_PENDING))
 		return 0;
 	if (sk->sk_err || sk->sk_shutdown & RCV_SHUTDOWN ||
-	    READ_ONCE(conn->zc.sink_state) != SDP_ZC_SINK_IDLE)
+	    READ_ONCE(conn->zc.sink_state) != SDP_ZC_SINK_IDLE ||
+	    (wait && conn->zc.rx_taking))
 		return 0;
 	n = wait ? sdp_zc_rx_want(sk, msg, len, flags, &addr) : 0;
 	if (!n) {

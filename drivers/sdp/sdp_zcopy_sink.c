@@ -187,7 +187,8 @@ static u32 sdp_zc_sink_want(struct sock *sk, struct msghdr *msg, size_t len,
 	    flags & (MSG_PEEK | MSG_TRUNC) || signal_pending(current))
 		return 0;
 	/* there is one region: another reader may be using it */
-	if (READ_ONCE(conn->zc.rx_state) != SDP_ZC_RX_IDLE)
+	if (READ_ONCE(conn->zc.rx_state) != SDP_ZC_RX_IDLE ||
+	    conn->zc.rx_taking)
 		return 0;
 	/* the peer may insist on room for what it would send in a message */
 	n = min_t(size_t, sdp_zc_segment(&msg->msg_iter, addr), len);
@@ -276,15 +277,19 @@ static void sdp_zc_sink_cancel(struct sdp_conn *conn)
 }
 
 /* After offers in vain some receives are copied without another one. */
+static void sdp_zc_sink_vain(struct sdp_zc *zc)
+{
+	if (zc->rx_fails < SDP_ZC_SKIP_MAX)
+		zc->rx_fails++;
+	zc->rx_skip = 1 << zc->rx_fails;
+}
+
 static void sdp_zc_sink_judge(struct sdp_zc *zc)
 {
 	if (zc->sink_done)
 		zc->rx_fails = 0;
-	if (!zc->sink_lost)
-		return;
-	if (zc->rx_fails < SDP_ZC_SKIP_MAX)
-		zc->rx_fails++;
-	zc->rx_skip = 1 << zc->rx_fails;
+	if (zc->sink_lost)
+		sdp_zc_sink_vain(zc);
 }
 
 /* Take the memory back. Returns octets that the peer has written. */
@@ -327,11 +332,10 @@ static u32 sdp_zc_sink(struct sock *sk, unsigned long addr, u32 len,
 	struct ib_reg_wr reg;
 	u32 done = 0;
 
-	r = sdp_zc_get(conn, addr, len, true);
+	r = sdp_zc_rx_get(conn, addr, len);
 	if (IS_ERR(r)) {
-		SDP_INC_STATS(sock_net(sk), ZCOPY_NO_MEM);
-		conn->zc.sink_lost = true;
-		sdp_zc_sink_judge(&conn->zc);
+		if (PTR_ERR(r) != -ERESTART)
+			sdp_zc_sink_vain(&conn->zc);
 		return 0;
 	}
 	conn->zc.rx = r;
@@ -364,7 +368,7 @@ put:
  * @flags: MSG_*
  * @timeo: how long the reader may wait; what is left of that
  *
- * Context: lock_sock, which is released while the peer may write.
+ * Context: lock_sock, which is released while memory is pinned and the peer may write.
  *
  * Return: octets written, 0 if the caller has to look at what has come, or to
  * wait for messages.

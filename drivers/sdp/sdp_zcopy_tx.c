@@ -252,22 +252,23 @@ static u32 sdp_zc_tx_end(struct sdp_conn *conn)
 	return done;
 }
 
-/* Pin, register, queue. Returns false if that did not work. */
-static bool sdp_zc_tx_start(struct sock *sk, struct msghdr *msg,
-			    unsigned long addr, u32 len)
+/* Could it begin with a send now? It may have been another socket for a while. */
+static bool sdp_zc_tx_ready(struct sock *sk, const struct sdp_conn *conn)
 {
-	struct sdp_conn *conn = sdp_sk(sk)->conn;
+	return !sk->sk_err && !(sk->sk_shutdown & SEND_SHUTDOWN) &&
+	       sk_stream_memory_free(sk) &&
+	       READ_ONCE(conn->zc.tx_state) == SDP_ZC_TX_IDLE &&
+	       !READ_ONCE(conn->rx_src_avail);
+}
+
+/* Register and queue. Returns false if that did not work. */
+static bool sdp_zc_tx_begin(struct sdp_conn *conn, struct msghdr *msg,
+			    struct sdp_zc_region *r)
+{
 	struct sdp_zc *zc = &conn->zc;
-	struct sdp_zc_region *r;
 	struct ib_reg_wr reg;
 	bool pipe;
 
-	r = sdp_zc_get(conn, addr, len, false);
-	if (IS_ERR(r)) {
-		SDP_INC_STATS(sock_net(sk), ZCOPY_NO_MEM);
-		sdp_zc_tx_judge(zc, false);
-		return false;
-	}
 	zc->tx = r;
 	sdp_zc_enter(conn);
 	sdp_zc_reg_wr(r, &reg, IB_ACCESS_REMOTE_READ);
@@ -290,6 +291,25 @@ static bool sdp_zc_tx_start(struct sock *sk, struct msghdr *msg,
 	sdp_zc_tx_end(conn);
 	sdp_conn_put(conn);
 	return false;
+}
+
+/* Pin, register, queue. Returns 1, or as sdp_zc_send(). */
+static int sdp_zc_tx_start(struct sock *sk, struct msghdr *msg,
+			   unsigned long addr, u32 len)
+{
+	struct sdp_conn *conn = sdp_sk(sk)->conn;
+	struct sdp_zc_region *r;
+
+	r = sdp_zc_get(conn, addr, len, false);
+	if (!IS_ERR(r)) {
+		if (likely(sdp_zc_tx_ready(sk, conn)))
+			return sdp_zc_tx_begin(conn, msg, r);
+		sdp_zc_give_back(r);
+	} else if (PTR_ERR(r) != -ERESTART) {
+		SDP_INC_STATS(sock_net(sk), ZCOPY_NO_MEM);
+		sdp_zc_tx_judge(&conn->zc, false);
+	}
+	return -ERESTART;
 }
 
 static bool sdp_zc_tx_over(const struct sdp_conn *conn)
@@ -423,10 +443,14 @@ int sdp_zc_send(struct sock *sk, struct msghdr *msg, int flags)
 	struct sdp_conn *conn = sdp_sk(sk)->conn;
 	unsigned long addr;
 	u32 len, head, done;
+	int err;
 
 	len = sdp_zc_tx_want(sk, msg, flags, &addr);
-	if (!len || !sdp_zc_tx_start(sk, msg, addr, len))
+	if (!len)
 		return 0;
+	err = sdp_zc_tx_start(sk, msg, addr, len);
+	if (err <= 0)
+		return err;
 	release_sock(sk);
 	sdp_tx_kick(conn);
 	if (!sdp_zc_tx_wait(conn))

@@ -112,6 +112,11 @@ class Held(threading.Thread):
             file.write("held")
         self.err = error_of(self.call, *self.args)
 
+    def stack(self):
+        """Where it is in the kernel"""
+        with open(f"/proc/self/task/{self.native_id}/stack", encoding="ascii") as file:
+            return file.read()
+
     def end(self):
         self.join(PATIENCE)
         if self.err is None:
@@ -155,22 +160,34 @@ class Absent:
     """Memory that does not come, whoever waits for it, until the end: see
     userfaultfd(2)"""
     UFFDIO_API, UFFDIO_REGISTER, MISSING = 0xc018aa3f, 0xc020aa00, 1
-    SIZE = 4096
+
+    def __init__(self, size=mmap.PAGESIZE, there=0):
+        """Octets, of which so many at the front are there"""
+        self.size, self.there = size, there
+        self.fd, self.got = -1, 0
 
     def __enter__(self):
         # pylint: disable=consider-using-with
-        self.map = mmap.mmap(-1, self.SIZE, mmap.MAP_PRIVATE | mmap.MAP_ANONYMOUS)
+        self.map = mmap.mmap(-1, self.size, mmap.MAP_PRIVATE | mmap.MAP_ANONYMOUS)
+        self.map[:self.there] = bytes(self.there)
         self.addr = ctypes.addressof(ctypes.c_char.from_buffer(self.map))
         self.fd = LIBC.syscall(323, os.O_CLOEXEC | os.O_NONBLOCK)
         if self.fd < 0:
             raise Skipped("no userfaultfd")
         fcntl.ioctl(self.fd, self.UFFDIO_API, struct.pack("QQQ", 0xaa, 0, 0))
         fcntl.ioctl(self.fd, self.UFFDIO_REGISTER,
-                    struct.pack("QQQQ", self.addr, self.SIZE, self.MISSING, 0))
+                    struct.pack("QQQQ", self.addr + self.there, self.size - self.there,
+                                self.MISSING, 0))
         return self
 
+    def come(self):
+        """What is absent is zeroes"""
+        if self.fd >= 0:
+            os.close(self.fd)
+        self.fd = -1
+
     def __exit__(self, *_):
-        os.close(self.fd)
+        self.come()
 
     def asked_for(self):
         """Somebody waits for it"""
@@ -180,7 +197,8 @@ class Absent:
 
     def use(self, call, sock, flags):
         """send() or recv()"""
-        if call(sock.fileno(), ctypes.c_void_p(self.addr), self.SIZE, flags) < 0:
+        self.got = call(sock.fileno(), ctypes.c_void_p(self.addr), self.size, flags)
+        if self.got < 0:
             raise OSError(ctypes.get_errno(), "")
 
 
@@ -232,6 +250,109 @@ def case_absent_zerocopy():
 
 def case_absent_recv():
     absent(LIBC.recv)
+
+
+LARGE = 1 << 18     # octets that go without copies, see held.sh
+
+
+def pinning(memory, call, sock):
+    """Begin a call that waits for memory which it wants to pin"""
+    if tuple(map(int, os.uname().release.split(".")[:2])) < (6, 3):
+        raise Skipped("before Linux 6.3 what is absent cannot be pinned")
+    thread = Held(memory.use, call, sock, 0)
+    thread.start()
+    wait("it waits for memory", memory.asked_for)
+    wait("it wants to pin it", lambda: "sdp_zc_" in thread.stack())
+    return thread
+
+
+def pin_and_go(call, sock):
+    """The device does not wait for a call that waits for what it wants to pin"""
+    with Removal() as removal, Absent(LARGE, mmap.PAGESIZE) as memory:
+        thread = pinning(memory, call, sock)
+        removal.start()
+        wait("the device goes", removal.done)
+    return thread.end()
+
+
+def read_all(sock, left):
+    data = b""
+    while len(data) < left:
+        data += sock.recv(left - len(data)) or bytes(left)
+    return data
+
+
+def case_pin_send():
+    with listener() as lsn, socket.create_connection(("10.0.0.2", PORT)) as sock, \
+            lsn.accept()[0]:
+        expect("send()", pin_and_go(LIBC.send, sock), errno.ENETRESET, errno.EPIPE)
+
+
+def case_pin_recv():
+    """What the peer has advertised is read into memory of the program"""
+    with listener() as lsn, socket.create_connection(("10.0.0.2", PORT)) as sock, \
+            lsn.accept()[0] as peer:
+        sender = Held(peer.sendall, bytes(LARGE))
+        sender.start()
+        expect("recv()", pin_and_go(LIBC.recv, sock), 0)
+        sender.end()
+
+
+def case_pin_offer():
+    """A reader who waits offers memory of the program"""
+    with listener() as lsn, socket.create_connection(("10.0.0.2", PORT)) as sock, \
+            lsn.accept()[0] as peer:
+        enter("b")
+        before = counter("mode_changes")
+        sender = Held(peer.sendall, bytes(2 * LARGE))
+        sender.start()
+        read_all(sock, LARGE)
+        read_all(sock, LARGE)
+        expect("sendall()", sender.end(), 0)
+        Held(peer.sendall, bytes(LARGE)).start()
+        read_all(sock, LARGE)
+        expect("pipelined mode", counter("mode_changes") - before, 1)
+        enter("a")
+        expect("recv()", pin_and_go(LIBC.recv, sock), errno.ENETRESET, errno.ECONNRESET)
+
+
+def case_pin_send_late():
+    """Another thread sends meanwhile"""
+    with listener() as lsn, socket.create_connection(("10.0.0.2", PORT)) as sock, \
+            lsn.accept()[0] as peer, Absent(LARGE, mmap.PAGESIZE) as memory:
+        before = counter("tx_zcopy_bytes")
+        thread = pinning(memory, LIBC.send, sock)
+        other = Held(sock.sendall, b"x" * 100)
+        other.start()
+        expect("another send()", other.end(), 0)
+        memory.come()
+        data = read_all(peer, LARGE + 100)
+        expect("data are right", data == b"x" * 100 + bytes(LARGE), True)
+        expect("send()", thread.end(), 0)
+        expect("without a copy", counter("tx_zcopy_bytes") - before > LARGE / 2, True)
+
+
+def case_pin_recv_late():
+    """Another thread asks for messages meanwhile, and reads some"""
+    with listener() as lsn, socket.create_connection(("10.0.0.2", PORT)) as sock, \
+            lsn.accept()[0] as peer, Absent(LARGE, mmap.PAGESIZE) as memory:
+        data = bytes(n % 251 for n in range(LARGE))
+        sender = Held(peer.sendall, data)
+        sender.start()
+        thread = pinning(memory, LIBC.recv, sock)
+        other = Held(sock.recv, 1, socket.MSG_DONTWAIT)
+        other.start()
+        expect("another recv()", other.end(), 0, errno.EAGAIN)
+        taken = 64 + (other.err == 0)
+        expect("the next one", sock.recv(1), data[taken:taken + 1])
+        memory.come()
+        expect("recv()", thread.end(), 0)
+        mine = memory.map[:memory.got]
+        expect("what it has got", mine, data[:64] +
+               data[taken + 1:taken + 1 + memory.got - 64])
+        left = LARGE - memory.got - 1 - (other.err == 0)
+        expect("the rest", read_all(sock, left) == data[LARGE - left:], True)
+        expect("sendall()", sender.end(), 0)
 
 
 def case_bind_removal():

@@ -1,6 +1,6 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0
-# vm: timeout=300
+# vm: timeout=400
 #
 # Things that meet while one of them is in the middle, where test_hold.ko holds it up:
 # nothing is used that is gone, and nothing gets lost.
@@ -11,6 +11,8 @@ need python3 sdp-run sdpstat hyb-hostile rdma
 
 PORT=7800
 PROG=$(dirname "$0")/held.py
+
+both() { in_a sysctl -qw "$@" && in_b sysctl -qw "$@"; }
 
 # results FILE LINK: "ok NAME", "not ok NAME: WHY" or "skip NAME WHY", one at least
 results() {
@@ -51,15 +53,17 @@ dev_up hybrid hybrid || ktap_skip_all "no RDMA device"
 modprobe -q sdp
 hold sk_stream_wait_memory none || ktap_skip_all "no probes"
 hold_end
-for ns in a b; do
-	"in_$ns" sysctl -qw net.sdp.resolve_timeout=60000
-done
+both net.sdp.resolve_timeout=60000
 over "shared link" absent_send absent_recv no_pressure connect_signal
-for ns in a b; do
-	"in_$ns" sysctl -qw net.sdp.shared_link=0
-done
+both net.sdp.shared_link=0
 over verbs absent_send absent_zerocopy absent_recv connect_ended bind_removal bind_twice
 over verbs no_answer no_pressure
+both net.sdp.zcopy_threshold=65536 net.sdp.zcopy_floor=65536 net.sdp.zcopy_wait=60000000
+both net.sdp.zcopy_pipelined=0
+over verbs pin_send pin_recv pin_send_late pin_recv_late
+both net.sdp.zcopy_pipelined=1
+over verbs pin_offer
+both net.sdp.zcopy_threshold=0
 hostile late_data ack "then Data, too early"
 hostile old_teardown sdp "MSeqAck of what was never sent"
 ktap_check "no socket is left" wait_for 20 no_sockets
