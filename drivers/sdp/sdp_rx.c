@@ -607,7 +607,8 @@ static int sdp_rx_piece(struct sock *sk, struct sdp_read *r)
 	/* pairs with the release of whoever queues: the octets are there */
 	have = smp_load_acquire(&sdp->rx_seq) - r->seq;
 	if (!have) {
-		int n = sdp_zc_recv(sk, r->msg, r->len, r->flags, r->wait);
+		int n = sdp_zc_recv(sk, r->msg, r->len, r->flags, r->wait,
+				    r->seq);
 
 		if (!n && r->copied < r->target)
 			n = sdp_zc_offer(sk, r->msg, r->len, r->flags,

@@ -356,7 +356,7 @@ int sdp_zc_sink_ack(struct sdp_sock *sdp, struct sdp_rx_ctx *c);
 struct sdp_zc_region *sdp_zc_rx_get(struct sdp_conn *conn, unsigned long addr,
 				    u32 len);
 int sdp_zc_recv(struct sock *sk, struct msghdr *msg, size_t len, int flags,
-		bool wait);
+		bool wait, u32 seq);
 void sdp_zc_decline(struct sock *sk);
 int sdp_zc_accept(struct sdp_sock *sdp, struct sdp_rx_ctx *c);
 bool sdp_zc_pending(const struct sock *sk);

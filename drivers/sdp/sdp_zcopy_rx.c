@@ -479,13 +479,28 @@ put:
 	return done;
 }
 
+/*
+ * Something may have come since the reader looked, the advertisement behind it: that is
+ * not for him to judge before he has read what is in front of it.
+ */
+static bool sdp_zc_rx_behind(struct sdp_sock *sdp, u32 seq)
+{
+	bool ret;
+
+	spin_lock_bh(&sdp->lock);
+	ret = sdp->rx_seq != seq;
+	spin_unlock_bh(&sdp->lock);
+	return ret;
+}
+
 /**
  * sdp_zc_recv - receive without a copy
- * @sk: socket, nothing is on its receive queue
+ * @sk: socket, on whose receive queue the reader has found nothing
  * @msg: where to
  * @len: octets wanted
  * @flags: MSG_*
  * @wait: the reader may wait
+ * @seq: where the reader is
  *
  * If the peer has advertised memory, reads it, or asks for messages if it is
  * not for this reader.
@@ -495,7 +510,7 @@ put:
  * Return: octets read, 0 if the caller has to wait for messages.
  */
 int sdp_zc_recv(struct sock *sk, struct msghdr *msg, size_t len, int flags,
-		bool wait)
+		bool wait, u32 seq)
 {
 	struct sdp_conn *conn = sdp_sk(sk)->conn;
 	unsigned long addr;
@@ -505,7 +520,7 @@ int sdp_zc_recv(struct sock *sk, struct msghdr *msg, size_t len, int flags,
 		return 0;
 	if (sk->sk_err || sk->sk_shutdown & RCV_SHUTDOWN ||
 	    READ_ONCE(conn->zc.sink_state) != SDP_ZC_SINK_IDLE ||
-	    (wait && conn->zc.rx_taking))
+	    (wait && conn->zc.rx_taking) || sdp_zc_rx_behind(sdp_sk(sk), seq))
 		return 0;
 	n = wait ? sdp_zc_rx_want(sk, msg, len, flags, &addr) : 0;
 	if (!n) {

@@ -355,6 +355,24 @@ def case_pin_recv_late():
         expect("sendall()", sender.end(), 0)
 
 
+def case_small_reader():
+    """A few octets come when a small reader has just found nothing, and an
+    advertisement behind them: that is for the next reader"""
+    with listener() as lsn, socket.create_connection(("10.0.0.2", PORT)) as sock, \
+            lsn.accept()[0] as peer, Hold("sdp_zc_recv", "held", ms=10000) as hold:
+        before = counter("rx_srcavail"), counter("rx_zcopy_declined")
+        thread = Held(sock.recv, 16)
+        thread.start()
+        hold.wait()
+        peer.send(bytes(16))
+        threading.Thread(target=peer.sendall, args=(bytes(LARGE),), daemon=True).start()
+        wait("the peer advertises", lambda: counter("rx_srcavail") > before[0])
+        hold.go()
+        expect("recv()", thread.end(), 0)
+        expect("declined", counter("rx_zcopy_declined") - before[1], 0)
+        read_all(sock, LARGE)
+
+
 def case_bind_removal():
     """A device that goes when bind() has just found it"""
     with socket.socket() as sock, Removal() as removal, \

@@ -60,7 +60,7 @@ over verbs absent_send absent_zerocopy absent_recv connect_ended bind_removal bi
 over verbs no_answer no_pressure
 both net.sdp.zcopy_threshold=65536 net.sdp.zcopy_floor=65536 net.sdp.zcopy_wait=60000000
 both net.sdp.zcopy_pipelined=0
-over verbs pin_send pin_recv pin_send_late pin_recv_late
+over verbs pin_send pin_recv pin_send_late pin_recv_late small_reader
 both net.sdp.zcopy_pipelined=1
 over verbs pin_offer
 both net.sdp.zcopy_threshold=0
