@@ -152,6 +152,27 @@ static bool sdp_keepalive_over(const struct sock *sk, unsigned long idle)
 				  READ_ONCE(sn->sysctl_keepalive_probes));
 }
 
+/*
+ * Has the transport of the peer taken all that we have sent, the last probe included?
+ * Where a probe may wait behind data that nobody reads, no other answer comes.
+ */
+static bool sdp_keepalive_taken(struct sdp_conn *conn)
+{
+	const struct rdma_stack_link *stack = NULL;
+	bool taken = false;
+
+	if (!conn->fc->held)
+		return false;
+	/* the queue pair stays until sdp_conn_hang_up() has had the lock */
+	spin_lock_bh(&conn->tx_lock);
+	if (!test_bit(SDP_CONN_DOWN, &conn->flags))
+		stack = rdma_stack_get_link(conn->dev);
+	if (stack && stack->tx_sent)
+		taken = stack->tx_acked(conn->qp) == stack->tx_sent(conn->qp);
+	spin_unlock_bh(&conn->tx_lock);
+	return taken;
+}
+
 static unsigned long sdp_timer_keepalive(struct sock *sk)
 {
 	struct sdp_net *sn = sdp_pernet(sock_net(sk));
@@ -185,6 +206,10 @@ static unsigned long sdp_timer_keepalive(struct sock *sk)
 	/* the user timeout made the timer run early */
 	if (sdp->ka_probes && time_before(jiffies, sdp->ka_sent + next))
 		return sdp->ka_sent + next - jiffies;
+	if (sdp->ka_probes && sdp_keepalive_taken(conn)) {
+		sdp->ka_probes = 0;
+		return limit;
+	}
 	if (sdp_keepalive_over(sk, idle)) {
 		SDP_INC_STATS(sock_net(sk), TIMEOUTS);
 		sdp_conn_down(conn, ETIMEDOUT);

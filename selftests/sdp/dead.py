@@ -33,10 +33,12 @@ def serve(conn):
     while how == b"f":
         conn.sendall(bytes(32 * KB))
         time.sleep(0.05)
-    while how != b"c" and conn.recv(64 * KB):
+    while how not in (b"c", b"l") and conn.recv(64 * KB):
         pass
     if how in (b"w", b"c"):
         conn.sendall(bytes(512 * KB))
+    if how == b"l":
+        conn.sendall(bytes(64 * KB))
     conn.close()
 
 
@@ -144,7 +146,33 @@ def case_slow_reader_open(go):
     read_slowly(sock)
 
 
-def read_slowly(sock):
+def case_slow_reader_late(go):
+    """All has come when we begin to read, and the peer has given up waiting for our
+    end"""
+    sock = connected(b"l")
+    go()
+    time.sleep(3)
+    read_slowly(sock, 64 * KB)
+
+
+def case_held_reader(go):
+    """The peer lives, but does not read: no answer comes to a probe behind data"""
+    socks = []
+    for size in 16, 64, 128, 192, 256, 384, 512, 1024:
+        sock = connected(b"d")
+        keepalive(sock, 2)
+        sock.setblocking(False)
+        sock.send(bytes(size * KB))
+        socks.append(sock)
+    go()
+    time.sleep(7)
+    for sock in socks:
+        err = sock.getsockopt(socket.SOL_SOCKET, socket.SO_ERROR)
+        if err:
+            raise OSError(err, "a live connection")
+
+
+def read_slowly(sock, wanted=512 * KB):
     total = 0
     while True:
         data = sock.recv(32 * KB)
@@ -152,7 +180,7 @@ def read_slowly(sock):
             break
         total += len(data)
         time.sleep(0.2)
-    if total != 512 * KB:
+    if total != wanted:
         raise OSError(errno.ENODATA, "lost")
 
 
@@ -276,7 +304,7 @@ def together(names, cut):
 
 
 ALIVE = ["alive", "not_reading", "flooded", "second_connection", "slow_reader",
-         "slow_reader_open"]
+         "slow_reader_open", "slow_reader_late", "held_reader"]
 CUT = ["few_octets", "option_later", "trickle", "writer", "keepalive", "keepalive_user",
        "keepalive_sysctl", "connect", "connect_option", "connect_sysctl"]
 
