@@ -96,7 +96,7 @@ static bool sdp_orphan_held(const struct sock *sk)
 {
 	const struct sdp_conn *conn = sdp_sk(sk)->conn;
 
-	return conn->fc == &sdp_fc_vwin && conn->tx_fin_done &&
+	return conn->fc->held && conn->tx_fin_done &&
 	       (1 << sk->sk_state) & (TCPF_LAST_ACK | TCPF_FIN_WAIT2);
 }
 
