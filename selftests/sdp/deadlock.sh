@@ -102,13 +102,15 @@ both_write() {
 
 dev_up "${KIND:-hybrid}" "${KIND:-hybrid}" || ktap_skip_all "no devices"
 ROUNDS=$(scaled 8 3)
+MORE=()
+[ -z "$LONG" ] || MORE=(65536 1048576)
 PIECE=4096	# octets of a send
 port=5100
 # over the verbs link with credits, over the shared link without
 for link in basic enhanced; do
 	ktap_check "$link: link chosen" stack_link $link
-	for buffers in 0 16384 ${LONG:+65536} 262144 ${LONG:+1048576}; do
-		both_write $link $buffers $port
+	for buffers in 0 16384 262144 "${MORE[@]}"; do
+		both_write $link "$buffers" $port
 		port=$((port + 2))
 	done
 done
@@ -132,9 +134,9 @@ for pipelined in 0 1; do
 		"in_$ns" sysctl -q -w net.sdp.zcopy_threshold=4096 \
 			net.sdp.zcopy_pipelined=$pipelined || ktap_fail "settings"
 	done
-	for buffers in 16384 ${LONG:+65536} 262144; do
+	for buffers in 16384 262144 "${MORE[@]}"; do
 		tried=$(sdp_counter a tx_srcavail) gave_up=$(sdp_counter a tx_zcopy_cancels)
-		both_write "zero copy, pipelined $pipelined" $buffers $port
+		both_write "zero copy, pipelined $pipelined" "$buffers" $port
 		tried=$(($(sdp_counter a tx_srcavail) - tried))
 		gave_up=$(($(sdp_counter a tx_zcopy_cancels) - gave_up))
 		ktap_diag "$tried advertisements, $gave_up cancelled"
