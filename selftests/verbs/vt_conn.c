@@ -228,7 +228,8 @@ static int vt_make_qp(struct vt_side *s, bool use_srq)
 	};
 	int err;
 
-	s->buf = kzalloc(VT_BUF, GFP_KERNEL);
+	/* pages with references of their own: TCP can have them */
+	s->buf = alloc_pages_exact(VT_BUF, GFP_KERNEL | __GFP_ZERO);
 	if (!s->buf)
 		return -ENOMEM;
 	s->pd = ib_alloc_pd(s->id->device, 0);
@@ -303,7 +304,8 @@ static void vt_side_free(struct vt_side *s)
 	if (!IS_ERR_OR_NULL(s->pd))
 		ib_dealloc_pd(s->pd);
 	rdma_destroy_id(s->id);
-	kfree(s->buf);
+	if (s->buf)
+		free_pages_exact(s->buf, VT_BUF);
 }
 
 static void vt_keep_private(struct vt_side *s, const struct rdma_cm_event *ev)
