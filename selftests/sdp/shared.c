@@ -8,7 +8,8 @@
  *
  * The server takes one connection, sleeps, reads to the end ("odd": into places
  * of odd lengths, some with holes), and answers with the number of bytes. The
- * client prints "ok", or what was wrong.
+ * client prints "ok", or what was wrong; "slow" before it if pieces that belong
+ * together came too late for that.
  */
 #include <arpa/inet.h>
 #include <errno.h>
@@ -22,6 +23,7 @@
 #include <sys/mman.h>
 #include <sys/socket.h>
 #include <sys/time.h>
+#include <time.h>
 #include <unistd.h>
 
 #include <linux/sdp.h>
@@ -268,12 +270,21 @@ static void set_option(int name, int on)
 		fail("setsockopt");
 }
 
+static long long now_ms(void)
+{
+	struct timespec ts;
+
+	clock_gettime(CLOCK_MONOTONIC, &ts);
+	return ts.tv_sec * 1000LL + ts.tv_nsec / 1000000;
+}
+
 /*
  * Ten pieces with MSG_MORE are one message; so are those that a cork held, but
  * TCP_NODELAY lets go what is there so far.
  */
 static void do_more(int cork, int nodelay)
 {
+	long long start = now_ms();
 	unsigned char buf[100];
 	int i;
 
@@ -287,6 +298,9 @@ static void do_more(int cork, int nodelay)
 	}
 	if (cork)
 		set_option(TCP_CORK, 0);
+	/* nothing is held back for longer than 200 ms */
+	if (now_ms() - start > 150)
+		printf("slow\n");
 }
 
 /* Nothing follows what was sent with MSG_MORE: it goes all the same */

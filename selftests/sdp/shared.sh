@@ -59,7 +59,7 @@ odd() {
 	server=$BG_PID
 	wait_for 20 said listening
 	ktap_check "$1" in_a timeout 60 sdp-shared "$2" $SERVER $PORT
-	[ "$KTAP_OUT" = ok ] || ktap_diag "$(cat "$BG_LOG")"
+	[[ $KTAP_OUT = *ok ]] || ktap_diag "$(cat "$BG_LOG")"
 	stop_bg "$server"
 }
 
@@ -119,8 +119,11 @@ ktap_check "a reader that sleeps pauses the peer" risen b rx_pauses "$before"
 odd "all sizes" grow
 odd "reads that do not go smoothly" grow 300 odd
 for what in "more 1" "cork 1" "nodelay 2" "late 1"; do
-	before=$(sdp_counter a tx_data_msgs)
-	odd "pieces, ${what% *}" "${what% *}"
+	for _ in {1..20}; do
+		before=$(sdp_counter a tx_data_msgs)
+		odd "pieces, ${what% *}" "${what% *}"
+		[[ $KTAP_OUT = *slow* ]] || break
+	done
 	ktap_is "make ${what#* } message(s)" $(($(sdp_counter a tx_data_msgs) - before)) \
 		"${what#* }"
 done
