@@ -711,8 +711,10 @@ static void sdp_cm_active_up(struct sdp_conn *conn, struct rdma_cm_event *ev)
 		return;
 	}
 	sdp_use_hello(conn, &h);
-	if (sdp_cm_active_link(conn)) {
-		sdp_conn_down(conn, ENOBUFS);
+	err = sdp_cm_active_link(conn);
+	if (err) {
+		/* without a lack of memory: the peer has ended it already */
+		sdp_conn_down(conn, err == -ENOMEM ? ENOBUFS : ECONNRESET);
 		return;
 	}
 	/* lets the passive side talk, see Documentation/wire.rst */
