@@ -1139,7 +1139,8 @@ void hyb_tx_kick(struct hyb_qp *qp)
 
 /**
  * hyb_tx_init - prepare the engine for a connection
- * @qp: queue pair, not attached
+ * @qp: queue pair that never was attached, hyb_cep_bind() takes no other: there is
+ *	nothing to be freed
  * @res: result of MPA start-up
  */
 void hyb_tx_init(struct hyb_qp *qp, const struct mpa_result *res)
@@ -1148,7 +1149,9 @@ void hyb_tx_init(struct hyb_qp *qp, const struct mpa_result *res)
 	int i;
 
 	tx->orq = &tx->orq_first;
+	tx->orq_mask = 0;
 	tx->irq = &tx->irq_first;
+	tx->irq_mask = 0;
 	tx->ord = res->ord;
 	tx->ird = res->ird;
 	tx->crc = res->crc;

@@ -264,6 +264,7 @@ static int sdp_zc_bind(struct sdp_zc_region *r)
 	struct sdp_conn *conn = r->conn;
 	int err;
 
+	sock_owned_by_me(conn->sk);
 	if (sdp_sk(conn->sk)->conn != conn)
 		return -ERESTART;
 	r->mr = sdp_zc_mr_get(conn);
@@ -290,6 +291,7 @@ static struct sdp_zc_region *sdp_zc_get_new(struct sdp_conn *conn,
 	struct sdp_zc_region *r;
 	int err;
 
+	/* the socket may lose the connection meanwhile */
 	refcount_inc(&conn->refs);
 	release_sock(sk);
 	r = sdp_zc_fill(conn, addr, len, write);
@@ -328,6 +330,7 @@ struct sdp_zc_region *sdp_zc_get(struct sdp_conn *conn, unsigned long addr,
 {
 	struct sdp_zc_region *r;
 
+	sock_owned_by_me(conn->sk);
 	len = min_t(u32, len, sdp_zc_max_pages(conn) * PAGE_SIZE -
 		    offset_in_page(addr));
 	r = sdp_zc_cache_find(conn, addr, len, write);
@@ -364,6 +367,7 @@ void sdp_zc_put(struct sdp_zc_region *r)
  */
 void sdp_zc_give_back(struct sdp_zc_region *r)
 {
+	sock_owned_by_me(r->conn->sk);
 	r->dirty = false;
 	sdp_zc_put(r);
 }
