@@ -109,7 +109,11 @@ static void hyb_fpos_next(struct hyb_stream *s, struct hyb_fpos *at, u32 len)
 	}
 }
 
-/* The stream ends in front of this FPDU again */
+/*
+ * The stream ends in front of this FPDU again. If segments have become shorter
+ * since it was laid out, there is no such segment any more: TCP cuts what waits
+ * anew. Alignment is lost until all of it is sent.
+ */
 static void hyb_shared_rewind(struct hyb_shared *sh, struct hyb_stream *s,
 			      const struct hyb_fpos *at)
 {
@@ -118,7 +122,7 @@ static void hyb_shared_rewind(struct hyb_shared *sh, struct hyb_stream *s,
 
 	s->pos = at->pos;
 	s->cur = at->page;
-	s->room = gap->room;
+	s->room = s->room && gap->room <= s->mss ? gap->room : 0;
 	sh->eor = gap->eor;
 	p = hyb_stream_cur(s);
 	p->fill = at->off;

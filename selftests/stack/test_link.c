@@ -273,6 +273,38 @@ static void st_case_path(struct st_pair *p)
 	st_same(a, b, "and back");
 }
 
+/*
+ * The segments shrink under a message that waits, and it grows then: once for
+ * many lengths that a page of what waits may have left, twenty pages of the
+ * largest. Whoever takes what was left of the former segment for the room there
+ * is does not come to an end where the page has less than that.
+ */
+static void st_case_shrink(struct st_pair *p)
+{
+	struct st_end *a = &p->end[0], *b = &p->end[1];
+	struct rdma_stack_tx tx;
+	int i, err = 0;
+
+	if (!st_shut(a, b))
+		return;
+	for (i = 0; i < 400 && !err; i++) {
+		p->env->path(p, 1);
+		err = st_send(a, 100, 0);
+		if (err < 0)
+			break;
+		p->env->path(p, 2);
+		err = st_append(a, 1400 + i % 256, ST_BIG, &tx);
+		if (err)
+			break;
+		st_fill(a, &tx);
+		st_commit(a, &tx, tx.len, ST_APPEND);
+	}
+	kt_ok(!err, "%d messages grew behind a path that shrank: %d", i, err);
+	p->env->path(p, 1);
+	st_resume(b);
+	st_same(a, b, "messages that grew arrive");
+}
+
 static void st_case_more(struct st_pair *p)
 {
 	struct st_end *a = &p->end[0], *b = &p->end[1];
@@ -610,12 +642,13 @@ bool st_link_case(const struct st_env *env, const char *name,
 }
 
 /**
- * st_path_test() - the path MTU changes during a reservation
+ * st_path_test() - the path MTU changes during a reservation, and before an append
  * @env: kind of pair; has a path
  */
 void st_path_test(const struct st_env *env)
 {
 	st_link_case(env, "path", st_case_path);
+	st_link_case(env, "shrink", st_case_shrink);
 }
 
 /**
