@@ -12,7 +12,7 @@ packages=(
 	linux-headers-amd64 linux-source-6.1 mmdebstrap
 	# the guest
 	qemu-system-x86 busybox-static iproute2 ethtool tcpdump strace socat
-	netcat-openbsd procps util-linux iperf3 redis-tools jq
+	netcat-openbsd procps util-linux iperf3 redis-tools gojq
 	rdmacm-utils ibverbs-utils ibverbs-providers perftest qperf libfabric-bin
 	# tests and lint
 	dkms openssl clang libclang-rt-dev tshark shellcheck sparse clang-format python3-docutils mandoc

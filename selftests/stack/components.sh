@@ -16,7 +16,7 @@ same() {
 	diff <(in_a sdpstat stack -j "$1" |
 		jq -r '(.components | to_entries[] | "\(.key) \(.value)"),
 			"shared_link \(if .shared_link then "yes" else "no" end)",
-			"source \(.source)"') <(attribute "$1")
+			"source \(.source)"' | sort) <(attribute "$1" | sort)
 }
 
 ktap_plan 27

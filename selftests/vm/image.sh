@@ -16,7 +16,7 @@ GUEST_PROGRAMS=(
 	ibv_asyncwatch qperf fi_pingpong
 	ib_send_bw ib_write_bw ib_read_bw ib_send_lat ib_write_lat ib_read_lat
 	timeout stty dd sha256sum cmp diff grep sed tar sort stat setpriv unshare
-	nsenter prlimit taskset python3 find xargs pgrep pkill ps jq
+	nsenter prlimit taskset python3 find xargs pgrep pkill ps gojq
 )
 
 # Programs of packages that are unpacked for the guest alone: installed on this
@@ -99,6 +99,8 @@ add_programs() {
 	[ -e "$root/usr/bin/redis-server" ] ||
 		cp "$(command -v redis-check-rdb)" "$root/usr/bin/redis-server"
 	ln -sf bash "$root/usr/bin/sh"
+	# jq itself takes a fifth of a second to begin, this one a seventh of that
+	ln -sf gojq "$root/usr/bin/jq"
 	for p in modprobe insmod rmmod lsmod modinfo depmod; do
 		ln -sf kmod "$root/usr/bin/$p"
 	done
