@@ -2,9 +2,9 @@
 # SPDX-License-Identifier: GPL-2.0
 #
 # check.sh [--long | --only-long] [TEST...]: unit tests, then, with --long, those on
-# this machine (host/runner, host/install, host/demo), then the tests in virtual machines (only
-# those named, if any are), last those that count instructions.  The last line is
-# the sum.  --only-long: nothing but the tests that --long adds.
+# this machine (host/runner, host/install, host/demo), then the tests in virtual
+# machines (only those named, if any are).  The last line is the sum.
+# --only-long: nothing but the tests that --long adds.
 # Environment: KERNEL, BUILD, LANES (virtual machines at a time),
 # BUDGET (seconds after which no more tests are begun), NO_UNIT, AGAIN (run what
 # failed once more, by itself, as run.sh -A does).
@@ -109,18 +109,13 @@ if [ $# -eq 0 ] && [[ "${opts[*]}" = *" -"[lL]* ]]; then
 	host runner install demo
 fi
 
-# a third of what tests do is waiting; not so under the checkers
-lanes=${LANES:-3}
+# half of what tests do is waiting; not so under the checkers
+lanes=${LANES:-4}
 [[ "$kernel" != @(debug|kcsan) ]] || lanes=${LANES:-2}
 if [ $# -eq 0 ] || [ ${#named[@]} -gt 0 ]; then
 	echo "== tests on kernel $kernel"
 	[ -z "${BUDGET:-}" ] || BUDGET=$((BUDGET > SECONDS ? BUDGET - SECONDS : 1))
 	tests "$out" -j "$lanes" "${named[@]}"
-fi
-# the checkers of the debug kernel are no part of what is counted
-if [ $# -eq 0 ] && [ -z "$rest" ] && [[ "$kernel" != @(debug|kcsan) ]]; then
-	echo "== tests that count instructions"
-	tests "$out/count" -n --count
 fi
 echo "logs are in $out"
 echo "$passed $failed $skipped" >"$build/$kernel/check.sum"

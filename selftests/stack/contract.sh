@@ -3,7 +3,7 @@
 #
 # The contract of the shared link on iwarp_hybrid, case by case: errors,
 # appends, one call for one request, pauses, ends with a reservation open.
-# vm: timeout=120
+# vm: timeout=300
 # shellcheck source=selftests/lib/lib.sh
 . "$(dirname "$0")/../lib/lib.sh"
 # shellcheck source=selftests/lib/ktest.sh

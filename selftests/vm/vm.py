@@ -54,6 +54,7 @@ class Result:
         self.lines = []
         self.status = None
         self.seconds = 0.0
+        self.processor = 0.0
         self.cut = False
         self.trouble = []
         self.notes = []
@@ -293,6 +294,7 @@ class Guest:
         """Run one test; its lines go to live() as they come."""
         result = Result(test["name"])
         begin = time.monotonic()
+        processor = self.processor()
         limit = test["timeout"] * self.args.factor
         # Near the end of the run's time, a test gets what is left and a little
         left = self.args.end - begin + 240 if self.args.end else limit
@@ -322,11 +324,21 @@ class Guest:
             result.notes.append(str(died))
             self.spin(1)
         result.seconds = time.monotonic() - begin
+        result.processor = self.processor() - processor
         self.spin(0.05)
         result.trouble = self.console.take()
         if result.status == "timeout":
             result.notes.append(f"longer than {int(limit)} s; tasks are in the console log")
         return result
+
+    def processor(self):
+        """Seconds of the host's processors that the guest has used."""
+        try:
+            with open(f"/proc/{self.proc.pid}/stat") as stat:
+                ticks = stat.read().rpartition(")")[2].split()[11:13]
+        except OSError:
+            return 0.0
+        return sum(map(int, ticks)) / os.sysconf("SC_CLK_TCK")
 
     def finish(self):
         """Checks at the end of a run."""
@@ -366,6 +378,8 @@ def qemu_command(args, sockdir=None):
     """The command line of QEMU; without sockdir for an interactive shell."""
     append = ["console=ttyS0", "panic=-1", "oops=panic", "sysrq_always_enabled=1",
               "rcupdate.rcu_cpu_stall_timeout=300", "watchdog_thresh=60",
+              # what hangs in the kernel need not be waited for
+              "softlockup_panic=1", "softlockup_all_cpu_backtrace=1",
               # On a busy host the check that timers tick can fail
               "no_timer_check"]
     # Copies by "rep movsb" are emulated octet by octet
@@ -433,6 +447,10 @@ class Runner:
                     return test
         return None
 
+    def put_back(self, test):
+        with self.lock:
+            self.queue.insert(0, test)
+
     def out_of_time(self):
         """Past the time limit of the run, what has not begun is skipped."""
         if not self.args.end or time.monotonic() < self.args.end:
@@ -476,7 +494,8 @@ class Runner:
         """Summary of a test; with its output and kernel log if it failed."""
         word = "FAIL" if res.failed else "skip" if not res.passed else "ok"
         print(f"{word:5} {res.name:36} {res.passed:4} passed {res.failed:3} failed "
-              f"{res.skipped:3} skipped {res.seconds:6.1f} s", flush=True)
+              f"{res.skipped:3} skipped {res.seconds:6.1f} s {res.processor:6.1f} cpu",
+              flush=True)
         for line in res.skips:
             print(f"      {line}")
         if res.failed:
@@ -527,27 +546,32 @@ class Runner:
     def one_guest(self, tag):
         """One boot: as many tests as it survives."""
         begin = time.monotonic()
-        guest = Guest(self.args, tag)
+        test = self.next(True)
+        if not test:
+            return
+        args = argparse.Namespace(**vars(self.args))
+        args.count |= test["count"]
+        guest = Guest(args, tag)
         try:
             try:
                 release, uptime = guest.ready()
             except GuestDied as died:
                 guest.drain()
                 if self.retry(f"no boot: {died}; see {guest.console_path}"):
+                    self.put_back(test)
                     return
                 sys.stderr.write("".join(open(guest.console_path, errors="replace")
                                          .readlines()[-30:]))
                 raise RuntimeError(f"no boot: {died}; see {guest.console_path}") from died
             early = guest.console.take()
             if early and self.early_fault(early):
+                self.put_back(test)
                 return
             self.boot_message(release, uptime, time.monotonic() - begin, guest, early)
-            test = self.next(True)
             while test:
                 result = guest.run(test, self.live)
                 if result.status == "died" and self.emulator_fault(result.trouble):
-                    with self.lock:
-                        self.queue.insert(0, test)
+                    self.put_back(test)
                     return
                 self.done(result)
                 if result.status in ("died", "timeout"):
@@ -701,22 +725,26 @@ def find_tests(tree, wanted, long, debug, count, lanes):
             head = file.read(2000).decode(errors="replace")
         match = re.search(r"^# vm:(.*)$", head, re.M)
         words = (words + (match[1] if match else "")).split()
-        if not wanted and (("long" in words) not in long or count != ("count" in words)):
+        counts = "count" in words
+        if not wanted and (("long" in words) not in long or
+                           (counts and debug) or (count and not counts)):
             continue
         if not wanted and ("nodebug" if debug else "debug") in words:
             other.append(name)
             continue
         timeout = [int(w[8:]) for w in words if w.startswith("timeout=")] or [120]
         tests.append({"name": name, "path": f"/selftests/{path}",
-                      "timeout": timeout[0], "fresh": "fresh" in words})
+                      "timeout": timeout[0], "count": counts,
+                      "fresh": counts or "fresh" in words})
     if other:
         print(f"# only {'without' if debug else 'with'} the debug kernel:", *other, flush=True)
     if False not in long:
         # What does not fit into the budget shall be as few as possible
         tests.sort(key=lambda test: test["timeout"])
     elif lanes > 1:
-        # The long ones first, so that all lanes end at about the same time
-        tests.sort(key=lambda test: -test["timeout"])
+        # Those that want a guest of their own first, then the long ones, so that all
+        # lanes end at about the same time
+        tests.sort(key=lambda test: (not test["fresh"], -test["timeout"]))
     return tests
 
 
@@ -752,7 +780,7 @@ def main():
     os.makedirs(args.out, exist_ok=True)
     if args.command:
         args.tests = [{"name": "command", "path": args.command,
-                       "timeout": args.timeout, "fresh": False}]
+                       "timeout": args.timeout, "count": False, "fresh": False}]
     else:
         args.tests = find_tests(args.tree, args.test, args.long, args.debug, args.count,
                                 args.lanes)
