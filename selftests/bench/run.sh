@@ -8,10 +8,9 @@
 # LANE=native: selftests/native/run.sh instead.
 #
 # Environment: KERNEL (6.1), BUILD (build). PARTS, REPS, DURATION, PINGS, MTUS,
-# SIZES, LAT_SIZES, INTERVALS, PROFILES, WHATS, FC_DEVICES, FC_SIZES, FC_DELAY,
-# FC_POLICIES, ZCOPY_SIZES, LEND_WINDOWS, CONN_WHATS, CONNS and VERBS_KINDS go to the
-# guest (see guest.sh),
-# VM_ARGS to selftests/vm/run.sh.
+# SIZES, LAT_SIZES, INTERVALS, PROFILES, WHATS, FC_DEVICES, FC_SIZES, FC_LAT_SIZES,
+# FC_DELAY, FC_POLICIES, ZCOPY_SIZES, LEND_WINDOWS, CONN_WHATS, CONNS and VERBS_KINDS
+# go to the guest (see guest.sh), VM_ARGS to selftests/vm/run.sh.
 # Exit status: 0 all goals reached, 1 not, 2 something did not work.
 set -uo pipefail
 
@@ -26,7 +25,7 @@ log=$build/$kernel/bench.log
 
 command='exec env'
 for var in PARTS REPS DURATION PINGS MTUS SIZES LAT_SIZES INTERVALS PROFILES WHATS \
-	FC_DEVICES FC_SIZES FC_DELAY FC_POLICIES ZCOPY_SIZES LEND_WINDOWS CONN_WHATS CONNS VERBS_KINDS; do
+	FC_DEVICES FC_SIZES FC_LAT_SIZES FC_DELAY FC_POLICIES ZCOPY_SIZES LEND_WINDOWS CONN_WHATS CONNS VERBS_KINDS; do
 	[ -z "${!var+set}" ] || command+=" $(printf '%s=%q' "$var" "${!var}")"
 done
 mkdir -p "$build/$kernel"
