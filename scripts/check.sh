@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: GPL-2.0
 #
 # check.sh [--long | --only-long] [TEST...]: unit tests, then, with --long, those on
-# this machine (host/runner, host/install, host/demo), then the tests in virtual
+# this machine (host/runner, install, demo, native), then the tests in virtual
 # machines (only those named, if any are).  The last line is the sum.
 # --only-long: nothing but the tests that --long adds.
 # Environment: KERNEL, BUILD, LANES (virtual machines at a time),
@@ -84,7 +84,11 @@ host() {
 		"$top/selftests/host/$name.sh" >"$log" 2>&1 </dev/null || true
 		ok=$(grep -c '^ok ' "$log" || true)
 		bad=$(grep -c '^not ok ' "$log" || true)
-		if grep -q '^1\.\.' "$log" && [ "$bad" -eq 0 ]; then
+		if grep -q '^1\.\.0' "$log"; then
+			echo "skip  host/$name: $(sed -n 's/^1\.\.0 # SKIP //p' "$log")"
+			add 0 0 1
+			continue
+		elif grep -q '^1\.\.' "$log" && [ "$bad" -eq 0 ]; then
 			echo "ok    host/$name: $ok passed"
 		else
 			echo "FAIL  host/$name: $ok passed, $bad failed"
@@ -106,7 +110,7 @@ for test in "$@"; do
 done
 if [ $# -eq 0 ] && [[ "${opts[*]}" = *" -"[lL]* ]]; then
 	echo "== tests on this machine"
-	host runner install demo
+	host runner install demo native
 fi
 
 # half of what tests do is waiting; not so under the checkers

@@ -335,6 +335,9 @@ debug | kcsan)
 	show "$1" "$src"
 	;;
 uml)
+	if [ -n "$cached_only" ]; then
+		"$here/../selftests/native/uml-kernel.sh" --check || exit 1
+	fi
 	cache_make "ksrc/6.1-$(dpkg-query -W -f '${Version}' linux-source-6.1)" debug_source
 	src=$CACHED/src
 	CACHED=$("$here/../selftests/native/uml-kernel.sh")

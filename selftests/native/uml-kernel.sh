@@ -1,10 +1,11 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0
 #
-# uml-kernel.sh: build a User-Mode Linux kernel from Debian's kernel source
+# uml-kernel.sh [--check]: build a User-Mode Linux kernel from Debian's kernel source
 # package into the cache (about 11 CPU minutes, once) and print the directory
 # that holds it: linux (the program), root/lib/modules/..., release, and kdir
-# (for make -C kdir M=... ARCH=um).
+# (for make -C kdir M=... ARCH=um). --check: only say (by exit status) whether it
+# is there.
 set -euo pipefail
 here=$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd)
 # shellcheck source=scripts/cache.sh
@@ -54,6 +55,10 @@ keep_for_modules() {
 key=$(cache_key "$recipe" "$(grep '^CONFIG' "$config")" "$(gcc -dumpfullversion)" \
 	"$(dpkg-query -W -f '${Version}' linux-source-6.1 2>/dev/null || sha256sum "$src")")
 [ -e "$src" ] || die "no $src: run make deps"
+if [ "${1:-}" = --check ]; then
+	cache_has "kernel/uml-$key"
+	exit
+fi
 cache_make "kernel/uml-$key" build
 [ -n "$CACHED" ] || exit 1
 echo "$CACHED"
