@@ -93,6 +93,7 @@ bool hyb_idle_orq_room(struct hyb_tx *tx)
 {
 	struct hyb_idle_ring r = hyb_idle_orq(tx);
 
+	hyb_tcp_assert_held(&container_of(tx, struct hyb_qp, tx)->tcp);
 	if (!hyb_idle_room(&r))
 		return false;
 	tx->orq = r.mem;
@@ -111,6 +112,7 @@ bool hyb_idle_irq_room(struct hyb_tx *tx)
 {
 	struct hyb_idle_ring r = hyb_idle_irq(tx);
 
+	hyb_tcp_assert_held(&container_of(tx, struct hyb_qp, tx)->tcp);
 	if (!hyb_idle_room(&r))
 		return false;
 	tx->irq = r.mem;
@@ -140,6 +142,8 @@ static void hyb_idle_trim(struct hyb_qp *qp)
 {
 	struct hyb_tx *tx = &qp->tx;
 
+	/* records hold pages of the stream */
+	hyb_off_trim(qp);
 	if (hyb_stream_empty(&tx->s) && !tx->left.len &&
 	    !hyb_shared_reserved(qp))
 		hyb_stream_trim(&tx->s);

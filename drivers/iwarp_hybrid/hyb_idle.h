@@ -5,7 +5,7 @@
  * those that do nothing what they would get again.
  *
  * hyb_idle_*_room() are called by the engines; hyb_idle calls hyb_stream, hyb_sg,
- * hyb_ooo and the transport layer.
+ * hyb_ooo, hyb_offload and the transport layer.
  */
 #ifndef HYB_IDLE_H
 #define HYB_IDLE_H

@@ -10,6 +10,7 @@
 #ifndef HYB_OFF_PRIV_H
 #define HYB_OFF_PRIV_H
 
+#include <linux/atomic.h>
 #include <linux/list.h>
 #include <linux/netdevice.h>
 #include <linux/spinlock.h>
@@ -72,6 +73,7 @@ struct hyb_off_blk {
  * @spare: empty block, or NULL
  * @first: oldest record in the first block
  * @nblks: blocks there are, without @spare
+ * @allocated: blocks that take memory, @spare included; read without a lock
  * @nr: records there are; READ_ONCE() without the lock tells if there are any
  * @tx_seq: sequence number of position 0
  * @una: what is in front of it has been acknowledged, and has no records
@@ -84,6 +86,7 @@ struct hyb_off_ring {
 	struct hyb_off_blk *spare;
 	u32 first;
 	u32 nblks;
+	atomic_t allocated;
 	u32 nr;
 	u32 tx_seq;
 	u32 una;
@@ -113,6 +116,8 @@ bool hyb_off_ring_room(struct hyb_off_ring *r, unsigned int pieces);
 void hyb_off_ring_add(struct hyb_off_ring *r, u32 seq, u8 layout,
 		      const struct hyb_off_piece *piece, unsigned int nr);
 void hyb_off_ring_acked(struct hyb_off_ring *r, u32 una);
+void hyb_off_ring_trim(struct hyb_off_ring *r);
+u32 hyb_off_ring_memory(const struct hyb_off_ring *r);
 
 /* These want the lock held */
 u32 hyb_off_ring_write(struct hyb_off_ring *r, const struct hyb_off_sink *sink);

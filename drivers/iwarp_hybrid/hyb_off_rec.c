@@ -22,7 +22,9 @@
 #include "hyb_off_priv.h"
 #include "proto/mpa_contig.h"
 
-static_assert(sizeof(struct hyb_off_blk) <= HYB_OFF_BLK_SIZE);
+/* The allocator gives as much for one: see hyb_off_ring_memory() */
+static_assert(sizeof(struct hyb_off_blk) <= HYB_OFF_BLK_SIZE &&
+	      sizeof(struct hyb_off_blk) > HYB_OFF_BLK_SIZE / 2);
 
 /**
  * struct hyb_off_fpdu - a recorded FPDU
@@ -56,6 +58,24 @@ void hyb_off_ring_init(struct hyb_off_ring *r)
 	INIT_LIST_HEAD(&r->blks);
 }
 
+static struct hyb_off_blk *hyb_off_blk_alloc(struct hyb_off_ring *r)
+{
+	struct hyb_off_blk *blk;
+
+	blk = kmalloc(sizeof(*blk), GFP_ATOMIC | __GFP_NOWARN);
+	if (blk)
+		atomic_inc(&r->allocated);
+	return blk;
+}
+
+static void hyb_off_blk_free(struct hyb_off_ring *r, struct hyb_off_blk *blk)
+{
+	if (!blk)
+		return;
+	kfree(blk);
+	atomic_dec(&r->allocated);
+}
+
 static struct hyb_off_blk *hyb_off_head(struct hyb_off_ring *r)
 {
 	return list_first_entry_or_null(&r->blks, struct hyb_off_blk, node);
@@ -82,7 +102,7 @@ bool hyb_off_ring_room(struct hyb_off_ring *r, unsigned int pieces)
 	if (blk && blk->nr + pieces <= HYB_OFF_BLK_RECS)
 		return true;
 	if (!r->spare && r->nblks < HYB_OFF_BLKS_MAX)
-		r->spare = kmalloc(sizeof(*r->spare), GFP_ATOMIC | __GFP_NOWARN);
+		r->spare = hyb_off_blk_alloc(r);
 	return r->spare;
 }
 
@@ -140,7 +160,7 @@ static void hyb_off_ring_shift(struct hyb_off_ring *r, struct hyb_off_blk *blk)
 	r->nblks--;
 	r->first = 0;
 	if (r->spare)
-		kfree(blk);
+		hyb_off_blk_free(r, blk);
 	else
 		r->spare = blk;
 }
@@ -200,12 +220,36 @@ void hyb_off_ring_free(struct hyb_off_ring *r)
 		hyb_off_ring_pop(r);
 	list_for_each_entry_safe(blk, next, &r->blks, node) {
 		list_del(&blk->node);
-		kfree(blk);
+		hyb_off_blk_free(r, blk);
 	}
 	r->nblks = 0;
-	kfree(r->spare);
+	hyb_off_blk_free(r, r->spare);
 	r->spare = NULL;
 	spin_unlock_bh(&r->lock);
+}
+
+/**
+ * hyb_off_ring_trim - free what no record is in
+ * @r: ring
+ *
+ * Context: TCP socket held.
+ */
+void hyb_off_ring_trim(struct hyb_off_ring *r)
+{
+	hyb_off_blk_free(r, r->spare);
+	r->spare = NULL;
+}
+
+/**
+ * hyb_off_ring_memory - memory of the blocks
+ * @r: ring
+ *
+ * Context: any.
+ * Return: octets.
+ */
+u32 hyb_off_ring_memory(const struct hyb_off_ring *r)
+{
+	return atomic_read(&r->allocated) * HYB_OFF_BLK_SIZE;
 }
 
 /* ------------------------------------------------------------- search */

@@ -564,10 +564,35 @@ void hyb_off_detach(struct hyb_qp *qp)
 	}
 }
 
-/* Octets that the NIC's part takes. Context: TCP socket held. */
-u32 hyb_off_memory(const struct hyb_qp *qp)
+/**
+ * hyb_off_memory - memory of the NIC's part, with that of its records
+ * @qp: queue pair
+ *
+ * Context: TCP socket held.
+ * Return: octets.
+ */
+u32 hyb_off_memory(struct hyb_qp *qp)
 {
-	return qp->off ? sizeof(struct hyb_off_conn) : 0;
+	hyb_tcp_assert_held(&qp->tcp);
+	if (!qp->off)
+		return 0;
+	return sizeof(struct hyb_off_conn) +
+	       hyb_off_ring_memory(&hyb_off_of(qp)->ring);
+}
+
+/**
+ * hyb_off_trim - free what is not needed while nothing moves
+ * @qp: queue pair
+ *
+ * Context: TCP socket held, and no task owns it.
+ */
+void hyb_off_trim(struct hyb_qp *qp)
+{
+	hyb_tcp_assert_held(&qp->tcp);
+	if (!qp->off)
+		return;
+	hyb_off_free_acked(qp);
+	hyb_off_ring_trim(&hyb_off_of(qp)->ring);
 }
 
 /* ------------------------------------------------------ changes of NICs */

@@ -121,7 +121,8 @@ void hyb_off_record(struct hyb_qp *qp, u64 pos, u8 layout,
 		    const struct hyb_off_piece *piece, unsigned int nr);
 void hyb_off_free_acked(struct hyb_qp *qp);
 bool hyb_off_many_records(const struct hyb_off *off);
-u32 hyb_off_memory(const struct hyb_qp *qp);
+u32 hyb_off_memory(struct hyb_qp *qp);
+void hyb_off_trim(struct hyb_qp *qp);
 void hyb_off_answer(struct hyb_qp *qp, u32 seq, u64 pos);
 
 /**
@@ -193,7 +194,9 @@ static inline void hyb_off_record(struct hyb_qp *qp, u64 pos, u8 layout,
 
 static inline void hyb_off_free_acked(struct hyb_qp *qp) { }
 
-static inline u32 hyb_off_memory(const struct hyb_qp *qp) { return 0; }
+static inline u32 hyb_off_memory(struct hyb_qp *qp) { return 0; }
+
+static inline void hyb_off_trim(struct hyb_qp *qp) { }
 
 static inline bool hyb_off_many_records(const struct hyb_off *off)
 {

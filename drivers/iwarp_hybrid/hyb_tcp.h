@@ -16,12 +16,12 @@
 #include <linux/spinlock.h>
 #include <linux/interrupt.h>
 #include <linux/workqueue.h>
+#include <net/sock.h>
 
 struct hyb_cep;
 struct hyb_qp;
 struct mpa_result;
 struct net;
-struct sock;
 struct socket;
 
 /* Bits of hyb_tcp.todo: work left for whoever holds the socket */
@@ -54,6 +54,12 @@ struct hyb_tcp {
 	spinlock_t lock;	/* hyb_qp.cep */
 	int cpu;
 };
+
+/* What says "TCP socket held": by its spinlock, or by the task that owns it */
+static inline void hyb_tcp_assert_held(const struct hyb_tcp *t)
+{
+	lockdep_assert(lockdep_sock_is_held(t->sk));
+}
 
 /* Called by the verbs layer: create_qp, and after the last reference */
 void hyb_data_init(struct hyb_qp *qp);

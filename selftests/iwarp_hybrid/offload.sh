@@ -8,7 +8,7 @@
 
 # shellcheck source=selftests/lib/lib.sh
 . "$(dirname "$0")/../lib/lib.sh"
-need xfer sdp-run rping ethtool rdma hyb-target taskset
+need xfer sdp-run rping ethtool rdma hyb-target taskset jq
 
 NET_LINK=hnic
 FAMILY=${FAMILY:-4}
@@ -386,6 +386,8 @@ if sys.argv[1] == "b":
     print("got", sum(map(len, iter(lambda: s.recv(1 << 20), b""))))
 else:
     s.connect(("10.0.0.2", 5099))
+    print("connected", flush=True)
+    sys.stdin.readline()
     s.sendall(bytes(6 << 20))
     print("sent", flush=True)
     sys.stdin.read()
@@ -396,6 +398,16 @@ records() {
 }
 few_records() { [ "$(records)" -lt 200 ]; }
 
+# memory: octets that the queue pairs of rda take; as_before: as many as $MEMORY
+memory() {
+	rdma -jdd resource show qp |
+		jq '[.[] | select(.ifname == "rda") | .drv_memory // empty] | add'
+}
+as_before() { [ "$(memory)" = "$MEMORY" ]; }
+
+# without pages of the stream, which are 32 KiB each
+small() { [ "$(memory)" -lt 32768 ]; }
+
 idle() {
 	local server
 
@@ -405,12 +417,60 @@ idle() {
 	wait_port b 5099
 	start_bg a sh -c 'exec sdp-run python3 /tmp/hold.py a </tmp/hold'
 	exec 7>/tmp/hold
+	wait_for 30 said connected
+	ktap_check "an idle queue pair is small" wait_for 30 small
+	MEMORY=$(memory)
+	echo >&7
 	ktap_check "6 MB sent" wait_for 30 said sent
 	ktap_check "an idle sender keeps few records" wait_for 20 few_records
 	ktap_diag "records: $(records)"
+	ktap_check "and no more memory than before" wait_for 60 as_before
+	ktap_diag "$MEMORY octets before, $(memory) now"
 	exec 7>&-
 	wait "$BG_PID" "$server"
 	rm -f /tmp/hold
+}
+
+fpdus() { [ "$(stat a tx_fpdus)" -gt "${MARK[tx_fpdus]}" ]; }
+recorded() { fpdus && [ "$(records)" -gt 0 ]; }
+
+# grows UNTIL: the same request, sent and lost; by how much the queue pair has grown then
+# is left in GROWN. What it took it gives back.
+grows() {
+	local client log
+
+	start_bg a hyb-target -c -f -h "$SERVER" -p 7903
+	log=$BG_LOG
+	wait_for 20 said connected "$log"
+	client=$(pgrep -xf "hyb-target -c -f .*")
+	ktap_check "$1: an idle queue pair is small" wait_for 30 small
+	MEMORY=$(memory)
+	mark tx_fpdus
+	knob a loss 1000000
+	kill -TERM "$client"
+	ktap_check "$1: a request is sent, and lost" wait_for 20 "$1"
+	GROWN=$(($(memory) - MEMORY))
+	knob a loss 0
+	ktap_check "$1: it arrives" wait_for 60 said success "$log"
+	ktap_check "$1: and no more memory than before" wait_for 60 as_before
+	kill -TERM "$client"
+	wait "$BG_PID"
+}
+
+# a record of what the NIC has to finish is in a block, which is memory
+accounted() {
+	local server without
+
+	start_bg b hyb-target -h "$SERVER" -p 7903
+	server=$BG_PID
+	wait_for 20 said listening
+	engine a tx-crc off
+	grows fpdus
+	without=$GROWN
+	engine a tx-crc on
+	grows recorded
+	ktap_is "a block of records counts" $((GROWN - without)) 4096
+	stop_bg "$server"
 }
 
 # memory of a request is not sent from any more when the request has failed
@@ -513,7 +573,7 @@ gone() {
 # what does not depend on the family, once
 ipv4() { [ "$FAMILY" != 4 ] || "$@"; }
 
-if [ "$FAMILY" = 4 ]; then ktap_plan 84; else ktap_plan 34; fi
+if [ "$FAMILY" = 4 ]; then ktap_plan 95; else ktap_plan 34; fi
 net_up
 dev_up hybrid hybrid || ktap_fail "devices"
 modprobe -q sdp
@@ -532,6 +592,7 @@ ipv4 liar
 ipv4 full
 ipv4 limits
 ipv4 idle
+ipv4 accounted
 steered
 ipv4 lent
 gone
