@@ -4,6 +4,7 @@
  * something meanwhile that otherwise has to come in a very short time.
  *
  *	modprobe test_hold symbol=FUNCTION comm=TASK [ms=MOST] [times=0] [behind=1 | asleep=1]
+ *		[also=FUNCTION]
  *
  * The first tasks whose name begins like that, as many as "times" says, stay in
  * front of FUNCTION, or behind it, until "go" is written, but no longer than MOST.
@@ -12,8 +13,10 @@
  *
  * They spin: a probe must not sleep. Nothing that waits for readers of RCU gets on
  * meanwhile. With "asleep" they sleep, in front of a function that may do so, takes one
- * pointer and returns nothing.
+ * pointer and returns nothing. In front of a function like that whoever calls "also"
+ * sleeps as well until "go" is written, and is not counted.
  */
+#include <linux/atomic.h>
 #include <linux/delay.h>
 #include <linux/kprobes.h>
 #include <linux/module.h>
@@ -28,6 +31,10 @@ MODULE_PARM_DESC(symbol, "function");
 static char *comm = "";
 module_param(comm, charp, 0444);
 MODULE_PARM_DESC(comm, "name of the tasks");
+
+static char *also = "";
+module_param(also, charp, 0444);
+MODULE_PARM_DESC(also, "function that waits for go, too");
 
 static unsigned int ms = 3000;
 module_param(ms, uint, 0444);
@@ -83,15 +90,37 @@ static void hold(void)
 }
 
 static struct kprobe probe;
+static struct kprobe also_probe;
+
+/* Those who sleep, in the text of this module */
+static atomic_t sleepers = ATOMIC_INIT(0);
+
+static void hold_sleep(void)
+{
+	unsigned int i;
+
+	atomic_inc(&sleepers);
+	for (i = 0; i < ms && !READ_ONCE(go); i++)
+		usleep_range(1000, 2000);
+	atomic_dec(&sleepers);
+}
 
 /* In the place of the function: it is called when its time has come */
 static void hold_asleep(void *arg)
 {
 	void (*function)(void *arg) = (void *)probe.addr;
-	unsigned int i;
 
-	for (i = 0; i < ms && !READ_ONCE(go); i++)
-		usleep_range(1000, 2000);
+	hold_sleep();
+	function(arg);
+}
+
+static void hold_also(void *arg)
+{
+	void (*function)(void *arg) = (void *)also_probe.addr;
+
+	hold_sleep();
+	/* or it would sleep again */
+	WRITE_ONCE(go, true);
 	function(arg);
 }
 
@@ -107,6 +136,22 @@ static int hold_pre(struct kprobe *p, struct pt_regs *regs)
 	return 1;
 }
 
+static int hold_also_pre(struct kprobe *p, struct pt_regs *regs)
+{
+	if (READ_ONCE(go))
+		return 0;
+	instruction_pointer_set(regs, (unsigned long)hold_also);
+	return 1;
+}
+
+/*
+ * That there is one keeps the kernel from making a jump of the probe, which goes on
+ * behind it whatever the handler says.
+ */
+static void hold_post(struct kprobe *p, struct pt_regs *regs, unsigned long flags)
+{
+}
+
 static int hold_ret(struct kretprobe_instance *ri, struct pt_regs *regs)
 {
 	hold();
@@ -117,15 +162,34 @@ static struct kretprobe ret_probe = { .handler = hold_ret };
 
 static int __init hold_init(void)
 {
+	int err;
+
 	probe.symbol_name = symbol;
 	probe.pre_handler = hold_pre;
+	probe.post_handler = asleep ? hold_post : NULL;
 	ret_probe.kp.symbol_name = symbol;
-	return behind ? register_kretprobe(&ret_probe) :
-			register_kprobe(&probe);
+	also_probe.symbol_name = also;
+	also_probe.pre_handler = hold_also_pre;
+	also_probe.post_handler = hold_post;
+	if (*also) {
+		err = register_kprobe(&also_probe);
+		if (err)
+			return err;
+	}
+	err = behind ? register_kretprobe(&ret_probe) :
+		       register_kprobe(&probe);
+	if (err && *also)
+		unregister_kprobe(&also_probe);
+	return err;
 }
 
 static void __exit hold_exit(void)
 {
+	WRITE_ONCE(go, true);
+	while (atomic_read(&sleepers))
+		usleep_range(1000, 2000);
+	if (*also)
+		unregister_kprobe(&also_probe);
 	if (behind)
 		unregister_kretprobe(&ret_probe);
 	else
