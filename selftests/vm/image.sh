@@ -28,7 +28,7 @@ PACKAGE_PROGRAMS=(
 
 # Packages too large for the guest's memory; tests that call packages_up see them
 # in the host's file system
-TREE_PACKAGES=(postgresql nodejs default-jdk-headless open-iscsi golang-go stress-ng
+TREE_PACKAGES=(postgresql nodejs default-jdk-headless open-iscsi golang-go stress-ng tcl8.6
 	python3-requests)
 
 # Modules of the kernel, with what they depend on
@@ -154,6 +154,33 @@ package_tree() {
 		"$(dpkg-query -W libc6)")" make_tree
 	# shellcheck disable=SC2034 # for run.sh
 	PACKAGE_TREE=$CACHED/tree
+}
+
+# The source as its authors made it: Debian's changes are not in their tests
+make_redis() {
+	local uri suite apt
+
+	uri=$(debian_uri)
+	suite=$(. /etc/os-release && echo "$VERSION_CODENAME")
+	mkdir -p apt/lists/partial apt/archives/partial
+	touch apt/status
+	echo "deb-src $uri $suite main" >apt/sources.list
+	apt=(-q -o "Dir::Etc::SourceList=$PWD/apt/sources.list"
+		-o Dir::Etc::SourceParts=/dev/null -o "Dir::State::Lists=$PWD/apt/lists"
+		-o "Dir::Cache=$PWD/apt" -o "Dir::State::status=$PWD/apt/status"
+		-o APT::Sandbox::User=root -o Acquire::Retries=3)
+	apt-get "${apt[@]}" update
+	apt-get "${apt[@]}" source --download-only --tar-only redis
+	tar --strip-components=1 --wildcards -xf redis_*.orig.tar.* '*/tests'
+	rm -r apt redis_*
+}
+
+# redis_tests: the directory of Redis' own tests, in REDIS_TESTS
+redis_tests() {
+	cache_make "redis/$(cache_key "$(declare -f make_redis)" \
+		"$(dpkg-query -W redis-tools)")" make_redis
+	# shellcheck disable=SC2034 # for run.sh
+	REDIS_TESTS=$CACHED/tests
 }
 
 make_go() {

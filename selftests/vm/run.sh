@@ -126,7 +126,8 @@ if [ -n "$share" ]; then
 	package_tree
 	qemu+=(-virtfs "local,path=$PACKAGE_TREE,mount_tag=packages,security_model=none,readonly=on")
 	go_program "$top/selftests/programs/gonet.go"
-	files+=("$GO_DIR/gonet:/bin/gonet")
+	redis_tests
+	files+=("$GO_DIR/gonet:/bin/gonet" "$REDIS_TESTS:/redis/tests")
 fi
 
 work=$(mktemp -d)

@@ -1,0 +1,64 @@
+#!/bin/bash
+# SPDX-License-Identifier: GPL-2.0
+# vm: long timeout=900
+#
+# Redis' own tests, those that have to do with connections: servers, clients in Tcl
+# and what keeps the tests together are all under sdp-run, at one address of this
+# machine. Not unit/introspection, for which that has to be 127.0.0.1, and not those
+# that want a faster machine over TCP already.
+
+# shellcheck source=selftests/programs/lib.bash
+. "$(dirname "$0")/lib.bash"
+
+LIMIT=$((LIMIT * 2))
+TCLSH=/packages/usr/bin/tclsh8.6
+SUITE=$DIR/suite
+
+# suite UNIT...: what the units say, without times, processes and ports
+suite() {
+	local unit status rc=0
+
+	for unit; do
+		(cd "$SUITE" && run "$TCLSH" tests/test_helper.tcl --clients 1 \
+			--tags -slow --config protected-mode no --single "$unit") \
+			>"$DIR/said" 2>&1
+		status=$?
+		cat "$DIR/said" >>"$OUT/suite.${VIA:-tcp}"
+		echo "$unit: exit status $status"
+		sed -n 's/\x1b\[[0-9;]*m//g; s/ ([0-9]* ms)$//
+			/^\[\(ok\|err\|exception\|ignore\|skip\)\]/p' "$DIR/said"
+		if [ "$status" -ne 0 ]; then
+			tail -n 20 "$DIR/said"
+			rc=1
+		fi
+	done
+	return "$rc"
+}
+
+session_client() {
+	suite unit/protocol unit/pubsub unit/multi unit/tracking unit/quit unit/auth \
+		unit/networking unit/querybuf unit/pause unit/limits
+}
+
+session_replica() {
+	suite unit/wait unit/shutdown integration/redis-benchmark
+}
+
+programs_up
+packages_up
+mkdir -p $SUITE/src
+cp -r /redis/tests "$SUITE"/
+for p in server cli benchmark; do
+	ln -s "$(command -v redis-$p)" $SUITE/src/redis-$p
+done
+# one address for all, which has a device
+grep -rlIE '127\.0\.0\.1|socket localhost' $SUITE/tests |
+	xargs sed -i "s/127\.0\.0\.1/$CLIENT/g; s/socket localhost/socket $CLIENT/"
+# what passes for nothing is not enough
+some() { [ "$(grep -c '^\[ok\]' "$DIR/out.sdp")" -ge "$1" ]; }
+
+same client 10000
+ktap_check "client: there were tests" some 100
+same replica 10000
+ktap_check "replica: there were tests" some 15
+ktap_done
