@@ -65,6 +65,7 @@ static struct {
 } at;
 
 static unsigned char msg[2048];
+static uint32_t receives; /* their length, 0: long enough */
 
 static void say(struct peer *p, enum message what, uint32_t ack,
 		const void *ext, size_t ext_len, size_t payload)
@@ -154,6 +155,9 @@ static int take(struct peer *p)
 			       OP_READ_REQ :
 			       -1;
 	}
+	/* by which a device finds out what is complete */
+	if (p->ulpdu_len == TAGGED_HEAD && u[0] & 0x80 && u[1] == OP_WRITE)
+		return 0;
 	if (p->ulpdu_len > TAGGED_HEAD && u[0] & 0x80 && u[1] == OP_WRITE &&
 	    get_be32(u + 2) == STAG) {
 		at.written += p->ulpdu_len - TAGGED_HEAD;
@@ -177,6 +181,25 @@ static bool hear(struct peer *p, int what)
 	} while (mid == MID_DATA || !mid ||
 		 (mid == MID_SRC_CANCEL && what != mid));
 	return mid == what;
+}
+
+/* Nothing is advertised: all of @len octets comes in messages that fit. */
+static bool hear_copies(struct peer *p, uint32_t len)
+{
+	uint32_t heard = 0;
+	int mid;
+
+	while (at.got < len) {
+		mid = peer_recv_fpdu(p, 10000) == 1 ? take(p) : -1;
+		if (!mid)
+			continue;
+		if (mid != MID_DATA || p->ulpdu_len - HEAD > receives)
+			return false;
+		/* there are as many of our credits again */
+		if (++heard % (CREDITS / 2) == 0)
+			say(p, MID_DATA, p->mseq_ack, "", 0, 0);
+	}
+	return at.got == len;
 }
 
 /* All that was not read comes in messages. */
@@ -268,7 +291,10 @@ static bool source_step(struct peer *p, char step)
 		request(p, "source", 1500000, 0);
 		return true;
 	case 'A':
-		return hear(p, MID_SRC_AVAIL) && at.got && at.left;
+		return hear(p, MID_SRC_AVAIL) && at.got && at.left &&
+		       (!receives || p->ulpdu_len - HEAD <= receives);
+	case 'U':
+		return hear_copies(p, 200000);
 	case 'C':
 		return hear(p, MID_SRC_CANCEL);
 	case 'D':
@@ -514,6 +540,7 @@ static enum peer_end script(struct peer *p, const struct target_memory *m,
 
 	(void)m;
 	memset(&at, 0, sizeof(at));
+	receives = a->rcvsz;
 	for (; *s != ')'; s++) {
 		if (*s == '.') /* all is as it should be */
 			return END_FIN;
@@ -541,12 +568,21 @@ static enum peer_end script(struct peer *p, const struct target_memory *m,
 /* clang-format off */
 #define CASE(n, c, e, s) \
 	{ .name = "zcopy: " n " (" s ")", .counter = c, .ends = e, .run = script }
+/* Receives of that length; SrcAvail is of 96 octets, SinkAvail of 36 */
+#define SHORT(len, n, s) \
+	{ .name = "zcopy: receives of " #len " octets: " n " (" s ")", \
+	  .ends = GOOD, .run = script, .rcvsz = len }
 
 const struct attack zcopy_attacks[] = {
 	CASE("read", NULL, GOOD, "QARQAR."),
 	CASE("read in two parts", NULL, GOOD, "QArRQA."),
 	CASE("SendSm", NULL, GOOD, "QASD."),
 	CASE("read in part, SendSm", NULL, GOOD, "QArSD."),
+	SHORT(96, "read", "QARQA."),
+	SHORT(95, "not advertised", "QUQU."),
+	SHORT(80, "not advertised", "QU."),
+	SHORT(95, "not advertised in pipelined mode", "PQUQU."),
+	SHORT(80, "its reader waits: written", "MNHxFHxF."),
 	CASE("cancelled", NULL, GOOD, "QACSD."),
 	CASE("cancelled, read in part", NULL, GOOD, "QACrSD."),
 	CASE("cancelled, but read", NULL, GOOD, "QACRQD."),
