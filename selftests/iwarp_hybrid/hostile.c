@@ -9,6 +9,8 @@
  *   hyb-hostile -h ADDRESS [-p PORT] [-s COMMAND] hello|credits|sdp|shared|ring|hold
  *        attacks a listening SDP socket, a server that echoes; on a shared
  *        link, with payload in rings, without credits in the last cases
+ *   hyb-hostile -h ADDRESS [-p PORT] [-s COMMAND] frozen
+ *        is what frozen.py sends to, and gives it no credits back
  *   hyb-hostile -h ADDRESS [-p PORT] -n COUNT [-r SEED] walk|walk-shared|...
  *        COUNT connections to that server with random steps, most of them valid
  *   hyb-hostile -h ADDRESS [-p PORT] [-s COMMAND] zcopy|held
@@ -401,6 +403,9 @@ static bool run_suite(const char *suite)
 	} else if (!strcmp(suite, "credits")) {
 		opt.sdp = true;
 		run(credit_attacks, credit_attack_count, false);
+	} else if (!strcmp(suite, "frozen")) {
+		opt.sdp = true;
+		run(frozen_attacks, frozen_attack_count, false);
 	} else if (!strcmp(suite, "sdp")) {
 		opt.sdp = true;
 		run(sdp_attacks, sdp_attack_count, true);

@@ -88,6 +88,9 @@ extern const unsigned int hold_attack_count;
 /* On the bare TCP connection, to an SDP listener that echoes: credits of the peer */
 extern const struct attack credit_attacks[];
 extern const unsigned int credit_attack_count;
+/* The same, to frozen.py: a peer that gives no credit back */
+extern const struct attack frozen_attacks[];
+extern const unsigned int frozen_attack_count;
 /* On an SDP connection to "sdp-zcopy serve" */
 extern const struct attack zcopy_attacks[];
 extern const unsigned int zcopy_attack_count;

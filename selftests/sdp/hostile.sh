@@ -9,7 +9,7 @@
 
 # shellcheck source=selftests/lib/lib.sh
 . "$(dirname "$0")/../lib/lib.sh"
-need hyb-hostile sdp-actions sdp-echo sdpstat
+need hyb-hostile sdp-actions sdp-echo sdp-run sdpstat python3
 
 SERVER=10.0.0.2
 
@@ -40,6 +40,19 @@ for only in "SDP: MSeq" "SDP: unknown message 4" "Data after DisConn" "SDP: Abor
 	ktap_include "$OUT/unaccepted.tap" "not accepted"
 done
 stop_bg "$BG_PID"
+
+# a peer whose MSeqAck does not move: timers end what waits for credits
+in_b sysctl -q -w net.sdp.fin_timeout=2
+start_bg b sdp-run /usr/bin/python3 "$(dirname "$0")/frozen.py" $SERVER 5023
+frozen_log=$BG_LOG
+wait_for 30 said listening || ktap_fail "frozen.py listens" "$(cat "$BG_LOG")"
+in_a hyb-hostile -h $SERVER -p 5023 -s "in-ns b sdpstat -s -z" frozen \
+	> "$OUT/frozen.tap" 2>&1
+ktap_include "$OUT/frozen.tap"
+ktap_is "what the program is told of frozen peers" "$(tail -n +2 "$frozen_log" | xargs)" \
+	"u ETIMEDOUT u ETIMEDOUT k ETIMEDOUT c - c - l - 0 -"
+stop_bg "$BG_PID"
+in_b sysctl -q -w net.sdp.fin_timeout=60
 
 # what goes wrong somewhere on the way, a few times; hostile-walk has more
 PINNED=$(pinned)

@@ -1094,6 +1094,10 @@ void sdp_ring_told(bool told)
 static uint32_t granted, told;
 /* What has come: octets, messages with payload, the answer to ChRcvBuf */
 static uint32_t got, payloads, resized;
+/* Octets that may come, and how the connection has ended meanwhile */
+static uint32_t expected;
+static enum peer_end ended;
+static bool dead; /* not even its device answers */
 
 static enum peer_end against(const char *what)
 {
@@ -1118,7 +1122,7 @@ static bool next_octets(const unsigned char *data, size_t len)
 			return false;
 	got += len;
 	payloads += !!len;
-	return got <= ECHOED;
+	return got <= expected;
 }
 
 /* The rules of what has come as message number @mseq, with @len octets of payload */
@@ -1139,6 +1143,35 @@ static const char *credit_rules(const unsigned char *m, uint32_t mseq,
 	return NULL;
 }
 
+/*
+ * What a sender does to find out whether its messages are complete, or we alive: a
+ * Write of nothing, a Read of nothing, which is answered as a device does it.
+ */
+static bool probe(struct peer *p)
+{
+	const unsigned char *u = p->ulpdu;
+	unsigned char r[64];
+	size_t len;
+
+	if (p->ulpdu_len == 14 && u[0] == DDP_TAGGED && u[1] == OP_WRITE)
+		return true;
+	if (p->ulpdu_len != 18 + 28 || u[1] != OP_READ_REQ ||
+	    get_be32(u + 18 + 12))
+		return false;
+	len = ulpdu_tagged(r, DDP_TAGGED, OP_READ_RESP, get_be32(u + 18),
+			   get_be64(u + 18 + 4), NULL, 0);
+	if (!dead)
+		peer_send_fpdu(p, r, len, NULL);
+	return true;
+}
+
+static enum peer_end credit_end(struct peer *p, int ret)
+{
+	if (ret == 1)
+		return peer_is_terminate(p) ? END_TERMINATE : END_NONE;
+	return ret == 0 ? END_FIN : ret == -1 ? END_RST : END_NONE;
+}
+
 /* A whole message, of one FPDU or more; its length, 0: none, -1: something else */
 static int credit_message(struct peer *p, unsigned char *m, size_t room,
 			  int timeout_ms)
@@ -1147,10 +1180,13 @@ static int credit_message(struct peer *p, unsigned char *m, size_t room,
 	int ret;
 
 	do {
-		ret = peer_recv_fpdu(p, len ? 10000 : timeout_ms);
+		do
+			ret = peer_recv_fpdu(p, len ? 10000 : timeout_ms);
+		while (ret == 1 && probe(p));
 		if (ret == -2 && !len)
 			return 0;
-		if (ret != 1 || p->ulpdu_len < 18 ||
+		ended = credit_end(p, ret);
+		if (ret != 1 || ended != END_NONE || p->ulpdu_len < 18 ||
 		    get_be32(p->ulpdu + 14) != len)
 			return -1;
 		n = p->ulpdu_len - 18;
@@ -1174,7 +1210,8 @@ static int credit_hear(struct peer *p, uint32_t rcvsz, int timeout_ms)
 	if (!ret)
 		return 0;
 	if (ret < 0) {
-		against("no message");
+		if (ended == END_NONE)
+			against("no message");
 		return -1;
 	}
 	len = ret - BSDH;
@@ -1204,16 +1241,17 @@ static bool credit_quiet(struct peer *p, uint32_t rcvsz)
 	return !ret;
 }
 
-/* Three credits: one message of what has to come back */
-static bool credit_open(struct peer *p, const struct attack *a)
+/* A connection with three credits, on which so many octets may come */
+static bool credit_hello(struct peer *p, uint32_t octets)
 {
 	unsigned char h[256];
-	size_t i, n = hello(h);
+	size_t n = hello(h);
 
 	granted = 3;
 	got = 0;
 	payloads = 0;
 	resized = 0;
+	expected = octets;
 	h[3] = granted;
 	if (peer_open(p, h, n) || p->private_len < 24 ||
 	    p->private_data[0] != 1)
@@ -1221,6 +1259,16 @@ static bool credit_open(struct peer *p, const struct attack *a)
 	told = p->private_data[2] << 8 | p->private_data[3];
 	p->mseq = 1;
 	p->mseq_ack = 0;
+	return true;
+}
+
+/* One message of what has to come back */
+static bool credit_open(struct peer *p, const struct attack *a)
+{
+	size_t i;
+
+	if (!credit_hello(p, ECHOED))
+		return false;
 	for (i = 0; i < ECHOED; i++)
 		msg[BSDH + i] = i * 7;
 	credit_say(p, 0xff, ECHOED);
@@ -1342,3 +1390,61 @@ const struct attack credit_attacks[] = {
 /* clang-format on */
 
 const unsigned int credit_attack_count = COUNT(credit_attacks);
+
+/* ---- MSeqAck does not move: no credit comes back ---- */
+
+#define FROZEN_MS 400
+
+/* Something is said, as far as there is room for it, but nothing acknowledged */
+static void frozen_say(struct peer *p)
+{
+	const struct attack a = { .ddp = 0xff,
+				  .qn = granted,
+				  .mo = -p->mseq_ack };
+
+	if ((int)(told - p->mseq) >= 0)
+		put_message(p, &a, 0);
+}
+
+/*
+ * The server is asked for octets in the way that inval says. Of all that comes, until
+ * it gives us up, nothing may be against the rules: a message with payload is what
+ * the three credits are good for. We are silent, or (qn) are not; our device answers,
+ * or (msn) does not.
+ */
+static enum peer_end frozen(struct peer *p, const struct target_memory *m,
+			    const struct attack *a)
+{
+	long end = now_ms() + 60000;
+	int ret;
+
+	(void)m;
+	if (!credit_hello(p, UINT32_MAX))
+		return END_NO_FRAME;
+	msg[BSDH] = a->inval;
+	credit_say(p, 0xff, 1);
+	dead = a->msn;
+	do {
+		if (a->qn)
+			frozen_say(p);
+		ret = credit_hear(p, RCVSZ, FROZEN_MS);
+	} while (ret >= 0 && now_ms() < end);
+	dead = false;
+	if (payloads != 1)
+		return against("not one message with three credits");
+	return ret < 0 && ended != END_NONE ? ended : END_NO_FRAME;
+}
+
+/* clang-format off */
+const struct attack frozen_attacks[] = {
+	CASE("Frozen: user timeout, silent", "timeouts", ABORT, frozen, .inval = 'u'),
+	CASE("Frozen: user timeout", "timeouts", ABORT, frozen, .inval = 'u', .qn = 1),
+	CASE("Frozen: keepalive", "timeouts", ABORT, frozen, .inval = 'k', .msn = 1),
+	CASE("Frozen: close, silent", "timeouts", ABORT, frozen, .inval = 'c'),
+	CASE("Frozen: close", "timeouts", ABORT, frozen, .inval = 'c', .qn = 1),
+	CASE("Frozen: lingering close", "timeouts", ABORT, frozen, .inval = 'l', .qn = 1),
+	CASE("Frozen: lingering close for no time", NULL, ABORT, frozen, .inval = '0', .qn = 1),
+};
+/* clang-format on */
+
+const unsigned int frozen_attack_count = COUNT(frozen_attacks);
