@@ -37,6 +37,20 @@ refused() {
 attacks ack 1 auto
 # with every HelloAck that is wrong, and no other; a reset may come in time
 ktap_is "connect() fails as it does with TCP" "$(refused)" "19 refused, 12 not"
+# the reset is there when the HelloAck is looked at
+tcp_gone() { [ -z "$(in_b ss -Htn "dport = :$PORT")" ]; }
+if hold iw_cm:cm_work_handler kworker asleep=1 ms=60000; then
+	start_bg a hyb-hostile -h 10.0.0.1 -p $PORT -o "the peer resets" \
+		-x "in-ns b sdp-echo -r -h 10.0.0.1 -p $PORT > $CLIENTS.reset 2>&1" ack
+	ktap_check "a client has a HelloAck" wait_for 20 is_held
+	ktap_check "then it is reset" wait_for 10 tcp_gone
+	hold_end
+	wait "$BG_PID"
+	ktap_is "connect() fails as it does with TCP" "$(cat $CLIENTS.reset)" \
+		"sdp-echo: connect: Connection reset by peer"
+else
+	ktap_skip "a reset behind the HelloAck" "no probes"
+fi
 attacks sdp 0 credit
 attacks shared 1 auto
 attacks ring 0 rdma
