@@ -1,0 +1,52 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: GPL-2.0
+"""orphan.py serve HOST PORT | read HOST PORT HOW OCTETS: who has closed, and who reads
+only then. The server sends OCTETS and closes; HOW is "open", or "unread" if there is something
+that the server has not read then.
+The reader reads as many octets as a line of its input says, and all that is left at
+the end of that; then it prints how many came, and an errno, or - for none."""
+import errno
+import socket
+import sys
+
+KB = 1 << 10
+
+
+def serve(conn):
+    how, octets = conn.recv(64, socket.MSG_WAITALL).split()[:2]
+    conn.setsockopt(socket.SOL_SOCKET, socket.SO_SNDBUF, 1024 * KB)
+    conn.sendall(bytes(int(octets)))
+    # until the octets that are to stay unread are here
+    while how == b"unread" and not conn.recv(1, socket.MSG_PEEK):
+        pass
+    conn.close()
+    print("closed", flush=True)
+
+
+def read(address, how, octets):
+    sock = socket.socket()
+    sock.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, 32 * KB)
+    sock.connect(address)
+    sock.send(f"{how} {octets}".encode().ljust(64))
+    if how == "unread":
+        sock.send(b"x")
+    print("connected", flush=True)
+    total, result = 0, "-"
+    try:
+        for line in iter(sys.stdin.readline, ""):
+            total += len(sock.recv(int(line), socket.MSG_WAITALL))
+        while data := sock.recv(32 * KB):
+            total += len(data)
+    except OSError as err:
+        result = errno.errorcode[err.errno]
+    print(total, result, flush=True)
+
+
+ADDRESS = (sys.argv[2], int(sys.argv[3]))
+if sys.argv[1] == "read":
+    read(ADDRESS, sys.argv[4], int(sys.argv[5]))
+    sys.exit()
+with socket.create_server(ADDRESS) as listener:
+    print("listening", flush=True)
+    while True:
+        serve(listener.accept()[0])

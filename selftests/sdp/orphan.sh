@@ -1,0 +1,102 @@
+#!/bin/bash
+# SPDX-License-Identifier: GPL-2.0
+# vm: timeout=300
+#
+# A program has closed, a slow reader has not got all of it yet. When the peer's
+# transport has it, DisConn included, it reaches the reader, though that takes longer
+# than fin_timeout. A program that closes with something unread resets, as with TCP.
+
+# shellcheck source=selftests/lib/lib.sh
+. "$(dirname "$0")/../lib/lib.sh"
+need python3 sdp-run sdpstat
+
+PROG=$(dirname "$0")/orphan.py
+SERVER=10.0.0.2
+PORT=7100
+OCTETS=262144
+VIA=sdp-run
+SERVER_LOG=''
+GO=/run/orphan-go
+RESULT=/run/orphan-result
+
+# serve: counts its connections from here on
+serve() {
+	PORT=$((PORT + 1))
+	CLOSED=0
+	start_bg b $VIA /usr/bin/python3 "$PROG" serve $SERVER $PORT
+	SERVER_LOG=$BG_LOG
+	wait_for 20 said listening || ktap_fail "the server listens" "$(cat "$BG_LOG")"
+}
+
+# reader HOW OCTETS: reads when told to, until enough
+reader() {
+	rm -f $GO
+	mkfifo $GO
+	exec {TELL}<>$GO
+	# the end that tells is not for it
+	in_a $VIA /usr/bin/python3 "$PROG" read $SERVER $PORT "$1" "$2" \
+		<$GO {TELL}>&- >$RESULT 2>&1 &
+	READER=$!
+	LIB_PIDS+=("$READER")
+}
+
+# enough: it reads the rest; what it has got is left in $GOT
+enough() {
+	exec {TELL}>&-
+	wait "$READER"
+	GOT=$(tail -n 1 $RESULT)
+}
+
+closed() { [ "$(grep -c closed "$SERVER_LOG")" -gt "$CLOSED" ]; }
+wait_closed() {
+	ktap_check "$1: the server has closed" wait_for 20 closed
+	CLOSED=$((CLOSED + 1))
+}
+
+# left: all of it, with DisConn, has been given to the transport
+left() { in_b sdpstat -a | grep -q "^FIN-WAIT-2.*:$PORT "; }
+more_timeouts() { [ "$(sdp_counter b timeouts)" -gt "$1" ]; }
+
+# patient NAME: reads until the last octet has left the server, then pauses
+patient() {
+	local before n=0
+
+	before=$(sdp_counter b timeouts)
+	reader open $OCTETS
+	wait_closed "$1"
+	until left || [ $((n += 16384)) -gt $OCTETS ]; do
+		echo 16384 >&"$TELL"
+	done
+	ktap_check "$1: the server waits for the reader (after $n octets)" left
+	ktap_check "$1: and gives up" wait_for 20 more_timeouts "$before"
+	enough
+	ktap_is "$1: the reader gets all" "$GOT" "$OCTETS -"
+}
+
+# unread NAME: what the server has not read is lost, so the reader is told
+unread() {
+	reader unread 65536
+	wait_closed "$1, unread"
+	enough
+	ktap_is "$1, unread: the reader is told" "${GOT#* }" ECONNRESET
+}
+
+dev_up hybrid hybrid || ktap_skip_all "no hybrid devices"
+modprobe -q sdp
+VIA=''
+serve
+unread TCP
+stop_bg "$BG_PID"
+VIA=sdp-run
+in_b sysctl -qw net.sdp.fin_timeout=3
+for policy in auto vwin; do
+	for ns in a b; do
+		"in_$ns" sysctl -qw net.sdp.flow_control=$policy
+	done
+	serve
+	unread $policy
+	patient $policy
+	stop_bg "$BG_PID"
+	ktap_check "$policy: no socket is left" wait_for 20 no_sockets
+done
+ktap_done
