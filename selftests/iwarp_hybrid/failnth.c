@@ -8,6 +8,7 @@
  *
  *   hyb-failnth verbs ADDRESS PORT	connection, Sends, Write, Read, teardown
  *   hyb-failnth sdp ADDRESS PORT	the same with a socket, to an echo server
+ *   hyb-failnth zcopy ADDRESS PORT	the same without copies, to "sdp-zcopy serve"
  *   hyb-failnth add NAME NETDEV	a hybrid device is made and goes
  *   hyb-failnth pair NAME PEER	so does a pair of net devices of kind hnic
  *   hyb-failnth under NAME NETDEV	a pair goes, with a hybrid device on it
@@ -102,8 +103,8 @@ static int echo(int fd)
 	return memcmp(in, out, SIZE) ? WRONG : 0;
 }
 
-/* Returns 0, an errno, or WRONG */
-static int do_sdp(int nth)
+/* Connects, and has @talk do the rest; returns 0, an errno, or WRONG */
+static int with_socket(int nth, int (*talk)(int fd))
 {
 	struct sockaddr_in sa = { .sin_family = AF_INET,
 				  .sin_port = htons(atoi(port)) };
@@ -118,9 +119,20 @@ static int do_sdp(int nth)
 	setsockopt(fd, SOL_SOCKET, SO_RCVTIMEO, &patience, sizeof(patience));
 	setsockopt(fd, SOL_SOCKET, SO_SNDTIMEO, &patience, sizeof(patience));
 	err = connect(fd, (struct sockaddr *)&sa, sizeof(sa)) ? errno :
-								echo(fd);
+								talk(fd);
 	close(fd);
 	return err;
+}
+
+static int do_sdp(int nth)
+{
+	return with_socket(nth, echo);
+}
+
+static int do_zcopy(int nth)
+{
+	zcopy_ready();
+	return with_socket(nth, zcopy_talk);
 }
 
 /* --------------------------------------------------------------------- verbs */
@@ -327,8 +339,8 @@ static const struct {
 	const char *name;
 	int (*run)(int nth);
 } things[] = {
-	{ "verbs", do_verbs }, { "sdp", do_sdp },     { "add", do_add },
-	{ "pair", do_pair },   { "under", do_under },
+	{ "verbs", do_verbs }, { "sdp", do_sdp },   { "zcopy", do_zcopy },
+	{ "add", do_add },     { "pair", do_pair }, { "under", do_under },
 };
 
 static int (*thing)(int nth);
@@ -385,7 +397,7 @@ static void each(int step)
 /* Somebody else sees to it that some fail */
 static void repeat(int count)
 {
-	int i, nth, err, failed = 0, wrong = 0;
+	int i, nth, err, last = 0, failed = 0, wrong = 0;
 	char text[200];
 
 	for (i = 0; i < count; i++) {
@@ -393,7 +405,11 @@ static void repeat(int count)
 		err = run_once(&nth);
 		failed += !!err;
 		wrong += err == WRONG;
+		if (err && err != WRONG)
+			last = err;
 	}
+	if (last)
+		printf("# the last error: %s\n", strerror(last));
 	snprintf(text, sizeof(text), "%d of %d times it was successful",
 		 count - failed, count);
 	result(failed < count, text);
@@ -419,7 +435,7 @@ int main(int argc, char **argv)
 		return 4;
 	}
 	if (argc < 4 || argc > 5 || !find_thing(argv[1])) {
-		fputs("usage: hyb-failnth verbs|sdp ADDRESS PORT [TIMES | /STEP]\n"
+		fputs("usage: hyb-failnth verbs|sdp|zcopy ADDRESS PORT [TIMES | /STEP]\n"
 		      "       hyb-failnth add|pair|under NAME NAME [TIMES | /STEP]\n",
 		      stderr);
 		return 2;

@@ -14,6 +14,10 @@ void nth_set(int n);
 /* How many there are before it, 0: it has failed */
 int nth_get(void);
 
+/* On a connection to "sdp-zcopy serve"; its memory is there before */
+void zcopy_ready(void);
+int zcopy_talk(int fd);
+
 /* An RDMA device of kind hybrid on a net device is made and taken away */
 int link_add(const char *name, const char *netdev, int nth);
 /* A pair of net devices of kind hnic is made, brought up, taken away */

@@ -60,7 +60,8 @@ static int server(int l, const struct sockaddr_in *sa)
 	pthread_attr_setdetachstate(&attr, PTHREAD_CREATE_DETACHED);
 	for (;;) {
 		fd = accept(l, NULL, NULL);
-		if (fd < 0 && errno != ECONNABORTED && errno != EINTR) {
+		if (fd < 0 && errno != ECONNABORTED && errno != EINTR &&
+		    errno != ENOMEM && errno != ENOBUFS) {
 			perror("sdp-echo: accept");
 			return 2;
 		}

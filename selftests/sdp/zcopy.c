@@ -51,14 +51,6 @@
 
 #include "zcopy_lib.h"
 
-struct request {
-	uint64_t bytes;
-	uint32_t size;
-	uint32_t offset;
-	uint32_t sleep_ms;
-	char mode[12];
-};
-
 static struct {
 	struct request req;
 	uint64_t bytes;

@@ -57,7 +57,7 @@ bool good(const unsigned char *p, size_t len, uint64_t pos)
 
 unsigned char *map(size_t len, bool file)
 {
-	int f = -1, flags = MAP_PRIVATE | MAP_ANONYMOUS;
+	int f = -1, flags = MAP_PRIVATE | MAP_ANONYMOUS, tries = 0;
 	void *p;
 
 	if (file) {
@@ -66,7 +66,10 @@ unsigned char *map(size_t len, bool file)
 			fail("file");
 		flags = MAP_SHARED;
 	}
-	p = mmap(NULL, len, PROT_READ | PROT_WRITE, flags, f, 0);
+	/* allocations of the kernel may be made to fail, now and then */
+	do {
+		p = mmap(NULL, len, PROT_READ | PROT_WRITE, flags, f, 0);
+	} while (p == MAP_FAILED && errno == ENOMEM && tries++ < 20);
 	if (p == MAP_FAILED)
 		fail("mmap");
 	if (f >= 0)
@@ -83,6 +86,13 @@ void address(struct sockaddr_in *sin, char **argv)
 		exit(2);
 }
 
+/* Of accept(): the next one may be better */
+static bool passes(int err)
+{
+	return err == ECONNABORTED || err == EINTR || err == ENOMEM ||
+	       err == ENOBUFS;
+}
+
 int serve(char **argv, void *(*serve_one)(void *arg))
 {
 	int l = socket(AF_SDP, SOCK_STREAM, SDPPROTO_SDP), one = 1;
@@ -97,8 +107,9 @@ int serve(char **argv, void *(*serve_one)(void *arg))
 		fail("listen");
 	printf("listening\n");
 	fflush(stdout);
-	while ((s = accept(l, NULL, NULL)) >= 0)
-		if (pthread_create(&thread, NULL, serve_one, (void *)(long)s))
+	while ((s = accept(l, NULL, NULL)) >= 0 || passes(errno))
+		if (s >= 0 &&
+		    pthread_create(&thread, NULL, serve_one, (void *)(long)s))
 			close(s);
 	return 1;
 }

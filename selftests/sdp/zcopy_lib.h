@@ -13,6 +13,15 @@
 #define PAGE 4096
 #define BUF_MAX (4u << 20)
 
+/* What a client asks "sdp-zcopy serve" for; the modes are in zcopy.c */
+struct request {
+	uint64_t bytes;
+	uint32_t size;
+	uint32_t offset;
+	uint32_t sleep_ms;
+	char mode[12];
+};
+
 /* Both print what is wrong, and end the program. */
 void fail(const char *what) __attribute__((noreturn));
 void check(int good, const char *what);

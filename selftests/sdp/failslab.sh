@@ -1,0 +1,82 @@
+#!/bin/bash
+# SPDX-License-Identifier: GPL-2.0
+# vm: debug timeout=900
+#
+# Allocations of the kernel fail, one after the other, of what a connection asks for
+# with flow control by rings and by held messages, and of what sends and receives
+# without a copy ask for: first on behalf of the client, then of the server, then in
+# softirq. What is transferred is complete and right, or an end is told; nothing is
+# left. iwarp_hybrid/failslab has the other links.
+
+# shellcheck source=selftests/lib/lib.sh
+. "$(dirname "$0")/../lib/lib.sh"
+
+# shellcheck source=selftests/iwarp_hybrid/fail.bash
+. "$(dirname "$0")/../iwarp_hybrid/fail.bash"
+need sdp-echo sdp-zcopy sdpstat
+modprobe sdp 2>/dev/null || ktap_skip_all "no sdp module"
+
+SERVER=10.0.0.1
+PORT=7700
+
+both() {
+	if ! in_a sysctl -qw "$@" || ! in_b sysctl -qw "$@"; then
+		ktap_fail "settings" "$*"
+	fi
+}
+
+# serve COMMAND...: whose allocations fail when inject says so, but not those of
+# the memory that it has as a process
+serve() {
+	start_bg a sh -c 'echo 1 >/proc/self/make-it-fail; exec "$@"' sh "$@"
+	wait_for 30 said listening || ktap_fail "$1 listens" "$(cat "$BG_LOG")"
+}
+
+# through WHAT THING: with the server on $PORT, in all ways
+through() {
+	each "$1" in_b hyb-failnth "$2" $SERVER $PORT "${@:3}"
+	inject task-filter=Y ignore-gfp-highmem=Y probability=2
+	each "$1, the server's" in_b hyb-failnth "$2" $SERVER $PORT 20
+	inject probability=0
+	[ -d "/proc/$BG_PID" ] || ktap_fail "$1: the server is there" "$(cat "$BG_LOG")"
+	inject task-filter=N ignore-gfp-highmem=N ignore-gfp-wait=Y probability=5
+	each "$1, softirq" in_b hyb-failnth "$2" $SERVER $PORT 20
+	inject probability=0 ignore-gfp-wait=N
+	each "$1, afterwards" in_b hyb-failnth "$2" $SERVER $PORT 1
+	stop_bg "$BG_PID"
+	PORT=$((PORT + 1))
+	ktap_check "$1: no socket is left" wait_for 20 no_sockets
+	ktap_check "$1: no queue pair is left" wait_for 20 no_queue_pairs
+	ktap_check "$1: nothing is pinned" wait_for 20 none_pinned
+}
+
+# more COUNTER...: of the client, since the last time
+declare -A BEFORE
+more() {
+	local name now
+
+	for name; do
+		now=$(sdp_counter b "$name")
+		ktap_check "$name: $((now - ${BEFORE[$name]:-0}))" \
+			[ "$now" -gt "${BEFORE[$name]:-0}" ]
+		BEFORE[$name]=$now
+	done
+}
+
+net_up
+fail_ready
+dev_up hybrid hybrid || ktap_skip_all "no RDMA device"
+PINNED=$(pinned)
+both net.sdp.shared_link=0 net.sdp.fin_timeout=2
+for policy in rdma vwin; do
+	both net.sdp.flow_control=$policy
+	serve sdp-echo -s -h $SERVER -p $PORT
+	through $policy sdp
+done
+more ring_links vwin_links
+both net.sdp.flow_control=credit net.sdp.zcopy_threshold=16384 \
+	net.sdp.zcopy_floor=0 net.sdp.zcopy_wait=1000000
+serve sdp-zcopy serve $SERVER $PORT
+through "zero copy" zcopy
+more tx_srcavail tx_sinkavail tx_zcopy_bytes rx_zcopy_writes
+ktap_done
