@@ -87,8 +87,7 @@ all_on_nic() {
 	mark tx_crc_bytes tx_nic_bytes
 	start_bg b timeout 60 rping -s -a $SERVER -C 50 -S 30000 -V
 	wait_for 20 port_listening b 7174
-	ktap_check "verbs: rping" in_a timeout 60 rping -c -a $SERVER -C 50 \
-		-S 30000 -V
+	ktap_check "verbs: rping" ping_all 50 -a $SERVER -S 30000
 	still tx_crc_bytes
 	grown tx_nic_bytes
 }
@@ -166,8 +165,7 @@ layout() {
 	still tx_copy_bytes
 	start_bg b timeout 60 rping -s -a $SERVER -C 50 -S 30000 -V
 	wait_for 20 port_listening b 7174
-	ktap_check "verbs: rping, $1" in_a timeout 60 rping -c -a $SERVER \
-		-C 50 -S 30000 -V
+	ktap_check "verbs: rping, $1" ping_all 50 -a $SERVER -S 30000
 
 	mark nic_sw_packets
 	both loss 10000

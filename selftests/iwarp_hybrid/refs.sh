@@ -70,7 +70,7 @@ pinged() {
 	start_bg b timeout 100 rping -s -a "$SERVER" -C 20 -S 50000 -V
 	server=$BG_PID
 	wait_for 20 port_listening b 7174
-	in_a timeout 100 rping -c -a "$SERVER" -C 20 -S 50000 -V
+	ping_all 20 -a "$SERVER" -S 50000
 	rc=$?
 	wait "$server"
 	return "$rc"

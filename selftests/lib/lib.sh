@@ -330,6 +330,23 @@ NET_LINK=${NET_LINK:-veth}
 in_a() { if [ "$NET_MODE" = one ]; then "$@"; else in-ns a "$@"; fi; }
 in_b() { if [ "$NET_MODE" = one ]; then "$@"; else in-ns b "$@"; fi; }
 
+# ping_all N ARGUMENT...: rping from a, N times, data compared. Its exit status does not
+# say that they came back, it is 0 whenever the peer ends the connection. What it shows
+# of each does.
+ping_all() {
+	local n=$1 out rc seen
+
+	shift
+	out=$(mktemp)
+	in_a timeout 200 rping -c -C "$n" -V -v "$@" > "$out" 2>&1
+	rc=$?
+	seen=$(grep -c '^ping data: ' "$out")
+	echo "rc=$rc, $seen of $n"
+	grep -v '^ping data: ' "$out"
+	rm -f "$out"
+	[ "$rc" -eq 0 ] && [ "$seen" -eq "$n" ]
+}
+
 # sdp_counter a|b NAME: one of what sdpstat -s shows
 sdp_counter() { "in_$1" sdpstat -s -z | awk -v name="$2" '$1 == name { print $2 }'; }
 

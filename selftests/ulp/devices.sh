@@ -18,7 +18,7 @@ ping_once() {
 
 	start_bg b timeout 60 rping -s -a 10.0.0.2 -C 10 -v
 	wait_port b 7174 || return
-	in_a timeout 60 rping -c -a 10.0.0.2 -C 10 -v -V
+	ping_all 10 -a 10.0.0.2
 	rc=$?
 	[ "$rc" -eq 0 ] || return "$rc"
 	wait "$BG_PID"

@@ -88,7 +88,7 @@ unload() {
 
 ping_once() {
 	start_bg b timeout 60 rping -s -a 10.0.0.2 -C 10
-	wait_port b 7174 && in_a timeout 60 rping -c -a 10.0.0.2 -V -C 10 &&
+	wait_port b 7174 && ping_all 10 -a 10.0.0.2 &&
 		wait "$BG_PID"
 }
 
