@@ -50,11 +50,16 @@ mutual() {
 # messages with data that a sent and received
 data_msgs() { echo $(($(sdp_counter a tx_data_msgs) + $(sdp_counter a rx_data_msgs))); }
 
-# What TCP takes with these buffers, asked once
+# What TCP takes with these buffers: not the same each time, so the least of three
 declare -A TCP
 ask_tcp() {
+	local i took
+
 	serve "" "$2" "$1"
-	TCP[$1]=$(stalled "" "$1" 300)
+	for i in 1 2 3; do
+		took=$(stalled "" "$1" 300)
+		[ "$i" -gt 1 ] && [ "${took:-0}" -ge "${TCP[$1]}" ] || TCP[$1]=${took:-0}
+	done
 	stop_bg "$SERVER_PID"
 }
 
