@@ -1430,7 +1430,8 @@ static enum peer_end frozen(struct peer *p, const struct target_memory *m,
 		ret = credit_hear(p, RCVSZ, FROZEN_MS);
 	} while (ret >= 0 && now_ms() < end);
 	dead = false;
-	if (payloads != 1)
+	/* or none, if the server has spent one on its answer to what we say */
+	if (payloads > 1 || (!payloads && !a->qn))
 		return against("not one message with three credits");
 	return ret < 0 && ended != END_NONE ? ended : END_NO_FRAME;
 }
