@@ -10,7 +10,6 @@
 #ifndef HYB_OFF_PRIV_H
 #define HYB_OFF_PRIV_H
 
-#include <linux/atomic.h>
 #include <linux/list.h>
 #include <linux/netdevice.h>
 #include <linux/spinlock.h>
@@ -73,7 +72,6 @@ struct hyb_off_blk {
  * @spare: empty block, or NULL
  * @first: oldest record in the first block
  * @nblks: blocks there are, without @spare
- * @allocated: blocks that take memory, @spare included; read without a lock
  * @nr: records there are; READ_ONCE() without the lock tells if there are any
  * @tx_seq: sequence number of position 0
  * @una: what is in front of it has been acknowledged, and has no records
@@ -86,7 +84,6 @@ struct hyb_off_ring {
 	struct hyb_off_blk *spare;
 	u32 first;
 	u32 nblks;
-	atomic_t allocated;
 	u32 nr;
 	u32 tx_seq;
 	u32 una;

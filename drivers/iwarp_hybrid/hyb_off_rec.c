@@ -58,24 +58,6 @@ void hyb_off_ring_init(struct hyb_off_ring *r)
 	INIT_LIST_HEAD(&r->blks);
 }
 
-static struct hyb_off_blk *hyb_off_blk_alloc(struct hyb_off_ring *r)
-{
-	struct hyb_off_blk *blk;
-
-	blk = kmalloc(sizeof(*blk), GFP_ATOMIC | __GFP_NOWARN);
-	if (blk)
-		atomic_inc(&r->allocated);
-	return blk;
-}
-
-static void hyb_off_blk_free(struct hyb_off_ring *r, struct hyb_off_blk *blk)
-{
-	if (!blk)
-		return;
-	kfree(blk);
-	atomic_dec(&r->allocated);
-}
-
 static struct hyb_off_blk *hyb_off_head(struct hyb_off_ring *r)
 {
 	return list_first_entry_or_null(&r->blks, struct hyb_off_blk, node);
@@ -102,7 +84,7 @@ bool hyb_off_ring_room(struct hyb_off_ring *r, unsigned int pieces)
 	if (blk && blk->nr + pieces <= HYB_OFF_BLK_RECS)
 		return true;
 	if (!r->spare && r->nblks < HYB_OFF_BLKS_MAX)
-		r->spare = hyb_off_blk_alloc(r);
+		r->spare = kmalloc(sizeof(*r->spare), GFP_ATOMIC | __GFP_NOWARN);
 	return r->spare;
 }
 
@@ -160,7 +142,7 @@ static void hyb_off_ring_shift(struct hyb_off_ring *r, struct hyb_off_blk *blk)
 	r->nblks--;
 	r->first = 0;
 	if (r->spare)
-		hyb_off_blk_free(r, blk);
+		kfree(blk);
 	else
 		r->spare = blk;
 }
@@ -220,10 +202,10 @@ void hyb_off_ring_free(struct hyb_off_ring *r)
 		hyb_off_ring_pop(r);
 	list_for_each_entry_safe(blk, next, &r->blks, node) {
 		list_del(&blk->node);
-		hyb_off_blk_free(r, blk);
+		kfree(blk);
 	}
 	r->nblks = 0;
-	hyb_off_blk_free(r, r->spare);
+	kfree(r->spare);
 	r->spare = NULL;
 	spin_unlock_bh(&r->lock);
 }
@@ -236,7 +218,7 @@ void hyb_off_ring_free(struct hyb_off_ring *r)
  */
 void hyb_off_ring_trim(struct hyb_off_ring *r)
 {
-	hyb_off_blk_free(r, r->spare);
+	kfree(r->spare);
 	r->spare = NULL;
 }
 
@@ -244,12 +226,12 @@ void hyb_off_ring_trim(struct hyb_off_ring *r)
  * hyb_off_ring_memory - memory of the blocks
  * @r: ring
  *
- * Context: any.
+ * Context: TCP socket held.
  * Return: octets.
  */
 u32 hyb_off_ring_memory(const struct hyb_off_ring *r)
 {
-	return atomic_read(&r->allocated) * HYB_OFF_BLK_SIZE;
+	return (r->nblks + !!r->spare) * HYB_OFF_BLK_SIZE;
 }
 
 /* ------------------------------------------------------------- search */

@@ -112,7 +112,9 @@ static void hyb_fpos_next(struct hyb_stream *s, struct hyb_fpos *at, u32 len)
 /*
  * The stream ends in front of this FPDU again. If segments have become shorter
  * since it was laid out, there is no such segment any more: TCP cuts what waits
- * anew. Alignment is lost until all of it is sent.
+ * anew. Alignment is lost until all of it is sent; where it is lost already, what
+ * there was before is of no use. So there is never more room than @s->mss, and
+ * hyb_shared_turn() always gets on.
  */
 static void hyb_shared_rewind(struct hyb_shared *sh, struct hyb_stream *s,
 			      const struct hyb_fpos *at)
