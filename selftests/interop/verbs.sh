@@ -60,6 +60,11 @@ pair() {
 	fi
 }
 
+# all_back NAME N: of the rping before, whose exit status does not say so
+all_back() {
+	ktap_is "$PAIR $1: all came back" "$(grep -ac '^ping data: ' "$LOG.client")" "$2"
+}
+
 cells_devinfo() {
 	ktap_check "$PAIR ibv_devinfo a" in_a ibv_devinfo -v -d rda
 	ktap_check "$PAIR ibv_devinfo b" in_b ibv_devinfo -v -d rdb
@@ -91,8 +96,10 @@ cells() {
 	PORT=7174
 	pair "rping" rping -s -a $SERVER -p $PORT -C 50 -v -- \
 		rping -c -a $SERVER -p $PORT -C 50 -v -V
+	all_back "rping" 50
 	pair "rping 64 KB" rping -s -a $SERVER -p $PORT -C 10 -S 65535 -- \
-		rping -c -a $SERVER -p $PORT -C 10 -V -S 65535
+		rping -c -a $SERVER -p $PORT -C 10 -v -V -S 65535
+	all_back "rping 64 KB" 10
 	PORT=7471
 	pair "rstream" rstream -p $PORT -b $SERVER -C "$n" -I 20 -S 4096 -- \
 		rstream -p $PORT -s $SERVER -C "$n" -I 20 -S 4096

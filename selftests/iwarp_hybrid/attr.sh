@@ -295,21 +295,15 @@ write_always() {
 	done 2>/dev/null
 }
 
-# pings N: so many connections. That rping ends with 0 says little: it does so as well
-# when the peer ends the connection in the middle. It shows the data when all of them
-# have come back and are right. And then it closes the channel that another of its
-# threads reads; when that is the faster one, rping ends with 255.
+# pings N: so many connections. At its end, when all is back, rping closes the channel
+# that another of its threads reads; when that is the faster one, rping ends with 255.
 pings() {
-	local i text rc
+	local i text
 
 	for ((i = 0; i < $1; i++)); do
-		text=$(in_a timeout 60 rping -c -a 10.0.0.2 -C 1 -S "$PING" -V -v 2>&1)
-		rc=$?
-		if [[ $text != *"ping data: "* ]] ||
-		   [[ $rc -ne 0 && ( $rc -ne 255 || $text != *"Bad file descriptor"* ) ]]; then
-			echo "ping $i: rc=$rc" "$text"
-			return 1
-		fi
+		text=$(ping_all 1 -a 10.0.0.2 -S "$PING") ||
+			[[ $text = "rc=255, 1 of 1"*"Bad file descriptor"* ]] ||
+			{ echo "ping $i: $text"; return 1; }
 	done
 }
 

@@ -60,6 +60,7 @@ n=$(scaled 100 20)
 
 pair "rping, IPv6" 7174 rping -s -a fd00::2 -C 20 -v -- \
 	rping -c -a fd00::2 -C 20 -v -V
+ktap_is "rping, IPv6: all came back" "$(grep -ac '^ping data: ' "$BG_LOG.client")" 20
 pair "ucmatose" 7471 ucmatose -b $SERVER -c 4 -C 20 -S 2000 -- \
 	ucmatose -s $SERVER -c 4 -C 20 -S 2000
 # Its server goes on for ever
