@@ -1425,13 +1425,13 @@ static enum peer_end frozen(struct peer *p, const struct target_memory *m,
 	credit_say(p, 0xff, 1);
 	dead = a->msn;
 	do {
-		if (a->qn)
+		/* not before, or an answer to that takes the credit for it */
+		if (a->qn && payloads)
 			frozen_say(p);
 		ret = credit_hear(p, RCVSZ, FROZEN_MS);
 	} while (ret >= 0 && now_ms() < end);
 	dead = false;
-	/* or none, if the server has spent one on its answer to what we say */
-	if (payloads > 1 || (!payloads && !a->qn))
+	if (payloads != 1)
 		return against("not one message with three credits");
 	return ret < 0 && ended != END_NONE ? ended : END_NO_FRAME;
 }

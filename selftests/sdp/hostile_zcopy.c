@@ -12,6 +12,7 @@
 #include <unistd.h>
 
 #include "../iwarp_hybrid/hostile.h"
+#include "zcopy_lib.h"
 
 #define COUNT(a) (sizeof(a) / sizeof((a)[0]))
 #define BSDH 16
@@ -38,15 +39,6 @@ enum message {
 	MID_SINK_AVAIL = 0xfd,
 	MID_SRC_AVAIL = 0xfe,
 	MID_DATA = 0xff,
-};
-
-/* As in zcopy.c */
-struct request {
-	uint64_t bytes;
-	uint32_t size;
-	uint32_t offset;
-	uint32_t sleep_ms;
-	char mode[12];
 };
 
 static struct {
