@@ -113,8 +113,8 @@ if [ $# -eq 0 ] && [[ "${opts[*]}" = *" -"[lL]* ]]; then
 	host runner install demo native
 fi
 
-# half of what tests do is waiting; not so under the checkers
-lanes=${LANES:-4}
+# 40 per cent of what tests do is waiting; not so under the checkers
+lanes=${LANES:-3}
 [[ "$kernel" != @(debug|kcsan) ]] || lanes=${LANES:-2}
 if [ $# -eq 0 ] || [ ${#named[@]} -gt 0 ]; then
 	echo "== tests on kernel $kernel"

@@ -15,7 +15,7 @@ FAMILY=${FAMILY:-4}
 SERVER=10.0.0.2
 [ "$FAMILY" = 4 ] || SERVER=fd00::2
 PORT=5100
-SIZE=$(scaled 8 3)M
+SIZE=$(scaled 12 3)M
 
 knob() { "in_$1" sh -c "echo '$3' >/sys/class/net/v$1/hnic/$2"; }
 both() { knob a "$1" "$2" && knob b "$1" "$2"; }

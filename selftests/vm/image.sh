@@ -175,12 +175,12 @@ make_redis() {
 	rm -r apt redis_*
 }
 
-# redis_tests: the directory of Redis' own tests, in REDIS_TESTS
+# redis_tests: the directory of Redis' own tests, in REDIS_TESTS; empty without sources
 redis_tests() {
 	cache_make "redis/$(cache_key "$(declare -f make_redis)" \
 		"$(dpkg-query -W redis-tools)")" make_redis
 	# shellcheck disable=SC2034 # for run.sh
-	REDIS_TESTS=$CACHED/tests
+	REDIS_TESTS=${CACHED:+$CACHED/tests}
 }
 
 make_go() {

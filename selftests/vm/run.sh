@@ -127,7 +127,8 @@ if [ -n "$share" ]; then
 	qemu+=(-virtfs "local,path=$PACKAGE_TREE,mount_tag=packages,security_model=none,readonly=on")
 	go_program "$top/selftests/programs/gonet.go"
 	redis_tests
-	files+=("$GO_DIR/gonet:/bin/gonet" "$REDIS_TESTS:/redis/tests")
+	files+=("$GO_DIR/gonet:/bin/gonet")
+	[ -z "$REDIS_TESTS" ] || files+=("$REDIS_TESTS:/redis/tests")
 fi
 
 work=$(mktemp -d)

@@ -687,7 +687,7 @@ class Runner:
         return first.status or (98 if bad else 0)
 
 
-def find_tests(tree, wanted, long, debug, count, lanes):
+def find_tests(tree, wanted, long, debug, lanes):
     """Tests in the staged tree: those asked for, or all.
 
     A test is an executable NAME.sh, or a program named in a tests.list.  Its
@@ -727,7 +727,7 @@ def find_tests(tree, wanted, long, debug, count, lanes):
         words = (words + (match[1] if match else "")).split()
         counts = "count" in words
         if not wanted and (("long" in words) not in long or
-                           (counts and debug) or (count and not counts)):
+                           (counts and debug)):
             continue
         if not wanted and ("nodebug" if debug else "debug") in words:
             other.append(name)
@@ -782,7 +782,7 @@ def main():
         args.tests = [{"name": "command", "path": args.command,
                        "timeout": args.timeout, "count": False, "fresh": False}]
     else:
-        args.tests = find_tests(args.tree, args.test, args.long, args.debug, args.count,
+        args.tests = find_tests(args.tree, args.test, args.long, args.debug,
                                 args.lanes)
     sys.exit(Runner(args).run())
 
