@@ -15,7 +15,7 @@ FAMILY=${FAMILY:-4}
 SERVER=10.0.0.2
 [ "$FAMILY" = 4 ] || SERVER=fd00::2
 PORT=5100
-SIZE=$(scaled 12 3)M
+SIZE=$(scaled 8 3)M
 
 knob() { "in_$1" sh -c "echo '$3' >/sys/class/net/v$1/hnic/$2"; }
 both() { knob a "$1" "$2" && knob b "$1" "$2"; }
@@ -169,7 +169,7 @@ layout() {
 
 	mark nic_sw_packets
 	both loss 10000
-	transfer "$(scaled 20 4)M"
+	transfer "$(scaled 12 4)M"
 	while moving; do
 		engine a "tx-$1" off
 		sleep 0.2
@@ -214,7 +214,7 @@ other_device() {
 			echo 0 >/proc/sys/net/ipv4/conf/w$ns/rp_filter"
 	done
 	mark nic_sw_packets
-	transfer
+	transfer "$(scaled 30 10)M"
 	wait_for 10 connected
 	sleep 0.2
 	other_route
@@ -401,10 +401,12 @@ memory() {
 	rdma -jdd resource show qp |
 		jq '[.[] | select(.ifname == "rda") | .drv_memory // empty] | add'
 }
-as_before() { [ "$(memory)" = "$MEMORY" ]; }
+
+# It is given back after seconds: to ask all the time is work for the emulator
+as_before() { sleep 0.5 && [ "$(memory)" = "$MEMORY" ]; }
 
 # without pages of the stream, which are 32 KiB each
-small() { [ "$(memory)" -lt 32768 ]; }
+small() { sleep 0.5 && [ "$(memory)" -lt 32768 ]; }
 
 idle() {
 	local server
