@@ -174,7 +174,8 @@ static int hyb_qp_alloc_rings(struct hyb_qp *qp, struct ib_qp_init_attr *attr,
 		num_rqe = roundup_pow_of_two(max(attr->cap.max_recv_wr, 1U));
 
 	qp->sq.mask = num_sqe - 1;
-	qp->sq.slot = kvcalloc(num_sqe, sizeof(*qp->sq.slot), GFP_KERNEL);
+	qp->sq.slot = kvcalloc(num_sqe, sizeof(*qp->sq.slot),
+			       GFP_KERNEL_ACCOUNT);
 	qp->sq.ring = hyb_ring_alloc(udata, num_sqe * sizeof(*qp->sq.ring),
 				     &qp->sq.umap, &resp->sq_key);
 	if (!qp->sq.slot || !qp->sq.ring)
@@ -226,9 +227,9 @@ static int hyb_rings_alloc(struct hyb_rings *r, const struct ib_qp_cap *cap)
 {
 	r->num_sqe = roundup_pow_of_two(max(cap->max_send_wr, 1U));
 	r->num_rqe = roundup_pow_of_two(max(cap->max_recv_wr, 1U));
-	r->sqe = kvcalloc(r->num_sqe, sizeof(*r->sqe), GFP_KERNEL);
-	r->slot = kvcalloc(r->num_sqe, sizeof(*r->slot), GFP_KERNEL);
-	r->rqe = kvcalloc(r->num_rqe, sizeof(*r->rqe), GFP_KERNEL);
+	r->sqe = kvcalloc(r->num_sqe, sizeof(*r->sqe), GFP_KERNEL_ACCOUNT);
+	r->slot = kvcalloc(r->num_sqe, sizeof(*r->slot), GFP_KERNEL_ACCOUNT);
+	r->rqe = kvcalloc(r->num_rqe, sizeof(*r->rqe), GFP_KERNEL_ACCOUNT);
 	if (r->sqe && r->slot && r->rqe)
 		return 0;
 	hyb_rings_free(r);

@@ -16,6 +16,7 @@
 #include <rdma/ib_mad.h>
 #include <rdma/uverbs_ioctl.h>
 
+#include "compat.h"
 #include "hyb_attr.h"
 #include "hybrid.h"
 
@@ -172,6 +173,10 @@ static void hyb_disassociate_ucontext(struct ib_ucontext *ibctx)
  * @umap: handle to be given to hyb_ring_free(), NULL for the kernel
  * @key: offset for mmap() that the user is told
  *
+ * Charged to the control group of who makes the queue: there may be 32768 requests
+ * in each of very many.
+ *
+ * Context: process, may sleep.
  * Return: zeroed memory, or NULL.
  */
 void *hyb_ring_alloc(struct ib_udata *udata, size_t size,
@@ -182,13 +187,13 @@ void *hyb_ring_alloc(struct ib_udata *udata, size_t size,
 
 	*umap = NULL;
 	if (!udata)
-		return kvzalloc(size, GFP_KERNEL);
+		return kvzalloc(size, GFP_KERNEL_ACCOUNT);
 
 	ctx = rdma_udata_to_drv_context(udata, struct hyb_ucontext, ibctx);
 	map = kzalloc(sizeof(*map), GFP_KERNEL);
 	if (!map)
 		return NULL;
-	map->addr = vmalloc_user(size);
+	map->addr = __vmalloc(PAGE_ALIGN(size), GFP_KERNEL_ACCOUNT | __GFP_ZERO);
 	if (!map->addr)
 		goto err_map;
 	if (rdma_user_mmap_entry_insert(&ctx->ibctx, &map->entry, size))
@@ -227,6 +232,22 @@ static void hyb_mmap_free(struct rdma_user_mmap_entry *entry)
 	kfree(map);
 }
 
+/*
+ * remap_vmalloc_range() takes memory of vmalloc_user() only, which is charged to
+ * nobody. The core has made sure that the mapping is as long as the ring.
+ */
+static int hyb_umap_insert(struct vm_area_struct *vma, const void *ring)
+{
+	unsigned long offset, size = vma->vm_end - vma->vm_start;
+	int err = 0;
+
+	vm_flags_mod(vma, VM_DONTEXPAND | VM_DONTDUMP, 0);
+	for (offset = 0; !err && offset < size; offset += PAGE_SIZE)
+		err = vm_insert_page(vma, vma->vm_start + offset,
+				     vmalloc_to_page(ring + offset));
+	return err;
+}
+
 static int hyb_mmap(struct ib_ucontext *ibctx, struct vm_area_struct *vma)
 {
 	struct rdma_user_mmap_entry *entry;
@@ -235,7 +256,7 @@ static int hyb_mmap(struct ib_ucontext *ibctx, struct vm_area_struct *vma)
 	entry = rdma_user_mmap_entry_get(ibctx, vma);
 	if (!entry)
 		return -EINVAL;
-	err = remap_vmalloc_range(vma, hyb_umap_of(entry)->addr, 0);
+	err = hyb_umap_insert(vma, hyb_umap_of(entry)->addr);
 	rdma_user_mmap_entry_put(entry);
 	return err;
 }

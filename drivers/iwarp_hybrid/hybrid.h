@@ -183,7 +183,7 @@ struct hyb_ucontext {
  * struct hyb_umap - ring memory a user may map
  * @entry: the core's bookkeeping, referenced by the owner of the ring and by
  *	   an mmap() in progress; the last reference frees the ring
- * @addr: the ring, from vmalloc_user()
+ * @addr: the ring, from __vmalloc()
  *
  * Pages that are still mapped when the ring is freed live until unmapped.
  */

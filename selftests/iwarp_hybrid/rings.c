@@ -4,11 +4,14 @@
  * with the driver, below its verbs library. Connects to hyb-target.
  *
  *   hyb-rings -h ADDRESS [-p PORT] [-n ROUNDS] [-r SEED]
+ *   hyb-rings -h ADDRESS [-p PORT] -q COUNT
  *
  * First requests with one thing wrong each, which must complete with the right
  * error; then inline data as the library posts them, a process that wants to
  * connect another one's queue pair, and ROUNDS connections whose rings are filled
  * at random. Prints TAP.
+ *
+ * Or as many queue pairs with long queues, kept until the standard input ends.
  */
 #include <errno.h>
 #include <poll.h>
@@ -35,6 +38,10 @@
 #define RQ_PAGES 2
 #define RECV_CQ_PAGES 1
 #define MAX_PAGES 9
+
+/* Of those that are only kept */
+#define LONG_WR 4096
+#define MAX_KEPT 16
 
 #define KERNEL_ADDRESS 0xffff888000100000ULL
 #define MESSAGE 256
@@ -109,19 +116,24 @@ static struct rdma_cm_id *open_id(struct ibv_qp_init_attr *attr)
 	return err ? NULL : id;
 }
 
-static int open_conn(struct conn *c)
+static struct rdma_cm_id *open_qp(unsigned int send_wr, unsigned int recv_wr)
 {
 	struct ibv_qp_init_attr attr = {
-		.cap = { .max_send_wr = SEND_WR,
-			 .max_recv_wr = RECV_WR,
+		.cap = { .max_send_wr = send_wr,
+			 .max_recv_wr = recv_wr,
 			 .max_send_sge = 1,
 			 .max_recv_sge = 1 },
 		.qp_type = IBV_QPT_RC,
 		.sq_sig_all = 1,
 	};
 
+	return open_id(&attr);
+}
+
+static int open_conn(struct conn *c)
+{
 	memset(c, 0, sizeof(*c));
-	c->id = open_id(&attr);
+	c->id = open_qp(SEND_WR, RECV_WR);
 	return c->id ? 0 : -1;
 }
 
@@ -367,12 +379,35 @@ static bool try_random(void)
 	return true;
 }
 
+/* Queue pairs without a connection, until somebody has looked at them */
+static int keep(unsigned int count)
+{
+	struct rdma_cm_id *id[MAX_KEPT];
+	unsigned int i;
+	char c;
+
+	for (i = 0; i < count && i < MAX_KEPT; i++) {
+		id[i] = open_qp(LONG_WR, LONG_WR);
+		if (!id[i]) {
+			perror("rdma_create_ep");
+			return 1;
+		}
+	}
+	puts("kept");
+	fflush(stdout);
+	while (read(STDIN_FILENO, &c, 1) > 0)
+		;
+	while (i)
+		rdma_destroy_ep(id[--i]);
+	return 0;
+}
+
 int main(int argc, char **argv)
 {
-	unsigned int i, rounds = 50, seed = time(NULL), connected = 0;
+	unsigned int i, rounds = 50, seed = time(NULL), connected = 0, kept = 0;
 	int opt, to[2], from[2];
 
-	while ((opt = getopt(argc, argv, "h:p:n:r:")) != -1) {
+	while ((opt = getopt(argc, argv, "h:p:n:q:r:")) != -1) {
 		switch (opt) {
 		case 'h':
 			host = optarg;
@@ -383,6 +418,9 @@ int main(int argc, char **argv)
 		case 'n':
 			rounds = atoi(optarg);
 			break;
+		case 'q':
+			kept = atoi(optarg);
+			break;
 		case 'r':
 			seed = atoi(optarg);
 			break;
@@ -390,6 +428,8 @@ int main(int argc, char **argv)
 			return 2;
 		}
 	}
+	if (kept)
+		return keep(kept);
 	printf("TAP version 13\n# seed %u\n", seed);
 	fflush(stdout);
 	srandom(seed);

@@ -3,11 +3,12 @@
 # vm: timeout=600
 #
 # A program that writes nonsense into the rings it shares with the driver. Its
-# requests fail, nobody else's, and the module can be unloaded afterwards.
+# requests fail, nobody else's, and the module can be unloaded afterwards. The rings
+# are charged to the control group of the program.
 
 # shellcheck source=selftests/lib/lib.sh
 . "$(dirname "$0")/../lib/lib.sh"
-need hyb-rings hyb-target rdma
+need hyb-rings hyb-target rdma jq
 
 dev_up hybrid hybrid || ktap_skip_all "no hybrid devices"
 start_bg b hyb-target -h 10.0.0.2 -p 7900
@@ -19,6 +20,40 @@ HEALTHY=$BG_PID
 HEALTHY_LOG=$BG_LOG
 wait_for 20 said connected "$HEALTHY_LOG" ||
 	ktap_fail "the healthy connection" "$(cat "$HEALTHY_LOG")"
+
+# drv_memory is all, of which a ring is nearly all here
+GROUP=/sys/fs/cgroup/rings
+drv_memory() {
+	rdma -jdd resource show qp |
+		jq "[.[] | select(.pid == $1) | .drv_memory // empty] | add // 0"
+}
+charged() { awk '$1 == "vmalloc" { print $2 }' $GROUP/memory.stat; }
+kept() {
+	local before pid
+
+	mkfifo /run/keep
+	# in a there is another /sys
+	# shellcheck disable=SC2016
+	start_bg here sh -c 'echo $$ >"$1/cgroup.procs" && shift && exec "$@" </run/keep' \
+		x $GROUP in-ns a hyb-rings -h 10.0.0.2 -p 7900 -q 4
+	exec 7>/run/keep
+	wait_for 20 said kept || ktap_fail "queue pairs" "$(cat "$BG_LOG")"
+	pid=$(cat $GROUP/cgroup.procs)
+	before=$(drv_memory "$pid")
+	ktap_check "they are long: $before octets" test "$before" -gt 2000000
+	ktap_diag "$(charged) octets charged"
+	ktap_check "a program is charged for its queues" test "$(charged)" -gt $((before * 9 / 10))
+	exec 7>&-
+	wait "$BG_PID"
+	rm -f /run/keep
+}
+[ -e /sys/fs/cgroup/cgroup.controllers ] || mount -t cgroup2 none /sys/fs/cgroup
+if echo +memory >/sys/fs/cgroup/cgroup.subtree_control && mkdir $GROUP; then
+	kept
+	ktap_check "and for them only: the group goes" wait_for 20 rmdir $GROUP
+else
+	ktap_fail "a control group for memory"
+fi
 
 in_a hyb-rings -h 10.0.0.2 -p 7900 -n "$(scaled 100 10)" > "$OUT/rings.tap" 2>&1
 ktap_diag "$(grep '^#' "$OUT/rings.tap")"
