@@ -60,6 +60,8 @@ struct st_end {
 	u32 calls, batches, solicited, runs, gaps, refs_none;
 	bool pause;		/* answer to the next call */
 	bool paused;
+	bool part;		/* the last call may have been part of a segment */
+	u32 rests;		/* calls in a pause with what such a segment has left */
 	bool stall;		/* stay in the callback until released */
 	bool inside;
 	int refuse;		/* error to answer with */

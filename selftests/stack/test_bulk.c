@@ -132,10 +132,10 @@ static void st_bulk_run(struct st_pair *p)
 	for (i = 0; i < 2; i++)
 		kt_ok(p->end[i].aborts && p->end[i].appends &&
 		      p->end[i].tx_off == st_bulk_total,
-		      "%llu octets, %u messages, %u appends, %u aborts, %u waits, %u calls, %u runs",
+		      "%llu octets, %u messages, %u appends, %u aborts, %u waits, %u calls, %u in a pause, %u runs",
 		      p->end[i].tx_off, p->end[i].tx_seq, p->end[i].appends,
 		      p->end[i].aborts, p->end[i].again, p->end[i].calls,
-		      p->end[i].runs);
+		      p->end[i].rests, p->end[i].runs);
 }
 
 /**

@@ -167,11 +167,13 @@ static int st_rx(void *ctx, const struct rdma_stack_rx *rx)
 	if (READ_ONCE(e->stall))
 		st_rx_stall(e);
 	spin_lock(&e->lock);
-	if (e->paused)
+	if (e->paused && !e->part)
 		st_fault(e, "called in a pause");
+	e->rests += e->paused;
 	e->calls++;
 	st_rx_runs(e, rx);
 	st_rx_last(e, rx);
+	e->part = rx->nr == RDMA_STACK_RUNS && !rx->last;
 	if (e->refuse)
 		rc = e->refuse;
 	else if (e->pause)
