@@ -97,7 +97,7 @@ started() {
 		STARTED[${ns}out]=$(($(of_tcp $ns out) - $(of_all $ns tx_segments)))
 		STARTED[${ns}in]=$(($(of_tcp $ns in) - $(of_all $ns rx_segments)))
 		ktap_check "$ns: start-up takes a segment each way" \
-			test ${STARTED[${ns}out]} -ge "$COUNT" -a ${STARTED[${ns}in]} -ge "$COUNT"
+			test "${STARTED[${ns}out]}" -ge "$COUNT" -a "${STARTED[${ns}in]}" -ge "$COUNT"
 	done
 }
 
