@@ -1176,14 +1176,17 @@ static void hyb_cep_work(struct work_struct *work)
 /* ------------------------------------------------------------ listening */
 
 /*
- * Namespace of a listening cm_id. The IW CM does not tell, but its only user
- * is the RDMA CM, whose object begins with a struct rdma_cm_id.
+ * What the RDMA CM knows of a listening cm_id. The IW CM does not tell, but that is
+ * its only user, whose object begins with a struct rdma_cm_id.
  */
+static const struct rdma_cm_id *hyb_listen_cm(const struct iw_cm_id *id)
+{
+	return id->context;
+}
+
 static struct net *hyb_listen_net(const struct iw_cm_id *id)
 {
-	const struct rdma_cm_id *cm_id = id->context;
-
-	return cm_id->route.addr.dev_addr.net;
+	return hyb_listen_cm(id)->route.addr.dev_addr.net;
 }
 
 /* Is the local address of a connection one of this net device? */
@@ -1416,6 +1419,21 @@ static struct hyb_lsock *hyb_lsock_new(struct net *net,
 	return ls;
 }
 
+/*
+ * May a cm_id join those that listen here? They are one listener of the RDMA CM,
+ * which gives a port to nobody else, but has ports of its own for each port space.
+ * Here these are all the same, and another one's listener may be anybody's.
+ */
+static bool hyb_lsock_admits(const struct hyb_lsock *ls,
+			     const struct hyb_lid *lid)
+{
+	const struct hyb_link *link;
+
+	lockdep_assert_held(&hyb_listen_lock);
+	link = list_first_entry(&ls->links, struct hyb_link, node);
+	return hyb_listen_cm(link->lid->id)->ps == hyb_listen_cm(lid->id)->ps;
+}
+
 /* Listen on an address, sharing the socket with other cm_ids */
 static int hyb_lid_bind(struct hyb_lid *lid,
 			const struct sockaddr_storage *addr, int ifindex,
@@ -1427,6 +1445,8 @@ static int hyb_lid_bind(struct hyb_lid *lid,
 
 	lockdep_assert_held(&hyb_listen_lock);
 	ls = hyb_lsock_find(net, addr, ifindex);
+	if (ls && !hyb_lsock_admits(ls, lid))
+		return -EADDRINUSE;
 	if (!ls)
 		ls = hyb_lsock_new(net, addr, ifindex, backlog);
 	if (IS_ERR(ls))

@@ -8,8 +8,8 @@
  *
  * First requests with one thing wrong each, which must complete with the right
  * error; then inline data as the library posts them, a process that wants to
- * connect another one's queue pair, and ROUNDS connections whose rings are filled
- * at random. Prints TAP.
+ * connect another one's queue pair, calls that it should not make (rings_calls.c), and
+ * ROUNDS connections whose rings are filled at random. Prints TAP.
  *
  * Or as many queue pairs with long queues, kept until the standard input ends.
  */
@@ -24,27 +24,16 @@
 #include <time.h>
 #include <unistd.h>
 #include <rdma/ib_user_verbs.h>
-#include <rdma/rdma_cma.h>
 #include <rdma/rdma_verbs.h>
-#include <rdma/siw-abi.h>
 
+#include "rings.h"
 #include "target.h"
-
-/* Sizes for which every ring has a number of pages of its own */
-#define SEND_WR 256
-#define RECV_WR 64
-#define SQ_PAGES 8
-#define SEND_CQ_PAGES 3
-#define RQ_PAGES 2
-#define RECV_CQ_PAGES 1
-#define MAX_PAGES 9
 
 /* Of those that are only kept */
 #define LONG_WR 4096
 #define MAX_KEPT 16
 
 #define KERNEL_ADDRESS 0xffff888000100000ULL
-#define MESSAGE 256
 
 /* More pieces than a request has elements */
 #define MAX_PIECES 7
@@ -54,14 +43,7 @@ static const char *host = "10.0.0.2";
 static const char *port = "7900";
 static int tests, failures;
 
-struct conn {
-	struct rdma_cm_id *id;
-	struct ibv_mr *mr;
-	unsigned char buf[MESSAGE];
-	unsigned char *ring[MAX_PAGES];
-};
-
-static void result(bool ok, const char *what)
+void result(bool ok, const char *what)
 {
 	failures += !ok;
 	printf("%sok %d - %s\n", ok ? "" : "not ", ++tests, what);
@@ -88,7 +70,7 @@ static void find_rings(struct conn *c)
 		fclose(maps);
 }
 
-static void disconnect(struct conn *c)
+void disconnect(struct conn *c)
 {
 	if (c->mr)
 		rdma_dereg_mr(c->mr);
@@ -97,13 +79,12 @@ static void disconnect(struct conn *c)
 	memset(c, 0, sizeof(*c));
 }
 
-static const struct rdma_conn_param conn_param = {
+const struct rdma_conn_param conn_param = {
 	.responder_resources = 4,
 	.initiator_depth = 4,
 };
 
-/* A route to the target, and a queue pair if it is wanted */
-static struct rdma_cm_id *open_id(struct ibv_qp_init_attr *attr)
+struct rdma_cm_id *open_id(struct ibv_qp_init_attr *attr)
 {
 	struct rdma_addrinfo hints = { .ai_port_space = RDMA_PS_TCP }, *res;
 	struct rdma_cm_id *id;
@@ -130,14 +111,14 @@ static struct rdma_cm_id *open_qp(unsigned int send_wr, unsigned int recv_wr)
 	return open_id(&attr);
 }
 
-static int open_conn(struct conn *c)
+int open_conn(struct conn *c)
 {
 	memset(c, 0, sizeof(*c));
 	c->id = open_qp(SEND_WR, RECV_WR);
 	return c->id ? 0 : -1;
 }
 
-static int connect_to_target(struct conn *c)
+int connect_to_target(struct conn *c)
 {
 	struct rdma_conn_param param = conn_param;
 
@@ -156,8 +137,7 @@ static int connect_to_target(struct conn *c)
 	return -1;
 }
 
-/* What the verbs library does after it has written to the send queue */
-static void doorbell(struct conn *c)
+void doorbell(struct conn *c)
 {
 	struct ib_uverbs_post_send_resp resp;
 	struct {
@@ -446,6 +426,7 @@ int main(int argc, char **argv)
 	try_theft(to[1], from[0]);
 	close(to[1]);
 	wait(NULL);
+	calls_tests();
 	for (i = 0; i < rounds; i++)
 		connected += try_random();
 	result(connected == rounds, "rings filled at random");
