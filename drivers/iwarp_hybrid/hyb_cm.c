@@ -295,7 +295,10 @@ static int hyb_cep_bind(struct hyb_cep *cep, struct hyb_qp *qp)
 	int err = -EISCONN;
 
 	spin_lock_irq(&qp->tcp.lock);
-	if (!qp->cep && !qp->tcp.sk) {
+	/* seen here, or hyb_qp_close() sees the connection */
+	if (hyb_qp_state(qp) == HYB_QP_ERROR) {
+		err = -EINVAL;
+	} else if (!qp->cep && !qp->tcp.sk) {
 		hyb_cep_get(cep);
 		hyb_qp_get(qp);
 		qp->cep = cep;

@@ -353,6 +353,45 @@ static void hyb_qp_withdraw(struct hyb_qp *qp)
 		hyb_srq_leave(qp);
 }
 
+/**
+ * hyb_qp_abort - to ERROR from any state
+ * @qp: queue pair
+ * @how: HYB_CLOSE_ABORT or HYB_CLOSE_RESET
+ *
+ * What is queued gets flushed, now or soon.
+ *
+ * Context: any.
+ */
+void hyb_qp_abort(struct hyb_qp *qp, enum hyb_close how)
+{
+	bool idle = hyb_qp_set_error(qp);
+
+	/* Also ends a connection attempt under way */
+	hyb_qp_close(qp, how);
+	if (idle || READ_ONCE(qp->sq.flushed))
+		hyb_qp_flush(qp);
+}
+
+/*
+ * Nothing completes any more; waits until the connection has let go. Frees all but
+ * what the core has allocated.
+ */
+static void hyb_qp_fini(struct hyb_qp *qp)
+{
+	struct hyb_dev *dev = qp->dev;
+
+	WRITE_ONCE(qp->dead, true);
+	hyb_attr_qp_del(qp);
+	hyb_qp_abort(qp, HYB_CLOSE_ABORT);
+	hyb_qp_withdraw(qp);
+	hyb_data_fini(qp);
+	hyb_cq_clean(qp->scq, qp);
+	hyb_cq_clean(qp->rcq, qp);
+	put_pid(qp->owner);
+	hyb_qp_free_memory(qp);
+	atomic_dec(&dev->num_qp);
+}
+
 static int hyb_qp_tell_user(struct hyb_qp *qp, struct ib_udata *udata,
 			    struct siw_uresp_create_qp *resp)
 {
@@ -401,13 +440,11 @@ static int hyb_create_qp(struct ib_qp *ibqp, struct ib_qp_init_attr *attr,
 		goto err_data;
 	hyb_attr_qp_add(qp);
 	err = udata ? hyb_qp_tell_user(qp, udata, &resp) : 0;
+	/* another thread may have guessed its number and connected it */
 	if (err)
-		goto err_attr;
-	return 0;
+		hyb_qp_fini(qp);
+	return err;
 
-err_attr:
-	hyb_attr_qp_del(qp);
-	hyb_qp_withdraw(qp);
 err_data:
 	hyb_data_fini(qp);
 err_memory:
@@ -415,25 +452,6 @@ err_memory:
 	hyb_qp_free_memory(qp);
 	atomic_dec(&dev->num_qp);
 	return err;
-}
-
-/**
- * hyb_qp_abort - to ERROR from any state
- * @qp: queue pair
- * @how: HYB_CLOSE_ABORT or HYB_CLOSE_RESET
- *
- * What is queued gets flushed, now or soon.
- *
- * Context: any.
- */
-void hyb_qp_abort(struct hyb_qp *qp, enum hyb_close how)
-{
-	bool idle = hyb_qp_set_error(qp);
-
-	/* Also ends a connection attempt under way */
-	hyb_qp_close(qp, how);
-	if (idle || READ_ONCE(qp->sq.flushed))
-		hyb_qp_flush(qp);
 }
 
 static int hyb_qp_modify_state(struct hyb_qp *qp, enum ib_qp_state to)
@@ -544,19 +562,7 @@ static int hyb_query_qp(struct ib_qp *ibqp, struct ib_qp_attr *attr, int mask,
  */
 static int hyb_destroy_qp(struct ib_qp *ibqp, struct ib_udata *udata)
 {
-	struct hyb_qp *qp = hyb_qp_of(ibqp);
-	struct hyb_dev *dev = qp->dev;
-
-	WRITE_ONCE(qp->dead, true);
-	hyb_attr_qp_del(qp);
-	hyb_qp_abort(qp, HYB_CLOSE_ABORT);
-	hyb_qp_withdraw(qp);
-	hyb_data_fini(qp);
-	hyb_cq_clean(qp->scq, qp);
-	hyb_cq_clean(qp->rcq, qp);
-	put_pid(qp->owner);
-	hyb_qp_free_memory(qp);
-	atomic_dec(&dev->num_qp);
+	hyb_qp_fini(hyb_qp_of(ibqp));
 	return 0;
 }
 

@@ -5,12 +5,29 @@
  */
 #include <endian.h>
 #include <errno.h>
+#include <fcntl.h>
+#include <poll.h>
+#include <pthread.h>
 #include <stdio.h>
 #include <string.h>
+#include <sys/ioctl.h>
+#include <sys/mman.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+#include <linux/userfaultfd.h>
+#include <rdma/ib_user_verbs.h>
 
 #include "rings.h"
 
 #define PORT 7911
+#define WAIT_MS 20000
+
+static bool readable(int fd, int ms)
+{
+	struct pollfd p = { .fd = fd, .events = POLLIN };
+
+	return poll(&p, 1, ms) == 1;
+}
 
 /* ------------------------------------------------- a port of another port space */
 
@@ -53,7 +70,146 @@ static void try_ports(void)
 	rdma_destroy_event_channel(channel);
 }
 
+/* -------------------------------------------------- a queue pair that is no more */
+
+static void try_error_state(void)
+{
+	struct ibv_qp_attr attr = { .qp_state = IBV_QPS_ERR };
+	struct rdma_conn_param param = conn_param;
+	struct conn c;
+	int err = 0;
+
+	if (!open_conn(&c) && !ibv_modify_qp(c.id->qp, &attr, IBV_QP_STATE) &&
+	    rdma_connect(c.id, &param))
+		err = errno;
+	printf("# %s\n", strerror(err));
+	result(err == EINVAL, "a queue pair in state ERR is not connected");
+	disconnect(&c);
+}
+
+/* --------------------------------------------- a queue pair that is half made */
+
+/* The answer of the driver has a page of its own, which is not there */
+struct half {
+	struct conn other; /* whose queues it gets, and its number */
+	struct rdma_cm_id *id; /* that it is connected by meanwhile */
+	unsigned char *page;
+	int uffd;
+	int err;
+	bool connected;
+	int done[2];
+};
+
+static void *half_make(void *arg)
+{
+	struct half *h = arg;
+	struct rdma_cm_id *id = h->other.id;
+	size_t core = sizeof(struct ib_uverbs_create_qp_resp);
+	struct {
+		struct ib_uverbs_cmd_hdr hdr;
+		struct ib_uverbs_create_qp cmd;
+	} req = {
+		.hdr = { .command = IB_USER_VERBS_CMD_CREATE_QP,
+			 .in_words = sizeof(req) / 4,
+			 .out_words =
+				 (core + sizeof(struct siw_uresp_create_qp)) /
+				 4 },
+		.cmd = { .response = (uintptr_t)h->page - core,
+			 .pd_handle = id->pd->handle,
+			 .send_cq_handle = id->send_cq->handle,
+			 .recv_cq_handle = id->recv_cq->handle,
+			 .max_send_wr = 1,
+			 .max_recv_wr = 1,
+			 .max_send_sge = 1,
+			 .max_recv_sge = 1,
+			 .qp_type = IBV_QPT_RC },
+	};
+
+	h->err = write(id->verbs->cmd_fd, &req, sizeof(req)) < 0 ? errno : 0;
+	if (write(h->done[1], "", 1) != 1)
+		perror("pipe");
+	return NULL;
+}
+
+/* Two pages, and whoever touches the second waits for us */
+static bool half_page(struct half *h)
+{
+	size_t page = getpagesize();
+	struct uffdio_api api = { .api = UFFD_API };
+	struct uffdio_register reg = { .mode = UFFDIO_REGISTER_MODE_MISSING };
+	unsigned char *p;
+
+	p = mmap(NULL, 2 * page, PROT_READ | PROT_WRITE,
+		 MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+	h->uffd = syscall(SYS_userfaultfd, O_CLOEXEC | O_NONBLOCK);
+	if (p == MAP_FAILED || h->uffd < 0 || ioctl(h->uffd, UFFDIO_API, &api))
+		return false;
+	h->page = p + page;
+	reg.range.start = (uintptr_t)h->page;
+	reg.range.len = page;
+	return !ioctl(h->uffd, UFFDIO_REGISTER, &reg);
+}
+
+/* The driver waits for the page: connect what it makes, then there is none */
+static bool half_connect(struct half *h)
+{
+	struct rdma_conn_param param = conn_param;
+	size_t page = getpagesize();
+	struct uffdio_range range = { (uintptr_t)h->page, page };
+
+	if (!readable(h->uffd, WAIT_MS))
+		return false;
+	param.qp_num = h->other.id->qp->qp_num + 1;
+	h->id = open_id(NULL);
+	h->connected = h->id && !rdma_connect(h->id, &param);
+	return !munmap(h->page, page) && !ioctl(h->uffd, UFFDIO_WAKE, &range);
+}
+
+/* Of a kernel without userfaultfd() only that can be said */
+static void half_skip(void)
+{
+	printf("# SKIP a queue pair that is half made: %s\n", strerror(errno));
+}
+
+static void half_end(struct half *h)
+{
+	disconnect(&h->other);
+	if (h->uffd >= 0)
+		close(h->uffd);
+	close(h->done[0]);
+	close(h->done[1]);
+}
+
+static void try_half_made(void)
+{
+	struct half h = { .uffd = -1 };
+	pthread_t thread;
+
+	if (open_conn(&h.other) || pipe(h.done)) {
+		result(false, "a queue pair that is half made");
+		return;
+	}
+	if (!half_page(&h)) {
+		half_skip();
+		half_end(&h);
+		return;
+	}
+	pthread_create(&thread, NULL, half_make, &h);
+	result(half_connect(&h) && h.connected,
+	       "a queue pair that is half made can be connected");
+	result(readable(h.done[0], WAIT_MS),
+	       "that it cannot be made in the end does not wait for that");
+	/* if it did: until now */
+	if (h.id)
+		rdma_destroy_ep(h.id);
+	pthread_join(thread, NULL);
+	result(h.err == EFAULT, "its maker is told");
+	half_end(&h);
+}
+
 void calls_tests(void)
 {
 	try_ports();
+	try_error_state();
+	try_half_made();
 }
