@@ -96,8 +96,15 @@ static void hyb_qp_fault_work(struct work_struct *work)
 {
 	struct hyb_qp *qp = container_of(work, struct hyb_qp, fault);
 
-	hyb_qp_event(qp, IB_EVENT_QP_FATAL);
-	hyb_qp_close(qp, HYB_CLOSE_ABORT);
+	/*
+	 * Once: a program can leave its completion queue full and go on posting,
+	 * and the core keeps all events that it does not read.
+	 */
+	if (!qp->faulted) {
+		qp->faulted = true;
+		hyb_qp_event(qp, IB_EVENT_QP_FATAL);
+		hyb_qp_close(qp, HYB_CLOSE_ABORT);
+	}
 	hyb_qp_put(qp);
 }
 

@@ -459,6 +459,7 @@ struct hyb_srq {
  * @state: HYB_QP_*
  * @access: IB_ACCESS_* of modify_qp, for query_qp; regions have their own
  * @fault: aborts the connection from a context that must not do so itself
+ * @faulted: it has, which is once
  * @sq: send queue
  * @rq: receive queue
  * @tcp: transport layer's part
@@ -495,6 +496,7 @@ struct hyb_qp {
 	int access;
 	bool user;
 	bool dead;
+	bool faulted;
 
 	struct hyb_sq sq;
 	struct hyb_rq rq;

@@ -20,7 +20,10 @@
 #include "rings.h"
 
 #define PORT 7911
+#define DOORBELLS 8
 #define WAIT_MS 20000
+/* for what must not come */
+#define QUIET_MS 500
 
 static bool readable(int fd, int ms)
 {
@@ -207,9 +210,61 @@ static void try_half_made(void)
 	half_end(&h);
 }
 
+/* ------------------------------------------------------------ more and more events */
+
+/* Events of that kind, until there are none for a while or more than one */
+static int count_events(struct ibv_context *verbs, enum ibv_event_type type,
+			int ms)
+{
+	struct ibv_async_event event;
+	int n = 0;
+
+	while (n < 2 && readable(verbs->async_fd, ms)) {
+		if (ibv_get_async_event(verbs, &event))
+			break;
+		n += event.event_type == type;
+		ibv_ack_async_event(&event);
+	}
+	return n;
+}
+
+static void post_nonsense(struct conn *c, unsigned int i)
+{
+	struct siw_sqe *sqe = (struct siw_sqe *)c->ring[SQ_PAGES] + i;
+
+	sqe->opcode = 255;
+	__atomic_store_n(&sqe->flags, SIW_WQE_VALID, __ATOMIC_SEQ_CST);
+	doorbell(c);
+}
+
+/* The core keeps events that are not read: there must be an end of them */
+static void try_many_events(void)
+{
+	struct conn c;
+	unsigned int i;
+	int first, more;
+
+	if (connect_to_target(&c)) {
+		result(false, "a connection for events");
+		return;
+	}
+	/* no room for a completion, and there never will be */
+	memset(c.ring[SEND_CQ_PAGES], 0xff, 2 * getpagesize());
+	post_nonsense(&c, 0);
+	first = count_events(c.id->verbs, IBV_EVENT_QP_FATAL, WAIT_MS / 4);
+	for (i = 1; i <= DOORBELLS; i++)
+		post_nonsense(&c, i);
+	more = count_events(c.id->verbs, IBV_EVENT_QP_FATAL, QUIET_MS);
+	printf("# events: %d, then %d\n", first, more);
+	result(first == 1, "a completion that is lost is an event");
+	result(!more, "and the queue pair has no more of them");
+	disconnect(&c);
+}
+
 void calls_tests(void)
 {
 	try_ports();
 	try_error_state();
 	try_half_made();
+	try_many_events();
 }
