@@ -430,7 +430,10 @@ static bool hyb_sq_flush_one(struct hyb_qp *qp)
 	return true;
 }
 
-/* A user can post as fast as we flush: one round of the ring, then it waits */
+/*
+ * A user can post as fast as we flush: one round of the ring, then it waits until
+ * the doorbell rings. The kernel gets all that it posts back.
+ */
 static void hyb_sq_flush(struct hyb_qp *qp)
 {
 	struct hyb_sq *sq = &qp->sq;
@@ -444,7 +447,8 @@ static void hyb_sq_flush(struct hyb_qp *qp)
 		if (!left)
 			left = 2 * (sq->mask + 1);
 		for (n = 0; n < HYB_FLUSH_BATCH && more; n++)
-			more = hyb_sq_flush_one(qp) && --left;
+			more = hyb_sq_flush_one(qp) &&
+			       (!qp->user || --left);
 		sq->flushed = !more;
 		spin_unlock_irqrestore(&sq->lock, flags);
 	}
@@ -469,7 +473,7 @@ static void hyb_rq_flush(struct hyb_qp *qp)
 			}
 			hyb_rq_complete(qp, &rqe, 0, 0, false,
 					SIW_WC_WR_FLUSH_ERR);
-			more = --left;
+			more = !qp->user || --left;
 		}
 		rq->flushed = !more;
 		spin_unlock_irqrestore(&rq->lock, flags);

@@ -6,8 +6,9 @@
 # atomic operations of RFC 7306 between hybrid devices, over every way of placing
 # markers, and that posting them is refused when the peer is siw. Then the ways
 # in which a connection ends, also when the peer is not there any more; that queues
-# can get other sizes; that much which waits is not received in one go; and that memory
-# which TCP had by reference may change when a request is complete.
+# can get other sizes, and lose nothing when they are flushed; that much which waits is
+# not received in one go; and that memory which TCP had by reference may change when a
+# request is complete.
 
 # shellcheck source=selftests/lib/lib.sh
 . "$(dirname "$0")/../lib/lib.sh"
@@ -47,6 +48,7 @@ vt imm
 vt atomic
 vt close
 vt resize
+vt flush
 
 # much more than the 1 MiB of a round is there, on both connections, when the first
 # of it can be received, and nothing comes any more that could begin another round

@@ -9,6 +9,7 @@
  *	vt_atomic.c	atomic operations
  *	vt_close.c	ends of connections
  *	vt_resize.c	queues that get other sizes
+ *	vt_flush.c	receives that are posted while a queue is flushed
  *	vt_flood.c	much that waits for a receive
  *	vt_conn.c	two queue pairs, connected by rdma_cm; requests
  *	ktest.c		debugfs, results, steps of connecting
@@ -95,6 +96,7 @@ void vt_imm_tests(void);
 void vt_atomic_tests(void);
 void vt_close_tests(void);
 void vt_resize_tests(void);
+void vt_flush_tests(void);
 void vt_stranger_tests(const char *args);
 int vt_fetch_test(const char *args);
 void vt_private_tests(void);

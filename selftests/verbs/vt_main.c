@@ -8,6 +8,7 @@
  *	atomic			atomic operations
  *	close			ends of connections
  *	resize			queues get other sizes
+ *	flush			receives are posted while a queue is flushed
  *	stranger a|b		that side's peer knows neither
  *	fetch ADDR PORT		an atomic operation, for a peer that is no test
  *	private			private data, as long as rdma_cm takes
@@ -37,6 +38,8 @@ static int vt_run(const char *test, const char *args)
 		vt_close_tests();
 	else if (!strcmp(test, "resize"))
 		vt_resize_tests();
+	else if (!strcmp(test, "flush"))
+		vt_flush_tests();
 	else if (!strcmp(test, "stranger"))
 		vt_stranger_tests(args);
 	else if (!strcmp(test, "fetch"))
