@@ -1279,6 +1279,16 @@ static void hyb_lsock_free(struct kref *ref)
 	kfree(container_of(ref, struct hyb_lsock, ref));
 }
 
+/*
+ * By RST: a FIN would not be sent again, see hyb_cep_linger(), and if the peer does
+ * not acknowledge it, the socket would be there for ever.
+ */
+static void hyb_lsock_refuse(struct socket *sock)
+{
+	sock_no_linger(sock->sk);
+	sock_release(sock);
+}
+
 static void hyb_lsock_work(struct work_struct *work)
 {
 	struct hyb_lsock *ls = container_of(work, struct hyb_lsock, work);
@@ -1300,7 +1310,7 @@ static void hyb_lsock_work(struct work_struct *work)
 		/* not the listener's callback, which may be gone some day */
 		sock->sk->sk_data_ready = data_ready;
 		if (!lid || hyb_lid_take(lid, sock))
-			sock_release(sock);
+			hyb_lsock_refuse(sock);
 	}
 	kref_put(&ls->ref, hyb_lsock_free);
 }

@@ -1,0 +1,50 @@
+#!/bin/bash
+# SPDX-License-Identifier: GPL-2.0
+# vm: timeout=200
+#
+# Connections that a listener does not take, as it waits for the Requests of too many
+# others: nothing is left of them, though their peer does not answer the end. TCP
+# does not ask it again for a socket of the kernel.
+
+# shellcheck source=selftests/lib/lib.sh
+. "$(dirname "$0")/../lib/lib.sh"
+need hyb-target rdma tc ss python3
+
+STARTING=1024 # HYB_MAX_STARTING
+MORE=64
+
+# sockets STATE: in b, of the listener's port
+sockets() { in_b ss -Hant state "$1" sport = :7970 | wc -l; }
+as_many() { [ "$(sockets established)" -le "$STARTING" ]; }
+
+dev_up hybrid hybrid || ktap_skip_all "no hybrid devices"
+start_bg b hyb-target -h 10.0.0.2 -p 7970
+TARGET=$BG_PID
+wait_for 20 said listening || ktap_fail "the target listens" "$(cat "$BG_LOG")"
+
+# nobody hears of a FIN
+tc -n b qdisc add dev vb clsact
+tc -n b filter add dev vb egress protocol ip u32 match ip protocol 6 0xff \
+	match u8 0x01 0x01 at 33 action drop || ktap_skip_all "no filter for FIN"
+mkfifo /tmp/more
+in_a python3 "$(dirname "$0")/refused.py" 10.0.0.2 7970 $STARTING $MORE \
+	</tmp/more >"$OUT/refused.log" 2>&1 &
+PEER=$!
+exec 5>/tmp/more
+ktap_check "as many as may wait" wait_for 20 said "connected $STARTING" \
+	"$OUT/refused.log"
+echo >&5
+ktap_check "and more" wait_for 20 said "connected $((STARTING + MORE))" \
+	"$OUT/refused.log"
+ktap_check "which are not taken" wait_for 20 as_many
+ktap_check "some of the others still wait" [ "$(sockets established)" -gt 0 ]
+ktap_is "nothing is left of them" "$(sockets fin-wait-1)" 0
+ktap_diag "$(in_b ss -Hanto state fin-wait-1 sport = :7970 | head -n 2)"
+exec 5>&-
+wait $PEER
+rm /tmp/more
+tc -n b qdisc del dev vb clsact
+stop_bg "$TARGET"
+ktap_check "the devices go" dev_down
+ktap_check "the module goes" wait_for 20 modprobe -r iwarp_hybrid
+ktap_done
