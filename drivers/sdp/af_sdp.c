@@ -135,6 +135,25 @@ static void sdp_clear_local(struct sock *sk)
 	spin_unlock_bh(&sdp->lock);
 }
 
+/* What bind() gave is left; the address may be that of a connection. */
+static void sdp_reset_local(struct sock *sk)
+{
+	struct sdp_sock *sdp = sdp_sk(sk);
+	union sdp_addr any = {};
+
+	if (!sdp->user_bound) {
+		sdp_clear_local(sk);
+		return;
+	}
+	if (sk->sk_userlocks & SOCK_BINDADDR_LOCK)
+		return;
+	any.sa.sa_family = sdp->v6 ? AF_INET6 : AF_INET;
+	spin_lock_bh(&sdp->lock);
+	any.v4.sin_port = sdp->local.v4.sin_port;
+	sdp_set_local(sk, &any.sa);
+	spin_unlock_bh(&sdp->lock);
+}
+
 /**
  * sdp_device_name - RDMA device of a connection
  * @sk: socket, locked
@@ -787,8 +806,7 @@ static void sdp_disconnect(struct sock *sk)
 	}
 	sdp_abort(sk);
 	sdp_rx_purge(sk);
-	if (!sdp->user_bound)
-		sdp_clear_local(sk);
+	sdp_reset_local(sk);
 	spin_lock_bh(&sdp->lock);
 	sdp_set_peer(sk, (struct sockaddr *)&any);
 	sdp_set_state(sk, TCP_CLOSE);

@@ -198,6 +198,47 @@ def linklocal_disconnected():
 
 
 @case
+def wildcard_disconnected():
+    """The port stays, the address of the connection does not: another one has its own"""
+    port, own = next(PORTS), next(PORTS)
+    lsn = listener("0.0.0.0", port)
+    sock = client("10.0.0.2", port, local=("0.0.0.0", own))
+    told = [exchange(lsn, sock)]
+    LIBC.connect(sock.fileno(), struct.pack("=H14x", socket.AF_UNSPEC), 16)
+    told.append(name(sock.getsockname()))
+    sock.connect(("10.0.1.2", port))
+    told.append(exchange(lsn, sock))
+    if sock.getsockname()[1] != own:
+        raise OSError(errno.EPROTO, "wrong")
+    return ", ".join(told)
+
+
+@case
+def wildcard_refused():
+    """The same when the first attempt fails, of a socket of IPv6"""
+    port, own = next(PORTS), next(PORTS)
+    sock = new("a", socket.AF_INET6, patience=None)
+    sock.bind(("::", own))
+    told = [errno.errorcode[sock.connect_ex(("::ffff:10.0.0.2", port))],
+            name(sock.getsockname())]
+    lsn = listener("::", port)
+    sock.connect(("::ffff:10.0.1.2", port))
+    told.append(exchange(lsn, sock))
+    return ", ".join(told)
+
+
+@case
+def address_disconnected():
+    """An address that bind() gave stays"""
+    port, own = next(PORTS), next(PORTS)
+    lsn = listener("0.0.0.0", port)
+    sock = client("10.0.0.2", port, local=("10.0.0.1", own))
+    exchange(lsn, sock)
+    LIBC.connect(sock.fileno(), struct.pack("=H14x", socket.AF_UNSPEC), 16)
+    return name(sock.getsockname())
+
+
+@case
 def scope_of_global():
     """Means nothing"""
     return reach("fd00::2", ("fd00::2", VB_IF), VA_IF)
