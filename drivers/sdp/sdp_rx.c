@@ -689,6 +689,7 @@ int sdp_recvmsg_locked(struct sock *sk, struct msghdr *msg, size_t len,
 		       int flags)
 {
 	struct sdp_sock *sdp = sdp_sk(sk);
+	int dis = sk->sk_disconnects;
 	struct sdp_read r = {
 		.msg = msg, .len = len, .flags = flags, .seq = sdp->copied_seq,
 		.inline_urg = sock_flag(sk, SOCK_URGINLINE),
@@ -705,6 +706,11 @@ int sdp_recvmsg_locked(struct sock *sk, struct msghdr *msg, size_t len,
 	r.wait = r.timeo;
 	r.target = sock_rcvlowat(sk, flags & MSG_WAITALL, len);
 	do {
+		/* another connection is none of its business */
+		if (sk->sk_disconnects != dis) {
+			err = -EPIPE;
+			break;
+		}
 		if (sdp_rx_at_urg(sdp, &r)) {
 			if (r.copied)
 				break;

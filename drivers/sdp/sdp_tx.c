@@ -332,15 +332,19 @@ static bool sdp_tx_corked(const struct sock *sk, int flags)
 	return (flags & MSG_MORE) || READ_ONCE(sdp->cork);
 }
 
-/* Part of sendmsg that runs once per piece; returns < 0 to stop. */
+/*
+ * Part of sendmsg that runs once per piece; returns < 0 to stop, also when the
+ * socket has been disconnected since @dis: another connection is none of its business.
+ */
 static int sdp_send_piece(struct sock *sk, struct msghdr *msg, int flags,
-			  long *timeo)
+			  long *timeo, int dis)
 {
 	struct sdp_conn *conn;
 	int n;
 
 	do {
-		if (sk->sk_err || sk->sk_shutdown & SEND_SHUTDOWN)
+		if (sk->sk_err || sk->sk_shutdown & SEND_SHUTDOWN ||
+		    sk->sk_disconnects != dis)
 			return -EPIPE;
 		conn = sdp_sk(sk)->conn;
 		if (!conn)
@@ -371,6 +375,7 @@ static void sdp_tx_count_large(struct sock *sk, struct msghdr *msg)
 static int sdp_sendmsg_locked(struct sock *sk, struct msghdr *msg)
 {
 	int flags = msg->msg_flags, copied = 0, err;
+	int dis = sk->sk_disconnects;
 	struct sdp_conn *conn;
 	long timeo;
 	bool app;
@@ -391,7 +396,7 @@ static int sdp_sendmsg_locked(struct sock *sk, struct msghdr *msg)
 	sdp_tx_count_large(sk, msg);
 	app = sdp_ring_enter(sk);
 	while (msg_data_left(msg)) {
-		err = sdp_send_piece(sk, msg, flags, &timeo);
+		err = sdp_send_piece(sk, msg, flags, &timeo, dis);
 		if (err < 0)
 			break;
 		copied += err;

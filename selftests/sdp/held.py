@@ -252,6 +252,37 @@ def case_absent_recv():
     absent(LIBC.recv)
 
 
+def moved(call, flags):
+    """A call waits for memory, and another thread gives the socket another connection: the
+    call is at the first one, ends with what it had there, and the other does not see it"""
+    page = mmap.PAGESIZE
+    with listener() as lsn, socket.create_connection(("10.0.0.2", PORT)) as sock, \
+            lsn.accept()[0] as first, Absent(2 * page, page) as memory:
+        first.send(bytes(page + 1))
+        thread = Held(memory.use, call, sock, flags)
+        thread.start()
+        wait("it waits for memory", memory.asked_for)
+        LIBC.connect(sock.fileno(), struct.pack("=H14x", socket.AF_UNSPEC), 16)
+        sock.connect(("10.0.0.2", PORT))
+        with lsn.accept()[0] as second:
+            second.sendall(b"x" * 2 * page)
+            memory.come()
+            expect("the call", thread.end(), 0)
+            expect("its octets", memory.got, page)
+            expect("data of the other are there", read_all(sock, 2 * page) == b"x" * 2 * page,
+                   True)
+            sock.shutdown(socket.SHUT_WR)
+            expect("what the other has got", second.recv(9), b"")
+
+
+def case_moved_send():
+    moved(LIBC.send, 0)
+
+
+def case_moved_recv():
+    moved(LIBC.recv, socket.MSG_WAITALL)
+
+
 LARGE = 1 << 18     # octets that go without copies, see held.sh
 
 
