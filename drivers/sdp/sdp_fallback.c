@@ -77,9 +77,9 @@ static void sdp_tcp_copy_tcp(const struct sdp_sock *sdp, struct socket *tcp)
 	};
 	int i;
 
+	/* those that are 0 as well: they may have been copied before, with a value */
 	for (i = 0; i < ARRAY_SIZE(opts); i++)
-		if (opts[i].val)
-			sdp_tcp_set(tcp, SOL_TCP, opts[i].name, opts[i].val);
+		sdp_tcp_set(tcp, SOL_TCP, opts[i].name, opts[i].val);
 }
 
 static void sdp_tcp_copy_ip(const struct sock *sk, struct sock *tsk)
@@ -276,6 +276,8 @@ bool sdp_tcp_instead(struct sock *sk)
 	if (sk->sk_state != TCP_SYN_SENT || !sdp->tcp || !sdp->fallback ||
 	    sock_flag(sk, SOCK_DEAD))
 		return false;
+	/* what was set since connect() began */
+	sdp_tcp_prepare(sk);
 	if (sdp->user_bound && sdp_tcp_bind(sk, true))
 		return false;
 	len = sdp_tcp_addr(sk, &sdp->peer, &ss);

@@ -290,6 +290,36 @@ def nonblocking():
     sysctl("a", "fallback_timeout", 3)
 
 
+LATER = [
+    (socket.SOL_SOCKET, socket.SO_KEEPALIVE, 1),
+    (socket.SOL_SOCKET, socket.SO_RCVLOWAT, 5),
+    (socket.IPPROTO_TCP, socket.TCP_NODELAY, 1),
+    (socket.IPPROTO_TCP, socket.TCP_KEEPIDLE, 78),
+    (socket.IPPROTO_TCP, socket.TCP_CORK, 0),
+    (socket.IPPROTO_IP, socket.IP_TTL, 34),
+]
+
+
+def meanwhile():
+    """What is set while nobody answers SDP is set for TCP."""
+    p = new_port()
+    sysctl("a", "fallback_timeout", 1)
+    with listener(tcp("b"), B, p + OFFSET), listener(tcp("b"), B, p) as l:
+        with sdp("a") as c:
+            c.setsockopt(socket.IPPROTO_TCP, socket.TCP_CORK, 1)
+            c.setblocking(False)
+            c.connect_ex((B, p))
+            for opt in LATER:
+                c.setsockopt(*opt)
+            select.select([], [c], [], 20)
+            same("TCP after options", domain(c), socket.AF_INET)
+            for level, name, value in LATER:
+                same("set late: option %d of level %d" % (name, level),
+                     c.getsockopt(level, name), value)
+            l.accept()[0].close()
+    sysctl("a", "fallback_timeout", 3)
+
+
 def sigio():
     p = new_port()
     got = []
@@ -579,6 +609,7 @@ def main():
     blocking()
     ok("counted", counter("a", "tcp_connects") >= connects + 2)
     nonblocking()
+    meanwhile()
     sigio()
     no_device()
     server()
