@@ -765,6 +765,7 @@ static void sdp_rx_put_inq(struct sock *sk, struct msghdr *msg)
 int sdp_recvmsg(struct socket *sock, struct msghdr *msg, size_t len, int flags)
 {
 	struct sock *sk = sock->sk;
+	struct socket *tcp;
 	int ret, inq;
 
 	if (unlikely(flags & MSG_ERRQUEUE))
@@ -775,6 +776,10 @@ int sdp_recvmsg(struct socket *sock, struct msghdr *msg, size_t len, int flags)
 	ret = sdp_recvmsg_locked(sk, msg, len, flags);
 	inq = READ_ONCE(sdp_sk(sk)->recvmsg_inq);
 	release_sock(sk);
+	/* it waited for the connection, and that is one of TCP */
+	tcp = ret < 0 ? sdp_tcp_on(sk) : NULL;
+	if (unlikely(tcp))
+		return tcp->ops->recvmsg(tcp, msg, len, flags);
 	if (ret >= 0) {
 		msg->msg_namelen = 0;
 		if (inq)
@@ -957,7 +962,8 @@ ssize_t sdp_splice_read(struct socket *sock, loff_t *ppos,
 {
 	struct sock *sk = sock->sk;
 	struct sdp_read r = { .target = 1, };
-	ssize_t ret, done = 0;
+	ssize_t ret = 0, done = 0;
+	struct socket *tcp;
 
 	if (*ppos)
 		return -ESPIPE;
@@ -987,7 +993,9 @@ ssize_t sdp_splice_read(struct socket *sock, loff_t *ppos,
 			break;
 	}
 	release_sock(sk);
-	if (done)
+	if (done || ret >= 0)
 		return done;
-	return len && ret < 0 ? ret : 0;
+	/* it waited for the connection, and that is one of TCP */
+	tcp = sdp_tcp_on(sk);
+	return tcp ? tcp->ops->splice_read(tcp, ppos, pipe, len, flags) : ret;
 }

@@ -413,6 +413,9 @@ static int sdp_sendmsg_locked(struct sock *sk, struct msghdr *msg)
 	if (!err)
 		return 0;
 error:
+	/* nothing is wrong, the caller goes on with TCP */
+	if (sdp_tcp_on(sk))
+		return err;
 	return sk_stream_error(sk, flags, err);
 }
 
@@ -451,6 +454,7 @@ int sdp_sendmsg(struct socket *sock, struct msghdr *msg, size_t len)
 {
 	struct sock *sk = sock->sk;
 	struct sockcm_cookie sockc;
+	struct socket *tcp;
 	int ret;
 
 	if (msg->msg_flags & MSG_FASTOPEN)
@@ -467,7 +471,9 @@ int sdp_sendmsg(struct socket *sock, struct msghdr *msg, size_t len)
 	else
 		ret = sdp_sendmsg_locked(sk, msg);
 	release_sock(sk);
-	return ret;
+	/* it waited for the connection, and that is one of TCP */
+	tcp = ret < 0 ? sdp_tcp_on(sk) : NULL;
+	return unlikely(tcp) ? tcp->ops->sendmsg(tcp, msg, len) : ret;
 }
 
 #ifdef HAVE_PROTO_OPS_SENDPAGE

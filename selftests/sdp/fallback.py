@@ -301,7 +301,7 @@ LATER = [
 
 
 def meanwhile():
-    """What is set while nobody answers SDP is set for TCP."""
+    """What is done to a socket while nobody answers SDP is done to TCP."""
     p = new_port()
     sysctl("a", "fallback_timeout", 1)
     with listener(tcp("b"), B, p + OFFSET), listener(tcp("b"), B, p) as l:
@@ -317,7 +317,46 @@ def meanwhile():
                 same("set late: option %d of level %d" % (name, level),
                      c.getsockopt(level, name), value)
             l.accept()[0].close()
+        waits(p, l, "recv", lambda c: c.recv(9))
+        waits(p, l, "splice", spliced)
     sysctl("a", "fallback_timeout", 3)
+
+
+def waits(p, l, what, read):
+    """Calls that wait for the connection get one of TCP"""
+    with sdp("a") as c:
+        c.setblocking(False)
+        c.connect_ex((B, p))
+        c.setblocking(True)
+        got = []
+        t = threading.Thread(target=lambda: got.append(attempt(read, c)))
+        t.start()
+        same("send waits for the connection", attempt(c.send, b"early"), 5)
+        same("which is TCP", domain(c), socket.AF_INET)
+        s = l.accept()[0]
+        s.settimeout(20)
+        same("what it has sent", attempt(s.recv, 9), b"early")
+        s.send(b"answer")
+        t.join(20)
+        same("so does " + what, got, [b"answer"])
+        s.close()
+
+
+def spliced(c):
+    r, w = os.pipe()
+    try:
+        return os.read(r, os.splice(c.fileno(), w, 9))
+    finally:
+        os.close(r)
+        os.close(w)
+
+
+def attempt(call, *args):
+    """Its result, or the name of its error"""
+    try:
+        return call(*args)
+    except OSError as e:
+        return errno.errorcode.get(e.errno, str(e))
 
 
 def sigio():
