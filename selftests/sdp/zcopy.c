@@ -268,6 +268,18 @@ static void be_source(int s, const struct request *r)
 	munmap(buf, r->bytes);
 }
 
+static void wait_gate(uint32_t gate)
+{
+	char path[64];
+
+	if (!gate)
+		return;
+	snprintf(path, sizeof(path), GATE_PATH, gate);
+	while (access(path, F_OK))
+		usleep(1000);
+	unlink(path);
+}
+
 static void *serve_one(void *arg)
 {
 	int s = (int)(long)arg, threshold = 65536;
@@ -281,6 +293,7 @@ static void *serve_one(void *arg)
 			break;
 		}
 		usleep(r.sleep_ms * 1000);
+		wait_gate(r.gate);
 		if (is(&r, "source")) {
 			setsockopt(s, SOL_SDP, SDP_ZCOPY, &threshold,
 				   sizeof(threshold));

@@ -19,8 +19,12 @@ struct request {
 	uint32_t size;
 	uint32_t offset;
 	uint32_t sleep_ms;
+	uint32_t gate; /* not before GATE_PATH is there; 0: at once */
 	char mode[12];
 };
+
+/* A client makes it for its server, who takes it away. */
+#define GATE_PATH "/tmp/sdp-zcopy-gate-%u"
 
 /* Both print what is wrong, and end the program. */
 void fail(const char *what) __attribute__((noreturn));
