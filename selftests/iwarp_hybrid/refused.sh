@@ -26,11 +26,11 @@ wait_for 20 said listening || ktap_fail "the target listens" "$(cat "$BG_LOG")"
 tc -n b qdisc add dev vb clsact
 tc -n b filter add dev vb egress protocol ip u32 match ip protocol 6 0xff \
 	match u8 0x01 0x01 at 33 action drop || ktap_skip_all "no filter for FIN"
-mkfifo /tmp/more
+mkfifo /run/more
 in_a python3 "$(dirname "$0")/refused.py" 10.0.0.2 7970 $STARTING $MORE \
-	</tmp/more >"$OUT/refused.log" 2>&1 &
+	</run/more >"$OUT/refused.log" 2>&1 &
 PEER=$!
-exec 5>/tmp/more
+exec 5>/run/more
 ktap_check "as many as may wait" wait_for 20 said "connected $STARTING" \
 	"$OUT/refused.log"
 echo >&5
@@ -42,7 +42,7 @@ ktap_is "nothing is left of them" "$(sockets fin-wait-1)" 0
 ktap_diag "$(in_b ss -Hanto state fin-wait-1 sport = :7970 | head -n 2)"
 exec 5>&-
 wait $PEER
-rm /tmp/more
+rm /run/more
 tc -n b qdisc del dev vb clsact
 stop_bg "$TARGET"
 ktap_check "the devices go" dev_down

@@ -24,7 +24,7 @@ struct request {
 };
 
 /* A client makes it for its server, who takes it away. */
-#define GATE_PATH "/tmp/sdp-zcopy-gate-%u"
+#define GATE_PATH "/run/sdp-zcopy-gate-%u"
 
 /* Both print what is wrong, and end the program. */
 void fail(const char *what) __attribute__((noreturn));
