@@ -24,6 +24,7 @@
 #include "../lib/ktest.h"
 
 #define ST_REFS		64
+#define ST_SEGMENT_MAX	9000		/* the longest path MTU there is */
 #define ST_APPEND	BIT(31)		/* flag of st_commit() */
 
 /* Header of the messages that are sent */
@@ -62,6 +63,7 @@ struct st_end {
 	bool paused;
 	bool part;		/* the last call may have been part of a segment */
 	u32 rests;		/* calls in a pause with what such a segment has left */
+	u32 rest;		/* its octets */
 	bool stall;		/* stay in the callback until released */
 	bool inside;
 	int refuse;		/* error to answer with */

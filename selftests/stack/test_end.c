@@ -167,7 +167,8 @@ static int st_rx(void *ctx, const struct rdma_stack_rx *rx)
 	if (READ_ONCE(e->stall))
 		st_rx_stall(e);
 	spin_lock(&e->lock);
-	if (e->paused && !e->part)
+	e->rest = e->paused ? e->rest + rx->len : 0;
+	if (e->paused && (!e->part || e->rest > ST_SEGMENT_MAX))
 		st_fault(e, "called in a pause");
 	e->rests += e->paused;
 	e->calls++;
