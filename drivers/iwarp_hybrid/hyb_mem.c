@@ -750,8 +750,10 @@ static int hyb_map_mr_sg(struct ib_mr *ibmr, struct scatterlist *sg, int nents,
 	mem->npages = 0;
 	mem->placeable = false;
 	n = ib_sg_to_pages(ibmr, sg, nents, offset, hyb_set_page);
-	if (n <= 0 || !mem->npages)
+	if (n <= 0 || !mem->npages) {
+		mem->npages = 0;	/* of the first entry some may fit */
 		return n;
+	}
 	mem->len = ibmr->length;
 	mem->shift = ilog2(ibmr->page_size);
 	mem->offset = ibmr->iova & (ibmr->page_size - 1);

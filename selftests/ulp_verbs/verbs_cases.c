@@ -167,6 +167,29 @@ static void uv_case_twice(struct uv_conn *c)
 }
 
 /* The peer invalidates region b by a Send of 1000 octets */
+/* What does not fit is not mapped in part, and not as what was mapped before either */
+static void uv_case_too_large(struct uv_conn *c)
+{
+	void *buf = (void *)__get_free_pages(GFP_KERNEL, 1);
+	struct scatterlist sg;
+	struct uv_mr m;
+	int err;
+
+	if (!kt_ok(buf, "memory"))
+		return;
+	err = uv_mr_alloc(&m, &c->a, 1);
+	if (kt_ok(!err && !uv_mr_reg(&m, UV_ACCESS) && !uv_mr_inv(&m),
+		  "one page is registered and invalidated")) {
+		sg_init_one(&sg, buf, 2 * PAGE_SIZE);
+		kt_ok(ib_dma_map_sg(c->a.id->device, &sg, 1, DMA_BIDIRECTIONAL) == 1 &&
+		      ib_map_mr_sg(m.mr, &sg, 1, NULL, PAGE_SIZE) < 0,
+		      "two do not fit");
+		kt_ok(uv_mr_reg(&m, UV_ACCESS), "and nothing is registered");
+	}
+	uv_mr_free(&m);
+	free_pages((unsigned long)buf, 1);
+}
+
 static bool uv_send_inv(struct uv_conn *c, struct uv_two *t, struct uv_wait *w)
 {
 	struct ib_sge sge = {
@@ -558,6 +581,7 @@ void uv_cases(void)
 	uv_case("access rights", uv_case_access, false);
 	uv_case("Read refused", uv_case_read_refused, false);
 	uv_case("registered twice", uv_case_twice, false);
+	uv_case("too large", uv_case_too_large, false);
 	uv_case("remote invalidate", uv_case_send_inv, false);
 	uv_case("STag 0", uv_case_zero, false);
 	uv_case("Read with invalidate", uv_case_read_inv, false);
