@@ -406,6 +406,28 @@ int hyb_rq_get(struct hyb_qp *qp, struct siw_rqe *rqe)
 	return got;
 }
 
+/**
+ * hyb_rq_ready - is there a receive?
+ * @qp: queue pair
+ *
+ * One that is posted after this was asked is not missed: who posts has had the lock.
+ *
+ * Context: any.
+ * Return: yes.
+ */
+bool hyb_rq_ready(struct hyb_qp *qp)
+{
+	struct hyb_rq *rq = qp->srq ? &qp->srq->rq : &qp->rq;
+	unsigned long flags;
+	bool ready;
+
+	spin_lock_irqsave(&rq->lock, flags);
+	ready = rq->ring &&
+		READ_ONCE(rq->ring[rq->get & rq->mask].flags) & SIW_WQE_VALID;
+	spin_unlock_irqrestore(&rq->lock, flags);
+	return ready;
+}
+
 /* ---------------------------------------------------------------------- flush */
 
 /* Flushes the oldest request; false if there is none */

@@ -25,9 +25,13 @@
 /* What the parsers need of a ULPDU: the largest header */
 #define HYB_HDR_MAX	RDMAP_HDR_MAX
 
-/* First and last interval of looking for receives a user program posted */
-#define HYB_RX_POLL_MIN	msecs_to_jiffies(1)
-#define HYB_RX_POLL_MAX	msecs_to_jiffies(10)
+/*
+ * Interval of looking for receives a user program posted: this part of the time
+ * without one, within bounds
+ */
+#define HYB_RX_POLL_SHIFT	3
+#define HYB_RX_POLL_MIN		msecs_to_jiffies(1)
+#define HYB_RX_POLL_MAX		msecs_to_jiffies(100)
 
 /* How long a message without a receive delays the end of the connection */
 #define HYB_RX_PATIENCE	(5 * HZ)
@@ -599,8 +603,10 @@ u32 hyb_rx_start_recv(struct hyb_qp *qp)
 		/* whoever posts after this sees it and kicks */
 		WRITE_ONCE(rx->paused, true);
 		ret = hyb_rq_get(qp, &rx->rqe);
-		if (!ret)
+		if (!ret) {
+			rx->starved = true;
 			return 0;
+		}
 		rx->paused = false;
 	}
 	rx->active = true;
@@ -1451,10 +1457,11 @@ static void hyb_rx_account(struct hyb_qp *qp, u32 done)
 static void hyb_rx_wait(struct hyb_qp *qp, bool fin)
 {
 	struct hyb_rx *rx = &qp->rx;
+	unsigned long delay;
 
-	if (!rx->delay) {
+	if (!rx->waiting) {
 		hyb_stats_inc(qp->dev, HYB_ST_RX_PAUSED);
-		rx->delay = HYB_RX_POLL_MIN;
+		rx->waiting = true;
 		rx->since = jiffies;
 	}
 	if (!qp->user && !fin)
@@ -1463,8 +1470,9 @@ static void hyb_rx_wait(struct hyb_qp *qp, bool fin)
 		rx->stopped = true;
 		return;
 	}
-	hyb_tcp_retry(qp, HYB_TODO_RX, rx->delay);
-	rx->delay = min_t(unsigned int, 2 * rx->delay, HYB_RX_POLL_MAX);
+	delay = (jiffies - rx->since) >> HYB_RX_POLL_SHIFT;
+	hyb_tcp_retry(qp, HYB_TODO_RX,
+		      clamp(delay, HYB_RX_POLL_MIN, HYB_RX_POLL_MAX));
 }
 
 /* The walk is over: what was collected goes to the upper layer */
@@ -1574,6 +1582,22 @@ static bool hyb_rx_later(struct hyb_qp *qp, u32 done)
 	return true;
 }
 
+/*
+ * The next FPDU was checked, and there was no receive for it. Until there is one it is
+ * not looked at again, whatever arrives behind it.
+ */
+static bool hyb_rx_starved(struct hyb_qp *qp)
+{
+	struct hyb_rx *rx = &qp->rx;
+
+	if (likely(!rx->starved))
+		return false;
+	/* whoever posts after this sees it and kicks */
+	WRITE_ONCE(rx->paused, true);
+	rx->starved = !hyb_ooo_early(qp) && !hyb_rq_ready(qp);
+	return rx->starved;
+}
+
 /**
  * hyb_rx_run - process what has arrived
  * @qp: attached queue pair
@@ -1592,9 +1616,10 @@ void hyb_rx_run(struct hyb_qp *qp)
 	u32 done = 0;
 	bool fin;
 
-	rx->paused = false;
+	if (!hyb_rx_starved(qp))
+		rx->paused = false;
 	if (!rx->stopped && hyb_qp_state(qp) != HYB_QP_ERROR) {
-		if (avail && avail >= rx->need)
+		if (!rx->paused && avail && avail >= rx->need)
 			done = hyb_rx_walk(qp, sk, avail);
 		if (avail < inq)
 			later = hyb_rx_later(qp, done);
@@ -1602,7 +1627,7 @@ void hyb_rx_run(struct hyb_qp *qp)
 			rx->budget -= done;
 		if (done) {
 			tcp_read_done(sk, done);
-			rx->delay = 0;
+			rx->waiting = false;
 		}
 		if (done || rx->stopped)
 			hyb_rx_account(qp, done);

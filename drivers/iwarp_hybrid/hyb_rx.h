@@ -59,10 +59,11 @@ struct hyb_cur {
  * @ivl_log: its logarithm
  * @crc: checksum is verified
  * @paused: the next Send found no receive; resumed by hyb_rx_kick()
+ * @starved: for want of a receive: nothing is looked at before there is one
  * @stopped: an error was found, the peer's stream is no longer looked at
  * @eof: end of stream was reported
- * @delay: of the next look at the queue while paused, in jiffies
- * @since: when the pause began
+ * @waiting: nothing was taken since the pause began
+ * @since: when that was
  * @msn: expected message number per untagged queue
  * @rtr_send: an empty Send at the start of the stream is no message
  * @written: payload octets of the last Write; 0 behind its Immediate Data
@@ -91,12 +92,13 @@ struct hyb_rx {
 	u32 ivl_log;
 	bool crc;
 	bool paused;
+	bool starved;
+	bool waiting;
 	bool stopped;
 	bool eof;
 	bool rtr_send;
 	bool active;
 	bool write_ended;
-	unsigned int delay;
 	unsigned long since;
 	u32 msn[DDP_QN_COUNT];
 	u64 written;

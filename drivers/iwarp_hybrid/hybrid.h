@@ -602,6 +602,7 @@ void hyb_sq_lend(struct hyb_qp *qp, u32 slot, u32 bytes,
 		 enum siw_wc_status status, u64 end);
 void hyb_sq_unlent(struct hyb_qp *qp, u64 pos);
 int hyb_rq_get(struct hyb_qp *qp, struct siw_rqe *rqe);
+bool hyb_rq_ready(struct hyb_qp *qp);
 void hyb_rq_complete(struct hyb_qp *qp, const struct siw_rqe *rqe, u32 bytes,
 		     u32 inval_stag, bool solicited,
 		     enum siw_wc_status status);

@@ -5,6 +5,7 @@
  *
  *   hyb-rings -h ADDRESS [-p PORT] [-n ROUNDS] [-r SEED]
  *   hyb-rings -h ADDRESS [-p PORT] -q COUNT
+ *   hyb-rings -h ADDRESS [-p PORT] -l
  *
  * First requests with one thing wrong each, which must complete with the right
  * error; then inline data as the library posts them, a process that wants to
@@ -12,6 +13,9 @@
  * ROUNDS connections whose rings are filled at random. Prints TAP.
  *
  * Or as many queue pairs with long queues, kept until the standard input ends.
+ *
+ * Or a connection whose peer sends a message; there is a receive for it only after a
+ * line of the standard input, and an end when that ends.
  */
 #include <errno.h>
 #include <poll.h>
@@ -382,13 +386,47 @@ static int keep(unsigned int count)
 	return 0;
 }
 
+/* The target's answer comes long before there is a receive for it */
+static int receive_late(void)
+{
+	struct conn c;
+	struct ibv_wc wc;
+	char line;
+
+	if (connect_to_target(&c))
+		return 1;
+	memset(c.buf, TARGET_ECHO, sizeof(c.buf));
+	if (rdma_post_send(c.id, NULL, c.buf, sizeof(c.buf), c.mr, 0) ||
+	    completion(&c) != IBV_WC_SUCCESS)
+		return 1;
+	memset(c.buf, 0, sizeof(c.buf));
+	printf("waits %u\n", c.id->qp->qp_num);
+	fflush(stdout);
+	if (read(STDIN_FILENO, &line, 1) != 1 ||
+	    rdma_post_recv(c.id, NULL, c.buf, sizeof(c.buf), c.mr) ||
+	    rdma_get_recv_comp(c.id, &wc) != 1)
+		return 1;
+	if (wc.status == IBV_WC_SUCCESS && wc.byte_len == sizeof(c.buf) &&
+	    c.buf[sizeof(c.buf) - 1] == TARGET_ECHO)
+		puts("received");
+	fflush(stdout);
+	while (read(STDIN_FILENO, &line, 1) > 0)
+		;
+	disconnect(&c);
+	return 0;
+}
+
 int main(int argc, char **argv)
 {
 	unsigned int i, rounds = 50, seed = time(NULL), connected = 0, kept = 0;
 	int opt, to[2], from[2];
+	bool late = false;
 
-	while ((opt = getopt(argc, argv, "h:p:n:q:r:")) != -1) {
+	while ((opt = getopt(argc, argv, "h:ln:p:q:r:")) != -1) {
 		switch (opt) {
+		case 'l':
+			late = true;
+			break;
 		case 'h':
 			host = optarg;
 			break;
@@ -410,6 +448,8 @@ int main(int argc, char **argv)
 	}
 	if (kept)
 		return keep(kept);
+	if (late)
+		return receive_late();
 	printf("TAP version 13\n# seed %u\n", seed);
 	fflush(stdout);
 	srandom(seed);

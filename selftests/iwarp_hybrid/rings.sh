@@ -55,6 +55,32 @@ else
 	ktap_fail "a control group for memory"
 fi
 
+# What waits for a receive is checked when it comes, and once more when there is one
+late_counter() {
+	awk -v n="$1" '$1 == n { print $2 }' \
+		/sys/class/infiniband/rda/hybrid/qp/"$QP"/counters
+}
+late() {
+	local crc
+
+	mkfifo /run/late
+	start_bg a sh -c 'exec hyb-rings -h 10.0.0.2 -p 7900 -l </run/late'
+	exec 7>/run/late
+	wait_for 20 said waits || ktap_fail "an answer without a receive" "$(cat "$BG_LOG")"
+	QP=$(awk '$1 == "waits" { print $2 }' "$BG_LOG")
+	# it is looked for again and again
+	sleep 2
+	echo >&7
+	ktap_check "a receive that comes late is found" wait_for 20 said received
+	crc=$(late_counter rx_crc_bytes)
+	ktap_check "its message was checked twice at most: $crc octets" \
+		test "$crc" -gt 256 -a "$crc" -le $((2 * $(late_counter rx_bytes)))
+	exec 7>&-
+	wait "$BG_PID"
+	rm -f /run/late
+}
+late
+
 in_a hyb-rings -h 10.0.0.2 -p 7900 -n "$(scaled 100 10)" > "$OUT/rings.tap" 2>&1
 ktap_diag "$(grep '^#' "$OUT/rings.tap")"
 while read -r line; do
