@@ -793,16 +793,30 @@ static int hyb_sq_post(struct hyb_qp *qp, const struct ib_send_wr *wr,
 	return err;
 }
 
+/* A flush that goes on takes what is there before it lets go of the lock */
+static bool hyb_sq_flushed(struct hyb_sq *sq)
+{
+	unsigned long flags;
+	bool flushed;
+
+	spin_lock_irqsave(&sq->lock, flags);
+	flushed = sq->flushed;
+	spin_unlock_irqrestore(&sq->lock, flags);
+	return flushed;
+}
+
 /* A user has put entries into the ring and calls us to have a look at them */
 static int hyb_doorbell(struct hyb_qp *qp)
 {
+	enum hyb_qp_state state = hyb_qp_state(qp);
+
 	hyb_stats_inc(qp->dev, HYB_ST_DOORBELL);
-	if (READ_ONCE(qp->sq.flushed)) {
+	if (state < HYB_QP_RTS)
+		return -ENOTCONN;
+	if (state == HYB_QP_ERROR && hyb_sq_flushed(&qp->sq)) {
 		hyb_qp_flush(qp);
 		return 0;
 	}
-	if (hyb_qp_state(qp) < HYB_QP_RTS)
-		return -ENOTCONN;
 	hyb_tx_kick(qp);
 	return 0;
 }
