@@ -131,12 +131,16 @@ static void hyb_tcp_lock_and_run(struct hyb_qp *qp, struct sock *sk)
 
 void hyb_tcp_retry(struct hyb_qp *qp, int todo, unsigned long delay)
 {
+	struct delayed_work *work = &qp->tcp.work;
+
 	/* not in todo: an engine that is running would look at once, for ever */
 	set_bit(todo, &qp->tcp.later);
-	if (delay)
-		queue_delayed_work(hyb_tcp_wq, &qp->tcp.work, delay);
-	else
-		mod_delayed_work(hyb_tcp_wq, &qp->tcp.work, 0);
+	if (delay && queue_delayed_work(hyb_tcp_wq, work, delay))
+		return;
+	/* what waits may be a look at receives that is due much later */
+	if (!delay || (timer_pending(&work->timer) &&
+		       time_after(READ_ONCE(work->timer.expires), jiffies + delay)))
+		mod_delayed_work(hyb_tcp_wq, work, delay);
 }
 
 void hyb_tcp_here(struct hyb_qp *qp)
