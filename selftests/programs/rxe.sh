@@ -1,6 +1,6 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0
-# vm: long timeout=2400 nodebug
+# vm: long timeout=3300 nodebug
 #
 # All programs over rxe, whose connections are those of RoCE: another device,
 # another form of Hello, no shared link. Not under the debug kernel, see
@@ -13,11 +13,11 @@ need gonet
 OUT=$(mktemp)
 defer rm -f "$OUT"
 
-# over_rxe TEST: its results, as ours
+# over_rxe TEST SECONDS: its results, as ours
 over_rxe() {
 	local n=0 line what
 
-	DEVICES="rxe rxe" timeout -k 10 500 "$HERE/$1.sh" >"$OUT" 2>&1
+	DEVICES="rxe rxe" timeout -k 10 "$2" "$HERE/$1.sh" >"$OUT" 2>&1
 	while read -r line; do
 		what="$1: ${line#*- }"
 		case $line in
@@ -32,6 +32,7 @@ over_rxe() {
 
 for t in redis memcached python requests stress web ssh traffic \
 	postgres node java go; do
-	over_rxe $t
+	over_rxe $t 500
 done
+over_rxe redis_suite 900
 ktap_done
