@@ -9,7 +9,7 @@
  *	vt_atomic.c	atomic operations
  *	vt_close.c	ends of connections
  *	vt_resize.c	queues that get other sizes
- *	vt_flush.c	receives that are posted while a queue is flushed
+ *	vt_flush.c	what is posted while a queue is flushed
  *	vt_flood.c	much that waits for a receive
  *	vt_conn.c	two queue pairs, connected by rdma_cm; requests
  *	ktest.c		debugfs, results, steps of connecting

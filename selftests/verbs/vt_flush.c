@@ -1,11 +1,14 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * verbs_test.ko, receives that are posted while a queue is flushed. See vt.h.
+ * verbs_test.ko, what is posted while a queue is flushed. See vt.h.
  *
- * The queue pair is not connected, so state ERR flushes it on the spot. Meanwhile
+ * Receives: the queue pair is not connected, so state ERR flushes it on the spot.
+ * Sends: it is, and the peer has no receives, so that the queue fills up. Meanwhile
  * another thread goes on to post, as fast as there is room.
  */
+#include <linux/delay.h>
 #include <linux/kthread.h>
+#include <linux/mm.h>
 
 #include "vt.h"
 
@@ -13,6 +16,8 @@
 #define VT_CHAIN	32		/* receives posted at once */
 #define VT_POSTED_MAX	BIT(17)
 #define VT_ROUNDS	20
+#define VT_SENDS	VT_DEPTH	/* posted at once */
+#define VT_SENDS_MAX	(3 * VT_DEPTH)	/* without a completion, and then no more */
 
 struct vt_poster {
 	struct ib_qp *qp;
@@ -95,6 +100,131 @@ static int vt_flush_round(struct ib_pd *pd, struct ib_cq *cq)
 	return lost;
 }
 
+/* ------------------------------------------------------------------- sends */
+
+struct vt_sender {
+	struct vt_side *side;
+	struct ib_send_wr wr[VT_SENDS];
+	struct ib_cqe cqe;
+	struct completion full;
+	u32 posted;
+	u32 completed;
+	int err;			/* other than that the queue is full */
+};
+
+static void vt_sent(struct ib_cq *cq, struct ib_wc *wc)
+{
+	container_of(wc->wr_cqe, struct vt_sender, cqe)->completed++;
+}
+
+static void vt_send_chain(struct vt_sender *p)
+{
+	const struct ib_send_wr *bad = NULL;
+	u32 posted = VT_SENDS;
+	int err;
+
+	err = ib_post_send(p->side->id->qp, p->wr, &bad);
+	if (err)
+		posted = bad - p->wr;
+	WRITE_ONCE(p->posted, p->posted + posted);
+	if (err == -ENOMEM)
+		complete_all(&p->full);
+	else if (err)
+		p->err = err;
+}
+
+static int vt_sender(void *arg)
+{
+	struct vt_sender *p = arg;
+
+	while (!kthread_should_stop()) {
+		if (p->posted - p->completed < VT_SENDS_MAX && !p->err)
+			vt_send_chain(p);
+		ib_process_cq_direct(p->side->cq, -1);
+		cond_resched();
+	}
+	return 0;
+}
+
+/* State ERR, and then as many again as the queue has room for */
+static int vt_send_end(struct vt_sender *p)
+{
+	struct ib_qp_attr attr = { .qp_state = IB_QPS_ERR };
+	unsigned long end = jiffies + KT_WAIT;
+	u32 before;
+	int err;
+
+	if (!wait_for_completion_timeout(&p->full, KT_WAIT))
+		return -ETIMEDOUT;
+	before = READ_ONCE(p->posted);
+	err = ib_modify_qp(p->side->id->qp, &attr, IB_QP_STATE);
+	while (!err && READ_ONCE(p->posted) - before < 4 * VT_DEPTH) {
+		usleep_range(500, 1000);
+		if (time_after(jiffies, end))
+			err = -ETIMEDOUT;
+	}
+	return err;
+}
+
+/* How many of its sends never complete; negative: an error */
+static int vt_flush_sends(struct vt_sender *p)
+{
+	unsigned long end = jiffies + 2 * KT_WAIT;
+	struct task_struct *task;
+	int err;
+
+	task = kthread_run(vt_sender, p, "vt_sender");
+	if (IS_ERR(task))
+		return PTR_ERR(task);
+	err = vt_send_end(p);
+	kthread_stop(task);
+	while (p->completed != p->posted && time_before(jiffies, end)) {
+		ib_process_cq_direct(p->side->cq, -1);
+		usleep_range(500, 1000);
+	}
+	return err ? err : p->err ? p->err : p->posted - p->completed;
+}
+
+static int vt_send_round(struct vt_side *s)
+{
+	struct vt_sender *p = kvzalloc(sizeof(*p), GFP_KERNEL);
+	int i, lost;
+
+	if (!p)
+		return -ENOMEM;
+	p->side = s;
+	p->cqe.done = vt_sent;
+	init_completion(&p->full);
+	for (i = 0; i < VT_SENDS; i++) {
+		p->wr[i].next = i < VT_SENDS - 1 ? &p->wr[i + 1] : NULL;
+		p->wr[i].opcode = IB_WR_SEND;
+		p->wr[i].send_flags = IB_SEND_SIGNALED;
+		p->wr[i].wr_cqe = &p->cqe;
+	}
+	lost = vt_flush_sends(p);
+	/* what is late must not find it gone */
+	ib_drain_qp(s->id->qp);
+	kvfree(p);
+	return lost;
+}
+
+static void vt_send_rounds(void)
+{
+	struct vt_conn *c;
+	int i, lost = 0;
+
+	for (i = 0; i < VT_ROUNDS && !lost; i++) {
+		c = vt_up(false, IB_ACCESS_LOCAL_WRITE);
+		if (!c)
+			return;
+		lost = vt_send_round(&c->a);
+		vt_down(c);
+	}
+	if (lost)
+		pr_info("verbs_test: flush: sends: %d\n", lost);
+	kt_ok(!lost, "sends that are posted during a flush complete, too");
+}
+
 /**
  * vt_flush_tests() - see above
  */
@@ -115,8 +245,9 @@ void vt_flush_tests(void)
 			lost = vt_flush_round(c->a.pd, cq);
 		if (lost)
 			pr_info("verbs_test: flush: %d\n", lost);
-		kt_ok(!lost, "what is posted during a flush completes, too");
+		kt_ok(!lost, "receives that are posted during a flush complete, too");
 		ib_destroy_cq(cq);
 	}
 	vt_down(c);
+	vt_send_rounds();
 }

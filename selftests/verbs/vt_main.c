@@ -8,7 +8,7 @@
  *	atomic			atomic operations
  *	close			ends of connections
  *	resize			queues get other sizes
- *	flush			receives are posted while a queue is flushed
+ *	flush			requests are posted while a queue is flushed
  *	stranger a|b		that side's peer knows neither
  *	fetch ADDR PORT		an atomic operation, for a peer that is no test
  *	private			private data, as long as rdma_cm takes
