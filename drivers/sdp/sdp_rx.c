@@ -964,10 +964,12 @@ ssize_t sdp_splice_read(struct socket *sock, loff_t *ppos,
 	struct sdp_read r = { .target = 1, };
 	ssize_t ret = 0, done = 0;
 	struct socket *tcp;
+	int dis;
 
 	if (*ppos)
 		return -ESPIPE;
 	lock_sock(sk);
+	dis = sk->sk_disconnects;
 	if (sk->sk_state == TCP_LISTEN) {
 		release_sock(sk);
 		return -ENOTCONN;
@@ -989,6 +991,9 @@ ssize_t sdp_splice_read(struct socket *sock, loff_t *ppos,
 		sdp_zc_decline(sk);
 		r.seq = sdp_sk(sk)->copied_seq;
 		ret = sdp_rx_nothing(sk, &r);
+		/* another connection is none of its business */
+		if (sk->sk_disconnects != dis)
+			ret = -EPIPE;
 		if (ret)
 			break;
 	}

@@ -283,6 +283,25 @@ def case_moved_recv():
     moved(LIBC.recv, socket.MSG_WAITALL)
 
 
+def case_moved_splice():
+    """The same of one that waits for data"""
+    pipe = os.pipe()
+    with listener() as lsn, socket.create_connection(("10.0.0.2", PORT)) as sock, \
+            lsn.accept()[0], Hold("wait_woken", "held", behind=1, ms=20000) as hold:
+        thread = Held(os.splice, sock.fileno(), pipe[1], 100)
+        thread.start()
+        wait("it waits for data", lambda: "wait_woken" in thread.stack())
+        LIBC.connect(sock.fileno(), struct.pack("=H14x", socket.AF_UNSPEC), 16)
+        hold.wait()
+        sock.connect(("10.0.0.2", PORT))
+        with lsn.accept()[0] as second:
+            second.sendall(b"x" * 100)
+            wait("data of the other come", lambda: len(sock.recv(100, socket.MSG_PEEK)) == 100)
+            hold.go()
+            expect("the call", thread.end(), errno.EPIPE)
+            expect("data of the other are there", sock.recv(100), b"x" * 100)
+
+
 LARGE = 1 << 18     # octets that go without copies, see held.sh
 
 

@@ -54,10 +54,11 @@ modprobe -q sdp
 hold sk_stream_wait_memory none || ktap_skip_all "no probes"
 hold_end
 both net.sdp.resolve_timeout=60000
-over "shared link" absent_send absent_recv moved_send moved_recv no_pressure connect_signal
+over "shared link" absent_send absent_recv moved_send moved_recv moved_splice no_pressure
+over "shared link" connect_signal
 both net.sdp.shared_link=0
-over verbs absent_send absent_zerocopy absent_recv moved_send moved_recv connect_ended bind_removal bind_twice
-over verbs no_answer no_pressure
+over verbs absent_send absent_zerocopy absent_recv moved_send moved_recv moved_splice
+over verbs connect_ended bind_removal bind_twice no_answer no_pressure
 both net.sdp.zcopy_threshold=65536 net.sdp.zcopy_floor=65536 net.sdp.zcopy_wait=60000000
 both net.sdp.zcopy_pipelined=0
 over verbs pin_send pin_recv pin_send_late pin_recv_late small_reader
