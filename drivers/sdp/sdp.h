@@ -901,6 +901,15 @@ static inline struct socket *sdp_tcp_on(const struct sock *sk)
 	return smp_load_acquire(&sdp_sk(sk)->tcp_on) ? sdp_sk(sk)->tcp : NULL;
 }
 
+/*
+ * The same for a call that waited at the socket when it had been disconnected @dis
+ * times: a connection that has come since is none of its business.
+ */
+static inline struct socket *sdp_tcp_goes_on(const struct sock *sk, int dis)
+{
+	return READ_ONCE(sk->sk_disconnects) == dis ? sdp_tcp_on(sk) : NULL;
+}
+
 /* sdp_cm.c */
 int sdp_cm_init(void);
 void sdp_cm_exit(void);

@@ -766,18 +766,19 @@ int sdp_recvmsg(struct socket *sock, struct msghdr *msg, size_t len, int flags)
 {
 	struct sock *sk = sock->sk;
 	struct socket *tcp;
-	int ret, inq;
+	int ret, inq, dis;
 
 	if (unlikely(flags & MSG_ERRQUEUE))
 		return sdp_sk(sk)->v6 ?
 		       sock_recv_errqueue(sk, msg, len, SOL_IPV6, IPV6_RECVERR) :
 		       sock_recv_errqueue(sk, msg, len, SOL_IP, IP_RECVERR);
 	lock_sock(sk);
+	dis = sk->sk_disconnects;
 	ret = sdp_recvmsg_locked(sk, msg, len, flags);
 	inq = READ_ONCE(sdp_sk(sk)->recvmsg_inq);
 	release_sock(sk);
 	/* it waited for the connection, and that is one of TCP */
-	tcp = ret < 0 ? sdp_tcp_on(sk) : NULL;
+	tcp = ret < 0 ? sdp_tcp_goes_on(sk, dis) : NULL;
 	if (unlikely(tcp))
 		return tcp->ops->recvmsg(tcp, msg, len, flags);
 	if (ret >= 0) {
@@ -1001,6 +1002,6 @@ ssize_t sdp_splice_read(struct socket *sock, loff_t *ppos,
 	if (done || ret >= 0)
 		return done;
 	/* it waited for the connection, and that is one of TCP */
-	tcp = sdp_tcp_on(sk);
+	tcp = sdp_tcp_goes_on(sk, dis);
 	return tcp ? tcp->ops->splice_read(tcp, ppos, pipe, len, flags) : ret;
 }

@@ -414,7 +414,7 @@ static int sdp_sendmsg_locked(struct sock *sk, struct msghdr *msg)
 		return 0;
 error:
 	/* nothing is wrong, the caller goes on with TCP */
-	if (sdp_tcp_on(sk))
+	if (sdp_tcp_goes_on(sk, dis))
 		return err;
 	return sk_stream_error(sk, flags, err);
 }
@@ -455,7 +455,7 @@ int sdp_sendmsg(struct socket *sock, struct msghdr *msg, size_t len)
 	struct sock *sk = sock->sk;
 	struct sockcm_cookie sockc;
 	struct socket *tcp;
-	int ret;
+	int ret, dis;
 
 	if (msg->msg_flags & MSG_FASTOPEN)
 		return -EOPNOTSUPP;
@@ -466,13 +466,14 @@ int sdp_sendmsg(struct socket *sock, struct msghdr *msg, size_t len)
 			return ret;
 	}
 	lock_sock(sk);
+	dis = sk->sk_disconnects;
 	if (unlikely(sdp_errq_wanted(sk, msg)))
 		ret = sdp_sendmsg_notified(sk, msg);
 	else
 		ret = sdp_sendmsg_locked(sk, msg);
 	release_sock(sk);
 	/* it waited for the connection, and that is one of TCP */
-	tcp = ret < 0 ? sdp_tcp_on(sk) : NULL;
+	tcp = ret < 0 ? sdp_tcp_goes_on(sk, dis) : NULL;
 	return unlikely(tcp) ? tcp->ops->sendmsg(tcp, msg, len) : ret;
 }
 

@@ -22,6 +22,7 @@ import time
 CLONE_NEWNET = 0x40000000
 SO_ZEROCOPY, MSG_ZEROCOPY = 60, 0x4000000
 USER_TIMEOUT = 18
+SOL_SDP, SDP_FALLBACK, FALLBACK_TCP, FALLBACK_ONLY = 1027, 32, 1, 2
 PATIENCE = 60 if os.path.exists("/proc/lockdep") else 20   # seconds
 PARAMETERS = "/sys/module/test_hold/parameters/"
 LIBC = ctypes.CDLL(None, use_errno=True)
@@ -281,6 +282,53 @@ def case_moved_send():
 
 def case_moved_recv():
     moved(LIBC.recv, socket.MSG_WAITALL)
+
+
+@contextlib.contextmanager
+def port_offset(value):
+    """Of a, whose SDP connects go elsewhere"""
+    path = "/proc/sys/net/sdp/port_offset"
+    with open(path, "w", encoding="ascii") as file:
+        file.write(str(value))
+    yield
+    enter("a")
+    with open(path, "w", encoding="ascii") as file:
+        file.write("0")
+
+
+def moved_tcp(call):
+    """The same, and the other connection is one of TCP, since there is no SDP"""
+    with listener() as lsn, socket.create_connection(("10.0.0.2", PORT)) as sock, \
+            lsn.accept()[0] as first, Absent() as memory:
+        enter("b")
+        tcp = socket.socket()
+        tcp.setsockopt(SOL_SDP, SDP_FALLBACK, FALLBACK_ONLY)
+        tcp.bind(("10.0.0.2", PORT + 100))
+        tcp.listen()
+        enter("a")
+        first.send(bytes(1))
+        thread = Held(memory.use, call, sock, 0)
+        thread.start()
+        wait("it waits for memory", memory.asked_for)
+        LIBC.connect(sock.fileno(), struct.pack("=H14x", socket.AF_UNSPEC), 16)
+        sock.setsockopt(SOL_SDP, SDP_FALLBACK, FALLBACK_TCP)
+        with port_offset(20000):
+            sock.connect(("10.0.0.2", PORT + 100))
+        with tcp, tcp.accept()[0] as second:
+            second.sendall(b"x" * 100)
+            memory.come()
+            expect("the call", thread.end(), errno.EPIPE)
+            expect("data of the other are there", read_all(sock, 100), b"x" * 100)
+            sock.shutdown(socket.SHUT_WR)
+            expect("what the other has got", second.recv(9), b"")
+
+
+def case_moved_tcp_send():
+    moved_tcp(LIBC.send)
+
+
+def case_moved_tcp_recv():
+    moved_tcp(LIBC.recv)
 
 
 def case_moved_splice():
