@@ -941,15 +941,18 @@ static long sdp_connect_wait(struct sock *sk, long timeo)
 	return timeo;
 }
 
-static int sdp_connect_finish(struct socket *sock, int err, long timeo)
+/* The attempt is under way, if the socket has not been disconnected since @dis. */
+static int sdp_connect_finish(struct socket *sock, int err, long timeo, int dis)
 {
 	struct sock *sk = sock->sk;
-	int dis = sk->sk_disconnects;
 
+	if (dis != sk->sk_disconnects)
+		return -EPIPE;
 	if ((1 << sk->sk_state) & (TCPF_SYN_SENT | TCPF_SYN_RECV)) {
 		if (!timeo)
 			return err;
 		timeo = sdp_connect_wait(sk, timeo);
+		/* another attempt is none of its business */
 		if (dis != sk->sk_disconnects)
 			return -EPIPE;
 		if ((1 << sk->sk_state) & (TCPF_SYN_SENT | TCPF_SYN_RECV))
@@ -976,6 +979,7 @@ static int sdp_connect_locked(struct socket *sock, struct sockaddr *sa,
 {
 	struct sock *sk = sock->sk;
 	long timeo = sock_sndtimeo(sk, flags & O_NONBLOCK);
+	int dis = sk->sk_disconnects;
 	int err;
 
 	if (len < (int)sizeof(sa->sa_family))
@@ -1004,7 +1008,7 @@ static int sdp_connect_locked(struct socket *sock, struct sockaddr *sa,
 	default:
 		return -EINVAL;
 	}
-	return sdp_connect_finish(sock, err, timeo);
+	return sdp_connect_finish(sock, err, timeo, dis);
 }
 
 static int sdp_connect(struct socket *sock, struct sockaddr_unsized *uaddr,

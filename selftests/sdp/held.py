@@ -284,6 +284,23 @@ def case_moved_recv():
     moved(LIBC.recv, socket.MSG_WAITALL)
 
 
+def case_moved_connect():
+    """A connect() that looks for an address is not the one that comes then"""
+    with listener() as lsn, socket.socket() as sock, \
+            Hold("finish_wait", "held", ms=20000) as hold:
+        thread = Held(sock.connect, ("10.0.0.77", PORT))
+        thread.start()
+        wait("it looks for the address", lambda: "sdp_cm_connect" in thread.stack())
+        LIBC.connect(sock.fileno(), struct.pack("=H14x", socket.AF_UNSPEC), 16)
+        hold.wait()
+        sock.connect(("10.0.0.2", PORT))
+        with lsn.accept()[0] as peer:
+            hold.go()
+            expect("the first one", thread.end(), errno.EPIPE)
+            sock.send(b"x")
+            expect("data of the other", peer.recv(9), b"x")
+
+
 @contextlib.contextmanager
 def port_offset(value):
     """Of a, whose SDP connects go elsewhere"""

@@ -55,7 +55,7 @@ hold sk_stream_wait_memory none || ktap_skip_all "no probes"
 hold_end
 both net.sdp.resolve_timeout=60000
 over "shared link" absent_send absent_recv moved_send moved_recv moved_splice no_pressure
-over "shared link" moved_tcp_send moved_tcp_recv connect_signal
+over "shared link" moved_tcp_send moved_tcp_recv moved_connect connect_signal
 both net.sdp.shared_link=0
 over verbs absent_send absent_zerocopy absent_recv moved_send moved_recv moved_splice
 over verbs connect_ended bind_removal bind_twice no_answer no_pressure
