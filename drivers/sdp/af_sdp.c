@@ -871,7 +871,6 @@ static int sdp_connect_turn(struct sock *sk, int err)
 	if (!sdp_sk(sk)->fallback || err == -EINTR || err == -ERESTARTSYS ||
 	    sdp_tcp_turn(sk, true))
 		return err;
-	SDP_INC_STATS(sock_net(sk), ATTEMPT_FAILS);
 	SDP_INC_STATS(sock_net(sk), TCP_CONNECTS);
 	return SDP_CONNECT_TCP;
 }

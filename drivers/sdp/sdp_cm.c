@@ -1378,9 +1378,12 @@ int sdp_cm_connect(struct sock *sk, const union sdp_addr *dst, long *timeo)
 
 	SDP_INC_STATS(sock_net(sk), ACTIVE_OPENS);
 	if (sdp_addr_loopback(dst))
-		return -ENETUNREACH;
+		err = -ENETUNREACH;
 	for (i = 1; err > 0 && i <= SDP_CONNECT_TRIES; i++)
 		err = sdp_cm_try(sk, dst, timeo, i);
+	/* the others are counted when they end */
+	if (err)
+		SDP_INC_STATS(sock_net(sk), ATTEMPT_FAILS);
 	return err;
 }
 

@@ -124,6 +124,12 @@ def connections():
             socket.create_connection(gone)
         except ConnectionRefusedError:
             pass
+    # no device, no way: what connect() itself returns
+    with Expect("connect, not even begun", active_opens=2, attempt_fails=2, curr_estab=0,
+                estab_resets=0):
+        for address in "192.0.2.1", "127.0.0.1":
+            with socket.socket() as s:
+                s.connect_ex((address, 1))
     c, a = pair()
     with Expect("abort", aborts_sent=1, estab_resets=1, curr_estab=-2, discon_sent=0):
         reset(c)

@@ -18,7 +18,7 @@ static const struct counter counters[] = {
 	[SDP_MIB_CURR_ESTAB] = { "curr_estab",
 		"connections that exist now (the only gauge)" },
 	[SDP_MIB_ATTEMPT_FAILS] = { "attempt_fails",
-		"own connects that failed: refused, unreachable, no answer" },
+		"own connects that failed, whatever the reason" },
 	[SDP_MIB_ESTAB_RESETS] = { "estab_resets",
 		"established connections that ended with an error" },
 	[SDP_MIB_CONN_REQS] = { "conn_reqs",
