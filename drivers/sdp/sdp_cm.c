@@ -198,9 +198,10 @@ static void sdp_conn_ended(struct sock *sk, struct sdp_conn *conn)
 		error = EPIPE;
 	if (error && sk->sk_state != TCP_CLOSE) {
 		WRITE_ONCE(sk->sk_err, error);
+		/* a request that came to nothing is counted where it is refused */
 		if (sk->sk_state == TCP_SYN_SENT)
 			SDP_INC_STATS(sock_net(sk), ATTEMPT_FAILS);
-		else
+		else if (sk->sk_state != TCP_SYN_RECV)
 			SDP_INC_STATS(sock_net(sk), ESTAB_RESETS);
 	}
 	WRITE_ONCE(sk->sk_shutdown, SHUTDOWN_MASK);
@@ -784,6 +785,8 @@ static void sdp_conn_setup_work(struct work_struct *work)
 		rdma_lock_handler(conn->id);
 		err = sdp_cm_accept(conn);
 		rdma_unlock_handler(conn->id);
+		if (err)
+			SDP_INC_STATS(sock_net(conn->sk), REFUSED_REQS);
 	} else if (!test_bit(SDP_CONN_DOWN, &conn->flags)) {
 		err = sdp_cm_resolve(conn);
 	}
@@ -982,8 +985,10 @@ static int sdp_cm_request(struct sock *listener, struct rdma_cm_id *id,
 	id->event_handler = sdp_conn_handler;
 	if (!ret)
 		return 0;
-	if (sdp_cm_accept(conn))
+	if (sdp_cm_accept(conn)) {
+		SDP_INC_STATS(sock_net(listener), REFUSED_REQS);
 		sdp_conn_down(conn, ECONNRESET);
+	}
 	return 0;
 }
 
@@ -1666,8 +1671,10 @@ void sdp_cm_stop_listen(struct sock *sk)
 	sdp_set_state(sk, TCP_CLOSE);
 	list_splice_init(&sdp->accept_q, &children);
 	/* the teardown takes them off the list */
-	list_for_each_entry(conn, &sdp->held, held_node)
+	list_for_each_entry(conn, &sdp->held, held_node) {
+		SDP_INC_STATS(sock_net(sk), LISTEN_DROPS);
 		sdp_conn_down(conn, ECONNREFUSED);
+	}
 	spin_unlock_bh(&sdp->lock);
 
 	list_for_each_entry_safe(child, tmp, &children, accept_node) {

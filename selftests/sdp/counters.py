@@ -152,6 +152,17 @@ def backlog():
                 s.accept()[0].close()
         first.close()
         more.close()
+    with listener(0) as s:
+        first = socket.create_connection(s.getsockname())
+        with Expect("another one", held_reqs=1, conn_reqs=1):
+            more = socket.socket()
+            more.setblocking(False)
+            more.connect_ex(s.getsockname())
+        with Expect("the listener goes", listen_drops=1, attempt_fails=1, aborts_sent=1,
+                    estab_resets=1, curr_estab=-2):
+            s.close()
+    first.close()
+    more.close()
 
 
 def payload():
