@@ -965,6 +965,7 @@ ssize_t sdp_splice_read(struct socket *sock, loff_t *ppos,
 	struct sdp_read r = { .target = 1, };
 	ssize_t ret = 0, done = 0;
 	struct socket *tcp;
+	bool app;
 	int dis;
 
 	if (*ppos)
@@ -975,6 +976,7 @@ ssize_t sdp_splice_read(struct socket *sock, loff_t *ppos,
 		release_sock(sk);
 		return -ENOTCONN;
 	}
+	app = sdp_ring_enter(sk);
 	r.timeo = sock_rcvtimeo(sk, (sock->file->f_flags & O_NONBLOCK) ||
 				(flags & SPLICE_F_NONBLOCK));
 	while (len) {
@@ -998,6 +1000,8 @@ ssize_t sdp_splice_read(struct socket *sock, loff_t *ppos,
 		if (ret)
 			break;
 	}
+	if (unlikely(app))
+		sdp_ring_leave(sk);
 	release_sock(sk);
 	if (done || ret >= 0)
 		return done;

@@ -248,16 +248,22 @@ policy() {
 	fi
 }
 
-# A program is away when none of its threads is in a call
-threads() {
+# calls SERVER CLIENT DESCRIPTION: see fc_threads.py
+calls() {
 	local prog s
 	prog=$(dirname "$0")/fc_threads.py
 	PORT=$((PORT + 1))
-	start_bg b sdp-run python3 "$prog" serve $SERVER $PORT
+	start_bg b sdp-run python3 "$prog" "$1" $SERVER $PORT
 	s=$BG_PID
 	wait_for 60 said listening
-	ktap_check "$KIND $1: one thread sends while another receives" in_a 		timeout 120 sdp-run python3 "$prog" send $SERVER $PORT
+	ktap_check "$KIND $3" in_a timeout 120 sdp-run python3 "$prog" "$2" $SERVER $PORT
 	stop_bg "$s"
+}
+
+# A program is away when none of its threads is in a call
+threads() {
+	calls serve send "$1: one thread sends while another receives"
+	calls late splice "$1: splice() waits for an answer"
 }
 
 # alone EVERY: each send is a message, however long it has to wait for credit; one

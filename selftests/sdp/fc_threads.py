@@ -4,13 +4,20 @@
 
 fc_threads.py serve|send ADDRESS PORT: the server says a word when it has read
 nothing for long, reads all then, and answers.
+
+Or splice() waits for the answer to what send() has left behind.
+
+fc_threads.py late|splice ADDRESS PORT: the server reads nothing before there is
+another connection, and answers when it has read all.
 """
+import os
 import socket
 import sys
 import threading
 import time
 
 TOTAL = 4 << 20
+MOST = 448 << 10    # more than the ring, no more than ring and send buffer
 
 
 def serve(addr):
@@ -42,4 +49,26 @@ def send(addr):
             sys.exit("no answer")
 
 
-{"serve": serve, "send": send}[sys.argv[1]]((sys.argv[2], int(sys.argv[3])))
+def late(addr):
+    with socket.create_server(addr) as listener:
+        print("listening", flush=True)
+        conn, other = listener.accept()[0], listener.accept()[0]
+    with conn, other:
+        left = MOST
+        while left:
+            left -= len(conn.recv(65536)) or sys.exit("end of file too early")
+        conn.sendall(b"done")
+        conn.recv(1)
+
+
+def splice(addr):
+    pipe = os.pipe()
+    with socket.create_connection(addr) as conn:
+        conn.sendall(bytes(MOST))
+        with socket.create_connection(addr):
+            os.splice(conn.fileno(), pipe[1], 4)
+    if os.read(pipe[0], 4) != b"done":
+        sys.exit("no answer")
+
+
+{"serve": serve, "send": send, "late": late, "splice": splice}[sys.argv[1]]((sys.argv[2], int(sys.argv[3])))
