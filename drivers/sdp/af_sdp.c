@@ -918,6 +918,7 @@ static int sdp_connect_start(struct socket *sock, struct sockaddr *sa, int len,
 	if (err) {
 		sdp_stop_timer(sk);
 		sock->state = SS_UNCONNECTED;
+		sdp_reset_local(sk);
 		return sdp_connect_turn(sk, err);
 	}
 	return 0;

@@ -321,7 +321,7 @@ def leave():
 
 
 def interrupted(cut):
-    """A signal while connect() waits for an answer"""
+    """A signal while connect() waits for an answer. An attempt that goes on has a port"""
     connected(b"r").close()     # the address is known
     subprocess.run(["tc", "qdisc", "add", "dev", cut, "root", "netem", "loss", "100%"],
                    check=True)
@@ -334,7 +334,8 @@ def interrupted(cut):
         if libc.connect(sock.fileno(), addr, len(addr)) == 0:
             print("connected")
         else:
-            print(errno.errorcode[ctypes.get_errno()])
+            print(errno.errorcode[ctypes.get_errno()],
+                  "goes on" if sock.getsockname()[1] else "ended")
 
 
 def main():

@@ -21,6 +21,7 @@ TIMES_SDP=(net.sdp.connect_timeout=6 "${KEEPALIVE[@]/#/net.sdp.keepalive_}")
 
 # dead NAME [COMMAND...]: under that command, without the cases NOT
 NOT=()
+SIGNAL="goes on"
 dead() {
 	local name=$1 case err want
 
@@ -41,7 +42,7 @@ dead() {
 	ktap_is "$name: all cases" "$(wc -l </run/dead)" $((18 - ${#NOT[@]}))
 	in_a tc qdisc del dev va root 2>/dev/null
 	ktap_is "$name: a signal" "$(in_a timeout 60 "$@" /usr/bin/python3 "$PROG" \
-		interrupted 10.0.0.2 $PORT va)" EINTR
+		interrupted 10.0.0.2 $PORT va)" "EINTR $SIGNAL"
 	stop_bg "$BG_PID"
 	in_a tc qdisc del dev va root 2>/dev/null
 	PORT=$((PORT + 1))
@@ -117,5 +118,6 @@ NOT=(alive not_reading flooded second_connection slow_reader slow_reader_open
 over rxe rxe
 # it waits for the peer's TCP whoever connects, and however
 NOT+=(connect connect_option connect_sysctl)
+SIGNAL=ended
 over siw siw
 ktap_done
