@@ -620,7 +620,8 @@ struct sdp_conn {
 	u8 peer_adverts;
 	struct sdp_ring *rx_ring;	/* RING: where the peer writes to */
 	struct ib_mr *rx_ring_mr;
-	struct scatterlist *rx_ring_sg;	/* mapped for the device */
+	struct scatterlist *rx_ring_sg;	/* mapped for the device, */
+	u32 rx_ring_mapped;		/* so many of it */
 	u32 ring_len;			/* the peer's ring; 0 until it is known */
 	u32 ring_rkey;			/* valid with ring_len */
 	u64 ring_va;

@@ -84,14 +84,14 @@ static int sdp_ring_map(struct sdp_conn *conn, struct sdp_ring *ring)
 	if (!sg)
 		return -ENOMEM;
 	sg_init_table(sg, ring->nr);
-	for (i = 0; i < ring->nr; i++)
-		sg_set_page(&sg[i], ring->page[i], SDP_BUF_SIZE, 0);
-	if (ib_dma_map_sg(conn->dev, sg, ring->nr, SDP_RING_DIR) !=
-	    ring->nr) {
-		kfree(sg);
-		return -ENOMEM;
-	}
 	conn->rx_ring_sg = sg;
+	for (i = 0; i < ring->nr; i++) {
+		sg_set_page(&sg[i], ring->page[i], SDP_BUF_SIZE, 0);
+		/* one by one: an IOMMU would make fewer of them */
+		if (!ib_dma_map_sg(conn->dev, &sg[i], 1, SDP_RING_DIR))
+			return -ENOMEM;
+		conn->rx_ring_mapped++;
+	}
 	conn->rx_ring_mr = ib_alloc_mr(conn->pd, IB_MR_TYPE_MEM_REG, pages);
 	if (IS_ERR(conn->rx_ring_mr)) {
 		conn->rx_ring_mr = NULL;
@@ -158,14 +158,17 @@ int sdp_ring_create(struct sdp_conn *conn)
 void sdp_ring_destroy(struct sdp_conn *conn)
 {
 	struct sdp_ring *ring = conn->rx_ring;
+	struct scatterlist *sg;
 
 	if (conn->rx_ring_mr)
 		ib_dereg_mr(conn->rx_ring_mr);
 	conn->rx_ring_mr = NULL;
-	if (conn->rx_ring_sg)
-		/* what was announced is with the CPU, and may not be read yet */
-		ib_dma_unmap_sg_attrs(conn->dev, conn->rx_ring_sg, ring->nr,
-				      SDP_RING_DIR, DMA_ATTR_SKIP_CPU_SYNC);
+	/* what was announced is with the CPU, and may not be read yet */
+	while (conn->rx_ring_mapped) {
+		sg = &conn->rx_ring_sg[--conn->rx_ring_mapped];
+		ib_dma_unmap_sg_attrs(conn->dev, sg, 1, SDP_RING_DIR,
+				      DMA_ATTR_SKIP_CPU_SYNC);
+	}
 	kfree(conn->rx_ring_sg);
 	conn->rx_ring_sg = NULL;
 	conn->rx_ring = NULL;
