@@ -910,7 +910,6 @@ static struct sdp_conn *sdp_cm_child(struct sock *listener,
 		sock_put(sk);
 		return NULL;
 	}
-	conn->dev = id->device;
 	sock_hold(listener);
 	conn->listener = listener;
 	spin_lock_bh(&sdp_sk(sk)->lock);
@@ -981,6 +980,8 @@ static int sdp_cm_request(struct sock *listener, struct rdma_cm_id *id,
 		sdp_conn_down(conn, ECONNREFUSED);
 		return ret;
 	}
+	/* not before: the device stays as long as there is a cm_id of it */
+	conn->dev = id->device;
 	id->context = conn;
 	id->event_handler = sdp_conn_handler;
 	if (!ret)
