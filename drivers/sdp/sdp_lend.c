@@ -14,7 +14,8 @@
  * nothing is counted up and down: the table holds one reference to each buffer
  * of which pages were lent, and if it is the last one, all of them are back.
  *
- * Mappings are read-only for good. lock_sock comes before the mmap lock.
+ * Mappings are read-only for good. lock_sock comes before the mmap lock, which is not
+ * waited for with it.
  */
 #include <linux/mm.h>
 #include <linux/slab.h>
@@ -261,19 +262,42 @@ static u32 sdp_lend_have(struct sock *sk)
 	return n;
 }
 
+/*
+ * Get the lock of the mappings, which somebody else may hold for as long as he likes
+ * (FUSE): lock_sock is released then. 0 or -EINTR.
+ */
+static int sdp_lend_lock(struct sock *sk)
+{
+	struct mm_struct *mm = current->mm;
+	int err = 0;
+
+	while (!err && !mmap_read_trylock(mm)) {
+		release_sock(sk);
+		err = mmap_read_lock_killable(mm);
+		if (!err)
+			mmap_read_unlock(mm);
+		lock_sock(sk);
+	}
+	return err;
+}
+
 /* Lend, and take off the queue what was lent. 0 or -errno. */
 static int sdp_lend_some(struct sock *sk, struct file *file,
 			 struct sdp_zerocopy_receive *zc)
 {
-	u32 have = sdp_lend_have(sk), room = zc->length & PAGE_MASK;
+	u32 room = zc->length & PAGE_MASK, have;
 	unsigned long at = zc->address;
 	struct vm_area_struct *vma;
+	int err;
 
+	err = room ? sdp_lend_lock(sk) : 0;
+	if (err)
+		return err;
+	have = sdp_lend_have(sk);
 	zc->length = 0;
 	zc->recv_skip_hint = have;
 	if (!room)
 		return 0;
-	mmap_read_lock(current->mm);
 	vma = sdp_lend_window(file, at, &room);
 	if (!vma) {
 		mmap_read_unlock(current->mm);

@@ -488,6 +488,33 @@ def case_small_reader():
         read_all(sock, LARGE)
 
 
+def stacks(pid):
+    """Where its threads are in the kernel"""
+    text = ""
+    for tid in os.listdir(f"/proc/{pid}/task"):
+        with open(f"/proc/{pid}/task/{tid}/stack", encoding="ascii") as file:
+            text += file.read()
+    return text
+
+
+def case_lend_mappings():
+    """Who borrows waits for another thread that changes mappings: the device does not"""
+    with listener() as lsn, Removal() as removal, \
+            subprocess.Popen(["sdp-lend", "-m", "held", "10.0.0.2", str(PORT)],
+                             stdin=subprocess.PIPE, stdout=subprocess.DEVNULL) as borrower, \
+            lsn.accept()[0], Hold("sdp_lend_close", "held", asleep=1, ms=40000) as hold:
+        borrower.stdin.write(b"12")
+        borrower.stdin.flush()
+        hold.wait()
+        borrower.stdin.write(b"3")
+        borrower.stdin.flush()
+        wait("it wants to borrow", lambda: "sdp_lend_" in stacks(borrower.pid))
+        removal.start()
+        wait("the device goes", removal.done)
+        hold.go()
+        expect("the end", borrower.wait(PATIENCE), 0)
+
+
 def case_bind_removal():
     """A device that goes when bind() has just found it"""
     with socket.socket() as sock, Removal() as removal, \

@@ -7,7 +7,7 @@
 
 # shellcheck source=selftests/lib/lib.sh
 . "$(dirname "$0")/../lib/lib.sh"
-need python3 sdp-run sdpstat hyb-hostile rdma
+need python3 sdp-run sdpstat sdp-lend hyb-hostile rdma
 
 PORT=7800
 PROG=$(dirname "$0")/held.py
@@ -58,7 +58,7 @@ over "shared link" absent_send absent_recv moved_send moved_recv moved_splice no
 over "shared link" moved_tcp_send moved_tcp_recv moved_connect connect_signal
 both net.sdp.shared_link=0
 over verbs absent_send absent_zerocopy absent_recv moved_send moved_recv moved_splice
-over verbs connect_ended bind_removal bind_twice no_answer no_pressure
+over verbs connect_ended bind_removal bind_twice no_answer no_pressure lend_mappings
 both net.sdp.zcopy_threshold=65536 net.sdp.zcopy_floor=65536 net.sdp.zcopy_wait=60000000
 both net.sdp.zcopy_pipelined=0
 over verbs pin_send pin_recv pin_send_late pin_recv_late small_reader

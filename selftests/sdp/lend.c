@@ -32,6 +32,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
+#include <sys/prctl.h>
 #include <sys/socket.h>
 #include <sys/uio.h>
 #include <sys/wait.h>
@@ -457,6 +458,35 @@ static void gone(void)
 	returned();
 }
 
+/* In the place of a mapping of the socket comes another one. */
+static void *replaces(void *place)
+{
+	prctl(PR_SET_NAME, "held");
+	if (mmap(place, PAGE, PROT_READ, MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED, -1,
+		 0) == MAP_FAILED)
+		die("mmap");
+	return NULL;
+}
+
+/* The test holds that up. Whatever the call needs of this process is there then. */
+static void held(void)
+{
+	unsigned char *second = map(fd, PAGE);
+	pthread_t thread;
+	char c;
+
+	for (int i = 0; i < 3; i++) {
+		if (read(0, &c, 1) != 1)
+			die("stdin");
+		if (i == 1 &&
+		    pthread_create(&thread, NULL, replaces, second))
+			die("pthread_create");
+		else if (i != 1)
+			borrow(win, window);
+	}
+	pthread_join(thread, NULL);
+}
+
 /* ---- misuse ---- */
 
 static void fails(const char *what, long ret, int error)
@@ -811,7 +841,7 @@ static const struct {
 	{ "move", moved },	    { "close", closed }, { "pipe", piped },
 	{ "mix", mixed },	    { "gone", gone },	 { "misuse", misuse },
 	{ "race", race },	    { "cut", cut },	 { "lent", costs_lent },
-	{ "copied", costs_copied },
+	{ "copied", costs_copied }, { "held", held },
 };
 
 static void dial(int rcvbuf)
