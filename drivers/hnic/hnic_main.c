@@ -320,11 +320,16 @@ static int hnic_alloc_rmap(struct net_device *netdev)
 	return 0;
 }
 
+/* The files in sysfs stay for a while: hnic_queue_pin() may be called later */
 static void hnic_free_rmap(struct net_device *netdev)
 {
+	struct hnic_dev *hd = netdev_priv(netdev);
+
+	mutex_lock(&hd->lock);
 	if (netdev->rx_cpu_rmap)
 		cpu_rmap_put(netdev->rx_cpu_rmap);
 	netdev->rx_cpu_rmap = NULL;
+	mutex_unlock(&hd->lock);
 }
 
 /* Who has a map is asked for filters by RFS; these are for "ethtool -N" */

@@ -420,8 +420,12 @@ int hnic_queue_pin(struct hnic_queue *q, int cpu)
 		return ret;
 	WRITE_ONCE(q->cpu, cpu);
 #ifdef CONFIG_RFS_ACCEL
-	/* one that may be anywhere is near to none */
-	if (q->index < q->dev->netdev->num_rx_queues)
+	/*
+	 * One that may be anywhere is near to none. A device that goes has no map
+	 * any more.
+	 */
+	if (q->index < q->dev->netdev->num_rx_queues &&
+	    q->dev->netdev->rx_cpu_rmap)
 		ret = cpu_rmap_update(q->dev->netdev->rx_cpu_rmap, q->index,
 				      cpu < 0 ? cpu_none_mask : cpumask_of(cpu));
 #endif
