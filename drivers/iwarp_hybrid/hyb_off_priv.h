@@ -150,7 +150,8 @@ struct hyb_off_steer {
  * @pub: what the engines look at
  * @nic: what the NIC's driver looks at
  * @ops: the driver's, held; NULL if the NIC does not know the connection.
- *	 Changes while a task owns the socket.
+ *	 Changes while a task owns the socket; once nobody has that any more, under
+ *	 hyb_off_end_lock.
  * @netdev: the device, held until the connection is detached
  * @tracker: of that reference
  * @finisher: device whose driver finishes packets; others get them finished

@@ -12,7 +12,9 @@
  * Locks: while a task owns the TCP socket (lock_sock) it may change how the NIC
  * takes part; the engines do not run then. The driver's conn_add and conn_del
  * are called with the socket owned, hence they must not take RTNL, which may be
- * held when a driver reports a change. hyb_off_lock protects the list alone.
+ * held when a driver reports a change. hyb_off_lock protects the list alone. When
+ * the socket has no users any more, only its packets, it is hyb_off_end_lock under
+ * which the NIC forgets the connection.
  */
 #include <linux/delay.h>
 #include <linux/slab.h>
@@ -40,6 +42,9 @@ static LIST_HEAD(hyb_offs);
 static DEFINE_SPINLOCK(hyb_off_lock);
 static atomic_t hyb_off_nr = ATOMIC_INIT(0);
 static DECLARE_WAIT_QUEUE_HEAD(hyb_off_none);
+
+/* For hyb_off_conn.ops when the socket has no users any more, only packets */
+static DEFINE_MUTEX(hyb_off_end_lock);
 
 static struct hyb_off_conn *hyb_off_of(struct hyb_qp *qp)
 {
@@ -290,7 +295,7 @@ static void hyb_off_apply(struct hyb_off_conn *o)
 		hyb_off_apply_steer(o, want);
 }
 
-/* The NIC leaves. Context: socket owned. */
+/* The NIC leaves. Context: socket owned, or without users and hyb_off_end_lock held */
 static void hyb_off_gone(struct hyb_off_conn *o)
 {
 	if (!o->ops)
@@ -433,8 +438,10 @@ static void hyb_off_end(struct work_struct *work)
 {
 	struct hyb_off_conn *o = container_of(work, struct hyb_off_conn, end);
 
+	mutex_lock(&hyb_off_end_lock);
 	if (o->ops)
 		hyb_off_conn_del(o);
+	mutex_unlock(&hyb_off_end_lock);
 	hyb_off_free(o);
 }
 
@@ -618,6 +625,38 @@ static struct hyb_off_conn *hyb_off_walk(struct net_device *netdev,
 	return res;
 }
 
+/* A connection that @netdev has, of a socket that nobody has but its packets */
+static struct hyb_off_conn *hyb_off_orphan(struct net_device *netdev)
+{
+	struct hyb_off_conn *o, *res = NULL;
+
+	spin_lock_bh(&hyb_off_lock);
+	list_for_each_entry(o, &hyb_offs, node) {
+		if (o->nic.netdev == netdev && o->ops &&
+		    !refcount_read(&o->sk->sk_refcnt)) {
+			res = o;
+			break;
+		}
+	}
+	spin_unlock_bh(&hyb_off_lock);
+	return res;
+}
+
+/*
+ * Packets may wait for a device as long as its queueing discipline likes, and the
+ * driver waits for us under RTNL. A connection that is on the list is not freed
+ * before the lock is released: hyb_off_end() takes it later.
+ */
+static void hyb_off_gone_orphans(struct net_device *netdev)
+{
+	struct hyb_off_conn *o;
+
+	mutex_lock(&hyb_off_end_lock);
+	while ((o = hyb_off_orphan(netdev)))
+		hyb_off_gone(o);
+	mutex_unlock(&hyb_off_end_lock);
+}
+
 static int hyb_off_event(struct notifier_block *nb, unsigned long event,
 			 void *data)
 {
@@ -631,6 +670,8 @@ static int hyb_off_event(struct notifier_block *nb, unsigned long event,
 			hyb_off_apply(o);
 		release_sock(o->sk);
 	}
+	if (event == IWARP_OFFLOAD_GONE)
+		hyb_off_gone_orphans(data);
 	return NOTIFY_DONE;
 }
 

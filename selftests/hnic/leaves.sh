@@ -1,11 +1,14 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0
 #
-# hnic goes while somebody writes to its files in sysfs.
+# hnic goes: while somebody writes to its files in sysfs, and while packets of
+# connections that were closed long ago wait in its queueing discipline.
 
 # shellcheck source=selftests/hnic/lib.bash
 . "$(dirname "$0")/lib.bash"
-need python3
+need python3 tc
+
+# ------------------------------------------------------------------- sysfs
 
 # writes FILE VALUE: until the device is gone
 writes() {
@@ -33,4 +36,47 @@ for ((i = 0; i < $(scaled 30 10); i++)); do
 	wait "$BG_PID" && said ENODEV || bad+="$(cat "$BG_LOG"); "
 done
 ktap_is "CPUs of queues are written while it goes" "$bad" ""
+
+# ----------------------------------------------------------------- packets
+
+qps() { find /sys/class/infiniband/rda/hybrid/qp/ -mindepth 1 -maxdepth 1 -type d; }
+no_qp() { [ -z "$(qps)" ]; }
+waits() { in_a tc -s qdisc show dev va | grep -q 'backlog [1-9]'; }
+conns() { in_a cat /sys/class/net/va/hnic/connections; }
+idle() { ! in_a ss -Htin "dport = :5299" | grep -q unacked; }
+no_link() { in_a test ! -e /sys/class/net/va; }
+
+start
+attr profile hybrid
+start_bg b sdp-run python3 "$(dirname "$0")/foreign.py" serve
+SERVER_LOG=$BG_LOG
+wait_for 30 said listening
+mkfifo /run/more
+defer rm -f /run/more
+# what it has sent last, nobody gets; then it resets the connection
+start_bg a sh -c 'exec sdp-run python3 -uc "
+import socket, struct, sys
+s = socket.create_connection((\"10.0.0.2\", 5299))
+for line in sys.stdin:
+    s.sendall(bytes(40000))
+s.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, struct.pack(\"ii\", 1, 0))
+s.close()
+" </run/more'
+exec 7>/run/more
+echo >&7
+ktap_check "a connection" wait_for 30 said "has 40000" "$SERVER_LOG"
+wait_for 20 idle
+ktap_is "which the NIC serves" "$(conns)" 1
+in_a tc qdisc add dev va root tbf rate 8bit burst 2000 limit 1000000 ||
+	ktap_skip_all "no tbf"
+echo >&7
+ktap_check "packets wait" wait_for 20 waits
+exec 7>&-
+ktap_check "the connection is closed" wait_for 20 no_qp
+ktap_check "its packets still wait" waits
+start_bg a ip link del va
+ktap_check "the device goes" wait_for 30 no_link
+# nobody holds what all changes of links need
+ktap_check "and others come" wait_for 30 ip link add ha type dummy
+ip link del ha
 ktap_done
