@@ -119,6 +119,8 @@ u32 hyb_off_ring_memory(const struct hyb_off_ring *r);
 /* These want the lock held */
 u32 hyb_off_ring_write(struct hyb_off_ring *r, const struct hyb_off_sink *sink);
 bool hyb_off_ring_covers(struct hyb_off_ring *r, u32 seq, u32 len);
+const u8 *hyb_off_ring_contig(struct hyb_off_ring *r, u32 seq, u32 len,
+			      u32 *off);
 bool hyb_off_ring_fpdu(struct hyb_off_ring *r, u32 seq, u32 *start, u32 *len,
 		       u8 *layout);
 int hyb_off_ring_miss(const struct hyb_off_ring *r, u32 seq);

@@ -341,6 +341,35 @@ bool hyb_off_ring_covers(struct hyb_off_ring *r, u32 seq, u32 len)
 	return hyb_off_find(r, seq, &at, &f) && before(f.seq, seq + len);
 }
 
+/**
+ * hyb_off_ring_contig - is there an FPDU whose payload is to be moved?
+ * @r: ring, its lock held
+ * @seq: first sequence number of a range
+ * @len: octets of it
+ * @off: set to the offset in the range of the first octet of such FPDUs
+ *
+ * Return: where that octet lies, or NULL.
+ */
+const u8 *hyb_off_ring_contig(struct hyb_off_ring *r, u32 seq, u32 len, u32 *off)
+{
+	const struct hyb_off_rec *rec;
+	struct hyb_off_fpdu f;
+	struct hyb_off_at at;
+	bool more;
+
+	more = hyb_off_find(r, seq, &at, &f);
+	while (more && before(f.seq, seq + len)) {
+		rec = f.rec;
+		*off = before(f.seq, seq) ? 0 : f.seq - seq;
+		/* which is a single piece */
+		if (rec->layout == IWARP_LAYOUT_CONTIG)
+			return (u8 *)page_address(rec->page) + rec->off +
+			       (seq + *off - rec->seq);
+		more = hyb_off_next(r, &at, &f);
+	}
+	return NULL;
+}
+
 /* The FPDU that contains @seq */
 bool hyb_off_ring_fpdu(struct hyb_off_ring *r, u32 seq, u32 *start, u32 *len,
 		       u8 *layout)

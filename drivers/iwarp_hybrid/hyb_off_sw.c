@@ -275,6 +275,46 @@ static bool hyb_off_stale(struct hyb_off_conn *o, struct sk_buff *skb)
 	       before(pl.seq, READ_ONCE(o->ring.una));
 }
 
+/* Where an octet of a packet is, unless in its linear part */
+static const u8 *hyb_off_octet(const struct sk_buff *skb, u32 off)
+{
+	const skb_frag_t *frag;
+	int i;
+
+	if (off < skb_headlen(skb))
+		return NULL;
+	off -= skb_headlen(skb);
+	for (i = 0; i < skb_shinfo(skb)->nr_frags; i++) {
+		frag = &skb_shinfo(skb)->frags[i];
+		if (off < skb_frag_size(frag))
+			return (u8 *)skb_frag_address(frag) + off;
+		off -= skb_frag_size(frag);
+	}
+	return NULL;
+}
+
+/*
+ * Are gaps for markers still to be opened, which must be done once? What comes
+ * through a device on top of the NIC (bridge, VLAN, macvlan) was finished on its
+ * way to that, and is a copy: not in the memory that TCP was given.
+ */
+static bool hyb_off_fresh(struct hyb_off_conn *o, const struct sk_buff *skb,
+			  const struct hyb_off_payload *pl)
+{
+	bool fresh = true;
+	const u8 *p;
+	u32 off;
+
+	if (!(READ_ONCE(o->nic.features) & BIT(IWARP_OFFLOAD_TX_CONTIG)))
+		return true;
+	spin_lock_bh(&o->ring.lock);
+	p = hyb_off_ring_contig(&o->ring, pl->seq, pl->len, &off);
+	if (p)
+		fresh = hyb_off_octet(skb, pl->off + off) == p;
+	spin_unlock_bh(&o->ring.lock);
+	return fresh;
+}
+
 /**
  * hyb_off_validate - a packet of a connection is on its way to a device
  * @sk: its TCP socket
@@ -301,7 +341,7 @@ struct sk_buff *hyb_off_validate(struct sock *sk, struct net_device *dev,
 	if (!hyb_off_payload(skb, &pl))
 		return skb;
 	if (dev == READ_ONCE(o->finisher) && hyb_off_known(&o->nic, skb) &&
-	    !hyb_off_wraps(sk)) {
+	    !hyb_off_wraps(sk) && hyb_off_fresh(o, skb, &pl)) {
 #ifdef CONFIG_TLS_DEVICE
 		skb->decrypted = 1;
 #endif

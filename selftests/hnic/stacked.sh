@@ -1,0 +1,45 @@
+#!/bin/bash
+# SPDX-License-Identifier: GPL-2.0
+# vm: timeout=300
+#
+# The route of a connection changes to a device on top of the NIC that finishes its
+# packets, and back again, in the middle of a transfer: they are finished once.
+
+# shellcheck source=selftests/hnic/lib.bash
+. "$(dirname "$0")/lib.bash"
+
+sent() { in_a cat /sys/class/net/mac0/statistics/tx_packets; }
+more() { [ "$(sent)" -gt "$1" ] || ! kill -0 "$CLIENT" 2>/dev/null; }
+over() { in_a ip route add "$SERVER/32" dev mac0 src 10.0.0.1; }
+under() { in_a ip route del "$SERVER/32" dev mac0; }
+sw_packets() { hyb_of nic_sw_packets; }
+
+start
+in_a ip link add link va name mac0 type macvlan || ktap_skip_all "no macvlan"
+in_a ip link set mac0 up
+in_a ip neigh add $SERVER dev mac0 nud permanent \
+	lladdr "$(in_b cat /sys/class/net/vb/address)"
+for p in $PROFILES; do
+	attr profile "$p"
+	both rate "$(scaled 100 20)"
+	serve
+	start_bg a sdp-run xfer -h $SERVER -p "$port" -n "$(scaled 12 2)M" \
+		-d "$(scaled 12 2)M" -t 200
+	CLIENT=$BG_PID
+	before=$(sw_packets)
+	for ((i = 0; i < 4; i++)); do
+		packets=$(sent)
+		over
+		wait_for 20 more $((packets + 20))
+		under
+		nap 0.2
+	done
+	both rate 0
+	wait "$CLIENT"
+	ktap_is "$p: the data arrive" $? 0
+	stop_bg "$SERVER_PID"
+	[ "$p" = host ] || ktap_check "$p: some of them finished by software" \
+		test "$(sw_packets)" -gt "$before"
+done
+ktap_check "packets went by the other device" test "$(sent)" -gt 100
+ktap_done
