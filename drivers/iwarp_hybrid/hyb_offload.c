@@ -186,10 +186,20 @@ static u32 hyb_off_wanted(struct hyb_off_conn *o)
 	return want;
 }
 
+/* Of FPDUs that are handed to TCP from now on; the driver is told when it is so */
+static void hyb_off_layout(struct hyb_off_conn *o, u32 want)
+{
+	bool contig = want & BIT(IWARP_OFFLOAD_TX_CONTIG);
+
+	WRITE_ONCE(o->nic.tx_layout, contig ? IWARP_LAYOUT_CONTIG :
+					      IWARP_LAYOUT_FINAL);
+}
+
 static int hyb_off_conn_add(struct hyb_off_conn *o, u32 want)
 {
 	int err;
 
+	hyb_off_layout(o, want);
 	o->nic.features = want;
 	o->nic.cpu = READ_ONCE(o->qp->tcp.cpu);
 	o->nic.queue = -1;
@@ -222,6 +232,7 @@ static void hyb_off_conn_set(struct hyb_off_conn *o, u32 want)
 
 	if (!(want & BIT(IWARP_OFFLOAD_RX_PLACE)))
 		hyb_off_place_end(o);
+	hyb_off_layout(o, want);
 	WRITE_ONCE(o->nic.features, want | keep);
 	if (!(want | keep))
 		hyb_off_conn_del(o);
@@ -246,8 +257,8 @@ static void hyb_off_publish(struct hyb_off_conn *o, u32 want)
 	o->pub.word = !o->liar && (o->pub.word || o->pub.rx_crc);
 	o->pub.place = want & BIT(IWARP_OFFLOAD_RX_PLACE) && !o->liar &&
 		       !o->qp->rx.stopped;
-	WRITE_ONCE(o->nic.tx_layout, o->pub.tx_contig ? IWARP_LAYOUT_CONTIG :
-							IWARP_LAYOUT_FINAL);
+	/* conn_add may have taken some of it away */
+	hyb_off_layout(o, want);
 	if (!o->qp)
 		return;
 	o->pub.verify = READ_ONCE(o->dev->verify);

@@ -6,6 +6,7 @@
  *	test_main.c	the tests by name
  *	test_registry.c	providers and NIC drivers come and go
  *	test_veil.c	a device without one of its components
+ *	test_engines.c	a NIC whose engines do nothing
  *	test_link.c	the contract of struct rdma_stack_link, on any pair
  *	test_bulk.c	random load on a pair
  *	test_mock.c	pairs of stack_mock
@@ -149,6 +150,8 @@ void st_bulk_test(const struct st_env *env, u32 total);
 void st_registry_tests(void);
 int st_veil(const char *args);
 void st_veil_exit(void);
+int st_engines(const char *args);
+void st_engines_exit(void);
 void st_mock_tests(u32 total);
 int st_listen(const char *args);
 int st_hybrid_tests(const char *args);

@@ -8,6 +8,7 @@
  *	link ADDR PORT OCTETS	connect to it, random load; without a number all
  *				cases of the shared link
  *	veil DEVICE COMPONENT	its table says from now on that this is not there
+ *	engines DEV MASK	has these, which do nothing: what was called since
  *	reset ADDR PORT		before there is a connection; nobody answers there
  */
 #include <linux/kernel.h>
@@ -39,6 +40,8 @@ static int st_run(const char *test, const char *args)
 		return st_hybrid_tests(args);
 	if (!strcmp(test, "veil"))
 		return st_veil(args);
+	if (!strcmp(test, "engines"))
+		return st_engines(args);
 	if (!strcmp(test, "reset"))
 		return st_reset_tests(args);
 	return -EINVAL;
@@ -52,6 +55,7 @@ static int __init st_init(void)
 static void __exit st_exit(void)
 {
 	kt_exit();
+	st_engines_exit();
 	st_veil_exit();
 	st_hybrid_exit();
 }
