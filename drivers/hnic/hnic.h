@@ -179,9 +179,9 @@ void hnic_pkt_tuple(const struct hnic_pkt *p, struct in6_addr *saddr,
 void hnic_pkt_set_len(struct hnic_pkt *p, u32 len);
 void hnic_pkt_csum(struct hnic_pkt *p);
 bool hnic_pkt_csum_good(const struct hnic_pkt *p);
-bool hnic_pkt_plain(const struct hnic_pkt *p, const u8 *addr, u32 *ack, u32 *ts,
-		    u8 *doff);
+bool hnic_pkt_plain(const struct hnic_pkt *p, u32 *ack, u32 *ts, u8 *doff);
 bool hnic_pkt_from(const struct hnic_pkt *p, const u8 *addr);
+bool hnic_pkt_to(const struct hnic_pkt *p, const u8 *addr);
 
 /* ------------------------------------------------------------- counters */
 

@@ -447,6 +447,9 @@ int hnic_conn_rx(struct hnic_dev *hd, struct hnic_pkt *p)
 
 	if (!READ_ONCE(hd->nconns))
 		return -1;
+	/* those of a VLAN or a macvlan may be of another namespace */
+	if (!hnic_pkt_to(p, hd->netdev->dev_addr))
+		return -1;
 	hc = hnic_conn_find(hd, p, false);
 	if (!hc)
 		return -1;

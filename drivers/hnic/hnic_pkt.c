@@ -362,28 +362,32 @@ bool hnic_pkt_from(const struct hnic_pkt *p, const u8 *addr)
 	return p->l3 == ETH_HLEN && ether_addr_equal(eth->h_source, addr);
 }
 
+/* Is it for the device with address @addr itself, not in a VLAN? */
+bool hnic_pkt_to(const struct hnic_pkt *p, const u8 *addr)
+{
+	const struct ethhdr *eth = (struct ethhdr *)hnic_pkt_data(p);
+
+	return p->l3 == ETH_HLEN && ether_addr_equal(eth->h_dest, addr);
+}
+
 /**
- * hnic_pkt_plain() - is this an ordinary data packet of TCP for the host?
- * @p: TCP packet with a good checksum
- * @addr: address of the device
+ * hnic_pkt_plain() - is this an ordinary data packet of TCP?
+ * @p: TCP packet with a good checksum, for the device itself
  * @ack: set to its acknowledgment
  * @ts: set to its timestamp, 0 without
  * @doff: set to its data offset
  *
  * Return: false if a field is unusual, or anything but TCP may care for it.
  */
-bool hnic_pkt_plain(const struct hnic_pkt *p, const u8 *addr, u32 *ack, u32 *ts,
-		    u8 *doff)
+bool hnic_pkt_plain(const struct hnic_pkt *p, u32 *ack, u32 *ts, u8 *doff)
 {
-	const struct ethhdr *eth = (struct ethhdr *)hnic_pkt_data(p);
 	const struct tcphdr *th = hnic_tcp(p);
 	const __be32 *opt = (const __be32 *)(th + 1);
 
 	*ack = ntohl(th->ack_seq);
 	*doff = th->doff;
 	*ts = 0;
-	if (!ether_addr_equal(eth->h_dest, addr) || p->l3 != ETH_HLEN ||
-	    !th->ack || th->syn || th->fin || th->rst || th->urg)
+	if (!th->ack || th->syn || th->fin || th->rst || th->urg)
 		return false;
 	if (!p->ipv6 && (hnic_ip4(p)->ihl != 5 ||
 			 ip_fast_csum((u8 *)hnic_ip4(p), 5)))

@@ -93,14 +93,13 @@ void hnic_place_passed(struct hnic_place *pl, u32 seq)
  * Will TCP take the packet, which is in sequence? It would be wrong to place a
  * forged one. Of what it takes, some is left out that is not the usual case.
  */
-static bool hnic_place_sure(const struct hnic_dev *hd, struct hnic_place *pl,
-			    const struct hnic_pkt *p)
+static bool hnic_place_sure(struct hnic_place *pl, const struct hnic_pkt *p)
 {
 	u32 ack, ts;
 	bool sure;
 	u8 doff;
 
-	if (!hnic_pkt_plain(p, hd->netdev->dev_addr, &ack, &ts, &doff) ||
+	if (!hnic_pkt_plain(p, &ack, &ts, &doff) ||
 	    !READ_ONCE(pl->sent_known) ||
 	    (s32)(READ_ONCE(pl->sent) - ack) < 0)
 		return false;
@@ -321,7 +320,7 @@ void hnic_place_rx(struct hnic_dev *hd, struct hnic_place *pl,
 		   struct iwarp_offload_conn *conn, struct hnic_pkt *p,
 		   bool next, bool good)
 {
-	bool sure = next && hnic_place_sure(hd, pl, p);
+	bool sure = next && hnic_place_sure(pl, p);
 	struct hnic_plan plan = { .p = p };
 
 	if (!pl->sync && !pl->told) {

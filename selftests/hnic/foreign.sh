@@ -4,7 +4,8 @@
 #
 # hnic: packets with the addresses and ports of an iWARP connection that are of a
 # VLAN or a macvlan in another namespace, or of another socket of this one, are sent
-# as they are, wherever in the stream they say to be.
+# as they are, wherever in the stream they say to be. Those that come in a VLAN do not
+# count as the connection's.
 
 # shellcheck source=selftests/hnic/lib.bash
 . "$(dirname "$0")/lib.bash"
@@ -71,6 +72,15 @@ for total in 40000 80000; do
 	ktap_check "a connection" wait_for 30 said "has $total" "$SERVER_LOG"
 	wait_for 20 idle
 done
+
+# Nor is what comes in a VLAN the connection's, at the other end
+looked_at() { stat_of b rx_engine_no_verdict; }
+UNA=$(una)
+before=$(looked_at)
+for ahead in 0 1000 100000; do
+	as_sent "in a VLAN, $ahead octets ahead" c va.5 $((UNA + ahead)) W
+done
+ktap_is "the other NIC does not take them for the connection's" "$(looked_at)" "$before"
 
 snapshot
 UNA=$(una)
