@@ -574,9 +574,11 @@ void hyb_off_detach(struct hyb_qp *qp)
 	o->pub.rx_crc = false;
 	if (o->ops)
 		hyb_off_conn_set(o, 0);
-	if (o->steer.want || READ_ONCE(o->steer.have)) {
+	/* work that has looked at the queue pair already must look once more */
+	if (o->steer.want || READ_ONCE(o->steer.have) ||
+	    work_busy(&o->steer.work)) {
 		hyb_off_steer_set(o, false);
-	} else if (o->netdev && !work_busy(&o->steer.work)) {
+	} else if (o->netdev) {
 		netdev_put(o->netdev, &o->tracker);
 		o->netdev = NULL;
 	}
