@@ -168,7 +168,11 @@ static bool hnic_link_joins(struct hnic_dev *hd, const struct hnic_pkt *a,
 	u32 data = b->len - b->pay;
 
 	if (a->hash != b->hash || a->pay != b->pay || a->ipv6 != b->ipv6 ||
+	    a->l3 != b->l3 || a->l4 != b->l4 ||
 	    a->len + data > hd->netdev->mtu + a->l3)
+		return false;
+	/* nor of another VLAN or macvlan */
+	if (memcmp(hnic_pkt_data(a), hnic_pkt_data(b), a->l3))
 		return false;
 	if (memcmp(hnic_pkt_data(a) + a->l3 + (a->ipv6 ? 8 : 12),
 		   hnic_pkt_data(b) + b->l3 + (b->ipv6 ? 8 : 12),
