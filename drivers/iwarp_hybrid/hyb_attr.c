@@ -672,12 +672,12 @@ static void hyb_qp_wish(struct hyb_qp *qp, const struct hyb_place *wish)
 	if (!sk) {
 		qp->wish = *wish;
 		qp->attr_behind = true;
+		/* before a connection finds what its NIC does */
+		hyb_place_update(qp, 0);
 	}
 	spin_unlock_irq(&qp->tcp.lock);
-	if (!sk) {
-		hyb_place_update(qp, 0);
+	if (!sk)
 		return;
-	}
 	lock_sock(sk);
 	qp->wish = *wish;
 	hyb_qp_follow(qp);
