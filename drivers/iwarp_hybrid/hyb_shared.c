@@ -994,7 +994,8 @@ static int hyb_link_lay(struct hyb_qp *qp, struct sock *sk, u32 want,
 		return 0;
 	WRITE_ONCE(sh->want, true);
 	hyb_tcp_retry(qp, HYB_TODO_TX, 1);
-	return err;
+	/* of small pages there may be too many before there are too many octets */
+	return err == -ENOSPC ? -EAGAIN : err;
 }
 
 static int hyb_link_reserve(struct ib_qp *ibqp, u32 want, u32 hdr_len,
