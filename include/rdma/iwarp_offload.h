@@ -160,8 +160,9 @@ struct iwarp_offload_buf {
  * @caps: what there is and what is on. Context: any.
  * @conn_add: take a connection over, from @conn->tx_seq and @conn->rx_seq on.
  *	      May set @conn->drv and @conn->queue, and clear bits of
- *	      @conn->features that it cannot serve. Return 0, -ENOSPC (table
- *	      full) or -EOPNOTSUPP. Context: process, may sleep.
+ *	      @conn->features that it cannot serve. Return 0; or -ENOSPC (table
+ *	      full), -EOPNOTSUPP or another error, and software does it all.
+ *	      Context: process, may sleep.
  * @conn_del: forget it; the driver does not touch @conn after return.
  *	      Context: process, may sleep.
  * @conn_update: optional: @conn->features or @conn->tx_layout have changed.
