@@ -1371,6 +1371,10 @@ static int sdp_diag_destroy(struct sock *sk, int err)
 		sdp_tcp_stop(sk);
 		port = sdp_cm_unbind(sk);
 	} else if (sk->sk_state != TCP_CLOSE) {
+		if (sk->sk_state == TCP_SYN_SENT)
+			SDP_INC_STATS(sock_net(sk), ATTEMPT_FAILS);
+		else
+			SDP_INC_STATS(sock_net(sk), ESTAB_RESETS);
 		WRITE_ONCE(sk->sk_err, err);
 		sdp_abort(sk);
 		sk_error_report(sk);

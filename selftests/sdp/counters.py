@@ -5,6 +5,7 @@ ends of the connections being in it. Runs under sdp-run; TAP.
 
     counters.py ADDRESS credit|transport
 """
+import json
 import select
 import socket
 import struct
@@ -105,6 +106,15 @@ def get(s, n):
     return data
 
 
+def destroy(state, port=0):
+    """End the socket in that state, at that port, as the administrator can"""
+    out = subprocess.run(["sdpstat", "-a", "--json"], check=True, text=True,
+                         stdout=subprocess.PIPE).stdout
+    for s in json.loads(out)["sockets"]:
+        if s["state"] == state and port in (0, s["local"]["port"]):
+            subprocess.run(["sdpstat", "-K", s["cookie"]], check=True)
+
+
 def connections():
     with Expect("connect and accept", active_opens=1, passive_opens=1, accepts=1,
                 conn_reqs=1, curr_estab=2, attempt_fails=0, held_reqs=0):
@@ -130,6 +140,18 @@ def connections():
         for address in "192.0.2.1", "127.0.0.1":
             with socket.socket() as s:
                 s.connect_ex((address, 1))
+    with socket.socket() as s:
+        s.setblocking(False)
+        with Expect("connect, ended from outside", active_opens=1, attempt_fails=1,
+                    estab_resets=0):
+            s.connect_ex(("10.0.0.77", 1))
+            destroy("SYN-SENT")
+    c, a = pair()
+    with Expect("a connection, ended from outside", aborts_sent=1, estab_resets=2,
+                curr_estab=-2, attempt_fails=0):
+        destroy("ESTAB", c.getsockname()[1])
+    c.close()
+    a.close()
     c, a = pair()
     with Expect("abort", aborts_sent=1, estab_resets=1, curr_estab=-2, discon_sent=0):
         reset(c)

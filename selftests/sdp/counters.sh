@@ -28,8 +28,8 @@ if [ -d $EVENTS ]; then
 	tracing=1
 	echo 1 > $EVENTS/enable
 fi
-# for zero copy: slow machines, too, find a reader in time
-in_a sysctl -q -w net.sdp.zcopy_wait=2000000
+# for zero copy: slow machines, too, find a reader in time; for a connect() without answer
+in_a sysctl -q -w net.sdp.zcopy_wait=2000000 net.sdp.resolve_timeout=60000
 for flow in transport credit; do
 	in_a sysctl -q -w net.sdp.flow_control=$flow
 	ktap_diag "flow control $flow"
