@@ -20,6 +20,7 @@
 #include <linux/delay.h>
 #include <linux/kprobes.h>
 #include <linux/module.h>
+#include <linux/nmi.h>
 #include <linux/sched.h>
 #include <linux/spinlock.h>
 #include <linux/string.h>
@@ -85,8 +86,11 @@ static void hold(void)
 
 	if (!hold_this())
 		return;
-	for (i = 0; i < ms && !READ_ONCE(go); i++)
+	for (i = 0; i < ms && !READ_ONCE(go); i++) {
 		mdelay(1);
+		/* it is meant, and much longer on a debug kernel */
+		touch_nmi_watchdog();
+	}
 }
 
 static struct kprobe probe;
