@@ -8,16 +8,19 @@
 # shellcheck source=selftests/hnic/lib.bash
 . "$(dirname "$0")/lib.bash"
 
-sent() { in_a cat /sys/class/net/mac0/statistics/tx_packets; }
+sent() { in_a cat /sys/class/net/va.5/statistics/tx_packets; }
 more() { [ "$(sent)" -gt "$1" ] || ! kill -0 "$CLIENT" 2>/dev/null; }
-over() { in_a ip route add "$SERVER/32" dev mac0 src 10.0.0.1; }
-under() { in_a ip route del "$SERVER/32" dev mac0; }
+over() { in_a ip route add "$SERVER/32" dev va.5 src 10.0.0.1; }
+under() { in_a ip route del "$SERVER/32" dev va.5; }
 sw_packets() { hyb_of nic_sw_packets; }
 
 start
-in_a ip link add link va name mac0 type macvlan || ktap_skip_all "no macvlan"
-in_a ip link set mac0 up
-in_a ip neigh add $SERVER dev mac0 nud permanent \
+for end in a b; do
+	in_$end ip link add link v$end name v$end.5 type vlan id 5 ||
+		ktap_skip_all "no VLAN"
+	in_$end ip link set v$end.5 up
+done
+in_a ip neigh add $SERVER dev va.5 nud permanent \
 	lladdr "$(in_b cat /sys/class/net/vb/address)"
 for p in $PROFILES; do
 	attr profile "$p"
