@@ -1648,7 +1648,10 @@ void hyb_cm_dev_down(struct hyb_dev *dev)
 	struct hyb_lid *lid;
 
 	mutex_lock(&cm->lock);
-	cm->down = true;
+	if (!cm->down)
+		cm->recall = jiffies + HYB_TCP_RECALL;
+	/* pairs with hyb_tcp_recall_end() */
+	smp_store_release(&cm->down, true);
 	mutex_unlock(&cm->lock);
 
 	mutex_lock(&hyb_listen_lock);

@@ -35,6 +35,7 @@ struct socket;
  * @ceps: all connections
  * @lids: all listening cm_ids
  * @down: nothing new is started
+ * @recall: with @down, until when hyb_tcp_recall() waits, jiffies
  * @requests: connections the ULP has to decide about, by number; referenced
  * @next: number of the next one
  * @users: one for the device, one per connection and listening cm_id
@@ -45,6 +46,7 @@ struct hyb_cm_dev {
 	struct list_head ceps;
 	struct list_head lids;
 	bool down;
+	unsigned long recall;
 	struct xarray requests;
 	u32 next;
 	refcount_t users;

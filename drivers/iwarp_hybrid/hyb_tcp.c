@@ -37,9 +37,6 @@
 /* Octets of which reception may wait for more */
 #define HYB_TCP_BATCH	(16 * 1024)
 
-/* Packets that wait for a device which does not send are not waited for longer */
-#define HYB_TCP_RECALL	(2 * HZ)
-
 /* QP whose engine runs on this CPU, bottom halves being disabled */
 static DEFINE_PER_CPU(struct hyb_qp *, hyb_running);
 
@@ -650,6 +647,17 @@ void hyb_tcp_release(struct hyb_cep *cep, bool reset)
 	hyb_cep_put(cep);
 }
 
+/* RTNL may be held when a device goes: all of its connections wait together */
+static unsigned long hyb_tcp_recall_end(const struct hyb_cm_dev *cm)
+{
+	unsigned long end = jiffies + HYB_TCP_RECALL;
+
+	/* pairs with hyb_cm_dev_down() */
+	if (smp_load_acquire(&cm->down) && time_before(cm->recall, end))
+		end = cm->recall;
+	return end;
+}
+
 /**
  * hyb_tcp_recall - take memory of requests back from TCP
  * @cep: connection, its lock held
@@ -657,14 +665,18 @@ void hyb_tcp_release(struct hyb_cep *cep, bool reset)
  *
  * Ends the connection by RST: TCP sends nothing of it any more. Packets that it has
  * sent are waited for, but not for ever: a device may hold them as long as it likes.
+ * One that works gets the time that it takes to send them.
  */
 void hyb_tcp_recall(struct hyb_cep *cep, struct hyb_qp *qp)
 {
-	unsigned long end = jiffies + HYB_TCP_RECALL;
+	unsigned long end = hyb_tcp_recall_end(&cep->dev->cm);
 
 	hyb_tcp_release(cep, true);
-	while (hyb_lend_busy(qp) && time_before(jiffies, end))
+	if (!hyb_lend_busy(qp))
+		return;
+	do {
 		usleep_range(500, 2000);
+	} while (hyb_lend_busy(qp) && time_before(jiffies, end));
 }
 
 int hyb_tcp_init(void)

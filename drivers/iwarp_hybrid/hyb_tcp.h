@@ -112,6 +112,9 @@ void hyb_tcp_run_todo(struct hyb_qp *qp, int todo);
  */
 void hyb_tcp_look(struct sock *sk, struct hyb_qp *qp);
 
+/* Packets that wait for a device which does not send are not waited for longer */
+#define HYB_TCP_RECALL	(2 * HZ)
+
 /* Called by the connection manager, in process context */
 int hyb_tcp_create(struct net *net, int family, struct socket **res);
 void hyb_tcp_adopt(struct hyb_cep *cep, struct socket *sock);
