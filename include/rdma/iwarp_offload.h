@@ -161,8 +161,8 @@ struct iwarp_offload_buf {
  * @conn_add: take a connection over, from @conn->tx_seq and @conn->rx_seq on.
  *	      May set @conn->drv and @conn->queue, and clear bits of
  *	      @conn->features that it cannot serve. Return 0; or -ENOSPC (table
- *	      full), -EOPNOTSUPP or another error, and software does it all.
- *	      Context: process, may sleep.
+ *	      full), -EOPNOTSUPP or another error: then software does it all.
+ *	      May sleep. Context: process.
  * @conn_del: forget it; the driver does not touch @conn after return.
  *	      Context: process, may sleep.
  * @conn_update: optional: @conn->features or @conn->tx_layout have changed.

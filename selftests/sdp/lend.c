@@ -462,8 +462,8 @@ static void gone(void)
 static void *replaces(void *place)
 {
 	prctl(PR_SET_NAME, "held");
-	if (mmap(place, PAGE, PROT_READ, MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED, -1,
-		 0) == MAP_FAILED)
+	if (mmap(place, PAGE, PROT_READ,
+		 MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED, -1, 0) == MAP_FAILED)
 		die("mmap");
 	return NULL;
 }
@@ -478,8 +478,7 @@ static void held(void)
 	for (int i = 0; i < 3; i++) {
 		if (read(0, &c, 1) != 1)
 			die("stdin");
-		if (i == 1 &&
-		    pthread_create(&thread, NULL, replaces, second))
+		if (i == 1 && pthread_create(&thread, NULL, replaces, second))
 			die("pthread_create");
 		else if (i != 1)
 			borrow(win, window);

@@ -41,7 +41,8 @@ static void st_eng_layout(const struct iwarp_offload_conn *conn)
 {
 	bool contig = conn->features & BIT(IWARP_OFFLOAD_TX_CONTIG);
 
-	if (contig != (conn->tx_layout == IWARP_LAYOUT_CONTIG))
+	if (conn->tx_layout != (contig ? IWARP_LAYOUT_CONTIG :
+					 IWARP_LAYOUT_FINAL))
 		st_eng.layouts++;
 }
 
