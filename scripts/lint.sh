@@ -88,8 +88,13 @@ perl "$K_SRC/scripts/kernel-doc" -none "${kernel_c[@]}" "${uapi_h[@]}" 2>&1 |
 	grep -E 'warning|error' | verdict "kernel-doc"
 
 rm -rf "$build/lint"
-MODFLAGS='W=1 C=1' "$here/build-modules.sh" 6.1 "$build/lint" >"$build/lint.log" 2>&1 ||
-	tail -n 20 "$build/lint.log"
+# not with what the command line of make said, whose O is not that of the kernel's
+MAKEFLAGS='' MODFLAGS='W=1 C=1' "$here/build-modules.sh" 6.1 "$build/lint" \
+	>"$build/lint.log" 2>&1 ||
+	{
+		tail -n 20 "$build/lint.log"
+		echo "ERROR: the modules could not be built" >>"$build/lint.log"
+	}
 grep -E '(warning|error):|^ERROR|^WARNING' "$build/lint.log" |
 	sed "s|$build/lint/6.1/src/||g" | verdict "sparse and W=1"
 
