@@ -1594,7 +1594,8 @@ static bool hyb_rx_starved(struct hyb_qp *qp)
 		return false;
 	/* whoever posts after this sees it and kicks */
 	WRITE_ONCE(rx->paused, true);
-	rx->starved = !hyb_ooo_early(qp) && !hyb_rq_ready(qp);
+	/* a shared link, opened meanwhile, takes none */
+	rx->starved = !qp->shared && !hyb_ooo_early(qp) && !hyb_rq_ready(qp);
 	return rx->starved;
 }
 

@@ -190,6 +190,13 @@ server_first() {
 
 # what the server says may come before connect() has returned
 server_first "" 7590 "$(scaled 200)"
+# always, if the client's link is opened late
+if hold hyb_link_open kworker ms=300 times=1000; then
+	server_first ", opened late" 7592 3
+	hold_end
+else
+	ktap_skip "servers that speak first, opened late" "no probes"
+fi
 # and may be said before the client's first FPDU, which it has to wait for, is there
 modprobe -q sch_netem
 in_a tc qdisc add dev va root netem delay 20ms
