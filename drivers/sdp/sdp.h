@@ -303,6 +303,7 @@ enum sdp_conn_flags {
 	SDP_CONN_SHARED,	/* shared link is open */
 	SDP_CONN_ABORT,		/* the user gave it up: data may be lost */
 	SDP_CONN_BAD,		/* the peer broke the rules: nothing counts */
+	SDP_CONN_FLUSHED,	/* the QP has failed */
 };
 
 /* Why a connection does not use the shared link, conn->unshared. */
@@ -924,6 +925,7 @@ int sdp_cm_connect(struct sock *sk, const union sdp_addr *dst, long *timeo);
 void sdp_cm_stop_listen(struct sock *sk);
 void sdp_conn_put(struct sdp_conn *conn);
 void sdp_conn_down(struct sdp_conn *conn, int error);
+void sdp_conn_flushed(struct sdp_conn *conn);
 void sdp_abort(struct sock *sk);
 void sdp_connect_expired(struct sock *sk);
 void sdp_fin_progress(struct sdp_conn *conn);

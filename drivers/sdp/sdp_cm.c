@@ -174,6 +174,24 @@ void sdp_conn_down(struct sdp_conn *conn, int error)
 	queue_work(sdp_wq(conn->sk), &conn->down_work);
 }
 
+/**
+ * sdp_conn_flushed - the queue pair has failed, what it had comes back
+ * @conn: connection
+ *
+ * If an attempt to connect has failed, rdma_cm does that first and tells afterwards
+ * what has happened, which is what connect() returns.
+ *
+ * Context: any.
+ */
+void sdp_conn_flushed(struct sdp_conn *conn)
+{
+	set_bit(SDP_CONN_FLUSHED, &conn->flags);
+	smp_mb__after_atomic();	/* pairs with sdp_cm_up() */
+	if (!test_bit(SDP_CONN_ACTIVE, &conn->flags) ||
+	    test_bit(SDP_CONN_UP, &conn->flags))
+		sdp_conn_down(conn, ECONNRESET);
+}
+
 /* Wake everybody who may wait for anything on a socket that has ended. */
 static void sdp_wake_ended(struct sock *sk, bool error)
 {
@@ -660,7 +678,10 @@ static void sdp_cm_up(struct sdp_conn *conn)
 		sdp_start_timer(sk, HZ);
 	spin_lock_bh(&conn->tx_lock);
 	set_bit(SDP_CONN_UP, &conn->flags);
+	smp_mb__after_atomic();	/* pairs with sdp_conn_flushed() */
 	spin_unlock_bh(&conn->tx_lock);
+	if (test_bit(SDP_CONN_FLUSHED, &conn->flags))
+		sdp_conn_down(conn, ECONNRESET);
 	sdp_tx_kick(conn);
 }
 

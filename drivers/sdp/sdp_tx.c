@@ -122,8 +122,11 @@ bool sdp_tx_wc_bad(struct sdp_conn *conn, const struct ib_wc *wc)
 {
 	if (likely(wc->status == IB_WC_SUCCESS))
 		return false;
-	if (wc->status != IB_WC_WR_FLUSH_ERR)
-		SDP_INC_STATS(sock_net(conn->sk), TRANSPORT_ERRORS);
+	if (wc->status == IB_WC_WR_FLUSH_ERR) {
+		sdp_conn_flushed(conn);
+		return true;
+	}
+	SDP_INC_STATS(sock_net(conn->sk), TRANSPORT_ERRORS);
 	sdp_conn_down(conn, wc->status == IB_WC_RETRY_EXC_ERR ?
 		      ETIMEDOUT : ECONNRESET);
 	return true;

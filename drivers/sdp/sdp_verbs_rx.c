@@ -128,9 +128,13 @@ void sdp_rx_queue(struct sdp_sock *sdp, struct sdp_rx_ctx *c)
 
 static void sdp_rx_error(struct sdp_conn *conn, const struct ib_wc *wc)
 {
+	if (wc->status == IB_WC_WR_FLUSH_ERR) {
+		sdp_conn_flushed(conn);
+		return;
+	}
 	if (wc->status == IB_WC_LOC_LEN_ERR)
 		SDP_INC_STATS(sock_net(conn->sk), BAD_LEN);
-	else if (wc->status != IB_WC_WR_FLUSH_ERR)
+	else
 		SDP_INC_STATS(sock_net(conn->sk), TRANSPORT_ERRORS);
 	sdp_conn_down(conn, ECONNRESET);
 }

@@ -12,8 +12,8 @@
  * times may be written, too.
  *
  * They spin: a probe must not sleep. Nothing that waits for readers of RCU gets on
- * meanwhile. With "asleep" they sleep, in front of a function that may do so, takes one
- * pointer and returns nothing. In front of a function like that whoever calls "also"
+ * meanwhile. With "asleep" they sleep, in front of a function that may do so, takes two
+ * arguments at most and returns nothing. In front of a function like that whoever calls "also"
  * sleeps as well until "go" is written, and is not counted.
  */
 #include <linux/atomic.h>
@@ -21,6 +21,7 @@
 #include <linux/kprobes.h>
 #include <linux/module.h>
 #include <linux/nmi.h>
+#include <linux/preempt.h>
 #include <linux/sched.h>
 #include <linux/spinlock.h>
 #include <linux/string.h>
@@ -110,12 +111,12 @@ static void hold_sleep(void)
 }
 
 /* In the place of the function: it is called when its time has come */
-static void hold_asleep(void *arg)
+static void hold_asleep(void *arg, unsigned long more)
 {
-	void (*function)(void *arg) = (void *)probe.addr;
+	void (*function)(void *arg, unsigned long more) = (void *)probe.addr;
 
 	hold_sleep();
-	function(arg);
+	function(arg, more);
 }
 
 static void hold_also(void *arg)
@@ -134,7 +135,8 @@ static int hold_pre(struct kprobe *p, struct pt_regs *regs)
 		hold();
 		return 0;
 	}
-	if (!hold_this())
+	/* an interrupt is no task, whose name ever it has */
+	if (!in_task() || !hold_this())
 		return 0;
 	instruction_pointer_set(regs, (unsigned long)hold_asleep);
 	return 1;

@@ -1,0 +1,29 @@
+#!/bin/bash
+# SPDX-License-Identifier: GPL-2.0
+#
+# connect() to a port where nobody listens says so, also if what the queue pair had
+# comes back before the connection manager tells of the refusal.
+
+# shellcheck source=selftests/lib/lib.sh
+. "$(dirname "$0")/../lib/lib.sh"
+need python3 sdp-run
+
+refused() {
+	in_a timeout 60 sdp-run /usr/bin/python3 -c '
+import errno, socket
+with socket.socket() as sock:
+    print(errno.errorcode[sock.connect_ex(("10.0.0.2", 7999))])'
+}
+
+modprobe -q sdp
+for kind in rxe hybrid; do
+	dev_up $kind $kind || { ktap_skip "$kind" "no device"; continue; }
+	ktap_is "$kind" "$(refused)" ECONNREFUSED
+	# whoever brings the news waits, and nobody who is no task
+	hold sdp_conn_down kworker asleep=1 ms=500 || ktap_skip_all "no probes"
+	ktap_is "$kind, it is told late" "$(refused)" ECONNREFUSED
+	ktap_check "$kind: it was held up" is_held
+	hold_end
+	net_down
+done
+ktap_done
