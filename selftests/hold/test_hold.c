@@ -135,8 +135,8 @@ static int hold_pre(struct kprobe *p, struct pt_regs *regs)
 		hold();
 		return 0;
 	}
-	/* an interrupt is no task, whose name ever it has */
-	if (!in_task() || !hold_this())
+	/* a softirq is no task, whose name ever it has; the probe itself may be an NMI */
+	if (in_serving_softirq() || !hold_this())
 		return 0;
 	instruction_pointer_set(regs, (unsigned long)hold_asleep);
 	return 1;
