@@ -166,7 +166,6 @@ static void uv_case_twice(struct uv_conn *c)
 	uv_two_down(&t);
 }
 
-/* The peer invalidates region b by a Send of 1000 octets */
 /* What does not fit is not mapped in part, and not as what was mapped before either */
 static void uv_case_too_large(struct uv_conn *c)
 {
@@ -190,6 +189,7 @@ static void uv_case_too_large(struct uv_conn *c)
 	free_pages((unsigned long)buf, 1);
 }
 
+/* The peer invalidates region b by a Send of 1000 octets */
 static bool uv_send_inv(struct uv_conn *c, struct uv_two *t, struct uv_wait *w)
 {
 	struct ib_sge sge = {
