@@ -13,8 +13,8 @@
  *
  * They spin: a probe must not sleep. Nothing that waits for readers of RCU gets on
  * meanwhile. With "asleep" they sleep, in front of a function that may do so, takes two
- * arguments at most and returns nothing. In front of a function like that whoever calls "also"
- * sleeps as well until "go" is written, and is not counted.
+ * arguments at most and returns nothing. In front of a function like that whoever calls
+ * "also" sleeps as well until "go" is written, and is not counted.
  */
 #include <linux/atomic.h>
 #include <linux/delay.h>
@@ -119,14 +119,14 @@ static void hold_asleep(void *arg, unsigned long more)
 	function(arg, more);
 }
 
-static void hold_also(void *arg)
+static void hold_also(void *arg, unsigned long more)
 {
-	void (*function)(void *arg) = (void *)also_probe.addr;
+	void (*function)(void *arg, unsigned long more) = (void *)also_probe.addr;
 
 	hold_sleep();
 	/* or it would sleep again */
 	WRITE_ONCE(go, true);
-	function(arg);
+	function(arg, more);
 }
 
 static int hold_pre(struct kprobe *p, struct pt_regs *regs)

@@ -457,6 +457,17 @@ grows() {
 	wait "$BG_PID"
 }
 
+# grows_by_page UNTIL: the same, and once more if one was so slow to look that the
+# page of the stream had been given back
+grows_by_page() {
+	local i
+
+	for ((i = 0; i < 5; i++)); do
+		grows "$1"
+		[ "$GROWN" -lt 32768 ] || return 0
+	done
+}
+
 # a record of what the NIC has to finish is in a block, which is memory
 accounted() {
 	local server without
@@ -465,12 +476,11 @@ accounted() {
 	server=$BG_PID
 	wait_for 20 said listening
 	engine a tx-crc off
-	grows fpdus
+	grows_by_page fpdus
 	without=$GROWN
 	engine a tx-crc on
-	grows recorded
-	# on a slow machine the page of the stream was given back before one could look
-	ktap_is "a block of records counts" $(((GROWN - without + 32768) % 32768)) 4096
+	grows_by_page recorded
+	ktap_is "a block of records counts" $((GROWN - without)) 4096
 	stop_bg "$server"
 }
 

@@ -71,4 +71,5 @@ def splice(addr):
         sys.exit("no answer")
 
 
-{"serve": serve, "send": send, "late": late, "splice": splice}[sys.argv[1]]((sys.argv[2], int(sys.argv[3])))
+ROLES = {"serve": serve, "send": send, "late": late, "splice": splice}
+ROLES[sys.argv[1]]((sys.argv[2], int(sys.argv[3])))
