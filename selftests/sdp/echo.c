@@ -60,8 +60,9 @@ static int server(int l, const struct sockaddr_in *sa)
 	pthread_attr_setdetachstate(&attr, PTHREAD_CREATE_DETACHED);
 	for (;;) {
 		fd = accept(l, NULL, NULL);
+		/* ENFILE is what accept() makes of no memory for an inode */
 		if (fd < 0 && errno != ECONNABORTED && errno != EINTR &&
-		    errno != ENOMEM && errno != ENOBUFS) {
+		    errno != ENOMEM && errno != ENOBUFS && errno != ENFILE) {
 			perror("sdp-echo: accept");
 			return 2;
 		}

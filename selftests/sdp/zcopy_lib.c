@@ -86,11 +86,11 @@ void address(struct sockaddr_in *sin, char **argv)
 		exit(2);
 }
 
-/* Of accept(): the next one may be better */
+/* Of accept(): the next one may be better. ENFILE: no memory for an inode. */
 static bool passes(int err)
 {
 	return err == ECONNABORTED || err == EINTR || err == ENOMEM ||
-	       err == ENOBUFS;
+	       err == ENOBUFS || err == ENFILE;
 }
 
 int serve(char **argv, void *(*serve_one)(void *arg))
