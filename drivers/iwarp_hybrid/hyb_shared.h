@@ -30,6 +30,7 @@ struct sock;
 #define HYB_WAIT_MAX	(8 << 20) /* octets laid out that TCP has not taken */
 #define HYB_WINDOW_MIN	16384U	/* of the receive window */
 #define HYB_WINDOW_MAX	BIT(29)
+#define HYB_SPACE_MAX	BIT(30)	/* memory for it */
 
 /**
  * struct hyb_fpos - place of an FPDU
