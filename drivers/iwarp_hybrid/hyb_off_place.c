@@ -82,12 +82,15 @@ static void hyb_off_describe(struct iwarp_offload_buf *buf,
 
 static void hyb_off_unplace(struct hyb_off_buf *b)
 {
-	lockdep_assert_held(&b->o->dev->place_lock);
-	b->o->ops->place_del(&b->o->nic, &b->nic);
-	b->o->nbufs--;
+	struct hyb_off_conn *o = b->o;
+
+	lockdep_assert_held(&o->dev->place_lock);
+	o->ops->place_del(&o->nic, &b->nic);
 	list_del(&b->of_conn);
 	list_del(&b->of_mem);
 	kfree(b);
+	/* the last look at @o: hyb_off_place_end() takes no lock for none */
+	smp_store_release(&o->nbufs, o->nbufs - 1);
 }
 
 /*
@@ -223,7 +226,8 @@ void hyb_off_place_end(struct hyb_off_conn *o)
 	struct hyb_off_buf *b, *next;
 
 	o->pub.place = false;
-	if (!o->nbufs)
+	/* without buffers @o->dev may be gone; pairs with hyb_off_unplace() */
+	if (!smp_load_acquire(&o->nbufs))
 		return;
 	spin_lock_bh(&o->dev->place_lock);
 	list_for_each_entry_safe(b, next, &o->bufs, of_conn)
