@@ -617,7 +617,10 @@ void hyb_off_trim(struct hyb_qp *qp)
 
 /* ------------------------------------------------------ changes of NICs */
 
-/* The next connection at @netdev behind @last, whose reference is dropped */
+/*
+ * The next connection at @netdev, at any if that is NULL, behind @last, whose
+ * reference is dropped
+ */
 static struct hyb_off_conn *hyb_off_walk(struct net_device *netdev,
 					 struct hyb_off_conn *last)
 {
@@ -626,7 +629,7 @@ static struct hyb_off_conn *hyb_off_walk(struct net_device *netdev,
 	spin_lock_bh(&hyb_off_lock);
 	o = list_prepare_entry(o, &hyb_offs, node);
 	list_for_each_entry_continue(o, &hyb_offs, node) {
-		if (o->nic.netdev == netdev &&
+		if ((!netdev || o->nic.netdev == netdev) &&
 		    refcount_inc_not_zero(&o->sk->sk_refcnt)) {
 			res = o;
 			break;
@@ -811,22 +814,11 @@ err_cache:
 /* Sockets that were closed and wait for their peers: no longer */
 static void hyb_off_reap(void)
 {
-	struct hyb_off_conn *o;
-	struct sock *sk;
+	struct hyb_off_conn *o = NULL;
 
-	spin_lock_bh(&hyb_off_lock);
-	o = list_first_entry_or_null(&hyb_offs, struct hyb_off_conn, node);
-	sk = o ? o->sk : NULL;
-	if (sk && !refcount_inc_not_zero(&sk->sk_refcnt))
-		sk = NULL;
-	if (sk)
-		list_move_tail(&o->node, &hyb_offs);
-	spin_unlock_bh(&hyb_off_lock);
-	if (!sk)
-		return;
-	if (sock_flag(sk, SOCK_DEAD))
-		sk->sk_prot->diag_destroy(sk, ECONNABORTED);
-	sock_put(sk);
+	while ((o = hyb_off_walk(NULL, o)))
+		if (sock_flag(o->sk, SOCK_DEAD))
+			o->sk->sk_prot->diag_destroy(o->sk, ECONNABORTED);
 }
 
 /* After the last device; sockets must not call us any more */
