@@ -599,6 +599,16 @@ void sdp_rx_take(struct sock *sk, u32 len)
 	sdp_rx_urg_passed(sdp_sk(sk));
 }
 
+static enum sdp_zc_reader sdp_rx_who(const struct sdp_read *r)
+{
+	if (!r->wait)
+		return SDP_ZC_POLLS;
+	/* who looks only will not come back with more room */
+	if (r->copied < r->target || r->flags & (MSG_PEEK | MSG_TRUNC))
+		return SDP_ZC_WAITS;
+	return SDP_ZC_RETURNS;
+}
+
 static int sdp_rx_piece(struct sock *sk, struct sdp_read *r)
 {
 	struct sdp_sock *sdp = sdp_sk(sk);
@@ -607,8 +617,8 @@ static int sdp_rx_piece(struct sock *sk, struct sdp_read *r)
 	/* pairs with the release of whoever queues: the octets are there */
 	have = smp_load_acquire(&sdp->rx_seq) - r->seq;
 	if (!have) {
-		int n = sdp_zc_recv(sk, r->msg, r->len, r->flags, r->wait,
-				    r->seq);
+		int n = sdp_zc_recv(sk, r->msg, r->len, r->flags,
+				    sdp_rx_who(r), r->seq);
 
 		if (!n && r->copied < r->target)
 			n = sdp_zc_offer(sk, r->msg, r->len, r->flags,

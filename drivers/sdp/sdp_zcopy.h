@@ -352,11 +352,18 @@ void sdp_zc_sink_fill(struct sdp_conn *conn, struct sdp_msg *m);
 int sdp_zc_wr_compl(struct sdp_sock *sdp, struct sdp_rx_ctx *c);
 int sdp_zc_sink_ack(struct sdp_sock *sdp, struct sdp_rx_ctx *c);
 
+/* Who finds an advertisement */
+enum sdp_zc_reader {
+	SDP_ZC_POLLS,	/* may not wait */
+	SDP_ZC_WAITS,
+	SDP_ZC_RETURNS,	/* may wait, but has read enough already */
+};
+
 /* sdp_zcopy_rx.c */
 struct sdp_zc_region *sdp_zc_rx_get(struct sdp_conn *conn, unsigned long addr,
 				    u32 len);
 int sdp_zc_recv(struct sock *sk, struct msghdr *msg, size_t len, int flags,
-		bool wait, u32 seq);
+		enum sdp_zc_reader who, u32 seq);
 void sdp_zc_decline(struct sock *sk);
 int sdp_zc_accept(struct sdp_sock *sdp, struct sdp_rx_ctx *c);
 bool sdp_zc_pending(const struct sock *sk);

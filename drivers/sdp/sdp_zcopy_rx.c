@@ -499,20 +499,22 @@ static bool sdp_zc_rx_behind(struct sdp_sock *sdp, u32 seq)
  * @msg: where to
  * @len: octets wanted
  * @flags: MSG_*
- * @wait: the reader may wait
+ * @who: the reader
  * @seq: where the reader is
  *
  * If the peer has advertised memory, reads it, or asks for messages if it is
- * not for this reader.
+ * not for this reader. One that returns anyway leaves it to the next receive, which
+ * may have more room.
  *
  * Context: lock_sock, which is released while memory is pinned and the device reads.
  *
  * Return: octets read, 0 if the caller has to wait for messages.
  */
 int sdp_zc_recv(struct sock *sk, struct msghdr *msg, size_t len, int flags,
-		bool wait, u32 seq)
+		enum sdp_zc_reader who, u32 seq)
 {
 	struct sdp_conn *conn = sdp_sk(sk)->conn;
+	bool wait = who != SDP_ZC_POLLS;
 	unsigned long addr;
 	u32 n;
 
@@ -524,7 +526,8 @@ int sdp_zc_recv(struct sock *sk, struct msghdr *msg, size_t len, int flags,
 		return 0;
 	n = wait ? sdp_zc_rx_want(sk, msg, len, flags, &addr) : 0;
 	if (!n) {
-		sdp_zc_decline(sk);
+		if (who != SDP_ZC_RETURNS)
+			sdp_zc_decline(sk);
 		return 0;
 	}
 	n = sdp_zc_rx_read(sk, addr, n);

@@ -13,7 +13,7 @@
  * receiving side down after one receive), close (closes after it), source (it
  * sends instead, BYTES in one send), alarm (a timer interrupts it), timeout (it
  * waits 100 ms at a time), halt (another thread shuts the receiving side down at
- * a SIGUSR1). It sleeps SLEEP_MS before it reads.
+ * a SIGUSR1), lowat (SO_RCVLOWAT is 20050). It sleeps SLEEP_MS before it reads.
  *
  * SENDER: plain, iov, signal (a timer interrupts it), private (copy on write,
  * a child writes to the pages), file (out of a mapped file), nonblock, threads
@@ -189,9 +189,10 @@ static uint64_t receive(int s, const struct request *r)
 	size_t len;
 	ssize_t n;
 
-	int inl = is(r, "inline");
+	int inl = is(r, "inline"), lowat = is(r, "lowat") ? 20050 : 1;
 
 	setsockopt(s, SOL_SOCKET, SO_OOBINLINE, &inl, sizeof(inl));
+	setsockopt(s, SOL_SOCKET, SO_RCVLOWAT, &lowat, sizeof(lowat));
 	setsockopt(s, SOL_SOCKET, SO_RCVTIMEO, &tv, sizeof(tv));
 	want_signals(is(r, "alarm"));
 	while (got < r->bytes) {

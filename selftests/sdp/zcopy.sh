@@ -48,6 +48,9 @@ readers() {
 		b_rx_zcopy_declined > 0" -n 600000 -w 300000 -R 1000
 	zc "receives of any size" "$SOME" -n 900000 -w 300000 -R 200000 -m pieces
 	zc "MSG_PEEK" "$COPIED && a_tx_zcopy_declined > 0" -n 600000 -w 300000 -R 100000 -m peek
+	# 20000 octets of the first send and the 64 that come with the second are enough
+	zc "little room, but enough read: the next receive has more" "$(whole 600000 2)" \
+		-n 600000 -w 300000 -R 70000 -m lowat
 	zc "poll() and MSG_DONTWAIT" "$COPIED && a_tx_zcopy_declined > 0" \
 		-n 600000 -w 300000 -R 100000 -m poll
 	zc "FIONREAD" "$COPIED && a_tx_zcopy_declined > 0" -n 600000 -w 300000 -R 100000 -m inq
