@@ -110,8 +110,11 @@ check_segments() {
 	for ns in a b; do
 		ktap_check "$ns: segments sent" wait_for 20 as_tcp $ns out tx_segments
 		ktap_check "$ns: segments received" wait_for 20 as_tcp $ns in rx_segments
-		ktap_diag "$(of_tcp $ns out | xargs) out, $(of_tcp $ns in | xargs) in," \
-			"start-up ${STARTED[${ns}out]} and ${STARTED[${ns}in]}"
+		ktap_diag "TCP: $(of_tcp $ns out | xargs) out, $(of_tcp $ns in | xargs) in," \
+			"start-up ${STARTED[${ns}out]} and ${STARTED[${ns}in]}," \
+			"once more $(again $ns); queue pairs:" \
+			"$(of_qps rd$ns tx_segments | xargs) out," \
+			"$(of_qps rd$ns rx_segments | xargs) in"
 	done
 }
 
