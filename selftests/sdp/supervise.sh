@@ -73,6 +73,14 @@ test_status() {
 	sdp-run -s /nowhere 2>/dev/null
 	ktap_is "a program that is not there" $? 127
 	ktap_check "its supervisor has ended" wait_for 20 no_supervisors
+	# as daemons and some shells start programs
+	ktap_is "with SIGCHLD ignored" \
+		"$(bash -c 'trap "" CHLD; exec sdp-run -s echo runs' 2>&1)" runs
+	ktap_is "no SIGCHLD waits for the program" "$(/usr/bin/python3 -c '
+import os, signal
+signal.pthread_sigmask(signal.SIG_BLOCK, [signal.SIGCHLD])
+os.execvp("sdp-run", ["sdp-run", "-s", "grep", "ShdPnd", "/proc/self/status"])')" \
+		"$(grep ShdPnd /proc/self/status)"
 	start_bg - sdp-run -s sleep 60
 	wait_for 20 grep -q sleep "/proc/$BG_PID/comm"
 	ktap_is "the program has the process of sdp-run" \

@@ -298,7 +298,11 @@ static bool make_pair(int pair[2])
 	return false;
 }
 
-/* Twice forked, so that it is nobody's child. Returns how to reach it, or -1. */
+/*
+ * Twice forked, so that it is nobody's child. Returns how to reach it, or -1. The
+ * first one ends without SIGCHLD: that may be ignored here, which leaves nobody
+ * to wait for, or blocked, and is none of the program's.
+ */
 static int start_supervisor(bool tcp_too)
 {
 	int pair[2], status;
@@ -306,7 +310,7 @@ static int start_supervisor(bool tcp_too)
 
 	if (!make_pair(pair))
 		return -1;
-	pid = fork();
+	pid = syscall(SYS_clone, 0, NULL, NULL, NULL, 0);
 	if (!pid) {
 		close(pair[0]);
 		pid = fork();
@@ -315,7 +319,7 @@ static int start_supervisor(bool tcp_too)
 		_exit(pid < 0);
 	}
 	close(pair[1]);
-	if (pid > 0 && waitpid(pid, &status, 0) == pid && !status)
+	if (pid > 0 && waitpid(pid, &status, __WCLONE) == pid && !status)
 		return pair[0];
 	close(pair[0]);
 	return -1;
