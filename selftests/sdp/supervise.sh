@@ -7,7 +7,7 @@
 
 # shellcheck source=selftests/lib/lib.sh
 . "$(dirname "$0")/../lib/lib.sh"
-need sdp-run sdpstat sdp-echo-static python3 setpriv
+need sdp-run sdpstat sdp-echo-static python3 setpriv unshare
 HERE=$(cd "$(dirname "$0")" && pwd)
 SERVER=10.0.0.2
 T=$(mktemp -d /run/supervise.XXXXXX)
@@ -81,6 +81,13 @@ import os, signal
 signal.pthread_sigmask(signal.SIG_BLOCK, [signal.SIGCHLD])
 os.execvp("sdp-run", ["sdp-run", "-s", "grep", "ShdPnd", "/proc/self/status"])')" \
 		"$(grep ShdPnd /proc/self/status)"
+	ktap_is "as the init of a container: no child that it does not know of" \
+		"$(unshare -pf --mount-proc sdp-run -s /usr/bin/python3 -c '
+import os
+try:
+    print(os.waitpid(-1, os.WNOHANG))
+except ChildProcessError:
+    print("none")' 2>&1)" none
 	start_bg - sdp-run -s sleep 60
 	wait_for 20 grep -q sleep "/proc/$BG_PID/comm"
 	ktap_is "the program has the process of sdp-run" \

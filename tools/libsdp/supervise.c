@@ -7,8 +7,9 @@
  * like one of the family asked for, so nothing is left to be hidden from the
  * program. Used by sdp-run; calls the kernel.
  *
- * The supervisor is nobody's child, so that no program waits for one it does
- * not know of, and ends with the last process that has the filter.
+ * The supervisor is nobody's child, or one that wait() does not find, so that no
+ * program waits for one it does not know of, and ends with the last process that
+ * has the filter.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -298,13 +299,23 @@ static bool make_pair(int pair[2])
 	return false;
 }
 
+/* Orphans become children of ours, as of whatever is the init of a container. */
+static bool is_reaper(void)
+{
+	int on = 0;
+
+	return getpid() == 1 || (!prctl(PR_GET_CHILD_SUBREAPER, &on) && on);
+}
+
 /*
- * Twice forked, so that it is nobody's child. Returns how to reach it, or -1. The
- * first one ends without SIGCHLD: that may be ignored here, which leaves nobody
- * to wait for, or blocked, and is none of the program's.
+ * Twice forked, so that it is nobody's child, if there is somebody else to reap
+ * it. Returns how to reach it, or -1. The first one ends without SIGCHLD: that may
+ * be ignored here, which leaves nobody to wait for, or blocked, and is none of the
+ * program's.
  */
 static int start_supervisor(bool tcp_too)
 {
+	bool reaper = is_reaper();
 	int pair[2], status;
 	pid_t pid;
 
@@ -313,13 +324,15 @@ static int start_supervisor(bool tcp_too)
 	pid = syscall(SYS_clone, 0, NULL, NULL, NULL, 0);
 	if (!pid) {
 		close(pair[0]);
-		pid = fork();
+		if (!reaper)
+			pid = fork();
 		if (!pid)
 			supervisor(pair[1], tcp_too);
 		_exit(pid < 0);
 	}
 	close(pair[1]);
-	if (pid > 0 && waitpid(pid, &status, __WCLONE) == pid && !status)
+	if (pid > 0 &&
+	    (reaper || (waitpid(pid, &status, __WCLONE) == pid && !status)))
 		return pair[0];
 	close(pair[0]);
 	return -1;
