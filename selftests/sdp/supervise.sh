@@ -100,6 +100,26 @@ except ChildProcessError:
 	ktap_check "the last supervisor has ended" wait_for 20 no_supervisors
 }
 
+# a service that is stopped: all its processes are told to end
+test_stopped() {
+	local what
+	mkfifo "$T/go"
+	start_bg a sdp-run -s /usr/bin/python3 -c '
+import socket, sys
+print("ready", flush=True)
+open(sys.argv[1]).read()
+s = socket.socket()
+print(s.getsockopt(socket.SOL_SOCKET, socket.SO_PROTOCOL))' "$T/go"
+	wait_for 20 said ready
+	for what in TERM INT HUP; do
+		pkill -$what -x sdp-run
+	done
+	: >"$T/go"
+	wait "$BG_PID"
+	ktap_is "the supervisor waits for the program" "$(tail -n1 "$BG_LOG")" 257
+	ktap_check "and ends with it" wait_for 20 no_supervisors
+}
+
 # closed ones are not taken by what sdp-run needs itself
 test_closed() {
 	local got="" i
@@ -137,6 +157,7 @@ modprobe -q sdp
 test_static
 test_user
 test_status
+test_stopped
 test_closed
 test_rules
 while read -r result what; do

@@ -15,6 +15,7 @@
 #include <fcntl.h>
 #include <netinet/in.h>
 #include <poll.h>
+#include <signal.h>
 #include <stddef.h>
 #include <stdint.h>
 #include <stdio.h>
@@ -266,6 +267,10 @@ static void __attribute__((noreturn)) supervisor(int from, bool tcp_too)
 	int null = open("/dev/null", O_RDWR | O_CLOEXEC), listener;
 
 	setsid();
+	/* meant for the program: it may need sockets to end in order */
+	signal(SIGHUP, SIG_IGN);
+	signal(SIGINT, SIG_IGN);
+	signal(SIGTERM, SIG_IGN);
 	/* no file system is kept busy */
 	if (chdir("/"))
 		_exit(1);
