@@ -10,6 +10,7 @@ import socket
 import threading
 
 IPPROTO_SDP = 257
+IPPROTO_MPTCP = 262
 INET, INET6, STREAM = socket.AF_INET, socket.AF_INET6, socket.SOCK_STREAM
 
 
@@ -25,7 +26,7 @@ def is_sdp(s):
 
 def kinds():
     for family, name in (INET, "INET"), (INET6, "INET6"):
-        for proto in 0, socket.IPPROTO_TCP:
+        for proto in 0, socket.IPPROTO_TCP, IPPROTO_MPTCP:
             with socket.socket(family, STREAM, proto) as s:
                 say("%s, protocol %d: SDP" % (name, proto), is_sdp(s))
                 domain = s.getsockopt(socket.SOL_SOCKET, socket.SO_DOMAIN)

@@ -2,10 +2,10 @@
 /*
  * sdp-run -s: nothing can be preloaded into a static program, nor into one of
  * Go, which calls the kernel itself. A seccomp filter has the kernel ask
- * another process, the supervisor, about socket() of an Internet stream, and
- * nothing else. It answers with a socket of protocol IPPROTO_SDP, which looks
- * like one of the family asked for, so nothing is left to be hidden from the
- * program. Used by sdp-run; calls the kernel.
+ * another process, the supervisor, about socket() of an Internet stream (TCP or
+ * MPTCP), and nothing else. It answers with a socket of protocol IPPROTO_SDP,
+ * which looks like one of the family asked for, so nothing is left to be hidden
+ * from the program. Used by sdp-run; calls the kernel.
  *
  * The supervisor is nobody's child, or one that wait() does not find, so that no
  * program waits for one it does not know of, and ends with the last process that
@@ -44,6 +44,10 @@
 #define NATIVE_ARCH 0
 #endif
 
+#ifndef IPPROTO_MPTCP
+#define IPPROTO_MPTCP 262
+#endif
+
 #define TYPE_FLAGS (SOCK_NONBLOCK | SOCK_CLOEXEC)
 
 /* The low half of an argument; the kernel looks at no more of these */
@@ -61,18 +65,20 @@ static int install_filter(void)
 {
 	struct sock_filter code[] = {
 		LOAD(offsetof(struct seccomp_data, arch)),
-		IF_EQUAL(NATIVE_ARCH, 0, 11),
+		IF_EQUAL(NATIVE_ARCH, 0, 12),
 		LOAD(offsetof(struct seccomp_data, nr)),
-		IF_EQUAL(SYS_socket, 0, 9),
+		IF_EQUAL(SYS_socket, 0, 10),
 		LOAD(ARG(0)),
 		IF_EQUAL(AF_INET, 1, 0),
-		IF_EQUAL(AF_INET6, 0, 6),
+		IF_EQUAL(AF_INET6, 0, 7),
 		LOAD(ARG(1)),
 		BPF_STMT(BPF_ALU | BPF_AND | BPF_K, ~TYPE_FLAGS),
-		IF_EQUAL(SOCK_STREAM, 0, 3),
+		IF_EQUAL(SOCK_STREAM, 0, 4),
 		LOAD(ARG(2)),
-		IF_EQUAL(0, 2, 0),
-		IF_EQUAL(IPPROTO_TCP, 1, 0),
+		IF_EQUAL(0, 3, 0),
+		IF_EQUAL(IPPROTO_TCP, 2, 0),
+		/* listeners of Go ask for it by default, and do with TCP */
+		IF_EQUAL(IPPROTO_MPTCP, 1, 0),
 		RETURN(SECCOMP_RET_ALLOW),
 		RETURN(SECCOMP_RET_USER_NOTIF),
 	};
