@@ -22,6 +22,12 @@ def run(*args, cwd=None):
                           stdout=subprocess.PIPE, stderr=subprocess.STDOUT)
 
 
+def run_shell(command):
+    """sdp-run is $0 there"""
+    return subprocess.run(["sh", "-c", command, RUN], text=True, check=False,
+                          stdout=subprocess.PIPE, stderr=subprocess.STDOUT)
+
+
 def ports(folder):
     conf = os.path.join(folder, "conf")
     for port, good in (("80", True), ("65535", True), ("0", True), ("70000", False),
@@ -44,9 +50,17 @@ def relative(folder):
     check("no such file", run("-c", "none", "true", cwd=folder).returncode == 125)
 
 
+def statuses():
+    for what, rc in ("/nowhere", 127), ("/", 126):
+        for closing in "", "2>&-":
+            res = run_shell('exec "$0" %s %s' % (what, closing))
+            check("the status of %s %s" % (what, closing), res.returncode == rc, res)
+
+
 with tempfile.TemporaryDirectory() as tmp:
     with open(os.path.join(tmp, "conf"), "w", encoding="ascii") as out:
         out.write("use tcp client * *:*\n")
     ports(tmp)
     relative(tmp)
+    statuses()
 sys.exit(bool(FAILED))

@@ -370,6 +370,8 @@ static bool pass_config(const char *config)
 
 static int run(char **argv, const char *config, bool supervised, bool verbose)
 {
+	int err;
+
 	if (!check_rules(config, argv[0], verbose) ||
 	    (config && !pass_config(config)))
 		return EXIT_USAGE;
@@ -379,8 +381,9 @@ static int run(char **argv, const char *config, bool supervised, bool verbose)
 	check_program(argv[0], supervised);
 
 	execvp(argv[0], argv);
-	say("%s: %s", argv[0], strerror(errno));
-	return errno == ENOENT ? EXIT_NOT_FOUND : EXIT_CANNOT_RUN;
+	err = errno;
+	say("%s: %s", argv[0], strerror(err));
+	return err == ENOENT ? EXIT_NOT_FOUND : EXIT_CANNOT_RUN;
 }
 
 int main(int argc, char **argv)
