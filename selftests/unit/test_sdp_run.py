@@ -57,10 +57,24 @@ def statuses():
             check("the status of %s %s" % (what, closing), res.returncode == rc, res)
 
 
+def pipe():
+    rules = "printf 'use tcp %s * *:*\\n' server client | exec \"$0\" -c /dev/stdin "
+    res = run_shell(rules + "true")
+    check("rules from a pipe, which the library would find empty",
+          res.returncode == 125 and "not a pipe" in res.stdout, res)
+    res = run_shell(rules + "-s echo runs")
+    check("rules from a pipe, for a program that does not read them",
+          res.returncode == 0 and res.stdout.endswith("runs\n"), res)
+    res = run_shell(rules + "-w client x 1.2.3.4:5")
+    check("rules from a pipe that are read once",
+          res.stdout == "tcp /dev/stdin:2\n", res)
+
+
 with tempfile.TemporaryDirectory() as tmp:
     with open(os.path.join(tmp, "conf"), "w", encoding="ascii") as out:
         out.write("use tcp client * *:*\n")
     ports(tmp)
     relative(tmp)
     statuses()
+    pipe()
 sys.exit(bool(FAILED))

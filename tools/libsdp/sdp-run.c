@@ -356,10 +356,16 @@ static bool preload(bool verbose)
 }
 
 /* For the library, in a program that may go to another directory first. */
-static bool pass_config(const char *config)
+static bool pass_config(const char *config, bool supervised)
 {
 	char path[PATH_MAX];
+	struct stat st;
 
+	if (!supervised && !stat(config, &st) && S_ISFIFO(st.st_mode)) {
+		say("%s: programs read the rules again, which takes a file, not a pipe",
+		    config);
+		return false;
+	}
 	if (*config != '/')
 		config = realpath(config, path) ? path : config;
 	if (*config == '/' && !setenv(LIBSDP_CONFIG_ENV, config, 1))
@@ -373,7 +379,7 @@ static int run(char **argv, const char *config, bool supervised, bool verbose)
 	int err;
 
 	if (!check_rules(config, argv[0], verbose) ||
-	    (config && !pass_config(config)))
+	    (config && !pass_config(config, supervised)))
 		return EXIT_USAGE;
 	check_kernel(verbose);
 	if (!(supervised ? start_supervised(verbose) : preload(verbose)))
