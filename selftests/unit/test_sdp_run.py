@@ -70,6 +70,23 @@ def pipe():
           res.stdout == "tcp /dev/stdin:2\n", res)
 
 
+def rules(folder, text, *args):
+    conf = os.path.join(folder, "rules")
+    with open(conf, "wb") as f:
+        f.write(text)
+    return run("-c", conf, *args).stdout.replace(conf, "FILE")
+
+
+def brackets(folder):
+    for where in b"[fe80::1]:80:90", b"[::1]2:80", b"[::1][::2]:80", b"[::1]":
+        res = rules(folder, b"use tcp client * %s\n" % where, "true")
+        check("no place: %s" % where.decode(), res.startswith("sdp-run: FILE:1: "), res)
+    for where in b"[::1]:80", b"[::1/128]:80", b"[::1]/128:80", b"[::]/0:79-80":
+        res = rules(folder, b"use tcp client * %s\n" % where,
+                    "-w", "client", "x", "[::1]:80")
+        check("a place: %s" % where.decode(), res == "tcp FILE:1\n", res)
+
+
 with tempfile.TemporaryDirectory() as tmp:
     with open(os.path.join(tmp, "conf"), "w", encoding="ascii") as out:
         out.write("use tcp client * *:*\n")
@@ -77,4 +94,5 @@ with tempfile.TemporaryDirectory() as tmp:
     relative(tmp)
     statuses()
     pipe()
+    brackets(tmp)
 sys.exit(bool(FAILED))

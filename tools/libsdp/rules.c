@@ -134,9 +134,9 @@ static bool parse_where(struct parser *p, char *s, struct libsdp_rule *r)
 		}
 		/* the prefix stands behind the bracket, or inside */
 		memmove(close, close + 1, strlen(close));
-		colon = strrchr(addr, ':');
-		if (colon < close)
-			colon = NULL;
+		colon = NULL;
+		if (*close == ':' || *close == '/')
+			colon = strchr(close, ':');
 	}
 	if (!colon) {
 		bad(p,
