@@ -87,6 +87,20 @@ def brackets(folder):
         check("a place: %s" % where.decode(), res == "tcp FILE:1\n", res)
 
 
+def mapped(folder):
+    """IPv4 either way, in rules as in programs"""
+    for rule in b"10.0.0.0/8", b"[::ffff:10.0.0.0/104]", b"[::ffff:10.0.0.0]/104":
+        for asked, good in (("10.1.2.3", True), ("[::ffff:10.1.2.3]", True),
+                            ("11.1.2.3", False), ("[::ffff:11.1.2.3]", False)):
+            res = rules(folder, b"use tcp client * %s:*\n" % rule,
+                        "-w", "client", "x", asked + ":1")
+            check("%s for %s" % (rule.decode(), asked),
+                  res == ("tcp FILE:1\n" if good else "both default\n"), res)
+    res = rules(folder, b"use tcp client * [::ffff:10.0.0.1]:*\n",
+                "-w", "client", "x", "10.0.0.1:1")
+    check("one address", res == "tcp FILE:1\n", res)
+
+
 with tempfile.TemporaryDirectory() as tmp:
     with open(os.path.join(tmp, "conf"), "w", encoding="ascii") as out:
         out.write("use tcp client * *:*\n")
@@ -95,4 +109,5 @@ with tempfile.TemporaryDirectory() as tmp:
     statuses()
     pipe()
     brackets(tmp)
+    mapped(tmp)
 sys.exit(bool(FAILED))

@@ -92,6 +92,19 @@ static bool parse_ports(struct parser *p, char *s, struct libsdp_rule *r)
 	return true;
 }
 
+/* In a rule as in what it is compared with, see plain_address() */
+static void unmap(struct libsdp_rule *r)
+{
+	static const uint8_t mapped[12] = { [10] = 0xff, [11] = 0xff };
+
+	if (r->family != AF_INET6 || r->prefix < 96 ||
+	    memcmp(r->addr, mapped, sizeof(mapped)))
+		return;
+	r->family = AF_INET;
+	r->prefix -= 96;
+	memmove(r->addr, r->addr + 12, 4);
+}
+
 static bool parse_address(struct parser *p, char *s, struct libsdp_rule *r)
 {
 	char *slash = strchr(s, '/');
@@ -117,6 +130,7 @@ static bool parse_address(struct parser *p, char *s, struct libsdp_rule *r)
 		    slash, bits);
 		return false;
 	}
+	unmap(r);
 	return true;
 }
 
