@@ -101,6 +101,16 @@ def mapped(folder):
     check("one address", res == "tcp FILE:1\n", res)
 
 
+def lines(folder):
+    """What is wrong with one does not hide the next"""
+    for bad in b"use tcp client \0 *:1", b"#" * 600, b"\0" * 700, b"x" * 511:
+        res = rules(folder, bad + b"\nbogus\n#" + b"x" * 509 + b"\nbogus", "true")
+        found = [line.split(":")[2] for line in res.splitlines()
+                 if line.startswith("sdp-run: FILE")]
+        check("a line of %d like %r" % (len(bad), bad[:20]),
+              found == ["1", "2", "4"], res)
+
+
 with tempfile.TemporaryDirectory() as tmp:
     with open(os.path.join(tmp, "conf"), "w", encoding="ascii") as out:
         out.write("use tcp client * *:*\n")
@@ -110,4 +120,5 @@ with tempfile.TemporaryDirectory() as tmp:
     pipe()
     brackets(tmp)
     mapped(tmp)
+    lines(tmp)
 sys.exit(bool(FAILED))

@@ -278,11 +278,34 @@ static void parse_line(struct parser *p, char *text)
 		bad(p, "\"%s\" begins no line: use and log do", word[0]);
 }
 
+/*
+ * A line without its end, or what it begins with and what is wrong with it; false
+ * at the end of the file.
+ */
+static bool next_line(FILE *f, char *text, size_t size, const char **wrong)
+{
+	size_t n = 0;
+	int c;
+
+	*wrong = NULL;
+	while ((c = getc(f)) != EOF && c != '\n') {
+		if (!c)
+			*wrong = "the line has a character 0";
+		else if (n + 1 == size)
+			*wrong = "the line has more than 510 characters";
+		else
+			text[n++] = c;
+	}
+	text[n] = '\0';
+	return c != EOF || n || *wrong;
+}
+
 bool libsdp_rules_read(struct libsdp_rules *rules, const char *file,
 		       const char *program, libsdp_complain *complain)
 {
 	struct parser p = { rules, program, complain, 0 };
-	char text[512];
+	const char *wrong;
+	char text[511];
 	FILE *f;
 
 	f = fopen(file, "re");
@@ -291,17 +314,12 @@ bool libsdp_rules_read(struct libsdp_rules *rules, const char *file,
 	memset(rules, 0, sizeof(*rules));
 	rules->log_level = LIBSDP_LOG_ERROR;
 	snprintf(rules->file, sizeof(rules->file), "%s", file);
-	while (fgets(text, sizeof(text), f)) {
+	while (next_line(f, text, sizeof(text), &wrong)) {
 		p.line++;
-		if (!strchr(text, '\n') && !feof(f)) {
-			bad(&p, "the line has more than %zu characters",
-			    sizeof(text) - 2);
-			while (!strchr(text, '\n') &&
-			       fgets(text, sizeof(text), f))
-				;
-			continue;
-		}
-		parse_line(&p, text);
+		if (wrong)
+			bad(&p, "%s", wrong);
+		else
+			parse_line(&p, text);
 	}
 	if (ferror(f)) {
 		int err = errno;
