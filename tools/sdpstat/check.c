@@ -441,13 +441,22 @@ static void run(struct check *c)
 		step_tcp(c);
 }
 
+/* Of a number that is none of a port, getaddrinfo() takes what fits into one. */
+static bool is_port(const char *s)
+{
+	char *end;
+	unsigned long v = strtoul(s, &end, 10);
+
+	return *end || (*s >= '0' && *s <= '9' && v <= 65535);
+}
+
 /* HOST:PORT in place. */
 static void parse_target(struct check_options *o, char *arg)
 {
 	char *colon = strrchr(arg, ':');
 	size_t len;
 
-	if (!colon || colon == arg || !colon[1]) {
+	if (!colon || colon == arg || !is_port(colon + 1)) {
 		fprintf(stderr, "sdpstat: '%s' is not HOST:PORT\n", arg);
 		exit(2);
 	}
@@ -459,6 +468,16 @@ static void parse_target(struct check_options *o, char *arg)
 		arg[len - 1] = '\0';
 		o->host++;
 	}
+}
+
+static int parse_timeout(const char *arg)
+{
+	static const char what[] = "no number of seconds (1 to 3600)";
+	uint64_t v = parse_number(arg, 10, what);
+
+	if (v > 3600)
+		bad_use(arg, what);
+	return v;
 }
 
 static void parse_check(struct check_options *o, int argc, char **argv)
@@ -475,13 +494,7 @@ static void parse_check(struct check_options *o, int argc, char **argv)
 			o->no_connect = true;
 			break;
 		case 't':
-			o->seconds = atoi(optarg);
-			if (o->seconds < 1 || o->seconds > 3600) {
-				fprintf(stderr,
-					"sdpstat: '%s' is no number of seconds (1 to 3600)\n",
-					optarg);
-				exit(2);
-			}
+			o->seconds = parse_timeout(optarg);
 			break;
 		case 'h':
 			check_usage(stdout);

@@ -62,13 +62,6 @@ static void usage(FILE *f)
 	      f);
 }
 
-static void __attribute__((noreturn)) bad_use(const char *arg, const char *what)
-{
-	fprintf(stderr, "sdpstat: '%s' is %s: see 'sdpstat --help'\n", arg,
-		what);
-	exit(2);
-}
-
 static double parse_seconds(const char *arg)
 {
 	char *end;
@@ -78,18 +71,6 @@ static double parse_seconds(const char *arg)
 	v = strtod(arg, &end);
 	if (errno || end == arg || *end || !(v >= 0.01 && v <= 86400))
 		bad_use(arg, "no number of seconds (0.01 to 86400)");
-	return v;
-}
-
-static uint64_t parse_number(const char *arg, int base, const char *what)
-{
-	unsigned long long v;
-	char *end;
-
-	errno = 0;
-	v = strtoull(arg, &end, base);
-	if (errno || end == arg || *end || *arg == '-' || !v)
-		bad_use(arg, what);
 	return v;
 }
 

@@ -79,6 +79,8 @@ struct sock_list {
 /* util.c */
 void die(const char *fmt, ...) __attribute__((noreturn, format(printf, 1, 2)));
 void *xrealloc(void *p, size_t n, size_t size);
+void bad_use(const char *arg, const char *what) __attribute__((noreturn));
+uint64_t parse_number(const char *arg, int base, const char *what); /* not 0 */
 
 /* netlink.c: the answers of the kernel; what goes wrong there ends us */
 void sockets_get(struct sock_list *list, const struct options *o);

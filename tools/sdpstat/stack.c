@@ -330,7 +330,8 @@ static void stack_parse(struct stack_options *o, int argc, char **argv)
 			o->monitor = true;
 			break;
 		case 'c':
-			o->count = strtoul(optarg, NULL, 10);
+			o->count = parse_number(optarg, 10,
+						"no number of changes");
 			break;
 		case 'h':
 			stack_usage(stdout);

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
 /* sdpstat: small helpers. */
+#include <errno.h>
 #include <stdarg.h>
 #include <stdlib.h>
 
@@ -16,6 +17,25 @@ void die(const char *fmt, ...)
 	va_end(ap);
 	fputc('\n', stderr);
 	exit(1);
+}
+
+void bad_use(const char *arg, const char *what)
+{
+	fprintf(stderr, "sdpstat: '%s' is %s: see 'sdpstat --help'\n", arg,
+		what);
+	exit(2);
+}
+
+uint64_t parse_number(const char *arg, int base, const char *what)
+{
+	unsigned long long v;
+	char *end;
+
+	errno = 0;
+	v = strtoull(arg, &end, base);
+	if (errno || end == arg || *end || *arg == '-' || !v)
+		bad_use(arg, what);
+	return v;
 }
 
 void *xrealloc(void *p, size_t n, size_t size)
