@@ -83,6 +83,13 @@ ktap_is "text" "$(in_a sdpstat check 10.0.0.2:7001 | sed -n '1p;$p')" \
 SDP"
 in_a sdpstat check 10.0.0.2 >/dev/null 2>&1
 ktap_is "wrong use" $? 2
+start_bg b sdp-run socat -u TCP4-LISTEN:7005 CREATE:/run/check.got
+wait_port b 7005
+in_a sh -c 'exec sdpstat check 10.0.0.2:7005 >&-' 2>/dev/null
+ktap_is "a closed standard output is a failure" $? 1
+wait "$BG_PID"
+ktap_is "and nothing of it goes to the server" "$(stat -c %s /run/check.got)" 0
+rm /run/check.got
 # Wishes that cannot be met, and who cannot
 in_a sysctl -qw net.sdp.flow_control=rdma
 in_b sysctl -qw net.sdp.flow_control=credit

@@ -3,6 +3,7 @@
 """sdpstat and sdpbench without a kernel that has SDP sockets:
 test_tools.py DIRECTORY"""
 import os
+import socket
 import subprocess
 import sys
 
@@ -36,5 +37,37 @@ def numbers():
           run("sdpstat", "check", "-n", "-t", "3601", "127.0.0.1:1").returncode == 2)
 
 
+def bench(closing_server, closing_client):
+    """What a server and a client over TCP do: (statuses, messages)"""
+    with socket.create_server(("127.0.0.1", 0)) as s:
+        port = str(s.getsockname()[1])
+    shell = ["sh", "-c", 'exec "$0" "$@" ' + closing_server, TOOLS + "/sdpbench",
+             "-s", "-1", "-t", "tcp", "-b", "127.0.0.1", "-p", port]
+    with subprocess.Popen(shell, text=True, stdout=subprocess.PIPE,
+                          stderr=subprocess.STDOUT) as server:
+        shell[2] = 'exec "$0" "$@" ' + closing_client
+        shell[4:] = ["-t", "tcp", "-p", port, "-w", "20", "-S", "64", "-r", "1", "-n", "1",
+                     "-P", "1", "127.0.0.1"]
+        client = subprocess.run(shell, text=True, check=False, stdout=subprocess.PIPE,
+                                stderr=subprocess.STDOUT)
+        try:
+            said = server.communicate(timeout=20)[0]
+        except subprocess.TimeoutExpired:  # nobody came
+            server.kill()
+            said = server.communicate()[0]
+    return server.returncode, said, client.returncode, client.stdout
+
+
+def closed():
+    """Sockets do not take the place of what is closed"""
+    for closing in "", "<&-", "2>&-", "<&- 2>&-":
+        res = bench(closing, closing)
+        check("sdpbench %s" % closing, (res[0], res[2]) == (0, 0), res)
+    res = bench("", ">&-")
+    check("sdpbench >&-: the server gets no text", res[0] == 0 and res[1].count("\n") == 1,
+          res)
+
+
 numbers()
+closed()
 sys.exit(bool(FAILED))

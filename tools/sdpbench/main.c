@@ -4,11 +4,13 @@
  * TCP and rsockets. This file: the command line. Calls client or server.
  */
 #include <errno.h>
+#include <fcntl.h>
 #include <getopt.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "sdpbench.h"
 
@@ -240,6 +242,21 @@ static bool common_option(struct bench_opts *opts, int opt, const char *arg)
 	}
 }
 
+/*
+ * A socket that takes the place of a standard descriptor would get our output.
+ * Writing fails as it did.
+ */
+static void keep_standard(void)
+{
+	int fd;
+
+	do
+		fd = open("/dev/null", O_RDONLY);
+	while (fd >= 0 && fd <= STDERR_FILENO);
+	if (fd >= 0)
+		close(fd);
+}
+
 int main(int argc, char **argv)
 {
 	struct bench_opts opts = {
@@ -259,6 +276,7 @@ int main(int argc, char **argv)
 	bool server = false;
 	int opt;
 
+	keep_standard();
 	while ((opt = getopt_long(argc, argv, "st:p:b:461T:S:L:r:d:n:P:w:jhV",
 				  long_options, NULL)) != -1) {
 		if (opt == 's') {

@@ -209,6 +209,7 @@ int main(int argc, char **argv)
 	struct options o = { .states = STATES_DEFAULT };
 	unsigned long i;
 
+	keep_standard();
 	if (argc > 1 && !strcmp(argv[1], "stack"))
 		return stack_main(argc - 1, argv + 1);
 	if (argc > 1 && !strcmp(argv[1], "check"))

@@ -77,6 +77,8 @@ struct sock_list {
 };
 
 /* util.c */
+/* A socket that takes the place of a standard descriptor would get our output. */
+void keep_standard(void);
 void die(const char *fmt, ...) __attribute__((noreturn, format(printf, 1, 2)));
 void *xrealloc(void *p, size_t n, size_t size);
 void bad_use(const char *arg, const char *what) __attribute__((noreturn));
