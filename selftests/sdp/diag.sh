@@ -124,6 +124,14 @@ ktap_is "counters live" \
 ktap_check "tables live" in_a sdpstat -i 0.1 -c 2
 ktap_check "counter table live" in_a sdpstat -s -i 0.1 -c 2
 
+# where nothing can be written they would go on for ever
+for command in "-i 0.1" "-s -i 0.1" "-j -i 0.1" "stack -m" "stack -jm"; do
+	ktap_is "sdpstat $command, and no room" \
+		"$(in_a timeout 60 sh -c "sdpstat $command >/dev/full" 2>&1; echo $?)" \
+		"sdpstat: cannot write: No space left on device
+1"
+done
+
 # ending a socket from outside
 cookie=$(sock a "$E .cookie" | jq -r '.[0]')
 nobody=(setpriv --reuid 65534 --clear-groups --inh-caps=-all --bounding-set=-all)

@@ -68,6 +68,14 @@ def closed():
           res)
 
 
+def written():
+    """What cannot be written is a failure"""
+    for where in ">/dev/full", ">&-":
+        res = bench("", where)
+        check("sdpbench %s" % where, res[2] == 1 and "cannot write" in res[3], res)
+
+
 numbers()
 closed()
+written()
 sys.exit(bool(FAILED))

@@ -274,7 +274,7 @@ int main(int argc, char **argv)
 		.timeout = 60,
 	};
 	bool server = false;
-	int opt;
+	int opt, rc;
 
 	keep_standard();
 	while ((opt = getopt_long(argc, argv, "st:p:b:461T:S:L:r:d:n:P:w:jhV",
@@ -301,5 +301,8 @@ int main(int argc, char **argv)
 	if (server)
 		return bench_server(&opts);
 	opts.host = argv[optind];
-	return bench_client(&opts);
+	rc = bench_client(&opts);
+	if (fflush(stdout) || ferror(stdout))
+		bench_die("cannot write: %s", strerror(errno));
+	return rc;
 }

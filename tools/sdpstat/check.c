@@ -533,7 +533,6 @@ int check_main(int argc, char **argv)
 	} else {
 		puts(c.bad ? "not SDP" : "SDP");
 	}
-	if (fflush(stdout) || ferror(stdout))
-		die("cannot write: %s", strerror(errno));
+	flush_output();
 	return c.bad;
 }

@@ -227,13 +227,10 @@ int main(int argc, char **argv)
 			show_counters(&o, !i);
 		else
 			show_sockets(&o, !i);
+		flush_output();
 		if (!o.interval || (o.count && i + 1 >= o.count))
 			break;
 		wait_interval(o.interval);
 	}
-
-	/* a full disk is worth a message, too */
-	if (fflush(stdout) || ferror(stdout))
-		die("cannot write: %s", strerror(errno));
 	return 0;
 }

@@ -80,6 +80,8 @@ struct sock_list {
 /* A socket that takes the place of a standard descriptor would get our output. */
 void keep_standard(void);
 void die(const char *fmt, ...) __attribute__((noreturn, format(printf, 1, 2)));
+/* A full disk is worth a message, too. */
+void flush_output(void);
 void *xrealloc(void *p, size_t n, size_t size);
 void bad_use(const char *arg, const char *what) __attribute__((noreturn));
 uint64_t parse_number(const char *arg, int base, const char *what); /* not 0 */

@@ -227,7 +227,7 @@ static void show_dev(const struct stack_dev *d, struct stack_options *o)
 		print_dev(d);
 	}
 	o->shown++;
-	fflush(stdout);
+	flush_output();
 }
 
 static int stack_message(const struct nlmsghdr *nlh, void *arg)
@@ -373,7 +373,6 @@ int stack_main(int argc, char **argv)
 	stack_get(nl, family, &o);
 	if (events)
 		stack_monitor(events, &o);
-	if (fflush(stdout) || ferror(stdout))
-		die("cannot write: %s", strerror(errno));
+	flush_output();
 	return 0;
 }

@@ -4,6 +4,7 @@
 #include <fcntl.h>
 #include <stdarg.h>
 #include <stdlib.h>
+#include <string.h>
 #include <unistd.h>
 
 #include "sdpstat.h"
@@ -31,6 +32,12 @@ void die(const char *fmt, ...)
 	va_end(ap);
 	fputc('\n', stderr);
 	exit(1);
+}
+
+void flush_output(void)
+{
+	if (fflush(stdout) || ferror(stdout))
+		die("cannot write: %s", strerror(errno));
 }
 
 void bad_use(const char *arg, const char *what)
