@@ -2,8 +2,10 @@
 # SPDX-License-Identifier: GPL-2.0
 """sdpstat and sdpbench without a kernel that has SDP sockets:
 test_tools.py DIRECTORY"""
+import errno
 import os
 import socket
+import struct
 import subprocess
 import sys
 
@@ -58,6 +60,25 @@ def bench(closing_server, closing_client):
     return server.returncode, said, client.returncode, client.stdout
 
 
+def nothing():
+    """Round trips of no octets take no time"""
+    with socket.create_server(("127.0.0.1", 0)) as s:
+        port = s.getsockname()[1]
+    args = [TOOLS + "/sdpbench", "-s", "-1", "-t", "tcp", "-b", "127.0.0.1", "-p", str(port)]
+    with subprocess.Popen(args, stderr=subprocess.PIPE) as server:
+        server.stderr.readline()
+        with socket.create_connection(("127.0.0.1", port), 20) as s:
+            for op, size, count in (1, 1, 0), (3, 0, (1 << 64) - 1):
+                s.sendall(struct.pack(">IHHIIQ", 0x53445042, 1, op, size, 0, count))
+                try:
+                    answer = s.recv(24, socket.MSG_WAITALL)
+                except socket.timeout:
+                    answer = b""
+        server.kill()
+    check("sdpbench: round trips of no octets",
+          answer[8:12] == struct.pack(">I", errno.EINVAL), answer)
+
+
 def closed():
     """Sockets do not take the place of what is closed"""
     for closing in "", "<&-", "2>&-", "<&- 2>&-":
@@ -76,6 +97,7 @@ def written():
 
 
 numbers()
+nothing()
 closed()
 written()
 sys.exit(bool(FAILED))

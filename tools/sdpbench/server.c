@@ -77,7 +77,8 @@ static int do_ping(struct session *s, const struct proto_msg *req)
 {
 	uint64_t start = proto_cpu_ns();
 
-	if (req->size > s->buf_len)
+	/* nothing, however often, would not end with the connection */
+	if (!req->size || req->size > s->buf_len)
 		return reply(s, req, EINVAL, 0);
 
 	for (uint64_t i = 0; i < req->count; i++) {
