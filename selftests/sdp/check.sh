@@ -49,6 +49,7 @@ answer 0 policy ok "link shared, flow control transport" 10.0.0.2:7001
 answer 0 device ok "rda .iw. on va" 10.0.0.2:7001
 answer 0 address ok "IPv6" '[fd00::2]:7002'
 answer 0 hello ok "the peer speaks SDP, on rda" '[fd00::2]:7002'
+answer 0 route ok "^by va, from 10.0.0.1" '[::ffff:10.0.0.2]:7001'
 answer 1 connect fail "nobody listens for SDP at port 7009" 10.0.0.2:7009
 advised 10.0.0.2:7009
 answer 1 connect fail "no answer|refuses" -t 1 10.0.0.2:7003

@@ -125,6 +125,24 @@ static int port_of(const struct sockaddr_storage *ss)
 
 /* ---- steps ---- */
 
+/* Mapped addresses take the way of IPv4. */
+static void set_to(struct check *c, const struct addrinfo *ai)
+{
+	const struct sockaddr_in6 *v6 = (const void *)ai->ai_addr;
+	struct sockaddr_in *to = (struct sockaddr_in *)&c->to;
+
+	if (ai->ai_family != AF_INET6 ||
+	    !IN6_IS_ADDR_V4MAPPED(&v6->sin6_addr)) {
+		memcpy(&c->to, ai->ai_addr, ai->ai_addrlen);
+		c->to_len = ai->ai_addrlen;
+		return;
+	}
+	to->sin_family = AF_INET;
+	to->sin_port = v6->sin6_port;
+	memcpy(&to->sin_addr, v6->sin6_addr.s6_addr + 12, 4);
+	c->to_len = sizeof(*to);
+}
+
 static void step_address(struct check *c)
 {
 	struct addrinfo hints = { .ai_socktype = SOCK_STREAM }, *ai;
@@ -138,8 +156,7 @@ static void step_address(struct check *c)
 		     c->o->host, gai_strerror(err));
 		return;
 	}
-	memcpy(&c->to, ai->ai_addr, ai->ai_addrlen);
-	c->to_len = ai->ai_addrlen;
+	set_to(c, ai);
 	step(c, "address", OK, NULL, "%s, port %d, %s",
 	     addr_text(&c->to, text, sizeof(text)), port_of(&c->to),
 	     c->to.ss_family == AF_INET6 ? "IPv6" : "IPv4");
