@@ -1,6 +1,11 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
-/* What sdpstat writes as JSON: names that hold anything, counters that fall. */
+/* What sdpstat writes: names that hold anything, counters that fall. */
 #include <stdio.h>
+#include <sys/mman.h>
+#include <sys/prctl.h>
+#include <sys/socket.h>
+#include <sys/stat.h>
+#include <unistd.h>
 
 #include "../../tools/sdpstat/sdpstat.h"
 #include "unit.h"
@@ -84,10 +89,48 @@ static void test_change(void)
 	is(&j, want);
 }
 
+/* The table with this socket in it, to @out, with a zero behind it */
+static void table_of(uint32_t inode, char *out, size_t room)
+{
+	struct sock_info s = { .family = AF_INET, .inode = inode };
+	const struct sock_list list = { .v = &s, .n = 1 };
+	const struct options o = { .processes = true };
+	int file = memfd_create("table", 0), saved;
+	ssize_t n;
+
+	fflush(stdout);
+	saved = dup(STDOUT_FILENO);
+	dup2(file, STDOUT_FILENO);
+	processes_scan();
+	sockets_print(&list, NULL, 1, &o);
+	dup2(saved, STDOUT_FILENO);
+	n = pread(file, out, room - 1, 0);
+	out[n > 0 ? n : 0] = '\0';
+	close(saved);
+	close(file);
+}
+
+static void test_process_names(void)
+{
+	int fd = socket(AF_UNIX, SOCK_DGRAM, 0);
+	char was[17] = "", out[1000];
+	struct stat st;
+
+	prctl(PR_GET_NAME, was);
+	prctl(PR_SET_NAME, "a\033[J\",\xc2\x9b\xff\xc3\xbc");
+	fstat(fd, &st);
+	table_of(st.st_ino, out, sizeof(out));
+	prctl(PR_SET_NAME, was);
+	if (!CHECK(strstr(out, " users:((\"a?[J?,??\xc3\xbc\",pid=")))
+		printf("# got %s", out);
+	close(fd);
+}
+
 static const struct unit_test tests[] = {
 	{ "names", test_names },
 	{ "names that are no text", test_broken_names },
 	{ "counters that rise and fall", test_change },
+	{ "names of processes in a table", test_process_names },
 };
 
 int main(void)

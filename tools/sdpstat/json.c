@@ -3,7 +3,7 @@
 #include "sdpstat.h"
 
 /* Octets of the character of UTF-8 that begins there; 0 if none does, RFC 3629 */
-static int utf8_length(const unsigned char *s)
+int utf8_length(const unsigned char *s)
 {
 	unsigned int low = 0x80, high = 0xbf;
 	int n, i;

@@ -119,6 +119,26 @@ static void endpoint_text(char *buf, size_t len, const struct sock_info *s,
 		 host, *scope ? "%" : "", scope, port_text);
 }
 
+/*
+ * A process chooses its name: what a terminal obeys, and what looks like the end
+ * of the name, is not shown. C1 controls are two octets of UTF-8.
+ */
+static void name_text(const char *s)
+{
+	int n;
+
+	for (; *s; s += n ? n : 1) {
+		const unsigned char *c = (const unsigned char *)s;
+
+		n = utf8_length(c);
+		if (!n || *c < 0x20 || *c == 0x7f || *c == '"' ||
+		    (*c == 0xc2 && c[1] < 0xa0))
+			putchar('?');
+		else
+			fwrite(s, 1, n, stdout);
+	}
+}
+
 static void processes_text(const struct sock_info *s)
 {
 	const struct process *p;
@@ -128,9 +148,11 @@ static void processes_text(const struct sock_info *s)
 	if (!s->inode || !n)
 		return;
 	printf(" users:(");
-	for (i = 0; i < n; i++)
-		printf("%s(\"%s\",pid=%d,fd=%d)", i ? "," : "", p[i].name,
-		       p[i].pid, p[i].fd);
+	for (i = 0; i < n; i++) {
+		printf("%s(\"", i ? "," : "");
+		name_text(p[i].name);
+		printf("\",pid=%d,fd=%d)", p[i].pid, p[i].fd);
+	}
 	printf(")");
 }
 

@@ -131,6 +131,7 @@ struct json {
 	int depth;
 	bool more[16];
 };
+int utf8_length(const unsigned char *s);
 void json_start(struct json *j, FILE *f);
 void json_open(struct json *j, const char *name, char bracket);
 void json_close(struct json *j, char bracket);
