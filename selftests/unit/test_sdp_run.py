@@ -111,6 +111,17 @@ def lines(folder):
               found == ["1", "2", "4"], res)
 
 
+def symbols():
+    """What musl has none of would keep its programs from being started"""
+    library = os.path.join(os.path.dirname(RUN), "libsdp.so")
+    res = subprocess.run(["nm", "-D", "--undefined-only", library], text=True, check=True,
+                         stdout=subprocess.PIPE)
+    wanted = {name.split("@")[0] for kind, name in map(str.split, res.stdout.splitlines())
+              if kind == "U" and name.startswith("__")}
+    check("the library needs no function of glibc alone",
+          wanted <= {"__errno_location", "__progname", "__stack_chk_fail"}, wanted)
+
+
 with tempfile.TemporaryDirectory() as tmp:
     with open(os.path.join(tmp, "conf"), "w", encoding="ascii") as out:
         out.write("use tcp client * *:*\n")
@@ -121,4 +132,5 @@ with tempfile.TemporaryDirectory() as tmp:
     brackets(tmp)
     mapped(tmp)
     lines(tmp)
+    symbols()
 sys.exit(bool(FAILED))

@@ -201,19 +201,26 @@ LIBSDP_API int listen(int fd, int backlog)
 	return syscall(SYS_listen, fd, backlog);
 }
 
-#ifdef __GLIBC__
-/* connect() of the C library, where a thread can be cancelled in it */
-int __connect(int fd, const struct sockaddr *addr, socklen_t len);
-#else
-#define __connect(fd, addr, len) syscall(SYS_connect, fd, addr, len)
-#endif
+/*
+ * connect() of glibc, where a thread can be cancelled in it; programs of another C
+ * library would not begin if that had to have it.
+ */
+int __connect(int fd, const struct sockaddr *addr, socklen_t len)
+	__attribute__((weak));
+
+static int do_connect(int fd, const struct sockaddr *addr, socklen_t len)
+{
+	if (__connect)
+		return __connect(fd, addr, len);
+	return syscall(SYS_connect, fd, addr, len);
+}
 
 LIBSDP_API int connect(int fd, const struct sockaddr *addr, socklen_t len)
 {
 	int err, ret;
 
 	if (!has_rules(fd, addr, len))
-		return __connect(fd, addr, len);
+		return do_connect(fd, addr, len);
 	err = set_fallback(fd, libsdp_decide(LIBSDP_CLIENT, addr));
 	/* EISCONN: the second call for an attempt that goes on */
 	if (!err) {
@@ -222,7 +229,7 @@ LIBSDP_API int connect(int fd, const struct sockaddr *addr, socklen_t len)
 		errno = err;
 		return -1;
 	}
-	ret = __connect(fd, addr, len);
+	ret = do_connect(fd, addr, len);
 	if (!ret)
 		libsdp_tell_end(addr, is_sdp(fd));
 	return ret;
