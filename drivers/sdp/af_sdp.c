@@ -535,13 +535,18 @@ static int sdp_bind_tcp(struct sock *sk, const union sdp_addr *addr)
 	return err;
 }
 
-static int sdp_bind_locked(struct sock *sk, const union sdp_addr *addr)
+static int sdp_bind_locked(struct sock *sk, union sdp_addr *addr)
 {
 	struct sdp_sock *sdp = sdp_sk(sk);
 	int err;
 
 	if (sk->sk_state != TCP_CLOSE || inet_sk(sk)->inet_num)
 		return -EINVAL;
+	if (sdp->v6) {
+		err = sdp_check_bind_addr(sk, addr);
+		if (err)
+			return err;
+	}
 	err = sdp_do_bind(sk, addr);
 	if (err == -EADDRNOTAVAIL && sdp->fallback)
 		return sdp_bind_tcp(sk, addr);
@@ -578,7 +583,9 @@ static int sdp_bind(struct socket *sock, struct sockaddr_unsized *uaddr,
 	err = sdp_get_addr(sk, sa, len, &addr);
 	if (err)
 		return err;
-	err = sdp_check_bind_addr(sk, &addr);
+	/* TCP asks sooner over IPv4; a scope must not reach a socket that is bound */
+	if (!sdp_sk(sk)->v6)
+		err = sdp_check_bind_addr(sk, &addr);
 	if (err)
 		return err;
 	port = ntohs(addr.v4.sin_port);

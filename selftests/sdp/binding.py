@@ -185,6 +185,20 @@ def linklocal_bind_not_the_device():
 
 
 @case
+def linklocal_bind_again():
+    """An address and a scope that come too late change nothing"""
+    sock = new("b", socket.AF_INET6)
+    sock.bind(full("::", next(PORTS)))
+    told = []
+    for addr, scope in (VB, VB_IF), (VB, 4711), ("2001:db8::1", 0):
+        try:
+            sock.bind(full(addr, next(PORTS), scope))
+        except OSError as err:
+            told.append(errno.errorcode[err.errno])
+    return ", ".join(told + [bound(sock)])
+
+
+@case
 def linklocal_disconnected():
     """connect() to no family ends what the scope did"""
     port = next(PORTS)
