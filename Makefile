@@ -47,7 +47,7 @@ install-tools: tools
 
 install-doc:
 	@for f in $$(find Documentation tools -name '*.[1-9]'); do \
-		install -D -m 644 -t $(DESTDIR)$(PREFIX)/share/man/man$${f##*.} $$f; \
+		install -D -m 644 -t $(DESTDIR)$(PREFIX)/share/man/man$${f##*.} $$f || exit; \
 	done
 
 deps:

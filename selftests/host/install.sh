@@ -68,6 +68,14 @@ check "programs, headers and manual pages are there" installed \
 check "the headers can be included" headers_compile
 check "the modules are there" modules_in "$WORK/stage/lib/modules/$release/updates"
 
+# fails_midway: a directory of pages that is none; others are installed after it
+fails_midway() {
+	mkdir -p "$WORK/half/usr/share/man"
+	: >"$WORK/half/usr/share/man/man1"
+	! make install-doc DESTDIR="$WORK/half" PREFIX=/usr
+}
+check "a page that cannot be installed is a failure" fails_midway
+
 # runs PREFIX: its programs say the version, and look for the library there
 runs() {
 	[[ $("$1/bin/sdp-run" --version) = *"$version"* ]] &&
