@@ -9,6 +9,10 @@ PREFIX	?= /usr/local
 KDIR	?= $(firstword $(wildcard /lib/modules/$(shell uname -r)/build) \
 	     $(shell ls -dv /usr/src/linux-headers-*-amd64 2>/dev/null | tail -n1))
 
+# Other directories go on with these
+override BUILD := $(abspath $(BUILD))
+override DESTDIR := $(if $(DESTDIR),$(abspath $(DESTDIR)))
+
 export KERNEL BUILD KDIR
 O	:= $(BUILD)
 

@@ -76,6 +76,15 @@ fails_midway() {
 }
 check "a page that cannot be installed is a failure" fails_midway
 
+# relative: to the directory that make was called in, all of it
+relative() {
+	make install-tools install-doc DESTDIR=stage BUILD=out PREFIX=/usr || return
+	[ -x stage/usr/bin/sdp-run ] && [ -s stage/usr/share/man/man1/sdp-run.1 ] &&
+		[ -x out/tools/sdp-run ] && [ ! -e tools/stage ] && [ ! -e tools/out ]
+}
+check "make install into directories with relative names" relative
+rm -rf stage out
+
 # runs PREFIX: its programs say the version, and look for the library there
 runs() {
 	[[ $("$1/bin/sdp-run" --version) = *"$version"* ]] &&
