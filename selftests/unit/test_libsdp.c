@@ -19,6 +19,7 @@
 
 long syscall(long nr, ...);
 
+static int sdp_refusal; /* why there is no socket of SDP, or 0 */
 static int sdp_answers; /* so often the socket is one of SDP still */
 static int sdp_version; /* its protocol */
 
@@ -87,6 +88,10 @@ long syscall(long nr, ...)
 	for (int i = 0; i < 5; i++)
 		a[i] = va_arg(ap, long);
 	va_end(ap);
+	if (nr == SYS_socket && a[0] == AF_SDP && sdp_refusal) {
+		errno = sdp_refusal;
+		return -1;
+	}
 	if (nr == SYS_getsockopt && pretend(a[1], a[2], (int *)a[3]))
 		return 0;
 	if (nr == SYS_setsockopt && (int)a[1] == SOL_SDP)
@@ -191,11 +196,32 @@ static void test_good_address(void)
 	close(fd);
 }
 
+/* No such family, or none that a sandbox or a security module lets through */
+static void test_refused(void)
+{
+	static const int why[] = { EAFNOSUPPORT, EACCES, EPERM,
+				   EPROTONOSUPPORT };
+	int fd;
+
+	for (size_t i = 0; i < ARRAY_LEN(why); i++) {
+		sdp_refusal = why[i];
+		fd = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
+		if (CHECK(fd >= 0))
+			CHECK_EQ(asked(fd, SO_PROTOCOL), IPPROTO_TCP);
+		close(fd);
+	}
+	errno = 0;
+	CHECK_EQ(socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC | 0x100, 0), -1);
+	CHECK_EQ(errno, EINVAL);
+	sdp_refusal = 0;
+}
+
 static const struct unit_test tests[] = {
 	{ "a socket that becomes one of TCP", test_becomes_tcp },
 	{ "other sockets", test_others },
 	{ "addresses that cannot be read", test_bad_address },
 	{ "addresses that can", test_good_address },
+	{ "sockets that are refused", test_refused },
 };
 
 int main(void)

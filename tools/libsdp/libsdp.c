@@ -150,7 +150,8 @@ static bool has_rules(int fd, const struct sockaddr *addr, socklen_t len)
 
 /*
  * The rules are about addresses, which are not known yet: a socket that may
- * become either begins as an SDP one. Where the kernel has none, TCP it is.
+ * become either begins as an SDP one. Where the kernel has none, or a sandbox
+ * does not know the family, TCP it is.
  */
 LIBSDP_API int socket(int domain, int type, int protocol)
 {
@@ -165,7 +166,7 @@ LIBSDP_API int socket(int domain, int type, int protocol)
 		return fd;
 	if (fd >= 0)
 		set_fallback(fd, LIBSDP_BOTH);
-	else if (errno == EAFNOSUPPORT)
+	else
 		fd = syscall(SYS_socket, domain, type, protocol);
 	return fd;
 }
