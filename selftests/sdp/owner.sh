@@ -2,11 +2,12 @@
 # SPDX-License-Identifier: GPL-2.0
 #
 # sdp-run -s: a socket belongs to the user that asked for it, as one of TCP does, and
-# so does what is decided by that, who may share a port.
+# so does what is decided by that: who may share a port, and what a firewall says.
 
 # shellcheck source=selftests/lib/lib.sh
 . "$(dirname "$0")/../lib/lib.sh"
-need sdp-run python3 setpriv
+need sdp-run python3 setpriv socat
+HERE=$(cd "$(dirname "$0")" && pwd)
 dev_up hybrid hybrid || ktap_skip_all "no RDMA device"
 modprobe -q sdp
 
@@ -41,11 +42,18 @@ ktap_is "another user's" "$(as 65534)" "protocol 257 owner 65534 "
 ktap_is "of one who has begun as an ordinary user" \
 	"$(in_a setpriv --reuid=65533 --clear-groups sdp-run -s /usr/bin/python3 \
 		/tmp/owner.py 2>&1 | tr '\n' ' ')" "protocol 257 owner 65533 "
-# a supervisor without the right to give sockets away
-ktap_is "what cannot be given away is TCP" \
+ktap_is "without the right to give files away" \
 	"$(in_a setpriv --bounding-set=-chown --inh-caps=-chown sdp-run -s \
 		setpriv --reuid=65534 --clear-groups /usr/bin/python3 /tmp/owner.py 2>&1 |
-		tr '\n' ' ')" "protocol 6 owner 65534 "
+		tr '\n' ' ')" "protocol 257 owner 65534 "
+# an ordinary user's supervisor, whose programs may get other users all the same
+cp -L /usr/bin/python3 /run/owner-python
+chmod 4755 /run/owner-python
+ktap_is "what the supervisor cannot open for a user is TCP" \
+	"$(in_a setpriv --reuid=65533 --clear-groups --inh-caps=+sys_admin \
+		--ambient-caps=+sys_admin sdp-run -s /run/owner-python /tmp/owner.py 2>&1 |
+		tr '\n' ' ')" "protocol 6 owner 0 "
+rm /run/owner-python
 
 mkfifo /tmp/hold
 start_bg a sh -c 'exec sdp-run -s setpriv --reuid=65533 --clear-groups /usr/bin/python3 \
@@ -58,4 +66,35 @@ ktap_is "but not with another" "$(as 65534 7400)" \
 	"protocol 257 owner 65534 EADDRINUSE "
 exec 7>&-
 rm -f /tmp/hold
+
+# What goes on with TCP passes a firewall, which looks for who has opened the file
+rule() { in_a /usr/bin/python3 "$HERE/owner_rule.py" "$@"; }
+
+test_firewall() {
+	local told
+	modprobe -aq iptable_filter xt_owner
+	if ! rule set 65534 >/dev/null 2>&1; then
+		ktap_skip "a rule for a user" "no iptables in this kernel"
+		return
+	fi
+	printf 'use both %s * *:*\n' server client >/run/owner.conf
+	# nobody of SDP is there, which is known at once
+	in_a sysctl -qw net.sdp.port_offset=20000
+	start_bg b socat -u TCP4-LISTEN:7401,reuseaddr,fork /dev/null
+	wait_port b 7401
+	told=$(in_a sdp-run -s -c /run/owner.conf setpriv --reuid=65534 --clear-groups \
+		/usr/bin/python3 -c '
+import socket
+with socket.create_connection(("10.0.0.2", 7401)) as s:
+    print("protocol", s.getsockopt(socket.SOL_SOCKET, socket.SO_PROTOCOL))
+    s.sendall(b"data")' 2>&1)
+	ktap_is "a connection that goes on with TCP" "$told" "protocol 6"
+	told=$(rule count)
+	ktap_check "$told of its packets are seen as the user's" [ "$told" -gt 0 ]
+	in_a sysctl -qw net.sdp.port_offset=0
+	stop_bg "$BG_PID"
+	rm /run/owner.conf
+}
+
+test_firewall
 ktap_done

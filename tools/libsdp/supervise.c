@@ -21,6 +21,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/fsuid.h>
 #include <sys/ioctl.h>
 #include <sys/prctl.h>
 #include <sys/socket.h>
@@ -154,36 +155,46 @@ static bool same_network(pid_t tid)
 	       own.st_ino == its.st_ino && own.st_dev == its.st_dev;
 }
 
-/* The user that a socket of that thread would belong to, or -1. */
-static uid_t user_of(pid_t tid)
+/* The user and the group that a socket of that thread would belong to. */
+static bool owner_of(pid_t tid, uid_t *uid, gid_t *gid)
 {
-	unsigned int uid = -1;
 	char path[64], *line = NULL;
 	size_t room = 0;
+	int found = 0;
 	FILE *f;
 
 	snprintf(path, sizeof(path), "/proc/%d/status", tid);
 	f = fopen(path, "re");
 	if (!f)
-		return -1;
-	while (getline(&line, &room, f) > 0 &&
-	       sscanf(line, "Uid: %*u %*u %*u %u", &uid) != 1)
-		;
+		return false;
+	while (found < 2 && getline(&line, &room, f) > 0)
+		if (sscanf(line, "Uid: %*u %*u %*u %u", uid) == 1 ||
+		    sscanf(line, "Gid: %*u %*u %*u %u", gid) == 1)
+			found++;
 	free(line);
 	fclose(f);
-	return uid;
+	return found == 2;
+}
+
+/* Open what will be theirs; whether that is allowed. */
+static bool act_as(uid_t uid, gid_t gid)
+{
+	setfsgid(gid);
+	setfsuid(uid);
+	/* the present ones, as there is none of that number */
+	return (gid_t)setfsgid(-1) == gid && (uid_t)setfsuid(-1) == uid;
 }
 
 /*
- * A program may have changed users since. Who may share a port, and what a
- * firewall says of a user, goes by the owner.
+ * A program may have changed users since. Who may share a port goes by the owner
+ * of a socket, and what a firewall says of a user, by who has opened it.
  */
-static bool give_away(int fd, pid_t tid)
+static bool act_for(pid_t tid)
 {
-	uid_t uid = user_of(tid);
+	uid_t uid;
+	gid_t gid;
 
-	return uid != (uid_t)-1 &&
-	       (uid == geteuid() || !fchown(fd, uid, (gid_t)-1));
+	return owner_of(tid, &uid, &gid) && act_as(uid, gid);
 }
 
 /* A socket as asked for, or a negative errno. */
@@ -211,16 +222,12 @@ static void answer(int listener, const struct seccomp_notif *ask, bool tcp_too)
 		.newfd_flags = ask->data.args[1] & SOCK_CLOEXEC ? O_CLOEXEC : 0,
 	};
 	int fd = -EPROTONOSUPPORT, ret;
-	bool other = !same_network(ask->pid);
+	/* rather one of TCP, and its own, than one of ours */
+	bool other = !same_network(ask->pid) || !act_for(ask->pid);
 
 	if (!other)
 		fd = open_socket(&ask->data, tcp_too);
-	/* rather one of TCP, and its own, than one of ours */
-	if (fd >= 0 && !give_away(fd, ask->pid)) {
-		close(fd);
-		fd = -EPERM;
-		other = true;
-	}
+	act_as(geteuid(), getegid());
 	if (fd >= 0) {
 		add.srcfd = fd;
 		ret = ioctl(listener, SECCOMP_IOCTL_NOTIF_ADDFD, &add);
