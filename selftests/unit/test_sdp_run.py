@@ -111,6 +111,15 @@ def lines(folder):
               found == ["1", "2", "4"], res)
 
 
+def which(folder):
+    """-w needs no log, and makes none"""
+    for log in os.path.join(folder, "log"), "/nowhere/log":
+        res = rules(folder, b"log destination file %s\nuse tcp client * *:*\n" %
+                    log.encode(), "-w", "client", "x", "1.2.3.4:5")
+        check("-w with the log %s" % log.replace(folder, "DIR"),
+              res == "tcp FILE:2\n" and not os.path.exists(log), res)
+
+
 def symbols():
     """What musl has none of would keep its programs from being started"""
     library = os.path.join(os.path.dirname(RUN), "libsdp.so")
@@ -132,5 +141,6 @@ with tempfile.TemporaryDirectory() as tmp:
     brackets(tmp)
     mapped(tmp)
     lines(tmp)
+    which(tmp)
     symbols()
 sys.exit(bool(FAILED))

@@ -140,7 +140,7 @@ static void complain(const struct libsdp_rules *so_far, const char *sentence)
  */
 static bool check_rules(const char *file, const char *program, bool verbose)
 {
-	const char *base = program, *why;
+	const char *base = program;
 
 	if (program && strrchr(program, '/'))
 		base = strrchr(program, '/') + 1;
@@ -154,15 +154,22 @@ static bool check_rules(const char *file, const char *program, bool verbose)
 		say("%s: %s", file ? file : LIBSDP_CONFIG, strerror(errno));
 		return false;
 	}
-	if (rules.log == LIBSDP_LOG_FILE &&
-	    !libsdp_log_check(rules.log_file, &why)) {
-		say("%s: the log %s is not written: %s", rules.file,
-		    rules.log_file, why);
-		return false;
-	}
 	if (verbose)
 		say("%s has %d rules for %s", rules.file, rules.n, base);
 	return !rules.errors;
+}
+
+/* Makes the file, if it is not there. */
+static bool check_log(void)
+{
+	const char *why;
+
+	if (rules.log != LIBSDP_LOG_FILE ||
+	    libsdp_log_check(rules.log_file, &why))
+		return true;
+	say("%s: the log %s is not written: %s", rules.file, rules.log_file,
+	    why);
+	return false;
 }
 
 /* ADDRESS:PORT, the address of IPv6 in brackets */
@@ -378,7 +385,7 @@ static int run(char **argv, const char *config, bool supervised, bool verbose)
 {
 	int err;
 
-	if (!check_rules(config, argv[0], verbose) ||
+	if (!check_rules(config, argv[0], verbose) || !check_log() ||
 	    (config && !pass_config(config, supervised)))
 		return EXIT_USAGE;
 	check_kernel(verbose);
