@@ -3,8 +3,8 @@
  * SDP tunables: the files below /proc/sys/net/sdp, one set for each network
  * namespace. Calls only the sysctl core.
  *
- * The values are taken over when a socket or a connection is made, so a new
- * one never changes what is running.
+ * Most values are taken over when a socket or a connection is made; those that
+ * are looked at when they are needed are named in Documentation/sdp.rst.
  */
 #include <linux/slab.h>
 #include <linux/sysctl.h>
