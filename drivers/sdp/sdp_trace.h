@@ -11,7 +11,7 @@
 
 struct sdp_bsdh;
 
-/* The socket is named by its inode number, as in /proc/net and sdpstat. */
+/* The socket is named by its address, hashed: the same in all events. */
 DECLARE_EVENT_CLASS(sdp_msg,
 	TP_PROTO(const struct sock *sk, const struct sdp_bsdh *h, u32 payload),
 	TP_ARGS(sk, h, payload),

@@ -61,8 +61,8 @@ enum {
 	SDP_DIAG_STATS,		/* nest of SDP_DIAG_STATS_* */
 	SDP_DIAG_MARK,		/* u32: SO_MARK, for CAP_NET_ADMIN only */
 	SDP_DIAG_LINK_REASON,	/* string: why the link is not "shared": sysctl,
-				 * option, policy, device, peer or memory; else
-				 * empty
+				 * option, policy, device, stack, peer or
+				 * memory; else empty
 				 */
 	SDP_DIAG_FC_REASON,	/* string: why the flow control is not the one
 				 * asked for: as above; empty if it is, or if

@@ -38,13 +38,13 @@ enum {
 	SDP_MIB_ESTAB_RESETS,		/* established connections that ended with an error */
 	SDP_MIB_CONN_REQS,		/* connection requests received */
 	SDP_MIB_HELD_REQS,		/* requests that had to wait: the backlog was full */
-	SDP_MIB_REFUSED_REQS,		/* requests refused: nobody listens, or no resources */
-	SDP_MIB_LISTEN_DROPS,		/* held requests given up */
+	SDP_MIB_REFUSED_REQS,		/* requests refused: nobody listens, too many held, no resources */
+	SDP_MIB_LISTEN_DROPS,		/* requests given up: too many held, or the listener closed */
 	SDP_MIB_ABORTS_SENT,		/* connections ended abortively by this side */
 	SDP_MIB_ABORTS_RCVD,		/* AbortConn received; the peer may reset without it */
 	SDP_MIB_DISCON_SENT,		/* DisConn sent: end of our data */
 	SDP_MIB_DISCON_RCVD,		/* DisConn received: end of the peer's data */
-	SDP_MIB_TIMEOUTS,		/* connections ended by a timer of ours */
+	SDP_MIB_TIMEOUTS,		/* connections and connects ended by a timer */
 	SDP_MIB_KEEPALIVES,		/* keepalive probes sent */
 	SDP_MIB_TRANSPORT_ERRORS,	/* work requests completed in error (not by flushing) */
 	SDP_MIB_DEVICE_REMOVALS,	/* connections and listeners lost: RDMA device removed */
@@ -86,7 +86,7 @@ enum {
 	SDP_MIB_BAD_LEN,		/* message short, or its length field wrong */
 	SDP_MIB_BAD_MID,		/* unknown or unsupported message id */
 	SDP_MIB_BAD_MSEQ,		/* MSeq is not the expected one */
-	SDP_MIB_BAD_ACK,		/* MSeqAck acknowledges what was never sent */
+	SDP_MIB_BAD_ACK,		/* MSeqAck acknowledges what was never sent, or goes back */
 	SDP_MIB_BAD_FLAGS,		/* reserved flag, or an urgent flag where none may be */
 	SDP_MIB_BAD_CREDIT,		/* peer sent without credit, or announced absurd ones */
 	SDP_MIB_BAD_STATE,		/* message not allowed in the present state */
@@ -130,7 +130,7 @@ enum {
 	SDP_MIB_TX_SINK_CANCELS,		/* SinkAvailCancel sent: the reader did not wait */
 	SDP_MIB_RX_ZCOPY_WRITES,		/* RDMA Writes of the peer into memory of readers */
 
-	SDP_MIB_CONN_LIMIT,		/* refused by net.sdp.max_connections */
+	SDP_MIB_CONN_LIMIT,		/* connects and requests refused: net.sdp.max_connections */
 
 	/* SDP_ZEROCOPY_RECEIVE */
 	SDP_MIB_RX_LENT_BYTES,		/* payload bytes lent to programs */
