@@ -39,7 +39,9 @@
  */
 #define SDP_REUSEPORT	1	/* get/set: as SO_REUSEPORT */
 #define SDP_LAST_CREDITS	2	/* get: credits held towards the peer */
-#define SDP_DEVICE	3	/* get: name of the RDMA device, a string */
+#define SDP_DEVICE	3	/* get: name of the RDMA device, a string;
+				 * ENOTCONN without a connection
+				 */
 #define SDP_SHARED_LINK	4	/* get/set: 0 keeps connections made from now on
 				 * from sharing buffers with the RDMA device
 				 */
