@@ -54,6 +54,8 @@ static void usage(FILE *out)
 	      "  -t, --transport NAME  sdp (default), tcp or rsocket\n"
 	      "  -p, --port N          port of the server (default 7471)\n"
 	      "  -4, -6                IPv4 or IPv6 only\n"
+	      "  -h, --help            this text\n"
+	      "  -V, --version         the version\n"
 	      "\n"
 	      "Server:\n"
 	      "  -b, --bind ADDR       listen on this address only\n"
