@@ -87,7 +87,7 @@ enum iwarp_layout {
 /**
  * struct iwarp_offload_conn - one connection, shared by provider and driver
  * @netdev: device that the connection was added to
- * @sk: its TCP socket; referenced by the provider
+ * @sk: its TCP socket, to be compared only; NULL when that is gone
  * @family: AF_INET or AF_INET6 of the addresses
  * @saddr: local address; IPv4 in the first four octets
  * @daddr: remote address
