@@ -10,7 +10,7 @@ usage() {
 usage: selftests/vm/run.sh [OPTION]... [TEST]...
 
 Boots a kernel with the project's modules, programs and tests, freshly built,
-and runs the tests (all, if none is named): selftests/sdp/basic.sh, sdp/basic,
+and runs the tests (all, if none is named): selftests/sdp/binding.sh, sdp/binding,
 or a whole directory such as sdp.  Exit status 0 if none failed.
 
   -k KERNEL    6.1 (default), 6.12, 7, debug or kcsan
