@@ -118,8 +118,10 @@ struct sdp_info {
 					 */
 	__u32	tx_unsent;		/* octets of it not sent */
 	__u32	tx_size;		/* most payload of one message */
-	__u32	tx_credits;		/* messages that may be sent now */
-	__u32	rx_credits;		/* messages that the peer may send */
+	__u32	tx_credits;		/* messages that may be sent now; 0 where
+					 * none are counted, over a shared link
+					 */
+	__u32	rx_credits;		/* messages that the peer may send; the same */
 	__u32	rx_reserved;		/* octets kept for receiving */
 	char	device[SDP_INFO_DEVICE];	/* "" without connection */
 	__u64	tx_bytes;		/* payload */
