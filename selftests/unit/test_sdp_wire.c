@@ -60,6 +60,8 @@ static void test_messages(void)
 	CHECK(m.h.flags == (SDP_OOB_PRES | SDP_OOB_PEND) && m.payload_len == 5);
 	round_trip("sdp_data_empty", &m);
 	CHECK(m.payload_len == 0 && m.h.mseq == 8);
+	round_trip("sdp_first", &m);
+	CHECK(m.payload_len == 0 && m.h.mseq == 1 && m.h.mseq_ack == 0);
 	round_trip("sdp_discon", &m);
 	CHECK_EQ(m.h.mid, SDP_MID_DISCON);
 	round_trip("sdp_srcavail", &m);
@@ -89,8 +91,8 @@ static void test_hello_vectors(void)
 	struct sdp_hello h;
 
 	CHECK_EQ(hello(v->data, v->len, false, &h), SDP_WIRE_OK);
-	CHECK(h.bufs == 64 && h.version == 0x22 && h.ipv == 4 &&
-	      h.max_adverts == 1 && h.rcvsz == 32768 && h.port == 40000);
+	CHECK(h.bufs == 8 && h.version == 0x22 && h.ipv == 4 &&
+	      h.max_adverts == 1 && h.rcvsz == 32784 && h.port == 40000);
 	CHECK(h.has_addrs && h.src[12] == 10 && h.src[15] == 1 &&
 	      h.dst[15] == 2);
 	CHECK_EQ(sdp_build_hello(buf, &h, false), v->len);
@@ -106,7 +108,7 @@ static void test_hello_vectors(void)
 	CHECK(!memcmp(buf, v->data, v->len));
 	v = unit_vector("sdp_hello_ack");
 	CHECK_EQ(hello_ack(v->data, v->len, &h), SDP_WIRE_OK);
-	CHECK(h.rcvsz == 32768 && h.bufs == 64);
+	CHECK(h.rcvsz == 32784 && h.bufs == 8);
 	CHECK_EQ(sdp_build_hello_ack(buf, &h), v->len);
 	CHECK(!memcmp(buf, v->data, v->len));
 }

@@ -212,8 +212,8 @@ def sdp_message(mid, ext=b'', payload=b'', **kw):
     return bsdh(mid, 16 + len(ext) + len(payload), **kw) + ext + payload
 
 
-def sdp_hello(ipv=4, adverts=1, desired=32768, rcvsz=32768, port=40000,
-              src=b'\x0a\0\0\x01', dst=b'\x0a\0\0\x02', short=False, bufs=64,
+def sdp_hello(ipv=4, adverts=1, desired=32784, rcvsz=32784, port=40000,
+              src=b'\x0a\0\0\x01', dst=b'\x0a\0\0\x02', short=False, bufs=8,
               version=0x22, cap=0, ext=0):
     hh = struct.pack('>BBBBIIHH', version, ipv << 4 | cap, 0, adverts, desired,
                      rcvsz, port, 0xd500 | ext if ext else 0)
@@ -223,7 +223,7 @@ def sdp_hello(ipv=4, adverts=1, desired=32768, rcvsz=32768, port=40000,
     return bsdh(0, 16 + len(hh), bufs=bufs, mseq=0) + hh
 
 
-def sdp_hello_ack(adverts=1, rcvsz=32768, bufs=64, version=0x22, ext=0):
+def sdp_hello_ack(adverts=1, rcvsz=32784, bufs=8, version=0x22, ext=0):
     hah = struct.pack('>BBBBIH', version, 0, 0, adverts, rcvsz,
                       0xd500 | ext if ext else 0).ljust(180, b'\0')
     return bsdh(1, 16 + len(hah), bufs=bufs, mseq=0) + hah
@@ -321,6 +321,7 @@ def vectors():
         ('sdp_data', 'Data, urgent last octet',
          sdp_message(0xFF, b'', b'hello', mseq=7, ack=3, flags=3)),
         ('sdp_data_empty', 'Data without payload', sdp_message(0xFF, mseq=8)),
+        ('sdp_first', 'the first message over iWARP', sdp_message(0xFF, bufs=8)),
         ('sdp_discon', 'DisConn', sdp_message(2, mseq=9, ack=4)),
         ('sdp_srcavail', 'SrcAvail, 5 octets inline',
          sdp_message(0xFE, avail, b'hello')),
@@ -335,7 +336,7 @@ def vectors():
          sdp_hello(ext=6)),
         ('sdp_ringavail', 'RingAvail of 262144 octets',
          sdp_message(0x48, struct.pack('>IIQ', 262144, 0x12345678,
-                                       0x123456000), mseq=1, bufs=63)),
+                                       0x123456000), mseq=2, ack=1, bufs=63)),
         ('sdp_ring', 'Ring, 100 octets written, 4096 read',
          sdp_message(0x49, struct.pack('>II', 100, 4096), mseq=3, ack=2,
                      bufs=63)),
