@@ -31,7 +31,7 @@ help:
 	@echo 'make fuzz          libFuzzer on all parsers (SECONDS=600 each); the corpus is kept'
 	@echo 'make bench         instruction counts in a virtual machine (LANE=native: User-Mode Linux)'
 	@echo 'make lint          checkpatch, kernel-doc, sparse, W=1, shellcheck, clang-format'
-	@echo 'make vm            a shell in a virtual machine with everything loaded'
+	@echo 'make vm            a shell in a virtual machine with SDP between two namespaces'
 	@echo 'make deps          install what is needed for the above (apt)'
 	@echo 'make clean         remove build/'
 	@echo 'make clean-cache   remove cached kernels and their like ($${SDP_CACHE:-~/.cache/linux-sdp})'
