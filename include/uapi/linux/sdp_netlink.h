@@ -59,9 +59,9 @@ enum {
 	SDP_MIB_TX_COPY_BYTES,		/* bytes copied by them */
 	SDP_MIB_TX_COALESCED,		/* send() calls whose bytes joined a message not yet sent */
 	SDP_MIB_TX_SIGNALLED,		/* sends that asked the device for a completion */
-	SDP_MIB_TX_NO_CREDIT,		/* times that data had to wait for credits */
+	SDP_MIB_TX_NO_CREDIT,		/* times that data had to wait for credits, or room in the ring */
 	SDP_MIB_TX_SNDBUF_FULL,		/* times that a writer found the send buffer full */
-	SDP_MIB_TX_CREDIT_UPDATES,	/* empty Data messages sent to give credits */
+	SDP_MIB_TX_CREDIT_UPDATES,	/* empty Data or Ring messages sent to give credits */
 
 	/* messages and bytes received */
 	SDP_MIB_RX_MSGS,		/* messages received, all kinds */
@@ -71,7 +71,7 @@ enum {
 	SDP_MIB_RX_COPY_BYTES,		/* bytes copied by them */
 	SDP_MIB_RX_MERGED,		/* small messages copied together into one buffer */
 	SDP_MIB_RX_MERGED_BYTES,	/* bytes copied to merge them */
-	SDP_MIB_RX_CREDIT_UPDATES,	/* empty Data messages received */
+	SDP_MIB_RX_CREDIT_UPDATES,	/* empty Data or Ring messages received */
 	SDP_MIB_RX_OOB,			/* urgent bytes received */
 	SDP_MIB_RX_SRCAVAIL,		/* SrcAvail received */
 	SDP_MIB_RX_REPOSTED,		/* receive buffers given to the device */
