@@ -38,8 +38,8 @@ enum {
 	SDP_MIB_ESTAB_RESETS,		/* established connections that ended with an error */
 	SDP_MIB_CONN_REQS,		/* connection requests received */
 	SDP_MIB_HELD_REQS,		/* requests that had to wait: the backlog was full */
-	SDP_MIB_REFUSED_REQS,		/* requests refused: nobody listens, too many held, no resources */
-	SDP_MIB_LISTEN_DROPS,		/* requests given up: too many held, or the listener closed */
+	SDP_MIB_REFUSED_REQS,		/* requests refused: no listener, too many, no resources */
+	SDP_MIB_LISTEN_DROPS,		/* requests given up: too many, or the listener closed */
 	SDP_MIB_ABORTS_SENT,		/* connections ended abortively by this side */
 	SDP_MIB_ABORTS_RCVD,		/* AbortConn received; the peer may reset without it */
 	SDP_MIB_DISCON_SENT,		/* DisConn sent: end of our data */
@@ -59,7 +59,7 @@ enum {
 	SDP_MIB_TX_COPY_BYTES,		/* bytes copied by them */
 	SDP_MIB_TX_COALESCED,		/* send() calls whose bytes joined a message not yet sent */
 	SDP_MIB_TX_SIGNALLED,		/* sends that asked the device for a completion */
-	SDP_MIB_TX_NO_CREDIT,		/* times that data had to wait for credits, or room in the ring */
+	SDP_MIB_TX_NO_CREDIT,		/* times that data waited for credits, or room in a ring */
 	SDP_MIB_TX_SNDBUF_FULL,		/* times that a writer found the send buffer full */
 	SDP_MIB_TX_CREDIT_UPDATES,	/* empty Data or Ring messages sent to give credits */
 
@@ -69,7 +69,7 @@ enum {
 	SDP_MIB_RX_DATA_MSGS,		/* messages with payload received */
 	SDP_MIB_RX_COPIES,		/* copies of received data to user memory */
 	SDP_MIB_RX_COPY_BYTES,		/* bytes copied by them */
-	SDP_MIB_RX_MERGED,		/* small messages copied together into one buffer */
+	SDP_MIB_RX_MERGED,		/* messages copied together into one buffer */
 	SDP_MIB_RX_MERGED_BYTES,	/* bytes copied to merge them */
 	SDP_MIB_RX_CREDIT_UPDATES,	/* empty Data or Ring messages received */
 	SDP_MIB_RX_OOB,			/* urgent bytes received */
@@ -112,11 +112,11 @@ enum {
 	SDP_MIB_VWIN_LINKS,		/* connections whose device holds messages back */
 	/* zero copy */
 	SDP_MIB_TX_SRCAVAIL,		/* SrcAvail sent: zero copy begun */
-	SDP_MIB_TX_ZCOPY_BYTES,		/* payload bytes that the peer read, without a copy */
+	SDP_MIB_TX_ZCOPY_BYTES,		/* payload bytes read by the peer, or written to it */
 	SDP_MIB_TX_ZCOPY_DECLINED,	/* SendSm received: the peer wants messages */
 	SDP_MIB_TX_ZCOPY_CANCELS,	/* SrcAvailCancel sent: the peer did not read */
 	SDP_MIB_RX_ZCOPY_READS,		/* RDMA Reads into memory of readers */
-	SDP_MIB_RX_ZCOPY_BYTES,		/* payload bytes read by them */
+	SDP_MIB_RX_ZCOPY_BYTES,		/* payload bytes read so, or written by the peer */
 	SDP_MIB_RX_ZCOPY_DECLINED,	/* SrcAvail answered with SendSm */
 	SDP_MIB_RX_ZCOPY_CANCELS,	/* SrcAvailCancel received in time */
 	SDP_MIB_ZCOPY_NO_DEVICE,	/* sends copied: the device cannot */
