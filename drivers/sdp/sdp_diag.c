@@ -120,7 +120,7 @@ static int sdp_diag_fill_conn(struct sock *sk, struct sk_buff *skb)
 	const struct sdp_conn *conn = sdp_sk(sk)->conn;
 	const char *device = sdp_device_name(sk);
 	const struct rdma_cm_id *id;
-	u32 rx_mseq, told, posted;
+	u32 rx_mseq, told, posted, rx_size = SDP_BUF_SIZE;
 
 	if (!conn || !device[0])
 		return 0;
@@ -134,6 +134,7 @@ static int sdp_diag_fill_conn(struct sock *sk, struct sk_buff *skb)
 	if (conn->link == &sdp_link_shared) {
 		told = 0;
 		posted = 0;
+		rx_size = SDP_SHARED_PAYLOAD;
 	}
 	if (nla_put_string(skb, SDP_DIAG_DEVICE, device) ||
 	    nla_put_u32(skb, SDP_DIAG_DEVICE_PORT, id ? id->port_num : 0) ||
@@ -153,8 +154,7 @@ static int sdp_diag_fill_conn(struct sock *sk, struct sk_buff *skb)
 	    nla_put_u32(skb, SDP_DIAG_RX_POSTED, posted) ||
 	    nla_put_u32(skb, SDP_DIAG_TX_SIZE,
 			sdp_max_payload(sk) + SDP_BSDH_LEN) ||
-	    nla_put_u32(skb, SDP_DIAG_RX_SIZE,
-			SDP_BUF_SIZE + SDP_BSDH_LEN) ||
+	    nla_put_u32(skb, SDP_DIAG_RX_SIZE, rx_size + SDP_BSDH_LEN) ||
 	    nla_put_u32(skb, SDP_DIAG_TX_MSEQ, READ_ONCE(conn->tx_mseq)) ||
 	    nla_put_u32(skb, SDP_DIAG_TX_MSEQ_ACK, READ_ONCE(conn->peer_ack)) ||
 	    nla_put_u32(skb, SDP_DIAG_RX_MSEQ, rx_mseq))

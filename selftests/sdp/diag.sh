@@ -99,6 +99,8 @@ sock_is "its inode is that of the descriptor" a "$E .inode" "[$(inodes "$client"
 ktap_is "the table shows the same" \
 	"$(in_b sdpstat | awk 'NR == 2 { print $1, $2, $3, $4, $6, $7 }')" \
 	"ESTAB 1000 0 10.0.0.2:7304 rdb transport"
+sock_is "messages as large as those of a shared link are" a \
+	"$E [.tx_size,.rx_size]" '[[1048592,1048592]]'
 ktap_is "-e shows the cookie" "$(in_a sdpstat -e | grep -c ' sk:[0-9a-f]')" 1
 ktap_is "the initial namespace sees none of it" "$(sdpstat -a --json)" '{"sockets":[]}'
 
@@ -164,6 +166,8 @@ sock_is "the other side" a \
 sock_is "both hold credits" a \
 	"$E [.tx_credits > 2, .rx_credits > 2, .rx_posted > 2, .tx_size > 1016]" \
 	'[[true,true,true,true]]'
+sock_is "and messages as large as a buffer" a \
+	"$E [.tx_size,.rx_size]" '[[32784,32784]]'
 stop_bg "$client"
 stop_bg "$server"
 
