@@ -424,14 +424,10 @@ static ssize_t marker_interval_store(struct device *d,
 {
 	struct hyb_dev *dev = hyb_attr_dev(d);
 	u32 ivl;
-	int err;
 
 	if (!hyb_attr_allowed(dev))
 		return -EPERM;
-	err = kstrtou32(buf, 0, &ivl);
-	if (err)
-		return err;
-	if (!mpa_ivl_valid(ivl))
+	if (kstrtou32(buf, 0, &ivl) || !mpa_ivl_valid(ivl))
 		return -EINVAL;
 	WRITE_ONCE(dev->marker_ivl, ivl);
 	return len;
@@ -449,14 +445,10 @@ static ssize_t mpa_rev_store(struct device *d, struct device_attribute *attr,
 {
 	struct hyb_dev *dev = hyb_attr_dev(d);
 	u8 rev;
-	int err;
 
 	if (!hyb_attr_allowed(dev))
 		return -EPERM;
-	err = kstrtou8(buf, 0, &rev);
-	if (err)
-		return err;
-	if (rev < MPA_REV_1 || rev > MPA_REV_2)
+	if (kstrtou8(buf, 0, &rev) || rev < MPA_REV_1 || rev > MPA_REV_2)
 		return -EINVAL;
 	WRITE_ONCE(dev->mpa_rev, rev);
 	return len;
