@@ -618,7 +618,7 @@ static void hyb_cep_linger(struct hyb_cep *cep)
 /* Full operation is over */
 static void hyb_cep_finish(struct hyb_cep *cep, bool by_peer)
 {
-	hyb_stats_inc(cep->dev, HYB_ST_CM_CLOSE);
+	hyb_stats_inc(cep->dev, cep->broken ? HYB_ST_CM_ABORT : HYB_ST_CM_CLOSE);
 	hyb_cep_stop(cep, by_peer);
 	if (cep->sock)
 		hyb_cep_linger(cep);
@@ -1094,11 +1094,22 @@ static void hyb_cep_drain(struct hyb_cep *cep, unsigned long timeout)
 	hyb_tcp_drain(cep, cep->qp);
 }
 
+/* Is that no end as either side wishes it? Who has closed may be impatient then. */
+static bool hyb_cep_breaks(unsigned long ev)
+{
+	unsigned long fault = BIT(HYB_EV_LOST) | BIT(HYB_EV_ERROR) |
+			      BIT(HYB_EV_ABORT);
+	unsigned long wish = BIT(HYB_EV_EOF) | BIT(HYB_EV_GRACEFUL);
+
+	return (ev & BIT(HYB_EV_TERM)) || ((ev & fault) && !(ev & wish));
+}
+
 static void hyb_step_rdma(struct hyb_cep *cep, unsigned long ev)
 {
 	unsigned long peer = BIT(HYB_EV_EOF) | BIT(HYB_EV_LOST) |
 			     BIT(HYB_EV_TERM);
 
+	cep->broken = hyb_cep_breaks(ev);
 	if (ev & peer)
 		hyb_cep_finish(cep, true);
 	else if (ev & BIT(HYB_EV_RESET))
@@ -1115,6 +1126,9 @@ static void hyb_step_drain(struct hyb_cep *cep, unsigned long ev)
 			    BIT(HYB_EV_LOST) | BIT(HYB_EV_EOF) |
 			    BIT(HYB_EV_TERM);
 
+	/* the timer: something was left to be sent */
+	if (ev & (BIT(HYB_EV_LOST) | BIT(HYB_EV_TERM) | BIT(HYB_EV_TIMER)))
+		cep->broken = true;
 	if (ev & BIT(HYB_EV_RESET))
 		hyb_cep_reset(cep);
 	else if (ev & end)

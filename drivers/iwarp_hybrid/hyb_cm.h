@@ -117,6 +117,7 @@ struct hyb_cep_start {
  * @rev: MPA revision in use
  * @number: in hyb_cm_dev.requests, 0 if not there
  * @active: this side connected
+ * @broken: it did not end as one side or the other wished
  * @lim: local side of the negotiation; later its result
  * @req: the Request
  * @rep: the Reply
@@ -138,6 +139,7 @@ struct hyb_cep {
 	bool mute;
 	bool discard;
 	bool active;
+	bool broken;
 	u8 rev;
 	u32 number;
 

@@ -1,0 +1,102 @@
+#!/bin/bash
+# SPDX-License-Identifier: GPL-2.0
+#
+# How a connection has ended, by cm_closes and cm_aborts of both devices: by the will of
+# its programs, by the death of one, by a fault of the peer, by a reset of TCP.
+
+# shellcheck source=selftests/lib/lib.sh
+. "$(dirname "$0")/../lib/lib.sh"
+need hyb-target python3
+
+SERVER=10.0.0.2
+PORT=7950
+
+# counter DEVICE NAME
+counter() { cat "/sys/class/infiniband/$1/ports/1/hw_counters/$2"; }
+
+now() { echo "$(counter "$1" cm_closes) $(counter "$1" cm_aborts)"; }
+
+declare -A BEFORE
+remember() {
+	local dev
+
+	for dev in rda rdb; do
+		BEFORE[$dev]=$(now "$dev")
+	done
+}
+
+# more DEVICE: closes and aborts since then
+more() {
+	local -a was is
+
+	read -ra was <<<"${BEFORE[$1]}"
+	read -ra is <<<"$(now "$1")"
+	echo "$((is[0] - was[0])) $((is[1] - was[1]))"
+}
+
+some() { [ "$(more "$1")" != "0 0" ]; }
+
+# ended WHAT DEVICE CLOSES ABORTS
+ended() {
+	wait_for 20 some "$2"
+	ktap_is "$1, $2: closed, aborted" "$(more "$2")" "$3 $4"
+}
+
+# peer WORD: a connection of TCP with MPA start-up, which then ends like that
+peer() {
+	in_a timeout 60 python3 - "$1" "$SERVER" "$PORT" <<'END'
+import socket, struct, sys
+
+how, host, port = sys.argv[1], sys.argv[2], int(sys.argv[3])
+s = socket.create_connection((host, port), 20)
+s.sendall(b"MPA ID Req Frame" + bytes([0x40, 1, 0, 0]))
+reply = b""
+while len(reply) < 20:
+    got = s.recv(20 - len(reply))
+    assert got, "no Reply"
+    reply += got
+assert reply[:16] == b"MPA ID Rep Frame" and not reply[16] & 0xa0, reply
+if how == "close":
+    s.shutdown(socket.SHUT_WR)
+    while s.recv(1000):
+        pass
+elif how == "reset":
+    s.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, struct.pack("ii", 1, 0))
+elif how == "fault":
+    # an FPDU whose CRC is bad; a Terminate and the end of the stream come back
+    s.sendall(struct.pack(">H", 18) + bytes(18 + 4))
+    while s.recv(1000):
+        pass
+s.close()
+END
+}
+
+dev_up hybrid hybrid || ktap_skip_all "no hybrid devices"
+start_bg b hyb-target -h $SERVER -p $PORT
+LOG=$BG_LOG
+wait_for 20 said listening || ktap_fail "the server listens" "$(cat "$LOG")"
+
+remember
+ktap_check "a client that ends" in_a timeout 60 hyb-target -c -h $SERVER -p $PORT -n 3
+ended "a client that ends" rda 1 0
+ended "a client that ends" rdb 1 0
+
+remember
+start_bg a hyb-target -c -h $SERVER -p $PORT
+wait_for 20 said connected || ktap_fail "the client is connected" "$(cat "$BG_LOG")"
+stop_bg "$BG_PID"
+ended "a client that is killed" rda 0 1
+ended "a client that is killed" rdb 1 0
+
+remember
+ktap_check "FIN" peer close
+ended "FIN" rdb 1 0
+
+remember
+ktap_check "RST" peer reset
+ended "RST" rdb 0 1
+
+remember
+ktap_check "a bad CRC" peer fault
+ended "a bad CRC" rdb 0 1
+ktap_done
