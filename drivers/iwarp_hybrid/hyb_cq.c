@@ -297,12 +297,30 @@ err_count:
 static int hyb_destroy_cq(struct ib_cq *ibcq, struct ib_udata *udata)
 {
 	struct hyb_cq *cq = hyb_cq_of(ibcq);
+	unsigned long flags;
 
 	/* No queue pair is left that could start it again */
 	hrtimer_cancel(&cq->timer);
+	spin_lock_irqsave(&cq->lock, flags);
+	cq->ctrl = NULL;
+	spin_unlock_irqrestore(&cq->lock, flags);
 	hyb_ring_free(cq->ring, cq->umap);
 	atomic_dec(&cq->dev->num_cq);
 	return 0;
+}
+
+/* The core still shows what is being destroyed, when the ring has gone */
+static u32 hyb_cq_armed(struct hyb_cq *cq)
+{
+	unsigned long flags;
+	u32 armed = 0;
+
+	spin_lock_irqsave(&cq->lock, flags);
+	if (cq->ctrl)
+		armed = READ_ONCE(cq->ctrl->flags);
+	spin_unlock_irqrestore(&cq->lock, flags);
+
+	return armed;
 }
 
 /**
@@ -336,14 +354,14 @@ static int hyb_modify_cq(struct ib_cq *ibcq, u16 count, u16 usecs)
  */
 static int hyb_fill_res_cq(struct sk_buff *msg, struct ib_cq *ibcq)
 {
-	const struct hyb_cq *cq = hyb_cq_of(ibcq);
+	struct hyb_cq *cq = hyb_cq_of(ibcq);
 	struct nlattr *table;
 
 	table = nla_nest_start(msg, RDMA_NLDEV_ATTR_DRIVER);
 	if (!table)
 		return -EMSGSIZE;
 	if (rdma_nl_put_driver_u32(msg, "completions", READ_ONCE(cq->put)) ||
-	    rdma_nl_put_driver_u32(msg, "armed", READ_ONCE(cq->ctrl->flags)) ||
+	    rdma_nl_put_driver_u32(msg, "armed", hyb_cq_armed(cq)) ||
 	    rdma_nl_put_driver_u32(msg, "overflow", READ_ONCE(cq->overflow)) ||
 	    rdma_nl_put_driver_u32(msg, "mod_count", READ_ONCE(cq->mod_count)) ||
 	    rdma_nl_put_driver_u32(msg, "mod_usecs", READ_ONCE(cq->mod_usecs))) {
