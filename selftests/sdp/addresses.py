@@ -46,11 +46,13 @@ def main():
     sock.setsockopt(socket.SOL_SOCKET, SO_RCVBUFFORCE, 1 << 26)
     sock.bind((sys.argv[1], 0))
     threading.Thread(target=look, args=(sock, found), daemon=True).start()
-    status = subprocess.call(sys.argv[2:], stdout=subprocess.DEVNULL)
+    run = subprocess.run(sys.argv[2:], stdout=subprocess.PIPE, check=False)
+    if run.returncode:
+        print("status", run.returncode, run.stdout.decode())
     for kind, addresses in found.items():
         if addresses:
             print(kind, len(addresses), max(addresses))
-    return status
+    return run.returncode
 
 
 sys.exit(main())

@@ -51,7 +51,7 @@ all() {
 	exchange -n 1500000 -w 300000 -o 4321 -R 200000
 	told "$name" SrcAvail "${@:1:$#-1}"
 	# a reader has to be the first
-	for pause in 60 200 600; do
+	for pause in 60 200 600 2000 6000; do
 		exchange -n 1500000 -w 300000 -o 1234 -L "$pause"
 		! grep -q SinkAvail "$FOUND" || break
 	done
