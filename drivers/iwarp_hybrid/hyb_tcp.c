@@ -490,7 +490,6 @@ static void hyb_tcp_start(struct hyb_cep *cep, struct hyb_qp *qp,
 	spin_lock_bh(&sk->sk_lock.slock);
 	sock_hold(sk);
 	hyb_stream_attach(&qp->tx.s, sk);
-	qp->rx.segs = tcp_sk(sk)->data_segs_in;
 	qp->tcp.attached = true;
 	set_bit(HYB_TODO_RX, &qp->tcp.todo);
 	set_bit(HYB_TODO_TX, &qp->tcp.todo);
@@ -534,6 +533,8 @@ int hyb_tcp_attach(struct hyb_cep *cep, struct hyb_qp *qp,
 	err = -ECONNRESET;
 	if (sk->sk_state != TCP_ESTABLISHED)
 		goto out;
+	/* what answers the Reply is not of start-up any more */
+	qp->rx.segs = READ_ONCE(tcp_sk(sk)->data_segs_in);
 	if (frame) {
 		iov_iter_kvec(&msg.msg_iter, ITER_SOURCE, &iov, 1, len);
 		if (tcp_sendmsg_locked(sk, &msg, len) != len)

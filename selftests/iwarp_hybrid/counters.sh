@@ -146,5 +146,24 @@ kt_do a "" write 65536 40
 check_port
 check_own
 check_segments
+
+# the first FPDU is there before the queue pair of who has sent the Reply is ready
 kt_tell a close
+ktap_check "no queue pair" wait_for 60 no_queue_pairs
+netem delay 1ms
+COUNT=1
+if hold hyb_xmit_attach kworker times=1 ms=2000; then
+	kt_do a "one that is quick" open 10.0.0.2 7800 1
+	# what is sent again meanwhile is no start-up
+	STARTED=([aout]=1 [bout]=1 [ain]=1 [bin]=1)
+	kt_do a "one that is quick" touch
+	ktap_is "the other was held up" "$(hold_hits)" 1
+	hold_end
+	ktap_check "directories" wait_for 20 shown rda
+	ktap_check "directories" wait_for 20 shown rdb
+	check_segments
+	kt_tell a close
+else
+	ktap_skip "one that is quick" "no probes"
+fi
 ktap_done
