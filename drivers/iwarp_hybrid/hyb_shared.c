@@ -1372,10 +1372,14 @@ void hyb_shared_window(struct hyb_qp *qp, struct sock *sk)
 	win = max(win, was ? min(was, come) : come);
 	qp->shared->window_now = win;
 	sk->sk_userlocks |= SOCK_RCVBUF_LOCK;
-	/* the scale may be any: what it makes of this is the window, then */
+	/*
+	 * The scale may be any, and this is not to take long: steps grow. What it
+	 * makes of the largest space is the window, then.
+	 */
 	for (space = win; space < HYB_SPACE_MAX &&
 	     tcp_win_from_space(sk, space) < win;)
-		space = min_t(u32, 2 * space, HYB_SPACE_MAX);
+		space = min_t(u32, space + max(win / 2, space / 8),
+			      HYB_SPACE_MAX);
 	qp->shared->space = space;
 	WRITE_ONCE(sk->sk_rcvbuf, space);
 }

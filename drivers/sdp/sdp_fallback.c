@@ -281,7 +281,10 @@ bool sdp_tcp_instead(struct sock *sk)
 	if (sdp->user_bound && sdp_tcp_bind(sk, true))
 		return false;
 	len = sdp_tcp_addr(sk, &sdp->peer, &ss);
-	/* by its file a firewall knows whose the first packet is */
+	/*
+	 * By its file a firewall knows whose the first packet is. It stays as
+	 * sdp_tcp_take_over() says, which gives it for good below.
+	 */
 	if (sk->sk_socket)
 		sdp->tcp->file = sk->sk_socket->file;
 	/* a failure of its own is for the program to see */
@@ -403,7 +406,10 @@ void sdp_tcp_release(struct sock *sk, struct socket *sock)
 		/* what fcntl() set on one while the file went to the other */
 		fasync_helper(-1, tcp->file, 0, &tcp->wq.fasync_list);
 		fasync_helper(-1, tcp->file, 0, &sock->wq.fasync_list);
-		/* with the file, by which a firewall knows whose the FIN is */
+		/*
+		 * With the file, by which a firewall knows whose the FIN is;
+		 * sock_release(), which must see none, has nothing left to close
+		 */
 		tcp->ops->release(tcp);
 		tcp->file = NULL;
 	}

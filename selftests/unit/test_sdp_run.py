@@ -6,14 +6,9 @@ import subprocess
 import sys
 import tempfile
 
+from checks import FAILED, check
+
 RUN = os.path.abspath(sys.argv[1])
-FAILED = []
-
-
-def check(what, good, detail=""):
-    print("ok" if good else "not ok", "-", what, detail if not good else "")
-    if not good:
-        FAILED.append(what)
 
 
 def run(*args, cwd=None):

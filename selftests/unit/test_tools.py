@@ -9,14 +9,9 @@ import struct
 import subprocess
 import sys
 
+from checks import FAILED, check
+
 TOOLS = os.path.abspath(sys.argv[1])
-FAILED = []
-
-
-def check(what, good, detail=""):
-    print("ok" if good else "not ok", "-", what, detail if not good else "")
-    if not good:
-        FAILED.append(what)
 
 
 def run(name, *args):

@@ -278,6 +278,9 @@ static void parse_line(struct parser *p, char *text)
 		bad(p, "\"%s\" begins no line: use and log do", word[0]);
 }
 
+#define LINE_CHARS 510
+#define LINE_LONG "the line has more than 510 characters"
+
 /*
  * A line without its end, or what it begins with and what is wrong with it; false
  * at the end of the file.
@@ -292,7 +295,7 @@ static bool next_line(FILE *f, char *text, size_t size, const char **wrong)
 		if (!c)
 			*wrong = "the line has a character 0";
 		else if (n + 1 == size)
-			*wrong = "the line has more than 510 characters";
+			*wrong = LINE_LONG;
 		else
 			text[n++] = c;
 	}
@@ -305,7 +308,7 @@ bool libsdp_rules_read(struct libsdp_rules *rules, const char *file,
 {
 	struct parser p = { rules, program, complain, 0 };
 	const char *wrong;
-	char text[511];
+	char text[LINE_CHARS + 1];
 	FILE *f;
 
 	f = fopen(file, "re");

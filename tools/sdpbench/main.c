@@ -4,14 +4,13 @@
  * TCP and rsockets. This file: the command line. Calls client or server.
  */
 #include <errno.h>
-#include <fcntl.h>
 #include <getopt.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <unistd.h>
 
+#include "../keep_standard.h"
 #include "sdpbench.h"
 
 #ifndef SDP_VERSION
@@ -242,21 +241,6 @@ static bool common_option(struct bench_opts *opts, int opt, const char *arg)
 	default:
 		return false;
 	}
-}
-
-/*
- * A socket that takes the place of a standard descriptor would get our output.
- * Writing fails as it did.
- */
-static void keep_standard(void)
-{
-	int fd;
-
-	do
-		fd = open("/dev/null", O_RDONLY);
-	while (fd >= 0 && fd <= STDERR_FILENO);
-	if (fd >= 0)
-		close(fd);
 }
 
 int main(int argc, char **argv)

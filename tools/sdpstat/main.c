@@ -5,8 +5,8 @@
 #include <stdlib.h>
 #include <string.h>
 #include <time.h>
-#include <unistd.h>
 
+#include "../keep_standard.h"
 #include "sdpstat.h"
 
 #ifndef SDP_VERSION

@@ -77,8 +77,6 @@ struct sock_list {
 };
 
 /* util.c */
-/* A socket that takes the place of a standard descriptor would get our output. */
-void keep_standard(void);
 void die(const char *fmt, ...) __attribute__((noreturn, format(printf, 1, 2)));
 /* A full disk is worth a message, too. */
 void flush_output(void);
