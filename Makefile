@@ -13,7 +13,7 @@ KDIR	?= $(firstword $(wildcard /lib/modules/$(shell uname -r)/build) \
 override BUILD := $(abspath $(BUILD))
 override DESTDIR := $(if $(DESTDIR),$(abspath $(DESTDIR)))
 
-export KERNEL BUILD KDIR
+export KERNEL BUILD KDIR DESTDIR
 O	:= $(BUILD)
 
 all: modules tools
