@@ -100,6 +100,9 @@ static inline void vm_flags_mod(struct vm_area_struct *vma, unsigned long set,
 #ifndef HAVE_INET_FLAGS
 #define COMPAT_INET_FREEBIND(sk)	(inet_sk(sk)->freebind)
 #define COMPAT_INET_TRANSPARENT(sk)	(inet_sk(sk)->transparent)
+#define COMPAT_INET_RECVERR(sk)		(inet_sk(sk)->recverr)
+#define COMPAT_INET_BIND_ADDRESS_NO_PORT(sk) \
+	(inet_sk(sk)->bind_address_no_port)
 #define inet_test_bit(nr, sk)	COMPAT_INET_##nr(sk)
 #endif
 

@@ -827,6 +827,7 @@ struct sdp_sock {
 	u32 fastopen_qlen;
 	u32 opt_bits;			/* switches that are only stored */
 	u32 ip6_bits;			/* the same at SOL_IPV6 */
+	u32 ip6_set;			/* of those, what the program has set */
 	s16 ip6_hops;			/* IPV6_UNICAST_HOPS, -1: default */
 	u8 ip6_tclass;			/* IPV6_TCLASS */
 	u8 ip6_pmtudisc;		/* IPV6_MTU_DISCOVER */
@@ -1076,6 +1077,7 @@ int sdp_getsockopt(struct socket *sock, int level, int optname,
 void sdp_sockopt_init(struct sock *sk);
 void sdp_sockopt_inherit(struct sock *sk, const struct sock *parent);
 void sdp_inherit_sock(struct sock *sk, const struct sock *parent);
+void sdp_ip6_to_tcp(const struct sock *sk, struct socket *tcp);
 
 /* sdp_info.c */
 void sdp_info_fill(struct sock *sk, struct sdp_info *info);

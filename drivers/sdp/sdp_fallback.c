@@ -95,6 +95,7 @@ static void sdp_tcp_copy_ip(const struct sock *sk, struct sock *tsk)
 	if (tsk->sk_family == AF_INET6) {
 		inet6_sk(tsk)->hop_limit = sdp_sk(sk)->ip6_hops;
 		inet6_sk(tsk)->tclass = sdp_sk(sk)->ip6_tclass;
+		inet6_sk(tsk)->pmtudisc = sdp_sk(sk)->ip6_pmtudisc;
 	}
 #endif
 }
@@ -116,10 +117,15 @@ static void sdp_tcp_copy_options(struct sock *sk, struct socket *tcp)
 	sdp_tcp_copy_ip(sk, tsk);
 	release_sock(tsk);
 	sdp_tcp_copy_tcp(sdp_sk(sk), tcp);
+	sdp_tcp_set(tcp, SOL_IP, IP_RECVERR, !!inet_test_bit(RECVERR, sk));
+	sdp_tcp_set(tcp, SOL_IP, IP_BIND_ADDRESS_NO_PORT,
+		    !!inet_test_bit(BIND_ADDRESS_NO_PORT, sk));
 	if (inet_test_bit(FREEBIND, sk))
 		sdp_tcp_set(tcp, SOL_IP, IP_FREEBIND, 1);
 	if (inet_test_bit(TRANSPARENT, sk))
 		sdp_tcp_set(tcp, SOL_IP, IP_TRANSPARENT, 1);
+	if (tsk->sk_family == AF_INET6)
+		sdp_ip6_to_tcp(sk, tcp);
 }
 
 /* An address of ours in the form that the TCP socket wants. */

@@ -560,25 +560,50 @@ static int sdp_get_ip(struct sock *sk, int optname, char __user *optval,
 /* ---- SOL_IPV6 ---- */
 
 #if IS_ENABLED(CONFIG_IPV6)
-/* Switches that are stored only. Return: the bit, or -1 if it is none. */
+/* Switches that are stored only. Their places are bits of sdp_sock.ip6_bits. */
+static const u8 sdp_ip6_switches[] = {
+	IPV6_RECVPKTINFO, IPV6_RECVHOPLIMIT, IPV6_RECVRTHDR,
+	IPV6_RECVHOPOPTS, IPV6_RECVDSTOPTS, IPV6_RECVTCLASS,
+	IPV6_RECVPATHMTU, IPV6_RECVERR, IPV6_RECVORIGDSTADDR,
+	IPV6_FLOWINFO, IPV6_FLOWINFO_SEND, IPV6_AUTOFLOWLABEL,
+	IPV6_DONTFRAG, IPV6_MULTICAST_ALL, IPV6_2292PKTINFO,
+	IPV6_2292HOPLIMIT, IPV6_2292RTHDR, IPV6_2292HOPOPTS,
+	IPV6_2292DSTOPTS,
+};
+
+/* Return: the bit, or -1 if it is none. */
 static int sdp_ip6_bit(int optname)
 {
-	static const u8 opts[] = {
-		IPV6_RECVPKTINFO, IPV6_RECVHOPLIMIT, IPV6_RECVRTHDR,
-		IPV6_RECVHOPOPTS, IPV6_RECVDSTOPTS, IPV6_RECVTCLASS,
-		IPV6_RECVPATHMTU, IPV6_RECVERR, IPV6_RECVORIGDSTADDR,
-		IPV6_FLOWINFO, IPV6_FLOWINFO_SEND, IPV6_AUTOFLOWLABEL,
-		IPV6_DONTFRAG, IPV6_MULTICAST_ALL, IPV6_2292PKTINFO,
-		IPV6_2292HOPLIMIT, IPV6_2292RTHDR, IPV6_2292HOPOPTS,
-		IPV6_2292DSTOPTS,
-	};
 	int i;
 
-	BUILD_BUG_ON(ARRAY_SIZE(opts) > 32);
-	for (i = 0; i < ARRAY_SIZE(opts); i++)
-		if (opts[i] == optname)
+	BUILD_BUG_ON(ARRAY_SIZE(sdp_ip6_switches) > 32);
+	for (i = 0; i < ARRAY_SIZE(sdp_ip6_switches); i++)
+		if (sdp_ip6_switches[i] == optname)
 			return i;
 	return -1;
+}
+
+/**
+ * sdp_ip6_to_tcp() - give a TCP socket the switches of SOL_IPV6
+ * @sk: SDP socket, locked
+ * @tcp: AF_INET6 socket, not connected
+ *
+ * Only those that the program has set: TCP has defaults of its own.
+ *
+ * Context: process.
+ */
+void sdp_ip6_to_tcp(const struct sock *sk, struct socket *tcp)
+{
+	const struct sdp_sock *sdp = sdp_sk(sk);
+	int i, val;
+
+	for (i = 0; i < ARRAY_SIZE(sdp_ip6_switches); i++) {
+		if (!(sdp->ip6_set & BIT(i)))
+			continue;
+		val = !!(sdp->ip6_bits & BIT(i));
+		tcp->ops->setsockopt(tcp, SOL_IPV6, sdp_ip6_switches[i],
+				     KERNEL_SOCKPTR(&val), sizeof(val));
+	}
 }
 
 /* Options with the same value and meaning at both levels. */
@@ -631,6 +656,7 @@ static int sdp_set_ip6_int(struct sock *sk, int optname, int val)
 	bit = sdp_ip6_bit(optname);
 	if (bit < 0)
 		return -ENOPROTOOPT;
+	sdp->ip6_set |= BIT(bit);
 	return sdp_store_bit(&sdp->ip6_bits, bit, !!val);
 }
 
@@ -950,6 +976,19 @@ void sdp_sockopt_init(struct sock *sk)
 #endif
 }
 
+/* SO_MAX_PACING_RATE: nothing to SDP, but TCP keeps to it */
+static void sdp_inherit_pacing(struct sock *sk, const struct sock *parent)
+{
+	unsigned long max = READ_ONCE(parent->sk_max_pacing_rate);
+
+	if (max == ~0UL && sk->sk_max_pacing_rate == ~0UL)
+		return;
+	/* a qdisc that paces may have come before us, or TCP's timer does it */
+	cmpxchg(&sk->sk_pacing_status, SK_PACING_NONE, SK_PACING_NEEDED);
+	WRITE_ONCE(sk->sk_max_pacing_rate, max);
+	WRITE_ONCE(sk->sk_pacing_rate, min(READ_ONCE(sk->sk_pacing_rate), max));
+}
+
 /**
  * sdp_inherit_sock() - options of SOL_SOCKET for a child, or for a TCP socket
  * @sk: socket that nobody else uses yet
@@ -979,6 +1018,7 @@ void sdp_inherit_sock(struct sock *sk, const struct sock *parent)
 	sk->sk_bound_dev_if = READ_ONCE(parent->sk_bound_dev_if);
 	sk->sk_reuse = parent->sk_reuse;
 	sk->sk_reuseport = parent->sk_reuseport;
+	sdp_inherit_pacing(sk, parent);
 	sk->sk_ipv6only = parent->sk_ipv6only;
 	for (i = 0; i < ARRAY_SIZE(flags); i++)
 		sock_valbool_flag(sk, flags[i], sock_flag(parent, flags[i]));
@@ -1021,6 +1061,7 @@ void sdp_sockopt_inherit(struct sock *sk, const struct sock *parent)
 	sdp->window_clamp = from->window_clamp;
 	sdp->opt_bits = from->opt_bits;
 	sdp->ip6_bits = from->ip6_bits;
+	sdp->ip6_set = from->ip6_set;
 	sdp->ip6_hops = from->ip6_hops;
 	sdp->ip6_tclass = from->ip6_tclass;
 	sdp->ip6_pmtudisc = from->ip6_pmtudisc;

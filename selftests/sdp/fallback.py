@@ -175,6 +175,12 @@ def blocking():
         fails("without the option", errno.ECONNREFUSED, c.connect, (B, p))
 
 
+# linux/in.h, linux/in6.h, asm-generic/socket.h
+IP_MTU_DISCOVER, IP_RECVERR, IP_BIND_ADDRESS_NO_PORT = 10, 11, 24
+IPV6_MTU_DISCOVER, IPV6_RECVERR, IPV6_MULTICAST_ALL = 23, 25, 29
+IPV6_AUTOFLOWLABEL = 70
+SO_MAX_PACING_RATE = 47
+
 OPTIONS = [
     (socket.SOL_SOCKET, socket.SO_KEEPALIVE, 1),
     (socket.SOL_SOCKET, socket.SO_OOBINLINE, 1),
@@ -190,6 +196,22 @@ OPTIONS = [
     (socket.IPPROTO_TCP, socket.TCP_SYNCNT, 3),
     (socket.IPPROTO_TCP, socket.TCP_NOTSENT_LOWAT, 9999),
     (socket.IPPROTO_IP, socket.IP_TTL, 33),
+    (socket.IPPROTO_IP, IP_MTU_DISCOVER, 0),
+    (socket.IPPROTO_IP, IP_RECVERR, 1),
+    (socket.IPPROTO_IP, IP_BIND_ADDRESS_NO_PORT, 1),
+    (socket.SOL_SOCKET, SO_MAX_PACING_RATE, 1234567),
+]
+OPTIONS6 = [
+    (socket.IPPROTO_IPV6, socket.IPV6_TCLASS, 0x20),
+    (socket.IPPROTO_IPV6, socket.IPV6_UNICAST_HOPS, 35),
+    (socket.IPPROTO_IPV6, IPV6_MTU_DISCOVER, 0),
+    (socket.IPPROTO_IPV6, IPV6_RECVERR, 1),
+    (socket.IPPROTO_IPV6, IPV6_AUTOFLOWLABEL, 0),
+    (socket.IPPROTO_IPV6, socket.IPV6_DONTFRAG, 1),
+]
+DEFAULT6 = [
+    (socket.IPPROTO_IPV6, IPV6_MULTICAST_ALL),
+    (socket.IPPROTO_IPV6, socket.IPV6_RECVPKTINFO),
 ]
 
 
@@ -219,6 +241,22 @@ def check_options(c):
         same("SO_RCVBUF was not set", c.getsockopt(*name) >=
              t.getsockopt(*name), True)
     c.setsockopt(socket.SOL_SOCKET, socket.SO_RCVLOWAT, 1)
+
+
+def options6():
+    p = new_port()
+    with tcp("a", True) as t:
+        default = [t.getsockopt(*name) for name in DEFAULT6]
+    with listener(tcp("b", True), "fd00::2", p), sdp("a", TCP, True) as c:
+        for level, name, value in OPTIONS6:
+            c.setsockopt(level, name, value)
+        c.connect(("fd00::2", p))
+        same("TCP over IPv6", domain(c), socket.AF_INET6)
+        for level, name, value in OPTIONS6:
+            same("IPv6: option %d of level %d" % (name, level),
+                 c.getsockopt(level, name), value)
+        same("those that were not set are TCP's",
+             [c.getsockopt(*name) for name in DEFAULT6], default)
 
 
 IN, OUT, ERR, HUP = (select.EPOLLIN, select.EPOLLOUT, select.EPOLLERR,
@@ -297,6 +335,7 @@ LATER = [
     (socket.IPPROTO_TCP, socket.TCP_KEEPIDLE, 78),
     (socket.IPPROTO_TCP, socket.TCP_CORK, 0),
     (socket.IPPROTO_IP, socket.IP_TTL, 34),
+    (socket.SOL_SOCKET, SO_MAX_PACING_RATE, 7654321),
 ]
 
 
@@ -647,6 +686,7 @@ def main():
     connects = counter("a", "tcp_connects")
     blocking()
     ok("counted", counter("a", "tcp_connects") >= connects + 2)
+    options6()
     nonblocking()
     meanwhile()
     sigio()
