@@ -545,9 +545,10 @@ static int sdp_cm_errno(int event, int status)
 	default:
 		if (err == EADDRINUSE)
 			err = EADDRNOTAVAIL;
+		else if (err == ENOMEM)
+			err = ENOBUFS;
 		else if (err != EADDRNOTAVAIL && err != ENETUNREACH &&
-			 err != EHOSTUNREACH && err != ETIMEDOUT &&
-			 err != ENOMEM)
+			 err != EHOSTUNREACH && err != ETIMEDOUT)
 			err = ECONNREFUSED;
 		break;
 	}
@@ -1341,6 +1342,19 @@ static int sdp_cm_interrupted(struct sock *sk, struct sdp_conn *conn,
 	return sock_intr_errno(timeo);
 }
 
+/* What connect() says of an attempt that could not begin: as TCP */
+static int sdp_cm_start_errno(int err)
+{
+	switch (err) {
+	case -ENODEV:
+		return -ENETUNREACH;
+	case -ENOMEM:
+		return -ENOBUFS;
+	default:
+		return err;
+	}
+}
+
 /* Attempt number @nr. Returns 1 to try again with another port. */
 static int sdp_cm_try(struct sock *sk, const union sdp_addr *dst,
 		      long *timeo, int nr)
@@ -1358,7 +1372,7 @@ static int sdp_cm_try(struct sock *sk, const union sdp_addr *dst,
 	if (err) {
 		sdp_cm_give_up(sk, conn);
 		sdp_conn_put(conn);
-		return err == -ENODEV ? -ENETUNREACH : err;
+		return sdp_cm_start_errno(err);
 	}
 	release_sock(sk);
 	err = sdp_cm_resolve_and_connect(sk, conn, timeo);
