@@ -117,6 +117,13 @@ test_log() {
 		"libsdp: socat: connect 10.0.0.2:7100: both ($CONF:2)
 libsdp: socat: connected to 10.0.0.2:7100 over TCP"
 	ktap_is "which is private" "$(stat -c %a "$log")" 600
+	ktap_is "a user whose the system's log is not" "$(unshare -m sh -c "
+		mount -t tmpfs -o mode=755 none /etc
+		echo 'log destination file /etc/log' >/etc/libsdp.conf
+		setpriv --reuid 65534 --clear-groups sdp-run /usr/bin/python3 -c '
+print(\"ran\")' 2>&1")" \
+		"sdp-run: /etc/libsdp.conf: the log /etc/log is not written: it cannot be opened for writing
+ran"
 }
 
 # talk PORT SERVER CLIENT: a file from a server started by SERVER (a command,

@@ -29,7 +29,6 @@ enum libsdp_use {
 
 /* Levels of the log, as in the file: a message is written from its level on. */
 enum {
-	LIBSDP_LOG_MATCH = 4,
 	LIBSDP_LOG_DECISION = 7,
 	LIBSDP_LOG_ERROR = 9,
 };

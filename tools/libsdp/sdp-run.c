@@ -159,8 +159,11 @@ static bool check_rules(const char *file, const char *program, bool verbose)
 	return !rules.errors;
 }
 
-/* Makes the file, if it is not there. */
-static bool check_log(void)
+/*
+ * Makes the file, if it is not there. Who did not choose the rules (@file is NULL)
+ * cannot choose another place either, and has the program without a log.
+ */
+static bool check_log(const char *file)
 {
 	const char *why;
 
@@ -169,7 +172,7 @@ static bool check_log(void)
 		return true;
 	say("%s: the log %s is not written: %s", rules.file, rules.log_file,
 	    why);
-	return false;
+	return !file;
 }
 
 /* ADDRESS:PORT, the address of IPv6 in brackets */
@@ -385,7 +388,7 @@ static int run(char **argv, const char *config, bool supervised, bool verbose)
 {
 	int err;
 
-	if (!check_rules(config, argv[0], verbose) || !check_log() ||
+	if (!check_rules(config, argv[0], verbose) || !check_log(config) ||
 	    (config && !pass_config(config, supervised)))
 		return EXIT_USAGE;
 	check_kernel(verbose);
