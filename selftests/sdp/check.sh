@@ -57,6 +57,13 @@ answer 1 tcp note "^TCP connects" -t 1 10.0.0.2:7003
 answer 1 route fail "no route" 10.200.0.1:1
 advised 10.200.0.1:1
 answer 1 address fail "no.such.host" no.such.host:1
+ktap_is "a name of two addresses" "$(in_a unshare -m sh -c '
+	mount -t tmpfs -o mode=755 none /etc
+	echo "multi on" >/etc/host.conf
+	echo "hosts: files" >/etc/nsswitch.conf
+	printf "10.0.0.2 peer\n10.0.0.3 peer\n" >/etc/hosts
+	sdpstat check -n peer:7001' | grep ^address)" \
+	"address   ok    10.0.0.2, port 7001, IPv4, the first of 2 addresses"
 answer 1 device note "SDP does not connect to loopback" \
 	-t 1 127.0.0.1:7001
 answer 0 device ok "rda" -n 10.0.0.2:7009

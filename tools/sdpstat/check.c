@@ -143,10 +143,22 @@ static void set_to(struct check *c, const struct addrinfo *ai)
 	c->to_len = sizeof(*to);
 }
 
+/* ", the first of 2 addresses"; a program may go on to the next where one fails */
+static void count_text(const struct addrinfo *ai, char *text, size_t size)
+{
+	int n = 0;
+
+	for (; ai; ai = ai->ai_next)
+		n++;
+	text[0] = '\0';
+	if (n > 1)
+		snprintf(text, size, ", the first of %d addresses", n);
+}
+
 static void step_address(struct check *c)
 {
 	struct addrinfo hints = { .ai_socktype = SOCK_STREAM }, *ai;
-	char text[INET6_ADDRSTRLEN];
+	char text[INET6_ADDRSTRLEN], count[48];
 	int err;
 
 	err = getaddrinfo(c->o->host, c->o->port, &hints, &ai);
@@ -157,9 +169,10 @@ static void step_address(struct check *c)
 		return;
 	}
 	set_to(c, ai);
-	step(c, "address", OK, NULL, "%s, port %d, %s",
+	count_text(ai, count, sizeof(count));
+	step(c, "address", OK, NULL, "%s, port %d, %s%s",
 	     addr_text(&c->to, text, sizeof(text)), port_of(&c->to),
-	     c->to.ss_family == AF_INET6 ? "IPv6" : "IPv4");
+	     c->to.ss_family == AF_INET6 ? "IPv6" : "IPv4", count);
 	freeaddrinfo(ai);
 }
 
