@@ -269,7 +269,9 @@ prepare_debian() {
 		current "$1" || exit 1
 		return
 	fi
-	echo "$entry" >"$SDP_CACHE/kernel/$1.v$recipe"
+	# two of us at a time: nobody reads half of it
+	echo "$entry" >"$SDP_CACHE/kernel/$1.v$recipe.$$"
+	mv "$SDP_CACHE/kernel/$1.v$recipe.$$" "$SDP_CACHE/kernel/$1.v$recipe"
 }
 
 show() {
