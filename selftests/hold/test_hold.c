@@ -12,9 +12,10 @@
  * times may be written, too.
  *
  * They spin: a probe must not sleep. Nothing that waits for readers of RCU gets on
- * meanwhile. With "asleep" they sleep, in front of a function that may do so, takes two
- * arguments at most and returns nothing. In front of a function like that whoever calls
- * "also" sleeps as well until "go" is written, and is not counted.
+ * meanwhile, nor do the timers and the work of that CPU. With "asleep" they sleep, in
+ * front of a function that may do so and takes three arguments at most. In front of a
+ * function like that whoever calls "also" sleeps as well until "go" is written, and is
+ * not counted.
  */
 #include <linux/atomic.h>
 #include <linux/delay.h>
@@ -110,23 +111,25 @@ static void hold_sleep(void)
 	atomic_dec(&sleepers);
 }
 
-/* In the place of the function: it is called when its time has come */
-static void hold_asleep(void *arg, unsigned long more)
-{
-	void (*function)(void *arg, unsigned long more) = (void *)probe.addr;
+/* Any that fits into registers; who returns nothing leaves what nobody looks at */
+typedef unsigned long (*hold_function)(unsigned long a, unsigned long b,
+				       unsigned long c);
 
+/* In the place of the function: it is called when its time has come */
+static unsigned long hold_asleep(unsigned long a, unsigned long b,
+				 unsigned long c)
+{
 	hold_sleep();
-	function(arg, more);
+	return ((hold_function)probe.addr)(a, b, c);
 }
 
-static void hold_also(void *arg, unsigned long more)
+static unsigned long hold_also(unsigned long a, unsigned long b,
+			       unsigned long c)
 {
-	void (*function)(void *arg, unsigned long more) = (void *)also_probe.addr;
-
 	hold_sleep();
 	/* or it would sleep again */
 	WRITE_ONCE(go, true);
-	function(arg, more);
+	return ((hold_function)also_probe.addr)(a, b, c);
 }
 
 static int hold_pre(struct kprobe *p, struct pt_regs *regs)

@@ -77,7 +77,7 @@ class Hold:
     """Those tasks are held up there until go()"""
 
     def __init__(self, symbol, comm, **params):
-        subprocess.run(["modprobe", "test_hold", "symbol=" + symbol, "comm=" + comm] +
+        subprocess.run(["modprobe", "--first-time", "test_hold", "symbol=" + symbol, "comm=" + comm] +
                        [f"{name}={value}" for name, value in params.items()], check=True)
 
     def __enter__(self):
@@ -287,7 +287,7 @@ def case_moved_recv():
 def case_moved_connect():
     """A connect() that looks for an address is not the one that comes then"""
     with listener() as lsn, socket.socket() as sock, \
-            Hold("finish_wait", "held", ms=20000) as hold:
+            Hold("finish_wait", "held", asleep=1, ms=40000) as hold:
         thread = Held(sock.connect, ("10.0.0.77", PORT))
         thread.start()
         wait("it looks for the address", lambda: "sdp_cm_connect" in thread.stack())
@@ -577,7 +577,7 @@ def case_no_pressure():
 def case_late_data():
     """The peer accepts and sends something when connect() has just been given up"""
     with socket.socket() as sock, \
-            Hold("sdp_parse_hello_ack", "kworker", ms=10000) as hold:
+            Hold("sdp_parse_hello_ack", "kworker", asleep=1, ms=40000) as hold:
         sock.setsockopt(socket.IPPROTO_TCP, USER_TIMEOUT, 500)
         sock.setblocking(False)
         expect("connect()", sock.connect_ex(("10.0.0.1", PORT)), errno.EINPROGRESS)

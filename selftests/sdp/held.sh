@@ -34,8 +34,10 @@ over() {
 
 	for name in "${@:2}"; do
 		PORT=$((PORT + 1))
-		in_a timeout 60 sdp-run /usr/bin/python3 "$PROG" "$name" $PORT \
+		in_a timeout 150 sdp-run /usr/bin/python3 "$PROG" "$name" $PORT \
 			>"/run/held-$name" 2>&1
+		# one that was ended has left it behind, for the next one
+		hold_end
 		results "/run/held-$name" "$1"
 	done
 }
