@@ -10,7 +10,6 @@ need sdp-run python3 setpriv socat
 HERE=$(cd "$(dirname "$0")" && pwd)
 dev_up hybrid hybrid || ktap_skip_all "no RDMA device"
 modprobe -q sdp
-# the debug kernel has none
 [[ $(in_a sdp-run -s true 2>&1) != *"takes no filter"* ]] ||
 	ktap_skip_all "no seccomp filters in this kernel"
 
