@@ -117,14 +117,14 @@ static void sdp_tcp_copy_options(struct sock *sk, struct socket *tcp)
 	sdp_tcp_copy_ip(sk, tsk);
 	release_sock(tsk);
 	sdp_tcp_copy_tcp(sdp_sk(sk), tcp);
-	sdp_tcp_set(tcp, SOL_IP, IP_RECVERR, !!inet_test_bit(RECVERR, sk));
+	sdp_tcp_set(tcp, SOL_IP, IP_RECVERR, inet_test_bit(RECVERR, sk));
 	sdp_tcp_set(tcp, SOL_IP, IP_BIND_ADDRESS_NO_PORT,
-		    !!inet_test_bit(BIND_ADDRESS_NO_PORT, sk));
+		    inet_test_bit(BIND_ADDRESS_NO_PORT, sk));
 	if (inet_test_bit(FREEBIND, sk))
 		sdp_tcp_set(tcp, SOL_IP, IP_FREEBIND, 1);
 	if (inet_test_bit(TRANSPARENT, sk))
 		sdp_tcp_set(tcp, SOL_IP, IP_TRANSPARENT, 1);
-	if (tsk->sk_family == AF_INET6)
+	if (IS_ENABLED(CONFIG_IPV6) && tsk->sk_family == AF_INET6)
 		sdp_ip6_to_tcp(sk, tcp);
 }
 

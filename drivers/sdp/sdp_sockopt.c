@@ -597,6 +597,7 @@ void sdp_ip6_to_tcp(const struct sock *sk, struct socket *tcp)
 	const struct sdp_sock *sdp = sdp_sk(sk);
 	int i, val;
 
+	sock_owned_by_me(sk);
 	for (i = 0; i < ARRAY_SIZE(sdp_ip6_switches); i++) {
 		if (!(sdp->ip6_set & BIT(i)))
 			continue;
@@ -976,19 +977,6 @@ void sdp_sockopt_init(struct sock *sk)
 #endif
 }
 
-/* SO_MAX_PACING_RATE: nothing to SDP, but TCP keeps to it */
-static void sdp_inherit_pacing(struct sock *sk, const struct sock *parent)
-{
-	unsigned long max = READ_ONCE(parent->sk_max_pacing_rate);
-
-	if (max == ~0UL && sk->sk_max_pacing_rate == ~0UL)
-		return;
-	/* a qdisc that paces may have come before us, or TCP's timer does it */
-	cmpxchg(&sk->sk_pacing_status, SK_PACING_NONE, SK_PACING_NEEDED);
-	WRITE_ONCE(sk->sk_max_pacing_rate, max);
-	WRITE_ONCE(sk->sk_pacing_rate, min(READ_ONCE(sk->sk_pacing_rate), max));
-}
-
 /**
  * sdp_inherit_sock() - options of SOL_SOCKET for a child, or for a TCP socket
  * @sk: socket that nobody else uses yet
@@ -1018,7 +1006,10 @@ void sdp_inherit_sock(struct sock *sk, const struct sock *parent)
 	sk->sk_bound_dev_if = READ_ONCE(parent->sk_bound_dev_if);
 	sk->sk_reuse = parent->sk_reuse;
 	sk->sk_reuseport = parent->sk_reuseport;
-	sdp_inherit_pacing(sk, parent);
+	/* SO_MAX_PACING_RATE: nothing to SDP, but TCP keeps to it */
+	sk->sk_pacing_status = READ_ONCE(parent->sk_pacing_status);
+	sk->sk_max_pacing_rate = READ_ONCE(parent->sk_max_pacing_rate);
+	sk->sk_pacing_rate = READ_ONCE(parent->sk_pacing_rate);
 	sk->sk_ipv6only = parent->sk_ipv6only;
 	for (i = 0; i < ARRAY_SIZE(flags); i++)
 		sock_valbool_flag(sk, flags[i], sock_flag(parent, flags[i]));

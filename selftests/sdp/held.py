@@ -77,7 +77,8 @@ class Hold:
     """Those tasks are held up there until go()"""
 
     def __init__(self, symbol, comm, **params):
-        subprocess.run(["modprobe", "--first-time", "test_hold", "symbol=" + symbol, "comm=" + comm] +
+        subprocess.run(["modprobe", "--first-time", "test_hold", "symbol=" + symbol,
+                        "comm=" + comm] +
                        [f"{name}={value}" for name, value in params.items()], check=True)
 
     def __enter__(self):

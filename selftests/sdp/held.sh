@@ -18,6 +18,8 @@ both() { in_a sysctl -qw "$@" && in_b sysctl -qw "$@"; }
 results() {
 	local result what
 
+	# one that was ended has left it behind, for the next one
+	hold_end
 	[ -s "$1" ] || ktap_fail "no result in $1"
 	while read -r result what; do
 		case $result in
@@ -34,10 +36,8 @@ over() {
 
 	for name in "${@:2}"; do
 		PORT=$((PORT + 1))
-		in_a timeout 150 sdp-run /usr/bin/python3 "$PROG" "$name" $PORT \
+		in_a timeout "$(scaled 60 150)" sdp-run /usr/bin/python3 "$PROG" "$name" $PORT \
 			>"/run/held-$name" 2>&1
-		# one that was ended has left it behind, for the next one
-		hold_end
 		results "/run/held-$name" "$1"
 	done
 }
