@@ -101,6 +101,31 @@ static void sdp_tcp_copy_ip(const struct sock *sk, struct sock *tsk)
 }
 
 /* What the program has set so far; sizes of buffers only if it did. */
+/*
+ * Time stamps of what comes. Unlike flags, they need that packets are stamped,
+ * which the options see to.
+ */
+static void sdp_tcp_copy_tstamp(const struct sock *sk, struct socket *tcp)
+{
+	bool new = sock_flag(sk, SOCK_TSTAMP_NEW);
+	bool ns = sock_flag(sk, SOCK_RCVTSTAMPNS);
+	int flags = READ_ONCE(sk->sk_tsflags);
+	int one = 1, name;
+
+	if (sock_flag(sk, SOCK_RCVTSTAMP)) {
+		if (new)
+			name = ns ? SO_TIMESTAMPNS_NEW : SO_TIMESTAMP_NEW;
+		else
+			name = ns ? SO_TIMESTAMPNS_OLD : SO_TIMESTAMP_OLD;
+		sock_setsockopt(tcp, SOL_SOCKET, name, KERNEL_SOCKPTR(&one),
+				sizeof(one));
+	}
+	if (flags || READ_ONCE(tcp->sk->sk_tsflags))
+		sock_setsockopt(tcp, SOL_SOCKET, new ? SO_TIMESTAMPING_NEW :
+				SO_TIMESTAMPING_OLD, KERNEL_SOCKPTR(&flags),
+				sizeof(flags));
+}
+
 static void sdp_tcp_copy_options(struct sock *sk, struct socket *tcp)
 {
 	struct sock *tsk = tcp->sk;
@@ -116,6 +141,7 @@ static void sdp_tcp_copy_options(struct sock *sk, struct socket *tcp)
 		WRITE_ONCE(tsk->sk_rcvbuf, rcvbuf);
 	sdp_tcp_copy_ip(sk, tsk);
 	release_sock(tsk);
+	sdp_tcp_copy_tstamp(sk, tcp);
 	sdp_tcp_copy_tcp(sdp_sk(sk), tcp);
 	sdp_tcp_set(tcp, SOL_IP, IP_RECVERR, inet_test_bit(RECVERR, sk));
 	sdp_tcp_set(tcp, SOL_IP, IP_BIND_ADDRESS_NO_PORT,

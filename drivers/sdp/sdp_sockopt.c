@@ -989,7 +989,7 @@ void sdp_inherit_sock(struct sock *sk, const struct sock *parent)
 	static const enum sock_flags flags[] = {
 		SOCK_KEEPOPEN, SOCK_LINGER, SOCK_URGINLINE, SOCK_DBG,
 		SOCK_LOCALROUTE, SOCK_BROADCAST, SOCK_RCVTSTAMP,
-		SOCK_RCVTSTAMPNS, SOCK_ZEROCOPY,
+		SOCK_RCVTSTAMPNS, SOCK_TSTAMP_NEW, SOCK_ZEROCOPY,
 	};
 	int i;
 
@@ -1028,6 +1028,7 @@ void sdp_sockopt_inherit(struct sock *sk, const struct sock *parent)
 	struct sdp_sock *sdp = sdp_sk(sk);
 
 	sdp_inherit_sock(sk, parent);
+	sk->sk_tsflags = READ_ONCE(parent->sk_tsflags);
 
 	inet_sk(sk)->tos = inet_sk(parent)->tos;
 	inet_sk(sk)->uc_ttl = inet_sk(parent)->uc_ttl;

@@ -180,6 +180,8 @@ IP_MTU_DISCOVER, IP_RECVERR, IP_BIND_ADDRESS_NO_PORT = 10, 11, 24
 IPV6_MTU_DISCOVER, IPV6_RECVERR, IPV6_MULTICAST_ALL = 23, 25, 29
 IPV6_AUTOFLOWLABEL = 70
 SO_MAX_PACING_RATE = 47
+SO_TIMESTAMPNS, SO_TIMESTAMPING, SO_TIMESTAMPNS_NEW = 35, 37, 64
+RX_SOFTWARE, SOFTWARE = 8, 16  # linux/net_tstamp.h
 
 OPTIONS = [
     (socket.SOL_SOCKET, socket.SO_KEEPALIVE, 1),
@@ -326,6 +328,32 @@ def nonblocking():
             c.connect_ex((B, p))
         ok("close in the middle", True)
     sysctl("a", "fallback_timeout", 3)
+
+
+def stamps():
+    """Time stamps that were asked for before it was TCP come."""
+    flags = RX_SOFTWARE | SOFTWARE
+    for name, value in ((SO_TIMESTAMPNS, 1), (SO_TIMESTAMPNS_NEW, 1),
+                        (SO_TIMESTAMPING, flags)):
+        p = new_port()
+        with listener(tcp("b"), B, p) as l, sdp("a") as c:
+            c.setsockopt(socket.SOL_SOCKET, name, value)
+            c.connect((B, p))
+            same("TCP with option %d" % name,
+                 (domain(c), c.getsockopt(socket.SOL_SOCKET, name)),
+                 (socket.AF_INET, value))
+            s = l.accept()[0]
+            got = []
+            # the first ones may find that nobody stamps packets yet
+            for _ in range(200):
+                s.send(b"x")
+                got = [m for m in c.recvmsg(1, 200)[1] if any(m[2])]
+                if got:
+                    break
+                time.sleep(0.1)
+            same("its time stamps", [m[:2] for m in got],
+                 [(socket.SOL_SOCKET, name)])
+            s.close()
 
 
 LATER = [
@@ -688,6 +716,7 @@ def main():
     ok("counted", counter("a", "tcp_connects") >= connects + 2)
     options6()
     nonblocking()
+    stamps()
     meanwhile()
     sigio()
     no_device()
