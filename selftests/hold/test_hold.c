@@ -13,7 +13,7 @@
  *
  * They spin: a probe must not sleep. Nothing that waits for readers of RCU gets on
  * meanwhile, nor do the timers and the work of that CPU. With "asleep" they sleep, in
- * front of a function that may do so and takes three arguments at most. In front of a
+ * front of a function that may do so and takes six arguments at most. In front of a
  * function like that whoever calls "also" sleeps as well until "go" is written, and is
  * not counted.
  */
@@ -111,25 +111,31 @@ static void hold_sleep(void)
 	atomic_dec(&sleepers);
 }
 
-/* Any that fits into registers; who returns nothing leaves what nobody looks at */
+/*
+ * Arguments in registers, as many as there can be: no function minds more than it
+ * takes. Who returns nothing leaves what nobody looks at.
+ */
 typedef unsigned long (*hold_function)(unsigned long a, unsigned long b,
-				       unsigned long c);
+				       unsigned long c, unsigned long d,
+				       unsigned long e, unsigned long f);
 
 /* In the place of the function: it is called when its time has come */
 static unsigned long hold_asleep(unsigned long a, unsigned long b,
-				 unsigned long c)
+				 unsigned long c, unsigned long d,
+				 unsigned long e, unsigned long f)
 {
 	hold_sleep();
-	return ((hold_function)probe.addr)(a, b, c);
+	return ((hold_function)probe.addr)(a, b, c, d, e, f);
 }
 
 static unsigned long hold_also(unsigned long a, unsigned long b,
-			       unsigned long c)
+			       unsigned long c, unsigned long d,
+			       unsigned long e, unsigned long f)
 {
 	hold_sleep();
 	/* or it would sleep again */
 	WRITE_ONCE(go, true);
-	return ((hold_function)also_probe.addr)(a, b, c);
+	return ((hold_function)also_probe.addr)(a, b, c, d, e, f);
 }
 
 static int hold_pre(struct kprobe *p, struct pt_regs *regs)

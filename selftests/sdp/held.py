@@ -145,7 +145,7 @@ def case_connect_ended():
     """shutdown() by another thread, when connect() has its addresses: what it goes on
     with is still there"""
     with listener(), socket.socket() as sock, \
-            Hold("rdma_lock_handler", "held", ms=10000) as hold:
+            Hold("rdma_lock_handler", "held", asleep=1, ms=40000) as hold:
         thread = Held(sock.connect, ("10.0.0.2", PORT))
         thread.start()
         hold.wait()
@@ -475,7 +475,7 @@ def case_small_reader():
     """A few octets come when a small reader has just found nothing, and an
     advertisement behind them: that is for the next reader"""
     with listener() as lsn, socket.create_connection(("10.0.0.2", PORT)) as sock, \
-            lsn.accept()[0] as peer, Hold("sdp_zc_recv", "held", ms=10000) as hold:
+            lsn.accept()[0] as peer, Hold("sdp_zc_recv", "held", asleep=1, ms=40000) as hold:
         before = counter("rx_srcavail"), counter("rx_zcopy_declined")
         thread = Held(sock.recv, 16)
         thread.start()
@@ -536,7 +536,7 @@ def case_bind_removal():
 def case_bind_twice():
     """Two that bind to the same port at the same time"""
     with socket.socket() as first, socket.socket() as second, \
-            Hold("__rdma_create_kernel_id", "held", ms=10000) as hold:
+            Hold("__rdma_create_kernel_id", "held", asleep=1, ms=40000) as hold:
         one = Held(first.bind, ("10.0.0.1", PORT))
         one.start()
         hold.wait()
@@ -595,7 +595,7 @@ def case_late_data():
 def case_old_teardown():
     """The end of a connection is not the end of the time that the next one has"""
     with socket.socket() as sock, \
-            Hold("sdp_shared_close", "kworker", ms=20000) as hold:
+            Hold("sdp_shared_close", "kworker", asleep=1, ms=40000) as hold:
         # it may be here already; who is told of it first takes it
         reset = error_of(sock.connect, ("10.0.0.1", PORT)) == errno.ECONNRESET
         sock.setblocking(False)

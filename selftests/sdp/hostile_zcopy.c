@@ -585,8 +585,10 @@ static enum peer_end script(struct peer *p, const struct target_memory *m,
 			peer_reset(p);
 		else if (!source_step(p, *s) && !sink_step(p, *s) &&
 			 !piped_source_step(p, *s) && !piped_sink_step(p, *s) &&
-			 !held_step(p, *s))
+			 !held_step(p, *s)) {
+			printf("# not as it should be: %s\n", s);
 			return END_NO_FRAME;
+		}
 		if (*s == 'K')
 			return END_RST;
 	}

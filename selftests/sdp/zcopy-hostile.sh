@@ -44,7 +44,7 @@ vain=$(in_vain)
 attacks zcopy -o "another one waits"
 ktap_is "who waits while another one reads leaves the memory to it" "$(in_vain)" "$vain"
 # where it asks for the pages of a reader
-if hold pin_user_pages_fast sdp-zcopy times=0 ms=10000; then
+if hold pin_user_pages_fast sdp-zcopy asleep=1 times=0 ms=40000; then
 	attacks held
 	hold_end
 else
