@@ -92,12 +92,20 @@ static void sdp_addr_to_v6(const union sdp_addr *a, struct in6_addr *v6)
  */
 void sdp_set_local(struct sock *sk, const struct sockaddr *sa)
 {
+	struct sdp_net *sn = sdp_pernet(sock_net(sk));
 	struct sdp_sock *sdp = sdp_sk(sk);
 	struct inet_sock *inet = inet_sk(sk);
 
+	lockdep_assert_held(&sdp->lock);
+	spin_lock(&sn->socks_lock);
 	sdp_copy_addr(&sdp->local, sa);
 	inet->inet_sport = sdp->local.v4.sin_port;
 	WRITE_ONCE(inet->inet_num, ntohs(inet->inet_sport));
+	hlist_del_init(&sdp->bind_node);
+	if (inet->inet_num)
+		hlist_add_head(&sdp->bind_node,
+			       &sn->bound[sdp_bind_bucket(inet->inet_num)]);
+	spin_unlock(&sn->socks_lock);
 	if (sdp->local.sa.sa_family == AF_INET) {
 		inet->inet_saddr = sdp->local.v4.sin_addr.s_addr;
 		inet->inet_rcv_saddr = inet->inet_saddr;
@@ -177,7 +185,7 @@ static void sdp_destruct(struct sock *sk)
 
 	spin_lock_bh(&sn->socks_lock);
 	list_del(&sdp->net_node);
-	sn->nsocks--;
+	hlist_del_init(&sdp->bind_node);
 	spin_unlock_bh(&sn->socks_lock);
 	sdp_rx_purge(sk);
 	sdp_ring_drop(sdp);
@@ -221,7 +229,6 @@ static void sdp_sock_setup(struct sock *sk, int protocol)
 
 	spin_lock_bh(&sn->socks_lock);
 	list_add_tail(&sdp->net_node, &sn->socks);
-	sn->nsocks++;
 	spin_unlock_bh(&sn->socks_lock);
 }
 
@@ -420,7 +427,7 @@ static bool sdp_port_share(const struct sock *a, const struct sock *b)
  * @sk: socket, locked
  * @addr: address, with a port
  *
- * Context: process. The answer stays true with the mutex of the ports only.
+ * Context: process. The answer stays true with sdp_net.port_mutex only.
  */
 bool sdp_bind_conflict(struct sock *sk, const union sdp_addr *addr)
 {
@@ -430,10 +437,10 @@ bool sdp_bind_conflict(struct sock *sk, const union sdp_addr *addr)
 	bool found = false;
 
 	spin_lock_bh(&sn->socks_lock);
-	list_for_each_entry(o, &sn->socks, net_node) {
+	hlist_for_each_entry(o, &sn->bound[sdp_bind_bucket(port)], bind_node) {
 		struct sock *osk = &o->inet.sk;
 
-		if (osk == sk || READ_ONCE(o->inet.inet_num) != port ||
+		if (osk == sk || o->inet.inet_num != port ||
 		    (osk->sk_state == TCP_CLOSE && sock_flag(osk, SOCK_DEAD)))
 			continue;
 		if (osk->sk_bound_dev_if && sk->sk_bound_dev_if &&
@@ -1486,6 +1493,7 @@ static int __net_init sdp_net_init(struct net *net)
 
 	INIT_LIST_HEAD(&sn->socks);
 	spin_lock_init(&sn->socks_lock);
+	mutex_init(&sn->port_mutex);
 	sdp_zc_cache_init_net(&sn->zc_cache);
 	sn->wq = alloc_workqueue("sdp", WQ_UNBOUND, 0);
 	if (!sn->wq)

@@ -39,8 +39,10 @@
  *                    queue is taken under it, so that a provider may call
  *                    up to us under its own locks. A child's lock nests
  *                    below its listener's.
+ *   sdp_net.socks_lock (BH) who is there and bound to what; the last but for
+ *                    those of wait queues.
  * Ports that sockets share (sdp_cm.c) have a mutex for who joins and leaves,
- * below lock_sock, and a spinlock each for the handler, which is innermost.
+ * sdp_net.port_mutex, and a spinlock each for the handler, which is innermost.
  *
  * Callbacks of a shared link run under the provider's TCP lock: they take
  * sdp->lock only. What they want sent is left to a work item.
@@ -51,6 +53,7 @@
 #include <linux/atomic.h>
 #include <linux/list.h>
 #include <linux/mm_types.h>
+#include <linux/mutex.h>
 #include <linux/net.h>
 #include <linux/refcount.h>
 #include <linux/sockptr.h>
@@ -86,6 +89,7 @@
 #define SDP_FC_SPARE		1	/* receives that the peer is not told of */
 #define SDP_PD_MAX		252	/* private data that we send, at most */
 #define SDP_STX_RECORDS		64	/* unacknowledged; a power of two */
+#define SDP_BIND_BUCKETS	256	/* a power of two */
 #define SDP_RX_FRAGS		84	/* of a block, which takes 2 KB */
 #define SDP_RING_MIN		SDP_BUF_SIZE	/* octets; a power of two */
 #define SDP_RING_MAX		(SDP_BUF_SIZE * 64)
@@ -107,8 +111,11 @@ struct ubuf_info;
  * @mib: per-CPU counters (sdp_mib.c)
  * @sysctl_hdr: table under net/sdp (sdp_sysctl.c)
  * @socks: every socket of the namespace, linked by sdp_sock.net_node
- * @socks_lock: protects @socks and the bind table, which is the same list
- * @nsocks: length of @socks
+ * @bound: those with a port, by its number, linked by sdp_sock.bind_node
+ * @socks_lock: (BH) protects @socks, @bound and sdp_sock.local; innermost
+ * @ports: what their ports are to rdma_cm (sdp_cm.c), by number
+ * @port_mutex: who joins and leaves which of @ports; below lock_sock, no
+ *	handler takes it
  * @nconns: connections that have memory, whatever their state
  *
  * The sysctl_ fields are written by sdp_sysctl.c after validation and read
@@ -118,8 +125,10 @@ struct sdp_net {
 	struct sdp_mib __percpu *mib;
 	struct ctl_table_header *sysctl_hdr;
 	struct list_head socks;
-	spinlock_t socks_lock;		/* socks, nsocks */
-	unsigned int nsocks;
+	struct hlist_head bound[SDP_BIND_BUCKETS];
+	spinlock_t socks_lock;		/* see above */
+	struct hlist_head ports[SDP_BIND_BUCKETS];
+	struct mutex port_mutex;	/* see above */
 	atomic_t nconns;
 	struct sdp_zc_cache zc_cache;
 	/* of its own: what waits here for a lock that a stopped process holds
@@ -748,12 +757,15 @@ struct sdp_sock {
 
 	spinlock_t lock;		/* see the top of the file */
 	struct list_head net_node;	/* sdp_net.socks; socks_lock */
+	struct hlist_node bind_node;	/* sdp_net.bound; socks_lock */
 	struct sdp_conn *conn;		/* see struct sdp_conn */
 	struct sdp_port *port;		/* cm_ids; changed under lock_sock and
-					 * the mutex of the ports
+					 * sdp_net.port_mutex
 					 */
 	struct list_head port_node;	/* sdp_port.socks; sdp_port.lock */
-	union sdp_addr local;		/* port 0: not bound */
+	union sdp_addr local;		/* port 0: not bound; written under
+					 * lock and sdp_net.socks_lock
+					 */
 	union sdp_addr peer;
 	bool v6;			/* made for IPv6 */
 	bool user_bound;		/* bind() gave address or port */
@@ -852,6 +864,12 @@ struct sdp_sock {
 static inline struct sdp_sock *sdp_sk(const struct sock *sk)
 {
 	return (struct sdp_sock *)sk;
+}
+
+/* Of sdp_net.bound and sdp_net.ports */
+static inline unsigned int sdp_bind_bucket(u16 port)
+{
+	return port % SDP_BIND_BUCKETS;
 }
 
 /* Where work for this socket is queued */

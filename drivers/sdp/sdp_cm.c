@@ -1074,8 +1074,9 @@ static int sdp_conn_handler(struct rdma_cm_id *id, struct rdma_cm_event *ev)
  * @addr: the address, with the port
  * @v6only: sk_ipv6only of its sockets
  * @dev_if: sk_bound_dev_if of its sockets
- * @listening: which of them listen, by bits; sdp_port_mutex
- * @users: length of @socks; sdp_port_mutex
+ * @node: in sdp_net.ports as long as @users is not 0; sdp_net.port_mutex
+ * @listening: which of them listen, by bits; sdp_net.port_mutex
+ * @users: length of @socks; sdp_net.port_mutex
  * @lock: (BH) protects @socks and @gone; innermost
  * @socks: sockets that share it, linked by sdp_sock.port_node
  * @gone: its device is being removed, every socket has to leave
@@ -1091,15 +1092,13 @@ struct sdp_port {
 	union sdp_addr addr;
 	bool v6only;
 	int dev_if;
+	struct hlist_node node;
 	u8 listening;
 	unsigned int users;
 	spinlock_t lock;		/* see above */
 	struct list_head socks;
 	bool gone;
 };
-
-/* Who joins and leaves which port. Below lock_sock; no handler takes it. */
-static DEFINE_MUTEX(sdp_port_mutex);
 
 /* As TCP does: the same client, port included, gets the same listener. */
 static u32 sdp_port_hash(const struct sockaddr_storage *peer)
@@ -1544,45 +1543,42 @@ free:
 	return ERR_PTR(err);
 }
 
-/*
- * A port with this address, of which a socket is on the list. The caller has
- * checked that it may be shared with all who have it.
- */
+/* A port with this address. The caller has checked that it may be shared. */
 static struct sdp_port *sdp_port_find(struct sock *sk,
 				      const union sdp_addr *addr)
 {
 	struct sdp_net *sn = sdp_pernet(sock_net(sk));
-	struct sdp_port *port, *found = NULL;
-	struct sdp_sock *o;
+	u16 num = ntohs(addr->v4.sin_port);
+	struct sdp_port *port;
 
-	lockdep_assert_held(&sdp_port_mutex);
-	if (!addr->v4.sin_port)
-		return NULL;
-	spin_lock_bh(&sn->socks_lock);
-	list_for_each_entry(o, &sn->socks, net_node) {
-		port = o->port;		/* changed under the mutex only */
-		if (port && !READ_ONCE(port->gone) &&
+	lockdep_assert_held(&sn->port_mutex);
+	hlist_for_each_entry(port, &sn->ports[sdp_bind_bucket(num)], node)
+		if (!READ_ONCE(port->gone) &&
 		    !memcmp(&port->addr, addr, sizeof(*addr)) &&
 		    port->v6only == sk->sk_ipv6only &&
-		    port->dev_if == sk->sk_bound_dev_if) {
-			found = port;
-			break;
-		}
-	}
-	spin_unlock_bh(&sn->socks_lock);
-	return found;
+		    port->dev_if == sk->sk_bound_dev_if)
+			return port;
+	return NULL;
 }
 
 /* The one that @addr stands for, or a new one, if nobody minds. */
 static struct sdp_port *sdp_port_get(struct sock *sk, union sdp_addr *addr)
 {
+	struct sdp_net *sn = sdp_pernet(sock_net(sk));
 	struct sdp_port *port;
+	u16 num;
 
-	lockdep_assert_held(&sdp_port_mutex);
 	if (addr->v4.sin_port && sdp_bind_conflict(sk, addr))
 		return ERR_PTR(-EADDRINUSE);
-	port = sdp_port_find(sk, addr);
-	return port ? port : sdp_port_new(sk, addr);
+	port = addr->v4.sin_port ? sdp_port_find(sk, addr) : NULL;
+	if (port)
+		return port;
+	port = sdp_port_new(sk, addr);
+	if (IS_ERR(port))
+		return port;
+	num = ntohs(addr->v4.sin_port);
+	hlist_add_head(&port->node, &sn->ports[sdp_bind_bucket(num)]);
+	return port;
 }
 
 /**
@@ -1596,14 +1592,15 @@ static struct sdp_port *sdp_port_get(struct sock *sk, union sdp_addr *addr)
  */
 int sdp_cm_bind(struct sock *sk, const union sdp_addr *addr)
 {
+	struct sdp_net *sn = sdp_pernet(sock_net(sk));
 	struct sdp_sock *sdp = sdp_sk(sk);
 	union sdp_addr local = *addr;
 	struct sdp_port *port;
 
-	mutex_lock(&sdp_port_mutex);
+	mutex_lock(&sn->port_mutex);
 	port = sdp_port_get(sk, &local);
 	if (IS_ERR(port)) {
-		mutex_unlock(&sdp_port_mutex);
+		mutex_unlock(&sn->port_mutex);
 		return PTR_ERR(port);
 	}
 	port->users++;
@@ -1617,7 +1614,7 @@ int sdp_cm_bind(struct sock *sk, const union sdp_addr *addr)
 	spin_lock_bh(&sdp->lock);
 	sdp_set_local(sk, &local.sa);
 	spin_unlock_bh(&sdp->lock);
-	mutex_unlock(&sdp_port_mutex);
+	mutex_unlock(&sn->port_mutex);
 	return 0;
 }
 
@@ -1630,13 +1627,14 @@ int sdp_cm_bind(struct sock *sk, const union sdp_addr *addr)
  */
 int sdp_cm_listen(struct sock *sk, int backlog)
 {
+	struct sdp_net *sn = sdp_pernet(sock_net(sk));
 	struct sdp_port *port = sdp_sk(sk)->port;
 	int i, err = 0;
 
 	/* nobody can come */
 	if (sdp_addr_loopback(&port->addr))
 		return 0;
-	mutex_lock(&sdp_port_mutex);
+	mutex_lock(&sn->port_mutex);
 	for (i = 0; i < 2 && !err; i++) {
 		/* since the last time, or by somebody who shares it */
 		if (!port->id[i] || port->listening & BIT(i))
@@ -1645,7 +1643,7 @@ int sdp_cm_listen(struct sock *sk, int backlog)
 		if (!err)
 			port->listening |= BIT(i);
 	}
-	mutex_unlock(&sdp_port_mutex);
+	mutex_unlock(&sn->port_mutex);
 	return err == -EADDRNOTAVAIL ? -EADDRINUSE : err;
 }
 
@@ -1658,10 +1656,11 @@ int sdp_cm_listen(struct sock *sk, int backlog)
  */
 struct sdp_port *sdp_cm_unbind(struct sock *sk)
 {
+	struct sdp_net *sn = sdp_pernet(sock_net(sk));
 	struct sdp_sock *sdp = sdp_sk(sk);
 	struct sdp_port *port;
 
-	mutex_lock(&sdp_port_mutex);
+	mutex_lock(&sn->port_mutex);
 	port = sdp->port;
 	sdp->port = NULL;
 	if (port) {
@@ -1670,8 +1669,10 @@ struct sdp_port *sdp_cm_unbind(struct sock *sk)
 		spin_unlock_bh(&port->lock);
 		if (--port->users)
 			port = NULL;
+		else
+			hlist_del(&port->node);
 	}
-	mutex_unlock(&sdp_port_mutex);
+	mutex_unlock(&sn->port_mutex);
 	return port;
 }
 

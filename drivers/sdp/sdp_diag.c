@@ -16,11 +16,10 @@
 #include "sdp.h"
 
 #define SDP_DIAG_REPLY_SIZE	1024	/* one socket with all attributes */
-#define SDP_DIAG_BATCH		16	/* sockets held at a time */
 
 /* Position of a dump, in netlink_callback.ctx. */
 struct sdp_diag_ctx {
-	unsigned int pos;
+	struct sock *last;	/* shown, with a reference */
 };
 
 /* Who asks for what. */
@@ -233,63 +232,63 @@ static int sdp_diag_fill(struct sock *sk, struct sk_buff *skb,
 }
 
 /*
- * Takes references to the sockets from position @pos on that are in a wanted
- * state; at[] tells their positions. Return: how many, 0 at the end.
+ * The socket behind @last, which is on the list as long as the caller has a
+ * reference to it, or the first one. Return: it with a reference, or NULL.
  */
-static int sdp_diag_hold(struct sdp_net *sn, unsigned int pos, u32 states,
-			 struct sock *batch[SDP_DIAG_BATCH],
-			 unsigned int at[SDP_DIAG_BATCH])
+static struct sock *sdp_diag_next(struct sdp_net *sn, struct sock *last)
 {
+	struct sock *sk = NULL;
 	struct sdp_sock *sdp;
-	unsigned int i = 0;
-	struct sock *sk;
-	int n = 0;
 
 	spin_lock_bh(&sn->socks_lock);
-	list_for_each_entry(sdp, &sn->socks, net_node) {
-		sk = &sdp->inet.sk;
-		if (i++ < pos || !(states & BIT(inet_sk_state_load(sk))) ||
-		    !refcount_inc_not_zero(&sk->sk_refcnt))
-			continue;
-		at[n] = i - 1;
-		batch[n] = sk;
-		if (++n == SDP_DIAG_BATCH)
+	sdp = last ? sdp_sk(last) :
+		     list_entry(&sn->socks, struct sdp_sock, net_node);
+	list_for_each_entry_continue(sdp, &sn->socks, net_node) {
+		if (refcount_inc_not_zero(&sdp->inet.sk.sk_refcnt)) {
+			sk = &sdp->inet.sk;
 			break;
+		}
 	}
 	spin_unlock_bh(&sn->socks_lock);
-	return n;
+	return sk;
 }
 
-/*
- * Sockets come and go between two calls, so a long list can miss one or show
- * one twice, as with other families.
- */
+/* A socket that is there from the first call to the last is shown once. */
 static int sdp_diag_dump(struct sk_buff *skb, struct netlink_callback *cb)
 {
 	struct sdp_diag_ctx *ctx = (struct sdp_diag_ctx *)cb->ctx;
 	const struct sdp_diag_req *req = nlmsg_data(cb->nlh);
 	struct sdp_net *sn = sdp_pernet(sock_net(skb->sk));
-	struct sock *batch[SDP_DIAG_BATCH];
-	unsigned int at[SDP_DIAG_BATCH];
 	struct sdp_diag_query q;
-	int n, i, err;
+	struct sock *sk;
+	int err;
 
 	err = sdp_diag_check(cb->nlh, cb->extack);
 	if (err)
 		return err;
 
 	sdp_diag_query_init(&q, cb->skb, cb->nlh, NLM_F_MULTI);
-	while (!err && (n = sdp_diag_hold(sn, ctx->pos, req->states, batch,
-					  at))) {
-		for (i = 0; i < n; i++) {
-			if (!err)
-				err = sdp_diag_fill(batch[i], skb, &q);
-			if (!err)
-				ctx->pos = at[i] + 1;
-			sock_put(batch[i]);
+	while ((sk = sdp_diag_next(sn, ctx->last))) {
+		if (req->states & BIT(inet_sk_state_load(sk)))
+			err = sdp_diag_fill(sk, skb, &q);
+		if (err) {
+			sock_put(sk);
+			break;
 		}
+		if (ctx->last)
+			sock_put(ctx->last);
+		ctx->last = sk;
 	}
 	return skb->len;
+}
+
+static int sdp_diag_dump_done(struct netlink_callback *cb)
+{
+	struct sdp_diag_ctx *ctx = (struct sdp_diag_ctx *)cb->ctx;
+
+	if (ctx->last)
+		sock_put(ctx->last);
+	return 0;
 }
 
 /* Return: the socket with the cookie in @nlh and a reference, or an error. */
@@ -297,8 +296,7 @@ static struct sock *sdp_diag_find(struct net *net, const struct nlmsghdr *nlh)
 {
 	const struct sdp_diag_req *req = nlmsg_data(nlh);
 	struct sdp_net *sn = sdp_pernet(net);
-	struct sock *sk, *found = NULL;
-	struct sdp_sock *sdp;
+	struct sock *sk, *next;
 	int err;
 
 	err = sdp_diag_check(nlh, NULL);
@@ -308,17 +306,13 @@ static struct sock *sdp_diag_find(struct net *net, const struct nlmsghdr *nlh)
 	    req->cookie[1] == INET_DIAG_NOCOOKIE)
 		return ERR_PTR(-EINVAL);
 
-	spin_lock_bh(&sn->socks_lock);
-	list_for_each_entry(sdp, &sn->socks, net_node) {
-		sk = &sdp->inet.sk;
-		if (!sock_diag_check_cookie(sk, req->cookie)) {
-			if (refcount_inc_not_zero(&sk->sk_refcnt))
-				found = sk;
-			break;
-		}
+	for (sk = sdp_diag_next(sn, NULL); sk; sk = next) {
+		if (!sock_diag_check_cookie(sk, req->cookie))
+			return sk;
+		next = sdp_diag_next(sn, sk);
+		sock_put(sk);
 	}
-	spin_unlock_bh(&sn->socks_lock);
-	return found ? found : ERR_PTR(-ENOENT);
+	return ERR_PTR(-ENOENT);
 }
 
 static int sdp_diag_get_one(struct sk_buff *in, const struct nlmsghdr *nlh)
@@ -353,6 +347,7 @@ static int sdp_diag_handler_dump(struct sk_buff *skb, struct nlmsghdr *nlh)
 {
 	struct netlink_dump_control c = {
 		.dump		= sdp_diag_dump,
+		.done		= sdp_diag_dump_done,
 		.min_dump_alloc	= SKB_WITH_OVERHEAD(32768),
 	};
 

@@ -195,5 +195,8 @@ act a many 300
 ktap_is "300 sockets, each once" \
 	"$(sock a 'select(.state == "UNCONN" and .local.port != 0) | .cookie' |
 		jq 'unique | length')" 300
+ktap_is "sockets go and come while the others are listed" \
+	"$(in_a "$(dirname "$0")/dump.py")" "1: 250"
+ktap_check "whoever asks goes in the middle" in_a "$(dirname "$0")/dump.py" quit
 
 ktap_done
