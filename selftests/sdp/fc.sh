@@ -97,17 +97,40 @@ many() {
 	fi
 }
 
-# full POLICY SIZE LEAST: a reader that sleeps; per cent of its memory in use when
-# no more is taken, and then how few messages carry what waits
-full() {
-	local held reserved log msgs waiting most
+# fill SIZE: sends until no more are taken; sets what is held and reserved by the reader,
+# what waits at the sender, in how many messages it left when the reader reads, and
+# what the sender says
+fill() {
 	mkfifo /tmp/fc.go
-	in_a timeout 120 sdp-fc fill $SERVER $PORT $MAP "$2" \
+	in_a timeout 120 sdp-fc fill $SERVER $PORT $MAP "$1" \
 		</tmp/fc.go >/tmp/fc.log 2>&1 &
 	local job=$!
 	exec 7>/tmp/fc.go
 	wait_for 60 grep -q full /tmp/fc.log
 	held=$(established b .recv_q) reserved=$(established b .rx_reserved)
+	waiting=$(awk '$1 == "full" { print $3 }' /tmp/fc.log)
+	msgs=$(sdp_counter a tx_data_msgs)
+	echo go >&7
+	exec 7>&-
+	wait $job
+	msgs=$(($(sdp_counter a tx_data_msgs) - msgs))
+	log=$(cat /tmp/fc.log)
+	rm -f /tmp/fc.go /tmp/fc.log
+}
+
+# full POLICY SIZE LEAST: a reader that sleeps; per cent of its memory in use when
+# no more is taken, and then how few messages carry what waits
+full() {
+	local held reserved log msgs waiting most i
+	# on a busy machine vwin's device may have taken large messages, and most of what
+	# fits: another time, then
+	for i in 1 2 3; do
+		fill "$2"
+		if [ "$1" != vwin ] || [[ $log != *ok* ]] ||
+			[ "$waiting" -gt $((4 * MESSAGE)) ]; then
+			break
+		fi
+	done
 	ktap_diag "$KIND $1: sends of $2 bytes: $held of ${reserved:-0} bytes held"
 	if [ "$((held * 100))" -ge "$((reserved * $3))" ] && [ "$held" -gt 0 ]; then
 		ktap_ok "$KIND $1: $3 % of the memory is used, sends of $2 bytes"
@@ -115,17 +138,9 @@ full() {
 		ktap_fail "$KIND $1: $3 % of the memory is used, sends of $2 bytes" \
 			"$held of $reserved"
 	fi
-	waiting=$(awk '$1 == "full" { print $3 }' /tmp/fc.log)
-	msgs=$(sdp_counter a tx_data_msgs)
-	echo go >&7
-	exec 7>&-
-	wait $job
-	msgs=$(($(sdp_counter a tx_data_msgs) - msgs))
 	most=$((waiting / MESSAGE + 4))
 	ktap_diag "$KIND $1: $((waiting / $2)) sends of $2 bytes that wait:" \
 		"$msgs messages"
-	log=$(cat /tmp/fc.log)
-	rm -f /tmp/fc.go /tmp/fc.log
 	# those of the transport have been messages before
 	if [ "$1" = transport ]; then
 		:
