@@ -90,7 +90,7 @@ static void sdp_diag_addr(__be32 out[4], __be16 *port, bool v6,
 static void sdp_diag_fill_msg(struct sock *sk, struct sdp_diag_msg *m,
 			      const struct sdp_diag_query *q)
 {
-	const struct sdp_sock *sdp = sdp_sk(sk);
+	struct sdp_sock *sdp = sdp_sk(sk);
 
 	memset(m, 0, sizeof(*m));
 	m->diag_family = sdp->v6 ? AF_INET6 : AF_INET;
@@ -98,10 +98,13 @@ static void sdp_diag_fill_msg(struct sock *sk, struct sdp_diag_msg *m,
 	m->diag_shutdown = READ_ONCE(sk->sk_shutdown);
 	m->id.idiag_if = READ_ONCE(sk->sk_bound_dev_if);
 	sock_diag_save_cookie(sk, m->id.idiag_cookie);
+	/* rdma_cm may just have found them */
+	spin_lock_bh(&sdp->lock);
 	sdp_diag_addr(m->id.idiag_src, &m->id.idiag_sport, sdp->v6,
 		      &sdp->local);
 	sdp_diag_addr(m->id.idiag_dst, &m->id.idiag_dport, sdp->v6,
 		      &sdp->peer);
+	spin_unlock_bh(&sdp->lock);
 
 	if (m->diag_state == TCP_LISTEN) {
 		m->diag_rqueue = READ_ONCE(sk->sk_ack_backlog);
