@@ -96,6 +96,17 @@ remember
 ktap_check "RST" peer reset
 ended "RST" rdb 0 1
 
+# before the server is through with its Reply
+remember
+if hold hyb_xmit_attach hyb-target asleep=1; then
+	ktap_check "RST at once" peer reset
+	ktap_check "RST at once: it was held up" is_held
+	hold_end
+	ended "RST at once" rdb 0 1
+else
+	ktap_skip "RST at once" "no probes"
+fi
+
 remember
 ktap_check "a bad CRC" peer fault
 ended "a bad CRC" rdb 0 1
