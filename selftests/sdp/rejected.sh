@@ -19,8 +19,8 @@ modprobe -q sdp
 for kind in rxe hybrid; do
 	dev_up $kind $kind || { ktap_skip "$kind" "no device"; continue; }
 	ktap_is "$kind" "$(refused)" ECONNREFUSED
-	# whoever brings the news waits, and nobody who is no task
-	hold sdp_conn_down kworker asleep=1 ms=500 || ktap_skip_all "no probes"
+	# whoever brings news waits, with the addresses as with the refusal
+	hold sdp_conn_handler kworker asleep=1 times=10 ms=150 || ktap_skip_all "no probes"
 	ktap_is "$kind, it is told late" "$(refused)" ECONNREFUSED
 	ktap_check "$kind: it was held up" is_held
 	hold_end
