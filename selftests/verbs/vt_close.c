@@ -108,24 +108,38 @@ static void vt_abortive(void)
 	vt_down(c);
 }
 
-/* The peer is told of its error, also if the consumer hears of it and closes */
-static void vt_told(void)
+/* Return: did the consumer close before the event was over? */
+static bool vt_tell(void)
 {
 	struct vt_conn *c = vt_up(false, VT_RIGHTS);
 	struct vt_wr *r;
+	bool first;
 
 	if (!c)
-		return;
+		return false;
 	c->b.hasty = true;
 	r = vt_recv(&c->b, 0, 16);
 	vt_message(&c->a, 17);
 	kt_ok(vt_wait(&c->b, r) && r->wc.status != IB_WC_SUCCESS,
 	      "a message that is too long: an error");
 	kt_ok(vt_ended(c), "both ends hear of its end");
-	kt_ok(c->b.closed_first, "the consumer was quicker than the Terminate");
+	first = c->b.closed_first;
 	kt_ok(test_bit(IB_EVENT_QP_FATAL, &c->a.qp_events),
 	      "closed at once: a Terminate all the same");
 	vt_down(c);
+	return first;
+}
+
+/* The peer is told of its error, also if the consumer hears of it and closes */
+static void vt_told(void)
+{
+	bool first = false;
+	int i;
+
+	/* a busy machine may keep it longer than the event waits for it */
+	for (i = 0; i < 5 && !first; i++)
+		first = vt_tell();
+	kt_ok(first, "the consumer was quicker than the Terminate");
 }
 
 /**

@@ -8,6 +8,7 @@
 # shellcheck source=selftests/vm/leaks.bash
 . "$(dirname "$0")/leaks.bash"
 
+[ -w $KMEMLEAK ] || ktap_skip_all "no leak detector in this kernel"
 ktap_check "a module that leaks" modprobe vm_leak
 find_leaks >/run/leaks
 ktap_check "is named" grep -q '\[vm_leak\]' /run/leaks
