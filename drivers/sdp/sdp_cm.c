@@ -530,11 +530,13 @@ static int sdp_cm_errno(int event, int status)
 	case RDMA_CM_EVENT_ADDR_ERROR:
 		if (err == ENODEV)
 			err = ENETUNREACH;
+		else if (err == ENOMEM)
+			err = ENOBUFS;
 		else if (err != ENETUNREACH && err != EACCES)
 			err = EHOSTUNREACH;
 		break;
 	case RDMA_CM_EVENT_ROUTE_ERROR:
-		err = EHOSTUNREACH;
+		err = err == ENOMEM ? ENOBUFS : EHOSTUNREACH;
 		break;
 	case RDMA_CM_EVENT_UNREACHABLE:
 		err = ETIMEDOUT;
@@ -648,7 +650,8 @@ static void sdp_cm_addr_resolved(struct sdp_conn *conn)
 	err = rdma_resolve_route(conn->id,
 				 READ_ONCE(sn->sysctl_resolve_timeout));
 	if (err)
-		sdp_conn_down(conn, EHOSTUNREACH);
+		sdp_conn_down(conn, sdp_cm_errno(RDMA_CM_EVENT_ROUTE_ERROR,
+						 err));
 }
 
 /* Both sides: the transport is there, the stream may begin. */

@@ -4,7 +4,7 @@
  * something meanwhile that otherwise has to come in a very short time.
  *
  *	modprobe test_hold symbol=FUNCTION comm=TASK [ms=MOST] [times=0] [behind=1 | asleep=1]
- *		[also=FUNCTION]
+ *		[also=FUNCTION] [ret=VALUE]
  *
  * The first tasks whose name begins like that, as many as "times" says, stay in
  * front of FUNCTION, or behind it, until "go" is written, but no longer than MOST.
@@ -15,7 +15,7 @@
  * meanwhile, nor do the timers and the work of that CPU. With "asleep" they sleep, in
  * front of a function that may do so and takes six arguments at most. In front of a
  * function like that whoever calls "also" sleeps as well until "go" is written, and is
- * not counted.
+ * not counted. With "ret" FUNCTION is not called at all, and seems to have returned that.
  */
 #include <linux/atomic.h>
 #include <linux/delay.h>
@@ -55,6 +55,10 @@ static bool asleep;
 module_param(asleep, bool, 0444);
 MODULE_PARM_DESC(asleep, "sleep, where that is possible");
 
+static int ret;
+module_param(ret, int, 0444);
+MODULE_PARM_DESC(ret, "what it returns to those who sleep, without being called");
+
 static bool go;
 module_param(go, bool, 0644);
 MODULE_PARM_DESC(go, "let them go on");
@@ -68,18 +72,18 @@ static DEFINE_SPINLOCK(count_lock);
 static bool hold_this(void)
 {
 	unsigned long flags;
-	bool ret;
+	bool mine;
 
 	if (strncmp(current->comm, comm, strlen(comm)))
 		return false;
 	spin_lock_irqsave(&count_lock, flags);
-	ret = READ_ONCE(times) > 0;
-	if (ret) {
+	mine = READ_ONCE(times) > 0;
+	if (mine) {
 		WRITE_ONCE(times, times - 1);
 		WRITE_ONCE(hits, hits + 1);
 	}
 	spin_unlock_irqrestore(&count_lock, flags);
-	return ret;
+	return mine;
 }
 
 static void hold(void)
@@ -125,7 +129,8 @@ static unsigned long hold_asleep(unsigned long a, unsigned long b,
 				 unsigned long e, unsigned long f)
 {
 	hold_sleep();
-	return ((hold_function)probe.addr)(a, b, c, d, e, f);
+	return ret ? (unsigned long)ret :
+		     ((hold_function)probe.addr)(a, b, c, d, e, f);
 }
 
 static unsigned long hold_also(unsigned long a, unsigned long b,

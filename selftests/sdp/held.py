@@ -158,6 +158,17 @@ def case_connect_ended():
         wait("the cm_id goes", lambda: not cm_ids())
 
 
+def case_no_memory():
+    """connect() says so also when it is missing where the way is looked for"""
+    for symbol, comm in ("rdma_resolve_addr", "held"), ("rdma_resolve_route", "kworker"):
+        with listener(), socket.socket() as sock, \
+                Hold(symbol, comm, asleep=1, ms=0, ret=-errno.ENOMEM) as hold:
+            thread = Held(sock.connect, ("10.0.0.2", PORT))
+            thread.start()
+            expect(symbol, thread.end(), errno.ENOBUFS)
+            expect("calls", hold.hits(), 1)
+
+
 class Absent:
     """Memory that does not come, whoever waits for it, until the end: see
     userfaultfd(2)"""

@@ -60,7 +60,7 @@ over "shared link" absent_send absent_recv moved_send moved_recv moved_splice no
 over "shared link" moved_tcp_send moved_tcp_recv moved_connect connect_signal
 both net.sdp.shared_link=0
 over verbs absent_send absent_zerocopy absent_recv moved_send moved_recv moved_splice
-over verbs connect_ended bind_removal bind_twice no_answer no_pressure lend_mappings
+over verbs connect_ended no_memory bind_removal bind_twice no_answer no_pressure lend_mappings
 both net.sdp.zcopy_threshold=65536 net.sdp.zcopy_floor=65536 net.sdp.zcopy_wait=60000000
 both net.sdp.zcopy_pipelined=0
 over verbs pin_send pin_recv pin_send_late pin_recv_late small_reader
