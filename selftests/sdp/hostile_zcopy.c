@@ -579,13 +579,13 @@ static enum peer_end script(struct peer *p, const struct target_memory *m,
 	for (; *s != ')'; s++) {
 		if (*s == '.') /* all is as it should be */
 			return END_FIN;
-		if (*s == 'X')
+		if (*s == 'X') {
 			shutdown(p->fd, SHUT_WR);
-		else if (*s == 'K')
+		} else if (*s == 'K') {
 			peer_reset(p);
-		else if (!source_step(p, *s) && !sink_step(p, *s) &&
-			 !piped_source_step(p, *s) && !piped_sink_step(p, *s) &&
-			 !held_step(p, *s)) {
+		} else if (!source_step(p, *s) && !sink_step(p, *s) &&
+			   !piped_source_step(p, *s) &&
+			   !piped_sink_step(p, *s) && !held_step(p, *s)) {
 			printf("# not as it should be: %s\n", s);
 			return END_NO_FRAME;
 		}
