@@ -136,11 +136,12 @@ sudden() {
 }
 
 before=$(stat_of b tx_engine_crc_stale)
-# on a slow kernel it waits longer
-for seconds in 1 2 4; do
-	ktap_check "a path that takes $seconds s all of a sudden" sudden "$seconds"
+ktap_check "a path that takes a second all of a sudden" sudden 1
+stale=$(stat_of b tx_engine_crc_stale)
+# not so on the debug kernel: there it is a matter of luck
+for ((i = 0; stale == before && i < 10; i++)); do
+	queued hybrid
 	stale=$(stat_of b tx_engine_crc_stale)
-	[ "$stale" -eq "$before" ] || break
 done
 ktap_check "what is acknowledged is dropped" test "$stale" -gt "$before"
 ktap_check "and counts as dropped" \
