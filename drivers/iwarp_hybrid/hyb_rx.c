@@ -1634,7 +1634,7 @@ void hyb_rx_run(struct hyb_qp *qp)
 			hyb_rx_account(qp, done);
 		hyb_qp_count_own(qp, HYB_ST_CQ_EVENT, hyb_qp_notify(qp));
 	}
-	/* after a reset, too, TCP says that nothing more comes */
+	/* TCP says so after a reset, too, which is HYB_EV_LOST */
 	fin = sk->sk_shutdown & RCV_SHUTDOWN && sk->sk_state != TCP_CLOSE;
 	if (rx->paused)
 		hyb_rx_wait(qp, fin);

@@ -34,13 +34,12 @@
  *                    pinned with it.
  *   conn->tx_lock    (BH) the transmit half, credits, posting to the QP. The
  *                    provider takes its TCP lock below it.
- *   sdp->lock        (BH) socket state, receive queue, accept queue. Innermost:
- *                    nothing is posted and no other lock but that of a wait
+ *   sdp->lock        (BH) socket state, receive queue, accept queue. Nothing is
+ *                    posted and no lock but socks_lock and that of a wait
  *                    queue is taken under it, so that a provider may call
  *                    up to us under its own locks. A child's lock nests
  *                    below its listener's.
- *   sdp_net.socks_lock (BH) who is there and bound to what; the last but for
- *                    those of wait queues.
+ *   sdp_net.socks_lock (BH) who is there and bound to what. Innermost.
  * Ports that sockets share (sdp_cm.c) have a mutex for who joins and leaves,
  * sdp_net.port_mutex, and a spinlock each for the handler, which is innermost.
  *
@@ -89,7 +88,7 @@
 #define SDP_FC_SPARE		1	/* receives that the peer is not told of */
 #define SDP_PD_MAX		252	/* private data that we send, at most */
 #define SDP_STX_RECORDS		64	/* unacknowledged; a power of two */
-#define SDP_BIND_BUCKETS	256	/* a power of two */
+#define SDP_BIND_BUCKETS	256
 #define SDP_RX_FRAGS		84	/* of a block, which takes 2 KB */
 #define SDP_RING_MIN		SDP_BUF_SIZE	/* octets; a power of two */
 #define SDP_RING_MAX		(SDP_BUF_SIZE * 64)

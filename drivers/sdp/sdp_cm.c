@@ -1554,7 +1554,8 @@ static struct sdp_port *sdp_port_find(struct sock *sk,
 	u16 num = ntohs(addr->v4.sin_port);
 	struct sdp_port *port;
 
-	lockdep_assert_held(&sn->port_mutex);
+	if (!num)
+		return NULL;
 	hlist_for_each_entry(port, &sn->ports[sdp_bind_bucket(num)], node)
 		if (!READ_ONCE(port->gone) &&
 		    !memcmp(&port->addr, addr, sizeof(*addr)) &&
@@ -1571,9 +1572,10 @@ static struct sdp_port *sdp_port_get(struct sock *sk, union sdp_addr *addr)
 	struct sdp_port *port;
 	u16 num;
 
+	lockdep_assert_held(&sn->port_mutex);
 	if (addr->v4.sin_port && sdp_bind_conflict(sk, addr))
 		return ERR_PTR(-EADDRINUSE);
-	port = addr->v4.sin_port ? sdp_port_find(sk, addr) : NULL;
+	port = sdp_port_find(sk, addr);
 	if (port)
 		return port;
 	port = sdp_port_new(sk, addr);

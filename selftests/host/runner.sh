@@ -37,5 +37,7 @@ check "and the tasks that there were" logged "task:sleep "
 check "a warning of the kernel" guest 98 -n -c 'echo "WARNING: CPU: 0 PID: 1 at made/up.c:1" >/dev/kmsg'
 check "a command that fails, and a warning" guest 7 -n \
 	-c 'echo "WARNING: CPU: 0 PID: 1 at made/up.c:1" >/dev/kmsg; exit 7'
-check "a directory, without what is for another kernel" guest 0 -n vm
+check "a directory" guest 0 -n vm
+check "with what is for this kernel" test -e "$out/vm-smoke.tap"
+check "and without the rest" test ! -e "$out/vm-leak.tap"
 tap_done

@@ -198,5 +198,6 @@ ktap_is "300 sockets, each once" \
 ktap_is "sockets go and come while the others are listed" \
 	"$(in_a "$(dirname "$0")/dump.py")" "1: 250"
 ktap_check "whoever asks goes in the middle" in_a "$(dirname "$0")/dump.py" quit
+sock_is "and no socket stays behind" a 'select(.inode == 0)' '[]'
 
 ktap_done

@@ -13,7 +13,7 @@ need sdp-run xfer sdp-actions sdp-fc sdpstat jq python3
 
 SERVER=10.0.0.2
 PORT=7700
-MAP=/tmp/fc.map
+MAP=/run/fc.map
 KINDS=${KINDS:-hybrid}
 # octets that a message has room for, on average, without the first and the last
 MESSAGE=24576
@@ -101,21 +101,21 @@ many() {
 # what waits at the sender, in how many messages it left when the reader reads, and
 # what the sender says
 fill() {
-	mkfifo /tmp/fc.go
+	mkfifo /run/fc.go
 	in_a timeout 120 sdp-fc fill $SERVER $PORT $MAP "$1" \
-		</tmp/fc.go >/tmp/fc.log 2>&1 &
+		</run/fc.go >/run/fc.log 2>&1 &
 	local job=$!
-	exec 7>/tmp/fc.go
-	wait_for 60 grep -q full /tmp/fc.log
+	exec 7>/run/fc.go
+	wait_for 60 grep -q full /run/fc.log
 	held=$(established b .recv_q) reserved=$(established b .rx_reserved)
-	waiting=$(awk '$1 == "full" { print $3 }' /tmp/fc.log)
+	waiting=$(awk '$1 == "full" { print $3 }' /run/fc.log)
 	msgs=$(sdp_counter a tx_data_msgs)
 	echo go >&7
 	exec 7>&-
 	wait $job
 	msgs=$(($(sdp_counter a tx_data_msgs) - msgs))
-	log=$(cat /tmp/fc.log)
-	rm -f /tmp/fc.go /tmp/fc.log
+	log=$(cat /run/fc.log)
+	rm -f /run/fc.go /run/fc.log
 }
 
 # full POLICY SIZE LEAST: a reader that sleeps; per cent of its memory in use when

@@ -730,8 +730,9 @@ def find_tests(tree, wanted, long, debug, lanes):
         match = re.search(r"^# vm:(.*)$", head, re.M)
         words = (words + (match[1] if match else "")).split()
         counts = "count" in words
-        if not wanted and ("long" in words) not in long or \
-                not named and counts and debug:
+        if not wanted and ("long" in words) not in long:
+            continue
+        if not named and counts and debug:
             continue
         if not named and ("nodebug" if debug else "debug") in words:
             other.append(name)
