@@ -20,6 +20,7 @@
 #include <linux/atomic.h>
 #include <linux/delay.h>
 #include <linux/kprobes.h>
+#include <linux/list.h>
 #include <linux/module.h>
 #include <linux/nmi.h>
 #include <linux/preempt.h>
@@ -123,14 +124,46 @@ typedef unsigned long (*hold_function)(unsigned long a, unsigned long b,
 				       unsigned long c, unsigned long d,
 				       unsigned long e, unsigned long f);
 
+/* A task on its way to the function, whose probe it must pass; under count_lock */
+struct hold_pass {
+	struct list_head node;
+	const struct task_struct *task;
+};
+
+static LIST_HEAD(passes);
+
+static bool hold_passes(void)
+{
+	struct hold_pass *p;
+	unsigned long flags;
+	bool found = false;
+
+	spin_lock_irqsave(&count_lock, flags);
+	list_for_each_entry(p, &passes, node) {
+		found = p->task == current;
+		if (found) {
+			list_del(&p->node);
+			break;
+		}
+	}
+	spin_unlock_irqrestore(&count_lock, flags);
+	return found;
+}
+
 /* In the place of the function: it is called when its time has come */
 static unsigned long hold_asleep(unsigned long a, unsigned long b,
 				 unsigned long c, unsigned long d,
 				 unsigned long e, unsigned long f)
 {
+	struct hold_pass pass = { .task = current };
+
 	hold_sleep();
-	return ret ? (unsigned long)ret :
-		     ((hold_function)probe.addr)(a, b, c, d, e, f);
+	if (ret)
+		return ret;
+	spin_lock_irq(&count_lock);
+	list_add(&pass.node, &passes);
+	spin_unlock_irq(&count_lock);
+	return ((hold_function)probe.addr)(a, b, c, d, e, f);
 }
 
 static unsigned long hold_also(unsigned long a, unsigned long b,
@@ -150,7 +183,7 @@ static int hold_pre(struct kprobe *p, struct pt_regs *regs)
 		return 0;
 	}
 	/* a softirq is no task, whose name ever it has; the probe itself may be an NMI */
-	if (in_serving_softirq() || !hold_this())
+	if (in_serving_softirq() || hold_passes() || !hold_this())
 		return 0;
 	instruction_pointer_set(regs, (unsigned long)hold_asleep);
 	return 1;
