@@ -2,37 +2,43 @@
 # SPDX-License-Identifier: GPL-2.0
 # vm: timeout=900 long
 #
-# SDP over hnic in each profile while the link cuts, joins, loses and reorders,
-# goes down and comes up, while engines are switched and components move, and when
-# the NIC goes: the data arrive.
+# SDP over hnic in each profile, basic and enhanced, while the link cuts, joins, loses
+# and reorders, goes down and comes up, while engines are switched and components move,
+# and when the NIC goes: the data arrive.
 
 # shellcheck source=selftests/hnic/lib.bash
 . "$(dirname "$0")/lib.bash"
+# shellcheck source=selftests/lib/stack.sh
+. "$(dirname "$0")/../lib/stack.sh"
 
 start
 bytes=$(scaled 1000000 50000)
-for p in $PROFILES; do
-	attr profile "$p"
+
+# lossy PROFILE NAME
+lossy() {
+	local loss
+
+	attr profile "$1"
 	snapshot
 	both split 200000
 	both coalesce 300000
-	ktap_check "$p: middle box cuts and joins" transfer "$bytes"
-	grew "$p: packets were cut" link_split
-	grew "$p: packets were joined" link_coalesced
+	ktap_check "$2: middle box cuts and joins" transfer "$bytes"
+	grew "$2: packets were cut" link_split
+	grew "$2: packets were joined" link_coalesced
 	both reorder 20000
 	# in parts per million
 	for loss in 10000 30000 100000; do
 		snapshot
 		both loss $loss
-		ktap_check "$p: and reorders, and loses $((loss / 10000)) %" transfer "$bytes"
-		grew "$p: packets were reordered" link_reordered
-		grew "$p: packets were lost, $((loss / 10000)) %" link_lost
+		ktap_check "$2: and reorders, and loses $((loss / 10000)) %" transfer "$bytes"
+		grew "$2: packets were reordered" link_reordered
+		grew "$2: packets were lost, $((loss / 10000)) %" link_lost
 	done
 	both loss 0
 	both reorder 0
 	both split 0
 	both coalesce 0
-done
+}
 
 # ended DESCRIPTION PID: with success; what start_bg started cannot be waited for in
 # a subshell
@@ -43,30 +49,6 @@ ended() {
 	rc=$?
 	ktap_is "$1" $rc 0
 }
-
-switch_engines() {
-	local i f
-
-	for ((i = 0; i < 6; i++)); do
-		for f in tx-crc rx-crc rx-demux tx-contig tx-sg rx-place; do
-			flag "iwarp-$f" off
-			sleep 0.05
-			flag "iwarp-$f" on
-		done
-	done
-}
-
-for p in $PROFILES; do
-	attr profile "$p"
-	serve
-	start_bg a sdp-run xfer -h "$SERVER" -p "$port" -n 6000000 -d 6000000 -t 100
-	client=$BG_PID
-	sleep 0.3
-	switch_engines
-	ended "$p: engines switched under load" "$client"
-	stop_bg "$SERVER_PID"
-done
-attr profile hybrid
 
 beyond() { [ "$(stat_of a "$1")" -gt "$2" ]; }
 qps() { find /sys/class/infiniband/rd[ab]/hybrid/qp/ -mindepth 1 -maxdepth 1 -type d; }
@@ -94,20 +76,85 @@ quick() {
 }
 
 # The link goes down in the middle and comes up again
-for p in $PROFILES; do
-	attr profile "$p"
-	counter=tx_engine_crc_filled
-	[ "$p" != host ] || counter=tx_engine_packets
+down() {
+	local counter=tx_engine_crc_filled
+
+	attr profile "$1"
+	[ "$1" != host ] || counter=tx_engine_packets
 	snapshot
 	slow 2000000
 	wait_for 30 beyond $counter $(($(was $counter) + 100))
 	in_a ip link set va down
-	ktap_check "$p: down in the middle" running
+	ktap_check "$2: down in the middle" running
 	snapshot
 	in_a ip link set va up
-	quick "$p: up again, and the data arrive"
-	grew "$p: the NIC goes on" $counter
+	quick "$2: up again, and the data arrive"
+	grew "$2: the NIC goes on" $counter
+}
+
+more_hyb() { [ "$(hyb_of "$1")" -gt "$2" ]; }
+
+# rests COUNTER: the NIC does not do that, while packets pass
+rests() {
+	local before packets
+
+	before=$(stat_of a "$1")
+	packets=$(stat_of a "$2")
+	wait_for 5 beyond "$2" $((packets + 20))
+	[ "$(stat_of a "$1")" = "$before" ]
+}
+
+# engine FLAG NAME COUNTER OF [OURS]: without it COUNTER of the NIC stands still, while
+# OF shows that packets pass, and OURS of the driver goes on; with it COUNTER goes on
+engine() {
+	local ours
+
+	[ -z "$5" ] || ours=$(hyb_of "$5")
+	flag "iwarp-$1" off
+	ktap_check "$2, $1 off: the NIC does nothing" wait_for 20 rests "$3" "$4"
+	[ -z "$5" ] || ktap_check "$2, $1 off: software does it" wait_for 20 more_hyb "$5" "$ours"
+	flag "iwarp-$1" on
+	ktap_check "$2, $1 on: the NIC does it again" wait_for 20 beyond "$3" "$(stat_of a "$3")"
+}
+
+# Engines are switched in the middle
+switching() {
+	local f
+
+	attr profile "$1"
+	slow 20000000
+	case $1 in
+	host)
+		for f in tx-crc rx-crc rx-demux tx-contig tx-sg rx-place; do
+			flag "iwarp-$f" off
+			ktap_check "$2, $f off: packets pass" wait_for 20 rests \
+				tx_engine_crc_filled tx_engine_packets
+			flag "iwarp-$f" on
+		done
+		;;
+	*)
+		engine tx-crc "$2" tx_engine_crc_filled tx_engine_packets tx_crc_bytes
+		engine rx-crc "$2" rx_engine_verdicts rx_engine_packets rx_crc_bytes
+		engine rx-demux "$2" rx_engine_steered_conn rx_engine_packets
+		;;
+	esac
+	case $1 in
+	offload-contig) engine tx-contig "$2" tx_engine_contig_fpdus tx_engine_packets ;;
+	offload-sg) engine tx-sg "$2" tx_engine_dma_marker_ops tx_engine_packets ;;
+	esac
+	ktap_check "$2: engines were switched in the middle" running
+	quick "$2: and the data arrive"
+}
+
+for link in enhanced basic; do
+	stack_link $link
+	for p in $PROFILES; do
+		lossy "$p" "$p, $link"
+		switching "$p" "$p, $link"
+		down "$p" "$p, $link"
+	done
 done
+stack_link enhanced
 
 # CRCs, gaps and markers by the NIC; CRCs and copies by the host: of side a
 counts() {
