@@ -11,7 +11,7 @@
 . "$(dirname "$0")/../lib/lib.sh"
 # shellcheck source=selftests/lib/stack.sh
 . "$(dirname "$0")/../lib/stack.sh"
-need sdp-append sdpstat rdma
+need sdp-append sdpstat rdma socat python3
 
 COUNT=$(scaled 10000)
 # A tenth of the sends would leave at once, while the window is open, if nothing
@@ -36,7 +36,7 @@ sent_or_full() {
 run() {
 	local reader reader_log
 
-	PORT=$((PORT + 1)) OCTETS=0 MSGS=0 APPENDED=0 SAVED=0
+	PORT=$((PORT + 1)) OCTETS=0 MSGS=0 APPENDED=0 JOINED=0 SAVED=0
 	WIRE=0 FPDUS=0 ALL=0
 	rm -f $FIFO
 	mkfifo $FIFO
@@ -55,8 +55,8 @@ run() {
 	wait "$reader" || { KTAP_OUT=$(cat "$reader_log"); return 1; }
 	counters_take after
 	read -r OCTETS _ < "$reader_log"
-	{ read -r MSGS; read -r APPENDED; read -r SAVED; read -r WIRE; read -r FPDUS; read -r ALL; } \
-		< <(counters_diff b before after sdp_tx_data_msgs hyb_tx_appended \
+	{ read -r MSGS; read -r APPENDED; read -r JOINED; read -r SAVED; read -r WIRE; read -r FPDUS; read -r ALL; } \
+		< <(counters_diff b before after sdp_tx_data_msgs hyb_tx_appended hyb_tx_appended_bytes \
 			hyb_tx_saved_bytes hyb_tx_bytes hyb_tx_fpdus sdp_tx_msgs)
 }
 
@@ -72,13 +72,81 @@ appended() {
 	ktap_check "$desc: $MSGS messages, at most 1/20" test "$MSGS" -le $((COUNT / 20))
 	ktap_check "$desc: $APPENDED joined a message, $SAVED header octets saved" \
 		test "$APPENDED" -ge $((COUNT - COUNT / 20)) -a "$SAVED" -ge $((APPENDED * 16))
+	ktap_is "$desc: with their octets" "$JOINED" $((APPENDED * $1))
 	# 16 of SDP for a message; 24, and PAD, for an FPDU; markers of 4 every 512
 	ktap_check "$desc: all but $((WIRE - OCTETS)) octets on the wire are payload" \
 		test $((WIRE - OCTETS)) -le $((16 * ALL + 27 * FPDUS + 4 * (WIRE / 512 + 1)))
 }
 
+# A program that sends an octet when it is told to, and says how many have not left when
+# send() returns
+cat >/run/alone.py <<'END'
+import fcntl, socket, struct, sys
+SIOCOUTQNSD = 0x894B
+s = socket.create_connection((sys.argv[1], int(sys.argv[2])))
+s.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, int(sys.argv[3]))
+s.send(b"x")
+s.recv(1)
+print("ready", flush=True)
+for line in sys.stdin:
+    s.send(b"x")
+    left = struct.unpack("i", fcntl.ioctl(s, SIOCOUTQNSD, struct.pack("i", -1)))
+    print("message", line.strip(), *left, flush=True)
+END
+
+# acked: nothing of a is under way to b
+acked() { ! in_a ss -tin state established dst 10.0.0.2 | grep -q unacked; }
+
+sent() {
+	echo "$(sdp_counter a tx_data_msgs) $(cat /sys/class/infiniband/rda/ports/1/hw_counters/tx_fpdus)"
+}
+
+# alone LINK NODELAY: no acknowledgment comes, so whoever waited for one, or for more to
+# send, would have something left when send() returns. No timer of TCP runs out meanwhile.
+alone() {
+	local name="$1, nodelay $2" server client log i before
+
+	stack_link "$1"
+	PORT=$((PORT + 1))
+	start_bg b timeout 100 sdp-run socat -b 1 TCP-LISTEN:$PORT,bind=10.0.0.2 PIPE
+	server=$BG_PID
+	wait_port b $PORT
+	rm -f $FIFO
+	mkfifo $FIFO
+	start_bg a sh -c "exec timeout 100 sdp-run python3 /run/alone.py 10.0.0.2 $PORT $2 <$FIFO"
+	client=$BG_PID log=$BG_LOG
+	exec 7>$FIFO
+	if wait_for 30 said ready "$log" && wait_for 20 acked; then
+		tc -n b qdisc add dev vb root netem loss 100%
+		for i in 1 2 3 4; do
+			before=$(sent)
+			echo $i >&7
+			wait_for 20 said "message $i" "$log"
+			ktap_is "$name: message $i has left when send() returns" \
+				"$(grep "message $i" "$log")" "message $i 0"
+			ktap_is "$name: message $i is one, in an FPDU" "$(sent)" \
+				"$((${before% *} + 1)) $((${before#* } + 1))"
+		done
+		ktap_check_fails "$name: none is acknowledged" acked
+		tc -n b qdisc del dev vb root
+	else
+		ktap_fail "$name: connection" "$(cat "$log")"
+	fi
+	exec 7>&-
+	stop_bg "$client"
+	stop_bg "$server"
+}
+
 net_up
 dev_up hybrid hybrid || ktap_skip_all "no RDMA device"
+if [ -z "${PROFILES-}" ]; then
+	ip -n a route replace 10.0.0.0/24 dev va src 10.0.0.1 rto_min 100s
+	for link in enhanced basic; do
+		alone $link 0
+		alone $link 1
+	done
+	ip -n a route replace 10.0.0.0/24 dev va src 10.0.0.1
+fi
 stack_link enhanced
 for profile in ${PROFILES:-host}; do
 	stack_profile "$profile"
@@ -100,6 +168,7 @@ COUNT=400
 run 64 -e
 ktap_is "MSG_EOR: all octets arrive" "$OCTETS" $((COUNT * 64))
 ktap_is "MSG_EOR: each send is a message" "$MSGS" $COUNT
+ktap_is "MSG_EOR: nothing joins one" "$APPENDED $JOINED" "0 0"
 ktap_check "MSG_EOR: all $COUNT found a place while the reader slept" test "$SENT" -eq 1
 COUNT=1500
 run 64 -e
