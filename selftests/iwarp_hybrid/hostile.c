@@ -440,6 +440,8 @@ static bool run_suite(const char *suite)
 		sdp_shared = true;
 		sdp_silent = true;
 		run(fpdu_attacks, fpdu_attack_count, true);
+		sdp_silent = false;
+		run(bulk_attacks, bulk_attack_count, true);
 	} else if (!strcmp(suite, "ack")) {
 		opt.sdp = true;
 		run(ack_attacks, ack_attack_count, false);

@@ -74,6 +74,8 @@ extern const struct attack verbs_attacks[];
 extern const struct attack talk_attacks[];
 extern const unsigned int talk_attack_count;
 extern const unsigned int verbs_attack_count;
+extern const struct attack bulk_attacks[];
+extern const unsigned int bulk_attack_count;
 extern const struct attack shared_attacks[];
 extern const unsigned int shared_attack_count;
 /* payload by rings; those that tell of theirs, and those that do not yet */

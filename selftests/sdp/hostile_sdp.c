@@ -5,6 +5,8 @@
  * the flags, len the octets behind the BSDH, msn added to MSeq, mo added to
  * MSeqAck, qn the credits announced, to added to the length field.
  */
+#include <netinet/in.h>
+#include <netinet/tcp.h>
 #include <poll.h>
 #include <stdio.h>
 #include <string.h>
@@ -654,6 +656,86 @@ static enum peer_end pieces(struct peer *p, const struct target_memory *m,
 	return END_NONE;
 }
 
+/* Octets of the FPDU at @pos with a ULPDU of @len octets */
+static size_t fpdu_len(uint64_t pos, uint32_t ivl, size_t len)
+{
+	size_t words = (2 + len + 3) / 4, i;
+	uint64_t at = pos;
+
+	/* a marker may be in front of each word, and of the CRC */
+	for (i = 0; i <= words; i++)
+		at += ivl && at % ivl == 0 ? 8 : 4;
+	return at - pos;
+}
+
+#define BULK_SEGMENTS 12
+#define BULK_LAST 100
+
+/*
+ * Payload of the segments of a long message whose FPDUs fill the segments of TCP;
+ * the last is short. Returns the sum.
+ */
+static uint32_t bulk_plan(const struct peer *p, uint32_t n[BULK_SEGMENTS])
+{
+	socklen_t size = sizeof(int);
+	uint64_t pos = p->tx_pos;
+	uint32_t i, sum = 0;
+	int mss = 0, len;
+
+	getsockopt(p->fd, IPPROTO_TCP, TCP_MAXSEG, &mss, &size);
+	for (i = 0; i < BULK_SEGMENTS; i++) {
+		len = (mss & ~3) - 6;
+		while (fpdu_len(pos, p->tx_ivl, len) > (size_t)mss)
+			len -= 4;
+		if (i == BULK_SEGMENTS - 1)
+			len = 18 + BULK_LAST;
+		pos += fpdu_len(pos, p->tx_ivl, len);
+		n[i] = len - 18;
+		sum += n[i];
+	}
+	return sum;
+}
+
+/*
+ * It is sent in one go: a NIC that cuts it makes a packet of each FPDU, and they are
+ * put together again on their way up. One in the middle has a mistake: qn in its
+ * markers, inval in its CRC.
+ */
+static enum peer_end bulk(struct peer *p, const struct target_memory *m,
+			  const struct attack *a)
+{
+	struct fpdu_options opt = {
+		.length = -1,
+		.mark = a->qn,
+		.bad_crc = a->inval,
+	};
+	uint32_t n[BULK_SEGMENTS], total = bulk_plan(p, n), mo = 0, i;
+	unsigned int ddp = DDP_UNTAGGED & ~DDP_NOT_LAST;
+	int cork = 1;
+
+	(void)m;
+	setsockopt(p->fd, IPPROTO_TCP, TCP_CORK, &cork, sizeof(cork));
+	for (i = 0; i < BULK_SEGMENTS; mo += n[i++]) {
+		if (i == BULK_SEGMENTS - 1)
+			ddp = DDP_UNTAGGED;
+		ulpdu_untagged(msg, ddp, OP_SEND, 0, 0, p->msn, mo, NULL, 0);
+		memset(msg + 18, 'p', n[i]);
+		if (!i) {
+			memset(msg + 18, 0, BSDH);
+			msg[18] = 0xff;
+			put_be32(msg + 18 + 4, total);
+			put_be32(msg + 18 + 8, p->mseq++);
+			put_be32(msg + 18 + 12, p->mseq_ack);
+		}
+		peer_send_fpdu(p, msg, 18 + n[i],
+			       i == BULK_SEGMENTS / 2 ? &opt : NULL);
+	}
+	p->msn++;
+	cork = 0;
+	setsockopt(p->fd, IPPROTO_TCP, TCP_CORK, &cork, sizeof(cork));
+	return END_NONE;
+}
+
 static enum peer_end pieces_answered(struct peer *p,
 				     const struct target_memory *m,
 				     const struct attack *a)
@@ -687,6 +769,17 @@ static enum peer_end talk(struct peer *p, const struct target_memory *m,
 /* clang-format off */
 const struct attack talk_attacks[] = {
 	CASE("SDP: messages all the time", NULL, ENDS(E_CLOSED), talk),
+};
+
+/* of a shared link, below SDP */
+const struct attack bulk_attacks[] = {
+	CASE("SDP: full segments", NULL, ENDS(E_ALIVE), bulk),
+	CASE("SDP: full segments, bad CRC", "err_crc", ENDS(E_TERM(2, 0, 2)),
+	     bulk, .inval = 1),
+	CASE("SDP: full segments, markers point elsewhere", "err_marker",
+	     ENDS(E_TERM(2, 0, 3)), bulk, .qn = MARK_ELSEWHERE),
+	CASE("SDP: full segments, markers point to nothing", "err_marker",
+	     ENDS(E_TERM(2, 0, 3)), bulk, .qn = MARK_ZERO),
 };
 
 const struct attack verbs_attacks[] = {
@@ -729,6 +822,7 @@ const struct attack shared_attacks[] = {
 /* clang-format on */
 
 const unsigned int talk_attack_count = COUNT(talk_attacks);
+const unsigned int bulk_attack_count = COUNT(bulk_attacks);
 const unsigned int verbs_attack_count = COUNT(verbs_attacks);
 const unsigned int shared_attack_count = COUNT(shared_attacks);
 
