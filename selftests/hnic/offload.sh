@@ -15,7 +15,11 @@ profile() {
 	ktap_check "profile $1, MTU $NET_MTU" transfer "$2"
 	same "$1: no bad CRC" rx_engine_crc_bad
 	case $1 in
-	host) same "host: nothing filled in" tx_engine_crc_filled ;;
+	host)
+		same "host: nothing filled in" tx_engine_crc_filled
+		same "host: no verdict" rx_engine_verdicts
+		same "host: not steered" rx_engine_steered_conn
+		;;
 	*)
 		grew "$1: CRCs filled in" tx_engine_crc_filled
 		grew "$1: verdicts" rx_engine_verdicts
@@ -33,6 +37,24 @@ bytes=$(scaled 200000 50000)
 for p in $PROFILES; do
 	profile "$p" "$bytes"
 done
+
+# Each by itself
+attr profile hybrid
+attr demux host
+snapshot
+ktap_check "CRCs by the NIC, which does not steer" transfer "$bytes"
+grew "CRCs filled in" tx_engine_crc_filled
+grew "verdicts" rx_engine_verdicts
+same "not steered by the connection" rx_engine_steered_conn
+same "nor by a filter" rx_engine_steered_ntuple
+attr crc host
+attr demux nic
+snapshot
+ktap_check "the NIC steers, and does no CRCs" transfer "$bytes"
+same "nothing filled in" tx_engine_crc_filled
+same "no verdict" rx_engine_verdicts
+grew "steered by the connection" rx_engine_steered_conn
+attr crc nic
 
 # No CRC at all, and the NIC's markers
 attr crc 0
