@@ -128,10 +128,39 @@ static void test_body(void)
 	}
 }
 
+static void check_head(uint64_t pos, uint32_t head, uint32_t ivl)
+{
+	uint32_t off = mpa_body_off(pos, 0, ivl), lead = ~0u, run = ~0u;
+	uint64_t behind = pos + off + head;
+	bool whole = mpa_body_off(pos, head - 1, ivl) == off + head - 1 &&
+		     !(ivl && behind % ivl == 0);
+
+	CHECK_EQ(mpa_head_place(pos, head, ivl, &lead, &run), whole);
+	if (!whole)
+		return;
+	CHECK_EQ(lead, off);
+	CHECK_EQ(run, mpa_body_run(pos, head, ivl));
+}
+
+/* Where a header is that no marker is in, nor right behind */
+static void test_head(void)
+{
+	static const uint32_t ivls[] = { 0, 64, 256, 512, 4096 };
+	static const uint32_t heads[] = { 16, 18, 20, 36 };
+	uint32_t i, h;
+	uint64_t pos;
+
+	for (i = 0; i < ARRAY_LEN(ivls); i++)
+		for (h = 0; h < ARRAY_LEN(heads); h++)
+			for (pos = 0; pos < 3 * 4096; pos += 4)
+				check_head(pos, heads[h], ivls[i]);
+}
+
 static const struct unit_test tests[] = {
 	{ "every place and length", test_places },
 	{ "FPDUs that fill their place", test_full },
 	{ "places of octets", test_body },
+	{ "headers without a marker", test_head },
 	{ "random streams", test_random },
 	{ "streams for the other parser", test_other_parser },
 };
