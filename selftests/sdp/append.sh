@@ -72,7 +72,9 @@ appended() {
 	ktap_check "$desc: $MSGS messages, at most 1/20" test "$MSGS" -le $((COUNT / 20))
 	ktap_check "$desc: $APPENDED joined a message, $SAVED header octets saved" \
 		test "$APPENDED" -ge $((COUNT - COUNT / 20)) -a "$SAVED" -ge $((APPENDED * 16))
-	ktap_is "$desc: with their octets" "$JOINED" $((APPENDED * $1))
+	# the last one to join a message may have found room for a part only
+	ktap_check "$desc: with $JOINED octets" test "$JOINED" -le $((APPENDED * $1)) \
+		-a "$JOINED" -ge $(((APPENDED - MSGS) * $1))
 	# 16 of SDP for a message; 24, and PAD, for an FPDU; markers of 4 every 512
 	ktap_check "$desc: all but $((WIRE - OCTETS)) octets on the wire are payload" \
 		test $((WIRE - OCTETS)) -le $((16 * ALL + 27 * FPDUS + 4 * (WIRE / 512 + 1)))
