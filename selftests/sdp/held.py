@@ -265,6 +265,37 @@ def case_absent_recv():
     absent(LIBC.recv)
 
 
+def die_sending(pages):
+    """A program of its own that waits for ever within send(), these pages in front"""
+    size = pages * mmap.PAGESIZE
+    with socket.create_connection(("10.0.0.2", PORT)) as sock, \
+            Absent(size + mmap.PAGESIZE, size) as memory:
+        memory.map[:size] = b"x" * size
+        memory.use(LIBC.send, sock, 0)
+
+
+def case_killed_send():
+    """A program is killed in the middle of its send(), which waits for memory: the peer has
+    what is in front of that, and the end"""
+    pages, data = 8, b""
+    with listener() as lsn:
+        before = counter("tx_faults")
+        child = os.fork()
+        if not child:
+            try:
+                die_sending(pages)
+            finally:
+                os._exit(0)
+        with lsn.accept()[0] as peer:
+            wait("it waits for memory", lambda: counter("tx_faults") > before)
+            os.kill(child, signal.SIGKILL)
+            expect("what it died of", os.waitpid(child, 0)[1], signal.SIGKILL)
+            peer.settimeout(PATIENCE)
+            while part := peer.recv(1 << 20):
+                data += part
+        expect("octets", data, b"x" * pages * mmap.PAGESIZE)
+
+
 def moved(call, flags):
     """A call waits for memory, and another thread gives the socket another connection: the
     call is at the first one, ends with what it had there, and the other does not see it"""
