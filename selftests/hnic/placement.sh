@@ -60,6 +60,35 @@ zero_copy() {
 	set_both net.sdp.zcopy_pipelined=0
 }
 
+# referred PLACEMENT LEAST MOST: nothing is copied of what is written, and so much in a
+# hundred of all octets when they are received. What readers do not wait for in time is
+# read, and that is copied to be sent.
+referred() {
+	local octets=16777216 size=1048576 sent refs read
+
+	attr placement "$1"
+	mark b
+	sent=$(hyb a tx_copy_bytes) refs=$(hyb a tx_ref_bytes)
+	large "Writes by reference, placed by the $1" $octets
+	sent=$(($(hyb a tx_copy_bytes) - sent)) refs=$(($(hyb a tx_ref_bytes) - refs))
+	read=$(eval "$(risen)"; echo $((octets - a_tx_zcopy_writes * size)))
+	ktap_check "$1: $refs octets are sent without a copy" test "$refs" -ge $size
+	ktap_check "$1: $sent are copied, of $read that are read" \
+		test "$sent" -le $((read + octets / 100))
+	ktap_check "$1: $(($(copied) * 100 / octets)) of 100 are copied to receive" \
+		test $(($(copied) * 100 / octets)) -ge "$2" -a $(($(copied) * 100 / octets)) -le "$3"
+}
+
+# The path without copies: none to send, and one to receive, or none if the NIC places
+no_copies() {
+	attr tx_payload reference
+	set_both net.sdp.zcopy_pipelined=1
+	referred host 99 101
+	referred nic 0 10
+	set_both net.sdp.zcopy_pipelined=0
+	attr tx_payload copy
+}
+
 switches() {
 	attr placement host
 	mark b
@@ -195,6 +224,7 @@ attr placement nic
 rules "no markers"
 setup
 zero_copy
+no_copies
 switches
 toggled
 links
