@@ -583,6 +583,13 @@ static ssize_t crc_driver_show(struct device *d, struct device_attribute *attr,
 }
 static DEVICE_ATTR_RO(crc_driver);
 
+static ssize_t offload_show(struct device *d, struct device_attribute *attr,
+			    char *buf)
+{
+	return hyb_off_dev_show(hyb_attr_dev(d)->netdev, buf);
+}
+static DEVICE_ATTR_RO(offload);
+
 static struct attribute *hyb_attrs[] = {
 	&dev_attr_crc.attr,
 	&dev_attr_crc_driver.attr,
@@ -591,6 +598,7 @@ static struct attribute *hyb_attrs[] = {
 	&dev_attr_marker_placement.attr,
 	&dev_attr_markers.attr,
 	&dev_attr_mpa_rev.attr,
+	&dev_attr_offload.attr,
 	&dev_attr_ooo.attr,
 	&dev_attr_placement.attr,
 	&dev_attr_profile.attr,

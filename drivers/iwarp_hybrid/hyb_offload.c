@@ -777,6 +777,29 @@ int hyb_off_show(struct hyb_qp *qp, char *buf)
 	return n;
 }
 
+int hyb_off_dev_show(struct net_device *netdev, char *buf)
+{
+	const struct iwarp_offload_ops *ops = iwarp_offload_get(netdev);
+	struct iwarp_offload_caps caps = {};
+	const char *state;
+	int i, n = 0;
+
+	if (!ops)
+		return sysfs_emit(buf, "none\n");
+	ops->caps(netdev, &caps);
+	iwarp_offload_put(netdev);
+	for (i = 0; i < IWARP_OFFLOAD_FEATURES; i++) {
+		state = !(caps.supported & BIT(i)) ? "absent" :
+			caps.enabled & BIT(i) ? "on" : "off";
+		n += sysfs_emit_at(buf, n, "%s: %s\n", hyb_off_names[i], state);
+	}
+	n += sysfs_emit_at(buf, n, "max_conns: %u\n", caps.max_conns);
+	n += sysfs_emit_at(buf, n, "max_frags: %u\n", caps.max_frags);
+	n += sysfs_emit_at(buf, n, "max_fpdu: %u\n", caps.max_fpdu);
+	n += sysfs_emit_at(buf, n, "max_bufs: %u\n", caps.max_bufs);
+	return n;
+}
+
 /* --------------------------------------------------------------- module */
 
 /**

@@ -144,6 +144,16 @@ void hyb_off_lied(struct hyb_qp *qp);
  */
 int hyb_off_show(struct hyb_qp *qp, char *buf);
 
+/**
+ * hyb_off_dev_show - engines of a net device, and their limits
+ * @netdev: device
+ * @buf: a page
+ *
+ * Context: process.
+ * Return: octets written.
+ */
+int hyb_off_dev_show(struct net_device *netdev, char *buf);
+
 /* Engines that are switched on at a net device, BIT(IWARP_OFFLOAD_*) */
 u32 hyb_off_dev_nic(struct net_device *netdev);
 
@@ -207,6 +217,12 @@ static inline void hyb_off_answer(struct hyb_qp *qp, u32 seq, u64 pos) { }
 static inline void hyb_off_lied(struct hyb_qp *qp) { }
 static inline int hyb_off_show(struct hyb_qp *qp, char *buf) { return 0; }
 static inline u32 hyb_off_dev_nic(struct net_device *netdev) { return 0; }
+
+static inline int hyb_off_dev_show(struct net_device *netdev, char *buf)
+{
+	return sysfs_emit(buf, "none\n");
+}
+
 
 static inline void hyb_off_place(struct hyb_qp *qp, struct hyb_mem *mem,
 				 u32 stag, u64 to, u64 len,

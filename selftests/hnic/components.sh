@@ -81,6 +81,18 @@ EVENTS=/tmp/events
 start_bg b hyb-target -h "$SERVER" -p 7900
 wait_for 20 said listening
 
+# what the NIC has, and how much
+offers() { xargs <"$ATTR/offload"; }
+ENGINES="tx-crc: on rx-crc: on rx-demux: on tx-contig: on tx-sg: on rx-place: on"
+LIMITS="max_frags: 17 max_fpdu: 9600 max_bufs: 256"
+ktap_is "engines and limits" "$(offers)" "$ENGINES max_conns: 1024 $LIMITS"
+engine tx-sg off
+knob a max_conns 7
+ktap_is "an engine is off, the table is short" "$(offers)" \
+	"${ENGINES/tx-sg: on/tx-sg: off} max_conns: 7 $LIMITS"
+engine tx-sg on
+knob a max_conns 1024
+
 # what each profile comes to, for new queue pairs and for one that is connected
 connect
 for p in "host host host host" "assisted nic nic host" "offload-contig nic nic nic" \

@@ -103,6 +103,7 @@ check_nonsense() {
 component() { awk -v c="$2" '$1 == c { print $2 }' "$1"; }
 
 check_components() {
+	ktap_is "a net device without engines" "$(cat $ATTR/offload)" none
 	ktap_is "CRC without engines" "$(component $ATTR/components crc)" host
 	put $ATTR/markers off
 	ktap_is "markers that are off" \
