@@ -426,6 +426,17 @@ static void hyb_upcall_private(struct hyb_cep *cep, struct iw_cm_event *event)
 }
 
 /*
+ * What was agreed upon. In all events the RDMA CM takes "ird" for what the peer
+ * responds to, that is the Reads which this side may have under way.
+ */
+static void hyb_upcall_depth(const struct hyb_cep *cep,
+			     struct iw_cm_event *event)
+{
+	event->ird = cep->lim.ord;
+	event->ord = cep->lim.ird;
+}
+
+/*
  * Answer of the peer, or that there is none. The cm_id is kept on success: false
  * if it is not. The IW CM copies private data, and without memory for that takes
  * the event as not reported; a failure without any it always takes. It has to
@@ -436,10 +447,9 @@ static bool hyb_upcall_reply(struct hyb_cep *cep, int status, bool pdata)
 	struct iw_cm_event event = {
 		.event = IW_CM_EVENT_CONNECT_REPLY,
 		.status = status,
-		.ird = cep->lim.ird,
-		.ord = cep->lim.ord,
 	};
 
+	hyb_upcall_depth(cep, &event);
 	if (cep->sock)
 		hyb_sockname(cep->sock, &event.local_addr, &event.remote_addr);
 	if (pdata)
@@ -458,12 +468,9 @@ static bool hyb_upcall_reply(struct hyb_cep *cep, int status, bool pdata)
 
 static void hyb_upcall_established(struct hyb_cep *cep)
 {
-	struct iw_cm_event event = {
-		.event = IW_CM_EVENT_ESTABLISHED,
-		.ird = cep->lim.ird,
-		.ord = cep->lim.ord,
-	};
+	struct iw_cm_event event = { .event = IW_CM_EVENT_ESTABLISHED };
 
+	hyb_upcall_depth(cep, &event);
 	cep->id->event_handler(cep->id, &event);
 }
 

@@ -2,7 +2,8 @@
 # SPDX-License-Identifier: GPL-2.0
 # vm: timeout=300
 #
-# Verbs that only the kernel can ask for, by verbs_test.ko: immediate data and
+# Verbs that only the kernel can ask for, by verbs_test.ko: what both sides agree
+# upon when they connect, and that one may refuse; immediate data and
 # atomic operations of RFC 7306 between hybrid devices, over every way of placing
 # markers, and that posting them is refused when the peer is siw. Then the ways
 # in which a connection ends, also when the peer is not there any more; that queues
@@ -43,7 +44,12 @@ kt_load verbs_test || ktap_skip_all "no test module"
 
 devices hybrid hybrid hybrid
 connect
-vt private
+vt agree
+rejects=$(counter rda cm_rejects).$(counter rdb cm_rejects)
+vt reject
+ktap_is "a rejection is counted by both sides" \
+	"$(counter rda cm_rejects).$(counter rdb cm_rejects)" \
+	"$((${rejects%.*} + 1)).$((${rejects#*.} + 1))"
 vt imm
 vt atomic
 vt close

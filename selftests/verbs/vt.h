@@ -5,6 +5,7 @@
  * bottom:
  *
  *	vt_main.c	the tests by name
+ *	vt_agree.c	what both sides agree upon, or not
  *	vt_imm.c	immediate data
  *	vt_atomic.c	atomic operations
  *	vt_close.c	ends of connections
@@ -38,6 +39,12 @@ struct vt_wr {
 	u32 nr;			/* its place among the completions */
 };
 
+/* Reads and atomic operations that may be under way: own ones, the peer's */
+struct vt_reads {
+	u8 initiator;
+	u8 responder;
+};
+
 /* One end */
 struct vt_side {
 	struct rdma_cm_id *id;
@@ -59,6 +66,9 @@ struct vt_side {
 	bool closed_first;		/* before the event was dealt with */
 	u8 pdata[256];			/* that came with the peer's frame */
 	u32 pdata_len;
+	struct vt_reads asked;		/* by the peer, who connects */
+	struct vt_reads agreed;		/* at the end */
+	bool rejected;			/* by the peer's consumer */
 };
 
 /**
@@ -82,7 +92,9 @@ int vt_set_peer(const char *args);
 struct vt_conn *vt_up(bool use_srq, int access);
 struct vt_conn *vt_up_to(const char *args);
 void vt_down(struct vt_conn *c);
+struct vt_conn *vt_up_rejected(int *err);
 void vt_set_private(u8 len);
+void vt_set_reads(struct vt_reads a, struct vt_reads b);
 struct vt_wr *vt_recv(struct vt_side *s, u32 off, u32 len);
 struct vt_wr *vt_post(struct vt_side *s, struct ib_send_wr *wr, u32 off,
 		      u32 len);
@@ -99,7 +111,8 @@ void vt_resize_tests(void);
 void vt_flush_tests(void);
 void vt_stranger_tests(const char *args);
 int vt_fetch_test(const char *args);
-void vt_private_tests(void);
+void vt_agree_tests(void);
+void vt_reject_tests(void);
 void vt_flood_tests(bool receive);
 void vt_flood_end(void);
 void vt_reuse_tests(void);

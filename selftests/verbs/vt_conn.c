@@ -9,6 +9,7 @@
 #include <linux/mm.h>
 #include <linux/scatterlist.h>
 #include <linux/slab.h>
+#include <rdma/ib_cm.h>
 
 #include "vt.h"
 
@@ -16,6 +17,9 @@ static struct rdma_cm_id *vt_listener;
 static struct vt_conn *vt_expected;	/* whom the next request is for */
 static struct sockaddr_in vt_peer;
 static u8 vt_private = 64;		/* octets of private data */
+static bool vt_rejects;			/* the next request */
+static struct vt_reads vt_reads_a = { VT_READS, VT_READS };
+static struct vt_reads vt_reads_b = { VT_READS, VT_READS };
 
 /* ------------------------------------------------------------------ requests */
 
@@ -317,12 +321,27 @@ static void vt_keep_private(struct vt_side *s, const struct rdma_cm_event *ev)
 		memcpy(s->pdata, p->private_data, s->pdata_len);
 }
 
+static struct vt_reads vt_reads_of(const struct rdma_cm_event *event)
+{
+	return (struct vt_reads) {
+		.initiator = event->param.conn.initiator_depth,
+		.responder = event->param.conn.responder_resources,
+	};
+}
+
 static int vt_cm_event(struct rdma_cm_id *id, struct rdma_cm_event *event)
 {
 	struct vt_side *s = id->context;
+	u8 len;
 
 	switch (event->event) {
+	case RDMA_CM_EVENT_REJECTED:
+		s->rejected = rdma_consumer_reject_data(id, event, &len);
+		vt_keep_private(s, event);
+		kt_step_end(&s->step, event->status);
+		break;
 	case RDMA_CM_EVENT_ESTABLISHED:
+		s->agreed = vt_reads_of(event);
 		/* that of the listening side came with the request */
 		if (!s->pdata_len)
 			vt_keep_private(s, event);
@@ -344,7 +363,7 @@ static int vt_cm_event(struct rdma_cm_id *id, struct rdma_cm_event *event)
 	return 0;
 }
 
-static struct rdma_conn_param vt_param(u8 *pdata)
+static struct rdma_conn_param vt_param(u8 *pdata, const struct vt_reads *reads)
 {
 	int i;
 
@@ -353,8 +372,8 @@ static struct rdma_conn_param vt_param(u8 *pdata)
 	return (struct rdma_conn_param) {
 		.private_data = pdata,
 		.private_data_len = vt_private,
-		.responder_resources = VT_READS,
-		.initiator_depth = VT_READS,
+		.responder_resources = reads->responder,
+		.initiator_depth = reads->initiator,
 	};
 }
 
@@ -369,9 +388,22 @@ static int vt_accept(struct vt_conn *c, struct rdma_cm_id *id,
 	s->id = id;
 	id->context = s;
 	vt_keep_private(s, event);
-	param = vt_param(pdata);
+	s->asked = vt_reads_of(event);
+	param = vt_param(pdata, &vt_reads_b);
 	err = vt_make_qp(s, c->use_srq);
 	return err ?: rdma_accept(id, &param);
+}
+
+/* Return: an error, then the id goes; if not by rdma_reject(), without our data */
+static int vt_reject(struct rdma_cm_id *id)
+{
+	struct rdma_conn_param param;
+	u8 pdata[U8_MAX];
+
+	param = vt_param(pdata, &vt_reads_b);
+	rdma_reject(id, pdata, param.private_data_len,
+		    IB_CM_REJ_CONSUMER_DEFINED);
+	return -ECONNREFUSED;
 }
 
 static int vt_listen_event(struct rdma_cm_id *id, struct rdma_cm_event *event)
@@ -381,6 +413,8 @@ static int vt_listen_event(struct rdma_cm_id *id, struct rdma_cm_event *event)
 
 	if (event->event != RDMA_CM_EVENT_CONNECT_REQUEST)
 		return id->context ? vt_cm_event(id, event) : 0;
+	if (vt_rejects)
+		return vt_reject(id);
 	if (!c)
 		return -ECONNREFUSED;
 	vt_expected = NULL;
@@ -402,7 +436,7 @@ static int vt_dial(struct vt_side *s)
 	err = vt_make_qp(s, false);
 	if (err)
 		return err;
-	param = vt_param(pdata);
+	param = vt_param(pdata, &vt_reads_a);
 	return kt_step_wait(&s->step, rdma_connect(s->id, &param));
 }
 
@@ -431,7 +465,8 @@ struct vt_conn *vt_up(bool use_srq, int access)
 	if (!err)
 		msleep(50);
 	err = err ?: vt_register(&c->a, IB_ACCESS_LOCAL_WRITE |
-					IB_ACCESS_REMOTE_WRITE);
+					IB_ACCESS_REMOTE_WRITE |
+					IB_ACCESS_REMOTE_READ);
 	err = err ?: vt_hello(c);
 	err = err ?: vt_register(&c->b, access);
 out:
@@ -468,6 +503,39 @@ out:
 	if (c)
 		vt_down(c);
 	return NULL;
+}
+
+/**
+ * vt_up_rejected() - connect to who does not want it
+ * @err: what comes of it
+ *
+ * Return: the connection, of which there is one side, or NULL, which has been
+ * reported.
+ */
+struct vt_conn *vt_up_rejected(int *err)
+{
+	struct vt_conn *c = kvzalloc(sizeof(*c), GFP_KERNEL);
+
+	if (!c) {
+		kt_ok(false, "connect: no memory");
+		return NULL;
+	}
+	vt_side_init(&c->a);
+	vt_rejects = true;
+	*err = vt_dial(&c->a);
+	vt_rejects = false;
+	return c;
+}
+
+/**
+ * vt_set_reads() - choose how many Reads both sides ask for
+ * @a: who connects
+ * @b: who listens
+ */
+void vt_set_reads(struct vt_reads a, struct vt_reads b)
+{
+	vt_reads_a = a;
+	vt_reads_b = b;
 }
 
 /**

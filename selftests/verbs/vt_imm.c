@@ -247,30 +247,3 @@ void vt_stranger_tests(const char *args)
 	      vt_good(s, w, IB_WC_SEND), "both ways");
 	vt_down(c);
 }
-
-static bool vt_has_private(const struct vt_side *s, u32 len)
-{
-	int i;
-
-	for (i = 0; i < len; i++)
-		if (s->pdata[i] != (u8)(i ^ 0x5a))
-			return false;
-	return s->pdata_len == len;
-}
-
-/**
- * vt_private_tests() - as much private data as rdma_cm takes, both ways
- */
-void vt_private_tests(void)
-{
-	struct vt_conn *c;
-
-	vt_set_private(U8_MAX);
-	c = vt_up(false, VT_RIGHTS);
-	vt_set_private(64);
-	if (!c)
-		return;
-	kt_ok(vt_has_private(&c->b, U8_MAX), "255 octets with the Request");
-	kt_ok(vt_has_private(&c->a, U8_MAX), "255 octets with the Reply");
-	vt_down(c);
-}

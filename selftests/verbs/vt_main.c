@@ -11,7 +11,8 @@
  *	flush			requests are posted while a queue is flushed
  *	stranger a|b		that side's peer knows neither
  *	fetch ADDR PORT		an atomic operation, for a peer that is no test
- *	private			private data, as long as rdma_cm takes
+ *	agree			private data, as long as rdma_cm takes; Reads under way
+ *	reject			a connection that is not accepted
  *	flood			2 MB each for two without a receive
  *	drain			a receive for that, and the end
  *	reuse			buffers are used again before they are read
@@ -44,8 +45,10 @@ static int vt_run(const char *test, const char *args)
 		vt_stranger_tests(args);
 	else if (!strcmp(test, "fetch"))
 		return vt_fetch_test(args);
-	else if (!strcmp(test, "private"))
-		vt_private_tests();
+	else if (!strcmp(test, "agree"))
+		vt_agree_tests();
+	else if (!strcmp(test, "reject"))
+		vt_reject_tests();
 	else if (!strcmp(test, "flood") || !strcmp(test, "drain"))
 		vt_flood_tests(!strcmp(test, "drain"));
 	else if (!strcmp(test, "reuse"))
