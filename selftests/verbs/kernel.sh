@@ -3,13 +3,13 @@
 # vm: timeout=300
 #
 # Verbs that only the kernel can ask for, by verbs_test.ko: what both sides agree
-# upon when they connect, and that one may refuse; immediate data and
-# atomic operations of RFC 7306 between hybrid devices, over every way of placing
-# markers, and that posting them is refused when the peer is siw. Then the ways
-# in which a connection ends, also when the peer is not there any more; that queues
-# can get other sizes, and lose nothing when they are flushed; that much which waits is
-# not received in one go; and that memory which TCP had by reference may change when a
-# request is complete.
+# upon when they connect, and that one may refuse; immediate data and atomic
+# operations of RFC 7306 between hybrid devices, and keys that end behind what is
+# written by them, over every way of placing markers; that posting the former is
+# refused when the peer is siw. Then the ways in which a connection ends, also when the
+# peer is not there any more; that queues can get other sizes, and lose nothing when
+# they are flushed; that much which waits is not received in one go; and that memory
+# which TCP had by reference may change when a request is complete.
 
 # shellcheck source=selftests/lib/lib.sh
 . "$(dirname "$0")/../lib/lib.sh"
@@ -52,6 +52,11 @@ ktap_is "a rejection is counted by both sides" \
 	"$((${rejects%.*} + 1)).$((${rejects#*.} + 1))"
 vt imm
 vt atomic
+ended=$(counter rdb remote_invalidates).$(counter rda local_invalidates)
+vt inval
+ktap_is "keys that have ended, by the peer and by itself" \
+	"$(counter rdb remote_invalidates).$(counter rda local_invalidates)" \
+	"$((${ended%.*} + 21)).$((${ended#*.} + 20))"
 vt close
 vt resize
 vt flush
@@ -86,6 +91,7 @@ for NAME in host offload-sg offload-contig; do
 	done
 	vt imm
 	vt atomic
+	vt inval
 done
 for dev in rda rdb; do
 	echo off >/sys/class/infiniband/$dev/hybrid/markers

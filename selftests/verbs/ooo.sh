@@ -2,9 +2,10 @@
 # SPDX-License-Identifier: GPL-2.0
 # vm: long timeout=300
 #
-# Immediate data and atomic operations, by verbs_test.ko, while payload is placed
-# before its turn: over links that lose packets, change their order, cut and join
-# them. What is carried out in order is, and nothing is lost.
+# Immediate data, atomic operations and keys that end behind Writes, by
+# verbs_test.ko, while payload is placed before its turn: over links that lose
+# packets, change their order, cut and join them. What is carried out in order is, and
+# nothing is lost.
 
 # shellcheck source=selftests/lib/lib.sh
 . "$(dirname "$0")/../lib/lib.sh"
@@ -49,6 +50,7 @@ operations() {
 
 	kt_do a "$NAME" imm
 	kt_do a "$NAME" atomic
+	kt_do a "$NAME" inval
 	until have_all || [ $((tries--)) -eq 0 ]; do
 		kt_do a "$NAME, again" imm
 		kt_do a "$NAME, again" atomic

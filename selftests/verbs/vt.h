@@ -8,6 +8,7 @@
  *	vt_agree.c	what both sides agree upon, or not
  *	vt_imm.c	immediate data
  *	vt_atomic.c	atomic operations
+ *	vt_inval.c	keys that end
  *	vt_close.c	ends of connections
  *	vt_resize.c	queues that get other sizes
  *	vt_flush.c	what is posted while a queue is flushed
@@ -98,6 +99,7 @@ void vt_set_reads(struct vt_reads a, struct vt_reads b);
 struct vt_wr *vt_recv(struct vt_side *s, u32 off, u32 len);
 struct vt_wr *vt_post(struct vt_side *s, struct ib_send_wr *wr, u32 off,
 		      u32 len);
+int vt_reregister(struct vt_side *s, int access);
 bool vt_end(struct vt_side *s);
 bool vt_wait(struct vt_side *s, struct vt_wr *w);
 bool vt_good(struct vt_side *s, struct vt_wr *w, enum ib_wc_opcode opcode);
@@ -106,6 +108,7 @@ u64 vt_addr(const struct vt_side *s, u32 off);
 /* tests */
 void vt_imm_tests(void);
 void vt_atomic_tests(void);
+void vt_inval_tests(void);
 void vt_close_tests(void);
 void vt_resize_tests(void);
 void vt_flush_tests(void);

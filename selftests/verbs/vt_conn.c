@@ -251,14 +251,11 @@ static int vt_make_qp(struct vt_side *s, bool use_srq)
 }
 
 /* The region, by a request: the connection is up */
-static int vt_register(struct vt_side *s, int access)
+static int vt_register_mr(struct vt_side *s, int access)
 {
 	struct ib_reg_wr reg = { .wr.opcode = IB_WR_REG_MR };
 	struct scatterlist sg;
 
-	s->mr = ib_alloc_mr(s->pd, IB_MR_TYPE_MEM_REG, VT_BUF / PAGE_SIZE + 1);
-	if (IS_ERR(s->mr))
-		return PTR_ERR(s->mr);
 	sg_init_one(&sg, s->buf, VT_BUF);
 	if (ib_dma_map_sg(s->id->device, &sg, 1, DMA_BIDIRECTIONAL) != 1)
 		return -EIO;
@@ -268,6 +265,27 @@ static int vt_register(struct vt_side *s, int access)
 	reg.key = s->mr->rkey;
 	reg.access = access;
 	return vt_good(s, vt_post(s, &reg.wr, 0, 0), IB_WC_REG_MR) ? 0 : -EIO;
+}
+
+static int vt_register(struct vt_side *s, int access)
+{
+	s->mr = ib_alloc_mr(s->pd, IB_MR_TYPE_MEM_REG, VT_BUF / PAGE_SIZE + 1);
+	if (IS_ERR(s->mr))
+		return PTR_ERR(s->mr);
+	return vt_register_mr(s, access);
+}
+
+/**
+ * vt_reregister() - a new key for the region, whose old one has ended
+ * @s: side
+ * @access: rights
+ *
+ * Return: 0 or a negative errno.
+ */
+int vt_reregister(struct vt_side *s, int access)
+{
+	ib_update_fast_reg_key(s->mr, ib_inc_rkey(s->mr->rkey));
+	return vt_register_mr(s, access);
 }
 
 /* The side that listens may do nothing before the first message, RFC 5044 */

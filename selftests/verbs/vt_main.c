@@ -6,6 +6,7 @@
  *	peer ADDR PORT		where that is
  *	imm			immediate data
  *	atomic			atomic operations
+ *	inval			keys that end
  *	close			ends of connections
  *	resize			queues get other sizes
  *	flush			requests are posted while a queue is flushed
@@ -35,6 +36,8 @@ static int vt_run(const char *test, const char *args)
 		vt_imm_tests();
 	else if (!strcmp(test, "atomic"))
 		vt_atomic_tests();
+	else if (!strcmp(test, "inval"))
+		vt_inval_tests();
 	else if (!strcmp(test, "close"))
 		vt_close_tests();
 	else if (!strcmp(test, "resize"))
