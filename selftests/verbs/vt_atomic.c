@@ -161,7 +161,8 @@ static void vt_bad_posts(struct vt_conn *c)
 }
 
 /* What the peer refuses ends the connection, and changes nothing */
-static void vt_error(const char *what, int access, u32 to, u32 stag)
+static void vt_error(const char *what, int access, u32 to, u32 stag,
+		     enum ib_wc_status status)
 {
 	struct vt_conn *c = vt_up(false, access);
 	struct ib_atomic_wr wr = { .wr.opcode = IB_WR_ATOMIC_FETCH_AND_ADD };
@@ -174,8 +175,8 @@ static void vt_error(const char *what, int access, u32 to, u32 stag)
 	wr.rkey = c->b.mr->rkey ^ stag;
 	wr.compare_add = 1;
 	w = vt_post(&c->a, &wr.wr, 0, sizeof(u64));
-	kt_ok(!w->err && vt_wait(&c->a, w) && w->wc.status != IB_WC_SUCCESS,
-	      "%s: fails", what);
+	kt_ok(!w->err && vt_wait(&c->a, w) && w->wc.status == status,
+	      "%s: %s", what, ib_wc_status_msg(status));
 	kt_ok(!memchr_inv(c->b.buf, 0x66, VT_BUF), "%s: nothing changes", what);
 	kt_ok(vt_end(&c->a) && vt_end(&c->b), "%s: both ends hear", what);
 	kt_ok(test_bit(IB_EVENT_QP_FATAL, &c->a.qp_events) &&
@@ -205,10 +206,12 @@ void vt_atomic_tests(void)
 	vt_bad_posts(c);
 	vt_down(c);
 
-	vt_error("not aligned", VT_RIGHTS, VT_WORD + 4, 0);
-	vt_error("behind the end", VT_RIGHTS, VT_BUF, 0);
-	vt_error("another key", VT_RIGHTS, VT_WORD, 1);
-	vt_error("no right", VT_RIGHTS & ~IB_ACCESS_REMOTE_ATOMIC, VT_WORD, 0);
+	vt_error("not aligned", VT_RIGHTS, VT_WORD + 4, 0,
+		 IB_WC_REM_INV_REQ_ERR);
+	vt_error("behind the end", VT_RIGHTS, VT_BUF, 0, IB_WC_REM_ACCESS_ERR);
+	vt_error("another key", VT_RIGHTS, VT_WORD, 1, IB_WC_REM_ACCESS_ERR);
+	vt_error("no right", VT_RIGHTS & ~IB_ACCESS_REMOTE_ATOMIC, VT_WORD, 0,
+		 IB_WC_REM_ACCESS_ERR);
 }
 
 /**
