@@ -108,6 +108,24 @@ static void vt_abortive(void)
 	vt_down(c);
 }
 
+/* Nobody receives a message, and its sender goes: that does not last for ever */
+static void vt_unreceived(void)
+{
+	struct vt_conn *c = vt_up(false, VT_RIGHTS);
+	struct vt_wr *r;
+
+	if (!c)
+		return;
+	kt_ok(vt_good(&c->a, vt_message(&c->a, 100), IB_WC_SEND),
+	      "a message without a receive is sent");
+	rdma_disconnect(c->a.id);
+	kt_ok(vt_ended(c), "its sender goes: both ends hear of it");
+	r = vt_recv(&c->b, 0, 100);
+	kt_ok(vt_wait(&c->b, r) && r->wc.status == IB_WC_WR_FLUSH_ERR,
+	      "its sender goes: it is lost, a receive is flushed");
+	vt_down(c);
+}
+
 /* Return: did the consumer close before the event was over? */
 static bool vt_tell(void)
 {
@@ -150,5 +168,6 @@ void vt_close_tests(void)
 	vt_graceful();
 	vt_simultaneous();
 	vt_abortive();
+	vt_unreceived();
 	vt_told();
 }
