@@ -844,14 +844,48 @@ static unsigned int below(unsigned int n)
 	return (seed >> 8) % n;
 }
 
+#define MESSAGES 6 /* as many as there are receives for, and some left */
+
+/* Message number @i, to be echoed; returns its length */
+static size_t message(unsigned char *m, unsigned int i)
+{
+	size_t k, len = 2 + (97 * i + 30) % 190;
+
+	for (k = 0; k < len; k++)
+		m[k] = k * 5 + i;
+	m[0] = TARGET_ECHO;
+	return len;
+}
+
+/* All come back, in order */
+static void echoes(unsigned int n)
+{
+	unsigned char m[TARGET_MESSAGE];
+	const unsigned char *u;
+	size_t len, want;
+	unsigned int i;
+
+	for (i = 0; i < n; i++) {
+		want = message(m, i);
+		u = reply(&len, 10000);
+		check(u && len == 18 + want && !memcmp(u + 18, m, want),
+		      "an echo is missing, or not in order");
+	}
+}
+
 /* Any FPDUs, cut anywhere, in any order, some twice */
 static void shuffle(void)
 {
+	unsigned char m[TARGET_MESSAGE];
 	size_t cut[600], n, at, k, a, b;
+	unsigned int i, j, sent = 0;
 	uint32_t off = 0, len;
-	unsigned int i, j;
 
 	while (off < TARGET_REGION) {
+		if (sent < MESSAGES && !below(5)) {
+			add_send(m, message(m, sent));
+			sent++;
+		}
 		len = 1 + below(below(4) ? 60 : 900);
 		if (len > TARGET_REGION - off)
 			len = TARGET_REGION - off;
@@ -880,6 +914,7 @@ static void shuffle(void)
 	expect(ERR_CRC, 0);
 	expect(W_BAD, 0);
 	once();
+	echoes(sent);
 	compare(1);
 }
 
