@@ -27,13 +27,13 @@ takes() {
 	ktap_is "$1 is ${3:-$2}" "$(cat "$ATTR/$1")" "${3:-$2}"
 }
 
-# refuses FILE VALUE: with EINVAL, and nothing has changed
+# refuses FILE VALUE [DIRECTORY]: with EINVAL, and nothing has changed
 refuses() {
-	local before after
+	local before after dir=${3:-$ATTR}
 
-	before=$(cat "$ATTR/$1")
-	KTAP_OUT=$(put "$ATTR/$1" "$2" 2>&1)
-	after=$(cat "$ATTR/$1")
+	before=$(cat "$dir/$1")
+	KTAP_OUT=$(put "$dir/$1" "$2" 2>&1)
+	after=$(cat "$dir/$1")
 	if grep -q "Invalid argument" <<<"$KTAP_OUT" &&
 	   [ "$before" = "$after" ]; then
 		ktap_ok "$1 refuses '$2'"
@@ -79,15 +79,18 @@ check_values() {
 	takes profile hybrid
 }
 
+NONSENSE=("" x nowhere "host nic" -1 4294967297)
+
 check_nonsense() {
 	local file v
 
 	for file in profile crc demux marker_placement markers tx_payload \
-		    marker_interval mpa_rev verify; do
-		for v in "" x nowhere "host nic" -1 4294967297; do
+		    marker_interval mpa_rev ooo placement verify; do
+		for v in "${NONSENSE[@]}"; do
 			refuses "$file" "$v"
 		done
 	done
+	refuses placement inplace
 	for v in 0 3 255; do
 		refuses mpa_rev "$v"
 	done
@@ -159,6 +162,22 @@ one_qp() { [ "$(qp_dirs "$@" | wc -l)" = 1 ]; }
 
 no_qp() { [ -z "$(qp_dirs)" ]; }
 
+# check_qp_nonsense DIRECTORY: of a queue pair
+check_qp_nonsense() {
+	local file v
+
+	for file in profile crc demux marker_placement tx_payload; do
+		for v in "${NONSENSE[@]}" 0 1; do
+			refuses "$file" "$v" "$1"
+		done
+	done
+	refuses profile custom "$1"
+	refuses crc copy "$1"
+	refuses demux inplace "$1"
+	refuses marker_placement nic "$1"
+	refuses tx_payload sg "$1"
+}
+
 # A target in b that serves one connection after the other
 target_start() {
 	start_bg b hyb-target -h 10.0.0.2 -p 7900
@@ -180,7 +199,7 @@ check_qp() {
 	done
 	ktap_is "it has the profile of the device" \
 		"$(cat "$qp/profile")" hybrid
-	ktap_check_fails "and takes no nonsense" put "$qp/profile" nonsense
+	check_qp_nonsense "$qp"
 	ktap_check_fails "nor anything of anybody" \
 		setpriv --reuid 65534 --regid 65534 --clear-groups \
 		sh -c "echo host > $qp/profile"
