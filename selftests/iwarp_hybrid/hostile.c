@@ -2,10 +2,12 @@
 /*
  * hyb-hostile: a plain TCP program that speaks iWARP and breaks its rules.
  *
- *   hyb-hostile -h ADDRESS [-p PORT] [-s COMMAND] start|fpdu|ext|ends
+ *   hyb-hostile -h ADDRESS [-p PORT] [-s COMMAND] start|ready|fpdu|ext|ends
  *        attacks a listening hyb-target
  *   hyb-hostile -h ADDRESS [-p PORT] [-s COMMAND] fence
  *        the same with "hyb-target -g"
+ *   hyb-hostile -h ADDRESS [-p PORT] [-s COMMAND] refuse
+ *        the same with "hyb-target -r"
  *   hyb-hostile -h ADDRESS [-p PORT] [-s COMMAND] hello|credits|sdp|shared|ring|hold
  *        attacks a listening SDP socket, a server that echoes; on a shared
  *        link, with payload in rings, without credits in the last cases
@@ -19,6 +21,8 @@
  *        attacks below SDP on a shared link: those of fpdu that need no target
  *   hyb-hostile -h ADDRESS [-p PORT] [-s COMMAND] -x COMMAND reply
  *        listens itself; COMMAND makes a client connect to it
+ *   hyb-hostile -h ADDRESS [-p PORT] [-s COMMAND] -x COMMAND rtr
+ *        the same with "hyb-target -c -n 2"
  *   hyb-hostile -h ADDRESS [-p PORT] [-s COMMAND] -x COMMAND answer
  *        the same with a client that asks for an atomic operation
  *   hyb-hostile -h ADDRESS [-p PORT] [-s COMMAND] -x COMMAND ack|sdp|talk|...
@@ -370,6 +374,12 @@ static bool run_below(const char *suite)
 {
 	if (!strcmp(suite, "start")) {
 		run(start_attacks, start_attack_count, false);
+	} else if (!strcmp(suite, "ready")) {
+		run(ready_attacks, ready_attack_count, false);
+	} else if (!strcmp(suite, "refuse")) {
+		run(refuse_attacks, refuse_attack_count, false);
+	} else if (!strcmp(suite, "rtr")) {
+		run(rtr_attacks, rtr_attack_count, false);
 	} else if (!strcmp(suite, "fpdu")) {
 		run(fpdu_attacks, fpdu_attack_count, true);
 	} else if (!strcmp(suite, "ext")) {

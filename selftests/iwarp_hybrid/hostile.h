@@ -51,6 +51,11 @@ extern const unsigned int ext_attack_count;
 /* On the bare TCP connection, to a listener */
 extern const struct attack start_attacks[];
 extern const unsigned int start_attack_count;
+extern const struct attack ready_attacks[];
+extern const unsigned int ready_attack_count;
+/* The same, to one that rejects */
+extern const struct attack refuse_attacks[];
+extern const unsigned int refuse_attack_count;
 /* The same, to one that greets */
 extern const struct attack fence_attacks[];
 extern const unsigned int fence_attack_count;
@@ -60,6 +65,9 @@ extern const unsigned int answer_attack_count;
 /* On the bare TCP connection, to an initiator */
 extern const struct attack reply_attacks[];
 extern const unsigned int reply_attack_count;
+/* The same, to one that wants two messages back */
+extern const struct attack rtr_attacks[];
+extern const unsigned int rtr_attack_count;
 /* On the bare TCP connection, to an SDP listener */
 extern const struct attack hello_attacks[];
 extern const unsigned int hello_attack_count;

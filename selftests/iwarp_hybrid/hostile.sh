@@ -53,6 +53,9 @@ TARGET_LOG=$BG_LOG
 start_bg b hyb-target -g -h $SERVER -p 7902
 GREETER=$BG_PID
 wait_for 20 said listening || ktap_fail "the target that greets listens"
+start_bg b hyb-target -r -h $SERVER -p 7904
+REJECTER=$BG_PID
+wait_for 20 said listening || ktap_fail "the target that rejects listens"
 wait_for 20 said listening "$TARGET_LOG" ||
 	ktap_fail "the target listens" "$(cat "$TARGET_LOG")"
 healthy_start
@@ -80,6 +83,22 @@ for set in fpdu ext start ends reply fence answer; do
 	# what needs markers has its turn below
 	ktap_include <(grep -v '# SKIP' "$OUT/$set.tap")
 done
+# one NAME SET ARGUMENTS...: by itself, for others count the same mistakes
+one() {
+	local name=$1
+
+	shift
+	SETS=()
+	attacks "$@"
+	wait "${SETS[@]}"
+	ktap_diag "$name:"
+	ktap_include "$OUT/$1.tap"
+}
+
+one "first FPDUs" ready -h $SERVER -p 7900
+one "rejected" refuse -h $SERVER -p 7904
+one "ready to receive" rtr -h 10.0.0.1 -p 7905 \
+	-x "in-ns b hyb-target -c -n 2 -h 10.0.0.1 -p 7905"
 # again NAME ARGUMENTS...: attacks in full operation once more, none skipped
 again() {
 	local name=$1
@@ -108,10 +127,12 @@ again "rare markers, sequence numbers wrap" -i 16384 -w -o everywhere
 echo on > /sys/class/infiniband/rdb/hybrid/markers
 echo on > /sys/class/infiniband/rdb/hybrid/ooo
 again "placed before their turn"
+one "first FPDUs, markers, out of order" ready -h $SERVER -p 7900
 healthy_check
 
 stop_bg "$TARGET"
 stop_bg "$GREETER"
+stop_bg "$REJECTER"
 ktap_check "no queue pair is left" wait_for 60 no_queue_pairs
 ktap_check_fails "nothing is written without a right" \
 	grep "after the end" "$TARGET_LOG"

@@ -92,7 +92,7 @@ static bool says(struct peer *p, unsigned char what)
 /*
  * The target has something to say, and waits with it for our first FPDU (RFC 5044
  * section 7.1.2). If that is a Send which says no more than that, its program
- * hears nothing of it.
+ * hears nothing of it; of a Send instead of something else it does, and answers.
  */
 static enum peer_end fenced(struct peer *p, const struct target_memory *m,
 			    const struct attack *a)
@@ -113,6 +113,8 @@ static enum peer_end fenced(struct peer *p, const struct target_memory *m,
 	    (peer_recv_fpdu(p, 10000) != 1 || p->ulpdu[1] != OP_READ_RESP))
 		return END_NO_FRAME;
 	if (!says(p, TARGET_GREETING))
+		return END_NO_FRAME;
+	if (a->to && !says(p, a->to))
 		return END_NO_FRAME;
 	peer_send_message(p, "E", 1);
 	return says(p, TARGET_ECHO) ? END_NONE : END_NO_FRAME;
@@ -310,6 +312,9 @@ const struct attack fence_attacks[] = {
 	     fenced, .inval = 0x00040004, .mo = 0, .rdmap = OP_WRITE),
 	CASE("fence: ready to receive by Send", "doorbells", ENDS(E_ALIVE),
 	     fenced, .inval = 0xc0040004, .mo = 0xc0000000, .rdmap = OP_SEND),
+	CASE("fence: Send instead of Write", "doorbells", ENDS(E_ALIVE),
+	     fenced, .inval = 0x80048004, .mo = 0x80008000, .rdmap = OP_SEND,
+	     .to = TARGET_EMPTY),
 	CASE("fence: ready to receive by Write", "doorbells", ENDS(E_ALIVE),
 	     fenced, .inval = 0x80048004, .mo = 0x80008000, .rdmap = OP_WRITE),
 	CASE("fence: ready to receive by Read", "doorbells", ENDS(E_ALIVE),
@@ -408,23 +413,32 @@ static enum peer_end reply_ready(struct peer *p, const struct target_memory *m,
 	return END_NONE;
 }
 
-/* A peer of revision 1: it closes, and is asked again in its own way. */
+/*
+ * A peer of revision 1: it closes, or answers without IRD and ORD (revision and flags
+ * msn and qn), and is asked again in its own way. It may know better then.
+ */
 static enum peer_end fall_back(struct peer *p, const struct target_memory *m,
 			       const struct attack *a)
 {
 	(void)m;
 	if (peer_read_start(p, 10000) != 1 || p->reply_rev != 2)
 		return END_NO_FRAME;
-	if (a->mo) {
-		size_t n = peer_start_frame(frame, true, MPA_C, 1, 0, NULL, 0);
+	if (a->msn) {
+		size_t n = peer_start_frame(frame, true, a->qn, a->msn, a->mo,
+					    "\x80\4\x80\4", a->mo);
 
 		peer_send(p, frame, n);
 	}
 	if (attack_next(p, 10000) || peer_read_start(p, 10000) != 1 ||
 	    p->reply_rev != 1 || p->reply_flags & MPA_S)
 		return END_NO_FRAME;
-	peer_send(p, frame,
-		  peer_start_frame(frame, true, MPA_C, 1, 0, NULL, 0));
+	if (a->to)
+		peer_send(p, frame,
+			  peer_start_frame(frame, true, MPA_C | MPA_S, 2, 4,
+					   "\x80\4\x80\4", 4));
+	else
+		peer_send(p, frame,
+			  peer_start_frame(frame, true, MPA_C, 1, 0, NULL, 0));
 	return END_NONE;
 }
 
@@ -467,7 +481,13 @@ const struct attack reply_attacks[] = {
 	     reply, .qn = ENH, .msn = 2, .len = 512, .mo = 512),
 	CASE("Reply: none, then revision 1", NULL, ENDS(E_CLOSED), fall_back),
 	CASE("Reply: revision 1, then revision 1", NULL, ENDS(E_CLOSED),
-	     fall_back, .mo = 1),
+	     fall_back, .qn = MPA_C, .msn = 1),
+	CASE("Reply: revision 1 with S, then revision 1", NULL, ENDS(E_CLOSED),
+	     fall_back, .qn = ENH, .msn = 1, .mo = 4),
+	CASE("Reply: revision 2 without S, then revision 1", NULL, ENDS(E_CLOSED),
+	     fall_back, .qn = MPA_C, .msn = 2),
+	CASE("Reply: revision 1, then revision 2", REP, ENDS(E_CLOSED),
+	     fall_back, .qn = MPA_C, .msn = 1, .to = 1),
 	CASE("Reply: FIN inside", NULL, ENDS(E_CLOSED), reply_part, .qn = 1, .mo = 50),
 	CASE("Reply: RST inside", NULL, ENDS(E_CLOSED), reply_part, .qn = 2, .mo = 50),
 	CASE("Reply: FIN instead", NULL, ENDS(E_CLOSED), reply_part, .qn = 1, .mo = 0),

@@ -10,6 +10,7 @@
  *         and say how that has ended; nothing more until another signal
  *   hyb-target -q ...                        with a shared receive queue
  *   hyb-target -g ...                        server: greets, see target.h
+ *   hyb-target -r ...                        server: rejects all
  */
 #include <arpa/inet.h>
 #include <errno.h>
@@ -30,7 +31,7 @@
 #include "target.h"
 
 static volatile sig_atomic_t stop; /* signals that have come */
-static bool shared_queue, flush, greets;
+static bool shared_queue, flush, greets, rejects;
 
 struct conn {
 	struct rdma_cm_id *id;
@@ -374,6 +375,18 @@ static void offer(struct conn *c, unsigned char *pd)
 	}
 }
 
+static void reject(struct rdma_cm_id *id)
+{
+	unsigned char pd[TARGET_REASON];
+	unsigned int i;
+
+	for (i = 0; i < sizeof(pd); i++)
+		pd[i] = i ^ 0x5a;
+	if (rdma_reject(id, pd, sizeof(pd)))
+		perror("hyb-target: rdma_reject");
+	rdma_destroy_id(id);
+}
+
 static void on_request(struct rdma_cm_event *ev)
 {
 	struct conn *c = calloc(1, sizeof(*c));
@@ -418,7 +431,10 @@ static void server_event(struct rdma_cm_event *ev, struct conn **gone,
 
 	switch (ev->event) {
 	case RDMA_CM_EVENT_CONNECT_REQUEST:
-		on_request(ev);
+		if (rejects)
+			reject(ev->id);
+		else
+			on_request(ev);
 		break;
 	case RDMA_CM_EVENT_ESTABLISHED:
 		on_established(c);
@@ -580,7 +596,7 @@ int main(int argc, char **argv)
 	struct rdma_cm_id *id;
 	int opt, port = 7900, count = 0;
 
-	while ((opt = getopt(argc, argv, "c1fgqh:p:n:")) != -1) {
+	while ((opt = getopt(argc, argv, "c1fgqrh:p:n:")) != -1) {
 		if (opt == 'c')
 			is_client = true;
 		else if (opt == '1')
@@ -591,6 +607,8 @@ int main(int argc, char **argv)
 			greets = true;
 		else if (opt == 'q')
 			shared_queue = true;
+		else if (opt == 'r')
+			rejects = true;
 		else if (opt == 'p')
 			port = atoi(optarg);
 		else if (opt == 'n')

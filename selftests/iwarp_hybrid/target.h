@@ -43,5 +43,7 @@ enum target_region {
 #define TARGET_BAD_KEY 'K'
 #define TARGET_RIGHTS 'W'
 #define TARGET_LARGE_LEN (2 << 20) /* more than TCP takes unread */
+/* Octets that come with a rejection, each its number ^ 0x5a */
+#define TARGET_REASON 200
 
 #endif /* SELFTESTS_IWARP_TARGET_H */
