@@ -42,25 +42,39 @@ ended() {
 	ktap_is "$1, $2: closed, aborted" "$(more "$2")" "$3 $4"
 }
 
-# peer WORD: a connection of TCP with MPA start-up, which then ends like that
+# peer WORD: a connection of TCP with MPA start-up, which then ends like that;
+# peer late-WORD LOG N: when the N-th program is asked
 peer() {
-	in_a timeout 60 python3 - "$1" "$SERVER" "$PORT" <<'END'
-import socket, struct, sys
+	in_a timeout 60 python3 - "$1" "$SERVER" "$PORT" "${@:2}" <<'END'
+import socket, struct, sys, time
+
+def take_reply():
+    reply = b""
+    while len(reply) < 20:
+        got = s.recv(20 - len(reply))
+        assert got, "no Reply"
+        reply += got
+    assert reply[:16] == b"MPA ID Rep Frame" and not reply[16] & 0xa0, reply
 
 how, host, port = sys.argv[1], sys.argv[2], int(sys.argv[3])
 s = socket.create_connection((host, port), 20)
 s.sendall(b"MPA ID Req Frame" + bytes([0x40, 1, 0, 0]))
-reply = b""
-while len(reply) < 20:
-    got = s.recv(20 - len(reply))
-    assert got, "no Reply"
-    reply += got
-assert reply[:16] == b"MPA ID Rep Frame" and not reply[16] & 0xa0, reply
+if how.startswith("late"):
+    while open(sys.argv[4]).read().count("asked") < int(sys.argv[5]):
+        time.sleep(0.01)
+else:
+    take_reply()
 if how == "close":
     s.shutdown(socket.SHUT_WR)
     while s.recv(1000):
         pass
-elif how == "reset":
+elif how == "late-close":
+    s.shutdown(socket.SHUT_WR)
+    try:
+        assert not s.recv(1000), "a Reply"
+    except ConnectionResetError:
+        pass
+elif how.endswith("reset"):
     s.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, struct.pack("ii", 1, 0))
 elif how == "fault":
     # an FPDU whose CRC is bad; a Terminate and the end of the stream come back
@@ -110,4 +124,34 @@ fi
 remember
 ktap_check "a bad CRC" peer fault
 ended "a bad CRC" rdb 0 1
+
+# Peers that are gone when a program has made up its mind
+PORT=7951
+start_bg b hyb-target -d -h $SERVER -p $PORT
+LATE=$BG_PID
+LOG=$BG_LOG
+wait_for 20 said listening "$LOG" || ktap_fail "the late one listens" "$(cat "$LOG")"
+
+# times N TEXT: has it said so that often?
+times() { [ "$(grep -c "$2" "$LOG")" -eq "$1" ]; }
+
+decide() { kill -TERM "$(pgrep -x hyb-target -P "$LATE" || echo "$LATE")"; }
+
+# nobody_there: TCP has no connection there any more
+nobody_there() { [ -z "$(in_b ss -Hnt sport = :$PORT)" ]; }
+
+asked=0
+for how in late-close late-reset; do
+	ktap_check "$how, when the program is asked" peer $how "$LOG" $((++asked))
+	ktap_check "$how: the connection is over" wait_for 20 nobody_there
+	decide
+	ktap_check "$how: the program hears of it" \
+		wait_for 20 times $asked "rdma_accept: \|: gone"
+	ktap_check "$how: no queue pair is left" wait_for 20 no_queue_pairs
+done
+ktap_check "late: of FIN when it accepts" grep "rdma_accept: Connection reset" "$LOG"
+start_bg a hyb-target -c -1 -h $SERVER -p $PORT
+ktap_check "late: asked once more" wait_for 20 times $((++asked)) asked
+decide
+ktap_check "late: connected" wait_for 20 said connected
 ktap_done

@@ -11,6 +11,7 @@
  *   hyb-target -q ...                        with a shared receive queue
  *   hyb-target -g ...                        server: greets, see target.h
  *   hyb-target -r ...                        server: rejects all
+ *   hyb-target -d ...                        server: decides at a signal
  */
 #include <arpa/inet.h>
 #include <errno.h>
@@ -31,7 +32,7 @@
 #include "target.h"
 
 static volatile sig_atomic_t stop; /* signals that have come */
-static bool shared_queue, flush, greets, rejects;
+static bool shared_queue, flush, greets, rejects, decides_late;
 
 struct conn {
 	struct rdma_cm_id *id;
@@ -387,6 +388,15 @@ static void reject(struct rdma_cm_id *id)
 	rdma_destroy_id(id);
 }
 
+static void wait_for_signal(void)
+{
+	printf("hyb-target: asked\n");
+	fflush(stdout);
+	while (!stop)
+		usleep(1000);
+	stop = 0;
+}
+
 static void on_request(struct rdma_cm_event *ev)
 {
 	struct conn *c = calloc(1, sizeof(*c));
@@ -407,6 +417,8 @@ static void on_request(struct rdma_cm_event *ev)
 		return;
 	}
 	offer(c, pd);
+	if (decides_late)
+		wait_for_signal();
 	if (rdma_accept(c->id, &param)) {
 		perror("hyb-target: rdma_accept");
 		conn_free(c);
@@ -441,6 +453,9 @@ static void server_event(struct rdma_cm_event *ev, struct conn **gone,
 		break;
 	case RDMA_CM_EVENT_DISCONNECTED:
 	case RDMA_CM_EVENT_DEVICE_REMOVAL:
+		if (decides_late)
+			printf("hyb-target: gone\n");
+		fflush(stdout);
 		*gone = c;
 		break;
 	case RDMA_CM_EVENT_CONNECT_ERROR:
@@ -596,7 +611,7 @@ int main(int argc, char **argv)
 	struct rdma_cm_id *id;
 	int opt, port = 7900, count = 0;
 
-	while ((opt = getopt(argc, argv, "c1fgqrh:p:n:")) != -1) {
+	while ((opt = getopt(argc, argv, "c1dfgqrh:p:n:")) != -1) {
 		if (opt == 'c')
 			is_client = true;
 		else if (opt == '1')
@@ -609,6 +624,8 @@ int main(int argc, char **argv)
 			shared_queue = true;
 		else if (opt == 'r')
 			rejects = true;
+		else if (opt == 'd')
+			decides_late = true;
 		else if (opt == 'p')
 			port = atoi(optarg);
 		else if (opt == 'n')
