@@ -7,8 +7,9 @@
 
 # shellcheck source=selftests/lib/lib.sh
 . "$(dirname "$0")/../lib/lib.sh"
-need rping ucmatose riostream rstream cmtime ib_send_lat ib_write_lat \
-	ib_read_lat ib_read_bw qperf fi_pingpong
+need rping ucmatose riostream rstream cmtime rdma_server rdma_client rdma_xserver \
+	rdma_xclient rcopy ib_send_lat ib_write_lat ib_read_lat ib_read_bw \
+	ib_atomic_bw qperf fi_pingpong
 
 SERVER=10.0.0.2
 LIMIT=$(scaled 60 300)
@@ -73,6 +74,19 @@ pair "riostream" 7471 riostream -b $SERVER -C "$n" -I 10 -S 65536 -- \
 	riostream -s $SERVER -C "$n" -I 10 -S 65536
 pair "rstream, nonblocking" 7471 rstream -b $SERVER -T n -C "$n" -I 10 -S 4096 -- \
 	rstream -s $SERVER -T n -C "$n" -I 10 -S 4096
+pair "rdma_server, rdma_client" 7472 rdma_server -s $SERVER -p 7472 -- \
+	rdma_client -s $SERVER -p 7472
+pair "rdma_xserver, rdma_xclient" 7473 rdma_xserver -p 7473 -- \
+	rdma_xclient -s $SERVER -p 7473
+# Its server, too, goes on for ever
+PORT=7427
+start_bg b rcopy
+wait_for 20 port_open
+head -c 3000000 /dev/urandom >/run/rcopy.in
+ktap_check "rcopy" in_a timeout -k 5 "$LIMIT" rcopy /run/rcopy.in $SERVER:/run/rcopy.out
+ktap_check "rcopy: it has all of it" cmp /run/rcopy.in /run/rcopy.out
+stop_bg "$BG_PID"
+rm -f /run/rcopy.in /run/rcopy.out
 perf ib_send_lat -n "$n"
 perf ib_send_lat -n "$n" -s 64 -I 64
 perf ib_write_lat -n "$n"
@@ -82,6 +96,21 @@ perf ib_send_bw -n "$n" -r 64 --use-srq
 perf ib_write_bw -n "$n" -q 4
 perf ib_read_bw -n "$n" -o 16
 perf ib_send_bw -n 20 -s 1048576
+# There are no atomic operations in the ABI: an error of the program, at once
+PORT=18690
+start_bg b timeout -k 5 "$LIMIT" ib_atomic_bw -d rdb -R -F -p $PORT -n "$n"
+wait_for 20 port_open
+in_a timeout -k 5 "$LIMIT" ib_atomic_bw -d rda -R -F -p $PORT -n "$n" $SERVER \
+	>"$BG_LOG.client" 2>&1 </dev/null
+rc=$?
+if [ $rc -gt 0 ] && [ $rc -lt 124 ]; then
+	ktap_ok "ib_atomic_bw ends with an error"
+else
+	ktap_fail "ib_atomic_bw ends with an error" "rc=$rc" \
+		"$(tail -n 15 "$BG_LOG.client")"
+fi
+ktap_diag "$(grep -i "error\|fail\|couldn" "$BG_LOG.client" | head -n 1)"
+stop_bg "$BG_PID"
 # One server for all: -cm1 takes the connection manager's addresses
 qperf_is_up() { in_b ss -Hltn "sport = :19765" | grep -q .; }
 start_bg b qperf

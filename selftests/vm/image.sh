@@ -13,8 +13,10 @@ GUEST_PROGRAMS=(
 	bash kmod ip rdma tc ss ethtool tcpdump strace
 	iperf3 redis-server redis-benchmark redis-cli socat nc
 	rping rstream rcopy riostream ucmatose udaddy cmtime ibv_devinfo ibv_rc_pingpong
+	rdma_server rdma_client rdma_xserver rdma_xclient
 	ibv_asyncwatch qperf fi_pingpong
 	ib_send_bw ib_write_bw ib_read_bw ib_send_lat ib_write_lat ib_read_lat
+	ib_atomic_bw
 	timeout stty dd sha256sum cmp diff grep sed tar sort stat setpriv unshare
 	nsenter prlimit taskset python3 find xargs pgrep pkill ps gojq
 )
