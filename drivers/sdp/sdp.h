@@ -663,6 +663,8 @@ struct sdp_conn {
 	bool ring_app;			/* SDP_PROGRESS_APP */
 	bool tx_alone;			/* credit: each send is a message */
 	bool ring_away;			/* and the program is doing something else */
+	bool tx_away;			/* a sender is away, see sdp_tx_leave() */
+	u32 tx_turns;			/* others that wait for it */
 	u32 ring_put;			/* octets written to the peer's ring */
 	u32 ring_told;			/* octets that it knows we have freed */
 	struct ib_cqe ring_cqe;		/* of the registration, if it fails */
@@ -970,6 +972,8 @@ void sdp_tx_count(struct sdp_conn *conn, u32 payload, bool data);
 bool sdp_tx_wc_bad(struct sdp_conn *conn, const struct ib_wc *wc);
 void sdp_probe_done(struct ib_cq *cq, struct ib_wc *wc);
 void sdp_tx_settle(struct sock *sk);
+void sdp_tx_leave(struct sdp_conn *conn);
+void sdp_tx_return(struct sdp_conn *conn);
 void sdp_tx_prod(struct sock *sk);
 void sdp_write_space(struct sock *sk);
 bool sdp_stream_memory_free(const struct sock *sk, int wake);

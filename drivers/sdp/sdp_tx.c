@@ -299,13 +299,71 @@ static int sdp_tx_wait(struct sock *sk, long *timeo, bool nomem)
 }
 
 /**
+ * sdp_tx_leave - let go of the socket in the middle of a send, to get its memory
+ * @conn: connection, which the caller may not touch otherwise than to return
+ *
+ * That may take as long as somebody likes (userfaultfd, FUSE). Teardown, timers and
+ * others need lock_sock, so no copy waits for a page with it. But what is sent stays
+ * in one piece, as with TCP, which keeps it: other senders wait, see sdp_tx_turn().
+ *
+ * Context: lock_sock, which is released.
+ */
+void sdp_tx_leave(struct sdp_conn *conn)
+{
+	sock_owned_by_me(conn->sk);
+	/* the socket may lose the connection meanwhile */
+	refcount_inc(&conn->refs);
+	WRITE_ONCE(conn->tx_away, true);
+	release_sock(conn->sk);
+}
+
+/**
+ * sdp_tx_return - go on after sdp_tx_leave()
+ * @conn: the same connection; no longer to be touched if the socket has lost it
+ *
+ * Context: process; takes lock_sock.
+ */
+void sdp_tx_return(struct sdp_conn *conn)
+{
+	struct sock *sk = conn->sk;
+
+	lock_sock(sk);
+	WRITE_ONCE(conn->tx_away, false);
+	if (conn->tx_turns)
+		wake_up_interruptible(sk_sleep(sk));
+	sdp_conn_put(conn);
+}
+
+/*
+ * Somebody is in the middle of a send: wait until that goes on, also if the program does
+ * not wait for room, as TCP does for the lock. 0 to look again, or -errno.
+ */
+static int sdp_tx_turn(struct sock *sk, struct sdp_conn *conn, long *timeo)
+{
+	long left = *timeo ?: MAX_SCHEDULE_TIMEOUT;
+	DEFINE_WAIT_FUNC(wait, woken_wake_function);
+
+	if (signal_pending(current))
+		return sock_intr_errno(left);
+	refcount_inc(&conn->refs);
+	conn->tx_turns++;
+	add_wait_queue(sk_sleep(sk), &wait);
+	sk_wait_event(sk, &left, sk->sk_err ||
+		      (sk->sk_shutdown & SEND_SHUTDOWN) ||
+		      !READ_ONCE(conn->tx_away), &wait);
+	remove_wait_queue(sk_sleep(sk), &wait);
+	conn->tx_turns--;
+	sdp_conn_put(conn);
+	if (*timeo)
+		*timeo = left;
+	return left ? 0 : -EAGAIN;
+}
+
+/**
  * sdp_tx_fault_in - what the user wants to send is not in memory: get it
  * @sk: socket
  * @from: where it is
  * @len: octets wanted
- *
- * That may take as long as somebody likes (userfaultfd, FUSE). Teardown, timers and
- * others need lock_sock, so no copy waits for a page with it.
  *
  * Context: lock_sock, which is released meanwhile.
  *
@@ -313,14 +371,15 @@ static int sdp_tx_wait(struct sock *sk, long *timeo, bool nomem)
  */
 int sdp_tx_fault_in(struct sock *sk, struct iov_iter *from, size_t len)
 {
+	struct sdp_conn *conn = sdp_sk(sk)->conn;
 	size_t left;
 
 	SDP_INC_STATS(sock_net(sk), TX_FAULTS);
 	if (!user_backed_iter(from))
 		return -EFAULT;
-	release_sock(sk);
+	sdp_tx_leave(conn);
 	left = fault_in_iov_iter_readable(from, len);
-	lock_sock(sk);
+	sdp_tx_return(conn);
 	if (left == len)
 		return -EFAULT;
 	return fatal_signal_pending(current) ? -EINTR : -ERESTART;
@@ -352,7 +411,10 @@ static int sdp_send_piece(struct sock *sk, struct msghdr *msg, int flags,
 		conn = sdp_sk(sk)->conn;
 		if (!conn)
 			return -EPIPE;
-		n = conn->link->send(sk, msg, flags);
+		if (unlikely(conn->tx_away))
+			n = sdp_tx_turn(sk, conn, timeo) ?: -ERESTART;
+		else
+			n = conn->link->send(sk, msg, flags);
 	} while (unlikely(n == -ERESTART));
 	if (n > 0)
 		return n;

@@ -283,26 +283,42 @@ static int sdp_zc_bind(struct sdp_zc_region *r)
 	return 0;
 }
 
+/* Without the lock, but, as a sender, before all others that send */
+static void sdp_zc_away(struct sdp_conn *conn, bool write)
+{
+	if (write)
+		release_sock(conn->sk);
+	else
+		sdp_tx_leave(conn);
+}
+
+static void sdp_zc_back(struct sdp_conn *conn, bool write)
+{
+	if (write)
+		lock_sock(conn->sk);
+	else
+		sdp_tx_return(conn);
+}
+
 static struct sdp_zc_region *sdp_zc_get_new(struct sdp_conn *conn,
 					    unsigned long addr, u32 len,
 					    bool write)
 {
-	struct sock *sk = conn->sk;
 	struct sdp_zc_region *r;
 	int err;
 
 	/* the socket may lose the connection meanwhile */
 	refcount_inc(&conn->refs);
-	release_sock(sk);
+	sdp_zc_away(conn, write);
 	r = sdp_zc_fill(conn, addr, len, write);
-	lock_sock(sk);
+	sdp_zc_back(conn, write);
 	err = IS_ERR(r) ? PTR_ERR(r) : sdp_zc_bind(r);
 	if (err && !IS_ERR(r)) {
-		release_sock(sk);
+		sdp_zc_away(conn, write);
 		sdp_zc_region_free(r);
-		lock_sock(sk);
+		sdp_zc_back(conn, write);
 	}
-	if (err && sdp_sk(sk)->conn != conn)
+	if (err && sdp_sk(conn->sk)->conn != conn)
 		err = -ERESTART;
 	sdp_conn_put(conn);
 	return err ? ERR_PTR(err) : r;

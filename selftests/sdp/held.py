@@ -27,6 +27,7 @@ PATIENCE = 60 if os.path.exists("/proc/lockdep") else 20   # seconds
 PARAMETERS = "/sys/module/test_hold/parameters/"
 LIBC = ctypes.CDLL(None, use_errno=True)
 PORT = int(sys.argv[2])
+LARGE = 1 << 18     # octets that go without copies, see held.sh
 
 
 class Broken(Exception):
@@ -319,6 +320,60 @@ def moved(call, flags):
             expect("what the other has got", second.recv(9), b"")
 
 
+class Other:
+    """Another thread sends while a send waits for its memory, half of which has left"""
+
+    def __init__(self, sock, memory, flags=0):
+        self.first = Held(memory.use, LIBC.send, sock, 0)
+        self.first.start()
+        wait("it waits for memory", memory.asked_for)
+        self.second = Held(sock.send, b"x" * 100, flags)
+        self.second.start()
+        wait("the other sends", self.sends_or_waits)
+
+    def sends_or_waits(self):
+        if not self.second.is_alive():
+            raise Broken("the other goes between")
+        return "wait_woken" in self.second.stack()
+
+
+def case_whole_send():
+    """The octets of a send stay together, though its memory has to come first"""
+    for flags in 0, socket.MSG_DONTWAIT:
+        with listener() as lsn, socket.create_connection(("10.0.0.2", PORT)) as sock, \
+                lsn.accept()[0] as peer, Absent(LARGE, mmap.PAGESIZE) as memory:
+            other = Other(sock, memory, flags)
+            memory.come()
+            expect("what comes", read_all(peer, LARGE + 100) ==
+                   bytes(LARGE) + b"x" * 100, True)
+            expect("the first", other.first.end(), 0)
+            expect("the other", other.second.end(), 0)
+
+
+def case_whole_send_shutdown():
+    """Who waits for the other does not wait for its memory when no more can be sent"""
+    with listener() as lsn, socket.create_connection(("10.0.0.2", PORT)) as sock, \
+            lsn.accept()[0], Absent(LARGE, mmap.PAGESIZE) as memory:
+        other = Other(sock, memory)
+        sock.shutdown(socket.SHUT_WR)
+        expect("the other", other.second.end(), errno.EPIPE)
+        memory.come()
+        expect("the first", other.first.end(), 0)
+
+
+def case_whole_send_removal():
+    """Nor when the device goes, which waits for neither"""
+    with listener() as lsn, socket.create_connection(("10.0.0.2", PORT)) as sock, \
+            lsn.accept()[0], Removal() as removal, \
+            Absent(LARGE, mmap.PAGESIZE) as memory:
+        other = Other(sock, memory)
+        removal.start()
+        wait("the device goes", removal.done)
+        expect("the other", other.second.end(), errno.ENETRESET, errno.EPIPE)
+        memory.come()
+        expect("the first", other.first.end(), 0)
+
+
 def case_moved_send():
     moved(LIBC.send, 0)
 
@@ -409,8 +464,6 @@ def case_moved_splice():
             expect("the call", thread.end(), errno.EPIPE)
             expect("data of the other are there", sock.recv(100), b"x" * 100)
 
-
-LARGE = 1 << 18     # octets that go without copies, see held.sh
 
 
 def pinning(memory, call, sock):
