@@ -7,6 +7,7 @@
  * of, others look at.
  *
  *   hyb-failnth verbs ADDRESS PORT	connection, Sends, Write, Read, teardown
+ *   hyb-failnth accept ADDRESS PORT	the same, for who listens and accepts
  *   hyb-failnth sdp ADDRESS PORT	the same with a socket, to an echo server
  *   hyb-failnth zcopy ADDRESS PORT	the same without copies, to "sdp-zcopy serve"
  *   hyb-failnth add NAME NETDEV	a hybrid device is made and goes
@@ -245,7 +246,8 @@ static int write_and_read(struct end *e)
 	return memcmp(e->buf, e->buf + SIZE, SIZE) ? WRONG : 0;
 }
 
-static int do_verbs(int nth)
+/* Connects, Send, Write, Read; @over, if there is one, is set when it has all data */
+static int as_client(int nth, int *over)
 {
 	struct rdma_addrinfo hints = { .ai_port_space = RDMA_PS_TCP }, *res;
 	struct rdma_conn_param param = { .responder_resources = 1,
@@ -256,7 +258,8 @@ static int do_verbs(int nth)
 
 	if (rdma_getaddrinfo(host, port, &hints, &res))
 		return errno;
-	nth_set(nth);
+	if (nth)
+		nth_set(nth);
 	err = rdma_create_ep(&e.id, res, NULL, &attr) ? errno : 0;
 	rdma_freeaddrinfo(res);
 	if (err)
@@ -270,23 +273,84 @@ static int do_verbs(int nth)
 		err = done(e.id->recv_cq);
 	if (!err)
 		err = write_and_read(&e);
+	if (over && (!err || err == WRONG))
+		__atomic_store_n(over, err ? WRONG : 1, __ATOMIC_RELEASE);
 	end_down(&e);
 	return err;
 }
 
-/* The peer: nothing fails here but for what the other end does */
-static void serve(struct rdma_cm_id *id)
+static int do_verbs(int nth)
+{
+	return as_client(nth, NULL);
+}
+
+static int serve_on(struct end *e)
+{
+	int err;
+
+	if (rdma_accept(e->id, NULL))
+		return errno;
+	err = done(e->id->recv_cq);
+	if (err)
+		return err;
+	if (rdma_post_recv(e->id, NULL, e->buf + SIZE, SIZE, e->mr))
+		return errno;
+	return tell(e);
+}
+
+/* The peer: nothing fails here, as a rule, but for what the other end does */
+static int serve(struct rdma_cm_id *id)
 {
 	struct ibv_qp_init_attr attr = attributes();
 	struct end e = { .id = id };
+	int err;
 
-	if (rdma_create_qp(id, NULL, &attr) || end_up(&e))
+	if (rdma_create_qp(id, NULL, &attr) || end_up(&e)) {
+		err = errno;
 		rdma_reject(id, NULL, 0);
-	else if (!rdma_accept(id, NULL) && !done(id->recv_cq) &&
-		 !rdma_post_recv(id, NULL, e.buf + SIZE, SIZE, e.mr) &&
-		 !tell(&e))
-		done(id->recv_cq); /* the end, an error */
+	} else {
+		err = serve_on(&e);
+		if (!err)
+			done(id->recv_cq); /* the end, an error */
+	}
 	end_down(&e);
+	return err;
+}
+
+static int serve_next(void)
+{
+	struct rdma_cm_id *id;
+
+	return rdma_get_request(listener, &id) ? errno : serve(id);
+}
+
+/* Connects until it is served; @arg: for the server to know that by */
+static void *client(void *arg)
+{
+	int *over = arg;
+
+	while (as_client(0, over) && !*over)
+		;
+	return arg;
+}
+
+/* The client is served in the end, when nothing fails any more */
+static int do_accept(int nth)
+{
+	int over = 0, err, left;
+	pthread_t thread;
+
+	if (pthread_create(&thread, NULL, client, &over))
+		return errno;
+	nth_set(nth);
+	err = serve_next();
+	left = nth_get();
+	nth_set(0);
+	while (!__atomic_load_n(&over, __ATOMIC_ACQUIRE))
+		serve_next();
+	pthread_join(thread, NULL);
+	nth_set(left);
+	return over == WRONG ? WRONG : err;
 }
 
 static void *server(void *arg)
@@ -317,16 +381,25 @@ static bool listens(void)
 	return ok;
 }
 
-/* Allocations may fail at random here already */
-static bool start_server(void)
+/* Allocations may fail at random here already; @serves: not by do_accept() */
+static bool start_server(bool serves)
 {
 	pthread_t thread;
 	int tries;
 
 	for (tries = 0; tries < 20; tries++)
 		if (listens())
-			return !pthread_create(&thread, NULL, server, NULL);
+			return !serves ||
+			       !pthread_create(&thread, NULL, server, NULL);
 	return false;
+}
+
+/* Is there a listener where it is needed? */
+static bool ready(const char *what)
+{
+	if (!strcmp(what, "verbs") || !strcmp(what, "accept"))
+		return start_server(what[0] == 'v');
+	return true;
 }
 
 /* ---------------------------------------------------------------------- main */
@@ -350,8 +423,9 @@ static const struct {
 	const char *name;
 	int (*run)(int nth);
 } things[] = {
-	{ "verbs", do_verbs }, { "sdp", do_sdp },   { "zcopy", do_zcopy },
-	{ "add", do_add },     { "pair", do_pair }, { "under", do_under },
+	{ "verbs", do_verbs }, { "accept", do_accept }, { "sdp", do_sdp },
+	{ "zcopy", do_zcopy }, { "add", do_add },	{ "pair", do_pair },
+	{ "under", do_under },
 };
 
 static int (*thing)(int nth);
@@ -446,7 +520,7 @@ int main(int argc, char **argv)
 		return 4;
 	}
 	if (argc < 4 || argc > 5 || !find_thing(argv[1])) {
-		fputs("usage: hyb-failnth verbs|sdp|zcopy ADDRESS PORT [TIMES | /STEP]\n"
+		fputs("usage: hyb-failnth verbs|accept|sdp|zcopy ADDRESS PORT [TIMES | /STEP]\n"
 		      "       hyb-failnth add|pair|under NAME NAME [TIMES | /STEP]\n",
 		      stderr);
 		return 2;
@@ -454,7 +528,7 @@ int main(int argc, char **argv)
 	signal(SIGALRM, hangs);
 	host = argv[2];
 	port = argv[3];
-	if (!strcmp(argv[1], "verbs") && !start_server()) {
+	if (!ready(argv[1])) {
 		perror("hyb-failnth: listen");
 		return 2;
 	}
