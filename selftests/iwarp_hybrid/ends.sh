@@ -43,10 +43,10 @@ ended() {
 }
 
 # peer WORD: a connection of TCP with MPA start-up, which then ends like that;
-# peer late-WORD LOG N: when the N-th program is asked
+# peer late-WORD LOG N: when the N-th program is asked; peer unreceived PID: of the target
 peer() {
 	in_a timeout 60 python3 - "$1" "$SERVER" "$PORT" "${@:2}" <<'END'
-import socket, struct, sys, time
+import os, signal, socket, struct, sys, time
 
 def take_reply():
     reply = b""
@@ -58,7 +58,8 @@ def take_reply():
 
 how, host, port = sys.argv[1], sys.argv[2], int(sys.argv[3])
 s = socket.create_connection((host, port), 20)
-s.sendall(b"MPA ID Req Frame" + bytes([0x40, 1, 0, 0]))
+crc = 0x40 if how != "unreceived" else 0
+s.sendall(b"MPA ID Req Frame" + bytes([crc, 1, 0, 0]))
 if how.startswith("late"):
     while open(sys.argv[4]).read().count("asked") < int(sys.argv[5]):
         time.sleep(0.01)
@@ -76,6 +77,16 @@ elif how == "late-close":
         pass
 elif how.endswith("reset"):
     s.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, struct.pack("ii", 1, 0))
+elif how == "unreceived":
+    # more Sends than receives of a program that takes no more of them
+    os.kill(int(sys.argv[4]), signal.SIGSTOP)
+    for msn in range(1, 21):
+        s.sendall(struct.pack(">HBBIIII", 20, 0x41, 0x43, 0, 0, msn, 0) +
+                  b"--" + bytes(2 + 4))
+    s.shutdown(socket.SHUT_WR)
+    s.settimeout(50)
+    while s.recv(1000):
+        pass
 elif how == "fault":
     # an FPDU whose CRC is bad; a Terminate and the end of the stream come back
     s.sendall(struct.pack(">H", 18) + bytes(18 + 4))
@@ -87,6 +98,7 @@ END
 
 dev_up hybrid hybrid || ktap_skip_all "no hybrid devices"
 start_bg b hyb-target -h $SERVER -p $PORT
+TARGET=$BG_PID
 LOG=$BG_LOG
 wait_for 20 said listening || ktap_fail "the server listens" "$(cat "$LOG")"
 
@@ -125,6 +137,18 @@ remember
 ktap_check "a bad CRC" peer fault
 ended "a bad CRC" rdb 0 1
 
+# A peer that closes, and resets nothing, while its messages wait for receives
+remember
+echo 0 >/sys/class/infiniband/rdb/hybrid/crc
+paused=$(counter rdb rx_paused)
+TARGET=$(pgrep -x hyb-target -P "$TARGET" || echo "$TARGET")
+ktap_check "FIN behind messages without receives" peer unreceived "$TARGET"
+ended "FIN behind messages without receives" rdb 1 0
+ktap_check "it has waited for them" test "$(counter rdb rx_paused)" -gt "$paused"
+kill -CONT "$TARGET"
+echo 1 >/sys/class/infiniband/rdb/hybrid/crc
+ktap_check "the program goes on, no queue pair is left" wait_for 20 no_queue_pairs
+
 # Peers that are gone when a program has made up its mind
 PORT=7951
 start_bg b hyb-target -d -h $SERVER -p $PORT
@@ -138,15 +162,15 @@ times() { [ "$(grep -c "$2" "$LOG")" -eq "$1" ]; }
 decide() { kill -TERM "$(pgrep -x hyb-target -P "$LATE" || echo "$LATE")"; }
 
 # nobody_there: TCP has no connection there any more
-nobody_there() { [ -z "$(in_b ss -Hnt sport = :$PORT)" ]; }
+nobody_there() { [ -z "$(in_b ss -Hnt "sport = :$PORT")" ]; }
 
 asked=0
 for how in late-close late-reset; do
-	ktap_check "$how, when the program is asked" peer $how "$LOG" $((++asked))
+	ktap_check "$how, when the program is asked" peer "$how" "$LOG" $((++asked))
 	ktap_check "$how: the connection is over" wait_for 20 nobody_there
 	decide
 	ktap_check "$how: the program hears of it" \
-		wait_for 20 times $asked "rdma_accept: \|: gone"
+		wait_for 20 times "$asked" "rdma_accept: \|: gone"
 	ktap_check "$how: no queue pair is left" wait_for 20 no_queue_pairs
 done
 ktap_check "late: of FIN when it accepts" grep "rdma_accept: Connection reset" "$LOG"
