@@ -3,8 +3,8 @@
 # vm: long timeout=900
 #
 # What happens to devices and to those who use them: port events, net devices
-# that are renamed, change their MTU or go, devices that go while programs have
-# them open, network namespaces, resource tracking.
+# that are renamed, change their MTU or address or go, devices that go while programs
+# have them open, network namespaces, resource tracking.
 
 # shellcheck source=selftests/lib/lib.sh
 . "$(dirname "$0")/../lib/lib.sh"
@@ -35,6 +35,7 @@ running() { [ -d "/proc/$1" ] && ! grep -q '^State:.*Z' "/proc/$1/status"; }
 not_running() { ! running "$1"; }
 watched() { grep -q "$1" "$WATCH_LOG"; }
 has_netdev() { in_a rdma link show "$1/1" | grep "netdev $2"; }
+has_gid() { grep "^$1" /sys/class/infiniband/rda/ports/1/gids/0; }
 no_device() { [ ! -e "/sys/class/infiniband/$1" ]; }
 tracked() { rdma resource show "$1" -dd | grep -e "$2"; }
 pings() { grep -c "ping data" "$PING_LOG"; }
@@ -53,6 +54,10 @@ ktap_check "event: port active" wait_for 20 watched PORT_ACTIVE
 ip -n a addr replace fd00::1/64 dev vx nodad
 ktap_check "the net device has another name" has_netdev rda vx
 ktap_check "connections through it" ping_once
+# The core finds the device by its GID (and tells programs of RoCE only that it changes)
+ip -n a link set vx address 02:00:00:00:00:10
+ktap_check "another address: another GID" wait_for 20 has_gid 0200:0000:0010
+ktap_check "connections with it" ping_once
 
 endless_ping || ktap_fail "rping" "$(cat "$PING_LOG")"
 for mtu in 9000 1280 1500; do
@@ -60,6 +65,8 @@ for mtu in 9000 1280 1500; do
 	ip -n b link set vb mtu $mtu
 	ktap_check "goes on with MTU $mtu" wait_for 30 more_pings $(($(pings) + 20))
 done
+ip -n a link set vx address 02:00:00:00:00:11
+ktap_check "goes on with another address" wait_for 30 more_pings $(($(pings) + 20))
 for what in qp:sq_active cq:completions mr:max_pages cm_id:dst-addr; do
 	ktap_check "resource tracking: ${what%:*}" tracked "${what%:*}" "${what#*:}"
 done
