@@ -27,8 +27,19 @@ results() {
 	done
 }
 
+adaptive() { rdma dev show "$1" -d | grep "adaptive-moderation on"; }
+
 kt_load ulp_verbs || ktap_skip_all "no test module"
 kt_do - kernel all 10.0.0.2 7800
+# The core changes moderation as it sees fit, by what completes
+for dev in rda rdb; do
+	rdma dev set $dev adaptive-moderation on
+	ktap_check "adaptive moderation of $dev" adaptive $dev
+done
+kt_do - "adaptive moderation" all 10.0.0.2 7800
+for dev in rda rdb; do
+	rdma dev set $dev adaptive-moderation off
+done
 echo reference >/sys/class/infiniband/rda/hybrid/tx_payload
 tc qdisc add dev va root netem delay 200ms
 counters_save
