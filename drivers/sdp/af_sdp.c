@@ -25,7 +25,7 @@
 #define CREATE_TRACE_POINTS
 #include "sdp_trace.h"
 
-#define SDP_BIND_TRIES	16	/* ephemeral ports that rdma_cm may offer */
+#define SDP_BIND_TRIES	16	/* ports that rdma_cm may offer before we look at all */
 #define SDP_CONNECT_TCP	1	/* go on with the TCP socket */
 #define SDP_SYNCNT_LONG	12	/* more attempts of TCP take longer than any limit */
 
@@ -422,14 +422,9 @@ static bool sdp_port_share(const struct sock *a, const struct sock *b)
 	       uid_eq(sk_uid((struct sock *)a), sk_uid((struct sock *)b));
 }
 
-/**
- * sdp_bind_conflict - is there a socket that an address may not be shared with?
- * @sk: socket, locked
- * @addr: address, with a port
- *
- * Context: process. The answer stays true with sdp_net.port_mutex only.
- */
-bool sdp_bind_conflict(struct sock *sk, const union sdp_addr *addr)
+/* Another socket is bound there. @shares: that counts if they may not share it. */
+static bool sdp_bound_elsewhere(struct sock *sk, const union sdp_addr *addr,
+				bool shares)
 {
 	struct sdp_net *sn = sdp_pernet(sock_net(sk));
 	u16 port = ntohs(addr->v4.sin_port);
@@ -447,13 +442,25 @@ bool sdp_bind_conflict(struct sock *sk, const union sdp_addr *addr)
 		    osk->sk_bound_dev_if != sk->sk_bound_dev_if)
 			continue;
 		if (sdp_addr_overlap(sk, addr, osk, &o->local) &&
-		    !sdp_port_share(sk, osk)) {
+		    !(shares && sdp_port_share(sk, osk))) {
 			found = true;
 			break;
 		}
 	}
 	spin_unlock_bh(&sn->socks_lock);
 	return found;
+}
+
+/**
+ * sdp_bind_conflict - is there a socket that an address may not be shared with?
+ * @sk: socket, locked
+ * @addr: address, with a port
+ *
+ * Context: process. The answer stays true with sdp_net.port_mutex only.
+ */
+bool sdp_bind_conflict(struct sock *sk, const union sdp_addr *addr)
+{
+	return sdp_bound_elsewhere(sk, addr, true);
 }
 
 /*
@@ -485,10 +492,57 @@ static bool sdp_ports_free(struct sock *sk)
 	__be16 port = sdp_sk(sk)->local.v4.sin_port;
 	__be16 mapped = sdp_map_port(sock_net(sk), port);
 
+	if (inet_is_local_reserved_port(sock_net(sk), ntohs(mapped)))
+		return false;
 	if (sdp_bind_conflict(sk, &sdp_sk(sk)->local) ||
 	    !sdp_tcp_port_free(sk, mapped))
 		return false;
 	return mapped == port || sdp_tcp_port_free(sk, port);
+}
+
+/*
+ * The ports that a program may get which does not choose: those of
+ * net.ipv4.ip_local_port_range, from some place on, without those of
+ * ip_local_reserved_ports. Returns 0 when all were there.
+ */
+static u16 sdp_port_next(struct net *net, struct sdp_port_walk *w)
+{
+	if (!w->n) {
+		int low, high;
+
+		inet_get_local_port_range(net, &low, &high);
+		w->low = low;
+		w->n = high - low + 1;
+		w->left = w->n;
+		w->at = get_random_u32() % w->n;
+	}
+	while (w->left) {
+		u16 port = w->low + w->at;
+
+		w->left--;
+		w->at = (w->at + 1) % w->n;
+		if (!inet_is_local_reserved_port(net, port))
+			return port;
+	}
+	return 0;
+}
+
+/**
+ * sdp_port_next_free - another port to connect from
+ * @sk: socket, whose address is known
+ * @w: where we are, all zero before the first one; its port is set
+ *
+ * Context: process.
+ *
+ * Return: false if no port is left that TCP might give an iWARP device.
+ */
+bool sdp_port_next_free(struct sock *sk, struct sdp_port_walk *w)
+{
+	do {
+		w->port = htons(sdp_port_next(sock_net(sk), w));
+		cond_resched();
+	} while (w->port && !sdp_tcp_port_free(sk, w->port));
+	return w->port;
 }
 
 static void sdp_unbind(struct sock *sk)
@@ -497,6 +551,38 @@ static void sdp_unbind(struct sock *sk)
 
 	sdp_clear_local(sk);
 	sdp_cm_put_port(port);
+}
+
+static int sdp_bind_free(struct sock *sk, const union sdp_addr *addr)
+{
+	int err = sdp_cm_bind(sk, addr);
+
+	if (err || sdp_ports_free(sk))
+		return err;
+	sdp_unbind(sk);
+	return -EADDRINUSE;
+}
+
+/* rdma_cm offers ports at random, and knows nothing of TCP's */
+static int sdp_bind_search(struct sock *sk, const union sdp_addr *addr)
+{
+	struct net *net = sock_net(sk);
+	union sdp_addr some = *addr;
+	struct sdp_port_walk w = {};
+	int err;
+	u16 port;
+
+	for (port = sdp_port_next(net, &w); port; port = sdp_port_next(net, &w)) {
+		cond_resched();
+		/* range and reservation are those of the device's port */
+		some.v4.sin_port = sdp_unmap_port(net, htons(port));
+		if (sdp_bound_elsewhere(sk, &some, false))
+			continue;
+		err = sdp_bind_free(sk, &some);
+		if (err != -EADDRINUSE)
+			return err;
+	}
+	return -EADDRINUSE;
 }
 
 static int sdp_do_bind(struct sock *sk, const union sdp_addr *addr)
@@ -514,14 +600,11 @@ static int sdp_do_bind(struct sock *sk, const union sdp_addr *addr)
 		return -EADDRINUSE;
 	}
 	for (i = 0; i < SDP_BIND_TRIES; i++) {
-		err = sdp_cm_bind(sk, addr);
-		if (err)
+		err = sdp_bind_free(sk, addr);
+		if (err != -EADDRINUSE)
 			return err;
-		if (sdp_ports_free(sk))
-			return 0;
-		sdp_unbind(sk);
 	}
-	return -EADDRINUSE;
+	return sdp_bind_search(sk, addr);
 }
 
 /* No device has the address: it is one for TCP alone. */

@@ -684,6 +684,20 @@ struct sdp_conn {
 };
 
 /**
+ * struct sdp_port_walk - see sdp_port_next()
+ * @low: first port of the range
+ * @n: ports in it; 0: not begun
+ * @at: how far the next one is behind the first
+ * @left: how many have not been there
+ * @tries: how many were of no use after all
+ * @port: that of sdp_port_next_free(); 0: none yet
+ */
+struct sdp_port_walk {
+	u32 low, n, at, left, tries;
+	__be16 port;
+};
+
+/**
  * struct sdp_rx_frag - payload in a received page
  * @page: the page
  * @off: where its first octet is
@@ -884,6 +898,7 @@ extern const struct proto_ops sdp_inet_ops, sdp_inet6_ops;
 
 /* af_sdp.c */
 struct sock *sdp_sock_child(struct sock *listener);
+bool sdp_port_next_free(struct sock *sk, struct sdp_port_walk *w);
 bool sdp_bind_conflict(struct sock *sk, const union sdp_addr *addr);
 void sdp_set_state(struct sock *sk, int state);
 void sdp_set_local(struct sock *sk, const struct sockaddr *sa);

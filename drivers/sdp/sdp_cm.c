@@ -19,7 +19,7 @@
 #include "sdp_mib.h"
 #include "sdp_trace.h"
 
-#define SDP_CONNECT_TRIES	8	/* ports to try before EADDRNOTAVAIL */
+#define SDP_CONNECT_TRIES	100	/* ports that look free, and are not */
 #define SDP_NONBLOCK_WAIT	(HZ / 5)	/* for the address, at most */
 #define SDP_RESOLVE_MS		50	/* before the neighbour is asked again */
 #define SDP_GRACE		(5 * HZ)	/* for the peer to hang up too */
@@ -1228,7 +1228,8 @@ void sdp_unbind_work(struct work_struct *work)
 
 /* ---- connect ---- */
 
-static int sdp_cm_new_id(struct sock *sk, struct sdp_conn *conn, int family)
+static int sdp_cm_new_id(struct sock *sk, struct sdp_conn *conn, int family,
+			 __be16 port)
 {
 	struct sdp_sock *sdp = sdp_sk(sk);
 	union sdp_addr src;
@@ -1243,17 +1244,27 @@ static int sdp_cm_new_id(struct sock *sk, struct sdp_conn *conn, int family)
 	}
 	rdma_set_service_type(conn->id, inet_sk(sk)->tos);
 	conn->id->route.addr.dev_addr.bound_dev_if = sk->sk_bound_dev_if;
-	if (!sdp->user_bound)
+	if (!sdp->user_bound && !port)
 		return 0;
 	memset(&src, 0, sizeof(src));
 	if (sdp->local.sa.sa_family == family)
 		src = sdp->local;
 	src.sa.sa_family = family;
-	src.v4.sin_port = sdp->local.v4.sin_port;
-	rdma_set_reuseaddr(conn->id, 1);
+	src.v4.sin_port = port ?: sdp->local.v4.sin_port;
+	rdma_set_reuseaddr(conn->id, !port);
 	rdma_set_afonly(conn->id, 1);
 	err = rdma_bind_addr(conn->id, &src.sa);
 	return err == -ENODEV ? -EADDRNOTAVAIL : err;
+}
+
+/* rdma_cm has chosen a port that is to be left to those who ask for it. */
+static bool sdp_cm_reserved(const struct sock *sk)
+{
+	const struct sdp_sock *sdp = sdp_sk(sk);
+
+	return !sdp->user_bound &&
+	       inet_is_local_reserved_port(sock_net(sk),
+					   ntohs(sdp->local.v4.sin_port));
 }
 
 /*
@@ -1284,14 +1295,14 @@ static int sdp_cm_resolve_and_connect(struct sock *sk, struct sdp_conn *conn,
 	if (!inside)
 		return 0;
 	rdma_lock_handler(conn->id);
-	err = sdp_cm_do_connect(conn);
+	err = sdp_cm_reserved(sk) ? -EADDRNOTAVAIL : sdp_cm_do_connect(conn);
 	rdma_unlock_handler(conn->id);
 	sdp_cm_leave(conn);
 	return err;
 }
 
 static int sdp_cm_start(struct sock *sk, struct sdp_conn *conn,
-			const union sdp_addr *dst)
+			const union sdp_addr *dst, __be16 port)
 {
 	struct sdp_net *sn = sdp_pernet(sock_net(sk));
 	struct sdp_sock *sdp = sdp_sk(sk);
@@ -1300,7 +1311,7 @@ static int sdp_cm_start(struct sock *sk, struct sdp_conn *conn,
 	set_bit(SDP_CONN_ACTIVE, &conn->flags);
 	conn->cm_waiter = true;
 	conn->cm_inside = true;
-	err = sdp_cm_new_id(sk, conn, dst->sa.sa_family);
+	err = sdp_cm_new_id(sk, conn, dst->sa.sa_family, port);
 	if (err)
 		return err;
 	spin_lock_bh(&sdp->lock);
@@ -1344,6 +1355,13 @@ static int sdp_cm_interrupted(struct sock *sk, struct sdp_conn *conn,
 	return sock_intr_errno(timeo);
 }
 
+/* As TCP, when it has no port left */
+static int sdp_cm_port_errno(const struct sock *sk, int err)
+{
+	return err == -EADDRINUSE && !sdp_sk(sk)->user_bound ? -EADDRNOTAVAIL :
+							       err;
+}
+
 /* What connect() says of an attempt that could not begin: as TCP */
 static int sdp_cm_start_errno(int err)
 {
@@ -1357,36 +1375,52 @@ static int sdp_cm_start_errno(int err)
 	}
 }
 
-/* Attempt number @nr. Returns 1 to try again with another port. */
+/*
+ * The port that rdma_cm has chosen is not free, of which it knows nothing where TCP is
+ * below: as TCP, try all.
+ */
+static bool sdp_cm_other_port(struct sock *sk, int err, struct sdp_port_walk *w)
+{
+	return (err == -EADDRINUSE || err == -EADDRNOTAVAIL) &&
+	       !sdp_sk(sk)->user_bound && w->tries++ < SDP_CONNECT_TRIES &&
+	       sdp_port_next_free(sk, w);
+}
+
+/*
+ * An attempt, from the port of @w or any. Returns 1 to try again, when there is another
+ * one.
+ */
 static int sdp_cm_try(struct sock *sk, const union sdp_addr *dst,
-		      long *timeo, int nr)
+		      long *timeo, struct sdp_port_walk *w)
 {
 	struct sdp_sock *sdp = sdp_sk(sk);
 	struct sdp_conn *conn;
 	int err;
 
-	conn = sdp_conn_alloc(sk, nr > 1);
+	conn = sdp_conn_alloc(sk, w->port);
 	if (!conn)
 		return -ENOBUFS;
 	refcount_inc(&conn->refs);
-	err = sdp_cm_start(sk, conn, dst);
+	err = sdp_cm_start(sk, conn, dst, w->port);
 	sdp_cm_leave(conn);
 	if (err) {
 		sdp_cm_give_up(sk, conn);
 		sdp_conn_put(conn);
-		return sdp_cm_start_errno(err);
+		if (w->port && sdp_cm_other_port(sk, err, w))
+			return 1;
+		return sdp_cm_start_errno(sdp_cm_port_errno(sk, err));
 	}
 	release_sock(sk);
 	err = sdp_cm_resolve_and_connect(sk, conn, timeo);
 	lock_sock(sk);
-	if ((err == -EADDRINUSE || err == -EADDRNOTAVAIL) &&
-	    nr < SDP_CONNECT_TRIES && !sdp->user_bound && sdp->conn == conn) {
+	if (sdp->conn == conn && sdp_cm_other_port(sk, err, w)) {
 		sdp_conn_attach(sk, NULL);
 		sdp_conn_down(conn, 0);
 		err = 1;
 	} else if (err == -ERESTARTSYS || err == -EINTR) {
 		err = sdp_cm_interrupted(sk, conn, *timeo);
 	} else if (err) {
+		err = sdp_cm_port_errno(sk, err);
 		sdp_conn_down(conn, sdp_cm_errno(0, err));
 		err = 0;
 	}
@@ -1417,13 +1451,14 @@ static bool sdp_addr_loopback(const union sdp_addr *addr)
  */
 int sdp_cm_connect(struct sock *sk, const union sdp_addr *dst, long *timeo)
 {
-	int i, err = 1;
+	struct sdp_port_walk w = {};
+	int err = 1;
 
 	SDP_INC_STATS(sock_net(sk), ACTIVE_OPENS);
 	if (sdp_addr_loopback(dst))
 		err = -ENETUNREACH;
-	for (i = 1; err > 0 && i <= SDP_CONNECT_TRIES; i++)
-		err = sdp_cm_try(sk, dst, timeo, i);
+	while (err > 0)
+		err = sdp_cm_try(sk, dst, timeo, &w);
 	/* the others are counted when they end */
 	if (err)
 		SDP_INC_STATS(sock_net(sk), ATTEMPT_FAILS);

@@ -1,9 +1,10 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: GPL-2.0
-"""binding.py PORT: which address and which device a socket is bound to.
+"""binding.py PORT [PREFIX]: which address and which device a socket is bound to.
 
-Prints "CASE: RESULT" for each, at ports from PORT on. Listeners are in the namespace
+Prints "CASE: RESULT" for each whose name begins so, at ports from PORT on. Listeners are in the namespace
 b, clients in a, which are connected by va - vb and by wa - wb."""
+import contextlib
 import ctypes
 import errno
 import itertools
@@ -15,6 +16,7 @@ import subprocess
 import sys
 
 CLONE_NEWNET = 0x40000000
+SOL_SDP, SDP_FALLBACK, FALLBACK_ONLY = 1027, 32, 2
 PATIENCE = 60 if os.path.exists("/proc/lockdep") else 15   # seconds
 LIBC = ctypes.CDLL(None, use_errno=True)
 PORTS = itertools.count(int(sys.argv[1]))
@@ -441,6 +443,90 @@ def device_taken_back():
     return exchange(lsn, sock)
 
 
+# ---- ports that nobody asks for
+
+FEW = range(40000, 40100)
+FREE, RESERVED = FEW[37], FEW[60]
+
+
+@contextlib.contextmanager
+def one_port(netns, addr):
+    """Of a range one port is free, and one reserved; TCP has the others"""
+    enter(netns)
+    path = "/proc/sys/net/ipv4/ip_local_"
+    with open(path + "port_range", encoding="ascii") as file:
+        before = file.read()
+    for name_of, value in (("port_range", f"{FEW[0]} {FEW[-1]}"),
+                           ("reserved_ports", str(RESERVED))):
+        with open(path + name_of, "w", encoding="ascii") as file:
+            file.write(value)
+    with contextlib.ExitStack() as stack:
+        for port in set(FEW) - {FREE, RESERVED}:
+            sock = stack.enter_context(socket.socket(family_of(addr)))
+            # TCP under sdp-run as well
+            with contextlib.suppress(OSError):
+                sock.setsockopt(SOL_SDP, SDP_FALLBACK, FALLBACK_ONLY)
+            sock.bind(full(addr, port))
+            sock.listen()
+        yield
+    enter(netns)
+    for name_of, value in (("port_range", before), ("reserved_ports", "")):
+        with open(path + name_of, "w", encoding="ascii") as file:
+            file.write(value)
+
+
+def ports_of(call):
+    """Two calls in turn: the free port, and that there is no other"""
+    socks = []
+    for _ in range(2):
+        try:
+            socks.append(call())
+        except OSError as err:
+            return f"{[sock.getsockname()[1] for sock in socks]} {errno.errorcode[err.errno]}"
+    return str([sock.getsockname()[1] for sock in socks])
+
+
+def any_port(addr):
+    with one_port("b", addr):
+        return ports_of(lambda: listener(addr, 0))
+
+
+def port_to_connect(addr, local):
+    port = next(PORTS)
+    lsn = listener(addr, port)
+    with one_port("a", local):
+        told = ports_of(lambda: client(addr, port))
+    lsn.close()
+    # iwarp_hybrid may take another one than the program sees
+    return re.sub(r"\d+", lambda port: "a port" if int(port.group()) != RESERVED else
+                  "reserved", told)
+
+
+@case
+def port_bind():
+    return any_port("10.0.0.2")
+
+
+@case
+def port_bind_v6():
+    return any_port("fd00::2")
+
+
+@case
+def port_bind_any():
+    return any_port("0.0.0.0")
+
+
+@case
+def port_connect():
+    return port_to_connect("10.0.0.2", "10.0.0.1")
+
+
+@case
+def port_connect_v6():
+    return port_to_connect("fd00::2", "fd00::1")
+
+
 def result(func):
     try:
         return func()
@@ -453,4 +539,6 @@ WA, WA_IF = linklocal("a", "wa")
 VB, VB_IF = linklocal("b", "vb")
 WB, WB_IF = linklocal("b", "wb")
 for function in CASES:
+    if not function.__name__.startswith("".join(sys.argv[2:])):
+        continue
     print(f"{function.__name__}: {result(function)}", flush=True)

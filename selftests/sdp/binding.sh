@@ -3,7 +3,8 @@
 # vm: timeout=300
 #
 # Addresses and devices: link-local addresses and their scope, IPV6_V6ONLY and
-# mapped addresses, SO_BINDTODEVICE. SDP does all of it as TCP does.
+# mapped addresses, SO_BINDTODEVICE, ports that a program does not choose. SDP does all
+# of it as TCP does.
 
 # shellcheck disable=SC2317 # called by wait_for
 # shellcheck source=selftests/lib/lib.sh
@@ -12,26 +13,25 @@ need python3 sdp-run
 
 PROG=$(dirname "$0")/binding.py
 
-# cases FILE [COMMAND...]: the results of all of them
+# cases FILE PREFIX [COMMAND...]: the results of those, or all of them
 cases() {
-	local file=$1
+	local file=$1 prefix=$2
 
-	shift
-	timeout 250 "$@" /usr/bin/python3 "$PROG" 7600 >"$file" ||
+	shift 2
+	timeout 250 "$@" /usr/bin/python3 "$PROG" 7600 "$prefix" >"$file" ||
 		ktap_fail "binding.py ${*:-TCP}" "$(cat "$file")"
 }
 
 # linklocal a|b DEV: it has got its address
 linklocal() { "in_$1" ip -6 addr show dev "$2" scope link | grep -q fe80; }
 
-# same: each as over TCP
+# same [PREFIX]: each as over TCP
 same() {
 	local name tcp sdp
 
 	while IFS='|' read -r name tcp sdp; do
-		ktap_is "$name" "$sdp" "$tcp"
+		ktap_is "$1$name" "$sdp" "$tcp"
 	done < <(paste -d '|' <(sed 's/: /|/' /run/tcp) <(sed 's/[^:]*: //' /run/sdp))
-	ktap_is "all cases" "$(wc -l </run/sdp)" "$(grep -c '^@case' "$PROG")"
 }
 
 dev_up hybrid hybrid || ktap_skip_all "no RDMA device"
@@ -50,8 +50,20 @@ for end in "a va" "b vb" "a wa" "b wb"; do
 	read -r ns dev <<<"$end"
 	wait_for 10 linklocal "$ns" "$dev"
 done
-cases /run/tcp
-cases /run/sdp sdp-run
+cases /run/tcp ""
+cases /run/sdp "" sdp-run
 same
+ktap_is "all cases" "$(wc -l </run/sdp)" "$(grep -c '^@case' "$PROG")"
+wait_for 20 no_sockets
+dev_down
+# it has no other port than that of the program
+if dev_up siw siw; then
+	cases /run/tcp port_connect
+	cases /run/sdp port_connect sdp-run
+	same "siw: "
+	ktap_is "siw: all cases" "$(wc -l </run/sdp)" 2
+else
+	ktap_skip siw "no such device"
+fi
 ktap_check "no socket is left" wait_for 20 no_sockets
 ktap_done
