@@ -11,8 +11,9 @@
  *   hyb-hostile -h ADDRESS [-p PORT] [-s COMMAND] hello|credits|sdp|shared|ring|hold
  *        attacks a listening SDP socket, a server that echoes; on a shared
  *        link, with payload in rings, without credits in the last cases
- *   hyb-hostile -h ADDRESS [-p PORT] [-s COMMAND] frozen
- *        is what frozen.py sends to, and gives it no credits back
+ *   hyb-hostile -h ADDRESS [-p PORT] [-s COMMAND] frozen|frozen-ring|...
+ *        is what frozen.py sends to, and gives it no credits back, no room in
+ *        its ring, or does not read
  *   hyb-hostile -h ADDRESS [-p PORT] -n COUNT [-r SEED] walk|walk-shared|...
  *        COUNT connections to that server with random steps, most of them valid
  *   hyb-hostile -h ADDRESS [-p PORT] [-s COMMAND] zcopy|held
@@ -400,6 +401,24 @@ static bool run_below(const char *suite)
 	return true;
 }
 
+/* "frozen-" and a kind of connection */
+static bool run_frozen(const char *kind)
+{
+	opt.sdp = true;
+	sdp_shared = !strcmp(kind, "shared");
+	if (!strcmp(kind, "ring")) {
+		sdp_ext = SDP_RING;
+		run(frozen_ring_attacks, frozen_ring_attack_count, true);
+		return true;
+	}
+	if (!strcmp(kind, "hold"))
+		sdp_ext = SDP_HOLD;
+	else if (!sdp_shared)
+		return false;
+	run(frozen_held_attacks, frozen_held_attack_count, true);
+	return true;
+}
+
 /* The attacks of that name */
 static bool run_suite(const char *suite)
 {
@@ -416,6 +435,8 @@ static bool run_suite(const char *suite)
 	} else if (!strcmp(suite, "frozen")) {
 		opt.sdp = true;
 		run(frozen_attacks, frozen_attack_count, false);
+	} else if (!strncmp(suite, "frozen-", 7)) {
+		return run_frozen(suite + 7);
 	} else if (!strcmp(suite, "sdp")) {
 		opt.sdp = true;
 		run(sdp_attacks, sdp_attack_count, true);

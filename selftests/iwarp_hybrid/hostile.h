@@ -101,6 +101,11 @@ extern const unsigned int credit_attack_count;
 /* The same, to frozen.py: a peer that gives no credit back */
 extern const struct attack frozen_attacks[];
 extern const unsigned int frozen_attack_count;
+/* with a ring, and where the transport holds back what nobody reads */
+extern const struct attack frozen_ring_attacks[];
+extern const unsigned int frozen_ring_attack_count;
+extern const struct attack frozen_held_attacks[];
+extern const unsigned int frozen_held_attack_count;
 /* On an SDP connection to "sdp-zcopy serve" */
 extern const struct attack zcopy_attacks[];
 extern const unsigned int zcopy_attack_count;

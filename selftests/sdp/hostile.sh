@@ -46,11 +46,23 @@ in_b sysctl -q -w net.sdp.fin_timeout=2
 start_bg b sdp-run /usr/bin/python3 "$(dirname "$0")/frozen.py" $SERVER 5023
 frozen_log=$BG_LOG
 wait_for 30 said listening || ktap_fail "frozen.py listens" "$(cat "$BG_LOG")"
-in_a hyb-hostile -h $SERVER -p 5023 -s "in-ns b sdpstat -s -z" frozen \
-	> "$OUT/frozen.tap" 2>&1
-ktap_include "$OUT/frozen.tap"
-ktap_is "what the program is told of frozen peers" "$(tail -n +2 "$frozen_log" | xargs)" \
-	"u ETIMEDOUT u ETIMEDOUT k ETIMEDOUT c - c - l - 0 -"
+# frozen SUITE RESULTS: what the program is told of peers that keep it waiting
+frozen() {
+	local before
+
+	before=$(wc -l <"$frozen_log")
+	in_a hyb-hostile -h $SERVER -p 5023 -s "in-ns b sdpstat -s -z" "$1" \
+		> "$OUT/$1.tap" 2>&1
+	ktap_include "$OUT/$1.tap" "$1"
+	ktap_is "what the program is told of $1 peers" \
+		"$(tail -n +$((before + 1)) "$frozen_log" | xargs)" "$2"
+}
+all="u ETIMEDOUT u ETIMEDOUT k ETIMEDOUT c - c - l - 0 -"
+frozen frozen "$all"
+frozen frozen-ring "$all"
+# keepalive leaves the peer to TCP, which it answers
+frozen frozen-hold "u ETIMEDOUT c - l - 0 -"
+frozen frozen-shared "u ETIMEDOUT c - l - 0 -"
 stop_bg "$BG_PID"
 in_b sysctl -q -w net.sdp.fin_timeout=60
 

@@ -1530,7 +1530,79 @@ static enum peer_end frozen(struct peer *p, const struct target_memory *m,
 	return ret < 0 && ended != END_NONE ? ended : END_NO_FRAME;
 }
 
+/*
+ * The same with a ring: neither messages are acknowledged, nor is room in it freed. All
+ * that comes is taken.
+ */
+static enum peer_end frozen_ring(struct peer *p, const struct target_memory *m,
+				 const struct attack *a)
+{
+	long end = now_ms() + 60000;
+	char how = a->inval;
+	int ret, said = 0;
+
+	(void)m;
+	sdp_send_ring(p, &how, 1, true);
+	dead = a->msn;
+	do {
+		ret = peer_recv_fpdu(p, FROZEN_MS);
+		if (ret == 1 && peer_is_terminate(p))
+			break;
+		if (ret == 1)
+			probe(p);
+		/* there are credits for so many */
+		else if (ret == -2 && a->qn && said++ < 3)
+			sdp_send_ring(p, NULL, 0, true);
+	} while ((ret == 1 || ret == -2) && now_ms() < end);
+	dead = false;
+	return credit_end(p, ret);
+}
+
+/*
+ * Where the transport holds data back, nothing is taken out of it until a timer has
+ * run out, or we are reset. Then all is, until the end.
+ */
+static enum peer_end frozen_held(struct peer *p, const struct target_memory *m,
+				 const struct attack *a)
+{
+	const struct attack data = { .ddp = 0xff, .qn = CREDITS };
+	long long before = attack_counter("timeouts");
+	struct pollfd reset = { .fd = p->fd };
+	long end = now_ms() + 60000;
+
+	(void)m;
+	msg[BSDH] = a->inval;
+	put_message(p, &data, 1);
+	while (now_ms() < end && attack_counter("timeouts") <= before)
+		if (poll(&reset, 1, 100) > 0)
+			break;
+	return END_NONE;
+}
+
 /* clang-format off */
+const struct attack frozen_ring_attacks[] = {
+	CASE("Frozen ring: user timeout, silent", "timeouts", ABORT, frozen_ring, .inval = 'u'),
+	CASE("Frozen ring: user timeout", "timeouts", ABORT, frozen_ring, .inval = 'u', .qn = 1),
+	CASE("Frozen ring: keepalive", "timeouts", ABORT, frozen_ring, .inval = 'k', .msn = 1),
+	CASE("Frozen ring: close, silent", "timeouts", ABORT, frozen_ring, .inval = 'c'),
+	CASE("Frozen ring: close", "timeouts", ABORT, frozen_ring, .inval = 'c', .qn = 1),
+	CASE("Frozen ring: lingering close", "timeouts", ABORT, frozen_ring, .inval = 'l',
+	     .qn = 1),
+	CASE("Frozen ring: lingering close for no time", NULL, ABORT, frozen_ring,
+	     .inval = '0', .qn = 1),
+};
+
+const unsigned int frozen_ring_attack_count = COUNT(frozen_ring_attacks);
+
+const struct attack frozen_held_attacks[] = {
+	CASE("Frozen: user timeout", "timeouts", ABORT, frozen_held, .inval = 'u'),
+	CASE("Frozen: close", "timeouts", ABORT, frozen_held, .inval = 'c'),
+	CASE("Frozen: lingering close", "timeouts", ABORT, frozen_held, .inval = 'l'),
+	CASE("Frozen: lingering close for no time", NULL, ABORT, frozen_held, .inval = '0'),
+};
+
+const unsigned int frozen_held_attack_count = COUNT(frozen_held_attacks);
+
 const struct attack frozen_attacks[] = {
 	CASE("Frozen: user timeout, silent", "timeouts", ABORT, frozen, .inval = 'u'),
 	CASE("Frozen: user timeout", "timeouts", ABORT, frozen, .inval = 'u', .qn = 1),
