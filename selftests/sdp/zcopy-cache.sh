@@ -33,29 +33,37 @@ same() {
 	zc "$1: fork: parent and child go on" "$STALE && a_zcopy_cache_hits > 0" fork
 }
 
+# mappings [PREFIX]: what may happen to them
 mappings() {
-	zc "other lengths and places" "$ALL && a_zcopy_cache_hits == 8 && a_zcopy_cache_misses == 7" sizes
-	zc "moved away" "$FAULTS" move
-	zc "protected" "$FAULTS" protect
-	zc "pages given back" "$STALE" advise
-	zc "huge pages, whole and split" "$STALE && a_zcopy_cache_hits > 1" thp
+	zc "$1other lengths and places" "$ALL && a_zcopy_cache_hits == 8 && a_zcopy_cache_misses == 7" sizes
+	zc "$1moved away" "$FAULTS" move
+	zc "$1protected" "$FAULTS" protect
+	zc "$1pages given back" "$STALE" advise
+	zc "$1huge pages, whole and split" "$STALE && a_zcopy_cache_hits > 1" thp
 	if sysctl -q -w vm.nr_hugepages=4 && [ "$(sysctl -n vm.nr_hugepages)" -ge 2 ]; then
-		zc "huge pages of hugetlbfs" "$STALE && a_zcopy_cache_hits > 1" hugetlb
+		zc "$1huge pages of hugetlbfs" "$STALE && a_zcopy_cache_hits > 1" hugetlb
 		sysctl -q -w vm.nr_hugepages=0
 	else
-		ktap_skip "huge pages of hugetlbfs" "no memory for them"
+		ktap_skip "$1huge pages of hugetlbfs" "no memory for them"
 	fi
-	zc "a file, shared: written to, truncated" "$FAULTS && a_zcopy_cache_hits > 0" shared
-	zc "a file, private: written to, truncated" "$FAULTS && a_zcopy_cache_hits > 0" private
+	zc "$1a file, shared: written to, truncated" "$FAULTS && a_zcopy_cache_hits > 0" shared
+	zc "$1a file, private: written to, truncated" "$FAULTS && a_zcopy_cache_hits > 0" private
 	if kver_ge 6.13; then
-		ktap_skip "no memory, but a device: copied" \
+		ktap_skip "$1no memory, but a device: copied" \
 			"the vvar page of this kernel is memory that can be pinned"
 	else
-		zc "no memory, but a device: copied" \
+		zc "$1no memory, but a device: copied" \
 			"a_zcopy_no_mem == 1 && a_tx_zcopy_bytes == 0" device
 	fi
-	zc "another process with the socket, when the first is gone" "$STALE" pass
-	zc "mappings that change all the time" "a_zcopy_cache_stale > 0 && a_tx_bytes == b_rx_bytes" churn
+	if [ -e /dev/dma_heap/system ]; then
+		zc "$1a dma-buf: copied" "a_zcopy_no_mem > 0 && a_tx_zcopy_bytes == 0 &&
+			a_rx_zcopy_bytes == 0" dmabuf
+	else
+		ktap_skip "$1a dma-buf: copied" "this kernel has no heaps of them"
+	fi
+	zc "$1another process with the socket, when the first is gone" "$STALE" pass
+	zc "$1mappings that change all the time" "a_zcopy_cache_stale > 0 && a_tx_bytes == b_rx_bytes" churn
+	zc "$1the same of a reader" "a_zcopy_cache_stale > 0 && b_tx_bytes == a_rx_bytes" churn_recv
 }
 
 bounds() {
@@ -119,6 +127,7 @@ written() {
 	zc "pipelined: the same memory" "$ALL && a_zcopy_cache_hits >= 12 && b_zcopy_cache_hits >= 12" reuse
 	zc "pipelined: other mappings at the same place" "$FAULTS" remap
 	zc "pipelined: fork" "$STALE" fork
+	mappings
 	set_both net.sdp.zcopy_pipelined=0
 }
 

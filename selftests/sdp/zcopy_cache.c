@@ -16,12 +16,14 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/ioctl.h>
 #include <sys/mman.h>
 #include <sys/resource.h>
 #include <sys/socket.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include <linux/dma-heap.h>
 #include <linux/sdp.h>
 
 #include "zcopy_lib.h"
@@ -507,6 +509,56 @@ static void run_device(void)
 	put((void *)p, PAGE, ANY);
 }
 
+/* Memory that devices share: pages, but none that may be pinned */
+static void run_dmabuf(void)
+{
+	struct dma_heap_allocation_data d = {
+		.len = SIZE,
+		.fd_flags = O_RDWR | O_CLOEXEC,
+	};
+	int heap = open("/dev/dma_heap/system", O_RDWR | O_CLOEXEC);
+	unsigned char *p;
+
+	if (heap < 0 || ioctl(heap, DMA_HEAP_IOCTL_ALLOC, &d))
+		fail("dma_heap");
+	p = mmap(NULL, SIZE, RW, MAP_SHARED, d.fd, 0);
+	if (p == MAP_FAILED)
+		fail("mmap");
+	out(p, SIZE, 1);
+	in(p, SIZE, 2);
+	put(p, SIZE, 2);
+}
+
+/* Pages that are gone and come again, others that are put there, a file cut short */
+static void churn_pages(int i)
+{
+	static int f = -1;
+	unsigned char *p;
+
+	switch (i % 3) {
+	case 0:
+		munmap(at + SIZE / 4, 4 * PAGE);
+		p = mmap(at + SIZE / 4, 4 * PAGE, RW,
+			 MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED, -1, 0);
+		break;
+	case 1:
+		p = map(4 * PAGE, false);
+		p = mremap(p, 4 * PAGE, 4 * PAGE, MREMAP_MAYMOVE | MREMAP_FIXED,
+			   at + SIZE / 2);
+		break;
+	default:
+		if (f < 0)
+			f = open("/tmp", O_TMPFILE | O_RDWR, 0600);
+		resize(f, SIZE / 4);
+		p = mmap(at + SIZE / 4 * 3, SIZE / 4, RW,
+			 MAP_SHARED | MAP_FIXED, f, 0);
+		resize(f, 0);
+		resize(f, SIZE / 4);
+	}
+	if (p == MAP_FAILED)
+		fail("churn");
+}
+
 static void *churn(void *arg)
 {
 	bool *end = arg;
@@ -514,7 +566,7 @@ static void *churn(void *arg)
 	int i;
 
 	for (i = 0; !__atomic_load_n(end, __ATOMIC_RELAXED); i++) {
-		switch (i % 3) {
+		switch (i % 4) {
 		case 0:
 			advise(at + i % 64 * PAGE, PAGE, MADV_DONTNEED);
 			break;
@@ -527,13 +579,36 @@ static void *churn(void *arg)
 			if (!pid)
 				_exit(0);
 			waitpid(pid, NULL, 0);
+			break;
+		default:
+			churn_pages(i / 4);
 		}
 	}
 	return NULL;
 }
 
+/* A transfer of what is there or not, until all has gone; ours, or theirs */
+static void insist(bool to_us)
+{
+	size_t done = 0;
+	uint8_t verdict;
+	ssize_t n;
+
+	order(SIZE, to_us ? 1 : ANY, to_us);
+	while (done < SIZE) {
+		n = to_us ? recv(fd, at + done, SIZE - done, MSG_WAITALL) :
+			    send(fd, at + done, SIZE - done, MSG_NOSIGNAL);
+		if (n > 0)
+			done += n;
+		else if (!n || errno != EFAULT)
+			fail("churn");
+	}
+	if (!to_us && recv(fd, &verdict, 1, 0) != 1)
+		fail("verdict");
+}
+
 /* Another thread changes the mapping all the time */
-static void run_churn(void)
+static void churned(bool to_us)
 {
 	bool end = false;
 	pthread_t thread;
@@ -542,11 +617,22 @@ static void run_churn(void)
 	if (pthread_create(&thread, NULL, churn, &end))
 		fail("thread");
 	for (i = 0; i < 60; i++)
-		put(at, SIZE, ANY);
+		insist(to_us);
 	__atomic_store_n(&end, true, __ATOMIC_RELAXED);
 	pthread_join(thread, NULL);
+	anew(at);
 	out(at, SIZE, 1);
 	in(at, SIZE, 2);
+}
+
+static void run_churn(void)
+{
+	churned(false);
+}
+
+static void run_churn_recv(void)
+{
+	churned(true);
 }
 
 /* For send and receive, once each */
@@ -568,14 +654,24 @@ static const struct {
 	const char *name;
 	void (*run)(void);
 } scenarios[] = {
-	{ "reuse", run_reuse },	    { "sizes", run_sizes },
-	{ "remap", run_remap },	    { "move", run_move },
-	{ "protect", run_protect }, { "advise", run_advise },
-	{ "fork", run_fork },	    { "thp", run_thp },
-	{ "hugetlb", run_hugetlb }, { "shared", run_shared },
-	{ "private", run_private }, { "many", run_many },
-	{ "limit", run_limit },	    { "pass", run_pass },
-	{ "device", run_device },   { "churn", run_churn },
+	{ "reuse", run_reuse },
+	{ "sizes", run_sizes },
+	{ "remap", run_remap },
+	{ "move", run_move },
+	{ "protect", run_protect },
+	{ "advise", run_advise },
+	{ "fork", run_fork },
+	{ "thp", run_thp },
+	{ "hugetlb", run_hugetlb },
+	{ "shared", run_shared },
+	{ "private", run_private },
+	{ "many", run_many },
+	{ "limit", run_limit },
+	{ "pass", run_pass },
+	{ "device", run_device },
+	{ "churn", run_churn },
+	{ "churn_recv", run_churn_recv },
+	{ "dmabuf", run_dmabuf },
 	{ "hold", run_hold },
 };
 
