@@ -338,6 +338,29 @@ def refused_by_bpf():
         ok("and then allows it", True)
 
 
+def sockmap():
+    """A map of sockets, whose programs would take messages of TCP out of them"""
+    what = "a BPF map of sockets"
+    enter("a")
+    try:
+        group = bpf(0, struct.pack("<IIII", 15, 4, 4, 1))
+    except OSError as e:
+        return skip(what + " takes none", "no such maps: %s" % e)
+
+    def put(s):
+        s.bind(("10.0.0.1", new_port()))
+        s.listen()
+        key, value = ctypes.c_uint32(0), ctypes.c_uint32(s.fileno())
+        bpf(2, struct.pack("<QQQQ", group, ctypes.addressof(key),
+                           ctypes.addressof(value), 0))
+
+    with socket.socket() as tcp, door("a") as s:
+        put(tcp)
+        ok(what + " takes TCP's", True)
+        fails(what + " takes none", errno.EOPNOTSUPP, put, s)
+    os.close(group)
+
+
 def main():
     ok("the module is not loaded", users() is None)
     with door("a") as s:
@@ -353,6 +376,7 @@ def main():
     programs()
     references()
     refused_by_bpf()
+    sockmap()
     listen_again()
     misuse()
     print("1..%d" % count)

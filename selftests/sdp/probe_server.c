@@ -12,6 +12,7 @@
 #include <stdio.h>
 #include <string.h>
 #include <sys/ioctl.h>
+#include <sys/resource.h>
 #include <sys/time.h>
 #include <unistd.h>
 #include <linux/sockios.h>
@@ -298,11 +299,53 @@ static void woken_by_shutdown(const char *name, int fd,
 	    blocked_finished(&b, PROBE_WAIT_MS) ? b.result : "blocked");
 }
 
+/* How often it had to sleep for that */
+static const char *accept_counting(int fd)
+{
+	struct rusage before, after;
+	int s;
+
+	getrusage(RUSAGE_THREAD, &before);
+	s = accept(fd, NULL, NULL);
+	getrusage(RUSAGE_THREAD, &after);
+	if (s < 0)
+		return res_num(s);
+	close(s);
+	return res_num(after.ru_nvcsw - before.ru_nvcsw);
+}
+
+/* A connection wakes one of those who wait: the other one sleeps on */
+static void probe_accepters(void)
+{
+	struct probe_addr addr;
+	struct blocked b[2];
+	int l, c[2], i;
+
+	l = new_listener(4);
+	bound_to(l, &addr);
+	for (i = 0; i < 2; i++)
+		blocked_start(&b[i], l, accept_counting);
+	for (i = 0; i < 2; i++) {
+		c[i] = new_socket();
+		if (connect_to(c[i], &addr))
+			setup_failed("connect");
+		row(i ? "second of two accepters: sleeps" :
+			"first of two accepters: sleeps",
+		    "%s",
+		    blocked_finished(&b[i], PROBE_WAIT_MS) ? b[i].result :
+							     "blocked");
+	}
+	close(c[0]);
+	close(c[1]);
+	close(l);
+}
+
 void probe_threads(void)
 {
 	struct blocked b;
 	int l, c, a;
 
+	probe_accepters();
 	l = new_listener(4);
 	woken_by_shutdown("accept woken by shutdown", l, do_accept);
 	close(l);
