@@ -485,8 +485,10 @@ static int urgent_client(struct end *e)
 
 static int urgent_server(struct end *e)
 {
+	bool credits = flow == SDP_FLOW_RDMA || flow == SDP_FLOW_CREDIT;
 	int mark = 0, i;
 	ssize_t n;
+	char c;
 
 	urgent = 0;
 	signal(SIGURG, on_urgent);
@@ -495,11 +497,14 @@ static int urgent_server(struct end *e)
 	step_wait(1);
 	/* messages without payload go, except where they stand in a row */
 	for (i = 0; i < 10000 && !urgent; i++)
-		if (flow == SDP_FLOW_RDMA || flow == SDP_FLOW_CREDIT)
+		if (credits)
 			usleep(1000);
 	errno = 0;
-	if (!urgent && (flow == SDP_FLOW_RDMA || flow == SDP_FLOW_CREDIT))
+	if (!urgent && credits)
 		return bad("SIGURG");
+	/* it is announced, and there is no room for it here */
+	if (credits && (recv(e->fd, &c, 1, MSG_OOB) != -1 || errno != EAGAIN))
+		return bad("MSG_OOB, too early");
 	while (!mark) {
 		n = recv_some(e, 10000, 0);
 		if (n <= 0 || ioctl(e->fd, SIOCATMARK, &mark))
