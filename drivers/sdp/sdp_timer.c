@@ -10,7 +10,8 @@
 #include "sdp.h"
 #include "sdp_mib.h"
 
-#define SDP_TIMER_AGAIN	(HZ / 20 + 1)	/* when the socket was in use */
+#define SDP_TIMER_AGAIN		(HZ / 20 + 1)	/* when the socket was in use */
+#define SDP_TIMER_SETTLE	(HZ / 20 + 1)	/* for completions to come */
 
 /**
  * sdp_start_timer - have the timer run after some time
@@ -173,6 +174,25 @@ static bool sdp_keepalive_taken(struct sdp_conn *conn)
 	return taken;
 }
 
+/*
+ * Behind data that wait for a reader no probe comes through: they are the probe, and
+ * the transport watches over them.
+ */
+static bool sdp_keepalive_behind(const struct sock *sk)
+{
+	return sdp_sk(sk)->conn->fc->held && sdp_outq_bytes(sk);
+}
+
+/*
+ * Nobody may have asked the device about the last messages, if they are older than
+ * keepalive is on, see sdp_tx_watched(). Asks, once: what does not complete does wait.
+ */
+static bool sdp_keepalive_settles(struct sdp_conn *conn)
+{
+	return sdp_keepalive_behind(conn->sk) && conn->link->settle &&
+	       !READ_ONCE(conn->tx_probing) && conn->link->settle(conn);
+}
+
 static unsigned long sdp_timer_keepalive(struct sock *sk)
 {
 	struct sdp_net *sn = sdp_pernet(sock_net(sk));
@@ -186,13 +206,11 @@ static unsigned long sdp_timer_keepalive(struct sock *sk)
 		return 0;
 	limit = (sdp->keepidle ? : READ_ONCE(sn->sysctl_keepalive_time));
 	limit *= HZ;
-	/* behind data that wait for a reader no probe comes through: they are
-	 * the probe, and the transport watches over them
-	 */
-	if (conn->fc->held && sdp_outq_bytes(sk))
+	idle = jiffies - READ_ONCE(sdp->last_rx);
+	if (sdp_keepalive_settles(conn))
+		return SDP_TIMER_SETTLE;
+	if (sdp_keepalive_behind(sk))
 		idle = 0;
-	else
-		idle = jiffies - READ_ONCE(sdp->last_rx);
 	if (idle < limit) {
 		sdp->ka_probes = 0;
 		return limit - idle;

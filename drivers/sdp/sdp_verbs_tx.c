@@ -97,6 +97,16 @@ static void sdp_tx_account(struct sdp_conn *conn)
 }
 
 /*
+ * Nothing else is to be sent, and keepalive has to know whether this still waits for a
+ * reader: behind it no answer would come from a peer that lives.
+ */
+static bool sdp_tx_watched(const struct sdp_conn *conn)
+{
+	return conn->fc->held && !conn->tx_unsent &&
+	       sock_flag(conn->sk, SOCK_KEEPOPEN);
+}
+
+/*
  * Whether a send has to ask for a completion: the last message, every so many
  * messages, and so often that three quarters of the send buffer come free
  * without it. What the peer acknowledges counts as free anyway.
@@ -118,6 +128,8 @@ static bool sdp_tx_signal(struct sdp_conn *conn, u8 mid, u32 payload, bool own,
 		every = min_t(u32, every, conn->fc->signal);
 	conn->tx_unsig_bytes += payload;
 	if (ref || (conn->tx_lends && own && payload >= PAGE_SIZE / 2))
+		every = 0;
+	if (payload && sdp_tx_watched(conn))
 		every = 0;
 	if (mid != SDP_MID_DISCON && mid != SDP_MID_ABORT &&
 	    unsignalled < every &&

@@ -18,6 +18,7 @@ import threading
 import time
 
 KB = 1 << 10
+SLOW = 1024 * KB    # octets that take longer to read than close() waits
 USER_TIMEOUT = 18
 PATIENCE = 60 if os.path.exists("/proc/lockdep") else 15   # seconds
 results = {}
@@ -36,7 +37,7 @@ def serve(conn):
     while how not in (b"c", b"l") and conn.recv(64 * KB):
         pass
     if how in (b"w", b"c"):
-        conn.sendall(bytes(512 * KB))
+        conn.sendall(bytes(SLOW))
     if how == b"l":
         conn.sendall(bytes(64 * KB))
     conn.close()
@@ -151,7 +152,7 @@ def case_slow_reader_late(go):
     end"""
     sock = connected(b"l")
     go()
-    time.sleep(3)
+    time.sleep(6)
     read_slowly(sock, 64 * KB)
 
 
@@ -172,7 +173,7 @@ def case_held_reader(go):
             raise OSError(err, "a live connection")
 
 
-def read_slowly(sock, wanted=512 * KB):
+def read_slowly(sock, wanted=SLOW):
     total = 0
     while True:
         data = sock.recv(32 * KB)
