@@ -6,8 +6,9 @@
  *
  *	sdp-fc serve ADDRESS PORT FILE
  *	sdp-fc send ADDRESS PORT FILE COUNT SIZE
- *		COUNT sends of SIZE octets to a reader that reads only when
- *		nothing more comes
+ *		COUNT sends of SIZE octets to a reader that reads only, but
+ *		then all, when no more are taken; prints "waited", how many
+ *		octets had not left then, and how often that was
  *	sdp-fc fill ADDRESS PORT FILE SIZE
  *		sends of SIZE octets until no more are taken; prints "full",
  *		how many octets that are and how many have not left, waits
@@ -43,7 +44,6 @@
 static struct shared {
 	_Atomic uint64_t got;
 	_Atomic uint32_t go; /* the reader may read */
-	_Atomic uint32_t pause_us; /* nothing more has come for so long */
 } * shm;
 
 static unsigned char buf[PIECE];
@@ -94,21 +94,15 @@ static void address(struct sockaddr_in *sin, char **argv)
 		fail("socket");
 }
 
-/* Until what is there to be read grows no more; not for the first octet */
-static void stand_still(int s)
+/* Something is there, and may be read */
+static void may_read(int s)
 {
-	int before = -1, now = 0;
+	struct pollfd p = { .fd = s, .events = POLLIN };
 
-	while (atomic_load(&shm->pause_us) && (now != before || !now)) {
-		char c;
-
-		before = now;
-		usleep(atomic_load(&shm->pause_us));
-		if (ioctl(s, SIOCINQ, &now))
-			fail("SIOCINQ");
-		if (!now && recv(s, &c, 1, MSG_PEEK) <= 0)
-			return;
-	}
+	if (poll(&p, 1, -1) < 0)
+		fail("poll");
+	while (!atomic_load(&shm->go))
+		usleep(1000);
 }
 
 static void reader(int s)
@@ -117,18 +111,16 @@ static void reader(int s)
 	ssize_t n, i;
 
 	atomic_store(&shm->got, 0);
-	while (!atomic_load(&shm->go))
-		usleep(1000);
-	stand_still(s);
-	while ((n = recv(s, buf, sizeof(buf), 0)) > 0) {
+	for (;;) {
+		may_read(s);
+		n = recv(s, buf, sizeof(buf), 0);
+		if (n <= 0)
+			break;
 		for (i = 0; i < n; i++)
 			if (buf[i] != byte_at(got + i))
 				fail("a byte");
 		got += n;
 		atomic_store(&shm->got, got);
-		/* a piece that is not full was the last one */
-		if (n < (ssize_t)sizeof(buf))
-			stand_still(s);
 	}
 	if (n < 0)
 		fail("recv");
@@ -150,12 +142,11 @@ static int serve(char **argv)
 	fail("accept");
 }
 
-static void begin(char **argv, bool go, unsigned int pause_us)
+static void begin(char **argv)
 {
 	struct sockaddr_in sin;
 
-	atomic_store(&shm->go, go);
-	atomic_store(&shm->pause_us, pause_us);
+	atomic_store(&shm->go, 0);
 	address(&sin, argv);
 	if (connect(fd, (struct sockaddr *)&sin, sizeof(sin)))
 		fail("connect");
@@ -201,15 +192,36 @@ static int finish(void)
 	return 0;
 }
 
+/* Octets that have not been sent */
+static int unsent(void)
+{
+	int n;
+
+	if (ioctl(fd, SIOCOUTQNSD, &n))
+		fail("SIOCOUTQNSD");
+	return n;
+}
+
 static int do_send(char **argv)
 {
-	unsigned long count = strtoul(argv[3], NULL, 0);
-	size_t size = strtoul(argv[4], NULL, 0), done;
+	unsigned long count = strtoul(argv[3], NULL, 0), rounds = 0;
+	size_t size = strtoul(argv[4], NULL, 0), done, n;
+	unsigned long long waited = 0;
 
-	begin(argv, true, 2000);
+	begin(argv);
 	for (; count; count--)
-		for (done = 0; done < size;)
-			done += send_some(size - done, 0);
+		for (done = 0; done < size; done += n) {
+			n = send_some(size - done, MSG_DONTWAIT);
+			if (n)
+				continue;
+			waited += unsent();
+			rounds++;
+			atomic_store(&shm->go, 1);
+			all_read();
+			atomic_store(&shm->go, 0);
+		}
+	printf("waited %llu %lu\n", waited, rounds);
+	atomic_store(&shm->go, 1);
 	return finish();
 }
 
@@ -232,13 +244,10 @@ static void fill(size_t size)
 static int do_fill(char **argv)
 {
 	char line[8];
-	int unsent;
 
-	begin(argv, false, 0);
+	begin(argv);
 	fill(strtoul(argv[3], NULL, 0));
-	if (ioctl(fd, SIOCOUTQNSD, &unsent))
-		fail("SIOCOUTQNSD");
-	printf("full %llu %d\n", (unsigned long long)sent, unsent);
+	printf("full %llu %d\n", (unsigned long long)sent, unsent());
 	fflush(stdout);
 	if (!fgets(line, sizeof(line), stdin))
 		fail("stdin");
@@ -273,7 +282,7 @@ static int do_compute(char **argv)
 	uint64_t got;
 	bool all;
 
-	begin(argv, false, 0);
+	begin(argv);
 	fill(strtoul(argv[3], NULL, 0));
 	atomic_store(&shm->go, 1);
 	got = compute(atol(argv[4]), stalls ? 500 : LONG_MS);
