@@ -96,7 +96,7 @@ many() {
 	[ "$1" != transport ] || most=$n
 	ktap_diag "$KIND $1: $n sends of $2 bytes: $msgs messages, at most $most;" \
 		"$waited octets have waited, $rounds times"
-	if [ $msgs -gt 0 ] && [ $msgs -le $most ]; then
+	if [ $msgs -gt 0 ] && [ $msgs -le "$most" ]; then
 		ktap_ok "$KIND $1: $n sends of $2 bytes that wait join"
 	else
 		ktap_fail "$KIND $1: $n sends of $2 bytes that wait join" \

@@ -135,7 +135,7 @@ dev_up hybrid hybrid || ktap_skip_all "no hybrid devices"
 modprobe -q sdp
 setup
 same "hybrid to hybrid"
-mappings
+mappings ""
 bounds
 written
 ends
