@@ -223,7 +223,6 @@ static inline int hyb_off_dev_show(struct net_device *netdev, char *buf)
 	return sysfs_emit(buf, "none\n");
 }
 
-
 static inline void hyb_off_place(struct hyb_qp *qp, struct hyb_mem *mem,
 				 u32 stag, u64 to, u64 len,
 				 enum iwarp_place what)
