@@ -10,6 +10,8 @@
  *   hyb-failnth accept ADDRESS PORT	the same, for who listens and accepts
  *   hyb-failnth sdp ADDRESS PORT	the same with a socket, to an echo server
  *   hyb-failnth zcopy ADDRESS PORT	the same without copies, to "sdp-zcopy serve"
+ *   hyb-failnth refer|lend ADDRESS PORT	pages sent by reference, or borrowed
+ *   hyb-failnth fallback ADDRESS PORT	to an echo server of TCP
  *   hyb-failnth add NAME NETDEV	a hybrid device is made and goes
  *   hyb-failnth pair NAME PEER	so does a pair of net devices of kind hnic
  *   hyb-failnth under NAME NETDEV	a pair goes, with a hybrid device on it
@@ -37,9 +39,10 @@
 #include <rdma/rdma_cma.h>
 #include <rdma/rdma_verbs.h>
 
+#include <linux/sdp.h>
+
 #include "failnth.h"
 
-#define AF_SDP 27
 #define SIZE 20000
 #define HANGS 60 /* seconds */
 #define LIMIT 30000 /* allocations; there are never that many */
@@ -113,6 +116,8 @@ static int connect_error(void)
 	return WRONG;
 }
 
+static int fallback; /* of the sockets */
+
 /* Connects, and has @talk do the rest; returns 0, an errno, or WRONG */
 static int with_socket(int nth, int (*talk)(int fd))
 {
@@ -126,6 +131,7 @@ static int with_socket(int nth, int (*talk)(int fd))
 	fd = socket(AF_SDP, SOCK_STREAM, 0);
 	if (fd < 0)
 		return errno;
+	setsockopt(fd, SOL_SDP, SDP_FALLBACK, &fallback, sizeof(fallback));
 	setsockopt(fd, SOL_SOCKET, SO_RCVTIMEO, &patience, sizeof(patience));
 	setsockopt(fd, SOL_SOCKET, SO_SNDTIMEO, &patience, sizeof(patience));
 	if (connect(fd, (struct sockaddr *)&sa, sizeof(sa)))
@@ -145,6 +151,24 @@ static int do_zcopy(int nth)
 {
 	zcopy_ready();
 	return with_socket(nth, zcopy_talk);
+}
+
+static int do_refer(int nth)
+{
+	sock_ready();
+	return with_socket(nth, refer_talk);
+}
+
+static int do_lend(int nth)
+{
+	sock_ready();
+	return with_socket(nth, lend_talk);
+}
+
+static int do_fallback(int nth)
+{
+	fallback = SDP_FALLBACK_TCP;
+	return with_socket(nth, echo);
 }
 
 /* --------------------------------------------------------------------- verbs */
@@ -423,8 +447,9 @@ static const struct {
 	const char *name;
 	int (*run)(int nth);
 } things[] = {
-	{ "verbs", do_verbs }, { "accept", do_accept }, { "sdp", do_sdp },
-	{ "zcopy", do_zcopy }, { "add", do_add },	{ "pair", do_pair },
+	{ "verbs", do_verbs }, { "accept", do_accept },	    { "sdp", do_sdp },
+	{ "zcopy", do_zcopy }, { "refer", do_refer },	    { "lend", do_lend },
+	{ "add", do_add },     { "fallback", do_fallback }, { "pair", do_pair },
 	{ "under", do_under },
 };
 

@@ -18,6 +18,11 @@ int nth_get(void);
 void zcopy_ready(void);
 int zcopy_talk(int fd);
 
+/* On a connection to an echo server: MSG_ZEROCOPY and sendfile; borrowed pages */
+void sock_ready(void);
+int refer_talk(int fd);
+int lend_talk(int fd);
+
 /* An RDMA device of kind hybrid on a net device is made and taken away */
 int link_add(const char *name, const char *netdev, int nth);
 /* A pair of net devices of kind hnic is made, brought up, taken away */

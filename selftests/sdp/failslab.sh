@@ -1,12 +1,13 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0
-# vm: debug timeout=900
+# vm: debug timeout=1500
 #
 # Allocations of the kernel fail, one after the other, of what a connection asks for
-# with flow control by rings and by held messages, and of what sends and receives
-# without a copy ask for: first on behalf of the client, then of the server, then in
-# softirq. What is transferred is complete and right, or an end is told; nothing is
-# left. iwarp_hybrid/failslab has the other links.
+# with flow control by rings and by held messages, of what sends and receives without a
+# copy ask for, of pages that are sent by reference or lent, and of a socket that goes on
+# with TCP: first on behalf of the client, then of the server, then in softirq. What
+# is transferred is complete and right, or an end is told; nothing is left.
+# iwarp_hybrid/failslab has the other links.
 
 # shellcheck source=selftests/lib/lib.sh
 . "$(dirname "$0")/../lib/lib.sh"
@@ -79,4 +80,15 @@ both net.sdp.flow_control=credit net.sdp.zcopy_threshold=16384 \
 serve sdp-zcopy serve $SERVER $PORT
 through "zero copy" zcopy
 more tx_srcavail tx_sinkavail tx_zcopy_bytes rx_zcopy_writes
+both net.sdp.zcopy_threshold=0
+for thing in refer lend; do
+	serve sdp-echo -s -h $SERVER -p $PORT
+	through $thing $thing
+done
+more tx_ref_bytes rx_lent_bytes
+# SDP finds nobody where its port is, TCP does
+in_b sysctl -qw net.sdp.port_offset=20000
+serve sdp-echo -s -f 2 -h $SERVER -p $PORT
+through "fallback to TCP" fallback
+more tcp_connects
 ktap_done

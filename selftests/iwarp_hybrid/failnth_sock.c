@@ -1,0 +1,133 @@
+// SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
+/*
+ * hyb-failnth: what else a socket is used for, to an echo server: sends out of the
+ * memory that data are in (MSG_ZEROCOPY, sendfile), and a mapping that received pages
+ * are lent to.
+ */
+#include <errno.h>
+#include <fcntl.h>
+#include <stdint.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/sendfile.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+#include <linux/sdp.h>
+
+#include "../sdp/zcopy_lib.h"
+#include "failnth.h"
+
+#define OCTETS 65536
+
+static unsigned char *out, *in;
+static int file = -1;
+
+void sock_ready(void)
+{
+	if (file < 0) {
+		out = map(OCTETS, false);
+		in = map(OCTETS, false);
+		fill(out, OCTETS, 0);
+		file = memfd_create("failnth", MFD_CLOEXEC);
+		if (write(file, out, OCTETS) != OCTETS)
+			file = -1;
+	}
+	memset(in, 0, OCTETS);
+}
+
+/* What comes back is what has been sent. */
+static int returned(int fd)
+{
+	size_t pos;
+	ssize_t n;
+
+	for (pos = 0; pos < OCTETS; pos += n) {
+		n = recv(fd, in + pos, OCTETS - pos, 0);
+		if (n <= 0)
+			return n ? errno : ECONNRESET;
+	}
+	return good(in, OCTETS, 0) ? 0 : WRONG;
+}
+
+/* How many of the notifications are there is not the matter. */
+static void notified(int fd)
+{
+	char ctl[256];
+	struct msghdr m;
+
+	do {
+		memset(&m, 0, sizeof(m));
+		m.msg_control = ctl;
+		m.msg_controllen = sizeof(ctl);
+	} while (recvmsg(fd, &m, MSG_ERRQUEUE | MSG_DONTWAIT) >= 0);
+}
+
+int refer_talk(int fd)
+{
+	int on = 1, err;
+	off_t off = 0;
+	size_t pos;
+	ssize_t n;
+
+	if (setsockopt(fd, SOL_SDP, SDP_ZEROCOPY, &on, sizeof(on)))
+		return errno;
+	for (pos = 0; pos < OCTETS; pos += n) {
+		n = send(fd, out + pos, OCTETS - pos,
+			 MSG_NOSIGNAL | MSG_ZEROCOPY);
+		if (n <= 0)
+			return errno;
+	}
+	err = returned(fd);
+	notified(fd);
+	if (err)
+		return err;
+	while (off < OCTETS)
+		if (sendfile(fd, file, &off, OCTETS - off) <= 0)
+			return errno;
+	return returned(fd);
+}
+
+/* What waits: lent, as far as that is possible, or read. Octets, or -1. */
+static ssize_t borrow(int fd, unsigned char *win, size_t room)
+{
+	struct sdp_zerocopy_receive z = {
+		.address = (uintptr_t)win,
+		.length = room,
+	};
+	socklen_t len = sizeof(z);
+
+	if (getsockopt(fd, SOL_SDP, SDP_ZEROCOPY_RECEIVE, &z, &len))
+		return -1;
+	if (!z.length)
+		return recv(fd, in, z.recv_skip_hint ? z.recv_skip_hint : room,
+			    0);
+	memcpy(in, win, z.length);
+	return z.length;
+}
+
+int lend_talk(int fd)
+{
+	unsigned char *win;
+	ssize_t n = 0;
+	size_t pos;
+	int err = 0;
+
+	for (pos = 0; pos < OCTETS; pos += n) {
+		n = send(fd, out + pos, OCTETS - pos, MSG_NOSIGNAL);
+		if (n <= 0)
+			return errno;
+	}
+	win = mmap(NULL, OCTETS, PROT_READ, MAP_SHARED, fd, 0);
+	if (win == MAP_FAILED)
+		return errno;
+	for (pos = 0; !err && pos < OCTETS; pos += n) {
+		n = borrow(fd, win, OCTETS - pos);
+		if (n <= 0)
+			err = n ? errno : ECONNRESET;
+		else if (memcmp(in, out + pos, n))
+			err = WRONG;
+	}
+	munmap(win, OCTETS);
+	return err;
+}
