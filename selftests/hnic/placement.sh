@@ -71,6 +71,7 @@ referred() {
 	sent=$(hyb a tx_copy_bytes) refs=$(hyb a tx_ref_bytes)
 	large "Writes by reference, placed by the $1" $octets
 	sent=$(($(hyb a tx_copy_bytes) - sent)) refs=$(($(hyb a tx_ref_bytes) - refs))
+	# shellcheck disable=SC2154 # it is among what risen tells
 	read=$(eval "$(risen)"; echo $((octets - a_tx_zcopy_writes * size)))
 	ktap_check "$1: $refs octets are sent without a copy" test "$refs" -ge $size
 	ktap_check "$1: $sent are copied, of $read that are read" \
