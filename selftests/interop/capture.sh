@@ -13,25 +13,9 @@
 . "$(dirname "$0")/../lib/ktest.sh"
 # shellcheck source=selftests/lib/stack.sh
 . "$(dirname "$0")/../lib/stack.sh"
+# shellcheck source=selftests/interop/dump.bash
+. "$(dirname "$0")/dump.bash"
 need tcpdump sdp-run xfer hyb-target ethtool
-
-# dump_start NAME [a|b], dump_stop
-dump_start() {
-	local ns=${2:-a}
-
-	# its buffer has places for packets of the length given
-	start_bg "$ns" tcpdump -i "v$ns" -s 2048 -B 32768 -U --immediate-mode -Z root -w \
-		"$OUT/$1.pcap" tcp
-	DUMP=$BG_PID
-	wait_for 20 test -s "$OUT/$1.pcap"
-}
-
-dump_stop() {
-	sleep 1
-	kill -INT "$(pgrep -x tcpdump | head -n1)" 2>/dev/null
-	wait_for 10 sh -c "! pgrep -x tcpdump"
-	stop_bg "$DUMP"
-}
 
 # serve COMMAND...: start a server in b, wait until it listens
 serve() {
