@@ -110,7 +110,7 @@ for test in "$@"; do
 done
 if [ $# -eq 0 ] && [[ "${opts[*]}" = *" -"[lL]* ]]; then
 	echo "== tests on this machine"
-	host runner install demo native
+	host runner install demo fpdu native
 fi
 
 # 40 per cent of what tests do is waiting; not so under the checkers

@@ -1,0 +1,38 @@
+#!/bin/bash
+# SPDX-License-Identifier: GPL-2.0
+#
+# What an FPDU costs of the provider's own code, in the lane that counts instructions:
+# Sends of 64 KB over a veth pair, MTU 1500, with CRC and without markers. Copies of
+# payload, TCP and IP are functions of the kernel, and not in it.
+set -u
+
+# shellcheck source=selftests/host/tap.bash
+. "$(dirname "$0")/tap.bash"
+build=${BUILD:-$TOP/build}
+PAYLOAD=1424	# of an FPDU there, in octets: 1448 of TCP, 4 of CRC, 20 of headers
+
+# Of profile.txt: instructions for an FPDU to send it, to receive it, and for an octet of
+# both CRCs. What serves both ends is in the second.
+sum() {
+	awk -v payload=$PAYLOAD '
+		$5 != "[iwarp_hybrid]" { next }
+		$4 ~ /crc/ { crc += $3; next }
+		$4 ~ /^(hyb_tx|hyb_quick_(segs|tx|lay|put_hdr)|hyb_stream|hyb_sq|hyb_xmit|hyb_post_send|hyb_sg|mpa_build|mpa_ulpdu|compat_tcp|hyb_off_leaves|hyb_ooo_sent|hyb_qp_complete)/ {
+			tx += $3; next }
+		{ rx += $3 }
+		END { printf "%.0f %.0f %.3f\n", tx * payload, rx * payload, crc / 2 }' \
+		"$build/6.1/profile.txt"
+}
+
+profile() {
+	BUILD=$build KERNEL=6.1 "$TOP/selftests/bench/profile.sh" -L veth -w verbs-send/unmarked
+}
+
+rm -f "$build/6.1/profile.txt"
+check "a profile" profile
+read -r tx rx crc < <(sum)
+check "$tx instructions to send an FPDU, at most 350" test "$tx" -gt 100 -a "$tx" -le 350
+check "$rx instructions to receive one, at most 450" test "$rx" -gt 100 -a "$rx" -le 450
+check "$crc instructions for the CRC of an octet, at most 0.2" \
+	awk "BEGIN { exit !($crc > 0.1 && $crc <= 0.2) }"
+tap_done
