@@ -68,7 +68,26 @@ static unsigned int hits;
 module_param(hits, uint, 0644);
 MODULE_PARM_DESC(hits, "calls held up so far");
 
-static DEFINE_SPINLOCK(count_lock);
+/*
+ * A probe may be where an NMI is, as far as lockdep knows, which is not told of this
+ * lock, therefore. Whoever has it comes to no probe.
+ */
+static arch_spinlock_t count_lock = __ARCH_SPIN_LOCK_UNLOCKED;
+
+static unsigned long count_begin(void)
+{
+	unsigned long flags;
+
+	local_irq_save(flags);
+	arch_spin_lock(&count_lock);
+	return flags;
+}
+
+static void count_end(unsigned long flags)
+{
+	arch_spin_unlock(&count_lock);
+	local_irq_restore(flags);
+}
 
 static bool hold_this(void)
 {
@@ -77,13 +96,13 @@ static bool hold_this(void)
 
 	if (strncmp(current->comm, comm, strlen(comm)))
 		return false;
-	spin_lock_irqsave(&count_lock, flags);
+	flags = count_begin();
 	mine = READ_ONCE(times) > 0;
 	if (mine) {
 		WRITE_ONCE(times, times - 1);
 		WRITE_ONCE(hits, hits + 1);
 	}
-	spin_unlock_irqrestore(&count_lock, flags);
+	count_end(flags);
 	return mine;
 }
 
@@ -138,7 +157,7 @@ static bool hold_passes(void)
 	unsigned long flags;
 	bool found = false;
 
-	spin_lock_irqsave(&count_lock, flags);
+	flags = count_begin();
 	list_for_each_entry(p, &passes, node) {
 		found = p->task == current;
 		if (found) {
@@ -146,7 +165,7 @@ static bool hold_passes(void)
 			break;
 		}
 	}
-	spin_unlock_irqrestore(&count_lock, flags);
+	count_end(flags);
 	return found;
 }
 
@@ -156,13 +175,14 @@ static unsigned long hold_asleep(unsigned long a, unsigned long b,
 				 unsigned long e, unsigned long f)
 {
 	struct hold_pass pass = { .task = current };
+	unsigned long flags;
 
 	hold_sleep();
 	if (ret)
 		return ret;
-	spin_lock_irq(&count_lock);
+	flags = count_begin();
 	list_add(&pass.node, &passes);
-	spin_unlock_irq(&count_lock);
+	count_end(flags);
 	return ((hold_function)probe.addr)(a, b, c, d, e, f);
 }
 
