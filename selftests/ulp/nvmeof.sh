@@ -6,13 +6,14 @@
 # know the initial namespace only, so policy routing sends what they say to
 # each other over the wire.
 
-# shellcheck source=selftests/lib/lib.sh
-. "$(dirname "$0")/../lib/lib.sh"
+# shellcheck source=selftests/programs/lib.bash
+. "$(dirname "$0")/../programs/lib.bash"
 # shellcheck source=selftests/ulp/lib.bash
 . "$(dirname "$0")/lib.bash"
 need ulp-verify
 need_modules nvme-rdma nvmet-rdma brd
 
+FIO=/packages/usr/bin/fio
 NQN=nqn.2014-08.org.example:hybrid
 FABRICS=/dev/nvme-fabrics
 SUB=/sys/kernel/config/nvmet/subsystems/$NQN
@@ -73,6 +74,19 @@ same_on_both_sides() {
 	cmp -n $((MB << 20)) "$DISK" /dev/ram0
 }
 
+# Many requests of each thread under way; ulp-verify has one
+deep() {
+	# it is linked with what knows Ceph
+	LD_LIBRARY_PATH=$LD_LIBRARY_PATH:$(echo /packages/usr/lib/*/ceph) $FIO --name=deep \
+		--filename="$DISK" --size="${MB}M" --direct=1 --ioengine=io_uring --iodepth=32 \
+		--rw=randwrite --bsrange=4k-256k --verify=crc32c --verify_fatal=1 --loops=2 \
+		--fallocate=none --unlink=0 >/run/fio 2>&1
+	local rc=$?
+
+	cat /run/fio
+	[ "$rc" -eq 0 ] && grep -q " READ:" /run/fio && grep -q " WRITE:" /run/fio
+}
+
 # Scattered pages: anonymous memory, 1 MB
 one_registration() {
 	local limit=$(($(cat "/sys/block/${DISK##*/}/queue/max_hw_sectors_kb")))
@@ -121,6 +135,7 @@ device_goes() {
 }
 
 hybrid_here || ktap_skip_all "no hybrid devices"
+packages_up
 modprobe -r brd
 modprobe brd rd_nr=1 rd_size=65536
 defer modprobe -r brd
@@ -136,6 +151,8 @@ ktap_check "random writes and reads are what was written" \
 	ulp-verify -s "$MB" -t 4 -n "$(scaled 60 20)" "$DISK"
 ktap_diag "$KTAP_OUT"
 ktap_check "the target's disk holds the same" same_on_both_sides
+ktap_check "fio: 32 requests under way, and what is read is verified" deep
+ktap_check "the target's disk holds the same, again" same_on_both_sides
 ktap_check "host: pages registered, invalidated by the target" \
 	counters_grew rda fast_regs remote_invalidates
 ktap_check "target: pages registered to read" counters_grew rdb fast_regs
