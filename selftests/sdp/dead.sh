@@ -59,6 +59,7 @@ left() {
 	local before
 
 	PORT=$((PORT + 1))
+	in_b sysctl -q -w net.sdp.fin_timeout=1
 	wait_for 20 no_sockets
 	before=$(timeouts)
 	start_bg a hyb-hostile -h 10.0.0.1 -p $PORT -x \

@@ -182,7 +182,7 @@ static void advise(void *p, size_t len, int advice)
 
 static int file(uint8_t seed)
 {
-	int f = open("/tmp", O_TMPFILE | O_RDWR, 0600);
+	int f = open("/run", O_TMPFILE | O_RDWR, 0600);
 
 	fill(at, SIZE, place(seed));
 	if (f < 0 || write(f, at, SIZE) != SIZE)
@@ -548,7 +548,7 @@ static void churn_pages(int i)
 		break;
 	default:
 		if (f < 0)
-			f = open("/tmp", O_TMPFILE | O_RDWR, 0600);
+			f = open("/run", O_TMPFILE | O_RDWR, 0600);
 		resize(f, SIZE / 4);
 		p = mmap(at + SIZE / 4 * 3, SIZE / 4, RW,
 			 MAP_SHARED | MAP_FIXED, f, 0);
