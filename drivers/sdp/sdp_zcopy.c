@@ -266,13 +266,16 @@ void sdp_zc_reg_wr(struct sdp_zc_region *r, struct ib_reg_wr *wr, int access)
  * sdp_zc_inv_wr - the work request that ends the use of a region
  * @r: region
  * @wr: filled in; waits for reads into the region
+ *
+ * What the peer reads from a region does not wait for it, so nor do others behind it
+ * for reads of ours.
  */
 void sdp_zc_inv_wr(struct sdp_zc_region *r, struct ib_send_wr *wr)
 {
 	memset(wr, 0, sizeof(*wr));
 	wr->opcode = IB_WR_LOCAL_INV;
 	wr->wr_cqe = &r->cqe;
-	wr->send_flags = IB_SEND_SIGNALED | IB_SEND_FENCE;
+	wr->send_flags = IB_SEND_SIGNALED | (r->write ? IB_SEND_FENCE : 0);
 	wr->ex.invalidate_rkey = r->mr->rkey;
 }
 

@@ -342,29 +342,36 @@ static bool sdp_zc_rx_claim(struct sdp_conn *conn, struct ib_rdma_wr *rd,
 	return ok;
 }
 
-/* Register, read, invalidate, in one go. */
+/*
+ * Register, read, invalidate, in one go. On iWARP the answer to a read is a kind
+ * of RDMA Write, and the read can end the registration: so nothing waits in the
+ * queue for it, which messages of a shared link would have to stay behind.
+ */
 static bool sdp_zc_rx_post(struct sdp_conn *conn, struct ib_rdma_wr *rd)
 {
+	bool iwarp = test_bit(SDP_CONN_IWARP, &conn->flags);
 	struct sdp_zc_region *r = conn->zc.rx;
-	int access = IB_ACCESS_LOCAL_WRITE;
 	struct ib_send_wr inv;
 	struct ib_reg_wr reg;
 	struct ib_sge sge;
 
-	/* on iWARP the answer to a read is a kind of RDMA Write */
-	if (test_bit(SDP_CONN_IWARP, &conn->flags))
-		access |= IB_ACCESS_REMOTE_WRITE;
-	sdp_zc_reg_wr(r, &reg, access);
+	sdp_zc_reg_wr(r, &reg, IB_ACCESS_LOCAL_WRITE |
+		      (iwarp ? IB_ACCESS_REMOTE_WRITE : 0));
 	sge.addr = r->mr->iova;
 	sge.length = r->len;
 	sge.lkey = r->mr->lkey;
-	rd->wr.opcode = IB_WR_RDMA_READ;
+	rd->wr.opcode = iwarp ? IB_WR_RDMA_READ_WITH_INV : IB_WR_RDMA_READ;
 	rd->wr.wr_cqe = &r->cqe;
 	rd->wr.sg_list = &sge;
 	rd->wr.num_sge = 1;
-	sdp_zc_inv_wr(r, &inv);
 	reg.wr.next = &rd->wr;
-	rd->wr.next = &inv;
+	if (iwarp) {
+		rd->wr.send_flags = IB_SEND_SIGNALED;
+		rd->wr.ex.invalidate_rkey = r->mr->lkey;
+	} else {
+		sdp_zc_inv_wr(r, &inv);
+		rd->wr.next = &inv;
+	}
 	return sdp_zc_post(conn, r, &reg.wr);
 }
 
