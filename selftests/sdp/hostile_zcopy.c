@@ -59,10 +59,32 @@ static struct {
 	uint64_t offer_va;
 	unsigned char flags;
 	uint32_t gate; /* its reader waits for it */
+	uint32_t split; /* octets of the next message that come first */
 } at;
 
 static unsigned char msg[2048];
 static uint32_t receives; /* their length, 0: long enough */
+
+/* A message, in two FPDUs if that is wanted */
+static void send_message(struct peer *p, size_t len)
+{
+	static unsigned char u[sizeof(msg) + HEAD];
+	uint32_t first = at.split;
+
+	at.split = 0;
+	if (!first) {
+		peer_send_message(p, msg, len);
+		return;
+	}
+	peer_send_fpdu(p, u,
+		       ulpdu_untagged(u, DDP_UNTAGGED & ~DDP_NOT_LAST, OP_SEND,
+				      0, 0, p->msn, 0, msg, first),
+		       NULL);
+	peer_send_fpdu(p, u,
+		       ulpdu_untagged(u, DDP_UNTAGGED, OP_SEND, 0, 0, p->msn++,
+				      first, msg + first, len - first),
+		       NULL);
+}
 
 static void say(struct peer *p, enum message what, uint32_t ack,
 		const void *ext, size_t ext_len, size_t payload)
@@ -80,7 +102,7 @@ static void say(struct peer *p, enum message what, uint32_t ack,
 	memset(msg + BSDH + ext_len, 'z', payload);
 	if (what == MID_DATA)
 		at.sent++;
-	peer_send_message(p, msg, len);
+	send_message(p, len);
 }
 
 static void say32(struct peer *p, enum message what, uint32_t ack, uint32_t val)
@@ -371,6 +393,12 @@ static bool sink_step(struct peer *p, char step)
 	case 'W': /* more than it can read at a time */
 		avail(p, (8 << 20) + INLINE, INLINE);
 		return true;
+	case '%': /* the next message in two FPDUs, in the middle of its headers */
+		at.split = BSDH + 4;
+		return true;
+	case '&': /* or of its payload */
+		at.split = BSDH + 16 + INLINE / 2;
+		return true;
 	case 'q':
 		return hear(p, OP_READ_REQ) && at.want &&
 		       at.src_va >= at.src_base;
@@ -642,6 +670,7 @@ const struct attack zcopy_attacks[] = {
 	CASE("Read after SendSm", NULL, ENDS(E_TERM(0, 1, 0)), "QASDE"),
 	CASE("Read of all, and again", NULL, ENDS(E_TERM(0, 1, 0)), "9ARA7"),
 	CASE("it reads", NULL, GOOD, "NVqpkdVqpk."),
+	CASE("SrcAvail in two pieces", NULL, GOOD, "N%Vqpkd&Vqpkd."),
 	CASE("it reads, cancelled too late", NULL, GOOD, "NVqpkcdVqpk."),
 	CASE("it reads, cancelled meanwhile", NULL, GOOD, "NVqcpkd."),
 	CASE("it reads a part, cancelled", NULL, GOOD, "NWqcpkmd."),

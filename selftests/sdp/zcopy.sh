@@ -106,8 +106,9 @@ cancels() {
 	zc "signals in the middle" "a_tx_bytes == b_rx_bytes && a_tx_srcavail > 0" \
 		-n 2000000 -w 1000000 -S signal
 	set_both net.sdp.zcopy_wait=$PATIENT
+	# a send during which one has come already is copied
 	zc "signals before it is read" "a_tx_bytes == b_rx_bytes && a_tx_zcopy_cancels > 0" \
-		-n 600000 -w 300000 -S signal -l 300
+		-n 3000000 -w 300000 -S signal -l 300
 	zc "aborted in the middle" "a_tx_srcavail > 0" -n 6000000 -w 300000 -S abort -l 400
 	set_both net.sdp.zcopy_wait=$HASTY
 	both_directions "mutual -n 150000 -d 150000" "block -n 1m -d 1m"
