@@ -26,10 +26,29 @@ guest() {
 # logged WORDS: by the kernel
 logged() { grep -aq "$1" "$out/console.log" || { tail -n 5 "$out/console.log"; false; }; }
 
+# a process that takes a while to give its memory back, and is no child of the shell
+cat >"$WORK/ended" <<'END'
+. /selftests/lib/lib.sh
+echo never >/sys/kernel/mm/transparent_hugepage/enabled
+start_bg - sh -c 'python3 -uc "import time; x = bytes([1]) * (1 << 30); print(1); time.sleep(600)"; :'
+wait_for 60 said 1 || exit 2
+children "$BG_PID"
+while [ ${#CHILDREN[@]} -eq 1 ]; do
+	pid=${CHILDREN[0]}
+	children "$pid"
+done
+grep -q '^python3' "/proc/$pid/cmdline" || exit 3
+stop_bg "$BG_PID"
+{ read -r stat <"/proc/$pid/stat"; } 2>/dev/null || exit 0
+echo "$stat"
+[[ $stat = *') Z '* ]]
+END
+
 check "the status of a command" guest 7 -c 'exit 7'
 # shellcheck disable=SC2016 # in the guest
 check "success" guest 0 -n -c 'echo it is there >$OUT/file'
 check "and its file" grep -rqx "it is there" "$out/files"
+check "what a test has ended is gone" guest 0 -n -f "$WORK/ended:/ended" -c 'bash /ended'
 check "a guest that dies" guest 99 -n -c 'echo c >/proc/sysrq-trigger; sleep 600'
 check "and why" logged "sysrq triggered crash"
 check "a command that takes too long" guest 124 -n -t 5 -c 'sleep 600'

@@ -218,12 +218,30 @@ kill_tree() {
 		kill_tree "$child"
 	done
 	kill -9 "$1" 2>/dev/null
+	KILLED+=("$1")
 }
 
-# stop_bg PID: end what start_bg started and wait for it
+# is_gone PID: or a status is all that is left of its threads: its files are closed
+is_gone() {
+	local task stat
+
+	for task in "/proc/$1/task"/*/stat; do
+		{ read -r stat <"$task"; } 2>/dev/null || continue
+		[[ ${stat##*) } = [ZX]* ]] || return
+	done
+}
+
+# stop_bg PID: end what start_bg started and wait for it. What descends from it cannot
+# be waited for by the shell, and may take a while to close what it has; what hangs in
+# the kernel is left alone after some time.
 stop_bg() {
+	local KILLED=() pid
+
 	kill_tree "$1"
 	wait "$1" 2>/dev/null
+	for pid in "${KILLED[@]}"; do
+		is_gone "$pid" || wait_for 5 is_gone "$pid"
+	done
 	return 0
 }
 
