@@ -26,6 +26,27 @@ guest() {
 # logged WORDS: by the kernel
 logged() { grep -aq "$1" "$out/console.log" || { tail -n 5 "$out/console.log"; false; }; }
 
+# asks WORDS FIELD...: what the runner makes of the words of such a test
+asks() {
+	mkdir -p "$WORK/tree/made"
+	printf '#!/bin/sh\n# vm: %s\n' "$1" >"$WORK/tree/made/up.sh"
+	chmod +x "$WORK/tree/made/up.sh"
+	PYTHONPATH=$TOP/selftests/vm python3 -B -c 'if True:
+		import sys, vm
+		test, = vm.find_tests(sys.argv[1], [], (False, True), False, 1)
+		print(*[test[word] for word in sys.argv[2].split()])' "$WORK/tree" "$2"
+}
+
+# says WANTED COMMAND...
+says() {
+	local want=$1 got
+
+	shift
+	got=$("$@")
+	echo "\"$got\", not \"$want\""
+	[ "$got" = "$want" ]
+}
+
 # a process that takes a while to give its memory back, and is no child of the shell
 cat >"$WORK/ended" <<'END'
 . /selftests/lib/lib.sh
@@ -44,6 +65,9 @@ echo "$stat"
 [[ $stat = *') Z '* ]]
 END
 
+check "a test that asks for nothing" says "120 0 False" asks "" "timeout mem fresh"
+check "one that asks for memory has a guest of its own" \
+	says "30 4G True" asks "long mem=4G timeout=30" "timeout mem fresh"
 check "the status of a command" guest 7 -c 'exit 7'
 # shellcheck disable=SC2016 # in the guest
 check "success" guest 0 -n -c 'echo it is there >$OUT/file'

@@ -46,6 +46,12 @@ EMULATOR = re.compile(r"Oops: int3|int3: 0000")
 TAP = re.compile(r"^(ok|not ok)\b(.*)$")
 
 
+def megabytes(size):
+    """A size of memory as QEMU is told of it."""
+    number, unit = re.fullmatch(r"(\d+)([MG]?)", size).groups()
+    return int(number) * (1024 if unit == "G" else 1)
+
+
 class Result:
     """Outcome of one test: its TAP, its exit status, the kernel's log."""
 
@@ -555,6 +561,7 @@ class Runner:
             return
         args = argparse.Namespace(**vars(self.args))
         args.count |= test["count"]
+        args.mem = max(args.mem, test["mem"], key=megabytes)
         guest = Guest(args, tag)
         try:
             try:
@@ -696,8 +703,9 @@ def find_tests(tree, wanted, long, debug, lanes):
 
     A test is an executable NAME.sh, or a program named in a tests.list.  Its
     comment "# vm: WORD..." may say timeout=SECONDS, fresh (a guest of its own),
-    long (only when asked for), nodebug or debug (not under, only under the
-    debug kernel, unless named), count (with --count, where no others are run).
+    mem=SIZE (the same, with so much memory at least), long (only when asked for),
+    nodebug or debug (not under, only under the debug kernel, unless named), count
+    (with --count, where no others are run).
     """
     names = {}
     for folder in sorted(os.listdir(tree)):
@@ -738,9 +746,10 @@ def find_tests(tree, wanted, long, debug, lanes):
             other.append(name)
             continue
         timeout = [int(w[8:]) for w in words if w.startswith("timeout=")] or [120]
+        mem = [w[4:] for w in words if w.startswith("mem=")] or ["0"]
         tests.append({"name": name, "path": f"/selftests/{path}",
-                      "timeout": timeout[0], "count": counts,
-                      "fresh": counts or "fresh" in words})
+                      "timeout": timeout[0], "count": counts, "mem": mem[0],
+                      "fresh": counts or mem[0] != "0" or "fresh" in words})
     if other:
         print(f"# only {'without' if debug else 'with'} the debug kernel:", *other, flush=True)
     if False not in long:
@@ -785,7 +794,8 @@ def main():
     os.makedirs(args.out, exist_ok=True)
     if args.command:
         args.tests = [{"name": "command", "path": args.command,
-                       "timeout": args.timeout, "count": False, "fresh": False}]
+                       "timeout": args.timeout, "count": False, "mem": "0",
+                       "fresh": False}]
     else:
         args.tests = find_tests(args.tree, args.test, args.long, args.debug,
                                 args.lanes)
