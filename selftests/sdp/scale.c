@@ -8,11 +8,13 @@
  * The server echoes. The client does what its standard input says and answers
  * each line with one of its own, "ok" or "failed: why":
  *
- *	open N              as many more connections
+ *	open N              as many more connections; "ok NANOSECONDS"
  *	touch FIRST N       one request on each of N, one after the other
  *	run FIRST N ROUNDS SIZE
  *	                    requests on all N at once, until each has had ROUNDS
- *	                    answers; "ok FEWEST MOST"
+ *	                    answers; "ok FEWEST MOST JAIN GAP": of octets the index
+ *	                    of Jain, in thousandths, and how many answers others got
+ *	                    at most between two of one connection
  *	rate N              N times: connect, one request, close; "ok NANOSECONDS".
  *	                    A few before that do not count
  *	close FIRST N       hang up
@@ -49,6 +51,8 @@ struct conn {
 	uint32_t got;
 	uint32_t due; /* octets that the current request still has to send */
 	uint32_t rounds;
+	uint32_t got_before; /* octets, when a run began */
+	uint32_t last; /* its latest answer, of those of all */
 	/* server: what could not be sent back yet */
 	uint32_t held;
 	uint32_t held_off;
@@ -217,8 +221,24 @@ static int dial(void)
 	return fd;
 }
 
+static uint64_t now(void)
+{
+	struct timespec ts;
+
+	clock_gettime(CLOCK_MONOTONIC, &ts);
+	return ts.tv_sec * 1000000000ull + ts.tv_nsec;
+}
+
+static void took(uint64_t start)
+{
+	snprintf(answer, sizeof(answer), "ok %llu",
+		 (unsigned long long)(now() - start));
+}
+
 static bool do_open(unsigned int *n, unsigned int more)
 {
+	uint64_t start = now();
+
 	while (more--) {
 		struct conn *c = &conns[*n];
 
@@ -230,6 +250,7 @@ static bool do_open(unsigned int *n, unsigned int more)
 			return fail("connection %u: %s", *n, strerror(errno));
 		++*n;
 	}
+	took(start);
 	return true;
 }
 
@@ -293,7 +314,20 @@ struct run {
 	uint32_t size;
 	uint32_t rounds;
 	unsigned int behind; /* connections that have not had theirs */
+	uint32_t answers; /* of all */
+	uint32_t gap; /* the most between two of one connection */
 };
+
+static void run_answered(struct run *r, struct conn *c)
+{
+	uint32_t gap = r->answers++ - c->last;
+
+	c->last = r->answers;
+	if (gap > r->gap)
+		r->gap = gap;
+	if (++c->rounds == r->rounds)
+		r->behind--;
+}
 
 static bool run_step(struct run *r, struct conn *c)
 {
@@ -302,8 +336,7 @@ static bool run_step(struct run *r, struct conn *c)
 	if (!pull(c) || !push(c))
 		return false;
 	if (!c->due && c->got == c->sent) {
-		if (++c->rounds == r->rounds)
-			r->behind--;
+		run_answered(r, c);
 		/* all go on until the last one is there */
 		if (r->behind) {
 			c->due = r->size;
@@ -346,16 +379,9 @@ static bool run_settle(unsigned int first, unsigned int n)
 	return true;
 }
 
-static bool do_run(unsigned int first, unsigned int n, uint32_t rounds,
-		   uint32_t size)
+static bool run_begin(struct run *r, unsigned int first, unsigned int n)
 {
-	struct run r = { .ep = epoll_create1(0),
-			 .size = size,
-			 .rounds = rounds,
-			 .behind = n };
-	uint32_t fewest = UINT32_MAX, most = 0;
 	unsigned int i;
-	bool ok;
 
 	for (i = first; i < first + n; i++) {
 		struct epoll_event ev = { .events = EPOLLIN | EPOLLOUT,
@@ -363,30 +389,50 @@ static bool do_run(unsigned int first, unsigned int n, uint32_t rounds,
 
 		nonblocking(conns[i].fd, true);
 		conns[i].rounds = 0;
-		conns[i].due = size;
-		if (epoll_ctl(r.ep, EPOLL_CTL_ADD, conns[i].fd, &ev))
+		conns[i].last = 0;
+		conns[i].got_before = conns[i].got;
+		conns[i].due = r->size;
+		if (epoll_ctl(r->ep, EPOLL_CTL_ADD, conns[i].fd, &ev))
 			return fail("epoll_ctl: %s", strerror(errno));
 	}
-	ok = run_loop(&r);
-	close(r.ep);
-	if (!ok || !run_settle(first, n))
-		return false;
+	return true;
+}
+
+static void run_tell(const struct run *r, unsigned int first, unsigned int n)
+{
+	uint32_t fewest = UINT32_MAX, most = 0;
+	double sum = 0, squares = 0;
+	unsigned int i;
+
 	for (i = first; i < first + n; i++) {
+		double x = conns[i].got - conns[i].got_before;
+
+		sum += x;
+		squares += x * x;
 		if (conns[i].rounds < fewest)
 			fewest = conns[i].rounds;
 		if (conns[i].rounds > most)
 			most = conns[i].rounds;
 	}
-	snprintf(answer, sizeof(answer), "ok %u %u", fewest, most);
-	return true;
+	snprintf(answer, sizeof(answer), "ok %u %u %.0f %u", fewest, most,
+		 1000 * sum * sum / (n * squares), r->gap);
 }
 
-static uint64_t now(void)
+static bool do_run(unsigned int first, unsigned int n, uint32_t rounds,
+		   uint32_t size)
 {
-	struct timespec ts;
+	struct run r = { .ep = epoll_create1(0),
+			 .size = size,
+			 .rounds = rounds,
+			 .behind = n };
+	bool ok;
 
-	clock_gettime(CLOCK_MONOTONIC, &ts);
-	return ts.tv_sec * 1000000000ull + ts.tv_nsec;
+	ok = run_begin(&r, first, n) && run_loop(&r);
+	close(r.ep);
+	if (!ok)
+		return false;
+	run_tell(&r, first, n);
+	return run_settle(first, n);
 }
 
 /* A connection for one request. The last entry of the table is kept for it. */
@@ -418,8 +464,7 @@ static bool do_rate(unsigned int n)
 		ok = visit();
 	bench_mark_stop();
 	if (ok)
-		snprintf(answer, sizeof(answer), "ok %llu",
-			 (unsigned long long)(now() - start));
+		took(start);
 	return ok;
 }
 

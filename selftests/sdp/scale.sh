@@ -3,8 +3,8 @@
 # vm: timeout=600
 #
 # Many connections at a time: what one takes that does nothing, whatever it did
-# before; that many at work all make progress; that the backlog is kept. With
-# COUNT idle and ACTIVE of them busy; fewer where each has memory of its own.
+# before; that many at work all make progress; that the backlog is kept. With COUNT
+# connections, ACTIVE of them busy; fewer where each has memory of its own.
 
 # shellcheck source=selftests/lib/lib.sh
 . "$(dirname "$0")/../lib/lib.sh"
@@ -168,9 +168,12 @@ does "a request on each" touch 0 "$COUNT"
 idle "after a request"
 does "$ACTIVE busy connections, $ROUNDS large requests each" \
 	run 0 "$ACTIVE" "$ROUNDS" 16384
-read -r _ fewest most <<<"$REPLY"
+read -r _ fewest most jain gap <<<"$REPLY"
 ktap_check "nobody is much slower than the others ($fewest to $most)" \
 	[ "${most:-1000000}" -le $((10 * ROUNDS)) ]
+ktap_check "nobody waits for an answer while the others get ten (all: $gap)" \
+	[ "${gap:-1000000}" -le $((10 * ACTIVE)) ]
+ktap_diag "fairness of Jain, of octets: $jain of 1000"
 does "the others still work" touch 0 "$COUNT"
 idle "after all that"
 does "they end" close 0 "$COUNT"
