@@ -286,6 +286,8 @@ void hyb_attr_query(struct ib_device *ibdev, struct ib_qp *ibqp,
 	else
 		hyb_query_dev_place(hyb_dev_of(ibdev), map->place);
 	map->link = true;
+	/* as agreed to, see MPA_CODE_EXT */
+	map->immediate = !ibqp || READ_ONCE(hyb_qp_of(ibqp)->tx.ext);
 	map->place[RDMA_STACK_FLOW_CONTROL] = RDMA_STACK_HOST;
 	map->place[RDMA_STACK_BUFFERING] = RDMA_STACK_HOST;
 	map->place[RDMA_STACK_ORDERING] = RDMA_STACK_HOST;

@@ -144,6 +144,7 @@ struct sdp_net {
 	int sysctl_flow_control;	/* SDP_FLOW_*, not the default */
 	int sysctl_credit_join;		/* sends without credit join a message */
 	int sysctl_rdma_progress;	/* enum sdp_progress */
+	int sysctl_rdma_immediate;	/* rings: Write with immediate data */
 	int sysctl_zcopy_threshold;	/* octets of a send; 0: never */
 	int sysctl_zcopy_floor;		/* octets of one that always pays */
 	int sysctl_zcopy_wait;		/* us without progress */
@@ -662,6 +663,7 @@ struct sdp_conn {
 	bool tx_lends;			/* see sdp_tx_signal() */
 	bool ring_app;			/* SDP_PROGRESS_APP */
 	bool tx_alone;			/* credit: each send is a message */
+	bool ring_imm;			/* Writes with immediate data */
 	bool ring_away;			/* and the program is doing something else */
 	bool tx_away;			/* a sender is away, see sdp_tx_leave() */
 	u32 tx_turns;			/* others that wait for it */
@@ -1066,6 +1068,9 @@ void sdp_ring_destroy(struct sdp_conn *conn);
 bool sdp_ring_tight(const struct sdp_sock *sdp);
 void sdp_ring_drop(struct sdp_sock *sdp);
 int sdp_ring_register(struct sdp_conn *conn, struct ib_send_wr *next);
+bool sdp_ring_by_imm(const struct sdp_conn *conn, const struct sdp_tx_msg *m);
+int sdp_ring_send_imm(struct sdp_conn *conn, struct sdp_tx_slot *slot,
+		      const struct sdp_tx_msg *m, u32 imm, bool signal);
 int sdp_ring_send(struct sdp_conn *conn, const struct sdp_tx_msg *m,
 		  struct ib_send_wr *next);
 void sdp_ring_skip(struct sdp_conn *conn, u32 len);

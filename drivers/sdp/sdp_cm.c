@@ -711,12 +711,19 @@ static int sdp_cm_active_link(struct sdp_conn *conn)
 	return sdp_link_start(conn);
 }
 
-/* A HelloAck agrees to one of the things that were offered, or to none. */
+/*
+ * A HelloAck agrees to one of the things that were offered, or to none; immediate
+ * data go with a ring.
+ */
 static bool sdp_cm_ext_ok(const struct sdp_conn *conn, u8 ext)
 {
 	u8 offer = conn->stack ? SDP_EXT_SHARED : conn->fc_ext;
 
-	return !(ext & ~offer) && !(ext & (ext - 1));
+	if (ext & ~offer)
+		return false;
+	if (ext & SDP_EXT_IMM)
+		return ext == (SDP_EXT_RING | SDP_EXT_IMM);
+	return !(ext & (ext - 1));
 }
 
 static void sdp_cm_active_up(struct sdp_conn *conn, struct rdma_cm_event *ev)

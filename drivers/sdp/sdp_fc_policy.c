@@ -23,9 +23,9 @@ static u8 sdp_fc_allowed(u8 wish)
 	switch (wish) {
 	case SDP_FLOW_AUTO:
 	case SDP_FLOW_VWIN:
-		return SDP_EXT_RING | SDP_EXT_HOLD;
+		return SDP_EXT_RING | SDP_EXT_IMM | SDP_EXT_HOLD;
 	case SDP_FLOW_RDMA:
-		return SDP_EXT_RING;
+		return SDP_EXT_RING | SDP_EXT_IMM;
 	default:
 		return 0;
 	}
@@ -58,12 +58,30 @@ static bool sdp_fc_device_rings(struct ib_device *dev)
 	       (ib_uses_virt_dma(dev) || dev_is_dma_coherent(dev->dma_device));
 }
 
+/*
+ * Each device of InfiniBand and RoCE has Write with immediate data, of iWARP those
+ * that say so. With @qp: whether its peer takes them.
+ */
+static bool sdp_fc_device_imm(const struct sdp_conn *conn, struct ib_qp *qp)
+{
+	struct rdma_stack_map map;
+
+	if (!test_bit(SDP_CONN_IWARP, &conn->flags))
+		return true;
+	return !rdma_stack_query(conn->dev, qp, &map) && map.immediate;
+}
+
 static u8 sdp_fc_possible(const struct sdp_conn *conn)
 {
+	struct sdp_net *sn = sdp_pernet(sock_net(conn->sk));
 	u8 ext = 0;
 
-	if (sdp_fc_device_rings(conn->dev))
+	if (sdp_fc_device_rings(conn->dev)) {
 		ext |= SDP_EXT_RING;
+		if (sdp_fc_device_imm(conn, NULL) &&
+		    READ_ONCE(sn->sysctl_rdma_immediate))
+			ext |= SDP_EXT_IMM;
+	}
 	if (sdp_fc_device_holds(conn))
 		ext |= SDP_EXT_HOLD;
 	return ext;
@@ -104,19 +122,22 @@ void sdp_fc_choose(struct sdp_conn *conn)
  * sdp_fc_agree - what the passive side takes of an offer
  * @conn: connection; the Hello was read, sdp_fc_choose() was called
  *
- * Return: one of SDP_EXT_RING and SDP_EXT_HOLD, or 0 for credit.
+ * Return: SDP_EXT_HOLD, SDP_EXT_RING without SDP_EXT_IMM or with it, or 0 for
+ * credit.
  */
 u8 sdp_fc_agree(const struct sdp_conn *conn)
 {
 	if (conn->fc_ext & SDP_EXT_HOLD)
 		return SDP_EXT_HOLD;
-	return conn->fc_ext & SDP_EXT_RING;
+	if (conn->fc_ext & SDP_EXT_RING)
+		return conn->fc_ext;
+	return 0;
 }
 
 /**
  * sdp_fc_use - set the flow control of a connection on a verbs link
  * @conn: connection without buffers yet
- * @ext: SDP_EXT_RING, SDP_EXT_HOLD or 0: what both sides agree to
+ * @ext: what both sides agree to, see sdp_fc_agree()
  *
  * Context: process, the handler mutex of the cm_id held.
  *
@@ -127,10 +148,10 @@ int sdp_fc_use(struct sdp_conn *conn, u8 ext)
 	const struct sdp_fc_ops *fc = &sdp_fc_credit;
 	int err = 0;
 
-	if (ext == SDP_EXT_RING) {
+	if (ext & SDP_EXT_RING) {
 		err = sdp_ring_create(conn);
 		fc = &sdp_fc_rdma;
-	} else if (ext == SDP_EXT_HOLD) {
+	} else if (ext & SDP_EXT_HOLD) {
 		fc = &sdp_fc_vwin;
 	}
 	if (err)
@@ -153,6 +174,9 @@ void sdp_fc_judge(struct sdp_conn *conn)
 {
 	struct net *net = sock_net(conn->sk);
 
+	/* of iWARP it is known only now */
+	if (conn->fc_ext & SDP_EXT_IMM)
+		WRITE_ONCE(conn->ring_imm, sdp_fc_device_imm(conn, conn->qp));
 	if (conn->fc == &sdp_fc_rdma)
 		SDP_INC_STATS(net, RING_LINKS);
 	else if (conn->fc == &sdp_fc_vwin)

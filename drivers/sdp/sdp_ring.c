@@ -216,6 +216,22 @@ int sdp_ring_register(struct sdp_conn *conn, struct ib_send_wr *next)
 	return ib_post_send(conn->qp, &reg.wr, NULL);
 }
 
+/* Fills in what @wr lacks, where from and where to. */
+static int sdp_ring_write(struct sdp_conn *conn, const struct sdp_tx_msg *m,
+			  struct ib_rdma_wr *wr)
+{
+	struct ib_sge sge[SDP_TX_PIECES];
+
+	lockdep_assert_held(&conn->tx_lock);
+	wr->wr.sg_list = sge;
+	wr->wr.num_sge = sdp_link_payload(conn, m, 0, sge);
+	wr->remote_addr = conn->ring_va +
+			  (conn->ring_put & (conn->ring_len - 1));
+	wr->rkey = conn->ring_rkey;
+	WRITE_ONCE(conn->ring_put, conn->ring_put + m->len);
+	return ib_post_send(conn->qp, &wr->wr, NULL);
+}
+
 /**
  * sdp_ring_send - write payload to the peer's ring and say so
  * @conn: connection
@@ -229,23 +245,62 @@ int sdp_ring_register(struct sdp_conn *conn, struct ib_send_wr *next)
 int sdp_ring_send(struct sdp_conn *conn, const struct sdp_tx_msg *m,
 		  struct ib_send_wr *next)
 {
-	struct ib_sge sge[SDP_TX_PIECES];
 	struct ib_rdma_wr wr = {
 		.wr = {
 			.next = next,
 			.wr_cqe = &conn->ring_cqe,
 			.opcode = IB_WR_RDMA_WRITE,
-			.sg_list = sge,
-			.num_sge = sdp_link_payload(conn, m, 0, sge),
 		},
-		.remote_addr = conn->ring_va +
-			       (conn->ring_put & (conn->ring_len - 1)),
-		.rkey = conn->ring_rkey,
 	};
 
+	return sdp_ring_write(conn, m, &wr);
+}
+
+/**
+ * sdp_ring_by_imm - whether immediate data can announce a payload
+ * @conn: connection
+ * @m: payload
+ *
+ * They have room for MSeqAck and the length. Whatever else there is to tell goes
+ * with a message.
+ *
+ * Context: tx_lock.
+ */
+bool sdp_ring_by_imm(const struct sdp_conn *conn, const struct sdp_tx_msg *m)
+{
 	lockdep_assert_held(&conn->tx_lock);
-	WRITE_ONCE(conn->ring_put, conn->ring_put + m->len);
-	return ib_post_send(conn->qp, &wr.wr, NULL);
+	return READ_ONCE(conn->ring_imm) && !sdp_ring_along(m->len) &&
+	       m->len <= SDP_IMM_MAX && !m->oob &&
+	       !test_bit(SDP_CTL_OOB_PEND, &conn->tx_ctl) &&
+	       !conn->fc->update_due(conn);
+}
+
+/**
+ * sdp_ring_send_imm - write payload to the peer's ring with what announces it
+ * @conn: connection
+ * @slot: of the message that this stands for
+ * @m: payload, which there is room for without a break
+ * @imm: immediate data
+ * @signal: want a completion
+ *
+ * Context: tx_lock.
+ *
+ * Return: 0, or the error of the provider: the connection cannot go on.
+ */
+int sdp_ring_send_imm(struct sdp_conn *conn, struct sdp_tx_slot *slot,
+		      const struct sdp_tx_msg *m, u32 imm, bool signal)
+{
+	struct ib_rdma_wr wr = {
+		.wr = {
+			.wr_cqe = &slot->cqe,
+			.opcode = IB_WR_RDMA_WRITE_WITH_IMM,
+			.send_flags = signal ? IB_SEND_SIGNALED : 0,
+			.ex.imm_data = cpu_to_be32(imm),
+		},
+	};
+
+	SDP_INC_STATS(sock_net(conn->sk), TX_IMMEDIATES);
+	return sdp_ring_write(conn, m, &wr);
 }
 
 /**

@@ -262,6 +262,19 @@ static int sdp_rx_wire_error(enum sdp_wire_err err)
 	}
 }
 
+/* Is it the next one, and does it acknowledge what was sent? */
+static int sdp_rx_check_seq(struct sdp_rx_ctx *c)
+{
+	struct sdp_conn *conn = c->conn;
+
+	if (c->m.h.mseq != conn->rx_mseq + 1)
+		return SDP_MIB_BAD_MSEQ;
+	if (sdp_seq_after(c->m.h.mseq_ack, READ_ONCE(conn->tx_mseq)) ||
+	    sdp_seq_after(conn->peer_ack, c->m.h.mseq_ack))
+		return SDP_MIB_BAD_ACK;
+	return 0;
+}
+
 /**
  * sdp_rx_check - checks that need nothing but the message and its connection
  * @c: connection; @c->m is filled in
@@ -275,18 +288,44 @@ static int sdp_rx_wire_error(enum sdp_wire_err err)
  */
 int sdp_rx_check(struct sdp_rx_ctx *c, const u8 *hdr, u32 hdr_len, u32 len)
 {
-	struct sdp_conn *conn = c->conn;
 	enum sdp_wire_err err;
+	int bad;
 
 	err = sdp_parse_msg(hdr, hdr_len, len, &c->m);
-	if (err)
-		return sdp_rx_wire_error(err);
-	if (c->m.h.mseq != conn->rx_mseq + 1)
-		return SDP_MIB_BAD_MSEQ;
-	if (sdp_seq_after(c->m.h.mseq_ack, READ_ONCE(conn->tx_mseq)) ||
-	    sdp_seq_after(conn->peer_ack, c->m.h.mseq_ack))
-		return SDP_MIB_BAD_ACK;
-	trace_sdp_msg_rx(conn->sk, &c->m.h, c->m.payload_len);
+	bad = err ? sdp_rx_wire_error(err) : sdp_rx_check_seq(c);
+	if (!bad)
+		trace_sdp_msg_rx(c->sk, &c->m.h, c->m.payload_len);
+	return bad;
+}
+
+/**
+ * sdp_rx_check_imm - the same of a Write with immediate data to our ring
+ * @c: connection; @c->m is filled in
+ * @imm: the immediate data, as a number
+ * @written: octets that the device has written
+ *
+ * Context: reception.
+ *
+ * Return: 0, or the SDP_MIB_BAD_ number that explains the abort.
+ */
+int sdp_rx_check_imm(struct sdp_rx_ctx *c, u32 imm, u32 written)
+{
+	struct sdp_conn *conn = c->conn;
+	enum sdp_wire_err err;
+	int bad;
+
+	err = sdp_parse_imm(imm, written, conn->rx_mseq + 1, conn->peer_ack,
+			    &c->m);
+	/* nobody has agreed to it */
+	if (!(conn->fc_ext & SDP_EXT_IMM))
+		return SDP_MIB_BAD_STATE;
+	bad = err ? sdp_rx_wire_error(err) : sdp_rx_check_seq(c);
+	if (bad)
+		return bad;
+	/* what is freed is told by messages */
+	c->m.ext.ring.freed = conn->ring_freed;
+	SDP_INC_STATS(sock_net(c->sk), RX_IMMEDIATES);
+	trace_sdp_msg_rx(c->sk, &c->m.h, c->m.ext.ring.len);
 	return 0;
 }
 

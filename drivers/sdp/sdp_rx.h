@@ -10,6 +10,7 @@
 
 /* sdp_rx.c */
 int sdp_rx_check(struct sdp_rx_ctx *c, const u8 *hdr, u32 hdr_len, u32 len);
+int sdp_rx_check_imm(struct sdp_rx_ctx *c, u32 imm, u32 written);
 int sdp_rx_dispatch(struct sdp_sock *sdp, struct sdp_rx_ctx *c);
 int sdp_rx_payload(struct sdp_sock *sdp, struct sdp_rx_ctx *c);
 void sdp_rx_taken(struct sdp_sock *sdp, struct sdp_rx_ctx *c);

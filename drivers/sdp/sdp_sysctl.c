@@ -146,6 +146,7 @@ static const struct ctl_table sdp_sysctl_table[] = {
 	SDP_SYSCTL_WORD(flow_control, flow_words),
 	SDP_SYSCTL(credit_join, SYSCTL_ZERO, SYSCTL_ONE),
 	SDP_SYSCTL_WORD(rdma_progress, progress_words),
+	SDP_SYSCTL(rdma_immediate, SYSCTL_ZERO, SYSCTL_ONE),
 	SDP_SYSCTL(zcopy_threshold, SYSCTL_ZERO, SYSCTL_INT_MAX),
 	SDP_SYSCTL(zcopy_floor, SYSCTL_ZERO, SYSCTL_INT_MAX),
 	SDP_SYSCTL(zcopy_wait, SYSCTL_ONE, &zcopy_wait_max),
@@ -181,6 +182,7 @@ static void sdp_sysctl_defaults(struct sdp_net *sn)
 	sn->sysctl_flow_control = SDP_FLOW_AUTO;
 	sn->sysctl_credit_join = 1;
 	sn->sysctl_rdma_progress = SDP_PROGRESS_KERNEL;
+	sn->sysctl_rdma_immediate = 1;
 	sn->sysctl_zcopy_threshold = 0;
 	sn->sysctl_zcopy_floor = 256 << 10;
 	sn->sysctl_zcopy_wait = 1000;

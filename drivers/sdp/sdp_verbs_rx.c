@@ -179,6 +179,20 @@ static void sdp_rx_process(struct sdp_rx_ctx *c)
 		sdp_rx_wake(c);
 }
 
+/* What a receive was used for, and whether that is right */
+static int sdp_rx_arrived(struct sdp_rx_ctx *c, const struct ib_wc *wc)
+{
+	struct sdp_rx_buf *buf = c->buf;
+	u32 hdr_len;
+
+	/* in the receive is nothing, then */
+	if (wc->opcode == IB_WC_RECV_RDMA_WITH_IMM)
+		return sdp_rx_check_imm(c, be32_to_cpu(wc->ex.imm_data),
+					wc->byte_len);
+	hdr_len = sdp_rx_headers(c->conn, buf, wc->byte_len);
+	return sdp_rx_check(c, buf->hdr, hdr_len, wc->byte_len);
+}
+
 /**
  * sdp_rx_done - a message arrived
  * @cq: completion queue
@@ -192,7 +206,6 @@ void sdp_rx_done(struct ib_cq *cq, struct ib_wc *wc)
 					      cqe);
 	struct sdp_conn *conn = buf->conn;
 	struct sdp_rx_ctx c = { .sk = conn->sk, .conn = conn, .buf = buf };
-	u32 hdr_len;
 	int bad;
 
 	if (unlikely(wc->status != IB_WC_SUCCESS)) {
@@ -202,9 +215,8 @@ void sdp_rx_done(struct ib_cq *cq, struct ib_wc *wc)
 	/* behind a message that did not count others mean nothing */
 	if (unlikely(test_bit(SDP_CONN_BAD, &conn->flags)))
 		return;
-	hdr_len = sdp_rx_headers(conn, buf, wc->byte_len);
 	SDP_INC_STATS(sock_net(conn->sk), RX_MSGS);
-	bad = sdp_rx_check(&c, buf->hdr, hdr_len, wc->byte_len);
+	bad = sdp_rx_arrived(&c, wc);
 	if (unlikely(bad)) {
 		sdp_rx_violation(&c, bad);
 		return;

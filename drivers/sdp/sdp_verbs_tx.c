@@ -179,17 +179,39 @@ static void sdp_tx_ext(struct sdp_conn *conn, struct sdp_msg *msg, u32 octets)
 	}
 }
 
+/* The header of a message at @p. Returns its length. */
+static u32 sdp_tx_header(struct sdp_conn *conn, struct sdp_tx_msg *m,
+			 struct sdp_msg *msg, u8 *p)
+{
+	u32 octets = m ? m->len : 0;
+
+	msg->h.bufs = conn->fc->bufs(conn, msg->h.mseq_ack);
+	if (test_and_clear_bit(SDP_CTL_OOB_PEND, &conn->tx_ctl))
+		msg->h.flags |= SDP_OOB_PEND;
+	if (m && m->oob) {
+		msg->h.flags |= SDP_OOB_PRES;
+		SDP_INC_STATS(sock_net(conn->sk), TX_OOB);
+	}
+	if (sdp_zc_asks_pipe(conn))
+		msg->h.flags |= SDP_REQ_PIPE;
+	if (octets)
+		sdp_zc_tx_payload(conn);
+	sdp_tx_ext(conn, msg, octets);
+	return sdp_build_msg(p, msg);
+}
+
 /*
  * Give a message its number and header and post it. @m is NULL for control
  * messages and for empty Data.
  */
 static int sdp_tx_post(struct sdp_conn *conn, u8 mid, struct sdp_tx_msg *m)
 {
-	u32 mseq = conn->tx_mseq + 1, ack = sdp_zc_ack(conn), len;
+	u32 mseq = conn->tx_mseq + 1, ack = sdp_zc_ack(conn), len = 0;
+	struct sdp_msg msg = { .h = { .mid = mid, .mseq = mseq, .mseq_ack = ack } };
 	struct sdp_tx_slot *slot = sdp_tx_slot(conn, mseq);
+	bool imm = m && sdp_ring_by_imm(conn, m);
 	struct net *net = sock_net(conn->sk);
 	u32 octets = m ? m->len : 0;
-	struct sdp_msg msg = {};
 	bool signal, own;
 	u8 *p;
 
@@ -197,23 +219,10 @@ static int sdp_tx_post(struct sdp_conn *conn, u8 mid, struct sdp_tx_msg *m)
 	own = !m || m->split || conn->rx_ring;
 	if (!own)
 		p = page_address(m->chunk->page) + m->off - SDP_BSDH_LEN;
-
-	msg.h.mid = mid;
-	msg.h.mseq = mseq;
-	msg.h.mseq_ack = ack;
-	msg.h.bufs = conn->fc->bufs(conn, ack);
-	if (test_and_clear_bit(SDP_CTL_OOB_PEND, &conn->tx_ctl))
-		msg.h.flags |= SDP_OOB_PEND;
-	if (m && m->oob) {
-		msg.h.flags |= SDP_OOB_PRES;
-		SDP_INC_STATS(net, TX_OOB);
-	}
-	if (sdp_zc_asks_pipe(conn))
-		msg.h.flags |= SDP_REQ_PIPE;
-	if (octets)
-		sdp_zc_tx_payload(conn);
-	sdp_tx_ext(conn, &msg, octets);
-	len = sdp_build_msg(p, &msg);
+	if (imm)
+		msg.ext.ring.len = octets;
+	else
+		len = sdp_tx_header(conn, m, &msg, p);
 	trace_sdp_msg_tx(conn->sk, &msg.h, octets);
 
 	WRITE_ONCE(conn->tx_mseq, mseq);
@@ -228,6 +237,9 @@ static int sdp_tx_post(struct sdp_conn *conn, u8 mid, struct sdp_tx_msg *m)
 		SDP_INC_STATS(net, TX_SIGNALLED);
 	}
 	sdp_tx_count(conn, octets, m);
+	if (imm)
+		return sdp_ring_send_imm(conn, slot, m, sdp_build_imm(&msg),
+					 signal);
 	return sdp_link_send(conn, slot, m, len, signal);
 }
 

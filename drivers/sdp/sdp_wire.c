@@ -333,6 +333,42 @@ u32 sdp_build_msg(u8 *p, const struct sdp_msg *m)
 	return SDP_BSDH_LEN + ext;
 }
 
+/**
+ * sdp_parse_imm - check and take apart the immediate data of an RDMA Write
+ * @imm: as a number
+ * @written: octets that the device has written
+ * @mseq: number that a message has now
+ * @acked: MSeqAck of the message before; there are never more than 65535 behind it
+ * @m: result, a Ring message without Bufs and Freed
+ *
+ * MSeqAck can only be judged by the connection.
+ *
+ * Return: %SDP_WIRE_OK, or what is wrong.
+ */
+enum sdp_wire_err sdp_parse_imm(u32 imm, u32 written, u32 mseq, u32 acked,
+				struct sdp_msg *m)
+{
+	memset(m, 0, sizeof(*m));
+	m->h.mid = SDP_MID_RING;
+	m->h.mseq = mseq;
+	m->h.mseq_ack = acked + (u16)((imm >> 16) - acked);
+	m->ext.ring.len = imm & SDP_IMM_MAX;
+	if (!m->ext.ring.len || m->ext.ring.len != written)
+		return SDP_WIRE_LEN;
+	return SDP_WIRE_OK;
+}
+
+/**
+ * sdp_build_imm - immediate data that stand for a Ring message
+ * @m: that message; SDP_IMM_MAX octets at most, and not none
+ *
+ * Return: the number.
+ */
+u32 sdp_build_imm(const struct sdp_msg *m)
+{
+	return m->h.mseq_ack << 16 | m->ext.ring.len;
+}
+
 /* Left zero, as the standard wants it, if there is nothing to say. */
 static void sdp_put_ext(u8 *p, u8 ext)
 {

@@ -68,7 +68,10 @@ enum sdp_mid {
 #define SDP_EXT_SHARED		0x01	/* no credits: the transport's flow control */
 #define SDP_EXT_RING		0x02	/* payload goes to rings, by RDMA Write */
 #define SDP_EXT_HOLD		0x04	/* the devices hold messages back */
-#define SDP_EXT_KNOWN		(SDP_EXT_SHARED | SDP_EXT_RING | SDP_EXT_HOLD)
+#define SDP_EXT_IMM		0x08	/* with RING: announced by immediate data */
+#define SDP_EXT_KNOWN		(SDP_EXT_SHARED | SDP_EXT_RING | SDP_EXT_HOLD | \
+				 SDP_EXT_IMM)
+#define SDP_IMM_MAX		0xffff	/* octets that immediate data can announce */
 
 /* Payload of a message where no receive buffers limit it */
 #define SDP_SHARED_PAYLOAD	(1024U * 1024)
@@ -177,6 +180,9 @@ const char *sdp_mid_name(u8 mid);
 enum sdp_wire_err sdp_parse_msg(const u8 *p, u32 hdr_len, u32 msg_len,
 				struct sdp_msg *m);
 u32 sdp_build_msg(u8 *p, const struct sdp_msg *m);
+enum sdp_wire_err sdp_parse_imm(u32 imm, u32 written, u32 mseq, u32 acked,
+				struct sdp_msg *m);
+u32 sdp_build_imm(const struct sdp_msg *m);
 
 u32 sdp_build_hello(u8 *p, const struct sdp_hello *h, bool short_form);
 enum sdp_wire_err sdp_parse_hello(const u8 *p, u32 len, bool short_ok,

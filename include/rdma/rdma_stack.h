@@ -50,11 +50,14 @@ enum rdma_stack_place {
  * struct rdma_stack_map - answer of rdma_stack_query()
  * @place: enum rdma_stack_place of each enum rdma_stack_comp
  * @link: the device offers struct rdma_stack_link, for this queue pair
+ * @immediate: Write with immediate data; of a queue pair: its peer takes it. Set
+ *	       for providers of iWARP, where not all have it
  * @known: from a provider's table (true) or from the name of the driver
  */
 struct rdma_stack_map {
 	u8 place[RDMA_STACK_COMPS];
 	bool link;
+	bool immediate;
 	bool known;
 };
 

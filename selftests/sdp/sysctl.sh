@@ -74,6 +74,7 @@ limits shared_link 1 0 1
 words flow_control auto credit rdma vwin transport
 limits credit_join 1 0 1
 words rdma_progress kernel app
+limits rdma_immediate 1 0 1
 limits zcopy_threshold 0 0 2147483647
 limits zcopy_floor 262144 0 2147483647
 limits zcopy_wait 1000 1 60000000
@@ -115,7 +116,7 @@ ktap_is "and so does a new one" \
 
 # all that there is has been tested
 ktap_is "no file is left out" "$(cd $DIR && echo *)" \
-	"connect_timeout credit_join fallback_timeout fin_timeout flow_control hold_max keepalive_intvl keepalive_probes keepalive_time max_adverts max_connections port_offset rdma_progress resolve_timeout rmem rx_bufs_max rx_bufs_min rx_merge shared_link signal_every wmem zcopy_cache zcopy_entries zcopy_floor zcopy_pipelined zcopy_threshold zcopy_wait"
+	"connect_timeout credit_join fallback_timeout fin_timeout flow_control hold_max keepalive_intvl keepalive_probes keepalive_time max_adverts max_connections port_offset rdma_immediate rdma_progress resolve_timeout rmem rx_bufs_max rx_bufs_min rx_merge shared_link signal_every wmem zcopy_cache zcopy_entries zcopy_floor zcopy_pipelined zcopy_threshold zcopy_wait"
 
 start_bg - sdp-actions bind 0.0.0.0 7310 pause
 wait_for 10 said ready

@@ -119,8 +119,10 @@ static void test_extensions(void)
 		/* octets of the Hello, and what they mean */
 		{ 0xd5, 0x01, SDP_EXT_SHARED },
 		{ 0xd5, 0x06, SDP_EXT_RING | SDP_EXT_HOLD },
-		{ 0xd5, 0xff, SDP_EXT_SHARED | SDP_EXT_RING | SDP_EXT_HOLD },
-		{ 0xd5, 0xf8, 0 },
+		{ 0xd5, 0x0a, SDP_EXT_RING | SDP_EXT_IMM },
+		{ 0xd5, 0xff,
+		  SDP_EXT_SHARED | SDP_EXT_RING | SDP_EXT_HOLD | SDP_EXT_IMM },
+		{ 0xd5, 0xf0, 0 },
 		{ 0xd5, 0x00, 0 },
 		{ 0x00, 0x01, 0 },
 		{ 0xff, 0xff, 0 },
@@ -345,6 +347,45 @@ static void test_garbage(void)
 	}
 }
 
+static uint32_t number(const unsigned char *p)
+{
+	return (uint32_t)p[0] << 24 | p[1] << 16 | p[2] << 8 | p[3];
+}
+
+/* MSeqAck comes back whole, however far numbers have gone */
+static void test_immediate(void)
+{
+	static const uint32_t acked[] = { 0,	      1,	 0xfffe,
+					  0xffff,     0x10000,	 0x7fffffff,
+					  0xffffff00, 0xffffffff };
+	static const uint32_t more[] = { 0, 1, 2, 0x7fff, 0x8000, 0xffff };
+	const struct vector *v = unit_vector("sdp_imm");
+	struct sdp_msg m, again;
+	size_t i, k;
+
+	CHECK_EQ(sdp_parse_imm(number(v->data), 300, 9, 1, &m), SDP_WIRE_OK);
+	CHECK(m.h.mid == SDP_MID_RING && m.h.mseq == 9 && m.h.mseq_ack == 2);
+	CHECK(!m.h.flags && !m.h.bufs && !m.payload_len);
+	CHECK_EQ(m.ext.ring.len, 300);
+	CHECK_EQ(sdp_build_imm(&m), number(v->data));
+	CHECK_EQ(sdp_parse_imm(number(v->data), 299, 9, 1, &m), SDP_WIRE_LEN);
+	CHECK_EQ(sdp_parse_imm(number(v->data), 301, 9, 1, &m), SDP_WIRE_LEN);
+	CHECK_EQ(sdp_parse_imm(number(v->data), 0, 9, 1, &m), SDP_WIRE_LEN);
+	CHECK_EQ(sdp_parse_imm(0x20000, 0, 9, 1, &m), SDP_WIRE_LEN);
+	CHECK_EQ(sdp_parse_imm(0x20000, 65536, 9, 1, &m), SDP_WIRE_LEN);
+	for (i = 0; i < ARRAY_LEN(acked); i++) {
+		for (k = 0; k < ARRAY_LEN(more); k++) {
+			m.h.mseq_ack = acked[i] + more[k];
+			m.ext.ring.len = SDP_IMM_MAX;
+			CHECK_EQ(sdp_parse_imm(sdp_build_imm(&m), SDP_IMM_MAX,
+					       1, acked[i], &again),
+				 SDP_WIRE_OK);
+			CHECK_EQ(again.h.mseq_ack, m.h.mseq_ack);
+			CHECK_EQ(again.ext.ring.len, SDP_IMM_MAX);
+		}
+	}
+}
+
 static void test_sequence(void)
 {
 	CHECK(sdp_seq_after(1, 0) && !sdp_seq_after(0, 1));
@@ -360,6 +401,7 @@ static const struct unit_test tests[] = {
 	{ "bad Hello", test_bad_hello },
 	{ "bad messages", test_bad_messages },
 	{ "bad extended headers", test_bad_extensions },
+	{ "immediate data", test_immediate },
 	{ "garbage", test_garbage },
 	{ "sequence numbers", test_sequence },
 };

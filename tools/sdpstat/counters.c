@@ -203,6 +203,10 @@ static const struct counter counters[] = {
 		"payload bytes sent from where they were" },
 	[SDP_MIB_ZCOPY_NO_LINK] = { "zcopy_no_link",
 		"large sends copied: link or flow control" },
+	[SDP_MIB_TX_IMMEDIATES] = { "tx_immediates",
+		"messages sent as a Write with immediate data" },
+	[SDP_MIB_RX_IMMEDIATES] = { "rx_immediates",
+		"messages received as such" },
 };
 /* clang-format on */
 

@@ -147,6 +147,10 @@ enum {
 	SDP_MIB_TX_REF_BYTES,		/* payload bytes sent from where they were */
 	SDP_MIB_ZCOPY_NO_LINK,		/* large sends copied: link or flow control */
 
+	/* rings */
+	SDP_MIB_TX_IMMEDIATES,		/* messages sent as a Write with immediate data */
+	SDP_MIB_RX_IMMEDIATES,		/* messages received as such */
+
 	__SDP_MIB_MAX,
 	SDP_MIB_MAX = (__SDP_MIB_MAX - 1)
 };
