@@ -456,6 +456,13 @@ static bool run_suite(const char *suite)
 		run(ring_attacks, ring_attack_count, true);
 		sdp_ring_told(false);
 		run(untold_attacks, untold_attack_count, true);
+	} else if (!strcmp(suite, "immediate")) {
+		opt.sdp = true;
+		peer_ext = true;
+		sdp_ext = SDP_RING | SDP_IMM;
+		run(imm_attacks, imm_attack_count, true);
+		peer_ext = false;
+		run(not_below_attacks, not_below_attack_count, true);
 	} else if (!strcmp(suite, "hold")) {
 		opt.sdp = true;
 		sdp_ext = SDP_HOLD;

@@ -89,6 +89,10 @@ extern const unsigned int shared_attack_count;
 /* payload by rings; those that tell of theirs, and those that do not yet */
 extern const struct attack ring_attacks[];
 extern const unsigned int ring_attack_count;
+extern const struct attack imm_attacks[]; /* with immediate data */
+extern const unsigned int imm_attack_count;
+extern const struct attack not_below_attacks[]; /* SDP alone has agreed to them */
+extern const unsigned int not_below_attack_count;
 extern const struct attack untold_attacks[];
 extern const unsigned int untold_attack_count;
 void sdp_ring_told(bool told);
@@ -128,6 +132,7 @@ extern bool sdp_shared; /* offers the shared link, and insists on it */
 extern unsigned int sdp_ext; /* extension of the Hello offered, and insisted on */
 #define SDP_RING 2
 #define SDP_HOLD 4
+#define SDP_IMM 8
 bool sdp_echoes(struct peer *p, int timeout_ms);
 /* A message, as put together from an attack, see hostile_sdp.c */
 void sdp_send(struct peer *p, const struct attack *a, const void *payload,

@@ -233,6 +233,48 @@ bulk() {
 	stop_bg "$x"
 }
 
+# announced DESCRIPTION BY: messages one way, larger than what goes along: "immediate" data
+# announce nearly all of them, or "messages" all
+announced() {
+	local x msgs sent got
+	PORT=$((PORT + 1))
+	start_bg b sdp-run xfer -s -h $SERVER -p $PORT
+	x=$BG_PID
+	wait_for 30 said listening
+	msgs=$(sdp_counter a tx_data_msgs)
+	sent=$(sdp_counter a tx_immediates)
+	got=$(sdp_counter b rx_immediates)
+	ktap_check "$1" in_a sdp-run xfer -h $SERVER -p $PORT -t 90 -m block \
+		-n $((8 * BULK)) -d 50000 -w 1000
+	msgs=$(($(sdp_counter a tx_data_msgs) - msgs))
+	sent=$(($(sdp_counter a tx_immediates) - sent))
+	got=$(($(sdp_counter b rx_immediates) - got))
+	ktap_diag "$1: $msgs messages, $sent with immediate data"
+	if [ "$2" = messages ]; then
+		ktap_is "$1: announced by messages" "$sent $got" "0 0"
+	elif [ "$sent" -ge $((msgs / 2)) ] && [ "$sent" -gt 0 ] && [ "$got" -ge "$sent" ]; then
+		ktap_ok "$1: announced by immediate data"
+	else
+		ktap_fail "$1: announced by immediate data" \
+			"$sent sent, $got received, $msgs messages"
+	fi
+	stop_bg "$x"
+}
+
+# immediate KIND: who announces how; either end may not want immediate data
+immediate() {
+	local by=immediate
+	[ "$1" != siw ] || by=messages
+	sysctls flow_control rdma
+	announced "$1 rdma" $by
+	sysctls rdma_immediate 0 a
+	announced "$1 rdma, not offered" messages
+	sysctls rdma_immediate 1 a
+	sysctls rdma_immediate 0 b
+	announced "$1 rdma, not agreed to" messages
+	sysctls rdma_immediate 1
+}
+
 # takes RUN: bytes that each end can write when nobody reads, the smaller one
 takes() {
 	local s out
@@ -395,6 +437,7 @@ for kind in $KINDS; do
 	alone 1
 	alone 32
 	policy rdma 80
+	immediate "$kind"
 	sysctls rdma_progress app
 	server
 	computing "rdma (app)" stalls 1 100

@@ -25,7 +25,7 @@ log=$BG_LOG
 wait_for 20 said connected "$log" ||
 	ktap_fail "the healthy connection" "$(cat "$log")"
 
-for what in hello credits sdp shared ring hold; do
+for what in hello credits sdp shared ring immediate hold; do
 	in_a hyb-hostile -h $SERVER -p 5020 \
 		-s "in-ns b sdpstat -s -z" $what > "$OUT/$what.tap" 2>&1
 	ktap_include <(grep -v '# SKIP' "$OUT/$what.tap")

@@ -78,6 +78,7 @@ static void send_data(struct peer *p, const char *text)
 #define RING_STAG 0x01020304
 #define MID_RING_AVAIL 0x48
 #define MID_RING 0x49
+#define OP_IMM 0x48 /* RDMAP: Immediate Data */
 
 /* Our ring, the place of theirs, octets written to both */
 static unsigned char ring[RING_SIZE];
@@ -119,6 +120,23 @@ static bool ring_along(const struct peer *p)
 	return true;
 }
 
+/*
+ * Immediate data of a Write are made the Ring message that they stand for; they
+ * have come with messages that are larger than what goes along.
+ */
+static bool ring_imm_recv(struct peer *p)
+{
+	uint32_t imm = get_be32(p->ulpdu + 18), len = imm & 0xffff;
+
+	if (!(sdp_ext & SDP_IMM) || !peer_ext || p->ulpdu_len != 18 + 8 ||
+	    (uint16_t)(p->mseq - 1 - (imm >> 16)) > CREDITS || len < 265 ||
+	    get_be32(p->ulpdu + 22) != len)
+		return false;
+	p->mseq_ack++;
+	put_be32(p->ulpdu + 18 + BSDH, len);
+	return true;
+}
+
 /* The next message, what is written on the way goes to the ring; -1: none */
 static int ring_recv(struct peer *p, int timeout_ms)
 {
@@ -126,6 +144,8 @@ static int ring_recv(struct peer *p, int timeout_ms)
 
 	while (peer_recv_fpdu(p, timeout_ms) == 1) {
 		if (p->ulpdu[0] == DDP_UNTAGGED) {
+			if (p->ulpdu[1] == OP_IMM)
+				return ring_imm_recv(p) ? MID_RING : -1;
 			if (p->ulpdu_len < 18 + BSDH || p->ulpdu[1] != OP_SEND)
 				return -1;
 			p->mseq_ack = get_be32(p->ulpdu + 18 + 8);
@@ -153,6 +173,30 @@ static int ring_open(struct peer *p)
 	ring_stag = get_be32(p->ulpdu + 18 + BSDH + 4);
 	ring_va = get_be64(p->ulpdu + 18 + BSDH + 8);
 	return 0;
+}
+
+/*
+ * A Write of len octets, and immediate data that say: to octets, and mo messages
+ * more acknowledged than there were.
+ */
+static enum peer_end ring_imm(struct peer *p, const struct target_memory *m,
+			      const struct attack *a)
+{
+	unsigned char data[8], u[64];
+	size_t n;
+
+	(void)m;
+	memset(msg, 'i', 512);
+	if (a->len)
+		ring_write(p, ring_va + ring_put, msg, a->len);
+	put_be32(data, (p->mseq_ack + a->mo) << 16 | (uint32_t)a->to);
+	put_be32(data + 4, a->len);
+	n = ulpdu_untagged(u, DDP_UNTAGGED, OP_IMM, 0, 0, p->msn++, 0, data,
+			   sizeof(data));
+	peer_send_fpdu(p, u, n, NULL);
+	ring_put += a->len;
+	p->mseq++;
+	return END_NONE;
 }
 
 static bool ring_echoes(struct peer *p, const char *text, size_t len, long end)
@@ -221,7 +265,7 @@ int sdp_answer(struct peer *p)
 		return 0;
 	if (first_message(p))
 		return -1;
-	return sdp_ext == SDP_RING ? ring_open(p) : 0;
+	return sdp_ext & SDP_RING ? ring_open(p) : 0;
 }
 
 int sdp_open(struct peer *p)
@@ -239,7 +283,7 @@ int sdp_open(struct peer *p)
 	/* nobody may send to us before our first message */
 	if (!sdp_silent)
 		send_data(p, "");
-	return sdp_ext == SDP_RING ? ring_open(p) : 0;
+	return sdp_ext & SDP_RING ? ring_open(p) : 0;
 }
 
 void sdp_send(struct peer *p, const struct attack *a, const void *payload,
@@ -267,7 +311,7 @@ int sdp_recv_any(struct peer *p, int timeout_ms)
 {
 	int mid;
 
-	if (sdp_ext == SDP_RING) {
+	if (sdp_ext & SDP_RING) {
 		mid = ring_recv(p, timeout_ms);
 		if (mid == MID_RING)
 			ring_got += get_be32(p->ulpdu + 18 + BSDH);
@@ -310,7 +354,7 @@ bool sdp_echoes(struct peer *p, int timeout_ms)
 	long end = now_ms() + timeout_ms;
 	char last[sizeof(text)] = "";
 
-	if (sdp_ext == SDP_RING)
+	if (sdp_ext & SDP_RING)
 		return ring_echoes(p, text, len, end);
 	send_data(p, text);
 	while (now_ms() < end) {
@@ -787,6 +831,9 @@ const struct attack verbs_attacks[] = {
 	     overrun, .len = 3000),
 	CASE("SDP: message longer than the receive", "bad_len", ENDS(E_TERM(1, 2, 5)),
 	     too_long),
+	CASE("SDP: immediate data without a ring", "bad_state", ABORT, ring_imm),
+	CASE("SDP: immediate data that announce octets", "bad_state", ABORT,
+	     ring_imm, .to = 100),
 };
 
 const struct attack shared_attacks[] = {
@@ -1084,6 +1131,33 @@ static enum peer_end ring_floods(struct peer *p, const struct target_memory *m,
 	return END_NONE;
 }
 
+/* As many octets, written and announced by a message */
+static enum peer_end ring_tells(struct peer *p, const struct target_memory *m,
+				const struct attack *a)
+{
+	(void)m;
+	memset(msg, 't', 512);
+	ring_write(p, ring_va + ring_put, msg, a->len);
+	ring_put += a->len;
+	send_ext(p, MID_RING, a->len, 0, 0, 8);
+	return END_NONE;
+}
+
+/* One that there is nothing wrong with, msn times, behind a message without payload */
+static enum peer_end ring_imms(struct peer *p, const struct target_memory *m,
+			       const struct attack *a)
+{
+	unsigned int i;
+
+	if (a->ddp)
+		send_ext(p, a->ddp, 0, 0, 0, 0);
+	for (i = 0; i < a->msn; i++) {
+		ring_put %= RING_SIZE / 2;
+		ring_imm(p, m, a);
+	}
+	return END_NONE;
+}
+
 /* clang-format off */
 const struct attack ring_attacks[] = {
 	CASE("Ring: nothing wrong", NULL, ENDS(E_ALIVE), ring_says, .len = 8),
@@ -1125,9 +1199,47 @@ const struct attack ring_attacks[] = {
 	     ring_writes, .to = -50ull),
 	CASE("Ring: Write to another STag", NULL, ENDS(E_TERM(1, 1, 0)),
 	     ring_writes, .inval = 0x100),
+	CASE("Ring: immediate data that nobody agreed to", "bad_state", ABORT,
+	     ring_imm, .len = 100, .to = 100),
 	CASE("Ring: DisConn", NULL, ENDS(E_CLOSED), graceful, MSG(0x02, .region = 0x02)),
 	CASE("Ring: random messages", NULL, ENDS(E_ANY), random_messages),
 	CASE("Ring: random messages", NULL, ENDS(E_ANY), random_messages),
+};
+
+/* Immediate data have been agreed to */
+const struct attack imm_attacks[] = {
+	CASE("Immediate data: nothing wrong", "rx_immediates", ENDS(E_ALIVE),
+	     ring_imm, .len = 100, .to = 100),
+	CASE("Immediate data: and they come back", "tx_immediates", ENDS(E_ALIVE),
+	     ring_imm, .len = 300, .to = 300),
+	CASE("Immediate data: of nothing", "bad_len", ABORT, ring_imm),
+	CASE("Immediate data: of what was not written", "bad_len", ABORT,
+	     ring_imm, .to = 100),
+	CASE("Immediate data: one octet more", "bad_len", ABORT,
+	     ring_imm, .len = 100, .to = 101),
+	CASE("Immediate data: one octet less", "bad_len", ABORT,
+	     ring_imm, .len = 100, .to = 99),
+	CASE("Immediate data: 65535 octets", "bad_len", ABORT,
+	     ring_imm, .len = 100, .to = 65535),
+	CASE("Immediate data: none, but written", "bad_len", ABORT, ring_imm, .len = 100),
+	CASE("Immediate data: MSeqAck one too far", "bad_ack", ABORT,
+	     ring_imm, .len = 100, .to = 100, .mo = 1),
+	CASE("Immediate data: MSeqAck half of all too far", "bad_ack", ABORT,
+	     ring_imm, .len = 100, .to = 100, .mo = 0x8000),
+	/* nothing has been acknowledged before: one less is not wrong */
+	CASE("Immediate data: MSeqAck goes back", "bad_ack", ABORT,
+	     ring_imm, .len = 100, .to = 100, .mo = 0xfffe),
+	CASE("Immediate data: again and again", "bad_credit", ABORT,
+	     ring_imms, .len = 100, .to = 100, .msn = 3000),
+	CASE("Immediate data: behind DisConn", "bad_state", ABORT,
+	     ring_imms, .ddp = 0x02, .len = 100, .to = 100, .msn = 1),
+};
+
+/* By SDP only: MPA has not agreed to what they are sent by */
+const struct attack not_below_attacks[] = {
+	CASE("Immediate data: not without MPA", NULL, ENDS(E_ALIVE), ring_tells, .len = 300),
+	CASE("Immediate data: without MPA", "bad_len", ABORT,
+	     ring_imm, .len = 100, .to = 100),
 };
 
 /* The peer has not been told of a ring */
@@ -1171,6 +1283,10 @@ const struct attack hold_attacks[] = {
 const unsigned int hold_attack_count = COUNT(hold_attacks);
 
 const unsigned int ring_attack_count = COUNT(ring_attacks);
+
+const unsigned int imm_attack_count = COUNT(imm_attacks);
+
+const unsigned int not_below_attack_count = COUNT(not_below_attacks);
 
 const unsigned int untold_attack_count = COUNT(untold_attacks);
 
