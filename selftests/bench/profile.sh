@@ -12,7 +12,7 @@ usage: selftests/bench/profile.sh [OPTION]...
 
   -w WHAT    sdp-enhanced/PROFILE or sdp-basic/PROFILE (default
              sdp-enhanced/hybrid), sdp/siw, tcp or rsocket/siw; credit, rdma,
-             vwin, transport, copy, zcopy or nocache instead of enhanced: see sdp.sh;
+             announced, vwin, transport, copy, zcopy or nocache instead of enhanced: see sdp.sh;
              verbs-send, -write, -read or -ping/KIND: see verbs.sh;
              conn-WHAT: connections instead, see sdp.sh
   -L LINK    hnic (default) or veth

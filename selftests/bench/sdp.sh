@@ -10,7 +10,8 @@
 #          a path on which a packet takes FC_DELAY us, on the simulated NIC
 #          (that alone with FC_DEVICES empty), for 20 round trips at least;
 #          sdp-alone is credit as in the literature, without messages that
-#          sends join. FC_POLICIES: those rows only
+#          sends join, sdp-announced is rdma without immediate data. FC_POLICIES:
+#          those rows only
 #   zcopy  large sends, MTU 9000 over the simulated NIC, MTU 1500 over veth with
 #          CRC by the host. The peer reads into one buffer of 1 MB. "nocache":
 #          memory is pinned for each send and receive; "unmarked": without
@@ -23,7 +24,7 @@ FC_DEVICES=${FC_DEVICES-hybrid siw rxe}
 FC_SIZES=${FC_SIZES:-256 1024 4096}
 FC_LAT_SIZES=${FC_LAT_SIZES:-1}
 FC_DELAY=${FC_DELAY:-500}
-FC_POLICIES=${FC_POLICIES:-credit alone rdma vwin transport}
+FC_POLICIES=${FC_POLICIES:-credit alone rdma announced vwin transport}
 ZCOPY_SIZES=${ZCOPY_SIZES:-65536 262144 1048576}
 LEND_WINDOWS=${LEND_WINDOWS:-32768 131072}
 CONN_WHATS=${CONN_WHATS:-tcp sdp-enhanced/hybrid sdp-basic/hybrid sdp/siw}
@@ -42,8 +43,10 @@ sdp_sysctl() {
 # sdp_kind KIND: what a row sdp-KIND/DEVICE needs of the sysctls
 sdp_kind() {
 	case $1 in
-	credit | rdma | vwin | transport) sdp_sysctl "flow_control=$1" ;;
+	credit | vwin | transport) sdp_sysctl "flow_control=$1" ;;
+	rdma) sdp_sysctl flow_control=rdma rdma_immediate=1 ;;
 	alone) sdp_sysctl flow_control=credit credit_join=0 ;;
+	announced) sdp_sysctl flow_control=rdma rdma_immediate=0 ;;
 	copy) sdp_sysctl flow_control=credit zcopy_threshold=0 ;;
 	zcopy) sdp_sysctl flow_control=credit zcopy_threshold=32768 ;;
 	nocache) sdp_sysctl flow_control=credit zcopy_threshold=32768 zcopy_cache=0 ;;
@@ -129,7 +132,7 @@ fc_device() {
 	for policy in $FC_POLICIES; do
 		# what a device cannot do is in selftests/sdp/fc.sh
 		case $policy/$2 in
-		vwin/siw | transport/siw | transport/rxe) continue ;;
+		vwin/siw | announced/siw | transport/siw | transport/rxe) continue ;;
 		esac
 		echo "bench: sdp-$policy/$2 with small buffers over $1 ..."
 		if sdp_setup "$1" "$2" 1500 &&
