@@ -314,6 +314,7 @@ int sdp_rx_check_imm(struct sdp_rx_ctx *c, u32 imm, u32 written)
 	enum sdp_wire_err err;
 	int bad;
 
+	/* what the log says of a violation is in it, too */
 	err = sdp_parse_imm(imm, written, conn->rx_mseq + 1, conn->peer_ack,
 			    &c->m);
 	/* nobody has agreed to it */

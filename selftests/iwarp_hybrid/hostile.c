@@ -419,6 +419,32 @@ static bool run_frozen(const char *kind)
 	return true;
 }
 
+/* Extensions of a verbs link */
+static bool run_verbs(const char *suite)
+{
+	if (!strcmp(suite, "ring")) {
+		opt.sdp = true;
+		sdp_ext = SDP_RING;
+		run(ring_attacks, ring_attack_count, true);
+		sdp_ring_told(false);
+		run(untold_attacks, untold_attack_count, true);
+	} else if (!strcmp(suite, "immediate")) {
+		opt.sdp = true;
+		peer_ext = true;
+		sdp_ext = SDP_RING | SDP_IMM;
+		run(imm_attacks, imm_attack_count, true);
+		peer_ext = false;
+		run(not_below_attacks, not_below_attack_count, true);
+	} else if (!strcmp(suite, "hold")) {
+		opt.sdp = true;
+		sdp_ext = SDP_HOLD;
+		run(hold_attacks, hold_attack_count, true);
+	} else {
+		return false;
+	}
+	return true;
+}
+
 /* The attacks of that name */
 static bool run_suite(const char *suite)
 {
@@ -450,23 +476,8 @@ static bool run_suite(const char *suite)
 		peer_above = true;
 		run(sdp_attacks, sdp_attack_count, true);
 		run(shared_attacks, shared_attack_count, true);
-	} else if (!strcmp(suite, "ring")) {
-		opt.sdp = true;
-		sdp_ext = SDP_RING;
-		run(ring_attacks, ring_attack_count, true);
-		sdp_ring_told(false);
-		run(untold_attacks, untold_attack_count, true);
-	} else if (!strcmp(suite, "immediate")) {
-		opt.sdp = true;
-		peer_ext = true;
-		sdp_ext = SDP_RING | SDP_IMM;
-		run(imm_attacks, imm_attack_count, true);
-		peer_ext = false;
-		run(not_below_attacks, not_below_attack_count, true);
-	} else if (!strcmp(suite, "hold")) {
-		opt.sdp = true;
-		sdp_ext = SDP_HOLD;
-		run(hold_attacks, hold_attack_count, true);
+	} else if (run_verbs(suite)) {
+		return true;
 	} else if (!strcmp(suite, "zcopy")) {
 		opt.sdp = true;
 		run(zcopy_attacks, zcopy_attack_count, true);
