@@ -267,8 +267,8 @@ void sdp_zc_reg_wr(struct sdp_zc_region *r, struct ib_reg_wr *wr, int access)
  * @r: region
  * @wr: filled in; waits for reads into the region
  *
- * What the peer reads from a region does not wait for it, so nor do others behind it
- * for reads of ours.
+ * The fence is for those only: memory that the peer reads has nothing to do with our
+ * reads, and what is posted later would wait for them, too.
  */
 void sdp_zc_inv_wr(struct sdp_zc_region *r, struct ib_send_wr *wr)
 {

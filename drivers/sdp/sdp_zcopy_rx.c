@@ -345,7 +345,7 @@ static bool sdp_zc_rx_claim(struct sdp_conn *conn, struct ib_rdma_wr *rd,
 /*
  * Register, read, invalidate, in one go. On iWARP the answer to a read is a kind
  * of RDMA Write, and the read can end the registration: so nothing waits in the
- * queue for it, which messages of a shared link would have to stay behind.
+ * queue for it, which messages would have to stay behind.
  */
 static bool sdp_zc_rx_post(struct sdp_conn *conn, struct ib_rdma_wr *rd)
 {
