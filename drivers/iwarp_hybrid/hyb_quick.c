@@ -60,11 +60,24 @@ static void hyb_quick_put_hdr(const struct hyb_tx *tx,
 		hyb_tx_put_hdr(tx, hdr, src->hdr_len, false);
 }
 
-/*
- * Lay out an FPDU with the next @pay octets of a message, not the last ones;
- * false if its header has a marker in it.
- */
-static bool hyb_quick_lay(struct hyb_qp *qp, const struct hyb_quick_src *src,
+/* A header with a marker in it, which is seldom */
+static noinline void hyb_quick_split_hdr(const struct hyb_tx *tx,
+					 const struct hyb_quick_src *src,
+					 struct mpa_build *b)
+{
+	u8 hdr[DDP_UNTAGGED_LEN];
+	u32 done, n;
+
+	hyb_quick_put_hdr(tx, src, hdr);
+	for (done = 0; done < src->hdr_len; done += n) {
+		n = mpa_build_room(b, src->hdr_len - done);
+		memcpy(b->p, hdr + done, n);
+		mpa_build_advance(b, n);
+	}
+}
+
+/* Lay out an FPDU with the next @pay octets of a message, not the last ones */
+static void hyb_quick_lay(struct hyb_qp *qp, const struct hyb_quick_src *src,
 			  u32 pay)
 {
 	bool nic = hyb_off_tx_crc(qp->off);
@@ -72,15 +85,20 @@ static bool hyb_quick_lay(struct hyb_qp *qp, const struct hyb_quick_src *src,
 	struct hyb_stream *s = &tx->s;
 	struct hyb_tx_page *page = hyb_stream_cur(s);
 	void *p = (void *)(uintptr_t)src->from;
-	struct mpa_build b;
+	struct mpa_build b, rare;
 	u32 len, put, n;
 
 	mpa_build_begin(&b, page->base + page->fill, s->pos,
 			src->hdr_len + pay, s->ivl);
-	if (b.to_mark < src->hdr_len)
-		return false;
-	hyb_quick_put_hdr(tx, src, b.p);
-	mpa_build_advance(&b, src->hdr_len);
+	if (likely(b.to_mark >= src->hdr_len)) {
+		hyb_quick_put_hdr(tx, src, b.p);
+		mpa_build_advance(&b, src->hdr_len);
+	} else {
+		/* by a copy, or the compiler keeps all of it in memory */
+		rare = b;
+		hyb_quick_split_hdr(tx, src, &rare);
+		b = rare;
+	}
 	for (put = 0; put < pay; put += n) {
 		n = pay - put;
 		if (src->mem)
@@ -93,7 +111,6 @@ static bool hyb_quick_lay(struct hyb_qp *qp, const struct hyb_quick_src *src,
 		    nic ? HYB_TX_NIC : HYB_TX_HOST);
 	hyb_stream_add(s, len + MPA_CRC_SIZE);
 	tx->copied += pay;
-	return true;
 }
 
 /*
@@ -108,8 +125,9 @@ static u32 hyb_quick_segs(struct hyb_qp *qp, struct hyb_quick_src *src, u64 end)
 	for (nr = 0; tx->s.pos < end; nr++) {
 		ulpdu = hyb_stream_fill(&tx->s, src->hdr_len + src->run);
 		pay = ulpdu - src->hdr_len;
-		if (!ulpdu || pay == src->left || !hyb_quick_lay(qp, src, pay))
+		if (!ulpdu || pay == src->left)
 			break;
+		hyb_quick_lay(qp, src, pay);
 		src->from += pay;
 		src->run -= pay;
 		src->left -= pay;
@@ -417,10 +435,13 @@ static u32 hyb_quick_fpdu(struct hyb_qp *qp, const struct sk_buff *skb,
 	struct hyb_quick q;
 	bool ok;
 
-	if (n < lead + sizeof(h) || to_mark < sizeof(h))
+	if (n < lead + sizeof(h) + MPA_MARK_SIZE)
 		return 0;
 	/* once: a sender on this machine may own the page */
 	memcpy(&h, p + lead, sizeof(h));
+	if (unlikely(to_mark < sizeof(h)))
+		memcpy((u8 *)&h + to_mark, p + lead + to_mark + MPA_MARK_SIZE,
+		       sizeof(h) - to_mark);
 	ulpdu = be16_to_cpu(h.len);
 	if (ulpdu < HYB_SEG_MIN || ulpdu > MPA_ULPDU_MAX)
 		return 0;
@@ -432,6 +453,9 @@ static u32 hyb_quick_fpdu(struct hyb_qp *qp, const struct sk_buff *skb,
 	q.p = p + lead + MPA_LEN_SIZE + hdr;
 	q.len = ulpdu - hdr;
 	q.to_mark = to_mark - MPA_LEN_SIZE - hdr;
+	if (unlikely(to_mark < MPA_LEN_SIZE + hdr))
+		q.p = p + mpa_body_place(rx->pos, MPA_LEN_SIZE + hdr, rx->ivl,
+					 &q.to_mark);
 
 	if (h.ctrl == DDP_DV)
 		ok = hyb_quick_send(qp, &q);

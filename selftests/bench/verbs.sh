@@ -16,8 +16,8 @@
 # what, size, times; run twice, the first is not counted
 VERBS_FLOWS=(
 	"send 4096 512" "write 4096 512" "read 4096 512"
-	"send 65536 128" "write 65536 128" "read 65536 128"
-	"send 1048576 16" "write 1048576 16" "read 1048576 16"
+	"send 65536 512" "write 65536 512" "read 65536 512"
+	"send 1048576 32" "write 1048576 32" "read 1048576 32"
 	"ping 1 400" "ping 4096 200" "ping 65536 50"
 )
 
