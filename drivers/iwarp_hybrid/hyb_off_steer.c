@@ -159,13 +159,40 @@ static int hyb_off_filter_add(struct hyb_off_conn *o)
 	return err;
 }
 
-/* Context: RTNL held */
+static bool hyb_off_flow_same(const struct ethtool_rx_flow_spec *a,
+			      const struct ethtool_rx_flow_spec *b)
+{
+	const struct ethtool_tcpip6_spec *a6 = &a->h_u.tcp_ip6_spec;
+	const struct ethtool_tcpip6_spec *b6 = &b->h_u.tcp_ip6_spec;
+	const struct ethtool_tcpip4_spec *a4 = &a->h_u.tcp_ip4_spec;
+	const struct ethtool_tcpip4_spec *b4 = &b->h_u.tcp_ip4_spec;
+
+	if (a->flow_type != b->flow_type)
+		return false;
+	if (a->flow_type == TCP_V4_FLOW)
+		return a4->ip4src == b4->ip4src && a4->ip4dst == b4->ip4dst &&
+		       a4->psrc == b4->psrc && a4->pdst == b4->pdst;
+	return !memcmp(a6->ip6src, b6->ip6src, sizeof(a6->ip6src)) &&
+	       !memcmp(a6->ip6dst, b6->ip6dst, sizeof(a6->ip6dst)) &&
+	       a6->psrc == b6->psrc && a6->pdst == b6->pdst;
+}
+
+/*
+ * Whoever administers the device may have deleted the filter, and have another one
+ * in its place. Context: RTNL held
+ */
 static void hyb_off_filter_del(struct hyb_off_conn *o)
 {
+	struct ethtool_rxnfc is = { .cmd = ETHTOOL_GRXCLSRULE };
 	struct ethtool_rxnfc nfc = { .cmd = ETHTOOL_SRXCLSRLDEL };
+	struct net_device *netdev = o->netdev;
 
+	hyb_off_flow(&o->nic, &nfc.fs);
 	nfc.fs.location = o->steer.loc;
-	o->netdev->ethtool_ops->set_rxnfc(o->netdev, &nfc);
+	is.fs.location = o->steer.loc;
+	if (!netdev->ethtool_ops->get_rxnfc(netdev, &is, NULL) &&
+	    hyb_off_flow_same(&is.fs, &nfc.fs))
+		netdev->ethtool_ops->set_rxnfc(netdev, &nfc);
 }
 
 /* With the device gone its filters are, too */

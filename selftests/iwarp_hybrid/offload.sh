@@ -546,6 +546,8 @@ filtered() {
 }
 
 steered() {
+	local loc
+
 	mark nic_filters
 	in_a ethtool -L va combined 2
 	in_b ethtool -L vb combined 2
@@ -560,6 +562,18 @@ steered() {
 	finish "transfer, steered"
 	grown nic_filters
 	ktap_check "the filter goes with the connection" wait_for 10 no_rules
+
+	# somebody deletes it, and takes its place for another one
+	RUN_ON=1 transfer "$(scaled 40 20)M"
+	wait_for 10 connected
+	ktap_check "another filter is set" wait_for 10 has_rule
+	loc=$(in_a ethtool -n va | awk '/^Filter:/ { print $2 }')
+	in_a ethtool -N va delete "$loc"
+	in_a ethtool -N va flow-type tcp4 dst-port 9 action 0 loc "$loc"
+	finish "transfer, its filter deleted"
+	ktap_check "the connection is gone" wait_for 10 no_queue_pairs
+	ktap_is "the filter in its place stays" "$(to_queue) $(rules)" "0 1"
+	in_a ethtool -N va delete "$loc"
 
 	# nothing is left to the NIC once it is told so, but what it had before
 	engine a rx-demux on
@@ -589,7 +603,7 @@ gone() {
 # what does not depend on the family, once
 ipv4() { [ "$FAMILY" != 4 ] || "$@"; }
 
-if [ "$FAMILY" = 4 ]; then ktap_plan 96; else ktap_plan 35; fi
+if [ "$FAMILY" = 4 ]; then ktap_plan 100; else ktap_plan 35; fi
 net_up
 dev_up hybrid hybrid || ktap_fail "devices"
 modprobe -q sdp
