@@ -43,10 +43,15 @@ ended() {
 }
 
 # peer WORD: a connection of TCP with MPA start-up, which then ends like that;
+# peer unread: until the end of the connection is seen;
 # peer late-WORD LOG N: when the N-th program is asked; peer unreceived PID: of the target
 peer() {
 	in_a timeout 60 python3 - "$1" "$SERVER" "$PORT" "${@:2}" <<'END'
 import os, signal, socket, struct, sys, time
+
+def send(msn, octet):
+    s.sendall(struct.pack(">HBBIIII", 19, 0x41, 0x43, 0, 0, msn, 0) + octet +
+              bytes(3 + 4))
 
 def take_reply():
     reply = b""
@@ -57,8 +62,12 @@ def take_reply():
     assert reply[:16] == b"MPA ID Rep Frame" and not reply[16] & 0xa0, reply
 
 how, host, port = sys.argv[1], sys.argv[2], int(sys.argv[3])
-s = socket.create_connection((host, port), 20)
-crc = 0x40 if how != "unreceived" else 0
+s = socket.socket()
+if how == "unread":
+    s.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, 4096)
+s.settimeout(20)
+s.connect((host, port))
+crc = 0x40 if not how.startswith("un") else 0
 s.sendall(b"MPA ID Req Frame" + bytes([crc, 1, 0, 0]))
 if how.startswith("late"):
     while open(sys.argv[4]).read().count("asked") < int(sys.argv[5]):
@@ -87,6 +96,12 @@ elif how == "unreceived":
     s.settimeout(50)
     while s.recv(1000):
         pass
+elif how == "unread":
+    # it has to send 2 MB, closes, and nobody reads that
+    for msn, octet in enumerate((b"L", b"S", b"C"), 1):
+        send(msn, octet)
+    while struct.unpack("B", s.getsockopt(socket.SOL_TCP, socket.TCP_INFO, 1))[0] == 1:
+        time.sleep(0.1)
 elif how == "fault":
     # an FPDU whose CRC is bad; a Terminate and the end of the stream come back
     s.sendall(struct.pack(">H", 18) + bytes(18 + 4))
@@ -146,8 +161,13 @@ ktap_check "FIN behind messages without receives" peer unreceived "$TARGET"
 ended "FIN behind messages without receives" rdb 1 0
 ktap_check "it has waited for them" test "$(counter rdb rx_paused)" -gt "$paused"
 kill -CONT "$TARGET"
-echo 1 >/sys/class/infiniband/rdb/hybrid/crc
 ktap_check "the program goes on, no queue pair is left" wait_for 20 no_queue_pairs
+
+# A program that closes, and a peer that does not take what is to be sent before
+remember
+ktap_check "a peer that reads nothing" peer unread
+ended "a peer that reads nothing" rdb 0 1
+echo 1 >/sys/class/infiniband/rdb/hybrid/crc
 
 # Peers that are gone when a program has made up its mind
 PORT=7951

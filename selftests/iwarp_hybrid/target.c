@@ -315,6 +315,8 @@ static void received(struct conn *c, uint64_t slot, uint32_t len)
 			       c->large_mr->lkey);
 	} else if (len && m[0] == TARGET_BAD_KEY) {
 		post_send_from(c, 202, c->memory, 8, 0xdead5500);
+	} else if (len && m[0] == TARGET_CLOSE) {
+		rdma_disconnect(c->id);
 	} else if (len && m[0] == TARGET_DEREG && c->large_mr) {
 		dereg(&c->large_mr);
 	} else if (len && m[0] == TARGET_DEREG && c->mr[REGION_RW]) {

@@ -29,7 +29,7 @@ enum target_region {
  * answer is 'L' STag (4) address (8); 'S' sends them all. 'D' ends their
  * registration or, without it, that of REGION_RW; 'W' takes all rights from that,
  * but leaves its STag. What is written there then is reported. 'K' sends from
- * memory that is not registered. A target that greets sends 'G' as soon as it can,
+ * memory that is not registered. 'C' closes, whatever is still to be sent. A target that greets sends 'G' as soon as it can,
  * and answers a message without content by 'Z'.
  */
 #define TARGET_ECHO 'E'
@@ -42,6 +42,7 @@ enum target_region {
 #define TARGET_SEND 'S'
 #define TARGET_BAD_KEY 'K'
 #define TARGET_RIGHTS 'W'
+#define TARGET_CLOSE 'C'
 #define TARGET_LARGE_LEN (2 << 20) /* more than TCP takes unread */
 /* Octets that come with a rejection, each its number ^ 0x5a */
 #define TARGET_REASON 200
