@@ -1068,6 +1068,7 @@ void sdp_ring_destroy(struct sdp_conn *conn);
 bool sdp_ring_tight(const struct sdp_sock *sdp);
 void sdp_ring_drop(struct sdp_sock *sdp);
 int sdp_ring_register(struct sdp_conn *conn, struct ib_send_wr *next);
+u32 sdp_ring_untold(const struct sdp_conn *conn);
 bool sdp_ring_by_imm(const struct sdp_conn *conn, const struct sdp_tx_msg *m);
 int sdp_ring_send_imm(struct sdp_conn *conn, struct sdp_tx_slot *slot,
 		      const struct sdp_tx_msg *m, u32 imm, bool signal);

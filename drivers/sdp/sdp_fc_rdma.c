@@ -18,11 +18,8 @@
 
 static bool sdp_rdma_update_due(const struct sdp_conn *conn)
 {
-	const struct sdp_ring *ring = conn->rx_ring;
-	u32 freed = READ_ONCE(sdp_sk(conn->sk)->copied_seq) - ring->base -
-		    conn->ring_told;
-
-	return freed >= ring->size / 2 || sdp_fc_update_due(conn);
+	return sdp_ring_untold(conn) >= conn->rx_ring->size / 2 ||
+	       sdp_fc_update_due(conn);
 }
 
 /*

@@ -257,12 +257,26 @@ int sdp_ring_send(struct sdp_conn *conn, const struct sdp_tx_msg *m,
 }
 
 /**
+ * sdp_ring_untold - octets of our ring that are free, and the peer does not know it
+ * @conn: connection with a ring
+ *
+ * Context: tx_lock.
+ */
+u32 sdp_ring_untold(const struct sdp_conn *conn)
+{
+	lockdep_assert_held(&conn->tx_lock);
+	return READ_ONCE(sdp_sk(conn->sk)->copied_seq) - conn->rx_ring->base -
+	       conn->ring_told;
+}
+
+/**
  * sdp_ring_by_imm - whether immediate data can announce a payload
  * @conn: connection
  * @m: payload
  *
  * They have room for MSeqAck and the length. Whatever else there is to tell goes
- * with a message.
+ * with a message: what is free, too, before it is so much that it would take one of
+ * its own.
  *
  * Context: tx_lock.
  */
@@ -272,7 +286,8 @@ bool sdp_ring_by_imm(const struct sdp_conn *conn, const struct sdp_tx_msg *m)
 	return READ_ONCE(conn->ring_imm) && !sdp_ring_along(m->len) &&
 	       m->len <= SDP_IMM_MAX && !m->oob &&
 	       !test_bit(SDP_CTL_OOB_PEND, &conn->tx_ctl) &&
-	       !conn->fc->update_due(conn);
+	       !conn->fc->update_due(conn) &&
+	       sdp_ring_untold(conn) < conn->rx_ring->size / 4;
 }
 
 /**

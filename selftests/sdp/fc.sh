@@ -9,7 +9,7 @@
 # shellcheck disable=SC2317 # called by wait_for
 # shellcheck source=selftests/lib/lib.sh
 . "$(dirname "$0")/../lib/lib.sh"
-need sdp-run xfer sdp-actions sdp-fc sdpstat jq python3
+need sdpbench sdp-run xfer sdp-actions sdp-fc sdpstat jq python3
 
 SERVER=10.0.0.2
 PORT=7700
@@ -261,12 +261,34 @@ announced() {
 	stop_bg "$x"
 }
 
+# answered KIND: requests and answers, of which immediate data announce most; what is free
+# is told along with the others
+answered() {
+	local x sent told rounds
+	PORT=$((PORT + 1))
+	rounds=$(scaled 400 100)
+	start_bg b sdpbench -s -b $SERVER -p $PORT
+	x=$BG_PID
+	wait_port b $PORT
+	sent=$(sdp_counter a tx_immediates)
+	told=$(($(sdp_counter a tx_credit_updates) + $(sdp_counter b tx_credit_updates)))
+	ktap_check "$1 rdma: $rounds answers of 16 KB" in_a timeout 90 \
+		sdpbench -p $PORT -T lat -L 16384 -P "$rounds" -r 1 $SERVER
+	sent=$(($(sdp_counter a tx_immediates) - sent))
+	told=$(($(sdp_counter a tx_credit_updates) + $(sdp_counter b tx_credit_updates) - told))
+	ktap_diag "$1 rdma: $sent with immediate data, $told updates"
+	ktap_check "$1 rdma: most of them by immediate data" test $sent -ge $((rounds / 2))
+	ktap_check "$1 rdma: hardly an answer takes an update" test $told -le 4
+	stop_bg "$x"
+}
+
 # immediate KIND: who announces how; either end may not want immediate data
 immediate() {
 	local by=immediate
 	[ "$1" != siw ] || by=messages
 	sysctls flow_control rdma
 	announced "$1 rdma" $by
+	[ "$1" = siw ] || answered "$1"
 	sysctls rdma_immediate 0 a
 	announced "$1 rdma, not offered" messages
 	sysctls rdma_immediate 1 a
