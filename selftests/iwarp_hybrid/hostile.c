@@ -104,7 +104,7 @@ static bool echoes(struct peer *p)
 	static const char text[] = "Echo of a connection that lives";
 	long end = now_ms() + opt.timeout_ms;
 
-	if (p->fd < 0)
+	if (p->gone)
 		return false;
 	if (opt.sdp)
 		return sdp_echoes(p, opt.timeout_ms);
@@ -258,7 +258,7 @@ static const char *walk_once(uint32_t seed, struct walk *w)
 	else if (!what && !w->wrong && !sdp_echoes(&p, opt.timeout_ms))
 		what = "does not echo";
 	else if (!what && w->wrong && !w->over)
-		shutdown(p.fd, SHUT_WR);
+		peer_hang_up(&p);
 	if (!what && w->wrong && peer_wait_end(&p, opt.timeout_ms) == END_NONE)
 		what = "hangs";
 	peer_close(&p);

@@ -21,6 +21,7 @@ uint32_t peer_interval;
 uint32_t peer_isn;
 bool peer_ext;
 bool peer_above;
+const struct peer_ops *peer_over;
 
 uint32_t get_be32(const unsigned char *p)
 {
@@ -110,10 +111,14 @@ static int set_isn(int fd)
 
 int peer_connect(struct peer *p, const struct sockaddr *sa, socklen_t len)
 {
-	int fd = socket(sa->sa_family, SOCK_STREAM, 0);
+	int fd;
 
 	memset(p, 0, sizeof(*p));
 	p->fd = -1;
+	p->ops = peer_over;
+	if (p->ops)
+		return p->ops->connect(p, sa, len);
+	fd = socket(sa->sa_family, SOCK_STREAM, 0);
 	if (fd < 0)
 		return -1;
 	if ((peer_isn && set_isn(fd)) || connect(fd, sa, len)) {
@@ -125,6 +130,8 @@ int peer_connect(struct peer *p, const struct sockaddr *sa, socklen_t len)
 
 void peer_close(struct peer *p)
 {
+	if (p->ops)
+		p->ops->close(p);
 	if (p->fd >= 0)
 		close(p->fd);
 	p->fd = -1;
@@ -138,9 +145,31 @@ void peer_reset(struct peer *p)
 {
 	struct linger lin = { 1, 0 };
 
+	p->gone = true;
+	if (p->ops) {
+		p->ops->reset(p);
+		return;
+	}
 	setsockopt(p->fd, SOL_SOCKET, SO_LINGER, &lin, sizeof(lin));
 	close(p->fd);
 	p->fd = -1;
+}
+
+void peer_hang_up(struct peer *p)
+{
+	if (p->ops)
+		p->ops->hang_up(p);
+	else
+		shutdown(p->fd, SHUT_WR);
+}
+
+bool peer_ready(struct peer *p, int timeout_ms)
+{
+	struct pollfd pfd = { .fd = p->fd, .events = POLLIN };
+
+	if (p->ops)
+		return p->ops->ready(p, timeout_ms);
+	return poll(&pfd, 1, timeout_ms) == 1;
 }
 
 void peer_send(struct peer *p, const void *data, size_t len)
@@ -232,6 +261,8 @@ int peer_open(struct peer *p, const void *private_data, size_t len)
 	unsigned char frame[20 + 512];
 	size_t n;
 
+	if (p->ops)
+		return p->ops->open(p, private_data, len);
 	n = peer_start_frame(frame, false, MPA_C | interval_code(), 1, len,
 			     private_data, len);
 	peer_send(p, frame, n);
@@ -416,13 +447,16 @@ static int recv_run(struct peer *p, unsigned char *buf, size_t *n, bool *front,
 /* 1: in p->ulpdu; 0: FIN; -1: RST; -2: time is up; -3: not an FPDU */
 int peer_recv_fpdu(struct peer *p, int timeout_ms)
 {
-	unsigned char *buf = malloc(PEER_ULPDU_MAX + 16);
 	size_t body = 4, got = 0, n;
 	uint32_t crc = ~0u, word;
+	unsigned char *buf;
 	bool front = true;
 	uint64_t head = 0;
 	int ret = 1;
 
+	if (p->ops)
+		return p->ops->recv(p, timeout_ms);
+	buf = malloc(PEER_ULPDU_MAX + 16);
 	if (!buf)
 		abort();
 	/* the first word, then what it says, then the CRC's marker */
@@ -500,14 +534,51 @@ size_t ulpdu_read_request(unsigned char *out, uint32_t msn, uint32_t sink_stag,
 /* A correct Send of one segment. */
 void peer_send_message(struct peer *p, const void *data, size_t len)
 {
-	unsigned char *u = malloc(18 + len);
+	unsigned char *u;
 
+	if (p->ops) {
+		p->ops->send_message(p, data, len);
+		return;
+	}
+	u = malloc(18 + len);
 	if (!u)
 		abort();
 	len = ulpdu_untagged(u, DDP_UNTAGGED, OP_SEND, 0, 0, p->msn++, 0, data,
 			     len);
 	peer_send_fpdu(p, u, len, NULL);
 	free(u);
+}
+
+void peer_write(struct peer *p, uint32_t stag, uint64_t to, const void *data,
+		size_t len)
+{
+	unsigned char u[1500];
+
+	if (p->ops) {
+		p->ops->write(p, stag, to, data, len);
+		return;
+	}
+	len = ulpdu_tagged(u, DDP_TAGGED, OP_WRITE, stag, to, data, len);
+	peer_send_fpdu(p, u, len, NULL);
+}
+
+void peer_write_imm(struct peer *p, uint32_t stag, uint64_t to,
+		    const void *data, size_t len, uint32_t imm)
+{
+	unsigned char imm_data[8], u[64];
+	size_t n;
+
+	if (p->ops) {
+		p->ops->write_imm(p, stag, to, data, len, imm);
+		return;
+	}
+	if (len)
+		peer_write(p, stag, to, data, len);
+	put_be32(imm_data, imm);
+	put_be32(imm_data + 4, len);
+	n = ulpdu_untagged(u, DDP_UNTAGGED, OP_IMM, 0, 0, p->msn++, 0, imm_data,
+			   sizeof(imm_data));
+	peer_send_fpdu(p, u, n, NULL);
 }
 
 /* Are these the headers that a Terminate has to return for that ULPDU? */
@@ -564,6 +635,8 @@ enum peer_end peer_wait_end(struct peer *p, int timeout_ms)
 	bool term = false;
 	int ret;
 
+	if (p->ops)
+		return p->ops->wait_end(p, timeout_ms);
 	do {
 		left = end - now_ms();
 		ret = peer_recv_fpdu(p, left > 0 ? left : 0);

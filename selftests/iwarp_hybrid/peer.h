@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
 /*
  * An iWARP peer on a plain TCP socket that may break every rule: MPA start-up
- * frames, FPDUs, DDP and RDMAP headers with any content.
+ * frames, FPDUs, DDP and RDMAP headers with any content. What does not depend on
+ * these can go over something else instead, see struct peer_ops.
  */
 #ifndef SELFTESTS_IWARP_PEER_H
 #define SELFTESTS_IWARP_PEER_H
@@ -29,6 +30,7 @@
 #define OP_SEND 0x43
 #define OP_SEND_INV 0x44
 #define OP_TERMINATE 0x47
+#define OP_IMM 0x48
 
 /* How a connection ended. */
 enum peer_end {
@@ -49,7 +51,41 @@ struct peer_sent {
 	unsigned char head[PEER_HEAD];
 };
 
+struct peer;
+
+/*
+ * What carries messages in place of the TCP socket. Functions of that name, with
+ * peer_ in front, do the same for either.
+ */
+struct peer_ops {
+	int (*connect)(struct peer *p, const struct sockaddr *sa,
+		       socklen_t len);
+	int (*open)(struct peer *p, const void *private_data, size_t len);
+	void (*send_message)(struct peer *p, const void *data, size_t len);
+	void (*write)(struct peer *p, uint32_t key, uint64_t to,
+		      const void *data, size_t len);
+	void (*write_imm)(struct peer *p, uint32_t key, uint64_t to,
+			  const void *data, size_t len, uint32_t imm);
+	void (*read)(struct peer *p, uint32_t key, uint64_t from, size_t len);
+	/* memory that the other end may write to */
+	void (*share)(struct peer *p, void *mem, size_t len, uint32_t *key,
+		      uint64_t *va);
+	/* as peer_recv_fpdu(): what has come is made the ULPDU that it would be */
+	int (*recv)(struct peer *p, int timeout_ms);
+	bool (*ready)(struct peer *p, int timeout_ms);
+	void (*hang_up)(struct peer *p);
+	void (*reset)(struct peer *p);
+	enum peer_end (*wait_end)(struct peer *p, int timeout_ms);
+	/* is it how a Terminate with this error shows? */
+	bool (*refused)(const struct peer *p, unsigned int term);
+	void (*close)(struct peer *p);
+};
+
 struct peer {
+	const struct peer_ops *ops; /* NULL: TCP */
+	void *over; /* of ops */
+	bool gone; /* there is nothing to send by any more */
+	bool short_hello; /* private data have no room for the long one */
 	int fd;
 	bool crc;
 	/* markers, 0 for none; places count from the start of full operation */
@@ -77,6 +113,14 @@ int peer_connect(struct peer *p, const struct sockaddr *sa, socklen_t len);
 int peer_adopt(struct peer *p, int fd);
 void peer_close(struct peer *p);
 void peer_reset(struct peer *p);
+
+/* Of the peers that connect; NULL: TCP */
+extern const struct peer_ops *peer_over;
+
+/* Nothing more will be sent */
+void peer_hang_up(struct peer *p);
+/* Has something come, if only the end? */
+bool peer_ready(struct peer *p, int timeout_ms);
 
 /* Raw octets. Errors of sending are not errors of a test. */
 void peer_send(struct peer *p, const void *data, size_t len);
@@ -149,6 +193,11 @@ size_t ulpdu_read_request(unsigned char *out, uint32_t msn, uint32_t sink_stag,
 			  uint64_t sink_to, uint32_t size, uint32_t src_stag,
 			  uint64_t src_to);
 void peer_send_message(struct peer *p, const void *data, size_t len);
+/* RDMA Write of one segment; with immediate data, as RFC 7306 and wire.rst say */
+void peer_write(struct peer *p, uint32_t stag, uint64_t to, const void *data,
+		size_t len);
+void peer_write_imm(struct peer *p, uint32_t stag, uint64_t to,
+		    const void *data, size_t len, uint32_t imm);
 
 uint32_t get_be32(const unsigned char *p);
 uint64_t get_be64(const unsigned char *p);

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
 /*
- * Attacks on SDP over iWARP: the Hello in the private data of an MPA Request,
- * then messages. Of struct attack the message attacks use: ddp the MID, rdmap
- * the flags, len the octets behind the BSDH, msn added to MSeq, mo added to
- * MSeqAck, qn the credits announced, to added to the length field.
+ * Attacks on SDP, over iWARP or what the peer goes over instead: the Hello in the
+ * private data of who connects, then messages. Of struct attack the message attacks
+ * use: ddp the MID, rdmap the flags, len the octets behind the BSDH, msn added to
+ * MSeq, mo added to MSeqAck, qn the credits announced, to added to the length field.
  */
 #include <netinet/in.h>
 #include <netinet/tcp.h>
@@ -18,6 +18,7 @@
 
 #define BSDH 16
 #define HELLO_LEN 92
+#define SHORT_LEN 32
 #define CREDITS 64
 #define RCVSZ 32768
 
@@ -28,11 +29,13 @@ bool sdp_silent;
 
 static unsigned char msg[40000];
 
-static size_t hello(unsigned char *h)
+static size_t hello(const struct peer *p, unsigned char *h)
 {
+	size_t len = p->short_hello ? SHORT_LEN : HELLO_LEN;
+
 	memset(h, 0, 256);
 	h[3] = CREDITS;
-	h[7] = HELLO_LEN;
+	h[7] = len;
 	h[BSDH] = 0x22;
 	h[BSDH + 1] = 0x40;
 	h[BSDH + 3] = 1;
@@ -44,9 +47,11 @@ static size_t hello(unsigned char *h)
 	if (sdp_ext)
 		h[BSDH + 14] = 0xd5;
 	h[BSDH + 15] = sdp_ext;
+	if (p->short_hello)
+		return len;
 	memcpy(h + BSDH + 28, "\x0a\0\0\1", 4);
 	memcpy(h + BSDH + 44, "\x0a\0\0\2", 4);
-	return HELLO_LEN;
+	return len;
 }
 
 static void put_message(struct peer *p, const struct attack *a, size_t len)
@@ -78,12 +83,13 @@ static void send_data(struct peer *p, const char *text)
 #define RING_STAG 0x01020304
 #define MID_RING_AVAIL 0x48
 #define MID_RING 0x49
-#define OP_IMM 0x48 /* RDMAP: Immediate Data */
 
 /* Our ring, the place of theirs, octets written to both */
 static unsigned char ring[RING_SIZE];
 static uint32_t ring_stag, ring_got, ring_put;
 static uint64_t ring_va;
+static uint32_t ring_key = RING_STAG;
+static uint64_t ring_at; /* what they are told of ours */
 static bool ring_untold; /* an attack tells them of ours itself */
 
 static void send_ext(struct peer *p, unsigned int mid, uint32_t a, uint32_t b,
@@ -96,16 +102,6 @@ static void send_ext(struct peer *p, unsigned int mid, uint32_t a, uint32_t b,
 	put_be32(msg + BSDH + 8, va >> 32);
 	put_be32(msg + BSDH + 12, va);
 	put_message(p, &h, len);
-}
-
-static void ring_write(struct peer *p, uint64_t to, const void *data,
-		       size_t len)
-{
-	unsigned char u[1500];
-	size_t n =
-		ulpdu_tagged(u, DDP_TAGGED, OP_WRITE, ring_stag, to, data, len);
-
-	peer_send_fpdu(p, u, n, NULL);
 }
 
 /* Octets that came with a Ring message go to where they would be written */
@@ -166,8 +162,10 @@ static int ring_open(struct peer *p)
 {
 	ring_put = 0;
 	ring_got = 0;
+	if (p->ops)
+		p->ops->share(p, ring, RING_SIZE, &ring_key, &ring_at);
 	if (!ring_untold)
-		send_ext(p, MID_RING_AVAIL, RING_SIZE, RING_STAG, 0, 16);
+		send_ext(p, MID_RING_AVAIL, RING_SIZE, ring_key, ring_at, 16);
 	if (ring_recv(p, 10000) != MID_RING_AVAIL)
 		return -1;
 	ring_stag = get_be32(p->ulpdu + 18 + BSDH + 4);
@@ -182,18 +180,10 @@ static int ring_open(struct peer *p)
 static enum peer_end ring_imm(struct peer *p, const struct target_memory *m,
 			      const struct attack *a)
 {
-	unsigned char data[8], u[64];
-	size_t n;
-
 	(void)m;
 	memset(msg, 'i', 512);
-	if (a->len)
-		ring_write(p, ring_va + ring_put, msg, a->len);
-	put_be32(data, (p->mseq_ack + a->mo) << 16 | (uint32_t)a->to);
-	put_be32(data + 4, a->len);
-	n = ulpdu_untagged(u, DDP_UNTAGGED, OP_IMM, 0, 0, p->msn++, 0, data,
-			   sizeof(data));
-	peer_send_fpdu(p, u, n, NULL);
+	peer_write_imm(p, ring_stag, ring_va + ring_put, msg, a->len,
+		       (p->mseq_ack + a->mo) << 16 | (uint32_t)a->to);
 	ring_put += a->len;
 	p->mseq++;
 	return END_NONE;
@@ -201,7 +191,7 @@ static enum peer_end ring_imm(struct peer *p, const struct target_memory *m,
 
 static bool ring_echoes(struct peer *p, const char *text, size_t len, long end)
 {
-	ring_write(p, ring_va + ring_put, text, len);
+	peer_write(p, ring_stag, ring_va + ring_put, text, len);
 	ring_put += len;
 	send_ext(p, MID_RING, len, ring_got, 0, 8);
 	while (now_ms() < end) {
@@ -272,7 +262,7 @@ int sdp_open(struct peer *p)
 {
 	unsigned char h[256];
 
-	if (peer_open(p, h, hello(h)) || p->private_len < 24 ||
+	if (peer_open(p, h, hello(p, h)) || p->private_len < 24 ||
 	    p->private_data[0] != 1)
 		return -1;
 	if (sdp_ext && (p->private_len < 26 || p->private_data[24] != 0xd5 ||
@@ -302,7 +292,7 @@ void sdp_send_ring(struct peer *p, const void *data, size_t len, bool along)
 	if (along)
 		memcpy(msg + BSDH + 8, data, len);
 	else
-		ring_write(p, ring_va + ring_put, data, len);
+		peer_write(p, ring_stag, ring_va + ring_put, data, len);
 	ring_put += len;
 	put_message(p, &h, 8 + (along ? len : 0));
 }
@@ -396,7 +386,7 @@ static enum peer_end graceful(struct peer *p, const struct target_memory *m,
 {
 	if (answered(p, m, a) != END_NONE)
 		return END_NO_FRAME;
-	shutdown(p->fd, SHUT_WR);
+	peer_hang_up(p);
 	return END_NONE;
 }
 
@@ -470,6 +460,11 @@ static enum peer_end too_long(struct peer *p, const struct target_memory *m,
 
 	(void)m;
 	(void)a;
+	if (p->ops) {
+		memset(msg, 'x', receive + 1400);
+		peer_send_message(p, msg, receive + 1400);
+		return END_NONE;
+	}
 	for (mo = 0; mo < receive; mo += 1400) {
 		n = ulpdu_untagged(u, DDP_UNTAGGED & ~DDP_NOT_LAST, OP_SEND, 0,
 				   0, p->msn, mo, NULL, 0);
@@ -496,7 +491,7 @@ static enum peer_end no_discon(struct peer *p, const struct target_memory *m,
 {
 	(void)m;
 	(void)a;
-	shutdown(p->fd, SHUT_WR);
+	peer_hang_up(p);
 	return END_NONE;
 }
 
@@ -534,7 +529,7 @@ static enum peer_end random_messages(struct peer *p,
 		r.qn = x & 0x3000 ? CREDITS : x >> 20;
 		put_message(p, &r, x >> 24 & 63);
 	}
-	shutdown(p->fd, SHUT_WR);
+	peer_hang_up(p);
 	return END_NONE;
 }
 
@@ -793,18 +788,25 @@ static enum peer_end pieces_answered(struct peer *p,
 
 #define TALK_MS 100
 
+/* Octets that have come do not count */
+static bool reset_within(const struct peer *p, int timeout_ms)
+{
+	struct pollfd pfd = { .fd = p->fd };
+
+	return poll(&pfd, 1, timeout_ms) > 0;
+}
+
 /* A minute of messages without payload; no octet is taken. */
 static enum peer_end talk(struct peer *p, const struct target_memory *m,
 			  const struct attack *a)
 {
-	struct pollfd pfd = { .fd = p->fd };
 	int i;
 
 	(void)m;
 	(void)a;
 	for (i = 0; i < 60000 / TALK_MS; i++) {
 		send_data(p, "");
-		if (poll(&pfd, 1, TALK_MS) == 1)
+		if (reset_within(p, TALK_MS))
 			return END_RST;
 	}
 	return END_NO_FRAME;
@@ -873,24 +875,24 @@ const unsigned int bulk_attack_count = COUNT(bulk_attacks);
 const unsigned int verbs_attack_count = COUNT(verbs_attacks);
 const unsigned int shared_attack_count = COUNT(shared_attacks);
 
+#define NO_OCTET 0xffff
+
 /*
  * A Hello with one octet changed: qn says which, msn to what; len is the length
- * of the private data. It is refused: R in the Reply, or the connection ends.
+ * of the private data, 0 that of the Hello. It is refused: R in the Reply, or the
+ * connection ends.
  */
 static enum peer_end bad_hello(struct peer *p, const struct target_memory *m,
 			       const struct attack *a)
 {
-	unsigned char frame[20 + 256], h[256];
-	size_t n;
+	unsigned char h[256];
+	size_t len = hello(p, h);
 
 	(void)m;
-	hello(h);
+	if (a->len)
+		len = a->len == NO_OCTET ? 0 : a->len;
 	h[a->qn] = a->msn;
-	n = peer_start_frame(frame, false, MPA_C, 1, a->len, h, a->len);
-	peer_send(p, frame, n);
-	if (peer_read_start(p, 10000) != 1 || p->reply_flags & MPA_R)
-		return END_FIN;
-	return END_NO_FRAME;
+	return peer_open(p, h, len) ? END_FIN : END_NO_FRAME;
 }
 
 static enum peer_end good_hello(struct peer *p, const struct target_memory *m,
@@ -914,19 +916,22 @@ static enum peer_end hello_then_rst(struct peer *p,
 }
 
 #define REFUSED ENDS(E_CLOSED)
-#define OCTET(o, v) bad_hello, .len = HELLO_LEN, .qn = o, .msn = v
+#define OCTET(o, v) bad_hello, .qn = o, .msn = v
+/* of the long form, which some peers have no room for */
+#define LONG_FORM .ddp = 1
 
 /* clang-format off */
 const struct attack hello_attacks[] = {
 	CASE("Hello: nothing wrong", NULL, ENDS(E_ALIVE),
-	     good_hello, .len = HELLO_LEN, .qn = 18),
+	     good_hello, .qn = 18),
 	CASE("Hello: minor version 15", NULL, ENDS(E_ALIVE),
-	     good_hello, .len = HELLO_LEN, .qn = 16, .msn = 0x2f),
-	CASE("Hello: padded", NULL, ENDS(E_ALIVE), good_hello, .len = 200, .qn = 18),
-	CASE("Hello: no private data", "hello_bad", REFUSED, bad_hello, .len = 0),
+	     good_hello, .qn = 16, .msn = 0x2f),
+	CASE("Hello: padded", NULL, ENDS(E_ALIVE), good_hello, .len = 200, .qn = 18, LONG_FORM),
+	CASE("Hello: no private data", "hello_bad", REFUSED, bad_hello, .len = NO_OCTET),
 	CASE("Hello: 16 octets", "hello_bad", REFUSED, bad_hello, .len = 16, .qn = 7, .msn = 16),
-	CASE("Hello: 63 octets", "hello_bad", REFUSED, bad_hello, .len = 63, .qn = 7, .msn = 63),
-	CASE("Hello: cut", "hello_bad", REFUSED, bad_hello, .len = 80, .qn = 18),
+	CASE("Hello: 63 octets", "hello_bad", REFUSED,
+	     bad_hello, .len = 63, .qn = 7, .msn = 63, LONG_FORM),
+	CASE("Hello: cut", "hello_bad", REFUSED, bad_hello, .len = 80, .qn = 18, LONG_FORM),
 	CASE("Hello: another message", "hello_bad", REFUSED, OCTET(0, 0xff)),
 	CASE("Hello: HelloAck", "hello_bad", REFUSED, OCTET(0, 1)),
 	CASE("Hello: flags", "hello_bad", REFUSED, OCTET(1, 1)),
@@ -941,10 +946,8 @@ const struct attack hello_attacks[] = {
 	CASE("Hello: IP version 6 on an IPv4 connection", "hello_bad", REFUSED, OCTET(17, 0x60)),
 	CASE("Hello: zero adverts", "bad_adverts", REFUSED, OCTET(19, 0)),
 	CASE("Hello: receive buffers of 0 octets", "hello_bad", REFUSED, OCTET(26, 0)),
-	CASE("Hello: the peer resets", NULL, ENDS(E_CLOSED),
-	     hello_then_rst, .len = HELLO_LEN, .qn = 18),
-	CASE("Hello: the peer resets", NULL, ENDS(E_CLOSED),
-	     hello_then_rst, .len = HELLO_LEN, .qn = 18),
+	CASE("Hello: the peer resets", NULL, ENDS(E_CLOSED), hello_then_rst, .qn = 18),
+	CASE("Hello: the peer resets", NULL, ENDS(E_CLOSED), hello_then_rst, .qn = 18),
 };
 /* clang-format on */
 
@@ -1105,7 +1108,8 @@ static enum peer_end ring_is(struct peer *p, const struct target_memory *m,
 {
 	(void)m;
 	memset(msg, 0, 512);
-	send_ext(p, MID_RING_AVAIL, a->inval, RING_STAG, a->to, a->len);
+	send_ext(p, MID_RING_AVAIL, a->inval, ring_key, a->to ? a->to : ring_at,
+		 a->len);
 	return END_NONE;
 }
 
@@ -1114,8 +1118,7 @@ static enum peer_end ring_writes(struct peer *p, const struct target_memory *m,
 				 const struct attack *a)
 {
 	(void)m;
-	ring_stag += a->inval;
-	ring_write(p, ring_va + a->to, msg, 100);
+	peer_write(p, ring_stag + a->inval, ring_va + a->to, msg, 100);
 	return END_NONE;
 }
 
@@ -1137,7 +1140,7 @@ static enum peer_end ring_tells(struct peer *p, const struct target_memory *m,
 {
 	(void)m;
 	memset(msg, 't', 512);
-	ring_write(p, ring_va + ring_put, msg, a->len);
+	peer_write(p, ring_stag, ring_va + ring_put, msg, a->len);
 	ring_put += a->len;
 	send_ext(p, MID_RING, a->len, 0, 0, 8);
 	return END_NONE;
@@ -1455,7 +1458,7 @@ static bool credit_quiet(struct peer *p, uint32_t rcvsz)
 static bool credit_hello(struct peer *p, uint32_t octets)
 {
 	unsigned char h[256];
-	size_t n = hello(h);
+	size_t n = hello(p, h);
 
 	granted = 3;
 	got = 0;
@@ -1683,14 +1686,13 @@ static enum peer_end frozen_held(struct peer *p, const struct target_memory *m,
 {
 	const struct attack data = { .ddp = 0xff, .qn = CREDITS };
 	long long before = attack_counter("timeouts");
-	struct pollfd reset = { .fd = p->fd };
 	long end = now_ms() + 60000;
 
 	(void)m;
 	msg[BSDH] = a->inval;
 	put_message(p, &data, 1);
 	while (now_ms() < end && attack_counter("timeouts") <= before)
-		if (poll(&reset, 1, 100) > 0)
+		if (reset_within(p, 100))
 			break;
 	return END_NONE;
 }

@@ -1,12 +1,10 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
 /*
- * A random walk through the states of an SDP connection over iWARP: each step is
+ * A random walk through the states of an SDP connection: each step is
  * one that the rules allow, with the right numbers and credits, but one of twenty
  * is spoilt. The same seed walks the same way, as far as the peer answers in time.
  */
-#include <poll.h>
 #include <string.h>
-#include <sys/socket.h>
 
 #include "../iwarp_hybrid/hostile.h"
 
@@ -57,11 +55,10 @@ static bool credits_count(void)
 static int take(int timeout_ms)
 {
 	const unsigned char *m;
-	struct pollfd pfd = { .fd = k.p->fd, .events = POLLIN };
 	uint32_t total;
 	int mid;
 
-	if (k.w->over || poll(&pfd, 1, timeout_ms) != 1)
+	if (k.w->over || !peer_ready(k.p, timeout_ms))
 		return -1;
 	mid = sdp_recv_any(k.p, k.timeout_ms);
 	if (mid < 0) {

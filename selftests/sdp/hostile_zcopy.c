@@ -306,6 +306,10 @@ static void read_from(struct peer *p, uint64_t va, uint32_t len)
 {
 	unsigned char u[64];
 
+	if (p->ops) {
+		p->ops->read(p, at.stag, va, len);
+		return;
+	}
 	peer_send_fpdu(p, u,
 		       ulpdu_read_request(u, 1, STAG, VA, len, at.stag, va),
 		       NULL);
@@ -313,13 +317,10 @@ static void read_from(struct peer *p, uint64_t va, uint32_t len)
 
 static void write_to(struct peer *p, uint32_t stag, uint64_t va, uint32_t len)
 {
-	static unsigned char u[WRITTEN + 64], data[WRITTEN];
+	static unsigned char data[WRITTEN];
 
 	memset(data, 'w', sizeof(data));
-	peer_send_fpdu(p, u,
-		       ulpdu_tagged(u, DDP_TAGGED, OP_WRITE, stag, va, data,
-				    len),
-		       NULL);
+	peer_write(p, stag, va, data, len);
 }
 
 /* What the server gets as the one who is read */
@@ -608,7 +609,7 @@ static enum peer_end script(struct peer *p, const struct target_memory *m,
 		if (*s == '.') /* all is as it should be */
 			return END_FIN;
 		if (*s == 'X') {
-			shutdown(p->fd, SHUT_WR);
+			peer_hang_up(p);
 		} else if (*s == 'K') {
 			peer_reset(p);
 		} else if (!source_step(p, *s) && !sink_step(p, *s) &&
