@@ -8,7 +8,7 @@
  *        the same with "hyb-target -g"
  *   hyb-hostile -h ADDRESS [-p PORT] [-s COMMAND] refuse
  *        the same with "hyb-target -r"
- *   hyb-hostile -h ADDRESS [-p PORT] [-s COMMAND] hello|credits|sdp|shared|ring|hold
+ *   hyb-hostile -h ADDRESS [-p PORT] [-s COMMAND] hello|short|credits|sdp|shared|...
  *        attacks a listening SDP socket, a server that echoes; on a shared
  *        link, with payload in rings, without credits in the last cases
  *   hyb-hostile -h ADDRESS [-p PORT] [-s COMMAND] frozen|frozen-ring|...
@@ -31,6 +31,7 @@
  *        Hello is answered with mistakes, or then the attacks follow that a
  *        server would meet
  *
+ * -v: what attacks a listening SDP socket goes over verbs, of any device.
  * -i INTERVAL: proposes markers of that interval, both ways. -w: its sequence
  * numbers wrap soon after the start-up. -o TEXT: only attacks with it in their
  * name. -s: a command that prints "name value" pairs of the attacked device's
@@ -48,6 +49,7 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "../sdp/peer_verbs.h"
 #include "hostile.h"
 
 static struct {
@@ -117,8 +119,17 @@ static bool echoes(struct peer *p)
 	return false;
 }
 
-static bool acceptable(const struct attack *a, enum peer_end end,
-		       unsigned int term)
+/* The error that was wanted? */
+static bool terminated(const struct peer *p, uint32_t wanted)
+{
+	if (wanted >> 24 != 1)
+		return false;
+	return p->ops ? p->ops->refused(p, wanted & 0xffffff) :
+			wanted == (0x1000000u | p->term);
+}
+
+static bool acceptable(const struct peer *p, const struct attack *a,
+		       enum peer_end end)
 {
 	int i;
 
@@ -130,7 +141,7 @@ static bool acceptable(const struct attack *a, enum peer_end end,
 		if (a->ends[i] == E_CLOSED &&
 		    (end == END_FIN || end == END_RST))
 			return true;
-		if (end == END_TERMINATE && a->ends[i] == (0x1000000u | term))
+		if (end == END_TERMINATE && terminated(p, a->ends[i]))
 			return true;
 	}
 	return false;
@@ -146,25 +157,33 @@ static bool expects(const struct attack *a, uint32_t what)
 	return false;
 }
 
-static const char *rising(const struct attack *a, long long before)
+/* rxe refuses a message that is too long, but tells nobody that it was the length */
+static const char *counter_of(const struct peer *p, const struct attack *a)
+{
+	return p->short_hello && expects(a, E_TERM(1, 2, 5)) ?
+		       "transport_errors" :
+		       a->counter;
+}
+
+static const char *rising(const char *name, long long before)
 {
 	static char text[128];
 	long end = now_ms() + 5000;
 	long long now;
 
-	if (!a->counter || !opt.stats)
+	if (!name || !opt.stats)
 		return NULL;
 	if (before < 0) {
-		snprintf(text, sizeof(text), "no counter %s", a->counter);
+		snprintf(text, sizeof(text), "no counter %s", name);
 		return text;
 	}
 	do {
-		now = attack_counter(a->counter);
+		now = attack_counter(name);
 		if (now > before)
 			return NULL;
 		poll(NULL, 0, 50);
 	} while (now_ms() < end);
-	snprintf(text, sizeof(text), "%s did not rise (%lld)", a->counter, now);
+	snprintf(text, sizeof(text), "%s did not rise (%lld)", name, now);
 	return text;
 }
 
@@ -182,7 +201,8 @@ static void result(const struct attack *a, bool ok, const char *what,
 static void strike(struct peer *p, const struct attack *a,
 		   const struct target_memory *m)
 {
-	long long before = attack_counter(a->counter);
+	const char *counter = counter_of(p, a);
+	long long before = attack_counter(counter);
 	const char *what;
 	enum peer_end end;
 	bool ok;
@@ -191,7 +211,7 @@ static void strike(struct peer *p, const struct attack *a,
 	if (end == END_NONE && a->ends[0] == E_ALIVE) {
 		ok = echoes(p);
 		what = ok ? "goes on" : "does not echo any more";
-		result(a, ok, what, rising(a, before));
+		result(a, ok, what, rising(counter, before));
 		return;
 	}
 	if (end == END_NONE)
@@ -204,22 +224,38 @@ static void strike(struct peer *p, const struct attack *a,
 		result(a, false, peer_end_text(end, p->term), p->term_bad);
 		return;
 	}
-	ok = acceptable(a, end, p->term);
+	ok = acceptable(p, a, end);
 	if (!ok && end == END_NONE && expects(a, E_ALIVE)) {
 		ok = echoes(p);
-		result(a, ok, ok ? "goes on" : "hangs", rising(a, before));
+		result(a, ok, ok ? "goes on" : "hangs",
+		       rising(counter, before));
 		return;
 	}
-	result(a, ok, peer_end_text(end, p->term), rising(a, before));
+	what = p->ops && end == END_TERMINATE ? "refused by the device" :
+						peer_end_text(end, p->term);
+	result(a, ok, what, rising(counter, before));
+}
+
+static void skip(const struct attack *a, const char *why)
+{
+	opt.number++;
+	printf("ok %u - %s # SKIP %s\n", opt.number, a->name, why);
 }
 
 static void attack_listener(const struct attack *a, bool open)
 {
 	struct target_memory m = { 0 };
+	const char *unfit;
 	struct peer p;
 
 	if (peer_connect(&p, (struct sockaddr *)&opt.sa, sizeof(opt.sa))) {
 		result(a, false, "no TCP connection", NULL);
+		return;
+	}
+	unfit = p.ops ? attack_unfit(&p, a) : NULL;
+	if (unfit) {
+		skip(a, unfit);
+		peer_close(&p);
 		return;
 	}
 	sdp_rcvsz = a->rcvsz;
@@ -230,9 +266,7 @@ static void attack_listener(const struct attack *a, bool open)
 	}
 	read_offer(&p, &m);
 	if (open && strstr(a->name, "marker") && !p.tx_ivl) {
-		opt.number++;
-		printf("ok %u - %s # SKIP the target does not ask for markers\n",
-		       opt.number, a->name);
+		skip(a, "the target does not ask for markers");
 	} else {
 		strike(&p, a, &m);
 	}
@@ -433,6 +467,8 @@ static bool run_verbs(const char *suite)
 		peer_ext = true;
 		sdp_ext = SDP_RING | SDP_IMM;
 		run(imm_attacks, imm_attack_count, true);
+		if (peer_over)
+			return true;
 		peer_ext = false;
 		run(not_below_attacks, not_below_attack_count, true);
 	} else if (!strcmp(suite, "hold")) {
@@ -455,6 +491,9 @@ static bool run_suite(const char *suite)
 	if (!strcmp(suite, "hello")) {
 		opt.sdp = true;
 		run(hello_attacks, hello_attack_count, false);
+	} else if (!strcmp(suite, "short")) {
+		opt.sdp = true;
+		run(short_attacks, short_attack_count, false);
 	} else if (!strcmp(suite, "credits")) {
 		opt.sdp = true;
 		run(credit_attacks, credit_attack_count, false);
@@ -507,7 +546,7 @@ int main(int argc, char **argv)
 	opt.sa.sin_family = AF_INET;
 	opt.sa.sin_port = htons(7900);
 	opt.seed = time(NULL);
-	while ((c = getopt(argc, argv, "h:i:n:p:r:s:x:o:t:w")) != -1) {
+	while ((c = getopt(argc, argv, "h:i:n:p:r:s:x:o:t:vw")) != -1) {
 		if (c == 'h' && inet_pton(AF_INET, optarg, &opt.sa.sin_addr))
 			continue;
 		if (c == 'p')
@@ -520,6 +559,8 @@ int main(int argc, char **argv)
 			opt.seed = strtoul(optarg, NULL, 0);
 		else if (c == 'w')
 			peer_isn = 0xffffff00;
+		else if (c == 'v')
+			peer_over = &peer_verbs;
 		else if (c == 's')
 			opt.stats = optarg;
 		else if (c == 'x')

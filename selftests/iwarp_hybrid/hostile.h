@@ -71,6 +71,8 @@ extern const unsigned int rtr_attack_count;
 /* On the bare TCP connection, to an SDP listener */
 extern const struct attack hello_attacks[];
 extern const unsigned int hello_attack_count;
+extern const struct attack short_attacks[];
+extern const unsigned int short_attack_count;
 /* On the bare TCP connection, to an SDP socket that connects */
 extern const struct attack ack_attacks[];
 extern const unsigned int ack_attack_count;
@@ -116,6 +118,9 @@ extern const unsigned int zcopy_attack_count;
 /* The same, while test_hold.ko holds it up */
 extern const struct attack held_attacks[];
 extern const unsigned int held_attack_count;
+
+/* Why it cannot be made by a peer that goes over something else; NULL: it can */
+const char *attack_unfit(const struct peer *p, const struct attack *a);
 
 /* Value of a counter of the device, -1 if there is none of that name */
 long long attack_counter(const char *name);

@@ -86,6 +86,7 @@ struct peer {
 	void *over; /* of ops */
 	bool gone; /* there is nothing to send by any more */
 	bool short_hello; /* private data have no room for the long one */
+	bool has_imm; /* a program can send and receive immediate data */
 	int fd;
 	bool crc;
 	/* markers, 0 for none; places count from the start of full operation */

@@ -953,6 +953,20 @@ const struct attack hello_attacks[] = {
 
 const unsigned int hello_attack_count = COUNT(hello_attacks);
 
+/* clang-format off */
+/* Of the short form, where 56 octets of private data arrive, however many are sent */
+const struct attack short_attacks[] = {
+	CASE("Short Hello: the longest", NULL, ENDS(E_ALIVE), good_hello, .qn = 7, .msn = 56),
+	CASE("Short Hello: 31 octets", "hello_bad", REFUSED, OCTET(7, 31)),
+	CASE("Short Hello: longer than what there is", "hello_bad", REFUSED, OCTET(7, 57)),
+	CASE("Short Hello: length of the long one", "hello_bad", REFUSED, OCTET(7, HELLO_LEN)),
+	CASE("Short Hello: IP version 5", "hello_bad", REFUSED, OCTET(17, 0x50)),
+	CASE("Short Hello: MSeqAck not 0", "hello_bad", REFUSED, OCTET(15, 1)),
+};
+/* clang-format on */
+
+const unsigned int short_attack_count = COUNT(short_attacks);
+
 /* ---- to who connects ---- */
 
 /*
@@ -1733,3 +1747,15 @@ const struct attack frozen_attacks[] = {
 /* clang-format on */
 
 const unsigned int frozen_attack_count = COUNT(frozen_attacks);
+
+/* ---- over something else than MPA and DDP ---- */
+
+const char *attack_unfit(const struct peer *p, const struct attack *a)
+{
+	if ((a->run == bad_hello || a->run == good_hello) && a->ddp &&
+	    p->short_hello)
+		return "of the long Hello";
+	if ((a->run == ring_imm || a->run == ring_imms) && !p->has_imm)
+		return "the library has no immediate data";
+	return NULL;
+}

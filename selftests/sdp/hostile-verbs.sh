@@ -1,0 +1,67 @@
+#!/bin/bash
+# SPDX-License-Identifier: GPL-2.0
+# vm: timeout=900
+#
+# A peer of SDP that goes over verbs and breaks the rules, against a server on a verbs
+# link. Each connection ends or goes on as it has to, the counter of that mistake rises,
+# a healthy connection is not disturbed, and nothing is left.
+
+# shellcheck source=selftests/lib/lib.sh
+. "$(dirname "$0")/../lib/lib.sh"
+need hyb-hostile sdp-echo sdpstat
+
+KIND=${KIND:-hybrid}
+SERVER=10.0.0.2
+
+dev_up "$KIND" "$KIND" || ktap_skip_all "no $KIND devices"
+case $KIND in
+hybrid)
+	# immediate data are not what libsiw knows: sdp/hostile has them
+	all="hello credits sdp ring hold walk walk-ring walk-hold"
+	STATS="in-ns b sdpstat -s -z"
+	;;
+rxe)
+	all="hello short credits sdp ring immediate hold walk walk-ring walk-hold"
+	STATS="sdpstat -s -z"
+	;;
+esac
+modprobe -q sdp
+PINNED=$(pinned)
+in_a sysctl -q -w net.sdp.shared_link=0
+in_b sysctl -q -w net.sdp.shared_link=0
+start_bg b sdp-echo -s -h $SERVER -p 5020
+server=$BG_PID
+wait_for 20 said listening ||
+	ktap_fail "the server listens" "$(cat "$BG_LOG")"
+start_bg a sdp-echo -h $SERVER -p 5020
+healthy=$BG_PID
+log=$BG_LOG
+wait_for 20 said connected "$log" ||
+	ktap_fail "the healthy connection" "$(cat "$log")"
+
+# attacks PORT SUITE
+attacks() {
+	in_a hyb-hostile -v -h $SERVER -p "$1" -s "$STATS" -n "${WALKS:-25}" "$2" \
+		> "$OUT/$2.tap" 2>&1
+	ktap_include "$OUT/$2.tap" "$KIND"
+}
+
+for what in ${SUITES:-$all}; do
+	attacks 5020 $what
+done
+
+kill -TERM "$(pgrep -x sdp-echo -P "$healthy" || echo "$healthy")"
+wait "$healthy"
+rc=$?
+if [ $rc -eq 0 ] && grep -q " echoes" "$log"; then
+	ktap_ok "the healthy connection was not disturbed"
+else
+	ktap_fail "the healthy connection was not disturbed" "rc=$rc $(cat "$log")"
+fi
+ktap_check "the server still works" in_a timeout 20 sh -c \
+	"sdp-echo -h $SERVER -p 5020 & sleep 2; kill \$!; wait \$!"
+stop_bg "$server"
+ktap_check "nothing is pinned" wait_for 20 none_pinned
+ktap_check "no socket is left" wait_for 20 no_sockets
+ktap_check "the module goes" wait_for 20 modprobe -r sdp_diag sdp
+ktap_done
