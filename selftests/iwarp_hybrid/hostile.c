@@ -11,6 +11,10 @@
  *   hyb-hostile -h ADDRESS [-p PORT] [-s COMMAND] hello|short|credits|sdp|shared|...
  *        attacks a listening SDP socket, a server that echoes; on a shared
  *        link, with payload in rings, without credits in the last cases
+ *   hyb-hostile -v -h ADDRESS [-p PORT] [-s COMMAND] verbs|verbs-ring
+ *        the same, with what takes a device
+ *   hyb-hostile -v -h ADDRESS [-p PORT] [-s COMMAND] verbs-zcopy
+ *        the same, to a listening "sdp-zcopy serve"
  *   hyb-hostile -h ADDRESS [-p PORT] [-s COMMAND] frozen|frozen-ring|...
  *        is what frozen.py sends to, and gives it no credits back, no room in
  *        its ring, or does not read
@@ -160,6 +164,8 @@ static bool expects(const struct attack *a, uint32_t what)
 /* rxe refuses a message that is too long, but tells nobody that it was the length */
 static const char *counter_of(const struct peer *p, const struct attack *a)
 {
+	if (p->ops && !p->short_hello && a->iwarp)
+		return a->iwarp;
 	return p->short_hello && expects(a, E_TERM(1, 2, 5)) ?
 		       "transport_errors" :
 		       a->counter;
@@ -481,6 +487,28 @@ static bool run_verbs(const char *suite)
 	return true;
 }
 
+/* Those that take a device */
+static bool run_device(const char *suite)
+{
+	if (!peer_over || strncmp(suite, "verbs", 5))
+		return false;
+	opt.sdp = true;
+	if (!strcmp(suite, "verbs")) {
+		run(half_attacks, half_attack_count, false);
+		run(request_attacks, request_attack_count, true);
+	} else if (!strcmp(suite, "verbs-ring")) {
+		sdp_ext = SDP_RING;
+		run(ring_key_attacks, ring_key_attack_count, true);
+		sdp_ring_told(false);
+		run(ring_told_attacks, ring_told_attack_count, true);
+	} else if (!strcmp(suite, "verbs-zcopy")) {
+		run(zcopy_key_attacks, zcopy_key_attack_count, true);
+	} else {
+		return false;
+	}
+	return true;
+}
+
 /* The attacks of that name */
 static bool run_suite(const char *suite)
 {
@@ -515,7 +543,7 @@ static bool run_suite(const char *suite)
 		peer_above = true;
 		run(sdp_attacks, sdp_attack_count, true);
 		run(shared_attacks, shared_attack_count, true);
-	} else if (run_verbs(suite)) {
+	} else if (run_verbs(suite) || run_device(suite)) {
 		return true;
 	} else if (!strcmp(suite, "zcopy")) {
 		opt.sdp = true;

@@ -28,6 +28,7 @@ struct attack {
 	enum peer_end (*run)(struct peer *p, const struct target_memory *m,
 			     const struct attack *a);
 	const char *counter; /* has to rise, NULL: none in particular */
+	const char *iwarp; /* in its place over verbs, if the device is iWARP */
 	uint32_t ends[E_MAX];
 	/* for the functions that several attacks share */
 	unsigned int ddp, rdmap;
@@ -119,8 +120,24 @@ extern const unsigned int zcopy_attack_count;
 extern const struct attack held_attacks[];
 extern const unsigned int held_attack_count;
 
+/* Over verbs only: on an SDP connection, on what becomes one */
+extern const struct attack request_attacks[];
+extern const unsigned int request_attack_count;
+extern const struct attack half_attacks[];
+extern const unsigned int half_attack_count;
+/* with rings; those that tell of theirs, and those that do not yet */
+extern const struct attack ring_key_attacks[];
+extern const unsigned int ring_key_attack_count;
+extern const struct attack ring_told_attacks[];
+extern const unsigned int ring_told_attack_count;
+/* On an SDP connection to "sdp-zcopy serve" */
+extern const struct attack zcopy_key_attacks[];
+extern const unsigned int zcopy_key_attack_count;
+
 /* Why it cannot be made by a peer that goes over something else; NULL: it can */
 const char *attack_unfit(const struct peer *p, const struct attack *a);
+const char *sdp_unfit(const struct peer *p, const struct attack *a);
+const char *zcopy_unfit(const struct peer *p, const struct attack *a);
 
 /* Value of a counter of the device, -1 if there is none of that name */
 long long attack_counter(const char *name);
@@ -142,8 +159,18 @@ bool sdp_echoes(struct peer *p, int timeout_ms);
 /* A message, as put together from an attack, see hostile_sdp.c */
 void sdp_send(struct peer *p, const struct attack *a, const void *payload,
 	      size_t len);
+/* The same, put together only; returns where it is, in all how long */
+const unsigned char *sdp_build(struct peer *p, const struct attack *a,
+			       const void *payload, size_t len, size_t *all);
+/* A Hello, at most 256 octets of it; returns its length */
+size_t sdp_hello(const struct peer *p, unsigned char *h);
 /* Payload for the peer's ring, with its message or in front of it */
 void sdp_send_ring(struct peer *p, const void *data, size_t len, bool along);
+/* So many octets written to it, and announced; a ring is told of; the peer's */
+void sdp_write_ring(struct peer *p, size_t len);
+void sdp_tell_ring(struct peer *p, uint32_t len, uint32_t key, uint64_t va);
+uint32_t sdp_ring_of_peer(uint64_t *va);
+#define SDP_HEAD 18 /* in front of it in p->ulpdu */
 /* MID of the next message, which is in p->ulpdu; -1: none, or the end */
 #define SDP_NO_MID 0x100 /* something else, or more of a message */
 int sdp_recv_any(struct peer *p, int timeout_ms);

@@ -2,13 +2,14 @@
 # SPDX-License-Identifier: GPL-2.0
 # vm: timeout=900
 #
-# A peer of SDP that goes over verbs and breaks the rules, against a server on a verbs
-# link. Each connection ends or goes on as it has to, the counter of that mistake rises,
-# a healthy connection is not disturbed, and nothing is left.
+# A peer of SDP that goes over verbs and breaks the rules, those of SDP and those of
+# memory that is told of, against servers on a verbs link. Each connection ends or goes
+# on as it has to, the counter of that mistake rises, a healthy connection is not
+# disturbed, and nothing is left. SUITES and ZCOPY: some of it.
 
 # shellcheck source=selftests/lib/lib.sh
 . "$(dirname "$0")/../lib/lib.sh"
-need hyb-hostile sdp-echo sdpstat
+need hyb-hostile sdp-echo sdp-zcopy sdpstat
 
 KIND=${KIND:-hybrid}
 SERVER=10.0.0.2
@@ -17,11 +18,11 @@ dev_up "$KIND" "$KIND" || ktap_skip_all "no $KIND devices"
 case $KIND in
 hybrid)
 	# immediate data are not what libsiw knows: sdp/hostile has them
-	all="hello credits sdp ring hold walk walk-ring walk-hold"
+	all="hello credits sdp ring hold verbs verbs-ring walk walk-ring walk-hold"
 	STATS="in-ns b sdpstat -s -z"
 	;;
 rxe)
-	all="hello short credits sdp ring immediate hold walk walk-ring walk-hold"
+	all="hello short credits sdp ring immediate hold verbs verbs-ring walk walk-ring walk-hold"
 	STATS="sdpstat -s -z"
 	;;
 esac
@@ -49,6 +50,17 @@ attacks() {
 for what in ${SUITES:-$all}; do
 	attacks 5020 $what
 done
+# two advertisements, of which it cancels its own after 300 ms: see zcopy-hostile
+in_b sysctl -q -w net.sdp.zcopy_threshold=65536 net.sdp.zcopy_floor=0 \
+	net.sdp.fin_timeout=3 net.sdp.zcopy_wait=300000 net.sdp.max_adverts=2
+start_bg b sdp-zcopy serve $SERVER 6000
+zcopy=$BG_PID
+wait_for 20 said listening || ktap_fail "the server listens" "$(cat "$BG_LOG")"
+for what in ${ZCOPY:-zcopy verbs-zcopy}; do
+	attacks 6000 $what
+done
+ktap_check "the server of zero copy still works" in_a timeout 30 sdp-zcopy -t 65536 $SERVER 6000
+stop_bg "$zcopy"
 
 kill -TERM "$(pgrep -x sdp-echo -P "$healthy" || echo "$healthy")"
 wait "$healthy"

@@ -29,7 +29,7 @@ bool sdp_silent;
 
 static unsigned char msg[40000];
 
-static size_t hello(const struct peer *p, unsigned char *h)
+size_t sdp_hello(const struct peer *p, unsigned char *h)
 {
 	size_t len = p->short_hello ? SHORT_LEN : HELLO_LEN;
 
@@ -54,7 +54,8 @@ static size_t hello(const struct peer *p, unsigned char *h)
 	return len;
 }
 
-static void put_message(struct peer *p, const struct attack *a, size_t len)
+/* In msg, where its payload is already */
+static void build(struct peer *p, const struct attack *a, size_t len)
 {
 	uint32_t claim = BSDH + len + (uint32_t)a->to;
 
@@ -66,7 +67,21 @@ static void put_message(struct peer *p, const struct attack *a, size_t len)
 	put_be32(msg + 8, p->mseq + a->msn);
 	put_be32(msg + 12, p->mseq_ack + a->mo);
 	p->mseq++;
+}
+
+static void put_message(struct peer *p, const struct attack *a, size_t len)
+{
+	build(p, a, len);
 	peer_send_message(p, msg, BSDH + len);
+}
+
+const unsigned char *sdp_build(struct peer *p, const struct attack *a,
+			       const void *payload, size_t len, size_t *all)
+{
+	memcpy(msg + BSDH, payload, len);
+	build(p, a, len);
+	*all = BSDH + len;
+	return msg;
 }
 
 static void send_data(struct peer *p, const char *text)
@@ -262,7 +277,7 @@ int sdp_open(struct peer *p)
 {
 	unsigned char h[256];
 
-	if (peer_open(p, h, hello(p, h)) || p->private_len < 24 ||
+	if (peer_open(p, h, sdp_hello(p, h)) || p->private_len < 24 ||
 	    p->private_data[0] != 1)
 		return -1;
 	if (sdp_ext && (p->private_len < 26 || p->private_data[24] != 0xd5 ||
@@ -886,7 +901,7 @@ static enum peer_end bad_hello(struct peer *p, const struct target_memory *m,
 			       const struct attack *a)
 {
 	unsigned char h[256];
-	size_t len = hello(p, h);
+	size_t len = sdp_hello(p, h);
 
 	(void)m;
 	if (a->len)
@@ -1158,6 +1173,24 @@ static enum peer_end ring_tells(struct peer *p, const struct target_memory *m,
 	ring_put += a->len;
 	send_ext(p, MID_RING, a->len, 0, 0, 8);
 	return END_NONE;
+}
+
+void sdp_write_ring(struct peer *p, size_t len)
+{
+	const struct attack a = { .len = len };
+
+	ring_tells(p, NULL, &a);
+}
+
+void sdp_tell_ring(struct peer *p, uint32_t len, uint32_t key, uint64_t va)
+{
+	send_ext(p, MID_RING_AVAIL, len, key, va, 16);
+}
+
+uint32_t sdp_ring_of_peer(uint64_t *va)
+{
+	*va = ring_va;
+	return ring_stag;
 }
 
 /* One that there is nothing wrong with, msn times, behind a message without payload */
@@ -1472,7 +1505,7 @@ static bool credit_quiet(struct peer *p, uint32_t rcvsz)
 static bool credit_hello(struct peer *p, uint32_t octets)
 {
 	unsigned char h[256];
-	size_t n = hello(p, h);
+	size_t n = sdp_hello(p, h);
 
 	granted = 3;
 	got = 0;
@@ -1750,7 +1783,7 @@ const unsigned int frozen_attack_count = COUNT(frozen_attacks);
 
 /* ---- over something else than MPA and DDP ---- */
 
-const char *attack_unfit(const struct peer *p, const struct attack *a)
+const char *sdp_unfit(const struct peer *p, const struct attack *a)
 {
 	if ((a->run == bad_hello || a->run == good_hello) && a->ddp &&
 	    p->short_hello)

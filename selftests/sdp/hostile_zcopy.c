@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
 /*
- * Attacks on zero copy of SDP over iWARP: a peer of "sdp-zcopy serve" that
+ * Attacks on zero copy of SDP: a peer of "sdp-zcopy serve" that
  * breaks the rules of SrcAvail and SinkAvail, as the one who reads or writes and
  * as the one to whom that is done. Each attack is a script, one letter for a
  * step, see the functions of that name.
@@ -14,6 +14,7 @@
 #include <unistd.h>
 
 #include "../iwarp_hybrid/hostile.h"
+#include "peer_verbs.h"
 #include "zcopy_lib.h"
 
 #define COUNT(a) (sizeof(a) / sizeof((a)[0]))
@@ -27,6 +28,7 @@
 #define TAGGED_HEAD 14
 #define REQ_PIPE 0x04
 #define WRITTEN 1000 /* octets that we write at a time */
+#define MEMORY (9u << 20) /* over verbs, what we advertise */
 #define LARGEST (4u << 20) /* what is advertised by offset begins below that */
 
 enum message {
@@ -60,6 +62,7 @@ static struct {
 	unsigned char flags;
 	uint32_t gate; /* its reader waits for it */
 	uint32_t split; /* octets of the next message that come first */
+	enum verbs_key kind; /* of our keys, over verbs */
 } at;
 
 static unsigned char msg[2048];
@@ -170,6 +173,8 @@ static int take_message(struct peer *p, const unsigned char *u)
 	if (u[0] == MID_RD_COMPL || u[0] == MID_WR_COMPL ||
 	    u[0] == MID_MODE_CHANGE || u[0] == MID_CHRCVBUF_ACK)
 		at.got -= 4;
+	if (u[0] == MID_WR_COMPL && p->ops)
+		at.written += get_be32(u + BSDH);
 	if (u[0] == MID_SINK_ACK)
 		at.acks++;
 	if (u[0] == MID_SINK_AVAIL) {
@@ -257,13 +262,28 @@ static bool hear_data(struct peer *p)
 	return at.got == end;
 }
 
-static void avail(struct peer *p, uint32_t len, uint32_t along)
+/* What we advertise, @ext of it */
+static void describe(struct peer *p, unsigned char *ext, uint32_t len,
+		     bool writes)
 {
-	unsigned char ext[16];
+	static unsigned char *memory;
 
 	put_be32(ext, len);
 	put_be32(ext + 4, STAG);
 	put_be64(ext + 8, VA);
+	if (!p->ops)
+		return;
+	if (!memory)
+		memory = aligned_alloc(4096, MEMORY);
+	put_be32(ext + 4, verbs_key(p, at.kind, memory, len, writes));
+	put_be64(ext + 8, (uintptr_t)memory);
+}
+
+static void avail(struct peer *p, uint32_t len, uint32_t along)
+{
+	unsigned char ext[16];
+
+	describe(p, ext, len, false);
 	at.src_base = VA + along;
 	at.sent += !!along;
 	say(p, MID_SRC_AVAIL, p->mseq_ack, ext, 16, along);
@@ -274,9 +294,7 @@ static void sink_avail(struct peer *p, uint32_t len, uint32_t counted)
 {
 	unsigned char ext[20];
 
-	put_be32(ext, len);
-	put_be32(ext + 4, STAG);
-	put_be64(ext + 8, VA);
+	describe(p, ext, len, true);
 	put_be32(ext + 16, counted);
 	at.written = 0;
 	say(p, MID_SINK_AVAIL, p->mseq_ack, ext, 20, 0);
@@ -400,11 +418,12 @@ static bool sink_step(struct peer *p, char step)
 	case '&': /* or of its payload */
 		at.split = BSDH + 16 + INLINE / 2;
 		return true;
-	case 'q':
-		return hear(p, OP_READ_REQ) && at.want &&
-		       at.src_va >= at.src_base;
+	case 'q': /* a device answers by itself */
+		return p->ops || (hear(p, OP_READ_REQ) && at.want &&
+				  at.src_va >= at.src_base);
 	case 'p':
-		response(p, at.want, at.sink_stag);
+		if (!p->ops)
+			response(p, at.want, at.sink_stag);
 		return true;
 	case 'h': /* half of it, and then nothing */
 		response(p, at.want / 2, at.sink_stag);
@@ -545,6 +564,34 @@ static bool piped_sink_step(struct peer *p, char step)
 	return false;
 }
 
+/* An empty message by a Send with Invalidate */
+static void invalidate(struct peer *p, uint32_t key)
+{
+	const struct attack data = { .ddp = MID_DATA, .qn = CREDITS };
+	const unsigned char *m;
+	size_t len;
+
+	m = sdp_build(p, &data, "", 0, &len);
+	verbs_post(p, IBV_WR_SEND_WITH_INV, 0, key, 0, m, len, 0);
+}
+
+/* What takes a device */
+static bool device_step(struct peer *p, char step)
+{
+	switch (step) {
+	case '*': /* our memory is deregistered */
+		verbs_forget(p);
+		return true;
+	case '#': /* what it advertises is invalidated by us */
+		invalidate(p, at.stag);
+		return true;
+	case '~':
+		invalidate(p, at.offer);
+		return true;
+	}
+	return false;
+}
+
 #define HOLD "/sys/module/test_hold/parameters/"
 
 /* One digit of test_hold.ko, see there; -1 without it */
@@ -605,6 +652,7 @@ static enum peer_end script(struct peer *p, const struct target_memory *m,
 	open_gate();
 	memset(&at, 0, sizeof(at));
 	receives = a->rcvsz;
+	at.kind = a->qn;
 	for (; *s != ')'; s++) {
 		if (*s == '.') /* all is as it should be */
 			return END_FIN;
@@ -614,7 +662,8 @@ static enum peer_end script(struct peer *p, const struct target_memory *m,
 			peer_reset(p);
 		} else if (!source_step(p, *s) && !sink_step(p, *s) &&
 			   !piped_source_step(p, *s) &&
-			   !piped_sink_step(p, *s) && !held_step(p, *s)) {
+			   !piped_sink_step(p, *s) && !held_step(p, *s) &&
+			   !(p->ops && device_step(p, *s))) {
 			printf("# not as it should be: %s\n", s);
 			return END_NO_FRAME;
 		}
@@ -763,3 +812,55 @@ const struct attack held_attacks[] = {
 
 const unsigned int held_attack_count = COUNT(held_attacks);
 const unsigned int zcopy_attack_count = COUNT(zcopy_attacks);
+
+/* clang-format off */
+/* What of our keys is wrong, or of the peer's, by our doing */
+#define KEY(n, c, e, k, s) \
+	{ .name = "zcopy: " n " (" s ")", .counter = c, .ends = e, .run = script, .qn = k }
+/* A Write to it fails: on iWARP who writes does not hear of it */
+#define SINK(n, k, s) \
+	{ .name = "zcopy: SinkAvail: " n " (" s ")", .counter = "transport_errors", \
+	  .iwarp = "estab_resets", .ends = ABORT, .run = script, .qn = k }
+
+const struct attack zcopy_key_attacks[] = {
+	KEY("it reads", NULL, GOOD, KEY_GOOD, "NVqpk."),
+	KEY("SrcAvail: no such key", "transport_errors", ABORT, KEY_NEVER, "NV"),
+	KEY("SrcAvail: deregistered", "transport_errors", ABORT, KEY_GONE, "NV"),
+	KEY("SrcAvail: not to be read", "transport_errors", ABORT, KEY_DENIED, "NV"),
+	KEY("SrcAvail: longer than what there is", "transport_errors", ABORT, KEY_SHORT, "NV"),
+	KEY("pipelined: no such key", "transport_errors", ABORT, KEY_NEVER, "M43!"),
+	KEY("pipelined: deregistered, and then read", "transport_errors", ABORT, KEY_GOOD, "M43*!"),
+	KEY("pipelined: deregistered, cancelled", NULL, GOOD, KEY_GOOD, "M43*cmd!."),
+	KEY("written", "tx_zcopy_writes", GOOD, KEY_GOOD, "PQGaRiQvQaR."),
+	SINK("no such key", KEY_NEVER, "PQGaRiQ"),
+	SINK("deregistered", KEY_GONE, "PQGaRiQ"),
+	SINK("not to be written", KEY_DENIED, "PQGaRiQ"),
+	SINK("longer than what there is", KEY_SHORT, "PQGaRiQ"),
+	SINK("deregistered, and then written", KEY_GOOD, "PQGaRi*Q"),
+	KEY("SinkAvail: deregistered, cancelled", NULL, GOOD, KEY_GOOD, "PQGaRi*yzQaR."),
+	KEY("Read when we have invalidated it", NULL, ENDS(E_TERM(0, 1, 0)), KEY_GOOD, "QA#E"),
+	KEY("invalidated, SendSm", NULL, GOOD, KEY_GOOD, "QA#SD."),
+	KEY("invalidated, read at last", NULL, GOOD, KEY_GOOD, "QA#RQARQA."),
+	KEY("Write when we have invalidated it", NULL, ENDS(E_TERM(1, 1, 0)), KEY_GOOD, "MNH~x"),
+	KEY("its reader waits, invalidated: Data", NULL, GOOD, KEY_GOOD, "MNH~dddd."),
+	KEY("invalidated twice", NULL, ABORT, KEY_GOOD, "QA##"),
+};
+/* clang-format on */
+
+const unsigned int zcopy_key_attack_count = COUNT(zcopy_key_attacks);
+
+const char *zcopy_unfit(const struct peer *p, const struct attack *a)
+{
+	const char *s = strrchr(a->name, '('), *q;
+
+	(void)p;
+	if (a->run != script)
+		return NULL;
+	/* who would answer is a device, a Send is one request */
+	if (strpbrk(s + 1, "%&hwT<>"))
+		return "takes pieces of messages, or of responses";
+	for (q = s; (q = strchr(q, 'q')); q++)
+		if (q[1] != 'p')
+			return "the device answers a Read at once";
+	return NULL;
+}
