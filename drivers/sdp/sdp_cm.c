@@ -1037,6 +1037,20 @@ static void sdp_cm_established(struct sdp_conn *conn, struct rdma_cm_event *ev)
 		sdp_cm_passive_up(conn);
 }
 
+/* It is over, or comes to nothing: for which of the reasons that have no event? */
+static void sdp_cm_failed(struct sdp_conn *conn, struct rdma_cm_event *ev)
+{
+	int error = sdp_cm_errno(ev->event, ev->status);
+
+	if (ev->event == RDMA_CM_EVENT_UNREACHABLE)
+		SDP_INC_STATS(sock_net(conn->sk), TIMEOUTS);
+	/* over InfiniBand: by who accepted, and does not know yet that we are there */
+	if (ev->event == RDMA_CM_EVENT_REJECTED &&
+	    test_bit(SDP_CONN_UP, &conn->flags))
+		error = ECONNRESET;
+	sdp_conn_down(conn, error);
+}
+
 static int sdp_conn_handler(struct rdma_cm_id *id, struct rdma_cm_event *ev)
 {
 	struct sdp_conn *conn = id->context;
@@ -1069,9 +1083,7 @@ static int sdp_conn_handler(struct rdma_cm_id *id, struct rdma_cm_event *ev)
 	case RDMA_CM_EVENT_TIMEWAIT_EXIT:
 		break;
 	default:
-		if (ev->event == RDMA_CM_EVENT_UNREACHABLE)
-			SDP_INC_STATS(net, TIMEOUTS);
-		sdp_conn_down(conn, sdp_cm_errno(ev->event, ev->status));
+		sdp_cm_failed(conn, ev);
 		break;
 	}
 	return 0;
