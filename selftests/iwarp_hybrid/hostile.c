@@ -34,8 +34,10 @@
  *        the same with a client of SDP that returns what it receives: its
  *        Hello is answered with mistakes, or then the attacks follow that a
  *        server would meet
+ *   hyb-hostile -v -h ADDRESS [-p PORT] [-s COMMAND] -x COMMAND verbs
+ *        the same with what takes a device
  *
- * -v: what attacks a listening SDP socket goes over verbs, of any device.
+ * -v: what attacks SDP goes over verbs, of any device.
  * -i INTERVAL: proposes markers of that interval, both ways. -w: its sequence
  * numbers wrap soon after the start-up. -o TEXT: only attacks with it in their
  * name. -s: a command that prints "name value" pairs of the attacked device's
@@ -346,10 +348,34 @@ int attack_next(struct peer *p, int timeout_ms)
 	return peer_adopt(p, accept(opt.listener, NULL, NULL));
 }
 
+/* Somebody who connects, too late */
+static bool turned_away(int timeout_ms)
+{
+	struct peer p;
+
+	if (peer_accept(&p, opt.listener, timeout_ms))
+		return false;
+	peer_close(&p);
+	return true;
+}
+
+/* On a connection that a client has made */
+static void answer_client(struct peer *p, const struct attack *a, bool open)
+{
+	const char *unfit = p->ops ? attack_unfit(p, a) : NULL;
+	struct target_memory m = { 0 };
+
+	if (unfit)
+		skip(a, unfit);
+	else if (open && (opt.sdp ? sdp_answer(p) : peer_answer(p, NULL, 0)))
+		result(a, false, "start-up failed", NULL);
+	else
+		strike(p, a, &m);
+	peer_close(p);
+}
+
 static void attack_client(const struct attack *a, bool open)
 {
-	struct pollfd pfd = { .fd = opt.listener, .events = POLLIN };
-	struct target_memory m = { 0 };
 	struct peer p;
 	pid_t child;
 	int status;
@@ -359,33 +385,25 @@ static void attack_client(const struct attack *a, bool open)
 		execl("/bin/sh", "sh", "-c", opt.client, NULL);
 		_exit(127);
 	}
-	if (poll(&pfd, 1, opt.timeout_ms) != 1 ||
-	    peer_adopt(&p, accept(opt.listener, NULL, NULL))) {
+	if (peer_accept(&p, opt.listener, opt.timeout_ms)) {
 		result(a, false, "the client does not connect", NULL);
 		kill(child, SIGKILL);
 		waitpid(child, &status, 0);
 		return;
 	}
-	if (open && (opt.sdp ? sdp_answer(&p) : peer_answer(&p, NULL, 0)))
-		result(a, false, "start-up failed", NULL);
-	else
-		strike(&p, a, &m);
-	peer_close(&p);
+	answer_client(&p, a, open);
 	/* the client must notice, whatever it was; it may try in another way */
 	while (waitpid(child, &status, WNOHANG) == 0)
-		if (poll(&pfd, 1, 20) == 1)
-			close(accept(opt.listener, NULL, NULL));
-	while (poll(&pfd, 1, 0) == 1)
-		close(accept(opt.listener, NULL, NULL));
+		turned_away(20);
+	while (turned_away(0))
+		;
 }
 
 static int listen_here(void)
 {
-	int fd = socket(AF_INET, SOCK_STREAM, 0), one = 1;
+	int fd = peer_listen((struct sockaddr *)&opt.sa, sizeof(opt.sa));
 
-	setsockopt(fd, SOL_SOCKET, SO_REUSEADDR, &one, sizeof(one));
-	if (bind(fd, (struct sockaddr *)&opt.sa, sizeof(opt.sa)) ||
-	    listen(fd, 16)) {
+	if (fd < 0) {
 		perror("hyb-hostile: listen");
 		exit(2);
 	}
@@ -493,7 +511,9 @@ static bool run_device(const char *suite)
 	if (!peer_over || strncmp(suite, "verbs", 5))
 		return false;
 	opt.sdp = true;
-	if (!strcmp(suite, "verbs")) {
+	if (opt.client) {
+		run(gone_attacks, gone_attack_count, false);
+	} else if (!strcmp(suite, "verbs")) {
 		run(half_attacks, half_attack_count, false);
 		run(request_attacks, request_attack_count, true);
 	} else if (!strcmp(suite, "verbs-ring")) {

@@ -125,6 +125,9 @@ extern const struct attack request_attacks[];
 extern const unsigned int request_attack_count;
 extern const struct attack half_attacks[];
 extern const unsigned int half_attack_count;
+/* to an SDP socket that connects */
+extern const struct attack gone_attacks[];
+extern const unsigned int gone_attack_count;
 /* with rings; those that tell of theirs, and those that do not yet */
 extern const struct attack ring_key_attacks[];
 extern const unsigned int ring_key_attack_count;
@@ -162,8 +165,9 @@ void sdp_send(struct peer *p, const struct attack *a, const void *payload,
 /* The same, put together only; returns where it is, in all how long */
 const unsigned char *sdp_build(struct peer *p, const struct attack *a,
 			       const void *payload, size_t len, size_t *all);
-/* A Hello, at most 256 octets of it; returns its length */
+/* A Hello, a HelloAck, in 256 octets; both return the length */
 size_t sdp_hello(const struct peer *p, unsigned char *h);
+size_t sdp_hello_ack(unsigned char *h);
 /* Payload for the peer's ring, with its message or in front of it */
 void sdp_send_ring(struct peer *p, const void *data, size_t len, bool along);
 /* So many octets written to it, and announced; a ring is told of; the peer's */

@@ -128,6 +128,31 @@ int peer_connect(struct peer *p, const struct sockaddr *sa, socklen_t len)
 	return peer_adopt(p, fd);
 }
 
+int peer_listen(const struct sockaddr *sa, socklen_t len)
+{
+	int fd, one = 1;
+
+	if (peer_over)
+		return peer_over->listen(sa, len);
+	fd = socket(sa->sa_family, SOCK_STREAM, 0);
+	setsockopt(fd, SOL_SOCKET, SO_REUSEADDR, &one, sizeof(one));
+	return bind(fd, sa, len) || listen(fd, 16) ? -1 : fd;
+}
+
+int peer_accept(struct peer *p, int listener, int timeout_ms)
+{
+	struct pollfd pfd = { .fd = listener, .events = POLLIN };
+
+	if (poll(&pfd, 1, timeout_ms) != 1)
+		return -1;
+	if (!peer_over)
+		return peer_adopt(p, accept(listener, NULL, NULL));
+	memset(p, 0, sizeof(*p));
+	p->fd = -1;
+	p->ops = peer_over;
+	return p->ops->accept(p);
+}
+
 void peer_close(struct peer *p)
 {
 	if (p->ops)
@@ -290,6 +315,8 @@ int peer_answer(struct peer *p, const void *private_data, size_t len)
 	size_t skip = 0;
 	uint32_t ask;
 
+	if (p->ops)
+		return p->ops->answer(p, private_data, len);
 	if (len > sizeof(pd) - 4 || peer_read_start(p, 20000) != 1)
 		return -1;
 	if (peer_ext)

@@ -61,6 +61,10 @@ struct peer_ops {
 	int (*connect)(struct peer *p, const struct sockaddr *sa,
 		       socklen_t len);
 	int (*open)(struct peer *p, const void *private_data, size_t len);
+	/* returns a descriptor that can be read when somebody connects */
+	int (*listen)(const struct sockaddr *sa, socklen_t len);
+	int (*accept)(struct peer *p);
+	int (*answer)(struct peer *p, const void *private_data, size_t len);
 	void (*send_message)(struct peer *p, const void *data, size_t len);
 	void (*write)(struct peer *p, uint32_t key, uint64_t to,
 		      const void *data, size_t len);
@@ -112,10 +116,13 @@ uint32_t peer_crc32c(const void *p, size_t len);
 
 int peer_connect(struct peer *p, const struct sockaddr *sa, socklen_t len);
 int peer_adopt(struct peer *p, int fd);
+/* A descriptor that listens, or -1; a peer that has connected meanwhile to it */
+int peer_listen(const struct sockaddr *sa, socklen_t len);
+int peer_accept(struct peer *p, int listener, int timeout_ms);
 void peer_close(struct peer *p);
 void peer_reset(struct peer *p);
 
-/* Of the peers that connect; NULL: TCP */
+/* Of the peers that connect, or are connected to; NULL: TCP */
 extern const struct peer_ops *peer_over;
 
 /* Nothing more will be sent */

@@ -233,7 +233,7 @@ static int recv_message(struct peer *p, int timeout_ms)
 
 #define ACK_LEN 196
 
-static size_t hello_ack(unsigned char *h)
+size_t sdp_hello_ack(unsigned char *h)
 {
 	memset(h, 0, 256);
 	h[0] = 1;
@@ -250,11 +250,13 @@ static size_t hello_ack(unsigned char *h)
 	return ACK_LEN;
 }
 
-/* Who connected speaks first */
+/* Who connected speaks first, where it has to */
 static int first_message(struct peer *p)
 {
 	p->mseq = 1;
 	p->mseq_ack = 0;
+	if (p->short_hello)
+		return 0;
 	return recv_message(p, 10000) < 0 ? -1 : 0;
 }
 
@@ -262,7 +264,7 @@ int sdp_answer(struct peer *p)
 {
 	unsigned char h[256];
 
-	if (peer_answer(p, h, hello_ack(h)) || p->private_data[0] != 0)
+	if (peer_answer(p, h, sdp_hello_ack(h)) || p->private_data[0] != 0)
 		return -1;
 	if (sdp_ext && !(p->private_data[BSDH + 15] & sdp_ext))
 		return -1;
@@ -994,7 +996,7 @@ static enum peer_end bad_ack(struct peer *p, const struct target_memory *m,
 	unsigned char h[256];
 
 	(void)m;
-	hello_ack(h);
+	sdp_hello_ack(h);
 	h[a->qn] = a->msn;
 	peer_answer(p, h, a->len);
 	return END_NONE;
@@ -1014,7 +1016,7 @@ static enum peer_end ext_ack(struct peer *p, const struct target_memory *m,
 	unsigned char h[256];
 
 	(void)m;
-	hello_ack(h);
+	sdp_hello_ack(h);
 	h[BSDH + 8] = a->mo ? a->mo : 0xd5;
 	h[BSDH + 9] = a->msn;
 	peer_answer(p, h, ACK_LEN);
@@ -1063,7 +1065,7 @@ const struct attack ack_attacks[] = {
 	     good_ack, .len = ACK_LEN, .qn = 18),
 	CASE("HelloAck: minor version 15", NULL, ENDS(E_ALIVE),
 	     good_ack, .len = ACK_LEN, .qn = 16, .msn = 0x2f),
-	CASE("HelloAck: padded", NULL, ENDS(E_ALIVE), good_ack, .len = 240, .qn = 18),
+	CASE("HelloAck: padded", NULL, ENDS(E_ALIVE), good_ack, .len = 240, .qn = 18, LONG_FORM),
 	CASE("HelloAck: 24 octets", NULL, ENDS(E_ALIVE),
 	     good_ack, .len = 24, .qn = 7, .msn = 24),
 	CASE("HelloAck: receive buffers of 4 GB", NULL, ENDS(E_ALIVE),
@@ -1075,7 +1077,7 @@ const struct attack ack_attacks[] = {
 	CASE("HelloAck: no private data", "hello_bad", REFUSED, bad_ack, .len = 0),
 	CASE("HelloAck: 16 octets", "hello_bad", REFUSED, bad_ack, .len = 16, .qn = 7, .msn = 16),
 	CASE("HelloAck: 23 octets", "hello_bad", REFUSED, bad_ack, .len = 23, .qn = 7, .msn = 23),
-	CASE("HelloAck: cut", "hello_bad", REFUSED, bad_ack, .len = 100, .qn = 18),
+	CASE("HelloAck: cut", "hello_bad", REFUSED, bad_ack, .len = 100, .qn = 18, LONG_FORM),
 	CASE("HelloAck: another message", "hello_bad", REFUSED, ACKOCTET(0, 0xff)),
 	CASE("HelloAck: Hello", "hello_bad", REFUSED, ACKOCTET(0, 0)),
 	CASE("HelloAck: flags", "hello_bad", REFUSED, ACKOCTET(1, 1)),
@@ -1788,6 +1790,11 @@ const char *sdp_unfit(const struct peer *p, const struct attack *a)
 	if ((a->run == bad_hello || a->run == good_hello) && a->ddp &&
 	    p->short_hello)
 		return "of the long Hello";
+	if ((a->run == bad_ack || a->run == good_ack) && a->ddp &&
+	    p->short_hello)
+		return "what arrives has always the length of a HelloAck";
+	if ((a->run == ext_ack || a->run == no_ext) && p->short_hello)
+		return "there is no shared link to offer";
 	if ((a->run == ring_imm || a->run == ring_imms) && !p->has_imm)
 		return "the library has no immediate data";
 	return NULL;

@@ -118,6 +118,20 @@ static enum peer_end half_open(struct peer *p, const struct target_memory *m,
 	return err ? END_NO_FRAME : END_RST;
 }
 
+/* It takes our answer for what it says, and we are gone before we hear of that */
+static enum peer_end ack_and_gone(struct peer *p, const struct target_memory *m,
+				  const struct attack *a)
+{
+	unsigned char h[256];
+	int err;
+
+	(void)m;
+	(void)a;
+	err = verbs_tell(p, h, sdp_hello_ack(h));
+	peer_reset(p);
+	return err ? END_NO_FRAME : END_RST;
+}
+
 #define ENDS(...)           \
 	{                   \
 		__VA_ARGS__ \
@@ -180,8 +194,13 @@ const struct attack half_attacks[] = {
 	CASE("Verbs: goes when it is answered", NULL, ENDS(E_CLOSED), half_open),
 	CASE("Verbs: goes when it is answered", NULL, ENDS(E_CLOSED), half_open),
 };
+
+const struct attack gone_attacks[] = {
+	CASE("HelloAck: gone at once", NULL, ENDS(E_CLOSED), ack_and_gone),
+};
 /* clang-format on */
 
+const unsigned int gone_attack_count = COUNT(gone_attacks);
 const unsigned int request_attack_count = COUNT(request_attacks);
 const unsigned int half_attack_count = COUNT(half_attacks);
 

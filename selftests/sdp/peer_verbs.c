@@ -118,6 +118,17 @@ static bool readable(int fd)
 	return poll(&pfd, 1, 0) == 1;
 }
 
+static void keep_private(struct peer *p, const struct rdma_cm_event *ev)
+{
+	/* of 8 bits, there is room */
+	size_t len = ev->param.conn.private_data_len;
+
+	if (!len)
+		return;
+	p->private_len = len;
+	memcpy(p->private_data, ev->param.conn.private_data, len);
+}
+
 static void cm_event(struct peer *p, struct verbs *v)
 {
 	struct rdma_cm_event *ev;
@@ -128,11 +139,7 @@ static void cm_event(struct peer *p, struct verbs *v)
 	v->cm_status = ev->status;
 	if (ev->event == RDMA_CM_EVENT_ESTABLISHED) {
 		v->established = true;
-		/* of 8 bits, there is room */
-		p->private_len = ev->param.conn.private_data_len;
-		if (p->private_len)
-			memcpy(p->private_data, ev->param.conn.private_data,
-			       p->private_len);
+		keep_private(p, ev);
 	}
 	/* with a status nobody has answered */
 	if (ev->event == RDMA_CM_EVENT_DISCONNECTED && !ev->status)
@@ -282,21 +289,27 @@ static void verbs_close(struct peer *p)
 	free(v);
 }
 
-static int verbs_connect(struct peer *p, const struct sockaddr *sa,
-			 socklen_t len)
+static struct verbs *make(struct peer *p)
 {
 	struct verbs *v = calloc(1, sizeof(*v));
 
-	(void)len;
-	if (!v)
+	p->ulpdu = malloc(PEER_ULPDU_MAX + 16);
+	if (!v || !p->ulpdu)
 		abort();
 	p->over = v;
-	p->ulpdu = malloc(PEER_ULPDU_MAX + 16);
 	v->last = &v->first;
 	v->channel = rdma_create_event_channel();
-	if (!p->ulpdu || !v->channel ||
-	    rdma_create_id(v->channel, &v->id, NULL, RDMA_PS_TCP) ||
-	    resolve(p, sa) || make_qp(v)) {
+	if (!v->channel)
+		abort();
+	return v;
+}
+
+/* The device is known */
+static int prepare(struct peer *p)
+{
+	struct verbs *v = p->over;
+
+	if (make_qp(v)) {
 		perror("# verbs");
 		verbs_close(p);
 		return -1;
@@ -309,9 +322,60 @@ static int verbs_connect(struct peer *p, const struct sockaddr *sa,
 	return 0;
 }
 
-static int ask(struct verbs *v, const void *private_data, size_t len)
+static int verbs_connect(struct peer *p, const struct sockaddr *sa,
+			 socklen_t len)
 {
-	struct rdma_conn_param param = {
+	struct verbs *v = make(p);
+
+	(void)len;
+	if (rdma_create_id(v->channel, &v->id, NULL, RDMA_PS_TCP) ||
+	    resolve(p, sa)) {
+		perror("# verbs");
+		verbs_close(p);
+		return -1;
+	}
+	return prepare(p);
+}
+
+static struct rdma_event_channel *listening;
+
+static int verbs_listen(const struct sockaddr *sa, socklen_t len)
+{
+	struct rdma_cm_id *id;
+
+	(void)len;
+	listening = rdma_create_event_channel();
+	if (!listening || rdma_create_id(listening, &id, NULL, RDMA_PS_TCP) ||
+	    rdma_bind_addr(id, (struct sockaddr *)sa) || rdma_listen(id, 16))
+		return -1;
+	return listening->fd;
+}
+
+static int verbs_accept(struct peer *p)
+{
+	struct rdma_cm_event *ev;
+	struct verbs *v;
+
+	if (rdma_get_cm_event(listening, &ev))
+		return -1;
+	if (ev->event != RDMA_CM_EVENT_CONNECT_REQUEST) {
+		rdma_ack_cm_event(ev);
+		return -1;
+	}
+	v = make(p);
+	v->id = ev->id;
+	keep_private(p, ev);
+	rdma_ack_cm_event(ev);
+	if (rdma_migrate_id(v->id, v->channel)) {
+		verbs_close(p);
+		return -1;
+	}
+	return prepare(p);
+}
+
+static struct rdma_conn_param parameters(const void *private_data, size_t len)
+{
+	return (struct rdma_conn_param){
 		.private_data = private_data,
 		.private_data_len = len,
 		.responder_resources = 4,
@@ -319,9 +383,30 @@ static int ask(struct verbs *v, const void *private_data, size_t len)
 		.retry_count = 7,
 		.rnr_retry_count = 7, /* for ever */
 	};
+}
+
+static int ask(struct verbs *v, const void *private_data, size_t len)
+{
+	struct rdma_conn_param param = parameters(private_data, len);
 
 	v->cm_event = -1;
 	return rdma_connect(v->id, &param);
+}
+
+int verbs_tell(struct peer *p, const void *private_data, size_t len)
+{
+	struct rdma_conn_param param = parameters(private_data, len);
+	struct verbs *v = p->over;
+
+	v->cm_event = -1;
+	return rdma_accept(v->id, &param);
+}
+
+static int verbs_answer(struct peer *p, const void *private_data, size_t len)
+{
+	if (verbs_tell(p, private_data, len))
+		return -1;
+	return next_event(p) == RDMA_CM_EVENT_ESTABLISHED ? 0 : -1;
 }
 
 int verbs_ask(struct peer *p, const void *private_data, size_t len)
@@ -550,6 +635,9 @@ bool verbs_is_ib(const struct peer *p)
 const struct peer_ops peer_verbs = {
 	.connect = verbs_connect,
 	.open = verbs_open,
+	.listen = verbs_listen,
+	.accept = verbs_accept,
+	.answer = verbs_answer,
 	.send_message = verbs_send,
 	.write = verbs_write,
 	.write_imm = verbs_write_imm,

@@ -33,6 +33,8 @@ void verbs_forget(struct peer *p);
 
 /* Connects as far as the other end's answer, which is not taken */
 int verbs_ask(struct peer *p, const void *private_data, size_t len);
+/* Accepts, and does not wait for more */
+int verbs_tell(struct peer *p, const void *private_data, size_t len);
 
 /* Not iWARP: InfiniBand or RoCE */
 bool verbs_is_ib(const struct peer *p);
