@@ -79,6 +79,8 @@ struct peer_ops {
 	bool (*ready)(struct peer *p, int timeout_ms);
 	void (*hang_up)(struct peer *p);
 	void (*reset)(struct peer *p);
+	/* from now on not even the device answers; nobody is told */
+	void (*die)(struct peer *p);
 	enum peer_end (*wait_end)(struct peer *p, int timeout_ms);
 	/* is it how a Terminate with this error shows? */
 	bool (*refused)(const struct peer *p, unsigned int term);

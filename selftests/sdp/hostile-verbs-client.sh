@@ -53,7 +53,7 @@ for set in $ALL; do
 	case $set in
 	ack) attacks ack 1 auto ;;
 	sdp) attacks sdp 0 credit ;;
-	ring | immediate) attacks $set 0 rdma ;;
+	ring | immediate) attacks "$set" 0 rdma ;;
 	hold) attacks hold 0 vwin ;;
 	esac
 done

@@ -5,11 +5,11 @@
 # A peer of SDP that goes over verbs and breaks the rules, those of SDP and those of
 # memory that is told of, against servers on a verbs link. Each connection ends or goes
 # on as it has to, the counter of that mistake rises, a healthy connection is not
-# disturbed, and nothing is left. SUITES and ZCOPY: some of it.
+# disturbed, and nothing is left. SUITES, FROZEN and ZCOPY: some of it.
 
 # shellcheck source=selftests/lib/lib.sh
 . "$(dirname "$0")/../lib/lib.sh"
-need hyb-hostile sdp-echo sdp-zcopy sdpstat
+need hyb-hostile sdp-actions sdp-echo sdp-run sdp-zcopy sdpstat python3
 
 KIND=${KIND:-hybrid}
 SERVER=10.0.0.2
@@ -20,12 +20,15 @@ hybrid)
 	# immediate data are not what libsiw knows: sdp/hostile has them
 	all="hello credits sdp ring hold verbs verbs-ring walk walk-ring walk-hold"
 	STATS="in-ns b sdpstat -s -z"
+	TOLD="u ETIMEDOUT u ETIMEDOUT c - c - l - 0 -"
 	;;
 rxe)
 	all="hello short credits sdp ring immediate hold verbs verbs-ring walk walk-ring walk-hold"
 	STATS="sdpstat -s -z"
+	TOLD="u ETIMEDOUT u ETIMEDOUT k ETIMEDOUT c - c - l - 0 -"
 	;;
 esac
+FROZEN=${FROZEN:-frozen frozen-ring}
 modprobe -q sdp
 PINNED=$(pinned)
 in_a sysctl -q -w net.sdp.shared_link=0
@@ -40,16 +43,40 @@ log=$BG_LOG
 wait_for 20 said connected "$log" ||
 	ktap_fail "the healthy connection" "$(cat "$log")"
 
-# attacks PORT SUITE
+# attacks PORT SUITE [OPTION]...
 attacks() {
-	in_a hyb-hostile -v -h $SERVER -p "$1" -s "$STATS" -n "${WALKS:-25}" "$2" \
+	in_a hyb-hostile -v -h $SERVER -p "$1" -s "$STATS" -n "${WALKS:-25}" "${@:3}" "$2" \
 		> "$OUT/$2.tap" 2>&1
-	ktap_include "$OUT/$2.tap" "$KIND"
+	ktap_include "$OUT/$2.tap" "$KIND${STATE:+ $STATE}"
 }
 
 for what in ${SUITES:-$all}; do
-	attacks 5020 $what
+	attacks 5020 "$what"
 done
+
+# to a connection that nobody has accepted
+start_bg b sdp-actions listen $SERVER 5022 100 pause
+nobody=$BG_PID
+wait_port b 5022
+for only in "SDP: MSeq" "SDP: unknown message 4" "Data after DisConn" "SDP: AbortConn"; do
+	STATE="not accepted" attacks 5022 sdp -o "$only"
+done
+stop_bg "$nobody"
+
+# a peer whose MSeqAck does not move: timers end what waits for credits
+in_b sysctl -q -w net.sdp.fin_timeout=2
+start_bg b sdp-run /usr/bin/python3 "$(dirname "$0")/frozen.py" $SERVER 5023
+frozen=$BG_PID
+frozen_log=$BG_LOG
+wait_for 30 said listening || ktap_fail "frozen.py listens" "$(cat "$BG_LOG")"
+for what in $FROZEN; do
+	before=$(wc -l <"$frozen_log")
+	attacks 5023 "$what"
+	ktap_is "what the program is told of $what peers" \
+		"$(tail -n +$((before + 1)) "$frozen_log" | xargs)" "$TOLD"
+done
+stop_bg "$frozen"
+
 # two advertisements, of which it cancels its own after 300 ms: see zcopy-hostile
 in_b sysctl -q -w net.sdp.zcopy_threshold=65536 net.sdp.zcopy_floor=0 \
 	net.sdp.fin_timeout=3 net.sdp.zcopy_wait=300000 net.sdp.max_adverts=2
@@ -57,7 +84,7 @@ start_bg b sdp-zcopy serve $SERVER 6000
 zcopy=$BG_PID
 wait_for 20 said listening || ktap_fail "the server listens" "$(cat "$BG_LOG")"
 for what in ${ZCOPY:-zcopy verbs-zcopy}; do
-	attacks 6000 $what
+	attacks 6000 "$what"
 done
 ktap_check "the server of zero copy still works" in_a timeout 30 sdp-zcopy -t 65536 $SERVER 6000
 stop_bg "$zcopy"

@@ -1657,6 +1657,13 @@ const unsigned int credit_attack_count = COUNT(credit_attacks);
 
 #define FROZEN_MS 400
 
+/* A device that answers by itself has to go: once it has brought what is looked at */
+static void die(struct peer *p)
+{
+	if (p->ops)
+		p->ops->die(p);
+}
+
 /* Something is said, as far as there is room for it, but nothing acknowledged */
 static void frozen_say(struct peer *p)
 {
@@ -1687,6 +1694,8 @@ static enum peer_end frozen(struct peer *p, const struct target_memory *m,
 	credit_say(p, 0xff, 1);
 	dead = a->msn;
 	do {
+		if (dead && payloads)
+			die(p);
 		/* not before, or an answer to that takes the credit for it */
 		if (a->qn && payloads)
 			frozen_say(p);
@@ -1714,6 +1723,8 @@ static enum peer_end frozen_ring(struct peer *p, const struct target_memory *m,
 	dead = a->msn;
 	do {
 		ret = peer_recv_fpdu(p, FROZEN_MS);
+		if (dead && ret == 1)
+			die(p);
 		if (ret == 1 && peer_is_terminate(p))
 			break;
 		if (ret == 1)
@@ -1795,6 +1806,9 @@ const char *sdp_unfit(const struct peer *p, const struct attack *a)
 		return "what arrives has always the length of a HelloAck";
 	if ((a->run == ext_ack || a->run == no_ext) && p->short_hello)
 		return "there is no shared link to offer";
+	if ((a->run == frozen || a->run == frozen_ring) && a->msn &&
+	    !p->short_hello)
+		return "TCP tells of a queue pair that ends";
 	if ((a->run == ring_imm || a->run == ring_imms) && !p->has_imm)
 		return "the library has no immediate data";
 	return NULL;

@@ -593,6 +593,15 @@ static void verbs_hang_up(struct peer *p)
 		rdma_disconnect(v->id);
 }
 
+static void verbs_die(struct peer *p)
+{
+	struct verbs *v = p->over;
+	struct ibv_qp_attr attr = { .qp_state = IBV_QPS_ERR };
+
+	if (!v->ended)
+		ibv_modify_qp(v->id->qp, &attr, IBV_QP_STATE);
+}
+
 static bool has_ended(const struct verbs *v)
 {
 	return v->ended;
@@ -647,6 +656,7 @@ const struct peer_ops peer_verbs = {
 	.ready = verbs_ready,
 	.hang_up = verbs_hang_up,
 	.reset = verbs_reset,
+	.die = verbs_die,
 	.wait_end = verbs_wait_end,
 	.refused = verbs_refused,
 	.close = verbs_close,
