@@ -168,7 +168,7 @@ lossy_all() {
 	for netem in "${LOSSY_NETEM[@]}"; do
 		VERBS_LINK="verbs, $netem"
 		for mtu in $MTUS; do
-			for kind in hybrid early unmarked plain siw siw-crc; do
+			for kind in hybrid early unmarked nocrc plain siw siw-crc; do
 				verbs_kind "$kind" "$mtu" "$netem" \
 					"${LOSSY_FLOWS[@]}"
 			done
