@@ -14,6 +14,8 @@
 #   account  is the sum of host and NIC what the processor did?
 #   verbs    Send, Write, Read of the kernel, see verbs.sh; not by default
 #   lossy    the same with loss and reordering; not by default
+#   sides    instructions of the sender and of the receiver; not by default
+#   qps      connections of verbs, what idle ones take; not by default
 #   fc       flow controls, small sends, see sdp.sh; not by default
 #   zcopy    large sends with and without copies, see sdp.sh; not by default
 #   lend     reading with and without copies, see sdp.sh; not by default
@@ -236,6 +238,12 @@ part_verbs() { . "${SELFTESTS:-/selftests}/bench/verbs.sh" && verbs_all; }
 
 # shellcheck source=selftests/bench/verbs.sh
 part_lossy() { . "${SELFTESTS:-/selftests}/bench/verbs.sh" && lossy_all; }
+
+# shellcheck source=selftests/bench/verbs.sh
+part_sides() { . "${SELFTESTS:-/selftests}/bench/verbs.sh" && sides_all; }
+
+# shellcheck source=selftests/bench/verbs.sh
+part_qps() { . "${SELFTESTS:-/selftests}/bench/verbs.sh" && qps_all; }
 
 # shellcheck source=selftests/bench/sdp.sh
 . "${SELFTESTS:-/selftests}/bench/sdp.sh"

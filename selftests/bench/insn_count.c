@@ -5,9 +5,12 @@
  *
  * Each block of translated code has a counter which the emulator itself
  * increments. At a stop mark "PC INSTRUCTIONS" lines go to the file named by
- * the argument out=; counts of several start/stop pairs add up. Debian has no
- * package with QEMU's plugin header, so what is used of its interface (version
- * 1) is declared here.
+ * the argument out=; counts of several start/stop pairs add up. With sides=FILE
+ * each pair appends a line "A B NOBODY" to that file: instructions of one end, of
+ * the other and of neither, as marks of ulp_load.ko between the two say.
+ *
+ * Debian has no package with QEMU's plugin header, so what is used of its interface
+ * (version 1) is declared here.
  */
 #include <inttypes.h>
 #include <stdbool.h>
@@ -60,6 +63,15 @@ struct block {
 /* The count lane has one CPU, so nothing here runs twice at a time. */
 static struct block *hash[HASH_SIZE];
 static const char *out_name;
+static const char *sides_name;
+
+/* Marks beside start and stop: whose work it is from there on, measured or not */
+enum { MARK_START = 1, MARK_STOP, MARK_NOBODY, MARK_A, MARK_B, MARKS };
+
+static uint64_t executed; /* all instructions; the emulator counts here */
+static uint64_t executed_before; /* at the last mark */
+static uint64_t of_side[MARKS];
+static int side = MARK_NOBODY;
 
 static struct block *block_get(uint64_t pc, uint64_t insns)
 {
@@ -80,6 +92,32 @@ static struct block *block_get(uint64_t pc, uint64_t insns)
 	return b;
 }
 
+static void side_is(int mark)
+{
+	of_side[side] += executed - executed_before;
+	executed_before = executed;
+	side = mark;
+}
+
+static void sides_start(void)
+{
+	side_is(side);
+	memset(of_side, 0, sizeof(of_side));
+}
+
+static void sides_stop(void)
+{
+	FILE *f;
+
+	side_is(side);
+	f = sides_name ? fopen(sides_name, "a") : NULL;
+	if (!f)
+		return;
+	fprintf(f, "%" PRIu64 " %" PRIu64 " %" PRIu64 "\n", of_side[MARK_A],
+		of_side[MARK_B], of_side[MARK_NOBODY]);
+	fclose(f);
+}
+
 static void start(void)
 {
 	for (size_t i = 0; i < HASH_SIZE; i++) {
@@ -90,8 +128,10 @@ static void start(void)
 
 static void stop(void)
 {
-	FILE *f = fopen(out_name, "w");
+	FILE *f = out_name ? fopen(out_name, "w") : NULL;
 
+	if (!out_name)
+		return;
 	if (!f) {
 		perror(out_name);
 		return;
@@ -110,11 +150,18 @@ static void stop(void)
 
 static void marked(unsigned int cpu, void *data)
 {
+	int mark = (intptr_t)data;
+
 	(void)cpu;
-	if (data)
+	if (mark == MARK_START) {
+		sides_start();
 		start();
-	else
+	} else if (mark == MARK_STOP) {
+		sides_stop();
 		stop();
+	} else if (mark < MARKS) {
+		side_is(mark);
+	}
 }
 
 /* Return: 0, or the number of the mark */
@@ -133,13 +180,14 @@ static int mark_of(const struct qemu_plugin_insn *insn)
 
 static void translated(plugin_id id, struct qemu_plugin_tb *tb)
 {
-	static int yes;
 	size_t n = qemu_plugin_tb_n_insns(tb);
 	struct block *b = block_get(qemu_plugin_tb_vaddr(tb), n);
 
 	(void)id;
 	qemu_plugin_register_vcpu_tb_exec_inline(tb, INLINE_ADD_U64, &b->runs,
 						 1);
+	qemu_plugin_register_vcpu_tb_exec_inline(tb, INLINE_ADD_U64, &executed,
+						 n);
 	for (size_t i = 0; i < n; i++) {
 		struct qemu_plugin_insn *insn = qemu_plugin_tb_get_insn(tb, i);
 		int mark = mark_of(insn);
@@ -147,7 +195,7 @@ static void translated(plugin_id id, struct qemu_plugin_tb *tb)
 		if (mark)
 			qemu_plugin_register_vcpu_insn_exec_cb(
 				insn, marked, CB_NO_REGS,
-				mark == 1 ? &yes : NULL);
+				(void *)(intptr_t)mark);
 	}
 }
 
@@ -158,9 +206,11 @@ EXPORT int qemu_plugin_install(plugin_id id, const void *info, int argc,
 	for (int i = 0; i < argc; i++) {
 		if (!strncmp(argv[i], "out=", 4))
 			out_name = strdup(argv[i] + 4);
+		else if (!strncmp(argv[i], "sides=", 6))
+			sides_name = strdup(argv[i] + 6);
 	}
-	if (!out_name) {
-		fputs("insn_count: argument out=FILE is missing\n", stderr);
+	if (!out_name && !sides_name) {
+		fputs("insn_count: argument out=FILE or sides=FILE is missing\n", stderr);
 		return -1;
 	}
 	qemu_plugin_register_vcpu_tb_trans_cb(id, translated);

@@ -1,7 +1,8 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: GPL-2.0
-"""report.py JSON < LOG: tables and goals from the lines of guest.sh.
+"""report.py JSON SIDES < LOG: tables and goals from the lines of guest.sh.
 
+SIDES is what the emulator counted for the rows of the part "sides".
 Checks the goals, writes rows and goals to the file JSON. Exit status 1: a goal
 was missed, 2: something did not work or a figure for a goal is missing.
 Goals are checked for the parts that were run.
@@ -10,6 +11,7 @@ import json
 import sys
 
 import report_sdp
+import report_verbs
 
 SIZES = {1: "1 B", 64: "64 B", 256: "256 B", 1024: "1 KB", 4096: "4 KB", 16384: "16 KB",
          65536: "64 KB", 262144: "256 KB", 1048576: "1 MB"}
@@ -26,6 +28,8 @@ class Log:
         self.account = []
         self.conns = []
         self.lend = []
+        self.sides = []
+        self.qps = []
         for line in lines:
             word, _, rest = line.strip().partition(" ")
             if word == "BENCH-KERNEL":
@@ -45,6 +49,10 @@ class Log:
             self.conns.append(row)
         elif part == "lend":
             self.lend.append(row)
+        elif part == "sides":
+            self.sides.append(row)
+        elif part == "qps":
+            self.qps.append(row)
         else:
             key = tuple(row[k] for k in ("link", "what", "mtu", "interval", "size"))
             # bandwidth and latency of one size become one row
@@ -273,6 +281,7 @@ def main():
         verbs_goals(log, goals)
     lossy_goals(log, goals)
     report_sdp.check(log, goals)
+    report_verbs.check(log, goals, sys.argv[2])
     if log.append:
         append_goals(log, goals)
     if log.account:
@@ -285,7 +294,7 @@ def main():
     with open(sys.argv[1], "w") as f:
         json.dump({"lane": "count", "kernel": log.kernel, "rows": list(log.rows.values()),
                    "append": log.append, "account": log.account, "conns": log.conns,
-                   "lend": log.lend, "goals": goals.all,
+                   "lend": log.lend, "sides": log.sides, "qps": log.qps, "goals": goals.all,
                    "failures": log.failures}, f, indent=1)
         f.write("\n")
     measured = log.rows or log.append or log.account or log.conns or log.lend

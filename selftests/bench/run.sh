@@ -9,8 +9,8 @@
 #
 # Environment: KERNEL (6.1), BUILD (build). PARTS, REPS, DURATION, PINGS, MTUS,
 # SIZES, LAT_SIZES, INTERVALS, PROFILES, WHATS, FC_DEVICES, FC_SIZES, FC_LAT_SIZES,
-# FC_DELAY, FC_POLICIES, ZCOPY_SIZES, LEND_WINDOWS, CONN_WHATS, CONNS and VERBS_KINDS
-# go to the guest (see guest.sh), VM_ARGS to selftests/vm/run.sh.
+# FC_DELAY, FC_POLICIES, ZCOPY_SIZES, LEND_WINDOWS, CONN_WHATS, CONNS, VERBS_KINDS, QPS_CONNS
+# and QPS_ROUNDS go to the guest (see guest.sh), VM_ARGS to selftests/vm/run.sh.
 # Exit status: 0 all goals reached, 1 not, 2 something did not work.
 set -uo pipefail
 
@@ -25,15 +25,28 @@ log=$build/$kernel/bench.log
 
 command='exec env'
 for var in PARTS REPS DURATION PINGS MTUS SIZES LAT_SIZES INTERVALS PROFILES WHATS \
-	FC_DEVICES FC_SIZES FC_LAT_SIZES FC_DELAY FC_POLICIES ZCOPY_SIZES LEND_WINDOWS CONN_WHATS CONNS VERBS_KINDS; do
+	FC_DEVICES FC_SIZES FC_LAT_SIZES FC_DELAY FC_POLICIES ZCOPY_SIZES LEND_WINDOWS CONN_WHATS CONNS VERBS_KINDS \
+	QPS_CONNS QPS_ROUNDS; do
 	[ -z "${!var+set}" ] || command+=" $(printf '%s=%q' "$var" "${!var}")"
 done
 mkdir -p "$build/$kernel"
 
+# The emulator counts what is whose, if that is asked for
+sides=$build/$kernel/bench.sides
+plugin=()
+rm -f "$sides"
+case " ${PARTS:-} " in
+*" sides "*)
+	"${CC:-cc}" -O2 -Wall -shared -fPIC -fvisibility=hidden \
+		-o "$build/$kernel/insn_count.so" "$here/insn_count.c" || exit 2
+	plugin=(--qemu -plugin --qemu "$build/$kernel/insn_count.so,sides=$sides")
+	;;
+esac
+
 echo "bench: kernel $kernel, one instruction is one nanosecond"
 # shellcheck disable=SC2086 # several words
 "$top/selftests/vm/run.sh" -k "$kernel" -b "$build" -o "$out" --count -t 3600 \
-	-c "$command /selftests/bench/guest.sh" ${VM_ARGS:-} 2>&1 |
+	"${plugin[@]}" -c "$command /selftests/bench/guest.sh" ${VM_ARGS:-} 2>&1 |
 	tee "$log" | grep --line-buffered -v '^BENCH'
 rc=${PIPESTATUS[0]}
 if ! grep -q '^BENCH-KERNEL' "$log"; then
@@ -41,7 +54,7 @@ if ! grep -q '^BENCH-KERNEL' "$log"; then
 	exit 2
 fi
 
-python3 -B "$here/report.py" "$build/bench.json" < "$log"
+python3 -B "$here/report.py" "$build/bench.json" "$sides" < "$log"
 result=$?
 if [ "$rc" -ne 0 ] || [ $result -gt 1 ]; then
 	echo "bench: failed (exit status $rc of the guest); see $log and $out/console.log"

@@ -28,6 +28,20 @@ VERBS_FLOWS=(
 LOSSY_NETEM=("loss 1%" "reorder 1%")
 LOSSY_FLOWS=("send 65536 256" "write 65536 256" "read 65536 256")
 
+# Part "sides": what of it is the work of which end, see ulp_load/load_side.c. What
+# the emulator counted is added to the rows by report.py: as many, in the same order.
+SIDES_FLOWS=(
+	"send 4096 512" "write 4096 512" "read 4096 512"
+	"send 65536 128" "write 65536 128" "read 65536 128"
+	"send 1048576 32" "write 1048576 32" "read 1048576 32"
+)
+SIDES=
+
+# Part "qps": how many connections at a time, and how often; the first time, which
+# does not count, there is made what all of them share
+QPS_CONNS=${QPS_CONNS:-1000}
+QPS_ROUNDS=${QPS_ROUNDS:-3}
+
 # what the rows call the link
 VERBS_LINK=verbs
 
@@ -58,6 +72,10 @@ verbs_row() {
 		fail "$what, MTU $2: $3 $4"
 		return
 	fi
+	if [ -n "$SIDES" ]; then
+		echo "BENCH {\"part\":\"sides\",\"what\":\"$what\",\"mtu\":$2,\"crc\":\"$crc\",\"size\":$4,\"octets\":$(($4 * $5))}"
+		return
+	fi
 	if [ "$3" = ping ]; then
 		figure="\"lat_us\":$(awk "BEGIN { print $NSECS / $5 / 2000 }")"
 	else
@@ -77,7 +95,7 @@ verbs_siw() {
 	echo $crc >$p/mpa_crc_required && echo $gso >$p/try_gso && verbs_listen
 }
 
-verbs_listen() { modprobe ulp_load && kt_tell b listen 10.0.0.2 7800; }
+verbs_listen() { modprobe ulp_load ${SIDES:+sides=1} && kt_tell b listen 10.0.0.2 7800; }
 
 # verbs_up KIND MTU
 verbs_up() {
@@ -173,5 +191,79 @@ lossy_all() {
 					"${LOSSY_FLOWS[@]}"
 			done
 		done
+	done
+}
+
+sides_all() {
+	local mtu kind
+
+	verbs_module || return
+	SIDES=1
+	for mtu in $MTUS; do
+		for kind in ${VERBS_KINDS:-hybrid unmarked siw-crc nocrc plain siw}; do
+			verbs_kind "$kind" "$mtu" '' "${SIDES_FLOWS[@]}"
+		done
+	done
+	SIDES=
+}
+
+# meminfo_kb NAME...: their sum, once it stands still
+meminfo_kb() {
+	local names kb last=-1
+
+	names=$(printf '|%s' "$@")
+	for _ in {1..20}; do
+		echo 3 >/proc/sys/vm/drop_caches
+		kb=$(awk -F: -v n="^(${names#|})\$" '$1 ~ n { sum += $2 } END { print sum }' /proc/meminfo)
+		[ $((kb - last)) -gt 100 ] || [ $((last - kb)) -gt 100 ] || break
+		last=$kb
+		sleep 1
+	done
+	echo "$kb"
+}
+
+nsecs() { cat /sys/module/ulp_load/parameters/nsecs; }
+
+# qps_row KIND CONNS ROUND MADE ENDED OBJECTS FREE: ns and KiB, of all connections
+qps_row() {
+	awk -v what="verbs/$1" -v n="$2" -v round="$3" -v made="$4" -v ended="$5" \
+		-v objects="$6" -v free="$7" 'BEGIN {
+		printf "BENCH {\"part\":\"qps\",\"what\":\"%s\",\"conns\":%d,\"round\":%d,\"open_us\":%.3f,\"close_us\":%.3f,\"objects\":%.1f,\"memory\":%.1f}\n",
+			what, n, round, made / n / 1000, ended / n / 1000,
+			objects * 1024 / n / 2, free * 1024 / n / 2 }'
+}
+
+# qps_round KIND CONNS ROUND: connections that do nothing, made and ended
+qps_round() {
+	local objects free made
+
+	objects=$(meminfo_kb Slab VmallocUsed)
+	free=$(meminfo_kb MemFree)
+	echo clear >"$KT/run"
+	kt_tell a open 10.0.0.2 7800 "$2" || return
+	made=$(nsecs)
+	! grep -v '^ok' "$KT/results" >&2 || return
+	# what an idle queue pair of hybrid has no need of it gives back within seconds
+	sleep 20
+	objects=$(($(meminfo_kb Slab VmallocUsed) - objects))
+	free=$((free - $(meminfo_kb MemFree)))
+	kt_tell a close || return
+	[ "$3" = 0 ] || qps_row "$1" "$2" "$3" "$made" "$(nsecs)" "$objects" "$free"
+	wait_for 60 no_queue_pairs
+}
+
+qps_all() {
+	local kind round
+
+	verbs_module || return
+	for kind in ${VERBS_KINDS:-hybrid siw}; do
+		echo "bench: $QPS_CONNS connections of verbs/$kind ..."
+		verbs_up "$kind" 1500 || fail "qps/$kind: setup"
+		for ((round = 0; round <= QPS_ROUNDS; round++)); do
+			qps_round "$kind" "$QPS_CONNS" "$round" ||
+				fail "qps/$kind: round $round"
+		done
+		modprobe -r ulp_load
+		net_down
 	done
 }

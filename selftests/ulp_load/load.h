@@ -5,6 +5,7 @@
  *
  *	load_main.c	module, tests
  *	load_flow.c	what goes over a connection
+ *	load_side.c	whose work is it?
  *	load_conn.c	connections
  *	load_tcp.c	connections of TCP, to compare with
  */
@@ -63,6 +64,15 @@ void ul_close(void);
 
 /* load_main.c */
 extern bool ul_marks;
+extern bool ul_side_marks;
+
+/* Of which end of the connection */
+enum ul_whose { UL_NOBODY, UL_A, UL_B };
+
+/* load_side.c */
+void ul_work_of(enum ul_whose whose);
+int ul_sides_up(void);
+void ul_sides_down(void);
 
 /* load_flow.c */
 int ul_touch(struct ul_conn *c);

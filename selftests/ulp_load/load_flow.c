@@ -229,6 +229,7 @@ static void ul_sent(struct ib_cq *cq, struct ib_wc *wc)
 {
 	struct ul_flow *f = container_of(wc->wr_cqe, struct ul_flow, sent);
 
+	ul_work_of(cq == f->c->a.side->cq ? UL_A : UL_B);
 	if (ul_failed(f, wc->status ? -EIO : 0) || f->ping)
 		return;
 	if (f->todo) {
@@ -243,6 +244,7 @@ static void ul_got_b(struct ib_cq *cq, struct ib_wc *wc)
 {
 	struct ul_flow *f = container_of(wc->wr_cqe, struct ul_flow, got[1]);
 
+	ul_work_of(UL_B);
 	if (ul_failed(f, wc->status ? -EIO : 0) ||
 	    ul_failed(f, ul_recv(&f->c->b, f->size, &f->got[1])))
 		return;
@@ -256,6 +258,7 @@ static void ul_got_a(struct ib_cq *cq, struct ib_wc *wc)
 {
 	struct ul_flow *f = container_of(wc->wr_cqe, struct ul_flow, got[0]);
 
+	ul_work_of(UL_A);
 	if (ul_failed(f, wc->status ? -EIO : 0) ||
 	    ul_failed(f, ul_recv(&f->c->a, f->size, &f->got[0])))
 		return;
@@ -371,6 +374,7 @@ int ul_flow(struct ul_conn *c, const char *what, u32 size, u32 count,
 	err = ul_begin(f, what);
 	if (!err) {
 		ul_mark(true);
+		ul_work_of(UL_A);
 		start = ktime_get_ns();
 		err = ul_go(f);
 		*nsecs = ktime_get_ns() - start;

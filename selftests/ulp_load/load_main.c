@@ -29,6 +29,10 @@ bool ul_marks;
 module_param_named(marks, ul_marks, bool, 0644);
 MODULE_PARM_DESC(marks, "mark what is measured, for bench/profile.sh");
 
+bool ul_side_marks;
+module_param_named(sides, ul_side_marks, bool, 0444);
+MODULE_PARM_DESC(sides, "mark which end works, for bench/sides");
+
 static int ul_run_open(const char *test, const char *args)
 {
 	u64 start = ktime_get_ns();
@@ -76,6 +80,14 @@ static int ul_run_flow(const char *test, const char *args)
 	return err == -EINVAL ? err : 0;
 }
 
+static void ul_run_close(void)
+{
+	u64 start = ktime_get_ns();
+
+	ul_close();
+	nsecs = ktime_get_ns() - start;
+}
+
 static int ul_run(const char *test, const char *args)
 {
 	if (!strcmp(test, "listen"))
@@ -86,18 +98,27 @@ static int ul_run(const char *test, const char *args)
 		return ul_run_touch();
 	if (strcmp(test, "close"))
 		return ul_run_flow(test, args);
-	ul_close();
+	ul_run_close();
 	return 0;
 }
 
 static int __init ul_init(void)
 {
-	return kt_init("ulp_load", ul_run);
+	int err = ul_side_marks ? ul_sides_up() : 0;
+
+	if (err)
+		return err;
+	err = kt_init("ulp_load", ul_run);
+	if (err && ul_side_marks)
+		ul_sides_down();
+	return err;
 }
 
 static void __exit ul_exit(void)
 {
 	kt_exit();
+	if (ul_side_marks)
+		ul_sides_down();
 	ul_close();
 	ul_unlisten();
 }

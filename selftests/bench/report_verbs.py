@@ -1,0 +1,71 @@
+# SPDX-License-Identifier: GPL-2.0
+"""Part of report.py: tables and goals of the parts "sides" and "qps", see verbs.sh."""
+import statistics
+
+
+def read_sides(log, path):
+    """Adds to each row what was counted for it"""
+    try:
+        with open(path) as f:
+            lines = [[int(word) for word in line.split()] for line in f]
+    except OSError:
+        lines = []
+    if len(lines) != len(log.sides):
+        log.failures.append(f"sides: {len(log.sides)} rows, {len(lines)} counts")
+        log.sides.clear()
+    for row, (active, passive, nobody) in zip(log.sides, lines):
+        # a Read goes the other way
+        ends = (passive, active) if "-read/" in row["what"] else (active, passive)
+        for name, count in zip(("sender", "receiver", "nobody"), ends + (nobody,)):
+            row[f"{name}_ns_per_byte"] = round(count / row["octets"], 4)
+
+
+def side_rows(log):
+    print("\nInstructions per octet, that is s/GB: the sender, the receiver, neither")
+    for row in log.sides:
+        print(f"  {row['mtu']:>5} {row['what']:24}{row['size']:>8} B"
+              + "".join(f"{row[f'{name}_ns_per_byte']:10.3f}"
+                        for name in ("sender", "receiver", "nobody")))
+    print()
+
+
+def side_goals(log, goals):
+    """What is nobody's must not hide a side"""
+    worst = {}
+    for row in log.sides:
+        nobody, *ends = (row[f"{name}_ns_per_byte"] for name in ("nobody", "sender", "receiver"))
+        what = row["what"].split("/")[1]
+        worst[what] = max(worst.get(what, 0), nobody / (nobody + sum(ends)))
+    for what, share in worst.items():
+        goals.check(f"sides, {what}: instructions of neither end, of all", share, 0.1, False)
+
+
+def qps_goals(log, goals):
+    rows = {}
+    for row in log.qps:
+        rows.setdefault(row["what"], []).append(row)
+    fields = ("open_us", "close_us", "objects", "memory")
+    print("\nIdle connections of verbs, medians: us to make one, to end it, rate;"
+          " octets of an end, objects and all")
+    median = {}
+    for what, rounds in rows.items():
+        median[what] = [statistics.median(r[f] for r in rounds) for f in fields]
+        made, ended, objects, memory = median[what]
+        print(f"  {what:24}{rounds[0]['conns']:>7}{made:10.1f}{ended:10.1f}"
+              f"{1e6 / (made + ended):10.0f}{objects:10.0f}{memory:10.0f}")
+    print()
+    ours, siw = median.get("verbs/hybrid"), median.get("verbs/siw")
+    both = ours and siw
+    goals.check("connections of verbs: rate, hybrid x siw",
+                (siw[0] + siw[1]) / (ours[0] + ours[1]) if both else None, 1, True)
+    goals.check("an idle queue pair: memory of all layers, hybrid x siw",
+                ours[3] / siw[3] if both else None, 1, False)
+
+
+def check(log, goals, sides):
+    if log.sides:
+        read_sides(log, sides)
+        side_rows(log)
+        side_goals(log, goals)
+    if log.qps:
+        qps_goals(log, goals)

@@ -1,0 +1,173 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * ulp_load.ko: whose work is it? Both ends of a connection share a processor, so
+ * marks tell the emulator (bench/insn_count.c) whenever the work becomes that of the
+ * other end:
+ *
+ * - a packet is received or sent: of the end in whose network namespace;
+ * - a callback of a completion begins: of the end whose queue it is of;
+ * - a softirq begins: nobody's, until one of these happens; it ends: what it was before;
+ * - another thread runs: of the end that woke it, or what it was when it was put aside.
+ */
+#include <linux/interrupt.h>
+#include <linux/module.h>
+#include <linux/netdevice.h>
+#include <linux/sched.h>
+#include <linux/skbuff.h>
+#include <linux/tracepoint.h>
+
+#include "load.h"
+
+/* Threads whose side is known; there are few */
+#define UL_TASKS	256
+
+struct ul_task {
+	pid_t pid;
+	enum ul_whose whose;
+};
+
+/* Of the one processor. An interrupt in the middle of a probe misleads nobody for long. */
+static struct ul_task ul_tasks[UL_TASKS];
+static enum ul_whose ul_now;
+static enum ul_whose ul_before;		/* the softirq */
+
+static void ul_side_mark(enum ul_whose whose)
+{
+	ul_now = whose;
+#ifdef CONFIG_X86_64
+	switch (whose) {
+	case UL_NOBODY:
+		asm volatile(".byte 0x0f, 0x1f, 0x84, 0, 0x53, 0x44, 0x50, 3");
+		break;
+	case UL_A:
+		asm volatile(".byte 0x0f, 0x1f, 0x84, 0, 0x53, 0x44, 0x50, 4");
+		break;
+	case UL_B:
+		asm volatile(".byte 0x0f, 0x1f, 0x84, 0, 0x53, 0x44, 0x50, 5");
+		break;
+	}
+#endif
+}
+
+/**
+ * ul_work_of() - from here on it is the work of one end
+ * @whose: which
+ */
+void ul_work_of(enum ul_whose whose)
+{
+	if (ul_side_marks && whose != ul_now)
+		ul_side_mark(whose);
+}
+
+/* Those that are not of the connection are nobody's */
+static void ul_side_skb(struct sk_buff *skb)
+{
+	const struct net *net = dev_net(skb->dev);
+	const struct ul_conn *c = ul_conns;
+
+	if (!c || !c->a.id || !c->b.id)
+		return;
+	if (net == c->a.id->route.addr.dev_addr.net)
+		ul_work_of(UL_A);
+	else if (net == c->b.id->route.addr.dev_addr.net)
+		ul_work_of(UL_B);
+	else
+		ul_work_of(UL_NOBODY);
+}
+
+static void ul_on_packet(void *data, struct sk_buff *skb)
+{
+	ul_side_skb(skb);
+}
+
+static void ul_on_softirq(void *data, unsigned int vec)
+{
+	ul_before = ul_now;
+	ul_work_of(UL_NOBODY);
+}
+
+static void ul_on_softirq_end(void *data, unsigned int vec)
+{
+	ul_work_of(ul_before);
+}
+
+static struct ul_task *ul_task(const struct task_struct *p)
+{
+	struct ul_task *t = &ul_tasks[p->pid % UL_TASKS];
+
+	if (t->pid != p->pid)
+		*t = (struct ul_task){ .pid = p->pid, .whose = UL_NOBODY };
+	return t;
+}
+
+static void ul_on_waking(void *data, struct task_struct *p)
+{
+	ul_task(p)->whose = ul_now;
+}
+
+static void ul_on_switch(void *data, bool preempt, struct task_struct *prev,
+			 struct task_struct *next, unsigned int state)
+{
+	ul_task(prev)->whose = ul_now;
+	ul_work_of(next->pid ? ul_task(next)->whose : UL_NOBODY);
+}
+
+static struct {
+	const char *name;
+	void *probe;
+	struct tracepoint *tp;
+} ul_probes[] = {
+	{ "netif_receive_skb", ul_on_packet },
+	{ "net_dev_queue", ul_on_packet },
+	{ "softirq_entry", ul_on_softirq },
+	{ "softirq_exit", ul_on_softirq_end },
+	{ "sched_waking", ul_on_waking },
+	{ "sched_switch", ul_on_switch },
+};
+
+/* They are not exported, and need not be */
+static void ul_probe_find(struct tracepoint *tp, void *data)
+{
+	int i;
+
+	for (i = 0; i < ARRAY_SIZE(ul_probes); i++)
+		if (!strcmp(tp->name, ul_probes[i].name))
+			ul_probes[i].tp = tp;
+}
+
+/**
+ * ul_sides_down() - no more marks
+ */
+void ul_sides_down(void)
+{
+	int i;
+
+	for (i = 0; i < ARRAY_SIZE(ul_probes); i++)
+		if (ul_probes[i].tp)
+			tracepoint_probe_unregister(ul_probes[i].tp,
+						    ul_probes[i].probe, NULL);
+	tracepoint_synchronize_unregister();
+}
+
+/**
+ * ul_sides_up() - marks whenever the work becomes that of the other end
+ *
+ * Return: 0 or a negative errno.
+ */
+int ul_sides_up(void)
+{
+	int i, err = num_online_cpus() == 1 ? 0 : -EINVAL;
+
+	for_each_kernel_tracepoint(ul_probe_find, NULL);
+	for (i = 0; i < ARRAY_SIZE(ul_probes) && !err; i++) {
+		if (ul_probes[i].tp)
+			err = tracepoint_probe_register(ul_probes[i].tp,
+							ul_probes[i].probe,
+							NULL);
+		else
+			err = -ENOENT;
+	}
+	if (err)
+		ul_sides_down();
+	return err;
+}
