@@ -210,7 +210,8 @@ EXPORT int qemu_plugin_install(plugin_id id, const void *info, int argc,
 			sides_name = strdup(argv[i] + 6);
 	}
 	if (!out_name && !sides_name) {
-		fputs("insn_count: argument out=FILE or sides=FILE is missing\n", stderr);
+		fputs("insn_count: out=FILE or sides=FILE is missing\n",
+		      stderr);
 		return -1;
 	}
 	qemu_plugin_register_vcpu_tb_trans_cb(id, translated);
