@@ -207,20 +207,8 @@ sides_all() {
 	SIDES=
 }
 
-# meminfo_kb NAME...: their sum, once it stands still
-meminfo_kb() {
-	local names kb last=-1
-
-	names=$(printf '|%s' "$@")
-	for _ in {1..20}; do
-		echo 3 >/proc/sys/vm/drop_caches
-		kb=$(awk -F: -v n="^(${names#|})\$" '$1 ~ n { sum += $2 } END { print sum }' /proc/meminfo)
-		[ $((kb - last)) -gt 100 ] || [ $((last - kb)) -gt 100 ] || break
-		last=$kb
-		sleep 1
-	done
-	echo "$kb"
-}
+# objects_kb: what kmalloc(), caches and vmalloc() have given out
+objects_kb() { awk '/^Slab:|^VmallocUsed:/ { sum += $2 } END { print sum }' /proc/meminfo; }
 
 nsecs() { cat /sys/module/ulp_load/parameters/nsecs; }
 
@@ -237,16 +225,16 @@ qps_row() {
 qps_round() {
 	local objects free made
 
-	objects=$(meminfo_kb Slab VmallocUsed)
-	free=$(meminfo_kb MemFree)
+	free=$(free_kb)
+	objects=$(objects_kb)
 	echo clear >"$KT/run"
 	kt_tell a open 10.0.0.2 7800 "$2" || return
 	made=$(nsecs)
 	! grep -v '^ok' "$KT/results" >&2 || return
 	# what an idle queue pair of hybrid has no need of it gives back within seconds
 	sleep 20
-	objects=$(($(meminfo_kb Slab VmallocUsed) - objects))
-	free=$((free - $(meminfo_kb MemFree)))
+	free=$((free - $(free_kb)))
+	objects=$(($(objects_kb) - objects))
 	kt_tell a close || return
 	[ "$3" = 0 ] || qps_row "$1" "$2" "$3" "$made" "$(nsecs)" "$objects" "$free"
 	wait_for 60 no_queue_pairs

@@ -245,6 +245,20 @@ stop_bg() {
 	return 0
 }
 
+# end_coproc NAME: it ends when there is no more input for it; the shell tells of one
+# that is killed
+end_coproc() {
+	local -n pipes=$1
+	local pid_name=$1_PID
+	local pid=${!pid_name:-} in=${pipes[1]:-}
+
+	[ -z "$in" ] || exec {in}>&-
+	[ -n "$pid" ] || return 0
+	wait_for 30 is_gone "$pid" || stop_bg "$pid"
+	wait "$pid" 2>/dev/null
+	return 0
+}
+
 lib_cleanup() {
 	local rc=$? i
 	trap - EXIT
@@ -304,6 +318,22 @@ no_sockets() {
 }
 
 no_queue_pairs() { ! rdma resource show qp | grep -Evq 'type (GSI|SMI)'; }
+
+# free_kb: KiB that nobody has, once nothing is being freed any more. What the
+# processors have on lists of their own, megabytes, is not in MemFree.
+free_kb() {
+	local kb last=-1
+
+	for _ in {1..20}; do
+		echo 3 >/proc/sys/vm/drop_caches
+		kb=$(awk '$1 == "MemFree:" { kb += $2 } $1 == "count:" { kb += 4 * $2 }
+			END { print kb }' /proc/meminfo /proc/zoneinfo)
+		[ $((kb - last)) -gt 200 ] || [ $((last - kb)) -gt 200 ] || break
+		last=$kb
+		sleep 0.5
+	done
+	echo "$kb"
+}
 
 # pinned: pages that are held. Each processor counts by itself, so have it summed
 # first; none_pinned: no more than the $PINNED of before
