@@ -83,7 +83,7 @@ kind() {
 	tell touch 0 "$n" && tell open $ACTIVE && busy "$1" "$n"
 	ktap_check "$1: the idle ones still work" tell touch 0 "$n"
 	ktap_check "$1: all end" tell close 0 $((n + ACTIVE))
-	stop_bg "$CALL_PID"
+	end_coproc CALL
 }
 
 modprobe -q crc32c-intel
