@@ -297,7 +297,8 @@ def main():
                    "lend": log.lend, "sides": log.sides, "qps": log.qps, "goals": goals.all,
                    "failures": log.failures}, f, indent=1)
         f.write("\n")
-    measured = log.rows or log.append or log.account or log.conns or log.lend
+    measured = log.rows or log.append or log.account or log.conns or log.lend or \
+        log.sides or log.qps
     if log.failures or not measured or any(g["ok"] is None for g in goals.all):
         sys.exit(2)
     sys.exit(0 if all(g["ok"] for g in goals.all) else 1)

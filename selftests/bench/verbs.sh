@@ -32,7 +32,7 @@ LOSSY_FLOWS=("send 65536 256" "write 65536 256" "read 65536 256")
 # the emulator counted is added to the rows by report.py: as many, in the same order.
 SIDES_FLOWS=(
 	"send 4096 512" "write 4096 512" "read 4096 512"
-	"send 65536 128" "write 65536 128" "read 65536 128"
+	"send 65536 512" "write 65536 512" "read 65536 512"
 	"send 1048576 32" "write 1048576 32" "read 1048576 32"
 )
 SIDES=

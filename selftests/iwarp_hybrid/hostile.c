@@ -273,11 +273,10 @@ static void attack_listener(const struct attack *a, bool open)
 		return;
 	}
 	read_offer(&p, &m);
-	if (open && strstr(a->name, "marker") && !p.tx_ivl) {
+	if (open && strstr(a->name, "marker") && !p.tx_ivl)
 		skip(a, "the target does not ask for markers");
-	} else {
+	else
 		strike(&p, a, &m);
-	}
 	peer_close(&p);
 }
 

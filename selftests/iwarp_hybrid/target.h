@@ -29,8 +29,8 @@ enum target_region {
  * answer is 'L' STag (4) address (8); 'S' sends them all. 'D' ends their
  * registration or, without it, that of REGION_RW; 'W' takes all rights from that,
  * but leaves its STag. What is written there then is reported. 'K' sends from
- * memory that is not registered. 'C' closes, whatever is still to be sent. A target that greets sends 'G' as soon as it can,
- * and answers a message without content by 'Z'.
+ * memory that is not registered. 'C' closes, whatever is still to be sent. A target
+ * that greets sends 'G' as soon as it can, and answers a message without content by 'Z'.
  */
 #define TARGET_ECHO 'E'
 #define TARGET_READ 'R'
