@@ -11,9 +11,12 @@ KT_DBG=/run/ktest-debugfs
 kt_load() {
 	modprobe "$1" || return
 	KT=$KT_DBG/$1
-	mkdir -p $KT_DBG
-	mount -t debugfs d $KT_DBG
-	defer umount $KT_DBG
+	# there is more than one who asks
+	if ! grep -q " $KT_DBG " /proc/mounts; then
+		mkdir -p $KT_DBG
+		mount -t debugfs d $KT_DBG
+		defer umount $KT_DBG
+	fi
 	defer modprobe -r "$@"
 }
 
