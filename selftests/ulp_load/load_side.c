@@ -147,6 +147,7 @@ void ul_sides_down(void)
 			tracepoint_probe_unregister(ul_probes[i].tp,
 						    ul_probes[i].probe, NULL);
 	tracepoint_synchronize_unregister();
+	ul_work_of(UL_NOBODY);
 }
 
 /**
