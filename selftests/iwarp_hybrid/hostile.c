@@ -347,6 +347,8 @@ int attack_next(struct peer *p, int timeout_ms)
 	return peer_adopt(p, accept(opt.listener, NULL, NULL));
 }
 
+#define NOTICE_MS 120000 /* that a client may take */
+
 /* Somebody who connects, too late */
 static bool turned_away(int timeout_ms)
 {
@@ -378,6 +380,7 @@ static void attack_client(const struct attack *a, bool open)
 	struct peer p;
 	pid_t child;
 	int status;
+	long end;
 
 	child = fork();
 	if (!child) {
@@ -392,8 +395,15 @@ static void attack_client(const struct attack *a, bool open)
 	}
 	answer_client(&p, a, open);
 	/* the client must notice, whatever it was; it may try in another way */
-	while (waitpid(child, &status, WNOHANG) == 0)
+	end = now_ms() + NOTICE_MS;
+	while (waitpid(child, &status, WNOHANG) == 0) {
 		turned_away(20);
+		if (now_ms() < end)
+			continue;
+		result(a, false, "the client does not notice", NULL);
+		kill(child, SIGKILL);
+		end += NOTICE_MS;
+	}
 	while (turned_away(0))
 		;
 }
