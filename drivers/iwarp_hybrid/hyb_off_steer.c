@@ -187,6 +187,7 @@ static void hyb_off_filter_del(struct hyb_off_conn *o)
 	struct ethtool_rxnfc nfc = { .cmd = ETHTOOL_SRXCLSRLDEL };
 	struct net_device *netdev = o->netdev;
 
+	ASSERT_RTNL();
 	hyb_off_flow(&o->nic, &nfc.fs);
 	nfc.fs.location = o->steer.loc;
 	is.fs.location = o->steer.loc;

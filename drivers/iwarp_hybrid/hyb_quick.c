@@ -439,6 +439,7 @@ static u32 hyb_quick_fpdu(struct hyb_qp *qp, const struct sk_buff *skb,
 		return 0;
 	/* once: a sender on this machine may own the page */
 	memcpy(&h, p + lead, sizeof(h));
+	/* without the marker in the middle, which is looked at with the others */
 	if (unlikely(to_mark < sizeof(h)))
 		memcpy((u8 *)&h + to_mark, p + lead + to_mark + MPA_MARK_SIZE,
 		       sizeof(h) - to_mark);
