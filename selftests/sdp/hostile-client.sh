@@ -12,7 +12,7 @@
 need hyb-hostile sdp-echo sdpstat
 
 PORT=5021
-CLIENTS=/tmp/clients
+CLIENTS=/run/clients.$$
 
 dev_up hybrid hybrid || ktap_skip_all "no hybrid devices"
 modprobe -q sdp

@@ -13,7 +13,7 @@ need hyb-hostile sdp-actions sdp-echo sdpstat tc
 
 KIND=${KIND:-hybrid}
 PORT=5021
-CLIENTS=/run/clients
+CLIENTS=/run/clients.$$
 
 dev_up "$KIND" "$KIND" || ktap_skip_all "no $KIND devices"
 case $KIND in

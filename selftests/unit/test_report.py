@@ -28,14 +28,22 @@ LINES = [
     {"part": "conn", "link": "veth", "what": "sdp-enhanced/hybrid", "conns": 50, "us": 400.0},
     {"part": "account", "what": "tcp", "elapsed_ns": 100, "idle_ns": 0, "nic_ns": 40,
      "engine_threads_ns": 50, "host_tasks_ns": 50},
+    {"part": "sides", "what": "verbs-send/hybrid", "mtu": 1500, "size": 65536, "octets": 1000},
+    {"part": "sides", "what": "verbs-read/hybrid", "mtu": 1500, "size": 65536, "octets": 1000},
+    {"part": "qps", "what": "qps/hybrid", "conns": 500, "open_us": 300.0, "close_us": 100.0,
+     "objects": 9000, "memory": 18000},
 ]
+# active end, passive end, neither; the first line is another part's
+SIDES = "0 0 900\n600 500 10\n600 500 10\n"
 
 
 def report():
     lines = ["BENCH-KERNEL 6.1"] + ["BENCH " + json.dumps(line) for line in LINES]
     with tempfile.TemporaryDirectory() as folder:
-        out = os.path.join(folder, "bench.json")
-        run = subprocess.run([sys.executable, "-B", REPORT, out], text=True, check=False,
+        out, sides = (os.path.join(folder, name) for name in ("bench.json", "sides"))
+        with open(sides, "w", encoding="ascii") as file:
+            file.write(SIDES)
+        run = subprocess.run([sys.executable, "-B", REPORT, out, sides], text=True, check=False,
                              input="\n".join(lines), capture_output=True)
         if run.stderr:
             return run.stderr, {}
@@ -47,6 +55,7 @@ def main():
     error, result = report()
     rows = {(r["what"], r["size"]): r for r in result.get("rows", [])}
     goals = {g["goal"]: g["value"] for g in result.get("goals", [])}
+    senders = {r["what"]: r["sender_ns_per_byte"] for r in result.get("sides", [])}
     checks = [
         ("all kinds of lines are understood", not error),
         ("of two bandwidths the better one counts",
@@ -55,6 +64,10 @@ def main():
         ("verbs x siw", any("x siw" in g and v == 9 for g, v in goals.items())),
         ("verbs x siw, CRC", any("x siw" in g and v == 12 for g, v in goals.items())),
         ("verbs x siw with loss", any("loss" in g and v == 1.5 for g, v in goals.items())),
+        ("the sender of a Send is active", senders.get("verbs-send/hybrid") == 0.6),
+        ("the sender of a Read is passive", senders.get("verbs-read/hybrid") == 0.5),
+        ("connections of verbs", len(result.get("qps", [])) == 1),
+        ("nothing failed", result.get("failures") == []),
         ("connections x TCP", any("connections" in g and v == 0.325 for g, v in goals.items())),
     ]
     print(f"TAP version 13\n1..{len(checks)}")
