@@ -264,7 +264,7 @@ static u32 hyb_shared_lay_one(struct hyb_qp *qp, struct hyb_msg *msg, u32 mo,
 	len = s->room;
 	ulpdu = hyb_stream_fill(s, want);
 	if (!ulpdu) {
-		ulpdu = hyb_stream_fit(s, want, true);
+		ulpdu = hyb_stream_fit(s, want, HYB_SEG_MIN);
 		len = mpa_fpdu_len(s->pos, ulpdu, s->ivl);
 	}
 	if (ulpdu <= DDP_UNTAGGED_LEN + have)

@@ -30,8 +30,13 @@ struct sock;
 #define HYB_TX_PAGES_MAX 512	/* when many wait for TCP, same */
 #define HYB_TX_ORDER	3	/* 32 KB each, less when memory is short */
 
-/* A segment with less room than this is ended rather than filled */
-#define HYB_SEG_MIN	256
+/*
+ * A segment with less room than this is ended rather than filled: with data of
+ * verbs it is filled down to HYB_SEG_DATA_MIN. An FPDU more costs less than what
+ * follows in a packet of its own.
+ */
+#define HYB_SEG_MIN		256
+#define HYB_SEG_DATA_MIN	64
 
 /**
  * struct hyb_tx_page - a page of the outgoing stream
@@ -123,11 +128,11 @@ static inline u32 hyb_stream_max(const struct hyb_stream *s)
  * hyb_stream_fit - how much of a ULPDU to put into the next FPDU
  * @s: stream
  * @want: octets there are
- * @split: less will do: it is data
+ * @least: less will do, it is data: room of a segment that is still filled; or 0
  *
  * Return: octets, or 0 if the page or the segment must end before.
  */
-static inline u32 hyb_stream_fit(struct hyb_stream *s, u32 want, bool split)
+static inline u32 hyb_stream_fit(struct hyb_stream *s, u32 want, u32 least)
 {
 	const struct hyb_tx_page *p = hyb_stream_cur(s);
 	u32 space = p->size - p->fill;
@@ -136,14 +141,14 @@ static inline u32 hyb_stream_fit(struct hyb_stream *s, u32 want, bool split)
 	if (want < min(room, space) &&
 	    mpa_fpdu_len(s->pos, want, s->ivl) <= min(room, space))
 		return want;
-	if (!split)
+	if (!least)
 		return 0;
 	if (space < room) {
 		if (p->fill)
 			return 0;
 		room = space;
 	}
-	if (s->room && room < HYB_SEG_MIN)
+	if (s->room && room < least)
 		return 0;
 	return mpa_ulpdu_fit(s->pos, room, s->ivl);
 }

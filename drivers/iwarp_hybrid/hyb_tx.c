@@ -188,7 +188,7 @@ enum hyb_step hyb_tx_whole(struct hyb_qp *qp, const u8 *ulpdu, u32 len)
 	struct hyb_tx *tx = &qp->tx;
 	struct mpa_build b;
 
-	if (!hyb_stream_fit(&tx->s, len, false))
+	if (!hyb_stream_fit(&tx->s, len, 0))
 		return HYB_STEP_TURN;
 	hyb_tx_begin(qp, &b, len);
 	mpa_build_put(&b, ulpdu, len);
@@ -447,6 +447,10 @@ static bool hyb_tx_by_ref(struct hyb_qp *qp)
 	       hyb_sg_begin_host(&tx->sg);
 }
 
+/* any that it has room for takes data */
+static_assert(HYB_SEG_DATA_MIN > MPA_LEN_SIZE + DDP_UNTAGGED_LEN +
+				 2 * MPA_MARK_SIZE + 4 + MPA_CRC_SIZE);
+
 /* One FPDU of a Send or Write */
 static enum hyb_step hyb_tx_send(struct hyb_qp *qp)
 {
@@ -459,7 +463,8 @@ static enum hyb_step hyb_tx_send(struct hyb_qp *qp)
 	u32 ulpdu, pay;
 
 	max = min_t(u32, max, MPA_ULPDU_MAX);
-	ulpdu = hyb_stream_fit(&tx->s, min(hdr_len + left, max), true);
+	ulpdu = hyb_stream_fit(&tx->s, min(hdr_len + left, max),
+			       HYB_SEG_DATA_MIN);
 	if (ulpdu < hdr_len || (ulpdu == hdr_len && left))
 		return HYB_STEP_TURN;
 	pay = ulpdu - hdr_len;
@@ -713,7 +718,8 @@ static enum hyb_step hyb_tx_rresp(struct hyb_qp *qp)
 
 	if (irq->atomic)
 		return hyb_ext_tx_response(qp);
-	ulpdu = hyb_stream_fit(&tx->s, DDP_TAGGED_LEN + want, true);
+	ulpdu = hyb_stream_fit(&tx->s, DDP_TAGGED_LEN + want,
+			       HYB_SEG_DATA_MIN);
 	if (ulpdu < DDP_TAGGED_LEN || (ulpdu == DDP_TAGGED_LEN && left))
 		return HYB_STEP_TURN;
 	pay = ulpdu - DDP_TAGGED_LEN;

@@ -29,6 +29,26 @@ check_shared() {
 	kt_tell a close
 }
 
+# What a message leaves of a segment the next one begins in, and what TCP sends as one
+# packet goes on behind it. Without markers a Write of 1176 octets leaves 252 of 1448.
+check_filled() {
+	local segments dev
+
+	for dev in rda rdb; do
+		echo off >/sys/class/infiniband/$dev/hybrid/markers
+	done
+	kt_do a "" open 10.0.0.2 7800 1
+	kt_do a "" touch
+	ktap_check "segments of 1448 octets" eval \
+		'in_a ss -tin state established dst 10.0.0.2 | grep -w mss:1448'
+	segments=$(count tx_segments)
+	kt_do a "" chain 1176 16
+	segments=$(($(count tx_segments) - segments))
+	ktap_check "16 Writes that leave room have not one each ($segments)" \
+		test "$segments" -le 15
+	kt_tell a close
+}
+
 # acked: nothing of a is under way to b
 acked() { ! in_a ss -tin state established dst 10.0.0.2 | grep unacked; }
 
@@ -56,5 +76,6 @@ kt_load ulp_load || ktap_skip_all "no test module"
 kt_tell b listen 10.0.0.2 7800
 check_shared
 check_alone
+check_filled
 ktap_check "no queue pair is left" wait_for 60 no_queue_pairs
 ktap_done
