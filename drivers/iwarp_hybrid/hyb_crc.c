@@ -18,8 +18,8 @@
 #include <asm/cpufeature.h>
 
 /* Octets of a run, and how many of them at a time, multiples of 8 */
-#define HYB_CRC_SHORT	456
-#define HYB_CRC_SHORT_STEP 152
+#define HYB_CRC_SHORT	472
+#define HYB_CRC_SHORT_STEP 472
 #define HYB_CRC_LONG	2944
 #define HYB_CRC_LONG_STEP 368
 
@@ -89,7 +89,7 @@ static __always_inline u32 hyb_crc_3runs(const struct hyb_crc_shift *s, u32 crc,
 	u32 i;
 
 	do {
-#pragma GCC unroll 46
+#pragma GCC unroll 59
 		for (i = 0; i < step; i += 8)
 			hyb_crc_words(reg, p + i, run);
 		p += step;
