@@ -30,45 +30,42 @@ static bool hyb_quick_tx_off(const struct hyb_off *off)
 
 /**
  * struct hyb_quick_src - the message that is sent
- * @irq: the request that it answers, or NULL: a Send or Write
  * @mem: region that its next octets are in, or NULL: the kernel's memory
  * @from: the next octet
  * @run: octets from there on in that region, as far as TCP has room
  * @done: octets laid out
  * @left: octets that follow these
- * @hdr_len: of a segment
+ * @hdr: header of a segment
+ * @hdr_len: its octets
+ * @at: tagged or message offset of the next octet, which the others differ in
  */
 struct hyb_quick_src {
-	const struct hyb_irq_entry *irq;
 	struct hyb_mem *mem;
 	u64 from;
 	u32 run;
 	u32 *done;
 	u32 left;
+	u8 hdr[DDP_UNTAGGED_LEN];
 	u32 hdr_len;
+	u64 at;
 };
 
-static void hyb_quick_put_hdr(const struct hyb_tx *tx,
-			      const struct hyb_quick_src *src, u8 *hdr)
+static void hyb_quick_put_hdr(const struct hyb_quick_src *src, u8 *hdr)
 {
-	const struct hyb_irq_entry *irq = src->irq;
-
-	if (irq)
-		ddp_put_tagged(hdr, false, RDMAP_CTRL(RDMAP_READ_RESP),
-			       irq->req.sink_stag, irq->req.sink_to + irq->done);
+	if (src->hdr_len == DDP_TAGGED_LEN)
+		ddp_next_tagged(hdr, src->hdr, src->at);
 	else
-		hyb_tx_put_hdr(tx, hdr, src->hdr_len, false);
+		ddp_next_untagged(hdr, src->hdr, src->at);
 }
 
 /* A header with a marker in it, which is seldom */
-static noinline void hyb_quick_split_hdr(const struct hyb_tx *tx,
-					 const struct hyb_quick_src *src,
+static noinline void hyb_quick_split_hdr(const struct hyb_quick_src *src,
 					 struct mpa_build *b)
 {
 	u8 hdr[DDP_UNTAGGED_LEN];
 	u32 done, n;
 
-	hyb_quick_put_hdr(tx, src, hdr);
+	hyb_quick_put_hdr(src, hdr);
 	for (done = 0; done < src->hdr_len; done += n) {
 		n = mpa_build_room(b, src->hdr_len - done);
 		memcpy(b->p, hdr + done, n);
@@ -76,39 +73,81 @@ static noinline void hyb_quick_split_hdr(const struct hyb_tx *tx,
 	}
 }
 
-/* Lay out an FPDU with the next @pay octets of a message, not the last ones */
-static void hyb_quick_lay(struct hyb_qp *qp, const struct hyb_quick_src *src,
-			  u32 pay)
+/* The next octet of payload, and in *@n how many there are of @want */
+static const void *hyb_quick_next(struct hyb_tx *tx,
+				  const struct hyb_quick_src *src, u32 put,
+				  u32 want, u32 *n)
 {
-	bool nic = hyb_off_tx_crc(qp->off);
-	struct hyb_tx *tx = &qp->tx;
-	struct hyb_stream *s = &tx->s;
-	struct hyb_tx_page *page = hyb_stream_cur(s);
-	void *p = (void *)(uintptr_t)src->from;
-	struct mpa_build b, rare;
-	u32 len, put, n;
+	*n = want - put;
+	tx->copies++;
+	return src->mem ? hyb_mem_at(src->mem, src->from + put, n) :
+			  (void *)(uintptr_t)(src->from + put);
+}
 
-	mpa_build_begin(&b, page->base + page->fill, s->pos,
-			src->hdr_len + pay, s->ivl);
+/* An FPDU at @start without markers and PAD; returns its octets without CRC */
+static u32 hyb_quick_plain(struct hyb_tx *tx, const struct hyb_quick_src *src,
+			   u8 *start, u32 pay)
+{
+	u8 *p = start + MPA_LEN_SIZE + src->hdr_len;
+	const void *from;
+	u32 put, n;
+
+	proto_put16(start, src->hdr_len + pay);
+	hyb_quick_put_hdr(src, start + MPA_LEN_SIZE);
+	for (put = 0; put < pay; put += n) {
+		from = hyb_quick_next(tx, src, put, pay, &n);
+		memcpy(p + put, from, n);
+	}
+	return MPA_LEN_SIZE + src->hdr_len + pay;
+}
+
+static u32 hyb_quick_marked(struct hyb_tx *tx, const struct hyb_quick_src *src,
+			    u8 *start, u32 pay)
+{
+	struct mpa_build b, rare;
+	const void *from;
+	u32 put, n;
+
+	mpa_build_begin(&b, start, tx->s.pos, src->hdr_len + pay, tx->s.ivl);
 	if (likely(b.to_mark >= src->hdr_len)) {
-		hyb_quick_put_hdr(tx, src, b.p);
+		hyb_quick_put_hdr(src, b.p);
 		mpa_build_advance(&b, src->hdr_len);
 	} else {
 		/* by a copy, or the compiler keeps all of it in memory */
 		rare = b;
-		hyb_quick_split_hdr(tx, src, &rare);
+		hyb_quick_split_hdr(src, &rare);
 		b = rare;
 	}
 	for (put = 0; put < pay; put += n) {
-		n = pay - put;
-		if (src->mem)
-			p = hyb_mem_at(src->mem, src->from + put, &n);
-		mpa_build_put(&b, p, n);
-		tx->copies++;
+		from = hyb_quick_next(tx, src, put, pay, &n);
+		mpa_build_put(&b, from, n);
 	}
-	len = mpa_build_end(&b);
-	hyb_tx_seal(qp, page, b.start, len, s->pos,
-		    nic ? HYB_TX_NIC : HYB_TX_HOST);
+	return mpa_build_end(&b);
+}
+
+/*
+ * Lay out an FPDU with the next @pay octets of a message, not the last ones. It
+ * fills a segment, hence has no PAD.
+ */
+static void hyb_quick_lay(struct hyb_qp *qp, const struct hyb_quick_src *src,
+			  u32 pay)
+{
+	struct hyb_tx *tx = &qp->tx;
+	struct hyb_stream *s = &tx->s;
+	struct hyb_tx_page *page = hyb_stream_cur(s);
+	u8 *start = page->base + page->fill;
+	u32 len;
+
+	if (s->ivl)
+		len = hyb_quick_marked(tx, src, start, pay);
+	else
+		len = hyb_quick_plain(tx, src, start, pay);
+	if (hyb_off_tx_crc(qp->off)) {
+		hyb_tx_seal(qp, page, start, len, s->pos, HYB_TX_NIC);
+	} else {
+		tx->fpdus++;
+		hyb_tx_sum(tx, start, len);
+	}
 	hyb_stream_add(s, len + MPA_CRC_SIZE);
 	tx->copied += pay;
 }
@@ -128,6 +167,7 @@ static u32 hyb_quick_segs(struct hyb_qp *qp, struct hyb_quick_src *src, u64 end)
 		if (!ulpdu || pay == src->left)
 			break;
 		hyb_quick_lay(qp, src, pay);
+		src->at += pay;
 		src->from += pay;
 		src->run -= pay;
 		src->left -= pay;
@@ -170,6 +210,8 @@ u32 hyb_quick_tx(struct hyb_qp *qp, u64 end)
 		return 0;
 	src.hdr_len = tx->sqe.opcode == SIW_OP_WRITE ? DDP_TAGGED_LEN :
 						       DDP_UNTAGGED_LEN;
+	src.at = tx->done + (src.hdr_len == DDP_TAGGED_LEN ? tx->sqe.raddr : 0);
+	hyb_tx_put_hdr(tx, src.hdr, src.hdr_len, false);
 	src.run = min_t(u64, sge->length - tx->sge_off, end - tx->s.pos);
 	if (src.mem && (!src.run || hyb_mem_hold(src.mem, sge->lkey, src.from,
 						 src.run, 0)))
@@ -198,17 +240,19 @@ u32 hyb_quick_rresp(struct hyb_qp *qp, u64 end)
 	struct hyb_tx *tx = &qp->tx;
 	struct hyb_irq_entry *irq = &tx->irq[tx->irq_get & tx->irq_mask];
 	struct hyb_quick_src src = {
-		.irq = irq,
 		.mem = irq->mem,
 		.from = irq->req.src_to + irq->done,
 		.done = &irq->done,
 		.left = irq->req.size - irq->done,
 		.hdr_len = DDP_TAGGED_LEN,
+		.at = irq->req.sink_to + irq->done,
 	};
 	u32 nr;
 
 	if (irq->atomic || !src.mem || !hyb_quick_may(qp, src.left, end))
 		return 0;
+	ddp_put_tagged(src.hdr, false, RDMAP_CTRL(RDMAP_READ_RESP),
+		       irq->req.sink_stag, src.at);
 	src.run = min_t(u64, src.left, end - tx->s.pos);
 	if (hyb_mem_hold(src.mem, irq->req.src_stag, src.from, src.run,
 			 IB_ACCESS_REMOTE_READ))
@@ -246,15 +290,24 @@ static_assert(sizeof(struct hyb_quick_head) ==
 #define HYB_QUICK_TAG	(MPA_LEN_SIZE + DDP_TAGGED_LEN)
 
 /**
- * struct hyb_quick - an FPDU on the short way
- * @p: its first octet of payload
- * @len: octets of payload
+ * struct hyb_quick - FPDUs on the short way
+ * @p: first octet of payload of the one at hand
+ * @len: its octets of payload
  * @to_mark: octets to the next marker
+ * @held: region that the last Write went to, held from there on; or NULL. As a
+ *	  rule the next one goes there, too, and what is right is known already.
+ * @stag: by which it was named
+ * @from: tagged offset
+ * @span: octets from there to the end of the region
  */
 struct hyb_quick {
 	const u8 *p;
 	u32 len;
 	u32 to_mark;
+	struct hyb_mem *held;
+	u32 stag;
+	u64 from;
+	u64 span;
 };
 
 /**
@@ -270,7 +323,7 @@ void hyb_quick_forget(struct hyb_rx *rx)
 	rx->sink = NULL;
 }
 
-/* Copy the payload to @mem, which is held until then, or the kernel's memory */
+/* Copy the payload to @mem, which is held, or the kernel's memory */
 static void hyb_quick_put(struct hyb_rx *rx, struct hyb_quick *q,
 			  struct hyb_mem *mem, u64 to)
 {
@@ -284,8 +337,6 @@ static void hyb_quick_put(struct hyb_rx *rx, struct hyb_quick *q,
 		mpa_take(dst, &q->p, n, &q->to_mark, rx->ivl);
 		rx->copies++;
 	}
-	if (mem)
-		hyb_mem_unuse(mem);
 	rx->copied += q->len;
 }
 
@@ -316,6 +367,8 @@ static bool hyb_quick_send(struct hyb_qp *qp, struct hyb_quick *q)
 				IB_ACCESS_LOCAL_WRITE))
 		return false;
 	hyb_quick_put(rx, q, mem, to);
+	if (mem)
+		hyb_mem_unuse(mem);
 	rx->done += q->len;
 	rx->sge_off += q->len;
 	return true;
@@ -351,16 +404,38 @@ static struct hyb_mem *hyb_quick_sink(struct hyb_qp *qp, u32 stag, u64 to,
 	return rx->sink;
 }
 
+static void hyb_quick_let_go(struct hyb_quick *q)
+{
+	if (q->held)
+		hyb_mem_unuse(q->held);
+	q->held = NULL;
+}
+
+/* Is the payload for what is held? Unsigned: what is in front of it is not. */
+static bool hyb_quick_holds(const struct hyb_quick *q, u32 stag, u64 to)
+{
+	u64 off = to - q->from;
+
+	return q->held && stag == q->stag && off <= q->span &&
+	       q->len <= q->span - off;
+}
+
 static bool hyb_quick_write(struct hyb_qp *qp, const struct hyb_quick_head *h,
 			    struct hyb_quick *q)
 {
+	u32 stag = be32_to_cpu(h->t.stag);
 	u64 to = be64_to_cpu(h->t.to);
-	struct hyb_mem *mem;
 
-	mem = hyb_quick_sink(qp, be32_to_cpu(h->t.stag), to, q->len);
-	if (!mem)
-		return false;
-	hyb_quick_put(&qp->rx, q, mem, to);
+	if (!hyb_quick_holds(q, stag, to)) {
+		hyb_quick_let_go(q);
+		q->held = hyb_quick_sink(qp, stag, to, q->len);
+		if (!q->held)
+			return false;
+		q->stag = stag;
+		q->from = to;
+		q->span = q->held->len - (to - q->held->va);
+	}
+	hyb_quick_put(&qp->rx, q, q->held, to);
 	hyb_rx_wrote(&qp->rx, q->len, false);
 	return true;
 }
@@ -385,6 +460,8 @@ static bool hyb_quick_read(struct hyb_qp *qp, struct hyb_quick *q)
 				     IB_ACCESS_LOCAL_WRITE))
 		return false;
 	hyb_quick_put(&qp->rx, q, orq->mem, orq->to);
+	if (orq->mem)
+		hyb_mem_unuse(orq->mem);
 	orq->to += q->len;
 	orq->left -= q->len;
 	return true;
@@ -424,15 +501,15 @@ static bool hyb_quick_good(struct hyb_qp *qp, const struct sk_buff *skb,
 }
 
 /* The FPDU at @p, if it is complete in @n octets: its length, or 0 */
-static u32 hyb_quick_fpdu(struct hyb_qp *qp, const struct sk_buff *skb,
-			  u32 seq, const u8 *p, u32 n)
+static u32 hyb_quick_fpdu(struct hyb_qp *qp, struct hyb_quick *q,
+			  const struct sk_buff *skb, u32 seq, const u8 *p,
+			  u32 n)
 {
 	struct hyb_rx *rx = &qp->rx;
 	u32 lead = mpa_lead_len(rx->pos, rx->ivl);
 	u32 to_mark = mpa_body_run(rx->pos, 0, rx->ivl);
 	struct hyb_quick_head h;
 	u32 ulpdu, total, hdr;
-	struct hyb_quick q;
 	bool ok;
 
 	if (n < lead + sizeof(h) + MPA_MARK_SIZE)
@@ -451,19 +528,19 @@ static u32 hyb_quick_fpdu(struct hyb_qp *qp, const struct sk_buff *skb,
 	    !hyb_quick_good(qp, skb, seq, p, total))
 		return 0;
 	hdr = h.ctrl & DDP_T ? DDP_TAGGED_LEN : DDP_UNTAGGED_LEN;
-	q.p = p + lead + MPA_LEN_SIZE + hdr;
-	q.len = ulpdu - hdr;
-	q.to_mark = to_mark - MPA_LEN_SIZE - hdr;
+	q->p = p + lead + MPA_LEN_SIZE + hdr;
+	q->len = ulpdu - hdr;
+	q->to_mark = to_mark - MPA_LEN_SIZE - hdr;
 	if (unlikely(to_mark < MPA_LEN_SIZE + hdr))
-		q.p = p + mpa_body_place(rx->pos, MPA_LEN_SIZE + hdr, rx->ivl,
-					 &q.to_mark);
+		q->p = p + mpa_body_place(rx->pos, MPA_LEN_SIZE + hdr, rx->ivl,
+					  &q->to_mark);
 
 	if (h.ctrl == DDP_DV)
-		ok = hyb_quick_send(qp, &q);
+		ok = hyb_quick_send(qp, q);
 	else if (h.rdmap == RDMAP_CTRL(RDMAP_WRITE))
-		ok = hyb_quick_write(qp, &h, &q);
+		ok = hyb_quick_write(qp, &h, q);
 	else
-		ok = hyb_quick_read(qp, &q);
+		ok = hyb_quick_read(qp, q);
 	return ok ? total : 0;
 }
 
@@ -500,6 +577,7 @@ static void hyb_quick_advance(struct hyb_qp *qp, u32 len)
 u32 hyb_quick_rx(struct hyb_qp *qp, const struct sk_buff *skb, u32 seq,
 		 const u8 *p, u32 n)
 {
+	struct hyb_quick q = { .held = NULL };
 	u32 len, done = 0;
 
 	/* a NIC that places has to hear of what it did not check */
@@ -507,12 +585,14 @@ u32 hyb_quick_rx(struct hyb_qp *qp, const struct sk_buff *skb, u32 seq,
 	    (hyb_off_places(qp->off) && !qp->off->rx_crc))
 		return 0;
 	while (done < n) {
-		len = hyb_quick_fpdu(qp, skb, seq + done, p + done, n - done);
+		len = hyb_quick_fpdu(qp, &q, skb, seq + done, p + done,
+				     n - done);
 		if (!len)
 			break;
 		hyb_quick_advance(qp, len);
 		done += len;
 	}
+	hyb_quick_let_go(&q);
 	return done;
 }
 

@@ -17,7 +17,6 @@
 
 #include "compat.h"
 #include "compat_rdma.h"
-#include "hyb_crc.h"
 #include "hyb_idle.h"
 #include "hyb_lend.h"
 #include "hyb_offload.h"
@@ -156,9 +155,8 @@ void hyb_tx_seal(struct hyb_qp *qp, struct hyb_tx_page *p, u8 *start, u32 len,
 				who == HYB_TX_NIC_CONTIG ?
 				IWARP_LAYOUT_CONTIG : IWARP_LAYOUT_FINAL)) {
 		tx->nic += len;
-	} else if (tx->crc) {
-		mpa_put_crc(start + len, hyb_crc32c(~0, start, len));
-		tx->summed += len;
+	} else {
+		hyb_tx_sum(tx, start, len);
 		return;
 	}
 	memset(start + len, 0, MPA_CRC_SIZE);

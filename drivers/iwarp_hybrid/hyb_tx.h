@@ -13,6 +13,7 @@
 #include <linux/types.h>
 #include <rdma/siw-abi.h>
 
+#include "hyb_crc.h"
 #include "hyb_sg.h"
 #include "hyb_stream.h"
 #include "proto/mpa.h"
@@ -224,6 +225,17 @@ enum hyb_tx_who {
 	HYB_TX_NIC,		/* if there is room for the record */
 	HYB_TX_NIC_CONTIG,	/* hyb_off_tx_contig() said yes */
 };
+
+/* CRC of an FPDU by the host, if there is one: of @len octets at @start */
+static inline void hyb_tx_sum(struct hyb_tx *tx, u8 *start, u32 len)
+{
+	if (tx->crc) {
+		mpa_put_crc(start + len, hyb_crc32c(~0, start, len));
+		tx->summed += len;
+	} else {
+		memset(start + len, 0, MPA_CRC_SIZE);
+	}
+}
 
 /* Of the short way */
 void hyb_tx_put_hdr(const struct hyb_tx *tx, u8 *hdr, u32 len, bool last);

@@ -161,4 +161,28 @@ static inline void ddp_put_untagged(u8 *p, bool last, u8 rdmap, u32 inval,
 	proto_put32(p + 14, mo);
 }
 
+/**
+ * ddp_next_tagged - header of another segment of a message
+ * @p: room for DDP_TAGGED_LEN octets
+ * @hdr: header of the first one; not both are the last
+ * @to: sink tagged offset
+ */
+static inline void ddp_next_tagged(u8 *p, const u8 *hdr, u64 to)
+{
+	memcpy(p, hdr, 6);
+	proto_put64(p + 6, to);
+}
+
+/**
+ * ddp_next_untagged - header of another segment of a message
+ * @p: room for DDP_UNTAGGED_LEN octets
+ * @hdr: header of the first one; not both are the last
+ * @mo: message offset
+ */
+static inline void ddp_next_untagged(u8 *p, const u8 *hdr, u32 mo)
+{
+	memcpy(p, hdr, 14);
+	proto_put32(p + 14, mo);
+}
+
 #endif
