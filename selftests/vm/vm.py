@@ -699,7 +699,7 @@ class Runner:
 
 
 def find_tests(tree, wanted, long, debug, lanes):
-    """Tests in the staged tree: those asked for, or all.
+    """Tests in the staged tree: those asked for, in that order, or all.
 
     A test is an executable NAME.sh, or a program named in a tests.list.  Its
     comment "# vm: WORD..." may say timeout=SECONDS, fresh (a guest of its own),
@@ -755,7 +755,7 @@ def find_tests(tree, wanted, long, debug, lanes):
     if False not in long:
         # What does not fit into the budget shall be as few as possible
         tests.sort(key=lambda test: test["timeout"])
-    elif lanes > 1:
+    elif lanes > 1 and not wanted:
         # Those that want a guest of their own first, then the long ones, so that all
         # lanes end at about the same time
         tests.sort(key=lambda test: (not test["fresh"], -test["timeout"]))
