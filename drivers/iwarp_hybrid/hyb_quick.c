@@ -58,71 +58,77 @@ static void hyb_quick_put_hdr(const struct hyb_quick_src *src, u8 *hdr)
 		ddp_next_untagged(hdr, src->hdr, src->at);
 }
 
-/* A header with a marker in it, which is seldom */
-static noinline void hyb_quick_split_hdr(const struct hyb_quick_src *src,
-					 struct mpa_build *b)
+/* Where the payload is but for the first @done octets; in *@n how many stand there */
+static const void *hyb_quick_at(const struct hyb_quick_src *src, u32 done,
+				u32 *n)
+{
+	return src->mem ? hyb_mem_at(src->mem, src->from + done, n) :
+			  (void *)(uintptr_t)(src->from + done);
+}
+
+/*
+ * Lay out an FPDU at @start but for its CRC; returns its octets. Of those that fill
+ * a segment the ways below are for the most: nothing else is in them, so that the
+ * compiler has registers enough.
+ */
+static noinline u32 hyb_quick_any(struct hyb_tx *tx,
+				  const struct hyb_quick_src *src, u8 *start,
+				  u32 pay)
 {
 	u8 hdr[DDP_UNTAGGED_LEN];
+	struct mpa_build b;
+	const void *from;
 	u32 done, n;
 
+	mpa_build_begin(&b, start, tx->s.pos, src->hdr_len + pay, tx->s.ivl);
 	hyb_quick_put_hdr(src, hdr);
-	for (done = 0; done < src->hdr_len; done += n) {
-		n = mpa_build_room(b, src->hdr_len - done);
-		memcpy(b->p, hdr + done, n);
-		mpa_build_advance(b, n);
+	mpa_build_put(&b, hdr, src->hdr_len);
+	for (done = 0; done < pay; done += n) {
+		n = pay - done;
+		from = hyb_quick_at(src, done, &n);
+		mpa_build_put(&b, from, n);
+		tx->copies++;
 	}
+	return mpa_build_end(&b);
 }
 
-/* The next octet of payload, and in *@n how many there are of @want */
-static const void *hyb_quick_next(struct hyb_tx *tx,
-				  const struct hyb_quick_src *src, u32 put,
-				  u32 want, u32 *n)
-{
-	*n = want - put;
-	tx->copies++;
-	return src->mem ? hyb_mem_at(src->mem, src->from + put, n) :
-			  (void *)(uintptr_t)(src->from + put);
-}
-
-/* An FPDU at @start without markers and PAD; returns its octets without CRC */
+/* Payload in one piece, no markers; there is no PAD */
 static u32 hyb_quick_plain(struct hyb_tx *tx, const struct hyb_quick_src *src,
 			   u8 *start, u32 pay)
 {
-	u8 *p = start + MPA_LEN_SIZE + src->hdr_len;
+	u8 *p = start + MPA_LEN_SIZE;
 	const void *from;
-	u32 put, n;
+	u32 n = pay;
 
+	from = hyb_quick_at(src, 0, &n);
+	if (unlikely(n < pay))
+		return hyb_quick_any(tx, src, start, pay);
 	proto_put16(start, src->hdr_len + pay);
-	hyb_quick_put_hdr(src, start + MPA_LEN_SIZE);
-	for (put = 0; put < pay; put += n) {
-		from = hyb_quick_next(tx, src, put, pay, &n);
-		memcpy(p + put, from, n);
-	}
-	return MPA_LEN_SIZE + src->hdr_len + pay;
+	hyb_quick_put_hdr(src, p);
+	p += src->hdr_len;
+	memcpy(p, from, pay);
+	tx->copies++;
+	return p + pay - start;
 }
 
-static u32 hyb_quick_marked(struct hyb_tx *tx, const struct hyb_quick_src *src,
-			    u8 *start, u32 pay)
+/* Payload in one piece, the first marker behind the header; there is no PAD */
+static noinline u32 hyb_quick_marked(struct hyb_tx *tx,
+				     const struct hyb_quick_src *src,
+				     u8 *start, u32 pay)
 {
-	struct mpa_build b, rare;
+	u32 front = MPA_LEN_SIZE + src->hdr_len;
+	u32 to_mark = mpa_to_mark(tx->s.pos, tx->s.ivl);
 	const void *from;
-	u32 put, n;
+	u32 n = pay;
 
-	mpa_build_begin(&b, start, tx->s.pos, src->hdr_len + pay, tx->s.ivl);
-	if (likely(b.to_mark >= src->hdr_len)) {
-		hyb_quick_put_hdr(src, b.p);
-		mpa_build_advance(&b, src->hdr_len);
-	} else {
-		/* by a copy, or the compiler keeps all of it in memory */
-		rare = b;
-		hyb_quick_split_hdr(src, &rare);
-		b = rare;
-	}
-	for (put = 0; put < pay; put += n) {
-		from = hyb_quick_next(tx, src, put, pay, &n);
-		mpa_build_put(&b, from, n);
-	}
-	return mpa_build_end(&b);
+	from = hyb_quick_at(src, 0, &n);
+	if (unlikely(n < pay || to_mark < front))
+		return hyb_quick_any(tx, src, start, pay);
+	proto_put16(start, src->hdr_len + pay);
+	hyb_quick_put_hdr(src, start + MPA_LEN_SIZE);
+	tx->copies++;
+	return mpa_put_marked(start + front, start, from, pay, to_mark - front,
+			      tx->s.ivl) - start;
 }
 
 /*
@@ -323,20 +329,34 @@ void hyb_quick_forget(struct hyb_rx *rx)
 	rx->sink = NULL;
 }
 
+/* Of a region in pieces: the payload but for the first @done octets */
+static noinline void hyb_quick_put_rest(struct hyb_rx *rx, struct hyb_quick *q,
+					struct hyb_mem *mem, u64 to, u32 done)
+{
+	void *dst;
+	u32 n;
+
+	for (; done < q->len; done += n) {
+		n = q->len - done;
+		dst = hyb_mem_at(mem, to + done, &n);
+		mpa_take(dst, &q->p, n, &q->to_mark, rx->ivl);
+		rx->copies++;
+	}
+}
+
 /* Copy the payload to @mem, which is held, or the kernel's memory */
 static void hyb_quick_put(struct hyb_rx *rx, struct hyb_quick *q,
 			  struct hyb_mem *mem, u64 to)
 {
 	void *dst = (void *)(uintptr_t)to;
-	u32 n, left;
+	u32 n = q->len;
 
-	for (left = q->len; left; left -= n, to += n) {
-		n = left;
-		if (mem)
-			dst = hyb_mem_at(mem, to, &n);
-		mpa_take(dst, &q->p, n, &q->to_mark, rx->ivl);
-		rx->copies++;
-	}
+	if (mem)
+		dst = hyb_mem_at(mem, to, &n);
+	mpa_take(dst, &q->p, n, &q->to_mark, rx->ivl);
+	rx->copies++;
+	if (unlikely(n < q->len))
+		hyb_quick_put_rest(rx, q, mem, to, n);
 	rx->copied += q->len;
 }
 

@@ -546,6 +546,36 @@ static inline u32 mpa_build_end(struct mpa_build *b)
 	return (u32)(b->p - b->start);
 }
 
+/**
+ * mpa_put_marked - put octets of the ULPDU, and markers where they are due
+ * @p: where to
+ * @head: ULPDU_Length
+ * @src: the octets
+ * @len: how many
+ * @to_mark: octets up to the first marker
+ * @ivl: marker interval, not 0
+ *
+ * What mpa_build_put() and mpa_build_end() do, if these are the last octets and
+ * there is no PAD.
+ *
+ * Return: where the CRC goes.
+ */
+static inline u8 *mpa_put_marked(u8 *p, const u8 *head, const u8 *src, u32 len,
+				 u32 to_mark, u32 ivl)
+{
+	while (len >= to_mark) {
+		memcpy(p, src, to_mark);
+		p += to_mark;
+		src += to_mark;
+		len -= to_mark;
+		proto_put32(p, (u16)(p - head));
+		p += MPA_MARK_SIZE;
+		to_mark = ivl - MPA_MARK_SIZE;
+	}
+	memcpy(p, src, len);
+	return p + len;
+}
+
 /* Store a CRC register (preset to all ones, not yet inverted) */
 static inline void mpa_put_crc(u8 *p, u32 crc)
 {
@@ -587,8 +617,8 @@ struct mpa_walk {
  * @to_mark: octets up to the next marker, all ones without markers; moves on
  * @ivl: marker interval
  */
-static inline void mpa_take(u8 *dst, const u8 **src, u32 len, u32 *to_mark,
-			    u32 ivl)
+static __always_inline void mpa_take(u8 *dst, const u8 **src, u32 len,
+				     u32 *to_mark, u32 ivl)
 {
 	const u8 *p = *src;
 	u32 run = *to_mark;
@@ -617,19 +647,18 @@ static inline void mpa_take(u8 *dst, const u8 **src, u32 len, u32 *to_mark,
 static inline bool mpa_marks_good(const u8 *p, u32 len, u64 pos, u32 ivl)
 {
 	u32 back = mpa_to_mark(pos, ivl);
-	const u8 *end = p + len;
+	u32 bad = 0;
 
 	if (!back) {
-		if (proto_get16(p + 2) & ~3U)
-			return false;
+		bad = proto_get32(p);
 		back = ivl - MPA_MARK_SIZE;
 		p += MPA_MARK_SIZE;
+		len -= MPA_MARK_SIZE;
 	}
 	/* all sizes are multiples of 4: one that begins in it ends in it */
-	for (p += back; p < end; p += ivl, back += ivl)
-		if ((proto_get32(p) & 0xfffc) != back)
-			return false;
-	return true;
+	for (; back < len; back += ivl)
+		bad |= proto_get32(p + back) ^ back;
+	return !(bad & 0xfffc);
 }
 
 /**
