@@ -56,7 +56,7 @@
 #include <unistd.h>
 
 #include "../sdp/peer_verbs.h"
-#include "hostile.h"
+#include "../sdp/hostile_sdp.h"
 
 static struct {
 	struct sockaddr_in sa;

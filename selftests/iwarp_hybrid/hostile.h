@@ -39,6 +39,13 @@ struct attack {
 	uint32_t rcvsz; /* LocalRcvSz of our Hello, 0: the usual one */
 };
 
+/* For tables of them */
+#define COUNT(a) (sizeof(a) / sizeof((a)[0]))
+/* clang-format off */
+#define ENDS(...) { __VA_ARGS__ }
+#define CASE(n, c, e, ...) { .name = n, .counter = c, .ends = e, .run = __VA_ARGS__ }
+/* clang-format on */
+
 /* After a regular start-up */
 extern const struct attack fpdu_attacks[];
 extern const unsigned int fpdu_attack_count;
@@ -147,47 +154,5 @@ long long attack_counter(const char *name);
 
 /* To an initiator that tries again: its next connection instead of this one */
 int attack_next(struct peer *p, int timeout_ms);
-
-/* SDP: start-up as a well-behaved peer does it; an echo that must come back */
-int sdp_open(struct peer *p);
-int sdp_answer(struct peer *p); /* to who connected */
-extern bool sdp_silent; /* sends no message at the start */
-extern uint32_t sdp_rcvsz; /* LocalRcvSz of our Hello, 0: the usual one */
-extern bool sdp_shared; /* offers the shared link, and insists on it */
-extern unsigned int sdp_ext; /* extension of the Hello offered, and insisted on */
-#define SDP_RING 2
-#define SDP_HOLD 4
-#define SDP_IMM 8
-bool sdp_echoes(struct peer *p, int timeout_ms);
-/* A message, as put together from an attack, see hostile_sdp.c */
-void sdp_send(struct peer *p, const struct attack *a, const void *payload,
-	      size_t len);
-/* The same, put together only; returns where it is, in all how long */
-const unsigned char *sdp_build(struct peer *p, const struct attack *a,
-			       const void *payload, size_t len, size_t *all);
-/* A Hello, a HelloAck, in 256 octets; both return the length */
-size_t sdp_hello(const struct peer *p, unsigned char *h);
-size_t sdp_hello_ack(unsigned char *h);
-/* Payload for the peer's ring, with its message or in front of it */
-void sdp_send_ring(struct peer *p, const void *data, size_t len, bool along);
-/* So many octets written to it, and announced; a ring is told of; the peer's */
-void sdp_write_ring(struct peer *p, size_t len);
-void sdp_tell_ring(struct peer *p, uint32_t len, uint32_t key, uint64_t va);
-uint32_t sdp_ring_of_peer(uint64_t *va);
-#define SDP_HEAD 18 /* in front of it in p->ulpdu */
-/* MID of the next message, which is in p->ulpdu; -1: none, or the end */
-#define SDP_NO_MID 0x100 /* something else, or more of a message */
-int sdp_recv_any(struct peer *p, int timeout_ms);
-
-/*
- * On SDP connections to a server that echoes: one step after the other that the
- * rules allow, at random, now and then one that they may not
- */
-struct walk {
-	bool wrong; /* something was not as it should be */
-	bool over; /* the connection has ended */
-};
-
-void sdp_walk(struct peer *p, uint32_t seed, struct walk *w, int timeout_ms);
 
 #endif /* SELFTESTS_IWARP_HOSTILE_H */

@@ -11,7 +11,6 @@
 
 #include "hostile.h"
 
-#define COUNT(a) (sizeof(a) / sizeof((a)[0]))
 #define OP_IMM 0x48
 #define OP_IMM_SE 0x49
 #define OP_ATOMIC_REQ 0x4a
@@ -221,8 +220,6 @@ static enum peer_end answer_read(struct peer *p, const struct target_memory *m,
 }
 
 /* clang-format off */
-#define ENDS(...) { __VA_ARGS__ }
-#define CASE(n, c, e, ...) { .name = n, .counter = c, .ends = e, .run = __VA_ARGS__ }
 #define IMM segment, .ddp = DDP_UNTAGGED, .rdmap = OP_IMM
 #define ATOMIC atomic_request, .qn = 1, .msn = 1
 #define OTHER segment, .ddp = DDP_UNTAGGED

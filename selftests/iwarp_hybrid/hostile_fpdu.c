@@ -12,7 +12,6 @@
 
 #include "hostile.h"
 
-#define COUNT(a) (sizeof(a) / sizeof((a)[0]))
 #define STAG_UNKNOWN 0xdead5500u
 
 static unsigned char big[PEER_ULPDU_MAX + 64];
@@ -676,10 +675,6 @@ static enum peer_end random_headers(struct peer *p,
 #define RESP read_response, .ddp = DDP_TAGGED
 
 /* clang-format off */
-#define ENDS(...) { __VA_ARGS__ }
-
-#define CASE(n, c, e, ...) { .name = n, .counter = c, .ends = e, .run = __VA_ARGS__ }
-
 const struct attack fpdu_attacks[] = {
 	CASE("nothing wrong", NULL, ENDS(E_ALIVE), SEND, .msn = 1, .len = 5),
 	/* lengths */

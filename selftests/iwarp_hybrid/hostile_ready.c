@@ -13,7 +13,6 @@
 
 #include "hostile.h"
 
-#define COUNT(a) (sizeof(a) / sizeof((a)[0]))
 #define STAG_UNKNOWN 0xdead5500u
 #define WORDS 4 /* octets of private data that are IRD and ORD */
 #define TAGGED 14 /* octets of headers */
@@ -135,8 +134,6 @@ static enum peer_end refused(struct peer *p, const struct target_memory *m,
 }
 
 /* clang-format off */
-#define ENDS(...) { __VA_ARGS__ }
-#define CASE(n, c, e, ...) { .name = n, .counter = c, .ends = e, .run = __VA_ARGS__ }
 #define TERM "rx_terminates"
 #define READ_WORDS .inval = 0x80044004, .to = 0x80044004
 #define WRITE_WORDS .inval = 0x80048004, .to = 0x80048004

@@ -12,8 +12,6 @@
 
 #include "hostile.h"
 
-#define COUNT(a) (sizeof(a) / sizeof((a)[0]))
-
 static unsigned char frame[70000];
 
 /* Longest time a device may wait for a start-up frame, and some more. */
@@ -233,8 +231,6 @@ static enum peer_end silent(struct peer *p, const struct target_memory *m,
 }
 
 /* clang-format off */
-#define ENDS(...) { __VA_ARGS__ }
-#define CASE(n, c, e, ...) { .name = n, .counter = c, .ends = e, .run = __VA_ARGS__ }
 #define REQ "err_mpa_request"
 #define REP "err_mpa_reply"
 

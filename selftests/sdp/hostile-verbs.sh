@@ -9,6 +9,8 @@
 
 # shellcheck source=selftests/lib/lib.sh
 . "$(dirname "$0")/../lib/lib.sh"
+# shellcheck source=selftests/sdp/hostile.bash
+. "$(dirname "$0")/hostile.bash"
 need hyb-hostile sdp-actions sdp-echo sdp-run sdp-zcopy sdpstat python3
 
 KIND=${KIND:-hybrid}
@@ -33,49 +35,25 @@ modprobe -q sdp
 PINNED=$(pinned)
 in_a sysctl -q -w net.sdp.shared_link=0
 in_b sysctl -q -w net.sdp.shared_link=0
-start_bg b sdp-echo -s -h $SERVER -p 5020
-server=$BG_PID
-wait_for 20 said listening ||
-	ktap_fail "the server listens" "$(cat "$BG_LOG")"
-start_bg a sdp-echo -h $SERVER -p 5020
-healthy=$BG_PID
-log=$BG_LOG
-wait_for 20 said connected "$log" ||
-	ktap_fail "the healthy connection" "$(cat "$log")"
 
-# attacks PORT SUITE [OPTION]...
 attacks() {
 	in_a hyb-hostile -v -h $SERVER -p "$1" -s "$STATS" -n "${WALKS:-25}" "${@:3}" "$2" \
 		> "$OUT/$2.tap" 2>&1
 	ktap_include "$OUT/$2.tap" "$KIND${STATE:+ $STATE}"
 }
 
+servers_up
 for what in ${SUITES:-$all}; do
 	attacks 5020 "$what"
 done
 
-# to a connection that nobody has accepted
-start_bg b sdp-actions listen $SERVER 5022 100 pause
-nobody=$BG_PID
-wait_port b 5022
-for only in "SDP: MSeq" "SDP: unknown message 4" "Data after DisConn" "SDP: AbortConn"; do
-	STATE="not accepted" attacks 5022 sdp -o "$only"
-done
-stop_bg "$nobody"
+STATE="not accepted" attacks_unaccepted
 
-# a peer whose MSeqAck does not move: timers end what waits for credits
-in_b sysctl -q -w net.sdp.fin_timeout=2
-start_bg b sdp-run /usr/bin/python3 "$(dirname "$0")/frozen.py" $SERVER 5023
-frozen=$BG_PID
-frozen_log=$BG_LOG
-wait_for 30 said listening || ktap_fail "frozen.py listens" "$(cat "$BG_LOG")"
+frozen_up
 for what in $FROZEN; do
-	before=$(wc -l <"$frozen_log")
-	attacks 5023 "$what"
-	ktap_is "what the program is told of $what peers" \
-		"$(tail -n +$((before + 1)) "$frozen_log" | xargs)" "$TOLD"
+	frozen "$what" "$TOLD"
 done
-stop_bg "$frozen"
+frozen_down
 
 # two advertisements, of which it cancels its own after 300 ms: see zcopy-hostile
 in_b sysctl -q -w net.sdp.zcopy_threshold=65536 net.sdp.zcopy_floor=0 \
@@ -89,18 +67,5 @@ done
 ktap_check "the server of zero copy still works" in_a timeout 30 sdp-zcopy -t 65536 $SERVER 6000
 stop_bg "$zcopy"
 
-kill -TERM "$(pgrep -x sdp-echo -P "$healthy" || echo "$healthy")"
-wait "$healthy"
-rc=$?
-if [ $rc -eq 0 ] && grep -q " echoes" "$log"; then
-	ktap_ok "the healthy connection was not disturbed"
-else
-	ktap_fail "the healthy connection was not disturbed" "rc=$rc $(cat "$log")"
-fi
-ktap_check "the server still works" in_a timeout 20 sh -c \
-	"sdp-echo -h $SERVER -p 5020 & sleep 2; kill \$!; wait \$!"
-stop_bg "$server"
-ktap_check "nothing is pinned" wait_for 20 none_pinned
-ktap_check "no socket is left" wait_for 20 no_sockets
-ktap_check "the module goes" wait_for 20 modprobe -r sdp_diag sdp
+servers_down
 ktap_done

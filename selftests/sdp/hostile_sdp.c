@@ -12,14 +12,10 @@
 #include <string.h>
 #include <sys/socket.h>
 
-#include "../iwarp_hybrid/hostile.h"
+#include "hostile_sdp.h"
 
-#define COUNT(a) (sizeof(a) / sizeof((a)[0]))
-
-#define BSDH 16
 #define HELLO_LEN 92
 #define SHORT_LEN 32
-#define CREDITS 64
 #define RCVSZ 32768
 
 bool sdp_shared;
@@ -96,8 +92,6 @@ static void send_data(struct peer *p, const char *text)
 
 #define RING_SIZE 65536
 #define RING_STAG 0x01020304
-#define MID_RING_AVAIL 0x48
-#define MID_RING 0x49
 
 /* Our ring, the place of theirs, octets written to both */
 static unsigned char ring[RING_SIZE];
@@ -550,14 +544,6 @@ static enum peer_end random_messages(struct peer *p,
 	return END_NONE;
 }
 
-#define ENDS(...)           \
-	{                   \
-		__VA_ARGS__ \
-	}
-#define CASE(n, c, e, ...)                                             \
-	{                                                              \
-		.name = n, .counter = c, .ends = e, .run = __VA_ARGS__ \
-	}
 /* a message with nothing wrong in what is not named */
 #define MSG(m, ...) .ddp = m, .qn = CREDITS, ##__VA_ARGS__
 /* By AbortConn; on a shared link it is the stack that gives up */

@@ -8,13 +8,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "../iwarp_hybrid/hostile.h"
+#include "hostile_sdp.h"
 #include "peer_verbs.h"
 
-#define COUNT(a) (sizeof(a) / sizeof((a)[0]))
-#define CREDITS 64
-#define MID_DISCON 0x02
-#define MID_DATA 0xff
 #define RING 65536
 #define BEHIND (1u << 20) /* any address behind that memory */
 
@@ -137,14 +133,6 @@ static enum peer_end ack_and_gone(struct peer *p, const struct target_memory *m,
 	return err ? END_NO_FRAME : END_RST;
 }
 
-#define ENDS(...)           \
-	{                   \
-		__VA_ARGS__ \
-	}
-#define CASE(n, c, e, ...)                                             \
-	{                                                              \
-		.name = n, .counter = c, .ends = e, .run = __VA_ARGS__ \
-	}
 #define ABORT ENDS(E_CLOSED, E_ANY_TERM)
 #define WRITES .ddp = IBV_WR_RDMA_WRITE
 #define READS .ddp = IBV_WR_RDMA_READ
@@ -228,7 +216,7 @@ static enum peer_end ring_invalidated(struct peer *p,
 				      const struct target_memory *m,
 				      const struct attack *a)
 {
-	const struct attack nothing = { .ddp = 0x49, .qn = CREDITS };
+	const struct attack nothing = { .ddp = MID_RING, .qn = CREDITS };
 	static const unsigned char ext[8];
 	const unsigned char *msg;
 	uint64_t va;

@@ -6,26 +6,12 @@
  */
 #include <string.h>
 
-#include "../iwarp_hybrid/hostile.h"
+#include "hostile_sdp.h"
 
-#define BSDH 16
-#define HEAD 18 /* of an untagged ULPDU */
-#define CREDITS 64
 #define STEPS 30
 #define SPOILT 20 /* one of so many */
 #define PAYLOAD 1000 /* octets of one step at most: a ring is not used up */
-#define INLINE 100
 #define ALONG 264
-
-enum message {
-	MID_DISCON = 0x02,
-	MID_SENDSM = 0x04,
-	MID_SRC_CANCEL = 0x08,
-	MID_CHRCVBUF = 0x0b,
-	MID_CHRCVBUF_ACK = 0x0c,
-	MID_SRC_AVAIL = 0xfe,
-	MID_DATA = 0xff,
-};
 
 static struct {
 	struct peer *p;
@@ -67,7 +53,7 @@ static int take(int timeout_ms)
 	}
 	if (mid == SDP_NO_MID)
 		return mid;
-	m = k.p->ulpdu + HEAD;
+	m = k.p->ulpdu + SDP_HEAD;
 	total = (m[2] << 8 | m[3]) + get_be32(m + 12);
 	if ((int32_t)(total - k.total) > 0)
 		k.total = total;

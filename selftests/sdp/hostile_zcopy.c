@@ -13,39 +13,18 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
-#include "../iwarp_hybrid/hostile.h"
+#include "hostile_sdp.h"
 #include "peer_verbs.h"
 #include "zcopy_lib.h"
 
-#define COUNT(a) (sizeof(a) / sizeof((a)[0]))
-#define BSDH 16
-#define CREDITS 64
-#define HEAD 18 /* of an untagged ULPDU */
 #define STAG 0x11223300u /* of memory that we advertise */
 #define VA 0x700000000000ull
-#define INLINE 100
 #define PIECE 1400
 #define TAGGED_HEAD 14
 #define REQ_PIPE 0x04
 #define WRITTEN 1000 /* octets that we write at a time */
 #define MEMORY (9u << 20) /* over verbs, what we advertise */
 #define LARGEST (4u << 20) /* what is advertised by offset begins below that */
-
-enum message {
-	MID_DISCON = 0x02,
-	MID_SENDSM = 0x04,
-	MID_WR_COMPL = 0x05,
-	MID_RD_COMPL = 0x06,
-	MID_MODE_CHANGE = 0x07,
-	MID_SRC_CANCEL = 0x08,
-	MID_SINK_CANCEL = 0x09,
-	MID_SINK_ACK = 0x0a,
-	MID_CHRCVBUF = 0x0b,
-	MID_CHRCVBUF_ACK = 0x0c,
-	MID_SINK_AVAIL = 0xfd,
-	MID_SRC_AVAIL = 0xfe,
-	MID_DATA = 0xff,
-};
 
 static struct {
 	uint32_t stag, left, seq,
@@ -71,7 +50,7 @@ static uint32_t receives; /* their length, 0: long enough */
 /* A message, in two FPDUs if that is wanted */
 static void send_message(struct peer *p, size_t len)
 {
-	static unsigned char u[sizeof(msg) + HEAD];
+	static unsigned char u[sizeof(msg) + SDP_HEAD];
 	uint32_t first = at.split;
 
 	at.split = 0;
@@ -195,12 +174,13 @@ static int take(struct peer *p)
 {
 	const unsigned char *u = p->ulpdu;
 
-	if (p->ulpdu_len == HEAD + 28 && u[1] == OP_READ_REQ) {
-		at.sink_stag = get_be32(u + HEAD);
-		at.sink_va = get_be64(u + HEAD + 4);
-		at.want = get_be32(u + HEAD + 12);
-		at.src_va = get_be64(u + HEAD + 20);
-		return get_be32(u + HEAD + 16) == STAG && at.sink_va < LARGEST ?
+	if (p->ulpdu_len == SDP_HEAD + 28 && u[1] == OP_READ_REQ) {
+		at.sink_stag = get_be32(u + SDP_HEAD);
+		at.sink_va = get_be64(u + SDP_HEAD + 4);
+		at.want = get_be32(u + SDP_HEAD + 12);
+		at.src_va = get_be64(u + SDP_HEAD + 20);
+		return get_be32(u + SDP_HEAD + 16) == STAG &&
+				       at.sink_va < LARGEST ?
 			       OP_READ_REQ :
 			       -1;
 	}
@@ -212,12 +192,13 @@ static int take(struct peer *p)
 		at.written += p->ulpdu_len - TAGGED_HEAD;
 		return 0;
 	}
-	if (p->ulpdu_len < HEAD || u[1] != OP_SEND)
+	if (p->ulpdu_len < SDP_HEAD || u[1] != OP_SEND)
 		return -1;
-	at.got += p->ulpdu_len - HEAD;
+	at.got += p->ulpdu_len - SDP_HEAD;
 	if (get_be32(u + 14))
 		return 0;
-	return p->ulpdu_len < HEAD + BSDH ? -1 : take_message(p, u + HEAD);
+	return p->ulpdu_len < SDP_HEAD + BSDH ? -1 :
+						take_message(p, u + SDP_HEAD);
 }
 
 static bool hear(struct peer *p, int what)
@@ -242,7 +223,7 @@ static bool hear_copies(struct peer *p, uint32_t len)
 		mid = peer_recv_fpdu(p, 10000) == 1 ? take(p) : -1;
 		if (!mid)
 			continue;
-		if (mid != MID_DATA || p->ulpdu_len - HEAD > receives)
+		if (mid != MID_DATA || p->ulpdu_len - SDP_HEAD > receives)
 			return false;
 		/* there are as many of our credits again */
 		if (++heard % (CREDITS / 2) == 0)
@@ -355,7 +336,7 @@ static bool source_step(struct peer *p, char step)
 		return true;
 	case 'A':
 		return hear(p, MID_SRC_AVAIL) && at.got && at.left &&
-		       (!receives || p->ulpdu_len - HEAD <= receives);
+		       (!receives || p->ulpdu_len - SDP_HEAD <= receives);
 	case 'U':
 		return hear_copies(p, 200000);
 	case 'C':
@@ -673,15 +654,11 @@ static enum peer_end script(struct peer *p, const struct target_memory *m,
 	return END_NONE;
 }
 
-#define ENDS(...)           \
-	{                   \
-		__VA_ARGS__ \
-	}
 #define ABORT ENDS(E_CLOSED, E_ANY_TERM)
 #define GOOD ENDS(E_CLOSED)
 
 /* clang-format off */
-#define CASE(n, c, e, s) \
+#define SCRIPT(n, c, e, s) \
 	{ .name = "zcopy: " n " (" s ")", .counter = c, .ends = e, .run = script }
 /* Receives of that length; SrcAvail is of 96 octets, SinkAvail of 36 */
 #define SHORT(len, n, s) \
@@ -689,124 +666,124 @@ static enum peer_end script(struct peer *p, const struct target_memory *m,
 	  .ends = GOOD, .run = script, .rcvsz = len }
 
 const struct attack zcopy_attacks[] = {
-	CASE("read", NULL, GOOD, "QARQAR."),
-	CASE("read in two parts", NULL, GOOD, "QArRQA."),
-	CASE("SendSm", NULL, GOOD, "QASD."),
-	CASE("read in part, SendSm", NULL, GOOD, "QArSD."),
+	SCRIPT("read", NULL, GOOD, "QARQAR."),
+	SCRIPT("read in two parts", NULL, GOOD, "QArRQA."),
+	SCRIPT("SendSm", NULL, GOOD, "QASD."),
+	SCRIPT("read in part, SendSm", NULL, GOOD, "QArSD."),
 	SHORT(96, "read", "QARQA."),
 	SHORT(95, "not advertised", "QUQU."),
 	SHORT(80, "not advertised", "QU."),
 	SHORT(95, "not advertised in pipelined mode", "PQUQU."),
 	SHORT(80, "its reader waits: written", "MNHxFHxF."),
-	CASE("cancelled", NULL, GOOD, "QACSD."),
-	CASE("cancelled, read in part", NULL, GOOD, "QACrSD."),
-	CASE("cancelled, but read", NULL, GOOD, "QACRQD."),
-	CASE("nothing read, says RdmaRdCompl", NULL, ABORT, "QAX"),
-	CASE("RdmaRdCompl of one too many", "bad_rdma", ABORT, "QAo"),
-	CASE("RdmaRdCompl of 4 GB", "bad_rdma", ABORT, "QAg"),
-	CASE("RdmaRdCompl of one too many after a cancel", "bad_rdma", ABORT, "QACo"),
-	CASE("RdmaRdCompl in front of SrcAvail", "bad_rdma", ABORT, "QAb"),
-	CASE("RdmaRdCompl after the last", "bad_rdma", ABORT, "QARr"),
-	CASE("RdmaRdCompl after SendSm", "bad_rdma", ABORT, "QASr"),
-	CASE("SendSm in front of SrcAvail", "bad_state", ABORT, "QAs"),
-	CASE("SendSm after the last RdmaRdCompl", "bad_state", ABORT, "QARS"),
-	CASE("SendSm twice", "bad_state", ABORT, "QASS"),
-	CASE("SendSm for nothing", "bad_state", ABORT, "S"),
-	CASE("cancel never answered", "timeouts", ABORT, "QAC"),
-	CASE("FIN while advertised", NULL, ABORT, "QAX"),
-	CASE("RST while advertised", NULL, GOOD, "QAK"),
-	CASE("FIN while cancelled", NULL, ABORT, "QACX"),
-	CASE("Read behind the end", NULL, ENDS(E_TERM(0, 1, 1)), "QAB"),
-	CASE("Read after SendSm", NULL, ENDS(E_TERM(0, 1, 0)), "QASDE"),
-	CASE("Read of all, and again", NULL, ENDS(E_TERM(0, 1, 0)), "9ARA7"),
-	CASE("it reads", NULL, GOOD, "NVqpkdVqpk."),
-	CASE("SrcAvail in two pieces", NULL, GOOD, "N%Vqpkd&Vqpkd."),
-	CASE("it reads, cancelled too late", NULL, GOOD, "NVqpkcdVqpk."),
-	CASE("it reads, cancelled meanwhile", NULL, GOOD, "NVqcpkd."),
-	CASE("it reads a part, cancelled", NULL, GOOD, "NWqcpkmd."),
-	CASE("response to another STag", NULL, ENDS(E_TERM(1, 1, 0)), "NVqw"),
-	CASE("half a response", "timeouts", ABORT, "NVqh"),
-	CASE("no response", "timeouts", ABORT, "NVq"),
-	CASE("Data while it reads", "bad_state", ABORT, "NVqd"),
-	CASE("SrcAvail while it reads", "bad_state", ABORT, "NVqV"),
-	CASE("DisConn while it reads", "bad_state", ABORT, "NVqf"),
-	CASE("ModeChange while it reads", "bad_state", ABORT, "NVqM"),
-	CASE("cancelled twice", "bad_state", ABORT, "NVqcc"),
-	CASE("Data before the cancel is answered", "bad_state", ABORT, "NVqcd"),
-	CASE("FIN while it reads", NULL, ABORT, "NVqX"),
-	CASE("RST while it reads", NULL, GOOD, "NVqK"),
-	CASE("Write when it has read", NULL, ENDS(E_TERM(1, 1, 0)), "NVqpkT"),
+	SCRIPT("cancelled", NULL, GOOD, "QACSD."),
+	SCRIPT("cancelled, read in part", NULL, GOOD, "QACrSD."),
+	SCRIPT("cancelled, but read", NULL, GOOD, "QACRQD."),
+	SCRIPT("nothing read, says RdmaRdCompl", NULL, ABORT, "QAX"),
+	SCRIPT("RdmaRdCompl of one too many", "bad_rdma", ABORT, "QAo"),
+	SCRIPT("RdmaRdCompl of 4 GB", "bad_rdma", ABORT, "QAg"),
+	SCRIPT("RdmaRdCompl of one too many after a cancel", "bad_rdma", ABORT, "QACo"),
+	SCRIPT("RdmaRdCompl in front of SrcAvail", "bad_rdma", ABORT, "QAb"),
+	SCRIPT("RdmaRdCompl after the last", "bad_rdma", ABORT, "QARr"),
+	SCRIPT("RdmaRdCompl after SendSm", "bad_rdma", ABORT, "QASr"),
+	SCRIPT("SendSm in front of SrcAvail", "bad_state", ABORT, "QAs"),
+	SCRIPT("SendSm after the last RdmaRdCompl", "bad_state", ABORT, "QARS"),
+	SCRIPT("SendSm twice", "bad_state", ABORT, "QASS"),
+	SCRIPT("SendSm for nothing", "bad_state", ABORT, "S"),
+	SCRIPT("cancel never answered", "timeouts", ABORT, "QAC"),
+	SCRIPT("FIN while advertised", NULL, ABORT, "QAX"),
+	SCRIPT("RST while advertised", NULL, GOOD, "QAK"),
+	SCRIPT("FIN while cancelled", NULL, ABORT, "QACX"),
+	SCRIPT("Read behind the end", NULL, ENDS(E_TERM(0, 1, 1)), "QAB"),
+	SCRIPT("Read after SendSm", NULL, ENDS(E_TERM(0, 1, 0)), "QASDE"),
+	SCRIPT("Read of all, and again", NULL, ENDS(E_TERM(0, 1, 0)), "9ARA7"),
+	SCRIPT("it reads", NULL, GOOD, "NVqpkdVqpk."),
+	SCRIPT("SrcAvail in two pieces", NULL, GOOD, "N%Vqpkd&Vqpkd."),
+	SCRIPT("it reads, cancelled too late", NULL, GOOD, "NVqpkcdVqpk."),
+	SCRIPT("it reads, cancelled meanwhile", NULL, GOOD, "NVqcpkd."),
+	SCRIPT("it reads a part, cancelled", NULL, GOOD, "NWqcpkmd."),
+	SCRIPT("response to another STag", NULL, ENDS(E_TERM(1, 1, 0)), "NVqw"),
+	SCRIPT("half a response", "timeouts", ABORT, "NVqh"),
+	SCRIPT("no response", "timeouts", ABORT, "NVq"),
+	SCRIPT("Data while it reads", "bad_state", ABORT, "NVqd"),
+	SCRIPT("SrcAvail while it reads", "bad_state", ABORT, "NVqV"),
+	SCRIPT("DisConn while it reads", "bad_state", ABORT, "NVqf"),
+	SCRIPT("ModeChange while it reads", "bad_state", ABORT, "NVqM"),
+	SCRIPT("cancelled twice", "bad_state", ABORT, "NVqcc"),
+	SCRIPT("Data before the cancel is answered", "bad_state", ABORT, "NVqcd"),
+	SCRIPT("FIN while it reads", NULL, ABORT, "NVqX"),
+	SCRIPT("RST while it reads", NULL, GOOD, "NVqK"),
+	SCRIPT("Write when it has read", NULL, ENDS(E_TERM(1, 1, 0)), "NVqpkT"),
 
-	CASE("pipelined: read", NULL, GOOD, "PQGaRQaR."),
-	CASE("pipelined: SendSm", NULL, GOOD, "PQGaSD."),
-	CASE("pipelined: read in part, SendSm", NULL, GOOD, "PQGarSD."),
-	CASE("pipelined: cancelled", NULL, GOOD, "PQGaCSD."),
-	CASE("SinkAvail crosses SrcAvail: written", "srcavail_crossed", GOOD, "PQGaiv."),
-	CASE("SinkAvail crosses SrcAvailCancel", "srcavail_crossed", GOOD, "PQGaCiD."),
-	CASE("SinkAvail before the send: written", "tx_zcopy_writes", GOOD, "PQGaRiQvQaR."),
-	CASE("two SinkAvail", "tx_zcopy_writes", GOOD, "PQGaRiiQvQv."),
-	CASE("SinkAvail for a part", "tx_zcopy_writes", GOOD, "PQGaIvaR."),
-	CASE("SinkAvail cancelled", NULL, GOOD, "PQGaRiyzQaR."),
-	CASE("two SinkAvail cancelled", NULL, GOOD, "PQGaRiiyzQaR."),
-	CASE("SinkAvail used, cancelled", NULL, GOOD, "PQGaivyQaRZ."),
-	CASE("nothing to cancel", NULL, GOOD, "PQGaRyQaRZ."),
-	CASE("SinkAvail that Data has crossed", "sinkavail_stale", GOOD, "PQGaSDniyz."),
-	CASE("SinkAvail answered by Data", NULL, GOOD, "PQGaSDiQDyQDZ."),
-	CASE("SinkAvail in combined mode", "bad_rdma", ABORT, "QAi"),
-	CASE("SinkAvail for nothing", "bad_rdma", ABORT, "i"),
-	CASE("SinkAvail of 100 octets", "bad_rdma", ABORT, "PQGaRl"),
-	CASE("SinkAvail that counts too many", "bad_rdma", ABORT, "PQGaRj"),
-	CASE("more SinkAvail than allowed", "bad_state", ABORT, "PQGaRiii"),
-	CASE("RdmaRdCompl for a SrcAvail that was crossed", "bad_rdma", ABORT, "PQGaivR"),
-	CASE("SendSm for a SrcAvail that was crossed", "bad_state", ABORT, "PQGaivS"),
-	CASE("SinkAvailCancel in combined mode", "bad_state", ABORT, "y"),
-	CASE("SinkCancelAck for nothing", "bad_state", ABORT, "u"),
-	CASE("RdmaWrCompl for nothing", "bad_rdma", ABORT, "t"),
-	CASE("FIN while a SinkAvail waits", NULL, ABORT, "PQGaRiX"),
-	CASE("RST while it writes", NULL, GOOD, "PQGaRiQK"),
-	CASE("its reader waits: written", "rx_zcopy_writes", GOOD, "MNHxFHxFHxF."),
-	CASE("its reader waits: Data", NULL, GOOD, "MNHdddd."),
-	CASE("its reader waits: SrcAvail crosses", NULL, GOOD, "MNH3xFH."),
-	CASE("its reader waits: combined mode", NULL, GOOD, "MNH5Vqpk."),
-	CASE("its reader waits: DisConn", NULL, GOOD, "MNHf."),
-	CASE("its reader waits no more", NULL, GOOD, "M2HYuHYuH."),
-	CASE("its reader waits no more, written", "rx_zcopy_writes", GOOD, "M2HYxF."),
-	CASE("its reader waits no more, Data", NULL, GOOD, "M2HYd."),
-	CASE("its reader waits no more, SrcAvail crosses", NULL, GOOD, "M2HY3uH."),
-	CASE("SinkAvailCancel never answered", "timeouts", ABORT, "M2HY"),
-	CASE("SinkCancelAck after Data", "bad_state", ABORT, "M2HYdu"),
-	CASE("SinkCancelAck before the cancel", "bad_state", ABORT, "MNHu"),
-	CASE("RdmaWrCompl of one too many", "bad_rdma", ABORT, "MNHO"),
-	CASE("RdmaWrCompl of nothing", "bad_rdma", ABORT, "MNH0"),
-	CASE("Write behind the end", NULL, ENDS(E_TERM(1, 1, 1)), "MNHL"),
-	CASE("Write after SinkCancelAck", NULL, ENDS(E_TERM(1, 1, 0)), "M2HYuHJ"),
-	CASE("Write after RdmaWrCompl", NULL, ENDS(E_TERM(1, 1, 0)), "MNHxFHJ"),
-	CASE("Read from its reader's memory", NULL, ENDS(E_TERM(0, 1, 2)), "MNHe"),
-	CASE("FIN while its reader waits", NULL, ABORT, "MNHX"),
-	CASE("RST while its reader waits", NULL, GOOD, "MNHK"),
-	CASE("pipelined: it reads", NULL, GOOD, "M43!qpk."),
-	CASE("pipelined: it reads two", NULL, GOOD, "M433!qpkqpk."),
-	CASE("pipelined: cancelled", NULL, GOOD, "M43cmd!."),
-	CASE("pipelined: two cancelled", NULL, GOOD, "M433cmd!."),
-	CASE("pipelined: one of two read, cancelled", NULL, GOOD, "M433!qcpkmd."),
-	CASE("pipelined: void by combined mode", NULL, GOOD, "M435V!qpk."),
-	CASE("pipelined: void by combined mode, slowly", NULL, GOOD, "M4135V!qpk."),
-	CASE("pipelined: more SrcAvail than allowed", "bad_state", ABORT, "M4333"),
-	CASE("pipelined: SrcAvail with payload", "bad_rdma", ABORT, "MV"),
-	CASE("pipelined: Data behind SrcAvail", "bad_state", ABORT, "M43d"),
-	CASE("pipelined: one reads, another one waits", NULL, GOOD, "M83!q1pkH."),
-	CASE("pipelined: DisConn behind SrcAvail", "bad_state", ABORT, "M43f"),
-	CASE("combined mode while it reads", "bad_state", ABORT, "M43!q5"),
-	CASE("pipelined mode twice", "bad_state", ABORT, "MM"),
-	CASE("combined mode twice", "bad_state", ABORT, "5"),
-	CASE("buffered mode from pipelined", "bad_state", ABORT, "M6"),
+	SCRIPT("pipelined: read", NULL, GOOD, "PQGaRQaR."),
+	SCRIPT("pipelined: SendSm", NULL, GOOD, "PQGaSD."),
+	SCRIPT("pipelined: read in part, SendSm", NULL, GOOD, "PQGarSD."),
+	SCRIPT("pipelined: cancelled", NULL, GOOD, "PQGaCSD."),
+	SCRIPT("SinkAvail crosses SrcAvail: written", "srcavail_crossed", GOOD, "PQGaiv."),
+	SCRIPT("SinkAvail crosses SrcAvailCancel", "srcavail_crossed", GOOD, "PQGaCiD."),
+	SCRIPT("SinkAvail before the send: written", "tx_zcopy_writes", GOOD, "PQGaRiQvQaR."),
+	SCRIPT("two SinkAvail", "tx_zcopy_writes", GOOD, "PQGaRiiQvQv."),
+	SCRIPT("SinkAvail for a part", "tx_zcopy_writes", GOOD, "PQGaIvaR."),
+	SCRIPT("SinkAvail cancelled", NULL, GOOD, "PQGaRiyzQaR."),
+	SCRIPT("two SinkAvail cancelled", NULL, GOOD, "PQGaRiiyzQaR."),
+	SCRIPT("SinkAvail used, cancelled", NULL, GOOD, "PQGaivyQaRZ."),
+	SCRIPT("nothing to cancel", NULL, GOOD, "PQGaRyQaRZ."),
+	SCRIPT("SinkAvail that Data has crossed", "sinkavail_stale", GOOD, "PQGaSDniyz."),
+	SCRIPT("SinkAvail answered by Data", NULL, GOOD, "PQGaSDiQDyQDZ."),
+	SCRIPT("SinkAvail in combined mode", "bad_rdma", ABORT, "QAi"),
+	SCRIPT("SinkAvail for nothing", "bad_rdma", ABORT, "i"),
+	SCRIPT("SinkAvail of 100 octets", "bad_rdma", ABORT, "PQGaRl"),
+	SCRIPT("SinkAvail that counts too many", "bad_rdma", ABORT, "PQGaRj"),
+	SCRIPT("more SinkAvail than allowed", "bad_state", ABORT, "PQGaRiii"),
+	SCRIPT("RdmaRdCompl for a SrcAvail that was crossed", "bad_rdma", ABORT, "PQGaivR"),
+	SCRIPT("SendSm for a SrcAvail that was crossed", "bad_state", ABORT, "PQGaivS"),
+	SCRIPT("SinkAvailCancel in combined mode", "bad_state", ABORT, "y"),
+	SCRIPT("SinkCancelAck for nothing", "bad_state", ABORT, "u"),
+	SCRIPT("RdmaWrCompl for nothing", "bad_rdma", ABORT, "t"),
+	SCRIPT("FIN while a SinkAvail waits", NULL, ABORT, "PQGaRiX"),
+	SCRIPT("RST while it writes", NULL, GOOD, "PQGaRiQK"),
+	SCRIPT("its reader waits: written", "rx_zcopy_writes", GOOD, "MNHxFHxFHxF."),
+	SCRIPT("its reader waits: Data", NULL, GOOD, "MNHdddd."),
+	SCRIPT("its reader waits: SrcAvail crosses", NULL, GOOD, "MNH3xFH."),
+	SCRIPT("its reader waits: combined mode", NULL, GOOD, "MNH5Vqpk."),
+	SCRIPT("its reader waits: DisConn", NULL, GOOD, "MNHf."),
+	SCRIPT("its reader waits no more", NULL, GOOD, "M2HYuHYuH."),
+	SCRIPT("its reader waits no more, written", "rx_zcopy_writes", GOOD, "M2HYxF."),
+	SCRIPT("its reader waits no more, Data", NULL, GOOD, "M2HYd."),
+	SCRIPT("its reader waits no more, SrcAvail crosses", NULL, GOOD, "M2HY3uH."),
+	SCRIPT("SinkAvailCancel never answered", "timeouts", ABORT, "M2HY"),
+	SCRIPT("SinkCancelAck after Data", "bad_state", ABORT, "M2HYdu"),
+	SCRIPT("SinkCancelAck before the cancel", "bad_state", ABORT, "MNHu"),
+	SCRIPT("RdmaWrCompl of one too many", "bad_rdma", ABORT, "MNHO"),
+	SCRIPT("RdmaWrCompl of nothing", "bad_rdma", ABORT, "MNH0"),
+	SCRIPT("Write behind the end", NULL, ENDS(E_TERM(1, 1, 1)), "MNHL"),
+	SCRIPT("Write after SinkCancelAck", NULL, ENDS(E_TERM(1, 1, 0)), "M2HYuHJ"),
+	SCRIPT("Write after RdmaWrCompl", NULL, ENDS(E_TERM(1, 1, 0)), "MNHxFHJ"),
+	SCRIPT("Read from its reader's memory", NULL, ENDS(E_TERM(0, 1, 2)), "MNHe"),
+	SCRIPT("FIN while its reader waits", NULL, ABORT, "MNHX"),
+	SCRIPT("RST while its reader waits", NULL, GOOD, "MNHK"),
+	SCRIPT("pipelined: it reads", NULL, GOOD, "M43!qpk."),
+	SCRIPT("pipelined: it reads two", NULL, GOOD, "M433!qpkqpk."),
+	SCRIPT("pipelined: cancelled", NULL, GOOD, "M43cmd!."),
+	SCRIPT("pipelined: two cancelled", NULL, GOOD, "M433cmd!."),
+	SCRIPT("pipelined: one of two read, cancelled", NULL, GOOD, "M433!qcpkmd."),
+	SCRIPT("pipelined: void by combined mode", NULL, GOOD, "M435V!qpk."),
+	SCRIPT("pipelined: void by combined mode, slowly", NULL, GOOD, "M4135V!qpk."),
+	SCRIPT("pipelined: more SrcAvail than allowed", "bad_state", ABORT, "M4333"),
+	SCRIPT("pipelined: SrcAvail with payload", "bad_rdma", ABORT, "MV"),
+	SCRIPT("pipelined: Data behind SrcAvail", "bad_state", ABORT, "M43d"),
+	SCRIPT("pipelined: one reads, another one waits", NULL, GOOD, "M83!q1pkH."),
+	SCRIPT("pipelined: DisConn behind SrcAvail", "bad_state", ABORT, "M43f"),
+	SCRIPT("combined mode while it reads", "bad_state", ABORT, "M43!q5"),
+	SCRIPT("pipelined mode twice", "bad_state", ABORT, "MM"),
+	SCRIPT("combined mode twice", "bad_state", ABORT, "5"),
+	SCRIPT("buffered mode from pipelined", "bad_state", ABORT, "M6"),
 };
 /* clang-format on */
 
 /* clang-format off */
 const struct attack held_attacks[] = {
-	CASE("cancelled before it reads, Data, another one", NULL, GOOD, "N<V-cmdV>q+pk."),
-	CASE("cancelled before it reads, Data, a shorter one", NULL, GOOD, "N<W-cmdV>q+pk."),
+	SCRIPT("cancelled before it reads, Data, another one", NULL, GOOD, "N<V-cmdV>q+pk."),
+	SCRIPT("cancelled before it reads, Data, a shorter one", NULL, GOOD, "N<W-cmdV>q+pk."),
 };
 /* clang-format on */
 

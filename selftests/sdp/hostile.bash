@@ -1,0 +1,77 @@
+# SPDX-License-Identifier: GPL-2.0
+# shellcheck shell=bash disable=SC2154 # what is not set here is set by those who source this
+#
+# For tests with hyb-hostile as the peer of servers of SDP: to be sourced behind lib.sh.
+# They set SERVER and define
+#
+#	attacks PORT SUITE [OPTION]...
+
+# An echo server, and a connection to it with nothing wrong
+servers_up() {
+	start_bg b sdp-echo -s -h "$SERVER" -p 5020
+	ECHO=$BG_PID
+	wait_for 20 said listening || ktap_fail "the server listens" "$(cat "$BG_LOG")"
+	start_bg a sdp-echo -h "$SERVER" -p 5020
+	HEALTHY=$BG_PID
+	HEALTHY_LOG=$BG_LOG
+	wait_for 20 said connected || ktap_fail "the healthy connection" "$(cat "$BG_LOG")"
+}
+
+# To a connection that nobody has accepted
+attacks_unaccepted() {
+	local nobody only
+
+	start_bg b sdp-actions listen "$SERVER" 5022 100 pause
+	nobody=$BG_PID
+	wait_port b 5022
+	for only in "SDP: MSeq" "SDP: unknown message 4" "Data after DisConn" \
+		"SDP: AbortConn"; do
+		attacks 5022 sdp -o "$only"
+	done
+	stop_bg "$nobody"
+}
+
+# A peer whose MSeqAck does not move: timers end what waits for credits.
+# frozen_up, then frozen SUITE RESULTS: what the program is told of such peers
+frozen_up() {
+	in_b sysctl -q -w net.sdp.fin_timeout=2
+	start_bg b sdp-run /usr/bin/python3 "$(dirname "$0")/frozen.py" "$SERVER" 5023
+	FROZEN_LOG=$BG_LOG
+	FROZEN_PID=$BG_PID
+	wait_for 30 said listening || ktap_fail "frozen.py listens" "$(cat "$BG_LOG")"
+}
+
+frozen() {
+	local before
+
+	before=$(wc -l <"$FROZEN_LOG")
+	attacks 5023 "$1"
+	ktap_is "what the program is told of $1 peers" \
+		"$(tail -n +$((before + 1)) "$FROZEN_LOG" | xargs)" "$2"
+}
+
+frozen_down() {
+	stop_bg "$FROZEN_PID"
+	in_b sysctl -q -w net.sdp.fin_timeout=60
+}
+
+# The connection with nothing wrong is as it was, and nothing is left
+servers_down() {
+	local rc
+
+	kill -TERM "$(pgrep -x sdp-echo -P "$HEALTHY" || echo "$HEALTHY")"
+	wait "$HEALTHY"
+	rc=$?
+	if [ $rc -eq 0 ] && grep -q " echoes" "$HEALTHY_LOG"; then
+		ktap_ok "the healthy connection was not disturbed"
+	else
+		ktap_fail "the healthy connection was not disturbed" \
+			"rc=$rc $(cat "$HEALTHY_LOG")"
+	fi
+	ktap_check "the server still works" in_a timeout 20 sh -c \
+		"sdp-echo -h $SERVER -p 5020 & sleep 2; kill \$!; wait \$!"
+	stop_bg "$ECHO"
+	ktap_check "nothing is pinned" wait_for 20 none_pinned
+	ktap_check "no socket is left" wait_for 20 no_sockets
+	ktap_check "the module goes" wait_for 20 modprobe -r sdp_diag sdp
+}
