@@ -33,7 +33,8 @@ ktap_check "the connection waits for the end of its peer" wait_for 20 lingers
 ktap_check "the net device leaves the namespace" ip -n a link set va netns b
 ktap_is "no socket stays behind" "$(sockets)" 0
 hold_end
-ktap_check "the device goes" wait "$DELETE"
+wait "$DELETE"
+ktap_is "the device goes" $? 0
 
 stop_bg "$CLIENT"
 stop_bg "$TARGET"
