@@ -44,7 +44,8 @@ ended() {
 
 # peer WORD: a connection of TCP with MPA start-up, which then ends like that;
 # peer unread: until the end of the connection is seen;
-# peer late-WORD LOG N: when the N-th program is asked; peer unreceived PID: of the target
+# peer late-WORD LOG N: when the N-th program is asked, late-held-WORD: when it is held up
+# behind that; peer unreceived PID: of the target
 peer() {
 	in_a timeout 60 python3 - "$1" "$SERVER" "$PORT" "${@:2}" <<'END'
 import os, signal, socket, struct, sys, time
@@ -71,6 +72,8 @@ crc = 0x40 if not how.startswith("un") else 0
 s.sendall(b"MPA ID Req Frame" + bytes([crc, 1, 0, 0]))
 if how.startswith("late"):
     while open(sys.argv[4]).read().count("asked") < int(sys.argv[5]):
+        time.sleep(0.01)
+    while "held" in how and open("/sys/module/test_hold/parameters/hits").read() == "0\n":
         time.sleep(0.01)
 else:
     take_reply()
@@ -193,6 +196,24 @@ for how in late-close late-reset; do
 		wait_for 20 times "$asked" "rdma_accept: \|: gone"
 	ktap_check "$how: no queue pair is left" wait_for 20 no_queue_pairs
 done
+# it has taken the request, and finds no connection any more
+if hold hyb_cm_qp hyb-target asleep=1 ms=60000; then
+	asked=$((asked + 1))
+	peer late-held-reset "$LOG" "$asked" &
+	pid=$!
+	ktap_check "late-held: asked" wait_for 20 times "$asked" asked
+	decide
+	ktap_check "late-held: it is about to accept" wait_for 20 is_held
+	wait "$pid"
+	ktap_is "late-held: then it is reset" $? 0
+	ktap_check "late-held: the connection is over" wait_for 20 nobody_there
+	hold_end
+	ktap_check "late-held: the program hears of it" \
+		wait_for 20 times "$asked" "rdma_accept: \|: gone"
+	ktap_check "late-held: no queue pair is left" wait_for 20 no_queue_pairs
+else
+	ktap_skip "late-held" "no probes"
+fi
 ktap_check "late: of FIN when it accepts" grep "rdma_accept: Connection reset" "$LOG"
 start_bg a hyb-target -c -1 -h $SERVER -p $PORT
 ktap_check "late: asked once more" wait_for 20 times $((++asked)) asked
