@@ -37,6 +37,7 @@ for dev in rda rdb; do
 	ktap_check "adaptive moderation of $dev" adaptive $dev
 done
 kt_do - "adaptive moderation" all 10.0.0.2 7800
+kt_do - "adaptive moderation" adaptive 10.0.0.2 7800
 for dev in rda rdb; do
 	rdma dev set $dev adaptive-moderation off
 done

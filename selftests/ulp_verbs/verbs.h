@@ -12,6 +12,7 @@
 #define _ULP_VERBS_H
 
 #include <linux/completion.h>
+#include <linux/dim.h>
 #include <linux/scatterlist.h>
 #include <rdma/ib_verbs.h>
 #include <rdma/rw.h>
@@ -21,6 +22,7 @@
 #define UV_BUF		(64 * 1024)
 #define UV_SGES		6
 #define UV_DEPTH	128
+#define UV_BURST	64
 
 /**
  * struct uv_end - one end of a connection
@@ -101,6 +103,7 @@ bool uv_check(const void *p, size_t len, u64 off, u32 seed);
 
 /* verbs_cases.c */
 void uv_cases(void);
+void uv_adaptive_cases(void);
 void uv_refer_cases(void);
 
 #endif

@@ -448,6 +448,77 @@ static void uv_case_moderation(struct uv_conn *c)
 	      "moderation is off");
 }
 
+/* Many at once: so many octets, each by a Send */
+static int uv_burst_with(struct uv_conn *c, struct ib_send_wr *wr,
+			 struct uv_wait *w)
+{
+	struct ib_sge sge = {
+		.addr = c->a.dma,
+		.length = 1,
+		.lkey = c->a.pd->local_dma_lkey,
+	};
+	unsigned int i;
+	int err = 0;
+
+	for (i = 0; i < UV_BURST && !err; i++) {
+		wr[i].opcode = IB_WR_SEND;
+		wr[i].sg_list = &sge;
+		wr[i].num_sge = 1;
+		wr[i].next = i + 1 < UV_BURST ? &wr[i + 1] : NULL;
+		err = uv_post_recv(&c->b, c->b.dma, UV_BUF, &w[i]);
+	}
+	if (!err)
+		err = uv_do(&c->a, wr);
+	for (i = 0; i < UV_BURST && !err; i++)
+		err = uv_wait(&w[i]);
+	/* they may still complete */
+	if (err)
+		ib_drain_qp(c->b.id->qp);
+	return err;
+}
+
+static int uv_burst(struct uv_conn *c)
+{
+	struct ib_send_wr *wr = kcalloc(UV_BURST, sizeof(*wr), GFP_KERNEL);
+	struct uv_wait *w = kcalloc(UV_BURST, sizeof(*w), GFP_KERNEL);
+	int err = -ENOMEM;
+
+	if (wr && w)
+		err = uv_burst_with(c, wr, w);
+	kfree(w);
+	kfree(wr);
+	return err;
+}
+
+/* The core moderates by what it sees of 64 events, if that differs from before */
+static int uv_adapt(struct uv_conn *c, const struct dim *dim)
+{
+	unsigned int i;
+	int err = 0;
+
+	for (i = 0; i < 50 * 70 && !err && !READ_ONCE(dim->profile_ix); i++)
+		err = i / 70 & 1 ? uv_burst(c) : uv_sync(c);
+	return err;
+}
+
+static void uv_case_adaptive(struct uv_conn *c)
+{
+	struct dim *dim = c->b.cq->dim;
+	unsigned int i;
+	int err;
+
+	if (!kt_ok(dim, "the core looks at a queue"))
+		return;
+	err = uv_adapt(c, dim);
+	flush_work(&dim->work);
+	kt_ok(!err && READ_ONCE(dim->profile_ix), "it moderates (%d)", err);
+	for (i = 0; i < 40 && !err; i++)
+		err = uv_sync(c);
+	kt_ok(!err, "single completions are told then (%d)", err);
+	err = err ?: uv_burst(c);
+	kt_ok(!err, "many are told (%d)", err);
+}
+
 static void uv_no_event(struct ib_cq *cq, void *context)
 {
 	atomic_inc(context);
@@ -592,6 +663,12 @@ void uv_cases(void)
 	uv_case("shared receive queue", uv_case_srq, true);
 	uv_case("moderation", uv_case_moderation, false);
 	uv_case("late event", uv_case_late_event, false);
+}
+
+/* Where moderation is adaptive */
+void uv_adaptive_cases(void)
+{
+	uv_case("adaptive", uv_case_adaptive, false);
 }
 
 /* Where payload is given by reference */

@@ -3,6 +3,8 @@
  * ulp_verbs.ko, the tests (see ../lib/ktest.h):
  *
  *	all ADDR PORT	where one end listens
+ *	adaptive ADDR PORT
+ *			the same for what the core does where moderation is adaptive
  *	refer ADDR PORT	the same for those where payload is given by reference
  */
 #include <linux/module.h>
@@ -13,20 +15,28 @@
 MODULE_DESCRIPTION("Tests of the verbs that kernel users need");
 MODULE_LICENSE("GPL");
 
+static const struct uv_test {
+	const char *name;
+	void (*run)(void);
+} uv_tests[] = {
+	{ "all", uv_cases },
+	{ "adaptive", uv_adaptive_cases },
+	{ "refer", uv_refer_cases },
+};
+
 static int uv_run(const char *test, const char *args)
 {
-	bool refer = !strcmp(test, "refer");
+	const struct uv_test *t = uv_tests;
 	int err;
 
-	if (!refer && strcmp(test, "all"))
+	while (t < uv_tests + ARRAY_SIZE(uv_tests) && strcmp(test, t->name))
+		t++;
+	if (t == uv_tests + ARRAY_SIZE(uv_tests))
 		return -EINVAL;
 	err = uv_listen(args);
 	if (err)
 		return err;
-	if (refer)
-		uv_refer_cases();
-	else
-		uv_cases();
+	t->run();
 	uv_unlisten();
 	return 0;
 }
