@@ -863,6 +863,7 @@ static bool hyb_shared_space(const struct hyb_qp *qp)
 	if (hyb_qp_state(qp) != HYB_QP_RTS || qp->tx.stopped)
 		return true;
 	return !hyb_tx_queued(qp) && sh->put - sh->get <= sh->mask &&
+	       !hyb_stream_full(&qp->tx.s) &&
 	       hyb_stream_waiting(&qp->tx.s) <= HYB_WAIT_MAX / 2;
 }
 

@@ -118,6 +118,12 @@ static inline u32 hyb_stream_waiting(const struct hyb_stream *s)
 	return s->pos - s->given;
 }
 
+/* Do as many pages wait for TCP as there may be? */
+static inline bool hyb_stream_full(const struct hyb_stream *s)
+{
+	return s->cur - s->out >= HYB_TX_PAGES_MAX - 1;
+}
+
 /* The longest FPDU there should be, at a fresh page and segment */
 static inline u32 hyb_stream_max(const struct hyb_stream *s)
 {
