@@ -1,0 +1,272 @@
+/* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
+/*
+ * What drivers/iwarp_hybrid/hyb_shared.c and hyb_stream.c ask the kernel and the rest of
+ * the driver for, in user space. It comes first, and what they include of the kernel is
+ * empty then. Memory, TCP and a NIC are in shared_tcp.c.
+ */
+#ifndef SELFTESTS_FUZZ_KERNEL_H
+#define SELFTESTS_FUZZ_KERNEL_H
+
+#include <errno.h>
+#include <limits.h>
+#include <stdint.h>
+#include <stdlib.h>
+
+#include "iwarp_hybrid/proto/types.h"
+#include "iwarp_hybrid/proto/ddp.h"
+
+/* ---- the language ---- */
+
+typedef __s32 s32;
+typedef __s64 s64;
+
+#define gfp_t unsigned int
+#define U16_MAX UINT16_MAX
+#define U32_MAX UINT32_MAX
+#define BIT(n) (1UL << (n))
+#define likely(x) __builtin_expect(!!(x), 1)
+#define unlikely(x) __builtin_expect(!!(x), 0)
+#define noinline __attribute__((noinline))
+#define READ_ONCE(x) (x)
+#define WRITE_ONCE(x, v) ((x) = (v))
+#define static_assert(cond) _Static_assert(cond, #cond)
+#define BUILD_BUG_ON(cond) _Static_assert(!(cond), #cond)
+#define container_of(p, type, member) \
+	((type *)((char *)(p)-offsetof(type, member)))
+#define ilog2(n) ((u32)(31 - __builtin_clz(n)))
+#define one_of(type, op, a, b)      \
+	({                          \
+		type _a = (a);      \
+		type _b = (b);      \
+		_a op _b ? _a : _b; \
+	})
+#define min_t(type, a, b) one_of(type, <, a, b)
+#define max_t(type, a, b) one_of(type, >, a, b)
+#define min(a, b) one_of(__auto_type, <, a, b)
+#define max(a, b) one_of(__auto_type, >, a, b)
+#define max3(a, b, c) max(max(a, b), c)
+#define clamp_t(type, v, low, high) min_t(type, max_t(type, v, low), high)
+#define ERR_PTR(err) ((void *)(long)(err))
+#define IS_ERR(p) ((unsigned long)(p) >= -4095UL)
+#define IS_ERR_OR_NULL(p) ((unsigned long)(p)-1 >= -4096UL)
+/* there is nothing that a caller may do to see one */
+#define WARN_ON_ONCE(cond) (!!(cond) && (abort(), 1))
+
+static inline void set_bit(int nr, unsigned long *p)
+{
+	*p |= BIT(nr);
+}
+
+/* ---- one thread ---- */
+
+#define spinlock_t int
+#define smp_load_acquire(p) (*(p)) /* nobody else */
+#define smp_rmb() /* same */
+#define lockdep_assert_held(lock) ((void)(lock))
+#define spin_lock_irqsave(lock, irq) ((void)(lock), (irq) = 0)
+#define spin_unlock_irqrestore(lock, irq) ((void)(lock), (void)(irq))
+#define spin_lock_bh(lock) ((void)(lock))
+#define spin_unlock_bh(lock) ((void)(lock))
+
+/* ---- memory ---- */
+
+#define PAGE_SIZE 4096u
+#define GFP_ATOMIC 1u
+#define GFP_KERNEL 2u
+#define __GFP_NOWARN 0u
+#define __GFP_COMP 0u
+#define __GFP_NORETRY 0u
+
+struct page {
+	int refs;
+	u32 size;
+	u8 *mem;
+};
+
+struct page *alloc_pages(gfp_t gfp, int order);
+void put_page(struct page *page);
+
+static inline void get_page(struct page *page)
+{
+	page->refs++;
+}
+
+static inline int page_count(const struct page *page)
+{
+	return page->refs;
+}
+
+static inline u32 page_size(const struct page *page)
+{
+	return page->size;
+}
+
+static inline void *page_address(const struct page *page)
+{
+	return page->mem;
+}
+
+static inline int get_order(u32 size)
+{
+	return size > PAGE_SIZE ? 32 - __builtin_clz((size - 1) / PAGE_SIZE) :
+				  0;
+}
+
+void *kcalloc(size_t n, size_t size, gfp_t gfp);
+void kfree(const void *p);
+#define kmalloc_array kcalloc
+#define kzalloc(size, gfp) kcalloc(1, size, gfp)
+
+/* ---- TCP, as far as it is looked at ---- */
+
+#define SOCK_NOSPACE 2
+#define SOCK_RCVBUF_LOCK 2
+
+struct tcp_skb_cb {
+	u32 seq;
+	u8 eor;
+};
+
+struct sk_buff {
+	struct tcp_skb_cb cb;
+	u32 len;
+	u32 truesize;
+};
+
+#define TCP_SKB_CB(skb) (&(skb)->cb)
+
+struct socket {
+	unsigned long flags;
+};
+
+struct dst_entry {
+	u32 mtu;
+};
+
+struct sock {
+	struct {
+		int slock;
+	} sk_lock;
+	struct socket *sk_socket;
+	int sk_userlocks;
+	u32 sk_rcvbuf;
+	struct dst_entry dst;
+	bool owned;
+};
+
+struct inet_connection_sock {
+	struct sock sk;
+	u32 icsk_pmtu_cookie;
+	u32 icsk_ext_hdr_len;
+	u32 (*icsk_sync_mss)(struct sock *sk, u32 mtu);
+};
+
+struct tcphdr {
+	u8 octets[20];
+};
+
+struct tcp_sock {
+	struct inet_connection_sock icsk;
+	u32 write_seq, snd_nxt, snd_una, snd_wnd, snd_cwnd;
+	u32 mss_cache, gso_segs, tcp_header_len;
+	u32 window_clamp, rcv_ssthresh;
+	struct {
+		u16 mss_clamp;
+	} rx_opt;
+};
+
+#define inet_csk(sk) ((struct inet_connection_sock *)(sk))
+#define tcp_sk(sk) ((struct tcp_sock *)(sk))
+#define __sk_dst_get(sk) (&(sk)->dst)
+#define dst_mtu(dst) ((dst)->mtu)
+#define sock_owned_by_user(sk) ((sk)->owned)
+#define tcp_snd_cwnd(tp) ((tp)->snd_cwnd)
+
+static inline u32 tcp_wnd_end(const struct tcp_sock *tp)
+{
+	return tp->snd_una + tp->snd_wnd;
+}
+
+struct sk_buff *tcp_write_queue_tail(const struct sock *sk);
+u32 tcp_packets_in_flight(const struct tcp_sock *tp);
+int sk_stream_wspace(const struct sock *sk);
+#define sk_stream_is_writeable(sk) (sk_stream_wspace(sk) > 0)
+
+/* nothing is received */
+#define tcp_receive_window(tp) ((tp)->window_clamp)
+#define tcp_inq(sk) ((sk)->owned ? 1u : 0u)
+#define tcp_win_from_space(sk, space) ((sk)->owned ? 0 : (space))
+
+/* ---- the rest of the driver: its own headers where they need no more ---- */
+
+struct notifier_block;
+
+struct ib_qp {
+	int nothing;
+};
+
+#define HYB_STATS_H
+#define HYB_OFFLOAD_H
+#define HYBRID_H
+
+#include "iwarp_hybrid/hyb_tx.h"
+
+enum hyb_todo { HYB_TODO_TX, HYB_TODO_RX };
+enum hyb_qp_state { HYB_QP_RTS };
+enum hyb_close { HYB_CLOSE_RESET };
+enum hyb_mark_mode { HYB_MARK_COPY, HYB_MARK_INPLACE };
+enum iwarp_layout { IWARP_LAYOUT_FINAL, IWARP_LAYOUT_CONTIG };
+
+struct hyb_off {
+	bool tx_crc, tx_contig, tx_sg;
+};
+
+struct hyb_qp {
+	struct ib_qp ibqp;
+	void *dev;
+	struct {
+		struct sock *sk;
+		bool attached;
+		spinlock_t lock; /* none */
+	} tcp;
+	struct hyb_tx tx;
+	struct {
+		u32 msn[DDP_QN_COUNT];
+		u32 need, ivl;
+		bool active;
+	} rx;
+	struct {
+		u8 markers;
+	} place;
+	struct hyb_shared *shared;
+	struct hyb_off *off;
+	bool user;
+};
+
+#define hyb_qp_of(ptr) container_of(ptr, struct hyb_qp, ibqp)
+#define hyb_qp_state(qp) ((void)(qp), HYB_QP_RTS)
+#define hyb_qp_abort(qp, how) ((void)(qp), (void)(how))
+#define hyb_stats_add(dev, id, n) ((void)(dev), (void)(n))
+#define hyb_stats_inc(dev, id) ((void)(dev))
+
+struct sock *hyb_tcp_enter(struct hyb_qp *qp);
+void hyb_tcp_leave(struct hyb_qp *qp, struct sock *sk, bool run);
+void hyb_tcp_run_todo(struct hyb_qp *qp, int todo);
+void hyb_tcp_retry(struct hyb_qp *qp, int todo, unsigned long delay);
+#define hyb_tcp_here(qp) ((void)(qp))
+#define hyb_tcp_kick(qp, todo) ((void)(qp))
+
+bool hyb_off_room(struct hyb_off *off, unsigned int pieces);
+void hyb_off_acked(struct hyb_qp *qp, struct hyb_off *off);
+
+static inline bool hyb_off_tx_crc(const struct hyb_off *off)
+{
+	return off && off->tx_crc;
+}
+
+static inline bool hyb_off_tx_contig(struct hyb_off *off)
+{
+	return off && off->tx_contig && hyb_off_room(off, 2);
+}
+
+#endif /* SELFTESTS_FUZZ_KERNEL_H */

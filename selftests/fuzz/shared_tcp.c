@@ -1,0 +1,349 @@
+// SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
+/*
+ * Beneath fuzz_shared.c. See shared_tcp.h.
+ */
+#include "iwarp_hybrid/hyb_crc.h"
+#include "shared_tcp.h"
+#include "unit.h"
+
+#define FRAGS 8192
+#define PACKET 65535 /* octets of a packet before it is cut into segments */
+
+struct memory memory;
+struct tcp tcp;
+
+void check(bool ok)
+{
+	if (!ok)
+		abort();
+}
+
+/* ---- memory ---- */
+
+struct page *alloc_pages(gfp_t gfp, int order)
+{
+	struct page *page;
+
+	(void)gfp;
+	if (order > memory.order_max)
+		return NULL;
+	page = malloc(sizeof(*page));
+	check(page);
+	page->refs = 1;
+	page->size = PAGE_SIZE << order;
+	page->mem = malloc(page->size);
+	check(page->mem);
+	memset(page->mem, 0xa5, page->size);
+	memory.pages++;
+	return page;
+}
+
+void put_page(struct page *page)
+{
+	check(page->refs > 0);
+	if (--page->refs)
+		return;
+	free(page->mem);
+	free(page);
+	memory.pages--;
+}
+
+void *kcalloc(size_t n, size_t size, gfp_t gfp)
+{
+	void *p;
+
+	(void)gfp;
+	if (memory.no_objects)
+		return NULL;
+	p = calloc(n, size);
+	check(p);
+	memory.objects++;
+	return p;
+}
+
+void kfree(const void *p)
+{
+	if (!p)
+		return;
+	free((void *)(uintptr_t)p);
+	memory.objects--;
+}
+
+/* ---- TCP ---- */
+
+struct frag {
+	struct page *page;
+	u32 off, len;
+	u32 pos; /* of its first octet */
+};
+
+/* What is left to the NIC, @layout: enum iwarp_layout */
+struct record {
+	u32 pos, len;
+	u8 layout;
+};
+
+/* What is not acknowledged; packets that have not left, of which some are empty */
+static struct frag frags[FRAGS];
+static u32 frag_get, frag_put;
+static struct sk_buff packets[FRAGS];
+static u32 packet_get, packet_put;
+static struct record records[FRAGS];
+static u32 record_get, record_put;
+
+struct sk_buff *tcp_write_queue_tail(const struct sock *sk)
+{
+	(void)sk;
+	return packet_get == packet_put ? NULL :
+					  &packets[(packet_put - 1) % FRAGS];
+}
+
+u32 tcp_packets_in_flight(const struct tcp_sock *tp)
+{
+	return (tp->snd_nxt - tp->snd_una + tp->mss_cache - 1) / tp->mss_cache;
+}
+
+int sk_stream_wspace(const struct sock *sk)
+{
+	(void)sk;
+	return (int)(tcp.sndbuf - (tcp.tp.write_seq - tcp.tp.snd_una));
+}
+
+/* As tcp_sync_mss() */
+static u32 sync_mss(struct sock *sk, u32 mtu)
+{
+	struct tcp_sock *tp = tcp_sk(sk);
+	u32 mss = mtu - 40;
+
+	if (!tcp.uneven && mss > tp->rx_opt.mss_clamp)
+		mss = tp->rx_opt.mss_clamp;
+	mss -= tp->tcp_header_len - sizeof(struct tcphdr);
+	tp->icsk.icsk_pmtu_cookie = mtu;
+	tp->mss_cache = mss;
+	return mss;
+}
+
+void tcp_begin(u32 first)
+{
+	struct tcp_sock *tp = &tcp.tp;
+
+	memset(&tcp, 0, offsetof(struct tcp, octets));
+	frag_get = frag_put = 0;
+	packet_get = packet_put = 0;
+	record_get = record_put = 0;
+	tcp.first = first;
+	tcp.sndbuf = 1u << 20;
+	tcp.frag_room = INT_MAX;
+	tp->icsk.sk.sk_socket = &tcp.socket;
+	tp->icsk.sk.dst.mtu = 1500;
+	tp->icsk.icsk_sync_mss = sync_mss;
+	tp->tcp_header_len = 32;
+	tp->rx_opt.mss_clamp = 65535;
+	tp->write_seq = first;
+	tp->snd_nxt = first;
+	tp->snd_una = first;
+	tp->snd_wnd = 1u << 20;
+	tp->snd_cwnd = 10;
+	sync_mss(&tp->icsk.sk, 1500);
+}
+
+void tcp_send(u32 n)
+{
+	struct tcp_sock *tp = &tcp.tp;
+	struct sk_buff *skb;
+	u32 len;
+
+	while (n && packet_get != packet_put) {
+		skb = &packets[packet_get % FRAGS];
+		len = min(min(skb->len, tp->mss_cache), n);
+		skb->len -= len;
+		tp->snd_nxt += len;
+		n -= len;
+		if (!skb->len)
+			packet_get++;
+	}
+}
+
+void tcp_ack(u32 n)
+{
+	struct tcp_sock *tp = &tcp.tp;
+	struct frag *f;
+
+	tp->snd_una += min(n, tp->snd_nxt - tp->snd_una);
+	for (; frag_get != frag_put; frag_get++) {
+		f = &frags[frag_get % FRAGS];
+		if (f->pos + f->len > tp->snd_una - tcp.first)
+			break;
+		check(!memcmp(f->page->mem + f->off, tcp.octets + f->pos,
+			      f->len));
+		put_page(f->page);
+	}
+}
+
+void tcp_end(void)
+{
+	tcp_send(UINT32_MAX);
+	tcp_ack(UINT32_MAX);
+	check(frag_get == frag_put);
+}
+
+static bool tcp_take(struct page *page, u32 off, u32 len)
+{
+	struct sk_buff *skb = tcp_write_queue_tail(NULL);
+
+	if (frag_put - frag_get == FRAGS || packet_put - packet_get == FRAGS)
+		return false;
+	frags[frag_put++ % FRAGS] = (struct frag){ page, off, len, tcp.given };
+	get_page(page);
+	if (!skb || skb->cb.eor || skb->len + len > PACKET) {
+		skb = &packets[packet_put++ % FRAGS];
+		memset(skb, 0, sizeof(*skb));
+	}
+	skb->len += len;
+	check(tcp.given + len <= STREAM_MAX);
+	memcpy(tcp.octets + tcp.given, page->mem + off, len);
+	tcp.given += len;
+	tcp.tp.write_seq += len;
+	return true;
+}
+
+/* ---- the NIC's records ---- */
+
+bool hyb_off_room(struct hyb_off *off, unsigned int pieces)
+{
+	(void)off;
+	return record_put - record_get + pieces <= tcp.nic_room;
+}
+
+/* They are kept as long as somebody may ask tcp_finish() */
+void hyb_off_acked(struct hyb_qp *qp, struct hyb_off *off)
+{
+	const struct record *r;
+
+	(void)qp;
+	(void)off;
+	for (; record_get != record_put; record_get++) {
+		r = &records[record_get % FRAGS];
+		if (r->pos + r->len > tcp.tp.snd_una - tcp.first)
+			break;
+	}
+}
+
+enum finish tcp_finish(u32 pos)
+{
+	const struct record *r;
+	u32 i;
+
+	for (i = record_put; i && i + FRAGS != record_put; i--) {
+		r = &records[(i - 1) % FRAGS];
+		if (pos - r->pos < r->len)
+			return r->layout == IWARP_LAYOUT_CONTIG ?
+				       BY_NIC_CONTIG :
+				       BY_NIC;
+	}
+	return BY_HOST;
+}
+
+/* ---- as hyb_tx.c does it ---- */
+
+void hyb_tx_record(struct hyb_qp *qp)
+{
+	struct hyb_tx_left *left = &qp->tx.left;
+
+	if (!left->len)
+		return;
+	check(hyb_off_room(qp->off, 1));
+	/* in the order of the stream, before TCP gets any of it */
+	check(left->pos >= tcp.given);
+	check(!record_put ||
+	      left->pos >= records[(record_put - 1) % FRAGS].pos +
+				   records[(record_put - 1) % FRAGS].len);
+	records[record_put++ % FRAGS] =
+		(struct record){ left->pos, left->len, left->layout };
+	left->len = 0;
+}
+
+bool hyb_tx_leave(struct hyb_qp *qp, struct page *page, u32 off, u32 len,
+		  u64 pos, u8 layout)
+{
+	struct hyb_tx_left *left = &qp->tx.left;
+
+	if (left->len && left->page == page && left->off + left->len == off &&
+	    left->layout == layout) {
+		left->len += len;
+		return true;
+	}
+	hyb_tx_record(qp);
+	if (!hyb_off_room(qp->off, 1))
+		return false;
+	*left = (struct hyb_tx_left){ page, off, len, pos, layout };
+	return true;
+}
+
+void hyb_tx_seal(struct hyb_qp *qp, struct hyb_tx_page *p, u8 *start, u32 len,
+		 u64 pos, enum hyb_tx_who who)
+{
+	u8 layout = who == HYB_TX_NIC_CONTIG ? IWARP_LAYOUT_CONTIG :
+					       IWARP_LAYOUT_FINAL;
+	bool nic = who != HYB_TX_HOST &&
+		   hyb_tx_leave(qp, p->page, start - p->base,
+				len + MPA_CRC_SIZE, pos, layout);
+
+	/* it was asked for the room, see hyb_off_tx_contig() */
+	check(nic || who != HYB_TX_NIC_CONTIG);
+	if (!nic && qp->tx.crc)
+		mpa_put_crc(start + len, hyb_crc32c(~0, start, len));
+	else
+		memset(start + len, 0, MPA_CRC_SIZE);
+}
+
+bool hyb_tx_give(struct hyb_qp *qp, struct sock *sk, struct hyb_tx_page *p,
+		 u32 end, bool more)
+{
+	int room = sk_stream_wspace(sk);
+	u32 len;
+
+	(void)more;
+	check(p->sent < end && end <= p->fill);
+	hyb_tx_record(qp);
+	len = min_t(s64, end - p->sent, max(room, 0));
+	if (len && !tcp_take(p->page, p->sent, len))
+		len = 0;
+	p->sent += len;
+	qp->tx.s.given += len;
+	return p->sent == end;
+}
+
+u32 hyb_tx_frag_room(struct sock *sk, u32 mss)
+{
+	(void)sk;
+	(void)mss;
+	return tcp.frag_room;
+}
+
+bool hyb_sg_begin(struct hyb_sg *sg, struct hyb_off *off)
+{
+	(void)sg;
+	(void)off;
+	return false;
+}
+
+bool hyb_sg_add(struct hyb_sg *sg, u64 pos, const void *p, u32 len)
+{
+	(void)sg;
+	(void)pos;
+	(void)p;
+	(void)len;
+	return false;
+}
+
+bool hyb_ooo_early(const struct hyb_qp *qp)
+{
+	(void)qp;
+	return false;
+}
+
+u32 hyb_crc32c(u32 crc, const void *p, size_t len)
+{
+	return unit_crc32c(crc, p, len);
+}

@@ -1,0 +1,67 @@
+/* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
+/*
+ * Beneath fuzz_shared.c: memory that is counted; a TCP that keeps references to the
+ * octets that it is given until they are acknowledged, and looks that nobody changes
+ * them; records of what is left to a NIC.
+ */
+#ifndef SELFTESTS_FUZZ_SHARED_TCP_H
+#define SELFTESTS_FUZZ_SHARED_TCP_H
+
+#include "kernel.h"
+
+#define STREAM_MAX (4u << 20) /* octets of a stream */
+
+void check(bool ok);
+
+/**
+ * struct memory - what was allocated
+ * @pages: not freed
+ * @objects: same
+ * @order_max: larger pages cannot be had; negative: none can
+ * @no_objects: nothing else can
+ */
+struct memory {
+	int pages;
+	int objects;
+	int order_max;
+	bool no_objects;
+};
+
+extern struct memory memory;
+
+/**
+ * struct tcp - a connection
+ * @tp: what the driver looks at
+ * @socket: same
+ * @first: sequence number of position 0
+ * @sndbuf: octets that may be unacknowledged
+ * @uneven: segments are as long as the path says, not multiples of 4
+ * @frag_room: result of hyb_tx_frag_room()
+ * @nic_room: records that there is room for
+ * @given: octets that it was given
+ * @octets: these, as they were then
+ */
+struct tcp {
+	struct tcp_sock tp;
+	struct socket socket;
+	u32 first;
+	u32 sndbuf;
+	bool uneven;
+	u32 frag_room;
+	u32 nic_room;
+	u32 given;
+	u8 octets[STREAM_MAX];
+};
+
+extern struct tcp tcp;
+
+void tcp_begin(u32 first);
+void tcp_send(u32 n); /* up to so many octets leave */
+void tcp_ack(u32 n); /* up to so many of these are acknowledged */
+void tcp_end(void); /* it lets go of what it has */
+
+/* Who finishes the FPDU at that position, which TCP was given? */
+enum finish { BY_HOST, BY_NIC, BY_NIC_CONTIG };
+enum finish tcp_finish(u32 pos);
+
+#endif /* SELFTESTS_FUZZ_SHARED_TCP_H */
