@@ -156,6 +156,7 @@ void st_mock_tests(u32 total);
 int st_listen(const char *args);
 int st_hybrid_tests(const char *args);
 int st_reset_tests(const char *args);
+int st_program_tests(const char *args);
 void st_hybrid_exit(void);
 
 #endif

@@ -436,6 +436,55 @@ int st_reset_tests(const char *args)
 	return 0;
 }
 
+/* No link for a queue pair whose receives are a program's, and nothing changes */
+static void st_program_case(const struct rdma_stack_link *link,
+			    struct ib_qp *qp)
+{
+	struct st_end *e = kzalloc(sizeof(*e), GFP_KERNEL);
+	int err;
+
+	if (!kt_ok(e, "memory"))
+		return;
+	st_end_init(e);
+	e->link = link;
+	e->qp = qp;
+	err = st_open(e);
+	if (!kt_ok(err == -EOPNOTSUPP, "a program's: refused: %d", err) && !err)
+		st_close(e);
+	kt_ok(link->tx_acked(qp), "what its peer has acknowledged is known");
+	st_end_fini(e);
+	kfree(e);
+}
+
+/**
+ * st_program_tests() - a queue pair that belongs to a program
+ * @args: device, number of the queue pair
+ *
+ * Return: 0 or a negative errno.
+ */
+int st_program_tests(const char *args)
+{
+	const struct rdma_stack_link *link;
+	struct rdma_restrack_entry *res;
+	char name[IB_DEVICE_NAME_MAX];
+	struct ib_device *dev;
+	u32 qpn;
+
+	if (sscanf(args, "%63s %u", name, &qpn) != 2)
+		return -EINVAL;
+	dev = ib_device_get_by_name(name, RDMA_DRIVER_UNKNOWN);
+	if (!dev)
+		return -ENODEV;
+	link = rdma_stack_get_link(dev);
+	res = rdma_restrack_get_byid(dev, RDMA_RESTRACK_QP, qpn);
+	if (kt_ok(link && !IS_ERR(res), "a link, a queue pair")) {
+		st_program_case(link, container_of(res, struct ib_qp, res));
+		rdma_restrack_put(res);
+	}
+	ib_device_put(dev);
+	return 0;
+}
+
 /**
  * st_hybrid_exit() - stop listening
  */

@@ -10,6 +10,7 @@
  *	veil DEVICE COMPONENT	its table says from now on that this is not there
  *	engines DEV MASK	has these, which do nothing: what was called since
  *	reset ADDR PORT		before there is a connection; nobody answers there
+ *	program DEVICE QPN	a queue pair that belongs to a program
  */
 #include <linux/kernel.h>
 #include <linux/module.h>
@@ -44,6 +45,8 @@ static int st_run(const char *test, const char *args)
 		return st_engines(args);
 	if (!strcmp(test, "reset"))
 		return st_reset_tests(args);
+	if (!strcmp(test, "program"))
+		return st_program_tests(args);
 	return -EINVAL;
 }
 
