@@ -33,6 +33,21 @@ same() {
 	zc "$1: fork: parent and child go on" "$STALE && a_zcopy_cache_hits > 0" fork
 }
 
+# late [PREFIX]: the mapping changes when the transfer is over, behind the last look at it
+late() {
+	local who
+
+	for who in late late_recv; do
+		if ! hold sdp_zc_cache_keep late asleep=1 ms=60000; then
+			ktap_skip "$1mapped anew at the end ($who)" "no probes"
+			continue
+		fi
+		zc "$1mapped anew at the end ($who)" "$STALE" $who
+		ktap_is "$1it was held up ($who)" "$(hold_hits)" 1
+		hold_end
+	done
+}
+
 # mappings [PREFIX]: what may happen to them
 mappings() {
 	zc "$1other lengths and places" "$ALL && a_zcopy_cache_hits == 8 && a_zcopy_cache_misses == 7" sizes
@@ -62,6 +77,7 @@ mappings() {
 		ktap_skip "$1a dma-buf: copied" "this kernel has no heaps of them"
 	fi
 	zc "$1another process with the socket, when the first is gone" "$STALE" pass
+	late "$1"
 	zc "$1mappings that change all the time" "a_zcopy_cache_stale > 0 && a_tx_bytes == b_rx_bytes" churn
 	zc "$1the same of a reader" "a_zcopy_cache_stale > 0 && b_tx_bytes == a_rx_bytes" churn_recv
 }

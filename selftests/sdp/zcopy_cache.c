@@ -18,6 +18,7 @@
 #include <string.h>
 #include <sys/ioctl.h>
 #include <sys/mman.h>
+#include <sys/prctl.h>
 #include <sys/resource.h>
 #include <sys/socket.h>
 #include <sys/wait.h>
@@ -620,6 +621,9 @@ static void churned(bool to_us)
 		insist(to_us);
 	__atomic_store_n(&end, true, __ATOMIC_RELAXED);
 	pthread_join(thread, NULL);
+	/* what is kept is what is there */
+	out(at, SIZE, 3);
+	in(at, SIZE, 4);
 	anew(at);
 	out(at, SIZE, 1);
 	in(at, SIZE, 2);
@@ -633,6 +637,62 @@ static void run_churn(void)
 static void run_churn_recv(void)
 {
 	churned(true);
+}
+
+/* Other memory there while somebody is held up, see zcopy-cache.sh */
+static void *change_held(void *arg)
+{
+	static const char held[] = "/sys/module/test_hold/parameters/";
+	char path[64], digit = '0';
+	int f;
+
+	(void)arg;
+	snprintf(path, sizeof(path), "%shits", held);
+	for (; digit == '0'; close(f)) {
+		usleep(1000);
+		f = open(path, O_RDONLY);
+		if (f < 0 || read(f, &digit, 1) != 1)
+			fail("test_hold");
+	}
+	anew(at);
+	snprintf(path, sizeof(path), "%sgo", held);
+	f = open(path, O_WRONLY);
+	if (f < 0 || write(f, "1", 1) != 1)
+		fail("test_hold");
+	close(f);
+	return NULL;
+}
+
+/* The mapping changes when a transfer is over, and its memory about to be kept */
+static void late(bool to_us)
+{
+	pthread_t thread;
+
+	if (pthread_create(&thread, NULL, change_held, NULL) ||
+	    prctl(PR_SET_NAME, "late"))
+		fail("thread");
+	if (to_us) {
+		order(SIZE, 1, true);
+		if (recv(fd, at, SIZE, MSG_WAITALL) != SIZE)
+			fail("recv");
+	} else {
+		out(at, SIZE, 1);
+	}
+	pthread_join(thread, NULL);
+	if (to_us)
+		in(at, SIZE, 2);
+	else
+		out(at, SIZE, 2);
+}
+
+static void run_late(void)
+{
+	late(false);
+}
+
+static void run_late_recv(void)
+{
+	late(true);
 }
 
 /* For send and receive, once each */
@@ -671,6 +731,8 @@ static const struct {
 	{ "device", run_device },
 	{ "churn", run_churn },
 	{ "churn_recv", run_churn_recv },
+	{ "late", run_late },
+	{ "late_recv", run_late_recv },
 	{ "dmabuf", run_dmabuf },
 	{ "hold", run_hold },
 };
