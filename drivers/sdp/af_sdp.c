@@ -534,15 +534,17 @@ static u16 sdp_port_next(struct net *net, struct sdp_port_walk *w)
  *
  * Context: process.
  *
- * Return: false if no port is left that TCP might give an iWARP device.
+ * Return: 1; 0 if no port is left that TCP might give an iWARP device; or -EINTR.
  */
-bool sdp_port_next_free(struct sock *sk, struct sdp_port_walk *w)
+int sdp_port_next_free(struct sock *sk, struct sdp_port_walk *w)
 {
 	do {
+		if (fatal_signal_pending(current))
+			return -EINTR;
 		w->port = htons(sdp_port_next(sock_net(sk), w));
 		cond_resched();
 	} while (w->port && !sdp_tcp_port_free(sk, w->port));
-	return w->port;
+	return w->port ? 1 : 0;
 }
 
 static void sdp_unbind(struct sock *sk)
@@ -555,8 +557,12 @@ static void sdp_unbind(struct sock *sk)
 
 static int sdp_bind_free(struct sock *sk, const union sdp_addr *addr)
 {
-	int err = sdp_cm_bind(sk, addr);
+	int err;
 
+	/* who is killed does not look at all the others */
+	if (fatal_signal_pending(current))
+		return -EINTR;
+	err = sdp_cm_bind(sk, addr);
 	if (err || sdp_ports_free(sk))
 		return err;
 	sdp_unbind(sk);

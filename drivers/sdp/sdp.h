@@ -900,7 +900,7 @@ extern const struct proto_ops sdp_inet_ops, sdp_inet6_ops;
 
 /* af_sdp.c */
 struct sock *sdp_sock_child(struct sock *listener);
-bool sdp_port_next_free(struct sock *sk, struct sdp_port_walk *w);
+int sdp_port_next_free(struct sock *sk, struct sdp_port_walk *w);
 bool sdp_bind_conflict(struct sock *sk, const union sdp_addr *addr);
 void sdp_set_state(struct sock *sk, int state);
 void sdp_set_local(struct sock *sk, const struct sockaddr *sa);

@@ -1396,13 +1396,14 @@ static int sdp_cm_start_errno(int err)
 
 /*
  * The port that rdma_cm has chosen is not free, of which it knows nothing where TCP is
- * below: as TCP, try all.
+ * below: as TCP, try all. Returns 1 to try again, or the error that remains.
  */
-static bool sdp_cm_other_port(struct sock *sk, int err, struct sdp_port_walk *w)
+static int sdp_cm_other_port(struct sock *sk, int err, struct sdp_port_walk *w)
 {
-	return (err == -EADDRINUSE || err == -EADDRNOTAVAIL) &&
-	       !sdp_sk(sk)->user_bound && w->tries++ < SDP_CONNECT_TRIES &&
-	       sdp_port_next_free(sk, w);
+	if ((err != -EADDRINUSE && err != -EADDRNOTAVAIL) ||
+	    sdp_sk(sk)->user_bound || w->tries++ >= SDP_CONNECT_TRIES)
+		return err;
+	return sdp_port_next_free(sk, w) ? : err;
 }
 
 /*
@@ -1425,17 +1426,18 @@ static int sdp_cm_try(struct sock *sk, const union sdp_addr *dst,
 	if (err) {
 		sdp_cm_give_up(sk, conn);
 		sdp_conn_put(conn);
-		if (w->port && sdp_cm_other_port(sk, err, w))
-			return 1;
+		if (w->port)
+			err = sdp_cm_other_port(sk, err, w);
 		return sdp_cm_start_errno(sdp_cm_port_errno(sk, err));
 	}
 	release_sock(sk);
 	err = sdp_cm_resolve_and_connect(sk, conn, timeo);
 	lock_sock(sk);
-	if (sdp->conn == conn && sdp_cm_other_port(sk, err, w)) {
+	if (sdp->conn == conn)
+		err = sdp_cm_other_port(sk, err, w);
+	if (err > 0) {
 		sdp_conn_attach(sk, NULL);
 		sdp_conn_down(conn, 0);
-		err = 1;
 	} else if (err == -ERESTARTSYS || err == -EINTR) {
 		err = sdp_cm_interrupted(sk, conn, *timeo);
 	} else if (err) {

@@ -1,6 +1,7 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: GPL-2.0
 """binding.py PORT [PREFIX]: which address and which device a socket is bound to.
+binding.py PORT --killed bind|connect: look for a port where there is none, as "walker"
 
 Prints "CASE: RESULT" for each whose name begins so, at ports from PORT on. Listeners are in the namespace
 b, clients in a, which are connected by va - vb and by wa - wb."""
@@ -450,8 +451,8 @@ FREE, RESERVED = FEW[37], FEW[60]
 
 
 @contextlib.contextmanager
-def one_port(netns, addr):
-    """Of a range one port is free, and one reserved; TCP has the others"""
+def few_ports(netns, addr, free):
+    """Of a range these ports are free, and one is reserved; TCP has the others"""
     enter(netns)
     path = "/proc/sys/net/ipv4/ip_local_"
     with open(path + "port_range", encoding="ascii") as file:
@@ -461,7 +462,7 @@ def one_port(netns, addr):
         with open(path + name_of, "w", encoding="ascii") as file:
             file.write(value)
     with contextlib.ExitStack() as stack:
-        for port in set(FEW) - {FREE, RESERVED}:
+        for port in set(FEW) - free:
             sock = stack.enter_context(socket.socket(family_of(addr)))
             # TCP under sdp-run as well
             with contextlib.suppress(OSError):
@@ -473,6 +474,10 @@ def one_port(netns, addr):
     for name_of, value in (("port_range", before), ("reserved_ports", "")):
         with open(path + name_of, "w", encoding="ascii") as file:
             file.write(value)
+
+
+def one_port(netns, addr):
+    return few_ports(netns, addr, {FREE, RESERVED})
 
 
 def ports_of(call):
@@ -527,6 +532,21 @@ def port_connect_v6():
     return port_to_connect("fd00::2", "fd00::1")
 
 
+PR_SET_NAME = 15
+KILLED = {
+    "bind": ("b", "10.0.0.2", lambda: listener("10.0.0.2", 0)),
+    "connect": ("a", "10.0.0.1", lambda: client("10.0.0.2", next(PORTS), patience=None)),
+}
+
+
+def killed(what):
+    """Who starts this kills it"""
+    netns, addr, call = KILLED[what]
+    with few_ports(netns, addr, set()):
+        LIBC.prctl(PR_SET_NAME, b"walker")
+        call()
+
+
 def result(func):
     try:
         return func()
@@ -534,6 +554,9 @@ def result(func):
         return errno.errorcode.get(err.errno, str(err))
 
 
+if sys.argv[2] == "--killed":
+    killed(sys.argv[3])
+    sys.exit()
 VA, VA_IF = linklocal("a", "va")
 WA, WA_IF = linklocal("a", "wa")
 VB, VB_IF = linklocal("b", "vb")

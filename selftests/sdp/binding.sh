@@ -34,6 +34,26 @@ same() {
 	done < <(paste -d '|' <(sed 's/: /|/' /run/tcp) <(sed 's/[^:]*: //' /run/sdp))
 }
 
+# killed a|b WHAT: who is killed while it looks for a port looks at no other one
+killed() {
+	local ns=$1 dir=/proc/sys/net/ipv4 range
+
+	if ! hold sock_create_kern walker asleep=1 times=1000 ms=60000; then
+		ktap_skip "killed: $2" "no probes"
+		return
+	fi
+	range=$("in_$ns" cat $dir/ip_local_port_range)
+	start_bg - sdp-run /usr/bin/python3 "$PROG" 7900 --killed "$2"
+	wait_for 20 is_held
+	kill -9 "$BG_PID"
+	hold_go
+	wait_for 20 is_gone "$BG_PID"
+	ktap_is "killed: $2" "$(hold_hits)" 1
+	hold_end
+	"in_$ns" sh -c "echo '$range' >$dir/ip_local_port_range
+		echo >$dir/ip_local_reserved_ports"
+}
+
 dev_up hybrid hybrid || ktap_skip_all "no RDMA device"
 modprobe -q sdp
 ip link add wa index 103 netns a type veth peer name wb index 104 netns b
@@ -54,6 +74,7 @@ cases /run/tcp ""
 cases /run/sdp "" sdp-run
 same
 ktap_is "all cases" "$(wc -l </run/sdp)" "$(grep -c '^@case' "$PROG")"
+killed b bind
 wait_for 20 no_sockets
 dev_down
 # it has no other port than that of the program
@@ -62,6 +83,7 @@ if dev_up siw siw; then
 	cases /run/sdp port_connect sdp-run
 	same "siw: "
 	ktap_is "siw: all cases" "$(wc -l </run/sdp)" 2
+	killed a connect
 else
 	ktap_skip siw "no such device"
 fi
