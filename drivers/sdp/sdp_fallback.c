@@ -100,7 +100,6 @@ static void sdp_tcp_copy_ip(const struct sock *sk, struct sock *tsk)
 #endif
 }
 
-/* What the program has set so far; sizes of buffers only if it did. */
 /*
  * Time stamps of what comes. Unlike flags, they need that packets are stamped,
  * which the options see to.
@@ -126,6 +125,7 @@ static void sdp_tcp_copy_tstamp(const struct sock *sk, struct socket *tcp)
 				sizeof(flags));
 }
 
+/* What the program has set so far; sizes of buffers only if it did. */
 static void sdp_tcp_copy_options(struct sock *sk, struct socket *tcp)
 {
 	struct sock *tsk = tcp->sk;
@@ -139,6 +139,10 @@ static void sdp_tcp_copy_options(struct sock *sk, struct socket *tcp)
 		WRITE_ONCE(tsk->sk_sndbuf, sndbuf);
 	if (!(sk->sk_userlocks & SOCK_RCVBUF_LOCK))
 		WRITE_ONCE(tsk->sk_rcvbuf, rcvbuf);
+	/* its buffer has to be large enough */
+	tcp->ops->set_rcvlowat(tsk, READ_ONCE(sk->sk_rcvlowat));
+	/* of a child it is where packets come in, whatever its listener says */
+	WRITE_ONCE(tsk->sk_incoming_cpu, READ_ONCE(sk->sk_incoming_cpu));
 	sdp_tcp_copy_ip(sk, tsk);
 	release_sock(tsk);
 	sdp_tcp_copy_tstamp(sk, tcp);

@@ -971,10 +971,31 @@ void sdp_sockopt_init(struct sock *sk)
 	sdp->zcopy_threshold = READ_ONCE(sdp_pernet(net)->
 					   sysctl_zcopy_threshold);
 	sdp->ip6_hops = -1;
+	sk->sk_txrehash = READ_ONCE(net->core.sysctl_txrehash);
 #if IS_ENABLED(CONFIG_IPV6)
 	sdp->ip6_pmtudisc = IPV6_PMTUDISC_WANT;
 	sk->sk_ipv6only = sdp->v6 && READ_ONCE(net->ipv6.sysctl.bindv6only);
 #endif
+}
+
+/* What only TCP has a use for, if anybody */
+static void sdp_inherit_stored(struct sock *sk, const struct sock *parent)
+{
+	/* SO_MAX_PACING_RATE */
+	sk->sk_pacing_status = READ_ONCE(parent->sk_pacing_status);
+	sk->sk_max_pacing_rate = READ_ONCE(parent->sk_max_pacing_rate);
+	sk->sk_pacing_rate = READ_ONCE(parent->sk_pacing_rate);
+	sk->sk_txrehash = READ_ONCE(parent->sk_txrehash);
+	sk->sk_no_check_tx = parent->sk_no_check_tx;
+#ifdef CONFIG_NET_RX_BUSY_POLL
+	sk->sk_ll_usec = READ_ONCE(parent->sk_ll_usec);
+	sk->sk_prefer_busy_poll = READ_ONCE(parent->sk_prefer_busy_poll);
+	sk->sk_busy_poll_budget = READ_ONCE(parent->sk_busy_poll_budget);
+#endif
+	/* SO_TXTIME */
+	sk->sk_clockid = parent->sk_clockid;
+	sk->sk_txtime_deadline_mode = parent->sk_txtime_deadline_mode;
+	sk->sk_txtime_report_errors = parent->sk_txtime_report_errors;
 }
 
 /**
@@ -990,6 +1011,11 @@ void sdp_inherit_sock(struct sock *sk, const struct sock *parent)
 		SOCK_KEEPOPEN, SOCK_LINGER, SOCK_URGINLINE, SOCK_DBG,
 		SOCK_LOCALROUTE, SOCK_BROADCAST, SOCK_RCVTSTAMP,
 		SOCK_RCVTSTAMPNS, SOCK_TSTAMP_NEW, SOCK_ZEROCOPY,
+		SOCK_RXQ_OVFL, SOCK_WIFI_STATUS, SOCK_NOFCS,
+		SOCK_SELECT_ERR_QUEUE, SOCK_RCVMARK, SOCK_TXTIME,
+#ifdef SO_RCVPRIORITY
+		SOCK_RCVPRIORITY,
+#endif
 	};
 	int i;
 
@@ -1006,13 +1032,10 @@ void sdp_inherit_sock(struct sock *sk, const struct sock *parent)
 	sk->sk_bound_dev_if = READ_ONCE(parent->sk_bound_dev_if);
 	sk->sk_reuse = parent->sk_reuse;
 	sk->sk_reuseport = parent->sk_reuseport;
-	/* SO_MAX_PACING_RATE: nothing to SDP, but TCP keeps to it */
-	sk->sk_pacing_status = READ_ONCE(parent->sk_pacing_status);
-	sk->sk_max_pacing_rate = READ_ONCE(parent->sk_max_pacing_rate);
-	sk->sk_pacing_rate = READ_ONCE(parent->sk_pacing_rate);
 	sk->sk_ipv6only = parent->sk_ipv6only;
 	for (i = 0; i < ARRAY_SIZE(flags); i++)
 		sock_valbool_flag(sk, flags[i], sock_flag(parent, flags[i]));
+	sdp_inherit_stored(sk, parent);
 }
 
 /**

@@ -15,7 +15,8 @@ import sys
 import threading
 import time
 
-AF_SDP, SOL_SDP, SDP_REUSEPORT, SDP_FALLBACK = 27, 1027, 1, 32
+AF_SDP, SOL_SDP, SDP_FALLBACK = 27, 1027, 32
+SDP_REUSEPORT, SDP_ZEROCOPY = 1, 7
 NONE, TCP, ONLY = 0, 1, 2
 OFFSET = 20000
 A, B = "10.0.0.1", "10.0.0.2"
@@ -179,7 +180,7 @@ def blocking():
 IP_MTU_DISCOVER, IP_RECVERR, IP_BIND_ADDRESS_NO_PORT = 10, 11, 24
 IPV6_MTU_DISCOVER, IPV6_RECVERR, IPV6_MULTICAST_ALL = 23, 25, 29
 IPV6_AUTOFLOWLABEL = 70
-SO_MAX_PACING_RATE = 47
+SO_BUSY_POLL, SO_MAX_PACING_RATE, SO_TXREHASH = 46, 47, 74
 SO_TIMESTAMPNS, SO_TIMESTAMPING, SO_TIMESTAMPNS_NEW = 35, 37, 64
 RX_SOFTWARE, SOFTWARE = 8, 16  # linux/net_tstamp.h
 
@@ -202,6 +203,8 @@ OPTIONS = [
     (socket.IPPROTO_IP, IP_RECVERR, 1),
     (socket.IPPROTO_IP, IP_BIND_ADDRESS_NO_PORT, 1),
     (socket.SOL_SOCKET, SO_MAX_PACING_RATE, 1234567),
+    (socket.SOL_SOCKET, SO_BUSY_POLL, 50),
+    (socket.SOL_SOCKET, SO_TXREHASH, 0),
 ]
 OPTIONS6 = [
     (socket.IPPROTO_IPV6, socket.IPV6_TCLASS, 0x20),
@@ -243,6 +246,70 @@ def check_options(c):
         same("SO_RCVBUF was not set", c.getsockopt(*name) >=
              t.getsockopt(*name), True)
     c.setsockopt(socket.SOL_SOCKET, socket.SO_RCVLOWAT, 1)
+
+
+# asm-generic/socket.h: number, and a value that is not the default
+SOCKET_OPTIONS = {
+    "SO_DEBUG": (1, 1), "SO_REUSEADDR": (2, 1), "SO_DONTROUTE": (5, 1),
+    "SO_BROADCAST": (6, 1), "SO_SNDBUF": (7, 50000), "SO_RCVBUF": (8, 50000),
+    "SO_SNDBUFFORCE": (32, 300000), "SO_RCVBUFFORCE": (33, 300000),
+    "SO_KEEPALIVE": (9, 1), "SO_OOBINLINE": (10, 1), "SO_NO_CHECK": (11, 1),
+    "SO_PRIORITY": (12, 9), "SO_LINGER": (13, struct.pack("ii", 1, 5)),
+    "SO_BSDCOMPAT": (14, 1), "SO_REUSEPORT": (15, 1),
+    "SO_RCVLOWAT": (18, 1 << 20), "SO_RCVTIMEO": (20, struct.pack("qq", 3, 0)),
+    "SO_SNDTIMEO": (21, struct.pack("qq", 4, 0)),
+    "SO_BINDTODEVICE": (25, b"va"), "SO_TIMESTAMP": (29, 1),
+    "SO_TIMESTAMPNS": (35, 1), "SO_MARK": (36, 7),
+    "SO_TIMESTAMPING": (37, RX_SOFTWARE | SOFTWARE),
+    "SO_RXQ_OVFL": (40, 1), "SO_WIFI_STATUS": (41, 1), "SO_PEEK_OFF": (42, 1),
+    "SO_NOFCS": (43, 1), "SO_SELECT_ERR_QUEUE": (45, 1),
+    "SO_BUSY_POLL": (46, 50), "SO_MAX_PACING_RATE": (47, 1234567),
+    "SO_INCOMING_CPU": (49, 1), "SO_ZEROCOPY": (60, 1),
+    "SO_TXTIME": (61, struct.pack("iI", time.CLOCK_MONOTONIC, 3)),
+    "SO_BINDTOIFINDEX": (62, 101), "SO_TIMESTAMP_NEW": (63, 1),
+    "SO_TIMESTAMPNS_NEW": (64, 1),
+    "SO_TIMESTAMPING_NEW": (65, RX_SOFTWARE | SOFTWARE),
+    "SO_RCVTIMEO_NEW": (66, struct.pack("qq", 5, 0)),
+    "SO_SNDTIMEO_NEW": (67, struct.pack("qq", 6, 0)),
+    "SO_PREFER_BUSY_POLL": (69, 1), "SO_BUSY_POLL_BUDGET": (70, 33),
+    "SO_BUF_LOCK": (72, 2), "SO_RESERVE_MEM": (73, 8192),
+    "SO_TXREHASH": (74, 0), "SO_RCVMARK": (75, 1), "SO_RCVPRIORITY": (82, 1),
+}
+# Where the core refuses them to families that it does not know
+STANDS_FOR = {"SO_REUSEPORT": SDP_REUSEPORT, "SO_ZEROCOPY": SDP_ZEROCOPY}
+# What the core refuses to SDP, and so it does say
+REFUSED = {"SO_PEEK_OFF", "SO_RESERVE_MEM"}
+# Filters are not kept; these do something, once; or are for sockets of AF_UNIX
+NOT_KEPT = {26, 27, 44, 50, 51, 52, 68, 53, 80, 16, 34, 76, 83, 84, 85}
+
+
+def socket_options():
+    """Each option of SOL_SOCKET is as TCP has it when TCP takes over"""
+    numbers = [number for number, _ in SOCKET_OPTIONS.values()]
+    with tcp("a") as t:
+        left = [n for n in range(1, 128) if n not in numbers and
+                n not in NOT_KEPT and attempt(t.setsockopt, socket.SOL_SOCKET,
+                                              n, 1) != "ENOPROTOOPT"]
+    same("no option of SOL_SOCKET is left out", left, [])
+    for name, (number, value) in SOCKET_OPTIONS.items():
+        with tcp("a") as t, sdp("a", NONE) as c:
+            wanted = attempt(t.setsockopt, socket.SOL_SOCKET, number, value)
+            got = attempt(c.setsockopt, socket.SOL_SOCKET, number, value)
+            if got == "ENOTSUP" and name in STANDS_FOR:
+                got = attempt(c.setsockopt, SOL_SDP, STANDS_FOR[name], value)
+            if got == "ENOTSUP" and name in REFUSED:
+                continue
+            c.setsockopt(SOL_SDP, SDP_FALLBACK, ONLY)
+            same("%s is taken" % name, got, wanted)
+            # without a size that locks the one of SDP
+            seen = [n for n in numbers if name != "SO_BUF_LOCK" or n == number]
+            same("and kept", [(n, got, wanted) for n in seen for got, wanted
+                              in [(socket_value(c, n), socket_value(t, n))]
+                              if got != wanted], [])
+
+
+def socket_value(s, number):
+    return attempt(s.getsockopt, socket.SOL_SOCKET, number, 64)
 
 
 def options6():
@@ -364,6 +431,7 @@ LATER = [
     (socket.IPPROTO_TCP, socket.TCP_CORK, 0),
     (socket.IPPROTO_IP, socket.IP_TTL, 34),
     (socket.SOL_SOCKET, SO_MAX_PACING_RATE, 7654321),
+    (socket.SOL_SOCKET, SO_BUSY_POLL, 20),
 ]
 
 
@@ -714,6 +782,7 @@ def main():
     connects = counter("a", "tcp_connects")
     blocking()
     ok("counted", counter("a", "tcp_connects") >= connects + 2)
+    socket_options()
     options6()
     nonblocking()
     stamps()
