@@ -669,10 +669,16 @@ static void hyb_addr_no_port(struct sockaddr_storage *addr)
 		((struct sockaddr_in *)addr)->sin_port = 0;
 }
 
-static void hyb_set_tos(struct socket *sock, const struct iw_cm_id *id)
+/* What its packets have: as the RDMA CM says, unless the ULP has said it all. */
+static void hyb_cep_set_ip(struct hyb_cep *cep, struct sock *sk)
 {
-	if (id->tos_set && sock->sk->sk_family == AF_INET)
-		ip_sock_set_tos(sock->sk, id->tos);
+	const struct iw_cm_id *id = cep->id;
+
+	if (id->tos_set && sk->sk_family == AF_INET)
+		ip_sock_set_tos(sk, id->tos);
+	lock_sock(sk);
+	hyb_tcp_use_ip(cep->qp, sk);
+	release_sock(sk);
 }
 
 /* Bind and begin to connect; the handshake goes on without us */
@@ -708,7 +714,7 @@ static int hyb_cep_dial(struct hyb_cep *cep)
 		err = hyb_tcp_create(net, id->m_local_addr.ss_family, &sock);
 		if (err)
 			return err;
-		hyb_set_tos(sock, id);
+		hyb_cep_set_ip(cep, sock->sk);
 		hyb_tcp_adopt(cep, sock);
 		err = hyb_dial_socket(sock, id, try);
 		if (!err)

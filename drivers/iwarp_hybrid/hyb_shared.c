@@ -1505,6 +1505,11 @@ static void hyb_link_reset(struct ib_qp *ibqp)
 	hyb_qp_abort(hyb_qp_of(ibqp), HYB_CLOSE_RESET);
 }
 
+static void hyb_link_set_ip(struct ib_qp *ibqp, const struct rdma_stack_ip *ip)
+{
+	hyb_tcp_set_ip(hyb_qp_of(ibqp), ip);
+}
+
 /**
  * hyb_shared_closed - the engines stop for good
  * @qp: queue pair
@@ -1549,4 +1554,5 @@ const struct rdma_stack_link hyb_link = {
 	.tx_notify = hyb_link_notify,
 	.rx_resume = hyb_link_resume,
 	.rx_buffer = hyb_link_buffer,
+	.set_ip = hyb_link_set_ip,
 };

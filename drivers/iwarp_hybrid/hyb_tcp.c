@@ -13,9 +13,11 @@
  * Posting to another QP is deferred: the locks of two sockets are not nested.
  */
 #include <linux/delay.h>
+#include <linux/ipv6.h>
 #include <linux/percpu.h>
 #include <linux/tcp.h>
 #include <net/inet_common.h>
+#include <net/inet_ecn.h>
 #include <net/tcp.h>
 
 #include "compat.h"
@@ -471,6 +473,59 @@ void hyb_tcp_adopt(struct hyb_cep *cep, struct socket *sock)
 	release_sock(sk);
 }
 
+static u8 *hyb_tcp_tos(struct sock *sk)
+{
+	return sk->sk_family == AF_INET6 ? &inet6_sk(sk)->tclass :
+					   &inet_sk(sk)->tos;
+}
+
+/**
+ * hyb_tcp_use_ip - let packets have what hyb_tcp_set_ip() says
+ * @qp: queue pair
+ * @sk: its socket, owned
+ */
+void hyb_tcp_use_ip(struct hyb_qp *qp, struct sock *sk)
+{
+	const struct rdma_stack_ip *ip = &qp->tcp.ip;
+	u8 *tos = hyb_tcp_tos(sk);
+	u8 val;
+
+	sock_owned_by_me(sk);
+	if (!qp->tcp.ip_set)
+		return;
+	WRITE_ONCE(sk->sk_priority, ip->priority);
+	val = (ip->tos & ~INET_ECN_MASK) | (*tos & INET_ECN_MASK);
+	if (sk->sk_mark == ip->mark && *tos == val)
+		return;
+	WRITE_ONCE(sk->sk_mark, ip->mark);
+	WRITE_ONCE(*tos, val);
+	/* rules may choose another way for these */
+	sk_dst_reset(sk);
+}
+
+/**
+ * hyb_tcp_set_ip - what packets are to have
+ * @qp: queue pair
+ * @ip: that
+ *
+ * A socket that it gets later is told in hyb_tcp_attach(), or before it connects.
+ *
+ * Context: process; see rdma_stack_link.set_ip.
+ */
+void hyb_tcp_set_ip(struct hyb_qp *qp, const struct rdma_stack_ip *ip)
+{
+	/* pairs with hyb_tcp_start() */
+	struct sock *sk = smp_load_acquire(&qp->tcp.sk);
+
+	qp->tcp.ip = *ip;
+	qp->tcp.ip_set = true;
+	if (!sk)
+		return;
+	lock_sock(sk);
+	hyb_tcp_use_ip(qp, sk);
+	release_sock(sk);
+}
+
 /* What TCP copied frames of MPA into; it copies nothing more. Socket owned. */
 static void hyb_tcp_drop_frag(struct sock *sk)
 {
@@ -533,6 +588,7 @@ int hyb_tcp_attach(struct hyb_cep *cep, struct hyb_qp *qp,
 	err = -ECONNRESET;
 	if (sk->sk_state != TCP_ESTABLISHED)
 		goto out;
+	hyb_tcp_use_ip(qp, sk);
 	/* what answers the Reply is not of start-up any more */
 	qp->rx.segs = READ_ONCE(tcp_sk(sk)->data_segs_in);
 	if (frame) {

@@ -17,6 +17,7 @@
 #include <linux/interrupt.h>
 #include <linux/workqueue.h>
 #include <net/sock.h>
+#include <rdma/rdma_stack.h>
 
 struct hyb_cep;
 struct hyb_qp;
@@ -43,6 +44,8 @@ enum {
  * @batch: runs the receive engine behind the packets that come in at a time
  * @lock: protects hyb_qp.cep; a leaf
  * @cpu: where the consumer ran last
+ * @ip: what packets have, if @ip_set; by the rules of rdma_stack_link.set_ip
+ * @ip_set: somebody has said so
  */
 struct hyb_tcp {
 	struct sock *sk;
@@ -53,6 +56,8 @@ struct hyb_tcp {
 	struct tasklet_struct batch;
 	spinlock_t lock;	/* hyb_qp.cep */
 	int cpu;
+	bool ip_set;
+	struct rdma_stack_ip ip;
 };
 
 /* What says "TCP socket held": by its spinlock, or by the task that owns it */
@@ -118,6 +123,8 @@ void hyb_tcp_look(struct sock *sk, struct hyb_qp *qp);
 /* Called by the connection manager, in process context */
 int hyb_tcp_create(struct net *net, int family, struct socket **res);
 void hyb_tcp_adopt(struct hyb_cep *cep, struct socket *sock);
+void hyb_tcp_use_ip(struct hyb_qp *qp, struct sock *sk);
+void hyb_tcp_set_ip(struct hyb_qp *qp, const struct rdma_stack_ip *ip);
 int hyb_tcp_attach(struct hyb_cep *cep, struct hyb_qp *qp,
 		   const struct mpa_result *res, const u8 *frame, size_t len);
 void hyb_tcp_drain(struct hyb_cep *cep, struct hyb_qp *qp);

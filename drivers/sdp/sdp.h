@@ -582,6 +582,7 @@ struct sdp_conn {
 	struct ib_cq *cq;
 	struct ib_qp *qp;
 	unsigned int nr_cqe;
+	struct rdma_stack_ip ip;	/* what the device knows of it */
 	bool lean;			/* queues of qp for a shared link */
 	int error;			/* why it ended, for sk_err */
 	struct work_struct down_work;
@@ -1094,6 +1095,7 @@ u32 sdp_credits(const struct sock *sk);
 /* sdp_link_verbs.c */
 int sdp_link_create(struct sdp_conn *conn);
 int sdp_link_start(struct sdp_conn *conn);
+void sdp_link_set_ip(struct sdp_conn *conn);
 void sdp_link_settle(struct sdp_conn *conn);
 void sdp_link_destroy(struct sdp_conn *conn);
 int sdp_link_post_recvs(struct sdp_conn *conn);

@@ -375,6 +375,36 @@ void sdp_link_settle(struct sdp_conn *conn)
 }
 
 /**
+ * sdp_link_set_ip - packets get the mark, the priority and the type of service of a socket
+ * @conn: connection with a queue pair, which is about to be made, or is established
+ *
+ * The core changes the first two without telling us, so it is asked now and then. Not
+ * each device can do it.
+ *
+ * Context: process; lock_sock, or that of the CM handler.
+ */
+void sdp_link_set_ip(struct sdp_conn *conn)
+{
+	const struct rdma_stack_link *stack;
+	const struct sock *sk = conn->sk;
+	struct rdma_stack_ip ip = {
+		.mark = READ_ONCE(sk->sk_mark),
+		.priority = READ_ONCE(sk->sk_priority),
+		.tos = sdp_sk(sk)->peer.sa.sa_family == AF_INET6 ?
+		       READ_ONCE(sdp_sk(sk)->ip6_tclass) :
+		       READ_ONCE(inet_sk(sk)->tos),
+	};
+
+	if (likely(ip.mark == conn->ip.mark && ip.priority == conn->ip.priority &&
+		   ip.tos == conn->ip.tos))
+		return;
+	conn->ip = ip;
+	stack = rdma_stack_get_link(conn->dev);
+	if (stack && stack->set_ip)
+		stack->set_ip(conn->qp, &ip);
+}
+
+/**
  * sdp_link_create - make the queue pair
  * @conn: connection whose cm_id has found its device
  *
@@ -390,6 +420,7 @@ int sdp_link_create(struct sdp_conn *conn)
 {
 	struct sdp_net *sn = sdp_pernet(sock_net(conn->sk));
 	u32 limit = sdp_link_rx_limit(conn->sk);
+	int err;
 
 	conn->dev = conn->id->device;
 	if (rdma_protocol_iwarp(conn->dev, conn->id->port_num))
@@ -404,7 +435,10 @@ int sdp_link_create(struct sdp_conn *conn)
 	sdp_fc_choose(conn);
 	sdp_shared_choose(conn);
 	sdp_zc_init(conn);
-	return sdp_link_create_qp(conn);
+	err = sdp_link_create_qp(conn);
+	if (!err)
+		sdp_link_set_ip(conn);
+	return err;
 }
 
 /**

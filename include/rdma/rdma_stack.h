@@ -214,6 +214,18 @@ struct rdma_stack_tx {
 	u64 end;
 };
 
+/**
+ * struct rdma_stack_ip - what the packets of a connection have
+ * @mark: as SO_MARK: for routes, and for rules of a firewall
+ * @priority: as SO_PRIORITY
+ * @tos: as IP_TOS, or IPV6_TCLASS; its ECN bits are the transport's
+ */
+struct rdma_stack_ip {
+	u32 mark;
+	u32 priority;
+	u8 tos;
+};
+
 /* Flags of tx_commit */
 #define RDMA_STACK_TX_MORE	BIT(0)	/* more follows at once: need not go yet */
 #define RDMA_STACK_TX_SOLICITED	BIT(1)	/* Send with Solicited Event */
@@ -256,6 +268,11 @@ struct rdma_stack_tx {
  * @rx_buffer: octets of unread data that the ULP's user grants (SO_RCVBUF);
  *	       the transport advertises no more than that on top of what was
  *	       delivered; 0: the transport's own choice
+ * @set_ip: what packets have from now on, or, before rdma_connect() or
+ *	    rdma_accept(), from the first one of the queue pair's own on; not
+ *	    between that and the event that the connection is established. For
+ *	    a queue pair without a shared link, too. NULL: the ULP has no say.
+ *	    Context: process, one call at a time; may sleep.
  *
  * One reservation can be open per queue pair. It keeps all other messages of
  * the queue pair back, so the holder copies without sleeping (page faults
@@ -277,7 +294,7 @@ struct rdma_stack_tx {
  * A tx_append with @want 0 and a commit with @used 0 change the header only;
  * without RDMA_STACK_TX_MORE that sends what an earlier commit held back.
  *
- * Context of all but @open and @close: process or softirq, interrupts
+ * Context of all but @open, @close and @set_ip: process or softirq, interrupts
  * enabled, not inside a callback of struct rdma_stack_ulp.
  */
 struct rdma_stack_link {
@@ -297,6 +314,7 @@ struct rdma_stack_link {
 	bool (*tx_notify)(struct ib_qp *qp, u64 pos);
 	void (*rx_resume)(struct ib_qp *qp);
 	void (*rx_buffer)(struct ib_qp *qp, u32 octets);
+	void (*set_ip)(struct ib_qp *qp, const struct rdma_stack_ip *ip);
 };
 
 /* ------------------------------------------------------------ registry */
