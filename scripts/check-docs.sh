@@ -35,7 +35,7 @@ same() {
 	done
 }
 
-sysctls=$(sed -nE 's/.*[ \t]SDP_SYSCTL(_MEM|_WORD)?\(([a-z_]+), [&SNfp].*/\2/p' \
+sysctls=$(sed -nE 's/.*[ \t]SDP_SYSCTL(_MEM|_WORD|_PAIR)?\(([a-z_]+), [&SNfp].*/\2/p' \
 	drivers/sdp/sdp_sysctl.c | sort -u)
 same "$doc/sdp.rst" "$(literals $doc/sdp.rst Tunables)" "$sysctls"
 for word in $sysctls; do

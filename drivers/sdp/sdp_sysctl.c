@@ -6,6 +6,7 @@
  * Most values are taken over when a socket or a connection is made; those that
  * are looked at when they are needed are named in Documentation/sdp.rst.
  */
+#include <linux/mutex.h>
 #include <linux/slab.h>
 #include <linux/sysctl.h>
 #include <net/net_namespace.h>
@@ -42,14 +43,18 @@ static int adverts_max = 255;
 static int keepalive_max = SDP_KEEPALIVE_MAX;
 static int keepcnt_max = SDP_KEEPCNT_MAX;
 
-/* "min default max" must not decrease. All three are stored or none. */
-static int sdp_proc_mem(CTL_TABLE_CONST struct ctl_table *table, int write,
-			void *buffer, size_t *lenp, loff_t *ppos)
+/* Values that depend on each other are written, and read, by one at a time. */
+static DEFINE_MUTEX(sysctl_lock);
+
+static int sdp_proc_mem_locked(CTL_TABLE_CONST struct ctl_table *table,
+			       int write, void *buffer, size_t *lenp,
+			       loff_t *ppos)
 {
 	struct ctl_table tmp = *table;
 	int *data = table->data;
 	int val[3], i, err;
 
+	lockdep_assert_held(&sysctl_lock);
 	for (i = 0; i < ARRAY_SIZE(val); i++)
 		val[i] = READ_ONCE(data[i]);
 	tmp.data = val;
@@ -62,6 +67,30 @@ static int sdp_proc_mem(CTL_TABLE_CONST struct ctl_table *table, int write,
 	for (i = 0; i < ARRAY_SIZE(val); i++)
 		WRITE_ONCE(data[i], val[i]);
 	return 0;
+}
+
+/* "min default max" must not decrease. All three are stored or none. */
+static int sdp_proc_mem(CTL_TABLE_CONST struct ctl_table *table, int write,
+			void *buffer, size_t *lenp, loff_t *ppos)
+{
+	int err;
+
+	mutex_lock(&sysctl_lock);
+	err = sdp_proc_mem_locked(table, write, buffer, lenp, ppos);
+	mutex_unlock(&sysctl_lock);
+	return err;
+}
+
+/* A number whose limit is another one */
+static int sdp_proc_pair(CTL_TABLE_CONST struct ctl_table *table, int write,
+			 void *buffer, size_t *lenp, loff_t *ppos)
+{
+	int err;
+
+	mutex_lock(&sysctl_lock);
+	err = proc_dointvec_minmax(table, write, buffer, lenp, ppos);
+	mutex_unlock(&sysctl_lock);
+	return err;
 }
 
 /* Values of net.sdp.flow_control, as in SDP_FLOW_*; the first is no value. */
@@ -104,15 +133,20 @@ static int sdp_proc_word(CTL_TABLE_CONST struct ctl_table *table, int write,
 }
 
 /* .data is an offset here; a namespace's copy of the table has the address. */
-#define SDP_SYSCTL(name, min, max) {					\
+#define SDP_SYSCTL_BY(handler, name, min, max) {			\
 	.procname	= #name,					\
 	.data		= (void *)offsetof(struct sdp_net, sysctl_##name), \
 	.maxlen		= sizeof(int),					\
 	.mode		= 0644,						\
-	.proc_handler	= proc_dointvec_minmax,				\
+	.proc_handler	= (handler),					\
 	.extra1		= (min),					\
 	.extra2		= (max),					\
 }
+
+#define SDP_SYSCTL(name, min, max)					\
+	SDP_SYSCTL_BY(proc_dointvec_minmax, name, min, max)
+#define SDP_SYSCTL_PAIR(name, min, max)					\
+	SDP_SYSCTL_BY(sdp_proc_pair, name, min, max)
 
 #define SDP_SYSCTL_WORD(name, words) {					\
 	.procname	= #name,					\
@@ -137,8 +171,8 @@ enum { RX_BUFS_MIN, RX_BUFS_MAX };
 
 static const struct ctl_table sdp_sysctl_table[] = {
 	/* each is a limit of the other, see below */
-	[RX_BUFS_MIN] = SDP_SYSCTL(rx_bufs_min, &rx_bufs_min, NULL),
-	[RX_BUFS_MAX] = SDP_SYSCTL(rx_bufs_max, NULL, &rx_bufs_max),
+	[RX_BUFS_MIN] = SDP_SYSCTL_PAIR(rx_bufs_min, &rx_bufs_min, NULL),
+	[RX_BUFS_MAX] = SDP_SYSCTL_PAIR(rx_bufs_max, NULL, &rx_bufs_max),
 	SDP_SYSCTL_MEM(rmem, &rmem_min),
 	SDP_SYSCTL_MEM(wmem, &wmem_min),
 	SDP_SYSCTL(rx_merge, SYSCTL_ZERO, &rx_merge_max),

@@ -101,6 +101,38 @@ refuses rx_bufs_max 19
 set_to rx_bufs_max 96
 set_to rx_bufs_min 8
 
+# waits_or_gone PID: it has done what it could so far
+waits_or_gone() {
+	local stat
+
+	{ read -r stat <"/proc/$1/stat"; } 2>/dev/null || return 0
+	[[ ${stat##*) } = [DZX]* ]]
+}
+
+# in_turn FILE VALUE FILE VALUE: somebody writes while another one has begun to
+in_turn() {
+	local first
+
+	hold proc_dointvec_minmax sh asleep=1 ms=60000 || return
+	start_bg - sh -c "echo $2 >$DIR/$1"
+	first=$BG_PID
+	wait_for 20 is_held
+	start_bg - bash -c "echo $4 >$DIR/$3"
+	wait_for 20 waits_or_gone "$BG_PID"
+	hold_go
+	wait "$first" "$BG_PID"
+	hold_end
+}
+
+if in_turn rmem 5000 rmem "8192 100000 200000"; then
+	ktap_is "what another one writes is not taken back" "$(get rmem)" "8192 100000 200000"
+	in_turn rx_bufs_min 96 rx_bufs_max 8
+	ktap_is "a limit is looked at in turn" "$(get rx_bufs_min) $(get rx_bufs_max)" "96 96"
+	set_to rx_bufs_min 8
+else
+	ktap_skip "two who write" "no probes"
+fi
+
 for f in rmem wmem; do
 	accepts $f "8192 100000 200000"
 	refuses $f "8192 300000 200000"
