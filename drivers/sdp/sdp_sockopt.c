@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
  * SDP socket options: levels SOL_TCP, SOL_IP, SOL_IPV6 and SOL_SDP, with the
- * values and errors that TCP has. SOL_SOCKET is the core's business, but for two
+ * values and errors that TCP has. SOL_SOCKET is the core's business, but for three
  * options that it refuses to protocols which it does not know. Calls the helpers
  * of af_sdp.c, and the IP layer for options that it keeps in inet_sock.
  *
@@ -864,6 +864,24 @@ static int sdp_get_sdp(struct sock *sk, int optname, char __user *optval,
 
 /* ---- SOL_SOCKET, where it is left to us, see compat_own_sol_socket() ---- */
 
+/* Of use to TCP that takes over; the core knows it for TCP sockets alone, from 6.16 on */
+static int sdp_set_txrehash(struct sock *sk, sockptr_t optval,
+			    unsigned int optlen)
+{
+	int val;
+
+	if (optlen < sizeof(int))
+		return -EINVAL;
+	if (copy_from_sockptr(&val, optval, sizeof(val)))
+		return -EFAULT;
+	if (val < -1 || val > 1)
+		return -EINVAL;
+	if (val < 0)
+		val = READ_ONCE(sock_net(sk)->core.sysctl_txrehash);
+	WRITE_ONCE(sk->sk_txrehash, val);
+	return 0;
+}
+
 static int sdp_set_socket(struct socket *sock, int optname, sockptr_t optval,
 			  unsigned int optlen)
 {
@@ -872,6 +890,8 @@ static int sdp_set_socket(struct socket *sock, int optname, sockptr_t optval,
 		return sdp_set_sdp(sock->sk, SDP_REUSEPORT, optval, optlen);
 	case SO_ZEROCOPY:
 		return sdp_set_sdp(sock->sk, SDP_ZEROCOPY, optval, optlen);
+	case SO_TXREHASH:
+		return sdp_set_txrehash(sock->sk, optval, optlen);
 	default:
 		return sock_setsockopt(sock, SOL_SOCKET, optname, optval,
 				       optlen);
