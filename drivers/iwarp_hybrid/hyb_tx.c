@@ -446,8 +446,8 @@ static bool hyb_tx_by_ref(struct hyb_qp *qp)
 }
 
 /* any that it has room for takes data */
-static_assert(HYB_SEG_DATA_MIN > MPA_LEN_SIZE + DDP_UNTAGGED_LEN +
-				 2 * MPA_MARK_SIZE + 4 + MPA_CRC_SIZE);
+static_assert(HYB_SEG_DATA_MIN > 4 + MPA_LEN_SIZE + DDP_UNTAGGED_LEN +
+				 2 * MPA_MARK_SIZE + MPA_CRC_SIZE);
 
 /* One FPDU of a Send or Write */
 static enum hyb_step hyb_tx_send(struct hyb_qp *qp)

@@ -300,8 +300,9 @@ static const char *by_contig(const struct layout *l,
 }
 
 /* As the short way of the transmit engine does, if there is no PAD */
-static const char *by_marked(const struct layout *l, const struct layout_fpdu *f,
-			     uint32_t total, struct layout_source *src)
+static const char *by_marked(const struct layout *l,
+			     const struct layout_fpdu *f, uint32_t total,
+			     struct layout_source *src)
 {
 	static uint8_t mem[80000];
 	const uint8_t *in = l->input + f->ulpdu_off;
