@@ -11,9 +11,9 @@
 
 need hyb-target
 
-# of_program STATE: numbers of its queue pairs of a
+# of_program STATE: numbers of its queue pairs of b
 of_program() {
-	rdma resource show qp link rda/1 |
+	rdma resource show qp link rdb/1 |
 		sed -n "s/.* lqpn \([0-9]*\) .* state $1 .* comm hyb-target.*/\1/p"
 }
 
@@ -33,7 +33,7 @@ wait_for 20 said listening || ktap_fail "the program listens" "$(cat "$BG_LOG")"
 start_bg a hyb-target -c -h 10.0.0.2 -p 7900
 wait_for 20 said connected || ktap_fail "the program is connected" "$(cat "$BG_LOG")"
 qp=$(of_program RTS)
-kt_do a "program" program rda "$qp"
+kt_do a "program" program "$qp"
 ktap_is "program: its queue pair is as it was" "$(of_program RTS)" "$qp"
 stop_bg "$BG_PID"
 

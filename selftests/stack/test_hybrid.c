@@ -458,30 +458,28 @@ static void st_program_case(const struct rdma_stack_link *link,
 
 /**
  * st_program_tests() - a queue pair that belongs to a program
- * @args: device, number of the queue pair
+ * @args: its number, of the device where st_listen() listens
  *
- * Return: 0 or a negative errno.
+ * Return: 0 or -EINVAL.
  */
 int st_program_tests(const char *args)
 {
 	const struct rdma_stack_link *link;
 	struct rdma_restrack_entry *res;
-	char name[IB_DEVICE_NAME_MAX];
 	struct ib_device *dev;
 	u32 qpn;
 
-	if (sscanf(args, "%63s %u", name, &qpn) != 2)
+	if (!st_listener || kstrtou32(args, 0, &qpn))
 		return -EINVAL;
-	dev = ib_device_get_by_name(name, RDMA_DRIVER_UNKNOWN);
-	if (!dev)
-		return -ENODEV;
-	link = rdma_stack_get_link(dev);
+	dev = st_listener->device;
+	link = dev ? rdma_stack_get_link(dev) : NULL;
+	if (!kt_ok(link, "a device with a link"))
+		return 0;
 	res = rdma_restrack_get_byid(dev, RDMA_RESTRACK_QP, qpn);
-	if (kt_ok(link && !IS_ERR(res), "a link, a queue pair")) {
+	if (kt_ok(!IS_ERR(res), "a queue pair")) {
 		st_program_case(link, container_of(res, struct ib_qp, res));
 		rdma_restrack_put(res);
 	}
-	ib_device_put(dev);
 	return 0;
 }
 

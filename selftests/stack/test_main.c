@@ -10,7 +10,7 @@
  *	veil DEVICE COMPONENT	its table says from now on that this is not there
  *	engines DEV MASK	has these, which do nothing: what was called since
  *	reset ADDR PORT		before there is a connection; nobody answers there
- *	program DEVICE QPN	a queue pair that belongs to a program
+ *	program QPN		where it listens, a queue pair that belongs to a program
  */
 #include <linux/kernel.h>
 #include <linux/module.h>
