@@ -255,6 +255,7 @@ void hyb_tcp_run_todo(struct hyb_qp *qp, int todo);
 void hyb_tcp_retry(struct hyb_qp *qp, int todo, unsigned long delay);
 #define hyb_tcp_here(qp) ((void)(qp))
 #define hyb_tcp_kick(qp, todo) ((void)(qp))
+#define hyb_tcp_set_ip(qp, ip) ((void)(qp), (void)(ip))
 
 bool hyb_off_room(struct hyb_off *off, unsigned int pieces);
 void hyb_off_acked(struct hyb_qp *qp, struct hyb_off *off);
