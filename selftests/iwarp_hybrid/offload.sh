@@ -603,7 +603,7 @@ gone() {
 # what does not depend on the family, once
 ipv4() { [ "$FAMILY" != 4 ] || "$@"; }
 
-if [ "$FAMILY" = 4 ]; then ktap_plan 100; else ktap_plan 35; fi
+if [ "$FAMILY" = 4 ]; then ktap_plan 100; else ktap_plan 39; fi
 net_up
 dev_up hybrid hybrid || ktap_fail "devices"
 modprobe -q sdp
