@@ -302,6 +302,9 @@ static_assert(sizeof(struct hyb_quick_head) ==
  * @to_mark: octets to the next marker
  * @held: region that the last Write went to, held from there on; or NULL. As a
  *	  rule the next one goes there, too, and what is right is known already.
+ *	  It is hyb_rx.sink, whose reference it lives by. Whoever invalidates it
+ *	  spins until it is let go of, at the end of hyb_quick_rx(): nothing in
+ *	  between may invalidate, complete a request, or sleep.
  * @stag: by which it was named
  * @from: tagged offset
  * @span: octets from there to the end of the region

@@ -616,6 +616,8 @@ struct mpa_walk {
  * @len: how many
  * @to_mark: octets up to the next marker, all ones without markers; moves on
  * @ivl: marker interval
+ *
+ * Always inline, or what moves on is kept in memory, for each FPDU.
  */
 static __always_inline void mpa_take(u8 *dst, const u8 **src, u32 len,
 				     u32 *to_mark, u32 ivl)
