@@ -103,6 +103,10 @@ clang-format --dry-run -Werror "${user_c[@]}" 2>&1 |
 
 "$here/check-docs.sh" 2>&1 | verdict "documentation"
 
+"$here/check-prose.py" 2>&1 | verdict "prose"
+# make lint BASE=COMMIT: the subjects of the commits that follow it
+[ -z "${BASE:-}" ] || "$here/check-prose.py" -c "$BASE..HEAD" 2>&1 | verdict "commit subjects"
+
 shellcheck -f gcc "${shell[@]}" | verdict "shellcheck"
 
 for f in "${python[@]}"; do

@@ -1,0 +1,348 @@
+#!/usr/bin/python3
+# SPDX-License-Identifier: GPL-2.0
+"""
+check-prose.py [-a] [FILE...]: check the language of comments, documentation,
+manual pages, messages and test titles.
+
+check-prose.py -c RANGE: check the commit subjects of a range of git.
+
+Plain technical English, as in the kernel's own documentation: the subject
+first, present tense, active voice, the field's words. The checks:
+
+* words that the kernel's documentation does not use (WORDS below),
+* sentences that begin with "What", "Who" or "Whoever" and are no question,
+* sentences of more than LONG words in Documentation/ and in manual pages.
+
+Exempt are:
+
+* ``literals``, identifiers (words with an underscore), @parameters and
+  literal blocks,
+* text in "double quotes" within a comment or a document: a citation,
+* the word "octet" in files that follow the wording of an RFC (OCTETS below),
+* files that scripts/prose-todo lists, one pattern a line. A pattern that
+  matches no file with findings is an error, so the list can only shrink.
+  "-a" ignores the list.
+"""
+import argparse
+import fnmatch
+import os
+import re
+import subprocess
+import sys
+
+TOP = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
+TODO = "scripts/prose-todo"
+LONG = 40
+
+OCTETS = ("Documentation/wire.rst",)
+
+# (what it matches, what to write instead)
+WORDS = (
+    (r"octets?", "byte"),
+    (r"nobody|no-one", "no task, no process, nothing, or turn the sentence round"),
+    (r"somebody|someone", "a task, the peer, the caller"),
+    (r"who(?:so)?ever", "any task that ..."),
+    (r"none such|no such one|such one", "none"),
+    (r"anew", "again, new"),
+    (r"(?:is|are|was|were|been|be|not|gets?) told", "learns, is notified, receives"),
+    (r"tells? of|told (?:of|by)", "reports"),
+    (r"com(?:es?|ing) to nothing", "fails"),
+    (r"ha(?:s|ve|d) a say", "decides, affects"),
+    (r"sees? to it", "ensures"),
+    (r"hold(?:s|ing)? back", "delay, queue"),
+    (r"he|him|his|himself|she|her", "it, or the noun"),
+    (r"has it that|have it that", "say"),
+    (r"for want of", "without"),
+    (r"of its own accord", "by itself"),
+    (r"gone on with", "continued"),
+)
+
+SUBJECT = re.compile(r"(?:What|Who|Whoever|Whom|Whose|Whatever|Whichever)\b")
+
+# How the kernel begins its commit subjects. Add a verb if it is missing.
+VERBS = set("""
+accept account add adjust adopt align allocate allow always annotate apply assert assign avoid
+backport balance batch bind block bound bump bring build bypass cache call cancel catch change
+charge check clamp clarify clean clear close coalesce collect combine compare compile complete
+compute connect convert copy correct count cover create cut deal decide declare decode defer define
+delay delete deliver derive describe destroy detach detect determine disable discard distinguish
+do document don't double drain drop dump emit enable encode end enforce ensure enter establish
+exclude exercise exit expand explain export expose extend extract factor fail fall fetch fill
+filter find finish fix flush fold follow forbid force forward free generate get give grow guard
+handle hide hold honor honour identify ignore implement import improve include increase index
+inherit initialize inline insert install introduce invalidate invert isolate join judge keep kill
+label leave let limit link list load lock log look lower maintain make mark match measure merge
+mirror modify move name narrow never normalize note notify number omit only open optimize order
+parse pass pin place poll populate post prefer prepare prevent print process propagate protect
+prove provide publish pull purge push put query queue quote raise randomize read rebuild receive
+record recover reduce refactor refer refine refresh refuse register reject release relax rely
+remember remove rename reorder reorganize repair repeat replace reply report request require
+reserve reset resolve respect restart restore restrict retry return reuse revert revise revoke
+rewrite rework round run save say scale schedule search select send separate serialize serve set
+share shorten show shrink shut simplify size skip sleep sort specify speed split start state stop
+store strengthen strip support suppress survive switch synchronize take teach terminate test throttle
+tidy tighten time trace track transfer translate treat trim turn tweak unify unlock unpin unregister
+unwind update upgrade use validate verify wait wake warn widen wire work wrap write yield zero
+""".split())
+
+ABBREVIATION = re.compile(r"\b(?:e\.g|i\.e|etc|vs|cf|no|sec|approx|St|bytes?\.\.)\.$")
+
+
+def run(*args):
+    return subprocess.run(args, cwd=TOP, check=True, text=True,
+                          stdout=subprocess.PIPE).stdout
+
+
+class Text:
+    """Prose of a file: blocks of (line number, text), one block per paragraph"""
+
+    def __init__(self):
+        self.blocks = []
+        self.cur = []
+
+    def line(self, number, text):
+        if text.strip():
+            self.cur.append((number, text.strip()))
+        else:
+            self.end()
+
+    def end(self):
+        if self.cur:
+            self.blocks.append(self.cur)
+            self.cur = []
+
+    def alone(self, number, text):
+        self.end()
+        self.line(number, text)
+        self.end()
+
+
+def clean(text):
+    text = re.sub(r"``.*?``", "it", text)
+    text = re.sub(r"`[^`]*`_?", "it", text)
+    text = re.sub(r'"[^"]*"', "it", text)
+    text = re.sub(r"[@%&$]\w[\w.>-]*", "it", text)
+    text = re.sub(r"\b\w*_\w*\b(?:\(\))?", "it", text)
+    return re.sub(r"https?://\S+", "it", text)
+
+
+C_TOKEN = re.compile(r'/\*.*?\*/|//[^\n]*|"(?:\\.|[^"\\\n])*"|\'(?:\\.|[^\'\\\n])*\'', re.S)
+
+
+def from_c(source, text):
+    """Comments, and the strings between them"""
+    for m in C_TOKEN.finditer(source):
+        token = m.group()
+        number = source.count("\n", 0, m.start()) + 1
+        if token.startswith("/*"):
+            for i, line in enumerate(token[2:-2].split("\n")):
+                line = re.sub(r"^\s*\*+ ?", "", line) if i else line.lstrip("*")
+                # the name of a function, a parameter or a section begins a sentence
+                k = re.match(r"\s*(?:@[\w.>-]+:|[\w-]+(?:\(\))? - |(?:Context|Return|Returns):)(.*)",
+                             line)
+                if k:
+                    text.end()
+                    line = k.group(1) or " "
+                text.line(number + i, line)
+            text.end()
+        elif token.startswith("//"):
+            text.alone(number, token[2:])
+        elif token.startswith('"') and " " in token:
+            # in a string the quoted part is what was not taken away above
+            text.alone(number, token[1:-1].replace('\\"', "").replace("\\n", " "))
+
+
+def from_script(source, text):
+    """Comments of shell, Python, awk and make, and strings in double quotes"""
+    doc = None
+    for number, line in enumerate(source.split("\n"), 1):
+        if doc:
+            text.line(number, line.split(doc)[0])
+            if doc in line:
+                text.end()
+                doc = None
+            continue
+        m = re.match(r'\s*[rf]?("""|\'\'\')(.*)', line)
+        if m:
+            rest = m.group(2)
+            if m.group(1) in rest:
+                text.alone(number, rest.split(m.group(1))[0])
+            else:
+                doc = m.group(1)
+                text.line(number, rest)
+            continue
+        m = re.match(r"\s*#+!?(.*)", line)
+        if m:
+            comment = re.sub(r"^\s*[\w-]+(?: [A-Z|.\[\]]+)*: ", "", m.group(1))
+            if re.match(r"\s*(?:shellcheck|vm:|SPDX)", m.group(1)):
+                comment = ""
+            text.line(number, comment)
+            continue
+        text.end()
+        for s in re.findall(r'"((?:\\.|[^"\\])*)"', line):
+            if " " in s:
+                text.alone(number, s.replace('\\"', ""))
+        m = re.search(r"(?:^|\s)# (.*)$", line)
+        if m:
+            text.alone(number, m.group(1))
+    text.end()
+
+
+def from_rst(source, text):
+    """Paragraphs; neither literal blocks nor the lines that draw tables"""
+    literal = None
+    previous = ""
+    for number, line in enumerate(source.split("\n"), 1):
+        indent = len(line) - len(line.lstrip())
+        if literal is not None:
+            if not line.strip() or indent > literal:
+                continue
+            literal = None
+        if line.strip() == "" or re.match(r"\s*[=~\-^\"+| ]+$", line) or \
+           line.lstrip().startswith(".. "):
+            text.end()
+        elif re.match(r"\s*(?:[*-]|\d+\.|#\.) ", line) or re.match(r"\s*``\S+``  +\S", line):
+            text.end()
+            text.line(number, re.sub(r"^\s*(?:[*-]|\d+\.|#\.) ", "", line))
+        elif re.match(r"\S.*\S   ?\S", line):
+            text.alone(number, line)
+        else:
+            text.line(number, line)
+        if re.search(r"::\s*$", line):
+            literal = indent
+            text.end()
+        previous = line
+    text.end()
+
+
+def from_man(source, text):
+    """mdoc: text, and the words of macros"""
+    block = False
+    for number, line in enumerate(source.split("\n"), 1):
+        if line.startswith('.\\"'):
+            continue
+        if re.match(r"\.(?:Bd|Dl|D1)\b", line):
+            block = "Bd" in line
+            text.end()
+        elif line.startswith(".Ed"):
+            block = False
+        elif block:
+            continue
+        elif re.match(r"\.(?:Pp|It|Sh|Ss|Bl|El|Nd|Nm$)", line):
+            text.end()
+            if line.startswith(".Nd"):
+                text.alone(number, line[4:])
+        elif line.startswith("."):
+            # macros name things; the end of a sentence is at their end
+            text.line(number, "it" + ("." if re.search(r" \.$", line) else ""))
+        else:
+            text.line(number, re.sub(r"\\f.|\\&", "", line))
+    text.end()
+
+
+def reader(path, source):
+    if path.endswith((".c", ".h")):
+        return from_c
+    if path.endswith(".rst"):
+        return from_rst
+    if re.search(r"Documentation/man/.*\.\d$", path):
+        return from_man
+    if path.endswith((".sh", ".py", ".bash", ".awk", ".yaml")) or \
+       os.path.basename(path) in ("Makefile", "Kbuild", "Kconfig", "init", "LAYERS") or \
+       source.startswith("#!"):
+        return from_script
+    return None
+
+
+def sentences(block):
+    """(line, sentence) of a paragraph"""
+    start, words = None, []
+    for number, line in block:
+        for word in line.split():
+            if not words:
+                start = number
+            words.append(word)
+            if re.search(r"[.?!:;]\)?$", word) and not ABBREVIATION.search(word):
+                yield start, " ".join(words)
+                words = []
+    if words:
+        yield start, " ".join(words)
+
+
+def check(path):
+    """Findings of a file: (line, what is wrong)"""
+    with open(os.path.join(TOP, path), encoding="utf-8", errors="replace") as f:
+        source = f.read()
+    read = reader(path, source)
+    if not read:
+        return
+    text = Text()
+    read(source, text)
+    words = [(re.compile(r"\b(?:%s)\b" % pattern, re.I), better)
+             for pattern, better in WORDS]
+    for block in text.blocks:
+        # a citation may go over a line's end
+        joined = clean("\n".join(line for _, line in block))
+        lines = list(zip((n for n, _ in block), joined.split("\n")))
+        for number, line in lines:
+            for word, better in words:
+                if "octet" in word.pattern and path in OCTETS:
+                    continue
+                for m in word.finditer(line):
+                    # the word as a proper name: the user "nobody"
+                    yield number, '"%s": %s' % (m.group(), better)
+        for number, sentence in sentences(lines):
+            if SUBJECT.match(sentence) and not sentence.endswith("?"):
+                yield number, '"%s ...": begin with the subject' % sentence[:40]
+            n = len(sentence.split())
+            if path.startswith(("Documentation/", "README")) and n > LONG:
+                yield number, "%d words in a sentence: %s ..." % (n, sentence[:40])
+
+
+def commits(revisions):
+    bad = 0
+    for line in run("git", "log", "--no-merges", "--format=%h %s", revisions).splitlines():
+        commit, subject = line.split(" ", 1)
+        m = re.match(r"(?:[^:]+: )+([\w'-]+)", subject)
+        if not m:
+            print(f'{commit} "{subject}": no prefix (subsystem: verb ...)')
+        elif m.group(1) not in VERBS:
+            print(f'{commit} "{subject}": "{m.group(1)}" is not an imperative verb')
+        else:
+            continue
+        bad = 1
+    return bad
+
+
+def main():
+    p = argparse.ArgumentParser(description="check the language of the tree, or of FILEs")
+    p.add_argument("-a", action="store_true", help="files of %s, too" % TODO)
+    p.add_argument("-c", metavar="RANGE", help="check the subjects of commits instead")
+    p.add_argument("file", nargs="*")
+    args = p.parse_args()
+    if args.c:
+        return commits(args.c)
+
+    with open(os.path.join(TOP, TODO), encoding="utf-8") as f:
+        todo = [line.strip() for line in f if line.strip() and line[0] != "#"]
+    used = set()
+    files = args.file or run("git", "ls-files", "-co", "--exclude-standard").splitlines()
+    bad = 0
+    for path in files:
+        if not os.path.isfile(os.path.join(TOP, path)) or path == "scripts/check-prose.py":
+            continue
+        patterns = [t for t in todo if fnmatch.fnmatch(path, t)]
+        for number, what in check(path):
+            if patterns and not args.a:
+                used.update(patterns)
+                break
+            print(f"{path}:{number}: {what}")
+            bad = 1
+    if not args.file and not args.a:
+        for pattern in sorted(set(todo) - used):
+            print(f"{TODO}: {pattern} has no findings: remove the line")
+            bad = 1
+    return bad
+
+
+sys.exit(main())
