@@ -36,9 +36,13 @@ help:
 	@echo 'make clean         remove build/'
 	@echo 'make clean-cache   remove cached kernels and their like ($${SDP_CACHE:-~/.cache/linux-sdp})'
 
-# Results are in build/host/modules
+# Results are in build/host/modules. Findings about layers do not stop an
+# installation: another compiler may place a symbol elsewhere.
 modules:
 	@scripts/build-modules.sh host $(O)
+	@for l in drivers/*/LAYERS; do \
+		scripts/check-layers.sh $(O)/host/src/$${l%/LAYERS} $$l || true; \
+	done
 
 tools:
 	@$(MAKE) --no-print-directory -s -C tools O=$(O)/tools PREFIX=$(PREFIX)

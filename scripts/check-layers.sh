@@ -1,0 +1,124 @@
+#!/bin/bash
+# SPDX-License-Identifier: GPL-2.0
+#
+# check-layers.sh [-s] [-l] OBJDIR LAYERS: objects of a module may use symbols of
+# lower layers only. The check asks nm(1) for the symbols of the objects in
+# OBJDIR, so macros, inline functions and tables count as what the compiler made
+# of them. Prints findings, and fails if there are any.
+#
+#   -s  strict: complain about lines of LAYERS that no object needs any more
+#   -l  print the findings as "known" lines for LAYERS, and succeed
+#
+# LAYERS has a line for each layer, top first, with the names of its objects
+# (sdp_rx for sdp_rx.o, proto/mpa for proto/mpa.o). Objects of one layer may not
+# use each other. A '#' starts a comment. Two kinds of lines exempt a symbol:
+#
+#   hint OBJECT SYMBOL   # direct call hint, as of INDIRECT_CALL_1(), and why
+#   known OBJECT SYMBOL  # violation that is still to be removed
+#
+# A symbol that two objects define, and one that no listed object defines, is
+# not checked.
+set -euo pipefail
+
+usage() {
+	echo "usage: ${0##*/} [-s] [-l] OBJDIR LAYERS" >&2
+	exit 2
+}
+
+strict=0 list=0
+while getopts sl opt; do
+	case $opt in
+	s) strict=1 ;;
+	l) list=1 ;;
+	*) usage ;;
+	esac
+done
+shift $((OPTIND - 1))
+[ $# = 2 ] || usage
+dir=${1%/} layers=$2
+[ -d "$dir" ] || { echo "$dir: no such directory; build the modules first" >&2; exit 2; }
+[ -r "$layers" ] || { echo "$layers: cannot be read" >&2; exit 2; }
+
+mapfile -t objs < <(sed 's/#.*//' "$layers" |
+	awk '$1 != "hint" && $1 != "known" { for (i = 1; i <= NF; i++) print $i }')
+missing=()
+for o in "${objs[@]}"; do
+	[ -e "$dir/$o.o" ] || missing+=("$o")
+done
+if [ ${#missing[@]} -gt 0 ]; then
+	echo "$layers: no such object in $dir: ${missing[*]}" >&2
+	exit 1
+fi
+
+# What was built here from source, to find objects that have no layer
+sources() {
+	local o
+	(cd "$dir" && find . -name '*.o' ! -name '*.mod.o' -printf '%P\n') |
+		while read -r o; do
+			[ ! -e "$dir/${o%.o}.c" ] || echo "source ${o%.o}"
+		done
+}
+
+symbols() {
+	local o
+	for o in "${objs[@]}"; do
+		nm -g "$dir/$o.o" | awk -v o="$o" '{ print "sym", o, $NF, $(NF - 1) }'
+	done
+}
+
+{ sources; symbols; } | awk -v file="$layers" -v strict=$strict -v list=$list '
+function finding(text) { print file ": " text; bad = 1 }
+
+FNR == NR {
+	reason = /#/
+	sub(/#.*/, "")
+	if (!NF)
+		next
+	if ($1 == "hint" || $1 == "known") {
+		if (NF != 3)
+			finding("line " FNR ": want " $1 " OBJECT SYMBOL")
+		else if ($1 == "hint" && !reason)
+			finding("line " FNR ": a hint needs a reason (# ...)")
+		exempt[$2 " " $3] = FNR
+		next
+	}
+	layer++
+	for (i = 1; i <= NF; i++) {
+		if ($i in rank)
+			finding("line " FNR ": " $i " is in two layers")
+		rank[$i] = layer
+	}
+	next
+}
+$1 == "source" {
+	if (!($2 in rank))
+		finding($2 " is in no layer")
+	next
+}
+$4 == "U" || $4 == "w" || $4 == "v" { use[$2 " " $3]; next }
+{ defs[$3]++; home[$3] = $2 }
+
+END {
+	for (u in use) {
+		split(u, part)
+		h = home[part[2]]
+		if (defs[part[2]] != 1 || h == part[1] || rank[h] > rank[part[1]])
+			continue
+		if (u in exempt) {
+			needed[u]
+			if (!list)
+				continue
+		}
+		if (list)
+			print "known " u | "sort"
+		else
+			print file ": " part[1] " -> " h ": " part[2] | "sort"
+		if (!list)
+			bad = 1
+	}
+	for (u in exempt)
+		if (strict && !(u in needed))
+			finding("line " exempt[u] ": no longer needed: " u)
+	close("sort")
+	exit bad
+}' "$layers" -
