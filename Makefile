@@ -31,6 +31,7 @@ help:
 	@echo 'make fuzz          libFuzzer on all parsers (SECONDS=600 each); the corpus is kept'
 	@echo 'make bench         instruction counts in a virtual machine (LANE=native: User-Mode Linux)'
 	@echo 'make lint          checkpatch, kernel-doc, sparse, W=1, shellcheck, clang-format'
+	@echo 'make htmldocs      the documents and the kernel-doc comments as HTML'
 	@echo 'make vm            a shell in a virtual machine with SDP between two namespaces'
 	@echo 'make deps          install what is needed for the above (apt)'
 	@echo 'make clean         remove build/'
@@ -71,6 +72,9 @@ fuzz: deps
 lint: deps
 	@scripts/lint.sh $(O)
 
+htmldocs: deps
+	@scripts/htmldocs.sh $(O)
+
 check: deps
 	@scripts/check.sh $(TESTS)
 
@@ -95,5 +99,5 @@ clean:
 clean-cache:
 	@scripts/clean-cache.sh
 
-.PHONY: all help modules tools install install-tools install-doc deps unit fuzz lint \
+.PHONY: all help modules tools install install-tools install-doc deps unit fuzz lint htmldocs \
 	check check-long check-more demo bench vm clean clean-cache

@@ -72,8 +72,25 @@ while IFS=$'\t' read -r row _; do
 		complain "sdp.rst: difference from TCP not listed: $row"
 done <selftests/sdp/sockprobe.expected-diff
 
+# named FILE: the files of this tree that it names
+named() {
+	grep -oE '(^|[^-/.[:alnum:]])((Documentation|drivers|include|lib|scripts|selftests|tools)/[-/._[:alnum:]]+[[:alnum:]]|``[_[:alnum:]]+\.rst)\b' "$1" |
+		sed -E 's/^[^[:alnum:]]+//' | sort -u
+}
+
+for f in *.rst "$doc"/*.rst; do
+	for path in $(named "$f"); do
+		case $path in
+		*/DIRECTORY/* | scripts/get_maintainer.pl) continue ;;
+		esac
+		compgen -G "$path*" >/dev/null || [ -e "$doc/$path" ] || complain "$f: no $path"
+	done
+done
+
 if command -v rst2html >/dev/null; then
 	for f in *.rst "$doc"/*.rst; do
+		# for Sphinx alone, see htmldocs.sh
+		[ "$f" != $doc/index.rst ] || continue
 		rst2html --strict "$f" >/dev/null || complain "$f: see above"
 	done
 fi

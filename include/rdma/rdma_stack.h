@@ -283,7 +283,8 @@ struct rdma_stack_ip {
  * IB_QP_CAP gives it queues of other sizes while they are empty, should the
  * peer want no shared link.
  *
- * tx_reserve and tx_append return 0 or
+ * tx_reserve and tx_append return 0 or::
+ *
  *	-EAGAIN	no room now; tx_space follows
  *	-EBUSY	a reservation is open; tx_space does not follow, its holder
  *		looks for work after it commits
