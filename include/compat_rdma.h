@@ -59,15 +59,15 @@ static inline enum ib_port_state ib_get_curr_port_state(struct net_device *dev)
  * compat_tcp_sendpage_locked() - give TCP a part of a page by reference
  * @sk: TCP socket, held by the caller
  * @page: page, of any order, that is not slab memory
- * @off: first octet
- * @len: octets; may go beyond the first page of a compound one
+ * @off: first byte
+ * @len: bytes; may go beyond the first page of a compound one
  * @flags: MSG_*
  *
  * TCP before 6.5 ignores MSG_SPLICE_PAGES even where it is defined, but has
  * a function for this. Where the device cannot gather, TCP copies.
  *
  * Context: with MSG_DONTWAIT and GFP_ATOMIC in sk_allocation, any.
- * Return: octets taken, or a negative error.
+ * Return: bytes taken, or a negative error.
  */
 static inline int compat_tcp_sendpage_locked(struct sock *sk, struct page *page,
 					     u32 off, u32 len, int flags)

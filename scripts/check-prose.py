@@ -1,7 +1,7 @@
 #!/usr/bin/python3
 # SPDX-License-Identifier: GPL-2.0
 """
-check-prose.py [-a] [FILE...]: check the language of comments, documentation,
+check-prose.py [-a | -u] [FILE...]: check the language of comments, documentation,
 manual pages, messages and test titles.
 
 check-prose.py -c RANGE: check the commit subjects of a range of git.
@@ -21,7 +21,7 @@ Exempt are:
 * the word "octet" in files that follow the wording of an RFC (OCTETS below),
 * files that scripts/prose-todo lists, one pattern a line. A pattern that
   matches no file with findings is an error, so the list can only shrink.
-  "-a" ignores the list.
+  "-a" ignores the list, "-u" takes such patterns out of it.
 """
 import argparse
 import fnmatch
@@ -317,6 +317,7 @@ def commits(revisions):
 def main():
     p = argparse.ArgumentParser(description="check the language of the tree, or of FILEs")
     p.add_argument("-a", action="store_true", help="files of %s, too" % TODO)
+    p.add_argument("-u", action="store_true", help="update %s" % TODO)
     p.add_argument("-c", metavar="RANGE", help="check the subjects of commits instead")
     p.add_argument("file", nargs="*")
     args = p.parse_args()
@@ -339,8 +340,15 @@ def main():
             print(f"{path}:{number}: {what}")
             bad = 1
     if not args.file and not args.a:
-        for pattern in sorted(set(todo) - used):
-            print(f"{TODO}: {pattern} has no findings: remove the line")
+        unused = sorted(set(todo) - used)
+        if args.u and unused:
+            with open(os.path.join(TOP, TODO), encoding="utf-8") as f:
+                lines = f.readlines()
+            with open(os.path.join(TOP, TODO), "w", encoding="utf-8") as f:
+                f.writelines(line for line in lines if line.strip() not in unused)
+            unused = []
+        for pattern in unused:
+            print(f"{TODO}: {pattern} has no findings: remove the line (check-prose.py -u)")
             bad = 1
     return bad
 

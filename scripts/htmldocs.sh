@@ -13,7 +13,7 @@ eval "$vars"
 version=$(sed -n 's/^PACKAGE_VERSION="\(.*\)"/\1/p' "$top/dkms.conf")
 cd "$top"
 
-# What kernel-doc leaves for reStructuredText to take as markup
+# Escape names that reStructuredText would take as markup
 escaped() { sed -E 's/\b(\w+)_([ ,.;)]|$)/\1\\_\2/g; s/(\*\*\w+\*\*)\[/\1\\ [/g'; }
 
 # api TITLE NAME FILE...: a page with the kernel-doc comments of the files

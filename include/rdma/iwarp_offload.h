@@ -9,11 +9,11 @@
  * not do, or not for a certain packet, software does.
  *
  * Transmit. The provider leaves the CRC field of an FPDU zero, or in
- * IWARP_LAYOUT_CONTIG the marker octets behind the payload, and keeps a record
+ * IWARP_LAYOUT_CONTIG the marker bytes behind the payload, and keeps a record
  * of every such FPDU until it is acknowledged. The driver finishes a packet by
  * its connection: the common case is a packet of whole FPDUs in the expected
  * sequence, which it can do alone; for any other (retransmission, split or
- * collapsed segment) tx_fill() gives the final octets. Packets to be finished
+ * collapsed segment) tx_fill() gives the final bytes. Packets to be finished
  * are marked with skb->decrypted; others are final, those among them that leave
  * by another device, or after the engine was switched off, because software has
  * finished them (sk_validate_xmit_skb). But a copy that was made on the way there
@@ -27,7 +27,7 @@
  *
  * Placement. The provider tells the driver of tagged buffers. The NIC writes
  * payload of tagged segments of such packets into them, and gives the host a
- * packet whose fragments are, for these octets, the pages of the buffer. So the
+ * packet whose fragments are, for these bytes, the pages of the buffer. So the
  * stream stays as it was on the wire, and the provider, which checks everything
  * as before, finds that there is nothing left to copy. See place_add.
  */
@@ -75,7 +75,7 @@ struct iwarp_offload_caps {
 	u32 max_bufs;
 };
 
-/* How the octets of an FPDU stand in the packets of the host */
+/* How the bytes of an FPDU stand in the packets of the host */
 enum iwarp_layout {
 	IWARP_LAYOUT_FINAL,	/* as on the wire, but for the CRC field */
 	IWARP_LAYOUT_CONTIG,	/* header, ULPDU, PAD; then all its markers
@@ -89,7 +89,7 @@ enum iwarp_layout {
  * @netdev: device that the connection was added to
  * @sk: its TCP socket, to be compared only; NULL when that is gone
  * @family: AF_INET or AF_INET6 of the addresses
- * @saddr: local address; IPv4 in the first four octets
+ * @saddr: local address; IPv4 in the first four bytes
  * @daddr: remote address
  * @sport: local port
  * @dport: remote port
@@ -134,10 +134,10 @@ enum iwarp_place {
  * struct iwarp_offload_buf - a tagged buffer
  * @node: the driver's
  * @page: kernel addresses, in the direct mapping, of pieces of 1 << @shift
- *	  octets. Ordinary pages: references may be taken.
- * @to: tagged offset of its first octet
- * @len: octets
- * @off: offset of its first octet in the first of @page
+ *	  bytes. Ordinary pages: references may be taken.
+ * @to: tagged offset of its first byte
+ * @len: bytes
+ * @off: offset of its first byte in the first of @page
  * @stag: STag
  * @shift: see @page
  * @what: enum iwarp_place
@@ -171,13 +171,13 @@ struct iwarp_offload_buf {
  * @rx_resync: optional: an FPDU begins at sequence number @seq, which is position @pos:
  *	       the answer to iwarp_offload_rx_lost(). All in front of it has been
  *	       processed by the provider. Context: softirq.
- * @rx_passed: with RX_PLACE, the provider is about to process octets, up to
+ * @rx_passed: with RX_PLACE, the provider is about to process bytes, up to
  *	       sequence number @seq, that came without a verdict, perhaps by
  *	       another device. After return nothing in front of @seq is
  *	       placed. Context: softirq.
  * @place_add: with RX_PLACE, payload may be placed into @buf from now on. The
  *	       NIC does so only for the packet that is exactly the next one of
- *	       the stream, no octet of which it has seen before, when all of its
+ *	       the stream, no byte of which it has seen before, when all of its
  *	       FPDUs are there and good, and TCP is sure to take it. All others
  *	       are the host's. So what was placed is never written to again once
  *	       the host has processed it. Return 0 or -ENOSPC. Context: softirq,
@@ -203,13 +203,13 @@ struct iwarp_offload_ops {
 
 /**
  * struct iwarp_offload_host_ops - implemented by a provider
- * @tx_fill: write the final octets [@seq, @seq + @len) of the stream to @dst,
- *	     CRCs included. 0; -ENOENT for octets that are final: these are sent
+ * @tx_fill: write the final bytes [@seq, @seq + @len) of the stream to @dst,
+ *	     CRCs included. 0; -ENOENT for bytes that are final: these are sent
  *	     as they are; -ESTALE if the first of them are acknowledged, and how
  *	     to finish them is not known any more: such a packet is dropped; what
  *	     in it is not acknowledged, TCP sends again in one that begins
  *	     there. Context: any but hardware interrupt.
- * @tx_fpdu: the FPDU that contains @seq: its first sequence number, octets and
+ * @tx_fpdu: the FPDU that contains @seq: its first sequence number, bytes and
  *	     enum iwarp_layout; -ENOENT and -ESTALE as above.
  * @rx_lost: the driver cannot follow the stream any more (loss, reordering):
  *	     it wants rx_resync. Context: any.

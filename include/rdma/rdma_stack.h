@@ -9,7 +9,7 @@
  * straight into the pages that go out, and hands it references to the pages
  * that came in.
  *
- * Vocabulary: a position counts the octets of the outgoing TCP stream since
+ * Vocabulary: a position counts the bytes of the outgoing TCP stream since
  * the queue pair entered full operation, headers and markers included.
  */
 #ifndef _RDMA_RDMA_STACK_H
@@ -63,16 +63,16 @@ struct rdma_stack_map {
 
 /* --------------------------------------------------------- shared link */
 
-/* Octets of one gap in payload */
+/* Bytes of one gap in payload */
 #define RDMA_STACK_GAP		4
 
 /**
  * struct rdma_stack_gaps - where payload in one piece of memory has gaps
- * @head: octets in front of the first gap, 0: there is no gap
- * @step: octets between two gaps, not 0 if @head is not
+ * @head: bytes in front of the first gap, 0: there is no gap
+ * @step: bytes between two gaps, not 0 if @head is not
  *
  * A provider leaves the marks of its stream where they are, RDMA_STACK_GAP
- * octets each. Only payload is counted here.
+ * bytes each. Only payload is counted here.
  */
 struct rdma_stack_gaps {
 	u16 head;
@@ -80,11 +80,11 @@ struct rdma_stack_gaps {
 };
 
 /**
- * rdma_stack_gaps_off - where an octet of the payload is
+ * rdma_stack_gaps_off - where a byte of the payload is
  * @g: gaps
- * @n: octets of payload in front of it
+ * @n: bytes of payload in front of it
  *
- * Return: octets of memory in front of it.
+ * Return: bytes of memory in front of it.
  */
 static inline u32 rdma_stack_gaps_off(const struct rdma_stack_gaps *g, u32 n)
 {
@@ -94,11 +94,11 @@ static inline u32 rdma_stack_gaps_off(const struct rdma_stack_gaps *g, u32 n)
 }
 
 /**
- * rdma_stack_gaps_span - octets that stand together
+ * rdma_stack_gaps_span - bytes that stand together
  * @g: gaps
- * @n: octets of payload in front of the first of them
+ * @n: bytes of payload in front of the first of them
  *
- * Return: octets up to the next gap, which may be behind the payload.
+ * Return: bytes up to the next gap, which may be behind the payload.
  */
 static inline u32 rdma_stack_gaps_span(const struct rdma_stack_gaps *g, u32 n)
 {
@@ -111,10 +111,10 @@ static inline u32 rdma_stack_gaps_span(const struct rdma_stack_gaps *g, u32 n)
 
 /**
  * struct rdma_stack_run - received payload in one piece of memory
- * @data: first octet; valid during the call
+ * @data: first byte; valid during the call
  * @page: page it lies in, or NULL if it may not be referenced
  * @off: offset of @data in @page, may exceed PAGE_SIZE in a compound page
- * @len: octets of payload, not 0
+ * @len: bytes of payload, not 0
  * @gaps: what is between them
  */
 struct rdma_stack_run {
@@ -129,12 +129,12 @@ struct rdma_stack_run {
 
 /**
  * struct rdma_stack_rx - payload of one Send message, or a part of it
- * @run: where the octets are; @nr of them
+ * @run: where the bytes are; @nr of them
  * @nr: 0 only for the end of a message
  * @len: their sum
  * @truesize: memory that references to all of it hold
- * @msg_off: octets of the message that came before
- * @last: the message ends with these octets
+ * @msg_off: bytes of the message that came before
+ * @last: the message ends with these bytes
  * @solicited: the sender asked for an event; only with @last
  */
 struct rdma_stack_rx {
@@ -185,8 +185,8 @@ struct rdma_stack_ulp {
 
 /**
  * struct rdma_stack_seg - room for payload in one piece of memory
- * @data: first octet
- * @len: octets of payload, not 0
+ * @data: first byte
+ * @len: bytes of payload, not 0
  * @gaps: what is between them. There is nothing in a gap yet, and the ULP may
  *	  write there.
  */
@@ -246,12 +246,12 @@ struct rdma_stack_ip {
  * @reset: end the connection at once, the peer sees it broken; what the
  *	   transport has not sent is dropped. Events follow as after
  *	   rdma_disconnect(). NULL: there is only that. Context: process.
- * @tx_reserve: begin a message: room for up to @want octets of payload behind
- *		a header of @hdr_len octets, 1 to RDMA_STACK_TX_HDR
+ * @tx_reserve: begin a message: room for up to @want bytes of payload behind
+ *		a header of @hdr_len bytes, 1 to RDMA_STACK_TX_HDR
  * @tx_append: continue the last message if nothing of it was handed to the
  *	       transport, if it was not closed, and if its payload stays within
  *	       @max; -ENOENT otherwise
- * @tx_commit: the first @used octets of the reservation are filled in; send
+ * @tx_commit: the first @used bytes of the reservation are filled in; send
  *	       them behind @hdr (of the length given to tx_reserve; for an
  *	       append it replaces the header of the message). With @used 0 a
  *	       message of the header alone is sent.
@@ -259,13 +259,13 @@ struct rdma_stack_ip {
  * @tx_acked: position that the peer's transport has acknowledged; a plain
  *	      read, allowed inside of callbacks, after the connection ended, and
  *	      for a queue pair without a shared link
- * @tx_sent: position up to which octets have left for the first time, for
+ * @tx_sent: position up to which bytes have left for the first time, for
  *	     TCP_NOTSENT_LOWAT and SIOCOUTQNSD; as @tx_acked. NULL: not known
  * @tx_notify: call tx_space once when @pos is acknowledged. False if it is
  *	       already, then there is no call. One request is pending at a
  *	       time, the last counts.
  * @rx_resume: go on after RDMA_STACK_RX_PAUSE
- * @rx_buffer: octets of unread data that the ULP's user grants (SO_RCVBUF);
+ * @rx_buffer: bytes of unread data that the ULP's user grants (SO_RCVBUF);
  *	       the transport advertises no more than that on top of what was
  *	       delivered; 0: the transport's own choice
  * @set_ip: what packets have from now on, or, before rdma_connect() or

@@ -179,7 +179,7 @@ run_iperf "iperf3 -R" -R
 run_redis
 run_copy
 
-# copies tx|rx: copies of each octet by SDP and by the device, CRC passes by the
+# copies tx|rx: copies of each byte by SDP and by the device, CRC passes by the
 # host and by the NIC
 copies() {
 	counters_diff b begin end "sdp_$1_bytes" "sdp_$1_copy_bytes" "sdp_$1_merged_bytes" \

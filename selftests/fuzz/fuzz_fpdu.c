@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
 /*
- * Fuzz target: the octets are an incoming stream with a marker interval and a
+ * Fuzz target: the bytes are an incoming stream with a marker interval and a
  * position of their choice. It is walked as the receive engine does, without
  * regard to CRCs so that what is behind them is reached: the segments go through
  * the checks of DDP and RDMAP.
@@ -25,7 +25,7 @@ static void check(bool ok)
 static void segment(const uint8_t *ulpdu, uint32_t len)
 {
 	uint8_t term[RDMAP_TERM_MAX];
-	/* no octet more than there are */
+	/* no byte more than there are */
 	uint8_t *copy = malloc(len ? len : 1);
 	struct rdmap_rreq req;
 	struct rdmap_areq areq;
@@ -63,7 +63,7 @@ static void segment(const uint8_t *ulpdu, uint32_t len)
 	free(copy);
 }
 
-/* Octets of the FPDU, 0: it is not complete */
+/* Bytes of the FPDU, 0: it is not complete */
 static uint32_t fpdu(const uint8_t *p, size_t len, uint64_t pos, uint32_t ivl,
 		     uint32_t step)
 {

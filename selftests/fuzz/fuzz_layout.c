@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
 /*
- * Fuzz target: the octets decide marker interval, position, MSS and messages of
+ * Fuzz target: the bytes decide marker interval, position, MSS and messages of
  * a stream, which is laid out in place and has to be parsed back to what went in.
  */
 #include <stdlib.h>

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
 /*
- * Fuzz target: octets of a stream arrive in runs, in any order. Each run is
+ * Fuzz target: bytes of a stream arrive in runs, in any order. Each run is
  * walked: FPDUs are found by markers or behind another one, and remembered as
  * placed or as waiting. Then the stream is consumed in order, with the same FPDUs
  * or others.
@@ -40,7 +40,7 @@ static void check_table(void)
 
 struct run {
 	struct ooo_walk walk;
-	const uint8_t *p; /* octet at @base */
+	const uint8_t *p; /* byte at @base */
 	uint64_t base;
 };
 
@@ -49,7 +49,7 @@ static struct run *run_of(struct ooo_walk *w)
 	return (struct run *)((char *)w - offsetof(struct run, walk));
 }
 
-/* No octet but those of the run is asked for */
+/* No byte but those of the run is asked for */
 static bool copy(struct ooo_walk *w, u64 pos, u8 *dst, u32 len)
 {
 	const struct run *run = run_of(w);
@@ -70,7 +70,7 @@ static enum ooo_why take(struct ooo_walk *w, const struct ooo_fpdu *f)
 
 	check(f->total > MPA_CRC_SIZE && f->pos + f->total <= w->end);
 	check(f->h.payload <= f->total);
-	/* by the last octet of what should be its CRC */
+	/* by the last byte of what should be its CRC */
 	return why[run->p[f->pos + f->total - 1 - run->base] & 7];
 }
 
@@ -103,7 +103,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 
 		from = op[0] * 16u % len & ~3u;
 		to = from + 1 + op[1] * 16u % (len - from);
-		/* no octet behind the run is there */
+		/* no byte behind the run is there */
 		octets = malloc(to);
 		check(octets);
 		memcpy(octets, data + 3 + 2 * ops, to);

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
 /*
- * Fuzz target: the octets are an SDP message, a Hello, a HelloAck, or immediate data
+ * Fuzz target: the bytes are an SDP message, a Hello, a HelloAck, or immediate data
  * with what is known of their connection.
  */
 #include <stdbool.h>

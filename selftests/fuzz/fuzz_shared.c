@@ -2,7 +2,7 @@
 /*
  * Fuzz target: hyb_shared.c and hyb_stream.c of the driver as they are, over a TCP of
  * our own. An upper layer reserves, appends, commits, gives up; segments leave and are
- * acknowledged, at any octet; the path, windows, memory, what a NIC does change on the
+ * acknowledged, at any byte; the path, windows, memory, what a NIC does change on the
  * way. All that was committed has to come out in order and once, nothing else, with
  * good markers and CRCs; who was refused is told to try again; memory is given back.
  */
@@ -12,7 +12,7 @@
 #include "unit.h"
 
 #define ITEMS 2048
-#define OTHER 28 /* octets of a ULPDU of somebody else */
+#define OTHER 28 /* bytes of a ULPDU of somebody else */
 #define SEND 0x43 /* what RDMAP says of a message */
 #define SEND_SE 0x45
 
@@ -20,9 +20,9 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
 /**
  * struct item - what the peer has to see next
- * @at: position of its first octet
- * @start: number of the first octet of payload, of all that is sent
- * @len: octets of payload
+ * @at: position of its first byte
+ * @start: number of the first byte of payload, of all that is sent
+ * @len: bytes of payload
  * @hdr_len: of header, 0: no message of the shared link
  * @hdr: header
  * @solicited: by Send with Solicited Event
@@ -44,7 +44,7 @@ static struct {
 	struct hyb_qp qp;
 	struct hyb_off off;
 	u32 nr; /* items */
-	u32 payload; /* octets of all */
+	u32 payload; /* bytes of all */
 	u64 end; /* position behind all */
 	u32 others; /* that wait */
 	bool owed; /* a call of tx_space */
@@ -58,7 +58,7 @@ static struct {
 static struct hyb_stream *const s = &k.qp.tx.s;
 static struct sock *const sk = &tcp.tp.icsk.sk;
 
-/* Octet @n of payload */
+/* Byte @n of payload */
 static u8 octet(u32 n)
 {
 	n *= 0x9e3779b1u;
@@ -67,7 +67,7 @@ static u8 octet(u32 n)
 
 /* ---- the peer ---- */
 
-/* The CRC, behind @len octets */
+/* The CRC, behind @len bytes */
 static void see_crc(const u8 *p, u32 len)
 {
 	if (k.qp.tx.crc && tcp_finish(k.pos) == BY_HOST)
@@ -76,7 +76,7 @@ static void see_crc(const u8 *p, u32 len)
 		check(!proto_get32(p + len));
 }
 
-/* The ULPDU of an FPDU of @len octets without CRC; markers and PAD are good */
+/* The ULPDU of an FPDU of @len bytes without CRC; markers and PAD are good */
 static void see_fpdu(const u8 *p, u32 len, u8 *ulpdu, u32 ulpdu_len)
 {
 	u32 lead = mpa_lead_len(k.pos, s->ivl), n = 0, i;
@@ -107,7 +107,7 @@ static void see_other(const u8 *ulpdu, u32 len)
 	k.item++;
 }
 
-/* An octet behind the headers of DDP */
+/* A byte behind the headers of DDP */
 static u8 octet_at(const struct item *it, u32 mo)
 {
 	return mo < it->hdr_len ? it->hdr[mo] :
@@ -307,7 +307,7 @@ static void fill(const struct rdma_stack_tx *tx, u32 used)
 	check(sum == tx->len);
 }
 
-/* What a step does, as its first octet says; the lower bits are which */
+/* What a step does, as its first byte says; the lower bits are which */
 #define KINDS 8
 #define F_ABORT 0x08
 #define F_PART 0x10 /* not all of the reservation is used */

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
 /*
- * Fuzz target: the octets are the limits of this side and a start-up frame of
+ * Fuzz target: the bytes are the limits of this side and a start-up frame of
  * the peer. What is parsed builds the same again; the responder has an answer
  * that an initiator of ours understands alike.
  */

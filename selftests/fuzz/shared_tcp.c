@@ -7,7 +7,7 @@
 #include "unit.h"
 
 #define FRAGS 8192
-#define PACKET 65535 /* octets of a packet before it is cut into segments */
+#define PACKET 65535 /* bytes of a packet before it is cut into segments */
 
 struct memory memory;
 struct tcp tcp;
@@ -74,7 +74,7 @@ void kfree(const void *p)
 struct frag {
 	struct page *page;
 	u32 off, len;
-	u32 pos; /* of its first octet */
+	u32 pos; /* of its first byte */
 };
 
 /* What is left to the NIC, @layout: enum iwarp_layout */

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
 /*
  * Beneath fuzz_shared.c: memory that is counted; a TCP that keeps references to the
- * octets that it is given until they are acknowledged, and looks that nobody changes
+ * bytes that it is given until they are acknowledged, and looks that nobody changes
  * them; records of what is left to a NIC.
  */
 #ifndef SELFTESTS_FUZZ_SHARED_TCP_H
@@ -9,7 +9,7 @@
 
 #include "kernel.h"
 
-#define STREAM_MAX (4u << 20) /* octets of a stream */
+#define STREAM_MAX (4u << 20) /* bytes of a stream */
 
 void check(bool ok);
 
@@ -34,11 +34,11 @@ extern struct memory memory;
  * @tp: what the driver looks at
  * @socket: same
  * @first: sequence number of position 0
- * @sndbuf: octets that may be unacknowledged
+ * @sndbuf: bytes that may be unacknowledged
  * @uneven: segments are as long as the path says, not multiples of 4
  * @frag_room: result of hyb_tx_frag_room()
  * @nic_room: records that there is room for
- * @given: octets that it was given
+ * @given: bytes that it was given
  * @octets: these, as they were then
  */
 struct tcp {
@@ -56,7 +56,7 @@ struct tcp {
 extern struct tcp tcp;
 
 void tcp_begin(u32 first);
-void tcp_send(u32 n); /* up to so many octets leave */
+void tcp_send(u32 n); /* up to so many bytes leave */
 void tcp_ack(u32 n); /* up to so many of these are acknowledged */
 void tcp_end(void); /* it lets go of what it has */
 

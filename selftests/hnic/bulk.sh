@@ -18,7 +18,7 @@ for crc in host nic; do
 	for interval in 256 512; do
 		in_a hyb-hostile -h "$SERVER" -p 5020 -i $interval -o "full segments" \
 			-s "rdma statistic show link rdb/1" wire >"$OUT/bulk.tap" 2>&1
-		ktap_diag "CRC by the $crc, markers every $interval octets"
+		ktap_diag "CRC by the $crc, markers every $interval bytes"
 		ktap_include <(grep -v '# SKIP' "$OUT/bulk.tap")
 	done
 done

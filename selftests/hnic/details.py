@@ -63,7 +63,7 @@ def hashed():
     code = struct.pack("HBBI" * 4,
                        0x20, 0, 0, 0xfffff000 + 32,     # ld rxhash
                        0x15, 0, 1, 0,                   # none?
-                       0x06, 0, 0, 8 + 1,               # then one octet is enough
+                       0x06, 0, 0, 8 + 1,               # then one byte is enough
                        0x06, 0, 0, 0xffff)
     import ctypes
     buf = ctypes.create_string_buffer(code)

@@ -41,7 +41,7 @@ padded() {
 	wait_for 20 said watching
 	in_a python3 "$TOOL" frame "$(mac a)" "$(mac b)" "$2"
 	wait_for 10 said payload
-	ktap_is "$1, $((54 + ${#2})) octets and padding" \
+	ktap_is "$1, $((54 + ${#2})) bytes and padding" \
 		"$(sed -n 's/^payload //p' "$BG_LOG")" "'$2'"
 	stop_bg "$BG_PID"
 	set_knob a "$1" 0

@@ -3,7 +3,7 @@
 """For foreign.sh: a connection from 10.0.0.1 to 10.0.0.2, and packets like its own
 
 foreign.py serve                           at port 5299; says how much came
-foreign.py connect                         sends 40000 octets for each line read
+foreign.py connect                         sends 40000 bytes for each line read
 foreign.py send DEV SRC DST PORT SEQ TEXT  a packet from PORT, TEXT 100 times
 foreign.py watch PORT                      on vb: what such packets hold, and all
                                            that the connection acknowledges

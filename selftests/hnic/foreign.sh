@@ -78,7 +78,7 @@ looked_at() { stat_of b rx_engine_no_verdict; }
 UNA=$(una)
 before=$(looked_at)
 for ahead in 0 1000 100000; do
-	as_sent "in a VLAN, $ahead octets ahead" c va.5 $((UNA + ahead)) W
+	as_sent "in a VLAN, $ahead bytes ahead" c va.5 $((UNA + ahead)) W
 done
 ktap_is "the other NIC does not take them for the connection's" "$(looked_at)" "$before"
 

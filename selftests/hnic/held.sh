@@ -3,7 +3,7 @@
 #
 # hnic: packets that wait. Those in front of the device go on when the number of
 # queues has changed, without further ones to push them; those on the wire are
-# bounded in octets, and charged to who made the link.
+# bounded in bytes, and charged to who made the link.
 
 # shellcheck source=selftests/lib/lib.sh
 . "$(dirname "$0")/../lib/lib.sh"
@@ -63,7 +63,7 @@ else
 fi
 charged() { cat $GROUP/memory.current; }
 
-# 2 s on the way, and twice as many octets as may be
+# 2 s on the way, and twice as many bytes as may be
 pair mtu 9600 txqueuelen 4000
 limit=$((8 << 20))
 knob delay 1000000
@@ -78,7 +78,7 @@ for ((i = 0; i < 20; i++)); do
 	[ $there -lt $most ] || most=$there
 	sleep 0.1
 done
-ktap_check "$most octets on the wire: a burst more than its limit at most" \
+ktap_check "$most bytes on the wire: a burst more than its limit at most" \
 	test $most -lt $((limit + limit / 4))
 # some of it is kept for those that come next
 what="who made the link is charged for that"

@@ -4,7 +4,7 @@
 #
 # Placement by the NIC: payload of Writes and Read Responses is where it belongs
 # before the host looks, which copies nothing; whatever the link, the peer, a
-# forger or an administrator do, every octet is right, and what a program has
+# forger or an administrator do, every byte is right, and what a program has
 # written since stays.
 
 # shellcheck source=selftests/hnic/lib.bash
@@ -22,7 +22,7 @@ RAW=10.0.0.9	# an address that no kernel has
 hyb() { cat "/sys/class/infiniband/rd$1/ports/1/hw_counters/$2"; }
 nic() { stat_of "$1" "rx_engine_$2"; }
 
-# mark a|b, then placed and copied: octets since then, at that end
+# mark a|b, then placed and copied: bytes since then, at that end
 mark() {
 	AT=$1 PLACED=$(hyb "$1" rx_nic_placed) COPIED_WAS=$(hyb "$1" rx_copy_bytes)
 	ENGINE=$(nic "$1" placed_octets)
@@ -61,7 +61,7 @@ zero_copy() {
 }
 
 # referred PLACEMENT LEAST MOST: nothing is copied of what is written, and so much in a
-# hundred of all octets when they are received. What readers do not wait for in time is
+# hundred of all bytes when they are received. What readers do not wait for in time is
 # read, and that is copied to be sent.
 referred() {
 	local octets=16777216 size=1048576 sent refs read
@@ -73,7 +73,7 @@ referred() {
 	sent=$(($(hyb a tx_copy_bytes) - sent)) refs=$(($(hyb a tx_ref_bytes) - refs))
 	# shellcheck disable=SC2154 # it is among what risen tells
 	read=$(eval "$(risen)"; echo $((octets - a_tx_zcopy_writes * size)))
-	ktap_check "$1: $refs octets are sent without a copy" test "$refs" -ge $size
+	ktap_check "$1: $refs bytes are sent without a copy" test "$refs" -ge $size
 	ktap_check "$1: $sent are copied, of $read that are read" \
 		test "$sent" -le $((read + octets / 100))
 	ktap_check "$1: $(($(copied) * 100 / octets)) of 100 are copied to receive" \

@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: GPL-2.0
 # vm: timeout=300
 #
-# hnic: what is sent arrives, octet by octet, over links of all kinds; packets
+# hnic: what is sent arrives, byte by byte, over links of all kinds; packets
 # are real ones, and the counters say what happened.
 
 # shellcheck source=selftests/lib/lib.sh
@@ -117,7 +117,7 @@ both rate 4
 began=${EPOCHREALTIME/[.,]/}
 ktap_check "transfer at 4 Mbit/s" transfer 10.0.0.2
 took=$(((${EPOCHREALTIME/[.,]/} - began) / 1000))
-# in ms: octets * 8 / 4000
+# in ms: bytes * 8 / 4000
 ktap_check "takes $took ms: its time" test "$took" -ge $(($(stat -c %s $data) / 500))
 both rate 0
 

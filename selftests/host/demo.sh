@@ -13,7 +13,7 @@ last_line() {
 	[ "$(tail -n 1 "$WORK/demo")" = "demo: ok" ]
 }
 
-# Every program transferred something, and over SDP; an octet was copied little more than
+# Every program transferred something, and over SDP; a byte was copied little more than
 # once, and the NIC, which found the connections, computed nearly all CRCs
 facts() {
 	python3 - "$build/demo.json" <<'END'

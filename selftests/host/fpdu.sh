@@ -10,9 +10,9 @@ set -u
 # shellcheck source=selftests/host/tap.bash
 . "$(dirname "$0")/tap.bash"
 build=${BUILD:-$TOP/build}
-PAYLOAD=1424	# of an FPDU there, in octets: 1448 of TCP, 4 of CRC, 20 of headers
+PAYLOAD=1424	# of an FPDU there, in bytes: 1448 of TCP, 4 of CRC, 20 of headers
 
-# Of profile.txt: instructions for an FPDU to send it, to receive it, and for an octet of
+# Of profile.txt: instructions for an FPDU to send it, to receive it, and for a byte of
 # both CRCs. What serves both ends is in the second.
 sum() {
 	awk -v payload=$PAYLOAD '
@@ -39,7 +39,7 @@ read -r tx rx crc < <(sum)
 plain=$(total)
 check "$tx instructions to send an FPDU, at most 350" test "$tx" -gt 100 -a "$tx" -le 350
 check "$rx instructions to receive one, at most 450" test "$rx" -gt 100 -a "$rx" -le 450
-check "$crc instructions for the CRC of an octet, at most 0.2" \
+check "$crc instructions for the CRC of a byte, at most 0.2" \
 	awk "BEGIN { exit !($crc > 0.1 && $crc <= 0.2) }"
 check "a profile with markers" profile hybrid
 marked=$(total)

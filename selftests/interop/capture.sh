@@ -90,7 +90,7 @@ nic_made() {
 	dump_stop
 	stop_bg "$SERVER"
 	n=$(($(in_a ethtool -S va | awk '$1 == "tx_engine_crc_octets:" { print $2 }') - n))
-	ktap_check "$1: the NIC has computed CRCs of $n octets" test "$n" -gt 300000
+	ktap_check "$1: the NIC has computed CRCs of $n bytes" test "$n" -gt 300000
 }
 
 # aligned NAME MTU...: Writes over hnic, which cuts what TCP gives it in one piece,
@@ -124,7 +124,7 @@ segments() {
 	kt_tell b listen 10.0.0.2 7800
 	aligned aligned 1500
 	aligned aligned-mtu 1500 1280 1500
-	# TCP has 1398 octets in a segment, FPDUs are multiples of 4
+	# TCP has 1398 bytes in a segment, FPDUs are multiples of 4
 	aligned aligned-odd 1450 1500 1283
 }
 

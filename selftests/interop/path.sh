@@ -48,7 +48,7 @@ in-ns r sh -c "echo 20 >/sys/class/net/rb/hnic/rate"
 kt_tell b listen 10.0.2.2 7800
 dump_start path b
 kt_do a "" open 10.0.2.2 7800 1
-ktap_check "segments of 1448 octets at first" mss_is 1448
+ktap_check "segments of 1448 bytes at first" mss_is 1448
 {
 	wait_for 20 came 300000
 	ip -n r link set rb mtu 1300

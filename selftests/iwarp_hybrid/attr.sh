@@ -13,7 +13,7 @@ need hyb-target sdp-run xfer rdma rping setpriv unshare nsenter
 
 ATTR=/sys/class/infiniband/rda/hybrid
 PROFILES="host assisted offload-contig offload-sg hybrid"
-# octets of a ping: the server reads them, into memory that has to be as large
+# bytes of a ping: the server reads them, into memory that has to be as large
 PING=100
 
 # put FILE VALUE: fails with the error of the system in KTAP_OUT

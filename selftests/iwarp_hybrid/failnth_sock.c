@@ -88,7 +88,7 @@ int refer_talk(int fd)
 	return returned(fd);
 }
 
-/* What waits: lent, as far as that is possible, or read. Octets, or -1. */
+/* What waits: lent, as far as that is possible, or read. Bytes, or -1. */
 static ssize_t borrow(int fd, unsigned char *win, size_t room)
 {
 	struct sdp_zerocopy_receive z = {

@@ -64,7 +64,7 @@ static void write_segment(struct peer *p, const struct target_memory *m,
 }
 
 /*
- * Immediate Data behind a Write of 100 that say how long that was; mo: octets of
+ * Immediate Data behind a Write of 100 that say how long that was; mo: bytes of
  * one segment more in front of it, ddp: of the same Write, or of another.
  */
 static enum peer_end claim(struct peer *p, const struct target_memory *m,
@@ -237,9 +237,9 @@ const struct attack ext_attacks[] = {
 	     .inval = 0x12345678, .msn = 1, .len = 5),
 	CASE("Immediate Data without content", "err_ddp_buffer", ENDS(E_TERM(1, 2, 5)),
 	     IMM, .msn = 1),
-	CASE("Immediate Data, 7 octets", "err_ddp_buffer", ENDS(E_TERM(1, 2, 5)),
+	CASE("Immediate Data, 7 bytes", "err_ddp_buffer", ENDS(E_TERM(1, 2, 5)),
 	     IMM, .msn = 1, .len = 7),
-	CASE("Immediate Data, 9 octets", "err_ddp_buffer", ENDS(E_TERM(1, 2, 5)),
+	CASE("Immediate Data, 9 bytes", "err_ddp_buffer", ENDS(E_TERM(1, 2, 5)),
 	     IMM, .msn = 1, .len = 9),
 	CASE("Immediate Data on queue 1", "err_ddp_queue", ENDS(E_TERM(1, 2, 1)),
 	     IMM, .qn = 1, .msn = 1, .len = 8),
@@ -298,9 +298,9 @@ const struct attack ext_attacks[] = {
 	     atomic_request, .msn = 1),
 	CASE("Atomic Request on queue 3", "err_ddp_queue", ENDS(E_TERM(1, 2, 1)),
 	     atomic_request, .qn = 3, .msn = 1),
-	CASE("Atomic Request, 4 octets short", "err_ddp_buffer", ENDS(E_TERM(1, 2, 5)),
+	CASE("Atomic Request, 4 bytes short", "err_ddp_buffer", ENDS(E_TERM(1, 2, 5)),
 	     ATOMIC, .len = -4),
-	CASE("Atomic Request, 4 octets more", "err_ddp_buffer", ENDS(E_TERM(1, 2, 5)),
+	CASE("Atomic Request, 4 bytes more", "err_ddp_buffer", ENDS(E_TERM(1, 2, 5)),
 	     ATOMIC, .len = 4),
 	CASE("Atomic Request, tagged", "err_rdmap_opcode", ENDS(E_TERM(0, 2, 6)),
 	     segment, .ddp = DDP_TAGGED, .rdmap = OP_ATOMIC_REQ, .len = 52),
@@ -311,7 +311,7 @@ const struct attack ext_attacks[] = {
 	     .msn = 1, .len = 12),
 	CASE("Atomic Response to a Read Request", "err_rdmap_opcode",
 	     ENDS(E_TERM(0, 2, 6)), response_to_read),
-	CASE("Atomic Response, 8 octets", "err_ddp_buffer", ENDS(E_TERM(1, 2, 5)),
+	CASE("Atomic Response, 8 bytes", "err_ddp_buffer", ENDS(E_TERM(1, 2, 5)),
 	     OTHER, .rdmap = OP_ATOMIC_RESP, .qn = 3, .msn = 1, .len = 8),
 	CASE("Atomic Response on queue 1", "err_ddp_queue", ENDS(E_TERM(1, 2, 1)),
 	     OTHER, .rdmap = OP_ATOMIC_RESP, .qn = 1, .msn = 1, .len = 12),
@@ -331,9 +331,9 @@ const struct attack answer_attacks[] = {
 	     ANSWER, .msn = 1, .mo = 4),
 	CASE("answer: to another request", "err_atomic", ENDS(E_TERM(0, 2, 0xff)),
 	     ANSWER, .msn = 1, .inval = 1),
-	CASE("answer: 4 octets short", "err_ddp_buffer", ENDS(E_TERM(1, 2, 5)),
+	CASE("answer: 4 bytes short", "err_ddp_buffer", ENDS(E_TERM(1, 2, 5)),
 	     ANSWER, .msn = 1, .len = -4),
-	CASE("answer: 4 octets more", "err_ddp_buffer", ENDS(E_TERM(1, 2, 5)),
+	CASE("answer: 4 bytes more", "err_ddp_buffer", ENDS(E_TERM(1, 2, 5)),
 	     ANSWER, .msn = 1, .len = 4),
 	CASE("answer: on queue 0", "err_ddp_queue", ENDS(E_TERM(1, 2, 1)),
 	     answer, .ddp = DDP_UNTAGGED, .msn = 1),

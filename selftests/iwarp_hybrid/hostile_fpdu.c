@@ -84,7 +84,7 @@ static enum peer_end read_wraps(struct peer *p, const struct target_memory *m,
 	return END_NONE;
 }
 
-/* A claim for ULPDU_Length, with as many octets as there are. */
+/* A claim for ULPDU_Length, with as many bytes as there are. */
 static enum peer_end length(struct peer *p, const struct target_memory *m,
 			    const struct attack *a)
 {
@@ -95,7 +95,7 @@ static enum peer_end length(struct peer *p, const struct target_memory *m,
 	return END_NONE;
 }
 
-/* 65535 announced, few octets sent, then nothing more. */
+/* 65535 announced, few bytes sent, then nothing more. */
 static enum peer_end length_only(struct peer *p, const struct target_memory *m,
 				 const struct attack *a)
 {
@@ -343,7 +343,7 @@ static enum peer_end many_reads(struct peer *p, const struct target_memory *m,
 	return END_NONE;
 }
 
-/* Octets that wait to be read */
+/* Bytes that wait to be read */
 static int waiting(const struct peer *p)
 {
 	int n = 0;
@@ -714,7 +714,7 @@ const struct attack fpdu_attacks[] = {
 	     behind_good, .region = REGION_RW, .len = 1000, .inval = 1),
 	CASE("behind others: unknown STag", "err_stag", ENDS(E_TERM(1, 1, 0)),
 	     behind_good, .region = -1, .len = 1000),
-	CASE("behind others: one octet too far", "err_bounds", ENDS(E_TERM(1, 1, 1)),
+	CASE("behind others: one byte too far", "err_bounds", ENDS(E_TERM(1, 1, 1)),
 	     behind_good, .region = REGION_RW, .to = TARGET_REGION - 999, .len = 1000),
 	CASE("behind others: no right to write", "err_access", ENDS(E_TERM(0, 1, 2)),
 	     behind_good, .region = REGION_RO, .len = 1000),
@@ -776,7 +776,7 @@ const struct attack fpdu_attacks[] = {
 	     ENDS(E_TERM(1, 2, 5)), overflow_in_parts),
 	CASE("message goes on behind a full receive", "err_ddp_buffer",
 	     ENDS(E_TERM(1, 2, 5)), behind_full, .len = TARGET_MESSAGE - TARGET_SPLIT - 8),
-	CASE("message goes on behind a full receive, with one octet", "err_ddp_buffer",
+	CASE("message goes on behind a full receive, with one byte", "err_ddp_buffer",
 	     ENDS(E_TERM(1, 2, 5)), behind_full, .len = 1),
 	CASE("message inside another", "err_ddp_msn", ENDS(E_TERM(1, 2, 3)), interleaved),
 	CASE("operation changes inside a message", "err_invalidate",
@@ -790,11 +790,11 @@ const struct attack fpdu_attacks[] = {
 	     untagged, .ddp = DDP_TAGGED, .rdmap = OP_WRITE, .len = 20),
 	CASE("Write: nothing, to an unknown STag", NULL, ENDS(E_ALIVE),
 	     WRITE, .region = -1, .len = 0),
-	CASE("Write: to the last octet", NULL, ENDS(E_ALIVE),
+	CASE("Write: to the last byte", NULL, ENDS(E_ALIVE),
 	     WRITE, .region = REGION_RW, .to = TARGET_REGION - 8, .len = 8),
-	CASE("Write: one octet too far", "err_bounds", ENDS(E_TERM(1, 1, 1)),
+	CASE("Write: one byte too far", "err_bounds", ENDS(E_TERM(1, 1, 1)),
 	     WRITE, .region = REGION_RW, .to = TARGET_REGION - 8, .len = 9),
-	CASE("Write: one octet in front", "err_bounds", ENDS(E_TERM(1, 1, 1)),
+	CASE("Write: one byte in front", "err_bounds", ENDS(E_TERM(1, 1, 1)),
 	     WRITE, .region = REGION_RW, .to = -1ull, .len = 8),
 	CASE("Write: offset wraps", "err_bounds", ENDS(E_TERM(1, 1, 3)),
 	     absolute, .ddp = DDP_TAGGED, .rdmap = OP_WRITE, .region = REGION_RW,
@@ -824,9 +824,9 @@ const struct attack fpdu_attacks[] = {
 	     read_request, .msn = 2, .region = REGION_RW, .len = 8),
 	CASE("Read Request on queue 0", "err_ddp_queue", ENDS(E_TERM(1, 2, 1)),
 	     untagged, .ddp = DDP_UNTAGGED, .rdmap = OP_READ_REQ, .msn = 1, .len = 28),
-	CASE("Read Request, 4 octets short", "err_ddp_buffer", ENDS(E_TERM(1, 2, 5)),
+	CASE("Read Request, 4 bytes short", "err_ddp_buffer", ENDS(E_TERM(1, 2, 5)),
 	     untagged, .ddp = DDP_UNTAGGED, .rdmap = OP_READ_REQ, .qn = 1, .msn = 1, .len = 24),
-	CASE("Read Request, 4 octets more", "err_ddp_buffer", ENDS(E_TERM(1, 2, 5)),
+	CASE("Read Request, 4 bytes more", "err_ddp_buffer", ENDS(E_TERM(1, 2, 5)),
 	     untagged, .ddp = DDP_UNTAGGED, .rdmap = OP_READ_REQ, .qn = 1, .msn = 1, .len = 32),
 	CASE("Read Request, not the last segment", "err_ddp_buffer", ENDS(E_TERM(1, 2, 5)),
 	     untagged, .ddp = 1, .rdmap = OP_READ_REQ, .qn = 1, .msn = 1, .len = 28),
@@ -876,7 +876,7 @@ const struct attack fpdu_attacks[] = {
 	CASE("Terminate cut", "rx_terminates", ENDS(E_CLOSED), terminate, .len = 3),
 	CASE("Terminate with headers that are not there", "rx_terminates",
 	     ENDS(E_CLOSED), terminate, .len = 4, .inval = 0x1101e000),
-	CASE("Terminate with 400 octets", "rx_terminates", ENDS(E_CLOSED),
+	CASE("Terminate with 400 bytes", "rx_terminates", ENDS(E_CLOSED),
 	     terminate, .len = 400, .inval = 0x1101e000),
 	CASE("Terminate on queue 0", "err_ddp_queue", ENDS(E_TERM(1, 2, 1)),
 	     untagged, .ddp = DDP_UNTAGGED, .rdmap = OP_TERMINATE, .msn = 1, .len = 4),

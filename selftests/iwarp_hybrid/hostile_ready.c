@@ -14,8 +14,8 @@
 #include "hostile.h"
 
 #define STAG_UNKNOWN 0xdead5500u
-#define WORDS 4 /* octets of private data that are IRD and ORD */
-#define TAGGED 14 /* octets of headers */
+#define WORDS 4 /* bytes of private data that are IRD and ORD */
+#define TAGGED 14 /* bytes of headers */
 #define UNTAGGED 18
 
 static unsigned char frame[1024];
@@ -166,9 +166,9 @@ const struct attack ready_attacks[] = {
 	CASE("first FPDU: Write with payload, unknown STag", "err_stag",
 	     ENDS(E_TERM(1, 1, 0)), first, WRITE_WORDS, .rdmap = OP_WRITE,
 	     .region = -1, .len = 8),
-	CASE("first FPDU: Read of 8 octets", NULL, ENDS(E_ALIVE),
+	CASE("first FPDU: Read of 8 bytes", NULL, ENDS(E_ALIVE),
 	     first, READ_WORDS, .rdmap = OP_READ_REQ, .region = REGION_RW, .len = 8),
-	CASE("first FPDU: Read of 8 octets, unknown STag", "err_stag",
+	CASE("first FPDU: Read of 8 bytes, unknown STag", "err_stag",
 	     ENDS(E_TERM(0, 1, 0)), first, READ_WORDS, .rdmap = OP_READ_REQ,
 	     .region = -1, .len = 8),
 	CASE("first FPDU: Send, message number 2", "err_ddp_msn", ENDS(E_TERM(1, 2, 3)),

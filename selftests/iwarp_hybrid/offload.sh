@@ -41,7 +41,7 @@ mark() {
 grown() { ktap_check "$1 grew" test "$(stat a "$1")" -gt "${MARK[$1]}"; }
 still() { ktap_is "$1 did not grow" "$(stat a "$1")" "${MARK[$1]}"; }
 
-# transfer: SDP both ways, checked octet by octet, in the background; the client on
+# transfer: SDP both ways, checked byte by byte, in the background; the client on
 # CPU $RUN_ON if that is set
 transfer() {
 	PORT=$((PORT + 1))
@@ -372,7 +372,7 @@ limits() {
 	attr a profile hybrid
 }
 
-# Octets that went, and then nothing more: the records go with their ACKs
+# Bytes that went, and then nothing more: the records go with their ACKs
 cat >/tmp/hold.py <<'END'
 import socket, sys
 s = socket.socket()
@@ -396,7 +396,7 @@ records() {
 }
 few_records() { [ "$(records)" -lt 200 ]; }
 
-# memory: octets that the queue pairs of rda take; as_before: as many as $MEMORY
+# memory: bytes that the queue pairs of rda take; as_before: as many as $MEMORY
 memory() {
 	rdma -jdd resource show qp |
 		jq '[.[] | select(.ifname == "rda") | .drv_memory // empty] | add'
@@ -425,7 +425,7 @@ idle() {
 	ktap_check "an idle sender keeps few records" wait_for 20 few_records
 	ktap_diag "records: $(records)"
 	ktap_check "and no more memory than before" wait_for 60 as_before
-	ktap_diag "$MEMORY octets before, $(memory) now"
+	ktap_diag "$MEMORY bytes before, $(memory) now"
 	exec 7>&-
 	wait "$BG_PID" "$server"
 	rm -f /tmp/hold

@@ -23,7 +23,7 @@
 #include "peer.h"
 #include "target.h"
 
-#define FRAME 20 /* octets of the MPA Request, where the stream begins */
+#define FRAME 20 /* bytes of the MPA Request, where the stream begins */
 #define FPDUS 512
 #define OP_IMM 0x48
 #define OP_ATOMIC_REQ 0x4a
@@ -114,9 +114,9 @@ enum {
 	DONE,
 	ERR_CRC,
 	RX_FPDUS,
-	TRUSTED, /* octets that the NIC has checked */
-	PLACED, /* octets that the host found in their place */
-	ENGINE, /* octets that the NIC has written */
+	TRUSTED, /* bytes that the NIC has checked */
+	PLACED, /* bytes that the host found in their place */
+	ENGINE, /* bytes that the NIC has written */
 	IMMS,
 	TERMS,
 	CQES,
@@ -178,7 +178,7 @@ static void add(const unsigned char *ulpdu, size_t len,
 static unsigned char fill = 1;
 
 /*
- * A Write of @len octets to offset @off of a region. For a NIC, without markers,
+ * A Write of @len bytes to offset @off of a region. For a NIC, without markers,
  * more of the message follows: the device's short way is for such.
  */
 static void add_write(int region, uint32_t off, uint32_t len,
@@ -224,7 +224,7 @@ static void add_read(uint32_t msn, uint32_t off, uint32_t len)
 #define GAP 3000 /* where the Write of gap() goes */
 
 /*
- * A Write after which the stream has @off octets up to a marker: FPDUs that
+ * A Write after which the stream has @off bytes up to a marker: FPDUs that
  * are small are found only if there is one among them. Returns its length.
  */
 static uint32_t gap(uint32_t off)
@@ -337,7 +337,7 @@ static void compare(uint32_t msn)
 	check(!memcmp(got, s.memory, sizeof(got)), "the memory differs");
 }
 
-/* Every octet was summed up once, every one of the payload copied once */
+/* Every byte was summed up once, every one of the payload copied once */
 static void once(void)
 {
 	expect(COPIED, s.payload);
@@ -1028,7 +1028,7 @@ static void add_smalls(void)
 	    NULL);
 }
 
-/* Is there a marker among the octets of FPDU @i, but not in front of it? */
+/* Is there a marker among the bytes of FPDU @i, but not in front of it? */
 static bool has_marker(unsigned int i)
 {
 	return (s.at[i] - FRAME) / 512 != (s.at[i + 1] - FRAME - 1) / 512;
@@ -1178,7 +1178,7 @@ static void nic_old(void)
 	settle();
 	expect(ENGINE, NIC_LEN);
 	compare(1);
-	/* in step again, but for new octets only */
+	/* in step again, but for new bytes only */
 	one_write(2500);
 	one_write(2500);
 	one_write(2500);
@@ -1298,7 +1298,7 @@ static void nic_gone(void)
 	expect(ENGINE, 0);
 }
 
-/* The program reads @size octets: their sink; false if it does not */
+/* The program reads @size bytes: their sink; false if it does not */
 static bool reads(uint32_t size, uint32_t *stag, uint64_t *to)
 {
 	unsigned char msg[17] = { TARGET_READ };
@@ -1405,7 +1405,7 @@ static const struct {
 	{ "no access, reported in order", no_access, 1, PLAIN },
 	{ "the region is gone in its turn", gone, 1, PLAIN },
 	{ "an FPDU that reaches into a placed one", crossing, 1, PLAIN },
-	{ "octets without a marker", no_marker, 1, PLAIN },
+	{ "bytes without a marker", no_marker, 1, PLAIN },
 	{ "more ranges than are remembered", limit, 1, PLAIN },
 	{ "cut and shuffled", shuffle, 6, PLAIN },
 	{ "reset with placed FPDUs", reset, 1, PLAIN },

@@ -53,7 +53,7 @@ tcp_counter() {
 little_memory() {
 	local ipv4=/proc/sys/net/ipv4
 
-	# of that all but a sixteenth may be octets, where there is a choice
+	# of that all but a sixteenth may be bytes, where there is a choice
 	in_b sh -c "echo 4 > $ipv4/tcp_adv_win_scale
 		echo 4096 $1 $1 > $ipv4/tcp_rmem"
 }

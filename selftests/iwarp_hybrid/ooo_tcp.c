@@ -37,7 +37,7 @@ static uint16_t fold(uint32_t s)
 	return htons(~s);
 }
 
-/* Options are @opt octets in front of the data in @p->data */
+/* Options are @opt bytes in front of the data in @p->data */
 static void emit(struct raw *r, struct packet *p, uint32_t seq, size_t opt,
 		 size_t len)
 {
@@ -93,7 +93,7 @@ void raw_reset(struct raw *r)
 	r->rst = true;
 }
 
-/* Octets of all SACK blocks */
+/* Bytes of all SACK blocks */
 static uint32_t sack_len(const unsigned char *opt, size_t len)
 {
 	uint32_t n = 0;

@@ -339,7 +339,7 @@ int peer_answer(struct peer *p, const void *private_data, size_t len)
 	return ready && peer_recv_fpdu(p, 10000) != 1 ? -1 : 0;
 }
 
-/* The marker in front of the word at @at, @head octets behind the FPDU's begin */
+/* The marker in front of the word at @at, @head bytes behind the FPDU's begin */
 static uint32_t marker(enum peer_mark mark, bool front, uint64_t head,
 		       uint64_t at)
 {
@@ -442,7 +442,7 @@ void peer_send_fpdu(struct peer *p, const unsigned char *ulpdu, size_t len,
 	free(out);
 }
 
-/* A run of octets between markers; the marker in front is read and checked */
+/* A run of bytes between markers; the marker in front is read and checked */
 static int recv_run(struct peer *p, unsigned char *buf, size_t *n, bool *front,
 		    uint64_t *head, uint32_t *crc, int timeout_ms)
 {
@@ -691,7 +691,7 @@ const char *peer_end_text(enum peer_end end, unsigned int term)
 	case END_RST:
 		return "reset";
 	case END_NO_FRAME:
-		return "octets that are no FPDU";
+		return "bytes that are no FPDU";
 	case END_TERMINATE:
 		snprintf(text, sizeof(text), "Terminate %u/%u/%02x", term >> 12,
 			 term >> 8 & 15, term & 255);

@@ -20,7 +20,7 @@
 #define MPA_R 0x20
 #define MPA_S 0x10
 
-/* First two octets of a ULPDU: DDP control, RDMAP control */
+/* First two bytes of a ULPDU: DDP control, RDMAP control */
 #define DDP_TAGGED 0xc1
 #define DDP_UNTAGGED 0x41
 #define DDP_NOT_LAST 0x40 /* to be removed */
@@ -38,7 +38,7 @@ enum peer_end {
 	END_FIN,
 	END_RST,
 	END_TERMINATE, /* peer.term says which */
-	END_NO_FRAME, /* octets that are no FPDU */
+	END_NO_FRAME, /* bytes that are no FPDU */
 };
 
 #define TERM_ERR(layer, type, code) ((layer) << 12 | (type) << 8 | (code))
@@ -132,7 +132,7 @@ void peer_hang_up(struct peer *p);
 /* Has something come, if only the end? */
 bool peer_ready(struct peer *p, int timeout_ms);
 
-/* Raw octets. Errors of sending are not errors of a test. */
+/* Raw bytes. Errors of sending are not errors of a test. */
 void peer_send(struct peer *p, const void *data, size_t len);
 /* 1 when all came, 0 at FIN, -1 at RST, -2 when time is up */
 int peer_recv(struct peer *p, void *data, size_t len, int timeout_ms);
@@ -166,8 +166,8 @@ int peer_answer(struct peer *p, const void *private_data, size_t len);
 /* What is wrong with the markers of an FPDU; the CRC is that of what is sent */
 enum peer_mark {
 	MARK_GOOD,
-	MARK_ELSEWHERE, /* points 8 octets further back */
-	MARK_NEARER, /* 4 octets less */
+	MARK_ELSEWHERE, /* points 8 bytes further back */
+	MARK_NEARER, /* 4 bytes less */
 	MARK_FIRST, /* the one in front points somewhere, the others are right */
 	MARK_ZERO, /* all but the one in front: nowhere */
 	MARK_BEYOND, /* in front of the stream */
@@ -182,7 +182,7 @@ struct fpdu_options {
 	int length; /* ULPDU_Length to claim, -1: the real one */
 	bool bad_crc;
 	enum peer_mark mark;
-	size_t cut; /* send this many octets less */
+	size_t cut; /* send this many bytes less */
 };
 
 void peer_send_fpdu(struct peer *p, const unsigned char *ulpdu, size_t len,

@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: GPL-2.0
 # vm: long timeout=400
 #
-# Payload that TCP gets by reference (attribute tx_payload): no octet of a Send or
+# Payload that TCP gets by reference (attribute tx_payload): no byte of a Send or
 # Write is copied, with markers and without, at any segment size, and all arrive as
 # they were; also through loss, and when the connection ends while TCP has memory
 # of requests. What has to be copied still is: Read Responses, short messages.
@@ -34,8 +34,8 @@ take() {
 more() { echo $(($(stat a "$1") - WAS[$1])); }
 
 # flow NAME WHAT SIZE TIMES REFERRED COPIED: requests of the kernel, over a connection
-# of their own, and the octets that go by reference and by copies; behind Writes
-# comes a Send of one octet
+# of their own, and the bytes that go by reference and by copies; behind Writes
+# comes a Send of one byte
 flow() {
 	local got
 
@@ -46,10 +46,10 @@ flow() {
 	got="$(more tx_ref_bytes) $(more tx_copy_bytes)"
 	kt_tell a close
 	ktap_check_fails "$1: $2" grep -v '^ok' "$KT/results"
-	ktap_is "$1: $2, octets by reference, copied" "$got" "$5 $6"
+	ktap_is "$1: $2, bytes by reference, copied" "$got" "$5 $6"
 }
 
-# transfer MEGABYTES: SDP by verbs, both ways, every octet checked
+# transfer MEGABYTES: SDP by verbs, both ways, every byte checked
 transfer() {
 	local rc server
 

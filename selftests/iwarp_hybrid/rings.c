@@ -320,7 +320,7 @@ static void try_theft(int out, int in)
 	disconnect(&c);
 }
 
-/* Random octets, but with much that passes the first checks */
+/* Random bytes, but with much that passes the first checks */
 static void fill(unsigned char *p, size_t n, const struct conn *c)
 {
 	const struct siw_sge sge = { (uintptr_t)c->buf, 16, c->mr->lkey };

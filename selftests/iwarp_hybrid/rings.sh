@@ -40,8 +40,8 @@ kept() {
 	wait_for 20 said kept || ktap_fail "queue pairs" "$(cat "$BG_LOG")"
 	pid=$(cat $GROUP/cgroup.procs)
 	before=$(drv_memory "$pid")
-	ktap_check "they are long: $before octets" test "$before" -gt 2000000
-	ktap_diag "$(charged) octets charged"
+	ktap_check "they are long: $before bytes" test "$before" -gt 2000000
+	ktap_diag "$(charged) bytes charged"
 	ktap_check "a program is charged for its queues" test "$(charged)" -gt $((before * 9 / 10))
 	exec 7>&-
 	wait "$BG_PID"
@@ -73,7 +73,7 @@ late() {
 	echo >&7
 	ktap_check "a receive that comes late is found" wait_for 20 said received
 	crc=$(late_counter rx_crc_bytes)
-	ktap_check "its message was checked twice at most: $crc octets" \
+	ktap_check "its message was checked twice at most: $crc bytes" \
 		test "$crc" -gt 256 -a "$crc" -le $((2 * $(late_counter rx_bytes)))
 	exec 7>&-
 	wait "$BG_PID"

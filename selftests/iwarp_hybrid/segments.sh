@@ -23,14 +23,14 @@ check_shared() {
 	kt_do a "" chain 64 16
 	fpdus=$(($(count tx_fpdus) - fpdus))
 	segments=$(($(count tx_segments) - segments))
-	# 16 of 84 octets, and one Send that tells that they are there
+	# 16 of 84 bytes, and one Send that tells that they are there
 	ktap_is "FPDUs of 16 short Writes and a Send" "$fpdus" 17
 	ktap_check "have not a segment each ($segments)" test "$segments" -le 4
 	kt_tell a close
 }
 
 # What a message leaves of a segment the next one begins in, and what TCP sends as one
-# packet goes on behind it. Without markers a Write of 1176 octets leaves 252 of 1448.
+# packet goes on behind it. Without markers a Write of 1176 bytes leaves 252 of 1448.
 check_filled() {
 	local segments dev
 
@@ -39,7 +39,7 @@ check_filled() {
 	done
 	kt_do a "" open 10.0.0.2 7800 1
 	kt_do a "" touch
-	ktap_check "segments of 1448 octets" eval \
+	ktap_check "segments of 1448 bytes" eval \
 		'in_a ss -tin state established dst 10.0.0.2 | grep -w mss:1448'
 	segments=$(count tx_segments)
 	kt_do a "" chain 1176 16

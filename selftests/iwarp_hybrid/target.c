@@ -203,7 +203,7 @@ static void check_end(const struct conn *c)
 
 	for (i = 0; c->end && i < TARGET_REGION; i++) {
 		if (c->memory[i] != c->end) {
-			printf("hyb-target: octet %d was written after the end\n",
+			printf("hyb-target: byte %d was written after the end\n",
 			       i);
 			fflush(stdout);
 			return;
@@ -244,7 +244,7 @@ static void conn_free(struct conn *c)
 	free(c);
 }
 
-/* A message of one octet */
+/* A message of one byte */
 static void say(struct conn *c, unsigned char what)
 {
 	c->send[TARGET_RECEIVES][0] = what;

@@ -6,10 +6,10 @@
 #ifndef SELFTESTS_IWARP_TARGET_H
 #define SELFTESTS_IWARP_TARGET_H
 
-#define TARGET_REGION 4096 /* octets of each memory region */
-#define TARGET_MESSAGE 256 /* octets of each receive buffer */
+#define TARGET_REGION 4096 /* bytes of each memory region */
+#define TARGET_MESSAGE 256 /* bytes of each receive buffer */
 #define TARGET_RECEIVES 8
-/* the receive of the first message has two buffers, the first of so many octets */
+/* the receive of the first message has two buffers, the first of so many bytes */
 #define TARGET_SPLIT 4
 #define TARGET_IRD 4
 
@@ -24,8 +24,8 @@ enum target_region {
 
 /*
  * Messages: 'E' is echoed. 'R' STag (4) address (8) length (4) makes the
- * target read that memory of the sender into REGION_RW. 'F' and an octet fill
- * REGION_RW with that. 'L' registers TARGET_LARGE_LEN octets for reading, the
+ * target read that memory of the sender into REGION_RW. 'F' and a byte fill
+ * REGION_RW with that. 'L' registers TARGET_LARGE_LEN bytes for reading, the
  * answer is 'L' STag (4) address (8); 'S' sends them all. 'D' ends their
  * registration or, without it, that of REGION_RW; 'W' takes all rights from that,
  * but leaves its STag. What is written there then is reported. 'K' sends from
@@ -44,7 +44,7 @@ enum target_region {
 #define TARGET_RIGHTS 'W'
 #define TARGET_CLOSE 'C'
 #define TARGET_LARGE_LEN (2 << 20) /* more than TCP takes unread */
-/* Octets that come with a rejection, each its number ^ 0x5a */
+/* Bytes that come with a rejection, each its number ^ 0x5a */
 #define TARGET_REASON 200
 
 #endif /* SELFTESTS_IWARP_TARGET_H */

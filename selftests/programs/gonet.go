@@ -211,7 +211,7 @@ func web(addr string, kb int) {
 	body, err := io.ReadAll(r.Body)
 	r.Body.Close()
 	fmt.Println("range", r.Status, sum(body), err)
-	r, err = http.Post(url+"/size", "application/octet-stream",
+	r, err = http.Post(url+"/size", "application/byte-stream",
 		bytes.NewReader(data(kb<<12, 6)))
 	check(err)
 	body, err = io.ReadAll(r.Body)

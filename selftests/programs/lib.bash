@@ -84,7 +84,7 @@ run() {
 	in_a timeout -k 5 "$LIMIT" $VIA "$@"
 }
 
-# octets: sent and received by the sockets of a
+# bytes: sent and received by the sockets of a
 octets() {
 	in_a sdpstat -s -z | awk '$1 == "tx_bytes" || $1 == "rx_bytes" { n += $2 }
 		END { printf "%.0f\n", n }'
@@ -122,6 +122,6 @@ same() {
 	fi
 	moved=$(($(octets) - before))
 	ktap_check "$1: as over TCP" diff -u $DIR/out.tcp $DIR/out.sdp
-	ktap_check "$1: $moved of $2 octets over SDP" [ "$moved" -ge "$2" ]
+	ktap_check "$1: $moved of $2 bytes over SDP" [ "$moved" -ge "$2" ]
 	ktap_check "$1: no socket is left" wait_for 30 no_sockets
 }

@@ -4,13 +4,13 @@
  *
  *   sdp-append -s -h ADDRESS -p PORT [-f FAMILY] [-r RCVBUF] -w FIFO
  *	accepts one connection and reads nothing until somebody opens FIFO for
- *	writing; then reads to the end of the stream and checks every octet
+ *	writing; then reads to the end of the stream and checks every byte
  *   sdp-append -h ADDRESS -p PORT [-f FAMILY] [-e] [-i FILL] -n COUNT -m SIZE
- *	sends COUNT times SIZE octets, into a send buffer that takes them all;
- *	-e: with MSG_EOR; -i: FILL octets before them, by one call
+ *	sends COUNT times SIZE bytes, into a send buffer that takes them all;
+ *	-e: with MSG_EOR; -i: FILL bytes before them, by one call
  *
  * The first prints "OCTETS NANOSECONDS" when it has read everything; looking at
- * the octets is not part of the time.
+ * the bytes is not part of the time.
  */
 #include <arpa/inet.h>
 #include <errno.h>
@@ -31,7 +31,7 @@
 static char buf[BUFFER];
 static char stream[STREAM_MAX];
 
-/* The octet at a position of the stream; no power of two is a period */
+/* The byte at a position of the stream; no power of two is a period */
 static char pattern(unsigned long long pos)
 {
 	return pos % 251;
@@ -68,7 +68,7 @@ static int drain(int fd)
 	for (size_t i = 0; i < len; i++) {
 		if (stream[i] == pattern(i))
 			continue;
-		fprintf(stderr, "sdp-append: octet %zu is wrong\n", i);
+		fprintf(stderr, "sdp-append: byte %zu is wrong\n", i);
 		return 1;
 	}
 	printf("%zu %lld\n", len, end - start);
@@ -90,7 +90,7 @@ static int server(int l, const struct sockaddr_in *sa, const char *fifo)
 	return drain(fd);
 }
 
-/* The next octets of the stream, by one call */
+/* The next bytes of the stream, by one call */
 static int put(int fd, int size, int flags)
 {
 	static unsigned long long pos;

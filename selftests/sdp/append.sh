@@ -21,7 +21,7 @@ FIFO=/tmp/append.fifo
 PORT=7000
 SLEEP=40	# s at most
 
-# it has sent all, or sleeps as the buffers are full: no octet for three seconds
+# it has sent all, or sleeps as the buffers are full: no byte for three seconds
 sent_or_full() {
 	local octets
 
@@ -31,7 +31,7 @@ sent_or_full() {
 	[ "$octets" -gt "$BEFORE" ] && [ $((SECONDS - ${TAKEN% *})) -gt 3 ]
 }
 
-# run SIZE [-e]: the octets that arrived are left in OCTETS, data messages in MSGS, and
+# run SIZE [-e]: the bytes that arrived are left in OCTETS, data messages in MSGS, and
 # what was given to TCP in WIRE, FPDUs, all messages
 run() {
 	local reader reader_log
@@ -62,25 +62,25 @@ run() {
 
 # appended SIZE: the claim
 appended() {
-	local desc="$COUNT sends of $1 octets"
+	local desc="$COUNT sends of $1 bytes"
 
 	if ! run "$1"; then
 		ktap_fail "$desc: transfer" "$KTAP_OUT"
 		return
 	fi
-	ktap_is "$desc: all octets arrive, unchanged" "$OCTETS" $((FILL + COUNT * $1))
+	ktap_is "$desc: all bytes arrive, unchanged" "$OCTETS" $((FILL + COUNT * $1))
 	ktap_check "$desc: $MSGS messages, at most 1/20" test "$MSGS" -le $((COUNT / 20))
-	ktap_check "$desc: $APPENDED joined a message, $SAVED header octets saved" \
+	ktap_check "$desc: $APPENDED joined a message, $SAVED header bytes saved" \
 		test "$APPENDED" -ge $((COUNT - COUNT / 20)) -a "$SAVED" -ge $((APPENDED * 16))
 	# the last one to join a message may have found room for a part only
-	ktap_check "$desc: with $JOINED octets" test "$JOINED" -le $((APPENDED * $1)) \
+	ktap_check "$desc: with $JOINED bytes" test "$JOINED" -le $((APPENDED * $1)) \
 		-a "$JOINED" -ge $(((APPENDED - MSGS) * $1))
 	# 16 of SDP for a message; 24, and PAD, for an FPDU; markers of 4 every 512
-	ktap_check "$desc: all but $((WIRE - OCTETS)) octets on the wire are payload" \
+	ktap_check "$desc: all but $((WIRE - OCTETS)) bytes on the wire are payload" \
 		test $((WIRE - OCTETS)) -le $((16 * ALL + 27 * FPDUS + 4 * (WIRE / 512 + 1)))
 }
 
-# A program that sends an octet when it is told to, and says how many have not left when
+# A program that sends a byte when it is told to, and says how many have not left when
 # send() returns
 cat >/run/alone.py <<'END'
 import fcntl, socket, struct, sys
@@ -168,27 +168,27 @@ done
 FILL=0
 COUNT=400
 run 64 -e
-ktap_is "MSG_EOR: all octets arrive" "$OCTETS" $((COUNT * 64))
+ktap_is "MSG_EOR: all bytes arrive" "$OCTETS" $((COUNT * 64))
 ktap_is "MSG_EOR: each send is a message" "$MSGS" $COUNT
 ktap_is "MSG_EOR: nothing joins one" "$APPENDED $JOINED" "0 0"
 ktap_check "MSG_EOR: all $COUNT found a place while the reader slept" test "$SENT" -eq 1
 COUNT=1500
 run 64 -e
-ktap_is "MSG_EOR, more than there are places: all octets arrive" "$OCTETS" $((COUNT * 64))
+ktap_is "MSG_EOR, more than there are places: all bytes arrive" "$OCTETS" $((COUNT * 64))
 ktap_is "MSG_EOR, more than there are places: each send is a message" "$MSGS" $COUNT
 
 COUNT=$(scaled 10000)
 stack_link basic
 run 64
-ktap_is "SDP basic: all octets arrive" "$OCTETS" $((COUNT * 64))
+ktap_is "SDP basic: all bytes arrive" "$OCTETS" $((COUNT * 64))
 ktap_is "SDP basic: no provider appends" "$APPENDED" 0
 
-# each send by itself: 16 octets of SDP and 24 of iWARP for each
+# each send by itself: 16 bytes of SDP and 24 of iWARP for each
 in_b sysctl -qw net.sdp.credit_join=0
 run 64
-ktap_is "SDP basic, one by one: all octets arrive" "$OCTETS" $((COUNT * 64))
+ktap_is "SDP basic, one by one: all bytes arrive" "$OCTETS" $((COUNT * 64))
 ktap_is "SDP basic, one by one: each send is a message" "$MSGS" "$COUNT"
-ktap_check "SDP basic, one by one: $((WIRE - OCTETS)) octets of headers, 40 each" \
+ktap_check "SDP basic, one by one: $((WIRE - OCTETS)) bytes of headers, 40 each" \
 	test $((WIRE - OCTETS)) -ge $((40 * COUNT)) -a $((WIRE - OCTETS)) -le \
 	$((16 * ALL + 27 * FPDUS + 4 * (WIRE / 512 + 1)))
 in_b sysctl -qw net.sdp.credit_join=1

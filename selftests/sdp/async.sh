@@ -68,7 +68,7 @@ same() {
 
 accepted() { in_b sdpstat -s -z | awk '$1 == "accepts" { print $2 }'; }
 
-# native LINK REASON FLOW COPIED ZCOPY_REASON: COPIED is of sends of 10000 octets
+# native LINK REASON FLOW COPIED ZCOPY_REASON: COPIED is of sends of 10000 bytes
 native() {
 	local out
 	PORT=$((PORT + 1))
@@ -91,7 +91,7 @@ notified of 5
 copied 1
 off: Resource temporarily unavailable
 version 3 size right state 1 device rda link $1 $2 flow $3 0 zcopy $5
-octets right messages some queues 0 0 0
+bytes right messages some queues 0 0 0
 set: Protocol not available"
 }
 

@@ -37,11 +37,11 @@ function within(e, name, min, max)
 		printf("BAD %s of %s is %.3f, not %s to %s\n", name, e, c[name], min, max)
 }
 
-# What lies on the wire follows from the sizes. An FPDU is 2 octets of length, 18
+# What lies on the wire follows from the sizes. An FPDU is 2 bytes of length, 18
 # of DDP and RDMAP, PAD, 4 of CRC; an SDP message has a header of 16; there is a
-# marker of 4 every 512 octets. FPDUs fill segments of mss, and may begin in what
+# marker of 4 every 512 bytes. FPDUs fill segments of mss, and may begin in what
 # a message before has left of one. The connection's own start and end count,
-# too: "own" packets, and some octets of each. The counters are not read at one
+# too: "own" packets, and some bytes of each. The counters are not read at one
 # moment. A packet may be sent again.
 function wire(e,   own, msgs, fpdus, octets, least, most)
 {

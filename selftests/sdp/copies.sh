@@ -3,7 +3,7 @@
 # vm: timeout=400
 #
 # What a byte costs, by counters: copies, checksum passes, cache traffic,
-# messages, FPDUs, segments, header octets, DMA operations, wake-ups; for each
+# messages, FPDUs, segments, header bytes, DMA operations, wake-ups; for each
 # profile, over SDP basic (verbs) and SDP enhanced (shared link), by message
 # size. Messages go to and fro one at a time, so that nothing depends on time.
 # The whole table is in copies.txt.
@@ -62,7 +62,7 @@ exchange() {
 
 # cell basic|enhanced PROFILE SIZE [AWK-OPTION...]: one row of the proof
 cell() {
-	local desc="SDP $1, $2, $3 octets"
+	local desc="SDP $1, $2, $3 bytes"
 
 	if ! exchange "$3"; then
 		ktap_fail "$desc" "$KTAP_OUT"

@@ -189,14 +189,14 @@ def backlog():
 
 def payload():
     c, a = pair()
-    with Expect("1000 octets", tx_bytes=1000, rx_bytes=1000, tx_copies=1,
+    with Expect("1000 bytes", tx_bytes=1000, rx_bytes=1000, tx_copies=1,
                 tx_copy_bytes=1000, rx_copies=1, rx_copy_bytes=1000,
                 tx_data_msgs=1, rx_data_msgs=1, wakeups_rx="1+", tx_oob=0,
                 tx_coalesced=0, tx_signalled="0+"):
         c.sendall(bytes(1000))
         wait_for(a, select.POLLIN)
         get(a, 1000)
-    with Expect("an urgent octet", tx_oob=1, rx_oob=1, tx_bytes=1):
+    with Expect("an urgent byte", tx_oob=1, rx_oob=1, tx_bytes=1):
         c.send(b"!", socket.MSG_OOB)
         wait_for(a, select.POLLPRI)
         a.settimeout(None)

@@ -18,7 +18,7 @@ import threading
 import time
 
 KB = 1 << 10
-SLOW = 1024 * KB    # octets that take longer to read than close() waits
+SLOW = 1024 * KB    # bytes that take longer to read than close() waits
 USER_TIMEOUT = 18
 PATIENCE = 60 if os.path.exists("/proc/lockdep") else 15   # seconds
 results = {}

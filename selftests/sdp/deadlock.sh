@@ -109,7 +109,7 @@ dev_up "${KIND:-hybrid}" "${KIND:-hybrid}" || ktap_skip_all "no devices"
 ROUNDS=$(scaled 8 3)
 MORE=()
 [ -z "$LONG" ] || MORE=(65536 1048576)
-PIECE=4096	# octets of a send
+PIECE=4096	# bytes of a send
 port=5100
 # over the verbs link with credits, over the shared link without
 for link in basic enhanced; do

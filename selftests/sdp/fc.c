@@ -6,12 +6,12 @@
  *
  *	sdp-fc serve ADDRESS PORT FILE
  *	sdp-fc send ADDRESS PORT FILE COUNT SIZE
- *		COUNT sends of SIZE octets to a reader that reads only, but
+ *		COUNT sends of SIZE bytes to a reader that reads only, but
  *		then all, when no more are taken; prints "waited", how many
- *		octets had not left then, and how often that was
+ *		bytes had not left then, and how often that was
  *	sdp-fc fill ADDRESS PORT FILE SIZE
- *		sends of SIZE octets until no more are taken; prints "full",
- *		how many octets that are and how many have not left, waits
+ *		sends of SIZE bytes until no more are taken; prints "full",
+ *		how many bytes that are and how many have not left, waits
  *		for a line, lets the reader go on, sees all arrive
  *	sdp-fc compute ADDRESS PORT FILE SIZE MS through|stalls
  *		as fill, but computes for MS milliseconds when the reader goes
@@ -152,7 +152,7 @@ static void begin(char **argv)
 		fail("connect");
 }
 
-/* The next octets of the stream; returns how many were taken */
+/* The next bytes of the stream; returns how many were taken */
 static size_t send_some(size_t len, int flags)
 {
 	ssize_t n;
@@ -192,7 +192,7 @@ static int finish(void)
 	return 0;
 }
 
-/* Octets that have not been sent */
+/* Bytes that have not been sent */
 static int unsent(void)
 {
 	int n;

@@ -15,7 +15,7 @@ SERVER=10.0.0.2
 PORT=7700
 MAP=/run/fc.map
 KINDS=${KINDS:-hybrid}
-# octets that a message has room for, on average, without the first and the last
+# bytes that a message has room for, on average, without the first and the last
 MESSAGE=24576
 BULK=$(scaled 262144 32768)
 
@@ -95,7 +95,7 @@ many() {
 	# those of the transport have been messages before
 	[ "$1" != transport ] || most=$n
 	ktap_diag "$KIND $1: $n sends of $2 bytes: $msgs messages, at most $most;" \
-		"$waited octets have waited, $rounds times"
+		"$waited bytes have waited, $rounds times"
 	if [ $msgs -gt 0 ] && [ $msgs -le "$most" ]; then
 		ktap_ok "$KIND $1: $n sends of $2 bytes that wait join"
 	else
@@ -161,7 +161,7 @@ full() {
 		ktap_ok "$KIND $1: sends of $2 bytes that wait join"
 	else
 		ktap_fail "$KIND $1: sends of $2 bytes that wait join" \
-			"$waiting octets in $msgs messages, $most are enough"
+			"$waiting bytes in $msgs messages, $most are enough"
 	fi
 	case $log in
 	*ok*) ktap_ok "$KIND $1: and all of it arrives" ;;
@@ -200,7 +200,7 @@ transfers() {
 }
 
 # bulk POLICY: credits and room are told of now and then, not for each message; at
-# most every so many octets, and every so many messages
+# most every so many bytes, and every so many messages
 bulk() {
 	local n=$((32 * BULK)) x msgs updates most
 	PORT=$((PORT + 1))

@@ -2,7 +2,7 @@
 /*
  * sdp-flows: what programs do with a connection, under one flow control: echo,
  * bulk, slow readers and writers, both ways at once, low water marks, signals,
- * urgent data, half close, abort, keepalive. Both ends check every octet.
+ * urgent data, half close, abort, keepalive. Both ends check every byte.
  *
  *	sdp-flows [-n NAMESPACE] [-B BUFFERS] [-F FLOW] [-w WAY] -p PORT ADDRESS
  *
@@ -33,7 +33,7 @@
 #include <linux/sockios.h>
 
 #define COUNT(a) (sizeof(a) / sizeof((a)[0]))
-#define MANY 1000000 /* octets, more than any buffers have */
+#define MANY 1000000 /* bytes, more than any buffers have */
 #define SOME 300000
 #define LONG_S 200 /* nothing takes that long */
 #define SOON_MS 20000
@@ -80,7 +80,7 @@ static void next_bytes(const struct end *e, size_t len)
 		buf[i] = byte_at(e->sent + i, e->client);
 }
 
-/* Returns octets taken, 0 if none were now, -1 */
+/* Returns bytes taken, 0 if none were now, -1 */
 static ssize_t send_some(struct end *e, size_t len, int flags)
 {
 	ssize_t n;
@@ -106,7 +106,7 @@ static int send_all(struct end *e, uint64_t upto, size_t piece, int pause_us)
 	return 0;
 }
 
-/* Returns octets read, 0 at the end, -1 */
+/* Returns bytes read, 0 at the end, -1 */
 static ssize_t recv_some(struct end *e, size_t len, int flags)
 {
 	ssize_t n = recv(e->fd, buf, len, flags), i;
@@ -116,13 +116,13 @@ static ssize_t recv_some(struct end *e, size_t len, int flags)
 	for (i = 0; i < n; i++) {
 		errno = 0;
 		if (buf[i] != byte_at(e->got + i, !e->client))
-			return bad("an octet");
+			return bad("a byte");
 	}
 	e->got += n;
 	return n;
 }
 
-/* Up to the end of the stream, which is behind @upto octets */
+/* Up to the end of the stream, which is behind @upto bytes */
 static int recv_all(struct end *e, uint64_t upto, size_t piece, int pause_us)
 {
 	ssize_t n;
@@ -132,7 +132,7 @@ static int recv_all(struct end *e, uint64_t upto, size_t piece, int pause_us)
 			usleep(pause_us);
 	errno = 0;
 	if (!n && e->got != upto)
-		return bad("octets received");
+		return bad("bytes received");
 	return n;
 }
 
@@ -197,7 +197,7 @@ static int echo_server(struct end *e)
 {
 	ssize_t n;
 
-	/* it answers with its own octets, as many */
+	/* it answers with its own bytes, as many */
 	while ((n = recv_some(e, sizeof(buf), 0)) > 0)
 		if (send_all(e, e->got, sizeof(buf), 0))
 			return -1;
@@ -261,7 +261,7 @@ static int both_ways(struct end *e)
 		}
 	}
 	errno = 0;
-	return e->got == MANY ? 0 : bad("octets received");
+	return e->got == MANY ? 0 : bad("bytes received");
 }
 
 static int watermark_client(struct end *e)
@@ -270,7 +270,7 @@ static int watermark_client(struct end *e)
 	       recv_all(e, 0, 1, 0);
 }
 
-/* Read all that there is when told, with a low-water mark of @lowat octets */
+/* Read all that there is when told, with a low-water mark of @lowat bytes */
 static int read_above(struct end *e, int lowat, size_t total)
 {
 	struct pollfd p = { .fd = e->fd, .events = POLLIN };
@@ -284,7 +284,7 @@ static int read_above(struct end *e, int lowat, size_t total)
 		n = recv_some(e, sizeof(buf), MSG_DONTWAIT);
 	} while (n > 0);
 	errno = 0;
-	return n || e->got == total ? n : bad("octets received");
+	return n || e->got == total ? n : bad("bytes received");
 }
 
 /* Who waits for more than can come must be told of what there is */
@@ -370,10 +370,10 @@ static int below_mark_server(struct end *e)
 		return bad("poll after SIGIO");
 	errno = 0;
 	return have >= lowat ? recv_all(e, 5000, sizeof(buf), 0) :
-			       bad("octets there");
+			       bad("bytes there");
 }
 
-/* ---- not more than MARK octets that have not left */
+/* ---- not more than MARK bytes that have not left */
 
 #define MARK 16384
 #define MARK_PIECE 500
@@ -461,7 +461,7 @@ static int unsent_mark_server(struct end *e)
 		usleep(1000);
 	errno = 0;
 	if (!n && e->got != atomic_load(&shm->sent))
-		return bad("octets received");
+		return bad("bytes received");
 	return n;
 }
 
@@ -470,7 +470,7 @@ static void on_urgent(int sig)
 	urgent = sig;
 }
 
-/* An urgent octet behind what the receiver has no room for */
+/* An urgent byte behind what the receiver has no room for */
 static int urgent_client(struct end *e)
 {
 	if (fill(e))
@@ -514,7 +514,7 @@ static int urgent_server(struct end *e)
 	if (e->got != atomic_load(&shm->sent) - 1)
 		return bad("place of the mark");
 	if (!urgent || recv_some(e, 1, MSG_OOB) != 1)
-		return why[0] ? -1 : bad("urgent octet");
+		return why[0] ? -1 : bad("urgent byte");
 	return recv_all(e, e->got + SOME, 10000, 0);
 }
 

@@ -1,13 +1,13 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: GPL-2.0
-"""frozen.py HOST PORT: sends more than a peer takes, in the way that its first octet
+"""frozen.py HOST PORT: sends more than a peer takes, in the way that its first byte
 asks for, and prints a line for what became of that."""
 import errno
 import socket
 import sys
 
 USER_TIMEOUT = 18
-# octet n of the stream is 7 * n
+# byte n of the stream is 7 * n
 BLOCK = bytes(n * 7 & 255 for n in range(1 << 20))
 
 

@@ -28,7 +28,7 @@ PARAMETERS = "/sys/module/test_hold/parameters/"
 LIBC = ctypes.CDLL(None, use_errno=True)
 PORT = int(sys.argv[2])
 SO_SNDBUFFORCE = 32
-LARGE = 1 << 18     # octets that go without copies, see held.sh
+LARGE = 1 << 18     # bytes that go without copies, see held.sh
 
 
 class Broken(Exception):
@@ -177,7 +177,7 @@ class Absent:
     UFFDIO_API, UFFDIO_REGISTER, MISSING = 0xc018aa3f, 0xc020aa00, 1
 
     def __init__(self, size=mmap.PAGESIZE, there=0):
-        """Octets, of which so many at the front are there"""
+        """Bytes, of which so many at the front are there"""
         self.size, self.there = size, there
         self.fd, self.got = -1, 0
 
@@ -295,7 +295,7 @@ def case_killed_send():
             peer.settimeout(PATIENCE)
             while part := peer.recv(1 << 20):
                 data += part
-        expect("octets", data, b"x" * pages * mmap.PAGESIZE)
+        expect("bytes", data, b"x" * pages * mmap.PAGESIZE)
 
 
 def moved(call, flags):
@@ -314,7 +314,7 @@ def moved(call, flags):
             second.sendall(b"x" * 2 * page)
             memory.come()
             expect("the call", thread.end(), 0)
-            expect("its octets", memory.got, page)
+            expect("its bytes", memory.got, page)
             expect("data of the other are there", read_all(sock, 2 * page) == b"x" * 2 * page,
                    True)
             sock.shutdown(socket.SHUT_WR)
@@ -339,7 +339,7 @@ class Other:
 
 
 def case_whole_send():
-    """The octets of a send stay together, though its memory has to come first"""
+    """The bytes of a send stay together, though its memory has to come first"""
     for flags in 0, socket.MSG_DONTWAIT:
         with listener() as lsn, socket.create_connection(("10.0.0.2", PORT)) as sock, \
                 lsn.accept()[0] as peer, Absent(LARGE, mmap.PAGESIZE) as memory:
@@ -570,7 +570,7 @@ def case_pin_recv_late():
 
 
 def case_small_reader():
-    """A few octets come when a small reader has just found nothing, and an
+    """A few bytes come when a small reader has just found nothing, and an
     advertisement behind them: that is for the next reader"""
     with listener() as lsn, socket.create_connection(("10.0.0.2", PORT)) as sock, \
             lsn.accept()[0] as peer, Hold("sdp_zc_recv", "held", asleep=1, ms=40000) as hold:

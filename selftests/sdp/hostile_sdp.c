@@ -2,7 +2,7 @@
 /*
  * Attacks on SDP, over iWARP or what the peer goes over instead: the Hello in the
  * private data of who connects, then messages. Of struct attack the message attacks
- * use: ddp the MID, rdmap the flags, len the octets behind the BSDH, msn added to
+ * use: ddp the MID, rdmap the flags, len the bytes behind the BSDH, msn added to
  * MSeq, mo added to MSeqAck, qn the credits announced, to added to the length field.
  */
 #include <netinet/in.h>
@@ -93,7 +93,7 @@ static void send_data(struct peer *p, const char *text)
 #define RING_SIZE 65536
 #define RING_STAG 0x01020304
 
-/* Our ring, the place of theirs, octets written to both */
+/* Our ring, the place of theirs, bytes written to both */
 static unsigned char ring[RING_SIZE];
 static uint32_t ring_stag, ring_got, ring_put;
 static uint64_t ring_va;
@@ -113,7 +113,7 @@ static void send_ext(struct peer *p, unsigned int mid, uint32_t a, uint32_t b,
 	put_message(p, &h, len);
 }
 
-/* Octets that came with a Ring message go to where they would be written */
+/* Bytes that came with a Ring message go to where they would be written */
 static bool ring_along(const struct peer *p)
 {
 	size_t n = p->ulpdu_len - 18 - BSDH;
@@ -183,7 +183,7 @@ static int ring_open(struct peer *p)
 }
 
 /*
- * A Write of len octets, and immediate data that say: to octets, and mo messages
+ * A Write of len bytes, and immediate data that say: to bytes, and mo messages
  * more acknowledged than there were.
  */
 static enum peer_end ring_imm(struct peer *p, const struct target_memory *m,
@@ -328,7 +328,7 @@ int sdp_recv_any(struct peer *p, int timeout_ms)
 	return p->ulpdu[18];
 }
 
-/* The last octets of what the peer sends, however it cuts that into messages */
+/* The last bytes of what the peer sends, however it cuts that into messages */
 static void keep_last(struct peer *p, char *last, size_t len)
 {
 	bool first = !get_be32(p->ulpdu + 14); /* MO: begins a message */
@@ -553,9 +553,9 @@ static enum peer_end random_messages(struct peer *p,
 const struct attack sdp_attacks[] = {
 	CASE("SDP: nothing wrong", NULL, ENDS(E_ALIVE), one, MSG(0xff, .len = 1)),
 	CASE("SDP: empty Data", NULL, ENDS(E_ALIVE), one, MSG(0xff)),
-	CASE("SDP: two octets", "bad_len", ABORT, short_message, .len = 2),
+	CASE("SDP: two bytes", "bad_len", ABORT, short_message, .len = 2),
 	CASE("SDP: nothing at all", "bad_len", ABORT, short_message, .len = 0),
-	CASE("SDP: 15 octets", "bad_len", ABORT, short_message, .len = 15),
+	CASE("SDP: 15 bytes", "bad_len", ABORT, short_message, .len = 15),
 	CASE("SDP: length field one more", "bad_len", ABORT,
 	     one, MSG(0xff, .len = 8, .to = 1)),
 	CASE("SDP: length field one less", "bad_len", ABORT,
@@ -664,7 +664,7 @@ const struct attack sdp_attacks[] = {
 const unsigned int sdp_attack_count = COUNT(sdp_attacks);
 
 /*
- * A message in pieces, each an FPDU: of the octets that follow the BSDH, len;
+ * A message in pieces, each an FPDU: of the bytes that follow the BSDH, len;
  * qn in each piece, the last one with what is left; to is added to the length
  * field.
  */
@@ -698,7 +698,7 @@ static enum peer_end pieces(struct peer *p, const struct target_memory *m,
 	return END_NONE;
 }
 
-/* Octets of the FPDU at @pos with a ULPDU of @len octets */
+/* Bytes of the FPDU at @pos with a ULPDU of @len bytes */
 static size_t fpdu_len(uint64_t pos, uint32_t ivl, size_t len)
 {
 	size_t words = (2 + len + 3) / 4, i;
@@ -791,7 +791,7 @@ static enum peer_end pieces_answered(struct peer *p,
 
 #define TALK_MS 100
 
-/* Octets that have come do not count */
+/* Bytes that have come do not count */
 static bool reset_within(const struct peer *p, int timeout_ms)
 {
 	struct pollfd pfd = { .fd = p->fd };
@@ -799,7 +799,7 @@ static bool reset_within(const struct peer *p, int timeout_ms)
 	return poll(&pfd, 1, timeout_ms) > 0;
 }
 
-/* A minute of messages without payload; no octet is taken. */
+/* A minute of messages without payload; no byte is taken. */
 static enum peer_end talk(struct peer *p, const struct target_memory *m,
 			  const struct attack *a)
 {
@@ -837,7 +837,7 @@ const struct attack verbs_attacks[] = {
 	CASE("SDP: message longer than the receive", "bad_len", ENDS(E_TERM(1, 2, 5)),
 	     too_long),
 	CASE("SDP: immediate data without a ring", "bad_state", ABORT, ring_imm),
-	CASE("SDP: immediate data that announce octets", "bad_state", ABORT,
+	CASE("SDP: immediate data that announce bytes", "bad_state", ABORT,
 	     ring_imm, .to = 100),
 };
 
@@ -849,7 +849,7 @@ const struct attack shared_attacks[] = {
 	     pieces, .ddp = 0xff, .len = 5000, .qn = 1000),
 	CASE("SDP: header in pieces", NULL, ENDS(E_ALIVE),
 	     pieces, .ddp = 0xff, .len = 100, .qn = 5),
-	CASE("SDP: pieces of one octet", NULL, ENDS(E_ALIVE),
+	CASE("SDP: pieces of one byte", NULL, ENDS(E_ALIVE),
 	     pieces, .ddp = 0xff, .len = 30, .qn = 1),
 	CASE("SDP: control message in pieces", NULL, ENDS(E_ALIVE),
 	     pieces_answered, .ddp = 0x0b, .len = 4, .inval = 65536, .qn = 3,
@@ -866,7 +866,7 @@ const struct attack shared_attacks[] = {
 	     pieces, .ddp = 2, .len = 4000, .qn = 1000),
 	CASE("SDP: DisConn that goes on", "bad_len", ABORT,
 	     pieces, .ddp = 2, .len = 4000, .qn = 16, .to = -4000ull),
-	CASE("SDP: urgent octet in the last piece", NULL, ENDS(E_ALIVE),
+	CASE("SDP: urgent byte in the last piece", NULL, ENDS(E_ALIVE),
 	     pieces, .ddp = 0xff, .rdmap = 3, .len = 101, .qn = 50),
 	CASE("SDP: reserved flag, in pieces", "bad_flags", ABORT,
 	     pieces, .ddp = 0xff, .rdmap = 0x40, .len = 100, .qn = 10),
@@ -881,7 +881,7 @@ const unsigned int shared_attack_count = COUNT(shared_attacks);
 #define NO_OCTET 0xffff
 
 /*
- * A Hello with one octet changed: qn says which, msn to what; len is the length
+ * A Hello with one byte changed: qn says which, msn to what; len is the length
  * of the private data, 0 that of the Hello. It is refused: R in the Reply, or the
  * connection ends.
  */
@@ -931,8 +931,8 @@ const struct attack hello_attacks[] = {
 	     good_hello, .qn = 16, .msn = 0x2f),
 	CASE("Hello: padded", NULL, ENDS(E_ALIVE), good_hello, .len = 200, .qn = 18, LONG_FORM),
 	CASE("Hello: no private data", "hello_bad", REFUSED, bad_hello, .len = NO_OCTET),
-	CASE("Hello: 16 octets", "hello_bad", REFUSED, bad_hello, .len = 16, .qn = 7, .msn = 16),
-	CASE("Hello: 63 octets", "hello_bad", REFUSED,
+	CASE("Hello: 16 bytes", "hello_bad", REFUSED, bad_hello, .len = 16, .qn = 7, .msn = 16),
+	CASE("Hello: 63 bytes", "hello_bad", REFUSED,
 	     bad_hello, .len = 63, .qn = 7, .msn = 63, LONG_FORM),
 	CASE("Hello: cut", "hello_bad", REFUSED, bad_hello, .len = 80, .qn = 18, LONG_FORM),
 	CASE("Hello: another message", "hello_bad", REFUSED, OCTET(0, 0xff)),
@@ -948,7 +948,7 @@ const struct attack hello_attacks[] = {
 	CASE("Hello: IP version 0", "hello_bad", REFUSED, OCTET(17, 0)),
 	CASE("Hello: IP version 6 on an IPv4 connection", "hello_bad", REFUSED, OCTET(17, 0x60)),
 	CASE("Hello: zero adverts", "bad_adverts", REFUSED, OCTET(19, 0)),
-	CASE("Hello: receive buffers of 0 octets", "hello_bad", REFUSED, OCTET(26, 0)),
+	CASE("Hello: receive buffers of 0 bytes", "hello_bad", REFUSED, OCTET(26, 0)),
 	CASE("Hello: the peer resets", NULL, ENDS(E_CLOSED), hello_then_rst, .qn = 18),
 	CASE("Hello: the peer resets", NULL, ENDS(E_CLOSED), hello_then_rst, .qn = 18),
 };
@@ -957,10 +957,10 @@ const struct attack hello_attacks[] = {
 const unsigned int hello_attack_count = COUNT(hello_attacks);
 
 /* clang-format off */
-/* Of the short form, where 56 octets of private data arrive, however many are sent */
+/* Of the short form, where 56 bytes of private data arrive, however many are sent */
 const struct attack short_attacks[] = {
 	CASE("Short Hello: the longest", NULL, ENDS(E_ALIVE), good_hello, .qn = 7, .msn = 56),
-	CASE("Short Hello: 31 octets", "hello_bad", REFUSED, OCTET(7, 31)),
+	CASE("Short Hello: 31 bytes", "hello_bad", REFUSED, OCTET(7, 31)),
 	CASE("Short Hello: longer than what there is", "hello_bad", REFUSED, OCTET(7, 57)),
 	CASE("Short Hello: length of the long one", "hello_bad", REFUSED, OCTET(7, HELLO_LEN)),
 	CASE("Short Hello: IP version 5", "hello_bad", REFUSED, OCTET(17, 0x50)),
@@ -973,7 +973,7 @@ const unsigned int short_attack_count = COUNT(short_attacks);
 /* ---- to who connects ---- */
 
 /*
- * A HelloAck with one octet changed: qn says which, msn to what; len is the length
+ * A HelloAck with one byte changed: qn says which, msn to what; len is the length
  * of the private data. The connection has to end.
  */
 static enum peer_end bad_ack(struct peer *p, const struct target_memory *m,
@@ -1052,7 +1052,7 @@ const struct attack ack_attacks[] = {
 	CASE("HelloAck: minor version 15", NULL, ENDS(E_ALIVE),
 	     good_ack, .len = ACK_LEN, .qn = 16, .msn = 0x2f),
 	CASE("HelloAck: padded", NULL, ENDS(E_ALIVE), good_ack, .len = 240, .qn = 18, LONG_FORM),
-	CASE("HelloAck: 24 octets", NULL, ENDS(E_ALIVE),
+	CASE("HelloAck: 24 bytes", NULL, ENDS(E_ALIVE),
 	     good_ack, .len = 24, .qn = 7, .msn = 24),
 	CASE("HelloAck: receive buffers of 4 GB", NULL, ENDS(E_ALIVE),
 	     good_ack, .len = ACK_LEN, .qn = 20, .msn = 0xff),
@@ -1061,8 +1061,8 @@ const struct attack ack_attacks[] = {
 	CASE("HelloAck: 255 adverts", NULL, ENDS(E_ALIVE),
 	     good_ack, .len = ACK_LEN, .qn = 19, .msn = 0xff),
 	CASE("HelloAck: no private data", "hello_bad", REFUSED, bad_ack, .len = 0),
-	CASE("HelloAck: 16 octets", "hello_bad", REFUSED, bad_ack, .len = 16, .qn = 7, .msn = 16),
-	CASE("HelloAck: 23 octets", "hello_bad", REFUSED, bad_ack, .len = 23, .qn = 7, .msn = 23),
+	CASE("HelloAck: 16 bytes", "hello_bad", REFUSED, bad_ack, .len = 16, .qn = 7, .msn = 16),
+	CASE("HelloAck: 23 bytes", "hello_bad", REFUSED, bad_ack, .len = 23, .qn = 7, .msn = 23),
 	CASE("HelloAck: cut", "hello_bad", REFUSED, bad_ack, .len = 100, .qn = 18, LONG_FORM),
 	CASE("HelloAck: another message", "hello_bad", REFUSED, ACKOCTET(0, 0xff)),
 	CASE("HelloAck: Hello", "hello_bad", REFUSED, ACKOCTET(0, 0)),
@@ -1076,7 +1076,7 @@ const struct attack ack_attacks[] = {
 	CASE("HelloAck: version 1", "bad_version", REFUSED, ACKOCTET(16, 0x11)),
 	CASE("HelloAck: version 3", "bad_version", REFUSED, ACKOCTET(16, 0x30)),
 	CASE("HelloAck: zero adverts", "bad_adverts", REFUSED, ACKOCTET(19, 0)),
-	CASE("HelloAck: receive buffers of 0 octets", "hello_bad", REFUSED, ACKOCTET(22, 0)),
+	CASE("HelloAck: receive buffers of 0 bytes", "hello_bad", REFUSED, ACKOCTET(22, 0)),
 	CASE("HelloAck: another extension than offered", "hello_bad", REFUSED,
 	     ext_ack, .qn = 1, .msn = 4),
 	CASE("HelloAck: two extensions", "hello_bad", REFUSED, ext_ack, .qn = 1, .msn = 3),
@@ -1097,7 +1097,7 @@ const unsigned int ack_attack_count = COUNT(ack_attacks);
 
 /* ---- with a ring ---- */
 
-/* A Ring message: to octets written, mo octets read, len octets behind BSDH */
+/* A Ring message: to bytes written, mo bytes read, len bytes behind BSDH */
 static enum peer_end ring_says(struct peer *p, const struct target_memory *m,
 			       const struct attack *a)
 {
@@ -1108,7 +1108,7 @@ static enum peer_end ring_says(struct peer *p, const struct target_memory *m,
 	return END_NONE;
 }
 
-/* As many octets with the message as it announces */
+/* As many bytes with the message as it announces */
 static enum peer_end ring_brings(struct peer *p, const struct target_memory *m,
 				 const struct attack *a)
 {
@@ -1130,7 +1130,7 @@ static enum peer_end ring_is(struct peer *p, const struct target_memory *m,
 	return END_NONE;
 }
 
-/* An RDMA Write of 100 octets that begins there */
+/* An RDMA Write of 100 bytes that begins there */
 static enum peer_end ring_writes(struct peer *p, const struct target_memory *m,
 				 const struct attack *a)
 {
@@ -1151,7 +1151,7 @@ static enum peer_end ring_floods(struct peer *p, const struct target_memory *m,
 	return END_NONE;
 }
 
-/* As many octets, written and announced by a message */
+/* As many bytes, written and announced by a message */
 static enum peer_end ring_tells(struct peer *p, const struct target_memory *m,
 				const struct attack *a)
 {
@@ -1212,9 +1212,9 @@ const struct attack ring_attacks[] = {
 	CASE("Ring: freed half of all numbers", "bad_rdma", ABORT,
 	     ring_says, .len = 8, .mo = 0x80000000),
 	CASE("Ring: cut", "bad_len", ABORT, ring_says, .len = 7),
-	CASE("Ring: an octet goes along", NULL, ENDS(E_ALIVE), ring_brings, .len = 1),
-	CASE("Ring: 264 octets go along", NULL, ENDS(E_ALIVE), ring_brings, .len = 264),
-	CASE("Ring: 265 octets go along", "bad_len", ENDS(E_TERM(1, 2, 5)),
+	CASE("Ring: a byte goes along", NULL, ENDS(E_ALIVE), ring_brings, .len = 1),
+	CASE("Ring: 264 bytes go along", NULL, ENDS(E_ALIVE), ring_brings, .len = 264),
+	CASE("Ring: 265 bytes go along", "bad_len", ENDS(E_TERM(1, 2, 5)),
 	     ring_brings, .len = 265),
 	CASE("Ring: more goes along than it says", "bad_len", ABORT,
 	     ring_says, .len = 10, .to = 1),
@@ -1253,11 +1253,11 @@ const struct attack imm_attacks[] = {
 	CASE("Immediate data: of nothing", "bad_len", ABORT, ring_imm),
 	CASE("Immediate data: of what was not written", "bad_len", ABORT,
 	     ring_imm, .to = 100),
-	CASE("Immediate data: one octet more", "bad_len", ABORT,
+	CASE("Immediate data: one byte more", "bad_len", ABORT,
 	     ring_imm, .len = 100, .to = 101),
-	CASE("Immediate data: one octet less", "bad_len", ABORT,
+	CASE("Immediate data: one byte less", "bad_len", ABORT,
 	     ring_imm, .len = 100, .to = 99),
-	CASE("Immediate data: 65535 octets", "bad_len", ABORT,
+	CASE("Immediate data: 65535 bytes", "bad_len", ABORT,
 	     ring_imm, .len = 100, .to = 65535),
 	CASE("Immediate data: none, but written", "bad_len", ABORT, ring_imm, .len = 100),
 	CASE("Immediate data: MSeqAck one too far", "bad_ack", ABORT,
@@ -1282,8 +1282,8 @@ const struct attack not_below_attacks[] = {
 
 /* The peer has not been told of a ring */
 const struct attack untold_attacks[] = {
-	CASE("RingAvail: 0 octets", "bad_rdma", ABORT, ring_is, .len = 16),
-	CASE("RingAvail: 1 octet", "bad_rdma", ABORT, ring_is, .len = 16, .inval = 1),
+	CASE("RingAvail: 0 bytes", "bad_rdma", ABORT, ring_is, .len = 16),
+	CASE("RingAvail: 1 byte", "bad_rdma", ABORT, ring_is, .len = 16, .inval = 1),
 	CASE("RingAvail: no power of two", "bad_rdma", ABORT,
 	     ring_is, .len = 16, .inval = RING_SIZE + 4096),
 	CASE("RingAvail: 2 GB", "bad_rdma", ABORT,
@@ -1335,14 +1335,14 @@ void sdp_ring_told(bool told)
 
 /* ---- what the peer may send: its credits, the length of our receives ---- */
 
-#define ECHOED 8000 /* octets that come back, as far as they may */
+#define ECHOED 8000 /* bytes that come back, as far as they may */
 #define QUIET_MS 500
 
 /* What we have told it, and what it has told us: numbers of the last message */
 static uint32_t granted, told;
-/* What has come: octets, messages with payload, the answer to ChRcvBuf */
+/* What has come: bytes, messages with payload, the answer to ChRcvBuf */
 static uint32_t got, payloads, resized;
-/* Octets that may come, and how the connection has ended meanwhile */
+/* Bytes that may come, and how the connection has ended meanwhile */
 static uint32_t expected;
 static enum peer_end ended;
 static bool dead; /* not even its device answers */
@@ -1373,7 +1373,7 @@ static bool next_octets(const unsigned char *data, size_t len)
 	return got <= expected;
 }
 
-/* The rules of what has come as message number @mseq, with @len octets of payload */
+/* The rules of what has come as message number @mseq, with @len bytes of payload */
 static const char *credit_rules(const unsigned char *m, uint32_t mseq,
 				uint32_t len)
 {
@@ -1472,7 +1472,7 @@ static int credit_hear(struct peer *p, uint32_t rcvsz, int timeout_ms)
 	if ((uint32_t)ret > rcvsz)
 		wrong = "longer than the receives";
 	if (!next_octets(m + BSDH, len))
-		wrong = "other octets than were sent";
+		wrong = "other bytes than were sent";
 	if (wrong)
 		against(wrong);
 	return wrong ? -1 : 1;
@@ -1489,7 +1489,7 @@ static bool credit_quiet(struct peer *p, uint32_t rcvsz)
 	return !ret;
 }
 
-/* A connection with three credits, on which so many octets may come */
+/* A connection with three credits, on which so many bytes may come */
 static bool credit_hello(struct peer *p, uint32_t octets)
 {
 	unsigned char h[256];
@@ -1630,9 +1630,9 @@ const struct attack credit_attacks[] = {
 	CASE("Credits: the last one brings new ones", NULL, ENDS(E_ALIVE),
 	     credits, .rcvsz = 1000, .qn = 0),
 	CASE("Credits: one by one", NULL, ENDS(E_ALIVE), credit_by_credit, .rcvsz = 1000),
-	CASE("Credits: receives of 200 octets", NULL, ENDS(E_ALIVE),
+	CASE("Credits: receives of 200 bytes", NULL, ENDS(E_ALIVE),
 	     small_receives, .rcvsz = 200),
-	CASE("Credits: receives of 1001 octets", NULL, ENDS(E_ALIVE),
+	CASE("Credits: receives of 1001 bytes", NULL, ENDS(E_ALIVE),
 	     small_receives, .rcvsz = 1001),
 };
 /* clang-format on */
@@ -1662,7 +1662,7 @@ static void frozen_say(struct peer *p)
 }
 
 /*
- * The server is asked for octets in the way that inval says. Of all that comes, until
+ * The server is asked for bytes in the way that inval says. Of all that comes, until
  * it gives us up, nothing may be against the rules: a message with payload is what
  * the three credits are good for. We are silent, or (qn) are not; our device answers,
  * or (msn) does not.

@@ -7,10 +7,10 @@
 
 #include "../iwarp_hybrid/hostile.h"
 
-#define BSDH 16 /* octets of a header */
+#define BSDH 16 /* bytes of a header */
 #define SDP_HEAD 18 /* in front of it in p->ulpdu */
 #define CREDITS 64 /* that we announce */
-#define INLINE 100 /* octets that go with SrcAvail */
+#define INLINE 100 /* bytes that go with SrcAvail */
 
 enum message {
 	MID_DISCON = 0x02,
@@ -47,12 +47,12 @@ void sdp_send(struct peer *p, const struct attack *a, const void *payload,
 /* The same, put together only; returns where it is, in all how long */
 const unsigned char *sdp_build(struct peer *p, const struct attack *a,
 			       const void *payload, size_t len, size_t *all);
-/* A Hello, a HelloAck, in 256 octets; both return the length */
+/* A Hello, a HelloAck, in 256 bytes; both return the length */
 size_t sdp_hello(const struct peer *p, unsigned char *h);
 size_t sdp_hello_ack(unsigned char *h);
 /* Payload for the peer's ring, with its message or in front of it */
 void sdp_send_ring(struct peer *p, const void *data, size_t len, bool along);
-/* So many octets written to it, and announced; a ring is told of; the peer's */
+/* So many bytes written to it, and announced; a ring is told of; the peer's */
 void sdp_write_ring(struct peer *p, size_t len);
 void sdp_tell_ring(struct peer *p, uint32_t len, uint32_t key, uint64_t va);
 uint32_t sdp_ring_of_peer(uint64_t *va);

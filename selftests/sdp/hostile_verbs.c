@@ -2,7 +2,7 @@
 /*
  * Attacks on SDP that take a device: requests which are not messages, or not plain
  * ones, keys that are no good, connections that are let go. Of struct attack: ddp the
- * operation, rdmap its flags, len its octets, inval the key, region what a key is.
+ * operation, rdmap its flags, len its bytes, inval the key, region what a key is.
  */
 #include <poll.h>
 #include <stdlib.h>
@@ -22,7 +22,7 @@ static enum peer_end message_by(struct peer *p, const struct target_memory *m,
 {
 	const struct attack data = { .ddp = MID_DATA, .qn = CREDITS };
 	size_t len;
-	const unsigned char *msg = sdp_build(p, &data, "octets", 6, &len);
+	const unsigned char *msg = sdp_build(p, &data, "bytes", 6, &len);
 
 	(void)m;
 	verbs_post(p, a->ddp, a->rdmap, a->inval, 0, msg, len, 0x01020304);
@@ -90,7 +90,7 @@ static enum peer_end leaves(struct peer *p, const struct target_memory *m,
 
 	(void)m;
 	for (i = 0; i < a->len; i++)
-		sdp_send(p, &data, "octets", 6);
+		sdp_send(p, &data, "bytes", 6);
 	if (a->ddp)
 		sdp_send(p, &last, "", 0);
 	if (a->region) {

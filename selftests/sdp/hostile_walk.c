@@ -10,7 +10,7 @@
 
 #define STEPS 30
 #define SPOILT 20 /* one of so many */
-#define PAYLOAD 1000 /* octets of one step at most: a ring is not used up */
+#define PAYLOAD 1000 /* bytes of one step at most: a ring is not used up */
 #define ALONG 264
 
 static struct {

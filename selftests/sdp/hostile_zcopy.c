@@ -22,7 +22,7 @@
 #define PIECE 1400
 #define TAGGED_HEAD 14
 #define REQ_PIPE 0x04
-#define WRITTEN 1000 /* octets that we write at a time */
+#define WRITTEN 1000 /* bytes that we write at a time */
 #define MEMORY (9u << 20) /* over verbs, what we advertise */
 #define LARGEST (4u << 20) /* what is advertised by offset begins below that */
 
@@ -35,12 +35,12 @@ static struct {
 	uint32_t sink_stag, want; /* what it wants to read */
 	uint64_t sink_va, src_va, src_base;
 	uint32_t counted, sent; /* messages with payload that it has sent, we */
-	uint32_t written, acks; /* octets by Write, SinkCancelAck */
+	uint32_t written, acks; /* bytes by Write, SinkCancelAck */
 	uint32_t offer, offer_len, offer_before; /* SinkAvail of it */
 	uint64_t offer_va;
 	unsigned char flags;
 	uint32_t gate; /* its reader waits for it */
-	uint32_t split; /* octets of the next message that come first */
+	uint32_t split; /* bytes of the next message that come first */
 	enum verbs_key kind; /* of our keys, over verbs */
 } at;
 
@@ -213,7 +213,7 @@ static bool hear(struct peer *p, int what)
 	return mid == what;
 }
 
-/* Nothing is advertised: all of @len octets comes in messages that fit. */
+/* Nothing is advertised: all of @len bytes comes in messages that fit. */
 static bool hear_copies(struct peer *p, uint32_t len)
 {
 	uint32_t heard = 0;
@@ -281,7 +281,7 @@ static void sink_avail(struct peer *p, uint32_t len, uint32_t counted)
 	say(p, MID_SINK_AVAIL, p->mseq_ack, ext, 20, 0);
 }
 
-/* The octets that were asked for, or some of them, or elsewhere */
+/* The bytes that were asked for, or some of them, or elsewhere */
 static void response(struct peer *p, uint32_t len, uint32_t stag)
 {
 	static unsigned char u[PIECE + 32], data[PIECE];
@@ -328,7 +328,7 @@ static bool source_step(struct peer *p, char step)
 	uint32_t n = at.left < 1000 ? at.left : 1000;
 
 	switch (step) {
-	case 'Q': /* ask for octets: it has to advertise them */
+	case 'Q': /* ask for bytes: it has to advertise them */
 		request(p, "source", 200000, false);
 		return true;
 	case '9': /* more than it can advertise at a time */
@@ -660,9 +660,9 @@ static enum peer_end script(struct peer *p, const struct target_memory *m,
 /* clang-format off */
 #define SCRIPT(n, c, e, s) \
 	{ .name = "zcopy: " n " (" s ")", .counter = c, .ends = e, .run = script }
-/* Receives of that length; SrcAvail is of 96 octets, SinkAvail of 36 */
+/* Receives of that length; SrcAvail is of 96 bytes, SinkAvail of 36 */
 #define SHORT(len, n, s) \
-	{ .name = "zcopy: receives of " #len " octets: " n " (" s ")", \
+	{ .name = "zcopy: receives of " #len " bytes: " n " (" s ")", \
 	  .ends = GOOD, .run = script, .rcvsz = len }
 
 const struct attack zcopy_attacks[] = {
@@ -731,7 +731,7 @@ const struct attack zcopy_attacks[] = {
 	SCRIPT("SinkAvail answered by Data", NULL, GOOD, "PQGaSDiQDyQDZ."),
 	SCRIPT("SinkAvail in combined mode", "bad_rdma", ABORT, "QAi"),
 	SCRIPT("SinkAvail for nothing", "bad_rdma", ABORT, "i"),
-	SCRIPT("SinkAvail of 100 octets", "bad_rdma", ABORT, "PQGaRl"),
+	SCRIPT("SinkAvail of 100 bytes", "bad_rdma", ABORT, "PQGaRl"),
 	SCRIPT("SinkAvail that counts too many", "bad_rdma", ABORT, "PQGaRj"),
 	SCRIPT("more SinkAvail than allowed", "bad_state", ABORT, "PQGaRiii"),
 	SCRIPT("RdmaRdCompl for a SrcAvail that was crossed", "bad_rdma", ABORT, "PQGaivR"),

@@ -1,18 +1,18 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
 /*
  * sdp-lend: receives with SDP_ZEROCOPY_RECEIVE what a server sends, and looks at
- * every octet, wherever it comes.
+ * every byte, wherever it comes.
  *
  *	sdp-lend serve ADDRESS PORT
  *	sdp-lend [OPTION]... ADDRESS PORT
  *
- *	-n N    octets			-w N    octets of one send
- *	-W N    octets of the window	-c N    octets of the buffer for copies
+ *	-n N    bytes			-w N    bytes of one send
+ *	-W N    bytes of the window	-c N    bytes of the buffer for copies
  *	-r N    SO_RCVBUF
  *	-t      a TCP program: TCP_ZEROCOPY_RECEIVE of an ordinary TCP socket
  *	-m MODE as below
  *
- * Prints "ok LENT COPIED READ", octets, or what is wrong. The modes "lent" and
+ * Prints "ok LENT COPIED READ", bytes, or what is wrong. The modes "lent" and
  * "copied" look at little and print what the process took of the processor, in ns,
  * from its start on: "cpu NS".
  */
@@ -177,7 +177,7 @@ static void read_some(uint32_t n)
 	}
 }
 
-/* One call and what follows from it. Octets lent at @at. */
+/* One call and what follows from it. Bytes lent at @at. */
 static uint32_t take(unsigned char *at, uint32_t room)
 {
 	if (borrow(at, room))
@@ -195,7 +195,7 @@ static uint32_t take(unsigned char *at, uint32_t room)
 	return z.length;
 }
 
-/* Takes until so many octets in a row are lent, from @at on */
+/* Takes until so many bytes in a row are lent, from @at on */
 static uint32_t take_most(unsigned char *at, uint32_t least)
 {
 	uint32_t n, start = pos;
@@ -598,7 +598,7 @@ static void bad_structures(void)
 	munmap(readonly, PAGE);
 }
 
-/* Bad memory for the copy, all sizes of windows: no octet is lost. */
+/* Bad memory for the copy, all sizes of windows: no byte is lost. */
 static void odd_sizes(void)
 {
 	const uint32_t room[] = { 0,	    1,	    PAGE - 1,	   PAGE,
@@ -759,7 +759,7 @@ static void threads(bool cut)
 	for (i = 0; i < 5; i++)
 		pthread_join(thread[i], NULL);
 	if (!cut && taken != want.octets)
-		die("octets");
+		die("bytes");
 	munmap(win, window);
 	returned();
 }
@@ -776,11 +776,11 @@ static void cut(void)
 
 /* ---- what it costs ---- */
 
-/* A program that looks at one octet of each page */
+/* A program that looks at one byte of each page */
 static void glance(const unsigned char *p, uint32_t len)
 {
 	for (uint32_t i = 0; i < len; i += PAGE)
-		check(p + i, 1, pos + i, "octet");
+		check(p + i, 1, pos + i, "byte");
 	pos += len;
 }
 

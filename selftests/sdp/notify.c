@@ -175,7 +175,7 @@ static void program(void)
 	printf("off: %s\n", notification(false) ? "something" : said(-1));
 }
 
-/* As many octets of SDP_INFO as asked for, and what they say */
+/* As many bytes of SDP_INFO as asked for, and what they say */
 static void info(uint64_t octets)
 {
 	struct sdp_info i, part;
@@ -188,7 +188,7 @@ static void info(uint64_t octets)
 	       i.version, i.size == sizeof(i) ? "right" : "wrong", i.state,
 	       i.device, i.link, i.link_reason, i.flow_control, i.flow_reason,
 	       i.zcopy_reason);
-	printf("octets %s messages %s queues %u %u %u\n",
+	printf("bytes %s messages %s queues %u %u %u\n",
 	       i.tx_bytes == octets && i.rx_bytes == octets ? "right" : "wrong",
 	       i.tx_msgs && i.rx_msgs ? "some" : "none", i.rx_queue, i.tx_queue,
 	       i.tx_unsent);
@@ -201,7 +201,7 @@ static void info(uint64_t octets)
 			die("part of SDP_INFO");
 		if (memcmp(&part, &i, len < 8 ? len : 8) ||
 		    ((unsigned char *)&part)[len] != 0xff)
-			die("more, or other octets than asked for");
+			die("more, or other bytes than asked for");
 	}
 	if (!setsockopt(fd, SOL_SDP, SDP_INFO, &i, sizeof(i)))
 		die("SDP_INFO can be set");

@@ -3,7 +3,7 @@
 """orphan.py serve HOST PORT | read HOST PORT HOW OCTETS: who has closed, and who reads
 only then. The server sends OCTETS and closes; HOW is "open", or "unread" if there is something
 that the server has not read then.
-The reader reads as many octets as a line of its input says, and all that is left at
+The reader reads as many bytes as a line of its input says, and all that is left at
 the end of that; then it prints how many came, and an errno, or - for none."""
 import errno
 import socket
@@ -16,7 +16,7 @@ def serve(conn):
     how, octets = conn.recv(64, socket.MSG_WAITALL).split()[:2]
     conn.setsockopt(socket.SOL_SOCKET, socket.SO_SNDBUF, 1024 * KB)
     conn.sendall(bytes(int(octets)))
-    # until the octets that are to stay unread are here
+    # until the bytes that are to stay unread are here
     while how == b"unread" and not conn.recv(1, socket.MSG_PEEK):
         pass
     conn.close()

@@ -57,7 +57,7 @@ wait_closed() {
 left() { in_b sdpstat -a | grep -q "^FIN-WAIT-2.*:$PORT "; }
 more_timeouts() { [ "$(sdp_counter b timeouts)" -gt "$1" ]; }
 
-# patient NAME: reads until the last octet has left the server, then pauses
+# patient NAME: reads until the last byte has left the server, then pauses
 patient() {
 	local before n=0
 
@@ -67,7 +67,7 @@ patient() {
 	until left || [ $((n += 16384)) -gt $OCTETS ]; do
 		echo 16384 >&"$TELL"
 	done
-	ktap_check "$1: the server waits for the reader (after $n octets)" left
+	ktap_check "$1: the server waits for the reader (after $n bytes)" left
 	ktap_check "$1: and gives up" wait_for 20 more_timeouts "$before"
 	enough
 	ktap_is "$1: the reader gets all" "$GOT" "$OCTETS -"

@@ -61,7 +61,7 @@ class Tap:
         self.packets()
 
     def packets(self, port=PORT):
-        """(type of service, flags, octets of payload) of each of the connection there,
+        """(type of service, flags, bytes of payload) of each of the connection there,
         since the last time"""
         found = []
         with contextlib.suppress(BlockingIOError):

@@ -25,7 +25,7 @@ enum verbs_key {
 	KEY_SHORT, /* a page of it only */
 };
 
-/* One of them, of @len octets at @mem, which the other end reads or writes */
+/* One of them, of @len bytes at @mem, which the other end reads or writes */
 uint32_t verbs_key(struct peer *p, enum verbs_key kind, void *mem, size_t len,
 		   bool writes);
 /* What it has of it is no good any more */

@@ -57,7 +57,7 @@ static struct {
 	unsigned char *mem;
 	int file, fd;
 	char **where;
-	uint64_t pos; /* octets sent */
+	uint64_t pos; /* bytes sent */
 	unsigned int sends; /* of which there will be notifications */
 	unsigned int done; /* notifications */
 	unsigned int copied; /* of which so many say so */
@@ -226,7 +226,7 @@ static struct result outcome(int s)
 
 	if (recv(s, &r, sizeof(r), MSG_WAITALL) != sizeof(r))
 		fail("result");
-	check(r.good, "octets differ");
+	check(r.good, "bytes differ");
 	close(s);
 	return r;
 }
@@ -234,7 +234,7 @@ static struct result outcome(int s)
 static void end_reader(int s)
 {
 	shutdown(me.fd, SHUT_WR);
-	check(outcome(s).octets == me.pos, "number of octets");
+	check(outcome(s).octets == me.pos, "number of bytes");
 	close(me.fd);
 }
 
@@ -312,7 +312,7 @@ static void end_full(const char *mode)
 	close(me.fd);
 	r = outcome(begin_reader());
 	if (strcmp(mode, "abort"))
-		check(r.octets == me.pos, "number of octets");
+		check(r.octets == me.pos, "number of bytes");
 	released();
 }
 

@@ -17,7 +17,7 @@ need sdp-refer sdpstat
 SERVER=10.0.0.2
 PORT=7600
 SAME="a_tx_bytes == b_rx_bytes"
-# but for octets that say what a connection is for, and what came of it
+# but for bytes that say what a connection is for, and what came of it
 ALL="$SAME && a_tx_copy_bytes < 100 && a_tx_ref_bytes > 100000"
 
 flow() {

@@ -10,7 +10,7 @@ import sys
 TOTAL = 2 << 20
 PATTERN = bytes(n % 251 for n in range(TOTAL))
 F_SETPIPE_SZ = 1031
-HOLD = 512 << 10    # octets in the pipe
+HOLD = 512 << 10    # bytes in the pipe
 
 
 def send(address):

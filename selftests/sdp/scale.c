@@ -12,14 +12,14 @@
  *	touch FIRST N       one request on each of N, one after the other
  *	run FIRST N ROUNDS SIZE
  *	                    requests on all N at once, until each has had ROUNDS
- *	                    answers; "ok FEWEST MOST JAIN GAP": of octets the index
+ *	                    answers; "ok FEWEST MOST JAIN GAP": of bytes the index
  *	                    of Jain, in thousandths, and how many answers others got
  *	                    at most between two of one connection
  *	rate N              N times: connect, one request, close; "ok NANOSECONDS".
  *	                    A few before that do not count
  *	close FIRST N       hang up
  *
- * What an octet has to be follows from its connection and its place.
+ * What a byte has to be follows from its connection and its place.
  */
 #include <arpa/inet.h>
 #include <errno.h>
@@ -47,11 +47,11 @@
 
 struct conn {
 	int fd;
-	uint32_t sent; /* octets since the start */
+	uint32_t sent; /* bytes since the start */
 	uint32_t got;
-	uint32_t due; /* octets that the current request still has to send */
+	uint32_t due; /* bytes that the current request still has to send */
 	uint32_t rounds;
-	uint32_t got_before; /* octets, when a run began */
+	uint32_t got_before; /* bytes, when a run began */
 	uint32_t last; /* its latest answer, of those of all */
 	/* server: what could not be sent back yet */
 	uint32_t held;
@@ -285,7 +285,7 @@ static bool pull(struct conn *c)
 		return fail("recv: %s", n ? strerror(errno) : "end");
 	for (i = 0; i < n; i++, c->got++)
 		if (buf[i] != octet(c, c->got))
-			return fail("connection %zu, octet %u is wrong",
+			return fail("connection %zu, byte %u is wrong",
 				    c - conns, c->got);
 	return true;
 }

@@ -14,7 +14,7 @@ need rdma jq sdp-actions sdp-scale sdpstat
 COUNT=${COUNT:-$(scaled 300 60)}
 ACTIVE=${ACTIVE:-$(scaled 100 20)}
 ROUNDS=${ROUNDS:-20}
-# octets of ours for one end. With a debug kernel's locks and what it keeps of
+# bytes of ours for one end. With a debug kernel's locks and what it keeps of
 # every object there is no sense in a limit of the whole.
 LIMIT=$(scaled 16384 32768)
 # and of all layers, TCP included, of what the allocators of objects have
@@ -22,7 +22,7 @@ LIMIT_ALL=36864
 # and of all layers, KiB, with buffers of its own: as it is, and after a request
 declare -A LIMIT_OWN=([credit]="384 448" [rdma]="480 528" [vwin]="384 448")
 COUNT_OWN=$(scaled 100 20)
-NODE=128	# octets of a directory or file in sysfs
+NODE=128	# bytes of a directory or file in sysfs
 BLOCK=2048	# where received pages are noted
 PORT=7000
 
@@ -61,7 +61,7 @@ memory() {
 	rdma -jdd resource show qp | jq '.[] | .drv_memory // empty' | sort -rn
 }
 
-# ours: octets of one end, as the drivers and the allocator count them
+# ours: bytes of one end, as the drivers and the allocator count them
 ours() {
 	local dirs=(/sys/class/infiniband/rda/hybrid/qp/*/) files qp
 
@@ -124,16 +124,16 @@ policy() {
 
 # idle DESCRIPTION
 idle() {
-	ktap_check "$1: an idle end takes at most $LIMIT octets of ours" \
+	ktap_check "$1: an idle end takes at most $LIMIT bytes of ours" \
 		wait_for 60 within
-	ktap_diag "$(ours) octets"
+	ktap_diag "$(ours) bytes"
 	is_debug && return
 	if wait_for 60 all_within; then
 		ktap_ok "$1: and at most $LIMIT_ALL of all layers"
 	else
 		ktap_fail "$1: and at most $LIMIT_ALL of all layers"
 	fi
-	ktap_diag "$ALL octets"
+	ktap_diag "$ALL bytes"
 }
 
 dev_up hybrid hybrid || ktap_skip_all "no hybrid devices"
@@ -161,7 +161,7 @@ ktap_check "nobody is much slower than the others ($fewest to $most)" \
 	[ "${most:-1000000}" -le $((10 * ROUNDS)) ]
 ktap_check "nobody waits for an answer while the others get ten (all: $gap)" \
 	[ "${gap:-1000000}" -le $((10 * ACTIVE)) ]
-ktap_diag "fairness of Jain, of octets: $jain of 1000"
+ktap_diag "fairness of Jain, of bytes: $jain of 1000"
 does "the others still work" touch 0 "$COUNT"
 idle "after all that"
 does "they end" close 0 "$COUNT"

@@ -165,7 +165,7 @@ static void send_all(const unsigned char *p, size_t len, int flags)
 	}
 }
 
-/* A hole behind @ok octets of the buffer */
+/* A hole behind @ok bytes of the buffer */
 static void one_fault(size_t ok)
 {
 	unsigned char *p =

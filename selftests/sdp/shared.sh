@@ -141,7 +141,7 @@ transfer "small and large reads" -m poll -n 2000000 -d 2000000 -w 0 -R 0
 transfer "sendfile and peek" -m poll -n 2000000 -d 2000000 -o sendfile,peek
 transfer "many at once" -m poll -C 20 -n 300000 -d 300000 -w 0 -R 0
 
-# TCP says which part of its memory is for octets: hardly any, and yet all comes
+# TCP says which part of its memory is for bytes: hardly any, and yet all comes
 little_is_for_octets() {
 	local scale scale_server scale_log
 
@@ -168,7 +168,7 @@ print(\"all\")
 	scale=$(in_b sysctl -n net.ipv4.tcp_adv_win_scale)
 	in_b sysctl -qw net.ipv4.tcp_adv_win_scale=-16
 	echo >&7
-	ktap_check "all comes where TCP's memory is for one octet in 65536" \
+	ktap_check "all comes where TCP's memory is for one byte in 65536" \
 		wait_for 30 said all "$scale_log"
 	in_b sysctl -qw "net.ipv4.tcp_adv_win_scale=$scale"
 	exec 7>&-
@@ -176,7 +176,7 @@ print(\"all\")
 	stop_bg "$scale_server"
 }
 if kver_ge 6.6; then
-	ktap_skip "little of TCP's memory is for octets" \
+	ktap_skip "little of TCP's memory is for bytes" \
 		"this kernel measures what is, and has no scale"
 else
 	little_is_for_octets

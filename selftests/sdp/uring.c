@@ -318,7 +318,7 @@ static void poll_add(int fd, int events)
 	submit(&sqe);
 }
 
-/* A poll that waits for SO_RCVLOWAT: echoes of 4 octets, then of one more */
+/* A poll that waits for SO_RCVLOWAT: echoes of 4 bytes, then of one more */
 static void low_water(int fd)
 {
 	int low = 5, have = 0;

@@ -15,7 +15,7 @@
 /* More than buffers hold; who has not stalled yet when the other one reads, writes on */
 #define XFER_STALL_MAX (8u << 20)
 
-/* What a client asks of the server, first octets of the connection. */
+/* What a client asks of the server, first bytes of the connection. */
 struct xfer_request {
 	uint32_t magic;
 	uint32_t mode;
@@ -42,7 +42,7 @@ enum xfer_flags {
 	XFER_PEEK = 8, /* peek at what is going to be read */
 };
 
-/* The server's last octets. */
+/* The server's last bytes. */
 struct xfer_verdict {
 	uint32_t magic;
 	uint32_t bad;

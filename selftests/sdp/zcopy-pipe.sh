@@ -4,7 +4,7 @@
 #
 # Zero copy in pipelined mode: a reader who waits offers its memory, and large
 # sends are written there, as counters show; without such a reader they are read,
-# to the last octet. Whatever sender, reader or connection do, every byte is
+# to the last byte. Whatever sender, reader or connection do, every byte is
 # right, and no page stays pinned. Combined mode is in zcopy.sh.
 
 # shellcheck source=selftests/lib/lib.sh
@@ -17,7 +17,7 @@ SERVER=10.0.0.2
 PORT=7600
 PIPELINED=1
 
-# What holds of N octets that went without copies, but those which go along with
+# What holds of N bytes that went without copies, but those which go along with
 # the first send, which is in combined mode
 DIRECT="a_tx_bytes == b_rx_bytes && b_rx_zcopy_bytes == a_tx_zcopy_bytes &&
 	a_tx_copy_bytes < 200 && b_rx_copy_bytes < 200 && a_mode_changes == 1"

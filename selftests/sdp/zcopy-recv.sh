@@ -3,7 +3,7 @@
 # vm: long timeout=600
 #
 # SDP_ZEROCOPY_RECEIVE: received pages are lent to a program instead of being
-# copied. Whatever it does with them, every octet is right, the connection goes on,
+# copied. Whatever it does with them, every byte is right, the connection goes on,
 # nothing can be written, and all pages come back.
 
 # shellcheck source=selftests/lib/lib.sh
@@ -37,7 +37,7 @@ gone() {
 }
 
 # lends DESCRIPTION EXPRESSION OPTION...: sdp-lend succeeds, and the expression of
-# what the counters rose by, and of the octets "lent", "copied" and "read" that it
+# what the counters rose by, and of the bytes "lent", "copied" and "read" that it
 # says, is not 0
 lends() {
 	local desc=$1 want=$2 out word lent copied read
@@ -56,7 +56,7 @@ lends() {
 	fi
 }
 
-# ALL: N octets, what is lent is not copied; MOST: and most is lent
+# ALL: N bytes, what is lent is not copied; MOST: and most is lent
 all() { echo "lent + copied + read == $1 && a_rx_lent_bytes == lent && a_rx_lent_copied == copied"; }
 most() { echo "$(all "$1") && lent > $1 / 2"; }
 none() { echo "$(all "$1") && lent == 0"; }

@@ -8,7 +8,7 @@
  *		[-l SLEEP_MS] [-L PAUSE_MS] ADDRESS PORT
  *
  * READER, of the server: plain, waitall, peek, poll, inq (FIONREAD until there is
- * something), inline (urgent octets), trunc, splice, pieces,
+ * something), inline (urgent bytes), trunc, splice, pieces,
  * file (reads into a mapped file), threads (two that read), kill (shuts the
  * receiving side down after one receive), close (closes after it), source (it
  * sends instead, BYTES in one send), alarm (a timer interrupts it), timeout (it
@@ -19,7 +19,7 @@
  * a child writes to the pages), file (out of a mapped file), nonblock, threads
  * (another one receives meanwhile), limit (no memory may be locked), fault
  * (the last page is not there), abort (after SLEEP_MS, in the middle), mixed
- * (sends of 1000 octets in between), small (sends of 1000 octets behind two large
+ * (sends of 1000 bytes in between), small (sends of 1000 bytes behind two large
  * ones), urgent (every second send is), fresh (each from other memory). It pauses
  * PAUSE_MS between sends.
  *
@@ -405,7 +405,7 @@ static bool send_all(void)
 		n = send_some(buf, fault ? room - opt.offset + 100 : len);
 		if (n <= 0)
 			break;
-		check((size_t)n <= room - opt.offset, "octets out of nowhere");
+		check((size_t)n <= room - opt.offset, "bytes out of nowhere");
 		memset(buf, 0xaa, fault ? room - opt.offset : len);
 	}
 	munmap(mem, room);

@@ -16,7 +16,7 @@ SERVER=10.0.0.2
 PORT=7600
 PIPELINED=0	# for the other mode see zcopy-pipe.sh
 
-# What holds when all of N octets went without copies, SENDS sends
+# What holds when all of N bytes went without copies, SENDS sends
 whole() {
 	echo "a_tx_zcopy_bytes == $1 - 64 * $2 && b_rx_zcopy_bytes == a_tx_zcopy_bytes &&
 		a_tx_copy_bytes < 100 * ($2 + 1) && b_rx_copy_bytes < 100 * ($2 + 1) &&
@@ -28,7 +28,7 @@ sizes() {
 
 	zc "1 MB: no copies" "$(whole 1048576 1)" -n 1048576 -w 1048576
 	while read -r send off recv at; do
-		zc "$((send * 3)) octets, send $send at $off, receive $recv at $at" \
+		zc "$((send * 3)) bytes, send $send at $off, receive $recv at $at" \
 			"$(whole $((send * 3)) 3)" -n $((send * 3)) -w "$send" -o "$off" \
 			-R "$recv" -P "$at"
 	done <<-END
@@ -48,7 +48,7 @@ readers() {
 		b_rx_zcopy_declined > 0" -n 600000 -w 300000 -R 1000
 	zc "receives of any size" "$SOME" -n 900000 -w 300000 -R 200000 -m pieces
 	zc "MSG_PEEK" "$COPIED && a_tx_zcopy_declined > 0" -n 600000 -w 300000 -R 100000 -m peek
-	# 20000 octets of the first send and the 64 that come with the second are enough
+	# 20000 bytes of the first send and the 64 that come with the second are enough
 	zc "little room, but enough read: the next receive has more" "$(whole 600000 2)" \
 		-n 600000 -w 300000 -R 70000 -m lowat
 	zc "poll() and MSG_DONTWAIT" "$COPIED && a_tx_zcopy_declined > 0" \

@@ -42,7 +42,7 @@ struct order {
 	uint8_t pad[2];
 };
 
-static unsigned char *at; /* SIZE octets */
+static unsigned char *at; /* SIZE bytes */
 static int fd;
 
 static uint64_t place(uint8_t seed)

@@ -5,7 +5,7 @@
  * other end by reference.
  *
  * One lock for both ends plays the part of the transport lock: callbacks run
- * under it, bottom halves off. Positions count octets of header and payload,
+ * under it, bottom halves off. Positions count bytes of header and payload,
  * and MOCK_FRAME more for each message.
  */
 #include <linux/module.h>
@@ -15,7 +15,7 @@
 #include "mock.h"
 
 #define MOCK_FRAME	8
-#define MOCK_SEG	508	/* octets between two gaps */
+#define MOCK_SEG	508	/* bytes between two gaps */
 #define MOCK_GAP	RDMA_STACK_GAP
 #define MOCK_PAGES	8	/* of one reservation */
 #define MOCK_PAGE_SEGS	(4096 / (MOCK_SEG + MOCK_GAP))
@@ -676,7 +676,7 @@ EXPORT_SYMBOL_GPL(mock_down);
 /**
  * mock_set_mss() - size of the parts in which messages are delivered
  * @qp: receiver
- * @mss: octets
+ * @mss: bytes
  */
 void mock_set_mss(struct ib_qp *qp, u32 mss)
 {

@@ -56,7 +56,7 @@ struct st_end {
 	u32 rx_seq;
 	u64 rx_off;
 	u8 hdr[sizeof(struct st_hdr)];
-	u32 got;		/* octets of the message at hand */
+	u32 got;		/* bytes of the message at hand */
 	u32 want;		/* of its payload */
 	u32 max_msg;		/* payload of the longest */
 	u32 calls, batches, solicited, runs, gaps, refs_none;
@@ -64,7 +64,7 @@ struct st_end {
 	bool paused;
 	bool part;		/* the last call may have been part of a segment */
 	u32 rests;		/* calls in a pause with what such a segment has left */
-	u32 rest;		/* its octets */
+	u32 rest;		/* its bytes */
 	bool stall;		/* stay in the callback until released */
 	bool inside;
 	int refuse;		/* error to answer with */

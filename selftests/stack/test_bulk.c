@@ -132,7 +132,7 @@ static void st_bulk_run(struct st_pair *p)
 	for (i = 0; i < 2; i++)
 		kt_ok(p->end[i].aborts && p->end[i].appends &&
 		      p->end[i].tx_off == st_bulk_total,
-		      "%llu octets, %u messages, %u appends, %u aborts, %u waits, %u calls, %u in a pause, %u runs",
+		      "%llu bytes, %u messages, %u appends, %u aborts, %u waits, %u calls, %u in a pause, %u runs",
 		      p->end[i].tx_off, p->end[i].tx_seq, p->end[i].appends,
 		      p->end[i].aborts, p->end[i].again, p->end[i].calls,
 		      p->end[i].rests, p->end[i].runs);
@@ -141,7 +141,7 @@ static void st_bulk_run(struct st_pair *p)
 /**
  * st_bulk_test() - random load in both directions
  * @env: kind of pair
- * @total: octets each way
+ * @total: bytes each way
  */
 void st_bulk_test(const struct st_env *env, u32 total)
 {

@@ -58,7 +58,7 @@ static void st_rx_data(struct st_end *e, const u8 *p, u32 len)
 	}
 	for (; i < len; i++, e->got++, e->rx_off++)
 		if (p[i] != st_octet(e->rx_off))
-			st_fault(e, "octet %llu is wrong", e->rx_off);
+			st_fault(e, "byte %llu is wrong", e->rx_off);
 }
 
 /* Of payload, gaps left out */
@@ -293,7 +293,7 @@ static int st_checked(struct st_end *e, const struct rdma_stack_tx *tx,
 	if (st_tx_sane(tx, want) && tx->msg_len == msg_len)
 		return 0;
 	spin_lock_bh(&e->lock);
-	st_fault(e, "reservation: %u segments, %u of %u octets, message %u of %u",
+	st_fault(e, "reservation: %u segments, %u of %u bytes, message %u of %u",
 		 tx->nr, tx->len, want, tx->msg_len, msg_len);
 	spin_unlock_bh(&e->lock);
 	return 0;
@@ -302,7 +302,7 @@ static int st_checked(struct st_end *e, const struct rdma_stack_tx *tx,
 /**
  * st_reserve() - begin a message
  * @e: end
- * @want: octets of payload
+ * @want: bytes of payload
  * @tx: reservation
  *
  * Return: result of tx_reserve; what it gave is checked.
@@ -317,7 +317,7 @@ int st_reserve(struct st_end *e, u32 want, struct rdma_stack_tx *tx)
 /**
  * st_append() - continue the last message
  * @e: end
- * @want: octets of payload
+ * @want: bytes of payload
  * @max: longest payload of a message
  * @tx: reservation
  *
@@ -357,7 +357,7 @@ void st_fill(struct st_end *e, const struct rdma_stack_tx *tx)
  * st_commit() - send what was filled in
  * @e: end
  * @tx: its reservation
- * @used: octets of it
+ * @used: bytes of it
  * @flags: RDMA_STACK_TX_*, and ST_APPEND if it continues a message
  */
 void st_commit(struct st_end *e, struct rdma_stack_tx *tx, u32 used,
@@ -385,7 +385,7 @@ void st_commit(struct st_end *e, struct rdma_stack_tx *tx, u32 used,
  * @len: of the payload
  * @flags: RDMA_STACK_TX_*
  *
- * Return: octets, or the error of tx_reserve.
+ * Return: bytes, or the error of tx_reserve.
  */
 int st_send(struct st_end *e, u32 len, unsigned int flags)
 {
@@ -459,7 +459,7 @@ bool st_same(struct st_end *from, struct st_end *to, const char *what)
 	if (st_arrived(from, to))
 		return kt_ok(true, "%s", what);
 	return kt_ok(false,
-		     "%s: %s%s %u of %u messages, %llu of %llu octets, %llu of %llu acknowledged",
+		     "%s: %s%s %u of %u messages, %llu of %llu bytes, %llu of %llu acknowledged",
 		     what, from->fault, to->fault, to->rx_seq, from->tx_seq,
 		     to->rx_off, from->tx_off,
 		     from->link->tx_acked(from->qp), from->tx_end);

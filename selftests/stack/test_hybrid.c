@@ -224,7 +224,7 @@ static void st_posted(struct ib_cq *cq, struct ib_wc *wc)
 	kt_step_end(&s->posted, wc->status);
 }
 
-/* A Write of no octets: no memory is needed for it, nor looked at */
+/* A Write of no bytes: no memory is needed for it, nor looked at */
 static int st_hybrid_post(struct st_pair *p)
 {
 	struct st_side *s = &((struct st_conn *)p->priv)->side[0];
@@ -400,7 +400,7 @@ int st_listen(const char *args)
 
 /**
  * st_hybrid_tests() - the contract on an iWARP device
- * @args: address and port where st_listen() listens, octets of random load
+ * @args: address and port where st_listen() listens, bytes of random load
  *
  * Return: 0 or -EINVAL.
  */

@@ -44,7 +44,7 @@ static bool st_shut(struct st_end *a, struct st_end *b)
 			return kt_ok(false, "append gives %d", err);
 		err = st_send(a, 16000, 0);
 		if (err < 0)
-			return kt_ok(false, "reserve gives %d after %llu octets",
+			return kt_ok(false, "reserve gives %d after %llu bytes",
 				     err, a->tx_off);
 	}
 	return kt_ok(false, "the window did not close");
@@ -199,7 +199,7 @@ static void st_case_append(struct st_pair *p)
 	kt_ok(err == -ENOENT, "append to a message at its limit: %d", err);
 	err = st_append(a, 500, len + 300, &tx);
 	kt_ok(!err && tx.msg_len == len && tx.len == 300,
-	      "append up to the limit: %d, %u octets", err, tx.len);
+	      "append up to the limit: %d, %u bytes", err, tx.len);
 	if (err)
 		return;
 	st_fill(a, &tx);
@@ -363,7 +363,7 @@ static void st_case_again(struct st_pair *p)
 	st_pause(b);
 	while (err >= 0 && a->tx_off < ST_BIG)
 		err = st_send(a, 30000, RDMA_STACK_TX_CLOSE);
-	kt_ok(err == -EAGAIN, "no room after %llu octets: %d", a->tx_off, err);
+	kt_ok(err == -EAGAIN, "no room after %llu bytes: %d", a->tx_off, err);
 	/* The transport may have taken some in between, and say so */
 	err = st_reserve(a, 1, &tx);
 	if (!err)

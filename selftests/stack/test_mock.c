@@ -84,7 +84,7 @@ static void st_mock_gaps(struct st_pair *p)
 
 /**
  * st_mock_tests() - the contract on the mock
- * @total: octets of random load
+ * @total: bytes of random load
  */
 void st_mock_tests(u32 total)
 {

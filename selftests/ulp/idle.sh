@@ -36,9 +36,9 @@ all_within() {
 idle_within() {
 	local files dirs=(/sys/class/infiniband/rda/hybrid/qp/*/)
 	files=$(find "${dirs[0]}" | wc -l)
-	ktap_check "$1: idle queue pairs take at most $LIMIT octets each" \
+	ktap_check "$1: idle queue pairs take at most $LIMIT bytes each" \
 		wait_for "${2:-60}" all_within "$((2 * COUNT))" $((LIMIT - NODE * files))
-	ktap_diag "octets, and $files nodes in sysfs: $(sort -n /tmp/memory |
+	ktap_diag "bytes, and $files nodes in sysfs: $(sort -n /tmp/memory |
 		uniq -c | tr -s ' \n' ' ')"
 }
 
@@ -57,9 +57,9 @@ program_idle() {
 	start_bg a rping -c -a 10.0.0.2 -p 7802
 	ktap_check "a program sends" wait_for 60 sent $((before + 100))
 	pkill -STOP -x rping
-	ktap_check "of a program: idle queue pairs take at most $PROGRAM_LIMIT octets each, besides sysfs" \
+	ktap_check "of a program: idle queue pairs take at most $PROGRAM_LIMIT bytes each, besides sysfs" \
 		wait_for 60 all_within 2 "$PROGRAM_LIMIT"
-	ktap_diag "octets: $(sort -n /tmp/memory | uniq -c | tr -s ' \n' ' ')"
+	ktap_diag "bytes: $(sort -n /tmp/memory | uniq -c | tr -s ' \n' ' ')"
 	pkill -KILL -x rping
 	ktap_check "no queue pair of a program is left" wait_for 60 no_queue_pairs
 }
@@ -93,7 +93,7 @@ verbs=$(per_connection)
 idle_within "connected"
 # with few of them what they share would be most of it
 [ "$COUNT" -lt 1000 ] || ktap_diag "a connection, both ends, all layers:" \
-	"$(((before - $(free_kb)) * 1024 / COUNT)) octets"
+	"$(((before - $(free_kb)) * 1024 / COUNT)) bytes"
 kt_do a "connected" touch
 idle_within "after a Send"
 kt_do a "idle" touch

@@ -80,7 +80,7 @@ sizes() {
 
 # moved DEVICE COUNTER: all that was written and read went over it
 moved() {
-	echo "$1 $2: $(grown "$1" "$2") octets"
+	echo "$1 $2: $(grown "$1" "$2") bytes"
 	[ "$(grown "$1" "$2")" -gt $((MB << 20)) ]
 }
 

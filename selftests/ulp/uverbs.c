@@ -206,7 +206,7 @@ static int perform(enum ibv_wr_opcode op, uint32_t len, void *to, uint32_t rkey)
 						   completion(a.id->send_cq, &wc);
 }
 
-/* A message of one octet, received */
+/* A message of one byte, received */
 static bool sync_ends(unsigned int flags)
 {
 	struct ibv_wc wc;
@@ -276,7 +276,7 @@ static void case_inline(void)
 	       "inline data were taken at once");
 	result(post(IBV_WR_SEND, IBV_SEND_INLINE, data, MAX_INLINE + 1, NULL,
 		    0),
-	       "81 octets are refused");
+	       "81 bytes are refused");
 }
 
 static void case_solicited(void)

@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
 /*
  * ulp-verify: write to a file or block device at random, read back at random,
- * and look at every octet.
+ * and look at every byte.
  *
  *   ulp-verify [-s MB] [-t THREADS] [-n OPERATIONS] [-m KB] [-r SEED] [-b] PATH
  *
  * Each thread has a part of the first MB (16) megabytes to itself and performs
  * OPERATIONS (200) there, of up to KB (1024) each, past the page cache unless -b
- * is given. In the end all of it is read once more. Every 8 octets name their
+ * is given. In the end all of it is read once more. Every 8 bytes name their
  * place and how often they were written. Prints what was transferred.
  */
 #include <errno.h>
@@ -69,7 +69,7 @@ static bool check(struct part *p, unsigned int at, unsigned int n)
 		for (i = 0; i < SECTOR / 8; i++, w++) {
 			if (*w == word(p->first + at, i, p->times[at]))
 				continue;
-			printf("# octet %llu: %016llx, not %016llx\n",
+			printf("# byte %llu: %016llx, not %016llx\n",
 			       (unsigned long long)((p->first + at) * SECTOR +
 						    i * 8),
 			       (unsigned long long)*w,

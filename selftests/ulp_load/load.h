@@ -26,7 +26,7 @@
  * struct ul_side - what all connections of one end share
  * @pd: protection domain
  * @cq: completion queue
- * @buf: UL_BUF octets
+ * @buf: UL_BUF bytes
  * @dma: their address for the device
  */
 struct ul_side {

@@ -13,7 +13,7 @@
  * struct ul_flow - a test under way
  * @c: the connection
  * @op: request of the active end
- * @size: octets of each
+ * @size: bytes of each
  * @todo: requests to be posted yet
  * @left: completions that are expected
  * @ping: the passive end answers
@@ -102,7 +102,7 @@ static int ul_send(struct ul_end *e, u32 len, struct ib_cqe *cqe)
 }
 
 /**
- * ul_touch() - a Send of one octet, waited for at both ends
+ * ul_touch() - a Send of one byte, waited for at both ends
  * @c: connection
  *
  * Return: 0 or a negative errno.
@@ -162,7 +162,7 @@ static struct ib_mr *ul_reg(struct ul_end *e)
 
 /* -------------------------------------------------------------------- flows */
 
-/* A Write or Read of the first octets of the regions */
+/* A Write or Read of the first bytes of the regions */
 static void ul_fill(struct ul_flow *f, struct ib_rdma_wr *wr,
 		    struct ib_sge *sge)
 {
@@ -348,7 +348,7 @@ static void ul_mark(bool start)
  * ul_flow() - requests of one kind
  * @c: connection; of no use afterwards but for requests without receives
  * @what: "send", "write", "read", "ping" or "chain"
- * @size: octets of each
+ * @size: bytes of each
  * @count: how many
  * @nsecs: result: how long it took
  *

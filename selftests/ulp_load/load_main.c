@@ -4,7 +4,7 @@
  *
  *	listen ADDR PORT	in the namespace of the passive end
  *	open ADDR PORT N	N connections to there, which stay
- *	touch			a Send of one octet over each of them
+ *	touch			a Send of one byte over each of them
  *	close			end them
  *	tcp ADDR PORT N		as many of TCP, both ends in one namespace
  *	send|write|read|ping SIZE N	over the first one; "ping" there and back
@@ -75,7 +75,7 @@ static int ul_run_flow(const char *test, const char *args)
 	err = ul_flow(&ul_conns[0], test, size, count, &took);
 	nsecs = took;
 	if (err != -EINVAL)
-		kt_ok(!err, "%s: %u times %u octets (%d)", test, count, size,
+		kt_ok(!err, "%s: %u times %u bytes (%d)", test, count, size,
 		      err);
 	return err == -EINVAL ? err : 0;
 }

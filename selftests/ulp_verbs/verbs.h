@@ -31,7 +31,7 @@
  * @cq: for requests and receives
  * @pooled: @cq is from the core's pool
  * @srq: shared receive queue, or NULL
- * @buf: UV_BUF octets
+ * @buf: UV_BUF bytes
  * @dma: their address for the device
  * @step: of connecting, at hand
  * @use_srq: give it a shared receive queue

@@ -48,7 +48,7 @@ static int uv_two_rdma(struct uv_two *t, enum ib_wr_opcode op)
 		       t->a.mr->length, t->b.mr->iova, t->b.mr->rkey);
 }
 
-/* One octet by Send: what was written before has arrived when it has */
+/* One byte by Send: what was written before has arrived when it has */
 static int uv_sync(struct uv_conn *c)
 {
 	struct ib_sge sge = {
@@ -189,7 +189,7 @@ static void uv_case_too_large(struct uv_conn *c)
 	free_pages((unsigned long)buf, 1);
 }
 
-/* The peer invalidates region b by a Send of 1000 octets */
+/* The peer invalidates region b by a Send of 1000 bytes */
 static bool uv_send_inv(struct uv_conn *c, struct uv_two *t, struct uv_wait *w)
 {
 	struct ib_sge sge = {
@@ -315,7 +315,7 @@ static void uv_case_inline(struct uv_conn *c)
 	kt_ok(!uv_wait(&sent) && !uv_wait(&got) && got.wc.byte_len == 80 &&
 	      uv_check(c->b.buf, 80, 0, 8), "the data were taken at once");
 	sge[1].length = 51;
-	kt_ok(uv_do(&c->a, &wr) == -EINVAL, "81 octets are refused");
+	kt_ok(uv_do(&c->a, &wr) == -EINVAL, "81 bytes are refused");
 }
 
 /* The API of targets: more pages than one region has, both directions */
@@ -448,7 +448,7 @@ static void uv_case_moderation(struct uv_conn *c)
 	      "moderation is off");
 }
 
-/* Many at once: so many octets, each by a Send */
+/* Many at once: so many bytes, each by a Send */
 static int uv_burst_with(struct uv_conn *c, struct ib_send_wr *wr,
 			 struct uv_wait *w)
 {

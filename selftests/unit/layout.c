@@ -34,7 +34,7 @@ static uint32_t take(struct layout_source *src, int octets)
 	return v;
 }
 
-/* One end of a segment, in octets; 0: segments are not known */
+/* One end of a segment, in bytes; 0: segments are not known */
 struct segment {
 	uint32_t mss;
 	uint32_t room;
@@ -79,7 +79,7 @@ static void lend(struct layout *l, uint64_t pos, const uint8_t *payload,
 	}
 }
 
-/* Everything around it. Returns octets of the FPDU. */
+/* Everything around it. Returns bytes of the FPDU. */
 static uint32_t seal(struct layout *l, uint64_t pos, const uint8_t *ulpdu,
 		     uint32_t len)
 {
@@ -98,7 +98,7 @@ static uint32_t seal(struct layout *l, uint64_t pos, const uint8_t *ulpdu,
 	return n + MPA_CRC_SIZE;
 }
 
-/* The next FPDU, of at most @want octets of payload. NULL or what is wrong */
+/* The next FPDU, of at most @want bytes of payload. NULL or what is wrong */
 static const char *add(struct layout *l, struct segment *seg, uint32_t want,
 		       uint32_t *done)
 {
@@ -116,7 +116,7 @@ static const char *add(struct layout *l, struct segment *seg, uint32_t want,
 			return "more fits than does not fit";
 		if (len < MPA_ULPDU_MAX &&
 		    mpa_fpdu_len(pos, len + 1, l->ivl) <= room)
-			return "an octet more would have fitted";
+			return "a byte more would have fitted";
 	}
 	total = mpa_fpdu_len(pos, len, l->ivl);
 	if (total > room)
@@ -248,7 +248,7 @@ static const char *by_walk(const struct layout *l, const struct layout_fpdu *f,
 		if (!used || used > left || at + n > len)
 			return "walked too far";
 		if (n && memcmp(body + at, data, n))
-			return "the walk finds other octets";
+			return "the walk finds other bytes";
 		at += n;
 		p += used;
 		left -= used;
@@ -260,7 +260,7 @@ static const char *by_walk(const struct layout *l, const struct layout_fpdu *f,
 
 /*
  * The same FPDU with its markers behind the PAD, as for a NIC that moves them:
- * octet by octet where the map says, and opened by moving.
+ * byte by byte where the map says, and opened by moving.
  */
 static const char *by_contig(const struct layout *l,
 			     const struct layout_fpdu *f, uint32_t total)
@@ -325,8 +325,8 @@ static const char *by_marked(const struct layout *l,
 	if (end - mem != total - MPA_CRC_SIZE)
 		return "marked: another length";
 	if (memcmp(mem, l->stream + f->off, end - mem))
-		return "marked: other octets";
-	return *end == UNTOUCHED ? NULL : "marked: too many octets";
+		return "marked: other bytes";
+	return *end == UNTOUCHED ? NULL : "marked: too many bytes";
 }
 
 static const char *check_fpdu(const struct layout *l,
@@ -354,9 +354,9 @@ static const char *check_fpdu(const struct layout *l,
 	if (fault)
 		return fault;
 	if (len != mpa_body_len(f->ulpdu_len))
-		return "octets lost or too many";
+		return "bytes lost or too many";
 	if (memcmp(body + MPA_LEN_SIZE, l->input + f->ulpdu_off, f->ulpdu_len))
-		return "other octets than went in";
+		return "other bytes than went in";
 	fault = l->ivl ? by_contig(l, f, total) : NULL;
 	if (!fault)
 		fault = by_marked(l, f, total, src);
@@ -373,7 +373,7 @@ const char *layout_check(const struct layout *l, struct layout_source *src)
 		if (fault)
 			return fault;
 	}
-	return at == l->len ? NULL : "octets behind the last FPDU";
+	return at == l->len ? NULL : "bytes behind the last FPDU";
 }
 
 static void write_le(FILE *f, uint64_t v, int octets)

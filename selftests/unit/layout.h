@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
 /*
  * A stream of FPDUs laid out as the transmit engine does it, from decisions that
- * come as octets: of a random generator (test_layout.c) or of a fuzzer.
+ * come as bytes: of a random generator (test_layout.c) or of a fuzzer.
  */
 #ifndef SELFTESTS_UNIT_LAYOUT_H
 #define SELFTESTS_UNIT_LAYOUT_H
@@ -10,7 +10,7 @@
 #include <stdint.h>
 #include <stdio.h>
 
-#define LAYOUT_STREAM (256 * 1024) /* octets of a stream, at most */
+#define LAYOUT_STREAM (256 * 1024) /* bytes of a stream, at most */
 #define LAYOUT_FPDUS 512
 
 /* Decisions; when they are used up the rest are zeroes */
@@ -28,12 +28,12 @@ struct layout_fpdu {
 /**
  * struct layout - a stream and what went into it
  * @ivl: marker interval
- * @pos: position of its first octet
+ * @pos: position of its first byte
  * @nr: FPDUs
- * @len: octets of the stream
+ * @len: bytes of the stream
  * @fpdu: where they are
  * @stream: what goes out
- * @input_len: octets of all ULPDUs
+ * @input_len: bytes of all ULPDUs
  * @input: ULPDUs
  */
 struct layout {

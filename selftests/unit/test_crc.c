@@ -16,7 +16,7 @@
 #define AREA 20480 /* pages */
 
 static u8 *area; /* what is behind it cannot be read */
-static u32 want[LONG + 1]; /* register after so many octets */
+static u32 want[LONG + 1]; /* register after so many bytes */
 
 static void expect(const u8 *p)
 {
@@ -55,7 +55,7 @@ static void pieces(void)
 			CHECK_EQ(hyb_crc32c(want[cut], area + align + cut,
 					    len - cut),
 				 want[len]);
-			/* few octets, in front and behind */
+			/* few bytes, in front and behind */
 			cut = unit_below(len < 16 ? len : 16);
 			CHECK_EQ(hyb_crc32c(want[cut], area + align + cut,
 					    len - cut),
@@ -96,7 +96,7 @@ int main(void)
 		{ "the instruction is used where there is one", used },
 		{ "every length and alignment", whole },
 		{ "in two pieces", pieces },
-		{ "nothing but the octets is read", edges },
+		{ "nothing but the bytes is read", edges },
 	};
 
 	area = mmap(NULL, AREA + 8192, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS,

@@ -47,7 +47,7 @@ static unsigned char *build(const unsigned char *ulpdu, uint32_t len,
 
 enum verdict { GOOD, INCOMPLETE, BAD_LENGTH, BAD_CRC, BAD_MARKER };
 
-/* The same octets come out in pieces of any length */
+/* The same bytes come out in pieces of any length */
 static void take_again(const unsigned char *p, uint32_t to_mark, uint32_t ivl,
 		       const unsigned char *body, uint32_t len)
 {
@@ -67,7 +67,7 @@ static void take_again(const unsigned char *p, uint32_t to_mark, uint32_t ivl,
 
 /*
  * Take apart as a receiver does: length, completeness, CRC, markers. The
- * octets come in random pieces. ulpdu has room for 65535 octets.
+ * bytes come in random pieces. ulpdu has room for 65535 bytes.
  */
 static enum verdict take_apart(const unsigned char *p, size_t have,
 			       uint64_t pos, uint32_t ivl, unsigned char *ulpdu,
@@ -333,7 +333,7 @@ static void test_wrong_marker(void)
 	}
 }
 
-/* Any length field, any octets behind it. */
+/* Any length field, any bytes behind it. */
 static void test_garbage(void)
 {
 	static unsigned char got[65536];

@@ -69,7 +69,7 @@ static void test_places(void)
 			for (len = 0; len < 140; len++) {
 				room = mpa_fpdu_len(pos, len, ivls[i]);
 				fit = mpa_ulpdu_fit(pos, room, ivls[i]);
-				/* PAD is room for up to three octets more */
+				/* PAD is room for up to three bytes more */
 				CHECK(len < 2 || (fit >= len && fit < len + 4));
 				CHECK(len < 2 || mpa_ulpdu_fit(pos, room - 4,
 							       ivls[i]) < len);
@@ -102,7 +102,7 @@ static void test_full(void)
 	CHECK_EQ(mpa_ulpdu_full(4, 1448, 0, 0), 1442);
 }
 
-/* Where octets of the body are, against counting them one by one. */
+/* Where bytes of the body are, against counting them one by one. */
 static void test_body(void)
 {
 	static const uint32_t ivls[] = { 0, 64, 512, 4096 };
@@ -159,7 +159,7 @@ static void test_head(void)
 static const struct unit_test tests[] = {
 	{ "every place and length", test_places },
 	{ "FPDUs that fill their place", test_full },
-	{ "places of octets", test_body },
+	{ "places of bytes", test_body },
 	{ "headers without a marker", test_head },
 	{ "random streams", test_random },
 	{ "streams for the other parser", test_other_parser },

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
 /*
- * Unit tests: where FPDUs begin in octets whose front is missing, and the table
+ * Unit tests: where FPDUs begin in bytes whose front is missing, and the table
  * of what was placed before its turn.
  */
 #include <stdio.h>

@@ -80,7 +80,7 @@ static void test_vectors(void)
 	CHECK(h.qn == DDP_QN_ATOMIC && h.msn == 1 && !rdmap_check(&h));
 }
 
-/* Writing the headers of the vectors again gives the same octets. */
+/* Writing the headers of the vectors again gives the same bytes. */
 static void test_build(void)
 {
 	static const char *const names[] = {

@@ -116,7 +116,7 @@ static void test_hello_vectors(void)
 static void test_extensions(void)
 {
 	static const unsigned char octets[][3] = {
-		/* octets of the Hello, and what they mean */
+		/* bytes of the Hello, and what they mean */
 		{ 0xd5, 0x01, SDP_EXT_SHARED },
 		{ 0xd5, 0x06, SDP_EXT_RING | SDP_EXT_HOLD },
 		{ 0xd5, 0x0a, SDP_EXT_RING | SDP_EXT_IMM },
@@ -163,7 +163,7 @@ static void test_extensions(void)
 	CHECK_EQ(h.ext, 0);
 }
 
-/* What one octet of a Hello, changed, has to lead to. */
+/* What one byte of a Hello, changed, has to lead to. */
 static void test_bad_hello(void)
 {
 	static const struct {
@@ -252,7 +252,7 @@ static void test_bad_messages(void)
 	free(copy);
 }
 
-/* Ring with octets that go along: as many as it says */
+/* Ring with bytes that go along: as many as it says */
 static void test_ring_payload(const struct vector *v)
 {
 	unsigned char buf[24 + 101] = { 0 };

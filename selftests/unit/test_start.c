@@ -14,7 +14,7 @@ static int parse(const void *data, size_t len, bool reply, struct mpa_start *s)
 	return ret;
 }
 
-/* Parsing a vector and building it again gives the same octets. */
+/* Parsing a vector and building it again gives the same bytes. */
 static void round_trip(const char *name, bool reply)
 {
 	const struct vector *v = unit_vector(name);
@@ -53,7 +53,7 @@ static void test_vectors(void)
 	CHECK(s.rev == 1 && s.reject && !s.enhanced);
 }
 
-/* A frame that is not complete asks for more, octet by octet. */
+/* A frame that is not complete asks for more, byte by byte. */
 static void test_truncated(void)
 {
 	static const char *const names[] = { "mpa_req_v1", "mpa_req_v2",
@@ -140,7 +140,7 @@ static void test_length(void)
 	}
 }
 
-/* Any octets at all: no access outside, no length beyond what there is. */
+/* Any bytes at all: no access outside, no length beyond what there is. */
 static void test_garbage(void)
 {
 	unsigned char frame[80];
@@ -181,7 +181,7 @@ static void test_build_limits(void)
 	free(buf);
 }
 
-/* The frames of two ends that want markers, to the octet. */
+/* The frames of two ends that want markers, to the byte. */
 static void test_auto_frames(void)
 {
 	const struct vector *v = unit_vector("mpa_req_v2_auto");

@@ -56,7 +56,7 @@ def bench(closing_server, closing_client):
 
 
 def nothing():
-    """Round trips of no octets take no time"""
+    """Round trips of no bytes take no time"""
     with socket.create_server(("127.0.0.1", 0)) as s:
         port = s.getsockname()[1]
     args = [TOOLS + "/sdpbench", "-s", "-1", "-t", "tcp", "-b", "127.0.0.1", "-p", str(port)]
@@ -70,7 +70,7 @@ def nothing():
                 except socket.timeout:
                     answer = b""
         server.kill()
-    check("sdpbench: round trips of no octets",
+    check("sdpbench: round trips of no bytes",
           answer[8:12] == struct.pack(">I", errno.EINVAL), answer)
 
 

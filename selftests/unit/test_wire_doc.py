@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: GPL-2.0
-"""The octets that Documentation/wire.rst shows are vectors of wire.py, so the code that
+"""The bytes that Documentation/wire.rst shows are vectors of wire.py, so the code that
 is tested with these makes them, and takes them"""
 import os
 import re
@@ -14,7 +14,7 @@ LINE = re.compile(r" {4}([0-9a-f]{4})  ((?:[0-9a-f]{2} ?)+)$")
 
 
 def blocks(text):
-    """(number of the line, offset, octets) of each"""
+    """(number of the line, offset, bytes) of each"""
     found, last = [], -1
     for number, line in enumerate(text.split("\n"), 1):
         match = LINE.match(line)

@@ -112,7 +112,7 @@ def parse_start(data):
 def parse_fpdu(data, pos=0, interval=0, crc=True, zero_pad=True):
     """the FPDU at the front of data, which lies at pos of its stream
 
-    Returns its ULPDU, its octets and the markers as (offset, pointer), or None
+    Returns its ULPDU, its bytes and the markers as (offset, pointer), or None
     if data ends before the FPDU does. Raises Fault.
     """
     markers, words, i, head, size = [], [], 0, None, None
@@ -230,13 +230,13 @@ def sdp_hello_ack(adverts=1, rcvsz=32784, bufs=8, version=0x22, ext=0):
 
 
 # --------------------------------------------------------------- vectors
-PAYLOAD = bytes(range(0x30, 0x4D))              # 29 octets
+PAYLOAD = bytes(range(0x30, 0x4D))              # 29 bytes
 STAG = 0x00C0FFEE
 TO = 0x1122334455667788
 
 
 def vectors():
-    """(name, remark, octets)"""
+    """(name, remark, bytes)"""
     zeros = bytes(24)
     send = untagged(SEND, 0, 1, 0, PAYLOAD)
     write = tagged(WRITE, STAG, TO, PAYLOAD)
@@ -273,7 +273,7 @@ def vectors():
          fpdu(untagged(SEND, 0, 1, 0, zeros), 0, 512)),
         ('rfc5044_fig6', 'RFC 5044 figure 6',
          fpdu(untagged(SEND, 0, 2, 0, zeros), 0x1EC, 512)),
-        ('send_nomark', 'Send of 29 octets, no markers', fpdu(send)),
+        ('send_nomark', 'Send of 29 bytes, no markers', fpdu(send)),
         ('send_mark_off0', 'marker in front', fpdu(send, 0, 512)),
         ('send_mark_off492', 'marker behind the DDP header', fpdu(send, 492, 512)),
         ('send_mark_hdr508', 'marker inside the DDP header', fpdu(send, 508, 512)),
@@ -318,12 +318,12 @@ def vectors():
         ('sdp_hello_shared', 'Hello, shared link offered', sdp_hello(ext=1)),
         ('sdp_hello_ack_shared', 'HelloAck, shared link agreed',
          sdp_hello_ack(ext=1)),
-        ('sdp_data', 'Data, urgent last octet',
+        ('sdp_data', 'Data, urgent last byte',
          sdp_message(0xFF, b'', b'hello', mseq=7, ack=3, flags=3)),
         ('sdp_data_empty', 'Data without payload', sdp_message(0xFF, mseq=8)),
         ('sdp_first', 'the first message over iWARP', sdp_message(0xFF, bufs=8)),
         ('sdp_discon', 'DisConn', sdp_message(2, mseq=9, ack=4)),
-        ('sdp_srcavail', 'SrcAvail, 5 octets inline',
+        ('sdp_srcavail', 'SrcAvail, 5 bytes inline',
          sdp_message(0xFE, avail, b'hello')),
         ('sdp_sinkavail', 'SinkAvail',
          sdp_message(0xFD, avail + struct.pack('>I', 12))),
@@ -336,12 +336,12 @@ def vectors():
          sdp_hello(ext=6)),
         ('sdp_hello_imm', 'Hello, ring and immediate data offered', sdp_hello(ext=10)),
         ('sdp_hello_ack_imm', 'HelloAck that agrees', sdp_hello_ack(ext=10)),
-        ('sdp_imm', 'immediate data: MSeqAck 2, 300 octets',
+        ('sdp_imm', 'immediate data: MSeqAck 2, 300 bytes',
          struct.pack('>HH', 2, 300)),
-        ('sdp_ringavail', 'RingAvail of 262144 octets',
+        ('sdp_ringavail', 'RingAvail of 262144 bytes',
          sdp_message(0x48, struct.pack('>IIQ', 262144, 0x12345678,
                                        0x123456000), mseq=2, ack=1, bufs=63)),
-        ('sdp_ring', 'Ring, 100 octets written, 4096 read',
+        ('sdp_ring', 'Ring, 100 bytes written, 4096 read',
          sdp_message(0x49, struct.pack('>II', 100, 4096), mseq=3, ack=2,
                      bufs=63)),
     ]
@@ -401,11 +401,11 @@ def check_stream(data, pos, interval, ulpdus):
             at += got[1]
     except Fault as fault:
         return str(fault)
-    return None if at == len(data) else 'octets behind the last FPDU'
+    return None if at == len(data) else 'bytes behind the last FPDU'
 
 
 def check_streams(name):
-    """records: interval, pos (8), FPDUs, octets, stream, then length, ULPDU"""
+    """records: interval, pos (8), FPDUs, bytes, stream, then length, ULPDU"""
     with open(name, 'rb') as f:
         raw = f.read()
     i, streams, fpdus, faults = 0, 0, 0, []
@@ -432,7 +432,7 @@ def check_streams(name):
 
 
 def write_seeds(directory):
-    """the vectors behind each octet or two that a fuzz target begins with"""
+    """the vectors behind each byte or two that a fuzz target begins with"""
     for name, _, data in vectors():
         for n, front in enumerate((b'\0', b'\1', b'\2', bytes(4), b'\3\7\0\0',
                                    b'\3\xff\0\x72', b'\1\1\2\1')):

@@ -113,7 +113,7 @@ for crc in 1 0; do
 	copied=$(counter rda tx_ref_copied_bytes)
 	vt reuse
 	sent=$(($(counter rda tx_ref_bytes) - sent))
-	ktap_check "$NAME: $sent octets are" [ "$sent" -ge 16384 ]
+	ktap_check "$NAME: $sent bytes are" [ "$sent" -ge 16384 ]
 	ktap_check "$NAME: the copy that the peer needs is counted" \
 		[ $(($(counter rda tx_ref_copied_bytes) - copied)) -ge "$sent" ]
 done

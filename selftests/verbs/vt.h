@@ -26,7 +26,7 @@
 
 #include "../lib/ktest.h"
 
-#define VT_BUF		16384	/* octets of the region of a side */
+#define VT_BUF		16384	/* bytes of the region of a side */
 #define VT_DEPTH	128	/* entries of a queue */
 #define VT_REQUESTS	512	/* of a side, in all */
 #define VT_READS	4	/* IRD and ORD */

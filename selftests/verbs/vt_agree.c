@@ -11,8 +11,8 @@
 #define VT_RIGHTS	(IB_ACCESS_LOCAL_WRITE | IB_ACCESS_REMOTE_WRITE | \
 			 IB_ACCESS_REMOTE_READ)
 #define VT_MANY		32		/* Reads, more than may be under way */
-#define VT_PIECE	128		/* octets of each */
-#define VT_REASON	200		/* octets that a rejection comes with */
+#define VT_PIECE	128		/* bytes of each */
+#define VT_REASON	200		/* bytes that a rejection comes with */
 
 static bool vt_has_private(const struct vt_side *s, u32 len)
 {
@@ -34,8 +34,8 @@ static void vt_private(void)
 	vt_set_private(64);
 	if (!c)
 		return;
-	kt_ok(vt_has_private(&c->b, U8_MAX), "255 octets with the Request");
-	kt_ok(vt_has_private(&c->a, U8_MAX), "255 octets with the Reply");
+	kt_ok(vt_has_private(&c->b, U8_MAX), "255 bytes with the Request");
+	kt_ok(vt_has_private(&c->a, U8_MAX), "255 bytes with the Reply");
 	vt_down(c);
 }
 

@@ -154,10 +154,10 @@ static void vt_bad_posts(struct vt_conn *c)
 {
 	struct ib_atomic_wr wr = { .wr.opcode = IB_WR_ATOMIC_FETCH_AND_ADD };
 
-	kt_ok(vt_post(&c->a, &wr.wr, 0, 4)->err == -EINVAL, "4 octets: EINVAL");
+	kt_ok(vt_post(&c->a, &wr.wr, 0, 4)->err == -EINVAL, "4 bytes: EINVAL");
 	kt_ok(vt_post(&c->a, &wr.wr, 0, 0)->err == -EINVAL, "none: EINVAL");
 	kt_ok(vt_post(&c->a, &wr.wr, 0, 16)->err == -EINVAL,
-	      "16 octets: EINVAL");
+	      "16 bytes: EINVAL");
 }
 
 /* What the peer refuses ends the connection, and changes nothing */

@@ -16,7 +16,7 @@
 static struct rdma_cm_id *vt_listener;
 static struct vt_conn *vt_expected;	/* whom the next request is for */
 static struct sockaddr_in vt_peer;
-static u8 vt_private = 64;		/* octets of private data */
+static u8 vt_private = 64;		/* bytes of private data */
 static bool vt_rejects;			/* the next request */
 static struct vt_reads vt_reads_a = { VT_READS, VT_READS };
 static struct vt_reads vt_reads_b = { VT_READS, VT_READS };
@@ -45,9 +45,9 @@ static struct vt_wr *vt_new(struct vt_side *s)
 }
 
 /**
- * vt_addr() - address of an octet of the region, for requests
+ * vt_addr() - address of a byte of the region, for requests
  * @s: side
- * @off: octet
+ * @off: byte
  *
  * Return: the address, local or remote.
  */
@@ -558,7 +558,7 @@ void vt_set_reads(struct vt_reads a, struct vt_reads b)
 
 /**
  * vt_set_private() - choose how much private data both sides give
- * @len: octets
+ * @len: bytes
  */
 void vt_set_private(u8 len)
 {

@@ -15,7 +15,7 @@
 #define VT_WRITES	(VT_DEPTH - 3)
 #define VT_FLOODED	2		/* connections */
 
-/* Where the peer sees how far Writes have come: octets that the others leave alone */
+/* Where the peer sees how far Writes have come: bytes that the others leave alone */
 enum {
 	VT_BEGIN = 0,
 	VT_END = 8,

@@ -11,7 +11,7 @@
 			 IB_ACCESS_REMOTE_READ)
 #define VT_ROUNDS	20
 #define VT_WRITES	8
-#define VT_PIECE	1000		/* octets of each */
+#define VT_PIECE	1000		/* bytes of each */
 #define VT_WRITTEN	(VT_WRITES * VT_PIECE)
 
 /* Everything at once: none of the Writes comes behind the Send */

@@ -12,6 +12,6 @@
 ktap_check "a module that leaks" modprobe vm_leak
 find_leaks >/run/leaks
 ktap_check "is named" grep -q '\[vm_leak\]' /run/leaks
-ktap_check "its object, of 100 octets" grep -q 'unreferenced object .*(size 1[0-9][0-9])' /run/leaks
+ktap_check "its object, of 100 bytes" grep -q 'unreferenced object .*(size 1[0-9][0-9])' /run/leaks
 modprobe -r vm_leak
 ktap_done

@@ -388,7 +388,7 @@ def qemu_command(args, sockdir=None):
               "softlockup_panic=1", "softlockup_all_cpu_backtrace=1",
               # On a busy host the check that timers tick can fail
               "no_timer_check"]
-    # Copies by "rep movsb" are emulated octet by octet
+    # Copies by "rep movsb" are emulated byte by byte
     cpu = "max,-erms,-fsrm"
     accel = args.accel
     smp = args.smp

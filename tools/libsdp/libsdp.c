@@ -69,7 +69,7 @@ static int address_family(int fd)
 	return addr.ss_family;
 }
 
-/* The kernel filled *len octets of val just now, so both can be used. */
+/* The kernel filled *len bytes of val just now, so both can be used. */
 static int answered(const void *val, const socklen_t *len)
 {
 	int was = 0;

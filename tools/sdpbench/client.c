@@ -224,7 +224,7 @@ int bench_client(const struct bench_opts *opts)
 	char *buf = malloc(max);
 
 	if (!buf)
-		bench_die("no memory for messages of %u octets", max);
+		bench_die("no memory for messages of %u bytes", max);
 	memset(buf, 'x', max);
 
 	signal(SIGALRM, stalled);

@@ -12,7 +12,7 @@
 /**
  * conn_send() - send all of a buffer
  * @c: connection
- * @buf: octets
+ * @buf: bytes
  * @len: their number
  *
  * Return: 0, or -1 with errno set.

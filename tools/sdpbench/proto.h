@@ -6,11 +6,11 @@
  *   request HELLO, size = largest -> allocates, or refuses
  *                                 <- reply
  *   request STREAM, size, count   ->
- *   count messages of size octets -> reads them
+ *   count messages of size bytes -> reads them
  *                                 <- reply, when it has all of them
  *   request PING, size, count     ->
- *   message of size octets        -> count times:
- *                                 <- the same number of octets back
+ *   message of size bytes        -> count times:
+ *                                 <- the same number of bytes back
  *                                 <- reply, after the last
  *   request BYE                   -> closes
  *

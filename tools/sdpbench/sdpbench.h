@@ -115,14 +115,14 @@ int bench_client(const struct bench_opts *opts);
 
 /**
  * struct bw_result - one message size
- * @size: octets of a message
+ * @size: bytes of a message
  * @messages: messages of a repetition
- * @mbps: median over the repetitions, 10^6 octets per second
+ * @mbps: median over the repetitions, 10^6 bytes per second
  * @mbps_min: worst repetition
  * @mbps_max: best repetition
- * @ns_per_byte: elapsed time per octet, median
- * @nic: time of the NICs per octet, ns, mean; not in any of the above
- * @cpu_tx: processor time of the sending process per octet, ns, mean
+ * @ns_per_byte: elapsed time per byte, median
+ * @nic: time of the NICs per byte, ns, mean; not in any of the above
+ * @cpu_tx: processor time of the sending process per byte, ns, mean
  * @cpu_rx: the same of the receiving process
  */
 struct bw_result {
@@ -139,7 +139,7 @@ struct bw_result {
 
 /**
  * struct lat_result - one message size; half the round trip in microseconds
- * @size: octets of a message
+ * @size: bytes of a message
  * @pings: round trips of all repetitions
  * @median: over all of them
  * @min: over all of them

@@ -2,7 +2,7 @@
 /* sdpstat: a JSON writer. */
 #include "sdpstat.h"
 
-/* Octets of the character of UTF-8 that begins there; 0 if none does, RFC 3629 */
+/* Bytes of the character of UTF-8 that begins there; 0 if none does, RFC 3629 */
 int utf8_length(const unsigned char *s)
 {
 	unsigned int low = 0x80, high = 0xbf;
@@ -28,7 +28,7 @@ int utf8_length(const unsigned char *s)
 	return n;
 }
 
-/* Names of processes are cut off at some octet, or hold anything. */
+/* Names of processes are cut off at some byte, or hold anything. */
 static void json_string(struct json *j, const char *s)
 {
 	int n;

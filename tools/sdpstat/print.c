@@ -121,7 +121,7 @@ static void endpoint_text(char *buf, size_t len, const struct sock_info *s,
 
 /*
  * A process chooses its name: what a terminal obeys, and what looks like the end
- * of the name, is not shown. C1 controls are two octets of UTF-8.
+ * of the name, is not shown. C1 controls are two bytes of UTF-8.
  */
 static void name_text(const char *s)
 {

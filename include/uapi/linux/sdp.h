@@ -49,7 +49,7 @@
 				 * made from now on; a peer or a device
 				 * that cannot gets the next one
 				 */
-#define SDP_ZCOPY	6	/* get/set: octets of a send or receive from
+#define SDP_ZCOPY	6	/* get/set: bytes of a send or receive from
 				 * which it is done without a copy; 0: never
 				 */
 
@@ -110,19 +110,19 @@ struct sdp_info {
 	__u8	zcopy_reason;		/* SDP_REASON_*: why not; version 3 */
 	__u8	pad;
 	__u32	zcopy_threshold;	/* as SDP_ZCOPY */
-	__u32	rx_queue;		/* octets to be read; of a listener,
+	__u32	rx_queue;		/* bytes to be read; of a listener,
 					 * connections to be accepted
 					 */
-	__u32	tx_queue;		/* octets not acknowledged; of a
+	__u32	tx_queue;		/* bytes not acknowledged; of a
 					 * listener, its backlog
 					 */
-	__u32	tx_unsent;		/* octets of it not sent */
+	__u32	tx_unsent;		/* bytes of it not sent */
 	__u32	tx_size;		/* most payload of one message */
 	__u32	tx_credits;		/* messages that may be sent now; 0 where
 					 * none are counted, over a shared link
 					 */
 	__u32	rx_credits;		/* messages that the peer may send; the same */
-	__u32	rx_reserved;		/* octets kept for receiving */
+	__u32	rx_reserved;		/* bytes kept for receiving */
 	char	device[SDP_INFO_DEVICE];	/* "" without connection */
 	__u64	tx_bytes;		/* payload */
 	__u64	rx_bytes;
@@ -133,10 +133,10 @@ struct sdp_info {
 	__u64	rx_zcopy_bytes;		/* received without a copy */
 	__u64	tx_zcopy_fails;		/* attempts that ended in copying */
 	/* version 2 */
-	__u32	rx_lent;		/* octets of receive buffers of which
+	__u32	rx_lent;		/* bytes of receive buffers of which
 					 * SDP_ZEROCOPY_RECEIVE has lent pages
 					 */
-	__u32	zcopy_kept;		/* octets of net.sdp.zcopy_cache in use */
+	__u32	zcopy_kept;		/* bytes of net.sdp.zcopy_cache in use */
 	__u64	rx_lent_bytes;		/* payload that it has lent so far */
 };
 
@@ -144,16 +144,16 @@ struct sdp_info {
  * struct sdp_zerocopy_receive - SDP_ZEROCOPY_RECEIVE: borrow received data
  * @address: in: where, in a mapping of the socket (mmap(), PROT_READ); on a page
  *	     boundary
- * @length: in: octets of room there, of which whole pages count; what has been
- *	    lent there before is given back. Out: octets that are there now: they
+ * @length: in: bytes of room there, of which whole pages count; what has been
+ *	    lent there before is given back. Out: bytes that are there now: they
  *	    are received
- * @recv_skip_hint: out: octets behind them that have to be read in another way
+ * @recv_skip_hint: out: bytes behind them that have to be read in another way
  *		    before more can be lent
- * @inq: out: octets that wait, as TCP_INQ has it
+ * @inq: out: bytes that wait, as TCP_INQ has it
  * @err: out: as SO_ERROR, which is cleared
- * @copybuf_address: in: memory for octets that cannot be lent
- * @copybuf_len: in: octets of it, may be 0; what waits is copied if all of it
- *		 fits. Out: octets that are there now, which follow those lent
+ * @copybuf_address: in: memory for bytes that cannot be lent
+ * @copybuf_len: in: bytes of it, may be 0; what waits is copied if all of it
+ *		 fits. Out: bytes that are there now, which follow those lent
  * @flags: in: 0 or TCP_RECEIVE_ZEROCOPY_FLAG_TLB_CLEAN_HINT, without effect
  * @msg_control: not used
  * @msg_controllen: not used

@@ -21,7 +21,7 @@ enum {
  * creation of the network namespace (or the loading of the module) and never
  * go down.
  *
- * A "message" is an SDP message: the 16-octet BSDH, its extended header and
+ * A "message" is an SDP message: the 16-byte BSDH, its extended header and
  * the payload. "Bytes" are payload bytes of the stream unless said otherwise.
  * New counters are added at the end.
  */
