@@ -50,7 +50,7 @@ if [ ${#missing[@]} -gt 0 ]; then
 	exit 1
 fi
 
-# What was built here from source, to find objects that have no layer
+# List the objects that were built here from source, to find those without a layer
 sources() {
 	local o
 	(cd "$dir" && find . -name '*.o' ! -name '*.mod.o' -printf '%P\n') |

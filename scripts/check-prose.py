@@ -191,8 +191,17 @@ def from_script(source, text):
 def from_rst(source, text):
     """Paragraphs; neither literal blocks nor the lines that draw tables"""
     literal = None
-    previous = ""
+    table = False
     for number, line in enumerate(source.split("\n"), 1):
+        if re.match(r"\s*=+( +=+)+$", line):
+            table = True
+            text.end()
+            continue
+        table = table and line.strip() != ""
+        if table:
+            # a row; cells are no sentences
+            text.alone(number, "| " + line)
+            continue
         indent = len(line) - len(line.lstrip())
         if literal is not None:
             if not line.strip() or indent > literal:
@@ -204,14 +213,11 @@ def from_rst(source, text):
         elif re.match(r"\s*(?:[*-]|\d+\.|#\.) ", line) or re.match(r"\s*``\S+``  +\S", line):
             text.end()
             text.line(number, re.sub(r"^\s*(?:[*-]|\d+\.|#\.) ", "", line))
-        elif re.match(r"\S.*\S   ?\S", line):
-            text.alone(number, line)
         else:
             text.line(number, line)
         if re.search(r"::\s*$", line):
             literal = indent
             text.end()
-        previous = line
     text.end()
 
 
