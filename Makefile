@@ -22,6 +22,7 @@ help:
 	@echo 'make [all]         modules and tools'
 	@echo 'make modules       modules for the running kernel (KDIR=headers of another)'
 	@echo 'make tools         sdp-run, libsdp.so, sdpstat, sdpbench'
+	@echo 'make examples      filter streams: fs-run, fs-node (liblz4-dev)'
 	@echo 'make install       modules, tools, headers, manual pages (PREFIX=, DESTDIR=)'
 	@echo 'make install-tools, make install-doc: tools, manual pages alone'
 	@echo 'make demo          iperf3 and Redis over SDP in a virtual machine'
@@ -44,6 +45,10 @@ modules:
 	@for l in drivers/*/LAYERS; do \
 		scripts/check-layers.sh $(O)/host/src/$${l%/LAYERS} $$l || true; \
 	done
+
+# Filter streams, see examples/filters/README.rst; in build/examples
+examples:
+	@$(MAKE) --no-print-directory -s -C examples/filters O=$(O)/examples
 
 tools:
 	@$(MAKE) --no-print-directory -s -C tools O=$(O)/tools PREFIX=$(PREFIX)
@@ -99,5 +104,5 @@ clean:
 clean-cache:
 	@scripts/clean-cache.sh
 
-.PHONY: all help modules tools install install-tools install-doc deps unit fuzz lint htmldocs \
-	check check-long check-more demo bench vm clean clean-cache
+.PHONY: all help modules tools examples install install-tools install-doc deps unit fuzz lint \
+	htmldocs check check-long check-more demo bench vm clean clean-cache

@@ -1,8 +1,8 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0
 #
-# build-user.sh [OUT]: build tools and test programs into OUT/tools and
-# OUT/selftests (OUT is build/ of the tree by default).
+# build-user.sh [OUT]: build tools, test programs and examples into OUT/tools,
+# OUT/selftests and OUT/examples (OUT is build/ of the tree by default).
 set -euo pipefail
 here=$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd)
 top=$(dirname "$here")
@@ -13,8 +13,8 @@ out=$(realpath -m "${1:-$top/build}")
 mkdir -p "$out/tools" "$out/selftests"
 exec {lock}>"$out/user.lock"
 flock "$lock"
-for dir in tools selftests; do
+for dir in tools selftests examples/filters; do
 	[ -e "$top/$dir/Makefile" ] || continue
 	msg "  USER    $dir"
-	make -s -C "$top/$dir" -j"${JOBS:-$(nproc)}" O="$out/$dir" >&2 {lock}>&-
+	make -s -C "$top/$dir" -j"${JOBS:-$(nproc)}" O="$out/${dir%/*}" >&2 {lock}>&-
 done

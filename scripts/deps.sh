@@ -8,7 +8,7 @@ set -euo pipefail
 packages=(
 	# modules, tools, the debug kernel
 	build-essential flex bison bc libelf-dev libssl-dev lz4 zstd xz-utils cpio rsync kmod
-	python3 perl librdmacm-dev libibverbs-dev libmnl-dev
+	python3 perl librdmacm-dev libibverbs-dev libmnl-dev liblz4-dev
 	linux-headers-amd64 linux-source-6.1 mmdebstrap
 	# the guest
 	qemu-system-x86 busybox-static iproute2 ethtool tcpdump strace socat

@@ -46,14 +46,14 @@ mapfile -t kernel_c < <(files 'drivers/*.[ch]' 'include/*.[ch]' "${test_modules[
 	':!*_trace.h' ':!include/uapi')
 mapfile -t trace_h < <(files '*_trace.h')
 mapfile -t uapi_h < <(files 'include/uapi')
-mapfile -t user_c < <(files 'tools/*.[ch]' 'selftests/*.[ch]' "${test_modules[@]/#/:!}")
+mapfile -t user_c < <(files 'tools/*.[ch]' 'examples/*.[ch]' 'selftests/*.[ch]' "${test_modules[@]/#/:!}")
 mapfile -t shell < <(files | while read -r f; do
 	case $f in
 	*.sh) echo "$f" ;;
 	*) head -n1 "$f" | grep -aqE '^#!.*\b(ba)?sh\b' && echo "$f" ;;
 	esac
 done)
-mapfile -t python < <(files '*.py')
+mapfile -t python < <(files '*.py' examples/filters/fs-run)
 
 checkpatch() {
 	local ignore=$1

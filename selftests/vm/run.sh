@@ -143,7 +143,7 @@ stage() {
 	if [ -d "$build/selftests" ]; then
 		rsync -a --exclude='*.[do]' --exclude=/unit --exclude=/obj "$build/selftests/" "$root/selftests/"
 	fi
-	for f in "$build/tools"/* "$build/selftests"/*; do
+	for f in "$build/tools"/* "$build/selftests"/* "$build/examples"/*; do
 		case $f in
 		*.so) install -t "$root/usr/lib/sdp" "$f" ;;
 		*) [ ! -f "$f" ] || [ ! -x "$f" ] || install -t "$root/usr/bin" "$f" ;;

@@ -1,0 +1,269 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: GPL-2.0
+"""Filter streams over TCP on this machine: test_filters.py DIRECTORY-OF-FS-RUN"""
+import json
+import os
+import random
+import re
+import socket
+import struct
+import subprocess
+import sys
+import tempfile
+import time
+
+from checks import FAILED, check
+
+BIN = os.path.abspath(sys.argv[1])
+WORK = tempfile.mkdtemp()
+NODES = 4
+PLAN = """
+set port={port} start=30
+node n1 127.0.0.1
+node n2 127.0.0.1
+node n3 127.0.0.1 slow={slow}
+node n4 127.0.0.1
+filter source source on {source}
+filter stage stage on {stage}
+filter sink sink on n4 nocompute=1
+stream source -> stage block={block} policy={policy} window={window}
+stream stage -> sink block={block} policy={policy}
+compute {ns} sleep
+param image={image}
+"""
+DEFAULTS = {"slow": 1, "source": "n1", "stage": "n1 n2 n3", "block": 8192, "policy": "rr",
+            "window": 4, "ns": 0, "image": 300000}
+
+
+def free_ports():
+    """First of a range of ports that nobody has now."""
+    while True:
+        base = random.randrange(20000, 32000)
+        try:
+            for port in range(base, base + NODES):
+                with socket.create_server(("127.0.0.1", port)):
+                    pass
+            return base
+        except OSError:
+            pass
+
+
+def write(text, name="plan"):
+    path = os.path.join(WORK, name)
+    with open(path, "w", encoding="ascii") as file:
+        file.write(text)
+    return path
+
+
+def plan(uow="uow complete", **args):
+    port = free_ports()
+    return port, write(PLAN.format(port=port, **{**DEFAULTS, **args}) + uow + "\n")
+
+
+def run(*args, timeout=100):
+    res = subprocess.run([os.path.join(BIN, "fs-run"), *args], text=True, check=False,
+                         stdout=subprocess.PIPE, stderr=subprocess.PIPE, timeout=timeout)
+    res.lines = [json.loads(line) for line in res.stdout.splitlines()]
+    return res
+
+
+def of_type(res, kind):
+    return [line for line in res.lines if line["type"] == kind]
+
+
+def hashes(res):
+    return [line["hash"] for line in of_type(res, "result")]
+
+
+def same_result():
+    """The image does not depend on copies, policy and block size"""
+    want = None
+    stages = {1: "n2", 2: "n2 n3", 3: "n1 n2 n3"}
+    for copies, stage in stages.items():
+        for policy in "rr", "dd":
+            for block in 1024, 8192, 65536:
+                res = run(plan(source=stage, stage=stage, policy=policy, block=block,
+                               uow="uow complete repeat=2")[1])
+                want = want or (hashes(res) * 2)[:2]
+                check(f"{copies} copies, {policy}, blocks of {block}: the same image",
+                      res.returncode == 0 and hashes(res) == want and len(want) == 2, res)
+    res = run(plan(image=300008)[1])
+    check("another image has another hash", hashes(res)[:1] != want[:1], res)
+
+
+def shares(**args):
+    """Buffers that each of the three stages got"""
+    res = run(plan(block=4096, image=1 << 20, ns=100, **args)[1])
+    outs = [line["out"][0]["buffers"] for line in of_type(res, "copy")
+            if line["filter"] == "source"]
+    return (outs or [[0, 0, 0]])[0], res
+
+
+def scheduling():
+    for slow in 1, 4:
+        got, res = shares(policy="rr", slow=slow)
+        check(f"round robin, slow={slow}: a third each", max(got) - min(got) <= 1 and min(got), res)
+    got, res = shares(policy="dd", slow=4, window=2)
+    check("demand driven: a node four times as slow gets at most 0.35 of what the others get",
+          0 < got[2] <= 0.35 * min(got[:2]), (got, res))
+    for policy in "rr", "dd":
+        res = run(plan(uow="uow complete\nuow partial\nuow zoom\nuow partial blocks=3",
+                       policy=policy, block=1000)[1])
+        check(f"{policy}: units of work do not mix",
+              [r["blocks"] for r in of_type(res, "result")] == [300, 1, 4, 3], res)
+
+
+MISTAKES = [
+    ("nonsense", 1, "no statement"),
+    ("node n1", 1, "the node's address is missing"),
+    ("node n1 h slow=0", 1, "a number from 1"),
+    ("node n1 h slow=x", 1, "a number from 1"),
+    ("node n1 h fast=2", 1, "fast is unknown"),
+    ("node n1 h\nnode n1 h", 2, "already"),
+    ("node n1 h\nfilter f nosuch on n1", 2, "no kind of filter nosuch"),
+    ("node n1 h\nfilter f sink on n2", 2, "no node n2"),
+    ("node n1 h\nfilter f sink on", 2, "is on no node"),
+    ("node n1 h\nfilter f sink", 2, "is missing"),
+    ("node n1 h\nfilter f sink on n1\nfilter f sink on n1", 3, "already"),
+    ("node n1 h\nfilter a stage on n1\nstream a -> b", 3, "no filter b"),
+    ("node n1 h\nfilter a stage on n1\nstream a -> a", 3, "cycle"),
+    ("node n1 h\nfilter a stage on n1\nfilter b stage on n1\nstream a -> b\nstream b -> a", 5,
+     "closes a cycle"),
+    ("node n1 h\nfilter a stage on n1\nfilter b stage on n1\nstream a -> b block=1", 4, "from 64"),
+    ("node n1 h\nfilter a stage on n1\nfilter b stage on n1\nstream a -> b policy=x", 4, "rr or dd"),
+    ("compute 18", 1, "sleep"),
+    ("transport pigeon", 1, "no transport pigeon"),
+    ("curve 1 2 3", 1, "curve BYTES"),
+    ("curve 2 0 0 1\ncurve 2 0 0 1", 2, "ascend"),
+    ("uow", 1, "a kind"),
+    ("client n9", 1, "no node n9"),
+    ("set port=70000", 1, "a number"),
+    ("x" * 2000, 1, "too long"),
+    ("node n1 h\nfilter f sink on n1", 2, "no unit of work"),
+    ("impose nosuch.json tcp", 1, "nosuch.json"),
+    ("node n1 ${HERE}", 1, "-d HERE=VALUE"),
+]
+
+
+def mistakes():
+    for text, line, words in MISTAKES:
+        path = write(text + "\n")
+        res = run(path)
+        check(f"plan {text[-40:]!r}", res.returncode == 2 and f"{path}:{line}: " in res.stderr
+              and words in res.stderr and res.stderr.count("\n") == 1, res)
+    res = run(os.path.join(WORK, "nosuch"))
+    check("no such plan", res.returncode == 2 and "nosuch" in res.stderr, res)
+    res = run(plan(uow="uow nonsense")[1])
+    check("an unknown query ends all nodes with a sentence",
+          res.returncode == 2 and "the queries are" in res.stderr
+          and res.stderr.count("\n") == 1, res)
+
+
+def killed():
+    """One node is killed: the others end and name it"""
+    for victim in ["n1", "n2", "n3", "n4"]:
+        for policy in "rr", "dd":
+            path = plan(uow="uow complete repeat=1000", source="n1 n2", stage="n2 n3", ns=1000,
+                        policy=policy)[1]
+            pids = os.path.join(WORK, "pids")
+            if os.path.exists(pids):
+                os.unlink(pids)
+            with subprocess.Popen([BIN + "/fs-run", "--pids", pids, path], text=True,
+                                  stdout=subprocess.PIPE, stderr=subprocess.PIPE) as proc:
+                proc.stdout.readline()  # a result: all is under way
+                with open(pids, encoding="ascii") as file:
+                    node = dict(line.split() for line in file)
+                begin = time.monotonic()
+                os.kill(int(node[victim]), 9)
+                try:
+                    said = proc.communicate(timeout=60)[1]
+                except subprocess.TimeoutExpired:
+                    proc.kill()
+                    said = "it hangs"
+                took = time.monotonic() - begin
+            check(f"{victim} is killed, {policy}: the others end, status 3, and name it",
+                  proc.returncode == 3 and f"fs-run: node {victim} is gone\n" in said
+                  and said.count("is gone") == 1, (proc.returncode, said))
+            print(f"# after {took:.2f} seconds")
+
+
+def missing():
+    """A node that is not started is named"""
+    text = PLAN.format(port=free_ports(), **DEFAULTS).replace("start=30", "start=1")
+    path = write(text + "uow complete\n")
+    for who, wanted in ("n4", "n1"), ("n1", "n[24]"), ("n2", "n4"):
+        res = subprocess.run([BIN + "/fs-node", path, who], text=True, check=False,
+                             stdout=subprocess.PIPE, stderr=subprocess.PIPE, timeout=60)
+        check(f"{who} alone says whom it misses", res.returncode == 3
+              and re.match(f"fs-node: {who}: node {wanted} (does not answer at|has not connected)",
+                           res.stderr), res)
+
+
+def frame(kind, tag, stream=0, source=0, to=0, seq=0, length=0, magic=0x4653):
+    return struct.pack(">HBBHBBIIIIQ", magic, 1, kind, stream, source, to, 0, seq, tag, length, 0)
+
+
+def strangers():
+    """A connection that writes rubbish is closed, and nothing else suffers"""
+    rubbish = [b"", b"GET / HTTP/1.0\r\n\r\n" * 4, frame(1, 0, magic=0x4654), frame(1, 0, stream=99),
+               frame(2, 0), frame(1, 0, source=200), frame(1, 0, length=1 << 31)]
+    port, path = plan(uow="uow complete", source="n1", stage="n2")
+    with subprocess.Popen([BIN + "/fs-node", path, "n2"], stderr=subprocess.PIPE, text=True,
+                          stdout=subprocess.DEVNULL) as node:
+        for text in rubbish:
+            while True:
+                try:
+                    with socket.create_connection(("127.0.0.1", port + 1)) as s:
+                        s.sendall(text)
+                        if not text:
+                            continue_ = True
+                        else:
+                            s.settimeout(20)
+                            try:
+                                continue_ = s.recv(1) == b""
+                            except ConnectionResetError:
+                                continue_ = True
+                    break
+                except ConnectionRefusedError:
+                    time.sleep(0.05)
+            check(f"stranger who says {text[:12]!r} is sent away", continue_)
+        others = [subprocess.Popen([BIN + "/fs-node", path, n], stdout=subprocess.PIPE,
+                                   stderr=subprocess.PIPE, text=True) for n in ("n1", "n3", "n4")]
+        out = [p.communicate(timeout=60) for p in others]
+        err = node.communicate(timeout=60)[1]
+    check("the nodes do their work nevertheless",
+          node.returncode == 0 and all(p.returncode == 0 for p in others), (err, out))
+    _, path = plan(source="n1", stage="n2")
+    other = write(open(path, encoding="ascii").read() + "uow zoom\n", "other")
+    with subprocess.Popen([BIN + "/fs-node", other, "n1"], stderr=subprocess.PIPE,
+                          text=True) as odd:
+        procs = [subprocess.Popen([BIN + "/fs-node", path, n], stdout=subprocess.DEVNULL,
+                                  stderr=subprocess.PIPE, text=True) for n in ("n2", "n3", "n4")]
+        said = [p.communicate(timeout=90)[1] for p in procs] + [odd.communicate(timeout=90)[1]]
+    check("nodes with different plans say so", any("different plans" in s for s in said)
+          and all(p.returncode for p in procs), said)
+
+
+CURVES = {"slow": {"source": "test", "sizes": [0, 1000, 2000], "o_s_us": [0, 0, 0],
+                   "o_r_us": [0, 0, 0], "wire_us": [1000, 2000, 3000]}}
+
+
+def imposed():
+    """A message takes at least as long as the curve says: linear between the sizes and
+    beyond the last"""
+    write(json.dumps(CURVES), "curves.json")
+    for block, each in ((1000, 2000), (1504, 2504), (4000, 5000)):
+        path = plan(block=block, source="n1", stage="n2",
+                    uow=f"uow partial repeat=3\nset depth=1\nimpose {WORK}/curves.json slow")[1]
+        res = run(path)
+        # the query, then two hops
+        least = 2 * each + 1000
+        got = sorted(line["latency_us"] for line in of_type(res, "uow"))
+        check(f"imposed curve, {block} bytes", len(got) == 3 and got[0] >= least, (least, res))
+        print(f"# {got} us, at least {least}")
+
+
+with tempfile.TemporaryDirectory() as WORK:
+    for test in same_result, scheduling, mistakes, killed, missing, strangers, imposed:
+        test()
+sys.exit(1 if FAILED else 0)
