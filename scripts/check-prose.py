@@ -192,7 +192,8 @@ def from_rst(source, text):
     """Paragraphs; neither literal blocks nor the lines that draw tables"""
     literal = None
     table = False
-    for number, line in enumerate(source.split("\n"), 1):
+    lines = source.split("\n")
+    for number, (line, after) in enumerate(zip(lines, lines[1:] + [""]), 1):
         if re.match(r"\s*=+( +=+)+$", line):
             table = True
             text.end()
@@ -213,6 +214,9 @@ def from_rst(source, text):
         elif re.match(r"\s*(?:[*-]|\d+\.|#\.) ", line) or re.match(r"\s*``\S+``  +\S", line):
             text.end()
             text.line(number, re.sub(r"^\s*(?:[*-]|\d+\.|#\.) ", "", line))
+        elif after.strip() and len(after) - len(after.lstrip()) > indent:
+            # the term of a definition
+            text.alone(number, line)
         else:
             text.line(number, line)
         if re.search(r"::\s*$", line):
