@@ -31,6 +31,7 @@ help:
 	@echo 'make unit          unit tests in user space'
 	@echo 'make fuzz          libFuzzer on all parsers (SECONDS=600 each); the corpus is kept'
 	@echo 'make bench         instruction counts in a virtual machine (LANE=native: User-Mode Linux)'
+	@echo 'make report        figures of the papers, measured, drawn and judged (FIGURES="P0-F2a P3")'
 	@echo 'make lint          checkpatch, kernel-doc, sparse, W=1, shellcheck, clang-format'
 	@echo 'make htmldocs      the documents and the kernel-doc comments as HTML'
 	@echo 'make vm            a shell in a virtual machine with SDP between two namespaces'
@@ -95,6 +96,9 @@ demo: deps
 bench: deps
 	@selftests/bench/run.sh
 
+report:
+	@selftests/report/run.sh
+
 vm: deps
 	@selftests/vm/run.sh -i -k $(KERNEL) -b $(O)
 
@@ -105,4 +109,4 @@ clean-cache:
 	@scripts/clean-cache.sh
 
 .PHONY: all help modules tools examples install install-tools install-doc deps unit fuzz lint \
-	htmldocs check check-long check-more demo bench vm clean clean-cache
+	htmldocs check check-long check-more demo bench report vm clean clean-cache

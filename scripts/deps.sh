@@ -1,8 +1,9 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0
 #
-# deps.sh [--list]: install what building, testing and checking needs, as far
-# as it is missing, with apt.  Says what it does; does nothing if all is there.
+# deps.sh [--report] [--list]: install what building, testing and checking needs, as
+# far as it is missing, with apt; with --report what "make report" needs beside it.
+# Says what it does; does nothing if all is there.
 set -euo pipefail
 
 packages=(
@@ -17,6 +18,12 @@ packages=(
 	# tests and lint
 	dkms openssl clang libclang-rt-dev tshark shellcheck sparse clang-format python3-docutils python3-sphinx mandoc
 )
+
+if [ "${1:-}" = --report ]; then
+	# plots, page and PDF, cross-checks
+	packages+=(python3-matplotlib python3-numpy python3-jinja2 weasyprint python3-simpy3)
+	shift
+fi
 
 if [ "${1:-}" = --list ]; then
 	printf '%s\n' "${packages[@]}"

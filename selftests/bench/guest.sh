@@ -20,6 +20,7 @@
 #   zcopy    large sends with and without copies, see sdp.sh; not by default
 #   lend     reading with and without copies, see sdp.sh; not by default
 #   conn     connections, see sdp.sh; not by default
+#   costs    copies, checksums, DMA operations by counters, see costs.sh; not by default
 #   one      WHATS over LINK
 
 # shellcheck source=/dev/null
@@ -245,8 +246,11 @@ part_sides() { . "${SELFTESTS:-/selftests}/bench/verbs.sh" && sides_all; }
 # shellcheck source=selftests/bench/verbs.sh
 part_qps() { . "${SELFTESTS:-/selftests}/bench/verbs.sh" && qps_all; }
 
+BENCH_DIR=${SELFTESTS:-/selftests}/bench
 # shellcheck source=selftests/bench/sdp.sh
-. "${SELFTESTS:-/selftests}/bench/sdp.sh"
+. "$BENCH_DIR/sdp.sh"
+# shellcheck source=selftests/bench/costs.sh
+. "$BENCH_DIR/costs.sh"
 
 # The accelerated CRC32c has to be there before libcrc32c chooses one.
 modprobe crc32c-intel

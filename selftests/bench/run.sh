@@ -10,7 +10,7 @@
 # Environment: KERNEL (6.1), BUILD (build). PARTS, REPS, DURATION, PINGS, MTUS,
 # SIZES, LAT_SIZES, INTERVALS, PROFILES, WHATS, FC_DEVICES, FC_SIZES, FC_LAT_SIZES,
 # FC_DELAY, FC_POLICIES, ZCOPY_SIZES, LEND_WINDOWS, CONN_WHATS, CONNS, VERBS_KINDS, QPS_CONNS
-# and QPS_ROUNDS go to the guest (see guest.sh), VM_ARGS to selftests/vm/run.sh.
+# QPS_ROUNDS, COSTS_SIZES and COSTS_INTERVALS go to the guest (see guest.sh), VM_ARGS to selftests/vm/run.sh.
 # Exit status: 0 all goals reached, 1 not, 2 something did not work.
 set -uo pipefail
 
@@ -26,7 +26,7 @@ log=$build/$kernel/bench.log
 command='exec env'
 for var in PARTS REPS DURATION PINGS MTUS SIZES LAT_SIZES INTERVALS PROFILES WHATS \
 	FC_DEVICES FC_SIZES FC_LAT_SIZES FC_DELAY FC_POLICIES ZCOPY_SIZES LEND_WINDOWS CONN_WHATS CONNS VERBS_KINDS \
-	QPS_CONNS QPS_ROUNDS; do
+	QPS_CONNS QPS_ROUNDS COSTS_SIZES COSTS_INTERVALS; do
 	[ -z "${!var+set}" ] || command+=" $(printf '%s=%q' "$var" "${!var}")"
 done
 mkdir -p "$build/$kernel"

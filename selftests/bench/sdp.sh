@@ -80,7 +80,7 @@ sdp_sends() {
 
 # sdp_measure TABLE LINK WHAT MTU OPTION...: rows of one connection
 sdp_measure() {
-	local table=$1 link=$2 what=$3 mtu=$4 crc transport=sdp was now MEASURE
+	local table=$1 link=$2 what=$3 mtu=$4 crc more='' transport=sdp was now MEASURE
 
 	# shellcheck disable=SC2034 # what measure in guest.sh takes
 	MEASURE="-r $REPS -d $DURATION -P $PINGS ${*:5}"
@@ -89,10 +89,11 @@ sdp_measure() {
 	*/rxe) crc=rxe ;;
 	*) crc=$(crc_driver "$link" "$what") ;;
 	esac
+	[ "$table" != fc-delay ] || more=",\"delay_us\":$FC_DELAY"
 	[ -n "$was" ] || was=$(sdp_sends)
 	measure "$link" "$transport" >/tmp/rows || fail "$what, $table: ${*:5}"
 	[ -n "$now" ] || now=$(sdp_sends)
-	awk -v head="\"link\":\"$table\",\"what\":\"$what\",\"mtu\":$mtu,\"interval\":\"512\",\"crc\":\"$crc\"" \
+	awk -v head="\"link\":\"$table\",\"what\":\"$what\",\"mtu\":$mtu,\"interval\":\"512\",\"crc\":\"$crc\"$more" \
 		-v was="$was" -v now="$now" '
 		/^ *[{]"test"/ {
 			gsub(/^ *[{]|[}],*$/, "")

@@ -1,0 +1,86 @@
+#!/bin/bash
+# SPDX-License-Identifier: GPL-2.0
+#
+# "make report", as little of it as there can be: one panel that is measured in a virtual
+# machine, some that are computed, and what it says to wrong input.
+set -u
+
+# shellcheck source=selftests/host/tap.bash
+. "$(dirname "$0")/tap.bash"
+# not where what was measured with patience is kept
+export BUILD=${BUILD:-$TOP/build} REPORT=$WORK/report
+unset FIGURES FULL ONLY BASE LANE
+out=$REPORT
+
+# status WANTED VARIABLE=VALUE...: of a run with these settings
+status() {
+	local want=$1 rc=0
+
+	shift
+	env "$@" "$TOP/selftests/report/run.sh" || rc=$?
+	[ "$rc" -eq "$want" ]
+}
+
+# says WORDS VARIABLE=VALUE...: exit status 2 and one sentence with these words
+says() {
+	local words=$1 text
+
+	shift
+	text=$(env "$@" "$TOP/selftests/report/run.sh" 2>&1)
+	[ $? -eq 2 ] && [ "$(grep -c '^report: ' <<<"$text")" -eq 1 ] &&
+		grep -qF "$words" <<<"$text" && ! grep -q Traceback <<<"$text"
+}
+
+# The panel is drawn, with data, provenance and a verdict
+facts() {
+	python3 - "$out" <<'END'
+import json, os, sys
+folder = sys.argv[1]
+with open(f"{folder}/claims.json", encoding="utf-8") as f:
+    claims = json.load(f)
+with open(f"{folder}/data/P0-F3a.json", encoding="utf-8") as f:
+    panel = json.load(f)
+with open(f"{folder}/index.html", encoding="utf-8") as f:
+    page = f.read()
+values = {c["check"]: c["value"] for c in panel["checks"]}
+checks = {
+    "verdicts": claims["panels"].get("P0-F3a") in ("ok", "missing"),
+    "kinds": {s["kind"] for p in panel["plots"] for s in p["series"]} == {"computed"},
+    "number": 3.5 <= values["P0-F3a/basic"] <= 4.5,
+    "provenance": all(p["provenance"]["commit"] for p in panel["points"]),
+    "page": page.count("<svg") == 1 and os.path.exists(f"{folder}/figures/P0-F3a.svg"),
+    "pdf": open(f"{folder}/report.pdf", "rb").read(5) == b"%PDF-",
+}
+print(checks, values)
+sys.exit(not all(checks.values()))
+END
+}
+
+# A second run measures nothing
+again() {
+	local text
+
+	text=$(env FIGURES=P0-F3a "$TOP/selftests/report/run.sh" 2>&1)
+	echo "$text"
+	! grep -q 'to measure' <<<"$text"
+}
+
+damage() {
+	local file
+
+	file=$(find "$out/points" -name '*.json' | head -n1)
+	truncate -s 40 "$file"
+	says "delete it" FIGURES=P0-F3a && rm "$file"
+}
+
+check "a panel that needs no virtual machine" status 0 FIGURES="P4-F31" ONLY=draw
+check "a panel without data is status 2" status 2 FIGURES=P0-F3a ONLY=draw
+check "an unknown figure" says "there is no figure P9-F1" FIGURES=P9-F1
+check "an unknown lane" says "there is no lane fast" FIGURES=P4-F31 LANE=fast
+check "an earlier report that is none" says "is no report" FIGURES=P4-F31 BASE=/proc
+# the instrument for two of its checks is not measured here
+check "make report FIGURES=P0-F3a" status "${WANT_STATUS:-2}" FIGURES=P0-F3a LANE=count
+check "the figure, its data and the page" facts
+check "what is there is not measured again" again
+check "a damaged point" damage
+tap_done

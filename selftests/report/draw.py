@@ -1,0 +1,122 @@
+# SPDX-License-Identifier: GPL-2.0
+"""Plots of panels with matplotlib, as SVG and PNG."""
+import io
+import math
+
+import matplotlib
+
+matplotlib.use("Agg")
+import matplotlib.pyplot as plt     # noqa: E402 pylint: disable=wrong-import-position
+
+# What never may look the same
+LINES = {"measured": "-", "computed": "--", "imposed": ":"}
+COLOURS = ("#1f5fa8", "#c8472b", "#2c8a4b", "#8a4fa3", "#c98a00", "#3aa0a8", "#7a5230", "#d1579b",
+           "#555555", "#9aa62c")
+# A transport has its colour in all panels
+FIXED = {"TCP": "#444444", "SDP enhanced": "#1f5fa8", "SDP basic": "#c8472b"}
+MARKERS = "osD^vPX*<>"
+STYLE = {"font.size": 9, "axes.titlesize": 9.5, "axes.grid": True, "grid.color": "#dddddd",
+         "grid.linewidth": 0.6, "axes.spines.top": False, "axes.spines.right": False,
+         "axes.edgecolor": "#888888", "lines.linewidth": 1.5, "lines.markersize": 4,
+         "svg.fonttype": "path", "figure.dpi": 100, "legend.fontsize": 8}
+
+
+def size_name(n):
+    for unit, name in ((1 << 20, "M"), (1 << 10, "K")):
+        if n >= unit:
+            return f"{n / unit:g}{name}"
+    return f"{n:g}"
+
+
+def number(value):
+    """A figure with three digits that mean something"""
+    if value is None:
+        return "–"
+    if value == 0 or not math.isfinite(value):
+        return f"{value:g}"
+    digits = max(0, 2 - int(math.floor(math.log10(abs(value)))))
+    return f"{value:,.{min(digits, 4)}f}".replace(",", " ")
+
+
+def colour(label, taken, n):
+    for name, fixed in FIXED.items():
+        if label == name and fixed not in taken:
+            return fixed
+    free = [c for c in COLOURS if c not in taken]
+    return free[0] if free else COLOURS[n % len(COLOURS)]
+
+
+def draw_series(axes, series, chosen, n):
+    x, y = series.x(), series.y()
+    if series.label not in chosen:
+        taken = {shade for shade, _ in chosen.values()}
+        chosen[series.label] = colour(series.label, taken, n), MARKERS[len(chosen) % len(MARKERS)]
+    shade, marker = chosen[series.label]
+    axes.plot(x, y, LINES[series.kind], color=shade, marker=marker, label=(
+        f"{series.label} ({series.kind})"), markerfacecolor="white" if series.kind != "measured"
+        else shade)
+    bars = [(p[0], p[2], p[3]) for p in series.points if len(p) > 3 and p[3] > p[2]]
+    if bars:
+        axes.vlines([b[0] for b in bars], [b[1] for b in bars], [b[2] for b in bars],
+                    color=shade, linewidth=1, alpha=0.6)
+
+
+def ticks(axes, plot):
+    """Sizes as powers of two, not too many"""
+    xs = sorted({x for s in plot.series for x in s.x()})
+    if plot.style.get("xlog", True) and xs and xs[0] > 0:
+        axes.set_xscale("log", base=2)
+    elif plot.style.get("xlog", True) and xs:
+        axes.set_xscale("symlog", linthresh=min(x for x in xs if x > 0) if xs[-1] > 0 else 1)
+    names = plot.style.get("names")
+    if names:
+        axes.set_xticks(range(len(names)))
+        axes.set_xticklabels(names, rotation=20, ha="right", fontsize=7.5)
+    elif xs and plot.style.get("xlog", True):
+        shown = xs if len(xs) <= 9 else xs[::2]
+        axes.set_xticks(shown)
+        axes.set_xticklabels([size_name(x) if plot.style.get("sizes", True) else f"{x:g}"
+                              for x in shown])
+        axes.minorticks_off()
+    if plot.style.get("ylog"):
+        axes.set_yscale("log")
+        axes.yaxis.set_major_formatter(matplotlib.ticker.FuncFormatter(
+            lambda v, _: f"{v:g}"))
+        low, high = axes.get_ylim()
+        if high / low < 30:
+            axes.yaxis.set_minor_formatter(matplotlib.ticker.FuncFormatter(
+                lambda v, _: f"{v:g}" if f"{v:e}"[0] in "25" else ""))
+    else:
+        axes.set_ylim(bottom=plot.style.get("ymin", 0), top=plot.style.get("ymax"))
+
+
+def figure(panel):
+    """(SVG, PNG) of the plots of a panel that have series"""
+    plots = panel.drawn()
+    legend_rows = max(math.ceil(len(p.series) / 2) for p in plots)
+    height = 3.1 + 0.19 * legend_rows
+    chosen = {}
+    with plt.rc_context({**STYLE, "svg.hashsalt": panel.name}):
+        fig, all_axes = plt.subplots(1, len(plots), figsize=(4.9 * len(plots), height),
+                                     squeeze=False)
+        for axes, plot in zip(all_axes[0], plots):
+            for n, series in enumerate(plot.series):
+                draw_series(axes, series, chosen, n)
+            ticks(axes, plot)
+            side = {"today": "Today: ", "regime": "The paper's regime: "}.get(plot.side, "")
+            axes.set_title(side + plot.title, loc="left", wrap=True)
+            axes.set_xlabel(plot.xlabel)
+            axes.set_ylabel(plot.ylabel)
+            for mark, text in plot.style.get("hlines", ()):
+                axes.axhline(mark, color="#999999", linewidth=0.8)
+                axes.annotate(text, (1, mark), xycoords=("axes fraction", "data"), ha="right",
+                              va="bottom", fontsize=7.5, color="#666666")
+            axes.legend(loc="upper center", bbox_to_anchor=(0.5, -0.17), ncol=2, frameon=False,
+                        handlelength=2.6, columnspacing=1.2)
+        fig.tight_layout()
+        svg, png = io.StringIO(), io.BytesIO()
+        fig.savefig(svg, format="svg", metadata={"Date": None}, bbox_inches="tight")
+        fig.savefig(png, format="png", dpi=110, bbox_inches="tight")
+        plt.close(fig)
+    text = svg.getvalue()
+    return text[text.index("<svg"):], png.getvalue()

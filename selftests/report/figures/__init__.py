@@ -1,0 +1,9 @@
+# SPDX-License-Identifier: GPL-2.0
+"""The panels, one file for each paper."""
+import importlib
+
+
+def load():
+    """Registers all panels"""
+    for paper in ("p0", "p1", "p2", "p3", "p4"):
+        importlib.import_module(f"figures.{paper}")

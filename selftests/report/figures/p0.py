@@ -1,0 +1,131 @@
+# SPDX-License-Identifier: GPL-2.0
+"""Panels of "Sockets Direct Protocol for hybrid network stacks" (P0)"""
+import model
+from panels import panel, ratios, worst
+from points import count, native
+
+PAIR = ("sdp-enhanced/hybrid", "sdp-basic/assisted")
+NAMES = {"tcp": "TCP", "sdp-enhanced/hybrid": "SDP enhanced", "sdp-basic/assisted": "SDP basic",
+         "sdp-basic/hybrid": "SDP basic, hybrid", "sdp-basic/host": "SDP basic, host",
+         "sdp-enhanced/host": "SDP enhanced, host"}
+SHARED = "Simulated NIC, markers every 512 bytes; work of both hosts on one processor (T1)."
+
+
+def streams(full):
+    """Bandwidth and latency by size, shared by P0-F2, P3-F10 and P4-F19 and F20"""
+    whats = ["tcp", "sdp-enhanced/hybrid", "sdp-basic/assisted", "sdp-basic/host"]
+    sizes, pings = "64,1K,4K,16K,64K,256K", "1,64,1K,4K,16K,64K"
+    if full:
+        whats += ["sdp-basic/hybrid", "sdp-enhanced/host"]
+        sizes, pings = "1,4,16,64,256,1K,4K,16K,64K,256K", "1,4,16,64,256,1K,4K,16K,64K"
+    return [count(30, PARTS="one", LINK="hnic", WHATS=what, MTUS=mtu, SIZES=sizes,
+                  LAT_SIZES=pings) for mtu in (1500, 9000) for what in whats]
+
+
+def costs(whats, sizes="64 1024 4096 16384 65536 262144", **more):
+    """Counters by size: what a stream copies, checksums and fetches"""
+    return [count(20, PARTS="costs", LINK="hnic", WHATS=what, MTUS=more.get("mtu", 1500),
+                  COSTS_SIZES=sizes, COSTS_INTERVALS=more.get("intervals", "512"))
+            for what in whats]
+
+
+def lat_host(row):
+    """Latency without the time of the NICs' code"""
+    return row["lat_us"] - row.get("nic_us", 0)
+
+
+@panel("P0-F2a", lambda full: streams(full) + costs(PAIR))
+def f2a(rows, out):
+    out.setup = SHARED + " Latency is half a round trip, less the time of the simulated NICs."
+    for mtu in (1500, 9000):
+        plot = out.plot("today", f"latency, MTU {mtu}", "message (bytes)", "latency (us)",
+                        ylog=True)
+        for what, name in NAMES.items():
+            plot.line(name, "measured",
+                      rows.pick(link="hnic", what=what, mtu=mtu).has("lat_us").curve(lat_host))
+    gain = ratios(*(rows.pick(link="hnic", what=w, mtu=1500).has("lat_us").curve(lat_host)
+                    for w in PAIR))
+    out.value("each", worst(gain.values()))
+    out.value("one", gain.get(1))
+    out.value("mean", model.geomean(gain.values()) if gain else None)
+
+
+@panel("P0-F2b", lambda full: streams(full) + costs(PAIR) + [
+    native(240, PROFILES="assisted hybrid", SIZES="4096 65536", LAT_SIZES="1", MTUS="1500",
+           INTERVALS="", REPS=8)])
+def f2b(rows, out):
+    out.setup = SHARED + " The time of the simulated NICs is taken off. Native: ratio of the " \
+        "hosts' processor time, median and quartiles of the turns."
+    for mtu in (1500, 9000):
+        plot = out.plot("today", f"bandwidth, MTU {mtu}", "message (bytes)", "MB/s")
+        for what, name in NAMES.items():
+            plot.line(name, "measured", rows.pick(link="hnic", what=what, mtu=mtu).has(
+                "mbps_min").curve("mbps", low="mbps_min", high="mbps_max"))
+    gain = ratios(*(rows.pick(link="hnic", what=w, mtu=1500).has("mbps_min").curve("mbps")
+                    for w in PAIR))
+    out.value("from4k", worst((v for k, v in gain.items() if k >= 4096), False))
+    out.value("at64k", gain.get(65536))
+    timed = [rows.pick(what=w, mtu=1500).has("elapsed_ns_per_byte").curve("host_ns_per_byte")
+             for w in PAIR]
+    fast = ratios(timed[1], timed[0])
+    plot = out.plot("today", "enhanced over basic, in time (native lane)", "message (bytes)",
+                    "bandwidth, ratio", hlines=[(1, "equal")])
+    plot.line("native lane", "measured", list(fast.items()))
+    plot.line("count lane", "measured", [p for p in gain.items() if p[0] >= 4096])
+    out.value("native", fast.get(65536))
+    regime_bandwidth(rows, out)
+
+
+def regime_bandwidth(rows, out):
+    """What copies cost on the machines of the paper, TCP on the NIC"""
+    prices = model.platform("xeon-2003")
+    plot = out.plot("regime", "Xeon of 2003, TCP on the NIC: copies and DMA only",
+                    "message (bytes)", "Gbit/s")
+    curves = []
+    for what in PAIR:
+        points = []
+        for row in rows.pick(part="costs", what=what, mtu=1500, interval="512"):
+            points.append((row["size"], model.bandwidth(
+                model.stages(sdp_counts(row), prices), row["size"])))
+        plot.line(NAMES[what], "computed", points)
+        curves.append(points)
+    out.value("regime", ratios(*curves).get(65536))
+
+
+def sdp_counts(row):
+    """A row of the part "costs" as counts of a message, with the copies of SDP"""
+    size = row["size"]
+    return {"copy_s": size * (row["sdp_copy_tx"] + row["iwarp_copy_tx"]),
+            "copy_r": size * (row["sdp_copy_rx"] + row["iwarp_copy_rx"]),
+            "crc_s": size * row["crc_tx"], "crc_r": size * row["crc_rx"],
+            "dma_s": row["dma_ops_per_msg"], "dma_bytes_s": size * row["wire_bytes"],
+            "wire_bytes": size * row["wire_bytes"]}
+
+
+@panel("P0-F3a", lambda full: costs(PAIR) + costs(PAIR, mtu=9000))
+def f3a(rows, out):
+    traffic(rows, out, "transmit", "tx", 0)
+
+
+@panel("P0-F3b", lambda full: costs(PAIR) + costs(PAIR, mtu=9000))
+def f3b(rows, out):
+    traffic(rows, out, "receive", "rx", 1)
+
+
+def traffic(rows, out, title, side, less):
+    """Each copy fetches its source and writes back its destination; what the receiving
+    program has in its cache need not be written back."""
+    out.setup = "Simulated NIC, markers every 512 bytes. Computed from counters of bytes copied: " \
+        f"2 x copies{' - 1' if less else ''}; the memory itself is not looked at here."
+    for mtu in (1500, 9000):
+        plot = out.plot("regime", f"{title}, MTU {mtu}, private buffers never in the cache",
+                        "message (bytes)", "cache traffic / network traffic", ymax=8)
+        for what in PAIR:
+            plot.line(NAMES[what], "computed", [
+                (r["size"], 2 * (r[f"sdp_copy_{side}"] + r[f"iwarp_copy_{side}"]) - less)
+                for r in rows.pick(part="costs", what=what, mtu=mtu, interval="512")])
+    for what, check in ((PAIR[0], "enhanced"), (PAIR[1], "basic")):
+        mine = rows.pick(part="costs", what=what, mtu=1500, interval="512")
+        big = [2 * (r[f"sdp_copy_{side}"] + r[f"iwarp_copy_{side}"]) - less
+               for r in mine if r["size"] >= 16384]
+        out.value(check, worst(big))

@@ -1,0 +1,233 @@
+# SPDX-License-Identifier: GPL-2.0
+"""Panels of "High performance sockets for data-intensive applications" (P4)"""
+import apps
+import model
+from figures.p0 import costs, sdp_counts, streams
+from panels import panel, ratios, worst
+from points import count
+
+VETH = {"tcp": "TCP", "sdp-enhanced/hybrid": "SDP enhanced", "sdp-basic/hybrid": "SDP basic",
+        "rsocket/siw": "rsockets over siw"}
+BLOCKS = [64 << n for n in range(15)]
+RATES = [0.25, 0.5, 1, 1.5, 2, 2.5, 3, 3.2, 3.25, 3.5, 4, 4.5, 5, 5.5]
+BOUNDS = [100, 150, 200, 300, 400, 500, 700, 1000]
+OWN = {"TCP": "tcp", "SDP enhanced": "sdp-enhanced/hybrid", "SDP basic": "sdp-basic/assisted"}
+
+
+def sockets(full):
+    """Sockets and verbs over veth, where every component is the host's"""
+    sizes = "64,1K,4K,16K,64K" if not full else "4,64,256,1K,4K,16K,64K,256K"
+    return [count(25, PARTS="one", LINK="veth", WHATS=what, MTUS=1500, SIZES=sizes,
+                  LAT_SIZES="1,64,1K,4K,16K,64K") for what in VETH] + [
+        count(40, PARTS="verbs", VERBS_KINDS="hybrid", MTUS=1500)]
+
+
+@panel("P4-F19", lambda full: sockets(full) + streams(full))
+def f19(rows, out):
+    out.setup = "MTU 1500; half a round trip, on one processor (T1). Left: virtual Ethernet, all " \
+        "by the host. Right: the simulated NIC, whose time is taken off."
+    plot = out.plot("today", "latency, virtual Ethernet", "message (bytes)", "latency (us)",
+                    ylog=True)
+    send = rows.pick(link="verbs", what="verbs-send/hybrid", mtu=1500)
+    verbs = send.has("lat_us").curve("lat_us")
+    plot.line("verbs, Send", "measured", verbs)
+    for what, name in VETH.items():
+        plot.line(name, "measured", rows.pick(link="veth", what=what, mtu=1500).has(
+            "lat_us").curve("lat_us"))
+    sdp = rows.pick(link="veth", what="sdp-enhanced/hybrid", mtu=1500).has("lat_us")
+    over = ratios(verbs, sdp.curve("lat_us"))
+    out.value("verbs", over.get(1))
+    out.value("near", 1 / over[1] if over.get(1) else None)
+    plot = out.plot("today", "latency, simulated NIC", "message (bytes)", "latency (us)", ylog=True)
+    nic = {}
+    for what, name in (("tcp", "TCP"), ("sdp-enhanced/hybrid", "SDP enhanced"),
+                       ("sdp-basic/assisted", "SDP basic")):
+        nic[what] = rows.pick(link="hnic", what=what, mtu=1500).has("lat_us").curve(
+            lambda r: r["lat_us"] - r.get("nic_us", 0))
+        plot.line(name, "measured", nic[what])
+    out.value("tcp", ratios(nic["sdp-enhanced/hybrid"], nic["tcp"]).get(1))
+
+
+@panel("P4-F20", lambda full: sockets(full) + streams(full))
+def f20(rows, out):
+    out.setup = "MTU 1500; streams of one direction, work of both hosts on one processor (T1). " \
+        "Left: virtual Ethernet, all by the host. Right: the simulated NIC, whose time is " \
+        "taken off."
+    plot = out.plot("today", "bandwidth, virtual Ethernet", "message (bytes)", "MB/s")
+    verbs = rows.pick(link="verbs", what="verbs-send/hybrid", mtu=1500).has("mbps").curve("mbps")
+    plot.line("verbs, Send", "measured", verbs)
+    for what, name in VETH.items():
+        plot.line(name, "measured", rows.pick(link="veth", what=what, mtu=1500).has(
+            "mbps").curve("mbps"))
+    sdp = rows.pick(link="veth", what="sdp-enhanced/hybrid", mtu=1500).has("mbps").curve("mbps")
+    out.value("near", ratios(sdp, verbs).get(65536))
+    plot = out.plot("today", "bandwidth, simulated NIC", "message (bytes)", "MB/s")
+    nic = {}
+    for what, name in (("tcp", "TCP"), ("sdp-enhanced/hybrid", "SDP enhanced"),
+                       ("sdp-basic/assisted", "SDP basic")):
+        nic[what] = rows.pick(link="hnic", what=what, mtu=1500).has("mbps_min").curve(
+            "mbps", low="mbps_min", high="mbps_max")
+        plot.line(name, "measured", nic[what])
+    out.value("tcp", ratios(nic["sdp-enhanced/hybrid"], nic["tcp"]).get(65536))
+
+
+@panel("P4-F22", lambda full: [count(60, PARTS="lend", LEND_WINDOWS="32768 131072")] +
+       costs(["sdp-enhanced/hybrid"]))
+def f22(rows, out):
+    out.setup = "Today: sends of 1 MB over the simulated NIC, MTU 9000, read one window at a " \
+        "time; processor time of the reading program. 2003: counters of a stream, priced."
+    lend = rows.pick(part="lend")
+    plot = out.plot("today", "work of the reader", "window (bytes)", "instructions / byte")
+    for what, name in (("sdp-copied/hybrid", "copied"), ("sdp-lent/hybrid", "lent")):
+        plot.line(name, "measured", lend.pick(what=what).curve("cpu_ns_per_byte", "window"))
+    out.value("lent", ratios(*(lend.pick(what=w).curve("cpu_ns_per_byte", "window")
+                               for w in ("sdp-lent/hybrid", "sdp-copied/hybrid"))).get(131072))
+    prices = model.platform("xeon-2003")
+    plot = out.plot("regime", "bandwidth, prices of 2003", "message (bytes)", "Gbit/s")
+    curves = []
+    for name, copies in (("copied", 1), ("lent", 0)):
+        curves.append([(r["size"], model.bandwidth(model.stages(
+            {**sdp_counts(r), "copy_r": sdp_counts(r)["copy_r"] * copies}, prices), r["size"]))
+            for r in rows.pick(part="costs", what="sdp-enhanced/hybrid", mtu=1500, interval="512")])
+        plot.line(name, "computed", curves[-1])
+    gain = ratios(curves[1], curves[0])
+    out.value("regime", worst(abs(v - 1) for k, v in gain.items() if k >= 4096))
+
+
+def own_curves(rows):
+    """L and B of our transports, as the papers have them: from the smallest latency and the
+    bandwidth of 64 KB, over the simulated NIC"""
+    found = {}
+    for name, what in OWN.items():
+        mine = rows.pick(link="hnic", what=what, mtu=1500)
+        lat = mine.has("lat_us").curve(lambda r: r["lat_us"] - r.get("nic_us", 0))
+        mbps = mine.has("mbps_min").at("mbps", 65536)
+        if lat and mbps:
+            found[name] = {"latency_us": lat[0][1], "mbit": 8 * mbps}
+    return found
+
+
+def guarantee(out, curves, kind, side, compute_ns, rate):
+    """Partial latency over guaranteed rate (rate), or the other way round; the first curve is
+    the slow transport, the second has a line with its blocks, too.
+
+    Return: {name: points}"""
+    image = model.platform("p3-2000")["image_bytes"]
+    title = ("partial update at a guaranteed rate" if rate else "rate at a guaranteed latency")
+    plot = out.plot(side, title + (", 18 ns/byte" if compute_ns else ""),
+                    "guaranteed full updates (1/s)" if rate else "guaranteed latency (us)",
+                    "latency of a partial update (us)" if rate else "full updates (1/s)",
+                    xlog=False, sizes=False, ylog=rate)
+    blocks = {n: {b: (apps.updates(c, b, image, compute_ns), apps.partial_us(c, b, compute_ns))
+                  for b in BLOCKS} for n, c in curves.items()}
+
+    def best(name, bound):
+        """Smallest block that is fast enough, largest that is quick enough"""
+        fit = [b for b in BLOCKS if (blocks[name][b][0] >= bound if rate
+                                     else blocks[name][b][1] <= bound)]
+        return (fit[0] if rate else fit[-1]) if fit else None
+
+    names = list(curves)
+    lines = {}
+    for name in names:
+        picked = [(x, best(name, x)) for x in (RATES if rate else BOUNDS)]
+        lines[name] = [(x, blocks[name][b][1 if rate else 0]) for x, b in picked if b]
+        plot.line(name + (", its own block" if name != names[0] else ""), kind, lines[name])
+    picked = [(x, best(names[0], x)) for x in (RATES if rate else BOUNDS)]
+    if len(names) > 1:
+        lines["same"] = [(x, blocks[names[1]][b][1 if rate else 0]) for x, b in picked if b]
+        plot.line(f"{names[1]}, block of {names[0]}", kind, lines["same"])
+    return lines
+
+
+def guarantee_panel(name, compute_ns, rate):
+    @panel(name, streams)
+    def make(rows, out):
+        out.setup = "Image of 16 MB through three stages of three nodes and a viewer, simulated; " \
+            "blocks are powers of two. Regime: the two numbers that the paper gives for each " \
+            "transport are imposed, so it is no evidence for a transport. Today: the same " \
+            "simulation with latency and bandwidth measured over the simulated NIC."
+        own = own_curves(rows)
+        if own:
+            guarantee(out, own, "computed", "today", compute_ns, rate)
+        paper = model.platform("p3-2000")
+        lines = guarantee(out, {"TCP": paper["tcp"], "SocketVIA": paper["socketvia"]}, "imposed",
+                          "regime", compute_ns, rate)
+        slow, fast, same = lines["TCP"], lines["SocketVIA"], lines["same"]
+        if rate:
+            out.value("plain", worst(ratios(slow, same).values()))
+            out.value("chosen", worst(ratios(slow, fast).values()))
+            out.value("ends_tcp" if compute_ns else "ends", slow[-1][0])
+            out.value("ends_fast", fast[-1][0])
+            return
+        at = {n: dict(lines[n]) for n in lines}
+        out.value("plain", worst(ratios(same, slow).values()))
+        out.value("chosen", worst(ratios(fast, slow).values()))
+        out.value("tcp", at["TCP"].get(100, 0) / worst(at["TCP"].values()))
+        out.value("fast", at["SocketVIA"].get(100, 0) / worst(at["SocketVIA"].values()))
+        both = ratios(fast, slow)
+        out.value("loose", both.get(BOUNDS[-1]))
+        out.value("tight", both[min(both)])
+
+
+for figure, spends, by_rate in (("P4-F24", 0, True), ("P4-F25", 18, True), ("P4-F26", 0, False),
+                                ("P4-F27", 18, False)):
+    guarantee_panel(figure, spends, by_rate)
+
+
+def mixed(out, curves, kind, side, compute_ns):
+    image = model.platform("p3-2000")["image_bytes"]
+    plot = out.plot(side, "mixed queries" + (", 18 ns/byte" if compute_ns else ""),
+                    "share of queries for the whole image", "mean response (ms)", xlog=False,
+                    sizes=False, hlines=[(150, "150 ms")] if side == "regime" else ())
+    lines = {}
+    for name, curve in curves.items():
+        for parts in (0, 8, 64):
+            ends = [apps.response_us(curve, f, parts, image, compute_ns) / 1e3 for f in (0, 1)]
+            lines[name, parts] = [(f / 10, ends[0] + (ends[1] - ends[0]) * f / 10)
+                                  for f in range(0, 11, 2)]
+            plot.line(f"{name}, {parts or 'no'} partitions", kind, lines[name, parts])
+    return lines
+
+
+def mixed_panel(name, compute_ns):
+    @panel(name, streams)
+    def make(rows, out):
+        out.setup = "Queries one after the other, for the whole image of 16 MB or for four " \
+            "chunks of it, simulated as in P4-F24. Regime: the paper's numbers imposed, no " \
+            "evidence for a transport."
+        own = own_curves(rows)
+        if own:
+            mixed(out, {k: own[k] for k in list(own)[:2]}, "computed", "today", compute_ns)
+        paper = model.platform("p3-2000")
+        lines = mixed(out, {"TCP": paper["tcp"], "SocketVIA": paper["socketvia"]}, "imposed",
+                      "regime", compute_ns)
+        out.value("flat", worst(model.spread([y for _, y in lines[n, 0]])
+                                for n in ("TCP", "SocketVIA")))
+        for check, curve in (("tcp", "TCP"), ("fast", "SocketVIA")):
+            x, y = zip(*lines[curve, 64])
+            out.value(check, min(1.0, model.interpolate(y, x, 150)))
+
+
+mixed_panel("P4-F28", 0)
+mixed_panel("P4-F29", 18)
+
+
+@panel("P4-F31")
+def f31(_rows, out):
+    out.setup = "Three nodes compute 18 ns for a byte, one of them slower by the factor; time " \
+        "that a fast node waits for a block of the slow one, simulated. The block of each " \
+        "transport is that of perfect pipelining in the paper (imposed)."
+    plot = out.plot("regime", "waiting for the slow node", "factor of the slow node",
+                    "wait (us)", sizes=False, ylog=True)
+    factors = (2, 4, 8)
+    lines = {(b, d): [(f, apps.waste_us(b, f, 18, d)) for f in factors]
+             for b in (16384, 2048) for d in (False, True)}
+    for (block, driven), points in lines.items():
+        plot.line(f"{'TCP, 16 KB' if block == 16384 else 'SocketVIA, 2 KB'}, "
+                  f"{'demand driven' if driven else 'round robin'}", "imposed",
+                  [p for p in points if p[1] > 0])
+    turn = ratios(lines[16384, False], lines[2048, False])
+    out.value("ratio", max(turn.values(), key=lambda v: abs(v - 8)))
+    out.value("driven", worst(v for b in (16384, 2048)
+                              for v in ratios(lines[b, True], lines[b, False]).values()))

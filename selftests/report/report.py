@@ -1,0 +1,215 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: GPL-2.0
+"""report.py: measures, draws and judges what run.sh says; see there.
+
+Exit status 0: all that was asked for is drawn, and every bound holds or differs for a
+reason that is known. 1: a bound is missed. 2: something did not work or has no data.
+"""
+import json
+import os
+import sys
+
+import figures
+import judge
+import lanes
+import overview
+import page
+from draw import number
+from panels import PANELS, Rows
+from points import Store, Trouble, complain, say, write
+
+HERE = os.path.dirname(os.path.abspath(__file__))
+PAPERS = {
+    "P0": "Sockets Direct Protocol for hybrid network stacks",
+    "P1": "Micro-benchmarks of cluster interconnects",
+    "P2": "Flow control of the Sockets Direct Protocol",
+    "P3": "iWARP with out-of-order support: host-based, host-offloaded, host-assisted",
+    "P4": "High performance sockets for data-intensive applications",
+}
+
+
+class Report:
+    """One run: what is asked for, what there is, what comes out"""
+
+    def __init__(self):
+        env = os.environ
+        self.top = os.path.realpath(os.path.join(HERE, "../.."))
+        self.build = os.path.realpath(env.get("BUILD") or os.path.join(self.top, "build"))
+        self.kernel = env.get("KERNEL") or "6.1"
+        self.folder = os.path.realpath(env.get("REPORT") or os.path.join(self.build, "report"))
+        self.full = env.get("FULL", "") not in ("", "0")
+        self.only_draw = env.get("ONLY", "") == "draw"
+        self.claims = judge.load("claims.toml")
+        self.differs = judge.load("differs.toml").get("differs", {})
+        self.progress = None
+        self.failures = {}
+        bad = judge.unknown(self.claims, self.differs, PANELS)
+        if bad:
+            raise Trouble("; ".join(bad))
+        if env.get("ONLY", "") not in ("", "draw"):
+            raise Trouble(f"ONLY={env['ONLY']} is not known: use ONLY=draw, or leave it out")
+        self.names = self.chosen(env.get("FIGURES", "").replace(",", " ").split())
+        self.base = self.read_base(env.get("BASE"))
+        self.store = Store(self.top, os.path.join(self.folder, "points"), self.kernel)
+
+    def chosen(self, words):
+        """Names of panels; a word is one, its beginning up to a letter, or a paper"""
+        known = list(self.claims["panel"])
+        names = []
+        for word in words or PAPERS:
+            mine = [n for n in known if n == word or n.split("-")[0] == word or
+                    (n.startswith(word) and n[len(word):].rstrip("'").isalpha())]
+            if not mine:
+                raise Trouble(f"there is no figure {word}: FIGURES takes a paper "
+                              f"({' '.join(PAPERS)}) or some of {' '.join(known)}")
+            names += [n for n in mine if n not in names]
+        return names
+
+    @staticmethod
+    def read_base(path):
+        if not path:
+            return None
+        file_name = os.path.join(path, "claims.json")
+        try:
+            with open(file_name, encoding="utf-8") as file:
+                return {**json.load(file), "name": path}
+        except (OSError, ValueError) as err:
+            raise Trouble(f"BASE={path} is no report ({err}): name a directory that has the "
+                          "claims.json of one") from err
+
+    def wanted(self, lane):
+        """Points of the panels that are asked for, each one once"""
+        points = {}
+        for name in self.names:
+            for point in PANELS[name].points(self.full) if name in PANELS else ():
+                points.setdefault(point.key, point)
+        if lane:
+            points = {k: p for k, p in points.items() if p.lane == lane}
+        return list(points.values())
+
+    def measure(self):
+        lane = os.environ.get("LANE")
+        if lane and lane not in lanes.LANES:
+            raise Trouble(f"there is no lane {lane}: LANE is one of {' '.join(lanes.LANES)}")
+        points = self.wanted(lane)
+        todo = [p for p in points if not self.store.fresh(p)]
+        say(f"{len(points)} points, {len(points) - len(todo)} of them are there")
+        if self.only_draw or not todo:
+            return
+        minutes = sum(self.store.seconds(p) for p in todo) / 60
+        say(f"{len(todo)} to measure: about {minutes + 2:.0f} min of one processor")
+        self.failures = lanes.measure(self, todo)
+
+    def make(self, name):
+        """Plots and numbers of one panel; (panel, points with data, points without)"""
+        panel = PANELS.get(name)
+        if not panel:
+            return None, [], []
+        kept, without, rows = [], [], Rows()
+        for point in panel.points(self.full):
+            found = self.store.get(point)
+            if found:
+                kept.append(found)
+                rows += found["rows"]
+            else:
+                without.append(point)
+        try:
+            panel.function(rows, panel)
+        except (KeyError, ZeroDivisionError, ValueError, TypeError) as err:
+            # rows that are not as the panel wants them: the others are drawn
+            panel.error = f"{type(err).__name__}: {err}"
+            complain(f"{name} cannot be drawn from its points: {panel.error}")
+        return panel, kept, without
+
+    def panel_entry(self, name, checks):
+        """What the page says of one panel"""
+        spec = self.claims["panel"][name]
+        panel, kept, without = self.make(name)
+        verdict = judge.judge_panel(name, spec, panel, self.differs)
+        svg = None
+        if panel:
+            svg = page.keep_panel(self.folder, panel, verdict, [
+                {k: p[k] for k in ("lane", "command", "settings", "seconds", "provenance", "rows")}
+                for p in kept])
+        for check in verdict["checks"]:
+            check["shown"] = number(check["value"])
+            checks[check["check"]] = check
+        poor = [c for c in verdict["checks"] if c["verdict"] == verdict["verdict"]]
+        entry = {"name": name, "title": spec["title"], "claim": spec["claim"], "svg": svg,
+                 "setup": panel.setup if panel else "", "notes": panel.notes if panel else [],
+                 "checks": verdict["checks"], "verdict": verdict["verdict"], "command": "",
+                 "why": "", "kept": kept, "without": without}
+        if verdict["verdict"] in ("not ok", "differs") and poor:
+            entry["why"] = poor[0]["reason"] or f"{poor[0]['text']}: {poor[0]['shown']}"
+        if not panel:
+            entry["why"] = entry["missing"] = spec.get("needs", "no code draws it yet")
+            entry["command"] = " "
+        elif without or panel.error:
+            reasons = {self.failures[p.key] for p in without if p.key in self.failures}
+            entry["missing"] = panel.error or "; ".join(sorted(reasons)) or (
+                f"{len(without)} points have no data.")
+            entry["command"] = f"make report FIGURES={name}"
+            if verdict["verdict"] == "missing":
+                entry["why"] = entry["missing"]
+        return entry
+
+    def write(self):
+        """All files of the report; return the exit status"""
+        checks = {}
+        entries = [self.panel_entry(n, checks) for n in self.names]
+        claims = [judge.judge_claim(n, c, checks) for n, c in self.claims["claim"].items()
+                  if n.split("-")[0] in {m.split("-")[0] for m in self.names}]
+        for claim in claims:
+            claim["shown"] = number(claim["value"])
+            claim["by"] = ", ".join(claim["checks"]) or claim["reason"]
+        base = page.difference(self.base, claims, checks.values()) if self.base else None
+        verdicts = [e["verdict"] for e in entries]
+        sums = ", ".join(f"{verdicts.count(v)} {v}" for v in judge.ORDER if v in verdicts)
+        everything = [p for e in entries for p in e["kept"]]
+        now = {f"{p.key}": p for n in self.names if n in PANELS
+               for p in PANELS[n].points(self.full)}
+        stale = [p for p in now.values() if self.store.get(p) and not self.store.fresh(p)]
+        write(f"{self.folder}/claims.json", json.dumps(
+            {"provenance": self.store.where, "full": self.full, "summary": sums,
+             "panels": {e["name"]: e["verdict"] for e in entries},
+             "claims": claims, "checks": list(checks.values())}, indent=1) + "\n")
+        rows = Rows(r for p in everything for r in p["rows"])
+        write(f"{self.folder}/loggp.json", json.dumps(overview.loggp(rows), indent=1) + "\n")
+        html = page.page(
+            self.folder, where=self.store.where, full=self.full, n_points=len(now),
+            n_missing=sum(1 for p in now.values() if not self.store.get(p)), n_stale=len(stale),
+            sums=f"{len(entries)} panels: {sums}.", overview=overview.tables(rows),
+            panels=entries, claims=claims, base=base, platforms=page.platforms(),
+            papers=[{"id": k, "title": v, "panels": [
+                e for e in entries if e["name"].startswith(k + "-")]}
+                for k, v in PAPERS.items() if any(n.startswith(k + "-") for n in self.names)])
+        say("writing the PDF ...")
+        page.pdf(self.folder, html)
+        return self.status(entries, sums)
+
+    def status(self, entries, sums):
+        for entry in entries:
+            if entry["verdict"] != "ok":
+                print(f"  {entry['verdict']:8}{entry['name']:10}{entry['why']}")
+        say(f"{sums}; {self.folder}/index.html")
+        verdicts = {e["verdict"] for e in entries}
+        if "missing" in verdicts or self.failures:
+            return 2
+        return 1 if "not ok" in verdicts else 0
+
+
+def main():
+    figures.load()
+    try:
+        report = Report()
+        report.measure()
+        return report.write()
+    except Trouble as err:
+        complain(err)
+    except KeyboardInterrupt:
+        complain("interrupted: run the same command again, what was measured is kept")
+    return 2
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,21 @@
+#!/bin/bash
+# SPDX-License-Identifier: GPL-2.0
+#
+# `make report`: every figure of the papers from measurements of this tree, drawn and
+# judged; see Documentation/report.rst. Writes BUILD/report/index.html and what is beside it.
+#
+# Environment: KERNEL (6.1), BUILD (build), REPORT (BUILD/report: where it goes).
+#   FIGURES="P0-F2a P3"  these panels, or all of a paper; all if it is empty
+#   FULL=1               all points, some hours, instead of the quick set
+#   ONLY=draw            from the points that are there; nothing is measured
+#   BASE=DIR             with the difference to the report in that directory
+#   LANE=count|native|host  measure this lane only
+#   LANES=N              virtual machines at a time (2 at most by default)
+# Exit status: 0 all bounds hold, 1 one is missed, 2 something did not work or has no data.
+set -uo pipefail
+
+here=$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd)
+top=$(cd "$here/../.." && pwd)
+
+"$top/scripts/deps.sh" --report || exit 2
+exec /usr/bin/python3 -B "$here/report.py"

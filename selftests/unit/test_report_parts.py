@@ -1,0 +1,180 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: GPL-2.0
+"""Parts of the report that need no plots: points and their store, what a virtual machine
+says, verdicts, and the files of bounds"""
+import json
+import os
+import sys
+import tempfile
+import types
+
+HERE = os.path.dirname(os.path.abspath(__file__))
+TOP = os.path.realpath(os.path.join(HERE, "../.."))
+sys.path.insert(0, os.path.join(TOP, "selftests/report"))
+# pylint: disable=wrong-import-position
+import judge        # noqa: E402
+import lanes        # noqa: E402
+import panels       # noqa: E402
+import points       # noqa: E402
+
+CHECKS = []
+
+
+def same(what, got, wanted):
+    CHECKS.append((what, got == wanted, f"{got}, not {wanted}"))
+
+
+def verdicts():
+    check = {"text": "a ratio", "min": 1.2, "max": 2}
+    reason = {"P/c": {"reason": "known"}}
+
+    def verdict(value, differs):
+        return judge.judge_check("P/c", check, value, differs)["verdict"]
+    same("within the bounds", verdict(1.5, {}), "ok")
+    same("at a bound", verdict(1.2, {}), "ok")
+    same("below", verdict(1.1, {}), "not ok")
+    same("above", verdict(2.1, {}), "not ok")
+    same("missed for a known reason", verdict(1.1, reason), "differs")
+    same("holds, but is listed as different", verdict(1.5, reason), "not ok")
+    same("no number", verdict(None, reason), "missing")
+    anchor = judge.judge_check("P/c", {**check, "anchor": True}, 1.5, {})
+    same("an anchor is no evidence", anchor["reason"], "anchor, no evidence")
+    same("bounds in words", judge.bound(check), "1.2 to 2")
+    drawn = panels.Panel("P", None, None)
+    spec = {"check": {"c": check}}
+    drawn.value("c", 1.5)
+    same("nothing is drawn", judge.judge_panel("P", spec, drawn, {})["verdict"], "missing")
+    drawn.plot("today", "t", "x", "y").line("s", "measured", [(1, 2)])
+    same("a panel that holds", judge.judge_panel("P", spec, drawn, {})["verdict"], "ok")
+    drawn.value("c", 1.0)
+    same("a panel that does not", judge.judge_panel("P", spec, drawn, {})["verdict"], "not ok")
+    same("no code", judge.judge_panel("P", spec, None, {})["verdict"], "missing")
+    claim = judge.judge_claim("P-N1", {"section": "1", "text": "", "checks": ["P/c"]},
+                              {"P/c": judge.judge_check("P/c", check, 1.5, {})})
+    same("a claim has the number of its check", (claim["verdict"], claim["value"]), ("ok", 1.5))
+
+
+def files():
+    """All 50 panels and all claims; what they name exists"""
+    claims = judge.load("claims.toml")
+    differs = judge.load("differs.toml")["differs"]
+    same("names in claims.toml and differs.toml", judge.unknown(claims, differs, {}), [])
+    same("a panel without an entry is found",
+         judge.unknown(claims, {"P0-F2a/none": {}}, {"P9-F1": 1}),
+         ["differs.toml names the check P0-F2a/none", "panel P9-F1 has no entry in claims.toml"])
+    same("all result panels of the papers", len(claims["panel"]), 50)
+    same("each check has a text", [c for p in claims["panel"].values()
+                                   for c in p.get("check", {}).values() if not c.get("text")], [])
+
+
+def series():
+    rows = panels.Rows([{"size": 4, "what": "a", "v": 2.0}, {"size": 1, "what": "a", "v": 1.0},
+                        {"size": 4, "what": "a", "v": 4.0}, {"size": 4, "what": "b"}])
+    same("a curve: mean and range", rows.pick(what="a").curve("v"),
+         [(1, 1.0, 1.0, 1.0), (4, 3.0, 2.0, 4.0)])
+    same("of several values", len(rows.pick(what={"a", "b"})), 4)
+    same("one size", rows.at("v", 4), 3.0)
+    same("no such size", rows.at("v", 5), None)
+    same("ratios", panels.ratios([(1, 2), (2, 4), (3, 1)], [(1, 4), (2, 2)]), {1: 0.5, 2: 2.0})
+    try:
+        panels.Series("s", "guessed", [])
+        kind = "taken"
+    except ValueError:
+        kind = "refused"
+    same("a series is measured, computed or imposed", kind, "refused")
+
+
+def said(store, lines, counts=()):
+    """What a lane keeps of the lines of a guest"""
+    lot = [points.count(PARTS="one", WHATS="x"), points.count(PARTS="one", WHATS="y")]
+    report = types.SimpleNamespace(store=store, progress=lanes.Progress(store, lot, 1))
+    lane = lanes.CountLane(report)
+    lane.collect(lot, [line.replace("KEY0", lot[0].key).replace("KEY1", lot[1].key)
+                       for line in lines], dict(counts), "the log")
+    return lot, lane.failures
+
+
+def kept(folder):
+    store = points.Store(TOP, folder, "6.1")
+    lot, failures = said(store, [
+        "noise", "POINT-BEGIN KEY0", 'BENCH {"size": 1, "mbps": 2}', "POINT-END KEY0 0",
+        "POINT-BEGIN KEY1", 'BENCH {"size": 1, "mbps": 3}'])
+    same("a point that has ended is kept", store.get(lot[0])["rows"], [{"size": 1, "mbps": 2}])
+    same("one during which the guest died is not", store.get(lot[1]), None)
+    same("and is named", failures, {lot[1].key: "the virtual machine ended early; see the log"})
+    again = points.Store(TOP, folder, "6.1")
+    same("it is there the next time", again.fresh(lot[0]), True)
+    other = points.Store(TOP, folder, "6.12")
+    same("not for another kernel", other.fresh(lot[0]), False)
+    same("but it can be drawn", other.get(lot[0])["rows"], [{"size": 1, "mbps": 2}])
+    lot, failures = said(store, ["POINT-BEGIN KEY1", "BENCH-FAILED setup",
+                                 'BENCH {"size": 1}', "POINT-END KEY1 1"])
+    same("what failed is not kept", (store.get(lot[1]), failures[lot[1].key]), (None, "setup"))
+    counts = os.path.join(folder, "sides.txt")
+    with open(counts, "w", encoding="ascii") as file:
+        file.write("1 host1=5\n2 host1=7 nic2=3\n3 host1=")
+    lot, failures = said(store, [
+        "POINT-BEGIN KEY1", 'BENCH {"interval_no": 2}', "POINT-END KEY1 0"],
+        {"sides": lanes.Counts(counts)})
+    same("counts of the emulator belong to their row", store.get(lot[1])["rows"],
+         [{"interval_no": 2, "sides": {"host1": 7, "nic2": 3}}])
+    lot, failures = said(store, [
+        "POINT-BEGIN KEY0", 'BENCH {"interval_no": 3}', "POINT-END KEY0 0"],
+        {"sides": lanes.Counts(counts)})
+    same("half a line is none", failures[lot[0].key], "sides: no counts of interval 3")
+
+
+def damaged(folder):
+    store = points.Store(TOP, folder, "6.1")
+    point = points.count(PARTS="one", WHATS="x")
+    store.put(point, [{"a": 1}], 2)
+    same("settings are quoted for a shell",
+         points.count(MEASURE="-r 3 -S 1").words(), "'MEASURE=-r 3 -S 1'")
+    name = [n for n in os.listdir(folder) if n.startswith(point.key)][0]
+    path = os.path.join(folder, name)
+    same("nothing half written is left", [n for n in os.listdir(folder) if ".new" in n], [])
+    with open(path, encoding="utf-8") as file:
+        text = file.read()
+    json.loads(text)
+    with open(path, "w", encoding="utf-8") as file:
+        file.write(text[:len(text) // 2])
+    try:
+        points.Store(TOP, folder, "6.1")
+        error = ""
+    except points.Trouble as err:
+        error = str(err)
+    same("a damaged point: one sentence that says what to do",
+         error.startswith(path) and "delete it" in error and "\n" not in error, True)
+
+
+def no_space():
+    try:
+        points.write("/dev/null/x", "text")
+        error = ""
+    except points.Trouble as err:
+        error = str(err)
+    same("what cannot be written: what to do", "make room or set BUILD" in error, True)
+
+
+def main():
+    sys.stdout.flush()
+    verdicts()
+    files()
+    series()
+    # what the parts say themselves is not part of the protocol
+    with open(os.devnull, "w", encoding="ascii") as null, tempfile.TemporaryDirectory() as a, \
+            tempfile.TemporaryDirectory() as b:
+        out, sys.stdout = sys.stdout, null
+        kept(a)
+        damaged(b)
+        sys.stdout = out
+    no_space()
+    print(f"TAP version 13\n1..{len(CHECKS)}")
+    for number, (what, good, why) in enumerate(CHECKS, 1):
+        print(f"{'ok' if good else 'not ok'} {number} - report: {what}")
+        if not good:
+            print(f"# {why}")
+    return 0 if all(good for _, good, _ in CHECKS) else 1
+
+
+sys.exit(main())
