@@ -54,7 +54,7 @@ static inline void netdev_unlock(struct net_device *dev)
 	register_net_sysctl(net, path, table)
 #endif
 
-/* What proc_handler may do to the table: nothing, from 6.11. */
+/* From 6.11 on a proc_handler must not change the table. */
 #ifdef HAVE_CTL_TABLE_CONST
 #define CTL_TABLE_CONST		const
 #else

@@ -41,7 +41,7 @@ static const char *name_of(const struct fs_node *n, unsigned int node)
 	return n->plan->node[node].name;
 }
 
-/* What a peer says may be anything. */
+/* The text of a peer may contain anything. */
 static void fail_with(struct fs_node *n, const struct fs_buf *b)
 {
 	char text[CONTROL_ROOM + 1];

@@ -200,7 +200,7 @@ static bool ack_waits(const struct fs_link *l)
 	return l->want_ack && !l->queue && (l->ack_left || l->told != l->taken);
 }
 
-/* What poll() shall look at for a link; the link is found by its place. */
+/* Set the events to poll for a link; its place in the array identifies it. */
 static void watch(struct pollfd *p, const struct fs_link *l, short events)
 {
 	p->fd = l->queue || !events ? -1 : l->fd;
@@ -448,7 +448,7 @@ struct fs_buf *fs_alloc(struct fs *f, unsigned int out)
 	return b;
 }
 
-/* What the filter left unread must not be taken for the next unit of work. */
+/* Drop data that the filter left unread: it is not part of the next unit. */
 static int drain(struct fs_copy *c)
 {
 	struct fs_buf *b;

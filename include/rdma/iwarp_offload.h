@@ -3,10 +3,10 @@
  * iWARP components on a NIC: the contract between an iWARP provider and an
  * Ethernet driver, in the manner of TLS device offload.
  *
- * TCP stays on the host. The NIC may fill fields of packets on their way out
- * and tell what it checked on their way in; it never reorders or drops packets
- * for this, and never changes the length of the stream. Whatever the NIC does
- * not do, or not for a certain packet, software does.
+ * TCP stays on the host. The NIC may fill fields of outgoing packets, and report
+ * its checks of incoming ones. It never reorders or drops packets for this, and
+ * never changes the length of the stream. Software does everything that the NIC
+ * does not do, or not for a certain packet.
  *
  * Transmit. The provider leaves the CRC field of an FPDU zero, or in
  * IWARP_LAYOUT_CONTIG the marker bytes behind the payload, and keeps a record
@@ -14,22 +14,22 @@
  * its connection: the common case is a packet of whole FPDUs in the expected
  * sequence, which it can do alone; for any other (retransmission, split or
  * collapsed segment) tx_fill() gives the final bytes. Packets to be finished
- * are marked with skb->decrypted; others are final, those among them that leave
- * by another device, or after the engine was switched off, because software has
- * finished them (sk_validate_xmit_skb). But a copy that was made on the way there
- * is neither: for what is not marked, tx_fill() does what there is to do. A marked
- * packet of a connection that the driver does not know (any more) must be dropped.
+ * are marked with skb->decrypted. Others are final; software has finished those
+ * that leave by another device, or after the engine was switched off
+ * (sk_validate_xmit_skb). A copy that was made on the way there is neither: for
+ * unmarked packets tx_fill() does what is missing. A marked packet of a connection
+ * that the driver does not know (any more) must be dropped.
  *
  * Receive. The driver looks up the connection, follows the FPDUs of the
  * in-sequence stream and sets skb->decrypted on a packet that consists of
  * whole FPDUs whose CRCs and markers are all good. Packets with and without it
  * are not merged by GRO and TCP. Without it software checks.
  *
- * Placement. The provider tells the driver of tagged buffers. The NIC writes
+ * Placement. The provider passes tagged buffers to the driver. The NIC writes
  * payload of tagged segments of such packets into them, and gives the host a
  * packet whose fragments are, for these bytes, the pages of the buffer. So the
  * stream stays as it was on the wire, and the provider, which checks everything
- * as before, finds that there is nothing left to copy. See place_add.
+ * as before, finds nothing left to copy. See place_add.
  */
 #ifndef _RDMA_IWARP_OFFLOAD_H
 #define _RDMA_IWARP_OFFLOAD_H
@@ -56,14 +56,14 @@ enum iwarp_offload_feature {
 };
 
 /**
- * struct iwarp_offload_caps - what a NIC offers
+ * struct iwarp_offload_caps - capabilities of a NIC
  * @supported: features it has, BIT(enum iwarp_offload_feature)
  * @enabled: features that are switched on
  * @max_conns: connections it can hold
  * @max_frags: pieces of an FPDU that it can gather; more are never made
  * @max_fpdu: longest FPDU it can check or fill by itself; longer ones get no
- *	      verdict. Nothing is left to it of a connection whose segments are
- *	      longer; if they become so later, tx_fill finishes them.
+ *	      verdict. A connection with longer segments leaves nothing to the
+ *	      NIC; if they become longer later, tx_fill finishes them.
  * @max_bufs: tagged buffers it can hold for each connection
  */
 struct iwarp_offload_caps {
@@ -75,9 +75,9 @@ struct iwarp_offload_caps {
 	u32 max_bufs;
 };
 
-/* How the bytes of an FPDU stand in the packets of the host */
+/* Layout of the bytes of an FPDU in the packets of the host */
 enum iwarp_layout {
-	IWARP_LAYOUT_FINAL,	/* as on the wire, but for the CRC field */
+	IWARP_LAYOUT_FINAL,	/* as on the wire, except for the CRC field */
 	IWARP_LAYOUT_CONTIG,	/* header, ULPDU, PAD; then all its markers
 				 * (without a leading one, which is in place),
 				 * then the CRC field
@@ -87,7 +87,7 @@ enum iwarp_layout {
 /**
  * struct iwarp_offload_conn - one connection, shared by provider and driver
  * @netdev: device that the connection was added to
- * @sk: its TCP socket, to be compared only; NULL when that is gone
+ * @sk: its TCP socket, only for comparison; NULL when that is gone
  * @family: AF_INET or AF_INET6 of the addresses
  * @saddr: local address; IPv4 in the first four bytes
  * @daddr: remote address
@@ -96,12 +96,12 @@ enum iwarp_layout {
  * @features: engines to be used, a subset of the enabled ones
  * @tx_seq: sequence number of position 0 of the outgoing stream
  * @rx_seq: sequence number of position 0 of the incoming stream
- * @tx_ivl: marker interval of what is sent, 0 for none
- * @rx_ivl: marker interval of what is received, 0 for none
+ * @tx_ivl: marker interval of sent data, 0 for none
+ * @rx_ivl: marker interval of received data, 0 for none
  * @tx_layout: enum iwarp_layout of FPDUs from now on
- * @cpu: where the provider wants its packets, or -1
+ * @cpu: CPU that the provider prefers for its packets, or -1
  * @queue: receive queue the driver chose, or -1; set by conn_add
- * @drv: the driver's
+ * @drv: for the driver
  * @ops: the provider's, see struct iwarp_offload_host_ops
  */
 struct iwarp_offload_conn {
@@ -126,13 +126,13 @@ struct iwarp_offload_conn {
 
 /* Tagged segments that may be placed into a buffer */
 enum iwarp_place {
-	IWARP_PLACE_WRITE,	/* RDMA Writes: the peer has the right to */
+	IWARP_PLACE_WRITE,	/* RDMA Writes: the peer may write to it */
 	IWARP_PLACE_READ,	/* Read Responses: it is the sink of a Read */
 };
 
 /**
  * struct iwarp_offload_buf - a tagged buffer
- * @node: the driver's
+ * @node: for the driver
  * @page: kernel addresses, in the direct mapping, of pieces of 1 << @shift
  *	  bytes. Ordinary pages: references may be taken.
  * @to: tagged offset of its first byte
@@ -142,7 +142,7 @@ enum iwarp_place {
  * @shift: see @page
  * @what: enum iwarp_place
  *
- * The provider's, unchanged from place_add to place_del.
+ * It belongs to the provider, unchanged from place_add to place_del.
  */
 struct iwarp_offload_buf {
 	struct list_head node;
@@ -157,20 +157,21 @@ struct iwarp_offload_buf {
 
 /**
  * struct iwarp_offload_ops - implemented by a NIC driver
- * @caps: what there is and what is on. Context: any.
+ * @caps: fill in the capabilities. Context: any.
  * @conn_add: take a connection over, from @conn->tx_seq and @conn->rx_seq on.
  *	      May set @conn->drv and @conn->queue, and clear bits of
  *	      @conn->features that it cannot serve. Return 0; or -ENOSPC (table
- *	      full), -EOPNOTSUPP or another error: then software does it all.
- *	      May sleep. Context: process.
- * @conn_del: forget it; the driver does not touch @conn after return.
+ *	      full), -EOPNOTSUPP or another error: then software does all of
+ *	      the work. May sleep. Context: process.
+ * @conn_del: release it; the driver does not touch @conn after return.
  *	      Context: process, may sleep.
  * @conn_update: optional: @conn->features or @conn->tx_layout have changed.
- *		 Features can come and go, TX ones go only when all that was
- *		 left to them is acknowledged. Context: process, may sleep.
+ *		 Features can be added and removed, TX ones are removed only
+ *		 when all data left to them is acknowledged. Context: process,
+ *		 may sleep.
  * @rx_resync: optional: an FPDU begins at sequence number @seq, which is position @pos:
- *	       the answer to iwarp_offload_rx_lost(). All in front of it has been
- *	       processed by the provider. Context: softirq.
+ *	       the answer to @rx_lost. The provider has processed everything in
+ *	       front of it. Context: softirq.
  * @rx_passed: with RX_PLACE, the provider is about to process bytes, up to
  *	       sequence number @seq, that came without a verdict, perhaps by
  *	       another device. After return nothing in front of @seq is
@@ -178,14 +179,14 @@ struct iwarp_offload_buf {
  * @place_add: with RX_PLACE, payload may be placed into @buf from now on. The
  *	       NIC does so only for the packet that is exactly the next one of
  *	       the stream, no byte of which it has seen before, when all of its
- *	       FPDUs are there and good, and TCP is sure to take it. All others
- *	       are the host's. So what was placed is never written to again once
- *	       the host has processed it. Return 0 or -ENOSPC. Context: softirq,
- *	       the TCP socket held.
- * @place_del: nothing is written to @buf after return, whoever holds packets
- *	       that refer to its pages. Before conn_del and before RX_PLACE is
- *	       taken away there is one for each buffer. Context: process or
- *	       softirq, must not sleep.
+ *	       FPDUs are complete and good, and TCP is sure to accept it. All
+ *	       others are left to the host. So placed data is never written to
+ *	       again once the host has processed it. Return 0 or
+ *	       -ENOSPC. Context: softirq, the TCP socket held.
+ * @place_del: nothing is written to @buf after return, even if packets that
+ *	       refer to its pages still exist. It is called for each buffer
+ *	       before conn_del and before RX_PLACE is removed. Context: process
+ *	       or softirq, must not sleep.
  */
 struct iwarp_offload_ops {
 	void (*caps)(struct net_device *netdev,
@@ -204,15 +205,14 @@ struct iwarp_offload_ops {
 /**
  * struct iwarp_offload_host_ops - implemented by a provider
  * @tx_fill: write the final bytes [@seq, @seq + @len) of the stream to @dst,
- *	     CRCs included. 0; -ENOENT for bytes that are final: these are sent
- *	     as they are; -ESTALE if the first of them are acknowledged, and how
- *	     to finish them is not known any more: such a packet is dropped; what
- *	     in it is not acknowledged, TCP sends again in one that begins
- *	     there. Context: any but hardware interrupt.
+ *	     CRCs included. Return 0; -ENOENT for bytes that are final: they are
+ *	     sent as they are; -ESTALE if the first of them are acknowledged and
+ *	     their record is gone: such a packet is dropped, and TCP sends its
+ *	     unacknowledged part again. Context: any except hardware interrupt.
  * @tx_fpdu: the FPDU that contains @seq: its first sequence number, bytes and
  *	     enum iwarp_layout; -ENOENT and -ESTALE as above.
- * @rx_lost: the driver cannot follow the stream any more (loss, reordering):
- *	     it wants rx_resync. Context: any.
+ * @rx_lost: the driver cannot follow the stream any more (loss, reordering)
+ *	     and asks for rx_resync. Context: any.
  */
 struct iwarp_offload_host_ops {
 	int (*tx_fill)(struct iwarp_offload_conn *conn, u32 seq, void *dst,

@@ -1,13 +1,12 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * Which component of the protocol stack under a queue pair is where, and
- * send and receive buffers that an upper layer shares with its provider.
+ * Location of the protocol components under a queue pair, and send and receive
+ * buffers that an upper layer shares with its provider.
  *
- * A protocol over RDMA (ULP) asks rdma_stack_query() for any device; it gets
- * the table that the provider registered, or what is known of the driver. A
- * provider that also registers struct rdma_stack_link lets the ULP write
- * straight into the pages that go out, and hands it references to the pages
- * that came in.
+ * A protocol over RDMA (ULP) calls rdma_stack_query() for any device. It gets
+ * the table that the provider registered, or the known properties of the driver.
+ * A provider that also registers struct rdma_stack_link lets the ULP write
+ * straight into outgoing pages, and gives it references to received pages.
  *
  * Vocabulary: a position counts the bytes of the outgoing TCP stream since
  * the queue pair entered full operation, headers and markers included.
@@ -26,11 +25,11 @@ struct page;
 
 /* ---------------------------------------------------------- components */
 
-/* What a reliable stream with RDMA over it consists of */
+/* Components of a reliable stream with RDMA on top */
 enum rdma_stack_comp {
 	RDMA_STACK_CRC,			/* end-to-end checksum, both ways */
 	RDMA_STACK_DEMUX,		/* packet to connection and CPU */
-	RDMA_STACK_MARKERS,		/* MPA markers in what is sent */
+	RDMA_STACK_MARKERS,		/* MPA markers in sent data */
 	RDMA_STACK_FLOW_CONTROL,	/* a full receiver stops the sender */
 	RDMA_STACK_BUFFERING,		/* keeps data until acknowledged */
 	RDMA_STACK_ORDERING,
@@ -50,9 +49,9 @@ enum rdma_stack_place {
  * struct rdma_stack_map - answer of rdma_stack_query()
  * @place: enum rdma_stack_place of each enum rdma_stack_comp
  * @link: the device offers struct rdma_stack_link, for this queue pair
- * @immediate: Write with immediate data; of a queue pair: its peer takes it. Set
- *	       for providers of iWARP, where not all have it
- * @known: from a provider's table (true) or from the name of the driver
+ * @immediate: Write with immediate data; for a queue pair: its peer takes it. Set
+ *	       for iWARP providers, not all of which support it
+ * @known: from a provider's table (true) or from the driver's name
  */
 struct rdma_stack_map {
 	u8 place[RDMA_STACK_COMPS];
@@ -67,12 +66,12 @@ struct rdma_stack_map {
 #define RDMA_STACK_GAP		4
 
 /**
- * struct rdma_stack_gaps - where payload in one piece of memory has gaps
+ * struct rdma_stack_gaps - gaps in payload in one piece of memory
  * @head: bytes in front of the first gap, 0: there is no gap
  * @step: bytes between two gaps, not 0 if @head is not
  *
- * A provider leaves the marks of its stream where they are, RDMA_STACK_GAP
- * bytes each. Only payload is counted here.
+ * A provider leaves the marks of its stream in place, RDMA_STACK_GAP bytes each.
+ * Only payload is counted here.
  */
 struct rdma_stack_gaps {
 	u16 head;
@@ -80,7 +79,7 @@ struct rdma_stack_gaps {
 };
 
 /**
- * rdma_stack_gaps_off - where a byte of the payload is
+ * rdma_stack_gaps_off - offset in memory of a byte of the payload
  * @g: gaps
  * @n: bytes of payload in front of it
  *
@@ -94,7 +93,7 @@ static inline u32 rdma_stack_gaps_off(const struct rdma_stack_gaps *g, u32 n)
 }
 
 /**
- * rdma_stack_gaps_span - bytes that stand together
+ * rdma_stack_gaps_span - contiguous bytes of payload
  * @g: gaps
  * @n: bytes of payload in front of the first of them
  *
@@ -112,10 +111,10 @@ static inline u32 rdma_stack_gaps_span(const struct rdma_stack_gaps *g, u32 n)
 /**
  * struct rdma_stack_run - received payload in one piece of memory
  * @data: first byte; valid during the call
- * @page: page it lies in, or NULL if it may not be referenced
+ * @page: page that contains it, or NULL if it may not be referenced
  * @off: offset of @data in @page, may exceed PAGE_SIZE in a compound page
  * @len: bytes of payload, not 0
- * @gaps: what is between them
+ * @gaps: gaps between them
  */
 struct rdma_stack_run {
 	const void *data;
@@ -129,7 +128,7 @@ struct rdma_stack_run {
 
 /**
  * struct rdma_stack_rx - payload of one Send message, or a part of it
- * @run: where the bytes are; @nr of them
+ * @run: @nr runs of bytes
  * @nr: 0 only for the end of a message
  * @len: their sum
  * @truesize: memory that references to all of it hold
@@ -149,20 +148,20 @@ struct rdma_stack_rx {
 
 /* Results of rdma_stack_ulp.rx that are not an error */
 enum rdma_stack_rx_verdict {
-	RDMA_STACK_RX_MORE,	/* taken, go on */
-	RDMA_STACK_RX_PAUSE,	/* taken; no more until rx_resume, but the rest
-				 * of a segment in more than RDMA_STACK_RUNS
-				 * pieces, and all there is when the peer has
-				 * ended the stream
+	RDMA_STACK_RX_MORE,	/* consumed, continue */
+	RDMA_STACK_RX_PAUSE,	/* consumed; stop until rx_resume(). Exceptions:
+				 * the rest of a segment with more than
+				 * RDMA_STACK_RUNS runs, and everything left
+				 * after the peer closed.
 				 */
 };
 
 /**
- * struct rdma_stack_ulp - what the provider tells the ULP
+ * struct rdma_stack_ulp - callbacks of the provider to the ULP
  * @rx: payload arrived, its checksum and headers are good. References to
  *	pages must be taken (get_page()) before return; the memory may be
- *	shared with a sender on this machine, so what is parsed is copied
- *	first. An error ends the connection as a remote operation error.
+ *	shared with a sender on this machine, so copy it before parsing. An
+ *	error ends the connection as a remote operation error.
  * @rx_done: after one or more calls of @rx: the batch is over, wake readers
  * @tx_space: the position that tx_notify asked for has been acknowledged, or
  *	      a call that returned -EAGAIN may be tried again
@@ -170,8 +169,8 @@ enum rdma_stack_rx_verdict {
  *	    pair and of the connection manager come as without a shared link.
  *
  * Context of all: bottom halves disabled and the provider's transport lock
- * held. They must not sleep, not call rdma_stack_link or post to this queue
- * pair, and take only locks that are never held around such calls.
+ * held. They must not sleep, nor call rdma_stack_link or post to this queue
+ * pair, and may take only locks that are never held around such calls.
  */
 struct rdma_stack_ulp {
 	int (*rx)(void *ctx, const struct rdma_stack_rx *rx);
@@ -187,8 +186,7 @@ struct rdma_stack_ulp {
  * struct rdma_stack_seg - room for payload in one piece of memory
  * @data: first byte
  * @len: bytes of payload, not 0
- * @gaps: what is between them. There is nothing in a gap yet, and the ULP may
- *	  write there.
+ * @gaps: gaps between them. They are still empty, and the ULP may write there.
  */
 struct rdma_stack_seg {
 	void *data;
@@ -198,10 +196,10 @@ struct rdma_stack_seg {
 
 /**
  * struct rdma_stack_tx - room in the outgoing stream
- * @seg: where payload goes, in order; owned by the provider, valid until
+ * @seg: segments for payload, in order; owned by the provider, valid until
  *	 tx_commit or tx_abort
- * @nr: how many
- * @len: their sum, at most what was asked for
+ * @nr: number of segments
+ * @len: their sum, at most the requested length
  * @msg_len: payload that the message had before (tx_append), else 0
  * @end: filled in by tx_commit: position behind the message. An append moves
  *	 the end of its message.
@@ -215,8 +213,8 @@ struct rdma_stack_tx {
 };
 
 /**
- * struct rdma_stack_ip - what the packets of a connection have
- * @mark: as SO_MARK: for routes, and for rules of a firewall
+ * struct rdma_stack_ip - IP-level properties of a connection's packets
+ * @mark: as SO_MARK: for routes and firewall rules
  * @priority: as SO_PRIORITY
  * @tos: as IP_TOS, or IPV6_TCLASS; its ECN bits are the transport's
  */
@@ -227,7 +225,7 @@ struct rdma_stack_ip {
 };
 
 /* Flags of tx_commit */
-#define RDMA_STACK_TX_MORE	BIT(0)	/* more follows at once: need not go yet */
+#define RDMA_STACK_TX_MORE	BIT(0)	/* more follows at once: may wait */
 #define RDMA_STACK_TX_SOLICITED	BIT(1)	/* Send with Solicited Event */
 #define RDMA_STACK_TX_CLOSE	BIT(2)	/* nothing may be appended to it */
 
@@ -235,67 +233,67 @@ struct rdma_stack_ip {
  * struct rdma_stack_link - operations on buffers shared with the ULP
  * @open: use the shared link on a queue pair from now on. Sends that arrive
  *	  are delivered by @ulp and need no receives. Allowed before full
- *	  operation, and in it as long as no Send has been delivered, nor a
- *	  receive been taken for one that is still to come. May sleep. Return
- *	  0; -EBUSY if one has been, or the link of this queue pair was opened
- *	  before; -ENOTCONN if the connection has ended; -EOPNOTSUPP if the
- *	  queue pair belongs to a program; -ENOMEM.
- * @close: no callback runs after return, nothing is delivered any more. What
- *	   was committed is still sent. Needed before the queue pair is
- *	   destroyed. May sleep.
- * @reset: end the connection at once, the peer sees it broken; what the
- *	   transport has not sent is dropped. Events follow as after
- *	   rdma_disconnect(). NULL: there is only that. Context: process.
+ *	  operation, and in it as long as no Send has been delivered, and no
+ *	  receive taken for a later one. May sleep. Return 0; -EBUSY if that
+ *	  has happened, or the link of this queue pair was opened before;
+ *	  -ENOTCONN if the connection has ended; -EOPNOTSUPP if the queue pair
+ *	  belongs to a program; -ENOMEM.
+ * @close: no callback runs after return, and no data is delivered. Committed
+ *	   data is still sent. Needed before the queue pair is destroyed. May
+ *	   sleep.
+ * @reset: end the connection at once, the peer sees it broken; unsent data of
+ *	   the transport is dropped. Events follow as after rdma_disconnect().
+ *	   NULL: use rdma_disconnect(). Context: process.
  * @tx_reserve: begin a message: room for up to @want bytes of payload behind
  *		a header of @hdr_len bytes, 1 to RDMA_STACK_TX_HDR
- * @tx_append: continue the last message if nothing of it was handed to the
+ * @tx_append: continue the last message if none of it has been passed to the
  *	       transport, if it was not closed, and if its payload stays within
  *	       @max; -ENOENT otherwise
  * @tx_commit: the first @used bytes of the reservation are filled in; send
  *	       them behind @hdr (of the length given to tx_reserve; for an
  *	       append it replaces the header of the message). With @used 0 a
  *	       message of the header alone is sent.
- * @tx_abort: forget the reservation
+ * @tx_abort: cancel the reservation
  * @tx_acked: position that the peer's transport has acknowledged; a plain
- *	      read, allowed inside of callbacks, after the connection ended, and
+ *	      read, allowed in callbacks, after the connection has ended, and
  *	      for a queue pair without a shared link
  * @tx_sent: position up to which bytes have left for the first time, for
- *	     TCP_NOTSENT_LOWAT and SIOCOUTQNSD; as @tx_acked. NULL: not known
- * @tx_notify: call tx_space once when @pos is acknowledged. False if it is
- *	       already, then there is no call. One request is pending at a
- *	       time, the last counts.
- * @rx_resume: go on after RDMA_STACK_RX_PAUSE
+ *	     TCP_NOTSENT_LOWAT and SIOCOUTQNSD; as @tx_acked. NULL: unknown
+ * @tx_notify: call tx_space once when @pos is acknowledged. False, without a
+ *	       call, if it already is. One request is pending at a time, the
+ *	       last one counts.
+ * @rx_resume: continue after RDMA_STACK_RX_PAUSE
  * @rx_buffer: bytes of unread data that the ULP's user grants (SO_RCVBUF);
- *	       the transport advertises no more than that on top of what was
- *	       delivered; 0: the transport's own choice
- * @set_ip: what packets have from now on, or, before rdma_connect() or
- *	    rdma_accept(), from the first one of the queue pair's own on; not
- *	    between that and the event that the connection is established. For
- *	    a queue pair without a shared link, too. NULL: the ULP has no say.
- *	    Context: process, one call at a time; may sleep.
+ *	       the transport advertises no more than that in addition to
+ *	       delivered data; 0: the transport's own choice
+ * @set_ip: properties of packets from now on. Before rdma_connect() or
+ *	    rdma_accept(): from the first packet of the queue pair's own on. Not
+ *	    allowed between that call and the event that the connection is
+ *	    established. Also for a queue pair without a shared link. NULL: not
+ *	    supported. Context: process, one call at a time; may sleep.
  *
- * One reservation can be open per queue pair. It keeps all other messages of
- * the queue pair back, so the holder copies without sleeping (page faults
- * disabled) and commits or aborts. Between tx_reserve and tx_commit the path
- * MTU may change: the layout is kept.
+ * One reservation can be open per queue pair. It blocks all other messages of
+ * the queue pair, so the holder copies without sleeping (page faults disabled)
+ * and commits or aborts. Between tx_reserve and tx_commit the path MTU may
+ * change: the layout is kept.
  *
- * The queue pair may be made with few work requests: ib_modify_qp() with
- * IB_QP_CAP gives it queues of other sizes while they are empty, should the
- * peer want no shared link.
+ * The queue pair may be created with few work requests. If the peer does not
+ * agree to a shared link, ib_modify_qp() with IB_QP_CAP resizes its queues while
+ * they are empty.
  *
  * tx_reserve and tx_append return 0 or::
  *
  *	-EAGAIN	no room now; tx_space follows
  *	-EBUSY	a reservation is open; tx_space does not follow, its holder
- *		looks for work after it commits
+ *		checks for work after it commits
  *	-ENOTCONN not in full operation
  *	-ENOMEM	no pages now; tx_space follows
  *	-EINVAL	@hdr_len is 0 or exceeds RDMA_STACK_TX_HDR (tx_reserve only)
  *
  * A tx_append with @want 0 and a commit with @used 0 change the header only;
- * without RDMA_STACK_TX_MORE that sends what an earlier commit held back.
+ * without RDMA_STACK_TX_MORE that sends data that an earlier commit delayed.
  *
- * Context of all but @open, @close and @set_ip: process or softirq, interrupts
+ * Context of all except @open, @close and @set_ip: process or softirq, interrupts
  * enabled, not inside a callback of struct rdma_stack_ulp.
  */
 struct rdma_stack_link {
@@ -321,7 +319,7 @@ struct rdma_stack_link {
 /* ------------------------------------------------------------ registry */
 
 /**
- * struct rdma_stack_provider - what a provider registers for a device
+ * struct rdma_stack_provider - registration of a provider for a device
  * @query: fill @map->place for a queue pair, or for new ones if @qp is NULL,
  *	   and @map->link. Context: process.
  * @link: shared link, or NULL

@@ -3,7 +3,7 @@
 #
 # Part "costs" of guest.sh (sourced): what a byte costs by counters, not by time, in a
 # stream of one direction: copies, checksums, DMA operations and messages of the sender
-# and of the receiver, for WHATS over LINK with COSTS_SIZES. What the report prices.
+# and of the receiver, for WHATS over LINK with COSTS_SIZES. Input of the report.
 
 COSTS_SIZES=${COSTS_SIZES:-64 1024 4096 16384 65536 262144}
 

@@ -8,7 +8,7 @@ import matplotlib
 matplotlib.use("Agg")
 import matplotlib.pyplot as plt     # noqa: E402 pylint: disable=wrong-import-position
 
-# What never may look the same
+# The line style shows the kind of a series
 LINES = {"measured": "-", "computed": "--", "imposed": ":"}
 COLOURS = ("#1f5fa8", "#c8472b", "#2c8a4b", "#8a4fa3", "#c98a00", "#3aa0a8", "#7a5230", "#d1579b",
            "#555555", "#9aa62c")

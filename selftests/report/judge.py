@@ -2,7 +2,7 @@
 """Holds the numbers of the panels to the bounds of claims.toml.
 
 A bound that is missed is "not ok", unless differs.toml says why it has to be so: then
-it is "differs". What is listed there and holds is not ok, too: the list is out of date.
+it is "differs". A bound that is listed there but holds is "not ok", too: the list is out of date.
 """
 import os
 import tomllib
@@ -87,7 +87,7 @@ def judge_claim(name, claim, checks):
 
 
 def unknown(claims, differs, panels):
-    """What the files name and nobody knows, in words"""
+    """Unknown names in the files, in words"""
     checks = {f"{p}/{c}" for p, spec in claims["panel"].items() for c in spec.get("check", {})}
     bad = [f"claim {n} names the check {c}" for n, claim in claims["claim"].items()
            for c in claim.get("checks", ()) if c not in checks]

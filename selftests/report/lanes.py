@@ -17,7 +17,7 @@ PATIENCE = 30
 
 
 class Progress:
-    """What is done, and how long the rest will take"""
+    """Progress so far, and the time that the rest will take"""
 
     def __init__(self, store, points, workers):
         self.lock = threading.Lock()

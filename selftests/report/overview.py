@@ -112,7 +112,7 @@ def ablation(rows):
                       "–" if crc is None else f"{crc:+.2f}",
                       "–" if lines is None else f"{lines:+.0f}",
                       "–" if nanoseconds is None else f"{nanoseconds:+.2f}"])
-    return {"title": "What a component costs", "rows": found,
+    return {"title": "Cost of a component", "rows": found,
             "columns": ["Component", "with", "without", "instr/byte", "copies", "CRC",
                         "lines/KB", "ns/byte, 2003"],
             "text": "Difference of two measurements of 64 KB messages, MTU 1500, simulated NIC, "

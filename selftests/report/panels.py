@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0
-"""What a panel of the report is: plots of series, and numbers that are held to bounds.
+"""Panels of the report: plots of series, and numbers that are held to bounds.
 
 A series is measured, computed (by model.py, from what was measured) or imposed (a curve
 that was put in), never a mixture.

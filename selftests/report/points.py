@@ -13,7 +13,7 @@ import subprocess
 import sys
 import time
 
-# What a point of a lane depends on: directories and files of the tree
+# Inputs of a point of a lane: directories and files of the tree
 COMMON = ["drivers", "include", "lib", "tools", "Kbuild", "scripts/build-modules.sh",
           "scripts/build-user.sh", "scripts/kernel.sh", "selftests/lib", "selftests/bench"]
 DEPENDS = {
@@ -46,7 +46,7 @@ class Point:
         return " ".join(shlex.quote(f"{k}={v}") for k, v in self.settings.items())
 
     def command(self):
-        """What a user types to see these rows alone"""
+        """The command that shows these rows alone"""
         if self.lane == "host":
             return "make report LANE=host"
         lane = "" if self.lane == "count" else f" LANE={self.lane}"

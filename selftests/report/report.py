@@ -122,7 +122,7 @@ class Report:
         return panel, kept, without
 
     def panel_entry(self, name, checks):
-        """What the page says of one panel"""
+        """The text of the page about one panel"""
         spec = self.claims["panel"][name]
         panel, kept, without = self.make(name)
         verdict = judge.judge_panel(name, spec, panel, self.differs)

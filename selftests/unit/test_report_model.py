@@ -45,7 +45,7 @@ def pipeline():
 
 
 def xeon():
-    """What the prices of xeon-2003 give for the designs of the paper"""
+    """Results that the prices of xeon-2003 give for the designs of the paper"""
     prices = model.platform("xeon-2003")
     size = 2048
 
@@ -69,7 +69,7 @@ def xeon():
 
 
 def cluster():
-    """What the two numbers of p3-2000 give for the applications"""
+    """Results that the two numbers of p3-2000 give for the applications"""
     curves = model.platform("p3-2000")
     tcp, fast = curves["tcp"], curves["socketvia"]
     for kb, t, t_rate, f, f_rate in ((1, 61.1, 1.00, 19.8, 3.08), (2, 77.1, 1.58, 30.6, 3.99),

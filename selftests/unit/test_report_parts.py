@@ -85,7 +85,7 @@ def series():
 
 
 def said(store, lines, counts=()):
-    """What a lane keeps of the lines of a guest"""
+    """The rows that a lane keeps of the output of a guest"""
     lot = [points.count(PARTS="one", WHATS="x"), points.count(PARTS="one", WHATS="y")]
     report = types.SimpleNamespace(store=store, progress=lanes.Progress(store, lot, 1))
     lane = lanes.CountLane(report)

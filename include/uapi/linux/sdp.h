@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0 WITH Linux-syscall-note */
 /*
- * Sockets Direct Protocol: what applications see.
+ * Sockets Direct Protocol: interface for applications.
  */
 #ifndef _UAPI_LINUX_SDP_H
 #define _UAPI_LINUX_SDP_H
@@ -22,8 +22,8 @@
 #define SDPPROTO_SDP6	1	/* IPv6 addresses, IPv4-mapped ones included */
 
 /*
- * The same by the Internet families: socket(AF_INET or AF_INET6, SOCK_STREAM,
- * IPPROTO_SDP). SO_DOMAIN is that family then.
+ * The same in the Internet families: socket(AF_INET or AF_INET6, SOCK_STREAM,
+ * IPPROTO_SDP). SO_DOMAIN then returns that family.
  */
 #ifndef IPPROTO_SDP
 #define IPPROTO_SDP	257
@@ -33,34 +33,34 @@
 #define SOL_SDP		1027
 
 /*
- * Kernels before 6.7 refuse SO_REUSEPORT at SOL_SOCKET for every family but the
- * Internet ones, and SO_ZEROCOPY for every protocol but those that they know, so
- * both have places of their own here. Values are int where nothing else is said.
+ * Kernels before 6.7 refuse SO_REUSEPORT at SOL_SOCKET for all families except
+ * the Internet ones, and SO_ZEROCOPY for all protocols except those that they
+ * know, so both have their own numbers here. Values are int unless noted.
  */
 #define SDP_REUSEPORT	1	/* get/set: as SO_REUSEPORT */
 #define SDP_LAST_CREDITS	2	/* get: credits held towards the peer */
 #define SDP_DEVICE	3	/* get: name of the RDMA device, a string;
 				 * ENOTCONN without a connection
 				 */
-#define SDP_SHARED_LINK	4	/* get/set: 0 keeps connections made from now on
-				 * from sharing buffers with the RDMA device
+#define SDP_SHARED_LINK	4	/* get/set: 0: connections made from now on do
+				 * not share buffers with the RDMA device
 				 */
 #define SDP_FLOW_CONTROL 5	/* get/set: a value below, for connections
-				 * made from now on; a peer or a device
-				 * that cannot gets the next one
+				 * made from now on; where the peer or the
+				 * device lacks support, the next one
 				 */
-#define SDP_ZCOPY	6	/* get/set: bytes of a send or receive from
-				 * which it is done without a copy; 0: never
+#define SDP_ZCOPY	6	/* get/set: size in bytes from which sends and
+				 * receives avoid the copy; 0: never
 				 */
 
 /* Values of SDP_FLOW_CONTROL. */
 #define SDP_FLOW_DEFAULT	0	/* as net.sdp.flow_control says */
-#define SDP_FLOW_AUTO		1	/* TRANSPORT where it can be, else CREDIT;
-					 * on accepting what the peer asks for
+#define SDP_FLOW_AUTO		1	/* TRANSPORT where possible, else CREDIT;
+					 * accepted connections: as the peer asks
 					 */
 #define SDP_FLOW_CREDIT		2	/* the standard's credits */
 #define SDP_FLOW_RDMA		3	/* the sender manages a ring at the peer */
-#define SDP_FLOW_VWIN		4	/* the RDMA device holds back messages */
+#define SDP_FLOW_VWIN		4	/* the RDMA device delays messages */
 #define SDP_FLOW_TRANSPORT	5	/* shared buffers; the transport's own */
 
 #define SDP_ZEROCOPY	7	/* get/set: stands for SO_ZEROCOPY */
@@ -70,7 +70,7 @@
 #define SDP_FALLBACK	32	/* get/set: TCP where SDP fails, SDP_FALLBACK_* */
 
 /* Values of SDP_FALLBACK. */
-#define SDP_FALLBACK_NONE	0	/* SDP or nothing */
+#define SDP_FALLBACK_NONE	0	/* SDP only */
 #define SDP_FALLBACK_TCP	1	/* connect: SDP, then TCP; listen: both */
 #define SDP_FALLBACK_ONLY	2	/* a TCP socket from now on */
 
@@ -79,24 +79,24 @@
 #define SDP_LINK_VERBS		1	/* messages in registered buffers */
 #define SDP_LINK_SHARED		2	/* buffers of the RDMA device */
 
-/* Why a connection does not have the link or flow control wished for. */
+/* Why a connection does not have the requested link or flow control. */
 #define SDP_REASON_NONE		0	/* it has */
 #define SDP_REASON_SYSCTL	1	/* net.sdp.shared_link is 0 */
 #define SDP_REASON_OPTION	2	/* SDP_SHARED_LINK is 0 */
-#define SDP_REASON_DEVICE	3	/* the device cannot */
-#define SDP_REASON_PEER		4	/* the peer does not */
-#define SDP_REASON_MEMORY	5	/* there was not enough */
-#define SDP_REASON_POLICY	6	/* another flow control is wanted */
-#define SDP_REASON_STACK	7	/* the device lacks what that relies on */
+#define SDP_REASON_DEVICE	3	/* the device lacks support */
+#define SDP_REASON_PEER		4	/* the peer does not agree */
+#define SDP_REASON_MEMORY	5	/* there was not enough memory */
+#define SDP_REASON_POLICY	6	/* another flow control is requested */
+#define SDP_REASON_STACK	7	/* the device lacks a component it relies on */
 #define SDP_REASON_LINK		8	/* the link is shared */
 
 #define SDP_INFO_VERSION	3
 #define SDP_INFO_DEVICE		64
 
 /*
- * Answer to SDP_INFO: as much of it as the caller has room for, of which it is
- * told. Fields are only ever added, at the end; version says which there are,
- * size is that of the kernel's structure. What the kernel does not know is 0.
+ * Answer to SDP_INFO: as much of it as the caller has room for; optlen returns the
+ * length. New fields are only added at the end; version says which exist, size is
+ * that of the kernel's structure. Fields that the kernel does not know are 0.
  */
 struct sdp_info {
 	__u16	version;		/* SDP_INFO_VERSION */
@@ -118,50 +118,50 @@ struct sdp_info {
 					 */
 	__u32	tx_unsent;		/* bytes of it not sent */
 	__u32	tx_size;		/* most payload of one message */
-	__u32	tx_credits;		/* messages that may be sent now; 0 where
-					 * none are counted, over a shared link
+	__u32	tx_credits;		/* messages that may be sent now; 0 over a
+					 * shared link, which has no credits
 					 */
-	__u32	rx_credits;		/* messages that the peer may send; the same */
+	__u32	rx_credits;		/* messages that the peer may send; same */
 	__u32	rx_reserved;		/* bytes kept for receiving */
 	char	device[SDP_INFO_DEVICE];	/* "" without connection */
 	__u64	tx_bytes;		/* payload */
 	__u64	rx_bytes;
 	__u64	tx_msgs;		/* all kinds */
 	__u64	rx_msgs;
-	__u64	tx_no_credit;		/* times that data had to wait */
+	__u64	tx_no_credit;		/* times that data waited for credits */
 	__u64	tx_zcopy_bytes;		/* sent without a copy */
 	__u64	rx_zcopy_bytes;		/* received without a copy */
 	__u64	tx_zcopy_fails;		/* attempts that ended in copying */
 	/* version 2 */
 	__u32	rx_lent;		/* bytes of receive buffers of which
-					 * SDP_ZEROCOPY_RECEIVE has lent pages
+					 * SDP_ZEROCOPY_RECEIVE has mapped pages
 					 */
 	__u32	zcopy_kept;		/* bytes of net.sdp.zcopy_cache in use */
-	__u64	rx_lent_bytes;		/* payload that it has lent so far */
+	__u64	rx_lent_bytes;		/* payload that it has mapped so far */
 };
 
 /**
- * struct sdp_zerocopy_receive - SDP_ZEROCOPY_RECEIVE: borrow received data
- * @address: in: where, in a mapping of the socket (mmap(), PROT_READ); on a page
+ * struct sdp_zerocopy_receive - SDP_ZEROCOPY_RECEIVE: map received data
+ * @address: in: address in a mapping of the socket (mmap(), PROT_READ); on a page
  *	     boundary
- * @length: in: bytes of room there, of which whole pages count; what has been
- *	    lent there before is given back. Out: bytes that are there now: they
- *	    are received
- * @recv_skip_hint: out: bytes behind them that have to be read in another way
- *		    before more can be lent
- * @inq: out: bytes that wait, as TCP_INQ has it
+ * @length: in: bytes of room there, of which whole pages count; pages mapped
+ *	    there before are given back. Out: bytes that are there now; they count
+ *	    as received
+ * @recv_skip_hint: out: bytes behind them that must be read in another way
+ *		    before more can be mapped
+ * @inq: out: bytes in the receive queue, as for TCP_INQ
  * @err: out: as SO_ERROR, which is cleared
- * @copybuf_address: in: memory for bytes that cannot be lent
- * @copybuf_len: in: bytes of it, may be 0; what waits is copied if all of it
- *		 fits. Out: bytes that are there now, which follow those lent
+ * @copybuf_address: in: memory for bytes that cannot be mapped
+ * @copybuf_len: in: bytes of it, may be 0; the queue is copied if all of it
+ *		 fits. Out: bytes that are there now, which follow those mapped
  * @flags: in: 0 or TCP_RECEIVE_ZEROCOPY_FLAG_TLB_CLEAN_HINT, without effect
  * @msg_control: not used
  * @msg_controllen: not used
  * @msg_flags: out: 0, there are no timestamps
  * @reserved: 0
  *
- * The same structure as that of TCP_ZEROCOPY_RECEIVE, which can be used as well.
- * A caller may leave out what is behind @length, or behind a later field.
+ * The structure is that of TCP_ZEROCOPY_RECEIVE, which can be used as well. A
+ * caller may leave out the fields behind @length, or behind a later one.
  */
 struct sdp_zerocopy_receive {
 	__u64	address;

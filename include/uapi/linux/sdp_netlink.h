@@ -30,7 +30,7 @@ enum {
 	SDP_MIB_PAD,			/* alignment only */
 
 	/* connections */
-	SDP_MIB_ACTIVE_OPENS,		/* connects begun, whatever became of them */
+	SDP_MIB_ACTIVE_OPENS,		/* connects begun, whatever their outcome */
 	SDP_MIB_PASSIVE_OPENS,		/* connections established on listeners */
 	SDP_MIB_ACCEPTS,		/* connections taken by accept() */
 	SDP_MIB_CURR_ESTAB,		/* connections that exist now (the only gauge) */
@@ -76,8 +76,8 @@ enum {
 	SDP_MIB_RX_SRCAVAIL,		/* SrcAvail received */
 	SDP_MIB_RX_REPOSTED,		/* receive buffers given to the device */
 	SDP_MIB_RX_NO_MEM,		/* receive buffers that could not be allocated */
-	SDP_MIB_WAKEUPS_RX,		/* times that a reader was told of data */
-	SDP_MIB_WAKEUPS_TX,		/* times that a writer was told of space */
+	SDP_MIB_WAKEUPS_RX,		/* times that a reader was woken for data */
+	SDP_MIB_WAKEUPS_TX,		/* times that a writer was woken for space */
 
 	/* the peer broke the protocol: each ends the connection */
 	SDP_MIB_HELLO_BAD,		/* malformed Hello or HelloAck */
@@ -95,36 +95,36 @@ enum {
 	/* coalescing, and links that share buffers with the provider */
 	SDP_MIB_TX_COALESCED_BYTES,	/* bytes of the sends in TX_COALESCED */
 	SDP_MIB_TX_HDR_SAVED,		/* header bytes that coalescing saved */
-	SDP_MIB_TX_FAULTS,		/* copies begun again: user memory was not there */
+	SDP_MIB_TX_FAULTS,		/* copies restarted: user memory was not present */
 	SDP_MIB_TX_NO_ROOM,		/* times that the provider had no room */
 	SDP_MIB_SHARED_LINKS,		/* connections made with a shared link */
-	SDP_MIB_RX_PAUSES,		/* times that the provider was told to stop */
+	SDP_MIB_RX_PAUSES,		/* times that the provider was paused */
 
 	/* TCP beside SDP, see SDP_FALLBACK */
-	SDP_MIB_TCP_CONNECTS,		/* connects that went on with TCP */
-	SDP_MIB_TCP_LISTENS,		/* listeners that are of TCP alone */
+	SDP_MIB_TCP_CONNECTS,		/* connects that continued with TCP */
+	SDP_MIB_TCP_LISTENS,		/* listeners that became TCP listeners */
 	SDP_MIB_TCP_ACCEPTS,		/* TCP connections taken by accept() */
 
 	/* flow control */
 	SDP_MIB_FC_FALLBACKS,		/* connections without the flow control asked for */
 	SDP_MIB_RING_LINKS,		/* connections made with a ring at each end */
 	SDP_MIB_RING_UPDATES,		/* announcements of space in the ring alone */
-	SDP_MIB_VWIN_LINKS,		/* connections whose device holds messages back */
+	SDP_MIB_VWIN_LINKS,		/* connections whose device delays messages */
 	/* zero copy */
 	SDP_MIB_TX_SRCAVAIL,		/* SrcAvail sent: zero copy begun */
 	SDP_MIB_TX_ZCOPY_BYTES,		/* payload bytes read by the peer, or written to it */
 	SDP_MIB_TX_ZCOPY_DECLINED,	/* SendSm received: the peer wants messages */
 	SDP_MIB_TX_ZCOPY_CANCELS,	/* SrcAvailCancel sent: the peer did not read */
 	SDP_MIB_RX_ZCOPY_READS,		/* RDMA Reads into memory of readers */
-	SDP_MIB_RX_ZCOPY_BYTES,		/* payload bytes read so, or written by the peer */
+	SDP_MIB_RX_ZCOPY_BYTES,		/* payload bytes read by them, or written by the peer */
 	SDP_MIB_RX_ZCOPY_DECLINED,	/* SrcAvail answered with SendSm */
 	SDP_MIB_RX_ZCOPY_CANCELS,	/* SrcAvailCancel received in time */
-	SDP_MIB_ZCOPY_NO_DEVICE,	/* sends copied: the device cannot */
-	SDP_MIB_ZCOPY_NO_MEM,		/* transfers copied: memory not to be pinned */
+	SDP_MIB_ZCOPY_NO_DEVICE,	/* sends copied: no support by the device */
+	SDP_MIB_ZCOPY_NO_MEM,		/* transfers copied: memory could not be pinned */
 	SDP_MIB_MODE_CHANGES,		/* ModeChange sent */
 	SDP_MIB_RX_SINKAVAIL,		/* SinkAvail received: a reader of the peer waits */
 	SDP_MIB_SINKAVAIL_STALE,		/* SinkAvail received that data had crossed */
-	SDP_MIB_SRCAVAIL_CROSSED,	/* SrcAvail given up for a SinkAvail that crossed it */
+	SDP_MIB_SRCAVAIL_CROSSED,	/* SrcAvail void: a SinkAvail crossed it */
 	SDP_MIB_TX_ZCOPY_WRITES,		/* RDMA Writes into memory of the peer's readers */
 	SDP_MIB_TX_SINKAVAIL,		/* SinkAvail sent: memory of a reader */
 	SDP_MIB_TX_SINK_CANCELS,		/* SinkAvailCancel sent: the reader did not wait */
@@ -133,18 +133,18 @@ enum {
 	SDP_MIB_CONN_LIMIT,		/* connects and requests refused: net.sdp.max_connections */
 
 	/* SDP_ZEROCOPY_RECEIVE */
-	SDP_MIB_RX_LENT_BYTES,		/* payload bytes lent to programs */
-	SDP_MIB_RX_LENT_COPIED,		/* bytes that such calls copied */
-	SDP_MIB_RX_LEND_FULL,		/* calls that found too much lent */
+	SDP_MIB_RX_LENT_BYTES,		/* payload bytes mapped into programs */
+	SDP_MIB_RX_LENT_COPIED,		/* bytes that the same calls copied */
+	SDP_MIB_RX_LEND_FULL,		/* calls that found the limit reached */
 
 	/* memory that zero copy keeps */
 	SDP_MIB_ZCOPY_CACHE_HITS,	/* transfers whose memory was still pinned and mapped */
 	SDP_MIB_ZCOPY_CACHE_MISSES,	/* transfers whose memory was not */
-	SDP_MIB_ZCOPY_CACHE_STALE,	/* kept memory that the process has mapped anew */
-	SDP_MIB_ZCOPY_CACHE_EVICTED,	/* kept memory let go for other */
-	SDP_MIB_ZCOPY_CACHE_IDLE,	/* kept memory let go as nobody used it */
+	SDP_MIB_ZCOPY_CACHE_STALE,	/* kept memory whose mapping the process changed */
+	SDP_MIB_ZCOPY_CACHE_EVICTED,	/* kept memory released to make room for other */
+	SDP_MIB_ZCOPY_CACHE_IDLE,	/* kept memory released because it was not used */
 
-	SDP_MIB_TX_REF_BYTES,		/* payload bytes sent from where they were */
+	SDP_MIB_TX_REF_BYTES,		/* payload bytes sent by reference */
 	SDP_MIB_ZCOPY_NO_LINK,		/* large sends copied: link or flow control */
 
 	/* rings */

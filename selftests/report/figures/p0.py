@@ -77,7 +77,7 @@ def f2b(rows, out):
 
 
 def regime_bandwidth(rows, out):
-    """What copies cost on the machines of the paper, TCP on the NIC"""
+    """Cost of copies on the machines of the paper, TCP on the NIC"""
     prices = model.platform("xeon-2003")
     plot = out.plot("regime", "Xeon of 2003, TCP on the NIC: copies and DMA only",
                     "message (bytes)", "Gbit/s")
