@@ -87,6 +87,8 @@ for f in *.rst "$doc"/*.rst; do
 	done
 done
 
+scripts/tour.py || bad=1
+
 if command -v rst2html >/dev/null; then
 	for f in *.rst "$doc"/*.rst; do
 		# for Sphinx alone, see htmldocs.sh
