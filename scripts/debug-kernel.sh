@@ -46,7 +46,7 @@ build() {
 	rm -rf src
 }
 
-# What the fragments say, of an option the last of them
+# Print the lines of the fragments, the last one for each option
 wanted() { awk -F= '/^CONFIG_/ { line[$1] = $0 } END { for (o in line) print line[o] }' "${config[@]}"; }
 
 # A line of the fragments that Kconfig silently dropped is a mistake

@@ -29,7 +29,7 @@
 #	K_MORE_SRC sources of upper layers that Debian does not build, see
 #		   rtrs-modules.sh; or empty
 #
-# What a name stands for is looked up again after KERNEL_MAX_AGE days (14).
+# The release behind a name is looked up again after KERNEL_MAX_AGE days (14).
 set -euo pipefail
 here=$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd)
 # shellcheck source=scripts/cache.sh
@@ -269,7 +269,7 @@ prepare_debian() {
 		current "$1" || exit 1
 		return
 	fi
-	# two of us at a time: nobody reads half of it
+	# by rename: concurrent runs never read half of it
 	echo "$entry" >"$SDP_CACHE/kernel/$1.v$recipe.$$"
 	mv "$SDP_CACHE/kernel/$1.v$recipe.$$" "$SDP_CACHE/kernel/$1.v$recipe"
 }

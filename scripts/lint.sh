@@ -4,7 +4,7 @@
 # lint.sh [BUILD]: check style and static correctness of everything; prints
 # findings, and fails if there are any.
 #
-# What checkpatch is not asked for, and why:
+# Types of checkpatch that are switched off, and the reason:
 #   FILE_PATH_CHANGES, NOT_UNIFIED_DIFF  about patches, not files
 #   BIT_MACRO in include/uapi            BIT() does not exist there
 #   OPEN_ENDED_LINE, PARENTHESIS_ALIGNMENT in *_trace.h

@@ -6,8 +6,8 @@
 # their directory, which is in the cache. There is nothing for other kernels than
 # 6.1, whose source is on this machine (deps.sh).
 #
-# The daemon is that of the next release: since 6.1.192 ksmbd wants to be told the
-# length of a share's path, where the one of this release (3.4.7) says 0.
+# The daemon is that of the next release: since 6.1.192 ksmbd needs the length of a
+# share's path, where the daemon of this release (3.4.7) sends 0.
 set -euo pipefail
 here=$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd)
 # shellcheck source=scripts/cache.sh
