@@ -176,6 +176,23 @@ struct hnic_tso {
 	u32 index;
 };
 
+/*
+ * The stack sets the offsets, but tc(8), a BPF program or a raw socket can
+ * change the length fields in the headers afterwards. Checksums and lengths
+ * are written by these fields, so they must agree with the offsets.
+ */
+static bool hnic_tso_headers_good(const struct hnic_tso *t)
+{
+	const struct tcphdr *th = (const struct tcphdr *)(t->hdr + t->l4);
+	const struct iphdr *ip = (const struct iphdr *)(t->hdr + t->l3);
+
+	if (th->doff < sizeof(*th) / 4)
+		return false;
+	if (t->ipv6)
+		return t->l4 >= t->l3 + sizeof(struct ipv6hdr);
+	return ip->ihl >= sizeof(*ip) / 4 && t->l4 == t->l3 + ip->ihl * 4;
+}
+
 static bool hnic_tso_begin(struct hnic_dev *hd, struct hnic_tso *t,
 			   const struct sk_buff *skb)
 {
@@ -184,8 +201,10 @@ static bool hnic_tso_begin(struct hnic_dev *hd, struct hnic_tso *t,
 	t->l3 = skb_network_offset(skb);
 	t->l4 = skb_transport_offset(skb);
 	t->ipv6 = skb_shinfo(skb)->gso_type & SKB_GSO_TCPV6;
-	if (t->l4 + sizeof(*th) > min_t(u32, HNIC_HDR_MAX, skb->len) ||
-	    skb_copy_bits(skb, 0, t->hdr, t->l4 + sizeof(*th)))
+	if (t->l3 >= t->l4 ||
+	    t->l4 + sizeof(*th) > min_t(u32, HNIC_HDR_MAX, skb->len) ||
+	    skb_copy_bits(skb, 0, t->hdr, t->l4 + sizeof(*th)) ||
+	    !hnic_tso_headers_good(t))
 		return false;
 	th = (struct tcphdr *)(t->hdr + t->l4);
 	t->hlen = t->l4 + th->doff * 4;
