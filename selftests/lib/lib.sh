@@ -368,8 +368,8 @@ is_held() { [ "$(hold_hits)" -gt 0 ]; }
 
 # ------------------------------------------------------------------ topology
 
-# NET_MODE: empty, "two" (namespaces a and b) or "one" (both ends in the initial
-# namespace, for rxe, which knows no other)
+# NET_MODE: empty, "two" (namespaces a and b), "one" (both ends in the initial
+# namespace, for rxe, which knows no other) or "star" (see star_up)
 NET_MODE=
 NET_MTU=${NET_MTU:-1500}
 # What va and vb are: veth or hnic
@@ -421,6 +421,48 @@ net_addr() {
 	ip -n "$1" link set "$2" up
 }
 
+# star_up N: namespaces n1 ... nN, each with vI 10.0.0.I/24 fd00::I/64 (ifindex 100 + I),
+# whose other end is a port of a bridge in the namespace sw. See in_n, dev_up_all.
+star_up() {
+	local i
+
+	net_down
+	modprobe -q -a "$NET_LINK" bridge
+	NET_MODE=star
+	STAR_N=$1
+	ip netns add sw && ip -n sw link add br0 type bridge && ip -n sw link set br0 up || return
+	for ((i = 1; i <= STAR_N; i++)); do
+		ip netns add "n$i" || return
+		ip link add "v$i" index $((100 + i)) mtu "$NET_MTU" netns "n$i" type "$NET_LINK" \
+			peer name "s$i" mtu "$NET_MTU" netns sw || return
+		ip -n sw link set "s$i" master br0 up
+		net_addr "n$i" "v$i" "$i" || return
+	done
+}
+
+# in_n I COMMAND...: in the namespace of host I
+in_n() { in-ns "n$1" "${@:2}"; }
+
+# dev_up_all KIND: RDMA links rd1 ... rdN, hybrid or siw
+dev_up_all() {
+	local i
+
+	modprobe -q -a ib_uverbs rdma_ucm
+	for ((i = 1; i <= STAR_N; i++)); do
+		in_n "$i" rdma link add "rd$i" type "$1" netdev "v$i" || return
+	done
+}
+
+star_down() {
+	local i
+
+	for ((i = 1; i <= STAR_N; i++)); do
+		rdma link delete "rd$i" 2>/dev/null
+		ip netns del "n$i" 2>/dev/null
+	done
+	ip netns del sw 2>/dev/null
+}
+
 # net_up_one: both ends in the initial namespace; policy routing forces the
 # traffic between 10.0.0.1 (va) and 10.0.0.2 (vb) over the wire
 net_up_one() {
@@ -449,6 +491,7 @@ net_up_one() {
 # net_down: undo net_up and dev_up; no error if there is nothing to undo
 net_down() {
 	dev_down
+	[ "$NET_MODE" != star ] || star_down
 	ip netns del a 2>/dev/null
 	ip netns del b 2>/dev/null
 	if [ "$NET_MODE" = one ] || ip link show va >/dev/null 2>&1; then
