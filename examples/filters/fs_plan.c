@@ -93,9 +93,9 @@ long fs_arg(const char *args, const char *name, long dflt)
 	if (errno || end == buf)
 		return dflt;
 	if (*end == 'K' && labs(val) < LONG_MAX >> 10)
-		val <<= 10, end++;
+		val *= 1L << 10, end++;
 	else if (*end == 'M' && labs(val) < LONG_MAX >> 20)
-		val <<= 20, end++;
+		val *= 1L << 20, end++;
 	return *end ? dflt : val;
 }
 
