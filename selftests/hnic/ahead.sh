@@ -50,7 +50,7 @@ knob queue_cpus "$(in_a cat /sys/class/net/va/hnic/queue_cpus | sed -E 's/-?[0-9
 knob loss 1000000	# nobody need receive them
 in_a ethtool -C va tx-usecs 0 tx-frames 1
 before=$(sent)
-ktap_check "packets, one by one" send_one_by_one
-ktap_check "all are done" wait_for 20 none_left
-ktap_check "and were sent" test $(($(sent) - before)) -ge "$COUNT"
+ktap_check "packets are sent one by one" send_one_by_one
+ktap_check "all packets complete" wait_for 20 none_left
+ktap_check "all packets were sent" test $(($(sent) - before)) -ge "$COUNT"
 ktap_done

@@ -22,7 +22,7 @@ lossy() {
 	snapshot
 	both split 200000
 	both coalesce 300000
-	ktap_check "$2: middle box cuts and joins" transfer "$bytes"
+	ktap_check "$2: data survives a middle box that cuts and joins" transfer "$bytes"
 	grew "$2: packets were cut" link_split
 	grew "$2: packets were joined" link_coalesced
 	both reorder 20000
@@ -30,7 +30,7 @@ lossy() {
 	for loss in 10000 30000 100000; do
 		snapshot
 		both loss $loss
-		ktap_check "$2: and reorders, and loses $((loss / 10000)) %" transfer "$bytes"
+		ktap_check "$2: data survives reordering and $((loss / 10000)) % of loss" transfer "$bytes"
 		grew "$2: packets were reordered" link_reordered
 		grew "$2: packets were lost, $((loss / 10000)) %" link_lost
 	done
@@ -85,7 +85,7 @@ down() {
 	slow 2000000
 	wait_for 30 beyond $counter $(($(was $counter) + 100))
 	in_a ip link set va down
-	ktap_check "$2: down in the middle" running
+	ktap_check "$2: data survives a link that is down for a while" running
 	snapshot
 	in_a ip link set va up
 	quick "$2: up again, and the data arrive"
@@ -111,10 +111,10 @@ engine() {
 
 	[ -z "$5" ] || ours=$(hyb_of "$5")
 	flag "iwarp-$1" off
-	ktap_check "$2, $1 off: the NIC does nothing" wait_for 20 rests "$3" "$4"
+	ktap_check "$2, $1 off: the engine does nothing" wait_for 20 rests "$3" "$4"
 	[ -z "$5" ] || ktap_check "$2, $1 off: software does it" wait_for 20 more_hyb "$5" "$ours"
 	flag "iwarp-$1" on
-	ktap_check "$2, $1 on: the NIC does it again" wait_for 20 beyond "$3" "$(stat_of a "$3")"
+	ktap_check "$2, $1 on: the engine works again" wait_for 20 beyond "$3" "$(stat_of a "$3")"
 }
 
 # Engines are switched in the middle
@@ -142,7 +142,7 @@ switching() {
 	offload-contig) engine tx-contig "$2" tx_engine_contig_fpdus tx_engine_packets ;;
 	offload-sg) engine tx-sg "$2" tx_engine_dma_marker_ops tx_engine_packets ;;
 	esac
-	ktap_check "$2: engines were switched in the middle" running
+	ktap_check "$2: engines were switched during the transfer" running
 	quick "$2: and the data arrive"
 }
 
@@ -214,19 +214,19 @@ moves "nic inplace" profile hybrid
 for p in "offload-contig tx_engine_contig_fpdus" "offload-sg tx_engine_dma_marker_ops"; do
 	attr profile "${p% *}"
 	snapshot
-	ktap_check "a new connection, ${p% *}" transfer 50000
+	ktap_check "${p% *}: a new connection works" transfer 50000
 	grew "${p% *}: the NIC's markers" "${p#* }"
 	# shellcheck disable=SC2086 # one word each
-	ktap_is "${p% *}: the others stay" "$(cd ${PAIRS%%$'\n'*} && cat profile)" hybrid
+	ktap_is "${p% *}: the other connections stay" "$(cd ${PAIRS%%$'\n'*} && cat profile)" hybrid
 done
-ktap_check "they are there" running
+ktap_check "the connections exist" running
 quick "the data arrive"
 attr profile hybrid
 
 both max_conns 0
 snapshot
-ktap_check "a full table" transfer 100000
-same "leaves it to software" tx_engine_crc_filled
+ktap_check "connections work with a full table" transfer 100000
+same "a full table leaves connections to software" tx_engine_crc_filled
 both max_conns 1024
 
 serve
@@ -237,7 +237,7 @@ sleep 0.2
 in_a ip link set va up
 ktap_check "connections stay over down and up" \
 	test "$(in_a cat /sys/class/net/va/hnic/connections)" -gt 0
-ktap_check "NIC deleted under load" in_a ip link del va
+ktap_check "the NIC can be deleted under load" in_a ip link del va
 stop_bg "$BG_PID"
 stop_bg "$SERVER_PID"
 

@@ -85,10 +85,10 @@ wait_for 20 said listening
 offers() { xargs <"$ATTR/offload"; }
 ENGINES="tx-crc: on rx-crc: on rx-demux: on tx-contig: on tx-sg: on rx-place: on"
 LIMITS="max_frags: 17 max_fpdu: 9600 max_bufs: 256"
-ktap_is "engines and limits" "$(offers)" "$ENGINES max_conns: 1024 $LIMITS"
+ktap_is "offload shows engines and limits" "$(offers)" "$ENGINES max_conns: 1024 $LIMITS"
 engine tx-sg off
 knob a max_conns 7
-ktap_is "an engine is off, the table is short" "$(offers)" \
+ktap_is "offload shows an engine that is off, and a short table" "$(offers)" \
 	"${ENGINES/tx-sg: on/tx-sg: off} max_conns: 7 $LIMITS"
 engine tx-sg on
 knob a max_conns 1024
@@ -163,5 +163,5 @@ disconnect
 # the NIC goes, and the RDMA device with it
 in_a ip link del va
 wait_for 10 grep -q gone $EVENTS
-ktap_is "the end is told" "$(tail -n 1 $EVENTS | jq -r .event)" gone
+ktap_is "the end of the device is reported" "$(tail -n 1 $EVENTS | jq -r .event)" gone
 ktap_done

@@ -18,15 +18,15 @@ stat_of() { "in_$1" ethtool -S "v$1" | awk -v n="$2:" '$1 == n { print $2 }'; }
 # ------------------------------------------------------------------ addresses
 
 modprobe hnic
-ktap_check "an address for one end" ip link add ha address 02:00:00:00:00:11 type hnic
-ktap_is "which has it" "$(cat /sys/class/net/ha/address)" 02:00:00:00:00:11
+ktap_check "an address for one end is accepted" ip link add ha address 02:00:00:00:00:11 type hnic
+ktap_is "the end has the address" "$(cat /sys/class/net/ha/address)" 02:00:00:00:00:11
 ktap_check_fails "and the other end has not" \
 	grep -qx 02:00:00:00:00:11 "/sys/class/net/$(ip -o link show type hnic |
 		sed -n 's/^[0-9]*: \(hnic[0-9]*\)@.*/\1/p')/address"
 ip link del ha
-ktap_check "addresses for both" ip link add ha address 02:00:00:00:00:11 type hnic \
+ktap_check "addresses for both ends are accepted" ip link add ha address 02:00:00:00:00:11 type hnic \
 	peer name hb address 02:00:00:00:00:22
-ktap_is "which have them" "$(cat /sys/class/net/h[ab]/address | tr '\n' ' ')" \
+ktap_is "both ends have their addresses" "$(cat /sys/class/net/h[ab]/address | tr '\n' ' ')" \
 	"02:00:00:00:00:11 02:00:00:00:00:22 "
 ip link del ha
 
@@ -50,18 +50,18 @@ padded() {
 padded split ""
 padded split abc
 padded fault_corrupt ""
-ktap_is "nothing is there to be damaged" "$(stat_of a link_corrupted)" 0
+ktap_is "a packet without payload is not damaged" "$(stat_of a link_corrupted)" 0
 
 # ------------------------------------------------------------ filters and hash
 
-ktap_check "a filter by traffic class" in_b ethtool -N vb flow-type udp6 \
+ktap_check "a filter by traffic class is accepted" in_b ethtool -N vb flow-type udp6 \
 	dst-port 9 tclass 0x20 m 0x03 action -1
 before=$(stat_of b rx_engine_dropped_ntuple)
 for class in 0 0x20 0x21 0x40; do
 	in_a python3 "$TOOL" tclass $class
 done
-ktap_check "packets of four classes, and one behind them" in_a ping -c 1 fd00::2
-ktap_is "those of one are dropped" $(($(stat_of b rx_engine_dropped_ntuple) - before)) 2
+ktap_check "packets of four classes are sent" in_a ping -c 1 fd00::2
+ktap_is "packets of the filtered class are dropped" $(($(stat_of b rx_engine_dropped_ntuple) - before)) 2
 
 # hash_is on|off RESULT
 hash_is() {
@@ -87,8 +87,8 @@ refused path_delay ""
 refused queue_cpus 4294967296
 refused queue_cpus "0 y"
 set_knob a paths 3
-ktap_check "path_delay takes numbers" set_knob a path_delay "10  20"
-ktap_is "which it shows" "$(knob a path_delay)" "10 20 0"
-ktap_check "queue_cpus takes numbers" set_knob a queue_cpus "0"
-ktap_is "which it shows" "$(knob a queue_cpus | cut -d' ' -f1)" 0
+ktap_check "path_delay accepts numbers" set_knob a path_delay "10  20"
+ktap_is "the file shows them" "$(knob a path_delay)" "10 20 0"
+ktap_check "queue_cpus accepts numbers" set_knob a queue_cpus "0"
+ktap_is "the file shows them" "$(knob a queue_cpus | cut -d' ' -f1)" 0
 ktap_done

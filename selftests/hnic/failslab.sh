@@ -61,7 +61,7 @@ both rate 0
 both delay 0
 wait "$client"
 rc=$?
-ktap_is "and all arrive" $rc 0
+ktap_is "all data arrives" $rc 0
 stop_bg "$SERVER_PID"
 
 ktap_check "no socket is left" wait_for 20 no_sockets

@@ -39,7 +39,7 @@ of_all() {
 	if [ -n "$MACVLAN" ]; then
 		as_sent "$1: of a macvlan" c mac0 "$2" M
 	else
-		ktap_skip "$1: of a macvlan" "this kernel has none"
+		ktap_skip "$1: packets of a macvlan are left alone" "this kernel has none"
 	fi
 	as_sent "$1: of another socket" a va "$2" S
 }
@@ -69,7 +69,7 @@ WATCH=$BG_LOG
 wait_for 20 said watching
 for total in 40000 80000; do
 	echo >&7
-	ktap_check "a connection" wait_for 30 said "has $total" "$SERVER_LOG"
+	ktap_check "a connection is made" wait_for 30 said "has $total" "$SERVER_LOG"
 	wait_for 20 idle
 done
 
@@ -80,22 +80,22 @@ before=$(looked_at)
 for ahead in 0 1000 100000; do
 	as_sent "in a VLAN, $ahead bytes ahead" c va.5 $((UNA + ahead)) W
 done
-ktap_is "the other NIC does not take them for the connection's" "$(looked_at)" "$before"
+ktap_is "the other NIC does not take the packets for the connection's" "$(looked_at)" "$before"
 
 snapshot
 UNA=$(una)
 of_all "long acknowledged" $((UNA - 60000))
 of_all "acknowledged" $((UNA - 1000))
-same "acknowledged: none is stale" tx_engine_crc_stale
+same "acknowledged packets: none is stale" tx_engine_crc_stale
 
 # ACKs are lost: what is sent now the provider still knows
 UNA=$(una)
 knob b loss 1000000
 echo >&7
-ktap_check "more data, without an ACK" wait_for 30 more
+ktap_check "more data is sent without an ACK" wait_for 30 more
 of_all "not acknowledged" "$UNA"
 knob b loss 0
-ktap_check "all data arrive" wait_for 60 said "has 120000" "$SERVER_LOG"
+ktap_check "all data arrives" wait_for 60 said "has 120000" "$SERVER_LOG"
 exec 7>&-
 rm -f /tmp/more
 ktap_done

@@ -47,10 +47,10 @@ echo 1514 >/sys/class/net/ha/queues/tx-0/byte_queue_limits/limit_max
 knob rate 1
 datagrams 900 1400
 ktap_check "packets wait in front of the device" test "$(backlog)" -gt 0
-ktap_check "another number of queues" ethtool -L ha combined 2
-ktap_check "they still wait" test "$(backlog)" -gt 0
+ktap_check "the number of queues can be changed" ethtool -L ha combined 2
+ktap_check "the packets still wait" test "$(backlog)" -gt 0
 knob rate 0
-ktap_check "they go on" wait_for 10 empty
+ktap_check "the packets are sent" wait_for 10 empty
 ip link del ha
 
 # A control group; its processes pay for what they allocate

@@ -35,7 +35,7 @@ for ((i = 0; i < $(scaled 30 10); i++)); do
 	ip link del ha
 	wait "$BG_PID" && said ENODEV || bad+="$(cat "$BG_LOG"); "
 done
-ktap_is "CPUs of queues are written while it goes" "$bad" ""
+ktap_is "queue_cpus can be written during removal" "$bad" ""
 
 # ----------------------------------------------------------------- packets
 
@@ -64,19 +64,19 @@ s.close()
 " </run/more'
 exec 7>/run/more
 echo >&7
-ktap_check "a connection" wait_for 30 said "has 40000" "$SERVER_LOG"
+ktap_check "a connection is made" wait_for 30 said "has 40000" "$SERVER_LOG"
 wait_for 20 idle
-ktap_is "which the NIC serves" "$(conns)" 1
+ktap_is "the NIC serves it" "$(conns)" 1
 in_a tc qdisc add dev va root tbf rate 8bit burst 2000 limit 1000000 ||
 	ktap_skip_all "no tbf"
 echo >&7
-ktap_check "packets wait" wait_for 20 waits
+ktap_check "its packets wait" wait_for 20 waits
 exec 7>&-
 ktap_check "the connection is closed" wait_for 20 no_qp
 ktap_check "its packets still wait" waits
 start_bg a ip link del va
-ktap_check "the device goes" wait_for 30 no_link
+ktap_check "the device can be removed" wait_for 30 no_link
 # nobody holds what all changes of links need
-ktap_check "and others come" wait_for 30 ip link add ha type dummy
+ktap_check "a new device can be made" wait_for 30 ip link add ha type dummy
 ip link del ha
 ktap_done

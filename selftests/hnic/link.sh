@@ -21,17 +21,17 @@ carrier() { cat "/sys/class/net/$1/carrier" 2>/dev/null || echo none; }
 
 # ------------------------------------------------------------------ creation
 
-ktap_check "a pair" pair
+ktap_check "a pair is made" pair
 ktap_is "no carrier while one end is down" "$(ip link set ha up; carrier ha)" 0
 ip link set hb up
 ktap_is "carrier when both are up" "$(carrier ha) $(carrier hb)" "1 1"
 ip link set hb down
-ktap_is "carrier goes with the other end" "$(carrier ha)" 0
-ktap_is "each knows the other" "$(cat /sys/class/net/ha/iflink)" \
+ktap_is "carrier is lost with the other end" "$(carrier ha)" 0
+ktap_is "each end names the other" "$(cat /sys/class/net/ha/iflink)" \
 	"$(cat /sys/class/net/hb/ifindex)"
 ip link del hb
 ktap_check_fails "both ends go" exists ha
-ktap_check "without a name for the peer" ip link add ha type hnic
+ktap_check "the peer's name is optional" ip link add ha type hnic
 ip link del ha
 ktap_check_fails "an unusable address is refused" \
 	ip link add ha address 01:00:00:00:00:01 type hnic peer name hb
@@ -40,9 +40,9 @@ ktap_check_fails "of the peer, too" \
 ktap_check_fails "nothing is left of a refused one" exists ha
 ktap_check_fails "the same name twice" ip link add ha type hnic peer name ha
 ktap_check_fails "nothing is left of that" exists ha
-ktap_check "queues, MTU, index" ip link add ha index 201 mtu 9000 numtxqueues 4 \
+ktap_check "queues, MTU and index are accepted" ip link add ha index 201 mtu 9000 numtxqueues 4 \
 	numrxqueues 4 type hnic peer name hb index 202 mtu 9000 numtxqueues 4 numrxqueues 4
-ktap_is "are as wanted" "$(cat /sys/class/net/h[ab]/{ifindex,mtu} | tr '\n' ' ')" \
+ktap_is "the values are as requested" "$(cat /sys/class/net/h[ab]/{ifindex,mtu} | tr '\n' ' ')" \
 	"201 202 9000 9000 "
 ktap_check_fails "an MTU that is too large" ip link set ha mtu 9601
 
@@ -53,37 +53,37 @@ not_made() {
 	! ip link add hx "$@" 2>/tmp/error && grep -q "$error" /tmp/error && ! exists hx
 }
 
-ktap_check "more TX queues than there are" not_made "more than 16" numtxqueues 17 type hnic
-ktap_check "more RX queues, of the peer" \
+ktap_check "more TX queues than possible are refused" not_made "more than 16" numtxqueues 17 type hnic
+ktap_check "more RX queues of the peer than possible are refused" \
 	not_made "more than 16" type hnic peer name hy numrxqueues 4096
-ktap_check "as many as there are" ip link add hx numtxqueues 16 numrxqueues 16 \
+ktap_check "the largest number of queues is accepted" ip link add hx numtxqueues 16 numrxqueues 16 \
 	type hnic peer name hy numtxqueues 16 numrxqueues 16
 ip link del hx
-ktap_check "a pair of one's own" unshare -Urn ip link add hx type hnic peer name hy
+ktap_check "a user namespace can make a pair of its own" unshare -Urn ip link add hx type hnic peer name hy
 # shellcheck disable=SC2016 # for the other shell
-ktap_check "no end where one has no rights" unshare -Urn sh -c \
+ktap_check "no end can be put where the caller has no rights" unshare -Urn sh -c \
 	'! ip link add hx type hnic peer name hy netns 1 2>/tmp/error && grep -q permitted /tmp/error'
 ktap_check_fails "nothing is left of that one" exists hy
 
 # ------------------------------------------------------------------ settings
 
-ktap_check "channels while it is up" sh -c 'ip link set ha up; ip link set hb up
+ktap_check "channels can be changed while the device is up" sh -c 'ip link set ha up; ip link set hb up
 	ethtool -L ha combined 2 && ethtool -l ha | tail -n1 | grep -q 2'
 ktap_is "carrier is back" "$(carrier ha)" 1
 ktap_check_fails "no channels" ethtool -L ha combined 0
-ktap_check "private flags" sh -c 'ethtool --set-priv-flags ha iwarp-rx-crc off &&
+ktap_check "private flags can be set" sh -c 'ethtool --set-priv-flags ha iwarp-rx-crc off &&
 	ethtool --show-priv-flags ha | grep -q "iwarp-rx-crc *: off"'
-ktap_check "an ntuple filter" ethtool -N ha flow-type tcp4 dst-port 5201 action 1 loc 3
-ktap_check "is shown" sh -c 'ethtool -n ha rule 3 | grep -q "Dest port: 5201"'
+ktap_check "an ntuple filter is accepted" ethtool -N ha flow-type tcp4 dst-port 5201 action 1 loc 3
+ktap_check "the filter is shown" sh -c 'ethtool -n ha rule 3 | grep -q "Dest port: 5201"'
 ethtool -N ha flow-type tcp4 dst-port 1 action 9 2>/dev/null
-ktap_is "none to a queue that is not there" "$(ethtool -n ha | grep -c '^Filter')" 1
-ktap_check "and deleted" ethtool -N ha delete 3
+ktap_is "a filter to a missing queue is refused" "$(ethtool -n ha | grep -c '^Filter')" 1
+ktap_check "the filter is deleted" ethtool -N ha delete 3
 ktap_check_fails "but not twice" ethtool -N ha delete 3
-ktap_check "coalescing" ethtool -C ha tx-usecs 0 tx-frames 1
-ktap_check "pause off" ethtool -A ha tx off
+ktap_check "coalescing can be set" ethtool -C ha tx-usecs 0 tx-frames 1
+ktap_check "pause can be switched off" ethtool -A ha tx off
 
 set_knob path_delay "10 20" && set_knob paths 3
-ktap_is "delays of paths" "$(knob path_delay)" "10 20 0"
+ktap_is "delays of paths can be set" "$(knob path_delay)" "10 20 0"
 refused path_delay "1 x"
 refused paths 9
 refused loss 1000001
@@ -91,7 +91,7 @@ refused rate -1
 refused tx_cpu 4096
 set_knob tx_cpu 0
 set_knob queue_cpus "0 0"
-ktap_is "CPUs" "$(knob tx_cpu) $(knob queue_cpus)" "0 0 0 $(knob queue_cpus | cut -d' ' -f3-)"
+ktap_is "CPUs can be set" "$(knob tx_cpu) $(knob queue_cpus)" "0 0 0 $(knob queue_cpus | cut -d' ' -f3-)"
 ip link del ha
 
 # ---------------------------------------------------------- end under load
@@ -130,7 +130,7 @@ load_on -u -b 0 -l 64
 for ((n = $(scaled 20 6); n > 0; n--)); do
 	channels $((1 + n % 2)) 60 || break
 done
-ktap_is "channels under load" "$(in_a ethtool -l ha | tail -n1 | tr -dc 0-9) $n" "2 0"
+ktap_is "channels can be changed under load" "$(in_a ethtool -l ha | tail -n1 | tr -dc 0-9) $n" "2 0"
 load_stop
 ktap_check "packets arrive" wait_for 10 reaches
 
@@ -142,21 +142,21 @@ for ((ms = 3; ms <= $(scaled 30 320); ms += $(scaled 1 35))); do
 	ip -n a link set ha up || break
 done
 ktap_diag "killed $killed times, closed $closed times"
-ktap_check "who sets channels is killed" in_a ip link set ha down
-ktap_check "up again" in_a ip link set ha up
+ktap_check "a task that sets channels can be killed" in_a ip link set ha down
+ktap_check "the device is up again" in_a ip link set ha up
 ktap_check "packets arrive again" wait_for 10 reaches
 load_off
 
 load_on
-ktap_check "up and down under load" sh -c 'for i in 1 2 3; do
+ktap_check "the device can be set up and down under load" sh -c 'for i in 1 2 3; do
 	ip -n a link set ha down; ip -n a link set ha up; ip -n b link set hb down; ip -n b link set hb up; done'
-ktap_check "deleted under load" ip -n b link del hb
+ktap_check "the device can be deleted under load" ip -n b link del hb
 load_off
 load_on
-ktap_check "namespace gone under load" ip netns del a
+ktap_check "the namespace can be removed under load" ip netns del a
 load_off
 load_on
-ktap_check "module removed under load" rmmod hnic
+ktap_check "the module can be removed under load" rmmod hnic
 load_off
 modprobe hnic
 

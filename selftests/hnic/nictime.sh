@@ -28,12 +28,12 @@ stat_of() { in_a ethtool -S va | awk -v n="$1:" '$1 == n { print $2 }'; }
 rates 400
 before=$(stat_of nic_ns)
 json=$(bench --nic va)
-ktap_is "a test" $? 0
+ktap_is "a test runs" $? 0
 most=$(($(stat_of nic_ns) - before))
 got=$(field $((200 * 65536 * 5)) <<<"$json")
 ktap_diag "$got of at most $most ns"
-ktap_check "the time of the NIC" test "$got" -gt 0
-ktap_check "is counted once" test "$got" -le "$most"
+ktap_check "the time of the NIC is counted" test "$got" -gt 0
+ktap_check "it is counted once" test "$got" -le "$most"
 # each engine several times, and at full speed
 rates 0
 much=()
@@ -41,5 +41,5 @@ for nic in a/va a/va b/vb b/vb; do
 	much+=(--nic "$nic:*_ns")
 done
 ktap_check_fails "more than there was: refused" bench "${much[@]}"
-ktap_is "with the reason" "$(grep -c "longer than it took" <<<"$KTAP_OUT")" 1
+ktap_is "the reason is shown" "$(grep -c "longer than it took" <<<"$KTAP_OUT")" 1
 ktap_done

@@ -16,9 +16,9 @@ profile() {
 	same "$1: no bad CRC" rx_engine_crc_bad
 	case $1 in
 	host)
-		same "host: nothing filled in" tx_engine_crc_filled
-		same "host: no verdict" rx_engine_verdicts
-		same "host: not steered" rx_engine_steered_conn
+		same "host: the NIC fills in no CRC" tx_engine_crc_filled
+		same "host: the NIC gives no verdict" rx_engine_verdicts
+		same "host: the NIC does not steer" rx_engine_steered_conn
 		;;
 	*)
 		grew "$1: CRCs filled in" tx_engine_crc_filled
@@ -42,17 +42,17 @@ done
 attr profile hybrid
 attr demux host
 snapshot
-ktap_check "CRCs by the NIC, which does not steer" transfer "$bytes"
+ktap_check "the NIC does CRCs and does not steer" transfer "$bytes"
 grew "CRCs filled in" tx_engine_crc_filled
 grew "verdicts" rx_engine_verdicts
-same "not steered by the connection" rx_engine_steered_conn
-same "nor by a filter" rx_engine_steered_ntuple
+same "packets are not steered by the connection" rx_engine_steered_conn
+same "packets are not steered by a filter" rx_engine_steered_ntuple
 attr crc host
 attr demux nic
 snapshot
-ktap_check "the NIC steers, and does no CRCs" transfer "$bytes"
-same "nothing filled in" tx_engine_crc_filled
-same "no verdict" rx_engine_verdicts
+ktap_check "the NIC steers and does no CRCs" transfer "$bytes"
+same "the NIC fills in no CRC" tx_engine_crc_filled
+same "the NIC gives no verdict" rx_engine_verdicts
 grew "steered by the connection" rx_engine_steered_conn
 attr crc nic
 
@@ -63,7 +63,7 @@ for p in "offload-contig tx_engine_contig_fpdus" "offload-sg tx_engine_dma_marke
 	snapshot
 	ktap_check "no CRC, ${p% *}" transfer "$bytes"
 	grew "no CRC, ${p% *}: the NIC's markers" "${p#* }"
-	same "no CRC, ${p% *}: none" tx_engine_crc_filled
+	same "no CRC, ${p% *}: the NIC computes none" tx_engine_crc_filled
 	same "no CRC, ${p% *}: nothing dropped" tx_engine_crc_dropped
 done
 attr crc 1
@@ -72,16 +72,16 @@ attr profile hybrid
 # Damage that only the CRC sees: the connection ends, wrong data never arrive
 both fault_corrupt 20000
 ktap_check_fails "damage ends the connection" transfer 2000000
-ktap_is "and nobody got wrong data" "$(grep -Ei 'wrong|differ' <<<"$KTAP_OUT")" ""
+ktap_is "no data is wrong" "$(grep -Ei 'wrong|differ' <<<"$KTAP_OUT")" ""
 both fault_corrupt 0
 
 # A NIC that says the opposite now and then, or always
 attr verify 1
 both fault_verdict 50000
-ktap_check "some verdicts wrong, the host verifies" transfer "$bytes"
+ktap_check "wrong verdicts are found when the host verifies" transfer "$bytes"
 both fault_verdict 1000000
 hyb_mark
-ktap_check "all verdicts wrong, the host verifies" transfer "$bytes"
+ktap_check "connections work when all verdicts are wrong and the host verifies" transfer "$bytes"
 hyb_most "it has checked most itself" rx_crc_bytes 50
 both fault_verdict 0
 attr verify 0
@@ -89,27 +89,27 @@ attr verify 0
 # No verdict on anything good: software does it, in any case
 both fault_verdict 1000000
 hyb_mark
-ktap_check "good packets without verdict" transfer "$bytes"
+ktap_check "good packets without a verdict are accepted" transfer "$bytes"
 hyb_most "software has checked most" rx_crc_bytes 50
 both fault_verdict 0
 hyb_mark
-ktap_check "the next connection" transfer "$bytes"
+ktap_check "the next connection works" transfer "$bytes"
 hyb_most "is the NIC's again" rx_nic_bytes 50
 
 # It loses track, now and then and at every packet
 both fault_resync 100000
 snapshot
-ktap_check "synchronisation lost" transfer "$bytes"
+ktap_check "the NIC loses synchronisation" transfer "$bytes"
 grew "is counted" rx_engine_resync_lost
-ktap_check "and found again" test $(($(stat_of a rx_engine_resync_host) +
+ktap_check "the NIC finds synchronisation again" test $(($(stat_of a rx_engine_resync_host) +
 	$(stat_of a rx_engine_resync_self))) -gt \
 	$(($(was rx_engine_resync_host) + $(was rx_engine_resync_self)))
 both fault_resync 1000000
 snapshot
 hyb_mark
-ktap_check "lost at every packet" transfer "$bytes"
+ktap_check "data survives a NIC that loses track at every packet" transfer "$bytes"
 hyb_most "software has checked all" rx_crc_bytes 95
-same "no verdict" rx_engine_verdicts
+same "the NIC gives no verdict" rx_engine_verdicts
 both fault_resync 0
 
 # Packets on the way to the NIC: copies that a queueing discipline makes, which the
@@ -118,10 +118,10 @@ queued() {
 	attr profile "$1"
 	snapshot
 	in_b tc qdisc add dev vb root netem duplicate 50%
-	ktap_check "$1, packets copied on the way" transfer "$bytes"
+	ktap_check "$1: packets copied on the way are final" transfer "$bytes"
 	same "$1, copied: no bad CRC" rx_engine_crc_bad
 	in_b tc qdisc change dev vb root netem delay 5ms 4ms
-	ktap_check "$1, packets that come late" transfer "$bytes"
+	ktap_check "$1: late packets are final" transfer "$bytes"
 	same "$1, late: no bad CRC" rx_engine_crc_bad
 	in_b tc qdisc del dev vb root
 }
@@ -157,15 +157,15 @@ sudden() {
 }
 
 before=$(stat_of b tx_engine_crc_stale)
-ktap_check "a path that takes a second all of a sudden" sudden
+ktap_check "data survives a path that is suddenly a second longer" sudden
 stale=$(stat_of b tx_engine_crc_stale)
 # not so on the debug kernel: there it is a matter of luck
 for ((i = 0; stale == before && i < 10; i++)); do
 	queued hybrid
 	stale=$(stat_of b tx_engine_crc_stale)
 done
-ktap_check "what is acknowledged is dropped" test "$stale" -gt "$before"
-ktap_check "and counts as dropped" \
+ktap_check "acknowledged retransmissions are dropped" test "$stale" -gt "$before"
+ktap_check "they count as dropped" \
 	test "$(in_b cat /sys/class/net/vb/statistics/tx_dropped)" -ge "$stale"
 
 ktap_done

@@ -99,9 +99,9 @@ switches() {
 	flag iwarp-rx-place off
 	large "engine off"
 	none "engine off"
-	ktap_is "and shown" "$(cat /sys/class/infiniband/rdb/hybrid/placement)" host
+	ktap_is "the setting is shown" "$(cat /sys/class/infiniband/rdb/hybrid/placement)" host
 	flag iwarp-rx-place on
-	ktap_is "and on" "$(cat /sys/class/infiniband/rdb/hybrid/placement)" nic
+	ktap_is "placement is on" "$(cat /sys/class/infiniband/rdb/hybrid/placement)" nic
 	mark b
 	large "engine on again"
 	most "engine on again" 4194304
@@ -113,7 +113,7 @@ switches() {
 	both max_bufs 0
 	large "no room for buffers"
 	none "no room for buffers"
-	ktap_check "is counted" test "$(hyb b nic_no_buffer)" -gt 0
+	ktap_check "it is counted" test "$(hyb b nic_no_buffer)" -gt 0
 	both max_bufs 1
 	large "room for one buffer"
 	both max_bufs 256
@@ -141,7 +141,7 @@ toggled() {
 	done
 	wait "$client"
 	rc=$?
-	ktap_is "switched all the time" $rc 0
+	ktap_is "placement can be switched all the time" $rc 0
 	some "switched all the time"
 	look
 }
@@ -179,7 +179,7 @@ links() {
 	ktap_check_fails "damage ends the connection" in_a timeout 60 sdp-zcopy \
 		-n 16777216 -w 1048576 -R 1048576 $SERVER "$PORT"
 	# that the connection ends is "wrong: it ends" if a send notices first
-	ktap_is "and nobody got wrong data" \
+	ktap_is "no data is wrong" \
 		"$(grep -Ei 'wrong|differ' <<<"$KTAP_OUT" | grep -v 'wrong: it ends')" ""
 	both fault_corrupt 0
 	look
@@ -190,7 +190,7 @@ programs() {
 	start_bg b rping -s -a $SERVER -C 20 -S 60000
 	wait_port b 7174
 	mark b
-	ktap_check "rping" ping_all 20 -a $SERVER -S 60000
+	ktap_check "rping transfers its data" ping_all 20 -a $SERVER -S 60000
 	wait "$BG_PID"
 	some "rping"
 }
@@ -231,6 +231,6 @@ toggled
 links
 programs
 gone
-ktap_check "the devices go" dev_down
-ktap_check "the module goes" wait_for 20 modprobe -r sdp_diag sdp iwarp_hybrid
+ktap_check "the devices can be removed" dev_down
+ktap_check "the module can be removed" wait_for 20 modprobe -r sdp_diag sdp iwarp_hybrid
 ktap_done

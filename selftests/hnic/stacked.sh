@@ -39,10 +39,10 @@ for p in $PROFILES; do
 	done
 	both rate 0
 	wait "$CLIENT"
-	ktap_is "$p: the data arrive" $? 0
+	ktap_is "$p: the data arrives" $? 0
 	stop_bg "$SERVER_PID"
 	[ "$p" = host ] || ktap_check "$p: some of them finished by software" \
 		test "$(sw_packets)" -gt "$before"
 done
-ktap_check "packets went by the other device" test "$(sent)" -gt 100
+ktap_check "packets went through the other device" test "$(sent)" -gt 100
 ktap_done

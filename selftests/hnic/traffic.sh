@@ -54,10 +54,10 @@ transfer_with() {
 }
 
 net_up
-ktap_check "ping" in_a ping -c 2 10.0.0.2
-ktap_check "transfer" transfer 10.0.0.2
-ktap_check "transfer, IPv6" transfer '[fd00::2]' 6
-ktap_check "TSO was used" test "$(stat_of a tx_engine_tso)" -gt 0
+ktap_check "ping works" in_a ping -c 2 10.0.0.2
+ktap_check "a transfer works" transfer 10.0.0.2
+ktap_check "a transfer over IPv6 works" transfer '[fd00::2]' 6
+ktap_check "TSO is used" test "$(stat_of a tx_engine_tso)" -gt 0
 ktap_is "all packets have a good checksum" "$(stat_of b rx_engine_csum_bad)" 0
 
 # The wire sees packets of MTU size, GRO merges them
@@ -69,7 +69,7 @@ packets=$(($(stat_of b rx_engine_packets) - before))
 octets=$(($(stat_of b rx_engine_octets) - octets))
 stop_bg "$BG_PID"
 ktap_check "no packet exceeds the MTU" test $((octets / packets)) -le 1514
-ktap_check "GRO merges" test "$(tcpdump -r /tmp/cap 2>/dev/null | grep -c 'length [1-9]')" -lt $((packets / 2))
+ktap_check "GRO merges packets" test "$(tcpdump -r /tmp/cap 2>/dev/null | grep -c 'length [1-9]')" -lt $((packets / 2))
 
 # What the engine does not understand it does not cut
 # not_cut DESCRIPTION ADDRESS 4|6 OPTIONS
@@ -93,9 +93,9 @@ ktap_is "their checksums are good" "$(stat_of b rx_engine_csum_bad)" 0
 
 in_a ethtool -K va tso off tx off
 in_b ethtool -K vb rx off gro off
-ktap_check "transfer without TSO, checksums, GRO" transfer 10.0.0.2
+ktap_check "a transfer works without TSO, checksums and GRO" transfer 10.0.0.2
 in_a ethtool -K va sg off >/dev/null
-ktap_check "transfer without scatter-gather" transfer 10.0.0.2
+ktap_check "a transfer works without scatter-gather" transfer 10.0.0.2
 in_a ethtool -K va sg on tx on tso on >/dev/null
 in_b ethtool -K vb rx on gro on
 
@@ -115,10 +115,10 @@ ktap_check "there and back takes $rtt ms: twice the delay" test "$rtt" -ge 40
 both delay 0
 both rate 4
 began=${EPOCHREALTIME/[.,]/}
-ktap_check "transfer at 4 Mbit/s" transfer 10.0.0.2
+ktap_check "a transfer works at 4 Mbit/s" transfer 10.0.0.2
 took=$(((${EPOCHREALTIME/[.,]/} - began) / 1000))
 # in ms: bytes * 8 / 4000
-ktap_check "takes $took ms: its time" test "$took" -ge $(($(stat -c %s $data) / 500))
+ktap_check "it takes its time: $took ms" test "$took" -ge $(($(stat -c %s $data) / 500))
 both rate 0
 
 # cpus_of THREAD: where it may run, and all others whose names begin so
@@ -131,33 +131,33 @@ cpus_of() {
 }
 both tx_cpu 1
 both rx_cpu 0
-ktap_is "engines are where they shall be" "$(cpus_of hnic-tx/va) $(cpus_of hnic-rx/va)" "1 0"
+ktap_is "engines run on the chosen CPUs" "$(cpus_of hnic-tx/va) $(cpus_of hnic-rx/va)" "1 0"
 mapfile -t dirs < <(in_a sh -c 'ls -d /sys/class/net/va/queues/rx-*')
 knob a queue_cpus "${dirs[*]/*/1}"
-ktap_is "and the threads of NAPI" "$(cpus_of napi/va-)" 1
-ktap_check "transfer, pinned" transfer 10.0.0.2
+ktap_is "NAPI threads run on the chosen CPUs" "$(cpus_of napi/va-)" 1
+ktap_check "a transfer works with pinned engines" transfer 10.0.0.2
 knob a queue_cpus "${dirs[*]/*/-1}"
 both tx_cpu -1
-ktap_is "and anywhere again" "$(cpus_of hnic-tx/va) $(cpus_of napi/va-)" "0,1 0,1"
+ktap_is "engines can run anywhere again" "$(cpus_of hnic-tx/va) $(cpus_of napi/va-)" "0,1 0,1"
 
 for cpu in 0 -1; do
 	both tx_cpu $cpu
 	both rx_cpu $cpu
 done
 in_b sh -c 'echo 0 >/sys/class/net/vb/threaded'
-ktap_check "transfer, NAPI not threaded" transfer 10.0.0.2
+ktap_check "a transfer works without threaded NAPI" transfer 10.0.0.2
 
 in_b ethtool -A vb tx off
-ktap_check "transfer without pause" transfer 10.0.0.2
+ktap_check "a transfer works without pause" transfer 10.0.0.2
 
 in_a ip link set va mtu 9000
 in_b ip link set vb mtu 9000
-ktap_check "transfer, MTU 9000" transfer 10.0.0.2
+ktap_check "a transfer works at MTU 9000" transfer 10.0.0.2
 
 queues=$(in_b sh -c 'ls -d /sys/class/net/vb/queues/rx-*' | wc -l)
 in_b ethtool -N vb flow-type tcp4 dst-port $((port + 1)) action $((queues - 1)) >/dev/null
 before=$(stat_of b rx_engine_steered_ntuple)
 transfer 10.0.0.2
-ktap_check "a filter steers" test "$(stat_of b rx_engine_steered_ntuple)" -gt "$before"
+ktap_check "an ntuple filter steers" test "$(stat_of b rx_engine_steered_ntuple)" -gt "$before"
 
 ktap_done

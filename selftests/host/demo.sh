@@ -38,7 +38,7 @@ demo() {
 }
 
 rm -f "$build/demo.json"
-check "make demo" demo
+check "make demo succeeds" demo
 check "it ends with demo: ok" last_line
 check "demo.json says what ran" facts
 tap_done

@@ -34,14 +34,14 @@ profile() {
 
 total() { awk '$4 == "total" { print $1 }' "$build/6.1/profile.txt"; }
 
-check "a profile" profile unmarked
+check "a profile is taken" profile unmarked
 read -r tx rx crc < <(sum)
 plain=$(total)
 check "$tx instructions to send an FPDU, at most 350" test "$tx" -gt 100 -a "$tx" -le 350
 check "$rx instructions to receive one, at most 450" test "$rx" -gt 100 -a "$rx" -le 450
 check "$crc instructions for the CRC of a byte, at most 0.2" \
 	awk "BEGIN { exit !($crc > 0.1 && $crc <= 0.2) }"
-check "a profile with markers" profile hybrid
+check "a profile with markers is taken" profile hybrid
 marked=$(total)
 more=$(awk "BEGIN { printf \"%.1f\", 100 * ${marked:-0} / ${plain:-1} - 100 }")
 check "markers take $more % more instructions, at most 15" \

@@ -58,15 +58,15 @@ modules_in() {
 }
 
 # As it is, for /usr/local, then for somewhere else
-check "make" make
-check "make install" make install DESTDIR="$WORK/stage" PREFIX=/usr
-check "programs, headers and manual pages are there" installed \
+check "make succeeds" make
+check "make install succeeds" make install DESTDIR="$WORK/stage" PREFIX=/usr
+check "programs, headers and manual pages are installed" installed \
 	/usr/bin/sdp-run /usr/bin/sdpbench /usr/sbin/sdpstat \
 	/usr/lib/sdp/libsdp.so /usr/include/linux/sdp.h \
 	/usr/share/man/man1/sdp-run.1 /usr/share/man/man7/sdp.7 \
 	/usr/share/man/man8/sdpstat.8
 check "the headers can be included" headers_compile
-check "the modules are there" modules_in "$WORK/stage/lib/modules/$release/updates"
+check "the modules are installed" modules_in "$WORK/stage/lib/modules/$release/updates"
 
 # fails_midway: a directory of pages that is none; others are installed after it
 fails_midway() {
@@ -82,7 +82,7 @@ relative() {
 	[ -x stage/usr/bin/sdp-run ] && [ -s stage/usr/share/man/man1/sdp-run.1 ] &&
 		[ -x out/tools/sdp-run ] && [ ! -e tools/stage ] && [ ! -e tools/out ]
 }
-check "make install into directories with relative names" relative
+check "make install works with relative directory names" relative
 rm -rf stage out
 
 # runs PREFIX: its programs say the version, and look for the library there
@@ -92,8 +92,8 @@ runs() {
 		grep -qaF "$1/lib/sdp" "$1/bin/sdp-run"
 }
 
-check "make install-tools" make install-tools PREFIX="$WORK/opt" IPDIR="$WORK/opt/ip"
-check "sdp-run looks for the library where it was installed" runs "$WORK/opt"
+check "make install-tools succeeds" make install-tools PREFIX="$WORK/opt" IPDIR="$WORK/opt/ip"
+check "sdp-run finds the library where it was installed" runs "$WORK/opt"
 
 # --------------------------------------------------------------------- DKMS
 
@@ -121,13 +121,13 @@ loads() {
 }
 
 make clean > "$WORK/clean.log"
-check "dkms add" run_dkms add .
-check "dkms build" run_dkms build -k "$release" --kernelsourcedir "$KDIR" "iwarp-sdp/$version"
-check "it is built" status_is built
-check "dkms install" run_dkms install -k "$release" --no-depmod "iwarp-sdp/$version"
-check "it is installed" status_is installed
-check "the modules are there" modules_in "$WORK/lib/$release/updates/dkms"
-check "they are loaded" loads "$WORK/lib/$release/updates/dkms"
-check "dkms remove" run_dkms remove --no-depmod "iwarp-sdp/$version" --all
-check "nothing is left" status_is ""
+check "dkms add succeeds" run_dkms add .
+check "dkms build succeeds" run_dkms build -k "$release" --kernelsourcedir "$KDIR" "iwarp-sdp/$version"
+check "dkms shows it as built" status_is built
+check "dkms install succeeds" run_dkms install -k "$release" --no-depmod "iwarp-sdp/$version"
+check "dkms shows it as installed" status_is installed
+check "the modules are installed" modules_in "$WORK/lib/$release/updates/dkms"
+check "the modules can be loaded" loads "$WORK/lib/$release/updates/dkms"
+check "dkms remove succeeds" run_dkms remove --no-depmod "iwarp-sdp/$version" --all
+check "no file is left" status_is ""
 tap_done

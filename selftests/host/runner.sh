@@ -65,22 +65,22 @@ echo "$stat"
 [[ $stat = *') Z '* ]]
 END
 
-check "a test that asks for nothing" says "120 0 False" asks "" "timeout mem fresh"
-check "one that asks for memory has a guest of its own" \
+check "a test without requests shares a guest" says "120 0 False" asks "" "timeout mem fresh"
+check "a test that requests memory has a guest of its own" \
 	says "30 4G True" asks "long mem=4G timeout=30" "timeout mem fresh"
-check "the status of a command" guest 7 -c 'exit 7'
+check "the status of a command is returned" guest 7 -c 'exit 7'
 # shellcheck disable=SC2016 # in the guest
-check "success" guest 0 -n -c 'echo it is there >$OUT/file'
-check "and its file" grep -rqx "it is there" "$out/files"
-check "what a test has ended is gone" guest 0 -n -f "$WORK/ended:/ended" -c 'bash /ended'
-check "a guest that dies" guest 99 -n -c 'echo c >/proc/sysrq-trigger; sleep 600'
-check "and why" logged "sysrq triggered crash"
-check "a command that takes too long" guest 124 -n -t 5 -c 'sleep 600'
-check "and the tasks that there were" logged "task:sleep "
-check "a warning of the kernel" guest 98 -n -c 'echo "WARNING: CPU: 0 PID: 1 at made/up.c:1" >/dev/kmsg'
-check "a command that fails, and a warning" guest 7 -n \
+check "a successful test passes" guest 0 -n -c 'echo it is there >$OUT/file'
+check "its file is kept" grep -rqx "it is there" "$out/files"
+check "processes that a test ended are gone" guest 0 -n -f "$WORK/ended:/ended" -c 'bash /ended'
+check "a guest that dies is a failure" guest 99 -n -c 'echo c >/proc/sysrq-trigger; sleep 600'
+check "the reason is shown" logged "sysrq triggered crash"
+check "a command that takes too long is a failure" guest 124 -n -t 5 -c 'sleep 600'
+check "the tasks of the guest are shown" logged "task:sleep "
+check "a warning of the kernel is a failure" guest 98 -n -c 'echo "WARNING: CPU: 0 PID: 1 at made/up.c:1" >/dev/kmsg'
+check "a command that fails with a warning is one failure" guest 7 -n \
 	-c 'echo "WARNING: CPU: 0 PID: 1 at made/up.c:1" >/dev/kmsg; exit 7'
-check "a directory" guest 0 -n vm
-check "with what is for this kernel" test -e "$out/vm-smoke.tap"
-check "and without the rest" test ! -e "$out/vm-leak.tap"
+check "a directory of tests runs" guest 0 -n vm
+check "tests for this kernel run" test -e "$out/vm-smoke.tap"
+check "other tests do not run" test ! -e "$out/vm-leak.tap"
 tap_done

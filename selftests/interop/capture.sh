@@ -50,7 +50,7 @@ capture() {
 	devices "$@" || return
 	dump_start "$1"
 	serve sdp-run xfer -s -h 10.0.0.2 -p 5010
-	ktap_check "$1: transfer" in_a sdp-run xfer -h 10.0.0.2 -p 5010 \
+	ktap_check "$1: the transfer works" in_a sdp-run xfer -h 10.0.0.2 -p 5010 \
 		-n 300000 -d 300000 -w 0 -R 0 -o eof -t 60
 	dump_stop
 	stop_bg "$SERVER"
@@ -62,7 +62,7 @@ messages() {
 	devices "$1" hybrid hybrid "$2" "${3-}" || return
 	dump_start "$1"
 	serve hyb-target -h 10.0.0.2 -p 7900
-	ktap_check "$1: messages" in_a hyb-target -c -n 100 -h 10.0.0.2 -p 7900
+	ktap_check "$1: messages are decoded" in_a hyb-target -c -n 100 -h 10.0.0.2 -p 7900
 	dump_stop
 	stop_bg "$SERVER"
 	net_down
@@ -80,13 +80,13 @@ nic_made() {
 	n=$(in_a ethtool -S va | awk '$1 == "tx_engine_crc_octets:" { print $2 }')
 	dump_start "$1" b
 	serve sdp-run xfer -s -h 10.0.0.2 -p 5010
-	ktap_check "$1: transfer" in_a sdp-run xfer -h 10.0.0.2 -p 5010 \
+	ktap_check "$1: the transfer works" in_a sdp-run xfer -h 10.0.0.2 -p 5010 \
 		-n 300000 -d 300000 -w 0 -R 0 -o eof -t 60
 	dump_stop
 	stop_bg "$SERVER"
 	dump_start "$1-messages" b
 	serve hyb-target -h 10.0.0.2 -p 7900
-	ktap_check "$1: messages" in_a hyb-target -c -n 100 -h 10.0.0.2 -p 7900
+	ktap_check "$1: messages are decoded" in_a hyb-target -c -n 100 -h 10.0.0.2 -p 7900
 	dump_stop
 	stop_bg "$SERVER"
 	n=$(($(in_a ethtool -S va | awk '$1 == "tx_engine_crc_octets:" { print $2 }') - n))
@@ -119,7 +119,7 @@ segments() {
 	in_b ethtool -K vb gro off
 	# no faster than tcpdump is
 	in_a sh -c "echo 20 >/sys/class/net/va/hnic/rate"
-	ktap_check "segmentation by the NIC" \
+	ktap_check "segmentation by the NIC keeps FPDUs aligned" \
 		sh -c "ip netns exec a ethtool -k va | grep 'tcp-seg.*: on'"
 	kt_tell b listen 10.0.0.2 7800
 	aligned aligned 1500

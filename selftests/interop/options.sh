@@ -56,12 +56,12 @@ with_crc() {
 	before=$(crc_bytes)
 	set_option rda crc 0
 	transfer "MTU $NET_MTU, one side wants no CRC"
-	ktap_is "MTU $NET_MTU, the other's wish is enough: counters that stood still" \
+	ktap_is "MTU $NET_MTU, one side's request is enough: counters that stood still" \
 		"$(paste <(echo "$before") <(crc_bytes) | awk '$1 == $2' | wc -l)" 0
 	set_option rdb crc 0
 	before=$(crc_bytes)
 	transfer "MTU $NET_MTU, no side wants CRC"
-	ktap_is "MTU $NET_MTU, then there is none" "$(crc_bytes)" "$before"
+	ktap_is "MTU $NET_MTU, without a request there is none" "$(crc_bytes)" "$before"
 }
 
 # run_mtu [full]: "full" for all combinations, else those that differ most
@@ -114,7 +114,7 @@ run_siw() {
 }
 
 run_siw hybrid siw rda
-ktap_check "the kernel's log says why" \
+ktap_check "the kernel's log has the reason" \
 	sh -c "dmesg | grep -q 'rejects a connection for which markers are on'"
 run_siw siw hybrid rdb
 NET_MTU=1500

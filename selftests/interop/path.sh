@@ -48,14 +48,14 @@ in-ns r sh -c "echo 20 >/sys/class/net/rb/hnic/rate"
 kt_tell b listen 10.0.2.2 7800
 dump_start path b
 kt_do a "" open 10.0.2.2 7800 1
-ktap_check "segments of 1448 bytes at first" mss_is 1448
+ktap_check "segments have 1448 bytes at first" mss_is 1448
 {
 	wait_for 20 came 300000
 	ip -n r link set rb mtu 1300
 } &
 kt_do a "the path takes less now" write 65536 16
 wait $!
-ktap_check "the router has told that" wait_for 20 mss_is 1248
+ktap_check "the path MTU is learned from ICMP" wait_for 20 mss_is 1248
 kt_do a "afterwards" write 65536 64
 kt_tell a close
 dump_stop

@@ -62,7 +62,7 @@ pair() {
 
 # all_back NAME N: of the rping before, whose exit status does not say so
 all_back() {
-	ktap_is "$PAIR $1: all came back" "$(grep -ac '^ping data: ' "$LOG.client")" "$2"
+	ktap_is "$PAIR $1: all data came back" "$(grep -ac '^ping data: ' "$LOG.client")" "$2"
 }
 
 cells_devinfo() {

@@ -20,7 +20,7 @@ again() {
 	wait_for 20 said listening || ktap_fail "$1: the peer listens" "$(cat "$BG_LOG")"
 	in_a timeout 100 hyb-again -h 10.0.0.2 -p $PORT > "$OUT/again.tap" 2>&1
 	ktap_include "$OUT/again.tap" "$1"
-	ktap_check "$1: the peer has seen all of it" wait_for 20 said "all of it"
+	ktap_check "$1: the peer sees the whole message" wait_for 20 said "all of it"
 	stop_bg "$server"
 }
 
@@ -31,12 +31,12 @@ again "in peace"
 # who tells of the failure is held up when it has told
 if hold cm_event_handler kworker behind=1 times=3 ms=1000; then
 	again "at once"
-	ktap_is "it was at once" "$(hold_hits)" 3
+	ktap_is "the reaction was immediate" "$(hold_hits)" 3
 	hold_end
 else
-	ktap_skip "at once" "no probes"
+	ktap_skip "the reaction is immediate" "no probes"
 fi
 ktap_check "no queue pair is left" wait_for 20 no_queue_pairs
-ktap_check "the devices go" dev_down
-ktap_check "the module goes" wait_for 20 modprobe -r iwarp_hybrid
+ktap_check "the devices can be removed" dev_down
+ktap_check "the module can be removed" wait_for 20 modprobe -r iwarp_hybrid
 ktap_done

@@ -57,12 +57,12 @@ check_values() {
 	takes demux host
 	takes marker_placement copy
 	takes marker_placement contig inplace
-	ktap_is "a combination without a name" "$(cat $ATTR/profile)" custom
+	ktap_is "a combination without a name is custom" "$(cat $ATTR/profile)" custom
 	takes marker_placement sg inplace
 	takes marker_placement inplace
 	takes tx_payload reference
 	takes profile host
-	ktap_is "a profile says nothing of payload" "$(cat $ATTR/tx_payload)" reference
+	ktap_is "a profile does not change tx_payload" "$(cat $ATTR/tx_payload)" reference
 	takes tx_payload copy
 	takes markers on
 	takes markers off
@@ -106,15 +106,15 @@ check_nonsense() {
 component() { awk -v c="$2" '$1 == c { print $2 }' "$1"; }
 
 check_components() {
-	ktap_is "a net device without engines" "$(cat $ATTR/offload)" none
-	ktap_is "CRC without engines" "$(component $ATTR/components crc)" host
+	ktap_is "a net device without engines shows none" "$(cat $ATTR/offload)" none
+	ktap_is "without engines the CRC is on the host" "$(component $ATTR/components crc)" host
 	put $ATTR/markers off
-	ktap_is "markers that are off" \
+	ktap_is "markers that are off are absent" \
 		"$(component $ATTR/components markers)" absent
 	put $ATTR/markers auto
-	ktap_is "markers in place" \
+	ktap_is "markers in place are on the host" \
 		"$(component $ATTR/components markers)" host
-	ktap_is "flow control" \
+	ktap_is "flow control is on the host" \
 		"$(component $ATTR/components flow_control)" host
 }
 
@@ -122,13 +122,13 @@ check_components() {
 check_rights() {
 	local nobody=(setpriv --reuid 65534 --regid 65534 --clear-groups)
 
-	ktap_check "anybody reads" "${nobody[@]}" cat $ATTR/profile
+	ktap_check "all users can read the files" "${nobody[@]}" cat $ATTR/profile
 	ktap_check_fails "not anybody writes" \
 		"${nobody[@]}" sh -c "echo host > $ATTR/profile"
 	ktap_check_fails "nor root without CAP_NET_ADMIN" \
 		setpriv --bounding-set -net_admin --inh-caps -net_admin \
 		sh -c "echo host > $ATTR/profile"
-	ktap_is "nothing has changed" "$(cat $ATTR/profile)" hybrid
+	ktap_is "no value has changed" "$(cat $ATTR/profile)" hybrid
 }
 
 # A network namespace of an ordinary user, with a device in it
@@ -143,11 +143,11 @@ check_user_namespace() {
 	nsenter -t "$pid" -n ip link set vu up
 	nsenter -t "$pid" -n rdma link add rdu type hybrid netdev vu ||
 		ktap_fail "a device in a user's namespace"
-	ktap_check "the user who owns the namespace writes" \
+	ktap_check "the owner of the namespace can write" \
 		setpriv --reuid 1000 --regid 1000 --clear-groups \
 		nsenter -t "$pid" -U --preserve-credentials \
 		sh -c "echo assisted > $dev/profile"
-	ktap_is "and it is so" "$(cat $dev/profile)" assisted
+	ktap_is "the value is changed" "$(cat $dev/profile)" assisted
 	ktap_check_fails "other users do not" \
 		setpriv --reuid 1001 --regid 1001 --clear-groups \
 		sh -c "echo host > $dev/profile"
@@ -192,12 +192,12 @@ check_qp() {
 	start_bg a hyb-target -c -h 10.0.0.2 -p 7900
 	client=$BG_PID log=$BG_LOG
 	wait_for 20 said connected "$log"
-	ktap_check "a queue pair has its directory" wait_for 10 one_qp
+	ktap_check "a queue pair has a directory" wait_for 10 one_qp
 	qp=$(qp_dirs)
 	for file in "$qp"/*; do
 		ktap_check "${file##*/} of the queue pair" cat "$file"
 	done
-	ktap_is "it has the profile of the device" \
+	ktap_is "the queue pair has the profile of the device" \
 		"$(cat "$qp/profile")" hybrid
 	check_qp_nonsense "$qp"
 	ktap_check_fails "nor anything of anybody" \
@@ -206,7 +206,7 @@ check_qp() {
 	ktap_check_fails "nor of root without CAP_NET_ADMIN" \
 		setpriv --bounding-set -net_admin --inh-caps -net_admin \
 		sh -c "echo host > $qp/profile"
-	ktap_is "nothing has changed" "$(cat "$qp/profile")" hybrid
+	ktap_is "no value has changed" "$(cat "$qp/profile")" hybrid
 	for i in 1 2 3; do
 		for profile in $PROFILES; do
 			put "$qp/profile" "$profile" || ktap_fail "$profile"
@@ -217,7 +217,7 @@ check_qp() {
 			put "$qp/demux" host
 		done
 	done
-	ktap_is "the device's profile is another matter" \
+	ktap_is "the device's profile is independent" \
 		"$(cat $ATTR/profile)" hybrid
 	kill -TERM "$(pgrep -x hyb-target -P "$client" || echo "$client")"
 	if wait "$client" && grep -q " echoes" "$log"; then
@@ -225,7 +225,7 @@ check_qp() {
 	else
 		ktap_fail "the connection lived through it" "$(cat "$log")"
 	fi
-	ktap_check "the directory goes with the queue pair" wait_for 10 no_qp
+	ktap_check "the directory is removed with the queue pair" wait_for 10 no_qp
 	stop_bg "$TARGET"
 }
 
@@ -345,8 +345,8 @@ check_connecting() {
 }
 
 dev_up hybrid hybrid || ktap_skip_all "no hybrid devices"
-ktap_is "default profile" "$(cat $ATTR/profile)" hybrid
-ktap_is "default of markers" "$(cat $ATTR/markers)" auto
+ktap_is "the default profile is hybrid" "$(cat $ATTR/profile)" hybrid
+ktap_is "the default of markers is auto" "$(cat $ATTR/markers)" auto
 check_values
 check_nonsense
 check_components
@@ -359,6 +359,6 @@ echo auto > ${ATTR/rda/rdb}/markers
 echo 512 > $ATTR/marker_interval
 check_data
 check_connecting
-ktap_check "the devices go" dev_down
-ktap_check "the modules go" wait_for 20 modprobe -r iwarp_hybrid
+ktap_check "the devices can be removed" dev_down
+ktap_check "the modules can be removed" wait_for 20 modprobe -r iwarp_hybrid
 ktap_done

@@ -70,9 +70,9 @@ check_port() {
 				"$(of_qps $dev "$name" | head -n 1)" -gt 0
 		done
 	done
-	ktap_check "segments out of order" test \
+	ktap_check "segments arrive out of order" test \
 		"$(of_qps rdb rx_ooo_segments | head -n 1)" -gt 0
-	ktap_check "FPDUs placed before their turn" test \
+	ktap_check "FPDUs are placed early" test \
 		"$(of_qps rdb rx_ooo_fpdus | head -n 1)" -gt 0
 }
 
@@ -80,9 +80,9 @@ check_own() {
 	local -a bytes
 
 	mapfile -t bytes < <(of_qps rda tx_bytes)
-	ktap_is "queue pairs with counters" "${#bytes[@]}" "$COUNT"
-	ktap_check "who sends much has much" test "${bytes[0]}" -gt $((20 * 65536))
-	ktap_check "the others have not" test "${bytes[1]}" -lt 4096
+	ktap_is "queue pairs have counters" "${#bytes[@]}" "$COUNT"
+	ktap_check "tx_bytes grows with payload" test "${bytes[0]}" -gt $((20 * 65536))
+	ktap_check "tx_bytes of other queue pairs does not" test "${bytes[1]}" -lt 4096
 }
 
 # Before that queue pairs count nothing: a segment of MPA start-up each way, and those
@@ -108,8 +108,8 @@ check_segments() {
 	local ns
 
 	for ns in a b; do
-		ktap_check "$ns: segments sent" wait_for 20 as_tcp $ns out tx_segments
-		ktap_check "$ns: segments received" wait_for 20 as_tcp $ns in rx_segments
+		ktap_check "$ns: segments sent are counted" wait_for 20 as_tcp $ns out tx_segments
+		ktap_check "$ns: segments received are counted" wait_for 20 as_tcp $ns in rx_segments
 		ktap_diag "TCP: $(of_tcp $ns out | xargs) out, $(of_tcp $ns in | xargs) in," \
 			"start-up ${STARTED[${ns}out]} and ${STARTED[${ns}in]}," \
 			"once more $(again $ns); queue pairs:" \
@@ -157,13 +157,13 @@ if hold hyb_xmit_attach kworker times=1 ms=2000; then
 	# what is sent again meanwhile is no start-up
 	STARTED=([aout]=1 [bout]=1 [ain]=1 [bin]=1)
 	kt_do a "one that is quick" touch
-	ktap_is "the other was held up" "$(hold_hits)" 1
+	ktap_is "the other task was stopped" "$(hold_hits)" 1
 	hold_end
 	ktap_check "directories" wait_for 20 shown rda
 	ktap_check "directories" wait_for 20 shown rdb
 	check_segments
 	kt_tell a close
 else
-	ktap_skip "one that is quick" "no probes"
+	ktap_skip "a short connection has no directory" "no probes"
 fi
 ktap_done

@@ -121,7 +121,7 @@ LOG=$BG_LOG
 wait_for 20 said listening || ktap_fail "the server listens" "$(cat "$LOG")"
 
 remember
-ktap_check "a client that ends" in_a timeout 60 hyb-target -c -h $SERVER -p $PORT -n 3
+ktap_check "a client that ends closes its connection" in_a timeout 60 hyb-target -c -h $SERVER -p $PORT -n 3
 ended "a client that ends" rda 1 0
 ended "a client that ends" rdb 1 0
 
@@ -160,15 +160,15 @@ remember
 echo 0 >/sys/class/infiniband/rdb/hybrid/crc
 paused=$(counter rdb rx_paused)
 TARGET=$(pgrep -x hyb-target -P "$TARGET" || echo "$TARGET")
-ktap_check "FIN behind messages without receives" peer unreceived "$TARGET"
+ktap_check "FIN behind messages without receives is reported" peer unreceived "$TARGET"
 ended "FIN behind messages without receives" rdb 1 0
-ktap_check "it has waited for them" test "$(counter rdb rx_paused)" -gt "$paused"
+ktap_check "it has waited for the receives" test "$(counter rdb rx_paused)" -gt "$paused"
 kill -CONT "$TARGET"
-ktap_check "the program goes on, no queue pair is left" wait_for 20 no_queue_pairs
+ktap_check "the program continues, no queue pair is left" wait_for 20 no_queue_pairs
 
 # A program that closes, and a peer that does not take what is to be sent before
 remember
-ktap_check "a peer that reads nothing" peer unread
+ktap_check "a peer that reads nothing is reset" peer unread
 ended "a peer that reads nothing" rdb 0 1
 echo 1 >/sys/class/infiniband/rdb/hybrid/crc
 
@@ -192,7 +192,7 @@ for how in late-close late-reset; do
 	ktap_check "$how, when the program is asked" peer "$how" "$LOG" $((++asked))
 	ktap_check "$how: the connection is over" wait_for 20 nobody_there
 	decide
-	ktap_check "$how: the program hears of it" \
+	ktap_check "$how: the program gets the event" \
 		wait_for 20 times "$asked" "rdma_accept: \|: gone"
 	ktap_check "$how: no queue pair is left" wait_for 20 no_queue_pairs
 done
@@ -203,12 +203,12 @@ if hold hyb_cm_qp hyb-target asleep=1 ms=60000; then
 	pid=$!
 	ktap_check "late-held: asked" wait_for 20 times "$asked" asked
 	decide
-	ktap_check "late-held: it is about to accept" wait_for 20 is_held
+	ktap_check "late-held: the program is about to accept" wait_for 20 is_held
 	wait "$pid"
 	ktap_is "late-held: then it is reset" $? 0
 	ktap_check "late-held: the connection is over" wait_for 20 nobody_there
 	hold_end
-	ktap_check "late-held: the program hears of it" \
+	ktap_check "late-held: the program gets the event" \
 		wait_for 20 times "$asked" "rdma_accept: \|: gone"
 	ktap_check "late-held: no queue pair is left" wait_for 20 no_queue_pairs
 else

@@ -34,9 +34,9 @@ stop_bg "$BG_PID"
 # what is made now works
 ktap_check "devices" dev_up hybrid hybrid
 each "verbs, afterwards" in_b hyb-failnth verbs 10.0.0.2 7600 1
-ktap_check "the devices go" dev_down
+ktap_check "the devices can be removed" dev_down
 ktap_check "no socket is left" wait_for 20 no_sockets
 ktap_check "no queue pair is left" wait_for 20 no_queue_pairs
 net_down
-ktap_check "the modules go" wait_for 20 modprobe -r sdp_diag sdp iwarp_hybrid hnic
+ktap_check "the modules can be removed" wait_for 20 modprobe -r sdp_diag sdp iwarp_hybrid hnic
 ktap_done

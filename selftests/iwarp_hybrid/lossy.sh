@@ -94,6 +94,6 @@ for d in rda rdb; do
 done
 ktap_check "no socket is left" wait_for 60 no_sockets
 ktap_check "no queue pair is left" wait_for 60 no_queue_pairs
-ktap_check "the devices go" dev_down
-ktap_check "the modules go" wait_for 20 modprobe -r sdp_diag sdp iwarp_hybrid
+ktap_check "the devices can be removed" dev_down
+ktap_check "the modules can be removed" wait_for 20 modprobe -r sdp_diag sdp iwarp_hybrid
 ktap_done

@@ -418,13 +418,13 @@ idle() {
 	start_bg a sh -c 'exec sdp-run python3 /tmp/hold.py a </tmp/hold'
 	exec 7>/tmp/hold
 	wait_for 30 said connected
-	ktap_check "an idle queue pair is small" wait_for 30 small
+	ktap_check "an idle queue pair uses little memory" wait_for 30 small
 	MEMORY=$(memory)
 	echo >&7
-	ktap_check "6 MB sent" wait_for 30 said sent
+	ktap_check "6 MB are sent" wait_for 30 said sent
 	ktap_check "an idle sender keeps few records" wait_for 20 few_records
 	ktap_diag "records: $(records)"
-	ktap_check "and no more memory than before" wait_for 60 as_before
+	ktap_check "memory use is as before" wait_for 60 as_before
 	ktap_diag "$MEMORY bytes before, $(memory) now"
 	exec 7>&-
 	wait "$BG_PID" "$server"
@@ -443,7 +443,7 @@ grows() {
 	log=$BG_LOG
 	wait_for 20 said connected "$log"
 	client=$(pgrep -xf "hyb-target -c -f .*")
-	ktap_check "$1: an idle queue pair is small" wait_for 30 small
+	ktap_check "$1: an idle queue pair uses little memory" wait_for 30 small
 	MEMORY=$(memory)
 	mark tx_fpdus
 	knob a loss 1000000
@@ -452,7 +452,7 @@ grows() {
 	GROWN=$(($(memory) - MEMORY))
 	knob a loss 0
 	ktap_check "$1: it arrives" wait_for 60 said success "$log"
-	ktap_check "$1: and no more memory than before" wait_for 60 as_before
+	ktap_check "$1: memory use is as before" wait_for 60 as_before
 	kill -TERM "$client"
 	wait "$BG_PID"
 }
@@ -503,9 +503,9 @@ lent() {
 	still tx_copy_bytes
 	grown tx_nic_bytes
 	stop_bg "$server"
-	ktap_check "the peer goes, and the request fails" \
+	ktap_check "the request fails when the peer is gone" \
 		wait_for 20 said Flushed "$log"
-	ktap_is "TCP has nothing of it" "$(in_a ss -Hnta dport = :7902)" ""
+	ktap_is "TCP holds none of its memory" "$(in_a ss -Hnta dport = :7902)" ""
 	kill -TERM "$client"
 	wait "$BG_PID"
 	knob a loss 0
@@ -536,12 +536,12 @@ filtered() {
 	[ -n "$queue" ] || return
 	other=$((1 - queue))
 	ktap_is "the queue pair knows its queue" "$(of_qp queue)" "$queue"
-	ktap_is "which is that of the consumer's CPU" "${cpus[queue]}" 1
+	ktap_is "the queue is that of the consumer's CPU" "${cpus[queue]}" 1
 	ktap_check "packets come in on that CPU" wait_for 10 comes_in 1
 	was="$(in_queue "$queue") $(in_queue "$other")"
 	sleep 0.5
 	was=$(($(in_queue "$queue") - ${was% *}))/$(($(in_queue "$other") - ${was#* }))
-	ktap_check "and through that queue: $was packets through it and the other" \
+	ktap_check "packets use that queue: $was packets through it and the other" \
 		test "${was%/*}" -gt $((20 * ${was#*/}))
 }
 
@@ -554,14 +554,14 @@ steered() {
 	knob a queue_cpus "1 0"
 	RUN_ON=1 transfer "$(scaled 40 20)M"
 	wait_for 10 connected
-	ktap_is "steered by the NIC" "$(steering)" nic
+	ktap_is "packets are steered by the NIC" "$(steering)" nic
 	engine a rx-demux off
 	ktap_check "a filter is set" wait_for 10 has_rule
-	ktap_is "steered by the filter" "$(steering)" ntuple
+	ktap_is "packets are steered by the filter" "$(steering)" ntuple
 	filtered
 	finish "transfer, steered"
 	grown nic_filters
-	ktap_check "the filter goes with the connection" wait_for 10 no_rules
+	ktap_check "the filter is removed with the connection" wait_for 10 no_rules
 
 	# somebody deletes it, and takes its place for another one
 	RUN_ON=1 transfer "$(scaled 40 20)M"
@@ -594,7 +594,7 @@ gone() {
 	transfer 100G
 	wait_for 10 connected
 	sleep 0.3
-	ktap_check "the device goes" ip -n a link del va
+	ktap_check "the device can be removed" ip -n a link del va
 	wait "$XC"
 	ktap_check_fails "with its connections" grep -q "xfer: ok" "$XLOG"
 	stop_bg "$XS"

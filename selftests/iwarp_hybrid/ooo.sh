@@ -21,9 +21,9 @@ check_attribute() {
 	local v
 
 	for v in on off 1 0; do
-		ktap_check "takes $v" sh -c "echo $v > $ATTR/ooo"
+		ktap_check "ooo accepts $v" sh -c "echo $v > $ATTR/ooo"
 	done
-	ktap_is "shows" "$(cat $ATTR/ooo)" off
+	ktap_is "ooo shows the value" "$(cat $ATTR/ooo)" off
 	for v in maybe 2 ""; do
 		ktap_check_fails "refuses '$v'" sh -c "echo '$v' > $ATTR/ooo"
 	done
@@ -68,18 +68,18 @@ check_rules() {
 	rules -q -q
 	given_up=$(tcp_counter OfoPruned)
 	together=$(tcp_counter TCPRcvCollapsed)
-	ktap_check "little memory for TCP" little_memory 16000
+	ktap_check "data arrives with little memory for TCP" little_memory 16000
 	rules "" -b
 	given_up=$(($(tcp_counter OfoPruned) - given_up))
 	together=$(($(tcp_counter TCPRcvCollapsed) - together))
 	ktap_diag "little memory: $given_up times packets given up," \
 		"$together copied together"
 	if kver_ge 6.12 && [ "$given_up" -eq 0 ]; then
-		ktap_skip "packets were given up" "not by the TCP of this kernel"
+		ktap_skip "TCP discarded packets" "not by the TCP of this kernel"
 	else
-		ktap_check "packets were given up" test "$given_up" -gt 0
+		ktap_check "TCP discarded packets" test "$given_up" -gt 0
 	fi
-	ktap_check "packets were copied together" test "$together" -gt 0
+	ktap_check "TCP collapsed packets" test "$together" -gt 0
 	in_b sh -c "echo 4096 131072 6291456 > /proc/sys/net/ipv4/tcp_rmem
 		echo 1 > /proc/sys/net/ipv4/tcp_adv_win_scale"
 	echo auto > ${ATTR/rda/rdb}/markers
@@ -178,6 +178,6 @@ check_attribute
 check_rules
 check_data
 check_paths
-ktap_check "the devices go" dev_down
-ktap_check "the module goes" wait_for 20 modprobe -r iwarp_hybrid
+ktap_check "the devices can be removed" dev_down
+ktap_check "the module can be removed" wait_for 20 modprobe -r iwarp_hybrid
 ktap_done

@@ -57,14 +57,14 @@ in_a tc qdisc add dev st root tbf rate 8bit burst 2000 limit 10000000 ||
 	ktap_skip_all "no tbf"
 in_a ip route add $SERVER/32 dev st src 10.0.0.1
 echo >&7
-ktap_check "have sent" wait_for 30 said sent
-ktap_check "and their packets wait" wait_for 30 all_wait
-ktap_check "by reference" test \
+ktap_check "all connections have sent" wait_for 30 said sent
+ktap_check "their packets wait" wait_for 30 all_wait
+ktap_check "payload goes by reference" test \
 	"$(cat /sys/class/infiniband/rda/ports/1/hw_counters/tx_ref_bytes)" -gt 0
 start_bg a ip link del va
 # and not two seconds for each
-ktap_check "the device goes" wait_for 10 gone
-ktap_check "and other links come" wait_for 10 ip link add other type dummy
+ktap_check "the device can be removed" wait_for 10 gone
+ktap_check "other links can be made" wait_for 10 ip link add other type dummy
 ip link del other
 exec 7>&-
 ktap_done

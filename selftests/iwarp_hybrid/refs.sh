@@ -111,7 +111,7 @@ for mtu in 1500 4096 9000; do
 	done
 done
 
-ktap_check "no CRC either" attr crc 0
+ktap_check "without a CRC nothing is copied either" attr crc 0
 proof "no CRC"
 attr crc 1
 
@@ -121,7 +121,7 @@ attr tx_payload reference
 flow "short" send 200 100 0 20000
 responses=$(stat b tx_ref_bytes)
 flow "the memory of others may change" read 65536 64 0 0
-ktap_is "so Read Responses are copied" "$(stat b tx_ref_bytes)" "$responses"
+ktap_is "Read Responses are copied" "$(stat b tx_ref_bytes)" "$responses"
 
 for end in "a va" "b vb"; do
 	tc -n "${end% *}" qdisc add dev "${end#* }" root netem delay 1ms loss 2% \
@@ -153,7 +153,7 @@ for how in program device; do
 	tc -n a qdisc del dev va root
 done
 case_down
-ktap_check "the modules go" wait_for 20 modprobe -r sdp_diag sdp iwarp_hybrid
+ktap_check "the modules can be removed" wait_for 20 modprobe -r sdp_diag sdp iwarp_hybrid
 
 # A NIC that computes CRCs but does not gather: the host computes
 modprobe sdp

@@ -31,20 +31,20 @@ in_a python3 "$(dirname "$0")/refused.py" 10.0.0.2 7970 $STARTING $MORE \
 	</run/more >"$OUT/refused.log" 2>&1 &
 PEER=$!
 exec 5>/run/more
-ktap_check "as many as may wait" wait_for 20 said "connected $STARTING" \
+ktap_check "the largest number of requests waits" wait_for 20 said "connected $STARTING" \
 	"$OUT/refused.log"
 echo >&5
-ktap_check "and more" wait_for 20 said "connected $((STARTING + MORE))" \
+ktap_check "more requests arrive" wait_for 20 said "connected $((STARTING + MORE))" \
 	"$OUT/refused.log"
-ktap_check "which are not taken" wait_for 20 as_many
-ktap_check "some of the others still wait" [ "$(sockets established)" -gt 0 ]
-ktap_is "nothing is left of them" "$(sockets fin-wait-1)" 0
+ktap_check "further requests are not accepted" wait_for 20 as_many
+ktap_check "earlier requests still wait" [ "$(sockets established)" -gt 0 ]
+ktap_is "no socket of them is left" "$(sockets fin-wait-1)" 0
 ktap_diag "$(in_b ss -Hanto state fin-wait-1 sport = :7970 | head -n 2)"
 exec 5>&-
 wait $PEER
 rm /run/more
 tc -n b qdisc del dev vb clsact
 stop_bg "$TARGET"
-ktap_check "the devices go" dev_down
-ktap_check "the module goes" wait_for 20 modprobe -r iwarp_hybrid
+ktap_check "the devices can be removed" dev_down
+ktap_check "the module can be removed" wait_for 20 modprobe -r iwarp_hybrid
 ktap_done

@@ -50,7 +50,7 @@ kept() {
 [ -e /sys/fs/cgroup/cgroup.controllers ] || mount -t cgroup2 none /sys/fs/cgroup
 if echo +memory >/sys/fs/cgroup/cgroup.subtree_control && mkdir $GROUP; then
 	kept
-	ktap_check "and for them only: the group goes" wait_for 20 rmdir $GROUP
+	ktap_check "only the queues are charged: the group can be removed" wait_for 20 rmdir $GROUP
 else
 	ktap_fail "a control group for memory"
 fi
@@ -71,7 +71,7 @@ late() {
 	# it is looked for again and again
 	sleep 2
 	echo >&7
-	ktap_check "a receive that comes late is found" wait_for 20 said received
+	ktap_check "a late receive is found" wait_for 20 said received
 	crc=$(late_counter rx_crc_bytes)
 	ktap_check "its message was checked twice at most: $crc bytes" \
 		test "$crc" -gt 256 -a "$crc" -le $((2 * $(late_counter rx_bytes)))
@@ -102,6 +102,6 @@ else
 		"$(cat "$HEALTHY_LOG")"
 fi
 stop_bg "$TARGET"
-ktap_check "the devices go" dev_down
-ktap_check "the module goes" wait_for 20 modprobe -r iwarp_hybrid
+ktap_check "the devices can be removed" dev_down
+ktap_check "the module can be removed" wait_for 20 modprobe -r iwarp_hybrid
 ktap_done

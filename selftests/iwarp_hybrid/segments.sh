@@ -24,8 +24,8 @@ check_shared() {
 	fpdus=$(($(count tx_fpdus) - fpdus))
 	segments=$(($(count tx_segments) - segments))
 	# 16 of 84 bytes, and one Send that tells that they are there
-	ktap_is "FPDUs of 16 short Writes and a Send" "$fpdus" 17
-	ktap_check "have not a segment each ($segments)" test "$segments" -le 4
+	ktap_is "16 short Writes and a Send are transferred" "$fpdus" 17
+	ktap_check "their FPDUs share segments ($segments)" test "$segments" -le 4
 	kt_tell a close
 }
 
@@ -39,12 +39,12 @@ check_filled() {
 	done
 	kt_do a "" open 10.0.0.2 7800 1
 	kt_do a "" touch
-	ktap_check "segments of 1448 bytes" eval \
+	ktap_check "segments have 1448 bytes" eval \
 		'in_a ss -tin state established dst 10.0.0.2 | grep -w mss:1448'
 	segments=$(count tx_segments)
 	kt_do a "" chain 1176 16
 	segments=$(($(count tx_segments) - segments))
-	ktap_check "16 Writes that leave room have not one each ($segments)" \
+	ktap_check "16 Writes that leave room share segments ($segments)" \
 		test "$segments" -le 15
 	kt_tell a close
 }
@@ -55,19 +55,19 @@ acked() { ! in_a ss -tin state established dst 10.0.0.2 | grep unacked; }
 # No acknowledgment comes from b, so a segment that waited for one would never leave.
 # Nor does a timer run out meanwhile, after which TCP sends one segment at a time.
 check_alone() {
-	ktap_check "TCP has much patience" ip -n a route replace 10.0.0.0/24 \
+	ktap_check "TCP's timeouts are long" ip -n a route replace 10.0.0.0/24 \
 		dev va src 10.0.0.1 rto_min 100s
 	kt_do a "" open 10.0.0.2 7800 1
 	kt_do a "" touch
-	ktap_check "all is acknowledged" wait_for 20 acked
-	ktap_check "no more from now on" tc -n b qdisc add dev vb root netem loss 100%
+	ktap_check "all data is acknowledged" wait_for 20 acked
+	ktap_check "acknowledgments are blocked" tc -n b qdisc add dev vb root netem loss 100%
 	kt_do a "the first one" touch
 	ktap_check_fails "it is not acknowledged" acked
 	kt_do a "one behind it" touch
 	ktap_check_fails "neither is" acked
-	ktap_check "acknowledgments come again" tc -n b qdisc del dev vb root
+	ktap_check "acknowledgments arrive again" tc -n b qdisc del dev vb root
 	kt_do a "one more" touch
-	ktap_check "all is acknowledged" wait_for 20 acked
+	ktap_check "all data is acknowledged" wait_for 20 acked
 	kt_tell a close
 }
 

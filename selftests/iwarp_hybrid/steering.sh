@@ -31,7 +31,7 @@ for cpu in 0 1; do
 	for pid in $(pgrep -f '^xfer -h 10.0.0.2'); do
 		taskset -apc $cpu "$pid" >/dev/null
 	done
-	ktap_check "the client moves to CPU $cpu, they follow" wait_for 20 comes_in $cpu
+	ktap_check "packets follow the client to CPU $cpu" wait_for 20 comes_in $cpu
 done
 stop_bg "$client"
 ktap_done

@@ -77,7 +77,7 @@ setup() {
 
 gone() {
 	stop_bg "$ZCOPY"
-	ktap_check "all pages are let go" wait_for 20 none_pinned
+	ktap_check "all pages are unpinned" wait_for 20 none_pinned
 	ktap_check "no socket is left" wait_for 20 no_sockets
 }
 

@@ -26,7 +26,7 @@ programs_up
 packages_up
 JDK=/packages/usr/lib/jvm/default-java/bin
 JAVA=("$JDK/java" -Xmx128m -XX:TieredStopAtLevel=1 -cp "$DIR")
-ktap_check "compiled" "$JDK/javac" -d "$DIR" "$HERE/Nio.java"
+ktap_check "the program compiles" "$JDK/javac" -d "$DIR" "$HERE/Nio.java"
 same java $((KB << 14))
 same java_http $((KB << 11))
 ktap_done

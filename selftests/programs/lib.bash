@@ -48,7 +48,7 @@ random_file() { head -c "$2" /dev/urandom >"$DIR/$1"; }
 # certificate: of the server, cert.pem and key.pem
 certificate() {
 	printf '[req]\ndistinguished_name = dn\n[dn]\n' >"$DIR/openssl.cnf"
-	ktap_check "a certificate" env OPENSSL_CONF="$DIR/openssl.cnf" \
+	ktap_check "a certificate is made" env OPENSSL_CONF="$DIR/openssl.cnf" \
 		openssl req -x509 -newkey ec -pkeyopt ec_paramgen_curve:prime256v1 \
 		-nodes -days 2 -subj /CN=test -addext "subjectAltName=IP:$SERVER" \
 		-keyout "$DIR/key.pem" -out "$DIR/cert.pem"
@@ -121,7 +121,7 @@ same() {
 		ktap_fail "$1 over SDP" "$(tail -n 40 $DIR/out.sdp)"
 	fi
 	moved=$(($(octets) - before))
-	ktap_check "$1: as over TCP" diff -u $DIR/out.tcp $DIR/out.sdp
+	ktap_check "$1: same result as over TCP" diff -u $DIR/out.tcp $DIR/out.sdp
 	ktap_check "$1: $moved of $2 bytes over SDP" [ "$moved" -ge "$2" ]
 	ktap_check "$1: no socket is left" wait_for 30 no_sockets
 }

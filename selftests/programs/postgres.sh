@@ -62,7 +62,7 @@ BIN=$(echo /packages/usr/lib/postgresql/*/bin)
 mkdir $DATA
 chown 65534:65534 $DATA
 chmod 755 $DIR
-ktap_check "a database" "${NOBODY[@]}" "$BIN/initdb" -D $DATA -U postgres \
+ktap_check "a database is made" "${NOBODY[@]}" "$BIN/initdb" -D $DATA -U postgres \
 	-A trust --no-sync --locale=C --encoding=UTF8
 echo "host all all all trust" >>$DATA/pg_hba.conf
 same postgres $((ROWS * 200))

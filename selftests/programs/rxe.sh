@@ -27,7 +27,7 @@ over_rxe() {
 		esac
 		n=$((n + 1))
 	done < <(grep -E '^(not )?ok ' "$OUT")
-	ktap_check "$1: came to its end" grep -qx "1..$n" "$OUT"
+	ktap_check "$1: ran to its end" grep -qx "1..$n" "$OUT"
 }
 
 for t in redis memcached python requests stress web ssh traffic \

@@ -66,5 +66,5 @@ modprobe -q sdp
 pair hybrid hybrid all ReadRequest
 pair siw siw all ReadRequest
 pair rxe rxe all
-ktap_check "the module goes" wait_for 20 modprobe -r sdp_diag sdp
+ktap_check "the module can be removed" wait_for 20 modprobe -r sdp_diag sdp
 ktap_done

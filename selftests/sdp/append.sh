@@ -73,7 +73,7 @@ appended() {
 	ktap_check "$desc: $APPENDED joined a message, $SAVED header bytes saved" \
 		test "$APPENDED" -ge $((COUNT - COUNT / 20)) -a "$SAVED" -ge $((APPENDED * 16))
 	# the last one to join a message may have found room for a part only
-	ktap_check "$desc: with $JOINED bytes" test "$JOINED" -le $((APPENDED * $1)) \
+	ktap_check "$desc: $JOINED bytes joined a message" test "$JOINED" -le $((APPENDED * $1)) \
 		-a "$JOINED" -ge $(((APPENDED - MSGS) * $1))
 	# 16 of SDP for a message; 24, and PAD, for an FPDU; markers of 4 every 512
 	ktap_check "$desc: all but $((WIRE - OCTETS)) bytes on the wire are payload" \
@@ -126,7 +126,7 @@ alone() {
 			wait_for 20 said "message $i" "$log"
 			ktap_is "$name: message $i has left when send() returns" \
 				"$(grep "message $i" "$log")" "message $i 0"
-			ktap_is "$name: message $i is one, in an FPDU" "$(sent)" \
+			ktap_is "$name: message $i is in an FPDU of its own" "$(sent)" \
 				"$((${before% *} + 1)) $((${before#* } + 1))"
 		done
 		ktap_check_fails "$name: none is acknowledged" acked
@@ -170,12 +170,12 @@ COUNT=400
 run 64 -e
 ktap_is "MSG_EOR: all bytes arrive" "$OCTETS" $((COUNT * 64))
 ktap_is "MSG_EOR: each send is a message" "$MSGS" $COUNT
-ktap_is "MSG_EOR: nothing joins one" "$APPENDED $JOINED" "0 0"
-ktap_check "MSG_EOR: all $COUNT found a place while the reader slept" test "$SENT" -eq 1
+ktap_is "MSG_EOR: no send joins a message" "$APPENDED $JOINED" "0 0"
+ktap_check "MSG_EOR: all $COUNT messages were queued while the reader slept" test "$SENT" -eq 1
 COUNT=1500
 run 64 -e
-ktap_is "MSG_EOR, more than there are places: all bytes arrive" "$OCTETS" $((COUNT * 64))
-ktap_is "MSG_EOR, more than there are places: each send is a message" "$MSGS" $COUNT
+ktap_is "MSG_EOR, more messages than places: all bytes arrive" "$OCTETS" $((COUNT * 64))
+ktap_is "MSG_EOR, more messages than places: each send is a message" "$MSGS" $COUNT
 
 COUNT=$(scaled 10000)
 stack_link basic

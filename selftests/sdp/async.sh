@@ -62,8 +62,8 @@ recv 20000 is right"
 
 # same WHAT NAME: as over TCP
 same() {
-	ktap_check "$1 over $2: as over TCP" diff "/tmp/$1.tcp" "/tmp/$1.$2"
-	ktap_check "$1 over $2: and well" grep -q '^exit 0$' "/tmp/$1.$2"
+	ktap_check "$1 over $2: same output as over TCP" diff "/tmp/$1.tcp" "/tmp/$1.$2"
+	ktap_check "$1 over $2: the output is correct" grep -q '^exit 0$' "/tmp/$1.$2"
 }
 
 accepted() { in_b sdpstat -s -z | awk '$1 == "accepts" { print $2 }'; }
@@ -105,7 +105,7 @@ for flow in transport rdma vwin credit; do
 	before=$(accepted)
 	notify $flow sdp-run
 	uring $flow sdp-run
-	ktap_is "$flow: it was SDP" "$(($(accepted) - before))" 3
+	ktap_is "$flow: SDP was used" "$(($(accepted) - before))" 3
 	same notify $flow
 	same uring $flow
 done

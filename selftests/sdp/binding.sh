@@ -39,7 +39,7 @@ killed() {
 	local ns=$1 dir=/proc/sys/net/ipv4 range
 
 	if ! hold sock_create_kern walker asleep=1 times=1000 ms=60000; then
-		ktap_skip "killed: $2" "no probes"
+		ktap_skip "killed during $2" "no probes"
 		return
 	fi
 	range=$("in_$ns" cat $dir/ip_local_port_range)
@@ -48,7 +48,7 @@ killed() {
 	kill -9 "$BG_PID"
 	hold_go
 	wait_for 20 is_gone "$BG_PID"
-	ktap_is "killed: $2" "$(hold_hits)" 1
+	ktap_is "killed during $2" "$(hold_hits)" 1
 	hold_end
 	"in_$ns" sh -c "echo '$range' >$dir/ip_local_port_range
 		echo >$dir/ip_local_reserved_ports"

@@ -57,7 +57,7 @@ answer 1 tcp note "^TCP connects" -t 1 10.0.0.2:7003
 answer 1 route fail "no route" 10.200.0.1:1
 advised 10.200.0.1:1
 answer 1 address fail "no.such.host" no.such.host:1
-ktap_is "a name of two addresses" "$(in_a unshare -m sh -c '
+ktap_is "check uses the first of two addresses" "$(in_a unshare -m sh -c '
 	mount -t tmpfs -o mode=755 none /etc
 	echo "multi on" >/etc/host.conf
 	echo "hosts: files" >/etc/nsswitch.conf
@@ -86,17 +86,17 @@ ip -n a link set d0 up
 ip -n a addr add 10.3.0.1/24 dev d0
 answer 1 device note "d0 has no RDMA device .there are [12] " 10.3.0.2:1
 answer 1 resolve fail "no RDMA device leads there|neighbour" 10.3.0.2:1
-ktap_is "text" "$(in_a sdpstat check 10.0.0.2:7001 | sed -n '1p;$p')" \
+ktap_is "check prints text" "$(in_a sdpstat check 10.0.0.2:7001 | sed -n '1p;$p')" \
 	"address   ok    10.0.0.2, port 7001, IPv4
 SDP"
 in_a sdpstat check 10.0.0.2 >/dev/null 2>&1
-ktap_is "wrong use" $? 2
+ktap_is "wrong arguments are refused" $? 2
 start_bg b sdp-run socat -u TCP4-LISTEN:7005 CREATE:/run/check.got
 wait_port b 7005
 in_a sh -c 'exec sdpstat check 10.0.0.2:7005 >&-' 2>/dev/null
 ktap_is "a closed standard output is a failure" $? 1
 wait "$BG_PID"
-ktap_is "and nothing of it goes to the server" "$(stat -c %s /run/check.got)" 0
+ktap_is "no output goes to the server" "$(stat -c %s /run/check.got)" 0
 rm /run/check.got
 # Wishes that cannot be met, and who cannot
 in_a sysctl -qw net.sdp.flow_control=rdma
@@ -164,7 +164,7 @@ on rxe roce "vwin" "the peer refuses: nobody listens for SDP at port 7019"
 # No module, and nobody who would load it
 helper=$(cat /proc/sys/kernel/modprobe)
 defer sh -c "echo $helper >/proc/sys/kernel/modprobe"
-ktap_check "the module goes" wait_for 20 modprobe -r sdp_diag sdp
+ktap_check "the module can be removed" wait_for 20 modprobe -r sdp_diag sdp
 echo /bin/false >/proc/sys/kernel/modprobe
 answer 1 module fail "the kernel has no SDP sockets" 10.0.0.2:7011
 advised 10.0.0.2:7011

@@ -40,10 +40,10 @@ done
 if [ "$tracing" ]; then
 	echo 0 > $EVENTS/enable
 	cp /sys/kernel/tracing/trace "$OUT/trace"
-	ktap_is "tracepoints" "$(find $EVENTS -mindepth 1 -type d | wc -l)" 5
+	ktap_is "the tracepoints exist" "$(find $EVENTS -mindepth 1 -type d | wc -l)" 5
 	traced "$OUT/trace"
 else
-	ktap_skip "tracepoints" "the kernel has no tracing"
+	ktap_skip "the tracepoints exist" "the kernel has no tracing"
 fi
 ktap_check "no socket is left" wait_for 20 no_sockets
 ktap_done

@@ -44,7 +44,7 @@ dead() {
 	done </run/dead
 	ktap_is "$name: all cases" "$(wc -l </run/dead)" $((18 - ${#NOT[@]}))
 	in_a tc qdisc del dev va root 2>/dev/null
-	ktap_is "$name: a signal" "$(in_a timeout 60 "$@" /usr/bin/python3 "$PROG" \
+	ktap_is "$name: a signal ends the wait" "$(in_a timeout 60 "$@" /usr/bin/python3 "$PROG" \
 		interrupted 10.0.0.2 $PORT va)" "EINTR $SIGNAL"
 	stop_bg "$BG_PID"
 	in_a tc qdisc del dev va root 2>/dev/null
@@ -64,7 +64,7 @@ left() {
 	before=$(timeouts)
 	start_bg a hyb-hostile -h 10.0.0.1 -p $PORT -x \
 		"in-ns b sdp-run /usr/bin/python3 $PROG leave 10.0.0.1 $PORT" talk
-	ktap_check "$1: an orphan is given up" wait_for 5 more_timeouts "$before"
+	ktap_check "$1: an orphaned socket is given up" wait_for 5 more_timeouts "$before"
 	stop_bg "$BG_PID"
 }
 
@@ -101,7 +101,7 @@ policy() {
 	*) wanted="0 0" ;;
 	esac
 	# shellcheck disable=SC2086 # two numbers
-	ktap_is "$KIND, $1: this is what was used" "$(used $before)" "$wanted"
+	ktap_is "$KIND, $1: the link and flow control were used" "$(used $before)" "$wanted"
 }
 
 modprobe -q sdp

@@ -43,8 +43,8 @@ inodes() {
 
 counter() { "in_$1" sdpstat -s -z --json | jq ".counters.$2"; }
 
-ktap_check "help" sdpstat -h
-ktap_check "version" sdpstat -V
+ktap_check "--help works" sdpstat -h
+ktap_check "--version works" sdpstat -V
 ktap_check_fails "an unknown option is refused" sdpstat --nosuch
 ktap_check_fails "so is an argument" sdpstat nosuch
 ktap_check_fails "and a bad interval" sdpstat -i never
@@ -52,24 +52,24 @@ ktap_check_fails "and a bad interval" sdpstat -i never
 modprobe -q -r sdp_diag sdp
 if [ ! -d /sys/module/sdp ]; then
 	ktap_check_fails "without the module there is no list" sdpstat
-	ktap_is "and the message says what to do" \
+	ktap_is "the message says what to do" \
 		"$(grep -c 'modprobe sdp' <<<"$KTAP_OUT")" 1
 fi
 
 modprobe sdp
 net_up && dev_up hybrid hybrid || exit 1
 ktap_check "the diag module is loaded on demand" in_a sdpstat
-ktap_is "and now it is there" "$(ls -d /sys/module/sdp_diag)" /sys/module/sdp_diag
-ktap_is "no socket, no line" "$(in_a sdpstat -a | wc -l)" 1
-ktap_is "no socket, valid JSON" "$(in_a sdpstat -a --json)" '{"sockets":[]}'
+ktap_is "the diag module is loaded" "$(ls -d /sys/module/sdp_diag)" /sys/module/sdp_diag
+ktap_is "no socket: empty list" "$(in_a sdpstat -a | wc -l)" 1
+ktap_is "no socket: valid JSON" "$(in_a sdpstat -a --json)" '{"sockets":[]}'
 
 # listener, connection, unread data
 act b listen 10.0.0.2 7301 5
 sock_is "a listener" b '[.state,.family,.local.address,.local.port,.recv_q,.send_q]' \
 	'[["LISTEN",4,"10.0.0.2",7301,0,5]]'
-ktap_is "is what -l shows" "$(in_b sdpstat -l | grep -c LISTEN)" 1
-ktap_is "and plain sdpstat does not" "$(in_b sdpstat | wc -l)" 1
-ktap_is "its process" "$(sock b '.processes[].name')" '["sdp-actions"]'
+ktap_is "sdpstat -l shows the listener" "$(in_b sdpstat -l | grep -c LISTEN)" 1
+ktap_is "sdpstat without -l does not show it" "$(in_b sdpstat | wc -l)" 1
+ktap_is "sdpstat -p shows its process" "$(sock b '.processes[].name')" '["sdp-actions"]'
 act a connect 10.0.0.2 7301
 sock_is "a connection nobody has accepted counts" b \
 	'select(.state == "LISTEN").recv_q' '[1]'
@@ -101,34 +101,34 @@ ktap_is "the table shows the same" \
 	"ESTAB 1000 0 10.0.0.2:7304 rdb transport"
 sock_is "messages as large as those of a shared link are" a \
 	"$E [.tx_size,.rx_size]" '[[1048592,1048592]]'
-ktap_is "-e shows the cookie" "$(in_a sdpstat -e | grep -c ' sk:[0-9a-f]')" 1
-ktap_is "the initial namespace sees none of it" "$(sdpstat -a --json)" '{"sockets":[]}'
+ktap_is "sdpstat -e shows the cookie" "$(in_a sdpstat -e | grep -c ' sk:[0-9a-f]')" 1
+ktap_is "the initial namespace shows none of the sockets" "$(sdpstat -a --json)" '{"sockets":[]}'
 
 # counters
-ktap_is "active opens" "$(counter a active_opens)" 2
+ktap_is "active opens are counted" "$(counter a active_opens)" 2
 ktap_is "one connection is left" "$(counter a curr_estab)" 1
-ktap_is "a passive open" "$(counter b accepts)" 1
+ktap_is "a passive open is counted" "$(counter b accepts)" 1
 ktap_is "bytes are counted" "$(counter a tx_bytes)" "$(counter b rx_bytes)"
 ktap_is "another namespace has its own counters" \
 	"$(sdpstat -s -z --json | jq .counters.active_opens)" 0
-ktap_is "counters that are zero are left out" \
+ktap_is "zero counters are omitted" \
 	"$(in_a sdpstat -s --json | jq '[.counters[] | select(. == 0)] | length')" 0
 ktap_is "every counter has a name" \
 	"$(in_a sdpstat -s -z --json | jq '[.counters | keys[] | select(startswith("counter_"))] | length')" 0
 
 # live view
-ktap_is "an interval: one object per line" \
+ktap_is "an interval prints one object per line" \
 	"$(in_a sdpstat -i 0.1 -c 3 --json | jq -c 'has("sockets")' | sort | uniq -c | tr -s ' ')" \
 	" 3 true"
-ktap_is "counters live" \
+ktap_is "counters are printed periodically" \
 	"$(in_a sdpstat -s -i 0.1 -c 2 --json | jq -c 'has("change")' | tr '\n' ' ')" \
 	"false true "
-ktap_check "tables live" in_a sdpstat -i 0.1 -c 2
-ktap_check "counter table live" in_a sdpstat -s -i 0.1 -c 2
+ktap_check "tables are printed periodically" in_a sdpstat -i 0.1 -c 2
+ktap_check "the counter table is printed periodically" in_a sdpstat -s -i 0.1 -c 2
 
 # where nothing can be written they would go on for ever
 for command in "-i 0.1" "-s -i 0.1" "-j -i 0.1" "stack -m" "stack -jm"; do
-	ktap_is "sdpstat $command, and no room" \
+	ktap_is "sdpstat $command fails when its output is full" \
 		"$(in_a timeout 60 sh -c "sdpstat $command >/dev/full" 2>&1; echo $?)" \
 		"sdpstat: cannot write: No space left on device
 1"
@@ -140,14 +140,14 @@ nobody=(setpriv --reuid 65534 --clear-groups --inh-caps=-all --bounding-set=-all
 if in_a "${nobody[@]}" sdpstat -V >/dev/null 2>&1; then
 	ktap_check_fails "ending a socket needs a privilege" \
 		in_a "${nobody[@]}" sdpstat -K "$cookie"
-	ktap_is "and the message says so" "$(grep -c 'no permission' <<<"$KTAP_OUT")" 1
-	ktap_check "listing does not" in_a "${nobody[@]}" sdpstat -a
+	ktap_is "the message says so" "$(grep -c 'no permission' <<<"$KTAP_OUT")" 1
+	ktap_check "listing needs no privilege" in_a "${nobody[@]}" sdpstat -a
 else
 	ktap_skip "ending a socket needs a privilege" "no setpriv here"
-	ktap_skip "and the message says so" "no setpriv here"
-	ktap_skip "listing does not" "no setpriv here"
+	ktap_skip "the message says so" "no setpriv here"
+	ktap_skip "listing needs no privilege" "no setpriv here"
 fi
-ktap_check "a socket ended by its cookie" in_a sdpstat -K "$cookie"
+ktap_check "a socket is ended by its cookie" in_a sdpstat -K "$cookie"
 sock_is "is gone" a "$E .cookie" '[]'
 ktap_check_fails "and unknown afterwards" in_a sdpstat -K ffffffff1
 stop_bg "$client"
@@ -188,16 +188,16 @@ wait_for 10 listens 7306
 act a -6 connect fd00::2 7306
 sock_is "IPv6" a 'select(.peer.port == 7306) | [.state,.family,.peer.address]' \
 	'[["ESTAB",6,"fd00::2"]]'
-ktap_is "IPv6 in the table" "$(in_a sdpstat | grep -c '\[fd00::2\]:7306')" 1
+ktap_is "the table shows IPv6 addresses" "$(in_a sdpstat | grep -c '\[fd00::2\]:7306')" 1
 
 # more than one message holds
 act a many 300
-ktap_is "300 sockets, each once" \
+ktap_is "300 sockets are listed once each" \
 	"$(sock a 'select(.state == "UNCONN" and .local.port != 0) | .cookie' |
 		jq 'unique | length')" 300
-ktap_is "sockets go and come while the others are listed" \
+ktap_is "all sockets are listed while others come and go" \
 	"$(in_a "$(dirname "$0")/dump.py")" "1: 250"
-ktap_check "whoever asks goes in the middle" in_a "$(dirname "$0")/dump.py" quit
+ktap_check "sdpstat ends in the middle of a dump" in_a "$(dirname "$0")/dump.py" quit
 sock_is "and no socket stays behind" a 'select(.inode == 0)' '[]'
 
 ktap_done

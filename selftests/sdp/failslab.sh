@@ -48,7 +48,7 @@ through() {
 	PORT=$((PORT + 1))
 	ktap_check "$1: no socket is left" wait_for 20 no_sockets
 	ktap_check "$1: no queue pair is left" wait_for 20 no_queue_pairs
-	ktap_check "$1: nothing is pinned" wait_for 20 none_pinned
+	ktap_check "$1: no page is pinned" wait_for 20 none_pinned
 }
 
 # more COUNTER...: of the client, since the last time

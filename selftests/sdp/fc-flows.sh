@@ -38,10 +38,10 @@ flows() {
 		*) ktap_diag "$line" ;;
 		esac
 	done </tmp/flows.tap
-	ktap_is "$desc: all of them" $rc 0
+	ktap_is "$desc: all connections use it" $rc 0
 	[ -z "$used" ] || [ "$(sdp_counter a "$used")" -gt "$before" ] ||
 		ktap_fail "$desc: this is what was used"
-	ktap_is "$desc: never another one" "$(sdp_counter a fc_fallbacks)" "$fallbacks"
+	ktap_is "$desc: no connection uses another one" "$(sdp_counter a fc_fallbacks)" "$fallbacks"
 	rm -f /tmp/flows.tap
 }
 

@@ -104,7 +104,7 @@ many() {
 	fi
 	# too few to fill anything
 	if ! is_debug && [ "$4" -gt 0 ]; then
-		ktap_check "$KIND $1: $4 % of them wait" \
+		ktap_check "$KIND $1: $4 % of the sends wait" \
 			test $((waited * 100)) -ge $((n * $2 * $4))
 	fi
 }
@@ -174,7 +174,7 @@ computing() {
 	local policy=$1 how=$2 ms
 	shift 2
 	for ms; do
-		ktap_check "$KIND $policy: $how while the sender computes $ms ms" \
+		ktap_check "$KIND $policy: data $how while the sender computes for $ms ms" \
 			in_a timeout 120 sdp-fc compute $SERVER $PORT $MAP 1000 \
 			"$ms" "$how"
 		ktap_diag "$(head -n 1 <<<"$KTAP_OUT")"
@@ -188,13 +188,13 @@ transfers() {
 	local x=$BG_PID n
 	wait_for 30 said listening
 	n=$(scaled 4000000 1000000)
-	ktap_check "$KIND $1: large, both ways" in_a sdp-run xfer -h $SERVER \
+	ktap_check "$KIND $1: large messages in both directions" in_a sdp-run xfer -h $SERVER \
 		-p $PORT -t 90 -m block -n "$n" -d "$n"
-	ktap_check "$KIND $1: small and large, many at once" in_a sdp-run xfer \
+	ktap_check "$KIND $1: small and large messages on many connections" in_a sdp-run xfer \
 		-h $SERVER -p $PORT -t 90 -m poll -C 8 -n 150000 -d 150000 -w 0 -R 0
-	ktap_check "$KIND $1: sendfile and peek" in_a sdp-run xfer -h $SERVER \
+	ktap_check "$KIND $1: sendfile and MSG_PEEK transfer the data" in_a sdp-run xfer -h $SERVER \
 		-p $PORT -t 90 -m poll -n 500000 -d 500000 -o sendfile,peek
-	ktap_check "$KIND $1: both write first, then read" in_a sdp-run xfer \
+	ktap_check "$KIND $1: both ends write first, then read" in_a sdp-run xfer \
 		-h $SERVER -p $PORT -t 90 -m mutual -n 250000 -d 250000 -w 4096
 	stop_bg "$x"
 }
@@ -209,7 +209,7 @@ bulk() {
 	wait_for 30 said listening
 	msgs=$(sdp_counter a tx_data_msgs)
 	updates=$(sdp_counter b tx_credit_updates)
-	ktap_check "$KIND $1: $n bytes one way" in_a sdp-run xfer -h $SERVER \
+	ktap_check "$KIND $1: $n bytes arrive" in_a sdp-run xfer -h $SERVER \
 		-p $PORT -t 90 -m block -n $n -w 65536
 	msgs=$(($(sdp_counter a tx_data_msgs) - msgs))
 	updates=$(($(sdp_counter b tx_credit_updates) - updates))
@@ -227,7 +227,7 @@ bulk() {
 		fi
 		;;
 	*)
-		ktap_is "$KIND $1: no updates" "$updates" 0
+		ktap_is "$KIND $1: no credit updates" "$updates" 0
 		;;
 	esac
 	stop_bg "$x"
@@ -251,7 +251,7 @@ announced() {
 	got=$(($(sdp_counter b rx_immediates) - got))
 	ktap_diag "$1: $msgs messages, $sent with immediate data"
 	if [ "$2" = messages ]; then
-		ktap_is "$1: announced by messages" "$sent $got" "0 0"
+		ktap_is "$1: messages announce the data" "$sent $got" "0 0"
 	elif [ "$sent" -ge $((msgs / 2)) ] && [ "$sent" -gt 0 ] && [ "$got" -ge "$sent" ]; then
 		ktap_ok "$1: announced by immediate data"
 	else
@@ -277,8 +277,8 @@ answered() {
 	sent=$(($(sdp_counter a tx_immediates) - sent))
 	told=$(($(sdp_counter a tx_credit_updates) + $(sdp_counter b tx_credit_updates) - told))
 	ktap_diag "$1 rdma: $sent with immediate data, $told updates"
-	ktap_check "$1 rdma: most of them by immediate data" test $sent -ge $((rounds / 2))
-	ktap_check "$1 rdma: hardly an answer takes an update" test $told -le 4
+	ktap_check "$1 rdma: immediate data announce most of them" test $sent -ge $((rounds / 2))
+	ktap_check "$1 rdma: few updates for request/response traffic" test $told -le 4
 	stop_bg "$x"
 }
 
@@ -379,7 +379,7 @@ alone() {
 	msgs=$(($(sdp_counter a tx_data_msgs) - msgs))
 	all=$(($(sdp_counter a tx_msgs) - all))
 	asked=$(($(sdp_counter a tx_signalled) - asked))
-	ktap_is "$desc: as many messages" "$msgs" "$n"
+	ktap_is "$desc: each send is a message" "$msgs" "$n"
 	# there are messages without data, too, and those of the peer, if it is here
 	most=$((all + 4 * $1))
 	[ "$KIND" = rxe ] || [ $most -le $((n * 5 / 4 + 2 * $1)) ] || most=$((n * 5 / 4 + 2 * $1))
@@ -396,11 +396,11 @@ alone() {
 # no_memory FLOW_CONTROL FUNCTION: of an end that accepts, for what it would have agreed to
 no_memory() {
 	if ! hold "$2" kworker asleep=1 ms=0 ret=-12; then
-		ktap_skip "$KIND: no memory for $1" "no probes"
+		ktap_skip "$KIND: no memory for $1 falls back to credit" "no probes"
 		return
 	fi
 	sysctls flow_control "$1"
-	policy_is "$KIND: no memory for $1" "credit peer" "credit memory"
+	policy_is "$KIND: no memory for $1 falls back to credit" "credit peer" "credit memory"
 	sysctls flow_control auto
 	hold_end
 }
@@ -413,20 +413,20 @@ device() {
 	dev_up "$1" "$1" || { ktap_skip "$1" "no such devices"; return; }
 	LISTEN_OPT=() CONNECT_OPT=()
 	sysctls flow_control auto
-	policy_is "$1: nothing asked for" "$2 " "$2 "
+	policy_is "$1: nothing requested" "$2 " "$2 "
 	before=$(sdp_counter a fc_fallbacks)
 	CONNECT_OPT=(opt 1027 5 3)
-	policy_is "$1: rdma asked for by the socket" "rdma " "rdma "
+	policy_is "$1: rdma requested by the socket" "rdma " "rdma "
 	CONNECT_OPT=(opt 1027 5 2)
-	policy_is "$1: credit asked for" "credit " "credit "
-	ktap_is "$1: nobody was refused" "$(sdp_counter a fc_fallbacks)" "$before"
+	policy_is "$1: credit requested" "credit " "credit "
+	ktap_is "$1: no request was refused" "$(sdp_counter a fc_fallbacks)" "$before"
 	CONNECT_OPT=(opt 1027 5 4)
-	policy_is "$1: vwin asked for" "$3" "${3%% *} "
+	policy_is "$1: vwin requested" "$3" "${3%% *} "
 	CONNECT_OPT=(opt 1027 5 5)
 	if [ "$2" = transport ]; then
-		policy_is "$1: transport asked for" "transport " "transport "
+		policy_is "$1: transport requested" "transport " "transport "
 	else
-		policy_is "$1: transport asked for" "credit device" "credit "
+		policy_is "$1: transport requested" "credit device" "credit "
 	fi
 	CONNECT_OPT=()
 	no_memory rdma sdp_ring_create
@@ -434,12 +434,12 @@ device() {
 	if [ "$NET_MODE" = two ]; then
 		sysctls flow_control credit b
 		CONNECT_OPT=(opt 1027 5 3)
-		policy_is "$1: the peer wants credit" "credit peer" "credit "
+		policy_is "$1: the peer requests credit" "credit peer" "credit "
 		CONNECT_OPT=(opt 1027 5 4)
 		sysctls flow_control rdma b
-		policy_is "$1: the peer wants rdma" "rdma ${4:-peer}" "rdma "
+		policy_is "$1: the peer requests rdma" "rdma ${4:-peer}" "rdma "
 		CONNECT_OPT=()
-		policy_is "$1: only the listener asks" "credit " "credit peer"
+		policy_is "$1: only the listener requests rdma" "credit " "credit peer"
 		sysctls flow_control auto
 	fi
 	CONNECT_OPT=()

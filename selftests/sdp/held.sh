@@ -72,5 +72,5 @@ both net.sdp.zcopy_threshold=0
 hostile late_data ack "then Data, too early"
 hostile old_teardown sdp "MSeqAck of what was never sent"
 ktap_check "no socket is left" wait_for 20 no_sockets
-ktap_check "the module goes" wait_for 20 modprobe -r sdp_diag sdp
+ktap_check "the module can be removed" wait_for 20 modprobe -r sdp_diag sdp
 ktap_done

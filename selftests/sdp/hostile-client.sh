@@ -42,8 +42,8 @@ tcp_gone() { [ -z "$(in_b ss -Htn "dport = :$PORT")" ]; }
 if hold iw_cm:cm_work_handler kworker asleep=1 ms=60000; then
 	start_bg a hyb-hostile -h 10.0.0.1 -p $PORT -o "the peer resets" \
 		-x "in-ns b sdp-echo -r -h 10.0.0.1 -p $PORT > $CLIENTS.reset 2>&1" ack
-	ktap_check "a client has a HelloAck" wait_for 20 is_held
-	ktap_check "then it is reset" wait_for 10 tcp_gone
+	ktap_check "a client has received HelloAck" wait_for 20 is_held
+	ktap_check "the client is reset after HelloAck" wait_for 10 tcp_gone
 	hold_end
 	wait "$BG_PID"
 	ktap_is "connect() fails as it does with TCP" "$(cat $CLIENTS.reset)" \
@@ -56,5 +56,5 @@ attacks shared 1 auto
 attacks ring 0 rdma
 attacks hold 0 vwin
 ktap_check "no socket is left" wait_for 20 no_sockets
-ktap_check "the module goes" wait_for 20 modprobe -r sdp_diag sdp
+ktap_check "the module can be removed" wait_for 20 modprobe -r sdp_diag sdp
 ktap_done

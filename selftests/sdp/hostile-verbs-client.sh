@@ -60,16 +60,16 @@ done
 # a peer that is gone before it has got what makes it a connection
 if [ "$KIND" = rxe ]; then
 	in_b sysctl -qw net.sdp.shared_link=0 net.sdp.flow_control=auto
-	ktap_check "what the client sends is late" in_b tc qdisc add dev vb root netem delay 300ms
+	ktap_check "data of the client is delayed" in_b tc qdisc add dev vb root netem delay 300ms
 	hyb-hostile -v -h 10.0.0.1 -p $PORT -x "sdp-actions connect 10.0.0.1 $PORT recv 1 \
 		> $CLIENTS.gone 2>&1" verbs > "$OUT/gone.tap" 2>&1
 	ktap_include "$OUT/gone.tap" "$KIND"
 	tc qdisc del dev vb root
-	ktap_is "the client is told that it was reset" "$(cat $CLIENTS.gone)" \
+	ktap_is "the client sees a reset" "$(cat $CLIENTS.gone)" \
 		"sdp-actions: recv: Connection reset by peer"
 fi
 ktap_is "connect() fails as it does with TCP" "$(refused)" "$REFUSED"
-ktap_check "nothing is pinned" wait_for 20 none_pinned
+ktap_check "no page is pinned" wait_for 20 none_pinned
 ktap_check "no socket is left" wait_for 20 no_sockets
-ktap_check "the module goes" wait_for 20 modprobe -r sdp_diag sdp
+ktap_check "the module can be removed" wait_for 20 modprobe -r sdp_diag sdp
 ktap_done

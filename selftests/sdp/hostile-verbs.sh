@@ -64,7 +64,7 @@ wait_for 20 said listening || ktap_fail "the server listens" "$(cat "$BG_LOG")"
 for what in ${ZCOPY:-zcopy verbs-zcopy}; do
 	attacks 6000 "$what"
 done
-ktap_check "the server of zero copy still works" in_a timeout 30 sdp-zcopy -t 65536 $SERVER 6000
+ktap_check "the zero copy server still works" in_a timeout 30 sdp-zcopy -t 65536 $SERVER 6000
 stop_bg "$zcopy"
 
 servers_down

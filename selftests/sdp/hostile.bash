@@ -46,7 +46,7 @@ frozen() {
 
 	before=$(wc -l <"$FROZEN_LOG")
 	attacks 5023 "$1"
-	ktap_is "what the program is told of $1 peers" \
+	ktap_is "the program sees the expected error of $1 peers" \
 		"$(tail -n +$((before + 1)) "$FROZEN_LOG" | xargs)" "$2"
 }
 
@@ -71,7 +71,7 @@ servers_down() {
 	ktap_check "the server still works" in_a timeout 20 sh -c \
 		"sdp-echo -h $SERVER -p 5020 & sleep 2; kill \$!; wait \$!"
 	stop_bg "$ECHO"
-	ktap_check "nothing is pinned" wait_for 20 none_pinned
+	ktap_check "no page is pinned" wait_for 20 none_pinned
 	ktap_check "no socket is left" wait_for 20 no_sockets
-	ktap_check "the module goes" wait_for 20 modprobe -r sdp_diag sdp
+	ktap_check "the module can be removed" wait_for 20 modprobe -r sdp_diag sdp
 }

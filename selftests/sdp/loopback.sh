@@ -17,7 +17,7 @@ RULES=/run/loopback.conf
 same() {
 	local line
 
-	ktap_check "$1: as over TCP" diff <(grep -v '^connect ' /run/tcp) \
+	ktap_check "$1: same result as over TCP" diff <(grep -v '^connect ' /run/tcp) \
 		<(grep -v '^connect ' "$2")
 	while read -r line; do
 		ktap_is "$1: ${line%:*}" "${line##*: }" "$3"
@@ -34,7 +34,7 @@ over() {
 	in_a timeout 100 sdp-run /usr/bin/python3 "$PROG" "$@" >/run/sdp
 	same "$kind" /run/sdp ENETUNREACH
 	in_a timeout 100 sdp-run -c $RULES /usr/bin/python3 "$PROG" "$@" >/run/both
-	same "$kind, both" /run/both connected
+	same "$kind, rules say both" /run/both connected
 	ktap_check "$kind: no socket is left" wait_for 20 no_sockets
 	net_down
 }

@@ -94,7 +94,7 @@ device_goes() {
 	load
 	[ "$1" = a ] || n=5
 	before=$(sdp_counter "$1" device_removals)
-	ktap_check "rdma link delete in $1 under load" \
+	ktap_check "rdma link delete in $1 works under load" \
 		timeout "$SOON" rdma link delete "rd$1"
 	ktap_check "rdma link delete in $1: $n device_removals" \
 		wait_for "$SOON" removals "$1" "$before" "$n"
@@ -106,17 +106,17 @@ device_goes() {
 
 interface_goes() {
 	load
-	ktap_check "ip link del under load" timeout "$SOON" ip -n a link del va
+	ktap_check "ip link del works under load" timeout "$SOON" ip -n a link del va
 	after "ip link del"
 }
 
 namespaces_go() {
 	load
-	ktap_check "ip netns del under load" timeout "$SOON" \
+	ktap_check "ip netns del works under load" timeout "$SOON" \
 		sh -c "ip netns del a; ip netns del b"
 	kill_tree "$XC"
 	kill_tree "$XS"
-	ktap_check "ip netns del: the devices go with their namespaces" \
+	ktap_check "ip netns del removes the devices" \
 		wait_for "$SOON" no_links
 	net_down
 	again "ip netns del"
@@ -185,8 +185,8 @@ held() {
 	ip netns del b
 	kill_tree "$XC"
 	kill_tree "$XS"
-	ktap_check "$desc: all is let go" wait_for "$SOON" none_pinned
-	ktap_check "$desc: the devices go" wait_for "$SOON" no_links
+	ktap_check "$desc: all is released" wait_for "$SOON" none_pinned
+	ktap_check "$desc: the devices can be removed" wait_for "$SOON" no_links
 	net_down
 	again "$desc"
 	net_down
@@ -218,9 +218,9 @@ ktap_check_fails "sdp is not unloaded while connections exist" \
 	modprobe -r sdp
 stop_bg "$BG_PID"
 stop_bg "$echo_server"
-ktap_check "sdp is unloaded when nobody uses it" \
+ktap_check "an unused sdp module can be unloaded" \
 	wait_for "$SOON" modprobe -r sdp_diag sdp
-ktap_check "and loaded by the next socket" in_a timeout 10 \
+ktap_check "the next socket loads it" in_a timeout 10 \
 	sh -c 'sdp-actions bind 10.0.0.1 0'
 net_down
 
@@ -239,6 +239,6 @@ if [ -n "$LONG" ]; then
 		held $what
 	done
 fi
-ktap_check "all modules go at the end" wait_for "$SOON" \
+ktap_check "all modules can be removed at the end" wait_for "$SOON" \
 	modprobe -r sdp_diag sdp iwarp_hybrid
 ktap_done

@@ -11,7 +11,7 @@ dev_up hybrid hybrid || ktap_skip_all "no RDMA device"
 modprobe -q sdp
 start_bg b sdp-run socat TCP4-LISTEN:7001,fork,reuseaddr PIPE
 wait_port b 7001
-ktap_is "with it" "$(in_a sdpstat check -j 10.0.0.2:7001 |
+ktap_is "check works with sdp_diag" "$(in_a sdpstat check -j 10.0.0.2:7001 |
 	jq -r '.sdp, (.steps[] | select(.step == "hello") | .result)' | xargs)" "true ok"
 rmmod sdp_diag || ktap_skip_all "sdp_diag stays"
 mkdir -p /etc/modprobe.d
@@ -19,10 +19,10 @@ echo "install sdp_diag /bin/false" >/etc/modprobe.d/nodiag.conf
 defer rm -f /etc/modprobe.d/nodiag.conf
 ktap_check_fails "without, there is no list" in_a sdpstat
 json=$(in_a sdpstat check -j 10.0.0.2:7001 2>/tmp/error)
-ktap_is "a good connection" "$?" 0
-ktap_is "said in one piece" "$(jq -r '.sdp, (.steps[] |
+ktap_is "a good connection is reported" "$?" 0
+ktap_is "the report is one JSON document" "$(jq -r '.sdp, (.steps[] |
 	select(.step == "hello") | .result, (.text | test("cannot be listed")))' \
 	<<<"$json" 2>&1 | xargs)" "true note true"
-ktap_is "and nothing else" "$(cat /tmp/error)" ""
-ktap_is "as text" "$(in_a sdpstat check 10.0.0.2:7001 | tail -n1)" SDP
+ktap_is "nothing else is printed" "$(cat /tmp/error)" ""
+ktap_is "the report as text is the same" "$(in_a sdpstat check 10.0.0.2:7001 | tail -n1)" SDP
 ktap_done

@@ -57,7 +57,7 @@ short() {
 	ktap_check "$what: works again" in_a timeout 60 $client $PORT
 	stop_bg "$BG_PID"
 	ktap_check "$what: no socket is left" wait_for 20 no_sockets
-	ktap_check "$what: nothing is pinned" wait_for 20 none_pinned
+	ktap_check "$what: no page is pinned" wait_for 20 none_pinned
 	ktap_check "$what: no queue pair is left" wait_for 20 no_queue_pairs
 }
 

@@ -68,9 +68,9 @@ patient() {
 		echo 16384 >&"$TELL"
 	done
 	ktap_check "$1: the server waits for the reader (after $n bytes)" left
-	ktap_check "$1: and gives up" wait_for 20 more_timeouts "$before"
+	ktap_check "$1: the server gives up" wait_for 20 more_timeouts "$before"
 	enough
-	ktap_is "$1: the reader gets all" "$GOT" "$OCTETS -"
+	ktap_is "$1: the reader gets all data" "$GOT" "$OCTETS -"
 }
 
 # unread NAME: what the server has not read is lost, so the reader is told
@@ -78,7 +78,7 @@ unread() {
 	reader unread 65536
 	wait_closed "$1, unread"
 	enough
-	ktap_is "$1, unread: the reader is told" "${GOT#* }" ECONNRESET
+	ktap_is "$1, unread data: the reader sees a reset" "${GOT#* }" ECONNRESET
 }
 
 dev_up hybrid hybrid || ktap_skip_all "no hybrid devices"

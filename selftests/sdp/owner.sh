@@ -39,19 +39,19 @@ as() {
 		/tmp/owner.py "$@" </dev/null 2>&1 | tr '\n' ' '
 }
 
-ktap_is "root's" "$(as 0)" "protocol 257 owner 0 "
-ktap_is "another user's" "$(as 65534)" "protocol 257 owner 65534 "
-ktap_is "of one who has begun as an ordinary user" \
+ktap_is "supervised by root: root owns the file" "$(as 0)" "protocol 257 owner 0 "
+ktap_is "supervised for another user: the user owns the file" "$(as 65534)" "protocol 257 owner 65534 "
+ktap_is "supervised by a non-root user: the user owns the file" \
 	"$(in_a setpriv --reuid=65533 --clear-groups sdp-run -s /usr/bin/python3 \
 		/tmp/owner.py 2>&1 | tr '\n' ' ')" "protocol 257 owner 65533 "
-ktap_is "without the right to give files away" \
+ktap_is "supervised without CAP_CHOWN: the file has the right owner" \
 	"$(in_a setpriv --bounding-set=-chown --inh-caps=-chown sdp-run -s \
 		setpriv --reuid=65534 --clear-groups /usr/bin/python3 /tmp/owner.py 2>&1 |
 		tr '\n' ' ')" "protocol 257 owner 65534 "
 # an ordinary user's supervisor, whose programs may get other users all the same
 cp -L /usr/bin/python3 /run/owner-python
 chmod 4755 /run/owner-python
-ktap_is "what the supervisor cannot open for a user is TCP" \
+ktap_is "sockets that the supervisor cannot open for a user are TCP" \
 	"$(in_a setpriv --reuid=65533 --clear-groups --inh-caps=+sys_admin \
 		--ambient-caps=+sys_admin sdp-run -s /run/owner-python /tmp/owner.py 2>&1 |
 		tr '\n' ' ')" "protocol 6 owner 0 "
@@ -61,10 +61,10 @@ mkfifo /tmp/hold
 start_bg a sh -c 'exec sdp-run -s setpriv --reuid=65533 --clear-groups /usr/bin/python3 \
 	/tmp/owner.py 7400 </tmp/hold'
 exec 7>/tmp/hold
-ktap_check "somebody listens, and would share" wait_for 20 said listening
-ktap_is "with the same user" "$(as 65533 7400)" \
+ktap_check "a listener with SO_REUSEPORT exists" wait_for 20 said listening
+ktap_is "a listener of the same user shares the port" "$(as 65533 7400)" \
 	"protocol 257 owner 65533 listening "
-ktap_is "but not with another" "$(as 65534 7400)" \
+ktap_is "a listener of another user does not" "$(as 65534 7400)" \
 	"protocol 257 owner 65534 EADDRINUSE "
 exec 7>&-
 rm -f /tmp/hold
@@ -96,9 +96,9 @@ test_firewall() {
 	wait_port b 7401
 	want=$(packets 2>&1)
 	ktap_check "the rule sees packets of TCP: $want" [ "${want##* }" -ge 3 ]
-	ktap_is "as many of a connection that goes on with TCP" \
+	ktap_is "the rule sees as many of a connection that falls back to TCP" \
 		"$(packets sdp-run -s -c /run/owner.conf)" "$want"
-	ktap_is "with the library, too" \
+	ktap_is "the same holds with the library" \
 		"$(packets sdp-run -c /run/owner.conf)" "$want"
 	in_a sysctl -qw net.sdp.port_offset=0
 	stop_bg "$BG_PID"

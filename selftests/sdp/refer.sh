@@ -22,18 +22,18 @@ ALL="$SAME && a_tx_copy_bytes < 100 && a_tx_ref_bytes > 100000"
 
 flow() {
 	set_both net.sdp.flow_control="$1"
-	zc "$1: a reader who is stopped" "$ALL" nonblock
-	zc "$1: memory that is used again" "$ALL" block
-	zc "$1: odd places" "$SAME && a_tx_ref_bytes > 1000000 && a_tx_copy_bytes < 200000" odd
-	zc "$1: sendfile" "$SAME && a_tx_ref_bytes > 3100000 && a_tx_copy_bytes < 5000" file
+	zc "$1: a stopped reader gets the right data" "$ALL" nonblock
+	zc "$1: memory is used again only after its notification" "$ALL" block
+	zc "$1: unaligned memory" "$SAME && a_tx_ref_bytes > 1000000 && a_tx_copy_bytes < 200000" odd
+	zc "$1: sendfile transfers the data" "$SAME && a_tx_ref_bytes > 3100000 && a_tx_copy_bytes < 5000" file
 }
 
 ends() {
-	zc "aborted: let go" "a_tx_ref_bytes > 100000" abort
-	zc "closed: goes on, and is let go" "$ALL" close
-	zc "killed: let go" "a_tx_ref_bytes > 100000" kill
-	zc "no more memory is locked than may be" "$ALL" limit
-	zc "splice" "$SAME && a_tx_ref_bytes > 3100000 && a_tx_copy_bytes < 5000" splice
+	zc "aborted: memory is released" "a_tx_ref_bytes > 100000" abort
+	zc "closed: the transfer continues, then memory is released" "$ALL" close
+	zc "killed: memory is released" "a_tx_ref_bytes > 100000" kill
+	zc "RLIMIT_MEMLOCK is respected" "$ALL" limit
+	zc "splice transfers the data" "$SAME && a_tx_ref_bytes > 3100000 && a_tx_copy_bytes < 5000" splice
 }
 
 full() { said full; }
@@ -42,7 +42,7 @@ removed() {
 	start_bg a sdp-refer hold $SERVER $PORT
 	wait_for 20 full
 	in_a rdma link delete rda
-	ktap_check "the device goes: notified and let go" wait_for 30 said ok
+	ktap_check "device removal: notified, and memory is released" wait_for 30 said ok
 	stop_bg "$BG_PID"
 	stop_bg "$ZCOPY"
 	dev_add a rda va hybrid
@@ -51,16 +51,16 @@ removed() {
 
 shared() {
 	set_both net.sdp.flow_control=auto
-	zc "a shared link: copied once, notified of at once" \
+	zc "a shared link copies once, and notifies at once" \
 		"$SAME && a_tx_ref_bytes == 0 && a_shared_links > 0" copied
-	zc "a shared link: sendfile" "$SAME && a_tx_ref_bytes == 0" file
+	zc "a shared link: sendfile transfers the data" "$SAME && a_tx_ref_bytes == 0" file
 }
 
 # foreign DEVICES
 foreign() {
-	zc "$1: a reader who is stopped" "$ALL" nonblock
-	zc "$1: memory that is used again" "$ALL" block
-	zc "$1: sendfile" "$SAME && a_tx_ref_bytes > 3100000" file
+	zc "$1: a stopped reader gets the right data" "$ALL" nonblock
+	zc "$1: memory is used again only after its notification" "$ALL" block
+	zc "$1: sendfile transfers the data" "$SAME && a_tx_ref_bytes > 3100000" file
 }
 
 # pair A B
@@ -94,5 +94,5 @@ else
 	pair rxe rxe
 fi
 ktap_check "no socket is left" wait_for 20 no_sockets
-ktap_check "the module goes" wait_for 20 modprobe -r sdp_diag sdp
+ktap_check "the module can be removed" wait_for 20 modprobe -r sdp_diag sdp
 ktap_done

@@ -21,9 +21,9 @@ for kind in rxe hybrid; do
 	ktap_is "$kind" "$(refused)" ECONNREFUSED
 	# whoever brings news waits, with the addresses as with the refusal
 	hold sdp_conn_handler kworker asleep=1 times=10 ms=150 || ktap_skip_all "no probes"
-	ktap_is "$kind, it is told late" "$(refused)" ECONNREFUSED
+	ktap_is "$kind, reported late" "$(refused)" ECONNREFUSED
 	# addresses, route, refusal
-	ktap_check "$kind: it was held up" test "$(hold_hits)" -ge 3
+	ktap_check "$kind: the event was delayed" test "$(hold_hits)" -ge 3
 	hold_end
 	net_down
 done

@@ -80,20 +80,20 @@ test_errors() {
 	ktap_check_fails "a file that is not there" sdp-run -c "$T/none" true
 	library=$(sdp-run -v true 2>&1 | sed -n 's/^sdp-run: preloading //p')
 	conf nonsense "use tcp client * *:*"
-	ktap_is "preloaded, the library tells and goes on" \
+	ktap_is "preloaded, the library reports a bad file and continues" \
 		"$(LIBSDP_CONFIG_FILE=$CONF LD_PRELOAD=$library \
 			socat -V 2>&1 >/dev/null | sed 's/\[[0-9]*\]//')" \
 		"libsdp: socat: $CONF:1: \"nonsense\" begins no line: use and log do"
-	ktap_is "a program without dynamic linker" \
+	ktap_is "a static program is reported" \
 		"$(sdp-run busybox true 2>&1 | sed 's/.*busybox //')" \
 		"is statically linked: nothing can be preloaded, its sockets remain TCP without -s"
 	cp "$(command -v socat)" "$T/suid"
 	chmod u+s "$T/suid"
-	ktap_is "a set-user-ID program" \
+	ktap_is "a set-user-ID program is reported" \
 		"$(sdp-run "$T/suid" -V 2>&1 >/dev/null | sed 's/.*suid //')" \
 		"is set-user-ID or set-group-ID: the dynamic linker ignores LD_PRELOAD, its sockets remain TCP"
 	# a mount namespace with an /etc of its own
-	ktap_is "the default file" "$(unshare -m sh -c "mount -t tmpfs none /etc
+	ktap_is "the default file is read" "$(unshare -m sh -c "mount -t tmpfs none /etc
 		echo 'use tcp client * *:1' >/etc/libsdp.conf
 		sdp-run -w client x 1.1.1.1:1")" "tcp /etc/libsdp.conf:1"
 }
@@ -103,7 +103,7 @@ test_log() {
 	conf "log destination file /tmp/sdp.log"
 	chmod 1777 /tmp
 	ktap_check_fails "no log where others may write" sdp-run -c "$CONF" true
-	ktap_is "and the reason" "${KTAP_OUT##*: }" \
+	ktap_is "the log has the reason" "${KTAP_OUT##*: }" \
 		"its directory can be written by others"
 	ktap_check_fails "no file is left there" test -e /tmp/sdp.log
 	echo keep >"$T/target"
@@ -113,11 +113,11 @@ test_log() {
 	rm "$log"
 	echo "use both client * *:*" >>"$CONF"
 	talk 7100 "" TCP >/dev/null
-	ktap_is "a file" "$(sed 's/\[[0-9]*\]//' "$log")" \
+	ktap_is "a log file is written" "$(sed 's/\[[0-9]*\]//' "$log")" \
 		"libsdp: socat: connect 10.0.0.2:7100: both ($CONF:2)
 libsdp: socat: connected to 10.0.0.2:7100 over TCP"
-	ktap_is "which is private" "$(stat -c %a "$log")" 600
-	ktap_is "a user whose the system's log is not" "$(unshare -m sh -c "
+	ktap_is "the log file is private" "$(stat -c %a "$log")" 600
+	ktap_is "a user without access to the system's log is no error" "$(unshare -m sh -c "
 		mount -t tmpfs -o mode=755 none /etc
 		echo 'log destination file /etc/log' >/etc/libsdp.conf
 		setpriv --reuid 65534 --clear-groups sdp-run /usr/bin/python3 -c '
@@ -158,22 +158,22 @@ grown() {
 
 test_programs() {
 	conf "use both client * *:*" "use both server * *:*"
-	ktap_is "client: TCP where there is no SDP" \
+	ktap_is "client: TCP where SDP is not available" \
 		"$(grown a tcp_connects talk 7001 "")" 1
-	ktap_check "and the data" cmp "$T/data" "$T/got"
-	ktap_is "client: SDP where there is" \
+	ktap_check "the data arrives" cmp "$T/data" "$T/got"
+	ktap_is "client: SDP where it is available" \
 		"$(grown b accepts talk 7002 "sdp-run -c /dev/null")" 1
-	ktap_check "and the data" cmp "$T/data" "$T/got"
+	ktap_check "the data arrives" cmp "$T/data" "$T/got"
 	conf "use tcp client socat *:7000-7099" "use sdp client * *:*"
-	ktap_is "client: TCP where it has to be" \
+	ktap_is "client: TCP where the rules require it" \
 		"$(grown a active_opens talk 7003 "")" 0
-	ktap_check "and the data" cmp "$T/data" "$T/got"
+	ktap_check "the data arrives" cmp "$T/data" "$T/got"
 	conf "use tcp server * *:*" "use both client * *:*"
-	ktap_is "a server kept from SDP" \
+	ktap_is "a server without permission for SDP uses TCP" \
 		"$(grown b passive_opens talk 7005 "sdp-run -c $CONF")" 0
-	ktap_check "and the data" cmp "$T/data" "$T/got"
+	ktap_check "the data arrives" cmp "$T/data" "$T/got"
 	conf "use sdp client * *:*"
-	ktap_is "client: nothing but SDP" "$(grown a tcp_connects talk 7004 "")" 0
+	ktap_is "client: SDP only" "$(grown a tcp_connects talk 7004 "")" 0
 	ktap_check_fails "and no data" cmp "$T/data" "$T/got"
 }
 
@@ -184,7 +184,7 @@ test_early() {
 	conf "use tcp client * *:*"
 	start_bg b socat -u TCP4-LISTEN:7006,reuseaddr /dev/null
 	wait_for 20 listens 7006
-	ktap_is "a constructor is kept from SDP" "$(export LIBSDP_CONFIG_FILE="$CONF" \
+	ktap_is "a socket of a constructor is TCP" "$(export LIBSDP_CONFIG_FILE="$CONF" \
 		EARLY_HOST=10.0.0.2 EARLY_PORT=7006 \
 		LD_PRELOAD="$library:${library%/*}/sdp-early.so"
 		in_a stat -c %F / 2>&1)" "early: connected
@@ -228,15 +228,15 @@ test_server() {
 	conf "use both server * *:*" "use both client * *:*"
 	start_bg b sdp-run -c "$CONF" /usr/bin/python3 "$T/server.py"
 	wait_for 30 said ready
-	ktap_is "a server sees its port" "$(cat "$BG_LOG")" \
+	ktap_is "the server sees its own port" "$(cat "$BG_LOG")" \
 		"ready ('10.0.0.2', 7010)"
-	ktap_is "clients of TCP" "$(grown b tcp_accepts in_a timeout 60 \
+	ktap_is "TCP clients are served" "$(grown b tcp_accepts in_a timeout 60 \
 		/usr/bin/python3 "$T/client.py" 7010 10)" 10
-	ktap_is "clients of SDP" "$(grown b accepts in_a timeout 60 \
+	ktap_is "SDP clients are served" "$(grown b accepts in_a timeout 60 \
 		sdp-run -c /dev/null /usr/bin/python3 "$T/client.py" 7010 10)" 10
 	start_bg b sh -c "sed 's/7010/7011/' '$T/server.py' | /usr/bin/python3"
 	wait_for 30 said ready
-	ktap_is "nonblocking clients that fall back" \
+	ktap_is "nonblocking clients fall back to TCP" \
 		"$(grown a tcp_connects in_a timeout 60 sdp-run -c "$CONF" \
 			/usr/bin/python3 "$T/client.py" 7011 10)" 10
 }

@@ -64,7 +64,7 @@ busy() {
 	row "$1" "$ACTIVE busy, Jain" "$jain/1000" ""
 	row "$1" "fewest, most" "$fewest" "$most"
 	row "$1" "others between" "$gap" ""
-	ktap_check "$1: of $ACTIVE busy connections nobody is starved (all: $gap)" \
+	ktap_check "$1: none of $ACTIVE busy connections is starved (all: $gap)" \
 		[ "${gap:-1000000}" -le $((10 * ACTIVE)) ]
 }
 
@@ -81,8 +81,8 @@ kind() {
 	done
 	ktap_ok "$1: connections beside $n: ${COSTS[*]} us"
 	tell touch 0 "$n" && tell open $ACTIVE && busy "$1" "$n"
-	ktap_check "$1: the idle ones still work" tell touch 0 "$n"
-	ktap_check "$1: all end" tell close 0 $((n + ACTIVE))
+	ktap_check "$1: the idle connections still work" tell touch 0 "$n"
+	ktap_check "$1: all connections end" tell close 0 $((n + ACTIVE))
 	end_coproc CALL
 }
 
@@ -99,6 +99,6 @@ for family in tcp sdp; do
 	ktap_check "$family: no queue pair is left" wait_for 120 no_queue_pairs
 	stop_bg "$BG_PID"
 done
-ktap_check "beside 10000 others SDP takes at most a fifth more than beside none" \
+ktap_check "beside 10000 connections SDP takes at most a fifth more than beside none" \
 	[ "${COSTS[2]:-0}" -gt 0 -a "${COSTS[2]:-0}" -le $((COSTS[0] * 6 / 5)) ]
 ktap_done

@@ -115,7 +115,7 @@ policy() {
 	idle_own "$1, connected" "$connected"
 	does "$1: a request on each" touch 8 "$COUNT_OWN"
 	idle_own "$1, after a request" "$touched"
-	ktap_is "$1: this is what was used" "$(in_a sdpstat --json | jq -r \
+	ktap_is "$1: the flow control was used" "$(in_a sdpstat --json | jq -r \
 		'[.sockets[].flow_control] | unique | .[]')" "$1"
 	does "$1: they end" close 0 $((COUNT_OWN + 8))
 	end_coproc CALL
@@ -157,9 +157,9 @@ idle "after a request"
 does "$ACTIVE busy connections, $ROUNDS large requests each" \
 	run 0 "$ACTIVE" "$ROUNDS" 16384
 read -r _ fewest most jain gap <<<"$REPLY"
-ktap_check "nobody is much slower than the others ($fewest to $most)" \
+ktap_check "no connection is much slower than the others ($fewest to $most)" \
 	[ "${most:-1000000}" -le $((10 * ROUNDS)) ]
-ktap_check "nobody waits for an answer while the others get ten (all: $gap)" \
+ktap_check "no connection waits for an answer while the others get ten (all: $gap)" \
 	[ "${gap:-1000000}" -le $((10 * ACTIVE)) ]
 ktap_diag "fairness of Jain, of bytes: $jain of 1000"
 does "the others still work" touch 0 "$COUNT"
@@ -176,7 +176,7 @@ once_more() {
 	client
 	tell open "$COUNT" && tell touch 0 "$COUNT" &&
 		tell run 0 "$ACTIVE" "$ROUNDS" 16384 && tell close 0 "$COUNT"
-	ktap_is "again" "$REPLY" "ok"
+	ktap_is "a second round works" "$REPLY" "ok"
 	wait_for 120 no_queue_pairs
 	end_coproc CALL
 	sleep 2
@@ -194,7 +194,7 @@ if ! is_debug; then
 		grown=$((OUTS[-1] - OUTS[-2]))
 		[ $grown -gt $((COUNT * 2)) ] || break
 	done
-	ktap_check "as many again leave nothing more behind ($grown KiB)" \
+	ktap_check "as many again leave no more memory behind ($grown KiB)" \
 		[ $grown -le $((COUNT * 2)) ]
 	ktap_diag "KiB out after $COUNT connections, after as many more: ${OUTS[*]}"
 fi
@@ -212,9 +212,9 @@ pkill -STOP -f "sdp-scale serve"
 drops=$(sdp_counter b listen_drops)
 client
 tell open 20
-ktap_is "the backlog is full: refused" "$REPLY" \
+ktap_is "a full backlog refuses requests" "$REPLY" \
 	"failed: connection 9: Connection refused"
-ktap_is "and counted" $(($(sdp_counter b listen_drops) - drops)) 1
+ktap_is "it is counted" $(($(sdp_counter b listen_drops) - drops)) 1
 pkill -CONT -f "sdp-scale serve"
 # who was in the queue is gone with the client
 ktap_check "the queue empties" wait_for 30 no_queue_pairs
@@ -235,20 +235,20 @@ limited=$(sdp_counter b conn_limit)
 connections b 4
 client
 does "as many connections as the server's namespace may have" open 4
-ktap_is "one more is refused" "$(one_more)" \
+ktap_is "a request beyond the limit is refused" "$(one_more)" \
 	"sdp-actions: connect: Connection refused"
-ktap_is "and counted" "$(($(sdp_counter b conn_limit) - limited)) $(($(sdp_counter b refused_reqs) - refused))" "1 1"
+ktap_is "it is counted" "$(($(sdp_counter b conn_limit) - limited)) $(($(sdp_counter b refused_reqs) - refused))" "1 1"
 does "the others work" touch 0 4
 connections b 0
 does "without a limit there is room" open 2
 
 limited=$(sdp_counter a conn_limit)
 connections a 6
-ktap_is "no more than the client's namespace may have: ENOBUFS" "$(one_more)" \
+ktap_is "beyond the client's limit connect() fails with ENOBUFS" "$(one_more)" \
 	"sdp-actions: connect: No buffer space available"
-ktap_is "and counted" $(($(sdp_counter a conn_limit) - limited)) 1
+ktap_is "it is counted" $(($(sdp_counter a conn_limit) - limited)) 1
 does "one ends" close 0 1
-ktap_check "and leaves its place" wait_for 30 one_more
+ktap_check "a closed connection makes room" wait_for 30 one_more
 connections a 3
 ktap_check_fails "a limit that is passed already lets nobody in" one_more
 does "and ends no connection" touch 1 5

@@ -168,7 +168,7 @@ print(\"all\")
 	scale=$(in_b sysctl -n net.ipv4.tcp_adv_win_scale)
 	in_b sysctl -qw net.ipv4.tcp_adv_win_scale=-16
 	echo >&7
-	ktap_check "all comes where TCP's memory is for one byte in 65536" \
+	ktap_check "all data arrives with TCP memory for one byte in 65536" \
 		wait_for 30 said all "$scale_log"
 	in_b sysctl -qw "net.ipv4.tcp_adv_win_scale=$scale"
 	exec 7>&-
@@ -224,7 +224,7 @@ stop_bg "$XFER"
 server_first() {
 	start_bg b python3 "$LIB_DIR/../sdp/server_first.py" server $SERVER "$2" "$3"
 	wait_port b "$2"
-	ktap_check "$3 servers that speak first$1" in_a timeout 200 \
+	ktap_check "$3 servers that send first$1" in_a timeout 200 \
 		python3 "$LIB_DIR/../sdp/server_first.py" client $SERVER "$2" "$3"
 	stop_bg "$BG_PID"
 }
@@ -251,7 +251,7 @@ before=$(sdp_counter a shared_links)
 transfer "without it: large" -m block -n 5000000 -d 5000000
 transfer "without it: small" -m poll -C 5 -n 200000 -d 200000 -w 0 -R 0
 transfer "without it: both write first" -m mutual -n 200000 -d 200000
-ktap_is "and it was not used" "$(sdp_counter a shared_links)" "$before"
+ktap_is "its memory was not used" "$(sdp_counter a shared_links)" "$before"
 stop_bg "$XFER"
 in_a sh -c 'echo 1 >/proc/sys/net/sdp/shared_link'
 

@@ -20,6 +20,6 @@ in_a tc qdisc add dev va root netem delay 5ms loss 0.5%
 in_b tc qdisc add dev vb root netem delay 5ms
 start_bg b sdp-run xfer -s -h 10.0.0.2 -p 7750
 wait_port b 7750
-ktap_check "messages of 5000 bytes" \
+ktap_check "messages of 5000 bytes arrive" \
 	in_a sdp-run xfer -h 10.0.0.2 -p 7750 -t 120 -m block -n 8000000 -w 5000
 ktap_done

@@ -100,7 +100,7 @@ others() {
 		printf 'get SO_PROTOCOL\tit is IPPROTO_SDP\n'
 	} > "$work/door"
 	LIST=$work/door probe_again "IPPROTO_SDP" -P "$IPPROTO_SDP"
-	ktap_check "IPPROTO_SDP: this is what was used" \
+	ktap_check "IPPROTO_SDP: SDP sockets were used" \
 		grep -qx "get SO_PROTOCOL: $IPPROTO_SDP" "$OUT/IPPROTO_SDP.txt"
 }
 

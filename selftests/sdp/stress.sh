@@ -59,7 +59,7 @@ clean() {
 		ktap_fail "$1: no socket is left" "$(in_a sdpstat -ae)" \
 			"$(in_b sdpstat -ae)"
 	fi
-	ktap_is "$1: nor a connection" \
+	ktap_is "$1: no connection is left" \
 		"$(sdp_counter a curr_estab) $(sdp_counter b curr_estab)" "0 0"
 }
 

@@ -47,7 +47,7 @@ test_static() {
 	told "preloaded" "statically linked: .* remain TCP without -s"
 	echo_over "sdp-run -s" 7302
 	ktap_is "supervised: SDP" "$IS_SDP $RC" "yes 0"
-	ktap_is "supervised: nothing is said" "$(grep -c sdp-run <<<"$SAID")" 0
+	ktap_is "supervised: no message is printed" "$(grep -c sdp-run <<<"$SAID")" 0
 	ktap_check "the supervisors have ended" wait_for 20 no_supervisors
 	ktap_check "no socket is left" wait_for 20 no_sockets
 }
@@ -55,7 +55,7 @@ test_static() {
 # an ordinary user may do it, too; no more privileges from there on
 test_user() {
 	echo_over "setpriv --reuid=65534 --clear-groups sdp-run -s" 7303
-	ktap_is "an ordinary user: SDP" "$IS_SDP $RC" "yes 0"
+	ktap_is "supervised by a non-root user: SDP" "$IS_SDP $RC" "yes 0"
 	cp /bin/ls "$T/suid"
 	chmod 4755 "$T" "$T/suid"
 	SAID=$(setpriv --reuid=65534 --clear-groups sdp-run -s "$T/suid" 2>&1)
@@ -71,17 +71,17 @@ test_status() {
 		ktap_is "exit status of $what" $? $rc
 	done
 	sdp-run -s /nowhere 2>/dev/null
-	ktap_is "a program that is not there" $? 127
+	ktap_is "a missing program gives status 127" $? 127
 	ktap_check "its supervisor has ended" wait_for 20 no_supervisors
 	# as daemons and some shells start programs
-	ktap_is "with SIGCHLD ignored" \
+	ktap_is "a program starts with SIGCHLD ignored" \
 		"$(bash -c 'trap "" CHLD; exec sdp-run -s echo runs' 2>&1)" runs
-	ktap_is "no SIGCHLD waits for the program" "$(/usr/bin/python3 -c '
+	ktap_is "the program has no pending SIGCHLD" "$(/usr/bin/python3 -c '
 import os, signal
 signal.pthread_sigmask(signal.SIG_BLOCK, [signal.SIGCHLD])
 os.execvp("sdp-run", ["sdp-run", "-s", "grep", "ShdPnd", "/proc/self/status"])')" \
 		"$(grep ShdPnd /proc/self/status)"
-	ktap_is "as the init of a container: no child that it does not know of" \
+	ktap_is "as the init of a container the program has no unknown child" \
 		"$(unshare -pf --mount-proc sdp-run -s /usr/bin/python3 -c '
 import os
 try:
@@ -90,11 +90,11 @@ except ChildProcessError:
     print("none")' 2>&1)" none
 	start_bg - sdp-run -s sleep 60
 	wait_for 20 grep -q sleep "/proc/$BG_PID/comm"
-	ktap_is "the program has the process of sdp-run" \
+	ktap_is "the program runs in the process of sdp-run" \
 		"$(cat "/proc/$BG_PID/comm")" sleep
 	stop_bg "$BG_PID"
 	# nobody holds the end of a pipe
-	ktap_is "a pipe ends with the program" \
+	ktap_is "the supervisor keeps no pipe of the program open" \
 		"$(timeout 20 sdp-run -s sh -c 'sleep 60 >/dev/null & echo $!' |
 			(read -r pid; cat; kill "$pid"; echo ended))" ended
 	ktap_check "the last supervisor has ended" wait_for 20 no_supervisors
@@ -116,8 +116,8 @@ print(s.getsockopt(socket.SOL_SOCKET, socket.SO_PROTOCOL))' "$T/go"
 	done
 	: >"$T/go"
 	wait "$BG_PID"
-	ktap_is "the supervisor waits for the program" "$(tail -n1 "$BG_LOG")" 257
-	ktap_check "and ends with it" wait_for 20 no_supervisors
+	ktap_is "the supervisor runs while the program does" "$(tail -n1 "$BG_LOG")" 257
+	ktap_check "the supervisor ends with the program" wait_for 20 no_supervisors
 }
 
 # closed ones are not taken by what sdp-run needs itself
@@ -128,7 +128,7 @@ test_closed() {
 		in_a sdp-run -s bash -c ": <>/dev/tcp/$SERVER/7399" <&- >&- 2>"$T/err"
 		got+=" $(grep -c refused "$T/err")"
 	done
-	ktap_is "without standard input and output" "$got" " 2 2 2 2 2 2 2 2"
+	ktap_is "it works without standard input and output" "$got" " 2 2 2 2 2 2 2 2"
 	ktap_check "these supervisors have ended" wait_for 20 no_supervisors
 }
 
@@ -137,18 +137,18 @@ test_rules() {
 	printf 'use both %s * *:*\n' server client >"$T/both"
 	echo 'use tcp client * 10.0.0.0/8:*' >"$T/mixed"
 	echo_over "sdp-run -s -c $T/tcp" 7304
-	ktap_is "rules say TCP" "$IS_SDP $RC" "no 0"
+	ktap_is "rules that say TCP give TCP" "$IS_SDP $RC" "no 0"
 	in_a sysctl -qw net.sdp.port_offset=20000
 	in_b sysctl -qw net.sdp.port_offset=20000
 	echo_over "sdp-run -s -c $T/both" 7305
 	in_a sysctl -qw net.sdp.port_offset=0
 	in_b sysctl -qw net.sdp.port_offset=0
-	ktap_is "rules say both" "$IS_SDP $RC" "yes 0"
+	ktap_is "rules that say both give both" "$IS_SDP $RC" "yes 0"
 	SAID=$(sdp-run -s -c "$T/mixed" true 2>&1)
-	ktap_is "rules by address: refused" $? 125
+	ktap_is "rules by address are refused" $? 125
 	told "rules by address" "has rules by address"
 	SAID=$(sdp-run -s sdp-run -s true 2>&1)
-	ktap_is "supervised twice: refused" $? 125
+	ktap_is "nested supervision is refused" $? 125
 	told "supervised twice" "takes no filter: Device or resource busy"
 }
 

@@ -25,7 +25,7 @@ set_to() { echo "$2" >"$DIR/$1"; }
 # accepts NAME VALUE / refuses NAME VALUE
 accepts() {
 	if set_to "$1" "$2" 2>/dev/null; then
-		ktap_is "$1 takes '$2'" "$(get "$1")" "$2"
+		ktap_is "$1 accepts '$2'" "$(get "$1")" "$2"
 	else
 		ktap_fail "$1 takes '$2'"
 	fi
@@ -125,9 +125,9 @@ in_turn() {
 }
 
 if in_turn rmem 5000 rmem "8192 100000 200000"; then
-	ktap_is "what another one writes is not taken back" "$(get rmem)" "8192 100000 200000"
+	ktap_is "a concurrent write is not lost" "$(get rmem)" "8192 100000 200000"
 	in_turn rx_bufs_min 96 rx_bufs_max 8
-	ktap_is "a limit is looked at in turn" "$(get rx_bufs_min) $(get rx_bufs_max)" "96 96"
+	ktap_is "limits are checked under the lock" "$(get rx_bufs_min) $(get rx_bufs_max)" "96 96"
 	set_to rx_bufs_min 8
 else
 	ktap_skip "two who write" "no probes"
@@ -141,13 +141,13 @@ for f in rmem wmem; do
 	refuses $f "8192 100000 -1"
 done
 
-ktap_is "another namespace keeps its own" \
+ktap_is "another namespace keeps its own values" \
 	"$(in-ns b cat $DIR/rmem | tr '\t' ' ')" "4096 262144 8388608"
-ktap_is "and so does a new one" \
+ktap_is "a new namespace has the defaults" \
 	"$(unshare -n cat $DIR/keepalive_time)" 7200
 
 # all that there is has been tested
-ktap_is "no file is left out" "$(cd $DIR && echo *)" \
+ktap_is "all files are tested" "$(cd $DIR && echo *)" \
 	"connect_timeout credit_join fallback_timeout fin_timeout flow_control hold_max keepalive_intvl keepalive_probes keepalive_time max_adverts max_connections port_offset rdma_immediate rdma_progress resolve_timeout rmem rx_bufs_max rx_bufs_min rx_merge shared_link signal_every wmem zcopy_cache zcopy_entries zcopy_floor zcopy_pipelined zcopy_threshold zcopy_wait"
 
 start_bg - sdp-actions bind 0.0.0.0 7310 pause

@@ -42,7 +42,7 @@ wait_for 20 said listening ||
 attacks zcopy
 vain=$(in_vain)
 attacks zcopy -o "another one waits"
-ktap_is "who waits while another one reads leaves the memory to it" "$(in_vain)" "$vain"
+ktap_is "a second waiting reader does not pin" "$(in_vain)" "$vain"
 # where it asks for the pages of a reader
 if hold pin_user_pages_fast sdp-zcopy asleep=1 times=0 ms=40000; then
 	attacks held
@@ -52,8 +52,8 @@ else
 fi
 in_a sysctl -q -w net.sdp.shared_link=0
 ktap_check "the server still works" in_a timeout 30 sdp-zcopy -t 65536 $SERVER 6000
-ktap_check "all pages are let go" wait_for 20 none_pinned
+ktap_check "all pages are unpinned" wait_for 20 none_pinned
 stop_bg "$BG_PID"
 ktap_check "no socket is left" wait_for 20 no_sockets
-ktap_check "the module goes" wait_for 20 modprobe -r sdp_diag sdp
+ktap_check "the module can be removed" wait_for 20 modprobe -r sdp_diag sdp
 ktap_done

@@ -39,56 +39,56 @@ writes() {
 		262143 4095 131072 4090 plain
 		1048576 0 1048576 1 file
 	END
-	zc "more than the reader has room for" "$DIRECT && $WRITTEN && a_tx_srcavail > 0" \
+	zc "a send larger than the reader's buffer" "$DIRECT && $WRITTEN && a_tx_srcavail > 0" \
 		-n 3000000 -w 1000000 -R 400000 -L 60
-	zc "pages shared with a child that writes" "$DIRECT && $WRITTEN" \
+	zc "pages shared with a child that writes stay the sender's" "$DIRECT && $WRITTEN" \
 		-n 1500000 -w 300000 -S private -L 60
-	zc "another thread receives" "$WRITTEN" -n 1500000 -w 300000 -S threads -L 60
-	zc "two threads that read" "$WRITTEN" -n 1500000 -w 300000 -m threads -L 60
-	zc "signals to the sender" "a_tx_bytes == b_rx_bytes" -n 3000000 -w 1000000 -S signal -L 60
+	zc "another thread of the process receives" "$WRITTEN" -n 1500000 -w 300000 -S threads -L 60
+	zc "two threads read" "$WRITTEN" -n 1500000 -w 300000 -m threads -L 60
+	zc "signals do not disturb the sender" "a_tx_bytes == b_rx_bytes" -n 3000000 -w 1000000 -S signal -L 60
 }
 
 reads() {
 	zc "read: buffers of the size of the threshold" "$DIRECT && b_rx_zcopy_reads > 0" \
 		-n 655360 -w 65536 -R 65536
-	zc "read: nobody waits" "$DIRECT && a_tx_srcavail > 1" -n 1200000 -w 300000 -R 300000 -l 200
-	zc "4 MB: crossings and all" "$DIRECT && a_tx_srcavail + a_tx_zcopy_writes >= 4" \
+	zc "read: without a waiting reader the data is advertised" "$DIRECT && a_tx_srcavail > 1" -n 1200000 -w 300000 -R 300000 -l 200
+	zc "4 MB with crossing advertisements" "$DIRECT && a_tx_srcavail + a_tx_zcopy_writes >= 4" \
 		-n 4194304 -w 4194304 -R 1048576 -o 1
-	zc "small receives: asked for by messages" "$SOME && a_tx_zcopy_declined > 0" \
+	zc "small receives ask for messages" "$SOME && a_tx_zcopy_declined > 0" \
 		-n 900000 -w 300000 -R 1000
-	zc "poll() and MSG_DONTWAIT: the same" "a_tx_bytes == b_rx_bytes && a_tx_zcopy_cancels == 0 &&
+	zc "poll() and MSG_DONTWAIT ask for messages" "a_tx_bytes == b_rx_bytes && a_tx_zcopy_cancels == 0 &&
 		b_rx_zcopy_bytes == 0 && a_tx_zcopy_declined > 1" \
 		-n 3000000 -w 300000 -R 100000 -m poll
-	zc "FIONREAD: the same" "b_rx_zcopy_bytes == 0 && a_tx_zcopy_declined > 1" \
+	zc "FIONREAD asks for messages" "b_rx_zcopy_bytes == 0 && a_tx_zcopy_declined > 1" \
 		-n 3000000 -w 300000 -R 100000 -m inq
-	zc "MSG_PEEK: the same" "b_rx_zcopy_bytes == 0 && a_tx_zcopy_declined > 1" \
+	zc "MSG_PEEK asks for messages" "b_rx_zcopy_bytes == 0 && a_tx_zcopy_declined > 1" \
 		-n 3000000 -w 300000 -R 100000 -m peek
-	zc "MSG_TRUNC: the same" "b_rx_zcopy_bytes == 0 && a_tx_zcopy_declined > 1" \
+	zc "MSG_TRUNC asks for messages" "b_rx_zcopy_bytes == 0 && a_tx_zcopy_declined > 1" \
 		-n 3000000 -w 300000 -R 100000 -m trunc
-	zc "MSG_OOB: never, the sends in between are" "a_tx_bytes == b_rx_bytes && a_tx_oob == 5 &&
+	zc "MSG_OOB is copied, the sends in between are not" "a_tx_bytes == b_rx_bytes && a_tx_oob == 5 &&
 		a_tx_zcopy_bytes > 0 && a_tx_zcopy_bytes <= 1500000" \
 		-n 3000000 -w 300000 -S urgent -m inline
-	zc "splice: the same" "b_rx_zcopy_bytes == 0 && a_tx_zcopy_declined > 1" \
+	zc "splice asks for messages" "b_rx_zcopy_bytes == 0 && a_tx_zcopy_declined > 1" \
 		-n 3000000 -w 300000 -R 100000 -m splice
-	zc "receives of any size" "a_tx_bytes == b_rx_bytes" -n 3000000 -w 300000 -R 400000 -m pieces
-	zc "two threads, one of whom reads while the other would offer" "b_rx_zcopy_reads > 0" \
+	zc "receives of any size get the data" "a_tx_bytes == b_rx_bytes" -n 3000000 -w 300000 -R 400000 -m pieces
+	zc "two threads, one reads while the other would offer" "b_rx_zcopy_reads > 0" \
 		-n 9000000 -w 1000000 -R 1000000 -m threads -l 200
 }
 
 # What the reader offers is not used
 unused() {
-	zc "sends in between that are copied: void" "a_tx_bytes == b_rx_bytes && b_tx_sinkavail > 0 &&
+	zc "a copied send in between voids the offer" "a_tx_bytes == b_rx_bytes && b_tx_sinkavail > 0 &&
 		b_rx_zcopy_writes < b_tx_sinkavail" -n 2000000 -w 200000 -S mixed -L 30
-	zc "200 small sends to a reader who waits: fewer and fewer offers" \
+	zc "200 small sends to a waiting reader: offers become rare" \
 		"a_tx_bytes == b_rx_bytes && b_tx_sinkavail > 2 && b_tx_sinkavail <= 12" \
 		-n 800000 -w 300000 -S small -L 5
-	zc "a reader whom signals interrupt: cancelled" "a_tx_bytes == b_rx_bytes &&
+	zc "signals cancel the reader's offer" "a_tx_bytes == b_rx_bytes &&
 		b_tx_sink_cancels > 0" -n 1200000 -w 300000 -m alarm -L 60
-	zc "a reader with a timeout: cancelled" "a_tx_bytes == b_rx_bytes &&
+	zc "a timeout cancels the reader's offer" "a_tx_bytes == b_rx_bytes &&
 		b_tx_sink_cancels > 0" -n 1500000 -w 300000 -m timeout -L 300
 	set_both net.sdp.zcopy_wait=$HASTY
-	zc "a sender who does not wait" "a_tx_bytes == b_rx_bytes" -n 3000000 -w 300000 -L 10
-	zc "a reader who sleeps" "a_tx_bytes == b_rx_bytes && a_tx_zcopy_cancels > 0" \
+	zc "a nonblocking sender" "a_tx_bytes == b_rx_bytes" -n 3000000 -w 300000 -L 10
+	zc "a sleeping reader" "a_tx_bytes == b_rx_bytes && a_tx_zcopy_cancels > 0" \
 		-n 3000000 -w 300000 -l 300
 	both_directions "mutual -n 1500000 -d 150000" "block -n 4m -d 4m"
 	set_both net.sdp.zcopy_wait=$PATIENT
@@ -96,9 +96,9 @@ unused() {
 
 # Who reads no more
 leaves() {
-	zc "receiving side shut down: declined" "a_tx_zcopy_declined > 0 && a_tx_zcopy_cancels == 0" \
+	zc "shutdown of the receiving side declines" "a_tx_zcopy_declined > 0 && a_tx_zcopy_cancels == 0" \
 		-n 1200000 -w 300000 -R 100000 -m kill
-	zc "closed by the reader: reset" "a_estab_resets == 1" -n 1500000 -w 300000 -m close
+	zc "close by the reader resets" "a_estab_resets == 1" -n 1500000 -w 300000 -m close
 }
 
 offered() { [ "$(sdp_counter b tx_sinkavail)" -gt "$SEEN" ]; }
@@ -119,27 +119,27 @@ halted() {
 	# it says with its second send which mode it has, then the reader offers
 	begin -L 6000 -m halt
 	pkill -USR1 -P "$ZCOPY"
-	ktap_check "receiving side shut down: cancelled" wait_for 30 cancelled
+	ktap_check "shutdown of the receiving side cancels" wait_for 30 cancelled
 	stop_bg "$CLIENT"
 }
 
 ends() {
 	begin
 	stop_bg "$CLIENT"
-	ktap_check "the sender is killed: the pages are let go" wait_for 20 none_pinned
+	ktap_check "killing the sender unpins the pages" wait_for 20 none_pinned
 	begin
 	stop_bg "$ZCOPY"
-	ktap_check "the reader is killed: the pages are let go" wait_for 20 none_pinned
+	ktap_check "killing the reader unpins the pages" wait_for 20 none_pinned
 	stop_bg "$CLIENT"
 	serve
 	begin
 	in_a rdma link delete rda
-	ktap_check "the sender's device goes: the pages are let go" wait_for 20 none_pinned
+	ktap_check "removal of the sender's device unpins the pages" wait_for 20 none_pinned
 	stop_bg "$CLIENT"
 	dev_add a rda va hybrid
 	begin
 	in_b rdma link delete rdb
-	ktap_check "the reader's device goes: the pages are let go" wait_for 20 none_pinned
+	ktap_check "removal of the reader's device unpins the pages" wait_for 20 none_pinned
 	stop_bg "$CLIENT"
 	stop_bg "$ZCOPY"
 	dev_add b rdb vb hybrid
@@ -178,5 +178,5 @@ combined
 gone
 pair hybrid siw foreign
 pair rxe rxe foreign
-ktap_check "the module goes" wait_for 20 modprobe -r sdp_diag sdp
+ktap_check "the module can be removed" wait_for 20 modprobe -r sdp_diag sdp
 ktap_done

@@ -89,9 +89,9 @@ behaves() {
 
 # tcp_program: TCP_ZEROCOPY_RECEIVE of a program that knows nothing of SDP
 tcp_program() {
-	ktap_check "a program for TCP" in_a timeout "$LIMIT" sdp-run sdp-lend -t $SERVER $PORT
+	ktap_check "a program written for TCP runs" in_a timeout "$LIMIT" sdp-run sdp-lend -t $SERVER $PORT
 	look
-	ktap_check "is lent what comes" [ "$(risen | sed -n 's/^a_rx_lent_bytes=//p')" -gt 0 ]
+	ktap_check "received pages are mapped" [ "$(risen | sed -n 's/^a_rx_lent_bytes=//p')" -gt 0 ]
 }
 
 # ends DEVICE: something goes while pages are lent
@@ -109,7 +109,7 @@ ends() {
 		$what
 		wait_for 30 no_connection
 		exec 7>&-
-		ktap_check "${what% *}: what is lent stays" wait_for 30 grep -q ^ok "$BG_LOG"
+		ktap_check "${what% *}: mapped pages stay" wait_for 30 grep -q ^ok "$BG_LOG"
 		stop_bg "$BG_PID"
 		stop_bg "$SERVE"
 		case $what in
@@ -188,5 +188,5 @@ if is_debug; then
 else
 	pair rxe rxe foreign
 fi
-ktap_check "the module goes" wait_for 20 modprobe -r sdp_diag sdp
+ktap_check "the module can be removed" wait_for 20 modprobe -r sdp_diag sdp
 ktap_done

@@ -21,15 +21,15 @@ MOVED="a_tx_bytes == b_rx_bytes && a_tx_copy_bytes < 1000 && a_tx_zcopy_cancels 
 # slow NAME 0|1: pipelined or not
 slow() {
 	set_both net.sdp.zcopy_pipelined="$2" net.sdp.zcopy_wait=$WAIT
-	zc "$1: nothing is cancelled as long as data move" "$MOVED" -n 2097152 -w 1048576 -R 1048576
-	zc "$1: a reader who sleeps" "a_tx_bytes == b_rx_bytes && a_tx_zcopy_cancels > 0" \
+	zc "$1: nothing is cancelled while data moves" "$MOVED" -n 2097152 -w 1048576 -R 1048576
+	zc "$1: a sleeping reader" "a_tx_bytes == b_rx_bytes && a_tx_zcopy_cancels > 0" \
 		-n 2097152 -w 1048576 -R 1048576 -l 4000
 }
 
 # long NAME 0|1: the first acknowledgment comes after three times zcopy_wait
 long() {
 	set_both net.sdp.zcopy_pipelined="$2" net.sdp.zcopy_wait=$((WAIT / 10))
-	zc "$1: nor before the reader can know of it" "$MOVED" -n 1048576 -w 524288 -R 524288
+	zc "$1: nothing is cancelled before the reader can know of it" "$MOVED" -n 1048576 -w 524288 -R 524288
 }
 
 PIPELINED=0

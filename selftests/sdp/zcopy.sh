@@ -37,44 +37,44 @@ sizes() {
 		262143 4095 131072 7
 		300000 3000 70000 4090
 	END
-	zc "4 MB at an odd place: in several parts" \
+	zc "4 MB at an unaligned address go in several parts" \
 		"a_tx_zcopy_bytes > 4190000 && b_rx_copy_bytes < 20000 && a_tx_srcavail > 3" \
 		-n 4194304 -w 4194304 -o 1 -P 4095 -R 4194304
 }
 
 readers() {
-	zc "MSG_WAITALL" "$SOME || $(whole 900000 3)" -n 900000 -w 300000 -R 300000 -m waitall
-	zc "small receives: asked for by messages" "$SOME && a_tx_zcopy_declined > 0 &&
+	zc "MSG_WAITALL waits for all bytes" "$SOME || $(whole 900000 3)" -n 900000 -w 300000 -R 300000 -m waitall
+	zc "small receives ask for messages" "$SOME && a_tx_zcopy_declined > 0 &&
 		b_rx_zcopy_declined > 0" -n 600000 -w 300000 -R 1000
-	zc "receives of any size" "$SOME" -n 900000 -w 300000 -R 200000 -m pieces
-	zc "MSG_PEEK" "$COPIED && a_tx_zcopy_declined > 0" -n 600000 -w 300000 -R 100000 -m peek
+	zc "receives of any size get the data" "$SOME" -n 900000 -w 300000 -R 200000 -m pieces
+	zc "MSG_PEEK returns the data" "$COPIED && a_tx_zcopy_declined > 0" -n 600000 -w 300000 -R 100000 -m peek
 	# 20000 bytes of the first send and the 64 that come with the second are enough
-	zc "little room, but enough read: the next receive has more" "$(whole 600000 2)" \
+	zc "a receive that has read enough does not ask for a copy" "$(whole 600000 2)" \
 		-n 600000 -w 300000 -R 70000 -m lowat
-	zc "poll() and MSG_DONTWAIT" "$COPIED && a_tx_zcopy_declined > 0" \
+	zc "poll() and MSG_DONTWAIT see the data" "$COPIED && a_tx_zcopy_declined > 0" \
 		-n 600000 -w 300000 -R 100000 -m poll
-	zc "FIONREAD" "$COPIED && a_tx_zcopy_declined > 0" -n 600000 -w 300000 -R 100000 -m inq
-	zc "MSG_TRUNC" "$COPIED && a_tx_zcopy_declined > 0" -n 300000 -w 300000 -R 100000 -m trunc
-	zc "splice" "$COPIED && a_tx_zcopy_declined > 0" -n 600000 -w 300000 -R 100000 -m splice
-	zc "into a mapped file" "$(whole 600000 2)" -n 600000 -w 300000 -R 300000 -m file
-	zc "two threads that read" "$SOME || b_rx_zcopy_bytes > 0" \
+	zc "FIONREAD counts the data" "$COPIED && a_tx_zcopy_declined > 0" -n 600000 -w 300000 -R 100000 -m inq
+	zc "MSG_TRUNC drops the data" "$COPIED && a_tx_zcopy_declined > 0" -n 300000 -w 300000 -R 100000 -m trunc
+	zc "splice transfers the data" "$COPIED && a_tx_zcopy_declined > 0" -n 600000 -w 300000 -R 100000 -m splice
+	zc "a receive into a mapped file" "$(whole 600000 2)" -n 600000 -w 300000 -R 300000 -m file
+	zc "two threads read" "$SOME || b_rx_zcopy_bytes > 0" \
 		-n 900000 -w 300000 -R 200000 -m threads
-	zc "receiving side shut down: declined" "a_tx_srcavail > 0 && a_tx_zcopy_cancels == 0" -n 600000 -w 300000 -R 100000 -m kill
-	zc "closed by the reader: reset" "a_estab_resets == 1" -n 900000 -w 300000 -m close
+	zc "shutdown of the receiving side declines" "a_tx_srcavail > 0 && a_tx_zcopy_cancels == 0" -n 600000 -w 300000 -R 100000 -m kill
+	zc "close by the reader resets" "a_estab_resets == 1" -n 900000 -w 300000 -m close
 }
 
 senders() {
-	zc "iovec" "$(whole 1200000 6) || a_tx_zcopy_bytes > 600000" \
+	zc "several pieces of memory in one send" "$(whole 1200000 6) || a_tx_zcopy_bytes > 600000" \
 		-n 1200000 -w 600000 -R 1048576 -S iov
-	zc "pages shared with a child that writes" "$(whole 600000 2)" -n 600000 -w 300000 -S private
-	zc "out of a mapped file" "$(whole 600000 2)" -n 600000 -w 300000 -S file
-	zc "another thread receives" "$(whole 600000 2)" -n 600000 -w 300000 -S threads
-	zc "MSG_OOB: never, the sends in between are" "a_tx_srcavail == 2 && a_tx_oob == 2 &&
+	zc "pages shared with a child that writes stay the sender's" "$(whole 600000 2)" -n 600000 -w 300000 -S private
+	zc "a send out of a mapped file" "$(whole 600000 2)" -n 600000 -w 300000 -S file
+	zc "another thread of the process receives" "$(whole 600000 2)" -n 600000 -w 300000 -S threads
+	zc "MSG_OOB is copied, the sends in between are not" "a_tx_srcavail == 2 && a_tx_oob == 2 &&
 		a_tx_zcopy_bytes == 2 * (300000 - 64)" -n 1200000 -w 300000 -S urgent -m inline
-	zc "MSG_DONTWAIT: never" "$COPIED && a_tx_srcavail == 0" -n 600000 -w 300000 -S nonblock
-	zc "no memory may be locked: copied" "$COPIED && a_zcopy_no_mem > 0" \
+	zc "MSG_DONTWAIT is copied" "$COPIED && a_tx_srcavail == 0" -n 600000 -w 300000 -S nonblock
+	zc "without RLIMIT_MEMLOCK sends are copied" "$COPIED && a_zcopy_no_mem > 0" \
 		-n 300000 -w 300000 -S limit
-	zc "the last page is not there: copied up to it" "a_zcopy_no_mem > 0" \
+	zc "a send is copied up to a missing page" "a_zcopy_no_mem > 0" \
 		-n 600000 -w 300000 -S fault
 	zc "the server sends, too" "a_rx_zcopy_reads > 0 && b_tx_srcavail == 1" \
 		-n 1000000 -R 300000 -m source
@@ -82,34 +82,34 @@ senders() {
 
 # Each attempt in vain costs: there are fewer and fewer of them
 backs_off() {
-	zc "200 sends to a reader that polls" "$COPIED && a_tx_srcavail > 2 && a_tx_srcavail <= 10" \
+	zc "200 sends to a polling reader" "$COPIED && a_tx_srcavail > 2 && a_tx_srcavail <= 10" \
 		-n 13107200 -w 65536 -R 65536 -m poll
 }
 
 # Below the floor only memory that is used again is worth it
 pays() {
 	set_both net.sdp.zcopy_floor=262144
-	zc "below the floor, other memory each time" "$COPIED && a_tx_srcavail == 0" \
+	zc "below the floor, other memory each time is copied" "$COPIED && a_tx_srcavail == 0" \
 		-n 1000000 -w 100000 -S fresh
-	zc "below the floor, the same memory: from the second send on" \
+	zc "below the floor, the same memory is not copied from the second send on" \
 		"a_tx_srcavail == 9 && a_tx_zcopy_bytes > 800000" -n 1000000 -w 100000
-	zc "above it" "$(whole 900000 3)" -n 900000 -w 300000 -S fresh
+	zc "above the floor no send is copied" "$(whole 900000 3)" -n 900000 -w 300000 -S fresh
 	set_both net.sdp.zcopy_floor=0
 }
 
 # The reader sleeps: the sender waits a millisecond, cancels, copies
 cancels() {
 	set_both net.sdp.zcopy_wait=$HASTY
-	zc "a reader that sleeps: cancelled" "a_tx_zcopy_cancels == 1 && a_tx_zcopy_declined == 1 &&
+	zc "a sleeping reader: cancelled" "a_tx_zcopy_cancels == 1 && a_tx_zcopy_declined == 1 &&
 		b_rx_zcopy_cancels == 1" -n 100000 -w 100000 -l 300
-	zc "and then reads" "$SOME && a_tx_zcopy_cancels > 0" -n 900000 -w 300000 -l 300
-	zc "signals in the middle" "a_tx_bytes == b_rx_bytes && a_tx_srcavail > 0" \
+	zc "the sleeping reader then reads" "$SOME && a_tx_zcopy_cancels > 0" -n 900000 -w 300000 -l 300
+	zc "signals during a transfer" "a_tx_bytes == b_rx_bytes && a_tx_srcavail > 0" \
 		-n 2000000 -w 1000000 -S signal
 	set_both net.sdp.zcopy_wait=$PATIENT
 	# a send during which one has come already is copied
-	zc "signals before it is read" "a_tx_bytes == b_rx_bytes && a_tx_zcopy_cancels > 0" \
+	zc "signals before the data is read" "a_tx_bytes == b_rx_bytes && a_tx_zcopy_cancels > 0" \
 		-n 3000000 -w 300000 -S signal -l 300
-	zc "aborted in the middle" "a_tx_srcavail > 0" -n 6000000 -w 300000 -S abort -l 400
+	zc "abort during a transfer" "a_tx_srcavail > 0" -n 6000000 -w 300000 -S abort -l 400
 	set_both net.sdp.zcopy_wait=$HASTY
 	both_directions "mutual -n 150000 -d 150000" "block -n 1m -d 1m"
 	set_both net.sdp.zcopy_wait=$PATIENT
@@ -130,23 +130,23 @@ ends() {
 	seen
 	begin 2000
 	stop_bg "$CLIENT"
-	ktap_check "the sender is killed: its pages are let go" wait_for 20 none_pinned
+	ktap_check "killing the sender unpins its pages" wait_for 20 none_pinned
 	seen
 	begin 2000
 	stop_bg "$ZCOPY"
-	ktap_check "the reader is killed: the pages are let go" wait_for 20 none_pinned
+	ktap_check "killing the reader unpins the pages" wait_for 20 none_pinned
 	wait "$CLIENT"
 	serve
 	seen
 	begin 2000
 	in_a rdma link delete rda
-	ktap_check "the sender's device goes: the pages are let go" wait_for 20 none_pinned
+	ktap_check "removal of the sender's device unpins the pages" wait_for 20 none_pinned
 	stop_bg "$CLIENT"
 	dev_add a rda va "$1"
 	seen
 	begin 2000
 	in_b rdma link delete rdb
-	ktap_check "the reader's device goes: the pages are let go" wait_for 20 none_pinned
+	ktap_check "removal of the reader's device unpins the pages" wait_for 20 none_pinned
 	stop_bg "$CLIENT"
 	stop_bg "$ZCOPY"
 	dev_add b rdb vb "$1"
@@ -158,23 +158,23 @@ because() {
 }
 
 off() {
-	zc "option 0: never" "$COPIED && a_tx_srcavail == 0" -t 0 -n 600000 -w 300000
+	zc "option 0 disables zero copy" "$COPIED && a_tx_srcavail == 0" -t 0 -n 600000 -w 300000
 	set_a net.sdp.zcopy_threshold=0
-	zc "sysctl 0: never" "$COPIED && a_tx_srcavail == 0" -n 600000 -w 300000
-	zc "option in spite of the sysctl" "$(whole 600000 2)" -t 65536 -n 600000 -w 300000
+	zc "sysctl 0 disables zero copy" "$COPIED && a_tx_srcavail == 0" -n 600000 -w 300000
+	zc "the option overrides the sysctl" "$(whole 600000 2)" -t 65536 -n 600000 -w 300000
 	set_a net.sdp.zcopy_threshold=400000
-	zc "below the threshold" "$COPIED && a_tx_srcavail == 0" -n 600000 -w 300000
+	zc "sends below the threshold are copied" "$COPIED && a_tx_srcavail == 0" -n 600000 -w 300000
 	set_both net.sdp.zcopy_threshold=0
 	stop_bg "$ZCOPY"
 	serve
-	zc "off, splice: the pages that it came in" "b_rx_copy_bytes < 1000 && b_rx_bytes > 4000000" \
+	zc "zero copy off: splice moves the received pages" "b_rx_copy_bytes < 1000 && b_rx_bytes > 4000000" \
 		-n 4194304 -w 1048576 -R 1048576 -m splice
-	zc "a reader who has it off: SendSm at once" \
+	zc "a reader with zero copy off answers SendSm at once" \
 		"$COPIED && a_tx_srcavail > 0 && a_tx_zcopy_declined == a_tx_srcavail &&
 			a_tx_zcopy_cancels == 0" -t 65536 -n 600000 -w 300000
 	set_both net.sdp.shared_link=1
-	zc "a shared link: never" "$COPIED && a_tx_srcavail == 0 && a_zcopy_no_link == 2" -t 65536 -n 600000 -w 300000
-	zc "a shared link, splice: the pages that it came in" \
+	zc "a shared link has no zero copy" "$COPIED && a_tx_srcavail == 0 && a_zcopy_no_link == 2" -t 65536 -n 600000 -w 300000
+	zc "a shared link: splice moves the received pages" \
 		"b_rx_copy_bytes < 1000 && b_rx_bytes > 4000000" \
 		-n 4194304 -w 1048576 -R 1048576 -m splice
 	start_bg a sdp-zcopy -t 65536 -n 900000 -w 900000 -l 2000 $SERVER $PORT
@@ -204,5 +204,5 @@ gone
 pair hybrid siw foreign
 pair siw hybrid foreign
 pair rxe rxe foreign
-ktap_check "the module goes" wait_for 20 modprobe -r sdp_diag sdp
+ktap_check "the module can be removed" wait_for 20 modprobe -r sdp_diag sdp
 ktap_done

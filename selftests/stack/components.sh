@@ -25,13 +25,13 @@ dev_up hybrid siw
 
 # ---- attribute
 ktap_check "hybrid has the attribute" attribute rda
-ktap_is "hybrid tells itself" "$(of rda source)" provider
-ktap_is "hybrid without a NIC that helps: CRC on the host" "$(of rda crc)" host
+ktap_is "hybrid registers a table" "$(of rda source)" provider
+ktap_is "hybrid without an offloading NIC: CRC on the host" "$(of rda crc)" host
 ktap_is "siw is known" "$(attribute rdb | tr '\n' ' ')" \
 	"crc host demux host markers absent flow_control host buffering host ordering host reliability host coalescing absent shared_link no source driver "
-ktap_is "readable by all" "$(stat -c %a /sys/class/infiniband/rda/hybrid/components /sys/class/infiniband/rdb/hybrid/components | tr '\n' ' ')" "444 444 "
+ktap_is "all users can read the attribute" "$(stat -c %a /sys/class/infiniband/rda/hybrid/components /sys/class/infiniband/rdb/hybrid/components | tr '\n' ' ')" "444 444 "
 ktap_check "other attributes of hybrid are still there" test -e /sys/class/infiniband/rda/hybrid/crc
-ktap_check "a namespace of its own sees it, too" in_b cat /sys/class/infiniband/rdb/hybrid/components
+ktap_check "another namespace sees it, too" in_b cat /sys/class/infiniband/rdb/hybrid/components
 
 # ---- netlink
 ktap_check "sdpstat stack lists both" in_a sdpstat stack
@@ -39,11 +39,11 @@ ktap_is "... and nothing else" "$(in_a sdpstat stack -j | jq -r .device | sort |
 ktap_check "attribute and netlink agree, hybrid" same rda
 ktap_check "attribute and netlink agree, siw" same rdb
 ktap_check_fails "no such device" in_a sdpstat stack nosuch
-ktap_is "... says why" "$KTAP_OUT" "sdpstat: nosuch: no such device in this network namespace"
+ktap_is "the message has the reason" "$KTAP_OUT" "sdpstat: nosuch: no such device in this network namespace"
 ktap_check_fails "no such queue pair" in_a sdpstat stack rda 0xabcdef
-ktap_is "... says why" "$KTAP_OUT" "sdpstat: rda: the device has no such queue pair"
+ktap_is "the message has the reason" "$KTAP_OUT" "sdpstat: rda: the device has no such queue pair"
 ktap_check_fails "wrong use" in_a sdpstat stack rda x
-ktap_check "without privilege" in_a setpriv --reuid 65534 sdpstat stack rda
+ktap_check "no privilege is needed" in_a setpriv --reuid 65534 sdpstat stack rda
 
 # ---- one queue pair
 start_bg b rping -s -a 10.0.0.2 -C 1 -P
@@ -54,7 +54,7 @@ client=$!
 LIB_PIDS+=("$client")
 qpn() { rdma -j resource show qp | jq -r '.[] | select(.ifname == "rda" and .type == "RC") | .lqpn' | head -n1; }
 wait_for 10 sh -c "rdma resource show qp | grep -q 'link rda.*RTS'"
-ktap_is "a queue pair" "$(in_a sdpstat stack -j rda "$(qpn)" | jq -r '"\(.device) \(.source) \(.components.crc)"')" \
+ktap_is "sdpstat stack shows a queue pair" "$(in_a sdpstat stack -j rda "$(qpn)" | jq -r '"\(.device) \(.source) \(.components.crc)"')" \
 	"rda provider host"
 stop_bg $client
 # siw does not let a device go as long as a program has opened it
@@ -71,7 +71,7 @@ in_b rdma link add rdc type siw netdev vb
 rdma dev set rdc name rdd
 rdma link delete rdd
 wait_for 5 test ! -d /proc/$monitor/fd
-ktap_is "monitor" "$(jq -r '"\(.event) \(.device)"' "$events" | tail -n 4 | tr '\n' ' ')" \
+ktap_is "the monitor starts" "$(jq -r '"\(.event) \(.device)"' "$events" | tail -n 4 | tr '\n' ' ')" \
 	"gone rdb change rdc change rdd gone rdd "
 
 : >"$events"
@@ -83,20 +83,20 @@ attr=/sys/class/infiniband/rda/hybrid/profile
 echo host >$attr
 echo hybrid >$attr
 wait_for 5 test ! -d /proc/$monitor/fd
-ktap_is "a change of the profile is told" "$(jq -r '.event // empty' "$events")" change
+ktap_is "a change of the profile is reported" "$(jq -r '.event // empty' "$events")" change
 
 # ---- a driver that the module does not know of until it is loaded
 rdma link delete rda
 modprobe -r -q stack_test stack_mock sdp_diag sdp hnic
-ktap_check "modules go" modprobe -r iwarp_hybrid siw rdma_stack
+ktap_check "the modules can be removed" modprobe -r iwarp_hybrid siw rdma_stack
 modprobe siw
 in_b rdma link add rdb type siw netdev vb
 ktap_check "no directory without the module" test ! -e /sys/class/infiniband/rdb/hybrid
 ktap_check "sdpstat loads the module" in_b sdpstat stack rdb
-ktap_is "a device that was there before" "$(of rdb markers)" absent
-ktap_check "... in its namespace" in_b cat /sys/class/infiniband/rdb/hybrid/components
+ktap_is "an existing device has the attribute" "$(of rdb markers)" absent
+ktap_check "an existing device of another namespace has it" in_b cat /sys/class/infiniband/rdb/hybrid/components
 modprobe -r rdma_stack
-ktap_check "the directory goes with the module" test ! -e /sys/class/infiniband/rdb/hybrid
+ktap_check "the directory is removed with the module" test ! -e /sys/class/infiniband/rdb/hybrid
 
 # ---- rxe
 modprobe rdma_stack

@@ -34,10 +34,10 @@ start_bg a hyb-target -c -h 10.0.0.2 -p 7900
 wait_for 20 said connected || ktap_fail "the program is connected" "$(cat "$BG_LOG")"
 qp=$(of_program RTS)
 kt_do a "program" program "$qp"
-ktap_is "program: its queue pair is as it was" "$(of_program RTS)" "$qp"
+ktap_is "program: its queue pair is unchanged" "$(of_program RTS)" "$qp"
 stop_bg "$BG_PID"
 
 # The last case takes the device of a away
 kt_do a "" link 10.0.0.2 7777
-ktap_check "the device of one end is gone" wait_for 10 test ! -e /sys/class/infiniband/rda
+ktap_check "the device of one end is removed" wait_for 10 test ! -e /sys/class/infiniband/rda
 ktap_done

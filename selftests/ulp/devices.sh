@@ -47,51 +47,51 @@ start_bg a socat -u "EXEC:ibv_asyncwatch -d rda,pty" STDOUT
 WATCH=$BG_PID WATCH_LOG=$BG_LOG
 wait_for 20 watched rda
 ip -n a link set va down
-ktap_check "event: port down" wait_for 20 watched PORT_ERR
+ktap_check "the event port down is reported" wait_for 20 watched PORT_ERR
 ip -n a link set va name vx
 ip -n a link set vx up
-ktap_check "event: port active" wait_for 20 watched PORT_ACTIVE
+ktap_check "the event port active is reported" wait_for 20 watched PORT_ACTIVE
 ip -n a addr replace fd00::1/64 dev vx nodad
-ktap_check "the net device has another name" has_netdev rda vx
-ktap_check "connections through it" ping_once
+ktap_check "the net device can be renamed" has_netdev rda vx
+ktap_check "connections work" ping_once
 # The core finds the device by its GID (and tells programs of RoCE only that it changes)
 ip -n a link set vx address 02:00:00:00:00:10
 ktap_check "another address: another GID" wait_for 20 has_gid 0200:0000:0010
-ktap_check "connections with it" ping_once
+ktap_check "connections use the new GID" ping_once
 
 endless_ping || ktap_fail "rping" "$(cat "$PING_LOG")"
 for mtu in 9000 1280 1500; do
 	ip -n a link set vx mtu $mtu
 	ip -n b link set vb mtu $mtu
-	ktap_check "goes on with MTU $mtu" wait_for 30 more_pings $(($(pings) + 20))
+	ktap_check "the device continues with MTU $mtu" wait_for 30 more_pings $(($(pings) + 20))
 done
 ip -n a link set vx address 02:00:00:00:00:11
-ktap_check "goes on with another address" wait_for 30 more_pings $(($(pings) + 20))
+ktap_check "the device continues with another address" wait_for 30 more_pings $(($(pings) + 20))
 for what in qp:sq_active cq:completions mr:max_pages cm_id:dst-addr; do
 	ktap_check "resource tracking: ${what%:*}" tracked "${what%:*}" "${what#*:}"
 done
 
-ktap_check "the device of the client goes while it is open" \
+ktap_check "the client's device can be removed while it is open" \
 	timeout 60 rdma link delete rda
-ktap_check "it is gone" wait_for 20 no_device rda
-ktap_check "event: device fatal" wait_for 20 watched DEVICE_FATAL
+ktap_check "the device is gone" wait_for 20 no_device rda
+ktap_check "the event device fatal is reported" wait_for 20 watched DEVICE_FATAL
 ktap_check "the client ends" wait_for 60 not_running "$PING"
 kill_tree "$SERVER"
 stop_bg "$WATCH"
-ktap_check "it comes back" dev_add a rda vx hybrid
-ktap_check "connections through it" ping_once
+ktap_check "the device can be made again" dev_add a rda vx hybrid
+ktap_check "connections work" ping_once
 
 endless_ping || ktap_fail "rping" "$(cat "$PING_LOG")"
-ktap_check "the net device goes" timeout 60 ip -n a link del vx
-ktap_check "the devices go with it" wait_for 20 no_device rda
-ktap_check "the device of the other end, too" wait_for 20 no_device rdb
+ktap_check "the net device can be removed" timeout 60 ip -n a link del vx
+ktap_check "its RDMA devices are removed" wait_for 20 no_device rda
+ktap_check "the device of the other end is removed, too" wait_for 20 no_device rdb
 ktap_check "the client ends" wait_for 60 not_running "$PING"
 kill_tree "$SERVER"
 
 net_up && dev_add a rda va hybrid && dev_add b rdb vb hybrid
 endless_ping || ktap_fail "rping" "$(cat "$PING_LOG")"
 ip -n a link set va netns b
-ktap_check "the net device leaves the namespace: the device goes" \
+ktap_check "the device is removed when the net device changes its namespace" \
 	wait_for 20 no_device rda
 ktap_check "the client ends" wait_for 60 not_running "$PING"
 kill_tree "$SERVER"
@@ -110,9 +110,9 @@ if ktap_check "namespaces of their own for devices" wait_for 20 exclusive; then
 	rdma dev set rda netns a && rdma dev set rdb netns b
 	ktap_is "a sees its device" "$(seen a)" "rda "
 	ktap_is "b sees its device" "$(seen b)" "rdb "
-	ktap_check "connections between them" ping_once
+	ktap_check "connections between them work" ping_once
 	in_a rdma link delete rda
 	in_b rdma link delete rdb
 fi
-ktap_check "nothing is left: the module goes" wait_for 20 modprobe -r iwarp_hybrid
+ktap_check "no resource is left: the module can be removed" wait_for 20 modprobe -r iwarp_hybrid
 ktap_done

@@ -55,9 +55,9 @@ program_idle() {
 	start_bg b rping -s -a 10.0.0.2 -p 7802
 	wait_port b 7802
 	start_bg a rping -c -a 10.0.0.2 -p 7802
-	ktap_check "a program sends" wait_for 60 sent $((before + 100))
+	ktap_check "a program sends data" wait_for 60 sent $((before + 100))
 	pkill -STOP -x rping
-	ktap_check "of a program: idle queue pairs take at most $PROGRAM_LIMIT bytes each, besides sysfs" \
+	ktap_check "programs: idle queue pairs take at most $PROGRAM_LIMIT bytes each, besides sysfs" \
 		wait_for 60 all_within 2 "$PROGRAM_LIMIT"
 	ktap_diag "bytes: $(sort -n /tmp/memory | uniq -c | tr -s ' \n' ' ')"
 	pkill -KILL -x rping

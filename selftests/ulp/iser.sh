@@ -116,7 +116,7 @@ device_goes() {
 hybrid_here || ktap_skip_all "no hybrid devices"
 mount_configfs
 defer modprobe -r ib_iser ib_isert
-ktap_check "a disk in memory" store_up
+ktap_check "a disk in memory is made" store_up
 ktap_check "the target listens" target_up
 defer target_down
 daemon_files
@@ -125,20 +125,20 @@ DAEMON=$BG_PID DAEMON_LOG=$BG_LOG
 ktap_check "the daemon runs" wait_for 20 answers
 counters_save
 ktap_check "the initiator knows the portal" node -I iser -o new
-ktap_check "log-in" login || ktap_diag "$(cat "$DAEMON_LOG")"
-ktap_check "by iSER" sh -c "$ISCSI/iscsiadm -m session | grep ^iser:"
+ktap_check "the initiator logs in" login || ktap_diag "$(cat "$DAEMON_LOG")"
+ktap_check "the session uses iSER" sh -c "$ISCSI/iscsiadm -m session | grep ^iser:"
 find_disk
-ktap_check "random writes and reads are what was written" \
+ktap_check "random reads return the written data" \
 	ulp-verify -s "$MB" -t 4 -n "$(scaled 60 20)" "$DISK"
 ktap_diag "$KTAP_OUT"
 ktap_check "initiator: pages registered" counters_grew rda fast_regs
 ktap_check "target: data by Writes and Reads" counters_grew rdb tx_fpdus rx_fpdus
-ktap_check "no errors" counters_same rdb err_stag err_local err_access err_bounds
-ktap_check "log-out" logout
-ktap_check "log-in again" login
+ktap_check "no error is counted" counters_same rdb err_stag err_local err_access err_bounds
+ktap_check "the initiator logs out" logout
+ktap_check "the initiator logs in again" login
 find_disk
-ktap_check "the target goes under load and comes back" target_returns
-ktap_check "the initiator's device goes under load" device_goes
+ktap_check "data survives a target that is removed under load" target_returns
+ktap_check "the initiator's device can be removed under load" device_goes
 node -u > /dev/null 2>&1
 stop_bg "$DAEMON"
 ktap_check "no session is left" wait_for 60 no_session

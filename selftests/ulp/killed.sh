@@ -101,26 +101,26 @@ ktap_check "$ROUNDS times one of two programs is killed" kill_programs
 ktap_check "no queue pair is left" wait_for 60 no_queue_pairs
 
 load
-ktap_check "devices deleted under load" timeout 60 sh -c \
+ktap_check "devices can be deleted under load" timeout 60 sh -c \
 	"rdma link delete rda && rdma link delete rdb"
 unload
 ktap_check "no socket is left" wait_for 60 no_sockets
-ktap_check "devices again" devices_up
+ktap_check "devices can be made again" devices_up
 
 load
-ktap_check "a net device deleted under load" timeout 60 ip -n a link del va
-ktap_check "the devices go" wait_for 30 no_devices
+ktap_check "a net device can be deleted under load" timeout 60 ip -n a link del va
+ktap_check "the devices can be removed" wait_for 30 no_devices
 unload
 ktap_check "no socket is left" wait_for 60 no_sockets
 net_down
 net_up && devices_up
 
 load
-ktap_check "the module goes under load" timeout 60 modprobe -r iwarp_hybrid
-ktap_check "the devices have gone" no_devices
+ktap_check "the module can be removed under load" timeout 60 modprobe -r iwarp_hybrid
+ktap_check "the devices are removed" no_devices
 unload
 ktap_check "no socket is left" wait_for 60 no_sockets
-ktap_check "it comes back" devices_up
-ktap_check "connections" ping_once
-ktap_check "the modules go" wait_for 20 modprobe -r sdp_diag sdp iwarp_hybrid
+ktap_check "the device can be made again" devices_up
+ktap_check "connections work" ping_once
+ktap_check "the modules can be removed" wait_for 20 modprobe -r sdp_diag sdp iwarp_hybrid
 ktap_done

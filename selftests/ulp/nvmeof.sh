@@ -147,19 +147,19 @@ counters_save
 
 ktap_check "the host connects" connect nr_io_queues=2,queue_size=64
 find_disk
-ktap_check "random writes and reads are what was written" \
+ktap_check "random reads return the written data" \
 	ulp-verify -s "$MB" -t 4 -n "$(scaled 60 20)" "$DISK"
 ktap_diag "$KTAP_OUT"
 ktap_check "the target's disk holds the same" same_on_both_sides
-ktap_check "fio: 32 requests under way, and what is read is verified" deep
+ktap_check "fio verifies the data with 32 requests in flight" deep
 ktap_check "the target's disk holds the same, again" same_on_both_sides
 ktap_check "host: pages registered, invalidated by the target" \
 	counters_grew rda fast_regs remote_invalidates
 ktap_check "target: pages registered to read" counters_grew rdb fast_regs
-ktap_check "no errors" counters_same rdb err_stag err_local err_access err_bounds
+ktap_check "no error is counted" counters_same rdb err_stag err_local err_access err_bounds
 ktap_check "256 pages are one registration" one_registration
-ktap_check "reset under load" reset_under_load
-ktap_check "the target goes and comes back" target_returns
-ktap_check "disconnect" disconnect
-ktap_check "the host's device goes under load" device_goes
+ktap_check "the host can be reset under load" reset_under_load
+ktap_check "data survives a target that is removed" target_returns
+ktap_check "the host disconnects" disconnect
+ktap_check "the host's device can be removed under load" device_goes
 ktap_done

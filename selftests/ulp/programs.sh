@@ -61,14 +61,14 @@ n=$(scaled 100 20)
 
 pair "rping, IPv6" 7174 rping -s -a fd00::2 -C 20 -v -- \
 	rping -c -a fd00::2 -C 20 -v -V
-ktap_is "rping, IPv6: all came back" "$(grep -ac '^ping data: ' "$BG_LOG.client")" 20
+ktap_is "rping over IPv6: all data came back" "$(grep -ac '^ping data: ' "$BG_LOG.client")" 20
 pair "ucmatose" 7471 ucmatose -b $SERVER -c 4 -C 20 -S 2000 -- \
 	ucmatose -s $SERVER -c 4 -C 20 -S 2000
 # Its server goes on for ever
 PORT=18515
 start_bg b cmtime -b $SERVER -c 10
 wait_for 20 port_open
-ktap_check "cmtime" in_a timeout -k 5 "$LIMIT" cmtime -b 10.0.0.1 -s $SERVER -c 10
+ktap_check "cmtime succeeds" in_a timeout -k 5 "$LIMIT" cmtime -b 10.0.0.1 -s $SERVER -c 10
 stop_bg "$BG_PID"
 pair "riostream" 7471 riostream -b $SERVER -C "$n" -I 10 -S 65536 -- \
 	riostream -s $SERVER -C "$n" -I 10 -S 65536
@@ -83,8 +83,8 @@ PORT=7427
 start_bg b rcopy
 wait_for 20 port_open
 head -c 3000000 /dev/urandom >/run/rcopy.in
-ktap_check "rcopy" in_a timeout -k 5 "$LIMIT" rcopy /run/rcopy.in $SERVER:/run/rcopy.out
-ktap_check "rcopy: it has all of it" cmp /run/rcopy.in /run/rcopy.out
+ktap_check "rcopy succeeds" in_a timeout -k 5 "$LIMIT" rcopy /run/rcopy.in $SERVER:/run/rcopy.out
+ktap_check "rcopy copies the whole file" cmp /run/rcopy.in /run/rcopy.out
 stop_bg "$BG_PID"
 rm -f /run/rcopy.in /run/rcopy.out
 perf ib_send_lat -n "$n"
@@ -122,7 +122,7 @@ qperf_is_idle() { [ "$(pgrep -cx qperf)" -eq 1 ]; }
 for test in rc_lat rc_bw rc_bi_bw rc_rdma_read_lat rc_rdma_read_bw \
 	rc_rdma_write_poll_lat; do
 	wait_for 20 qperf_is_idle
-	ktap_check "qperf $test" in_a timeout -k 5 "$LIMIT" qperf -t 1 -cm1 \
+	ktap_check "qperf $test succeeds" in_a timeout -k 5 "$LIMIT" qperf -t 1 -cm1 \
 		$SERVER $test
 done
 # -S: all sizes would take long; the receive queue of this program runs empty, and

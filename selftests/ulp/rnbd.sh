@@ -63,7 +63,7 @@ counters_save
 
 ktap_check "a device of the server is mapped" \
 	map "sessname=s1 path=ip:10.0.0.1@ip:10.0.0.2 device_path=/dev/ram0"
-ktap_check "random writes and reads are what was written" \
+ktap_check "random reads return the written data" \
 	ulp-verify -s "$MB" -t 4 -n "$(scaled 60 20)" "$DISK"
 ktap_diag "$KTAP_OUT"
 ktap_check "the server's disk holds the same" same_on_both_sides
@@ -71,8 +71,8 @@ ktap_check "client: Writes with immediate data, regions, invalidated by the serv
 	counters_grew rda tx_immediates fast_regs remote_invalidates
 ktap_check "server: immediate data, regions" \
 	counters_grew rdb rx_immediates fast_regs local_invalidates
-ktap_check "no errors" counters_same rdb err_stag err_local err_access err_bounds
-ktap_check "the server goes under load and comes back" server_returns
-ktap_check "unmapped" unmap normal
+ktap_check "no error is counted" counters_same rdb err_stag err_local err_access err_bounds
+ktap_check "data survives a server that is removed under load" server_returns
+ktap_check "the device can be unmapped" unmap normal
 ktap_check "no queue pair is left" wait_for 60 no_queue_pairs
 ktap_done

@@ -87,13 +87,13 @@ moved() {
 # large NAME: what is read and written by RDMA
 large() {
 	ktap_check "$1: a file is the same on both sides" same
-	ktap_check "$1: files of many sizes are" sizes
+	ktap_check "$1: files of many sizes are the same on both sides" sizes
 	ktap_check "$1: random writes and reads" \
 		ulp-verify -s "$MB" -t 4 -n "$(scaled 30 10)" "$MNT/random"
 	ktap_diag "$KTAP_OUT"
-	ktap_check "$1: what was written went over the client's device" moved rda tx_bytes
+	ktap_check "$1: written data goes through the client's device" moved rda tx_bytes
 	ktap_diag "$KTAP_OUT"
-	ktap_check "$1: what was read, over the server's" moved rdb tx_bytes
+	ktap_check "$1: read data goes through the server's device" moved rdb tx_bytes
 	ktap_diag "$KTAP_OUT"
 	ktap_check "$1: the client registers pages" counters_grew rda fast_regs
 	ktap_diag "$KTAP_OUT"
@@ -102,9 +102,9 @@ large() {
 # session NAME OPTIONS
 session() {
 	counters_save
-	ktap_check "$1: mount" mount_smb "$2" || return
+	ktap_check "$1: mount works" mount_smb "$2" || return
 	[ "$1" = signed ] || large "$1"
-	ktap_check "$1: small files" small_files
+	ktap_check "$1: small files are the same on both sides" small_files
 	[ "$1" != signed ] || ktap_check "$1: nothing is registered" counters_same rda fast_regs
 	done_with "$1"
 }
@@ -113,9 +113,9 @@ session() {
 done_with() {
 	ktap_check "$1: no errors at the client" counters_same rda err_stag err_local \
 		err_access err_bounds rx_terminates tx_terminates
-	ktap_check "$1: nor at the server" counters_same rdb err_stag err_local \
+	ktap_check "$1: no errors at the server" counters_same rdb err_stag err_local \
 		err_access err_bounds
-	ktap_check "$1: unmount" timeout 120 umount "$MNT"
+	ktap_check "$1: unmount works" timeout 120 umount "$MNT"
 	ktap_check "$1: no queue pair is left" wait_for 60 no_queue_pairs
 }
 

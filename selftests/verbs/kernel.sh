@@ -54,7 +54,7 @@ vt imm
 vt atomic
 ended=$(counter rdb remote_invalidates).$(counter rda local_invalidates)
 vt inval
-ktap_is "keys that have ended, by the peer and by itself" \
+ktap_is "invalidated keys are refused, by the peer and locally" \
 	"$(counter rdb remote_invalidates).$(counter rda local_invalidates)" \
 	"$((${ended%.*} + 21)).$((${ended#*.} + 20))"
 vt close
@@ -70,19 +70,19 @@ waiting() {
 in_b sysctl -qw net.ipv4.tcp_rmem="4096 8388608 8388608"
 connect
 vt flood
-ktap_check "$NAME: all of it waits" wait_for 20 waiting
+ktap_check "$NAME: all data waits" wait_for 20 waiting
 vt drain
 in_b sysctl -qw net.ipv4.tcp_rmem="4096 131072 6291456"
 connect
 ktap_check "each is received in several rounds" [ "$(counter rdb rx_budget)" -ge 2 ]
 ktap_check "Immediate Data are counted by the sender" \
 	[ "$(counter rda tx_immediates)" -gt 100 ]
-ktap_is "and by the receiver" "$(counter rdb rx_immediates)" \
+ktap_is "Immediate Data are counted by the receiver" "$(counter rdb rx_immediates)" \
 	"$(counter rda tx_immediates)"
 ktap_check "atomic operations are counted by the requester" \
 	[ "$(counter rda tx_atomics)" -gt 100 ]
 # the four that failed
-ktap_is "and by the responder" "$(counter rdb rx_atomics)" \
+ktap_is "atomic operations are counted by the responder" "$(counter rdb rx_atomics)" \
 	$(($(counter rda tx_atomics) - 4))
 ktap_is "one target was not aligned" "$(counter rdb err_atomic)" 1
 for NAME in host offload-sg offload-contig; do
@@ -128,13 +128,13 @@ start_bg b hyb-target -h 10.0.0.2 -p 7991
 wait_for 20 said listening
 start_bg a hyb-target -c -h 10.0.0.2 -p 7991
 wait_for 20 said connected
-ktap_check "half-open: connected" wait_for 20 connected
+ktap_check "half-open: the connection is established" wait_for 20 connected
 CLIENT=$(pgrep -x hyb-target -P "$BG_PID" || echo "$BG_PID")
 kill -STOP "$CLIENT"
 # what is under way comes to an end
 sleep 1
 in_a tc qdisc add dev va root netem loss 100%
-ktap_check "half-open: the side that is left ends the connection" \
+ktap_check "half-open: the remaining side ends the connection" \
 	wait_for 60 gone
 in_a tc qdisc del dev va root
 kill -CONT "$CLIENT"

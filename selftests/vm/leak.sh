@@ -9,9 +9,9 @@
 . "$(dirname "$0")/leaks.bash"
 
 [ -w $KMEMLEAK ] || ktap_skip_all "no leak detector in this kernel"
-ktap_check "a module that leaks" modprobe vm_leak
+ktap_check "a leaking module is found" modprobe vm_leak
 find_leaks >/run/leaks
-ktap_check "is named" grep -q '\[vm_leak\]' /run/leaks
-ktap_check "its object, of 100 bytes" grep -q 'unreferenced object .*(size 1[0-9][0-9])' /run/leaks
+ktap_check "the leak has a name" grep -q '\[vm_leak\]' /run/leaks
+ktap_check "the leaked object of 100 bytes is shown" grep -q 'unreferenced object .*(size 1[0-9][0-9])' /run/leaks
 modprobe -r vm_leak
 ktap_done
