@@ -39,7 +39,7 @@ OCTETS = ("Documentation/wire.rst",)
 # (what it matches, what to write instead)
 WORDS = (
     (r"octets?", "byte"),
-    (r"nobody|no-one", "no task, no process, nothing, or turn the sentence round"),
+    (r"nobody(?! cared)|no-one", "no task, no process, nothing, or turn the sentence round"),
     (r"somebody|someone", "a task, the peer, the caller"),
     (r"who(?:so)?ever", "any task that ..."),
     (r"none such|no such one|such one", "none"),
@@ -121,7 +121,7 @@ def clean(text):
     text = re.sub(r"``.*?``", "it", text)
     text = re.sub(r"`[^`]*`_?", "it", text)
     text = re.sub(r'"[^"]*"', "it", text)
-    text = re.sub(r"[@%&$]\w[\w.>-]*", "it", text)
+    text = re.sub(r"[@%&$]\w[\w.>-]*|\{\w+\}", "it", text)
     text = re.sub(r"\b\w*_\w*\b(?:\(\))?", "it", text)
     return re.sub(r"https?://\S+", "it", text)
 
@@ -299,7 +299,9 @@ def check(path):
                 if "octet" in word.pattern and path in OCTETS:
                     continue
                 for m in word.finditer(line):
-                    # the word as a proper name: the user "nobody"
+                    # the name of a value, as in "read OCTETS"
+                    if m.group().isupper():
+                        continue
                     yield number, '"%s": %s' % (m.group(), better)
         for number, sentence in sentences(lines):
             if SUBJECT.match(sentence) and not sentence.endswith("?"):

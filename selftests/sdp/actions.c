@@ -103,7 +103,7 @@ static void do_connect(void)
 		fail("connect");
 }
 
-/* The listener stays open, as nobody's business. */
+/* The listener stays open. */
 static void do_accept(void)
 {
 	int child = accept(fd, NULL, NULL);

@@ -2,8 +2,8 @@
 # SPDX-License-Identifier: GPL-2.0
 # vm: timeout=300
 #
-# What is advertised to the peer, and asked for, is told by offset: no address, of
-# the kernel or of a process, is on the wire. Software devices know memory by its
+# Advertised and requested memory is named by offset: no address of the kernel or of a
+# process is on the wire. Software devices know memory by its
 # kernel address.
 
 # shellcheck source=selftests/lib/lib.sh

@@ -3,7 +3,7 @@
  * sdp-append: many small sends to a reader that sleeps.
  *
  *   sdp-append -s -h ADDRESS -p PORT [-f FAMILY] [-r RCVBUF] -w FIFO
- *	accepts one connection and reads nothing until somebody opens FIFO for
+ *	accepts one connection and reads nothing until FIFO is opened for
  *	writing; then reads to the end of the stream and checks every byte
  *   sdp-append -h ADDRESS -p PORT [-f FAMILY] [-e] [-i FILL] -n COUNT -m SIZE
  *	sends COUNT times SIZE bytes, into a send buffer that takes them all;

@@ -32,7 +32,7 @@ sent_or_full() {
 }
 
 # run SIZE [-e]: the bytes that arrived are left in OCTETS, data messages in MSGS, and
-# what was given to TCP in WIRE, FPDUs, all messages
+# bytes given to TCP in WIRE, FPDUs, all messages
 run() {
 	local reader reader_log
 
@@ -51,7 +51,7 @@ run() {
 	PATIENCE=1 wait_for "$SLEEP" sent_or_full
 	SENT=0
 	said sent && SENT=1
-	timeout 10 sh -c ": > $FIFO" || { KTAP_OUT="nobody reads: $(cat "$reader_log")"; return 1; }
+	timeout 10 sh -c ": > $FIFO" || { KTAP_OUT="no reader: $(cat "$reader_log")"; return 1; }
 	wait "$reader" || { KTAP_OUT=$(cat "$reader_log"); return 1; }
 	counters_take after
 	read -r OCTETS _ < "$reader_log"
@@ -80,7 +80,7 @@ appended() {
 		test $((WIRE - OCTETS)) -le $((16 * ALL + 27 * FPDUS + 4 * (WIRE / 512 + 1)))
 }
 
-# A program that sends a byte when it is told to, and says how many have not left when
+# A program that sends a byte on request, and prints how many have not left when
 # send() returns
 cat >/run/alone.py <<'END'
 import fcntl, socket, struct, sys
@@ -103,8 +103,8 @@ sent() {
 	echo "$(sdp_counter a tx_data_msgs) $(cat /sys/class/infiniband/rda/ports/1/hw_counters/tx_fpdus)"
 }
 
-# alone LINK NODELAY: no acknowledgment comes, so whoever waited for one, or for more to
-# send, would have something left when send() returns. No timer of TCP runs out meanwhile.
+# alone LINK NODELAY: no acknowledgment comes, so a sender that waited for one, or for
+# more to send, would have data left when send() returns. No timer of TCP runs out meanwhile.
 alone() {
 	local name="$1, nodelay $2" server client log i before
 

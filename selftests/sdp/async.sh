@@ -42,7 +42,7 @@ uring() {
 	stop_bg "$SERVE"
 }
 
-# usage COPIED LINK: what io_uring is told of memory that was sent
+# usage COPIED LINK: what io_uring reports about sent memory
 usage() {
 	local out
 

@@ -84,7 +84,7 @@ def names(sock):
 
 
 def bound(sock):
-    """What SO_BINDTODEVICE tells"""
+    """The value of SO_BINDTODEVICE"""
     return sock.getsockopt(socket.SOL_SOCKET, socket.SO_BINDTODEVICE, 16).strip(
         b"\0").decode() or "any"
 
@@ -357,7 +357,7 @@ def device_listener_dual():
 
 @case
 def device_listener_other():
-    """What comes by another device is refused"""
+    """Requests through another device are refused"""
     return reach("10.0.0.2", ("0.0.0.0",), dev="wb")
 
 
@@ -404,7 +404,7 @@ def device_client_other():
 
 @case
 def device_client_dead_end():
-    """A device that nobody answers by; only SDP may know that at once"""
+    """A device without a peer that answers; only SDP may know that at once"""
     try:
         return reach("10.0.0.2", ("0.0.0.0",), 0, {"dev": "da", "patience": 1})
     except socket.timeout:
@@ -444,7 +444,7 @@ def device_taken_back():
     return exchange(lsn, sock)
 
 
-# ---- ports that nobody asks for
+# ---- ports that the kernel chooses
 
 FEW = range(40000, 40100)
 FREE, RESERVED = FEW[37], FEW[60]
@@ -540,7 +540,7 @@ KILLED = {
 
 
 def killed(what):
-    """Who starts this kills it"""
+    """The caller kills this process"""
     netns, addr, call = KILLED[what]
     with few_ports(netns, addr, set()):
         LIBC.prctl(PR_SET_NAME, b"walker")

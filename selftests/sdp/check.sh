@@ -161,7 +161,7 @@ on() {
 on siw iw "rdma .device." "nobody listens for SDP at port 7019"
 on rxe roce "vwin" "the peer refuses: nobody listens for SDP at port 7019"
 
-# No module, and nobody who would load it
+# No module, and no helper that would load it
 helper=$(cat /proc/sys/kernel/modprobe)
 defer sh -c "echo $helper >/proc/sys/kernel/modprobe"
 ktap_check "the module can be removed" wait_for 20 modprobe -r sdp_diag sdp

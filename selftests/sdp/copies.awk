@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: GPL-2.0
-# After counters.awk: what an exchange of -v size=OCTETS cost, over -v link=LINK
+# After counters.awk: the cost of an exchange of -v size=OCTETS cost, over -v link=LINK
 # with -v profile=PROFILE -v mss=OCTETS. A line of the table for each end, then
-# "BAD TEXT" for everything that is not as Documentation/testing.rst says. With
+# "BAD TEXT" for everything that differs from Documentation/testing.rst. With
 # -v names=1 the names of the columns only.
 
 function per(x, y) { return y ? x / y : 0 }
@@ -37,7 +37,7 @@ function within(e, name, min, max)
 		printf("BAD %s of %s is %.3f, not %s to %s\n", name, e, c[name], min, max)
 }
 
-# What lies on the wire follows from the sizes. An FPDU is 2 bytes of length, 18
+# The bytes on the wire follow from the sizes. An FPDU is 2 bytes of length, 18
 # of DDP and RDMAP, PAD, 4 of CRC; an SDP message has a header of 16; there is a
 # marker of 4 every 512 bytes. FPDUs fill segments of mss, and may begin in what
 # a message before has left of one. The connection's own start and end count,

@@ -1,8 +1,7 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0
 # vm: timeout=400
-#
-# What a byte costs, by counters: copies, checksum passes, cache traffic,
+# Cost of a byte, by counters: copies, checksum passes, cache traffic,
 # messages, FPDUs, segments, header bytes, DMA operations, wake-ups; for each
 # profile, over SDP basic (verbs) and SDP enhanced (shared link), by message
 # size. Messages go to and fro one at a time, so that nothing depends on time.
@@ -111,9 +110,9 @@ stack_link enhanced
 stack_profile host
 exchange 65536 && broken "with the host's own staging copy there is more than one copy"
 
-# What a NIC does for a message of 2 KB with its header, in one packet: with
+# Work of a NIC for a message of 2 KB with its header, in one packet: with
 # markers in place it fetches it in one piece. TCP since 6.5 takes a compound
-# page by its pages: what lies in two of them, half of all, is two pieces
+# page by its pages: data in two of them, half of all, is two pieces
 piece=1.1
 if kver_ge 6.5; then piece=1.6; fi
 in_a ip link set va mtu 9000

@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: GPL-2.0
-"""What each thing that a program does adds to the counters of its namespace, both
+"""Each action of a program and its effect on the counters of its namespace, both
 ends of the connections being in it. Runs under sdp-run; TAP.
 
     counters.py ADDRESS credit|transport

@@ -1,8 +1,7 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0
-#
-# What a program does is in the counters of its namespace, once, on both kinds of
-# link; and in the tracepoints, if somebody looks at them.
+# Actions of a program are in the counters of its namespace, once, on both kinds of
+# link, and in the tracepoints, if these are enabled.
 
 # shellcheck source=selftests/lib/lib.sh
 . "$(dirname "$0")/../lib/lib.sh"

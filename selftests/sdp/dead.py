@@ -114,7 +114,7 @@ def case_flooded(go):
     except OSError as err:
         thread.join(5)
         errors.append(err)
-    # one of them is told, the other finds a closed connection
+    # one of them gets the error, the other finds a closed connection
     raise next((err for err in errors if err.errno == errno.ETIMEDOUT), errors[0])
 
 
@@ -236,7 +236,7 @@ def case_keepalive_user(go):
 
 
 def case_keepalive_sysctl(go):
-    """What the program does not choose, the namespace does"""
+    """Values that the program does not set come from the namespace"""
     sock = connected(b"r")
     sock.setsockopt(socket.SOL_SOCKET, socket.SO_KEEPALIVE, 1)
     go()

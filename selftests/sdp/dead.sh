@@ -54,7 +54,7 @@ dead() {
 timeouts() { sdp_counter b timeouts; }
 more_timeouts() { [ "$(timeouts)" -gt "$1" ]; }
 
-# What a program has left to a peer that takes nothing, but says something all the time
+# Data that a program has left to a peer that takes nothing, but sends all the time
 left() {
 	local before
 
@@ -142,7 +142,7 @@ else
 fi
 NOT=(alive not_reading flooded second_connection slow_reader slow_reader_open
 	slow_reader_late held_reader)
-# it waits for the peer's TCP whoever connects, and however
+# it waits for the peer's TCP, for any kind of connect
 NOT+=(connect connect_option connect_sysctl)
 SIGNAL=ended
 if up siw; then

@@ -50,7 +50,7 @@ mutual() {
 # messages with data that a sent and received
 data_msgs() { echo $(($(sdp_counter a tx_data_msgs) + $(sdp_counter a rx_data_msgs))); }
 
-# What TCP takes with these buffers: not the same each time, so the least of three
+# Bytes that TCP takes with these buffers: they vary, so the least of three runs
 declare -A TCP
 ask_tcp() {
 	local i took
@@ -71,8 +71,8 @@ both_write() {
 	tcp=${TCP[$2]}
 	serve sdp-run "$(($3 + 1))" "$buffers"
 	updates=$(sdp_counter a tx_credit_updates) data=$(data_msgs)
-	# by a margin of a tenth; nobody may rely on what TCP adds by itself, or SDP:
-	# it is not the same each time
+	# by a margin of a tenth; programs cannot rely on what TCP or SDP add by
+	# themselves: it varies
 	bytes=$((${tcp:-0} * 9 / 10))
 	# less may be a busy machine taken for a stall: what has stalled takes no
 	# more in a longer time

@@ -29,7 +29,7 @@ sock_is() {
 	ktap_is "$1" "$got" "$4"
 }
 
-# listens PORT: somebody does, in b
+# listens PORT: a socket does, in b
 # shellcheck disable=SC2317 # called by wait_for
 listens() { in_b sdpstat -l | grep -q ":$1 "; }
 
@@ -71,7 +71,7 @@ ktap_is "sdpstat -l shows the listener" "$(in_b sdpstat -l | grep -c LISTEN)" 1
 ktap_is "sdpstat without -l does not show it" "$(in_b sdpstat | wc -l)" 1
 ktap_is "sdpstat -p shows its process" "$(sock b '.processes[].name')" '["sdp-actions"]'
 act a connect 10.0.0.2 7301
-sock_is "a connection nobody has accepted counts" b \
+sock_is "an unaccepted connection counts" b \
 	'select(.state == "LISTEN").recv_q' '[1]'
 stop_bg "$BG_PID"
 stop_bg "${LIB_PIDS[0]}"

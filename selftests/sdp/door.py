@@ -166,7 +166,7 @@ def misuse():
     with door("a") as s:
         fails("send", errno.EPIPE, s.send, b"x")
         fails("recv", errno.ENOTCONN, s.recv, 1)
-        fails("nobody listens", errno.ECONNREFUSED, s.connect,
+        fails("no listener", errno.ECONNREFUSED, s.connect,
               ("10.0.0.2", 6299))
         fails("not an address of ours", errno.EADDRNOTAVAIL, s.bind,
               ("10.7.7.7", 80))
@@ -239,7 +239,7 @@ def sol_sockets():
 
 
 def fallback():
-    """TCP beside SDP, with families that cannot be told apart."""
+    """TCP beside SDP, with families that cannot be distinguished."""
     p = new_port()
     with door("b") as l, door("a") as c:
         enter("b")

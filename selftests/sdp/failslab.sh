@@ -4,9 +4,9 @@
 #
 # Allocations of the kernel fail, one after the other, of what a connection asks for
 # with flow control by rings and by held messages, of what sends and receives without a
-# copy ask for, of pages that are sent by reference or lent, and of a socket that goes on
-# with TCP: first on behalf of the client, then of the server, then in softirq. What
-# is transferred is complete and right, or an end is told; nothing is left.
+# copy ask for, of pages that are sent by reference or mapped, and of a socket that
+# continues with TCP: first on behalf of the client, then of the server, then in softirq.
+# The data is complete and right, or an end is reported; nothing is left.
 # iwarp_hybrid/failslab has the other links.
 
 # shellcheck source=selftests/lib/lib.sh
@@ -86,7 +86,7 @@ for thing in refer lend; do
 	through $thing $thing
 done
 more tx_ref_bytes rx_lent_bytes
-# SDP finds nobody where its port is, TCP does
+# SDP finds no listener at its port, TCP does
 in_b sysctl -qw net.sdp.port_offset=20000
 serve sdp-echo -s -f 2 -h $SERVER -p $PORT
 through "fallback to TCP" fallback

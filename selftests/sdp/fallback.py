@@ -141,7 +141,7 @@ def blocking():
         s, peer = l.accept()
         same("the listener's port is the program's", s.getsockname(), (B, p))
         same("and so it is at the client", c.getpeername(), (B, p))
-        same("the port of the client is told", peer, c.getsockname())
+        same("accept() returns the port of the client", peer, c.getsockname())
         talk("data over SDP", c, s)
         fails("too late", errno.EISCONN, c.setsockopt, SOL_SDP, SDP_FALLBACK,
               NONE)
@@ -277,7 +277,7 @@ SOCKET_OPTIONS = {
 }
 # Where the core refuses them to families that it does not know
 STANDS_FOR = {"SO_REUSEPORT": SDP_REUSEPORT, "SO_ZEROCOPY": SDP_ZEROCOPY}
-# What the core refuses to SDP, and so it does say
+# Options that the core refuses for SDP, with an error
 REFUSED = {"SO_PEEK_OFF", "SO_RESERVE_MEM"}
 # Filters are not kept; these do something, once; or are for sockets of AF_UNIX
 NOT_KEPT = {26, 27, 44, 50, 51, 52, 68, 53, 80, 16, 34, 76, 83, 84, 85}
@@ -347,7 +347,7 @@ def nonblocking():
                 # poll of a socket that connects tells nothing
                 if not ev or ev[0][1] & (OUT | ERR | HUP):
                     break
-            same("epoll tells of TCP", ev, [(c.fileno(), OUT)])
+            same("epoll reports TCP", ev, [(c.fileno(), OUT)])
             same("no error", c.getsockopt(socket.SOL_SOCKET, socket.SO_ERROR),
                  0)
             same("it is TCP", domain(c), socket.AF_INET)
@@ -357,11 +357,11 @@ def nonblocking():
             if not edge:
                 e.modify(c, IN)
             ev = e.poll(20)
-            ok("epoll tells of data", bool(ev) and ev[0][1] & IN, ev)
+            ok("epoll reports data", bool(ev) and ev[0][1] & IN, ev)
             same("data", c.recv(9), b"x")
             s.close()
             ev = e.poll(20)
-            ok("epoll tells of the end", bool(ev) and ev[0][1] & IN, ev)
+            ok("epoll reports the end", bool(ev) and ev[0][1] & IN, ev)
             e.unregister(c)
         e.close()
 
@@ -372,12 +372,12 @@ def nonblocking():
         c.connect_ex((B, p))
         e.register(c, select.POLLOUT)
         ev = e.poll(20000)
-        same("poll tells that nobody listens", ev and ev[0][1],
+        same("poll reports that there is no listener", ev and ev[0][1],
              select.POLLOUT | select.POLLERR | select.POLLHUP)
         same("and why", c.getsockopt(socket.SOL_SOCKET, socket.SO_ERROR),
              errno.ECONNREFUSED)
 
-    # nobody answers at the mapped port
+    # no answer at the mapped port
     p = new_port()
     sysctl("a", "fallback_timeout", 1)
     with listener(tcp("b"), B, p + OFFSET), listener(tcp("b"), B, p) as l:
@@ -411,7 +411,7 @@ def stamps():
                  (socket.AF_INET, value))
             s = l.accept()[0]
             got = []
-            # the first ones may find that nobody stamps packets yet
+            # the first ones may come before packets get time stamps
             for _ in range(200):
                 s.send(b"x")
                 got = [m for m in c.recvmsg(1, 200)[1] if any(m[2])]
@@ -436,7 +436,7 @@ LATER = [
 
 
 def meanwhile():
-    """What is done to a socket while nobody answers SDP is done to TCP."""
+    """Changes to a socket while SDP gets no answer apply to TCP."""
     p = new_port()
     sysctl("a", "fallback_timeout", 1)
     with listener(tcp("b"), B, p + OFFSET), listener(tcp("b"), B, p) as l:
@@ -681,7 +681,7 @@ def limited_here():
         with listener(sdp("b", NONE), B, new_port()) as l, sdp("a") as first:
             first.connect((B, port))
             sysctl("a", "max_connections", 1)
-            fails("nobody listens for TCP: its error", errno.ECONNREFUSED,
+            fails("no TCP listener: its error", errno.ECONNREFUSED,
                   c.connect, (B, port))
     same("counted", counter("a", "conn_limit"), refused + 6)
     # what has been closed is gone a little later
@@ -749,7 +749,7 @@ def only():
         fails("listener", errno.EISCONN, l.setsockopt, SOL_SDP, SDP_FALLBACK,
               ONLY)
     with listener(tcp("b"), B, new_port()), sdp("b") as l:
-        fails("bind tells of TCP", errno.EADDRINUSE, l.bind, (B, port))
+        fails("bind reports the port as used by TCP", errno.EADDRINUSE, l.bind, (B, port))
     with sdp("b") as l:
         l.bind((B, 0))
         l.listen(1)

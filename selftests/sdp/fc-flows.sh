@@ -1,8 +1,7 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0
 # vm: long timeout=400
-#
-# What programs do with connections, under every flow control: echo, bulk, slow
+# Typical use of connections, under every flow control: echo, bulk, slow
 # readers and writers, both ways at once, low water marks, signals, urgent data,
 # half close, abort, keepalive.
 

@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
-/*
- * sdp-fc: a sender and a reader that is told when to read, for flow control.
+/* sdp-fc: a sender, and a reader that reads on request, for flow control.
  * They talk over a file that both map, so that nothing but the test itself
  * uses the socket.
  *
@@ -40,7 +39,7 @@
 #define PIECE 65536
 #define LONG_MS 60000 /* nothing takes that long */
 
-/* What the two tell each other; @got starts at 0 with every connection */
+/* Messages between the two; @got starts at 0 with every connection */
 static struct shared {
 	_Atomic uint64_t got;
 	_Atomic uint32_t go; /* the reader may read */

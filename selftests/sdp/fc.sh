@@ -81,8 +81,8 @@ server() {
 	wait_for 30 said listening
 }
 
-# many POLICY SIZE COUNT SHARE: sends to a reader that reads when no more are taken. What
-# waits then joins, and that is SHARE per cent of all
+# many POLICY SIZE COUNT SHARE: sends to a reader that reads when no more are taken.
+# Waiting sends join a message, SHARE per cent of all
 many() {
 	local n msgs most waited rounds
 	n=$(scaled "$3" 500)
@@ -199,7 +199,7 @@ transfers() {
 	stop_bg "$x"
 }
 
-# bulk POLICY: credits and room are told of now and then, not for each message; at
+# bulk POLICY: credits and room are announced now and then, not for each message; at
 # most every so many bytes, and every so many messages
 bulk() {
 	local n=$((32 * BULK)) x msgs updates most
@@ -213,7 +213,7 @@ bulk() {
 		-p $PORT -t 90 -m block -n $n -w 65536
 	msgs=$(($(sdp_counter a tx_data_msgs) - msgs))
 	updates=$(($(sdp_counter b tx_credit_updates) - updates))
-	# a third of the 7 receives that are told of at first, or half of a ring of
+	# a third of the 7 receives that are announced at first, or half of a ring of
 	# 256 KB, at a time
 	most=$((msgs / 3 + 8))
 	[ "$1" != rdma ] || most=$((msgs / 32 + n / 131072 + 8))
@@ -261,8 +261,8 @@ announced() {
 	stop_bg "$x"
 }
 
-# answered KIND: requests and answers, of which immediate data announce most; what is free
-# is told along with the others
+# answered KIND: requests and answers, of which immediate data announce most; free
+# room is announced with the others
 answered() {
 	local x sent told rounds
 	PORT=$((PORT + 1))
@@ -297,7 +297,7 @@ immediate() {
 	sysctls rdma_immediate 1
 }
 
-# takes RUN: bytes that each end can write when nobody reads, the smaller one
+# takes RUN: bytes that each end can write without a reader, the smaller one
 takes() {
 	local s out
 	PORT=$((PORT + 1))
@@ -318,7 +318,7 @@ policy() {
 	local sdp size share
 	sysctls flow_control "$1"
 	server
-	# what the device holds back, or TCP takes, are that many already: less waits
+	# the device or TCP already queue that many: fewer sends wait
 	share=0
 	[ "$1" != rdma ] || share=25
 	[ "$1" != credit ] || share=35

@@ -38,7 +38,7 @@
 #define LONG_S 200 /* nothing takes that long */
 #define SOON_MS 20000
 
-/* What the two ends tell each other beside the connection */
+/* Messages between the two ends beside the connection */
 static struct shared {
 	_Atomic int step;
 	_Atomic uint64_t sent;
@@ -287,7 +287,7 @@ static int read_above(struct end *e, int lowat, size_t total)
 	return n || e->got == total ? n : bad("bytes received");
 }
 
-/* Who waits for more than can come must be told of what there is */
+/* A reader that waits for more than can come must see what has arrived */
 static int watermark_server(struct end *e)
 {
 	return read_above(e, 1 << 30, 3 * MANY);
@@ -434,7 +434,7 @@ static int unsent_mark_client(struct end *e)
 	errno = 0;
 	if (n < MARK / 2 || n >= MARK / 2 + MARK_PIECE)
 		return n < 0 ? -1 : bad("unsent when poll is silent");
-	/* who asks too late is not told */
+	/* a late request gets no signal */
 	if (want_signal(e->fd))
 		return -1;
 	n = write_until_no(e, false);
@@ -443,7 +443,7 @@ static int unsent_mark_client(struct end *e)
 		return n < 0 ? -1 : bad("unsent when send would wait");
 	room = 0;
 	step_to(1);
-	/* nobody polls */
+	/* no task polls */
 	if (wait_signal(&room))
 		return -1;
 	if (send_polled(e, e->sent + SOME))

@@ -172,7 +172,7 @@ def case_no_memory():
 
 
 class Absent:
-    """Memory that does not come, whoever waits for it, until the end: see
+    """Memory that stays absent until the end, even if a task waits for it: see
     userfaultfd(2)"""
     UFFDIO_API, UFFDIO_REGISTER, MISSING = 0xc018aa3f, 0xc020aa00, 1
 
@@ -196,7 +196,7 @@ class Absent:
         return self
 
     def come(self):
-        """What is absent is zeroes"""
+        """Absent memory becomes zeroes"""
         if self.fd >= 0:
             os.close(self.fd)
         self.fd = -1
@@ -205,7 +205,7 @@ class Absent:
         self.come()
 
     def asked_for(self):
-        """Somebody waits for it"""
+        """A task waits for it"""
         poll = select.poll()
         poll.register(self.fd, select.POLLIN)
         return bool(poll.poll(0))
@@ -354,7 +354,7 @@ def case_whole_send():
 
 
 def case_whole_send_shutdown():
-    """Who waits for the other does not wait for its memory when no more can be sent"""
+    """A send that waits for another one ends at once after shutdown"""
     with listener() as lsn, socket.create_connection(("10.0.0.2", PORT)) as sock, \
             lsn.accept()[0], Absent(LARGE, mmap.PAGESIZE) as memory:
         other = Other(sock, memory)
@@ -503,7 +503,7 @@ def case_pin_send():
 
 
 def case_pin_recv():
-    """What the peer has advertised is read into memory of the program"""
+    """Memory advertised by the peer is read into memory of the program"""
     with listener() as lsn, socket.create_connection(("10.0.0.2", PORT)) as sock, \
             lsn.accept()[0] as peer:
         sender = Held(peer.sendall, bytes(LARGE))
@@ -597,7 +597,7 @@ def stacks(pid):
 
 
 def case_lend_mappings():
-    """Who borrows waits for another thread that changes mappings: the device does not"""
+    """A program that maps pages waits for a thread that changes mappings; the device does not"""
     with listener() as lsn, Removal() as removal, \
             subprocess.Popen(["sdp-lend", "-m", "held", "10.0.0.2", str(PORT)],
                              stdin=subprocess.PIPE, stdout=subprocess.DEVNULL) as borrower, \
@@ -686,7 +686,7 @@ def case_late_data():
         expect("poll()", len(poll.poll(PATIENCE * 1000)), 1)
         expect("recv()", error_of(sock.recv, 100), errno.ETIMEDOUT)
         hold.go()
-        # as TCP once the error was told: the end of the stream, and nothing before
+        # as TCP once the error was reported: the end of the stream, and no data before
         expect("recv(), again", sock.recv(100), b"")
 
 
@@ -694,7 +694,7 @@ def case_old_teardown():
     """The end of a connection is not the end of the time that the next one has"""
     with socket.socket() as sock, \
             Hold("sdp_shared_close", "kworker", asleep=1, ms=40000) as hold:
-        # it may be here already; who is told of it first takes it
+        # it may have arrived already; the first call that sees the error takes it
         reset = error_of(sock.connect, ("10.0.0.1", PORT)) == errno.ECONNRESET
         sock.setblocking(False)
         if not reset:
@@ -724,7 +724,7 @@ def case_connect_signal():
         fcntl.fcntl(sock, fcntl.F_SETFL, os.O_ASYNC)
         time.sleep(0.6)
         if not hold.hits():
-            raise Broken("nobody was held up")
+            raise Broken("no task was stopped")
         expect("signals", seen, [])
 
 

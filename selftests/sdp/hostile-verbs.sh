@@ -3,8 +3,8 @@
 # vm: timeout=900
 #
 # A peer of SDP that goes over verbs and breaks the rules, those of SDP and those of
-# memory that is told of, against servers on a verbs link. Each connection ends or goes
-# on as it has to, the counter of that mistake rises, a healthy connection is not
+# advertised memory, against servers on a verbs link. Each connection ends or
+# continues as it must, the counter of that mistake rises, a healthy connection is not
 # disturbed, and nothing is left. SUITES, FROZEN and ZCOPY: some of it.
 
 # shellcheck source=selftests/lib/lib.sh

@@ -17,7 +17,7 @@ servers_up() {
 	wait_for 20 said connected || ktap_fail "the healthy connection" "$(cat "$BG_LOG")"
 }
 
-# To a connection that nobody has accepted
+# To a connection that is not accepted
 attacks_unaccepted() {
 	local nobody only
 
@@ -32,7 +32,7 @@ attacks_unaccepted() {
 }
 
 # A peer whose MSeqAck does not move: timers end what waits for credits.
-# frozen_up, then frozen SUITE RESULTS: what the program is told of such peers
+# frozen_up, then frozen SUITE RESULTS: errors that the program sees with such peers
 frozen_up() {
 	in_b sysctl -q -w net.sdp.fin_timeout=2
 	start_bg b sdp-run /usr/bin/python3 "$(dirname "$0")/frozen.py" "$SERVER" 5023

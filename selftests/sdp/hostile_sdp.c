@@ -98,8 +98,8 @@ static unsigned char ring[RING_SIZE];
 static uint32_t ring_stag, ring_got, ring_put;
 static uint64_t ring_va;
 static uint32_t ring_key = RING_STAG;
-static uint64_t ring_at; /* what they are told of ours */
-static bool ring_untold; /* an attack tells them of ours itself */
+static uint64_t ring_at; /* their view of ours */
+static bool ring_untold; /* an attack announces ours itself */
 
 static void send_ext(struct peer *p, unsigned int mid, uint32_t a, uint32_t b,
 		     uint64_t va, size_t len)
@@ -244,7 +244,7 @@ size_t sdp_hello_ack(unsigned char *h)
 	return ACK_LEN;
 }
 
-/* Who connected speaks first, where it has to */
+/* The connecting side sends first, where it must */
 static int first_message(struct peer *p)
 {
 	p->mseq = 1;
@@ -281,7 +281,7 @@ int sdp_open(struct peer *p)
 		return -1;
 	p->mseq = 1;
 	p->mseq_ack = 0;
-	/* nobody may send to us before our first message */
+	/* the peer must not send before our first message */
 	if (!sdp_silent)
 		send_data(p, "");
 	return sdp_ext & SDP_RING ? ring_open(p) : 0;
@@ -598,7 +598,7 @@ const struct attack sdp_attacks[] = {
 	     one, MSG(0x0b, .len = 4)),
 	CASE("SDP: ChRcvBuf 4 GB", NULL, ENDS(E_ALIVE, E_CLOSED),
 	     one, MSG(0x0b, .len = 4, .inval = 0xffffffff)),
-	CASE("SDP: ChRcvBufAck nobody asked for", "bad_state", ABORT,
+	CASE("SDP: ChRcvBufAck without a request", "bad_state", ABORT,
 	     one, MSG(0x0c, .len = 4, .inval = 17)),
 	CASE("SDP: ModeChange to the same mode", "bad_state", ABORT,
 	     one, MSG(0x07, .len = 4, .inval = 0x10000000)),
@@ -1080,7 +1080,7 @@ const struct attack ack_attacks[] = {
 	CASE("HelloAck: another extension than offered", "hello_bad", REFUSED,
 	     ext_ack, .qn = 1, .msn = 4),
 	CASE("HelloAck: two extensions", "hello_bad", REFUSED, ext_ack, .qn = 1, .msn = 3),
-	CASE("HelloAck: extension that nobody knows", NULL, ENDS(E_ALIVE),
+	CASE("HelloAck: unknown extension", NULL, ENDS(E_ALIVE),
 	     no_ext, .qn = 1, .msn = 0x80),
 	CASE("HelloAck: extension without its sign", NULL, ENDS(E_ALIVE),
 	     no_ext, .qn = 1, .msn = 1, .mo = 0xd4),
@@ -1237,7 +1237,7 @@ const struct attack ring_attacks[] = {
 	     ring_writes, .to = -50ull),
 	CASE("Ring: Write to another STag", NULL, ENDS(E_TERM(1, 1, 0)),
 	     ring_writes, .inval = 0x100),
-	CASE("Ring: immediate data that nobody agreed to", "bad_state", ABORT,
+	CASE("Ring: immediate data that were not agreed to", "bad_state", ABORT,
 	     ring_imm, .len = 100, .to = 100),
 	CASE("Ring: DisConn", NULL, ENDS(E_CLOSED), graceful, MSG(0x02, .region = 0x02)),
 	CASE("Ring: random messages", NULL, ENDS(E_ANY), random_messages),
@@ -1280,7 +1280,7 @@ const struct attack not_below_attacks[] = {
 	     ring_imm, .len = 100, .to = 100),
 };
 
-/* The peer has not been told of a ring */
+/* No ring has been announced to the peer */
 const struct attack untold_attacks[] = {
 	CASE("RingAvail: 0 bytes", "bad_rdma", ABORT, ring_is, .len = 16),
 	CASE("RingAvail: 1 byte", "bad_rdma", ABORT, ring_is, .len = 16, .inval = 1),
@@ -1338,9 +1338,9 @@ void sdp_ring_told(bool told)
 #define ECHOED 8000 /* bytes that come back, as far as they may */
 #define QUIET_MS 500
 
-/* What we have told it, and what it has told us: numbers of the last message */
+/* Credits granted to the peer, and by the peer: numbers of the last message */
 static uint32_t granted, told;
-/* What has come: bytes, messages with payload, the answer to ChRcvBuf */
+/* Received so far: bytes, messages with payload, the answer to ChRcvBuf */
 static uint32_t got, payloads, resized;
 /* Bytes that may come, and how the connection has ended meanwhile */
 static uint32_t expected;
@@ -1391,8 +1391,7 @@ static const char *credit_rules(const unsigned char *m, uint32_t mseq,
 	return NULL;
 }
 
-/*
- * What a sender does to find out whether its messages are complete, or we alive: a
+/* A sender's probe for complete messages, or for a live peer: a
  * Write of nothing, a Read of nothing, which is answered as a device does it.
  */
 static bool probe(struct peer *p)
@@ -1531,7 +1530,7 @@ static bool credit_ask(struct peer *p, const struct attack *a)
 	return credit_quiet(p, a->rcvsz);
 }
 
-/* Messages that use up its receives, until it tells of new ones */
+/* Messages that use up its receives, until it announces new ones */
 static bool credit_press(struct peer *p, const struct attack *a)
 {
 	uint32_t before = p->mseq_ack;
@@ -1794,7 +1793,7 @@ const char *sdp_unfit(const struct peer *p, const struct attack *a)
 		return "there is no shared link to offer";
 	if ((a->run == frozen || a->run == frozen_ring) && a->msn &&
 	    !p->short_hello)
-		return "TCP tells of a queue pair that ends";
+		return "TCP reports a queue pair that ends";
 	if ((a->run == ring_imm || a->run == ring_imms) && !p->has_imm)
 		return "the library has no immediate data";
 	return NULL;

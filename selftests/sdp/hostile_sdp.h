@@ -52,7 +52,7 @@ size_t sdp_hello(const struct peer *p, unsigned char *h);
 size_t sdp_hello_ack(unsigned char *h);
 /* Payload for the peer's ring, with its message or in front of it */
 void sdp_send_ring(struct peer *p, const void *data, size_t len, bool along);
-/* So many bytes written to it, and announced; a ring is told of; the peer's */
+/* Write and announce that many bytes; announce a ring; the peer's ring */
 void sdp_write_ring(struct peer *p, size_t len);
 void sdp_tell_ring(struct peer *p, uint32_t len, uint32_t key, uint64_t va);
 uint32_t sdp_ring_of_peer(uint64_t *va);

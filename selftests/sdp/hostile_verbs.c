@@ -35,7 +35,7 @@ static void request(struct peer *p, const struct attack *a, uint32_t key)
 		   0);
 }
 
-/* Memory that nobody has told us of */
+/* Memory that was never announced to us */
 static enum peer_end to_key(struct peer *p, const struct target_memory *m,
 			    const struct attack *a)
 {
@@ -211,7 +211,7 @@ static enum peer_end at_ring(struct peer *p, const struct target_memory *m,
 	return END_NONE;
 }
 
-/* It lets the peer take the ring away from itself, nobody else */
+/* It lets only the peer take the ring away from itself */
 static enum peer_end ring_invalidated(struct peer *p,
 				      const struct target_memory *m,
 				      const struct attack *a)
@@ -230,7 +230,7 @@ static enum peer_end ring_invalidated(struct peer *p,
 	return END_NONE;
 }
 
-/* The ring that it has been told of goes, and then it has to write there */
+/* The announced ring goes away, and then the peer has to write there */
 static enum peer_end ring_gone(struct peer *p, const struct target_memory *m,
 			       const struct attack *a)
 {
@@ -240,7 +240,7 @@ static enum peer_end ring_gone(struct peer *p, const struct target_memory *m,
 	return END_NONE;
 }
 
-/* It is told of a ring, region says what of its key is wrong, and has to write there */
+/* Announce a ring, with a key that is wrong as region says; the peer has to write there */
 static enum peer_end ring_told(struct peer *p, const struct target_memory *m,
 			       const struct attack *a)
 {
@@ -263,7 +263,7 @@ const struct attack ring_key_attacks[] = {
 	     WRITE_FAILS),
 };
 
-/* The peer has not been told of ours */
+/* Ours has not been announced to the peer */
 const struct attack ring_told_attacks[] = {
 	CASE("RingAvail: no such key", "transport_errors", ABORT,
 	     ring_told, .region = KEY_NEVER, .len = 300, WRITE_FAILS),

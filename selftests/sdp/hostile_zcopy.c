@@ -243,7 +243,7 @@ static bool hear_data(struct peer *p)
 	return at.got == end;
 }
 
-/* What we advertise, @ext of it */
+/* Describe the memory that we advertise in @ext */
 static void describe(struct peer *p, unsigned char *ext, uint32_t len,
 		     bool writes)
 {
@@ -322,7 +322,7 @@ static void write_to(struct peer *p, uint32_t stag, uint64_t va, uint32_t len)
 	peer_write(p, stag, va, data, len);
 }
 
-/* What the server gets as the one who is read */
+/* Steps against the server as the source */
 static bool source_step(struct peer *p, char step)
 {
 	uint32_t n = at.left < 1000 ? at.left : 1000;
@@ -380,7 +380,7 @@ static bool source_step(struct peer *p, char step)
 	return false;
 }
 
-/* What it gets as the one who reads */
+/* Steps against the server as the reader */
 static bool sink_step(struct peer *p, char step)
 {
 	switch (step) {
@@ -556,7 +556,7 @@ static void invalidate(struct peer *p, uint32_t key)
 	verbs_post(p, IBV_WR_SEND_WITH_INV, 0, key, 0, m, len, 0);
 }
 
-/* What takes a device */
+/* Steps that need a device */
 static bool device_step(struct peer *p, char step)
 {
 	switch (step) {
@@ -791,7 +791,7 @@ const unsigned int held_attack_count = COUNT(held_attacks);
 const unsigned int zcopy_attack_count = COUNT(zcopy_attacks);
 
 /* clang-format off */
-/* What of our keys is wrong, or of the peer's, by our doing */
+/* Errors in our keys, or in the peer's, caused by us */
 #define KEY(n, c, e, k, s) \
 	{ .name = "zcopy: " n " (" s ")", .counter = c, .ends = e, .run = script, .qn = k }
 /* A Write to it fails: on iWARP who writes does not hear of it */

@@ -353,7 +353,7 @@ static void closed(void)
 	munmap(win, window);
 }
 
-/* What is lent goes into a pipe by reference: nothing writes to it there. */
+/* Mapped pages go into a pipe by reference: nothing writes to them there. */
 static void piped(void)
 {
 	struct iovec iov;
@@ -468,7 +468,7 @@ static void *replaces(void *place)
 	return NULL;
 }
 
-/* The test holds that up. Whatever the call needs of this process is there then. */
+/* The test stops that. All memory that the call needs of this process is present then. */
 static void held(void)
 {
 	unsigned char *second = map(fd, PAGE);

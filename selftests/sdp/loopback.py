@@ -52,7 +52,7 @@ def listeners(family, addrs):
 
 
 def chosen(family, addr):
-    """The kernel's choice is a port that nobody else has"""
+    """The kernel chooses a port that no other socket has"""
     own = {listen(family, LOOPBACK[family], 0)[0] for _ in range(3)}
     ports = {sock.getsockname()[1] for sock in own}
     print(f"{LOOPBACK[family]}, three ports:", len(ports), 0 in ports)
@@ -63,7 +63,7 @@ def chosen(family, addr):
 
 
 def reached(family, addr):
-    """Who asks at another address is not let in"""
+    """Requests to another address are refused"""
     port = next(PORTS)
     sock, _ = listen(family, LOOPBACK[family], port)
     print(f"{addr} at a listener of {LOOPBACK[family]}:", connect(family, (addr, port)))

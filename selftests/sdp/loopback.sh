@@ -2,8 +2,8 @@
 # SPDX-License-Identifier: GPL-2.0
 #
 # Servers at 127.0.0.1 and ::1, which RDMA connection management takes for the
-# wildcard: they leave the port of other addresses alone and hear nobody who asks
-# there, as with TCP. Connections to these addresses are TCP's where that may be,
+# wildcard: they leave the port of other addresses alone and get no requests to those,
+# as with TCP. Connections to these addresses are TCP's where that may be,
 # and else refused as having no device.
 
 # shellcheck source=selftests/lib/lib.sh

@@ -1,8 +1,7 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0
 # vm: timeout=900
-#
-# What an administrator can do to running connections: unload modules, remove
+# Actions of an administrator on running connections: unload modules, remove
 # devices, interfaces and namespaces, kill programs. Nothing hangs, nothing
 # stays behind, and afterwards everything works again. With LONG there is more.
 
@@ -41,7 +40,7 @@ no_links() { ! rdma link | grep -Eq "rda|rdb"; }
 ended() { ! kill -0 "$1" 2>/dev/null; }
 
 # after NAME: the clients have ended by themselves, nothing is left, and a
-# transfer works on what is set up anew
+# transfer works on a new set-up
 after() {
 	if wait_for "$SOON" ended "$XC"; then
 		ktap_ok "$1: the clients notice"
@@ -210,7 +209,7 @@ up
 start_bg b sdp-echo -s -h "$SERVER" -p 5020
 echo_server=$BG_PID
 wait_for 20 said listening
-ktap_check_fails "sdp is not unloaded while somebody listens" \
+ktap_check_fails "sdp is not unloaded while there is a listener" \
 	modprobe -r sdp
 start_bg a sdp-echo -h "$SERVER" -p 5020
 wait_for 20 said connected

@@ -1,7 +1,8 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: GPL-2.0
-"""orphan.py serve HOST PORT | read HOST PORT HOW OCTETS: who has closed, and who reads
-only then. The server sends OCTETS and closes; HOW is "open", or "unread" if there is something
+"""orphan.py serve HOST PORT | read HOST PORT HOW OCTETS: an end that has closed, and
+one that only reads then.
+The server sends OCTETS and closes; HOW is "open", or "unread" if there is something
 that the server has not read then.
 The reader reads as many bytes as a line of its input says, and all that is left at
 the end of that; then it prints how many came, and an errno, or - for none."""

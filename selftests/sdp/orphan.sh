@@ -73,7 +73,7 @@ patient() {
 	ktap_is "$1: the reader gets all data" "$GOT" "$OCTETS -"
 }
 
-# unread NAME: what the server has not read is lost, so the reader is told
+# unread NAME: data that the server has not read is lost, so the reader gets an error
 unread() {
 	reader unread 65536
 	wait_closed "$1, unread"

@@ -69,7 +69,7 @@ ktap_is "a listener of another user does not" "$(as 65534 7400)" \
 exec 7>&-
 rm -f /tmp/hold
 
-# What goes on with TCP passes a firewall, which looks for who has opened the file
+# Connections that continue with TCP pass a firewall, which checks the owner of the file
 rule() { in_a /usr/bin/python3 "$HERE/owner_rule.py" "$@"; }
 
 # packets [COMMAND...]: what the rule has seen of a connection under that command
@@ -90,7 +90,7 @@ test_firewall() {
 		return
 	fi
 	printf 'use both %s * *:*\n' server client >/run/owner.conf
-	# nobody of SDP is there, which is known at once
+	# there is no SDP listener, which is known at once
 	in_a sysctl -qw net.sdp.port_offset=20000
 	start_bg b socat -u TCP4-LISTEN:7401,reuseaddr,fork /dev/null
 	wait_port b 7401

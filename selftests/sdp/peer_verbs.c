@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
 /*
  * A peer of SDP over verbs, for any device: librdmacm and libibverbs in place of
- * the TCP socket of peer.c. There is one completion queue, asked again and again by
- * whoever waits for anything. Receives are posted again at once, what came is kept.
+ * the TCP socket of peer.c. There is one completion queue, polled by every wait.
+ * Receives are posted again at once, what came is kept.
  */
 #include <arpa/inet.h>
 #include <fcntl.h>
@@ -141,7 +141,7 @@ static void cm_event(struct peer *p, struct verbs *v)
 		v->established = true;
 		keep_private(p, ev);
 	}
-	/* with a status nobody has answered */
+	/* with a status there was no answer */
 	if (ev->event == RDMA_CM_EVENT_DISCONNECTED && !ev->status)
 		v->ended = true;
 	/* that is what it is to who ends before our answer to its answer */

@@ -16,7 +16,7 @@ void verbs_post(struct peer *p, enum ibv_wr_opcode op, unsigned int flags,
 		uint32_t key, uint64_t va, const void *data, size_t len,
 		uint32_t imm);
 
-/* Keys of our memory that the other end may be told of */
+/* Keys of our memory that may be announced to the other end */
 enum verbs_key {
 	KEY_GOOD,
 	KEY_NEVER, /* there was none like that */
@@ -28,7 +28,7 @@ enum verbs_key {
 /* One of them, of @len bytes at @mem, which the other end reads or writes */
 uint32_t verbs_key(struct peer *p, enum verbs_key kind, void *mem, size_t len,
 		   bool writes);
-/* What it has of it is no good any more */
+/* Invalidate what the peer has of it */
 void verbs_forget(struct peer *p);
 
 /* Connects as far as the other end's answer, which is not taken */

@@ -235,8 +235,7 @@ size_t fill(int fd)
 	return sum;
 }
 
-/*
- * What send(@flags) says while the socket is full, blocking or not. If room came
+/* Result of send(@flags) while the socket is full, blocking or not. If room came
  * once more after fill(), that was not the case.
  */
 const char *send_when_full(int fd, bool nonblock, int flags)

@@ -21,7 +21,7 @@ struct probe_addr {
 	socklen_t len;
 };
 
-/* What is being probed; set once by main(). */
+/* The probed sockets; set once by main(). */
 struct probe_target {
 	int family;
 	int protocol;

@@ -194,7 +194,7 @@ static void catch_alarm(int flags)
 	sigaction(SIGALRM, &sa, NULL);
 }
 
-/* What connect() says that a signal interrupts; then there is room */
+/* Result of a connect() that a signal interrupts; then there is room */
 static const char *interrupted(const struct full *f, int fd)
 {
 	pid_t parent = getpid(), child = fork();

@@ -25,7 +25,7 @@
 #define TCP_INQ 36
 #endif
 
-/* The descriptor is still open, but nobody can read what comes. */
+/* The descriptor is still open, but data that arrives cannot be read. */
 static void probe_shut_both(void)
 {
 	int c, a;

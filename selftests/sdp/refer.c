@@ -4,22 +4,21 @@
  *
  *	sdp-refer serve ADDRESS PORT
  *	sdp-refer MODE ADDRESS PORT
- *
- * The server reads only when it is told to, by another connection. MODE:
+ * The server reads only on request, by another connection. MODE:
  *
  * nonblock	MSG_ZEROCOPY and MSG_DONTWAIT until the socket is full, then the
  *		reader begins; memory is filled with something else as soon as
  *		its notification is there
- * copied	the same where everything is copied: notified of at once
- * block	MSG_ZEROCOPY to somebody who reads, from pieces that are used again
+ * copied	the same where everything is copied: notified at once
+ * block	MSG_ZEROCOPY to a reader, from pieces that are used again
  * odd		the same of odd places and sizes, by several pieces
  * abort, close, kill	the socket ends so, full
- * hold		it is full until somebody ends the connection
+ * hold		it is full until the connection ends
  * limit	by a user who may lock little
  * file, splice	sendfile() or splice() of a file
  *
- * The memory is a file without a name, which can be sealed when nobody holds a page
- * of it. Prints "ok" or what was wrong.
+ * The memory is a file without a name, which can be sealed when no page of it is in
+ * use. Prints "ok" or what was wrong.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -214,7 +213,7 @@ static void fill_for_good(void)
 	} while (poll(&p, 1, 500) > 0);
 }
 
-/* The reader is told to begin, and will tell what it has got. */
+/* Ask the reader to begin; it will report what it has received. */
 static int begin_reader(void)
 {
 	return dial('g');

@@ -1,10 +1,9 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0
 # vm: timeout=300
-#
-# What is sent from where it is: MSG_ZEROCOPY by programs that do not wait,
-# sendfile and splice are copied by nobody, as counters show; the notification comes
-# when the memory is not needed any more, and no page stays held, however it ends.
+# Sending by reference: MSG_ZEROCOPY by programs that do not wait, sendfile and splice
+# are not copied, as counters show; the notification comes when the memory is no
+# longer needed, and no page stays held, however it ends.
 
 # shellcheck source=selftests/lib/lib.sh
 . "$(dirname "$0")/../lib/lib.sh"

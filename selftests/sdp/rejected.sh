@@ -1,8 +1,7 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0
-#
-# connect() to a port where nobody listens says so, also if what the queue pair had
-# comes back before the connection manager tells of the refusal.
+# connect() to a port without a listener is refused, also if requests of the queue
+# pair are flushed before the connection manager reports the refusal.
 
 # shellcheck source=selftests/lib/lib.sh
 . "$(dirname "$0")/../lib/lib.sh"
@@ -19,7 +18,7 @@ modprobe -q sdp
 for kind in rxe hybrid; do
 	dev_up $kind $kind || { ktap_skip "$kind" "no device"; continue; }
 	ktap_is "$kind" "$(refused)" ECONNREFUSED
-	# whoever brings news waits, with the addresses as with the refusal
+	# every event waits, that of the addresses as that of the refusal
 	hold sdp_conn_handler kworker asleep=1 times=10 ms=150 || ktap_skip_all "no probes"
 	ktap_is "$kind, reported late" "$(refused)" ECONNREFUSED
 	# addresses, route, refusal

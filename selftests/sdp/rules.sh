@@ -137,7 +137,7 @@ talk() {
 	rm -f "$T/got"
 	in_a timeout 60 sdp-run -c "$CONF" socat -u TCP4:10.0.0.2:"$port" \
 		CREATE:"$T/got" 2>&1
-	# a server that nobody came to would go on
+	# a server without a client would continue
 	stop_bg "$BG_PID" >/dev/null 2>&1
 	cmp "$T/data" "$T/got"
 }

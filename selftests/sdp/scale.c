@@ -18,8 +18,7 @@
  *	rate N              N times: connect, one request, close; "ok NANOSECONDS".
  *	                    A few before that do not count
  *	close FIRST N       hang up
- *
- * What a byte has to be follows from its connection and its place.
+ * The expected value of a byte follows from its connection and its place.
  */
 #include <arpa/inet.h>
 #include <errno.h>
@@ -365,7 +364,7 @@ static bool run_loop(struct run *r)
 	return true;
 }
 
-/* What is on its way comes back, too */
+/* Data in flight comes back, too */
 static bool run_settle(unsigned int first, unsigned int n)
 {
 	for (; n--; first++) {

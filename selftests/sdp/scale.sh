@@ -205,7 +205,7 @@ in_a sysctl -qw net.sdp.flow_control=auto
 stop_bg "$SERVER"
 ktap_check "no socket is left" wait_for 60 no_sockets
 
-# Nobody accepts: the backlog and, as with TCP, one more; none is held beyond it
+# Without accept(): the backlog and, as with TCP, one more; none is held beyond it
 in_b sysctl -qw net.sdp.hold_max=0
 server 8
 pkill -STOP -f "sdp-scale serve"
@@ -250,7 +250,7 @@ ktap_is "it is counted" $(($(sdp_counter a conn_limit) - limited)) 1
 does "one ends" close 0 1
 ktap_check "a closed connection makes room" wait_for 30 one_more
 connections a 3
-ktap_check_fails "a limit that is passed already lets nobody in" one_more
+ktap_check_fails "an exceeded limit admits no connection" one_more
 does "and ends no connection" touch 1 5
 connections a 0
 end_coproc CALL

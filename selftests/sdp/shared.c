@@ -202,7 +202,7 @@ static void do_fault(void)
 	}
 }
 
-/* Pages that are there only when somebody asks for them */
+/* Pages that are present only after they are touched */
 static void do_fresh(void)
 {
 	int mem = memfd_create("fresh", 0), i;

@@ -384,7 +384,7 @@ static void refused(const char *name, int type, int protocol, const char *want)
 	result(!strcmp(got, want), name, got, want);
 }
 
-/* What AF_SDP is not, and a send that would connect */
+/* Sockets that AF_SDP does not have, and a send that would connect */
 static void check_refused(void)
 {
 	struct sockaddr_in addr = { .sin_family = AF_INET,
@@ -435,7 +435,7 @@ static void fail_now(const char *what)
 	result(false, what, strerror(errno), "success");
 }
 
-/* What a child has to take over from its listener. */
+/* Options that a child must inherit from its listener. */
 static const struct row inherited[] = {
 	S(TCP_NODELAY, 1),   S(TCP_KEEPIDLE, 100),	 S(TCP_KEEPINTVL, 10),
 	S(TCP_KEEPCNT, 3),   S(TCP_USER_TIMEOUT, 12345), S(TCP_LINGER2, 7),

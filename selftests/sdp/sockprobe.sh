@@ -1,8 +1,7 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0
 # vm: timeout=600
-#
-# What a program can observe of an SDP socket differs from TCP only in the rows
+# A program can observe a difference between SDP and TCP only in the rows
 # that sockprobe.expected-diff lists, each with its reason: either link by one version
 # of IP. With LONG by both, under the other flow controls, through the door of
 # AF_INET, and over other devices.
@@ -94,7 +93,7 @@ others() {
 	done
 	in_a sysctl -qw net.sdp.flow_control=auto
 	stack_link enhanced
-	# nobody hides there what the program has asked for
+	# without the library the values are the kernel's
 	{
 		cat "$LIST"
 		printf 'get SO_PROTOCOL\tit is IPPROTO_SDP\n'

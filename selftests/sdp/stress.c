@@ -7,7 +7,7 @@
  * Every process opens (or accepts) one connection after the other and does
  * something random with it; now and then one is killed. The server also closes
  * its listener with requests pending and listens again. Errors are expected,
- * hanging is not: whoever has done nothing for 30 seconds is a failure.
+ * hanging is not: a process without progress for 30 seconds is a failure.
  */
 #include <arpa/inet.h>
 #include <errno.h>
@@ -236,7 +236,7 @@ static pid_t start(int listener)
 	pid = fork();
 	if (pid)
 		return pid;
-	/* whoever is killed must not leave anything that keeps the module */
+	/* a killed process must not leave anything that keeps the module */
 	prctl(PR_SET_PDEATHSIG, SIGKILL);
 	if (getppid() != parent)
 		_exit(1);

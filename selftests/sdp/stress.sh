@@ -35,7 +35,7 @@ load() {
 	CLIENT=$BG_PID CLIENT_LOG=$BG_LOG
 }
 
-# finished DESCRIPTION: both sides came to their end, and nobody hung
+# finished DESCRIPTION: both sides came to their end, and none hung
 finished() {
 	local rc=0
 	wait "$SERVER" || rc=1

@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: GPL-2.0
-"""What a program under sdp-run -s gets from socket(): a line for each thing."""
+"""Properties of the sockets of a program under sdp-run -s, one per line."""
 import errno
 import fcntl
 import os

@@ -93,14 +93,14 @@ except ChildProcessError:
 	ktap_is "the program runs in the process of sdp-run" \
 		"$(cat "/proc/$BG_PID/comm")" sleep
 	stop_bg "$BG_PID"
-	# nobody holds the end of a pipe
+	# no process holds the end of a pipe
 	ktap_is "the supervisor keeps no pipe of the program open" \
 		"$(timeout 20 sdp-run -s sh -c 'sleep 60 >/dev/null & echo $!' |
 			(read -r pid; cat; kill "$pid"; echo ended))" ended
 	ktap_check "the last supervisor has ended" wait_for 20 no_supervisors
 }
 
-# a service that is stopped: all its processes are told to end
+# a service that is stopped: all its processes get a signal
 test_stopped() {
 	local what
 	mkfifo "$T/go"
@@ -124,7 +124,7 @@ print(s.getsockopt(socket.SOL_SOCKET, socket.SO_PROTOCOL))' "$T/go"
 test_closed() {
 	local got="" i
 	for i in 1 2 3 4 5 6 7 8; do
-		# nobody listens there
+		# there is no listener
 		in_a sdp-run -s bash -c ": <>/dev/tcp/$SERVER/7399" <&- >&- 2>"$T/err"
 		got+=" $(grep -c refused "$T/err")"
 	done

@@ -109,7 +109,7 @@ waits_or_gone() {
 	[[ ${stat##*) } = [DZX]* ]]
 }
 
-# in_turn FILE VALUE FILE VALUE: somebody writes while another one has begun to
+# in_turn FILE VALUE FILE VALUE: one task writes while another one has begun to
 in_turn() {
 	local first
 

@@ -268,7 +268,7 @@ static void send_zc(int fd)
 	printf("notified %d\n", !!(cqe.flags & IORING_CQE_F_NOTIF));
 }
 
-/* What the notification tells of the way that the memory went */
+/* The report of the notification about copies */
 static void usage_of(int fd, const char *memory, int flags)
 {
 	struct io_uring_sqe sqe = request(IORING_OP_SEND_ZC, fd, out, PIECE);
@@ -330,7 +330,7 @@ static void low_water(int fd)
 	while (have < 4)
 		if (ioctl(fd, FIONREAD, &have))
 			die("FIONREAD");
-	printf("4 of 5: %s\n", silent() ? "waits" : "is told");
+	printf("4 of 5: %s\n", silent() ? "waits" : "ready");
 	if (send(fd, out, 1, 0) != 1)
 		die("send");
 	printf("5 of 5: poll %d\n", reap().res & POLLIN);
@@ -340,9 +340,8 @@ static void low_water(int fd)
 		die("recv");
 }
 
-/*
- * A poll that waits for TCP_NOTSENT_LOWAT, since the peer does not read while
- * nobody reads what it echoes
+/* A poll that waits for TCP_NOTSENT_LOWAT, since the peer does not read while its
+ * echo is not read
  */
 static void not_sent(int fd)
 {
@@ -360,7 +359,7 @@ static void not_sent(int fd)
 			usleep(2000);
 	}
 	poll_add(fd, POLLOUT);
-	printf("not sent: %s\n", silent() ? "waits" : "is told");
+	printf("not sent: %s\n", silent() ? "waits" : "ready");
 	while (got < sent) {
 		n = recv(fd, in, sizeof(in), 0);
 		if (n <= 0)

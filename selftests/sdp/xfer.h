@@ -15,7 +15,7 @@
 /* More than buffers hold; who has not stalled yet when the other one reads, writes on */
 #define XFER_STALL_MAX (8u << 20)
 
-/* What a client asks of the server, first bytes of the connection. */
+/* Request of a client to the server, first bytes of the connection. */
 struct xfer_request {
 	uint32_t magic;
 	uint32_t mode;

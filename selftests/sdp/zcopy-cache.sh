@@ -3,9 +3,9 @@
 # vm: long timeout=600
 #
 # Zero copy with memory that is used again: it is pinned once, as counters show.
-# Whatever happens to the mapping in between, every byte is right, and errors are
-# those of a copy. What is kept is bounded, let go when it is not used, and goes
-# with process, connection, device and module.
+# Every byte is right for any change of the mapping in between, and errors are those
+# of a copy. Kept memory is bounded, released when it is not used, and released with
+# process, connection, device and module.
 
 # shellcheck source=selftests/lib/lib.sh
 . "$(dirname "$0")/../lib/lib.sh"
@@ -19,7 +19,7 @@ PORT=7600
 PIPELINED=0
 
 ALL="a_tx_zcopy_cancels == 0 && b_tx_zcopy_cancels == 0"
-# what is mapped anew is seen, and is not all that happens
+# new mappings are noticed, and are not the only transfers
 STALE="$ALL && a_zcopy_cache_stale > 0 && a_zcopy_no_mem == 0"
 # a copy has told that the memory was not there
 FAULTS="$ALL && a_zcopy_cache_stale > 0 && a_zcopy_no_mem > 0"

@@ -4,7 +4,7 @@
 #
 # Zero copy in pipelined mode: a reader who waits offers its memory, and large
 # sends are written there, as counters show; without such a reader they are read,
-# to the last byte. Whatever sender, reader or connection do, every byte is
+# to the last byte. For all actions of sender, reader or connection every byte is
 # right, and no page stays pinned. Combined mode is in zcopy.sh.
 
 # shellcheck source=selftests/lib/lib.sh
@@ -17,8 +17,8 @@ SERVER=10.0.0.2
 PORT=7600
 PIPELINED=1
 
-# What holds of N bytes that went without copies, but those which go along with
-# the first send, which is in combined mode
+# Condition for N bytes that went without copies, except those which travel with the
+# first send, which is in combined mode
 DIRECT="a_tx_bytes == b_rx_bytes && b_rx_zcopy_bytes == a_tx_zcopy_bytes &&
 	a_tx_copy_bytes < 200 && b_rx_copy_bytes < 200 && a_mode_changes == 1"
 # and that some were written to readers who waited
@@ -75,7 +75,7 @@ reads() {
 		-n 9000000 -w 1000000 -R 1000000 -m threads -l 200
 }
 
-# What the reader offers is not used
+# The reader's offer is not used
 unused() {
 	zc "a copied send in between voids the offer" "a_tx_bytes == b_rx_bytes && b_tx_sinkavail > 0 &&
 		b_rx_zcopy_writes < b_tx_sinkavail" -n 2000000 -w 200000 -S mixed -L 30
@@ -94,7 +94,7 @@ unused() {
 	set_both net.sdp.zcopy_wait=$PATIENT
 }
 
-# Who reads no more
+# The reader stops
 leaves() {
 	zc "shutdown of the receiving side declines" "a_tx_zcopy_declined > 0 && a_tx_zcopy_cancels == 0" \
 		-n 1200000 -w 300000 -R 100000 -m kill

@@ -1,9 +1,8 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0
 # vm: long timeout=600
-#
-# SDP_ZEROCOPY_RECEIVE: received pages are lent to a program instead of being
-# copied. Whatever it does with them, every byte is right, the connection goes on,
+# SDP_ZEROCOPY_RECEIVE: received pages are mapped into a program instead of being
+# copied. For all uses of them every byte is right, the connection continues,
 # nothing can be written, and all pages come back.
 
 # shellcheck source=selftests/lib/lib.sh
@@ -182,7 +181,7 @@ gone
 ktap_check "no queue pair is left" wait_for 20 no_queue_pairs
 pair hybrid siw foreign
 pair siw hybrid foreign
-# the one of 6.1 looks at packets that it has given away, which KASAN tells of
+# the one of 6.1 accesses packets that it has given away, which KASAN reports
 if is_debug; then
 	ktap_skip "rxe to rxe" "use after free in rxe_resp_queue_pkt()"
 else

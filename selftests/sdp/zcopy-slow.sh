@@ -4,7 +4,7 @@
 #
 # Zero copy over a slow link, and over a long one: a send is not given up as long
 # as its data move, however long that takes, nor before the reader can know of it;
-# it is when nobody reads. Over iwarp_hybrid, which tells.
+# it is cancelled without a reader. Over iwarp_hybrid, which reports progress.
 
 # shellcheck source=selftests/lib/lib.sh
 . "$(dirname "$0")/../lib/lib.sh"

@@ -16,7 +16,7 @@ SERVER=10.0.0.2
 PORT=7600
 PIPELINED=0	# for the other mode see zcopy-pipe.sh
 
-# What holds when all of N bytes went without copies, SENDS sends
+# Condition for N bytes that all went without copies, in SENDS sends
 whole() {
 	echo "a_tx_zcopy_bytes == $1 - 64 * $2 && b_rx_zcopy_bytes == a_tx_zcopy_bytes &&
 		a_tx_copy_bytes < 100 * ($2 + 1) && b_rx_copy_bytes < 100 * ($2 + 1) &&

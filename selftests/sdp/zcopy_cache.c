@@ -417,7 +417,7 @@ static void run_shared(void)
 	put(at, SIZE, 7);
 }
 
-/* Pages of the file, until somebody writes to them */
+/* Pages of the file, until they are written to */
 static void run_private(void)
 {
 	int f = file(1);
@@ -492,7 +492,7 @@ static void run_pass(void)
 	put(at, SIZE, 1);
 }
 
-/* What is no memory cannot be pinned, and is copied. */
+/* Device memory cannot be pinned, and is copied. */
 static void run_device(void)
 {
 	FILE *maps = fopen("/proc/self/maps", "r");
@@ -639,7 +639,7 @@ static void run_churn_recv(void)
 	churned(true);
 }
 
-/* Other memory there while somebody is held up, see zcopy-cache.sh */
+/* Map other memory there while a task is stopped, see zcopy-cache.sh */
 static void *change_held(void *arg)
 {
 	static const char held[] = "/sys/module/test_hold/parameters/";

@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
-/*
- * What the programs that test zero copy have in common, see zcopy_lib.h.
+/* Common code of the programs that test zero copy, see zcopy_lib.h.
  */
 #include <arpa/inet.h>
 #include <errno.h>

@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
-/*
- * What the programs that test zero copy have in common.
+/* Common code of the programs that test zero copy.
  */
 #ifndef _ZCOPY_LIB_H
 #define _ZCOPY_LIB_H
@@ -13,7 +12,7 @@
 #define PAGE 4096
 #define BUF_MAX (4u << 20)
 
-/* What a client asks "sdp-zcopy serve" for; the modes are in zcopy.c */
+/* Request of a client to "sdp-zcopy serve"; the modes are in zcopy.c */
 struct request {
 	uint64_t bytes;
 	uint32_t size;
