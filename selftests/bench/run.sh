@@ -7,7 +7,10 @@
 #
 # LANE=native: selftests/native/run.sh instead.
 #
-# Environment: KERNEL (6.1), BUILD (build). PARTS, REPS, DURATION, PINGS, MTUS,
+# BASE names a file of figures, see compare.py, that none may be worse than by more
+# than TOLERANCE (a share; as in the file).
+#
+# Environment: KERNEL (6.1), BUILD (build), BASE, TOLERANCE. PARTS, REPS, DURATION, PINGS, MTUS,
 # SIZES, LAT_SIZES, INTERVALS, PROFILES, WHATS, FC_DEVICES, FC_SIZES, FC_LAT_SIZES,
 # FC_DELAY, FC_POLICIES, ZCOPY_SIZES, LEND_WINDOWS, CONN_WHATS, CONNS, VERBS_KINDS, QPS_CONNS
 # QPS_ROUNDS, COSTS_SIZES and COSTS_INTERVALS go to the guest (see guest.sh), VM_ARGS to selftests/vm/run.sh.
@@ -59,6 +62,10 @@ result=$?
 if [ "$rc" -ne 0 ] || [ $result -gt 1 ]; then
 	echo "bench: failed (exit status $rc of the guest); see $log and $out/console.log"
 	exit 2
+fi
+if [ -n "${BASE:-}" ]; then
+	python3 -B "$here/compare.py" ${TOLERANCE:+--tolerance "$TOLERANCE"} "$BASE" \
+		"$build/bench.json" || exit
 fi
 [ $result -eq 0 ] || { echo "bench: goals not reached; figures in $build/bench.json"; exit 1; }
 echo "bench: ok; figures in $build/bench.json"
