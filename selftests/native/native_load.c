@@ -11,13 +11,14 @@
  *		listen, connect, accept; the last two are file descriptors of
  *		network namespaces
  *	bw SLOT SIZE COUNT
- *		send COUNT times SIZE octets to the other end
+ *		send COUNT times SIZE bytes to the other end
  *	lat SLOT SIZE COUNT
- *		COUNT round trips of SIZE octets
+ *		COUNT round trips of SIZE bytes
  *	close SLOT
  *
- * The result of bw and lat is "ELAPSED CPU OCTETS": nanoseconds, nanoseconds
- * of the machine's only processor, and octets that the receiver took.
+ * The result of bw and lat is "BEGIN ELAPSED CPU BYTES SWITCHES FAULTS": when it
+ * began and how long it took by the host's monotonic clock, processor time, all
+ * three in nanoseconds, bytes that the receiver took, and the rest of struct usage.
  *
  * Uses socket calls of the kernel only. Context: process; one mutex.
  */
@@ -45,6 +46,18 @@ struct slot {
 	struct net *net[2]; /* client's, server's */
 };
 
+/*
+ * State of this machine as the host's kernel accounts for it, a process: the
+ * clock, processor time, page faults, and how often it left its processor.
+ * Between two readings without a switch both clocks advance alike.
+ */
+struct usage {
+	u64 wall_ns;
+	u64 cpu_ns;
+	u64 faults;
+	u64 switches;
+};
+
 /* One end of a measurement */
 struct task {
 	struct socket *sock;
@@ -52,8 +65,7 @@ struct task {
 	void *buf;
 	u32 size;
 	u64 count;
-	u64 octets;
-	u64 end;
+	u64 bytes;
 	int err;
 	struct completion done;
 };
@@ -64,28 +76,43 @@ static char result[128];
 static void *bufs[2];
 static DEFINE_MUTEX(load_mutex); /* everything above */
 
-/*
- * Processor time of the process that this machine is, from the host's kernel:
- * unlike the time that passes it does not depend on what else the host does.
- */
-static u64 cpu_ns(void)
-{
 #if defined(CONFIG_UML) && defined(CONFIG_X86_64)
-	struct {
-		long sec;
-		long nsec;
-	} ts;
-	long ret = 228; /* clock_gettime */
-
+/* A system call of the host's kernel */
+static long host_call(long nr, long a, void *b)
+{
 	asm volatile("syscall"
-		     : "+a"(ret)
-		     : "D"(2L /* CLOCK_PROCESS_CPUTIME_ID */), "S"(&ts)
+		     : "+a"(nr)
+		     : "D"(a), "S"(b)
 		     : "rcx", "r11", "memory");
-	return ret ? 0 : ts.sec * NSEC_PER_SEC + ts.nsec;
-#else
-	return ktime_get_ns();
-#endif
+	return nr;
 }
+
+static u64 host_clock(long clock)
+{
+	long ts[2] = {};
+
+	host_call(228 /* clock_gettime */, clock, ts);
+	return ts[0] * NSEC_PER_SEC + ts[1];
+}
+
+static void usage_read(struct usage *u)
+{
+	/* struct rusage: times of both kinds, then counts */
+	long ru[18] = {};
+
+	u->wall_ns = host_clock(CLOCK_MONOTONIC);
+	u->cpu_ns = host_clock(2 /* CLOCK_PROCESS_CPUTIME_ID */);
+	host_call(98 /* getrusage */, 0 /* RUSAGE_SELF */, ru);
+	u->faults = ru[8] + ru[9];
+	u->switches = ru[16] + ru[17];
+}
+#else
+static void usage_read(struct usage *u)
+{
+	*u = (struct usage){ .wall_ns = ktime_get_ns() };
+	u->cpu_ns = u->wall_ns;
+}
+#endif
 
 static int send_all(struct task *t, u32 len)
 {
@@ -101,7 +128,7 @@ static int send_all(struct task *t, u32 len)
 	return 0;
 }
 
-/* Return: octets, or an error; a connection that ended is one */
+/* Return: bytes, or an error; a connection that ended is one */
 static int recv_some(struct task *t, u32 len)
 {
 	struct kvec vec = { .iov_base = t->buf, .iov_len = len };
@@ -143,7 +170,7 @@ static int run_recv(struct task *t)
 		if (n < 0)
 			return n;
 		left -= n;
-		t->octets += n;
+		t->bytes += n;
 	}
 	return 0;
 }
@@ -157,7 +184,7 @@ static int run_ping(struct task *t)
 		err = send_all(t, t->size);
 		if (!err)
 			err = recv_all(t, t->size);
-		t->octets += t->size;
+		t->bytes += t->size;
 	}
 	return err;
 }
@@ -180,7 +207,6 @@ static int task_fn(void *data)
 	struct task *t = data;
 
 	t->err = t->run(t);
-	t->end = ktime_get_ns();
 	/* the other end waits for what will not come */
 	if (t->err)
 		kernel_sock_shutdown(t->sock, SHUT_RDWR);
@@ -189,10 +215,10 @@ static int task_fn(void *data)
 }
 
 /* Both ends at once; the time ends when both have */
-static int measure(struct task *a, struct task *b, u64 octets)
+static int measure(struct task *a, struct task *b, u64 bytes)
 {
 	struct task_struct *ta, *tb;
-	u64 start, cpu, end;
+	struct usage start, end;
 
 	init_completion(&a->done);
 	init_completion(&b->done);
@@ -204,18 +230,18 @@ static int measure(struct task *a, struct task *b, u64 octets)
 		kthread_stop(ta);
 		return PTR_ERR(tb);
 	}
-	cpu = cpu_ns();
-	start = ktime_get_ns();
+	usage_read(&start);
 	wake_up_process(tb);
 	wake_up_process(ta);
 	wait_for_completion(&a->done);
 	wait_for_completion(&b->done);
-	cpu = cpu_ns() - cpu;
-	end = max(a->end, b->end);
+	usage_read(&end);
 	if (a->err || b->err)
 		return a->err ?: b->err;
-	snprintf(result, sizeof(result), "%llu %llu %llu\n", end - start, cpu,
-		 octets);
+	snprintf(result, sizeof(result), "%llu %llu %llu %llu %llu %llu\n",
+		 start.wall_ns, end.wall_ns - start.wall_ns, end.cpu_ns - start.cpu_ns,
+		 bytes, end.switches - start.switches,
+		 end.faults - start.faults);
 	return 0;
 }
 

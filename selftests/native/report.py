@@ -2,42 +2,20 @@
 # SPDX-License-Identifier: GPL-2.0
 """report.py JSON < LOG: tables from the lines of guest.sh.
 
-Every figure is the median over the repetitions; a ratio is the median of the
-ratios within each repetition, in which all kinds were measured in turn, with
-the quartiles as its uncertainty. The time of the NIC is taken by a clock that
-goes on when this machine does something else: it is reduced by the share of the
-processor that there was, and the lowest quartile counts.
+Every figure is the median over the turns; a ratio is the median of the ratios
+within each turn, in which all kinds were measured one after the other, with
+the quartiles as its uncertainty. figures.py says which measurements of a row
+count and what is doubtful; "~" marks a row that stayed doubtful.
 Exit status 2: something did not work.
 """
 import json
 import statistics
 import sys
 
+import figures
+
 NAMES = {1: "1 B", 64: "64 B", 1024: "1 KB", 4096: "4 KB", 16384: "16 KB",
          65536: "64 KB", 1048576: "1 MB"}
-
-
-def nic_cpu(row):
-    """Processor time of the NIC, if it lost as much of its time as all others"""
-    return row["nic_ns"] * min(1, row["cpu_ns"] / row["elapsed_ns"])
-
-
-def derive(row, nic):
-    """Figures of one measurement, with the names of the count lane"""
-    host = max(row["cpu_ns"] - nic, 1)
-    if row["test"] == "bw":
-        return {"mbps": row["octets"] * 1e3 / host, "host_ns_per_byte": host / row["octets"],
-                "nic_ns_per_byte": nic / row["octets"],
-                "elapsed_ns_per_byte": row["elapsed_ns"] / row["octets"]}
-    per = 2 * row["count"]
-    return {"lat_us": row["elapsed_ns"] / per / 1e3, "lat_cpu_us": row["cpu_ns"] / per / 1e3,
-            "lat_nic_us": nic / per / 1e3}
-
-
-def quartiles(values):
-    if len(values) < 2:
-        return [values[0]] * 3
-    return statistics.quantiles(values, n=4, method="inclusive")
 
 
 def read(lines):
@@ -51,31 +29,22 @@ def read(lines):
         elif word == "BENCH-FAILED":
             failures.append(rest)
         elif word == "BENCH":
-            row = json.loads(rest)
-            if row["rep"] > 0:
-                key = tuple(row[k] for k in ("link", "mtu", "interval", "what", "test", "size"))
-                runs.setdefault(key, {})[row["rep"]] = row
-    for reps in runs.values():
-        nic = quartiles([nic_cpu(r) for r in reps.values()])[0]
-        for n, row in reps.items():
-            reps[n] = derive(row, nic)
+            figures.add(runs, figures.read(line))
     return kernel, failures, runs
 
 
 def summarize(runs):
-    """Rows, one for each key"""
+    """Rows, one for each kind, link, MTU, test and size"""
     rows = []
-    for key, reps in runs.items():
-        link, mtu, interval, what, test, size = key
-        row = {"link": link, "mtu": mtu, "interval": interval, "what": what, "size": size,
-               "reps": len(reps)}
-        base = runs.get((link, mtu, "512", "tcp", test, size), {})
-        for field in next(iter(reps.values())):
-            row[field] = round(statistics.median(r[field] for r in reps.values()), 5)
-            pairs = [r[field] / base[n][field] for n, r in reps.items()
-                     if n in base and base[n][field] > 0]
+    for row, reps, base in figures.rows(runs):
+        row.update(reps=len(reps), clean=sum(map(figures.clean, reps.values())),
+                   doubts=figures.doubts(reps, base))
+        own, others = figures.counting(reps), figures.counting(base)
+        for field in next(iter(own.values())):
+            row[field] = round(statistics.median(f[field] for f in own.values()), 5)
+            pairs = figures.ratios(own, others, field)
             if pairs:
-                row[field + "_x_tcp"] = [round(q, 4) for q in quartiles(pairs)]
+                row[field + "_x_tcp"] = [round(q, 4) for q in figures.quartiles(pairs)]
         rows.append(row)
     return rows
 
@@ -98,6 +67,7 @@ def table(rows, link, mtu, interval, field, title):
                     rel = r.get(field + "_x_tcp")
                     cell = f"{r[field]:.3g}" if r[field] < 1000 else f"{r[field]:.0f}"
                     cell += f" ({rel[1]:.2f})" if rel else ""
+                    cell += "~" if r["doubts"] else ""
             text += f"{cell:>17}"
         print(f"{what:28}{text}")
 
@@ -124,12 +94,18 @@ def main():
     kernel, failures, runs = read(sys.stdin)
     rows = summarize(runs)
     for link, mtu in dict.fromkeys((r["link"], r["mtu"]) for r in rows):
-        for field, title in (("host_ns_per_byte", "Host, ns of processor per octet"),
-                             ("nic_ns_per_byte", "NIC, ns per octet"),
+        for field, title in (("host_ns_per_byte", "Host, ns of processor per byte"),
+                             ("nic_ns_per_byte", "NIC, ns per byte"),
                              ("mbps", "MB per second of the host's processor"),
                              ("lat_cpu_us", "Latency, us of processor one way")):
             table(rows, link, mtu, "512", field, title)
         sweep(rows, link, mtu)
+    doubtful = [r for r in rows if r["doubts"]]
+    if doubtful:
+        print("\n~ Doubtful, measured again or not:")
+    for r in doubtful:
+        print(f"{r['what']} over {r['link']}, MTU {r['mtu']}, interval {r['interval']}, "
+              f"{NAMES.get(r['size'], r['size'])}: {'; '.join(r['doubts'])}")
     for failure in failures:
         print(f"did not work: {failure}")
     with open(sys.argv[1], "w") as f:
@@ -139,4 +115,5 @@ def main():
     sys.exit(2 if failures or not rows else 0)
 
 
-main()
+if __name__ == "__main__":
+    main()

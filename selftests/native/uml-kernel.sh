@@ -42,7 +42,7 @@ check_config() {
 	done < <(grep '^CONFIG_' "$config")
 }
 
-# What the build of a module looks at
+# Files that the build of a module reads
 keep_for_modules() {
 	cd src
 	find . \( -name 'Makefile*' -o -name 'Kconfig*' \) -type f
