@@ -31,6 +31,8 @@ help:
 	@echo 'make unit          unit tests in user space'
 	@echo 'make fuzz          libFuzzer on all parsers (SECONDS=600 each); the corpus is kept'
 	@echo 'make bench         instruction counts in a virtual machine (LANE=native: User-Mode Linux)'
+	@echo 'make profile       instructions by function and layer (LANE=native: time, and a flame graph;'
+	@echo '                   WHAT=sdp-enhanced/hybrid, LINK=hnic, MTU=1500, SIZE=65536, TEST=lat, BASE=)'
 	@echo 'make report        figures of the papers, measured, drawn and judged (FIGURES="P0-F2a P3")'
 	@echo 'make lint          checkpatch, kernel-doc, sparse, W=1, shellcheck, clang-format'
 	@echo 'make htmldocs      the documents and the kernel-doc comments as HTML'
@@ -95,6 +97,9 @@ demo: deps
 
 bench: deps
 	@selftests/bench/run.sh
+
+profile: deps
+	@selftests/bench/profile.sh --layers
 
 report:
 	@selftests/report/run.sh

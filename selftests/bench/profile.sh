@@ -1,10 +1,14 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0
 #
-# Where the instructions go: runs one measurement of sdpbench in the virtual
-# machine that counts instructions, and lists them by function, both ends of
-# the connection together. Only the measured repetitions count.
+# `make profile`: where the instructions go. Runs one measurement of sdpbench in the
+# virtual machine that counts instructions, and lists them by function, both ends
+# of the connection together. Only the measured repetitions count.
+#
+# LANE=native: selftests/native/profile.sh instead, where the time goes.
 set -euo pipefail
+
+[ "${LANE:-count}" != native ] || exec "$(dirname "$0")/../native/profile.sh"
 
 usage() {
 	cat <<'END'
@@ -21,6 +25,10 @@ usage: selftests/bench/profile.sh [OPTION]...
   -l         latency instead: round trips of one byte
   -m MTU     (default 1500)
   -r ROWS    functions to show (default 50)
+  --layers   a table by layer, too, see layers.map; fails if more than 2 % of the
+             instructions have no layer
+  -B FILE    show the difference to this profile.txt of an earlier run, by layer and
+             by function
 
 The third column is instructions per byte, with -l per one-way message, of
 connections per connection. All rows are in BUILD/KERNEL/profile.txt. Environment: KERNEL, BUILD, VM_ARGS as
@@ -33,8 +41,15 @@ here=$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd)
 top=$(cd "$here/../.." && pwd)
 kernel=${KERNEL:-6.1}
 build=${BUILD:-$top/build}
-what=sdp-enhanced/hybrid link=hnic size=65536 count='' lat='' mtu=1500 rows=50 reps=3 pings=200
-while getopts w:L:s:c:lm:r:h opt; do
+what=${WHAT:-sdp-enhanced/hybrid} link=${LINK:-hnic} mtu=${MTU:-1500} size=${SIZE:-65536}
+base=${BASE:-} layers='' count='' lat='' rows=50 reps=3 pings=200
+[ "${TEST:-bw}" = bw ] || lat=1
+args=()
+for arg in "$@"; do
+	if [ "$arg" = --layers ]; then layers=1; else args+=("$arg"); fi
+done
+set -- "${args[@]}"
+while getopts w:L:s:c:lm:r:B:h opt; do
 	case $opt in
 	w) what=$OPTARG ;;
 	L) link=$OPTARG ;;
@@ -43,6 +58,7 @@ while getopts w:L:s:c:lm:r:h opt; do
 	l) lat=1 ;;
 	m) mtu=$OPTARG ;;
 	r) rows=$OPTARG ;;
+	B) base=$OPTARG ;;
 	h) usage 0 ;;
 	*) usage ;;
 	esac
@@ -78,6 +94,8 @@ out=$build/$kernel/profile
 work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT
 mkdir -p "$build/$kernel"
+# it may be the file that this run writes
+[ -z "$base" ] || cp "$base" "$work/base"
 "${CC:-cc}" -O2 -Wall -shared -fPIC -fvisibility=hidden \
 	-o "$work/insn_count.so" "$here/insn_count.c"
 
@@ -92,3 +110,6 @@ export LC_ALL=C
 sed 's/ / - /' "$work/counts" | sort -s -k1,1 "$symbols" - |
 	awk -v unit="$unit" -f "$here/symbols.awk" | sort -rn > "$build/$kernel/profile.txt"
 head -n "$rows" "$build/$kernel/profile.txt"
+if [ -n "$layers$base" ]; then
+	python3 -B "$here/layers.py" ${base:+--base "$work/base"} "$build/$kernel/profile.txt"
+fi

@@ -1,0 +1,163 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: GPL-2.0
+"""Profiles: bench/layers.py, bench/flame.py and native/stacks.py"""
+import io
+import os
+import struct
+import subprocess
+import sys
+import tempfile
+import xml.etree.ElementTree
+
+HERE = os.path.dirname(os.path.abspath(__file__))
+BENCH = os.path.join(HERE, "../bench")
+sys.path[:0] = [BENCH, os.path.join(HERE, "../native")]
+import flame  # noqa: E402, pylint: disable=wrong-import-position
+import layers  # noqa: E402, pylint: disable=wrong-import-position
+import stacks  # noqa: E402, pylint: disable=wrong-import-position
+
+EXPECTED = {
+    "[user]": "app", "send_all [native_load]": "app", "__x64_sys_sendto": "syscall",
+    "sdp_sendmsg [sdp]": "sdp", "hyb_rx_fast [iwarp_hybrid]": "iwarp", "memcpy_orig": "copy",
+    "_copy_from_iter": "copy", "hyb_crc_x86 [iwarp_hybrid]": "crc", "tcp_ack": "tcpip",
+    "hyb_crc_x86 [hnic]": "crc", "__dev_queue_xmit": "netdev", "veth_xmit [veth]": "netdev",
+    "__alloc_skb": "skb", "try_to_wake_up": "sched", "kmem_cache_free": "mem",
+    "memset_orig": "mem", "_raw_spin_lock_bh": "lock", "hnic_tx_run [hnic]": "nic",
+    "no_such_function": layers.NO_LAYER}
+
+PROFILE = """\
+           600  60.00%      0.600  sdp_sendmsg [sdp]
+           385  38.50%      0.385  tcp_ack
+            15   1.50%      0.015  no_such_function
+          1000 100.00%      1.000  total
+"""
+
+
+def run_layers(text, *options):
+    """layers.py: exit status and output"""
+    with tempfile.NamedTemporaryFile("w", suffix=".txt") as file:
+        file.write(text)
+        file.flush()
+        run = subprocess.run([sys.executable, "-B", os.path.join(BENCH, "layers.py"), *options,
+                              file.name], text=True, capture_output=True, check=False)
+    return run.returncode, run.stdout + run.stderr
+
+
+def layer_checks():
+    known = layers.Layers()
+    wrong = {f: known.of(f) for f in EXPECTED if known.of(f) != EXPECTED[f]}
+    more = PROFILE.replace("15   1.50%      0.015  no", "25   2.50%      0.025  no")
+    changed, text = io.StringIO(), {"tcp_ack": 0.5, "sdp_sendmsg [sdp]": 0.6}
+    layers.difference(known, text, {"tcp_ack": 0.4, "sdp_sendmsg [sdp]": 0.6}, out=changed)
+    lines = [line.split() for line in changed.getvalue().splitlines()]
+    status, out = run_layers(more)
+    return [
+        (f"functions have the layers that they should {wrong or ''}", not wrong),
+        ("each layer has a colour", set(known.names) <= set(flame.COLOURS)),
+        ("1.5 % without a layer: exit status 0", run_layers(PROFILE)[0] == 0),
+        ("2.5 % without a layer: exit status 1, with names",
+         status == 1 and "no_such_function" in out.splitlines()[-1]),
+        ("difference by layer", ["tcpip", "0.4000", "0.5000", "+0.1000"] in lines),
+        ("difference by function", ["0.4000", "0.5000", "+0.1000", "tcp_ack"] in lines),
+    ]
+
+
+def flame_checks():
+    known = layers.Layers()
+    folded = {("a", "tcp_ack"): 3.0, ("a", "b", "memcpy"): 1.0}
+    picture = xml.etree.ElementTree.fromstring(flame.svg(folded, known.of, "<title>", "ns"))
+    space = "{http://www.w3.org/2000/svg}"
+    boxes = {group.find(space + "title").text.split(":")[0]:
+             float(group.find(space + "rect").get("width")) for group in picture.iter(space + "g")}
+    changed = flame.svg(folded, known.of, "", "ns", {("a", "tcp_ack"): 4.0})
+    return [
+        ("the flame graph is XML", picture.tag == space + "svg"),
+        ("a caller is as wide as what it calls",
+         abs(boxes["a"] - boxes["tcp_ack"] - boxes["b"]) < 0.2 and boxes["a"] == boxes["all"]),
+        ("width is share", abs(boxes["tcp_ack"] / boxes["a"] - 0.75) < 0.01),
+        ("less is blue and more is red", "#3737ff" in changed and "#ff3737" in changed),
+    ]
+
+
+def record(pid, time, regs, stack):
+    """A sample as perf record -g dwarf writes it: IP, TID, TIME, CALLCHAIN, REGS_USER, STACK_USER"""
+    body = struct.pack("<QIIQ", regs[2], pid, pid, time) + struct.pack("<QQ", 1, regs[2])
+    body += struct.pack("<Q3Q", 2, *regs)
+    body += struct.pack("<Q", len(stack)) + stack + struct.pack("<Q", len(stack))
+    return struct.pack("<IHH", stacks.RECORD_SAMPLE, 2, 8 + len(body)) + body
+
+
+def perf_data(records):
+    """A file with the parts that stacks.samples() reads"""
+    kind = (stacks.IP | stacks.TID | stacks.TIME | stacks.CALLCHAIN | stacks.REGS | stacks.STACK)
+    attr = bytearray(144)
+    struct.pack_into("<Q", attr, 24, kind)
+    mask = 1 << stacks.REG_BP | 1 << stacks.REG_SP | 1 << stacks.REG_IP
+    struct.pack_into("<Q", attr, 80, mask)
+    data = b"".join(records)
+    head = struct.pack("<8sQQQQQQ", b"PERFILE2", 104, 144, 104, 144, 104 + 144, len(data))
+    return head.ljust(104, b"\0") + bytes(attr) + data
+
+
+PROGRAM = """
+long leaf(long *p) { return p[0] * 3; }
+long middle(long n) { long a[40]; for (int i = 0; i < 40; i++) a[i] = n + i; return leaf(a) + n; }
+long outer(long n) { return middle(n + 1) * 2; }
+"""
+
+
+def compiled(folder):
+    """An object of PROGRAM at an address, {function: address}, and its size of frames by readelf"""
+    source, path = os.path.join(folder, "p.c"), os.path.join(folder, "p")
+    with open(source, "w", encoding="ascii") as file:
+        file.write(PROGRAM)
+    subprocess.run(["cc", "-O1", "-fno-inline", "-fno-optimize-sibling-calls", "-nostdlib", "-static",
+                    "-fomit-frame-pointer", "-fasynchronous-unwind-tables", "-Wl,-e,0", "-o", path,
+                    source], check=True)
+    names = subprocess.run(["nm", path], text=True, capture_output=True, check=True).stdout
+    return path, {f[2]: int(f[0], 16) for f in map(str.split, names.splitlines()) if len(f) == 3}
+
+
+def frames(tables, address):
+    """The state behind a call: the rule of the last row with the largest frame of a function"""
+    own = [(s, r) for s, r in zip(tables.starts, tables.rules) if r.end == end_of(tables, address)]
+    return max(own, key=lambda pair: pair[1].offset)
+
+
+def end_of(tables, address):
+    return next(r.end for s, r in zip(tables.starts, tables.rules) if s == address)
+
+
+def unwind_checks():
+    with tempfile.TemporaryDirectory() as folder:
+        path, where = compiled(folder)
+        tables = stacks.Unwinder()
+        tables.add(path)
+        symbols = stacks.Symbols([f"{a:x} T {n}" for n, a in where.items()])
+        middle, outer = (frames(tables, where[f]) for f in ("middle", "outer"))
+        sp = 0x7000
+        # in the first instruction of leaf(), called from where the frames are largest
+        stack = struct.pack("<Q", middle[0] + 1).ljust(8 + middle[1].offset - 8, b"\0")
+        stack += struct.pack("<Q", outer[0] + 1).ljust(8 + outer[1].offset - 8, b"\0")
+        stack += struct.pack("<Q", 0)
+        name = os.path.join(folder, "perf.data")
+        with open(name, "wb") as file:
+            file.write(perf_data([record(7, 99, (0, sp, where["leaf"]), stack)]))
+        found = list(stacks.samples(name))
+        calls = [symbols.name(a) for a in tables.stack(found[0])] if found else []
+    return [
+        ("a sample of perf record is read", len(found) == 1 and found[0].pid == 7
+         and found[0].time == 99 and found[0].sp == sp),
+        (f"its stack is unwound {calls}", calls == ["leaf", "middle", "outer"]),
+    ]
+
+
+def main():
+    checks = layer_checks() + flame_checks() + unwind_checks()
+    print(f"TAP version 13\n1..{len(checks)}")
+    for number, (what, good) in enumerate(checks, 1):
+        print(f"{'ok' if good else 'not ok'} {number} - profile: {what}")
+    return 0 if all(good for _, good in checks) else 1
+
+
+sys.exit(main())
