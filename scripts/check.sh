@@ -6,7 +6,8 @@
 # machines (only those named, if any are).  The last line is the sum.
 # --only-long: nothing but the tests that --long adds.
 # Environment: KERNEL, BUILD, LANES (virtual machines at a time),
-# BUDGET (seconds after which no more tests are begun), NO_UNIT, AGAIN (run what
+# BUDGET (seconds after which no more tests are begun), NO_UNIT, NO_NATIVE (no unit
+# tests, no host/native: another run had them), AGAIN (run what
 # failed once more, by itself, as run.sh -A does).
 set -euo pipefail
 here=$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd)
@@ -110,7 +111,8 @@ for test in "$@"; do
 done
 if [ $# -eq 0 ] && [[ "${opts[*]}" = *" -"[lL]* ]]; then
 	echo "== tests on this machine"
-	host runner install demo fpdu native
+	host runner install demo fpdu
+	[ -n "${NO_NATIVE:-}" ] || host native
 fi
 
 # 40 per cent of what tests do is waiting; not so under the checkers

@@ -1,9 +1,9 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0
 #
-# The native lane of "make bench", as little of it as there can be: it builds, and
-# has figures for each kind of connection. Its kernel takes ten minutes to build;
-# not in CI, where nothing else would fit then.
+# The native lane of "make bench", the smallest run: it builds, boots, and has
+# figures for each kind of connection over each link. CI builds its kernel, which
+# takes ten minutes, where the time is there.
 set -u
 
 # shellcheck source=selftests/host/tap.bash
@@ -16,30 +16,31 @@ fi
 build=${BUILD:-$TOP/build}/host-native
 
 native() {
-	LANE=native BUILD=$build REPS=1 MTUS=1500 SIZES=65536 LAT_SIZES=1 \
-		INTERVALS='' PROFILES='host hybrid' "$TOP/selftests/bench/run.sh"
+	LANE=native BUILD=$build REPS=2 BOOTS=1 AGAIN=0 LINKS='veth hnic' MTUS=1500 SIZES=65536 \
+		LAT_SIZES=1 INTERVALS='' PROFILES='host hybrid' "$TOP/selftests/bench/run.sh"
 }
 
-# Bandwidth and latency of TCP, and of both kinds of SDP under both profiles
+# Bandwidth and latency of TCP, and of both kinds of SDP under both profiles; the
+# parts of host and NIC are no more and no less than the whole
 facts() {
 	python3 - "$build/bench-native.json" <<'END'
 import json, sys
 with open(sys.argv[1], encoding="ascii") as f:
     bench = json.load(f)
 print(json.dumps(bench, indent=1))
-rows = {row["what"]: {} for row in bench["rows"]}
+rows = {}
 for row in bench["rows"]:
-    rows[row["what"]].update(row)
-wanted = {"tcp"} | {f"sdp-{kind}/{profile}" for kind in ("basic", "enhanced")
-                    for profile in ("host", "hybrid")}
-sys.exit(not (bench["lane"] == "native" and wanted <= set(rows)
-              and all(rows[what]["mbps"] > 0 and rows[what]["lat_us"] > 0
-                      for what in wanted)))
+    rows.setdefault((row["link"], row["what"]), {}).update(row)
+wanted = {(link, what) for link in ("veth", "hnic") for what in ["tcp"] + [
+    f"sdp-{kind}/{profile}" for kind in ("basic", "enhanced") for profile in ("host", "hybrid")]}
+sys.exit(not (bench["lane"] == "native" and wanted <= set(rows) and all(
+    rows[key]["host_ns_per_byte"] > 0 and rows[key]["lat_cpu_us"] > 0
+    and (rows[key]["nic_ns_per_byte"] > 0) == (key[0] == "hnic") for key in wanted)))
 END
 }
 
 mkdir -p "$build"
 rm -f "$build/bench-native.json"
 check "make bench LANE=native succeeds" native
-check "bench-native.json has the results" facts
+check "bench-native.json has a row of each kind over each link" facts
 tap_done
