@@ -2,6 +2,7 @@
 """Plots of panels with matplotlib, as SVG and PNG."""
 import io
 import math
+import textwrap
 
 import matplotlib
 
@@ -13,7 +14,9 @@ LINES = {"measured": "-", "computed": "--", "imposed": ":"}
 COLOURS = ("#1f5fa8", "#c8472b", "#2c8a4b", "#8a4fa3", "#c98a00", "#3aa0a8", "#7a5230", "#d1579b",
            "#555555", "#9aa62c")
 # A transport has its colour in all panels
-FIXED = {"TCP": "#444444", "SDP enhanced": "#1f5fa8", "SDP basic": "#c8472b"}
+FIXED = {"TCP": "#444444", "SDP enhanced": "#1f5fa8", "SDP basic": "#c8472b", "host": "#7a5230",
+         "assisted": "#c8472b", "offloaded, scatter/gather": "#1f5fa8",
+         "offloaded, contiguous": "#2c8a4b"}
 MARKERS = "osD^vPX*<>"
 STYLE = {"font.size": 9, "axes.titlesize": 9.5, "axes.grid": True, "grid.color": "#dddddd",
          "grid.linewidth": 0.6, "axes.spines.top": False, "axes.spines.right": False,
@@ -61,6 +64,18 @@ def draw_series(axes, series, chosen, n):
                     color=shade, linewidth=1, alpha=0.6)
 
 
+def apart(xs):
+    """Those of @xs whose names have room beside each other on a logarithmic axis"""
+    scale = [math.log2(x) if x > 0 else 0 for x in xs]
+    room = (scale[-1] - scale[0]) / 9
+    shown = []
+    for x, at in zip(reversed(xs), reversed(scale)):
+        if not shown or last - at >= room:
+            shown.append(x)
+            last = at
+    return shown[::-1]
+
+
 def ticks(axes, plot):
     """Sizes as powers of two, not too many"""
     xs = sorted({x for s in plot.series for x in s.x()})
@@ -73,10 +88,11 @@ def ticks(axes, plot):
         axes.set_xticks(range(len(names)))
         axes.set_xticklabels(names, rotation=20, ha="right", fontsize=7.5)
     elif xs and plot.style.get("xlog", True):
-        shown = xs if len(xs) <= 9 else xs[::2]
+        shown = apart(xs)
+        special = plot.style.get("special", {})
         axes.set_xticks(shown)
-        axes.set_xticklabels([size_name(x) if plot.style.get("sizes", True) else f"{x:g}"
-                              for x in shown])
+        axes.set_xticklabels([special.get(x) or (
+            size_name(x) if plot.style.get("sizes", True) else f"{x:g}") for x in shown])
         axes.minorticks_off()
     if plot.style.get("ylog"):
         axes.set_yscale("log")
@@ -94,17 +110,21 @@ def figure(panel):
     """(SVG, PNG) of the plots of a panel that have series"""
     plots = panel.drawn()
     legend_rows = max(math.ceil(len(p.series) / 2) for p in plots)
+    columns = len(plots) if len(plots) <= 3 else 2
+    rows = math.ceil(len(plots) / columns)
     height = 3.1 + 0.19 * legend_rows
     chosen = {}
     with plt.rc_context({**STYLE, "svg.hashsalt": panel.name}):
-        fig, all_axes = plt.subplots(1, len(plots), figsize=(4.9 * len(plots), height),
-                                     squeeze=False)
-        for axes, plot in zip(all_axes[0], plots):
+        fig, all_axes = plt.subplots(rows, columns, squeeze=False,
+                                     figsize=(4.9 * columns, height * rows))
+        for axes in all_axes.flat[len(plots):]:
+            axes.set_axis_off()
+        for axes, plot in zip(all_axes.flat, plots):
             for n, series in enumerate(plot.series):
                 draw_series(axes, series, chosen, n)
             ticks(axes, plot)
-            side = {"today": "Today: ", "regime": "The paper's regime: "}.get(plot.side, "")
-            axes.set_title(side + plot.title, loc="left", wrap=True)
+            side = {"today": "Today: ", "regime": "Regime: "}.get(plot.side, "")
+            axes.set_title(textwrap.fill(side + plot.title, 52), loc="left")
             axes.set_xlabel(plot.xlabel)
             axes.set_ylabel(plot.ylabel)
             for mark, text in plot.style.get("hlines", ()):

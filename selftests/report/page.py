@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: GPL-2.0
 """The page, its PDF, and the files of data beside it."""
+import base64
 import csv
 import io
 import json
@@ -74,15 +75,19 @@ def difference(base, claims, checks):
     return {"name": base["name"], "rows": rows}
 
 
+def as_image(svg):
+    """An SVG as an image: weasyprint does not follow references in one that is inline"""
+    data = base64.b64encode(('<?xml version="1.0" encoding="utf-8"?>' + svg).encode())
+    return f'<img alt="" src="data:image/svg+xml;base64,{data.decode()}">'
+
+
 def page(folder, **values):
-    """index.html and, from it, report.pdf"""
+    """index.html and, with the same text, report.pdf"""
+    import weasyprint   # slow to load  pylint: disable=import-outside-toplevel
     env = jinja2.Environment(loader=jinja2.FileSystemLoader(HERE), autoescape=True,
                              trim_blocks=True, lstrip_blocks=True)
-    html = env.get_template("page.html.j2").render(**values)
-    write(f"{folder}/index.html", html)
-    return html
-
-
-def pdf(folder, html):
-    import weasyprint   # slow to load  pylint: disable=import-outside-toplevel
+    env.tests["figure"] = lambda cell: str(cell)[:1] in "+-–0123456789"
+    template = env.get_template("page.html.j2")
+    write(f"{folder}/index.html", template.render(**values, image=lambda svg: svg))
+    html = template.render(**values, image=as_image)
     write(f"{folder}/report.pdf", weasyprint.HTML(string=html).write_pdf())

@@ -110,7 +110,8 @@ class Report:
             found = self.store.get(point)
             if found:
                 kept.append(found)
-                rows += found["rows"]
+                # names of settings are upper case, of figures lower case
+                rows += [{**point.settings, **row} for row in found["rows"]]
             else:
                 without.append(point)
         try:
@@ -175,7 +176,8 @@ class Report:
              "claims": claims, "checks": list(checks.values())}, indent=1) + "\n")
         rows = Rows(r for p in everything for r in p["rows"])
         write(f"{self.folder}/loggp.json", json.dumps(overview.loggp(rows), indent=1) + "\n")
-        html = page.page(
+        say("writing the page and the PDF ...")
+        page.page(
             self.folder, where=self.store.where, full=self.full, n_points=len(now),
             n_missing=sum(1 for p in now.values() if not self.store.get(p)), n_stale=len(stale),
             sums=f"{len(entries)} panels: {sums}.", overview=overview.tables(rows),
@@ -183,8 +185,6 @@ class Report:
             papers=[{"id": k, "title": v, "panels": [
                 e for e in entries if e["name"].startswith(k + "-")]}
                 for k, v in PAPERS.items() if any(n.startswith(k + "-") for n in self.names)])
-        say("writing the PDF ...")
-        page.pdf(self.folder, html)
         return self.status(entries, sums)
 
     def status(self, entries, sums):

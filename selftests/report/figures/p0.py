@@ -118,7 +118,7 @@ def traffic(rows, out, title, side, less):
     out.setup = "Simulated NIC, markers every 512 bytes. Computed from counters of bytes copied: " \
         f"2 x copies{' - 1' if less else ''}; the memory itself is not looked at here."
     for mtu in (1500, 9000):
-        plot = out.plot("regime", f"{title}, MTU {mtu}, private buffers never in the cache",
+        plot = out.plot("regime", f"{title}, MTU {mtu}, private buffers not in the cache",
                         "message (bytes)", "cache traffic / network traffic", ymax=8)
         for what in PAIR:
             plot.line(NAMES[what], "computed", [

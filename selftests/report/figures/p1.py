@@ -68,3 +68,181 @@ def f6(rows, out):
                   zcopy.pick(what="sdp-copy/hybrid").curve("mbps"))
     if gain:
         out.note(f"Zero copy passes {worst(gain.values()):.2f} times as much as copying at best.")
+
+
+BOTH = {"tcp": "TCP", "sdp-enhanced/hybrid": "SDP enhanced", "sdp-basic/assisted": "SDP basic"}
+
+
+def bench(what, measure, mtu=1500, seconds=30, **more):
+    """A run of sdpbench over the simulated NIC"""
+    return count(seconds, PARTS="one", LINK="hnic", WHATS=what, MTUS=mtu, MEASURE=measure, **more)
+
+
+def both_ways(full):
+    sizes = "1K,4K,16K,64K" if not full else "64,256,1K,4K,16K,64K,256K"
+    return [bench(what, f"-T bw,bibw,lat,bilat -r 3 -d 12 -P 40 -S {sizes} -L 1,1K,4K,16K,64K")
+            for what in BOTH]
+
+
+def two_ways(rows, out, title, unit, field, tests, more):
+    """One direction and both: {transport: {size: ratio}}"""
+    found = {}
+    for test, name in zip(tests, ("one way", "both ways")):
+        plot = out.plot("today", f"{title}, {name}", "message (bytes)", unit, ylog=not more)
+        for what, label in BOTH.items():
+            curve = rows.pick(what=what, test=test, link="hnic").has(field).curve(field)
+            plot.line(label, "measured", curve)
+            found.setdefault(what, []).append(curve)
+    return {w: ratios(c[1], c[0]) for w, c in found.items()}
+
+
+@panel("P1-F4", both_ways)
+def f4(rows, out):
+    out.setup = "Sockets over the simulated NIC, MTU 1500. One way: half a round trip. Both ways: " \
+        "each end sends a message, then receives that of the other. Both ends on one processor."
+    over = two_ways(rows, out, "latency", "latency (us)", "lat_us", ("lat", "bilat"), False)
+    out.value("both", worst((v for r in over.values() for v in r.values()), False))
+
+
+@panel("P1-F5", both_ways)
+def f5(rows, out):
+    out.setup = "Sockets over the simulated NIC, MTU 1500, the time of the simulated NICs taken " \
+        "off. Both hosts share one processor, so the sum of both ways shows what they share of " \
+        "their work, not of a link."
+    over = two_ways(rows, out, "bandwidth", "MB/s, both ways together", "mbps", ("bw", "bibw"),
+                    True)
+    out.value("both", worst(v for r in over.values() for v in r.values()))
+    out.value("gain", over.get("sdp-enhanced/hybrid", {}).get(65536))
+
+
+RATE = 1000     # Mbit/s; 256 KB take 2.1 ms
+
+
+def computing(_full):
+    amounts = "spin:0,500,1000,1400,1700,2000,2400,3000"
+    return [bench(what, f"-T overlap -S 256K -r 1 -n 12 --compute {amounts}", 9000, 40,
+                  HNIC_SET=f"rate={RATE}", **more) for what, more in (
+                      ("tcp", {}), ("sdp-enhanced/hybrid", {}),
+                      ("sdp-zcopy/hybrid", {}))]
+
+
+@panel("P1-F7", computing)
+def f7(rows, out):
+    out.setup = "Messages of 256 KB over a simulated link of 1 Gb/s, on which 256 KB take 2.1 ms, " \
+        "MTU 9000; the sender computes before each message. Both hosts share one processor, so " \
+        "the receiver's work counts as the sender's: the break comes earlier than between two."
+    plot = out.plot("today", "bandwidth while the sender computes", "computation (per cent)",
+                    "bandwidth, relative", xlog=False, sizes=False)
+    period = 8 * 262144 * 1e3 / RATE        # ns
+    off = []
+    for what, name in (("tcp", "TCP"), ("sdp-enhanced/hybrid", "SDP enhanced"),
+                       ("sdp-zcopy/hybrid", "SDP, zero copy")):
+        mine = rows.pick(what=what, test="overlap").has("relative")
+        points = []
+        for row in sorted(mine, key=lambda r: r["compute_us"]):
+            points.append((100 * row["compute_us"] * 1e3 / period, row["relative"]))
+        plot.line(name, "measured", points)
+        work = mine.at("cpu_tx_ns_per_byte", 0, "compute_us")
+        rest = mine.at("cpu_rx_ns_per_byte", 0, "compute_us")
+        broken = model.crossing([p[0] for p in points], [p[1] for p in points],
+                                [0.97] * len(points)) if len(points) > 1 else None
+        if broken is not None and work is not None:
+            off.append(abs(broken - 100 * (1 - (work + rest) * 262144 / period)))
+    out.value("break", worst(off))
+
+
+WAITS = {"block": "blocking", "epoll": "epoll", "busy": "busy polling"}
+
+
+def waits(_full):
+    return [bench(what, f"-T lat -r 3 -P 40 -L 1,1K,4K,16K --wait {wait}", seconds=15, WAIT=wait)
+            for what in ("tcp", "sdp-enhanced/hybrid") for wait in WAITS]
+
+
+@panel("P1-F8b", waits)
+def f8b(rows, out):
+    out.setup = "Sockets over the simulated NIC, MTU 1500, half a round trip. Both ends on one " \
+        "processor: a process that polls keeps the other from running, so polling can only lose " \
+        "here; what it saves needs a processor for each end."
+    plot = out.plot("today", "latency by way of waiting", "message (bytes)", "latency (us)",
+                    ylog=True)
+    for what, label in (("tcp", "TCP"), ("sdp-enhanced/hybrid", "SDP enhanced")):
+        for wait, name in WAITS.items():
+            plot.line(f"{label}, {name}", "measured", rows.pick(
+                what=what, WAIT=wait, test="lat").has("lat_us").curve("lat_us"))
+
+
+BUFFERS = (1, 2, 4, 8, 12, 16, 20, 24, 32)
+KEPT = 16
+
+
+def in_turn(full):
+    wanted = BUFFERS if full else (1, 4, 12, 16, 20, 32)
+    return [bench(what, f"-T bw -r 3 -n 64 -S 512K --buffers {n}", 9000, 12, **more)
+            for what, more in (("sdp-enhanced/hybrid", {}),
+                               ("sdp-zcopy/hybrid", {"SDP_SET": f"zcopy_entries={KEPT}"}))
+            for n in wanted]
+
+
+@panel("P1-F9", in_turn)
+def f9(rows, out):
+    out.setup = f"Messages of 512 KB from so many buffers in turn, simulated NIC, MTU 9000; zero " \
+        f"copy keeps {KEPT} registered (net.sdp.zcopy_entries)."
+    plot = out.plot("today", "bandwidth by number of buffers", "buffers", "MB/s", xlog=False,
+                    sizes=False)
+    curves = {}
+    for what, name in (("sdp-enhanced/hybrid", "SDP, copied"),
+                       ("sdp-zcopy/hybrid", "SDP, zero copy")):
+        curves[what] = rows.pick(what=what, test="bw", size=524288).has("buffers").curve(
+            "mbps", "buffers", "mbps_min", "mbps_max")
+        plot.line(name, "measured", curves[what])
+    copied, kept = ([p for p in curves[w]] for w in ("sdp-enhanced/hybrid", "sdp-zcopy/hybrid"))
+    if copied:
+        out.value("flat", model.spread([p[1] for p in copied]))
+    within = [p[1] for p in kept if p[0] <= KEPT]
+    beyond = [p[1] for p in kept if p[0] > KEPT]
+    if within and beyond:
+        out.value("kept", model.spread(within))
+        out.value("falls", max(beyond) / min(within))
+
+
+REUSES = (0, 25, 50, 75, 100)
+
+
+def reused(_full):
+    return [bench(what, f"{measure} --reuse {share}", 9000, 12)
+            for what, measure in (
+                ("sdp-enhanced/hybrid", "-T bw -r 3 -n 64 -S 512K"),
+                ("sdp-zcopy/hybrid", "-T bw -r 3 -n 64 -S 512K"),
+                ("sdp-enhanced/hybrid", "-T lat -r 3 -P 60 -L 4K"))
+            for share in REUSES]
+
+
+@panel("P1-F10a", reused)
+def f10a(rows, out):
+    out.setup = "Messages of 4 KB, so many per cent of them from one buffer, the others from fresh " \
+        "ones; simulated NIC, MTU 9000. Messages of this size are copied: zero copy begins above."
+    plot = out.plot("today", "latency by reuse", "reuse (per cent)", "latency (us)", xlog=False,
+                    sizes=False)
+    curve = rows.pick(what="sdp-enhanced/hybrid", test="lat", size=4096).has("reuse").curve(
+        "lat_us", "reuse")
+    plot.line("SDP, copied", "measured", curve)
+    if len(curve) > 1:
+        out.value("copy", model.spread([p[1] for p in curve]))
+
+
+@panel("P1-F10b", reused)
+def f10b(rows, out):
+    out.setup = "Messages of 512 KB, so many per cent of them from one buffer, the others from " \
+        "fresh ones; simulated NIC, MTU 9000."
+    plot = out.plot("today", "bandwidth by reuse", "reuse (per cent)", "MB/s", xlog=False,
+                    sizes=False)
+    for check, what, name in (("copy", "sdp-enhanced/hybrid", "SDP, copied"),
+                              ("zcopy", "sdp-zcopy/hybrid", "SDP, zero copy")):
+        curve = rows.pick(what=what, test="bw", size=524288).has("reuse").curve(
+            "mbps", "reuse", "mbps_min", "mbps_max")
+        plot.line(name, "measured", curve)
+        if check == "copy" and len(curve) > 1:
+            out.value(check, model.spread([p[1] for p in curve]))
+        elif curve and curve[0][0] == 0 and curve[-1][0] == 100:
+            out.value(check, curve[0][1] / curve[-1][1])

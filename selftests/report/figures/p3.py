@@ -144,7 +144,7 @@ def f11(rows, out):
     prices = model.platform("xeon-2003")
     hot, cold = rates(priced(rows, prices)), rates(priced(rows, prices, cold=True))
     for name, gbps in (("in the cache", hot), ("not in the cache", cold)):
-        plot = out.plot("regime", f"bandwidth, data {name}", "message (bytes)", "Gbit/s", ymax=8)
+        plot = out.plot("regime", f"data {name}, prices of 2003", "message (bytes)", "Gbit/s", ymax=8)
         for profile, points in gbps.items():
             plot.line(DESIGNS[profile], "computed", [p for p in points if p[0] >= 1024])
     if {"host", "assisted", "offload-sg"} <= set(cold):
@@ -176,9 +176,9 @@ def by_interval(rows, profile, size, prices):
 
 @panel("P3-F13a", intervals)
 def f13a(rows, out):
-    out.setup = PRICED + f" Messages of 16 KB. {NONE} stands for no markers."
+    out.setup = PRICED + " Messages of 16 KB."
     plot = out.plot("regime", "latency by distance of markers, 16 KB", "distance (bytes)",
-                    "latency (us)")
+                    "latency (us)", special={NONE: "none"})
     for profile in ("offload-sg", "offload-contig", "assisted"):
         points = [(at, model.latency(t, round(n)) / 1e3) for at, t, n, _ in by_interval(
             rows, profile, 16384, model.platform("xeon-2003"))]
@@ -190,8 +190,9 @@ def f13a(rows, out):
 @panel("P3-F13b", intervals)
 def f13b(rows, out):
     out.setup = "Today: through SDP, messages of 64 KB, the time of the simulated NICs taken off " \
-        f"(T1), MTU 1500. {NONE} stands for no markers. " + PRICED
-    plot = out.plot("today", "bandwidth by distance of markers, 64 KB", "distance (bytes)", "MB/s")
+        "(T1), MTU 1500. " + PRICED
+    plot = out.plot("today", "bandwidth by distance of markers, 64 KB", "distance (bytes)", "MB/s",
+                    special={NONE: "none"})
     worse = []
     for what, name in (("sdp-basic/assisted", "SDP basic"),
                        ("sdp-enhanced/hybrid", "SDP enhanced")):
@@ -202,7 +203,8 @@ def f13b(rows, out):
         if NONE in points and 512 in points:
             worse.append(points[NONE] / points[512])
     out.value("control", worst(worse))
-    plot = out.plot("regime", "bandwidth, prices of 2003", "distance (bytes)", "Gbit/s")
+    plot = out.plot("regime", "bandwidth, prices of 2003", "distance (bytes)", "Gbit/s",
+                    special={NONE: "none"})
     for profile in ("offload-sg", "offload-contig", "assisted"):
         points = [(at, model.bandwidth(t, 65536)) for at, t, _, _ in by_interval(
             rows, profile, 65536, model.platform("xeon-2003"))]
@@ -238,3 +240,25 @@ def overlap(name, size, longest):
 
 overlap("P3-F14a", 4096, 32)
 overlap("P3-F14b", 131072, 512)
+
+
+def traffic(name, side, title):
+    @panel(name, counted)
+    def make(rows, out):
+        out.setup = "Computed from counters below SDP, simulated NIC, MTU 1500: a copy whose " \
+            "source is not in the cache fetches two lines and writes one back. The memory itself " \
+            "is not looked at here, so control structures are not seen."
+        plot = out.plot("regime", f"{title}, data not in the cache", "message (bytes)",
+                        "cache traffic / network traffic", ymax=5)
+        for profile, label in DESIGNS.items():
+            mine = rows.pick(part="costs", what=f"sdp-basic/{profile}", mtu=1500, interval="512")
+            points = [(r["size"], 3 * r[f"iwarp_copy_{side}"]) for r in mine]
+            plot.line(label, "computed", points)
+            check = {"host": "host", "assisted": "assisted", "offload-sg": "sg"}.get(profile)
+            big = [y for m, y in points if m >= 16384]
+            if check and big:
+                out.value(check, max(big, key=lambda v: abs(v - (0 if check == "sg" else 3))))
+
+
+traffic("P3-F12a", "tx", "sender")
+traffic("P3-F12b", "rx", "receiver")
