@@ -31,5 +31,5 @@ END {
 	add("sdp_msgs_per_msg", d["b", "sdp_tx_data_msgs"] / msgs)
 	add("wakeups_rx_per_msg", d["a", "sdp_wakeups_rx"] / msgs)
 	printf "BENCH {\"part\":\"costs\",\"link\":\"%s\",\"what\":\"%s\",\"mtu\":%d,\"interval\":\"%s\",\"size\":%d%s}\n",
-		link, what, mtu, interval, size, text
+		link, transport, mtu, interval, size, text
 }

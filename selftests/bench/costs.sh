@@ -20,7 +20,7 @@ costs_row() {
 	wait_for 10 no_queue_pairs
 	counters_take after
 	stop_bg "$BG_PID"
-	awk -v link="$1" -v what="$2" -v mtu="$3" -v interval="$4" -v size="$5" \
+	awk -v link="$1" -v transport="$2" -v mtu="$3" -v interval="$4" -v size="$5" \
 		-f "$LIB_DIR/counters.awk" -f "$BENCH_DIR/costs.awk" \
 		"$COUNTERS/before" "$COUNTERS/after"
 }

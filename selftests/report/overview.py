@@ -82,40 +82,42 @@ def traded(rows, dear, cheap, interval_dear="512", interval_cheap="512", **want)
             sum(both[0][f] - both[1][f] for f in ("crc_tx", "crc_rx")))
 
 
+# component, with it, without it, intervals of markers, MTU
 ABLATION = (
-    ("CRC by the host instead of the NIC", "sdp-basic/host", "sdp-basic/assisted", "512", "512"),
+    ("CRC by the host instead of the NIC", "sdp-basic/host", "sdp-basic/assisted", "512", "512",
+     9000),
     ("buffers of its own, credits and headers instead of the integrated buffer",
-     "sdp-basic/assisted", "sdp-enhanced/hybrid", "512", "512"),
+     "sdp-basic/assisted", "sdp-enhanced/hybrid", "512", "512", 9000),
     ("markers every 512 bytes, inserted by a copy", "sdp-basic/assisted", "sdp-basic/assisted",
-     "512", "off"),
+     "512", "off", 1500),
     ("markers every 512 bytes, in gaps of the buffer", "sdp-enhanced/hybrid",
-     "sdp-enhanced/hybrid", "512", "off"),
+     "sdp-enhanced/hybrid", "512", "off", 1500),
     ("gathering by the NIC instead of a copy by the host", "sdp-basic/offload-sg",
-     "sdp-basic/assisted", "512", "512"),
+     "sdp-basic/assisted", "512", "512", 1500),
 )
 
 
 def ablation(rows):
     old = model.platform("xeon-2003")
     found = []
-    for name, dear, cheap, with_, without in ABLATION:
-        instructions = cost(rows, dear, cheap, with_, without, mtu=1500)
-        copies, crc = traded(rows, dear, cheap, with_, without, mtu=1500)
+    for name, dear, cheap, with_, without, mtu in ABLATION:
+        instructions = cost(rows, dear, cheap, with_, without, mtu=mtu)
+        copies, crc = traded(rows, dear, cheap, with_, without, mtu=mtu)
         if instructions is None:
             continue
         nanoseconds = lines = None
         if copies is not None:
             nanoseconds = copies * old["copy_ns"] + crc * old["crc_ns"]
             lines = copies * 2 * 1024 / 64
-        found.append([name, f"{dear}, {with_}", f"{cheap}, {without}", f"{instructions:+.2f}",
+        found.append([name, f"{dear}, {with_}", f"{cheap}, {without}", mtu, f"{instructions:+.2f}",
                       "–" if copies is None else f"{copies:+.2f}",
                       "–" if crc is None else f"{crc:+.2f}",
                       "–" if lines is None else f"{lines:+.0f}",
                       "–" if nanoseconds is None else f"{nanoseconds:+.2f}"])
     return {"title": "Cost of a component", "rows": found,
-            "columns": ["Component", "with", "without", "instr/byte", "copies", "CRC",
+            "columns": ["Component", "With", "Without", "MTU", "instr/byte", "copies", "CRC",
                         "lines/KB", "ns/byte, 2003"],
-            "text": "Difference of two measurements of 64 KB messages, MTU 1500, simulated NIC, "
+            "text": "Difference of two measurements of 64 KB messages, simulated NIC, "
                     "both hosts: instructions a byte (measured), bytes copied and checksummed for "
                     "a byte (counted), cache lines fetched and written back for 1 KB and time on a "
                     "Xeon of 2003 (computed from the counters).",
