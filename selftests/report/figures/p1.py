@@ -98,8 +98,8 @@ def two_ways(rows, out, title, unit, field, tests, more):
 
 @panel("P1-F4", both_ways)
 def f4(rows, out):
-    out.setup = "Sockets over the simulated NIC, MTU 1500. One way: half a round trip. Both ways: " \
-        "each end sends a message, then receives that of the other. Both ends on one processor."
+    out.setup = "Sockets over the simulated NIC, MTU 1500. One way: half a round trip. Both " \
+        "ways: each end sends a message, then receives that of the other. Both ends on one processor."
     over = two_ways(rows, out, "latency", "latency (us)", "lat_us", ("lat", "bilat"), False)
     out.value("both", worst((v for r in over.values() for v in r.values()), False))
 
@@ -128,8 +128,8 @@ def computing(_full):
 
 @panel("P1-F7", computing)
 def f7(rows, out):
-    out.setup = "Messages of 256 KB over a simulated link of 1 Gb/s, on which 256 KB take 2.1 ms, " \
-        "MTU 9000; the sender computes before each message. Both hosts share one processor, so " \
+    out.setup = "Messages of 256 KB over a simulated link of 1 Gb/s, on which 256 KB take " \
+        "2.1 ms, MTU 9000; the sender computes before each message. Both hosts share one processor, so " \
         "the receiver's work counts as the sender's: the break comes earlier than between two."
     plot = out.plot("today", "bandwidth while the sender computes", "computation (per cent)",
                     "bandwidth, relative", xlog=False, sizes=False)
@@ -220,8 +220,8 @@ def reused(_full):
 
 @panel("P1-F10a", reused)
 def f10a(rows, out):
-    out.setup = "Messages of 4 KB, so many per cent of them from one buffer, the others from fresh " \
-        "ones; simulated NIC, MTU 9000. Messages of this size are copied: zero copy begins above."
+    out.setup = "Messages of 4 KB, so many per cent of them from one buffer, the others from " \
+        "fresh ones; simulated NIC, MTU 9000. Messages of this size are copied: zero copy begins above."
     plot = out.plot("today", "latency by reuse", "reuse (per cent)", "latency (us)", xlog=False,
                     sizes=False)
     curve = rows.pick(what="sdp-enhanced/hybrid", test="lat", size=4096).has("reuse").curve(

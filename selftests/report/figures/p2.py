@@ -78,8 +78,8 @@ def bursts(_full):
 
 @panel("P2-F5", bursts)
 def f5(rows, out):
-    out.setup = "A burst of 100 messages of 4 KB each way, then both ends compute (sleep), as T3; " \
-        "8 buffers of 8 KB, simulated link of 16 Gb/s and 2 us."
+    out.setup = "A burst of 100 messages of 4 KB each way, then both ends compute (sleep), as " \
+        "T3; 8 buffers of 8 KB, simulated link of 16 Gb/s and 2 us."
     plot = out.plot("today", "time of an iteration", "computation (us)", "iteration (us)",
                     xlog=False, sizes=False)
     curves = {}

@@ -147,7 +147,8 @@ def f11(rows, out):
     prices = model.platform("xeon-2003")
     hot, cold = rates(priced(rows, prices)), rates(priced(rows, prices, cold=True))
     for name, gbps in (("in the cache", hot), ("not in the cache", cold)):
-        plot = out.plot("regime", f"data {name}, prices of 2003", "message (bytes)", "Gbit/s", ymax=8)
+        plot = out.plot("regime", f"data {name}, prices of 2003", "message (bytes)", "Gbit/s",
+                        ymax=8)
         for profile, points in gbps.items():
             plot.line(DESIGNS[profile], "computed", [p for p in points if p[0] >= 1024])
     if {"host", "assisted", "offload-sg"} <= set(cold):
