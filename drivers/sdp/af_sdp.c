@@ -22,126 +22,13 @@
 #include "sdp.h"
 #include "sdp_mib.h"
 
-#define CREATE_TRACE_POINTS
-#include "sdp_trace.h"
-
 #define SDP_BIND_TRIES	16	/* ports that rdma_cm may offer before we look at all */
 #define SDP_CONNECT_TCP	1	/* go on with the TCP socket */
 #define SDP_SYNCNT_LONG	12	/* more attempts of TCP take longer than any limit */
 
-unsigned int sdp_net_id __read_mostly;
-EXPORT_SYMBOL_GPL(sdp_net_id);
-
 static const struct proto_ops sdp_ops;
 
 /* ---- state and addresses ---- */
-
-/**
- * sdp_set_state - change sk_state
- * @sk: socket
- * @state: TCP_*
- *
- * Context: sdp->lock.
- */
-void sdp_set_state(struct sock *sk, int state)
-{
-	lockdep_assert_held(&sdp_sk(sk)->lock);
-	if (sk->sk_state == state)
-		return;
-	trace_sdp_state(sk, sk->sk_state, state);
-	/* pairs with inet_sk_state_load() in poll */
-	smp_store_release(&sk->sk_state, state);
-}
-
-/* Copy an address; IPv4-mapped ones become IPv4. */
-static void sdp_copy_addr(union sdp_addr *to, const struct sockaddr *sa)
-{
-	const struct sockaddr_in6 *v6 = (const struct sockaddr_in6 *)sa;
-
-	memset(to, 0, sizeof(*to));
-	if (sa->sa_family == AF_INET6 && ipv6_addr_v4mapped(&v6->sin6_addr)) {
-		to->v4.sin_family = AF_INET;
-		to->v4.sin_port = v6->sin6_port;
-		to->v4.sin_addr.s_addr = v6->sin6_addr.s6_addr32[3];
-	} else if (sa->sa_family == AF_INET6) {
-		to->v6 = *v6;
-		to->v6.sin6_flowinfo = 0;
-	} else {
-		to->v4.sin_family = AF_INET;
-		to->v4.sin_port = ((const struct sockaddr_in *)sa)->sin_port;
-		to->v4.sin_addr = ((const struct sockaddr_in *)sa)->sin_addr;
-	}
-}
-
-static void sdp_addr_to_v6(const union sdp_addr *a, struct in6_addr *v6)
-{
-	if (a->sa.sa_family == AF_INET6)
-		*v6 = a->v6.sin6_addr;
-	else if (a->v4.sin_addr.s_addr)
-		ipv6_addr_set_v4mapped(a->v4.sin_addr.s_addr, v6);
-	else
-		*v6 = in6addr_any;
-}
-
-/**
- * sdp_set_local - set the own address, also where generic code looks for it
- * @sk: socket
- * @sa: address
- *
- * Context: sdp->lock.
- */
-void sdp_set_local(struct sock *sk, const struct sockaddr *sa)
-{
-	struct sdp_net *sn = sdp_pernet(sock_net(sk));
-	struct sdp_sock *sdp = sdp_sk(sk);
-	struct inet_sock *inet = inet_sk(sk);
-
-	lockdep_assert_held(&sdp->lock);
-	spin_lock(&sn->socks_lock);
-	sdp_copy_addr(&sdp->local, sa);
-	inet->inet_sport = sdp->local.v4.sin_port;
-	WRITE_ONCE(inet->inet_num, ntohs(inet->inet_sport));
-	hlist_del_init(&sdp->bind_node);
-	if (inet->inet_num)
-		hlist_add_head(&sdp->bind_node,
-			       &sn->bound[sdp_bind_bucket(inet->inet_num)]);
-	spin_unlock(&sn->socks_lock);
-	if (sdp->local.sa.sa_family == AF_INET) {
-		inet->inet_saddr = sdp->local.v4.sin_addr.s_addr;
-		inet->inet_rcv_saddr = inet->inet_saddr;
-	}
-	sdp_addr_to_v6(&sdp->local, &sk->sk_v6_rcv_saddr);
-	sdp->inet6.saddr = sk->sk_v6_rcv_saddr;
-}
-
-/**
- * sdp_set_peer - set the address of the other side
- * @sk: socket
- * @sa: address
- *
- * Context: sdp->lock.
- */
-void sdp_set_peer(struct sock *sk, const struct sockaddr *sa)
-{
-	struct sdp_sock *sdp = sdp_sk(sk);
-	struct inet_sock *inet = inet_sk(sk);
-
-	sdp_copy_addr(&sdp->peer, sa);
-	inet->inet_dport = sdp->peer.v4.sin_port;
-	if (sdp->peer.sa.sa_family == AF_INET)
-		inet->inet_daddr = sdp->peer.v4.sin_addr.s_addr;
-	sdp_addr_to_v6(&sdp->peer, &sk->sk_v6_daddr);
-}
-
-static void sdp_clear_local(struct sock *sk)
-{
-	struct sockaddr_in any = { .sin_family = AF_INET };
-	struct sdp_sock *sdp = sdp_sk(sk);
-
-	spin_lock_bh(&sdp->lock);
-	sdp_set_local(sk, (struct sockaddr *)&any);
-	spin_unlock_bh(&sdp->lock);
-}
 
 /* What bind() gave is left; the address may be that of a connection. */
 static void sdp_reset_local(struct sock *sk)
@@ -161,20 +48,6 @@ static void sdp_reset_local(struct sock *sk)
 	sdp_set_local(sk, &any.sa);
 	spin_unlock_bh(&sdp->lock);
 }
-
-/**
- * sdp_device_name - RDMA device of a connection
- * @sk: socket, locked
- *
- * Return: its name, or "".
- */
-const char *sdp_device_name(const struct sock *sk)
-{
-	const struct sdp_conn *conn = sdp_sk(sk)->conn;
-
-	return conn && conn->dev ? dev_name(&conn->dev->dev) : "";
-}
-EXPORT_SYMBOL_GPL(sdp_device_name);
 
 /* ---- creation ---- */
 
@@ -1624,7 +1497,7 @@ static int __init sdp_init(void)
 {
 	int err;
 
-	err = sdp_cm_init();
+	err = sdp_conn_init();
 	if (err)
 		return err;
 	err = register_pernet_subsys(&sdp_net_ops);
@@ -1653,7 +1526,7 @@ free_proto:
 free_net:
 	unregister_pernet_subsys(&sdp_net_ops);
 free_cm:
-	sdp_cm_exit();
+	sdp_conn_exit();
 	return err;
 }
 
@@ -1677,7 +1550,7 @@ static void __exit sdp_exit(void)
 	rcu_barrier();
 	proto_unregister(&sdp_prot);
 	unregister_pernet_subsys(&sdp_net_ops);
-	sdp_cm_exit();
+	sdp_conn_exit();
 }
 
 module_init(sdp_init);

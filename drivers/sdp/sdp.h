@@ -24,6 +24,8 @@
  *   sdp_ring.c          that ring: its memory, and the receive queue in it
  *   sdp_zcopy*.c        large sends and receives over a verbs link without copies
  *   sdp_link_verbs.c    queue pair, buffers, posting
+ *   sdp_conn.c          the connection as an object
+ *   sdp_sock.c          the socket as an object
  *   sdp_wire.c          message formats, pure functions
  *
  * Locks, outermost first:
@@ -903,19 +905,10 @@ extern const struct proto_ops sdp_inet_ops, sdp_inet6_ops;
 struct sock *sdp_sock_child(struct sock *listener);
 int sdp_port_next_free(struct sock *sk, struct sdp_port_walk *w);
 bool sdp_bind_conflict(struct sock *sk, const union sdp_addr *addr);
-void sdp_set_state(struct sock *sk, int state);
-void sdp_set_local(struct sock *sk, const struct sockaddr *sa);
-void sdp_set_peer(struct sock *sk, const struct sockaddr *sa);
-const char *sdp_device_name(const struct sock *sk);
 
 /* sdp_timer.c */
-void sdp_start_timer(struct sock *sk, unsigned long delay);
-void sdp_stop_timer(struct sock *sk);
 void sdp_set_keepalive(struct sock *sk, int on);
-void sdp_start_deadline(struct sock *sk, unsigned long delay);
 void sdp_start_orphan(struct sock *sk);
-unsigned long sdp_user_limit(const struct sock *sk);
-void sdp_watch_user(struct sock *sk);
 void sdp_timer_work(struct work_struct *work);
 
 /* sdp_inet.c */
@@ -961,12 +954,8 @@ struct sdp_port *sdp_cm_unbind(struct sock *sk);
 void sdp_cm_put_port(struct sdp_port *port);
 int sdp_cm_connect(struct sock *sk, const union sdp_addr *dst, long *timeo);
 void sdp_cm_stop_listen(struct sock *sk);
-void sdp_conn_put(struct sdp_conn *conn);
-void sdp_conn_down(struct sdp_conn *conn, int error);
-void sdp_conn_flushed(struct sdp_conn *conn);
 void sdp_abort(struct sock *sk);
 void sdp_connect_expired(struct sock *sk);
-void sdp_fin_progress(struct sdp_conn *conn);
 void sdp_hold_work(struct work_struct *work);
 void sdp_unbind_work(struct work_struct *work);
 void sdp_accept_next(struct sock *sk);
@@ -982,25 +971,9 @@ void sdp_lend_free(struct sdp_sock *sdp);
 int sdp_sendmsg(struct socket *sock, struct msghdr *msg, size_t len);
 ssize_t sdp_sendpage(struct socket *sock, struct page *page, int offset,
 		     size_t size, int flags);
-void sdp_tx_kick(struct sdp_conn *conn);
-void sdp_tx_wake(struct sdp_conn *conn);
-void sdp_tx_ctl(struct sdp_conn *conn, unsigned int bit);
-void sdp_tx_fin(struct sdp_conn *conn);
-void sdp_tx_count(struct sdp_conn *conn, u32 payload, bool data);
-bool sdp_tx_wc_bad(struct sdp_conn *conn, const struct ib_wc *wc);
-void sdp_probe_done(struct ib_cq *cq, struct ib_wc *wc);
 void sdp_tx_settle(struct sock *sk);
-void sdp_tx_leave(struct sdp_conn *conn);
-void sdp_tx_return(struct sdp_conn *conn);
-void sdp_tx_prod(struct sock *sk);
 void sdp_write_space(struct sock *sk);
 bool sdp_stream_memory_free(const struct sock *sk, int wake);
-int sdp_push_pending(struct sock *sk);
-u32 sdp_outq_bytes(const struct sock *sk);
-u32 sdp_notsent_bytes(const struct sock *sk);
-u32 sdp_max_payload(const struct sock *sk);
-u32 sdp_tx_progress(const struct sock *sk);
-int sdp_tx_fault_in(struct sock *sk, struct iov_iter *from, size_t len);
 
 #define SDP_TX_OVER	2048	/* octets a send may go over sk_sndbuf */
 #define SDP_TX_CORK_TIME	(HZ / 5)	/* as TCP: no longer than this */
@@ -1047,8 +1020,6 @@ ssize_t sdp_splice_read(struct socket *sock, loff_t *ppos,
 			struct pipe_inode_info *pipe, size_t len,
 			unsigned int flags);
 void sdp_rx_purge(struct sock *sk);
-int sdp_readable_bytes(const struct sock *sk);
-bool sdp_at_mark(const struct sock *sk);
 bool sdp_rx_ready(const struct sock *sk, u32 target);
 
 /* sdp_verbs_rx.c */
@@ -1136,10 +1107,56 @@ void sdp_errq_end(struct sock *sk, struct ubuf_info *uarg, int sent,
 int sdp_sysctl_init_net(struct net *net);
 void sdp_sysctl_exit_net(struct net *net);
 
-/* sdp_mib.c, sdp_netlink.c */
+/* sdp_mib.c */
 int sdp_mib_init_net(struct net *net);
 void sdp_mib_exit_net(struct net *net);
+
+/* sdp_conn.c */
+int sdp_conn_init(void);
+void sdp_conn_exit(void);
+void sdp_conn_put(struct sdp_conn *conn);
+struct sdp_conn *sdp_conn_alloc(struct sock *sk, bool again);
+void sdp_conn_down(struct sdp_conn *conn, int error);
+void sdp_conn_flushed(struct sdp_conn *conn);
+void sdp_fin_progress(struct sdp_conn *conn);
+void sdp_tx_wake(struct sdp_conn *conn);
+void sdp_tx_kick(struct sdp_conn *conn);
+void sdp_tx_ctl(struct sdp_conn *conn, unsigned int bit);
+void sdp_tx_fin(struct sdp_conn *conn);
+void sdp_tx_count(struct sdp_conn *conn, u32 payload, bool data);
+bool sdp_tx_wc_bad(struct sdp_conn *conn, const struct ib_wc *wc);
+void sdp_tx_prod(struct sock *sk);
+void sdp_tx_leave(struct sdp_conn *conn);
+void sdp_tx_return(struct sdp_conn *conn);
+int sdp_tx_fault_in(struct sock *sk, struct iov_iter *from, size_t len);
+int sdp_push_pending(struct sock *sk);
+u32 sdp_outq_bytes(const struct sock *sk);
+u32 sdp_notsent_bytes(const struct sock *sk);
+u32 sdp_max_payload(const struct sock *sk);
+u32 sdp_tx_progress(const struct sock *sk);
+u8 sdp_zc_reason(const struct sdp_conn *conn);
+unsigned long sdp_user_tick(unsigned long limit);
+void sdp_watch_user(struct sock *sk);
+
+/* sdp_netlink.c */
 int sdp_netlink_init(void);
 void sdp_netlink_exit(void);
+
+/* sdp_sock.c */
+void sdp_set_state(struct sock *sk, int state);
+void sdp_copy_addr(union sdp_addr *to, const struct sockaddr *sa);
+void sdp_addr_to_v6(const union sdp_addr *a, struct in6_addr *v6);
+void sdp_set_local(struct sock *sk, const struct sockaddr *sa);
+void sdp_set_peer(struct sock *sk, const struct sockaddr *sa);
+void sdp_clear_local(struct sock *sk);
+const char *sdp_device_name(const struct sock *sk);
+int sdp_readable_bytes(const struct sock *sk);
+bool sdp_at_mark(const struct sock *sk);
+void sdp_rx_oob_pres(struct sdp_sock *sdp, struct sdp_rx_ctx *c, u8 octet);
+void sdp_start_timer(struct sock *sk, unsigned long delay);
+void sdp_stop_timer(struct sock *sk);
+void sdp_start_deadline(struct sock *sk, unsigned long delay);
+unsigned long sdp_user_limit(const struct sock *sk);
+u32 sdp_zc_threshold(const struct sock *sk);
 
 #endif /* _SDP_H */

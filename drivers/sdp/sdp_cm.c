@@ -30,51 +30,6 @@
 
 /* ---- life of a connection ---- */
 
-/* Its size is between two of kmalloc(), far from the upper one */
-static struct kmem_cache *sdp_conn_cache;
-
-/**
- * sdp_cm_init - before the first socket
- *
- * Return: 0 or -ENOMEM.
- */
-int sdp_cm_init(void)
-{
-	sdp_conn_cache = kmem_cache_create("sdp_conn", sizeof(struct sdp_conn),
-					   0, SLAB_HWCACHE_ALIGN | SLAB_ACCOUNT,
-					   NULL);
-	return sdp_conn_cache ? 0 : -ENOMEM;
-}
-
-/* No connection is left, and rcu_barrier() was called. */
-void sdp_cm_exit(void)
-{
-	kmem_cache_destroy(sdp_conn_cache);
-}
-
-static void sdp_conn_free(struct rcu_head *rcu)
-{
-	kmem_cache_free(sdp_conn_cache, container_of(rcu, struct sdp_conn, rcu));
-}
-
-/**
- * sdp_conn_put - drop a reference
- * @conn: connection
- *
- * Context: any. The last one is dropped after the teardown.
- */
-void sdp_conn_put(struct sdp_conn *conn)
-{
-	struct sock *sk = conn->sk;
-
-	if (!refcount_dec_and_test(&conn->refs))
-		return;
-	atomic_dec(&sdp_pernet(sock_net(sk))->nconns);
-	/* first, since the module may go with its last socket */
-	call_rcu(&conn->rcu, sdp_conn_free);
-	sock_put(sk);
-}
-
 static void sdp_conn_kick_work(struct work_struct *work)
 {
 	struct sdp_conn *conn = container_of(to_delayed_work(work),
@@ -87,53 +42,19 @@ static void sdp_conn_kick_work(struct work_struct *work)
 static void sdp_conn_down_work(struct work_struct *work);
 static void sdp_conn_setup_work(struct work_struct *work);
 
-/*
- * Take a place for one more connection, which sdp_conn_put() gives back. @again:
- * in the place of one that is about to go.
- */
-static bool sdp_conn_charge(struct net *net, bool again)
+/* A connection whose link and flow control are not chosen yet. */
+static struct sdp_conn *sdp_cm_new_conn(struct sock *sk, bool again)
 {
-	struct sdp_net *sn = sdp_pernet(net);
-	int max = READ_ONCE(sn->sysctl_max_connections);
+	struct sdp_conn *conn = sdp_conn_alloc(sk, again);
 
-	if (atomic_inc_return(&sn->nconns) <= max || !max || again)
-		return true;
-	atomic_dec(&sn->nconns);
-	SDP_INC_STATS(net, CONN_LIMIT);
-	net_info_ratelimited("sdp: more connections than net.sdp.max_connections (%d), refused\n",
-			     max);
-	return false;
-}
-
-static struct sdp_conn *sdp_conn_alloc(struct sock *sk, bool again)
-{
-	struct net *net = sock_net(sk);
-	struct sdp_conn *conn;
-
-	if (!sdp_conn_charge(net, again))
+	if (!conn)
 		return NULL;
-	conn = kmem_cache_zalloc(sdp_conn_cache, GFP_KERNEL);
-	if (!conn) {
-		atomic_dec(&sdp_pernet(net)->nconns);
-		return NULL;
-	}
-	sock_hold(sk);
-	conn->sk = sk;
-	refcount_set(&conn->refs, 1);
-	spin_lock_init(&conn->tx_lock);
-	init_waitqueue_head(&conn->cm_wait);
-	init_completion(&conn->disconnected);
 	INIT_WORK(&conn->down_work, sdp_conn_down_work);
 	INIT_WORK(&conn->setup_work, sdp_conn_setup_work);
 	INIT_DELAYED_WORK(&conn->kick_work, sdp_conn_kick_work);
 	INIT_WORK(&conn->ctl_work, sdp_shared_work);
-	INIT_LIST_HEAD(&conn->held_node);
-	INIT_LIST_HEAD(&conn->rx_free);
-	INIT_LIST_HEAD(&conn->tx_free_chunks);
 	conn->link = &sdp_link_verbs;
 	conn->fc = &sdp_fc_credit;
-	conn->rx_mode = SDP_MODE_COMBINED;
-	conn->ka_cqe.done = sdp_probe_done;
 	return conn;
 }
 
@@ -154,42 +75,6 @@ static void sdp_conn_attach(struct sock *sk, struct sdp_conn *conn)
 	}
 	spin_unlock(&sdp_sk(sk)->lock);
 	spin_unlock_bh(&any->tx_lock);
-}
-
-/**
- * sdp_conn_down - start the teardown, once
- * @conn: connection
- * @error: errno for the socket if this was not a graceful end
- *
- * Context: any.
- */
-void sdp_conn_down(struct sdp_conn *conn, int error)
-{
-	if (test_and_set_bit(SDP_CONN_DOWN, &conn->flags))
-		return;
-	trace_sdp_down(conn->sk, conn->flags, error);
-	conn->error = error;
-	WRITE_ONCE(conn->cm_step, SDP_CM_DONE);
-	wake_up_all(&conn->cm_wait);
-	queue_work(sdp_wq(conn->sk), &conn->down_work);
-}
-
-/**
- * sdp_conn_flushed - the queue pair has failed, what it had comes back
- * @conn: connection
- *
- * If an attempt to connect has failed, rdma_cm does that first and tells afterwards
- * what has happened, which is what connect() returns.
- *
- * Context: any.
- */
-void sdp_conn_flushed(struct sdp_conn *conn)
-{
-	set_bit(SDP_CONN_FLUSHED, &conn->flags);
-	smp_mb__after_atomic();	/* pairs with sdp_cm_up() */
-	if (!test_bit(SDP_CONN_ACTIVE, &conn->flags) ||
-	    test_bit(SDP_CONN_UP, &conn->flags))
-		sdp_conn_down(conn, ECONNRESET);
 }
 
 /* Wake everybody who may wait for anything on a socket that has ended. */
@@ -407,38 +292,6 @@ void sdp_abort(struct sock *sk)
 	sdp_rx_purge(sk);
 	set_bit(SDP_CONN_ABORT, &conn->flags);
 	sdp_conn_down(conn, ECONNRESET);
-}
-
-/**
- * sdp_fin_progress - our DisConn has left
- * @conn: connection
- *
- * Context: softirq; no spinlock held.
- */
-void sdp_fin_progress(struct sdp_conn *conn)
-{
-	struct sock *sk = conn->sk;
-	struct sdp_sock *sdp = sdp_sk(sk);
-	bool graceful = false;
-
-	spin_lock_bh(&sdp->lock);
-	if (sdp->conn == conn) {
-		if (sk->sk_state == TCP_FIN_WAIT1) {
-			sdp_set_state(sk, TCP_FIN_WAIT2);
-		} else if (sk->sk_state == TCP_CLOSING) {
-			graceful = true;
-			sdp_set_state(sk, TCP_CLOSE);
-		}
-	}
-	spin_unlock_bh(&sdp->lock);
-	if (graceful) {
-		set_bit(SDP_CONN_GRACEFUL, &conn->flags);
-		sdp_conn_down(conn, ECONNRESET);
-	}
-	if (!sock_flag(sk, SOCK_DEAD))
-		sk->sk_state_change(sk);
-	else
-		sdp_start_timer(sk, 1);	/* other times from now on */
 }
 
 /* ---- Hello ---- */
@@ -936,7 +789,7 @@ static struct sdp_conn *sdp_cm_child(struct sock *listener,
 	if (!sk)
 		return NULL;
 	sdp_cm_child_scope(sk, id);
-	conn = sdp_conn_alloc(sk, false);
+	conn = sdp_cm_new_conn(sk, false);
 	if (!conn) {
 		sock_set_flag(sk, SOCK_DEAD);
 		sock_put(sk);
@@ -1417,7 +1270,7 @@ static int sdp_cm_try(struct sock *sk, const union sdp_addr *dst,
 	struct sdp_conn *conn;
 	int err;
 
-	conn = sdp_conn_alloc(sk, w->port);
+	conn = sdp_cm_new_conn(sk, w->port);
 	if (!conn)
 		return -ENOBUFS;
 	refcount_inc(&conn->refs);

@@ -8,6 +8,9 @@
 #include "sdp.h"
 #include "sdp_mib.h"
 
+unsigned int sdp_net_id __read_mostly;
+EXPORT_SYMBOL_GPL(sdp_net_id);
+
 /**
  * sdp_mib_init_net() - allocate the counters of a namespace, all zero
  * @net: new network namespace

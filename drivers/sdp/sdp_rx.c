@@ -37,29 +37,6 @@ static void sdp_rx_oob_pend(struct sdp_sock *sdp, struct sdp_rx_ctx *c)
 	}
 }
 
-/**
- * sdp_rx_oob_pres - the last octet of the message that ends at rx_seq is urgent
- * @sdp: socket
- * @c: the message
- * @octet: that octet
- *
- * One that was there before and not read stays in the stream as an ordinary
- * octet; TCP skips it if the reader already stands on it, so we do.
- *
- * Context: sdp->lock.
- */
-void sdp_rx_oob_pres(struct sdp_sock *sdp, struct sdp_rx_ctx *c, u8 octet)
-{
-	lockdep_assert_held(&sdp->lock);
-	if (!(c->m.h.flags & SDP_OOB_PEND) &&
-	    sdp->urg_state != SDP_URG_NOTYET)
-		c->urgent = true;
-	sdp->urg_seq = sdp->rx_seq - 1;
-	sdp->urg_byte = octet;
-	sdp->urg_state = SDP_URG_VALID;
-	SDP_INC_STATS(sock_net(c->sk), RX_OOB);
-}
-
 static void sdp_rx_sigurg(struct sock *sk)
 {
 	read_lock_bh(&sk->sk_callback_lock);
@@ -837,40 +814,6 @@ int sdp_recvmsg(struct socket *sock, struct msghdr *msg, size_t len, int flags)
 			sdp_rx_put_inq(sk, msg);
 	}
 	return ret;
-}
-
-/**
- * sdp_readable_bytes - octets that recv would return now
- * @sk: socket
- *
- * Up to the urgent mark if that is not inline.
- */
-int sdp_readable_bytes(const struct sock *sk)
-{
-	const struct sdp_sock *sdp = sdp_sk(sk);
-	u32 copied = READ_ONCE(sdp->copied_seq);
-	u32 n = READ_ONCE(sdp->rx_seq) - copied;
-	u8 urg = READ_ONCE(sdp->urg_state);
-
-	if (!sock_flag(sk, SOCK_URGINLINE) && urg >= SDP_URG_VALID &&
-	    n && sdp_seq_after(sdp->urg_seq, copied))
-		n = min(n, sdp->urg_seq - copied);
-	else if (!sock_flag(sk, SOCK_URGINLINE) && urg >= SDP_URG_VALID && n)
-		n--;
-	return n;
-}
-EXPORT_SYMBOL_GPL(sdp_readable_bytes);
-
-/**
- * sdp_at_mark - whether the next octet to read is the urgent one
- * @sk: socket
- */
-bool sdp_at_mark(const struct sock *sk)
-{
-	const struct sdp_sock *sdp = sdp_sk(sk);
-
-	return READ_ONCE(sdp->urg_state) >= SDP_URG_VALID &&
-	       sdp->urg_seq == READ_ONCE(sdp->copied_seq);
 }
 
 /* ---- end of a connection ---- */

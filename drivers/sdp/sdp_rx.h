@@ -16,7 +16,6 @@ int sdp_rx_payload(struct sdp_sock *sdp, struct sdp_rx_ctx *c);
 void sdp_rx_taken(struct sdp_sock *sdp, struct sdp_rx_ctx *c);
 void sdp_rx_finish(struct sdp_rx_ctx *c, int bad);
 void sdp_rx_violation(struct sdp_rx_ctx *c, int mib);
-void sdp_rx_oob_pres(struct sdp_sock *sdp, struct sdp_rx_ctx *c, u8 octet);
 void sdp_rx_wake(struct sdp_rx_ctx *c);
 u32 sdp_rx_limit(struct sock *sk, u32 have);
 void sdp_rx_take(struct sock *sk, u32 len);

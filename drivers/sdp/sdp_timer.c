@@ -13,46 +13,6 @@
 #define SDP_TIMER_AGAIN		(HZ / 20 + 1)	/* when the socket was in use */
 #define SDP_TIMER_SETTLE	(HZ / 20 + 1)	/* for completions to come */
 
-/**
- * sdp_start_timer - have the timer run after some time
- * @sk: socket
- * @delay: jiffies
- *
- * Context: any.
- */
-void sdp_start_timer(struct sock *sk, unsigned long delay)
-{
-	sock_hold(sk);
-	if (mod_delayed_work(sdp_wq(sk), &sdp_sk(sk)->timer_work, delay))
-		sock_put(sk);
-}
-
-/**
- * sdp_stop_timer - the timer has nothing to do any more
- * @sk: socket
- *
- * Context: any. The timer may be running.
- */
-void sdp_stop_timer(struct sock *sk)
-{
-	if (cancel_delayed_work(&sdp_sk(sk)->timer_work))
-		sock_put(sk);
-}
-
-/**
- * sdp_start_deadline - have the timer end what the socket is at
- * @sk: socket, locked; in connect(), or an orphan
- * @delay: jiffies
- *
- * A run that was due before, for another reason, does nothing.
- */
-void sdp_start_deadline(struct sock *sk, unsigned long delay)
-{
-	sock_owned_by_me(sk);
-	sdp_sk(sk)->deadline = jiffies + delay;
-	sdp_start_timer(sk, delay);
-}
-
 /* Is it too early? Then for how long? */
 static unsigned long sdp_deadline_left(const struct sock *sk)
 {
@@ -242,41 +202,6 @@ static unsigned long sdp_timer_keepalive(struct sock *sk)
 }
 
 /* ---- TCP_USER_TIMEOUT ---- */
-
-/**
- * sdp_user_limit - TCP_USER_TIMEOUT
- * @sk: socket
- *
- * Return: jiffies; 0: none.
- */
-unsigned long sdp_user_limit(const struct sock *sk)
-{
-	return msecs_to_jiffies(READ_ONCE(sdp_sk(sk)->user_timeout));
-}
-
-/* Often enough to be right by a quarter; keepalive comes in time, too */
-static unsigned long sdp_user_tick(unsigned long limit)
-{
-	return clamp(limit / 4, 1UL, (unsigned long)HZ);
-}
-
-/**
- * sdp_watch_user - something is about to be sent, and has to be acknowledged in time
- * @sk: socket, locked
- */
-void sdp_watch_user(struct sock *sk)
-{
-	struct sdp_sock *sdp = sdp_sk(sk);
-	unsigned long limit = sdp_user_limit(sk);
-
-	sock_owned_by_me(sk);
-	if (!limit || sdp->user_watched || !sdp->conn)
-		return;
-	sdp->user_watched = true;
-	sdp->user_since = jiffies;
-	sdp->last_progress = sdp_tx_progress(sk);
-	sdp_start_timer(sk, sdp_user_tick(limit));
-}
 
 /*
  * As in TCP: nothing was acknowledged for so long though something waits for it, be

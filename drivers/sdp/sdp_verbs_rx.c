@@ -14,7 +14,6 @@
 #include "sdp.h"
 #include "sdp_mib.h"
 #include "sdp_rx.h"
-#include "sdp_trace.h"
 
 /* Are few receives left after this message, if there will be @more? */
 static bool sdp_rx_few(const struct sdp_rx_ctx *c, u32 more, u32 least)

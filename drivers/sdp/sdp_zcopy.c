@@ -193,38 +193,6 @@ void sdp_zc_drained(struct sdp_conn *conn)
 }
 
 /**
- * sdp_zc_threshold - octets from which zero copy is tried
- * @sk: socket
- *
- * Return: octets, 0 for never.
- */
-u32 sdp_zc_threshold(const struct sock *sk)
-{
-	u32 n = READ_ONCE(sdp_sk(sk)->zcopy_threshold);
-
-	return n ? max_t(u32, n, SDP_ZC_MIN) : 0;
-}
-EXPORT_SYMBOL_GPL(sdp_zc_threshold);
-
-/**
- * sdp_zc_reason - why a connection copies, whatever the size of a send
- * @conn: connection
- *
- * Context: any.
- *
- * Return: enum sdp_unshared.
- */
-u8 sdp_zc_reason(const struct sdp_conn *conn)
-{
-	if (conn->link == &sdp_link_shared)
-		return SDP_UNSHARED_LINK;
-	if (conn->fc != &sdp_fc_credit)
-		return SDP_UNSHARED_POLICY;
-	return conn->zc.able ? SDP_UNSHARED_NOT : SDP_UNSHARED_DEVICE;
-}
-EXPORT_SYMBOL_GPL(sdp_zc_reason);
-
-/**
  * sdp_zc_segment - the user memory at the front of an iterator
  * @iter: iterator
  * @addr: where it begins

@@ -302,8 +302,6 @@ void sdp_zc_done(struct ib_cq *cq, struct ib_wc *wc);
 void sdp_zc_init(struct sdp_conn *conn);
 void sdp_zc_free(struct sdp_conn *conn);
 void sdp_zc_drained(struct sdp_conn *conn);
-u32 sdp_zc_threshold(const struct sock *sk);
-u8 sdp_zc_reason(const struct sdp_conn *conn);
 u32 sdp_zc_segment(const struct iov_iter *iter, unsigned long *addr);
 void sdp_zc_reg_wr(struct sdp_zc_region *r, struct ib_reg_wr *wr, int access);
 void sdp_zc_inv_wr(struct sdp_zc_region *r, struct ib_send_wr *wr);

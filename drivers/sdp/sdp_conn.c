@@ -1,0 +1,530 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * The connection as an object: its memory and references, the begin of its end,
+ * what every layer asks of it. Calls the socket (sdp_sock.c) and, by struct
+ * sdp_link_ops, the link.
+ */
+#include <linux/export.h>
+#include <linux/slab.h>
+#include <linux/uio.h>
+#include <net/sock.h>
+
+#include "sdp.h"
+#include "sdp_mib.h"
+#include "sdp_trace.h"
+
+/* ---- life ---- */
+
+/* Its size is between two of kmalloc(), far from the upper one */
+static struct kmem_cache *sdp_conn_cache;
+
+/**
+ * sdp_conn_init - before the first socket
+ *
+ * Return: 0 or -ENOMEM.
+ */
+int sdp_conn_init(void)
+{
+	sdp_conn_cache = kmem_cache_create("sdp_conn", sizeof(struct sdp_conn),
+					   0, SLAB_HWCACHE_ALIGN | SLAB_ACCOUNT,
+					   NULL);
+	return sdp_conn_cache ? 0 : -ENOMEM;
+}
+
+/**
+ * sdp_conn_exit - after the last socket
+ *
+ * No connection is left, and rcu_barrier() was called.
+ */
+void sdp_conn_exit(void)
+{
+	kmem_cache_destroy(sdp_conn_cache);
+}
+
+static void sdp_conn_free(struct rcu_head *rcu)
+{
+	kmem_cache_free(sdp_conn_cache, container_of(rcu, struct sdp_conn, rcu));
+}
+
+/**
+ * sdp_conn_put - drop a reference
+ * @conn: connection
+ *
+ * Context: any. The last one is dropped after the teardown.
+ */
+void sdp_conn_put(struct sdp_conn *conn)
+{
+	struct sock *sk = conn->sk;
+
+	if (!refcount_dec_and_test(&conn->refs))
+		return;
+	atomic_dec(&sdp_pernet(sock_net(sk))->nconns);
+	/* first, since the module may go with its last socket */
+	call_rcu(&conn->rcu, sdp_conn_free);
+	sock_put(sk);
+}
+
+/*
+ * Take a place for one more connection, which sdp_conn_put() gives back. @again:
+ * in the place of one that is about to go.
+ */
+static bool sdp_conn_charge(struct net *net, bool again)
+{
+	struct sdp_net *sn = sdp_pernet(net);
+	int max = READ_ONCE(sn->sysctl_max_connections);
+
+	if (atomic_inc_return(&sn->nconns) <= max || !max || again)
+		return true;
+	atomic_dec(&sn->nconns);
+	SDP_INC_STATS(net, CONN_LIMIT);
+	net_info_ratelimited("sdp: more connections than net.sdp.max_connections (%d), refused\n",
+			     max);
+	return false;
+}
+
+/*
+ * Completion of sdp_link_probe(): what was posted before is complete, and the peer
+ * lives if it had to answer. Context: softirq.
+ */
+static void sdp_probe_done(struct ib_cq *cq, struct ib_wc *wc)
+{
+	struct sdp_conn *conn = container_of(wc->wr_cqe, struct sdp_conn,
+					     ka_cqe);
+	struct sdp_sock *sdp = sdp_sk(conn->sk);
+	u32 mseq;
+
+	if (sdp_tx_wc_bad(conn, wc))
+		return;
+	mseq = conn->tx_probe_mseq;
+	if (conn->tx_probe_proves) {
+		WRITE_ONCE(conn->tx_proven, mseq);
+		spin_lock(&sdp->lock);
+		if (sdp->conn == conn)
+			WRITE_ONCE(sdp->last_rx, jiffies);
+		spin_unlock(&sdp->lock);
+	}
+	/* the next probe may be posted from here on */
+	smp_store_release(&conn->tx_probing, false);
+	conn->link->probed(conn, mseq);
+	wake_up_all(&conn->cm_wait);
+}
+
+/**
+ * sdp_conn_alloc - make a connection for a socket
+ * @sk: socket, which the connection gets a reference to
+ * @again: in the place of a connection that is about to go
+ *
+ * The caller sets link, flow control and work items.
+ *
+ * Context: process.
+ *
+ * Return: a connection with one reference, or NULL.
+ */
+struct sdp_conn *sdp_conn_alloc(struct sock *sk, bool again)
+{
+	struct net *net = sock_net(sk);
+	struct sdp_conn *conn;
+
+	if (!sdp_conn_charge(net, again))
+		return NULL;
+	conn = kmem_cache_zalloc(sdp_conn_cache, GFP_KERNEL);
+	if (!conn) {
+		atomic_dec(&sdp_pernet(net)->nconns);
+		return NULL;
+	}
+	sock_hold(sk);
+	conn->sk = sk;
+	refcount_set(&conn->refs, 1);
+	spin_lock_init(&conn->tx_lock);
+	init_waitqueue_head(&conn->cm_wait);
+	init_completion(&conn->disconnected);
+	INIT_LIST_HEAD(&conn->held_node);
+	INIT_LIST_HEAD(&conn->rx_free);
+	INIT_LIST_HEAD(&conn->tx_free_chunks);
+	conn->rx_mode = SDP_MODE_COMBINED;
+	conn->ka_cqe.done = sdp_probe_done;
+	return conn;
+}
+
+/**
+ * sdp_conn_down - start the teardown, once
+ * @conn: connection
+ * @error: errno for the socket if this was not a graceful end
+ *
+ * Context: any.
+ */
+void sdp_conn_down(struct sdp_conn *conn, int error)
+{
+	if (test_and_set_bit(SDP_CONN_DOWN, &conn->flags))
+		return;
+	trace_sdp_down(conn->sk, conn->flags, error);
+	conn->error = error;
+	WRITE_ONCE(conn->cm_step, SDP_CM_DONE);
+	wake_up_all(&conn->cm_wait);
+	queue_work(sdp_wq(conn->sk), &conn->down_work);
+}
+
+/**
+ * sdp_conn_flushed - the queue pair has failed, what it had comes back
+ * @conn: connection
+ *
+ * If an attempt to connect has failed, rdma_cm does that first and tells afterwards
+ * what has happened, which is what connect() returns.
+ *
+ * Context: any.
+ */
+void sdp_conn_flushed(struct sdp_conn *conn)
+{
+	set_bit(SDP_CONN_FLUSHED, &conn->flags);
+	smp_mb__after_atomic();	/* pairs with sdp_cm_up() */
+	if (!test_bit(SDP_CONN_ACTIVE, &conn->flags) ||
+	    test_bit(SDP_CONN_UP, &conn->flags))
+		sdp_conn_down(conn, ECONNRESET);
+}
+
+/**
+ * sdp_fin_progress - our DisConn has left
+ * @conn: connection
+ *
+ * Context: softirq; no spinlock held.
+ */
+void sdp_fin_progress(struct sdp_conn *conn)
+{
+	struct sock *sk = conn->sk;
+	struct sdp_sock *sdp = sdp_sk(sk);
+	bool graceful = false;
+
+	spin_lock_bh(&sdp->lock);
+	if (sdp->conn == conn) {
+		if (sk->sk_state == TCP_FIN_WAIT1) {
+			sdp_set_state(sk, TCP_FIN_WAIT2);
+		} else if (sk->sk_state == TCP_CLOSING) {
+			graceful = true;
+			sdp_set_state(sk, TCP_CLOSE);
+		}
+	}
+	spin_unlock_bh(&sdp->lock);
+	if (graceful) {
+		set_bit(SDP_CONN_GRACEFUL, &conn->flags);
+		sdp_conn_down(conn, ECONNRESET);
+	}
+	if (!sock_flag(sk, SOCK_DEAD))
+		sk->sk_state_change(sk);
+	else
+		sdp_start_timer(sk, 1);	/* other times from now on */
+}
+
+/* ---- transmit half ---- */
+
+const struct sdp_ctl_msg sdp_ctl_msgs[SDP_CTL_MSGS] = {
+	{ SDP_CTL_FIRST, SDP_MID_DATA },
+	{ SDP_CTL_RING, SDP_MID_RING_AVAIL },
+	{ SDP_CTL_MODE, SDP_MID_MODE_CHANGE },
+	{ SDP_CTL_RD_COMPL, SDP_MID_RDMA_RD_COMPL },
+	{ SDP_CTL_SENDSM, SDP_MID_SENDSM },
+	{ SDP_CTL_SRC_CANCEL, SDP_MID_SRC_CANCEL },
+	{ SDP_CTL_SINK_AVAIL, SDP_MID_SINK_AVAIL },
+	{ SDP_CTL_SINK_CANCEL, SDP_MID_SINK_CANCEL },
+	{ SDP_CTL_SINK_ACK, SDP_MID_SINK_CANCEL_ACK },
+	{ SDP_CTL_CHRCVBUF_ACK, SDP_MID_CHRCVBUF_ACK },
+};
+
+/**
+ * sdp_tx_wake - wake writers if somebody waits and there is room again
+ * @conn: connection
+ *
+ * Context: any; not under sdp->lock.
+ */
+void sdp_tx_wake(struct sdp_conn *conn)
+{
+	struct sock *sk = conn->sk;
+
+	if (READ_ONCE(sdp_sk(sk)->conn) == conn)
+		sk->sk_write_space(sk);
+}
+
+/**
+ * sdp_tx_kick - let the transmit engine look for work
+ * @conn: connection
+ *
+ * Context: any; no spinlock held.
+ */
+void sdp_tx_kick(struct sdp_conn *conn)
+{
+	int err;
+
+	spin_lock_bh(&conn->tx_lock);
+	err = conn->link->run(conn);
+	spin_unlock_bh(&conn->tx_lock);
+	if (unlikely(err))
+		sdp_conn_down(conn, ECONNRESET);
+	sdp_tx_wake(conn);
+}
+
+/**
+ * sdp_tx_ctl - want a control message sent
+ * @conn: connection
+ * @bit: enum sdp_ctl
+ *
+ * Context: any. The caller kicks the engine.
+ */
+void sdp_tx_ctl(struct sdp_conn *conn, unsigned int bit)
+{
+	set_bit(bit, &conn->tx_ctl);
+}
+
+/**
+ * sdp_tx_fin - send DisConn after all data
+ * @conn: connection
+ *
+ * Context: any; no spinlock held.
+ */
+void sdp_tx_fin(struct sdp_conn *conn)
+{
+	spin_lock_bh(&conn->tx_lock);
+	conn->tx_fin = true;
+	spin_unlock_bh(&conn->tx_lock);
+	sdp_tx_kick(conn);
+}
+
+/**
+ * sdp_tx_count - count a message that is sent
+ * @conn: connection
+ * @payload: octets of it, or that were added to one
+ * @data: a new message with payload
+ *
+ * Context: whoever gives out MSeq.
+ */
+void sdp_tx_count(struct sdp_conn *conn, u32 payload, bool data)
+{
+	struct sdp_sock *sdp = sdp_sk(conn->sk);
+	struct net *net = sock_net(conn->sk);
+
+	if (payload) {
+		WRITE_ONCE(sdp->tx_bytes, sdp->tx_bytes + payload);
+		SDP_ADD_STATS(net, TX_BYTES, payload);
+		if (!data)
+			return;
+		SDP_INC_STATS(net, TX_DATA_MSGS);
+	} else {
+		SDP_INC_STATS(net, TX_CTL);
+	}
+	WRITE_ONCE(sdp->tx_msgs, sdp->tx_msgs + 1);
+	SDP_INC_STATS(net, TX_MSGS);
+}
+
+/**
+ * sdp_tx_wc_bad - what a completion says about the connection
+ * @conn: connection
+ * @wc: completion of something sent
+ *
+ * Context: any. Return: the connection has failed.
+ */
+bool sdp_tx_wc_bad(struct sdp_conn *conn, const struct ib_wc *wc)
+{
+	if (likely(wc->status == IB_WC_SUCCESS))
+		return false;
+	if (wc->status == IB_WC_WR_FLUSH_ERR) {
+		sdp_conn_flushed(conn);
+		return true;
+	}
+	SDP_INC_STATS(sock_net(conn->sk), TRANSPORT_ERRORS);
+	sdp_conn_down(conn, wc->status == IB_WC_RETRY_EXC_ERR ?
+		      ETIMEDOUT : ECONNRESET);
+	return true;
+}
+
+/**
+ * sdp_tx_prod - somebody waits for room in the send buffer
+ * @sk: socket
+ *
+ * Context: any; no spinlock held.
+ */
+void sdp_tx_prod(struct sock *sk)
+{
+	struct sdp_sock *sdp = sdp_sk(sk);
+	struct sdp_conn *conn;
+
+	spin_lock_bh(&sdp->lock);
+	conn = sdp->conn;
+	if (conn)
+		refcount_inc(&conn->refs);
+	spin_unlock_bh(&sdp->lock);
+	if (!conn)
+		return;
+	conn->link->want_space(conn);
+	sdp_conn_put(conn);
+}
+
+/**
+ * sdp_tx_leave - let go of the socket in the middle of a send, to get its memory
+ * @conn: connection, which the caller may not touch otherwise than to return
+ *
+ * That may take as long as somebody likes (userfaultfd, FUSE). Teardown, timers and
+ * others need lock_sock, so no copy waits for a page with it. But what is sent stays
+ * in one piece, as with TCP, which keeps it: other senders wait, see sdp_tx_turn().
+ *
+ * Context: lock_sock, which is released.
+ */
+void sdp_tx_leave(struct sdp_conn *conn)
+{
+	sock_owned_by_me(conn->sk);
+	/* the socket may lose the connection meanwhile */
+	refcount_inc(&conn->refs);
+	WRITE_ONCE(conn->tx_away, true);
+	release_sock(conn->sk);
+}
+
+/**
+ * sdp_tx_return - go on after sdp_tx_leave()
+ * @conn: the same connection; no longer to be touched if the socket has lost it
+ *
+ * Context: process; takes lock_sock.
+ */
+void sdp_tx_return(struct sdp_conn *conn)
+{
+	struct sock *sk = conn->sk;
+
+	lock_sock(sk);
+	WRITE_ONCE(conn->tx_away, false);
+	if (conn->tx_turns)
+		wake_up_interruptible(sk_sleep(sk));
+	sdp_conn_put(conn);
+}
+
+/**
+ * sdp_tx_fault_in - what the user wants to send is not in memory: get it
+ * @sk: socket
+ * @from: where it is
+ * @len: octets wanted
+ *
+ * Context: lock_sock, which is released meanwhile.
+ *
+ * Return: as struct sdp_link_ops.send.
+ */
+int sdp_tx_fault_in(struct sock *sk, struct iov_iter *from, size_t len)
+{
+	struct sdp_conn *conn = sdp_sk(sk)->conn;
+	size_t left;
+
+	SDP_INC_STATS(sock_net(sk), TX_FAULTS);
+	if (!user_backed_iter(from))
+		return -EFAULT;
+	sdp_tx_leave(conn);
+	left = fault_in_iov_iter_readable(from, len);
+	sdp_tx_return(conn);
+	if (left == len)
+		return -EFAULT;
+	return fatal_signal_pending(current) ? -EINTR : -ERESTART;
+}
+
+/**
+ * sdp_push_pending - send what TCP_CORK or MSG_MORE held back
+ * @sk: socket, locked
+ *
+ * Return: 0.
+ */
+int sdp_push_pending(struct sock *sk)
+{
+	struct sdp_conn *conn = sdp_sk(sk)->conn;
+
+	if (conn)
+		conn->link->push(conn);
+	return 0;
+}
+
+/* ---- reports ---- */
+
+/**
+ * sdp_outq_bytes - octets written and not acknowledged
+ * @sk: socket, locked
+ */
+u32 sdp_outq_bytes(const struct sock *sk)
+{
+	struct sdp_conn *conn = sdp_sk(sk)->conn;
+
+	return conn ? conn->link->outq(conn) : 0;
+}
+EXPORT_SYMBOL_GPL(sdp_outq_bytes);
+
+/**
+ * sdp_notsent_bytes - octets written and not given to the transport
+ * @sk: socket, locked
+ */
+u32 sdp_notsent_bytes(const struct sock *sk)
+{
+	const struct sdp_conn *conn = sdp_sk(sk)->conn;
+
+	return conn ? conn->link->unsent(conn) : 0;
+}
+EXPORT_SYMBOL_GPL(sdp_notsent_bytes);
+
+/**
+ * sdp_max_payload - largest payload of one message
+ * @sk: socket, locked
+ */
+u32 sdp_max_payload(const struct sock *sk)
+{
+	const struct sdp_conn *conn = sdp_sk(sk)->conn;
+
+	return conn ? conn->tx_max_payload : SDP_BUF_SIZE;
+}
+EXPORT_SYMBOL_GPL(sdp_max_payload);
+
+/**
+ * sdp_tx_progress - a number that changes as long as data leave
+ * @sk: socket, locked
+ */
+u32 sdp_tx_progress(const struct sock *sk)
+{
+	const struct sdp_conn *conn = sdp_sk(sk)->conn;
+
+	return conn ? conn->link->progress(conn) : 0;
+}
+
+/**
+ * sdp_zc_reason - why a connection copies, whatever the size of a send
+ * @conn: connection
+ *
+ * Context: any.
+ *
+ * Return: enum sdp_unshared.
+ */
+u8 sdp_zc_reason(const struct sdp_conn *conn)
+{
+	if (conn->link == &sdp_link_shared)
+		return SDP_UNSHARED_LINK;
+	if (conn->fc != &sdp_fc_credit)
+		return SDP_UNSHARED_POLICY;
+	return conn->zc.able ? SDP_UNSHARED_NOT : SDP_UNSHARED_DEVICE;
+}
+EXPORT_SYMBOL_GPL(sdp_zc_reason);
+
+/**
+ * sdp_user_tick - how often to look whether TCP_USER_TIMEOUT is over
+ * @limit: jiffies
+ *
+ * Often enough to be right by a quarter; keepalive comes in time, too.
+ */
+unsigned long sdp_user_tick(unsigned long limit)
+{
+	return clamp(limit / 4, 1UL, (unsigned long)HZ);
+}
+
+/**
+ * sdp_watch_user - something is about to be sent, and has to be acknowledged in time
+ * @sk: socket, locked
+ */
+void sdp_watch_user(struct sock *sk)
+{
+	struct sdp_sock *sdp = sdp_sk(sk);
+	unsigned long limit = sdp_user_limit(sk);
+
+	sock_owned_by_me(sk);
+	if (!limit || sdp->user_watched || !sdp->conn)
+		return;
+	sdp->user_watched = true;
+	sdp->user_since = jiffies;
+	sdp->last_progress = sdp_tx_progress(sk);
+	sdp_start_timer(sk, sdp_user_tick(limit));
+}

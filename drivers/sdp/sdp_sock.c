@@ -1,0 +1,281 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * The socket as an object: state, addresses, urgent mark, timer. Used by all
+ * layers above; calls nothing of SDP but the tracepoints.
+ */
+#include <linux/export.h>
+#include <linux/ipv6.h>
+#include <linux/workqueue.h>
+#include <net/ipv6.h>
+#include <net/sock.h>
+
+#include "sdp.h"
+#include "sdp_mib.h"
+#include "sdp_rx.h"
+#include "sdp_trace.h"
+
+/* ---- state and addresses ---- */
+
+/**
+ * sdp_set_state - change sk_state
+ * @sk: socket
+ * @state: TCP_*
+ *
+ * Context: sdp->lock.
+ */
+void sdp_set_state(struct sock *sk, int state)
+{
+	lockdep_assert_held(&sdp_sk(sk)->lock);
+	if (sk->sk_state == state)
+		return;
+	trace_sdp_state(sk, sk->sk_state, state);
+	/* pairs with inet_sk_state_load() in poll */
+	smp_store_release(&sk->sk_state, state);
+}
+
+/**
+ * sdp_copy_addr - copy an address; IPv4-mapped ones become IPv4
+ * @to: where to
+ * @sa: AF_INET or AF_INET6
+ */
+void sdp_copy_addr(union sdp_addr *to, const struct sockaddr *sa)
+{
+	const struct sockaddr_in6 *v6 = (const struct sockaddr_in6 *)sa;
+
+	memset(to, 0, sizeof(*to));
+	if (sa->sa_family == AF_INET6 && ipv6_addr_v4mapped(&v6->sin6_addr)) {
+		to->v4.sin_family = AF_INET;
+		to->v4.sin_port = v6->sin6_port;
+		to->v4.sin_addr.s_addr = v6->sin6_addr.s6_addr32[3];
+	} else if (sa->sa_family == AF_INET6) {
+		to->v6 = *v6;
+		to->v6.sin6_flowinfo = 0;
+	} else {
+		to->v4.sin_family = AF_INET;
+		to->v4.sin_port = ((const struct sockaddr_in *)sa)->sin_port;
+		to->v4.sin_addr = ((const struct sockaddr_in *)sa)->sin_addr;
+	}
+}
+
+/**
+ * sdp_addr_to_v6 - an address as IPv6, the wildcard included
+ * @a: address
+ * @v6: filled in
+ */
+void sdp_addr_to_v6(const union sdp_addr *a, struct in6_addr *v6)
+{
+	if (a->sa.sa_family == AF_INET6)
+		*v6 = a->v6.sin6_addr;
+	else if (a->v4.sin_addr.s_addr)
+		ipv6_addr_set_v4mapped(a->v4.sin_addr.s_addr, v6);
+	else
+		*v6 = in6addr_any;
+}
+
+/**
+ * sdp_set_local - set the own address, also where generic code looks for it
+ * @sk: socket
+ * @sa: address
+ *
+ * Context: sdp->lock.
+ */
+void sdp_set_local(struct sock *sk, const struct sockaddr *sa)
+{
+	struct sdp_net *sn = sdp_pernet(sock_net(sk));
+	struct sdp_sock *sdp = sdp_sk(sk);
+	struct inet_sock *inet = inet_sk(sk);
+
+	lockdep_assert_held(&sdp->lock);
+	spin_lock(&sn->socks_lock);
+	sdp_copy_addr(&sdp->local, sa);
+	inet->inet_sport = sdp->local.v4.sin_port;
+	WRITE_ONCE(inet->inet_num, ntohs(inet->inet_sport));
+	hlist_del_init(&sdp->bind_node);
+	if (inet->inet_num)
+		hlist_add_head(&sdp->bind_node,
+			       &sn->bound[sdp_bind_bucket(inet->inet_num)]);
+	spin_unlock(&sn->socks_lock);
+	if (sdp->local.sa.sa_family == AF_INET) {
+		inet->inet_saddr = sdp->local.v4.sin_addr.s_addr;
+		inet->inet_rcv_saddr = inet->inet_saddr;
+	}
+	sdp_addr_to_v6(&sdp->local, &sk->sk_v6_rcv_saddr);
+	sdp->inet6.saddr = sk->sk_v6_rcv_saddr;
+}
+
+/**
+ * sdp_set_peer - set the address of the other side
+ * @sk: socket
+ * @sa: address
+ *
+ * Context: sdp->lock.
+ */
+void sdp_set_peer(struct sock *sk, const struct sockaddr *sa)
+{
+	struct sdp_sock *sdp = sdp_sk(sk);
+	struct inet_sock *inet = inet_sk(sk);
+
+	sdp_copy_addr(&sdp->peer, sa);
+	inet->inet_dport = sdp->peer.v4.sin_port;
+	if (sdp->peer.sa.sa_family == AF_INET)
+		inet->inet_daddr = sdp->peer.v4.sin_addr.s_addr;
+	sdp_addr_to_v6(&sdp->peer, &sk->sk_v6_daddr);
+}
+
+/**
+ * sdp_clear_local - the socket has no address of its own any more
+ * @sk: socket
+ *
+ * Context: sdp->lock.
+ */
+void sdp_clear_local(struct sock *sk)
+{
+	struct sockaddr_in any = { .sin_family = AF_INET };
+	struct sdp_sock *sdp = sdp_sk(sk);
+
+	spin_lock_bh(&sdp->lock);
+	sdp_set_local(sk, (struct sockaddr *)&any);
+	spin_unlock_bh(&sdp->lock);
+}
+
+/**
+ * sdp_device_name - RDMA device of a connection
+ * @sk: socket, locked
+ *
+ * Return: its name, or "".
+ */
+const char *sdp_device_name(const struct sock *sk)
+{
+	const struct sdp_conn *conn = sdp_sk(sk)->conn;
+
+	return conn && conn->dev ? dev_name(&conn->dev->dev) : "";
+}
+EXPORT_SYMBOL_GPL(sdp_device_name);
+
+/* ---- receive queue ---- */
+
+/**
+ * sdp_rx_oob_pres - the last octet of the message that ends at rx_seq is urgent
+ * @sdp: socket
+ * @c: the message
+ * @octet: that octet
+ *
+ * One that was there before and not read stays in the stream as an ordinary
+ * octet; TCP skips it if the reader already stands on it, so we do.
+ *
+ * Context: sdp->lock.
+ */
+void sdp_rx_oob_pres(struct sdp_sock *sdp, struct sdp_rx_ctx *c, u8 octet)
+{
+	lockdep_assert_held(&sdp->lock);
+	if (!(c->m.h.flags & SDP_OOB_PEND) &&
+	    sdp->urg_state != SDP_URG_NOTYET)
+		c->urgent = true;
+	sdp->urg_seq = sdp->rx_seq - 1;
+	sdp->urg_byte = octet;
+	sdp->urg_state = SDP_URG_VALID;
+	SDP_INC_STATS(sock_net(c->sk), RX_OOB);
+}
+
+/**
+ * sdp_readable_bytes - octets that recv would return now
+ * @sk: socket
+ *
+ * Up to the urgent mark if that is not inline.
+ */
+int sdp_readable_bytes(const struct sock *sk)
+{
+	const struct sdp_sock *sdp = sdp_sk(sk);
+	u32 copied = READ_ONCE(sdp->copied_seq);
+	u32 n = READ_ONCE(sdp->rx_seq) - copied;
+	u8 urg = READ_ONCE(sdp->urg_state);
+
+	if (!sock_flag(sk, SOCK_URGINLINE) && urg >= SDP_URG_VALID &&
+	    n && sdp_seq_after(sdp->urg_seq, copied))
+		n = min(n, sdp->urg_seq - copied);
+	else if (!sock_flag(sk, SOCK_URGINLINE) && urg >= SDP_URG_VALID && n)
+		n--;
+	return n;
+}
+EXPORT_SYMBOL_GPL(sdp_readable_bytes);
+
+/**
+ * sdp_at_mark - whether the next octet to read is the urgent one
+ * @sk: socket
+ */
+bool sdp_at_mark(const struct sock *sk)
+{
+	const struct sdp_sock *sdp = sdp_sk(sk);
+
+	return READ_ONCE(sdp->urg_state) >= SDP_URG_VALID &&
+	       sdp->urg_seq == READ_ONCE(sdp->copied_seq);
+}
+
+/* ---- timer ---- */
+
+/**
+ * sdp_start_timer - have the timer run after some time
+ * @sk: socket
+ * @delay: jiffies
+ *
+ * Context: any.
+ */
+void sdp_start_timer(struct sock *sk, unsigned long delay)
+{
+	sock_hold(sk);
+	if (mod_delayed_work(sdp_wq(sk), &sdp_sk(sk)->timer_work, delay))
+		sock_put(sk);
+}
+
+/**
+ * sdp_stop_timer - the timer has nothing to do any more
+ * @sk: socket
+ *
+ * Context: any. The timer may be running.
+ */
+void sdp_stop_timer(struct sock *sk)
+{
+	if (cancel_delayed_work(&sdp_sk(sk)->timer_work))
+		sock_put(sk);
+}
+
+/**
+ * sdp_start_deadline - have the timer end what the socket is at
+ * @sk: socket, locked; in connect(), or an orphan
+ * @delay: jiffies
+ *
+ * A run that was due before, for another reason, does nothing.
+ */
+void sdp_start_deadline(struct sock *sk, unsigned long delay)
+{
+	sock_owned_by_me(sk);
+	sdp_sk(sk)->deadline = jiffies + delay;
+	sdp_start_timer(sk, delay);
+}
+
+/* ---- options ---- */
+
+/**
+ * sdp_user_limit - TCP_USER_TIMEOUT
+ * @sk: socket
+ *
+ * Return: jiffies; 0: none.
+ */
+unsigned long sdp_user_limit(const struct sock *sk)
+{
+	return msecs_to_jiffies(READ_ONCE(sdp_sk(sk)->user_timeout));
+}
+
+/**
+ * sdp_zc_threshold - octets from which zero copy is tried
+ * @sk: socket
+ *
+ * Return: octets, 0 for never.
+ */
+u32 sdp_zc_threshold(const struct sock *sk)
+{
+	u32 n = READ_ONCE(sdp_sk(sk)->zcopy_threshold);
+
+	return n ? max_t(u32, n, SDP_ZC_MIN) : 0;
+}
+EXPORT_SYMBOL_GPL(sdp_zc_threshold);
