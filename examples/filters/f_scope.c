@@ -249,7 +249,7 @@ static int write_area(struct fs *f, const struct area *a, const uint8_t *from,
 	return rc;
 }
 
-/* What a buffer has; a negative error if its length is not that of its rectangle. */
+/* Read the rectangle of a buffer; a negative error if the length does not fit it. */
 static int rect_of(struct fs *f, const struct fs_buf *b, struct area *a,
 		   size_t size)
 {

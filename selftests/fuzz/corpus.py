@@ -4,7 +4,7 @@
 
 Inputs that are kept of a fuzz target: behind comments a line of base64 each, the
 shortest first.
-What is in directory WITHOUT, too, is left out.
+Inputs that are in directory WITHOUT, too, are left out.
 """
 import base64
 import hashlib

@@ -59,7 +59,7 @@ static bool copy(struct ooo_walk *w, u64 pos, u8 *dst, u32 len)
 	return true;
 }
 
-/* What the driver finds out depends on much else: anything can be */
+/* The driver's answer depends on much else: any answer is possible */
 static enum ooo_why take(struct ooo_walk *w, const struct ooo_fpdu *f)
 {
 	static const enum ooo_why why[] = {

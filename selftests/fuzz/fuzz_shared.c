@@ -4,7 +4,7 @@
  * our own. An upper layer reserves, appends, commits, gives up; segments leave and are
  * acknowledged, at any byte; the path, windows, memory, what a NIC does change on the
  * way. All that was committed has to come out in order and once, nothing else, with
- * good markers and CRCs; who was refused is told to try again; memory is given back.
+ * good markers and CRCs; a refused caller is asked to try again; memory is given back.
  */
 #include "iwarp_hybrid/hyb_shared.h"
 #include "iwarp_hybrid/proto/mpa_contig.h"
@@ -12,8 +12,8 @@
 #include "unit.h"
 
 #define ITEMS 2048
-#define OTHER 28 /* bytes of a ULPDU of somebody else */
-#define SEND 0x43 /* what RDMAP says of a message */
+#define OTHER 28 /* bytes of another sender's ULPDU */
+#define SEND 0x43 /* RDMAP control of a message */
 #define SEND_SE 0x45
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
@@ -96,7 +96,7 @@ static void see_fpdu(const u8 *p, u32 len, u8 *ulpdu, u32 ulpdu_len)
 	memcpy(ulpdu, body + MPA_LEN_SIZE, ulpdu_len);
 }
 
-/* An FPDU of somebody else, see lay_other() */
+/* An FPDU of another sender, see lay_other() */
 static void see_other(const u8 *ulpdu, u32 len)
 {
 	u32 i;
@@ -254,7 +254,7 @@ void hyb_tcp_run_todo(struct hyb_qp *qp, int todo)
 {
 	(void)qp;
 	(void)todo;
-	/* an owner runs it when he leaves, see change() */
+	/* an owner runs it on release, see change() */
 	if (!sock_owned_by_user(sk))
 		engine();
 }
@@ -307,7 +307,7 @@ static void fill(const struct rdma_stack_tx *tx, u32 used)
 	check(sum == tx->len);
 }
 
-/* What a step does, as its first byte says; the lower bits are which */
+/* Kind of a step, in its first byte; the lower bits are the number */
 #define KINDS 8
 #define F_ABORT 0x08
 #define F_PART 0x10 /* not all of the reservation is used */
@@ -358,7 +358,7 @@ static u32 amount(u8 v)
 	return (v & 31) << (v >> 5) * 2;
 }
 
-/* Who is told that there is room tries again at once, and is not told so in vain */
+/* A caller that is notified of room tries again at once, and then there is room */
 static int reserve(u32 want, u32 hdr_len, struct rdma_stack_tx *tx)
 {
 	u32 turns = 0;

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
 /*
  * Fuzz target: the bytes are the limits of this side and a start-up frame of
- * the peer. What is parsed builds the same again; the responder has an answer
+ * the peer. A parsed frame builds the same again; the responder has an answer
  * that an initiator of ours understands alike.
  */
 #include <stdbool.h>

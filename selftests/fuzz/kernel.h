@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
 /*
- * What drivers/iwarp_hybrid/hyb_shared.c and hyb_stream.c ask the kernel and the rest of
- * the driver for, in user space. It comes first, and what they include of the kernel is
- * empty then. Memory, TCP and a NIC are in shared_tcp.c.
+ * The kernel's and the driver's functions that hyb_shared.c and hyb_stream.c call, in
+ * user space. It comes first, and the kernel headers that they include are empty
+ * then. Memory, TCP and a NIC are in shared_tcp.c.
  */
 #ifndef SELFTESTS_FUZZ_KERNEL_H
 #define SELFTESTS_FUZZ_KERNEL_H
@@ -60,7 +60,7 @@ static inline void set_bit(int nr, unsigned long *p)
 /* ---- one thread ---- */
 
 #define spinlock_t int
-#define smp_load_acquire(p) (*(p)) /* nobody else */
+#define smp_load_acquire(p) (*(p)) /* no other CPU */
 #define smp_rmb() /* same */
 #define lockdep_assert_held(lock) ((void)(lock))
 #define spin_lock_irqsave(lock, irq) ((void)(lock), (irq) = 0)

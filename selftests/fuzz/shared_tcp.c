@@ -77,13 +77,13 @@ struct frag {
 	u32 pos; /* of its first byte */
 };
 
-/* What is left to the NIC, @layout: enum iwarp_layout */
+/* FPDUs left to the NIC, @layout: enum iwarp_layout */
 struct record {
 	u32 pos, len;
 	u8 layout;
 };
 
-/* What is not acknowledged; packets that have not left, of which some are empty */
+/* Unacknowledged fragments; packets that have not left, of which some are empty */
 static struct frag frags[FRAGS];
 static u32 frag_get, frag_put;
 static struct sk_buff packets[FRAGS];
@@ -215,7 +215,7 @@ bool hyb_off_room(struct hyb_off *off, unsigned int pieces)
 	return record_put - record_get + pieces <= tcp.nic_room;
 }
 
-/* They are kept as long as somebody may ask tcp_finish() */
+/* They are kept as long as tcp_finish() may be called */
 void hyb_off_acked(struct hyb_qp *qp, struct hyb_off *off)
 {
 	const struct record *r;

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
 /*
  * Beneath fuzz_shared.c: memory that is counted; a TCP that keeps references to the
- * bytes that it is given until they are acknowledged, and looks that nobody changes
- * them; records of what is left to a NIC.
+ * bytes that it is given until they are acknowledged, and checks that they do not
+ * change; records of what is left to a NIC.
  */
 #ifndef SELFTESTS_FUZZ_SHARED_TCP_H
 #define SELFTESTS_FUZZ_SHARED_TCP_H

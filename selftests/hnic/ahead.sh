@@ -47,7 +47,7 @@ send_one_by_one() {
 net_up || ktap_skip_all "no links"
 knob tx_cpu 1
 knob queue_cpus "$(in_a cat /sys/class/net/va/hnic/queue_cpus | sed -E 's/-?[0-9]+/1/g')"
-knob loss 1000000	# nobody need receive them
+knob loss 1000000	# no receiver is needed
 in_a ethtool -C va tx-usecs 0 tx-frames 1
 before=$(sent)
 ktap_check "packets are sent one by one" send_one_by_one

@@ -2,8 +2,8 @@
 # SPDX-License-Identifier: GPL-2.0
 #
 # Which component is where with a NIC that has engines: nic, host or absent, of
-# devices and of queue pairs, whichever way one asks; whoever waits for changes
-# hears of engines that are switched.
+# devices and of queue pairs, through each interface; a reader that waits for changes
+# is notified of switched engines.
 
 # shellcheck source=selftests/hnic/lib.bash
 . "$(dirname "$0")/lib.bash"
@@ -47,9 +47,9 @@ heard() {
 
 	before=$(wc -l <"$EVENTS")
 	if "${@:3}" && wait_for 5 newer "$before" "$2 "; then
-		ktap_ok "$1 is told"
+		ktap_ok "$1 is reported"
 	else
-		ktap_fail "$1 is told" "$(tail -n "+$((before + 1))" "$EVENTS")"
+		ktap_fail "$1 is reported" "$(tail -n "+$((before + 1))" "$EVENTS")"
 	fi
 }
 newer() { tail -n "+$(($1 + 1))" "$EVENTS" | told | grep -qx "$2"; }
@@ -130,7 +130,7 @@ attr profile hybrid
 ktap_check "poll() returns" polled - engine tx-crc off
 ktap_check "poll() returns in the NIC's namespace" polled a engine tx-crc on
 
-# and of a connection: its table changes, and that is told as well
+# and of a connection: its table changes, and that is reported as well
 connect
 pair "a new queue pair" "$HYBRID"
 heard "no verdicts for a queue pair" "host nic host" engine rx-crc off

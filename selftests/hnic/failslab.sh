@@ -3,8 +3,8 @@
 # vm: debug long timeout=600
 #
 # Allocations that cannot wait fail over a NIC that finishes FPDUs, in each profile that
-# has one: records, packets of the NIC, copies that software finishes. What is
-# transferred is right, and nothing is left. Needs fault injection, which the debug
+# has one: records, packets of the NIC, copies that software finishes. The data is
+# right, and nothing is left. Needs fault injection, which the debug
 # kernel has.
 
 # shellcheck source=selftests/hnic/lib.bash

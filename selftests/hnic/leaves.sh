@@ -1,7 +1,7 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0
 #
-# hnic goes: while somebody writes to its files in sysfs, and while packets of
+# hnic is removed: while its files in sysfs are written, and while packets of
 # connections that were closed long ago wait in its queueing discipline.
 
 # shellcheck source=selftests/hnic/lib.bash
@@ -53,7 +53,7 @@ SERVER_LOG=$BG_LOG
 wait_for 30 said listening
 mkfifo /run/more
 defer rm -f /run/more
-# what it has sent last, nobody gets; then it resets the connection
+# the last data it sends is lost; then it resets the connection
 start_bg a sh -c 'exec sdp-run python3 -uc "
 import socket, struct, sys
 s = socket.create_connection((\"10.0.0.2\", 5299))
@@ -76,7 +76,7 @@ ktap_check "the connection is closed" wait_for 20 no_qp
 ktap_check "its packets still wait" waits
 start_bg a ip link del va
 ktap_check "the device can be removed" wait_for 30 no_link
-# nobody holds what all changes of links need
+# no task holds the lock that all changes of links need
 ktap_check "a new device can be made" wait_for 30 ip link add ha type dummy
 ip link del ha
 ktap_done

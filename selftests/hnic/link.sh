@@ -1,8 +1,8 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0
 #
-# hnic: life of a link and its settings.  What is set must be shown, what makes
-# no sense must be refused; either end may vanish at any time, also under load.
+# hnic: life of a link and its settings. Values that are set must be shown, invalid
+# ones must be refused; either end may vanish at any time, also under load.
 
 # shellcheck source=selftests/lib/lib.sh
 . "$(dirname "$0")/../lib/lib.sh"

@@ -61,8 +61,8 @@ zero_copy() {
 }
 
 # referred PLACEMENT LEAST MOST: nothing is copied of what is written, and so much in a
-# hundred of all bytes when they are received. What readers do not wait for in time is
-# read, and that is copied to be sent.
+# hundred of all bytes when they are received. Data that readers do not wait for in
+# time is read, and that is copied to be sent.
 referred() {
 	local octets=16777216 size=1048576 sent refs read
 

@@ -71,7 +71,7 @@ stop_bg "$BG_PID"
 ktap_check "no packet exceeds the MTU" test $((octets / packets)) -le 1514
 ktap_check "GRO merges packets" test "$(tcpdump -r /tmp/cap 2>/dev/null | grep -c 'length [1-9]')" -lt $((packets / 2))
 
-# What the engine does not understand it does not cut
+# The engine does not cut packets that it does not understand
 # not_cut DESCRIPTION ADDRESS 4|6 OPTIONS
 not_cut() {
 	local desc=$1 before
@@ -107,7 +107,7 @@ transfer_with "all of that" link_split split 300000 coalesce 300000 loss 5000 re
 transfer_with "paths of different delay" tx_engine_packets paths 3 path_delay "0 100 300"
 transfer_with "delay and rate" tx_engine_packets delay 500 rate 1000
 
-# What the link takes is time at least, however quick or slow the machine is
+# The link takes at least its time, on any machine
 both delay 20000
 in_a ping -c 3 -i 0.2 10.0.0.2 >/tmp/ping
 rtt=$(sed -n 's|.*min/avg.* = *\([0-9]*\).*|\1|p' /tmp/ping)

@@ -14,8 +14,8 @@
  * They spin: a probe must not sleep. Nothing that waits for readers of RCU gets on
  * meanwhile, nor do the timers and the work of that CPU. With "asleep" they sleep, in
  * front of a function that may do so and takes six arguments at most. In front of a
- * function like that whoever calls "also" sleeps as well until "go" is written, and is
- * not counted. With "ret" FUNCTION is not called at all, and seems to have returned that.
+ * function like that each caller of "also" sleeps as well until "go" is written, and
+ * is not counted. With "ret" FUNCTION is not called at all, and seems to have returned that.
  */
 #include <linux/atomic.h>
 #include <linux/delay.h>
@@ -69,8 +69,8 @@ module_param(hits, uint, 0644);
 MODULE_PARM_DESC(hits, "calls held up so far");
 
 /*
- * A probe may be where an NMI is, as far as lockdep knows, which is not told of this
- * lock, therefore. Whoever has it comes to no probe.
+ * A probe may run in an NMI, as far as lockdep knows, so lockdep does not track this
+ * lock. Its holder hits no probe.
  */
 static arch_spinlock_t count_lock = __ARCH_SPIN_LOCK_UNLOCKED;
 
@@ -137,7 +137,7 @@ static void hold_sleep(void)
 
 /*
  * Arguments in registers, as many as there can be: no function minds more than it
- * takes. Who returns nothing leaves what nobody looks at.
+ * takes. The result of a void function is ignored.
  */
 typedef unsigned long (*hold_function)(unsigned long a, unsigned long b,
 				       unsigned long c, unsigned long d,

@@ -1,7 +1,7 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0
 #
-# What an FPDU costs of the provider's own code, in the lane that counts instructions:
+# Cost of an FPDU in the provider's own code, in the lane that counts instructions:
 # Sends of 64 KB over a veth pair, MTU 1500, with CRC and without markers. Copies of
 # payload, TCP and IP are functions of the kernel, and not in it. Then what markers
 # cost of all instructions at both ends.
@@ -13,7 +13,7 @@ build=${BUILD:-$TOP/build}
 PAYLOAD=1424	# of an FPDU there, in bytes: 1448 of TCP, 4 of CRC, 20 of headers
 
 # Of profile.txt: instructions for an FPDU to send it, to receive it, and for a byte of
-# both CRCs. What serves both ends is in the second.
+# both CRCs. Code that serves both ends is in the second.
 sum() {
 	awk -v payload=$PAYLOAD '
 		$5 != "[iwarp_hybrid]" { next }

@@ -1,7 +1,7 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0
 #
-# What a user installs, in the two ways that the README names: "make install",
+# Installation in the two ways that the README names: "make install",
 # and DKMS. Into directories of its own; the modules that DKMS builds are loaded
 # in a guest.
 set -u

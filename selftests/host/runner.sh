@@ -1,8 +1,8 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0
 #
-# What the runner of the VM promises of a COMMAND: its exit status, or one that says
-# what went wrong, and a log to see it in.
+# Promises of the VM runner about a COMMAND: its exit status, or one that says what
+# went wrong, and a log to see it in.
 set -u
 
 # shellcheck source=selftests/host/tap.bash

@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: GPL-2.0
 # vm: timeout=300
 #
-# What hybrid and siw say to each other, captured on the wire and decoded by
+# Messages between hybrid and siw, captured on the wire and decoded by
 # independent programs: every FPDU has a good CRC, every marker is at its place
 # and points to its FPDU, also where the NIC has made them. The guest captures,
 # capture.host decodes on the host what is left in $OUT.

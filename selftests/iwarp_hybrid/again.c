@@ -196,7 +196,7 @@ static bool completed(struct ibv_cq *cq)
 	return false;
 }
 
-/* What is sent comes back */
+/* Sent data comes back */
 static bool echoed(struct queues *q)
 {
 	struct ibv_sge out = { (uintptr_t)buf[0], MESSAGE, q->mr->lkey };

@@ -4,7 +4,7 @@
 #
 # A connection that could not begin leaves nothing at its queue pair: when the peer
 # is gone already as its Reply comes, the queue pair can be connected again, as often
-# as that happens, and as soon as the program has been told.
+# as that happens, and as soon as the program has the event.
 
 # shellcheck source=selftests/lib/lib.sh
 . "$(dirname "$0")/../lib/lib.sh"
@@ -28,7 +28,7 @@ PORT=7950
 
 dev_up hybrid hybrid || ktap_skip_all "no hybrid devices"
 again "in peace"
-# who tells of the failure is held up when it has told
+# stop the task that reports the failure after the report
 if hold cm_event_handler kworker behind=1 times=3 ms=1000; then
 	again "at once"
 	ktap_is "the reaction was immediate" "$(hold_hits)" 3

@@ -2,8 +2,8 @@
 # SPDX-License-Identifier: GPL-2.0
 # vm: timeout=300
 #
-# Counters of queue pairs: what those of a device have counted together is what
-# its port has, each has its own, and segments are those that TCP tells of.
+# Counters of queue pairs: the sum over those of a device is the value of its port,
+# each has its own, and segments are those that TCP reports.
 
 # shellcheck source=selftests/lib/lib.sh
 . "$(dirname "$0")/../lib/lib.sh"

@@ -100,7 +100,7 @@ elif how == "unreceived":
     while s.recv(1000):
         pass
 elif how == "unread":
-    # it has to send 2 MB, closes, and nobody reads that
+    # it has to send 2 MB, closes, and that is not read
     for msn, octet in enumerate((b"L", b"S", b"C"), 1):
         send(msn, octet)
     while struct.unpack("B", s.getsockopt(socket.SOL_TCP, socket.TCP_INFO, 1))[0] == 1:

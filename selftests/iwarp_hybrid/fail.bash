@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: GPL-2.0
 # shellcheck shell=bash
 #
-# What the tests with failing allocations share (sourced after lib.sh).
+# Common code of the tests with failing allocations (sourced after lib.sh).
 
 # /sys is another one in a network namespace
 DBG=/run/failslab-debugfs

@@ -3,8 +3,8 @@
  * hyb-failnth: does something again and again, and each time another allocation
  * of the kernel on its behalf fails: the first, the second, and so on, until
  * all have had their turn. It may fail, with an errno, or succeed; it must not
- * hang, and work when nothing fails. Prints TAP. What is left behind, or warned
- * of, others look at.
+ * hang, and work when nothing fails. Prints TAP. Leftovers and warnings are checked
+ * elsewhere.
  *
  *   hyb-failnth verbs ADDRESS PORT	connection, Sends, Write, Read, teardown
  *   hyb-failnth accept ADDRESS PORT	the same, for who listens and accepts
@@ -232,7 +232,7 @@ static int done(struct ibv_cq *cq)
 	return err;
 }
 
-/* What a Send says: where the sender's memory is */
+/* Contents of a Send: where the sender's memory is */
 struct where {
 	uint64_t addr;
 	uint32_t rkey;
@@ -504,7 +504,7 @@ static void each(int step)
 	result(!wrong, "no data were wrong, nothing was left");
 }
 
-/* Somebody else sees to it that some fail */
+/* Another program makes some fail */
 static void repeat(int count)
 {
 	int i, nth, err, last = 0, failed = 0, wrong = 0;

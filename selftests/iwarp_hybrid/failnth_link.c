@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
 /*
- * hyb-failnth: devices. What the programs rdma and ip ask for is asked for by this
- * thread itself, since it is the one whose allocations fail.
+ * hyb-failnth: devices. This thread itself sends the requests of the programs rdma
+ * and ip, since it is the one whose allocations fail.
  */
 #include <errno.h>
 #include <net/if.h>
@@ -121,8 +121,8 @@ static int ask_socket(int family, const struct request *r)
 }
 
 /*
- * Returns 0 or an errno. The answer itself may be lost for want of memory:
- * what was done is to be seen elsewhere.
+ * Returns 0 or an errno. The answer itself may be lost as memory is short: the result
+ * shows elsewhere.
  */
 static int ask(int family, const struct request *r)
 {

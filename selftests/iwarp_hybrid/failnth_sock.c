@@ -36,7 +36,7 @@ void sock_ready(void)
 	memset(in, 0, OCTETS);
 }
 
-/* What comes back is what has been sent. */
+/* Check that the data that comes back is the data sent. */
 static int returned(int fd)
 {
 	size_t pos;
@@ -88,7 +88,7 @@ int refer_talk(int fd)
 	return returned(fd);
 }
 
-/* What waits: lent, as far as that is possible, or read. Bytes, or -1. */
+/* Queued data: mapped, as far as that is possible, or read. Bytes, or -1. */
 static ssize_t borrow(int fd, unsigned char *win, size_t room)
 {
 	struct sdp_zerocopy_receive z = {

@@ -163,7 +163,7 @@ static bool expects(const struct attack *a, uint32_t what)
 	return false;
 }
 
-/* rxe refuses a message that is too long, but tells nobody that it was the length */
+/* rxe refuses a message that is too long, but does not report the length as the reason */
 static const char *counter_of(const struct peer *p, const struct attack *a)
 {
 	if (p->ops && !p->short_hello && a->iwarp)
@@ -349,7 +349,7 @@ int attack_next(struct peer *p, int timeout_ms)
 
 #define NOTICE_MS 120000 /* that a client may take */
 
-/* Somebody who connects, too late */
+/* A peer that connects too late */
 static bool turned_away(int timeout_ms)
 {
 	struct peer p;

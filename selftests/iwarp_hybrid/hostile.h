@@ -84,7 +84,7 @@ extern const unsigned int short_attack_count;
 /* On the bare TCP connection, to an SDP socket that connects */
 extern const struct attack ack_attacks[];
 extern const unsigned int ack_attack_count;
-/* On an SDP connection, whoever made it */
+/* On an SDP connection, made by either end */
 extern const struct attack sdp_attacks[];
 extern const unsigned int sdp_attack_count;
 /* where there are receives, and where there are none */
@@ -96,7 +96,7 @@ extern const struct attack bulk_attacks[];
 extern const unsigned int bulk_attack_count;
 extern const struct attack shared_attacks[];
 extern const unsigned int shared_attack_count;
-/* payload by rings; those that tell of theirs, and those that do not yet */
+/* payload by rings; attacks that announce theirs, and those that do not yet */
 extern const struct attack ring_attacks[];
 extern const unsigned int ring_attack_count;
 extern const struct attack imm_attacks[]; /* with immediate data */
@@ -115,7 +115,7 @@ extern const unsigned int credit_attack_count;
 /* The same, to frozen.py: a peer that gives no credit back */
 extern const struct attack frozen_attacks[];
 extern const unsigned int frozen_attack_count;
-/* with a ring, and where the transport holds back what nobody reads */
+/* with a ring, and where the transport queues unread data */
 extern const struct attack frozen_ring_attacks[];
 extern const unsigned int frozen_ring_attack_count;
 extern const struct attack frozen_held_attacks[];
@@ -135,7 +135,7 @@ extern const unsigned int half_attack_count;
 /* to an SDP socket that connects */
 extern const struct attack gone_attacks[];
 extern const unsigned int gone_attack_count;
-/* with rings; those that tell of theirs, and those that do not yet */
+/* with rings; attacks that announce theirs, and those that do not yet */
 extern const struct attack ring_key_attacks[];
 extern const unsigned int ring_key_attack_count;
 extern const struct attack ring_told_attacks[];

@@ -76,8 +76,8 @@ ip -n b neigh replace 10.0.0.9 lladdr 02:00:00:00:00:09 dev vb
 in_b hyb-target -c -1 -h 10.0.0.9 -p 7900 >"$OUT/nobody.log" 2>&1 &
 SETS+=($!)
 wait "${SETS[@]}"
-ktap_check "nobody there: not connected" grep -q "not connected" "$OUT/nobody.log"
-ktap_check "nobody there: cm_timeouts" test \
+ktap_check "no peer: not connected" grep -q "not connected" "$OUT/nobody.log"
+ktap_check "no peer: cm_timeouts is counted" test \
 	"$(cat /sys/class/infiniband/rdb/ports/1/hw_counters/cm_timeouts)" -gt 0
 for set in fpdu ext start ends reply fence answer; do
 	# what needs markers has its turn below

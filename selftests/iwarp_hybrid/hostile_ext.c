@@ -306,7 +306,7 @@ const struct attack ext_attacks[] = {
 	     segment, .ddp = DDP_TAGGED, .rdmap = OP_ATOMIC_REQ, .len = 52),
 	CASE("400 Atomic Requests at once", "err_ird", ENDS(E_TERM(1, 2, 2), E_CLOSED),
 	     many_atomics, .qn = 1),
-	CASE("Atomic Response nobody asked for", "err_rdmap_opcode",
+	CASE("Atomic Response without a request", "err_rdmap_opcode",
 	     ENDS(E_TERM(0, 2, 6)), OTHER, .rdmap = OP_ATOMIC_RESP, .qn = 3,
 	     .msn = 1, .len = 12),
 	CASE("Atomic Response to a Read Request", "err_rdmap_opcode",

@@ -472,7 +472,7 @@ static enum peer_end response_twice(struct peer *p,
 	return END_NONE;
 }
 
-/* Programs may not invalidate, so nobody may do it for them. */
+/* Programs must not invalidate, nor may the peer for them. */
 static enum peer_end invalidate(struct peer *p, const struct target_memory *m,
 				const struct attack *a)
 {
@@ -836,7 +836,7 @@ const struct attack fpdu_attacks[] = {
 	CASE("400 Read Requests, one by one", "err_ird", ENDS(E_TERM(1, 2, 2), E_CLOSED),
 	     many_reads, .len = 400),
 	/* Read Responses */
-	CASE("Read Response nobody asked for", "err_read_response", ENDS(E_TERM(0, 2, 6)),
+	CASE("Read Response without a request", "err_read_response", ENDS(E_TERM(0, 2, 6)),
 	     tagged, .ddp = DDP_TAGGED, .rdmap = OP_READ_RESP, .region = REGION_RW, .len = 8),
 	CASE("Read Response as asked", NULL, ENDS(E_ALIVE), RESP),
 	CASE("Read Response longer than asked", "err_read_response", ENDS(E_TERM(1, 1, 1)),

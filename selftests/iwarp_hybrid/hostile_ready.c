@@ -45,7 +45,7 @@ static bool comes(struct peer *p, unsigned int op, size_t len)
 	       p->ulpdu_len == len;
 }
 
-/* An FPDU to the memory that the Reply told of */
+/* An FPDU to the memory that the Reply announced */
 static void send_first(struct peer *p, const struct attack *a)
 {
 	const unsigned char *m = p->private_data + WORDS + 12 * a->region;
@@ -72,7 +72,7 @@ static void send_first(struct peer *p, const struct attack *a)
 	peer_send_fpdu(p, u, n, NULL);
 }
 
-/* Whatever the ready-to-receive message should be, this is the first FPDU */
+/* Send this as the first FPDU, in place of the ready-to-receive message */
 static enum peer_end first(struct peer *p, const struct target_memory *m,
 			   const struct attack *a)
 {

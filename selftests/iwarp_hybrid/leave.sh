@@ -24,7 +24,7 @@ wait_for 20 said connected || ktap_fail "the connection" "$(cat "$BG_LOG")"
 
 # nor does the connection give up meanwhile, however slow this is
 hold hyb_dev_free rdma asleep=1 also=hyb_cep_timeout ms=100000 || ktap_skip_all "no probes"
-# nobody answers the FIN
+# the FIN gets no answer
 tc -n a qdisc add dev va root netem loss 100%
 start_bg a rdma link delete rda
 DELETE=$BG_PID

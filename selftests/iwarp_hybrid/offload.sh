@@ -193,7 +193,7 @@ path() {
 	both "$1" 0
 }
 
-# nobody answers for an IPv6 address of another device
+# an IPv6 address of another device gets no answer
 other_route() {
 	if [ "$FAMILY" = 4 ]; then
 		ip -n a route add $SERVER/32 dev wa src 10.0.0.1
@@ -435,7 +435,7 @@ fpdus() { [ "$(stat a tx_fpdus)" -gt "${MARK[tx_fpdus]}" ]; }
 recorded() { fpdus && [ "$(records)" -gt 0 ]; }
 
 # grows UNTIL: the same request, sent and lost; by how much the queue pair has grown then
-# is left in GROWN. What it took it gives back.
+# is left in GROWN. It gives back what it took.
 grows() {
 	local client log
 
@@ -563,7 +563,7 @@ steered() {
 	grown nic_filters
 	ktap_check "the filter is removed with the connection" wait_for 10 no_rules
 
-	# somebody deletes it, and takes its place for another one
+	# delete it, and use its place for another one
 	RUN_ON=1 transfer "$(scaled 40 20)M"
 	wait_for 10 connected
 	ktap_check "another filter is set" wait_for 10 has_rule
@@ -575,7 +575,7 @@ steered() {
 	ktap_is "the filter in its place stays" "$(to_queue) $(rules)" "0 1"
 	in_a ethtool -N va delete "$loc"
 
-	# nothing is left to the NIC once it is told so, but what it had before
+	# nothing is left to the NIC once it is switched off, except earlier FPDUs
 	engine a rx-demux on
 	transfer "$(scaled 20 8)M"
 	wait_for 10 connected

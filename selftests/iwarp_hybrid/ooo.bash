@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: GPL-2.0
 # shellcheck shell=bash
 #
-# What the tests of out-of-order placement share (sourced after lib.sh).
+# Common code of the tests of out-of-order placement (sourced after lib.sh).
 
 ATTR=/sys/class/infiniband/rda/hybrid
 

@@ -6,8 +6,8 @@
  *	     [-q | -b | -n]
  *
  * The target is hyb-target, its device wants markers (with -n, it may). COMMAND
- * prints the counters of its device. ADDRESS belongs to nobody, and the target's host knows
- * it to be behind MAC. -o: only cases with this in their name. -q: those for a
+ * prints the counters of its device. ADDRESS is used by no host, and the target's
+ * host knows it to be behind MAC. -o: only cases with this in their name. -q: those for a
  * target with a shared receive queue; -b: those for one whose TCP has little
  * memory to receive (net.ipv4.tcp_rmem); -n: for one behind a NIC that places, and
  * then COMMAND prints the counters of that, too.
@@ -30,7 +30,7 @@
 #define OP_ATOMIC_RESP 0x4b
 #define SETTLE 60 /* ms that the device gets to do something */
 
-/* What the target is like */
+/* Kind of the target */
 enum kind { PLAIN, SHARED, LITTLE, NIC };
 
 static struct {
@@ -541,7 +541,7 @@ static void read_response(void)
 	compare(1);
 }
 
-/* A response that nobody asked for, and one that is too long */
+/* A response without a request, and one that is too long */
 static void bad_response(void)
 {
 	unsigned char u[64] = { 0 };
@@ -1034,7 +1034,7 @@ static bool has_marker(unsigned int i)
 	return (s.at[i] - FRAME) / 512 != (s.at[i + 1] - FRAME - 1) / 512;
 }
 
-/* What TCP has not got, or has thrown away, again and again */
+/* Send data that TCP has not received, or has discarded, again and again */
 static void send_rest(void)
 {
 	long end = now_ms() + 20000;
@@ -1108,7 +1108,7 @@ static void one_write(uint32_t off)
 	one();
 }
 
-/* As long as it takes until the NIC is told of the region, and is in step */
+/* Run until the NIC has the region, and is in step */
 static void warm(void)
 {
 	int tries = 100;
@@ -1154,7 +1154,7 @@ static void nic_in_order(void)
 	compare(1);
 }
 
-/* What was processed comes again, alone, and beside a gap, and all of it */
+/* Processed data comes again, alone, and beside a gap, and all of it */
 static void nic_old(void)
 {
 	unsigned int first, gap;
@@ -1391,7 +1391,7 @@ static const struct {
 	{ "a Send of several segments, from its end on", long_send, 1, PLAIN },
 	{ "a Send without a receive waits", no_receive, 1, PLAIN },
 	{ "a Read Response from its end on", read_response, 1, PLAIN },
-	{ "a Read Response that nobody wants", bad_response, 1, PLAIN },
+	{ "a Read Response without a request", bad_response, 1, PLAIN },
 	{ "a Read Request has to wait", read_request, 1, PLAIN },
 	{ "Immediate Data have to wait", immediate, 1, PLAIN },
 	{ "an atomic operation has to wait", atomic, 1, PLAIN },

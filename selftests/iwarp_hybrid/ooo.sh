@@ -120,7 +120,7 @@ placed() {
 	ktap_check "$1: placed early" test "$EARLY" -gt 0
 }
 
-# What both ends have counted, for reading
+# Print the counters of both ends
 show_counters() {
 	local d
 

@@ -16,7 +16,7 @@ def before(a, b):
 
 
 class Socket:
-    """What one socket has got."""
+    """Data of one socket."""
 
     def __init__(self):
         self.next = None

@@ -2,7 +2,7 @@
 /*
  * A TCP peer that decides about every segment: which bytes of its stream go
  * out, in what order, how often, with what content. No kernel socket: packets
- * of an address that nobody else has.
+ * of an address that no other host has.
  */
 #ifndef SELFTESTS_IWARP_OOO_TCP_H
 #define SELFTESTS_IWARP_OOO_TCP_H

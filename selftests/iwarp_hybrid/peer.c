@@ -304,8 +304,8 @@ int peer_open(struct peer *p, const void *private_data, size_t len)
 }
 
 /*
- * The whole start-up, as a well-behaved responder does it. What the initiator's
- * private data are, without IRD and ORD, is in private_data.
+ * The whole start-up, as a well-behaved responder does it. private_data holds the
+ * initiator's private data, without IRD and ORD.
  */
 int peer_answer(struct peer *p, const void *private_data, size_t len)
 {
@@ -623,7 +623,7 @@ static bool returns(const struct peer_sent *s, uint32_t word,
 	       !memcmp(copy + 2, s->head, n);
 }
 
-/* What is wrong behind the error code, RFC 5040 section 4.8; NULL: nothing */
+/* The error behind the error code, RFC 5040 section 4.8; NULL: none */
 static const char *term_bad(const struct peer *p)
 {
 	uint32_t word = get_be32(p->ulpdu + 18);

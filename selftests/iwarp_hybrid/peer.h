@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
 /*
  * An iWARP peer on a plain TCP socket that may break every rule: MPA start-up
- * frames, FPDUs, DDP and RDMAP headers with any content. What does not depend on
- * these can go over something else instead, see struct peer_ops.
+ * frames, FPDUs, DDP and RDMAP headers with any content. Attacks that do not depend
+ * on these can go over something else instead, see struct peer_ops.
  */
 #ifndef SELFTESTS_IWARP_PEER_H
 #define SELFTESTS_IWARP_PEER_H
@@ -43,7 +43,7 @@ enum peer_end {
 
 #define TERM_ERR(layer, type, code) ((layer) << 12 | (type) << 8 | (code))
 
-/* What a Terminate may return of a ULPDU that was sent: length and headers */
+/* The part of a ULPDU that a Terminate may return: length and headers */
 #define PEER_HEAD 46
 
 struct peer_sent {
@@ -54,14 +54,14 @@ struct peer_sent {
 struct peer;
 
 /*
- * What carries messages in place of the TCP socket. Functions of that name, with
+ * Operations in place of those of the TCP socket. Functions of that name, with
  * peer_ in front, do the same for either.
  */
 struct peer_ops {
 	int (*connect)(struct peer *p, const struct sockaddr *sa,
 		       socklen_t len);
 	int (*open)(struct peer *p, const void *private_data, size_t len);
-	/* returns a descriptor that can be read when somebody connects */
+	/* returns a descriptor that can be read when a peer connects */
 	int (*listen)(const struct sockaddr *sa, socklen_t len);
 	int (*accept)(struct peer *p);
 	int (*answer)(struct peer *p, const void *private_data, size_t len);
@@ -79,7 +79,7 @@ struct peer_ops {
 	bool (*ready)(struct peer *p, int timeout_ms);
 	void (*hang_up)(struct peer *p);
 	void (*reset)(struct peer *p);
-	/* from now on not even the device answers; nobody is told */
+	/* from now on not even the device answers; no end is reported */
 	void (*die)(struct peer *p);
 	enum peer_end (*wait_end)(struct peer *p, int timeout_ms);
 	/* is it how a Terminate with this error shows? */
@@ -144,7 +144,7 @@ int peer_recv(struct peer *p, void *data, size_t len, int timeout_ms);
 extern uint32_t peer_interval;
 
 /*
- * Who is above the device gets what has arrived between two FPDUs, too: a mistake
+ * An upper layer gets data that has arrived between two FPDUs, too: a mistake
  * found then has no headers to be returned.
  */
 extern bool peer_above;
@@ -163,7 +163,7 @@ int peer_read_start(struct peer *p, int timeout_ms);
 int peer_open(struct peer *p, const void *private_data, size_t len);
 int peer_answer(struct peer *p, const void *private_data, size_t len);
 
-/* What is wrong with the markers of an FPDU; the CRC is that of what is sent */
+/* Errors in the markers of an FPDU; the CRC is that of the bytes sent */
 enum peer_mark {
 	MARK_GOOD,
 	MARK_ELSEWHERE, /* points 8 bytes further back */

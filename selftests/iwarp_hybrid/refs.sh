@@ -4,8 +4,8 @@
 #
 # Payload that TCP gets by reference (attribute tx_payload): no byte of a Send or
 # Write is copied, with markers and without, at any segment size, and all arrive as
-# they were; also through loss, and when the connection ends while TCP has memory
-# of requests. What has to be copied still is: Read Responses, short messages.
+# they were; also through loss, and when the connection ends while TCP has memory of
+# requests. Read Responses and short messages are still copied.
 
 # shellcheck source=selftests/lib/lib.sh
 . "$(dirname "$0")/../lib/lib.sh"

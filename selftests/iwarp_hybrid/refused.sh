@@ -22,7 +22,7 @@ start_bg b hyb-target -h 10.0.0.2 -p 7970
 TARGET=$BG_PID
 wait_for 20 said listening || ktap_fail "the target listens" "$(cat "$BG_LOG")"
 
-# nobody hears of a FIN
+# FINs are lost
 tc -n b qdisc add dev vb clsact
 tc -n b filter add dev vb egress protocol ip u32 match ip protocol 6 0xff \
 	match u8 0x01 0x01 at 33 action drop || ktap_skip_all "no filter for FIN"

@@ -305,7 +305,7 @@ static void thief(int in, int out)
 	_exit(0);
 }
 
-/* What the thief came to with a queue pair that is not connected yet */
+/* Result of a theft of a queue pair that is not connected yet */
 static void try_theft(int out, int in)
 {
 	struct rdma_conn_param param = conn_param;
@@ -363,7 +363,7 @@ static bool try_random(void)
 	return true;
 }
 
-/* Queue pairs without a connection, until somebody has looked at them */
+/* Queue pairs without a connection, until they have been looked at */
 static int keep(unsigned int count)
 {
 	struct rdma_cm_id *id[MAX_KEPT];

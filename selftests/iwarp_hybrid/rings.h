@@ -40,7 +40,7 @@ struct rdma_cm_id *open_id(struct ibv_qp_init_attr *attr);
 int open_conn(struct conn *c);
 int connect_to_target(struct conn *c);
 void disconnect(struct conn *c);
-/* What the verbs library does after it has written to the send queue */
+/* The call of the verbs library after it has written to the send queue */
 void doorbell(struct conn *c);
 
 /* rings_calls.c */

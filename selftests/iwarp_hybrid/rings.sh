@@ -3,7 +3,7 @@
 # vm: timeout=600
 #
 # A program that writes nonsense into the rings it shares with the driver, and makes
-# calls that it should not. Its requests fail, nobody else's, and the module can be
+# calls that it should not. Its requests fail, others' do not, and the module can be
 # unloaded afterwards. The rings are charged to its control group.
 
 # shellcheck source=selftests/lib/lib.sh
@@ -55,7 +55,7 @@ else
 	ktap_fail "a control group for memory"
 fi
 
-# What waits for a receive is checked when it comes, and once more when there is one
+# A message that waits for a receive is checked when it comes, and once more when there is one
 late_counter() {
 	awk -v n="$1" '$1 == n { print $2 }' \
 		/sys/class/infiniband/rda/hybrid/qp/"$QP"/counters

@@ -134,7 +134,7 @@ static void *half_make(void *arg)
 	return NULL;
 }
 
-/* Two pages, and whoever touches the second waits for us */
+/* Two pages, and an access to the second waits for us */
 static bool half_page(struct half *h)
 {
 	size_t page = getpagesize();
@@ -206,7 +206,7 @@ static void try_half_made(void)
 	if (h.id)
 		rdma_destroy_ep(h.id);
 	pthread_join(thread, NULL);
-	result(h.err == EFAULT, "its maker is told");
+	result(h.err == EFAULT, "its maker gets EFAULT");
 	half_end(&h);
 }
 

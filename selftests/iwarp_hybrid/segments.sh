@@ -29,8 +29,8 @@ check_shared() {
 	kt_tell a close
 }
 
-# What a message leaves of a segment the next one begins in, and what TCP sends as one
-# packet goes on behind it. Without markers a Write of 1176 bytes leaves 252 of 1448.
+# The next message begins in the room that a message leaves in a segment, and a packet
+# of TCP continues behind it. Without markers a Write of 1176 bytes leaves 252 of 1448.
 check_filled() {
 	local segments dev
 

@@ -196,7 +196,7 @@ static int conn_setup(struct conn *c)
 	return 0;
 }
 
-/* Nobody may write to what is not registered any more */
+/* Memory that is not registered any more must not be written to */
 static void check_end(const struct conn *c)
 {
 	int i;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
 /*
- * What the target of the attacks offers: the private data of its MPA Reply,
+ * Offers of the target of the attacks: the private data of its MPA Reply,
  * all fields big-endian, and the commands it takes as messages.
  */
 #ifndef SELFTESTS_IWARP_TARGET_H
@@ -28,7 +28,7 @@ enum target_region {
  * REGION_RW with that. 'L' registers TARGET_LARGE_LEN bytes for reading, the
  * answer is 'L' STag (4) address (8); 'S' sends them all. 'D' ends their
  * registration or, without it, that of REGION_RW; 'W' takes all rights from that,
- * but leaves its STag. What is written there then is reported. 'K' sends from
+ * but leaves its STag. A write there then is reported. 'K' sends from
  * memory that is not registered. 'C' closes, whatever is still to be sent. A target
  * that greets sends 'G' as soon as it can, and answers a message without content by 'Z'.
  */

@@ -3,8 +3,7 @@
  * in-ns: run a program in a network namespace, with the /sys that belongs to it.
  *
  *   in-ns NAME PROGRAM [ARGUMENT]...
- *
- * What "ip netns exec" does but for /etc/netns. Linked statically: tests start
+ * As "ip netns exec", without /etc/netns. Linked statically: tests start
  * thousands of programs, and under emulation starting ip takes longer than most of
  * them run.
  */

@@ -152,7 +152,7 @@ int kt_step_wait(struct kt_step *s, int err)
 }
 
 /**
- * kt_parse_addr() - "ADDR PORT [NUMBER]", what tests are told
+ * kt_parse_addr() - "ADDR PORT [NUMBER]", the arguments of tests
  * @args: text
  * @addr: address
  * @number: unchanged if the text has none

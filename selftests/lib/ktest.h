@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * What test modules have in common: /sys/kernel/debug/MODULE/, where a line
+ * Common code of test modules: /sys/kernel/debug/MODULE/, where a line
  * written to "run" is a test, which has ended when the write returns, and
  * "results" has a line for each check; connections of rdma_cm. A module has a
  * source file that includes ktest.c. All in process context, may sleep.

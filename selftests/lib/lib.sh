@@ -14,7 +14,7 @@
 #	ktap_check "rping" in_a rping -c -a 10.0.0.2 -C 10
 #	ktap_done
 #
-# What a test writes into $OUT is taken out of the guest after the test.
+# Files that a test writes into $OUT are copied out of the guest after the test.
 
 OUT=${OUT:-/out}
 LIB_DIR=$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd)
@@ -231,9 +231,9 @@ is_gone() {
 	done
 }
 
-# stop_bg PID: end what start_bg started and wait for it. What descends from it cannot
-# be waited for by the shell, and may take a while to close what it has; what hangs in
-# the kernel is left alone after some time.
+# stop_bg PID: end what start_bg started and wait for it. The shell cannot wait for
+# its descendants, which may take a while to close their files; a process that hangs
+# in the kernel is left alone after some time.
 stop_bg() {
 	local KILLED=() pid
 
@@ -245,7 +245,7 @@ stop_bg() {
 	return 0
 }
 
-# end_coproc NAME: it ends when there is no more input for it; the shell tells of one
+# end_coproc NAME: it ends when there is no more input for it; the shell reports one
 # that is killed
 end_coproc() {
 	local -n pipes=$1
@@ -319,8 +319,8 @@ no_sockets() {
 
 no_queue_pairs() { ! rdma resource show qp | grep -Evq 'type (GSI|SMI)'; }
 
-# free_kb: KiB that nobody has, once nothing is being freed any more. What the
-# processors have on lists of their own, megabytes, is not in MemFree.
+# free_kb: KiB that are free, once nothing is being freed any more. MemFree does not
+# include the per-CPU lists, which hold megabytes.
 free_kb() {
 	local kb last=-1
 
@@ -345,7 +345,7 @@ pinned() {
 
 none_pinned() { [ "$(pinned)" -eq "$PINNED" ]; }
 
-# wait_port a|b PORT [SECONDS]: until somebody listens there, by TCP or RDMA
+# wait_port a|b PORT [SECONDS]: until there is a listener, by TCP or RDMA
 # (an iWARP listener is a TCP listener as well; others show as cm_id)
 wait_port() { wait_for "${3:-20}" port_listening "$1" "$2"; }
 
@@ -372,15 +372,15 @@ is_held() { [ "$(hold_hits)" -gt 0 ]; }
 # namespace, for rxe, which knows no other) or "star" (see star_up)
 NET_MODE=
 NET_MTU=${NET_MTU:-1500}
-# What va and vb are: veth or hnic
+# Kind of va and vb: veth or hnic
 NET_LINK=${NET_LINK:-veth}
 
 in_a() { if [ "$NET_MODE" = one ]; then "$@"; else in-ns a "$@"; fi; }
 in_b() { if [ "$NET_MODE" = one ]; then "$@"; else in-ns b "$@"; fi; }
 
-# ping_all N ARGUMENT...: rping from a, N times, data compared. Its exit status does not
-# say that they came back, it is 0 whenever the peer ends the connection. What it shows
-# of each does.
+# ping_all N ARGUMENT...: rping from a, N times, data compared. Its exit status does
+# not say that they came back, it is 0 whenever the peer ends the connection. Its
+# output for each does.
 ping_all() {
 	local n=$1 out rc seen
 

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: GPL-2.0
 # shellcheck shell=bash
 #
-# What a connection is made of (sourced after lib.sh): placement of components,
+# Parts of a connection (sourced after lib.sh): placement of components,
 # link between SDP and the device, counters of all layers. For connections made
 # afterwards, between the devices rda and rdb on va and vb.
 

@@ -81,7 +81,7 @@ gone() {
 	ktap_check "no socket is left" wait_for 20 no_sockets
 }
 
-# pair A B COMMAND...: the command, which is told "A to B" as well, with such devices
+# pair A B COMMAND...: the command, with "A to B" as an argument, with such devices
 pair() {
 	local name="$1 to $2"
 

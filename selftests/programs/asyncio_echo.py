@@ -64,9 +64,9 @@ async def client(addr, port, octets, context):
     print("echoed", res)
     try:
         await asyncio.open_connection(addr, port + 100)
-        print("connected to nobody")
+        print("connected without a listener")
     except OSError as err:
-        print("nobody there:", type(err).__name__)
+        print("no listener:", type(err).__name__)
     return all(res)
 
 

@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: GPL-2.0
 # vm: long timeout=300
 #
-# What Python programs are made of: asyncio with and without TLS, http.server,
+# Common parts of Python programs: asyncio with and without TLS, http.server,
 # selectors, sendfile.
 
 # shellcheck source=selftests/programs/lib.bash

@@ -47,7 +47,7 @@ session_redis() {
 	redis get large | sha
 	replica get large | sha
 	replica get "key:$N"
-	# somebody who listens, before somebody speaks
+	# a subscriber, before there is a message
 	# shellcheck disable=SC2086 # nothing or a word
 	start_bg a timeout "$LIMIT" $VIA redis-cli -h $SERVER -p 7101 subscribe news
 	sub=$BG_PID

@@ -27,7 +27,7 @@ class Handler(http.server.BaseHTTPRequestHandler):
         pass
 
     def body(self):
-        """What the client sends, with a length or in chunks."""
+        """The client's data, with a length or in chunks."""
         if "Content-Length" in self.headers:
             return self.rfile.read(int(self.headers["Content-Length"]))
         parts = []

@@ -1,6 +1,7 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0
 # vm: timeout=400
+#
 # Cost of a byte, by counters: copies, checksum passes, cache traffic,
 # messages, FPDUs, segments, header bytes, DMA operations, wake-ups; for each
 # profile, over SDP basic (verbs) and SDP enhanced (shared link), by message

@@ -1,5 +1,6 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0
+#
 # Actions of a program are in the counters of its namespace, once, on both kinds of
 # link, and in the tracepoints, if these are enabled.
 

@@ -1,6 +1,7 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0
 # vm: long timeout=400
+#
 # Typical use of connections, under every flow control: echo, bulk, slow
 # readers and writers, both ways at once, low water marks, signals, urgent data,
 # half close, abort, keepalive.

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
-/* sdp-fc: a sender, and a reader that reads on request, for flow control.
+/*
+ * sdp-fc: a sender, and a reader that reads on request, for flow control.
  * They talk over a file that both map, so that nothing but the test itself
  * uses the socket.
  *

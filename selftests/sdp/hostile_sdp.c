@@ -1391,7 +1391,8 @@ static const char *credit_rules(const unsigned char *m, uint32_t mseq,
 	return NULL;
 }
 
-/* A sender's probe for complete messages, or for a live peer: a
+/*
+ * A sender's probe for complete messages, or for a live peer: a
  * Write of nothing, a Read of nothing, which is answered as a device does it.
  */
 static bool probe(struct peer *p)

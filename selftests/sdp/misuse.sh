@@ -1,6 +1,7 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0
 # vm: timeout=900
+#
 # Actions of an administrator on running connections: unload modules, remove
 # devices, interfaces and namespaces, kill programs. Nothing hangs, nothing
 # stays behind, and afterwards everything works again. With LONG there is more.

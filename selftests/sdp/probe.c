@@ -235,7 +235,8 @@ size_t fill(int fd)
 	return sum;
 }
 
-/* Result of send(@flags) while the socket is full, blocking or not. If room came
+/*
+ * Result of send(@flags) while the socket is full, blocking or not. If room came
  * once more after fill(), that was not the case.
  */
 const char *send_when_full(int fd, bool nonblock, int flags)

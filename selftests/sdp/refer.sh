@@ -1,6 +1,7 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0
 # vm: timeout=300
+#
 # Sending by reference: MSG_ZEROCOPY by programs that do not wait, sendfile and splice
 # are not copied, as counters show; the notification comes when the memory is no
 # longer needed, and no page stays held, however it ends.

@@ -1,5 +1,6 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0
+#
 # connect() to a port without a listener is refused, also if requests of the queue
 # pair are flushed before the connection manager reports the refusal.
 

@@ -1,6 +1,7 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0
 # vm: long count timeout=900 mem=4G
+#
 # Cost of a connection from connect() to close(), with a request between, while none,
 # 5,000 and 10,000 others are open: not more with many; and of 2,000 at work beside
 # them none is starved. The same figures for TCP, in the same guest. An instruction

@@ -1,6 +1,7 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0
 # vm: timeout=600
+#
 # A program can observe a difference between SDP and TCP only in the rows
 # that sockprobe.expected-diff lists, each with its reason: either link by one version
 # of IP. With LONG by both, under the other flow controls, through the door of

@@ -340,7 +340,8 @@ static void low_water(int fd)
 		die("recv");
 }
 
-/* A poll that waits for TCP_NOTSENT_LOWAT, since the peer does not read while its
+/*
+ * A poll that waits for TCP_NOTSENT_LOWAT, since the peer does not read while its
  * echo is not read
  */
 static void not_sent(int fd)

@@ -1,6 +1,7 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0
 # vm: long timeout=600
+#
 # SDP_ZEROCOPY_RECEIVE: received pages are mapped into a program instead of being
 # copied. For all uses of them every byte is right, the connection continues,
 # nothing can be written, and all pages come back.

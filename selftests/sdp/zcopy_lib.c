@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
-/* Common code of the programs that test zero copy, see zcopy_lib.h.
+/*
+ * Common code of the programs that test zero copy, see zcopy_lib.h.
  */
 #include <arpa/inet.h>
 #include <errno.h>

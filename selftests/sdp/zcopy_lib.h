@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
-/* Common code of the programs that test zero copy.
+/*
+ * Common code of the programs that test zero copy.
  */
 #ifndef _ZCOPY_LIB_H
 #define _ZCOPY_LIB_H

@@ -1,8 +1,8 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0
 #
-# What iwarp_hybrid tells a NIC, which has engines, of a connection: by the time it
-# tells it, that is so.
+# Calls of iwarp_hybrid to a NIC with engines about a connection: at the time of the
+# call the state is as it says.
 # shellcheck source=selftests/lib/lib.sh
 . "$(dirname "$0")/../lib/lib.sh"
 # shellcheck source=selftests/lib/ktest.sh

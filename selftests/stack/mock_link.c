@@ -22,7 +22,7 @@
 #define MOCK_WINDOW	65536
 #define MOCK_ROOM	(1024 * 1024)
 
-/* What one reservation filled */
+/* Data of one reservation */
 struct mock_chunk {
 	struct list_head node;
 	struct page *page[MOCK_PAGES];
@@ -661,7 +661,7 @@ EXPORT_SYMBOL_GPL(mock_up);
 /**
  * mock_down() - the connection ends for both
  * @qp: one of the two
- * @err: what they are told
+ * @err: the error that they get
  */
 void mock_down(struct ib_qp *qp, int err)
 {

@@ -1,8 +1,8 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0
 #
-# Lifetimes in rdma_stack: devices, providers and NIC drivers that go while
-# somebody looks at them.
+# Lifetimes in rdma_stack: devices, providers and NIC drivers that are removed while
+# they are in use.
 # shellcheck source=selftests/lib/lib.sh
 . "$(dirname "$0")/../lib/lib.sh"
 # shellcheck source=selftests/lib/ktest.sh

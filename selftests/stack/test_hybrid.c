@@ -363,7 +363,7 @@ static void st_hybrid_remove(struct st_pair *p)
 		ib_device_put(dev);
 	}
 	wait_for_completion_timeout(&c->side[0].ended, KT_WAIT);
-	/* Nobody else ends the connection */
+	/* Nothing else ends the connection */
 	rdma_disconnect(c->side[0].id);
 }
 
@@ -421,7 +421,7 @@ int st_hybrid_tests(const char *args)
 
 /**
  * st_reset_tests() - reset before there is a connection
- * @args: address and port where somebody listens who never answers
+ * @args: address and port of a listener that never answers
  *
  * Return: 0 or a negative errno.
  */

@@ -22,7 +22,7 @@ static int st_is_open(struct st_end *e)
 		err = st_append(e, 100, ST_BIG, &tx);
 		if (!err)
 			e->link->tx_abort(e->qp, &tx);
-		/* What the transport takes, it takes at once, or by a thread */
+		/* The transport takes data at once, or by a thread */
 		msleep(err ? 1 : 20);
 	}
 	return err;
@@ -275,9 +275,9 @@ static void st_case_path(struct st_pair *p)
 
 /*
  * The segments shrink under a message that waits, and it grows then: once for
- * many lengths that a page of what waits may have left, twenty pages of the
- * largest. Whoever takes what was left of the former segment for the room there
- * is does not come to an end where the page has less than that.
+ * many lengths that a page of waiting data may have left, twenty pages of the
+ * largest. Code that takes the rest of the former segment for the available room
+ * never ends where the page has less than that.
  */
 static void st_case_shrink(struct st_pair *p)
 {
@@ -489,7 +489,7 @@ static void st_gone(struct st_end *a, struct st_end *b,
 		a->link->tx_sent(a->qp);
 	a->link->rx_resume(a->qp);
 	msleep(20);
-	kt_ok(a->closes == 1 && b->closes == 1, "told of the end: %u, %u times",
+	kt_ok(a->closes == 1 && b->closes == 1, "the end is reported: %u, %u times",
 	      a->closes, b->closes);
 	kt_ok(!a->fault[0] && !b->fault[0], "what came was good %s%s",
 	      a->fault, b->fault);
@@ -521,7 +521,7 @@ static void st_case_remove(struct st_pair *p)
 	st_case_reserved(p, p->env->remove);
 }
 
-/* Who holds a reservation dies: it is closed without commit or abort */
+/* The holder of a reservation dies: it is closed without commit or abort */
 static void st_case_dropped(struct st_pair *p)
 {
 	struct st_end *a = &p->end[0], *b = &p->end[1];
@@ -539,7 +539,7 @@ static void st_case_dropped(struct st_pair *p)
 	st_close(a);
 	p->env->down(p);
 	wait_event_timeout(b->wait, READ_ONCE(b->closes), KT_WAIT);
-	kt_ok(b->closes == 1, "the peer is told of the end");
+	kt_ok(b->closes == 1, "the peer sees the end");
 	kt_ok(READ_ONCE(b->calls) == calls && !b->fault[0],
 	      "nothing of the reservation arrives %s", b->fault);
 }

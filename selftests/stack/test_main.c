@@ -9,7 +9,7 @@
  *				cases of the shared link
  *	veil DEVICE COMPONENT	its table says from now on that this is not there
  *	engines DEV MASK	has these, which do nothing: what was called since
- *	reset ADDR PORT		before there is a connection; nobody answers there
+ *	reset ADDR PORT		before there is a connection; without an answer
  *	program QPN		where it listens, a queue pair that belongs to a program
  */
 #include <linux/kernel.h>

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
  * stack_test.ko, lifetimes of what is registered: a device goes while it is
- * queried, a provider or a NIC driver leaves while somebody is inside.
+ * queried, a provider or a NIC driver leaves while a call is inside.
  */
 #include <linux/completion.h>
 #include <linux/delay.h>
@@ -118,7 +118,7 @@ static void st_registered(struct ib_device *dev)
 	err = rdma_stack_query(dev, NULL, &map);
 	kt_ok(!err && map.known && map.link &&
 	      map.place[RDMA_STACK_CRC] == RDMA_STACK_NIC,
-	      "what it registered is told");
+	      "the answer is what it registered");
 	kt_ok(st_changes == 2, "and its changes: %u", st_changes);
 	kt_ok(rdma_stack_get_link(dev) == &mock_link, "its shared link");
 	kt_ok(rdma_stack_query(dev, &qp, &map) == -EINVAL, "not of this device");
@@ -149,7 +149,7 @@ static void st_leave_queried(struct ib_device *dev)
 	mock_set_gate(dev, NULL);
 }
 
-/* The device goes while others are told of its change */
+/* The device is removed while others are notified of its change */
 static void st_remove_queried(struct ib_device *dev)
 {
 	struct st_call change, del;
@@ -163,12 +163,12 @@ static void st_remove_queried(struct ib_device *dev)
 	msleep(50);
 	kt_ok(!completion_done(&del.done), "a device waits for who looks at it");
 	complete_all(&gate.open);
-	kt_ok(st_call_end(&change) && gate.left, "the change was told");
+	kt_ok(st_call_end(&change) && gate.left, "the change was reported");
 	kt_ok(st_call_end(&del), "and the device goes");
 	st_notifier_gate = NULL;
 	/* A pointer only, by now */
 	rdma_stack_changed(dev);
-	kt_ok(true, "changes of a device that is gone are nobody's");
+	kt_ok(true, "changes of a removed device are ignored");
 }
 
 static bool st_stop;
@@ -302,7 +302,7 @@ static void st_offload_basic(struct net_device *netdev)
 	kt_ok(!iwarp_offload_get(netdev), "no engines");
 	iwarp_offload_unregister(netdev);
 	iwarp_offload_changed(netdev);
-	kt_ok(!st_nic.changed && !st_nic.gone, "nobody is told of nothing");
+	kt_ok(!st_nic.changed && !st_nic.gone, "no notification without a change");
 	kt_ok(iwarp_offload_register(netdev, &st_bad_ops) == -EINVAL,
 	      "operations are missing");
 	kt_ok(!iwarp_offload_register(netdev, &st_ops), "register");
@@ -312,9 +312,9 @@ static void st_offload_basic(struct net_device *netdev)
 	st_nic.held = iwarp_offload_get(netdev);
 	kt_ok(st_nic.held == &st_ops, "engines");
 	iwarp_offload_changed(netdev);
-	kt_ok(st_nic.changed == 2, "told of changes: %u", st_nic.changed);
+	kt_ok(st_nic.changed == 2, "changes are reported: %u", st_nic.changed);
 	iwarp_offload_unregister(netdev);
-	kt_ok(st_nic.gone && !st_nic.held, "providers let go when told");
+	kt_ok(st_nic.gone && !st_nic.held, "providers let go when notified");
 	kt_ok(!iwarp_offload_get(netdev), "no engines any more");
 }
 

@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: GPL-2.0
 # vm: long timeout=900
 #
-# What happens to devices and to those who use them: port events, net devices
+# Changes of devices, and their effect on users: port events, net devices
 # that are renamed, change their MTU or address or go, devices that go while programs
 # have them open, network namespaces, resource tracking.
 

@@ -2,9 +2,9 @@
 # SPDX-License-Identifier: GPL-2.0
 # vm: long timeout=300
 #
-# What queue pairs take that do nothing: at most 9.5 KiB each with their directories,
-# or 11.5 KiB without if they are a program's, whatever they did before, and what they
-# gave back they get again. With COUNT many of them.
+# Memory of idle queue pairs: at most 9.5 KiB each with their directories, or 11.5 KiB
+# without if they are a program's, after any activity, and they get it back when they
+# need it. With COUNT many of them.
 
 # shellcheck source=selftests/lib/lib.sh
 . "$(dirname "$0")/../lib/lib.sh"
@@ -42,7 +42,7 @@ idle_within() {
 		uniq -c | tr -s ' \n' ' ')"
 }
 
-# FPDUs of the device so far, whoever posted them
+# FPDUs of the device so far, of all queue pairs
 sends() { cat /sys/class/infiniband/rda/ports/1/hw_counters/tx_fpdus; }
 sent() { [ "$(sends)" -ge "$1" ]; }
 

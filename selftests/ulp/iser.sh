@@ -4,8 +4,8 @@
 #
 # iSER, iSCSI over RDMA: the kernel's target and initiator over two hybrid devices,
 # log-in by the programs of open-iscsi. The target opens TCP on a portal before it
-# asks for RDMA on the same port, which an iWARP device needs: so who makes the
-# portal is in a network namespace of his own. RDMA is in the initial one.
+# asks for RDMA on the same port, which an iWARP device needs: so the portal is made
+# in a network namespace of its own. RDMA is in the initial one.
 
 # shellcheck source=selftests/programs/lib.bash
 . "$(dirname "$0")/../programs/lib.bash"
@@ -54,7 +54,7 @@ target_down() {
 	ip netns del portal
 }
 
-# What the daemon knows, that the kernel's initiator asks to log in
+# Files of the daemon, which logs the kernel's initiator in
 daemon_files() {
 	rm -f /etc/iscsi
 	mkdir -p /etc/iscsi /run/lock/iscsi
@@ -108,7 +108,7 @@ device_goes() {
 	ulp-verify -s "$MB" -t 2 -n 100000 "$DISK" > /tmp/load 2>&1 &
 	sleep 0.5
 	rdma link delete rda || return
-	# its disk fails when nobody has come back in ten seconds
+	# its disk fails when no target has come back in ten seconds
 	wait $!
 	[ $? -eq 1 ] && no_queue_pairs_of rdb
 }

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: GPL-2.0
 # shellcheck shell=bash
 #
-# What the tests of upper layer protocols share (sourced after lib.sh).
+# Common code of the tests of upper layer protocols (sourced after lib.sh).
 
 # need_modules NAME...: skip the whole test if one is missing. Those that are
 # not in the guest by default come from an entry of the cache of their own, see

@@ -116,7 +116,7 @@ qperf_is_up() { in_b ss -Hltn "sport = :19765" | grep -q .; }
 start_bg b qperf
 wait_for 20 qperf_is_up
 # It serves one client after the other, who wait 5 s at most; and rc_bi_bw leaves
-# messages that nobody receives, which a device waits for a while with
+# messages without a receive, for which a device waits a while
 qperf_is_idle() { [ "$(pgrep -cx qperf)" -eq 1 ]; }
 # (rc_rdma_write_lat and _bw want immediate data, for which the ABI has no room)
 for test in rc_lat rc_bw rc_bi_bw rc_rdma_read_lat rc_rdma_read_bw \

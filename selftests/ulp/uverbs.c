@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
 /*
  * ulp-uverbs: the verbs that programs use, one by one, on two devices of the
- * same network namespace. What the installed provider library has no function for
- * is asked of the kernel directly. Prints TAP.
+ * same network namespace. Calls that the installed provider library lacks go to the
+ * kernel directly. Prints TAP.
  *
  *   ulp-uverbs [-h ADDRESS] [-p PORT]
  */
@@ -416,7 +416,7 @@ static void case_rereg_domain(void)
 	result(!ibv_dealloc_pd(other), "the protection domain goes");
 }
 
-/* Read past the end: the peer's error, told by Terminate, and a flush */
+/* Read past the end: the peer's error, reported by Terminate, and a flush */
 static void case_bounds(void)
 {
 	struct ibv_wc wc;

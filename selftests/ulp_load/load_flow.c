@@ -39,7 +39,7 @@ struct ul_flow {
 	struct completion done;
 };
 
-/* A request that somebody waits for */
+/* A request that a task waits for */
 struct ul_wait {
 	struct ib_cqe cqe;
 	struct completion done;
@@ -300,7 +300,7 @@ static int ul_begin(struct ul_flow *f, const char *what)
 	return err;
 }
 
-/* What has been written is there when this is */
+/* When this has arrived, earlier Writes have, too */
 static int ul_sync(struct ul_flow *f)
 {
 	return f->op == IB_WR_RDMA_WRITE ? ul_touch(f->c) : 0;

@@ -6,7 +6,7 @@
  *
  * - a packet is received or sent: of the end in whose network namespace;
  * - a callback of a completion begins: of the end whose queue it is of;
- * - a softirq begins: nobody's, until one of these happens; it ends: what it was before;
+ * - a softirq begins: of neither end, until one of these happens; it ends: what it was before;
  * - another thread runs: of the end that woke it, or what it was when it was put aside.
  */
 #include <linux/interrupt.h>
@@ -26,7 +26,7 @@ struct ul_task {
 	enum ul_whose whose;
 };
 
-/* Of the one processor. An interrupt in the middle of a probe misleads nobody for long. */
+/* Of the one processor. An interrupt in the middle of a probe misleads for a short time only. */
 static struct ul_task ul_tasks[UL_TASKS];
 static enum ul_whose ul_now;
 static enum ul_whose ul_before;		/* the softirq */
@@ -59,7 +59,7 @@ void ul_work_of(enum ul_whose whose)
 		ul_side_mark(whose);
 }
 
-/* Those that are not of the connection are nobody's */
+/* Packets that are not of the connection belong to neither end */
 static void ul_side_skb(struct sk_buff *skb)
 {
 	const struct net *net = dev_net(skb->dev);

@@ -57,7 +57,7 @@ struct uv_conn {
 	struct uv_end b;	/* accepts */
 };
 
-/* A request or receive that somebody waits for */
+/* A request or receive that a task waits for */
 struct uv_wait {
 	struct ib_cqe cqe;
 	struct completion done;

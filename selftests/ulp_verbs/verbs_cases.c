@@ -128,7 +128,7 @@ static void uv_case_access(struct uv_conn *c)
 	uv_two_down(&t);
 }
 
-/* The first of two Reads is refused, and only that one is told why */
+/* The first of two Reads is refused, and only that one gets the reason */
 static void uv_case_read_refused(struct uv_conn *c)
 {
 	struct uv_two t = {};
@@ -166,7 +166,7 @@ static void uv_case_twice(struct uv_conn *c)
 	uv_two_down(&t);
 }
 
-/* What does not fit is not mapped in part, and not as what was mapped before either */
+/* Memory that does not fit is not mapped in part, and the former mapping does not stay */
 static void uv_case_too_large(struct uv_conn *c)
 {
 	void *buf = (void *)__get_free_pages(GFP_KERNEL, 1);
@@ -366,7 +366,7 @@ static void uv_case_rw(struct uv_conn *c)
 	uv_two_down(&t);
 }
 
-/* Whatever is under way when the queue pair is drained has completed then */
+/* All requests in flight when the queue pair is drained have completed then */
 static void uv_case_drain(struct uv_conn *c)
 {
 	struct ib_sge sge = {
@@ -443,7 +443,7 @@ static void uv_case_moderation(struct uv_conn *c)
 	kt_ok(!rdma_set_cq_moderation(c->b.cq, 16, 2000), "moderation is on");
 	for (i = 0; i < 40 && !err; i++)
 		err = uv_sync(c);
-	kt_ok(!err, "single completions are told");
+	kt_ok(!err, "single completions are reported");
 	kt_ok(!rdma_set_cq_moderation(c->b.cq, 0, 0) && !uv_sync(c),
 	      "moderation is off");
 }
@@ -514,9 +514,9 @@ static void uv_case_adaptive(struct uv_conn *c)
 	kt_ok(!err && READ_ONCE(dim->profile_ix), "it moderates (%d)", err);
 	for (i = 0; i < 40 && !err; i++)
 		err = uv_sync(c);
-	kt_ok(!err, "single completions are told then (%d)", err);
+	kt_ok(!err, "single completions are reported then (%d)", err);
 	err = err ?: uv_burst(c);
-	kt_ok(!err, "many are told (%d)", err);
+	kt_ok(!err, "many are reported (%d)", err);
 }
 
 static void uv_no_event(struct ib_cq *cq, void *context)
@@ -526,7 +526,7 @@ static void uv_no_event(struct ib_cq *cq, void *context)
 
 /*
  * A receive is flushed on a queue pair that then goes, before the timer of
- * moderation has told: number of events that are told afterwards, or -EAGAIN if
+ * moderation has reported: number of events that are reported afterwards, or -EAGAIN if
  * it was too late for that
  */
 static int uv_late_event(struct ib_pd *pd, struct ib_cq *cq, atomic_t *events)
@@ -557,7 +557,7 @@ static int uv_late_event(struct ib_pd *pd, struct ib_cq *cq, atomic_t *events)
 	return atomic_read(events);
 }
 
-/* Who frees a queue has seen to it that no event is at work, and none comes then */
+/* A caller that frees a queue has ensured that no event is being handled, and none comes then */
 static void uv_case_late_event(struct uv_conn *c)
 {
 	struct ib_cq_init_attr attr = { .cqe = 16 };

@@ -321,7 +321,7 @@ def pattern(x, y):
 
 
 def picture(x, y, w, h, zoom):
-    """What the view has to show: the mean of each square of pixels"""
+    """The expected view: the mean of each square of pixels"""
     out = bytearray()
     for j in range(h):
         for i in range(w):

@@ -36,7 +36,7 @@ static __attribute__((constructor(101))) void rules(void)
 		abort();
 }
 
-/* What a socket of the other family would say; false: let the kernel say it */
+/* The answer of a socket of the other family; false: use the kernel's */
 static bool pretend(int level, int name, int *val)
 {
 	if (level != SOL_SOCKET || (name != SO_DOMAIN && name != SO_PROTOCOL) ||

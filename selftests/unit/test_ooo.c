@@ -50,7 +50,7 @@ static void test_markers(void)
 	CHECK(seen > 1000);
 }
 
-/* What cannot be: in front of the stream, or where markers stand. */
+/* Impossible ranges: in front of the stream, or where markers are. */
 static void test_bad_markers(void)
 {
 	unsigned char m[4] = { 0, 0, 0, 0 };
@@ -186,7 +186,7 @@ static void test_table(void)
 	free(t);
 }
 
-/* What is one range and what is not. */
+/* Ranges that join, and ranges that do not. */
 static void test_join(void)
 {
 	struct ooo_range a = { .pos = 100,

@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: GPL-2.0
-"""What bench/report.py makes of a line of each kind that the guest says"""
+"""The result of bench/report.py for a line of each kind that the guest prints"""
 import json
 import os
 import subprocess

@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: GPL-2.0
-"""What the runner of the VM takes for a failure; the cache; a demo that fails"""
+"""Failures that the VM runner recognises; the cache; a demo that fails"""
 import json
 import os
 import shutil

@@ -97,7 +97,7 @@ def mapped(folder):
 
 
 def lines(folder):
-    """What is wrong with one does not hide the next"""
+    """An error in one line does not hide the next"""
     for bad in b"use tcp client \0 *:1", b"#" * 600, b"\0" * 700, b"x" * 511:
         res = rules(folder, bad + b"\nbogus\n#" + b"x" * 509 + b"\nbogus", "true")
         found = [line.split(":")[2] for line in res.splitlines()
@@ -116,7 +116,7 @@ def which(folder):
 
 
 def symbols():
-    """What musl has none of would keep its programs from being started"""
+    """Symbols that musl lacks would keep its programs from being started"""
     library = os.path.join(os.path.dirname(RUN), "libsdp.so")
     res = subprocess.run(["nm", "-D", "--undefined-only", library], text=True, check=True,
                          stdout=subprocess.PIPE)

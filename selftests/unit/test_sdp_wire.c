@@ -163,7 +163,7 @@ static void test_extensions(void)
 	CHECK_EQ(h.ext, 0);
 }
 
-/* What one byte of a Hello, changed, has to lead to. */
+/* The required result of a Hello with one changed byte. */
 static void test_bad_hello(void)
 {
 	static const struct {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
-/* What sdpstat writes: names that hold anything, counters that fall. */
+/* Output of sdpstat: names that hold anything, counters that fall. */
 #include <stdio.h>
 #include <sys/mman.h>
 #include <sys/prctl.h>

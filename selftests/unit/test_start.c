@@ -230,7 +230,7 @@ struct agreement {
 	uint32_t to_responder, to_initiator;
 };
 
-/* Who wants what, and what comes of it; intervals 1024 against 4096. */
+/* Requests of both sides, and the result; intervals 1024 against 4096. */
 static void test_markers(void)
 {
 	static const struct agreement table[] = {
@@ -347,7 +347,7 @@ static void random_request(struct mpa_start *req)
 	req->rtr_read = unit_below(2);
 }
 
-/* What a responder says and does, whatever is asked. */
+/* Answers and actions of a responder, for all requests. */
 static void test_respond(void)
 {
 	struct mpa_limits lim;
@@ -483,7 +483,7 @@ static void test_ready_to_receive(void)
 	}
 }
 
-/* Extensions: told by a code, agreed to by one that nobody reflects. */
+/* Extensions: offered by a code, agreed to by one that no peer reflects. */
 static void test_extensions(void)
 {
 	struct mpa_limits lim = { .ivl = 1024 };

@@ -20,7 +20,7 @@ def run(name, *args):
 
 
 def numbers():
-    """Wrong use is told of, whatever the kernel has"""
+    """Wrong arguments are reported, on any kernel"""
     for port, good in (("80", True), ("0", True), ("65535", True), ("65536", False),
                        ("70000", False), ("-1", False), ("+1", False), (" 80", False),
                        ("99999999999999999999", False), ("", False), ("no-such", True)):
@@ -35,7 +35,7 @@ def numbers():
 
 
 def bench(closing_server, closing_client):
-    """What a server and a client over TCP do: (statuses, messages)"""
+    """Result of a server and a client over TCP: (statuses, messages)"""
     with socket.create_server(("127.0.0.1", 0)) as s:
         port = str(s.getsockname()[1])
     shell = ["sh", "-c", 'exec "$0" "$@" ' + closing_server, TOOLS + "/sdpbench",
@@ -49,7 +49,7 @@ def bench(closing_server, closing_client):
                                 stderr=subprocess.STDOUT)
         try:
             said = server.communicate(timeout=20)[0]
-        except subprocess.TimeoutExpired:  # nobody came
+        except subprocess.TimeoutExpired:  # no client came
             server.kill()
             said = server.communicate()[0]
     return server.returncode, said, client.returncode, client.stdout
@@ -85,7 +85,7 @@ def closed():
 
 
 def written():
-    """What cannot be written is a failure"""
+    """A failed write is a failure"""
     for where in ">/dev/full", ">&-":
         res = bench("", where)
         check("sdpbench %s" % where, res[2] == 1 and "cannot write" in res[3], res)

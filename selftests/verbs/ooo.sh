@@ -4,8 +4,8 @@
 #
 # Immediate data, atomic operations and keys that end behind Writes, by
 # verbs_test.ko, while payload is placed before its turn: over links that lose
-# packets, change their order, cut and join them. What is carried out in order is, and
-# nothing is lost.
+# packets, change their order, cut and join them. Operations are carried out in order,
+# and nothing is lost.
 
 # shellcheck source=selftests/lib/lib.sh
 . "$(dirname "$0")/../lib/lib.sh"

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * verbs_test.ko: a consumer of the verbs in the kernel, both ends of it. What
- * programs cannot ask for (siw's format has no room) is tested here. From top to
+ * verbs_test.ko: a consumer of the verbs in the kernel, both ends of it. It tests
+ * operations that programs cannot request (siw's format has no room). From top to
  * bottom:
  *
  *	vt_main.c	the tests by name

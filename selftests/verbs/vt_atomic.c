@@ -160,7 +160,7 @@ static void vt_bad_posts(struct vt_conn *c)
 	      "16 bytes: EINVAL");
 }
 
-/* What the peer refuses ends the connection, and changes nothing */
+/* A refused operation ends the connection, and changes nothing */
 static void vt_error(const char *what, int access, u32 to, u32 stag,
 		     enum ib_wc_status status)
 {
@@ -215,8 +215,8 @@ void vt_atomic_tests(void)
 }
 
 /**
- * vt_fetch_test() - an addition that somebody answers in his own way
- * @args: his address and port
+ * vt_fetch_test() - an addition with an arbitrary answer
+ * @args: address and port of the peer
  *
  * Return: 0 or a negative errno.
  */

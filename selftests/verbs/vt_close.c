@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * verbs_test.ko, ends of connections: what was posted arrives, both ends hear of
- * it, whoever closes, also both at once. See vt.h.
+ * verbs_test.ko, ends of connections: posted messages arrive, and both ends get the
+ * event, for a close of either end or of both at once. See vt.h.
  */
 #include "vt.h"
 
@@ -59,7 +59,7 @@ static void vt_graceful(void)
 	vt_down(c);
 }
 
-/* Both have sent, nobody waits for the other */
+/* Both have sent, neither waits for the other */
 static void vt_simultaneous(void)
 {
 	struct vt_wr *ra[VT_MESSAGES], *rb[VT_MESSAGES];
@@ -108,7 +108,7 @@ static void vt_abortive(void)
 	vt_down(c);
 }
 
-/* Nobody receives a message, and its sender goes: that does not last for ever */
+/* A message has no receive, and its sender ends: the wait is limited */
 static void vt_unreceived(void)
 {
 	struct vt_conn *c = vt_up(false, VT_RIGHTS);
@@ -148,7 +148,7 @@ static bool vt_tell(void)
 	return first;
 }
 
-/* The peer is told of its error, also if the consumer hears of it and closes */
+/* The peer learns of its error, even if the consumer gets the event and closes */
 static void vt_told(void)
 {
 	bool first = false;

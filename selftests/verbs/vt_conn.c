@@ -136,8 +136,7 @@ bool vt_wait(struct vt_side *s, struct vt_wr *w)
 /**
  * vt_end() - wait for the end of the connection
  * @s: side
- *
- * Return: did rdma_cm tell of it?
+ * Return: true if rdma_cm reported it.
  */
 bool vt_end(struct vt_side *s)
 {
@@ -167,7 +166,7 @@ static void vt_cq_event(struct ib_cq *cq, void *context)
 	atomic_inc(&s->events);
 }
 
-/* A queue that nobody polls but vt_wait() */
+/* A queue that only vt_wait() polls */
 static int vt_make_cq(struct vt_side *s)
 {
 	struct ib_cq_init_attr attr = { .cqe = 4 * VT_DEPTH };
@@ -200,7 +199,7 @@ static void vt_close(struct work_struct *work)
 	complete(&s->closed);
 }
 
-/* Whoever reports the event finds the queue pair closed behind it */
+/* The reporter of the event finds the queue pair closed behind it */
 static void vt_qp_event(struct ib_event *event, void *context)
 {
 	struct vt_side *s = context;

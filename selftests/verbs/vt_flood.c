@@ -65,16 +65,16 @@ static void vt_flood(void)
 	}
 }
 
-/* What the peer has: it has begun with the Writes, but is not through with them */
+/* True if the peer has begun with the Writes, but has not finished them */
 static bool vt_between(const struct vt_conn *c)
 {
 	return READ_ONCE(c->b.buf[VT_BEGIN]) && !READ_ONCE(c->b.buf[VT_END]);
 }
 
 /*
- * A receive that is posted lets its connection have a round at once, here. What the
- * round leaves is done by a work item of this processor, which has to wait until we
- * are out of the way: the second connection has its round before.
+ * A posted receive starts a round of its connection at once, here. A work item of
+ * this processor does the rest of the round; it has to wait until we leave the
+ * processor, so the second connection has its round before.
  */
 static void vt_rounds(struct vt_wr *first[])
 {

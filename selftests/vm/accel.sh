@@ -3,7 +3,7 @@
 #
 # accel.sh: print kvm or tcg.  Some machines have a /dev/kvm that emulates every
 # instruction and takes minutes to boot, so the answer is found by trying: a
-# boot of the 6.1 kernel up to its panic for want of a root file system must be
+# boot of the 6.1 kernel up to its panic without a root file system must be
 # quick.  It is remembered per machine and kernel.
 set -euo pipefail
 here=$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd)

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: GPL-2.0
 # shellcheck shell=bash
 #
-# What kmemleak finds (sourced).
+# Reports of kmemleak (sourced).
 
 KMEMLEAK=/sys/kernel/debug/kmemleak
 

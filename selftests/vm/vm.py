@@ -19,7 +19,7 @@ import tempfile
 import threading
 import time
 
-# What the kernel says when something is wrong.  Anything of this in the
+# Messages of the kernel when something is wrong.  Anything of this in the
 # console log fails the test during which it appeared.
 TROUBLE = re.compile(
     r"BUG[:\s]|WARNING:|\bOops\b|Kernel panic|general protection fault|"
@@ -34,8 +34,8 @@ TROUBLE = re.compile(
     r"Unable to handle|unable to handle|stack segment|double fault|"
     r"Unknown symbol|Attempted to kill init")
 # Said in passing at boot, or of a program that crashed, which is its test's affair;
-# or of a race whose title names no module of ours. What our modules call, memcpy()
-# say, is named instead of them: such reports are in the console log only
+# or of a race whose title names no module of ours. Functions that our modules call,
+# such as memcpy(), are named instead of them: such reports are in the console log only
 HARMLESS = re.compile(
     r"traps: .* ip:|"
     r"KCSAN: (?!.*\[(sdp|sdp_diag|rdma_stack|iwarp_hybrid|hnic)\])|"
@@ -47,7 +47,7 @@ TAP = re.compile(r"^(ok|not ok)\b(.*)$")
 
 
 def megabytes(size):
-    """A size of memory as QEMU is told of it."""
+    """A size of memory as QEMU expects it."""
     number, unit = re.fullmatch(r"(\d+)([MG]?)", size).groups()
     return int(number) * (1024 if unit == "G" else 1)
 
@@ -107,7 +107,7 @@ class Result:
             self.fail("kernel log")
 
     def excerpt(self):
-        """What to show of a failed test: failures with their diagnostics, and its
+        """The part of a failed test to show: failures with their diagnostics, and its
         last lines if it did not come to its end."""
         last = [] if isinstance(self.status, int) else self.lines[-30:]
         picked = []
@@ -157,7 +157,7 @@ class Console:
                 self.allow = []
             return
         if self.found and self.lines - self.found[-1][0] < 25:
-            # What follows a complaint belongs to it
+            # Lines behind a complaint belong to it
             self.found[-1][1].append(text)
         elif TROUBLE.search(text) and not HARMLESS.search(text) and \
                 not any(a.search(text) for a in self.allow):
@@ -199,7 +199,7 @@ class Guest:
             sock.settimeout(120)
             listeners[name] = sock
         with open(os.path.join(self.dir, "qemu.err"), "wb") as err:
-            # whoever ends this program ends its guests
+            # the end of this program ends its guests
             self.proc = subprocess.Popen(
                 ["setpriv", "--pdeathsig", "KILL", *qemu_command(self.args, self.dir)],
                 stdin=subprocess.DEVNULL, stdout=err, stderr=err)
@@ -753,7 +753,7 @@ def find_tests(tree, wanted, long, debug, lanes):
     if other:
         print(f"# only {'without' if debug else 'with'} the debug kernel:", *other, flush=True)
     if False not in long:
-        # What does not fit into the budget shall be as few as possible
+        # As few tests as possible shall not fit into the budget
         tests.sort(key=lambda test: test["timeout"])
     elif lanes > 1 and not wanted:
         # Those that want a guest of their own first, then the long ones, so that all

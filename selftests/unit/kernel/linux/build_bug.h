@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
-/* What drivers/iwarp_hybrid/hyb_crc.c asks the kernel for, in user space */
+/* The kernel's interface for drivers/iwarp_hybrid/hyb_crc.c, in user space */
 #ifndef SELFTESTS_UNIT_BUILD_BUG_H
 #define SELFTESTS_UNIT_BUILD_BUG_H
 
