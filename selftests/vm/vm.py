@@ -634,6 +634,9 @@ class Runner:
         total[1] += bool(self.error)
         for name in self.flaky:
             print(f"flaky: {name} failed, and passed when it was run again by itself")
+        for result in self.results:
+            if result.failed:
+                print(f"failed: {result.name}, see {self.log_path(result)}")
         with open(os.path.join(self.args.out, "summary"), "w") as out:
             print(*total, file=out)
         print("{} passed, {} failed, {} skipped".format(*total), flush=True)
