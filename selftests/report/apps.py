@@ -9,6 +9,7 @@ import model
 
 COPIES = 3
 STAGES = 3
+QUERY = 16      # bytes, over one link
 
 
 class Pipeline:
@@ -57,8 +58,8 @@ def updates(curve, block, image, compute_ns=0):
 
 
 def partial_us(curve, block, compute_ns=0):
-    """us of an update of one block"""
-    return Pipeline(curve, compute_ns).run(1, block)[0]
+    """us of an update of one block, from the query on"""
+    return model.occupancy(curve, QUERY) + Pipeline(curve, compute_ns).run(1, block)[0]
 
 
 def response_us(curve, fraction, partitions, image, compute_ns=0):
@@ -66,7 +67,8 @@ def response_us(curve, fraction, partitions, image, compute_ns=0):
     parts = max(1, partitions)
 
     def query(chunks):
-        return Pipeline(curve, compute_ns).run(chunks, image / parts)[-1]
+        ends = Pipeline(curve, compute_ns).run(chunks, image / parts)
+        return model.occupancy(curve, QUERY) + ends[-1]
     return fraction * query(parts) + (1 - fraction) * query(min(4, parts))
 
 

@@ -64,6 +64,18 @@ def draw_series(axes, series, chosen, n):
                     color=shade, linewidth=1, alpha=0.6)
 
 
+def draw_bars(axes, plot, chosen):
+    """A plot over names instead of figures"""
+    width = 0.8 / len(plot.series)
+    for n, series in enumerate(plot.series):
+        taken = {shade for shade, _ in chosen.values()}
+        chosen.setdefault(series.label, (colour(series.label, taken, n), MARKERS[0]))
+        hatch = {"measured": None, "computed": "//", "imposed": ".."}[series.kind]
+        axes.bar([x + (n + 0.5) * width - 0.4 for x in series.x()], series.y(), width,
+                 color=chosen[series.label][0], hatch=hatch, edgecolor="white",
+                 label=f"{series.label} ({series.kind})")
+
+
 def apart(xs):
     """Those of @xs whose names have room beside each other on a logarithmic axis"""
     scale = [math.log2(x) if x > 0 else 0 for x in xs]
@@ -86,7 +98,8 @@ def ticks(axes, plot):
     names = plot.style.get("names")
     if names:
         axes.set_xticks(range(len(names)))
-        axes.set_xticklabels(names, rotation=20, ha="right", fontsize=7.5)
+        axes.set_xticklabels(names, rotation=30, ha="right", fontsize=7.5)
+        axes.grid(False, axis="x")
     elif xs and plot.style.get("xlog", True):
         shown = apart(xs)
         special = plot.style.get("special", {})
@@ -120,8 +133,11 @@ def figure(panel):
         for axes in all_axes.flat[len(plots):]:
             axes.set_axis_off()
         for axes, plot in zip(all_axes.flat, plots):
-            for n, series in enumerate(plot.series):
-                draw_series(axes, series, chosen, n)
+            if plot.style.get("names"):
+                draw_bars(axes, plot, chosen)
+            else:
+                for n, series in enumerate(plot.series):
+                    draw_series(axes, series, chosen, n)
             ticks(axes, plot)
             side = {"today": "Today: ", "regime": "Regime: "}.get(plot.side, "")
             axes.set_title(textwrap.fill(side + plot.title, 52), loc="left")

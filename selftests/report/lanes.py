@@ -6,6 +6,7 @@ import queue
 import re
 import signal
 import subprocess
+import sys
 import threading
 import time
 
@@ -39,7 +40,7 @@ class Progress:
 
 
 def describe(point):
-    names = ("WHATS", "VERBS_KINDS", "PROFILES", "FC_POLICIES", "LINK", "MTUS")
+    names = ("WHATS", "WHAT", "TEST", "VERBS_KINDS", "PROFILES", "FC_POLICIES", "LINK", "MTUS")
     words = [point.settings[n] for n in names if n in point.settings]
     return " ".join([point.settings.get("PARTS", ""), *words]).strip()
 
@@ -54,6 +55,7 @@ def boots(points, workers, store):
         whole = sum(store.seconds(p) for p in same)
         # not so many that booting costs more than it gains
         n = max(1, min(workers, len(same), int(whole / (2 * BOOT_SECONDS))))
+        n = n if same[0].lane == "count" else 1     # the others have one place to work in
         for i in range(n):
             lots.append(same[i::n])
     return sorted(lots, key=lambda lot: -sum(store.seconds(p) for p in lot))
@@ -216,6 +218,35 @@ class NativeLane(Lane):
             self.ended(point, rows, failed, time.monotonic() - began)
 
 
+class ProfileLane(Lane):
+    """Instructions of both hosts by layer, one virtual machine for each point"""
+
+    def run(self, lot, number):
+        report = self.report
+        sys.path.append(os.path.join(report.top, "selftests/bench"))
+        import layers   # pylint: disable=import-outside-toplevel
+        build = os.path.join(report.build, "report-profile")
+        log = os.path.join(report.build, "report-profile.log")
+        result = os.path.join(build, report.kernel, "profile.txt")
+        for point in lot:
+            began = time.monotonic()
+            if os.path.exists(result):
+                os.unlink(result)
+            env = {**os.environ, **point.settings, "BUILD": build, "BASE": ""}
+            for _ in run_lines([os.path.join(report.top, "selftests/bench/profile.sh")], log, env):
+                pass
+            rows, failed = [], []
+            try:
+                sums = layers.by_layer(layers.Layers(), layers.read(result))
+                rows.append({"part": "layers", "what": point.settings["WHAT"],
+                             "test": point.settings["TEST"], "mtu": int(point.settings["MTU"]),
+                             "size": int(point.settings["SIZE"]), "layers": sums,
+                             "coverage": 1 - sums[layers.NO_LAYER] / sum(sums.values())})
+            except (OSError, ValueError, ZeroDivisionError) as err:
+                failed = [f"no profile ({err}); see {log}"]
+            self.ended(point, rows, failed, time.monotonic() - began)
+
+
 class HostLane(Lane):
     """Programs on this machine"""
 
@@ -237,7 +268,8 @@ class HostLane(Lane):
             self.ended(point, rows, failed, time.monotonic() - began)
 
 
-LANES = {"count": CountLane, "native": NativeLane, "host": HostLane}
+LANES = {"count": CountLane, "native": NativeLane, "profile": ProfileLane,
+         "host": HostLane}
 
 
 def build(report):

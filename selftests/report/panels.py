@@ -97,8 +97,9 @@ class Rows(list):
         by_x = {}
         for row in self:
             value = y(row) if callable(y) else row.get(y)
-            if value is not None and row.get(x) is not None:
-                by_x.setdefault(row[x], []).append(
+            at = x(row) if callable(x) else row.get(x)
+            if value is not None and at is not None:
+                by_x.setdefault(at, []).append(
                     (value, row.get(low, value), row.get(high, value)))
         return [(at, sum(v[0] for v in vs) / len(vs), min(v[1] for v in vs),
                  max(v[2] for v in vs)) for at, vs in sorted(by_x.items())]

@@ -20,6 +20,7 @@ DEPENDS = {
     "count": COMMON + ["selftests/ulp_load", "selftests/report/guest.sh", "selftests/vm/vm.py",
                        "selftests/sdp/append.c", "selftests/sdp/lend.c", "selftests/sdp/fc.c"],
     "native": COMMON + ["selftests/native"],
+    "profile": COMMON + ["selftests/vm/vm.py"],
     "host": ["selftests/report/probe.c"],
     "real": ["tools/sdpbench"],
 }
@@ -49,6 +50,8 @@ class Point:
         """The command that shows these rows alone"""
         if self.lane == "host":
             return "make report LANE=host"
+        if self.lane == "profile":
+            return f"make profile {self.words()}"
         lane = "" if self.lane == "count" else f" LANE={self.lane}"
         return f"make bench{lane} {self.words()}"
 
@@ -61,6 +64,11 @@ def count(seconds=15, boot=(), **settings):
 def native(seconds=120, **settings):
     """A point of the native lane: one run of native/run.sh"""
     return Point("native", seconds, **settings)
+
+
+def profile(seconds=90, **settings):
+    """A point of the count lane by layer: one run of bench/profile.sh"""
+    return Point("profile", seconds, **settings)
 
 
 def probe():

@@ -150,8 +150,9 @@ class Report:
             entry["missing"] = panel.error or "; ".join(sorted(reasons)) or (
                 f"{len(without)} points have no data.")
             entry["command"] = f"make report FIGURES={name}"
-            if verdict["verdict"] == "missing":
-                entry["why"] = entry["missing"]
+        if verdict["verdict"] == "missing" and not entry["why"]:
+            entry["why"] = entry.get("missing") or "no number: " + "; ".join(
+                c["text"] for c in poor)
         return entry
 
     def write(self):

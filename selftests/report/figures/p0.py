@@ -8,7 +8,8 @@ PAIR = ("sdp-enhanced/hybrid", "sdp-basic/assisted")
 NAMES = {"tcp": "TCP", "sdp-enhanced/hybrid": "SDP enhanced", "sdp-basic/assisted": "SDP basic",
          "sdp-basic/hybrid": "SDP basic, hybrid", "sdp-basic/host": "SDP basic, host",
          "sdp-enhanced/host": "SDP enhanced, host"}
-SHARED = "Simulated NIC, markers every 512 bytes; work of both hosts on one processor (T1)."
+SHARED = "Simulated NIC, markers every 512 bytes; work of both hosts on one processor (T1), " \
+    "where the sender is not preempted by its reader."
 
 
 def streams(full):
@@ -18,7 +19,7 @@ def streams(full):
     if full:
         whats += ["sdp-basic/hybrid", "sdp-enhanced/host"]
         sizes, pings = "1,4,16,64,256,1K,4K,16K,64K,256K", "1,4,16,64,256,1K,4K,16K,64K"
-    return [count(30, PARTS="one", LINK="hnic", WHATS=what, MTUS=mtu, SIZES=sizes,
+    return [count(30, PARTS="one", LINK="hnic", WHATS=what, MTUS=mtu, SIZES=sizes, FIRST=1,
                   LAT_SIZES=pings) for mtu in (1500, 9000) for what in whats]
 
 
@@ -129,3 +130,35 @@ def traffic(rows, out, title, side, less):
         big = [2 * (r[f"sdp_copy_{side}"] + r[f"iwarp_copy_{side}"]) - less
                for r in mine if r["size"] >= 16384]
         out.value(check, worst(big))
+
+
+def application(app, unit, what, size, **more):
+    """A filter application over SDP on four hosts"""
+    return count(60, PARTS="filters", FS_APP=app, FS_WHATS=what, FS_UOW=unit, FS_DATA_MB=size,
+                 **more)
+
+
+def sizes_mb(full):
+    return (16, 32, 64, 128) if full else (2, 4)
+
+
+def application_panel(name, app, unit, title):
+    whats = (*PAIR, "tcp")
+
+    @panel(name, lambda full: [application(app, unit, w, mb) for w in whats
+                               for mb in sizes_mb(full)])
+    def make(rows, out):
+        out.setup = f"{title} on four hosts at a bridge, units of work of {unit}, simulated " \
+            "NICs, MTU 1500; time in which one processor does the work of all hosts and NICs (T1)."
+        plot = out.plot("today", f"{title}, units of {unit}", "data (MB)", "time (ms)",
+                        xlog=False, sizes=False)
+        curves = {}
+        for what in whats:
+            curves[what] = rows.pick(part="filters", app=app, FS_WHATS=what, FS_UOW=unit).curve(
+                "elapsed_ms", lambda r: int(r["FS_DATA_MB"]))
+            plot.line(NAMES[what], "measured", curves[what])
+        out.value("today", worst(ratios(curves[PAIR[0]], curves[PAIR[1]]).values()))
+
+
+application_panel("P0-F4a", "scope", "1K", "Virtual microscope")
+application_panel("P0-F4b", "iso", "8K", "Iso-surface")

@@ -5,44 +5,112 @@ from figures.p0 import NAMES, streams
 from panels import panel, ratios, worst
 from points import count
 
-DEVICES = {"hybrid": "hybrid", "nocrc": "hybrid, no CRC", "siw": "siw", "siw-crc": "siw, CRC"}
+PROFILES = {"host": "host", "assisted": "assisted", "offload-sg": "offloaded, scatter/gather",
+            "hybrid": "hybrid"}
+OPS = ("send", "write")
 
 
-def verbs(full):
-    """Verbs of the kernel over veth, 16 under way"""
-    kinds = ("hybrid", "nocrc", "siw", "siw-crc") if full else ("hybrid", "siw-crc")
-    return [count(40, PARTS="verbs", VERBS_KINDS=kind, MTUS=1500) for kind in kinds]
+def verbs(tests, sizes, ops="send write", profiles=("host", "assisted", "hybrid"), **more):
+    """Verbs of the kernel over the simulated NIC, by profile"""
+    return [count(40, PARTS="verbs", LINK="hnic", PROFILES=p, MTUS=more.pop("mtu", 1500),
+                  VERBS_TESTS=tests, VERBS_OPS=ops, VERBS_SIZES=sizes, **more) for p in profiles]
 
 
-@panel("P1-F2", verbs)
+def host_us(row):
+    """Latency without the time of the NICs' code; a message there and one back"""
+    return row["lat_us"] - (row["tx_nic_ns"] + row["rx_nic_ns"]) / row["msgs"] / 2000
+
+
+def host_mbps(row):
+    return row["bytes"] * 1e3 / (row["elapsed_ns"] - row["tx_nic_ns"] - row["rx_nic_ns"])
+
+
+def pings(_full):
+    return verbs("lat poll event", "1 1024 4096 16384 65536")
+
+
+@panel("P1-F2", pings)
 def f2(rows, out):
-    out.setup = "Verbs of the kernel over virtual Ethernet, MTU 1500, half a round trip, all by " \
-        "the host, on one processor (T1)."
-    plot = out.plot("today", "latency of Send", "message (bytes)", "latency (us)", ylog=True)
-    rises = []
-    for kind, name in DEVICES.items():
-        curve = rows.pick(link="verbs", what=f"verbs-send/{kind}").has("lat_us").curve("lat_us")
-        plot.line(name, "measured", curve)
-        if len(curve) > 1:
-            rises.append(model.monotone([p[1] for p in curve], slack=0.02))
-    if rises:
-        out.value("monotone", all(rises))
+    out.setup = "Verbs of the kernel over the simulated NIC, whose time is taken off, MTU 1500; " \
+        "half a round trip, both ends on one processor (T1). A Write is noticed by its last byte " \
+        "in memory."
+    rises, ratio = [], []
+    plot = out.plot("today", "latency of Send and RDMA Write", "message (bytes)", "latency (us)",
+                    ylog=True)
+    for profile, name in PROFILES.items():
+        curves = []
+        for op in OPS:
+            curves.append(rows.pick(part="verbs", test="lat", what=f"verbs-{op}/{profile}").curve(
+                host_us))
+            plot.line(f"{op.capitalize()}, {name}", "measured", curves[-1])
+        if len(curves[0]) > 1:
+            rises.append(model.monotone([p[1] for p in curves[0]], slack=0.02))
+        ratio += ratios(curves[1], curves[0]).values()
+    out.value("monotone", all(rises) if rises else None)
+    out.value("write", worst(ratio))
 
 
-@panel("P1-F3a", verbs)
+def windows(full):
+    sizes = "4096 65536" if not full else "1024 4096 16384 65536 262144"
+    return verbs("bw", sizes, VERBS_Q="8 16 100") + verbs(
+        "bw", sizes, profiles=("offload-sg",), VERBS_Q="8 16 100")
+
+
+def by_window(rows):
+    """{(op, profile, Q): curve}"""
+    return {(op, profile, q): rows.pick(part="verbs", test="bw", q=q,
+                                        what=f"verbs-{op}/{profile}").curve(host_mbps)
+            for op in OPS for profile in PROFILES for q in (8, 16, 100)}
+
+
+WINDOWS = "Verbs of the kernel over the simulated NIC, whose time is taken off, MTU 1500; work " \
+    "of both hosts on one processor (T1). The window is refilled by half when half of it is done."
+
+
+@panel("P1-F3a", windows)
 def f3a(rows, out):
-    out.setup = "Verbs of the kernel over virtual Ethernet, MTU 1500, 16 under way, work of both " \
-        "hosts on one processor (T1)."
-    plot = out.plot("today", "bandwidth, 16 under way", "message (bytes)", "MB/s")
+    out.setup = WINDOWS
+    curves = by_window(rows)
+    plot = out.plot("today", "bandwidth, 100 under way", "message (bytes)", "MB/s")
     rises = []
-    for kind, name in DEVICES.items():
-        for op in ("send", "write", "read"):
-            curve = rows.pick(link="verbs", what=f"verbs-{op}/{kind}").has("mbps").curve("mbps")
-            plot.line(f"{op.capitalize()}, {name}", "measured", curve)
+    for (op, profile, q), curve in curves.items():
+        if q == 100:
+            plot.line(f"{op.capitalize()}, {PROFILES[profile]}", "measured", curve)
             if len(curve) > 1:
                 rises.append(model.monotone([p[1] for p in curve], slack=0.02))
-    if rises:
-        out.value("monotone", all(rises))
+    out.value("monotone", all(rises) if rises else None)
+    out.value("window", worst((v for op in OPS for p in PROFILES for v in ratios(
+        curves[op, p, 100], curves[op, p, 16]).values()), False))
+
+
+@panel("P1-F3b", windows)
+def f3b(rows, out):
+    out.setup = WINDOWS
+    curves = by_window(rows)
+    for q in (8, 16):
+        plot = out.plot("today", f"bandwidth, {q} under way", "message (bytes)", "MB/s")
+        for profile, name in PROFILES.items():
+            plot.line(f"Write, {name}", "measured", curves["write", profile, q])
+    both = [(curves[op, p, 16], curves[op, p, 8], curves[op, p, 100])
+            for op in OPS for p in PROFILES]
+    out.value("order", worst((v for s, e, _ in both for v in ratios(s, e).values()), False))
+    out.value("eight", worst((v for _, e, h in both for m, v in ratios(e, h).items()
+                              if m >= 65536), False))
+
+
+@panel("P1-F8a", pings)
+def f8a(rows, out):
+    out.setup = "Verbs of the kernel over the simulated NIC, whose time is taken off, MTU 1500, " \
+        "profile hybrid; half a round trip, both ends on one processor. A thread that looks and " \
+        "does not find yields."
+    plot = out.plot("today", "latency by way of noticing", "message (bytes)", "latency (us)",
+                    ylog=True)
+    curves = {}
+    for name, test, op in (("memory (Write)", "lat", "write"), ("queue, polled", "poll", "send"),
+                           ("event and wake-up", "event", "send")):
+        curves[test] = rows.pick(part="verbs", test=test, what=f"verbs-{op}/hybrid").curve(host_us)
+        plot.line(name, "measured", curves[test])
+    out.value("order", worst(ratios(curves["lat"], curves["poll"]).values()))
 
 
 @panel("P1-F6", lambda full: streams(full) + [
@@ -99,7 +167,8 @@ def two_ways(rows, out, title, unit, field, tests, more):
 @panel("P1-F4", both_ways)
 def f4(rows, out):
     out.setup = "Sockets over the simulated NIC, MTU 1500. One way: half a round trip. Both " \
-        "ways: each end sends a message, then receives that of the other. Both ends on one processor."
+        "ways: each end sends a message, then receives that of the other. Both ends on one " \
+        "processor."
     over = two_ways(rows, out, "latency", "latency (us)", "lat_us", ("lat", "bilat"), False)
     out.value("both", worst((v for r in over.values() for v in r.values()), False))
 
@@ -129,8 +198,8 @@ def computing(_full):
 @panel("P1-F7", computing)
 def f7(rows, out):
     out.setup = "Messages of 256 KB over a simulated link of 1 Gb/s, on which 256 KB take " \
-        "2.1 ms, MTU 9000; the sender computes before each message. Both hosts share one processor, so " \
-        "the receiver's work counts as the sender's: the break comes earlier than between two."
+        "2.1 ms, MTU 9000; the sender computes before each message. Both hosts share one " \
+        "processor, so the receiver's work counts as the sender's: the break comes earlier than between two."
     plot = out.plot("today", "bandwidth while the sender computes", "computation (per cent)",
                     "bandwidth, relative", xlog=False, sizes=False)
     period = 8 * 262144 * 1e3 / RATE        # ns
@@ -159,12 +228,19 @@ def waits(_full):
             for what in ("tcp", "sdp-enhanced/hybrid") for wait in WAITS]
 
 
-@panel("P1-F8b", waits)
+@panel("P1-F8b", lambda full: waits(full) + pings(full))
 def f8b(rows, out):
+    verbs_rows = [rows.pick(part="verbs", test=t, what="verbs-send/hybrid").curve(host_us)
+                  for t in ("poll", "event")]
+    plot = out.plot("today", "verbs: polled and by event", "message (bytes)", "latency (us)",
+                    ylog=True)
+    for name, curve in zip(("queue, polled", "event and wake-up"), verbs_rows):
+        plot.line(name, "measured", curve)
+    out.value("order", worst(ratios(*verbs_rows).values()))
     out.setup = "Sockets over the simulated NIC, MTU 1500, half a round trip. Both ends on one " \
         "processor: a process that polls keeps the other from running, so polling can only lose " \
         "here; what it saves needs a processor for each end."
-    plot = out.plot("today", "latency by way of waiting", "message (bytes)", "latency (us)",
+    plot = out.plot("today", "sockets by way of waiting", "message (bytes)", "latency (us)",
                     ylog=True)
     for what, label in (("tcp", "TCP"), ("sdp-enhanced/hybrid", "SDP enhanced")):
         for wait, name in WAITS.items():
@@ -221,7 +297,8 @@ def reused(_full):
 @panel("P1-F10a", reused)
 def f10a(rows, out):
     out.setup = "Messages of 4 KB, so many per cent of them from one buffer, the others from " \
-        "fresh ones; simulated NIC, MTU 9000. Messages of this size are copied: zero copy begins above."
+        "fresh ones; simulated NIC, MTU 9000. Messages of this size are copied: zero copy begins " \
+        "above."
     plot = out.plot("today", "latency by reuse", "reuse (per cent)", "latency (us)", xlog=False,
                     sizes=False)
     curve = rows.pick(what="sdp-enhanced/hybrid", test="lat", size=4096).has("reuse").curve(

@@ -7,6 +7,8 @@ from points import count
 POLICIES = {"sdp-alone/hybrid": "credit, literature", "sdp-credit/hybrid": "credit",
             "sdp-rdma/hybrid": "rdma", "sdp-vwin/hybrid": "NIC-assisted",
             "sdp-transport/hybrid": "transport"}
+LITERATURE_8 = "sdp-literature/hybrid"      # with 8 messages under way
+LINK16 = "rate=16000 delay=2"
 LITERATURE, RDMA, VWIN = "sdp-alone/hybrid", "sdp-rdma/hybrid", "sdp-vwin/hybrid"
 
 
@@ -37,49 +39,72 @@ def f4a(rows, out):
         out.value(check, worst(ratios(curves[what], curves["sdp-credit/hybrid"]).values()))
 
 
-@panel("P2-F4b", controls)
+def first(_full):
+    """The sender is not preempted by its reader, as on a machine of its own"""
+    return [count(25, PARTS="one", LINK="hnic", WHATS=what, MTUS=1500, FIRST=1,
+                  MEASURE=f"-T bw -S {size} -r 3 -d 12", HNIC_SET=LINK16,
+                  SDP_SET="rmem=4096,65536,65536 wmem=4608,65536,65536")
+            for size in ("256", "1K", "4K")
+            for what in (LITERATURE_8, "sdp-credit/hybrid", RDMA, VWIN)]
+
+
+@panel("P2-F4b", lambda full: controls(full) + first(full))
 def f4b(rows, out):
     out.setup = "64 KB of buffers at each end, simulated NIC, MTU 1500, a reader that drains; " \
         "both ends on one processor. Left: no delay, the reader preempts the sender. Right: a " \
-        "path on which a packet takes 500 us, so that the sender has to wait."
+        "path on which a packet takes 500 us, so that the sender has to wait. Middle: the sender " \
+        "is not preempted by its reader (it has a real-time priority), as if each had a " \
+        "processor; simulated link of 16 Gb/s and 2 us; credit with 8 messages under way."
     for delay, side in ((0, "today"), (500, "regime")):
         plot = out.plot(side, f"bandwidth, {delay} us of delay", "message (bytes)", "MB/s",
                         ylog=True)
         for what, name in POLICIES.items():
             plot.line(name, "measured", rows.pick(link="fc-delay", delay_us=delay, what=what).has(
                 "mbps_min").curve("mbps", low="mbps_min", high="mbps_max"))
+    ahead = rows.pick(link="hnic", FIRST="1", test="bw")
+    plot = out.plot("regime", "bandwidth, sender first", "message (bytes)", "MB/s", ylog=True)
+    curves = {}
+    for what, name in {**POLICIES, LITERATURE_8: "credit, literature"}.items():
+        curves[what] = ahead.pick(what=what).curve("mbps", low="mbps_min", high="mbps_max")
+        plot.line(name, "measured", curves[what])
+    gain = ratios(curves[RDMA], curves[LITERATURE_8])
+    for check, size in (("rdma256", 256), ("rdma1k", 1024), ("rdma4k", 4096)):
+        out.value(check, gain.get(size))
+    out.value("vwin", worst((v for m, v in ratios(curves[VWIN], curves[RDMA]).items()
+                             if m <= 1024), False))
+    out.value("joined", ahead.pick(what=RDMA).has("msgs_per_send").at("msgs_per_send", 256))
     late = [rows.pick(link="fc-delay", delay_us=500, what=w).has("mbps_min").curve("mbps")
             for w in (RDMA, LITERATURE)]
     out.value("delayed", worst((v for k, v in ratios(*late).items() if 256 <= k <= 4096), False))
-    out.value("alone", no_delay(rows).pick(what=LITERATURE).has("msgs_per_send").at(
+    out.value("alone", ahead.pick(what=LITERATURE_8).has("msgs_per_send").at(
         "msgs_per_send", 256))
 
 
 EIGHT = "rx_bufs_min=11 rx_bufs_max=11"     # eight of them for data
 FLOWS = {"sdp-literature/hybrid": "credit, literature", "sdp-credit/hybrid": "credit",
          "sdp-rdma-app/hybrid": "rdma, served by the program", "sdp-rdma/hybrid": "rdma",
-         "sdp-vwin/hybrid": "NIC-assisted", "sdp-vring/hybrid": "NIC-assisted ring"}
+         "sdp-vwin/hybrid": "NIC-assisted"}
 
 
-def flow(what, measure, seconds=30, size=8192, link="rate=16000 delay=2"):
-    """A run of sdpbench with N x S bytes of buffers"""
-    memory = 8 * size
+def flow(what, measure, seconds=30, size=32768, memory=65536):
+    """A run of sdpbench with receive buffers of @size and @memory bytes of them, sender first"""
+    buffers = "" if size == 32768 else f"rx_buf_size={size} "       # the default
     return count(seconds, PARTS="one", LINK="hnic", WHATS=what, MTUS=1500, MEASURE=measure,
-                 HNIC_SET=link, RX_BUF=size, SDP_SET=f"rx_buf_size={size} {EIGHT} "
+                 HNIC_SET=LINK16, RX_BUF=size, FIRST=1, SDP_SET=f"{buffers}{EIGHT} "
                  f"rmem=4096,{memory},{memory} wmem=4608,{memory},{memory}")
 
 
 def bursts(_full):
     amounts = "sleep:0,100,200,500,1000,2000,5000"
     return [flow(what, f"-T progress -S 4K -r 1 -n 8 --burst 100 --compute {amounts}", 40)
-            for what in ("sdp-literature/hybrid", "sdp-rdma-app/hybrid", "sdp-rdma/hybrid",
-                         "sdp-vwin/hybrid")]
+            for what in (LITERATURE_8, "sdp-rdma-app/hybrid", RDMA, VWIN)]
 
 
 @panel("P2-F5", bursts)
 def f5(rows, out):
     out.setup = "A burst of 100 messages of 4 KB each way, then both ends compute (sleep), as " \
-        "T3; 8 buffers of 8 KB, simulated link of 16 Gb/s and 2 us."
+        "T3; credit with 8 messages under way, 64 KB of buffers, simulated link of 16 Gb/s and " \
+        "2 us."
     plot = out.plot("today", "time of an iteration", "computation (us)", "iteration (us)",
                     xlog=False, sizes=False)
     curves = {}
@@ -90,7 +115,7 @@ def f5(rows, out):
     def slope(what):
         late = [p for p in curves[what] if p[0] >= 1000]
         return (late[-1][1] - late[0][1]) / (late[-1][0] - late[0][0]) if len(late) > 1 else None
-    credit, app = "sdp-literature/hybrid", "sdp-rdma-app/hybrid"
+    credit, app = LITERATURE_8, "sdp-rdma-app/hybrid"
     begin = [dict((p[0], p[1]) for p in curves[w]).get(0) for w in ("sdp-rdma/hybrid", credit)]
     if None not in begin:
         out.value("none", begin[0] / begin[1])
@@ -106,9 +131,8 @@ def f5(rows, out):
 def filled(size):
     def wanted(full):
         sizes = "64,512,2K,8K,32K" if not full else "1,16,64,256,512,1K,2K,4K,8K,16K,32K"
-        return [flow(what, f"-T util -S {sizes} -r 1 -d 20 --first", 30, size)
-                for what in ("sdp-literature/hybrid", "sdp-credit/hybrid", "sdp-rdma/hybrid",
-                             "sdp-vwin/hybrid", "sdp-vring/hybrid")]
+        return [flow(what, f"-T util -S {sizes} -r 1 -d 20", 30, size, 8 * size)
+                for what in (LITERATURE_8, "sdp-credit/hybrid", RDMA, VWIN)]
     return wanted
 
 
@@ -141,6 +165,30 @@ utilisation("P2-F6a", 8192)
 utilisation("P2-F6b", 32768)
 
 
-def first(_full):
-    return [flow(what, "-T bw -S 256,1K,4K -r 3 -d 12 --first", 30)
-            for what in ("sdp-literature/hybrid", "sdp-rdma/hybrid", "sdp-vwin/hybrid")]
+def groups(filters, count_of, nodes):
+    return [count(90, PARTS="filters", FS_APP="groups", FS_GROUPS=count_of, FS_FILTERS=filters,
+                  FS_NODES=nodes, FS_WHATS=what, FS_BLOCK="1K", FS_HNIC_SET=LINK16,
+                  FS_COUNT=2) for what in ("sdp-alone/hybrid", RDMA, VWIN)]
+
+
+def application_panel(name, title, filters, count_of, nodes):
+    @panel(name, lambda full: groups(filters, count_of, nodes))
+    def make(rows, out):
+        out.setup = f"{title}: {count_of} groups of {filters} filters on {nodes} hosts at a " \
+            "bridge, buffers of 1 KB, simulated links of 16 Gb/s and 2 us."
+        names = [POLICIES[w] for w in ("sdp-alone/hybrid", RDMA, VWIN)]
+        plot = out.plot("today", title, "flow control", "time (ms)", xlog=False, names=names)
+        took = {}
+        for n, what in enumerate(("sdp-alone/hybrid", RDMA, VWIN)):
+            mine = rows.pick(part="filters", app="groups", FS_WHATS=what,
+                             FS_FILTERS=str(filters)).has("elapsed_ms")
+            if mine:
+                took[what] = sum(r["elapsed_ms"] for r in mine) / len(mine)
+                plot.line(POLICIES[what], "measured", [(n, took[what])])
+        if len(took) == 3:
+            out.value("rdma", took[RDMA] / took["sdp-alone/hybrid"])
+            out.value("vwin", took[VWIN] / took[RDMA])
+
+
+application_panel("P2-F7a", "Microscope's five filters", 5, 2, 5)
+application_panel("P2-F7b", "Iso-surface's four filters", 4, 2, 4)

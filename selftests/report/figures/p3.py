@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: GPL-2.0
 """Panels of "iWARP with out-of-order support" (P3)"""
 import model
-from figures.p0 import costs, lat_host
+from figures.p0 import costs, lat_host, streams
 from panels import panel, ratios, worst
 from points import count, probe
 
@@ -19,8 +19,20 @@ LINES = 1 / 64      # of a byte, if none is in the cache
 def designs(full):
     """Through SDP over verbs, by profile"""
     sizes = "1K,4K,16K,64K" if not full else "1,16,64,256,1K,4K,16K,64K,256K"
-    return [count(30, PARTS="one", LINK="hnic", WHATS=what, MTUS=1500, SIZES=sizes,
+    return [count(30, PARTS="one", LINK="hnic", WHATS=what, MTUS=1500, SIZES=sizes, FIRST=1,
                   LAT_SIZES="1,1K,4K,16K,64K") for what in WHATS]
+
+
+# Debian's kernel then computes CRC32c by eight tables, and so do the simulated NICs, whose
+# time is taken off
+NO_CRC = ("-a", "clearcpuid=sse4_2")
+
+
+def tables(_full):
+    """As designs(), where the processor has no instruction for CRC32c"""
+    return [count(15, NO_CRC, PARTS="one", LINK="hnic", WHATS=f"sdp-basic/{p}", MTUS=mtu,
+                  MEASURE="-T bw -r 3 -d 12 -S 16K,64K", CRC="tables", FIRST=1)
+            for mtu in (1500, 9000) for p in ("host", "assisted")]
 
 
 def counted(_full):
@@ -96,17 +108,24 @@ def f10a(rows, out):
         out.value("assisted", model.interpolate(sizes, ratio, 8192))
 
 
-@panel("P3-F10b", lambda full: designs(full) + counted(full))
+@panel("P3-F10b", lambda full: designs(full) + counted(full) + tables(full))
 def f10b(rows, out):
     out.setup = "Today: streams through SDP basic, the time of the simulated NICs taken off, " \
         "work of both hosts (T1), MTU 1500, CRC by instruction. " + PRICED
     plot = out.plot("today", "bandwidth through SDP basic", "message (bytes)", "MB/s")
     now = {}
     for profile, name in DESIGNS.items():
-        now[profile] = rows.pick(link="hnic", what=f"sdp-basic/{profile}", mtu=1500).has(
+        now[profile] = rows.pick(link="hnic", what=f"sdp-basic/{profile}", mtu=1500, CRC=None).has(
             "mbps_min").curve("mbps", low="mbps_min", high="mbps_max")
         plot.line(name, "measured", now[profile])
     out.value("today", ratios(now["assisted"], now["host"]).get(65536))
+    for profile in ("host", "assisted"):
+        plot.line(f"{DESIGNS[profile]}, CRC by tables", "measured", rows.pick(
+            what=f"sdp-basic/{profile}", mtu=1500, CRC="tables").curve("mbps"))
+    for check, mtu in (("table", 1500), ("table9000", 9000)):
+        slow = [rows.pick(what=f"sdp-basic/{p}", mtu=mtu, CRC="tables").curve("mbps")
+                for p in ("assisted", "host")]
+        out.value(check, ratios(*slow).get(65536))
     gbps = rates(priced(rows, model.platform("xeon-2003")))
     plot = out.plot("regime", "bandwidth, prices of 2003", "message (bytes)", "Gbit/s")
     for profile, points in gbps.items():
@@ -164,7 +183,7 @@ def intervals(full):
     return [count(60, PARTS="costs", LINK="hnic", WHATS=f"sdp-basic/{p}", MTUS=MTU,
                   COSTS_SIZES="16384 65536", COSTS_INTERVALS=wanted)
             for p in ("assisted", "offload-sg", "offload-contig")] + [
-        count(90, PARTS="sweep", INTERVALS=today, MTUS=1500)] + designs(full)
+        count(90, PARTS="sweep", INTERVALS=today, MTUS=1500)] + designs(full) + streams(full)
 
 
 def by_interval(rows, profile, size, prices):
