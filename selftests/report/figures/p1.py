@@ -199,7 +199,8 @@ def computing(_full):
 def f7(rows, out):
     out.setup = "Messages of 256 KB over a simulated link of 1 Gb/s, on which 256 KB take " \
         "2.1 ms, MTU 9000; the sender computes before each message. Both hosts share one " \
-        "processor, so the receiver's work counts as the sender's: the break comes earlier than between two."
+        "processor, so the receiver's work counts as the sender's: the break comes earlier " \
+        "than between two."
     plot = out.plot("today", "bandwidth while the sender computes", "computation (per cent)",
                     "bandwidth, relative", xlog=False, sizes=False)
     period = 8 * 262144 * 1e3 / RATE        # ns

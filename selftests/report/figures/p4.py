@@ -223,8 +223,8 @@ def guarantee_panel(name, compute_ns, rate):
     def make(rows, out):
         out.setup = "Image of 16 MB through three stages of three nodes and a viewer, simulated; " \
             "blocks are powers of two or once and a half of them. Regime: the two numbers " \
-            "that the paper gives for each transport are imposed, so it is no evidence for a transport. Today: the same " \
-            "simulation with latency and bandwidth measured over the simulated NIC. Filter " \
+            "that the paper gives for each transport are imposed, so it is no evidence for a transport. Today: " \
+            "the same simulation with latency and bandwidth measured over the simulated NIC. Filter " \
             "streams: the program of examples/filters on ten hosts, its messages as slow as the " \
             "imposed curve says."
         own = own_curves(rows)
