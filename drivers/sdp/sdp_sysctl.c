@@ -22,6 +22,8 @@
 #define SDP_TIMEOUT_MAX		3600	/* seconds */
 #define SDP_KEEPALIVE_MAX	32767	/* as TCP_KEEPIDLE, TCP_KEEPINTVL */
 #define SDP_KEEPCNT_MAX		127	/* as TCP_KEEPCNT */
+/* SDP beside TCP over iWARP; no port of a well-known service gets to another's */
+#define SDP_PORT_OFFSET		20257
 #define SDP_RESOLVE_MIN		10	/* ms */
 #define SDP_RESOLVE_MAX		60000
 
@@ -230,6 +232,7 @@ static void sdp_sysctl_defaults(struct sdp_net *sn)
 	sn->sysctl_hold_max = 128;
 	sn->sysctl_max_connections = 0;
 	sn->sysctl_max_adverts = 1;
+	sn->sysctl_port_offset = SDP_PORT_OFFSET;
 	sn->sysctl_fallback_timeout = 3;
 	sn->sysctl_keepalive_time = 7200;
 	sn->sysctl_keepalive_intvl = 75;

@@ -9,6 +9,7 @@
 
 # shellcheck source=selftests/hnic/lib.bash
 . "$(dirname "$0")/lib.bash"
+PLAIN_PORTS=1
 need python3
 PEER=$(dirname "$0")/foreign.py
 
@@ -56,11 +57,11 @@ for dev in va.5 $MACVLAN; do
 	ip -n c link set "$dev" up
 done
 
-start_bg b sdp-run python3 "$PEER" serve
+start_bg b sdp-run -o python3 "$PEER" serve
 SERVER_LOG=$BG_LOG
 wait_for 30 said listening
 mkfifo /tmp/more
-start_bg a sh -c "exec sdp-run python3 '$PEER' connect </tmp/more"
+start_bg a sh -c "exec sdp-run -o python3 '$PEER' connect </tmp/more"
 exec 7>/tmp/more
 wait_for 30 said port
 PORT=$(sed -n 's/^port //p' "$BG_LOG")

@@ -6,6 +6,7 @@
 
 # shellcheck source=selftests/hnic/lib.bash
 . "$(dirname "$0")/lib.bash"
+PLAIN_PORTS=1
 need python3 tc
 
 # ------------------------------------------------------------------- sysfs
@@ -48,13 +49,13 @@ no_link() { in_a test ! -e /sys/class/net/va; }
 
 start
 attr profile hybrid
-start_bg b sdp-run python3 "$(dirname "$0")/foreign.py" serve
+start_bg b sdp-run -o python3 "$(dirname "$0")/foreign.py" serve
 SERVER_LOG=$BG_LOG
 wait_for 30 said listening
 mkfifo /run/more
 defer rm -f /run/more
 # the last data it sends is lost; then it resets the connection
-start_bg a sh -c 'exec sdp-run python3 -uc "
+start_bg a sh -c 'exec sdp-run -o python3 -uc "
 import socket, struct, sys
 s = socket.create_connection((\"10.0.0.2\", 5299))
 for line in sys.stdin:

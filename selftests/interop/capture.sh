@@ -9,6 +9,7 @@
 
 # shellcheck source=selftests/lib/lib.sh
 . "$(dirname "$0")/../lib/lib.sh"
+PLAIN_PORTS=1
 # shellcheck source=selftests/lib/ktest.sh
 . "$(dirname "$0")/../lib/ktest.sh"
 # shellcheck source=selftests/lib/stack.sh
@@ -49,8 +50,8 @@ devices() {
 capture() {
 	devices "$@" || return
 	dump_start "$1"
-	serve sdp-run xfer -s -h 10.0.0.2 -p 5010
-	ktap_check "$1: the transfer works" in_a sdp-run xfer -h 10.0.0.2 -p 5010 \
+	serve sdp-run -o xfer -s -h 10.0.0.2 -p 5010
+	ktap_check "$1: the transfer works" in_a sdp-run -o xfer -h 10.0.0.2 -p 5010 \
 		-n 300000 -d 300000 -w 0 -R 0 -o eof -t 60
 	dump_stop
 	stop_bg "$SERVER"
@@ -79,8 +80,8 @@ nic_made() {
 	in_a ethtool -K va tso on gso on > /dev/null
 	n=$(in_a ethtool -S va | awk '$1 == "tx_engine_crc_octets:" { print $2 }')
 	dump_start "$1" b
-	serve sdp-run xfer -s -h 10.0.0.2 -p 5010
-	ktap_check "$1: the transfer works" in_a sdp-run xfer -h 10.0.0.2 -p 5010 \
+	serve sdp-run -o xfer -s -h 10.0.0.2 -p 5010
+	ktap_check "$1: the transfer works" in_a sdp-run -o xfer -h 10.0.0.2 -p 5010 \
 		-n 300000 -d 300000 -w 0 -R 0 -o eof -t 60
 	dump_stop
 	stop_bg "$SERVER"

@@ -8,6 +8,7 @@
 
 # shellcheck source=selftests/lib/lib.sh
 . "$(dirname "$0")/../lib/lib.sh"
+PLAIN_PORTS=1
 need xfer sdp-run rping ethtool rdma hyb-target taskset jq
 
 NET_LINK=hnic
@@ -45,10 +46,10 @@ still() { ktap_is "$1 did not grow" "$(stat a "$1")" "${MARK[$1]}"; }
 # CPU $RUN_ON if that is set
 transfer() {
 	PORT=$((PORT + 1))
-	start_bg b sdp-run xfer -s -h $SERVER -p $PORT
+	start_bg b sdp-run -o xfer -s -h $SERVER -p $PORT
 	XS=$BG_PID
 	wait_for "$(scaled 20 100)" said listening || return
-	start_bg a ${RUN_ON:+taskset -c $RUN_ON} timeout 200 sdp-run xfer -h $SERVER -p $PORT -n "${1:-$SIZE}" \
+	start_bg a ${RUN_ON:+taskset -c $RUN_ON} timeout 200 sdp-run -o xfer -h $SERVER -p $PORT -n "${1:-$SIZE}" \
 		-d "${1:-$SIZE}" -t 180
 	XC=$BG_PID
 	XLOG=$BG_LOG
@@ -412,10 +413,10 @@ idle() {
 	local server
 
 	mkfifo /tmp/hold
-	start_bg b sdp-run python3 /tmp/hold.py b
+	start_bg b sdp-run -o python3 /tmp/hold.py b
 	server=$BG_PID
 	wait_port b 5099
-	start_bg a sh -c 'exec sdp-run python3 /tmp/hold.py a </tmp/hold'
+	start_bg a sh -c 'exec sdp-run -o python3 /tmp/hold.py a </tmp/hold'
 	exec 7>/tmp/hold
 	wait_for 30 said connected
 	ktap_check "an idle queue pair uses little memory" wait_for 30 small

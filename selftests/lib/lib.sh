@@ -301,15 +301,29 @@ wait_for() {
 	done
 }
 
+# port_mapped a|b PORT: what an SDP listener at that port has of the device's
+port_mapped() {
+	local offset
+	offset=$("in_$1" cat /proc/sys/net/sdp/port_offset 2>/dev/null)
+	if [ "${offset:-0}" -eq 0 ] || [ "$2" -eq 0 ]; then
+		echo "$2"
+	elif [ "$2" -lt 1024 ]; then
+		echo $(($2 + offset < 1024 ? 1024 : $2 + offset))
+	else
+		echo $((1024 + ($2 - 1024 + offset) % 64512))
+	fi
+}
+
 port_listening() {
-	local ns=$1 port=$2
-	if [ -n "$("in_$ns" ss -Hltn "sport = :$port" 2>/dev/null)" ]; then
+	local ns=$1 port=$2 mapped
+	mapped=$(port_mapped "$1" "$2")
+	if [ -n "$("in_$ns" ss -Hltn "sport = :$port or sport = :$mapped" 2>/dev/null)" ]; then
 		return 0
 	fi
 	# a cm_id says LISTEN before its device does: for iWARP TCP has to tell
 	[ "$NET_MODE" = one ] &&
 		rdma resource show cm_id 2>/dev/null |
-		grep -Eq "state LISTEN.*src-addr [^ ]*:$port( |\$)"
+		grep -Eq "state LISTEN.*src-addr [^ ]*:($port|$mapped)( |\$)"
 }
 
 # no_sockets, no_queue_pairs: nothing of SDP, of RDMA programs is left
@@ -375,6 +389,16 @@ NET_MTU=${NET_MTU:-1500}
 # Kind of va and vb: veth or hnic
 NET_LINK=${NET_LINK:-veth}
 
+# Not empty: the devices' ports are those of the programs, for tests with peers that
+# speak MPA themselves, or that look at packets
+PLAIN_PORTS=${PLAIN_PORTS:-}
+
+# plain_ports COMMAND...: what gets us to the namespace
+plain_ports() {
+	modprobe -q sdp
+	"$@" sysctl -qw net.sdp.port_offset=0
+}
+
 in_a() { if [ "$NET_MODE" = one ]; then "$@"; else in-ns a "$@"; fi; }
 in_b() { if [ "$NET_MODE" = one ]; then "$@"; else in-ns b "$@"; fi; }
 
@@ -413,6 +437,7 @@ net_up() {
 
 # net_addr NETNS DEV HOST
 net_addr() {
+	[ -z "$PLAIN_PORTS" ] || plain_ports in-ns "$1"
 	# No duplicate address detection: addresses are usable at once
 	in-ns "$1" sh -c "echo 0 > /proc/sys/net/ipv6/conf/$2/accept_dad"
 	ip -n "$1" link set lo up
@@ -468,6 +493,11 @@ star_down() {
 net_up_one() {
 	local d
 	net_down
+	if [ -n "$PLAIN_PORTS" ]; then
+		modprobe -q sdp
+		defer sysctl -qw net.sdp.port_offset="$(sysctl -n net.sdp.port_offset)"
+		plain_ports
+	fi
 	modprobe -q veth
 	ip link add va mtu "$NET_MTU" type veth peer name vb mtu "$NET_MTU" || return
 	NET_MODE=one

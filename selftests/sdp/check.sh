@@ -7,6 +7,7 @@
 
 # shellcheck source=selftests/lib/lib.sh
 . "$(dirname "$0")/../lib/lib.sh"
+PLAIN_PORTS=1
 need sdpstat sdp-run socat jq
 dev_up hybrid hybrid || ktap_skip_all "no RDMA device"
 modprobe -q sdp
@@ -37,9 +38,9 @@ advised() {
 established_a() { in_a sdpstat | grep -q ESTAB; }
 
 SERVERS=()
-start_bg b sdp-run socat TCP4-LISTEN:7001,fork,reuseaddr PIPE
+start_bg b sdp-run -o socat TCP4-LISTEN:7001,fork,reuseaddr PIPE
 SERVERS+=("$BG_PID")
-start_bg b sdp-run socat TCP6-LISTEN:7002,fork,reuseaddr PIPE
+start_bg b sdp-run -o socat TCP6-LISTEN:7002,fork,reuseaddr PIPE
 SERVERS+=("$BG_PID")
 start_bg b socat TCP4-LISTEN:7003,fork,reuseaddr PIPE
 for port in 7001 7002 7003; do
@@ -67,7 +68,7 @@ ktap_is "check uses the first of two addresses" "$(in_a unshare -m sh -c '
 answer 1 device note "SDP does not connect to loopback" \
 	-t 1 127.0.0.1:7001
 answer 0 device ok "rda" -n 10.0.0.2:7009
-start_bg a sdp-run socat TCP4:10.0.0.2:7001 PIPE
+start_bg a sdp-run -o socat TCP4:10.0.0.2:7001 PIPE
 wait_for 20 established_a
 in_a sysctl -qw net.sdp.max_connections=1
 answer 1 connect fail "no more connections" 10.0.0.2:7001
@@ -91,7 +92,7 @@ ktap_is "check prints text" "$(in_a sdpstat check 10.0.0.2:7001 | sed -n '1p;$p'
 SDP"
 in_a sdpstat check 10.0.0.2 >/dev/null 2>&1
 ktap_is "wrong arguments are refused" $? 2
-start_bg b sdp-run socat -u TCP4-LISTEN:7005 CREATE:/run/check.got
+start_bg b sdp-run -o socat -u TCP4-LISTEN:7005 CREATE:/run/check.got
 wait_port b 7005
 in_a sh -c 'exec sdpstat check 10.0.0.2:7005 >&-' 2>/dev/null
 ktap_is "a closed standard output is a failure" $? 1
@@ -144,7 +145,7 @@ on() {
 
 	dev_down
 	dev_up "$kind" "$kind" || { ktap_skip "$kind" "no such devices"; return; }
-	start_bg b sdp-run socat TCP4-LISTEN:7011,fork,reuseaddr PIPE
+	start_bg b sdp-run -o socat TCP4-LISTEN:7011,fork,reuseaddr PIPE
 	wait_port b 7011
 	answer 0 device ok "^rda .$2. on va" 10.0.0.2:7011
 	answer 0 hello ok "the peer speaks SDP, on rda" 10.0.0.2:7011

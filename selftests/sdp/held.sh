@@ -7,6 +7,7 @@
 
 # shellcheck source=selftests/lib/lib.sh
 . "$(dirname "$0")/../lib/lib.sh"
+PLAIN_PORTS=1
 need python3 sdp-run sdpstat sdp-lend hyb-hostile rdma
 
 PORT=7800
@@ -36,7 +37,7 @@ over() {
 
 	for name in "${@:2}"; do
 		PORT=$((PORT + 1))
-		in_a timeout "$(scaled 60 150)" sdp-run /usr/bin/python3 "$PROG" "$name" $PORT \
+		in_a timeout "$(scaled 60 150)" sdp-run -o /usr/bin/python3 "$PROG" "$name" $PORT \
 			>"/run/held-$name" 2>&1
 		results "/run/held-$name" "$1"
 	done
@@ -46,7 +47,7 @@ over() {
 hostile() {
 	PORT=$((PORT + 1))
 	in_a timeout 60 hyb-hostile -h 10.0.0.1 -p $PORT -o "$3" -x \
-		"in-ns b sdp-run /usr/bin/python3 $PROG $1 $PORT >/run/held-$1 2>&1" \
+		"in-ns b sdp-run -o /usr/bin/python3 $PROG $1 $PORT >/run/held-$1 2>&1" \
 		"$2" >/run/hostile 2>&1
 	results "/run/held-$1" verbs
 }

@@ -9,6 +9,7 @@
 
 # shellcheck source=selftests/lib/lib.sh
 . "$(dirname "$0")/../lib/lib.sh"
+PLAIN_PORTS=1
 need hyb-hostile sdp-echo sdpstat
 
 PORT=5021

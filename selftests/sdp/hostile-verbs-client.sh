@@ -9,6 +9,7 @@
 
 # shellcheck source=selftests/lib/lib.sh
 . "$(dirname "$0")/../lib/lib.sh"
+PLAIN_PORTS=1
 need hyb-hostile sdp-actions sdp-echo sdpstat tc
 
 KIND=${KIND:-hybrid}

@@ -35,7 +35,7 @@ attacks_unaccepted() {
 # frozen_up, then frozen SUITE RESULTS: errors that the program sees with such peers
 frozen_up() {
 	in_b sysctl -q -w net.sdp.fin_timeout=2
-	start_bg b sdp-run /usr/bin/python3 "$(dirname "$0")/frozen.py" "$SERVER" 5023
+	start_bg b sdp-run -o /usr/bin/python3 "$(dirname "$0")/frozen.py" "$SERVER" 5023
 	FROZEN_LOG=$BG_LOG
 	FROZEN_PID=$BG_PID
 	wait_for 30 said listening || ktap_fail "frozen.py listens" "$(cat "$BG_LOG")"

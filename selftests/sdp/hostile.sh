@@ -9,6 +9,7 @@
 
 # shellcheck source=selftests/lib/lib.sh
 . "$(dirname "$0")/../lib/lib.sh"
+PLAIN_PORTS=1
 # shellcheck source=selftests/sdp/hostile.bash
 . "$(dirname "$0")/hostile.bash"
 need hyb-hostile sdp-actions sdp-echo sdp-run sdpstat python3

@@ -11,7 +11,6 @@
 need python3 sdp-run
 
 PROG=$(dirname "$0")/loopback.py
-RULES=/run/loopback.conf
 
 # same NAME FILE: it says what TCP says
 same() {
@@ -31,16 +30,15 @@ over() {
 	shift
 	dev_up "$kind" "$kind" || { ktap_skip "$kind" "no device"; return; }
 	in_a /usr/bin/python3 "$PROG" "$@" >/run/tcp
-	in_a timeout 100 sdp-run /usr/bin/python3 "$PROG" "$@" >/run/sdp
+	in_a timeout 100 sdp-run -o /usr/bin/python3 "$PROG" "$@" >/run/sdp
 	same "$kind" /run/sdp ENETUNREACH
-	in_a timeout 100 sdp-run -c $RULES /usr/bin/python3 "$PROG" "$@" >/run/both
+	in_a timeout 100 sdp-run /usr/bin/python3 "$PROG" "$@" >/run/both
 	same "$kind, rules say both" /run/both connected
 	ktap_check "$kind: no socket is left" wait_for 20 no_sockets
 	net_down
 }
 
 modprobe -q sdp
-printf 'use both server * *:*\nuse both client * *:*\n' >$RULES
 over hybrid 10.0.0.1 fd00::1
 over siw 10.0.0.1 fd00::1
 over rxe 10.0.0.1

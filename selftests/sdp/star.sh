@@ -19,7 +19,7 @@ sdp_of() { in_n "$1" sdpstat -s -z | awk -v name="$2" '$1 == name { print $2 }';
 # hw_of I NAME: counter of the device of host I
 hw_of() { cat "/sys/class/infiniband/rd$1/ports/1/hw_counters/$2"; }
 
-listening() { [ -n "$(in_n "$1" ss -Hltn "sport = :7471")" ]; }
+listening() { in_n "$1" sdpstat -lH | grep -q ':7471 '; }
 
 # send I J: data from host I to host J
 send() { in_n "$1" timeout 60 sdpbench -w 10 -T bw -S 64K -n 4 -r 1 "10.0.0.$2"; }

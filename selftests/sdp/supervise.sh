@@ -138,11 +138,7 @@ test_rules() {
 	echo 'use tcp client * 10.0.0.0/8:*' >"$T/mixed"
 	echo_over "sdp-run -s -c $T/tcp" 7304
 	ktap_is "rules that say TCP give TCP" "$IS_SDP $RC" "no 0"
-	in_a sysctl -qw net.sdp.port_offset=20000
-	in_b sysctl -qw net.sdp.port_offset=20000
 	echo_over "sdp-run -s -c $T/both" 7305
-	in_a sysctl -qw net.sdp.port_offset=0
-	in_b sysctl -qw net.sdp.port_offset=0
 	ktap_is "rules that say both give both" "$IS_SDP $RC" "yes 0"
 	SAID=$(sdp-run -s -c "$T/mixed" true 2>&1)
 	ktap_is "rules by address are refused" $? 125

@@ -87,7 +87,7 @@ limits connect_timeout 127 1 3600
 limits hold_max 128 0 65535
 limits max_connections 0 0 2147483647
 limits max_adverts 1 1 255
-limits port_offset 0 0 64511
+limits port_offset 20257 0 64511
 limits fallback_timeout 3 1 3600
 limits keepalive_time 7200 1 32767
 limits keepalive_intvl 75 1 32767

@@ -8,6 +8,7 @@
 
 # shellcheck source=selftests/lib/lib.sh
 . "$(dirname "$0")/../lib/lib.sh"
+PLAIN_PORTS=1
 need hyb-hostile sdp-zcopy sdpstat
 
 SERVER=10.0.0.2

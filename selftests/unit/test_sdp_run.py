@@ -115,6 +115,43 @@ def which(folder):
               res == "tcp FILE:2\n" and not os.path.exists(log), res)
 
 
+def defaults():
+    """SDP with TCP behind it, unless -o or a file says otherwise"""
+    where = ("-w", "client", "x", "1.2.3.4:5")
+    env = dict(os.environ, LIBSDP_ONLY="1")
+    for args, want in ((), "both default\n"), (("-o",), "sdp default\n"):
+        if os.path.exists("/etc/libsdp.conf") and not args:
+            continue
+        res = run(*args, *where)
+        check("what is used with %r" % (args,), res.stdout == want, res)
+    res = subprocess.run([RUN, *where], env=env, text=True, check=False,
+                         stdout=subprocess.PIPE)
+    check("under sdp-run -o", res.stdout == "sdp default\n", res)
+    res = run("-o", "-c", "/dev/null", "true")
+    check("-o with rules", res.returncode == 125 and "without -c" in res.stdout, res)
+    res = run("-ov", "sh", "-c", "echo $LIBSDP_ONLY$LIBSDP_VERBOSE")
+    check("the environment of the library", res.stdout.endswith("11\n"), res)
+
+
+def units():
+    """Without root, and without a unit: what is written is seen in selftests/host"""
+    for args, want in ((("enable",), "takes the name of a unit"),
+                       (("disable", "a", "b"), "takes the name of a unit"),
+                       (("enable", "../x"), "is not the name of a unit"),
+                       (("enable", ""), "is not the name of a unit"),
+                       (("enable", "-x"), "is not the name of a unit"),
+                       (("enable", "x" * 300), "is not the name of a unit"),
+                       (("enable", "ssh.socket"), "is no service"),
+                       (("enable", "no-such-unit-here"), "there is no no-such-unit-here.service"),
+                       (("disable", "no-such-unit-here"), "is not enabled"),
+                       (("-s", "enable", "x"), "-s is not for units")):
+        res = run(*args)
+        check("%s: %s" % (" ".join(args)[:40], want),
+              res.returncode == 125 and want in res.stdout, res)
+    res = run("./enable")
+    check("a program of that name", res.returncode == 127, res)
+
+
 def symbols():
     """Symbols that musl lacks would keep its programs from being started"""
     library = os.path.join(os.path.dirname(RUN), "libsdp.so")
@@ -137,5 +174,7 @@ with tempfile.TemporaryDirectory() as tmp:
     mapped(tmp)
     lines(tmp)
     which(tmp)
+    defaults()
+    units()
     symbols()
 sys.exit(bool(FAILED))

@@ -35,19 +35,26 @@ static void complain(const struct libsdp_rules *rules, const char *sentence)
 	libsdp_log(rules, LIBSDP_LOG_ERROR, "%s", sentence);
 }
 
+static bool is_set(const char *name)
+{
+	const char *value = secure_getenv(name);
+
+	return value && *value;
+}
+
 /*
- * Without a file all is SDP, as it has always been. A file that was asked for
- * and is not there is an error, and so is one that cannot be read: nothing
- * may be SDP that the user wanted otherwise, hence TCP then.
+ * Without a file a socket is SDP where that can be had, and TCP elsewhere. A file
+ * that was asked for and is not there is an error, and so is one that cannot be
+ * read: nothing may be SDP that the user wanted otherwise, hence TCP then.
  */
-static void read_rules(struct known *k)
+static void read_file(struct known *k)
 {
 	const char *file = secure_getenv(LIBSDP_CONFIG_ENV);
 	bool asked = file && *file;
 
 	if (!asked)
 		file = LIBSDP_CONFIG;
-	k->possible = LIBSDP_SDP;
+	k->possible = libsdp_rules_possible(&k->rules);
 	if (libsdp_rules_read(&k->rules, file, program_invocation_short_name,
 			      complain)) {
 		k->possible = libsdp_rules_possible(&k->rules);
@@ -55,6 +62,19 @@ static void read_rules(struct known *k)
 		libsdp_log(&k->rules, LIBSDP_LOG_ERROR,
 			   "%s: %m; all sockets remain TCP", file);
 		k->possible = LIBSDP_TCP;
+	}
+}
+
+static void read_rules(struct known *k)
+{
+	k->rules.only = is_set(LIBSDP_ONLY_ENV);
+	if (k->rules.only)
+		k->possible = LIBSDP_SDP;
+	else
+		read_file(k);
+	if (is_set(LIBSDP_VERBOSE_ENV) && k->rules.log == LIBSDP_LOG_NONE) {
+		k->rules.log = LIBSDP_LOG_STDERR;
+		k->rules.log_level = LIBSDP_LOG_DECISION;
 	}
 }
 
@@ -102,6 +122,14 @@ static __attribute__((constructor)) void know_early(void)
 bool libsdp_may_be_tcp(void)
 {
 	return know()->possible != LIBSDP_SDP;
+}
+
+bool libsdp_asks(void)
+{
+	const struct known *k = know();
+
+	return (k->possible & (k->possible - 1)) ||
+	       libsdp_logs(&k->rules, LIBSDP_LOG_DECISION);
 }
 
 static bool is_tcp(const struct libsdp_choice *want)
@@ -157,12 +185,13 @@ void libsdp_tell(enum libsdp_role role, const struct sockaddr *addr)
 			   what, text, libsdp_use_name(use), rules->file,
 			   rule->line);
 	else
-		libsdp_log(rules, LIBSDP_LOG_DECISION,
-			   "%s %s: %s (no rule fits)", what, text,
-			   libsdp_use_name(use));
+		libsdp_log(rules, LIBSDP_LOG_DECISION, "%s %s: %s (%s)", what,
+			   text, libsdp_use_name(use),
+			   rules->file[0] ? "no rule fits" : "no rules");
 }
 
-void libsdp_tell_end(const struct sockaddr *addr, bool sdp)
+void libsdp_tell_end(enum libsdp_role role, const struct sockaddr *addr,
+		     bool sdp)
 {
 	const struct libsdp_rules *rules = &know()->rules;
 	char text[LIBSDP_ADDR_TEXT];
@@ -170,6 +199,23 @@ void libsdp_tell_end(const struct sockaddr *addr, bool sdp)
 	if (!libsdp_logs(rules, LIBSDP_LOG_DECISION))
 		return;
 	libsdp_addr_text(addr, text);
-	libsdp_log(rules, LIBSDP_LOG_DECISION, "connected to %s over %s", text,
-		   sdp ? "SDP" : "TCP");
+	if (role == LIBSDP_CLIENT)
+		libsdp_log(rules, LIBSDP_LOG_DECISION,
+			   "connected to %s over %s", text,
+			   sdp ? "SDP" : "TCP");
+	else if (!sdp)
+		libsdp_log(
+			rules, LIBSDP_LOG_DECISION,
+			"listening on %s for TCP only: %s", text,
+			"no RDMA device has that address, or its port is taken");
+}
+
+void libsdp_tell_none(void)
+{
+	libsdp_log(
+		&know()->rules, LIBSDP_LOG_DECISION,
+		"no SDP sockets: %s; this program goes on with TCP",
+		access(LIBSDP_SYSCTLS, F_OK) ?
+			"the kernel has no module sdp" :
+			"a filter (seccomp, RestrictAddressFamilies) forbids them");
 }

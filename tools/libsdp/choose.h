@@ -42,6 +42,13 @@ bool libsdp_choose(const struct libsdp_choice *want, struct libsdp_choice *use);
 bool libsdp_may_be_tcp(void);
 
 /**
+ * libsdp_asks() - whether connect() and listen() have something to decide or to log
+ *
+ * If not, the kernel knows what to do since socket().
+ */
+bool libsdp_asks(void);
+
+/**
  * libsdp_decide() - decide for an address
  * @role: connect() or listen()
  * @addr: of the peer, or the own one
@@ -59,10 +66,15 @@ enum libsdp_use libsdp_decide(enum libsdp_role role,
 void libsdp_tell(enum libsdp_role role, const struct sockaddr *addr);
 
 /**
- * libsdp_tell_end() - write to the log how a blocking connect() ended
- * @addr: of the peer
- * @sdp: over SDP, else over TCP
+ * libsdp_tell_end() - write to the log how a blocking connect(), or listen(), ended
+ * @role: connect() or listen()
+ * @addr: of the peer, or the own one
+ * @sdp: over SDP, or for both; else over TCP
  */
-void libsdp_tell_end(const struct sockaddr *addr, bool sdp);
+void libsdp_tell_end(enum libsdp_role role, const struct sockaddr *addr,
+		     bool sdp);
+
+/* The same of a socket that is one of TCP as there is none of SDP for the program */
+void libsdp_tell_none(void);
 
 #endif /* LIBSDP_CHOOSE_H */

@@ -45,15 +45,25 @@ static int sys_setsockopt(int fd, int level, int name, const void *val,
 }
 
 /* Leaves errno alone, as the caller may have a result to return already. */
+static int socket_says(int fd, int name)
+{
+	int val = -1, saved = errno;
+	socklen_t len = sizeof(val);
+
+	if (sys_getsockopt(fd, SOL_SOCKET, name, &val, &len))
+		val = -1;
+	errno = saved;
+	return val;
+}
+
+/* Of its own family, or a protocol of an Internet one, see open_sdp() */
 static bool is_sdp(int fd)
 {
-	int domain = AF_UNSPEC, saved = errno;
-	socklen_t len = sizeof(domain);
+	int domain = socket_says(fd, SO_DOMAIN);
 
-	if (sys_getsockopt(fd, SOL_SOCKET, SO_DOMAIN, &domain, &len))
-		domain = AF_UNSPEC;
-	errno = saved;
-	return domain == AF_SDP;
+	if (domain != AF_INET && domain != AF_INET6)
+		return domain == AF_SDP;
+	return socket_says(fd, SO_PROTOCOL) == IPPROTO_SDP;
 }
 
 /* SDP sockets report addresses of the family the program asked for. */
@@ -89,17 +99,15 @@ static void replace_int(void *val, const socklen_t *len, int now)
  */
 static bool was_sdp_protocol(int fd, int protocol)
 {
-	int domain = AF_UNSPEC, type = 0, saved = errno;
-	socklen_t len = sizeof(int);
+	int domain;
 
-	if (protocol != SDPPROTO_SDP && protocol != SDPPROTO_SDP6)
+	if (protocol == IPPROTO_SDP)
+		return true;
+	if ((protocol != SDPPROTO_SDP && protocol != SDPPROTO_SDP6) ||
+	    socket_says(fd, SO_TYPE) != SOCK_STREAM)
 		return false;
-	if (sys_getsockopt(fd, SOL_SOCKET, SO_DOMAIN, &domain, &len) ||
-	    sys_getsockopt(fd, SOL_SOCKET, SO_TYPE, &type, &len))
-		type = 0;
-	errno = saved;
-	return type == SOCK_STREAM &&
-	       (domain == AF_SDP || domain == AF_INET || domain == AF_INET6);
+	domain = socket_says(fd, SO_DOMAIN);
+	return domain == AF_SDP || domain == AF_INET || domain == AF_INET6;
 }
 
 /* Returns 0, or an errno; errno itself stays as it is. */
@@ -136,7 +144,7 @@ static bool has_rules(int fd, const struct sockaddr *addr, socklen_t len)
 {
 	const char *p = (const char *)addr;
 
-	if (!libsdp_may_be_tcp() || !addr || len < sizeof(struct sockaddr_in) ||
+	if (!libsdp_asks() || !addr || len < sizeof(struct sockaddr_in) ||
 	    !is_sdp(fd))
 		return false;
 	/* no more of it is looked at, so it lies on two pages at most */
@@ -149,9 +157,37 @@ static bool has_rules(int fd, const struct sockaddr *addr, socklen_t len)
 }
 
 /*
+ * The kernel looks for the module each time it is asked, which takes a process. Set
+ * where nothing is lost: with TCP instead.
+ */
+static bool absent;
+
+/*
+ * A sandbox that lets Internet families through does not know ours, but looks at no
+ * protocol: there it is IPPROTO_SDP. The error is that of the first attempt, for
+ * those who get no other socket.
+ */
+static int open_sdp(const struct libsdp_choice *want,
+		    const struct libsdp_choice *use)
+{
+	int fd = syscall(SYS_socket, use->domain, use->type, use->protocol);
+	int err = errno;
+
+	if (fd >= 0 || (err != EAFNOSUPPORT && err != EPERM && err != EACCES))
+		return fd;
+	fd = syscall(SYS_socket, want->domain, want->type, IPPROTO_SDP);
+	if (fd >= 0)
+		return fd;
+	if (errno == EPROTONOSUPPORT || errno == EPERM || errno == EACCES)
+		__atomic_store_n(&absent, true, __ATOMIC_RELAXED);
+	errno = err;
+	return -1;
+}
+
+/*
  * The rules are about addresses, which are not known yet: a socket that may
- * become either begins as an SDP one. Where the kernel has none, or a sandbox
- * does not know the family, TCP it is.
+ * become either begins as an SDP one. Where there are none for the program, TCP it
+ * is.
  */
 LIBSDP_API int socket(int domain, int type, int protocol)
 {
@@ -161,14 +197,17 @@ LIBSDP_API int socket(int domain, int type, int protocol)
 
 	if (!libsdp_choose(&want, &use))
 		return syscall(SYS_socket, domain, type, protocol);
-	fd = syscall(SYS_socket, use.domain, use.type, use.protocol);
 	if (!libsdp_may_be_tcp())
-		return fd;
-	if (fd >= 0)
+		return open_sdp(&want, &use);
+	if (__atomic_load_n(&absent, __ATOMIC_RELAXED))
+		return syscall(SYS_socket, domain, type, protocol);
+	fd = open_sdp(&want, &use);
+	if (fd >= 0) {
 		set_fallback(fd, LIBSDP_BOTH);
-	else
-		fd = syscall(SYS_socket, domain, type, protocol);
-	return fd;
+		return fd;
+	}
+	libsdp_tell_none();
+	return syscall(SYS_socket, domain, type, protocol);
 }
 
 /* Whether it is a server is not known: what may become TCP must not be lost. */
@@ -187,19 +226,24 @@ LIBSDP_API int listen(int fd, int backlog)
 	struct sockaddr_storage own;
 	struct sockaddr *sa = (struct sockaddr *)&own;
 	socklen_t len = sizeof(own);
-	int err;
+	enum libsdp_use use;
+	int err, ret;
 
-	if (libsdp_may_be_tcp() && is_sdp(fd) &&
-	    !syscall(SYS_getsockname, fd, sa, &len)) {
-		err = set_fallback(fd, libsdp_decide(LIBSDP_SERVER, sa));
-		if (!err)
-			libsdp_tell(LIBSDP_SERVER, sa);
-		if (err && err != EISCONN) {
-			errno = err;
-			return -1;
-		}
+	if (!libsdp_asks() || !is_sdp(fd) ||
+	    syscall(SYS_getsockname, fd, sa, &len))
+		return syscall(SYS_listen, fd, backlog);
+	use = libsdp_decide(LIBSDP_SERVER, sa);
+	err = set_fallback(fd, use);
+	if (!err)
+		libsdp_tell(LIBSDP_SERVER, sa);
+	if (err && err != EISCONN) {
+		errno = err;
+		return -1;
 	}
-	return syscall(SYS_listen, fd, backlog);
+	ret = syscall(SYS_listen, fd, backlog);
+	if (!ret && !err && use == LIBSDP_BOTH)
+		libsdp_tell_end(LIBSDP_SERVER, sa, is_sdp(fd));
+	return ret;
 }
 
 /*
@@ -232,7 +276,7 @@ LIBSDP_API int connect(int fd, const struct sockaddr *addr, socklen_t len)
 	}
 	ret = do_connect(fd, addr, len);
 	if (!ret)
-		libsdp_tell_end(addr, is_sdp(fd));
+		libsdp_tell_end(LIBSDP_CLIENT, addr, is_sdp(fd));
 	return ret;
 }
 

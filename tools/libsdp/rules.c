@@ -380,7 +380,7 @@ enum libsdp_use libsdp_rules_match(const struct libsdp_rules *rules,
 {
 	*rule = NULL;
 	if (!rules->file[0])
-		return LIBSDP_SDP;
+		return rules->only ? LIBSDP_SDP : LIBSDP_BOTH;
 	for (int i = 0; i < rules->n; i++) {
 		if (rules->rule[i].role != role || !fits(&rules->rule[i], addr))
 			continue;
@@ -409,6 +409,6 @@ static int possible(const struct libsdp_rules *rules, enum libsdp_role role)
 int libsdp_rules_possible(const struct libsdp_rules *rules)
 {
 	if (!rules->file[0])
-		return LIBSDP_SDP;
+		return rules->only ? LIBSDP_SDP : LIBSDP_BOTH;
 	return possible(rules, LIBSDP_CLIENT) | possible(rules, LIBSDP_SERVER);
 }

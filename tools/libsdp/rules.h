@@ -12,6 +12,12 @@
 
 #define LIBSDP_CONFIG "/etc/libsdp.conf"
 #define LIBSDP_CONFIG_ENV "LIBSDP_CONFIG_FILE"
+/* Set by sdp-run -o and -v */
+#define LIBSDP_ONLY_ENV "LIBSDP_ONLY"
+#define LIBSDP_VERBOSE_ENV "LIBSDP_VERBOSE"
+
+/* There if the module is loaded */
+#define LIBSDP_SYSCTLS "/proc/sys/net/sdp"
 
 #define LIBSDP_RULES_MAX 256
 
@@ -66,7 +72,8 @@ struct libsdp_rule {
 
 /**
  * struct libsdp_rules - what a file says to one program
- * @file: its name; empty: there is none, everything is SDP
+ * @file: its name; empty: there is none
+ * @only: without a file: SDP or nothing, else SDP where it can be had
  * @n: rules
  * @rule: those for the program, in the order of the file
  * @log: where decisions are written to
@@ -76,6 +83,7 @@ struct libsdp_rule {
  */
 struct libsdp_rules {
 	char file[256];
+	bool only;
 	int n;
 	struct libsdp_rule rule[LIBSDP_RULES_MAX];
 	enum libsdp_log log;

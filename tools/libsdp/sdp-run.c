@@ -6,9 +6,11 @@
  */
 #include <arpa/inet.h>
 #include <elf.h>
+#include <endian.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <getopt.h>
+#include <glob.h>
 #include <limits.h>
 #include <netinet/in.h>
 #include <stdarg.h>
@@ -19,13 +21,17 @@
 #include <sys/prctl.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
+#include <sys/statvfs.h>
+#include <sys/xattr.h>
 #include <unistd.h>
 
+#include <linux/capability.h>
 #include <linux/sdp.h>
 
 #include "log.h"
 #include "rules.h"
 #include "supervise.h"
+#include "unit.h"
 
 #define LIBRARY "libsdp.so"
 
@@ -58,15 +64,21 @@ static void __printf(1, 2) say(const char *fmt, ...)
 
 static void usage(FILE *out)
 {
-	fputs("Usage: sdp-run [-sv] [-c FILE] [--] PROGRAM [ARGUMENT]...\n"
-	      "       sdp-run [-c FILE] -w server|client PROGRAM ADDRESS:PORT\n"
-	      "Run PROGRAM with its TCP sockets opened as SDP sockets.\n"
+	fputs("Usage: sdp-run [-sv] [-o | -c FILE] [--] PROGRAM [ARGUMENT]...\n"
+	      "       sdp-run [-o | -c FILE] -w server|client PROGRAM ADDRESS:PORT\n"
+	      "       sdp-run [-v] [-o | -c FILE] enable UNIT\n"
+	      "       sdp-run disable UNIT\n"
+	      "Run PROGRAM with its TCP sockets opened as SDP sockets, which go on with\n"
+	      "TCP where SDP cannot be had. With enable, do so with a service of systemd\n"
+	      "from its next start on.\n"
 	      "\n"
 	      "  -c, --config FILE  rules instead of those in " LIBSDP_CONFIG
 	      "\n"
+	      "  -o, --only         SDP or nothing, without rules and without TCP\n"
 	      "  -s, --supervise    for programs that call the kernel themselves:\n"
 	      "                     static ones, those written in Go\n"
-	      "  -v, --verbose      say what is done and what is in the way\n"
+	      "  -v, --verbose      say what is done, what is in the way, and what each\n"
+	      "                     connection became\n"
 	      "  -w, --which        only say what the rules have for an address\n"
 	      "  -h, --help         show this text\n"
 	      "  -V, --version      show the version\n"
@@ -104,6 +116,14 @@ static bool find_library(char *path, size_t size)
 	return (size_t)n < size && !access(path, R_OK);
 }
 
+static bool get_library(char *path, size_t size)
+{
+	if (find_library(path, size))
+		return true;
+	say("%s not found next to sdp-run or in %s", LIBRARY, SDP_LIBDIR);
+	return false;
+}
+
 /* Ours comes first, as a library that was there already may wrap socket(). */
 static bool set_preload(const char *library)
 {
@@ -127,6 +147,7 @@ static bool set_preload(const char *library)
 }
 
 static struct libsdp_rules rules;
+static bool verbose;
 
 static void complain(const struct libsdp_rules *so_far, const char *sentence)
 {
@@ -138,17 +159,22 @@ static void complain(const struct libsdp_rules *so_far, const char *sentence)
  * The library leaves out what it does not understand; better to say so before
  * anything has begun. @file: what the user asked for, or NULL.
  */
-static bool check_rules(const char *file, const char *program, bool verbose)
+static bool check_rules(const char *file, const char *program)
 {
 	const char *base = program;
 
+	if (rules.only) {
+		if (verbose)
+			say("SDP or nothing (-o)");
+		return true;
+	}
 	if (program && strrchr(program, '/'))
 		base = strrchr(program, '/') + 1;
 	if (!libsdp_rules_read(&rules, file ? file : LIBSDP_CONFIG, base,
 			       complain)) {
 		if (!file && errno == ENOENT) {
 			if (verbose)
-				say("no rules: all sockets become SDP sockets");
+				say("no rules: SDP where it can be had, else TCP");
 			return true;
 		}
 		say("%s: %s", file ? file : LIBSDP_CONFIG, strerror(errno));
@@ -221,7 +247,7 @@ static int which(const char *file, char **arg)
 		say("\"%s\" is not ADDRESS:PORT", arg[2]);
 		return EXIT_USAGE;
 	}
-	if (!check_rules(file, arg[1], false))
+	if (!check_rules(file, arg[1]))
 		return EXIT_USAGE;
 	use = libsdp_rules_match(&rules, role, (struct sockaddr *)&ss, &rule);
 	if (rule)
@@ -232,22 +258,74 @@ static int which(const char *file, char **arg)
 	return 0;
 }
 
-/* The same call the library is going to make. It also loads the module. */
-static bool check_kernel(bool verbose)
+static bool can_open(int domain, int protocol)
 {
-	int fd = socket(AF_SDP, SOCK_STREAM | SOCK_CLOEXEC, SDPPROTO_SDP);
+	int fd = socket(domain, SOCK_STREAM | SOCK_CLOEXEC, protocol), err;
 
-	if (fd >= 0) {
+	err = errno;
+	if (fd >= 0)
 		close(fd);
+	errno = err;
+	return fd >= 0;
+}
+
+/* The same calls the library is going to make. They also load the module. */
+static void check_kernel(void)
+{
+	const char *rest = rules.only ? "" : "; sockets remain TCP";
+
+	if (can_open(AF_SDP, SDPPROTO_SDP)) {
 		if (verbose)
 			say("the kernel has SDP sockets");
-		return true;
+	} else if (errno != EAFNOSUPPORT && errno != EPERM) {
+		say("the kernel refuses SDP sockets: %s%s", strerror(errno),
+		    rest);
+	} else if (can_open(AF_INET, IPPROTO_SDP)) {
+		if (verbose)
+			say("a filter forbids AF_SDP here: IPPROTO_SDP is taken instead");
+	} else if (!access(LIBSDP_SYSCTLS, F_OK)) {
+		say("a filter (seccomp, RestrictAddressFamilies=) forbids SDP sockets here%s",
+		    rest);
+	} else {
+		say("the kernel has no SDP sockets: run `modprobe sdp` as root%s",
+		    rest);
 	}
-	if (errno == EAFNOSUPPORT)
-		say("the kernel has no SDP sockets: run `modprobe sdp` as root");
-	else
-		say("the kernel refuses SDP sockets: %s", strerror(errno));
-	return false;
+}
+
+/* Is there an iWARP device, whose listeners are such of TCP as well? */
+static bool has_iwarp(void)
+{
+	char line[16];
+	bool found = false;
+	glob_t g;
+
+	if (glob("/sys/class/infiniband/*/node_type", 0, NULL, &g))
+		return false;
+	for (size_t i = 0; i < g.gl_pathc && !found; i++) {
+		FILE *f = fopen(g.gl_pathv[i], "re");
+
+		found = f && fgets(line, sizeof(line), f) && *line == '4';
+		if (f)
+			fclose(f);
+	}
+	globfree(&g);
+	return found;
+}
+
+/* What serves both would serve TCP alone. */
+static void check_ports(void)
+{
+	FILE *f;
+
+	if (!(libsdp_rules_possible(&rules) & LIBSDP_BOTH))
+		return;
+	f = fopen(LIBSDP_SYSCTLS "/port_offset", "re");
+	if (!f)
+		return;
+	if (fgetc(f) == '0' && has_iwarp())
+		say("net.sdp.port_offset is 0: over iWARP, %s",
+		    "servers hear TCP only; set it to the same number at both ends");
+	fclose(f);
 }
 
 /* Find PROGRAM as execvp() is going to, to have a look at it. */
@@ -299,21 +377,55 @@ out:
 	return ok && !interp;
 }
 
+/* Does a file give capabilities to those who are not root? */
+static bool has_capabilities(const char *path)
+{
+	struct vfs_ns_cap_data cap = {};
+
+	if (getxattr(path, "security.capability", &cap, sizeof(cap)) <
+	    (ssize_t)XATTR_CAPS_SZ_1)
+		return false;
+	return (le32toh(cap.magic_etc) & VFS_CAP_FLAGS_EFFECTIVE) ||
+	       cap.data[0].permitted || cap.data[1].permitted;
+}
+
+/*
+ * What of a program the kernel sets AT_SECURE for, by which the dynamic linker goes;
+ * NULL for nothing. What becomes whom it is already gains nothing.
+ */
+static const char *privileges(const char *path)
+{
+	const mode_t setgid = S_ISGID | 0010;
+	struct statvfs fs;
+	struct stat st;
+
+	if (stat(path, &st) || (!statvfs(path, &fs) && (fs.f_flag & ST_NOSUID)))
+		return NULL;
+	if ((st.st_mode & S_ISUID) && st.st_uid != getuid())
+		return "is set-user-ID";
+	if ((st.st_mode & setgid) == setgid && st.st_gid != getgid())
+		return "is set-group-ID";
+	if (getuid() && has_capabilities(path))
+		return "has file capabilities";
+	return NULL;
+}
+
 /* A program which the dynamic linker gives no library to: tell, go on. */
 static void check_program(const char *name, bool supervised)
 {
+	bool gets_none = prctl(PR_GET_NO_NEW_PRIVS, 0, 0, 0, 0) == 1;
 	char path[PATH_MAX];
-	struct stat st;
+	const char *what;
 
 	if (!find_program(name, path, sizeof(path)))
 		return;
-	if (!stat(path, &st) && (st.st_mode & (S_ISUID | S_ISGID))) {
-		if (!supervised)
-			say("%s is set-user-ID or set-group-ID: %s", path,
-			    "the dynamic linker ignores LD_PRELOAD, its sockets remain TCP");
-		else if (prctl(PR_GET_NO_NEW_PRIVS, 0, 0, 0, 0) == 1)
-			say("%s is set-user-ID or set-group-ID: %s", path,
-			    "supervised by an ordinary user, it gets no privileges");
+	what = privileges(path);
+	if (what && !supervised && !gets_none) {
+		say("%s %s: %s", path, what,
+		    "the dynamic linker ignores LD_PRELOAD, its sockets remain TCP");
+	} else if (what && supervised && gets_none) {
+		say("%s %s: %s", path, what,
+		    "supervised by an ordinary user, it gets no privileges");
 	} else if (!supervised && is_static(path)) {
 		say("%s is statically linked: %s", path,
 		    "nothing can be preloaded, its sockets remain TCP without -s");
@@ -321,7 +433,7 @@ static void check_program(const char *name, bool supervised)
 }
 
 /* Where it goes is not known when a socket is opened. */
-static bool start_supervised(bool verbose)
+static bool start_supervised(void)
 {
 	int use = libsdp_rules_possible(&rules);
 	const char *why;
@@ -349,16 +461,13 @@ static bool start_supervised(bool verbose)
 	return true;
 }
 
-static bool preload(bool verbose)
+static bool preload(void)
 {
 	char library[PATH_MAX];
 
-	if (!find_library(library, sizeof(library))) {
-		say("%s not found next to sdp-run or in %s", LIBRARY,
-		    SDP_LIBDIR);
-		return false;
-	}
-	if (!set_preload(library))
+	if (!get_library(library, sizeof(library)) || !set_preload(library) ||
+	    (rules.only && setenv(LIBSDP_ONLY_ENV, "1", 1)) ||
+	    (verbose && setenv(LIBSDP_VERBOSE_ENV, "1", 1)))
 		return false;
 	if (verbose)
 		say("preloading %s", library);
@@ -384,15 +493,45 @@ static bool pass_config(const char *config, bool supervised)
 	return false;
 }
 
-static int run(char **argv, const char *config, bool supervised, bool verbose)
+static bool is_verb(const char *word)
+{
+	return !strcmp(word, "enable") || !strcmp(word, "disable");
+}
+
+/* sdp-run enable UNIT, sdp-run disable UNIT */
+static int change_unit(char **argv, const char *config)
+{
+	struct unit_settings set = { .only = rules.only, .verbose = verbose };
+	char found[PATH_MAX], library[PATH_MAX], rules_file[PATH_MAX];
+
+	if (!argv[1] || argv[2]) {
+		say("%s takes the name of a unit, as in `sdp-run %s redis-server`; a program of that name is ./%s",
+		    argv[0], argv[0], argv[0]);
+		return EXIT_USAGE;
+	}
+	if (*argv[0] == 'd')
+		return unit_disable(argv[1], say) ? 0 : EXIT_USAGE;
+	if (config) {
+		if (!check_rules(config, NULL))
+			return EXIT_USAGE;
+		set.config = realpath(config, rules_file);
+	}
+	if (!get_library(found, sizeof(found)))
+		return EXIT_USAGE;
+	set.library = realpath(found, library);
+	return unit_enable(argv[1], &set, say) ? 0 : EXIT_USAGE;
+}
+
+static int run(char **argv, const char *config, bool supervised)
 {
 	int err;
 
-	if (!check_rules(config, argv[0], verbose) || !check_log(config) ||
+	if (!check_rules(config, argv[0]) || !check_log(config) ||
 	    (config && !pass_config(config, supervised)))
 		return EXIT_USAGE;
-	check_kernel(verbose);
-	if (!(supervised ? start_supervised(verbose) : preload(verbose)))
+	check_kernel();
+	check_ports();
+	if (!(supervised ? start_supervised() : preload()))
 		return EXIT_USAGE;
 	check_program(argv[0], supervised);
 
@@ -402,10 +541,28 @@ static int run(char **argv, const char *config, bool supervised, bool verbose)
 	return err == ENOENT ? EXIT_NOT_FOUND : EXIT_CANNOT_RUN;
 }
 
+/*
+ * What an sdp-run further up has set for its program is for this one as well, unless
+ * it has options of its own.
+ */
+static const char *inherited(const char *config)
+{
+	const char *only = getenv(LIBSDP_ONLY_ENV);
+
+	if (config) {
+		unsetenv(LIBSDP_ONLY_ENV);
+		return *config ? config : NULL;
+	}
+	rules.only = only && *only;
+	config = getenv(LIBSDP_CONFIG_ENV);
+	return !rules.only && config && *config ? config : NULL;
+}
+
 int main(int argc, char **argv)
 {
 	static const struct option options[] = {
 		{ "config", required_argument, NULL, 'c' },
+		{ "only", no_argument, NULL, 'o' },
 		{ "supervise", no_argument, NULL, 's' },
 		{ "verbose", no_argument, NULL, 'v' },
 		{ "which", no_argument, NULL, 'w' },
@@ -413,16 +570,19 @@ int main(int argc, char **argv)
 		{ "version", no_argument, NULL, 'V' },
 		{}
 	};
-	const char *config = getenv(LIBSDP_CONFIG_ENV);
-	bool verbose = false, ask = false, supervised = false;
+	const char *config = NULL;
+	bool ask = false, supervised = false;
 	int opt;
 
 	/* '+': options behind PROGRAM are its own */
-	while ((opt = getopt_long(argc, argv, "+c:svwhV", options, NULL)) !=
+	while ((opt = getopt_long(argc, argv, "+c:osvwhV", options, NULL)) !=
 	       -1) {
 		switch (opt) {
 		case 'c':
 			config = optarg;
+			break;
+		case 'o':
+			rules.only = true;
 			break;
 		case 's':
 			supervised = true;
@@ -444,8 +604,12 @@ int main(int argc, char **argv)
 			return EXIT_USAGE;
 		}
 	}
-	if (config && !*config)
-		config = NULL;
+	if (config && rules.only) {
+		say("-o has no rules: it goes without -c");
+		return EXIT_USAGE;
+	}
+	if (!rules.only)
+		config = inherited(config);
 	if (ask && argc - optind == 3)
 		return which(config, argv + optind);
 	if (optind == argc || ask) {
@@ -454,5 +618,11 @@ int main(int argc, char **argv)
 		usage(stderr);
 		return EXIT_USAGE;
 	}
-	return run(argv + optind, config, supervised, verbose);
+	if (supervised && is_verb(argv[optind]) && argc - optind == 2) {
+		say("-s is not for units: put sdp-run -s into ExecStart= of the unit");
+		return EXIT_USAGE;
+	}
+	if (!supervised && is_verb(argv[optind]))
+		return change_unit(argv + optind, config);
+	return run(argv + optind, config, supervised);
 }

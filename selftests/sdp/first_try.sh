@@ -1,0 +1,194 @@
+#!/bin/bash
+# SPDX-License-Identifier: GPL-2.0
+# vm: timeout=300
+#
+# The first commands of a new user, without rules and with what is set by default: SDP
+# where both ends have it, TCP where the peer, the address, the device, a sandbox or the
+# kernel has none, and a sentence that says so to those who ask.
+
+# shellcheck source=selftests/lib/lib.sh
+. "$(dirname "$0")/../lib/lib.sh"
+need sdp-run sdpstat redis-server redis-cli curl python3 socat setpriv
+T=$(mktemp -d /run/first.XXXXXX)
+defer rm -rf "$T"
+TRY="/usr/bin/python3 $(cd "$(dirname "$0")" && pwd)/first_try.py"
+unset LIBSDP_CONFIG_FILE
+
+# grown a|b COUNTER COMMAND...: by how much it grew, and what the command said
+grown() {
+	local ns=$1 name=$2 before said
+	shift 2
+	before=$(sdp_counter "$ns" "$name")
+	said=$("$@" 2>&1 </dev/null)
+	echo "$(($(sdp_counter "$ns" "$name") - before)) $said"
+}
+
+# redis NS ARGUMENT...: a server with what Debian's configuration has for the network
+redis() {
+	local ns=$1
+	shift
+	start_bg "$ns" sdp-run redis-server --save '' --dir "$T" "$@"
+	wait_for 30 said "Ready to accept" ||
+		ktap_fail "redis-server starts" "$(cat "$BG_LOG")"
+}
+
+test_redis() {
+	redis b --bind 127.0.0.1 -::1 --port 6379
+	ktap_is "a server of 127.0.0.1, a client under sdp-run" \
+		"$(in_b sdp-run redis-cli ping 2>&1)" PONG
+	ktap_is "a plain client" "$(in_b redis-cli ping 2>&1)" PONG
+	stop_bg "$BG_PID"
+	redis b --bind 10.0.0.2 --protected-mode no --port 6379
+	ktap_is "a server of its address: SDP for a client under sdp-run" \
+		"$(grown b accepts in_a sdp-run redis-cli -h 10.0.0.2 ping)" "1 PONG"
+	ktap_is "TCP for a plain client" \
+		"$(grown b tcp_accepts in_a redis-cli -h 10.0.0.2 ping)" "1 PONG"
+	ktap_is "SDP for one that wants nothing else" \
+		"$(grown b accepts in_a sdp-run -o redis-cli -h 10.0.0.2 ping)" "1 PONG"
+	stop_bg "$BG_PID"
+}
+
+test_web() {
+	echo hello >"$T/page"
+	start_bg b /usr/bin/python3 -m http.server -b 10.0.0.2 -d "$T" 8080
+	wait_port b 8080
+	ktap_is "a server of TCP" "$(grown a tcp_connects in_a sdp-run curl -sS \
+		http://10.0.0.2:8080/page)" "1 hello"
+	ktap_is "which is said" "$(in_a sdp-run -v curl -sS http://10.0.0.2:8080/page \
+		2>&1 | sed -n 's/\[[0-9]*\]//; /^libsdp: curl: connect /p')" \
+		"libsdp: curl: connect 10.0.0.2:8080: both (no rules)"
+	ktap_check_fails "not with -o" in_a sdp-run -o curl -sS \
+		http://10.0.0.2:8080/page
+	stop_bg "$BG_PID"
+	# a network device without an RDMA device
+	ip -n a link add d0 type veth peer name d1 netns b
+	ip -n a link set d0 up
+	ip -n b link set d1 up
+	ip -n a addr add 10.9.0.1/24 dev d0
+	ip -n b addr add 10.9.0.2/24 dev d1
+	start_bg b sdp-run -v socat -u TCP4-LISTEN:8081,bind=10.9.0.2,reuseaddr \
+		CREATE:"$T/got"
+	wait_port b 8081
+	echo data >"$T/data"
+	ktap_is "no device at either end" "$(in_a sdp-run -v socat -u \
+		FILE:"$T/data" TCP4:10.9.0.2:8081 2>&1 |
+		sed -n 's/\[[0-9]*\]//; /connected/p')" \
+		"libsdp: socat: connected to 10.9.0.2:8081 over TCP"
+	ktap_check "and the data" wait_for 20 cmp "$T/data" "$T/got"
+	ip -n a link del d0
+}
+
+test_verbose() {
+	start_bg b sdp-run -v socat -u TCP4-LISTEN:8082,bind=10.0.0.2,reuseaddr \
+		/dev/null
+	wait_port b 8082
+	ktap_is "over SDP, which is said" "$(in_a sdp-run -v socat -u /dev/null \
+		TCP4:10.0.0.2:8082 2>&1 | sed -n 's/\[[0-9]*\]//; /connected/p')" \
+		"libsdp: socat: connected to 10.0.0.2:8082 over SDP"
+	ktap_is "the server says what it takes" \
+		"$(sed -n 's/\[[0-9]*\]//; /^libsdp/p' "$BG_LOG")" \
+		"libsdp: socat: listen 10.0.0.2:8082: both (no rules)"
+	in_b sysctl -qw net.sdp.port_offset=0
+	start_bg b sdp-run -v socat -u TCP4-LISTEN:8083,bind=10.0.0.2,reuseaddr \
+		/dev/null
+	wait_port b 8083
+	ktap_check "no second port over iWARP: said before" \
+		said "net.sdp.port_offset is 0"
+	ktap_check "and by what became of it" \
+		said "listening on 10.0.0.2:8083 for TCP only"
+	in_b sysctl -qw net.sdp.port_offset=20257
+}
+
+# echo_over COMMAND...: SDP connections of a client under that command, what it got
+echo_over() {
+	grown a active_opens in_a "$@" socat -t5 - TCP4:10.0.0.2:8084
+}
+
+test_sandbox() {
+	start_bg b sdp-run socat TCP4-LISTEN:8084,bind=10.0.0.2,reuseaddr,fork \
+		SYSTEM:"echo hello"
+	wait_port b 8084
+	# shellcheck disable=SC2086 # several words
+	ktap_is "the family is filtered: the protocol is not" \
+		"$(echo_over $TRY sandbox FAMILY sdp-run)" "1 hello"
+	# shellcheck disable=SC2086
+	ktap_is "both are filtered: TCP, and why" \
+		"$(echo_over $TRY sandbox SDP sdp-run)" \
+		"0 sdp-run: a filter (seccomp, RestrictAddressFamilies=) forbids SDP sockets here; sockets remain TCP
+hello"
+	# shellcheck disable=SC2086
+	ktap_is "a filter that the program sets itself" \
+		"$(echo_over sdp-run $TRY sandbox SDP)" "0 hello"
+	# shellcheck disable=SC2086
+	ktap_is "a server behind a filter" "$(in_a $TRY sandbox FAMILY sdp-run \
+		/usr/bin/python3 -c '
+import socket
+s = socket.socket()
+s.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEPORT, 1)
+print(s.getsockopt(socket.SOL_SOCKET, socket.SO_PROTOCOL),
+      s.getsockopt(socket.SOL_SOCKET, socket.SO_DOMAIN),
+      s.getsockopt(socket.SOL_SOCKET, socket.SO_REUSEPORT))
+s.bind(("10.0.0.1", 8085))
+s.listen()
+print(s.getsockname())')" "6 2 1
+('10.0.0.1', 8085)"
+	stop_bg "$BG_PID"
+}
+
+# what the dynamic linker says to a program, and sdp-run before
+privileged() {
+	in_a setpriv --reuid="$1" --regid="$1" --clear-groups sdp-run -v "$T/prog" -V \
+		2>&1 | grep -c "its sockets remain TCP"
+}
+
+test_privileges() {
+	chmod 755 "$T"
+	cp -L "$(command -v socat)" "$T/prog"
+	ktap_is "an ordinary program" "$(privileged 65534)" 0
+	chmod 4755 "$T/prog"
+	ktap_is "set-user-ID, for another user" "$(privileged 65534)" 1
+	ktap_is "set-user-ID of root, for root" "$(privileged 0)" 0
+	chmod 755 "$T/prog"
+	$TRY capability "$T/prog" || ktap_fail "a file with capabilities"
+	ktap_is "file capabilities, for a user" "$(privileged 65534)" 1
+	ktap_is "and for root" "$(privileged 0)" 0
+	# what is said is what happens
+	echo_as() {
+		in_a setpriv --reuid="$1" --regid="$1" --clear-groups sdp-run -v \
+			"$T/prog" -u /dev/null TCP4:10.0.0.2:8086 2>&1 |
+			grep -c "^libsdp"
+	}
+	ktap_is "the library is not there for the user" "$(echo_as 65534)" 0
+	ktap_check "but for root" [ "$(echo_as 0)" -gt 0 ]
+}
+
+test_no_module() {
+	local helper
+	ip netns del a
+	ip netns del b
+	NET_MODE=
+	wait_for 20 modprobe -qr sdp_diag
+	wait_for 20 modprobe -qr sdp || { ktap_skip "no module" "sdp is in use"; return; }
+	helper=$(cat /proc/sys/kernel/modprobe)
+	# the kernel finds no module then
+	echo >/proc/sys/kernel/modprobe
+	ip link set lo up
+	ktap_is "a kernel without the module" "$(sdp-run /usr/bin/python3 -c '
+import socket
+s = socket.create_server(("127.0.0.1", 0))
+c = socket.create_connection(s.getsockname())
+print(c.getpeername() == s.getsockname())' 2>&1)" \
+		"sdp-run: the kernel has no SDP sockets: run \`modprobe sdp\` as root; sockets remain TCP
+True"
+	echo "$helper" >/proc/sys/kernel/modprobe
+}
+
+dev_up hybrid hybrid || ktap_skip_all "no RDMA device"
+modprobe -q sdp
+test_redis
+test_web
+test_verbose
+test_sandbox
+test_privileges
+test_no_module
+ktap_done

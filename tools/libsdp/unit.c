@@ -1,0 +1,272 @@
+// SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
+/*
+ * sdp-run enable, disable: a drop-in file below /etc/systemd/system has the manager
+ * start a service with libsdp.so preloaded. The unit itself, which belongs to a package,
+ * stays as it is. Used by sdp-run; calls systemctl(1) and the C library.
+ *
+ * Restrictions of the unit stay as well. The library needs no more than to be mapped:
+ * ExecPaths= lets it where NoExecPaths= forbids that, and is not looked at elsewhere.
+ * What RestrictAddressFamilies= forbids the library does without.
+ */
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "rules.h"
+#include "unit.h"
+
+#define UNITS "/etc/systemd/system"
+#define DROPIN "50-sdp.conf"
+/* There if systemd is the machine's init */
+#define RUNNING "/run/systemd/system"
+#define NAME_CHARS \
+	"0123456789abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ:-_.\\@"
+#define NAME_MAX_LEN 200
+
+struct unit {
+	char name[NAME_MAX_LEN + sizeof(".service")];
+	char dir[sizeof(UNITS) + NAME_MAX_LEN + 16];
+	char file[sizeof(UNITS) + NAME_MAX_LEN + 64];
+};
+
+/*
+ * Runs systemctl with these arguments, and gives the beginning of its output. Returns
+ * its exit status, or -1 if there is no systemctl.
+ */
+static int systemctl(char *out, size_t size, const char *verb, const char *arg,
+		     const char *unit)
+{
+	const char *argv[] = { "systemctl", verb, arg ? arg : unit,
+			       arg ? unit : NULL, NULL };
+	int fd[2], status;
+	size_t got = 0;
+	ssize_t n;
+	pid_t pid;
+
+	if (pipe2(fd, O_CLOEXEC))
+		return -1;
+	pid = fork();
+	if (!pid) {
+		dup2(fd[1], STDOUT_FILENO);
+		dup2(fd[1], STDERR_FILENO);
+		execvp(argv[0], (char **)argv);
+		_exit(127);
+	}
+	close(fd[1]);
+	while (pid > 0 && (n = read(fd[0], out + got, size - 1 - got)) > 0)
+		got += n;
+	close(fd[0]);
+	out[got] = '\0';
+	if (pid < 0 || waitpid(pid, &status, 0) != pid || !WIFEXITED(status) ||
+	    WEXITSTATUS(status) == 127)
+		return -1;
+	return WEXITSTATUS(status);
+}
+
+static bool parse_name(struct unit *u, const char *name, unit_say *say)
+{
+	static const char suffix[] = ".service";
+	size_t len = strlen(name);
+	bool whole = len > strlen(suffix) &&
+		     !strcmp(name + len - strlen(suffix), suffix);
+
+	if (!len || len > NAME_MAX_LEN || strspn(name, NAME_CHARS) != len ||
+	    *name == '-' || *name == '.') {
+		say("\"%s\" is not the name of a unit: `systemctl list-unit-files --type=service` lists them",
+		    name);
+		return false;
+	}
+	if (strrchr(name, '.') && !whole &&
+	    (!strcmp(strrchr(name, '.'), ".socket") ||
+	     !strcmp(strrchr(name, '.'), ".target"))) {
+		say("%s is no service: a socket that systemd opens is opened by systemd, and remains TCP",
+		    name);
+		return false;
+	}
+	snprintf(u->name, sizeof(u->name), "%s%s", name, whole ? "" : suffix);
+	snprintf(u->dir, sizeof(u->dir), UNITS "/%s.d", u->name);
+	snprintf(u->file, sizeof(u->file), "%s/" DROPIN, u->dir);
+	return true;
+}
+
+/* Is there a file of that unit, or of its template? */
+static bool has_unit(const struct unit *u)
+{
+	static const char *const dirs[] = {
+		UNITS,
+		RUNNING,
+		"/run/systemd/generator",
+		"/run/systemd/generator.late",
+		"/usr/local/lib/systemd/system",
+		"/usr/lib/systemd/system",
+		"/lib/systemd/system",
+	};
+	const char *at = strchr(u->name, '@');
+	char path[512];
+
+	for (size_t i = 0; i < sizeof(dirs) / sizeof(*dirs); i++) {
+		snprintf(path, sizeof(path), "%s/%s", dirs[i], u->name);
+		if (!access(path, F_OK))
+			return true;
+		if (!at)
+			continue;
+		snprintf(path, sizeof(path), "%s/%.*s@.service", dirs[i],
+			 (int)(at - u->name), u->name);
+		if (!access(path, F_OK))
+			return true;
+	}
+	return false;
+}
+
+/* Value of a property, with its name in front, or an empty string */
+static void property(const struct unit *u, const char *option, char *out,
+		     size_t size)
+{
+	if (access(RUNNING, F_OK) ||
+	    systemctl(out, size, "show", option, u->name))
+		*out = '\0';
+}
+
+/* What the unit preloads already, without us; an empty string for nothing */
+static void preloaded(const struct unit *u, const char *library, char *out,
+		      size_t size)
+{
+	static const char wanted[] = "LD_PRELOAD=";
+	char text[4096], *at, *save, *word;
+	size_t n = 0;
+
+	*out = '\0';
+	property(u, "--property=Environment", text, sizeof(text));
+	at = strstr(text, wanted);
+	if (!at)
+		return;
+	at += strlen(wanted);
+	at[strcspn(at, " \"\n")] = '\0';
+	for (word = strtok_r(at, ":", &save); word && n < size;
+	     word = strtok_r(NULL, ":", &save))
+		if (strcmp(word, library))
+			n += snprintf(out + n, size - n, ":%s", word);
+}
+
+static bool write_dropin(FILE *f, const struct unit *u,
+			 const struct unit_settings *set)
+{
+	char others[1024], dir[1024];
+
+	preloaded(u, set->library, others, sizeof(others));
+	snprintf(dir, sizeof(dir), "%.*s",
+		 (int)(strrchr(set->library, '/') - set->library),
+		 set->library);
+	fprintf(f,
+		"# Written by sdp-run enable; \"sdp-run disable %s\" removes it\n"
+		"[Unit]\n"
+		"After=sdp.target\n"
+		"[Service]\n"
+		"Environment=\"LD_PRELOAD=%s%s\"\n"
+		"ExecPaths=%s\n",
+		u->name, set->library, others, dir);
+	if (set->config)
+		fprintf(f, "Environment=\"" LIBSDP_CONFIG_ENV "=%s\"\n",
+			set->config);
+	if (set->only)
+		fputs("Environment=" LIBSDP_ONLY_ENV "=1\n", f);
+	if (set->verbose)
+		fputs("Environment=" LIBSDP_VERBOSE_ENV "=1\n", f);
+	return !ferror(f);
+}
+
+/* In its place at once, or not at all */
+static bool make_dropin(const struct unit *u, const struct unit_settings *set)
+{
+	char tmp[sizeof(u->file) + 8];
+	bool ok;
+	FILE *f;
+
+	if (mkdir(u->dir, 0755) && errno != EEXIST)
+		return false;
+	snprintf(tmp, sizeof(tmp), "%s.new", u->file);
+	f = fopen(tmp, "we");
+	if (!f)
+		return false;
+	ok = write_dropin(f, u, set);
+	ok = !fclose(f) && ok && !chmod(tmp, 0644) && !rename(tmp, u->file);
+	if (!ok)
+		unlink(tmp);
+	return ok;
+}
+
+static void explain(const char *file, unit_say *say)
+{
+	say("%s: %s%s", file, strerror(errno),
+	    errno == EACCES || errno == EPERM ? "; run this as root" : "");
+}
+
+/* systemd reads its files again; without one that runs there is no need to. */
+static bool reload(unit_say *say)
+{
+	char out[512];
+	int rc;
+
+	if (access(RUNNING, F_OK))
+		return true;
+	rc = systemctl(out, sizeof(out), "daemon-reload", NULL, NULL);
+	if (rc)
+		say("`systemctl daemon-reload` fails: %s", out);
+	return !rc;
+}
+
+bool unit_enable(const char *name, const struct unit_settings *set,
+		 unit_say *say)
+{
+	struct unit u;
+
+	if (!parse_name(&u, name, say))
+		return false;
+	if (set->library[strcspn(set->library, " \":%")] ||
+	    (set->config && set->config[strcspn(set->config, " \"%")])) {
+		say("a path with a space, a quote, a colon or a per cent sign cannot be given to systemd");
+		return false;
+	}
+	if (!has_unit(&u)) {
+		say("there is no %s: `systemctl list-unit-files --type=service` lists what there is",
+		    u.name);
+		return false;
+	}
+	if (!make_dropin(&u, set)) {
+		explain(u.file, say);
+		return false;
+	}
+	if (!reload(say))
+		return false;
+	say("%s gets SDP sockets when it starts: `systemctl restart %s`",
+	    u.name, u.name);
+	return true;
+}
+
+bool unit_disable(const char *name, unit_say *say)
+{
+	struct unit u;
+
+	if (!parse_name(&u, name, say))
+		return false;
+	if (unlink(u.file)) {
+		if (errno == ENOENT || errno == ENOTDIR)
+			say("%s is not enabled: there is no %s", u.name,
+			    u.file);
+		else
+			explain(u.file, say);
+		return false;
+	}
+	/* others may have files there */
+	rmdir(u.dir);
+	if (!reload(say))
+		return false;
+	say("%s gets TCP sockets when it starts: `systemctl restart %s`",
+	    u.name, u.name);
+	return true;
+}

@@ -1,0 +1,48 @@
+/* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
+/*
+ * SDP sockets for services of systemd: the drop-in file of a unit.
+ */
+#ifndef LIBSDP_UNIT_H
+#define LIBSDP_UNIT_H
+
+#include <stdbool.h>
+
+/**
+ * struct unit_settings - what a service is to have
+ * @library: path of libsdp.so
+ * @config: rules instead of the usual ones, an absolute path, or NULL
+ * @only: SDP or nothing
+ * @verbose: decisions go to the journal
+ */
+struct unit_settings {
+	const char *library;
+	const char *config;
+	bool only;
+	bool verbose;
+};
+
+/* Says a sentence, as printf() */
+typedef __attribute__((format(printf, 1, 2))) void unit_say(const char *fmt,
+							    ...);
+
+/**
+ * unit_enable() - write the drop-in and have systemd read it
+ * @unit: name, with or without ".service"
+ * @set: settings
+ * @say: for what went wrong, and for what is left to do
+ *
+ * Return: false if the unit will not have SDP sockets.
+ */
+bool unit_enable(const char *unit, const struct unit_settings *set,
+		 unit_say *say);
+
+/**
+ * unit_disable() - undo unit_enable()
+ * @unit: name
+ * @say: as above
+ *
+ * Return: false if it was not enabled, or remains so.
+ */
+bool unit_disable(const char *unit, unit_say *say);
+
+#endif /* LIBSDP_UNIT_H */
