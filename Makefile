@@ -6,8 +6,7 @@
 KERNEL	?= 6.1
 BUILD	?= $(CURDIR)/build
 PREFIX	?= /usr/local
-KDIR	?= $(firstword $(wildcard /lib/modules/$(shell uname -r)/build) \
-	     $(shell ls -dv /usr/src/linux-headers-*-amd64 2>/dev/null | tail -n1))
+KDIR	?= $(wildcard /lib/modules/$(shell uname -r)/build)
 
 # Other directories go on with these
 override BUILD := $(abspath $(BUILD))
@@ -15,6 +14,7 @@ override DESTDIR := $(if $(DESTDIR),$(abspath $(DESTDIR)))
 
 export KERNEL BUILD KDIR DESTDIR
 O	:= $(BUILD)
+PAGES	:= $(wildcard Documentation/man/*.[1-9])
 
 all: modules tools
 
@@ -25,6 +25,7 @@ help:
 	@echo 'make examples      filter streams: fs-run, fs-node (liblz4-dev)'
 	@echo 'make install       modules, tools, headers, manual pages (PREFIX=, DESTDIR=)'
 	@echo 'make install-tools, make install-doc: tools, manual pages alone'
+	@echo 'make uninstall     remove all of that'
 	@echo 'make demo          iperf3 and Redis over SDP in a virtual machine'
 	@echo 'make check         all tests (KERNEL=6.1, 6.12, 7, debug or kcsan; TESTS="sdp/binding interop")'
 	@echo 'make check-long    with the tests that take long; make check-more: only those'
@@ -60,11 +61,18 @@ install: modules tools install-tools install-doc
 	scripts/install-modules.sh $(O)
 	install -D -m 644 -t $(DESTDIR)$(PREFIX)/include/linux include/uapi/linux/*.h
 
+# With the PREFIX= and DESTDIR= of the installation
+uninstall:
+	$(MAKE) -C tools uninstall O=$(O)/tools PREFIX=$(PREFIX) DESTDIR=$(DESTDIR)
+	@for f in $(PAGES); do rm -f $(DESTDIR)$(PREFIX)/share/man/man$${f##*.}/$${f##*/}; done
+	rm -f $(patsubst include/uapi/%,$(DESTDIR)$(PREFIX)/include/%,$(wildcard include/uapi/linux/*.h))
+	scripts/install-modules.sh -r
+
 install-tools: tools
 	$(MAKE) -C tools install O=$(O)/tools PREFIX=$(PREFIX) DESTDIR=$(DESTDIR)
 
 install-doc:
-	@for f in $$(find Documentation tools -name '*.[1-9]'); do \
+	@for f in $(PAGES); do \
 		install -D -m 644 -t $(DESTDIR)$(PREFIX)/share/man/man$${f##*.} $$f || exit; \
 	done
 
@@ -72,7 +80,7 @@ deps:
 	@scripts/deps.sh
 
 unit: deps
-	@$(MAKE) --no-print-directory -C selftests unit O=$(O)/selftests
+	@scripts/unit.sh $(O)
 
 fuzz: deps
 	@$(MAKE) --no-print-directory -C selftests/fuzz long O=$(O)/selftests/fuzz
@@ -115,3 +123,4 @@ clean-cache:
 
 .PHONY: all help modules tools examples install install-tools install-doc deps unit fuzz lint \
 	htmldocs check check-long check-more demo bench report vm clean clean-cache
+.PHONY: uninstall

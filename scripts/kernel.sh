@@ -289,11 +289,15 @@ show() {
 
 # Headers on this machine
 show_host() {
-	[ -n "${KDIR:-}" ] || die "no kernel headers found; name them by KDIR="
 	local rel
+	if [ -z "${KDIR:-}" ]; then
+		rel=$(uname -r)
+		die "there are no headers of the running kernel $rel: install linux-headers-$rel, or name others by KDIR=DIR; \"make tools\" needs none"
+	fi
+	[ -e "$KDIR/Makefile" ] || die "KDIR=$KDIR is no directory of kernel headers: it has no Makefile"
 	# Not "make kernelrelease", which lacks Debian's suffix
 	rel=$(sed -n 's/^#define UTS_RELEASE "\(.*\)"/\1/p' "$KDIR/include/generated/utsrelease.h")
-	[ -n "$rel" ] || die "$KDIR holds no configured kernel headers"
+	[ -n "$rel" ] || die "KDIR=$KDIR holds no configured kernel: it has no include/generated/utsrelease.h"
 	printf 'K_NAME=host\nK_RELEASE=%q\n' "$rel"
 	printf 'K_BOOT=\nK_ROOT=\nK_KDIR=%q\nK_CHROOT=\nK_SRC=\nK_ARCH=\n' "$KDIR"
 }
@@ -346,6 +350,6 @@ uml)
 	show uml "$src" um
 	;;
 *)
-	die "kernels: host 6.1 6.12 7 debug kcsan uml"
+	die "there is no kernel \"${1:-}\": KERNEL is 6.1, 6.12, 7, debug, kcsan, uml or host"
 	;;
 esac

@@ -57,6 +57,14 @@ kernel=${KERNEL:-6.1} build=${BUILD:-$top/build} out='' nobuild='' command=''
 shell='' mem='' programs=() files=() kos=() vm=() tests=() qemu=()
 while [ $# -gt 0 ]; do
 	case $1 in
+	-[kcjtobpfKa] | --smp | --mem | --qemu)
+		if [ $# -lt 2 ]; then
+			echo "run.sh: $1 needs a value; -h shows what there is" >&2
+			exit 2
+		fi
+		;;
+	esac
+	case $1 in
 	-k) kernel=$2; shift ;;
 	-c) command=$2; shift ;;
 	-i) shell=1 ;;
@@ -78,11 +86,21 @@ while [ $# -gt 0 ]; do
 	--mem) mem=$2; shift ;;
 	--qemu) qemu+=("$2"); shift ;;
 	-h | --help) usage 0 ;;
-	-*) usage ;;
+	-*)
+		echo "run.sh: there is no option $1; -h shows what there is" >&2
+		exit 2
+		;;
 	*) tests+=("$1") ;;
 	esac
 	shift
 done
+# Before anything is fetched or built
+if [ ${#tests[@]} -gt 0 ]; then
+	PYTHONPATH=$here /usr/bin/python3 -B -c 'if True:
+		import sys, vm
+		vm.find_tests(sys.argv[1], sys.argv[2:], (False, True), False, 1)
+	' "$top/selftests" "${tests[@]}" >/dev/null || exit 2
+fi
 mkdir -p "$build"
 build=$(cd "$build" && pwd)
 out=$(realpath -m "${out:-$build/$kernel/run}")
@@ -199,4 +217,6 @@ mkdir -p "$out"
 rc=0
 # It ends with this script, and leaves nothing behind
 TMPDIR=$work setpriv --pdeathsig TERM /usr/bin/python3 "$here/vm.py" "${vm[@]}" -- "${qemu[@]}" || rc=$?
+# isa-debug-exit knows no other end of a shell, see init
+[ -z "$shell" ] || [ $rc -ne 1 ] || rc=0
 exit $rc

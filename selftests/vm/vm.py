@@ -731,7 +731,10 @@ def find_tests(tree, wanted, long, debug, lanes):
         name = name.removeprefix("./").removeprefix("selftests/").removesuffix(".sh")
         group = [n for n in names if n == name or n.startswith(name + "/")]
         if not group:
-            sys.exit(f"no test {name}")
+            folders = sorted({n.split("/")[0] for n in names})
+            near = [n for n in names if n.endswith("/" + name.split("/")[-1])]
+            near = near or [n for n in names if n.startswith(name.split("/")[0] + "/")]
+            sys.exit(f"no test {name}: there are {' '.join(near or folders)}")
         picked += [(n, bool(wanted) and n == name, *names[n]) for n in group]
     tests = []
     other = []

@@ -30,6 +30,7 @@
 
 #include "log.h"
 #include "rules.h"
+#include "say.h"
 #include "supervise.h"
 #include "unit.h"
 
@@ -49,9 +50,7 @@ enum {
 	EXIT_NOT_FOUND = 127,
 };
 
-#define __printf(f, a) __attribute__((format(printf, f, a)))
-
-static void __printf(1, 2) say(const char *fmt, ...)
+void say(const char *fmt, ...)
 {
 	va_list ap;
 
@@ -505,12 +504,12 @@ static int change_unit(char **argv, const char *config)
 	char found[PATH_MAX], library[PATH_MAX], rules_file[PATH_MAX];
 
 	if (!argv[1] || argv[2]) {
-		say("%s takes the name of a unit, as in `sdp-run %s redis-server`; a program of that name is ./%s",
-		    argv[0], argv[0], argv[0]);
+		say("%s takes the name of a unit; a program of that name is ./%s",
+		    argv[0], argv[0]);
 		return EXIT_USAGE;
 	}
 	if (*argv[0] == 'd')
-		return unit_disable(argv[1], say) ? 0 : EXIT_USAGE;
+		return unit_disable(argv[1]) ? 0 : EXIT_USAGE;
 	if (config) {
 		if (!check_rules(config, NULL))
 			return EXIT_USAGE;
@@ -519,7 +518,7 @@ static int change_unit(char **argv, const char *config)
 	if (!get_library(found, sizeof(found)))
 		return EXIT_USAGE;
 	set.library = realpath(found, library);
-	return unit_enable(argv[1], &set, say) ? 0 : EXIT_USAGE;
+	return unit_enable(argv[1], &set) ? 0 : EXIT_USAGE;
 }
 
 static int run(char **argv, const char *config, bool supervised)

@@ -6,7 +6,7 @@
  *
  * Restrictions of the unit stay as well. The library needs no more than to be mapped:
  * ExecPaths= lets it where NoExecPaths= forbids that, and is not looked at elsewhere.
- * What RestrictAddressFamilies= forbids the library does without.
+ * The library does without the families that RestrictAddressFamilies= forbids.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -18,9 +18,11 @@
 #include <unistd.h>
 
 #include "rules.h"
+#include "say.h"
 #include "unit.h"
 
 #define UNITS "/etc/systemd/system"
+#define LISTED "`systemctl list-unit-files --type=service` lists the names"
 #define DROPIN "50-sdp.conf"
 /* There if systemd is the machine's init */
 #define RUNNING "/run/systemd/system"
@@ -41,8 +43,8 @@ struct unit {
 static int systemctl(char *out, size_t size, const char *verb, const char *arg,
 		     const char *unit)
 {
-	const char *argv[] = { "systemctl", verb, arg ? arg : unit,
-			       arg ? unit : NULL, NULL };
+	const char *const argv[] = { "systemctl", verb, arg ? arg : unit,
+				     arg ? unit : NULL, NULL };
 	int fd[2], status;
 	size_t got = 0;
 	ssize_t n;
@@ -68,7 +70,7 @@ static int systemctl(char *out, size_t size, const char *verb, const char *arg,
 	return WEXITSTATUS(status);
 }
 
-static bool parse_name(struct unit *u, const char *name, unit_say *say)
+static bool parse_name(struct unit *u, const char *name)
 {
 	static const char suffix[] = ".service";
 	size_t len = strlen(name);
@@ -77,14 +79,13 @@ static bool parse_name(struct unit *u, const char *name, unit_say *say)
 
 	if (!len || len > NAME_MAX_LEN || strspn(name, NAME_CHARS) != len ||
 	    *name == '-' || *name == '.') {
-		say("\"%s\" is not the name of a unit: `systemctl list-unit-files --type=service` lists them",
-		    name);
+		say("\"%s\" is not the name of a unit: " LISTED, name);
 		return false;
 	}
 	if (strrchr(name, '.') && !whole &&
 	    (!strcmp(strrchr(name, '.'), ".socket") ||
 	     !strcmp(strrchr(name, '.'), ".target"))) {
-		say("%s is no service: a socket that systemd opens is opened by systemd, and remains TCP",
+		say("%s is no service: a socket that systemd opens remains TCP",
 		    name);
 		return false;
 	}
@@ -132,7 +133,7 @@ static void property(const struct unit *u, const char *option, char *out,
 		*out = '\0';
 }
 
-/* What the unit preloads already, without us; an empty string for nothing */
+/* Libraries that the unit preloads already, without ours; an empty string for none */
 static void preloaded(const struct unit *u, const char *library, char *out,
 		      size_t size)
 {
@@ -200,14 +201,14 @@ static bool make_dropin(const struct unit *u, const struct unit_settings *set)
 	return ok;
 }
 
-static void explain(const char *file, unit_say *say)
+static void explain(const char *file)
 {
 	say("%s: %s%s", file, strerror(errno),
 	    errno == EACCES || errno == EPERM ? "; run this as root" : "");
 }
 
 /* systemd reads its files again; without one that runs there is no need to. */
-static bool reload(unit_say *say)
+static bool reload(void)
 {
 	char out[512];
 	int rc;
@@ -220,51 +221,50 @@ static bool reload(unit_say *say)
 	return !rc;
 }
 
-bool unit_enable(const char *name, const struct unit_settings *set,
-		 unit_say *say)
+bool unit_enable(const char *name, const struct unit_settings *set)
 {
 	struct unit u;
 
-	if (!parse_name(&u, name, say))
+	if (!parse_name(&u, name))
 		return false;
 	if (set->library[strcspn(set->library, " \":%")] ||
 	    (set->config && set->config[strcspn(set->config, " \"%")])) {
-		say("a path with a space, a quote, a colon or a per cent sign cannot be given to systemd");
+		say("%s: systemd takes no path with a space, a quote, a colon or a per cent sign",
+		    set->config ? set->config : set->library);
 		return false;
 	}
 	if (!has_unit(&u)) {
-		say("there is no %s: `systemctl list-unit-files --type=service` lists what there is",
-		    u.name);
+		say("there is no %s: " LISTED, u.name);
 		return false;
 	}
 	if (!make_dropin(&u, set)) {
-		explain(u.file, say);
+		explain(u.file);
 		return false;
 	}
-	if (!reload(say))
+	if (!reload())
 		return false;
 	say("%s gets SDP sockets when it starts: `systemctl restart %s`",
 	    u.name, u.name);
 	return true;
 }
 
-bool unit_disable(const char *name, unit_say *say)
+bool unit_disable(const char *name)
 {
 	struct unit u;
 
-	if (!parse_name(&u, name, say))
+	if (!parse_name(&u, name))
 		return false;
 	if (unlink(u.file)) {
 		if (errno == ENOENT || errno == ENOTDIR)
 			say("%s is not enabled: there is no %s", u.name,
 			    u.file);
 		else
-			explain(u.file, say);
+			explain(u.file);
 		return false;
 	}
 	/* others may have files there */
 	rmdir(u.dir);
-	if (!reload(say))
+	if (!reload())
 		return false;
 	say("%s gets TCP sockets when it starts: `systemctl restart %s`",
 	    u.name, u.name);

@@ -21,28 +21,21 @@ struct unit_settings {
 	bool verbose;
 };
 
-/* Says a sentence, as printf() */
-typedef __attribute__((format(printf, 1, 2))) void unit_say(const char *fmt,
-							    ...);
-
 /**
  * unit_enable() - write the drop-in and have systemd read it
  * @unit: name, with or without ".service"
  * @set: settings
- * @say: for what went wrong, and for what is left to do
  *
  * Return: false if the unit will not have SDP sockets.
  */
-bool unit_enable(const char *unit, const struct unit_settings *set,
-		 unit_say *say);
+bool unit_enable(const char *unit, const struct unit_settings *set);
 
 /**
  * unit_disable() - undo unit_enable()
  * @unit: name
- * @say: as above
  *
  * Return: false if it was not enabled, or remains so.
  */
-bool unit_disable(const char *unit, unit_say *say);
+bool unit_disable(const char *unit);
 
 #endif /* LIBSDP_UNIT_H */
