@@ -25,6 +25,8 @@ help:
 	@echo 'make examples      filter streams: fs-run, fs-node (liblz4-dev)'
 	@echo 'make install       modules, tools, headers, manual pages (PREFIX=, DESTDIR=)'
 	@echo 'make install-tools, make install-doc: tools, manual pages alone'
+	@echo 'make install-dkms  modules by DKMS; make uninstall-dkms'
+	@echo 'make deb           Debian packages, in build/deb'
 	@echo 'make uninstall     remove all of that'
 	@echo 'make demo          iperf3 and Redis over SDP in a virtual machine'
 	@echo 'make check         all tests (KERNEL=6.1, 6.12, 7, debug or kcsan; TESTS="sdp/binding interop")'
@@ -76,6 +78,15 @@ install-doc:
 		install -D -m 644 -t $(DESTDIR)$(PREFIX)/share/man/man$${f##*.} $$f || exit; \
 	done
 
+install-dkms:
+	@scripts/install-dkms.sh
+
+uninstall-dkms:
+	@scripts/install-dkms.sh -r
+
+deb: deps
+	@scripts/build-deb.sh $(O)
+
 deps:
 	@scripts/deps.sh
 
@@ -123,4 +134,4 @@ clean-cache:
 
 .PHONY: all help modules tools examples install install-tools install-doc deps unit fuzz lint \
 	htmldocs check check-long check-more demo bench report vm clean clean-cache
-.PHONY: uninstall
+.PHONY: uninstall install-dkms uninstall-dkms deb

@@ -38,6 +38,8 @@ same() {
 sysctls=$(sed -nE 's/.*[ \t]SDP_SYSCTL(_MEM|_WORD|_PAIR)?\(([a-z_]+), [&SNfp].*/\2/p' \
 	drivers/sdp/sdp_sysctl.c | sort -u)
 same "$doc/sdp.rst" "$(literals $doc/sdp.rst Tunables)" "$sysctls"
+same tools/conf/sdp-sysctl.conf "$(sed -n 's/^#net\.sdp\.\([a-z_]*\) = .*/\1/p' \
+	tools/conf/sdp-sysctl.conf | sort)" "$sysctls"
 for word in $sysctls; do
 	grep -qE "^\.It .*Pa $word( |$)" $doc/man/sdp.7 ||
 		complain "sdp(7): $word is not documented"

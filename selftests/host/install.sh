@@ -92,8 +92,45 @@ runs() {
 		grep -qaF "$1/lib/sdp" "$1/bin/sdp-run"
 }
 
-check "make install-tools succeeds" make install-tools PREFIX="$WORK/opt" IPDIR="$WORK/opt/ip"
+check "make install-tools succeeds" make install-tools install-doc PREFIX="$WORK/opt"
 check "sdp-run finds the library where it was installed" runs "$WORK/opt"
+
+# outside: what was written elsewhere than below PREFIX
+outside() { ! find / -xdev -newer "$WORK/before" -name '*sdp*' -not -path '/proc/*' \
+	-not -path "$WORK/*" -not -path '/tmp/*' -not -path "$TOP/*" -not -path "$build/*" \
+	-path '/usr/*' | grep .; }
+touch "$WORK/before"
+check "make install-tools succeeds again" make install-tools install-doc PREFIX="$WORK/opt"
+check "and writes below PREFIX only" outside
+check "make uninstall elsewhere succeeds" make uninstall PREFIX="$WORK/opt" DESTDIR="$WORK/none"
+check "and leaves this installation" runs "$WORK/opt"
+check "make uninstall succeeds" make uninstall PREFIX=/usr DESTDIR="$WORK/stage"
+nothing_left() { ! find "$WORK/stage" -type f -o -type l | grep .; }
+check "and leaves no file" nothing_left
+
+# refuses WORDS COMMAND...: it fails, and says that
+refuses() {
+	local words=$1 said
+
+	shift
+	said=$("$@" 2>&1) && return 1
+	echo "$said"
+	grep -q -- "$words" <<<"$said"
+}
+
+check "make without headers of the running kernel names them" refuses \
+	"no headers of the running kernel\|KDIR=" make modules KDIR=
+check "a KDIR= that is no directory is refused" refuses "KDIR=/nowhere is no directory of kernel headers" \
+	make modules KDIR=/nowhere
+check "a KDIR= without a configured kernel is refused" refuses "holds no configured kernel" \
+	make modules KDIR="$WORK/src"
+check "an unknown KERNEL= is refused" refuses 'there is no kernel "5.4"' \
+	selftests/vm/run.sh -k 5.4 -c true
+check "an unknown name in TESTS= is refused" refuses "no test sdp/nothing: there are sdp/" \
+	make check TESTS=sdp/nothing
+check "and nothing was built before" test ! -e build/6.1
+check "an option without its value is refused" refuses "-k needs a value" selftests/vm/run.sh -k
+check "an unknown option is refused" refuses "no option -Q" selftests/vm/run.sh -Q
 
 # --------------------------------------------------------------------- DKMS
 

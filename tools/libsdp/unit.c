@@ -165,8 +165,6 @@ static bool write_dropin(FILE *f, const struct unit *u,
 		 set->library);
 	fprintf(f,
 		"# Written by sdp-run enable; \"sdp-run disable %s\" removes it\n"
-		"[Unit]\n"
-		"After=sdp.target\n"
 		"[Service]\n"
 		"Environment=\"LD_PRELOAD=%s%s\"\n"
 		"ExecPaths=%s\n",

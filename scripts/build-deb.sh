@@ -1,0 +1,32 @@
+#!/bin/bash
+# SPDX-License-Identifier: GPL-2.0
+#
+# build-deb.sh BUILD: Debian packages, and their source, of the files that git knows; in
+# BUILD/deb.
+set -euo pipefail
+top=$(dirname "$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd)")
+out=$(realpath -m "$1")/deb
+version=$(dpkg-parsechangelog -l "$top/debian/changelog" -S Version)
+src=$out/iwarp-sdp-$version
+
+rm -rf "$out"
+mkdir -p "$src"
+cd "$top"
+# in the index, and perhaps deleted
+if [ -e .git ]; then
+	git ls-files -co --exclude-standard
+else
+	find . -path ./build -prune -o -type f -print
+fi | while IFS= read -r f; do
+	[ ! -e "$f" ] || printf '%s\n' "$f"
+done | rsync -a --files-from=- ./ "$src/"
+cd "$src"
+# A make that called this has variables of its own
+unset MAKEFLAGS MAKELEVEL MFLAGS DESTDIR PREFIX BUILD KDIR
+if ! dpkg-buildpackage -us -uc >"$out/build.log" 2>&1; then
+	tail -n 30 "$out/build.log" >&2
+	echo "build-deb: failed; the log is $out/build.log" >&2
+	exit 1
+fi
+rm -rf "$src"
+ls -1 "$out"/*.deb

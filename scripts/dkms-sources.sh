@@ -1,0 +1,18 @@
+#!/bin/bash
+# SPDX-License-Identifier: GPL-2.0
+#
+# dkms-sources.sh DIR: make DIR what DKMS builds the modules from: sources and nothing
+# else. Files that were there before are removed.
+set -euo pipefail
+if [ -e "$1" ] && [ ! -e "$1/dkms.conf" ]; then
+	echo "dkms-sources.sh: $1 is there, and no directory of DKMS" >&2
+	exit 1
+fi
+dir=$(realpath -m "$1")
+cd "$(dirname "${BASH_SOURCE[0]}")/.."
+rm -rf "$dir"
+mkdir -p "$dir"
+find Kbuild dkms.conf COPYING drivers include scripts/compat -type f \
+	! -path 'include/generated/*' ! -name '.*' ! -name '*.mod.c' \
+	\( -name '*.[ch]' -o -name 'Kbuild*' -o -name '*.sh' -o -name dkms.conf -o -name COPYING \) \
+	-exec cp -p --parents -t "$dir" {} +

@@ -1,0 +1,36 @@
+#!/bin/bash
+# SPDX-License-Identifier: GPL-2.0
+#
+# install-dkms.sh [-r]: give the modules to DKMS, which builds them for the running kernel
+# and for those to come; an older state of the same version is replaced. -r: take them
+# back. DKMS_OPTIONS are for dkms(8).
+set -euo pipefail
+here=$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd)
+# shellcheck source=dkms.conf
+. "$here/../dkms.conf"
+module=$PACKAGE_NAME/$PACKAGE_VERSION
+dir=/usr/src/$PACKAGE_NAME-$PACKAGE_VERSION
+
+if ! command -v dkms >/dev/null; then
+	echo "install-dkms.sh: there is no dkms: install the package dkms" >&2
+	exit 1
+fi
+if [ "$(id -u)" -ne 0 ]; then
+	echo "install-dkms.sh: run this as root" >&2
+	exit 1
+fi
+# shellcheck disable=SC2086 # several words
+run_dkms() { dkms ${DKMS_OPTIONS:-} "$@"; }
+
+[ -z "$(run_dkms status "$module")" ] || run_dkms remove "$module" --all
+if [ "${1:-}" = -r ]; then
+	rm -rf "$dir"
+	exit
+fi
+"$here/dkms-sources.sh" "$dir"
+run_dkms add "$module"
+if [ -e "/lib/modules/$(uname -r)/build" ]; then
+	run_dkms install "$module"
+else
+	echo "no headers of the running kernel $(uname -r): DKMS builds for kernels that have them"
+fi

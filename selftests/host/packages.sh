@@ -1,0 +1,160 @@
+#!/bin/bash
+# SPDX-License-Identifier: GPL-2.0
+#
+# The Debian packages, as "make deb" builds them, in a fresh Debian 12 and 13: installed,
+# used, upgraded, removed. The chroots are of this machine's mirror.
+set -u
+
+# shellcheck source=selftests/host/tap.bash
+. "$(dirname "$0")/tap.bash"
+# shellcheck source=scripts/cache.sh
+. "$TOP/scripts/cache.sh"
+# shellcheck source=scripts/apt.sh
+. "$TOP/scripts/apt.sh"
+unset MAKEFLAGS MAKELEVEL MFLAGS DESTDIR PREFIX BUILD KDIR LD_PRELOAD
+
+# The needs of the packages beside a minimal system, so that the network is used once;
+# programs to use them with
+INCLUDE=dkms,linux-headers-amd64,iproute2,procps,kmod,systemd,redis-server,curl,pkgconf,gcc
+
+# A copy as a user has it
+rsync -a --exclude=/build --exclude=/.git "$TOP/" "$WORK/src"
+cd "$WORK/src" || exit 2
+version=$(dpkg-parsechangelog -S Version)
+new=$version+next1
+
+check "make deb" scripts/build-deb.sh "$WORK/out"
+check "lintian has nothing to say" lintian --allow-root --fail-on error,warning \
+	"$WORK/out/deb/iwarp-sdp_${version}_amd64.changes"
+# The next version, with a file less and a file more
+sed -i "s/^PACKAGE_VERSION=.*/PACKAGE_VERSION=\"$new\"/" dkms.conf
+sed -i "1s/($version)/($new)/" debian/changelog
+check "make deb, of the next version" scripts/build-deb.sh "$WORK/next"
+
+# debian SUITE: fills a cache entry
+debian() {
+	mmdebstrap --variant=minbase --include="$INCLUDE,apt,ca-certificates" \
+		--aptopt='Apt::Install-Recommends "false"' --keyring=/usr/share/keyrings \
+		"$1" chroot "deb $(debian_uri) $1 main"
+}
+
+# in_root COMMAND...: in the chroot, as root; neither its services nor ours are started
+in_root() {
+	# shellcheck disable=SC2016 # expanded there
+	unshare --mount --uts --ipc --pid --fork --kill-child sh -c '
+		mount -t proc proc "$1/proc"; mount --rbind /dev "$1/dev"
+		mount -t sysfs -o ro sysfs "$1/sys"
+		root=$1; shift; exec chroot "$root" "$@"' sh "$ROOT" \
+		env -i PATH=/usr/sbin:/usr/bin:/sbin:/bin HOME=/root \
+		DEBIAN_FRONTEND=noninteractive "$@"
+}
+
+# install_debs DIR
+install_debs() {
+	rm -rf "$ROOT/debs"
+	mkdir "$ROOT/debs"
+	cp "$1"/deb/*.deb "$ROOT/debs"
+	rm -f "$ROOT"/debs/*dbgsym*
+	in_root sh -c 'apt-get -q -y install /debs/*.deb'
+}
+
+# built VERSION: DKMS has the modules of that version, and of no other, installed for the
+# kernel whose headers are there
+built() {
+	local kernel status m
+
+	kernel=$(in_root sh -c 'ls /lib/modules | grep amd64 | tail -n1')
+	status=$(in_root dkms status)
+	echo "$status"
+	[[ $status = "iwarp-sdp/$1, $kernel, "*": installed"* ]] || return
+	[ "$(grep -c . <<<"$status")" -eq 1 ] || return
+	for m in sdp sdp_diag iwarp_hybrid rdma_stack hnic; do
+		in_root modinfo -k "$kernel" -F filename "$m" || return
+	done
+	[ "$(in_root ls /usr/src | grep -c iwarp-sdp)" -eq 1 ]
+}
+
+# only_sources VERSION: what DKMS has been given
+only_sources() {
+	! find "$ROOT/usr/src/iwarp-sdp-$1" -type f ! -name '*.[ch]' ! -name 'Kbuild*' \
+		! -name probe.sh ! -name dkms.conf ! -name COPYING | grep . &&
+		[ ! -e "$ROOT/usr/src/iwarp-sdp-$1/selftests" ]
+}
+
+# A kernel without our modules: TCP, which is what a new user must have at least
+fallback() {
+	local got
+
+	# shellcheck disable=SC2016 # expanded there
+	got=$(in_root sh -c 'ip link set lo up 2>/dev/null
+		redis-server --port 6390 --save "" --daemonize yes \
+			--bind 127.0.0.1 >/dev/null
+		for i in $(seq 50); do redis-cli -p 6390 ping 2>/dev/null && break; sleep 0.1; done
+		sdp-run redis-cli -p 6390 ping
+		redis-cli -p 6390 shutdown nosave' 2>&1)
+	echo "$got"
+	grep -qx "sdp-run: the kernel has no SDP sockets: .*sockets remain TCP" <<<"$got" &&
+		[ "$(grep -cx PONG <<<"$got")" -eq 2 ]
+}
+
+# of Debian's redis-server.service
+unit() {
+	local file=$ROOT/etc/systemd/system/redis-server.service.d/50-sdp.conf
+
+	in_root sdp-run enable redis-server || return
+	cat "$file"
+	grep -qx 'Environment="LD_PRELOAD=/usr/lib/sdp/libsdp.so"' "$file" || return
+	in_root systemd-analyze verify redis-server.service sdp@eth0.service || return
+	in_root sdp-run disable redis-server && [ ! -e "${file%/*}" ]
+}
+
+programs() {
+	# shellcheck disable=SC2016 # expanded there
+	in_root sh -e -c '
+		sdp-run --version; sdpstat --version; sdpbench --version; sdpctl --version
+		sdp-run -w client x 1.2.3.4:5
+		[ "$(pkg-config --modversion sdp)" = "$0" ]
+		echo "#include <linux/sdp.h>
+			#include <linux/sdp_diag.h>
+			int main(void) { return SDP_FALLBACK_TCP; }" >/tmp/x.c
+		gcc $(pkg-config --cflags sdp) -o /tmp/x /tmp/x.c
+		bash -c ". /usr/share/bash-completion/completions/sdpctl
+			COMP_WORDS=(sdpctl s) COMP_CWORD=1; _sdpctl; echo \${COMPREPLY[*]}" |
+			grep -x "setup status"' "$1"
+}
+
+# files of ours that are left
+leftovers() {
+	! in_root sh -c 'find / -xdev -path /proc -prune -o -path /debs -prune -o \
+		\( -name "*sdp*" -o -name "*iwarp_hybrid*" -o -name "*iwarp-sdp*" \) -print' |
+		grep -Ev '^/(proc|sys|dev|debs|tmp|usr/src/linux-headers|lib/modules/[^/]*/build)|/var/lib/dpkg|/var/log|/usr/src/linux' |
+		grep -E 'sdp|iwarp' | grep -Ev '\.h$|/kernel/'
+}
+
+# release SUITE
+release() {
+	local suite=$1
+
+	cache_make "debian/$suite-$(cache_key 1 "$INCLUDE" "$(date +%G-%V)")" debian "$suite"
+	if [ -z "$CACHED" ]; then
+		check "$suite: a chroot" false
+		return
+	fi
+	ROOT=$WORK/$suite
+	cp -a "$CACHED/chroot" "$ROOT"
+	check "$suite: installed" install_debs "$WORK/out"
+	check "$suite: DKMS has built the modules" built "$version"
+	check "$suite: from sources and nothing else" only_sources "$version"
+	check "$suite: programs, headers, completion" programs "$version"
+	check "$suite: Redis, with a kernel that has no SDP" fallback
+	check "$suite: Redis as a service" unit
+	check "$suite: upgraded" install_debs "$WORK/next"
+	check "$suite: DKMS has the new modules alone" built "$new"
+	check "$suite: removed" in_root apt-get -q -y purge iwarp-sdp-dkms sdp-tools libsdp-dev
+	check "$suite: nothing is left" leftovers
+	rm -rf "$ROOT"
+}
+
+release bookworm
+release trixie
+tap_done

@@ -1,0 +1,11 @@
+/* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
+/*
+ * A sentence of sdp-run to its user, on standard error.
+ */
+#ifndef LIBSDP_SAY_H
+#define LIBSDP_SAY_H
+
+/* As printf(), with the name of the program in front and a line feed behind */
+__attribute__((format(printf, 1, 2))) void say(const char *fmt, ...);
+
+#endif /* LIBSDP_SAY_H */
