@@ -111,8 +111,37 @@ ktap_is "a passive open is counted" "$(counter b accepts)" 1
 ktap_is "bytes are counted" "$(counter a tx_bytes)" "$(counter b rx_bytes)"
 ktap_is "another namespace has its own counters" \
 	"$(sdpstat -s -z --json | jq .counters.active_opens)" 0
-ktap_is "zero counters are omitted" \
-	"$(in_a sdpstat -s --json | jq '[.counters[] | select(. == 0)] | length')" 0
+ktap_is "JSON has all counters" "$(in_a sdpstat -s --json | jq '.counters | length')" \
+	"$(in_a sdpstat -s -z | wc -l)"
+ktap_is "the keys of a socket are those of the manual" "$(sock a "$E keys" | jq -c '.[0]')" \
+	'["cookie","device","device_port","family","fc_reason","flow_control","ifindex","inode","link","link_reason","local","mark","memory","peer","processes","recv_q","rx_credits","rx_mseq","rx_posted","rx_reserved","rx_size","send_q","shutdown","state","stats","tx_credits","tx_mseq","tx_mseq_ack","tx_size","uid","zcopy_kept","zcopy_reason"]'
+
+# filters, as ss has them; the unit tests have their meaning
+fits() { in_b sdpstat -H "$@" | wc -l; }
+ktap_is "a filter selects by state" "$(fits state listening) $(fits state established)" "1 1"
+ktap_is "a filter selects by port" "$(fits sport = :7304) $(fits sport = :7305)" "1 0"
+ktap_is "a filter selects by an expression" "$(fits state all '( sport = :7304 or dport = :1 )' and \
+	not src 10.9.0.0/16)" 2
+ktap_is "-O shows a socket in one line" "$(in_b sdpstat -e -O -H state all | wc -l)" 2
+ktap_is "-N shows another namespace" "$(sdpstat -H -N b sport = :7304 | wc -l)" 1
+ktap_is "-N shows that of a process" "$(sdpstat -H -N "$client" | wc -l)" 1
+ktap_check_fails "-N refuses an unknown namespace" sdpstat -N nosuch
+ktap_is "and sdpstat says so" "${KTAP_OUT%%:*}" "sdpstat"
+ktap_is "a wrong filter is refused" "$(in_b sdpstat state none 2>&1; echo $?)" \
+	"sdpstat: 'none' is no state: established, listening, connected, all and those of ss are: see 'sdpstat --help'
+2"
+ktap_is "-w writes plain text to a pipe" "$(in_b sdpstat -w -i 0.1 -c 2 |
+	grep -c $'\033')" 0
+ktap_is "and rates from the second listing on" \
+	"$(in_b sdpstat -w -i 0.1 -c 2 | grep -c 'Send/s')" 1
+ktap_is "OpenMetrics has each counter once" "$(in_a sdpstat -M | grep -vc '^#')" \
+	"$(in_a sdpstat -s -z | wc -l)"
+ktap_is "and its end" "$(in_a sdpstat -M | sed -n '/^sdp_curr_estab /p; $p')" \
+	"sdp_curr_estab 1
+# EOF"
+ktap_is "the table fits into 80 columns" "$(in_a sdpstat | awk 'length > 80' | wc -l)" 0
+ktap_is "nothing calls for a change" "$(in_a sdpstat advise)" "no counter calls for a change"
+ktap_is "nor in JSON" "$(in_a sdpstat advise -j)" '{"advice":[]}'
 ktap_is "every counter has a name" \
 	"$(in_a sdpstat -s -z --json | jq '[.counters | keys[] | select(startswith("counter_"))] | length')" 0
 

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
-/* Output of sdpstat: names that hold anything, counters that fall. */
+/* sdpstat: names that hold anything, counters that fall, filters, the table. */
 #include <stdio.h>
+#include <string.h>
 #include <sys/mman.h>
 #include <sys/prctl.h>
 #include <sys/socket.h>
@@ -72,7 +73,6 @@ static void test_change(void)
 		[SDP_MIB_PAD + 2] = 2,
 		[SDP_MIB_PAD + 3] = 5,
 	};
-	const struct options o = { 0 };
 	char name[3][32], want[300];
 	struct json j = begin();
 	int n;
@@ -80,34 +80,43 @@ static void test_change(void)
 	for (int i = 0; i < 3; i++)
 		snprintf(name[i], sizeof(name[i]), "%s",
 			 counter_name(SDP_MIB_PAD + 1 + i, want, sizeof(want)));
-	counters_json(&j, now, old, SDP_MIB_PAD + 4, &o);
+	counters_json(&j, now, old, SDP_MIB_PAD + 4);
 	n = snprintf(want, sizeof(want),
 		     "{\"counters\":{\"%s\":7,\"%s\":2,\"%s\":5},", name[0],
 		     name[1], name[2]);
 	snprintf(want + n, sizeof(want) - n,
-		 "\"change\":{\"%s\":2,\"%s\":-3}}\n", name[0], name[1]);
+		 "\"change\":{\"%s\":2,\"%s\":-3,\"%s\":0}}\n", name[0],
+		 name[1], name[2]);
 	is(&j, want);
 }
 
-/* The table with this socket in it, to @out, with a zero behind it */
-static void table_of(uint32_t inode, char *out, size_t room)
+/* The table, to @out, with a zero behind it */
+static void capture(const struct sock_list *list, const struct options *o,
+		    char *out, size_t room)
 {
-	struct sock_info s = { .family = AF_INET, .inode = inode };
-	const struct sock_list list = { .v = &s, .n = 1 };
-	const struct options o = { .processes = true };
 	int file = memfd_create("table", 0), saved;
 	ssize_t n;
 
 	fflush(stdout);
 	saved = dup(STDOUT_FILENO);
 	dup2(file, STDOUT_FILENO);
-	processes_scan();
-	sockets_print(&list, NULL, 1, &o);
+	sockets_print(list, NULL, 1, o);
 	dup2(saved, STDOUT_FILENO);
 	n = pread(file, out, room - 1, 0);
 	out[n > 0 ? n : 0] = '\0';
 	close(saved);
 	close(file);
+}
+
+/* with this socket in it */
+static void table_of(uint32_t inode, char *out, size_t room)
+{
+	struct sock_info s = { .family = AF_INET, .inode = inode };
+	const struct sock_list list = { .v = &s, .n = 1 };
+	const struct options o = { .processes = true };
+
+	processes_scan();
+	capture(&list, &o, out, room);
 }
 
 static void test_process_names(void)
@@ -126,8 +135,138 @@ static void test_process_names(void)
 	close(fd);
 }
 
+/* Whether the words, with spaces between them, fit a socket */
+static bool fits(const char *words, const struct sock_info *s)
+{
+	struct options o = { .states = STATES_DEFAULT };
+	char text[200], *argv[20], *save, *w;
+	int argc = 0;
+	bool fit;
+
+	snprintf(text, sizeof(text), "%s", words);
+	for (w = strtok_r(text, " ", &save); w; w = strtok_r(NULL, " ", &save))
+		argv[argc++] = w;
+	filter_parse(&o, argc, argv);
+	fit = filter_fits(o.filter, s) && (o.states & 1u << s->state);
+	filter_free(o.filter);
+	return fit;
+}
+
+static void test_filters(void)
+{
+	const struct sock_info s = {
+		.family = AF_INET,
+		.state = STATE_ESTABLISHED,
+		.src = { 10, 0, 0, 1 },
+		.dst = { 10, 0, 1, 2 },
+		.sport = 40000,
+		.dport = 6379,
+		.device = "hyb_eth0",
+	};
+	static const char *const good[] = {
+		"",
+		"state established",
+		"state all",
+		"state listening state established",
+		"exclude listening",
+		"dport = :6379",
+		"dport 6379",
+		"dport = 6379 sport = :40000",
+		"dport=:6379",
+		"( dport = :1 or dport = :6379 )",
+		"(dport=:1|dport=:6379)",
+		"not dport = :1",
+		"! ( dport = :1 )",
+		"dport != :1",
+		"sport > :1024 and sport lt 50000",
+		"dst 10.0.1.0/24",
+		"dst 10.0.1.2:6379",
+		"dst = 10.0.1.2",
+		"dst *:6379",
+		"src != 10.0.0.2",
+		"device hyb_eth0",
+		"state connected dport = :1 or src 10.0.0.1",
+	};
+	static const char *const bad[] = {
+		"state listening",
+		"exclude established",
+		"dport = :6380",
+		"dport = :6379 sport = :1",
+		"not ( dport = :6379 or sport = :1 )",
+		"dst 10.0.2.0/24",
+		"dst 10.0.1.2:1",
+		"dst 2001:db8::1",
+		"src [::1]:40000",
+		"device != hyb_eth0",
+		"dport = :6379 and ( sport = :1 or sport = :2 )",
+	};
+
+	for (size_t i = 0; i < ARRAY_SIZE(good); i++)
+		if (!CHECK(fits(good[i], &s)))
+			printf("# \"%s\" does not fit\n", good[i]);
+	for (size_t i = 0; i < ARRAY_SIZE(bad); i++)
+		if (!CHECK(!fits(bad[i], &s)))
+			printf("# \"%s\" fits\n", bad[i]);
+}
+
+/* As many columns as a terminal has at least */
+static void test_width(void)
+{
+	struct sock_info s = {
+		.family = AF_INET,
+		.state = STATE_ESTABLISHED,
+		.src = { 192, 168, 100, 100 },
+		.dst = { 192, 168, 100, 101 },
+		.sport = 40000,
+		.dport = 6379,
+		.device = "hyb0",
+		.flow_control = "transport",
+		.has_conn = true,
+	};
+	const struct sock_list list = { .v = &s, .n = 1 };
+	const struct options o = { 0 };
+	char out[1000];
+
+	capture(&list, &o, out, sizeof(out));
+	for (char *line = strtok(out, "\n"); line; line = strtok(NULL, "\n"))
+		if (!CHECK(strlen(line) <= 80))
+			printf("# %zu: %s\n", strlen(line), line);
+}
+
+static unsigned int sentences(const uint64_t *v)
+{
+	struct json j = begin();
+	unsigned int n;
+
+	json_open(&j, "advice", '[');
+	n = advise(&j, v);
+	json_close(&j, ']');
+	json_end(&j);
+	fclose(j.f);
+	free(text);
+	return n;
+}
+
+static void test_advice(void)
+{
+	uint64_t v[COUNTERS_MAX] = { 0 };
+
+	CHECK(sentences(v) == 0);
+	v[SDP_MIB_TX_DATA_MSGS] = 1000;
+	v[SDP_MIB_TX_BYTES] = 1 << 20;
+	v[SDP_MIB_TX_NO_CREDIT] = 99;
+	CHECK(sentences(v) == 0);
+	v[SDP_MIB_TX_NO_CREDIT] = 100;
+	CHECK(sentences(v) == 1);
+	v[SDP_MIB_TCP_LISTENS] = 1;
+	CHECK(sentences(v) == 2);
+}
+
 static const struct unit_test tests[] = {
 	{ "names", test_names },
+	{ "filters", test_filters },
+	{ "width of the table", test_width },
+	{ "advice", test_advice },
 	{ "names that are no text", test_broken_names },
 	{ "counters that rise and fall", test_change },
 	{ "names of processes in a table", test_process_names },

@@ -1,10 +1,14 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
 /* sdpstat: shows SDP sockets and counters. */
 #include <errno.h>
+#include <fcntl.h>
 #include <getopt.h>
+#include <sched.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/ioctl.h>
 #include <time.h>
+#include <unistd.h>
 
 #include "../keep_standard.h"
 #include "sdpstat.h"
@@ -27,13 +31,19 @@ static const struct option long_options[] = {
 	{ "count", required_argument, NULL, 'c' },
 	{ "kill", required_argument, NULL, 'K' },
 	{ "help", no_argument, NULL, 'h' },
+	{ "openmetrics", no_argument, NULL, 'M' },
+	{ "no-header", no_argument, NULL, 'H' },
+	{ "oneline", no_argument, NULL, 'O' },
+	{ "watch", no_argument, NULL, 'w' },
+	{ "net", required_argument, NULL, 'N' },
 	{ "version", no_argument, NULL, 'V' },
 	{ NULL, 0, NULL, 0 },
 };
 
 static void usage(FILE *f)
 {
-	fputs("Usage: sdpstat [OPTION]...\n"
+	fputs("Usage: sdpstat [OPTION]... [FILTER]\n"
+	      "       sdpstat advise [-j]\n"
 	      "       sdpstat stack [OPTION]... [DEV [QPN]]\n"
 	      "       sdpstat check [OPTION]... HOST:PORT\n"
 	      "Shows the SDP sockets of this network namespace: connected ones, if nothing\n"
@@ -49,15 +59,22 @@ static void usage(FILE *f)
 	      "  -z, --zeros          counters that are zero, too\n"
 	      "  -i, --interval=SEC   again every SEC seconds, with what has changed\n"
 	      "  -c, --count=N        no more than N times\n"
+	      "  -w, --watch          as -i 1, what moves most first; in place on a terminal\n"
+	      "  -H, --no-header      no line of headings\n"
+	      "  -O, --oneline        with -e all of a socket in one line\n"
+	      "  -N, --net=NAME       of that network namespace (ip-netns(8)), or of a process\n"
 	      "  -j, --json           JSON, one object per line\n"
+	      "  -M, --openmetrics    counters for Prometheus and its like\n"
 	      "  -K, --kill=COOKIE    end the connection that -e shows as sk:COOKIE\n"
 	      "  -h, --help           this text\n"
 	      "  -V, --version        the version\n"
 	      "\n"
-	      "Credits are messages: those we may send / those the peer may send.\n"
+	      "FILTER is as with ss: [state STATE] [EXPRESSION], as in\n"
+	      "'state established ( dport = :6379 or src 10.0.0.0/8 )'.\n"
 	      "sdpstat stack shows which protocol component of an RDMA device is where:\n"
 	      "see 'sdpstat stack --help'. sdpstat check explains whether a connection would\n"
-	      "be an SDP one: see 'sdpstat check --help'.\n"
+	      "be an SDP one: see 'sdpstat check --help'. sdpstat advise says what the counters\n"
+	      "call for.\n"
 	      "See sdpstat(8).\n",
 	      f);
 }
@@ -72,6 +89,26 @@ static double parse_seconds(const char *arg)
 	if (errno || end == arg || *end || !(v >= 0.01 && v <= 86400))
 		bad_use(arg, "no number of seconds (0.01 to 86400)");
 	return v;
+}
+
+/* NAME as ip-netns(8) has it, or the number of a process */
+static void enter_namespace(const char *name)
+{
+	char path[512];
+	int fd;
+
+	snprintf(path, sizeof(path),
+		 name[strspn(name, "0123456789")] ? "/run/netns/%s" :
+						    "/proc/%s/ns/net",
+		 name);
+	fd = open(path, O_RDONLY | O_CLOEXEC);
+	if (fd < 0 || strstr(name, ".."))
+		die("there is no network namespace %s: 'ip netns' lists those that have names",
+		    name);
+	if (setns(fd, CLONE_NEWNET))
+		die("cannot go to the network namespace %s: %s", name,
+		    strerror(errno));
+	close(fd);
 }
 
 static void parse_option(struct options *o, int c)
@@ -105,6 +142,21 @@ static void parse_option(struct options *o, int c)
 	case 'j':
 		o->json = true;
 		break;
+	case 'M':
+		o->metrics = true;
+		break;
+	case 'H':
+		o->no_header = true;
+		break;
+	case 'O':
+		o->one_line = true;
+		break;
+	case 'w':
+		o->watch = true;
+		break;
+	case 'N':
+		enter_namespace(optarg);
+		break;
 	case 'i':
 		o->interval = parse_seconds(optarg);
 		break;
@@ -130,12 +182,14 @@ static void parse(struct options *o, int argc, char **argv)
 {
 	int c;
 
-	while ((c = getopt_long(argc, argv, "lanrpeszji:c:K:hV", long_options,
-				NULL)) != -1)
+	while ((c = getopt_long(argc, argv, "lanrpeszjMHOwN:i:c:K:hV",
+				long_options, NULL)) != -1)
 		parse_option(o, c);
-	if (optind < argc)
-		bad_use(argv[optind], "an unexpected argument");
-	if (o->count && !o->interval)
+	if (optind < argc && (o->counters || o->metrics))
+		bad_use(argv[optind],
+			"a filter, but counters are not of one socket");
+	filter_parse(o, argc - optind, argv + optind);
+	if ((o->count || o->watch) && !o->interval)
 		o->interval = 1;
 }
 
@@ -171,12 +225,42 @@ static void show_counters(const struct options *o, bool first)
 		json_start(&j, stdout);
 		if (!first)
 			json_double(&j, "seconds", t - then);
-		counters_json(&j, v, first ? NULL : old, n, o);
+		counters_json(&j, v, first ? NULL : old, n);
 		json_end(&j);
 	} else {
 		counters_print(v, first ? NULL : old, n, t - then, o);
 	}
 	then = t;
+}
+
+static void select_sockets(struct sock_list *list, const struct options *o)
+{
+	size_t i, n = 0;
+
+	for (i = 0; i < list->n; i++)
+		if (filter_fits(o->filter, &list->v[i]))
+			list->v[n++] = list->v[i];
+	list->n = n;
+}
+
+/* In place of the last listing, as much as there is room for */
+static void begin_screen(struct options *o)
+{
+	struct winsize size;
+
+	if (!o->watch || o->json || ioctl(STDOUT_FILENO, TIOCGWINSZ, &size))
+		return;
+	fputs("\033[H\033[J", stdout);
+	/* one for the headings, one for the cursor */
+	o->rows = size.ws_row > 3 ? size.ws_row - 2 : 1;
+}
+
+static void show_metrics(void)
+{
+	static uint64_t v[COUNTERS_MAX];
+	unsigned int n = counters_get(v);
+
+	counters_metrics(v, n);
 }
 
 static void show_sockets(const struct options *o, bool first)
@@ -190,6 +274,7 @@ static void show_sockets(const struct options *o, bool first)
 	old = list;
 	list = tmp;
 	sockets_get(&list, o);
+	select_sockets(&list, o);
 	if (o->processes)
 		processes_scan();
 	if (o->json) {
@@ -204,6 +289,58 @@ static void show_sockets(const struct options *o, bool first)
 	then = t;
 }
 
+static void advise_usage(FILE *f)
+{
+	fputs("Usage: sdpstat advise [-j]\n"
+	      "Looks at the counters of this network namespace since the module was loaded,\n"
+	      "and says which of them call for a change, and for which one.\n"
+	      "\n"
+	      "  -j, --json   JSON\n"
+	      "  -h, --help   this text\n",
+	      f);
+}
+
+static int advise_main(int argc, char **argv)
+{
+	static const struct option options[] = {
+		{ "json", no_argument, NULL, 'j' },
+		{ "help", no_argument, NULL, 'h' },
+		{}
+	};
+	static uint64_t v[COUNTERS_MAX];
+	bool json = false;
+	struct json j;
+	int c;
+
+	while ((c = getopt_long(argc, argv, "jh", options, NULL)) != -1) {
+		switch (c) {
+		case 'j':
+			json = true;
+			break;
+		case 'h':
+			advise_usage(stdout);
+			return 0;
+		default:
+			fputs("See 'sdpstat advise --help'.\n", stderr);
+			return 2;
+		}
+	}
+	if (optind < argc)
+		bad_use(argv[optind], "an unexpected argument");
+	counters_get(v);
+	if (json) {
+		json_start(&j, stdout);
+		json_open(&j, "advice", '[');
+		advise(&j, v);
+		json_close(&j, ']');
+		json_end(&j);
+	} else if (!advise(NULL, v)) {
+		puts("no counter calls for a change");
+	}
+	flush_output();
+	return 0;
+}
+
 int main(int argc, char **argv)
 {
 	struct options o = { .states = STATES_DEFAULT };
@@ -212,6 +349,8 @@ int main(int argc, char **argv)
 	keep_standard();
 	if (argc > 1 && !strcmp(argv[1], "stack"))
 		return stack_main(argc - 1, argv + 1);
+	if (argc > 1 && !strcmp(argv[1], "advise"))
+		return advise_main(argc - 1, argv + 1);
 	if (argc > 1 && !strcmp(argv[1], "check"))
 		return check_main(argc - 1, argv + 1);
 	parse(&o, argc, argv);
@@ -221,9 +360,12 @@ int main(int argc, char **argv)
 	}
 
 	for (i = 0;; i++) {
-		if (i && !o.json)
+		if (i && !o.json && !o.watch && !o.metrics)
 			putchar('\n');
-		if (o.counters)
+		begin_screen(&o);
+		if (o.metrics)
+			show_metrics();
+		else if (o.counters)
 			show_counters(&o, !i);
 		else
 			show_sockets(&o, !i);

@@ -3,6 +3,7 @@
 #include <arpa/inet.h>
 #include <net/if.h>
 #include <netdb.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include <linux/sock_diag.h>
@@ -156,12 +157,10 @@ static void processes_text(const struct sock_info *s)
 	printf(")");
 }
 
-static void extended_text(const struct sock_info *s)
+static void extended_rest(const struct sock_info *s)
 {
 	unsigned int i;
 
-	printf("\n\t uid:%u ino:%u sk:%llx", s->uid, s->inode,
-	       (unsigned long long)s->cookie);
 	if (s->shutdown)
 		printf(" shutdown:%s%s", s->shutdown & 1 ? "r" : "",
 		       s->shutdown & 2 ? "w" : "");
@@ -190,6 +189,14 @@ static void extended_text(const struct sock_info *s)
 			printf("%s%s:%u", i ? "," : "", mem_name(i), s->mem[i]);
 		printf(")");
 	}
+}
+
+static void extended_text(const struct sock_info *s, bool one_line)
+{
+	printf(one_line ? " uid:%u ino:%u sk:%llx" :
+			  "\n\t uid:%u ino:%u sk:%llx",
+	       s->uid, s->inode, (unsigned long long)s->cookie);
+	extended_rest(s);
 }
 
 static const struct sock_info *find_old(const struct sock_list *old,
@@ -224,46 +231,125 @@ static void rate_text(char *buf, size_t len, double v)
 	snprintf(buf, len, "%.0f%c", v, units[u]);
 }
 
-static void socket_print(const struct sock_info *s, const struct sock_list *old,
-			 double seconds, const struct options *o)
-{
-	char local[300], peer[300], credits[32] = "-", in[32], out[32];
+/* Columns of the table */
+enum { STATE, RECV_Q, SEND_Q, LOCAL, PEER, DEVICE, FC, SEND, RECV, COLUMNS };
 
-	endpoint_text(local, sizeof(local), s, false, o->resolve);
-	endpoint_text(peer, sizeof(peer), s, true, o->resolve);
-	if (s->has_conn)
-		snprintf(credits, sizeof(credits), "%u/%u",
-			 s->conn[SDP_DIAG_TX_CREDITS],
-			 s->conn[SDP_DIAG_RX_CREDITS]);
-	printf("%-10s %7u %7u %25s %25s %-12s %-8s %7s", state_name(s->state),
-	       s->rqueue, s->wqueue, local, peer,
-	       s->device[0] ? s->device : "-",
-	       s->flow_control[0] ? s->flow_control : "-", credits);
-	if (old) {
-		rate_text(out, sizeof(out),
-			  rate(s, old, seconds, SDP_DIAG_STATS_TX_BYTES));
-		rate_text(in, sizeof(in),
-			  rate(s, old, seconds, SDP_DIAG_STATS_RX_BYTES));
-		printf(" %8s %8s", out, in);
-	}
-	if (o->processes)
-		processes_text(s);
-	if (o->extended)
-		extended_text(s);
-	putchar('\n');
+static const char *const headings[COLUMNS] = {
+	"State",
+	"Recv-Q",
+	"Send-Q",
+	"Local Address:Port",
+	"Peer Address:Port",
+	"Device",
+	"FC",
+	"Send/s",
+	"Recv/s",
+};
+
+struct row {
+	const struct sock_info *s;
+	double moved; /* bytes per second, both ways */
+	char cell[COLUMNS][96];
+};
+
+static void row_fill(struct row *r, const struct sock_list *old, double seconds,
+		     const struct options *o)
+{
+	static const size_t size = sizeof(r->cell[0]);
+	const struct sock_info *s = r->s;
+	double in, out;
+
+	snprintf(r->cell[STATE], size, "%s", state_name(s->state));
+	snprintf(r->cell[RECV_Q], size, "%u", s->rqueue);
+	snprintf(r->cell[SEND_Q], size, "%u", s->wqueue);
+	endpoint_text(r->cell[LOCAL], size, s, false, o->resolve);
+	endpoint_text(r->cell[PEER], size, s, true, o->resolve);
+	snprintf(r->cell[DEVICE], size, "%s", s->device[0] ? s->device : "-");
+	snprintf(r->cell[FC], size, "%s",
+		 s->flow_control[0] ? s->flow_control : "-");
+	if (!old)
+		return;
+	out = rate(s, old, seconds, SDP_DIAG_STATS_TX_BYTES);
+	in = rate(s, old, seconds, SDP_DIAG_STATS_RX_BYTES);
+	rate_text(r->cell[SEND], size, out);
+	rate_text(r->cell[RECV], size, in);
+	r->moved = in + out;
 }
 
+/* More first; as they were listed where there is no difference */
+static int by_rate(const void *a, const void *b)
+{
+	const struct row *x = a, *y = b;
+
+	if (x->moved != y->moved)
+		return x->moved < y->moved ? 1 : -1;
+	return x->s < y->s ? -1 : x->s > y->s;
+}
+
+static void row_print(const char *const cell[COLUMNS], const int *width,
+		      unsigned int columns)
+{
+	unsigned int i;
+
+	for (i = 0; i < columns; i++) {
+		bool left = i == STATE || i == DEVICE || i == FC;
+
+		if (i)
+			putchar(' ');
+		/* nothing behind the last one */
+		if (left && i + 1 == columns)
+			fputs(cell[i], stdout);
+		else
+			printf("%*s", left ? -width[i] : width[i], cell[i]);
+	}
+}
+
+static void widths(const struct row *rows, size_t n, int width[COLUMNS])
+{
+	unsigned int c;
+	size_t i;
+
+	for (c = 0; c < COLUMNS; c++)
+		width[c] = strlen(headings[c]);
+	for (i = 0; i < n; i++)
+		for (c = 0; c < COLUMNS; c++)
+			if ((int)strlen(rows[i].cell[c]) > width[c])
+				width[c] = strlen(rows[i].cell[c]);
+}
+
+/* As wide as what is in it: a connection of IPv4 takes less than 80 columns. */
 void sockets_print(const struct sock_list *list, const struct sock_list *old,
 		   double seconds, const struct options *o)
 {
+	unsigned int columns = old ? COLUMNS : SEND, c;
+	struct row *rows = xrealloc(NULL, list->n + 1, sizeof(*rows));
+	const char *cell[COLUMNS];
+	int width[COLUMNS];
 	size_t i;
 
-	printf("%-10s %7s %7s %25s %25s %-12s %-8s %7s%s%s\n", "State",
-	       "Recv-Q", "Send-Q", "Local Address:Port", "Peer Address:Port",
-	       "Device", "FC", "Credits", old ? "   Send/s   Recv/s" : "",
-	       o->processes ? " Process" : "");
-	for (i = 0; i < list->n; i++)
-		socket_print(&list->v[i], old, seconds, o);
+	memset(rows, 0, (list->n + 1) * sizeof(*rows));
+	for (i = 0; i < list->n; i++) {
+		rows[i].s = &list->v[i];
+		row_fill(&rows[i], old, seconds, o);
+	}
+	widths(rows, list->n, width);
+	if (o->watch)
+		qsort(rows, list->n, sizeof(*rows), by_rate);
+	if (!o->no_header) {
+		row_print(headings, width, columns);
+		puts(o->processes ? " Process" : "");
+	}
+	for (i = 0; i < list->n && (!o->rows || i < o->rows); i++) {
+		for (c = 0; c < COLUMNS; c++)
+			cell[c] = rows[i].cell[c];
+		row_print(cell, width, columns);
+		if (o->processes)
+			processes_text(rows[i].s);
+		if (o->extended)
+			extended_text(rows[i].s, o->one_line);
+		putchar('\n');
+	}
+	free(rows);
 	fflush(stdout);
 }
 
@@ -419,24 +505,40 @@ void counters_print(const uint64_t *v, const uint64_t *old, unsigned int n,
 	fflush(stdout);
 }
 
+/* OpenMetrics, which the text format of Prometheus reads, too */
+void counters_metrics(const uint64_t *v, unsigned int n)
+{
+	char buf[32];
+	unsigned int i;
+
+	for (i = SDP_MIB_PAD + 1; i < n; i++) {
+		const char *name = counter_name(i, buf, sizeof(buf));
+		bool gauge = i == SDP_MIB_CURR_ESTAB;
+
+		printf("# TYPE sdp_%s %s\n# HELP sdp_%s %s\n", name,
+		       gauge ? "gauge" : "counter", name, counter_text(i));
+		printf("sdp_%s%s %llu\n", name, gauge ? "" : "_total",
+		       (unsigned long long)v[i]);
+	}
+	puts("# EOF");
+}
+
+/* All of them, also those that are 0, so that there is always the same to be found */
 void counters_json(struct json *j, const uint64_t *v, const uint64_t *old,
-		   unsigned int n, const struct options *o)
+		   unsigned int n)
 {
 	char buf[32];
 	unsigned int i;
 
 	json_open(j, "counters", '{');
 	for (i = SDP_MIB_PAD + 1; i < n; i++)
-		if (v[i] || o->zeros)
-			json_u64(j, counter_name(i, buf, sizeof(buf)), v[i]);
+		json_u64(j, counter_name(i, buf, sizeof(buf)), v[i]);
 	json_close(j, '}');
 	if (!old)
 		return;
 
 	json_open(j, "change", '{');
 	for (i = SDP_MIB_PAD + 1; i < n; i++)
-		if (v[i] != old[i] || o->zeros)
-			json_s64(j, counter_name(i, buf, sizeof(buf)),
-				 v[i] - old[i]);
+		json_s64(j, counter_name(i, buf, sizeof(buf)), v[i] - old[i]);
 	json_close(j, '}');
 }

@@ -12,6 +12,8 @@
 #include <linux/sdp_diag.h>
 #include <linux/sdp_netlink.h>
 
+struct filter;
+struct json;
 struct mnl_socket;
 
 #define ARRAY_SIZE(a) (sizeof(a) / sizeof((a)[0]))
@@ -33,6 +35,12 @@ struct options {
 	bool counters;
 	bool zeros; /* counters that are zero, too */
 	bool json;
+	bool metrics; /* OpenMetrics */
+	bool no_header;
+	bool one_line; /* of a socket, with -e */
+	bool watch; /* sorted by what moves, on a terminal in its place */
+	unsigned int rows; /* no more sockets than that, 0: all */
+	struct filter *filter;
 	double interval; /* seconds, 0: once */
 	unsigned long count; /* of intervals, 0: for ever */
 	uint64_t kill_cookie;
@@ -106,6 +114,15 @@ uint16_t family_id(struct mnl_socket *nl, const char *name, const char *group,
 /* stack.c */
 int stack_main(int argc, char **argv);
 
+/* filter.c */
+void filter_free(struct filter *f);
+void filter_parse(struct options *o, int argc, char **argv);
+bool filter_fits(const struct filter *f, const struct sock_info *s);
+
+/* advise.c */
+unsigned int advise(struct json *j,
+		    const uint64_t *v); /* sentences; j or NULL */
+
 /* check.c */
 int check_main(int argc, char **argv);
 
@@ -148,7 +165,8 @@ void sockets_json(struct json *j, const struct sock_list *list,
 		  const struct options *o);
 void counters_print(const uint64_t *v, const uint64_t *old, unsigned int n,
 		    double seconds, const struct options *o);
+void counters_metrics(const uint64_t *v, unsigned int n);
 void counters_json(struct json *j, const uint64_t *v, const uint64_t *old,
-		   unsigned int n, const struct options *o);
+		   unsigned int n);
 
 #endif /* SDPSTAT_H */

@@ -1,0 +1,371 @@
+// SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
+/*
+ * sdpstat: which sockets to show, in the words of ss(8):
+ *
+ *   [state STATE]... [exclude STATE]... [EXPRESSION]
+ *   EXPRESSION: src|dst [OP] ADDRESS[/PREFIX][:PORT], sport|dport OP [:]PORT,
+ *               device [OP] NAME; with and, or, not and parentheses
+ */
+#include <arpa/inet.h>
+#include <netdb.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "sdpstat.h"
+
+enum op { OP_EQ, OP_NE, OP_LT, OP_GT, OP_LE, OP_GE };
+
+enum kind { AND, OR, NOT, ADDRESS, PORT, DEVICE };
+
+#define NO_TEST "no test of a filter: src, dst, sport, dport and device are"
+#define NO_STATE \
+	"no state: established, listening, connected, all and those of ss are"
+
+struct filter {
+	enum kind kind;
+	struct filter *left;
+	struct filter *right;
+
+	bool peer; /* of ADDRESS and PORT: dst, dport */
+	enum op op;
+	int family; /* 0: any address */
+	uint8_t addr[16];
+	unsigned int prefix;
+	bool has_port;
+	uint16_t port;
+	char *name;
+};
+
+/* Words that are left, and characters of the first of them that have been taken */
+struct words {
+	char **word;
+	int n;
+	char text[256]; /* the present token; empty: the end */
+};
+
+static void next(struct words *w)
+{
+	static const char special[] = "()!&|=<>";
+	const char *s;
+	size_t len;
+
+	w->text[0] = '\0';
+	while (w->n && !*(s = *w->word + strspn(*w->word, " \t"))) {
+		w->word++;
+		w->n--;
+	}
+	if (!w->n)
+		return;
+	if (strchr("()", *s))
+		len = 1;
+	else if (strchr(special, *s))
+		len = strspn(s, special + 2);
+	else
+		len = strcspn(s, " \t()!&|=<>");
+	if (len >= sizeof(w->text))
+		bad_use(s, "too long for a word of a filter");
+	memcpy(w->text, s, len);
+	w->text[len] = '\0';
+	*w->word = (char *)s + len;
+}
+
+void filter_free(struct filter *f)
+{
+	if (!f)
+		return;
+	filter_free(f->left);
+	filter_free(f->right);
+	free(f->name);
+	free(f);
+}
+
+static bool take(struct words *w, const char *a, const char *b, const char *c)
+{
+	if (strcmp(w->text, a) && (!b || strcmp(w->text, b)) &&
+	    (!c || strcmp(w->text, c)))
+		return false;
+	next(w);
+	return true;
+}
+
+static struct filter *new_filter(enum kind kind)
+{
+	struct filter *f = xrealloc(NULL, 1, sizeof(*f));
+
+	memset(f, 0, sizeof(*f));
+	f->kind = kind;
+	return f;
+}
+
+static struct filter *join(enum kind kind, struct filter *left,
+			   struct filter *right)
+{
+	struct filter *f = new_filter(kind);
+
+	f->left = left;
+	f->right = right;
+	return f;
+}
+
+static enum op parse_op(struct words *w)
+{
+	enum op op = OP_EQ;
+
+	if (take(w, "!=", "ne", "neq"))
+		return OP_NE;
+	if (take(w, "<", "lt", NULL))
+		return OP_LT;
+	if (take(w, ">", "gt", NULL))
+		return OP_GT;
+	if (take(w, "<=", "le", "leq"))
+		return OP_LE;
+	if (take(w, ">=", "ge", "geq"))
+		return OP_GE;
+	/* it may be left out */
+	take(w, "=", "==", "eq");
+	return op;
+}
+
+static uint16_t parse_port(const char *s)
+{
+	struct servent *service;
+	char *end;
+	unsigned long v = strtoul(s, &end, 10);
+
+	if (*s >= '0' && *s <= '9' && !*end && v <= 65535)
+		return v;
+	service = getservbyname(s, "tcp");
+	if (!service)
+		bad_use(s, "no port and no name of a service");
+	return ntohs(service->s_port);
+}
+
+/* ADDRESS[/PREFIX][:PORT]; an address of IPv6 with a port stands in brackets */
+static void parse_address(struct filter *f, char *s)
+{
+	char *word = s, *colon = strrchr(s, ':'), *slash, *end;
+	unsigned int bits;
+
+	if (*s == '[') {
+		end = strchr(s++, ']');
+		if (!end)
+			bad_use(word, "an address without its bracket");
+		*end = '\0';
+		colon = end[1] == ':' ? end + 1 : NULL;
+	} else if (colon && strchr(s, ':') != colon) {
+		colon = NULL;
+	}
+	if (colon) {
+		*colon++ = '\0';
+		f->has_port = *colon && strcmp(colon, "*");
+		if (f->has_port)
+			f->port = parse_port(colon);
+	}
+	if (!*s || !strcmp(s, "*"))
+		return;
+	slash = strchr(s, '/');
+	if (slash)
+		*slash++ = '\0';
+	f->family = strchr(s, ':') ? AF_INET6 : AF_INET;
+	if (inet_pton(f->family, s, f->addr) != 1)
+		bad_use(s, "no address (names are not looked up)");
+	bits = f->family == AF_INET6 ? 128 : 32;
+	f->prefix = slash ? strtoul(slash, &end, 10) : bits;
+	if (slash && (!*slash || *end || f->prefix > bits))
+		bad_use(slash, "no length of a prefix");
+}
+
+static void __attribute__((noreturn)) unfinished(void)
+{
+	die("the filter is not finished: see 'sdpstat --help'");
+}
+
+static struct filter *parse_or(struct words *w);
+
+static struct filter *parse_test(struct words *w)
+{
+	struct filter *f = NULL;
+	char *s = w->text;
+
+	if (!strcmp(s, "src") || !strcmp(s, "dst"))
+		f = new_filter(ADDRESS);
+	else if (!strcmp(s, "sport") || !strcmp(s, "dport"))
+		f = new_filter(PORT);
+	else if (!strcmp(s, "device"))
+		f = new_filter(DEVICE);
+	else if (*s)
+		bad_use(s, NO_TEST);
+	else
+		unfinished();
+	f->peer = *s == 'd';
+	next(w);
+	f->op = parse_op(w);
+	if (!*w->text)
+		unfinished();
+	if (f->kind == ADDRESS)
+		parse_address(f, s);
+	else if (f->kind == PORT)
+		f->port = parse_port(s + (*s == ':'));
+	else
+		f->name = strdup(s);
+	if (f->kind != PORT && f->op > OP_NE)
+		bad_use(s, "neither larger nor smaller: = and != compare it");
+	next(w);
+	return f;
+}
+
+static struct filter *parse_unary(struct words *w)
+{
+	struct filter *f;
+
+	if (take(w, "!", "not", NULL))
+		return join(NOT, parse_unary(w), NULL);
+	if (!take(w, "(", NULL, NULL))
+		return parse_test(w);
+	f = parse_or(w);
+	if (*w->text && *w->text != ')')
+		bad_use(w->text, "where a parenthesis is missing");
+	if (!take(w, ")", NULL, NULL))
+		unfinished();
+	return f;
+}
+
+/* Tests that stand beside each other have to hold all, as with ss */
+static struct filter *parse_and(struct words *w)
+{
+	struct filter *f = parse_unary(w);
+
+	while (take(w, "and", "&", "&&") ||
+	       (*w->text && *w->text != ')' && *w->text != '|' &&
+		strcmp(w->text, "or")))
+		f = join(AND, f, parse_unary(w));
+	return f;
+}
+
+static struct filter *parse_or(struct words *w)
+{
+	struct filter *f = parse_and(w);
+
+	while (take(w, "or", "|", "||"))
+		f = join(OR, f, parse_and(w));
+	return f;
+}
+
+#define STATE(n) (1u << (n))
+#define STATES_CONNECTED \
+	(((1u << (STATE_MAX + 1)) - 2) & ~(STATES_LISTEN | STATE(STATE_CLOSE)))
+
+static uint32_t parse_state(const char *s)
+{
+	static const struct {
+		const char *name;
+		uint32_t states;
+	} names[] = {
+		{ "all", STATES_ALL },
+		{ "connected", STATES_CONNECTED },
+		{ "synchronized", STATES_CONNECTED & ~STATE(2) },
+		{ "established", STATE(STATE_ESTABLISHED) },
+		{ "syn-sent", STATE(2) },
+		{ "syn-recv", STATE(3) },
+		{ "fin-wait-1", STATE(4) },
+		{ "fin-wait-2", STATE(5) },
+		{ "time-wait", STATE(6) },
+		{ "closed", STATE(STATE_CLOSE) },
+		{ "close-wait", STATE(8) },
+		{ "last-ack", STATE(9) },
+		{ "listening", STATES_LISTEN },
+		{ "listen", STATES_LISTEN },
+		{ "closing", STATE(11) },
+	};
+
+	for (size_t i = 0; i < ARRAY_SIZE(names); i++)
+		if (!strcmp(s, names[i].name))
+			return names[i].states;
+	bad_use(s, NO_STATE);
+}
+
+void filter_parse(struct options *o, int argc, char **argv)
+{
+	struct words w = { argv, argc, "" };
+	bool chosen = false;
+
+	next(&w);
+	for (;;) {
+		if (take(&w, "state", NULL, NULL)) {
+			o->states = (chosen ? o->states : 0) |
+				    parse_state(w.text);
+			chosen = true;
+		} else if (take(&w, "exclude", NULL, NULL)) {
+			o->states = (chosen ? o->states : STATES_ALL) &
+				    ~parse_state(w.text);
+			chosen = true;
+		} else {
+			break;
+		}
+		next(&w);
+	}
+	if (!*w.text)
+		return;
+	o->filter = parse_or(&w);
+	if (*w.text)
+		bad_use(w.text, "not what a filter goes on with");
+}
+
+static bool compare(unsigned int a, unsigned int b, enum op op)
+{
+	switch (op) {
+	case OP_EQ:
+		return a == b;
+	case OP_NE:
+		return a != b;
+	case OP_LT:
+		return a < b;
+	case OP_GT:
+		return a > b;
+	case OP_LE:
+		return a <= b;
+	default:
+		return a >= b;
+	}
+}
+
+static bool address_fits(const struct filter *f, const struct sock_info *s)
+{
+	static const uint8_t mapped[12] = { [10] = 0xff, [11] = 0xff };
+	const uint8_t *addr = f->peer ? s->dst : s->src;
+	unsigned int rest = f->prefix % 8, bytes = f->prefix / 8;
+	int family = s->family;
+
+	if (f->has_port && f->port != (f->peer ? s->dport : s->sport))
+		return false;
+	if (!f->family)
+		return true;
+	if (family == AF_INET6 && f->family == AF_INET &&
+	    !memcmp(addr, mapped, sizeof(mapped))) {
+		addr += sizeof(mapped);
+		family = AF_INET;
+	}
+	if (family != f->family || memcmp(addr, f->addr, bytes))
+		return false;
+	return !rest || !((addr[bytes] ^ f->addr[bytes]) >> (8 - rest));
+}
+
+bool filter_fits(const struct filter *f, const struct sock_info *s)
+{
+	if (!f)
+		return true;
+	switch (f->kind) {
+	case AND:
+		return filter_fits(f->left, s) && filter_fits(f->right, s);
+	case OR:
+		return filter_fits(f->left, s) || filter_fits(f->right, s);
+	case NOT:
+		return !filter_fits(f->left, s);
+	case ADDRESS:
+		return address_fits(f, s) == (f->op == OP_EQ);
+	case PORT:
+		return compare(f->peer ? s->dport : s->sport, f->port, f->op);
+	default:
+		return !strcmp(s->device, f->name) == (f->op == OP_EQ);
+	}
+}
