@@ -96,6 +96,7 @@ test_verbose() {
 		said "net.sdp.port_offset is 0"
 	ktap_check "and by what became of it" \
 		said "listening on 10.0.0.2:8083 for TCP only"
+	stop_bg "$BG_PID"
 	in_b sysctl -qw net.sdp.port_offset=20257
 }
 
