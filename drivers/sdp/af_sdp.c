@@ -472,7 +472,8 @@ static int sdp_do_bind(struct sock *sk, const union sdp_addr *addr)
 		if (sdp_bind_conflict(sk, addr))
 			return -EADDRINUSE;
 		err = sdp_cm_bind(sk, addr);
-		if (err || !sdp_sk(sk)->fallback ||
+		/* with SO_REUSEPORT others may have it: listen() finds out */
+		if (err || !sdp_sk(sk)->fallback || sk->sk_reuseport ||
 		    sdp_tcp_port_free(sk, addr->v4.sin_port))
 			return err;
 		sdp_unbind(sk);
