@@ -23,7 +23,7 @@ import layers  # noqa: E402, pylint: disable=wrong-import-position
 import stacks  # noqa: E402, pylint: disable=wrong-import-position
 
 EMULATION = "emulation"
-ENGINE = "hnic_engine_once [hnic]"
+ENGINE = "hnic_engine_fn [hnic]"
 
 
 def unwinder(kernel, modules, where):

@@ -76,6 +76,7 @@ follow() {
 	local line
 
 	while IFS= read -r line; do
+		line=${line%$'\r'}
 		case $line in
 		bench:*) echo "$line" ;;
 		PROFILE-BEGIN) echo enable >&"$control" ;;
@@ -88,11 +89,14 @@ follow() {
 boot() {
 	init $(($1 * 1000)) > "$work/init"
 	chmod +x "$work/init"
-	# Its memory is a file: keep that off the disk
+	# Its memory is a file: keep that off the disk. Its console is one, too, because
+	# a pipe sends SIGIO to the machine whenever the other end reads.
+	: > "$log.$1"
 	TMPDIR=/dev/shm timeout -k 5 "${NATIVE_TIMEOUT:-900}" "${alone[@]}" "${perf[@]}" \
 		"$K_BOOT" mem=1024M root=/dev/root rootfstype=hostfs rootflags=/ ro \
-		init="$work/init" con=null con0=null,fd:1 < /dev/null 2>&1 |
-		sed -u 's/\r$//' | tee "$log.$1" | follow
+		init="$work/init" con=null con0=null,fd:1 < /dev/null >> "$log.$1" 2>&1 &
+	tail -n +1 -f -s 0.2 --pid=$! "$log.$1" | follow
+	wait
 	if ! grep -q '^BENCH-END' "$log.$1"; then
 		echo "bench: failed; see $log.$1"
 		tail -n 20 "$log.$1"

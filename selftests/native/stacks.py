@@ -22,6 +22,7 @@ IDENTIFIER = 1 << 16
 # asm/perf_regs.h
 REG_BP, REG_SP, REG_IP = 6, 7, 8
 
+FAR = 1 << 20
 HOST = 1 << 63      # addresses of the host's kernel have this bit
 
 Sample = collections.namedtuple("Sample", "pid time ip pc sp bp stack")
@@ -166,4 +167,7 @@ class Symbols:
 
     def name(self, address):
         n = bisect.bisect_right(self.starts, address) - 1
-        return self.names[n] if n >= 0 else "[unknown]"
+        if n < 0:
+            return "[unknown]"
+        # the clock that the host's kernel gives to programs lies far behind the modules
+        return self.names[n] if address - self.starts[n] < FAR else "[vdso] [host]"

@@ -20,7 +20,7 @@ EXPECTED = {
     "[user]": "app", "send_all [native_load]": "app", "__x64_sys_sendto": "syscall",
     "sdp_sendmsg [sdp]": "sdp", "hyb_rx_fast [iwarp_hybrid]": "iwarp", "memcpy_orig": "copy",
     "_copy_from_iter": "copy", "hyb_crc_x86 [iwarp_hybrid]": "crc", "tcp_ack": "tcpip",
-    "hyb_crc_x86 [hnic]": "crc", "__dev_queue_xmit": "netdev", "veth_xmit [veth]": "netdev",
+    "hyb_crc_x86 [hnic]": "nic", "__dev_queue_xmit": "netdev", "veth_xmit [veth]": "netdev",
     "__alloc_skb": "skb", "try_to_wake_up": "sched", "kmem_cache_free": "mem",
     "memset_orig": "mem", "_raw_spin_lock_bh": "lock", "hnic_tx_run [hnic]": "nic",
     "no_such_function": layers.NO_LAYER}
@@ -148,6 +148,8 @@ def unwind_checks():
     return [
         ("a sample of perf record is read", len(found) == 1 and found[0].pid == 7
          and found[0].time == 99 and found[0].sp == sp),
+        ("code far behind the last module is the host's",
+         symbols.name(max(where.values()) + stacks.FAR).endswith("[host]")),
         (f"its stack is unwound {calls}", calls == ["leaf", "middle", "outer"]),
     ]
 
