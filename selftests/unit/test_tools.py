@@ -64,9 +64,9 @@ def nothing():
         server.stderr.readline()
         with socket.create_connection(("127.0.0.1", port), 20) as s:
             for op, size, count in (1, 1, 0), (3, 0, (1 << 64) - 1):
-                s.sendall(struct.pack(">IHHIIQ", 0x53445042, 1, op, size, 0, count))
+                s.sendall(struct.pack(">IHHIIQ4Q", 0x53445042, 2, op, size, 0, count, *[0] * 4))
                 try:
-                    answer = s.recv(24, socket.MSG_WAITALL)
+                    answer = s.recv(56, socket.MSG_WAITALL)
                 except socket.timeout:
                     answer = b""
         server.kill()

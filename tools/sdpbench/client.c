@@ -1,250 +1,501 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
 /*
- * sdpbench, the active end: the measurements. Calls the protocol and the
- * transport layer, and hands results to the report.
+ * sdpbench, the active end: connections to the servers, and repetitions of what a
+ * test does. Calls the protocol and the transport layer.
  */
 #include <errno.h>
 #include <signal.h>
+#include <stdarg.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/time.h>
 #include <time.h>
 #include <unistd.h>
 
+#include "client.h"
 #include "mark.h"
-#include "proto.h"
 
-#define MAX_MESSAGES (1ULL << 40)
+#define MAX_COUNT (1ULL << 40)
+/* Seconds that a server has to answer at first */
+#define ANSWER_S 1
+/* Ticks of /proc/stat are 10 ms: less than that is no figure */
+#define HOST_S 0.2
+/* Round trips that tell how long a reply takes */
+#define REPLY_PINGS 100
 
-/* The time is what the hosts had of it: without that of simulated NICs. */
-struct run {
-	double seconds;
-	double nic_seconds;
-	uint64_t cpu_local;
-	uint64_t cpu_peer;
-};
+/* ---- time limits ---- */
 
-static double now(void)
+static char limit_text[256];
+
+static void limit_reached(int sig)
 {
-	struct timespec ts;
-
-	clock_gettime(CLOCK_MONOTONIC, &ts);
-	return ts.tv_sec + ts.tv_nsec * 1e-9;
-}
-
-static int compare(const void *a, const void *b)
-{
-	double x = *(const double *)a, y = *(const double *)b;
-
-	return (x > y) - (x < y);
-}
-
-static void stalled(int sig)
-{
-	static const char text[] = "sdpbench: no end within --timeout\n";
-
 	(void)sig;
-	if (write(STDERR_FILENO, text, sizeof(text) - 1) < 0)
+	if (write(STDERR_FILENO, limit_text, strlen(limit_text)) < 0)
 		_exit(BENCH_EXIT_FAILED);
 	_exit(BENCH_EXIT_STALLED);
 }
+
+static BENCH_PRINTF(2, 3) void limit(double seconds, const char *fmt, ...)
+{
+	struct itimerval it = {
+		.it_value = { .tv_sec = seconds,
+			      .tv_usec = (seconds - (long)seconds) * 1e6 },
+	};
+	va_list ap;
+	int n;
+
+	n = snprintf(limit_text, sizeof(limit_text), "sdpbench: ");
+	va_start(ap, fmt);
+	vsnprintf(limit_text + n, sizeof(limit_text) - n - 1, fmt, ap);
+	va_end(ap);
+	strcat(limit_text, "\n");
+	signal(SIGALRM, limit_reached);
+	setitimer(ITIMER_REAL, &it, NULL);
+}
+
+static void limit_repetition(const struct client *cl)
+{
+	limit(cl->opts->timeout, "no end within --timeout");
+}
+
+/* ---- calls of a test's run() ---- */
 
 static noreturn void broken(const struct conn *c)
 {
 	bench_die("%s: connection: %s", c->xp->name, strerror(errno));
 }
 
-static void request(const struct conn *c, enum proto_op op, uint32_t size,
-		    uint64_t count)
+/**
+ * client_request() - ask the server for something
+ * @c: connection
+ * @req: what
+ */
+void client_request(struct conn *c, const struct proto_msg *req)
 {
-	const struct proto_msg req = { .op = op, .size = size, .count = count };
-
-	if (proto_send(c, &req))
+	if (proto_send(c, req))
 		broken(c);
 }
 
-/* Return: processor time of the server */
-static uint64_t await_reply(const struct conn *c, enum proto_op op)
+/**
+ * client_reply() - await the reply to a request
+ * @c: connection
+ * @op: what was asked for
+ * @reply: filled in
+ */
+void client_reply(struct conn *c, enum proto_op op, struct proto_msg *reply)
 {
-	struct proto_msg msg;
-
-	if (proto_recv(c, &msg))
+	if (proto_recv(c, reply))
 		broken(c);
-	if (msg.op != op)
-		bench_die("reply to another request: %u", msg.op);
-	if (msg.size)
-		bench_die("the server refuses: %s", strerror(msg.size));
-	return msg.count;
+	if (reply->op != op)
+		bench_die("reply to another request: %u", reply->op);
+	if (reply->size)
+		bench_die("the server refuses: %s", strerror(reply->size));
 }
 
-static struct run stream(const struct conn *c, const char *buf, uint32_t size,
-			 uint64_t count)
+/**
+ * client_send() - send a message in the way asked for
+ * @c: connection
+ * @buf: bytes
+ * @len: their number
+ */
+void client_send(struct conn *c, const void *buf, size_t len)
 {
-	struct run run;
-	uint64_t nic = nic_ns();
-	double start;
+	if (conn_send_message(c, buf, len))
+		broken(c);
+}
 
-	run.cpu_local = proto_cpu_ns();
-	start = now();
-	request(c, PROTO_STREAM, size, count);
-	for (uint64_t i = 0; i < count; i++) {
-		if (conn_send(c, buf, size))
-			broken(c);
-	}
-	run.cpu_peer = await_reply(c, PROTO_STREAM);
-	run.seconds = now() - start;
-	run.cpu_local = proto_cpu_ns() - run.cpu_local;
-	run.nic_seconds = (nic_ns() - nic) * 1e-9;
-	run.seconds -= run.nic_seconds;
+/**
+ * client_recv() - receive as much
+ * @c: connection
+ * @buf: buffer
+ * @len: bytes
+ */
+void client_recv(struct conn *c, void *buf, size_t len)
+{
+	if (conn_recv(c, buf, len))
+		broken(c);
+}
+
+/* ---- repetitions ---- */
+
+static uint64_t own_cpu_ns(void)
+{
+	struct timespec ts;
+
+	if (clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &ts))
+		return 0;
+	return ts.tv_sec * 1000000000ULL + ts.tv_nsec;
+}
+
+/* Adds one repetition to @s. Return: seconds that it took */
+static double once(struct client *cl, struct job *job, struct series *s)
+{
+	struct host_time host;
+	uint64_t cpu, nic;
+	double start, sec, nic_sec;
+
+	buffers_renew(&job->bufs);
+	limit_repetition(cl);
+	host = host_time();
+	nic = nic_ns();
+	cpu = own_cpu_ns();
+	bench_mark_start();
+	start = bench_now();
+	job->run(cl, job);
+	sec = bench_now() - start;
+	bench_mark_stop();
+	s->cpu_local += own_cpu_ns() - cpu;
+	nic_sec = (nic_ns() - nic) * 1e-9;
+	s->local.busy += host_time().busy - host.busy;
+	s->local.softirq += host_time().softirq - host.softirq;
+	s->total += sec;
+	s->nic += nic_sec;
+	s->cpu_peer += job->reply.count;
+	s->peer.busy += job->reply.arg[REPLY_BUSY];
+	s->peer.softirq += job->reply.arg[REPLY_SOFTIRQ];
+	s->util += job->reply.arg[REPLY_UTIL] * 1e-6 *
+		   job->reply.arg[REPLY_SAMPLES];
+	s->samples += job->reply.arg[REPLY_SAMPLES];
+	if (!job->with_nic)
+		sec -= nic_sec;
 	/* engines that work at the same time, or other counters */
-	if (run.seconds <= 0)
+	if (sec <= 0)
 		bench_die("NICs worked for %.6f s, longer than it took",
-			  run.nic_seconds);
-	return run;
+			  nic_sec);
+	return sec;
 }
 
 /* Doubles the number of messages until they take about the time asked for. */
-static uint64_t calibrate(const struct bench_opts *opts, const struct conn *c,
-			  const char *buf, uint32_t size)
+static void calibrate(struct client *cl, struct job *job)
 {
-	uint64_t n = opts->count ? opts->count : size < 65536 ? 64 : 8;
+	struct series unused = { 0 };
 
-	for (;;) {
-		struct run run;
-
-		alarm(opts->timeout);
-		run = stream(c, buf, size, n);
-		if (opts->count || n >= MAX_MESSAGES ||
-		    run.seconds * 1000 >= opts->duration_ms / 2.)
-			return n;
-		n *= 2;
-	}
+	job->count = cl->opts->count ? cl->opts->count : job->first;
+	while (once(cl, job, &unused) * 1000 < cl->opts->duration_ms / 2. &&
+	       !cl->opts->count && job->count < MAX_COUNT)
+		job->count *= 2;
 }
 
-static void measure_bw(const struct bench_opts *opts, const struct conn *c,
-		       const char *buf, uint32_t size)
+/**
+ * client_measure() - repeat what a test does, once before it counts
+ * @cl: client
+ * @job: what it does; its buffers are opened, used and closed here
+ * @s: filled in
+ */
+void client_measure(struct client *cl, struct job *job, struct series *s)
 {
-	struct bw_result res = { .size = size };
-	double sec[BENCH_MAX_REPS];
-	double bytes;
+	double *us = job->us;
 
-	res.messages = calibrate(opts, c, buf, size);
-	bytes = (double)res.messages * size;
-	for (unsigned int i = 0; i < opts->reps; i++) {
-		struct run run;
-
-		alarm(opts->timeout);
-		bench_mark_start();
-		run = stream(c, buf, size, res.messages);
-		bench_mark_stop();
-		sec[i] = run.seconds;
-		res.cpu_tx += run.cpu_local / bytes / opts->reps;
-		res.cpu_rx += run.cpu_peer / bytes / opts->reps;
-		res.nic += run.nic_seconds * 1e9 / bytes / opts->reps;
+	*s = (struct series){ .n = cl->opts->reps };
+	limit_repetition(cl);
+	buffers_open(&job->bufs, cl->opts, job->size);
+	if (job->count)
+		once(cl, job, s);
+	else
+		calibrate(cl, job);
+	*s = (struct series){ .n = cl->opts->reps };
+	for (unsigned int i = 0; i < s->n; i++) {
+		if (us)
+			job->us = us + i * job->count;
+		s->sec[i] = once(cl, job, s);
 	}
-	qsort(sec, opts->reps, sizeof(*sec), compare);
-	res.mbps = bytes / sec[opts->reps / 2] / 1e6;
-	res.mbps_min = bytes / sec[opts->reps - 1] / 1e6;
-	res.mbps_max = bytes / sec[0] / 1e6;
-	res.ns_per_byte = sec[opts->reps / 2] * 1e9 / bytes;
-	report_bw(opts, &res);
+	job->us = us;
+	buffers_close(&job->bufs);
 }
 
-/* One repetition: half of each round trip, in microseconds, to @us. */
-static uint64_t ping(const struct conn *c, char *buf, uint32_t size,
-		     unsigned int count, double *us)
-{
-	uint64_t cpu = proto_cpu_ns();
-	double last, t;
+/* ---- results ---- */
 
-	request(c, PROTO_PING, size, count);
-	last = now();
-	for (unsigned int i = 0; i < count; i++) {
-		if (conn_send(c, buf, size) || conn_recv(c, buf, size))
-			broken(c);
-		t = now();
-		us[i] = (t - last) * 1e6 / 2;
-		last = t;
-	}
-	cpu = proto_cpu_ns() - cpu;
-	return cpu + await_reply(c, PROTO_PING);
+/**
+ * client_result() - begin a row
+ * @cl: client
+ * @res: filled in
+ * @job: what was measured
+ * @test: name of the test
+ */
+void client_result(const struct client *cl, struct result *res,
+		   const struct job *job, const char *test)
+{
+	const struct bench_opts *opts = cl->opts;
+
+	*res = (struct result){
+		.transport = cl->xp->name,
+		.test = test,
+		.size = job->size,
+	};
+	if (opts->window)
+		result_set(res, F_WINDOW, opts->window);
+	if (opts->buffers)
+		result_set(res, F_BUFFERS, opts->buffers);
+	if (opts->reuse >= 0)
+		result_set(res, F_REUSE, opts->reuse);
 }
 
-static void measure_lat(const struct bench_opts *opts, const struct conn *c,
-			char *buf, uint32_t size)
+/**
+ * client_row() - report a row, and keep it for a comparison
+ * @cl: client
+ * @res: the row
+ * @f: the figure that counts
+ * @more_is_better: or less is
+ */
+void client_row(const struct client *cl, struct result *res, enum field f,
+		bool more_is_better)
 {
-	uint64_t n = (uint64_t)opts->reps * opts->pings;
-	struct lat_result res = { .size = size, .pings = n };
-	double *us = calloc(n, sizeof(*us));
-	uint64_t cpu = 0, nic;
+	if (cl->opts->compare)
+		compare_add(res, f, more_is_better);
+	report_row(cl->opts, res);
+}
 
-	if (!us)
-		bench_die("no memory for %llu samples", (unsigned long long)n);
+/**
+ * client_hosts() - what both hosts' processors did, per cent of one processor
+ * @s: repetitions
+ * @res: row
+ */
+void client_hosts(const struct series *s, struct result *res)
+{
+	if (s->total < HOST_S)
+		return;
+	result_set(res, F_HOST_TX, s->local.busy / s->total / 1e7);
+	result_set(res, F_HOST_RX, s->peer.busy / s->total / 1e7);
+	result_set(res, F_SOFTIRQ_TX, s->local.softirq / s->total / 1e7);
+	result_set(res, F_SOFTIRQ_RX, s->peer.softirq / s->total / 1e7);
+}
 
-	alarm(opts->timeout);
-	ping(c, buf, size, opts->pings, us); /* warms up, overwritten below */
-	nic = nic_ns();
-	for (unsigned int i = 0; i < opts->reps; i++) {
-		alarm(opts->timeout);
-		bench_mark_start();
-		cpu += ping(c, buf, size, opts->pings,
-			    us + (size_t)i * opts->pings);
-		bench_mark_stop();
+/**
+ * client_bandwidth() - fields of a test of bandwidth
+ * @cl: client
+ * @s: repetitions
+ * @job: what they did
+ * @ways: 1, or 2 if as much came back
+ * @res: row
+ */
+void client_bandwidth(const struct client *cl, struct series *s,
+		      const struct job *job, double ways, struct result *res)
+{
+	double bytes = ways * job->count * job->size, all = bytes * s->n;
+	struct summary rate;
+
+	for (unsigned int i = 0; i < s->n; i++)
+		s->sec[i] = bytes / (s->sec[i] - cl->reply) / 1e6;
+	rate = summarize(s->sec, s->n, cl->opts->trim);
+	result_set(res, F_MESSAGES, job->count);
+	result_set(res, F_MBPS, rate.mid);
+	result_set(res, F_MBPS_MIN, rate.min);
+	result_set(res, F_MBPS_MAX, rate.max);
+	result_set(res, F_NS_PER_BYTE, 1e3 / rate.mid);
+	result_set(res, F_NIC_PER_BYTE, s->nic * 1e9 / all);
+	result_set(res, F_CPU_TX, s->cpu_local / all);
+	result_set(res, F_CPU_RX, s->cpu_peer / all);
+	result_set(res, F_CPU_PER_BYTE, (s->cpu_local + s->cpu_peer) / all);
+	if (cl->opts->trim)
+		result_set(res, F_TRIM, rate.mid);
+	if (s->n > 1)
+		result_set(res, F_CI95, rate.ci95);
+	client_hosts(s, res);
+}
+
+static struct summary means(const struct client *cl, const struct series *s,
+			    const struct job *job, double parts)
+{
+	double val[BENCH_MAX_REPS];
+
+	for (unsigned int i = 0; i < s->n; i++) {
+		val[i] = 0;
+		for (uint64_t k = 0; k < job->count; k++)
+			val[i] += job->us[i * job->count + k];
+		val[i] /= parts * job->count;
 	}
-	res.nic = (nic_ns() - nic) / 1e3 / (2. * n);
-	qsort(us, n, sizeof(*us), compare);
-	res.median = us[n / 2];
-	res.min = us[0];
-	res.p99 = us[(n * 99 + 99) / 100 - 1];
-	res.cpu = cpu / 1e3 / (2. * n);
-	report_lat(opts, &res);
-	free(us);
+	return summarize(val, s->n, cl->opts->trim);
+}
+
+/**
+ * client_latency() - fields of a test of latency
+ * @cl: client
+ * @s: repetitions
+ * @job: what they did; the times of iterations are sorted here
+ * @parts: by which the time of an iteration is divided
+ * @res: row
+ */
+void client_latency(const struct client *cl, struct series *s, struct job *job,
+		    double parts, struct result *res)
+{
+	struct summary mean = means(cl, s, job, parts);
+	size_t n = job->count * s->n;
+	static const struct {
+		enum field f;
+		double percent;
+	} p[] = {
+		{ F_P50, 50 }, { F_P90, 90 }, { F_P99, 99 }, { F_P999, 99.9 }
+	};
+
+	sort_values(job->us, n);
+	result_set(res, F_PINGS, n);
+	result_set(res, F_LAT_US,
+		   cl->opts->trim ? mean.mid : job->us[n / 2] / parts);
+	result_set(res, F_LAT_MIN, job->us[0] / parts);
+	for (size_t i = 0; i < sizeof(p) / sizeof(*p); i++)
+		result_set(res, p[i].f,
+			   percentile(job->us, n, p[i].percent) / parts);
+	result_set(res, F_CPU_US,
+		   (s->cpu_local + s->cpu_peer) / 1e3 / (2. * n));
+	result_set(res, F_NIC_US, s->nic * 1e6 / (2. * n));
+	if (cl->opts->trim)
+		result_set(res, F_TRIM, mean.mid);
+	if (s->n > 1)
+		result_set(res, F_CI95, mean.ci95);
+	client_hosts(s, res);
+}
+
+/* ---- connections ---- */
+
+static void set_ways(struct conn *c, const struct bench_opts *opts)
+{
+	if (conn_set_wait(c, opts->wait_way))
+		bench_die("%s cannot wait in that way: %s", c->xp->name,
+			  strerror(errno));
+	if (opts->lend && conn_set_lend(c))
+		bench_die("%s cannot lend what it receives: %s", c->xp->name,
+			  strerror(errno));
+	if (opts->zerocopy && conn_set_zerocopy(c))
+		bench_die("%s cannot send without copies: %s", c->xp->name,
+			  strerror(errno));
+}
+
+static noreturn void no_hello(const struct conn *c, const char *host,
+			      uint16_t port)
+{
+	if (errno == EPROTONOSUPPORT)
+		bench_die(
+			"the server at %s port %u is an sdpbench of protocol %u, this one speaks %u: use the same version at both ends",
+			host, port, proto_peer_version(), PROTO_VERSION);
+	if (errno == ECONNRESET || errno == EPIPE || errno == EPROTO)
+		bench_die(
+			"%s: %s port %u refuses the first request: is this sdpbench -s, of protocol %u and with -t %s?",
+			c->xp->name, host, port, PROTO_VERSION, c->xp->name);
+	broken(c);
+}
+
+static void hello(struct client *cl, struct conn *c, const char *host,
+		  uint16_t port)
+{
+	const struct bench_opts *opts = cl->opts;
+	const struct proto_msg req = {
+		.op = PROTO_HELLO,
+		.size = cl->in_len,
+		.arg = { [HELLO_WAIT] = opts->wait_way,
+			 [HELLO_LEND] = opts->lend,
+			 [HELLO_BUFFERS] = opts->buffers,
+			 [HELLO_ZEROCOPY] = opts->zerocopy },
+	};
+	struct proto_msg reply;
+
+	limit(ANSWER_S + opts->wait,
+	      "%s port %u does not answer: is this sdpbench -s?", host, port);
+	if (proto_send(c, &req) || proto_recv(c, &reply))
+		no_hello(c, host, port);
+	if (reply.op != PROTO_HELLO || reply.size)
+		bench_die("%s port %u refuses: %s", host, port,
+			  strerror(reply.size ? reply.size : EPROTO));
+	set_ways(c, opts);
 }
 
 static uint32_t largest(const struct bench_opts *opts)
 {
 	uint32_t max = 1;
 
-	for (unsigned int i = 0; i < opts->n_sizes; i++)
-		max = opts->sizes[i] > max ? opts->sizes[i] : max;
-	for (unsigned int i = 0; i < opts->n_lat_sizes; i++)
-		max = opts->lat_sizes[i] > max ? opts->lat_sizes[i] : max;
+	for (unsigned int t = 0; t < bench_n_tests; t++) {
+		const struct test *test = &bench_tests[t];
+		const struct sizes *given = test->latency ? &opts->lat_sizes :
+							    &opts->sizes;
+		const struct sizes *s = given->n ? given : &test->sizes;
+
+		for (unsigned int i = 0; opts->tests >> t & 1 && i < s->n; i++)
+			max = s->val[i] > max ? s->val[i] : max;
+	}
 	return max;
 }
 
-/**
- * bench_client() - the active end: measure and report
- * @opts: command line
- *
- * Return: exit status.
- */
-int bench_client(const struct bench_opts *opts)
+/* How long a reply takes: half of a round trip of one byte */
+static double reply_time(struct client *cl)
 {
-	struct conn c = { .xp = opts->xp };
-	uint32_t max = largest(opts);
-	char *buf = malloc(max);
+	const struct proto_msg req = {
+		.op = PROTO_PING,
+		.size = 1,
+		.count = REPLY_PINGS,
+		.arg = { [PING_ANSWER] = 1 },
+	};
+	struct conn *c = &cl->conns[0];
+	double sec[REPLY_PINGS], start;
+	struct proto_msg reply;
 
-	if (!buf)
-		bench_die("no memory for messages of %u bytes", max);
-	memset(buf, 'x', max);
+	limit_repetition(cl);
+	client_request(c, &req);
+	for (int i = 0; i < REPLY_PINGS; i++) {
+		start = bench_now();
+		client_send(c, cl->in, 1);
+		client_recv(c, cl->in, 1);
+		sec[i] = (bench_now() - start) / 2;
+	}
+	client_reply(c, PROTO_PING, &reply);
+	return summarize(sec, REPLY_PINGS, false).mid;
+}
 
-	signal(SIGALRM, stalled);
-	alarm(opts->timeout + opts->wait);
-	c.fd = xport_connect(opts->xp, opts->host, opts->port, opts->family,
-			     opts->wait);
-	xport_nodelay(c.xp, c.fd);
-	request(&c, PROTO_HELLO, max, 0);
-	await_reply(&c, PROTO_HELLO);
+/**
+ * client_open() - connect to the servers
+ * @cl: filled in
+ * @opts: command line
+ * @xp: transport
+ *
+ * Does not return on errors.
+ */
+void client_open(struct client *cl, const struct bench_opts *opts,
+		 const struct xport *xp)
+{
+	uint16_t port = opts->port + (opts->compare ? xp->place : 0);
 
-	report_begin(opts);
-	for (unsigned int i = 0; opts->bw && i < opts->n_sizes; i++)
-		measure_bw(opts, &c, buf, opts->sizes[i]);
-	for (unsigned int i = 0; opts->lat && i < opts->n_lat_sizes; i++)
-		measure_lat(opts, &c, buf, opts->lat_sizes[i]);
-	report_end(opts);
+	*cl = (struct client){
+		.opts = opts,
+		.xp = xp,
+		.n = opts->n_hosts,
+		.in_len = largest(opts),
+	};
+	cl->conns = calloc(cl->n, sizeof(*cl->conns));
+	cl->in = malloc(cl->in_len);
+	if (!cl->conns || !cl->in)
+		bench_die("no memory for messages of %zu bytes", cl->in_len);
+	memset(cl->in, 'x', cl->in_len);
 
-	request(&c, PROTO_BYE, 0, 0);
-	alarm(0);
-	c.xp->close(c.fd);
-	free(buf);
-	return BENCH_EXIT_OK;
+	for (unsigned int i = 0; i < cl->n; i++) {
+		const char *host = opts->hosts[i];
+
+		limit(opts->timeout + opts->wait,
+		      "no connection to %s port %u within --timeout", host,
+		      port);
+		conn_init(&cl->conns[i], xp,
+			  xport_connect(xp, host, port, opts->family,
+					opts->wait));
+		xport_nodelay(xp, cl->conns[i].fd);
+		hello(cl, &cl->conns[i], host, port);
+	}
+	limit_repetition(cl);
+	if (opts->less_reply)
+		cl->reply = reply_time(cl);
+}
+
+/**
+ * client_close() - end the connections
+ * @cl: client
+ */
+void client_close(struct client *cl)
+{
+	const struct proto_msg bye = { .op = PROTO_BYE };
+
+	limit_repetition(cl);
+	for (unsigned int i = 0; i < cl->n; i++) {
+		client_request(&cl->conns[i], &bye);
+		conn_close(&cl->conns[i]);
+	}
+	limit(0, "no limit");
+	free(cl->conns);
+	free(cl->in);
 }

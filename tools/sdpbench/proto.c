@@ -1,65 +1,26 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
 /*
- * sdpbench, protocol layer: requests and replies. Calls the transport.
+ * sdpbench, protocol layer: requests and replies. Calls conn.c.
  */
 #include <endian.h>
 #include <errno.h>
 #include <string.h>
-#include <time.h>
 
 #include "proto.h"
 
-/**
- * conn_send() - send all of a buffer
- * @c: connection
- * @buf: bytes
- * @len: their number
- *
- * Return: 0, or -1 with errno set.
- */
-int conn_send(const struct conn *c, const void *buf, size_t len)
-{
-	const char *p = buf;
+/* Every version begins with them */
+#define PROTO_HEAD_LEN 8
 
-	while (len) {
-		ssize_t n = c->xp->send(c->fd, p, len, MSG_NOSIGNAL);
-
-		if (n < 0 && errno == EINTR)
-			continue;
-		if (n < 0)
-			return -1;
-		p += n;
-		len -= n;
-	}
-	return 0;
-}
+static _Thread_local uint16_t peer_version;
 
 /**
- * conn_recv() - receive until a buffer is full
- * @c: connection
- * @buf: buffer
- * @len: its size
+ * proto_peer_version() - that of the last message of another version
  *
- * Return: 0, or -1 with errno set; an end of the stream is ECONNRESET, as the
- * protocol never lets one side leave while the other waits.
+ * Return: the version.
  */
-int conn_recv(const struct conn *c, void *buf, size_t len)
+uint16_t proto_peer_version(void)
 {
-	char *p = buf;
-
-	while (len) {
-		ssize_t n = c->xp->recv(c->fd, p, len, 0);
-
-		if (n < 0 && errno == EINTR)
-			continue;
-		if (n == 0)
-			errno = ECONNRESET;
-		if (n <= 0)
-			return -1;
-		p += n;
-		len -= n;
-	}
-	return 0;
+	return peer_version;
 }
 
 /**
@@ -69,7 +30,7 @@ int conn_recv(const struct conn *c, void *buf, size_t len)
  *
  * Return: 0, or -1 with errno set.
  */
-int proto_send(const struct conn *c, const struct proto_msg *msg)
+int proto_send(struct conn *c, const struct proto_msg *msg)
 {
 	unsigned char wire[PROTO_MSG_LEN] = { 0 };
 	const uint32_t magic = htobe32(PROTO_MAGIC);
@@ -83,7 +44,31 @@ int proto_send(const struct conn *c, const struct proto_msg *msg)
 	memcpy(wire + 6, &op, sizeof(op));
 	memcpy(wire + 8, &size, sizeof(size));
 	memcpy(wire + 16, &count, sizeof(count));
+	for (int i = 0; i < PROTO_ARGS; i++) {
+		const uint64_t arg = htobe64(msg->arg[i]);
+
+		memcpy(wire + 24 + i * sizeof(arg), &arg, sizeof(arg));
+	}
 	return conn_send(c, wire, sizeof(wire));
+}
+
+static int check_head(const unsigned char *wire)
+{
+	uint16_t version;
+	uint32_t magic;
+
+	memcpy(&magic, wire, sizeof(magic));
+	memcpy(&version, wire + 4, sizeof(version));
+	if (be32toh(magic) != PROTO_MAGIC) {
+		errno = EPROTO;
+		return -1;
+	}
+	if (be16toh(version) != PROTO_VERSION) {
+		peer_version = be16toh(version);
+		errno = EPROTONOSUPPORT;
+		return -1;
+	}
+	return 0;
 }
 
 /**
@@ -92,48 +77,29 @@ int proto_send(const struct conn *c, const struct proto_msg *msg)
  * @msg: filled in
  *
  * Return: 0, or -1 with errno set: EPROTO if the peer is no sdpbench,
- * EPROTONOSUPPORT if it is one of another version.
+ * EPROTONOSUPPORT if it is one of another version, whose message is shorter.
  */
-int proto_recv(const struct conn *c, struct proto_msg *msg)
+int proto_recv(struct conn *c, struct proto_msg *msg)
 {
 	unsigned char wire[PROTO_MSG_LEN];
-	uint16_t version, op;
-	uint32_t magic, size;
+	uint16_t op;
+	uint32_t size;
 	uint64_t count;
 
-	if (conn_recv(c, wire, sizeof(wire)))
+	if (conn_recv(c, wire, PROTO_HEAD_LEN) || check_head(wire) ||
+	    conn_recv(c, wire + PROTO_HEAD_LEN, sizeof(wire) - PROTO_HEAD_LEN))
 		return -1;
 
-	memcpy(&magic, wire, sizeof(magic));
-	memcpy(&version, wire + 4, sizeof(version));
 	memcpy(&op, wire + 6, sizeof(op));
 	memcpy(&size, wire + 8, sizeof(size));
 	memcpy(&count, wire + 16, sizeof(count));
-
-	if (be32toh(magic) != PROTO_MAGIC) {
-		errno = EPROTO;
-		return -1;
-	}
-	if (be16toh(version) != PROTO_VERSION) {
-		errno = EPROTONOSUPPORT;
-		return -1;
-	}
 	msg->op = be16toh(op);
 	msg->size = be32toh(size);
 	msg->count = be64toh(count);
+	for (int i = 0; i < PROTO_ARGS; i++) {
+		memcpy(&msg->arg[i], wire + 24 + i * sizeof(*msg->arg),
+		       sizeof(*msg->arg));
+		msg->arg[i] = be64toh(msg->arg[i]);
+	}
 	return 0;
-}
-
-/**
- * proto_cpu_ns() - processor time of this process until now
- *
- * Return: nanoseconds.
- */
-uint64_t proto_cpu_ns(void)
-{
-	struct timespec ts;
-
-	if (clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &ts))
-		return 0;
-	return ts.tv_sec * 1000000000ULL + ts.tv_nsec;
 }

@@ -1,14 +1,21 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
 /*
- * sdpbench: what its files share.
+ * sdpbench: what its files share. From top to bottom:
  *
- *   main.c    options
- *   client.c  the measurements, calls proto.c and xport.c
- *   server.c  the other end, calls proto.c and xport.c
- *   report.c  results to people and to programs
- *   proto.c   messages between both ends, calls xport.c
- *   xport.c   the transports: sockets of a family, rsockets
- *   nic.c     time that simulated NICs worked, used by client.c
+ *   main.c        which end, which tests in which order
+ *   options.c     the command line
+ *   compare.c     two transports side by side
+ *   test_*.c      the tests, a file for each kind; the table of them is in tests.c
+ *   client.c      the active end: connections, repetitions
+ *   server.c      the passive end
+ *   report.c      results for people and for programs
+ *   stats.c       medians, trimmed means, confidence intervals
+ *   buffers.c     memory that messages are sent from
+ *   compute.c     computation beside communication
+ *   proto.c       messages between both ends
+ *   conn.c        ways to send, to receive and to wait
+ *   xport.c       the transports: sockets of a family, rsockets
+ *   host.c, nic.c time of processors and of simulated NICs
  */
 #ifndef SDPBENCH_H
 #define SDPBENCH_H
@@ -17,12 +24,16 @@
 #include <stddef.h>
 #include <stdint.h>
 #include <stdnoreturn.h>
+#include <poll.h>
 #include <sys/socket.h>
 
 #define BENCH_PORT 7471
 #define BENCH_MAX_SIZES 32
 #define BENCH_MAX_SIZE (64U << 20)
 #define BENCH_MAX_REPS 1000
+#define BENCH_MAX_BUFFERS 65536
+#define BENCH_MAX_HOSTS 64
+#define BENCH_TRIM_REPS 10 /* repetitions that a trimmed mean needs */
 
 #define BENCH_PRINTF(f, a) __attribute__((format(printf, f, a)))
 
@@ -31,7 +42,7 @@ enum {
 	BENCH_EXIT_OK = 0,
 	BENCH_EXIT_FAILED = 1, /* the measurement did not succeed */
 	BENCH_EXIT_USAGE = 2,
-	BENCH_EXIT_STALLED = 3, /* no progress for --timeout seconds */
+	BENCH_EXIT_STALLED = 3, /* a time limit was reached */
 };
 
 noreturn void bench_die(const char *fmt, ...) BENCH_PRINTF(1, 2);
@@ -41,11 +52,15 @@ void bench_warn(const char *fmt, ...) BENCH_PRINTF(1, 2);
  * struct xport - a transport: calls with the meaning of the socket calls
  * @name: as given on the command line
  * @family: address family of its sockets, AF_UNSPEC for that of the address
+ * @kernel: its descriptors are those of the kernel
+ * @place: what is added to the port where several transports are served
  * @socket: and the other calls: as the system calls of that name
  */
 struct xport {
 	const char *name;
 	int family;
+	bool kernel;
+	uint16_t place;
 	int (*socket)(int domain, int type, int protocol);
 	int (*bind)(int fd, const struct sockaddr *addr, socklen_t len);
 	int (*listen)(int fd, int backlog);
@@ -55,6 +70,7 @@ struct xport {
 	ssize_t (*recv)(int fd, void *buf, size_t len, int flags);
 	int (*setsockopt)(int fd, int level, int name, const void *val,
 			  socklen_t len);
+	int (*poll)(struct pollfd *fds, nfds_t n, int timeout);
 	int (*close)(int fd);
 };
 
@@ -65,101 +81,117 @@ int xport_connect(const struct xport *xp, const char *host, uint16_t port,
 		  int family, double wait);
 void xport_nodelay(const struct xport *xp, int fd);
 
+#define BENCH_XPORTS 3
+
+/* Ways to wait for data */
+enum wait_way { WAIT_BLOCK, WAIT_EPOLL, WAIT_BUSY };
+
+/* Ways to compute */
+enum compute_way { COMPUTE_SPIN, COMPUTE_SLEEP };
+
+enum format { FORMAT_TABLE, FORMAT_JSON, FORMAT_CSV };
+
+/**
+ * struct sizes - a list of numbers on the command line
+ * @n: number of them, 0 for the default of the test
+ * @val: the numbers
+ */
+struct sizes {
+	unsigned int n;
+	uint32_t val[BENCH_MAX_SIZES];
+};
+
 /**
  * struct bench_opts - the command line
- * @xp: transport
- * @host: peer of the client, address to listen on of the server (or NULL)
+ * @xps: transports, more than one for a server of several or for a comparison
+ * @n_xps: number of them
+ * @compare: compare @xps, which are at ports of their own
+ * @hosts: servers of the client; of the server, the address to listen on
+ * @n_hosts: number of them
  * @port: port of the server
  * @family: AF_INET, AF_INET6 or AF_UNSPEC for either
+ * @server: be the server
  * @once: server: one client only
- * @bw: measure bandwidth
- * @lat: measure latency
- * @sizes: message sizes of the bandwidth measurement
- * @n_sizes: number of them
- * @lat_sizes: message sizes of the latency measurement
- * @n_lat_sizes: number of them
+ * @tests: bit for each entry of the table of tests
+ * @sizes: message sizes of tests of bandwidth
+ * @lat_sizes: message sizes of tests of latency
+ * @compute: amounts of computation, us
+ * @compute_way: how
  * @reps: repetitions of each measurement
- * @duration_ms: aimed time of a repetition of the bandwidth measurement
- * @count: messages of a repetition instead, if not 0
- * @pings: round trips of a repetition of the latency measurement
+ * @duration_ms: aimed time of a repetition of a test of bandwidth
+ * @count: messages (iterations) of a repetition instead, if not 0
+ * @pings: iterations of a repetition of a test of latency
+ * @window: messages that may be under way, 0 for what the sockets take
+ * @buffers: buffers that messages are sent from and received into, in turn
+ * @reuse: per cent of the messages that are sent from one buffer, -1 for all
+ * @cold: as many buffers as exceed the caches
+ * @burst: messages of a burst
+ * @wait_way: how both ends wait for data
+ * @zerocopy: send with MSG_ZEROCOPY
+ * @lend: receive with SDP_ZEROCOPY_RECEIVE
+ * @first: the client has real-time priority
+ * @trim: trimmed means instead of medians
+ * @less_reply: the time that the last reply takes does not count
  * @wait: seconds to go on trying to connect
  * @timeout: seconds that one repetition may take
- * @json: print JSON
+ * @format: of the results
  */
 struct bench_opts {
-	const struct xport *xp;
-	const char *host;
+	const struct xport *xps[BENCH_XPORTS];
+	unsigned int n_xps;
+	bool compare;
+	const char *hosts[BENCH_MAX_HOSTS];
+	unsigned int n_hosts;
 	uint16_t port;
 	int family;
+	bool server;
 	bool once;
-	bool bw;
-	bool lat;
-	uint32_t sizes[BENCH_MAX_SIZES];
-	unsigned int n_sizes;
-	uint32_t lat_sizes[BENCH_MAX_SIZES];
-	unsigned int n_lat_sizes;
+	unsigned int tests;
+	struct sizes sizes;
+	struct sizes lat_sizes;
+	struct sizes compute;
+	enum compute_way compute_way;
 	unsigned int reps;
 	unsigned int duration_ms;
 	uint64_t count;
 	unsigned int pings;
+	uint32_t window;
+	uint32_t buffers;
+	int reuse;
+	bool cold;
+	uint32_t burst;
+	enum wait_way wait_way;
+	bool zerocopy;
+	bool lend;
+	bool first;
+	bool trim;
+	bool less_reply;
 	double wait;
 	unsigned int timeout;
-	bool json;
+	enum format format;
 };
+
+void options(struct bench_opts *opts, int argc, char **argv);
 
 void nic_add(const char *spec);
 uint64_t nic_ns(void);
 
+/**
+ * struct host_time - what the processors of a host have done since boot
+ * @busy: nanoseconds that were not idle, the sum over all processors
+ * @softirq: nanoseconds of them in softirq
+ */
+struct host_time {
+	uint64_t busy;
+	uint64_t softirq;
+};
+
+struct host_time host_time(void);
+
+double bench_now(void);
+void compute_init(void);
+void compute(enum compute_way way, uint64_t ns);
+
 int bench_server(const struct bench_opts *opts);
-int bench_client(const struct bench_opts *opts);
-
-/**
- * struct bw_result - one message size
- * @size: bytes of a message
- * @messages: messages of a repetition
- * @mbps: median over the repetitions, 10^6 bytes per second
- * @mbps_min: worst repetition
- * @mbps_max: best repetition
- * @ns_per_byte: elapsed time per byte, median
- * @nic: time of the NICs per byte, ns, mean; not in any of the above
- * @cpu_tx: processor time of the sending process per byte, ns, mean
- * @cpu_rx: the same of the receiving process
- */
-struct bw_result {
-	uint32_t size;
-	uint64_t messages;
-	double mbps;
-	double mbps_min;
-	double mbps_max;
-	double ns_per_byte;
-	double nic;
-	double cpu_tx;
-	double cpu_rx;
-};
-
-/**
- * struct lat_result - one message size; half the round trip in microseconds
- * @size: bytes of a message
- * @pings: round trips of all repetitions
- * @median: over all of them
- * @min: over all of them
- * @p99: 99 of 100 are not above it
- * @cpu: processor time of both processes per message, us
- * @nic: time of the NICs per message, us; part of the above
- */
-struct lat_result {
-	uint32_t size;
-	uint64_t pings;
-	double median;
-	double min;
-	double p99;
-	double cpu;
-	double nic;
-};
-
-void report_begin(const struct bench_opts *opts);
-void report_bw(const struct bench_opts *opts, const struct bw_result *res);
-void report_lat(const struct bench_opts *opts, const struct lat_result *res);
-void report_end(const struct bench_opts *opts);
 
 #endif /* SDPBENCH_H */

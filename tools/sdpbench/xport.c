@@ -23,11 +23,12 @@
 #define SOCKET_CALLS                                                        \
 	.socket = socket, .bind = bind, .listen = listen, .accept = accept, \
 	.connect = connect, .send = send, .recv = recv,                     \
-	.setsockopt = setsockopt, .close = close
+	.setsockopt = setsockopt, .poll = poll, .close = close, .kernel = true
 
 static const struct xport tcp = {
 	.name = "tcp",
 	.family = AF_UNSPEC,
+	.place = 1,
 	SOCKET_CALLS,
 };
 
@@ -40,6 +41,7 @@ static const struct xport sdp = {
 static struct xport rsockets = {
 	.name = "rsocket",
 	.family = AF_UNSPEC,
+	.place = 2,
 };
 
 static void *rsymbol(void *lib, const char *name)
@@ -67,6 +69,7 @@ static const struct xport *load_rsockets(void)
 	xp->send = rsymbol(lib, "rsend");
 	xp->recv = rsymbol(lib, "rrecv");
 	xp->setsockopt = rsymbol(lib, "rsetsockopt");
+	xp->poll = rsymbol(lib, "rpoll");
 	xp->close = rsymbol(lib, "rclose");
 	return xp;
 }
@@ -164,18 +167,10 @@ int xport_listen(const struct xport *xp, const char *host, uint16_t port,
 	if (xp->bind(fd, ai->ai_addr, ai->ai_addrlen))
 		bench_die("%s: bind to port %u: %s", xp->name, port,
 			  strerror(errno));
-	if (xp->listen(fd, 16))
+	if (xp->listen(fd, 64))
 		bench_die("%s: listen: %s", xp->name, strerror(errno));
 	freeaddrinfo(ai);
 	return fd;
-}
-
-static double monotonic(void)
-{
-	struct timespec ts;
-
-	clock_gettime(CLOCK_MONOTONIC, &ts);
-	return ts.tv_sec + ts.tv_nsec * 1e-9;
 }
 
 /* The server may be starting yet; everything else is worth an error at once. */
@@ -199,7 +194,7 @@ int xport_connect(const struct xport *xp, const char *host, uint16_t port,
 {
 	const struct timespec pause = { .tv_nsec = 50 * 1000 * 1000 };
 	struct addrinfo *list = resolve(host, port, family, 0);
-	double end = monotonic() + wait;
+	double end = bench_now() + wait;
 	int err = 0;
 
 	for (;;) {
@@ -213,7 +208,7 @@ int xport_connect(const struct xport *xp, const char *host, uint16_t port,
 			err = errno;
 			xp->close(fd);
 		}
-		if (!worth_retry(err) || monotonic() >= end)
+		if (!worth_retry(err) || bench_now() >= end)
 			bench_die("%s: connect to %s port %u: %s", xp->name,
 				  host, port, strerror(err));
 		nanosleep(&pause, NULL);

@@ -1,0 +1,114 @@
+#!/bin/bash
+# SPDX-License-Identifier: GPL-2.0
+#
+# sdpbench over SDP: each kind of test, the ways to send, receive and wait, many
+# clients of one server, two transports side by side.
+
+# shellcheck source=selftests/lib/lib.sh
+. "$(dirname "$0")/../lib/lib.sh"
+need sdpbench sdpstat jq
+dev_up hybrid hybrid || ktap_skip_all "no devices"
+modprobe -q sdp
+
+SERVER=10.0.0.2
+# a file for each run
+ROWS=/run/bench.json
+
+# bench OPTION...: rows are left in $ROWS
+bench() {
+	in_a timeout 120 sdpbench -w 10 -j -r 2 -n "$(scaled 100 10)" -P 20 -S 10K -L 10K "$@" \
+		$SERVER >$ROWS
+}
+
+# rows FILTER: is that true of the rows?
+rows() { jq -e "[.rows[] | $1] | length > 0 and all" "$ROWS"; }
+
+
+start_bg b sdpbench -s -t sdp,tcp
+wait_port b 7471 || ktap_skip_all "no server"
+wait_port b 7472 || ktap_skip_all "no server of TCP"
+
+for test in bw bibw; do
+	ktap_check "$test" bench -T $test
+	ktap_check "$test: rows" rows ".test == \"$test\" and .mbps > 0"
+done
+for test in lat bilat; do
+	ktap_check "$test" bench -T $test
+	ktap_check "$test: rows" rows ".test == \"$test\" and .p50_us > 0 and .p999_us >= .p50_us"
+done
+ktap_check "overlap" bench -T overlap --compute sleep:0,3000
+ktap_check "overlap: rows" rows '.compute == "sleep"'
+ktap_check "overlap: computation before each message" \
+	jq -e '.rows[1].mbps < 10240 / 3000' $ROWS
+ktap_check "progress" bench -T progress --burst 20 -n 4 --compute sleep:0,30000
+ktap_check "progress: rows" rows '.burst == 20 and .iter_us > 0'
+ktap_check "progress: computation in each iteration" jq -e '.rows[1].iter_us >= 30000' $ROWS
+
+# data that waits takes a part of the memory, never more than there is
+ktap_check "util" bench -T util -n "$(scaled 4000 200)"
+ktap_check "util: rows" rows '.samples > 0 and .util_pct >= 0 and .util_pct <= 100'
+
+ktap_check "hot" bench -T hot $SERVER $SERVER
+ktap_check "hot: one to three slaves" jq -e '[.rows[].slaves] == [1, 2, 3, 1, 2, 3]' $ROWS
+
+for how in epoll busy; do
+	ktap_check "waiting by $how" bench --wait $how
+	ktap_check "waiting by $how: rows" jq -e '.rows | length == 2' $ROWS
+done
+
+# a window of one message is a round trip for each of them
+n=$(sdp_counter b tx_data_msgs)
+ktap_check "a window of 1" bench -T bw --window 1
+ktap_check "a window of 1: the server reports each message" \
+	test $(($(sdp_counter b tx_data_msgs) - n)) -ge "$(scaled 100 10)"
+ktap_check "a window of 1: rows" rows '.window == 1'
+
+# over the verbs link, where transfers without copies are counted
+for end in a b; do
+	in_$end sysctl -q -w net.sdp.flow_control=credit net.sdp.zcopy_threshold=32768
+done
+n=$(sdp_counter a tx_ref_bytes)
+ktap_check "MSG_ZEROCOPY" bench -T bw -S 256K -n 20 --send zerocopy
+ktap_check "MSG_ZEROCOPY: without copies" test "$(sdp_counter a tx_ref_bytes)" -gt "$n"
+n=$(sdp_counter b rx_lent_bytes)
+ktap_check "lending" bench -T bw -S 256K -n 20 --recv lend
+ktap_check "lending: pages were lent" test "$(sdp_counter b rx_lent_bytes)" -gt "$n"
+ktap_check "lending, latency" bench -T lat -L 64K --recv lend
+ktap_check "both" bench -T bw,lat -L 64K -S 256K -n 20 --recv lend --send zerocopy
+
+# buffers that are used again are kept registered, others are not
+misses() {
+	local was
+
+	was=$(sdp_counter a zcopy_cache_misses)
+	bench -T bw -S 256K -n 40 "$@" || return
+	MISSES=$(($(sdp_counter a zcopy_cache_misses) - was))
+}
+misses --reuse 100
+few=$MISSES
+misses --reuse 50
+some=$MISSES
+misses --reuse 0
+ktap_diag "registrations: $few with one buffer, $some with half of the messages in it, $MISSES"
+ktap_check "reuse: all in one buffer" test "$few" -le 10
+ktap_check "reuse: half in others" test "$some" -gt "$few"
+ktap_check "reuse: all in others" test "$MISSES" -gt "$some"
+misses --buffers 4
+ktap_check "buffers in turn are known again" test "$MISSES" -le 20
+
+ktap_check "real-time priority" bench -T bw --first
+ktap_check_fails "without the right to it" in_a setpriv --bounding-set -sys_nice \
+	--inh-caps -sys_nice sdpbench -w 10 -n 1 -T bw --first $SERVER
+ktap_is "with the reason" "$(grep -c CAP_SYS_NICE <<<"$KTAP_OUT")" 1
+
+ktap_check "tcp and sdp" bench --compare tcp,sdp
+ktap_check "tcp and sdp: rows of both" \
+	jq -e '[.rows[].transport] == ["tcp", "sdp", "tcp", "sdp"]' $ROWS
+ktap_check "tcp and sdp: ratios" jq -e '[.compare[] | .sdp / .tcp / .ratio |
+	. > 0.99 and . < 1.01] | length == 2 and all' $ROWS
+ktap_check "tcp and sdp: for people" in_a timeout 120 sdpbench -w 10 -r 2 -n 10 -P 5 \
+	--compare tcp,sdp $SERVER
+ktap_is "tcp and sdp: says where each is ahead" \
+	"$(grep -cE '^(tcp is ahead of sdp|sdp is ahead of tcp) ' <<<"$KTAP_OUT")" 2
+ktap_check_fails "a server of TCP only" in_a sdpbench -t tcp -n 1 $SERVER
+ktap_done
