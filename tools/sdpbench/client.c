@@ -275,8 +275,12 @@ void client_bandwidth(const struct client *cl, struct series *s,
 	double bytes = ways * job->count * job->size, all = bytes * s->n;
 	struct summary rate;
 
-	for (unsigned int i = 0; i < s->n; i++)
+	for (unsigned int i = 0; i < s->n; i++) {
+		if (s->sec[i] <= cl->reply)
+			bench_die(
+				"a repetition takes no longer than its reply: use a larger --count or --duration");
 		s->sec[i] = bytes / (s->sec[i] - cl->reply) / 1e6;
+	}
 	rate = summarize(s->sec, s->n, cl->opts->trim);
 	result_set(res, F_MESSAGES, job->count);
 	result_set(res, F_MBPS, rate.mid);
