@@ -16,6 +16,77 @@ static struct rdma_cm_id *ul_listener;
 static struct ul_end *ul_expected;	/* whom the next request is for */
 static u32 ul_room;			/* connections that queues have room for */
 
+enum ib_poll_context ul_poll = IB_POLL_SOFTIRQ;
+
+/**
+ * ul_poll_by() - choose how completions are noticed, of connections made afterwards
+ * @name: "softirq"; "poll", by looking at the queue; "event", by a thread that an
+ *	  event of the queue wakes
+ *
+ * Return: 0 or a negative errno.
+ */
+int ul_poll_by(const char *name)
+{
+	static const char * const names[] = {
+		[IB_POLL_DIRECT] = "poll",
+		[IB_POLL_SOFTIRQ] = "softirq",
+		[IB_POLL_WORKQUEUE] = "event",
+	};
+	int i;
+
+	for (i = 0; i < ARRAY_SIZE(names); i++) {
+		if (!names[i] || strcmp(names[i], name))
+			continue;
+		if (ul_conns)
+			return -EBUSY;
+		ul_poll = i;
+		return 0;
+	}
+	return -EINVAL;
+}
+
+/**
+ * ul_pump() - look for completions, where nothing else does
+ */
+void ul_pump(void)
+{
+	int i;
+
+	if (ul_poll != IB_POLL_DIRECT)
+		return;
+	for (i = 0; i < 2; i++)
+		if (ul_sides[i].cq)
+			ib_process_cq_direct(ul_sides[i].cq, -1);
+}
+
+/**
+ * ul_completed() - wait, and look for completions meanwhile
+ * @done: for this
+ * @timeout: no longer than so many jiffies
+ *
+ * Return: is it complete?
+ */
+bool ul_completed(struct completion *done, unsigned long timeout)
+{
+	unsigned long end = jiffies + timeout;
+
+	if (ul_poll != IB_POLL_DIRECT)
+		return wait_for_completion_timeout(done, timeout);
+	while (!try_wait_for_completion(done)) {
+		if (time_after(jiffies, end))
+			return false;
+		ul_pump();
+		cond_resched();
+	}
+	return true;
+}
+
+/* Requests of a queue pair, which many connections have to share memory for */
+static u32 ul_depth(void)
+{
+	return ul_room == 1 ? UL_QUEUE : UL_DEPTH;
+}
+
 static int ul_side_up(struct ul_side *s, struct ib_device *dev)
 {
 	struct ib_cq *cq;
@@ -28,8 +99,7 @@ static int ul_side_up(struct ul_side *s, struct ib_device *dev)
 		return PTR_ERR(pd);
 	s->pd = pd;
 	/* one receive of each, and all of one */
-	cq = ib_alloc_cq(dev, NULL, 4 * (ul_room + UL_DEPTH), 0,
-			 IB_POLL_SOFTIRQ);
+	cq = ib_alloc_cq(dev, NULL, 4 * (ul_room + ul_depth()), 0, ul_poll);
 	if (IS_ERR(cq))
 		return PTR_ERR(cq);
 	s->cq = cq;
@@ -62,8 +132,8 @@ static int ul_make_qp(struct ul_end *e)
 		.sq_sig_type = IB_SIGNAL_REQ_WR,
 		.port_num = 1,
 		.cap = {
-			.max_send_wr = UL_DEPTH,
-			.max_recv_wr = UL_DEPTH,
+			.max_send_wr = ul_depth(),
+			.max_recv_wr = ul_depth(),
 			.max_send_sge = 1,
 			.max_recv_sge = 1,
 		},
