@@ -39,7 +39,12 @@ INTERVALS=${INTERVALS-256 512 1024 2048 4096 8192 16384 off}
 PROFILES=${PROFILES:-$STACK_PROFILES}
 # what to measure over veth; profile.sh has its own
 WHATS=${WHATS:-tcp sdp-basic/hybrid sdp-enhanced/hybrid sdp/siw rsocket/siw}
+# part "verbs" is over veth if nothing is said
+# shellcheck disable=SC2034 # verbs.sh reads it
+VERBS_ON=${LINK:-veth}
 LINK=${LINK:-hnic}
+# where markers are inserted by each component in turn
+SWEEP_WHATS=${SWEEP_WHATS:-sdp-basic/assisted sdp-enhanced/hybrid sdp-basic/offload-contig sdp-basic/offload-sg}
 # options of sdpbench
 MEASURE=${MEASURE:--r $REPS -d $DURATION -P $PINGS -S $SIZES -L $LAT_SIZES}
 
@@ -57,19 +62,75 @@ setup() {
 
 	# shellcheck disable=SC2034 # net_up reads them
 	NET_LINK=$1 NET_MTU=$3
-	net_up || return
+	net_up && sender_first "$1" || return
 	case $2 in
-	tcp) return ;;
+	tcp) set_nics "$1"; return ;;
 	*/siw) kind=siw ;;
 	esac
+	set_nics "$1" || return
 	dev_up "$kind" "$kind" || return
+	[ "$kind" != hybrid ] || set_devices || return
 	case $2 in
 	sdp-*)
-		stack_link "$(expr "$2" : 'sdp-\([a-z]*\)/')" &&
+		stack_link "$(expr "$2" : 'sdp-\([a-z-]*\)/')" &&
 			stack_profile "${2#*/}" && stack_markers "$4" &&
-			sdp_kind "$(expr "$2" : 'sdp-\([a-z]*\)/')"
+			sdp_kind "$(expr "$2" : 'sdp-\([a-z-]*\)/')" && set_sdp
 		;;
 	esac
+}
+
+# Settings that differ from the default, "NAME=VALUE ...", at both ends: attributes of
+# simulated NICs, of RDMA devices that are ours, sysctls net.sdp (comma for a space). All
+# of them are in the rows.
+HNIC_SET=${HNIC_SET:-}
+DEV_SET="${DEV_SET:-}${CRC_DRIVER:+ crc_driver=$CRC_DRIVER}"
+SDP_SET=${SDP_SET:-}
+read -r SET_TEXT <<<"$HNIC_SET $DEV_SET $SDP_SET${FIRST:+ first=1}"
+
+# set_nics LINK
+set_nics() {
+	local set
+
+	for set in $HNIC_SET; do
+		[ "$1" = hnic ] || return 0
+		in_a sh -c "echo '${set#*=}' >/sys/class/net/va/hnic/${set%%=*}" &&
+			in_b sh -c "echo '${set#*=}' >/sys/class/net/vb/hnic/${set%%=*}" || return
+	done
+}
+
+# With FIRST the sender is not preempted by its own reader, as on a machine of its own:
+# engines and NAPI have a higher priority than the sender, the reader none.
+# sender_first LINK
+sender_first() {
+	local task name
+
+	[ -n "${FIRST:-}" ] || return 0
+	if [ "$1" != hnic ]; then
+		echo "FIRST needs LINK=hnic, whose packets threads deliver" >&2
+		return 1
+	fi
+	for task in /proc/[0-9]*; do
+		read -r name <"$task/comm" 2>/dev/null || continue
+		case $name in
+		hnic-[tr]x/* | napi/v[ab]-*) chrt -f -p 20 "${task#/proc/}" || return ;;
+		esac
+	done
+}
+
+set_devices() {
+	local set
+
+	for set in $DEV_SET; do
+		stack_attr "${set%%=*}" "${set#*=}" || return
+	done
+}
+
+set_sdp() {
+	local set
+
+	for set in $SDP_SET; do
+		sdp_sysctl "${set//,/ }" || return
+	done
 }
 
 # crc_driver LINK WHAT: who computes CRC32c; what TCP and siw use is the kernel's
@@ -107,6 +168,7 @@ measure() {
 	local ret nic=()
 
 	[ "$1" != hnic ] || nic=(--nic "a/va:$NIC_TIME" --nic "b/vb:$NIC_TIME")
+	[ -z "${FIRST:-}" ] || nic+=(--first)
 	start_bg a sdpbench -s -1 -t "$2" -b 10.0.0.1
 	# shellcheck disable=SC2086 # several options
 	in_b sdpbench -t "$2" -j -w 10 --timeout 20 "${nic[@]}" $MEASURE 10.0.0.1
@@ -121,7 +183,7 @@ NIC_TIME=nic_ns
 
 # row LINK WHAT MTU [INTERVAL]
 row() {
-	local ivl=${4:-512} transport=${2%%/*} crc
+	local ivl=${4:-512} transport=${2%%/*} crc was sends=
 
 	transport=${transport%%-*}
 	echo "bench: $2 over $1, MTU $3, marker interval $ivl ..."
@@ -129,8 +191,12 @@ row() {
 		fail "$*: setup"
 	else
 		crc=$(crc_driver "$1" "$2")
+		[ "$transport" != sdp ] || was=$(sdp_sends)
 		measure "$1" "$transport" > /tmp/rows || fail "$*"
-		sed -n "s#^ *{\(.*}\),*\$#BENCH {\"link\":\"$1\",\"what\":\"$2\",\"mtu\":$3,\"interval\":\"$ivl\",\"crc\":\"$crc\",\1#p" /tmp/rows
+		if [ "$transport" = sdp ] && [ "$(grep -c '^ *{"test"' /tmp/rows)" -eq 1 ]; then
+			sends=$(sends_per_row "$was" "$(sdp_sends)")
+		fi
+		sed -n "s#^ *{\(.*}\),*\$#BENCH {\"link\":\"$1\",\"what\":\"$2\",\"mtu\":$3,\"interval\":\"$ivl\",\"crc\":\"$crc\"${SET_TEXT:+,\"set\":\"$SET_TEXT\"}$sends,\1#p" /tmp/rows
 	fi
 	rm -f /tmp/rows
 	net_down
@@ -164,14 +230,15 @@ part_hnic() {
 
 part_sweep() {
 	local MEASURE="-r $REPS -d $DURATION -P $PINGS -S 64K -L 1"
-	local mtu ivl
+	local mtu ivl what
 
 	for mtu in $MTUS; do
 		for ivl in $INTERVALS; do
-			[ "$ivl" = 512 ] || {
-				row hnic sdp-basic/assisted "$mtu" "$ivl"
-				row hnic sdp-enhanced/hybrid "$mtu" "$ivl"
-			}
+			# the part "hnic" has these
+			[ "$ivl" != 512 ] || [[ " $PARTS " != *" hnic "* ]] || continue
+			for what in $SWEEP_WHATS; do
+				row hnic "$what" "$mtu" "$ivl"
+			done
 		done
 	done
 }

@@ -30,6 +30,8 @@ class Log:
         self.lend = []
         self.sides = []
         self.qps = []
+        self.verbs = []
+        self.more = []      # rows of other parts, and those that vary more than the size
         for line in lines:
             word, _, rest = line.strip().partition(" ")
             if word == "BENCH-KERNEL":
@@ -53,6 +55,11 @@ class Log:
             self.sides.append(row)
         elif part == "qps":
             self.qps.append(row)
+        elif part == "verbs":
+            self.verbs.append(row)
+        elif part or row.get("test", "bw") not in ("bw", "lat") or \
+                not set(row).isdisjoint(("window", "buffers", "reuse", "set")):
+            self.more.append(row)
         else:
             key = tuple(row[k] for k in ("link", "what", "mtu", "interval", "size"))
             # bandwidth and latency of one size become one row
@@ -294,11 +301,12 @@ def main():
     with open(sys.argv[1], "w") as f:
         json.dump({"lane": "count", "kernel": log.kernel, "rows": list(log.rows.values()),
                    "append": log.append, "account": log.account, "conns": log.conns,
-                   "lend": log.lend, "sides": log.sides, "qps": log.qps, "goals": goals.all,
+                   "lend": log.lend, "sides": log.sides, "qps": log.qps, "verbs": log.verbs,
+                   "more": log.more, "goals": goals.all,
                    "failures": log.failures}, f, indent=1)
         f.write("\n")
     measured = log.rows or log.append or log.account or log.conns or log.lend or \
-        log.sides or log.qps
+        log.sides or log.qps or log.verbs or log.more
     if log.failures or not measured or any(g["ok"] is None for g in goals.all):
         sys.exit(2)
     sys.exit(0 if all(g["ok"] for g in goals.all) else 1)

@@ -56,7 +56,27 @@ def qps_rows(log):
     print()
 
 
+# Fields of a row of the part "verbs" over the NIC that tell it from others of its size
+VARIED = ("q", "buffers", "reuse", "compute_ns")
+
+
+def nic_rows(log):
+    """What each profile takes at the level of verbs"""
+    fields = ("copy_tx_bytes", "crc_tx_bytes", "dma_tx_ops", "touch_tx_bytes", "fpdus", "packets")
+    print("\nVerbs over the simulated NIC: MB/s or us; for a request"
+          + "".join(f", {name}" for name in fields))
+    for row in log.verbs:
+        varied = " ".join(f"{name}={row[name]}" for name in VARIED if name in row)
+        value = row.get("mbps", row.get("lat_us"))
+        print(f"  {row['mtu']:>5} {row['interval']:>5} {row['what']:28}{row['test']:6}"
+              f"{row['size']:>8} B {varied:14}{value:10.2f}"
+              + "".join(f"{row['counters'][name]:10.1f}" for name in fields))
+    print()
+
+
 def check(log, goals, sides):
+    if log.verbs:
+        nic_rows(log)
     if log.sides:
         read_sides(log, sides)
         side_rows(log)

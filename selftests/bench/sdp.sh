@@ -10,8 +10,9 @@
 #          a path on which a packet takes FC_DELAY us, on the simulated NIC
 #          (that alone with FC_DEVICES empty), for 20 round trips at least;
 #          sdp-alone is credit as in the literature, without messages that
-#          sends join, sdp-announced is rdma without immediate data. FC_POLICIES:
-#          those rows only
+#          sends join, sdp-literature the same with eight messages under way,
+#          sdp-announced is rdma without immediate data, sdp-rdma-app is rdma that
+#          goes on only while the program calls. FC_POLICIES: those rows only
 #   zcopy  large sends, MTU 9000 over the simulated NIC, MTU 1500 over veth with
 #          CRC by the host. The peer reads into one buffer of 1 MB. "nocache":
 #          memory is pinned for each send and receive; "unmarked": without
@@ -24,7 +25,7 @@ FC_DEVICES=${FC_DEVICES-hybrid siw rxe}
 FC_SIZES=${FC_SIZES:-256 1024 4096}
 FC_LAT_SIZES=${FC_LAT_SIZES:-1}
 FC_DELAY=${FC_DELAY:-500}
-FC_POLICIES=${FC_POLICIES:-credit alone rdma announced vwin transport}
+FC_POLICIES=${FC_POLICIES:-credit alone literature rdma announced vwin transport}
 ZCOPY_SIZES=${ZCOPY_SIZES:-65536 262144 1048576}
 LEND_WINDOWS=${LEND_WINDOWS:-32768 131072}
 CONN_WHATS=${CONN_WHATS:-tcp sdp-enhanced/hybrid sdp-basic/hybrid sdp/siw}
@@ -46,6 +47,9 @@ sdp_kind() {
 	credit | vwin | transport) sdp_sysctl "flow_control=$1" ;;
 	rdma) sdp_sysctl flow_control=rdma rdma_immediate=1 ;;
 	alone) sdp_sysctl flow_control=credit credit_join=0 ;;
+	# eight messages of data under way, of the receives that are for data
+	literature) sdp_kind alone && sdp_sysctl rx_bufs_max=11 rx_bufs_min=11 ;;
+	rdma-app) sdp_sysctl flow_control=rdma rdma_immediate=1 rdma_progress=app ;;
 	announced) sdp_sysctl flow_control=rdma rdma_immediate=0 ;;
 	copy) sdp_sysctl flow_control=credit zcopy_threshold=0 ;;
 	zcopy) sdp_sysctl flow_control=credit zcopy_threshold=32768 ;;
@@ -66,9 +70,12 @@ sdp_setup() {
 	# shellcheck disable=SC2034 # net_up reads them
 	NET_LINK=$1 NET_MTU=$3
 	net_up || return
+	sender_first "$1" && set_nics "$1" || return
 	[ "$2" != tcp ] || return 0
 	dev_up "$2" "$2" || return
-	[ "$2" != hybrid ] || stack_profile hybrid || return
+	if [ "$2" = hybrid ]; then
+		stack_profile hybrid && set_devices || return
+	fi
 	modprobe -q sdp
 }
 
@@ -76,6 +83,18 @@ sdp_setup() {
 sdp_sends() {
 	in_b sdpstat -s -z --json |
 		jq -r '.counters | "\(.tx_data_msgs) \(.tx_coalesced)"'
+}
+
+# sends_per_row WAS NOW: messages on the wire for one send, a field of a row
+sends_per_row() {
+	awk -v was="$1" -v now="$2" 'BEGIN {
+		split(was, w)
+		split(now, n)
+		msgs = n[1] - w[1]
+		sends = msgs + n[2] - w[2]
+		if (sends)
+			printf ",\"msgs_per_send\":%.4f", msgs / sends
+	}'
 }
 
 # sdp_measure TABLE LINK WHAT MTU OPTION...: rows of one connection
@@ -138,7 +157,7 @@ fc_device() {
 		echo "bench: sdp-$policy/$2 with small buffers over $1 ..."
 		if sdp_setup "$1" "$2" 1500 &&
 			sdp_sysctl "rmem=4096 65536 65536" "wmem=4608 65536 65536" &&
-			sdp_kind "$policy"; then
+			sdp_kind "$policy" && set_sdp; then
 			fc_rows "$1" "sdp-$policy/$2"
 		else
 			fail "sdp-$policy/$2: setup"

@@ -12,6 +12,8 @@
 
 # shellcheck source=selftests/lib/ktest.sh
 . "${SELFTESTS:-/selftests}/lib/ktest.sh"
+# shellcheck source=selftests/bench/verbs_nic.sh
+. "${SELFTESTS:-/selftests}/bench/verbs_nic.sh"
 
 # what, size, times; run twice, the first is not counted
 VERBS_FLOWS=(
@@ -172,6 +174,10 @@ verbs_all() {
 	local mtu kind
 
 	verbs_module || return
+	if [ "$VERBS_ON" = hnic ]; then
+		verbs_nic_all
+		return
+	fi
 	for mtu in $MTUS; do
 		for kind in ${VERBS_KINDS:-hybrid unmarked nocrc plain siw siw-crc siw-gso}; do
 			verbs_kind "$kind" "$mtu" '' "${VERBS_FLOWS[@]}"

@@ -32,6 +32,13 @@ LINES = [
     {"part": "sides", "what": "verbs-read/hybrid", "mtu": 1500, "size": 65536, "octets": 1000},
     {"part": "qps", "what": "qps/hybrid", "conns": 500, "open_us": 300.0, "close_us": 100.0,
      "objects": 9000, "memory": 18000},
+    {"part": "verbs", "link": "hnic", "what": "verbs-send/assisted", "mtu": 1500,
+     "interval": "512", "crc": "none", "test": "bw", "q": 8, "size": 4096, "mbps": 77.0,
+     "counters": {"copy_tx_bytes": 4096, "crc_tx_bytes": 0, "dma_tx_ops": 3,
+                  "touch_tx_bytes": 12000, "fpdus": 3, "packets": 3}},
+    # not the rows of a size alone
+    {**HNIC, "test": "bw", "size": 65536, "mbps": 900, "window": 4},
+    {**HNIC, "test": "progress", "size": 4096, "iter_us": 30.0, "compute_us": 10},
 ]
 # active end, passive end, neither; the first line is another part's
 SIDES = "0 0 900\n600 500 10\n600 500 10\n"
@@ -67,6 +74,9 @@ def main():
         ("the sender of a Send is active", senders.get("verbs-send/hybrid") == 0.6),
         ("the sender of a Read is passive", senders.get("verbs-read/hybrid") == 0.5),
         ("connections of verbs", len(result.get("qps", [])) == 1),
+        ("verbs over the NIC", [r["q"] for r in result.get("verbs", [])] == [8]),
+        ("rows that vary more than the size are apart", len(result.get("more", [])) == 2 and
+         rows.get(("tcp", 65536), {}).get("mbps") == 500),
         ("nothing failed", result.get("failures") == []),
         ("connections x TCP", any("connections" in g and v == 0.325 for g, v in goals.items())),
     ]
