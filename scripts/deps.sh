@@ -22,7 +22,8 @@ packages=(
 
 if [ "${1:-}" = --report ]; then
 	# plots, page and PDF, cross-checks
-	packages+=(python3-matplotlib python3-numpy python3-jinja2 weasyprint python3-simpy3)
+	packages+=(python3-matplotlib python3-numpy python3-jinja2 weasyprint python3-simpy3
+		python3-skimage)
 	shift
 fi
 

@@ -12,6 +12,7 @@
 #include <unistd.h>
 
 #include "fs_node.h"
+#include "fs_verbs.h"
 
 static void usage(FILE *to)
 {
@@ -85,6 +86,7 @@ static int run(struct fs_node *n)
 
 	n->xp = fs_xport_get(n->plan->transport);
 	n->control_xp = fs_control_xport(n->plan);
+	fs_verbs_slot(FS_HEAD + fs_plan_block(n->plan));
 	init_node(n);
 	build_control(n);
 	fs_node_build(n);

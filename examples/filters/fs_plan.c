@@ -504,3 +504,20 @@ void fs_plan_free(struct fs_plan *p)
 	free(p->uow);
 	free(p);
 }
+
+/**
+ * fs_plan_block() - largest block of a plan
+ * @p: plan
+ *
+ * Return: bytes.
+ */
+unsigned int fs_plan_block(const struct fs_plan *p)
+{
+	unsigned int most = 0;
+
+	for (unsigned int i = 0; i < p->streams; i++) {
+		if (p->stream[i].block > most)
+			most = p->stream[i].block;
+	}
+	return most;
+}

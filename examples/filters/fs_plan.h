@@ -8,9 +8,9 @@
 #include "fs.h"
 
 #define FS_NODES 64
-#define FS_FILTERS 16
+#define FS_FILTERS 64
 #define FS_COPIES 32
-#define FS_STREAMS 16
+#define FS_STREAMS 64
 #define FS_CURVE 64
 #define FS_NAME 32
 #define FS_ARGS 256
@@ -85,6 +85,7 @@ struct fs_plan {
 };
 
 struct fs_plan *fs_plan_read(const char *file);
+unsigned int fs_plan_block(const struct fs_plan *p);
 void fs_plan_free(struct fs_plan *p);
 int fs_plan_node(const struct fs_plan *p, const char *name);
 long fs_arg(const char *args, const char *name, long dflt);

@@ -316,7 +316,7 @@ static int take(struct fs_copy *c, struct fs_port *p, struct fs_link *l,
 	int rc;
 
 	*b = fs_link_take(l);
-	if ((*b)->uow != c->f.uow->n)
+	if ((*b)->uow != c->f.uow->n || (*b)->type == FS_ACK)
 		return lost(c, l, -EPROTO);
 	if ((*b)->type == FS_END) {
 		l->ended = true;

@@ -1,14 +1,13 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
 /*
- * Filter streams, transports: kernel sockets of a family, and rsockets of
- * librdmacm. The library is opened only when rsockets are asked for, so that the
- * program runs where it is not installed.
+ * Filter streams, transports: kernel sockets of a family, rsockets of librdmacm, and
+ * verbs.
  */
-#include <dlfcn.h>
 #include <errno.h>
 #include <netdb.h>
 #include <netinet/in.h>
 #include <netinet/tcp.h>
+#include <rdma/rsocket.h>
 #include <stdio.h>
 #include <string.h>
 #include <unistd.h>
@@ -16,69 +15,79 @@
 #include <linux/sdp.h>
 
 #include "fs_plan.h"
+#include "fs_verbs.h"
 #include "fs_xport.h"
-
-#define RDMACM "librdmacm.so.1"
 
 #define SOCKET_CALLS                                                        \
 	.socket = socket, .bind = bind, .listen = listen, .accept = accept, \
 	.connect = connect, .send = send, .recv = recv, .poll = poll,       \
 	.setsockopt = setsockopt, .close = close
 
-static const struct fs_xport kernel[] = {
+/* poll() of rsockets, but for the type of the number */
+static int rsocket_poll(struct pollfd *fds, nfds_t n, int timeout)
+{
+	return rpoll(fds, n, timeout);
+}
+
+static const struct fs_xport known[] = {
 	{ .name = "tcp", .family = AF_UNSPEC, SOCKET_CALLS },
 	/* the same; the name says that sdp-run may make something else of it */
 	{ .name = "plain", .family = AF_UNSPEC, SOCKET_CALLS },
 	{ .name = "sdp", .family = AF_SDP, SOCKET_CALLS },
+	{
+		.name = "rsocket",
+		.family = AF_UNSPEC,
+		.socket = rsocket,
+		.bind = rbind,
+		.listen = rlisten,
+		.accept = raccept,
+		.connect = rconnect,
+		.send = rsend,
+		.recv = rrecv,
+		.poll = rsocket_poll,
+		.setsockopt = rsetsockopt,
+		.close = rclose,
+	},
+	{
+		.name = "verbs",
+		.family = AF_UNSPEC,
+		.socket = fs_verbs_socket,
+		.bind = fs_verbs_bind,
+		.listen = fs_verbs_listen,
+		.accept = fs_verbs_accept,
+		.connect = fs_verbs_connect,
+		.send = fs_verbs_send,
+		.recv = fs_verbs_recv,
+		.poll = fs_verbs_poll,
+		.setsockopt = fs_verbs_setsockopt,
+		.close = fs_verbs_close,
+	},
 };
 
-static struct fs_xport rsockets = { .name = "rsocket", .family = AF_UNSPEC };
-
-static void *rsymbol(void *lib, const char *name)
+static const struct fs_xport *find(const struct fs_xport *list, size_t n,
+				   const char *name)
 {
-	void *sym = dlsym(lib, name);
-
-	if (!sym)
-		fs_die(FS_INPUT, "%s has no %s()", RDMACM, name);
-	return sym;
-}
-
-static const struct fs_xport *load_rsockets(void)
-{
-	struct fs_xport *xp = &rsockets;
-	void *lib = dlopen(RDMACM, RTLD_NOW | RTLD_LOCAL);
-
-	if (!lib)
-		fs_die(FS_INPUT, "rsockets need the package librdmacm1: %s",
-		       dlerror());
-	xp->socket = rsymbol(lib, "rsocket");
-	xp->bind = rsymbol(lib, "rbind");
-	xp->listen = rsymbol(lib, "rlisten");
-	xp->accept = rsymbol(lib, "raccept");
-	xp->connect = rsymbol(lib, "rconnect");
-	xp->send = rsymbol(lib, "rsend");
-	xp->recv = rsymbol(lib, "rrecv");
-	xp->poll = rsymbol(lib, "rpoll");
-	xp->setsockopt = rsymbol(lib, "rsetsockopt");
-	xp->close = rsymbol(lib, "rclose");
-	return xp;
+	for (size_t i = 0; i < n; i++) {
+		if (!strcmp(name, list[i].name))
+			return &list[i];
+	}
+	return NULL;
 }
 
 /**
  * fs_xport_get() - transport by name
  * @name: as in the plan, which has checked it
  *
- * Return: the transport. Does not return if it cannot be used here.
+ * Return: the transport.
  */
 const struct fs_xport *fs_xport_get(const char *name)
 {
-	for (unsigned int i = 0; i < sizeof(kernel) / sizeof(*kernel); i++) {
-		if (!strcmp(name, kernel[i].name))
-			return &kernel[i];
-	}
-	if (!strcmp(name, rsockets.name))
-		return load_rsockets();
-	fs_die(FS_INPUT, "this fs-node has no transport %s", name);
+	const struct fs_xport *xp =
+		find(known, sizeof(known) / sizeof(*known), name);
+
+	if (!xp)
+		fs_die(FS_INPUT, "this fs-node has no transport %s", name);
+	return xp;
 }
 
 static struct addrinfo *resolve(const char *host, uint16_t port)
@@ -108,9 +117,7 @@ static int open_for(const struct fs_xport *xp, const struct addrinfo *ai)
 						       SDPPROTO_SDP;
 	else
 		family = ai->ai_family;
-	fd = xp->socket(family, SOCK_STREAM | SOCK_CLOEXEC, protocol);
-	if (fd < 0 && errno == EINVAL)
-		fd = xp->socket(family, SOCK_STREAM, protocol);
+	fd = xp->socket(family, SOCK_STREAM, protocol);
 	if (fd < 0 && errno == EAFNOSUPPORT && family == AF_SDP)
 		fs_die(FS_INPUT,
 		       "the kernel has no SDP sockets: run `modprobe sdp` as root");

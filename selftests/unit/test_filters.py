@@ -95,7 +95,7 @@ def same_result():
 
 def shares(**args):
     """Buffers that each of the three stages got"""
-    res = run(plan(block=4096, image=490000, **args)[1])
+    res = run(plan(block=4096, image=245760, **args)[1])
     outs = [line["out"][0]["buffers"] for line in of_type(res, "copy")
             if line["filter"] == "source"]
     return (outs or [[0, 0, 0]])[0], res
@@ -106,7 +106,7 @@ def scheduling():
         got, res = shares(policy="rr", slow=slow)
         check(f"round robin, slow={slow}: a third each", max(got) - min(got) <= 1 and min(got), res)
     # long steps, so that a busy machine does not decide
-    got, res = shares(policy="dd", slow=4, window=2, ns=10000)
+    got, res = shares(policy="dd", slow=4, window=1, ns=40000)
     check("demand driven: a node four times as slow gets at most 0.35 of what the others get",
           0 < got[2] <= 0.35 * sum(got[:2]) / 2, (got, res))
     for policy in "rr", "dd":
@@ -202,8 +202,27 @@ def missing():
                            res.stderr), res)
 
 
-def frame(kind, tag, stream=0, source=0, to=0, seq=0, length=0, magic=0x4653):
-    return struct.pack(">HBBHBBIIIIQ", magic, 1, kind, stream, source, to, 0, seq, tag, length, 0)
+def hosts():
+    """Nodes on other hosts; a shell stands for ssh"""
+    os.mkdir(WORK + "/bin")
+    with open(WORK + "/bin/ssh", "w", encoding="ascii") as file:
+        file.write('#!/bin/sh\nfor last; do :; done\nexec sh -c "$last"\n')
+    os.chmod(WORK + "/bin/ssh", 0o755)
+    env = dict(os.environ, PATH=WORK + "/bin:" + os.environ["PATH"])
+    path = plan()[1]
+    for node, wanted, words in ((BIN + "/fs-node", 0, ""), ("/no such", 3, "is not installed")):
+        res = subprocess.run([BIN + "/fs-run", "--hosts", "n1=alice,n4=bob", "--remote-node", node,
+                              path], text=True, check=False, stdout=subprocess.PIPE,
+                             stderr=subprocess.PIPE, env=env, timeout=100)
+        check(f"--hosts with {os.path.basename(node)}", res.returncode == wanted
+              and words in res.stderr and (wanted or '"hash"' in res.stdout), res)
+    res = run("--hosts", "n9=alice", path)
+    check("--hosts with an unknown node", res.returncode == 2 and "no node n9" in res.stderr, res)
+
+
+def frame(kind, tag, stream=0, source=0, to=0, seq=0, length=0, magic=0x4653, uow=0):
+    return struct.pack(">HBBHBBIIIIQ", magic, 1, kind, stream, source, to, uow, seq, tag, length,
+                       0)
 
 
 def strangers():
@@ -245,6 +264,67 @@ def strangers():
         said = [p.communicate(timeout=90)[1] for p in procs] + [odd.communicate(timeout=90)[1]]
     check("nodes with different plans say so", any("different plans" in s for s in said)
           and all(p.returncode for p in procs), said)
+
+
+def plan_hash(path):
+    """As fs-node computes it: FNV-1a of all lines, cut to 32 bits after each"""
+    with open(path, encoding="ascii") as file:
+        value = 0xcbf29ce484222325 & 0xffffffff
+        for line in file:
+            for byte in " ".join(line.split()).encode():
+                value = (value ^ byte) * 0x100000001b3 & 0xffffffffffffffff
+            value &= 0xffffffff
+    return value
+
+
+def liar(bad, control=b""):
+    """n1 is this program: it says the right things to begin with, then @bad to n2, or
+    @control to the client; what the others end with"""
+    port, path = plan(source="n1", stage="n2")
+    procs = [subprocess.Popen([BIN + "/fs-node", path, n], stdout=subprocess.DEVNULL,
+                              stderr=subprocess.PIPE, text=True) for n in ("n2", "n3", "n4")]
+    tag = plan_hash(path)
+    links = []
+    for number, first in ((3, frame(1, tag, stream=0xffff, to=3)), (1, frame(1, tag))):
+        for _ in range(400):
+            try:
+                links.append(socket.create_connection(("127.0.0.1", port + number)))
+                break
+            except ConnectionRefusedError:
+                time.sleep(0.05)
+        links[-1].sendall(first)
+    links[0].sendall(frame(6, 0, stream=0xffff, to=3, uow=0xffffffff))
+    links[0].recv(1)    # all are there: a unit of work begins
+    links[0].sendall(control)
+    links[1].sendall(bad)
+    said = [p.communicate(timeout=90)[1] for p in procs]
+    for link in links:
+        link.close()
+    return [p.returncode for p in procs], said
+
+
+def bad_frames():
+    """A node that has been admitted sends what may not come: it counts as gone"""
+    data = 2
+    for what, bad in (("sequence", frame(data, 0, seq=1)), ("stream", frame(data, 0, stream=1)),
+                      ("copy", frame(data, 0, to=1)), ("length", frame(data, 0, length=8193)),
+                      ("unit of work", frame(data, 0, uow=5)), ("ACK", frame(4, 0)),
+                      ("type", frame(99, 0)), ("UOW", frame(5, 0)), ("OPEN", frame(1, 0)),
+                      ("END with payload", frame(3, 0, length=4) + b"1234")):
+        status, said = liar(bad)
+        check(f"a frame with a bad {what} ends all nodes, which name the sender",
+              status == [3, 3, 3] and all("node n1 sent something that is no frame" in s
+                                          for s in said), (status, said))
+    for what, bad in (("DATA", frame(data, 0, stream=0xffff, to=3)),
+                      ("length", frame(6, 0, stream=0xffff, to=3, length=1 << 30)),
+                      ("number", b"x" * 64)):
+        status, said = liar(b"", bad)
+        check(f"a control frame with a bad {what} ends all nodes", status == [3, 3, 3]
+              and all("node n1 sent something that is no frame" in s for s in said),
+              (status, said))
+    status, said = liar(b"", frame(8, 2, stream=0xffff, to=3, length=6) + b"\x1b[31mX")
+    check("the reason of a node that ends has no control characters",
+          status == [2, 2, 2] and all("?[31mX" in s and "\x1b" not in s for s in said), said)
 
 
 CURVES = {"slow": {"source": "test", "sizes": [0, 1000, 2000], "o_s_us": [0, 0, 0],
@@ -386,7 +466,46 @@ def iso():
           and "the volume has 1 steps" in res.stderr, res)
 
 
+def planner(*args):
+    return subprocess.run([sys.executable, "-B", EXAMPLES + "/plan.py", *args], text=True,
+                          check=False, stdout=subprocess.PIPE, stderr=subprocess.PIPE)
+
+
+def blocks():
+    """The planner: by hand, 45 us and 510 Mbit/s make 302.0 us of 16 KB, 3.23 images of
+    16 MB a second; 9.1 us and 763 Mbit/s 30.6 us of 2 KB, 3.99"""
+    slow, fast = "slow=45:510", "fast=9.1:763"
+    res = planner(slow, fast, "--rate", "3.2")
+    # a part: the query of 16 bytes, then three hops
+    check("planner: smallest block for a rate", "slow: block=16K: 3.23 images/s, a part in 951 us"
+          in res.stdout and "fast: block=2K: 3.99 images/s, a part in 101 us (with block=16K, as "
+          "for slow: 5.4 images/s, 552 us)" in res.stdout, res)
+    res = planner(slow, fast, "--latency", "300")
+    check("planner: largest block for a latency", "slow: block=2K: 1.58" in res.stdout
+          and "fast: block=8K: 5.14" in res.stdout, res)
+    res = planner(slow, fast, "--rate", "3.2", "--compute", "18")
+    check("planner: computing bounds the rate", "fast: block=2K: 3.31 images/s" in res.stdout, res)
+    res = planner(slow, "--latency", "100")
+    check("planner: what cannot be had", res.returncode == 1 and "no block" in res.stdout, res)
+    bench = {"tool": "sdpbench", "transport": "tcp", "rows": [
+        {"test": "bw", "size": 1000, "mbps": 10}, {"test": "bw", "size": 2000, "mbps": 16},
+        {"test": "lat", "size": 16, "lat_us": 50}, {"test": "lat", "size": 2000, "lat_us": 150}]}
+    res = planner(write(json.dumps(bench), "bench.json"), "--image", "128000", "--rate", "78",
+                  "--hops", "1")
+    # 1024 bytes: 100.6 us by the bandwidth, of which 125 make the image
+    check("planner: from sdpbench -j", "tcp: block=1K: 79.5 images/s, a part in 151 us"
+          in res.stdout, res)
+    for args, words in (([write("{}", "no.json")], "neither curves"), (["/nosuch"], "No such file"),
+                        (["x=1:0"], "above 0"), (["x=a:b"], "belongs here"),
+                        ([slow, "--image", "0"], "at least 1")):
+        res = planner(*args)
+        check(f"planner: {args[-1]}: status 2", res.returncode == 2 and words in res.stderr
+              and res.stderr.count("\n") == 1, res)
+
+
 with tempfile.TemporaryDirectory() as WORK:
-    for test in same_result, scheduling, mistakes, killed, missing, strangers, imposed, scope, iso:
+    blocks()
+    for test in (same_result, scheduling, mistakes, killed, missing, hosts, strangers,
+                 bad_frames, imposed, scope, iso):
         test()
 sys.exit(1 if FAILED else 0)
