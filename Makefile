@@ -29,6 +29,7 @@ help:
 	@echo 'make deb           Debian packages, in build/deb'
 	@echo 'make uninstall     remove all of that'
 	@echo 'make demo          iperf3 and Redis over SDP in a virtual machine'
+	@echo 'make demo-filters  pictures that travel over SDP between filters on four hosts'
 	@echo 'make check         all tests (KERNEL=6.1, 6.12, 7, debug or kcsan; TESTS="sdp/binding interop")'
 	@echo 'make check-long    with the tests that take long; make check-more: only those'
 	@echo 'make unit          unit tests in user space'
@@ -114,6 +115,9 @@ check-more: deps
 demo: deps
 	@selftests/demo/run.sh
 
+demo-filters: deps
+	@selftests/demo/filters.sh
+
 bench: deps
 	@selftests/bench/run.sh
 
@@ -133,5 +137,5 @@ clean-cache:
 	@scripts/clean-cache.sh
 
 .PHONY: all help modules tools examples install install-tools install-doc deps unit fuzz lint \
-	htmldocs check check-long check-more demo bench report vm clean clean-cache
+	htmldocs check check-long check-more demo demo-filters bench report vm clean clean-cache
 .PHONY: uninstall install-dkms uninstall-dkms deb

@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: GPL-2.0
 #
 # check.sh [--long | --only-long] [TEST...]: unit tests, then, with --long, those on
-# this machine (host/runner, install, packages, demo, native), then the tests in virtual
+# this machine (host/runner, install, packages, demo, filters, native), then the tests in virtual
 # machines (only those named, if any are).  The last line is the sum.
 # --only-long: nothing but the tests that --long adds.
 # Environment: KERNEL, BUILD, LANES (virtual machines at a time),
@@ -104,7 +104,7 @@ for test in "$@"; do
 done
 if [ $# -eq 0 ] && [[ "${opts[*]}" = *" -"[lL]* ]]; then
 	echo "== tests on this machine"
-	host runner install packages demo fpdu
+	host runner install packages demo filters fpdu
 	[ -n "${NO_NATIVE:-}" ] || host native
 fi
 

@@ -21,6 +21,7 @@
 #   lend     reading with and without copies, see sdp.sh; not by default
 #   conn     connections, see sdp.sh; not by default
 #   costs    copies, checksums, DMA operations by counters, see costs.sh; not by default
+#   filters  filter streams between hosts at a bridge, see filters.sh; not by default
 #   one      WHATS over LINK
 
 # shellcheck source=/dev/null
@@ -318,6 +319,8 @@ BENCH_DIR=${SELFTESTS:-/selftests}/bench
 . "$BENCH_DIR/sdp.sh"
 # shellcheck source=selftests/bench/costs.sh
 . "$BENCH_DIR/costs.sh"
+# shellcheck source=selftests/bench/filters.sh
+. "$BENCH_DIR/filters.sh"
 
 # The accelerated CRC32c has to be there before libcrc32c chooses one.
 modprobe crc32c-intel

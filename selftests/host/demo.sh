@@ -37,8 +37,15 @@ demo() {
 	return "${PIPESTATUS[0]}"
 }
 
+demo_filters() {
+	make -C "$TOP" --no-print-directory demo-filters 2>&1 | tee "$WORK/filters"
+	[ "${PIPESTATUS[0]}" -eq 0 ] && [ "$(tail -n 1 "$WORK/filters")" = "demo-filters: ok" ]
+}
+
 rm -f "$build/demo.json"
 check "make demo succeeds" demo
 check "it ends with demo: ok" last_line
 check "demo.json says what ran" facts
+check "make demo-filters ends with demo-filters: ok" demo_filters
+check "it leaves pictures" test -s "$build/demo-filters/scope.png" -a -s "$build/demo-filters/iso.png"
 tap_done

@@ -1,0 +1,126 @@
+# SPDX-License-Identifier: GPL-2.0
+# shellcheck shell=bash
+#
+# Part "filters" of guest.sh (sourced): filter streams between hosts at a bridge, see
+# examples/filters/README.rst. A row for each of FS_WHATS, each of FS_BLOCK.
+#
+#   FS_APP        synth (default): 3 sources, 3 + 3 stages, a viewer, on 10 hosts
+#                 waste: a source, 3 stages of which one is slow, a viewer, on 5 hosts
+#                 scope: the microscope on 4 hosts; iso: the iso-surface on 4 hosts
+#                 groups: FS_GROUPS pipelines of FS_FILTERS filters, on FS_NODES hosts
+#   FS_WHATS      tcp, sdp-basic/PROFILE, sdp-enhanced/PROFILE, sdp-POLICY/hybrid,
+#                 rsocket/siw, sdp-run/PROFILE
+#   FS_BLOCK      bytes of a buffer
+#   FS_UOW        bytes of a tile or brick: 1K (default), 8K, 1M
+#   FS_QUERY      complete, partial, mixed; default: complete, then partial
+#   FS_COUNT      queries of each kind
+#   FS_FRACTION   per cent of complete queries among mixed ones, the others are zoom
+#   FS_PARTS      partitions of the image: the block is image / partitions
+#   FS_IMAGE      bytes of the image, 4M; waste: 12 blocks
+#   FS_DATA_MB    scope, iso: what passes, in MB; the same small data again and again
+#   FS_WINDOW     buffers that a copy may have before it begins with one, 4
+#   FS_POLICY     rr, dd        FS_SLOW  factor of one of three hosts
+#   FS_COMPUTE_NS nanoseconds for each byte, asleep; FS_SPIN=1: at work
+#   FS_IMPOSE     p3-2000/tcp, p3-2000/socketvia, or a name in FS_CURVE, which is JSON
+#                 as of curves.json; FS_DILATION
+#   SDP_SET       sysctls net.sdp.NAME=VALUE     HNIC_SET  attributes of the NICs
+#   FS_LINK       hnic (default), veth
+
+FS_WHATS=${FS_WHATS:-tcp}
+FS_BLOCK=${FS_BLOCK:-8K}
+FS_LINK=${FS_LINK:-hnic}
+
+# fs_hosts: how many the application takes
+fs_hosts() {
+	case ${FS_APP:-synth} in
+	synth) echo 10 ;;
+	waste) echo 5 ;;
+	groups) echo "${FS_NODES:-4}" ;;
+	*) echo 4 ;;
+	esac
+}
+
+# fs_each COMMAND...: on each host
+fs_each() {
+	local i
+
+	for ((i = 1; i <= STAR_N; i++)); do
+		in_n "$i" "$@" || return
+	done
+}
+
+# fs_sysctl NAME=VALUE...: net.sdp on each host
+fs_sysctl() {
+	local setting
+
+	for setting; do
+		fs_each sysctl -q -w "net.sdp.$setting" || return
+	done
+}
+
+# fs_policy KIND: what a row sdp-KIND/DEVICE needs, as sdp_kind has it for two hosts
+fs_policy() {
+	case $1 in
+	basic) fs_sysctl shared_link=0 ;;
+	enhanced) fs_sysctl shared_link=1 ;;
+	credit | rdma | vwin) fs_sysctl shared_link=0 "flow_control=$1" ;;
+	transport) fs_sysctl flow_control=transport ;;
+	alone) fs_sysctl shared_link=0 flow_control=credit credit_join=0 ;;
+	*) return 1 ;;
+	esac
+}
+
+# fs_devices WHAT
+fs_devices() {
+	local dev profile=${1#*/}
+
+	case $1 in
+	tcp) return ;;
+	*/siw) dev_up_all siw && return ;;
+	esac
+	dev_up_all hybrid && modprobe -q sdp || return
+	for dev in /sys/class/infiniband/rd*/hybrid; do
+		if [ "$profile" = inplace ]; then
+			echo hybrid >"$dev/profile" && echo host >"$dev/crc"
+		else
+			echo "$profile" >"$dev/profile"
+		fi || return
+	done
+	case $1 in
+	sdp-run/* | rsocket/* | verbs/*) ;;
+	sdp-*) fs_policy "$(expr "$1" : 'sdp-\([a-z]*\)/')" || return ;;
+	esac
+	# shellcheck disable=SC2086 # several settings
+	fs_sysctl ${SDP_SET:-}
+}
+
+fs_nics() {
+	local i setting
+
+	for setting in ${HNIC_SET:-}; do
+		for ((i = 1; i <= STAR_N; i++)); do
+			in_n "$i" sh -c "echo ${setting#*=} > /sys/class/net/v$i/hnic/${setting%%=*}" ||
+				return
+		done
+	done
+}
+
+part_filters() {
+	local what block
+
+	for what in $FS_WHATS; do
+		# shellcheck disable=SC2034 # star_up reads them
+		NET_LINK=$FS_LINK NET_MTU=${MTUS%% *}
+		if ! star_up "$(fs_hosts)" || ! fs_devices "$what" || ! fs_nics; then
+			fail "filters $what: setup"
+			net_down
+			continue
+		fi
+		for block in $FS_BLOCK; do
+			FS_WHAT=$what FS_BLOCK=$block FS_HOSTS=$STAR_N FS_LINK=$FS_LINK FS_MTU=$NET_MTU \
+				SET_TEXT=${SET_TEXT:-} \
+				python3 -B "$BENCH_DIR/filters.py" || fail "filters $what, block $block"
+		done
+		net_down
+	done
+}

@@ -1,0 +1,119 @@
+# SPDX-License-Identifier: GPL-2.0
+# shellcheck shell=bash
+#
+# Filter streams between four hosts at a bridge (sourced): the synthetic server.
+
+# shellcheck disable=SC2034 # the library reads it
+NET_LINK=hnic
+# shellcheck source=selftests/lib/lib.sh
+. "$(dirname "$0")/../lib/lib.sh"
+need fs-run fs-node sdp-run sdpstat rdma python3
+
+N=4
+IMAGE=200000
+PLAN=/run/filters.plan
+LINES=/tmp/filters.lines
+SAID=/tmp/filters.said
+
+cat >$PLAN <<'END'
+node n1 10.0.0.1
+node n2 10.0.0.2
+node n3 10.0.0.3 slow=${SLOW:-1}
+node n4 10.0.0.4
+filter source source on ${SOURCES:-n1 n2}
+filter stage stage on ${ON:-n1 n2}
+filter sink sink on n4 nocompute=1
+stream source -> stage block=${BLOCK:-8K} policy=${POLICY:-rr} window=${WINDOW:-4}
+stream stage -> sink block=${BLOCK:-8K} policy=${POLICY:-rr}
+transport ${TRANSPORT}
+compute ${NS:-0} sleep
+param image=${IMAGE}
+set start=60
+uow complete repeat=${REPEAT:-1}
+END
+
+# all_n COMMAND...: on each host
+all_n() {
+	local i
+
+	for ((i = 1; i <= N; i++)); do
+		in_n "$i" "$@" || return
+	done
+}
+
+# set_all FLOW-CONTROL LINK PROFILE: of connections that are made from now on
+set_all() {
+	local shared=0 i
+
+	[ "$2" = basic ] || shared=1
+	all_n sysctl -q -w "net.sdp.flow_control=$1" "net.sdp.shared_link=$shared" || return
+	for ((i = 1; i <= N; i++)); do
+		echo "$3" >"/sys/class/infiniband/rd$i/hybrid/profile" || return
+	done
+}
+
+# fs TRANSPORT [OPTION...]: run the plan; TRANSPORT sdp-run is plain under sdp-run
+fs() {
+	local transport=$1 options=()
+
+	shift
+	if [ "$transport" = sdp-run ]; then
+		transport=plain
+		options=(--sdp-run)
+	fi
+	timeout 200 fs-run --netns -o $LINES -t 150 "${options[@]}" -d "TRANSPORT=$transport" \
+		-d IMAGE=$IMAGE "$@" $PLAN 2>$SAID
+}
+
+hash_of() { sed -n 's/.*"hash":"\([0-9a-f]*\)".*/\1/p' $LINES; }
+
+# sdp_sent: bytes that left all hosts over SDP
+sdp_sent() {
+	local i
+
+	for ((i = 1; i <= N; i++)); do
+		in_n "$i" sdpstat -s -z
+	done | awk '$1 == "tx_bytes" { n += $2 } END { printf "%.0f\n", n }'
+}
+
+# nodes_of COPIES: where so many copies are
+nodes_of() {
+	case $1 in
+	1) echo n2 ;;
+	2) echo n2 n3 ;;
+	3) echo n1 n2 n3 ;;
+	esac
+}
+
+# same TRANSPORT COPIES POLICY BLOCK TEXT: the image is that of $WANTED, and travelled
+# over SDP unless the transport is another
+same() {
+	local what="$1, $5, $2 copies, $3, blocks of $4" before after got
+
+	before=$(sdp_sent)
+	if ! fs "$1" -d "ON=$(nodes_of "$2")" -d "SOURCES=$(nodes_of "$2")" -d "POLICY=$3" -d "BLOCK=$4"; then
+		ktap_fail "$what" "$(cat $SAID)"
+		return
+	fi
+	got=$(hash_of)
+	after=$(sdp_sent)
+	if [ "$got" != "$WANTED" ]; then
+		ktap_fail "$what: another image" "$got, not $WANTED"
+	elif [[ $1 = sdp* ]] && [ $((after - before)) -lt $IMAGE ]; then
+		ktap_fail "$what: bytes are not on SDP" "$((after - before))"
+	elif [[ $1 != sdp* ]] && [ $((after - before)) -ne 0 ]; then
+		ktap_fail "$what: bytes are on SDP" "$((after - before))"
+	else
+		ktap_ok "$what"
+	fi
+}
+
+filters_up() {
+	if ! star_up $N || ! dev_up_all hybrid; then
+		ktap_skip_all "no simulated NICs at a bridge"
+	fi
+	modprobe -q sdp
+	fs tcp || ktap_fail "over TCP" "$(cat $SAID)"
+	WANTED=$(hash_of)
+	ktap_diag "the image is $WANTED"
+}

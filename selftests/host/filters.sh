@@ -1,0 +1,37 @@
+#!/bin/bash
+# SPDX-License-Identifier: GPL-2.0
+#
+# The applications of the filter streams against numpy and scikit-image, over TCP on this
+# machine: the picture of a slide, the surface of a reservoir.
+set -u
+
+# shellcheck source=selftests/host/tap.bash
+. "$(dirname "$0")/tap.bash"
+if ! /usr/bin/python3 -c 'import numpy, skimage' 2>/dev/null; then
+	echo "1..0 # SKIP numpy or scikit-image is missing: scripts/deps.sh --report"
+	exit
+fi
+BIN=$WORK/bin
+
+# plan APPLICATION STATEMENT...: that of the demo, on this machine
+plan() {
+	sed 's/10\.0\.0\.[0-9]/127.0.0.1/; s/^uow.*//; s,/demo/,'"$WORK/"',' \
+		"$TOP/selftests/demo/$1.plan" >"$WORK/plan"
+	printf '%s\n' "${@:2}" "set port=17700" >>"$WORK/plan"
+	"$BIN/fs-run" -t 200 -d TRANSPORT=tcp -d "OUT=$WORK" -o "$WORK/lines" "$WORK/plan"
+}
+
+check "the programs build" make -s -C "$TOP/examples/filters" O="$BIN"
+check "a slide" "$BIN/mkdata.py" slide "$WORK/slide" --size 1024
+check "a volume" "$BIN/mkdata.py" volume "$WORK/volume" --steps 2
+check "a picture" plan scope "uow complete x=30 y=50 w=200 h=150 zoom=3"
+check "it is equal to numpy's" "$BIN/check.py" scope "$WORK/slide" "$WORK/lines" "$WORK/scope.ppm"
+check "a move, and another magnification" plan scope "uow complete x=130 y=150 w=150 h=100 zoom=3" \
+	"uow move dx=13 dy=-9" "uow zoom zoom=4" "uow move dx=-2 dy=40"
+check "it is equal to numpy's" "$BIN/check.py" scope "$WORK/slide" "$WORK/lines" "$WORK/scope.ppm"
+for step in 0 1; do
+	check "a surface, step $step" plan iso "uow iso level=500 step=$step"
+	check "scikit-image has the same area and shadow" "$BIN/check.py" iso "$WORK/volume" \
+		"$WORK/lines" "$WORK/iso.pgm" --step $step
+done
+tap_done
