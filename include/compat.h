@@ -37,7 +37,7 @@
 #include <net/netdev_lock.h>
 #endif
 
-/* From 6.14 on; what it protects is under RTNL before, or does not change */
+/* From 6.14 on; earlier RTNL protects the same, or it does not change */
 #ifndef HAVE_NETDEV_LOCK
 static inline void netdev_lock(struct net_device *dev)
 {

@@ -47,7 +47,7 @@ fi
 mkdir -p "$out/src" "$out/modules"
 exec {lock}>"$out/lock"
 flock "$lock"
-# By content and without times: what changed is newer than its objects
+# By content and without times: changed files are newer than their objects
 rsync -rlpcR --delete --include='*.ko' --exclude='*.o' --exclude='*.ko' \
 	--exclude='*.mod' --exclude='*.mod.c' --exclude='.*.cmd' --exclude='.*.d' \
 	--exclude=Module.symvers --exclude=modules.order --exclude='*.a' \

@@ -10,7 +10,8 @@ Plain technical English, as in the kernel's own documentation: the subject
 first, present tense, active voice, the field's words. The checks:
 
 * words that the kernel's documentation does not use (WORDS below),
-* sentences that begin with "What", "Who" or "Whoever" and are no question,
+* sentences that begin with "What", "Who" or "Whoever" and are no question; in the
+  directories SMALL below also with a small letter, as comments do,
 * sentences of more than LONG words in Documentation/ and in manual pages.
 
 Exempt are:
@@ -57,7 +58,8 @@ WORDS = (
     (r"gone on with", "continued"),
 )
 
-SUBJECT = re.compile(r"(?:What|Who|Whoever|Whom|Whose|Whatever|Whichever)\b")
+SMALL = (".ci/", "Documentation/", "drivers/", "include/", "lib/", "scripts/")
+SUBJECT = re.compile(r"(?:what|who|whoever|whom|whose|whatever|whichever)\b", re.I)
 
 # How the kernel begins its commit subjects. Add a verb if it is missing.
 VERBS = set("""
@@ -304,7 +306,9 @@ def check(path):
                         continue
                     yield number, '"%s": %s' % (m.group(), better)
         for number, sentence in sentences(lines):
-            if SUBJECT.match(sentence) and not sentence.endswith("?"):
+            if SUBJECT.match(sentence) and not sentence.endswith("?") and \
+               not sentence.split()[0].isupper() and \
+               (sentence[0].isupper() or path.startswith(SMALL)):
                 yield number, '"%s ...": begin with the subject' % sentence[:40]
             n = len(sentence.split())
             if path.startswith(("Documentation/", "README")) and n > LONG:

@@ -180,7 +180,7 @@ newer_chroot() {
 	mkdir -p chroot/build
 }
 
-# unpack_source TARBALL: what is used of a kernel's source
+# unpack_source TARBALL: the needed files of a kernel's source
 unpack_source() {
 	mkdir src
 	xz -T0 -dc "$1" | tar -C src --strip-components=1 --wildcards -xf - \

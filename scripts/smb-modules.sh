@@ -23,7 +23,7 @@ SOURCE=/usr/src/linux-source-6.1.tar.xz
 vars=$("$here/kernel.sh" "$1")
 eval "$vars"
 
-# Out of the kernel's tree; what it generates first is generated here
+# Out of the kernel's tree; files that it generates first are generated here
 build_smb() {
 	local f
 

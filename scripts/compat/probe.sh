@@ -8,7 +8,7 @@
 # A probe is the text between "PROBE: HAVE_X" and the next such line. HAVE_X is
 # defined when the compiler reports no error there. All are compiled in one
 # run because parsing the kernel's headers takes nearly all of the time.
-# Silent on success; what is printed is the reason of a failure.
+# Silent on success; prints the reason of a failure.
 
 set -u
 export LC_ALL=C

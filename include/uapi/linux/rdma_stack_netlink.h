@@ -53,7 +53,7 @@ enum {
 /* Where the answer comes from */
 enum {
 	RDMA_STACK_SOURCE_NONE,		/* nothing is known of the driver */
-	RDMA_STACK_SOURCE_DRIVER,	/* what is known of the driver */
+	RDMA_STACK_SOURCE_DRIVER,	/* known properties of the driver */
 	RDMA_STACK_SOURCE_PROVIDER,	/* the driver itself */
 };
 
