@@ -21,14 +21,13 @@ status() {
 	[ "$rc" -eq "$want" ]
 }
 
-# says WORDS VARIABLE=VALUE...: exit status 2 and one sentence with these words
+# says WORDS VARIABLE=VALUE...: exit status 2, and the last line is a sentence with these words
 says() {
 	local words=$1 text
 
 	shift
 	text=$(env "$@" "$TOP/selftests/report/run.sh" 2>&1)
-	[ $? -eq 2 ] && [ "$(grep -c '^report: ' <<<"$text")" -eq 1 ] &&
-		grep -qF "$words" <<<"$text" && ! grep -q Traceback <<<"$text"
+	[ $? -eq 2 ] && tail -n1 <<<"$text" | grep -F "$words" && ! grep -q Traceback <<<"$text"
 }
 
 # The panel is drawn, with data, provenance and a verdict
@@ -65,6 +64,33 @@ again() {
 	! grep -q 'to measure' <<<"$text"
 }
 
+# Two machines that are this one: TCP is measured, and named is what is not there
+machines() {
+	local text
+
+	mkdir -p "$WORK/bin"
+	cat >"$WORK/bin/ssh" <<-'END'
+		#!/bin/bash
+		shift 4
+		[ "$1" != nowhere ] || { echo "ssh: cannot resolve nowhere" >&2; exit 255; }
+		shift
+		exec bash -c "$*"
+	END
+	chmod +x "$WORK/bin/ssh"
+	"$TOP/scripts/build-user.sh" "$BUILD" || return
+	text=$(env "PATH=$WORK/bin:$BUILD/tools:$PATH" FIGURES=P4-F20 LANE=real \
+		HOSTS="127.0.0.1 localhost" "$TOP/selftests/report/run.sh" 2>&1)
+	[ $? -eq 2 ] || return
+	echo "$text"
+	grep -q 'real: tcp bw, ' <<<"$text" && grep -q 'verbs-send bw between' <<<"$text" &&
+		grep -q '127.0.0.1 and localhost' "$out/data/P4-F20.csv"
+}
+
+silent() {
+	says "nowhere does not answer" "PATH=$WORK/bin:$BUILD/tools:$PATH" FIGURES=P4-F20 \
+		LANE=real HOSTS="127.0.0.1 nowhere"
+}
+
 damage() {
 	local file
 
@@ -82,5 +108,7 @@ check "an earlier report that is none" says "is no report" FIGURES=P4-F31 BASE=/
 check "make report FIGURES=P0-F3a" status "${WANT_STATUS:-2}" FIGURES=P0-F3a LANE=count
 check "the figure, its data and the page" facts
 check "what is there is not measured again" again
+check "two machines" machines
+check "a machine that does not answer" silent
 check "a damaged point" damage
 tap_done

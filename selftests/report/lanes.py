@@ -269,7 +269,7 @@ class HostLane(Lane):
 
 
 LANES = {"count": CountLane, "native": NativeLane, "profile": ProfileLane,
-         "host": HostLane}
+         "host": HostLane}       # report.py adds "real"
 
 
 def build(report):

@@ -50,6 +50,8 @@ class Point:
         """The command that shows these rows alone"""
         if self.lane == "host":
             return "make report LANE=host"
+        if self.lane == "real":
+            return f"make report LANE=real HOSTS={shlex.quote(self.settings['HOSTS'])}"
         if self.lane == "profile":
             return f"make profile {self.words()}"
         lane = "" if self.lane == "count" else f" LANE={self.lane}"
@@ -74,6 +76,18 @@ def profile(seconds=90, **settings):
 def probe():
     """Prices of this machine, see probe.c"""
     return Point("host", 5, PARTS="probe")
+
+
+def real():
+    """Points of two real machines, none if HOSTS does not name them"""
+    hosts = os.environ.get("HOSTS", "").split()
+    if not hosts:
+        return []
+    if len(hosts) != 2:
+        raise Trouble(f"HOSTS=\"{' '.join(hosts)}\" are {len(hosts)} hosts: name two, first the "
+                      "server")
+    return [Point("real", 60, HOSTS=" ".join(hosts), WHAT=what, TEST=test)
+            for what in ("tcp", "sdp", "verbs-send", "verbs-write") for test in ("bw", "lat")]
 
 
 def fingerprint(top, lane, kernel):

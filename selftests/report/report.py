@@ -14,6 +14,7 @@ import judge
 import lanes
 import overview
 import page
+import real
 from draw import number
 from panels import PANELS, Rows
 from points import Store, Trouble, complain, say, write
@@ -91,6 +92,8 @@ class Report:
         lane = os.environ.get("LANE")
         if lane and lane not in lanes.LANES:
             raise Trouble(f"there is no lane {lane}: LANE is one of {' '.join(lanes.LANES)}")
+        if lane == "real" and not os.environ.get("HOSTS"):
+            raise Trouble("LANE=real needs two hosts: HOSTS=\"SERVER CLIENT\"")
         points = self.wanted(lane)
         todo = [p for p in points if not self.store.fresh(p)]
         say(f"{len(points)} points, {len(points) - len(todo)} of them are there")
@@ -201,6 +204,7 @@ class Report:
 
 def main():
     figures.load()
+    lanes.LANES["real"] = real.RealLane
     try:
         report = Report()
         report.measure()

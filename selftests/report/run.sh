@@ -10,6 +10,7 @@
 #   ONLY=draw            from the points that are there; nothing is measured
 #   BASE=DIR             with the difference to the report in that directory
 #   LANE=count|native|profile|host  measure this lane only
+#   LANE=real HOSTS="SERVER CLIENT"  between two machines, over ssh (see real.py)
 #   LANES=N              virtual machines at a time (2 at most by default)
 # Exit status: 0 all bounds hold, 1 one is missed, 2 something did not work or has no data.
 set -uo pipefail

@@ -4,7 +4,7 @@ import apps
 import model
 from figures.p0 import costs, sdp_counts, streams
 from panels import panel, ratios, worst
-from points import count, profile
+from points import count, profile, real
 
 VETH = {"tcp": "TCP", "sdp-enhanced/hybrid": "SDP enhanced", "sdp-basic/hybrid": "SDP basic",
         "rsocket/siw": "rsockets over siw"}
@@ -46,6 +46,18 @@ def without_tcp(rows, test):
     return found["sdp-enhanced/hybrid"][0], found["tcp"][1]
 
 
+def machines(rows, out, test, field, unit):
+    """The same between two real machines, if there are figures"""
+    mine = rows.pick(part="real", test=test)
+    if not mine:
+        return
+    plot = out.plot("today", f"{mine[0]['HOSTS'].replace(' ', ' and ')}", "message (bytes)", unit,
+                    ylog=test == "lat")
+    for what, name in (("verbs-send", "verbs, Send"), ("verbs-write", "verbs, Write"),
+                       ("tcp", "TCP"), ("sdp", "SDP")):
+        plot.line(name, "measured", mine.pick(what=what).curve(field))
+
+
 def toe_plot(rows, out, test, unit):
     """Instructions by layer, and the sum without those that a TOE takes"""
     mine = rows.pick(part="layers", test=test)
@@ -63,7 +75,7 @@ def toe_plot(rows, out, test, unit):
              "message instead; computed from the profile.")
 
 
-@panel("P4-F19", lambda full: sockets(full) + streams(full) + layered("lat"))
+@panel("P4-F19", lambda full: sockets(full) + streams(full) + layered("lat") + real())
 def f19(rows, out):
     out.setup = "MTU 1500; half a round trip, on one processor (T1). Left: virtual Ethernet, all " \
         "by the host. Right: the simulated NIC, whose time is taken off."
@@ -87,12 +99,13 @@ def f19(rows, out):
             lambda r: r["lat_us"] - r.get("nic_us", 0))
         plot.line(name, "measured", nic[what])
     out.value("tcp", ratios(nic["sdp-enhanced/hybrid"], nic["tcp"]).get(1))
+    machines(rows, out, "lat", "lat_us", "latency (us)")
     toe_plot(rows, out, "lat", "a message of 1 byte")
     both = without_tcp(rows, "lat")
     out.value("toe", both[0] / both[1] if both else None)
 
 
-@panel("P4-F20", lambda full: sockets(full) + streams(full) + layered("bw"))
+@panel("P4-F20", lambda full: sockets(full) + streams(full) + layered("bw") + real())
 def f20(rows, out):
     out.setup = "MTU 1500; streams of one direction, work of both hosts on one processor (T1). " \
         "Left: virtual Ethernet, all by the host. Right: the simulated NIC, whose time is " \
@@ -113,6 +126,7 @@ def f20(rows, out):
             "mbps", low="mbps_min", high="mbps_max")
         plot.line(name, "measured", nic[what])
     out.value("tcp", ratios(nic["sdp-enhanced/hybrid"], nic["tcp"]).get(65536))
+    machines(rows, out, "bw", "mbps", "MB/s")
     toe_plot(rows, out, "bw", "a byte of 64 KB messages")
     both = without_tcp(rows, "bw")
     out.value("toe", both[1] / both[0] if both else None)
