@@ -22,6 +22,7 @@
 #   conn     connections, see sdp.sh; not by default
 #   costs    copies, checksums, DMA operations by counters, see costs.sh; not by default
 #   filters  filter streams between hosts at a bridge, see filters.sh; not by default
+#   hot      a master and many slaves, see hot.sh; not by default
 #   one      WHATS over LINK
 
 # shellcheck source=/dev/null
@@ -321,6 +322,8 @@ BENCH_DIR=${SELFTESTS:-/selftests}/bench
 . "$BENCH_DIR/costs.sh"
 # shellcheck source=selftests/bench/filters.sh
 . "$BENCH_DIR/filters.sh"
+# shellcheck source=selftests/bench/hot.sh
+. "$BENCH_DIR/hot.sh"
 
 # The accelerated CRC32c has to be there before libcrc32c chooses one.
 modprobe crc32c-intel

@@ -132,6 +132,25 @@ def f20(rows, out):
     out.value("toe", both[1] / both[0] if both else None)
 
 
+def lent(_full):
+    return [count(20, PARTS="one", LINK="hnic", WHATS="sdp-enhanced/hybrid", MTUS=9000,
+                  MEASURE=f"-T lat -r 3 -P 20 -L 4K,16K,64K,256K --recv {how}", RECV=how)
+            for how in ("copy", "lend")]
+
+
+@panel("P4-F21", lent)
+def f21(rows, out):
+    out.setup = "SDP enhanced over the simulated NIC, whose time is taken off, MTU 9000; half a " \
+        "round trip; the program reads by recv() or by SDP_ZEROCOPY_RECEIVE."
+    plot = out.plot("today", "latency of reading", "message (bytes)", "latency (us)", ylog=True)
+    curves = []
+    for how, name in (("lend", "lent"), ("copy", "copied")):
+        curves.append(rows.pick(RECV=how, test="lat").has("lat_us").curve(
+            lambda r: r["lat_us"] - r.get("nic_us", 0)))
+        plot.line(name, "measured", curves[-1])
+    out.value("lent", ratios(*curves).get(65536))
+
+
 @panel("P4-F22", lambda full: [count(60, PARTS="lend", LEND_WINDOWS="32768 131072")] +
        costs(["sdp-enhanced/hybrid"]))
 def f22(rows, out):
