@@ -304,8 +304,16 @@ def mixed(out, curves, kind, side, compute_ns):
     return lines
 
 
+def queries(compute_ns):
+    """The real filter streams at two fractions"""
+    return [count(60, PARTS="filters", FS_APP="synth", FS_WHATS="tcp", FS_QUERY="mixed",
+                  FS_FRACTION=fraction, FS_PARTS=64, FS_IMPOSE=f"p3-2000/{curve}",
+                  FS_COMPUTE_NS=compute_ns, FS_IMAGE=16 << 20, FS_COUNT=5)
+            for curve in PAPER.values() for fraction in (20, 80)]
+
+
 def mixed_panel(name, compute_ns):
-    @panel(name, streams)
+    @panel(name, lambda full: streams(full) + queries(compute_ns))
     def make(rows, out):
         out.setup = "Queries one after the other, for the whole image of 16 MB or for four " \
             "chunks of it, simulated as in P4-F24. Regime: the paper's numbers imposed, no " \
@@ -316,6 +324,11 @@ def mixed_panel(name, compute_ns):
         paper = model.platform("p3-2000")
         lines = mixed(out, {"TCP": paper["tcp"], "SocketVIA": paper["socketvia"]}, "imposed",
                       "regime", compute_ns)
+        for label, curve in PAPER.items():
+            out.plots[-1].line(f"filter streams, {label}, 64 partitions", "imposed", [
+                (int(r["FS_FRACTION"]) / 100, r["response_ms"]) for r in rows.pick(
+                    part="filters", FS_QUERY="mixed", FS_IMPOSE=f"p3-2000/{curve}",
+                    FS_COMPUTE_NS=str(compute_ns)).has("response_ms")])
         out.value("flat", worst(model.spread([y for _, y in lines[n, 0]])
                                 for n in ("TCP", "SocketVIA")))
         for check, curve in (("tcp", "TCP"), ("fast", "SocketVIA")):
@@ -327,8 +340,14 @@ mixed_panel("P4-F28", 0)
 mixed_panel("P4-F29", 18)
 
 
-@panel("P4-F31")
-def f31(_rows, out):
+def wasted(_full):
+    return [count(30, PARTS="filters", FS_APP="waste", FS_WHATS="tcp", FS_BLOCK=block,
+                  FS_SLOW=slow, FS_IMPOSE=f"p3-2000/{curve}", FS_COMPUTE_NS=18)
+            for curve, block in (("tcp", 16384), ("socketvia", 2048)) for slow in (2, 8)]
+
+
+@panel("P4-F31", wasted)
+def f31(rows, out):
     out.setup = "Three nodes compute 18 ns for a byte, one of them slower by the factor; time " \
         "that a fast node waits for a block of the slow one, simulated. The block of each " \
         "transport is that of perfect pipelining in the paper (imposed)."
@@ -341,6 +360,10 @@ def f31(_rows, out):
         plot.line(f"{'TCP, 16 KB' if block == 16384 else 'SocketVIA, 2 KB'}, "
                   f"{'demand driven' if driven else 'round robin'}", "imposed",
                   [p for p in points if p[1] > 0])
+    for name, block in (("TCP, 16 KB", 16384), ("SocketVIA, 2 KB", 2048)):
+        plot.line(f"filter streams, {name}", "imposed", [
+            (int(r["FS_SLOW"]), r["wait_ms"] * 1e3) for r in rows.pick(
+                part="filters", app="waste", FS_BLOCK=str(block)).has("wait_ms")])
     turn = ratios(lines[16384, False], lines[2048, False])
     out.value("ratio", max(turn.values(), key=lambda v: abs(v - 8)))
     out.value("driven", worst(v for b in (16384, 2048)
