@@ -11,6 +11,7 @@ import sys
 
 import figures
 import judge
+import keep
 import lanes
 import overview
 import page
@@ -51,6 +52,7 @@ class Report:
             raise Trouble(f"ONLY={env['ONLY']} is not known: use ONLY=draw, or leave it out")
         self.names = self.chosen(env.get("FIGURES", "").replace(",", " ").split())
         self.base = self.read_base(env.get("BASE"))
+        self.target = env.get("KEEP")
         self.store = Store(self.top, os.path.join(self.folder, "points"), self.kernel)
 
     def chosen(self, words):
@@ -180,15 +182,18 @@ class Report:
              "claims": claims, "checks": list(checks.values())}, indent=1) + "\n")
         rows = Rows(r for p in everything for r in p["rows"])
         write(f"{self.folder}/loggp.json", json.dumps(overview.loggp(rows), indent=1) + "\n")
+        tables = overview.tables(rows)
         say("writing the page and the PDF ...")
         page.page(
             self.folder, where=self.store.where, full=self.full, n_points=len(now),
             n_missing=sum(1 for p in now.values() if not self.store.get(p)), n_stale=len(stale),
-            sums=f"{len(entries)} panels: {sums}.", overview=overview.tables(rows),
+            sums=f"{len(entries)} panels: {sums}.", overview=tables,
             panels=entries, claims=claims, base=base, platforms=page.platforms(),
             papers=[{"id": k, "title": v, "panels": [
                 e for e in entries if e["name"].startswith(k + "-")]}
                 for k, v in PAPERS.items() if any(n.startswith(k + "-") for n in self.names)])
+        if self.target:
+            keep.keep(self.folder, self.target, tables, entries)
         return self.status(entries, sums)
 
     def status(self, entries, sums):

@@ -9,6 +9,7 @@
 #   FULL=1               all points, some hours, instead of the quick set
 #   ONLY=draw            from the points that are there; nothing is measured
 #   BASE=DIR             with the difference to the report in that directory
+#   KEEP=DIR             claims, overview and some figures go to that directory, too
 #   LANE=count|native|profile|host  measure this lane only
 #   LANE=real HOSTS="SERVER CLIENT"  between two machines, over ssh (see real.py)
 #   LANES=N              virtual machines at a time (2 at most by default)
