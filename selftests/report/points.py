@@ -58,6 +58,23 @@ class Point:
         return f"make bench{lane} {self.words()}"
 
 
+def again(point):
+    """The same point in a boot of its own, for one of ten, by chance; None for the others"""
+    if point.lane != "count" or int(point.key, 16) % 10:
+        return None
+    return Point("count", point.seconds, (*point.boot, "-a", "again=1"), **point.settings)
+
+
+def apart(rows, others):
+    """Greatest difference of the main figures of two runs of a point, relative"""
+    worst = 0.0
+    for row, other in zip(rows, others):
+        for name in ("mbps", "lat_us", "iter_us"):
+            if row.get(name) and other.get(name):
+                worst = max(worst, abs(row[name] / other[name] - 1))
+    return worst
+
+
 def count(seconds=15, boot=(), **settings):
     """A point of the count lane: one run of bench/guest.sh"""
     return Point("count", seconds, boot, **settings)

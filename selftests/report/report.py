@@ -18,7 +18,7 @@ import page
 import real
 from draw import number
 from panels import PANELS, Rows
-from points import Store, Trouble, complain, say, write
+from points import Store, Trouble, again, apart, complain, say, write
 
 HERE = os.path.dirname(os.path.abspath(__file__))
 PAPERS = {
@@ -88,7 +88,20 @@ class Report:
                 points.setdefault(point.key, point)
         if lane:
             points = {k: p for k, p in points.items() if p.lane == lane}
-        return list(points.values())
+        twins = [again(p) for p in points.values()]
+        return list(points.values()) + [t for t in twins if t]
+
+    def boots_apart(self):
+        """How far a second boot is from the first, in words"""
+        found = {}
+        for point in self.wanted(None):
+            twin = again(point)
+            both = [self.store.get(p) for p in (point, twin)] if twin else [None]
+            if None not in both:
+                kind = "TCP" if "tcp" in point.words() else "others"
+                found.setdefault(kind, []).append(apart(both[0]["rows"], both[1]["rows"]))
+        return "; ".join(f"{kind}: {len(far)} points, {100 * max(far):.1f} % apart at most"
+                         for kind, far in found.items())
 
     def measure(self):
         lane = os.environ.get("LANE")
@@ -187,7 +200,7 @@ class Report:
         page.page(
             self.folder, where=self.store.where, full=self.full, n_points=len(now),
             n_missing=sum(1 for p in now.values() if not self.store.get(p)), n_stale=len(stale),
-            sums=f"{len(entries)} panels: {sums}.", overview=tables,
+            sums=f"{len(entries)} panels: {sums}.", overview=tables, boots=self.boots_apart(),
             panels=entries, claims=claims, base=base, platforms=page.platforms(),
             papers=[{"id": k, "title": v, "panels": [
                 e for e in entries if e["name"].startswith(k + "-")]}

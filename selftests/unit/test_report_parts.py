@@ -124,6 +124,18 @@ def kept(folder):
     same("half a line is none", failures[lot[0].key], "sides: no counts of interval 3")
 
 
+def twice():
+    lot = [points.count(PARTS="one", WHATS=n) for n in range(200)]
+    twins = [(p, points.again(p)) for p in lot]
+    pairs = [(p, t) for p, t in twins if t]
+    same("about one of ten is measured twice", 10 <= len(pairs) <= 30, True)
+    same("with the same settings in another boot",
+         {(p.settings == t.settings, p.boot == t.boot, p.key == t.key) for p, t in pairs},
+         {(True, False, False)})
+    same("how far two runs are apart",
+         round(points.apart([{"mbps": 100}, {"lat_us": 3}], [{"mbps": 101}, {"lat_us": 2}]), 3), 0.5)
+
+
 def damaged(folder):
     store = points.Store(TOP, folder, "6.1")
     point = points.count(PARTS="one", WHATS="x")
@@ -161,6 +173,7 @@ def main():
     verdicts()
     files()
     series()
+    twice()
     # what the parts say themselves is not part of the protocol
     with open(os.devnull, "w", encoding="ascii") as null, tempfile.TemporaryDirectory() as a, \
             tempfile.TemporaryDirectory() as b:
