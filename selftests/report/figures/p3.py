@@ -186,6 +186,22 @@ def intervals(full):
         count(90, PARTS="sweep", INTERVALS=today, MTUS=1500)] + designs(full) + streams(full)
 
 
+# The simulated NIC takes DILATION times as long as that of 2003, so that the processor of
+# the emulator, which is all hosts, has little part in it
+DILATION = 20
+
+
+def waiting(full):
+    prices = model.platform("xeon-2003")
+    return [count(60, PARTS="verbs", LINK="hnic", PROFILES="offload-sg", MTUS=MTU,
+                  VERBS_TESTS="bw", VERBS_OPS="write", VERBS_SIZES=65536, VERBS_Q=16,
+                  VERBS_COUNT=24,
+                  INTERVALS_VERBS="512 1024 4096 off" if not full else
+                  "512 1024 2048 4096 8192 16384 off",
+                  HNIC_SET=f"dma_ns={prices['dma_op_ns'] * DILATION} dma_rate="
+                           f"{round(8000 * prices['bus_bytes_per_ns'] / DILATION)}")]
+
+
 def by_interval(rows, profile, size, prices):
     """[(interval, stages, packets, operations)]"""
     mine = rows.pick(part="costs", what=f"sdp-basic/{profile}", mtu=MTU, size=size)
@@ -210,7 +226,7 @@ def f13a(rows, out):
             out.value("falls", model.monotone([p[1] for p in points], rising=False, slack=0.01))
 
 
-@panel("P3-F13b", intervals)
+@panel("P3-F13b", lambda full: intervals(full) + waiting(full))
 def f13b(rows, out):
     out.setup = "Today: through SDP, messages of 64 KB, the time of the simulated NICs taken off " \
         "(T1), MTU 1500. " + PRICED
@@ -228,15 +244,25 @@ def f13b(rows, out):
     out.value("control", worst(worse))
     plot = out.plot("regime", "bandwidth, prices of 2003", "distance (bytes)", "Gbit/s",
                     special={NONE: "none"})
+    gathered = []
     for profile in ("offload-sg", "offload-contig", "assisted"):
         points = [(at, model.bandwidth(t, 65536)) for at, t, _, _ in by_interval(
             rows, profile, 65536, model.platform("xeon-2003"))]
         plot.line(DESIGNS[profile], "computed", points)
         if profile == "offload-sg" and len(points) > 1:
+            gathered = points
             out.value("monotone", model.monotone([p[1] for p in points], slack=0.01))
             rate = dict(points)
             if 512 in rate and NONE in rate:
                 out.value("none", rate[NONE] / rate[512])
+    waited = {}
+    for row in rows.pick(part="verbs", what="verbs-write/offload-sg", test="bw", mtu=MTU):
+        if "dma_ns" in row.get("HNIC_SET", ""):
+            at = NONE if row["interval"] == "off" else int(row["interval"])
+            waited[at] = row["mbps"] * 8 / 1000 * DILATION
+    plot.line("scatter/gather, a NIC that waits (T3)", "measured", list(waited.items()))
+    out.value("waits", worst(abs(v / dict(gathered)[at] - 1) for at, v in waited.items()
+                             if at in dict(gathered)))
     counts = {at: n for at, _, _, n in by_interval(rows, "offload-sg", 16384,
                                                   model.platform("xeon-2003"))}
     out.value("ops512", counts.get(512))
