@@ -156,6 +156,18 @@ def counters():
     return sums
 
 
+def nic_ns():
+    """What the engines of all simulated NICs have taken, those of the bridge included"""
+    total = 0
+    ports = [(f"n{i}", f"v{i}") for i in range(1, HOSTS + 1)]
+    for space, port in ports + [("sw", f"s{i}") for i in range(1, HOSTS + 1)]:
+        out = subprocess.run(["in-ns", space, "ethtool", "-S", port], capture_output=True,
+                             text=True, check=False).stdout
+        total += sum(int(line.split()[1]) for line in out.splitlines()
+                     if line.split()[0] == "nic_ns:")
+    return total
+
+
 def processor():
     """Seconds since the machine began, and those of all processors that were idle"""
     with open("/proc/uptime", encoding="ascii") as file:
@@ -260,7 +272,7 @@ def main():
         row["impose"] = env("IMPOSE")
     if os.environ.get("SET_TEXT"):
         row["set"] = os.environ["SET_TEXT"]
-    before = counters()
+    before, nics = counters(), nic_ns()
     if APP == "synth":
         lines = measure_queries(row)
     elif APP == "waste":
@@ -270,6 +282,7 @@ def main():
     after = counters()
     row |= {"tx_data_msgs": after["tx_data_msgs"] - before["tx_data_msgs"],
             "tx_bytes": after["tx_bytes"] - before["tx_bytes"],
+            "nic_ms": (nic_ns() - nics) / 1e6,
             "rto": after["TCPTimeouts"] - before["TCPTimeouts"],
             "delayed_acks": after["DelayedACKs"] - before["DelayedACKs"]}
     found = [r["hash"] for r in lines if "hash" in r]
