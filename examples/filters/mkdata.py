@@ -100,9 +100,11 @@ def micrograph(source, width, height):
 
 def slide(args):
     """Header, an entry for each tile (place, length), then the tiles."""
-    t, width, height = args.tile, args.size, args.height or args.size
+    t, width, height = args.tile, args.size, args.size if args.height is None else args.height
     if not 1 <= t <= 1024:
         die("--tile: 1 to 1024 pixels")
+    if not (1 <= width <= 1 << 24 and 1 <= height <= 1 << 24):
+        die("--size, --height: 1 to 16777216 pixels")
     rows = (pattern(width, height) if args.source == "pattern"
             else micrograph(args.source, width, height))
     compress = lz4()

@@ -154,6 +154,11 @@ def mistakes():
         res = run(path)
         check(f"plan {text[-40:]!r}", res.returncode == 2 and f"{path}:{line}: " in res.stderr
               and words in res.stderr and res.stderr.count("\n") == 1, res)
+    with open(EXAMPLES + "/README.rst", encoding="utf-8") as file:
+        text = file.read().partition("VALUE`` says. ::\n")[2].partition("\n\n===")[0]
+    res = subprocess.run([BIN + "/fs-node", "-c", write(text)], text=True, check=False,
+                         stdout=subprocess.PIPE, stderr=subprocess.PIPE)
+    check("the plan of the README is a good one", "uow partial" in text and not res.returncode, res)
     res = run(os.path.join(WORK, "nosuch"))
     check("no such plan", res.returncode == 2 and "nosuch" in res.stderr, res)
     res = run(plan(uow="uow nonsense")[1])
