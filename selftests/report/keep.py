@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0
-"""What is kept of a report in the tree: claims, overview and a few figures (KEEP=DIR)."""
+"""Keeps claims, overview and a few figures of a report in a directory (KEEP=DIR)."""
 import json
 
 from points import write

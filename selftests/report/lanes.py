@@ -301,8 +301,11 @@ def measure(report, points):
             lane = LANES[lot[0].lane](report)
             try:
                 lane.run(lot, number)
-            except (Trouble, OSError) as err:
+            except Trouble as err:
                 troubles.append(err)
+            except OSError as err:
+                troubles.append(Trouble(f"{err}: mend this and run the same command again; "
+                                        "what was measured is kept"))
             failures.update(lane.failures)
 
     if any(p.lane == "count" for p in points):
