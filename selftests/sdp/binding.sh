@@ -9,6 +9,7 @@
 # shellcheck disable=SC2317 # called by wait_for
 # shellcheck source=selftests/lib/lib.sh
 . "$(dirname "$0")/../lib/lib.sh"
+PLAIN_PORTS=1
 need python3 sdp-run
 
 PROG=$(dirname "$0")/binding.py
@@ -43,7 +44,7 @@ killed() {
 		return
 	fi
 	range=$("in_$ns" cat $dir/ip_local_port_range)
-	start_bg - sdp-run /usr/bin/python3 "$PROG" 7900 --killed "$2"
+	start_bg - sdp-run -o /usr/bin/python3 "$PROG" 7900 --killed "$2"
 	wait_for 20 is_held
 	kill -9 "$BG_PID"
 	hold_go
@@ -71,7 +72,7 @@ for end in "a va" "b vb" "a wa" "b wb"; do
 	wait_for 10 linklocal "$ns" "$dev"
 done
 cases /run/tcp ""
-cases /run/sdp "" sdp-run
+cases /run/sdp "" sdp-run -o
 same
 ktap_is "all cases" "$(wc -l </run/sdp)" "$(grep -c '^@case' "$PROG")"
 killed b bind
@@ -80,7 +81,7 @@ dev_down
 # it has no other port than that of the program
 if dev_up siw siw; then
 	cases /run/tcp port_connect
-	cases /run/sdp port_connect sdp-run
+	cases /run/sdp port_connect sdp-run -o
 	same "siw: "
 	ktap_is "siw: all cases" "$(wc -l </run/sdp)" 2
 	killed a connect

@@ -124,7 +124,8 @@ ktap_is "a filter selects by an expression" "$(fits state all '( sport = :7304 o
 	not src 10.9.0.0/16)" 2
 ktap_is "-O shows a socket in one line" "$(in_b sdpstat -e -O -H state all | wc -l)" 2
 ktap_is "-N shows another namespace" "$(sdpstat -H -N b sport = :7304 | wc -l)" 1
-ktap_is "-N shows that of a process" "$(sdpstat -H -N "$client" | wc -l)" 1
+ktap_is "-N shows that of a process" \
+	"$(sdpstat -H -N "$(sock a "$E .processes[0].pid" | jq '.[0]')" | wc -l)" 1
 ktap_check_fails "-N refuses an unknown namespace" sdpstat -N nosuch
 ktap_is "and sdpstat says so" "${KTAP_OUT%%:*}" "sdpstat"
 ktap_is "a wrong filter is refused" "$(in_b sdpstat state none 2>&1; echo $?)" \

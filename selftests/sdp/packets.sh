@@ -6,6 +6,7 @@
 
 # shellcheck source=selftests/lib/lib.sh
 . "$(dirname "$0")/../lib/lib.sh"
+PLAIN_PORTS=1
 need python3 tc
 dev_up hybrid hybrid || ktap_skip_all "no RDMA device"
 modprobe -q sdp
