@@ -104,7 +104,7 @@ unit() {
 	in_root sdp-run enable redis-server || return
 	cat "$file"
 	grep -qx 'Environment="LD_PRELOAD=/usr/lib/sdp/libsdp.so"' "$file" || return
-	in_root systemd-analyze verify redis-server.service sdp@eth0.service || return
+	in_root systemd-analyze --man=no verify redis-server.service sdp@eth0.service || return
 	in_root sdp-run disable redis-server && [ ! -e "${file%/*}" ]
 }
 
