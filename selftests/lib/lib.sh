@@ -19,6 +19,10 @@
 OUT=${OUT:-/out}
 LIB_DIR=$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd)
 export OUT LIB_DIR
+
+# sdp-run: SDP or nothing, as with -o, so that no test passes over TCP. Tests of what
+# sdp-run does by default unset it.
+export LIBSDP_ONLY=1
 mkdir -p "$OUT"
 
 # ---------------------------------------------------------------- TAP output

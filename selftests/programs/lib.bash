@@ -9,6 +9,8 @@
 
 # shellcheck source=selftests/lib/lib.sh
 . "$(dirname "${BASH_SOURCE[0]}")/../lib/lib.sh"
+# as users have it
+unset LIBSDP_ONLY
 
 DEVICES=${DEVICES:-hybrid hybrid}
 # shellcheck disable=SC2034 # for the tests

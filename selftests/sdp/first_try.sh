@@ -12,7 +12,7 @@ need sdp-run sdpstat redis-server redis-cli curl python3 socat setpriv
 T=$(mktemp -d /run/first.XXXXXX)
 defer rm -rf "$T"
 TRY="/usr/bin/python3 $(cd "$(dirname "$0")" && pwd)/first_try.py"
-unset LIBSDP_CONFIG_FILE
+unset LIBSDP_CONFIG_FILE LIBSDP_ONLY
 
 # grown a|b COUNTER COMMAND...: by how much it grew, and what the command said
 grown() {

@@ -32,7 +32,7 @@ over() {
 	in_a /usr/bin/python3 "$PROG" "$@" >/run/tcp
 	in_a timeout 100 sdp-run -o /usr/bin/python3 "$PROG" "$@" >/run/sdp
 	same "$kind" /run/sdp ENETUNREACH
-	in_a timeout 100 sdp-run /usr/bin/python3 "$PROG" "$@" >/run/both
+	in_a timeout 100 env -u LIBSDP_ONLY sdp-run /usr/bin/python3 "$PROG" "$@" >/run/both
 	same "$kind, rules say both" /run/both connected
 	ktap_check "$kind: no socket is left" wait_for 20 no_sockets
 	net_down

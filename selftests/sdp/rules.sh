@@ -12,7 +12,7 @@ need sdp-run sdpstat socat python3 busybox unshare
 T=$(mktemp -d /run/rules.XXXXXX)
 defer rm -rf "$T"
 CONF=$T/conf
-unset LIBSDP_CONFIG_FILE
+unset LIBSDP_CONFIG_FILE LIBSDP_ONLY
 
 # conf LINE...: the rules from now on
 conf() { printf '%s\n' "$@" >"$CONF"; }
