@@ -39,7 +39,8 @@ printf '%s\n' 'Interfaces' '==========' '' \
 	'From the kernel-doc comments of the source.' '' \
 	'.. toctree::' '   :maxdepth: 1' '' >"$src/api/index.rst"
 api 'Between modules' rdma include/rdma/*.h
-for dir in drivers/*/; do
+for dir in drivers/*/ lib/*/; do
+	[ -d "$dir" ] || continue
 	name=$(basename "$dir")
 	mapfile -t files < <(find "$dir" -name '*.[ch]' | LC_ALL=C sort)
 	api "$name" "$name" "${files[@]%/}"
