@@ -4,7 +4,7 @@
  *
  * Each end has SLOTS receives posted, and as many buffers to send from. A message may be
  * sent for each receive that the peer has posted: a word in front of each message says
- * how many have been posted anew. One of them is kept for messages that say nothing else,
+ * how many have been posted again. One of them is kept for messages that say nothing else,
  * so that both ends can always tell.
  *
  * A descriptor here is that of the event channel of a connection. It is used by one
@@ -23,7 +23,7 @@
 #include "fs_verbs.h"
 
 #define SLOTS 8
-#define WORD 4 /* in front of each message: receives posted anew */
+#define WORD 4 /* in front of each message: receives posted again */
 #define FDS 65536
 #define SLOT_MAX (256 << 10)
 
@@ -33,7 +33,7 @@
  * @addr: where a listener is bound
  * @memory: slots to receive, then slots to send
  * @credits: messages that may be sent
- * @owed: receives that were posted anew, of which the peer does not know
+ * @owed: receives that were posted again, of which the peer does not know
  * @sending: slots in use to send
  * @next: slot to send from
  * @ready: slots that have data, in order
@@ -453,7 +453,7 @@ static void arm(const struct pollfd *fds, nfds_t n, struct pollfd *real)
 	}
 }
 
-/* What plain descriptors have; an event of a connection's channel is its end. */
+/* Collect the results of plain descriptors; an event of a connection's channel is its end. */
 static int gather(struct pollfd *fds, nfds_t n, const struct pollfd *real)
 {
 	int ready = 0;

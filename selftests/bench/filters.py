@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: GPL-2.0
 """A row of part "filters": writes the plan, runs it, sums up; filters.sh has made the
-hosts. What the variables mean stands there."""
+hosts, and explains the variables."""
 import json
 import os
 import subprocess
@@ -157,7 +157,7 @@ def counters():
 
 
 def nic_ns():
-    """What the engines of all simulated NICs have taken, those of the bridge included"""
+    """Time of the engines of all simulated NICs, those of the bridge included"""
     total = 0
     ports = [(f"n{i}", f"v{i}") for i in range(1, HOSTS + 1)]
     for space, port in ports + [("sw", f"s{i}") for i in range(1, HOSTS + 1)]:
