@@ -7,7 +7,8 @@ compare.py --write JSON: print a reference made of the run.
 A line of a reference is "LINK MTU WHAT SIZE FIELD VALUE", smaller values being better;
 "tolerance SHARE" is what a figure may be worse, a line behind it at most. In the native
 lane fields are ratios to TCP (FIELD_x_tcp); of a row in doubt the lower quartile counts.
-Exit status 1: a figure is worse than its reference, 2: one was not measured.
+Exit status 1: a figure is worse than its reference, 2: one was not measured, with
+--some: none was measured.
 """
 import argparse
 import json
@@ -82,6 +83,7 @@ def write(bench):
 def main():
     parser = argparse.ArgumentParser(description="Compare figures of make bench with a reference.")
     parser.add_argument("--write", action="store_true", help="print a reference")
+    parser.add_argument("--some", action="store_true", help="not all of REFERENCE was measured")
     parser.add_argument("--tolerance", type=float, help="instead of that of the reference")
     parser.add_argument("reference", nargs="?", metavar="REFERENCE")
     parser.add_argument("json", metavar="JSON", help="build/bench.json, build/bench-native.json")
@@ -95,14 +97,17 @@ def main():
         return 0
     with open(args.reference, encoding="utf-8") as file:
         tolerance, reference = read_reference(file)
+    measured = figures(bench)
+    if args.some:
+        reference = {key: value for key, value in reference.items() if key in measured}
     tolerance = tolerance if args.tolerance is None else args.tolerance
-    worse, missing = compare(reference, tolerance, figures(bench))
+    worse, missing = compare(reference, tolerance, measured)
     print(f"{worse} of {len(reference)} figures are more than {tolerance:.0%} worse, "
           f"{missing} not measured")
     if worse:
         native = " LANE=native" if bench["lane"] == "native" else ""
         print(f"By function: make profile{native} WHAT=... in both trees, the second time with BASE=")
-    return 2 if missing else 1 if worse else 0
+    return 2 if missing or not reference else 1 if worse else 0
 
 
 if __name__ == "__main__":

@@ -14,8 +14,9 @@
 # BASE names a file of such figures, see bench/compare.py, that none may be worse than
 # by more than TOLERANCE (a share; as in the file).
 #
-# Environment: BUILD (build), BOOTS, AGAIN, BASE, TOLERANCE. REPS, TRIES, LINKS, MTUS, SIZES, LAT_SIZES,
-# INTERVALS, PROFILES go to guest.sh.
+# Environment: BUILD (build), BOOTS, AGAIN, BASE, TOLERANCE. REPS, TRIES, ROWS
+# (main, or all: more sizes, profiles and marker intervals), LINKS, MTUS, SIZES,
+# LAT_SIZES, INTERVALS, PROFILES go to guest.sh.
 # Exit status: 0, 1 if a figure is worse, or 2 if something did not work.
 set -uo pipefail
 
@@ -46,7 +47,7 @@ init() {
 	printf '#!/bin/bash\nexport FIRST=%d\n' "$1"
 	printf 'export %s=%q\n' WORK "$work" TOP "$top" \
 		TOOLS "$build/tools" PROGRAMS "$build/selftests"
-	for var in REPS TRIES LINKS MTUS SIZES LAT_SIZES INTERVALS PROFILES \
+	for var in REPS TRIES ROWS LINKS MTUS SIZES LAT_SIZES INTERVALS PROFILES \
 		PROFILE PROFILE_WHAT PROFILE_TEST PROFILE_SECONDS; do
 		[ -z "${!var+set}" ] || printf 'export %s=%q\n' "$var" "${!var}"
 	done

@@ -137,6 +137,9 @@ def compare(before, now, doubts):
             json.dump({"lane": "native", "kernel": "6.1.0", "rows": [row] if now else []}, file)
         program = [sys.executable, "-B", os.path.join(NATIVE, "../bench/compare.py")]
         run = subprocess.run(program + names, text=True, capture_output=True, check=False)
+        some = subprocess.run(program + ["--some"] + names, text=True, capture_output=True,
+                              check=False)
+        assert some.returncode == (run.returncode if now else 2)
         again = subprocess.run(program + ["--write", names[1]], text=True, capture_output=True,
                                check=False)
         return run.returncode, run.stdout, again.stdout
