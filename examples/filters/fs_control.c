@@ -9,6 +9,7 @@
 #include <sys/eventfd.h>
 
 #include "fs_node.h"
+#include "sdpbench/mark.h"
 
 #define CONTROL_ROOM 256
 #define SECOND 1000000000ULL
@@ -147,7 +148,8 @@ static void ended(struct client *cl, uint32_t uow)
 
 	if (uow >= cl->issued || !cl->left[uow] || --cl->left[uow])
 		return;
-	cl->ended++;
+	if (++cl->ended == p->uows)
+		bench_mark_stop();
 	fprintf(n->out,
 		"{\"type\":\"uow\",\"uow\":%u,\"what\":\"%s\",\"begin_us\":%.3f,\"latency_us\":%.3f}\n",
 		uow, p->uow[uow].uow.text, (cl->begun[uow] - cl->start) / us,
@@ -211,6 +213,7 @@ static uint64_t issue_due(struct client *cl)
 		if (!all_of(cl, cl->ready, self))
 			return SECOND;
 		cl->start = fs_now();
+		bench_mark_start();
 	}
 	while (cl->issued < p->uows && cl->issued - cl->ended < p->depth) {
 		uint64_t at =
