@@ -49,34 +49,29 @@ fs_each() {
 	done
 }
 
-# fs_sysctl NAME=VALUE...: net.sdp on each host
-fs_sysctl() {
-	local setting
-
-	for setting; do
-		fs_each sysctl -q -w "net.sdp.$setting" || return
-	done
-}
-
-# fs_policy KIND: what a row sdp-KIND/DEVICE needs, as sdp_kind has it for two hosts
+# fs_policy KIND: what a row sdp-KIND/DEVICE needs, as for two hosts
 fs_policy() {
 	case $1 in
-	basic) fs_sysctl shared_link=0 ;;
-	enhanced) fs_sysctl shared_link=1 ;;
-	credit | rdma | vwin) fs_sysctl shared_link=0 "flow_control=$1" ;;
-	transport) fs_sysctl flow_control=transport ;;
-	alone) fs_sysctl shared_link=0 flow_control=credit credit_join=0 ;;
+	basic) sdp_sysctl shared_link=0 ;;
+	enhanced) sdp_sysctl shared_link=1 ;;
+	transport) sdp_kind transport ;;
+	credit | alone | literature | rdma | rdma-app | announced | vwin)
+		sdp_sysctl shared_link=0 && sdp_kind "$1"
+		;;
 	*) return 1 ;;
 	esac
 }
 
 # fs_devices WHAT
 fs_devices() {
-	local dev profile=${1#*/}
+	local dev set profile=${1#*/}
 
 	case $1 in
 	tcp) return ;;
-	*/siw) dev_up_all siw && return ;;
+	*/siw)
+		dev_up_all siw
+		return
+		;;
 	esac
 	dev_up_all hybrid && modprobe -q sdp || return
 	for dev in /sys/class/infiniband/rd*/hybrid; do
@@ -85,21 +80,26 @@ fs_devices() {
 		else
 			echo "$profile" >"$dev/profile"
 		fi || return
+		for set in $DEV_SET; do
+			echo "${set#*=}" >"$dev/${set%%=*}" || return
+		done
 	done
 	case $1 in
 	sdp-run/* | rsocket/* | verbs/*) ;;
-	sdp-*) fs_policy "$(expr "$1" : 'sdp-\([a-z]*\)/')" || return ;;
+	sdp-*) fs_policy "$(expr "$1" : 'sdp-\([a-z-]*\)/')" || return ;;
 	esac
-	# shellcheck disable=SC2086 # several settings
-	fs_sysctl ${SDP_SET:-}
+	set_sdp
 }
 
+# fs_nics: settings of the simulated NICs, those of the bridge included
 fs_nics() {
-	local i setting
+	local i set
 
-	for setting in ${HNIC_SET:-}; do
+	[ "$FS_LINK" = hnic ] || return 0
+	for set in $HNIC_SET; do
 		for ((i = 1; i <= STAR_N; i++)); do
-			in_n "$i" sh -c "echo ${setting#*=} > /sys/class/net/v$i/hnic/${setting%%=*}" ||
+			in_n "$i" sh -c "echo '${set#*=}' >/sys/class/net/v$i/hnic/${set%%=*}" &&
+				in-ns sw sh -c "echo '${set#*=}' >/sys/class/net/s$i/hnic/${set%%=*}" ||
 				return
 		done
 	done
@@ -118,7 +118,7 @@ part_filters() {
 		fi
 		for block in $FS_BLOCK; do
 			FS_WHAT=$what FS_BLOCK=$block FS_HOSTS=$STAR_N FS_LINK=$FS_LINK FS_MTU=$NET_MTU \
-				SET_TEXT=${SET_TEXT:-} \
+				SET_TEXT=$SET_TEXT \
 				python3 -B "$BENCH_DIR/filters.py" || fail "filters $what, block $block"
 		done
 		net_down

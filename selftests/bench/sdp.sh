@@ -31,11 +31,15 @@ LEND_WINDOWS=${LEND_WINDOWS:-32768 131072}
 CONN_WHATS=${CONN_WHATS:-tcp sdp-enhanced/hybrid sdp-basic/hybrid sdp/siw}
 CONNS=${CONNS:-50}
 
-# sdp_sysctl NAME=VALUE...: at both ends
+# sdp_sysctl NAME=VALUE...: at both ends, or on all hosts of a star
 sdp_sysctl() {
 	local setting
 
 	for setting; do
+		if [ "$NET_MODE" = star ]; then
+			fs_each sysctl -q -w "net.sdp.$setting" || return
+			continue
+		fi
 		in_a sysctl -q -w "net.sdp.$setting" || return
 		in_b sysctl -q -w "net.sdp.$setting" || return
 	done
