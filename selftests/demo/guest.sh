@@ -197,7 +197,7 @@ step "which component was where"
 cat "$T/stack"
 sed -n 's/.*"components": *\({[^}]*}\).*/DEMO-COMPONENTS \1/p' "$T/stack.json"
 
-step "what a byte cost, over all of the above"
+step "cost of a byte, over all of the above"
 counters_take end
 copies tx
 copies rx

@@ -81,7 +81,7 @@ done
 ktap_check "$most bytes on the wire: a burst more than its limit at most" \
 	test $most -lt $((limit + limit / 4))
 # some of it is kept for those that come next
-what="who made the link is charged for that"
+what="the link's creator is charged for that"
 if [ -n "$GROUP" ]; then
 	ktap_check "$what" test $(($(charged) - before)) -gt $((3 << 20))
 else

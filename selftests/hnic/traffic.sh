@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: GPL-2.0
 # vm: timeout=300
 #
-# hnic: what is sent arrives, byte by byte, over links of all kinds; packets
+# hnic: data arrives, byte by byte, over links of all kinds; packets
 # are real ones, and the counters say what happened.
 
 # shellcheck source=selftests/lib/lib.sh

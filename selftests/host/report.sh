@@ -107,7 +107,7 @@ check "an earlier report that is none" says "is no report" FIGURES=P4-F31 BASE=/
 # the instrument for two of its checks is not measured here
 check "make report FIGURES=P0-F3a" status "${WANT_STATUS:-2}" FIGURES=P0-F3a LANE=count
 check "the figure, its data and the page" facts
-check "what is there is not measured again" again
+check "existing points are not measured again" again
 check "two machines" machines
 check "a machine that does not answer" silent
 check "a damaged point" damage

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
 /*
- * Attacks on an iWARP device: what to send, and how the connection has to end.
+ * Attacks on an iWARP device: the data to send, and the required end of the
+ * connection.
  */
 #ifndef SELFTESTS_IWARP_HOSTILE_H
 #define SELFTESTS_IWARP_HOSTILE_H

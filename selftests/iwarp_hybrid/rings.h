@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
 /*
- * hyb-rings: what its files share.
+ * hyb-rings: shared declarations.
  *
  *	rings.c		the rings that it shares with the driver
  *	rings_calls.c	calls of uverbs and of the connection manager

@@ -470,7 +470,7 @@ def waits(p, l, what, read):
         same("which is TCP", domain(c), socket.AF_INET)
         s = l.accept()[0]
         s.settimeout(20)
-        same("what it has sent", attempt(s.recv, 9), b"early")
+        same("its data", attempt(s.recv, 9), b"early")
         s.send(b"answer")
         t.join(20)
         same("so does " + what, got, [b"answer"])
@@ -684,7 +684,7 @@ def limited_here():
             fails("no TCP listener: its error", errno.ECONNREFUSED,
                   c.connect, (B, port))
     same("counted", counter("a", "conn_limit"), refused + 6)
-    # what has been closed is gone a little later
+    # closed sockets are gone a little later
     p = new_port()
     with listener(sdp("b"), B, p) as l:
         for i in range(200):

@@ -2,9 +2,9 @@
 # SPDX-License-Identifier: GPL-2.0
 # vm: timeout=400
 #
-# The flow controls over a device: who gets which and why; messages for many
-# sends to a slow reader; how much of the receiver's memory holds data; what
-# goes on while the sender computes; two ends that only write.
+# The flow controls over a device: the choice and its reason; messages for many sends
+# to a slow reader; the share of the receiver's memory that holds data; progress while
+# the sender computes; two ends that only write.
 
 # shellcheck disable=SC2317 # called by wait_for
 # shellcheck source=selftests/lib/lib.sh

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
 /*
- * sdp-flows: what programs do with a connection, under one flow control: echo,
+ * sdp-flows: typical use of a connection, under one flow control: echo,
  * bulk, slow readers and writers, both ways at once, low water marks, signals,
  * urgent data, half close, abort, keepalive. Both ends check every byte.
  *

@@ -291,7 +291,7 @@ def case_killed_send():
         with lsn.accept()[0] as peer:
             wait("it waits for memory", lambda: counter("tx_faults") > before)
             os.kill(child, signal.SIGKILL)
-            expect("what it died of", os.waitpid(child, 0)[1], signal.SIGKILL)
+            expect("the signal that ended it", os.waitpid(child, 0)[1], signal.SIGKILL)
             peer.settimeout(PATIENCE)
             while part := peer.recv(1 << 20):
                 data += part

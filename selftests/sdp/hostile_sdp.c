@@ -363,7 +363,7 @@ bool sdp_echoes(struct peer *p, int timeout_ms)
 			return false;
 		if (p->ulpdu_len >= 18)
 			keep_last(p, last, len);
-		/* what was sent before may come back in front of it */
+		/* earlier data may come back in front of it */
 		if (!memcmp(last, text, len))
 			return true;
 	}
@@ -1294,7 +1294,7 @@ const struct attack untold_attacks[] = {
 	     ring_is, .len = 16, .inval = RING_SIZE),
 };
 
-/* Without credits: what has to do with them, and the commonest mistakes */
+/* Without credits: attacks about credits, and the commonest mistakes */
 const struct attack hold_attacks[] = {
 	CASE("Held: nothing wrong", NULL, ENDS(E_ALIVE), one, MSG(0xff, .len = 1)),
 	CASE("Held: no credits at all", NULL, ENDS(E_ALIVE), one, .ddp = 0xff, .len = 1),
@@ -1789,7 +1789,7 @@ const char *sdp_unfit(const struct peer *p, const struct attack *a)
 		return "of the long Hello";
 	if ((a->run == bad_ack || a->run == good_ack) && a->ddp &&
 	    p->short_hello)
-		return "what arrives has always the length of a HelloAck";
+		return "HelloAck always arrives with its full length";
 	if ((a->run == ext_ack || a->run == no_ext) && p->short_hello)
 		return "there is no shared link to offer";
 	if ((a->run == frozen || a->run == frozen_ring) && a->msn &&

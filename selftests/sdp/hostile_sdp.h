@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
 /*
- * Attacks on SDP: what they have in common.
+ * Attacks on SDP: common code.
  */
 #ifndef SELFTESTS_SDP_HOSTILE_SDP_H
 #define SELFTESTS_SDP_HOSTILE_SDP_H

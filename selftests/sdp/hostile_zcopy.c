@@ -24,15 +24,15 @@
 #define REQ_PIPE 0x04
 #define WRITTEN 1000 /* bytes that we write at a time */
 #define MEMORY (9u << 20) /* over verbs, what we advertise */
-#define LARGEST (4u << 20) /* what is advertised by offset begins below that */
+#define LARGEST (4u << 20) /* memory advertised by offset begins below that */
 
 static struct {
 	uint32_t stag, left, seq,
-		got; /* what the server advertises, has sent */
+		got; /* the server's advertisement, and its data */
 	uint64_t va;
-	uint32_t stag_before; /* what it had advertised before */
+	uint32_t stag_before; /* its earlier advertisement */
 	uint64_t va_before;
-	uint32_t sink_stag, want; /* what it wants to read */
+	uint32_t sink_stag, want; /* memory that it wants to read */
 	uint64_t sink_va, src_va, src_base;
 	uint32_t counted, sent; /* messages with payload that it has sent, we */
 	uint32_t written, acks; /* bytes by Write, SinkCancelAck */
@@ -563,7 +563,7 @@ static bool device_step(struct peer *p, char step)
 	case '*': /* our memory is deregistered */
 		verbs_forget(p);
 		return true;
-	case '#': /* what it advertises is invalidated by us */
+	case '#': /* we invalidate its advertisement */
 		invalidate(p, at.stag);
 		return true;
 	case '~':
@@ -833,7 +833,7 @@ const char *zcopy_unfit(const struct peer *p, const struct attack *a)
 	(void)p;
 	if (a->run != script)
 		return NULL;
-	/* who would answer is a device, a Send is one request */
+	/* a device would answer, a Send is one request */
 	if (strpbrk(s + 1, "%&hwT<>"))
 		return "takes pieces of messages, or of responses";
 	for (q = s; (q = strchr(q, 'q')); q++)

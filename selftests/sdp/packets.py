@@ -153,7 +153,7 @@ def meanwhile(sock, conn):
     pass_on(sock, conn)
     pass_on(conn, sock)
     seen, now = mine.packets(), queued()
-    ok("what is set later is for what is sent later", payload(seen) >= 3000, seen)
+    ok("a later value applies to later data", payload(seen) >= 3000, seen)
     same("the type of service, too", {p[0] for p in seen}, {0x40})
     ok("and the priority", now[1] - before[1] >= max(len(seen), 2), (before, now))
     seen = theirs.packets()

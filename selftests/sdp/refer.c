@@ -249,7 +249,7 @@ static void nonblock(bool copied)
 	s = begin_reader();
 	hear_until(me.sends);
 	end_reader(s);
-	check(me.copied == (copied ? me.sends : 0), "what was copied");
+	check(me.copied == (copied ? me.sends : 0), "copied bytes");
 	released();
 }
 
@@ -415,7 +415,7 @@ static void killed(void)
 		_exit(1);
 	}
 	waitpid(pid, NULL, 0);
-	/* what it had sent goes on without it, as after close() */
+	/* its sent data continues without it, as after close() */
 	outcome(begin_reader());
 	released();
 }

@@ -3,7 +3,7 @@
 #
 # vm: timeout=300
 #
-# libsdp.conf: what its lines mean and what is said of wrong ones; programs that
+# libsdp.conf: the meaning of its lines, and messages about wrong ones; programs that
 # fall back to TCP, that serve both, that are kept from SDP; where a log goes.
 
 # shellcheck source=selftests/lib/lib.sh

@@ -320,7 +320,7 @@ static void do_late(void)
 		if (ioctl(fd, SIOCOUTQ, &left))
 			fail("SIOCOUTQ");
 	}
-	check(!left, "what was held back arrives");
+	check(!left, "delayed data arrives");
 }
 
 /* Sizes of all kinds, with a segment of the stream in each alignment */

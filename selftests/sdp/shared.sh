@@ -2,8 +2,8 @@
 # SPDX-License-Identifier: GPL-2.0
 # vm: timeout=400
 #
-# The shared link: who gets it, and everything that can happen to a send or to a
-# receiver on it. Data are compared byte by byte.
+# The shared link: the conditions for it, and all cases of a send or of a receiver on
+# it. Data is compared byte by byte.
 
 # shellcheck disable=SC2317 # called by wait_for
 # shellcheck source=selftests/lib/lib.sh

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
 /*
- * sockprobe: what a program can observe of a stream socket, one line
+ * sockprobe: observable behaviour of a stream socket, one line
  * "name: result" per observation. Run it on two families and compare.
  *
  *   sockprobe [-f family] [-P protocol] [-h host] [-s section]

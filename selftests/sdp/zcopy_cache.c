@@ -116,7 +116,7 @@ static void put(const unsigned char *p, size_t len, uint8_t seed)
 	if (send(fd, p, len, MSG_NOSIGNAL) != (ssize_t)len ||
 	    recv(fd, &verdict, 1, 0) != 1)
 		fail("send");
-	check(verdict, "what was sent");
+	check(verdict, "sent data");
 }
 
 static void out(unsigned char *p, size_t len, uint8_t seed)
@@ -129,7 +129,7 @@ static void get(unsigned char *p, size_t len, uint8_t seed)
 {
 	if (recv(fd, p, len, MSG_WAITALL) != (ssize_t)len)
 		fail("recv");
-	check(holds(p, len, seed), "what was received");
+	check(holds(p, len, seed), "received data");
 }
 
 static void in(unsigned char *p, size_t len, uint8_t seed)
@@ -219,7 +219,7 @@ static void run_reuse(void)
 		in(at, SIZE, i);
 }
 
-/* Lengths and places differ: what was for another is not taken */
+/* Lengths and addresses differ: kept memory of another is not used */
 static void run_sizes(void)
 {
 	int i;
@@ -269,7 +269,7 @@ static void run_move(void)
 		fail("mremap");
 	anew(at);
 	in(at, SIZE, 4);
-	check(holds(there, SIZE, 3), "what was moved away");
+	check(holds(there, SIZE, 3), "moved memory");
 }
 
 static void run_protect(void)
@@ -278,7 +278,7 @@ static void run_protect(void)
 	protect(at, SIZE, PROT_READ);
 	order(SIZE, 2, true);
 	cannot_receive(at);
-	check(holds(at, SIZE, 1), "what is protected");
+	check(holds(at, SIZE, 1), "protected memory");
 	protect(at, SIZE, RW);
 	get(at, SIZE, 2);
 	put(at, SIZE, 2);
@@ -410,7 +410,7 @@ static void run_shared(void)
 	out(at, SIZE, 6);
 	fresh(at, MAP_SHARED, f);
 	put(at, SIZE, 6);
-	/* what the device wrote is in the file */
+	/* data written by the device is in the file */
 	in(at, SIZE, 7);
 	anew(at);
 	fresh(at, MAP_PRIVATE, f);
@@ -488,7 +488,7 @@ static void run_pass(void)
 	}
 	close(p[1]);
 	waitpid(pid, &status, 0);
-	check(read(p[0], &c, 1) == 1, "who goes on");
+	check(read(p[0], &c, 1) == 1, "the one that continues");
 	put(at, SIZE, 1);
 }
 
@@ -621,7 +621,7 @@ static void churned(bool to_us)
 		insist(to_us);
 	__atomic_store_n(&end, true, __ATOMIC_RELAXED);
 	pthread_join(thread, NULL);
-	/* what is kept is what is there */
+	/* the kept pages are those of the mapping */
 	out(at, SIZE, 3);
 	in(at, SIZE, 4);
 	anew(at);

@@ -71,7 +71,7 @@ static u32 st_sum(const u8 *p, u32 len, const struct rdma_stack_gaps *g)
 	return sum;
 }
 
-/* Keep a page; what is in it must stay as it is */
+/* Keep a page; its contents must not change */
 static void st_rx_ref(struct st_end *e, const struct rdma_stack_run *run)
 {
 	if (!run->page) {

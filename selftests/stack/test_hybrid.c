@@ -24,7 +24,7 @@ struct st_side {
 };
 
 struct st_conn {
-	struct st_side side[2];		/* who connects, who listens */
+	struct st_side side[2];		/* connecting end, listening end */
 	struct st_pair *pair;
 };
 
@@ -451,7 +451,7 @@ static void st_program_case(const struct rdma_stack_link *link,
 	err = st_open(e);
 	if (!kt_ok(err == -EOPNOTSUPP, "a program's: refused: %d", err) && !err)
 		st_close(e);
-	kt_ok(link->tx_acked(qp), "what its peer has acknowledged is known");
+	kt_ok(link->tx_acked(qp), "the acknowledged position is known");
 	st_end_fini(e);
 	kfree(e);
 }

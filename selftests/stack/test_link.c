@@ -179,7 +179,7 @@ static void st_case_busy(struct st_pair *p)
 	a->link->tx_abort(a->qp, &tx);
 	st_send(a, 100, 0);
 	st_same(a, b, "nothing is left of what was aborted");
-	kt_ok(b->calls > calls, "what comes behind it arrives");
+	kt_ok(b->calls > calls, "the data behind it arrives");
 }
 
 static void st_case_append(struct st_pair *p)
@@ -267,7 +267,7 @@ static void st_case_path(struct st_pair *p)
 	st_fill(a, &tx);
 	st_commit(a, &tx, tx.len, 0);
 	st_send(a, 5000, 0);
-	st_same(a, b, "what was laid out for another path arrives");
+	st_same(a, b, "data laid out for another path arrives");
 	p->env->path(p, 1);
 	st_send(a, 5000, 0);
 	st_same(a, b, "and back");
@@ -317,10 +317,10 @@ static void st_case_more(struct st_pair *p)
 	if (!err)
 		st_commit(a, &tx, 0, ST_APPEND);
 	kt_ok(!err || err == -ENOENT, "push what was held back: %d", err);
-	st_same(a, b, "what was held back arrives");
+	st_same(a, b, "delayed data arrives");
 	st_send(a, 100, RDMA_STACK_TX_MORE);
 	st_send(a, 100, 0);
-	st_same(a, b, "what was held back goes with the next message");
+	st_same(a, b, "delayed data leaves with the next message");
 }
 
 static void st_case_notify(struct st_pair *p)
@@ -444,7 +444,7 @@ static void st_case_close(struct st_pair *p)
 	msleep(50);
 	kt_ok(READ_ONCE(b->calls) == calls && !b->closes,
 	      "nothing is delivered, nothing told");
-	kt_ok(!b->fault[0], "what came was good %s", b->fault);
+	kt_ok(!b->fault[0], "received data is good %s", b->fault);
 }
 
 /* Close with data on their way in both directions, a reservation open */
@@ -491,7 +491,7 @@ static void st_gone(struct st_end *a, struct st_end *b,
 	msleep(20);
 	kt_ok(a->closes == 1 && b->closes == 1, "the end is reported: %u, %u times",
 	      a->closes, b->closes);
-	kt_ok(!a->fault[0] && !b->fault[0], "what came was good %s%s",
+	kt_ok(!a->fault[0] && !b->fault[0], "received data is good %s%s",
 	      a->fault, b->fault);
 }
 
@@ -529,7 +529,7 @@ static void st_case_dropped(struct st_pair *p)
 	u32 calls;
 
 	st_send(a, 100, 0);
-	st_same(a, b, "what was sent before arrives");
+	st_same(a, b, "earlier data arrives");
 	calls = READ_ONCE(b->calls);
 	if (st_reserve(a, 3000, &tx)) {
 		kt_ok(false, "reserve");

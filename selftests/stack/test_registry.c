@@ -353,7 +353,7 @@ static void st_offload_held(struct net_device *netdev)
 	wait_for_completion(&st_nic.told);
 	msleep(50);
 	kt_ok(!completion_done(&leave.done), "a driver waits for providers");
-	kt_ok(!iwarp_offload_get(netdev), "who comes now gets nothing");
+	kt_ok(!iwarp_offload_get(netdev), "later callers get nothing");
 	kt_ok(iwarp_offload_register(netdev, &st_ops) == -EEXIST,
 	      "it cannot come back before");
 	st_nic.held->caps(netdev, &(struct iwarp_offload_caps){});

@@ -68,7 +68,7 @@ static int ul_ping_look(struct ul_ping *p, int i, u8 seq)
 		ul_pump();
 		cond_resched();
 	}
-	/* what was written in front of it is there, too */
+	/* earlier Writes have arrived, too */
 	smp_rmb();
 	return 0;
 }

@@ -48,7 +48,7 @@ static int uv_two_rdma(struct uv_two *t, enum ib_wr_opcode op)
 		       t->a.mr->length, t->b.mr->iova, t->b.mr->rkey);
 }
 
-/* One byte by Send: what was written before has arrived when it has */
+/* One byte by Send: earlier Writes have arrived when it has */
 static int uv_sync(struct uv_conn *c)
 {
 	struct ib_sge sge = {
@@ -151,7 +151,7 @@ static void uv_case_read_refused(struct uv_conn *c)
 		      "no right to read");
 		kt_ok(!uv_post(&c->a, &wr.wr, &w[1]) &&
 		      uv_wait(&w[1]) == IB_WC_WR_FLUSH_ERR,
-		      "what comes behind it is flushed");
+		      "requests behind it are flushed");
 	}
 	uv_two_down(&t);
 }
@@ -162,7 +162,7 @@ static void uv_case_twice(struct uv_conn *c)
 
 	if (uv_two_up(&t, c, 2, UV_ACCESS))
 		kt_ok(uv_mr_reg(&t.a, UV_ACCESS) > 0,
-		      "what is valid cannot be registered");
+		      "a valid key cannot be registered");
 	uv_two_down(&t);
 }
 

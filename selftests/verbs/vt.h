@@ -74,8 +74,8 @@ struct vt_side {
 
 /**
  * struct vt_conn - two ends
- * @a: who connects
- * @b: who listens
+ * @a: connecting end
+ * @b: listening end
  * @use_srq: @b takes receives from a shared queue
  * @access: rights to the region of @b
  */

@@ -119,9 +119,9 @@ static void vt_depths(void)
 	if (!c)
 		return;
 	vt_check_reads("the request", c->b.asked, (struct vt_reads) { 5, 3 });
-	vt_check_reads("who connected hears", c->a.agreed,
+	vt_check_reads("the connecting side gets", c->a.agreed,
 		       (struct vt_reads) { 2, 5 });
-	vt_check_reads("who listened hears", c->b.agreed,
+	vt_check_reads("the listening side gets", c->b.agreed,
 		       (struct vt_reads) { 5, 2 });
 	vt_check_reads("its queue pair, who connected", vt_query(&c->a),
 		       (struct vt_reads) { 2, 5 });

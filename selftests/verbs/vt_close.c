@@ -54,7 +54,7 @@ static void vt_graceful(void)
 		vt_message(&c->a, VT_BUF);
 	rdma_disconnect(c->a.id);
 	kt_ok(vt_count(&c->b, r) == VT_MESSAGES,
-	      "what was posted before the end arrives");
+	      "messages posted before the end arrive");
 	kt_ok(vt_ended(c), "both ends hear of the end");
 	vt_down(c);
 }
@@ -84,7 +84,7 @@ static void vt_simultaneous(void)
 	vt_down(c);
 }
 
-/* Abortive: what is posted is flushed, the peer's receives are, too */
+/* Abortive: posted requests are flushed, the peer's receives, too */
 static void vt_abortive(void)
 {
 	struct ib_qp_attr attr = { .qp_state = IB_QPS_ERR };
@@ -104,7 +104,7 @@ static void vt_abortive(void)
 	kt_ok(vt_count(&c->b, r) == 0, "the peer's are");
 	kt_ok(vt_ended(c), "both ends hear of it");
 	kt_ok(vt_wait(&c->a, vt_message(&c->a, 8)),
-	      "what is posted afterwards completes");
+	      "requests posted afterwards complete");
 	vt_down(c);
 }
 
