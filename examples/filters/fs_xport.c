@@ -9,6 +9,7 @@
 #include <netinet/tcp.h>
 #include <rdma/rsocket.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
@@ -23,10 +24,29 @@
 	.connect = connect, .send = send, .recv = recv, .poll = poll,       \
 	.setsockopt = setsockopt, .close = close
 
-/* poll() of rsockets, but for the type of the number */
+/* rpoll() takes no negative descriptors, of which poll() thinks nothing. */
 static int rsocket_poll(struct pollfd *fds, nfds_t n, int timeout)
 {
-	return rpoll(fds, n, timeout);
+	struct pollfd *some = calloc(n + 1, sizeof(*some));
+	nfds_t m = 0;
+	int rc;
+
+	if (!some) {
+		errno = ENOMEM;
+		return -1;
+	}
+	for (nfds_t i = 0; i < n; i++) {
+		fds[i].revents = 0;
+		if (fds[i].fd >= 0)
+			some[m++] = fds[i];
+	}
+	rc = rpoll(some, m, timeout);
+	for (nfds_t i = 0, k = 0; rc > 0 && i < n; i++) {
+		if (fds[i].fd >= 0)
+			fds[i].revents = some[k++].revents;
+	}
+	free(some);
+	return rc;
 }
 
 static const struct fs_xport known[] = {
