@@ -39,9 +39,10 @@ sys.exit(not (bench["lane"] == "native" and wanted <= set(rows) and all(
 END
 }
 
-# On another class of machine caches and copies differ, and ratios with them
+# On another class of machine caches and copies differ, and ratios with them. So only
+# a figure that has doubled is a failure; the table shows the others.
 compare() {
-	python3 "$TOP/selftests/bench/compare.py" --some --tolerance 0.3 \
+	python3 "$TOP/selftests/bench/compare.py" --some --tolerance 1 \
 		"$TOP/selftests/native/reference" "$build/bench-native.json"
 }
 
@@ -49,5 +50,6 @@ mkdir -p "$build"
 rm -f "$build/bench-native.json"
 check "make bench LANE=native succeeds" native
 check "bench-native.json has a row of each kind over each link" facts
-check "no ratio to TCP is 30 % worse than the reference" compare
+compare | sed "s/^/# /"
+check "no ratio to TCP is twice that of the reference" compare
 tap_done
