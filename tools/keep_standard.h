@@ -8,7 +8,7 @@
 
 /*
  * A socket that takes the place of a standard descriptor would get our output.
- * What is closed is /dev/null from now on, where writing fails as it did.
+ * Closed ones become /dev/null here, where writing fails as before.
  */
 static inline void keep_standard(void)
 {

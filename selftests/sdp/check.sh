@@ -51,7 +51,7 @@ answer 0 device ok "rda .iw. on va" 10.0.0.2:7001
 answer 0 address ok "IPv6" '[fd00::2]:7002'
 answer 0 hello ok "the peer speaks SDP, on rda" '[fd00::2]:7002'
 answer 0 route ok "^by va, from 10.0.0.1" '[::ffff:10.0.0.2]:7001'
-answer 1 connect fail "nobody listens for SDP at port 7009" 10.0.0.2:7009
+answer 1 connect fail "no SDP listener at port 7009" 10.0.0.2:7009
 advised 10.0.0.2:7009
 answer 1 connect fail "no answer|refuses" -t 1 10.0.0.2:7003
 answer 1 tcp note "^TCP connects" -t 1 10.0.0.2:7003
@@ -76,7 +76,7 @@ in_a sysctl -qw net.sdp.max_connections=0
 stop_bg "$BG_PID"
 in_a sysctl -qw net.sdp.port_offset=20000
 answer 1 port ok "27001 for the device" 10.0.0.2:7001
-answer 1 connect fail "nobody listens for SDP at port 27001" 10.0.0.2:7001
+answer 1 connect fail "no SDP listener at port 27001" 10.0.0.2:7001
 in_a sysctl -qw net.sdp.port_offset=0
 in_a sysctl -qw net.sdp.resolve_timeout=300
 answer 1 resolve fail "neighbour does not answer" 10.0.0.77:1
@@ -159,8 +159,8 @@ on() {
 	stop_bg "$BG_PID"
 }
 
-on siw iw "rdma .device." "nobody listens for SDP at port 7019"
-on rxe roce "vwin" "the peer refuses: nobody listens for SDP at port 7019"
+on siw iw "rdma .device." "no SDP listener at port 7019"
+on rxe roce "vwin" "the peer refuses: no SDP listener at port 7019"
 
 # No module, and no helper that would load it
 helper=$(cat /proc/sys/kernel/modprobe)

@@ -4,7 +4,7 @@
  *
  * The library lives in programs that close descriptors which they have not
  * opened, and that run as root: nothing is kept open, and a file is written to
- * only if nobody else could have put something in its place.
+ * only if no other user can have replaced it.
  */
 #include <arpa/inet.h>
 #include <errno.h>
@@ -81,7 +81,7 @@ bool libsdp_log_check(const char *path, const char **why)
 	return true;
 }
 
-/* If there is no place for it, nobody is left to tell. */
+/* If there is no place for it, the message is lost. */
 static void put(int fd, const char *line, size_t len)
 {
 	ssize_t n = write(fd, line, len);

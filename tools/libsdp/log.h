@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
 /*
- * What the library has to say, where the rules want it: nowhere, if they say
- * nothing, but for errors, which go to standard error.
+ * Messages of the library, to the place that the rules choose. Without rules
+ * for it only errors are printed, to standard error.
  */
 #ifndef LIBSDP_LOG_H
 #define LIBSDP_LOG_H

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
 /*
  * libsdp, rules: reads the file, finds the rule for an address. Calls the C
- * library only. Used by libsdp.so, and by sdp-run, which tells of errors
- * before a program begins.
+ * library only. Used by libsdp.so, and by sdp-run, which reports errors before
+ * a program begins.
  *
  *   # comment
  *   log [destination stderr|syslog|file PATH] [min-level 1...9]

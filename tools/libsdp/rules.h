@@ -26,7 +26,9 @@ enum libsdp_role {
 	LIBSDP_SERVER,
 };
 
-/* Bits, so that several that may come out of the rules can be told at once. */
+/*
+ * Bits, so that several possible results of the rules can be returned at once.
+ */
 enum libsdp_use {
 	LIBSDP_SDP = 1,
 	LIBSDP_TCP = 2,

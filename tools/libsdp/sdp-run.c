@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
 /*
  * sdp-run: starts a program with libsdp.so preloaded, or supervised. User of
- * the kernel and of the dynamic linker's LD_PRELOAD; reads the rules to tell of
- * errors, and for what they say of a supervised program.
+ * the kernel and of the dynamic linker's LD_PRELOAD; reads the rules to report
+ * errors, and to choose the sockets of a supervised program.
  */
 #include <arpa/inet.h>
 #include <elf.h>
@@ -185,8 +185,9 @@ static bool check_rules(const char *file, const char *program)
 }
 
 /*
- * Makes the file, if it is not there. Who did not choose the rules (@file is NULL)
- * cannot choose another place either, and has the program without a log.
+ * Makes the file, if it is not there. A user that did not choose the rules
+ * (@file is NULL) cannot choose another place either, and the program runs
+ * without a log.
  */
 static bool check_log(const char *file)
 {
@@ -311,7 +312,7 @@ static bool has_iwarp(void)
 	return found;
 }
 
-/* What serves both would serve TCP alone. */
+/* Warn that listeners of both would be TCP listeners only. */
 static void check_ports(void)
 {
 	FILE *f;
@@ -389,8 +390,9 @@ static bool has_capabilities(const char *path)
 }
 
 /*
- * What of a program the kernel sets AT_SECURE for, by which the dynamic linker goes;
- * NULL for nothing. What becomes whom it is already gains nothing.
+ * Return the property of a program for which the kernel sets AT_SECURE, as the
+ * dynamic linker checks it; NULL for none. A change to the same user does not
+ * count.
  */
 static const char *privileges(const char *path)
 {
@@ -541,8 +543,8 @@ static int run(char **argv, const char *config, bool supervised)
 }
 
 /*
- * What an sdp-run further up has set for its program is for this one as well, unless
- * it has options of its own.
+ * Settings of an outer sdp-run apply to this program as well, unless there are
+ * options here.
  */
 static const char *inherited(const char *config)
 {

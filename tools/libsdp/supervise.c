@@ -7,9 +7,9 @@
  * which looks like one of the family asked for, so nothing is left to be hidden
  * from the program. Used by sdp-run; calls the kernel.
  *
- * The supervisor is nobody's child, or one that wait() does not find, so that no
- * program waits for one it does not know of, and ends with the last process that
- * has the filter.
+ * The supervisor is double-forked so that wait() never sees it: no program
+ * waits for an unknown child. It ends with the last process that has the
+ * filter.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -117,7 +117,7 @@ static bool send_fd(int to, int fd)
 	return sendmsg(to, &msg, MSG_NOSIGNAL) == 1;
 }
 
-/* Returns -1 if there was nobody to send one. */
+/* Returns -1 if there was no sender. */
 static int receive_fd(int from)
 {
 	union {
@@ -186,8 +186,8 @@ static bool act_as(uid_t uid, gid_t gid)
 }
 
 /*
- * A program may have changed users since. Who may share a port goes by the owner
- * of a socket, and what a firewall says of a user, by who has opened it.
+ * A program may have changed users since. Sharing of a port depends on the
+ * owner of a socket, and firewall rules by user on its opener.
  */
 static bool act_for(pid_t tid)
 {
@@ -244,7 +244,7 @@ static void answer(int listener, const struct seccomp_notif *ask, bool tcp_too)
 	ioctl(listener, SECCOMP_IOCTL_NOTIF_SEND, &resp);
 }
 
-/* In the supervisor, until nobody is left who could ask. */
+/* In the supervisor, until no process with the filter is left. */
 static void serve(int listener, bool tcp_too)
 {
 	struct pollfd p = { .fd = listener, .events = POLLIN };
@@ -290,7 +290,9 @@ static void __attribute__((noreturn)) supervisor(int from, bool tcp_too)
 	for (int fd = 0; fd <= 2 && null >= 0; fd++)
 		dup2(null, fd);
 	listener = receive_fd(from);
-	/* keep that one alone: others may be pipes that somebody waits on */
+	/*
+	 * keep only that one: others may be pipes that another process waits on
+	 */
 	if (listener >= 0 && dup2(listener, 3) == 3 &&
 	    !syscall(SYS_close_range, 4, ~0U, 0))
 		serve(3, tcp_too);
@@ -326,10 +328,10 @@ static bool is_reaper(void)
 }
 
 /*
- * Twice forked, so that it is nobody's child, if there is somebody else to reap
- * it. Returns how to reach it, or -1. The first one ends without SIGCHLD: that may
- * be ignored here, which leaves nobody to wait for, or blocked, and is none of the
- * program's.
+ * Double-forked, if there is another process to reap it, so that it is no child
+ * of the program. Returns a descriptor to reach it, or -1. The first one ends
+ * without SIGCHLD: that may be ignored here, so that there is no child to wait
+ * for, or blocked, and does not belong to the program.
  */
 static int start_supervisor(bool tcp_too)
 {

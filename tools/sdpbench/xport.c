@@ -185,7 +185,7 @@ static bool worth_retry(int err)
  * @host: its name or address
  * @port: its port
  * @family: AF_INET, AF_INET6 or AF_UNSPEC
- * @wait: seconds to go on trying while nobody listens
+ * @wait: seconds to go on trying without a listener
  *
  * Return: descriptor. Does not return on errors.
  */

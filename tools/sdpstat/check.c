@@ -331,7 +331,7 @@ static void explain_refusal(struct check *c, uint64_t hellos)
 	if (tcp)
 		step(c, "connect", FAIL,
 		     "start the server under sdp-run; if it is, net.sdp.port_offset has to be the same at both ends",
-		     "nobody listens for SDP at port %d: %s", c->device_port,
+		     "no SDP listener at port %d: %s", c->device_port,
 		     strerror(tcp));
 	else if (iwarp)
 		step(c, "connect", FAIL,
@@ -341,7 +341,7 @@ static void explain_refusal(struct check *c, uint64_t hellos)
 	else
 		step(c, "connect", FAIL,
 		     "start the server under sdp-run; if it is, 'sdpstat -s' there tells (refused_reqs, hello_bad, conn_limit)",
-		     "the peer refuses: nobody listens for SDP at port %d, or does not take our Hello",
+		     "the peer refuses: no SDP listener at port %d, or does not take our Hello",
 		     c->device_port);
 }
 
@@ -379,7 +379,7 @@ static void explain_error(struct check *c, int err, uint64_t hellos)
 	}
 }
 
-/* What it is made of, and why that is not something better */
+/* Explain the link and flow control, and the reasons for them */
 static void step_policy(struct check *c, const struct sock_info *s)
 {
 	const char *why = s->link_reason, *fc_why = s->fc_reason;
@@ -390,7 +390,7 @@ static void step_policy(struct check *c, const struct sock_info *s)
 	     fc_why[0] ? ")" : "");
 }
 
-/* What there is to know of the connection that has been made. */
+/* Explain the established connection. */
 static void explain_success(struct check *c, int fd)
 {
 	const struct options all = { .states = STATES_ALL };

@@ -107,7 +107,7 @@ static int ask_route(const struct sockaddr_storage *to, struct route_answer *a)
 	mnl_socket_close(nl);
 	if (err)
 		return err;
-	/* IPv6 tells of a refusal as if it were a route */
+	/* IPv6 reports a refusal as if it were a route */
 	if (a->type != RTN_UNICAST && a->type != RTN_LOCAL)
 		return a->type == RTN_PROHIBIT ? EACCES : ENETUNREACH;
 	return 0;
