@@ -54,7 +54,7 @@ rsync -rlpcR --delete --include='*.ko' --exclude='*.o' --exclude='*.ko' \
 	--exclude=/include/generated --exclude='.module-common*' \
 	--include='/selftests/*/' --include='/selftests/*/Kbuild' \
 	--include='/selftests/*/*.[ch]' --exclude='/selftests/**' \
-	"$top/./Kbuild" "$top/./drivers" "$top/./include" "$top/./scripts/compat" \
+	"$top/./Kbuild" "$top/./drivers" "$top/./include" "$top/./lib" "$top/./scripts/compat" \
 	"$top/./selftests" \
 	"$out/src/" >&2
 # Generated headers and objects belong to one kernel

@@ -12,7 +12,7 @@ dir=$(realpath -m "$1")
 cd "$(dirname "${BASH_SOURCE[0]}")/.."
 rm -rf "$dir"
 mkdir -p "$dir"
-find Kbuild dkms.conf COPYING drivers include scripts/compat -type f \
+find Kbuild dkms.conf COPYING drivers include lib scripts/compat -type f \
 	! -path 'include/generated/*' ! -name '.*' ! -name '*.mod.c' \
 	\( -name '*.[ch]' -o -name 'Kbuild*' -o -name '*.sh' -o -name dkms.conf -o -name COPYING \) \
 	-exec cp -p --parents -t "$dir" {} +

@@ -42,7 +42,7 @@ verdict() {
 
 # Directories of selftests that hold code of modules, not of programs
 mapfile -t test_modules < <(echo selftests/lib; files 'selftests/*/Kbuild' | xargs -r dirname)
-mapfile -t kernel_c < <(files 'drivers/*.[ch]' 'include/*.[ch]' "${test_modules[@]/%//*.[ch]}" \
+mapfile -t kernel_c < <(files 'drivers/*.[ch]' 'include/*.[ch]' 'lib/*.[ch]' "${test_modules[@]/%//*.[ch]}" \
 	':!*_trace.h' ':!include/uapi')
 mapfile -t trace_h < <(files '*_trace.h')
 mapfile -t uapi_h < <(files 'include/uapi')
@@ -136,7 +136,7 @@ files | xargs -d '\n' grep -nIE '[[:space:]]+$' | grep -v '^COPYING\|^LICENSES/'
 # The tests that use them run seldom
 files 'selftests/*.sh' 'selftests/*.py' | xargs -d '\n' grep -hoE '\bp:[a-z]+ [a-z_]+:[a-z_]+' |
 	sed 's/.*://' | sort -u | while read -r function; do
-	grep -rqw "$function" drivers --include='*.c' || echo "probe on $function, which does not exist"
+	grep -rqw "$function" drivers lib --include='*.c' || echo "probe on $function, which does not exist"
 done | verdict "functions that tests put probes on"
 
 [ $bad -eq 0 ] || { echo "lint: $bad checks have findings"; exit 1; }

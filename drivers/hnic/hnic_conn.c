@@ -2,7 +2,7 @@
 /*
  * The iWARP engines: connections taken over from a provider, CRC and markers
  * of what they send, the verdict on what they receive, their queue. Calls
- * hnic_place.c, hnic_pkt.c, hyb_crc.c and the provider.
+ * hnic_place.c, hnic_pkt.c, lib/iwarp and the provider.
  *
  * Readers of the table are both engines (RCU). An entry has a lock for each
  * direction, held while the provider is asked; conn_del takes both to make
@@ -19,7 +19,7 @@
 #include "hnic.h"
 #include "hnic_fpdu.h"
 #include "hnic_place.h"
-#include "hyb_crc.h"
+#include "iwarp/crc.h"
 
 /* As the local side sees it; no holes */
 struct hnic_tuple {
@@ -168,7 +168,7 @@ static bool hnic_tx_fill_one(struct hnic_dev *hd,
 		return false;
 	if (READ_ONCE(conn->features) & BIT(IWARP_OFFLOAD_TX_CRC)) {
 		len -= MPA_CRC_SIZE;
-		mpa_put_crc(p + len, hyb_crc32c(~0, p, len));
+		mpa_put_crc(p + len, iwarp_crc32c(~0, p, len));
 		hd->tx_stats.crc_octets += len;
 		hd->tx_stats.crc_filled++;
 	}
@@ -295,7 +295,7 @@ static bool hnic_rx_good(struct hnic_dev *hd, const u8 *p, u32 len, u32 pos,
 		n = hnic_fpdu_len(p + at, len - at, pos + at, ivl);
 		hd->rx_stats.fpdus++;
 		hd->rx_stats.crc_octets += n - MPA_CRC_SIZE;
-		if (hyb_crc32c(~0, p + at, n - MPA_CRC_SIZE) !=
+		if (iwarp_crc32c(~0, p + at, n - MPA_CRC_SIZE) !=
 		    mpa_get_crc(p + at + n - MPA_CRC_SIZE) ||
 		    !hnic_fpdu_marks_good(p + at, n, pos + at, ivl)) {
 			hd->rx_stats.crc_bad++;

@@ -2,7 +2,7 @@
 /*
  * What the iWARP engines do with the octets of FPDUs in one packet.
  *
- * Freestanding, as proto/types.h of iwarp_hybrid; tested in user space. All
+ * Freestanding, as lib/iwarp/types.h; tested in user space. All
  * input may be wrong: lengths are checked before anything is touched.
  *
  * Positions are modulo 2^32, which every marker interval divides.
@@ -10,7 +10,7 @@
 #ifndef HNIC_FPDU_H
 #define HNIC_FPDU_H
 
-#include "../iwarp_hybrid/proto/mpa.h"
+#include "iwarp/mpa.h"
 
 /* Room for the markers of one FPDU */
 #define HNIC_MARKS	152

@@ -17,7 +17,6 @@
 #include <uapi/linux/hnic.h>
 
 #include "hnic.h"
-#include "hyb_crc.h"
 
 #define HNIC_FEATURES	(NETIF_F_SG | NETIF_F_HW_CSUM | NETIF_F_TSO | \
 			 NETIF_F_TSO6 | NETIF_F_TSO_ECN | NETIF_F_RXCSUM | \
@@ -682,7 +681,6 @@ static struct rtnl_link_ops hnic_link_ops = {
 
 static int __init hnic_module_init(void)
 {
-	hyb_crc_init();
 	return rtnl_link_register(&hnic_link_ops);
 }
 

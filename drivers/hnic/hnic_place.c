@@ -17,8 +17,8 @@
 
 #include "hnic_fpdu.h"
 #include "hnic_place.h"
-#include "../iwarp_hybrid/proto/ddp.h"
-#include "../iwarp_hybrid/proto/rdmap.h"
+#include "iwarp/ddp.h"
+#include "iwarp/rdmap.h"
 
 /* Shorter payload stays in the packet: no more than copying a fragment costs */
 #define HNIC_PLACE_MIN	64

@@ -16,7 +16,7 @@
 
 #include "compat.h"
 #include "hyb_attr.h"
-#include "hyb_crc.h"
+#include "iwarp/crc.h"
 #include "hyb_offload.h"
 #include "hybrid.h"
 
@@ -581,7 +581,7 @@ static DEVICE_ATTR_RW(ooo);
 static ssize_t crc_driver_show(struct device *d, struct device_attribute *attr,
 			       char *buf)
 {
-	return sysfs_emit(buf, "%s\n", hyb_crc_driver());
+	return sysfs_emit(buf, "%s\n", iwarp_crc_driver());
 }
 static DEVICE_ATTR_RO(crc_driver);
 

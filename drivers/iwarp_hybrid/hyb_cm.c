@@ -26,7 +26,7 @@
 #include <rdma/rdma_cm.h>
 
 #include "compat.h"
-#include "hyb_crc.h"
+#include "iwarp/crc.h"
 #include "hybrid.h"
 
 /* Timeouts, in jiffies */
@@ -797,7 +797,7 @@ static void hyb_cep_refuse(struct hyb_cep *cep, int code, u32 ivl)
 	mpa_build_begin(&b, frame, 0, len, ivl);
 	mpa_build_put(&b, ulpdu, len);
 	len = mpa_build_end(&b);
-	mpa_put_crc(b.p, hyb_crc32c(~0, frame, len));
+	mpa_put_crc(b.p, iwarp_crc32c(~0, frame, len));
 	hyb_mpa_send(cep, frame, len + MPA_CRC_SIZE);
 }
 

@@ -2,7 +2,7 @@
 /*
  * Connection management: iw_cm operations, MPA start-up, tear-down.
  *
- * May call hyb_tcp, proto/ and the QP functions of hybrid.h. Everything here
+ * May call hyb_tcp, lib/iwarp/ and the QP functions of hybrid.h. Everything here
  * runs in process context, except where a function says otherwise.
  */
 #ifndef HYB_CM_H
@@ -17,7 +17,7 @@
 #include <linux/workqueue.h>
 #include <linux/xarray.h>
 
-#include "proto/mpa.h"
+#include "iwarp/mpa.h"
 
 struct hyb_dev;
 struct hyb_lid;

@@ -3,7 +3,7 @@
  * RFC 7306: Immediate Data and atomic operations, both sides of them. Part of
  * the engines; everything here runs with the TCP socket held.
  *
- * May call hyb_tx, hyb_rx, the queue and memory functions of hybrid.h, proto/.
+ * May call hyb_tx, hyb_rx, the queue and memory functions of hybrid.h, lib/iwarp/.
  */
 #ifndef HYB_EXT_H
 #define HYB_EXT_H
@@ -11,7 +11,7 @@
 #include <linux/types.h>
 
 #include "hyb_tx.h"
-#include "proto/rdmap.h"
+#include "iwarp/rdmap.h"
 
 struct hyb_qp;
 

@@ -20,7 +20,6 @@
 #include <rdma/rdma_stack.h>
 
 #include "hyb_attr.h"
-#include "hyb_crc.h"
 #include "hyb_idle.h"
 #include "hyb_offload.h"
 #include "hyb_shared.h"
@@ -362,7 +361,6 @@ static int __init hyb_init(void)
 	hyb_wq = alloc_workqueue("iwarp_hybrid", WQ_UNBOUND, 0);
 	if (!hyb_wq)
 		return -ENOMEM;
-	hyb_crc_init();
 	err = hyb_off_init();
 	if (err)
 		goto err_wq;

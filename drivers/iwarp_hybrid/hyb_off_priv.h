@@ -5,7 +5,7 @@
  * finishes), hyb_off_steer (filters of ordinary NICs), hyb_off_place (tagged
  * buffers). See hyb_offload.h.
  *
- * hyb_offload calls the others; these call proto/, hyb_crc and hyb_stats.
+ * hyb_offload calls the others; these call lib/iwarp/ and hyb_stats.
  */
 #ifndef HYB_OFF_PRIV_H
 #define HYB_OFF_PRIV_H

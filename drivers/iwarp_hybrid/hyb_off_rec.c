@@ -12,15 +12,15 @@
  * in. FPDUs that were finished before they were handed to TCP have none, so
  * there may be gaps.
  *
- * Calls proto/ and hyb_crc.
+ * Calls lib/iwarp/.
  */
 #include <linux/mm.h>
 #include <linux/slab.h>
 #include <net/tcp.h>
 
-#include "hyb_crc.h"
+#include "iwarp/crc.h"
 #include "hyb_off_priv.h"
-#include "proto/mpa_contig.h"
+#include "iwarp/mpa_contig.h"
 
 /* The allocator gives as much for one: see hyb_off_ring_memory() */
 static_assert(sizeof(struct hyb_off_blk) <= HYB_OFF_BLK_SIZE &&
@@ -420,7 +420,7 @@ static u32 hyb_off_crc(const struct hyb_off_fpdu *f)
 
 	for (x = 0; x < end; x += n) {
 		p = hyb_off_span(f, x, end - x, &n);
-		crc = hyb_crc32c(crc, p, n);
+		crc = iwarp_crc32c(crc, p, n);
 	}
 	return crc;
 }

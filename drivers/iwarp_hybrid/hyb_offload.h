@@ -5,7 +5,7 @@
  * in, buffers that it places payload in, steering by filters of ordinary NICs.
  *
  * Beside the engines: called by hyb_tx, hyb_rx, hyb_stream, hyb_tcp, hyb_mem and
- * the attributes; calls proto/, hyb_crc, hyb_stats and NIC drivers.
+ * the attributes; calls lib/iwarp/, hyb_stats and NIC drivers.
  */
 #ifndef HYB_OFFLOAD_H
 #define HYB_OFFLOAD_H

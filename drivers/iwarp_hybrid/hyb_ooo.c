@@ -20,7 +20,7 @@
 #include <net/tcp.h>
 
 #include "compat.h"
-#include "hyb_crc.h"
+#include "iwarp/crc.h"
 #include "hyb_ooo.h"
 #include "hybrid.h"
 
@@ -286,7 +286,7 @@ static bool hyb_ooo_sum_fn(void *arg, const u8 *p, u32 n)
 	const u8 *data;
 	u32 i, k;
 
-	s->crc = hyb_crc32c(s->crc, p, n);
+	s->crc = iwarp_crc32c(s->crc, p, n);
 	for (i = 0; i < n;)
 		i += mpa_walk_next(&s->walk, p + i, n - i, &data, &k);
 	return true;

@@ -6,7 +6,7 @@
  * octet again. RFC 5044 section 4.3, RFC 5041 section 5.3.
  *
  * Beside the receive engine: called by hyb_tcp, hyb_xmit, hyb_shared and hyb_rx;
- * calls hyb_queue, hyb_mem, hyb_crc, hyb_stats, proto/ and TCP. It sends nothing,
+ * calls hyb_queue, hyb_mem, hyb_stats, lib/iwarp/ and TCP. It sends nothing,
  * completes nothing and reports no error.
  *
  * Everything runs with the TCP socket held (see hyb_tcp.h).
@@ -16,7 +16,7 @@
 
 #include <linux/types.h>
 
-#include "proto/ooo.h"
+#include "iwarp/ooo.h"
 
 struct hyb_qp;
 struct siw_rqe;

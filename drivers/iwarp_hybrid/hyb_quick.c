@@ -8,11 +8,11 @@
  * anything else, errors above all, it leaves alone, and they find it as if it had
  * not looked. So nothing is decided here, and nothing reported.
  *
- * Calls hyb_mem, hyb_crc and proto/.
+ * Calls hyb_mem and lib/iwarp/.
  */
 #include <linux/skbuff.h>
 
-#include "hyb_crc.h"
+#include "iwarp/crc.h"
 #include "hyb_offload.h"
 #include "hyb_ooo.h"
 #include "hyb_quick.h"
@@ -516,7 +516,7 @@ static bool hyb_quick_good(struct hyb_qp *qp, const struct sk_buff *skb,
 	if (qp->off && qp->off->rx_crc)
 		return hyb_off_rx_ok(qp->off, skb, seq, total) == HYB_OFF_GOOD;
 	if (rx->crc) {
-		if (mpa_get_crc(p + len) != hyb_crc32c(~0, p, len))
+		if (mpa_get_crc(p + len) != iwarp_crc32c(~0, p, len))
 			return false;
 		rx->summed += len;
 	}

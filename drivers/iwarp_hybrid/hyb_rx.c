@@ -14,7 +14,7 @@
 #include <net/tcp.h>
 
 #include "compat.h"
-#include "hyb_crc.h"
+#include "iwarp/crc.h"
 #include "hyb_idle.h"
 #include "hyb_offload.h"
 #include "hyb_ooo.h"
@@ -332,7 +332,7 @@ static __always_inline u32 hyb_rx_check(const struct hyb_rx *rx, const u8 *p,
 {
 	u32 len = total - MPA_CRC_SIZE;
 
-	if (rx->crc && mpa_get_crc(p + len) != hyb_crc32c(~0, p, len))
+	if (rx->crc && mpa_get_crc(p + len) != iwarp_crc32c(~0, p, len))
 		return TERM_MPA_CRC;
 	if (rx->ivl && !mpa_marks_good(p, len, pos, rx->ivl))
 		return TERM_MPA_MARKER;
@@ -386,7 +386,7 @@ static u32 hyb_rx_verify(struct hyb_rx *rx, const struct hyb_fpdu *f)
 		if (!n)
 			return TERM_MPA_LOCAL;
 		if (rx->crc)
-			crc = hyb_crc32c(crc, cur.p, n);
+			crc = iwarp_crc32c(crc, cur.p, n);
 		for (i = 0; rx->ivl && i < n;)
 			i += mpa_walk_next(&walk, cur.p + i, n - i, &data, &k);
 		hyb_cur_step(&cur, n);

@@ -3,7 +3,7 @@
  * Receive engine: walks TCP's receive queue, checks whole FPDUs, places and
  * delivers them. Runs from data_ready with the TCP socket held.
  *
- * May call the queue and memory functions of hybrid.h, proto/ and TCP; what
+ * May call the queue and memory functions of hybrid.h, lib/iwarp/ and TCP; what
  * it wants to send it leaves in the transmit state.
  */
 #ifndef HYB_RX_H
@@ -12,8 +12,8 @@
 #include <linux/types.h>
 #include <rdma/siw-abi.h>
 
-#include "proto/mpa.h"
-#include "proto/ddp.h"
+#include "iwarp/mpa.h"
+#include "iwarp/ddp.h"
 
 struct hyb_mem;
 struct hyb_qp;

@@ -7,7 +7,7 @@
 #include <linux/net.h>
 #include <linux/slab.h>
 
-#include "hyb_crc.h"
+#include "iwarp/crc.h"
 #include "hybrid.h"
 #include "hyb_offload.h"
 #include "hyb_sg.h"
@@ -187,12 +187,12 @@ u32 hyb_sg_crc(const struct hyb_sg *sg, u64 pos, const u8 *start, u32 len)
 	for (i = sg->begin; i != sg->put; i++) {
 		piece = hyb_sg_at(sg, i);
 		to = piece->pos - pos;
-		crc = hyb_crc32c(crc, start + x, to - x);
-		crc = hyb_crc32c(crc, page_address(piece->page) + piece->off,
-				 piece->len);
+		crc = iwarp_crc32c(crc, start + x, to - x);
+		crc = iwarp_crc32c(crc, page_address(piece->page) + piece->off,
+				   piece->len);
 		x = to + piece->len;
 	}
-	return hyb_crc32c(crc, start + x, len - x);
+	return iwarp_crc32c(crc, start + x, len - x);
 }
 
 /**

@@ -6,11 +6,11 @@
 #include <net/tcp.h>
 
 #include "compat.h"
-#include "hyb_crc.h"
+#include "iwarp/crc.h"
 #include "hyb_offload.h"
 #include "hyb_ooo.h"
 #include "hyb_shared.h"
-#include "proto/mpa_contig.h"
+#include "iwarp/mpa_contig.h"
 
 /* Octets of an FPDU in front of what DDP carries, without markers */
 #define HYB_HEAD_LEN	(MPA_LEN_SIZE + DDP_UNTAGGED_LEN)
@@ -691,7 +691,7 @@ static noinline u32 hyb_shared_seal_bulk(struct hyb_qp *qp,
 			hyb_shared_seal_split(start, pos, ivl, ctrl, msn, mo);
 		if (ivl)
 			mpa_marks_put(start, len, pos, ivl);
-		mpa_put_crc(start + len, crc ? hyb_crc32c(~0, start, len) : ~0);
+		mpa_put_crc(start + len, crc ? iwarp_crc32c(~0, start, len) : ~0);
 	}
 	len = start - from;
 	if (!len)

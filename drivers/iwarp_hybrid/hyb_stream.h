@@ -12,7 +12,7 @@
  * told to make segments of such a length, too. If it does not, nothing is aligned,
  * and FPDUs are just as long as a segment; receivers must not depend on alignment.
  *
- * Used by hyb_tx and hyb_shared, calls proto/ only. All of it is protected by
+ * Used by hyb_tx and hyb_shared, calls lib/iwarp/ only. All of it is protected by
  * the spinlock of the TCP socket.
  */
 #ifndef HYB_STREAM_H
@@ -21,7 +21,7 @@
 #include <linux/mm.h>
 #include <linux/types.h>
 
-#include "proto/mpa.h"
+#include "iwarp/mpa.h"
 
 struct sock;
 

@@ -31,7 +31,7 @@
 #include "hyb_shared.h"
 #include "hyb_xmit.h"
 #include "hybrid.h"
-#include "proto/mpa.h"
+#include "iwarp/mpa.h"
 
 /* More than the largest FPDU; TCP's window is sized after it */
 #define HYB_TCP_LOWAT	(96 * 1024)

@@ -23,7 +23,7 @@
 #include "hyb_quick.h"
 #include "hyb_shared.h"
 #include "hybrid.h"
-#include "proto/mpa_contig.h"
+#include "iwarp/mpa_contig.h"
 
 #ifndef MSG_SENDPAGE_NOTLAST
 #define MSG_SENDPAGE_NOTLAST MSG_MORE

@@ -4,7 +4,7 @@
  * the TCP stream, in pages which are handed to TCP by reference.
  *
  * May call the queue and memory functions of hybrid.h, hyb_stream, hyb_shared,
- * proto/ and TCP.
+ * lib/iwarp/ and TCP.
  * Everything here runs with the TCP socket held (see hyb_tcp.h).
  */
 #ifndef HYB_TX_H
@@ -13,11 +13,11 @@
 #include <linux/types.h>
 #include <rdma/siw-abi.h>
 
-#include "hyb_crc.h"
+#include "iwarp/crc.h"
 #include "hyb_sg.h"
 #include "hyb_stream.h"
-#include "proto/mpa.h"
-#include "proto/rdmap.h"
+#include "iwarp/mpa.h"
+#include "iwarp/rdmap.h"
 
 struct hyb_lend;
 struct hyb_mem;
@@ -230,7 +230,7 @@ enum hyb_tx_who {
 static inline void hyb_tx_sum(struct hyb_tx *tx, u8 *start, u32 len)
 {
 	if (tx->crc) {
-		mpa_put_crc(start + len, hyb_crc32c(~0, start, len));
+		mpa_put_crc(start + len, iwarp_crc32c(~0, start, len));
 		tx->summed += len;
 	} else {
 		memset(start + len, 0, MPA_CRC_SIZE);

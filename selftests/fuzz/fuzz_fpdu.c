@@ -10,9 +10,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "iwarp_hybrid/proto/ddp.h"
-#include "iwarp_hybrid/proto/mpa.h"
-#include "iwarp_hybrid/proto/rdmap.h"
+#include "iwarp/ddp.h"
+#include "iwarp/mpa.h"
+#include "iwarp/rdmap.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 

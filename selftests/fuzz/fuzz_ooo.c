@@ -11,7 +11,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "iwarp_hybrid/proto/ooo.h"
+#include "iwarp/ooo.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 

@@ -7,7 +7,7 @@
  * good markers and CRCs; a refused caller is asked to try again; memory is given back.
  */
 #include "iwarp_hybrid/hyb_shared.h"
-#include "iwarp_hybrid/proto/mpa_contig.h"
+#include "iwarp/mpa_contig.h"
 #include "shared_tcp.h"
 #include "unit.h"
 

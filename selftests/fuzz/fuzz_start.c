@@ -9,7 +9,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "iwarp_hybrid/proto/mpa.h"
+#include "iwarp/mpa.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 

@@ -12,8 +12,8 @@
 #include <stdint.h>
 #include <stdlib.h>
 
-#include "iwarp_hybrid/proto/types.h"
-#include "iwarp_hybrid/proto/ddp.h"
+#include "iwarp/types.h"
+#include "iwarp/ddp.h"
 
 /* ---- the language ---- */
 

@@ -2,7 +2,7 @@
 /*
  * Beneath fuzz_shared.c. See shared_tcp.h.
  */
-#include "iwarp_hybrid/hyb_crc.h"
+#include "iwarp/crc.h"
 #include "shared_tcp.h"
 #include "unit.h"
 
@@ -292,7 +292,7 @@ void hyb_tx_seal(struct hyb_qp *qp, struct hyb_tx_page *p, u8 *start, u32 len,
 	/* it was asked for the room, see hyb_off_tx_contig() */
 	check(nic || who != HYB_TX_NIC_CONTIG);
 	if (!nic && qp->tx.crc)
-		mpa_put_crc(start + len, hyb_crc32c(~0, start, len));
+		mpa_put_crc(start + len, iwarp_crc32c(~0, start, len));
 	else
 		memset(start + len, 0, MPA_CRC_SIZE);
 }
@@ -343,7 +343,7 @@ bool hyb_ooo_early(const struct hyb_qp *qp)
 	return false;
 }
 
-u32 hyb_crc32c(u32 crc, const void *p, size_t len)
+u32 iwarp_crc32c(u32 crc, const void *p, size_t len)
 {
 	return unit_crc32c(crc, p, len);
 }

@@ -16,7 +16,7 @@ PAYLOAD=1424	# of an FPDU there, in bytes: 1448 of TCP, 4 of CRC, 20 of headers
 # both CRCs. Code that serves both ends is in the second.
 sum() {
 	awk -v payload=$PAYLOAD '
-		$5 != "[iwarp_hybrid]" { next }
+		$5 != "[iwarp_hybrid]" && $5 != "[libiwarp]" { next }
 		$4 ~ /crc/ { crc += $3; next }
 		$4 ~ /^(hyb_tx|hyb_quick_(segs|tx|lay|plain|marked|next|put_hdr|split_hdr)|ddp_next|hyb_stream|hyb_sq|hyb_xmit|hyb_post_send|hyb_sg|mpa_build|mpa_ulpdu|compat_tcp|hyb_off_leaves|hyb_ooo_sent|hyb_qp_complete)/ {
 			tx += $3; next }

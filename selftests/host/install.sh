@@ -9,7 +9,7 @@ set -u
 # shellcheck source=selftests/host/tap.bash
 . "$(dirname "$0")/tap.bash"
 
-MODULES=(hnic iwarp_hybrid rdma_stack sdp sdp_diag)
+MODULES=(hnic iwarp_hybrid libiwarp rdma_stack sdp sdp_diag)
 build=${BUILD:-$TOP/build}
 # our own, not those of a make that called this
 unset MAKEFLAGS MAKELEVEL MFLAGS DESTDIR PREFIX BUILD KDIR

@@ -8,8 +8,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "iwarp_hybrid/proto/mpa.h"
-#include "iwarp_hybrid/proto/mpa_contig.h"
+#include "iwarp/mpa.h"
+#include "iwarp/mpa_contig.h"
 #include "layout.h"
 #include "unit.h"
 

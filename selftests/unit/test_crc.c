@@ -7,8 +7,10 @@
 #include <stdio.h>
 #include <sys/mman.h>
 
-#include "iwarp_hybrid/proto/types.h"
-#include "iwarp_hybrid/hyb_crc.c"
+#include <asm/cpufeature.h>
+#include <linux/cache.h>
+
+#include "iwarp/crc.h"
 #include "unit.h"
 
 #define SHORT 4096 /* every length up to here */
@@ -39,7 +41,7 @@ static void whole(void)
 	for (align = 0; align < 8; align++) {
 		expect(area + align);
 		for (len = 0; len <= LONG; len = next(len))
-			CHECK_EQ(hyb_crc32c(want[0], area + align, len),
+			CHECK_EQ(iwarp_crc32c(want[0], area + align, len),
 				 want[len]);
 	}
 }
@@ -52,16 +54,16 @@ static void pieces(void)
 		expect(area + align);
 		for (len = 1; len <= LONG; len = next(len)) {
 			cut = unit_below(len);
-			CHECK_EQ(hyb_crc32c(want[cut], area + align + cut,
-					    len - cut),
+			CHECK_EQ(iwarp_crc32c(want[cut], area + align + cut,
+					      len - cut),
 				 want[len]);
 			/* few bytes, in front and behind */
 			cut = unit_below(len < 16 ? len : 16);
-			CHECK_EQ(hyb_crc32c(want[cut], area + align + cut,
-					    len - cut),
+			CHECK_EQ(iwarp_crc32c(want[cut], area + align + cut,
+					      len - cut),
 				 want[len]);
-			CHECK_EQ(hyb_crc32c(want[len - cut],
-					    area + align + len - cut, cut),
+			CHECK_EQ(iwarp_crc32c(want[len - cut],
+					      area + align + len - cut, cut),
 				 want[len]);
 		}
 	}
@@ -75,8 +77,8 @@ static void edges(void)
 
 	for (len = 0; len <= LONG; len = next(len)) {
 		p = area + AREA - len;
-		CHECK_EQ(hyb_crc32c(~0U, p, len), unit_crc32c(~0U, p, len));
-		CHECK_EQ(hyb_crc32c(~0U, area, len),
+		CHECK_EQ(iwarp_crc32c(~0U, p, len), unit_crc32c(~0U, p, len));
+		CHECK_EQ(iwarp_crc32c(~0U, area, len),
 			 unit_crc32c(~0U, area, len));
 	}
 }
@@ -86,7 +88,7 @@ static void used(void)
 {
 #ifdef CONFIG_X86_64
 	CHECK(!boot_cpu_has(X86_FEATURE_XMM4_2) ||
-	      !strcmp(hyb_crc_driver(), "crc32q"));
+	      !strcmp(iwarp_crc_driver(), "crc32q"));
 #endif
 }
 
@@ -107,7 +109,7 @@ int main(void)
 	if (mprotect(area, AREA, PROT_READ | PROT_WRITE))
 		return 1;
 	unit_random_bytes(area, AREA);
-	hyb_crc_init();
-	printf("# computed by %s\n", hyb_crc_driver());
+	iwarp_crc_init();
+	printf("# computed by %s\n", iwarp_crc_driver());
 	return unit_main("crc", tests, ARRAY_LEN(tests));
 }

@@ -5,7 +5,7 @@
  */
 #include <stdio.h>
 
-#include "iwarp_hybrid/proto/mpa.h"
+#include "iwarp/mpa.h"
 #include "unit.h"
 
 static const char *case_file;

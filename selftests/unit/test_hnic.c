@@ -4,7 +4,7 @@
  * for, and the receiver's finds it again.
  */
 #include "hnic/hnic_fpdu.h"
-#include "iwarp_hybrid/proto/mpa_contig.h"
+#include "iwarp/mpa_contig.h"
 #include "unit.h"
 
 static const u32 ivls[] = { 0, 64, 256, 512, 1024, 16384 };

@@ -4,7 +4,7 @@
  * intervals, laid out in place and parsed back. The file named second on the
  * command line gets streams for "wire.py streams", the other parser.
  */
-#include "iwarp_hybrid/proto/mpa.h"
+#include "iwarp/mpa.h"
 #include "layout.h"
 #include "unit.h"
 

@@ -5,7 +5,7 @@
  */
 #include <stdio.h>
 
-#include "iwarp_hybrid/proto/ooo.h"
+#include "iwarp/ooo.h"
 #include "layout.h"
 #include "unit.h"
 

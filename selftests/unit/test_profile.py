@@ -19,8 +19,8 @@ import stacks  # noqa: E402, pylint: disable=wrong-import-position
 EXPECTED = {
     "[user]": "app", "send_all [native_load]": "app", "__x64_sys_sendto": "syscall",
     "sdp_sendmsg [sdp]": "sdp", "hyb_rx_fast [iwarp_hybrid]": "iwarp", "memcpy_orig": "copy",
-    "_copy_from_iter": "copy", "hyb_crc_x86 [iwarp_hybrid]": "crc", "tcp_ack": "tcpip",
-    "hyb_crc_x86 [hnic]": "nic", "__dev_queue_xmit": "netdev", "veth_xmit [veth]": "netdev",
+    "_copy_from_iter": "copy", "iwarp_crc_x86 [libiwarp]": "crc", "tcp_ack": "tcpip",
+    "iwarp_crc_x86 [hnic]": "nic", "__dev_queue_xmit": "netdev", "veth_xmit [veth]": "netdev",
     "__alloc_skb": "skb", "try_to_wake_up": "sched", "kmem_cache_free": "mem",
     "memset_orig": "mem", "_raw_spin_lock_bh": "lock", "hnic_tx_run [hnic]": "nic",
     "no_such_function": layers.NO_LAYER}

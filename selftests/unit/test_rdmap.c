@@ -4,7 +4,7 @@
  */
 #include <stdio.h>
 
-#include "iwarp_hybrid/proto/rdmap.h"
+#include "iwarp/rdmap.h"
 #include "unit.h"
 
 /* The ULPDU inside a vector that is an FPDU without markers. */

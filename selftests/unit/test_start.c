@@ -2,7 +2,7 @@
 /*
  * Unit tests: MPA start-up frames and what the two ends conclude from them.
  */
-#include "iwarp_hybrid/proto/mpa.h"
+#include "iwarp/mpa.h"
 #include "unit.h"
 
 static int parse(const void *data, size_t len, bool reply, struct mpa_start *s)

@@ -38,7 +38,7 @@ TROUBLE = re.compile(
 # such as memcpy(), are named instead of them: such reports are in the console log only
 HARMLESS = re.compile(
     r"traps: .* ip:|"
-    r"KCSAN: (?!.*\[(sdp|sdp_diag|rdma_stack|iwarp_hybrid|hnic)\])|"
+    r"KCSAN: (?!.*\[(sdp|sdp_diag|rdma_stack|libiwarp|iwarp_hybrid|hnic)\])|"
     r"lock dependency validator|kasan: KernelAddressSanitizer")
 # QEMU's multi-threaded emulation can execute a breakpoint that the kernel has
 # already removed again while patching its code; not the kernel's fault

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
-/* The kernel's interface for drivers/iwarp_hybrid/hyb_crc.c, in user space */
+/* The kernel's interface for lib/iwarp/crc.c, in user space */
 #ifndef SELFTESTS_UNIT_CRC32C_H
 #define SELFTESTS_UNIT_CRC32C_H
 

@@ -24,6 +24,7 @@ bool ooo_mark_start(u64 mark, const u8 *p, u32 ivl, u64 *start)
 		*start -= MPA_MARK_SIZE;
 	return true;
 }
+EXPORT_SYMBOL_GPL(ooo_mark_start);
 
 u32 ooo_find(const struct ooo_table *t, u64 pos)
 {
@@ -40,6 +41,7 @@ u32 ooo_find(const struct ooo_table *t, u64 pos)
 	}
 	return low;
 }
+EXPORT_SYMBOL_GPL(ooo_find);
 
 /* Do both belong to one message, @b behind @a, or to one piece of memory? */
 static bool ooo_same(const struct ooo_range *a, const struct ooo_range *b)
@@ -93,6 +95,7 @@ bool ooo_add(struct ooo_table *t, const struct ooo_range *r)
 	t->nr++;
 	return true;
 }
+EXPORT_SYMBOL_GPL(ooo_add);
 
 void ooo_advance(struct ooo_table *t, u32 len)
 {
@@ -107,6 +110,7 @@ void ooo_advance(struct ooo_table *t, u32 len)
 	if (!t->nr)
 		t->first = 0;
 }
+EXPORT_SYMBOL_GPL(ooo_advance);
 
 /* ---------------------------------------------------------------- walks */
 
@@ -242,3 +246,4 @@ void ooo_walk(struct ooo_walk *w, u64 pos)
 		}
 	}
 }
+EXPORT_SYMBOL_GPL(ooo_walk);

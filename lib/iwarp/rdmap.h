@@ -5,8 +5,8 @@
  *
  * Freestanding, see types.h. Calls ddp.
  */
-#ifndef HYB_PROTO_RDMAP_H
-#define HYB_PROTO_RDMAP_H
+#ifndef LIB_IWARP_RDMAP_H
+#define LIB_IWARP_RDMAP_H
 
 #include "ddp.h"
 

@@ -2,13 +2,13 @@
 /*
  * CRC32c for FPDUs. Lowest layer: calls the kernel's library only.
  */
-#ifndef HYB_CRC_H
-#define HYB_CRC_H
+#ifndef LIB_IWARP_CRC_H
+#define LIB_IWARP_CRC_H
 
-#include <linux/types.h>
+#include "types.h"
 
 /**
- * hyb_crc32c - extend a CRC32c register
+ * iwarp_crc32c - extend a CRC32c register
  * @crc: register, all ones at the start
  * @p: octets
  * @len: how many
@@ -19,9 +19,9 @@
  * Context: any.
  * Return: the register.
  */
-u32 hyb_crc32c(u32 crc, const void *p, size_t len);
+u32 iwarp_crc32c(u32 crc, const void *p, size_t len);
 
-const char *hyb_crc_driver(void);
-void hyb_crc_init(void);
+const char *iwarp_crc_driver(void);
+void iwarp_crc_init(void);
 
 #endif

@@ -79,6 +79,7 @@ int mpa_start_parse(const u8 *buf, size_t len, bool reply,
 		mpa_parse_enhanced(buf + MPA_HDR_LEN, s);
 	return MPA_HDR_LEN + pd_len;
 }
+EXPORT_SYMBOL_GPL(mpa_start_parse);
 
 static void mpa_build_enhanced(u8 *p, const struct mpa_start *s)
 {
@@ -118,6 +119,7 @@ size_t mpa_start_build(u8 *buf, bool reply, const struct mpa_start *s,
 		memcpy(buf + MPA_HDR_LEN + enh, pd, s->pd_len);
 	return MPA_HDR_LEN + pd_len;
 }
+EXPORT_SYMBOL_GPL(mpa_start_build);
 
 static u16 mpa_min(u16 a, u16 b)
 {
@@ -223,6 +225,7 @@ void mpa_respond(const struct mpa_start *req, const struct mpa_limits *lim,
 	if (req->enhanced)
 		mpa_respond_enhanced(req, lim, rep, res);
 }
+EXPORT_SYMBOL_GPL(mpa_respond);
 
 void mpa_request(u8 rev, const struct mpa_limits *lim, struct mpa_start *req)
 {
@@ -243,6 +246,7 @@ void mpa_request(u8 rev, const struct mpa_limits *lim, struct mpa_start *req)
 	req->ird = lim->ird;
 	req->ord = lim->ord;
 }
+EXPORT_SYMBOL_GPL(mpa_request);
 
 static int mpa_finish_enhanced(const struct mpa_start *req,
 			       const struct mpa_start *rep,
@@ -282,6 +286,7 @@ int mpa_finish(const struct mpa_start *req, const struct mpa_start *rep,
 		return 0;
 	return mpa_finish_enhanced(req, rep, lim, res);
 }
+EXPORT_SYMBOL_GPL(mpa_finish);
 
 u32 mpa_mulpdu(u32 emss, u32 ivl)
 {
@@ -295,6 +300,7 @@ u32 mpa_mulpdu(u32 emss, u32 ivl)
 		return MPA_ULPDU_MAX;
 	return emss - lost;
 }
+EXPORT_SYMBOL_GPL(mpa_mulpdu);
 
 u32 mpa_ulpdu_fit(u64 pos, u32 room, u32 ivl)
 {
@@ -318,6 +324,7 @@ u32 mpa_ulpdu_fit(u64 pos, u32 room, u32 ivl)
 	body -= MPA_LEN_SIZE;
 	return body < MPA_ULPDU_MAX ? body : MPA_ULPDU_MAX;
 }
+EXPORT_SYMBOL_GPL(mpa_ulpdu_fit);
 
 void mpa_walk_begin(struct mpa_walk *w, u64 pos, u32 ivl)
 {
@@ -328,6 +335,7 @@ void mpa_walk_begin(struct mpa_walk *w, u64 pos, u32 ivl)
 	w->in_head = true;
 	w->bad = false;
 }
+EXPORT_SYMBOL_GPL(mpa_walk_begin);
 
 /* Collect octets of a marker, which may arrive in pieces */
 static u32 mpa_walk_mark(struct mpa_walk *w, const u8 *raw, u32 len)
@@ -368,3 +376,4 @@ u32 mpa_walk_next(struct mpa_walk *w, const u8 *raw, u32 len, const u8 **data,
 	w->since += *n;
 	return skip + *n;
 }
+EXPORT_SYMBOL_GPL(mpa_walk_next);

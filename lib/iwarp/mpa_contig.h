@@ -11,8 +11,8 @@
  *
  * Freestanding, see types.h. Calls nothing.
  */
-#ifndef HYB_PROTO_MPA_CONTIG_H
-#define HYB_PROTO_MPA_CONTIG_H
+#ifndef LIB_IWARP_MPA_CONTIG_H
+#define LIB_IWARP_MPA_CONTIG_H
 
 #include "mpa.h"
 

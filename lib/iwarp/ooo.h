@@ -5,8 +5,8 @@
  *
  * Freestanding, see types.h. Calls mpa, ddp and rdmap.
  */
-#ifndef HYB_PROTO_OOO_H
-#define HYB_PROTO_OOO_H
+#ifndef LIB_IWARP_OOO_H
+#define LIB_IWARP_OOO_H
 
 #include "ddp.h"
 #include "mpa.h"

@@ -5,8 +5,8 @@
  *
  * Freestanding, see types.h. Calls nothing.
  */
-#ifndef HYB_PROTO_MPA_H
-#define HYB_PROTO_MPA_H
+#ifndef LIB_IWARP_MPA_H
+#define LIB_IWARP_MPA_H
 
 #include "types.h"
 

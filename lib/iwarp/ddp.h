@@ -4,8 +4,8 @@
  *
  * Freestanding, see types.h. Calls nothing.
  */
-#ifndef HYB_PROTO_DDP_H
-#define HYB_PROTO_DDP_H
+#ifndef LIB_IWARP_DDP_H
+#define LIB_IWARP_DDP_H
 
 #include "types.h"
 

@@ -66,6 +66,7 @@ u32 rdmap_check(const struct ddp_hdr *h)
 		return TERM_OP_OPCODE;
 	}
 }
+EXPORT_SYMBOL_GPL(rdmap_check);
 
 void rdmap_rreq_parse(const u8 *p, struct rdmap_rreq *r)
 {
@@ -75,6 +76,7 @@ void rdmap_rreq_parse(const u8 *p, struct rdmap_rreq *r)
 	r->src_stag = proto_get32(p + 16);
 	r->src_to = proto_get64(p + 20);
 }
+EXPORT_SYMBOL_GPL(rdmap_rreq_parse);
 
 void rdmap_rreq_put(u8 *p, const struct rdmap_rreq *r)
 {
@@ -84,6 +86,7 @@ void rdmap_rreq_put(u8 *p, const struct rdmap_rreq *r)
 	proto_put32(p + 16, r->src_stag);
 	proto_put64(p + 20, r->src_to);
 }
+EXPORT_SYMBOL_GPL(rdmap_rreq_put);
 
 void rdmap_areq_parse(const u8 *p, struct rdmap_areq *r)
 {
@@ -96,6 +99,7 @@ void rdmap_areq_parse(const u8 *p, struct rdmap_areq *r)
 	r->compare = proto_get64(p + 36);
 	r->compare_mask = proto_get64(p + 44);
 }
+EXPORT_SYMBOL_GPL(rdmap_areq_parse);
 
 void rdmap_areq_put(u8 *p, const struct rdmap_areq *r)
 {
@@ -108,6 +112,7 @@ void rdmap_areq_put(u8 *p, const struct rdmap_areq *r)
 	proto_put64(p + 36, r->compare);
 	proto_put64(p + 44, r->compare_mask);
 }
+EXPORT_SYMBOL_GPL(rdmap_areq_put);
 
 /*
  * Add fields of which @top has the highest bits: all bits below them in one
@@ -133,6 +138,7 @@ u32 rdmap_atomic(const struct rdmap_areq *r, u64 old, u64 *new)
 		return TERM_OP_OPCODE;
 	}
 }
+EXPORT_SYMBOL_GPL(rdmap_atomic);
 
 /* Which copies the error wants: RFC 5040 section 4.8, table of HdrCt */
 static u32 rdmap_term_hdrct(u32 err, const u8 *hdr, u32 hdr_len)
@@ -181,6 +187,7 @@ u32 rdmap_term_build(u8 *p, u32 err, const u8 *hdr, u32 hdr_len, u32 seg_len)
 	}
 	return len;
 }
+EXPORT_SYMBOL_GPL(rdmap_term_build);
 
 u32 rdmap_term_parse(const u8 *p, u32 len)
 {
@@ -191,6 +198,7 @@ u32 rdmap_term_parse(const u8 *p, u32 len)
 	word = proto_get32(p);
 	return TERM(word >> 28, word >> 24 & 0xf, word >> 16 & 0xff);
 }
+EXPORT_SYMBOL_GPL(rdmap_term_parse);
 
 bool rdmap_term_request(const u8 *p, u32 len, u32 *msn)
 {
@@ -204,3 +212,4 @@ bool rdmap_term_request(const u8 *p, u32 len, u32 *msn)
 	*msn = proto_get32(ddp + 10);
 	return true;
 }
+EXPORT_SYMBOL_GPL(rdmap_term_request);

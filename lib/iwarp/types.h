@@ -1,18 +1,20 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
 /*
- * What the protocol files need from their surroundings: fixed-size types and
- * memcpy. They build in the kernel and, unchanged, in user space.
+ * What the protocol files need from their environment: fixed-size types, memcpy
+ * and EXPORT_SYMBOL_GPL. They build in the kernel and, unchanged, in user space,
+ * there with -D'EXPORT_SYMBOL_GPL(name)='.
  *
- * Rules for this directory: pure functions over (pointer, length), unsigned
- * arithmetic that cannot wrap, no allocation, no global state, no calls out but of
- * functions that they are given.
+ * Rules for this directory, except for the tables of crc.c: pure functions over
+ * (pointer, length), unsigned arithmetic that cannot wrap, no allocation, no
+ * global state, no calls out except through function pointers that are passed in.
  */
-#ifndef HYB_PROTO_TYPES_H
-#define HYB_PROTO_TYPES_H
+#ifndef LIB_IWARP_TYPES_H
+#define LIB_IWARP_TYPES_H
 
 #ifdef __KERNEL__
-#include <linux/types.h>
+#include <linux/export.h>
 #include <linux/string.h>
+#include <linux/types.h>
 #else
 #include <stdbool.h>
 #include <stddef.h>

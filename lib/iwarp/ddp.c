@@ -29,6 +29,7 @@ u32 ddp_parse(const u8 *p, u32 ulpdu_len, struct ddp_hdr *h)
 	h->mo = proto_get32(p + 14);
 	return 0;
 }
+EXPORT_SYMBOL_GPL(ddp_parse);
 
 u32 ddp_check_untagged(const struct ddp_hdr *h, u32 msn, u32 mo, u32 room)
 {
@@ -40,3 +41,4 @@ u32 ddp_check_untagged(const struct ddp_hdr *h, u32 msn, u32 mo, u32 room)
 		return TERM_UNT_LEN;
 	return 0;
 }
+EXPORT_SYMBOL_GPL(ddp_check_untagged);
