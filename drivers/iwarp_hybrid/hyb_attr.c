@@ -16,12 +16,12 @@
 
 #include "compat.h"
 #include "hyb_attr.h"
-#include "iwarp/crc.h"
 #include "hyb_offload.h"
+#include "hyb_place.h"
 #include "hybrid.h"
+#include "iwarp/crc.h"
 
 #define HYB_ATTR_DELAY	20	/* ms until a queue pair has its directory */
-#define HYB_NEWS_DELAY	20	/* ms until a change is told, with others */
 
 /* ---------------------------------------------------------- placement */
 
@@ -69,12 +69,6 @@ static const char *const hyb_want_names[] = {
 	[MPA_WANT_AUTO] = "auto",
 	[MPA_WANT_ON] = "on",
 };
-
-static bool hyb_place_same(const struct hyb_place *a, const struct hyb_place *b)
-{
-	return a->crc == b->crc && a->demux == b->demux &&
-	       a->markers == b->markers;
-}
 
 static const char *hyb_profile_name(const struct hyb_place *place)
 {
@@ -171,60 +165,6 @@ static ssize_t hyb_place_emit(enum hyb_place_attr what, char *buf,
 	default:
 		return sysfs_emit(buf, "%s\n", hyb_mark_names[place->markers]);
 	}
-}
-
-/* Which part of @wish can be had with these engines of a NIC */
-static struct hyb_place hyb_place_resolve(const struct hyb_place *wish, u32 nic)
-{
-	const u32 crc = BIT(IWARP_OFFLOAD_TX_CRC) | BIT(IWARP_OFFLOAD_RX_CRC);
-	struct hyb_place res = *wish;
-
-	if ((nic & crc) != crc)
-		res.crc = RDMA_STACK_HOST;
-	if (!(nic & BIT(IWARP_OFFLOAD_RX_DEMUX)))
-		res.demux = RDMA_STACK_HOST;
-	if ((res.markers == HYB_MARK_SG &&
-	     !(nic & BIT(IWARP_OFFLOAD_TX_SG))) ||
-	    (res.markers == HYB_MARK_CONTIG &&
-	     !(nic & BIT(IWARP_OFFLOAD_TX_CONTIG))))
-		res.markers = HYB_MARK_INPLACE;
-	return res;
-}
-
-void hyb_place_init(struct hyb_qp *qp)
-{
-	struct hyb_dev *dev = qp->dev;
-
-	mutex_lock(&dev->attr_lock);
-	qp->wish = dev->place;
-	mutex_unlock(&dev->attr_lock);
-	hyb_place_update(qp, 0);
-}
-
-static void hyb_attr_news_work(struct work_struct *work)
-{
-	struct hyb_dev *dev = container_of(to_delayed_work(work),
-					   struct hyb_dev, news);
-
-	rdma_stack_changed(&dev->ibdev);
-}
-
-void hyb_attr_changed(struct hyb_dev *dev)
-{
-	queue_delayed_work(hyb_wq, &dev->news, msecs_to_jiffies(HYB_NEWS_DELAY));
-}
-
-void hyb_place_update(struct hyb_qp *qp, u32 nic)
-{
-	struct hyb_place place = hyb_place_resolve(&qp->wish, nic);
-
-	/* what a connection begins and ends with is no change */
-	if (qp->tcp.attached && !hyb_place_same(&qp->place, &place))
-		hyb_attr_changed(qp->dev);
-	WRITE_ONCE(qp->place.crc, place.crc);
-	WRITE_ONCE(qp->place.demux, place.demux);
-	WRITE_ONCE(qp->place.markers, place.markers);
-	WRITE_ONCE(qp->place.payload, place.payload);
 }
 
 static enum rdma_stack_place hyb_mark_place(u8 mode)
@@ -456,23 +396,6 @@ static ssize_t mpa_rev_store(struct device *d, struct device_attribute *attr,
 	return len;
 }
 static DEVICE_ATTR_RW(mpa_rev);
-
-/* Context: socket owned, no FPDU is under way */
-static void hyb_qp_follow(struct hyb_qp *qp)
-{
-	sock_owned_by_me(qp->tcp.sk);
-	if (qp->off)
-		hyb_off_update(qp);
-	else
-		hyb_place_update(qp, 0);
-}
-
-void hyb_attr_attached(struct hyb_qp *qp)
-{
-	/* whoever writes an attribute from now on finds the socket */
-	if (qp->attr_behind)
-		hyb_qp_follow(qp);
-}
 
 /* All connected queue pairs take a change of the device over */
 static void hyb_dev_follow(struct hyb_dev *dev)
@@ -1028,7 +951,7 @@ void hyb_attr_dev_del(struct hyb_dev *dev)
 void hyb_attr_dev_init(struct hyb_dev *dev)
 {
 	mutex_init(&dev->attr_lock);
-	INIT_DELAYED_WORK(&dev->news, hyb_attr_news_work);
+	hyb_place_dev_init(dev);
 	spin_lock_init(&dev->place_lock);
 	dev->placement = RDMA_STACK_HOST;
 	hyb_profile_parse("hybrid", &dev->place);

@@ -26,8 +26,15 @@
 #include <rdma/rdma_cm.h>
 
 #include "compat.h"
-#include "iwarp/crc.h"
+#include "hyb_cm.h"
+#include "hyb_fpdu.h"
+#include "hyb_rx.h"
+#include "hyb_sched.h"
+#include "hyb_shared.h"
+#include "hyb_tcp.h"
+#include "hyb_tx.h"
 #include "hybrid.h"
+#include "iwarp/crc.h"
 
 /* Timeouts, in jiffies */
 #define HYB_T_CONNECT	(20 * HZ)	/* TCP handshake */
@@ -102,23 +109,8 @@ struct hyb_lid {
 
 static DEFINE_MUTEX(hyb_listen_lock);
 static LIST_HEAD(hyb_lsocks);
-static struct workqueue_struct *hyb_cm_wq;
-
-/* Of many idle connections kmalloc() would waste a third */
-static struct kmem_cache *hyb_cep_cache;
 
 /* ------------------------------------------------------ object and events */
-
-static void hyb_cm_dev_get(struct hyb_dev *dev)
-{
-	refcount_inc(&dev->cm.users);
-}
-
-static void hyb_cm_dev_put(struct hyb_dev *dev)
-{
-	if (refcount_dec_and_test(&dev->cm.users))
-		complete(&dev->cm.idle);
-}
 
 static void hyb_lid_free(struct kref *ref)
 {
@@ -133,30 +125,11 @@ static void hyb_lid_put(struct hyb_lid *lid)
 	kref_put(&lid->ref, hyb_lid_free);
 }
 
-void hyb_cep_free(struct kref *ref)
-{
-	struct hyb_cep *cep = container_of(ref, struct hyb_cep, ref);
-	struct hyb_dev *dev = cep->dev;
-
-	WARN_ON_ONCE(cep->sock || cep->qp || cep->id);
-	kfree(cep->start);
-	kmem_cache_free(hyb_cep_cache, cep);
-	hyb_cm_dev_put(dev);
-}
-
 /* Start-up is over, and what the peer has sent was handed on */
 static void hyb_cep_started(struct hyb_cep *cep)
 {
 	kfree(cep->start);
 	cep->start = NULL;
-}
-
-void hyb_cep_event(struct hyb_cep *cep, int ev)
-{
-	set_bit(ev, &cep->events);
-	hyb_cep_get(cep);
-	if (!queue_work(hyb_cm_wq, &cep->work))
-		hyb_cep_put(cep);
 }
 
 static void hyb_cep_timeout(struct work_struct *work)
@@ -321,23 +294,6 @@ static void hyb_cep_unbind(struct hyb_cep *cep)
 	cep->qp = NULL;
 	hyb_qp_put(qp);
 	hyb_cep_put(cep);
-}
-
-void hyb_qp_close(struct hyb_qp *qp, enum hyb_close how)
-{
-	static const int event[] = {
-		[HYB_CLOSE_GRACEFUL]	= HYB_EV_GRACEFUL,
-		[HYB_CLOSE_ABORT]	= HYB_EV_ABORT,
-		[HYB_CLOSE_RESET]	= HYB_EV_RESET,
-	};
-	unsigned long flags;
-
-	hyb_qp_set_state(qp, how == HYB_CLOSE_GRACEFUL ? HYB_QP_CLOSING :
-							 HYB_QP_ERROR);
-	spin_lock_irqsave(&qp->tcp.lock, flags);
-	if (qp->cep)
-		hyb_cep_event(qp->cep, event[how]);
-	spin_unlock_irqrestore(&qp->tcp.lock, flags);
 }
 
 /* hyb_iw_get_qp() has, and the IW CM calls nothing in between */

@@ -12,6 +12,9 @@
 #include <linux/atomic.h>
 
 #include "hyb_ext.h"
+#include "hyb_fpdu.h"
+#include "hyb_mem.h"
+#include "hyb_recv.h"
 #include "hybrid.h"
 
 /* ------------------------------------------------------------ Immediate Data */

@@ -10,8 +10,7 @@
 
 #include <linux/types.h>
 
-#include "hyb_tx.h"
-#include "iwarp/rdmap.h"
+#include "hyb_types.h"
 
 struct hyb_qp;
 

@@ -17,125 +17,14 @@
 #include "hyb_idle.h"
 #include "hyb_offload.h"
 #include "hyb_ooo.h"
-#include "hyb_shared.h"
+#include "hyb_rdq.h"
+#include "hyb_sched.h"
+#include "hyb_sg.h"
+#include "hyb_stream.h"
 #include "hybrid.h"
 
 /* Between two looks; who has not moved from one to the next is idle */
 #define HYB_IDLE_PERIOD	(2 * HZ)
-
-/*
- * A ring of Reads: @first is the one entry that a queue pair always has, @get and
- * @put are free running indices of the oldest entry and behind the newest.
- */
-struct hyb_idle_ring {
-	void *mem;
-	void *first;
-	u32 mask;
-	u32 get;
-	u32 put;
-	size_t size;
-};
-
-/* In other memory; the entries keep their indices */
-static void hyb_idle_move(struct hyb_idle_ring *r, void *new, u32 mask)
-{
-	u32 i;
-
-	for (i = r->get; i != r->put; i++)
-		memcpy(new + (i & mask) * r->size,
-		       r->mem + (i & r->mask) * r->size, r->size);
-	if (r->mem != r->first)
-		kfree(r->mem);
-	r->mem = new;
-	r->mask = mask;
-}
-
-/* Room for one more entry; false without memory, then nothing has changed */
-static bool hyb_idle_room(struct hyb_idle_ring *r)
-{
-	u32 n = r->mask + 1;
-	void *new;
-
-	if (r->put - r->get < n)
-		return true;
-	n = max_t(u32, 2 * n, HYB_IDLE_RING);
-	new = kmalloc_array(n, r->size, GFP_ATOMIC | __GFP_NOWARN);
-	if (!new)
-		return false;
-	hyb_idle_move(r, new, n - 1);
-	return true;
-}
-
-static struct hyb_idle_ring hyb_idle_orq(struct hyb_tx *tx)
-{
-	return (struct hyb_idle_ring) {
-		.mem = tx->orq, .first = &tx->orq_first, .mask = tx->orq_mask,
-		.get = tx->orq_get, .put = tx->orq_put, .size = sizeof(*tx->orq),
-	};
-}
-
-static struct hyb_idle_ring hyb_idle_irq(struct hyb_tx *tx)
-{
-	return (struct hyb_idle_ring) {
-		.mem = tx->irq, .first = &tx->irq_first, .mask = tx->irq_mask,
-		.get = tx->irq_get, .put = tx->irq_put, .size = sizeof(*tx->irq),
-	};
-}
-
-/**
- * hyb_idle_orq_room - make room for one more Read or atomic operation
- * @tx: transmit engine
- *
- * Context: TCP socket held.
- * Return: false without memory, but never if none is outstanding.
- */
-bool hyb_idle_orq_room(struct hyb_tx *tx)
-{
-	struct hyb_idle_ring r = hyb_idle_orq(tx);
-
-	hyb_tcp_assert_held(&container_of(tx, struct hyb_qp, tx)->tcp);
-	if (!hyb_idle_room(&r))
-		return false;
-	tx->orq = r.mem;
-	tx->orq_mask = r.mask;
-	return true;
-}
-
-/**
- * hyb_idle_irq_room - make room for one more of the peer's
- * @tx: transmit engine
- *
- * Context: TCP socket held.
- * Return: false without memory, but never if none is to be answered.
- */
-bool hyb_idle_irq_room(struct hyb_tx *tx)
-{
-	struct hyb_idle_ring r = hyb_idle_irq(tx);
-
-	hyb_tcp_assert_held(&container_of(tx, struct hyb_qp, tx)->tcp);
-	if (!hyb_idle_room(&r))
-		return false;
-	tx->irq = r.mem;
-	tx->irq_mask = r.mask;
-	return true;
-}
-
-/* Rings that have grown are not needed while they are empty */
-static void hyb_idle_shrink(struct hyb_tx *tx)
-{
-	struct hyb_idle_ring orq = hyb_idle_orq(tx), irq = hyb_idle_irq(tx);
-
-	if (orq.get == orq.put) {
-		hyb_idle_move(&orq, orq.first, 0);
-		tx->orq = orq.mem;
-		tx->orq_mask = 0;
-	}
-	if (irq.get == irq.put) {
-		hyb_idle_move(&irq, irq.first, 0);
-		tx->irq = irq.mem;
-		tx->irq_mask = 0;
-	}
-}
 
 /* With the spinlock of the socket, which nobody owns */
 static void hyb_idle_trim(struct hyb_qp *qp)
@@ -145,7 +34,7 @@ static void hyb_idle_trim(struct hyb_qp *qp)
 	/* records hold pages of the stream */
 	hyb_off_trim(qp);
 	if (hyb_stream_empty(&tx->s) && !tx->left.len &&
-	    !hyb_shared_reserved(qp))
+	    !hyb_shared_reserved(qp->shared))
 		hyb_stream_trim(&tx->s);
 	hyb_sg_trim(&tx->sg);
 	hyb_ooo_trim(qp);

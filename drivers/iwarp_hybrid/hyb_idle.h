@@ -16,12 +16,6 @@ struct hyb_dev;
 struct hyb_qp;
 struct hyb_tx;
 
-/* Entries that rings of Reads and atomic operations grow to, at first */
-#define HYB_IDLE_RING	8
-
-bool hyb_idle_orq_room(struct hyb_tx *tx);
-bool hyb_idle_irq_room(struct hyb_tx *tx);
-
 void hyb_idle_init(struct hyb_dev *dev);
 void hyb_idle_start(struct hyb_dev *dev);
 void hyb_idle_stop(struct hyb_dev *dev);

@@ -20,6 +20,7 @@
 
 #include "compat.h"
 #include "hyb_lend.h"
+#include "hyb_sched.h"
 #include "hybrid.h"
 
 /**

@@ -20,16 +20,17 @@
 #include <rdma/rdma_stack.h>
 
 #include "hyb_attr.h"
+#include "hyb_cm.h"
 #include "hyb_idle.h"
 #include "hyb_offload.h"
+#include "hyb_place.h"
 #include "hyb_shared.h"
+#include "hyb_tcp.h"
 #include "hybrid.h"
 
 MODULE_DESCRIPTION("Hybrid iWARP: RDMA over TCP on any Ethernet device");
 MODULE_LICENSE("GPL");
 MODULE_ALIAS_RDMA_LINK("hybrid");
-
-struct workqueue_struct *hyb_wq;
 
 /*
  * All devices. The core's own table cannot be used: it finds devices by

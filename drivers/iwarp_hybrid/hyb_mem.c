@@ -21,6 +21,7 @@
 #include <rdma/rdma_netlink.h>
 #include <rdma/restrack.h>
 
+#include "hyb_mem.h"
 #include "hyb_offload.h"
 #include "hybrid.h"
 

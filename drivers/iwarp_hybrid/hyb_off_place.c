@@ -20,6 +20,7 @@
 #include <linux/net.h>
 #include <linux/slab.h>
 
+#include "hyb_mem.h"
 #include "hyb_off_priv.h"
 #include "hybrid.h"
 

@@ -18,8 +18,9 @@
 #include <linux/slab.h>
 #include <net/tcp.h>
 
-#include "iwarp/crc.h"
 #include "hyb_off_priv.h"
+#include "hybrid.h"
+#include "iwarp/crc.h"
 #include "iwarp/mpa_contig.h"
 
 /* The allocator gives as much for one: see hyb_off_ring_memory() */
@@ -489,4 +490,18 @@ u32 hyb_off_ring_write(struct hyb_off_ring *r, const struct hyb_off_sink *sink)
 		more = hyb_off_next(r, &at, &f);
 	}
 	return done;
+}
+
+/**
+ * hyb_off_count - add to a counter of the device
+ * @o: connection; nothing is counted once it is detached
+ * @stat: counter
+ * @n: how many
+ *
+ * Context: TCP socket or ring lock held.
+ */
+void hyb_off_count(struct hyb_off_conn *o, enum hyb_stat stat, u64 n)
+{
+	if (o->dev)
+		hyb_stats_add(o->dev, stat, n);
 }

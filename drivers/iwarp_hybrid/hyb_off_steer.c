@@ -15,10 +15,10 @@
 #include <net/ipv6.h>
 
 #include "compat.h"
+#include "hyb_off_priv.h"
 #ifdef HAVE_NETDEV_LOCK_OPS
 #include <net/netdev_lock.h>
 #endif
-#include "hyb_off_priv.h"
 
 #ifndef HAVE_NETDEV_LOCK_OPS
 #define netdev_lock_ops(dev)	do { } while (0)

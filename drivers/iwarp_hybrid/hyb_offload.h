@@ -15,63 +15,11 @@
 #include <net/tcp.h>
 #include <rdma/iwarp_offload.h>
 
+#include "hyb_types.h"
+
 struct hyb_mem;
 struct hyb_qp;
 struct page;
-
-/* Pieces of memory of one FPDU, at most */
-#define HYB_OFF_PIECES	16
-
-/**
- * struct hyb_off_piece - a part of an FPDU as it was handed to TCP
- * @page: its page, in the kernel's direct mapping
- * @off: offset in the page, may exceed PAGE_SIZE in a compound page
- * @len: octets
- */
-struct hyb_off_piece {
-	struct page *page;
-	u32 off;
-	u32 len;
-};
-
-/**
- * struct hyb_off - what the engines look at for each FPDU; first member of
- *		    the private structure
- * @tx_crc: the CRC of FPDUs handed over from now on may be left to the NIC
- * @tx_contig: markers may stand behind the payload, IWARP_LAYOUT_CONTIG
- * @tx_sg: payload may be given by reference, the NIC gathers it
- * @rx_crc: the NIC's verdict is taken for a CRC
- * @word: same of packets that are on their way since it was, or is
- * @place: the NIC places payload of tagged segments
- * @verify: check in any case
- * @max_pieces: of an FPDU whose payload the NIC gathers
- * @ask: the NIC waits for hyb_off_rx_at()
- * @in_run: @run is valid
- * @run: sequence number of the last verified packet that began with an FPDU
- *
- * All but the last three change while a task owns the TCP socket, hence between
- * FPDUs, @place also when the receive engine stops. The last two belong to that.
- */
-struct hyb_off {
-	bool tx_crc;
-	bool tx_contig;
-	bool tx_sg;
-	bool rx_crc;
-	bool word;
-	bool place;
-	bool verify;
-	u8 max_pieces;
-	bool ask;
-	bool in_run;
-	u32 run;
-};
-
-/* Verdict on an FPDU */
-enum hyb_off_verdict {
-	HYB_OFF_NONE,		/* software checks */
-	HYB_OFF_GOOD,		/* checked by the NIC, software need not */
-	HYB_OFF_DOUBLE,		/* checked by the NIC, software does as well */
-};
 
 #if IS_ENABLED(CONFIG_SOCK_VALIDATE_XMIT)
 

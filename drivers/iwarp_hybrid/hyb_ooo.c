@@ -20,9 +20,11 @@
 #include <net/tcp.h>
 
 #include "compat.h"
-#include "iwarp/crc.h"
+#include "hyb_mem.h"
 #include "hyb_ooo.h"
+#include "hyb_sched.h"
 #include "hybrid.h"
+#include "iwarp/crc.h"
 
 /**
  * struct hyb_ooo_run - a look at a run of octets in the queue

@@ -16,34 +16,10 @@
 
 #include <linux/types.h>
 
-#include "iwarp/ooo.h"
-
+struct ooo_range;
 struct hyb_qp;
 struct siw_rqe;
 struct sock;
-
-/* Receives that are taken from the queue before their turn, at most */
-#define HYB_OOO_RECVS	32
-
-/**
- * struct hyb_ooo - what a QP knows of its out-of-order queue
- * @tab: ranges that were looked at, NULL while there are none
- * @rqe: receives taken early, a ring; NULL until one was
- * @rqe_get: oldest of them
- * @rqe_put: next free
- * @seen: tcp_sock.rcv_ooopack at the last look
- * @partial: where the last FPDU was that ended behind its run, for counting
- * @no_mark: where the last run began without a usable marker, for counting
- */
-struct hyb_ooo {
-	struct ooo_table *tab;
-	struct siw_rqe *rqe;
-	u32 rqe_get;
-	u32 rqe_put;
-	u32 seen;
-	u64 partial;
-	u64 no_mark;
-};
 
 /* Of the transport layer */
 void hyb_ooo_attach(struct hyb_qp *qp, struct sock *sk);

@@ -13,21 +13,12 @@
 
 #include "hyb_attr.h"
 #include "hyb_idle.h"
+#include "hyb_place.h"
+#include "hyb_sched.h"
+#include "hyb_tcp.h"
 #include "hybrid.h"
 
 /* ------------------------------------------------------------------- states */
-
-#define TO(state)	BIT(HYB_QP_##state)
-static const u8 hyb_qp_moves[HYB_QP_STATES] = {
-	[HYB_QP_IDLE] = TO(IDLE) | TO(RTR) | TO(RTS) | TO(ERROR),
-	[HYB_QP_RTR] = TO(RTR) | TO(RTS) | TO(ERROR),
-	[HYB_QP_RTS] = TO(RTS) | TO(CLOSING) | TO(TERMINATE) | TO(ERROR),
-	[HYB_QP_CLOSING] = TO(CLOSING) | TO(TERMINATE) | TO(ERROR),
-	[HYB_QP_TERMINATE] = TO(TERMINATE) | TO(ERROR),
-	[HYB_QP_ERROR] = TO(ERROR),
-};
-
-#undef TO
 
 static const u8 hyb_qp_ib_state[HYB_QP_STATES] = {
 	[HYB_QP_IDLE] = IB_QPS_INIT,
@@ -37,27 +28,6 @@ static const u8 hyb_qp_ib_state[HYB_QP_STATES] = {
 	[HYB_QP_TERMINATE] = IB_QPS_SQE,
 	[HYB_QP_ERROR] = IB_QPS_ERR,
 };
-
-/**
- * hyb_qp_set_state - move a queue pair to another state
- * @qp: queue pair
- * @state: new state
- *
- * Context: any.
- * Return: false if the table does not allow it; nothing has changed then.
- */
-bool hyb_qp_set_state(struct hyb_qp *qp, enum hyb_qp_state state)
-{
-	unsigned long flags;
-	bool allowed;
-
-	spin_lock_irqsave(&qp->state_lock, flags);
-	allowed = hyb_qp_moves[qp->state] & BIT(state);
-	if (allowed)
-		WRITE_ONCE(qp->state, state);
-	spin_unlock_irqrestore(&qp->state_lock, flags);
-	return allowed;
-}
 
 /* True if the QP was never connected and now never will be */
 static bool hyb_qp_set_error(struct hyb_qp *qp)
@@ -71,25 +41,6 @@ static bool hyb_qp_set_error(struct hyb_qp *qp)
 		WRITE_ONCE(qp->state, HYB_QP_ERROR);
 	spin_unlock_irqrestore(&qp->state_lock, flags);
 	return idle;
-}
-
-/**
- * hyb_qp_event - report an asynchronous event
- * @qp: queue pair
- * @type: event
- *
- * Context: any.
- */
-void hyb_qp_event(struct hyb_qp *qp, enum ib_event_type type)
-{
-	struct ib_event event = {
-		.event = type,
-		.device = qp->ibqp.device,
-		.element.qp = &qp->ibqp,
-	};
-
-	if (qp->ibqp.event_handler && !READ_ONCE(qp->dead))
-		qp->ibqp.event_handler(&event, qp->ibqp.qp_context);
 }
 
 static void hyb_qp_fault_work(struct work_struct *work)
@@ -108,49 +59,7 @@ static void hyb_qp_fault_work(struct work_struct *work)
 	hyb_qp_put(qp);
 }
 
-/**
- * hyb_qp_fault - abort the connection from where that is not possible
- * @qp: queue pair
- *
- * Context: any.
- */
-void hyb_qp_fault(struct hyb_qp *qp)
-{
-	hyb_qp_get(qp);
-	if (!queue_work(hyb_wq, &qp->fault))
-		hyb_qp_put(qp);
-}
-
 /* ------------------------------------------------------------------ life cycle */
-
-void hyb_qp_release(struct kref *ref)
-{
-	complete(&container_of(ref, struct hyb_qp, ref)->freed);
-}
-
-/**
- * hyb_qp_lookup - find a queue pair by its number
- * @dev: device
- * @qpn: number
- *
- * Return: queue pair with a reference, or NULL.
- */
-struct hyb_qp *hyb_qp_lookup(struct hyb_dev *dev, u32 qpn)
-{
-	unsigned long flags;
-	struct hyb_qp *qp;
-
-	/*
-	 * hyb_destroy_qp() erases the entry before it drops its reference. The
-	 * IW CM calls with interrupts off, under a lock it takes in softirqs.
-	 */
-	xa_lock_irqsave(&dev->qps, flags);
-	qp = xa_load(&dev->qps, qpn);
-	if (qp)
-		hyb_qp_get(qp);
-	xa_unlock_irqrestore(&dev->qps, flags);
-	return qp;
-}
 
 static int hyb_qp_check_attr(const struct ib_qp_init_attr *attr)
 {

@@ -8,6 +8,7 @@
  *
  * Calls hyb_cq; kicks the engines when work was posted.
  */
+#include "hyb_sched.h"
 #include "hybrid.h"
 
 #define HYB_FLUSH_BATCH		64	/* entries flushed with a lock held */

@@ -12,13 +12,13 @@
  */
 #include <linux/skbuff.h>
 
-#include "iwarp/crc.h"
+#include "hyb_fpdu.h"
+#include "hyb_mem.h"
 #include "hyb_offload.h"
-#include "hyb_ooo.h"
 #include "hyb_quick.h"
-#include "hyb_rx.h"
-#include "hyb_tx.h"
+#include "hyb_stream.h"
 #include "hybrid.h"
+#include "iwarp/crc.h"
 
 /* ------------------------------------------------------------ transmit */
 

@@ -14,13 +14,18 @@
 #include <net/tcp.h>
 
 #include "compat.h"
-#include "iwarp/crc.h"
-#include "hyb_idle.h"
+#include "hyb_ext.h"
+#include "hyb_fpdu.h"
+#include "hyb_mem.h"
 #include "hyb_offload.h"
 #include "hyb_ooo.h"
 #include "hyb_quick.h"
+#include "hyb_recv.h"
+#include "hyb_rx.h"
+#include "hyb_sched.h"
 #include "hyb_shared.h"
 #include "hybrid.h"
+#include "iwarp/crc.h"
 
 /* What the parsers need of a ULPDU: the largest header */
 #define HYB_HDR_MAX	RDMAP_HDR_MAX
@@ -441,22 +446,6 @@ static u32 hyb_rx_tagged_error(enum hyb_mem_err err)
 	}
 }
 
-u32 hyb_rx_read_error(int err)
-{
-	switch (err) {
-	case HYB_MEM_PD:
-		return TERM_PROT_STREAM;
-	case HYB_MEM_BOUNDS:
-		return TERM_PROT_BOUNDS;
-	case HYB_MEM_WRAP:
-		return TERM_PROT_WRAP;
-	case HYB_MEM_ACCESS:
-		return TERM_PROT_ACCESS;
-	default:
-		return TERM_PROT_STAG;
-	}
-}
-
 static const struct {
 	u32 err;
 	enum hyb_stat stat;
@@ -515,111 +504,6 @@ static void hyb_rx_fail(struct hyb_qp *qp, const struct hyb_fpdu *f, u32 err,
 }
 
 /* ---------------------------------------------------- untagged: Sends */
-
-static void hyb_rx_put_mem(struct hyb_rx *rx)
-{
-	int i;
-
-	for (i = 0; i < SIW_MAX_SGE; i++) {
-		if (rx->mem[i])
-			hyb_mem_put(rx->mem[i]);
-		rx->mem[i] = NULL;
-	}
-}
-
-/* Resolve the buffers of the receive that was just taken; false if bad */
-static bool hyb_rx_get_mem(struct hyb_qp *qp)
-{
-	struct hyb_rx *rx = &qp->rx;
-	enum hyb_mem_err err;
-	int i;
-
-	for (i = 0; i < rx->rqe.num_sge; i++) {
-		const struct siw_sge *sge = &rx->rqe.sge[i];
-
-		if (check_add_overflow(rx->room, sge->length, &rx->room))
-			return false;
-		if (!sge->length || (!qp->user && !sge->lkey))
-			continue;
-		rx->mem[i] = hyb_mem_get(qp->ibqp.pd, sge->lkey, sge->laddr,
-					 sge->length, IB_ACCESS_LOCAL_WRITE,
-					 &err);
-		if (!rx->mem[i])
-			return false;
-	}
-	return true;
-}
-
-static void hyb_rx_end_recv(struct hyb_qp *qp, u32 inval, bool solicited,
-			    enum siw_wc_status status)
-{
-	struct hyb_rx *rx = &qp->rx;
-
-	hyb_rx_put_mem(rx);
-	rx->active = false;
-	hyb_rq_complete(qp, &rx->rqe, rx->done, inval, solicited, status);
-}
-
-/**
- * hyb_rx_end_imm - a message with immediate data is complete
- * @qp: queue pair, with a receive from hyb_rx_start_recv()
- * @imm: immediate data
- * @rdma: of a Write, else of a Send
- * @solicited: the peer asks for an event
- *
- * Context: TCP socket held.
- */
-void hyb_rx_end_imm(struct hyb_qp *qp, u32 imm, bool rdma, bool solicited)
-{
-	struct hyb_rx *rx = &qp->rx;
-
-	hyb_rx_put_mem(rx);
-	rx->active = false;
-	hyb_rq_complete_imm(qp, &rx->rqe, rx->done, imm, rdma, solicited);
-}
-
-/* The next receive of the queue; out-of-order placement may have it already */
-static int hyb_rx_next_recv(struct hyb_qp *qp)
-{
-	if (qp->ooo && hyb_ooo_recv(qp, &qp->rx.rqe))
-		return 1;
-	return hyb_rq_get(qp, &qp->rx.rqe);
-}
-
-/**
- * hyb_rx_start_recv - take a receive for a new message
- * @qp: queue pair
- *
- * hyb_rx.paused is set if there is none. Context: TCP socket held.
- * Return: 0 or an error: the receive was no good.
- */
-u32 hyb_rx_start_recv(struct hyb_qp *qp)
-{
-	struct hyb_rx *rx = &qp->rx;
-	int ret;
-
-	ret = hyb_rx_next_recv(qp);
-	if (!ret) {
-		/* whoever posts after this sees it and kicks */
-		WRITE_ONCE(rx->paused, true);
-		ret = hyb_rq_get(qp, &rx->rqe);
-		if (!ret) {
-			rx->starved = true;
-			return 0;
-		}
-		rx->paused = false;
-	}
-	rx->active = true;
-	rx->room = 0;
-	rx->done = 0;
-	rx->sge = 0;
-	rx->sge_off = 0;
-	if (ret < 0 || !hyb_rx_get_mem(qp)) {
-		hyb_rx_end_recv(qp, 0, false, SIW_WC_LOC_PROT_ERR);
-		return TERM_DDP_LOCAL;
-	}
-	return 0;
-}
 
 /*
  * Place @len octets of payload: in @mem, if it has the right @access, or, without
@@ -843,34 +727,6 @@ static u32 hyb_rx_write(struct hyb_qp *qp, struct hyb_fpdu *f)
 	return err;
 }
 
-/**
- * hyb_rx_read_done - the response is complete: the request is, too
- * @qp: queue pair
- * @orq: the request, the oldest one
- *
- * Context: TCP socket held.
- * Return: 0 or an error.
- */
-u32 hyb_rx_read_done(struct hyb_qp *qp, struct hyb_orq_entry *orq)
-{
-	enum siw_wc_status status = SIW_WC_SUCCESS;
-	struct hyb_tx *tx = &qp->tx;
-
-	hyb_off_read_done(qp, orq->mem);
-	if (orq->mem)
-		hyb_mem_put(orq->mem);
-	orq->mem = NULL;
-	if (orq->inval &&
-	    hyb_mem_invalidate(qp->ibqp.pd, orq->stag, false))
-		status = SIW_WC_LOC_PROT_ERR;
-	tx->orq_get++;
-	if (!orq->rtr)
-		hyb_sq_complete(qp, orq->slot, orq->len, status);
-	if (tx->held || tx->drain || hyb_sq_pending(qp))
-		set_bit(HYB_TODO_TX, &qp->tcp.todo);
-	return status ? TERM_RDMAP_LOCAL : 0;
-}
-
 /* Kernel addresses as the sink of a read: no region to check */
 static u32 hyb_rx_place_direct(struct hyb_qp *qp, struct hyb_fpdu *f)
 {
@@ -913,23 +769,6 @@ static u32 hyb_rx_read_resp(struct hyb_qp *qp, struct hyb_fpdu *f)
 	orq->to += h->payload;
 	orq->left -= h->payload;
 	return h->last ? hyb_rx_read_done(qp, orq) : 0;
-}
-
-/**
- * hyb_rx_irq_room - room for one more request of the peer, within IRD
- * @qp: queue pair
- *
- * Context: TCP socket held.
- * Return: false without memory: the request stays where it is, hyb_rx.paused is
- * set, and reception goes on with the next tick.
- */
-bool hyb_rx_irq_room(struct hyb_qp *qp)
-{
-	if (hyb_idle_irq_room(&qp->tx))
-		return true;
-	qp->rx.paused = true;
-	hyb_tcp_retry(qp, HYB_TODO_RX, 1);
-	return false;
 }
 
 static u32 hyb_rx_read_req(struct hyb_qp *qp, struct hyb_fpdu *f)
@@ -1644,13 +1483,6 @@ void hyb_rx_run(struct hyb_qp *qp)
 		rx->eof = true;
 		hyb_cep_event(qp->cep, HYB_EV_EOF);
 	}
-}
-
-void hyb_rx_kick(struct hyb_qp *qp)
-{
-	hyb_tcp_here(qp);
-	if (READ_ONCE(qp->rx.paused))
-		hyb_tcp_kick(qp, HYB_TODO_RX);
 }
 
 /**

@@ -7,10 +7,10 @@
 #include <linux/net.h>
 #include <linux/slab.h>
 
-#include "iwarp/crc.h"
-#include "hybrid.h"
 #include "hyb_offload.h"
 #include "hyb_sg.h"
+#include "hybrid.h"
+#include "iwarp/crc.h"
 
 static struct hyb_sg_piece *hyb_sg_at(const struct hyb_sg *sg, u32 i)
 {

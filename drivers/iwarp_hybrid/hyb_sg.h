@@ -13,64 +13,11 @@
 
 #include <linux/types.h>
 
+#include "hyb_types.h"
+
 struct hyb_off;
 struct hyb_qp;
 struct page;
-
-/* Pieces that wait to be handed over, at most; a power of two */
-#define HYB_SG_PIECES	1024
-
-/* Pieces of an FPDU that the host finishes; TCP has to gather them, nobody else */
-#define HYB_SG_HOST	33
-
-/* Markers in an FPDU: what TCP can put into one packet, payload by reference */
-#define HYB_SG_MARKS	6
-
-/**
- * struct hyb_sg_piece - octets of the stream that lie elsewhere
- * @pos: position of the first of them
- * @end: position behind the FPDU, once that is complete; 0 if a packet may have
- *	 others behind it
- * @page: where they are; referenced until the FPDU is recorded, then the record
- *	  has a reference
- * @off: offset in @page
- * @len: octets
- * @held: nobody records it, the reference is ours until TCP has its own
- */
-struct hyb_sg_piece {
-	u64 pos;
-	u64 end;
-	struct page *page;
-	u32 off;
-	u32 len : 31;
-	u32 held : 1;
-};
-
-/**
- * struct hyb_sg - pieces between layout and hand-over
- * @ring: HYB_SG_PIECES, from the first use on
- * @get: oldest that TCP has not taken
- * @begin: first of the FPDU being laid out
- * @put: next free
- * @max: pieces that this FPDU may have, those in the stream's page included
- * @fpdu: position behind the FPDU that TCP is getting pieces of, or 0
- * @nic: a NIC finishes the FPDU being laid out
- */
-struct hyb_sg {
-	struct hyb_sg_piece *ring;
-	u64 fpdu;
-	u32 get;
-	u32 begin;
-	u32 put;
-	u32 max;
-	bool nic;
-};
-
-/* Is payload of the FPDU being laid out elsewhere? */
-static inline bool hyb_sg_any(const struct hyb_sg *sg)
-{
-	return sg->begin != sg->put;
-}
 
 bool hyb_sg_begin(struct hyb_sg *sg, struct hyb_off *off);
 bool hyb_sg_begin_host(struct hyb_sg *sg);

@@ -6,10 +6,14 @@
 #include <net/tcp.h>
 
 #include "compat.h"
-#include "iwarp/crc.h"
+#include "hyb_fpdu.h"
 #include "hyb_offload.h"
 #include "hyb_ooo.h"
+#include "hyb_sched.h"
+#include "hyb_sg.h"
 #include "hyb_shared.h"
+#include "hyb_stream.h"
+#include "iwarp/crc.h"
 #include "iwarp/mpa_contig.h"
 
 /* Octets of an FPDU in front of what DDP carries, without markers */
@@ -829,7 +833,7 @@ bool hyb_shared_flush(struct hyb_qp *qp, struct sock *sk)
  */
 bool hyb_shared_hold(struct hyb_qp *qp)
 {
-	if (likely(!hyb_shared_reserved(qp)))
+	if (likely(!hyb_shared_reserved(qp->shared)))
 		return false;
 	qp->shared->wish = true;
 	hyb_stats_inc(qp->dev, HYB_ST_TX_HELD);

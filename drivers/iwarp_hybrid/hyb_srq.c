@@ -8,6 +8,7 @@
 #include <linux/log2.h>
 #include <rdma/uverbs_ioctl.h>
 
+#include "hyb_sched.h"
 #include "hybrid.h"
 
 /**

@@ -21,79 +21,9 @@
 #include <linux/mm.h>
 #include <linux/types.h>
 
-#include "iwarp/mpa.h"
+#include "hyb_types.h"
 
 struct sock;
-
-#define HYB_TX_PAGES	2	/* pages there is always room for, a power of two */
-#define HYB_TX_PAGES_KEEP 256	/* when many are in flight: above tcp_wmem, same */
-#define HYB_TX_PAGES_MAX 512	/* when many wait for TCP, same */
-#define HYB_TX_ORDER	3	/* 32 KB each, less when memory is short */
-
-/*
- * A segment with less room than this is ended rather than filled: with data of
- * verbs it is filled down to HYB_SEG_DATA_MIN. An FPDU more costs less than what
- * follows in a packet of its own.
- */
-#define HYB_SEG_MIN		256
-#define HYB_SEG_DATA_MIN	64
-
-/**
- * struct hyb_tx_page - a page of the outgoing stream
- * @page: compound page with one reference of ours, the others are TCP's
- * @base: its first octet
- * @size: octets
- * @fill: octets that are laid out
- * @sent: octets that TCP has taken
- * @stage_fill: octets in use of @stage
- * @stage: memory of the same size, private to us, where the upper layer leaves
- *	   payload that is put in its place later; or NULL
- */
-struct hyb_tx_page {
-	struct page *page;
-	u8 *base;
-	u32 size;
-	u32 fill;
-	u32 sent;
-	u32 stage_fill;
-	struct page *stage;
-};
-
-/**
- * struct hyb_stream - the outgoing stream, laid out in pages
- * @ring: ring of pages, used again when TCP has let go of them
- * @mask: its size - 1
- * @cur: index of the page being filled, counts on
- * @out: index of the oldest page with octets that TCP has not taken
- * @wait_max: pages that may wait behind @out
- * @pos: position in the stream behind what is laid out
- * @given: position behind what TCP has taken
- * @seq: TCP's sequence number of position 0
- * @ivl: marker interval, 0 for none
- * @ivl_log: its logarithm
- * @clamp: largest segment that the peer takes, as TCP keeps it
- * @mtu: of the path that @mss is for
- * @mss: payload of a TCP segment, looked up for each batch
- * @room: octets up to the end of the current segment; 0: not aligned
- * @first: the ring as long as it need not grow
- */
-struct hyb_stream {
-	struct hyb_tx_page *ring;
-	u32 mask;
-	u32 cur;
-	u32 out;
-	u32 wait_max;
-	u64 pos;
-	u64 given;
-	u32 seq;
-	u32 ivl;
-	u32 ivl_log;
-	u16 clamp;
-	u32 mtu;
-	u32 mss;
-	u32 room;
-	struct hyb_tx_page first[HYB_TX_PAGES];
-};
 
 static inline struct hyb_tx_page *hyb_stream_page(struct hyb_stream *s, u32 i)
 {

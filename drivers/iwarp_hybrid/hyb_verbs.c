@@ -18,6 +18,7 @@
 
 #include "compat.h"
 #include "hyb_attr.h"
+#include "hyb_cm.h"
 #include "hybrid.h"
 
 #define hyb_umap_of(ptr)	container_of(ptr, struct hyb_umap, entry)
@@ -164,64 +165,6 @@ static void hyb_dealloc_ucontext(struct ib_ucontext *ibctx)
  */
 static void hyb_disassociate_ucontext(struct ib_ucontext *ibctx)
 {
-}
-
-/**
- * hyb_ring_alloc - memory of a queue
- * @udata: user request, or NULL for a queue of the kernel
- * @size: octets
- * @umap: handle to be given to hyb_ring_free(), NULL for the kernel
- * @key: offset for mmap() that the user is told
- *
- * Charged to the control group of who makes the queue: there may be 32768 requests
- * in each of very many.
- *
- * Context: process, may sleep.
- * Return: zeroed memory, or NULL.
- */
-void *hyb_ring_alloc(struct ib_udata *udata, size_t size,
-		     struct hyb_umap **umap, u64 *key)
-{
-	struct hyb_ucontext *ctx;
-	struct hyb_umap *map;
-
-	*umap = NULL;
-	if (!udata)
-		return kvzalloc(size, GFP_KERNEL_ACCOUNT);
-
-	ctx = rdma_udata_to_drv_context(udata, struct hyb_ucontext, ibctx);
-	map = kzalloc(sizeof(*map), GFP_KERNEL);
-	if (!map)
-		return NULL;
-	map->addr = __vmalloc(PAGE_ALIGN(size), GFP_KERNEL_ACCOUNT | __GFP_ZERO);
-	if (!map->addr)
-		goto err_map;
-	if (rdma_user_mmap_entry_insert(&ctx->ibctx, &map->entry, size))
-		goto err_ring;
-	*key = rdma_user_mmap_get_offset(&map->entry);
-	*umap = map;
-	return map->addr;
-
-err_ring:
-	vfree(map->addr);
-err_map:
-	kfree(map);
-	return NULL;
-}
-
-/**
- * hyb_ring_free - give memory of hyb_ring_alloc() back
- * @ring: the memory, or NULL
- * @umap: its handle
- *
- * A user's ring may outlive this call while an mmap() of it is in progress.
- */
-void hyb_ring_free(void *ring, struct hyb_umap *umap)
-{
-	if (umap)
-		rdma_user_mmap_entry_remove(&umap->entry);
-	else
-		kvfree(ring);
 }
 
 static void hyb_mmap_free(struct rdma_user_mmap_entry *entry)

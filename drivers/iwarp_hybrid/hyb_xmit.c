@@ -9,6 +9,7 @@
 #include <net/inet_connection_sock.h>
 #include <net/tcp.h>
 
+#include "hyb_fpdu.h"
 #include "hyb_lend.h"
 #include "hyb_offload.h"
 #include "hyb_ooo.h"

@@ -6,6 +6,7 @@
  * way. All that was committed has to come out in order and once, nothing else, with
  * good markers and CRCs; a refused caller is asked to try again; memory is given back.
  */
+#include "iwarp_hybrid/hyb_fpdu.h"
 #include "iwarp_hybrid/hyb_shared.h"
 #include "iwarp/mpa_contig.h"
 #include "shared_tcp.h"

@@ -205,21 +205,18 @@ struct ib_qp {
 	int nothing;
 };
 
+#define HYB_SCHED_H
 #define HYB_STATS_H
 #define HYB_OFFLOAD_H
 #define HYBRID_H
 
-#include "iwarp_hybrid/hyb_tx.h"
+#include "iwarp_hybrid/hyb_types.h"
 
 enum hyb_todo { HYB_TODO_TX, HYB_TODO_RX };
 enum hyb_qp_state { HYB_QP_RTS };
 enum hyb_close { HYB_CLOSE_RESET };
 enum hyb_mark_mode { HYB_MARK_COPY, HYB_MARK_INPLACE };
 enum iwarp_layout { IWARP_LAYOUT_FINAL, IWARP_LAYOUT_CONTIG };
-
-struct hyb_off {
-	bool tx_crc, tx_contig, tx_sg;
-};
 
 struct hyb_qp {
 	struct ib_qp ibqp;

@@ -2,7 +2,7 @@
 /*
  * Beneath fuzz_shared.c. See shared_tcp.h.
  */
-#include "iwarp/crc.h"
+#include "iwarp_hybrid/hyb_fpdu.h"
 #include "shared_tcp.h"
 #include "unit.h"
 

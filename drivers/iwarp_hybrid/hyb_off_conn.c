@@ -23,8 +23,8 @@
 #include <rdma/rdma_stack.h>
 
 #include "compat.h"
-#include "hyb_attr.h"
 #include "hyb_off_priv.h"
+#include "hyb_place.h"
 #include "hybrid.h"
 
 #if IS_ENABLED(CONFIG_SOCK_VALIDATE_XMIT)
@@ -49,20 +49,6 @@ static DEFINE_MUTEX(hyb_off_end_lock);
 static struct hyb_off_conn *hyb_off_of(struct hyb_qp *qp)
 {
 	return container_of(qp->off, struct hyb_off_conn, pub);
-}
-
-/**
- * hyb_off_count - add to a counter of the device
- * @o: connection; nothing is counted once it is detached
- * @stat: counter
- * @n: how many
- *
- * Context: TCP socket or ring lock held.
- */
-void hyb_off_count(struct hyb_off_conn *o, enum hyb_stat stat, u64 n)
-{
-	if (o->dev)
-		hyb_stats_add(o->dev, stat, n);
 }
 
 /* --------------------------------------------- called by the NIC's driver */

@@ -1,0 +1,251 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+/*
+ * Structures of a connection: of the connection manager and of the TCP socket.
+ *
+ * Types, and the operations of hyb_obj on them: all layers include it.
+ */
+#ifndef HYB_CONN_H
+#define HYB_CONN_H
+
+#include <linux/completion.h>
+#include <linux/interrupt.h>
+#include <linux/kref.h>
+#include <linux/list.h>
+#include <linux/mutex.h>
+#include <linux/refcount.h>
+#include <linux/spinlock.h>
+#include <linux/types.h>
+#include <linux/workqueue.h>
+#include <linux/xarray.h>
+#include <net/sock.h>
+#include <rdma/rdma_stack.h>
+
+#include "iwarp/mpa.h"
+
+struct hyb_dev;
+struct hyb_lid;
+struct hyb_qp;
+struct iw_cm_id;
+struct kmem_cache;
+struct socket;
+
+/**
+ * struct hyb_cm_dev - the connection manager's part of a device
+ * @lock: protects @ceps, @lids, @down
+ * @ceps: all connections
+ * @lids: all listening cm_ids
+ * @down: nothing new is started
+ * @recall: with @down, until when hyb_tcp_recall() waits, jiffies
+ * @requests: connections the ULP has to decide about, by number; referenced
+ * @next: number of the next one
+ * @users: one for the device, one per connection and listening cm_id
+ * @idle: completed when @users is gone
+ */
+struct hyb_cm_dev {
+	struct mutex lock;	/* list and flag */
+	struct list_head ceps;
+	struct list_head lids;
+	bool down;
+	unsigned long recall;
+	struct xarray requests;
+	u32 next;
+	refcount_t users;
+	struct completion idle;
+};
+
+/* Life of a connection. Transitions only under hyb_cep.lock. */
+enum hyb_cep_state {
+	HYB_CEP_IDLE,		/* being set up */
+	HYB_CEP_CONNECT,	/* active: TCP handshake */
+	HYB_CEP_WAIT_REP,	/* active: Request sent */
+	HYB_CEP_WAIT_REQ,	/* passive: Request awaited */
+	HYB_CEP_REQUEST,	/* passive: the ULP decides */
+	HYB_CEP_RDMA,		/* full operation */
+	HYB_CEP_DRAIN,		/* last FPDUs are going out */
+	HYB_CEP_LINGER,		/* FIN sent, peer's awaited; no QP any more */
+	HYB_CEP_DEAD,		/* no socket any more */
+};
+
+/* Bits of hyb_cep.events, for the connection's work item */
+enum {
+	HYB_EV_SOCK,		/* look at the socket */
+	HYB_EV_TIMER,
+	HYB_EV_EOF,		/* peer sent FIN, and all before it is consumed */
+	HYB_EV_LOST,		/* TCP connection broke */
+	HYB_EV_GRACEFUL,	/* local: close when the send queue is empty */
+	HYB_EV_ABORT,		/* local: close now */
+	HYB_EV_RESET,		/* local: by RST, nothing is sent any more */
+	HYB_EV_ERROR,		/* a Terminate message is queued for sending */
+	HYB_EV_TERM,		/* the peer sent a Terminate */
+	HYB_EV_DRAINED,		/* what was to be sent is with TCP */
+};
+
+/**
+ * struct hyb_cep_start - what a connection needs while it starts up
+ * @frame: start-up frame received or to be sent
+ * @pdata: active: private data to send
+ */
+struct hyb_cep_start {
+	u8 frame[MPA_START_MAX];
+	u8 pdata[256];
+};
+
+/**
+ * struct hyb_cep - one connection, from the socket's creation to its end
+ * @ref: one each for: the socket's callbacks; @qp (as hyb_qp.cep); the entry
+ *	 in hyb_cm_dev.requests; queued work; armed timer
+ * @dev: device, counted in hyb_cm_dev.users
+ * @node: entry of the device's list, which has a reference, too
+ * @lock: serialises the state machine; taken before the socket's lock
+ * @state: where in its life the connection is
+ * @sock: the socket, NULL when released
+ * @id: cm_id to be told, referenced
+ * @lid: passive: the listening cm_id, referenced, until the request is up
+ * @qp: queue pair, referenced from connect or accept on
+ * @live: queue pair whose engines run; changes under the socket's spinlock
+ * @mute: no more payload is sent: it would be memory of requests that are flushed;
+ *	  same lock
+ * @discard: input is thrown away; same lock
+ * @data_ready: the socket's own callback, as the following
+ * @state_change: same
+ * @write_space: same
+ * @error_report: same
+ * @events: HYB_EV_* not yet handled
+ * @deadline: when @timer is due, in jiffies
+ * @work: the state machine
+ * @timer: of the state
+ * @rev: MPA revision in use
+ * @number: in hyb_cm_dev.requests, 0 if not there
+ * @active: this side connected
+ * @broken: it did not end as one side or the other wished
+ * @lim: local side of the negotiation; later its result
+ * @req: the Request
+ * @rep: the Reply
+ * @have: octets in @start->frame
+ * @pdata_len: octets in @start->pdata
+ * @start: NULL in full operation
+ */
+struct hyb_cep {
+	struct kref ref;
+	struct hyb_dev *dev;
+	struct list_head node;
+	struct mutex lock;	/* state machine */
+	enum hyb_cep_state state;
+	struct socket *sock;
+	struct iw_cm_id *id;
+	struct hyb_lid *lid;
+	struct hyb_qp *qp;
+	struct hyb_qp *live;
+	bool mute;
+	bool discard;
+	bool active;
+	bool broken;
+	u8 rev;
+	u32 number;
+
+	void (*data_ready)(struct sock *sk);
+	void (*state_change)(struct sock *sk);
+	void (*write_space)(struct sock *sk);
+	void (*error_report)(struct sock *sk);
+
+	unsigned long events;
+	unsigned long deadline;
+	struct work_struct work;
+	struct delayed_work timer;
+
+	struct mpa_limits lim;
+	struct mpa_start req;
+	struct mpa_start rep;
+	u32 have;
+	u16 pdata_len;
+	struct hyb_cep_start *start;
+};
+
+void hyb_cep_free(struct kref *ref);
+
+/**
+ * hyb_cep_event - tell a connection's work item that something happened
+ * @cep: connection, referenced by the caller
+ * @ev: HYB_EV_*
+ *
+ * Context: any.
+ */
+void hyb_cep_event(struct hyb_cep *cep, int ev);
+
+static inline void hyb_cep_get(struct hyb_cep *cep)
+{
+	kref_get(&cep->ref);
+}
+
+static inline void hyb_cep_put(struct hyb_cep *cep)
+{
+	kref_put(&cep->ref, hyb_cep_free);
+}
+
+/* How a connection ends by local decision */
+enum hyb_close {
+	HYB_CLOSE_GRACEFUL,	/* by FIN, after the send queue has been sent */
+	HYB_CLOSE_ABORT,	/* by FIN, what is queued is flushed */
+	HYB_CLOSE_RESET,	/* by RST, what TCP has not sent is dropped */
+};
+
+/* Bits of hyb_tcp.todo: work left for whoever holds the socket */
+enum {
+	HYB_TODO_TX,		/* transmit engine */
+	HYB_TODO_RX,		/* receive engine */
+	HYB_TODO_OOO,		/* a look at the out-of-order queue */
+};
+
+/**
+ * struct hyb_tcp - a QP's hold on its TCP socket
+ * @sk: the socket; set once at attach and referenced until hyb_data_fini(),
+ *	so that callers of ib_post_send may lock it at any time
+ * @attached: the engines may run; changes only under the socket's spinlock
+ * @todo: HYB_TODO_*
+ * @later: HYB_TODO_* that @work adds to @todo when it runs
+ * @work: runs the engines for callers with interrupts disabled, for callers
+ *	  that run inside the engine of another QP, and as a retry timer
+ * @batch: runs the receive engine behind the packets that come in at a time
+ * @lock: protects hyb_qp.cep; a leaf
+ * @cpu: where the consumer ran last
+ * @ip: what packets have, if @ip_set; by the rules of rdma_stack_link.set_ip
+ * @ip_set: somebody has said so
+ */
+struct hyb_tcp {
+	struct sock *sk;
+	bool attached;
+	unsigned long todo;
+	unsigned long later;
+	struct delayed_work work;
+	struct tasklet_struct batch;
+	spinlock_t lock;	/* hyb_qp.cep */
+	int cpu;
+	bool ip_set;
+	struct rdma_stack_ip ip;
+};
+
+/* What says "TCP socket held": by its spinlock, or by the task that owns it */
+static inline void hyb_tcp_assert_held(const struct hyb_tcp *t)
+{
+	lockdep_assert(lockdep_sock_is_held(t->sk));
+}
+
+/* The state machines run on it; all connections are from the cache */
+extern struct workqueue_struct *hyb_cm_wq;
+extern struct kmem_cache *hyb_cep_cache;
+
+void hyb_cm_dev_get(struct hyb_dev *dev);
+void hyb_cm_dev_put(struct hyb_dev *dev);
+
+/**
+ * hyb_qp_close - end the connection of a QP
+ * @qp: queue pair, connected or not
+ * @how: gracefully or not
+ *
+ * The QP leaves RTS at once; queues are flushed and the events delivered
+ * later, from the connection's work item. Harmless when repeated.
+ * Context: any, but not with the QP's TCP socket held.
+ */
+void hyb_qp_close(struct hyb_qp *qp, enum hyb_close how);
+
+#endif

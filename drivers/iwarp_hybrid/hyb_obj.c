@@ -1,0 +1,224 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * Objects of the driver: references, states and events of queue pairs and
+ * connections, rings that users map, work queues.
+ *
+ * The lowest layer: calls the kernel only.
+ */
+#include <linux/mm.h>
+#include <linux/slab.h>
+#include <linux/vmalloc.h>
+#include <rdma/uverbs_ioctl.h>
+
+#include "hybrid.h"
+
+struct workqueue_struct *hyb_wq;
+struct workqueue_struct *hyb_cm_wq;
+
+/* Of many idle connections kmalloc() would waste a third */
+struct kmem_cache *hyb_cep_cache;
+
+/* --------------------------------------------------------- connections */
+
+void hyb_cm_dev_get(struct hyb_dev *dev)
+{
+	refcount_inc(&dev->cm.users);
+}
+
+void hyb_cm_dev_put(struct hyb_dev *dev)
+{
+	if (refcount_dec_and_test(&dev->cm.users))
+		complete(&dev->cm.idle);
+}
+
+void hyb_cep_free(struct kref *ref)
+{
+	struct hyb_cep *cep = container_of(ref, struct hyb_cep, ref);
+	struct hyb_dev *dev = cep->dev;
+
+	WARN_ON_ONCE(cep->sock || cep->qp || cep->id);
+	kfree(cep->start);
+	kmem_cache_free(hyb_cep_cache, cep);
+	hyb_cm_dev_put(dev);
+}
+
+void hyb_cep_event(struct hyb_cep *cep, int ev)
+{
+	set_bit(ev, &cep->events);
+	hyb_cep_get(cep);
+	if (!queue_work(hyb_cm_wq, &cep->work))
+		hyb_cep_put(cep);
+}
+
+/* --------------------------------------------------------- queue pairs */
+
+#define TO(state)	BIT(HYB_QP_##state)
+static const u8 hyb_qp_moves[HYB_QP_STATES] = {
+	[HYB_QP_IDLE] = TO(IDLE) | TO(RTR) | TO(RTS) | TO(ERROR),
+	[HYB_QP_RTR] = TO(RTR) | TO(RTS) | TO(ERROR),
+	[HYB_QP_RTS] = TO(RTS) | TO(CLOSING) | TO(TERMINATE) | TO(ERROR),
+	[HYB_QP_CLOSING] = TO(CLOSING) | TO(TERMINATE) | TO(ERROR),
+	[HYB_QP_TERMINATE] = TO(TERMINATE) | TO(ERROR),
+	[HYB_QP_ERROR] = TO(ERROR),
+};
+
+#undef TO
+
+/**
+ * hyb_qp_set_state - move a queue pair to another state
+ * @qp: queue pair
+ * @state: new state
+ *
+ * Context: any.
+ * Return: false if the table does not allow it; nothing has changed then.
+ */
+bool hyb_qp_set_state(struct hyb_qp *qp, enum hyb_qp_state state)
+{
+	unsigned long flags;
+	bool allowed;
+
+	spin_lock_irqsave(&qp->state_lock, flags);
+	allowed = hyb_qp_moves[qp->state] & BIT(state);
+	if (allowed)
+		WRITE_ONCE(qp->state, state);
+	spin_unlock_irqrestore(&qp->state_lock, flags);
+	return allowed;
+}
+
+void hyb_qp_close(struct hyb_qp *qp, enum hyb_close how)
+{
+	static const int event[] = {
+		[HYB_CLOSE_GRACEFUL]	= HYB_EV_GRACEFUL,
+		[HYB_CLOSE_ABORT]	= HYB_EV_ABORT,
+		[HYB_CLOSE_RESET]	= HYB_EV_RESET,
+	};
+	unsigned long flags;
+
+	hyb_qp_set_state(qp, how == HYB_CLOSE_GRACEFUL ? HYB_QP_CLOSING :
+							 HYB_QP_ERROR);
+	spin_lock_irqsave(&qp->tcp.lock, flags);
+	if (qp->cep)
+		hyb_cep_event(qp->cep, event[how]);
+	spin_unlock_irqrestore(&qp->tcp.lock, flags);
+}
+
+/**
+ * hyb_qp_event - report an asynchronous event
+ * @qp: queue pair
+ * @type: event
+ *
+ * Context: any.
+ */
+void hyb_qp_event(struct hyb_qp *qp, enum ib_event_type type)
+{
+	struct ib_event event = {
+		.event = type,
+		.device = qp->ibqp.device,
+		.element.qp = &qp->ibqp,
+	};
+
+	if (qp->ibqp.event_handler && !READ_ONCE(qp->dead))
+		qp->ibqp.event_handler(&event, qp->ibqp.qp_context);
+}
+
+/**
+ * hyb_qp_fault - abort the connection from where that is not possible
+ * @qp: queue pair
+ *
+ * Context: any.
+ */
+void hyb_qp_fault(struct hyb_qp *qp)
+{
+	hyb_qp_get(qp);
+	if (!queue_work(hyb_wq, &qp->fault))
+		hyb_qp_put(qp);
+}
+
+void hyb_qp_release(struct kref *ref)
+{
+	complete(&container_of(ref, struct hyb_qp, ref)->freed);
+}
+
+/**
+ * hyb_qp_lookup - find a queue pair by its number
+ * @dev: device
+ * @qpn: number
+ *
+ * Return: queue pair with a reference, or NULL.
+ */
+struct hyb_qp *hyb_qp_lookup(struct hyb_dev *dev, u32 qpn)
+{
+	unsigned long flags;
+	struct hyb_qp *qp;
+
+	/*
+	 * hyb_destroy_qp() erases the entry before it drops its reference. The
+	 * IW CM calls with interrupts off, under a lock it takes in softirqs.
+	 */
+	xa_lock_irqsave(&dev->qps, flags);
+	qp = xa_load(&dev->qps, qpn);
+	if (qp)
+		hyb_qp_get(qp);
+	xa_unlock_irqrestore(&dev->qps, flags);
+	return qp;
+}
+
+/* --------------------------------------------------------------- rings */
+
+/**
+ * hyb_ring_alloc - memory of a queue
+ * @udata: user request, or NULL for a queue of the kernel
+ * @size: octets
+ * @umap: handle to be given to hyb_ring_free(), NULL for the kernel
+ * @key: offset for mmap() that the user is told
+ *
+ * Charged to the control group of who makes the queue: there may be 32768 requests
+ * in each of very many.
+ *
+ * Context: process, may sleep.
+ * Return: zeroed memory, or NULL.
+ */
+void *hyb_ring_alloc(struct ib_udata *udata, size_t size,
+		     struct hyb_umap **umap, u64 *key)
+{
+	struct hyb_ucontext *ctx;
+	struct hyb_umap *map;
+
+	*umap = NULL;
+	if (!udata)
+		return kvzalloc(size, GFP_KERNEL_ACCOUNT);
+
+	ctx = rdma_udata_to_drv_context(udata, struct hyb_ucontext, ibctx);
+	map = kzalloc(sizeof(*map), GFP_KERNEL);
+	if (!map)
+		return NULL;
+	map->addr = __vmalloc(PAGE_ALIGN(size), GFP_KERNEL_ACCOUNT | __GFP_ZERO);
+	if (!map->addr)
+		goto err_map;
+	if (rdma_user_mmap_entry_insert(&ctx->ibctx, &map->entry, size))
+		goto err_ring;
+	*key = rdma_user_mmap_get_offset(&map->entry);
+	*umap = map;
+	return map->addr;
+
+err_ring:
+	vfree(map->addr);
+err_map:
+	kfree(map);
+	return NULL;
+}
+
+/**
+ * hyb_ring_free - give memory of hyb_ring_alloc() back
+ * @ring: the memory, or NULL
+ * @umap: its handle
+ *
+ * A user's ring may outlive this call while an mmap() of it is in progress.
+ */
+void hyb_ring_free(void *ring, struct hyb_umap *umap)
+{
+	if (umap)
+		rdma_user_mmap_entry_remove(&umap->entry);
+	else
+		kvfree(ring);
+}

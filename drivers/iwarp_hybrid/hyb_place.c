@@ -1,0 +1,97 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * Where the components of a queue pair are: what was asked for, and which of it
+ * the NIC serves. See hyb_place.h.
+ */
+#include <linux/workqueue.h>
+#include <net/sock.h>
+#include <rdma/iwarp_offload.h>
+#include <rdma/rdma_stack.h>
+
+#include "hyb_offload.h"
+#include "hyb_place.h"
+#include "hybrid.h"
+
+#define HYB_NEWS_DELAY	20	/* ms until a change is told, with others */
+
+bool hyb_place_same(const struct hyb_place *a, const struct hyb_place *b)
+{
+	return a->crc == b->crc && a->demux == b->demux &&
+	       a->markers == b->markers;
+}
+
+/* Which part of @wish can be had with these engines of a NIC */
+struct hyb_place hyb_place_resolve(const struct hyb_place *wish, u32 nic)
+{
+	const u32 crc = BIT(IWARP_OFFLOAD_TX_CRC) | BIT(IWARP_OFFLOAD_RX_CRC);
+	struct hyb_place res = *wish;
+
+	if ((nic & crc) != crc)
+		res.crc = RDMA_STACK_HOST;
+	if (!(nic & BIT(IWARP_OFFLOAD_RX_DEMUX)))
+		res.demux = RDMA_STACK_HOST;
+	if ((res.markers == HYB_MARK_SG &&
+	     !(nic & BIT(IWARP_OFFLOAD_TX_SG))) ||
+	    (res.markers == HYB_MARK_CONTIG &&
+	     !(nic & BIT(IWARP_OFFLOAD_TX_CONTIG))))
+		res.markers = HYB_MARK_INPLACE;
+	return res;
+}
+
+void hyb_place_init(struct hyb_qp *qp)
+{
+	struct hyb_dev *dev = qp->dev;
+
+	mutex_lock(&dev->attr_lock);
+	qp->wish = dev->place;
+	mutex_unlock(&dev->attr_lock);
+	hyb_place_update(qp, 0);
+}
+
+static void hyb_attr_news_work(struct work_struct *work)
+{
+	struct hyb_dev *dev = container_of(to_delayed_work(work),
+					   struct hyb_dev, news);
+
+	rdma_stack_changed(&dev->ibdev);
+}
+
+void hyb_place_dev_init(struct hyb_dev *dev)
+{
+	INIT_DELAYED_WORK(&dev->news, hyb_attr_news_work);
+}
+
+void hyb_attr_changed(struct hyb_dev *dev)
+{
+	queue_delayed_work(hyb_wq, &dev->news, msecs_to_jiffies(HYB_NEWS_DELAY));
+}
+
+void hyb_place_update(struct hyb_qp *qp, u32 nic)
+{
+	struct hyb_place place = hyb_place_resolve(&qp->wish, nic);
+
+	/* what a connection begins and ends with is no change */
+	if (qp->tcp.attached && !hyb_place_same(&qp->place, &place))
+		hyb_attr_changed(qp->dev);
+	WRITE_ONCE(qp->place.crc, place.crc);
+	WRITE_ONCE(qp->place.demux, place.demux);
+	WRITE_ONCE(qp->place.markers, place.markers);
+	WRITE_ONCE(qp->place.payload, place.payload);
+}
+
+/* Context: socket owned, no FPDU is under way */
+void hyb_qp_follow(struct hyb_qp *qp)
+{
+	sock_owned_by_me(qp->tcp.sk);
+	if (qp->off)
+		hyb_off_update(qp);
+	else
+		hyb_place_update(qp, 0);
+}
+
+void hyb_attr_attached(struct hyb_qp *qp)
+{
+	/* whoever writes an attribute from now on finds the socket */
+	if (qp->attr_behind)
+		hyb_qp_follow(qp);
+}

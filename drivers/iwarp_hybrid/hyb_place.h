@@ -1,0 +1,54 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+/*
+ * Placement of components: CRC, connection lookup, markers, payload. A queue
+ * pair has what was asked for as far as the NIC serves it; the host does the
+ * rest.
+ */
+#ifndef HYB_PLACE_H
+#define HYB_PLACE_H
+
+#include <linux/types.h>
+
+struct hyb_dev;
+struct hyb_place;
+struct hyb_qp;
+
+bool hyb_place_same(const struct hyb_place *a, const struct hyb_place *b);
+struct hyb_place hyb_place_resolve(const struct hyb_place *wish, u32 nic);
+void hyb_place_dev_init(struct hyb_dev *dev);
+void hyb_qp_follow(struct hyb_qp *qp);
+
+/* A new queue pair wishes what its device wishes. Context: process. */
+void hyb_place_init(struct hyb_qp *qp);
+
+/**
+ * hyb_place_update - work out which wishes of a queue pair are fulfilled
+ * @qp: queue pair
+ * @nic: engines of the NIC that serve it, BIT(enum iwarp_offload_feature)
+ *
+ * What the NIC does not do is done by the host. Counts from the next FPDU on.
+ * Tells whoever wants to know, if a connection is under way.
+ * Context: TCP socket held, or not connected.
+ */
+void hyb_place_update(struct hyb_qp *qp, u32 nic);
+
+/**
+ * hyb_attr_changed - hyb_attr_query() gives something else now
+ * @dev: device that the core has, or one of its queue pairs
+ *
+ * Told by a work item: who changes it may hold RTNL or the TCP socket, and one
+ * switch of a NIC changes many queue pairs.
+ * Context: any.
+ */
+void hyb_attr_changed(struct hyb_dev *dev);
+
+/**
+ * hyb_attr_attached - a connection has its socket
+ * @qp: its queue pair
+ *
+ * Takes over what was written while the connection was made.
+ * Context: process, the caller owns the TCP socket.
+ */
+void hyb_attr_attached(struct hyb_qp *qp);
+
+#endif

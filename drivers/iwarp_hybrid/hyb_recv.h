@@ -1,0 +1,25 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+/*
+ * What messages come to: the receive that a Send goes into, the Read that a
+ * response completes. Called by the receive engine and hyb_ext, TCP socket held.
+ */
+#ifndef HYB_RECV_H
+#define HYB_RECV_H
+
+#include <linux/types.h>
+#include <rdma/siw-abi.h>
+
+struct hyb_orq_entry;
+struct hyb_qp;
+struct hyb_rx;
+
+u32 hyb_rx_start_recv(struct hyb_qp *qp);
+bool hyb_rx_irq_room(struct hyb_qp *qp);
+void hyb_rx_end_imm(struct hyb_qp *qp, u32 imm, bool rdma, bool solicited);
+u32 hyb_rx_read_done(struct hyb_qp *qp, struct hyb_orq_entry *orq);
+u32 hyb_rx_read_error(int err);
+void hyb_rx_put_mem(struct hyb_rx *rx);
+void hyb_rx_end_recv(struct hyb_qp *qp, u32 inval, bool solicited,
+		     enum siw_wc_status status);
+
+#endif

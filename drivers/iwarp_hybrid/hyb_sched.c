@@ -1,0 +1,316 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * Who runs the engines of a queue pair, and when. See hyb_sched.h.
+ *
+ * In steady state nobody owns the socket: TCP's softirq and the callers of
+ * ib_post_send() take its spinlock for a short time. Only set-up and tear-down
+ * use lock_sock(). An engine hence runs
+ *  - in data_ready or write_space, called by TCP with the spinlock held,
+ *  - in hyb_tcp_kick(), which takes the spinlock,
+ *  - in release_cb, if the socket was owned when there was something to do.
+ * An engine may call completion handlers, and these may post work. Posting to
+ * the same QP finds @hyb_running set and leaves the work to the running loop.
+ * Posting to another QP is deferred: the locks of two sockets are not nested.
+ */
+#include <linux/percpu.h>
+#include <net/inet_ecn.h>
+#include <net/tcp.h>
+
+#include "compat.h"
+#ifdef HAVE_NET_RPS_H
+#include <net/rps.h>
+#endif
+#include "hyb_ooo.h"
+#include "hyb_rx.h"
+#include "hyb_sched.h"
+#include "hyb_tx.h"
+#include "hybrid.h"
+
+/* QP whose engine runs on this CPU, bottom halves being disabled */
+static DEFINE_PER_CPU(struct hyb_qp *, hyb_running);
+
+static struct workqueue_struct *hyb_tcp_wq;
+
+/**
+ * hyb_tcp_run - run the engines until there is nothing left to do
+ * @qp: queue pair, not running on this CPU
+ *
+ * What has come in may be more than the receive engine takes in a round; then
+ * it has left the rest to the work item.
+ *
+ * Context: spinlock of the socket held, hence bottom halves disabled.
+ */
+void hyb_tcp_run(struct hyb_qp *qp)
+{
+	struct hyb_tcp *t = &qp->tcp;
+
+	lockdep_assert_held(&t->sk->sk_lock.slock);
+	__this_cpu_write(hyb_running, qp);
+	qp->rx.budget = HYB_RX_BUDGET;
+	while (READ_ONCE(t->todo)) {
+		if (test_and_clear_bit(HYB_TODO_RX, &t->todo) && t->attached)
+			hyb_rx_run(qp);
+		if (test_and_clear_bit(HYB_TODO_OOO, &t->todo) &&
+		    t->attached && qp->ooo)
+			hyb_ooo_look(qp);
+		if (test_and_clear_bit(HYB_TODO_TX, &t->todo) && t->attached)
+			hyb_tx_run(qp);
+	}
+	__this_cpu_write(hyb_running, NULL);
+}
+
+/* As hyb_tcp_run(), for callbacks: whoever owns the socket does it later */
+void hyb_tcp_callback(struct sock *sk, struct hyb_qp *qp, int todo)
+{
+	struct hyb_qp *running;
+
+	set_bit(todo, &qp->tcp.todo);
+	if (sock_owned_by_user(sk))
+		return;
+	running = __this_cpu_read(hyb_running);
+	if (!running)
+		hyb_tcp_run(qp);
+	else if (running != qp)
+		hyb_tcp_retry(qp, todo, 0);
+}
+
+void hyb_tcp_look(struct sock *sk, struct hyb_qp *qp)
+{
+	struct hyb_qp *running;
+
+	set_bit(HYB_TODO_OOO, &qp->tcp.todo);
+	if (sock_owned_by_user(sk))
+		return;
+	running = __this_cpu_read(hyb_running);
+	if (running == qp)
+		return;
+	clear_bit(HYB_TODO_OOO, &qp->tcp.todo);
+	if (running) {
+		hyb_tcp_retry(qp, HYB_TODO_OOO, 0);
+		return;
+	}
+	__this_cpu_write(hyb_running, qp);
+	if (qp->tcp.attached)
+		hyb_ooo_look(qp);
+	__this_cpu_write(hyb_running, NULL);
+}
+
+static void hyb_tcp_lock_and_run(struct hyb_qp *qp, struct sock *sk)
+{
+	bh_lock_sock(sk);
+	/* an owner sees todo in release_cb: it was set before we got here */
+	if (!sock_owned_by_user(sk))
+		hyb_tcp_run(qp);
+	bh_unlock_sock(sk);
+}
+
+void hyb_tcp_retry(struct hyb_qp *qp, int todo, unsigned long delay)
+{
+	struct delayed_work *work = &qp->tcp.work;
+
+	/* not in todo: an engine that is running would look at once, for ever */
+	set_bit(todo, &qp->tcp.later);
+	if (delay && queue_delayed_work(hyb_tcp_wq, work, delay))
+		return;
+	/* what waits may be a look at receives that is due much later */
+	if (!delay || (timer_pending(&work->timer) &&
+		       time_after(READ_ONCE(work->timer.expires), jiffies + delay)))
+		mod_delayed_work(hyb_tcp_wq, work, delay);
+}
+
+void hyb_tcp_here(struct hyb_qp *qp)
+{
+	/* pairs with hyb_tcp_attach() */
+	struct sock *sk = smp_load_acquire(&qp->tcp.sk);
+	int cpu = raw_smp_processor_id();
+
+	/* work items run where packets have come in, mostly, and follow them */
+	if (!in_task() || current->flags & PF_WQ_WORKER)
+		return;
+	if (READ_ONCE(qp->tcp.cpu) != cpu)
+		WRITE_ONCE(qp->tcp.cpu, cpu);
+	if (sk)
+		sock_rps_record_flow(sk);
+}
+
+void hyb_tcp_kick(struct hyb_qp *qp, int todo)
+{
+	/* pairs with hyb_tcp_attach(): the engines' state is set up */
+	struct sock *sk = smp_load_acquire(&qp->tcp.sk);
+	struct hyb_qp *running;
+
+	hyb_tcp_here(qp);
+	if (!sk)
+		return;
+	if (irqs_disabled() || in_hardirq()) {
+		hyb_stats_inc(qp->dev, todo == HYB_TODO_TX ?
+			      HYB_ST_TX_DEFERRED : HYB_ST_RX_DEFERRED);
+		hyb_tcp_retry(qp, todo, 0);
+		return;
+	}
+
+	local_bh_disable();
+	running = __this_cpu_read(hyb_running);
+	if (!running) {
+		set_bit(todo, &qp->tcp.todo);
+		hyb_tcp_lock_and_run(qp, sk);
+	} else if (running == qp) {
+		set_bit(todo, &qp->tcp.todo);
+	} else {
+		hyb_stats_inc(qp->dev, todo == HYB_TODO_TX ?
+			      HYB_ST_TX_DEFERRED : HYB_ST_RX_DEFERRED);
+		hyb_tcp_retry(qp, todo, 0);
+	}
+	local_bh_enable();
+}
+
+struct sock *hyb_tcp_enter(struct hyb_qp *qp)
+{
+	/* pairs with hyb_tcp_attach() */
+	struct sock *sk = smp_load_acquire(&qp->tcp.sk);
+
+	if (!sk)
+		return NULL;
+	local_bh_disable();
+	if (unlikely(__this_cpu_read(hyb_running))) {
+		local_bh_enable();
+		return ERR_PTR(-EAGAIN);
+	}
+	bh_lock_sock(sk);
+	/* for sparse, which cannot know when it is held */
+	__release(&sk->sk_lock.slock);
+	return sk;
+}
+
+void hyb_tcp_run_todo(struct hyb_qp *qp, int todo)
+{
+	set_bit(todo, &qp->tcp.todo);
+	/* an owner sees it in release_cb */
+	if (!sock_owned_by_user(qp->tcp.sk))
+		hyb_tcp_run(qp);
+}
+
+void hyb_tcp_leave(struct hyb_qp *qp, struct sock *sk, bool run)
+{
+	__acquire(&sk->sk_lock.slock);	/* by hyb_tcp_enter() */
+	if (run)
+		hyb_tcp_run_todo(qp, HYB_TODO_TX);
+	bh_unlock_sock(sk);
+	local_bh_enable();
+}
+
+static void hyb_tcp_work(struct work_struct *work)
+{
+	struct hyb_tcp *t = container_of(to_delayed_work(work),
+					 struct hyb_tcp, work);
+	struct hyb_qp *qp = container_of(t, struct hyb_qp, tcp);
+
+	if (!t->sk)
+		return;
+	if (test_and_clear_bit(HYB_TODO_RX, &t->later))
+		set_bit(HYB_TODO_RX, &t->todo);
+	if (test_and_clear_bit(HYB_TODO_TX, &t->later))
+		set_bit(HYB_TODO_TX, &t->todo);
+	if (test_and_clear_bit(HYB_TODO_OOO, &t->later))
+		set_bit(HYB_TODO_OOO, &t->todo);
+	local_bh_disable();
+	hyb_tcp_lock_and_run(qp, t->sk);
+	local_bh_enable();
+}
+
+static void hyb_tcp_batch(struct tasklet_struct *batch)
+{
+	struct hyb_qp *qp = container_of(batch, struct hyb_qp, tcp.batch);
+
+	set_bit(HYB_TODO_RX, &qp->tcp.todo);
+	hyb_tcp_lock_and_run(qp, qp->tcp.sk);
+}
+
+/**
+ * hyb_data_init - initialise what the data path keeps in a QP
+ * @qp: zeroed queue pair
+ */
+void hyb_data_init(struct hyb_qp *qp)
+{
+	spin_lock_init(&qp->tcp.lock);
+	qp->tcp.cpu = raw_smp_processor_id();
+	INIT_DELAYED_WORK(&qp->tcp.work, hyb_tcp_work);
+	tasklet_setup(&qp->tcp.batch, hyb_tcp_batch);
+}
+
+static u8 *hyb_tcp_tos(struct sock *sk)
+{
+	return sk->sk_family == AF_INET6 ? &inet6_sk(sk)->tclass :
+					   &inet_sk(sk)->tos;
+}
+
+/**
+ * hyb_tcp_use_ip - let packets have what hyb_tcp_set_ip() says
+ * @qp: queue pair
+ * @sk: its socket, owned
+ */
+void hyb_tcp_use_ip(struct hyb_qp *qp, struct sock *sk)
+{
+	const struct rdma_stack_ip *ip = &qp->tcp.ip;
+	u8 *tos = hyb_tcp_tos(sk);
+	u8 val;
+
+	sock_owned_by_me(sk);
+	if (!qp->tcp.ip_set)
+		return;
+	WRITE_ONCE(sk->sk_priority, ip->priority);
+	val = (ip->tos & ~INET_ECN_MASK) | (*tos & INET_ECN_MASK);
+	if (sk->sk_mark == ip->mark && *tos == val)
+		return;
+	WRITE_ONCE(sk->sk_mark, ip->mark);
+	WRITE_ONCE(*tos, val);
+	/* rules may choose another way for these */
+	sk_dst_reset(sk);
+}
+
+/**
+ * hyb_tcp_set_ip - what packets are to have
+ * @qp: queue pair
+ * @ip: that
+ *
+ * A socket that it gets later is told in hyb_tcp_attach(), or before it connects.
+ *
+ * Context: process; see rdma_stack_link.set_ip.
+ */
+void hyb_tcp_set_ip(struct hyb_qp *qp, const struct rdma_stack_ip *ip)
+{
+	/* pairs with hyb_tcp_start() */
+	struct sock *sk = smp_load_acquire(&qp->tcp.sk);
+
+	qp->tcp.ip = *ip;
+	qp->tcp.ip_set = true;
+	if (!sk)
+		return;
+	lock_sock(sk);
+	hyb_tcp_use_ip(qp, sk);
+	release_sock(sk);
+}
+
+void hyb_rx_kick(struct hyb_qp *qp)
+{
+	hyb_tcp_here(qp);
+	if (READ_ONCE(qp->rx.paused))
+		hyb_tcp_kick(qp, HYB_TODO_RX);
+}
+
+void hyb_tx_kick(struct hyb_qp *qp)
+{
+	hyb_tcp_kick(qp, HYB_TODO_TX);
+}
+
+int hyb_sched_init(void)
+{
+	hyb_tcp_wq = alloc_workqueue("hyb_tcp", WQ_PERCPU | WQ_HIGHPRI |
+				     WQ_MEM_RECLAIM, 0);
+	return hyb_tcp_wq ? 0 : -ENOMEM;
+}
+
+void hyb_sched_exit(void)
+{
+	destroy_workqueue(hyb_tcp_wq);
+}

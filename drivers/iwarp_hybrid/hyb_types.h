@@ -1,0 +1,660 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+/*
+ * Structures of the data path: what the engines keep for a queue pair.
+ *
+ * Only types and functions that need nothing else: all layers include it.
+ */
+#ifndef HYB_TYPES_H
+#define HYB_TYPES_H
+
+#include <linux/types.h>
+#include <rdma/rdma_stack.h>
+#include <rdma/siw-abi.h>
+
+#include "iwarp/ddp.h"
+#include "iwarp/mpa.h"
+#include "iwarp/ooo.h"
+#include "iwarp/rdmap.h"
+
+struct hyb_lend;
+struct hyb_mem;
+struct page;
+struct sk_buff;
+struct sock;
+
+/* ----------------------------------------------------- outgoing stream */
+
+#define HYB_TX_PAGES	2	/* pages there is always room for, a power of two */
+#define HYB_TX_PAGES_KEEP 256	/* when many are in flight: above tcp_wmem, same */
+#define HYB_TX_PAGES_MAX 512	/* when many wait for TCP, same */
+#define HYB_TX_ORDER	3	/* 32 KB each, less when memory is short */
+
+/*
+ * A segment with less room than this is ended rather than filled: with data of
+ * verbs it is filled down to HYB_SEG_DATA_MIN. An FPDU more costs less than what
+ * follows in a packet of its own.
+ */
+#define HYB_SEG_MIN		256
+#define HYB_SEG_DATA_MIN	64
+
+/**
+ * struct hyb_tx_page - a page of the outgoing stream
+ * @page: compound page with one reference of ours, the others are TCP's
+ * @base: its first octet
+ * @size: octets
+ * @fill: octets that are laid out
+ * @sent: octets that TCP has taken
+ * @stage_fill: octets in use of @stage
+ * @stage: memory of the same size, private to us, where the upper layer leaves
+ *	   payload that is put in its place later; or NULL
+ */
+struct hyb_tx_page {
+	struct page *page;
+	u8 *base;
+	u32 size;
+	u32 fill;
+	u32 sent;
+	u32 stage_fill;
+	struct page *stage;
+};
+
+/**
+ * struct hyb_stream - the outgoing stream, laid out in pages
+ * @ring: ring of pages, used again when TCP has let go of them
+ * @mask: its size - 1
+ * @cur: index of the page being filled, counts on
+ * @out: index of the oldest page with octets that TCP has not taken
+ * @wait_max: pages that may wait behind @out
+ * @pos: position in the stream behind what is laid out
+ * @given: position behind what TCP has taken
+ * @seq: TCP's sequence number of position 0
+ * @ivl: marker interval, 0 for none
+ * @ivl_log: its logarithm
+ * @clamp: largest segment that the peer takes, as TCP keeps it
+ * @mtu: of the path that @mss is for
+ * @mss: payload of a TCP segment, looked up for each batch
+ * @room: octets up to the end of the current segment; 0: not aligned
+ * @first: the ring as long as it need not grow
+ */
+struct hyb_stream {
+	struct hyb_tx_page *ring;
+	u32 mask;
+	u32 cur;
+	u32 out;
+	u32 wait_max;
+	u64 pos;
+	u64 given;
+	u32 seq;
+	u32 ivl;
+	u32 ivl_log;
+	u16 clamp;
+	u32 mtu;
+	u32 mss;
+	u32 room;
+	struct hyb_tx_page first[HYB_TX_PAGES];
+};
+
+/* ------------------------------------------------ payload by reference */
+
+/* Pieces that wait to be handed over, at most; a power of two */
+#define HYB_SG_PIECES	1024
+
+/* Pieces of an FPDU that the host finishes; TCP has to gather them, nobody else */
+#define HYB_SG_HOST	33
+
+/* Markers in an FPDU: what TCP can put into one packet, payload by reference */
+#define HYB_SG_MARKS	6
+
+/**
+ * struct hyb_sg_piece - octets of the stream that lie elsewhere
+ * @pos: position of the first of them
+ * @end: position behind the FPDU, once that is complete; 0 if a packet may have
+ *	 others behind it
+ * @page: where they are; referenced until the FPDU is recorded, then the record
+ *	  has a reference
+ * @off: offset in @page
+ * @len: octets
+ * @held: nobody records it, the reference is ours until TCP has its own
+ */
+struct hyb_sg_piece {
+	u64 pos;
+	u64 end;
+	struct page *page;
+	u32 off;
+	u32 len : 31;
+	u32 held : 1;
+};
+
+/**
+ * struct hyb_sg - pieces between layout and hand-over
+ * @ring: HYB_SG_PIECES, from the first use on
+ * @get: oldest that TCP has not taken
+ * @begin: first of the FPDU being laid out
+ * @put: next free
+ * @max: pieces that this FPDU may have, those in the stream's page included
+ * @fpdu: position behind the FPDU that TCP is getting pieces of, or 0
+ * @nic: a NIC finishes the FPDU being laid out
+ */
+struct hyb_sg {
+	struct hyb_sg_piece *ring;
+	u64 fpdu;
+	u32 get;
+	u32 begin;
+	u32 put;
+	u32 max;
+	bool nic;
+};
+
+/* Is payload of the FPDU being laid out elsewhere? */
+static inline bool hyb_sg_any(const struct hyb_sg *sg)
+{
+	return sg->begin != sg->put;
+}
+
+/* ------------------------------------------------------------ transmit */
+
+/**
+ * struct hyb_orq_entry - a Read or atomic operation that waits for its response
+ * @mem: the sink region, referenced; NULL for kernel addresses and length 0
+ * @to: sink tagged offset of the next expected octet
+ * @stag: sink STag
+ * @left: octets still expected
+ * @len: octets asked for
+ * @slot: send queue slot to complete
+ * @inval: invalidate @stag on completion
+ * @rtr: the ready-to-receive message, nothing to complete
+ * @atomic: an atomic operation
+ * @id: by which its response names it
+ */
+struct hyb_orq_entry {
+	struct hyb_mem *mem;
+	u64 to;
+	u32 stag;
+	u32 left;
+	u32 len;
+	u32 slot;
+	bool inval;
+	bool rtr;
+	bool atomic;
+	u32 id;
+};
+
+/**
+ * struct hyb_irq_entry - a Read or Atomic Request of the peer to be answered
+ * @mem: source region, referenced; NULL for length 0
+ * @req: the request
+ * @msn: its message number
+ * @done: octets answered
+ * @atomic: an Atomic Request, which was carried out
+ * @id: its identifier
+ * @old: its result
+ */
+struct hyb_irq_entry {
+	struct hyb_mem *mem;
+	struct rdmap_rreq req;
+	u32 msn;
+	u32 done;
+	bool atomic;
+	u32 id;
+	u64 old;
+};
+
+/* What a step of the engine came to */
+enum hyb_step {
+	HYB_STEP_LAID,		/* one FPDU was laid out */
+	HYB_STEP_IDLE,		/* nothing to do now */
+	HYB_STEP_TURN,		/* the page or the segment must end first */
+};
+
+/* What the engine is in the middle of */
+enum hyb_tx_msg {
+	HYB_TX_NONE,
+	HYB_TX_SEND,		/* send queue: Send or Write */
+	HYB_TX_IMM,		/* send queue: Immediate Data behind a Write */
+	HYB_TX_READ,		/* send queue: Read Request */
+	HYB_TX_ATOMIC,		/* send queue: Atomic Request */
+	HYB_TX_RRESP,		/* a Read Response or Atomic Response */
+};
+
+/**
+ * struct hyb_tx_left - FPDUs that are left to the NIC and not recorded yet
+ * @page: where they stand, one behind the other
+ * @off: offset of the first
+ * @len: octets, 0: none
+ * @pos: position of the first
+ * @layout: enum iwarp_layout of all
+ */
+struct hyb_tx_left {
+	struct page *page;
+	u32 off;
+	u32 len;
+	u64 pos;
+	u8 layout;
+};
+
+/**
+ * struct hyb_tx - transmit state of a QP
+ * @s: the stream
+ * @end: position where TCP's room ends, of a batch
+ * @left: see struct hyb_tx_left
+ * @crc: checksum is generated, else the field is zero
+ * @ext: the peer knows RFC 7306, and Sends with immediate data
+ * @fenced: responder that has not seen the initiator's first FPDU
+ * @stopped: the Terminate is out, or the stream is broken
+ * @drain: report when all is sent
+ * @calling: inside a call of TCP
+ * @sg: payload given by reference
+ * @refer: payload is given by reference, of a batch; where no NIC gathers it
+ * @lent: TCP has memory of the request in progress
+ * @follow: packets are seen on their way to IP
+ * @lend: packets with memory of requests, from the first of them on
+ * @contig: the FPDU being laid out has its markers behind the PAD
+ * @turn: Read Responses and send queue take turns
+ * @rtr: ready-to-receive message to send first
+ * @msn: next message number per untagged queue
+ * @busy: message in progress
+ * @held: @sqe is taken from the queue but cannot start yet (fence, ORD)
+ * @sqe: private copy of the request in progress
+ * @slot: its place in the queue
+ * @mem: regions of its scatter list, referenced
+ * @len: payload octets of the message in progress
+ * @done: payload octets laid out
+ * @sge: where in the scatter list @done is
+ * @sge_off: offset in that entry
+ * @orq: own reads that are outstanding, a ring; never without room for one
+ * @orq_mask: its size - 1, a power of two; grows up to above @ord
+ * @orq_first: the ring while nothing needs more
+ * @orq_get: oldest
+ * @orq_put: next free
+ * @ord: how many there may be
+ * @irq: the peer's reads to be answered, a ring
+ * @irq_mask: its size - 1, a power of two; grows up to above @ird
+ * @irq_first: as @orq_first
+ * @irq_get: oldest
+ * @irq_put: next free
+ * @ird: how many there may be
+ * @term_len: octets of @term, 0 if there is none
+ * @term: ULPDU of a Terminate to send
+ * @fpdus: counted here and added to the counters per batch
+ * @copies: same
+ * @copied: same, octets
+ * @referred: same, octets
+ * @summed: same, octets
+ * @nic: same, octets
+ */
+struct hyb_tx {
+	struct hyb_stream s;
+	u64 end;
+	struct hyb_tx_left left;
+	bool crc;
+	bool ext;
+	bool fenced;
+	bool stopped;
+	bool drain;
+	bool calling;
+	bool contig;
+	bool refer;
+	bool lent;
+	bool follow;
+	struct hyb_lend *lend;
+	struct hyb_sg sg;
+	bool held;
+	bool turn;
+	enum mpa_rtr rtr;
+	u32 msn[DDP_QN_COUNT];
+
+	enum hyb_tx_msg busy;
+	struct siw_sqe sqe;
+	u32 slot;
+	struct hyb_mem *mem[SIW_MAX_SGE];
+	u32 len;
+	u32 done;
+	u32 sge;
+	u32 sge_off;
+
+	struct hyb_orq_entry *orq;
+	struct hyb_orq_entry orq_first;
+	u32 orq_mask;
+	u32 orq_get;
+	u32 orq_put;
+	u32 ord;
+
+	struct hyb_irq_entry *irq;
+	struct hyb_irq_entry irq_first;
+	u32 irq_mask;
+	u32 irq_get;
+	u32 irq_put;
+	u32 ird;
+
+	u32 term_len;
+	u8 term[RDMAP_TERM_MAX];
+
+	u32 fpdus;
+	u32 copies;
+	u32 copied;
+	u32 referred;
+	u32 summed;
+	u32 nic;
+};
+
+/* Who finishes an FPDU */
+enum hyb_tx_who {
+	HYB_TX_HOST,
+	HYB_TX_NIC,		/* if there is room for the record */
+	HYB_TX_NIC_CONTIG,	/* hyb_off_tx_contig() said yes */
+};
+
+/* ------------------------------------------------------------- receive */
+
+/**
+ * struct hyb_cur - a place in TCP's receive queue
+ * @sk: socket
+ * @skb: packet of the queue
+ * @part: @skb or one of its frag_list, NULL behind the last
+ * @frag: next fragment of @part
+ * @seq: sequence number of @p
+ * @p: contiguous octets
+ * @n: how many
+ * @placed: fragments may be memory that a NIC has placed in: each is a piece
+ *
+ * Valid while the socket is held and nothing is consumed.
+ */
+struct hyb_cur {
+	struct sock *sk;
+	struct sk_buff *skb;
+	struct sk_buff *part;
+	unsigned int frag;
+	u32 seq;
+	const u8 *p;
+	u32 n;
+	bool placed;
+};
+
+/*
+ * Octets of the stream that a round of the engine looks at: bottom halves are
+ * disabled, and others wait. More than the largest FPDU.
+ */
+#define HYB_RX_BUDGET	(1024 * 1024)
+
+/**
+ * struct hyb_rx - receive state of a QP
+ * @budget: what is left of HYB_RX_BUDGET; the transport layer begins a round
+ * @need: octets up to the end of the FPDU being awaited, 0: not known
+ * @pos: octets of the stream consumed
+ * @ivl: marker interval of the incoming stream, 0 for none
+ * @ivl_log: its logarithm
+ * @crc: checksum is verified
+ * @paused: the next Send found no receive; resumed by hyb_rx_kick()
+ * @starved: for want of a receive: nothing is looked at before there is one
+ * @stopped: an error was found, the peer's stream is no longer looked at
+ * @eof: end of stream was reported
+ * @waiting: nothing was taken since the pause began
+ * @since: when that was
+ * @msn: expected message number per untagged queue
+ * @rtr_send: an empty Send at the start of the stream is no message
+ * @written: payload octets of the last Write; 0 behind its Immediate Data
+ * @write_ended: all of that has come, what comes next is another
+ * @sink: region that the last Write went to, referenced, or NULL
+ * @active: @rqe is the buffer of the message being received
+ * @rqe: private copy of the receive in use
+ * @mem: regions of @rqe, referenced; NULL for kernel addresses
+ * @room: octets @rqe can take
+ * @done: payload octets placed
+ * @sge: where in the scatter list @done is
+ * @sge_off: offset in that entry
+ * @segs: tcp_sock.data_segs_in as far as it was counted
+ * @fpdus: counted here and added to the counters per batch
+ * @copies: same
+ * @copied: same, octets
+ * @summed: same, octets
+ * @trusted: same, octets that the NIC has checked
+ * @there: same, octets that the NIC has placed
+ */
+struct hyb_rx {
+	u32 budget;
+	u32 need;
+	u64 pos;
+	u32 ivl;
+	u32 ivl_log;
+	bool crc;
+	bool paused;
+	bool starved;
+	bool waiting;
+	bool stopped;
+	bool eof;
+	bool rtr_send;
+	bool active;
+	bool write_ended;
+	unsigned long since;
+	u32 msn[DDP_QN_COUNT];
+	u64 written;
+	struct hyb_mem *sink;
+
+	struct siw_rqe rqe;
+	struct hyb_mem *mem[SIW_MAX_SGE];
+	u32 room;
+	u32 done;
+	u32 sge;
+	u32 sge_off;
+
+	u32 segs;
+	u32 fpdus;
+	u32 copies;
+	u32 copied;
+	u32 summed;
+	u32 trusted;
+	u32 there;
+};
+
+/* A segment of a Write has come */
+static inline void hyb_rx_wrote(struct hyb_rx *rx, u32 len, bool last)
+{
+	rx->written = (rx->write_ended ? 0 : rx->written) + len;
+	rx->write_ended = last;
+}
+
+/* ------------------------------------------- placement before its turn */
+
+/* Receives that are taken from the queue before their turn, at most */
+#define HYB_OOO_RECVS	32
+
+/**
+ * struct hyb_ooo - what a QP knows of its out-of-order queue
+ * @tab: ranges that were looked at, NULL while there are none
+ * @rqe: receives taken early, a ring; NULL until one was
+ * @rqe_get: oldest of them
+ * @rqe_put: next free
+ * @seen: tcp_sock.rcv_ooopack at the last look
+ * @partial: where the last FPDU was that ended behind its run, for counting
+ * @no_mark: where the last run began without a usable marker, for counting
+ */
+struct hyb_ooo {
+	struct ooo_table *tab;
+	struct siw_rqe *rqe;
+	u32 rqe_get;
+	u32 rqe_put;
+	u32 seen;
+	u64 partial;
+	u64 no_mark;
+};
+
+/* --------------------------------------------------------- shared link */
+
+#define HYB_MSGS	8	/* open messages, a power of two */
+
+/**
+ * struct hyb_fpos - place of an FPDU
+ * @pos: in the stream
+ * @page: index in hyb_stream.ring
+ * @off: in that page
+ */
+struct hyb_fpos {
+	u64 pos;
+	u32 page;
+	u32 off;
+};
+
+/**
+ * struct hyb_msg - a message that is not completely sealed
+ * @first: its first FPDU
+ * @last: its last FPDU
+ * @len: octets behind the DDP headers: header of the upper layer and payload
+ * @msn: message number
+ * @hdr_len: octets of @hdr
+ * @solicited: the peer shall have an event
+ * @hdr: header of the upper layer
+ */
+struct hyb_msg {
+	struct hyb_fpos first;
+	struct hyb_fpos last;
+	u32 len;
+	u32 msn;
+	u8 hdr_len;
+	bool solicited;
+	u8 hdr[RDMA_STACK_TX_HDR];
+};
+
+/**
+ * struct hyb_shared - shared link of a queue pair
+ * @ulp: upper layer's functions, NULL when it has closed the link; changes
+ *	 under hyb_tcp.lock and, if connected, that of the socket
+ * @ctx: for them
+ * @msg: ring of open messages
+ * @mask: its size - 1
+ * @get: oldest of them
+ * @put: next free
+ * @seal: next FPDU to be sealed, if @begun
+ * @begun: message @get is partly sealed
+ * @open: the last message may be appended to; read without lock
+ * @reserved: a reservation is open, the engine does nothing
+ * @appending: it appends to the last message
+ * @wish: there is something to do when it is over
+ * @eor: a segment ends in front of the next FPDU
+ * @lent: octets of the reservation
+ * @was: hyb_msg.len before it
+ * @nr: entries of @seg in use
+ * @room: octets up to the end of the segment that TCP is at
+ * @seg: where the upper layer writes
+ * @want: call tx_space when there is room
+ * @notify: call tx_space when @notify_pos is acknowledged
+ * @notify_pos: see @notify
+ * @window: receive window wanted, 0: TCP's own choice; also changes under
+ *	    hyb_tcp.lock while there is no socket
+ * @window_now: in effect, if @window is not 0
+ * @space: receive buffer of TCP for it
+ * @held: the upper layer has paused reception
+ * @called: rx was called in this walk
+ * @rx_off: octets of the message that were delivered
+ * @rx: what to deliver next
+ * @run: its pieces
+ * @skb_seq: packet whose memory was charged last
+ * @skb_size: how much of it was
+ * @first: the ring as long as it need not grow
+ */
+struct hyb_shared {
+	const struct rdma_stack_ulp *ulp;
+	void *ctx;
+
+	u32 get;
+	u32 put;
+	struct hyb_fpos seal;
+	bool begun;
+	bool open;
+	bool reserved;
+	bool appending;
+	bool wish;
+	bool eor;
+	bool want;
+	bool notify;
+	u32 lent;
+	u32 was;
+	u32 nr;
+	u32 room;
+	u64 notify_pos;
+
+	u32 window;
+	u32 window_now;
+	u32 space;
+	bool held;
+	bool called;
+	u32 rx_off;
+	u32 skb_seq;
+	u32 skb_size;
+	struct rdma_stack_rx rx;
+
+	struct hyb_msg *msg;
+	u32 mask;
+	struct hyb_msg first[HYB_MSGS];
+	struct rdma_stack_seg seg[RDMA_STACK_TX_SEGS];
+	struct rdma_stack_run run[RDMA_STACK_RUNS];
+};
+
+/* Is a reservation open? Then the transmit engine must wait. */
+static inline bool hyb_shared_reserved(const struct hyb_shared *s)
+{
+	return s && s->reserved;
+}
+
+/* Is there an FPDU whose header, markers and CRC are still missing? */
+static inline bool hyb_shared_unsealed(const struct hyb_shared *s)
+{
+	return s && s->get != s->put;
+}
+
+/* ----------------------------------------------------------------- NIC */
+
+/* Pieces of memory of one FPDU, at most */
+#define HYB_OFF_PIECES	16
+
+/**
+ * struct hyb_off_piece - a part of an FPDU as it was handed to TCP
+ * @page: its page, in the kernel's direct mapping
+ * @off: offset in the page, may exceed PAGE_SIZE in a compound page
+ * @len: octets
+ */
+struct hyb_off_piece {
+	struct page *page;
+	u32 off;
+	u32 len;
+};
+
+/**
+ * struct hyb_off - what the engines look at for each FPDU; first member of
+ *		    the private structure
+ * @tx_crc: the CRC of FPDUs handed over from now on may be left to the NIC
+ * @tx_contig: markers may stand behind the payload, IWARP_LAYOUT_CONTIG
+ * @tx_sg: payload may be given by reference, the NIC gathers it
+ * @rx_crc: the NIC's verdict is taken for a CRC
+ * @word: same of packets that are on their way since it was, or is
+ * @place: the NIC places payload of tagged segments
+ * @verify: check in any case
+ * @max_pieces: of an FPDU whose payload the NIC gathers
+ * @ask: the NIC waits for hyb_off_rx_at()
+ * @in_run: @run is valid
+ * @run: sequence number of the last verified packet that began with an FPDU
+ *
+ * All but the last three change while a task owns the TCP socket, hence between
+ * FPDUs, @place also when the receive engine stops. The last two belong to that.
+ */
+struct hyb_off {
+	bool tx_crc;
+	bool tx_contig;
+	bool tx_sg;
+	bool rx_crc;
+	bool word;
+	bool place;
+	bool verify;
+	u8 max_pieces;
+	bool ask;
+	bool in_run;
+	u32 run;
+};
+
+/* Verdict on an FPDU */
+enum hyb_off_verdict {
+	HYB_OFF_NONE,		/* software checks */
+	HYB_OFF_GOOD,		/* checked by the NIC, software need not */
+	HYB_OFF_DOUBLE,		/* checked by the NIC, software does as well */
+};
+
+#endif
