@@ -415,7 +415,7 @@ static void hyb_dev_follow(struct hyb_dev *dev)
 		spin_unlock_irq(&qp->tcp.lock);
 		if (sk) {
 			lock_sock(sk);
-			hyb_qp_follow(qp);
+			hyb_off_update(qp);
 			release_sock(sk);
 		}
 		hyb_qp_put(qp);
@@ -605,7 +605,7 @@ static void hyb_qp_wish(struct hyb_qp *qp, const struct hyb_place *wish)
 		return;
 	lock_sock(sk);
 	qp->wish = *wish;
-	hyb_qp_follow(qp);
+	hyb_off_update(qp);
 	release_sock(sk);
 }
 

@@ -61,6 +61,33 @@ static void hyb_dev_set_gid(struct hyb_dev *dev)
 
 static struct lock_class_key hyb_mems_key;
 
+/* @ibdev is not registered any more, or never was */
+static void hyb_dev_free(struct ib_device *ibdev)
+{
+	struct hyb_dev *dev = hyb_dev_of(ibdev);
+
+	rdma_stack_unregister(ibdev);
+	hyb_idle_stop(dev);
+	hyb_cm_dev_down(dev);
+	hyb_cm_dev_exit(dev);
+	hyb_attr_dev_del(dev);
+	WARN_ON(!xa_empty(&dev->qps));
+	WARN_ON(!xa_empty(&dev->mems));
+	xa_destroy(&dev->qps);
+	xa_destroy(&dev->mems);
+	netdev_put(dev->netdev, &dev->tracker);
+	free_percpu(dev->stats);
+
+	mutex_lock(&hyb_devs_lock);
+	list_del(&dev->node);
+	wake_up(&hyb_devs_gone);
+	mutex_unlock(&hyb_devs_lock);
+}
+
+static const struct ib_device_ops hyb_main_ops = {
+	.dealloc_driver = hyb_dev_free,
+};
+
 static void hyb_dev_init(struct hyb_dev *dev, struct net_device *netdev)
 {
 	static atomic_t next_id = ATOMIC_INIT(0);
@@ -91,6 +118,7 @@ static void hyb_dev_init(struct hyb_dev *dev, struct net_device *netdev)
 	strscpy(ibdev->iw_ifname, netdev->name, sizeof(ibdev->iw_ifname));
 	snprintf(ibdev->node_desc, sizeof(ibdev->node_desc),
 		 "Hybrid iWARP on %s", netdev->name);
+	ib_set_device_ops(ibdev, &hyb_main_ops);
 	ib_set_device_ops(ibdev, &hyb_dev_ops);
 	ib_set_device_ops(ibdev, &hyb_qp_ops);
 	ib_set_device_ops(ibdev, &hyb_queue_ops);
@@ -98,32 +126,6 @@ static void hyb_dev_init(struct hyb_dev *dev, struct net_device *netdev)
 	ib_set_device_ops(ibdev, &hyb_cq_ops);
 	ib_set_device_ops(ibdev, &hyb_mem_ops);
 	ib_set_device_ops(ibdev, &hyb_stats_ops);
-}
-
-/**
- * hyb_dev_free - ib_device_ops.dealloc_driver
- * @ibdev: device, not registered any more or never
- */
-void hyb_dev_free(struct ib_device *ibdev)
-{
-	struct hyb_dev *dev = hyb_dev_of(ibdev);
-
-	rdma_stack_unregister(ibdev);
-	hyb_idle_stop(dev);
-	hyb_cm_dev_down(dev);
-	hyb_cm_dev_exit(dev);
-	hyb_attr_dev_del(dev);
-	WARN_ON(!xa_empty(&dev->qps));
-	WARN_ON(!xa_empty(&dev->mems));
-	xa_destroy(&dev->qps);
-	xa_destroy(&dev->mems);
-	netdev_put(dev->netdev, &dev->tracker);
-	free_percpu(dev->stats);
-
-	mutex_lock(&hyb_devs_lock);
-	list_del(&dev->node);
-	wake_up(&hyb_devs_gone);
-	mutex_unlock(&hyb_devs_lock);
 }
 
 static struct hyb_dev *hyb_dev_find(const struct net_device *netdev)

@@ -22,8 +22,9 @@
 #include <rdma/restrack.h>
 
 #include "hyb_mem.h"
-#include "hyb_offload.h"
 #include "hybrid.h"
+
+static const struct hyb_mem_watch *hyb_mem_watcher __ro_after_init;
 
 #define HYB_STAG_INDEX(stag)	((stag) >> 8)
 #define HYB_STAG_MAX_INDEX	0xffffffU
@@ -98,6 +99,17 @@ err:
 	return NULL;
 }
 
+/**
+ * hyb_mem_set_watch - NICs may write to registered memory
+ * @watch: how they learn of changes
+ *
+ * Context: module init.
+ */
+void __init hyb_mem_set_watch(const struct hyb_mem_watch *watch)
+{
+	hyb_mem_watcher = watch;
+}
+
 /* Waits for copies in progress, which do not sleep, and takes it from NICs */
 static void hyb_mem_wait_users(struct hyb_mem *mem)
 {
@@ -106,7 +118,7 @@ static void hyb_mem_wait_users(struct hyb_mem *mem)
 	while (atomic_read(&mem->users))
 		cpu_relax();
 	if (!list_empty(&mem->bufs))
-		hyb_off_revoke(mem);
+		hyb_mem_watcher->revoke(mem);
 }
 
 static void hyb_mem_revoke(struct hyb_mem *mem)
@@ -477,9 +489,8 @@ enum hyb_mem_err hyb_mem_reg(struct hyb_qp *qp, const struct siw_sqe *sqe)
 		/* Opens the region as it was described before */
 		smp_store_release(&mem->live, sqe->rkey);
 		hyb_stats_inc(qp->dev, HYB_ST_MR_FAST_REG);
-		if (mem->access & IB_ACCESS_REMOTE_WRITE)
-			hyb_off_place(qp, mem, sqe->rkey, 0, 0,
-				      IWARP_PLACE_WRITE);
+		if (hyb_mem_watcher && mem->access & IB_ACCESS_REMOTE_WRITE)
+			hyb_mem_watcher->opened(qp, mem, sqe->rkey);
 	}
 	hyb_mem_put(mem);
 	return err;

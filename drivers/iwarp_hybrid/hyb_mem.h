@@ -74,6 +74,18 @@ struct hyb_mem {
 	struct rcu_head rcu;
 };
 
+/**
+ * struct hyb_mem_watch - for NICs that write to registered memory
+ * @opened: a remote peer may write to a region from now on. Context: TCP socket of
+ *	    the queue pair held.
+ * @revoke: the STag is not valid any more; on return no NIC writes there. Called
+ *	    if the region has entries in hyb_mem.bufs. Context: process or softirq.
+ */
+struct hyb_mem_watch {
+	void (*opened)(struct hyb_qp *qp, struct hyb_mem *mem, u32 stag);
+	void (*revoke)(struct hyb_mem *mem);
+};
+
 struct hyb_mr {
 	struct ib_mr ibmr;
 	struct hyb_mem *mem;
@@ -95,6 +107,7 @@ void hyb_mem_unuse(struct hyb_mem *mem);
 enum hyb_mem_err hyb_mem_invalidate(struct ib_pd *pd, u32 stag, bool remote);
 enum hyb_mem_err hyb_mem_reg(struct hyb_qp *qp, const struct siw_sqe *sqe);
 void hyb_mem_free(struct hyb_mem *mem);
+void hyb_mem_set_watch(const struct hyb_mem_watch *watch);
 
 /**
  * hyb_mem_at - where octets are that hyb_mem_hold() holds

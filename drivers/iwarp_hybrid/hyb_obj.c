@@ -85,6 +85,20 @@ bool hyb_qp_set_state(struct hyb_qp *qp, enum hyb_qp_state state)
 	return allowed;
 }
 
+/* True if the QP was never connected and now never will be */
+bool hyb_qp_set_error(struct hyb_qp *qp)
+{
+	unsigned long flags;
+	bool idle;
+
+	spin_lock_irqsave(&qp->state_lock, flags);
+	idle = qp->state == HYB_QP_IDLE || qp->state == HYB_QP_RTR;
+	if (idle)
+		WRITE_ONCE(qp->state, HYB_QP_ERROR);
+	spin_unlock_irqrestore(&qp->state_lock, flags);
+	return idle;
+}
+
 void hyb_qp_close(struct hyb_qp *qp, enum hyb_close how)
 {
 	static const int event[] = {

@@ -29,8 +29,6 @@
 
 #if IS_ENABLED(CONFIG_SOCK_VALIDATE_XMIT)
 
-struct workqueue_struct *hyb_off_wq;
-
 /*
  * For what a driver waits for under RTNL when it leaves; work on the other queue
  * waits for RTNL, and takes all places there.
@@ -301,7 +299,7 @@ static void hyb_off_gone(struct hyb_off_conn *o)
 	hyb_off_conn_del(o);
 }
 
-void hyb_off_steered(struct hyb_off_conn *o, bool added)
+static void hyb_off_steered(struct hyb_off_conn *o, bool added)
 {
 	bool have = READ_ONCE(o->steer.have);
 
@@ -317,6 +315,7 @@ void hyb_off_steered(struct hyb_off_conn *o, bool added)
 
 void hyb_off_update(struct hyb_qp *qp)
 {
+	sock_owned_by_me(qp->tcp.sk);
 	if (!qp->off)
 		hyb_place_update(qp, 0);
 	else if (hyb_off_of(qp)->qp)
@@ -493,7 +492,7 @@ static void hyb_off_conn_init(struct hyb_off_conn *o, struct hyb_qp *qp,
 	netdev_hold(o->netdev, &o->tracker, GFP_KERNEL);
 	INIT_WORK(&o->end, hyb_off_end);
 	INIT_LIST_HEAD(&o->bufs);
-	hyb_off_steer_init(o);
+	hyb_off_steer_init(o, hyb_off_steered);
 
 	hyb_off_ring_init(&o->ring);
 	o->ring.tx_seq = tcp_sk(sk)->write_seq;
@@ -793,7 +792,7 @@ int hyb_off_dev_show(struct net_device *netdev, char *buf)
  *
  * Return: 0 or -ENOMEM.
  */
-int hyb_off_init(void)
+int __init hyb_off_init(void)
 {
 	int err = -ENOMEM;
 
@@ -809,6 +808,7 @@ int hyb_off_init(void)
 	err = iwarp_offload_register_notifier(&hyb_off_nb);
 	if (err)
 		goto err_end_wq;
+	hyb_off_place_init();
 	return 0;
 
 err_end_wq:

@@ -158,7 +158,7 @@ static void hyb_off_add(struct hyb_off_conn *o, struct hyb_mem *mem, u32 stag,
  * @len: octets, within the region; 0 for all of it
  * @what: enum iwarp_place
  *
- * Until hyb_off_revoke(), hyb_off_stop() or, the sink of a Read,
+ * Until the region is revoked, hyb_off_stop() or, the sink of a Read,
  * hyb_off_read_done().
  *
  * Context: TCP socket held.
@@ -200,13 +200,12 @@ void hyb_off_read_done(struct hyb_qp *qp, struct hyb_mem *mem)
 	spin_unlock_bh(&mem->dev->place_lock);
 }
 
-/**
- * hyb_off_revoke - an STag is not valid any more
- * @mem: its region
- *
- * On return no NIC writes there. Context: process or softirq.
- */
-void hyb_off_revoke(struct hyb_mem *mem)
+static void hyb_off_opened(struct hyb_qp *qp, struct hyb_mem *mem, u32 stag)
+{
+	hyb_off_place(qp, mem, stag, 0, 0, IWARP_PLACE_WRITE);
+}
+
+static void hyb_off_revoke(struct hyb_mem *mem)
 {
 	struct hyb_off_buf *b, *next;
 
@@ -214,6 +213,16 @@ void hyb_off_revoke(struct hyb_mem *mem)
 	list_for_each_entry_safe(b, next, &mem->bufs, of_mem)
 		hyb_off_unplace(b);
 	spin_unlock_bh(&mem->dev->place_lock);
+}
+
+static const struct hyb_mem_watch hyb_off_mem_watch = {
+	.opened = hyb_off_opened,
+	.revoke = hyb_off_revoke,
+};
+
+void __init hyb_off_place_init(void)
+{
+	hyb_mem_set_watch(&hyb_off_mem_watch);
 }
 
 /**

@@ -127,17 +127,22 @@ int hyb_off_ring_miss(const struct hyb_off_ring *r, u32 seq);
 
 /* ------------------------------------------------------------ steering */
 
+struct hyb_off_conn;
+
 /**
  * struct hyb_off_steer - a filter of an ordinary NIC
+ * @done: called with the socket owned when @have has been looked after; @added
+ *	  if the filter is new
  * @work: inserts or removes it; holds a reference of the socket while queued
  * @want: there shall be one
  * @have: there is one
  * @loc: its place in the NIC's table
  * @queue: receive queue that it chooses
  *
- * All but @want belong to @work.
+ * All but @done and @want belong to @work.
  */
 struct hyb_off_steer {
+	void (*done)(struct hyb_off_conn *o, bool added);
 	struct work_struct work;
 	bool want;
 	bool have;
@@ -202,13 +207,12 @@ bool hyb_off_wraps(struct sock *sk);
 struct sk_buff *hyb_off_validate(struct sock *sk, struct net_device *dev,
 				 struct sk_buff *skb);
 
-void hyb_off_steer_init(struct hyb_off_conn *o);
+void hyb_off_steer_init(struct hyb_off_conn *o,
+			void (*done)(struct hyb_off_conn *o, bool added));
 void hyb_off_steer_set(struct hyb_off_conn *o, bool want);
 bool hyb_off_steer_can(const struct net_device *netdev);
 
-/* Says where a filter is now, with the socket owned; see hyb_off_steer_set() */
-void hyb_off_steered(struct hyb_off_conn *o, bool added);
-
+void hyb_off_place_init(void);
 void hyb_off_place_end(struct hyb_off_conn *o);
 
 void hyb_off_count(struct hyb_off_conn *o, enum hyb_stat stat, u64 n);

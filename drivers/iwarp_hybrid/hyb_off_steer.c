@@ -16,6 +16,8 @@
 
 #include "compat.h"
 #include "hyb_off_priv.h"
+
+struct workqueue_struct *hyb_off_wq;
 #ifdef HAVE_NETDEV_LOCK_OPS
 #include <net/netdev_lock.h>
 #endif
@@ -227,7 +229,7 @@ static void hyb_off_steer_work(struct work_struct *work)
 	if (want != have)
 		hyb_off_filter_set(o, want);
 	lock_sock(sk);
-	hyb_off_steered(o, o->steer.have && !have);
+	o->steer.done(o, o->steer.have && !have);
 	release_sock(sk);
 	sock_put(sk);
 }
@@ -237,7 +239,7 @@ static void hyb_off_steer_work(struct work_struct *work)
  * @o: connection
  * @want: by a filter
  *
- * Later hyb_off_steered() is called, with @o->steer.have set.
+ * Later @o->steer.done is called, with @o->steer.have set.
  *
  * Context: process, TCP socket owned.
  */
@@ -249,7 +251,14 @@ void hyb_off_steer_set(struct hyb_off_conn *o, bool want)
 		sock_put(o->sk);
 }
 
-void hyb_off_steer_init(struct hyb_off_conn *o)
+/**
+ * hyb_off_steer_init - no filter yet
+ * @o: new connection
+ * @done: see struct hyb_off_steer
+ */
+void hyb_off_steer_init(struct hyb_off_conn *o,
+			void (*done)(struct hyb_off_conn *o, bool added))
 {
+	o->steer.done = done;
 	INIT_WORK(&o->steer.work, hyb_off_steer_work);
 }

@@ -15,6 +15,7 @@
 #include <net/tcp.h>
 #include <rdma/iwarp_offload.h>
 
+#include "hyb_place.h"
 #include "hyb_types.h"
 
 struct hyb_mem;
@@ -108,7 +109,6 @@ u32 hyb_off_dev_nic(struct net_device *netdev);
 void hyb_off_place(struct hyb_qp *qp, struct hyb_mem *mem, u32 stag, u64 to,
 		   u64 len, enum iwarp_place what);
 void hyb_off_read_done(struct hyb_qp *qp, struct hyb_mem *mem);
-void hyb_off_revoke(struct hyb_mem *mem);
 void hyb_off_place_stop(struct hyb_off *off);
 void hyb_off_came(struct hyb_off *off, u32 seq);
 
@@ -137,7 +137,10 @@ static inline struct sk_buff *hyb_off_leaves(struct sock *sk,
 	return skb;
 }
 
-static inline void hyb_off_update(struct hyb_qp *qp) { }
+static inline void hyb_off_update(struct hyb_qp *qp)
+{
+	hyb_place_update(qp, 0);
+}
 
 static inline bool hyb_off_room(struct hyb_off *off, unsigned int pieces)
 {
@@ -178,7 +181,6 @@ static inline void hyb_off_place(struct hyb_qp *qp, struct hyb_mem *mem,
 }
 
 static inline void hyb_off_read_done(struct hyb_qp *qp, struct hyb_mem *mem) { }
-static inline void hyb_off_revoke(struct hyb_mem *mem) { }
 static inline void hyb_off_place_stop(struct hyb_off *off) { }
 static inline void hyb_off_came(struct hyb_off *off, u32 seq) { }
 static inline int hyb_off_cpu(struct hyb_qp *qp) { return -1; }

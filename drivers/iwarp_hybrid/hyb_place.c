@@ -4,11 +4,9 @@
  * the NIC serves. See hyb_place.h.
  */
 #include <linux/workqueue.h>
-#include <net/sock.h>
 #include <rdma/iwarp_offload.h>
 #include <rdma/rdma_stack.h>
 
-#include "hyb_offload.h"
 #include "hyb_place.h"
 #include "hybrid.h"
 
@@ -77,21 +75,4 @@ void hyb_place_update(struct hyb_qp *qp, u32 nic)
 	WRITE_ONCE(qp->place.demux, place.demux);
 	WRITE_ONCE(qp->place.markers, place.markers);
 	WRITE_ONCE(qp->place.payload, place.payload);
-}
-
-/* Context: socket owned, no FPDU is under way */
-void hyb_qp_follow(struct hyb_qp *qp)
-{
-	sock_owned_by_me(qp->tcp.sk);
-	if (qp->off)
-		hyb_off_update(qp);
-	else
-		hyb_place_update(qp, 0);
-}
-
-void hyb_attr_attached(struct hyb_qp *qp)
-{
-	/* whoever writes an attribute from now on finds the socket */
-	if (qp->attr_behind)
-		hyb_qp_follow(qp);
 }

@@ -16,7 +16,6 @@ struct hyb_qp;
 bool hyb_place_same(const struct hyb_place *a, const struct hyb_place *b);
 struct hyb_place hyb_place_resolve(const struct hyb_place *wish, u32 nic);
 void hyb_place_dev_init(struct hyb_dev *dev);
-void hyb_qp_follow(struct hyb_qp *qp);
 
 /* A new queue pair wishes what its device wishes. Context: process. */
 void hyb_place_init(struct hyb_qp *qp);
@@ -41,14 +40,5 @@ void hyb_place_update(struct hyb_qp *qp, u32 nic);
  * Context: any.
  */
 void hyb_attr_changed(struct hyb_dev *dev);
-
-/**
- * hyb_attr_attached - a connection has its socket
- * @qp: its queue pair
- *
- * Takes over what was written while the connection was made.
- * Context: process, the caller owns the TCP socket.
- */
-void hyb_attr_attached(struct hyb_qp *qp);
 
 #endif

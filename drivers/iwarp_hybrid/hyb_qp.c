@@ -29,20 +29,6 @@ static const u8 hyb_qp_ib_state[HYB_QP_STATES] = {
 	[HYB_QP_ERROR] = IB_QPS_ERR,
 };
 
-/* True if the QP was never connected and now never will be */
-static bool hyb_qp_set_error(struct hyb_qp *qp)
-{
-	unsigned long flags;
-	bool idle;
-
-	spin_lock_irqsave(&qp->state_lock, flags);
-	idle = qp->state == HYB_QP_IDLE || qp->state == HYB_QP_RTR;
-	if (idle)
-		WRITE_ONCE(qp->state, HYB_QP_ERROR);
-	spin_unlock_irqrestore(&qp->state_lock, flags);
-	return idle;
-}
-
 static void hyb_qp_fault_work(struct work_struct *work)
 {
 	struct hyb_qp *qp = container_of(work, struct hyb_qp, fault);
@@ -267,25 +253,6 @@ static void hyb_qp_withdraw(struct hyb_qp *qp)
 	wait_for_completion(&qp->freed);
 	if (qp->srq)
 		hyb_srq_leave(qp);
-}
-
-/**
- * hyb_qp_abort - to ERROR from any state
- * @qp: queue pair
- * @how: HYB_CLOSE_ABORT or HYB_CLOSE_RESET
- *
- * What is queued gets flushed, now or soon.
- *
- * Context: any.
- */
-void hyb_qp_abort(struct hyb_qp *qp, enum hyb_close how)
-{
-	bool idle = hyb_qp_set_error(qp);
-
-	/* Also ends a connection attempt under way */
-	hyb_qp_close(qp, how);
-	if (idle || READ_ONCE(qp->sq.flushed))
-		hyb_qp_flush(qp);
 }
 
 /*

@@ -537,6 +537,25 @@ void hyb_qp_flush(struct hyb_qp *qp)
 	hyb_qp_notify(qp);
 }
 
+/**
+ * hyb_qp_abort - to ERROR from any state
+ * @qp: queue pair
+ * @how: HYB_CLOSE_ABORT or HYB_CLOSE_RESET
+ *
+ * What is queued gets flushed, now or soon.
+ *
+ * Context: any.
+ */
+void hyb_qp_abort(struct hyb_qp *qp, enum hyb_close how)
+{
+	bool idle = hyb_qp_set_error(qp);
+
+	/* Also ends a connection attempt under way */
+	hyb_qp_close(qp, how);
+	if (idle || READ_ONCE(qp->sq.flushed))
+		hyb_qp_flush(qp);
+}
+
 /* -------------------------------------------------------------------- posting */
 
 #define OP(opcode)	(1 + (opcode))	/* 0: there is none */

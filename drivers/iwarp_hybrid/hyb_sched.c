@@ -12,6 +12,7 @@
  * the same QP finds @hyb_running set and leaves the work to the running loop.
  * Posting to another QP is deferred: the locks of two sockets are not nested.
  */
+#include <linux/indirect_call_wrapper.h>
 #include <linux/percpu.h>
 #include <net/inet_ecn.h>
 #include <net/tcp.h>
@@ -30,6 +31,23 @@
 static DEFINE_PER_CPU(struct hyb_qp *, hyb_running);
 
 static struct workqueue_struct *hyb_tcp_wq;
+static const struct hyb_engine_ops *hyb_engines __ro_after_init;
+
+/* Names of the engines are hints for direct calls, see LAYERS */
+static void hyb_sched_rx(struct hyb_qp *qp)
+{
+	INDIRECT_CALL_1(hyb_engines->rx, hyb_rx_run, qp);
+}
+
+static void hyb_sched_ooo(struct hyb_qp *qp)
+{
+	INDIRECT_CALL_1(hyb_engines->ooo, hyb_ooo_look, qp);
+}
+
+static void hyb_sched_tx(struct hyb_qp *qp)
+{
+	INDIRECT_CALL_1(hyb_engines->tx, hyb_tx_run, qp);
+}
 
 /**
  * hyb_tcp_run - run the engines until there is nothing left to do
@@ -49,12 +67,12 @@ void hyb_tcp_run(struct hyb_qp *qp)
 	qp->rx.budget = HYB_RX_BUDGET;
 	while (READ_ONCE(t->todo)) {
 		if (test_and_clear_bit(HYB_TODO_RX, &t->todo) && t->attached)
-			hyb_rx_run(qp);
+			hyb_sched_rx(qp);
 		if (test_and_clear_bit(HYB_TODO_OOO, &t->todo) &&
 		    t->attached && qp->ooo)
-			hyb_ooo_look(qp);
+			hyb_sched_ooo(qp);
 		if (test_and_clear_bit(HYB_TODO_TX, &t->todo) && t->attached)
-			hyb_tx_run(qp);
+			hyb_sched_tx(qp);
 	}
 	__this_cpu_write(hyb_running, NULL);
 }
@@ -91,7 +109,7 @@ void hyb_tcp_look(struct sock *sk, struct hyb_qp *qp)
 	}
 	__this_cpu_write(hyb_running, qp);
 	if (qp->tcp.attached)
-		hyb_ooo_look(qp);
+		hyb_sched_ooo(qp);
 	__this_cpu_write(hyb_running, NULL);
 }
 
@@ -303,8 +321,15 @@ void hyb_tx_kick(struct hyb_qp *qp)
 	hyb_tcp_kick(qp, HYB_TODO_TX);
 }
 
-int hyb_sched_init(void)
+/**
+ * hyb_sched_init - before the first queue pair
+ * @engines: to be run
+ *
+ * Return: 0 or -ENOMEM.
+ */
+int __init hyb_sched_init(const struct hyb_engine_ops *engines)
 {
+	hyb_engines = engines;
 	hyb_tcp_wq = alloc_workqueue("hyb_tcp", WQ_PERCPU | WQ_HIGHPRI |
 				     WQ_MEM_RECLAIM, 0);
 	return hyb_tcp_wq ? 0 : -ENOMEM;

@@ -13,6 +13,20 @@ struct hyb_qp;
 struct rdma_stack_ip;
 struct sock;
 
+/**
+ * struct hyb_engine_ops - the engines of a queue pair
+ * @rx: walks over what has come in
+ * @ooo: looks at the out-of-order queue
+ * @tx: transmits what can be transmitted
+ *
+ * The transport layer registers them. Context: spinlock of the socket held.
+ */
+struct hyb_engine_ops {
+	void (*rx)(struct hyb_qp *qp);
+	void (*ooo)(struct hyb_qp *qp);
+	void (*tx)(struct hyb_qp *qp);
+};
+
 /* Of a new queue pair */
 void hyb_data_init(struct hyb_qp *qp);
 
@@ -89,7 +103,7 @@ void hyb_tcp_callback(struct sock *sk, struct hyb_qp *qp, int todo);
 void hyb_tcp_use_ip(struct hyb_qp *qp, struct sock *sk);
 void hyb_tcp_set_ip(struct hyb_qp *qp, const struct rdma_stack_ip *ip);
 
-int hyb_sched_init(void);
+int hyb_sched_init(const struct hyb_engine_ops *engines);
 void hyb_sched_exit(void);
 
 #endif

@@ -18,7 +18,6 @@
 #include "hyb_lend.h"
 #include "hyb_offload.h"
 #include "hyb_ooo.h"
-#include "hyb_place.h"
 #include "hyb_rx.h"
 #include "hyb_sched.h"
 #include "hyb_shared.h"
@@ -284,7 +283,9 @@ static void hyb_tcp_start(struct hyb_cep *cep, struct hyb_qp *qp,
 	/* pairs with hyb_tcp_kick() */
 	smp_store_release(&qp->tcp.sk, sk);
 	spin_unlock_irqrestore(&qp->tcp.lock, irq);
-	hyb_attr_attached(qp);
+	/* an attribute was written before; whoever writes one now finds @sk */
+	if (qp->attr_behind)
+		hyb_off_update(qp);
 	if (qp->shared) {
 		spin_lock_bh(&sk->sk_lock.slock);
 		hyb_shared_window(qp, sk);
@@ -465,9 +466,15 @@ void hyb_tcp_recall(struct hyb_cep *cep, struct hyb_qp *qp)
 	} while (hyb_lend_busy(qp) && time_before(jiffies, end));
 }
 
-int hyb_tcp_init(void)
+static const struct hyb_engine_ops hyb_tcp_engines = {
+	.rx = hyb_rx_run,
+	.ooo = hyb_ooo_look,
+	.tx = hyb_tx_run,
+};
+
+int __init hyb_tcp_init(void)
 {
-	return hyb_sched_init();
+	return hyb_sched_init(&hyb_tcp_engines);
 }
 
 void hyb_tcp_exit(void)

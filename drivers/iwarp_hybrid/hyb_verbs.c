@@ -212,7 +212,6 @@ const struct ib_device_ops hyb_dev_ops = {
 
 	.alloc_pd = hyb_alloc_pd,
 	.alloc_ucontext = hyb_alloc_ucontext,
-	.dealloc_driver = hyb_dev_free,
 	.dealloc_pd = hyb_dealloc_pd,
 	.dealloc_ucontext = hyb_dealloc_ucontext,
 	.disassociate_ucontext = hyb_disassociate_ucontext,

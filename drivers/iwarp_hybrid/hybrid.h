@@ -503,7 +503,7 @@ static inline enum hyb_qp_state hyb_qp_state(const struct hyb_qp *qp)
 }
 
 bool hyb_qp_set_state(struct hyb_qp *qp, enum hyb_qp_state state);
-void hyb_qp_abort(struct hyb_qp *qp, enum hyb_close how);
+bool hyb_qp_set_error(struct hyb_qp *qp);
 void hyb_qp_fault(struct hyb_qp *qp);
 void hyb_qp_event(struct hyb_qp *qp, enum ib_event_type type);
 
@@ -523,6 +523,7 @@ static inline void hyb_qp_put(struct hyb_qp *qp)
 /* ------------------------------------------------------------- hyb_queue */
 
 void hyb_qp_flush(struct hyb_qp *qp);
+void hyb_qp_abort(struct hyb_qp *qp, enum hyb_close how);
 u32 hyb_qp_notify(struct hyb_qp *qp);
 int hyb_sq_next(struct hyb_qp *qp, struct siw_sqe *sqe, u32 *slot);
 bool hyb_sq_pending(const struct hyb_qp *qp);
@@ -560,9 +561,5 @@ void *hyb_ring_alloc(struct ib_udata *udata, size_t size,
 void hyb_ring_free(void *ring, struct hyb_umap *umap);
 
 extern struct workqueue_struct *hyb_wq;
-
-/* -------------------------------------------------------------- hyb_main */
-
-void hyb_dev_free(struct ib_device *ibdev);
 
 #endif
