@@ -27,7 +27,18 @@ enum stack_source {
 /* stack_known.c */
 int stack_known_query(const struct ib_device *dev, struct rdma_stack_map *map);
 
+/* What happens to a device that the core has */
+enum stack_event {
+	STACK_ADDED,
+	STACK_CHANGED,		/* as RDMA_STACK_CHANGED */
+	STACK_RENAMED,
+	STACK_REMOVED,		/* about to go, the core still has it */
+};
+
+struct notifier_block;
+
 /* stack_dev.c */
+void stack_dev_watch(struct notifier_block *nb);
 struct ib_device *stack_dev_get(const struct net *net, u32 index);
 struct ib_device *stack_dev_next(const struct net *net, unsigned long *index);
 enum stack_source stack_source(int err, const struct rdma_stack_map *map);
@@ -35,14 +46,11 @@ int stack_dev_init(void);
 void stack_dev_exit(void);
 
 /* stack_sysfs.c */
-int stack_sysfs_add(struct ib_device *dev);
-void stack_sysfs_changed(struct ib_device *dev);
+void stack_sysfs_init(void);
 void stack_sysfs_exit(void);
 
 /* stack_netlink.c */
 int stack_nl_init(void);
 void stack_nl_exit(void);
-void stack_nl_changed(struct ib_device *dev);
-void stack_nl_gone(struct ib_device *dev);
 
 #endif

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Providers, devices, and the news of their changes. Calls stack_known.c for
- * devices without a provider, and tells stack_sysfs.c and stack_netlink.c
- * about devices.
+ * Providers, devices, and notification of their changes. Calls stack_known.c
+ * for devices without a provider. stack_sysfs.c and stack_netlink.c follow
+ * devices through stack_dev_watch().
  *
  * Two tables, with different lifetimes:
  *
@@ -40,6 +40,9 @@ static DEFINE_XARRAY(stack_devs);		/* by ib_device.index */
 static DEFINE_MUTEX(stack_devs_lock);
 
 static BLOCKING_NOTIFIER_HEAD(stack_chain);
+
+/* Without a lock: complete before the first device, unchanged until the last */
+static RAW_NOTIFIER_HEAD(stack_watchers);
 
 /* -------------------------------------------------------------- providers */
 
@@ -215,8 +218,7 @@ void rdma_stack_changed(struct ib_device *dev)
 	if (!stack_dev_known(dev))
 		return;
 	blocking_notifier_call_chain(&stack_chain, RDMA_STACK_CHANGED, dev);
-	stack_sysfs_changed(dev);
-	stack_nl_changed(dev);
+	raw_notifier_call_chain(&stack_watchers, STACK_CHANGED, dev);
 	ib_device_put(dev);
 }
 EXPORT_SYMBOL_GPL(rdma_stack_changed);
@@ -314,6 +316,18 @@ enum stack_source stack_source(int err, const struct rdma_stack_map *map)
 /* ----------------------------------------------------------------- devices */
 
 /**
+ * stack_dev_watch() - follow devices
+ * @nb: called with enum stack_event and a device that stays during the call, in
+ *	the order of the calls of this function
+ *
+ * Context: module init, before stack_dev_init(). The calls: process, may sleep.
+ */
+void __init stack_dev_watch(struct notifier_block *nb)
+{
+	raw_notifier_chain_register(&stack_watchers, nb);
+}
+
+/**
  * stack_dev_get() - device by number
  * @net: only what is visible in this namespace
  * @index: of the device
@@ -362,9 +376,7 @@ static int stack_add(struct ib_device *dev)
 	mutex_unlock(&stack_devs_lock);
 	if (err)
 		return err;
-	/* Without the attribute the device is as good */
-	stack_sysfs_add(dev);
-	stack_nl_changed(dev);
+	raw_notifier_call_chain(&stack_watchers, STACK_ADDED, dev);
 	return 0;
 }
 
@@ -373,12 +385,12 @@ static void stack_remove(struct ib_device *dev, void *client_data)
 	mutex_lock(&stack_devs_lock);
 	xa_erase(&stack_devs, dev->index);
 	mutex_unlock(&stack_devs_lock);
-	stack_nl_gone(dev);
+	raw_notifier_call_chain(&stack_watchers, STACK_REMOVED, dev);
 }
 
 static void stack_rename(struct ib_device *dev, void *client_data)
 {
-	stack_nl_changed(dev);
+	raw_notifier_call_chain(&stack_watchers, STACK_RENAMED, dev);
 }
 
 static struct ib_client stack_client = {

@@ -17,6 +17,8 @@ static int __init stack_init(void)
 {
 	int err;
 
+	/* in this order the attribute is there before a message names the device */
+	stack_sysfs_init();
 	err = stack_nl_init();
 	if (err)
 		return err;
@@ -28,7 +30,7 @@ static int __init stack_init(void)
 
 static void __exit stack_exit(void)
 {
-	/* Requests and attributes ask stack_dev.c, which tells both of devices */
+	/* Requests and attributes ask stack_dev.c, which notifies both of devices */
 	stack_dev_exit();
 	stack_sysfs_exit();
 	stack_nl_exit();

@@ -8,6 +8,7 @@
  * it sees.
  */
 #include <linux/module.h>
+#include <linux/notifier.h>
 #include <linux/rdma_stack_netlink.h>
 #include <linux/rtnetlink.h>
 #include <net/genetlink.h>
@@ -252,15 +253,8 @@ static void stack_nl_multicast(struct ib_device *dev, struct sk_buff *skb)
 	up_read(&net_rwsem);
 }
 
-/**
- * stack_nl_changed() - a device is new, or was changed
- * @dev: device, referenced by the caller
- *
- * Nobody hears of it if there is no memory.
- *
- * Context: process, may sleep.
- */
-void stack_nl_changed(struct ib_device *dev)
+/* A device is new, or was changed. There is no message without memory. */
+static void stack_nl_changed(struct ib_device *dev)
 {
 	struct sk_buff *skb;
 
@@ -274,13 +268,7 @@ void stack_nl_changed(struct ib_device *dev)
 	nlmsg_free(skb);
 }
 
-/**
- * stack_nl_gone() - a device goes
- * @dev: device, which its core still has
- *
- * Context: process, may sleep.
- */
-void stack_nl_gone(struct ib_device *dev)
+static void stack_nl_gone(struct ib_device *dev)
 {
 	struct sk_buff *skb;
 	void *hdr;
@@ -296,6 +284,20 @@ void stack_nl_gone(struct ib_device *dev)
 	}
 	nlmsg_free(skb);
 }
+
+static int stack_nl_event(struct notifier_block *nb, unsigned long event,
+			  void *dev)
+{
+	if (event == STACK_REMOVED)
+		stack_nl_gone(dev);
+	else
+		stack_nl_changed(dev);
+	return NOTIFY_OK;
+}
+
+static struct notifier_block stack_nl_nb = {
+	.notifier_call = stack_nl_event,
+};
 
 /* ---------------------------------------------------------------------- family */
 
@@ -334,6 +336,7 @@ static struct genl_family stack_family __ro_after_init = {
  */
 int __init stack_nl_init(void)
 {
+	stack_dev_watch(&stack_nl_nb);
 	return genl_register_family(&stack_family);
 }
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
  * /sys/class/infiniband/DEV/hybrid/components: which component is where.
- * Calls rdma_stack_query(). Told of devices by stack_dev.c and by the class.
+ * Calls rdma_stack_query(). stack_dev.c and the class notify it of devices.
  *
  * A device has one directory in each network namespace that sees it, and only
  * the class tells of all of them, hence the class interface. The core exports
@@ -10,6 +10,7 @@
 #include <linux/device.h>
 #include <linux/list.h>
 #include <linux/mutex.h>
+#include <linux/notifier.h>
 #include <linux/slab.h>
 #include <linux/sysfs.h>
 #include <rdma/ib_verbs.h>
@@ -133,35 +134,20 @@ static struct class_interface stack_intf = {
 
 static DEFINE_MUTEX(stack_intf_lock);	/* the first device registers */
 
-/**
- * stack_sysfs_add() - the core has a device
- * @dev: the device; the first one tells the class
- *
- * Context: process, may sleep.
- * Return: 0 or a negative errno.
- */
-int stack_sysfs_add(struct ib_device *dev)
+/* The first device shows the class. Without the attribute it works as well. */
+static void stack_sysfs_added(struct ib_device *dev)
 {
-	int err = 0;
-
 	mutex_lock(&stack_intf_lock);
 	if (!stack_intf.class) {
 		stack_intf.class = dev->dev.class;
-		err = class_interface_register(&stack_intf);
-		if (err)
+		if (class_interface_register(&stack_intf))
 			stack_intf.class = NULL;
 	}
 	mutex_unlock(&stack_intf_lock);
-	return err;
 }
 
-/**
- * stack_sysfs_changed() - wake up who polls the attribute
- * @dev: device, referenced by the caller; in any namespace that sees it
- *
- * Context: process, may sleep.
- */
-void stack_sysfs_changed(struct ib_device *dev)
+/* Wake up pollers of the attribute, in any namespace that sees the device */
+static void stack_sysfs_changed(struct ib_device *dev)
 {
 	struct stack_dir *dir;
 
@@ -171,6 +157,30 @@ void stack_sysfs_changed(struct ib_device *dev)
 			sysfs_notify(&dir->d->kobj, stack_group.name,
 				     dev_attr_components.attr.name);
 	mutex_unlock(&stack_dirs_lock);
+}
+
+static int stack_sysfs_event(struct notifier_block *nb, unsigned long event,
+			     void *dev)
+{
+	if (event == STACK_ADDED)
+		stack_sysfs_added(dev);
+	else if (event == STACK_CHANGED)
+		stack_sysfs_changed(dev);
+	return NOTIFY_OK;
+}
+
+static struct notifier_block stack_sysfs_nb = {
+	.notifier_call = stack_sysfs_event,
+};
+
+/**
+ * stack_sysfs_init() - add the attribute to all devices that come
+ *
+ * Context: module init.
+ */
+void __init stack_sysfs_init(void)
+{
+	stack_dev_watch(&stack_sysfs_nb);
 }
 
 /**
