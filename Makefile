@@ -49,7 +49,7 @@ help:
 # installation: another compiler may place a symbol elsewhere.
 modules:
 	@scripts/build-modules.sh host $(O)
-	@for l in drivers/*/LAYERS; do \
+	@for l in drivers/*/LAYERS lib/*/LAYERS; do \
 		scripts/check-layers.sh $(O)/host/src/$${l%/LAYERS} $$l || true; \
 	done
 

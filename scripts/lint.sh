@@ -98,7 +98,7 @@ MAKEFLAGS='' MODFLAGS='W=1 C=1' "$here/build-modules.sh" 6.1 "$build/lint" \
 grep -E '(warning|error):|^ERROR|^WARNING' "$build/lint.log" |
 	sed "s|$build/lint/6.1/src/||g" | verdict "sparse and W=1"
 
-for layers in drivers/*/LAYERS; do
+for layers in drivers/*/LAYERS lib/*/LAYERS; do
 	"$here/check-layers.sh" -s "$build/lint/6.1/src/${layers%/LAYERS}" "$layers" 2>&1
 done | verdict "layers"
 

@@ -8,15 +8,15 @@
  *	ndo_start_xmit -> TX ring -> TX engine -> link -> wire of the peer
  *	wire -> RX engine -> RX ring -> NAPI -> GRO
  *
- * Files, each of which calls only those below it:
+ * Files, each of which calls only those below it (LAYERS):
  *	hnic_main.c	module, links, devices: open, stop, transmit
  *	hnic_ethtool.c, hnic_sysfs.c	settings and counters
+ *	hnic_tx.c	TX engine: fetches, segments, computes checksums
  *	hnic_rx.c	RX engine, NAPI
- *	hnic_tx.c	TX engine: fetches, cuts, checksums
- *	hnic_conn.c	connections taken over from an iWARP provider
- *	hnic_place.c	payload that goes to tagged buffers
+ *	hnic_conn.c	connections offloaded by an iWARP provider
+ *	hnic_place.c	payload placed into tagged buffers
+ *	hnic_link.c	the link between two devices: delay, loss, ...
  *	hnic_filter.c	ntuple filters
- *	hnic_link.c	what happens between two devices: delay, loss, ...
  *	hnic_engine.c	threads
  *	hnic_pkt.c	packets in the memory of the NIC
  *
@@ -553,9 +553,6 @@ void hnic_interrupt(struct hnic_queue *q);
 void hnic_queue_init(struct hnic_dev *hd, int index);
 int hnic_queue_pin(struct hnic_queue *q, int cpu);
 int hnic_poll(struct napi_struct *napi, int budget);
-
-int hnic_open(struct net_device *netdev);
-int hnic_stop(struct net_device *netdev);
 
 extern const struct ethtool_ops hnic_ethtool_ops;
 extern const struct attribute_group hnic_sysfs_group;

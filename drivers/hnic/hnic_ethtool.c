@@ -242,11 +242,11 @@ static int hnic_set_channels(struct net_device *netdev,
 	    tx > netdev->num_tx_queues)
 		return -EINVAL;
 	if (running)
-		hnic_stop(netdev);
+		netdev->netdev_ops->ndo_stop(netdev);
 	err = netif_set_real_num_queues(netdev, tx, rx);
 	if (!running)
 		return err;
-	err2 = hnic_open(netdev);
+	err2 = netdev->netdev_ops->ndo_open(netdev);
 	/* who comes too late with this can bring it up again */
 	if (err2)
 		dev_close(netdev);

@@ -177,7 +177,7 @@ static void hnic_down(struct hnic_dev *hd)
 	hnic_pool_free(&hd->pool);
 }
 
-int hnic_open(struct net_device *netdev)
+static int hnic_open(struct net_device *netdev)
 {
 	struct hnic_dev *hd = netdev_priv(netdev);
 	int i, err;
@@ -196,7 +196,7 @@ int hnic_open(struct net_device *netdev)
 	return 0;
 }
 
-int hnic_stop(struct net_device *netdev)
+static int hnic_stop(struct net_device *netdev)
 {
 	struct hnic_dev *hd = netdev_priv(netdev);
 	struct net_device *peer = rtnl_dereference(hd->peer);
