@@ -19,6 +19,7 @@
 #include "hnic.h"
 #include "hnic_fpdu.h"
 #include "hnic_place.h"
+#include "hnic_trace.h"
 #include "iwarp/crc.h"
 
 /* As the local side sees it; no holes */
@@ -163,6 +164,8 @@ static bool hnic_tx_fill_one(struct hnic_dev *hd,
 			     struct iwarp_offload_conn *conn, u8 *p, u32 seq,
 			     u32 len, u8 layout)
 {
+	u32 whole = len;
+
 	if (layout == IWARP_LAYOUT_CONTIG &&
 	    !hnic_tx_contig(hd, p, len, seq - conn->tx_seq, conn->tx_ivl))
 		return false;
@@ -173,6 +176,7 @@ static bool hnic_tx_fill_one(struct hnic_dev *hd,
 		hd->tx_stats.crc_filled++;
 	}
 	hd->tx_stats.fpdus++;
+	trace_hnic_fpdu_tx(conn, seq, whole, layout);
 	return true;
 }
 
@@ -330,6 +334,7 @@ static void hnic_rx_lose(struct hnic_dev *hd, struct hnic_conn *hc)
 		return;
 	hc->rx_told = true;
 	hd->rx_stats.resync_lost++;
+	trace_hnic_rx_lost(hc->conn, hc->rx_next);
 	hc->conn->ops->rx_lost(hc->conn);
 }
 
@@ -425,6 +430,7 @@ static bool hnic_rx_verdict(struct hnic_dev *hd, struct hnic_conn *hc,
 	if (hnic_link_chance(&hd->rx_random,
 			     READ_ONCE(hd->link.knob[HNIC_FAULT_VERDICT])))
 		good = !good;
+	trace_hnic_fpdu_rx(hc->conn, hnic_pkt_seq(p), len, good);
 	p->verdict = good;
 	hd->rx_stats.verdicts += good;
 	hd->rx_stats.no_verdict += !good;
@@ -556,6 +562,8 @@ static int hnic_conn_add(struct iwarp_offload_conn *conn)
 	if (err) {
 		conn->drv = NULL;
 		kfree(hc);
+	} else {
+		trace_hnic_conn_add(conn);
 	}
 	return err;
 }
@@ -588,6 +596,7 @@ static void hnic_conn_del(struct iwarp_offload_conn *conn)
 
 	if (!hc)
 		return;
+	trace_hnic_conn_del(conn);
 	mutex_lock(&hd->conn_lock);
 	rhashtable_remove_fast(&hd->conns, &hc->node, hnic_conn_params);
 	WRITE_ONCE(hd->nconns, hd->nconns - 1);
@@ -607,6 +616,7 @@ static void hnic_rx_resync(struct iwarp_offload_conn *conn, u32 seq, u64 pos)
 
 	if (!hc)
 		return;
+	trace_hnic_rx_resync(conn, seq);
 	spin_lock_bh(&hc->rx_lock);
 	hc->rx_told = false;
 	/* It may have found its way back by itself, and be further */

@@ -17,6 +17,7 @@
 #include <uapi/linux/hnic.h>
 
 #include "hnic.h"
+#include "hnic_trace.h"
 
 #define HNIC_FEATURES	(NETIF_F_SG | NETIF_F_HW_CSUM | NETIF_F_TSO | \
 			 NETIF_F_TSO6 | NETIF_F_TSO_ECN | NETIF_F_RXCSUM | \
@@ -193,6 +194,7 @@ static int hnic_open(struct net_device *netdev)
 	/* ethtool leaves packets in the queueing disciplines meanwhile */
 	netif_tx_wake_all_queues(netdev);
 	hnic_carrier(netdev);
+	trace_hnic_state(netdev, true);
 	return 0;
 }
 
@@ -205,6 +207,7 @@ static int hnic_stop(struct net_device *netdev)
 	if (peer)
 		netif_carrier_off(peer);
 	hnic_down(hd);
+	trace_hnic_state(netdev, false);
 	return 0;
 }
 

@@ -17,6 +17,7 @@
 
 #include "hnic_fpdu.h"
 #include "hnic_place.h"
+#include "hnic_trace.h"
 #include "iwarp/ddp.h"
 #include "iwarp/rdmap.h"
 
@@ -280,23 +281,31 @@ static void hnic_place_commit(struct hnic_plan *plan)
 }
 
 static void hnic_place_fpdus(struct hnic_dev *hd, struct hnic_place *pl,
-			     struct hnic_plan *plan, u32 pos, u32 ivl)
+			     struct hnic_plan *plan,
+			     const struct iwarp_offload_conn *conn)
 {
 	struct hnic_pkt *p = plan->p;
 	u32 end = p->pay + hnic_pkt_pay_len(p);
-	struct hnic_seg s = { .off = p->pay, .pos = pos, .ivl = ivl };
+	struct hnic_seg s = {
+		.off = p->pay,
+		.pos = hnic_pkt_seq(p) - conn->rx_seq,
+		.ivl = conn->rx_ivl,
+	};
 	struct iwarp_offload_buf *buf;
+	bool placed;
 	u32 n;
 
 	for (; s.off < end; s.off += n, s.pos += n) {
 		n = hnic_fpdu_len(hnic_pkt_data(p) + s.off, end - s.off, s.pos,
-				  ivl);
+				  s.ivl);
 		if (!n || n > end - s.off)
 			break;
 		if (!hnic_seg_parse(p, &s))
 			continue;
 		buf = hnic_place_find(pl, &s);
-		if (!buf || !hnic_place_seg(plan, &s, buf)) {
+		placed = buf && hnic_place_seg(plan, &s, buf);
+		trace_hnic_place(conn, s.stag, s.to, s.len, placed);
+		if (!placed) {
 			hd->rx_stats.place_missed++;
 			continue;
 		}
@@ -326,6 +335,7 @@ void hnic_place_rx(struct hnic_dev *hd, struct hnic_place *pl,
 	if (!pl->sync && !pl->told) {
 		pl->told = true;
 		hd->rx_stats.place_lost++;
+		trace_hnic_rx_lost(conn, hnic_pkt_seq(p));
 		conn->ops->rx_lost(conn);
 	}
 	/* a short packet is copied by the host anyway */
@@ -339,8 +349,7 @@ void hnic_place_rx(struct hnic_dev *hd, struct hnic_place *pl,
 	if (!plan.out)
 		return;
 	plan.out->nr = 0;
-	hnic_place_fpdus(hd, pl, &plan, hnic_pkt_seq(p) - conn->rx_seq,
-			 conn->rx_ivl);
+	hnic_place_fpdus(hd, pl, &plan, conn);
 	if (plan.out->nr)
 		hnic_place_commit(&plan);
 	else

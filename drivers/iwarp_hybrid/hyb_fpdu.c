@@ -13,6 +13,7 @@
 #include "hyb_sched.h"
 #include "hyb_sg.h"
 #include "hyb_stream.h"
+#include "hyb_trace.h"
 #include "hybrid.h"
 
 #ifndef MSG_SENDPAGE_NOTLAST
@@ -105,6 +106,7 @@ void hyb_tx_seal(struct hyb_qp *qp, struct hyb_tx_page *p, u8 *start, u32 len,
 	struct hyb_tx *tx = &qp->tx;
 
 	tx->fpdus++;
+	hyb_trace_sealed(qp, start, pos, whole, 1, who == HYB_TX_NIC_CONTIG);
 	if (hyb_sg_any(&tx->sg) && !tx->sg.nic) {
 		hyb_tx_seal_pieces(qp, start, len, pos);
 		return;
@@ -158,6 +160,7 @@ void hyb_tx_terminate(struct hyb_qp *qp, u32 err, const u8 *hdr, u32 hdr_len,
 
 	if (tx->stopped || tx->term_len)
 		return;
+	trace_hyb_terminate_tx(qp, err);
 	tx->term_len = rdmap_term_build(tx->term, err, hdr, hdr_len, seg_len);
 	qp->rx.stopped = true;
 	hyb_off_stop(qp->off);

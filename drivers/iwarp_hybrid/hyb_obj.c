@@ -10,6 +10,7 @@
 #include <linux/vmalloc.h>
 #include <rdma/uverbs_ioctl.h>
 
+#include "hyb_trace.h"
 #include "hybrid.h"
 
 struct workqueue_struct *hyb_wq;
@@ -44,6 +45,7 @@ void hyb_cep_free(struct kref *ref)
 
 void hyb_cep_event(struct hyb_cep *cep, int ev)
 {
+	trace_hyb_cep_event(cep, ev);
 	set_bit(ev, &cep->events);
 	hyb_cep_get(cep);
 	if (!queue_work(hyb_cm_wq, &cep->work))
@@ -74,28 +76,36 @@ static const u8 hyb_qp_moves[HYB_QP_STATES] = {
  */
 bool hyb_qp_set_state(struct hyb_qp *qp, enum hyb_qp_state state)
 {
+	enum hyb_qp_state from;
 	unsigned long flags;
 	bool allowed;
 
 	spin_lock_irqsave(&qp->state_lock, flags);
+	from = qp->state;
 	allowed = hyb_qp_moves[qp->state] & BIT(state);
 	if (allowed)
 		WRITE_ONCE(qp->state, state);
 	spin_unlock_irqrestore(&qp->state_lock, flags);
+	if (allowed && from != state)
+		trace_hyb_qp_state(qp, from, state);
 	return allowed;
 }
 
 /* True if the QP was never connected and now never will be */
 bool hyb_qp_set_error(struct hyb_qp *qp)
 {
+	enum hyb_qp_state from;
 	unsigned long flags;
 	bool idle;
 
 	spin_lock_irqsave(&qp->state_lock, flags);
-	idle = qp->state == HYB_QP_IDLE || qp->state == HYB_QP_RTR;
+	from = qp->state;
+	idle = from == HYB_QP_IDLE || from == HYB_QP_RTR;
 	if (idle)
 		WRITE_ONCE(qp->state, HYB_QP_ERROR);
 	spin_unlock_irqrestore(&qp->state_lock, flags);
+	if (idle)
+		trace_hyb_qp_state(qp, from, HYB_QP_ERROR);
 	return idle;
 }
 

@@ -25,6 +25,7 @@
 #include "compat.h"
 #include "hyb_off_priv.h"
 #include "hyb_place.h"
+#include "hyb_trace.h"
 #include "hybrid.h"
 
 #if IS_ENABLED(CONFIG_SOCK_VALIDATE_XMIT)
@@ -400,6 +401,7 @@ void hyb_off_answer(struct hyb_qp *qp, u32 seq, u64 pos)
 	if (!o->ops || !o->ops->rx_resync)
 		return;
 	hyb_off_count(o, HYB_ST_OFF_RX_RESYNC, 1);
+	trace_hyb_off_resync(qp, seq, pos);
 	o->ops->rx_resync(&o->nic, seq, pos);
 }
 

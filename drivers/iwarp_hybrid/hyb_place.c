@@ -8,6 +8,7 @@
 #include <rdma/rdma_stack.h>
 
 #include "hyb_place.h"
+#include "hyb_trace.h"
 #include "hybrid.h"
 
 #define HYB_NEWS_DELAY	20	/* ms until a change is told, with others */
@@ -71,6 +72,7 @@ void hyb_place_update(struct hyb_qp *qp, u32 nic)
 	/* what a connection begins and ends with is no change */
 	if (qp->tcp.attached && !hyb_place_same(&qp->place, &place))
 		hyb_attr_changed(qp->dev);
+	trace_hyb_place(qp, &place);
 	WRITE_ONCE(qp->place.crc, place.crc);
 	WRITE_ONCE(qp->place.demux, place.demux);
 	WRITE_ONCE(qp->place.markers, place.markers);

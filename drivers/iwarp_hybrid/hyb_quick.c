@@ -17,6 +17,7 @@
 #include "hyb_offload.h"
 #include "hyb_quick.h"
 #include "hyb_stream.h"
+#include "hyb_trace.h"
 #include "hybrid.h"
 #include "iwarp/crc.h"
 
@@ -152,6 +153,7 @@ static void hyb_quick_lay(struct hyb_qp *qp, const struct hyb_quick_src *src,
 		hyb_tx_seal(qp, page, start, len, s->pos, HYB_TX_NIC);
 	} else {
 		tx->fpdus++;
+		hyb_trace_sealed(qp, start, s->pos, len + MPA_CRC_SIZE, 1, false);
 		hyb_tx_sum(tx, start, len);
 	}
 	hyb_stream_add(s, len + MPA_CRC_SIZE);
@@ -564,7 +566,10 @@ static u32 hyb_quick_fpdu(struct hyb_qp *qp, struct hyb_quick *q,
 		ok = hyb_quick_write(qp, &h, q);
 	else
 		ok = hyb_quick_read(qp, q);
-	return ok ? total : 0;
+	if (!ok)
+		return 0;
+	trace_hyb_fpdu_rx(qp, rx->pos, total, 1, &h.ctrl);
+	return total;
 }
 
 /* Nothing is unusual about the connection, and nothing came before its turn */
@@ -722,6 +727,7 @@ u32 hyb_quick_there(struct hyb_qp *qp, struct hyb_cur *c, u32 avail)
 	if (!frag || skb_frag_size(frag) < tail)
 		return 0;
 	hyb_quick_took(qp, &h, len);
+	trace_hyb_fpdu_rx(qp, rx->pos, total, 1, &h.ctrl);
 	hyb_quick_advance(qp, total);
 	c->p = skb_frag_address(frag) + tail;
 	c->n = skb_frag_size(frag) - tail;

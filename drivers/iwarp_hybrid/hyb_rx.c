@@ -24,6 +24,7 @@
 #include "hyb_rx.h"
 #include "hyb_sched.h"
 #include "hyb_shared.h"
+#include "hyb_trace.h"
 #include "hybrid.h"
 #include "iwarp/crc.h"
 
@@ -842,6 +843,7 @@ static u32 hyb_rx_terminate(struct hyb_qp *qp, struct hyb_fpdu *f)
 		return TERM_MPA_LOCAL;
 	hyb_off_stop(qp->off);
 	err = rdmap_term_parse(look, len);
+	trace_hyb_terminate_rx(qp, err);
 	if (rdmap_term_request(look, len, &msn))
 		hyb_rx_refused(qp, err, msn);
 	hyb_stats_inc(qp->dev, HYB_ST_RX_TERM);
@@ -960,6 +962,7 @@ static u32 hyb_rx_placed(struct hyb_qp *qp, const struct ooo_range *r,
 	if (qp->rx.paused)
 		return 0;
 	hyb_ooo_account(qp, len);
+	trace_hyb_fpdu_rx(qp, qp->rx.pos, len, fpdus, f.hdr);
 	return hyb_rx_advance(qp, len, fpdus);
 }
 
@@ -1044,6 +1047,7 @@ static u32 hyb_rx_fast(struct hyb_qp *qp, const struct hyb_cur *c, u32 avail,
 		return 0;
 	}
 	hyb_rx_checked(rx, total, 1, *nic);
+	trace_hyb_fpdu_rx(qp, rx->pos, total, 1, hdr + MPA_LEN_SIZE);
 	return hyb_rx_advance(qp, total, 1);
 }
 
@@ -1104,6 +1108,16 @@ static bool hyb_cur_frags(struct hyb_cur *c)
 	return true;
 }
 
+/* @fpdus FPDUs of @len bytes, segments of the Send that is due, from @mo on */
+static void hyb_rx_trace_bulk(const struct hyb_qp *qp, u32 len, u32 fpdus, u32 mo)
+{
+	u8 hdr[DDP_UNTAGGED_LEN];
+
+	ddp_put_untagged(hdr, false, RDMAP_CTRL(RDMAP_SEND), 0, DDP_QN_SEND,
+			 qp->rx.msn[DDP_QN_SEND], mo);
+	trace_hyb_fpdu_rx(qp, qp->rx.pos, len, fpdus, hdr);
+}
+
 /*
  * The bulk of a long message: FPDUs at @c and behind, each of them a fragment of
  * this part of the packet, without PAD. Does what hyb_rx_fast() would do for
@@ -1162,6 +1176,8 @@ static noinline u32 hyb_rx_bulk(struct hyb_qp *qp, struct hyb_cur *c,
 	sh->rx.len += mo - from;
 	sh->rx.truesize += mo - from;
 	hyb_rx_checked(&qp->rx, avail - left, fpdus, nic);
+	if (trace_hyb_fpdu_rx_enabled())
+		hyb_rx_trace_bulk(qp, avail - left, fpdus, from);
 	return hyb_rx_advance(qp, avail - left, fpdus);
 }
 
@@ -1266,6 +1282,7 @@ static u32 hyb_rx_fpdu(struct hyb_qp *qp, const struct hyb_cur *cur, u32 avail)
 		return 0;
 	if (f.nic == HYB_OFF_GOOD)
 		rx->trusted += f.total;
+	trace_hyb_fpdu_rx(qp, rx->pos, f.total, 1, f.hdr);
 	return hyb_rx_advance(qp, f.total, 1);
 }
 

@@ -13,6 +13,7 @@
 #include "hyb_sg.h"
 #include "hyb_shared.h"
 #include "hyb_stream.h"
+#include "hyb_trace.h"
 #include "iwarp/crc.h"
 #include "iwarp/mpa_contig.h"
 
@@ -621,6 +622,7 @@ static void hyb_shared_sealed(struct hyb_qp *qp, struct hyb_tx_page *p, u32 n,
 	struct hyb_tx *tx = &qp->tx;
 
 	tx->fpdus += n;
+	hyb_trace_sealed(qp, p->base + at->off, at->pos, len, n, false);
 	if (nic) {
 		hyb_tx_leave(qp, p->page, at->off, len, at->pos,
 			     IWARP_LAYOUT_FINAL);

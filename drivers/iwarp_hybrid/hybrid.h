@@ -2,21 +2,23 @@
 /*
  * Objects of the driver and the functions its files offer each other.
  *
- * Layers, top down; each may call the ones below it:
+ * Layers, top first; each calls only those below it (LAYERS, checked by
+ * scripts/check-layers.sh):
  *
  *	hyb_main	module, rdma link, net device events
- *	hyb_attr	sysfs attributes, what is placed where
  *	hyb_verbs	device, PD, user context
- *	hyb_cm		connection management
- *	hyb_qp		queue pairs: life cycle, states
- *	hyb_tcp		TCP socket of a QP and who may run its engines
- *	hyb_xmit	what that gives to IP
- *	hyb_lend	who still has memory of requests
- *	hyb_tx, hyb_rx	the engines; hyb_ooo, hyb_ext beside the latter
- *	hyb_srq, hyb_queue	shared and own queues
- *	hyb_idle	memory that queue pairs have only while they need it
- *	hyb_cq, hyb_mem	completions, registered memory
- *	hyb_stats	counters
+ *	hyb_cm, hyb_qp	connection management; queue pairs
+ *	hyb_tcp		TCP socket of a connection, its callbacks
+ *	hyb_rx, hyb_tx	the engines
+ *	hyb_ext, hyb_quick, hyb_shared	parts of both; hyb_xmit between TCP and IP
+ *	hyb_fpdu	FPDUs in the outgoing stream; hyb_idle
+ *	hyb_attr, hyb_recv, hyb_sg	sysfs; receives; payload by reference
+ *	hyb_off_conn, hyb_ooo, hyb_srq	NIC offload; out-of-order placement
+ *	hyb_off_place, hyb_off_sw, hyb_queue
+ *	hyb_cq, hyb_lend, hyb_off_rec, hyb_off_steer, hyb_place
+ *	hyb_mem, hyb_sched	registered memory; scheduler of the engines
+ *	hyb_obj, hyb_rdq, hyb_stats, hyb_stream	objects, counters, pages
+ *	hyb_trace	tracepoints
  *
  * Locks, outermost first: TCP socket of a QP; hyb_sq.lock or hyb_rq.lock;
  * hyb_cq.lock. hyb_qp.state_lock is a leaf. All but the first disable

@@ -22,6 +22,8 @@
 #include <linux/slab.h>
 #include <rdma/iwarp_offload.h>
 
+#include "stack_trace.h"
+
 struct offload_entry {
 	struct list_head node;
 	struct net_device *netdev;
@@ -154,6 +156,7 @@ void iwarp_offload_unregister(struct net_device *netdev)
 		return;
 	offload_entry_put(e);
 	do {
+		trace_rdma_stack_offload(netdev, IWARP_OFFLOAD_GONE);
 		blocking_notifier_call_chain(&offload_chain, IWARP_OFFLOAD_GONE,
 					     netdev);
 	} while (!wait_for_completion_timeout(&e->unused, HZ));
@@ -177,6 +180,7 @@ void iwarp_offload_changed(struct net_device *netdev)
 {
 	if (!iwarp_offload_get(netdev))
 		return;
+	trace_rdma_stack_offload(netdev, IWARP_OFFLOAD_CHANGED);
 	blocking_notifier_call_chain(&offload_chain, IWARP_OFFLOAD_CHANGED,
 				     netdev);
 	iwarp_offload_put(netdev);

@@ -25,6 +25,7 @@
 #include <rdma/ib_verbs.h>
 
 #include "stack.h"
+#include "stack_trace.h"
 
 struct stack_provider {
 	struct list_head node;
@@ -190,6 +191,12 @@ EXPORT_SYMBOL_GPL(rdma_stack_get_link);
 
 /* ----------------------------------------------------------------- changes */
 
+static void stack_notify(struct ib_device *dev, enum stack_event event)
+{
+	trace_rdma_stack_device(dev, event);
+	raw_notifier_call_chain(&stack_watchers, event, dev);
+}
+
 /* Does the core have it? The pointer alone may be that of an earlier one. */
 static bool stack_dev_known(struct ib_device *dev)
 {
@@ -218,7 +225,7 @@ void rdma_stack_changed(struct ib_device *dev)
 	if (!stack_dev_known(dev))
 		return;
 	blocking_notifier_call_chain(&stack_chain, RDMA_STACK_CHANGED, dev);
-	raw_notifier_call_chain(&stack_watchers, STACK_CHANGED, dev);
+	stack_notify(dev, STACK_CHANGED);
 	ib_device_put(dev);
 }
 EXPORT_SYMBOL_GPL(rdma_stack_changed);
@@ -376,7 +383,7 @@ static int stack_add(struct ib_device *dev)
 	mutex_unlock(&stack_devs_lock);
 	if (err)
 		return err;
-	raw_notifier_call_chain(&stack_watchers, STACK_ADDED, dev);
+	stack_notify(dev, STACK_ADDED);
 	return 0;
 }
 
@@ -385,12 +392,12 @@ static void stack_remove(struct ib_device *dev, void *client_data)
 	mutex_lock(&stack_devs_lock);
 	xa_erase(&stack_devs, dev->index);
 	mutex_unlock(&stack_devs_lock);
-	raw_notifier_call_chain(&stack_watchers, STACK_REMOVED, dev);
+	stack_notify(dev, STACK_REMOVED);
 }
 
 static void stack_rename(struct ib_device *dev, void *client_data)
 {
-	raw_notifier_call_chain(&stack_watchers, STACK_RENAMED, dev);
+	stack_notify(dev, STACK_RENAMED);
 }
 
 static struct ib_client stack_client = {

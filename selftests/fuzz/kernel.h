@@ -207,6 +207,7 @@ struct ib_qp {
 
 #define HYB_SCHED_H
 #define HYB_STATS_H
+#define _HYB_TRACE_H
 #define HYB_OFFLOAD_H
 #define HYBRID_H
 
@@ -250,6 +251,7 @@ struct sock *hyb_tcp_enter(struct hyb_qp *qp);
 void hyb_tcp_leave(struct hyb_qp *qp, struct sock *sk, bool run);
 void hyb_tcp_run_todo(struct hyb_qp *qp, int todo);
 void hyb_tcp_retry(struct hyb_qp *qp, int todo, unsigned long delay);
+#define hyb_trace_sealed(qp, start, pos, len, nr, contig) ((void)(qp))
 #define hyb_tcp_here(qp) ((void)(qp))
 #define hyb_tcp_kick(qp, todo) ((void)(qp))
 #define hyb_tcp_set_ip(qp, ip) ((void)(qp), (void)(ip))
