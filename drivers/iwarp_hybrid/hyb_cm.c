@@ -633,7 +633,7 @@ static void hyb_cep_set_ip(struct hyb_cep *cep, struct sock *sk)
 	if (id->tos_set && sk->sk_family == AF_INET)
 		ip_sock_set_tos(sk, id->tos);
 	lock_sock(sk);
-	hyb_tcp_use_ip(cep->qp, sk);
+	hyb_sched_use_ip(cep->qp, sk);
 	release_sock(sk);
 }
 

@@ -198,7 +198,7 @@ enum {
 
 /**
  * struct hyb_tcp - a QP's hold on its TCP socket
- * @sk: the socket; set once at attach and referenced until hyb_data_fini(),
+ * @sk: the socket; set once at attach and referenced until hyb_tcp_fini_qp(),
  *	so that callers of ib_post_send may lock it at any time
  * @attached: the engines may run; changes only under the socket's spinlock
  * @todo: HYB_TODO_*

@@ -281,7 +281,7 @@ bool hyb_tx_give(struct hyb_qp *qp, struct sock *sk, struct hyb_tx_page *p,
 		if (ret == -EAGAIN || ret == -ENOMEM) {
 			/* no ACK will come and call write_space */
 			if (tcp_rtx_and_write_queues_empty(sk))
-				hyb_tcp_retry(qp, HYB_TODO_TX, HYB_TX_RETRY);
+				hyb_sched_retry(qp, HYB_TODO_TX, HYB_TX_RETRY);
 		} else {
 			tx->stopped = true;
 			hyb_cep_event(qp->cep, HYB_EV_LOST);

@@ -57,7 +57,7 @@ static void hyb_idle_look(struct hyb_qp *qp)
 	}
 	if (qp->idle)
 		return;
-	sk = hyb_tcp_enter(qp);
+	sk = hyb_sched_enter(qp);
 	if (IS_ERR_OR_NULL(sk))
 		return;
 	if (!sock_owned_by_user(sk) && qp->tcp.attached) {
@@ -65,7 +65,7 @@ static void hyb_idle_look(struct hyb_qp *qp)
 		/* or next time, if it was not possible now */
 		qp->idle = !hyb_stream_pages(&qp->tx.s);
 	}
-	hyb_tcp_leave(qp, sk, false);
+	hyb_sched_leave(qp, sk, false);
 }
 
 static void hyb_idle_work(struct work_struct *work)
@@ -154,7 +154,7 @@ static u32 hyb_idle_engines(struct hyb_qp *qp)
 u32 hyb_idle_memory(struct hyb_qp *qp)
 {
 	u32 sum = hyb_idle_slab(sizeof(*qp));
-	struct sock *sk = hyb_tcp_enter(qp);
+	struct sock *sk = hyb_sched_enter(qp);
 
 	sum += hyb_idle_queue(qp->sq.umap,
 			      (qp->sq.mask + 1) * sizeof(*qp->sq.ring));
@@ -168,6 +168,6 @@ u32 hyb_idle_memory(struct hyb_qp *qp)
 		return sum;
 	/* that has a cache of its own */
 	sum += sizeof(struct hyb_cep) + hyb_idle_engines(qp);
-	hyb_tcp_leave(qp, sk, false);
+	hyb_sched_leave(qp, sk, false);
 	return sum;
 }

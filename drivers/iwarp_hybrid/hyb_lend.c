@@ -79,7 +79,7 @@ static void hyb_lent_free(struct hyb_lent *p)
 	list_del(&p->node);
 	/* TCP's lock may be held, also that of this queue pair */
 	if (lend->late && lend->qp)
-		hyb_tcp_retry(lend->qp, HYB_TODO_TX, 0);
+		hyb_sched_retry(lend->qp, HYB_TODO_TX, 0);
 	lend->late = false;
 	hyb_lend_put(lend, flags);
 	kfree(p);

@@ -631,7 +631,7 @@ void hyb_ooo_sent(struct sock *sk)
 	/* pairs with hyb_tcp_attach(): changes under the lock that we have */
 	if (cep && cep->live && cep->live->ooo &&
 	    cep->live->ooo->seen != tcp_sk(sk)->rcv_ooopack)
-		hyb_tcp_look(sk, cep->live);
+		hyb_sched_look(sk, cep->live);
 }
 
 /**

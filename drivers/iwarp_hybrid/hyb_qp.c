@@ -196,12 +196,12 @@ static int hyb_qp_resize(struct hyb_qp *qp, const struct ib_qp_cap *cap)
 	err = hyb_rings_alloc(&rings, cap);
 	if (err)
 		return err;
-	sk = hyb_tcp_enter(qp);
+	sk = hyb_sched_enter(qp);
 	if (IS_ERR(sk)) {
 		err = PTR_ERR(sk);
 	} else if (sk) {
 		err = hyb_rings_swap(qp, &rings);
-		hyb_tcp_leave(qp, sk, false);
+		hyb_sched_leave(qp, sk, false);
 	} else {
 		err = hyb_rings_swap_idle(qp, &rings);
 	}
@@ -267,7 +267,7 @@ static void hyb_qp_fini(struct hyb_qp *qp)
 	hyb_attr_qp_del(qp);
 	hyb_qp_abort(qp, HYB_CLOSE_ABORT);
 	hyb_qp_withdraw(qp);
-	hyb_data_fini(qp);
+	hyb_tcp_fini_qp(qp);
 	hyb_cq_clean(qp->scq, qp);
 	hyb_cq_clean(qp->rcq, qp);
 	put_pid(qp->owner);
@@ -317,7 +317,7 @@ static int hyb_create_qp(struct ib_qp *ibqp, struct ib_qp_init_attr *attr,
 	err = hyb_qp_alloc_rings(qp, attr, udata, &resp);
 	if (err)
 		goto err_memory;
-	hyb_data_init(qp);
+	hyb_sched_init_qp(qp);
 	err = hyb_qp_publish(qp);
 	if (err)
 		goto err_data;
@@ -329,7 +329,7 @@ static int hyb_create_qp(struct ib_qp *ibqp, struct ib_qp_init_attr *attr,
 	return err;
 
 err_data:
-	hyb_data_fini(qp);
+	hyb_tcp_fini_qp(qp);
 err_memory:
 	put_pid(qp->owner);
 	hyb_qp_free_memory(qp);

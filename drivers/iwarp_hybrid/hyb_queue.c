@@ -809,7 +809,7 @@ static int hyb_sq_post(struct hyb_qp *qp, const struct ib_send_wr *wr,
 	if (flushed)
 		hyb_qp_notify(qp);
 	else if (posted)
-		hyb_tx_kick(qp);
+		hyb_sched_kick_tx(qp);
 	return err;
 }
 
@@ -837,7 +837,7 @@ static int hyb_doorbell(struct hyb_qp *qp)
 		hyb_qp_flush(qp);
 		return 0;
 	}
-	hyb_tx_kick(qp);
+	hyb_sched_kick_tx(qp);
 	return 0;
 }
 
@@ -941,7 +941,7 @@ static int hyb_post_recv(struct ib_qp *ibqp, const struct ib_recv_wr *wr,
 	if (flushed)
 		hyb_qp_notify(qp);
 	else if (posted)
-		hyb_rx_kick(qp);
+		hyb_sched_kick_rx(qp);
 	return err;
 }
 

@@ -174,6 +174,6 @@ bool hyb_rx_irq_room(struct hyb_qp *qp)
 	if (hyb_idle_irq_room(&qp->tx))
 		return true;
 	qp->rx.paused = true;
-	hyb_tcp_retry(qp, HYB_TODO_RX, 1);
+	hyb_sched_retry(qp, HYB_TODO_RX, 1);
 	return false;
 }

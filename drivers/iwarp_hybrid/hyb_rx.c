@@ -1327,8 +1327,8 @@ static void hyb_rx_wait(struct hyb_qp *qp, bool fin)
 		return;
 	}
 	delay = (jiffies - rx->since) >> HYB_RX_POLL_SHIFT;
-	hyb_tcp_retry(qp, HYB_TODO_RX,
-		      clamp(delay, HYB_RX_POLL_MIN, HYB_RX_POLL_MAX));
+	hyb_sched_retry(qp, HYB_TODO_RX,
+			clamp(delay, HYB_RX_POLL_MIN, HYB_RX_POLL_MAX));
 }
 
 /* The walk is over: what was collected goes to the upper layer */
@@ -1434,7 +1434,7 @@ static bool hyb_rx_later(struct hyb_qp *qp, u32 done)
 	if (!more || rx->paused || rx->stopped)
 		return false;
 	hyb_stats_inc(qp->dev, HYB_ST_RX_BUDGET);
-	hyb_tcp_retry(qp, HYB_TODO_RX, 0);
+	hyb_sched_retry(qp, HYB_TODO_RX, 0);
 	return true;
 }
 

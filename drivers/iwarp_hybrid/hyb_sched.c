@@ -6,10 +6,10 @@
  * ib_post_send() take its spinlock for a short time. Only set-up and tear-down
  * use lock_sock(). An engine hence runs
  *  - in data_ready or write_space, called by TCP with the spinlock held,
- *  - in hyb_tcp_kick(), which takes the spinlock,
+ *  - in hyb_sched_kick(), which takes the spinlock,
  *  - in release_cb, if the socket was owned when there was something to do.
  * An engine may call completion handlers, and these may post work. Posting to
- * the same QP finds @hyb_running set and leaves the work to the running loop.
+ * the same QP finds @hyb_sched_running set and leaves the work to the running loop.
  * Posting to another QP is deferred: the locks of two sockets are not nested.
  */
 #include <linux/indirect_call_wrapper.h>
@@ -28,29 +28,29 @@
 #include "hybrid.h"
 
 /* QP whose engine runs on this CPU, bottom halves being disabled */
-static DEFINE_PER_CPU(struct hyb_qp *, hyb_running);
+static DEFINE_PER_CPU(struct hyb_qp *, hyb_sched_running);
 
-static struct workqueue_struct *hyb_tcp_wq;
-static const struct hyb_engine_ops *hyb_engines __ro_after_init;
+static struct workqueue_struct *hyb_sched_wq;
+static const struct hyb_engine_ops *hyb_sched_engines __ro_after_init;
 
 /* Names of the engines are hints for direct calls, see LAYERS */
 static void hyb_sched_rx(struct hyb_qp *qp)
 {
-	INDIRECT_CALL_1(hyb_engines->rx, hyb_rx_run, qp);
+	INDIRECT_CALL_1(hyb_sched_engines->rx, hyb_rx_run, qp);
 }
 
 static void hyb_sched_ooo(struct hyb_qp *qp)
 {
-	INDIRECT_CALL_1(hyb_engines->ooo, hyb_ooo_look, qp);
+	INDIRECT_CALL_1(hyb_sched_engines->ooo, hyb_ooo_look, qp);
 }
 
 static void hyb_sched_tx(struct hyb_qp *qp)
 {
-	INDIRECT_CALL_1(hyb_engines->tx, hyb_tx_run, qp);
+	INDIRECT_CALL_1(hyb_sched_engines->tx, hyb_tx_run, qp);
 }
 
 /**
- * hyb_tcp_run - run the engines until there is nothing left to do
+ * hyb_sched_run - run the engines until there is nothing left to do
  * @qp: queue pair, not running on this CPU
  *
  * What has come in may be more than the receive engine takes in a round; then
@@ -58,12 +58,12 @@ static void hyb_sched_tx(struct hyb_qp *qp)
  *
  * Context: spinlock of the socket held, hence bottom halves disabled.
  */
-void hyb_tcp_run(struct hyb_qp *qp)
+void hyb_sched_run(struct hyb_qp *qp)
 {
 	struct hyb_tcp *t = &qp->tcp;
 
 	lockdep_assert_held(&t->sk->sk_lock.slock);
-	__this_cpu_write(hyb_running, qp);
+	__this_cpu_write(hyb_sched_running, qp);
 	qp->rx.budget = HYB_RX_BUDGET;
 	while (READ_ONCE(t->todo)) {
 		if (test_and_clear_bit(HYB_TODO_RX, &t->todo) && t->attached)
@@ -74,69 +74,69 @@ void hyb_tcp_run(struct hyb_qp *qp)
 		if (test_and_clear_bit(HYB_TODO_TX, &t->todo) && t->attached)
 			hyb_sched_tx(qp);
 	}
-	__this_cpu_write(hyb_running, NULL);
+	__this_cpu_write(hyb_sched_running, NULL);
 }
 
-/* As hyb_tcp_run(), for callbacks: whoever owns the socket does it later */
-void hyb_tcp_callback(struct sock *sk, struct hyb_qp *qp, int todo)
+/* As hyb_sched_run(), for callbacks: whoever owns the socket does it later */
+void hyb_sched_callback(struct sock *sk, struct hyb_qp *qp, int todo)
 {
 	struct hyb_qp *running;
 
 	set_bit(todo, &qp->tcp.todo);
 	if (sock_owned_by_user(sk))
 		return;
-	running = __this_cpu_read(hyb_running);
+	running = __this_cpu_read(hyb_sched_running);
 	if (!running)
-		hyb_tcp_run(qp);
+		hyb_sched_run(qp);
 	else if (running != qp)
-		hyb_tcp_retry(qp, todo, 0);
+		hyb_sched_retry(qp, todo, 0);
 }
 
-void hyb_tcp_look(struct sock *sk, struct hyb_qp *qp)
+void hyb_sched_look(struct sock *sk, struct hyb_qp *qp)
 {
 	struct hyb_qp *running;
 
 	set_bit(HYB_TODO_OOO, &qp->tcp.todo);
 	if (sock_owned_by_user(sk))
 		return;
-	running = __this_cpu_read(hyb_running);
+	running = __this_cpu_read(hyb_sched_running);
 	if (running == qp)
 		return;
 	clear_bit(HYB_TODO_OOO, &qp->tcp.todo);
 	if (running) {
-		hyb_tcp_retry(qp, HYB_TODO_OOO, 0);
+		hyb_sched_retry(qp, HYB_TODO_OOO, 0);
 		return;
 	}
-	__this_cpu_write(hyb_running, qp);
+	__this_cpu_write(hyb_sched_running, qp);
 	if (qp->tcp.attached)
 		hyb_sched_ooo(qp);
-	__this_cpu_write(hyb_running, NULL);
+	__this_cpu_write(hyb_sched_running, NULL);
 }
 
-static void hyb_tcp_lock_and_run(struct hyb_qp *qp, struct sock *sk)
+static void hyb_sched_lock_and_run(struct hyb_qp *qp, struct sock *sk)
 {
 	bh_lock_sock(sk);
 	/* an owner sees todo in release_cb: it was set before we got here */
 	if (!sock_owned_by_user(sk))
-		hyb_tcp_run(qp);
+		hyb_sched_run(qp);
 	bh_unlock_sock(sk);
 }
 
-void hyb_tcp_retry(struct hyb_qp *qp, int todo, unsigned long delay)
+void hyb_sched_retry(struct hyb_qp *qp, int todo, unsigned long delay)
 {
 	struct delayed_work *work = &qp->tcp.work;
 
 	/* not in todo: an engine that is running would look at once, for ever */
 	set_bit(todo, &qp->tcp.later);
-	if (delay && queue_delayed_work(hyb_tcp_wq, work, delay))
+	if (delay && queue_delayed_work(hyb_sched_wq, work, delay))
 		return;
 	/* what waits may be a look at receives that is due much later */
 	if (!delay || (timer_pending(&work->timer) &&
 		       time_after(READ_ONCE(work->timer.expires), jiffies + delay)))
-		mod_delayed_work(hyb_tcp_wq, work, delay);
+		mod_delayed_work(hyb_sched_wq, work, delay);
 }
 
-void hyb_tcp_here(struct hyb_qp *qp)
+void hyb_sched_here(struct hyb_qp *qp)
 {
 	/* pairs with hyb_tcp_attach() */
 	struct sock *sk = smp_load_acquire(&qp->tcp.sk);
@@ -151,38 +151,38 @@ void hyb_tcp_here(struct hyb_qp *qp)
 		sock_rps_record_flow(sk);
 }
 
-void hyb_tcp_kick(struct hyb_qp *qp, int todo)
+void hyb_sched_kick(struct hyb_qp *qp, int todo)
 {
 	/* pairs with hyb_tcp_attach(): the engines' state is set up */
 	struct sock *sk = smp_load_acquire(&qp->tcp.sk);
 	struct hyb_qp *running;
 
-	hyb_tcp_here(qp);
+	hyb_sched_here(qp);
 	if (!sk)
 		return;
 	if (irqs_disabled() || in_hardirq()) {
 		hyb_stats_inc(qp->dev, todo == HYB_TODO_TX ?
 			      HYB_ST_TX_DEFERRED : HYB_ST_RX_DEFERRED);
-		hyb_tcp_retry(qp, todo, 0);
+		hyb_sched_retry(qp, todo, 0);
 		return;
 	}
 
 	local_bh_disable();
-	running = __this_cpu_read(hyb_running);
+	running = __this_cpu_read(hyb_sched_running);
 	if (!running) {
 		set_bit(todo, &qp->tcp.todo);
-		hyb_tcp_lock_and_run(qp, sk);
+		hyb_sched_lock_and_run(qp, sk);
 	} else if (running == qp) {
 		set_bit(todo, &qp->tcp.todo);
 	} else {
 		hyb_stats_inc(qp->dev, todo == HYB_TODO_TX ?
 			      HYB_ST_TX_DEFERRED : HYB_ST_RX_DEFERRED);
-		hyb_tcp_retry(qp, todo, 0);
+		hyb_sched_retry(qp, todo, 0);
 	}
 	local_bh_enable();
 }
 
-struct sock *hyb_tcp_enter(struct hyb_qp *qp)
+struct sock *hyb_sched_enter(struct hyb_qp *qp)
 {
 	/* pairs with hyb_tcp_attach() */
 	struct sock *sk = smp_load_acquire(&qp->tcp.sk);
@@ -190,7 +190,7 @@ struct sock *hyb_tcp_enter(struct hyb_qp *qp)
 	if (!sk)
 		return NULL;
 	local_bh_disable();
-	if (unlikely(__this_cpu_read(hyb_running))) {
+	if (unlikely(__this_cpu_read(hyb_sched_running))) {
 		local_bh_enable();
 		return ERR_PTR(-EAGAIN);
 	}
@@ -200,24 +200,24 @@ struct sock *hyb_tcp_enter(struct hyb_qp *qp)
 	return sk;
 }
 
-void hyb_tcp_run_todo(struct hyb_qp *qp, int todo)
+void hyb_sched_run_todo(struct hyb_qp *qp, int todo)
 {
 	set_bit(todo, &qp->tcp.todo);
 	/* an owner sees it in release_cb */
 	if (!sock_owned_by_user(qp->tcp.sk))
-		hyb_tcp_run(qp);
+		hyb_sched_run(qp);
 }
 
-void hyb_tcp_leave(struct hyb_qp *qp, struct sock *sk, bool run)
+void hyb_sched_leave(struct hyb_qp *qp, struct sock *sk, bool run)
 {
-	__acquire(&sk->sk_lock.slock);	/* by hyb_tcp_enter() */
+	__acquire(&sk->sk_lock.slock);	/* by hyb_sched_enter() */
 	if (run)
-		hyb_tcp_run_todo(qp, HYB_TODO_TX);
+		hyb_sched_run_todo(qp, HYB_TODO_TX);
 	bh_unlock_sock(sk);
 	local_bh_enable();
 }
 
-static void hyb_tcp_work(struct work_struct *work)
+static void hyb_sched_work(struct work_struct *work)
 {
 	struct hyb_tcp *t = container_of(to_delayed_work(work),
 					 struct hyb_tcp, work);
@@ -232,45 +232,45 @@ static void hyb_tcp_work(struct work_struct *work)
 	if (test_and_clear_bit(HYB_TODO_OOO, &t->later))
 		set_bit(HYB_TODO_OOO, &t->todo);
 	local_bh_disable();
-	hyb_tcp_lock_and_run(qp, t->sk);
+	hyb_sched_lock_and_run(qp, t->sk);
 	local_bh_enable();
 }
 
-static void hyb_tcp_batch(struct tasklet_struct *batch)
+static void hyb_sched_batch(struct tasklet_struct *batch)
 {
 	struct hyb_qp *qp = container_of(batch, struct hyb_qp, tcp.batch);
 
 	set_bit(HYB_TODO_RX, &qp->tcp.todo);
-	hyb_tcp_lock_and_run(qp, qp->tcp.sk);
+	hyb_sched_lock_and_run(qp, qp->tcp.sk);
 }
 
 /**
- * hyb_data_init - initialise what the data path keeps in a QP
+ * hyb_sched_init_qp - initialise what the data path keeps in a QP
  * @qp: zeroed queue pair
  */
-void hyb_data_init(struct hyb_qp *qp)
+void hyb_sched_init_qp(struct hyb_qp *qp)
 {
 	spin_lock_init(&qp->tcp.lock);
 	qp->tcp.cpu = raw_smp_processor_id();
-	INIT_DELAYED_WORK(&qp->tcp.work, hyb_tcp_work);
-	tasklet_setup(&qp->tcp.batch, hyb_tcp_batch);
+	INIT_DELAYED_WORK(&qp->tcp.work, hyb_sched_work);
+	tasklet_setup(&qp->tcp.batch, hyb_sched_batch);
 }
 
-static u8 *hyb_tcp_tos(struct sock *sk)
+static u8 *hyb_sched_tos(struct sock *sk)
 {
 	return sk->sk_family == AF_INET6 ? &inet6_sk(sk)->tclass :
 					   &inet_sk(sk)->tos;
 }
 
 /**
- * hyb_tcp_use_ip - let packets have what hyb_tcp_set_ip() says
+ * hyb_sched_use_ip - let packets have what hyb_sched_set_ip() says
  * @qp: queue pair
  * @sk: its socket, owned
  */
-void hyb_tcp_use_ip(struct hyb_qp *qp, struct sock *sk)
+void hyb_sched_use_ip(struct hyb_qp *qp, struct sock *sk)
 {
 	const struct rdma_stack_ip *ip = &qp->tcp.ip;
-	u8 *tos = hyb_tcp_tos(sk);
+	u8 *tos = hyb_sched_tos(sk);
 	u8 val;
 
 	sock_owned_by_me(sk);
@@ -287,7 +287,7 @@ void hyb_tcp_use_ip(struct hyb_qp *qp, struct sock *sk)
 }
 
 /**
- * hyb_tcp_set_ip - what packets are to have
+ * hyb_sched_set_ip - what packets are to have
  * @qp: queue pair
  * @ip: that
  *
@@ -295,7 +295,7 @@ void hyb_tcp_use_ip(struct hyb_qp *qp, struct sock *sk)
  *
  * Context: process; see rdma_stack_link.set_ip.
  */
-void hyb_tcp_set_ip(struct hyb_qp *qp, const struct rdma_stack_ip *ip)
+void hyb_sched_set_ip(struct hyb_qp *qp, const struct rdma_stack_ip *ip)
 {
 	/* pairs with hyb_tcp_start() */
 	struct sock *sk = smp_load_acquire(&qp->tcp.sk);
@@ -305,20 +305,20 @@ void hyb_tcp_set_ip(struct hyb_qp *qp, const struct rdma_stack_ip *ip)
 	if (!sk)
 		return;
 	lock_sock(sk);
-	hyb_tcp_use_ip(qp, sk);
+	hyb_sched_use_ip(qp, sk);
 	release_sock(sk);
 }
 
-void hyb_rx_kick(struct hyb_qp *qp)
+void hyb_sched_kick_rx(struct hyb_qp *qp)
 {
-	hyb_tcp_here(qp);
+	hyb_sched_here(qp);
 	if (READ_ONCE(qp->rx.paused))
-		hyb_tcp_kick(qp, HYB_TODO_RX);
+		hyb_sched_kick(qp, HYB_TODO_RX);
 }
 
-void hyb_tx_kick(struct hyb_qp *qp)
+void hyb_sched_kick_tx(struct hyb_qp *qp)
 {
-	hyb_tcp_kick(qp, HYB_TODO_TX);
+	hyb_sched_kick(qp, HYB_TODO_TX);
 }
 
 /**
@@ -329,13 +329,13 @@ void hyb_tx_kick(struct hyb_qp *qp)
  */
 int __init hyb_sched_init(const struct hyb_engine_ops *engines)
 {
-	hyb_engines = engines;
-	hyb_tcp_wq = alloc_workqueue("hyb_tcp", WQ_PERCPU | WQ_HIGHPRI |
-				     WQ_MEM_RECLAIM, 0);
-	return hyb_tcp_wq ? 0 : -ENOMEM;
+	hyb_sched_engines = engines;
+	hyb_sched_wq = alloc_workqueue("hyb_tcp", WQ_PERCPU | WQ_HIGHPRI |
+				       WQ_MEM_RECLAIM, 0);
+	return hyb_sched_wq ? 0 : -ENOMEM;
 }
 
 void hyb_sched_exit(void)
 {
-	destroy_workqueue(hyb_tcp_wq);
+	destroy_workqueue(hyb_sched_wq);
 }

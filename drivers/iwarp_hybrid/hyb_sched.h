@@ -28,10 +28,10 @@ struct hyb_engine_ops {
 };
 
 /* Of a new queue pair */
-void hyb_data_init(struct hyb_qp *qp);
+void hyb_sched_init_qp(struct hyb_qp *qp);
 
 /**
- * hyb_tcp_here - the consumer is running
+ * hyb_sched_here - the consumer is running
  * @qp: queue pair
  *
  * Notes where, for those who bring packets to a CPU: RFS, filters, NICs. TCP would
@@ -39,22 +39,22 @@ void hyb_data_init(struct hyb_qp *qp);
  *
  * Context: any; only calls of tasks count, and not those of work items.
  */
-void hyb_tcp_here(struct hyb_qp *qp);
+void hyb_sched_here(struct hyb_qp *qp);
 
 /**
- * hyb_tcp_kick - run an engine now, or leave that to the socket's holder
+ * hyb_sched_kick - run an engine now, or leave that to the socket's holder
  * @qp: queue pair; nothing happens unless it is connected
  * @todo: HYB_TODO_*
  *
  * Context: any.
  */
-void hyb_tcp_kick(struct hyb_qp *qp, int todo);
+void hyb_sched_kick(struct hyb_qp *qp, int todo);
 
 /* Run an engine again after @delay jiffies. Context: any. */
-void hyb_tcp_retry(struct hyb_qp *qp, int todo, unsigned long delay);
+void hyb_sched_retry(struct hyb_qp *qp, int todo, unsigned long delay);
 
 /**
- * hyb_tcp_enter - take the spinlock of the socket
+ * hyb_sched_enter - take the spinlock of the socket
  * @qp: queue pair
  *
  * Not for callers from inside of an engine.
@@ -63,45 +63,45 @@ void hyb_tcp_retry(struct hyb_qp *qp, int todo, unsigned long delay);
  * Return: the socket; NULL if the queue pair was never connected; -EAGAIN if
  * an engine runs on this CPU: locks of two sockets are not nested.
  */
-struct sock *hyb_tcp_enter(struct hyb_qp *qp);
+struct sock *hyb_sched_enter(struct hyb_qp *qp);
 
 /* Release it; before, if @run, transmit what can be transmitted */
-void hyb_tcp_leave(struct hyb_qp *qp, struct sock *sk, bool run);
+void hyb_sched_leave(struct hyb_qp *qp, struct sock *sk, bool run);
 
 /* Run an engine; between the above, unless a task owns the socket */
-void hyb_tcp_run_todo(struct hyb_qp *qp, int todo);
+void hyb_sched_run_todo(struct hyb_qp *qp, int todo);
 
 /*
  * Look at the out-of-order queue, or leave that to the socket's holder. Called
  * from within TCP, hence no other engine is run.
  */
-void hyb_tcp_look(struct sock *sk, struct hyb_qp *qp);
+void hyb_sched_look(struct sock *sk, struct hyb_qp *qp);
 
 /**
- * hyb_tx_kick - transmit what the queues of a QP hold
+ * hyb_sched_kick_tx - transmit what the queues of a QP hold
  * @qp: queue pair; nothing happens when it is not connected
  *
  * Context: any. Transmits at once when the socket is free, else the holder
  * of the socket does. The caller must not hold a lock that is also taken
  * under a TCP lock (by completion handlers).
  */
-void hyb_tx_kick(struct hyb_qp *qp);
+void hyb_sched_kick_tx(struct hyb_qp *qp);
 
 /**
- * hyb_rx_kick - a receive was posted: go on if reception waited for it
+ * hyb_sched_kick_rx - a receive was posted: go on if reception waited for it
  * @qp: queue pair
  *
- * Context: any; the rules of hyb_tx_kick().
+ * Context: any; the rules of hyb_sched_kick_tx().
  */
-void hyb_rx_kick(struct hyb_qp *qp);
+void hyb_sched_kick_rx(struct hyb_qp *qp);
 
 /* Of the transport layer */
-void hyb_tcp_run(struct hyb_qp *qp);
-void hyb_tcp_callback(struct sock *sk, struct hyb_qp *qp, int todo);
+void hyb_sched_run(struct hyb_qp *qp);
+void hyb_sched_callback(struct sock *sk, struct hyb_qp *qp, int todo);
 
 /* What packets have of IP; see <rdma/rdma_stack.h> */
-void hyb_tcp_use_ip(struct hyb_qp *qp, struct sock *sk);
-void hyb_tcp_set_ip(struct hyb_qp *qp, const struct rdma_stack_ip *ip);
+void hyb_sched_use_ip(struct hyb_qp *qp, struct sock *sk);
+void hyb_sched_set_ip(struct hyb_qp *qp, const struct rdma_stack_ip *ip);
 
 int hyb_sched_init(const struct hyb_engine_ops *engines);
 void hyb_sched_exit(void);

@@ -955,7 +955,7 @@ static int hyb_link_make_room(struct hyb_qp *qp, struct sock *sk)
 	if (sock_owned_by_user(sk))
 		return hyb_link_again(qp);
 	if (unlikely(hyb_tx_queued(qp))) {
-		hyb_tcp_run_todo(qp, HYB_TODO_TX);
+		hyb_sched_run_todo(qp, HYB_TODO_TX);
 		err = hyb_link_check(qp);
 		if (err)
 			return err;
@@ -1000,7 +1000,7 @@ static int hyb_link_lay(struct hyb_qp *qp, struct sock *sk, u32 want,
 	if (msg->len)
 		return 0;
 	WRITE_ONCE(sh->want, true);
-	hyb_tcp_retry(qp, HYB_TODO_TX, 1);
+	hyb_sched_retry(qp, HYB_TODO_TX, 1);
 	/* of small pages there may be too many before there are too many octets */
 	return err == -ENOSPC ? -EAGAIN : err;
 }
@@ -1015,13 +1015,13 @@ static int hyb_link_reserve(struct ib_qp *ibqp, u32 want, u32 hdr_len,
 
 	if (!hdr_len || hdr_len > RDMA_STACK_TX_HDR)
 		return -EINVAL;
-	hyb_tcp_here(qp);
-	sk = hyb_tcp_enter(qp);
+	hyb_sched_here(qp);
+	sk = hyb_sched_enter(qp);
 	if (!sk)
 		return -ENOTCONN;
 	if (IS_ERR(sk)) {
 		hyb_link_again(qp);
-		hyb_tcp_retry(qp, HYB_TODO_TX, 0);
+		hyb_sched_retry(qp, HYB_TODO_TX, 0);
 		return -EAGAIN;
 	}
 	err = hyb_link_make_room(qp, sk);
@@ -1032,7 +1032,7 @@ static int hyb_link_reserve(struct ib_qp *ibqp, u32 want, u32 hdr_len,
 		tx->msg_len = 0;
 		hyb_link_lent(sh, tx);
 	}
-	hyb_tcp_leave(qp, sk, err == -EAGAIN);
+	hyb_sched_leave(qp, sk, err == -EAGAIN);
 	return err;
 }
 
@@ -1069,7 +1069,7 @@ static int hyb_link_append(struct ib_qp *ibqp, u32 want, u32 max,
 	/* the usual case of a peer that keeps up, hence without the lock */
 	if (!READ_ONCE(sh->open))
 		return READ_ONCE(sh->reserved) ? -EBUSY : -ENOENT;
-	sk = hyb_tcp_enter(qp);
+	sk = hyb_sched_enter(qp);
 	if (IS_ERR_OR_NULL(sk))
 		return sk ? -ENOENT : -ENOTCONN;
 	err = hyb_link_open_msg(qp, sk, &msg);
@@ -1092,7 +1092,7 @@ static int hyb_link_append(struct ib_qp *ibqp, u32 want, u32 max,
 	err = 0;
 	hyb_link_lent(sh, tx);
 out:
-	hyb_tcp_leave(qp, sk, false);
+	hyb_sched_leave(qp, sk, false);
 	return err;
 }
 
@@ -1142,7 +1142,7 @@ static void hyb_link_commit(struct ib_qp *ibqp, struct rdma_stack_tx *tx,
 {
 	struct hyb_qp *qp = hyb_qp_of(ibqp);
 	struct hyb_shared *sh = qp->shared;
-	struct sock *sk = hyb_tcp_enter(qp);
+	struct sock *sk = hyb_sched_enter(qp);
 	bool run;
 
 	if (WARN_ON_ONCE(IS_ERR_OR_NULL(sk)))
@@ -1153,7 +1153,7 @@ static void hyb_link_commit(struct ib_qp *ibqp, struct rdma_stack_tx *tx,
 	}
 	tx->end = qp->tx.s.pos;
 	run = !(flags & RDMA_STACK_TX_MORE) || sh->wish;
-	hyb_tcp_leave(qp, sk, run);
+	hyb_sched_leave(qp, sk, run);
 }
 
 static void hyb_link_abort(struct ib_qp *ibqp, struct rdma_stack_tx *tx)
@@ -1161,7 +1161,7 @@ static void hyb_link_abort(struct ib_qp *ibqp, struct rdma_stack_tx *tx)
 	struct hyb_qp *qp = hyb_qp_of(ibqp);
 	struct hyb_shared *sh = qp->shared;
 	struct hyb_stream *s = &qp->tx.s;
-	struct sock *sk = hyb_tcp_enter(qp);
+	struct sock *sk = hyb_sched_enter(qp);
 	struct hyb_msg *msg;
 
 	if (WARN_ON_ONCE(IS_ERR_OR_NULL(sk)))
@@ -1177,7 +1177,7 @@ static void hyb_link_abort(struct ib_qp *ibqp, struct rdma_stack_tx *tx)
 		sh->reserved = false;
 		hyb_stats_inc(qp->dev, HYB_ST_TX_ABORTED);
 	}
-	hyb_tcp_leave(qp, sk, sh->wish);
+	hyb_sched_leave(qp, sk, sh->wish);
 }
 
 static u64 hyb_link_acked(struct ib_qp *ibqp)
@@ -1207,7 +1207,7 @@ static bool hyb_link_notify(struct ib_qp *ibqp, u64 pos)
 {
 	struct hyb_qp *qp = hyb_qp_of(ibqp);
 	struct hyb_shared *sh = qp->shared;
-	struct sock *sk = hyb_tcp_enter(qp);
+	struct sock *sk = hyb_sched_enter(qp);
 	bool wait;
 
 	if (!sk)
@@ -1215,7 +1215,7 @@ static bool hyb_link_notify(struct ib_qp *ibqp, u64 pos)
 	if (IS_ERR(sk)) {
 		/* the engine of another QP runs here: without the lock */
 		hyb_link_again(qp);
-		hyb_tcp_retry(qp, HYB_TODO_TX, 0);
+		hyb_sched_retry(qp, HYB_TODO_TX, 0);
 		return true;
 	}
 	wait = qp->tcp.attached && hyb_shared_acked(qp, sk) < pos;
@@ -1223,7 +1223,7 @@ static bool hyb_link_notify(struct ib_qp *ibqp, u64 pos)
 	sh->notify_pos = pos;
 	if (wait)
 		set_bit(SOCK_NOSPACE, &sk->sk_socket->flags);
-	hyb_tcp_leave(qp, sk, false);
+	hyb_sched_leave(qp, sk, false);
 	return wait;
 }
 
@@ -1335,18 +1335,18 @@ void hyb_shared_rx_done(struct hyb_qp *qp)
 static void hyb_link_resume(struct ib_qp *ibqp)
 {
 	struct hyb_qp *qp = hyb_qp_of(ibqp);
-	struct sock *sk = hyb_tcp_enter(qp);
+	struct sock *sk = hyb_sched_enter(qp);
 
 	if (!sk)
 		return;
 	if (IS_ERR(sk)) {
 		WRITE_ONCE(qp->shared->held, false);
-		hyb_tcp_retry(qp, HYB_TODO_RX, 0);
+		hyb_sched_retry(qp, HYB_TODO_RX, 0);
 		return;
 	}
 	qp->shared->held = false;
-	hyb_tcp_run_todo(qp, HYB_TODO_RX);
-	hyb_tcp_leave(qp, sk, false);
+	hyb_sched_run_todo(qp, HYB_TODO_RX);
+	hyb_sched_leave(qp, sk, false);
 }
 
 /**
@@ -1475,7 +1475,7 @@ static int hyb_link_open(struct ib_qp *ibqp, const struct rdma_stack_ulp *ulp,
 		kfree(sh);
 		return err;
 	}
-	hyb_tcp_kick(qp, HYB_TODO_RX);
+	hyb_sched_kick(qp, HYB_TODO_RX);
 	return 0;
 }
 
@@ -1503,7 +1503,7 @@ static void hyb_link_close(struct ib_qp *ibqp)
 	sh->notify = false;
 	spin_unlock_bh(&sk->sk_lock.slock);
 	/* what comes is thrown away from now on, also what waits */
-	hyb_tcp_kick(qp, HYB_TODO_RX);
+	hyb_sched_kick(qp, HYB_TODO_RX);
 }
 
 static void hyb_link_reset(struct ib_qp *ibqp)
@@ -1513,7 +1513,7 @@ static void hyb_link_reset(struct ib_qp *ibqp)
 
 static void hyb_link_set_ip(struct ib_qp *ibqp, const struct rdma_stack_ip *ip)
 {
-	hyb_tcp_set_ip(hyb_qp_of(ibqp), ip);
+	hyb_sched_set_ip(hyb_qp_of(ibqp), ip);
 }
 
 /**

@@ -63,7 +63,7 @@ static void hyb_srq_kick_work(struct work_struct *work)
 	struct hyb_qp *qp = NULL;
 
 	while ((qp = hyb_srq_next_qp(srq, qp)))
-		hyb_rx_kick(qp);
+		hyb_sched_kick_rx(qp);
 }
 
 static int hyb_srq_tell_user(struct hyb_srq *srq, u64 key,

@@ -44,12 +44,12 @@ static struct lock_class_key hyb_slock_key[2];
 static struct lock_class_key hyb_sk_lock_key[2];
 
 /**
- * hyb_data_fini - release it
+ * hyb_tcp_fini_qp - release it
  * @qp: queue pair without references; nobody posts any more
  *
  * Context: process, sleeps.
  */
-void hyb_data_fini(struct hyb_qp *qp)
+void hyb_tcp_fini_qp(struct hyb_qp *qp)
 {
 	WARN_ON_ONCE(qp->tcp.attached);
 	hyb_lend_end(qp);
@@ -94,7 +94,7 @@ static void hyb_tcp_data_ready(struct sock *sk)
 	if (cep->live && hyb_tcp_may_wait(sk, cep->live))
 		tasklet_schedule(&cep->live->tcp.batch);
 	else if (cep->live)
-		hyb_tcp_callback(sk, cep->live, HYB_TODO_RX);
+		hyb_sched_callback(sk, cep->live, HYB_TODO_RX);
 	else if (cep->discard)
 		tcp_read_done(sk, tcp_inq(sk));
 	else
@@ -122,7 +122,7 @@ static void hyb_tcp_write_space(struct sock *sk)
 				!cep->live->sq.nlent)
 		return;
 	clear_bit(SOCK_NOSPACE, &sk->sk_socket->flags);
-	hyb_tcp_callback(sk, cep->live, HYB_TODO_TX);
+	hyb_sched_callback(sk, cep->live, HYB_TODO_TX);
 }
 
 static void hyb_tcp_state_change(struct sock *sk)
@@ -162,7 +162,7 @@ static void hyb_tcp_release_cb(struct sock *sk)
 	if (base->release_cb)
 		base->release_cb(sk);
 	if (cep && cep->live && READ_ONCE(cep->live->tcp.todo))
-		hyb_tcp_run(cep->live);
+		hyb_sched_run(cep->live);
 }
 
 /* ------------------------------------------------------------ sockets */
@@ -280,7 +280,7 @@ static void hyb_tcp_start(struct hyb_cep *cep, struct hyb_qp *qp,
 	spin_unlock_bh(&sk->sk_lock.slock);
 	/* the lock is for hyb_shared and hyb_attr */
 	spin_lock_irqsave(&qp->tcp.lock, irq);
-	/* pairs with hyb_tcp_kick() */
+	/* pairs with hyb_sched_kick() */
 	smp_store_release(&qp->tcp.sk, sk);
 	spin_unlock_irqrestore(&qp->tcp.lock, irq);
 	/* an attribute was written before; whoever writes one now finds @sk */
@@ -318,7 +318,7 @@ int hyb_tcp_attach(struct hyb_cep *cep, struct hyb_qp *qp,
 	err = -ECONNRESET;
 	if (sk->sk_state != TCP_ESTABLISHED)
 		goto out;
-	hyb_tcp_use_ip(qp, sk);
+	hyb_sched_use_ip(qp, sk);
 	/* what answers the Reply is not of start-up any more */
 	qp->rx.segs = READ_ONCE(tcp_sk(sk)->data_segs_in);
 	if (frame) {
@@ -385,7 +385,7 @@ void hyb_tcp_detach(struct hyb_cep *cep, struct hyb_qp *qp)
 		do {
 			inq = tcp_inq(sk);
 			set_bit(HYB_TODO_RX, &qp->tcp.todo);
-			hyb_tcp_run(qp);
+			hyb_sched_run(qp);
 		} while (tcp_inq(sk) < inq);
 		hyb_shared_closed(qp, qp->rx.eof && !qp->rx.stopped ?
 				  0 : -ECONNRESET);

@@ -21,7 +21,7 @@ struct net;
 struct socket;
 
 /* Called by the verbs layer, after the last reference */
-void hyb_data_fini(struct hyb_qp *qp);
+void hyb_tcp_fini_qp(struct hyb_qp *qp);
 
 /* Packets that wait for a device which does not send are not waited for longer */
 #define HYB_TCP_RECALL	(2 * HZ)

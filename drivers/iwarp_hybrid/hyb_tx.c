@@ -731,7 +731,7 @@ static void hyb_tx_pump(struct hyb_qp *qp, struct sock *sk)
 		if (step == HYB_STEP_LAID || (!done && !qp->shared))
 			continue;
 		if (hyb_stream_turn(s, sk)) {
-			hyb_tcp_retry(qp, HYB_TODO_TX, HYB_TX_RETRY);
+			hyb_sched_retry(qp, HYB_TODO_TX, HYB_TX_RETRY);
 			break;
 		}
 	}

@@ -384,7 +384,7 @@ struct hyb_cur {
  * @ivl: marker interval of the incoming stream, 0 for none
  * @ivl_log: its logarithm
  * @crc: checksum is verified
- * @paused: the next Send found no receive; resumed by hyb_rx_kick()
+ * @paused: the next Send found no receive; resumed by hyb_sched_kick_rx()
  * @starved: for want of a receive: nothing is looked at before there is one
  * @stopped: an error was found, the peer's stream is no longer looked at
  * @eof: end of stream was reported

@@ -242,7 +242,7 @@ static void engine(void)
 	see();
 }
 
-struct sock *hyb_tcp_enter(struct hyb_qp *qp)
+struct sock *hyb_sched_enter(struct hyb_qp *qp)
 {
 	if (k.busy && qp->tcp.sk) {
 		k.busy = false;
@@ -251,7 +251,7 @@ struct sock *hyb_tcp_enter(struct hyb_qp *qp)
 	return qp->tcp.sk;
 }
 
-void hyb_tcp_run_todo(struct hyb_qp *qp, int todo)
+void hyb_sched_run_todo(struct hyb_qp *qp, int todo)
 {
 	(void)qp;
 	(void)todo;
@@ -260,15 +260,15 @@ void hyb_tcp_run_todo(struct hyb_qp *qp, int todo)
 		engine();
 }
 
-void hyb_tcp_leave(struct hyb_qp *qp, struct sock *with, bool run)
+void hyb_sched_leave(struct hyb_qp *qp, struct sock *with, bool run)
 {
 	(void)with;
 	if (run)
-		hyb_tcp_run_todo(qp, HYB_TODO_TX);
+		hyb_sched_run_todo(qp, HYB_TODO_TX);
 }
 
 /* At some time, see drain() */
-void hyb_tcp_retry(struct hyb_qp *qp, int todo, unsigned long delay)
+void hyb_sched_retry(struct hyb_qp *qp, int todo, unsigned long delay)
 {
 	(void)qp;
 	(void)todo;

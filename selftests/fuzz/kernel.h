@@ -247,14 +247,14 @@ struct hyb_qp {
 #define hyb_stats_add(dev, id, n) ((void)(dev), (void)(n))
 #define hyb_stats_inc(dev, id) ((void)(dev))
 
-struct sock *hyb_tcp_enter(struct hyb_qp *qp);
-void hyb_tcp_leave(struct hyb_qp *qp, struct sock *sk, bool run);
-void hyb_tcp_run_todo(struct hyb_qp *qp, int todo);
-void hyb_tcp_retry(struct hyb_qp *qp, int todo, unsigned long delay);
+struct sock *hyb_sched_enter(struct hyb_qp *qp);
+void hyb_sched_leave(struct hyb_qp *qp, struct sock *sk, bool run);
+void hyb_sched_run_todo(struct hyb_qp *qp, int todo);
+void hyb_sched_retry(struct hyb_qp *qp, int todo, unsigned long delay);
 #define hyb_trace_sealed(qp, start, pos, len, nr, contig) ((void)(qp))
-#define hyb_tcp_here(qp) ((void)(qp))
-#define hyb_tcp_kick(qp, todo) ((void)(qp))
-#define hyb_tcp_set_ip(qp, ip) ((void)(qp), (void)(ip))
+#define hyb_sched_here(qp) ((void)(qp))
+#define hyb_sched_kick(qp, todo) ((void)(qp))
+#define hyb_sched_set_ip(qp, ip) ((void)(qp), (void)(ip))
 
 bool hyb_off_room(struct hyb_off *off, unsigned int pieces);
 void hyb_off_acked(struct hyb_qp *qp, struct hyb_off *off);
