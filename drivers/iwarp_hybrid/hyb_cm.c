@@ -539,7 +539,7 @@ static void hyb_cep_stop(struct hyb_cep *cep, bool by_peer)
 
 	lockdep_assert_held(&cep->lock);
 	hyb_tcp_detach(cep, qp);
-	if (hyb_tx_lends(qp))
+	if (hyb_fpdu_lends(qp))
 		hyb_tcp_recall(cep, qp);
 	hyb_tx_abandon(qp);
 	hyb_rx_abandon(qp);

@@ -31,12 +31,12 @@ enum hyb_step hyb_ext_tx_imm(struct hyb_qp *qp)
 			 DDP_QN_SEND, tx->msn[DDP_QN_SEND], 0);
 	proto_put32(ulpdu + DDP_UNTAGGED_LEN, qp->sq.slot[tx->slot].imm);
 	proto_put32(ulpdu + DDP_UNTAGGED_LEN + 4, tx->len);
-	step = hyb_tx_whole(qp, ulpdu, sizeof(ulpdu));
+	step = hyb_fpdu_whole(qp, ulpdu, sizeof(ulpdu));
 	if (step != HYB_STEP_LAID)
 		return step;
 	tx->msn[DDP_QN_SEND]++;
 	hyb_stats_inc(qp->dev, HYB_ST_TX_IMM);
-	hyb_tx_done(qp);
+	hyb_fpdu_done(qp);
 	return step;
 }
 
@@ -126,7 +126,7 @@ enum hyb_step hyb_ext_tx_request(struct hyb_qp *qp)
 	ddp_put_untagged(ulpdu, true, RDMAP_CTRL(RDMAP_ATOMIC_REQ), 0,
 			 DDP_QN_READ, msn, 0);
 	rdmap_areq_put(ulpdu + DDP_UNTAGGED_LEN, &req);
-	step = hyb_tx_whole(qp, ulpdu, sizeof(ulpdu));
+	step = hyb_fpdu_whole(qp, ulpdu, sizeof(ulpdu));
 	if (step != HYB_STEP_LAID)
 		return step;
 	tx->msn[DDP_QN_READ]++;
@@ -261,7 +261,7 @@ enum hyb_step hyb_ext_tx_response(struct hyb_qp *qp)
 			 DDP_QN_ATOMIC, tx->msn[DDP_QN_ATOMIC], 0);
 	proto_put32(ulpdu + DDP_UNTAGGED_LEN, irq->id);
 	proto_put64(ulpdu + DDP_UNTAGGED_LEN + 4, irq->old);
-	step = hyb_tx_whole(qp, ulpdu, sizeof(ulpdu));
+	step = hyb_fpdu_whole(qp, ulpdu, sizeof(ulpdu));
 	if (step != HYB_STEP_LAID)
 		return step;
 	tx->msn[DDP_QN_ATOMIC]++;

@@ -19,7 +19,7 @@ struct hyb_qp;
  * @qp: queue pair whose request in progress is a Write with immediate data, all
  *	of which is laid out
  *
- * The request is done with it. Return: as hyb_tx_whole().
+ * The request is done with it. Return: as hyb_fpdu_whole().
  */
 enum hyb_step hyb_ext_tx_imm(struct hyb_qp *qp);
 
@@ -27,7 +27,7 @@ enum hyb_step hyb_ext_tx_imm(struct hyb_qp *qp);
  * hyb_ext_tx_request - lay out an Atomic Request and remember it
  * @qp: queue pair whose request in progress is an atomic operation
  *
- * Return: as hyb_tx_whole().
+ * Return: as hyb_fpdu_whole().
  */
 enum hyb_step hyb_ext_tx_request(struct hyb_qp *qp);
 
@@ -35,7 +35,7 @@ enum hyb_step hyb_ext_tx_request(struct hyb_qp *qp);
  * hyb_ext_tx_response - lay out the answer to an Atomic Request
  * @qp: queue pair whose oldest inbound request is one that was carried out
  *
- * Return: as hyb_tx_whole().
+ * Return: as hyb_fpdu_whole().
  */
 enum hyb_step hyb_ext_tx_response(struct hyb_qp *qp);
 

@@ -21,14 +21,14 @@
 #endif
 
 /**
- * hyb_tx_record - record what was left to the NIC
+ * hyb_fpdu_record - record what was left to the NIC
  * @qp: queue pair
  *
  * To be called before TCP gets any octet of it, and before another record.
  *
  * Context: TCP socket held.
  */
-void hyb_tx_record(struct hyb_qp *qp)
+void hyb_fpdu_record(struct hyb_qp *qp)
 {
 	struct hyb_tx_left *left = &qp->tx.left;
 
@@ -40,7 +40,7 @@ void hyb_tx_record(struct hyb_qp *qp)
 }
 
 /**
- * hyb_tx_leave - leave FPDUs to the NIC
+ * hyb_fpdu_leave - leave FPDUs to the NIC
  * @qp: queue pair
  * @page: where they stand, one behind the other
  * @off: offset of the first
@@ -51,8 +51,8 @@ void hyb_tx_record(struct hyb_qp *qp)
  * Context: TCP socket held.
  * Return: false if there is no room for the record.
  */
-bool hyb_tx_leave(struct hyb_qp *qp, struct page *page, u32 off, u32 len,
-		  u64 pos, u8 layout)
+bool hyb_fpdu_leave(struct hyb_qp *qp, struct page *page, u32 off, u32 len,
+		    u64 pos, u8 layout)
 {
 	struct hyb_tx_left *left = &qp->tx.left;
 
@@ -61,7 +61,7 @@ bool hyb_tx_leave(struct hyb_qp *qp, struct page *page, u32 off, u32 len,
 		left->len += len;
 		return true;
 	}
-	hyb_tx_record(qp);
+	hyb_fpdu_record(qp);
 	if (!hyb_off_room(qp->off, 1))
 		return false;
 	left->page = page;
@@ -73,7 +73,7 @@ bool hyb_tx_leave(struct hyb_qp *qp, struct page *page, u32 off, u32 len,
 }
 
 /* An FPDU with payload elsewhere that no NIC gathers */
-static void hyb_tx_seal_pieces(struct hyb_qp *qp, u8 *start, u32 len, u64 pos)
+static void hyb_fpdu_seal_pieces(struct hyb_qp *qp, u8 *start, u32 len, u64 pos)
 {
 	struct hyb_tx *tx = &qp->tx;
 
@@ -87,7 +87,7 @@ static void hyb_tx_seal_pieces(struct hyb_qp *qp, u8 *start, u32 len, u64 pos)
 }
 
 /**
- * hyb_tx_seal - checksum of an FPDU that is complete but for it
+ * hyb_fpdu_seal - checksum of an FPDU that is complete but for it
  * @qp: queue pair
  * @p: page it lies in
  * @start: its first octet
@@ -99,8 +99,8 @@ static void hyb_tx_seal_pieces(struct hyb_qp *qp, u8 *start, u32 len, u64 pos)
  *
  * Context: TCP socket held.
  */
-void hyb_tx_seal(struct hyb_qp *qp, struct hyb_tx_page *p, u8 *start, u32 len,
-		 u64 pos, enum hyb_tx_who who)
+void hyb_fpdu_seal(struct hyb_qp *qp, struct hyb_tx_page *p, u8 *start, u32 len,
+		   u64 pos, enum hyb_tx_who who)
 {
 	u32 whole = len + MPA_CRC_SIZE;
 	struct hyb_tx *tx = &qp->tx;
@@ -108,41 +108,41 @@ void hyb_tx_seal(struct hyb_qp *qp, struct hyb_tx_page *p, u8 *start, u32 len,
 	tx->fpdus++;
 	hyb_trace_sealed(qp, start, pos, whole, 1, who == HYB_TX_NIC_CONTIG);
 	if (hyb_sg_any(&tx->sg) && !tx->sg.nic) {
-		hyb_tx_seal_pieces(qp, start, len, pos);
+		hyb_fpdu_seal_pieces(qp, start, len, pos);
 		return;
 	}
 	if (hyb_sg_any(&tx->sg)) {
-		hyb_tx_record(qp);
+		hyb_fpdu_record(qp);
 		hyb_sg_record(qp, &tx->sg, pos, p->page, start - p->base,
 			      whole);
 		tx->nic += len;
 	} else if (who != HYB_TX_HOST &&
-		   hyb_tx_leave(qp, p->page, start - p->base, whole, pos,
-				who == HYB_TX_NIC_CONTIG ?
-				IWARP_LAYOUT_CONTIG : IWARP_LAYOUT_FINAL)) {
+		   hyb_fpdu_leave(qp, p->page, start - p->base, whole, pos,
+				  who == HYB_TX_NIC_CONTIG ?
+				  IWARP_LAYOUT_CONTIG : IWARP_LAYOUT_FINAL)) {
 		tx->nic += len;
 	} else {
-		hyb_tx_sum(tx, start, len);
+		hyb_fpdu_sum(tx, start, len);
 		return;
 	}
 	memset(start + len, 0, MPA_CRC_SIZE);
 }
 
 /* One FPDU of a control message, or HYB_STEP_TURN */
-enum hyb_step hyb_tx_whole(struct hyb_qp *qp, const u8 *ulpdu, u32 len)
+enum hyb_step hyb_fpdu_whole(struct hyb_qp *qp, const u8 *ulpdu, u32 len)
 {
 	struct hyb_tx *tx = &qp->tx;
 	struct mpa_build b;
 
 	if (!hyb_stream_fit(&tx->s, len, 0))
 		return HYB_STEP_TURN;
-	hyb_tx_begin(qp, &b, len);
+	hyb_fpdu_begin(qp, &b, len);
 	mpa_build_put(&b, ulpdu, len);
-	hyb_tx_commit(qp, &b);
+	hyb_fpdu_commit(qp, &b);
 	return HYB_STEP_LAID;
 }
 
-void hyb_tx_put_mem(struct hyb_tx *tx)
+void hyb_fpdu_put_mem(struct hyb_tx *tx)
 {
 	int i;
 
@@ -153,8 +153,8 @@ void hyb_tx_put_mem(struct hyb_tx *tx)
 	}
 }
 
-void hyb_tx_terminate(struct hyb_qp *qp, u32 err, const u8 *hdr, u32 hdr_len,
-		      u32 seg_len)
+void hyb_fpdu_terminate(struct hyb_qp *qp, u32 err, const u8 *hdr, u32 hdr_len,
+			u32 seg_len)
 {
 	struct hyb_tx *tx = &qp->tx;
 
@@ -170,11 +170,11 @@ void hyb_tx_terminate(struct hyb_qp *qp, u32 err, const u8 *hdr, u32 hdr_len,
 }
 
 /* The request in progress is over, but for what TCP has of its memory */
-void hyb_tx_end(struct hyb_qp *qp, u32 bytes, enum siw_wc_status status)
+void hyb_fpdu_end(struct hyb_qp *qp, u32 bytes, enum siw_wc_status status)
 {
 	struct hyb_tx *tx = &qp->tx;
 
-	hyb_tx_put_mem(tx);
+	hyb_fpdu_put_mem(tx);
 	tx->busy = HYB_TX_NONE;
 	if (tx->lent)
 		hyb_sq_lend(qp, tx->slot, bytes, status, tx->s.pos);
@@ -183,13 +183,13 @@ void hyb_tx_end(struct hyb_qp *qp, u32 bytes, enum siw_wc_status status)
 	tx->lent = false;
 }
 
-void hyb_tx_done(struct hyb_qp *qp)
+void hyb_fpdu_done(struct hyb_qp *qp)
 {
-	hyb_tx_end(qp, qp->tx.len, SIW_WC_SUCCESS);
+	hyb_fpdu_end(qp, qp->tx.len, SIW_WC_SUCCESS);
 }
 
 /**
- * hyb_tx_put_hdr - header of the next segment of a Send or Write
+ * hyb_fpdu_put_hdr - header of the next segment of a Send or Write
  * @tx: transmit engine
  * @hdr: where to
  * @len: DDP_TAGGED_LEN for a Write, DDP_UNTAGGED_LEN for a Send
@@ -197,7 +197,7 @@ void hyb_tx_done(struct hyb_qp *qp)
  *
  * Context: TCP socket held.
  */
-void hyb_tx_put_hdr(const struct hyb_tx *tx, u8 *hdr, u32 len, bool last)
+void hyb_fpdu_put_hdr(const struct hyb_tx *tx, u8 *hdr, u32 len, bool last)
 {
 	const struct siw_sqe *sqe = &tx->sqe;
 	bool inval = sqe->opcode == SIW_OP_SEND_REMOTE_INV;
@@ -220,8 +220,8 @@ void hyb_tx_put_hdr(const struct hyb_tx *tx, u8 *hdr, u32 len, bool last)
  * The one place that calls TCP to transmit: by reference, without waiting.
  * With @more, TCP need not send yet: the next call follows at once.
  */
-static int hyb_tx_sendpage(struct sock *sk, struct page *page, u32 off, u32 len,
-			   bool more)
+static int hyb_fpdu_sendpage(struct sock *sk, struct page *page, u32 off, u32 len,
+			     bool more)
 {
 	int flags = MSG_DONTWAIT | MSG_NOSIGNAL | MSG_NO_SHARED_FRAGS;
 
@@ -231,7 +231,7 @@ static int hyb_tx_sendpage(struct sock *sk, struct page *page, u32 off, u32 len,
 }
 
 /* What follows goes into a packet of its own */
-static void hyb_tx_end_packet(struct sock *sk)
+static void hyb_fpdu_end_packet(struct sock *sk)
 {
 	struct sk_buff *tail = tcp_write_queue_tail(sk);
 
@@ -240,7 +240,7 @@ static void hyb_tx_end_packet(struct sock *sk)
 }
 
 /**
- * hyb_tx_give - hand over octets of a page
+ * hyb_fpdu_give - hand over octets of a page
  * @qp: queue pair
  * @sk: its TCP socket
  * @p: page that the stream is at
@@ -251,23 +251,23 @@ static void hyb_tx_end_packet(struct sock *sk)
  * Return: false if TCP did not take all of it; if it will tell when it can,
  * that has been arranged for.
  */
-bool hyb_tx_give(struct hyb_qp *qp, struct sock *sk, struct hyb_tx_page *p,
-		 u32 end, bool more)
+bool hyb_fpdu_give(struct hyb_qp *qp, struct sock *sk, struct hyb_tx_page *p,
+		   u32 end, bool more)
 {
 	struct hyb_tx *tx = &qp->tx;
 	struct page *page;
 	u32 off, len;
 	int ret;
 
-	hyb_tx_record(qp);
+	hyb_fpdu_record(qp);
 	while (p->sent < end) {
 		page = p->page;
 		off = p->sent;
 		len = end - off;
 		hyb_sg_find(&tx->sg, tx->s.given, &page, &off, &len);
 		tx->calling = true;
-		ret = hyb_tx_sendpage(sk, page, off, len,
-				      more || len < end - p->sent);
+		ret = hyb_fpdu_sendpage(sk, page, off, len,
+					more || len < end - p->sent);
 		tx->calling = false;
 		hyb_qp_count(qp, HYB_ST_TX_TCP_CALLS, 1);
 		if (ret > 0) {
@@ -275,13 +275,13 @@ bool hyb_tx_give(struct hyb_qp *qp, struct sock *sk, struct hyb_tx_page *p,
 			p->sent += ret;
 			WRITE_ONCE(tx->s.given, tx->s.given + ret);
 			if (hyb_sg_given(&tx->sg, tx->s.given))
-				hyb_tx_end_packet(sk);
+				hyb_fpdu_end_packet(sk);
 			continue;
 		}
 		if (ret == -EAGAIN || ret == -ENOMEM) {
 			/* no ACK will come and call write_space */
 			if (tcp_rtx_and_write_queues_empty(sk))
-				hyb_sched_retry(qp, HYB_TODO_TX, HYB_TX_RETRY);
+				hyb_sched_retry(qp, HYB_TODO_TX, HYB_FPDU_RETRY);
 		} else {
 			tx->stopped = true;
 			hyb_cep_event(qp->cep, HYB_EV_LOST);
@@ -292,7 +292,7 @@ bool hyb_tx_give(struct hyb_qp *qp, struct sock *sk, struct hyb_tx_page *p,
 }
 
 /**
- * hyb_tx_frag_room - octets that TCP takes before it runs out of fragments
+ * hyb_fpdu_frag_room - octets that TCP takes before it runs out of fragments
  * @sk: TCP socket
  * @mss: of a segment, which may be given beyond
  *
@@ -303,7 +303,7 @@ bool hyb_tx_give(struct hyb_qp *qp, struct sock *sk, struct hyb_tx_page *p,
  * Context: TCP socket held.
  * Return: octets, at least a page.
  */
-u32 hyb_tx_frag_room(struct sock *sk, u32 mss)
+u32 hyb_fpdu_frag_room(struct sock *sk, u32 mss)
 {
 	struct sk_buff *tail = tcp_write_queue_tail(sk);
 	int left = MAX_SKB_FRAGS - 2 - mss / PAGE_SIZE;
@@ -318,13 +318,13 @@ u32 hyb_tx_frag_room(struct sock *sk, u32 mss)
 }
 
 /**
- * hyb_tx_queued - is there something that goes before a new message?
+ * hyb_fpdu_queued - is there something that goes before a new message?
  * @qp: queue pair
  *
  * That is a message under way, and whatever was posted before.
  * Context: TCP socket held.
  */
-bool hyb_tx_queued(const struct hyb_qp *qp)
+bool hyb_fpdu_queued(const struct hyb_qp *qp)
 {
 	const struct hyb_tx *tx = &qp->tx;
 
@@ -333,10 +333,10 @@ bool hyb_tx_queued(const struct hyb_qp *qp)
 }
 
 /**
- * hyb_tx_lends - does TCP have memory of requests?
+ * hyb_fpdu_lends - does TCP have memory of requests?
  * @qp: detached queue pair, not flushed yet
  */
-bool hyb_tx_lends(const struct hyb_qp *qp)
+bool hyb_fpdu_lends(const struct hyb_qp *qp)
 {
 	return qp->sq.nlent || qp->tx.lent;
 }

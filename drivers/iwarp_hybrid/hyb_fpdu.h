@@ -19,10 +19,10 @@
 #include "iwarp/mpa_contig.h"
 
 /* Retry when the system is short of memory */
-#define HYB_TX_RETRY	(HZ / 50 + 1)
+#define HYB_FPDU_RETRY	(HZ / 50 + 1)
 
 /* CRC of an FPDU by the host, if there is one: of @len octets at @start */
-static inline void hyb_tx_sum(struct hyb_tx *tx, u8 *start, u32 len)
+static inline void hyb_fpdu_sum(struct hyb_tx *tx, u8 *start, u32 len)
 {
 	if (tx->crc) {
 		mpa_put_crc(start + len, iwarp_crc32c(~0, start, len));
@@ -33,28 +33,28 @@ static inline void hyb_tx_sum(struct hyb_tx *tx, u8 *start, u32 len)
 }
 
 /* Of the short way */
-void hyb_tx_put_hdr(const struct hyb_tx *tx, u8 *hdr, u32 len, bool last);
+void hyb_fpdu_put_hdr(const struct hyb_tx *tx, u8 *hdr, u32 len, bool last);
 
 /* Of the shared link */
-void hyb_tx_record(struct hyb_qp *qp);
-bool hyb_tx_leave(struct hyb_qp *qp, struct page *page, u32 off, u32 len,
-		  u64 pos, u8 layout);
-void hyb_tx_seal(struct hyb_qp *qp, struct hyb_tx_page *p, u8 *start, u32 len,
-		 u64 pos, enum hyb_tx_who who);
-bool hyb_tx_give(struct hyb_qp *qp, struct sock *sk, struct hyb_tx_page *p,
-		 u32 end, bool more);
-u32 hyb_tx_frag_room(struct sock *sk, u32 mss);
-bool hyb_tx_queued(const struct hyb_qp *qp);
+void hyb_fpdu_record(struct hyb_qp *qp);
+bool hyb_fpdu_leave(struct hyb_qp *qp, struct page *page, u32 off, u32 len,
+		    u64 pos, u8 layout);
+void hyb_fpdu_seal(struct hyb_qp *qp, struct hyb_tx_page *p, u8 *start, u32 len,
+		   u64 pos, enum hyb_tx_who who);
+bool hyb_fpdu_give(struct hyb_qp *qp, struct sock *sk, struct hyb_tx_page *p,
+		   u32 end, bool more);
+u32 hyb_fpdu_frag_room(struct sock *sk, u32 mss);
+bool hyb_fpdu_queued(const struct hyb_qp *qp);
 
 /* Of RFC 7306: one FPDU of a control message; the request in progress is done */
-enum hyb_step hyb_tx_whole(struct hyb_qp *qp, const u8 *ulpdu, u32 len);
-void hyb_tx_done(struct hyb_qp *qp);
-bool hyb_tx_lends(const struct hyb_qp *qp);
-void hyb_tx_put_mem(struct hyb_tx *tx);
-void hyb_tx_end(struct hyb_qp *qp, u32 bytes, enum siw_wc_status status);
+enum hyb_step hyb_fpdu_whole(struct hyb_qp *qp, const u8 *ulpdu, u32 len);
+void hyb_fpdu_done(struct hyb_qp *qp);
+bool hyb_fpdu_lends(const struct hyb_qp *qp);
+void hyb_fpdu_put_mem(struct hyb_tx *tx);
+void hyb_fpdu_end(struct hyb_qp *qp, u32 bytes, enum siw_wc_status status);
 
 /**
- * hyb_tx_terminate - queue a Terminate message
+ * hyb_fpdu_terminate - queue a Terminate message
  * @qp: queue pair
  * @err: TERM(layer, type, code)
  * @hdr: first octets of the refused ULPDU, or NULL
@@ -64,24 +64,24 @@ void hyb_tx_end(struct hyb_qp *qp, u32 bytes, enum siw_wc_status status);
  * The first one counts. The connection ends when it is sent.
  * Context: TCP socket held.
  */
-void hyb_tx_terminate(struct hyb_qp *qp, u32 err, const u8 *hdr, u32 hdr_len,
-		      u32 seg_len);
+void hyb_fpdu_terminate(struct hyb_qp *qp, u32 err, const u8 *hdr, u32 hdr_len,
+			u32 seg_len);
 
 /*
  * What the NIC may do for an FPDU that is laid out and sealed at once. Records
  * are in the order of the stream: nothing while others in front are open.
  */
-static inline struct hyb_off *hyb_tx_off(const struct hyb_qp *qp)
+static inline struct hyb_off *hyb_fpdu_off(const struct hyb_qp *qp)
 {
 	return hyb_shared_unsealed(qp->shared) ? NULL : qp->off;
 }
 
-static inline void hyb_tx_begin(struct hyb_qp *qp, struct mpa_build *b, u32 ulpdu)
+static inline void hyb_fpdu_begin(struct hyb_qp *qp, struct mpa_build *b, u32 ulpdu)
 {
 	struct hyb_stream *s = &qp->tx.s;
 	struct hyb_tx_page *p = hyb_stream_cur(s);
 
-	qp->tx.contig = hyb_off_tx_contig(hyb_tx_off(qp));
+	qp->tx.contig = hyb_off_tx_contig(hyb_fpdu_off(qp));
 	if (qp->tx.contig)
 		mpa_contig_begin(b, p->base + p->fill, s->pos, ulpdu, s->ivl);
 	else
@@ -89,9 +89,9 @@ static inline void hyb_tx_begin(struct hyb_qp *qp, struct mpa_build *b, u32 ulpd
 }
 
 /* The ULPDU is complete: checksum it, it belongs to the stream */
-static inline void hyb_tx_commit(struct hyb_qp *qp, struct mpa_build *b)
+static inline void hyb_fpdu_commit(struct hyb_qp *qp, struct mpa_build *b)
 {
-	bool nic = hyb_off_tx_crc(hyb_tx_off(qp));
+	bool nic = hyb_off_tx_crc(hyb_fpdu_off(qp));
 	enum hyb_tx_who who = nic ? HYB_TX_NIC : HYB_TX_HOST;
 	struct hyb_stream *s = &qp->tx.s;
 	u32 len;
@@ -102,7 +102,7 @@ static inline void hyb_tx_commit(struct hyb_qp *qp, struct mpa_build *b)
 	} else {
 		len = mpa_build_end(b);
 	}
-	hyb_tx_seal(qp, hyb_stream_cur(s), b->start, len, s->pos, who);
+	hyb_fpdu_seal(qp, hyb_stream_cur(s), b->start, len, s->pos, who);
 	hyb_stream_add(s, len + MPA_CRC_SIZE);
 }
 

@@ -150,11 +150,11 @@ static void hyb_quick_lay(struct hyb_qp *qp, const struct hyb_quick_src *src,
 	else
 		len = hyb_quick_plain(tx, src, start, pay);
 	if (hyb_off_tx_crc(qp->off)) {
-		hyb_tx_seal(qp, page, start, len, s->pos, HYB_TX_NIC);
+		hyb_fpdu_seal(qp, page, start, len, s->pos, HYB_TX_NIC);
 	} else {
 		tx->fpdus++;
 		hyb_trace_sealed(qp, start, s->pos, len + MPA_CRC_SIZE, 1, false);
-		hyb_tx_sum(tx, start, len);
+		hyb_fpdu_sum(tx, start, len);
 	}
 	hyb_stream_add(s, len + MPA_CRC_SIZE);
 	tx->copied += pay;
@@ -219,7 +219,7 @@ u32 hyb_quick_tx(struct hyb_qp *qp, u64 end)
 	src.hdr_len = tx->sqe.opcode == SIW_OP_WRITE ? DDP_TAGGED_LEN :
 						       DDP_UNTAGGED_LEN;
 	src.at = tx->done + (src.hdr_len == DDP_TAGGED_LEN ? tx->sqe.raddr : 0);
-	hyb_tx_put_hdr(tx, src.hdr, src.hdr_len, false);
+	hyb_fpdu_put_hdr(tx, src.hdr, src.hdr_len, false);
 	src.run = min_t(u64, sge->length - tx->sge_off, end - tx->s.pos);
 	if (src.mem && (!src.run || hyb_mem_hold(src.mem, sge->lkey, src.from,
 						 src.run, 0)))

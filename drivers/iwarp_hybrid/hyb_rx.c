@@ -200,7 +200,7 @@ static bool hyb_cur_copy(struct hyb_cur *c, u8 *dst, u32 len)
  * @nic: what the NIC found
  * @flat: it lies in one piece of memory
  * @placed: its payload is where it belongs, all that is left is delivery
- * @there: octets that hyb_fpdu_copy() found at their destination
+ * @there: octets that hyb_rx_copy() found at their destination
  */
 struct hyb_fpdu {
 	struct hyb_cur cur;
@@ -217,7 +217,7 @@ struct hyb_fpdu {
 };
 
 /* Up to @want octets of the body, markers taken out; 0 at the end of data */
-static u32 hyb_fpdu_span(struct hyb_fpdu *f, u32 want, const u8 **p)
+static u32 hyb_rx_span(struct hyb_fpdu *f, u32 want, const u8 **p)
 {
 	u32 n, raw;
 
@@ -241,7 +241,7 @@ static u32 hyb_fpdu_span(struct hyb_fpdu *f, u32 want, const u8 **p)
  * The next @len octets of the body, which are there; false at the end of data.
  * If a NIC has placed them, the packet refers to the memory that they belong in.
  */
-static bool hyb_fpdu_copy(struct hyb_fpdu *f, u8 *dst, u32 len)
+static bool hyb_rx_copy(struct hyb_fpdu *f, u8 *dst, u32 len)
 {
 	const u8 *p = f->cur.p;
 	u32 n;
@@ -252,7 +252,7 @@ static bool hyb_fpdu_copy(struct hyb_fpdu *f, u8 *dst, u32 len)
 		return true;
 	}
 	for (; len; len -= n, dst += n) {
-		n = hyb_fpdu_span(f, len, &p);
+		n = hyb_rx_span(f, len, &p);
 		if (!n)
 			return false;
 		if (p == dst)
@@ -414,14 +414,14 @@ static u32 hyb_rx_headers(struct hyb_rx *rx, struct hyb_fpdu *f)
 	u32 err;
 
 	mpa_walk_begin(&f->walk, rx->pos, rx->ivl);
-	if (!hyb_fpdu_copy(f, len, sizeof(len)))
+	if (!hyb_rx_copy(f, len, sizeof(len)))
 		return TERM_MPA_LOCAL;
 	f->hdr_len = min_t(u32, f->ulpdu, DDP_TAGGED_LEN);
-	if (!hyb_fpdu_copy(f, f->hdr, f->hdr_len))
+	if (!hyb_rx_copy(f, f->hdr, f->hdr_len))
 		return TERM_MPA_LOCAL;
 	if (!(f->hdr[0] & DDP_T) && f->ulpdu >= DDP_UNTAGGED_LEN) {
-		if (!hyb_fpdu_copy(f, f->hdr + f->hdr_len,
-				   DDP_UNTAGGED_LEN - f->hdr_len))
+		if (!hyb_rx_copy(f, f->hdr + f->hdr_len,
+				 DDP_UNTAGGED_LEN - f->hdr_len))
 			return TERM_MPA_LOCAL;
 		f->hdr_len = DDP_UNTAGGED_LEN;
 	}
@@ -501,7 +501,7 @@ static void hyb_rx_fail(struct hyb_qp *qp, const struct hyb_fpdu *f, u32 err,
 	qp->rx.stopped = true;
 	hyb_off_stop(qp->off);
 	hyb_qp_event(qp, access ? IB_EVENT_QP_ACCESS_ERR : IB_EVENT_QP_REQ_ERR);
-	hyb_tx_terminate(qp, err, f->hdr, f->hdr_len, f->ulpdu);
+	hyb_fpdu_terminate(qp, err, f->hdr, f->hdr_len, f->ulpdu);
 }
 
 /* ---------------------------------------------------- untagged: Sends */
@@ -527,7 +527,7 @@ static enum hyb_mem_err hyb_rx_put(struct hyb_rx *rx, struct hyb_fpdu *f,
 		if (err)
 			return err;
 		f->there = 0;
-		ok = hyb_fpdu_copy(f, p, n);
+		ok = hyb_rx_copy(f, p, n);
 		if (mem)
 			hyb_mem_unuse(mem);
 		if (!ok)
@@ -629,7 +629,7 @@ static u32 hyb_rx_shared(struct hyb_qp *qp, struct hyb_fpdu *f)
 		left = 0;
 	}
 	for (; left; left -= n) {
-		n = hyb_fpdu_span(f, left, &p);
+		n = hyb_rx_span(f, left, &p);
 		if (!n)
 			return TERM_MPA_LOCAL;
 		err = hyb_shared_add(qp, f->cur.skb, hyb_cur_page(&f->cur), p,
@@ -787,7 +787,7 @@ static u32 hyb_rx_read_req(struct hyb_qp *qp, struct hyb_fpdu *f)
 		return TERM_UNT_NOBUF;
 	if (!hyb_rx_irq_room(qp))
 		return 0;
-	if (!hyb_fpdu_copy(f, f->hdr + f->hdr_len, RDMAP_RREQ_LEN))
+	if (!hyb_rx_copy(f, f->hdr + f->hdr_len, RDMAP_RREQ_LEN))
 		return TERM_MPA_LOCAL;
 	f->hdr_len += RDMAP_RREQ_LEN;
 
@@ -839,7 +839,7 @@ static u32 hyb_rx_terminate(struct hyb_qp *qp, struct hyb_fpdu *f)
 	u8 look[RDMAP_TERM_LOOK];
 	u32 err, msn;
 
-	if (!hyb_fpdu_copy(f, look, len))
+	if (!hyb_rx_copy(f, look, len))
 		return TERM_MPA_LOCAL;
 	hyb_off_stop(qp->off);
 	err = rdmap_term_parse(look, len);
@@ -866,7 +866,7 @@ static u32 hyb_rx_ext(struct hyb_qp *qp, struct hyb_fpdu *f)
 {
 	u8 *p = f->hdr + f->hdr_len;
 
-	if (!hyb_fpdu_copy(f, p, f->h.payload))
+	if (!hyb_rx_copy(f, p, f->h.payload))
 		return TERM_MPA_LOCAL;
 	return hyb_ext_rx(qp, &f->h, p);
 }

@@ -567,7 +567,7 @@ static u32 hyb_shared_seal(struct hyb_qp *qp, const struct hyb_msg *msg,
 		who = HYB_TX_NIC_CONTIG;
 	if (who == HYB_TX_HOST && hyb_off_tx_crc(qp->off))
 		who = HYB_TX_NIC;
-	hyb_tx_seal(qp, p, start, gap.len - MPA_CRC_SIZE, at->pos, who);
+	hyb_fpdu_seal(qp, p, start, gap.len - MPA_CRC_SIZE, at->pos, who);
 	return gap.len;
 }
 
@@ -614,7 +614,7 @@ static bool hyb_shared_must_end(const struct hyb_shared *sh,
 	return gap->eor || (gap->room == mss && sh->room != mss);
 }
 
-/* @n FPDUs of @len octets from sh->seal on are sealed, as hyb_tx_seal() does */
+/* @n FPDUs of @len octets from sh->seal on are sealed, as hyb_fpdu_seal() does */
 static void hyb_shared_sealed(struct hyb_qp *qp, struct hyb_tx_page *p, u32 n,
 			      u32 len, bool nic)
 {
@@ -624,8 +624,8 @@ static void hyb_shared_sealed(struct hyb_qp *qp, struct hyb_tx_page *p, u32 n,
 	tx->fpdus += n;
 	hyb_trace_sealed(qp, p->base + at->off, at->pos, len, n, false);
 	if (nic) {
-		hyb_tx_leave(qp, p->page, at->off, len, at->pos,
-			     IWARP_LAYOUT_FINAL);
+		hyb_fpdu_leave(qp, p->page, at->off, len, at->pos,
+			       IWARP_LAYOUT_FINAL);
 		tx->nic += len - n * MPA_CRC_SIZE;
 	} else if (tx->crc) {
 		tx->summed += len - n * MPA_CRC_SIZE;
@@ -793,12 +793,12 @@ static bool hyb_shared_push(struct hyb_qp *qp, struct sock *sk, u32 quota)
 			s->out++;
 			continue;
 		}
-		max = min(quota, hyb_tx_frag_room(sk, s->mss));
+		max = min(quota, hyb_fpdu_frag_room(sk, s->mss));
 		qp->shared->room = hyb_shared_room(sk, s->mss);
 		end = hyb_shared_ready(qp, sk, p, max);
 		n = end - p->sent;
-		if (!hyb_tx_give(qp, sk, p, end,
-				 n < quota && n < hyb_stream_waiting(s)))
+		if (!hyb_fpdu_give(qp, sk, p, end,
+				   n < quota && n < hyb_stream_waiting(s)))
 			return false;
 		quota -= min(quota, n);
 	}
@@ -868,7 +868,7 @@ static bool hyb_shared_space(const struct hyb_qp *qp)
 
 	if (hyb_qp_state(qp) != HYB_QP_RTS || qp->tx.stopped)
 		return true;
-	return !hyb_tx_queued(qp) && sh->put - sh->get <= sh->mask &&
+	return !hyb_fpdu_queued(qp) && sh->put - sh->get <= sh->mask &&
 	       !hyb_stream_full(&qp->tx.s) &&
 	       hyb_stream_waiting(&qp->tx.s) <= HYB_WAIT_MAX / 2;
 }
@@ -954,12 +954,12 @@ static int hyb_link_make_room(struct hyb_qp *qp, struct sock *sk)
 		return err;
 	if (sock_owned_by_user(sk))
 		return hyb_link_again(qp);
-	if (unlikely(hyb_tx_queued(qp))) {
+	if (unlikely(hyb_fpdu_queued(qp))) {
 		hyb_sched_run_todo(qp, HYB_TODO_TX);
 		err = hyb_link_check(qp);
 		if (err)
 			return err;
-		if (hyb_tx_queued(qp))
+		if (hyb_fpdu_queued(qp))
 			return hyb_link_again(qp);
 	}
 	if (!hyb_shared_place_left(sh) ||
@@ -1048,7 +1048,7 @@ static int hyb_link_open_msg(struct hyb_qp *qp, struct sock *sk,
 	err = hyb_link_check(qp);
 	if (err)
 		return err;
-	if (!sh->open || sock_owned_by_user(sk) || hyb_tx_queued(qp))
+	if (!sh->open || sock_owned_by_user(sk) || hyb_fpdu_queued(qp))
 		return -ENOENT;
 	msg = hyb_shared_msg(sh, sh->put - 1);
 	if (msg->last.pos + hyb_gap_at(s, &msg->last)->len != s->pos)

@@ -391,7 +391,7 @@ void hyb_tcp_detach(struct hyb_cep *cep, struct hyb_qp *qp)
 				  0 : -ECONNRESET);
 	}
 	cep->live = NULL;
-	cep->mute = hyb_tx_lends(qp);
+	cep->mute = hyb_fpdu_lends(qp);
 	cep->discard = true;
 	qp->tcp.attached = false;
 	spin_unlock_bh(&sk->sk_lock.slock);

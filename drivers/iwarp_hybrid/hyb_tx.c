@@ -54,7 +54,7 @@ static int hyb_tx_get_mem(struct hyb_qp *qp, int access)
 		tx->mem[i] = hyb_mem_get(qp->ibqp.pd, sge->lkey, sge->laddr,
 					 sge->length, access, &err);
 		if (!tx->mem[i]) {
-			hyb_tx_put_mem(tx);
+			hyb_fpdu_put_mem(tx);
 			return -EFAULT;
 		}
 	}
@@ -177,8 +177,8 @@ static void hyb_tx_fail(struct hyb_qp *qp, enum siw_wc_status status)
 
 	tx->held = false;
 	hyb_stats_inc(qp->dev, HYB_ST_ERR_LOCAL);
-	hyb_tx_end(qp, 0, status);
-	hyb_tx_terminate(qp, TERM_RDMAP_LOCAL, NULL, 0, 0);
+	hyb_fpdu_end(qp, 0, status);
+	hyb_fpdu_terminate(qp, TERM_RDMAP_LOCAL, NULL, 0, 0);
 }
 
 /* --------------------------------------------------------- send queue */
@@ -193,7 +193,7 @@ static void hyb_tx_sqe_hdr(const struct hyb_tx *tx, struct mpa_build *b,
 {
 	u8 buf[DDP_HDR_MAX];
 
-	hyb_tx_put_hdr(tx, buf, len, last);
+	hyb_fpdu_put_hdr(tx, buf, len, last);
 	mpa_build_put(b, buf, len);
 }
 
@@ -204,7 +204,7 @@ static bool hyb_tx_by_ref(struct hyb_qp *qp)
 
 	if (tx->sqe.flags & SIW_WQE_INLINE)
 		return false;
-	if (hyb_sg_begin(&tx->sg, hyb_tx_off(qp)))
+	if (hyb_sg_begin(&tx->sg, hyb_fpdu_off(qp)))
 		return true;
 	return tx->refer && tx->len >= HYB_SEG_MIN &&
 	       hyb_sg_begin_host(&tx->sg);
@@ -231,7 +231,7 @@ static enum hyb_step hyb_tx_send(struct hyb_qp *qp)
 	if (ulpdu < hdr_len || (ulpdu == hdr_len && left))
 		return HYB_STEP_TURN;
 	pay = ulpdu - hdr_len;
-	hyb_tx_begin(qp, &b, ulpdu);
+	hyb_fpdu_begin(qp, &b, ulpdu);
 	hyb_tx_sqe_hdr(tx, &b, hdr_len, pay == left);
 	tx->done += pay;
 	if (!hyb_tx_payload(qp, &b, tx->s.pos, pay, sg)) {
@@ -239,7 +239,7 @@ static enum hyb_step hyb_tx_send(struct hyb_qp *qp)
 		hyb_tx_fail(qp, SIW_WC_LOC_PROT_ERR);
 		return HYB_STEP_LAID;
 	}
-	hyb_tx_commit(qp, &b);
+	hyb_fpdu_commit(qp, &b);
 
 	if (tx->done == tx->len) {
 		if (hdr_len == DDP_UNTAGGED_LEN)
@@ -247,7 +247,7 @@ static enum hyb_step hyb_tx_send(struct hyb_qp *qp)
 		else if (tx->sqe.flags & HYB_WQE_IMM)
 			tx->busy = HYB_TX_IMM;
 		if (tx->busy == HYB_TX_SEND)
-			hyb_tx_done(qp);
+			hyb_fpdu_done(qp);
 	}
 	return HYB_STEP_LAID;
 }
@@ -271,7 +271,7 @@ static enum hyb_step hyb_tx_read_req(struct hyb_qp *qp,
 	ddp_put_untagged(ulpdu, true, RDMAP_CTRL(RDMAP_READ_REQ), 0,
 			 DDP_QN_READ, tx->msn[DDP_QN_READ], 0);
 	rdmap_rreq_put(ulpdu + DDP_UNTAGGED_LEN, &req);
-	step = hyb_tx_whole(qp, ulpdu, sizeof(ulpdu));
+	step = hyb_fpdu_whole(qp, ulpdu, sizeof(ulpdu));
 	if (step == HYB_STEP_LAID) {
 		tx->msn[DDP_QN_READ]++;
 		tx->orq[tx->orq_put++ & tx->orq_mask] = *orq;
@@ -465,7 +465,7 @@ static void hyb_tx_rresp_fail(struct hyb_qp *qp, struct hyb_irq_entry *irq)
 	rdmap_rreq_put(hdr + DDP_UNTAGGED_LEN, &irq->req);
 	qp->tx.busy = HYB_TX_NONE;
 	hyb_stats_inc(qp->dev, HYB_ST_ERR_STAG);
-	hyb_tx_terminate(qp, TERM_PROT_STAG, hdr, sizeof(hdr), sizeof(hdr));
+	hyb_fpdu_terminate(qp, TERM_PROT_STAG, hdr, sizeof(hdr), sizeof(hdr));
 }
 
 /* One FPDU of a Read Response */
@@ -489,7 +489,7 @@ static enum hyb_step hyb_tx_rresp(struct hyb_qp *qp)
 	ddp_put_tagged(hdr, pay == left, RDMAP_CTRL(RDMAP_READ_RESP),
 		       irq->req.sink_stag, irq->req.sink_to + irq->done);
 
-	hyb_tx_begin(qp, &b, ulpdu);
+	hyb_fpdu_begin(qp, &b, ulpdu);
 	mpa_build_put(&b, hdr, sizeof(hdr));
 	if (!hyb_tx_put(tx, &b, irq->mem, irq->req.src_stag,
 			irq->req.src_to + irq->done, pay,
@@ -498,7 +498,7 @@ static enum hyb_step hyb_tx_rresp(struct hyb_qp *qp)
 		return HYB_STEP_LAID;
 	}
 	irq->done += pay;
-	hyb_tx_commit(qp, &b);
+	hyb_fpdu_commit(qp, &b);
 
 	if (irq->done == irq->req.size) {
 		if (irq->mem)
@@ -527,13 +527,13 @@ static enum hyb_step hyb_tx_rtr(struct hyb_qp *qp)
 	case MPA_RTR_SEND:
 		ddp_put_untagged(ulpdu, true, RDMAP_CTRL(RDMAP_SEND), 0,
 				 DDP_QN_SEND, tx->msn[DDP_QN_SEND], 0);
-		step = hyb_tx_whole(qp, ulpdu, DDP_UNTAGGED_LEN);
+		step = hyb_fpdu_whole(qp, ulpdu, DDP_UNTAGGED_LEN);
 		if (step == HYB_STEP_LAID)
 			tx->msn[DDP_QN_SEND]++;
 		break;
 	default:
 		ddp_put_tagged(ulpdu, true, RDMAP_CTRL(RDMAP_WRITE), 0, 0);
-		step = hyb_tx_whole(qp, ulpdu, DDP_TAGGED_LEN);
+		step = hyb_fpdu_whole(qp, ulpdu, DDP_TAGGED_LEN);
 	}
 	if (step == HYB_STEP_LAID)
 		tx->rtr = MPA_RTR_NONE;
@@ -543,7 +543,7 @@ static enum hyb_step hyb_tx_rtr(struct hyb_qp *qp)
 static enum hyb_step hyb_tx_term(struct hyb_qp *qp)
 {
 	struct hyb_tx *tx = &qp->tx;
-	enum hyb_step step = hyb_tx_whole(qp, tx->term, tx->term_len);
+	enum hyb_step step = hyb_fpdu_whole(qp, tx->term, tx->term_len);
 
 	if (step == HYB_STEP_LAID) {
 		tx->stopped = true;
@@ -609,7 +609,7 @@ static bool hyb_tx_flush(struct hyb_qp *qp, struct sock *sk)
 		return hyb_shared_flush(qp, sk);
 	while (!hyb_stream_empty(s)) {
 		p = hyb_stream_page(s, s->out);
-		if (!hyb_tx_give(qp, sk, p, p->fill, s->out != s->cur))
+		if (!hyb_fpdu_give(qp, sk, p, p->fill, s->out != s->cur))
 			return false;
 		if (s->out != s->cur)
 			s->out++;
@@ -665,7 +665,7 @@ static enum hyb_step hyb_tx_batch(struct hyb_qp *qp, struct sock *sk)
 	if (hyb_stream_empty(s))
 		room = min_t(u32, room, tx->refer ?
 			     hyb_tx_ref_room(sk, mss) :
-			     hyb_tx_frag_room(sk, s->mss));
+			     hyb_fpdu_frag_room(sk, s->mss));
 	hyb_stream_look(s, sk);
 	s->wait_max = qp->shared ? HYB_TX_PAGES_MAX : 1;
 	tx->end = s->pos + room;
@@ -720,7 +720,7 @@ static void hyb_tx_pump(struct hyb_qp *qp, struct sock *sk)
 	bool done = hyb_tx_flush(qp, sk);
 	enum hyb_step step;
 
-	if (qp->shared && !hyb_tx_queued(qp) &&
+	if (qp->shared && !hyb_fpdu_queued(qp) &&
 	    qp->tx.irq_get == qp->tx.irq_put)
 		return;
 	while (done || qp->shared) {
@@ -731,7 +731,7 @@ static void hyb_tx_pump(struct hyb_qp *qp, struct sock *sk)
 		if (step == HYB_STEP_LAID || (!done && !qp->shared))
 			continue;
 		if (hyb_stream_turn(s, sk)) {
-			hyb_sched_retry(qp, HYB_TODO_TX, HYB_TX_RETRY);
+			hyb_sched_retry(qp, HYB_TODO_TX, HYB_FPDU_RETRY);
 			break;
 		}
 	}
@@ -819,7 +819,7 @@ void hyb_tx_abandon(struct hyb_qp *qp)
 {
 	struct hyb_tx *tx = &qp->tx;
 
-	hyb_tx_put_mem(tx);
+	hyb_fpdu_put_mem(tx);
 	tx->busy = HYB_TX_NONE;
 	tx->held = false;
 	for (; tx->orq_get != tx->orq_put; tx->orq_get++)

@@ -65,7 +65,7 @@ static bool hyb_xmit_may(struct sock *sk, struct sk_buff *skb)
 		return true;
 	if (!cep->live)
 		return !cep->mute;
-	return !hyb_tx_lends(cep->live) || hyb_lend_packet(cep->live, sk, skb);
+	return !hyb_fpdu_lends(cep->live) || hyb_lend_packet(cep->live, sk, skb);
 }
 
 /* In the place of TCP's function that gives a segment to IP */

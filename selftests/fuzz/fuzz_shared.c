@@ -183,7 +183,7 @@ static void see(void)
 
 /* ---- the engine, as hyb_tx_run() has it ---- */
 
-bool hyb_tx_queued(const struct hyb_qp *qp)
+bool hyb_fpdu_queued(const struct hyb_qp *qp)
 {
 	(void)qp;
 	return k.others;
@@ -204,7 +204,7 @@ static bool lay_other(void)
 	mpa_build_begin(&b, p->base + p->fill, s->pos, OTHER, s->ivl);
 	mpa_build_put(&b, ulpdu, OTHER);
 	len = mpa_build_end(&b);
-	hyb_tx_seal(&k.qp, p, b.start, len, s->pos, HYB_TX_HOST);
+	hyb_fpdu_seal(&k.qp, p, b.start, len, s->pos, HYB_TX_HOST);
 	hyb_stream_add(s, len + MPA_CRC_SIZE);
 	k.end = s->pos;
 	memset(&items[k.nr++], 0, sizeof(items[0]));

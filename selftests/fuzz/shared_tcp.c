@@ -246,7 +246,7 @@ enum finish tcp_finish(u32 pos)
 
 /* ---- as hyb_tx.c does it ---- */
 
-void hyb_tx_record(struct hyb_qp *qp)
+void hyb_fpdu_record(struct hyb_qp *qp)
 {
 	struct hyb_tx_left *left = &qp->tx.left;
 
@@ -263,8 +263,8 @@ void hyb_tx_record(struct hyb_qp *qp)
 	left->len = 0;
 }
 
-bool hyb_tx_leave(struct hyb_qp *qp, struct page *page, u32 off, u32 len,
-		  u64 pos, u8 layout)
+bool hyb_fpdu_leave(struct hyb_qp *qp, struct page *page, u32 off, u32 len,
+		    u64 pos, u8 layout)
 {
 	struct hyb_tx_left *left = &qp->tx.left;
 
@@ -273,21 +273,21 @@ bool hyb_tx_leave(struct hyb_qp *qp, struct page *page, u32 off, u32 len,
 		left->len += len;
 		return true;
 	}
-	hyb_tx_record(qp);
+	hyb_fpdu_record(qp);
 	if (!hyb_off_room(qp->off, 1))
 		return false;
 	*left = (struct hyb_tx_left){ page, off, len, pos, layout };
 	return true;
 }
 
-void hyb_tx_seal(struct hyb_qp *qp, struct hyb_tx_page *p, u8 *start, u32 len,
-		 u64 pos, enum hyb_tx_who who)
+void hyb_fpdu_seal(struct hyb_qp *qp, struct hyb_tx_page *p, u8 *start, u32 len,
+		   u64 pos, enum hyb_tx_who who)
 {
 	u8 layout = who == HYB_TX_NIC_CONTIG ? IWARP_LAYOUT_CONTIG :
 					       IWARP_LAYOUT_FINAL;
 	bool nic = who != HYB_TX_HOST &&
-		   hyb_tx_leave(qp, p->page, start - p->base,
-				len + MPA_CRC_SIZE, pos, layout);
+		   hyb_fpdu_leave(qp, p->page, start - p->base,
+				  len + MPA_CRC_SIZE, pos, layout);
 
 	/* it was asked for the room, see hyb_off_tx_contig() */
 	check(nic || who != HYB_TX_NIC_CONTIG);
@@ -297,15 +297,15 @@ void hyb_tx_seal(struct hyb_qp *qp, struct hyb_tx_page *p, u8 *start, u32 len,
 		memset(start + len, 0, MPA_CRC_SIZE);
 }
 
-bool hyb_tx_give(struct hyb_qp *qp, struct sock *sk, struct hyb_tx_page *p,
-		 u32 end, bool more)
+bool hyb_fpdu_give(struct hyb_qp *qp, struct sock *sk, struct hyb_tx_page *p,
+		   u32 end, bool more)
 {
 	int room = sk_stream_wspace(sk);
 	u32 len;
 
 	(void)more;
 	check(p->sent < end && end <= p->fill);
-	hyb_tx_record(qp);
+	hyb_fpdu_record(qp);
 	len = min_t(s64, end - p->sent, max(room, 0));
 	if (len && !tcp_take(p->page, p->sent, len))
 		len = 0;
@@ -314,7 +314,7 @@ bool hyb_tx_give(struct hyb_qp *qp, struct sock *sk, struct hyb_tx_page *p,
 	return p->sent == end;
 }
 
-u32 hyb_tx_frag_room(struct sock *sk, u32 mss)
+u32 hyb_fpdu_frag_room(struct sock *sk, u32 mss)
 {
 	(void)sk;
 	(void)mss;

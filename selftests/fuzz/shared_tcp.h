@@ -36,7 +36,7 @@ extern struct memory memory;
  * @first: sequence number of position 0
  * @sndbuf: bytes that may be unacknowledged
  * @uneven: segments are as long as the path says, not multiples of 4
- * @frag_room: result of hyb_tx_frag_room()
+ * @frag_room: result of hyb_fpdu_frag_room()
  * @nic_room: records that there is room for
  * @given: bytes that it was given
  * @octets: these, as they were then
