@@ -626,7 +626,7 @@ static ssize_t hyb_qp_place_store(struct hyb_qp *qp, enum hyb_place_attr what,
 	mutex_unlock(&dev->attr_lock);
 	if (err)
 		return err;
-	hyb_attr_changed(dev);
+	hyb_place_changed(dev);
 	return len;
 }
 

@@ -61,14 +61,14 @@ static u32 hyb_ext_rx_imm(struct hyb_qp *qp, const struct ddp_hdr *h,
 	/* consumers may rely on what the completion says */
 	if (len > rx->written)
 		return TERM_UNT_LEN;
-	err = hyb_rx_start_recv(qp);
+	err = hyb_recv_start(qp);
 	if (err || rx->paused)
 		return err;
 	rx->msn[DDP_QN_SEND]++;
 	rx->written = 0;
 	rx->done = len;
 	hyb_stats_inc(qp->dev, HYB_ST_RX_IMM);
-	hyb_rx_end_imm(qp, proto_get32(p), true, solicited);
+	hyb_recv_end_imm(qp, proto_get32(p), true, solicited);
 	return 0;
 }
 
@@ -163,7 +163,7 @@ static u32 hyb_ext_rx_response(struct hyb_qp *qp, const struct ddp_hdr *h,
 			       sizeof(value)))
 		return TERM_RDMAP_LOCAL;
 	qp->rx.msn[DDP_QN_ATOMIC]++;
-	return hyb_rx_read_done(qp, orq);
+	return hyb_recv_read_done(qp, orq);
 }
 
 /* ------------------------------------------------------------------- responder */
@@ -210,7 +210,7 @@ static u32 hyb_ext_execute(struct hyb_qp *qp, const struct rdmap_areq *r,
 	mem = hyb_mem_get(qp->ibqp.pd, r->stag, r->to, sizeof(u64),
 			  IB_ACCESS_REMOTE_ATOMIC, &merr);
 	if (!mem)
-		return hyb_rx_read_error(merr);
+		return hyb_recv_read_error(merr);
 	err = hyb_ext_apply(mem, r, old);
 	hyb_mem_put(mem);
 	return err;
@@ -231,7 +231,7 @@ static u32 hyb_ext_rx_request(struct hyb_qp *qp, const struct ddp_hdr *h,
 		return err;
 	if (tx->irq_put - tx->irq_get >= tx->ird)
 		return TERM_UNT_NOBUF;
-	if (!hyb_rx_irq_room(qp))
+	if (!hyb_recv_irq_room(qp))
 		return 0;
 	irq = &tx->irq[tx->irq_put & tx->irq_mask];
 	rdmap_areq_parse(p, &req);

@@ -38,7 +38,7 @@ static void hyb_idle_trim(struct hyb_qp *qp)
 		hyb_stream_trim(&tx->s);
 	hyb_sg_trim(&tx->sg);
 	hyb_ooo_trim(qp);
-	hyb_idle_shrink(tx);
+	hyb_rdq_shrink(tx);
 }
 
 /*

@@ -329,7 +329,7 @@ static int hyb_nic_event(struct notifier_block *nb, unsigned long event,
 	dev = hyb_dev_find(arg);
 	/* not while it is freed, which ends what is begun here */
 	if (dev && ib_device_try_get(&dev->ibdev)) {
-		hyb_attr_changed(dev);
+		hyb_place_changed(dev);
 		ib_device_put(&dev->ibdev);
 	}
 	mutex_unlock(&hyb_devs_lock);

@@ -47,7 +47,7 @@ void hyb_place_init(struct hyb_qp *qp)
 	hyb_place_update(qp, 0);
 }
 
-static void hyb_attr_news_work(struct work_struct *work)
+static void hyb_place_news_work(struct work_struct *work)
 {
 	struct hyb_dev *dev = container_of(to_delayed_work(work),
 					   struct hyb_dev, news);
@@ -57,10 +57,10 @@ static void hyb_attr_news_work(struct work_struct *work)
 
 void hyb_place_dev_init(struct hyb_dev *dev)
 {
-	INIT_DELAYED_WORK(&dev->news, hyb_attr_news_work);
+	INIT_DELAYED_WORK(&dev->news, hyb_place_news_work);
 }
 
-void hyb_attr_changed(struct hyb_dev *dev)
+void hyb_place_changed(struct hyb_dev *dev)
 {
 	queue_delayed_work(hyb_wq, &dev->news, msecs_to_jiffies(HYB_NEWS_DELAY));
 }
@@ -71,7 +71,7 @@ void hyb_place_update(struct hyb_qp *qp, u32 nic)
 
 	/* what a connection begins and ends with is no change */
 	if (qp->tcp.attached && !hyb_place_same(&qp->place, &place))
-		hyb_attr_changed(qp->dev);
+		hyb_place_changed(qp->dev);
 	trace_hyb_place(qp, &place);
 	WRITE_ONCE(qp->place.crc, place.crc);
 	WRITE_ONCE(qp->place.demux, place.demux);

@@ -32,13 +32,13 @@ void hyb_place_init(struct hyb_qp *qp);
 void hyb_place_update(struct hyb_qp *qp, u32 nic);
 
 /**
- * hyb_attr_changed - hyb_attr_query() gives something else now
+ * hyb_place_changed - hyb_attr_query() gives something else now
  * @dev: device that the core has, or one of its queue pairs
  *
  * Told by a work item: who changes it may hold RTNL or the TCP socket, and one
  * switch of a NIC changes many queue pairs.
  * Context: any.
  */
-void hyb_attr_changed(struct hyb_dev *dev);
+void hyb_place_changed(struct hyb_dev *dev);
 
 #endif

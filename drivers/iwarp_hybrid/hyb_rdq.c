@@ -12,7 +12,7 @@
  * A ring of Reads: @first is the one entry that a queue pair always has, @get and
  * @put are free running indices of the oldest entry and behind the newest.
  */
-struct hyb_idle_ring {
+struct hyb_rdq_ring {
 	void *mem;
 	void *first;
 	u32 mask;
@@ -22,7 +22,7 @@ struct hyb_idle_ring {
 };
 
 /* In other memory; the entries keep their indices */
-static void hyb_idle_move(struct hyb_idle_ring *r, void *new, u32 mask)
+static void hyb_rdq_move(struct hyb_rdq_ring *r, void *new, u32 mask)
 {
 	u32 i;
 
@@ -36,50 +36,50 @@ static void hyb_idle_move(struct hyb_idle_ring *r, void *new, u32 mask)
 }
 
 /* Room for one more entry; false without memory, then nothing has changed */
-static bool hyb_idle_room(struct hyb_idle_ring *r)
+static bool hyb_rdq_room(struct hyb_rdq_ring *r)
 {
 	u32 n = r->mask + 1;
 	void *new;
 
 	if (r->put - r->get < n)
 		return true;
-	n = max_t(u32, 2 * n, HYB_IDLE_RING);
+	n = max_t(u32, 2 * n, HYB_RDQ_RING);
 	new = kmalloc_array(n, r->size, GFP_ATOMIC | __GFP_NOWARN);
 	if (!new)
 		return false;
-	hyb_idle_move(r, new, n - 1);
+	hyb_rdq_move(r, new, n - 1);
 	return true;
 }
 
-static struct hyb_idle_ring hyb_idle_orq(struct hyb_tx *tx)
+static struct hyb_rdq_ring hyb_rdq_orq(struct hyb_tx *tx)
 {
-	return (struct hyb_idle_ring) {
+	return (struct hyb_rdq_ring) {
 		.mem = tx->orq, .first = &tx->orq_first, .mask = tx->orq_mask,
 		.get = tx->orq_get, .put = tx->orq_put, .size = sizeof(*tx->orq),
 	};
 }
 
-static struct hyb_idle_ring hyb_idle_irq(struct hyb_tx *tx)
+static struct hyb_rdq_ring hyb_rdq_irq(struct hyb_tx *tx)
 {
-	return (struct hyb_idle_ring) {
+	return (struct hyb_rdq_ring) {
 		.mem = tx->irq, .first = &tx->irq_first, .mask = tx->irq_mask,
 		.get = tx->irq_get, .put = tx->irq_put, .size = sizeof(*tx->irq),
 	};
 }
 
 /**
- * hyb_idle_orq_room - make room for one more Read or atomic operation
+ * hyb_rdq_orq_room - make room for one more Read or atomic operation
  * @tx: transmit engine
  *
  * Context: TCP socket held.
  * Return: false without memory, but never if none is outstanding.
  */
-bool hyb_idle_orq_room(struct hyb_tx *tx)
+bool hyb_rdq_orq_room(struct hyb_tx *tx)
 {
-	struct hyb_idle_ring r = hyb_idle_orq(tx);
+	struct hyb_rdq_ring r = hyb_rdq_orq(tx);
 
 	hyb_tcp_assert_held(&container_of(tx, struct hyb_qp, tx)->tcp);
-	if (!hyb_idle_room(&r))
+	if (!hyb_rdq_room(&r))
 		return false;
 	tx->orq = r.mem;
 	tx->orq_mask = r.mask;
@@ -87,18 +87,18 @@ bool hyb_idle_orq_room(struct hyb_tx *tx)
 }
 
 /**
- * hyb_idle_irq_room - make room for one more of the peer's
+ * hyb_rdq_irq_room - make room for one more of the peer's
  * @tx: transmit engine
  *
  * Context: TCP socket held.
  * Return: false without memory, but never if none is to be answered.
  */
-bool hyb_idle_irq_room(struct hyb_tx *tx)
+bool hyb_rdq_irq_room(struct hyb_tx *tx)
 {
-	struct hyb_idle_ring r = hyb_idle_irq(tx);
+	struct hyb_rdq_ring r = hyb_rdq_irq(tx);
 
 	hyb_tcp_assert_held(&container_of(tx, struct hyb_qp, tx)->tcp);
-	if (!hyb_idle_room(&r))
+	if (!hyb_rdq_room(&r))
 		return false;
 	tx->irq = r.mem;
 	tx->irq_mask = r.mask;
@@ -106,17 +106,17 @@ bool hyb_idle_irq_room(struct hyb_tx *tx)
 }
 
 /* Rings that have grown are not needed while they are empty */
-void hyb_idle_shrink(struct hyb_tx *tx)
+void hyb_rdq_shrink(struct hyb_tx *tx)
 {
-	struct hyb_idle_ring orq = hyb_idle_orq(tx), irq = hyb_idle_irq(tx);
+	struct hyb_rdq_ring orq = hyb_rdq_orq(tx), irq = hyb_rdq_irq(tx);
 
 	if (orq.get == orq.put) {
-		hyb_idle_move(&orq, orq.first, 0);
+		hyb_rdq_move(&orq, orq.first, 0);
 		tx->orq = orq.mem;
 		tx->orq_mask = 0;
 	}
 	if (irq.get == irq.put) {
-		hyb_idle_move(&irq, irq.first, 0);
+		hyb_rdq_move(&irq, irq.first, 0);
 		tx->irq = irq.mem;
 		tx->irq_mask = 0;
 	}

@@ -12,10 +12,10 @@
 struct hyb_tx;
 
 /* Entries that rings of Reads and atomic operations grow to, at first */
-#define HYB_IDLE_RING	8
+#define HYB_RDQ_RING	8
 
-bool hyb_idle_orq_room(struct hyb_tx *tx);
-bool hyb_idle_irq_room(struct hyb_tx *tx);
-void hyb_idle_shrink(struct hyb_tx *tx);
+bool hyb_rdq_orq_room(struct hyb_tx *tx);
+bool hyb_rdq_irq_room(struct hyb_tx *tx);
+void hyb_rdq_shrink(struct hyb_tx *tx);
 
 #endif

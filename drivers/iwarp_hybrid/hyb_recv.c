@@ -12,7 +12,7 @@
 #include "hyb_sched.h"
 #include "hybrid.h"
 
-u32 hyb_rx_read_error(int err)
+u32 hyb_recv_read_error(int err)
 {
 	switch (err) {
 	case HYB_MEM_PD:
@@ -28,7 +28,7 @@ u32 hyb_rx_read_error(int err)
 	}
 }
 
-void hyb_rx_put_mem(struct hyb_rx *rx)
+void hyb_recv_put_mem(struct hyb_rx *rx)
 {
 	int i;
 
@@ -40,7 +40,7 @@ void hyb_rx_put_mem(struct hyb_rx *rx)
 }
 
 /* Resolve the buffers of the receive that was just taken; false if bad */
-static bool hyb_rx_get_mem(struct hyb_qp *qp)
+static bool hyb_recv_get_mem(struct hyb_qp *qp)
 {
 	struct hyb_rx *rx = &qp->rx;
 	enum hyb_mem_err err;
@@ -62,36 +62,36 @@ static bool hyb_rx_get_mem(struct hyb_qp *qp)
 	return true;
 }
 
-void hyb_rx_end_recv(struct hyb_qp *qp, u32 inval, bool solicited,
-		     enum siw_wc_status status)
+void hyb_recv_end(struct hyb_qp *qp, u32 inval, bool solicited,
+		  enum siw_wc_status status)
 {
 	struct hyb_rx *rx = &qp->rx;
 
-	hyb_rx_put_mem(rx);
+	hyb_recv_put_mem(rx);
 	rx->active = false;
 	hyb_rq_complete(qp, &rx->rqe, rx->done, inval, solicited, status);
 }
 
 /**
- * hyb_rx_end_imm - a message with immediate data is complete
- * @qp: queue pair, with a receive from hyb_rx_start_recv()
+ * hyb_recv_end_imm - a message with immediate data is complete
+ * @qp: queue pair, with a receive from hyb_recv_start()
  * @imm: immediate data
  * @rdma: of a Write, else of a Send
  * @solicited: the peer asks for an event
  *
  * Context: TCP socket held.
  */
-void hyb_rx_end_imm(struct hyb_qp *qp, u32 imm, bool rdma, bool solicited)
+void hyb_recv_end_imm(struct hyb_qp *qp, u32 imm, bool rdma, bool solicited)
 {
 	struct hyb_rx *rx = &qp->rx;
 
-	hyb_rx_put_mem(rx);
+	hyb_recv_put_mem(rx);
 	rx->active = false;
 	hyb_rq_complete_imm(qp, &rx->rqe, rx->done, imm, rdma, solicited);
 }
 
 /* The next receive of the queue; out-of-order placement may have it already */
-static int hyb_rx_next_recv(struct hyb_qp *qp)
+static int hyb_recv_next(struct hyb_qp *qp)
 {
 	if (qp->ooo && hyb_ooo_recv(qp, &qp->rx.rqe))
 		return 1;
@@ -99,18 +99,18 @@ static int hyb_rx_next_recv(struct hyb_qp *qp)
 }
 
 /**
- * hyb_rx_start_recv - take a receive for a new message
+ * hyb_recv_start - take a receive for a new message
  * @qp: queue pair
  *
  * hyb_rx.paused is set if there is none. Context: TCP socket held.
  * Return: 0 or an error: the receive was no good.
  */
-u32 hyb_rx_start_recv(struct hyb_qp *qp)
+u32 hyb_recv_start(struct hyb_qp *qp)
 {
 	struct hyb_rx *rx = &qp->rx;
 	int ret;
 
-	ret = hyb_rx_next_recv(qp);
+	ret = hyb_recv_next(qp);
 	if (!ret) {
 		/* whoever posts after this sees it and kicks */
 		WRITE_ONCE(rx->paused, true);
@@ -126,22 +126,22 @@ u32 hyb_rx_start_recv(struct hyb_qp *qp)
 	rx->done = 0;
 	rx->sge = 0;
 	rx->sge_off = 0;
-	if (ret < 0 || !hyb_rx_get_mem(qp)) {
-		hyb_rx_end_recv(qp, 0, false, SIW_WC_LOC_PROT_ERR);
+	if (ret < 0 || !hyb_recv_get_mem(qp)) {
+		hyb_recv_end(qp, 0, false, SIW_WC_LOC_PROT_ERR);
 		return TERM_DDP_LOCAL;
 	}
 	return 0;
 }
 
 /**
- * hyb_rx_read_done - the response is complete: the request is, too
+ * hyb_recv_read_done - the response is complete: the request is, too
  * @qp: queue pair
  * @orq: the request, the oldest one
  *
  * Context: TCP socket held.
  * Return: 0 or an error.
  */
-u32 hyb_rx_read_done(struct hyb_qp *qp, struct hyb_orq_entry *orq)
+u32 hyb_recv_read_done(struct hyb_qp *qp, struct hyb_orq_entry *orq)
 {
 	enum siw_wc_status status = SIW_WC_SUCCESS;
 	struct hyb_tx *tx = &qp->tx;
@@ -162,16 +162,16 @@ u32 hyb_rx_read_done(struct hyb_qp *qp, struct hyb_orq_entry *orq)
 }
 
 /**
- * hyb_rx_irq_room - room for one more request of the peer, within IRD
+ * hyb_recv_irq_room - room for one more request of the peer, within IRD
  * @qp: queue pair
  *
  * Context: TCP socket held.
  * Return: false without memory: the request stays where it is, hyb_rx.paused is
  * set, and reception goes on with the next tick.
  */
-bool hyb_rx_irq_room(struct hyb_qp *qp)
+bool hyb_recv_irq_room(struct hyb_qp *qp)
 {
-	if (hyb_idle_irq_room(&qp->tx))
+	if (hyb_rdq_irq_room(&qp->tx))
 		return true;
 	qp->rx.paused = true;
 	hyb_sched_retry(qp, HYB_TODO_RX, 1);

@@ -584,15 +584,15 @@ static u32 hyb_rx_deliver(struct hyb_qp *qp, const struct ddp_hdr *h)
 	if (rdmap_send_invalidates(op)) {
 		inval = h->inval;
 		if (hyb_mem_invalidate(qp->ibqp.pd, inval, true)) {
-			hyb_rx_end_recv(qp, 0, false, SIW_WC_REM_INV_REQ_ERR);
+			hyb_recv_end(qp, 0, false, SIW_WC_REM_INV_REQ_ERR);
 			return TERM_PROT_INVAL;
 		}
 	}
 	if (unlikely(h->rdmap & RDMAP_SEND_IMM) && qp->tx.ext && !inval)
-		hyb_rx_end_imm(qp, h->inval, false, rdmap_send_solicited(op));
+		hyb_recv_end_imm(qp, h->inval, false, rdmap_send_solicited(op));
 	else
-		hyb_rx_end_recv(qp, inval, rdmap_send_solicited(op),
-				SIW_WC_SUCCESS);
+		hyb_recv_end(qp, inval, rdmap_send_solicited(op),
+			     SIW_WC_SUCCESS);
 	return 0;
 }
 
@@ -672,16 +672,16 @@ static u32 hyb_rx_send(struct hyb_qp *qp, struct hyb_fpdu *f)
 	if (err)
 		return err;
 	if (!rx->active) {
-		err = hyb_rx_start_recv(qp);
+		err = hyb_recv_start(qp);
 		if (err || rx->paused)
 			return err;
 	}
 	if (h->payload > rx->room - rx->done) {
-		hyb_rx_end_recv(qp, 0, false, SIW_WC_LOC_LEN_ERR);
+		hyb_recv_end(qp, 0, false, SIW_WC_LOC_LEN_ERR);
 		return TERM_UNT_LEN;
 	}
 	if (!hyb_rx_scatter(qp, f, h->payload)) {
-		hyb_rx_end_recv(qp, 0, false, SIW_WC_LOC_PROT_ERR);
+		hyb_recv_end(qp, 0, false, SIW_WC_LOC_PROT_ERR);
 		return TERM_DDP_LOCAL;
 	}
 	return h->last ? hyb_rx_deliver(qp, h) : 0;
@@ -769,7 +769,7 @@ static u32 hyb_rx_read_resp(struct hyb_qp *qp, struct hyb_fpdu *f)
 	}
 	orq->to += h->payload;
 	orq->left -= h->payload;
-	return h->last ? hyb_rx_read_done(qp, orq) : 0;
+	return h->last ? hyb_recv_read_done(qp, orq) : 0;
 }
 
 static u32 hyb_rx_read_req(struct hyb_qp *qp, struct hyb_fpdu *f)
@@ -785,7 +785,7 @@ static u32 hyb_rx_read_req(struct hyb_qp *qp, struct hyb_fpdu *f)
 		return err;
 	if (tx->irq_put - tx->irq_get >= tx->ird)
 		return TERM_UNT_NOBUF;
-	if (!hyb_rx_irq_room(qp))
+	if (!hyb_recv_irq_room(qp))
 		return 0;
 	if (!hyb_rx_copy(f, f->hdr + f->hdr_len, RDMAP_RREQ_LEN))
 		return TERM_MPA_LOCAL;
@@ -804,7 +804,7 @@ static u32 hyb_rx_read_req(struct hyb_qp *qp, struct hyb_fpdu *f)
 				       irq->req.src_to, irq->req.size,
 				       IB_ACCESS_REMOTE_READ, &merr);
 		if (!irq->mem)
-			return hyb_rx_read_error(merr);
+			return hyb_recv_read_error(merr);
 	}
 	rx->msn[DDP_QN_READ]++;
 	tx->irq_put++;
@@ -1528,7 +1528,7 @@ void hyb_rx_abandon(struct hyb_qp *qp)
 {
 	if (qp->rx.active) {
 		qp->rx.done = 0;
-		hyb_rx_end_recv(qp, 0, false, SIW_WC_WR_FLUSH_ERR);
+		hyb_recv_end(qp, 0, false, SIW_WC_WR_FLUSH_ERR);
 	}
 	hyb_quick_forget(&qp->rx);
 	hyb_ooo_abandon(qp);

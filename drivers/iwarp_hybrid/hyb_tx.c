@@ -362,7 +362,7 @@ static bool hyb_tx_blocked(struct hyb_tx *tx)
 		tx->sqe.opcode == SIW_OP_READ_LOCAL_INV ||
 		hyb_sqe_is_atomic(&tx->sqe)) &&
 	       (reads >= tx->ord ||
-		!hyb_idle_orq_room(tx));
+		!hyb_rdq_orq_room(tx));
 }
 
 /* Begin the request in tx->sqe; true when it has something to transmit */
