@@ -3,7 +3,7 @@
  * FPDUs in the outgoing stream: laying one out, its checksum or the record for
  * the NIC, handing octets over to TCP; Terminate.
  *
- * Used by the transmit engine and what stands beside it (hyb_quick, hyb_shared,
+ * Used by the transmit engine and what stands beside it (hyb_fast, hyb_shared,
  * hyb_ext); the receive engine queues its Terminate here. TCP socket held.
  */
 #ifndef HYB_FPDU_H

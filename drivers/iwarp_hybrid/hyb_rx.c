@@ -15,11 +15,11 @@
 
 #include "compat.h"
 #include "hyb_ext.h"
+#include "hyb_fast.h"
 #include "hyb_fpdu.h"
 #include "hyb_mem.h"
 #include "hyb_offload.h"
 #include "hyb_ooo.h"
-#include "hyb_quick.h"
 #include "hyb_recv.h"
 #include "hyb_rx.h"
 #include "hyb_sched.h"
@@ -1396,7 +1396,7 @@ static u32 hyb_rx_walk(struct hyb_qp *qp, struct sock *sk, u32 avail)
 		if (!hyb_cur_fill(&cur))
 			break;
 		if (places && !sh) {
-			n = hyb_quick_there(qp, &cur, avail - done);
+			n = hyb_fast_there(qp, &cur, avail - done);
 			done += n;
 			if (n)
 				continue;
@@ -1404,8 +1404,8 @@ static u32 hyb_rx_walk(struct hyb_qp *qp, struct sock *sk, u32 avail)
 		if (fast)
 			n = hyb_rx_fast(qp, &cur, avail - done, &nic);
 		else
-			n = hyb_quick_rx(qp, cur.skb, cur.seq, cur.p,
-					 min(cur.n, avail - done));
+			n = hyb_fast_rx(qp, cur.skb, cur.seq, cur.p,
+					min(cur.n, avail - done));
 		bulk = fast && n;
 		if (!n && !rx->stopped)
 			n = hyb_rx_fpdu(qp, &cur, avail - done);
@@ -1530,6 +1530,6 @@ void hyb_rx_abandon(struct hyb_qp *qp)
 		qp->rx.done = 0;
 		hyb_recv_end(qp, 0, false, SIW_WC_WR_FLUSH_ERR);
 	}
-	hyb_quick_forget(&qp->rx);
+	hyb_fast_forget(&qp->rx);
 	hyb_ooo_abandon(qp);
 }

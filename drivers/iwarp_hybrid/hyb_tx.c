@@ -18,11 +18,11 @@
 #include "compat.h"
 #include "compat_rdma.h"
 #include "hyb_ext.h"
+#include "hyb_fast.h"
 #include "hyb_fpdu.h"
 #include "hyb_lend.h"
 #include "hyb_mem.h"
 #include "hyb_offload.h"
-#include "hyb_quick.h"
 #include "hyb_rdq.h"
 #include "hyb_sched.h"
 #include "hyb_sg.h"
@@ -582,7 +582,7 @@ static enum hyb_step hyb_tx_step(struct hyb_qp *qp)
 
 	switch (tx->busy) {
 	case HYB_TX_SEND:
-		return hyb_quick_tx(qp, tx->end) ? HYB_STEP_LAID :
+		return hyb_fast_tx(qp, tx->end) ? HYB_STEP_LAID :
 						   hyb_tx_send(qp);
 	case HYB_TX_IMM:
 		return hyb_ext_tx_imm(qp);
@@ -591,7 +591,7 @@ static enum hyb_step hyb_tx_step(struct hyb_qp *qp)
 	case HYB_TX_ATOMIC:
 		return hyb_ext_tx_request(qp);
 	default:
-		return hyb_quick_rresp(qp, tx->end) ? HYB_STEP_LAID :
+		return hyb_fast_rresp(qp, tx->end) ? HYB_STEP_LAID :
 						      hyb_tx_rresp(qp);
 	}
 }

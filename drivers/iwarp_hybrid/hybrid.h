@@ -10,7 +10,7 @@
  *	hyb_cm, hyb_qp	connection management; queue pairs
  *	hyb_tcp		TCP socket of a connection, its callbacks
  *	hyb_rx, hyb_tx	the engines
- *	hyb_ext, hyb_quick, hyb_shared	parts of both; hyb_xmit between TCP and IP
+ *	hyb_ext, hyb_fast, hyb_shared	parts of both; hyb_xmit between TCP and IP
  *	hyb_fpdu	FPDUs in the outgoing stream; hyb_idle
  *	hyb_attr, hyb_recv, hyb_sg	sysfs; receives; payload by reference
  *	hyb_off_conn, hyb_ooo, hyb_srq	NIC offload; out-of-order placement

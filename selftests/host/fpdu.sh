@@ -18,7 +18,7 @@ sum() {
 	awk -v payload=$PAYLOAD '
 		$5 != "[iwarp_hybrid]" && $5 != "[libiwarp]" { next }
 		$4 ~ /crc/ { crc += $3; next }
-		$4 ~ /^(hyb_tx|hyb_fpdu|hyb_quick_(segs|tx|lay|plain|marked|next|put_hdr|split_hdr)|ddp_next|hyb_stream|hyb_sq|hyb_xmit|hyb_post_send|hyb_sg|mpa_build|mpa_ulpdu|compat_tcp|hyb_off_leaves|hyb_ooo_sent|hyb_qp_complete)/ {
+		$4 ~ /^(hyb_tx|hyb_fpdu|hyb_fast_(segs|tx|lay|plain|marked|next|put_hdr|split_hdr)|ddp_next|hyb_stream|hyb_sq|hyb_xmit|hyb_post_send|hyb_sg|mpa_build|mpa_ulpdu|compat_tcp|hyb_off_leaves|hyb_ooo_sent|hyb_qp_complete)/ {
 			tx += $3; next }
 		{ rx += $3 }
 		END { printf "%.0f %.0f %.3f\n", tx * payload, rx * payload, crc / 2 }' \

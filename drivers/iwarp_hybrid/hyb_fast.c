@@ -12,10 +12,10 @@
  */
 #include <linux/skbuff.h>
 
+#include "hyb_fast.h"
 #include "hyb_fpdu.h"
 #include "hyb_mem.h"
 #include "hyb_offload.h"
-#include "hyb_quick.h"
 #include "hyb_stream.h"
 #include "hyb_trace.h"
 #include "hybrid.h"
@@ -24,13 +24,13 @@
 /* ------------------------------------------------------------ transmit */
 
 /* Does a NIC do more than to fill the CRC field? */
-static bool hyb_quick_tx_off(const struct hyb_off *off)
+static bool hyb_fast_tx_off(const struct hyb_off *off)
 {
 	return off && (off->tx_contig || off->tx_sg);
 }
 
 /**
- * struct hyb_quick_src - the message that is sent
+ * struct hyb_fast_src - the message that is sent
  * @mem: region that its next octets are in, or NULL: the kernel's memory
  * @from: the next octet
  * @run: octets from there on in that region, as far as TCP has room
@@ -40,7 +40,7 @@ static bool hyb_quick_tx_off(const struct hyb_off *off)
  * @hdr_len: its octets
  * @at: tagged or message offset of the next octet, which the others differ in
  */
-struct hyb_quick_src {
+struct hyb_fast_src {
 	struct hyb_mem *mem;
 	u64 from;
 	u32 run;
@@ -51,7 +51,7 @@ struct hyb_quick_src {
 	u64 at;
 };
 
-static void hyb_quick_put_hdr(const struct hyb_quick_src *src, u8 *hdr)
+static void hyb_fast_put_hdr(const struct hyb_fast_src *src, u8 *hdr)
 {
 	if (src->hdr_len == DDP_TAGGED_LEN)
 		ddp_next_tagged(hdr, src->hdr, src->at);
@@ -60,8 +60,8 @@ static void hyb_quick_put_hdr(const struct hyb_quick_src *src, u8 *hdr)
 }
 
 /* Where the payload is but for the first @done octets; in *@n how many stand there */
-static const void *hyb_quick_at(const struct hyb_quick_src *src, u32 done,
-				u32 *n)
+static const void *hyb_fast_at(const struct hyb_fast_src *src, u32 done,
+			       u32 *n)
 {
 	return src->mem ? hyb_mem_at(src->mem, src->from + done, n) :
 			  (void *)(uintptr_t)(src->from + done);
@@ -72,9 +72,9 @@ static const void *hyb_quick_at(const struct hyb_quick_src *src, u32 done,
  * a segment the ways below are for the most: nothing else is in them, so that the
  * compiler has registers enough.
  */
-static noinline u32 hyb_quick_any(struct hyb_tx *tx,
-				  const struct hyb_quick_src *src, u8 *start,
-				  u32 pay)
+static noinline u32 hyb_fast_any(struct hyb_tx *tx,
+				 const struct hyb_fast_src *src, u8 *start,
+				 u32 pay)
 {
 	u8 hdr[DDP_UNTAGGED_LEN];
 	struct mpa_build b;
@@ -82,11 +82,11 @@ static noinline u32 hyb_quick_any(struct hyb_tx *tx,
 	u32 done, n;
 
 	mpa_build_begin(&b, start, tx->s.pos, src->hdr_len + pay, tx->s.ivl);
-	hyb_quick_put_hdr(src, hdr);
+	hyb_fast_put_hdr(src, hdr);
 	mpa_build_put(&b, hdr, src->hdr_len);
 	for (done = 0; done < pay; done += n) {
 		n = pay - done;
-		from = hyb_quick_at(src, done, &n);
+		from = hyb_fast_at(src, done, &n);
 		mpa_build_put(&b, from, n);
 		tx->copies++;
 	}
@@ -94,18 +94,18 @@ static noinline u32 hyb_quick_any(struct hyb_tx *tx,
 }
 
 /* Payload in one piece, no markers; there is no PAD */
-static u32 hyb_quick_plain(struct hyb_tx *tx, const struct hyb_quick_src *src,
-			   u8 *start, u32 pay)
+static u32 hyb_fast_plain(struct hyb_tx *tx, const struct hyb_fast_src *src,
+			  u8 *start, u32 pay)
 {
 	u8 *p = start + MPA_LEN_SIZE;
 	const void *from;
 	u32 n = pay;
 
-	from = hyb_quick_at(src, 0, &n);
+	from = hyb_fast_at(src, 0, &n);
 	if (unlikely(n < pay))
-		return hyb_quick_any(tx, src, start, pay);
+		return hyb_fast_any(tx, src, start, pay);
 	proto_put16(start, src->hdr_len + pay);
-	hyb_quick_put_hdr(src, p);
+	hyb_fast_put_hdr(src, p);
 	p += src->hdr_len;
 	memcpy(p, from, pay);
 	tx->copies++;
@@ -113,20 +113,20 @@ static u32 hyb_quick_plain(struct hyb_tx *tx, const struct hyb_quick_src *src,
 }
 
 /* Payload in one piece, the first marker behind the header; there is no PAD */
-static noinline u32 hyb_quick_marked(struct hyb_tx *tx,
-				     const struct hyb_quick_src *src,
-				     u8 *start, u32 pay)
+static noinline u32 hyb_fast_marked(struct hyb_tx *tx,
+				    const struct hyb_fast_src *src,
+				    u8 *start, u32 pay)
 {
 	u32 front = MPA_LEN_SIZE + src->hdr_len;
 	u32 to_mark = mpa_to_mark(tx->s.pos, tx->s.ivl);
 	const void *from;
 	u32 n = pay;
 
-	from = hyb_quick_at(src, 0, &n);
+	from = hyb_fast_at(src, 0, &n);
 	if (unlikely(n < pay || to_mark < front))
-		return hyb_quick_any(tx, src, start, pay);
+		return hyb_fast_any(tx, src, start, pay);
 	proto_put16(start, src->hdr_len + pay);
-	hyb_quick_put_hdr(src, start + MPA_LEN_SIZE);
+	hyb_fast_put_hdr(src, start + MPA_LEN_SIZE);
 	tx->copies++;
 	return mpa_put_marked(start + front, start, from, pay, to_mark - front,
 			      tx->s.ivl) - start;
@@ -136,8 +136,8 @@ static noinline u32 hyb_quick_marked(struct hyb_tx *tx,
  * Lay out an FPDU with the next @pay octets of a message, not the last ones. It
  * fills a segment, hence has no PAD.
  */
-static void hyb_quick_lay(struct hyb_qp *qp, const struct hyb_quick_src *src,
-			  u32 pay)
+static void hyb_fast_lay(struct hyb_qp *qp, const struct hyb_fast_src *src,
+			 u32 pay)
 {
 	struct hyb_tx *tx = &qp->tx;
 	struct hyb_stream *s = &tx->s;
@@ -146,9 +146,9 @@ static void hyb_quick_lay(struct hyb_qp *qp, const struct hyb_quick_src *src,
 	u32 len;
 
 	if (s->ivl)
-		len = hyb_quick_marked(tx, src, start, pay);
+		len = hyb_fast_marked(tx, src, start, pay);
 	else
-		len = hyb_quick_plain(tx, src, start, pay);
+		len = hyb_fast_plain(tx, src, start, pay);
 	if (hyb_off_tx_crc(qp->off)) {
 		hyb_fpdu_seal(qp, page, start, len, s->pos, HYB_TX_NIC);
 	} else {
@@ -164,7 +164,7 @@ static void hyb_quick_lay(struct hyb_qp *qp, const struct hyb_quick_src *src,
  * Segments that fill the TCP segments they are in, none of them the last of the
  * message; the region is held. Returns how many, and counts them in *@src.
  */
-static u32 hyb_quick_segs(struct hyb_qp *qp, struct hyb_quick_src *src, u64 end)
+static u32 hyb_fast_segs(struct hyb_qp *qp, struct hyb_fast_src *src, u64 end)
 {
 	struct hyb_tx *tx = &qp->tx;
 	u32 ulpdu, pay, nr;
@@ -174,7 +174,7 @@ static u32 hyb_quick_segs(struct hyb_qp *qp, struct hyb_quick_src *src, u64 end)
 		pay = ulpdu - src->hdr_len;
 		if (!ulpdu || pay == src->left)
 			break;
-		hyb_quick_lay(qp, src, pay);
+		hyb_fast_lay(qp, src, pay);
 		src->at += pay;
 		src->from += pay;
 		src->run -= pay;
@@ -185,14 +185,14 @@ static u32 hyb_quick_segs(struct hyb_qp *qp, struct hyb_quick_src *src, u64 end)
 }
 
 /* Not what a NIC lays out in another way, nor what is short */
-static bool hyb_quick_may(const struct hyb_qp *qp, u32 left, u64 end)
+static bool hyb_fast_may(const struct hyb_qp *qp, u32 left, u64 end)
 {
-	return !qp->shared && !hyb_quick_tx_off(qp->off) &&
+	return !qp->shared && !hyb_fast_tx_off(qp->off) &&
 	       left >= HYB_SEG_MIN && qp->tx.s.pos < end;
 }
 
 /**
- * hyb_quick_tx - lay out segments of the Send or Write in progress
+ * hyb_fast_tx - lay out segments of the Send or Write in progress
  * @qp: queue pair
  * @end: position where TCP's room ends
  *
@@ -201,11 +201,11 @@ static bool hyb_quick_may(const struct hyb_qp *qp, u32 left, u64 end)
  * Context: TCP socket held.
  * Return: how many; 0: the next one is another case.
  */
-u32 hyb_quick_tx(struct hyb_qp *qp, u64 end)
+u32 hyb_fast_tx(struct hyb_qp *qp, u64 end)
 {
 	struct hyb_tx *tx = &qp->tx;
 	const struct siw_sge *sge = &tx->sqe.sge[tx->sge];
-	struct hyb_quick_src src = {
+	struct hyb_fast_src src = {
 		.mem = tx->mem[tx->sge],
 		.from = sge->laddr + tx->sge_off,
 		.done = &tx->done,
@@ -214,7 +214,7 @@ u32 hyb_quick_tx(struct hyb_qp *qp, u64 end)
 	u32 nr;
 
 	if ((tx->sqe.flags & SIW_WQE_INLINE) || tx->refer ||
-	    !hyb_quick_may(qp, src.left, end))
+	    !hyb_fast_may(qp, src.left, end))
 		return 0;
 	src.hdr_len = tx->sqe.opcode == SIW_OP_WRITE ? DDP_TAGGED_LEN :
 						       DDP_UNTAGGED_LEN;
@@ -224,7 +224,7 @@ u32 hyb_quick_tx(struct hyb_qp *qp, u64 end)
 	if (src.mem && (!src.run || hyb_mem_hold(src.mem, sge->lkey, src.from,
 						 src.run, 0)))
 		return 0;
-	nr = hyb_quick_segs(qp, &src, end);
+	nr = hyb_fast_segs(qp, &src, end);
 	if (src.mem)
 		hyb_mem_unuse(src.mem);
 	tx->sge_off = src.from - sge->laddr;
@@ -236,18 +236,18 @@ u32 hyb_quick_tx(struct hyb_qp *qp, u64 end)
 }
 
 /**
- * hyb_quick_rresp - the same for the Read Response in progress
+ * hyb_fast_rresp - the same for the Read Response in progress
  * @qp: queue pair
  * @end: position where TCP's room ends
  *
  * Context: TCP socket held.
  * Return: how many; 0: the next one is another case.
  */
-u32 hyb_quick_rresp(struct hyb_qp *qp, u64 end)
+u32 hyb_fast_rresp(struct hyb_qp *qp, u64 end)
 {
 	struct hyb_tx *tx = &qp->tx;
 	struct hyb_irq_entry *irq = &tx->irq[tx->irq_get & tx->irq_mask];
-	struct hyb_quick_src src = {
+	struct hyb_fast_src src = {
 		.mem = irq->mem,
 		.from = irq->req.src_to + irq->done,
 		.done = &irq->done,
@@ -257,7 +257,7 @@ u32 hyb_quick_rresp(struct hyb_qp *qp, u64 end)
 	};
 	u32 nr;
 
-	if (irq->atomic || !src.mem || !hyb_quick_may(qp, src.left, end))
+	if (irq->atomic || !src.mem || !hyb_fast_may(qp, src.left, end))
 		return 0;
 	ddp_put_tagged(src.hdr, false, RDMAP_CTRL(RDMAP_READ_RESP),
 		       irq->req.sink_stag, src.at);
@@ -265,7 +265,7 @@ u32 hyb_quick_rresp(struct hyb_qp *qp, u64 end)
 	if (hyb_mem_hold(src.mem, irq->req.src_stag, src.from, src.run,
 			 IB_ACCESS_REMOTE_READ))
 		return 0;
-	nr = hyb_quick_segs(qp, &src, end);
+	nr = hyb_fast_segs(qp, &src, end);
 	hyb_mem_unuse(src.mem);
 	return nr;
 }
@@ -273,7 +273,7 @@ u32 hyb_quick_rresp(struct hyb_qp *qp, u64 end)
 /* ------------------------------------------------------------- receive */
 
 /* Front of an FPDU; of a tagged segment, payload follows @u.t */
-struct hyb_quick_head {
+struct hyb_fast_head {
 	__be16 len;
 	u8 ctrl;
 	u8 rdmap;
@@ -291,27 +291,27 @@ struct hyb_quick_head {
 	};
 } __packed;
 
-static_assert(sizeof(struct hyb_quick_head) ==
+static_assert(sizeof(struct hyb_fast_head) ==
 	      MPA_LEN_SIZE + DDP_UNTAGGED_LEN);
 
 /* Of a tagged segment, that is */
-#define HYB_QUICK_TAG	(MPA_LEN_SIZE + DDP_TAGGED_LEN)
+#define HYB_FAST_TAG	(MPA_LEN_SIZE + DDP_TAGGED_LEN)
 
 /**
- * struct hyb_quick - FPDUs on the short way
+ * struct hyb_fast - FPDUs on the short way
  * @p: first octet of payload of the one at hand
  * @len: its octets of payload
  * @to_mark: octets to the next marker
  * @held: region that the last Write went to, held from there on; or NULL. As a
  *	  rule the next one goes there, too, and what is right is known already.
  *	  It is hyb_rx.sink, whose reference it lives by. Whoever invalidates it
- *	  spins until it is let go of, at the end of hyb_quick_rx(): nothing in
+ *	  spins until it is let go of, at the end of hyb_fast_rx(): nothing in
  *	  between may invalidate, complete a request, or sleep.
  * @stag: by which it was named
  * @from: tagged offset
  * @span: octets from there to the end of the region
  */
-struct hyb_quick {
+struct hyb_fast {
 	const u8 *p;
 	u32 len;
 	u32 to_mark;
@@ -322,12 +322,12 @@ struct hyb_quick {
 };
 
 /**
- * hyb_quick_forget - let go of the region that was written to last
+ * hyb_fast_forget - let go of the region that was written to last
  * @rx: receive engine
  *
  * Context: TCP socket held, or the engine has stopped.
  */
-void hyb_quick_forget(struct hyb_rx *rx)
+void hyb_fast_forget(struct hyb_rx *rx)
 {
 	if (rx->sink)
 		hyb_mem_put(rx->sink);
@@ -335,8 +335,8 @@ void hyb_quick_forget(struct hyb_rx *rx)
 }
 
 /* Of a region in pieces: the payload but for the first @done octets */
-static noinline void hyb_quick_put_rest(struct hyb_rx *rx, struct hyb_quick *q,
-					struct hyb_mem *mem, u64 to, u32 done)
+static noinline void hyb_fast_put_rest(struct hyb_rx *rx, struct hyb_fast *q,
+				       struct hyb_mem *mem, u64 to, u32 done)
 {
 	void *dst;
 	u32 n;
@@ -350,8 +350,8 @@ static noinline void hyb_quick_put_rest(struct hyb_rx *rx, struct hyb_quick *q,
 }
 
 /* Copy the payload to @mem, which is held, or the kernel's memory */
-static void hyb_quick_put(struct hyb_rx *rx, struct hyb_quick *q,
-			  struct hyb_mem *mem, u64 to)
+static void hyb_fast_put(struct hyb_rx *rx, struct hyb_fast *q,
+			 struct hyb_mem *mem, u64 to)
 {
 	void *dst = (void *)(uintptr_t)to;
 	u32 n = q->len;
@@ -361,7 +361,7 @@ static void hyb_quick_put(struct hyb_rx *rx, struct hyb_quick *q,
 	mpa_take(dst, &q->p, n, &q->to_mark, rx->ivl);
 	rx->copies++;
 	if (unlikely(n < q->len))
-		hyb_quick_put_rest(rx, q, mem, to, n);
+		hyb_fast_put_rest(rx, q, mem, to, n);
 	rx->copied += q->len;
 }
 
@@ -369,8 +369,8 @@ static void hyb_quick_put(struct hyb_rx *rx, struct hyb_quick *q,
  * The next segment of a Send that has its receive, within one buffer of that? Is
  * the receive full, @rx->sge is behind the last buffer: that is asked first.
  */
-static bool hyb_quick_is_send(const struct hyb_rx *rx,
-			      const struct hyb_quick_head *h, u32 len)
+static bool hyb_fast_is_send(const struct hyb_rx *rx,
+			     const struct hyb_fast_head *h, u32 len)
 {
 	return rx->active && h->ctrl == DDP_DV &&
 	       h->rdmap == RDMAP_CTRL(RDMAP_SEND) &&
@@ -381,7 +381,7 @@ static bool hyb_quick_is_send(const struct hyb_rx *rx,
 	       len < rx->rqe.sge[rx->sge].length - rx->sge_off;
 }
 
-static bool hyb_quick_send(struct hyb_qp *qp, struct hyb_quick *q)
+static bool hyb_fast_send(struct hyb_qp *qp, struct hyb_fast *q)
 {
 	struct hyb_rx *rx = &qp->rx;
 	const struct siw_sge *sge = &rx->rqe.sge[rx->sge];
@@ -391,7 +391,7 @@ static bool hyb_quick_send(struct hyb_qp *qp, struct hyb_quick *q)
 	if (mem && hyb_mem_hold(mem, sge->lkey, to, q->len,
 				IB_ACCESS_LOCAL_WRITE))
 		return false;
-	hyb_quick_put(rx, q, mem, to);
+	hyb_fast_put(rx, q, mem, to);
 	if (mem)
 		hyb_mem_unuse(mem);
 	rx->done += q->len;
@@ -403,8 +403,8 @@ static bool hyb_quick_send(struct hyb_qp *qp, struct hyb_quick *q)
  * The region of a Write, as a rule that of the one before; it is held. NULL if
  * there is none, or one that a NIC has to hear of.
  */
-static struct hyb_mem *hyb_quick_sink(struct hyb_qp *qp, u32 stag, u64 to,
-				      u32 len)
+static struct hyb_mem *hyb_fast_sink(struct hyb_qp *qp, u32 stag, u64 to,
+				     u32 len)
 {
 	struct ib_pd *pd = qp->ibqp.pd;
 	struct hyb_rx *rx = &qp->rx;
@@ -414,7 +414,7 @@ static struct hyb_mem *hyb_quick_sink(struct hyb_qp *qp, u32 stag, u64 to,
 		err = hyb_mem_hold_for(rx->sink, pd, stag, to, len,
 				       IB_ACCESS_REMOTE_WRITE);
 	if (err) {
-		hyb_quick_forget(rx);
+		hyb_fast_forget(rx);
 		rx->sink = hyb_mem_get(pd, stag, to, len,
 				       IB_ACCESS_REMOTE_WRITE, &err);
 		if (!rx->sink ||
@@ -429,7 +429,7 @@ static struct hyb_mem *hyb_quick_sink(struct hyb_qp *qp, u32 stag, u64 to,
 	return rx->sink;
 }
 
-static void hyb_quick_let_go(struct hyb_quick *q)
+static void hyb_fast_let_go(struct hyb_fast *q)
 {
 	if (q->held)
 		hyb_mem_unuse(q->held);
@@ -437,7 +437,7 @@ static void hyb_quick_let_go(struct hyb_quick *q)
 }
 
 /* Is the payload for what is held? Unsigned: what is in front of it is not. */
-static bool hyb_quick_holds(const struct hyb_quick *q, u32 stag, u64 to)
+static bool hyb_fast_holds(const struct hyb_fast *q, u32 stag, u64 to)
 {
 	u64 off = to - q->from;
 
@@ -445,29 +445,29 @@ static bool hyb_quick_holds(const struct hyb_quick *q, u32 stag, u64 to)
 	       q->len <= q->span - off;
 }
 
-static bool hyb_quick_write(struct hyb_qp *qp, const struct hyb_quick_head *h,
-			    struct hyb_quick *q)
+static bool hyb_fast_write(struct hyb_qp *qp, const struct hyb_fast_head *h,
+			   struct hyb_fast *q)
 {
 	u32 stag = be32_to_cpu(h->t.stag);
 	u64 to = be64_to_cpu(h->t.to);
 
-	if (!hyb_quick_holds(q, stag, to)) {
-		hyb_quick_let_go(q);
-		q->held = hyb_quick_sink(qp, stag, to, q->len);
+	if (!hyb_fast_holds(q, stag, to)) {
+		hyb_fast_let_go(q);
+		q->held = hyb_fast_sink(qp, stag, to, q->len);
 		if (!q->held)
 			return false;
 		q->stag = stag;
 		q->from = to;
 		q->span = q->held->len - (to - q->held->va);
 	}
-	hyb_quick_put(&qp->rx, q, q->held, to);
+	hyb_fast_put(&qp->rx, q, q->held, to);
 	hyb_rx_wrote(&qp->rx, q->len, false);
 	return true;
 }
 
 /* A segment of the Read Response that is due, but not its last? */
-static bool hyb_quick_is_read(const struct hyb_tx *tx,
-			      const struct hyb_quick_head *h, u32 len)
+static bool hyb_fast_is_read(const struct hyb_tx *tx,
+			     const struct hyb_fast_head *h, u32 len)
 {
 	const struct hyb_orq_entry *orq = &tx->orq[tx->orq_get & tx->orq_mask];
 
@@ -476,7 +476,7 @@ static bool hyb_quick_is_read(const struct hyb_tx *tx,
 	       be64_to_cpu(h->t.to) == orq->to && len < orq->left;
 }
 
-static bool hyb_quick_read(struct hyb_qp *qp, struct hyb_quick *q)
+static bool hyb_fast_read(struct hyb_qp *qp, struct hyb_fast *q)
 {
 	struct hyb_tx *tx = &qp->tx;
 	struct hyb_orq_entry *orq = &tx->orq[tx->orq_get & tx->orq_mask];
@@ -484,7 +484,7 @@ static bool hyb_quick_read(struct hyb_qp *qp, struct hyb_quick *q)
 	if (orq->mem && hyb_mem_hold(orq->mem, orq->stag, orq->to, q->len,
 				     IB_ACCESS_LOCAL_WRITE))
 		return false;
-	hyb_quick_put(&qp->rx, q, orq->mem, orq->to);
+	hyb_fast_put(&qp->rx, q, orq->mem, orq->to);
 	if (orq->mem)
 		hyb_mem_unuse(orq->mem);
 	orq->to += q->len;
@@ -493,24 +493,24 @@ static bool hyb_quick_read(struct hyb_qp *qp, struct hyb_quick *q)
 }
 
 /* Is it for one of the above? Asked first, so that a CRC is computed once. */
-static bool hyb_quick_is(struct hyb_qp *qp, const struct hyb_quick_head *h,
-			 u32 ulpdu)
+static bool hyb_fast_is(struct hyb_qp *qp, const struct hyb_fast_head *h,
+			u32 ulpdu)
 {
 	if (h->ctrl == DDP_DV)
-		return hyb_quick_is_send(&qp->rx, h, ulpdu - DDP_UNTAGGED_LEN);
+		return hyb_fast_is_send(&qp->rx, h, ulpdu - DDP_UNTAGGED_LEN);
 	if (h->ctrl != (DDP_T | DDP_DV))
 		return false;
 	return h->rdmap == RDMAP_CTRL(RDMAP_WRITE) ||
 	       (h->rdmap == RDMAP_CTRL(RDMAP_READ_RESP) &&
-		hyb_quick_is_read(&qp->tx, h, ulpdu - DDP_TAGGED_LEN));
+		hyb_fast_is_read(&qp->tx, h, ulpdu - DDP_TAGGED_LEN));
 }
 
 /*
  * CRC and markers of the FPDU at @p, by the NIC's word or ours; the same is found
  * again when they are bad
  */
-static bool hyb_quick_good(struct hyb_qp *qp, const struct sk_buff *skb,
-			   u32 seq, const u8 *p, u32 total)
+static bool hyb_fast_good(struct hyb_qp *qp, const struct sk_buff *skb,
+			  u32 seq, const u8 *p, u32 total)
 {
 	u32 len = total - MPA_CRC_SIZE;
 	struct hyb_rx *rx = &qp->rx;
@@ -526,14 +526,14 @@ static bool hyb_quick_good(struct hyb_qp *qp, const struct sk_buff *skb,
 }
 
 /* The FPDU at @p, if it is complete in @n octets: its length, or 0 */
-static u32 hyb_quick_fpdu(struct hyb_qp *qp, struct hyb_quick *q,
-			  const struct sk_buff *skb, u32 seq, const u8 *p,
-			  u32 n)
+static u32 hyb_fast_fpdu(struct hyb_qp *qp, struct hyb_fast *q,
+			 const struct sk_buff *skb, u32 seq, const u8 *p,
+			 u32 n)
 {
 	struct hyb_rx *rx = &qp->rx;
 	u32 lead = mpa_lead_len(rx->pos, rx->ivl);
 	u32 to_mark = mpa_body_run(rx->pos, 0, rx->ivl);
-	struct hyb_quick_head h;
+	struct hyb_fast_head h;
 	u32 ulpdu, total, hdr;
 	bool ok;
 
@@ -549,8 +549,8 @@ static u32 hyb_quick_fpdu(struct hyb_qp *qp, struct hyb_quick *q,
 	if (ulpdu < HYB_SEG_MIN || ulpdu > MPA_ULPDU_MAX)
 		return 0;
 	total = mpa_fpdu_len(rx->pos, ulpdu, rx->ivl);
-	if (total > n || !hyb_quick_is(qp, &h, ulpdu) ||
-	    !hyb_quick_good(qp, skb, seq, p, total))
+	if (total > n || !hyb_fast_is(qp, &h, ulpdu) ||
+	    !hyb_fast_good(qp, skb, seq, p, total))
 		return 0;
 	hdr = h.ctrl & DDP_T ? DDP_TAGGED_LEN : DDP_UNTAGGED_LEN;
 	q->p = p + lead + MPA_LEN_SIZE + hdr;
@@ -561,11 +561,11 @@ static u32 hyb_quick_fpdu(struct hyb_qp *qp, struct hyb_quick *q,
 					  &q->to_mark);
 
 	if (h.ctrl == DDP_DV)
-		ok = hyb_quick_send(qp, q);
+		ok = hyb_fast_send(qp, q);
 	else if (h.rdmap == RDMAP_CTRL(RDMAP_WRITE))
-		ok = hyb_quick_write(qp, &h, q);
+		ok = hyb_fast_write(qp, &h, q);
 	else
-		ok = hyb_quick_read(qp, q);
+		ok = hyb_fast_read(qp, q);
 	if (!ok)
 		return 0;
 	trace_hyb_fpdu_rx(qp, rx->pos, total, 1, &h.ctrl);
@@ -573,14 +573,14 @@ static u32 hyb_quick_fpdu(struct hyb_qp *qp, struct hyb_quick *q,
 }
 
 /* Nothing is unusual about the connection, and nothing came before its turn */
-static bool hyb_quick_open(const struct hyb_qp *qp)
+static bool hyb_fast_open(const struct hyb_qp *qp)
 {
 	return qp->rx.pos && !qp->tx.fenced && !(qp->ooo && qp->ooo->tab) &&
 	       !(qp->off && READ_ONCE(qp->off->ask));
 }
 
 /* The FPDU of @len octets is done with; if a NIC has checked it, it counts now */
-static void hyb_quick_advance(struct hyb_qp *qp, u32 len)
+static void hyb_fast_advance(struct hyb_qp *qp, u32 len)
 {
 	struct hyb_rx *rx = &qp->rx;
 
@@ -592,7 +592,7 @@ static void hyb_quick_advance(struct hyb_qp *qp, u32 len)
 }
 
 /**
- * hyb_quick_rx - FPDUs that lie one behind the other
+ * hyb_fast_rx - FPDUs that lie one behind the other
  * @qp: queue pair
  * @skb: packet they are in
  * @seq: sequence number of the first one
@@ -602,25 +602,25 @@ static void hyb_quick_advance(struct hyb_qp *qp, u32 len)
  * Context: TCP socket held.
  * Return: octets that are done with; 0: the first one is another case.
  */
-u32 hyb_quick_rx(struct hyb_qp *qp, const struct sk_buff *skb, u32 seq,
-		 const u8 *p, u32 n)
+u32 hyb_fast_rx(struct hyb_qp *qp, const struct sk_buff *skb, u32 seq,
+		const u8 *p, u32 n)
 {
-	struct hyb_quick q = { .held = NULL };
+	struct hyb_fast q = { .held = NULL };
 	u32 len, done = 0;
 
 	/* a NIC that places has to hear of what it did not check */
-	if (qp->shared || !hyb_quick_open(qp) ||
+	if (qp->shared || !hyb_fast_open(qp) ||
 	    (hyb_off_places(qp->off) && !qp->off->rx_crc))
 		return 0;
 	while (done < n) {
-		len = hyb_quick_fpdu(qp, &q, skb, seq + done, p + done,
-				     n - done);
+		len = hyb_fast_fpdu(qp, &q, skb, seq + done, p + done,
+				    n - done);
 		if (!len)
 			break;
-		hyb_quick_advance(qp, len);
+		hyb_fast_advance(qp, len);
 		done += len;
 	}
-	hyb_quick_let_go(&q);
+	hyb_fast_let_go(&q);
 	return done;
 }
 
@@ -628,10 +628,10 @@ u32 hyb_quick_rx(struct hyb_qp *qp, const struct sk_buff *skb, u32 seq,
  * Are the fragments from @frag on the memory that @len octets at @to belong in?
  * Returns the one behind, NULL if not. The region is held.
  */
-static const skb_frag_t *hyb_quick_same(const skb_frag_t *frag,
-					const skb_frag_t *last,
-					const struct hyb_mem *mem, u64 to,
-					u32 len)
+static const skb_frag_t *hyb_fast_same(const skb_frag_t *frag,
+				       const skb_frag_t *last,
+				       const struct hyb_mem *mem, u64 to,
+				       u32 len)
 {
 	u32 size, n;
 
@@ -648,10 +648,10 @@ static const skb_frag_t *hyb_quick_same(const skb_frag_t *frag,
 }
 
 /* The same for the payload of the FPDU with header @h; nothing is copied */
-static const skb_frag_t *hyb_quick_placed(struct hyb_qp *qp,
-					  const struct hyb_cur *c,
-					  const struct hyb_quick_head *h,
-					  u32 len)
+static const skb_frag_t *hyb_fast_placed(struct hyb_qp *qp,
+					 const struct hyb_cur *c,
+					 const struct hyb_fast_head *h,
+					 u32 len)
 {
 	const struct hyb_tx *tx = &qp->tx;
 	const struct skb_shared_info *info = skb_shinfo(c->part);
@@ -661,7 +661,7 @@ static const skb_frag_t *hyb_quick_placed(struct hyb_qp *qp,
 	struct hyb_mem *mem;
 
 	if (h->rdmap == RDMAP_CTRL(RDMAP_WRITE)) {
-		mem = hyb_quick_sink(qp, stag, to, len);
+		mem = hyb_fast_sink(qp, stag, to, len);
 	} else {
 		mem = tx->orq[tx->orq_get & tx->orq_mask].mem;
 		if (mem && hyb_mem_hold(mem, stag, to, len,
@@ -670,15 +670,15 @@ static const skb_frag_t *hyb_quick_placed(struct hyb_qp *qp,
 	}
 	if (!mem)
 		return NULL;
-	frag = hyb_quick_same(&info->frags[c->frag],
-			      &info->frags[info->nr_frags], mem, to, len);
+	frag = hyb_fast_same(&info->frags[c->frag],
+			     &info->frags[info->nr_frags], mem, to, len);
 	hyb_mem_unuse(mem);
 	return frag;
 }
 
 /* Payload of the FPDU with header @h is where it belongs */
-static void hyb_quick_took(struct hyb_qp *qp, const struct hyb_quick_head *h,
-			   u32 len)
+static void hyb_fast_took(struct hyb_qp *qp, const struct hyb_fast_head *h,
+			  u32 len)
 {
 	struct hyb_orq_entry *orq;
 
@@ -693,7 +693,7 @@ static void hyb_quick_took(struct hyb_qp *qp, const struct hyb_quick_head *h,
 }
 
 /**
- * hyb_quick_there - an FPDU whose payload a NIC has placed
+ * hyb_fast_there - an FPDU whose payload a NIC has placed
  * @qp: queue pair, of verbs; a NIC places for it
  * @c: in front of the FPDU; moves on
  * @avail: octets there are
@@ -704,31 +704,31 @@ static void hyb_quick_took(struct hyb_qp *qp, const struct hyb_quick_head *h,
  * Context: TCP socket held.
  * Return: octets that are done with; 0: it is another case.
  */
-u32 hyb_quick_there(struct hyb_qp *qp, struct hyb_cur *c, u32 avail)
+u32 hyb_fast_there(struct hyb_qp *qp, struct hyb_cur *c, u32 avail)
 {
 	struct hyb_rx *rx = &qp->rx;
 	u32 ulpdu, total, len, tail;
-	struct hyb_quick_head h;
+	struct hyb_fast_head h;
 	const skb_frag_t *frag;
 
-	if (c->n != HYB_QUICK_TAG || rx->ivl ||
-	    !qp->off->rx_crc || !hyb_quick_open(qp))
+	if (c->n != HYB_FAST_TAG || rx->ivl ||
+	    !qp->off->rx_crc || !hyb_fast_open(qp))
 		return 0;
-	memcpy(&h, c->p, HYB_QUICK_TAG);
+	memcpy(&h, c->p, HYB_FAST_TAG);
 	ulpdu = be16_to_cpu(h.len);
 	total = mpa_fpdu_len(rx->pos, ulpdu, 0);
 	if (ulpdu < HYB_SEG_MIN || ulpdu > MPA_ULPDU_MAX || total > avail ||
-	    h.ctrl != (DDP_T | DDP_DV) || !hyb_quick_is(qp, &h, ulpdu) ||
+	    h.ctrl != (DDP_T | DDP_DV) || !hyb_fast_is(qp, &h, ulpdu) ||
 	    hyb_off_rx_ok(qp->off, c->skb, c->seq, total) != HYB_OFF_GOOD)
 		return 0;
 	len = ulpdu - DDP_TAGGED_LEN;
-	tail = total - HYB_QUICK_TAG - len;
-	frag = hyb_quick_placed(qp, c, &h, len);
+	tail = total - HYB_FAST_TAG - len;
+	frag = hyb_fast_placed(qp, c, &h, len);
 	if (!frag || skb_frag_size(frag) < tail)
 		return 0;
-	hyb_quick_took(qp, &h, len);
+	hyb_fast_took(qp, &h, len);
 	trace_hyb_fpdu_rx(qp, rx->pos, total, 1, &h.ctrl);
-	hyb_quick_advance(qp, total);
+	hyb_fast_advance(qp, total);
 	c->p = skb_frag_address(frag) + tail;
 	c->n = skb_frag_size(frag) - tail;
 	c->frag = frag + 1 - skb_shinfo(c->part)->frags;
