@@ -19,25 +19,25 @@
 
 /* ------------------------------------------------------------ Immediate Data */
 
-enum hyb_step hyb_ext_tx_imm(struct hyb_qp *qp)
+enum hyb_lay hyb_ext_tx_imm(struct hyb_qp *qp)
 {
 	struct hyb_tx *tx = &qp->tx;
 	bool solicited = tx->sqe.flags & SIW_WQE_SOLICITED;
 	u8 ulpdu[RDMAP_IMM_ULPDU];
-	enum hyb_step step;
+	enum hyb_lay ret;
 
 	ddp_put_untagged(ulpdu, true,
 			 RDMAP_CTRL(solicited ? RDMAP_IMM_SE : RDMAP_IMM), 0,
 			 DDP_QN_SEND, tx->msn[DDP_QN_SEND], 0);
 	proto_put32(ulpdu + DDP_UNTAGGED_LEN, qp->sq.slot[tx->slot].imm);
 	proto_put32(ulpdu + DDP_UNTAGGED_LEN + 4, tx->len);
-	step = hyb_fpdu_whole(qp, ulpdu, sizeof(ulpdu));
-	if (step != HYB_STEP_LAID)
-		return step;
+	ret = hyb_fpdu_whole(qp, ulpdu, sizeof(ulpdu));
+	if (ret != HYB_LAY_DONE)
+		return ret;
 	tx->msn[DDP_QN_SEND]++;
 	hyb_stats_inc(qp->dev, HYB_ST_TX_IMM);
 	hyb_fpdu_done(qp);
-	return step;
+	return ret;
 }
 
 static u32 hyb_ext_rx_imm(struct hyb_qp *qp, const struct ddp_hdr *h,
@@ -100,7 +100,7 @@ static void hyb_ext_operands(const struct siw_sqe *sqe, struct rdmap_areq *r)
 	}
 }
 
-enum hyb_step hyb_ext_tx_request(struct hyb_qp *qp)
+enum hyb_lay hyb_ext_tx_request(struct hyb_qp *qp)
 {
 	struct hyb_tx *tx = &qp->tx;
 	u32 msn = tx->msn[DDP_QN_READ];
@@ -120,22 +120,22 @@ enum hyb_step hyb_ext_tx_request(struct hyb_qp *qp)
 		.to = tx->sqe.raddr,
 	};
 	u8 ulpdu[RDMAP_AREQ_ULPDU];
-	enum hyb_step step;
+	enum hyb_lay ret;
 
 	hyb_ext_operands(&tx->sqe, &req);
 	ddp_put_untagged(ulpdu, true, RDMAP_CTRL(RDMAP_ATOMIC_REQ), 0,
 			 DDP_QN_READ, msn, 0);
 	rdmap_areq_put(ulpdu + DDP_UNTAGGED_LEN, &req);
-	step = hyb_fpdu_whole(qp, ulpdu, sizeof(ulpdu));
-	if (step != HYB_STEP_LAID)
-		return step;
+	ret = hyb_fpdu_whole(qp, ulpdu, sizeof(ulpdu));
+	if (ret != HYB_LAY_DONE)
+		return ret;
 	tx->msn[DDP_QN_READ]++;
 	tx->orq[tx->orq_put++ & tx->orq_mask] = orq;
 	/* the reference went to the ORQ, the slot stays open */
 	tx->mem[0] = NULL;
 	tx->busy = HYB_TX_NONE;
 	hyb_stats_inc(qp->dev, HYB_ST_TX_ATOMICS);
-	return step;
+	return ret;
 }
 
 /* Responses come in the order of the requests, Reads included */
@@ -250,24 +250,24 @@ static u32 hyb_ext_rx_request(struct hyb_qp *qp, const struct ddp_hdr *h,
 	return 0;
 }
 
-enum hyb_step hyb_ext_tx_response(struct hyb_qp *qp)
+enum hyb_lay hyb_ext_tx_response(struct hyb_qp *qp)
 {
 	struct hyb_tx *tx = &qp->tx;
 	const struct hyb_irq_entry *irq = &tx->irq[tx->irq_get & tx->irq_mask];
 	u8 ulpdu[RDMAP_ARESP_ULPDU];
-	enum hyb_step step;
+	enum hyb_lay ret;
 
 	ddp_put_untagged(ulpdu, true, RDMAP_CTRL(RDMAP_ATOMIC_RESP), 0,
 			 DDP_QN_ATOMIC, tx->msn[DDP_QN_ATOMIC], 0);
 	proto_put32(ulpdu + DDP_UNTAGGED_LEN, irq->id);
 	proto_put64(ulpdu + DDP_UNTAGGED_LEN + 4, irq->old);
-	step = hyb_fpdu_whole(qp, ulpdu, sizeof(ulpdu));
-	if (step != HYB_STEP_LAID)
-		return step;
+	ret = hyb_fpdu_whole(qp, ulpdu, sizeof(ulpdu));
+	if (ret != HYB_LAY_DONE)
+		return ret;
 	tx->msn[DDP_QN_ATOMIC]++;
 	tx->irq_get++;
 	tx->busy = HYB_TX_NONE;
-	return step;
+	return ret;
 }
 
 u32 hyb_ext_rx(struct hyb_qp *qp, const struct ddp_hdr *h, const u8 *p)

@@ -21,7 +21,7 @@ struct hyb_qp;
  *
  * The request is done with it. Return: as hyb_fpdu_whole().
  */
-enum hyb_step hyb_ext_tx_imm(struct hyb_qp *qp);
+enum hyb_lay hyb_ext_tx_imm(struct hyb_qp *qp);
 
 /**
  * hyb_ext_tx_request - lay out an Atomic Request and remember it
@@ -29,7 +29,7 @@ enum hyb_step hyb_ext_tx_imm(struct hyb_qp *qp);
  *
  * Return: as hyb_fpdu_whole().
  */
-enum hyb_step hyb_ext_tx_request(struct hyb_qp *qp);
+enum hyb_lay hyb_ext_tx_request(struct hyb_qp *qp);
 
 /**
  * hyb_ext_tx_response - lay out the answer to an Atomic Request
@@ -37,7 +37,7 @@ enum hyb_step hyb_ext_tx_request(struct hyb_qp *qp);
  *
  * Return: as hyb_fpdu_whole().
  */
-enum hyb_step hyb_ext_tx_response(struct hyb_qp *qp);
+enum hyb_lay hyb_ext_tx_response(struct hyb_qp *qp);
 
 /**
  * hyb_ext_rx - one of the messages of RFC 7306 has arrived

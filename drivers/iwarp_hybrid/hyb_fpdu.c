@@ -128,18 +128,18 @@ void hyb_fpdu_seal(struct hyb_qp *qp, struct hyb_tx_page *p, u8 *start, u32 len,
 	memset(start + len, 0, MPA_CRC_SIZE);
 }
 
-/* One FPDU of a control message, or HYB_STEP_TURN */
-enum hyb_step hyb_fpdu_whole(struct hyb_qp *qp, const u8 *ulpdu, u32 len)
+/* One FPDU of a control message, or HYB_LAY_FULL */
+enum hyb_lay hyb_fpdu_whole(struct hyb_qp *qp, const u8 *ulpdu, u32 len)
 {
 	struct hyb_tx *tx = &qp->tx;
 	struct mpa_build b;
 
 	if (!hyb_stream_fit(&tx->s, len, 0))
-		return HYB_STEP_TURN;
+		return HYB_LAY_FULL;
 	hyb_fpdu_begin(qp, &b, len);
 	mpa_build_put(&b, ulpdu, len);
 	hyb_fpdu_commit(qp, &b);
-	return HYB_STEP_LAID;
+	return HYB_LAY_DONE;
 }
 
 void hyb_fpdu_put_mem(struct hyb_tx *tx)

@@ -47,7 +47,7 @@ u32 hyb_fpdu_frag_room(struct sock *sk, u32 mss);
 bool hyb_fpdu_queued(const struct hyb_qp *qp);
 
 /* Of RFC 7306: one FPDU of a control message; the request in progress is done */
-enum hyb_step hyb_fpdu_whole(struct hyb_qp *qp, const u8 *ulpdu, u32 len);
+enum hyb_lay hyb_fpdu_whole(struct hyb_qp *qp, const u8 *ulpdu, u32 len);
 void hyb_fpdu_done(struct hyb_qp *qp);
 bool hyb_fpdu_lends(const struct hyb_qp *qp);
 void hyb_fpdu_put_mem(struct hyb_tx *tx);

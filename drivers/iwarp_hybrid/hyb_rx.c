@@ -143,7 +143,7 @@ static bool hyb_cur_init(struct hyb_cur *c, struct sock *sk)
 	return hyb_cur_enter(c, skb) || hyb_cur_fill(c);
 }
 
-static void hyb_cur_step(struct hyb_cur *c, u32 n)
+static void hyb_cur_advance(struct hyb_cur *c, u32 n)
 {
 	c->p += n;
 	c->n -= n;
@@ -166,7 +166,7 @@ static bool hyb_cur_skip(struct hyb_cur *c, u32 len)
 		n = hyb_cur_span(c, len);
 		if (!n)
 			return false;
-		hyb_cur_step(c, n);
+		hyb_cur_advance(c, n);
 	}
 	return true;
 }
@@ -181,7 +181,7 @@ static bool hyb_cur_copy(struct hyb_cur *c, u8 *dst, u32 len)
 		if (!n)
 			return false;
 		memcpy(dst, c->p, n);
-		hyb_cur_step(c, n);
+		hyb_cur_advance(c, n);
 	}
 	return true;
 }
@@ -231,7 +231,7 @@ static u32 hyb_rx_span(struct hyb_fpdu *f, u32 want, const u8 **p)
 		} else {
 			raw = mpa_walk_next(&f->walk, f->cur.p, raw, p, &n);
 		}
-		hyb_cur_step(&f->cur, raw);
+		hyb_cur_advance(&f->cur, raw);
 		if (n)
 			return n;
 	}
@@ -248,7 +248,7 @@ static bool hyb_rx_copy(struct hyb_fpdu *f, u8 *dst, u32 len)
 
 	if (likely(f->flat)) {
 		mpa_take(dst, &p, len, &f->walk.to_mark, f->walk.ivl);
-		hyb_cur_step(&f->cur, p - f->cur.p);
+		hyb_cur_advance(&f->cur, p - f->cur.p);
 		return true;
 	}
 	for (; len; len -= n, dst += n) {
@@ -323,7 +323,7 @@ static void hyb_flat_head(const struct hyb_rx *rx, struct hyb_fpdu *f)
 		f->hdr_len = DDP_UNTAGGED_LEN;
 	/* behind the header, and a marker if there is one */
 	run = mpa_body_off(rx->pos, MPA_LEN_SIZE + f->hdr_len, rx->ivl);
-	hyb_cur_step(&f->cur, run);
+	hyb_cur_advance(&f->cur, run);
 	f->flat = true;
 	f->walk.ivl = rx->ivl;
 	f->walk.to_mark = mpa_body_run(rx->pos, MPA_LEN_SIZE + f->hdr_len,
@@ -395,7 +395,7 @@ static u32 hyb_rx_verify(struct hyb_rx *rx, const struct hyb_fpdu *f)
 			crc = iwarp_crc32c(crc, cur.p, n);
 		for (i = 0; rx->ivl && i < n;)
 			i += mpa_walk_next(&walk, cur.p + i, n - i, &data, &k);
-		hyb_cur_step(&cur, n);
+		hyb_cur_advance(&cur, n);
 	}
 	if (rx->crc) {
 		rx->summed += f->total - MPA_CRC_SIZE;
@@ -1225,7 +1225,7 @@ static bool hyb_rx_shared_fits(struct hyb_qp *qp, const struct hyb_fpdu *f)
 		n = hyb_cur_span(&cur, left);
 		if (!n)
 			break;
-		hyb_cur_step(&cur, n);
+		hyb_cur_advance(&cur, n);
 	}
 	if (nr <= RDMA_STACK_RUNS)
 		return true;

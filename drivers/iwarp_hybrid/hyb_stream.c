@@ -156,7 +156,7 @@ bool hyb_stream_extend(struct hyb_stream *s)
 }
 
 /**
- * hyb_stream_turn - after hyb_stream_fit() returned 0
+ * hyb_stream_next - after hyb_stream_fit() returned 0
  * @s: stream
  * @sk: TCP socket
  *
@@ -165,7 +165,7 @@ bool hyb_stream_extend(struct hyb_stream *s)
  *
  * Return: 0 or an error of hyb_stream_next_page().
  */
-int hyb_stream_turn(struct hyb_stream *s, struct sock *sk)
+int hyb_stream_next(struct hyb_stream *s, struct sock *sk)
 {
 	const struct hyb_tx_page *p = hyb_stream_cur(s);
 	struct sk_buff *tail;

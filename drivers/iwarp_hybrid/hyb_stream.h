@@ -120,7 +120,7 @@ void hyb_stream_init(struct hyb_stream *s, u32 ivl);
 void hyb_stream_free(struct hyb_stream *s);
 int hyb_stream_next_page(struct hyb_stream *s);
 bool hyb_stream_extend(struct hyb_stream *s);
-int hyb_stream_turn(struct hyb_stream *s, struct sock *sk);
+int hyb_stream_next(struct hyb_stream *s, struct sock *sk);
 void hyb_stream_attach(struct hyb_stream *s, struct sock *sk);
 void hyb_stream_look(struct hyb_stream *s, struct sock *sk);
 void hyb_stream_rewind(struct hyb_stream *s);

@@ -215,7 +215,7 @@ static_assert(HYB_SEG_DATA_MIN > 4 + MPA_LEN_SIZE + DDP_UNTAGGED_LEN +
 				 2 * MPA_MARK_SIZE + MPA_CRC_SIZE);
 
 /* One FPDU of a Send or Write */
-static enum hyb_step hyb_tx_send(struct hyb_qp *qp)
+static enum hyb_lay hyb_tx_send(struct hyb_qp *qp)
 {
 	struct hyb_tx *tx = &qp->tx;
 	u32 hdr_len = hyb_tx_is_send(tx) ? DDP_UNTAGGED_LEN : DDP_TAGGED_LEN;
@@ -229,7 +229,7 @@ static enum hyb_step hyb_tx_send(struct hyb_qp *qp)
 	ulpdu = hyb_stream_fit(&tx->s, min(hdr_len + left, max),
 			       HYB_SEG_DATA_MIN);
 	if (ulpdu < hdr_len || (ulpdu == hdr_len && left))
-		return HYB_STEP_TURN;
+		return HYB_LAY_FULL;
 	pay = ulpdu - hdr_len;
 	hyb_fpdu_begin(qp, &b, ulpdu);
 	hyb_tx_sqe_hdr(tx, &b, hdr_len, pay == left);
@@ -237,7 +237,7 @@ static enum hyb_step hyb_tx_send(struct hyb_qp *qp)
 	if (!hyb_tx_payload(qp, &b, tx->s.pos, pay, sg)) {
 		hyb_sg_drop(&tx->sg);
 		hyb_tx_fail(qp, SIW_WC_LOC_PROT_ERR);
-		return HYB_STEP_LAID;
+		return HYB_LAY_DONE;
 	}
 	hyb_fpdu_commit(qp, &b);
 
@@ -249,13 +249,13 @@ static enum hyb_step hyb_tx_send(struct hyb_qp *qp)
 		if (tx->busy == HYB_TX_SEND)
 			hyb_fpdu_done(qp);
 	}
-	return HYB_STEP_LAID;
+	return HYB_LAY_DONE;
 }
 
 /* Lay out a Read Request and remember it */
-static enum hyb_step hyb_tx_read_req(struct hyb_qp *qp,
-				     const struct hyb_orq_entry *orq,
-				     u32 src_stag, u64 src_to)
+static enum hyb_lay hyb_tx_read_req(struct hyb_qp *qp,
+				    const struct hyb_orq_entry *orq,
+				    u32 src_stag, u64 src_to)
 {
 	struct rdmap_rreq req = {
 		.sink_stag = orq->stag,
@@ -266,20 +266,20 @@ static enum hyb_step hyb_tx_read_req(struct hyb_qp *qp,
 	};
 	struct hyb_tx *tx = &qp->tx;
 	u8 ulpdu[RDMAP_RREQ_ULPDU];
-	enum hyb_step step;
+	enum hyb_lay ret;
 
 	ddp_put_untagged(ulpdu, true, RDMAP_CTRL(RDMAP_READ_REQ), 0,
 			 DDP_QN_READ, tx->msn[DDP_QN_READ], 0);
 	rdmap_rreq_put(ulpdu + DDP_UNTAGGED_LEN, &req);
-	step = hyb_fpdu_whole(qp, ulpdu, sizeof(ulpdu));
-	if (step == HYB_STEP_LAID) {
+	ret = hyb_fpdu_whole(qp, ulpdu, sizeof(ulpdu));
+	if (ret == HYB_LAY_DONE) {
 		tx->msn[DDP_QN_READ]++;
 		tx->orq[tx->orq_put++ & tx->orq_mask] = *orq;
 	}
-	return step;
+	return ret;
 }
 
-static enum hyb_step hyb_tx_read(struct hyb_qp *qp)
+static enum hyb_lay hyb_tx_read(struct hyb_qp *qp)
 {
 	struct hyb_tx *tx = &qp->tx;
 	const struct siw_sge *sge = &tx->sqe.sge[0];
@@ -289,15 +289,15 @@ static enum hyb_step hyb_tx_read(struct hyb_qp *qp)
 		.len = tx->len,
 		.slot = tx->slot,
 	};
-	enum hyb_step step;
+	enum hyb_lay ret;
 
 	if (tx->sqe.num_sge) {
 		orq.to = sge->laddr;
 		orq.stag = sge->lkey;
 		orq.inval = tx->sqe.opcode == SIW_OP_READ_LOCAL_INV;
 	}
-	step = hyb_tx_read_req(qp, &orq, tx->sqe.rkey, tx->sqe.raddr);
-	if (step == HYB_STEP_LAID) {
+	ret = hyb_tx_read_req(qp, &orq, tx->sqe.rkey, tx->sqe.raddr);
+	if (ret == HYB_LAY_DONE) {
 		if (orq.mem)
 			hyb_off_place(qp, orq.mem, orq.stag, orq.to, orq.len,
 				      IWARP_PLACE_READ);
@@ -305,7 +305,7 @@ static enum hyb_step hyb_tx_read(struct hyb_qp *qp)
 		tx->mem[0] = NULL;
 		tx->busy = HYB_TX_NONE;
 	}
-	return step;
+	return ret;
 }
 
 /* Take up a data transfer; false if it failed */
@@ -469,7 +469,7 @@ static void hyb_tx_rresp_fail(struct hyb_qp *qp, struct hyb_irq_entry *irq)
 }
 
 /* One FPDU of a Read Response */
-static enum hyb_step hyb_tx_rresp(struct hyb_qp *qp)
+static enum hyb_lay hyb_tx_rresp(struct hyb_qp *qp)
 {
 	struct hyb_tx *tx = &qp->tx;
 	struct hyb_irq_entry *irq = &tx->irq[tx->irq_get & tx->irq_mask];
@@ -484,7 +484,7 @@ static enum hyb_step hyb_tx_rresp(struct hyb_qp *qp)
 	ulpdu = hyb_stream_fit(&tx->s, DDP_TAGGED_LEN + want,
 			       HYB_SEG_DATA_MIN);
 	if (ulpdu < DDP_TAGGED_LEN || (ulpdu == DDP_TAGGED_LEN && left))
-		return HYB_STEP_TURN;
+		return HYB_LAY_FULL;
 	pay = ulpdu - DDP_TAGGED_LEN;
 	ddp_put_tagged(hdr, pay == left, RDMAP_CTRL(RDMAP_READ_RESP),
 		       irq->req.sink_stag, irq->req.sink_to + irq->done);
@@ -495,7 +495,7 @@ static enum hyb_step hyb_tx_rresp(struct hyb_qp *qp)
 			irq->req.src_to + irq->done, pay,
 			IB_ACCESS_REMOTE_READ)) {
 		hyb_tx_rresp_fail(qp, irq);
-		return HYB_STEP_LAID;
+		return HYB_LAY_DONE;
 	}
 	irq->done += pay;
 	hyb_fpdu_commit(qp, &b);
@@ -507,49 +507,49 @@ static enum hyb_step hyb_tx_rresp(struct hyb_qp *qp)
 		tx->irq_get++;
 		tx->busy = HYB_TX_NONE;
 	}
-	return HYB_STEP_LAID;
+	return HYB_LAY_DONE;
 }
 
 /* ------------------------------------------------------------- engine */
 
 /* First FPDU of an initiator, RFC 6581 section 9: an empty message */
-static enum hyb_step hyb_tx_rtr(struct hyb_qp *qp)
+static enum hyb_lay hyb_tx_rtr(struct hyb_qp *qp)
 {
 	struct hyb_orq_entry orq = { .rtr = true };
 	struct hyb_tx *tx = &qp->tx;
 	u8 ulpdu[DDP_HDR_MAX];
-	enum hyb_step step;
+	enum hyb_lay ret;
 
 	switch (tx->rtr) {
 	case MPA_RTR_READ:
-		step = hyb_tx_read_req(qp, &orq, 0, 0);
+		ret = hyb_tx_read_req(qp, &orq, 0, 0);
 		break;
 	case MPA_RTR_SEND:
 		ddp_put_untagged(ulpdu, true, RDMAP_CTRL(RDMAP_SEND), 0,
 				 DDP_QN_SEND, tx->msn[DDP_QN_SEND], 0);
-		step = hyb_fpdu_whole(qp, ulpdu, DDP_UNTAGGED_LEN);
-		if (step == HYB_STEP_LAID)
+		ret = hyb_fpdu_whole(qp, ulpdu, DDP_UNTAGGED_LEN);
+		if (ret == HYB_LAY_DONE)
 			tx->msn[DDP_QN_SEND]++;
 		break;
 	default:
 		ddp_put_tagged(ulpdu, true, RDMAP_CTRL(RDMAP_WRITE), 0, 0);
-		step = hyb_fpdu_whole(qp, ulpdu, DDP_TAGGED_LEN);
+		ret = hyb_fpdu_whole(qp, ulpdu, DDP_TAGGED_LEN);
 	}
-	if (step == HYB_STEP_LAID)
+	if (ret == HYB_LAY_DONE)
 		tx->rtr = MPA_RTR_NONE;
-	return step;
+	return ret;
 }
 
-static enum hyb_step hyb_tx_term(struct hyb_qp *qp)
+static enum hyb_lay hyb_tx_term(struct hyb_qp *qp)
 {
 	struct hyb_tx *tx = &qp->tx;
-	enum hyb_step step = hyb_fpdu_whole(qp, tx->term, tx->term_len);
+	enum hyb_lay ret = hyb_fpdu_whole(qp, tx->term, tx->term_len);
 
-	if (step == HYB_STEP_LAID) {
+	if (ret == HYB_LAY_DONE) {
 		tx->stopped = true;
 		hyb_stats_inc(qp->dev, HYB_ST_TX_TERM);
 	}
-	return step;
+	return ret;
 }
 
 /* Choose the next message; false if there is none */
@@ -564,25 +564,25 @@ static bool hyb_tx_start(struct hyb_qp *qp)
 	       (!tx->term_len && hyb_tx_start_rresp(tx));
 }
 
-static enum hyb_step hyb_tx_step(struct hyb_qp *qp)
+static enum hyb_lay hyb_tx_lay(struct hyb_qp *qp)
 {
 	struct hyb_tx *tx = &qp->tx;
 
 	if (tx->stopped)
-		return HYB_STEP_IDLE;
+		return HYB_LAY_IDLE;
 	/* nothing may come between the segments of a Send */
 	if (tx->term_len && !(tx->busy == HYB_TX_SEND && hyb_tx_is_send(tx)))
 		return hyb_tx_term(qp);
 	if (tx->fenced)
-		return HYB_STEP_IDLE;
+		return HYB_LAY_IDLE;
 	if (tx->rtr)
 		return hyb_tx_rtr(qp);
 	if (tx->busy == HYB_TX_NONE && !hyb_tx_start(qp))
-		return tx->term_len ? hyb_tx_term(qp) : HYB_STEP_IDLE;
+		return tx->term_len ? hyb_tx_term(qp) : HYB_LAY_IDLE;
 
 	switch (tx->busy) {
 	case HYB_TX_SEND:
-		return hyb_fast_tx(qp, tx->end) ? HYB_STEP_LAID :
+		return hyb_fast_tx(qp, tx->end) ? HYB_LAY_DONE :
 						   hyb_tx_send(qp);
 	case HYB_TX_IMM:
 		return hyb_ext_tx_imm(qp);
@@ -591,7 +591,7 @@ static enum hyb_step hyb_tx_step(struct hyb_qp *qp)
 	case HYB_TX_ATOMIC:
 		return hyb_ext_tx_request(qp);
 	default:
-		return hyb_fast_rresp(qp, tx->end) ? HYB_STEP_LAID :
+		return hyb_fast_rresp(qp, tx->end) ? HYB_LAY_DONE :
 						      hyb_tx_rresp(qp);
 	}
 }
@@ -648,18 +648,18 @@ static u32 hyb_tx_ref_room(struct sock *sk, u32 mss)
 }
 
 /* Lay out what TCP has room for, in this page and the next */
-static enum hyb_step hyb_tx_batch(struct hyb_qp *qp, struct sock *sk)
+static enum hyb_lay hyb_tx_batch(struct hyb_qp *qp, struct sock *sk)
 {
 	struct hyb_stream *s = &qp->tx.s;
 	int room = sk_stream_wspace(sk) - (int)hyb_stream_waiting(s);
 	u32 mss = READ_ONCE(tcp_sk(sk)->mss_cache);
 	struct hyb_tx *tx = &qp->tx;
-	enum hyb_step step;
+	enum hyb_lay ret;
 
 	if (room <= 0) {
 		set_bit(SOCK_NOSPACE, &sk->sk_socket->flags);
 		hyb_stats_inc(qp->dev, HYB_ST_TX_NOSPACE);
-		return HYB_STEP_IDLE;
+		return HYB_LAY_IDLE;
 	}
 	tx->refer = hyb_tx_refers(qp);
 	if (hyb_stream_empty(s))
@@ -670,11 +670,11 @@ static enum hyb_step hyb_tx_batch(struct hyb_qp *qp, struct sock *sk)
 	s->wait_max = qp->shared ? HYB_TX_PAGES_MAX : 1;
 	tx->end = s->pos + room;
 	do {
-		step = hyb_tx_step(qp);
-		if (step == HYB_STEP_TURN && hyb_stream_extend(s))
-			step = HYB_STEP_LAID;
-	} while (step == HYB_STEP_LAID && s->pos < tx->end);
-	return step;
+		ret = hyb_tx_lay(qp);
+		if (ret == HYB_LAY_FULL && hyb_stream_extend(s))
+			ret = HYB_LAY_DONE;
+	} while (ret == HYB_LAY_DONE && s->pos < tx->end);
+	return ret;
 }
 
 static void hyb_tx_account(struct hyb_qp *qp)
@@ -718,19 +718,19 @@ static void hyb_tx_pump(struct hyb_qp *qp, struct sock *sk)
 {
 	struct hyb_stream *s = &qp->tx.s;
 	bool done = hyb_tx_flush(qp, sk);
-	enum hyb_step step;
+	enum hyb_lay ret;
 
 	if (qp->shared && !hyb_fpdu_queued(qp) &&
 	    qp->tx.irq_get == qp->tx.irq_put)
 		return;
 	while (done || qp->shared) {
-		step = hyb_tx_batch(qp, sk);
+		ret = hyb_tx_batch(qp, sk);
 		done = hyb_tx_flush(qp, sk);
-		if (step == HYB_STEP_IDLE || (step == HYB_STEP_LAID && !done))
+		if (ret == HYB_LAY_IDLE || (ret == HYB_LAY_DONE && !done))
 			break;
-		if (step == HYB_STEP_LAID || (!done && !qp->shared))
+		if (ret == HYB_LAY_DONE || (!done && !qp->shared))
 			continue;
-		if (hyb_stream_turn(s, sk)) {
+		if (hyb_stream_next(s, sk)) {
 			hyb_sched_retry(qp, HYB_TODO_TX, HYB_FPDU_RETRY);
 			break;
 		}

@@ -199,11 +199,11 @@ struct hyb_irq_entry {
 	u64 old;
 };
 
-/* What a step of the engine came to */
-enum hyb_step {
-	HYB_STEP_LAID,		/* one FPDU was laid out */
-	HYB_STEP_IDLE,		/* nothing to do now */
-	HYB_STEP_TURN,		/* the page or the segment must end first */
+/* Result of laying out the next FPDU */
+enum hyb_lay {
+	HYB_LAY_DONE,		/* one FPDU was laid out */
+	HYB_LAY_IDLE,		/* nothing to do now */
+	HYB_LAY_FULL,		/* the page or the segment must end first */
 };
 
 /* What the engine is in the middle of */

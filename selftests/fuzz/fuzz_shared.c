@@ -222,7 +222,7 @@ static void lay_others(void)
 		if (lay_other() || hyb_stream_extend(s))
 			continue;
 		hyb_shared_flush(&k.qp, sk);
-		if (hyb_stream_turn(s, sk))
+		if (hyb_stream_next(s, sk))
 			return;
 		check(++turns < 100);
 	}
