@@ -2,8 +2,8 @@
 /*
  * Attributes, profiles, placement of components. See hyb_attr.h.
  *
- * A wish is what somebody wrote; what is in effect is shown: a component that
- * the NIC does not serve is the host's.
+ * An attribute requests a placement and shows the one in effect: the host does
+ * the work of a component that the NIC does not serve.
  */
 #include <linux/kobject.h>
 #include <linux/slab.h>
@@ -150,18 +150,18 @@ static int hyb_place_parse(enum hyb_place_attr what, const char *buf,
 
 /* A profile and the way of payload are shown as wished, the others as they are */
 static ssize_t hyb_place_emit(enum hyb_place_attr what, char *buf,
-			      const struct hyb_place *wish,
+			      const struct hyb_place *requested,
 			      const struct hyb_place *place)
 {
 	switch (what) {
 	case HYB_PLACE_PROFILE:
-		return sysfs_emit(buf, "%s\n", hyb_profile_name(wish));
+		return sysfs_emit(buf, "%s\n", hyb_profile_name(requested));
 	case HYB_PLACE_CRC:
 		return sysfs_emit(buf, "%s\n", hyb_side_name(place->crc));
 	case HYB_PLACE_DEMUX:
 		return sysfs_emit(buf, "%s\n", hyb_side_name(place->demux));
 	case HYB_PLACE_PAYLOAD:
-		return sysfs_emit(buf, "%s\n", hyb_pay_names[wish->payload]);
+		return sysfs_emit(buf, "%s\n", hyb_pay_names[requested->payload]);
 	default:
 		return sysfs_emit(buf, "%s\n", hyb_mark_names[place->markers]);
 	}
@@ -188,20 +188,20 @@ static void hyb_query_qp_place(struct hyb_qp *qp, u8 *place)
 }
 
 /* What a queue pair made now wishes, and what it would get */
-static void hyb_dev_place(struct hyb_dev *dev, struct hyb_place *wish,
+static void hyb_dev_place(struct hyb_dev *dev, struct hyb_place *requested,
 			  struct hyb_place *place)
 {
 	mutex_lock(&dev->attr_lock);
-	*wish = dev->place;
+	*requested = dev->place;
 	mutex_unlock(&dev->attr_lock);
-	*place = hyb_place_resolve(wish, hyb_off_dev_nic(dev->netdev));
+	*place = hyb_place_resolve(requested, hyb_off_dev_nic(dev->netdev));
 }
 
 static void hyb_query_dev_place(struct hyb_dev *dev, u8 *place)
 {
-	struct hyb_place wish, res;
+	struct hyb_place requested, res;
 
-	hyb_dev_place(dev, &wish, &res);
+	hyb_dev_place(dev, &requested, &res);
 	place[RDMA_STACK_CRC] = res.crc;
 	place[RDMA_STACK_DEMUX] = res.demux;
 	place[RDMA_STACK_MARKERS] = hyb_mark_place(res.markers);
@@ -250,10 +250,10 @@ static bool hyb_attr_allowed(const struct hyb_dev *dev)
 static ssize_t hyb_dev_place_show(struct hyb_dev *dev, enum hyb_place_attr what,
 				  char *buf)
 {
-	struct hyb_place wish, place;
+	struct hyb_place requested, place;
 
-	hyb_dev_place(dev, &wish, &place);
-	return hyb_place_emit(what, buf, &wish, &place);
+	hyb_dev_place(dev, &requested, &place);
+	return hyb_place_emit(what, buf, &requested, &place);
 }
 
 static ssize_t hyb_dev_place_store(struct hyb_dev *dev,
@@ -579,23 +579,23 @@ static struct hyb_qp *hyb_attr_qp(struct kobject *kobj)
 static ssize_t hyb_qp_place_show(struct hyb_qp *qp, enum hyb_place_attr what,
 				 char *buf)
 {
-	struct hyb_place wish, place;
+	struct hyb_place requested, place;
 
 	mutex_lock(&qp->dev->attr_lock);
-	wish = qp->wish;
+	requested = qp->requested;
 	place = qp->place;
 	mutex_unlock(&qp->dev->attr_lock);
-	return hyb_place_emit(what, buf, &wish, &place);
+	return hyb_place_emit(what, buf, &requested, &place);
 }
 
-static void hyb_qp_wish(struct hyb_qp *qp, const struct hyb_place *wish)
+static void hyb_attr_request(struct hyb_qp *qp, const struct hyb_place *requested)
 {
 	struct sock *sk;
 
 	spin_lock_irq(&qp->tcp.lock);
 	sk = qp->tcp.sk;
 	if (!sk) {
-		qp->wish = *wish;
+		qp->requested = *requested;
 		qp->attr_behind = true;
 		/* before a connection finds what its NIC does */
 		hyb_place_update(qp, 0);
@@ -604,7 +604,7 @@ static void hyb_qp_wish(struct hyb_qp *qp, const struct hyb_place *wish)
 	if (!sk)
 		return;
 	lock_sock(sk);
-	qp->wish = *wish;
+	qp->requested = *requested;
 	hyb_off_update(qp);
 	release_sock(sk);
 }
@@ -613,16 +613,16 @@ static ssize_t hyb_qp_place_store(struct hyb_qp *qp, enum hyb_place_attr what,
 				  const char *buf, size_t len)
 {
 	struct hyb_dev *dev = qp->dev;
-	struct hyb_place wish;
+	struct hyb_place requested;
 	int err;
 
 	if (!hyb_attr_allowed(dev))
 		return -EPERM;
 	mutex_lock(&dev->attr_lock);
-	wish = qp->wish;
-	err = hyb_place_parse(what, buf, &wish);
+	requested = qp->requested;
+	err = hyb_place_parse(what, buf, &requested);
 	if (!err)
-		hyb_qp_wish(qp, &wish);
+		hyb_attr_request(qp, &requested);
 	mutex_unlock(&dev->attr_lock);
 	if (err)
 		return err;

@@ -1068,9 +1068,9 @@ static bool hyb_cep_breaks(unsigned long ev)
 {
 	unsigned long fault = BIT(HYB_EV_LOST) | BIT(HYB_EV_ERROR) |
 			      BIT(HYB_EV_ABORT);
-	unsigned long wish = BIT(HYB_EV_EOF) | BIT(HYB_EV_GRACEFUL);
+	unsigned long closing = BIT(HYB_EV_EOF) | BIT(HYB_EV_GRACEFUL);
 
-	return (ev & BIT(HYB_EV_TERM)) || ((ev & fault) && !(ev & wish));
+	return (ev & BIT(HYB_EV_TERM)) || ((ev & fault) && !(ev & closing));
 }
 
 static void hyb_step_rdma(struct hyb_cep *cep, unsigned long ev)

@@ -125,17 +125,17 @@ static u32 hyb_off_wishes(const struct hyb_off_conn *o)
 	const struct hyb_qp *qp = o->qp;
 	u32 want = 0;
 
-	if (qp->wish.crc == RDMA_STACK_NIC) {
+	if (qp->requested.crc == RDMA_STACK_NIC) {
 		if (o->ring.crc)
 			want |= BIT(IWARP_OFFLOAD_TX_CRC);
 		if (qp->rx.crc && !o->liar)
 			want |= BIT(IWARP_OFFLOAD_RX_CRC);
 	}
-	if (qp->wish.demux == RDMA_STACK_NIC)
+	if (qp->requested.demux == RDMA_STACK_NIC)
 		want |= BIT(IWARP_OFFLOAD_RX_DEMUX);
-	if (o->ring.ivl && qp->wish.markers == HYB_MARK_SG)
+	if (o->ring.ivl && qp->requested.markers == HYB_MARK_SG)
 		want |= BIT(IWARP_OFFLOAD_TX_SG);
-	if (o->ring.ivl && qp->wish.markers == HYB_MARK_CONTIG)
+	if (o->ring.ivl && qp->requested.markers == HYB_MARK_CONTIG)
 		want |= BIT(IWARP_OFFLOAD_TX_CONTIG);
 	/* on a shared link nothing is placed; nor is it looked at afterwards */
 	if (READ_ONCE(o->dev->placement) == RDMA_STACK_NIC && !qp->shared &&
@@ -255,7 +255,7 @@ static void hyb_off_publish(struct hyb_off_conn *o, u32 want)
 /* Steer by a filter where the NIC does not know connections */
 static void hyb_off_apply_steer(struct hyb_off_conn *o, u32 want)
 {
-	bool filter = o->qp && o->qp->wish.demux == RDMA_STACK_NIC &&
+	bool filter = o->qp && o->qp->requested.demux == RDMA_STACK_NIC &&
 		      !(want & BIT(IWARP_OFFLOAD_RX_DEMUX)) &&
 		      hyb_off_steer_can(o->netdev);
 

@@ -19,11 +19,11 @@ bool hyb_place_same(const struct hyb_place *a, const struct hyb_place *b)
 	       a->markers == b->markers;
 }
 
-/* Which part of @wish can be had with these engines of a NIC */
-struct hyb_place hyb_place_resolve(const struct hyb_place *wish, u32 nic)
+/* Which part of @requested can be had with these engines of a NIC */
+struct hyb_place hyb_place_resolve(const struct hyb_place *requested, u32 nic)
 {
 	const u32 crc = BIT(IWARP_OFFLOAD_TX_CRC) | BIT(IWARP_OFFLOAD_RX_CRC);
-	struct hyb_place res = *wish;
+	struct hyb_place res = *requested;
 
 	if ((nic & crc) != crc)
 		res.crc = RDMA_STACK_HOST;
@@ -42,7 +42,7 @@ void hyb_place_init(struct hyb_qp *qp)
 	struct hyb_dev *dev = qp->dev;
 
 	mutex_lock(&dev->attr_lock);
-	qp->wish = dev->place;
+	qp->requested = dev->place;
 	mutex_unlock(&dev->attr_lock);
 	hyb_place_update(qp, 0);
 }
@@ -67,7 +67,7 @@ void hyb_place_changed(struct hyb_dev *dev)
 
 void hyb_place_update(struct hyb_qp *qp, u32 nic)
 {
-	struct hyb_place place = hyb_place_resolve(&qp->wish, nic);
+	struct hyb_place place = hyb_place_resolve(&qp->requested, nic);
 
 	/* what a connection begins and ends with is no change */
 	if (qp->tcp.attached && !hyb_place_same(&qp->place, &place))

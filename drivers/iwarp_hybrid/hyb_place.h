@@ -14,7 +14,7 @@ struct hyb_place;
 struct hyb_qp;
 
 bool hyb_place_same(const struct hyb_place *a, const struct hyb_place *b);
-struct hyb_place hyb_place_resolve(const struct hyb_place *wish, u32 nic);
+struct hyb_place hyb_place_resolve(const struct hyb_place *requested, u32 nic);
 void hyb_place_dev_init(struct hyb_dev *dev);
 
 /* A new queue pair wishes what its device wishes. Context: process. */

@@ -837,7 +837,7 @@ bool hyb_shared_hold(struct hyb_qp *qp)
 {
 	if (likely(!hyb_shared_reserved(qp->shared)))
 		return false;
-	qp->shared->wish = true;
+	qp->shared->pending = true;
 	hyb_stats_inc(qp->dev, HYB_ST_TX_HELD);
 	return true;
 }
@@ -971,7 +971,7 @@ static int hyb_link_make_room(struct hyb_qp *qp, struct sock *sk)
 static void hyb_link_lent(struct hyb_shared *sh, struct rdma_stack_tx *tx)
 {
 	sh->reserved = true;
-	sh->wish = false;
+	sh->pending = false;
 	tx->seg = sh->seg;
 	tx->nr = sh->nr;
 	tx->len = sh->lent;
@@ -1152,7 +1152,7 @@ static void hyb_link_commit(struct ib_qp *ibqp, struct rdma_stack_tx *tx,
 		sh->reserved = false;
 	}
 	tx->end = qp->tx.s.pos;
-	run = !(flags & RDMA_STACK_TX_MORE) || sh->wish;
+	run = !(flags & RDMA_STACK_TX_MORE) || sh->pending;
 	hyb_sched_leave(qp, sk, run);
 }
 
@@ -1177,7 +1177,7 @@ static void hyb_link_abort(struct ib_qp *ibqp, struct rdma_stack_tx *tx)
 		sh->reserved = false;
 		hyb_stats_inc(qp->dev, HYB_ST_TX_ABORTED);
 	}
-	hyb_sched_leave(qp, sk, sh->wish);
+	hyb_sched_leave(qp, sk, sh->pending);
 }
 
 static u64 hyb_link_acked(struct ib_qp *ibqp)

@@ -528,7 +528,7 @@ struct hyb_msg {
  * @open: the last message may be appended to; read without lock
  * @reserved: a reservation is open, the engine does nothing
  * @appending: it appends to the last message
- * @wish: there is something to do when it is over
+ * @pending: there is something to do when it is over
  * @eor: a segment ends in front of the next FPDU
  * @lent: octets of the reservation
  * @was: hyb_msg.len before it
@@ -562,7 +562,7 @@ struct hyb_shared {
 	bool open;
 	bool reserved;
 	bool appending;
-	bool wish;
+	bool pending;
 	bool eor;
 	bool want;
 	bool notify;

@@ -122,7 +122,7 @@ struct hyb_place {
  * @attr: sysfs attributes
  * @attr_lock: protects @place against concurrent writers
  * @news: tells that components have moved; hyb_attr's
- * @place: wish for new queue pairs
+ * @place: placement for new queue pairs
  * @verify: check also what the NIC says it has checked
  * @placement: enum rdma_stack_place: who places payload of tagged segments
  * @place_lock: protects the lists of tagged buffers, see hyb_off_place.c
@@ -402,7 +402,7 @@ struct hyb_srq {
  * @attr_fresh: among those of the device that have none yet
  * @attr_behind: an attribute was written when there was no TCP socket; under
  *		 hyb_tcp.lock
- * @wish: where components should be; changes under the TCP socket's lock once
+ * @requested: where components should be; changes under the TCP socket's lock once
  *	  connected, under hyb_tcp.lock before
  * @place: where they are, see hyb_place_update(); same lock
  * @shared: link shared with the upper layer, or NULL; hyb_shared's
@@ -441,7 +441,7 @@ struct hyb_qp {
 	struct hyb_attr_qp *attr;
 	struct list_head attr_fresh;
 	bool attr_behind;
-	struct hyb_place wish;
+	struct hyb_place requested;
 	struct hyb_place place;
 	struct hyb_shared *shared;
 	struct hyb_off *off;
