@@ -44,7 +44,7 @@ struct hnic_tuple {
  * @rx_lock: protects the receiving part
  * @rx_next: where the next FPDU begins, behind what was seen
  * @rx_sync: @rx_next is known
- * @rx_told: rx_lost was called and not answered
+ * @rx_asked: rx_lost was called and not answered
  * @rx_answers: answers of the provider that are not counted yet
  * @place: placement
  */
@@ -60,7 +60,7 @@ struct hnic_conn {
 	spinlock_t rx_lock;	/* receiving */
 	u32 rx_next;
 	bool rx_sync;
-	bool rx_told;
+	bool rx_asked;
 	u32 rx_answers;
 	struct hnic_place place;
 };
@@ -330,21 +330,21 @@ static bool hnic_rx_able(struct hnic_dev *hd, const u8 *p, u32 len, u32 pos,
 static void hnic_rx_lose(struct hnic_dev *hd, struct hnic_conn *hc)
 {
 	hc->rx_sync = false;
-	if (hc->rx_told)
+	if (hc->rx_asked)
 		return;
-	hc->rx_told = true;
+	hc->rx_asked = true;
 	hd->rx_stats.resync_lost++;
 	trace_hnic_rx_lost(hc->conn, hc->rx_next);
 	hc->conn->ops->rx_lost(hc->conn);
 }
 
 /* Continue behind this packet, which ends at @end */
-static void hnic_rx_follow(struct hnic_dev *hd, struct hnic_conn *hc, u32 end)
+static void hnic_rx_sync(struct hnic_dev *hd, struct hnic_conn *hc, u32 end)
 {
 	if (!hc->rx_sync)
 		hd->rx_stats.resync_self++;
 	hc->rx_sync = true;
-	hc->rx_told = false;
+	hc->rx_asked = false;
 	hc->rx_next = end;
 }
 
@@ -390,12 +390,12 @@ static bool hnic_rx_check(struct hnic_dev *hd, struct hnic_conn *hc,
 	n = hnic_fpdu_walk(data, len, pos, conn->rx_ivl);
 	if (n == len && !hnic_rx_able(hd, data, len, pos, conn->rx_ivl)) {
 		if (ahead)
-			hnic_rx_follow(hd, hc, seq + len);
+			hnic_rx_sync(hd, hc, seq + len);
 		return false;
 	}
 	if (n == len && hnic_rx_good(hd, data, len, pos, conn->rx_ivl)) {
 		if (ahead)
-			hnic_rx_follow(hd, hc, seq + len);
+			hnic_rx_sync(hd, hc, seq + len);
 		return true;
 	}
 	if (!ahead)
@@ -585,7 +585,7 @@ static void hnic_conn_update(struct iwarp_offload_conn *conn)
 	/* without RX_PLACE the provider has not told what passed by */
 	spin_lock_bh(&hc->rx_lock);
 	hc->place.sync = false;
-	hc->place.told = false;
+	hc->place.asked = false;
 	spin_unlock_bh(&hc->rx_lock);
 }
 
@@ -618,7 +618,7 @@ static void hnic_rx_resync(struct iwarp_offload_conn *conn, u32 seq, u64 pos)
 		return;
 	trace_hnic_rx_resync(conn, seq);
 	spin_lock_bh(&hc->rx_lock);
-	hc->rx_told = false;
+	hc->rx_asked = false;
 	/* It may have found its way back by itself, and be further */
 	if (!hc->rx_sync) {
 		hc->rx_next = seq;

@@ -81,7 +81,7 @@ bool hnic_place_track(struct hnic_place *pl, u32 seq, u32 len)
  */
 void hnic_place_passed(struct hnic_place *pl, u32 seq)
 {
-	pl->told = false;
+	pl->asked = false;
 	if ((s32)(seq - pl->seen) > 0) {
 		pl->seen = seq;
 		pl->run = seq;
@@ -332,8 +332,8 @@ void hnic_place_rx(struct hnic_dev *hd, struct hnic_place *pl,
 	bool sure = next && hnic_place_sure(pl, p);
 	struct hnic_plan plan = { .p = p };
 
-	if (!pl->sync && !pl->told) {
-		pl->told = true;
+	if (!pl->sync && !pl->asked) {
+		pl->asked = true;
 		hd->rx_stats.place_lost++;
 		trace_hnic_rx_lost(conn, hnic_pkt_seq(p));
 		conn->ops->rx_lost(conn);

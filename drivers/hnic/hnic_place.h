@@ -15,7 +15,7 @@
  * @seen: end of what came in so far
  * @run: where the octets up to @seen begin that came without a gap
  * @sync: nothing in front of @run is missing, so @seen is what TCP waits for
- * @told: the provider was asked where it is, and has not answered
+ * @asked: the provider was asked where it is, and has not answered
  * @known: the following three are from a packet that was in sequence
  * @doff: its data offset: TCP options, or none
  * @ack: its acknowledgment
@@ -31,7 +31,7 @@ struct hnic_place {
 	u32 seen;
 	u32 run;
 	bool sync;
-	bool told;
+	bool asked;
 	bool known;
 	u8 doff;
 	u32 ack;

@@ -134,7 +134,7 @@ static bool hyb_cq_raise(struct hyb_cq *cq)
 	if (!(READ_ONCE(cq->ctrl->flags) & events))
 		return false;
 	WRITE_ONCE(cq->ctrl->flags, SIW_NOTIFY_NOT);
-	WRITE_ONCE(cq->told, READ_ONCE(cq->put));
+	WRITE_ONCE(cq->notified, READ_ONCE(cq->put));
 	hyb_stats_inc(cq->dev, HYB_ST_CQ_EVENT);
 	if (cq->ibcq.comp_handler)
 		cq->ibcq.comp_handler(&cq->ibcq, cq->ibcq.cq_context);
@@ -144,7 +144,7 @@ static bool hyb_cq_raise(struct hyb_cq *cq)
 /* Is it too early for an event? Then a timer will see to it. */
 static bool hyb_cq_moderate(struct hyb_cq *cq)
 {
-	if (READ_ONCE(cq->put) - READ_ONCE(cq->told) >=
+	if (READ_ONCE(cq->put) - READ_ONCE(cq->notified) >=
 	    READ_ONCE(cq->mod_count))
 		return false;
 	/* Full barrier, pairs with the one in hyb_cq_timeout() */

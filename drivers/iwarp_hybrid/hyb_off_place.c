@@ -5,7 +5,7 @@
  *
  * A NIC knows the sinks of Reads while these are outstanding, and regions that
  * the peer may write to: those registered by a work request from then on, others
- * from the first Write that comes for them. It is told before an STag becomes
+ * from the first Write that comes for them. It is added before an STag becomes
  * invalid, a Read completes or the receive engine stops, and writes nothing
  * afterwards.
  *
@@ -132,7 +132,7 @@ static void hyb_off_add(struct hyb_off_conn *o, struct hyb_mem *mem, u32 stag,
 			u64 to, u64 len, enum iwarp_place what)
 {
 	struct hyb_off_buf *b = NULL;
-	bool told = false;
+	bool added = false;
 
 	if (o->nbufs < o->max_bufs)
 		b = kmalloc(sizeof(*b), GFP_ATOMIC | __GFP_NOWARN);
@@ -141,12 +141,12 @@ static void hyb_off_add(struct hyb_off_conn *o, struct hyb_mem *mem, u32 stag,
 		b->nic.stag = stag;
 		b->nic.what = what;
 		spin_lock_bh(&mem->dev->place_lock);
-		told = hyb_off_tell(b, mem, to, len);
+		added = hyb_off_tell(b, mem, to, len);
 		spin_unlock_bh(&mem->dev->place_lock);
 	}
-	if (!told)
+	if (!added)
 		kfree(b);
-	hyb_off_count(o, told ? HYB_ST_OFF_BUFS : HYB_ST_OFF_NO_BUF, 1);
+	hyb_off_count(o, added ? HYB_ST_OFF_BUFS : HYB_ST_OFF_NO_BUF, 1);
 }
 
 /**

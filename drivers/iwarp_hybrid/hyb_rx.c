@@ -40,7 +40,7 @@
 #define HYB_RX_POLL_MAX		msecs_to_jiffies(100)
 
 /* How long a message without a receive delays the end of the connection */
-#define HYB_RX_PATIENCE	(5 * HZ)
+#define HYB_RX_TIMEOUT	(5 * HZ)
 
 /* ------------------------------------------------------------- cursor */
 
@@ -1322,7 +1322,7 @@ static void hyb_rx_wait(struct hyb_qp *qp, bool fin)
 	}
 	if (!qp->user && !fin)
 		return;
-	if (fin && time_after(jiffies, rx->since + HYB_RX_PATIENCE)) {
+	if (fin && time_after(jiffies, rx->since + HYB_RX_TIMEOUT)) {
 		rx->stopped = true;
 		return;
 	}

@@ -335,8 +335,8 @@ int hyb_tcp_attach(struct hyb_cep *cep, struct hyb_qp *qp,
 
 	hyb_tcp_drop_frag(sk);
 	/* without memory for it software does it all */
-	qp->tx.follow = hyb_xmit_attach(sk);
-	if (qp->tx.follow) {
+	qp->tx.tracked = hyb_xmit_attach(sk);
+	if (qp->tx.tracked) {
 		hyb_off_attach(qp, sk);
 		hyb_ooo_attach(qp, sk);
 	}

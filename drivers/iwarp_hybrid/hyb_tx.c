@@ -622,7 +622,7 @@ static bool hyb_tx_refers(const struct hyb_qp *qp)
 {
 	const struct hyb_off *off = qp->off;
 
-	return qp->place.payload == HYB_PAY_REF && qp->tx.follow && !qp->shared &&
+	return qp->place.payload == HYB_PAY_REF && qp->tx.tracked && !qp->shared &&
 	       !(off && (off->tx_contig || off->tx_sg));
 }
 

@@ -246,7 +246,7 @@ struct hyb_tx_left {
  * @sg: payload given by reference
  * @refer: payload is given by reference, of a batch; where no NIC gathers it
  * @lent: TCP has memory of the request in progress
- * @follow: packets are seen on their way to IP
+ * @tracked: packets are seen on their way to IP
  * @lend: packets with memory of requests, from the first of them on
  * @contig: the FPDU being laid out has its markers behind the PAD
  * @turn: Read Responses and send queue take turns
@@ -295,7 +295,7 @@ struct hyb_tx {
 	bool contig;
 	bool refer;
 	bool lent;
-	bool follow;
+	bool tracked;
 	struct hyb_lend *lend;
 	struct hyb_sg sg;
 	bool held;

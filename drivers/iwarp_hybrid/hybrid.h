@@ -209,7 +209,7 @@ struct hyb_umap {
  * @umap: user mapping of @ring, or NULL for a kernel queue
  * @mod_count: moderation: this many completions make an event; 0: each does
  * @mod_usecs: after this time fewer do
- * @told: @put at the last event; moderation only, may be outdated
+ * @notified: @put at the last event; moderation only, may be outdated
  * @waiting: bit 0: @timer will look after the events
  * @timer: ends the wait for more completions
  * @lock: protects @put, @get, @ring against concurrent use by the kernel
@@ -224,7 +224,7 @@ struct hyb_cq {
 	struct hyb_umap *umap;
 	u16 mod_count;
 	u16 mod_usecs;
-	u32 told;
+	u32 notified;
 	unsigned long waiting;
 	struct hrtimer timer;
 
