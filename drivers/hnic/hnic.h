@@ -47,7 +47,7 @@
 #define HNIC_POOL_PAGES	128
 #define HNIC_POOL_ORDER	3
 #define HNIC_WIRE_MAX	4096	/* packets under way; then the sender waits */
-#define HNIC_WIRE_SIZE	(8U << 20)	/* and so many octets of memory */
+#define HNIC_WIRE_SIZE	(8U << 20)	/* and so many bytes of memory */
 #define HNIC_CONNS	1024
 #define HNIC_FILTERS	64
 #define HNIC_BUFS	256	/* tagged buffers of a connection */
@@ -67,7 +67,7 @@ static inline void compat_set_threaded(struct net_device *netdev)
 /* -------------------------------------------------------------- packets */
 
 /**
- * struct hnic_piece - octets of a packet that lie together
+ * struct hnic_piece - bytes of a packet that lie together
  * @page: where; referenced, the first piece by the packet
  * @off: offset in it
  * @len: how many
@@ -92,11 +92,11 @@ struct hnic_placed {
  * struct hnic_pkt - a packet, and in front of it what the NIC knows of it
  * @next: in struct hnic_list
  * @due: when it arrives, ns, or 0 for at once
- * @placed: where its octets are, if some of them were placed
+ * @placed: where its bytes are, if some of them were placed
  * @page: compound page that the packet is in; a reference
  * @off: where in @page the Ethernet header is
- * @len: octets from there
- * @size: octets of memory taken
+ * @len: bytes from there
+ * @size: bytes of memory taken
  * @hash: of addresses and ports
  * @l3: offset of the IP header, or 0 if there is none
  * @l4: offset of the TCP or UDP header, or 0
@@ -142,7 +142,7 @@ struct hnic_list {
 	struct hnic_pkt *head;
 	struct hnic_pkt **tail;
 	u32 count;
-	u32 size;	/* octets of memory */
+	u32 size;	/* bytes of memory */
 };
 
 /**
@@ -150,7 +150,7 @@ struct hnic_list {
  * @memcg: who made the device, and is charged for the pages; or NULL
  * @page: pages in use, used again when all packets in them are gone
  * @cur: the one that packets are taken from
- * @fill: octets of it that are taken
+ * @fill: bytes of it that are taken
  * @size: its size
  */
 struct hnic_pool {
@@ -299,8 +299,8 @@ struct hnic_tx_slot {
  * @head: next free slot; written by ndo_start_xmit under the queue's lock
  * @done: up to here the engine has fetched; written by the engine
  * @clean: up to here the host has freed; written by NAPI
- * @done_octets: octets up to @done
- * @clean_octets: octets up to @clean
+ * @done_octets: bytes up to @done
+ * @clean_octets: bytes up to @clean
  * @slot: the ring
  */
 struct hnic_txq {
@@ -414,7 +414,7 @@ enum hnic_knob {
  * @active: anything is set; otherwise packets just arrive
  * @random: state of the generator
  * @next_path: whose turn it is
- * @free_at: when the last octet has left, at HNIC_RATE
+ * @free_at: when the last byte has left, at HNIC_RATE
  * @last: latest arrival on each lane; a path never reorders
  * @held: a segment that the next one may be joined to
  * @stats: counters

@@ -227,7 +227,7 @@ static bool hnic_tx_own(struct hnic_dev *hd, const struct hnic_conn *hc,
 
 /*
  * Without the mark it is final, and software may have moved the markers, or it is
- * a copy that was made on the way here; of both the provider knows the octets.
+ * a copy that was made on the way here; of both the provider knows the bytes.
  */
 static enum hnic_tx hnic_tx_serve(struct hnic_dev *hd, struct hnic_conn *hc,
 				  struct hnic_pkt *p, bool marked)
@@ -243,7 +243,7 @@ static enum hnic_tx hnic_tx_serve(struct hnic_dev *hd, struct hnic_conn *hc,
 /**
  * hnic_conn_tx() - fill in what the provider left to the NIC
  * @hd: device
- * @p: packet, with all of its octets, before its checksum
+ * @p: packet, with all of its bytes, before its checksum
  * @skb: where it comes from; if marked, it has to be finished by the NIC
  *
  * Context: TX engine, RCU.
@@ -372,10 +372,10 @@ static void hnic_rx_track(struct hnic_dev *hd, struct hnic_conn *hc,
  * @hc: its connection, rx_lock held
  * @data: its payload
  * @seq: sequence number of that
- * @len: its octets
+ * @len: its bytes
  *
  * Packets usually consist of whole FPDUs. So each is tried from its first
- * octet on; only if the lengths add up are CRCs computed, and only then is it
+ * byte on; only if the lengths add up are CRCs computed, and only then is it
  * good. The verdict says no more than that: whether an FPDU really begins
  * there is known to the host.
  */

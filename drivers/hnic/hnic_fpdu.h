@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
 /*
- * What the iWARP engines do with the octets of FPDUs in one packet.
+ * What the iWARP engines do with the bytes of FPDUs in one packet.
  *
  * Freestanding, as lib/iwarp/types.h; tested in user space. All
  * input may be wrong: lengths are checked before anything is touched.
@@ -16,13 +16,13 @@
 #define HNIC_MARKS	152
 
 /**
- * hnic_fpdu_len() - octets of an FPDU
- * @p: its first octets
+ * hnic_fpdu_len() - bytes of an FPDU
+ * @p: its first bytes
  * @room: how many there are
  * @pos: its position
  * @ivl: marker interval
  *
- * Return: its octets, maybe more than @room; 0 if that cannot be told.
+ * Return: its bytes, maybe more than @room; 0 if that cannot be told.
  */
 static inline u32 hnic_fpdu_len(const u8 *p, u32 room, u32 pos, u32 ivl)
 {
@@ -35,8 +35,8 @@ static inline u32 hnic_fpdu_len(const u8 *p, u32 room, u32 pos, u32 ivl)
 
 /**
  * hnic_fpdu_walk() - where the FPDUs of a packet end
- * @p: payload, at the first octet of an FPDU
- * @len: its octets
+ * @p: payload, at the first byte of an FPDU
+ * @len: its bytes
  * @pos: its position
  * @ivl: marker interval
  *
@@ -59,7 +59,7 @@ static inline u32 hnic_fpdu_walk(const u8 *p, u32 len, u32 pos, u32 ivl)
 /**
  * hnic_fpdu_marks_good() - do all markers of an FPDU point at its header?
  * @p: FPDU
- * @len: its octets
+ * @len: its bytes
  * @pos: its position
  * @ivl: marker interval
  */
@@ -83,10 +83,10 @@ static inline bool hnic_fpdu_marks_good(const u8 *p, u32 len, u32 pos, u32 ivl)
  * hnic_fpdu_open() - open the gaps of the markers
  * @p: FPDU as IWARP_LAYOUT_CONTIG: markers behind PAD; final on return, but
  *     for the CRC
- * @len: its octets
+ * @len: its bytes
  * @pos: its position
  * @ivl: marker interval
- * @moved: octets that were read and written
+ * @moved: bytes that were read and written
  *
  * From the last gap to the first, so that nothing is overwritten; the markers
  * are put aside before.

@@ -111,7 +111,7 @@ static bool hnic_pool_next(struct hnic_pool *pool)
 /**
  * hnic_pkt_alloc() - memory for a packet
  * @pool: from where
- * @len: octets, at most HNIC_MTU_MAX and an Ethernet header with a tag
+ * @len: bytes, at most HNIC_MTU_MAX and an Ethernet header with a tag
  *
  * Return: the packet, with @len set and nothing else known of it, or NULL.
  */
@@ -176,7 +176,7 @@ static struct tcphdr *hnic_tcp(const struct hnic_pkt *p)
 	return (struct tcphdr *)(hnic_pkt_data(p) + p->l4);
 }
 
-/* Octets from the IP header on that are not padding of the Ethernet frame */
+/* Bytes from the IP header on that are not padding of the Ethernet frame */
 static u32 hnic_pkt_l3_len(const struct hnic_pkt *p)
 {
 	if (p->ipv6)
@@ -278,19 +278,19 @@ void hnic_pkt_parse(struct hnic_pkt *p)
 	p->hash = jhash_1word(*(u32 *)hnic_tcp(p), p->hash);
 }
 
-/* TCP sequence number of the first octet of payload */
+/* TCP sequence number of the first byte of payload */
 u32 hnic_pkt_seq(const struct hnic_pkt *p)
 {
 	return ntohl(hnic_tcp(p)->seq) + hnic_tcp(p)->syn;
 }
 
-/* Octets of payload of a TCP packet */
+/* Bytes of payload of a TCP packet */
 u32 hnic_pkt_pay_len(const struct hnic_pkt *p)
 {
 	return p->l3 + hnic_pkt_l3_len(p) - p->pay;
 }
 
-/* Addresses and ports; of IPv4, the first four octets, others stay */
+/* Addresses and ports; of IPv4, the first four bytes, others stay */
 void hnic_pkt_tuple(const struct hnic_pkt *p, struct in6_addr *saddr,
 		    struct in6_addr *daddr, __be16 *sport, __be16 *dport)
 {
@@ -306,9 +306,9 @@ void hnic_pkt_tuple(const struct hnic_pkt *p, struct in6_addr *saddr,
 }
 
 /**
- * hnic_pkt_set_len() - the packet now has so many octets
+ * hnic_pkt_set_len() - the packet now has so many bytes
  * @p: a TCP packet
- * @len: octets in all; the memory is there
+ * @len: bytes in all; the memory is there
  */
 void hnic_pkt_set_len(struct hnic_pkt *p, u32 len)
 {

@@ -5,7 +5,7 @@
  * buffer. See hnic_place.h. Calls hnic_pkt.c and the provider.
  *
  * When a packet is exactly what TCP waits for is found out here, as a NIC would:
- * by what has come in, not by looking at the socket. Each octet of the stream
+ * by what has come in, not by looking at the socket. Each byte of the stream
  * is placed when it is seen for the first time, or never. All that was seen
  * passes the host later, and the provider tells of what came another way. So
  * nothing is written to memory once the host has processed it, whatever old or
@@ -49,8 +49,8 @@ void hnic_place_sent(struct hnic_place *pl, const struct hnic_pkt *p)
 /**
  * hnic_place_track() - every packet of the connection
  * @pl: placement
- * @seq: sequence number of its first octet
- * @len: octets, may be 0
+ * @seq: sequence number of its first byte
+ * @len: bytes, may be 0
  *
  * Return: it continues what came so far, and nothing of it was here before.
  */
@@ -118,10 +118,10 @@ static bool hnic_place_sure(struct hnic_place *pl, const struct hnic_pkt *p)
 /* ------------------------------------------------------------------ pieces */
 
 /**
- * struct hnic_plan - where the octets of a packet will be
+ * struct hnic_plan - where the bytes of a packet will be
  * @p: packet
  * @out: pieces, up to @at
- * @at: octets of the packet that have a piece
+ * @at: bytes of the packet that have a piece
  */
 struct hnic_plan {
 	struct hnic_pkt *p;
@@ -170,7 +170,7 @@ static bool hnic_plan_go(struct hnic_plan *plan,
 	return true;
 }
 
-/* The NIC's DMA: from piece @from on, which is for octet @at of the packet */
+/* The NIC's DMA: from piece @from on, which is for byte @at of the packet */
 static void hnic_plan_copy(const struct hnic_plan *plan, u32 from, u32 at)
 {
 	const struct hnic_piece *piece = &plan->out->piece[from];
@@ -191,7 +191,7 @@ static void hnic_plan_copy(const struct hnic_plan *plan, u32 from, u32 at)
  * @ivl: marker interval
  * @stag: STag
  * @to: tagged offset
- * @len: octets of payload
+ * @len: bytes of payload
  * @what: enum iwarp_place
  */
 struct hnic_seg {

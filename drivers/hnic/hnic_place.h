@@ -13,7 +13,7 @@
  * @bufs: tagged buffers, the one used last in front
  * @nbufs: how many
  * @seen: end of what came in so far
- * @run: where the octets up to @seen begin that came without a gap
+ * @run: where the bytes up to @seen begin that came without a gap
  * @sync: nothing in front of @run is missing, so @seen is what TCP waits for
  * @asked: the provider was asked where it is, and has not answered
  * @known: the following three are from a packet that was in sequence

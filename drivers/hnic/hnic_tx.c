@@ -16,17 +16,17 @@
 
 #include "hnic.h"
 
-/* So many octets fetched make it interrupt, besides tx_frames */
+/* So many bytes fetched make it interrupt, besides tx_frames */
 #define HNIC_TX_OCTETS	32768
 
 /* Pieces of payload as short as this can only be markers or CRCs */
 #define HNIC_DMA_MARKER	4
 
 /**
- * struct hnic_dma - reads the octets of an skb one after the other
+ * struct hnic_dma - reads the bytes of an skb one after the other
  * @skb: the skb; it has no list of fragments
  * @frag: fragment, or -1 for the linear part
- * @off: octets of it that were read
+ * @off: bytes of it that were read
  */
 struct hnic_dma {
 	const struct sk_buff *skb;
@@ -62,7 +62,7 @@ static const u8 *hnic_dma_piece(struct hnic_dma *d, u32 *room)
 	return NULL;
 }
 
-/* Fetch @len octets of payload, fewer if the skb ends */
+/* Fetch @len bytes of payload, fewer if the skb ends */
 static void hnic_dma_read(struct hnic_dev *hd, struct hnic_dma *d, u8 *dst,
 			  u32 len)
 {
@@ -222,7 +222,7 @@ static bool hnic_tso_begin(struct hnic_dev *hd, struct hnic_tso *t,
 	return true;
 }
 
-/* Headers of the packet that holds the next @len octets */
+/* Headers of the packet that holds the next @len bytes */
 static void hnic_tso_headers(struct hnic_tso *t, struct hnic_pkt *p, u32 len)
 {
 	u8 *data = hnic_pkt_data(p);

@@ -490,7 +490,7 @@ static int hyb_mpa_send(struct hyb_cep *cep, const u8 *frame, size_t len)
 }
 
 /*
- * Take the octets of a start-up frame, and none behind it. Returns 1 when it
+ * Take the bytes of a start-up frame, and none behind it. Returns 1 when it
  * is complete, 0 when not, -ECONNRESET at the end of the stream, MPA_START_*
  * when it is bad.
  */

@@ -121,8 +121,8 @@ struct hyb_cep_start {
  * @lim: local side of the negotiation; later its result
  * @req: the Request
  * @rep: the Reply
- * @have: octets in @start->frame
- * @pdata_len: octets in @start->pdata
+ * @have: bytes in @start->frame
+ * @pdata_len: bytes in @start->pdata
  * @start: NULL in full operation
  */
 struct hyb_cep {

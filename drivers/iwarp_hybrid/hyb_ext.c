@@ -2,7 +2,7 @@
 /*
  * RFC 7306: Immediate Data and atomic operations. See hyb_ext.h.
  *
- * Immediate Data have 8 octets, immediate data of the verbs 4: these come first.
+ * Immediate Data have 8 bytes, immediate data of the verbs 4: these come first.
  * Between peers of this driver the rest is the length of the Write that they
  * belong to, which the completion has to tell; others send zero.
  *

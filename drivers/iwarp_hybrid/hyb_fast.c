@@ -31,14 +31,14 @@ static bool hyb_fast_tx_off(const struct hyb_off *off)
 
 /**
  * struct hyb_fast_src - the message that is sent
- * @mem: region that its next octets are in, or NULL: the kernel's memory
- * @from: the next octet
- * @run: octets from there on in that region, as far as TCP has room
- * @done: octets laid out
- * @left: octets that follow these
+ * @mem: region that its next bytes are in, or NULL: the kernel's memory
+ * @from: the next byte
+ * @run: bytes from there on in that region, as far as TCP has room
+ * @done: bytes laid out
+ * @left: bytes that follow these
  * @hdr: header of a segment
- * @hdr_len: its octets
- * @at: tagged or message offset of the next octet, which the others differ in
+ * @hdr_len: its bytes
+ * @at: tagged or message offset of the next byte, which the others differ in
  */
 struct hyb_fast_src {
 	struct hyb_mem *mem;
@@ -59,7 +59,7 @@ static void hyb_fast_put_hdr(const struct hyb_fast_src *src, u8 *hdr)
 		ddp_next_untagged(hdr, src->hdr, src->at);
 }
 
-/* Where the payload is but for the first @done octets; in *@n how many stand there */
+/* Where the payload is but for the first @done bytes; in *@n how many stand there */
 static const void *hyb_fast_at(const struct hyb_fast_src *src, u32 done,
 			       u32 *n)
 {
@@ -68,7 +68,7 @@ static const void *hyb_fast_at(const struct hyb_fast_src *src, u32 done,
 }
 
 /*
- * Lay out an FPDU at @start but for its CRC; returns its octets. Of those that fill
+ * Lay out an FPDU at @start but for its CRC; returns its bytes. Of those that fill
  * a segment the ways below are for the most: nothing else is in them, so that the
  * compiler has registers enough.
  */
@@ -133,7 +133,7 @@ static noinline u32 hyb_fast_marked(struct hyb_tx *tx,
 }
 
 /*
- * Lay out an FPDU with the next @pay octets of a message, not the last ones. It
+ * Lay out an FPDU with the next @pay bytes of a message, not the last ones. It
  * fills a segment, hence has no PAD.
  */
 static void hyb_fast_lay(struct hyb_qp *qp, const struct hyb_fast_src *src,
@@ -299,9 +299,9 @@ static_assert(sizeof(struct hyb_fast_head) ==
 
 /**
  * struct hyb_fast - FPDUs on the short way
- * @p: first octet of payload of the one at hand
- * @len: its octets of payload
- * @to_mark: octets to the next marker
+ * @p: first byte of payload of the one at hand
+ * @len: its bytes of payload
+ * @to_mark: bytes to the next marker
  * @held: region that the last Write went to, held from there on; or NULL. As a
  *	  rule the next one goes there, too, and what is right is known already.
  *	  It is hyb_rx.sink, whose reference it lives by. Whoever invalidates it
@@ -309,7 +309,7 @@ static_assert(sizeof(struct hyb_fast_head) ==
  *	  between may invalidate, complete a request, or sleep.
  * @stag: by which it was named
  * @from: tagged offset
- * @span: octets from there to the end of the region
+ * @span: bytes from there to the end of the region
  */
 struct hyb_fast {
 	const u8 *p;
@@ -334,7 +334,7 @@ void hyb_fast_forget(struct hyb_rx *rx)
 	rx->sink = NULL;
 }
 
-/* Of a region in pieces: the payload but for the first @done octets */
+/* Of a region in pieces: the payload but for the first @done bytes */
 static noinline void hyb_fast_put_rest(struct hyb_rx *rx, struct hyb_fast *q,
 				       struct hyb_mem *mem, u64 to, u32 done)
 {
@@ -525,7 +525,7 @@ static bool hyb_fast_good(struct hyb_qp *qp, const struct sk_buff *skb,
 	return !rx->ivl || mpa_marks_good(p, len, rx->pos, rx->ivl);
 }
 
-/* The FPDU at @p, if it is complete in @n octets: its length, or 0 */
+/* The FPDU at @p, if it is complete in @n bytes: its length, or 0 */
 static u32 hyb_fast_fpdu(struct hyb_qp *qp, struct hyb_fast *q,
 			 const struct sk_buff *skb, u32 seq, const u8 *p,
 			 u32 n)
@@ -579,7 +579,7 @@ static bool hyb_fast_open(const struct hyb_qp *qp)
 	       !(qp->off && READ_ONCE(qp->off->ask));
 }
 
-/* The FPDU of @len octets is done with; if a NIC has checked it, it counts now */
+/* The FPDU of @len bytes is done with; if a NIC has checked it, it counts now */
 static void hyb_fast_advance(struct hyb_qp *qp, u32 len)
 {
 	struct hyb_rx *rx = &qp->rx;
@@ -597,10 +597,10 @@ static void hyb_fast_advance(struct hyb_qp *qp, u32 len)
  * @skb: packet they are in
  * @seq: sequence number of the first one
  * @p: the first one
- * @n: octets there
+ * @n: bytes there
  *
  * Context: TCP socket held.
- * Return: octets that are done with; 0: the first one is another case.
+ * Return: bytes that are done with; 0: the first one is another case.
  */
 u32 hyb_fast_rx(struct hyb_qp *qp, const struct sk_buff *skb, u32 seq,
 		const u8 *p, u32 n)
@@ -625,7 +625,7 @@ u32 hyb_fast_rx(struct hyb_qp *qp, const struct sk_buff *skb, u32 seq,
 }
 
 /*
- * Are the fragments from @frag on the memory that @len octets at @to belong in?
+ * Are the fragments from @frag on the memory that @len bytes at @to belong in?
  * Returns the one behind, NULL if not. The region is held.
  */
 static const skb_frag_t *hyb_fast_same(const skb_frag_t *frag,
@@ -696,13 +696,13 @@ static void hyb_fast_took(struct hyb_qp *qp, const struct hyb_fast_head *h,
  * hyb_fast_there - an FPDU whose payload a NIC has placed
  * @qp: queue pair, of verbs; a NIC places for it
  * @c: in front of the FPDU; moves on
- * @avail: octets there are
+ * @avail: bytes there are
  *
  * Without markers: the header is what @c is at, the fragments behind it are the
  * memory that the payload belongs in, then come PAD and CRC.
  *
  * Context: TCP socket held.
- * Return: octets that are done with; 0: it is another case.
+ * Return: bytes that are done with; 0: it is another case.
  */
 u32 hyb_fast_there(struct hyb_qp *qp, struct hyb_cur *c, u32 avail)
 {

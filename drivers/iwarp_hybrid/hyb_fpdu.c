@@ -24,7 +24,7 @@
  * hyb_fpdu_record - record what was left to the NIC
  * @qp: queue pair
  *
- * To be called before TCP gets any octet of it, and before another record.
+ * To be called before TCP gets any byte of it, and before another record.
  *
  * Context: TCP socket held.
  */
@@ -44,7 +44,7 @@ void hyb_fpdu_record(struct hyb_qp *qp)
  * @qp: queue pair
  * @page: where they stand, one behind the other
  * @off: offset of the first
- * @len: octets
+ * @len: bytes
  * @pos: position of the first
  * @layout: enum iwarp_layout
  *
@@ -90,8 +90,8 @@ static void hyb_fpdu_seal_pieces(struct hyb_qp *qp, u8 *start, u32 len, u64 pos)
  * hyb_fpdu_seal - checksum of an FPDU that is complete but for it
  * @qp: queue pair
  * @p: page it lies in
- * @start: its first octet
- * @len: octets, without the checksum
+ * @start: its first byte
+ * @len: bytes, without the checksum
  * @pos: its position
  * @who: enum hyb_tx_who; the NIC in any case if payload is by reference
  *
@@ -240,7 +240,7 @@ static void hyb_fpdu_end_packet(struct sock *sk)
 }
 
 /**
- * hyb_fpdu_give - hand over octets of a page
+ * hyb_fpdu_give - hand over bytes of a page
  * @qp: queue pair
  * @sk: its TCP socket
  * @p: page that the stream is at
@@ -292,7 +292,7 @@ bool hyb_fpdu_give(struct hyb_qp *qp, struct sock *sk, struct hyb_tx_page *p,
 }
 
 /**
- * hyb_fpdu_frag_room - octets that TCP takes before it runs out of fragments
+ * hyb_fpdu_frag_room - bytes that TCP takes before it runs out of fragments
  * @sk: TCP socket
  * @mss: of a segment, which may be given beyond
  *
@@ -301,7 +301,7 @@ bool hyb_fpdu_give(struct hyb_qp *qp, struct sock *sk, struct hyb_tx_page *p,
  * that is half full of fragments ends here.
  *
  * Context: TCP socket held.
- * Return: octets, at least a page.
+ * Return: bytes, at least a page.
  */
 u32 hyb_fpdu_frag_room(struct sock *sk, u32 mss)
 {

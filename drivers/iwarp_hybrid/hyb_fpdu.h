@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
  * FPDUs in the outgoing stream: laying one out, its checksum or the record for
- * the NIC, handing octets over to TCP; Terminate.
+ * the NIC, handing bytes over to TCP; Terminate.
  *
  * Used by the transmit engine and what stands beside it (hyb_fast, hyb_shared,
  * hyb_ext); the receive engine queues its Terminate here. TCP socket held.
@@ -21,7 +21,7 @@
 /* Retry when the system is short of memory */
 #define HYB_FPDU_RETRY	(HZ / 50 + 1)
 
-/* CRC of an FPDU by the host, if there is one: of @len octets at @start */
+/* CRC of an FPDU by the host, if there is one: of @len bytes at @start */
 static inline void hyb_fpdu_sum(struct hyb_tx *tx, u8 *start, u32 len)
 {
 	if (tx->crc) {
@@ -57,7 +57,7 @@ void hyb_fpdu_end(struct hyb_qp *qp, u32 bytes, enum siw_wc_status status);
  * hyb_fpdu_terminate - queue a Terminate message
  * @qp: queue pair
  * @err: TERM(layer, type, code)
- * @hdr: first octets of the refused ULPDU, or NULL
+ * @hdr: first bytes of the refused ULPDU, or NULL
  * @hdr_len: how many
  * @seg_len: length of that ULPDU
  *

@@ -142,14 +142,14 @@ static u32 hyb_idle_engines(struct hyb_qp *qp)
 }
 
 /**
- * hyb_idle_memory - octets that a queue pair takes
+ * hyb_idle_memory - bytes that a queue pair takes
  * @qp: queue pair
  *
  * All that the driver allocates for it and its connection, but neither the TCP
  * socket nor what the core, the connection manager and sysfs keep.
  *
  * Context: process.
- * Return: octets.
+ * Return: bytes.
  */
 u32 hyb_idle_memory(struct hyb_qp *qp)
 {

@@ -45,7 +45,7 @@ struct hyb_lend {
  * @node: in hyb_lend.packets
  * @lend: of the queue pair
  * @seq: where the packet begins
- * @len: octets of payload
+ * @len: bytes of payload
  */
 struct hyb_lent {
 	struct ubuf_info ubuf;

@@ -176,7 +176,7 @@ static enum hyb_mem_err hyb_mem_bounds(const struct hyb_mem *mem, u64 to,
  * @mem: region, referenced
  * @stag: STag by which it is named, key included
  * @to: tagged offset
- * @len: octets
+ * @len: bytes
  * @access: IB_ACCESS_* needed; 0 for a local read, which is always granted
  *
  * Context: any. The answer may be outdated when used; copies check again.
@@ -209,7 +209,7 @@ static struct hyb_mem *hyb_mem_lookup(struct hyb_dev *dev, u32 stag)
  * @pd: protection domain of the queue pair
  * @stag: STag by which it is named
  * @to: tagged offset
- * @len: octets
+ * @len: bytes
  * @access: IB_ACCESS_* needed; 0 for a local read
  * @err: what is wrong, when NULL is returned
  *
@@ -302,7 +302,7 @@ static void hyb_mem_copy(void *dst, const void *src, u32 len)
  * @stag: STag by which it is named
  * @to: tagged offset
  * @src: data
- * @len: octets
+ * @len: bytes
  *
  * Whoever asks for it, that takes the local right to write.
  *
@@ -338,11 +338,11 @@ out:
 /* ---------------------------------------- registration by work request, STags */
 
 /**
- * hyb_mem_hold - keep octets of a region where they are
+ * hyb_mem_hold - keep bytes of a region where they are
  * @mem: region, referenced
  * @stag: STag it was looked up with
- * @to: first octet
- * @len: octets
+ * @to: first byte
+ * @len: bytes
  * @access: IB_ACCESS_* needed; 0 for a local read
  *
  * The pages stay until hyb_mem_unuse(), which must follow, without sleeping in
@@ -363,12 +363,12 @@ enum hyb_mem_err hyb_mem_hold(struct hyb_mem *mem, u32 stag, u64 to, u32 len,
 }
 
 /**
- * hyb_mem_hold_for - keep octets where they are that the peer names
+ * hyb_mem_hold_for - keep bytes where they are that the peer names
  * @mem: region, referenced
  * @pd: protection domain of the queue pair
  * @stag: STag by which it is named
  * @to: tagged offset
- * @len: octets
+ * @len: bytes
  * @access: IB_ACCESS_* needed
  *
  * As hyb_mem_hold(), but the domain is checked, too: it is that of @stag as long
@@ -390,11 +390,11 @@ enum hyb_mem_err hyb_mem_hold_for(struct hyb_mem *mem, struct ib_pd *pd,
 }
 
 /**
- * hyb_mem_use - address octets of a region
+ * hyb_mem_use - address bytes of a region
  * @mem: region, referenced
  * @stag: STag it was looked up with
- * @to: first octet
- * @len: octets; set to how many of them are contiguous
+ * @to: first byte
+ * @len: bytes; set to how many of them are contiguous
  * @access: IB_ACCESS_* needed; 0 for a local read
  * @p: set to the address
  *
@@ -577,8 +577,8 @@ static int hyb_mr_tell_user(struct hyb_mr *mr, struct ib_udata *udata)
  * hyb_reg_user_mr - ib_device_ops.reg_user_mr
  * @pd: protection domain
  * @start: address in the caller's memory
- * @len: octets
- * @va: tagged offset of the first octet
+ * @len: bytes
+ * @va: tagged offset of the first byte
  * @access: rights
  * @COMPAT_REG_USER_MR_ARGS: user's part of the request
  *
@@ -658,8 +658,8 @@ static int hyb_mem_replace(struct hyb_mem *mem, u64 start, u64 len, u64 va,
  * @ibmr: region of a user
  * @flags: IB_MR_REREG_*: what is to be changed
  * @start: address in the caller's memory
- * @len: octets
- * @va: tagged offset of the first octet
+ * @len: bytes
+ * @va: tagged offset of the first byte
  * @access: rights
  * @pd: protection domain
  * @udata: user's part of the request

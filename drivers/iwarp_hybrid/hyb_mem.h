@@ -37,10 +37,10 @@ enum hyb_mem_err {
  * @access: IB_ACCESS_* granted
  * @fast: fast registration region: may be invalidated and registered again
  * @dma: addresses are kernel virtual addresses (no page list)
- * @va: tagged offset of the first octet
- * @len: length in octets
- * @base: first octet, when all pages are contiguous
- * @offset: of the first octet in @page[0]
+ * @va: tagged offset of the first byte
+ * @len: length in bytes
+ * @base: first byte, when all pages are contiguous
+ * @offset: of the first byte in @page[0]
  * @shift: log2 of the page size of @page
  * @page: kernel virtual addresses of pages
  * @npages: entries of @page in use
@@ -110,10 +110,10 @@ void hyb_mem_free(struct hyb_mem *mem);
 void hyb_mem_set_watch(const struct hyb_mem_watch *watch);
 
 /**
- * hyb_mem_at - where octets are that hyb_mem_hold() holds
+ * hyb_mem_at - where bytes are that hyb_mem_hold() holds
  * @mem: region
- * @to: first octet
- * @len: octets wanted, not more than are held; set to those that stand together
+ * @to: first byte
+ * @len: bytes wanted, not more than are held; set to those that stand together
  *
  * Pages are taken one by one: to find out that two are neighbours costs more
  * than another copy.

@@ -192,7 +192,7 @@ struct hyb_qp *hyb_qp_lookup(struct hyb_dev *dev, u32 qpn)
 /**
  * hyb_ring_alloc - memory of a queue
  * @udata: user request, or NULL for a queue of the kernel
- * @size: octets
+ * @size: bytes
  * @umap: handle to be given to hyb_ring_free(), NULL for the kernel
  * @key: offset for mmap() that the user is told
  *

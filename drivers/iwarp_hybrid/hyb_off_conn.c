@@ -345,7 +345,7 @@ bool hyb_off_room(struct hyb_off *off, unsigned int pieces)
 /**
  * hyb_off_record - record an FPDU that the NIC finishes
  * @qp: queue pair
- * @pos: position of its first octet
+ * @pos: position of its first byte
  * @layout: enum iwarp_layout
  * @piece: its memory, in the order in which TCP gets it
  * @nr: how many pieces, as given to hyb_off_room() before; 1 may hold several
@@ -576,7 +576,7 @@ void hyb_off_detach(struct hyb_qp *qp)
  * @qp: queue pair
  *
  * Context: TCP socket held.
- * Return: octets.
+ * Return: bytes.
  */
 u32 hyb_off_memory(struct hyb_qp *qp)
 {

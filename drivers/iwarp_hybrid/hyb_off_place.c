@@ -68,7 +68,7 @@ static bool hyb_off_placeable(struct hyb_mem *mem)
 	return true;
 }
 
-/* The octets [@to, @to + @len) of a region; all of it if @len is 0 */
+/* The bytes [@to, @to + @len) of a region; all of it if @len is 0 */
 static void hyb_off_describe(struct iwarp_offload_buf *buf,
 			     const struct hyb_mem *mem, u64 to, u64 len)
 {
@@ -95,7 +95,7 @@ static void hyb_off_unplace(struct hyb_off_buf *b)
 }
 
 /*
- * Is the STag still valid, and of a region that these octets can be written in? It
+ * Is the STag still valid, and of a region that these bytes can be written in? It
  * may be another than the one that was looked up, see hyb_mem_begin().
  */
 static bool hyb_off_open(const struct hyb_off_buf *b, const struct hyb_mem *mem,
@@ -154,8 +154,8 @@ static void hyb_off_add(struct hyb_off_conn *o, struct hyb_mem *mem, u32 stag,
  * @qp: queue pair
  * @mem: region, referenced
  * @stag: STag, which is or was valid
- * @to: first octet
- * @len: octets, within the region; 0 for all of it
+ * @to: first byte
+ * @len: bytes, within the region; 0 for all of it
  * @what: enum iwarp_place
  *
  * Until the region is revoked, hyb_off_stop() or, the sink of a Read,

@@ -33,8 +33,8 @@ struct hyb_dev;
  * @page: where it lies. Consecutive records in the same page share one
  *	  reference, which is that of the last of them.
  * @off: offset in the page
- * @len: octets
- * @seq: sequence number of its first octet; for IWARP_LAYOUT_CONTIG as if it
+ * @len: bytes
+ * @seq: sequence number of its first byte; for IWARP_LAYOUT_CONTIG as if it
  *	 were sent as it stands in memory
  * @idx: number of the piece in its FPDU
  * @nr: pieces of the FPDU; if 1, there may be more than one FPDU
@@ -92,12 +92,12 @@ struct hyb_off_ring {
 };
 
 /**
- * struct hyb_off_sink - where final octets go
+ * struct hyb_off_sink - where final bytes go
  * @dst: memory, or NULL
- * @skb: packet that holds the octets as they were handed to TCP
- * @off: offset of the first octet in @skb
- * @seq: sequence number of the first octet
- * @len: octets wanted
+ * @skb: packet that holds the bytes as they were handed to TCP
+ * @off: offset of the first byte in @skb
+ * @seq: sequence number of the first byte
+ * @len: bytes wanted
  */
 struct hyb_off_sink {
 	u8 *dst;

@@ -32,8 +32,8 @@ static_assert(sizeof(struct hyb_off_blk) <= HYB_OFF_BLK_SIZE &&
  * @rec: its pieces, or the record that it shares
  * @off: where it begins in @rec
  * @pos: its position, as far as markers go
- * @seq: sequence number of its first octet
- * @len: octets on the wire
+ * @seq: sequence number of its first byte
+ * @len: bytes on the wire
  * @ivl: marker interval to move by, 0 if it stands as on the wire
  */
 struct hyb_off_fpdu {
@@ -228,7 +228,7 @@ void hyb_off_ring_trim(struct hyb_off_ring *r)
  * @r: ring
  *
  * Context: TCP socket held.
- * Return: octets.
+ * Return: bytes.
  */
 u32 hyb_off_ring_memory(const struct hyb_off_ring *r)
 {
@@ -258,7 +258,7 @@ static u32 hyb_off_search(const struct hyb_off_blk *blk, u32 lo, u32 seq)
 	return lo;
 }
 
-/* Octets of the FPDU at offset @off of a record that is one piece */
+/* Bytes of the FPDU at offset @off of a record that is one piece */
 static u32 hyb_off_fpdu_len(const struct hyb_off_ring *r,
 			    const struct hyb_off_rec *rec, u32 off)
 {
@@ -346,10 +346,10 @@ bool hyb_off_ring_covers(struct hyb_off_ring *r, u32 seq, u32 len)
  * hyb_off_ring_contig - is there an FPDU whose payload is to be moved?
  * @r: ring, its lock held
  * @seq: first sequence number of a range
- * @len: octets of it
- * @off: set to the offset in the range of the first octet of such FPDUs
+ * @len: bytes of it
+ * @off: set to the offset in the range of the first byte of such FPDUs
  *
- * Return: where that octet lies, or NULL.
+ * Return: where that byte lies, or NULL.
  */
 const u8 *hyb_off_ring_contig(struct hyb_off_ring *r, u32 seq, u32 len, u32 *off)
 {
@@ -396,9 +396,9 @@ int hyb_off_ring_miss(const struct hyb_off_ring *r, u32 seq)
 	return before(seq, READ_ONCE(r->una)) ? -ESTALE : -ENOENT;
 }
 
-/* ------------------------------------------------------------- octets */
+/* ------------------------------------------------------------- bytes */
 
-/* Octets from @x on, as on the wire, that are contiguous in memory */
+/* Bytes from @x on, as on the wire, that are contiguous in memory */
 static const u8 *hyb_off_span(const struct hyb_off_fpdu *f, u32 x, u32 want,
 			      u32 *n)
 {
@@ -426,7 +426,7 @@ static u32 hyb_off_crc(const struct hyb_off_fpdu *f)
 	return crc;
 }
 
-/* Put octets at offset @at of the sink */
+/* Put bytes at offset @at of the sink */
 static void hyb_off_emit(const struct hyb_off_sink *sink, u32 at, const u8 *p,
 			 u32 n)
 {
@@ -436,7 +436,7 @@ static void hyb_off_emit(const struct hyb_off_sink *sink, u32 at, const u8 *p,
 		skb_store_bits(sink->skb, sink->off + at, p, n);
 }
 
-/* Octets [@x, @end) of an FPDU; @at is where the first of them goes */
+/* Bytes [@x, @end) of an FPDU; @at is where the first of them goes */
 static void hyb_off_write(const struct hyb_off_ring *r,
 			  const struct hyb_off_sink *sink,
 			  const struct hyb_off_fpdu *f, u32 x, u32 end, u32 at)
@@ -463,13 +463,13 @@ static void hyb_off_write(const struct hyb_off_ring *r,
 }
 
 /**
- * hyb_off_ring_write - final octets of a range of the stream
+ * hyb_off_ring_write - final bytes of a range of the stream
  * @r: ring, its lock held
  * @sink: what, and where to
  *
  * What is not recorded is not written: it is final already, or acknowledged.
  *
- * Return: octets that are recorded.
+ * Return: bytes that are recorded.
  */
 u32 hyb_off_ring_write(struct hyb_off_ring *r, const struct hyb_off_sink *sink)
 {

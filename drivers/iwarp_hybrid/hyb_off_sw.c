@@ -275,7 +275,7 @@ static bool hyb_off_stale(struct hyb_off_conn *o, struct sk_buff *skb)
 	       before(pl.seq, READ_ONCE(o->ring.una));
 }
 
-/* Where an octet of a packet is, unless in its linear part */
+/* Where a byte of a packet is, unless in its linear part */
 static const u8 *hyb_off_octet(const struct sk_buff *skb, u32 off)
 {
 	const skb_frag_t *frag;

@@ -89,7 +89,7 @@ void hyb_off_lied(struct hyb_qp *qp);
  * @buf: a page
  *
  * Context: process.
- * Return: octets written.
+ * Return: bytes written.
  */
 int hyb_off_show(struct hyb_qp *qp, char *buf);
 
@@ -99,7 +99,7 @@ int hyb_off_show(struct hyb_qp *qp, char *buf);
  * @buf: a page
  *
  * Context: process.
- * Return: octets written.
+ * Return: bytes written.
  */
 int hyb_off_dev_show(struct net_device *netdev, char *buf);
 
@@ -229,14 +229,14 @@ static inline bool hyb_off_tx_sg(struct hyb_off *off)
 /**
  * hyb_off_sealed - record FPDUs whose CRCs are left to the NIC
  * @qp: queue pair
- * @pos: position of the first octet
- * @len: octets of the stream, CRCs included
+ * @pos: position of the first byte
+ * @len: bytes of the stream, CRCs included
  * @page: where they stand, one behind the other
  * @poff: offset in @page
  * @layout: enum iwarp_layout
  *
  * hyb_off_room() said yes, and the CRC fields are cleared (CRC in use or not).
- * The octets must not change until they are acknowledged; the record has a
+ * The bytes must not change until they are acknowledged; the record has a
  * reference of the page until hyb_off_acked(). For several pieces see
  * hyb_off_record().
  *
@@ -281,9 +281,9 @@ static inline bool hyb_off_many(const struct hyb_off *off)
 /**
  * hyb_off_rx_ok - did the NIC check this FPDU?
  * @off: of the queue pair, may be NULL
- * @skb: packet of TCP's receive queue that holds its first octet
- * @seq: sequence number of that octet
- * @len: octets of the FPDU
+ * @skb: packet of TCP's receive queue that holds its first byte
+ * @seq: sequence number of that byte
+ * @len: bytes of the FPDU
  *
  * The NIC's word is for packets of whole FPDUs, and TCP may have put several
  * such packets together. It counts only where such a run begins at a boundary
@@ -317,7 +317,7 @@ static inline enum hyb_off_verdict hyb_off_rx_ok(struct hyb_off *off,
  * hyb_off_rx_at - an FPDU begins here
  * @qp: queue pair
  * @off: of the queue pair, may be NULL
- * @seq: sequence number of its first octet
+ * @seq: sequence number of its first byte
  * @pos: its position
  *
  * To be called for each FPDU. Context: TCP socket held.
@@ -348,13 +348,13 @@ static inline void hyb_off_stop(struct hyb_off *off)
 }
 
 /**
- * hyb_off_passed - octets are about to be processed
+ * hyb_off_passed - bytes are about to be processed
  * @off: of the queue pair, may be NULL
  * @seq: sequence number behind them
  * @nic: what the NIC found
  *
  * What came without a verdict, it may not have seen. It must not place, later,
- * an old packet with the same octets. Context: TCP socket held.
+ * an old packet with the same bytes. Context: TCP socket held.
  */
 static inline void hyb_off_passed(struct hyb_off *off, u32 seq,
 				  enum hyb_off_verdict nic)

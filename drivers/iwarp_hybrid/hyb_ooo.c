@@ -7,7 +7,7 @@
  * name, which are the latest arrivals.
  *
  * What was done is remembered by stream position, never by packet: TCP merges
- * packets of this queue and may throw them away again. Octets that were placed
+ * packets of this queue and may throw them away again. Bytes that were placed
  * are those whose CRC was good; whatever TCP delivers in their place later is
  * not looked at.
  *
@@ -27,7 +27,7 @@
 #include "iwarp/crc.h"
 
 /**
- * struct hyb_ooo_run - a look at a run of octets in the queue
+ * struct hyb_ooo_run - a look at a run of bytes in the queue
  * @w: the walk over it
  * @qp: queue pair
  * @sk: its socket
@@ -67,7 +67,7 @@ static struct hyb_ooo_run *hyb_ooo_run(struct ooo_walk *w)
 
 typedef bool (*hyb_ooo_fn)(void *arg, const u8 *p, u32 n);
 
-/* The packet that holds the octet with this number, or the one behind it */
+/* The packet that holds the byte with this number, or the one behind it */
 static struct sk_buff *hyb_ooo_packet(const struct sock *sk, u32 seq)
 {
 	struct rb_node *n = tcp_sk(sk)->out_of_order_queue.rb_node;
@@ -85,7 +85,7 @@ static struct sk_buff *hyb_ooo_packet(const struct sock *sk, u32 seq)
 	return res;
 }
 
-/* Pass octets of one packet to @fn, piece by piece */
+/* Pass bytes of one packet to @fn, piece by piece */
 static bool hyb_ooo_pieces(struct sk_buff *skb, u32 off, u32 len, hyb_ooo_fn fn,
 			   void *arg)
 {
@@ -105,7 +105,7 @@ static bool hyb_ooo_pieces(struct sk_buff *skb, u32 off, u32 len, hyb_ooo_fn fn,
 	return done == len;
 }
 
-/* Pass the octets [@pos, @pos + @len) to @fn; false if they are not all there */
+/* Pass the bytes [@pos, @pos + @len) to @fn; false if they are not all there */
 static bool hyb_ooo_each(struct hyb_ooo_run *run, u64 pos, u32 len,
 			 hyb_ooo_fn fn, void *arg)
 {
@@ -345,8 +345,8 @@ struct hyb_ooo_place {
 	struct hyb_qp *qp;
 	struct hyb_ooo_fpdu *f;
 	struct mpa_walk walk;
-	u32 skip;	/* octets of the body in front of the payload */
-	u32 done;	/* octets placed */
+	u32 skip;	/* bytes of the body in front of the payload */
+	u32 done;	/* bytes placed */
 };
 
 static bool hyb_ooo_put(struct hyb_ooo_place *pl, const u8 *p, u32 n)
@@ -544,9 +544,9 @@ const struct ooo_range *hyb_ooo_due(struct hyb_qp *qp)
 }
 
 /**
- * hyb_ooo_account - octets that were placed early have had their turn
+ * hyb_ooo_account - bytes that were placed early have had their turn
  * @qp: queue pair
- * @len: octets at the begin of the range that hyb_ooo_due() returned
+ * @len: bytes at the begin of the range that hyb_ooo_due() returned
  *
  * Context: TCP socket held.
  */
@@ -559,7 +559,7 @@ void hyb_ooo_account(struct hyb_qp *qp, u32 len)
 /**
  * hyb_ooo_cross - does an FPDU reach into one that was placed?
  * @qp: queue pair with out-of-order placement
- * @len: octets of the FPDU at the receive engine's position
+ * @len: bytes of the FPDU at the receive engine's position
  *
  * In that case a marker or a length of the peer was wrong: in order and out of
  * order the same FPDUs have to be found.
@@ -699,7 +699,7 @@ void hyb_ooo_trim(struct hyb_qp *qp)
 	}
 }
 
-/* Octets that it takes. Context: spinlock of the TCP socket held. */
+/* Bytes that it takes. Context: spinlock of the TCP socket held. */
 u32 hyb_ooo_memory(const struct hyb_qp *qp)
 {
 	const struct hyb_ooo *o = qp->ooo;

@@ -3,7 +3,7 @@
  * Out-of-order placement: FPDUs in TCP's out-of-order queue are found by their
  * markers, checked and placed before the gap in front of them closes. When
  * their turn comes the receive engine delivers them without touching a single
- * octet again. RFC 5044 section 4.3, RFC 5041 section 5.3.
+ * byte again. RFC 5044 section 4.3, RFC 5041 section 5.3.
  *
  * Beside the receive engine: called by hyb_tcp, hyb_xmit, hyb_shared and hyb_rx;
  * calls hyb_queue, hyb_mem, hyb_stats, lib/iwarp/ and TCP. It sends nothing,

@@ -96,7 +96,7 @@ static bool hyb_cur_piece(struct hyb_cur *c)
 /* Enter packet @skb at sequence number c->seq; false if it holds nothing new */
 static bool hyb_cur_enter(struct hyb_cur *c, struct sk_buff *skb)
 {
-	/* a packet may begin with octets that came before */
+	/* a packet may begin with bytes that came before */
 	u32 skip = c->seq - TCP_SKB_CB(skb)->seq;
 
 	c->skb = skb;
@@ -114,7 +114,7 @@ static bool hyb_cur_enter(struct hyb_cur *c, struct sk_buff *skb)
 	return true;
 }
 
-/* Make sure that there are octets at the cursor; false at the end of data */
+/* Make sure that there are bytes at the cursor; false at the end of data */
 static bool hyb_cur_fill(struct hyb_cur *c)
 {
 	struct sk_buff *skb;
@@ -150,7 +150,7 @@ static void hyb_cur_advance(struct hyb_cur *c, u32 n)
 	c->seq += n;
 }
 
-/* Up to @want contiguous octets; 0 at the end of data */
+/* Up to @want contiguous bytes; 0 at the end of data */
 static u32 hyb_cur_span(struct hyb_cur *c, u32 want)
 {
 	if (unlikely(!c->n) && !hyb_cur_fill(c))
@@ -171,7 +171,7 @@ static bool hyb_cur_skip(struct hyb_cur *c, u32 len)
 	return true;
 }
 
-/* Copy octets; a copy of the cursor when it shall stay */
+/* Copy bytes; a copy of the cursor when it shall stay */
 static bool hyb_cur_copy(struct hyb_cur *c, u8 *dst, u32 len)
 {
 	u32 n;
@@ -190,17 +190,17 @@ static bool hyb_cur_copy(struct hyb_cur *c, u8 *dst, u32 len)
 
 /**
  * struct hyb_fpdu - an FPDU that is completely there
- * @cur: at its first octet, later at the next octet of payload
+ * @cur: at its first byte, later at the next byte of payload
  * @walk: takes out the markers
- * @total: octets of the stream
+ * @total: bytes of the stream
  * @ulpdu: length of the ULPDU
- * @hdr: its first octets
+ * @hdr: its first bytes
  * @hdr_len: how many
  * @h: decoded header
  * @nic: what the NIC found
  * @flat: it lies in one piece of memory
  * @placed: its payload is where it belongs, all that is left is delivery
- * @there: octets that hyb_rx_copy() found at their destination
+ * @there: bytes that hyb_rx_copy() found at their destination
  */
 struct hyb_fpdu {
 	struct hyb_cur cur;
@@ -216,7 +216,7 @@ struct hyb_fpdu {
 	u32 there;
 };
 
-/* Up to @want octets of the body, markers taken out; 0 at the end of data */
+/* Up to @want bytes of the body, markers taken out; 0 at the end of data */
 static u32 hyb_rx_span(struct hyb_fpdu *f, u32 want, const u8 **p)
 {
 	u32 n, raw;
@@ -238,7 +238,7 @@ static u32 hyb_rx_span(struct hyb_fpdu *f, u32 want, const u8 **p)
 }
 
 /*
- * The next @len octets of the body, which are there; false at the end of data.
+ * The next @len bytes of the body, which are there; false at the end of data.
  * If a NIC has placed them, the packet refers to the memory that they belong in.
  */
 static bool hyb_rx_copy(struct hyb_fpdu *f, u8 *dst, u32 len)
@@ -266,8 +266,8 @@ static bool hyb_rx_copy(struct hyb_fpdu *f, u8 *dst, u32 len)
 /**
  * hyb_rx_peek - is a complete FPDU there?
  * @rx: receive state
- * @f: @f->cur is at its first octet; length is filled in
- * @avail: octets from there on
+ * @f: @f->cur is at its first byte; length is filled in
+ * @avail: bytes from there on
  * @err: set if its length is impossible
  *
  * Return: yes; if not, rx->need tells how much it takes.
@@ -300,7 +300,7 @@ static bool hyb_rx_peek(struct hyb_rx *rx, struct hyb_fpdu *f, u32 avail,
 }
 
 /*
- * A private copy of the first octets of the ULPDU, because a sender on this
+ * A private copy of the first bytes of the ULPDU, because a sender on this
  * machine may own the pages. There may be a marker in them.
  */
 static void hyb_flat_head(const struct hyb_rx *rx, struct hyb_fpdu *f)
@@ -332,7 +332,7 @@ static void hyb_flat_head(const struct hyb_rx *rx, struct hyb_fpdu *f)
 	f->walk.in_head = false;
 }
 
-/* Checksum and markers of the FPDU of @total octets at @p: 0 or an error */
+/* Checksum and markers of the FPDU of @total bytes at @p: 0 or an error */
 static __always_inline u32 hyb_rx_check(const struct hyb_rx *rx, const u8 *p,
 					u32 total, u64 pos)
 {
@@ -345,7 +345,7 @@ static __always_inline u32 hyb_rx_check(const struct hyb_rx *rx, const u8 *p,
 	return 0;
 }
 
-/* @fpdus FPDUs of @len octets in all were checked, by the NIC or by us */
+/* @fpdus FPDUs of @len bytes in all were checked, by the NIC or by us */
 static void hyb_rx_checked(struct hyb_rx *rx, u32 len, u32 fpdus, bool nic)
 {
 	if (nic)
@@ -373,7 +373,7 @@ static u32 hyb_rx_flat(struct hyb_rx *rx, struct hyb_fpdu *f)
 	return err ? err : rdmap_check(&f->h);
 }
 
-/* Checksum of all but the last 4 octets, and markers on the way */
+/* Checksum of all but the last 4 bytes, and markers on the way */
 static u32 hyb_rx_verify(struct hyb_rx *rx, const struct hyb_fpdu *f)
 {
 	u32 left = f->total - MPA_CRC_SIZE;
@@ -507,7 +507,7 @@ static void hyb_rx_fail(struct hyb_qp *qp, const struct hyb_fpdu *f, u32 err,
 /* ---------------------------------------------------- untagged: Sends */
 
 /*
- * Place @len octets of payload: in @mem, if it has the right @access, or, without
+ * Place @len bytes of payload: in @mem, if it has the right @access, or, without
  * it, in the kernel's memory. A run of them is one copy, whatever markers come in
  * between.
  */
@@ -540,7 +540,7 @@ static enum hyb_mem_err hyb_rx_put(struct hyb_rx *rx, struct hyb_fpdu *f,
 }
 
 /*
- * Place @n octets of payload into the receive's buffers, which have room for
+ * Place @n bytes of payload into the receive's buffers, which have room for
  * it, if they are not there already.
  */
 static bool hyb_rx_scatter(struct hyb_qp *qp, struct hyb_fpdu *f, u32 n)
@@ -596,7 +596,7 @@ static u32 hyb_rx_deliver(struct hyb_qp *qp, const struct ddp_hdr *h)
 	return 0;
 }
 
-/* The page of the octets at the cursor, if it may be referenced */
+/* The page of the bytes at the cursor, if it may be referenced */
 static struct page *hyb_cur_page(const struct hyb_cur *c)
 {
 	const skb_frag_t *frags = skb_shinfo(c->part)->frags;
@@ -918,7 +918,7 @@ static void hyb_rx_nic(struct hyb_qp *qp, struct hyb_fpdu *f)
 	f->nic = hyb_off_rx_ok(qp->off, f->cur.skb, f->cur.seq, f->total);
 }
 
-/* @fpdus FPDUs of @len octets in all are done with */
+/* @fpdus FPDUs of @len bytes in all are done with */
 static u32 hyb_rx_advance(struct hyb_qp *qp, u32 len, u32 fpdus)
 {
 	struct hyb_rx *rx = &qp->rx;
@@ -935,7 +935,7 @@ static u32 hyb_rx_advance(struct hyb_qp *qp, u32 len, u32 fpdus)
 
 /*
  * The turn of what was placed before it: deliver it, when all of it is there
- * once more. Until then its octets are consumed as they come. Whatever they
+ * once more. Until then its bytes are consumed as they come. Whatever they
  * are now, those that had a good CRC count.
  */
 static u32 hyb_rx_placed(struct hyb_qp *qp, const struct ooo_range *r,
@@ -1009,7 +1009,7 @@ static bool hyb_rx_good(struct hyb_qp *qp, const struct hyb_cur *c, u32 total,
 
 /*
  * The usual FPDU of a shared link: in one piece of memory, good, and the next
- * segment of a Send. Returns octets consumed, 0 if it is another or not
+ * segment of a Send. Returns bytes consumed, 0 if it is another or not
  * complete: hyb_rx_fpdu() has to look. As there, the header is read once.
  */
 static u32 hyb_rx_fast(struct hyb_qp *qp, const struct hyb_cur *c, u32 avail,
@@ -1064,7 +1064,7 @@ static_assert(sizeof(struct hyb_send_head) ==
 
 /*
  * Is @h the header of an FPDU that holds the segment of the Send that is due, at
- * @mo, but not its last, with a ULPDU of @ulpdu octets?
+ * @mo, but not its last, with a ULPDU of @ulpdu bytes?
  */
 static __always_inline bool hyb_rx_whole(const struct hyb_send_head *h,
 					 u32 ulpdu, u64 msn, u32 mo)
@@ -1075,7 +1075,7 @@ static __always_inline bool hyb_rx_whole(const struct hyb_send_head *h,
 
 /*
  * A header that a marker is in, or right behind: where the payload of the FPDU
- * at @p is, and its octets up to the next marker
+ * at @p is, and its bytes up to the next marker
  */
 static u32 hyb_rx_head(struct hyb_send_head *h, const u8 *p, u64 pos, u32 ivl,
 		       u32 *to_mark)
@@ -1123,7 +1123,7 @@ static void hyb_rx_trace_bulk(const struct hyb_qp *qp, u32 len, u32 fpdus, u32 m
  * this part of the packet, without PAD. Does what hyb_rx_fast() would do for
  * each; that has taken one of this packet in front of them, so the NIC's word, if
  * @nic, holds to its end. Leaves @c at what it does not take, and returns the
- * octets consumed. A function of its own, for the loop to have all registers.
+ * bytes consumed. A function of its own, for the loop to have all registers.
  */
 static noinline u32 hyb_rx_bulk(struct hyb_qp *qp, struct hyb_cur *c,
 				u32 avail, bool nic)
@@ -1232,7 +1232,7 @@ static bool hyb_rx_shared_fits(struct hyb_qp *qp, const struct hyb_fpdu *f)
 	return !hyb_rx_shared_flush(qp) && hyb_rx_shared_wanted(qp);
 }
 
-/* The FPDU at @cur, which is filled, if complete: octets consumed, else 0 */
+/* The FPDU at @cur, which is filled, if complete: bytes consumed, else 0 */
 static u32 hyb_rx_fpdu(struct hyb_qp *qp, const struct hyb_cur *cur, u32 avail)
 {
 	const struct ooo_range *r = qp->ooo ? hyb_ooo_due(qp) : NULL;
@@ -1341,13 +1341,13 @@ static void hyb_rx_shared_end(struct hyb_qp *qp)
 /*
  * An FPDU that is not complete stays with TCP, and with it the packets it is
  * in, however much of them has been consumed: TCP merges packets. Their memory
- * must not be taken from that for the octets which are missing, or the window
+ * must not be taken from that for the bytes which are missing, or the window
  * would stay shut.
  */
 static void hyb_rx_make_room(struct hyb_qp *qp, struct sock *sk,
 			     struct hyb_cur *cur, bool part)
 {
-	/* a peer may send one octet per packet: no more than TCP allows itself */
+	/* a peer may send one byte per packet: no more than TCP allows itself */
 	u32 max = READ_ONCE(sock_net(sk)->ipv4.sysctl_tcp_rmem[2]);
 	const struct hyb_shared *sh = qp->shared;
 	struct sk_buff *skb;
@@ -1369,7 +1369,7 @@ static void hyb_rx_make_room(struct hyb_qp *qp, struct sock *sk,
 		WRITE_ONCE(sk->sk_rcvbuf, 2 * rest);
 }
 
-/* Walk over the complete FPDUs; returns the octets consumed */
+/* Walk over the complete FPDUs; returns the bytes consumed */
 static u32 hyb_rx_walk(struct hyb_qp *qp, struct sock *sk, u32 avail)
 {
 	const struct hyb_shared *sh = qp->shared;

@@ -70,7 +70,7 @@ bool hyb_sg_begin_host(struct hyb_sg *sg)
 
 /*
  * Page of an address; NULL for those that have none, such as those of modules. At
- * *@off in it there are *@len octets, or less than were asked for.
+ * *@off in it there are *@len bytes, or less than were asked for.
  */
 static struct page *hyb_sg_page(const void *p, u32 *off, u32 *len)
 {
@@ -93,11 +93,11 @@ static struct page *hyb_sg_page(const void *p, u32 *off, u32 *len)
 }
 
 /**
- * hyb_sg_add - octets of the FPDU being laid out are elsewhere
+ * hyb_sg_add - bytes of the FPDU being laid out are elsewhere
  * @sg: pieces; hyb_sg_begin() or hyb_sg_begin_host() said yes for this FPDU
- * @pos: position of the first octet
+ * @pos: position of the first byte
  * @p: kernel address of memory that does not change until it is acknowledged
- * @len: octets, not 0
+ * @len: bytes, not 0
  *
  * Return: false if they have to be copied to their place, all of them: TCP does
  * not take such memory by reference, or these are too many pieces.
@@ -138,7 +138,7 @@ bool hyb_sg_add(struct hyb_sg *sg, u64 pos, const void *p, u32 len)
  * @pos: position of the FPDU
  * @page: page of the stream
  * @off: where the FPDU is in it
- * @len: octets, CRC included
+ * @len: bytes, CRC included
  */
 void hyb_sg_record(struct hyb_qp *qp, struct hyb_sg *sg, u64 pos,
 		   struct page *page, u32 off, u32 len)
@@ -174,7 +174,7 @@ void hyb_sg_record(struct hyb_qp *qp, struct hyb_sg *sg, u64 pos,
  * @sg: pieces, hyb_sg_any()
  * @pos: position of the FPDU
  * @start: where it is in the page of the stream
- * @len: octets, without the CRC
+ * @len: bytes, without the CRC
  *
  * Memory that its owner changes before it is acknowledged ends the connection:
  * the peer finds a bad CRC.
@@ -220,12 +220,12 @@ static void hyb_sg_pop(struct hyb_sg *sg)
 }
 
 /**
- * hyb_sg_find - where the next octets of the stream are
+ * hyb_sg_find - where the next bytes of the stream are
  * @sg: pieces
  * @pos: position behind what TCP has taken
  * @page: in: page of the stream; out: where they are
  * @off: same, offset
- * @len: in: octets wanted; out: how many are contiguous
+ * @len: in: bytes wanted; out: how many are contiguous
  */
 void hyb_sg_find(struct hyb_sg *sg, u64 pos, struct page **page, u32 *off,
 		 u32 *len)
@@ -283,7 +283,7 @@ void hyb_sg_trim(struct hyb_sg *sg)
 	sg->ring = NULL;
 }
 
-/* Octets of the ring */
+/* Bytes of the ring */
 u32 hyb_sg_memory(const struct hyb_sg *sg)
 {
 	return sg->ring ? roundup_pow_of_two(HYB_SG_PIECES *

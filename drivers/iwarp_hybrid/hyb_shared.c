@@ -17,10 +17,10 @@
 #include "iwarp/crc.h"
 #include "iwarp/mpa_contig.h"
 
-/* Octets of an FPDU in front of what DDP carries, without markers */
+/* Bytes of an FPDU in front of what DDP carries, without markers */
 #define HYB_HEAD_LEN	(MPA_LEN_SIZE + DDP_UNTAGGED_LEN)
 
-/* Octets of an FPDU that are not ULPDU, PAD or marker */
+/* Bytes of an FPDU that are not ULPDU, PAD or marker */
 #define HYB_FPDU_FRAME	(MPA_LEN_SIZE + MPA_CRC_SIZE)
 
 /* Where the payload of an FPDU is until it is sealed */
@@ -34,11 +34,11 @@ enum hyb_gap_mode {
 
 /**
  * struct hyb_gap - what is known of an FPDU that is not sealed, kept at its
- *		    first octets, where no payload can be
+ *		    first bytes, where no payload can be
  * @mo: offset in the message
- * @stage: offset of its octet @mo in the staging memory
- * @len: octets of the FPDU
- * @pay: octets behind the DDP header
+ * @stage: offset of its byte @mo in the staging memory
+ * @len: bytes of the FPDU
+ * @pay: bytes behind the DDP header
  * @room: hyb_stream.room in front of it
  * @eor: a segment ends in front of it
  * @mode: enum hyb_gap_mode
@@ -137,8 +137,8 @@ static void hyb_shared_rewind(struct hyb_shared *sh, struct hyb_stream *s,
 }
 
 /*
- * The last FPDU of @msg is the one at the end of the stream: @pay octets that
- * make it @len octets long
+ * The last FPDU of @msg is the one at the end of the stream: @pay bytes that
+ * make it @len bytes long
  */
 static void hyb_shared_place_len(struct hyb_shared *sh, struct hyb_stream *s,
 				 struct hyb_msg *msg, u32 mo, u32 pay, u32 len,
@@ -186,8 +186,8 @@ static void hyb_shared_lend_staged(struct hyb_shared *sh, u8 *p, u32 len)
 }
 
 /*
- * Lend @len octets, not 0, from @p on; markers follow after @run and then in
- * each @ivl octets
+ * Lend @len bytes, not 0, from @p on; markers follow after @run and then in
+ * each @ivl bytes
  */
 static void hyb_shared_lend_at(struct rdma_stack_seg *v, u8 *p, u32 len,
 			       u32 run, u32 ivl)
@@ -198,7 +198,7 @@ static void hyb_shared_lend_at(struct rdma_stack_seg *v, u8 *p, u32 len,
 	v->gaps.step = ivl - MPA_MARK_SIZE;
 }
 
-/* Lend the octets from @from on of the last FPDU of @msg */
+/* Lend the bytes from @from on of the last FPDU of @msg */
 static void hyb_shared_lend(struct hyb_shared *sh, struct hyb_stream *s,
 			    const struct hyb_msg *msg, u32 from)
 {
@@ -253,7 +253,7 @@ static u8 hyb_shared_mode(const struct hyb_qp *qp, struct hyb_stream *s)
 }
 
 /*
- * Put one more FPDU at the end of @msg, for up to @want octets, of which the
+ * Put one more FPDU at the end of @msg, for up to @want bytes, of which the
  * first @have are there already. Returns how many it holds; 0 if page or
  * segment must end before.
  */
@@ -361,7 +361,7 @@ static bool hyb_shared_bulk(const struct hyb_qp *qp, struct hyb_stream *s,
 }
 
 /*
- * Lay out @want more octets of @msg, which is empty or the last in the stream.
+ * Lay out @want more bytes of @msg, which is empty or the last in the stream.
  * Stops early when something is used up: 0 or an error, but see sh->lent.
  */
 static int hyb_shared_lay(struct hyb_qp *qp, struct hyb_msg *msg, u32 want)
@@ -419,7 +419,7 @@ static int hyb_shared_lay(struct hyb_qp *qp, struct hyb_msg *msg, u32 want)
 	return 0;
 }
 
-/* Shorten @msg, the last in the stream, to @len octets, not 0 */
+/* Shorten @msg, the last in the stream, to @len bytes, not 0 */
 static void hyb_shared_cut(struct hyb_shared *sh, struct hyb_stream *s,
 			   struct hyb_msg *msg, u32 len)
 {
@@ -614,7 +614,7 @@ static bool hyb_shared_must_end(const struct hyb_shared *sh,
 	return gap->eor || (gap->room == mss && sh->room != mss);
 }
 
-/* @n FPDUs of @len octets from sh->seal on are sealed, as hyb_fpdu_seal() does */
+/* @n FPDUs of @len bytes from sh->seal on are sealed, as hyb_fpdu_seal() does */
 static void hyb_shared_sealed(struct hyb_qp *qp, struct hyb_tx_page *p, u32 n,
 			      u32 len, bool nic)
 {
@@ -632,7 +632,7 @@ static void hyb_shared_sealed(struct hyb_qp *qp, struct hyb_tx_page *p, u32 n,
 	}
 }
 
-/* As hyb_shared_put_head(), of which @ctrl and @msn are the first 16 octets */
+/* As hyb_shared_put_head(), of which @ctrl and @msn are the first 16 bytes */
 static __always_inline void hyb_shared_seal_head(u8 *p, u64 ctrl, u64 msn,
 						 u32 mo)
 {
@@ -657,9 +657,9 @@ static void hyb_shared_seal_split(u8 *start, u64 pos, u32 ivl, u64 ctrl,
 /*
  * The bulk of a long message: seal FPDUs from sh->seal on that fill their
  * segments, with payload in its place, the CRC being left to the NIC or not.
- * Neither the first of a message nor the last; @quota octets of page @p, and up
+ * Neither the first of a message nor the last; @quota bytes of page @p, and up
  * to the end of a segment. Does what hyb_shared_seal_next() would do for each;
- * returns their octets. A function of its own as hyb_shared_lay_bulk().
+ * returns their bytes. A function of its own as hyb_shared_lay_bulk().
  */
 static noinline u32 hyb_shared_seal_bulk(struct hyb_qp *qp,
 					 const struct hyb_msg *msg,
@@ -708,7 +708,7 @@ static noinline u32 hyb_shared_seal_bulk(struct hyb_qp *qp,
 }
 
 /*
- * Make octets of page @p ready for TCP, @quota if that many are there, and up
+ * Make bytes of page @p ready for TCP, @quota if that many are there, and up
  * to the end of a segment. Returns where they end. FPDUs that are not of the
  * shared link are sealed already.
  */
@@ -750,7 +750,7 @@ static u32 hyb_shared_ready(struct hyb_qp *qp, struct sock *sk,
 }
 
 /*
- * How many octets TCP shall get now: what it can send, and two segments. Of a
+ * How many bytes TCP shall get now: what it can send, and two segments. Of a
  * long queue, if it is not the peer's window that keeps it, as many as TCP likes
  * to send at a time: it waits for more acknowledgments rather than send less,
  * and what is then laid out would be too late to go with it.
@@ -780,7 +780,7 @@ static u32 hyb_shared_quota(const struct hyb_qp *qp, struct sock *sk)
 	       clamp_t(s64, min(wnd, cwnd), 0, HYB_WAIT_MAX);
 }
 
-/* Hand over @quota octets, if there are as many; false if TCP took less */
+/* Hand over @quota bytes, if there are as many; false if TCP took less */
 static bool hyb_shared_push(struct hyb_qp *qp, struct sock *sk, u32 quota)
 {
 	struct hyb_stream *s = &qp->tx.s;
@@ -849,7 +849,7 @@ static u64 hyb_shared_before(const struct hyb_qp *qp, u32 seq)
 	u64 given = READ_ONCE(s->given);
 	s32 diff = s->seq + (u32)given - seq;
 
-	/* the FIN has a number, too, and octets may be on their way already */
+	/* the FIN has a number, too, and bytes may be on their way already */
 	return given - max(diff, 0);
 }
 
@@ -1001,7 +1001,7 @@ static int hyb_link_lay(struct hyb_qp *qp, struct sock *sk, u32 want,
 		return 0;
 	WRITE_ONCE(sh->want, true);
 	hyb_sched_retry(qp, HYB_TODO_TX, 1);
-	/* of small pages there may be too many before there are too many octets */
+	/* of small pages there may be too many before there are too many bytes */
 	return err == -ENOSPC ? -EAGAIN : err;
 }
 
@@ -1251,9 +1251,9 @@ static void hyb_shared_charge(struct hyb_shared *sh, struct sk_buff *skb)
  * @qp: queue pair
  * @skb: packet that it is in
  * @page: page that it is in, or NULL if that cannot be referenced
- * @p: first octet
- * @len: octets, without markers, which may be between them
- * @to_mark: octets up to the first marker, not 0
+ * @p: first byte
+ * @len: bytes, without markers, which may be between them
+ * @to_mark: bytes up to the first marker, not 0
  *
  * Return: 0 or an error for the Terminate.
  */

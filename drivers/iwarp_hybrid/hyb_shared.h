@@ -9,7 +9,7 @@
  *
  * A reserved message has its final places in the stream and in the pages; what
  * is known of its FPDUs is written where their headers will be. It is open
- * until its first octet goes to TCP. Then FPDU by FPDU is sealed: header,
+ * until its first byte goes to TCP. Then FPDU by FPDU is sealed: header,
  * markers, PAD and CRC are filled in. TCP is given no more than it can send at
  * once and two segments, so that what waits, waits here and can be appended to.
  */
@@ -26,7 +26,7 @@ struct page;
 struct sock;
 
 #define HYB_MSGS_MAX	512	/* when many wait that nothing may join, same */
-#define HYB_WAIT_MAX	(8 << 20) /* octets laid out that TCP has not taken */
+#define HYB_WAIT_MAX	(8 << 20) /* bytes laid out that TCP has not taken */
 #define HYB_WINDOW_MIN	16384U	/* of the receive window */
 #define HYB_WINDOW_MAX	BIT(29)
 #define HYB_SPACE_MAX	BIT(30)	/* memory for it */

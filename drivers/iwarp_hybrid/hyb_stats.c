@@ -167,7 +167,7 @@ static int hyb_get_stats(struct ib_device *ibdev, struct rdma_hw_stats *stats,
  * @qp: queue pair
  * @buf: page to fill in
  *
- * Return: octets.
+ * Return: bytes.
  */
 ssize_t hyb_stats_show(const struct hyb_qp *qp, char *buf)
 {

@@ -17,7 +17,7 @@
  */
 enum hyb_stat {
 	/*
-	 * Of each queue pair, too, see hyb_qp_count(). Transmit: FPDUs, octets of
+	 * Of each queue pair, too, see hyb_qp_count(). Transmit: FPDUs, bytes of
 	 * the stream, segments of it given to IP, again or not, work done for them.
 	 */
 	HYB_ST_TX_FPDUS,
@@ -63,7 +63,7 @@ enum hyb_stat {
 
 	/* receive */
 	HYB_ST_RX_WALKS,
-	HYB_ST_RX_NIC_PLACED,		/* octets found where they belong */
+	HYB_ST_RX_NIC_PLACED,		/* bytes found where they belong */
 	HYB_ST_RX_PAUSED,
 	HYB_ST_RX_DEFERRED,
 	HYB_ST_RX_BUDGET,		/* rounds that left something */
@@ -74,8 +74,8 @@ enum hyb_stat {
 	/* receive before its turn */
 	HYB_ST_OOO_LOOKS,		/* times segments were looked at */
 	HYB_ST_OOO_BYTES,		/* payload placed early */
-	HYB_ST_OOO_DONE,		/* octets delivered without a touch */
-	HYB_ST_OOO_WAIT_MARK,		/* runs of octets without a marker */
+	HYB_ST_OOO_DONE,		/* bytes delivered without a touch */
+	HYB_ST_OOO_WAIT_MARK,		/* runs of bytes without a marker */
 	HYB_ST_OOO_WAIT_STAG,		/* FPDUs: no memory for them, then */
 	HYB_ST_OOO_WAIT_RECV,		/* no receive */
 	HYB_ST_OOO_WAIT_ORDER,		/* operations that go in order */

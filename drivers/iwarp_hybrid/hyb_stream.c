@@ -185,7 +185,7 @@ int hyb_stream_next(struct hyb_stream *s, struct sock *sk)
 /*
  * Payload of a segment. FPDUs are multiples of 4, so segments have to be: TCP is
  * told that the peer takes no more than that. And it is told now of a path that
- * has changed, not when the octets are given to it that were laid out for the
+ * has changed, not when the bytes are given to it that were laid out for the
  * former one.
  */
 static u32 hyb_stream_mss(struct hyb_stream *s, struct sock *sk)
@@ -210,7 +210,7 @@ static u32 hyb_stream_mss(struct hyb_stream *s, struct sock *sk)
 }
 
 /**
- * hyb_stream_attach - the octets of the stream are TCP's next ones
+ * hyb_stream_attach - the bytes of the stream are TCP's next ones
  * @s: empty stream
  * @sk: TCP socket, owned by the caller
  */
@@ -226,7 +226,7 @@ void hyb_stream_attach(struct hyb_stream *s, struct sock *sk)
  * @s: stream
  * @sk: TCP socket
  *
- * With octets waiting for TCP that is known, unless the MSS has changed.
+ * With bytes waiting for TCP that is known, unless the MSS has changed.
  */
 void hyb_stream_look(struct hyb_stream *s, struct sock *sk)
 {
@@ -290,7 +290,7 @@ void hyb_stream_trim(struct hyb_stream *s)
  * hyb_stream_pages - memory of the pages
  * @s: stream
  *
- * Return: octets.
+ * Return: bytes.
  */
 u32 hyb_stream_pages(const struct hyb_stream *s)
 {

@@ -4,7 +4,7 @@
  * TCP gets by reference.
  *
  * FPDUs are laid out one behind the other; none crosses the end of a page.
- * TCP cuts its queue into segments every MSS octets; the stream knows where in
+ * TCP cuts its queue into segments every MSS bytes; the stream knows where in
  * a segment it is and sizes FPDUs so that they end with the segment: a long
  * message fills segments completely, the next message continues in what is
  * left of the last segment. Only when very little is left, or a short message
@@ -42,7 +42,7 @@ static inline bool hyb_stream_empty(const struct hyb_stream *s)
 	return s->given == s->pos;
 }
 
-/* Octets laid out that TCP has not taken */
+/* Bytes laid out that TCP has not taken */
 static inline u32 hyb_stream_waiting(const struct hyb_stream *s)
 {
 	return s->pos - s->given;
@@ -63,10 +63,10 @@ static inline u32 hyb_stream_max(const struct hyb_stream *s)
 /**
  * hyb_stream_fit - how much of a ULPDU to put into the next FPDU
  * @s: stream
- * @want: octets there are
+ * @want: bytes there are
  * @least: less will do, it is data: room of a segment that is still filled; or 0
  *
- * Return: octets, or 0 if the page or the segment must end before.
+ * Return: bytes, or 0 if the page or the segment must end before.
  */
 static inline u32 hyb_stream_fit(struct hyb_stream *s, u32 want, u32 least)
 {
@@ -90,7 +90,7 @@ static inline u32 hyb_stream_fit(struct hyb_stream *s, u32 want, u32 least)
 }
 
 /*
- * ULPDU of an FPDU that fills the rest of the segment, up to @want octets; 0:
+ * ULPDU of an FPDU that fills the rest of the segment, up to @want bytes; 0:
  * ask hyb_stream_fit()
  */
 static inline u32 hyb_stream_fill(struct hyb_stream *s, u32 want)
@@ -105,7 +105,7 @@ static inline u32 hyb_stream_fill(struct hyb_stream *s, u32 want)
 	return ulpdu <= want ? ulpdu : 0;
 }
 
-/* An FPDU of @len octets belongs to the stream from now on */
+/* An FPDU of @len bytes belongs to the stream from now on */
 static inline void hyb_stream_add(struct hyb_stream *s, u32 len)
 {
 	hyb_stream_cur(s)->fill += len;

@@ -31,7 +31,7 @@
 /* More than the largest FPDU; TCP's window is sized after it */
 #define HYB_TCP_LOWAT	(96 * 1024)
 
-/* Octets of which reception may wait for more */
+/* Bytes of which reception may wait for more */
 #define HYB_TCP_BATCH	(16 * 1024)
 
 /* Private copies of tcp_prot and tcpv6_prot, and what they were copied from */

@@ -62,7 +62,7 @@ static int hyb_tx_get_mem(struct hyb_qp *qp, int access)
 }
 
 /*
- * Put @len octets of @mem, or of the kernel's memory; false if it was revoked, or
+ * Put @len bytes of @mem, or of the kernel's memory; false if it was revoked, or
  * the right @access. A run of them is one copy, whatever markers come in between.
  */
 static bool hyb_tx_put(struct hyb_tx *tx, struct mpa_build *b,
@@ -85,7 +85,7 @@ static bool hyb_tx_put(struct hyb_tx *tx, struct mpa_build *b,
 	return true;
 }
 
-/* Put the next @n octets of the scatter list; false if it was revoked */
+/* Put the next @n bytes of the scatter list; false if it was revoked */
 static bool hyb_tx_gather(struct hyb_qp *qp, struct mpa_build *b, u32 n)
 {
 	struct hyb_tx *tx = &qp->tx;
@@ -115,8 +115,8 @@ static bool hyb_tx_gather(struct hyb_qp *qp, struct mpa_build *b, u32 n)
 }
 
 /*
- * Octets of the FPDU being laid out that can be given by reference: at the
- * next octet of the scatter list, up to @n of them. 0: they must be copied.
+ * Bytes of the FPDU being laid out that can be given by reference: at the
+ * next byte of the scatter list, up to @n of them. 0: they must be copied.
  */
 static u32 hyb_tx_lend(struct hyb_qp *qp, u64 pos, u32 n)
 {
@@ -627,7 +627,7 @@ static bool hyb_tx_refers(const struct hyb_qp *qp)
 }
 
 /*
- * Octets by reference that go into the last packet with their fragments, else into
+ * Bytes by reference that go into the last packet with their fragments, else into
  * a new one: where TCP begins one within an FPDU nothing is aligned any more.
  */
 static u32 hyb_tx_ref_room(struct sock *sk, u32 mss)

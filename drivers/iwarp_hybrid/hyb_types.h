@@ -40,11 +40,11 @@ struct sock;
 /**
  * struct hyb_tx_page - a page of the outgoing stream
  * @page: compound page with one reference of ours, the others are TCP's
- * @base: its first octet
- * @size: octets
- * @fill: octets that are laid out
- * @sent: octets that TCP has taken
- * @stage_fill: octets in use of @stage
+ * @base: its first byte
+ * @size: bytes
+ * @fill: bytes that are laid out
+ * @sent: bytes that TCP has taken
+ * @stage_fill: bytes in use of @stage
  * @stage: memory of the same size, private to us, where the upper layer leaves
  *	   payload that is put in its place later; or NULL
  */
@@ -63,7 +63,7 @@ struct hyb_tx_page {
  * @ring: ring of pages, used again when TCP has let go of them
  * @mask: its size - 1
  * @cur: index of the page being filled, counts on
- * @out: index of the oldest page with octets that TCP has not taken
+ * @out: index of the oldest page with bytes that TCP has not taken
  * @wait_max: pages that may wait behind @out
  * @pos: position in the stream behind what is laid out
  * @given: position behind what TCP has taken
@@ -73,7 +73,7 @@ struct hyb_tx_page {
  * @clamp: largest segment that the peer takes, as TCP keeps it
  * @mtu: of the path that @mss is for
  * @mss: payload of a TCP segment, looked up for each batch
- * @room: octets up to the end of the current segment; 0: not aligned
+ * @room: bytes up to the end of the current segment; 0: not aligned
  * @first: the ring as long as it need not grow
  */
 struct hyb_stream {
@@ -106,14 +106,14 @@ struct hyb_stream {
 #define HYB_SG_MARKS	6
 
 /**
- * struct hyb_sg_piece - octets of the stream that lie elsewhere
+ * struct hyb_sg_piece - bytes of the stream that lie elsewhere
  * @pos: position of the first of them
  * @end: position behind the FPDU, once that is complete; 0 if a packet may have
  *	 others behind it
  * @page: where they are; referenced until the FPDU is recorded, then the record
  *	  has a reference
  * @off: offset in @page
- * @len: octets
+ * @len: bytes
  * @held: nobody records it, the reference is ours until TCP has its own
  */
 struct hyb_sg_piece {
@@ -156,10 +156,10 @@ static inline bool hyb_sg_any(const struct hyb_sg *sg)
 /**
  * struct hyb_orq_entry - a Read or atomic operation that waits for its response
  * @mem: the sink region, referenced; NULL for kernel addresses and length 0
- * @to: sink tagged offset of the next expected octet
+ * @to: sink tagged offset of the next expected byte
  * @stag: sink STag
- * @left: octets still expected
- * @len: octets asked for
+ * @left: bytes still expected
+ * @len: bytes asked for
  * @slot: send queue slot to complete
  * @inval: invalidate @stag on completion
  * @rtr: the ready-to-receive message, nothing to complete
@@ -184,7 +184,7 @@ struct hyb_orq_entry {
  * @mem: source region, referenced; NULL for length 0
  * @req: the request
  * @msn: its message number
- * @done: octets answered
+ * @done: bytes answered
  * @atomic: an Atomic Request, which was carried out
  * @id: its identifier
  * @old: its result
@@ -220,7 +220,7 @@ enum hyb_tx_msg {
  * struct hyb_tx_left - FPDUs that are left to the NIC and not recorded yet
  * @page: where they stand, one behind the other
  * @off: offset of the first
- * @len: octets, 0: none
+ * @len: bytes, 0: none
  * @pos: position of the first
  * @layout: enum iwarp_layout of all
  */
@@ -257,8 +257,8 @@ struct hyb_tx_left {
  * @sqe: private copy of the request in progress
  * @slot: its place in the queue
  * @mem: regions of its scatter list, referenced
- * @len: payload octets of the message in progress
- * @done: payload octets laid out
+ * @len: payload bytes of the message in progress
+ * @done: payload bytes laid out
  * @sge: where in the scatter list @done is
  * @sge_off: offset in that entry
  * @orq: own reads that are outstanding, a ring; never without room for one
@@ -273,14 +273,14 @@ struct hyb_tx_left {
  * @irq_get: oldest
  * @irq_put: next free
  * @ird: how many there may be
- * @term_len: octets of @term, 0 if there is none
+ * @term_len: bytes of @term, 0 if there is none
  * @term: ULPDU of a Terminate to send
  * @fpdus: counted here and added to the counters per batch
  * @copies: same
- * @copied: same, octets
- * @referred: same, octets
- * @summed: same, octets
- * @nic: same, octets
+ * @copied: same, bytes
+ * @referred: same, bytes
+ * @summed: same, bytes
+ * @nic: same, bytes
  */
 struct hyb_tx {
 	struct hyb_stream s;
@@ -353,7 +353,7 @@ enum hyb_tx_who {
  * @part: @skb or one of its frag_list, NULL behind the last
  * @frag: next fragment of @part
  * @seq: sequence number of @p
- * @p: contiguous octets
+ * @p: contiguous bytes
  * @n: how many
  * @placed: fragments may be memory that a NIC has placed in: each is a piece
  *
@@ -371,7 +371,7 @@ struct hyb_cur {
 };
 
 /*
- * Octets of the stream that a round of the engine looks at: bottom halves are
+ * Bytes of the stream that a round of the engine looks at: bottom halves are
  * disabled, and others wait. More than the largest FPDU.
  */
 #define HYB_RX_BUDGET	(1024 * 1024)
@@ -379,8 +379,8 @@ struct hyb_cur {
 /**
  * struct hyb_rx - receive state of a QP
  * @budget: what is left of HYB_RX_BUDGET; the transport layer begins a round
- * @need: octets up to the end of the FPDU being awaited, 0: not known
- * @pos: octets of the stream consumed
+ * @need: bytes up to the end of the FPDU being awaited, 0: not known
+ * @pos: bytes of the stream consumed
  * @ivl: marker interval of the incoming stream, 0 for none
  * @ivl_log: its logarithm
  * @crc: checksum is verified
@@ -392,23 +392,23 @@ struct hyb_cur {
  * @since: when that was
  * @msn: expected message number per untagged queue
  * @rtr_send: an empty Send at the start of the stream is no message
- * @written: payload octets of the last Write; 0 behind its Immediate Data
+ * @written: payload bytes of the last Write; 0 behind its Immediate Data
  * @write_ended: all of that has come, what comes next is another
  * @sink: region that the last Write went to, referenced, or NULL
  * @active: @rqe is the buffer of the message being received
  * @rqe: private copy of the receive in use
  * @mem: regions of @rqe, referenced; NULL for kernel addresses
- * @room: octets @rqe can take
- * @done: payload octets placed
+ * @room: bytes @rqe can take
+ * @done: payload bytes placed
  * @sge: where in the scatter list @done is
  * @sge_off: offset in that entry
  * @segs: tcp_sock.data_segs_in as far as it was counted
  * @fpdus: counted here and added to the counters per batch
  * @copies: same
- * @copied: same, octets
- * @summed: same, octets
- * @trusted: same, octets that the NIC has checked
- * @there: same, octets that the NIC has placed
+ * @copied: same, bytes
+ * @summed: same, bytes
+ * @trusted: same, bytes that the NIC has checked
+ * @there: same, bytes that the NIC has placed
  */
 struct hyb_rx {
 	u32 budget;
@@ -498,9 +498,9 @@ struct hyb_fpos {
  * struct hyb_msg - a message that is not completely sealed
  * @first: its first FPDU
  * @last: its last FPDU
- * @len: octets behind the DDP headers: header of the upper layer and payload
+ * @len: bytes behind the DDP headers: header of the upper layer and payload
  * @msn: message number
- * @hdr_len: octets of @hdr
+ * @hdr_len: bytes of @hdr
  * @solicited: the peer shall have an event
  * @hdr: header of the upper layer
  */
@@ -530,10 +530,10 @@ struct hyb_msg {
  * @appending: it appends to the last message
  * @pending: there is something to do when it is over
  * @eor: a segment ends in front of the next FPDU
- * @lent: octets of the reservation
+ * @lent: bytes of the reservation
  * @was: hyb_msg.len before it
  * @nr: entries of @seg in use
- * @room: octets up to the end of the segment that TCP is at
+ * @room: bytes up to the end of the segment that TCP is at
  * @seg: where the upper layer writes
  * @want: call tx_space when there is room
  * @notify: call tx_space when @notify_pos is acknowledged
@@ -544,7 +544,7 @@ struct hyb_msg {
  * @space: receive buffer of TCP for it
  * @held: the upper layer has paused reception
  * @called: rx was called in this walk
- * @rx_off: octets of the message that were delivered
+ * @rx_off: bytes of the message that were delivered
  * @rx: what to deliver next
  * @run: its pieces
  * @skb_seq: packet whose memory was charged last
@@ -610,7 +610,7 @@ static inline bool hyb_shared_unsealed(const struct hyb_shared *s)
  * struct hyb_off_piece - a part of an FPDU as it was handed to TCP
  * @page: its page, in the kernel's direct mapping
  * @off: offset in the page, may exceed PAGE_SIZE in a compound page
- * @len: octets
+ * @len: bytes
  */
 struct hyb_off_piece {
 	struct page *page;

@@ -33,7 +33,7 @@ static struct hyb_xmit_ops hyb_xmit_ops[HYB_XMIT_FAMILIES];
 static DEFINE_MUTEX(hyb_xmit_lock);	/* for writers of hyb_xmit_ops */
 
 /*
- * Segments with octets of the stream, sent again or not. All that were received
+ * Segments with bytes of the stream, sent again or not. All that were received
  * are acknowledged, also those that nobody else hears of, as TCP had them already.
  */
 static void hyb_xmit_count(struct sock *sk, const struct sk_buff *skb)

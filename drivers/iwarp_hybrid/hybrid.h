@@ -64,7 +64,7 @@ struct hyb_shared;
 #define HYB_MAX_SRQ_WR		(HYB_MAX_QP_WR * 2)
 #define HYB_MAX_RD_ATOM		128		/* IRD and ORD of a QP */
 #define HYB_MAX_FRWR_PAGES	512
-#define HYB_MAX_MSG		0x7fffffffU	/* octets of one message */
+#define HYB_MAX_MSG		0x7fffffffU	/* bytes of one message */
 
 /* ---------------------------------------------------------- placement */
 

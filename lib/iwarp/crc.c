@@ -2,7 +2,7 @@
 /*
  * CRC32c for FPDUs. See crc.h.
  *
- * The CRC32 instruction takes 8 octets, has a latency of three cycles and can
+ * The CRC32 instruction takes 8 bytes, has a latency of three cycles and can
  * start every cycle: three independent runs are as fast as the machine goes.
  * Their registers are joined by multiplying with x^(8 * length of a run), which
  * is linear, hence four table look-ups. There are two lengths: three runs are
@@ -17,7 +17,7 @@
 #ifdef CONFIG_X86_64
 #include <asm/cpufeature.h>
 
-/* Octets of a run, and how many of them at a time, multiples of 8 */
+/* Bytes of a run, and how many of them at a time, multiples of 8 */
 #define CRC_SHORT	472
 #define CRC_SHORT_STEP	472
 #define CRC_LONG	2944
@@ -25,7 +25,7 @@
 
 /**
  * struct iwarp_crc_shift - what joins runs
- * @t: register after that many octets of zero, for each of its octets
+ * @t: register after that many bytes of zero, for each of its bytes
  */
 struct iwarp_crc_shift {
 	u32 t[4][256];
@@ -80,7 +80,7 @@ static __always_inline void iwarp_crc_words(u64 *reg, const u8 *p, u32 run)
 	reg[2] = iwarp_crc_u64(reg[2], p + 2 * run);
 }
 
-/* Three runs of @run octets side by side, @step of each at a time */
+/* Three runs of @run bytes side by side, @step of each at a time */
 static __always_inline u32 iwarp_crc_3runs(const struct iwarp_crc_shift *s, u32 crc,
 					   const u8 *p, u32 run, u32 step)
 {

@@ -10,7 +10,7 @@
 /**
  * iwarp_crc32c - extend a CRC32c register
  * @crc: register, all ones at the start
- * @p: octets
+ * @p: bytes
  * @len: how many
  *
  * The same as crc32c() of the kernel. Before 6.14 that one goes through the

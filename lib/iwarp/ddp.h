@@ -50,7 +50,7 @@
 #define TERM_MPA_MARKER		TERM_MPA(3)
 #define TERM_MPA_LOCAL		TERM_MPA(5)
 
-/* Control octet */
+/* Control byte */
 #define DDP_T			0x80
 #define DDP_L			0x40
 #define DDP_DV_MASK		0x03
@@ -70,9 +70,9 @@
  * struct ddp_hdr - decoded segment header
  * @tagged: T
  * @last: L
- * @rdmap: octet reserved for the ULP, the RDMAP control field
- * @hdr_len: octets of the header
- * @payload: octets behind it
+ * @rdmap: byte reserved for the ULP, the RDMAP control field
+ * @hdr_len: bytes of the header
+ * @payload: bytes behind it
  * @stag: tagged: sink STag
  * @to: tagged: sink tagged offset
  * @inval: untagged: word reserved for the ULP, STag to invalidate
@@ -96,7 +96,7 @@ struct ddp_hdr {
 
 /**
  * ddp_parse - decode the header of a segment
- * @p: first octets of the ULPDU; min(@ulpdu_len, DDP_HDR_MAX) are readable
+ * @p: first bytes of the ULPDU; min(@ulpdu_len, DDP_HDR_MAX) are readable
  * @ulpdu_len: length of the ULPDU
  * @h: result
  *
@@ -109,7 +109,7 @@ u32 ddp_parse(const u8 *p, u32 ulpdu_len, struct ddp_hdr *h);
  * @h: header of an untagged segment
  * @msn: message number due
  * @mo: offset due, 0 at the start of a message
- * @room: octets the message's buffer holds in all
+ * @room: bytes the message's buffer holds in all
  *
  * Segments of a message come in order, as every sender known transmits them
  * and as in-order delivery from TCP preserves.
@@ -126,7 +126,7 @@ static inline bool ddp_to_wraps(u64 to, u64 len)
 
 /**
  * ddp_put_tagged - encode a tagged header
- * @p: room for DDP_TAGGED_LEN octets
+ * @p: room for DDP_TAGGED_LEN bytes
  * @last: L
  * @rdmap: RDMAP control field
  * @stag: sink STag
@@ -142,7 +142,7 @@ static inline void ddp_put_tagged(u8 *p, bool last, u8 rdmap, u32 stag, u64 to)
 
 /**
  * ddp_put_untagged - encode an untagged header
- * @p: room for DDP_UNTAGGED_LEN octets
+ * @p: room for DDP_UNTAGGED_LEN bytes
  * @last: L
  * @rdmap: RDMAP control field
  * @inval: STag to invalidate, or 0
@@ -163,7 +163,7 @@ static inline void ddp_put_untagged(u8 *p, bool last, u8 rdmap, u32 inval,
 
 /**
  * ddp_next_tagged - header of another segment of a message
- * @p: room for DDP_TAGGED_LEN octets
+ * @p: room for DDP_TAGGED_LEN bytes
  * @hdr: header of the first one; not both are the last
  * @to: sink tagged offset
  */
@@ -175,7 +175,7 @@ static inline void ddp_next_tagged(u8 *p, const u8 *hdr, u64 to)
 
 /**
  * ddp_next_untagged - header of another segment of a message
- * @p: room for DDP_UNTAGGED_LEN octets
+ * @p: room for DDP_UNTAGGED_LEN bytes
  * @hdr: header of the first one; not both are the last
  * @mo: message offset
  */

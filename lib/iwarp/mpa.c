@@ -311,7 +311,7 @@ u32 mpa_ulpdu_fit(u64 pos, u32 room, u32 ivl)
 		return 0;
 	body = room - MPA_CRC_SIZE;
 	if (ivl) {
-		/* markers due before octet `body`; one right there costs 4 */
+		/* markers due before byte `body`; one right there costs 4 */
 		first = mpa_to_mark(pos, ivl);
 		if (body >= first && ((body - first) & (ivl - 1)) == 0)
 			body -= MPA_MARK_SIZE;
@@ -337,7 +337,7 @@ void mpa_walk_begin(struct mpa_walk *w, u64 pos, u32 ivl)
 }
 EXPORT_SYMBOL_GPL(mpa_walk_begin);
 
-/* Collect octets of a marker, which may arrive in pieces */
+/* Collect bytes of a marker, which may arrive in pieces */
 static u32 mpa_walk_mark(struct mpa_walk *w, const u8 *raw, u32 len)
 {
 	u32 n = MPA_MARK_SIZE - w->have;

@@ -60,7 +60,7 @@ struct mpa_start {
 
 /*
  * The code, four bits. In a Request: 0 and 8 say nothing (another driver uses
- * 8); 1 to 7 propose markers 128 << code octets apart, both ways; 9 does not.
+ * 8); 1 to 7 propose markers 128 << code bytes apart, both ways; 9 does not.
  * All but 0 and 8 offer the extensions, those of RFC 7306 and Sends with
  * immediate data. A Reply with M and the same interval agrees to the markers;
  * one with MPA_CODE_EXT other than in the Request, to the extensions, with or
@@ -81,27 +81,27 @@ enum {
 
 /**
  * mpa_start_parse - decode a start-up frame
- * @buf: octets from the peer, from the first of the stream on
+ * @buf: bytes from the peer, from the first of the stream on
  * @len: how many there are
  * @reply: a Reply is expected, else a Request
  * @s: result, valid when the return value is positive
  *
- * A wrong key is reported from the first wrong octet on, without waiting for
+ * A wrong key is reported from the first wrong byte on, without waiting for
  * the rest. S is ignored in revision 1.
  *
- * Return: total octets of the frame, or MPA_START_*.
+ * Return: total bytes of the frame, or MPA_START_*.
  */
 int mpa_start_parse(const u8 *buf, size_t len, bool reply,
 		    struct mpa_start *s);
 
 /**
  * mpa_start_build - encode a start-up frame
- * @buf: room for MPA_START_MAX octets
+ * @buf: room for MPA_START_MAX bytes
  * @reply: build a Reply
  * @s: what to say; @s->pd_len is the length of @pd, @s->pd_off is ignored
  * @pd: private data, may be NULL when there is none
  *
- * Return: octets written, or 0 when @s cannot be expressed.
+ * Return: bytes written, or 0 when @s cannot be expressed.
  */
 size_t mpa_start_build(u8 *buf, bool reply, const struct mpa_start *s,
 		       const u8 *pd);
@@ -219,7 +219,7 @@ int mpa_finish(const struct mpa_start *req, const struct mpa_start *rep,
 #define MPA_MULPDU_MIN	128
 
 /*
- * Positions count octets since the start of full operation in one direction;
+ * Positions count bytes since the start of full operation in one direction;
  * FPDUs begin at multiples of 4. An interval is 0 (no markers) or a power of
  * two, at least MPA_MARK_IVL_MIN.
  */
@@ -233,25 +233,25 @@ static inline bool mpa_ivl_valid(u32 ivl)
 	       !(ivl & (ivl - 1));
 }
 
-/* Octets up to the next place of a marker, 0 when @pos is one */
+/* Bytes up to the next place of a marker, 0 when @pos is one */
 static inline u32 mpa_to_mark(u64 pos, u32 ivl)
 {
 	return (u32)-pos & (ivl - 1);
 }
 
-/* Octets of ULPDU_Length, ULPDU and PAD */
+/* Bytes of ULPDU_Length, ULPDU and PAD */
 static inline u32 mpa_body_len(u32 ulpdu_len)
 {
 	return (MPA_LEN_SIZE + ulpdu_len + 3) & ~3U;
 }
 
 /**
- * mpa_fpdu_len - octets of the stream an FPDU takes, markers included
- * @pos: position of its first octet
+ * mpa_fpdu_len - bytes of the stream an FPDU takes, markers included
+ * @pos: position of its first byte
  * @ulpdu_len: at most 65535
  * @ivl: marker interval
  *
- * Return: octets.
+ * Return: bytes.
  */
 static inline u32 mpa_fpdu_len(u64 pos, u32 ulpdu_len, u32 ivl)
 {
@@ -261,7 +261,7 @@ static inline u32 mpa_fpdu_len(u64 pos, u32 ulpdu_len, u32 ivl)
 
 	if (ivl) {
 		/*
-		 * A marker is due after `first` octets of the body and then
+		 * A marker is due after `first` bytes of the body and then
 		 * after every (ivl - 4) of them, also right before the CRC.
 		 */
 		first = mpa_to_mark(pos, ivl);
@@ -272,11 +272,11 @@ static inline u32 mpa_fpdu_len(u64 pos, u32 ulpdu_len, u32 ivl)
 }
 
 /**
- * mpa_lead_len - octets in front of ULPDU_Length: 4 if a marker is due
- * @pos: position of the FPDU's first octet
+ * mpa_lead_len - bytes in front of ULPDU_Length: 4 if a marker is due
+ * @pos: position of the FPDU's first byte
  * @ivl: marker interval
  *
- * Return: octets.
+ * Return: bytes.
  */
 static inline u32 mpa_lead_len(u64 pos, u32 ivl)
 {
@@ -284,12 +284,12 @@ static inline u32 mpa_lead_len(u64 pos, u32 ivl)
 }
 
 /**
- * mpa_body_off - where in an FPDU an octet of its body is
- * @pos: position of the FPDU's first octet
- * @body: octets of ULPDU_Length, ULPDU and PAD in front of it
+ * mpa_body_off - where in an FPDU a byte of its body is
+ * @pos: position of the FPDU's first byte
+ * @body: bytes of ULPDU_Length, ULPDU and PAD in front of it
  * @ivl: marker interval
  *
- * Return: octets from the start of the FPDU, markers included.
+ * Return: bytes from the start of the FPDU, markers included.
  */
 static inline u32 mpa_body_off(u64 pos, u32 body, u32 ivl)
 {
@@ -305,12 +305,12 @@ static inline u32 mpa_body_off(u64 pos, u32 body, u32 ivl)
 }
 
 /**
- * mpa_body_run - octets of the body that stand together
- * @pos: position of the FPDU's first octet
- * @body: octets of ULPDU_Length, ULPDU and PAD in front of the first of them
+ * mpa_body_run - bytes of the body that stand together
+ * @pos: position of the FPDU's first byte
+ * @body: bytes of ULPDU_Length, ULPDU and PAD in front of the first of them
  * @ivl: marker interval
  *
- * Return: octets up to the next marker, which may be beyond the FPDU.
+ * Return: bytes up to the next marker, which may be beyond the FPDU.
  */
 static inline u32 mpa_body_run(u64 pos, u32 body, u32 ivl)
 {
@@ -327,12 +327,12 @@ static inline u32 mpa_body_run(u64 pos, u32 body, u32 ivl)
 
 /**
  * mpa_body_place - mpa_body_off() and mpa_body_run() in one
- * @pos: position of the FPDU's first octet
- * @body: octets of ULPDU_Length, ULPDU and PAD in front of the first of them
+ * @pos: position of the FPDU's first byte
+ * @body: bytes of ULPDU_Length, ULPDU and PAD in front of the first of them
  * @ivl: marker interval
- * @run: set to the octets up to the next marker
+ * @run: set to the bytes up to the next marker
  *
- * Return: octets from the start of the FPDU, markers included.
+ * Return: bytes from the start of the FPDU, markers included.
  */
 static inline u32 mpa_body_place(u64 pos, u32 body, u32 ivl, u32 *run)
 {
@@ -357,11 +357,11 @@ static inline u32 mpa_body_place(u64 pos, u32 body, u32 ivl, u32 *run)
 
 /**
  * mpa_head_place - mpa_body_place() where no marker is in the header
- * @pos: position of the FPDU's first octet
- * @head: octets of ULPDU_Length and headers, less than MPA_MARK_IVL_MIN - 4
+ * @pos: position of the FPDU's first byte
+ * @head: bytes of ULPDU_Length and headers, less than MPA_MARK_IVL_MIN - 4
  * @ivl: marker interval
- * @lead: set to the octets in front of ULPDU_Length
- * @run: set to the octets up to the next marker, from behind the header on
+ * @lead: set to the bytes in front of ULPDU_Length
+ * @run: set to the bytes up to the next marker, from behind the header on
  *
  * Return: false if a marker is in the header or right behind it.
  */
@@ -385,12 +385,12 @@ static inline bool mpa_head_place(u64 pos, u32 head, u32 ivl, u32 *lead,
 
 /**
  * mpa_ulpdu_full - ULPDU of an FPDU that takes exactly its place
- * @pos: position of the FPDU's first octet
- * @len: octets there are for it, a multiple of 4 and at least MPA_MARK_IVL_MIN
+ * @pos: position of the FPDU's first byte
+ * @len: bytes there are for it, a multiple of 4 and at least MPA_MARK_IVL_MIN
  * @ivl: marker interval
  * @log: its logarithm
  *
- * Return: octets, 0 if the place of a marker forbids it.
+ * Return: bytes, 0 if the place of a marker forbids it.
  */
 static inline u32 mpa_ulpdu_full(u64 pos, u32 len, u32 ivl, u32 log)
 {
@@ -413,30 +413,30 @@ static inline u32 mpa_ulpdu_full(u64 pos, u32 len, u32 ivl, u32 log)
  *
  * RFC 5044 section 4.5.
  *
- * Return: octets.
+ * Return: bytes.
  */
 u32 mpa_mulpdu(u32 emss, u32 ivl);
 
 /**
  * mpa_ulpdu_fit - largest ULPDU whose FPDU fits this place
- * @pos: position of the FPDU's first octet
- * @room: octets there are for it
+ * @pos: position of the FPDU's first byte
+ * @room: bytes there are for it
  * @ivl: marker interval
  *
  * May exceed mpa_mulpdu(), which holds for every position.
  *
- * Return: octets, 0 when not even an empty FPDU fits.
+ * Return: bytes, 0 when not even an empty FPDU fits.
  */
 u32 mpa_ulpdu_fit(u64 pos, u32 room, u32 ivl);
 
 /**
  * struct mpa_build - an FPDU being laid out in contiguous memory
- * @p: next octet to write
- * @start: first octet of the FPDU
+ * @p: next byte to write
+ * @start: first byte of the FPDU
  * @head: its ULPDU_Length
- * @to_mark: octets up to the next marker, all ones without markers
+ * @to_mark: bytes up to the next marker, all ones without markers
  * @ivl: marker interval
- * @pad: PAD octets at the end
+ * @pad: PAD bytes at the end
  */
 struct mpa_build {
 	u8 *p;
@@ -461,7 +461,7 @@ static inline void mpa_build_mark(struct mpa_build *b)
 /**
  * mpa_build_begin - write the leading marker and ULPDU_Length
  * @b: state
- * @buf: room for mpa_fpdu_len(@pos, @ulpdu_len, @ivl) octets
+ * @buf: room for mpa_fpdu_len(@pos, @ulpdu_len, @ivl) bytes
  * @pos: position of the FPDU in the stream
  * @ulpdu_len: length of the ULPDU, which the caller must put completely
  * @ivl: marker interval
@@ -487,9 +487,9 @@ static inline void mpa_build_begin(struct mpa_build *b, u8 *buf, u64 pos,
 }
 
 /**
- * mpa_build_room - where the next octets of the ULPDU go
+ * mpa_build_room - where the next bytes of the ULPDU go
  * @b: state
- * @want: octets to be put, not 0
+ * @want: bytes to be put, not 0
  *
  * Writes a marker when one is due.
  *
@@ -503,14 +503,14 @@ static inline u32 mpa_build_room(struct mpa_build *b, u32 want)
 	return want < b->to_mark ? want : b->to_mark;
 }
 
-/* @n octets were written at @b->p, at most what mpa_build_room() returned */
+/* @n bytes were written at @b->p, at most what mpa_build_room() returned */
 static inline void mpa_build_advance(struct mpa_build *b, u32 n)
 {
 	b->p += n;
 	b->to_mark -= n;
 }
 
-/* Put @len octets from @src */
+/* Put @len bytes from @src */
 static inline void mpa_build_put(struct mpa_build *b, const void *src, u32 len)
 {
 	const u8 *s = src;
@@ -532,7 +532,7 @@ static inline void mpa_build_put(struct mpa_build *b, const void *src, u32 len)
  * mpa_build_end - write PAD, and a marker in front of the CRC if one is due
  * @b: state
  *
- * Return: octets the CRC covers, from @b->start on; the CRC goes to @b->p.
+ * Return: bytes the CRC covers, from @b->start on; the CRC goes to @b->p.
  */
 static inline u32 mpa_build_end(struct mpa_build *b)
 {
@@ -547,15 +547,15 @@ static inline u32 mpa_build_end(struct mpa_build *b)
 }
 
 /**
- * mpa_put_marked - put octets of the ULPDU, and markers where they are due
+ * mpa_put_marked - put bytes of the ULPDU, and markers where they are due
  * @p: where to
  * @head: ULPDU_Length
- * @src: the octets
+ * @src: the bytes
  * @len: how many
- * @to_mark: octets up to the first marker
+ * @to_mark: bytes up to the first marker
  * @ivl: marker interval, not 0
  *
- * What mpa_build_put() and mpa_build_end() do, if these are the last octets and
+ * What mpa_build_put() and mpa_build_end() do, if these are the last bytes and
  * there is no PAD.
  *
  * Return: where the CRC goes.
@@ -591,10 +591,10 @@ static inline u32 mpa_get_crc(const u8 *p)
 
 /**
  * struct mpa_walk - takes the markers out of an incoming FPDU
- * @to_mark: octets up to the next marker, all ones without markers
+ * @to_mark: bytes up to the next marker, all ones without markers
  * @ivl: marker interval
- * @have: octets of the current marker seen
- * @since: stream octets since ULPDU_Length began
+ * @have: bytes of the current marker seen
+ * @since: stream bytes since ULPDU_Length began
  * @mark: the current marker
  * @in_head: ULPDU_Length has not been reached
  * @bad: a marker pointed elsewhere; an error if the CRC was good
@@ -610,11 +610,11 @@ struct mpa_walk {
 };
 
 /**
- * mpa_take - copy octets of the body, which is contiguous but for markers
+ * mpa_take - copy bytes of the body, which is contiguous but for markers
  * @dst: where to
  * @src: the first of them or, if it is due, the marker in front; moves on
  * @len: how many
- * @to_mark: octets up to the next marker, all ones without markers; moves on
+ * @to_mark: bytes up to the next marker, all ones without markers; moves on
  * @ivl: marker interval
  *
  * Always inline, or what moves on is kept in memory, for each FPDU.
@@ -640,8 +640,8 @@ static __always_inline void mpa_take(u8 *dst, const u8 **src, u32 len,
 /**
  * mpa_marks_good - do the markers of an FPDU point to its ULPDU_Length?
  * @p: the FPDU, contiguous
- * @len: octets, without the CRC
- * @pos: position of its first octet
+ * @len: bytes, without the CRC
+ * @pos: position of its first byte
  * @ivl: marker interval, not 0
  *
  * Return: true if all of them do.
@@ -666,8 +666,8 @@ static inline bool mpa_marks_good(const u8 *p, u32 len, u64 pos, u32 ivl)
 /**
  * mpa_marks_put - write the markers of an FPDU into their places
  * @p: the FPDU, contiguous
- * @len: octets, without the CRC
- * @pos: position of its first octet
+ * @len: bytes, without the CRC
+ * @pos: position of its first byte
  * @ivl: marker interval, not 0
  */
 static inline void mpa_marks_put(u8 *p, u32 len, u64 pos, u32 ivl)
@@ -686,18 +686,18 @@ static inline void mpa_marks_put(u8 *p, u32 len, u64 pos, u32 ivl)
 		proto_put32(p, (u16)back);
 }
 
-/* Start at the first octet of an FPDU, at @pos of the stream */
+/* Start at the first byte of an FPDU, at @pos of the stream */
 void mpa_walk_begin(struct mpa_walk *w, u64 pos, u32 ivl);
 
 /**
- * mpa_walk_next - next run of octets that are not marker
+ * mpa_walk_next - next run of bytes that are not marker
  * @w: state
- * @raw: contiguous octets of the stream, next in order
+ * @raw: contiguous bytes of the stream, next in order
  * @len: how many, not 0
  * @data: set to the run
  * @n: set to its length, may be 0
  *
- * Return: octets of @raw consumed, at least 1: marker octets in front of the
+ * Return: bytes of @raw consumed, at least 1: marker bytes in front of the
  * run, and the run.
  */
 u32 mpa_walk_next(struct mpa_walk *w, const u8 *raw, u32 len, const u8 **data,

@@ -27,7 +27,7 @@ static inline u32 mpa_contig_first(u64 pos, u32 ivl)
 /**
  * mpa_contig_marks - how many markers stand behind the PAD
  * @pos: position of the FPDU
- * @len: its octets on the wire, CRC included
+ * @len: its bytes on the wire, CRC included
  * @ivl: marker interval, not 0
  */
 static inline u32 mpa_contig_marks(u64 pos, u32 len, u32 ivl)
@@ -39,12 +39,12 @@ static inline u32 mpa_contig_marks(u64 pos, u32 len, u32 ivl)
 }
 
 /**
- * mpa_contig_map - where an octet of the wire is in memory
+ * mpa_contig_map - where a byte of the wire is in memory
  * @pos: position of the FPDU
- * @len: its octets, CRC included
+ * @len: its bytes, CRC included
  * @ivl: marker interval, 0 for none
  * @x: offset on the wire, less than @len
- * @run: set to how many octets from there on follow each other in memory, too
+ * @run: set to how many bytes from there on follow each other in memory, too
  *
  * Return: offset in memory.
  */
@@ -76,10 +76,10 @@ static inline u32 mpa_contig_map(u64 pos, u32 len, u32 ivl, u32 x, u32 *run)
  * mpa_contig_put_marks - write the markers behind the PAD
  * @p: where they begin
  * @pos: position of the FPDU
- * @len: its octets, CRC included
+ * @len: its bytes, CRC included
  * @ivl: marker interval, not 0
  *
- * Return: octets written.
+ * Return: bytes written.
  */
 static inline u32 mpa_contig_put_marks(u8 *p, u64 pos, u32 len, u32 ivl)
 {
@@ -97,7 +97,7 @@ static inline u32 mpa_contig_put_marks(u8 *p, u64 pos, u32 len, u32 ivl)
 /**
  * mpa_contig_begin - begin an FPDU whose markers will stand behind the PAD
  * @b: state; mpa_build_room() gives all the room at once
- * @buf: room for mpa_fpdu_len(@pos, @ulpdu_len, @ivl) octets
+ * @buf: room for mpa_fpdu_len(@pos, @ulpdu_len, @ivl) bytes
  * @pos: position of the FPDU
  * @ulpdu_len: length of the ULPDU, which the caller must put completely
  * @ivl: marker interval, not 0
@@ -119,7 +119,7 @@ static inline void mpa_contig_begin(struct mpa_build *b, u8 *buf, u64 pos,
  * @pos: position of the FPDU
  * @ivl: marker interval, not 0
  *
- * Return: octets in front of the CRC; that goes to @b->p.
+ * Return: bytes in front of the CRC; that goes to @b->p.
  */
 static inline u32 mpa_contig_end(struct mpa_build *b, u64 pos, u32 ivl)
 {
@@ -135,12 +135,12 @@ static inline u32 mpa_contig_end(struct mpa_build *b, u64 pos, u32 ivl)
  * mpa_contig_open - move what stands behind markers to its place
  * @p: the FPDU
  * @pos: its position
- * @len: its octets, CRC included
+ * @len: its bytes, CRC included
  * @ivl: marker interval, not 0
  *
  * The markers themselves are not written, nor moved.
  *
- * Return: octets moved.
+ * Return: bytes moved.
  */
 static inline u32 mpa_contig_open(u8 *p, u64 pos, u32 len, u32 ivl)
 {

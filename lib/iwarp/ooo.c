@@ -114,7 +114,7 @@ EXPORT_SYMBOL_GPL(ooo_advance);
 
 /* ---------------------------------------------------------------- walks */
 
-/* Octets up to @end are not looked at again before their turn */
+/* Bytes up to @end are not looked at again before their turn */
 static bool ooo_wait(struct ooo_walk *w, u64 pos, u64 end, bool edge,
 		     enum ooo_why why)
 {
@@ -161,7 +161,7 @@ static bool ooo_headers(struct ooo_walk *w, struct ooo_fpdu *f)
 }
 
 /*
- * The FPDU at @pos, which is the first octet of one; @limit: up to here nothing
+ * The FPDU at @pos, which is the first byte of one; @limit: up to here nothing
  * was looked at. Returns where to go on, 0 if there is nothing to do for now.
  */
 static u64 ooo_one(struct ooo_walk *w, u64 pos, u64 limit)

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
 /*
- * Out-of-order placement: where FPDUs begin in octets whose front is missing
+ * Out-of-order placement: where FPDUs begin in bytes whose front is missing
  * (RFC 5044 section 4.3), and what was done with them before their turn.
  *
  * Freestanding, see types.h. Calls mpa, ddp and rdmap.
@@ -18,9 +18,9 @@
 /**
  * ooo_mark_start - where the FPDU begins that a marker belongs to
  * @mark: position of the marker
- * @p: its MPA_MARK_SIZE octets
+ * @p: its MPA_MARK_SIZE bytes
  * @ivl: marker interval, not 0
- * @start: result: first octet that the CRC covers, which is the marker in front
+ * @start: result: first byte that the CRC covers, which is the marker in front
  *	   of ULPDU_Length if there is one
  *
  * The answer is as good as the marker; what is there has to prove itself by
@@ -31,11 +31,11 @@
 bool ooo_mark_start(u64 mark, const u8 *p, u32 ivl, u64 *start);
 
 /**
- * struct ooo_range - octets of the stream that were looked at before their turn
+ * struct ooo_range - bytes of the stream that were looked at before their turn
  * @pos: position of the first one that is not accounted for
- * @len: octets from there on
+ * @len: bytes from there on
  * @fpdus: how many FPDUs these are
- * @payload: octets of payload in all, from the first FPDU on
+ * @payload: bytes of payload in all, from the first FPDU on
  * @ulpdu: length of the ULPDU of the first FPDU
  * @hdr: its header
  * @placed: their CRC was good and their payload is where it belongs. If not,
@@ -95,9 +95,9 @@ u32 ooo_find(const struct ooo_table *t, u64 pos);
 bool ooo_add(struct ooo_table *t, const struct ooo_range *r);
 
 /**
- * ooo_advance - the first octets of the first range are accounted for
+ * ooo_advance - the first bytes of the first range are accounted for
  * @t: table, not empty
- * @len: octets, at most all of the range, which then leaves the table
+ * @len: bytes, at most all of the range, which then leaves the table
  */
 void ooo_advance(struct ooo_table *t, u32 len);
 
@@ -117,8 +117,8 @@ enum ooo_why {
 
 /**
  * struct ooo_fpdu - an FPDU before its turn
- * @pos: position of its first octet
- * @total: octets of the stream
+ * @pos: position of its first byte
+ * @total: bytes of the stream
  * @ulpdu: length of the ULPDU
  * @hdr: length and header, a private copy
  * @h: decoded header
@@ -135,7 +135,7 @@ struct ooo_walk;
 
 /**
  * struct ooo_ops - what a walk asks for
- * @copy: copy octets of the run, which end in front of @end of the walk; false if
+ * @copy: copy bytes of the run, which end in front of @end of the walk; false if
  *	  they are not all there
  * @take: check and place a complete FPDU with a header that makes sense, or find
  *	  out why it has to wait
@@ -148,7 +148,7 @@ struct ooo_ops {
 };
 
 /**
- * struct ooo_walk - a look at a run of octets whose front is missing
+ * struct ooo_walk - a look at a run of bytes whose front is missing
  * @ops: see there
  * @table: what was found out about the stream
  * @ivl: marker interval, not 0
@@ -164,7 +164,7 @@ struct ooo_walk {
 /**
  * ooo_walk - find the FPDUs of a run, and remember what became of them
  * @w: walk
- * @pos: position of the first octet of the run, not 0
+ * @pos: position of the first byte of the run, not 0
  *
  * What the table has is not looked at again. Ends early when the table is full.
  */

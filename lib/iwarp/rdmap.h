@@ -83,7 +83,7 @@ u32 rdmap_check(const struct ddp_hdr *h);
  * struct rdmap_rreq - Read Request
  * @sink_stag: where the response goes
  * @sink_to: same
- * @size: octets to read
+ * @size: bytes to read
  * @src_stag: where they are
  * @src_to: same
  */
@@ -95,7 +95,7 @@ struct rdmap_rreq {
 	u64 src_to;
 };
 
-/* Decode from, encode to, the RDMAP_RREQ_LEN octets behind the DDP header */
+/* Decode from, encode to, the RDMAP_RREQ_LEN bytes behind the DDP header */
 void rdmap_rreq_parse(const u8 *p, struct rdmap_rreq *r);
 void rdmap_rreq_put(u8 *p, const struct rdmap_rreq *r);
 
@@ -127,7 +127,7 @@ struct rdmap_areq {
 	u64 compare_mask;
 };
 
-/* Decode from, encode to, the RDMAP_AREQ_LEN octets behind the DDP header */
+/* Decode from, encode to, the RDMAP_AREQ_LEN bytes behind the DDP header */
 void rdmap_areq_parse(const u8 *p, struct rdmap_areq *r);
 void rdmap_areq_put(u8 *p, const struct rdmap_areq *r);
 
@@ -148,25 +148,25 @@ u32 rdmap_atomic(const struct rdmap_areq *r, u64 old, u64 *new);
 
 /**
  * rdmap_term_build - ULPDU of a Terminate message
- * @p: room for RDMAP_TERM_MAX octets
+ * @p: room for RDMAP_TERM_MAX bytes
  * @err: TERM(layer, type, code)
- * @hdr: first octets of the ULPDU that was refused, or NULL
+ * @hdr: first bytes of the ULPDU that was refused, or NULL
  * @hdr_len: how many there are
  * @seg_len: length of that ULPDU
  *
  * Includes the headers where RFC 5040 section 4.8 wants them, as far as they
  * are there.
  *
- * Return: octets written.
+ * Return: bytes written.
  */
 u32 rdmap_term_build(u8 *p, u32 err, const u8 *hdr, u32 hdr_len, u32 seg_len);
 
-/* Octets of a Terminate, behind its DDP header, that are looked at */
+/* Bytes of a Terminate, behind its DDP header, that are looked at */
 #define RDMAP_TERM_LOOK	(4 + 2 + DDP_UNTAGGED_LEN)
 
 /**
  * rdmap_term_parse - what a Terminate message says
- * @p: octets behind the DDP header
+ * @p: bytes behind the DDP header
  * @len: how many
  *
  * Return: TERM(layer, type, code), or 0 if it is too short to tell.
@@ -175,7 +175,7 @@ u32 rdmap_term_parse(const u8 *p, u32 len);
 
 /**
  * rdmap_term_request - which Read or Atomic Request a Terminate refuses
- * @p: octets behind the DDP header
+ * @p: bytes behind the DDP header
  * @len: how many
  * @msn: result: its message number, not checked
  *
