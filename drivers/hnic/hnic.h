@@ -2,8 +2,8 @@
 /*
  * hnic: a simulated NIC, shared declarations.
  *
- * Two network devices, joined by a wire. What a NIC would do in hardware is
- * done by two kernel threads of each device, the engines:
+ * Two network devices, joined by a wire. Two kernel threads of each device, the
+ * engines, do the work that a NIC would do in hardware:
  *
  *	ndo_start_xmit -> TX ring -> TX engine -> link -> wire of the peer
  *	wire -> RX engine -> RX ring -> NAPI -> GRO
@@ -22,7 +22,7 @@
  *
  * Lifetime: both devices of a pair are unregistered together, and none is
  * freed before both are closed. So while a device is open its engines may use
- * the peer; whether that one is open is told by hnic_wire.up.
+ * the peer; hnic_wire.up shows whether that one is open.
  */
 #ifndef HNIC_H
 #define HNIC_H
@@ -443,7 +443,7 @@ u64 hnic_wire_take(struct hnic_dev *hd, struct hnic_list *to, u64 now);
 
 struct hnic_filters;
 
-/* What hnic_filter_match() may say besides the number of a queue */
+/* Results of hnic_filter_match() besides the number of a queue */
 #define HNIC_FILTER_NONE	(-1)
 #define HNIC_FILTER_DROP	(-2)
 
@@ -458,7 +458,7 @@ void hnic_filter_purge(struct hnic_dev *hd);
 
 int hnic_conn_init(struct hnic_dev *hd);
 void hnic_conn_exit(struct hnic_dev *hd);
-/* What became of a packet in hnic_conn_tx() */
+/* Result of hnic_conn_tx() for a packet */
 enum hnic_tx {
 	HNIC_TX_PLAIN,		/* it is as it was */
 	HNIC_TX_TOUCHED,	/* needs a new checksum */

@@ -6,7 +6,7 @@
  *
  * Readers of the table are both engines (RCU). An entry has a lock for each
  * direction, held while the provider is asked; conn_del takes both to make
- * sure that nobody does any more. The provider calls rx_resync with the
+ * sure that the engines no longer do. The provider calls rx_resync with the
  * socket's lock held, so it must not take that one when it is asked.
  *
  * Positions are needed modulo the marker interval only, a power of two: the
@@ -140,8 +140,8 @@ static bool hnic_tx_contig(struct hnic_dev *hd, u8 *p, u32 len, u32 pos,
 }
 
 /*
- * Length and layout of the FPDU at @seq; 0 if there begins none, or this
- * cannot be told.
+ * Length and layout of the FPDU at @seq; 0 if none begins there or this is
+ * unknown.
  */
 static u32 hnic_tx_fpdu(struct hnic_conn *hc, const u8 *p, u32 room, u32 seq,
 			bool ask, u8 *layout)
@@ -212,8 +212,8 @@ static enum hnic_tx hnic_tx_finish(struct hnic_dev *hd, struct hnic_conn *hc,
 
 /*
  * A packet may have the addresses and ports of a connection, and be of another
- * socket: in a VLAN, of a macvlan, from another namespace. What is marked is the
- * connection's, and so is what its socket owns; copies that were made on the way
+ * socket: in a VLAN, of a macvlan, from another namespace. A marked packet is the
+ * connection's, and so is one that its socket owns; copies that were made on the way
  * here have no owner.
  */
 static bool hnic_tx_own(struct hnic_dev *hd, const struct hnic_conn *hc,
@@ -582,7 +582,7 @@ static void hnic_conn_update(struct iwarp_offload_conn *conn)
 					 hnic_conn_queue(hd, hc, conn->cpu);
 	WRITE_ONCE(hc->queue, queue);
 	conn->queue = queue;
-	/* without RX_PLACE the provider has not told what passed by */
+	/* without RX_PLACE the provider has not reported what it processed */
 	spin_lock_bh(&hc->rx_lock);
 	hc->place.sync = false;
 	hc->place.asked = false;

@@ -252,7 +252,7 @@ int hnic_filter_get(struct hnic_dev *hd, struct ethtool_rxnfc *nfc, u32 *locs)
 	}
 }
 
-/* Context: nobody uses the device any more */
+/* Context: the device is not in use any more */
 void hnic_filter_purge(struct hnic_dev *hd)
 {
 	kfree(rcu_dereference_protected(hd->filters, true));

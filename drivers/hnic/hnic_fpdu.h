@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
 /*
- * What the iWARP engines do with the bytes of FPDUs in one packet.
+ * The iWARP engines' work on the bytes of FPDUs in one packet.
  *
  * Freestanding, as lib/iwarp/types.h; tested in user space. All
  * input may be wrong: lengths are checked before anything is touched.
@@ -22,7 +22,7 @@
  * @pos: its position
  * @ivl: marker interval
  *
- * Return: its bytes, maybe more than @room; 0 if that cannot be told.
+ * Return: its bytes, maybe more than @room; 0 if that is unknown.
  */
 static inline u32 hnic_fpdu_len(const u8 *p, u32 room, u32 pos, u32 ivl)
 {
@@ -41,7 +41,7 @@ static inline u32 hnic_fpdu_len(const u8 *p, u32 room, u32 pos, u32 ivl)
  * @ivl: marker interval
  *
  * Return: @len if FPDUs fill the packet, more if the last one continues in the
- * next packet, 0 if that cannot be told.
+ * next packet, 0 if that is unknown.
  */
 static inline u32 hnic_fpdu_walk(const u8 *p, u32 len, u32 pos, u32 ivl)
 {

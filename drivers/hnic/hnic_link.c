@@ -311,7 +311,7 @@ static void hnic_link_pass(struct hnic_dev *hd, struct hnic_pkt *p,
 		hnic_link_pass_one(hd, second, lanes, now);
 }
 
-/* Hand over; whatever is left in @lanes found nobody */
+/* Hand over; packets that are left in @lanes have no receiver */
 static void hnic_wire_put(struct hnic_dev *peer, struct hnic_list *lanes,
 			  u32 n, bool timed)
 {
@@ -331,7 +331,7 @@ static void hnic_wire_put(struct hnic_dev *peer, struct hnic_list *lanes,
 	hnic_engine_kick(&peer->rx);
 }
 
-/* What waited for a successor does not wait any longer */
+/* Packets that waited for a successor do not wait any longer */
 static void hnic_link_pass_all(struct hnic_dev *hd, struct hnic_list *pkts,
 			       struct hnic_list *lanes, u64 now)
 {

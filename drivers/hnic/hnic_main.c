@@ -334,7 +334,7 @@ static void hnic_free_rmap(struct net_device *netdev)
 	mutex_unlock(&hd->lock);
 }
 
-/* Who has a map is asked for filters by RFS; these are for "ethtool -N" */
+/* RFS asks devices with a map for filters; the filters here are for "ethtool -N" */
 static int hnic_rx_flow_steer(struct net_device *netdev,
 			      const struct sk_buff *skb, u16 queue, u32 flow)
 {
@@ -447,7 +447,7 @@ static void hnic_setup(struct net_device *netdev)
 	hd->rx.ns = &hd->rx_stats.ns;
 }
 
-/* What the core allows is more than we have */
+/* The core allows more than the device has */
 static int hnic_check_queues(struct nlattr *num,
 			     struct netlink_ext_ack *extack)
 {

@@ -76,7 +76,7 @@ void hnic_list_purge(struct hnic_list *l)
 
 /* --------------------------------------------------------------- memory */
 
-/* The engine is nobody's process; whoever is at his limit has packets dropped */
+/* Charge the memory control group of the namespace's owner; drop at its limit */
 static struct page *hnic_pool_page(struct hnic_pool *pool)
 {
 	gfp_t gfp = GFP_NOWAIT | __GFP_NOWARN | __GFP_COMP | __GFP_NORETRY |
@@ -88,7 +88,7 @@ static struct page *hnic_pool_page(struct hnic_pool *pool)
 	return page;
 }
 
-/* Continue in the next page: an old one that nobody else uses, or a new one */
+/* Continue in the next page: an old one that has no other user, or a new one */
 static bool hnic_pool_next(struct hnic_pool *pool)
 {
 	u32 next = (pool->cur + 1) % HNIC_POOL_PAGES;

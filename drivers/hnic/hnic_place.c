@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
  * Placement: payload of tagged segments goes to the buffers that the provider
- * has told of, and the host gets a packet whose fragments are the pages of the
+ * has added, and the host gets a packet whose fragments are the pages of the
  * buffer. See hnic_place.h. Calls hnic_pkt.c and the provider.
  *
  * When a packet is exactly what TCP waits for is found out here, as a NIC would:
  * by what has come in, not by looking at the socket. Each byte of the stream
  * is placed when it is seen for the first time, or never. All that was seen
- * passes the host later, and the provider tells of what came another way. So
+ * passes the host later, and the provider reports bytes that came another way. So
  * nothing is written to memory once the host has processed it, whatever old or
  * forged packets come.
  */

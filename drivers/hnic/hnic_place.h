@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
  * Placement: payload of tagged segments goes to the buffers that the provider
- * has told of. Used by hnic_conn.c, which has the locks.
+ * has added. Used by hnic_conn.c, which has the locks.
  */
 #ifndef HNIC_PLACE_H
 #define HNIC_PLACE_H

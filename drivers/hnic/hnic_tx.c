@@ -34,7 +34,7 @@ struct hnic_dma {
 	u32 off;
 };
 
-/* What is left of the current piece; moves on to the next one at its end */
+/* The rest of the current piece; moves on to the next one at its end */
 static const u8 *hnic_dma_piece(struct hnic_dma *d, u32 *room)
 {
 	const struct sk_buff *skb = d->skb;
@@ -99,7 +99,7 @@ static void hnic_tx_emit(struct hnic_dev *hd, struct hnic_pkt *p,
 
 /* ----------------------------------------------------------- one packet */
 
-/* What skb_checksum_help() does, in memory of the NIC */
+/* As skb_checksum_help(), in memory of the NIC */
 static void hnic_tx_partial_csum(const struct sk_buff *skb, struct hnic_pkt *p)
 {
 	u32 start = skb_checksum_start_offset(skb);
@@ -347,7 +347,7 @@ static bool hnic_tx_urgent(const struct hnic_queue *q)
  * hnic_tx_after() - interrupts after a run of the TX engine
  * @hd: device
  *
- * A few small packets are told later, if not NAPI comes along anyway.
+ * The interrupt for a few small packets is delayed, unless NAPI runs anyway.
  *
  * Context: TX engine, bottom halves disabled.
  */

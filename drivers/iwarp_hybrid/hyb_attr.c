@@ -187,7 +187,7 @@ static void hyb_query_qp_place(struct hyb_qp *qp, u8 *place)
 		place[RDMA_STACK_MARKERS] = RDMA_STACK_ABSENT;
 }
 
-/* What a queue pair made now wishes, and what it would get */
+/* Requested placement of a queue pair created now, and the one it would get */
 static void hyb_dev_place(struct hyb_dev *dev, struct hyb_place *requested,
 			  struct hyb_place *place)
 {

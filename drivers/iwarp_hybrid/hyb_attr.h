@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
  * Attributes in /sys/class/infiniband/DEV/hybrid/, per device and per queue
- * pair; the profiles; what rdma_stack is told about where components are.
+ * pair; the profiles; the placement that rdma_stack learns.
  *
  * May call the transport and offload layers. Process context, except where a
  * function says otherwise.

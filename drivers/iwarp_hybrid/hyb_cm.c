@@ -3,8 +3,8 @@
  * Connection management. See hyb_cm.h.
  *
  * Every connection is an object with a state machine (enum hyb_cep_state)
- * that runs in one work item. Whatever happens, in softirq or in a call of
- * the IW CM, sets an event bit and queues the item; only the calls that must
+ * that runs in one work item. Every event, in softirq or in a call of the IW
+ * CM, sets an event bit and queues the item; only the calls that must
  * have a result at once (connect, accept, reject) take the lock themselves.
  *
  * Locks, outermost first: hyb_cep.lock; hyb_listen_lock; hyb_cm_dev.lock; the
@@ -12,8 +12,8 @@
  * None of them is held while waiting for the RTNL, hence hyb_cm_dev_down()
  * may be called with it held.
  *
- * The IW CM is told what it can take: CONNECT_REPLY once, CLOSE once and only
- * after an established connection; else it panics.
+ * The IW CM gets only the events that it accepts: CONNECT_REPLY once, CLOSE once
+ * and only after an established connection; else it panics.
  */
 #include <linux/inetdevice.h>
 #include <linux/sched/signal.h>
@@ -215,8 +215,8 @@ static void hyb_cep_delist(struct hyb_cep *cep)
 }
 
 /*
- * What a cm_id knows of a connection before it is accepted is a number: the
- * IW CM may drop the event without telling, hence it cannot have a reference.
+ * A cm_id knows a connection that is not accepted yet by a number: the IW CM may
+ * drop the event silently, hence it cannot have a reference.
  */
 static int hyb_request_add(struct hyb_cep *cep)
 {
@@ -235,7 +235,7 @@ static void hyb_request_del(struct hyb_cep *cep)
 {
 	if (!cep->number)
 		return;
-	/* whoever erases it owns the reference */
+	/* the task that erases it owns the reference */
 	if (xa_erase(&cep->dev->cm.requests, cep->number))
 		hyb_cep_put(cep);
 	cep->number = 0;
@@ -327,7 +327,7 @@ struct ib_qp *hyb_iw_get_qp(struct ib_device *ibdev, int qpn)
  * The QP that a cm_id is to be connected with, referenced; NULL if it must not
  * be. The RDMA CM, whose object begins with a struct rdma_cm_id, is the only user
  * of the IW CM. It knows the QP of an upper layer of the kernel. Programs give
- * the number of one that they have made themselves: nobody else's will do.
+ * the number of one that they have created themselves, no other.
  */
 static struct hyb_qp *hyb_cm_qp(const struct iw_cm_id *id, u32 qpn)
 {
@@ -382,8 +382,8 @@ static void hyb_upcall_private(struct hyb_cep *cep, struct iw_cm_event *event)
 }
 
 /*
- * What was agreed upon. In all events the RDMA CM takes "ird" for what the peer
- * responds to, that is the Reads which this side may have under way.
+ * The negotiated limits. In all events the RDMA CM takes "ird" for the Reads that
+ * the peer responds to, that is, those which this side may have under way.
  */
 static void hyb_upcall_depth(const struct hyb_cep *cep,
 			     struct iw_cm_event *event)
@@ -528,7 +528,7 @@ static int hyb_mpa_recv(struct hyb_cep *cep, struct mpa_start *s)
  * @cep: connection, its lock held
  * @by_peer: the peer ended it
  *
- * The engines stop, the queues are flushed, the ULP is told, references to
+ * The engines stop, the queues are flushed, the ULP gets its event, references to
  * the QP and the cm_id are dropped. The socket stays, unless TCP would have to
  * send from memory of requests that are flushed: who posted them may use it for
  * something else then.
@@ -598,8 +598,8 @@ static void hyb_cep_reset(struct hyb_cep *cep)
 }
 
 /*
- * Start-up of an active connection failed. Whoever is told of it may connect the
- * queue pair again at once.
+ * Start-up of an active connection failed. The ULP may connect the queue pair
+ * again as soon as it gets the event.
  */
 static void hyb_cep_fail(struct hyb_cep *cep, int status, bool pdata)
 {
@@ -625,7 +625,7 @@ static void hyb_addr_no_port(struct sockaddr_storage *addr)
 		((struct sockaddr_in *)addr)->sin_port = 0;
 }
 
-/* What its packets have: as the RDMA CM says, unless the ULP has said it all. */
+/* IP options of its packets: from the RDMA CM, unless the ULP has set them all. */
 static void hyb_cep_set_ip(struct hyb_cep *cep, struct sock *sk)
 {
 	const struct iw_cm_id *id = cep->id;
@@ -899,7 +899,7 @@ static void hyb_cep_drop_lid(struct hyb_cep *cep)
 	hyb_lid_put(lid);
 }
 
-/* Request and whoever sent it are no good, or the listener is gone */
+/* The Request or its sender is invalid, or the listener is gone */
 static void hyb_cep_ignore(struct hyb_cep *cep, enum hyb_stat stat)
 {
 	hyb_stats_inc(cep->dev, stat);
@@ -1063,7 +1063,7 @@ static void hyb_cep_drain(struct hyb_cep *cep, unsigned long timeout)
 	hyb_tcp_drain(cep, cep->qp);
 }
 
-/* Is that no end as either side wishes it? Who has closed may be impatient then. */
+/* True if neither side wanted this end. A side that has closed may use a timeout. */
 static bool hyb_cep_breaks(unsigned long ev)
 {
 	unsigned long fault = BIT(HYB_EV_LOST) | BIT(HYB_EV_ERROR) |
@@ -1151,7 +1151,7 @@ static void hyb_cep_work(struct work_struct *work)
 
 	mutex_lock(&cep->lock);
 	ev = xchg(&cep->events, 0);
-	/* the timer may have been armed anew since it fired */
+	/* the timer may have been armed again since it fired */
 	if (time_before(jiffies, cep->deadline))
 		ev &= ~BIT(HYB_EV_TIMER);
 	hyb_cep_step(cep, ev);
@@ -1162,8 +1162,8 @@ static void hyb_cep_work(struct work_struct *work)
 /* ------------------------------------------------------------ listening */
 
 /*
- * What the RDMA CM knows of a listening cm_id. The IW CM does not tell, but that is
- * its only user, whose object begins with a struct rdma_cm_id.
+ * The RDMA CM's object of a listening cm_id. The IW CM does not offer it, but the RDMA
+ * CM is its only user, and that object begins with a struct rdma_cm_id.
  */
 static const struct rdma_cm_id *hyb_listen_cm(const struct iw_cm_id *id)
 {
@@ -1197,8 +1197,8 @@ static bool hyb_netdev_has(const struct net_device *netdev,
 }
 
 /*
- * Who gets a connection: best the cm_id of the same family on the device that
- * has the address, at least one of them. Returns it with a reference.
+ * The cm_id that gets a connection: if possible the one of the same family on the
+ * device that has the address, else any. Returns it with a reference.
  */
 static struct hyb_lid *hyb_lsock_choose(struct hyb_lsock *ls,
 					struct socket *sock)
@@ -1417,8 +1417,8 @@ static struct hyb_lsock *hyb_lsock_new(struct net *net,
 
 /*
  * May a cm_id join those that listen here? They are one listener of the RDMA CM,
- * which gives a port to nobody else, but has ports of its own for each port space.
- * Here these are all the same, and another one's listener may be anybody's.
+ * which gives a port to one owner, but has separate ports for each port space.
+ * Here these are all the same, and another listener may have any owner.
  */
 static bool hyb_lsock_admits(const struct hyb_lsock *ls,
 			     const struct hyb_lid *lid)
@@ -1510,7 +1510,7 @@ static int hyb_lid_open(struct hyb_lid *lid, int backlog)
 	err = hyb_lid_bind_any(lid, addr, backlog);
 	if (err || addr->ss_family != AF_INET6 || lid->id->afonly)
 		return err;
-	/* without IPv4 if somebody else has the port there */
+	/* without IPv4 if another socket has the port there */
 	((struct sockaddr_in *)&any4)->sin_port =
 		((const struct sockaddr_in6 *)addr)->sin6_port;
 	hyb_lid_bind_any(lid, &any4, backlog);

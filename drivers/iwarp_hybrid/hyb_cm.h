@@ -26,8 +26,8 @@ struct iw_cm_conn_param;
  * with the RTNL held, and repeatedly; later connects fail.
  * hyb_cm_dev_exit() belongs behind ib_unregister_device().
  *
- * Who calls hyb_cm_dev_down() and is not the core has to hold the device, which is
- * not freed then until it is released. False: it has no connections any more.
+ * A caller of hyb_cm_dev_down() other than the core has to hold the device, which
+ * is not freed until it is released. False: it has no connections any more.
  */
 void hyb_cm_dev_init(struct hyb_dev *dev);
 void hyb_cm_dev_down(struct hyb_dev *dev);

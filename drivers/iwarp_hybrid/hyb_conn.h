@@ -99,7 +99,7 @@ struct hyb_cep_start {
  * @lock: serialises the state machine; taken before the socket's lock
  * @state: where in its life the connection is
  * @sock: the socket, NULL when released
- * @id: cm_id to be told, referenced
+ * @id: cm_id that gets the events, referenced
  * @lid: passive: the listening cm_id, referenced, until the request is up
  * @qp: queue pair, referenced from connect or accept on
  * @live: queue pair whose engines run; changes under the socket's spinlock
@@ -189,7 +189,7 @@ enum hyb_close {
 	HYB_CLOSE_RESET,	/* by RST, what TCP has not sent is dropped */
 };
 
-/* Bits of hyb_tcp.todo: work left for whoever holds the socket */
+/* Bits of hyb_tcp.todo: work left for the holder of the socket */
 enum {
 	HYB_TODO_TX,		/* transmit engine */
 	HYB_TODO_RX,		/* receive engine */
@@ -209,7 +209,7 @@ enum {
  * @lock: protects hyb_qp.cep; a leaf
  * @cpu: where the consumer ran last
  * @ip: what packets have, if @ip_set; by the rules of rdma_stack_link.set_ip
- * @ip_set: somebody has said so
+ * @ip_set: the consumer has set @ip
  */
 struct hyb_tcp {
 	struct sock *sk;
@@ -224,7 +224,7 @@ struct hyb_tcp {
 	struct rdma_stack_ip ip;
 };
 
-/* What says "TCP socket held": by its spinlock, or by the task that owns it */
+/* For "TCP socket held": by its spinlock, or by the task that owns it */
 static inline void hyb_tcp_assert_held(const struct hyb_tcp *t)
 {
 	lockdep_assert(lockdep_sock_is_held(t->sk));

@@ -4,10 +4,10 @@
  *
  * A queue is a ring in the layout of siw-abi.h, for the kernel as for user
  * space, where programs map it, poll it and arm it without the kernel.
- * Completing a request only writes an entry; consumers are told once per
- * batch, by hyb_cq_notify().
+ * Completing a request only writes an entry; consumers are notified once
+ * per batch, by hyb_cq_notify().
  *
- * Calls nobody but the consumer's handlers.
+ * Calls only the consumer's handlers.
  */
 #include <linux/log2.h>
 #include <linux/random.h>
@@ -73,11 +73,11 @@ static void hyb_cq_overflow(struct hyb_cq *cq)
  * @cqe: the entry; its flags include SIW_WQE_VALID
  * @solicited: the entry satisfies a consumer armed for solicited events
  *
- * The consumer is told by hyb_cq_notify(), which must follow.
+ * hyb_cq_notify() must follow and notifies the consumer.
  *
  * Context: any.
  * Return: false if the queue is full and the entry lost. The consumer has
- * been told by an event; the queue pair is to be put into error.
+ * got an event; the caller puts the queue pair into error.
  */
 bool hyb_cq_push(struct hyb_cq *cq, const struct siw_cqe *cqe, bool solicited)
 {
@@ -141,7 +141,7 @@ static bool hyb_cq_raise(struct hyb_cq *cq)
 	return true;
 }
 
-/* Is it too early for an event? Then a timer will see to it. */
+/* Is it too early for an event? Then a timer raises it. */
 static bool hyb_cq_moderate(struct hyb_cq *cq)
 {
 	if (READ_ONCE(cq->put) - READ_ONCE(cq->notified) >=
@@ -160,7 +160,7 @@ static enum hrtimer_restart hyb_cq_timeout(struct hrtimer *timer)
 	struct hyb_cq *cq = container_of(timer, struct hyb_cq, timer);
 
 	clear_bit(HYB_CQ_TIMER, &cq->waiting);
-	/* Who still saw the bit has left its events for us */
+	/* A producer that still saw the bit has left its events for us */
 	smp_mb__after_atomic();
 	hyb_cq_raise(cq);
 	return HRTIMER_NORESTART;
@@ -189,7 +189,7 @@ bool hyb_cq_notify(struct hyb_cq *cq)
  * @qp: queue pair, completes nothing any more
  *
  * Queues are shared, entries carry a pointer to the queue pair and to memory
- * of its user. When none is left, nobody is told of any: the core frees the queue
+ * of its user. When none is left, there are no events: the core frees the queue
  * behind its last queue pair, and expects no call of the handler then. The timer
  * may be on its way to one.
  *

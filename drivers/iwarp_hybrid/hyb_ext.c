@@ -6,8 +6,8 @@
  * Between peers of this driver the rest is the length of the Write that they
  * belong to, which the completion has to tell; others send zero.
  *
- * Atomic operations are those of the processor, so they are atomic for whoever
- * looks at the memory. The values are in its byte order there.
+ * Atomic operations are those of the processor, so they are atomic for every
+ * reader of the memory. The values are in its byte order there.
  */
 #include <linux/atomic.h>
 

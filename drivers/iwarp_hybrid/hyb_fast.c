@@ -304,8 +304,8 @@ static_assert(sizeof(struct hyb_fast_head) ==
  * @to_mark: bytes to the next marker
  * @held: region that the last Write went to, held from there on; or NULL. As a
  *	  rule the next one goes there, too, and what is right is known already.
- *	  It is hyb_rx.sink, whose reference it lives by. Whoever invalidates it
- *	  spins until it is let go of, at the end of hyb_fast_rx(): nothing in
+ *	  It is hyb_rx.sink, whose reference keeps it. A task that invalidates it
+ *	  spins until it is released, at the end of hyb_fast_rx(): nothing in
  *	  between may invalidate, complete a request, or sleep.
  * @stag: by which it was named
  * @from: tagged offset

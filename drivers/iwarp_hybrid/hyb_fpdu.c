@@ -230,7 +230,7 @@ static int hyb_fpdu_sendpage(struct sock *sk, struct page *page, u32 off, u32 le
 	return compat_tcp_sendpage_locked(sk, page, off, len, flags);
 }
 
-/* What follows goes into a packet of its own */
+/* The following bytes go into a new packet */
 static void hyb_fpdu_end_packet(struct sock *sk)
 {
 	struct sk_buff *tail = tcp_write_queue_tail(sk);

@@ -68,8 +68,8 @@ void hyb_fpdu_terminate(struct hyb_qp *qp, u32 err, const u8 *hdr, u32 hdr_len,
 			u32 seg_len);
 
 /*
- * What the NIC may do for an FPDU that is laid out and sealed at once. Records
- * are in the order of the stream: nothing while others in front are open.
+ * Engines of the NIC for an FPDU that is laid out and sealed at once. Records are in
+ * the order of the stream: none while FPDUs in front are open.
  */
 static inline struct hyb_off *hyb_fpdu_off(const struct hyb_qp *qp)
 {

@@ -4,8 +4,8 @@
  *
  * A connection of which nothing has been heard for a while may be one of
  * thousands. It keeps its queues and its state; the pages of its stream, rings
- * that have grown and tables go. What is needed again is allocated again, as at
- * the first use.
+ * that have grown and tables go. All of it is allocated again when it
+ * is needed, as at the first use.
  */
 #include <linux/err.h>
 #include <linux/log2.h>
@@ -26,7 +26,7 @@
 /* Between two looks; who has not moved from one to the next is idle */
 #define HYB_IDLE_PERIOD	(2 * HZ)
 
-/* With the spinlock of the socket, which nobody owns */
+/* With the spinlock of the socket, which no task owns */
 static void hyb_idle_trim(struct hyb_qp *qp)
 {
 	struct hyb_tx *tx = &qp->tx;

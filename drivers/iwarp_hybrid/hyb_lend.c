@@ -2,11 +2,11 @@
 /*
  * Memory of requests in packets. See hyb_lend.h.
  *
- * An acknowledgment does not say that nobody looks at the memory any more: a device
+ * An acknowledgment does not mean that the memory is no longer in use: a device
  * may still have a packet, and a receiver on the same machine (veth, macvlan) has the
  * pages of the sender in its queue until it reads them. So each packet gets a token,
- * struct ubuf_info, as those of MSG_ZEROCOPY have one. Who keeps the packet for long
- * makes a copy then, and we are called when the last reference to the memory is gone.
+ * struct ubuf_info, as those of MSG_ZEROCOPY have one. Code that keeps the packet
+ * for long makes a copy, and we are called when the last reference to the memory is gone.
  * A request is complete when it is acknowledged and no packet in front of its end has
  * a token.
  *
@@ -87,7 +87,7 @@ static void hyb_lent_free(struct hyb_lent *p)
 		wake_up_var(&hyb_lent_count);
 }
 
-/* Somebody had to make a copy */
+/* the stack had to make a copy */
 static void hyb_lent_copied(struct hyb_lent *p)
 {
 	struct hyb_lend *lend = p->lend;
@@ -240,7 +240,7 @@ void hyb_lend_end(struct hyb_qp *qp)
 }
 
 /**
- * hyb_lend_exit - wait until nobody has a token
+ * hyb_lend_exit - wait until no token is left
  *
  * Context: process, sleeps; there are no queue pairs any more.
  */

@@ -404,7 +404,7 @@ static void __exit hyb_exit(void)
 	unregister_netdevice_notifier(&hyb_netdev_nb);
 	/*
 	 * Not ib_unregister_driver(), which would take siw's devices with ours.
-	 * Those that somebody else is unregistering are waited for.
+	 * Wait for those that another task is unregistering.
 	 */
 	while ((dev = hyb_dev_any()))
 		ib_unregister_device_and_put(&dev->ibdev);

@@ -9,7 +9,7 @@
  * Revocation: a copy announces itself in hyb_mem.users and then looks whether
  * the STag is live; invalidation clears the STag and then waits until no copy
  * is in progress, and NICs that place payload know no more of the region. When
- * it returns, packets in flight can do no harm, whoever still holds a reference.
+ * it returns, packets in flight can do no harm, even if references are left.
  *
  * Calls hyb_offload.
  */
@@ -245,7 +245,7 @@ struct hyb_mem *hyb_mem_get(struct ib_pd *pd, u32 stag, u64 to, u64 len,
 static enum hyb_mem_err hyb_mem_begin(struct hyb_mem *mem, u32 stag, u64 to,
 				      u32 len, int access)
 {
-	preempt_disable();	/* somebody may spin until we are done */
+	preempt_disable();	/* another task may spin until we are done */
 	atomic_inc(&mem->users);
 	smp_mb__after_atomic();	/* pairs with hyb_mem_wait_users() */
 	if (!hyb_mem_is(mem, stag))
@@ -304,7 +304,7 @@ static void hyb_mem_copy(void *dst, const void *src, u32 len)
  * @src: data
  * @len: bytes
  *
- * Whoever asks for it, that takes the local right to write.
+ * It requires the local right to write, for every caller.
  *
  * Context: any.
  * Return: HYB_MEM_OK; or, nothing being copied, HYB_MEM_STAG if the region has
@@ -500,7 +500,7 @@ enum hyb_mem_err hyb_mem_reg(struct hyb_qp *qp, const struct siw_sqe *sqe)
 
 static void hyb_mem_open(struct hyb_mem *mem)
 {
-	/* What was written before describes the region */
+	/* The stores before describe the region */
 	smp_store_release(&mem->live, mem->stag);
 }
 
@@ -554,7 +554,7 @@ static void hyb_mem_set_umem(struct hyb_mem *mem, struct ib_umem *umem)
 	hyb_mem_find_base(mem);
 }
 
-/* The user chooses the key and is told the STag */
+/* The user chooses the key and gets the STag */
 static int hyb_mr_tell_user(struct hyb_mr *mr, struct ib_udata *udata)
 {
 	struct siw_uresp_reg_mr resp = {};
@@ -684,7 +684,7 @@ static struct ib_mr *hyb_rereg_user_mr(struct ib_mr *ibmr, int flags, u64 start,
 		return ERR_PTR(-EINVAL);
 	if (!(flags & IB_MR_REREG_ACCESS))
 		access = mem->access;
-	/* What was pinned for reading must not be written to */
+	/* Pages that are pinned for reading must not be written to */
 	if (!trans && ib_access_writable(access) && !mem->umem->writable)
 		return ERR_PTR(-EPERM);
 

@@ -30,7 +30,7 @@ enum hyb_mem_err {
  *	 this structure only, the pages go at deregistration
  * @live: STag while accessible, else 0
  * @stag: STag with the current key
- * @users: copies in progress. Whoever clears @live waits until they are over,
+ * @users: copies in progress. A task that clears @live waits until they are over,
  *	   hence pages are never touched after invalidation.
  * @pd: protection domain
  * @dev: device

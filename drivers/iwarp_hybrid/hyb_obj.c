@@ -194,9 +194,9 @@ struct hyb_qp *hyb_qp_lookup(struct hyb_dev *dev, u32 qpn)
  * @udata: user request, or NULL for a queue of the kernel
  * @size: bytes
  * @umap: handle to be given to hyb_ring_free(), NULL for the kernel
- * @key: offset for mmap() that the user is told
+ * @key: offset for mmap(), for the user
  *
- * Charged to the control group of who makes the queue: there may be 32768 requests
+ * Charged to the control group of the caller: there may be 32768 requests
  * in each of very many.
  *
  * Context: process, may sleep.

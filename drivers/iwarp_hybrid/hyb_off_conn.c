@@ -6,8 +6,8 @@
  * There is one struct hyb_off_conn per connection, whether a NIC has engines
  * or not: they may come and go at any time. It is made when the connection
  * enters full operation, and it goes with the socket, because TCP may send for
- * long after the queue pair is gone. What a NIC is asked to do is worked out in
- * hyb_off_apply(), after every change of anything that it depends on.
+ * long after the queue pair is gone. hyb_off_apply() works out the engines that are
+ * requested from a NIC, after every change of anything that it depends on.
  *
  * Locks: while a task owns the TCP socket (lock_sock) it may change how the NIC
  * takes part; the engines do not run then. The driver's conn_add and conn_del
@@ -119,7 +119,7 @@ static bool hyb_off_routed(const struct hyb_off_conn *o)
 	return ok && !hyb_off_wraps(o->sk);
 }
 
-/* What the queue pair wishes */
+/* Engines that the queue pair requests */
 static u32 hyb_off_wishes(const struct hyb_off_conn *o)
 {
 	const struct hyb_qp *qp = o->qp;
@@ -145,8 +145,8 @@ static u32 hyb_off_wishes(const struct hyb_off_conn *o)
 }
 
 /*
- * What of it the NIC offers; @o->ops is set. FPDUs fill segments: a NIC that
- * cannot finish such long ones alone is of no use for sending.
+ * The requested engines that the NIC offers; @o->ops is set. FPDUs fill segments: a
+ * NIC that cannot finish such long ones alone is not used for sending.
  */
 static u32 hyb_off_wanted(struct hyb_off_conn *o)
 {
@@ -171,7 +171,7 @@ static u32 hyb_off_wanted(struct hyb_off_conn *o)
 	return want;
 }
 
-/* Of FPDUs that are handed to TCP from now on; the driver is told when it is so */
+/* For FPDUs that are handed to TCP from now on; the driver is notified afterwards */
 static void hyb_off_layout(struct hyb_off_conn *o, u32 want)
 {
 	bool contig = want & BIT(IWARP_OFFLOAD_TX_CONTIG);
@@ -444,7 +444,7 @@ static void hyb_off_end(struct work_struct *work)
 }
 
 /*
- * The last packet is gone, and nobody has a reference: neither steer.work nor
+ * The last packet is gone, and no reference is left: neither steer.work nor
  * a walk over the list runs. The NIC may still look at what is shared with it.
  */
 static void hyb_off_destruct(struct sock *sk)
@@ -519,7 +519,7 @@ int hyb_off_attach(struct hyb_qp *qp, struct sock *sk)
 	struct hyb_off_conn *o;
 
 	sock_owned_by_me(sk);
-	/* nobody else has set a protocol on top of ours */
+	/* no other module has set a protocol on top of ours */
 	if (WARN_ON_ONCE(inet_csk(sk)->icsk_ulp_ops ||
 			 rcu_access_pointer(inet_csk(sk)->icsk_ulp_data)))
 		return -EBUSY;
@@ -628,7 +628,7 @@ static struct hyb_off_conn *hyb_off_walk(struct net_device *netdev,
 	return res;
 }
 
-/* A connection that @netdev has, of a socket that nobody has but its packets */
+/* A connection of @netdev whose socket only its packets refer to */
 static struct hyb_off_conn *hyb_off_orphan(struct net_device *netdev)
 {
 	struct hyb_off_conn *o, *res = NULL;

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * What the files of NIC offload share: hyb_offload (life cycle of a connection
+ * Shared by the files of NIC offload: hyb_off_conn (life cycle of a connection
  * at a NIC), hyb_off_rec (records), hyb_off_sw (packets that software
  * finishes), hyb_off_steer (filters of ordinary NICs), hyb_off_place (tagged
  * buffers). See hyb_offload.h.
  *
- * hyb_offload calls the others; these call lib/iwarp/ and hyb_stats.
+ * hyb_off_conn calls the others; these call lib/iwarp/ and hyb_stats.
  */
 #ifndef HYB_OFF_PRIV_H
 #define HYB_OFF_PRIV_H
@@ -66,7 +66,7 @@ struct hyb_off_blk {
 /**
  * struct hyb_off_ring - records of what is not acknowledged, oldest first
  * @lock: protects all of it. A leaf, bottom halves disabled. Records are added
- *	  and freed with the TCP socket held, too; whoever holds that may read
+ *	  and freed with the TCP socket held, too; a holder of that may read
  *	  without the lock.
  * @blks: blocks, the last one is being filled
  * @spare: empty block, or NULL
@@ -157,7 +157,7 @@ struct hyb_off_steer {
  * @pub: what the engines look at
  * @nic: what the NIC's driver looks at
  * @ops: the driver's, held; NULL if the NIC does not know the connection.
- *	 Changes while a task owns the socket; once nobody has that any more, under
+ *	 Changes while a task owns the socket; once no task has that any more, under
  *	 hyb_off_end_lock.
  * @netdev: the device, held until the connection is detached
  * @tracker: of that reference

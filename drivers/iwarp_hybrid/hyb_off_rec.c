@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Records of FPDUs that somebody else than the engine finishes: where each
+ * Records of FPDUs that the engine does not finish itself: where each
  * lies until it is acknowledged, and what it looks like on the wire.
  *
  * FPDUs that follow each other in memory share a record: where each of them
@@ -467,7 +467,7 @@ static void hyb_off_write(const struct hyb_off_ring *r,
  * @r: ring, its lock held
  * @sink: what, and where to
  *
- * What is not recorded is not written: it is final already, or acknowledged.
+ * Bytes without a record are not written: they are final already, or acknowledged.
  *
  * Return: bytes that are recorded.
  */

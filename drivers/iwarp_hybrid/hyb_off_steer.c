@@ -90,7 +90,7 @@ static int hyb_off_free_loc(const u32 *used, u32 nr, u32 size)
 	return -ENOSPC;
 }
 
-/* Many drivers want to be told where in their table a filter goes */
+/* Many drivers require the place of a filter in their table */
 static int hyb_off_find_loc(struct net_device *netdev, u32 *loc)
 {
 	struct ethtool_rxnfc all = { .cmd = ETHTOOL_GRXCLSRLALL };
@@ -180,8 +180,8 @@ static bool hyb_off_flow_same(const struct ethtool_rx_flow_spec *a,
 }
 
 /*
- * Whoever administers the device may have deleted the filter, and have another one
- * in its place. Context: RTNL held
+ * An administrator may have deleted the filter and put another one in its place.
+ * Context: RTNL held.
  */
 static void hyb_off_filter_del(struct hyb_off_conn *o)
 {

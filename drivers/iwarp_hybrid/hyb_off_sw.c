@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * What a NIC does not finish, software does: packets on their way to a device,
+ * Software finishes what a NIC does not: packets on their way to a device,
  * seen by the hook that sockets have for this (sk_validate_xmit_skb), and before
  * that those which IP wraps into something, so that the hook could not.
  *
@@ -104,7 +104,7 @@ bool hyb_off_wraps(struct sock *sk)
 /*
  * A packet that is wrapped was finished before that: by hyb_off_leaves(), or here
  * on its way to the device that wrapped it. Not if this is the device that the
- * route leads to, so that somebody on the way has wrapped it.
+ * route leads to, so that a layer on the way has wrapped it.
  */
 static bool hyb_off_hidden(struct sock *sk, const struct net_device *dev,
 			   const struct sk_buff *skb)
@@ -265,7 +265,7 @@ struct sk_buff *hyb_off_leaves(struct sock *sk, struct sk_buff *skb)
 
 /*
  * Late: acknowledged before its turn came, what was recorded of it is gone.
- * Nobody can finish it any more, and nobody waits for it.
+ * It cannot be finished any more, and no receiver waits for it.
  */
 static bool hyb_off_stale(struct hyb_off_conn *o, struct sk_buff *skb)
 {
@@ -294,7 +294,7 @@ static const u8 *hyb_off_octet(const struct sk_buff *skb, u32 off)
 }
 
 /*
- * Are gaps for markers still to be opened, which must be done once? What comes
+ * Are gaps for markers still to be opened, which must be done once? A packet
  * through a device on top of the NIC (bridge, VLAN, macvlan) was finished on its
  * way to that, and is a copy: not in the memory that TCP was given.
  */

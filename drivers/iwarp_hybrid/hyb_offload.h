@@ -38,7 +38,7 @@ int hyb_off_attach(struct hyb_qp *qp, struct sock *sk);
  * hyb_off_detach - the engines stop for good
  * @qp: queue pair
  *
- * What TCP still has to send is finished all the same; the last of it goes
+ * Data that TCP still has to send is finished all the same; the last of it goes
  * with the socket.
  *
  * Context: process, the caller owns the TCP socket.
@@ -116,7 +116,7 @@ void hyb_off_came(struct hyb_off *off, u32 seq);
 int hyb_off_cpu(struct hyb_qp *qp);
 int hyb_off_queue(struct hyb_qp *qp);
 
-/* Who steers them: "nic", "ntuple" (a filter of an ordinary NIC) or "host" */
+/* Steered by "nic", "ntuple" (a filter of an ordinary NIC) or "host" */
 const char *hyb_off_steer(struct hyb_qp *qp);
 
 int hyb_off_init(void);
@@ -202,8 +202,8 @@ static inline bool hyb_off_tx_crc(const struct hyb_off *off)
  * @off: of the queue pair, may be NULL
  *
  * Yes means that there is room for the record, beside one for what is in front
- * of it; hyb_off_sealed() follows. What is recorded is finished in any case,
- * whoever does it.
+ * of it; hyb_off_sealed() follows. A recorded FPDU is always finished, by the
+ * NIC or by software.
  *
  * Context: TCP socket held.
  */
@@ -216,8 +216,8 @@ static inline bool hyb_off_tx_contig(struct hyb_off *off)
  * hyb_off_tx_sg - does the NIC gather the pieces of the next FPDU?
  * @off: of the queue pair, may be NULL
  *
- * As hyb_off_tx_contig(), for an FPDU of up to HYB_OFF_PIECES pieces. What leaves
- * by a device without the engine is copied.
+ * As hyb_off_tx_contig(), for an FPDU of up to HYB_OFF_PIECES pieces. Packets that
+ * leave by a device without the engine are copied.
  *
  * Context: TCP socket held.
  */
@@ -353,8 +353,8 @@ static inline void hyb_off_stop(struct hyb_off *off)
  * @seq: sequence number behind them
  * @nic: what the NIC found
  *
- * What came without a verdict, it may not have seen. It must not place, later,
- * an old packet with the same bytes. Context: TCP socket held.
+ * The NIC may not have seen bytes without a verdict. It must not place, later, an
+ * old packet with the same bytes. Context: TCP socket held.
  */
 static inline void hyb_off_passed(struct hyb_off *off, u32 seq,
 				  enum hyb_off_verdict nic)

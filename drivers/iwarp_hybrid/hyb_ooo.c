@@ -2,17 +2,17 @@
 /*
  * Out-of-order placement. See hyb_ooo.h.
  *
- * TCP calls nobody when a segment joins its out-of-order queue, but it sends an
- * ACK. hyb_xmit sees that leave, and then we have a look at what the SACK blocks
+ * TCP has no callback for a segment that joins its out-of-order queue, but it sends
+ * an ACK. hyb_xmit sees that leave, and then we have a look at what the SACK blocks
  * name, which are the latest arrivals.
  *
- * What was done is remembered by stream position, never by packet: TCP merges
+ * The work done is remembered by stream position, never by packet: TCP merges
  * packets of this queue and may throw them away again. Bytes that were placed
  * are those whose CRC was good; whatever TCP delivers in their place later is
  * not looked at.
  *
- * Nothing is an error here. What cannot be placed waits for its turn, when the
- * receive engine finds whatever is wrong with it.
+ * Nothing is an error here. An FPDU that cannot be placed waits for its turn,
+ * when the receive engine finds the error in it.
  */
 #include <linux/gfp.h>
 #include <linux/log2.h>
@@ -162,7 +162,7 @@ static void hyb_ooo_count(const struct hyb_qp *qp, enum ooo_why why)
 	hyb_stats_inc(qp->dev, hyb_ooo_stat[why]);
 }
 
-/* What is looked at again and again counts once */
+/* An FPDU that is looked at repeatedly counts once */
 static void hyb_ooo_wait(struct ooo_walk *w, enum ooo_why why, u64 pos)
 {
 	struct hyb_qp *qp = hyb_ooo_run(w)->qp;

@@ -11,7 +11,7 @@
 #include "hyb_trace.h"
 #include "hybrid.h"
 
-#define HYB_NEWS_DELAY	20	/* ms until a change is told, with others */
+#define HYB_NEWS_DELAY	20	/* ms until a change is reported, with others */
 
 bool hyb_place_same(const struct hyb_place *a, const struct hyb_place *b)
 {

@@ -25,8 +25,8 @@ void hyb_place_init(struct hyb_qp *qp);
  * @qp: queue pair
  * @nic: engines of the NIC that serve it, BIT(enum iwarp_offload_feature)
  *
- * What the NIC does not do is done by the host. Counts from the next FPDU on.
- * Tells whoever wants to know, if a connection is under way.
+ * The host does the work of a component that the NIC does not serve. Takes effect
+ * with the next FPDU. Calls hyb_place_changed() if the queue pair is connected.
  * Context: TCP socket held, or not connected.
  */
 void hyb_place_update(struct hyb_qp *qp, u32 nic);
@@ -35,8 +35,8 @@ void hyb_place_update(struct hyb_qp *qp, u32 nic);
  * hyb_place_changed - hyb_attr_query() gives something else now
  * @dev: device that the core has, or one of its queue pairs
  *
- * Told by a work item: who changes it may hold RTNL or the TCP socket, and one
- * switch of a NIC changes many queue pairs.
+ * A work item reports it: the caller may hold RTNL or the TCP socket, and one switch
+ * of a NIC changes many queue pairs.
  * Context: any.
  */
 void hyb_place_changed(struct hyb_dev *dev);

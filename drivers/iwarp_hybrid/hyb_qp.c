@@ -139,8 +139,8 @@ static int hyb_rings_alloc(struct hyb_rings *r, const struct ib_qp_cap *cap)
 }
 
 /*
- * Exchange the queues, of which nobody is using an entry. The engines are kept
- * away by the caller, who posts by the locks.
+ * Exchange the queues, none of whose entries is in use. The caller keeps the engines
+ * away, the locks keep posts away.
  */
 static int hyb_rings_swap(struct hyb_qp *qp, struct hyb_rings *r)
 {
@@ -245,7 +245,7 @@ static int hyb_qp_publish(struct hyb_qp *qp)
 	return 0;
 }
 
-/* Nobody finds it any more, and nobody who had found it still uses it */
+/* No lookup finds it any more, and no earlier one still uses it */
 static void hyb_qp_withdraw(struct hyb_qp *qp)
 {
 	xa_erase_irq(&qp->dev->qps, qp->ibqp.qp_num);

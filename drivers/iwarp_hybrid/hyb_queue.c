@@ -288,7 +288,7 @@ void hyb_sq_complete(struct hyb_qp *qp, u32 slot, u32 bytes,
  * @status: result
  * @end: position behind it
  *
- * It is finished when nobody has the memory any more, see hyb_sq_unlent().
+ * It is finished when its memory is not in use any more, see hyb_sq_unlent().
  *
  * Context: holder of the TCP socket.
  */
@@ -542,7 +542,7 @@ void hyb_qp_flush(struct hyb_qp *qp)
  * @qp: queue pair
  * @how: HYB_CLOSE_ABORT or HYB_CLOSE_RESET
  *
- * What is queued gets flushed, now or soon.
+ * The queues get flushed, now or soon.
  *
  * Context: any.
  */

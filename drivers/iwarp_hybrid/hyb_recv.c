@@ -112,7 +112,7 @@ u32 hyb_recv_start(struct hyb_qp *qp)
 
 	ret = hyb_recv_next(qp);
 	if (!ret) {
-		/* whoever posts after this sees it and kicks */
+		/* a post after this sees it and kicks */
 		WRITE_ONCE(rx->paused, true);
 		ret = hyb_rq_get(qp, &rx->rqe);
 		if (!ret) {

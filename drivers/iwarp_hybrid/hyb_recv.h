@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * What messages come to: the receive that a Send goes into, the Read that a
- * response completes. Called by the receive engine and hyb_ext, TCP socket held.
+ * Receives that Sends go into, and Reads that responses complete. Called by the
+ * receive engine and hyb_ext, TCP socket held.
  */
 #ifndef HYB_RECV_H
 #define HYB_RECV_H

@@ -4,8 +4,8 @@
  *
  * The packets stay in TCP's queue. A cursor walks over their pieces; when an
  * FPDU is completely there it is checked (CRC, markers, headers), placed and
- * delivered, and after the walk TCP is told how much was consumed. Nothing of
- * an FPDU is believed before its CRC is good, except its length, which only
+ * delivered, and after the walk TCP learns how much was consumed. Nothing of
+ * an FPDU is trusted before its CRC is good, except its length, which only
  * decides how long to wait.
  *
  * An error stops reception for good and queues a Terminate message.
@@ -28,7 +28,7 @@
 #include "hybrid.h"
 #include "iwarp/crc.h"
 
-/* What the parsers need of a ULPDU: the largest header */
+/* Bytes of a ULPDU for the parsers: the largest header */
 #define HYB_HDR_MAX	RDMAP_HDR_MAX
 
 /*
@@ -45,8 +45,8 @@
 /* ------------------------------------------------------------- cursor */
 
 /*
- * What follows a fragment in memory, too, belongs to the piece: TCP that makes a
- * fragment of each page would leave no FPDU in one piece else.
+ * The next fragment belongs to the piece if it also follows in memory: otherwise TCP
+ * that makes a fragment of each page would leave no FPDU in one piece.
  */
 static void hyb_cur_join(struct hyb_cur *c)
 {
@@ -911,7 +911,7 @@ static enum hyb_stat hyb_rx_classify(const struct hyb_fpdu *f, u32 err)
 	return hyb_rx_stat_of(err);
 }
 
-/* What a NIC has to do with the FPDU at f->cur, which is complete */
+/* Resynchronization and verdict of a NIC for the complete FPDU at f->cur */
 static void hyb_rx_nic(struct hyb_qp *qp, struct hyb_fpdu *f)
 {
 	hyb_off_rx_at(qp, qp->off, f->cur.seq, qp->rx.pos);
@@ -935,8 +935,8 @@ static u32 hyb_rx_advance(struct hyb_qp *qp, u32 len, u32 fpdus)
 
 /*
  * The turn of what was placed before it: deliver it, when all of it is there
- * once more. Until then its bytes are consumed as they come. Whatever they
- * are now, those that had a good CRC count.
+ * once more. Until then its bytes are consumed as they come. The bytes
+ * that had a good CRC count, not those that come now.
  */
 static u32 hyb_rx_placed(struct hyb_qp *qp, const struct ooo_range *r,
 			 u32 avail)
@@ -993,8 +993,8 @@ static u32 hyb_rx_fast_add(struct hyb_qp *qp, const struct hyb_cur *c,
 }
 
 /*
- * Is the FPDU at @c good? *@nic: by the NIC's word. Whatever is not clear is
- * left to hyb_rx_fpdu().
+ * Is the FPDU at @c good? *@nic: by the NIC's verdict. Unclear cases are left to
+ * hyb_rx_fpdu().
  */
 static bool hyb_rx_good(struct hyb_qp *qp, const struct hyb_cur *c, u32 total,
 			bool *nic)
@@ -1194,7 +1194,7 @@ static u32 hyb_rx_shared_flush(struct hyb_qp *qp)
 	return err;
 }
 
-/* Not when the upper layer pauses; at the end of the stream nobody waits for it */
+/* Not when the upper layer pauses, except at the end of the stream */
 static bool hyb_rx_shared_wanted(const struct hyb_qp *qp)
 {
 	return !qp->shared->held || (qp->tcp.sk->sk_shutdown & RCV_SHUTDOWN);
@@ -1448,7 +1448,7 @@ static bool hyb_rx_starved(struct hyb_qp *qp)
 
 	if (likely(!rx->starved))
 		return false;
-	/* whoever posts after this sees it and kicks */
+	/* a post after this sees it and kicks */
 	WRITE_ONCE(rx->paused, true);
 	/* a shared link, opened meanwhile, takes none */
 	rx->starved = !qp->shared && !hyb_ooo_early(qp) && !hyb_rq_ready(qp);

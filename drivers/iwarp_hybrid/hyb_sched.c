@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Who runs the engines of a queue pair, and when. See hyb_sched.h.
+ * Scheduling of the engines of a queue pair. See hyb_sched.h.
  *
- * In steady state nobody owns the socket: TCP's softirq and the callers of
+ * In steady state no task owns the socket: TCP's softirq and the callers of
  * ib_post_send() take its spinlock for a short time. Only set-up and tear-down
  * use lock_sock(). An engine hence runs
  *  - in data_ready or write_space, called by TCP with the spinlock held,
@@ -53,8 +53,8 @@ static void hyb_sched_tx(struct hyb_qp *qp)
  * hyb_sched_run - run the engines until there is nothing left to do
  * @qp: queue pair, not running on this CPU
  *
- * What has come in may be more than the receive engine takes in a round; then
- * it has left the rest to the work item.
+ * The receive engine may take less in a round than has arrived; then it has left
+ * the rest to the work item.
  *
  * Context: spinlock of the socket held, hence bottom halves disabled.
  */
@@ -77,7 +77,7 @@ void hyb_sched_run(struct hyb_qp *qp)
 	__this_cpu_write(hyb_sched_running, NULL);
 }
 
-/* As hyb_sched_run(), for callbacks: whoever owns the socket does it later */
+/* As hyb_sched_run(), for callbacks: a task that owns the socket runs it later */
 void hyb_sched_callback(struct sock *sk, struct hyb_qp *qp, int todo)
 {
 	struct hyb_qp *running;
@@ -291,7 +291,7 @@ void hyb_sched_use_ip(struct hyb_qp *qp, struct sock *sk)
  * @qp: queue pair
  * @ip: that
  *
- * A socket that it gets later is told in hyb_tcp_attach(), or before it connects.
+ * hyb_tcp_attach() applies it to a socket that is attached later.
  *
  * Context: process; see rdma_stack_link.set_ip.
  */

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * The socket of a queue pair and who may run its engines: whoever holds the
- * spinlock of the socket. While a task owns the socket (lock_sock) the engines
+ * The socket of a queue pair and the rule for its engines: the holder of the
+ * socket's spinlock runs them. While a task owns the socket (lock_sock) the engines
  * wait; release_cb runs them.
  */
 #ifndef HYB_SCHED_H
@@ -34,8 +34,8 @@ void hyb_sched_init_qp(struct hyb_qp *qp);
  * hyb_sched_here - the consumer is running
  * @qp: queue pair
  *
- * Notes where, for those who bring packets to a CPU: RFS, filters, NICs. TCP would
- * by recvmsg() and sendmsg(), which nobody calls.
+ * Notes its CPU, for RFS, filters and NICs. TCP does this in recvmsg() and sendmsg(),
+ * which are not called here.
  *
  * Context: any; only calls of tasks count, and not those of work items.
  */
@@ -99,7 +99,7 @@ void hyb_sched_kick_rx(struct hyb_qp *qp);
 void hyb_sched_run(struct hyb_qp *qp);
 void hyb_sched_callback(struct sock *sk, struct hyb_qp *qp, int todo);
 
-/* What packets have of IP; see <rdma/rdma_stack.h> */
+/* IP options of packets; see <rdma/rdma_stack.h> */
 void hyb_sched_use_ip(struct hyb_qp *qp, struct sock *sk);
 void hyb_sched_set_ip(struct hyb_qp *qp, const struct rdma_stack_ip *ip);
 

@@ -196,7 +196,7 @@ u32 hyb_sg_crc(const struct hyb_sg *sg, u64 pos, const u8 *start, u32 len)
 }
 
 /**
- * hyb_sg_keep - nobody records the FPDU that was laid out
+ * hyb_sg_keep - the FPDU that was laid out gets no record
  * @sg: pieces
  */
 void hyb_sg_keep(struct hyb_sg *sg)

@@ -116,10 +116,10 @@ static void hyb_fpos_next(struct hyb_stream *s, struct hyb_fpos *at, u32 len)
 
 /*
  * The stream ends in front of this FPDU again. If segments have become shorter
- * since it was laid out, there is no such segment any more: TCP cuts what waits
- * anew. Alignment is lost until all of it is sent; where it is lost already, what
- * there was before is of no use. So there is never more room than @s->mss, and
- * hyb_shared_turn() always gets on.
+ * since it was laid out, there is no such segment any more: TCP segments its
+ * queue again. Alignment is lost until the queue is sent; where it is lost already,
+ * the former size does not help. So there is never more room than @s->mss, and
+ * hyb_shared_turn() always advances.
  */
 static void hyb_shared_rewind(struct hyb_shared *sh, struct hyb_stream *s,
 			      const struct hyb_fpos *at)
@@ -1229,7 +1229,7 @@ static bool hyb_link_notify(struct ib_qp *ibqp, u64 pos)
 
 /* --------------------------------------------------------- reception */
 
-/* What a packet holds beside its data is told once, with the first of them */
+/* Memory of a packet beyond its data is reported once, with its first bytes */
 static void hyb_shared_charge(struct hyb_shared *sh, struct sk_buff *skb)
 {
 	u32 seq = TCP_SKB_CB(skb)->seq;
@@ -1354,8 +1354,8 @@ static void hyb_link_resume(struct ib_qp *ibqp)
  * @qp: queue pair
  * @sk: its TCP socket, its spinlock held
  *
- * What has been advertised must find memory: the buffer shrinks when that has
- * come. An FPDU is delivered when all of it is there, so the window is never
+ * Memory must be there for all that has been advertised: the buffer shrinks when that
+ * has arrived. An FPDU is delivered when all of it is there, so the window is never
  * smaller than one: the peer's FPDUs fit its segments and are not known before
  * one comes, hence the window grows when one is longer.
  */
@@ -1380,8 +1380,8 @@ void hyb_shared_window(struct hyb_qp *qp, struct sock *sk)
 	qp->shared->window_now = win;
 	sk->sk_userlocks |= SOCK_RCVBUF_LOCK;
 	/*
-	 * The scale may be any, and this is not to take long: steps grow. What it
-	 * makes of the largest space is the window, then.
+	 * The scale may be any, and this is not to take long: steps grow. The
+	 * window for the largest space is the limit.
 	 */
 	for (space = win; space < HYB_SPACE_MAX &&
 	     tcp_win_from_space(sk, space) < win;)
@@ -1533,7 +1533,7 @@ void hyb_shared_closed(struct hyb_qp *qp, int err)
 
 /**
  * hyb_shared_free - last of all
- * @qp: queue pair that nobody uses any more
+ * @qp: queue pair that is not in use any more
  */
 void hyb_shared_free(struct hyb_qp *qp)
 {

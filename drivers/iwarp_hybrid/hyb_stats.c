@@ -3,7 +3,7 @@
  * Counters: sums the per-CPU sets for "rdma statistic show link", shows those of a
  * queue pair.
  *
- * The layer below everything: calls nobody.
+ * The lowest layer: calls nothing of the driver.
  */
 #include <linux/sysfs.h>
 

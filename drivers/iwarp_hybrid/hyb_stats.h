@@ -3,7 +3,7 @@
  * Counters of a device, one set per CPU, shown by "rdma statistic show link", and
  * some of them for each queue pair, shown in sysfs.
  *
- * The layer below everything: calls nobody.
+ * The lowest layer: calls nothing of the driver.
  */
 #ifndef HYB_STATS_H
 #define HYB_STATS_H
@@ -101,11 +101,11 @@ enum hyb_stat {
 	HYB_ST_OFF_SW_BYTES,
 	HYB_ST_OFF_SW_DROPS,		/* no memory for that */
 	HYB_ST_OFF_RX_LOST,		/* it could not follow the stream */
-	HYB_ST_OFF_RX_RESYNC,		/* and was told where it is */
+	HYB_ST_OFF_RX_RESYNC,		/* and got its position */
 	HYB_ST_OFF_RX_LIED,		/* good for it, bad for us */
 	HYB_ST_OFF_FILTERS,		/* flows steered by a filter */
-	HYB_ST_OFF_BUFS,		/* tagged buffers it was told of */
-	HYB_ST_OFF_NO_BUF,		/* and not: it had no room, or we none */
+	HYB_ST_OFF_BUFS,		/* tagged buffers given to it */
+	HYB_ST_OFF_NO_BUF,		/* not given: no room here or there */
 
 	/* queues */
 	HYB_ST_POST_SEND,

@@ -183,10 +183,9 @@ int hyb_stream_next(struct hyb_stream *s, struct sock *sk)
 }
 
 /*
- * Payload of a segment. FPDUs are multiples of 4, so segments have to be: TCP is
- * told that the peer takes no more than that. And it is told now of a path that
- * has changed, not when the bytes are given to it that were laid out for the
- * former one.
+ * Payload of a segment. FPDUs are multiples of 4, so segments have to be: TCP
+ * gets that as the largest segment of the peer. And TCP learns of a changed path now,
+ * not when it gets the bytes that were laid out for the former one.
  */
 static u32 hyb_stream_mss(struct hyb_stream *s, struct sock *sk)
 {
@@ -234,7 +233,7 @@ void hyb_stream_look(struct hyb_stream *s, struct sock *sk)
 	u32 waiting = hyb_stream_waiting(s);
 	u32 used, mss;
 
-	/* whoever owns it may be in the middle of something */
+	/* its owner may be in the middle of something */
 	mss = sock_owned_by_user(sk) ? tcp_sk(sk)->mss_cache :
 				       hyb_stream_mss(s, sk);
 	if (waiting && s->mss == mss)
@@ -266,10 +265,10 @@ void hyb_stream_rewind(struct hyb_stream *s)
  * hyb_stream_trim - release the pages
  * @s: stream, empty and nothing being laid out
  *
- * It goes on as it began, with a fresh page. What TCP still has goes when TCP
- * lets go of it. That may be long after the peer acknowledged it, in a packet
+ * The stream continues with a fresh page. Pages that TCP still has are freed when
+ * TCP releases them. That may be long after the peer acknowledged it, in a packet
  * that waits on another CPU's list of packets to be freed, until that CPU
- * receives one (skb_attempt_defer_free()): nobody should count it as ours.
+ * receives one (skb_attempt_defer_free()): it must not be counted as ours.
  */
 void hyb_stream_trim(struct hyb_stream *s)
 {

@@ -45,7 +45,7 @@ static struct lock_class_key hyb_sk_lock_key[2];
 
 /**
  * hyb_tcp_fini_qp - release it
- * @qp: queue pair without references; nobody posts any more
+ * @qp: queue pair without references; there are no more posts
  *
  * Context: process, sleeps.
  */
@@ -187,8 +187,8 @@ static struct proto *hyb_tcp_prot(struct sock *sk)
 
 /**
  * hyb_tcp_create - open a TCP socket for a connection or a listener
- * @net: namespace of the net device. Not referenced by the socket: whoever
- *	 creates it must close it before the net device leaves.
+ * @net: namespace of the net device. Not referenced by the socket: its
+ *	 creator must close it before the net device leaves.
  * @family: AF_INET or AF_INET6
  * @res: result
  *
@@ -254,7 +254,7 @@ void hyb_tcp_adopt(struct hyb_cep *cep, struct socket *sock)
 	release_sock(sk);
 }
 
-/* What TCP copied frames of MPA into; it copies nothing more. Socket owned. */
+/* The page that TCP copied MPA frames into; it copies nothing more. Socket owned. */
 static void hyb_tcp_drop_frag(struct sock *sk)
 {
 	if (!sk->sk_frag.page)
@@ -283,7 +283,7 @@ static void hyb_tcp_start(struct hyb_cep *cep, struct hyb_qp *qp,
 	/* pairs with hyb_sched_kick() */
 	smp_store_release(&qp->tcp.sk, sk);
 	spin_unlock_irqrestore(&qp->tcp.lock, irq);
-	/* an attribute was written before; whoever writes one now finds @sk */
+	/* an attribute was written before; later writers find @sk */
 	if (qp->attr_behind)
 		hyb_off_update(qp);
 	if (qp->shared) {

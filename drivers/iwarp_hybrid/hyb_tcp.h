@@ -2,12 +2,9 @@
 /*
  * Transport layer: the TCP socket under a QP.
  *
- * Owns the socket's callbacks, its private sk_prot (for release_cb) and the
- * rule who may run the transmit and receive engines: whoever holds the
- * spinlock of the socket. While a task owns the socket (lock_sock) the engines
- * wait; release_cb runs them.
- *
- * May call hyb_tx, hyb_rx, TCP; tells hyb_cm by hyb_cep_event().
+ * Owns the socket's callbacks and its private sk_prot (for release_cb), attaches
+ * the engines to the socket and detaches them. hyb_sched runs them. Notifies the
+ * connection manager by hyb_cep_event().
  */
 #ifndef HYB_TCP_H
 #define HYB_TCP_H

@@ -416,7 +416,7 @@ static bool hyb_tx_start_sqe(struct hyb_qp *qp)
 	while (!tx->term_len) {
 		if (!tx->held) {
 			/*
-			 * What is posted to a QP in ERROR is flushed, never
+			 * A request posted to a QP in ERROR is flushed, never
 			 * sent: ib_drain_qp() waits for the error of a request
 			 * that is not signalled. The entry is seen first, the
 			 * state it was posted in then.
@@ -737,7 +737,7 @@ static void hyb_tx_pump(struct hyb_qp *qp, struct sock *sk)
 	}
 }
 
-/* Position up to which nobody has, or will need, memory of requests */
+/* Position up to which memory of requests is not in use and not needed */
 static u64 hyb_tx_unlent(struct hyb_qp *qp, const struct sock *sk)
 {
 	u32 una = hyb_lend_una(qp, tcp_sk(sk)->snd_una);
@@ -760,7 +760,7 @@ void hyb_tx_run(struct hyb_qp *qp)
 	struct hyb_tx *tx = &qp->tx;
 
 	/*
-	 * What is laid out has been completed: it goes out in any case. So does
+	 * FPDUs that are laid out have been completed: they go out in any case. So does
 	 * a Terminate, unless it would come into the middle of a message: the
 	 * upper layer hears of the error first, and may have closed already.
 	 */
@@ -832,7 +832,7 @@ void hyb_tx_abandon(struct hyb_qp *qp)
 
 /**
  * hyb_tx_free - release the engine's memory
- * @qp: detached queue pair, nobody kicks it any more
+ * @qp: detached queue pair, not kicked any more
  *
  * TCP may still hold references of its own to the pages.
  */

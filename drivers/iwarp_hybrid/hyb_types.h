@@ -99,7 +99,7 @@ struct hyb_stream {
 /* Pieces that wait to be handed over, at most; a power of two */
 #define HYB_SG_PIECES	1024
 
-/* Pieces of an FPDU that the host finishes; TCP has to gather them, nobody else */
+/* Pieces of an FPDU that the host finishes; only TCP has to gather them */
 #define HYB_SG_HOST	33
 
 /* Markers in an FPDU: what TCP can put into one packet, payload by reference */
@@ -114,7 +114,7 @@ struct hyb_stream {
  *	  has a reference
  * @off: offset in @page
  * @len: bytes
- * @held: nobody records it, the reference is ours until TCP has its own
+ * @held: it has no record, the reference is ours until TCP has its own
  */
 struct hyb_sg_piece {
 	u64 pos;
@@ -206,7 +206,7 @@ enum hyb_lay {
 	HYB_LAY_FULL,		/* the page or the segment must end first */
 };
 
-/* What the engine is in the middle of */
+/* Message in progress */
 enum hyb_tx_msg {
 	HYB_TX_NONE,
 	HYB_TX_SEND,		/* send queue: Send or Write */
@@ -337,7 +337,7 @@ struct hyb_tx {
 	u32 nic;
 };
 
-/* Who finishes an FPDU */
+/* The side that finishes an FPDU */
 enum hyb_tx_who {
 	HYB_TX_HOST,
 	HYB_TX_NIC,		/* if there is room for the record */
@@ -385,7 +385,7 @@ struct hyb_cur {
  * @ivl_log: its logarithm
  * @crc: checksum is verified
  * @paused: the next Send found no receive; resumed by hyb_sched_kick_rx()
- * @starved: for want of a receive: nothing is looked at before there is one
+ * @starved: paused without a receive: nothing is looked at before there is one
  * @stopped: an error was found, the peer's stream is no longer looked at
  * @eof: end of stream was reported
  * @waiting: nothing was taken since the pause began

@@ -6,7 +6,7 @@
  * The application binary interface to user space is that of siw-abi.h, so
  * that the provider library already installed drives this device.
  *
- * Calls nobody; the connection manager's verbs are in its table, too.
+ * Calls no other file; the connection manager's verbs are in its table, too.
  */
 #include <linux/etherdevice.h>
 #include <linux/mm.h>
@@ -89,7 +89,7 @@ static int hyb_query_port(struct ib_device *ibdev, u32 port,
 	attr->gid_tbl_len = 1;
 	attr->port_cap_flags = IB_PORT_CM_SUP | IB_PORT_DEVICE_MGMT_SUP;
 
-	/* Fails only while the net device goes away; then nobody cares */
+	/* Fails only while the net device goes away; then it does not matter */
 	if (ib_get_eth_speed(ibdev, port, &attr->active_speed,
 			     &attr->active_width)) {
 		attr->active_speed = IB_SPEED_SDR;
@@ -176,8 +176,8 @@ static void hyb_mmap_free(struct rdma_user_mmap_entry *entry)
 }
 
 /*
- * remap_vmalloc_range() takes memory of vmalloc_user() only, which is charged to
- * nobody. The core has made sure that the mapping is as long as the ring.
+ * remap_vmalloc_range() takes memory of vmalloc_user() only, which is not
+ * charged. The core has made sure that the mapping is as long as the ring.
  */
 static int hyb_umap_insert(struct vm_area_struct *vma, const void *ring)
 {

@@ -34,7 +34,7 @@ static DEFINE_MUTEX(hyb_xmit_lock);	/* for writers of hyb_xmit_ops */
 
 /*
  * Segments with bytes of the stream, sent again or not. All that were received
- * are acknowledged, also those that nobody else hears of, as TCP had them already.
+ * are acknowledged, also duplicates that TCP drops.
  */
 static void hyb_xmit_count(struct sock *sk, const struct sk_buff *skb)
 {
@@ -54,8 +54,8 @@ static void hyb_xmit_count(struct sock *sk, const struct sk_buff *skb)
 }
 
 /*
- * May a packet leave? Those with memory of requests are followed until nobody has
- * them any more, and not sent when the requests are flushed.
+ * May a packet leave? Packets with memory of requests are tracked until they are
+ * freed, and not sent when the requests are flushed.
  */
 static bool hyb_xmit_may(struct sock *sk, struct sk_buff *skb)
 {

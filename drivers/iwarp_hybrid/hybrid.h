@@ -68,7 +68,7 @@ struct hyb_shared;
 
 /* ---------------------------------------------------------- placement */
 
-/* Who puts markers into the stream, and how */
+/* The side that puts markers into the stream, and the way it does */
 enum hyb_mark_mode {
 	HYB_MARK_COPY,		/* host: payload is copied into place once more */
 	HYB_MARK_INPLACE,	/* host: gaps are left where payload is written */
@@ -204,7 +204,7 @@ struct hyb_umap {
  * @put: free running producer index
  * @get: free running consumer index. That of a user is unknown: a slot is free
  *	 when its flags are zero.
- * @events: SIW_NOTIFY_* bits of completions nobody was told about
+ * @events: SIW_NOTIFY_* bits of completions without an event yet
  * @overflow: an entry was lost, reported once
  * @umap: user mapping of @ring, or NULL for a kernel queue
  * @mod_count: moderation: this many completions make an event; 0: each does
@@ -252,8 +252,8 @@ enum hyb_qp_state {
 };
 
 /*
- * What siw-abi.h has no name for, in requests and completions of the kernel;
- * programs cannot ask for it. The flag is one of siw_sqe and siw_cqe: immediate
+ * Values that siw-abi.h has no name for, in requests and completions of the kernel;
+ * programs cannot use them. The flag is one of siw_sqe and siw_cqe: immediate
  * data, in a request for Send or Write, and in the completion of a receive.
  */
 #define HYB_WQE_IMM		BIT(7)
@@ -282,7 +282,7 @@ static inline bool hyb_sqe_is_atomic(const struct siw_sqe *sqe)
 }
 
 /*
- * What the kernel remembers of a request whose ring entry a user can rewrite.
+ * The kernel's copy of fields of a request whose ring entry a user can rewrite.
  * @imm, immediate data of a Write, is set by the producer before it hands over
  * the entry.
  */
@@ -294,7 +294,7 @@ struct hyb_sq_slot {
 	u8 opcode;
 	bool signalled;
 	bool done;
-	bool lent;		/* done when nobody needs what is before @end */
+	bool lent;		/* done when memory before @end is free */
 	u64 end;
 };
 
@@ -314,7 +314,7 @@ struct hyb_sq_slot {
  * @nlent: requests that are sent, but the network has their memory
  * @flushed: the QP failed and the queue is empty: complete at once
  *
- * @tx, @get and @slot belong to whoever holds the TCP socket; once the QP
+ * @tx, @get and @slot belong to the holder of the TCP socket; once the QP
  * is in ERROR and its engines have stopped they belong to @lock.
  */
 struct hyb_sq {
@@ -478,7 +478,7 @@ static inline void hyb_stats_inc(struct hyb_dev *dev, enum hyb_stat id)
 	this_cpu_inc(dev->stats->value[id]);
 }
 
-/* What was counted for the device counts for a queue pair. Context: as below. */
+/* Counts for a queue pair what was counted for the device. Context: as below. */
 static inline void hyb_qp_count_own(struct hyb_qp *qp, enum hyb_stat id, u64 n)
 {
 	u64 *value = &qp->stats.value[id];

@@ -7,8 +7,8 @@
  * An entry is there from iwarp_offload_register() until the end of
  * iwarp_offload_unregister(), and holds the net device. It counts its users:
  * the driver, and each iwarp_offload_get(). When the driver leaves, no more
- * are let in, providers are told by IWARP_OFFLOAD_GONE to take their
- * connections back, and the driver waits for the last of them.
+ * are let in, IWARP_OFFLOAD_GONE makes providers take their connections back,
+ * and the driver waits for the last of them.
  */
 #include <linux/completion.h>
 #include <linux/export.h>
@@ -123,7 +123,7 @@ int iwarp_offload_register(struct net_device *netdev,
 }
 EXPORT_SYMBOL_GPL(iwarp_offload_register);
 
-/* Nobody is let in from now on */
+/* No provider gets the operations from now on */
 static struct offload_entry *offload_leave(const struct net_device *netdev)
 {
 	struct offload_entry *e;
@@ -231,7 +231,7 @@ void iwarp_offload_put(struct net_device *netdev)
 EXPORT_SYMBOL_GPL(iwarp_offload_put);
 
 /**
- * iwarp_offload_register_notifier() - be told of changes and departures
+ * iwarp_offload_register_notifier() - get changes and departures
  * @nb: called with IWARP_OFFLOAD_CHANGED or IWARP_OFFLOAD_GONE and the net
  *	device, perhaps under RTNL, perhaps more than once
  *

@@ -27,7 +27,7 @@ enum stack_source {
 /* stack_known.c */
 int stack_known_query(const struct ib_device *dev, struct rdma_stack_map *map);
 
-/* What happens to a device that the core has */
+/* Events of a device that the core has */
 enum stack_event {
 	STACK_ADDED,
 	STACK_CHANGED,		/* as RDMA_STACK_CHANGED */

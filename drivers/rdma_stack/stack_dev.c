@@ -10,10 +10,10 @@
  *   rdma_stack_unregister(), which may begin before and end after the device
  *   is known to the core. Readers are in an SRCU section, as query() may
  *   sleep; unregistering waits for them.
- * - Devices that the core has, for whoever wants to see all of them. An entry
- *   is there between the calls of the ib_client; whoever takes one out also
- *   takes a reference of the device, under the lock, so that the device waits
- *   for him when it goes.
+ * - Devices that the core has, for dumps of all of them. An entry is there
+ *   between the calls of the ib_client; a user of an entry also takes a
+ *   reference of the device, under the lock, so that the device waits for that
+ *   user when it goes.
  */
 #include <linux/export.h>
 #include <linux/list.h>
@@ -74,9 +74,9 @@ static int stack_provider_add(struct stack_provider *s)
 }
 
 /**
- * rdma_stack_register() - a provider tells what it does
- * @dev: its device; best before ib_register_device(), so that nobody sees the
- *	 device without it
+ * rdma_stack_register() - a provider announces its components
+ * @dev: its device; best before ib_register_device(), so that it is never
+ *	 visible without it
  * @p: must stay until rdma_stack_unregister() has returned
  *
  * Context: process, may sleep.
@@ -134,8 +134,8 @@ EXPORT_SYMBOL_GPL(rdma_stack_unregister);
 
 /**
  * rdma_stack_query() - which component is where
- * @dev: any RDMA device; the caller sees to it that it stays: he is a client
- *	 that has not been told to let it go, holds a queue pair or a reference
+ * @dev: any RDMA device. The caller must keep it registered: from an ib_client
+ *	 before remove(), or through a queue pair or a reference.
  * @qp: queue pair of it, or NULL for what a new one would get
  * @map: filled in, with RDMA_STACK_UNKNOWN if there is nothing to say
  *
@@ -231,7 +231,7 @@ void rdma_stack_changed(struct ib_device *dev)
 EXPORT_SYMBOL_GPL(rdma_stack_changed);
 
 /**
- * rdma_stack_register_notifier() - be told of changes
+ * rdma_stack_register_notifier() - get changes
  * @nb: called with RDMA_STACK_CHANGED and a device that stays during the call
  *
  * Context: process, may sleep; so is the notifier's.

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * What is known of drivers that have not registered a table. Lowest layer,
+ * Facts about drivers that have not registered a table. Lowest layer,
  * pure functions.
  *
  * Each row says where the facts were read, in the tree of Linux 6.1 unless
- * said otherwise. What is in the rows is what the driver does with a reliable
+ * said otherwise. A row shows what the driver does with a reliable
  * connection today, not what its hardware could do. A driver without a row,
  * or that serves user space only, is unknown.
  *

@@ -4,8 +4,7 @@
  * when that changes. Calls stack_dev.c. Described in
  * Documentation/netlink/specs/rdma_stack.yaml.
  *
- * Reading needs no privilege; a network namespace is told of the devices that
- * it sees.
+ * Reading needs no privilege; a network namespace gets the devices that it sees.
  */
 #include <linux/module.h>
 #include <linux/notifier.h>
@@ -28,7 +27,7 @@ static const struct nla_policy stack_nl_policy[RDMA_STACK_A_QPN + 1] = {
 	[RDMA_STACK_A_QPN] = { .type = NLA_U32 },
 };
 
-/* What is in a message; numbers of netlink start at those of the kernel */
+/* Values in a message; numbers of netlink start at those of the kernel */
 static u32 stack_nl_place(u8 place)
 {
 	BUILD_BUG_ON((int)RDMA_STACK_PLACE_NIC != (int)RDMA_STACK_NIC);

@@ -4,7 +4,7 @@
  * Calls rdma_stack_query(). stack_dev.c and the class notify it of devices.
  *
  * A device has one directory in each network namespace that sees it, and only
- * the class tells of all of them, hence the class interface. The core exports
+ * the class reports all of them, hence the class interface. The core exports
  * its class by way of its devices only.
  */
 #include <linux/device.h>
@@ -96,7 +96,7 @@ static int stack_class_add(COMPAT_CLASS_INTF_ARGS)
 	return 0;
 }
 
-/* Nobody is woken through it any more; false if there is none */
+/* No poller is woken through it any more; false if there is none */
 static bool stack_dir_forget(struct device *d)
 {
 	struct stack_dir *dir;

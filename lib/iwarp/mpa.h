@@ -106,7 +106,7 @@ int mpa_start_parse(const u8 *buf, size_t len, bool reply,
 size_t mpa_start_build(u8 *buf, bool reply, const struct mpa_start *s,
 		       const u8 *pd);
 
-/* What the local side thinks of markers */
+/* Local policy for markers */
 enum mpa_want {
 	MPA_WANT_OFF,		/* only those that the peer insists on */
 	MPA_WANT_AUTO,		/* both ways if the peer agrees */
@@ -555,8 +555,8 @@ static inline u32 mpa_build_end(struct mpa_build *b)
  * @to_mark: bytes up to the first marker
  * @ivl: marker interval, not 0
  *
- * What mpa_build_put() and mpa_build_end() do, if these are the last bytes and
- * there is no PAD.
+ * Does the work of mpa_build_put() and mpa_build_end(), if these are the last bytes
+ * and there is no PAD.
  *
  * Return: where the CRC goes.
  */

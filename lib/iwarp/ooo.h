@@ -139,7 +139,7 @@ struct ooo_walk;
  *	  they are not all there
  * @take: check and place a complete FPDU with a header that makes sense, or find
  *	  out why it has to wait
- * @wait: what begins at this position waits; may be told again in another walk
+ * @wait: the FPDU at this position waits; another walk may report it again
  */
 struct ooo_ops {
 	bool (*copy)(struct ooo_walk *w, u64 pos, u8 *dst, u32 len);
@@ -166,7 +166,7 @@ struct ooo_walk {
  * @w: walk
  * @pos: position of the first byte of the run, not 0
  *
- * What the table has is not looked at again. Ends early when the table is full.
+ * Skips what the table has. Ends early when the table is full.
  */
 void ooo_walk(struct ooo_walk *w, u64 pos);
 

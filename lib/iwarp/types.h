@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
 /*
- * What the protocol files need from their environment: fixed-size types, memcpy
- * and EXPORT_SYMBOL_GPL. They build in the kernel and, unchanged, in user space,
+ * The environment of the protocol files: fixed-size types, memcpy and
+ * EXPORT_SYMBOL_GPL. They build in the kernel and, unchanged, in user space,
  * there with -D'EXPORT_SYMBOL_GPL(name)='.
  *
  * Rules for this directory, except for the tables of crc.c: pure functions over
