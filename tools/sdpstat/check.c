@@ -341,7 +341,7 @@ static void explain_refusal(struct check *c, uint64_t hellos)
 	else
 		step(c, "connect", FAIL,
 		     "start the server under sdp-run; if it is, 'sdpstat -s' there tells (refused_reqs, hello_bad, conn_limit)",
-		     "the peer refuses: no SDP listener at port %d, or does not take our Hello",
+		     "the peer refuses: no SDP listener at port %d, or it does not take our Hello",
 		     c->device_port);
 }
 
