@@ -27,6 +27,8 @@ usage: selftests/bench/profile.sh [OPTION]...
   -r ROWS    functions to show (default 50)
   --layers   a table by layer, too, see layers.map; fails if more than 2 % of the
              instructions have no layer
+  --cache    bytes between cache and memory instead, by a model of a cache of 512 KB
+             for both ends together, see cache_model.c
   -B FILE    show the difference to this profile.txt of an earlier run, by layer and
              by function
 
@@ -42,11 +44,15 @@ top=$(cd "$here/../.." && pwd)
 kernel=${KERNEL:-6.1}
 build=${BUILD:-$top/build}
 what=${WHAT:-sdp-enhanced/hybrid} link=${LINK:-hnic} mtu=${MTU:-1500} size=${SIZE:-65536}
-base=${BASE:-} layers='' count='' lat='' rows=50 reps=3 pings=200
+base=${BASE:-} layers='' cache='' count='' lat='' rows=50 reps=3 pings=200
 [ "${TEST:-bw}" = bw ] || lat=1
 args=()
 for arg in "$@"; do
-	if [ "$arg" = --layers ]; then layers=1; else args+=("$arg"); fi
+	case $arg in
+	--layers) layers=1 ;;
+	--cache) cache=1 ;;
+	*) args+=("$arg") ;;
+	esac
 done
 set -- "${args[@]}"
 while getopts w:L:s:c:lm:r:B:h opt; do
@@ -96,15 +102,31 @@ trap 'rm -rf "$work"' EXIT
 mkdir -p "$build/$kernel"
 # it may be the file that this run writes
 [ -z "$base" ] || cp "$base" "$work/base"
+plugin=insn_count
+[ -z "$cache" ] || plugin=cache_model
 "${CC:-cc}" -O2 -Wall -shared -fPIC -fvisibility=hidden \
-	-o "$work/insn_count.so" "$here/insn_count.c"
+	-o "$work/$plugin.so" "$here/$plugin.c"
 
 # shellcheck disable=SC2086 # several words
 "$top/selftests/vm/run.sh" -k "$kernel" -b "$build" -o "$out" --count -t 3600 \
-	--qemu -plugin --qemu "$work/insn_count.so,out=$work/counts" \
+	--qemu -plugin --qemu "$work/$plugin.so,out=$work/counts" \
 	-c "exec env KALLSYMS=1 $guest /selftests/bench/guest.sh" \
 	${VM_ARGS:-}
 
+if [ -n "$cache" ]; then
+	# the first of the repetitions is not in the file
+	awk -v unit=$((unit * (reps - 1) / reps)) '
+		{ accesses += $2; fills += $3; back += $4 }
+		END {
+			if (!NR) {
+				print "profile: --cache needs repetitions: connections by sdpbench only"
+				exit 1
+			}
+			printf "%.3f accesses, %.3f bytes fetched, %.3f written back per unit\n",
+				accesses / unit, fills * 64 / unit, back * 64 / unit
+		}' "$work/counts"
+	exit
+fi
 symbols=$(find "$out/files" -name kallsyms)
 export LC_ALL=C
 sed 's/ / - /' "$work/counts" | sort -s -k1,1 "$symbols" - |

@@ -1,0 +1,37 @@
+#!/bin/bash
+# SPDX-License-Identifier: GPL-2.0
+#
+# The cache model (bench/cache_model.c) on copies whose traffic is known: each byte
+# of a cold copy is fetched, its destination is fetched and written back; a copy
+# within the cache moves nothing.
+set -u
+
+# shellcheck source=selftests/host/tap.bash
+. "$(dirname "$0")/tap.bash"
+build=${BUILD:-$TOP/build}
+
+# guest COMMAND ARGUMENT...: run with the model; its lines go to $WORK/lines
+guest() {
+	rm -f "$WORK/lines"
+	"$TOP/selftests/vm/run.sh" -k 6.1 -b "$build" -o "$build/6.1/cache" --count -t 1200 \
+		--qemu -plugin --qemu "$WORK/cache_model.so,out=$WORK/lines" -c "$*"
+}
+
+# traffic BYTES: bytes between cache and memory for each of BYTES, the last round
+traffic() {
+	tail -n 3 "$WORK/lines" | awk -v bytes="$1" '
+		{ lines += $3 + $4 }
+		END { printf "%.3f\n", lines * 64 / bytes }'
+}
+
+check "the plugin builds" "${CC:-cc}" -O2 -Wall -shared -fPIC -fvisibility=hidden \
+	-o "$WORK/cache_model.so" "$TOP/selftests/bench/cache_model.c"
+check "a cold copy runs" guest sdp-copy cold
+cold=$(traffic $((16 << 20)))
+check "$cold bytes of traffic for a byte of a cold copy, 3.0 within 2 %" \
+	awk "BEGIN { exit !(${cold:-0} >= 2.94 && ${cold:-0} <= 3.06) }"
+check "a hot copy runs" guest sdp-copy hot
+hot=$(traffic $((16 << 20)))
+check "$hot bytes of traffic for a byte of a hot copy, at most 0.02" \
+	awk "BEGIN { exit !(${hot:-9} <= 0.02) }"
+tap_done
