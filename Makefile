@@ -85,7 +85,7 @@ install-dkms:
 uninstall-dkms:
 	@scripts/install-dkms.sh -r
 
-deb: deps
+deb:
 	@scripts/build-deb.sh $(O)
 
 deps:

@@ -6,12 +6,20 @@
 set -euo pipefail
 top=$(dirname "$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd)")
 out=$(realpath -m "$1")/deb
+cd "$top"
+if ! command -v dpkg-checkbuilddeps >/dev/null; then
+	echo "build-deb: there is no dpkg-dev: apt install dpkg-dev" >&2
+	exit 1
+fi
+if ! missing=$(dpkg-checkbuilddeps 2>&1); then
+	echo "build-deb: ${missing#*error: }; install them: apt build-dep ." >&2
+	exit 1
+fi
 version=$(dpkg-parsechangelog -l "$top/debian/changelog" -S Version)
 src=$out/iwarp-sdp-$version
 
 rm -rf "$out"
 mkdir -p "$src"
-cd "$top"
 # in the index, and perhaps deleted
 if [ -e .git ]; then
 	git ls-files -co --exclude-standard
