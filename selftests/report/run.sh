@@ -8,6 +8,7 @@
 #   FIGURES="P0-F2a P3"  these panels, or all of a paper; all if it is empty
 #   FULL=1               all points, some hours, instead of the quick set
 #   ONLY=draw            from the points that are there; nothing is measured
+#   STALE=1              points that an older tree has measured are not measured again
 #   BASE=DIR             with the difference to the report in that directory
 #   KEEP=DIR             claims, overview and some figures go to that directory, too
 #   LANE=count|native|profile|host  measure this lane only

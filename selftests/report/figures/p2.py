@@ -48,7 +48,7 @@ def first(_full):
             for what in (LITERATURE_8, "sdp-credit/hybrid", RDMA, VWIN)]
 
 
-@panel("P2-F4b", lambda full: controls(full) + first(full))
+@panel("P2-F4b", lambda full: first(full) + controls(full))
 def f4b(rows, out):
     out.setup = "64 KB of buffers at each end, simulated NIC, MTU 1500, a reader that drains; " \
         "both ends on one processor. Left: no delay, the reader preempts the sender. Right: a " \
