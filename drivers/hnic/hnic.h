@@ -147,7 +147,7 @@ struct hnic_list {
 
 /**
  * struct hnic_pool - memory for packets, of one TX engine
- * @memcg: who made the device, and is charged for the pages; or NULL
+ * @memcg: control group of the device's creator, charged for the pages; or NULL
  * @page: pages in use, used again when all packets in them are gone
  * @cur: the one that packets are taken from
  * @fill: bytes of it that are taken
@@ -260,7 +260,7 @@ struct hnic_link_stats {
  * @dev: its device
  * @run: works for a while, bottom halves being disabled. Returns 0 if there
  *	 is more to do, a time (ns) to be called again at, or KTIME_MAX
- * @after: what is the host's part of a run: interrupts. Bottom halves are
+ * @after: the host's part of a run: interrupts. Bottom halves are
  *	   disabled
  * @ns: where the time of @run is added
  * @sync: for all counters which the engine writes
@@ -330,7 +330,7 @@ struct hnic_rxq {
  * struct hnic_queue - a TX ring, an RX ring and their interrupt
  * @dev: device
  * @index: number of the queue
- * @cpu: whom it interrupts, or -1
+ * @cpu: CPU that it interrupts, or -1
  * @tx_ring: the TX engine has fetched something in this run
  * @rx_ring: the RX engine has put something there in this run
  * @csd: interrupts another CPU
@@ -413,7 +413,7 @@ enum hnic_knob {
  * @path_delay: us, of each path, added to HNIC_DELAY
  * @active: anything is set; otherwise packets just arrive
  * @random: state of the generator
- * @next_path: whose turn it is
+ * @next_path: path of the next packet
  * @free_at: when the last byte has left, at HNIC_RATE
  * @last: latest arrival on each lane; a path never reorders
  * @held: a segment that the next one may be joined to
@@ -486,12 +486,12 @@ extern const struct iwarp_offload_ops hnic_offload_ops;
  * @tx_stats: counters of the TX engine
  * @rx_stats: counters of the RX engine
  * @tx_turn: queue that the TX engine looks at next
- * @todo: what the RX engine took from the wire
+ * @todo: packets that the RX engine took from the wire
  * @rx_random: chance for faults of the RX engine
  * @held: a packet of its that found the ring full
  * @held_queue: which
- * @wire: what is on its way to this device
- * @link: what happens to what this device sends
+ * @wire: packets on their way to this device
+ * @link: the link for packets that this device sends
  * @tx_timer: interrupts for TX rings that were fetched a while ago
  * @tx_usecs: how long, ethtool -C
  * @tx_frames: how many packets make it interrupt at once

@@ -438,7 +438,7 @@ static bool hnic_rx_verdict(struct hnic_dev *hd, struct hnic_conn *hc,
 }
 
 /**
- * hnic_conn_rx() - what the iWARP engines find out about a packet
+ * hnic_conn_rx() - run the iWARP engines on a packet
  * @hd: device
  * @p: parsed packet of TCP with a good checksum
  *

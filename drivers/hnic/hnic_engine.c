@@ -120,7 +120,7 @@ void hnic_engine_kick(struct hnic_engine *e)
 {
 	unsigned long flags;
 
-	/* Full barrier: what there is to do is seen before or after this */
+	/* Full barrier: new work is seen before or after this */
 	if (test_and_set_bit(HNIC_ENGINE_KICKED, &e->flags))
 		return;
 	spin_lock_irqsave(&e->lock, flags);

@@ -247,7 +247,7 @@ static int hnic_set_channels(struct net_device *netdev,
 	if (!running)
 		return err;
 	err2 = netdev->netdev_ops->ndo_open(netdev);
-	/* who comes too late with this can bring it up again */
+	/* the user can bring it up again if this fails */
 	if (err2)
 		dev_close(netdev);
 	return err ?: err2;
@@ -356,7 +356,7 @@ const struct ethtool_ops hnic_ethtool_ops = {
 	.get_pauseparam		= hnic_get_pauseparam,
 	.set_pauseparam		= hnic_set_pauseparam,
 #ifdef HAVE_GET_RX_RING_COUNT
-	/* what ETHTOOL_GRXRINGS of get_rxnfc was before */
+	/* formerly ETHTOOL_GRXRINGS of get_rxnfc */
 	.get_rx_ring_count	= hnic_get_rx_ring_count,
 #endif
 	.get_rxnfc		= hnic_get_rxnfc,

@@ -100,7 +100,7 @@ static bool hnic_filter_hits(const struct ethtool_rx_flow_spec *fs,
 }
 
 /**
- * hnic_filter_match() - what the filters say about a packet
+ * hnic_filter_match() - match a packet against the filters
  * @hd: device that receives it
  * @p: parsed packet
  *

@@ -320,7 +320,7 @@ static void hnic_place_fpdus(struct hnic_dev *hd, struct hnic_place *pl,
  * @pl: placement of its connection
  * @conn: connection, its lock held
  * @p: packet with a good checksum
- * @next: what hnic_place_track() said
+ * @next: result of hnic_place_track()
  * @good: it consists of whole FPDUs, all of them good
  *
  * Context: RX engine.

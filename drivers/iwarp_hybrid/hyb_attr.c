@@ -175,7 +175,7 @@ static enum rdma_stack_place hyb_mark_place(u8 mode)
 
 static void hyb_query_qp_place(struct hyb_qp *qp, u8 *place)
 {
-	/* what was negotiated is known in full operation only */
+	/* the negotiated values are known in full operation only */
 	bool known = hyb_qp_state(qp) >= HYB_QP_RTS;
 
 	place[RDMA_STACK_CRC] = READ_ONCE(qp->place.crc);
@@ -405,7 +405,7 @@ static void hyb_dev_follow(struct hyb_dev *dev)
 	struct sock *sk;
 
 	xa_for_each(&dev->qps, qpn, qp) {
-		/* what was found may be gone already; this has a reference */
+		/* the one found may be gone already; this has a reference */
 		qp = hyb_qp_lookup(dev, qpn);
 		if (!qp)
 			continue;
@@ -728,7 +728,7 @@ static ssize_t qp_offload_show(struct kobject *kobj,
 }
 HYB_QP_ATTR_RO(offload);
 
-/* what the attribute of the device has come to for this connection */
+/* the result of the device's attribute for this connection */
 static ssize_t qp_ooo_show(struct kobject *kobj, struct kobj_attribute *attr,
 			   char *buf)
 {

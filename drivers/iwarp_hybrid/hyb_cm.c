@@ -530,8 +530,8 @@ static int hyb_mpa_recv(struct hyb_cep *cep, struct mpa_start *s)
  *
  * The engines stop, the queues are flushed, the ULP gets its event, references to
  * the QP and the cm_id are dropped. The socket stays, unless TCP would have to
- * send from memory of requests that are flushed: who posted them may use it for
- * something else then.
+ * send from memory of requests that are flushed: the consumer may use that memory
+ * for something else then.
  */
 static void hyb_cep_stop(struct hyb_cep *cep, bool by_peer)
 {

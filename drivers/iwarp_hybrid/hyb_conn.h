@@ -77,7 +77,7 @@ enum {
 	HYB_EV_RESET,		/* local: by RST, nothing is sent any more */
 	HYB_EV_ERROR,		/* a Terminate message is queued for sending */
 	HYB_EV_TERM,		/* the peer sent a Terminate */
-	HYB_EV_DRAINED,		/* what was to be sent is with TCP */
+	HYB_EV_DRAINED,		/* all data to be sent is with TCP */
 };
 
 /**
@@ -208,7 +208,7 @@ enum {
  * @batch: runs the receive engine behind the packets that come in at a time
  * @lock: protects hyb_qp.cep; a leaf
  * @cpu: where the consumer ran last
- * @ip: what packets have, if @ip_set; by the rules of rdma_stack_link.set_ip
+ * @ip: IP options of packets, if @ip_set; by the rules of rdma_stack_link.set_ip
  * @ip_set: the consumer has set @ip
  */
 struct hyb_tcp {

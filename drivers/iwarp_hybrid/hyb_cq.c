@@ -217,7 +217,7 @@ void hyb_cq_clean(struct hyb_cq *cq, const struct hyb_qp *qp)
 	if (cq->get == to)
 		xchg(&cq->events, 0);
 	spin_unlock_irqrestore(&cq->lock, flags);
-	/* what it would have done, for others that have completed something since */
+	/* its work, for others that have completed something since */
 	if (hrtimer_cancel(&cq->timer))
 		hyb_cq_timeout(&cq->timer);
 }

@@ -43,7 +43,7 @@ enum hyb_lay hyb_ext_tx_response(struct hyb_qp *qp);
  * hyb_ext_rx - one of the messages of RFC 7306 has arrived
  * @qp: queue pair
  * @h: its header, checked by rdmap_check()
- * @p: what is behind it, @h->payload bytes
+ * @p: the bytes behind it, @h->payload of them
  *
  * Immediate Data take a receive; hyb_rx.paused is set if there is none.
  * Atomic operations are carried out here and now: the Writes in front of them

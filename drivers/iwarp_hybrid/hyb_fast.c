@@ -436,7 +436,7 @@ static void hyb_fast_let_go(struct hyb_fast *q)
 	q->held = NULL;
 }
 
-/* Is the payload for what is held? Unsigned: what is in front of it is not. */
+/* Is the payload inside the held region? A @to below @from wraps and fails. */
 static bool hyb_fast_holds(const struct hyb_fast *q, u32 stag, u64 to)
 {
 	u64 off = to - q->from;

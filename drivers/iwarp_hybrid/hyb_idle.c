@@ -23,7 +23,7 @@
 #include "hyb_stream.h"
 #include "hybrid.h"
 
-/* Between two looks; who has not moved from one to the next is idle */
+/* Between two looks; a queue pair that has not moved in between is idle */
 #define HYB_IDLE_PERIOD	(2 * HZ)
 
 /* With the spinlock of the socket, which no task owns */

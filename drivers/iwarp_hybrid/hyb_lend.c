@@ -41,7 +41,7 @@ struct hyb_lend {
 
 /**
  * struct hyb_lent - token of a packet
- * @ubuf: what the network knows of it
+ * @ubuf: its part that the network refers to
  * @node: in hyb_lend.packets
  * @lend: of the queue pair
  * @seq: where the packet begins

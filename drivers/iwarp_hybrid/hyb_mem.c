@@ -156,7 +156,7 @@ void hyb_mem_free(struct hyb_mem *mem)
 /* Is @stag the name of the region now? 0, in @live while it has none, never is */
 static bool hyb_mem_is(const struct hyb_mem *mem, u32 stag)
 {
-	/* Acquire: what describes the region is that of this registration */
+	/* Acquire: the description of the region is that of this registration */
 	return smp_load_acquire(&mem->live) == stag && stag;
 }
 
@@ -211,7 +211,7 @@ static struct hyb_mem *hyb_mem_lookup(struct hyb_dev *dev, u32 stag)
  * @to: tagged offset
  * @len: bytes
  * @access: IB_ACCESS_* needed; 0 for a local read
- * @err: what is wrong, when NULL is returned
+ * @err: the error, when NULL is returned
  *
  * Context: any.
  * Return: the region; to be given back with hyb_mem_put(). Holding it does
@@ -239,8 +239,8 @@ struct hyb_mem *hyb_mem_get(struct ib_pd *pd, u32 stag, u64 to, u64 len,
 
 /*
  * Until hyb_mem_end() the memory stays as it is, if this returns OK. There are only
- * 256 keys: what @stag names now may be another registration than the one that
- * was looked up, hence the right is looked at again.
+ * 256 keys: @stag may name another registration now than the one that was looked
+ * up, hence the right is checked again.
  */
 static enum hyb_mem_err hyb_mem_begin(struct hyb_mem *mem, u32 stag, u64 to,
 				      u32 len, int access)
@@ -622,7 +622,7 @@ static struct ib_mr *hyb_reg_user_mr(struct ib_pd *pd, u64 start, u64 len,
 	return &mr->ibmr;
 }
 
-/* Other memory for a region that is not live; what it had is given back */
+/* Other memory for a region that is not live; its former memory is freed */
 static int hyb_mem_replace(struct hyb_mem *mem, u64 start, u64 len, u64 va,
 			   int access)
 {
@@ -656,7 +656,7 @@ static int hyb_mem_replace(struct hyb_mem *mem, u64 start, u64 len, u64 va,
 /**
  * hyb_rereg_user_mr - ib_device_ops.rereg_user_mr
  * @ibmr: region of a user
- * @flags: IB_MR_REREG_*: what is to be changed
+ * @flags: IB_MR_REREG_*: the properties to change
  * @start: address in the caller's memory
  * @len: bytes
  * @va: tagged offset of the first byte

@@ -164,7 +164,7 @@ static u32 hyb_off_wanted(struct hyb_off_conn *o)
 	/* only what is good is placed */
 	if (!(want & BIT(IWARP_OFFLOAD_RX_CRC)))
 		want &= ~BIT(IWARP_OFFLOAD_RX_PLACE);
-	/* who moves or gathers must checksum what comes out */
+	/* an engine that moves or gathers must checksum the result */
 	if (o->ring.crc && !(want & BIT(IWARP_OFFLOAD_TX_CRC)))
 		want &= ~(BIT(IWARP_OFFLOAD_TX_SG) |
 			  BIT(IWARP_OFFLOAD_TX_CONTIG));

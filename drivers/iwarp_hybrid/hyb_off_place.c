@@ -28,7 +28,7 @@
 
 /**
  * struct hyb_off_buf - a buffer that a NIC knows
- * @nic: what the driver looks at
+ * @nic: the driver's view
  * @o: connection
  * @of_conn: entry of its list, the oldest in front
  * @of_mem: entry of the list of the region

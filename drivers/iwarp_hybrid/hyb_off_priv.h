@@ -74,7 +74,7 @@ struct hyb_off_blk {
  * @nblks: blocks there are, without @spare
  * @nr: records there are; READ_ONCE() without the lock tells if there are any
  * @tx_seq: sequence number of position 0
- * @una: what is in front of it has been acknowledged, and has no records
+ * @una: bytes in front of it have been acknowledged, and have no records
  * @ivl: marker interval, 0 for none
  * @crc: the CRC is in use
  */
@@ -154,15 +154,15 @@ struct hyb_off_steer {
 
 /**
  * struct hyb_off_conn - NIC offload of one connection
- * @pub: what the engines look at
- * @nic: what the NIC's driver looks at
+ * @pub: the view of the engines
+ * @nic: the view of the NIC's driver
  * @ops: the driver's, held; NULL if the NIC does not know the connection.
  *	 Changes while a task owns the socket; once no task has that any more, under
  *	 hyb_off_end_lock.
  * @netdev: the device, held until the connection is detached
  * @tracker: of that reference
  * @finisher: device whose driver finishes packets; others get them finished
- * @want: what the NIC does from now on; @nic.features has what it still does,
+ * @want: engines from now on; @nic.features has those that are still in use,
  *	  too, for what was handed to TCP before
  * @qp: queue pair, NULL once detached; changes while a task owns the socket
  * @dev: for counters, NULL once detached; under ring.lock
@@ -176,7 +176,7 @@ struct hyb_off_steer {
  * @bufs: tagged buffers that the NIC knows, the oldest in front; under
  *	  hyb_dev.place_lock
  * @nbufs: how many, at most @max_bufs
- * @max_bufs: what the NIC takes
+ * @max_bufs: limit of the NIC
  */
 struct hyb_off_conn {
 	struct hyb_off pub;

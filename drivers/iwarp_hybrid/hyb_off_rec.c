@@ -465,7 +465,7 @@ static void hyb_off_write(const struct hyb_off_ring *r,
 /**
  * hyb_off_ring_write - final bytes of a range of the stream
  * @r: ring, its lock held
- * @sink: what, and where to
+ * @sink: the bytes, and their destination
  *
  * Bytes without a record are not written: they are final already, or acknowledged.
  *

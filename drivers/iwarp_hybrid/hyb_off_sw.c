@@ -258,7 +258,7 @@ struct sk_buff *hyb_off_leaves(struct sock *sk, struct sk_buff *skb)
 
 	if (!o || !READ_ONCE(o->ring.nr) || !hyb_off_payload(skb, &pl))
 		return skb;
-	/* what IP is going to do: it looks up a route that is outdated */
+	/* as IP does next: it looks up a route that is outdated */
 	inet_csk(sk)->icsk_af_ops->rebuild_header(sk);
 	return hyb_off_wraps(sk) ? hyb_off_serve(o, sk, skb, &pl) : skb;
 }

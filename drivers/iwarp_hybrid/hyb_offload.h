@@ -351,7 +351,7 @@ static inline void hyb_off_stop(struct hyb_off *off)
  * hyb_off_passed - bytes are about to be processed
  * @off: of the queue pair, may be NULL
  * @seq: sequence number behind them
- * @nic: what the NIC found
+ * @nic: the verdict of the NIC
  *
  * The NIC may not have seen bytes without a verdict. It must not place, later, an
  * old packet with the same bytes. Context: TCP socket held.

@@ -8,8 +8,8 @@
  *
  * The work done is remembered by stream position, never by packet: TCP merges
  * packets of this queue and may throw them away again. Bytes that were placed
- * are those whose CRC was good; whatever TCP delivers in their place later is
- * not looked at.
+ * are those whose CRC was good; the bytes that TCP delivers in their place later
+ * are not looked at.
  *
  * Nothing is an error here. An FPDU that cannot be placed waits for its turn,
  * when the receive engine finds the error in it.
@@ -419,7 +419,7 @@ static enum ooo_why hyb_ooo_take(struct ooo_walk *w, const struct ooo_fpdu *fpdu
 	enum ooo_why why;
 
 	why = hyb_ooo_target(qp, &f);
-	/* what has to wait is checked when its turn comes, and only then */
+	/* an FPDU that has to wait is checked when its turn comes, and only then */
 	if (why == OOO_NOW && !hyb_ooo_verify(run, fpdu))
 		why = OOO_BAD;
 	if (why == OOO_NOW && !hyb_ooo_place(run, &f))

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Where the components of a queue pair are: what was asked for, and which of it
- * the NIC serves. See hyb_place.h.
+ * Placement of the components of a queue pair, as requested and as the NIC serves
+ * it. See hyb_place.h.
  */
 #include <linux/workqueue.h>
 #include <rdma/iwarp_offload.h>
@@ -69,7 +69,7 @@ void hyb_place_update(struct hyb_qp *qp, u32 nic)
 {
 	struct hyb_place place = hyb_place_resolve(&qp->requested, nic);
 
-	/* what a connection begins and ends with is no change */
+	/* no event for the first and last placement of a connection */
 	if (qp->tcp.attached && !hyb_place_same(&qp->place, &place))
 		hyb_place_changed(qp->dev);
 	trace_hyb_place(qp, &place);

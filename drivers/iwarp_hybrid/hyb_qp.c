@@ -287,7 +287,7 @@ static int hyb_qp_tell_user(struct hyb_qp *qp, struct ib_udata *udata,
 /**
  * hyb_create_qp - ib_device_ops.create_qp
  * @ibqp: queue pair allocated by the core
- * @attr: what is wanted; capabilities are updated to what is given
+ * @attr: requested attributes; capabilities are updated to the granted ones
  * @udata: user's part of the request, or NULL
  *
  * Return: 0 or negative errno.

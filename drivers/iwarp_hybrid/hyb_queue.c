@@ -411,7 +411,7 @@ int hyb_rq_get(struct hyb_qp *qp, struct siw_rqe *rqe)
  * hyb_rq_ready - is there a receive?
  * @qp: queue pair
  *
- * One that is posted after this was asked is not missed: who posts has had the lock.
+ * A later post is not missed: it has had the lock.
  *
  * Context: any.
  * Return: yes.

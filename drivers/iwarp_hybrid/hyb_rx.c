@@ -197,7 +197,7 @@ static bool hyb_cur_copy(struct hyb_cur *c, u8 *dst, u32 len)
  * @hdr: its first bytes
  * @hdr_len: how many
  * @h: decoded header
- * @nic: what the NIC found
+ * @nic: the verdict of the NIC
  * @flat: it lies in one piece of memory
  * @placed: its payload is where it belongs, all that is left is delivery
  * @there: bytes that hyb_rx_copy() found at their destination
@@ -1331,7 +1331,7 @@ static void hyb_rx_wait(struct hyb_qp *qp, bool fin)
 			clamp(delay, HYB_RX_POLL_MIN, HYB_RX_POLL_MAX));
 }
 
-/* The walk is over: what was collected goes to the upper layer */
+/* The walk is over: the collected pieces go to the upper layer */
 static void hyb_rx_shared_end(struct hyb_qp *qp)
 {
 	hyb_rx_shared_flush(qp);
@@ -1357,7 +1357,7 @@ static void hyb_rx_make_room(struct hyb_qp *qp, struct sock *sk,
 		skb = cur->skb;
 		skb_queue_walk_from(&sk->sk_receive_queue, skb) {
 			rest += skb->truesize;
-			/* what waits for a reader, or for us, shuts the window */
+			/* data that waits for a reader, or for us, shuts the window */
 			if (qp->rx.paused || part || (sh && sh->held))
 				break;
 		}

@@ -3,8 +3,7 @@
  * Receive engine: walks TCP's receive queue, checks whole FPDUs, places and
  * delivers them. Runs from data_ready with the TCP socket held.
  *
- * May call the queue and memory functions of hybrid.h, lib/iwarp/ and TCP; what
- * it wants to send it leaves in the transmit state.
+ * Responses and Terminates to be sent are left in the transmit state.
  */
 #ifndef HYB_RX_H
 #define HYB_RX_H

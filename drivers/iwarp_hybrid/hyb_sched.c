@@ -130,7 +130,7 @@ void hyb_sched_retry(struct hyb_qp *qp, int todo, unsigned long delay)
 	set_bit(todo, &qp->tcp.later);
 	if (delay && queue_delayed_work(hyb_sched_wq, work, delay))
 		return;
-	/* what waits may be a look at receives that is due much later */
+	/* the pending work may be a look at receives that is due much later */
 	if (!delay || (timer_pending(&work->timer) &&
 		       time_after(READ_ONCE(work->timer.expires), jiffies + delay)))
 		mod_delayed_work(hyb_sched_wq, work, delay);
@@ -287,7 +287,7 @@ void hyb_sched_use_ip(struct hyb_qp *qp, struct sock *sk)
 }
 
 /**
- * hyb_sched_set_ip - what packets are to have
+ * hyb_sched_set_ip - set IP options of packets
  * @qp: queue pair
  * @ip: that
  *

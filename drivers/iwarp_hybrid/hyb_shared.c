@@ -750,7 +750,7 @@ static u32 hyb_shared_ready(struct hyb_qp *qp, struct sock *sk,
 }
 
 /*
- * How many bytes TCP shall get now: what it can send, and two segments. Of a
+ * The number of bytes for TCP now: as many as it can send, and two segments. Of a
  * long queue, if it is not the peer's window that keeps it, as many as TCP likes
  * to send at a time: it waits for more acknowledgments rather than send less,
  * and what is then laid out would be too late to go with it.
@@ -764,7 +764,7 @@ static u32 hyb_shared_quota(const struct hyb_qp *qp, struct sock *sk)
 	u32 burst = tp->gso_segs * mss;
 	s64 cwnd;
 
-	/* what is laid out waits for the initiator's first FPDU, RFC 5044 section 7.1.2 */
+	/* FPDUs wait for the initiator's first one, RFC 5044 section 7.1.2 */
 	if (unlikely(qp->tx.fenced) && !qp->tx.term_len)
 		return 0;
 	if (qp->tx.drain)
@@ -1282,7 +1282,7 @@ u32 hyb_shared_add(struct hyb_qp *qp, struct sk_buff *skb, struct page *page,
 }
 
 /**
- * hyb_shared_deliver - what was added goes to the upper layer
+ * hyb_shared_deliver - pass the added pieces to the upper layer
  * @qp: queue pair
  * @last: the message ends here
  * @solicited: and the peer asked for an event
@@ -1502,7 +1502,7 @@ static void hyb_link_close(struct ib_qp *ibqp)
 	sh->want = false;
 	sh->notify = false;
 	spin_unlock_bh(&sk->sk_lock.slock);
-	/* what comes is thrown away from now on, also what waits */
+	/* received data is discarded from now on, also data that waits */
 	hyb_sched_kick(qp, HYB_TODO_RX);
 }
 

@@ -7,8 +7,8 @@
  * hyb_rx and hyb_tcp, and calls the upper layer. All state is protected by the
  * spinlock of the TCP socket, but where a member says otherwise.
  *
- * A reserved message has its final places in the stream and in the pages; what
- * is known of its FPDUs is written where their headers will be. It is open
+ * A reserved message has its final places in the stream and in the pages; the
+ * layout of its FPDUs is written where their headers will be. It is open
  * until its first byte goes to TCP. Then FPDU by FPDU is sealed: header,
  * markers, PAD and CRC are filled in. TCP is given no more than it can send at
  * once and two segments, so that what waits, waits here and can be appended to.

@@ -82,7 +82,7 @@ static int hyb_srq_tell_user(struct hyb_srq *srq, u64 key,
 /**
  * hyb_create_srq - ib_device_ops.create_srq
  * @ibsrq: queue allocated by the core
- * @init: what is wanted
+ * @init: requested attributes
  * @udata: user's part of the request, or NULL
  *
  * Return: 0 or negative errno.

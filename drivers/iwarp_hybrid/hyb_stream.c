@@ -279,7 +279,7 @@ void hyb_stream_trim(struct hyb_stream *s)
 	if (!s->ring || s->ring == s->first)
 		return;
 	kfree(s->ring);
-	/* what was there when the ring grew is not ours any more */
+	/* a ring that was replaced is not ours any more */
 	memset(s->first, 0, sizeof(s->first));
 	s->ring = s->first;
 	s->mask = HYB_TX_PAGES - 1;

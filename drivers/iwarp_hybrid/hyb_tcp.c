@@ -151,7 +151,7 @@ static void hyb_tcp_error_report(struct sock *sk)
 }
 
 /*
- * Runs behind lock_sock() sections: what came in meanwhile. The saved function
+ * Processes segments that arrived during a lock_sock() section. The saved function
  * may already have given up ownership, the spinlock is held until return.
  */
 static void hyb_tcp_release_cb(struct sock *sk)
@@ -319,7 +319,7 @@ int hyb_tcp_attach(struct hyb_cep *cep, struct hyb_qp *qp,
 	if (sk->sk_state != TCP_ESTABLISHED)
 		goto out;
 	hyb_sched_use_ip(qp, sk);
-	/* what answers the Reply is not of start-up any more */
+	/* segments that answer the Reply do not belong to start-up any more */
 	qp->rx.segs = READ_ONCE(tcp_sk(sk)->data_segs_in);
 	if (frame) {
 		iov_iter_kvec(&msg.msg_iter, ITER_SOURCE, &iov, 1, len);

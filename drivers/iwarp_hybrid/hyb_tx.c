@@ -712,7 +712,7 @@ static bool hyb_tx_all_sent(struct hyb_qp *qp)
 
 /*
  * Lay out and hand over in turns. Of a shared link there may be more laid out
- * than TCP gets; what is behind it is laid out all the same.
+ * than TCP gets; later messages are laid out all the same.
  */
 static void hyb_tx_pump(struct hyb_qp *qp, struct sock *sk)
 {
@@ -778,7 +778,7 @@ void hyb_tx_run(struct hyb_qp *qp)
 	hyb_qp_count_own(qp, HYB_ST_CQ_EVENT, hyb_qp_notify(qp));
 	if (qp->shared)
 		hyb_shared_tx_done(qp, sk);
-	/* what waits for an acknowledgment wants to hear of it */
+	/* an acknowledgment has to call write_space */
 	if (qp->sq.nlent || hyb_off_many(qp->off))
 		set_bit(SOCK_NOSPACE, &sk->sk_socket->flags);
 	if (tx->drain && hyb_tx_all_sent(qp))

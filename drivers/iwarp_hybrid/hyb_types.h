@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * Structures of the data path: what the engines keep for a queue pair.
+ * Structures of the data path: the state of the engines of a queue pair.
  *
  * Only types and functions that need nothing else: all layers include it.
  */
@@ -102,7 +102,7 @@ struct hyb_stream {
 /* Pieces of an FPDU that the host finishes; only TCP has to gather them */
 #define HYB_SG_HOST	33
 
-/* Markers in an FPDU: what TCP can put into one packet, payload by reference */
+/* Markers in an FPDU that TCP can put into one packet, payload by reference */
 #define HYB_SG_MARKS	6
 
 /**
@@ -378,7 +378,7 @@ struct hyb_cur {
 
 /**
  * struct hyb_rx - receive state of a QP
- * @budget: what is left of HYB_RX_BUDGET; the transport layer begins a round
+ * @budget: rest of HYB_RX_BUDGET; hyb_sched begins a round
  * @need: bytes up to the end of the FPDU being awaited, 0: not known
  * @pos: bytes of the stream consumed
  * @ivl: marker interval of the incoming stream, 0 for none
@@ -545,7 +545,7 @@ struct hyb_msg {
  * @held: the upper layer has paused reception
  * @called: rx was called in this walk
  * @rx_off: bytes of the message that were delivered
- * @rx: what to deliver next
+ * @rx: next pieces to deliver
  * @run: its pieces
  * @skb_seq: packet whose memory was charged last
  * @skb_size: how much of it was

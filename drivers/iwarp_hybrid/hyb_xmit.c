@@ -22,7 +22,7 @@
 /**
  * struct hyb_xmit_ops - private copy of a socket's operations
  * @ops: the copy
- * @base: what it was copied from
+ * @base: the original that it was copied from
  */
 struct hyb_xmit_ops {
 	struct inet_connection_sock_af_ops ops;

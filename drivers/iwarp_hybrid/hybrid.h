@@ -102,7 +102,7 @@ struct hyb_place {
 
 /**
  * struct hyb_dev - one RDMA device, on one net device
- * @ibdev: what the RDMA core sees; first member
+ * @ibdev: the RDMA core's object; first member
  * @netdev: the net device, referenced until the device is freed
  * @tracker: of that reference
  * @node: entry of the module's list of devices
@@ -124,7 +124,7 @@ struct hyb_place {
  * @news: tells that components have moved; hyb_attr's
  * @place: placement for new queue pairs
  * @verify: check also what the NIC says it has checked
- * @placement: enum rdma_stack_place: who places payload of tagged segments
+ * @placement: enum rdma_stack_place: the side that places payload of tagged segments
  * @place_lock: protects the lists of tagged buffers, see hyb_off_place.c
  * @crc: ask for CRC in MPA start-up (it is on if either side asks)
  * @markers: enum mpa_want
@@ -195,7 +195,7 @@ struct hyb_umap {
 
 /**
  * struct hyb_cq - completion queue
- * @ibcq: what the RDMA core sees
+ * @ibcq: the RDMA core's object
  * @dev: device
  * @ring: entries in the layout of siw-abi.h, mapped by a user
  * @ctrl: behind the ring; consumers arm the queue here
@@ -356,7 +356,7 @@ struct hyb_rq {
 
 /**
  * struct hyb_srq - shared receive queue
- * @ibsrq: what the RDMA core sees
+ * @ibsrq: the RDMA core's object
  * @rq: the queue
  * @limit: raise an event when fewer entries are left, 0: not armed; under
  *	   the lock of @rq
@@ -375,7 +375,7 @@ struct hyb_srq {
 
 /**
  * struct hyb_qp - queue pair
- * @ibqp: what the RDMA core sees
+ * @ibqp: the RDMA core's object
  * @dev: device
  * @ref: destroy waits on @freed until all references are gone: the
  *	 connection's, the IW CM's, and those of @fault

@@ -308,7 +308,7 @@ EXPORT_SYMBOL_GPL(rdma_stack_place_name);
 /**
  * stack_source() - where an answer comes from
  * @err: result of rdma_stack_query()
- * @map: what it filled in
+ * @map: its result
  *
  * Context: any.
  * Return: enum stack_source.

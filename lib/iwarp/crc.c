@@ -153,7 +153,7 @@ u32 iwarp_crc32c(u32 crc, const void *p, size_t len)
 EXPORT_SYMBOL_GPL(iwarp_crc32c);
 
 /**
- * iwarp_crc_driver - who computes
+ * iwarp_crc_driver - name of the implementation
  *
  * Return: "crc32q" for the instruction, "kernel" for the kernel's library.
  */

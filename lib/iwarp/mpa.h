@@ -98,7 +98,7 @@ int mpa_start_parse(const u8 *buf, size_t len, bool reply,
  * mpa_start_build - encode a start-up frame
  * @buf: room for MPA_START_MAX bytes
  * @reply: build a Reply
- * @s: what to say; @s->pd_len is the length of @pd, @s->pd_off is ignored
+ * @s: contents; @s->pd_len is the length of @pd, @s->pd_off is ignored
  * @pd: private data, may be NULL when there is none
  *
  * Return: bytes written, or 0 when @s cannot be expressed.
@@ -196,8 +196,8 @@ void mpa_request(u8 rev, const struct mpa_limits *lim, struct mpa_start *req);
 
 /**
  * mpa_finish - the initiator's conclusion from a Reply that does not reject
- * @req: what was sent
- * @rep: what came back; same revision and same S as @req
+ * @req: the Request that was sent
+ * @rep: the Reply; same revision and same S as @req
  * @lim: local limits; ird is a hard limit, ord is lowered to what is offered
  * @res: result for the initiator
  *

@@ -23,7 +23,7 @@
  * @start: result: first byte that the CRC covers, which is the marker in front
  *	   of ULPDU_Length if there is one
  *
- * The answer is as good as the marker; what is there has to prove itself by
+ * The answer is as good as the marker; the FPDU there has to prove itself by
  * its CRC.
  *
  * Return: false if no FPDU can begin where the marker points to.
@@ -150,7 +150,7 @@ struct ooo_ops {
 /**
  * struct ooo_walk - a look at a run of bytes whose front is missing
  * @ops: see there
- * @table: what was found out about the stream
+ * @table: known ranges of the stream
  * @ivl: marker interval, not 0
  * @end: position behind the run
  */

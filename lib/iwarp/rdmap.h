@@ -113,7 +113,7 @@ enum rdmap_atomic_op {
  * @data: to add, or to swap in
  * @data_mask: of an addition: the top bits of independent fields; of a swap:
  *	       the bits that are replaced
- * @compare: what the old value is compared with
+ * @compare: value to compare the old one with
  * @compare_mask: bits that are compared
  */
 struct rdmap_areq {
@@ -165,7 +165,7 @@ u32 rdmap_term_build(u8 *p, u32 err, const u8 *hdr, u32 hdr_len, u32 seg_len);
 #define RDMAP_TERM_LOOK	(4 + 2 + DDP_UNTAGGED_LEN)
 
 /**
- * rdmap_term_parse - what a Terminate message says
+ * rdmap_term_parse - decode a Terminate message
  * @p: bytes behind the DDP header
  * @len: how many
  *
