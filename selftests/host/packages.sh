@@ -68,7 +68,7 @@ built() {
 	echo "$status"
 	[[ $status = "iwarp-sdp/$1, $kernel, "*": installed"* ]] || return
 	[ "$(grep -c . <<<"$status")" -eq 1 ] || return
-	for m in sdp sdp_diag iwarp_hybrid rdma_stack hnic; do
+	for m in sdp sdp_diag iwarp_hybrid libiwarp rdma_stack hnic; do
 		in_root modinfo -k "$kernel" -F filename "$m" || return
 	done
 	[ "$(in_root ls /usr/src | grep -c iwarp-sdp)" -eq 1 ]
