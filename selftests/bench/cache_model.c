@@ -6,7 +6,7 @@
  * Each load and store of the processor looks up the lines it touches by physical
  * address, so that an application's page and its address in the direct map are one.
  * A miss fills a line, also for a store (write-allocate). The least recently used
- * line of a set is replaced; if it was stored to, it is written back. What goes
+ * line of a set is replaced; if it was stored to, it is written back. The traffic
  * between cache and memory is the sum of both, in lines.
  *
  * There is a cache for each end of a connection, and one for accesses of neither
@@ -18,7 +18,7 @@
  *
  * Arguments: out=FILE, size=BYTES (524288), ways=N (8), line=BYTES (64). At a
  * stop mark "SIDE ACCESSES FILLS WRITEBACKS" lines are appended to the file, one
- * for each of a, b and nobody, since the start mark. The first start mark only
+ * for each of a, b and neither, since the start mark. The first start mark only
  * switches the model on, because it slows the guest down: the caches are empty
  * then, and its pair gives no lines.
  *
@@ -91,10 +91,10 @@ struct cache {
 	uint64_t writebacks;
 };
 
-enum { NOBODY, END_A, END_B, SIDES };
+enum { NEITHER, END_A, END_B, SIDES };
 
 static struct cache caches[SIDES] = {
-	[NOBODY] = { .name = "nobody" },
+	[NEITHER] = { .name = "neither" },
 	[END_A] = { .name = "a" },
 	[END_B] = { .name = "b" },
 };
@@ -105,7 +105,7 @@ static uint64_t sets;
 static uint64_t now;
 static const char *out_name;
 static plugin_id self;
-static int side = NOBODY;
+static int side = NEITHER;
 static bool on; /* the model works */
 static bool counting; /* between marks */
 
@@ -235,7 +235,7 @@ static void marked(unsigned int cpu, void *data)
 	} else if (mark == MARK_STOP) {
 		stop();
 	} else if (mark < MARKS) {
-		side = mark - MARK_NOBODY + NOBODY;
+		side = mark - MARK_NOBODY + NEITHER;
 	}
 }
 
@@ -321,7 +321,7 @@ EXPORT int qemu_plugin_install(plugin_id id, const void *info, int argc,
 		}
 	}
 	if (!out_name || make_caches()) {
-		fputs("cache_model: out=FILE is missing, or size is not a multiple of ways * line\n",
+		fputs("cache_model: out=FILE, and a size that is a multiple of ways * line\n",
 		      stderr);
 		return -1;
 	}
