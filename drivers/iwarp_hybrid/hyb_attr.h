@@ -3,8 +3,7 @@
  * Attributes in /sys/class/infiniband/DEV/hybrid/, per device and per queue
  * pair; the profiles; the placement that rdma_stack learns.
  *
- * May call the transport and offload layers. Process context, except where a
- * function says otherwise.
+ * Process context, except where a function says otherwise.
  */
 #ifndef HYB_ATTR_H
 #define HYB_ATTR_H

@@ -2,8 +2,7 @@
 /*
  * Connection management: iw_cm operations, MPA start-up, tear-down.
  *
- * May call hyb_tcp, lib/iwarp/ and the QP functions of hybrid.h. Everything here
- * runs in process context, except where a function says otherwise.
+ * Everything here runs in process context, except where a function says otherwise.
  */
 #ifndef HYB_CM_H
 #define HYB_CM_H

@@ -2,8 +2,6 @@
 /*
  * RFC 7306: Immediate Data and atomic operations, both sides of them. Part of
  * the engines; everything here runs with the TCP socket held.
- *
- * May call hyb_tx, hyb_rx, the queue and memory functions of hybrid.h, lib/iwarp/.
  */
 #ifndef HYB_EXT_H
 #define HYB_EXT_H

@@ -1,14 +1,11 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * The short way of both engines, for the bulk of long messages: FPDUs that lie in
- * one piece, of queue pairs of verbs, and those that a NIC has placed. A NIC may
- * compute and check CRCs; of memory that it may place to it hears from the engine.
+ * Fast path of both engines, for the bulk of long messages: FPDUs in one piece of
+ * memory, of queue pairs of verbs, and FPDUs whose payload a NIC has placed. A NIC
+ * may compute and check CRCs. New memory for a NIC to place to is left to the engine.
  *
- * It does what hyb_tx and hyb_rx do, for the case that nothing is unusual:
- * anything else, errors above all, it leaves alone, and they find it as if it had
- * not looked. So nothing is decided here, and nothing reported.
- *
- * Calls hyb_mem and lib/iwarp/.
+ * The results are those of hyb_tx and hyb_rx. All unusual cases, errors above all,
+ * are left to them unchanged: the fast path decides and reports nothing.
  */
 #include <linux/skbuff.h>
 
@@ -298,7 +295,7 @@ static_assert(sizeof(struct hyb_fast_head) ==
 #define HYB_FAST_TAG	(MPA_LEN_SIZE + DDP_TAGGED_LEN)
 
 /**
- * struct hyb_fast - FPDUs on the short way
+ * struct hyb_fast - FPDUs on the fast path
  * @p: first byte of payload of the one at hand
  * @len: its bytes of payload
  * @to_mark: bytes to the next marker

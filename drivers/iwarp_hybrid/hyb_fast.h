@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * The short way of the engines, see hyb_fast.c. Used by hyb_tx and hyb_rx.
+ * The fast path of the engines, see hyb_fast.c. Used by hyb_tx and hyb_rx.
  */
 #ifndef HYB_FAST_H
 #define HYB_FAST_H

@@ -32,10 +32,10 @@ static inline void hyb_fpdu_sum(struct hyb_tx *tx, u8 *start, u32 len)
 	}
 }
 
-/* Of the short way */
+/* For the fast path */
 void hyb_fpdu_put_hdr(const struct hyb_tx *tx, u8 *hdr, u32 len, bool last);
 
-/* Of the shared link */
+/* For the shared link */
 void hyb_fpdu_record(struct hyb_qp *qp);
 bool hyb_fpdu_leave(struct hyb_qp *qp, struct page *page, u32 off, u32 len,
 		    u64 pos, u8 layout);
@@ -46,7 +46,7 @@ bool hyb_fpdu_give(struct hyb_qp *qp, struct sock *sk, struct hyb_tx_page *p,
 u32 hyb_fpdu_frag_room(struct sock *sk, u32 mss);
 bool hyb_fpdu_queued(const struct hyb_qp *qp);
 
-/* Of RFC 7306: one FPDU of a control message; the request in progress is done */
+/* For RFC 7306: one FPDU of a control message; the request in progress is done */
 enum hyb_lay hyb_fpdu_whole(struct hyb_qp *qp, const u8 *ulpdu, u32 len);
 void hyb_fpdu_done(struct hyb_qp *qp);
 bool hyb_fpdu_lends(const struct hyb_qp *qp);

@@ -1,11 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * Memory of queue pairs that is there only while it is needed: rings that grow,
- * and a look at all queue pairs of a device now and then, which takes from
- * those that do nothing what they would get again.
- *
- * hyb_idle_*_room() are called by the engines; hyb_idle calls hyb_stream, hyb_sg,
- * hyb_ooo, hyb_offload and the transport layer.
+ * Memory of idle queue pairs: a periodic look at all queue pairs of a device frees
+ * pages, rings and tables of those that do nothing. They are allocated again when
+ * they are needed.
  */
 #ifndef HYB_IDLE_H
 #define HYB_IDLE_H

@@ -2,8 +2,7 @@
 /*
  * Memory of requests in packets: how long the network has it.
  *
- * A part of the transport layer, called by hyb_xmit, hyb_tx and hyb_tcp; calls
- * hyb_tcp and hyb_stats.
+ * hyb_xmit shows it the packets; the transmit engine asks which memory is free.
  */
 #ifndef HYB_LEND_H
 #define HYB_LEND_H

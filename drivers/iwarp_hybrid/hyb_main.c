@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Module, devices, what happens to the net devices under them.
+ * Module, devices, events of the net devices under them.
  *
  * A device is made by "rdma link add NAME type hybrid netdev DEV" and goes with
  * "rdma link delete", with its net device (or when that leaves its network
  * namespace), or with the module.
  *
- * Calls hyb_cm to end the connections of a device.
+ * hyb_cm ends the connections of a device that goes.
  */
 #include <linux/etherdevice.h>
 #include <linux/if_arp.h>

@@ -11,7 +11,7 @@
  * is in progress, and NICs that place payload know no more of the region. When
  * it returns, packets in flight can do no harm, even if references are left.
  *
- * Calls hyb_offload.
+ * hyb_off_place watches regions that NICs place payload in (struct hyb_mem_watch).
  */
 #include <linux/log2.h>
 #include <linux/mm.h>

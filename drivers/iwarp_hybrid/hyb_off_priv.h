@@ -5,7 +5,7 @@
  * finishes), hyb_off_steer (filters of ordinary NICs), hyb_off_place (tagged
  * buffers). See hyb_offload.h.
  *
- * hyb_off_conn calls the others; these call lib/iwarp/ and hyb_stats.
+ * hyb_off_conn is on top of the others; hyb_off_steer reports to it by a callback.
  */
 #ifndef HYB_OFF_PRIV_H
 #define HYB_OFF_PRIV_H

@@ -1,11 +1,9 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * NIC offload, the provider's half of <rdma/iwarp_offload.h>: which connection
- * is with a NIC, records of FPDUs that it finishes, its verdict on what came
- * in, buffers that it places payload in, steering by filters of ordinary NICs.
- *
- * Beside the engines: called by hyb_tx, hyb_rx, hyb_stream, hyb_tcp, hyb_mem and
- * the attributes; calls lib/iwarp/, hyb_stats and NIC drivers.
+ * NIC offload, the provider's half of <rdma/iwarp_offload.h>: connections at a NIC,
+ * records of FPDUs that it finishes, its verdict on received packets, buffers that
+ * it places payload in, steering by filters of ordinary NICs. Implemented by
+ * hyb_off_conn, hyb_off_place, hyb_off_rec, hyb_off_steer and hyb_off_sw.
  */
 #ifndef HYB_OFFLOAD_H
 #define HYB_OFFLOAD_H

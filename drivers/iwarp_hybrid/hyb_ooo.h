@@ -5,11 +5,9 @@
  * their turn comes the receive engine delivers them without touching a single
  * byte again. RFC 5044 section 4.3, RFC 5041 section 5.3.
  *
- * Beside the receive engine: called by hyb_tcp, hyb_xmit, hyb_shared and hyb_rx;
- * calls hyb_queue, hyb_mem, hyb_stats, lib/iwarp/ and TCP. It sends nothing,
- * completes nothing and reports no error.
+ * Placement sends nothing, completes nothing and reports no error.
  *
- * Everything runs with the TCP socket held (see hyb_tcp.h).
+ * Everything runs with the TCP socket held (see hyb_sched.h).
  */
 #ifndef HYB_OOO_H
 #define HYB_OOO_H

@@ -1,8 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Queue pairs: life cycle, states, events.
- *
- * Calls hyb_cm to end connections, hyb_queue to flush.
+ * Queue pairs: verbs, life cycle.
  */
 #include <linux/log2.h>
 #include <linux/sched/signal.h>

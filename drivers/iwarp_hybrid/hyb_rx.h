@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
  * Receive engine: walks TCP's receive queue, checks whole FPDUs, places and
- * delivers them. Runs from data_ready with the TCP socket held.
+ * delivers them. hyb_sched runs it, from data_ready with the TCP socket held.
  *
  * Responses and Terminates to be sent are left in the transmit state.
  */

@@ -5,8 +5,7 @@
  * gather headers, payload and markers (IWARP_OFFLOAD_TX_SG), and for TCP where
  * the host finishes the FPDU and does not copy.
  *
- * Used by hyb_tx and hyb_shared; calls hyb_offload. All of it is protected by
- * the spinlock of the TCP socket.
+ * All of it is protected by the spinlock of the TCP socket.
  */
 #ifndef HYB_SG_H
 #define HYB_SG_H

@@ -1,17 +1,16 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
  * Shared link: an upper layer writes into the outgoing stream and reads from
- * the packets that came in (<rdma/rdma_stack.h>).
+ * the received packets (<rdma/rdma_stack.h>).
  *
- * Beside the engines: lays out messages in hyb_stream, is called by hyb_tx,
- * hyb_rx and hyb_tcp, and calls the upper layer. All state is protected by the
- * spinlock of the TCP socket, but where a member says otherwise.
+ * All state is protected by the spinlock of the TCP socket, except where a member
+ * says otherwise.
  *
  * A reserved message has its final places in the stream and in the pages; the
  * layout of its FPDUs is written where their headers will be. It is open
  * until its first byte goes to TCP. Then FPDU by FPDU is sealed: header,
- * markers, PAD and CRC are filled in. TCP is given no more than it can send at
- * once and two segments, so that what waits, waits here and can be appended to.
+ * markers, PAD and CRC are filled in. TCP gets no more than it can send at
+ * once and two segments, so that messages wait here and can be appended to.
  */
 #ifndef HYB_SHARED_H
 #define HYB_SHARED_H

@@ -8,12 +8,12 @@
  * a segment it is and sizes FPDUs so that they end with the segment: a long
  * message fills segments completely, the next message continues in what is
  * left of the last segment. Only when very little is left, or a short message
- * does not fit, the segment ends early. FPDUs are multiples of 4, hence TCP is
- * told to make segments of such a length, too. If it does not, nothing is aligned,
- * and FPDUs are just as long as a segment; receivers must not depend on alignment.
+ * does not fit, the segment ends early. FPDUs are multiples of 4, hence the
+ * MSS of the socket is rounded down, too. If TCP segments differently, nothing is
+ * aligned, and FPDUs are just as long as a segment; receivers must not depend on
+ * alignment.
  *
- * Used by hyb_tx and hyb_shared, calls lib/iwarp/ only. All of it is protected by
- * the spinlock of the TCP socket.
+ * All of it is protected by the spinlock of the TCP socket.
  */
 #ifndef HYB_STREAM_H
 #define HYB_STREAM_H

@@ -1,11 +1,9 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
  * Transmit engine: work requests become FPDUs, laid out at their places in
- * the TCP stream, in pages which are handed to TCP by reference.
+ * the TCP stream, in pages which are handed to TCP by reference. hyb_sched runs it.
  *
- * May call the queue and memory functions of hybrid.h, hyb_stream, hyb_shared,
- * lib/iwarp/ and TCP.
- * Everything here runs with the TCP socket held (see hyb_tcp.h).
+ * Everything here runs with the TCP socket held (see hyb_sched.h).
  */
 #ifndef HYB_TX_H
 #define HYB_TX_H

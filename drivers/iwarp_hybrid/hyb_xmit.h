@@ -1,10 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * Between TCP and IP: packets of a connection as TCP gives them away.
- *
- * A part of the transport layer, called by hyb_tcp; calls hyb_offload, which may
- * have a packet finished, hyb_lend, which follows memory of requests, and hyb_ooo,
- * which wants to see ACKs leave; counts.
+ * Between TCP and IP: packets of a connection as TCP passes them on. NIC offload may
+ * have a packet finished, hyb_lend tracks memory of requests, and hyb_ooo sees the
+ * ACKs that leave.
  */
 #ifndef HYB_XMIT_H
 #define HYB_XMIT_H
