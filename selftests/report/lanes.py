@@ -218,6 +218,14 @@ class NativeLane(Lane):
             self.ended(point, rows, failed, time.monotonic() - began)
 
 
+def traffic(line):
+    """Bytes a byte that the model of a cache has counted"""
+    match = re.search(r"([\d.]+) accesses, ([\d.]+) bytes fetched, ([\d.]+) written back", line)
+    if not match:
+        raise ValueError(line)
+    return dict(zip(("accesses", "fetched", "written"), map(float, match.groups())))
+
+
 class ProfileLane(Lane):
     """Instructions of both hosts by layer, one virtual machine for each point"""
 
@@ -233,16 +241,20 @@ class ProfileLane(Lane):
             if os.path.exists(result):
                 os.unlink(result)
             env = {**os.environ, **point.settings, "BUILD": build, "BASE": ""}
-            for _ in run_lines([os.path.join(report.top, "selftests/bench/profile.sh")], log, env):
-                pass
+            how = ["--cache"] if point.settings.get("CACHE") else []
+            said = list(run_lines([os.path.join(report.top, "selftests/bench/profile.sh"), *how],
+                                  log, env))
+            row = {"what": point.settings["WHAT"], "test": point.settings["TEST"],
+                   "mtu": int(point.settings["MTU"]), "size": int(point.settings["SIZE"])}
             rows, failed = [], []
             try:
-                sums = layers.by_layer(layers.Layers(), layers.read(result))
-                rows.append({"part": "layers", "what": point.settings["WHAT"],
-                             "test": point.settings["TEST"], "mtu": int(point.settings["MTU"]),
-                             "size": int(point.settings["SIZE"]), "layers": sums,
-                             "coverage": 1 - sums[layers.NO_LAYER] / sum(sums.values())})
-            except (OSError, ValueError, ZeroDivisionError) as err:
+                if how:
+                    rows.append({"part": "cache", **row, **traffic(said[-1])})
+                else:
+                    sums = layers.by_layer(layers.Layers(), layers.read(result))
+                    rows.append({"part": "layers", **row, "layers": sums,
+                                 "coverage": 1 - sums[layers.NO_LAYER] / sum(sums.values())})
+            except (OSError, ValueError, IndexError, ZeroDivisionError) as err:
                 failed = [f"no profile ({err}); see {log}"]
             self.ended(point, rows, failed, time.monotonic() - began)
 

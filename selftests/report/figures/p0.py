@@ -2,7 +2,7 @@
 """Panels of "Sockets Direct Protocol for hybrid network stacks" (P0)"""
 import model
 from panels import panel, ratios, worst
-from points import count, native
+from points import count, native, profile
 
 PAIR = ("sdp-enhanced/hybrid", "sdp-basic/assisted")
 NAMES = {"tcp": "TCP", "sdp-enhanced/hybrid": "SDP enhanced", "sdp-basic/assisted": "SDP basic",
@@ -103,12 +103,17 @@ def sdp_counts(row):
             "wire_bytes": size * row["wire_bytes"]}
 
 
-@panel("P0-F3a", lambda full: costs(PAIR) + costs(PAIR, mtu=9000))
+def cached(_full):
+    return [profile(WHAT=what, TEST="bw", MTU=9000, SIZE=65536, LINK="veth", CACHE=1)
+            for what in ("tcp", "sdp-basic/hybrid", "sdp-enhanced/hybrid")]
+
+
+@panel("P0-F3a", lambda full: costs(PAIR) + costs(PAIR, mtu=9000) + cached(full))
 def f3a(rows, out):
     traffic(rows, out, "transmit", "tx", 0)
 
 
-@panel("P0-F3b", lambda full: costs(PAIR) + costs(PAIR, mtu=9000))
+@panel("P0-F3b", lambda full: costs(PAIR) + costs(PAIR, mtu=9000) + cached(full))
 def f3b(rows, out):
     traffic(rows, out, "receive", "rx", 1)
 
@@ -130,6 +135,18 @@ def traffic(rows, out, title, side, less):
         big = [2 * (r[f"sdp_copy_{side}"] + r[f"iwarp_copy_{side}"]) - less
                for r in mine if r["size"] >= 16384]
         out.value(check, worst(big))
+    seen = rows.pick(part="cache")
+    names = [n for n in ("TCP", "SDP enhanced", "SDP basic, hybrid")
+             if any(NAMES[r["what"]] == n for r in seen)]
+    plot = out.plot("today", "both hosts in one cache of 512 KB, 64 KB messages, veth",
+                    "transport", "bytes between cache and memory / byte", xlog=False, names=names)
+    for label, fields in (("fetched", ("fetched",)), ("fetched and written back",
+                                                      ("fetched", "written"))):
+        plot.line(label, "measured", [(names.index(NAMES[r["what"]]), sum(r[f] for f in fields))
+                                      for r in seen])
+    total = {r["what"]: r["fetched"] + r["written"] for r in seen}
+    if {"sdp-basic/hybrid", "sdp-enhanced/hybrid"} <= set(total):
+        out.value("together", total["sdp-basic/hybrid"] / total["sdp-enhanced/hybrid"])
 
 
 def application(app, unit, what, size, **more):
