@@ -86,6 +86,11 @@ follow() {
 	done
 }
 
+# It does not end with this program by itself
+machine=
+trap '[ -z "$machine" ] || kill "$machine" 2> /dev/null' EXIT
+trap 'exit 2' INT TERM
+
 # boot NUMBER: measures all once
 boot() {
 	init $(($1 * 1000)) > "$work/init"
@@ -96,8 +101,10 @@ boot() {
 	TMPDIR=/dev/shm timeout -k 5 "${NATIVE_TIMEOUT:-900}" "${alone[@]}" "${perf[@]}" \
 		"$K_BOOT" mem=1024M root=/dev/root rootfstype=hostfs rootflags=/ ro \
 		init="$work/init" con=null con0=null,fd:1 < /dev/null >> "$log.$1" 2>&1 &
-	tail -n +1 -f -s 0.2 --pid=$! "$log.$1" | follow
-	wait
+	machine=$!
+	tail -n +1 -f -s 0.2 --pid=$machine "$log.$1" | follow
+	wait $machine
+	machine=
 	if ! grep -q '^BENCH-END' "$log.$1"; then
 		echo "bench: failed; see $log.$1"
 		tail -n 20 "$log.$1"
