@@ -488,12 +488,12 @@ extern const struct iwarp_offload_ops hnic_offload_ops;
  * @tx_turn: queue that the TX engine looks at next
  * @todo: packets that the RX engine took from the wire
  * @rx_random: chance for faults of the RX engine
- * @held: a packet of its that found the ring full
+ * @held: a packet of it that found the ring full
  * @held_queue: which
  * @wire: packets on their way to this device
  * @link: the link for packets that this device sends
  * @tx_timer: interrupts for TX rings that were fetched a while ago
- * @tx_usecs: how long, ethtool -C
+ * @tx_usecs: delay of @tx_timer, ethtool -C
  * @tx_frames: how many packets make it interrupt at once
  * @pause: a full ring stops the peer; else packets are dropped
  * @offload: BIT(enum iwarp_offload_feature) switched on

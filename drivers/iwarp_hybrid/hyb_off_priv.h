@@ -64,7 +64,7 @@ struct hyb_off_blk {
 };
 
 /**
- * struct hyb_off_ring - records of what is not acknowledged, oldest first
+ * struct hyb_off_ring - records of unacknowledged FPDUs, oldest first
  * @lock: protects all of it. A leaf, bottom halves disabled. Records are added
  *	  and freed with the TCP socket held, too; a holder of that may read
  *	  without the lock.

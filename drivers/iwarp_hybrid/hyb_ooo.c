@@ -513,7 +513,7 @@ void hyb_ooo_look(struct hyb_qp *qp)
 		pos = qp->rx.pos + (u32)(sack->start_seq - tp->copied_seq);
 		run.w.end = pos + (u32)(sack->end_seq - sack->start_seq);
 		run.skb = NULL;
-		ooo_walk(&run.w, pos);
+		ooo_walk_run(&run.w, pos);
 	}
 }
 

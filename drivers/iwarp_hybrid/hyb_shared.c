@@ -1532,7 +1532,7 @@ void hyb_shared_closed(struct hyb_qp *qp, int err)
 }
 
 /**
- * hyb_shared_free - last of all
+ * hyb_shared_free - free the shared link
  * @qp: queue pair that is not in use any more
  */
 void hyb_shared_free(struct hyb_qp *qp)

@@ -110,8 +110,8 @@ struct hyb_stream {
  * @pos: position of the first of them
  * @end: position behind the FPDU, once that is complete; 0 if a packet may have
  *	 others behind it
- * @page: where they are; referenced until the FPDU is recorded, then the record
- *	  has a reference
+ * @page: page that holds them; referenced until the FPDU is recorded, then the
+ *	  record has a reference
  * @off: offset in @page
  * @len: bytes
  * @held: it has no record, the reference is ours until TCP has its own
@@ -619,8 +619,8 @@ struct hyb_off_piece {
 };
 
 /**
- * struct hyb_off - what the engines look at for each FPDU; first member of
- *		    the private structure
+ * struct hyb_off - offload state that the engines read for each FPDU; first
+ *		    member of the private structure
  * @tx_crc: the CRC of FPDUs handed over from now on may be left to the NIC
  * @tx_contig: markers may stand behind the payload, IWARP_LAYOUT_CONTIG
  * @tx_sg: payload may be given by reference, the NIC gathers it

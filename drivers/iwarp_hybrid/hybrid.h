@@ -200,7 +200,7 @@ struct hyb_umap {
  * @ring: entries in the layout of siw-abi.h, mapped by a user
  * @ctrl: behind the ring; consumers arm the queue here
  * @mask: number of entries - 1, entries are a power of two
- * @id: number told to users
+ * @id: number for users
  * @put: free running producer index
  * @get: free running consumer index. That of a user is unknown: a slot is free
  *	 when its flags are zero.

@@ -4,11 +4,11 @@
  * by NIC drivers and by iWARP providers; calls neither but through the ops and
  * the notifier.
  *
- * An entry is there from iwarp_offload_register() until the end of
+ * An entry exists from iwarp_offload_register() until the end of
  * iwarp_offload_unregister(), and holds the net device. It counts its users:
- * the driver, and each iwarp_offload_get(). When the driver leaves, no more
- * are let in, IWARP_OFFLOAD_GONE makes providers take their connections back,
- * and the driver waits for the last of them.
+ * the driver, and each iwarp_offload_get(). When the driver leaves, no more are
+ * let in, IWARP_OFFLOAD_GONE makes providers take their connections back, and
+ * the driver waits for the last of them.
  */
 #include <linux/completion.h>
 #include <linux/export.h>

@@ -6,10 +6,10 @@
  *
  * Two tables, with different lifetimes:
  *
- * - What providers registered, from rdma_stack_register() until
- *   rdma_stack_unregister(), which may begin before and end after the device
- *   is known to the core. Readers are in an SRCU section, as query() may
- *   sleep; unregistering waits for them.
+ * - Registrations of providers, from rdma_stack_register() until
+ *   rdma_stack_unregister(), which may begin before and end after the device is
+ *   known to the core. Readers are in an SRCU section, as query() may sleep;
+ *   unregistering waits for them.
  * - Devices that the core has, for dumps of all of them. An entry is there
  *   between the calls of the ib_client; a user of an entry also takes a
  *   reference of the device, under the lock, so that the device waits for that
@@ -133,11 +133,11 @@ void rdma_stack_unregister(struct ib_device *dev)
 EXPORT_SYMBOL_GPL(rdma_stack_unregister);
 
 /**
- * rdma_stack_query() - which component is where
+ * rdma_stack_query() - find out where each component is
  * @dev: any RDMA device. The caller must keep it registered: from an ib_client
  *	 before remove(), or through a queue pair or a reference.
- * @qp: queue pair of it, or NULL for what a new one would get
- * @map: filled in, with RDMA_STACK_UNKNOWN if there is nothing to say
+ * @qp: queue pair of it, or NULL for the answer for new ones
+ * @map: filled in, with RDMA_STACK_UNKNOWN if nothing is known
  *
  * Context: process, may sleep.
  * Return: 0, or -ENODATA if nothing is known; -EINVAL if @qp is not of @dev.

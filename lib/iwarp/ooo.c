@@ -217,7 +217,7 @@ static bool ooo_first(struct ooo_walk *w, u64 pos, u64 limit, u64 *start)
 	return false;
 }
 
-void ooo_walk(struct ooo_walk *w, u64 pos)
+void ooo_walk_run(struct ooo_walk *w, u64 pos)
 {
 	const struct ooo_range *r;
 	u64 limit, from = pos;
@@ -246,4 +246,4 @@ void ooo_walk(struct ooo_walk *w, u64 pos)
 		}
 	}
 }
-EXPORT_SYMBOL_GPL(ooo_walk);
+EXPORT_SYMBOL_GPL(ooo_walk_run);

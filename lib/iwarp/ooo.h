@@ -162,12 +162,12 @@ struct ooo_walk {
 };
 
 /**
- * ooo_walk - find the FPDUs of a run, and remember what became of them
+ * ooo_walk_run - find the FPDUs of a run, and remember what became of them
  * @w: walk
  * @pos: position of the first byte of the run, not 0
  *
  * Skips what the table has. Ends early when the table is full.
  */
-void ooo_walk(struct ooo_walk *w, u64 pos);
+void ooo_walk_run(struct ooo_walk *w, u64 pos);
 
 #endif

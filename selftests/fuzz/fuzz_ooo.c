@@ -109,7 +109,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 		memcpy(octets, data + 3 + 2 * ops, to);
 		run.p = octets;
 		run.walk.end = run.base + to;
-		ooo_walk(&run.walk, run.base + from);
+		ooo_walk_run(&run.walk, run.base + from);
 		check_table();
 		free(octets);
 		if (op[0] & 1 && table.nr) {
