@@ -120,7 +120,7 @@ class Text:
 
 
 def clean(text):
-    text = re.sub(r"``.*?``", "it", text)
+    text = re.sub(r"``.*?``|\$\(\(.*?\)\)(?!\))", "it", text)
     text = re.sub(r"`[^`]*`_?", "it", text)
     text = re.sub(r'"[^"]*"', "it", text)
     text = re.sub(r"[@%&$]\w[\w.>-]*|\{\w+\}", "it", text)
@@ -183,7 +183,7 @@ def from_script(source, text):
         text.end()
         for s in re.findall(r'"((?:\\.|[^"\\])*)"', line):
             if " " in s:
-                text.alone(number, s.replace('\\"', ""))
+                text.alone(number, s.replace('\\"', '"'))
         m = re.search(r"(?:^|\s)# (.*)$", line)
         if m:
             text.alone(number, m.group(1))

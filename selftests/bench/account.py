@@ -47,7 +47,7 @@ def task_ns():
 
 
 def idle_ns():
-    """What the processor had nothing to do, in units of 10 ms"""
+    """Idle time of the processor, in units of 10 ms"""
     with open("/proc/uptime") as f:
         return int(float(f.read().split()[1]) * 1e9)
 

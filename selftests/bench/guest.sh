@@ -250,7 +250,7 @@ part_sweep() {
 append_row() {
 	local count=10000 fifo=/tmp/fifo link=${2/alone/basic}
 
-	echo "bench: $count sends of $3 octets to a sleeping reader, $2 over $1 ..."
+	echo "bench: $count sends of $3 bytes to a sleeping reader, $2 over $1 ..."
 	rm -f "$fifo"
 	mkfifo "$fifo"
 	if ! setup "$1" "sdp-$link/hybrid" 1500 512 || ! sdp_kind "$2"; then

@@ -18,7 +18,7 @@ SIZES = {1: "1 B", 64: "64 B", 256: "256 B", 1024: "1 KB", 4096: "4 KB", 16384: 
 
 
 class Log:
-    """What the guest has said"""
+    """Output of the guest"""
 
     def __init__(self, lines):
         self.kernel = None
@@ -125,9 +125,9 @@ def main_tables(log):
     for link in log.values("link"):
         for mtu in log.values("mtu", link=link):
             figure_table(log, link, mtu, "mbps", "MB/s")
-            figure_table(log, link, mtu, "host_ns_per_byte", "Host, instructions per octet")
+            figure_table(log, link, mtu, "host_ns_per_byte", "Host, instructions per byte")
             if link == "hnic":
-                figure_table(log, link, mtu, "nic_ns_per_byte", "NIC, instructions per octet")
+                figure_table(log, link, mtu, "nic_ns_per_byte", "NIC, instructions per byte")
             figure_table(log, link, mtu, "lat_us", "Latency, us one way")
             for field, title in report_sdp.FIELDS.get(link, ()):
                 figure_table(log, link, mtu, field, title)
@@ -180,7 +180,7 @@ def veth_goals(log, goals):
 
 
 def verbs_goals(log, goals):
-    # siw has no markers, and computes a CRC only when it is told to
+    # siw has no markers, and computes a CRC only on request
     for mtu, least in ((1500, 8), (9000, 4)):
         for op in ("send", "write"):
             for size in (65536, 1048576):

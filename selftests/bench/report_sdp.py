@@ -5,10 +5,10 @@
 FIELDS = {
     "fc": [("msgs_per_send", "Messages on the wire for one send")],
     "fc-delay": [("msgs_per_send", "Messages on the wire for one send")],
-    "zcopy-nic": [("cpu_tx_ns_per_byte", "Sending process, instructions per octet"),
-                  ("cpu_rx_ns_per_byte", "Receiving process, instructions per octet")],
-    "zcopy-host": [("cpu_tx_ns_per_byte", "Sending process, instructions per octet"),
-                   ("cpu_rx_ns_per_byte", "Receiving process, instructions per octet")],
+    "zcopy-nic": [("cpu_tx_ns_per_byte", "Sending process, instructions per byte"),
+                  ("cpu_rx_ns_per_byte", "Receiving process, instructions per byte")],
+    "zcopy-host": [("cpu_tx_ns_per_byte", "Sending process, instructions per byte"),
+                   ("cpu_rx_ns_per_byte", "Receiving process, instructions per byte")],
 }
 
 
@@ -57,7 +57,7 @@ def zcopy_goals(log, goals):
 
 def conn_goals(log, goals):
     took = {row["what"]: row["us"] for row in log.conns}
-    print("\nConnect, a request of 64 octets, close: us, and the rate, x TCP")
+    print("\nConnect, a request of 64 bytes, close: us, and the rate, x TCP")
     for what, us in took.items():
         rate = f"{took['tcp'] / us:10.2f}" if "tcp" in took else ""
         print(f"  {what:24}{us:10.1f}{rate}")
@@ -69,7 +69,7 @@ def conn_goals(log, goals):
 
 def lend_goals(log, goals):
     took = {(row["what"], row["window"]): row["cpu_ns_per_byte"] for row in log.lend}
-    print("\nReading process, instructions per octet, and octets lent of all")
+    print("\nReading process, instructions per byte, and bytes lent of all")
     for row in log.lend:
         print(f"  {row['what']:24}{row['window']:>8} B{row['cpu_ns_per_byte']:10.3f}"
               f"{row['lent'] / (row['lent'] + row['read']):10.2f}")

@@ -23,7 +23,7 @@ def read_sides(log, path):
 
 
 def side_rows(log):
-    print("\nInstructions per octet, that is s/GB: the sender, the receiver, neither")
+    print("\nInstructions per byte, that is s/GB: the sender, the receiver, neither")
     for row in log.sides:
         print(f"  {row['mtu']:>5} {row['what']:24}{row['size']:>8} B"
               + "".join(f"{row[f'{name}_ns_per_byte']:10.3f}"
@@ -32,7 +32,7 @@ def side_rows(log):
 
 
 def side_goals(log, goals):
-    """What is nobody's must not hide a side"""
+    """Work of neither end must not hide a side"""
     worst = {}
     for row in log.sides:
         nobody, *ends = (row[f"{name}_ns_per_byte"] for name in ("nobody", "sender", "receiver"))
@@ -48,7 +48,7 @@ def qps_rows(log):
         rows.setdefault(row["what"], []).append(row)
     fields = ("open_us", "close_us", "objects", "memory")
     print("\nIdle connections of verbs, medians: us to make one, to end it, rate;"
-          " octets of an end, objects and all")
+          " bytes of an end, objects and all")
     for what, rounds in rows.items():
         made, ended, objects, memory = (statistics.median(r[f] for r in rounds) for f in fields)
         print(f"  {what:24}{rounds[0]['conns']:>7}{made:10.1f}{ended:10.1f}"
@@ -61,7 +61,7 @@ VARIED = ("q", "buffers", "reuse", "compute_ns")
 
 
 def nic_rows(log):
-    """What each profile takes at the level of verbs"""
+    """Cost of each profile at the level of verbs"""
     fields = ("copy_tx_bytes", "crc_tx_bytes", "dma_tx_ops", "touch_tx_bytes", "fpdus", "packets")
     print("\nVerbs over the simulated NIC: MB/s or us; for a request"
           + "".join(f", {name}" for name in fields))

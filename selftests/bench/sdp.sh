@@ -17,9 +17,9 @@
 #          CRC by the host. The peer reads into one buffer of 1 MB. "nocache":
 #          memory is pinned for each send and receive; "unmarked": without
 #          markers; "placed": the same, and the NIC places payload
-#   lend   sends of 1 MB, MTU 9000 over the simulated NIC, read WINDOW octets at a
+#   lend   sends of 1 MB, MTU 9000 over the simulated NIC, read WINDOW bytes at a
 #          time, by recv() ("copied") and by SDP_ZEROCOPY_RECEIVE ("lent")
-#   conn   connect, a request of 64 octets, the answer, close; one after the other
+#   conn   connect, a request of 64 bytes, the answer, close; one after the other
 
 FC_DEVICES=${FC_DEVICES-hybrid siw rxe}
 FC_SIZES=${FC_SIZES:-256 1024 4096}
@@ -222,7 +222,7 @@ part_zcopy() {
 lend_row() {
 	local how=$1 window=$2 n answer was=0
 
-	echo "bench: 1 MB sends, $how, $window octets at a time ..."
+	echo "bench: 1 MB sends, $how, $window bytes at a time ..."
 	if ! sdp_setup hnic hybrid 9000 || ! sdp_kind credit; then
 		fail "lend $how $window: setup"
 		net_down

@@ -2,7 +2,7 @@
 # Instructions by function. Input, sorted by the first field: "PC - COUNT" lines
 # of insn_count.c and "ADDRESS TYPE NAME [MODULE]" lines of /proc/kallsyms. The
 # addresses have 16 digits, so that sorting them as text is right.
-#   -v unit=N: also print instructions per unit (an octet, a message)
+#   -v unit=N: also print instructions per unit (a byte, a message)
 # Output is not sorted.
 
 $2 == "-" {

@@ -30,8 +30,8 @@ VERBS_FLOWS=(
 LOSSY_NETEM=("loss 1%" "reorder 1%")
 LOSSY_FLOWS=("send 65536 256" "write 65536 256" "read 65536 256")
 
-# Part "sides": what of it is the work of which end, see ulp_load/load_side.c. What
-# the emulator counted is added to the rows by report.py: as many, in the same order.
+# Part "sides": what of it is the work of which end, see ulp_load/load_side.c.
+# report.py adds the counts of the emulator to the rows: as many, in the same order.
 SIDES_FLOWS=(
 	"send 4096 512" "write 4096 512" "read 4096 512"
 	"send 65536 512" "write 65536 512" "read 65536 512"
