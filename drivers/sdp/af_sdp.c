@@ -207,13 +207,6 @@ static int sdp_get_addr(struct sock *sk, const struct sockaddr *sa, int len,
 	return 0;
 }
 
-static bool sdp_addr_any(const union sdp_addr *a)
-{
-	if (a->sa.sa_family == AF_INET)
-		return !a->v4.sin_addr.s_addr;
-	return ipv6_addr_any(&a->v6.sin6_addr);
-}
-
 static bool sdp_nonlocal_ok(struct sock *sk)
 {
 	struct net *net = sock_net(sk);
@@ -268,164 +261,12 @@ static int sdp_check_bind_addr(struct sock *sk, union sdp_addr *a)
 	return 0;
 }
 
-/* Would packets to @a reach a socket bound to @b? */
-static bool sdp_addr_overlap(const struct sock *ska, const union sdp_addr *a,
-			     const struct sock *skb, const union sdp_addr *b)
-{
-	bool any_a = sdp_addr_any(a), any_b = sdp_addr_any(b);
-
-	if (a->sa.sa_family == b->sa.sa_family) {
-		if (any_a || any_b)
-			return true;
-		if (a->sa.sa_family == AF_INET)
-			return a->v4.sin_addr.s_addr == b->v4.sin_addr.s_addr;
-		return ipv6_addr_equal(&a->v6.sin6_addr, &b->v6.sin6_addr);
-	}
-	/* an IPv6 wildcard stands for IPv4 as well */
-	if (a->sa.sa_family == AF_INET6)
-		return any_a && !ska->sk_ipv6only;
-	return any_b && !skb->sk_ipv6only;
-}
-
-static bool sdp_port_share(const struct sock *a, const struct sock *b)
-{
-	if (a->sk_reuse && b->sk_reuse && b->sk_state != TCP_LISTEN)
-		return true;
-	return a->sk_reuseport && b->sk_reuseport &&
-	       uid_eq(sk_uid((struct sock *)a), sk_uid((struct sock *)b));
-}
-
-/* Another socket is bound there. @shares: that counts if they may not share it. */
-static bool sdp_bound_elsewhere(struct sock *sk, const union sdp_addr *addr,
-				bool shares)
-{
-	struct sdp_net *sn = sdp_pernet(sock_net(sk));
-	u16 port = ntohs(addr->v4.sin_port);
-	struct sdp_sock *o;
-	bool found = false;
-
-	spin_lock_bh(&sn->socks_lock);
-	hlist_for_each_entry(o, &sn->bound[sdp_bind_bucket(port)], bind_node) {
-		struct sock *osk = &o->inet.sk;
-
-		if (osk == sk || o->inet.inet_num != port ||
-		    (osk->sk_state == TCP_CLOSE && sock_flag(osk, SOCK_DEAD)))
-			continue;
-		if (osk->sk_bound_dev_if && sk->sk_bound_dev_if &&
-		    osk->sk_bound_dev_if != sk->sk_bound_dev_if)
-			continue;
-		if (sdp_addr_overlap(sk, addr, osk, &o->local) &&
-		    !(shares && sdp_port_share(sk, osk))) {
-			found = true;
-			break;
-		}
-	}
-	spin_unlock_bh(&sn->socks_lock);
-	return found;
-}
-
-/**
- * sdp_bind_conflict - is there a socket that an address may not be shared with?
- * @sk: socket, locked
- * @addr: address, with a port
- *
- * Context: process. The answer stays true with sdp_net.port_mutex only.
- */
-bool sdp_bind_conflict(struct sock *sk, const union sdp_addr *addr)
-{
-	return sdp_bound_elsewhere(sk, addr, true);
-}
-
-/*
- * An iWARP device listens on a TCP port of the same number, which rdma_cm knows
- * nothing of. Only worth asking while another port can be taken.
- */
-static bool sdp_tcp_port_free(struct sock *sk, __be16 port)
-{
-	union sdp_addr a = sdp_sk(sk)->local;
-	bool v6 = a.sa.sa_family == AF_INET6;
-	struct socket *tcp;
-	int err;
-
-	err = sock_create_kern(sock_net(sk), a.sa.sa_family, SOCK_STREAM,
-			       IPPROTO_TCP, &tcp);
-	if (err)
-		return true;
-	a.v4.sin_port = port;
-	sock_set_reuseaddr(tcp->sk);
-	err = kernel_bind(tcp, (struct sockaddr_unsized *)&a,
-			  v6 ? sizeof(a.v6) : sizeof(a.v4));
-	sock_release(tcp);
-	return err != -EADDRINUSE;
-}
-
-/* The port that a device takes, and the one that TCP may be wanted at. */
-static bool sdp_ports_free(struct sock *sk)
-{
-	__be16 port = sdp_sk(sk)->local.v4.sin_port;
-	__be16 mapped = sdp_map_port(sock_net(sk), port);
-
-	if (inet_is_local_reserved_port(sock_net(sk), ntohs(mapped)))
-		return false;
-	if (sdp_bind_conflict(sk, &sdp_sk(sk)->local) ||
-	    !sdp_tcp_port_free(sk, mapped))
-		return false;
-	return mapped == port || sdp_tcp_port_free(sk, port);
-}
-
-/*
- * The ports that a program may get which does not choose: those of
- * net.ipv4.ip_local_port_range, from some place on, without those of
- * ip_local_reserved_ports. Returns 0 when all were there.
- */
-static u16 sdp_port_next(struct net *net, struct sdp_port_walk *w)
-{
-	if (!w->n) {
-		int low, high;
-
-		inet_get_local_port_range(net, &low, &high);
-		w->low = low;
-		w->n = high - low + 1;
-		w->left = w->n;
-		w->at = get_random_u32() % w->n;
-	}
-	while (w->left) {
-		u16 port = w->low + w->at;
-
-		w->left--;
-		w->at = (w->at + 1) % w->n;
-		if (!inet_is_local_reserved_port(net, port))
-			return port;
-	}
-	return 0;
-}
-
-/**
- * sdp_port_next_free - another port to connect from
- * @sk: socket, whose address is known
- * @w: where we are, all zero before the first one; its port is set
- *
- * Context: process.
- *
- * Return: 1; 0 if no port is left that TCP might give an iWARP device; or -EINTR.
- */
-int sdp_port_next_free(struct sock *sk, struct sdp_port_walk *w)
-{
-	do {
-		if (fatal_signal_pending(current))
-			return -EINTR;
-		w->port = htons(sdp_port_next(sock_net(sk), w));
-		cond_resched();
-	} while (w->port && !sdp_tcp_port_free(sk, w->port));
-	return w->port ? 1 : 0;
-}
-
 static void sdp_unbind(struct sock *sk)
 {
-	struct sdp_port *port = sdp_cm_unbind(sk);
+	struct sdp_port *port = sdp_port_unbind(sk);
 
 	sdp_clear_local(sk);
-	sdp_cm_put_port(port);
+	sdp_port_put(port);
 }
 
 static int sdp_bind_free(struct sock *sk, const union sdp_addr *addr)
@@ -436,7 +277,7 @@ static int sdp_bind_free(struct sock *sk, const union sdp_addr *addr)
 	if (fatal_signal_pending(current))
 		return -EINTR;
 	err = sdp_cm_bind(sk, addr);
-	if (err || sdp_ports_free(sk))
+	if (err || sdp_port_free(sk))
 		return err;
 	sdp_unbind(sk);
 	return -EADDRINUSE;
@@ -454,8 +295,8 @@ static int sdp_bind_search(struct sock *sk, const union sdp_addr *addr)
 	for (port = sdp_port_next(net, &w); port; port = sdp_port_next(net, &w)) {
 		cond_resched();
 		/* range and reservation are those of the device's port */
-		some.v4.sin_port = sdp_unmap_port(net, htons(port));
-		if (sdp_bound_elsewhere(sk, &some, false))
+		some.v4.sin_port = sdp_port_unmap(net, htons(port));
+		if (sdp_port_bound(sk, &some, false))
 			continue;
 		err = sdp_bind_free(sk, &some);
 		if (err != -EADDRINUSE)
@@ -469,12 +310,12 @@ static int sdp_do_bind(struct sock *sk, const union sdp_addr *addr)
 	int i, err;
 
 	if (addr->v4.sin_port) {
-		if (sdp_bind_conflict(sk, addr))
+		if (sdp_port_conflict(sk, addr))
 			return -EADDRINUSE;
 		err = sdp_cm_bind(sk, addr);
 		/* with SO_REUSEPORT others may have it: listen() finds out */
 		if (err || !sdp_sk(sk)->fallback || sk->sk_reuseport ||
-		    sdp_tcp_port_free(sk, addr->v4.sin_port))
+		    sdp_port_tcp_free(sk, addr->v4.sin_port))
 			return err;
 		sdp_unbind(sk);
 		return -EADDRINUSE;
@@ -597,7 +438,7 @@ static int sdp_listen_bind(struct sock *sk)
 
 	if (!err)
 		err = sdp_rebind(sk);
-	if (!err && sdp_bind_conflict(sk, &sdp_sk(sk)->local))
+	if (!err && sdp_port_conflict(sk, &sdp_sk(sk)->local))
 		err = -EADDRINUSE;
 	return err;
 }
@@ -636,10 +477,10 @@ static int sdp_listen_locked(struct socket *sock, int backlog)
 	sdp_set_state(sk, TCP_LISTEN);
 	spin_unlock_bh(&sdp->lock);
 	/* again: now whoever listens at the same time sees it, too */
-	if (sdp_bind_conflict(sk, &sdp->local))
+	if (sdp_port_conflict(sk, &sdp->local))
 		err = -EADDRINUSE;
 	if (!err)
-		err = sdp_cm_listen(sk, backlog);
+		err = sdp_port_listen(sk, backlog);
 	if (!err)
 		return 0;
 	/* TCP alone is what the program gets without us */
@@ -659,9 +500,9 @@ static int sdp_listen(struct socket *sock, int backlog)
 	lock_sock(sk);
 	err = sdp_listen_locked(sock, backlog);
 	if (sdp_tcp_on(sk))
-		port = sdp_cm_unbind(sk);
+		port = sdp_port_unbind(sk);
 	release_sock(sk);
-	sdp_cm_put_port(port);
+	sdp_port_put(port);
 	return err;
 }
 
@@ -1005,9 +846,9 @@ static int sdp_connect(struct socket *sock, struct sockaddr_unsized *uaddr,
 	 * stays in our table; listen() would ask for it again.
 	 */
 	if (sk->sk_state != TCP_LISTEN)
-		port = sdp_cm_unbind(sk);
+		port = sdp_port_unbind(sk);
 	release_sock(sk);
-	sdp_cm_put_port(port);
+	sdp_port_put(port);
 	if (err != SDP_CONNECT_TCP)
 		return err;
 	tcp = sdp_tcp_on(sk);
@@ -1273,9 +1114,9 @@ static int sdp_shutdown(struct socket *sock, int how)
 	listened = sk->sk_state == TCP_LISTEN;
 	err = sdp_shutdown_locked(sock, how);
 	if (listened && sk->sk_state == TCP_CLOSE)
-		port = sdp_cm_unbind(sk);
+		port = sdp_port_unbind(sk);
 	release_sock(sk);
-	sdp_cm_put_port(port);
+	sdp_port_put(port);
 	return err;
 }
 
@@ -1346,7 +1187,7 @@ static int sdp_diag_destroy(struct sock *sk, int err)
 	if (sk->sk_state == TCP_LISTEN) {
 		sdp_cm_stop_listen(sk);
 		sdp_tcp_stop(sk);
-		port = sdp_cm_unbind(sk);
+		port = sdp_port_unbind(sk);
 	} else if (sk->sk_state != TCP_CLOSE) {
 		if (sk->sk_state == TCP_SYN_SENT)
 			SDP_INC_STATS(sock_net(sk), ATTEMPT_FAILS);
@@ -1358,7 +1199,7 @@ static int sdp_diag_destroy(struct sock *sk, int err)
 	}
 	sk->sk_state_change(sk);
 	release_sock(sk);
-	sdp_cm_put_port(port);
+	sdp_port_put(port);
 	return 0;
 }
 
@@ -1383,10 +1224,10 @@ static int sdp_release(struct socket *sock)
 	else
 		sdp_close_stream(sk, timeout);
 	sdp_leave_orphan(sk);
-	port = sdp_cm_unbind(sk);
+	port = sdp_port_unbind(sk);
 	sock->sk = NULL;
 	release_sock(sk);
-	sdp_cm_put_port(port);
+	sdp_port_put(port);
 	sdp_tcp_release(sk, sock);
 	sock_put(sk);
 	return 0;

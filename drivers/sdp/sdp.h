@@ -903,8 +903,6 @@ extern const struct proto_ops sdp_inet_ops, sdp_inet6_ops;
 
 /* af_sdp.c */
 struct sock *sdp_sock_child(struct sock *listener);
-int sdp_port_next_free(struct sock *sk, struct sdp_port_walk *w);
-bool sdp_bind_conflict(struct sock *sk, const union sdp_addr *addr);
 
 /* sdp_timer.c */
 void sdp_set_keepalive(struct sock *sk, int on);
@@ -946,12 +944,7 @@ static inline struct socket *sdp_tcp_goes_on(const struct sock *sk, int dis)
 /* sdp_cm.c */
 int sdp_cm_init(void);
 void sdp_cm_exit(void);
-__be16 sdp_map_port(struct net *net, __be16 port);
-__be16 sdp_unmap_port(struct net *net, __be16 port);
 int sdp_cm_bind(struct sock *sk, const union sdp_addr *addr);
-int sdp_cm_listen(struct sock *sk, int backlog);
-struct sdp_port *sdp_cm_unbind(struct sock *sk);
-void sdp_cm_put_port(struct sdp_port *port);
 int sdp_cm_connect(struct sock *sk, const union sdp_addr *dst, long *timeo);
 void sdp_cm_stop_listen(struct sock *sk);
 void sdp_abort(struct sock *sk);
@@ -1158,5 +1151,25 @@ void sdp_stop_timer(struct sock *sk);
 void sdp_start_deadline(struct sock *sk, unsigned long delay);
 unsigned long sdp_user_limit(const struct sock *sk);
 u32 sdp_zc_threshold(const struct sock *sk);
+bool sdp_addr_any(const union sdp_addr *a);
+bool sdp_addr_loopback(const union sdp_addr *addr);
+
+/* sdp_port.c */
+bool sdp_port_bound(struct sock *sk, const union sdp_addr *addr,
+		    bool shares);
+bool sdp_port_conflict(struct sock *sk, const union sdp_addr *addr);
+__be16 sdp_port_map(struct net *net, __be16 port);
+__be16 sdp_port_unmap(struct net *net, __be16 port);
+bool sdp_port_tcp_free(struct sock *sk, __be16 port);
+bool sdp_port_free(struct sock *sk);
+u16 sdp_port_next(struct net *net, struct sdp_port_walk *w);
+int sdp_port_next_free(struct sock *sk, struct sdp_port_walk *w);
+struct sock *sdp_port_pick(struct sdp_port *port, struct rdma_cm_id *id);
+void sdp_port_removal(struct sdp_port *port);
+int sdp_port_bind(struct sock *sk, const union sdp_addr *addr,
+		  rdma_cm_event_handler handler);
+int sdp_port_listen(struct sock *sk, int backlog);
+struct sdp_port *sdp_port_unbind(struct sock *sk);
+void sdp_port_put(struct sdp_port *port);
 
 #endif /* _SDP_H */

@@ -9,10 +9,8 @@
  * pair and only then touches the socket. The handler mutex also keeps the
  * teardown away from a set-up that is still running.
  */
-#include <linux/jhash.h>
 #include <linux/slab.h>
 #include <net/ipv6.h>
-#include <net/l3mdev.h>
 #include <rdma/iw_cm.h>
 
 #include "sdp.h"
@@ -26,8 +24,6 @@
 #define SDP_RETRY_COUNT		7
 #define SDP_READS		4		/* outstanding, for each side */
 #define SDP_RNR_RETRY		7		/* for ever */
-#define SDP_LISTEN_BACKLOG	1024		/* of the device; ours is exact */
-
 /* ---- life of a connection ---- */
 
 static void sdp_conn_kick_work(struct work_struct *work)
@@ -942,114 +938,6 @@ static int sdp_conn_handler(struct rdma_cm_id *id, struct rdma_cm_event *ev)
 	return 0;
 }
 
-/**
- * struct sdp_port - an address and port that sockets are bound to
- * @id: its cm_ids for IPv4 and IPv6, whose context it is
- * @net: namespace; the sockets hold it
- * @addr: the address, with the port
- * @v6only: sk_ipv6only of its sockets
- * @dev_if: sk_bound_dev_if of its sockets
- * @node: in sdp_net.ports as long as @users is not 0; sdp_net.port_mutex
- * @listening: which of them listen, by bits; sdp_net.port_mutex
- * @users: length of @socks; sdp_net.port_mutex
- * @lock: (BH) protects @socks and @gone; innermost
- * @socks: sockets that share it, linked by sdp_sock.port_node
- * @gone: its device is being removed, every socket has to leave
- *
- * rdma_cm lets a single cm_id listen on an address. Sockets that may share the
- * address (SDP_REUSEPORT, or SO_REUSEADDR while nobody listens) share that one.
- * Lives from the first sdp_cm_bind() to sdp_cm_put_port() after the last
- * socket has left.
- */
-struct sdp_port {
-	struct rdma_cm_id *id[2];
-	struct net *net;
-	union sdp_addr addr;
-	bool v6only;
-	int dev_if;
-	struct hlist_node node;
-	u8 listening;
-	unsigned int users;
-	spinlock_t lock;		/* see above */
-	struct list_head socks;
-	bool gone;
-};
-
-/* As TCP does: the same client, port included, gets the same listener. */
-static u32 sdp_port_hash(const struct sockaddr_storage *peer)
-{
-	const struct sockaddr_in6 *v6 = (const struct sockaddr_in6 *)peer;
-	const struct sockaddr_in *v4 = (const struct sockaddr_in *)peer;
-
-	if (peer->ss_family == AF_INET)
-		return jhash_2words((__force u32)v4->sin_addr.s_addr,
-				    (__force u32)v4->sin_port, 0);
-	return jhash(&v6->sin6_addr, sizeof(v6->sin6_addr),
-		     (__force u32)v6->sin6_port);
-}
-
-/* Does @sk listen, and at the device, or one of the domain, that @id came by? */
-static bool sdp_port_listens(const struct sock *sk, const struct rdma_cm_id *id)
-{
-	int by = id->route.addr.dev_addr.bound_dev_if;
-	int dev = READ_ONCE(sk->sk_bound_dev_if);
-
-	if (inet_sk_state_load(sk) != TCP_LISTEN)
-		return false;
-	return !dev || !by || dev == by ||
-	       dev == l3mdev_master_ifindex_by_index(sock_net(sk), by);
-}
-
-/*
- * The listener for a request, with a reference; chosen by the peer's address
- * if there are several. NULL if nobody listens, or not at this device.
- */
-static struct sock *sdp_port_pick(struct sdp_port *port, struct rdma_cm_id *id)
-{
-	struct sock *sk = NULL;
-	struct sdp_sock *sdp;
-	u32 n = 0;
-
-	spin_lock_bh(&port->lock);
-	list_for_each_entry(sdp, &port->socks, port_node)
-		n += sdp_port_listens(&sdp->inet.sk, id);
-	n = reciprocal_scale(sdp_port_hash(&id->route.addr.dst_addr), n);
-	list_for_each_entry(sdp, &port->socks, port_node) {
-		if (!sdp_port_listens(&sdp->inet.sk, id))
-			continue;
-		sk = &sdp->inet.sk;	/* any will do if one has just ended */
-		if (!n--)
-			break;
-	}
-	if (sk)
-		sock_hold(sk);
-	spin_unlock_bh(&port->lock);
-	return sk;
-}
-
-/* Have a socket leave its port. port->lock. */
-static void sdp_port_leave(struct sdp_sock *sdp)
-{
-	struct sock *sk = &sdp->inet.sk;
-
-	SDP_INC_STATS(sock_net(sk), DEVICE_REMOVALS);
-	sock_hold(sk);
-	if (!queue_work(sdp_wq(sk), &sdp->unbind_work))
-		sock_put(sk);
-}
-
-/* The device waits for the cm_ids, which may not be destroyed here. */
-static void sdp_port_removal(struct sdp_port *port)
-{
-	struct sdp_sock *sdp;
-
-	spin_lock_bh(&port->lock);
-	WRITE_ONCE(port->gone, true);
-	list_for_each_entry(sdp, &port->socks, port_node)
-		sdp_port_leave(sdp);
-	spin_unlock_bh(&port->lock);
-}
-
 /* A listening or bound cm_id; its context is the port. */
 static int sdp_listen_handler(struct rdma_cm_id *id, struct rdma_cm_event *ev)
 {
@@ -1062,10 +950,8 @@ static int sdp_listen_handler(struct rdma_cm_id *id, struct rdma_cm_event *ev)
 	if (ev->event != RDMA_CM_EVENT_CONNECT_REQUEST)
 		return 0;
 	sk = sdp_port_pick(port, id);
-	if (!sk) {
-		SDP_INC_STATS(port->net, REFUSED_REQS);
+	if (!sk)
 		return -ECONNREFUSED;
-	}
 	trace_sdp_cm_event(sk, ev->event, ev->status);
 	ret = sdp_cm_request(sk, id, ev);
 	sock_put(sk);
@@ -1086,7 +972,7 @@ void sdp_unbind_work(struct work_struct *work)
 	struct sdp_port *port;
 
 	lock_sock(sk);
-	port = sdp_cm_unbind(sk);
+	port = sdp_port_unbind(sk);
 	if (sk->sk_state == TCP_LISTEN) {
 		if (!sdp_tcp_only(sk))
 			WRITE_ONCE(sk->sk_err, ENETRESET);
@@ -1094,7 +980,7 @@ void sdp_unbind_work(struct work_struct *work)
 		sk->sk_state_change(sk);
 	}
 	release_sock(sk);
-	sdp_cm_put_port(port);
+	sdp_port_put(port);
 	sock_put(sk);
 }
 
@@ -1192,7 +1078,7 @@ static int sdp_cm_start(struct sock *sk, struct sdp_conn *conn,
 	spin_unlock_bh(&sdp->lock);
 	sdp_conn_attach(sk, conn);
 	conn->cm_dst = *dst;
-	conn->cm_dst.v4.sin_port = sdp_map_port(sock_net(sk),
+	conn->cm_dst.v4.sin_port = sdp_port_map(sock_net(sk),
 						dst->v4.sin_port);
 	conn->cm_deadline = jiffies +
 		msecs_to_jiffies(READ_ONCE(sn->sysctl_resolve_timeout));
@@ -1302,17 +1188,6 @@ static int sdp_cm_try(struct sock *sk, const union sdp_addr *dst,
 	return err;
 }
 
-/*
- * rdma_cm takes a loopback address for the wildcard, and knows no way to one. A
- * listener would keep the port from all other addresses, and hear who asks there.
- */
-static bool sdp_addr_loopback(const union sdp_addr *addr)
-{
-	if (addr->sa.sa_family == AF_INET)
-		return ipv4_is_loopback(addr->v4.sin_addr.s_addr);
-	return ipv6_addr_loopback(&addr->v6.sin6_addr);
-}
-
 /**
  * sdp_cm_connect - start connecting
  * @sk: socket, locked, in state CLOSE; the lock is released meanwhile
@@ -1339,273 +1214,18 @@ int sdp_cm_connect(struct sock *sk, const union sdp_addr *dst, long *timeo)
 	return err;
 }
 
-/* ---- bind, listen ---- */
-
-#define SDP_PORT_LOW	1024	/* the others need no privilege */
-
-static u16 sdp_shift_port(u16 port, u32 offset)
-{
-	if (!port || !offset)
-		return port;
-	if (port < SDP_PORT_LOW)
-		return max(port + offset, (u32)SDP_PORT_LOW);
-	return SDP_PORT_LOW + (port - SDP_PORT_LOW + offset) %
-	       (U16_MAX + 1 - SDP_PORT_LOW);
-}
-
-/**
- * sdp_map_port - port of the device for a port of the program
- * @net: namespace, whose port_offset it is
- * @port: as bind() and connect() have it
- *
- * An iWARP listener is a TCP listener. So that a program can listen for TCP at
- * the same port, SDP listeners live at another.
- */
-__be16 sdp_map_port(struct net *net, __be16 port)
-{
-	return htons(sdp_shift_port(ntohs(port),
-			READ_ONCE(sdp_pernet(net)->sysctl_port_offset)));
-}
-
-/**
- * sdp_unmap_port - the other way round, for ports from 1024 on
- * @net: namespace
- * @port: a port that rdma_cm has chosen
- */
-__be16 sdp_unmap_port(struct net *net, __be16 port)
-{
-	u32 offset = READ_ONCE(sdp_pernet(net)->sysctl_port_offset);
-
-	if (!offset)
-		return port;
-	return htons(sdp_shift_port(ntohs(port),
-				    U16_MAX + 1 - SDP_PORT_LOW - offset));
-}
-
-static int sdp_port_add_id(struct sdp_port *port, struct sock *sk,
-			   const union sdp_addr *addr)
-{
-	int i = addr->sa.sa_family == AF_INET6, err;
-	union sdp_addr mapped = *addr;
-	struct rdma_cm_id *id;
-
-	id = rdma_create_id(port->net, sdp_listen_handler, port, RDMA_PS_TCP,
-			    IB_QPT_RC);
-	if (IS_ERR(id))
-		return PTR_ERR(id);
-	id->route.addr.dev_addr.bound_dev_if = sk->sk_bound_dev_if;
-	/* conflicts among SDP sockets are found by our own table */
-	rdma_set_reuseaddr(id, 1);
-	rdma_set_afonly(id, 1);
-	mapped.v4.sin_port = sdp_map_port(port->net, addr->v4.sin_port);
-	err = rdma_bind_addr(id, &mapped.sa);
-	if (err) {
-		rdma_destroy_id(id);
-		if (err == -ENODEV)
-			return -EADDRNOTAVAIL;
-		/* rdma_cm says so when a wildcard is involved */
-		if (err == -EADDRNOTAVAIL && addr->v4.sin_port)
-			return -EADDRINUSE;
-		return err;
-	}
-	port->id[i] = id;
-	return 0;
-}
-
-/*
- * A port with cm_ids of its own; @addr gets the number if it had none. A loopback
- * address has one only where a number is to be chosen, so that it stays ours.
- */
-static struct sdp_port *sdp_port_new(struct sock *sk, union sdp_addr *addr)
-{
-	bool v6 = addr->sa.sa_family == AF_INET6;
-	struct sockaddr_in *got;
-	struct sdp_port *port;
-	union sdp_addr v4;
-	int err;
-
-	port = kzalloc(sizeof(*port), GFP_KERNEL_ACCOUNT);
-	if (!port)
-		return ERR_PTR(-ENOBUFS);
-	port->net = sock_net(sk);
-	port->v6only = sk->sk_ipv6only;
-	port->dev_if = sk->sk_bound_dev_if;
-	spin_lock_init(&port->lock);
-	INIT_LIST_HEAD(&port->socks);
-	port->addr = *addr;
-	if (sdp_addr_loopback(addr) && addr->v4.sin_port)
-		return port;
-	err = sdp_port_add_id(port, sk, addr);
-	if (err)
-		goto free;
-	got = (struct sockaddr_in *)&port->id[v6]->route.addr.src_addr;
-	if (!addr->v4.sin_port)
-		addr->v4.sin_port = sdp_unmap_port(port->net, got->sin_port);
-	port->addr = *addr;
-	if (!v6 || sk->sk_ipv6only || !ipv6_addr_any(&addr->v6.sin6_addr))
-		return port;
-	memset(&v4, 0, sizeof(v4));
-	v4.sa.sa_family = AF_INET;
-	v4.v4.sin_port = addr->v4.sin_port;
-	err = sdp_port_add_id(port, sk, &v4);
-	if (!err)
-		return port;
-free:
-	sdp_cm_put_port(port);
-	return ERR_PTR(err);
-}
-
-/* A port with this address. The caller has checked that it may be shared. */
-static struct sdp_port *sdp_port_find(struct sock *sk,
-				      const union sdp_addr *addr)
-{
-	struct sdp_net *sn = sdp_pernet(sock_net(sk));
-	u16 num = ntohs(addr->v4.sin_port);
-	struct sdp_port *port;
-
-	if (!num)
-		return NULL;
-	hlist_for_each_entry(port, &sn->ports[sdp_bind_bucket(num)], node)
-		if (!READ_ONCE(port->gone) &&
-		    !memcmp(&port->addr, addr, sizeof(*addr)) &&
-		    port->v6only == sk->sk_ipv6only &&
-		    port->dev_if == sk->sk_bound_dev_if)
-			return port;
-	return NULL;
-}
-
-/* The one that @addr stands for, or a new one, if nobody minds. */
-static struct sdp_port *sdp_port_get(struct sock *sk, union sdp_addr *addr)
-{
-	struct sdp_net *sn = sdp_pernet(sock_net(sk));
-	struct sdp_port *port;
-	u16 num;
-
-	lockdep_assert_held(&sn->port_mutex);
-	if (addr->v4.sin_port && sdp_bind_conflict(sk, addr))
-		return ERR_PTR(-EADDRINUSE);
-	port = sdp_port_find(sk, addr);
-	if (port)
-		return port;
-	port = sdp_port_new(sk, addr);
-	if (IS_ERR(port))
-		return port;
-	num = ntohs(addr->v4.sin_port);
-	hlist_add_head(&port->node, &sn->ports[sdp_bind_bucket(num)]);
-	return port;
-}
+/* ---- bind, end of listening ---- */
 
 /**
  * sdp_cm_bind - reserve address and port with rdma_cm
  * @sk: socket, locked, not bound
  * @addr: address, checked for conflicts; port 0 for any
  *
- * Conflicts are looked for once more: others bind at the same time.
- *
- * Return: 0 with the port in sdp->local, or a negative errno.
+ * Return: as sdp_port_bind().
  */
 int sdp_cm_bind(struct sock *sk, const union sdp_addr *addr)
 {
-	struct sdp_net *sn = sdp_pernet(sock_net(sk));
-	struct sdp_sock *sdp = sdp_sk(sk);
-	union sdp_addr local = *addr;
-	struct sdp_port *port;
-
-	mutex_lock(&sn->port_mutex);
-	port = sdp_port_get(sk, &local);
-	if (IS_ERR(port)) {
-		mutex_unlock(&sn->port_mutex);
-		return PTR_ERR(port);
-	}
-	port->users++;
-	sdp->port = port;
-	spin_lock_bh(&port->lock);
-	list_add_tail(&sdp->port_node, &port->socks);
-	/* then its removal has not seen us */
-	if (port->gone)
-		sdp_port_leave(sdp);
-	spin_unlock_bh(&port->lock);
-	spin_lock_bh(&sdp->lock);
-	sdp_set_local(sk, &local.sa);
-	spin_unlock_bh(&sdp->lock);
-	mutex_unlock(&sn->port_mutex);
-	return 0;
-}
-
-/**
- * sdp_cm_listen - let requests come in
- * @sk: socket, locked, bound
- * @backlog: ignored by devices, see sdp_cm_admit()
- *
- * Return: 0 or a negative errno.
- */
-int sdp_cm_listen(struct sock *sk, int backlog)
-{
-	struct sdp_net *sn = sdp_pernet(sock_net(sk));
-	struct sdp_port *port = sdp_sk(sk)->port;
-	int i, err = 0;
-
-	/* nobody can come */
-	if (sdp_addr_loopback(&port->addr))
-		return 0;
-	mutex_lock(&sn->port_mutex);
-	for (i = 0; i < 2 && !err; i++) {
-		/* since the last time, or by somebody who shares it */
-		if (!port->id[i] || port->listening & BIT(i))
-			continue;
-		err = rdma_listen(port->id[i], SDP_LISTEN_BACKLOG);
-		if (!err)
-			port->listening |= BIT(i);
-	}
-	mutex_unlock(&sn->port_mutex);
-	return err == -EADDRNOTAVAIL ? -EADDRINUSE : err;
-}
-
-/**
- * sdp_cm_unbind - take a socket off its port
- * @sk: socket, locked
- *
- * Return: the port if this was the last socket, for sdp_cm_put_port() when
- * the socket lock is released, or NULL.
- */
-struct sdp_port *sdp_cm_unbind(struct sock *sk)
-{
-	struct sdp_net *sn = sdp_pernet(sock_net(sk));
-	struct sdp_sock *sdp = sdp_sk(sk);
-	struct sdp_port *port;
-
-	mutex_lock(&sn->port_mutex);
-	port = sdp->port;
-	sdp->port = NULL;
-	if (port) {
-		spin_lock_bh(&port->lock);
-		list_del_init(&sdp->port_node);
-		spin_unlock_bh(&port->lock);
-		if (--port->users)
-			port = NULL;
-		else
-			hlist_del(&port->node);
-	}
-	mutex_unlock(&sn->port_mutex);
-	return port;
-}
-
-/**
- * sdp_cm_put_port - destroy a port that nobody uses any more
- * @port: result of sdp_cm_unbind()
- *
- * Context: process; waits for handlers. No socket lock held.
- */
-void sdp_cm_put_port(struct sdp_port *port)
-{
-	int i;
-
-	if (!port)
-		return;
-	for (i = 0; i < 2; i++)
-		if (port->id[i])
-			rdma_destroy_id(port->id[i]);
-	kfree(port);
+	return sdp_port_bind(sk, addr, sdp_listen_handler);
 }
 
 /**

@@ -73,6 +73,31 @@ void sdp_addr_to_v6(const union sdp_addr *a, struct in6_addr *v6)
 }
 
 /**
+ * sdp_addr_any - is it the wildcard address?
+ * @a: address
+ */
+bool sdp_addr_any(const union sdp_addr *a)
+{
+	if (a->sa.sa_family == AF_INET)
+		return !a->v4.sin_addr.s_addr;
+	return ipv6_addr_any(&a->v6.sin6_addr);
+}
+
+/**
+ * sdp_addr_loopback - is it a loopback address?
+ * @addr: address
+ *
+ * rdma_cm takes a loopback address for the wildcard, and has no route to one. A
+ * listener would keep the port from all other addresses, and get their requests.
+ */
+bool sdp_addr_loopback(const union sdp_addr *addr)
+{
+	if (addr->sa.sa_family == AF_INET)
+		return ipv4_is_loopback(addr->v4.sin_addr.s_addr);
+	return ipv6_addr_loopback(&addr->v6.sin6_addr);
+}
+
+/**
  * sdp_set_local - set the own address, also where generic code looks for it
  * @sk: socket
  * @sa: address

@@ -757,9 +757,9 @@ static int sdp_set_fallback(struct sock *sk, int val)
 	else
 		err = sdp_tcp_turn(sk, false);
 	if (!err && val == SDP_FALLBACK_ONLY)
-		port = sdp_cm_unbind(sk);
+		port = sdp_port_unbind(sk);
 	release_sock(sk);
-	sdp_cm_put_port(port);
+	sdp_port_put(port);
 	return err;
 }
 

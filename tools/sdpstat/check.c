@@ -247,7 +247,7 @@ static void step_device(struct check *c)
 		     "SDP does not connect to loopback addresses");
 }
 
-/* The same arithmetic as in the kernel, see sdp_map_port() there. */
+/* The same arithmetic as in the kernel, see sdp_port_map() there. */
 static void step_port(struct check *c)
 {
 	int port = port_of(&c->to), offset = 0;

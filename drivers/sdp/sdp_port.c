@@ -1,0 +1,599 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * Addresses and ports that sockets are bound to: conflicts among them, the search
+ * for a free port, the cm_ids that stand for them at rdma_cm. Calls rdma_cm and
+ * the socket (sdp_sock.c).
+ */
+#include <linux/jhash.h>
+#include <linux/sched/signal.h>
+#include <linux/slab.h>
+#include <net/ip.h>
+#include <net/ipv6.h>
+#include <net/l3mdev.h>
+
+#include "compat.h"
+#include "sdp.h"
+#include "sdp_mib.h"
+
+#define SDP_LISTEN_BACKLOG	1024	/* of the device; ours is exact */
+#define SDP_PORT_LOW		1024	/* the others need no privilege */
+
+/**
+ * struct sdp_port - an address and port that sockets are bound to
+ * @id: its cm_ids for IPv4 and IPv6, whose context it is
+ * @net: namespace; the sockets hold it
+ * @handler: for events of @id
+ * @addr: the address, with the port
+ * @v6only: sk_ipv6only of its sockets
+ * @dev_if: sk_bound_dev_if of its sockets
+ * @node: in sdp_net.ports as long as @users is not 0; sdp_net.port_mutex
+ * @listening: which of them listen, by bits; sdp_net.port_mutex
+ * @users: length of @socks; sdp_net.port_mutex
+ * @lock: (BH) protects @socks and @gone; innermost
+ * @socks: sockets that share it, linked by sdp_sock.port_node
+ * @gone: its device is being removed, every socket has to leave
+ *
+ * rdma_cm lets a single cm_id listen on an address. Sockets that may share the
+ * address (SDP_REUSEPORT, or SO_REUSEADDR while nobody listens) share that one.
+ * Lives from the first sdp_port_bind() to sdp_port_put() after the last
+ * socket has left.
+ */
+struct sdp_port {
+	struct rdma_cm_id *id[2];
+	struct net *net;
+	rdma_cm_event_handler handler;
+	union sdp_addr addr;
+	bool v6only;
+	int dev_if;
+	struct hlist_node node;
+	u8 listening;
+	unsigned int users;
+	spinlock_t lock;		/* see above */
+	struct list_head socks;
+	bool gone;
+};
+
+/* ---- conflicts ---- */
+
+/* Would packets to @a reach a socket bound to @b? */
+static bool sdp_addr_overlap(const struct sock *ska, const union sdp_addr *a,
+			     const struct sock *skb, const union sdp_addr *b)
+{
+	bool any_a = sdp_addr_any(a), any_b = sdp_addr_any(b);
+
+	if (a->sa.sa_family == b->sa.sa_family) {
+		if (any_a || any_b)
+			return true;
+		if (a->sa.sa_family == AF_INET)
+			return a->v4.sin_addr.s_addr == b->v4.sin_addr.s_addr;
+		return ipv6_addr_equal(&a->v6.sin6_addr, &b->v6.sin6_addr);
+	}
+	/* an IPv6 wildcard stands for IPv4 as well */
+	if (a->sa.sa_family == AF_INET6)
+		return any_a && !ska->sk_ipv6only;
+	return any_b && !skb->sk_ipv6only;
+}
+
+static bool sdp_port_share(const struct sock *a, const struct sock *b)
+{
+	if (a->sk_reuse && b->sk_reuse && b->sk_state != TCP_LISTEN)
+		return true;
+	return a->sk_reuseport && b->sk_reuseport &&
+	       uid_eq(sk_uid((struct sock *)a), sk_uid((struct sock *)b));
+}
+
+/**
+ * sdp_port_bound - is another socket bound to an address?
+ * @sk: socket
+ * @addr: address, with a port
+ * @shares: sockets that may share the address do not count
+ *
+ * Context: process.
+ */
+bool sdp_port_bound(struct sock *sk, const union sdp_addr *addr,
+		    bool shares)
+{
+	struct sdp_net *sn = sdp_pernet(sock_net(sk));
+	u16 port = ntohs(addr->v4.sin_port);
+	struct sdp_sock *o;
+	bool found = false;
+
+	spin_lock_bh(&sn->socks_lock);
+	hlist_for_each_entry(o, &sn->bound[sdp_bind_bucket(port)], bind_node) {
+		struct sock *osk = &o->inet.sk;
+
+		if (osk == sk || o->inet.inet_num != port ||
+		    (osk->sk_state == TCP_CLOSE && sock_flag(osk, SOCK_DEAD)))
+			continue;
+		if (osk->sk_bound_dev_if && sk->sk_bound_dev_if &&
+		    osk->sk_bound_dev_if != sk->sk_bound_dev_if)
+			continue;
+		if (sdp_addr_overlap(sk, addr, osk, &o->local) &&
+		    !(shares && sdp_port_share(sk, osk))) {
+			found = true;
+			break;
+		}
+	}
+	spin_unlock_bh(&sn->socks_lock);
+	return found;
+}
+
+/**
+ * sdp_port_conflict - is there a socket that an address may not be shared with?
+ * @sk: socket, locked
+ * @addr: address, with a port
+ *
+ * Context: process. The answer stays true with sdp_net.port_mutex only.
+ */
+bool sdp_port_conflict(struct sock *sk, const union sdp_addr *addr)
+{
+	return sdp_port_bound(sk, addr, true);
+}
+
+/* ---- numbers ---- */
+
+static u16 sdp_port_shift(u16 port, u32 offset)
+{
+	if (!port || !offset)
+		return port;
+	if (port < SDP_PORT_LOW)
+		return max(port + offset, (u32)SDP_PORT_LOW);
+	return SDP_PORT_LOW + (port - SDP_PORT_LOW + offset) %
+	       (U16_MAX + 1 - SDP_PORT_LOW);
+}
+
+/**
+ * sdp_port_map - port of the device for a port of the program
+ * @net: namespace, whose port_offset it is
+ * @port: as bind() and connect() have it
+ *
+ * An iWARP listener is a TCP listener. So that a program can listen for TCP at
+ * the same port, SDP listeners live at another.
+ */
+__be16 sdp_port_map(struct net *net, __be16 port)
+{
+	return htons(sdp_port_shift(ntohs(port),
+			READ_ONCE(sdp_pernet(net)->sysctl_port_offset)));
+}
+
+/**
+ * sdp_port_unmap - the other way round, for ports from 1024 on
+ * @net: namespace
+ * @port: a port that rdma_cm has chosen
+ */
+__be16 sdp_port_unmap(struct net *net, __be16 port)
+{
+	u32 offset = READ_ONCE(sdp_pernet(net)->sysctl_port_offset);
+
+	if (!offset)
+		return port;
+	return htons(sdp_port_shift(ntohs(port),
+				    U16_MAX + 1 - SDP_PORT_LOW - offset));
+}
+
+/**
+ * sdp_port_tcp_free - can an iWARP device listen on a port?
+ * @sk: socket, whose address it is for
+ * @port: port
+ *
+ * The device listens on a TCP port of the same number, which rdma_cm does not
+ * know of. Only worth asking while another port can be taken.
+ *
+ * Context: process.
+ */
+bool sdp_port_tcp_free(struct sock *sk, __be16 port)
+{
+	union sdp_addr a = sdp_sk(sk)->local;
+	bool v6 = a.sa.sa_family == AF_INET6;
+	struct socket *tcp;
+	int err;
+
+	err = sock_create_kern(sock_net(sk), a.sa.sa_family, SOCK_STREAM,
+			       IPPROTO_TCP, &tcp);
+	if (err)
+		return true;
+	a.v4.sin_port = port;
+	sock_set_reuseaddr(tcp->sk);
+	err = kernel_bind(tcp, (struct sockaddr_unsized *)&a,
+			  v6 ? sizeof(a.v6) : sizeof(a.v4));
+	sock_release(tcp);
+	return err != -EADDRINUSE;
+}
+
+/**
+ * sdp_port_free - is the port of a socket free for the device and for TCP?
+ * @sk: socket, locked, with an address and a port
+ *
+ * Checks the port that the device takes, and the one that TCP may be wanted at.
+ */
+bool sdp_port_free(struct sock *sk)
+{
+	__be16 port = sdp_sk(sk)->local.v4.sin_port;
+	__be16 mapped = sdp_port_map(sock_net(sk), port);
+
+	if (inet_is_local_reserved_port(sock_net(sk), ntohs(mapped)))
+		return false;
+	if (sdp_port_conflict(sk, &sdp_sk(sk)->local) ||
+	    !sdp_port_tcp_free(sk, mapped))
+		return false;
+	return mapped == port || sdp_port_tcp_free(sk, port);
+}
+
+/**
+ * sdp_port_next - the next port for a program that does not choose one
+ * @net: namespace
+ * @w: the walk, all zero before the first port
+ *
+ * Walks net.ipv4.ip_local_port_range once, from a random port on, without
+ * ip_local_reserved_ports.
+ *
+ * Return: a port, or 0 after the last one.
+ */
+u16 sdp_port_next(struct net *net, struct sdp_port_walk *w)
+{
+	if (!w->n) {
+		int low, high;
+
+		inet_get_local_port_range(net, &low, &high);
+		w->low = low;
+		w->n = high - low + 1;
+		w->left = w->n;
+		w->at = get_random_u32() % w->n;
+	}
+	while (w->left) {
+		u16 port = w->low + w->at;
+
+		w->left--;
+		w->at = (w->at + 1) % w->n;
+		if (!inet_is_local_reserved_port(net, port))
+			return port;
+	}
+	return 0;
+}
+
+/**
+ * sdp_port_next_free - another port to connect from
+ * @sk: socket, whose address is known
+ * @w: where we are, all zero before the first one; its port is set
+ *
+ * Context: process.
+ *
+ * Return: 1; 0 if no port is left that TCP might give an iWARP device; or -EINTR.
+ */
+int sdp_port_next_free(struct sock *sk, struct sdp_port_walk *w)
+{
+	do {
+		if (fatal_signal_pending(current))
+			return -EINTR;
+		w->port = htons(sdp_port_next(sock_net(sk), w));
+		cond_resched();
+	} while (w->port && !sdp_port_tcp_free(sk, w->port));
+	return w->port ? 1 : 0;
+}
+
+/* ---- listeners and removal ---- */
+
+/* As TCP does: the same client, port included, gets the same listener. */
+static u32 sdp_port_hash(const struct sockaddr_storage *peer)
+{
+	const struct sockaddr_in6 *v6 = (const struct sockaddr_in6 *)peer;
+	const struct sockaddr_in *v4 = (const struct sockaddr_in *)peer;
+
+	if (peer->ss_family == AF_INET)
+		return jhash_2words((__force u32)v4->sin_addr.s_addr,
+				    (__force u32)v4->sin_port, 0);
+	return jhash(&v6->sin6_addr, sizeof(v6->sin6_addr),
+		     (__force u32)v6->sin6_port);
+}
+
+/* Does @sk listen, and at the device, or one of the domain, that @id came by? */
+static bool sdp_port_listens(const struct sock *sk, const struct rdma_cm_id *id)
+{
+	int by = id->route.addr.dev_addr.bound_dev_if;
+	int dev = READ_ONCE(sk->sk_bound_dev_if);
+
+	if (inet_sk_state_load(sk) != TCP_LISTEN)
+		return false;
+	return !dev || !by || dev == by ||
+	       dev == l3mdev_master_ifindex_by_index(sock_net(sk), by);
+}
+
+/**
+ * sdp_port_pick - find the listener for a connection request
+ * @port: port that the request came to
+ * @id: cm_id of the request
+ *
+ * The address of the peer chooses among several listeners.
+ *
+ * Context: CM handler.
+ *
+ * Return: the listener, with a reference; or NULL if there is none, or none at
+ * this device, which is counted.
+ */
+struct sock *sdp_port_pick(struct sdp_port *port, struct rdma_cm_id *id)
+{
+	struct sock *sk = NULL;
+	struct sdp_sock *sdp;
+	u32 n = 0;
+
+	spin_lock_bh(&port->lock);
+	list_for_each_entry(sdp, &port->socks, port_node)
+		n += sdp_port_listens(&sdp->inet.sk, id);
+	n = reciprocal_scale(sdp_port_hash(&id->route.addr.dst_addr), n);
+	list_for_each_entry(sdp, &port->socks, port_node) {
+		if (!sdp_port_listens(&sdp->inet.sk, id))
+			continue;
+		sk = &sdp->inet.sk;	/* any will do if one has just ended */
+		if (!n--)
+			break;
+	}
+	if (sk)
+		sock_hold(sk);
+	spin_unlock_bh(&port->lock);
+	if (!sk)
+		SDP_INC_STATS(port->net, REFUSED_REQS);
+	return sk;
+}
+
+/* Have a socket leave its port. port->lock. */
+static void sdp_port_leave(struct sdp_sock *sdp)
+{
+	struct sock *sk = &sdp->inet.sk;
+
+	SDP_INC_STATS(sock_net(sk), DEVICE_REMOVALS);
+	sock_hold(sk);
+	if (!queue_work(sdp_wq(sk), &sdp->unbind_work))
+		sock_put(sk);
+}
+
+/**
+ * sdp_port_removal - the device of a port goes away: make its sockets leave
+ * @port: port
+ *
+ * The device waits for the cm_ids, which may not be destroyed here.
+ *
+ * Context: CM handler.
+ */
+void sdp_port_removal(struct sdp_port *port)
+{
+	struct sdp_sock *sdp;
+
+	spin_lock_bh(&port->lock);
+	WRITE_ONCE(port->gone, true);
+	list_for_each_entry(sdp, &port->socks, port_node)
+		sdp_port_leave(sdp);
+	spin_unlock_bh(&port->lock);
+}
+
+/* ---- bind, listen ---- */
+
+static int sdp_port_add_id(struct sdp_port *port, struct sock *sk,
+			   const union sdp_addr *addr)
+{
+	int i = addr->sa.sa_family == AF_INET6, err;
+	union sdp_addr mapped = *addr;
+	struct rdma_cm_id *id;
+
+	id = rdma_create_id(port->net, port->handler, port, RDMA_PS_TCP,
+			    IB_QPT_RC);
+	if (IS_ERR(id))
+		return PTR_ERR(id);
+	id->route.addr.dev_addr.bound_dev_if = sk->sk_bound_dev_if;
+	/* conflicts among SDP sockets are found by our own table */
+	rdma_set_reuseaddr(id, 1);
+	rdma_set_afonly(id, 1);
+	mapped.v4.sin_port = sdp_port_map(port->net, addr->v4.sin_port);
+	err = rdma_bind_addr(id, &mapped.sa);
+	if (err) {
+		rdma_destroy_id(id);
+		if (err == -ENODEV)
+			return -EADDRNOTAVAIL;
+		/* rdma_cm says so when a wildcard is involved */
+		if (err == -EADDRNOTAVAIL && addr->v4.sin_port)
+			return -EADDRINUSE;
+		return err;
+	}
+	port->id[i] = id;
+	return 0;
+}
+
+/*
+ * A port with cm_ids of its own; @addr gets the number if it had none. A loopback
+ * address has one only where a number is to be chosen, so that it stays ours.
+ */
+static struct sdp_port *sdp_port_new(struct sock *sk, union sdp_addr *addr,
+				     rdma_cm_event_handler handler)
+{
+	bool v6 = addr->sa.sa_family == AF_INET6;
+	struct sockaddr_in *got;
+	struct sdp_port *port;
+	union sdp_addr v4;
+	int err;
+
+	port = kzalloc(sizeof(*port), GFP_KERNEL_ACCOUNT);
+	if (!port)
+		return ERR_PTR(-ENOBUFS);
+	port->net = sock_net(sk);
+	port->handler = handler;
+	port->v6only = sk->sk_ipv6only;
+	port->dev_if = sk->sk_bound_dev_if;
+	spin_lock_init(&port->lock);
+	INIT_LIST_HEAD(&port->socks);
+	port->addr = *addr;
+	if (sdp_addr_loopback(addr) && addr->v4.sin_port)
+		return port;
+	err = sdp_port_add_id(port, sk, addr);
+	if (err)
+		goto free;
+	got = (struct sockaddr_in *)&port->id[v6]->route.addr.src_addr;
+	if (!addr->v4.sin_port)
+		addr->v4.sin_port = sdp_port_unmap(port->net, got->sin_port);
+	port->addr = *addr;
+	if (!v6 || sk->sk_ipv6only || !ipv6_addr_any(&addr->v6.sin6_addr))
+		return port;
+	memset(&v4, 0, sizeof(v4));
+	v4.sa.sa_family = AF_INET;
+	v4.v4.sin_port = addr->v4.sin_port;
+	err = sdp_port_add_id(port, sk, &v4);
+	if (!err)
+		return port;
+free:
+	sdp_port_put(port);
+	return ERR_PTR(err);
+}
+
+/* A port with this address. The caller has checked that it may be shared. */
+static struct sdp_port *sdp_port_find(struct sock *sk,
+				      const union sdp_addr *addr)
+{
+	struct sdp_net *sn = sdp_pernet(sock_net(sk));
+	u16 num = ntohs(addr->v4.sin_port);
+	struct sdp_port *port;
+
+	if (!num)
+		return NULL;
+	hlist_for_each_entry(port, &sn->ports[sdp_bind_bucket(num)], node)
+		if (!READ_ONCE(port->gone) &&
+		    !memcmp(&port->addr, addr, sizeof(*addr)) &&
+		    port->v6only == sk->sk_ipv6only &&
+		    port->dev_if == sk->sk_bound_dev_if)
+			return port;
+	return NULL;
+}
+
+/* The one that @addr stands for, or a new one, if nobody minds. */
+static struct sdp_port *sdp_port_get(struct sock *sk, union sdp_addr *addr,
+				     rdma_cm_event_handler handler)
+{
+	struct sdp_net *sn = sdp_pernet(sock_net(sk));
+	struct sdp_port *port;
+	u16 num;
+
+	lockdep_assert_held(&sn->port_mutex);
+	if (addr->v4.sin_port && sdp_port_conflict(sk, addr))
+		return ERR_PTR(-EADDRINUSE);
+	port = sdp_port_find(sk, addr);
+	if (port)
+		return port;
+	port = sdp_port_new(sk, addr, handler);
+	if (IS_ERR(port))
+		return port;
+	num = ntohs(addr->v4.sin_port);
+	hlist_add_head(&port->node, &sn->ports[sdp_bind_bucket(num)]);
+	return port;
+}
+
+/**
+ * sdp_port_bind - reserve address and port with rdma_cm
+ * @sk: socket, locked, not bound
+ * @addr: address, checked for conflicts; port 0 for any
+ * @handler: for events of the cm_id, whose context is the port
+ *
+ * Conflicts are looked for once more: others bind at the same time.
+ *
+ * Return: 0 with the port in sdp->local, or a negative errno.
+ */
+int sdp_port_bind(struct sock *sk, const union sdp_addr *addr,
+		  rdma_cm_event_handler handler)
+{
+	struct sdp_net *sn = sdp_pernet(sock_net(sk));
+	struct sdp_sock *sdp = sdp_sk(sk);
+	union sdp_addr local = *addr;
+	struct sdp_port *port;
+
+	mutex_lock(&sn->port_mutex);
+	port = sdp_port_get(sk, &local, handler);
+	if (IS_ERR(port)) {
+		mutex_unlock(&sn->port_mutex);
+		return PTR_ERR(port);
+	}
+	port->users++;
+	sdp->port = port;
+	spin_lock_bh(&port->lock);
+	list_add_tail(&sdp->port_node, &port->socks);
+	/* then its removal has not seen us */
+	if (port->gone)
+		sdp_port_leave(sdp);
+	spin_unlock_bh(&port->lock);
+	spin_lock_bh(&sdp->lock);
+	sdp_set_local(sk, &local.sa);
+	spin_unlock_bh(&sdp->lock);
+	mutex_unlock(&sn->port_mutex);
+	return 0;
+}
+
+/**
+ * sdp_port_listen - let requests come in
+ * @sk: socket, locked, bound
+ * @backlog: ignored by devices, see sdp_cm_admit()
+ *
+ * Return: 0 or a negative errno.
+ */
+int sdp_port_listen(struct sock *sk, int backlog)
+{
+	struct sdp_net *sn = sdp_pernet(sock_net(sk));
+	struct sdp_port *port = sdp_sk(sk)->port;
+	int i, err = 0;
+
+	/* nobody can come */
+	if (sdp_addr_loopback(&port->addr))
+		return 0;
+	mutex_lock(&sn->port_mutex);
+	for (i = 0; i < 2 && !err; i++) {
+		/* since the last time, or by somebody who shares it */
+		if (!port->id[i] || port->listening & BIT(i))
+			continue;
+		err = rdma_listen(port->id[i], SDP_LISTEN_BACKLOG);
+		if (!err)
+			port->listening |= BIT(i);
+	}
+	mutex_unlock(&sn->port_mutex);
+	return err == -EADDRNOTAVAIL ? -EADDRINUSE : err;
+}
+
+/**
+ * sdp_port_unbind - take a socket off its port
+ * @sk: socket, locked
+ *
+ * Return: the port if this was the last socket, for sdp_port_put() when
+ * the socket lock is released, or NULL.
+ */
+struct sdp_port *sdp_port_unbind(struct sock *sk)
+{
+	struct sdp_net *sn = sdp_pernet(sock_net(sk));
+	struct sdp_sock *sdp = sdp_sk(sk);
+	struct sdp_port *port;
+
+	mutex_lock(&sn->port_mutex);
+	port = sdp->port;
+	sdp->port = NULL;
+	if (port) {
+		spin_lock_bh(&port->lock);
+		list_del_init(&sdp->port_node);
+		spin_unlock_bh(&port->lock);
+		if (--port->users)
+			port = NULL;
+		else
+			hlist_del(&port->node);
+	}
+	mutex_unlock(&sn->port_mutex);
+	return port;
+}
+
+/**
+ * sdp_port_put - destroy a port that nobody uses any more
+ * @port: result of sdp_port_unbind()
+ *
+ * Context: process; waits for handlers. No socket lock held.
+ */
+void sdp_port_put(struct sdp_port *port)
+{
+	int i;
+
+	if (!port)
+		return;
+	for (i = 0; i < 2; i++)
+		if (port->id[i])
+			rdma_destroy_id(port->id[i]);
+	kfree(port);
+}
