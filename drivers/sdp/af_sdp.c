@@ -167,7 +167,7 @@ struct sock *sdp_sock_child(struct sock *listener)
 		return NULL;
 	sock_init_data(NULL, sk);
 	sdp_sock_setup(sk, listener->sk_protocol);
-	sdp_sockopt_inherit(sk, listener);
+	sdp_inherit_child(sk, listener);
 	return sk;
 }
 

@@ -992,8 +992,6 @@ void sdp_shared_choose(struct sdp_conn *conn);
 int sdp_shared_open(struct sdp_conn *conn);
 void sdp_shared_close(struct sdp_conn *conn);
 void sdp_shared_work(struct work_struct *work);
-void sdp_shared_rcvbuf(struct sdp_conn *conn);
-const char *sdp_unshared_name(enum sdp_unshared why);
 
 /* sdp_shared_rx.c: struct rdma_stack_ulp */
 int sdp_shared_rx(void *ctx, const struct rdma_stack_rx *rx);
@@ -1005,6 +1003,7 @@ void sdp_pages_undo(struct sdp_conn *conn);
 bool sdp_pages_add(struct sdp_sock *sdp, const struct rdma_stack_rx *rx,
 		   u32 skip, u32 merge);
 bool sdp_pages_full(struct sock *sk);
+void sdp_pages_rcvbuf(struct sdp_conn *conn);
 
 /* sdp_rx.c */
 int sdp_recvmsg(struct socket *sock, struct msghdr *msg, size_t len,
@@ -1024,8 +1023,6 @@ void sdp_fc_choose(struct sdp_conn *conn);
 int sdp_fc_use(struct sdp_conn *conn, u8 ext);
 u8 sdp_fc_agree(const struct sdp_conn *conn);
 void sdp_fc_judge(struct sdp_conn *conn);
-const char *sdp_fc_reason(const struct sdp_conn *conn);
-u32 sdp_rx_reserved(const struct sock *sk);
 
 /* sdp_ring.c */
 int sdp_ring_create(struct sdp_conn *conn);
@@ -1054,7 +1051,6 @@ bool sdp_fc_update_due(const struct sdp_conn *conn);
 u16 sdp_fc_bufs(struct sdp_conn *conn, u32 ack);
 bool sdp_fc_overrun(const struct sdp_conn *conn, u32 mseq);
 void sdp_fc_peer(struct sdp_conn *conn, u16 bufs, u32 ack);
-u32 sdp_credits(const struct sock *sk);
 
 /* sdp_link_verbs.c */
 int sdp_link_create(struct sdp_conn *conn);
@@ -1083,12 +1079,13 @@ int sdp_setsockopt(struct socket *sock, int level, int optname,
 int sdp_getsockopt(struct socket *sock, int level, int optname,
 		   char __user *optval, int __user *optlen);
 void sdp_sockopt_init(struct sock *sk);
-void sdp_sockopt_inherit(struct sock *sk, const struct sock *parent);
-void sdp_inherit_sock(struct sock *sk, const struct sock *parent);
-void sdp_ip6_to_tcp(const struct sock *sk, struct socket *tcp);
 
 /* sdp_info.c */
 void sdp_info_fill(struct sock *sk, struct sdp_info *info);
+const char *sdp_unshared_name(enum sdp_unshared why);
+const char *sdp_fc_reason(const struct sdp_conn *conn);
+u32 sdp_rx_reserved(const struct sock *sk);
+u32 sdp_credits(const struct sock *sk);
 
 /* sdp_errq.c */
 bool sdp_errq_wanted(const struct sock *sk, struct msghdr *msg);
@@ -1171,5 +1168,11 @@ int sdp_port_bind(struct sock *sk, const union sdp_addr *addr,
 int sdp_port_listen(struct sock *sk, int backlog);
 struct sdp_port *sdp_port_unbind(struct sock *sk);
 void sdp_port_put(struct sdp_port *port);
+
+/* sdp_inherit.c */
+void sdp_inherit_sock(struct sock *sk, const struct sock *parent);
+void sdp_inherit_child(struct sock *sk, const struct sock *parent);
+int sdp_inherit_ip6_bit(int optname);
+void sdp_inherit_ip6(const struct sock *sk, struct socket *tcp);
 
 #endif /* _SDP_H */

@@ -155,7 +155,7 @@ static void sdp_tcp_copy_options(struct sock *sk, struct socket *tcp)
 	if (inet_test_bit(TRANSPARENT, sk))
 		sdp_tcp_set(tcp, SOL_IP, IP_TRANSPARENT, 1);
 	if (IS_ENABLED(CONFIG_IPV6) && tsk->sk_family == AF_INET6)
-		sdp_ip6_to_tcp(sk, tcp);
+		sdp_inherit_ip6(sk, tcp);
 }
 
 /* An address of ours in the form that the TCP socket wants. */

@@ -16,7 +16,6 @@
  * through. One receive is told to nobody: with it a message can always bring a
  * new credit, which is what allows the last one to be used.
  */
-#include <linux/export.h>
 
 #include "sdp.h"
 
@@ -161,20 +160,6 @@ void sdp_fc_peer(struct sdp_conn *conn, u16 bufs, u32 ack)
 	if (sdp_seq_after(ack, conn->peer_ack))
 		WRITE_ONCE(conn->peer_ack, ack);
 }
-
-/**
- * sdp_credits - credits towards the peer, for reports
- * @sk: socket, locked
- *
- * Return: credits, 0 without a connection.
- */
-u32 sdp_credits(const struct sock *sk)
-{
-	const struct sdp_conn *conn = sdp_sk(sk)->conn;
-
-	return conn ? conn->fc->credits(conn) : 0;
-}
-EXPORT_SYMBOL_GPL(sdp_credits);
 
 /* "credit": the standard's way, always available */
 const struct sdp_fc_ops sdp_fc_credit = {

@@ -9,7 +9,6 @@
  * Documentation/wire.rst, Extensions.
  */
 #include <linux/dma-map-ops.h>
-#include <linux/export.h>
 #include <rdma/rdma_cm.h>
 
 #include "sdp.h"
@@ -192,36 +191,3 @@ void sdp_fc_judge(struct sdp_conn *conn)
 		conn->fc_reason = SDP_UNSHARED_PEER;
 	SDP_INC_STATS(net, FC_FALLBACKS);
 }
-
-/**
- * sdp_fc_reason - why a connection does not have the flow control wished for
- * @conn: connection
- *
- * Return: a word for diag, "" if it has.
- */
-const char *sdp_fc_reason(const struct sdp_conn *conn)
-{
-	return sdp_unshared_name(conn->fc_reason);
-}
-EXPORT_SYMBOL_GPL(sdp_fc_reason);
-
-/**
- * sdp_rx_reserved - memory that a connection keeps for receiving
- * @sk: socket, locked
- *
- * Return: octets; on a shared link what is granted to the transport, which
- * takes it only when something comes.
- */
-u32 sdp_rx_reserved(const struct sock *sk)
-{
-	const struct sdp_conn *conn = sdp_sk(sk)->conn;
-
-	if (!conn)
-		return 0;
-	if (conn->link == &sdp_link_shared)
-		return READ_ONCE(sk->sk_rcvbuf);
-	if (conn->rx_ring)
-		return conn->rx_ring->size + conn->rx_max * conn->rx_slot;
-	return READ_ONCE(conn->rx_nbufs) * SDP_BUF_SIZE;
-}
-EXPORT_SYMBOL_GPL(sdp_rx_reserved);

@@ -1,12 +1,84 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * SDP_INFO: what a program may know of a socket and its connection, in one
- * structure. Calls the reports of the layers below.
+ * Reports about a socket and its connection, for diag and, in one structure, for
+ * SDP_INFO. Calls the connection and the socket.
  */
+#include <linux/export.h>
 #include <linux/string.h>
 #include <net/sock.h>
 
 #include "sdp.h"
+
+/**
+ * sdp_unshared_name - why a connection is not what it could be
+ * @why: reason
+ *
+ * Return: a word for diag, "" if there is none.
+ */
+const char *sdp_unshared_name(enum sdp_unshared why)
+{
+	static const char * const names[] = {
+		[SDP_UNSHARED_NOT]	= "",
+		[SDP_UNSHARED_SYSCTL]	= "sysctl",
+		[SDP_UNSHARED_OPTION]	= "option",
+		[SDP_UNSHARED_DEVICE]	= "device",
+		[SDP_UNSHARED_PEER]	= "peer",
+		[SDP_UNSHARED_MEMORY]	= "memory",
+		[SDP_UNSHARED_POLICY]	= "policy",
+		[SDP_UNSHARED_STACK]	= "stack",
+		[SDP_UNSHARED_LINK]	= "link",
+	};
+
+	return names[why];
+}
+EXPORT_SYMBOL_GPL(sdp_unshared_name);
+
+/**
+ * sdp_fc_reason - why a connection does not have the flow control wished for
+ * @conn: connection
+ *
+ * Return: a word for diag, "" if it has.
+ */
+const char *sdp_fc_reason(const struct sdp_conn *conn)
+{
+	return sdp_unshared_name(conn->fc_reason);
+}
+EXPORT_SYMBOL_GPL(sdp_fc_reason);
+
+/**
+ * sdp_rx_reserved - memory that a connection keeps for receiving
+ * @sk: socket, locked
+ *
+ * Return: octets; on a shared link what is granted to the transport, which
+ * takes it only when something comes.
+ */
+u32 sdp_rx_reserved(const struct sock *sk)
+{
+	const struct sdp_conn *conn = sdp_sk(sk)->conn;
+
+	if (!conn)
+		return 0;
+	if (conn->link == &sdp_link_shared)
+		return READ_ONCE(sk->sk_rcvbuf);
+	if (conn->rx_ring)
+		return conn->rx_ring->size + conn->rx_max * conn->rx_slot;
+	return READ_ONCE(conn->rx_nbufs) * SDP_BUF_SIZE;
+}
+EXPORT_SYMBOL_GPL(sdp_rx_reserved);
+
+/**
+ * sdp_credits - credits towards the peer, for reports
+ * @sk: socket, locked
+ *
+ * Return: credits, 0 without a connection.
+ */
+u32 sdp_credits(const struct sock *sk)
+{
+	const struct sdp_conn *conn = sdp_sk(sk)->conn;
+
+	return conn ? conn->fc->credits(conn) : 0;
+}
+EXPORT_SYMBOL_GPL(sdp_credits);
 
 /* As in diag: of a listener, who waits to be accepted, and how many may. */
 static void sdp_info_queues(const struct sock *sk, struct sdp_info *info)

@@ -88,30 +88,6 @@ void sdp_shared_choose(struct sdp_conn *conn)
 	}
 }
 
-/**
- * sdp_unshared_name - why a connection is not what it could be
- * @why: reason
- *
- * Return: a word for diag, "" if there is none.
- */
-const char *sdp_unshared_name(enum sdp_unshared why)
-{
-	static const char * const names[] = {
-		[SDP_UNSHARED_NOT]	= "",
-		[SDP_UNSHARED_SYSCTL]	= "sysctl",
-		[SDP_UNSHARED_OPTION]	= "option",
-		[SDP_UNSHARED_DEVICE]	= "device",
-		[SDP_UNSHARED_PEER]	= "peer",
-		[SDP_UNSHARED_MEMORY]	= "memory",
-		[SDP_UNSHARED_POLICY]	= "policy",
-		[SDP_UNSHARED_STACK]	= "stack",
-		[SDP_UNSHARED_LINK]	= "link",
-	};
-
-	return names[why];
-}
-EXPORT_SYMBOL_GPL(sdp_unshared_name);
-
 static void sdp_shared_set_fc(struct sdp_conn *conn,
 			      const struct sdp_fc_ops *fc)
 {
@@ -153,7 +129,7 @@ int sdp_shared_open(struct sdp_conn *conn)
 	set_bit(SDP_CONN_READY, &conn->flags);
 	spin_unlock_bh(&conn->tx_lock);
 	sdp_link_settle(conn);
-	sdp_shared_rcvbuf(conn);
+	sdp_pages_rcvbuf(conn);
 	SDP_INC_STATS(sock_net(conn->sk), SHARED_LINKS);
 	return 0;
 }
@@ -168,24 +144,6 @@ void sdp_shared_close(struct sdp_conn *conn)
 {
 	if (test_and_clear_bit(SDP_CONN_SHARED, &conn->flags))
 		conn->stack->close(conn->qp);
-}
-
-/**
- * sdp_shared_rcvbuf - tell the provider of SO_RCVBUF
- * @conn: connection with a shared link
- *
- * Half of sk_rcvbuf is for overhead, as with TCP.
- *
- * Context: process; no spinlock.
- */
-void sdp_shared_rcvbuf(struct sdp_conn *conn)
-{
-	struct sock *sk = conn->sk;
-	u32 size = READ_ONCE(sk->sk_rcvbuf);
-
-	sdp_sk(sk)->rx_pages.rcvbuf = size;
-	conn->stack->rx_buffer(conn->qp, sk->sk_userlocks & SOCK_RCVBUF_LOCK ?
-			       size / 2 : 0);
 }
 
 /* ---- what is acknowledged ---- */

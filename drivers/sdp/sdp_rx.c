@@ -7,7 +7,6 @@
  * The reception of the link is the only one that adds to the receive queue, a
  * reader (lock_sock) the only one that removes; sdp->lock covers the moment.
  */
-#include <linux/export.h>
 #include <linux/indirect_call_wrapper.h>
 #include <linux/net.h>
 #include <linux/pipe_fs_i.h>

@@ -93,6 +93,24 @@ void sdp_pages_undo(struct sdp_conn *conn)
 	spin_unlock_bh(&sdp->lock);
 }
 
+/**
+ * sdp_pages_rcvbuf - tell the provider of SO_RCVBUF
+ * @conn: connection with a shared link
+ *
+ * Half of sk_rcvbuf is for overhead, as with TCP.
+ *
+ * Context: process; no spinlock.
+ */
+void sdp_pages_rcvbuf(struct sdp_conn *conn)
+{
+	struct sock *sk = conn->sk;
+	u32 size = READ_ONCE(sk->sk_rcvbuf);
+
+	sdp_sk(sk)->rx_pages.rcvbuf = size;
+	conn->stack->rx_buffer(conn->qp, sk->sk_userlocks & SOCK_RCVBUF_LOCK ?
+			       size / 2 : 0);
+}
+
 /* ---- adding ---- */
 
 /*
@@ -553,7 +571,7 @@ void sdp_shared_consume(struct sock *sk, u32 len)
 	if (!conn || !test_bit(SDP_CONN_SHARED, &conn->flags))
 		return;
 	if (unlikely(q->rcvbuf != READ_ONCE(sk->sk_rcvbuf)))
-		sdp_shared_rcvbuf(conn);
+		sdp_pages_rcvbuf(conn);
 	if (unlikely(resume))
 		conn->stack->rx_resume(conn->qp);
 }

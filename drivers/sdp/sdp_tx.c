@@ -4,7 +4,6 @@
  * its waiting, wake-ups, accounts for the socket. Calls the link's transmit
  * half (struct sdp_link_ops), sdp_verbs_tx.c or sdp_link_shared.c.
  */
-#include <linux/export.h>
 #include <linux/indirect_call_wrapper.h>
 #include <linux/uio.h>
 #include <net/sock.h>

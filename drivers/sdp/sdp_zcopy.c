@@ -9,7 +9,6 @@
  * then the process waits. It can be killed, which ends the connection, though
  * not at once: an answer that is on its way should still find it.
  */
-#include <linux/export.h>
 #include <linux/slab.h>
 #include <linux/uio.h>
 #include <net/sock.h>
