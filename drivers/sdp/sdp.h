@@ -1012,7 +1012,6 @@ ssize_t sdp_splice_read(struct socket *sock, loff_t *ppos,
 			struct pipe_inode_info *pipe, size_t len,
 			unsigned int flags);
 void sdp_rx_purge(struct sock *sk);
-bool sdp_rx_ready(const struct sock *sk, u32 target);
 
 /* sdp_verbs_rx.c */
 void sdp_rx_done(struct ib_cq *cq, struct ib_wc *wc);
@@ -1174,5 +1173,8 @@ void sdp_inherit_sock(struct sock *sk, const struct sock *parent);
 void sdp_inherit_child(struct sock *sk, const struct sock *parent);
 int sdp_inherit_ip6_bit(int optname);
 void sdp_inherit_ip6(const struct sock *sk, struct socket *tcp);
+
+/* sdp_rx_msg.c */
+bool sdp_rx_ready(const struct sock *sk, u32 target);
 
 #endif /* _SDP_H */

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * Between the files of the receive half: sdp_rx.c knows what a message means,
+ * Between the files of the receive half: sdp_rx_msg.c knows what a message means,
  * sdp_verbs_rx.c and sdp_shared_rx.c where its octets are.
  */
 #ifndef _SDP_RX_H
@@ -9,14 +9,6 @@
 #include "sdp.h"
 
 /* sdp_rx.c */
-int sdp_rx_check(struct sdp_rx_ctx *c, const u8 *hdr, u32 hdr_len, u32 len);
-int sdp_rx_check_imm(struct sdp_rx_ctx *c, u32 imm, u32 written);
-int sdp_rx_dispatch(struct sdp_sock *sdp, struct sdp_rx_ctx *c);
-int sdp_rx_payload(struct sdp_sock *sdp, struct sdp_rx_ctx *c);
-void sdp_rx_taken(struct sdp_sock *sdp, struct sdp_rx_ctx *c);
-void sdp_rx_finish(struct sdp_rx_ctx *c, int bad);
-void sdp_rx_violation(struct sdp_rx_ctx *c, int mib);
-void sdp_rx_wake(struct sdp_rx_ctx *c);
 u32 sdp_rx_limit(struct sock *sk, u32 have);
 void sdp_rx_take(struct sock *sk, u32 len);
 int sdp_rx_inq(const struct sock *sk);
@@ -31,5 +23,15 @@ void sdp_verbs_consume(struct sock *sk, u32 n);
 /* sdp_rx_pages.c */
 u32 sdp_shared_copy(struct sock *sk, u32 seq, u32 len, struct iov_iter *to);
 void sdp_shared_consume(struct sock *sk, u32 n);
+
+/* sdp_rx_msg.c */
+int sdp_rx_payload(struct sdp_sock *sdp, struct sdp_rx_ctx *c);
+int sdp_rx_dispatch(struct sdp_sock *sdp, struct sdp_rx_ctx *c);
+int sdp_rx_check(struct sdp_rx_ctx *c, const u8 *hdr, u32 hdr_len, u32 len);
+int sdp_rx_check_imm(struct sdp_rx_ctx *c, u32 imm, u32 written);
+void sdp_rx_wake(struct sdp_rx_ctx *c);
+void sdp_rx_violation(struct sdp_rx_ctx *c, int mib);
+void sdp_rx_taken(struct sdp_sock *sdp, struct sdp_rx_ctx *c);
+void sdp_rx_finish(struct sdp_rx_ctx *c, int bad);
 
 #endif
