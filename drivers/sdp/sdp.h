@@ -14,7 +14,7 @@
  *   sdp_rx.c sdp_tx.c   the two halves of the stream
  *   sdp_verbs_rx.c sdp_verbs_tx.c    the same over a verbs link: messages in
  *                       private buffers, posted
- *   sdp_shared_rx.c sdp_link_shared.c    the same over a shared link: buffers
+ *   sdp_shared_rx.c sdp_shared_tx.c    the same over a shared link: buffers
  *                       of the provider
  *   sdp_rx_pages.c      references to received pages
  *   sdp_tx_pages.c      references to pages that are sent
@@ -23,7 +23,7 @@
  *                       messages that the device holds, the transport's own
  *   sdp_ring.c          that ring: its memory, and the receive queue in it
  *   sdp_zcopy*.c        large sends and receives over a verbs link without copies
- *   sdp_link_verbs.c    queue pair, buffers, posting
+ *   sdp_qp.c    queue pair, buffers, posting
  *   sdp_conn.c          the connection as an object
  *   sdp_sock.c          the socket as an object
  *   sdp_wire.c          message formats, pure functions
@@ -974,9 +974,6 @@ bool sdp_stream_memory_free(const struct sock *sk, int wake);
 /* sdp_verbs_tx.c */
 void sdp_tx_recycle(struct sdp_conn *conn, struct sdp_rx_buf *buf);
 void sdp_tx_done(struct ib_cq *cq, struct ib_wc *wc);
-void sdp_tx_free(struct sdp_conn *conn);
-bool sdp_tx_src_avail(struct sdp_conn *conn, struct iov_iter *from, u32 n);
-void sdp_tx_src_unavail(struct sdp_conn *conn);
 
 /* sdp_tx_pages.c */
 struct sdp_chunk *sdp_ref_alloc(struct sdp_conn *conn);
@@ -987,7 +984,7 @@ bool sdp_ref_room(const struct sdp_conn *conn, const struct sdp_chunk *c,
 		  const struct msghdr *msg);
 int sdp_ref_sge(const struct sdp_tx_msg *m, struct ib_sge *sge);
 
-/* sdp_link_shared.c */
+/* sdp_shared_tx.c */
 void sdp_shared_choose(struct sdp_conn *conn);
 int sdp_shared_open(struct sdp_conn *conn);
 void sdp_shared_close(struct sdp_conn *conn);
@@ -1051,12 +1048,9 @@ u16 sdp_fc_bufs(struct sdp_conn *conn, u32 ack);
 bool sdp_fc_overrun(const struct sdp_conn *conn, u32 mseq);
 void sdp_fc_peer(struct sdp_conn *conn, u16 bufs, u32 ack);
 
-/* sdp_link_verbs.c */
-int sdp_link_create(struct sdp_conn *conn);
-int sdp_link_start(struct sdp_conn *conn);
+/* sdp_qp.c */
 void sdp_link_set_ip(struct sdp_conn *conn);
 void sdp_link_settle(struct sdp_conn *conn);
-void sdp_link_destroy(struct sdp_conn *conn);
 int sdp_link_post_recvs(struct sdp_conn *conn);
 int sdp_link_send(struct sdp_conn *conn, struct sdp_tx_slot *slot,
 		  const struct sdp_tx_msg *m, u32 hdr_len, bool signal);
@@ -1071,6 +1065,10 @@ u32 sdp_link_rx_left(const struct sdp_conn *conn);
 void sdp_link_rx_refill(struct sdp_conn *conn);
 u32 sdp_link_rx_lendable(const struct sock *sk);
 void sdp_link_rx_unmap(struct sdp_conn *conn, struct sdp_rx_buf *buf);
+u32 sdp_link_rx_limit(const struct sock *sk);
+int sdp_link_rx_alloc(struct sdp_conn *conn, struct sdp_rx_buf *buf);
+int sdp_link_create_qp(struct sdp_conn *conn);
+int sdp_link_grow(struct sdp_conn *conn);
 
 /* sdp_sockopt.c */
 int sdp_setsockopt(struct socket *sock, int level, int optname,
@@ -1176,5 +1174,15 @@ void sdp_inherit_ip6(const struct sock *sk, struct socket *tcp);
 
 /* sdp_rx_msg.c */
 bool sdp_rx_ready(const struct sock *sk, u32 target);
+
+/* sdp_verbs.c */
+int sdp_link_create(struct sdp_conn *conn);
+int sdp_link_start(struct sdp_conn *conn);
+void sdp_link_destroy(struct sdp_conn *conn);
+
+/* sdp_verbs_txq.c */
+void sdp_tx_free(struct sdp_conn *conn);
+bool sdp_tx_src_avail(struct sdp_conn *conn, struct iov_iter *from, u32 n);
+void sdp_tx_src_unavail(struct sdp_conn *conn);
 
 #endif /* _SDP_H */

@@ -3,7 +3,7 @@
  * The ring of the flow control "rdma": memory of the receiver that the sender
  * writes payload to, back to back, by RDMA Write, and announces by messages.
  * Registration, writing to the peer's, the receive queue in ours. Calls the
- * verbs; posting is left to sdp_link_verbs.c.
+ * verbs; posting is left to sdp_qp.c.
  *
  * The connection owns the registration: made with the first message to the
  * peer, gone with the queue pair, the only one that its protection domain has.

@@ -2,7 +2,7 @@
 /*
  * Transmit half of the stream, what does not depend on the link: sendmsg and
  * its waiting, wake-ups, accounts for the socket. Calls the link's transmit
- * half (struct sdp_link_ops), sdp_verbs_tx.c or sdp_link_shared.c.
+ * half (struct sdp_link_ops), sdp_verbs_tx.c or sdp_shared_tx.c.
  */
 #include <linux/indirect_call_wrapper.h>
 #include <linux/uio.h>

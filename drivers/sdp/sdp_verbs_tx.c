@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
  * Transmit half over a verbs link: user data go into messages in registered
- * buffers, which are posted as credits allow. Calls flow control and the link.
+ * buffers (sdp_verbs_txq.c), which are posted as credits allow. Calls flow
+ * control, zero copy, the ring, and the queue pair.
  *
  * sendmsg fills messages under lock_sock; the engine, sdp_tx_run(), posts
  * them under tx_lock, from sendmsg or from a completion, whichever finds a
@@ -16,72 +17,9 @@
 #include "sdp.h"
 #include "sdp_mib.h"
 #include "sdp_trace.h"
+#include "sdp_verbs_tx.h"
 
 #define SDP_TX_SILENCE		(HZ / 10)	/* no probes of a peer that speaks */
-#define SDP_TX_KEEP_CHUNKS	8	/* free send buffers a connection keeps */
-
-static struct sdp_tx_slot *sdp_tx_slot(struct sdp_conn *conn, u32 mseq)
-{
-	return &conn->tx_slots[mseq & (SDP_SQ_DEPTH - 1)];
-}
-
-static struct sdp_tx_msg *sdp_tx_msg(struct sdp_conn *conn, u32 idx)
-{
-	return &conn->tx_q[idx & (SDP_TXQ_DEPTH - 1)];
-}
-
-/* Tell the socket how much it has queued, if it still is our socket. */
-static void sdp_tx_report(struct sdp_conn *conn)
-{
-	struct sock *sk = conn->sk;
-
-	if (sdp_sk(sk)->conn == conn)
-		WRITE_ONCE(sk->sk_wmem_queued, conn->tx_queued);
-}
-
-static void sdp_tx_chunk_put(struct sdp_conn *conn, struct sdp_chunk *c)
-{
-	if (--c->refs)
-		return;
-	/* the transport may still hold the pages (zero copy below us) */
-	if (!c->page || conn->tx_free_count >= SDP_TX_KEEP_CHUNKS ||
-	    page_count(c->page) != 1 || c->size != SDP_BUF_SIZE) {
-		sdp_link_chunk_free(conn, c);
-		return;
-	}
-	list_add(&c->node, &conn->tx_free_chunks);
-	conn->tx_free_count++;
-}
-
-/**
- * sdp_tx_free - free all send buffers
- * @conn: connection without a QP
- *
- * Context: process, nobody else uses the connection.
- */
-void sdp_tx_free(struct sdp_conn *conn)
-{
-	struct sdp_chunk *c, *tmp;
-	u32 i;
-
-	for (i = conn->tx_tail; i != conn->tx_head; i++)
-		sdp_tx_chunk_put(conn, sdp_tx_msg(conn, i)->chunk);
-	conn->tx_tail = conn->tx_head;
-	while (conn->tx_done != conn->tx_mseq) {
-		struct sdp_tx_slot *slot = sdp_tx_slot(conn, ++conn->tx_done);
-
-		if (slot->chunk)
-			sdp_tx_chunk_put(conn, slot->chunk);
-		slot->chunk = NULL;
-	}
-	if (conn->tx_chunk)
-		sdp_tx_chunk_put(conn, conn->tx_chunk);
-	conn->tx_chunk = NULL;
-	list_for_each_entry_safe(c, tmp, &conn->tx_free_chunks, node)
-		sdp_link_chunk_free(conn, c);
-	INIT_LIST_HEAD(&conn->tx_free_chunks);
-}
-
 /* What is acknowledged or completed no longer counts for the socket. */
 static void sdp_tx_account(struct sdp_conn *conn)
 {
@@ -481,188 +419,6 @@ void sdp_tx_done(struct ib_cq *cq, struct ib_wc *wc)
 		sdp_tx_completed(slot->conn, slot->mseq);
 }
 
-/* Make sure that tx_chunk has room for a message; called by sendmsg only. */
-static struct sdp_chunk *sdp_tx_get_chunk(struct sdp_conn *conn, size_t len)
-{
-	struct sdp_chunk *c = conn->tx_chunk, *next = NULL;
-	u32 want = SDP_BSDH_LEN + 8 + min_t(size_t, len, SDP_TX_SPLIT_MIN);
-
-	if (c && !c->used)
-		return c;
-	/* a large message deserves a buffer of its own, page aligned */
-	if (c && c->size - c->used >= want && len <= SDP_BUF_SIZE / 4)
-		return c;
-
-	spin_lock_bh(&conn->tx_lock);
-	if (c && c->refs == 1 && page_count(c->page) == 1) {
-		c->used = 0;	/* all of its messages are complete */
-		spin_unlock_bh(&conn->tx_lock);
-		return c;
-	}
-	if (!list_empty(&conn->tx_free_chunks)) {
-		next = list_first_entry(&conn->tx_free_chunks,
-					struct sdp_chunk, node);
-		list_del(&next->node);
-		conn->tx_free_count--;
-		next->used = 0;
-		next->refs = 1;
-	}
-	spin_unlock_bh(&conn->tx_lock);
-	if (!next)
-		next = sdp_link_chunk_alloc(conn, conn->sk->sk_allocation |
-					    __GFP_ACCOUNT);
-	if (!next)
-		return NULL;
-	spin_lock_bh(&conn->tx_lock);
-	conn->tx_chunk = next;
-	if (c)
-		sdp_tx_chunk_put(conn, c);
-	spin_unlock_bh(&conn->tx_lock);
-	return next;
-}
-
-/* Can @m, the youngest unsent message, take more octets? tx_lock. */
-static u32 sdp_tx_append_room(struct sdp_conn *conn, struct sdp_tx_msg *m)
-{
-	struct sdp_chunk *c = m->chunk;
-
-	if (m->oob || m->eor || conn->tx_alone || c != conn->tx_chunk ||
-	    m->off + m->len != c->used)
-		return 0;
-	return min(c->size - c->used, conn->tx_max_payload - m->len);
-}
-
-/*
- * Open a message for copying: either the youngest one that still waits, marked
- * busy so that it is not sent meanwhile, or a new one that the engine does not
- * see yet. Returns room for payload, 0 without space, or -ENOMEM.
- */
-static int sdp_tx_open(struct sdp_conn *conn, size_t len,
-		       struct sdp_tx_msg **msg, bool *append)
-{
-	struct sdp_tx_msg *m;
-	struct sdp_chunk *c;
-	u32 room;
-
-	spin_lock_bh(&conn->tx_lock);
-	if (conn->tx_head != conn->tx_tail) {
-		m = sdp_tx_msg(conn, conn->tx_head - 1);
-		room = sdp_tx_append_room(conn, m);
-		if (room) {
-			m->busy = 1;
-			spin_unlock_bh(&conn->tx_lock);
-			*msg = m;
-			*append = true;
-			return room;
-		}
-	}
-	room = conn->tx_head - conn->tx_tail < SDP_TXQ_DEPTH;
-	spin_unlock_bh(&conn->tx_lock);
-	if (!room)
-		return 0;
-
-	c = sdp_tx_get_chunk(conn, len);
-	if (!c)
-		return -ENOMEM;
-	m = sdp_tx_msg(conn, conn->tx_head);
-	memset(m, 0, sizeof(*m));
-	m->chunk = c;
-	if (!c->used && len > SDP_TX_SPLIT_MIN) {
-		m->split = 1;
-		m->off = 0;
-	} else {
-		m->off = ALIGN(c->used + SDP_BSDH_LEN, 8);
-	}
-	*msg = m;
-	*append = false;
-	return min(c->size - m->off, conn->tx_max_payload);
-}
-
-/* @n octets have come to a message, which may have been there. */
-static void sdp_tx_count_in(struct sdp_conn *conn, u32 n, bool append, bool copy)
-{
-	struct sdp_sock *sdp = sdp_sk(conn->sk);
-	struct net *net = sock_net(conn->sk);
-
-	if (copy) {
-		SDP_INC_STATS(net, TX_COPIES);
-		SDP_ADD_STATS(net, TX_COPY_BYTES, n);
-	} else {
-		WRITE_ONCE(sdp->tx_ref_bytes, sdp->tx_ref_bytes + n);
-		SDP_ADD_STATS(net, TX_REF_BYTES, n);
-	}
-	if (append) {
-		SDP_INC_STATS(net, TX_COALESCED);
-		SDP_ADD_STATS(net, TX_COALESCED_BYTES, n);
-		SDP_ADD_STATS(net, TX_HDR_SAVED, SDP_BSDH_LEN);
-	}
-}
-
-/* Close what sdp_tx_open() or sdp_tx_open_ref() opened; @n octets are there. */
-static void sdp_tx_commit(struct sdp_conn *conn, struct sdp_tx_msg *m, u32 n,
-			  bool append, bool oob, bool eor)
-{
-	bool copy = m->chunk->page;
-
-	spin_lock_bh(&conn->tx_lock);
-	m->busy = 0;
-	if (!n) {
-		spin_unlock_bh(&conn->tx_lock);
-		return;
-	}
-	conn->tx_want = false;
-	m->len += n;
-	m->oob = oob;
-	m->eor = eor;
-	m->chunk->used = m->off + m->len;
-	conn->tx_queued += n;
-	conn->tx_unsent += n;
-	if (!append) {
-		m->chunk->refs++;
-		WRITE_ONCE(conn->tx_head, conn->tx_head + 1);
-	}
-	if (oob)
-		sdp_tx_ctl(conn, SDP_CTL_OOB_PEND);
-	sdp_tx_report(conn);
-	spin_unlock_bh(&conn->tx_lock);
-	sdp_tx_count_in(conn, n, append, copy);
-}
-
-/*
- * Open a message for pages: the youngest one that still waits, if it has others
- * of the same kind and room, marked busy; or a new one. NULL: there is none.
- */
-static struct sdp_tx_msg *sdp_tx_open_ref(struct sdp_conn *conn,
-					  const struct msghdr *msg,
-					  bool *append)
-{
-	struct sdp_chunk *c = NULL;
-	struct sdp_tx_msg *m;
-
-	spin_lock_bh(&conn->tx_lock);
-	if (conn->tx_head != conn->tx_tail) {
-		m = sdp_tx_msg(conn, conn->tx_head - 1);
-		c = m->chunk;
-		*append = !c->page && !m->eor && !conn->tx_alone &&
-			  m->len < conn->tx_max_payload &&
-			  sdp_ref_room(conn, c, msg);
-		m->busy = *append;
-		c = *append ? c : NULL;
-	}
-	spin_unlock_bh(&conn->tx_lock);
-	if (c)
-		return m;
-	c = sdp_ref_alloc(conn);
-	if (!c)
-		return NULL;
-	m = sdp_tx_msg(conn, conn->tx_head);
-	memset(m, 0, sizeof(*m));
-	m->chunk = c;
-	m->split = 1;
-	*append = false;
-	return m;
-}
-
 /*
  * Somebody tells how long the data will be where they are. Urgent data are
  * copied.
@@ -700,53 +456,6 @@ static u32 sdp_tx_refer(struct sock *sk, struct msghdr *msg, int flags)
 	if (n && !last)
 		sdp_tx_kick(conn);
 	return n;
-}
-
-/**
- * sdp_tx_src_avail - queue a SrcAvail
- * @conn: connection
- * @from: the data
- * @n: octets of it that go along
- *
- * Context: lock_sock.
- *
- * Return: false if there is no room, no memory or a fault: nothing is queued.
- */
-bool sdp_tx_src_avail(struct sdp_conn *conn, struct iov_iter *from, u32 n)
-{
-	struct sdp_tx_msg *m;
-	struct sdp_chunk *c;
-	bool ok;
-
-	if (conn->tx_head - conn->tx_tail >= SDP_TXQ_DEPTH)
-		return false;
-	c = sdp_tx_get_chunk(conn, n);
-	if (!c)
-		return false;
-	m = sdp_tx_msg(conn, conn->tx_head);
-	memset(m, 0, sizeof(*m));
-	m->chunk = c;
-	m->split = 1;	/* the header is longer than that of Data */
-	m->avail = 1;
-	m->off = ALIGN(c->used + SDP_BSDH_LEN, 8);
-	pagefault_disable();
-	ok = copy_from_iter_full(page_address(c->page) + m->off, n, from);
-	pagefault_enable();
-	if (ok)
-		sdp_tx_commit(conn, m, n, false, false, true);
-	return ok;
-}
-
-/**
- * sdp_tx_src_unavail - a SrcAvail that has not been sent becomes Data
- * @conn: connection; SrcAvail is the youngest message
- *
- * Context: tx_lock.
- */
-void sdp_tx_src_unavail(struct sdp_conn *conn)
-{
-	lockdep_assert_held(&conn->tx_lock);
-	sdp_tx_msg(conn, conn->tx_head - 1)->avail = 0;
 }
 
 static bool sdp_verbs_full(const struct sdp_conn *conn)

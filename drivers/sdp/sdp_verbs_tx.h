@@ -1,0 +1,51 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+/*
+ * Between the files of the transmit half over a verbs link: sdp_verbs_txq.c fills
+ * the queue, sdp_verbs_tx.c empties it.
+ */
+#ifndef _SDP_VERBS_TX_H
+#define _SDP_VERBS_TX_H
+
+#include "sdp.h"
+
+/* sdp_verbs_txq.c */
+void sdp_tx_chunk_release(struct sdp_conn *conn, struct sdp_chunk *c);
+int sdp_tx_open(struct sdp_conn *conn, size_t len,
+		struct sdp_tx_msg **msg, bool *append);
+struct sdp_tx_msg *sdp_tx_open_ref(struct sdp_conn *conn,
+				   const struct msghdr *msg,
+				   bool *append);
+void sdp_tx_commit(struct sdp_conn *conn, struct sdp_tx_msg *m, u32 n,
+		   bool append, bool oob, bool eor);
+
+/* The send with this MSeq */
+static inline struct sdp_tx_slot *
+sdp_tx_slot(struct sdp_conn *conn, u32 mseq)
+{
+	return &conn->tx_slots[mseq & (SDP_SQ_DEPTH - 1)];
+}
+
+/* The message with this number in the queue */
+static inline struct sdp_tx_msg *
+sdp_tx_msg(struct sdp_conn *conn, u32 idx)
+{
+	return &conn->tx_q[idx & (SDP_TXQ_DEPTH - 1)];
+}
+
+/* Tell the socket how much it has queued, if it still is our socket. */
+static inline void sdp_tx_report(struct sdp_conn *conn)
+{
+	struct sock *sk = conn->sk;
+
+	if (sdp_sk(sk)->conn == conn)
+		WRITE_ONCE(sk->sk_wmem_queued, conn->tx_queued);
+}
+
+/* Drop a reference to a send buffer. tx_lock, or nobody else uses the connection. */
+static inline void sdp_tx_chunk_put(struct sdp_conn *conn, struct sdp_chunk *c)
+{
+	if (!--c->refs)
+		sdp_tx_chunk_release(conn, c);
+}
+
+#endif
