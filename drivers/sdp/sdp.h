@@ -73,7 +73,7 @@
 #include <linux/sdp.h>
 
 #include "sdp_wire.h"
-#include "sdp_zcopy.h"
+#include "zcopy/zcopy.h"
 
 /* Limits of this implementation; what users can tune is in struct sdp_net. */
 #define SDP_BUF_ORDER		3	/* pages of a send or receive buffer */
@@ -246,7 +246,7 @@ struct sdp_chunk {
  * @oob: last octet is urgent; nothing may be appended
  * @busy: sendmsg is copying behind @len; do not send yet
  * @eor: nothing may be appended
- * @avail: SrcAvail, see sdp_zcopy_tx.c
+ * @avail: SrcAvail, see zcopy/src_read.c
  */
 struct sdp_tx_msg {
 	struct sdp_chunk *chunk;

@@ -2,7 +2,7 @@
 /*
  * MSG_ZEROCOPY: programs that ask for it hear, on the error queue, when the
  * memory of a send is theirs again: when sendmsg returns, if it was copied or read
- * by the peer (sdp_zcopy_tx.c), else when the last message that was sent out of
+ * by the peer (zcopy/src_read.c), else when the last message that was sent out of
  * it is complete (sdp_tx_pages.c). The notifications are those of TCP, made by
  * the core of the kernel, who counts references.
  */

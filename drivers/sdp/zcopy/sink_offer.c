@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
  * Zero copy by RDMA Write, the sink: a reader who waits with a large buffer
- * offers it to the peer (SinkAvail). Calls sdp_zcopy.c and the transmit engine.
+ * offers it to the peer (SinkAvail). Calls xfer.c and the transmit engine.
  *
  * One at a time, in pipelined mode, while nothing is queued or advertised. It
  * ends when the peer has written (RdmaWrCompl); when a message with payload
@@ -21,34 +21,6 @@
 #include "sdp.h"
 #include "sdp_mib.h"
 #include "sdp_rx.h"
-
-/**
- * sdp_zc_sink_out - whether the peer has, or may have, a SinkAvail of ours
- * @zc: zero copy of a connection
- *
- * Context: sdp->lock.
- */
-bool sdp_zc_sink_out(const struct sdp_zc *zc)
-{
-	return zc->sink_state == SDP_ZC_SINK_SENT ||
-	       zc->sink_state == SDP_ZC_SINK_CANCEL;
-}
-
-/**
- * sdp_zc_sink_end - a SinkAvail, if there is one, is void
- * @conn: connection
- *
- * Context: sdp->lock.
- */
-void sdp_zc_sink_end(struct sdp_conn *conn)
-{
-	struct sdp_zc *zc = &conn->zc;
-
-	if (likely(zc->sink_state == SDP_ZC_SINK_IDLE))
-		return;
-	WRITE_ONCE(zc->sink_state, SDP_ZC_SINK_OVER);
-	wake_up_all(&conn->cm_wait);
-}
 
 /**
  * sdp_zc_sink_data - a message with payload has come

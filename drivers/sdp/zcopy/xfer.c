@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
  * Zero copy: work requests for the memory of processes, and who waits for them.
- * Registered for one transfer, invalidated and let go. Calls sdp_zcopy_mem.c and
+ * Registered for one transfer, invalidated and let go. Calls region.c and
  * the verbs; used by the other files of zero copy.
  *
  * A region is let go when its invalidation is complete, or when the queue pair
@@ -16,59 +16,6 @@
 #include "sdp.h"
 #include "sdp_mib.h"
 #include "compat.h"
-
-/**
- * sdp_zc_done - completion of the work requests for a region
- * @cq: completion queue
- * @wc: its entry
- *
- * Only the invalidation, the last one, is signalled.
- *
- * Context: softirq.
- */
-void sdp_zc_done(struct ib_cq *cq, struct ib_wc *wc)
-{
-	struct sdp_zc_region *r = container_of(wc->wr_cqe,
-					       struct sdp_zc_region, cqe);
-	struct sdp_conn *conn = r->conn;
-
-	if (sdp_tx_wc_bad(conn, wc))
-		return;
-	/* pairs with the acquire of sdp_zc_idle() */
-	smp_store_release(&r->posted, false);
-	wake_up_all(&conn->cm_wait);
-}
-
-/**
- * sdp_zc_init - find out whether the device of a connection can
- * @conn: connection with a queue pair
- *
- * Context: process.
- */
-void sdp_zc_init(struct sdp_conn *conn)
-{
-	const struct ib_device_attr *attrs = &conn->dev->attrs;
-	struct sdp_net *sn = sdp_pernet(sock_net(conn->sk));
-	struct sdp_zc *zc = &conn->zc;
-
-	zc->write_cqe.done = sdp_zc_written;
-	zc->tx_mode = SDP_MODE_COMBINED;
-	zc->tx_want = SDP_MODE_COMBINED;
-	zc->pipe = READ_ONCE(sn->sysctl_zcopy_pipelined);
-	zc->max = READ_ONCE(sn->sysctl_max_adverts);
-	zc->able = attrs->device_cap_flags & IB_DEVICE_MEM_MGT_EXTENSIONS &&
-		   attrs->max_fast_reg_page_list_len >= SDP_ZC_PAGES_MIN &&
-		   attrs->max_qp_rd_atom > 0 && attrs->max_qp_init_rd_atom > 0;
-	if (!zc->able)
-		return;
-	sdp_zc_mem_init(conn);
-	zc->rx_src.slot = kcalloc(2 * zc->max, sizeof(*zc->rx_src.slot),
-				  GFP_KERNEL_ACCOUNT);
-	if (!zc->rx_src.slot)
-		zc->able = false;
-	else
-		zc->tx_sink.slot = zc->rx_src.slot + zc->max;
-}
 
 /**
  * sdp_zc_push - keep an advertisement of the peer
@@ -130,65 +77,31 @@ bool sdp_zc_asks_pipe(const struct sdp_conn *conn)
 }
 
 /**
- * sdp_zc_ctl_due - whether a control message is still wanted
+ * sdp_zc_sink_out - whether the peer has, or may have, a SinkAvail of ours
+ * @zc: zero copy of a connection
+ *
+ * Context: sdp->lock.
+ */
+bool sdp_zc_sink_out(const struct sdp_zc *zc)
+{
+	return zc->sink_state == SDP_ZC_SINK_SENT ||
+	       zc->sink_state == SDP_ZC_SINK_CANCEL;
+}
+
+/**
+ * sdp_zc_sink_end - a SinkAvail, if there is one, is void
  * @conn: connection
- * @bit: enum sdp_ctl
  *
- * If it is one of zero copy, it counts as sent from here on.
- *
- * Context: tx_lock.
+ * Context: sdp->lock.
  */
-bool sdp_zc_ctl_due(struct sdp_conn *conn, unsigned int bit)
-{
-	switch (bit) {
-	case SDP_CTL_MODE:
-		return conn->zc.tx_want != conn->zc.tx_mode;
-	case SDP_CTL_SINK_AVAIL:
-		return sdp_zc_sink_due(conn);
-	case SDP_CTL_SINK_CANCEL:
-		return sdp_zc_sink_cancel_due(conn);
-	case SDP_CTL_SINK_ACK:
-		return sdp_zc_sink_ack_due(conn);
-	case SDP_CTL_SENDSM:
-		sdp_zc_asked(conn);
-		return true;
-	default:
-		return true;
-	}
-}
-
-/**
- * sdp_zc_free - free the registrations
- * @conn: connection without a queue pair
- *
- * Context: process, nobody else uses the connection.
- */
-void sdp_zc_free(struct sdp_conn *conn)
-{
-	if (!conn->zc.able)
-		return;
-	sdp_zc_mem_exit(conn);
-	kfree(conn->zc.rx_src.slot);
-	conn->zc.rx_src.slot = NULL;
-}
-
-/**
- * sdp_zc_drained - nothing reaches memory any more
- * @conn: connection, its queue pair drained
- *
- * Returns when everybody has let go of what the device knew of.
- *
- * Context: process, no lock held.
- */
-void sdp_zc_drained(struct sdp_conn *conn)
+void sdp_zc_sink_end(struct sdp_conn *conn)
 {
 	struct sdp_zc *zc = &conn->zc;
 
-	/* pairs with the acquire of sdp_zc_idle() */
-	smp_store_release(&zc->drained, true);
+	if (likely(zc->sink_state == SDP_ZC_SINK_IDLE))
+		return;
+	WRITE_ONCE(zc->sink_state, SDP_ZC_SINK_OVER);
 	wake_up_all(&conn->cm_wait);
-	/* pairs with the release of sdp_zc_leave() */
-	wait_event(conn->cm_wait, !smp_load_acquire(&zc->users));
 }
 
 /**

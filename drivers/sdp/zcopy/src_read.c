@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
  * Zero copy, the source: a blocking send of many octets advertises the user's
- * memory and waits until the peer has read it. Calls sdp_zcopy.c and the
+ * memory and waits until the peer has read it. Calls xfer.c and the
  * transmit half over a verbs link.
  *
  * One SrcAvail at a time, nothing but control messages follows until it is
  * over. In combined mode its first octets come along; for pipelined mode, where
- * it may be a Write instead, see sdp_zcopy_write.c. It is over when all of it
+ * it may be a Write instead, see src_write.c. It is over when all of it
  * has been read (RdmaRdCompl) or the peer asks for messages (SendSm). If nothing
  * moves for a while we cancel it, which the peer answers without its program.
  * What was not read is copied, by the caller.

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
  * Zero copy, the sink: what the peer advertises is read with RDMA Read into the
- * memory of a reader who waits for it. Calls sdp_zcopy.c and the transmit
+ * memory of a reader who waits for it. Calls xfer.c and the transmit
  * engine, for the answers.
  *
  * An advertisement stays until it has been read to its end, by one reader after

@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Zero copy: memory that is used again and again need not be pinned, mapped and
- * described to a registration each time. A transfer that is over leaves its
- * region here, the next one of the same memory takes it out. Calls
- * sdp_zcopy_mem.c, to free what does not come back.
+ * Zero copy: memory of processes, taken for a transfer and given back. Memory that
+ * is used again and again need not be pinned, mapped and described to a
+ * registration each time: a transfer that is over leaves its region here, the next
+ * one of the same memory takes it out. Calls region.c, the verbs and the memory
+ * management.
  *
  * Kept are pages, their charge, their mapping for the device and the page list.
  * What the peer may do ends with each transfer, as without this: what the
@@ -19,6 +20,10 @@
  * octets; those of a connection in another, where they are looked for, which
  * bounds their number: a device has only so many registrations. Stale ones are
  * in neither, in a list of their own.
+ *
+ * A page can take as long to come as somebody likes (userfaultfd, FUSE), and so can
+ * the lock of the process's mappings. So a process waits for them without lock_sock,
+ * and with nothing that the device knows of: teardown does not wait for it.
  */
 #include <linux/jiffies.h>
 #include <linux/mm.h>
@@ -118,7 +123,7 @@ static const struct mmu_interval_notifier_ops sdp_zc_mni_ops = {
  *
  * Context: process that owns the memory, as sdp_zc_release().
  */
-void sdp_zc_watch(struct sdp_zc_region *r)
+static void sdp_zc_watch(struct sdp_zc_region *r)
 {
 	unsigned long start = r->addr & PAGE_MASK;
 	unsigned long len = PAGE_ALIGN(offset_in_page(r->addr) + r->len);
@@ -142,7 +147,7 @@ void sdp_zc_watch(struct sdp_zc_region *r)
  *
  * Context: process.
  */
-void sdp_zc_watched(struct sdp_zc_region *r)
+static void sdp_zc_watched(struct sdp_zc_region *r)
 {
 	struct sdp_zc_cache *cache = sdp_zc_cache_of(r->conn);
 
@@ -153,29 +158,12 @@ void sdp_zc_watched(struct sdp_zc_region *r)
 		r->stale = true;
 	spin_unlock(&cache->lock);
 }
-
-/**
- * sdp_zc_unwatch - the memory is about to be let go
- * @r: region in no list
- *
- * Context: as sdp_zc_release(): waits for changes under way.
- */
-void sdp_zc_unwatch(struct sdp_zc_region *r)
-{
-	if (r->watched)
-		mmu_interval_notifier_remove(&r->mni);
-	r->watched = false;
-}
 #else
-void sdp_zc_watch(struct sdp_zc_region *r)
+static void sdp_zc_watch(struct sdp_zc_region *r)
 {
 }
 
-void sdp_zc_watched(struct sdp_zc_region *r)
-{
-}
-
-void sdp_zc_unwatch(struct sdp_zc_region *r)
+static void sdp_zc_watched(struct sdp_zc_region *r)
 {
 }
 #endif
@@ -210,9 +198,9 @@ static void sdp_zc_dirty(struct sdp_zc_region *r)
  *
  * Return: region, or NULL.
  */
-struct sdp_zc_region *sdp_zc_cache_find(struct sdp_conn *conn,
-					unsigned long addr, u32 len,
-					bool write)
+static struct sdp_zc_region *sdp_zc_cache_find(struct sdp_conn *conn,
+					       unsigned long addr, u32 len,
+					       bool write)
 {
 	struct sdp_zc_cache *cache = sdp_zc_cache_of(conn);
 	struct sdp_zc_region *r, *found = NULL;
@@ -260,7 +248,7 @@ static struct sdp_zc_region *sdp_zc_excess(struct sdp_zc_cache *cache,
  *
  * Return: false if the caller has to let go of it.
  */
-bool sdp_zc_cache_keep(struct sdp_zc_region *r)
+static bool sdp_zc_cache_keep(struct sdp_zc_region *r)
 {
 	struct sdp_zc_cache *cache = sdp_zc_cache_of(r->conn);
 	struct sdp_net *sn = sdp_zc_net(r->conn);
@@ -301,7 +289,7 @@ bool sdp_zc_cache_keep(struct sdp_zc_region *r)
  *
  * Return: its oldest, if that would have to go, or NULL.
  */
-struct sdp_zc_region *sdp_zc_cache_recycle(struct sdp_conn *conn)
+static struct sdp_zc_region *sdp_zc_cache_recycle(struct sdp_conn *conn)
 {
 	struct sdp_zc_cache *cache = sdp_zc_cache_of(conn);
 	struct sdp_zc_region *r = NULL;
@@ -329,7 +317,7 @@ static bool sdp_zc_charged(const struct sdp_zc_region *r)
  *
  * Return: false if nothing is kept that is charged to the user.
  */
-bool sdp_zc_cache_relieve(struct sdp_conn *conn)
+static bool sdp_zc_cache_relieve(struct sdp_conn *conn)
 {
 	struct sdp_zc_cache *cache = sdp_zc_cache_of(conn);
 	struct sdp_zc_region *r;
@@ -367,7 +355,7 @@ unlock:
  *
  * Context: as sdp_zc_release(); nobody else uses the connection.
  */
-void sdp_zc_cache_drop(struct sdp_conn *conn)
+static void sdp_zc_cache_drop(struct sdp_conn *conn)
 {
 	struct sdp_zc_cache *cache = sdp_zc_cache_of(conn);
 	struct sdp_zc_region *r, *tmp;
@@ -434,4 +422,227 @@ void sdp_zc_cache_exit_net(struct sdp_zc_cache *cache)
 {
 	cancel_delayed_work_sync(&cache->work);
 	WARN_ON_ONCE(!list_empty(&cache->lru) || !list_empty(&cache->stale));
+}
+
+/* What is only kept must not stand in the way of what is needed. */
+static int sdp_zc_charge(struct sdp_zc_region *r)
+{
+	int err;
+
+	memset(&r->mmp, 0, sizeof(r->mmp));
+	do {
+		err = mm_account_pinned_pages(&r->mmp, r->len);
+	} while (err && sdp_zc_cache_relieve(r->conn));
+	return err;
+}
+
+/*
+ * The pages may be held for as long as the peer likes, so they are moved to
+ * where that does no harm, and the user is charged for them.
+ */
+static int sdp_zc_pin(struct sdp_zc_region *r, u32 n)
+{
+	int err, got;
+
+	err = sdp_zc_charge(r);
+	if (err)
+		return err;
+	got = pin_user_pages_fast(r->addr & PAGE_MASK, n, FOLL_LONGTERM |
+				  (r->write ? FOLL_WRITE : 0), r->page);
+	if (got == (int)n) {
+		r->nr = n;
+		return 0;
+	}
+	if (got > 0)
+		unpin_user_pages(r->page, got);
+	mm_unaccount_pinned_pages(&r->mmp);
+	return -EFAULT;
+}
+
+/*
+ * Memory that the device does not know of yet, but whoever may have to hear that it
+ * is another. Not under lock_sock; the connection may be gone.
+ */
+static struct sdp_zc_region *sdp_zc_fill(struct sdp_conn *conn,
+					 unsigned long addr, u32 len,
+					 bool write)
+{
+	struct sdp_zc_region *r;
+	int err;
+
+	/* who may not keep more gives its registration to the next */
+	r = READ_ONCE(conn->zc.nspare) ? NULL : sdp_zc_cache_recycle(conn);
+	if (r)
+		sdp_zc_region_put(r);
+	r = sdp_zc_region_new(conn, addr, len, write);
+	if (!r)
+		return ERR_PTR(-ENOMEM);
+	sdp_zc_watch(r);
+	err = sdp_zc_pin(r, DIV_ROUND_UP(offset_in_page(addr) + len, PAGE_SIZE));
+	if (!err) {
+		sdp_zc_watched(r);
+		return r;
+	}
+	sdp_zc_unwatch(r);
+	sdp_zc_region_free(r);
+	return ERR_PTR(err);
+}
+
+/* Tell the device of it, if the socket still has the connection. lock_sock. */
+static int sdp_zc_bind(struct sdp_zc_region *r)
+{
+	struct sdp_conn *conn = r->conn;
+	int err;
+
+	sock_owned_by_me(conn->sk);
+	if (sdp_sk(conn->sk)->conn != conn)
+		return -ERESTART;
+	r->mr = sdp_zc_mr_get(conn);
+	if (IS_ERR(r->mr)) {
+		r->mr = NULL;
+		return -ENOMEM;
+	}
+	err = sdp_zc_map(r);
+	if (err)
+		return err;
+	r->dirty = r->write;
+	r->bound = true;
+	spin_lock(&conn->zc.mem_lock);
+	conn->zc.regions++;
+	spin_unlock(&conn->zc.mem_lock);
+	return 0;
+}
+
+/* Without the lock, but, as a sender, before all others that send */
+static void sdp_zc_away(struct sdp_conn *conn, bool write)
+{
+	if (write)
+		release_sock(conn->sk);
+	else
+		sdp_tx_leave(conn);
+}
+
+static void sdp_zc_back(struct sdp_conn *conn, bool write)
+{
+	if (write)
+		lock_sock(conn->sk);
+	else
+		sdp_tx_return(conn);
+}
+
+static struct sdp_zc_region *sdp_zc_get_new(struct sdp_conn *conn,
+					    unsigned long addr, u32 len,
+					    bool write)
+{
+	struct sdp_zc_region *r;
+	int err;
+
+	/* the socket may lose the connection meanwhile */
+	refcount_inc(&conn->refs);
+	sdp_zc_away(conn, write);
+	r = sdp_zc_fill(conn, addr, len, write);
+	sdp_zc_back(conn, write);
+	err = IS_ERR(r) ? PTR_ERR(r) : sdp_zc_bind(r);
+	if (err && !IS_ERR(r)) {
+		sdp_zc_away(conn, write);
+		sdp_zc_region_free(r);
+		sdp_zc_back(conn, write);
+	}
+	if (err && sdp_sk(conn->sk)->conn != conn)
+		err = -ERESTART;
+	sdp_conn_put(conn);
+	return err ? ERR_PTR(err) : r;
+}
+
+/**
+ * sdp_zc_get - take hold of user memory
+ * @conn: connection
+ * @addr: where it begins
+ * @len: octets wanted
+ * @write: the device is going to write to it
+ *
+ * Each transfer has a key of its own: one that the peer knows of an earlier
+ * transfer opens nothing.
+ *
+ * Context: lock_sock, which is released while memory is pinned; process that owns
+ * it. The caller looks again at what the socket has become.
+ *
+ * Return: region, whose length may be less than @len; -ERESTART if the socket does
+ * not have the connection any more; or another negative errno: the data have to be
+ * copied.
+ */
+struct sdp_zc_region *sdp_zc_get(struct sdp_conn *conn, unsigned long addr,
+				 u32 len, bool write)
+{
+	struct sdp_zc_region *r;
+
+	sock_owned_by_me(conn->sk);
+	len = min_t(u32, len, sdp_zc_max_pages(conn) * PAGE_SIZE -
+		    offset_in_page(addr));
+	r = sdp_zc_cache_find(conn, addr, len, write);
+	if (!r)
+		r = sdp_zc_get_new(conn, addr, len, write);
+	if (!IS_ERR(r))
+		ib_update_fast_reg_key(r->mr, ib_inc_rkey(r->mr->rkey));
+	return r;
+}
+
+/**
+ * sdp_zc_put - a transfer is over
+ * @r: region that the device cannot use any more
+ *
+ * Context: process, as sdp_zc_release().
+ */
+void sdp_zc_put(struct sdp_zc_region *r)
+{
+	/* once: from here on it is the process that writes there */
+	sdp_zc_sync(r, false);
+	if (r->posted) {
+		sdp_zc_region_free(r);
+		return;
+	}
+	if (!sdp_zc_cache_keep(r))
+		sdp_zc_region_put(r);
+}
+
+/**
+ * sdp_zc_give_back - a transfer has not begun after all
+ * @r: region as sdp_zc_get() has returned it
+ *
+ * Context: lock_sock: as the device has written nothing, no page is waited for.
+ */
+void sdp_zc_give_back(struct sdp_zc_region *r)
+{
+	sock_owned_by_me(r->conn->sk);
+	r->dirty = false;
+	sdp_zc_put(r);
+}
+
+/**
+ * sdp_zc_mem_init - no regions yet
+ * @conn: connection
+ */
+void sdp_zc_mem_init(struct sdp_conn *conn)
+{
+	spin_lock_init(&conn->zc.mem_lock);
+	INIT_LIST_HEAD(&conn->zc.kept);
+}
+
+/**
+ * sdp_zc_mem_exit - free the regions
+ * @conn: connection without a queue pair
+ *
+ * Context: process, nobody else uses the connection.
+ */
+void sdp_zc_mem_exit(struct sdp_conn *conn)
+{
+	struct sdp_zc *zc = &conn->zc;
+
+	sdp_zc_cache_drop(conn);
+	wait_event(conn->cm_wait, !READ_ONCE(zc->regions));
+	/* who has made it 0 may still be about to wake us */
+	spin_lock(&zc->mem_lock);
+	spin_unlock(&zc->mem_lock);
+	while (zc->nspare)
+		ib_dereg_mr(zc->spare[--zc->nspare]);
 }

@@ -272,36 +272,29 @@ sdp_zc_dir(const struct sdp_zc_region *r)
 	return r->write ? DMA_BIDIRECTIONAL : DMA_TO_DEVICE;
 }
 
-/* sdp_zcopy_mem.c */
-void sdp_zc_mem_init(struct sdp_conn *conn);
-void sdp_zc_mem_exit(struct sdp_conn *conn);
-struct sdp_zc_region *sdp_zc_get(struct sdp_conn *conn, unsigned long addr,
-				 u32 len, bool write);
-void sdp_zc_sync(struct sdp_zc_region *r, bool device);
-void sdp_zc_put(struct sdp_zc_region *r);
-void sdp_zc_give_back(struct sdp_zc_region *r);
-void sdp_zc_release(struct sdp_zc_region *r);
-void sdp_zc_region_free(struct sdp_zc_region *r);
-
-/* sdp_zcopy_cache.c */
-void sdp_zc_cache_init_net(struct sdp_zc_cache *cache);
-void sdp_zc_cache_exit_net(struct sdp_zc_cache *cache);
-struct sdp_zc_region *sdp_zc_cache_find(struct sdp_conn *conn,
+/* zcopy/region.c */
+u32 sdp_zc_max_pages(const struct sdp_conn *conn);
+struct ib_mr *sdp_zc_mr_get(struct sdp_conn *conn);
+void sdp_zc_region_put(struct sdp_zc_region *r);
+int sdp_zc_map(struct sdp_zc_region *r);
+struct sdp_zc_region *sdp_zc_region_new(struct sdp_conn *conn,
 					unsigned long addr, u32 len,
 					bool write);
-bool sdp_zc_cache_keep(struct sdp_zc_region *r);
-struct sdp_zc_region *sdp_zc_cache_recycle(struct sdp_conn *conn);
-bool sdp_zc_cache_relieve(struct sdp_conn *conn);
-void sdp_zc_cache_drop(struct sdp_conn *conn);
-void sdp_zc_watch(struct sdp_zc_region *r);
-void sdp_zc_watched(struct sdp_zc_region *r);
+void sdp_zc_sync(struct sdp_zc_region *r, bool device);
+void sdp_zc_region_free(struct sdp_zc_region *r);
 void sdp_zc_unwatch(struct sdp_zc_region *r);
 
-/* sdp_zcopy.c */
-void sdp_zc_done(struct ib_cq *cq, struct ib_wc *wc);
-void sdp_zc_init(struct sdp_conn *conn);
-void sdp_zc_free(struct sdp_conn *conn);
-void sdp_zc_drained(struct sdp_conn *conn);
+/* zcopy/pool.c */
+void sdp_zc_cache_init_net(struct sdp_zc_cache *cache);
+void sdp_zc_cache_exit_net(struct sdp_zc_cache *cache);
+struct sdp_zc_region *sdp_zc_get(struct sdp_conn *conn, unsigned long addr,
+				 u32 len, bool write);
+void sdp_zc_put(struct sdp_zc_region *r);
+void sdp_zc_give_back(struct sdp_zc_region *r);
+void sdp_zc_mem_init(struct sdp_conn *conn);
+void sdp_zc_mem_exit(struct sdp_conn *conn);
+
+/* zcopy/xfer.c */
 u32 sdp_zc_segment(const struct iov_iter *iter, unsigned long *addr);
 void sdp_zc_reg_wr(struct sdp_zc_region *r, struct ib_reg_wr *wr, int access);
 void sdp_zc_inv_wr(struct sdp_zc_region *r, struct ib_send_wr *wr);
@@ -316,9 +309,10 @@ bool sdp_zc_push(const struct sdp_zc *zc, struct sdp_zc_adverts *q,
 bool sdp_zc_pop(const struct sdp_zc *zc, struct sdp_zc_adverts *q,
 		struct sdp_zc_advert *a);
 bool sdp_zc_asks_pipe(const struct sdp_conn *conn);
-bool sdp_zc_ctl_due(struct sdp_conn *conn, unsigned int bit);
+bool sdp_zc_sink_out(const struct sdp_zc *zc);
+void sdp_zc_sink_end(struct sdp_conn *conn);
 
-/* sdp_zcopy_tx.c */
+/* zcopy/src_read.c */
 int sdp_zc_send(struct sock *sk, struct msghdr *msg, int flags);
 void sdp_zc_src_avail(struct sdp_conn *conn, struct sdp_msg *m);
 void sdp_zc_sent(struct sdp_conn *conn);
@@ -327,7 +321,7 @@ bool sdp_zc_tx_busy(const struct sdp_conn *conn);
 int sdp_zc_rd_compl(struct sdp_sock *sdp, struct sdp_rx_ctx *c);
 int sdp_zc_sendsm(struct sdp_sock *sdp, struct sdp_rx_ctx *c);
 
-/* sdp_zcopy_write.c: SinkAvail, at the source */
+/* zcopy/src_write.c: SinkAvail, at the source */
 void sdp_zc_tx_mode(struct sdp_conn *conn, u8 mode);
 void sdp_zc_tx_payload(struct sdp_conn *conn);
 u8 sdp_zc_next(struct sdp_conn *conn);
@@ -338,12 +332,10 @@ bool sdp_zc_sink_ack_due(struct sdp_conn *conn);
 int sdp_zc_sink_avail(struct sdp_sock *sdp, struct sdp_rx_ctx *c);
 int sdp_zc_sink_unavail(struct sdp_sock *sdp, struct sdp_rx_ctx *c);
 
-/* sdp_zcopy_sink.c: the same, at the sink */
+/* zcopy/sink_offer.c: the same, at the sink */
 int sdp_zc_offer(struct sock *sk, struct msghdr *msg, size_t len, int flags,
 		 long *timeo);
 void sdp_zc_sink_data(struct sdp_sock *sdp, struct sdp_rx_ctx *c);
-void sdp_zc_sink_end(struct sdp_conn *conn);
-bool sdp_zc_sink_out(const struct sdp_zc *zc);
 bool sdp_zc_sink_due(struct sdp_conn *conn);
 bool sdp_zc_sink_cancel_due(struct sdp_conn *conn);
 void sdp_zc_sink_fill(struct sdp_conn *conn, struct sdp_msg *m);
@@ -357,7 +349,7 @@ enum sdp_zc_reader {
 	SDP_ZC_RETURNS,	/* may wait, but has read enough already */
 };
 
-/* sdp_zcopy_rx.c */
+/* zcopy/sink_read.c */
 struct sdp_zc_region *sdp_zc_rx_get(struct sdp_conn *conn, unsigned long addr,
 				    u32 len);
 int sdp_zc_recv(struct sock *sk, struct msghdr *msg, size_t len, int flags,
@@ -371,5 +363,11 @@ int sdp_zc_rx_mode(struct sdp_rx_ctx *c);
 int sdp_zc_src_cancel(struct sdp_sock *sdp, struct sdp_rx_ctx *c);
 void sdp_zc_read_done(struct sdp_conn *conn, struct sdp_msg *m);
 u32 sdp_zc_ack(const struct sdp_conn *conn);
+
+/* zcopy/conn.c */
+void sdp_zc_init(struct sdp_conn *conn);
+void sdp_zc_free(struct sdp_conn *conn);
+void sdp_zc_drained(struct sdp_conn *conn);
+bool sdp_zc_ctl_due(struct sdp_conn *conn, unsigned int bit);
 
 #endif /* _SDP_ZCOPY_H */
