@@ -27,6 +27,7 @@
 #define SDP_SYNCNT_LONG	12	/* more attempts of TCP take longer than any limit */
 
 static const struct proto_ops sdp_ops;
+static struct proto sdp_prot;
 
 /* ---- state and addresses ---- */
 
@@ -149,15 +150,11 @@ static int sdp_create(struct net *net, struct socket *sock, int protocol,
 	return 0;
 }
 
-/**
- * sdp_sock_child - make the socket of a connection request
- * @listener: the socket it came for
- *
- * Context: process; the listener is not locked.
- *
- * Return: a socket without struct socket, or NULL.
+/*
+ * The socket of a connection request, without struct socket. Context: process;
+ * the listener is not locked. Returns NULL without memory.
  */
-struct sock *sdp_sock_child(struct sock *listener)
+static struct sock *sdp_sock_child(struct sock *listener)
 {
 	struct sock *sk;
 
@@ -1267,10 +1264,10 @@ static int sdp_release(struct socket *sock)
 }
 
 static const struct proto_ops sdp_ops = SDP_PROTO_OPS(PF_SDP);
-const struct proto_ops sdp_inet_ops = SDP_PROTO_OPS(PF_INET);
-const struct proto_ops sdp_inet6_ops = SDP_PROTO_OPS(PF_INET6);
+static const struct proto_ops sdp_inet_ops = SDP_PROTO_OPS(PF_INET);
+static const struct proto_ops sdp_inet6_ops = SDP_PROTO_OPS(PF_INET6);
 
-struct proto sdp_prot = {
+static struct proto sdp_prot = {
 	.name			= "SDP",
 	.owner			= THIS_MODULE,
 	.obj_size		= sizeof(struct sdp_sock),
@@ -1339,6 +1336,7 @@ static int __init sdp_init(void)
 {
 	int err;
 
+	sdp_cm_init(sdp_sock_child);
 	err = sdp_conn_init();
 	if (err)
 		return err;
@@ -1354,7 +1352,7 @@ static int __init sdp_init(void)
 	err = sock_register(&sdp_family);
 	if (err)
 		goto free_netlink;
-	err = sdp_inet_init();
+	err = sdp_inet_init(&sdp_prot, &sdp_inet_ops, &sdp_inet6_ops);
 	if (err)
 		goto free_family;
 	return 0;

@@ -343,13 +343,15 @@ struct sdp_rx_ctx;
  * @peer: take over Bufs and MSeqAck of a message of the peer
  * @room: of a message with so much payload, octets that may leave now, if
  *	  @may_send lets it. NULL: all
- * @rx: act on a message that only this policy has, and on its payload; 0 or the
- *	SDP_MIB_BAD_ number. NULL: there is none. Context: sdp->lock.
+ * @rx: act on a message that only this policy has; 0 or the SDP_MIB_BAD_ number.
+ *	Sets m.payload_len to the octets that a message of @mid has brought, which
+ *	the caller queues. NULL: there is no such message. Context: sdp->lock.
  * @mid: MID of messages with payload
  * @wish: value of SDP_FLOW_CONTROL that asks for it
  * @signal: while so many messages are in the transport, one of as many asks for
  *	    a completion; 0: as net.sdp.signal_every says
  * @held: messages wait in the transport for a slow reader
+ * @zcopy: large sends may go without copies
  *
  * Context: @overrun and @peer: reception; @credits: any; others: tx_lock.
  */
@@ -359,6 +361,7 @@ struct sdp_fc_ops {
 	u8 wish;
 	u8 signal;
 	bool held;
+	bool zcopy;
 	u32 (*credits)(const struct sdp_conn *conn);
 	bool (*may_send)(const struct sdp_conn *conn, bool payload);
 	bool (*update_due)(const struct sdp_conn *conn);
@@ -375,6 +378,7 @@ extern const struct sdp_fc_ops sdp_fc_rdma, sdp_fc_vwin;
 /**
  * struct sdp_link_ops - the transmit half over one kind of link
  * @name: as diag shows it
+ * @shared: sends and receives in buffers of the provider
  * @send: take a piece of user data. Octets taken, 0 without room, -ENOMEM,
  *	  -EFAULT, -ERESTART after lock_sock was released in vain. Context:
  *	  lock_sock.
@@ -398,6 +402,7 @@ extern const struct sdp_fc_ops sdp_fc_rdma, sdp_fc_vwin;
  */
 struct sdp_link_ops {
 	const char *name;
+	bool shared;
 	int (*send)(struct sock *sk, struct msghdr *msg, int flags);
 	void (*sent)(struct sdp_conn *conn, bool cork);
 	void (*push)(struct sdp_conn *conn);
@@ -423,6 +428,8 @@ struct sdp_rx_run {
 
 /**
  * struct sdp_rxq_ops - the receive queue of one kind of link
+ * @queue: take in the payload of a message, more than 0 octets. NULL: it is there
+ *	   already. Context: sdp->lock.
  * @find: octets at stream position @seq, which the queue has. Octets in one
  *	  piece.
  * @copy: copy @len octets from stream position @seq on, which the queue has,
@@ -438,6 +445,7 @@ struct sdp_rx_run {
  * nobody can use the socket any more.
  */
 struct sdp_rxq_ops {
+	void (*queue)(struct sdp_sock *sdp, struct sdp_rx_ctx *c);
 	u32 (*find)(struct sock *sk, u32 seq, struct sdp_rx_run *run);
 	u32 (*copy)(struct sock *sk, u32 seq, u32 len, struct iov_iter *to);
 	void (*consume)(struct sock *sk, u32 len);
@@ -898,11 +906,6 @@ static inline struct workqueue_struct *sdp_wq(const struct sock *sk)
 	return sdp_pernet(sock_net(sk))->wq;
 }
 
-extern struct proto sdp_prot;
-extern const struct proto_ops sdp_inet_ops, sdp_inet6_ops;
-
-/* af_sdp.c */
-struct sock *sdp_sock_child(struct sock *listener);
 
 /* sdp_timer.c */
 void sdp_set_keepalive(struct sock *sk, int on);
@@ -910,7 +913,8 @@ void sdp_start_orphan(struct sock *sk);
 void sdp_timer_work(struct work_struct *work);
 
 /* sdp_inet.c */
-int sdp_inet_init(void);
+int sdp_inet_init(struct proto *prot, const struct proto_ops *ops,
+		  const struct proto_ops *ops6);
 void sdp_inet_exit(void);
 void sdp_inet_lock_class(struct sock *sk);
 
@@ -942,8 +946,7 @@ static inline struct socket *sdp_tcp_goes_on(const struct sock *sk, int dis)
 }
 
 /* sdp_cm.c */
-int sdp_cm_init(void);
-void sdp_cm_exit(void);
+void sdp_cm_init(struct sock *(*child)(struct sock *listener));
 int sdp_cm_bind(struct sock *sk, const union sdp_addr *addr);
 int sdp_cm_connect(struct sock *sk, const union sdp_addr *dst, long *timeo);
 void sdp_cm_stop_listen(struct sock *sk);
@@ -1025,15 +1028,12 @@ int sdp_ring_create(struct sdp_conn *conn);
 void sdp_ring_destroy(struct sdp_conn *conn);
 bool sdp_ring_tight(const struct sdp_sock *sdp);
 void sdp_ring_drop(struct sdp_sock *sdp);
-int sdp_ring_register(struct sdp_conn *conn, struct ib_send_wr *next);
 u32 sdp_ring_untold(const struct sdp_conn *conn);
 bool sdp_ring_by_imm(const struct sdp_conn *conn, const struct sdp_tx_msg *m);
 int sdp_ring_send_imm(struct sdp_conn *conn, struct sdp_tx_slot *slot,
 		      const struct sdp_tx_msg *m, u32 imm, bool signal);
-int sdp_ring_send(struct sdp_conn *conn, const struct sdp_tx_msg *m,
-		  struct ib_send_wr *next);
-void sdp_ring_skip(struct sdp_conn *conn, u32 len);
-void sdp_ring_queue(struct sdp_sock *sdp, struct sdp_rx_ctx *c);
+int sdp_ring_post(struct sdp_conn *conn, struct sdp_tx_slot *slot,
+		  const struct sdp_tx_msg *m, u32 hdr_len, bool signal);
 u32 sdp_ring_tell(struct sdp_conn *conn);
 bool sdp_ring_enter(struct sock *sk);
 void sdp_ring_leave(struct sock *sk);
@@ -1054,6 +1054,8 @@ void sdp_link_settle(struct sdp_conn *conn);
 int sdp_link_post_recvs(struct sdp_conn *conn);
 int sdp_link_send(struct sdp_conn *conn, struct sdp_tx_slot *slot,
 		  const struct sdp_tx_msg *m, u32 hdr_len, bool signal);
+void sdp_link_header(struct sdp_conn *conn, const struct sdp_tx_slot *slot,
+		     u32 len, struct ib_sge *sge);
 int sdp_link_probe(struct sdp_conn *conn, bool alive);
 int sdp_link_payload(struct sdp_conn *conn, const struct sdp_tx_msg *m, u32 hdr,
 		     struct ib_sge *sge);

@@ -24,7 +24,21 @@
 #define SDP_RETRY_COUNT		7
 #define SDP_READS		4		/* outstanding, for each side */
 #define SDP_RNR_RETRY		7		/* for ever */
+/* Makes the socket of a connection request; set once, before the first socket */
+static struct sock *(*sdp_cm_child_sock)(struct sock *listener) __ro_after_init;
+
 /* ---- life of a connection ---- */
+
+/**
+ * sdp_cm_init - tell who makes the sockets of connection requests
+ * @child: returns a socket without struct socket for a listener, or NULL
+ *
+ * Context: module init.
+ */
+void __init sdp_cm_init(struct sock *(*child)(struct sock *listener))
+{
+	sdp_cm_child_sock = child;
+}
 
 static void sdp_conn_kick_work(struct work_struct *work)
 {
@@ -781,7 +795,7 @@ static struct sdp_conn *sdp_cm_child(struct sock *listener,
 	struct sdp_conn *conn;
 	struct sock *sk;
 
-	sk = sdp_sock_child(listener);
+	sk = sdp_cm_child_sock(listener);
 	if (!sk)
 		return NULL;
 	sdp_cm_child_scope(sk, id);

@@ -492,9 +492,9 @@ u32 sdp_tx_progress(const struct sock *sk)
  */
 u8 sdp_zc_reason(const struct sdp_conn *conn)
 {
-	if (conn->link == &sdp_link_shared)
+	if (conn->link->shared)
 		return SDP_UNSHARED_LINK;
-	if (conn->fc != &sdp_fc_credit)
+	if (!conn->fc->zcopy)
 		return SDP_UNSHARED_POLICY;
 	return conn->zc.able ? SDP_UNSHARED_NOT : SDP_UNSHARED_DEVICE;
 }

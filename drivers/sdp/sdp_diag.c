@@ -133,7 +133,7 @@ static int sdp_diag_fill_conn(struct sock *sk, struct sk_buff *skb)
 	told = READ_ONCE(conn->rx_told_total) - rx_mseq;
 	posted = READ_ONCE(conn->rx_posted_total) - rx_mseq;
 	/* nothing is posted, hence nothing told */
-	if (conn->link == &sdp_link_shared) {
+	if (conn->link->shared) {
 		told = 0;
 		posted = 0;
 		rx_size = SDP_SHARED_PAYLOAD;

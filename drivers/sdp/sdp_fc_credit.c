@@ -166,6 +166,7 @@ const struct sdp_fc_ops sdp_fc_credit = {
 	.name		= "credit",
 	.mid		= SDP_MID_DATA,
 	.wish		= SDP_FLOW_CREDIT,
+	.zcopy		= true,
 	.credits	= sdp_fc_credits,
 	.may_send	= sdp_fc_may_send,
 	.update_due	= sdp_fc_update_due,

@@ -75,9 +75,6 @@ static int sdp_rdma_ring(struct sdp_sock *sdp, struct sdp_rx_ctx *c)
 	WRITE_ONCE(conn->ring_freed, freed);
 	c->along = c->m.payload_len;
 	c->m.payload_len = len;
-	if (len)
-		return sdp_rx_payload(sdp, c);
-	SDP_INC_STATS(sock_net(c->sk), RX_CREDIT_UPDATES);
 	return 0;
 }
 

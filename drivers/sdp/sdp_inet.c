@@ -3,7 +3,7 @@
  * SDP as a protocol of the Internet families: socket(AF_INET or AF_INET6,
  * SOCK_STREAM, IPPROTO_SDP). The same sockets as those of AF_SDP, made by the
  * families' own code, so that programs see nothing but the families they know.
- * Beside the socket layer, whose operations it registers.
+ * Registers the operations that the socket layer hands in; calls nothing of SDP.
  */
 #include <linux/module.h>
 #include <net/protocol.h>
@@ -15,20 +15,18 @@
 static struct inet_protosw sdp_protosw = {
 	.type		= SOCK_STREAM,
 	.protocol	= IPPROTO_SDP,
-	.prot		= &sdp_prot,
-	.ops		= &sdp_inet_ops,
 };
 
 #if IS_ENABLED(CONFIG_IPV6)
 static struct inet_protosw sdp_protosw6 = {
 	.type		= SOCK_STREAM,
 	.protocol	= IPPROTO_SDP,
-	.prot		= &sdp_prot,
-	.ops		= &sdp_inet6_ops,
 };
 
-static int sdp_inet6_register(void)
+static int sdp_inet6_register(struct proto *prot, const struct proto_ops *ops)
 {
+	sdp_protosw6.prot = prot;
+	sdp_protosw6.ops = ops;
 	return inet6_register_protosw(&sdp_protosw6);
 }
 
@@ -37,7 +35,7 @@ static void sdp_inet6_unregister(void)
 	inet6_unregister_protosw(&sdp_protosw6);
 }
 #else
-static int sdp_inet6_register(void)
+static int sdp_inet6_register(struct proto *prot, const struct proto_ops *ops)
 {
 	return 0;
 }
@@ -80,21 +78,27 @@ void sdp_inet_lock_class(struct sock *sk)
 
 /**
  * sdp_inet_init - let the Internet families make SDP sockets
+ * @prot: protocol of the sockets, which is registered
+ * @ops: operations of IPv4 sockets
+ * @ops6: operations of IPv6 sockets
  *
- * Context: module init, after sdp_prot is registered.
+ * Context: module init.
  *
  * Return: 0 or a negative errno.
  */
-int sdp_inet_init(void)
+int sdp_inet_init(struct proto *prot, const struct proto_ops *ops,
+		  const struct proto_ops *ops6)
 {
 	int err;
 
 	/* where kernels before 6.5 look for it */
 	BUILD_BUG_ON(offsetof(struct sdp_sock, inet6) +
 		     sizeof(struct ipv6_pinfo) != sizeof(struct sdp_sock));
-	err = sdp_inet6_register();
+	err = sdp_inet6_register(prot, ops6);
 	if (err)
 		return err;
+	sdp_protosw.prot = prot;
+	sdp_protosw.ops = ops;
 	inet_register_protosw(&sdp_protosw);
 	return 0;
 }

@@ -58,7 +58,7 @@ u32 sdp_rx_reserved(const struct sock *sk)
 
 	if (!conn)
 		return 0;
-	if (conn->link == &sdp_link_shared)
+	if (conn->link->shared)
 		return READ_ONCE(sk->sk_rcvbuf);
 	if (conn->rx_ring)
 		return conn->rx_ring->size + conn->rx_max * conn->rx_slot;
@@ -102,8 +102,7 @@ static void sdp_info_conn(const struct sock *sk, struct sdp_info *info)
 	strscpy(info->device, sdp_device_name(sk), sizeof(info->device));
 	info->flow_control = conn->fc->wish;
 	info->flow_reason = conn->fc_reason;
-	info->link = conn->link == &sdp_link_shared ? SDP_LINK_SHARED :
-						      SDP_LINK_VERBS;
+	info->link = conn->link->shared ? SDP_LINK_SHARED : SDP_LINK_VERBS;
 	info->link_reason = conn->unshared;
 	info->tx_credits = sdp_credits(sk);
 	info->tx_size = sdp_max_payload(sk);

@@ -43,4 +43,23 @@ static inline void __user *sdp_iter_user(const struct iov_iter *i, size_t want)
 	return access_ok(p, want) ? p : NULL;
 }
 
+/*
+ * Octets of user memory in one piece at the front of @i, which begin at @addr; 0 if
+ * it is no user memory.
+ */
+static inline size_t sdp_iter_segment(const struct iov_iter *i,
+				      unsigned long *addr)
+{
+	void __user *p;
+
+	if (iter_is_ubuf(i))
+		p = i->ubuf + i->iov_offset;
+	else if (iter_is_iovec(i))
+		p = sdp_iter_iov(i)->iov_base + i->iov_offset;
+	else
+		return 0;
+	*addr = (unsigned long)p;
+	return iov_iter_single_seg_count(i);
+}
+
 #endif

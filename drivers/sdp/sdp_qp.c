@@ -442,6 +442,26 @@ int sdp_link_payload(struct sdp_conn *conn, const struct sdp_tx_msg *m, u32 hdr,
 }
 
 /**
+ * sdp_link_header - the header of a message, in the slot of its send
+ * @conn: connection
+ * @slot: where the header was built
+ * @len: octets of it
+ * @sge: filled in
+ *
+ * Context: tx_lock.
+ */
+void sdp_link_header(struct sdp_conn *conn, const struct sdp_tx_slot *slot,
+		     u32 len, struct ib_sge *sge)
+{
+	u32 idx = slot - conn->tx_slots;
+
+	sge->addr = conn->tx_ctl_dma + idx * SDP_CTL_SLOT;
+	sge->length = len;
+	sge->lkey = conn->pd->local_dma_lkey;
+	ib_dma_sync_single_for_device(conn->dev, sge->addr, len, DMA_TO_DEVICE);
+}
+
+/**
  * sdp_link_send - post one SDP message
  * @conn: connection
  * @slot: where its header was built, and its completion
@@ -456,37 +476,24 @@ int sdp_link_payload(struct sdp_conn *conn, const struct sdp_tx_msg *m, u32 hdr,
 int sdp_link_send(struct sdp_conn *conn, struct sdp_tx_slot *slot,
 		  const struct sdp_tx_msg *m, u32 hdr_len, bool signal)
 {
-	u32 idx = slot - conn->tx_slots;
-	u64 ctl = conn->tx_ctl_dma + idx * SDP_CTL_SLOT;
 	struct ib_send_wr wr = {
 		.wr_cqe = &slot->cqe,
 		.opcode = IB_WR_SEND,
 		.send_flags = signal ? IB_SEND_SIGNALED : 0,
 	};
-	bool own = !m || m->split || conn->rx_ring;	/* header in the slot */
+	bool own = !m || m->split;	/* header in the slot */
 	struct ib_sge sge[SDP_TX_PIECES + 1];
 	int n = 0;
 
 	lockdep_assert_held(&conn->tx_lock);
-	if (own) {
-		ib_dma_sync_single_for_device(conn->dev, ctl, hdr_len,
-					      DMA_TO_DEVICE);
-		sge[n].addr = ctl;
-		sge[n].length = hdr_len;
-		sge[n++].lkey = conn->pd->local_dma_lkey;
-	}
-	if (m && (!conn->rx_ring || sdp_ring_along(m->len)))
+	if (own)
+		sdp_link_header(conn, slot, hdr_len, &sge[n++]);
+	if (m)
 		n += sdp_link_payload(conn, m, own ? 0 : hdr_len, &sge[n]);
 	if (m && m->oob)
 		wr.send_flags |= IB_SEND_SOLICITED;
 	wr.sg_list = sge;
 	wr.num_sge = n;
-	if (slot->mid == SDP_MID_RING_AVAIL)
-		return sdp_ring_register(conn, &wr);
-	if (m && conn->rx_ring && !sdp_ring_along(m->len))
-		return sdp_ring_send(conn, m, &wr);
-	if (m && conn->rx_ring)
-		sdp_ring_skip(conn, m->len);
 	return ib_post_send(conn->qp, &wr, NULL);
 }
 

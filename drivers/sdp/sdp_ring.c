@@ -3,7 +3,7 @@
  * The ring of the flow control "rdma": memory of the receiver that the sender
  * writes payload to, back to back, by RDMA Write, and announces by messages.
  * Registration, writing to the peer's, the receive queue in ours. Calls the
- * verbs; posting is left to sdp_qp.c.
+ * verbs and the queue pair.
  *
  * The connection owns the registration: made with the first message to the
  * peer, gone with the queue pair, the only one that its protection domain has.
@@ -190,16 +190,8 @@ void sdp_ring_drop(struct sdp_sock *sdp)
 
 /* ---- sending ---- */
 
-/**
- * sdp_ring_register - post the registration and what tells the peer of it
- * @conn: connection
- * @next: the message
- *
- * Context: tx_lock.
- *
- * Return: 0, or the error of the provider: the connection cannot go on.
- */
-int sdp_ring_register(struct sdp_conn *conn, struct ib_send_wr *next)
+/* Post the registration, and @next, which tells the peer of it. */
+static int sdp_ring_register(struct sdp_conn *conn, struct ib_send_wr *next)
 {
 	struct ib_reg_wr reg = {
 		.wr = {
@@ -232,18 +224,9 @@ static int sdp_ring_write(struct sdp_conn *conn, const struct sdp_tx_msg *m,
 	return ib_post_send(conn->qp, &wr->wr, NULL);
 }
 
-/**
- * sdp_ring_send - write payload to the peer's ring and say so
- * @conn: connection
- * @m: payload, which there is room for without a break
- * @next: the message that announces it, or NULL
- *
- * Context: tx_lock.
- *
- * Return: 0, or the error of the provider: the connection cannot go on.
- */
-int sdp_ring_send(struct sdp_conn *conn, const struct sdp_tx_msg *m,
-		  struct ib_send_wr *next)
+/* Write payload to the ring of the peer, and post @next, which announces it. */
+static int sdp_ring_send(struct sdp_conn *conn, const struct sdp_tx_msg *m,
+			 struct ib_send_wr *next)
 {
 	struct ib_rdma_wr wr = {
 		.wr = {
@@ -319,16 +302,45 @@ int sdp_ring_send_imm(struct sdp_conn *conn, struct sdp_tx_slot *slot,
 }
 
 /**
- * sdp_ring_skip - payload for the peer's ring goes along with its message
+ * sdp_ring_post - post one SDP message of a connection with a ring
  * @conn: connection
- * @len: octets, which there is room for without a break
+ * @slot: where its header was built, and its completion
+ * @m: payload, which there is room for without a break, or NULL
+ * @hdr_len: octets of the header
+ * @signal: want a completion for it
+ *
+ * A small payload goes along with its message, and the ring skips as much. A
+ * large one is written to the ring, in front of the message that announces it.
  *
  * Context: tx_lock.
+ *
+ * Return: 0, or the error of the provider: the connection cannot go on.
  */
-void sdp_ring_skip(struct sdp_conn *conn, u32 len)
+int sdp_ring_post(struct sdp_conn *conn, struct sdp_tx_slot *slot,
+		  const struct sdp_tx_msg *m, u32 hdr_len, bool signal)
 {
+	struct ib_sge sge[SDP_TX_PIECES + 1];
+	struct ib_send_wr wr = {
+		.wr_cqe = &slot->cqe,
+		.opcode = IB_WR_SEND,
+		.send_flags = signal ? IB_SEND_SIGNALED : 0,
+		.sg_list = sge,
+		.num_sge = 1,
+	};
+
 	lockdep_assert_held(&conn->tx_lock);
-	WRITE_ONCE(conn->ring_put, conn->ring_put + len);
+	sdp_link_header(conn, slot, hdr_len, sge);
+	if (m && m->oob)
+		wr.send_flags |= IB_SEND_SOLICITED;
+	if (slot->mid == SDP_MID_RING_AVAIL)
+		return sdp_ring_register(conn, &wr);
+	if (m && !sdp_ring_along(m->len))
+		return sdp_ring_send(conn, m, &wr);
+	if (m) {
+		wr.num_sge += sdp_link_payload(conn, m, 0, &sge[1]);
+		WRITE_ONCE(conn->ring_put, conn->ring_put + m->len);
+	}
+	return ib_post_send(conn->qp, &wr, NULL);
 }
 
 /**
@@ -478,14 +490,11 @@ static void sdp_ring_fill(struct sdp_rx_ctx *c, u32 seq, u32 len)
 	}
 }
 
-/**
- * sdp_ring_queue - payload in the ring, or for it, belongs to the stream
- * @sdp: socket
- * @c: message that has announced @c->m.payload_len octets; there was room
- *
- * Context: sdp->lock.
+/*
+ * Struct sdp_rxq_ops.queue: the octets that a message has announced, for which there
+ * was room, belong to the stream.
  */
-void sdp_ring_queue(struct sdp_sock *sdp, struct sdp_rx_ctx *c)
+static void sdp_ring_queue(struct sdp_sock *sdp, struct sdp_rx_ctx *c)
 {
 	u32 len = c->m.payload_len, seq = sdp->rx_seq;
 	struct sdp_rx_run run;
@@ -568,6 +577,7 @@ static void sdp_ring_orphan(struct sock *sk, struct sdp_conn *conn)
 }
 
 const struct sdp_rxq_ops sdp_rxq_ring = {
+	.queue		= sdp_ring_queue,
 	.find		= sdp_ring_find,
 	.copy		= sdp_ring_copy,
 	.consume	= sdp_ring_consume,

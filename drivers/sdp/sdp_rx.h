@@ -25,7 +25,6 @@ u32 sdp_shared_copy(struct sock *sk, u32 seq, u32 len, struct iov_iter *to);
 void sdp_shared_consume(struct sock *sk, u32 n);
 
 /* sdp_rx_msg.c */
-int sdp_rx_payload(struct sdp_sock *sdp, struct sdp_rx_ctx *c);
 int sdp_rx_dispatch(struct sdp_sock *sdp, struct sdp_rx_ctx *c);
 int sdp_rx_check(struct sdp_rx_ctx *c, const u8 *hdr, u32 hdr_len, u32 len);
 int sdp_rx_check_imm(struct sdp_rx_ctx *c, u32 imm, u32 written);

@@ -7,6 +7,7 @@
  * The reception of the link is the only one that adds to the receive queue, a
  * reader (lock_sock) the only one that removes; sdp->lock covers the moment.
  */
+#include <linux/indirect_call_wrapper.h>
 #include <net/sock.h>
 
 #include "sdp.h"
@@ -29,16 +30,8 @@ static void sdp_rx_oob_pend(struct sdp_sock *sdp, struct sdp_rx_ctx *c)
 	}
 }
 
-/**
- * sdp_rx_payload - take in the payload of a message
- * @sdp: socket
- * @c: message with @c->m.payload_len octets, more than 0
- *
- * Context: sdp->lock.
- *
- * Return: 0, or the SDP_MIB_BAD_ number that explains the abort.
- */
-int sdp_rx_payload(struct sdp_sock *sdp, struct sdp_rx_ctx *c)
+/* Take in the payload of a message, more than 0 octets. */
+static int sdp_rx_payload(struct sdp_sock *sdp, struct sdp_rx_ctx *c)
 {
 	bool ring = c->m.h.mid == SDP_MID_RING;
 	struct sock *sk = c->sk;
@@ -58,7 +51,7 @@ int sdp_rx_payload(struct sdp_sock *sdp, struct sdp_rx_ctx *c)
 		return 0;
 	}
 	if (c->buf)
-		sdp_rx_queue(sdp, c);
+		INDIRECT_CALL_1(sdp->rxq->queue, sdp_rx_queue, sdp, c);
 	return 0;
 }
 
@@ -149,6 +142,17 @@ static int sdp_rx_discon(struct sdp_sock *sdp, struct sdp_rx_ctx *c)
 	return 0;
 }
 
+/* A message that only the flow control of the connection knows */
+static int sdp_rx_fc(struct sdp_sock *sdp, struct sdp_rx_ctx *c)
+{
+	const struct sdp_fc_ops *fc = c->conn->fc;
+	int bad = fc->rx ? fc->rx(sdp, c) : SDP_MIB_BAD_STATE;
+
+	if (bad || c->m.h.mid != fc->mid)
+		return bad;
+	return sdp_rx_data(sdp, c);
+}
+
 /**
  * sdp_rx_dispatch - act on a message that is in order
  * @sdp: socket, which the connection is attached to
@@ -197,8 +201,7 @@ int sdp_rx_dispatch(struct sdp_sock *sdp, struct sdp_rx_ctx *c)
 		return sdp_zc_sink_ack(sdp, c);
 	case SDP_MID_RING_AVAIL:
 	case SDP_MID_RING:
-		return c->conn->fc->rx ? c->conn->fc->rx(sdp, c) :
-					 SDP_MIB_BAD_STATE;
+		return sdp_rx_fc(sdp, c);
 	default:
 		/* answers to what we never ask, and SuspComm */
 		return SDP_MIB_BAD_STATE;
@@ -307,7 +310,7 @@ static bool sdp_rx_used_up(const struct sdp_sock *sdp)
 	/* the connection may go meanwhile; its memory stays for us */
 	rcu_read_lock();
 	conn = READ_ONCE(sdp->conn);
-	if (conn && READ_ONCE(conn->link) == &sdp_link_verbs &&
+	if (conn && !READ_ONCE(conn->link)->shared &&
 	    !READ_ONCE(conn->rx_grows)) {
 		left = READ_ONCE(conn->rx_posted_total) -
 		       READ_ONCE(conn->rx_mseq);

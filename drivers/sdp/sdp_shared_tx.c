@@ -840,6 +840,7 @@ static void sdp_shared_probed(struct sdp_conn *conn, u32 mseq)
 }
 
 const struct sdp_link_ops sdp_link_shared = {
+	.shared		= true,
 	.name		= "shared",
 	.send		= sdp_shared_send,
 	.sent		= sdp_shared_sent,
@@ -852,4 +853,3 @@ const struct sdp_link_ops sdp_link_shared = {
 	.progress	= sdp_shared_progress,
 	.probed		= sdp_shared_probed,
 };
-EXPORT_SYMBOL_GPL(sdp_link_shared);

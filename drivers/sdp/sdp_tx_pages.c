@@ -21,6 +21,7 @@
 
 #include "compat.h"
 #include "sdp.h"
+#include "sdp_iter.h"
 
 /**
  * struct sdp_ref - pages that messages send from
@@ -143,7 +144,7 @@ static u32 sdp_ref_piece(const struct msghdr *msg, u32 pages)
 
 	if (iov_iter_is_bvec(iter))
 		at = iter->bvec->bv_offset + iter->iov_offset;
-	else if (!msg->msg_ubuf || !sdp_zc_segment(iter, &at))
+	else if (!msg->msg_ubuf || !sdp_iter_segment(iter, &at))
 		return 0;
 	n = min_t(size_t, n, pages * PAGE_SIZE - offset_in_page(at));
 	if (n && iov_iter_is_bvec(iter) && !sdp_ref_bvec_ok(iter, n))

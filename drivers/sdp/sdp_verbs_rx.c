@@ -102,10 +102,6 @@ void sdp_rx_queue(struct sdp_sock *sdp, struct sdp_rx_ctx *c)
 	u8 last;
 
 	lockdep_assert_held(&sdp->lock);
-	if (c->conn->rx_ring) {
-		sdp_ring_queue(sdp, c);
-		return;
-	}
 	last = ((u8 *)page_address(buf->page))[start + len - 1];
 	if (!sdp_rx_merge(sdp, c)) {
 		buf->off = start;
@@ -379,6 +375,7 @@ static void sdp_verbs_orphan(struct sock *sk, struct sdp_conn *conn)
 }
 
 const struct sdp_rxq_ops sdp_rxq_verbs = {
+	.queue		= sdp_rx_queue,
 	.find		= sdp_verbs_find,
 	.copy		= sdp_verbs_copy,
 	.consume	= sdp_verbs_consume,

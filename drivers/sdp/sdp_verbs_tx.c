@@ -178,6 +178,8 @@ static int sdp_tx_post(struct sdp_conn *conn, u8 mid, struct sdp_tx_msg *m)
 	if (imm)
 		return sdp_ring_send_imm(conn, slot, m, sdp_build_imm(&msg),
 					 signal);
+	if (unlikely(conn->rx_ring))
+		return sdp_ring_post(conn, slot, m, len, signal);
 	return sdp_link_send(conn, slot, m, len, signal);
 }
 

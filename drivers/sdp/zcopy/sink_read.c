@@ -126,7 +126,7 @@ int sdp_zc_accept(struct sdp_sock *sdp, struct sdp_rx_ctx *c)
 		return sdp_zc_another(c);
 	WRITE_ONCE(conn->rx_src_avail, true);
 	if (!sdp_zc_threshold(c->sk) || !zc->able || c->reset ||
-	    conn->fc != &sdp_fc_credit || c->sk->sk_shutdown & RCV_SHUTDOWN) {
+	    !conn->fc->zcopy || c->sk->sk_shutdown & RCV_SHUTDOWN) {
 		SDP_INC_STATS(sock_net(c->sk), RX_ZCOPY_DECLINED);
 		sdp_tx_ctl(conn, SDP_CTL_SENDSM);
 		return 0;

@@ -205,7 +205,7 @@ static u32 sdp_zc_tx_want(struct sock *sk, struct msghdr *msg, int flags,
 	    (flags & (MSG_DONTWAIT | MSG_OOB)) || signal_pending(current))
 		return 0;
 	n = sdp_zc_segment(&msg->msg_iter, &addr);
-	if (n < threshold || conn->fc != &sdp_fc_credit)
+	if (n < threshold || !conn->fc->zcopy)
 		return 0;
 	/* receives that SrcAvail does not fit into */
 	if (conn->tx_max_payload <

@@ -14,8 +14,8 @@
 #include <net/sock.h>
 
 #include "sdp.h"
+#include "sdp_iter.h"
 #include "sdp_mib.h"
-#include "compat.h"
 
 /**
  * sdp_zc_push - keep an advertisement of the peer
@@ -73,7 +73,7 @@ bool sdp_zc_pop(const struct sdp_zc *zc, struct sdp_zc_adverts *q,
 bool sdp_zc_asks_pipe(const struct sdp_conn *conn)
 {
 	return unlikely(sdp_zc_threshold(conn->sk)) && conn->zc.able &&
-	       conn->zc.pipe && conn->fc == &sdp_fc_credit;
+	       conn->zc.pipe && conn->fc->zcopy;
 }
 
 /**
@@ -109,21 +109,13 @@ void sdp_zc_sink_end(struct sdp_conn *conn)
  * @iter: iterator
  * @addr: where it begins
  *
- * Return: octets in one piece, 0 if it is no user memory.
+ * Return: octets in one piece, not more than one region has; 0 if it is no user
+ * memory.
  */
 u32 sdp_zc_segment(const struct iov_iter *iter, unsigned long *addr)
 {
-	size_t len = iov_iter_single_seg_count(iter);
-	void __user *p;
-
-	if (iter_is_ubuf(iter))
-		p = iter->ubuf + iter->iov_offset;
-	else if (iter_is_iovec(iter))
-		p = compat_iter_iov(iter)->iov_base + iter->iov_offset;
-	else
-		return 0;
-	*addr = (unsigned long)p;
-	return min_t(size_t, len, SDP_ZC_PAGES * PAGE_SIZE);
+	return min_t(size_t, sdp_iter_segment(iter, addr),
+		     SDP_ZC_PAGES * PAGE_SIZE);
 }
 
 /**
