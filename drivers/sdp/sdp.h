@@ -580,6 +580,7 @@ struct sdp_conn {
 	unsigned long flags;
 	const struct sdp_link_ops *link;
 	const struct sdp_fc_ops *fc;
+	const struct sdp_zc_ops *zco;	/* NULL: no zero copy so far */
 	const struct rdma_stack_link *stack;	/* NULL: no shared link */
 	u8 unshared;			/* enum sdp_unshared */
 	u8 peer_ext;			/* SDP_EXT_* in its Hello */
@@ -1035,9 +1036,23 @@ int sdp_ring_send_imm(struct sdp_conn *conn, struct sdp_tx_slot *slot,
 int sdp_ring_post(struct sdp_conn *conn, struct sdp_tx_slot *slot,
 		  const struct sdp_tx_msg *m, u32 hdr_len, bool signal);
 u32 sdp_ring_tell(struct sdp_conn *conn);
-bool sdp_ring_enter(struct sock *sk);
+void sdp_ring_enter_app(struct sock *sk);
 void sdp_ring_leave(struct sock *sk);
 void sdp_ring_poll(struct sock *sk);
+
+/*
+ * The program enters a system call on a socket. Returns whether sdp_ring_leave()
+ * has to be called when it leaves. Context: as sdp_ring_enter_app().
+ */
+static inline bool sdp_ring_enter(struct sock *sk)
+{
+	const struct sdp_conn *conn = sdp_sk(sk)->conn;
+
+	if (likely(!conn || !conn->ring_app))
+		return false;
+	sdp_ring_enter_app(sk);
+	return true;
+}
 
 /* sdp_fc_credit.c; the rules for messages hold with a ring, too */
 void sdp_fc_first(struct sdp_conn *conn);

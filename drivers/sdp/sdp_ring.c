@@ -362,26 +362,21 @@ u32 sdp_ring_tell(struct sdp_conn *conn)
 }
 
 /**
- * sdp_ring_enter - the program enters a system call on a socket
- * @sk: socket
+ * sdp_ring_enter_app - the program enters a system call on a socket
+ * @sk: socket with a connection, whose ring has net.sdp.rdma_progress=app
  *
- * With net.sdp.rdma_progress=app nothing is sent while it is away.
+ * Nothing is sent while the program is away.
  *
  * Context: lock_sock, which the call may release while it waits.
- *
- * Return: whether sdp_ring_leave() has to be called when it leaves.
  */
-bool sdp_ring_enter(struct sock *sk)
+void sdp_ring_enter_app(struct sock *sk)
 {
 	struct sdp_sock *sdp = sdp_sk(sk);
 	struct sdp_conn *conn = sdp->conn;
 
-	if (likely(!conn || !conn->ring_app))
-		return false;
 	sdp->ring_calls++;
 	WRITE_ONCE(conn->ring_away, false);
 	sdp_tx_kick(conn);
-	return true;
 }
 
 /**

@@ -76,6 +76,7 @@ static int sdp_rx_src_avail(struct sdp_sock *sdp, struct sdp_rx_ctx *c)
 	int bad = 0;
 
 	SDP_INC_STATS(sock_net(c->sk), RX_SRCAVAIL);
+	sdp_zc_on(conn);
 	if (conn->rx_discon || conn->rx_mode == SDP_MODE_BUFFERED)
 		return SDP_MIB_BAD_STATE;
 	if (conn->rx_mode == SDP_MODE_COMBINED) {

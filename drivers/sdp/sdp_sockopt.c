@@ -732,6 +732,16 @@ static bool sdp_sdp_opt_ok(int optname)
 	}
 }
 
+/* SDP_ZCOPY; lock_sock */
+static void sdp_set_zcopy(struct sock *sk, int val)
+{
+	struct sdp_sock *sdp = sdp_sk(sk);
+
+	WRITE_ONCE(sdp->zcopy_threshold, val);
+	if (val && sdp->conn)
+		sdp_zc_on(sdp->conn);
+}
+
 static int sdp_set_sdp(struct sock *sk, int optname, sockptr_t optval,
 		       unsigned int optlen)
 {
@@ -759,7 +769,7 @@ static int sdp_set_sdp(struct sock *sk, int optname, sockptr_t optval,
 	else if (optname == SDP_FLOW_CONTROL)
 		WRITE_ONCE(sdp_sk(sk)->flow_control, val);
 	else if (optname == SDP_ZCOPY)
-		WRITE_ONCE(sdp_sk(sk)->zcopy_threshold, val);
+		sdp_set_zcopy(sk, val);
 	else if (optname == SDP_ZEROCOPY)
 		sock_valbool_flag(sk, SOCK_ZEROCOPY, val);
 	else

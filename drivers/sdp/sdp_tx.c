@@ -191,10 +191,10 @@ static int sdp_send_piece(struct sock *sk, struct msghdr *msg, int flags,
 static void sdp_tx_count_large(struct sock *sk, struct msghdr *msg)
 {
 	const struct sdp_conn *conn = sdp_sk(sk)->conn;
-	u32 threshold = sdp_zc_threshold(sk);
 	u8 why;
 
-	if (likely(!threshold) || !conn || msg_data_left(msg) < threshold)
+	if (likely(!READ_ONCE(sdp_sk(sk)->zcopy_threshold)) || !conn ||
+	    msg_data_left(msg) < sdp_zc_threshold(sk))
 		return;
 	why = sdp_zc_reason(conn);
 	if (why == SDP_UNSHARED_LINK || why == SDP_UNSHARED_POLICY)

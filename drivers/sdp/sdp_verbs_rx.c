@@ -110,7 +110,10 @@ void sdp_rx_queue(struct sdp_sock *sdp, struct sdp_rx_ctx *c)
 		c->keep = true;
 		sdp_rx_want(c);
 	}
-	sdp_zc_sink_data(sdp, c);
+	if (unlikely(READ_ONCE(c->conn->zco)))
+		sdp_zc_sink_data(sdp, c);
+	else
+		c->conn->zc.rx_data++;
 	/* pairs with the acquire of the reader */
 	smp_store_release(&sdp->rx_seq, sdp->rx_seq + len);
 	if (unlikely(c->m.h.flags & SDP_OOB_PRES))

@@ -121,6 +121,7 @@ static void sdp_tx_ext(struct sdp_conn *conn, struct sdp_msg *msg, u32 octets)
 static u32 sdp_tx_header(struct sdp_conn *conn, struct sdp_tx_msg *m,
 			 struct sdp_msg *msg, u8 *p)
 {
+	const struct sdp_zc_ops *zco = READ_ONCE(conn->zco);
 	u32 octets = m ? m->len : 0;
 
 	msg->h.bufs = conn->fc->bufs(conn, msg->h.mseq_ack);
@@ -130,12 +131,22 @@ static u32 sdp_tx_header(struct sdp_conn *conn, struct sdp_tx_msg *m,
 		msg->h.flags |= SDP_OOB_PRES;
 		SDP_INC_STATS(sock_net(conn->sk), TX_OOB);
 	}
-	if (sdp_zc_asks_pipe(conn))
-		msg->h.flags |= SDP_REQ_PIPE;
-	if (octets)
-		sdp_zc_tx_payload(conn);
+	if (unlikely(zco))
+		zco->header(conn, msg, octets);
+	else if (octets)
+		conn->zc.tx_data++;
 	sdp_tx_ext(conn, msg, octets);
 	return sdp_build_msg(p, msg);
+}
+
+/* The message of the peer that is acknowledged by what leaves now */
+static u32 sdp_tx_ack(const struct sdp_conn *conn)
+{
+	/* pairs with sdp_zc_src_cancel(): a cancel is seen before its number */
+	u32 ack = smp_load_acquire(&conn->rx_mseq);
+	const struct sdp_zc_ops *zco = READ_ONCE(conn->zco);
+
+	return unlikely(zco) ? zco->ack(conn, ack) : ack;
 }
 
 /*
@@ -144,10 +155,11 @@ static u32 sdp_tx_header(struct sdp_conn *conn, struct sdp_tx_msg *m,
  */
 static int sdp_tx_post(struct sdp_conn *conn, u8 mid, struct sdp_tx_msg *m)
 {
-	u32 mseq = conn->tx_mseq + 1, ack = sdp_zc_ack(conn), len = 0;
+	u32 mseq = conn->tx_mseq + 1, ack = sdp_tx_ack(conn), len = 0;
 	struct sdp_msg msg = { .h = { .mid = mid, .mseq = mseq, .mseq_ack = ack } };
 	struct sdp_tx_slot *slot = sdp_tx_slot(conn, mseq);
-	bool imm = m && sdp_ring_by_imm(conn, m);
+	bool imm = m && unlikely(READ_ONCE(conn->ring_imm)) &&
+		   sdp_ring_by_imm(conn, m);
 	struct net *net = sock_net(conn->sk);
 	u32 octets = m ? m->len : 0;
 	bool signal, own;
@@ -230,17 +242,17 @@ static int sdp_tx_send_data(struct sdp_conn *conn, struct sdp_tx_msg *m, u32 n)
 }
 
 /* A send without copies whose turn has come, in pipelined mode. */
-static int sdp_tx_run_zc(struct sdp_conn *conn)
+static int sdp_tx_run_zc(struct sdp_conn *conn, const struct sdp_zc_ops *zco)
 {
 	int err = 0;
 	u8 mid;
 
 	while (!err && sdp_tx_slot_free(conn)) {
-		mid = sdp_zc_next(conn);
+		mid = zco->next(conn);
 		if (!mid)
 			break;
 		if (mid == SDP_MID_RDMA_WR_COMPL)
-			err = sdp_zc_write(conn);
+			err = zco->write(conn);
 		if (!err)
 			err = sdp_tx_post(conn, mid, NULL);
 	}
@@ -249,11 +261,14 @@ static int sdp_tx_run_zc(struct sdp_conn *conn)
 
 static int sdp_tx_run_data(struct sdp_conn *conn)
 {
+	/* what it says of our sends changes with the lock only */
+	const struct sdp_zc_ops *zco = READ_ONCE(conn->zco);
 	struct sdp_tx_msg *m;
 	int err = 0;
 	u32 n;
 
-	while (!err && conn->tx_tail != conn->tx_head && !sdp_zc_tx_held(conn)) {
+	while (!err && conn->tx_tail != conn->tx_head &&
+	       !(unlikely(zco) && zco->held(conn))) {
 		m = sdp_tx_msg(conn, conn->tx_tail);
 		if (m->busy || !sdp_tx_slot_free(conn))
 			return 0;
@@ -268,19 +283,20 @@ static int sdp_tx_run_data(struct sdp_conn *conn)
 		}
 		err = sdp_tx_send_data(conn, m, n);
 	}
-	if (!err && conn->tx_tail == conn->tx_head)
-		err = sdp_tx_run_zc(conn);
+	if (!err && unlikely(zco) && conn->tx_tail == conn->tx_head)
+		err = sdp_tx_run_zc(conn, zco);
 	return err;
 }
 
 static int sdp_tx_run_end(struct sdp_conn *conn)
 {
+	const struct sdp_zc_ops *zco = READ_ONCE(conn->zco);
 	struct net *net = sock_net(conn->sk);
 	int err = 0;
 	bool due;
 
 	if (conn->tx_fin && !conn->tx_fin_sent &&
-	    conn->tx_tail == conn->tx_head && !sdp_zc_tx_busy(conn) &&
+	    conn->tx_tail == conn->tx_head && !(zco && zco->busy(conn)) &&
 	    sdp_tx_slot_free(conn) && conn->fc->may_send(conn, false)) {
 		conn->tx_fin_sent = true;
 		SDP_INC_STATS(net, DISCON_SENT);
@@ -472,6 +488,7 @@ static int sdp_verbs_send(struct sock *sk, struct msghdr *msg, int flags)
 {
 	size_t left = msg_data_left(msg);
 	struct sdp_conn *conn = sdp_sk(sk)->conn;
+	const struct sdp_zc_ops *zco = READ_ONCE(conn->zco);
 	struct sdp_tx_msg *m;
 	bool append, last, refers;
 	u32 space, want, n;
@@ -479,7 +496,7 @@ static int sdp_verbs_send(struct sock *sk, struct msghdr *msg, int flags)
 
 	if (!sk_stream_memory_free(sk))
 		return 0;
-	room = sdp_zc_send(sk, msg, flags);
+	room = unlikely(zco) ? zco->send(sk, msg, flags) : 0;
 	if (room)
 		return room;
 	refers = sdp_tx_refers(conn, msg, flags);
@@ -518,7 +535,10 @@ static int sdp_verbs_send(struct sock *sk, struct msghdr *msg, int flags)
 
 static void sdp_verbs_sent(struct sdp_conn *conn, bool cork)
 {
-	sdp_zc_sent(conn);
+	const struct sdp_zc_ops *zco = READ_ONCE(conn->zco);
+
+	if (unlikely(zco))
+		zco->sent(conn);
 	if (cork)
 		queue_delayed_work(sdp_wq(conn->sk), &conn->kick_work,
 				   SDP_TX_CORK_TIME);

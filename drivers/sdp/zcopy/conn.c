@@ -9,6 +9,40 @@
 #include "sdp.h"
 #include "sdp_mib.h"
 
+/* A message is leaving: does the peer learn that we would like pipelined mode? */
+static void sdp_zc_header(struct sdp_conn *conn, struct sdp_msg *m, u32 octets)
+{
+	if (sdp_zc_asks_pipe(conn))
+		m->h.flags |= SDP_REQ_PIPE;
+	if (octets)
+		sdp_zc_tx_payload(conn);
+}
+
+static const struct sdp_zc_ops sdp_zc_ops = {
+	.send		= sdp_zc_send,
+	.sent		= sdp_zc_sent,
+	.ack		= sdp_zc_ack,
+	.header		= sdp_zc_header,
+	.held		= sdp_zc_tx_held,
+	.busy		= sdp_zc_tx_busy,
+	.next		= sdp_zc_next,
+	.write		= sdp_zc_write,
+};
+
+/**
+ * sdp_zc_on - an end of a connection wants zero copy
+ * @conn: connection
+ *
+ * Either the program has set SDP_ZCOPY, or the peer has sent a message of zero copy.
+ * From now on the transmit half asks zero copy about each message.
+ *
+ * Context: any.
+ */
+void sdp_zc_on(struct sdp_conn *conn)
+{
+	WRITE_ONCE(conn->zco, &sdp_zc_ops);
+}
+
 /**
  * sdp_zc_init - find out whether the device of a connection can
  * @conn: connection with a queue pair
@@ -26,6 +60,9 @@ void sdp_zc_init(struct sdp_conn *conn)
 	zc->tx_want = SDP_MODE_COMBINED;
 	zc->pipe = READ_ONCE(sn->sysctl_zcopy_pipelined);
 	zc->max = READ_ONCE(sn->sysctl_max_adverts);
+	/* a program that sets it from now on does this itself */
+	if (sdp_zc_threshold(conn->sk))
+		sdp_zc_on(conn);
 	zc->able = attrs->device_cap_flags & IB_DEVICE_MEM_MGT_EXTENSIONS &&
 		   attrs->max_fast_reg_page_list_len >= SDP_ZC_PAGES_MIN &&
 		   attrs->max_qp_rd_atom > 0 && attrs->max_qp_init_rd_atom > 0;

@@ -27,14 +27,12 @@
 /**
  * sdp_zc_ack - MSeqAck for a message that leaves now
  * @conn: connection
+ * @ack: the last message received, read with acquire semantics
  *
  * Context: any.
  */
-u32 sdp_zc_ack(const struct sdp_conn *conn)
+u32 sdp_zc_ack(const struct sdp_conn *conn, u32 ack)
 {
-	/* pairs with sdp_zc_src_cancel(): a cancel is seen before its number */
-	u32 ack = smp_load_acquire(&conn->rx_mseq);
-
 	return unlikely(READ_ONCE(conn->zc.rx_cancel)) ?
 	       READ_ONCE(conn->zc.rx_ack) : ack;
 }

@@ -262,6 +262,34 @@ struct sdp_zc {
 	u32 kept_octets;
 };
 
+/**
+ * struct sdp_zc_ops - what the transmit half asks zero copy
+ * @send: as sdp_zc_send()
+ * @sent: a sendmsg is over. Context: lock_sock.
+ * @ack: MSeqAck for a message that leaves now, @ack without zero copy
+ * @header: a message with so many octets of payload is leaving: complete its
+ *	    flags, and count it
+ * @held: data have to wait for a SrcAvail of ours
+ * @busy: there is a send whose data are not messages yet
+ * @next: as sdp_zc_next()
+ * @write: as sdp_zc_write()
+ *
+ * A connection has them (conn->zco) from the moment on when either end wants zero
+ * copy, so that others do not ask.
+ *
+ * Context: tx_lock, where nothing else is said.
+ */
+struct sdp_zc_ops {
+	int (*send)(struct sock *sk, struct msghdr *msg, int flags);
+	void (*sent)(struct sdp_conn *conn);
+	u32 (*ack)(const struct sdp_conn *conn, u32 ack);
+	void (*header)(struct sdp_conn *conn, struct sdp_msg *m, u32 octets);
+	bool (*held)(const struct sdp_conn *conn);
+	bool (*busy)(const struct sdp_conn *conn);
+	u8 (*next)(struct sdp_conn *conn);
+	int (*write)(struct sdp_conn *conn);
+};
+
 /*
  * Both ways: where the device is given a copy of the memory, what it does not
  * write there comes back as it was.
@@ -362,12 +390,13 @@ void sdp_zc_asked(struct sdp_conn *conn);
 int sdp_zc_rx_mode(struct sdp_rx_ctx *c);
 int sdp_zc_src_cancel(struct sdp_sock *sdp, struct sdp_rx_ctx *c);
 void sdp_zc_read_done(struct sdp_conn *conn, struct sdp_msg *m);
-u32 sdp_zc_ack(const struct sdp_conn *conn);
+u32 sdp_zc_ack(const struct sdp_conn *conn, u32 ack);
 
 /* zcopy/conn.c */
 void sdp_zc_init(struct sdp_conn *conn);
 void sdp_zc_free(struct sdp_conn *conn);
 void sdp_zc_drained(struct sdp_conn *conn);
 bool sdp_zc_ctl_due(struct sdp_conn *conn, unsigned int bit);
+void sdp_zc_on(struct sdp_conn *conn);
 
 #endif /* _SDP_ZCOPY_H */
