@@ -20,7 +20,11 @@
 
 #include "compat.h"
 #include "sdp.h"
+#include "sdp_fallback.h"
 #include "sdp_mib.h"
+#include "sdp_port.h"
+#include "sdp_ring.h"
+#include "sdp_rx.h"
 
 #define SDP_BIND_TRIES	16	/* ports that rdma_cm may offer before we look at all */
 #define SDP_CONNECT_TCP	1	/* go on with the TCP socket */

@@ -14,8 +14,13 @@
 #include <rdma/iw_cm.h>
 
 #include "sdp.h"
+#include "sdp_fallback.h"
+#include "sdp_fc.h"
 #include "sdp_mib.h"
+#include "sdp_port.h"
+#include "sdp_ring.h"
 #include "sdp_trace.h"
+#include "sdp_verbs.h"
 
 #define SDP_CONNECT_TRIES	100	/* ports that look free, and are not */
 #define SDP_NONBLOCK_WAIT	(HZ / 5)	/* for the address, at most */

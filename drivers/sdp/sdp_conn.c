@@ -10,8 +10,10 @@
 #include <net/sock.h>
 
 #include "sdp.h"
+#include "sdp_fc.h"
 #include "sdp_mib.h"
 #include "sdp_trace.h"
+#include "sdp_verbs.h"
 
 /* ---- life ---- */
 

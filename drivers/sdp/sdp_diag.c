@@ -14,6 +14,8 @@
 
 #include "compat.h"
 #include "sdp.h"
+#include "sdp_fc.h"
+#include "sdp_verbs.h"
 
 #define SDP_DIAG_REPLY_SIZE	1024	/* one socket with all attributes */
 

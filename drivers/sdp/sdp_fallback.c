@@ -25,6 +25,7 @@
 
 #include "compat.h"
 #include "sdp.h"
+#include "sdp_fallback.h"
 #include "sdp_mib.h"
 
 /* Its lock is held while that of the SDP socket's queue is taken. */

@@ -18,6 +18,7 @@
  */
 
 #include "sdp.h"
+#include "sdp_fc.h"
 
 /* The last credit is only for messages that bring new ones. */
 #define SDP_FC_CTL	2

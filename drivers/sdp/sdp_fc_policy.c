@@ -12,7 +12,9 @@
 #include <rdma/rdma_cm.h>
 
 #include "sdp.h"
+#include "sdp_fc.h"
 #include "sdp_mib.h"
+#include "sdp_ring.h"
 
 #define SDP_FC_RNR_TIMER	IB_RNR_TIMER_000_64	/* 0.64 ms */
 

@@ -13,7 +13,9 @@
  * that a reader who has read all has more than half to tell.
  */
 #include "sdp.h"
+#include "sdp_fc.h"
 #include "sdp_mib.h"
+#include "sdp_ring.h"
 #include "sdp_rx.h"
 
 static bool sdp_rdma_update_due(const struct sdp_conn *conn)

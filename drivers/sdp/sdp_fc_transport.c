@@ -4,6 +4,7 @@
  * and TCP's window stops the sender. Nothing is counted here; calls nothing.
  */
 #include "sdp.h"
+#include "sdp_fc.h"
 
 static u32 sdp_transport_credits(const struct sdp_conn *conn)
 {

@@ -12,6 +12,7 @@
  * the program does meanwhile.
  */
 #include "sdp.h"
+#include "sdp_fc.h"
 
 #define SDP_VWIN_POSTED		8	/* messages in the part of the device */
 

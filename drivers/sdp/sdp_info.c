@@ -8,6 +8,9 @@
 #include <net/sock.h>
 
 #include "sdp.h"
+#include "sdp_fc.h"
+#include "sdp_ring.h"
+#include "sdp_verbs.h"
 
 /**
  * sdp_unshared_name - why a connection is not what it could be

@@ -28,6 +28,7 @@
 #include "sdp.h"
 #include "sdp_mib.h"
 #include "sdp_rx.h"
+#include "sdp_verbs.h"
 
 #define SDP_BUF_PAGES	BIT(SDP_BUF_ORDER)
 

@@ -14,6 +14,7 @@
 #include "compat.h"
 #include "sdp.h"
 #include "sdp_mib.h"
+#include "sdp_port.h"
 
 #define SDP_LISTEN_BACKLOG	1024	/* of the device; ours is exact */
 #define SDP_PORT_LOW		1024	/* the others need no privilege */

@@ -9,6 +9,7 @@
 
 #include "sdp.h"
 #include "sdp_mib.h"
+#include "sdp_verbs.h"
 
 #define SDP_RECV_BATCH	8	/* receives posted by one call */
 #define SDP_RX_GROW	4	/* receives added at a time */

@@ -18,8 +18,11 @@
 #include <net/sock.h>
 
 #include "sdp.h"
+#include "sdp_fc.h"
 #include "sdp_mib.h"
+#include "sdp_ring.h"
 #include "sdp_rx.h"
+#include "sdp_verbs.h"
 
 /* The receiver writes to it as well, see sdp_ring_fill(). */
 #define SDP_RING_DIR	DMA_BIDIRECTIONAL

@@ -14,7 +14,9 @@
 #include <net/sock.h>
 
 #include "sdp.h"
+#include "sdp_fallback.h"
 #include "sdp_mib.h"
+#include "sdp_ring.h"
 #include "sdp_rx.h"
 
 #define SDP_RX_PIECE	(256 * 1024)	/* octets freed together by a reader */

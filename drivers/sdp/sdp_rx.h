@@ -6,7 +6,46 @@
 #ifndef _SDP_RX_H
 #define _SDP_RX_H
 
-#include "sdp.h"
+#include <linux/types.h>
+
+#include "sdp_wire.h"
+
+struct iov_iter;
+struct msghdr;
+struct sdp_conn;
+struct sdp_rx_buf;
+struct sdp_sock;
+struct sock;
+
+/**
+ * struct sdp_rx_ctx - what a message did, for work to be done without locks
+ * @sk: socket of the connection
+ * @conn: connection
+ * @buf: verbs link: where the message is; NULL: payload is queued elsewhere
+ * @m: the message
+ * @along: payload of a ring that came with its message
+ * @keep: @buf is on the receive queue
+ * @readable: wake readers
+ * @urgent: raise SIGURG
+ * @pending: SrcAvail: wake readers
+ * @eof: DisConn
+ * @reset: AbortConn, or data that nobody will read
+ * @graceful: both DisConn exchanged
+ */
+struct sdp_rx_ctx {
+	struct sock *sk;
+	struct sdp_conn *conn;
+	struct sdp_rx_buf *buf;
+	struct sdp_msg m;
+	bool along;
+	bool keep;
+	bool readable;
+	bool urgent;
+	bool pending;
+	bool eof;
+	bool reset;
+	bool graceful;
+};
 
 /* sdp_rx.c */
 u32 sdp_rx_limit(struct sock *sk, u32 have);
@@ -25,6 +64,7 @@ u32 sdp_shared_copy(struct sock *sk, u32 seq, u32 len, struct iov_iter *to);
 void sdp_shared_consume(struct sock *sk, u32 n);
 
 /* sdp_rx_msg.c */
+bool sdp_rx_ready(const struct sock *sk, u32 target);
 int sdp_rx_dispatch(struct sdp_sock *sdp, struct sdp_rx_ctx *c);
 int sdp_rx_check(struct sdp_rx_ctx *c, const u8 *hdr, u32 hdr_len, u32 len);
 int sdp_rx_check_imm(struct sdp_rx_ctx *c, u32 imm, u32 written);
@@ -33,4 +73,4 @@ void sdp_rx_violation(struct sdp_rx_ctx *c, int mib);
 void sdp_rx_taken(struct sdp_sock *sdp, struct sdp_rx_ctx *c);
 void sdp_rx_finish(struct sdp_rx_ctx *c, int bad);
 
-#endif
+#endif /* _SDP_RX_H */

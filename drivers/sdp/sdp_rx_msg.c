@@ -11,7 +11,9 @@
 #include <net/sock.h>
 
 #include "sdp.h"
+#include "sdp_fc.h"
 #include "sdp_mib.h"
+#include "sdp_ring.h"
 #include "sdp_rx.h"
 #include "sdp_trace.h"
 

@@ -17,10 +17,12 @@
 #include <net/sock.h>
 
 #include "sdp.h"
+#include "sdp_fc.h"
 #include "sdp_gaps.h"
 #include "sdp_iter.h"
 #include "sdp_mib.h"
 #include "sdp_trace.h"
+#include "sdp_verbs.h"
 
 #define SDP_STX_PUSH	(64 * 1024)	/* octets that may wait for more */
 #define SDP_STX_TRIES	8	/* to find a position that is not acknowledged */

@@ -21,6 +21,9 @@
 
 #include "compat.h"
 #include "sdp.h"
+#include "sdp_fallback.h"
+#include "sdp_port.h"
+#include "sdp_verbs.h"
 
 #define SDP_CC_NAME		"sdp"	/* what TCP_CONGESTION says */
 #define SDP_MAX_KEEPIDLE	32767

@@ -12,8 +12,9 @@
 #include <net/net_namespace.h>
 #include <net/sock.h>
 
-#include "sdp.h"
 #include "compat.h"
+#include "sdp.h"
+#include "sdp_verbs.h"
 
 #ifndef CTL_TABLE_CONST
 #define CTL_TABLE_CONST		/* kernels from 6.11: const */

@@ -8,6 +8,7 @@
 #include <linux/workqueue.h>
 
 #include "sdp.h"
+#include "sdp_fc.h"
 #include "sdp_mib.h"
 
 #define SDP_TIMER_AGAIN		(HZ / 20 + 1)	/* when the socket was in use */

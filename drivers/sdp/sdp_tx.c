@@ -10,7 +10,10 @@
 
 #include "compat.h"
 #include "sdp.h"
+#include "sdp_fallback.h"
 #include "sdp_mib.h"
+#include "sdp_ring.h"
+#include "sdp_verbs.h"
 
 /**
  * sdp_tx_settle - learn what has been acknowledged

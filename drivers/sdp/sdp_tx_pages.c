@@ -22,6 +22,7 @@
 #include "compat.h"
 #include "sdp.h"
 #include "sdp_iter.h"
+#include "sdp_verbs.h"
 
 /**
  * struct sdp_ref - pages that messages send from

@@ -8,6 +8,9 @@
 #include <linux/slab.h>
 
 #include "sdp.h"
+#include "sdp_fc.h"
+#include "sdp_ring.h"
+#include "sdp_verbs.h"
 
 static int sdp_link_alloc_rx(struct sdp_conn *conn)
 {

@@ -12,8 +12,10 @@
 #include <net/sock.h>
 
 #include "sdp.h"
+#include "sdp_fc.h"
 #include "sdp_mib.h"
 #include "sdp_rx.h"
+#include "sdp_verbs.h"
 
 /* Are few receives left after this message, if there will be @more? */
 static bool sdp_rx_few(const struct sdp_rx_ctx *c, u32 more, u32 least)

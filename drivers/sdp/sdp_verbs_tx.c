@@ -15,8 +15,11 @@
 
 #include "compat.h"
 #include "sdp.h"
+#include "sdp_fc.h"
 #include "sdp_mib.h"
+#include "sdp_ring.h"
 #include "sdp_trace.h"
+#include "sdp_verbs.h"
 #include "sdp_verbs_tx.h"
 
 #define SDP_TX_SILENCE		(HZ / 10)	/* no probes of a peer that speaks */

@@ -7,6 +7,7 @@
 #define _SDP_VERBS_TX_H
 
 #include "sdp.h"
+#include "sdp_verbs.h"
 
 /* sdp_verbs_txq.c */
 void sdp_tx_chunk_release(struct sdp_conn *conn, struct sdp_chunk *c);

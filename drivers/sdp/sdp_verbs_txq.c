@@ -11,6 +11,7 @@
 #include "compat.h"
 #include "sdp.h"
 #include "sdp_mib.h"
+#include "sdp_verbs.h"
 #include "sdp_verbs_tx.h"
 
 #define SDP_TX_KEEP_CHUNKS	8	/* free send buffers a connection keeps */

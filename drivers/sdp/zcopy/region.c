@@ -14,6 +14,7 @@
 
 #include "sdp.h"
 #include "sdp_mib.h"
+#include "sdp_verbs.h"
 
 /**
  * sdp_zc_max_pages - pages that a registration of a connection can have

@@ -21,6 +21,7 @@
 #include "sdp.h"
 #include "sdp_mib.h"
 #include "sdp_rx.h"
+#include "sdp_verbs.h"
 
 /**
  * sdp_zc_sink_data - a message with payload has come

@@ -21,6 +21,7 @@
 #include <net/sock.h>
 
 #include "sdp.h"
+#include "sdp_fc.h"
 #include "sdp_mib.h"
 #include "sdp_rx.h"
 

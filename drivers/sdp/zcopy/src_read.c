@@ -20,8 +20,10 @@
 #include <net/sock.h>
 
 #include "sdp.h"
+#include "sdp_fc.h"
 #include "sdp_mib.h"
 #include "sdp_rx.h"
+#include "sdp_verbs.h"
 
 /**
  * sdp_zc_tx_held - whether data have to wait for a SrcAvail of ours

@@ -14,6 +14,7 @@
 #include <net/sock.h>
 
 #include "sdp.h"
+#include "sdp_fc.h"
 #include "sdp_iter.h"
 #include "sdp_mib.h"
 

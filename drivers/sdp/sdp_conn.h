@@ -1,0 +1,259 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+/*
+ * The connection as an object, see sdp_conn.c.
+ */
+#ifndef _SDP_CONN_H
+#define _SDP_CONN_H
+
+#include <linux/list.h>
+#include <linux/refcount.h>
+#include <linux/spinlock.h>
+#include <linux/wait.h>
+#include <linux/workqueue.h>
+#include <rdma/ib_verbs.h>
+#include <rdma/rdma_cm.h>
+#include <rdma/rdma_stack.h>
+#include <linux/sdp.h>
+
+#include "sdp_shared.h"
+#include "sdp_sock.h"
+#include "zcopy/zcopy.h"
+
+struct sdp_chunk;
+struct sdp_fc_ops;
+struct sdp_link_ops;
+struct sdp_ring;
+struct sdp_rx_buf;
+struct sdp_tx_msg;
+struct sdp_tx_slot;
+struct sock;
+
+/* Control messages that wait for a credit; bits of conn->tx_ctl. */
+enum sdp_ctl {
+	SDP_CTL_SENDSM,
+	SDP_CTL_RD_COMPL,	/* zero copy: octets have been read */
+	SDP_CTL_SRC_CANCEL,
+	SDP_CTL_MODE,		/* zero copy: ModeChange */
+	SDP_CTL_SINK_AVAIL,	/* a reader waits */
+	SDP_CTL_SINK_CANCEL,
+	SDP_CTL_SINK_ACK,
+	SDP_CTL_CHRCVBUF_ACK,
+	SDP_CTL_FIRST,		/* empty Data that opens an iWARP stream */
+	SDP_CTL_RING,		/* tell the peer of our ring */
+	SDP_CTL_OOB_PEND,	/* flag for the next message of any kind */
+	SDP_CTL_SETTLE,		/* verbs link: which messages are complete? */
+	SDP_CTL_KEEPALIVE,	/* does the peer live? */
+	SDP_CTL_PUSH,		/* shared link: send what was held back */
+};
+
+/* Which message a bit of tx_ctl asks for, in the order in which they go. */
+struct sdp_ctl_msg {
+	u8 bit;
+	u8 mid;
+};
+
+#define SDP_CTL_MSGS	10
+extern const struct sdp_ctl_msg sdp_ctl_msgs[SDP_CTL_MSGS];
+
+/* Bits of conn->flags. */
+enum sdp_conn_flags {
+	SDP_CONN_IWARP,		/* transport is iWARP */
+	SDP_CONN_ACTIVE,	/* we called connect */
+	SDP_CONN_READY,		/* QP made, receives posted */
+	SDP_CONN_UP,		/* transport connected; sends allowed */
+	SDP_CONN_DOWN,		/* teardown has been queued */
+	SDP_CONN_FENCED,	/* passive iWARP side before the first message */
+	SDP_CONN_GRACEFUL,	/* both DisConn exchanged */
+	SDP_CONN_CM_CONNECTED,	/* rdma_disconnect makes sense */
+	SDP_CONN_ESTAB_COUNTED,	/* in CURR_ESTAB */
+	SDP_CONN_SHARED,	/* shared link is open */
+	SDP_CONN_ABORT,		/* the user gave it up: data may be lost */
+	SDP_CONN_BAD,		/* the peer broke the rules: nothing counts */
+	SDP_CONN_FLUSHED,	/* the QP has failed */
+};
+
+/* Why a connection does not use the shared link, conn->unshared. */
+enum sdp_unshared {
+	SDP_UNSHARED_NOT	= SDP_REASON_NONE,	/* it does */
+	SDP_UNSHARED_SYSCTL	= SDP_REASON_SYSCTL,
+	SDP_UNSHARED_OPTION	= SDP_REASON_OPTION,
+	SDP_UNSHARED_DEVICE	= SDP_REASON_DEVICE,
+	SDP_UNSHARED_PEER	= SDP_REASON_PEER,
+	SDP_UNSHARED_MEMORY	= SDP_REASON_MEMORY,	/* not opened */
+	SDP_UNSHARED_POLICY	= SDP_REASON_POLICY,
+	SDP_UNSHARED_STACK	= SDP_REASON_STACK,
+	SDP_UNSHARED_LINK	= SDP_REASON_LINK,	/* of zero copy */
+};
+
+/* Progress of connect(), conn->cm_step. */
+enum sdp_cm_step {
+	SDP_CM_RESOLVING,
+	SDP_CM_RESOLVED,	/* rdma_connect is next */
+	SDP_CM_CONNECTING,
+	SDP_CM_DONE,		/* connected or failed, see sk_state */
+};
+
+/*
+ * struct sdp_conn - a transport connection and its buffers
+ *
+ * Lives from connect() or the connection request until the teardown work has
+ * destroyed QP and cm_id; the socket may have moved on by then. Holds a
+ * reference to its socket for its whole life. It is attached while
+ * sdp_sk(sk)->conn points to it; that pointer is changed under lock_sock,
+ * tx_lock and sdp->lock, so that each of them is enough to read it.
+ *
+ * @refs: one for the life up to the end of the teardown work, one for every
+ *	other work item that is queued, one for connect() while it sleeps.
+ */
+struct sdp_conn {
+	struct sock *sk;
+	refcount_t refs;
+	struct rcu_head rcu;		/* poll looks at it without a lock */
+	unsigned long flags;
+	const struct sdp_link_ops *link;
+	const struct sdp_fc_ops *fc;
+	const struct sdp_zc_ops *zco;	/* NULL: no zero copy so far */
+	const struct rdma_stack_link *stack;	/* NULL: no shared link */
+	u8 unshared;			/* enum sdp_unshared */
+	u8 peer_ext;			/* SDP_EXT_* in its Hello */
+	u8 fc_wish;			/* SDP_FLOW_* */
+	u8 fc_reason;			/* enum sdp_unshared: why it is not that */
+	u8 fc_ext;			/* SDP_EXT_* offered, or agreed to */
+	struct rdma_cm_id *id;
+	struct ib_device *dev;
+	struct ib_pd *pd;
+	struct ib_cq *cq;
+	struct ib_qp *qp;
+	unsigned int nr_cqe;
+	struct rdma_stack_ip ip;	/* what the device knows of it */
+	bool lean;			/* queues of qp for a shared link */
+	int error;			/* why it ended, for sk_err */
+	struct work_struct down_work;
+	struct work_struct setup_work;	/* held request whose turn it is, or
+					 * address to be asked for again
+					 */
+	struct delayed_work kick_work;	/* corked data waited long enough, memory
+					 * may be there again
+					 */
+	struct work_struct ctl_work;	/* shared link: a callback has found
+					 * something to send; verbs link:
+					 * receives are wanted
+					 */
+	struct completion disconnected;	/* DISCONNECTED was seen */
+
+	/* passive side until in an accept queue; the listener's lock */
+	struct sock *listener;		/* holds a reference */
+	struct list_head held_node;
+
+	/* connect(); sdp->lock */
+	wait_queue_head_t cm_wait;
+	u8 cm_step;
+	bool cm_waiter;			/* connect() itself calls rdma_connect */
+	bool cm_inside;			/* it uses id: the teardown waits */
+	unsigned long cm_deadline;	/* for the address */
+	union sdp_addr cm_dst;
+
+	/* receive half; the completion handler is the only writer */
+	struct sdp_rx_buf *rx_bufs;	/* array of rx_max */
+	u8 *rx_hdrs;			/* rx_slot each */
+	u32 rx_slot;
+	u64 rx_hdrs_dma;
+	u32 rx_start;			/* receives that it starts with */
+	u32 rx_max;			/* size of the arrays and of the RQ */
+	u32 rx_mseq;			/* last message processed */
+	bool rx_update;			/* it was a credit update */
+	bool rx_grows;			/* receives are about to be added */
+	u8 rx_mode;			/* enum sdp_mode */
+	bool rx_discon;			/* DisConn received */
+	bool rx_src_avail;		/* SrcAvail not yet answered */
+	struct sdp_srx srx;
+	u32 peer_total;			/* Bufs + MSeqAck of the peer */
+	u32 peer_ack;			/* MSeqAck of the peer */
+	u32 peer_rcvsz;			/* its receive buffers, with BSDH */
+	u32 peer_desired;		/* its DesRemRcvSz */
+	u8 peer_adverts;
+	struct sdp_ring *rx_ring;	/* RING: where the peer writes to */
+	struct ib_mr *rx_ring_mr;
+	struct scatterlist *rx_ring_sg;	/* mapped for the device, */
+	u32 rx_ring_mapped;		/* so many of it */
+	u32 ring_len;			/* the peer's ring; 0 until it is known */
+	u32 ring_rkey;			/* valid with ring_len */
+	u64 ring_va;
+	u32 ring_freed;			/* octets of it that the peer has freed */
+
+	/* transmit half and posting */
+	spinlock_t tx_lock ____cacheline_aligned_in_smp;
+	struct list_head rx_free;	/* receive buffers to be posted */
+	u32 rx_nbufs;			/* buffers that have a page */
+	u32 rx_posted_total;		/* receives posted since the start */
+	u32 rx_told_total;		/* as the peer knows */
+	u32 tx_mseq;			/* last MSeq given out */
+	u32 tx_done;			/* last MSeq completed */
+	u32 tx_acct;			/* last MSeq completed or acknowledged */
+	u32 tx_signalled;		/* last MSeq sent signalled */
+	u32 tx_unsig_bytes;		/* payload octets since then */
+	u32 tx_head, tx_tail;		/* tx_q: fill at head, send at tail */
+	u32 tx_queued;			/* payload octets not in tx_acct */
+	u32 tx_unsent;			/* payload octets not posted */
+	u32 tx_max_payload;		/* of one message */
+	u32 tx_pieces;			/* the same, 0: it has to be copied */
+	unsigned long tx_ctl;		/* enum sdp_ctl */
+	u32 tx_probe_mseq;		/* last MSeq before the probe */
+	u32 tx_proven;			/* last MSeq that a probe has proved */
+	unsigned long tx_probe_at;	/* jiffies, when it was posted */
+	bool tx_probe_proves;		/* its completion says that the peer lives */
+	bool tx_probing;
+	bool tx_want;			/* a writer waits for completions */
+	bool tx_lends;			/* see sdp_tx_signal() */
+	bool ring_app;			/* SDP_PROGRESS_APP */
+	bool tx_alone;			/* credit: each send is a message */
+	bool ring_imm;			/* Writes with immediate data */
+	bool ring_away;			/* and the program is doing something else */
+	bool tx_away;			/* a sender is away, see sdp_tx_leave() */
+	u32 tx_turns;			/* others that wait for it */
+	u32 ring_put;			/* octets written to the peer's ring */
+	u32 ring_told;			/* octets that it knows we have freed */
+	struct ib_cqe ring_cqe;		/* of the registration, if it fails */
+	bool tx_fin;			/* DisConn wanted after all data */
+	bool tx_fin_sent;
+	bool tx_fin_done;		/* and completed */
+	struct sdp_chunk *tx_chunk;	/* being filled */
+	struct list_head tx_free_chunks;
+	u32 tx_free_count;
+	u8 *tx_ctl_area;		/* SDP_SQ_DEPTH slots */
+	u64 tx_ctl_dma;
+	struct ib_cqe ka_cqe;
+	struct sdp_zc zc;
+	struct sdp_stx stx;
+	struct sdp_tx_msg *tx_q;	/* verbs link: SDP_TXQ_DEPTH */
+	struct sdp_tx_slot *tx_slots;	/* same: SDP_SQ_DEPTH */
+};
+
+/* sdp_conn.c */
+int sdp_conn_init(void);
+void sdp_conn_exit(void);
+void sdp_conn_put(struct sdp_conn *conn);
+struct sdp_conn *sdp_conn_alloc(struct sock *sk, bool again);
+void sdp_conn_down(struct sdp_conn *conn, int error);
+void sdp_conn_flushed(struct sdp_conn *conn);
+void sdp_fin_progress(struct sdp_conn *conn);
+void sdp_tx_wake(struct sdp_conn *conn);
+void sdp_tx_kick(struct sdp_conn *conn);
+void sdp_tx_ctl(struct sdp_conn *conn, unsigned int bit);
+void sdp_tx_fin(struct sdp_conn *conn);
+void sdp_tx_count(struct sdp_conn *conn, u32 payload, bool data);
+bool sdp_tx_wc_bad(struct sdp_conn *conn, const struct ib_wc *wc);
+void sdp_tx_prod(struct sock *sk);
+void sdp_tx_leave(struct sdp_conn *conn);
+void sdp_tx_return(struct sdp_conn *conn);
+int sdp_tx_fault_in(struct sock *sk, struct iov_iter *from, size_t len);
+int sdp_push_pending(struct sock *sk);
+u32 sdp_outq_bytes(const struct sock *sk);
+u32 sdp_notsent_bytes(const struct sock *sk);
+u32 sdp_max_payload(const struct sock *sk);
+u32 sdp_tx_progress(const struct sock *sk);
+u8 sdp_zc_reason(const struct sdp_conn *conn);
+unsigned long sdp_user_tick(unsigned long limit);
+void sdp_watch_user(struct sock *sk);
+
+#endif /* _SDP_CONN_H */

@@ -1,0 +1,37 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+/*
+ * TCP beside SDP, see sdp_fallback.c.
+ */
+#ifndef _SDP_FALLBACK_H
+#define _SDP_FALLBACK_H
+
+#include "sdp_sock.h"
+
+/* sdp_fallback.c */
+int sdp_tcp_prepare(struct sock *sk);
+int sdp_tcp_turn(struct sock *sk, bool share);
+bool sdp_tcp_instead(struct sock *sk);
+int sdp_tcp_listen(struct sock *sk, int backlog);
+bool sdp_tcp_only(struct sock *sk);
+void sdp_tcp_stop(struct sock *sk);
+bool sdp_tcp_waiting(const struct sock *sk);
+int sdp_tcp_accept(struct sock *sk, struct socket *newsock);
+void sdp_tcp_release(struct sock *sk, struct socket *sock);
+
+/* The TCP socket, if the program's file is given to it; no lock. */
+static inline struct socket *sdp_tcp_on(const struct sock *sk)
+{
+	/* pairs with sdp_tcp_take_over() */
+	return smp_load_acquire(&sdp_sk(sk)->tcp_on) ? sdp_sk(sk)->tcp : NULL;
+}
+
+/*
+ * The same for a call that waited at the socket when it had been disconnected @dis
+ * times: a connection that has come since is none of its business.
+ */
+static inline struct socket *sdp_tcp_goes_on(const struct sock *sk, int dis)
+{
+	return READ_ONCE(sk->sk_disconnects) == dis ? sdp_tcp_on(sk) : NULL;
+}
+
+#endif /* _SDP_FALLBACK_H */

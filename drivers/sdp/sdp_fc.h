@@ -1,0 +1,76 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+/*
+ * Flow control: the interface of the four policies, and who chooses one.
+ */
+#ifndef _SDP_FC_H
+#define _SDP_FC_H
+
+#include <linux/types.h>
+
+struct sdp_conn;
+struct sdp_rx_ctx;
+struct sdp_sock;
+
+#define SDP_FC_DATA		3	/* no payload with fewer credits */
+#define SDP_FC_FLOW		4	/* told of; with fewer, data wait for the reader */
+#define SDP_FC_SPARE		1	/* receives that the peer is not told of */
+
+/**
+ * struct sdp_fc_ops - a flow control policy
+ * @name: as diag shows it
+ * @credits: messages that may be sent before the peer says more
+ * @may_send: whether one more may leave, with octets of the stream or without
+ * @update_due: whether the peer should hear of new receives now
+ * @bufs: value of Bufs for a message that leaves now with this MSeqAck
+ * @overrun: whether the peer had no right to send this message
+ * @peer: take over Bufs and MSeqAck of a message of the peer
+ * @room: of a message with so much payload, octets that may leave now, if
+ *	  @may_send lets it. NULL: all
+ * @rx: act on a message that only this policy has; 0 or the SDP_MIB_BAD_ number.
+ *	Sets m.payload_len to the octets that a message of @mid has brought, which
+ *	the caller queues. NULL: there is no such message. Context: sdp->lock.
+ * @mid: MID of messages with payload
+ * @wish: value of SDP_FLOW_CONTROL that asks for it
+ * @signal: while so many messages are in the transport, one of as many asks for
+ *	    a completion; 0: as net.sdp.signal_every says
+ * @held: messages wait in the transport for a slow reader
+ * @zcopy: large sends may go without copies
+ *
+ * Context: @overrun and @peer: reception; @credits: any; others: tx_lock.
+ */
+struct sdp_fc_ops {
+	const char *name;
+	u8 mid;
+	u8 wish;
+	u8 signal;
+	bool held;
+	bool zcopy;
+	u32 (*credits)(const struct sdp_conn *conn);
+	bool (*may_send)(const struct sdp_conn *conn, bool payload);
+	bool (*update_due)(const struct sdp_conn *conn);
+	u16 (*bufs)(struct sdp_conn *conn, u32 ack);
+	bool (*overrun)(const struct sdp_conn *conn, u32 mseq);
+	void (*peer)(struct sdp_conn *conn, u16 bufs, u32 ack);
+	u32 (*room)(const struct sdp_conn *conn, u32 len);
+	int (*rx)(struct sdp_sock *sdp, struct sdp_rx_ctx *c);
+};
+
+extern const struct sdp_fc_ops sdp_fc_credit, sdp_fc_transport;
+extern const struct sdp_fc_ops sdp_fc_rdma, sdp_fc_vwin;
+
+/* sdp_fc_policy.c */
+void sdp_fc_choose(struct sdp_conn *conn);
+int sdp_fc_use(struct sdp_conn *conn, u8 ext);
+u8 sdp_fc_agree(const struct sdp_conn *conn);
+void sdp_fc_judge(struct sdp_conn *conn);
+
+/* sdp_fc_credit.c; the rules for messages hold with a ring, too */
+void sdp_fc_first(struct sdp_conn *conn);
+u32 sdp_fc_credits(const struct sdp_conn *conn);
+bool sdp_fc_may_send(const struct sdp_conn *conn, bool payload);
+bool sdp_fc_update_due(const struct sdp_conn *conn);
+u16 sdp_fc_bufs(struct sdp_conn *conn, u32 ack);
+bool sdp_fc_overrun(const struct sdp_conn *conn, u32 mseq);
+void sdp_fc_peer(struct sdp_conn *conn, u16 bufs, u32 ack);
+
+#endif /* _SDP_FC_H */

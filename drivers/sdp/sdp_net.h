@@ -1,0 +1,106 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+/*
+ * What a network namespace holds.
+ */
+#ifndef _SDP_NET_H
+#define _SDP_NET_H
+
+#include <linux/atomic.h>
+#include <linux/list.h>
+#include <linux/mutex.h>
+#include <linux/spinlock.h>
+#include <linux/workqueue.h>
+#include <net/net_namespace.h>
+#include <net/netns/generic.h>
+
+#include "zcopy/zcopy.h"
+
+struct ctl_table_header;
+struct sdp_mib;
+
+#define SDP_BIND_BUCKETS	256
+
+/*
+ * struct sdp_net - what a network namespace holds
+ * @mib: per-CPU counters (sdp_mib.c)
+ * @sysctl_hdr: table under net/sdp (sdp_sysctl.c)
+ * @socks: every socket of the namespace, linked by sdp_sock.net_node
+ * @bound: those with a port, by its number, linked by sdp_sock.bind_node
+ * @socks_lock: (BH) protects @socks, @bound and sdp_sock.local; innermost
+ * @ports: what their ports are to rdma_cm (sdp_port.c), by number
+ * @port_mutex: who joins and leaves which of @ports; below lock_sock, no
+ *	handler takes it
+ * @nconns: connections that have memory, whatever their state
+ *
+ * The sysctl_ fields are written by sdp_sysctl.c after validation and read
+ * with READ_ONCE() when a socket or a connection is made.
+ */
+struct sdp_net {
+	struct sdp_mib __percpu *mib;
+	struct ctl_table_header *sysctl_hdr;
+	struct list_head socks;
+	struct hlist_head bound[SDP_BIND_BUCKETS];
+	spinlock_t socks_lock;		/* see above */
+	struct hlist_head ports[SDP_BIND_BUCKETS];
+	struct mutex port_mutex;	/* see above */
+	atomic_t nconns;
+	struct sdp_zc_cache zc_cache;
+	/* of its own: what waits here for a lock that a stopped process holds
+	 * must not keep other namespaces waiting
+	 */
+	struct workqueue_struct *wq;
+
+	int sysctl_rmem[3];		/* min, default, max octets */
+	int sysctl_wmem[3];
+	int sysctl_rx_bufs_min;		/* receives a connection starts with */
+	int sysctl_rx_bufs_max;		/* and may grow to, by rcvbuf */
+	int sysctl_rx_merge;		/* payloads up to this are merged */
+	int sysctl_shared_link;		/* use shared buffers where possible */
+	int sysctl_flow_control;	/* SDP_FLOW_*, not the default */
+	int sysctl_credit_join;		/* sends without credit join a message */
+	int sysctl_rdma_progress;	/* enum sdp_progress */
+	int sysctl_rdma_immediate;	/* rings: Write with immediate data */
+	int sysctl_zcopy_threshold;	/* octets of a send; 0: never */
+	int sysctl_zcopy_floor;		/* octets of one that always pays */
+	int sysctl_zcopy_wait;		/* us without progress */
+	int sysctl_zcopy_cache;		/* octets kept pinned; 0: none */
+	int sysctl_zcopy_entries;	/* pieces, of one connection */
+	int sysctl_zcopy_pipelined;	/* pipelined mode where both ends can */
+	int sysctl_signal_every;	/* signalled send at least every n */
+	int sysctl_fin_timeout;		/* seconds, after close() */
+	int sysctl_resolve_timeout;	/* ms, address and route */
+	int sysctl_connect_timeout;	/* seconds, whole connect */
+	int sysctl_hold_max;		/* requests held above the backlog */
+	int sysctl_max_connections;	/* 0: no limit */
+	int sysctl_port_offset;		/* from a port to that of the device */
+	int sysctl_fallback_timeout;	/* seconds, until TCP is tried */
+	int sysctl_max_adverts;		/* announced in Hello */
+	int sysctl_keepalive_time;	/* seconds */
+	int sysctl_keepalive_intvl;
+	int sysctl_keepalive_probes;
+};
+
+/* net.sdp.rdma_progress: who lets data go when the ring has room again */
+enum sdp_progress {
+	SDP_PROGRESS_KERNEL,		/* whoever learns of it */
+	SDP_PROGRESS_APP,		/* the next system call on the socket */
+};
+
+extern unsigned int sdp_net_id;
+
+static inline struct sdp_net *sdp_pernet(struct net *net)
+{
+	return net_generic(net, sdp_net_id);
+}
+
+/* Of sdp_net.bound and sdp_net.ports */
+static inline unsigned int sdp_bind_bucket(u16 port)
+{
+	return port % SDP_BIND_BUCKETS;
+}
+
+/* sdp_mib.c */
+int sdp_mib_init_net(struct net *net);
+void sdp_mib_exit_net(struct net *net);
+
+#endif /* _SDP_NET_H */

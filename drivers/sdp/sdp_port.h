@@ -1,0 +1,46 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+/*
+ * Addresses and ports that sockets are bound to, see sdp_port.c.
+ */
+#ifndef _SDP_PORT_H
+#define _SDP_PORT_H
+
+#include <rdma/rdma_cm.h>
+
+#include "sdp_sock.h"
+
+struct sdp_port;
+
+/**
+ * struct sdp_port_walk - see sdp_port_next()
+ * @low: first port of the range
+ * @n: ports in it; 0: not begun
+ * @at: how far the next one is behind the first
+ * @left: how many have not been there
+ * @tries: how many were of no use after all
+ * @port: that of sdp_port_next_free(); 0: none yet
+ */
+struct sdp_port_walk {
+	u32 low, n, at, left, tries;
+	__be16 port;
+};
+
+/* sdp_port.c */
+bool sdp_port_bound(struct sock *sk, const union sdp_addr *addr,
+		    bool shares);
+bool sdp_port_conflict(struct sock *sk, const union sdp_addr *addr);
+__be16 sdp_port_map(struct net *net, __be16 port);
+__be16 sdp_port_unmap(struct net *net, __be16 port);
+bool sdp_port_tcp_free(struct sock *sk, __be16 port);
+bool sdp_port_free(struct sock *sk);
+u16 sdp_port_next(struct net *net, struct sdp_port_walk *w);
+int sdp_port_next_free(struct sock *sk, struct sdp_port_walk *w);
+struct sock *sdp_port_pick(struct sdp_port *port, struct rdma_cm_id *id);
+void sdp_port_removal(struct sdp_port *port);
+int sdp_port_bind(struct sock *sk, const union sdp_addr *addr,
+		  rdma_cm_event_handler handler);
+int sdp_port_listen(struct sock *sk, int backlog);
+struct sdp_port *sdp_port_unbind(struct sock *sk);
+void sdp_port_put(struct sdp_port *port);
+
+#endif /* _SDP_PORT_H */

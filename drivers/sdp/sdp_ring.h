@@ -1,0 +1,71 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+/*
+ * The ring of the flow control "rdma", see sdp_ring.c.
+ */
+#ifndef _SDP_RING_H
+#define _SDP_RING_H
+
+#include "sdp_conn.h"
+#include "sdp_verbs.h"
+
+#define SDP_RING_MIN		SDP_BUF_SIZE	/* octets; a power of two */
+#define SDP_RING_MAX		(SDP_BUF_SIZE * 64)
+#define SDP_RING_INLINE		264	/* payload that goes along with a message */
+#define SDP_RING_SLOT		(24 + SDP_RING_INLINE)	/* of a receive */
+
+/* Of payload for a ring: goes with the message that announces it. */
+static inline bool sdp_ring_along(u32 octets)
+{
+	return octets <= SDP_RING_INLINE;
+}
+
+/**
+ * struct sdp_ring - memory that the peer writes its payload to
+ * @refs: one of the connection, while the peer may write, one of the socket,
+ *	  until it is read
+ * @base: rx_seq of the socket at the beginning of the ring
+ * @size: octets, a power of two
+ * @nr: pages, each of SDP_BUF_SIZE octets
+ * @page: the pages
+ *
+ * There is nothing in it but payload: the peer can change it at any time.
+ */
+struct sdp_ring {
+	refcount_t refs;
+	u32 base;
+	u32 size;
+	u32 nr;
+	struct page *page[];
+};
+
+/* sdp_ring.c */
+int sdp_ring_create(struct sdp_conn *conn);
+void sdp_ring_destroy(struct sdp_conn *conn);
+bool sdp_ring_tight(const struct sdp_sock *sdp);
+void sdp_ring_drop(struct sdp_sock *sdp);
+u32 sdp_ring_untold(const struct sdp_conn *conn);
+bool sdp_ring_by_imm(const struct sdp_conn *conn, const struct sdp_tx_msg *m);
+int sdp_ring_send_imm(struct sdp_conn *conn, struct sdp_tx_slot *slot,
+		      const struct sdp_tx_msg *m, u32 imm, bool signal);
+int sdp_ring_post(struct sdp_conn *conn, struct sdp_tx_slot *slot,
+		  const struct sdp_tx_msg *m, u32 hdr_len, bool signal);
+u32 sdp_ring_tell(struct sdp_conn *conn);
+void sdp_ring_enter_app(struct sock *sk);
+void sdp_ring_leave(struct sock *sk);
+void sdp_ring_poll(struct sock *sk);
+
+/*
+ * The program enters a system call on a socket. Returns whether sdp_ring_leave()
+ * has to be called when it leaves. Context: as sdp_ring_enter_app().
+ */
+static inline bool sdp_ring_enter(struct sock *sk)
+{
+	const struct sdp_conn *conn = sdp_sk(sk)->conn;
+
+	if (likely(!conn || !conn->ring_app))
+		return false;
+	sdp_ring_enter_app(sk);
+	return true;
+}
+
+#endif /* _SDP_RING_H */

@@ -1,0 +1,143 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+/*
+ * Shared link: sends and receives in buffers of the provider. Used by the files of
+ * the link; the socket and the connection hold its state.
+ */
+#ifndef _SDP_SHARED_H
+#define _SDP_SHARED_H
+
+#include <linux/list.h>
+#include <linux/mm_types.h>
+#include <rdma/rdma_stack.h>
+
+#include "sdp_rx.h"
+
+struct sdp_conn;
+struct sdp_sock;
+struct sock;
+struct work_struct;
+
+#define SDP_STX_RECORDS		64	/* unacknowledged; a power of two */
+#define SDP_RX_FRAGS		84	/* of a block, which takes 2 KB */
+
+/**
+ * struct sdp_rx_frag - payload in a received page
+ * @page: the page
+ * @off: where its first octet is
+ * @len: octets, without the gaps
+ * @gaps: what is between them
+ * @held: a reference to the page goes with it. Pieces of one page in a row
+ *	  share that of the last one.
+ */
+struct sdp_rx_frag {
+	struct page *page;
+	u32 off;
+	u32 len;
+	struct rdma_stack_gaps gaps;
+	bool held;
+};
+
+/**
+ * struct sdp_rx_block - references in the order of the stream
+ * @node: in sdp_rx_pages.blocks
+ * @head: first that is not read to its end
+ * @tail: next to be filled in
+ * @frag: the references
+ */
+struct sdp_rx_block {
+	struct list_head node;
+	u32 head;
+	u32 tail;
+	struct sdp_rx_frag frag[SDP_RX_FRAGS];
+};
+
+/**
+ * struct sdp_rx_pages - receive queue of a shared link; sdp->lock
+ * @blocks: at least one while the link is open
+ * @last: of @blocks, NULL if there is none
+ * @spare: an empty block for the producer, or NULL
+ * @merge: page that small payloads are copied into, with a reference
+ * @merged: octets of it in use
+ * @charge: memory that the references hold
+ * @rcvbuf: sk_rcvbuf as the provider knows it
+ * @paused: the provider was told to stop
+ * @starved: it was since the last look at the size of the buffer
+ */
+struct sdp_rx_pages {
+	struct list_head blocks;
+	struct sdp_rx_block *last;
+	struct sdp_rx_block *spare;
+	struct page *merge;
+	u32 merged;
+	u32 charge;
+	u32 rcvbuf;
+	bool paused;
+	bool starved;
+};
+
+/* Where a message, or several, end in the transport's stream. */
+struct sdp_stx_rec {
+	u64 end;		/* position behind it */
+	u32 sum;		/* payload octets up to there */
+};
+
+/**
+ * struct sdp_stx - transmit state of a shared link
+ * @rec: messages not acknowledged; sdp->lock
+ * @head: next free entry of @rec
+ * @tail: the oldest
+ * @base: the message before @tail
+ * @sum: payload octets committed; whoever holds the reservation
+ * @fin_end: position behind DisConn
+ * @held: octets committed that the provider was allowed to keep back
+ * @no_room: the provider has none, tx_space will follow
+ * @in_call: not the first piece of a sendmsg; lock_sock
+ */
+struct sdp_stx {
+	struct sdp_stx_rec rec[SDP_STX_RECORDS];
+	struct sdp_stx_rec base;
+	u32 head, tail;
+	u32 sum;
+	u32 held;
+	u64 fin_end;
+	bool no_room;
+	bool in_call;
+};
+
+/**
+ * struct sdp_srx - the message that a shared link is receiving
+ * @hdr: private copy of its headers
+ * @have: octets of @hdr
+ * @need: octets that @hdr will have
+ * @left: payload octets to come
+ * @last: the last one that came, of a message with an urgent octet
+ * @c: parsed when @have is @need; its flags collect what the whole batch did
+ */
+struct sdp_srx {
+	u8 hdr[SDP_MSG_HDR_MAX];
+	u32 have;
+	u32 need;
+	u32 left;
+	u8 last;
+	struct sdp_rx_ctx c;
+};
+
+/* sdp_shared_tx.c */
+void sdp_shared_choose(struct sdp_conn *conn);
+int sdp_shared_open(struct sdp_conn *conn);
+void sdp_shared_close(struct sdp_conn *conn);
+void sdp_shared_work(struct work_struct *work);
+
+/* sdp_shared_rx.c: struct rdma_stack_ulp */
+int sdp_shared_rx(void *ctx, const struct rdma_stack_rx *rx);
+void sdp_shared_rx_done(void *ctx);
+
+/* sdp_rx_pages.c */
+int sdp_pages_init(struct sdp_conn *conn);
+void sdp_pages_undo(struct sdp_conn *conn);
+bool sdp_pages_add(struct sdp_sock *sdp, const struct rdma_stack_rx *rx,
+		   u32 skip, u32 merge);
+bool sdp_pages_full(struct sock *sk);
+void sdp_pages_rcvbuf(struct sdp_conn *conn);
+
+#endif /* _SDP_SHARED_H */

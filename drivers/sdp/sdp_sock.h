@@ -1,0 +1,183 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+/*
+ * The socket as an object, see sdp_sock.c.
+ */
+#ifndef _SDP_SOCK_H
+#define _SDP_SOCK_H
+
+#include <linux/spinlock.h>
+#include <linux/workqueue.h>
+#include <net/inet_sock.h>
+#include <net/sock.h>
+#include <net/tcp_states.h>
+
+#include "sdp_net.h"
+#include "sdp_shared.h"
+
+struct sdp_conn;
+struct sdp_lend;
+struct sdp_port;
+struct sdp_ring;
+struct sdp_rxq_ops;
+
+/* An IPv4 or IPv6 address; IPv4-mapped ones are kept as IPv4. */
+union sdp_addr {
+	struct sockaddr sa;
+	struct sockaddr_in v4;
+	struct sockaddr_in6 v6;
+};
+
+/* Urgent octet, as seen by the reader; sdp->urg_state. */
+enum sdp_urg {
+	SDP_URG_NONE,
+	SDP_URG_NOTYET,		/* announced by OOB_PEND */
+	SDP_URG_VALID,		/* there, not read */
+	SDP_URG_READ,		/* read by MSG_OOB, still in the stream */
+};
+
+/*
+ * struct sdp_sock - an SDP socket
+ *
+ * sk_family and sk_protocol are the arguments of socket(). sk_state
+ * takes TCP_* values. The inet_sock fields (ports, addresses, tos, ttl) are
+ * kept valid for options and diag.
+ */
+struct sdp_sock {
+	struct inet_sock inet;		/* must be first */
+
+	spinlock_t lock;		/* see the top of the file */
+	struct list_head net_node;	/* sdp_net.socks; socks_lock */
+	struct hlist_node bind_node;	/* sdp_net.bound; socks_lock */
+	struct sdp_conn *conn;		/* see struct sdp_conn */
+	struct sdp_port *port;		/* cm_ids; changed under lock_sock and
+					 * sdp_net.port_mutex
+					 */
+	struct list_head port_node;	/* sdp_port.socks; sdp_port.lock */
+	union sdp_addr local;		/* port 0: not bound; written under
+					 * lock and sdp_net.socks_lock
+					 */
+	union sdp_addr peer;
+	bool v6;			/* made for IPv6 */
+	bool user_bound;		/* bind() gave address or port */
+
+	/* TCP beside SDP, sdp_fallback.c */
+	u8 fallback;			/* SDP_FALLBACK; lock_sock */
+	bool tcp_on;			/* the file is that of tcp */
+	bool tcp_turn;			/* whose turn it is in accept() */
+	struct socket *tcp;		/* set once, until release */
+	wait_queue_entry_t tcp_bridge;	/* from its queue to ours */
+
+	/* listener; lock */
+	struct list_head accept_q;	/* sdp_sock.accept_node of children */
+	struct list_head held;		/* sdp_conn.held_node, above backlog */
+	u32 nheld;
+	struct work_struct hold_work;
+	struct list_head accept_node;
+	struct work_struct unbind_work;	/* the device of port went away */
+
+	/* receive queue; lock. Only a reader (lock_sock) removes the head. */
+	const struct sdp_rxq_ops *rxq;
+	struct list_head rx_queue;	/* verbs link */
+	struct sdp_rx_pages rx_pages;	/* shared link */
+	struct sdp_ring *rx_ring;	/* verbs link with RING */
+	u32 ring_calls;			/* see sdp_ring_enter(); lock_sock */
+	u32 rx_tight;			/* quarter of it, 0 without one */
+	u32 rx_seq;			/* stream octets received */
+	u32 copied_seq;			/* stream octets read; lock_sock */
+	u32 urg_seq;
+	struct sdp_lend *lend;		/* lock_sock; sdp_lend.c */
+	u32 nlent;			/* buffers that it holds; lock_sock */
+	bool rx_done;			/* the peer has finished; SOCK_DONE
+					 * would race with setsockopt()
+					 */
+	u8 urg_state;			/* enum sdp_urg */
+	u8 urg_byte;
+
+	struct delayed_work timer_work;	/* sdp_timer.c */
+	unsigned long last_rx;		/* jiffies */
+	unsigned long deadline;		/* jiffies; timer of connect() and of
+					 * an orphan. lock_sock
+					 */
+	u8 orphan_state;		/* sk_state that it is for */
+	u32 last_progress;		/* timer: progress since last time */
+	unsigned long user_since;	/* jiffies, last progress seen */
+	bool user_watched;		/* the timer looks after user_timeout;
+					 * lock_sock
+					 */
+	unsigned long ka_sent;		/* jiffies, last probe */
+	u8 ka_probes;			/* without an answer */
+
+	/* options; lock_sock to change, READ_ONCE to read. sdp_sockopt.c */
+	u8 nodelay;			/* TCP_NODELAY */
+	u8 cork;			/* TCP_CORK */
+	u8 quickack;			/* TCP_QUICKACK, starts at 1 */
+	u8 recvmsg_inq;			/* TCP_INQ */
+	u8 shared_link;			/* SDP_SHARED_LINK */
+	u8 flow_control;		/* SDP_FLOW_CONTROL */
+	int zcopy_threshold;		/* SDP_ZCOPY; 0: never */
+	u8 syn_retries;			/* TCP_SYNCNT, 0: default */
+	u8 keepcnt;			/* 0: per-namespace default */
+	u16 user_mss;			/* TCP_MAXSEG */
+	int keepidle;			/* seconds; 0: default */
+	int keepintvl;
+	int linger2;			/* seconds; 0: default, < 0: none */
+	int defer_accept;		/* seconds */
+	u32 user_timeout;		/* ms */
+	u32 notsent_lowat;		/* 0: none */
+	u32 window_clamp;
+	u32 fastopen_qlen;
+	u32 opt_bits;			/* switches that are only stored */
+	u32 ip6_bits;			/* the same at SOL_IPV6 */
+	u32 ip6_set;			/* of those, what the program has set */
+	s16 ip6_hops;			/* IPV6_UNICAST_HOPS, -1: default */
+	u8 ip6_tclass;			/* IPV6_TCLASS */
+	u8 ip6_pmtudisc;		/* IPV6_MTU_DISCOVER */
+
+	/* for SDP_INFO and diag; written under tx_lock, lock: READ_ONCE */
+	u64 tx_bytes;			/* payload octets sent */
+	u64 tx_msgs;			/* messages sent, all kinds */
+	u64 tx_no_credit;		/* times that data waited for credits */
+	u64 tx_zcopy_bytes;		/* sent without a copy */
+	u64 tx_zcopy_fails;		/* attempts that ended in copying */
+	u64 tx_ref_bytes;		/* queued without a copy */
+	u64 rx_bytes;
+	u64 rx_msgs;
+	u64 rx_zcopy_bytes;
+	u64 rx_lent_bytes;		/* lent to the program */
+
+	struct ipv6_pinfo inet6;	/* inet.pinet6 of an IPv6 socket; must be
+					 * last, see sdp_inet_init()
+					 */
+};
+
+static inline struct sdp_sock *sdp_sk(const struct sock *sk)
+{
+	return (struct sdp_sock *)sk;
+}
+
+/* Where work for this socket is queued */
+static inline struct workqueue_struct *sdp_wq(const struct sock *sk)
+{
+	return sdp_pernet(sock_net(sk))->wq;
+}
+
+/* sdp_sock.c */
+void sdp_set_state(struct sock *sk, int state);
+void sdp_copy_addr(union sdp_addr *to, const struct sockaddr *sa);
+void sdp_addr_to_v6(const union sdp_addr *a, struct in6_addr *v6);
+void sdp_set_local(struct sock *sk, const struct sockaddr *sa);
+void sdp_set_peer(struct sock *sk, const struct sockaddr *sa);
+void sdp_clear_local(struct sock *sk);
+const char *sdp_device_name(const struct sock *sk);
+int sdp_readable_bytes(const struct sock *sk);
+bool sdp_at_mark(const struct sock *sk);
+void sdp_rx_oob_pres(struct sdp_sock *sdp, struct sdp_rx_ctx *c, u8 octet);
+void sdp_start_timer(struct sock *sk, unsigned long delay);
+void sdp_stop_timer(struct sock *sk);
+void sdp_start_deadline(struct sock *sk, unsigned long delay);
+unsigned long sdp_user_limit(const struct sock *sk);
+u32 sdp_zc_threshold(const struct sock *sk);
+bool sdp_addr_any(const union sdp_addr *a);
+bool sdp_addr_loopback(const union sdp_addr *addr);
+
+#endif /* _SDP_SOCK_H */

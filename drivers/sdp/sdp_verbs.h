@@ -1,0 +1,162 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+/*
+ * Verbs link: messages in private buffers, posted to a queue pair. Used by the files
+ * of the link, by zero copy and by the ring.
+ */
+#ifndef _SDP_VERBS_H
+#define _SDP_VERBS_H
+
+#include <linux/list.h>
+#include <linux/mm.h>
+#include <linux/scatterlist.h>
+#include <rdma/ib_verbs.h>
+
+struct msghdr;
+struct iov_iter;
+struct sdp_conn;
+struct sock;
+struct work_struct;
+
+/* Limits of this implementation; what users can tune is in struct sdp_net. */
+#define SDP_BUF_ORDER		3	/* pages of a send or receive buffer */
+#define SDP_BUF_SIZE		(PAGE_SIZE << SDP_BUF_ORDER)
+#define SDP_SQ_DEPTH		64	/* sends in flight; a power of two */
+#define SDP_TXQ_DEPTH		64	/* messages not sent; a power of two */
+#define SDP_CTL_SLOT		64	/* octets for one header or control message */
+#define SDP_TX_PIECES		5	/* of payload; software devices take one more */
+#define SDP_TX_SPLIT_MIN	2048	/* payloads worth an SGE of their own */
+#define SDP_MIN_RX_BUFS		8	/* data, and see sdp_fc_credit.c */
+#define SDP_MAX_RX_BUFS		256
+
+/*
+ * Registered memory is known by where it begins in its page. The verbs name it by
+ * the address that the device has for it, which is one of the kernel with
+ * software devices: the peer, who is told, need not know that.
+ */
+static inline void sdp_mr_rename(struct ib_mr *mr)
+{
+	mr->iova &= mr->page_size - 1;
+}
+
+/**
+ * struct sdp_rx_buf - one receive buffer
+ * @cqe: completion of the receive that it is posted for
+ * @node: on conn->rx_free or sdp->rx_queue
+ * @conn: connection whose QP it belongs to; valid while posted
+ * @page: compound page of SDP_BUF_ORDER, the payload lands at its start
+ * @sg: @page for the device
+ * @hdr: where the headers land, inside of conn->rx_hdrs
+ * @off: first payload octet not yet read
+ * @len: end of the payload in @page
+ * @idx: place in conn->rx_bufs
+ */
+struct sdp_rx_buf {
+	struct ib_cqe cqe;
+	struct list_head node;
+	struct sdp_conn *conn;
+	struct page *page;
+	struct scatterlist sg;
+	u8 *hdr;
+	u32 off;
+	u32 len;
+	u16 idx;
+};
+
+/* Send buffer that several small messages may share, or memory of others. */
+struct sdp_chunk {
+	struct list_head node;		/* conn->tx_free_chunks */
+	struct page *page;		/* NULL: see sdp_tx_pages.c */
+	u64 dma;
+	u32 size;
+	u32 used;			/* lock_sock: where the next octet goes */
+	int refs;			/* messages, and tx_chunk; tx_lock */
+};
+
+/**
+ * struct sdp_tx_msg - Data message that has not been sent yet
+ * @chunk: where its octets are; the message holds a reference
+ * @off: offset of the payload; an inline header stands in front of it
+ * @len: payload octets
+ * @split: header in the slot of the send, not in front of the payload
+ * @oob: last octet is urgent; nothing may be appended
+ * @busy: sendmsg is copying behind @len; do not send yet
+ * @eor: nothing may be appended
+ * @avail: SrcAvail, see zcopy/src_read.c
+ */
+struct sdp_tx_msg {
+	struct sdp_chunk *chunk;
+	u32 off;
+	u32 len;
+	u8 split:1, oob:1, busy:1, eor:1, avail:1;
+};
+
+/**
+ * struct sdp_tx_slot - a send in flight, index MSeq modulo SDP_SQ_DEPTH
+ * @cqe: completion, meaningful for signalled sends
+ * @conn: owner
+ * @chunk: reference to drop when complete, or NULL
+ * @mseq: its sequence number
+ * @charge: octets to take from sk_wmem_queued when complete
+ * @mid: kind of message
+ */
+struct sdp_tx_slot {
+	struct ib_cqe cqe;
+	struct sdp_conn *conn;
+	struct sdp_chunk *chunk;
+	u32 mseq;
+	u32 charge;
+	u8 mid;
+};
+
+/* sdp_verbs.c */
+int sdp_link_create(struct sdp_conn *conn);
+int sdp_link_start(struct sdp_conn *conn);
+void sdp_link_destroy(struct sdp_conn *conn);
+
+/* sdp_qp.c */
+void sdp_link_set_ip(struct sdp_conn *conn);
+void sdp_link_settle(struct sdp_conn *conn);
+int sdp_link_post_recvs(struct sdp_conn *conn);
+int sdp_link_send(struct sdp_conn *conn, struct sdp_tx_slot *slot,
+		  const struct sdp_tx_msg *m, u32 hdr_len, bool signal);
+void sdp_link_header(struct sdp_conn *conn, const struct sdp_tx_slot *slot,
+		     u32 len, struct ib_sge *sge);
+int sdp_link_probe(struct sdp_conn *conn, bool alive);
+int sdp_link_payload(struct sdp_conn *conn, const struct sdp_tx_msg *m, u32 hdr,
+		     struct ib_sge *sge);
+struct sdp_chunk *sdp_link_chunk_alloc(struct sdp_conn *conn, gfp_t gfp);
+void sdp_link_chunk_free(struct sdp_conn *conn, struct sdp_chunk *c);
+bool sdp_link_rx_renew(struct sdp_conn *conn, struct sdp_rx_buf *buf);
+void sdp_link_rx_grow(struct sdp_conn *conn);
+u32 sdp_link_rx_left(const struct sdp_conn *conn);
+void sdp_link_rx_refill(struct sdp_conn *conn);
+u32 sdp_link_rx_lendable(const struct sock *sk);
+void sdp_link_rx_unmap(struct sdp_conn *conn, struct sdp_rx_buf *buf);
+u32 sdp_link_rx_limit(const struct sock *sk);
+int sdp_link_rx_alloc(struct sdp_conn *conn, struct sdp_rx_buf *buf);
+int sdp_link_create_qp(struct sdp_conn *conn);
+int sdp_link_grow(struct sdp_conn *conn);
+
+/* sdp_verbs_tx.c */
+void sdp_tx_recycle(struct sdp_conn *conn, struct sdp_rx_buf *buf);
+void sdp_tx_done(struct ib_cq *cq, struct ib_wc *wc);
+
+/* sdp_verbs_txq.c */
+void sdp_tx_free(struct sdp_conn *conn);
+bool sdp_tx_src_avail(struct sdp_conn *conn, struct iov_iter *from, u32 n);
+void sdp_tx_src_unavail(struct sdp_conn *conn);
+
+/* sdp_verbs_rx.c */
+void sdp_rx_done(struct ib_cq *cq, struct ib_wc *wc);
+void sdp_rx_work(struct work_struct *work);
+
+/* sdp_tx_pages.c */
+struct sdp_chunk *sdp_ref_alloc(struct sdp_conn *conn);
+void sdp_ref_free(struct sdp_conn *conn, struct sdp_chunk *c);
+u32 sdp_ref_fill(struct sdp_conn *conn, struct sdp_chunk *c,
+		 struct msghdr *msg, u32 max);
+bool sdp_ref_room(const struct sdp_conn *conn, const struct sdp_chunk *c,
+		  const struct msghdr *msg);
+int sdp_ref_sge(const struct sdp_tx_msg *m, struct ib_sge *sge);
+
+#endif /* _SDP_VERBS_H */
