@@ -910,7 +910,7 @@ static __poll_t sdp_poll_write(struct sock *sk)
 	set_bit(SOCK_NOSPACE, &sk->sk_socket->flags);
 	/* space freed before the bit was set woke nobody: look again */
 	smp_mb__after_atomic();
-	sdp_tx_prod(sk);
+	sdp_conn_want_space(sk);
 	if (__sk_stream_is_writeable(sk, 1))
 		return EPOLLOUT | EPOLLWRNORM;
 	return 0;
@@ -1004,9 +1004,9 @@ static int sdp_ioctl(struct socket *sock, unsigned int cmd, unsigned long arg)
 	else if (cmd == SIOCINQ)
 		answ = sdp_inq(sk);
 	else if (cmd == SIOCOUTQ)
-		answ = sdp_outq_bytes(sk);
+		answ = sdp_conn_outq(sk);
 	else
-		answ = sdp_notsent_bytes(sk);
+		answ = sdp_conn_unsent(sk);
 	release_sock(sk);
 	return put_user(answ, (int __user *)arg);
 }
@@ -1056,7 +1056,7 @@ static void sdp_send_fin(struct sock *sk)
 	}
 	spin_unlock_bh(&sdp->lock);
 	if (fin && conn)
-		sdp_tx_fin(conn);
+		sdp_conn_fin(conn);
 }
 
 static int sdp_shutdown_locked(struct socket *sock, int how)

@@ -554,7 +554,7 @@ static void sdp_cm_up(struct sdp_conn *conn)
 	spin_unlock_bh(&conn->tx_lock);
 	if (test_bit(SDP_CONN_FLUSHED, &conn->flags))
 		sdp_conn_down(conn, ECONNRESET);
-	sdp_tx_kick(conn);
+	sdp_conn_kick(conn);
 }
 
 /*
@@ -620,7 +620,7 @@ static void sdp_cm_active_up(struct sdp_conn *conn, struct rdma_cm_event *ev)
 	}
 	/* lets the passive side talk, see Documentation/wire.rst */
 	if (test_bit(SDP_CONN_IWARP, &conn->flags))
-		sdp_tx_ctl(conn, SDP_CTL_FIRST);
+		sdp_conn_ctl(conn, SDP_CTL_FIRST);
 	sdp_cm_up(conn);
 }
 

@@ -88,14 +88,14 @@ static bool sdp_conn_charge(struct net *net, bool again)
  * Completion of sdp_link_probe(): what was posted before is complete, and the peer
  * lives if it had to answer. Context: softirq.
  */
-static void sdp_probe_done(struct ib_cq *cq, struct ib_wc *wc)
+static void sdp_conn_probe_done(struct ib_cq *cq, struct ib_wc *wc)
 {
 	struct sdp_conn *conn = container_of(wc->wr_cqe, struct sdp_conn,
 					     ka_cqe);
 	struct sdp_sock *sdp = sdp_sk(conn->sk);
 	u32 mseq;
 
-	if (sdp_tx_wc_bad(conn, wc))
+	if (sdp_conn_wc_bad(conn, wc))
 		return;
 	mseq = conn->tx_probe_mseq;
 	if (conn->tx_probe_proves) {
@@ -144,7 +144,7 @@ struct sdp_conn *sdp_conn_alloc(struct sock *sk, bool again)
 	INIT_LIST_HEAD(&conn->rx_free);
 	INIT_LIST_HEAD(&conn->tx_free_chunks);
 	conn->rx_mode = SDP_MODE_COMBINED;
-	conn->ka_cqe.done = sdp_probe_done;
+	conn->ka_cqe.done = sdp_conn_probe_done;
 	return conn;
 }
 
@@ -185,12 +185,12 @@ void sdp_conn_flushed(struct sdp_conn *conn)
 }
 
 /**
- * sdp_fin_progress - our DisConn has left
+ * sdp_conn_fin_done - our DisConn has left
  * @conn: connection
  *
  * Context: softirq; no spinlock held.
  */
-void sdp_fin_progress(struct sdp_conn *conn)
+void sdp_conn_fin_done(struct sdp_conn *conn)
 {
 	struct sock *sk = conn->sk;
 	struct sdp_sock *sdp = sdp_sk(sk);
@@ -232,12 +232,12 @@ const struct sdp_ctl_msg sdp_ctl_msgs[SDP_CTL_MSGS] = {
 };
 
 /**
- * sdp_tx_wake - wake writers if somebody waits and there is room again
+ * sdp_conn_wake - wake writers if somebody waits and there is room again
  * @conn: connection
  *
  * Context: any; not under sdp->lock.
  */
-void sdp_tx_wake(struct sdp_conn *conn)
+void sdp_conn_wake(struct sdp_conn *conn)
 {
 	struct sock *sk = conn->sk;
 
@@ -246,12 +246,12 @@ void sdp_tx_wake(struct sdp_conn *conn)
 }
 
 /**
- * sdp_tx_kick - let the transmit engine look for work
+ * sdp_conn_kick - let the transmit engine look for work
  * @conn: connection
  *
  * Context: any; no spinlock held.
  */
-void sdp_tx_kick(struct sdp_conn *conn)
+void sdp_conn_kick(struct sdp_conn *conn)
 {
 	int err;
 
@@ -260,44 +260,44 @@ void sdp_tx_kick(struct sdp_conn *conn)
 	spin_unlock_bh(&conn->tx_lock);
 	if (unlikely(err))
 		sdp_conn_down(conn, ECONNRESET);
-	sdp_tx_wake(conn);
+	sdp_conn_wake(conn);
 }
 
 /**
- * sdp_tx_ctl - want a control message sent
+ * sdp_conn_ctl - want a control message sent
  * @conn: connection
  * @bit: enum sdp_ctl
  *
  * Context: any. The caller kicks the engine.
  */
-void sdp_tx_ctl(struct sdp_conn *conn, unsigned int bit)
+void sdp_conn_ctl(struct sdp_conn *conn, unsigned int bit)
 {
 	set_bit(bit, &conn->tx_ctl);
 }
 
 /**
- * sdp_tx_fin - send DisConn after all data
+ * sdp_conn_fin - send DisConn after all data
  * @conn: connection
  *
  * Context: any; no spinlock held.
  */
-void sdp_tx_fin(struct sdp_conn *conn)
+void sdp_conn_fin(struct sdp_conn *conn)
 {
 	spin_lock_bh(&conn->tx_lock);
 	conn->tx_fin = true;
 	spin_unlock_bh(&conn->tx_lock);
-	sdp_tx_kick(conn);
+	sdp_conn_kick(conn);
 }
 
 /**
- * sdp_tx_count - count a message that is sent
+ * sdp_conn_count - count a message that is sent
  * @conn: connection
  * @payload: octets of it, or that were added to one
  * @data: a new message with payload
  *
  * Context: whoever gives out MSeq.
  */
-void sdp_tx_count(struct sdp_conn *conn, u32 payload, bool data)
+void sdp_conn_count(struct sdp_conn *conn, u32 payload, bool data)
 {
 	struct sdp_sock *sdp = sdp_sk(conn->sk);
 	struct net *net = sock_net(conn->sk);
@@ -316,13 +316,13 @@ void sdp_tx_count(struct sdp_conn *conn, u32 payload, bool data)
 }
 
 /**
- * sdp_tx_wc_bad - what a completion says about the connection
+ * sdp_conn_wc_bad - what a completion says about the connection
  * @conn: connection
  * @wc: completion of something sent
  *
  * Context: any. Return: the connection has failed.
  */
-bool sdp_tx_wc_bad(struct sdp_conn *conn, const struct ib_wc *wc)
+bool sdp_conn_wc_bad(struct sdp_conn *conn, const struct ib_wc *wc)
 {
 	if (likely(wc->status == IB_WC_SUCCESS))
 		return false;
@@ -337,12 +337,12 @@ bool sdp_tx_wc_bad(struct sdp_conn *conn, const struct ib_wc *wc)
 }
 
 /**
- * sdp_tx_prod - somebody waits for room in the send buffer
+ * sdp_conn_want_space - somebody waits for room in the send buffer
  * @sk: socket
  *
  * Context: any; no spinlock held.
  */
-void sdp_tx_prod(struct sock *sk)
+void sdp_conn_want_space(struct sock *sk)
 {
 	struct sdp_sock *sdp = sdp_sk(sk);
 	struct sdp_conn *conn;
@@ -359,7 +359,7 @@ void sdp_tx_prod(struct sock *sk)
 }
 
 /**
- * sdp_tx_leave - let go of the socket in the middle of a send, to get its memory
+ * sdp_conn_leave - let go of the socket in the middle of a send, to get its memory
  * @conn: connection, which the caller may not touch otherwise than to return
  *
  * That may take as long as somebody likes (userfaultfd, FUSE). Teardown, timers and
@@ -368,7 +368,7 @@ void sdp_tx_prod(struct sock *sk)
  *
  * Context: lock_sock, which is released.
  */
-void sdp_tx_leave(struct sdp_conn *conn)
+void sdp_conn_leave(struct sdp_conn *conn)
 {
 	sock_owned_by_me(conn->sk);
 	/* the socket may lose the connection meanwhile */
@@ -378,12 +378,12 @@ void sdp_tx_leave(struct sdp_conn *conn)
 }
 
 /**
- * sdp_tx_return - go on after sdp_tx_leave()
+ * sdp_conn_return - go on after sdp_conn_leave()
  * @conn: the same connection; no longer to be touched if the socket has lost it
  *
  * Context: process; takes lock_sock.
  */
-void sdp_tx_return(struct sdp_conn *conn)
+void sdp_conn_return(struct sdp_conn *conn)
 {
 	struct sock *sk = conn->sk;
 
@@ -395,7 +395,7 @@ void sdp_tx_return(struct sdp_conn *conn)
 }
 
 /**
- * sdp_tx_fault_in - what the user wants to send is not in memory: get it
+ * sdp_conn_fault_in - what the user wants to send is not in memory: get it
  * @sk: socket
  * @from: where it is
  * @len: octets wanted
@@ -404,7 +404,7 @@ void sdp_tx_return(struct sdp_conn *conn)
  *
  * Return: as struct sdp_link_ops.send.
  */
-int sdp_tx_fault_in(struct sock *sk, struct iov_iter *from, size_t len)
+int sdp_conn_fault_in(struct sock *sk, struct iov_iter *from, size_t len)
 {
 	struct sdp_conn *conn = sdp_sk(sk)->conn;
 	size_t left;
@@ -412,21 +412,21 @@ int sdp_tx_fault_in(struct sock *sk, struct iov_iter *from, size_t len)
 	SDP_INC_STATS(sock_net(sk), TX_FAULTS);
 	if (!user_backed_iter(from))
 		return -EFAULT;
-	sdp_tx_leave(conn);
+	sdp_conn_leave(conn);
 	left = fault_in_iov_iter_readable(from, len);
-	sdp_tx_return(conn);
+	sdp_conn_return(conn);
 	if (left == len)
 		return -EFAULT;
 	return fatal_signal_pending(current) ? -EINTR : -ERESTART;
 }
 
 /**
- * sdp_push_pending - send what TCP_CORK or MSG_MORE held back
+ * sdp_conn_push - send what TCP_CORK or MSG_MORE held back
  * @sk: socket, locked
  *
  * Return: 0.
  */
-int sdp_push_pending(struct sock *sk)
+int sdp_conn_push(struct sock *sk)
 {
 	struct sdp_conn *conn = sdp_sk(sk)->conn;
 
@@ -438,46 +438,46 @@ int sdp_push_pending(struct sock *sk)
 /* ---- reports ---- */
 
 /**
- * sdp_outq_bytes - octets written and not acknowledged
+ * sdp_conn_outq - octets written and not acknowledged
  * @sk: socket, locked
  */
-u32 sdp_outq_bytes(const struct sock *sk)
+u32 sdp_conn_outq(const struct sock *sk)
 {
 	struct sdp_conn *conn = sdp_sk(sk)->conn;
 
 	return conn ? conn->link->outq(conn) : 0;
 }
-EXPORT_SYMBOL_GPL(sdp_outq_bytes);
+EXPORT_SYMBOL_GPL(sdp_conn_outq);
 
 /**
- * sdp_notsent_bytes - octets written and not given to the transport
+ * sdp_conn_unsent - octets written and not given to the transport
  * @sk: socket, locked
  */
-u32 sdp_notsent_bytes(const struct sock *sk)
+u32 sdp_conn_unsent(const struct sock *sk)
 {
 	const struct sdp_conn *conn = sdp_sk(sk)->conn;
 
 	return conn ? conn->link->unsent(conn) : 0;
 }
-EXPORT_SYMBOL_GPL(sdp_notsent_bytes);
+EXPORT_SYMBOL_GPL(sdp_conn_unsent);
 
 /**
- * sdp_max_payload - largest payload of one message
+ * sdp_conn_max_payload - largest payload of one message
  * @sk: socket, locked
  */
-u32 sdp_max_payload(const struct sock *sk)
+u32 sdp_conn_max_payload(const struct sock *sk)
 {
 	const struct sdp_conn *conn = sdp_sk(sk)->conn;
 
 	return conn ? conn->tx_max_payload : SDP_BUF_SIZE;
 }
-EXPORT_SYMBOL_GPL(sdp_max_payload);
+EXPORT_SYMBOL_GPL(sdp_conn_max_payload);
 
 /**
- * sdp_tx_progress - a number that changes as long as data leave
+ * sdp_conn_progress - a number that changes as long as data leave
  * @sk: socket, locked
  */
-u32 sdp_tx_progress(const struct sock *sk)
+u32 sdp_conn_progress(const struct sock *sk)
 {
 	const struct sdp_conn *conn = sdp_sk(sk)->conn;
 
@@ -485,14 +485,14 @@ u32 sdp_tx_progress(const struct sock *sk)
 }
 
 /**
- * sdp_zc_reason - why a connection copies, whatever the size of a send
+ * sdp_conn_zcopy_reason - why a connection copies, whatever the size of a send
  * @conn: connection
  *
  * Context: any.
  *
  * Return: enum sdp_unshared.
  */
-u8 sdp_zc_reason(const struct sdp_conn *conn)
+u8 sdp_conn_zcopy_reason(const struct sdp_conn *conn)
 {
 	if (conn->link->shared)
 		return SDP_UNSHARED_LINK;
@@ -500,24 +500,24 @@ u8 sdp_zc_reason(const struct sdp_conn *conn)
 		return SDP_UNSHARED_POLICY;
 	return conn->zc.able ? SDP_UNSHARED_NOT : SDP_UNSHARED_DEVICE;
 }
-EXPORT_SYMBOL_GPL(sdp_zc_reason);
+EXPORT_SYMBOL_GPL(sdp_conn_zcopy_reason);
 
 /**
- * sdp_user_tick - how often to look whether TCP_USER_TIMEOUT is over
+ * sdp_conn_user_tick - how often to look whether TCP_USER_TIMEOUT is over
  * @limit: jiffies
  *
  * Often enough to be right by a quarter; keepalive comes in time, too.
  */
-unsigned long sdp_user_tick(unsigned long limit)
+unsigned long sdp_conn_user_tick(unsigned long limit)
 {
 	return clamp(limit / 4, 1UL, (unsigned long)HZ);
 }
 
 /**
- * sdp_watch_user - something is about to be sent, and has to be acknowledged in time
+ * sdp_conn_watch_user - something is about to be sent, and has to be acknowledged in time
  * @sk: socket, locked
  */
-void sdp_watch_user(struct sock *sk)
+void sdp_conn_watch_user(struct sock *sk)
 {
 	struct sdp_sock *sdp = sdp_sk(sk);
 	unsigned long limit = sdp_user_limit(sk);
@@ -527,6 +527,6 @@ void sdp_watch_user(struct sock *sk)
 		return;
 	sdp->user_watched = true;
 	sdp->user_since = jiffies;
-	sdp->last_progress = sdp_tx_progress(sk);
-	sdp_start_timer(sk, sdp_user_tick(limit));
+	sdp->last_progress = sdp_conn_progress(sk);
+	sdp_start_timer(sk, sdp_conn_user_tick(limit));
 }

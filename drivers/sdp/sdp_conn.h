@@ -209,7 +209,7 @@ struct sdp_conn {
 	bool tx_alone;			/* credit: each send is a message */
 	bool ring_imm;			/* Writes with immediate data */
 	bool ring_away;			/* and the program is doing something else */
-	bool tx_away;			/* a sender is away, see sdp_tx_leave() */
+	bool tx_away;			/* a sender is away, see sdp_conn_leave() */
 	u32 tx_turns;			/* others that wait for it */
 	u32 ring_put;			/* octets written to the peer's ring */
 	u32 ring_told;			/* octets that it knows we have freed */
@@ -236,24 +236,24 @@ void sdp_conn_put(struct sdp_conn *conn);
 struct sdp_conn *sdp_conn_alloc(struct sock *sk, bool again);
 void sdp_conn_down(struct sdp_conn *conn, int error);
 void sdp_conn_flushed(struct sdp_conn *conn);
-void sdp_fin_progress(struct sdp_conn *conn);
-void sdp_tx_wake(struct sdp_conn *conn);
-void sdp_tx_kick(struct sdp_conn *conn);
-void sdp_tx_ctl(struct sdp_conn *conn, unsigned int bit);
-void sdp_tx_fin(struct sdp_conn *conn);
-void sdp_tx_count(struct sdp_conn *conn, u32 payload, bool data);
-bool sdp_tx_wc_bad(struct sdp_conn *conn, const struct ib_wc *wc);
-void sdp_tx_prod(struct sock *sk);
-void sdp_tx_leave(struct sdp_conn *conn);
-void sdp_tx_return(struct sdp_conn *conn);
-int sdp_tx_fault_in(struct sock *sk, struct iov_iter *from, size_t len);
-int sdp_push_pending(struct sock *sk);
-u32 sdp_outq_bytes(const struct sock *sk);
-u32 sdp_notsent_bytes(const struct sock *sk);
-u32 sdp_max_payload(const struct sock *sk);
-u32 sdp_tx_progress(const struct sock *sk);
-u8 sdp_zc_reason(const struct sdp_conn *conn);
-unsigned long sdp_user_tick(unsigned long limit);
-void sdp_watch_user(struct sock *sk);
+void sdp_conn_fin_done(struct sdp_conn *conn);
+void sdp_conn_wake(struct sdp_conn *conn);
+void sdp_conn_kick(struct sdp_conn *conn);
+void sdp_conn_ctl(struct sdp_conn *conn, unsigned int bit);
+void sdp_conn_fin(struct sdp_conn *conn);
+void sdp_conn_count(struct sdp_conn *conn, u32 payload, bool data);
+bool sdp_conn_wc_bad(struct sdp_conn *conn, const struct ib_wc *wc);
+void sdp_conn_want_space(struct sock *sk);
+void sdp_conn_leave(struct sdp_conn *conn);
+void sdp_conn_return(struct sdp_conn *conn);
+int sdp_conn_fault_in(struct sock *sk, struct iov_iter *from, size_t len);
+int sdp_conn_push(struct sock *sk);
+u32 sdp_conn_outq(const struct sock *sk);
+u32 sdp_conn_unsent(const struct sock *sk);
+u32 sdp_conn_max_payload(const struct sock *sk);
+u32 sdp_conn_progress(const struct sock *sk);
+u8 sdp_conn_zcopy_reason(const struct sdp_conn *conn);
+unsigned long sdp_conn_user_tick(unsigned long limit);
+void sdp_conn_watch_user(struct sock *sk);
 
 #endif /* _SDP_CONN_H */

@@ -113,7 +113,7 @@ static void sdp_diag_fill_msg(struct sock *sk, struct sdp_diag_msg *m,
 		m->diag_wqueue = READ_ONCE(sk->sk_max_ack_backlog);
 	} else {
 		m->diag_rqueue = max(sdp_readable_bytes(sk), 0);
-		m->diag_wqueue = sdp_outq_bytes(sk);
+		m->diag_wqueue = sdp_conn_outq(sk);
 	}
 	m->diag_uid = from_kuid_munged(q->user_ns, sk_uid(sk));
 	m->diag_inode = sock_i_ino(sk);
@@ -152,12 +152,12 @@ static int sdp_diag_fill_conn(struct sock *sk, struct sk_buff *skb)
 			READ_ONCE(conn->zc.kept_octets)) ||
 	    nla_put_string(skb, SDP_DIAG_ZCOPY_REASON,
 			   sdp_zc_threshold(sk) ?
-			   sdp_unshared_name(sdp_zc_reason(conn)) : "") ||
+			   sdp_unshared_name(sdp_conn_zcopy_reason(conn)) : "") ||
 	    nla_put_u32(skb, SDP_DIAG_TX_CREDITS, sdp_credits(sk)) ||
 	    nla_put_u32(skb, SDP_DIAG_RX_CREDITS, told) ||
 	    nla_put_u32(skb, SDP_DIAG_RX_POSTED, posted) ||
 	    nla_put_u32(skb, SDP_DIAG_TX_SIZE,
-			sdp_max_payload(sk) + SDP_BSDH_LEN) ||
+			sdp_conn_max_payload(sk) + SDP_BSDH_LEN) ||
 	    nla_put_u32(skb, SDP_DIAG_RX_SIZE, rx_size + SDP_BSDH_LEN) ||
 	    nla_put_u32(skb, SDP_DIAG_TX_MSEQ, READ_ONCE(conn->tx_mseq)) ||
 	    nla_put_u32(skb, SDP_DIAG_TX_MSEQ_ACK, READ_ONCE(conn->peer_ack)) ||

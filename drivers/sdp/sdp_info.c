@@ -92,8 +92,8 @@ static void sdp_info_queues(const struct sock *sk, struct sdp_info *info)
 		return;
 	}
 	info->rx_queue = max(sdp_readable_bytes(sk), 0);
-	info->tx_queue = sdp_outq_bytes(sk);
-	info->tx_unsent = sdp_notsent_bytes(sk);
+	info->tx_queue = sdp_conn_outq(sk);
+	info->tx_unsent = sdp_conn_unsent(sk);
 }
 
 static void sdp_info_conn(const struct sock *sk, struct sdp_info *info)
@@ -108,9 +108,9 @@ static void sdp_info_conn(const struct sock *sk, struct sdp_info *info)
 	info->link = conn->link->shared ? SDP_LINK_SHARED : SDP_LINK_VERBS;
 	info->link_reason = conn->unshared;
 	info->tx_credits = sdp_credits(sk);
-	info->tx_size = sdp_max_payload(sk);
+	info->tx_size = sdp_conn_max_payload(sk);
 	info->rx_reserved = sdp_rx_reserved(sk);
-	info->zcopy_reason = sdp_zc_reason(conn);
+	info->zcopy_reason = sdp_conn_zcopy_reason(conn);
 	info->zcopy_able = !info->zcopy_reason;
 	if (info->link == SDP_LINK_VERBS) {
 		u32 ack = READ_ONCE(conn->rx_mseq);

@@ -110,7 +110,7 @@ static void sdp_ring_failed(struct ib_cq *cq, struct ib_wc *wc)
 	struct sdp_conn *conn = container_of(wc->wr_cqe, struct sdp_conn,
 					     ring_cqe);
 
-	sdp_tx_wc_bad(conn, wc);
+	sdp_conn_wc_bad(conn, wc);
 }
 
 /**
@@ -139,7 +139,7 @@ int sdp_ring_create(struct sdp_conn *conn)
 	conn->ring_app = READ_ONCE(sn->sysctl_rdma_progress) ==
 			 SDP_PROGRESS_APP;
 	conn->ring_cqe.done = sdp_ring_failed;
-	sdp_tx_ctl(conn, SDP_CTL_RING);
+	sdp_conn_ctl(conn, SDP_CTL_RING);
 	spin_lock_bh(&sdp->lock);
 	if (sdp->conn == conn) {
 		refcount_inc(&ring->refs);
@@ -379,7 +379,7 @@ void sdp_ring_enter_app(struct sock *sk)
 
 	sdp->ring_calls++;
 	WRITE_ONCE(conn->ring_away, false);
-	sdp_tx_kick(conn);
+	sdp_conn_kick(conn);
 }
 
 /**
@@ -415,7 +415,7 @@ void sdp_ring_poll(struct sock *sk)
 	app = conn && READ_ONCE(conn->ring_app);
 	rcu_read_unlock();
 	if (unlikely(app))
-		sdp_tx_prod(sk);
+		sdp_conn_want_space(sk);
 }
 
 /* ---- receiving ---- */
@@ -556,7 +556,7 @@ static void sdp_ring_consume(struct sock *sk, u32 len)
 	before = now - len;
 	/* once for each quarter; the engine decides */
 	if (before / (sdp->rx_ring->size / 4) != now / (sdp->rx_ring->size / 4))
-		sdp_tx_kick(conn);
+		sdp_conn_kick(conn);
 }
 
 static void sdp_ring_purge(struct sock *sk)

@@ -162,7 +162,7 @@ static u32 sdp_rx_copy(struct sock *sk, u32 seq, u32 len, struct iov_iter *to)
 }
 
 /*
- * The reader's memory is not there: get it, see sdp_tx_fault_in(). Returns 0 to look
+ * The reader's memory is not there: get it, see sdp_conn_fault_in(). Returns 0 to look
  * again, 1 to stop, or -errno.
  */
 static int sdp_rx_fault_in(struct sock *sk, struct sdp_read *r, u32 len)
@@ -273,7 +273,7 @@ static int sdp_rx_urg_recv(struct sock *sk, struct msghdr *msg, size_t len,
 	}
 	if (flags & MSG_TRUNC)
 		return 1;
-	/* as in sdp_tx_fault_in(); nothing else is to be done */
+	/* as in sdp_conn_fault_in(); nothing else is to be done */
 	release_sock(sk);
 	err = copy_to_iter(&octet, 1, &msg->msg_iter) == 1 ? 1 : -EFAULT;
 	lock_sock(sk);

@@ -186,7 +186,7 @@ int sdp_rx_dispatch(struct sdp_sock *sdp, struct sdp_rx_ctx *c)
 	case SDP_MID_MODE_CHANGE:
 		return sdp_rx_mode_change(c);
 	case SDP_MID_CHRCVBUF:
-		sdp_tx_ctl(c->conn, SDP_CTL_CHRCVBUF_ACK);
+		sdp_conn_ctl(c->conn, SDP_CTL_CHRCVBUF_ACK);
 		return 0;
 	case SDP_MID_SRC_CANCEL:
 		return sdp_zc_src_cancel(sdp, c);

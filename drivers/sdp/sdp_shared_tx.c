@@ -372,7 +372,7 @@ static void sdp_shared_count(struct sdp_conn *conn, u32 len, bool append,
 {
 	struct net *net = sock_net(conn->sk);
 
-	sdp_tx_count(conn, len, !append);
+	sdp_conn_count(conn, len, !append);
 	SDP_INC_STATS(net, TX_COPIES);
 	SDP_ADD_STATS(net, TX_COPY_BYTES, len);
 	if (joined) {
@@ -511,7 +511,7 @@ static int sdp_shared_send(struct sock *sk, struct msghdr *msg, int flags)
 	n = sdp_shared_fill(&tx, &msg->msg_iter, min(want, tx.len));
 	if (unlikely(!n)) {
 		conn->stack->tx_abort(conn->qp, &tx);
-		return sdp_tx_fault_in(sk, &msg->msg_iter, want);
+		return sdp_conn_fault_in(sk, &msg->msg_iter, want);
 	}
 	conn->stx.in_call = true;
 	sdp_shared_commit(conn, &tx, n, append, flags, first,
@@ -528,18 +528,18 @@ static void sdp_shared_sent(struct sdp_conn *conn, bool cork)
 			queue_delayed_work(sdp_wq(conn->sk), &conn->kick_work,
 					   SDP_TX_CORK_TIME);
 		else
-			sdp_tx_ctl(conn, SDP_CTL_PUSH);
+			sdp_conn_ctl(conn, SDP_CTL_PUSH);
 	}
 	/* also what the engine could not send while we held a reservation */
 	if (unlikely(READ_ONCE(conn->tx_ctl)))
-		sdp_tx_kick(conn);
+		sdp_conn_kick(conn);
 }
 
 /* Struct sdp_link_ops.push */
 static void sdp_shared_push(struct sdp_conn *conn)
 {
-	sdp_tx_ctl(conn, SDP_CTL_PUSH);
-	sdp_tx_kick(conn);
+	sdp_conn_ctl(conn, SDP_CTL_PUSH);
+	sdp_conn_kick(conn);
 }
 
 /* ---- the engine: control messages ---- */
@@ -564,7 +564,7 @@ static int sdp_shared_ctl(struct sdp_conn *conn, u8 mid)
 		msg.ext.size = SDP_BUF_SIZE;
 	sdp_build_msg(hdr, &msg);
 	trace_sdp_msg_tx(conn->sk, &msg.h, 0);
-	sdp_tx_count(conn, 0, false);
+	sdp_conn_count(conn, 0, false);
 	conn->stx.held = 0;
 	conn->stack->tx_commit(conn->qp, &tx, 0, hdr, RDMA_STACK_TX_CLOSE);
 	sdp_stx_record(conn, tx.end, 0, false);
@@ -699,7 +699,7 @@ static void sdp_shared_want_space(struct sdp_conn *conn)
 	}
 	spin_unlock_bh(&conn->tx_lock);
 	if (!pos)
-		sdp_tx_wake(conn);
+		sdp_conn_wake(conn);
 }
 
 /* DisConn is acknowledged? Returns true once. */
@@ -740,8 +740,8 @@ static void sdp_shared_acked(struct sdp_conn *conn)
 	}
 	spin_unlock_bh(&sdp->lock);
 	if (unlikely(fin))
-		sdp_fin_progress(conn);
-	sdp_tx_wake(conn);
+		sdp_conn_fin_done(conn);
+	sdp_conn_wake(conn);
 }
 
 /* A writer that waited may have had the notice of DisConn replaced by its own. */
@@ -795,7 +795,7 @@ void sdp_shared_work(struct work_struct *work)
 
 	if (test_bit(SDP_CONN_DOWN, &conn->flags))
 		return;
-	sdp_tx_kick(conn);
+	sdp_conn_kick(conn);
 	sdp_shared_acked(conn);
 	if (sdp_shared_waiters(conn->sk))
 		sdp_shared_want_space(conn);

@@ -176,7 +176,7 @@ static int sdp_set_tcp_timing(struct sock *sk, int optname, int val)
 		/* also for what was sent before */
 		if (!sdp_is_fresh_or_listening(sk) &&
 		    !sock_flag(sk, SOCK_DEAD) && sk->sk_state != TCP_SYN_SENT)
-			sdp_watch_user(sk);
+			sdp_conn_watch_user(sk);
 		return 0;
 	default:
 		return -ENOPROTOOPT;
@@ -247,12 +247,12 @@ static int sdp_set_tcp_int(struct sock *sk, int optname, int val)
 	case TCP_NODELAY:
 		WRITE_ONCE(sdp->nodelay, !!val);
 		if (val)
-			sdp_push_pending(sk);
+			sdp_conn_push(sk);
 		return 0;
 	case TCP_CORK:
 		WRITE_ONCE(sdp->cork, !!val);
 		if (!val)
-			sdp_push_pending(sk);
+			sdp_conn_push(sk);
 		return 0;
 	case TCP_MAXSEG:
 		return sdp_set_maxseg(sk, val);
@@ -332,7 +332,7 @@ static int sdp_set_tcp(struct sock *sk, int optname, sockptr_t optval,
 static u32 sdp_tcp_mss(const struct sock *sk)
 {
 	u32 user = READ_ONCE(sdp_sk(sk)->user_mss);
-	u32 mss = min_t(u32, sdp_max_payload(sk), SDP_MSS_MAX);
+	u32 mss = min_t(u32, sdp_conn_max_payload(sk), SDP_MSS_MAX);
 
 	if (user && (sdp_is_fresh_or_listening(sk) || user < mss))
 		return user;
@@ -361,7 +361,7 @@ static void sdp_fill_tcp_info(struct sock *sk, struct tcp_info *info)
 	/* the nearest things to a window: messages and octets we may send */
 	info->tcpi_snd_cwnd = sdp_credits(sk);
 	info->tcpi_rcv_space = READ_ONCE(sk->sk_rcvbuf);
-	info->tcpi_notsent_bytes = sdp_notsent_bytes(sk);
+	info->tcpi_notsent_bytes = sdp_conn_unsent(sk);
 	info->tcpi_last_data_recv =
 		jiffies_to_msecs(jiffies - READ_ONCE(sdp->last_rx));
 	info->tcpi_last_ack_recv = info->tcpi_last_data_recv;
@@ -370,7 +370,7 @@ static void sdp_fill_tcp_info(struct sock *sk, struct tcp_info *info)
 	/* queued and sent alike wait for the peer: what is left has arrived */
 	info->tcpi_bytes_acked = info->tcpi_bytes_sent -
 				 min_t(u64, info->tcpi_bytes_sent,
-				       sdp_outq_bytes(sk) -
+				       sdp_conn_outq(sk) -
 				       info->tcpi_notsent_bytes);
 	info->tcpi_segs_out = READ_ONCE(sdp->tx_msgs);
 	info->tcpi_segs_in = READ_ONCE(sdp->rx_msgs);

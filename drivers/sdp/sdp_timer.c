@@ -39,7 +39,7 @@ static u32 sdp_orphan_progress(const struct sock *sk)
 	const struct sdp_conn *conn = sdp_sk(sk)->conn;
 	u32 done = conn && conn->fc->held ? READ_ONCE(conn->tx_done) : 0;
 
-	return sdp_tx_progress(sk) + done;
+	return sdp_conn_progress(sk) + done;
 }
 
 /**
@@ -141,7 +141,7 @@ static bool sdp_keepalive_taken(struct sdp_conn *conn)
  */
 static bool sdp_keepalive_behind(const struct sock *sk)
 {
-	return sdp_sk(sk)->conn->fc->held && sdp_outq_bytes(sk);
+	return sdp_sk(sk)->conn->fc->held && sdp_conn_outq(sk);
 }
 
 /*
@@ -197,8 +197,8 @@ static unsigned long sdp_timer_keepalive(struct sock *sk)
 	sdp->ka_probes++;
 	sdp->ka_sent = jiffies;
 	SDP_INC_STATS(sock_net(sk), KEEPALIVES);
-	sdp_tx_ctl(conn, SDP_CTL_KEEPALIVE);
-	sdp_tx_kick(conn);
+	sdp_conn_ctl(conn, SDP_CTL_KEEPALIVE);
+	sdp_conn_kick(conn);
 	return next;
 }
 
@@ -213,9 +213,9 @@ static bool sdp_user_over(struct sock *sk, unsigned long limit)
 {
 	struct sdp_sock *sdp = sdp_sk(sk);
 	struct sdp_conn *conn = sdp->conn;
-	u32 progress = sdp_tx_progress(sk);
+	u32 progress = sdp_conn_progress(sk);
 
-	if (!sdp_outq_bytes(sk) || progress != sdp->last_progress) {
+	if (!sdp_conn_outq(sk) || progress != sdp->last_progress) {
 		sdp->last_progress = progress;
 		sdp->user_since = jiffies;
 	}
@@ -243,10 +243,10 @@ static unsigned long sdp_timer_user(struct sock *sk)
 		return 0;
 	}
 	unproven = conn->link->unproven && conn->link->unproven(conn);
-	if (!unproven && !sdp_outq_bytes(sk))
+	if (!unproven && !sdp_conn_outq(sk))
 		return 0;
 	sdp->user_watched = true;
-	return sdp_user_tick(limit);
+	return sdp_conn_user_tick(limit);
 }
 
 /**

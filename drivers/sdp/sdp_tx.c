@@ -110,7 +110,7 @@ static int sdp_tx_wait(struct sock *sk, long *timeo, bool nomem)
 	SDP_INC_STATS(sock_net(sk), TX_SNDBUF_FULL);
 	sk_set_bit(SOCKWQ_ASYNC_NOSPACE, sk);
 	set_bit(SOCK_NOSPACE, &sk->sk_socket->flags);
-	sdp_tx_prod(sk);
+	sdp_conn_want_space(sk);
 	if (unlikely(nomem))
 		return sk_stream_wait_memory(sk, timeo);
 	if (signal_pending(current))
@@ -199,7 +199,7 @@ static void sdp_tx_count_large(struct sock *sk, struct msghdr *msg)
 	if (likely(!READ_ONCE(sdp_sk(sk)->zcopy_threshold)) || !conn ||
 	    msg_data_left(msg) < sdp_zc_threshold(sk))
 		return;
-	why = sdp_zc_reason(conn);
+	why = sdp_conn_zcopy_reason(conn);
 	if (why == SDP_UNSHARED_LINK || why == SDP_UNSHARED_POLICY)
 		SDP_INC_STATS(sock_net(sk), ZCOPY_NO_LINK);
 }
@@ -224,7 +224,7 @@ static int sdp_sendmsg_locked(struct sock *sk, struct msghdr *msg)
 		goto error;
 	err = 0;
 	if (unlikely(READ_ONCE(sdp_sk(sk)->user_timeout)))
-		sdp_watch_user(sk);
+		sdp_conn_watch_user(sk);
 	if (sdp_sk(sk)->conn)
 		sdp_link_set_ip(sdp_sk(sk)->conn);
 	sdp_tx_count_large(sk, msg);

@@ -166,7 +166,7 @@ static u32 sdp_ref_add(struct sdp_conn *conn, struct sdp_ref *ref,
 		return 0;
 	/*
 	 * Nobody waits for a page with lock_sock: what is not there fails to be
-	 * copied, too, and is tried again when it is (sdp_tx_fault_in()). What there
+	 * copied, too, and is tried again when it is (sdp_conn_fault_in()). What there
 	 * was before an error is as good.
 	 */
 	msg->msg_iter.nofault = true;

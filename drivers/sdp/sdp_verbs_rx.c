@@ -53,7 +53,7 @@ void sdp_rx_work(struct work_struct *work)
 	if (sdp_sk(sk)->conn == conn)
 		sdp_link_rx_grow(conn);
 	release_sock(sk);
-	sdp_tx_kick(conn);
+	sdp_conn_kick(conn);
 	/* who waits for more than will come now, without memory, is told */
 	WRITE_ONCE(conn->rx_grows, false);
 	if (sdp_sk(sk)->conn == conn &&
@@ -223,7 +223,7 @@ void sdp_rx_done(struct ib_cq *cq, struct ib_wc *wc)
 	}
 	sdp_rx_process(&c);
 	if (c.keep)
-		sdp_tx_kick(conn);
+		sdp_conn_kick(conn);
 	else
 		sdp_tx_recycle(conn, buf);
 }
@@ -297,7 +297,7 @@ static void sdp_rx_release(struct sock *sk, struct sdp_rx_buf *buf)
 	}
 	sdp_rx_grow(sk, conn);
 	if (!sdp_link_rx_renew(conn, buf)) {
-		sdp_tx_kick(conn);
+		sdp_conn_kick(conn);
 		return;
 	}
 	SDP_INC_STATS(sock_net(sk), RX_REPOSTED);

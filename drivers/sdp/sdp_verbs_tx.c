@@ -189,7 +189,7 @@ static int sdp_tx_post(struct sdp_conn *conn, u8 mid, struct sdp_tx_msg *m)
 		conn->tx_signalled = mseq;
 		SDP_INC_STATS(net, TX_SIGNALLED);
 	}
-	sdp_tx_count(conn, octets, m);
+	sdp_conn_count(conn, octets, m);
 	if (imm)
 		return sdp_ring_send_imm(conn, slot, m, sdp_build_imm(&msg),
 					 signal);
@@ -382,7 +382,7 @@ void sdp_tx_recycle(struct sdp_conn *conn, struct sdp_rx_buf *buf)
 	spin_lock_bh(&conn->tx_lock);
 	list_add_tail(&buf->node, &conn->rx_free);
 	spin_unlock_bh(&conn->tx_lock);
-	sdp_tx_kick(conn);
+	sdp_conn_kick(conn);
 }
 
 /* Everything up to @mseq is complete. Returns whether DisConn is among it. */
@@ -418,8 +418,8 @@ static void sdp_tx_completed(struct sdp_conn *conn, u32 mseq)
 	if (unlikely(err))
 		sdp_conn_down(conn, ECONNRESET);
 	if (unlikely(fin))
-		sdp_fin_progress(conn);
-	sdp_tx_wake(conn);
+		sdp_conn_fin_done(conn);
+	sdp_conn_wake(conn);
 }
 
 /**
@@ -436,7 +436,7 @@ void sdp_tx_done(struct ib_cq *cq, struct ib_wc *wc)
 	struct sdp_tx_slot *slot = container_of(wc->wr_cqe, struct sdp_tx_slot,
 						cqe);
 
-	if (!sdp_tx_wc_bad(slot->conn, wc))
+	if (!sdp_conn_wc_bad(slot->conn, wc))
 		sdp_tx_completed(slot->conn, slot->mseq);
 }
 
@@ -475,7 +475,7 @@ static u32 sdp_tx_refer(struct sock *sk, struct msghdr *msg, int flags)
 		sdp_tx_commit(conn, m, n, append, false,
 			      last && (flags & MSG_EOR));
 	if (n && !last)
-		sdp_tx_kick(conn);
+		sdp_conn_kick(conn);
 	return n;
 }
 
@@ -532,8 +532,8 @@ static int sdp_verbs_send(struct sock *sk, struct msghdr *msg, int flags)
 	 * found busy while we wait for memory.
 	 */
 	if (!n || !(last || refers))
-		sdp_tx_kick(conn);
-	return n ? n : sdp_tx_fault_in(sk, &msg->msg_iter, want);
+		sdp_conn_kick(conn);
+	return n ? n : sdp_conn_fault_in(sk, &msg->msg_iter, want);
 }
 
 static void sdp_verbs_sent(struct sdp_conn *conn, bool cork)
@@ -546,7 +546,7 @@ static void sdp_verbs_sent(struct sdp_conn *conn, bool cork)
 		queue_delayed_work(sdp_wq(conn->sk), &conn->kick_work,
 				   SDP_TX_CORK_TIME);
 	else
-		sdp_tx_kick(conn);
+		sdp_conn_kick(conn);
 }
 
 /*
@@ -557,7 +557,7 @@ static void sdp_verbs_want_space(struct sdp_conn *conn)
 {
 	WRITE_ONCE(conn->tx_want, true);
 	WRITE_ONCE(conn->ring_away, false);
-	sdp_tx_kick(conn);
+	sdp_conn_kick(conn);
 }
 
 static u32 sdp_verbs_outq(struct sdp_conn *conn)
@@ -574,8 +574,8 @@ static bool sdp_verbs_settle(struct sdp_conn *conn)
 	if (!READ_ONCE(conn->tx_queued) || READ_ONCE(conn->tx_unsent) ||
 	    conn->tx_mseq == conn->tx_signalled)
 		return false;
-	sdp_tx_ctl(conn, SDP_CTL_SETTLE);
-	sdp_tx_kick(conn);
+	sdp_conn_ctl(conn, SDP_CTL_SETTLE);
+	sdp_conn_kick(conn);
 	return true;
 }
 
@@ -593,8 +593,8 @@ static bool sdp_verbs_unproven(struct sdp_conn *conn)
 		return false;
 	if (!READ_ONCE(conn->tx_probing) &&
 	    time_after(jiffies, READ_ONCE(sdp->last_rx) + SDP_TX_SILENCE)) {
-		sdp_tx_ctl(conn, SDP_CTL_KEEPALIVE);
-		sdp_tx_kick(conn);
+		sdp_conn_ctl(conn, SDP_CTL_KEEPALIVE);
+		sdp_conn_kick(conn);
 	}
 	return true;
 }
@@ -619,7 +619,7 @@ const struct sdp_link_ops sdp_link_verbs = {
 	.name		= "verbs",
 	.send		= sdp_verbs_send,
 	.sent		= sdp_verbs_sent,
-	.push		= sdp_tx_kick,
+	.push		= sdp_conn_kick,
 	.run		= sdp_tx_run,
 	.want_space	= sdp_verbs_want_space,
 	.full		= sdp_verbs_full,

@@ -224,7 +224,7 @@ void sdp_tx_commit(struct sdp_conn *conn, struct sdp_tx_msg *m, u32 n,
 		WRITE_ONCE(conn->tx_head, conn->tx_head + 1);
 	}
 	if (oob)
-		sdp_tx_ctl(conn, SDP_CTL_OOB_PEND);
+		sdp_conn_ctl(conn, SDP_CTL_OOB_PEND);
 	sdp_tx_report(conn);
 	spin_unlock_bh(&conn->tx_lock);
 	sdp_tx_count_in(conn, n, append, copy);

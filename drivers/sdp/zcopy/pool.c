@@ -519,7 +519,7 @@ static void sdp_zc_away(struct sdp_conn *conn, bool write)
 	if (write)
 		release_sock(conn->sk);
 	else
-		sdp_tx_leave(conn);
+		sdp_conn_leave(conn);
 }
 
 static void sdp_zc_back(struct sdp_conn *conn, bool write)
@@ -527,7 +527,7 @@ static void sdp_zc_back(struct sdp_conn *conn, bool write)
 	if (write)
 		lock_sock(conn->sk);
 	else
-		sdp_tx_return(conn);
+		sdp_conn_return(conn);
 }
 
 static struct sdp_zc_region *sdp_zc_get_new(struct sdp_conn *conn,

@@ -209,7 +209,7 @@ static void sdp_zc_done(struct ib_cq *cq, struct ib_wc *wc)
 					       struct sdp_zc_region, cqe);
 	struct sdp_conn *conn = r->conn;
 
-	if (sdp_tx_wc_bad(conn, wc))
+	if (sdp_conn_wc_bad(conn, wc))
 		return;
 	/* pairs with the acquire of sdp_zc_idle() */
 	smp_store_release(&r->posted, false);

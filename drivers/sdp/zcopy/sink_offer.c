@@ -193,7 +193,7 @@ static bool sdp_zc_sink_start(struct sock *sk, struct sdp_conn *conn)
 	WRITE_ONCE(zc->sink_state, ok ? SDP_ZC_SINK_QUEUED :
 		   SDP_ZC_SINK_OVER);
 	if (ok)
-		sdp_tx_ctl(conn, SDP_CTL_SINK_AVAIL);
+		sdp_conn_ctl(conn, SDP_CTL_SINK_AVAIL);
 	spin_unlock_bh(&sdp->lock);
 	return ok;
 }
@@ -241,11 +241,11 @@ static void sdp_zc_sink_cancel(struct sdp_conn *conn)
 		WRITE_ONCE(zc->sink_state, SDP_ZC_SINK_OVER);
 	} else if (zc->sink_state == SDP_ZC_SINK_SENT) {
 		WRITE_ONCE(zc->sink_state, SDP_ZC_SINK_CANCEL);
-		sdp_tx_ctl(conn, SDP_CTL_SINK_CANCEL);
+		sdp_conn_ctl(conn, SDP_CTL_SINK_CANCEL);
 		SDP_INC_STATS(sock_net(conn->sk), TX_SINK_CANCELS);
 	}
 	spin_unlock_bh(&sdp->lock);
-	sdp_tx_kick(conn);
+	sdp_conn_kick(conn);
 	sdp_zc_patience(conn, sdp_zc_sink_over);
 }
 
@@ -320,7 +320,7 @@ static u32 sdp_zc_sink(struct sock *sk, unsigned long addr, u32 len,
 	}
 	if (sdp_zc_sink_start(sk, conn)) {
 		release_sock(sk);
-		sdp_tx_kick(conn);
+		sdp_conn_kick(conn);
 		if (!sdp_zc_sink_wait(sk, conn, timeo))
 			sdp_zc_sink_cancel(conn);
 	} else {

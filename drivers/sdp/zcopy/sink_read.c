@@ -127,7 +127,7 @@ int sdp_zc_accept(struct sdp_sock *sdp, struct sdp_rx_ctx *c)
 	if (!sdp_zc_threshold(c->sk) || !zc->able || c->reset ||
 	    !conn->fc->zcopy || c->sk->sk_shutdown & RCV_SHUTDOWN) {
 		SDP_INC_STATS(sock_net(c->sk), RX_ZCOPY_DECLINED);
-		sdp_tx_ctl(conn, SDP_CTL_SENDSM);
+		sdp_conn_ctl(conn, SDP_CTL_SENDSM);
 		return 0;
 	}
 	sdp_zc_sink_end(conn);
@@ -143,7 +143,7 @@ static void sdp_zc_drop(struct sdp_conn *conn)
 	WRITE_ONCE(conn->zc.rx_state, SDP_ZC_RX_IDLE);
 	WRITE_ONCE(conn->zc.rx_cancel, false);
 	conn->zc.rx_src.n = 0;
-	sdp_tx_ctl(conn, SDP_CTL_SENDSM);
+	sdp_conn_ctl(conn, SDP_CTL_SENDSM);
 }
 
 /* This one has been read to its end. sdp->lock. */
@@ -236,7 +236,7 @@ void sdp_zc_poll(struct sock *sk)
 	sdp_zc_drop(conn);
 	refcount_inc(&conn->refs);
 	spin_unlock_bh(&sdp->lock);
-	sdp_tx_kick(conn);
+	sdp_conn_kick(conn);
 	sdp_conn_put(conn);
 }
 
@@ -294,7 +294,7 @@ void sdp_zc_decline(struct sock *sk)
 	}
 	spin_unlock_bh(&sdp->lock);
 	if (drop)
-		sdp_tx_kick(conn);
+		sdp_conn_kick(conn);
 }
 
 /* Octets of the reader's memory to read into, 0 if it is not worth it. */
@@ -393,7 +393,7 @@ static void sdp_zc_rx_took(struct sock *sk, struct sdp_conn *conn, u32 n)
 	zc->rx_va += n;
 	WRITE_ONCE(zc->rx_left, zc->rx_left - n);
 	zc->rx_done += n;
-	sdp_tx_ctl(conn, SDP_CTL_RD_COMPL);
+	sdp_conn_ctl(conn, SDP_CTL_RD_COMPL);
 	if (!zc->rx_left && !(zc->rx_cancel && zc->rx_src.n))
 		sdp_zc_rx_next(conn);
 	else if (zc->rx_cancel)
@@ -405,7 +405,7 @@ static void sdp_zc_rx_took(struct sock *sk, struct sdp_conn *conn, u32 n)
 	SDP_INC_STATS(sock_net(sk), RX_ZCOPY_READS);
 	SDP_ADD_STATS(sock_net(sk), RX_ZCOPY_BYTES, n);
 	SDP_ADD_STATS(sock_net(sk), RX_BYTES, n);
-	sdp_tx_kick(conn);
+	sdp_conn_kick(conn);
 }
 
 /* There is one region: others have had to leave an advertisement to us. */

@@ -250,7 +250,7 @@ static u32 sdp_zc_tx_end(struct sdp_conn *conn)
 	spin_unlock_bh(&conn->tx_lock);
 	SDP_ADD_STATS(sock_net(conn->sk), TX_BYTES, done);
 	SDP_ADD_STATS(sock_net(conn->sk), TX_ZCOPY_BYTES, done);
-	sdp_tx_kick(conn);
+	sdp_conn_kick(conn);
 	return done;
 }
 
@@ -417,12 +417,12 @@ static void sdp_zc_tx_cancel(struct sdp_conn *conn)
 		WRITE_ONCE(conn->zc.tx_state, SDP_ZC_TX_OVER);
 	} else if (conn->zc.tx_state == SDP_ZC_TX_SENT) {
 		WRITE_ONCE(conn->zc.tx_state, SDP_ZC_TX_CANCEL);
-		sdp_tx_ctl(conn, SDP_CTL_SRC_CANCEL);
+		sdp_conn_ctl(conn, SDP_CTL_SRC_CANCEL);
 		SDP_INC_STATS(net, TX_ZCOPY_CANCELS);
 	}
 	spin_unlock(&sdp->lock);
 	spin_unlock_bh(&conn->tx_lock);
-	sdp_tx_kick(conn);
+	sdp_conn_kick(conn);
 	sdp_zc_patience(conn, sdp_zc_tx_over);
 }
 
@@ -454,7 +454,7 @@ int sdp_zc_send(struct sock *sk, struct msghdr *msg, int flags)
 	if (err <= 0)
 		return err;
 	release_sock(sk);
-	sdp_tx_kick(conn);
+	sdp_conn_kick(conn);
 	if (!sdp_zc_tx_wait(conn))
 		sdp_zc_tx_cancel(conn);
 	head = conn->zc.tx_head;

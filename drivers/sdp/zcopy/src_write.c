@@ -44,7 +44,7 @@ void sdp_zc_tx_mode(struct sdp_conn *conn, u8 mode)
 	if (mode == zc->tx_mode)
 		clear_bit(SDP_CTL_MODE, &conn->tx_ctl);
 	else
-		sdp_tx_ctl(conn, SDP_CTL_MODE);
+		sdp_conn_ctl(conn, SDP_CTL_MODE);
 	spin_unlock_bh(&conn->tx_lock);
 }
 
@@ -183,7 +183,7 @@ void sdp_zc_written(struct ib_cq *cq, struct ib_wc *wc)
 	struct sdp_zc *zc = &conn->zc;
 	bool more;
 
-	if (sdp_tx_wc_bad(conn, wc))
+	if (sdp_conn_wc_bad(conn, wc))
 		return;
 	spin_lock(&conn->tx_lock);
 	spin_lock(&sdp->lock);
@@ -195,7 +195,7 @@ void sdp_zc_written(struct ib_cq *cq, struct ib_wc *wc)
 	spin_unlock(&conn->tx_lock);
 	wake_up_all(&conn->cm_wait);
 	if (more)
-		sdp_tx_kick(conn);
+		sdp_conn_kick(conn);
 }
 
 /* SrcAvail of ours and this SinkAvail have crossed: the peer forgets ours. */
@@ -263,7 +263,7 @@ int sdp_zc_sink_unavail(struct sdp_sock *sdp, struct sdp_rx_ctx *c)
 	if (!c->conn->zc.tx_piped)
 		return SDP_MIB_BAD_STATE;
 	if (c->conn->zc.tx_sink.n)
-		sdp_tx_ctl(c->conn, SDP_CTL_SINK_ACK);
+		sdp_conn_ctl(c->conn, SDP_CTL_SINK_ACK);
 	return 0;
 }
 
