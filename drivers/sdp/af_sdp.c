@@ -42,7 +42,7 @@ static void sdp_reset_local(struct sock *sk)
 	union sdp_addr any = {};
 
 	if (!sdp->user_bound) {
-		sdp_clear_local(sk);
+		sdp_sock_clear_local(sk);
 		return;
 	}
 	if (sk->sk_userlocks & SOCK_BINDADDR_LOCK)
@@ -50,7 +50,7 @@ static void sdp_reset_local(struct sock *sk)
 	any.sa.sa_family = sdp->v6 ? AF_INET6 : AF_INET;
 	spin_lock_bh(&sdp->lock);
 	any.v4.sin_port = sdp->local.v4.sin_port;
-	sdp_set_local(sk, &any.sa);
+	sdp_sock_set_local(sk, &any.sa);
 	spin_unlock_bh(&sdp->lock);
 }
 
@@ -204,7 +204,7 @@ static int sdp_get_addr(struct sock *sk, const struct sockaddr *sa, int len,
 			return -EAFNOSUPPORT;
 	}
 	in.sa.sa_family = family;
-	sdp_copy_addr(out, &in.sa);
+	sdp_addr_copy(out, &in.sa);
 	return 0;
 }
 
@@ -266,7 +266,7 @@ static void sdp_unbind(struct sock *sk)
 {
 	struct sdp_port *port = sdp_port_unbind(sk);
 
-	sdp_clear_local(sk);
+	sdp_sock_clear_local(sk);
 	sdp_port_put(port);
 }
 
@@ -336,13 +336,13 @@ static int sdp_bind_tcp(struct sock *sk, const union sdp_addr *addr)
 	int err;
 
 	spin_lock_bh(&sdp->lock);
-	sdp_set_local(sk, &addr->sa);
+	sdp_sock_set_local(sk, &addr->sa);
 	spin_unlock_bh(&sdp->lock);
 	sdp->user_bound = true;
 	err = sdp_tcp_turn(sk, false);
 	if (err) {
 		sdp->user_bound = false;
-		sdp_clear_local(sk);
+		sdp_sock_clear_local(sk);
 	}
 	return err;
 }
@@ -475,7 +475,7 @@ static int sdp_listen_locked(struct socket *sock, int backlog)
 	/* a request may come before rdma_listen() returns */
 	spin_lock_bh(&sdp->lock);
 	WRITE_ONCE(sk->sk_shutdown, 0);
-	sdp_set_state(sk, TCP_LISTEN);
+	sdp_sock_set_state(sk, TCP_LISTEN);
 	spin_unlock_bh(&sdp->lock);
 	/* again: now whoever listens at the same time sees it, too */
 	if (sdp_port_conflict(sk, &sdp->local))
@@ -627,8 +627,8 @@ static void sdp_disconnect(struct sock *sk)
 	sdp_rx_purge(sk);
 	sdp_reset_local(sk);
 	spin_lock_bh(&sdp->lock);
-	sdp_set_peer(sk, (struct sockaddr *)&any);
-	sdp_set_state(sk, TCP_CLOSE);
+	sdp_sock_set_peer(sk, (struct sockaddr *)&any);
+	sdp_sock_set_state(sk, TCP_CLOSE);
 	WRITE_ONCE(sk->sk_shutdown, 0);
 	sdp->rx_done = false;
 	spin_unlock_bh(&sdp->lock);
@@ -706,8 +706,8 @@ static void sdp_connect_limit(struct sock *sk)
 		limit = min(limit, (2 << retries) - 1);
 	if (sdp_sk(sk)->fallback)
 		limit = min(limit, READ_ONCE(sn->sysctl_fallback_timeout));
-	sdp_start_deadline(sk, min_not_zero((unsigned long)HZ * limit,
-					    sdp_user_limit(sk)));
+	sdp_sock_start_deadline(sk, min_not_zero((unsigned long)HZ * limit,
+						 sdp_sock_user_limit(sk)));
 }
 
 static int sdp_connect_start(struct socket *sock, struct sockaddr *sa, int len,
@@ -735,7 +735,7 @@ static int sdp_connect_start(struct socket *sock, struct sockaddr *sa, int len,
 	sdp_connect_limit(sk);
 	err = sdp_cm_connect(sk, &dst, timeo);
 	if (err) {
-		sdp_stop_timer(sk);
+		sdp_sock_stop_timer(sk);
 		sock->state = SS_UNCONNECTED;
 		sdp_reset_local(sk);
 		return sdp_connect_turn(sk, err);
@@ -895,7 +895,7 @@ static bool sdp_is_readable(const struct sock *sk)
 {
 	u32 target = sock_rcvlowat(sk, 0, INT_MAX);
 
-	if (sdp_at_mark(sk) && !sock_flag(sk, SOCK_URGINLINE))
+	if (sdp_sock_at_mark(sk) && !sock_flag(sk, SOCK_URGINLINE))
 		target++;
 	return sdp_rx_ready(sk, target);
 }
@@ -970,7 +970,7 @@ static int sdp_ioctl_inet(struct socket *sock, unsigned int cmd,
 /* Whoever asks again and again has to see what the peer only advertises. */
 static int sdp_inq(struct sock *sk)
 {
-	int n = sdp_readable_bytes(sk);
+	int n = sdp_sock_readable(sk);
 
 	if (!n)
 		sdp_zc_poll(sk);
@@ -998,7 +998,7 @@ static int sdp_ioctl(struct socket *sock, unsigned int cmd, unsigned long arg)
 		sdp_tx_settle(sk);
 	lock_sock(sk);
 	if (cmd == SIOCATMARK)
-		answ = sdp_at_mark(sk);
+		answ = sdp_sock_at_mark(sk);
 	else if ((1 << sk->sk_state) & (TCPF_SYN_SENT | TCPF_SYN_RECV))
 		answ = 0;
 	else if (cmd == SIOCINQ)
@@ -1026,7 +1026,7 @@ static int sdp_set_rcvlowat(struct sock *sk, int val)
 	if (!fixed && val > sk->sk_rcvbuf >> 1)
 		WRITE_ONCE(sk->sk_rcvbuf, val << 1);
 	/* somebody may wait for less than there is */
-	if (sdp_readable_bytes(sk) >= sk->sk_rcvlowat)
+	if (sdp_sock_readable(sk) >= sk->sk_rcvlowat)
 		sk->sk_data_ready(sk);
 	return 0;
 }
@@ -1044,11 +1044,11 @@ static void sdp_send_fin(struct sock *sk)
 	switch (sk->sk_state) {
 	case TCP_ESTABLISHED:
 	case TCP_SYN_RECV:
-		sdp_set_state(sk, TCP_FIN_WAIT1);
+		sdp_sock_set_state(sk, TCP_FIN_WAIT1);
 		fin = true;
 		break;
 	case TCP_CLOSE_WAIT:
-		sdp_set_state(sk, TCP_LAST_ACK);
+		sdp_sock_set_state(sk, TCP_LAST_ACK);
 		fin = true;
 		break;
 	default:
@@ -1166,7 +1166,7 @@ static void sdp_leave_orphan(struct sock *sk)
 	spin_lock_bh(&sdp->lock);
 	sock_orphan(sk);
 	spin_unlock_bh(&sdp->lock);
-	sdp_stop_timer(sk);
+	sdp_sock_stop_timer(sk);
 	/* data that came while we waited would have been a reset before */
 	if (sk->sk_state != TCP_CLOSE && sdp_unread(sk))
 		sdp_abort(sk);

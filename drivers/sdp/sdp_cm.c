@@ -123,7 +123,7 @@ static void sdp_conn_ended(struct sock *sk, struct sdp_conn *conn)
 			SDP_INC_STATS(sock_net(sk), ESTAB_RESETS);
 	}
 	WRITE_ONCE(sk->sk_shutdown, SHUTDOWN_MASK);
-	sdp_set_state(sk, TCP_CLOSE);
+	sdp_sock_set_state(sk, TCP_CLOSE);
 	spin_unlock_bh(&sdp->lock);
 }
 
@@ -235,7 +235,7 @@ static void sdp_conn_down_work(struct work_struct *work)
 		sdp_sk(sk)->rxq->orphan(sk, conn);
 		sdp_conn_attach(sk, NULL);
 		/* with the lock: the next connection has one, too */
-		sdp_stop_timer(sk);
+		sdp_sock_stop_timer(sk);
 	}
 	release_sock(sk);
 	/* detached: nobody can start them any more, once there are no callbacks */
@@ -298,10 +298,10 @@ void sdp_abort(struct sock *sk)
 	if (!conn)
 		return;
 	SDP_INC_STATS(sock_net(sk), ABORTS_SENT);
-	sdp_stop_timer(sk);
+	sdp_sock_stop_timer(sk);
 	spin_lock_bh(&sdp->lock);
 	WRITE_ONCE(sk->sk_shutdown, SHUTDOWN_MASK);
-	sdp_set_state(sk, TCP_CLOSE);
+	sdp_sock_set_state(sk, TCP_CLOSE);
 	spin_unlock_bh(&sdp->lock);
 	sdp_conn_attach(sk, NULL);
 	sdp_rx_purge(sk);
@@ -512,8 +512,8 @@ static void sdp_cm_addr_resolved(struct sdp_conn *conn)
 
 	spin_lock_bh(&sdp->lock);
 	if (sdp->conn == conn)
-		sdp_set_local(conn->sk, (struct sockaddr *)
-			      &conn->id->route.addr.src_addr);
+		sdp_sock_set_local(conn->sk, (struct sockaddr *)
+				   &conn->id->route.addr.src_addr);
 	spin_unlock_bh(&sdp->lock);
 	err = rdma_resolve_route(conn->id,
 				 READ_ONCE(sn->sysctl_resolve_timeout));
@@ -535,8 +535,8 @@ static void sdp_cm_up(struct sdp_conn *conn)
 	if (sdp->conn == conn &&
 	    (sk->sk_state == TCP_SYN_SENT || sk->sk_state == TCP_SYN_RECV)) {
 		/* that of connect(); before a writer can start another one */
-		sdp_stop_timer(sk);
-		sdp_set_state(sk, conn->rx_discon ? TCP_CLOSE_WAIT :
+		sdp_sock_stop_timer(sk);
+		sdp_sock_set_state(sk, conn->rx_discon ? TCP_CLOSE_WAIT :
 						    TCP_ESTABLISHED);
 		sdp->last_rx = jiffies;
 		/* under the lock, see sdp_connect_finish() */
@@ -547,7 +547,7 @@ static void sdp_cm_up(struct sdp_conn *conn)
 	spin_unlock_bh(&sdp->lock);
 	wake_up_all(&conn->cm_wait);
 	if (sock_flag(sk, SOCK_KEEPOPEN))
-		sdp_start_timer(sk, HZ);
+		sdp_sock_start_timer(sk, HZ);
 	spin_lock_bh(&conn->tx_lock);
 	set_bit(SDP_CONN_UP, &conn->flags);
 	smp_mb__after_atomic();	/* pairs with sdp_conn_flushed() */
@@ -813,11 +813,11 @@ static struct sdp_conn *sdp_cm_child(struct sock *listener,
 	sock_hold(listener);
 	conn->listener = listener;
 	spin_lock_bh(&sdp_sk(sk)->lock);
-	sdp_set_state(sk, TCP_SYN_RECV);
+	sdp_sock_set_state(sk, TCP_SYN_RECV);
 	/* the port of the device may not be the program's */
 	src.v4.sin_port = sdp_sk(listener)->local.v4.sin_port;
-	sdp_set_local(sk, &src.sa);
-	sdp_set_peer(sk, (struct sockaddr *)&id->route.addr.dst_addr);
+	sdp_sock_set_local(sk, &src.sa);
+	sdp_sock_set_peer(sk, (struct sockaddr *)&id->route.addr.dst_addr);
 	spin_unlock_bh(&sdp_sk(sk)->lock);
 	sdp_conn_attach(sk, conn);
 	return conn;
@@ -1092,8 +1092,8 @@ static int sdp_cm_start(struct sock *sk, struct sdp_conn *conn,
 	if (err)
 		return err;
 	spin_lock_bh(&sdp->lock);
-	sdp_set_state(sk, TCP_SYN_SENT);
-	sdp_set_peer(sk, &dst->sa);
+	sdp_sock_set_state(sk, TCP_SYN_SENT);
+	sdp_sock_set_peer(sk, &dst->sa);
 	spin_unlock_bh(&sdp->lock);
 	sdp_conn_attach(sk, conn);
 	conn->cm_dst = *dst;
@@ -1111,7 +1111,7 @@ static void sdp_cm_give_up(struct sock *sk, struct sdp_conn *conn)
 
 	sdp_conn_attach(sk, NULL);
 	spin_lock_bh(&sdp->lock);
-	sdp_set_state(sk, TCP_CLOSE);
+	sdp_sock_set_state(sk, TCP_CLOSE);
 	spin_unlock_bh(&sdp->lock);
 	sdp_conn_down(conn, 0);
 }
@@ -1258,7 +1258,7 @@ void sdp_cm_stop_listen(struct sock *sk)
 	LIST_HEAD(children);
 
 	spin_lock_bh(&sdp->lock);
-	sdp_set_state(sk, TCP_CLOSE);
+	sdp_sock_set_state(sk, TCP_CLOSE);
 	list_splice_init(&sdp->accept_q, &children);
 	/* the teardown takes them off the list */
 	list_for_each_entry(conn, &sdp->held, held_node) {

@@ -199,10 +199,10 @@ void sdp_conn_fin_done(struct sdp_conn *conn)
 	spin_lock_bh(&sdp->lock);
 	if (sdp->conn == conn) {
 		if (sk->sk_state == TCP_FIN_WAIT1) {
-			sdp_set_state(sk, TCP_FIN_WAIT2);
+			sdp_sock_set_state(sk, TCP_FIN_WAIT2);
 		} else if (sk->sk_state == TCP_CLOSING) {
 			graceful = true;
-			sdp_set_state(sk, TCP_CLOSE);
+			sdp_sock_set_state(sk, TCP_CLOSE);
 		}
 	}
 	spin_unlock_bh(&sdp->lock);
@@ -213,7 +213,7 @@ void sdp_conn_fin_done(struct sdp_conn *conn)
 	if (!sock_flag(sk, SOCK_DEAD))
 		sk->sk_state_change(sk);
 	else
-		sdp_start_timer(sk, 1);	/* other times from now on */
+		sdp_sock_start_timer(sk, 1);	/* other times from now on */
 }
 
 /* ---- transmit half ---- */
@@ -520,7 +520,7 @@ unsigned long sdp_conn_user_tick(unsigned long limit)
 void sdp_conn_watch_user(struct sock *sk)
 {
 	struct sdp_sock *sdp = sdp_sk(sk);
-	unsigned long limit = sdp_user_limit(sk);
+	unsigned long limit = sdp_sock_user_limit(sk);
 
 	sock_owned_by_me(sk);
 	if (!limit || sdp->user_watched || !sdp->conn)
@@ -528,5 +528,5 @@ void sdp_conn_watch_user(struct sock *sk)
 	sdp->user_watched = true;
 	sdp->user_since = jiffies;
 	sdp->last_progress = sdp_conn_progress(sk);
-	sdp_start_timer(sk, sdp_conn_user_tick(limit));
+	sdp_sock_start_timer(sk, sdp_conn_user_tick(limit));
 }

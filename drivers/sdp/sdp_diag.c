@@ -112,7 +112,7 @@ static void sdp_diag_fill_msg(struct sock *sk, struct sdp_diag_msg *m,
 		m->diag_rqueue = READ_ONCE(sk->sk_ack_backlog);
 		m->diag_wqueue = READ_ONCE(sk->sk_max_ack_backlog);
 	} else {
-		m->diag_rqueue = max(sdp_readable_bytes(sk), 0);
+		m->diag_rqueue = max(sdp_sock_readable(sk), 0);
 		m->diag_wqueue = sdp_conn_outq(sk);
 	}
 	m->diag_uid = from_kuid_munged(q->user_ns, sk_uid(sk));
@@ -122,7 +122,7 @@ static void sdp_diag_fill_msg(struct sock *sk, struct sdp_diag_msg *m,
 static int sdp_diag_fill_conn(struct sock *sk, struct sk_buff *skb)
 {
 	const struct sdp_conn *conn = sdp_sk(sk)->conn;
-	const char *device = sdp_device_name(sk);
+	const char *device = sdp_sock_device_name(sk);
 	const struct rdma_cm_id *id;
 	u32 rx_mseq, told, posted, rx_size = SDP_BUF_SIZE;
 
@@ -151,7 +151,7 @@ static int sdp_diag_fill_conn(struct sock *sk, struct sk_buff *skb)
 	    nla_put_u32(skb, SDP_DIAG_ZCOPY_KEPT,
 			READ_ONCE(conn->zc.kept_octets)) ||
 	    nla_put_string(skb, SDP_DIAG_ZCOPY_REASON,
-			   sdp_zc_threshold(sk) ?
+			   sdp_sock_zcopy_threshold(sk) ?
 			   sdp_unshared_name(sdp_conn_zcopy_reason(conn)) : "") ||
 	    nla_put_u32(skb, SDP_DIAG_TX_CREDITS, sdp_credits(sk)) ||
 	    nla_put_u32(skb, SDP_DIAG_RX_CREDITS, told) ||

@@ -265,7 +265,7 @@ static bool sdp_tcp_take_over(struct sock *sk)
 	WRITE_ONCE(sock->file->private_data, tcp);
 	/* the port is no longer ours */
 	spin_lock_bh(&sdp_sk(sk)->lock);
-	sdp_set_local(sk, (struct sockaddr *)&any);
+	sdp_sock_set_local(sk, (struct sockaddr *)&any);
 	spin_unlock_bh(&sdp_sk(sk)->lock);
 	return true;
 }
@@ -332,7 +332,7 @@ bool sdp_tcp_instead(struct sock *sk)
 	SDP_INC_STATS(sock_net(sk), ATTEMPT_FAILS);
 	SDP_INC_STATS(sock_net(sk), TCP_CONNECTS);
 	spin_lock_bh(&sdp->lock);
-	sdp_set_state(sk, TCP_CLOSE);
+	sdp_sock_set_state(sk, TCP_CLOSE);
 	spin_unlock_bh(&sdp->lock);
 	return true;
 }

@@ -91,7 +91,7 @@ static void sdp_info_queues(const struct sock *sk, struct sdp_info *info)
 		info->tx_queue = READ_ONCE(sk->sk_max_ack_backlog);
 		return;
 	}
-	info->rx_queue = max(sdp_readable_bytes(sk), 0);
+	info->rx_queue = max(sdp_sock_readable(sk), 0);
 	info->tx_queue = sdp_conn_outq(sk);
 	info->tx_unsent = sdp_conn_unsent(sk);
 }
@@ -102,7 +102,7 @@ static void sdp_info_conn(const struct sock *sk, struct sdp_info *info)
 
 	if (!conn)
 		return;
-	strscpy(info->device, sdp_device_name(sk), sizeof(info->device));
+	strscpy(info->device, sdp_sock_device_name(sk), sizeof(info->device));
 	info->flow_control = conn->fc->wish;
 	info->flow_reason = conn->fc_reason;
 	info->link = conn->link->shared ? SDP_LINK_SHARED : SDP_LINK_VERBS;

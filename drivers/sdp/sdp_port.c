@@ -517,7 +517,7 @@ int sdp_port_bind(struct sock *sk, const union sdp_addr *addr,
 		sdp_port_leave(sdp);
 	spin_unlock_bh(&port->lock);
 	spin_lock_bh(&sdp->lock);
-	sdp_set_local(sk, &local.sa);
+	sdp_sock_set_local(sk, &local.sa);
 	spin_unlock_bh(&sdp->lock);
 	mutex_unlock(&sn->port_mutex);
 	return 0;

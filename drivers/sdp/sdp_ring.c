@@ -506,8 +506,8 @@ static void sdp_ring_queue(struct sdp_sock *sdp, struct sdp_rx_ctx *c)
 	smp_store_release(&sdp->rx_seq, seq + len);
 	if (unlikely(c->m.h.flags & SDP_OOB_PRES)) {
 		sdp_ring_at(c->conn->rx_ring, seq + len - 1, 1, &run);
-		sdp_rx_oob_pres(sdp, c,
-				READ_ONCE(((u8 *)page_address(run.page))[run.off]));
+		sdp_sock_oob_pres(sdp, c,
+				  READ_ONCE(((u8 *)page_address(run.page))[run.off]));
 	}
 	c->readable = true;
 	WRITE_ONCE(sdp->rx_bytes, sdp->rx_bytes + len);

@@ -346,7 +346,7 @@ int sdp_recvmsg_locked(struct sock *sk, struct msghdr *msg, size_t len,
  */
 int sdp_rx_inq(const struct sock *sk)
 {
-	int inq = sdp_readable_bytes(sk);
+	int inq = sdp_sock_readable(sk);
 
 	return !inq && READ_ONCE(sdp_sk(sk)->rx_done) ? 1 : inq;
 }

@@ -130,14 +130,14 @@ static int sdp_rx_discon(struct sdp_sock *sdp, struct sdp_rx_ctx *c)
 	sdp->rx_done = true;
 	switch (sk->sk_state) {
 	case TCP_ESTABLISHED:
-		sdp_set_state(sk, TCP_CLOSE_WAIT);
+		sdp_sock_set_state(sk, TCP_CLOSE_WAIT);
 		break;
 	case TCP_FIN_WAIT1:
-		sdp_set_state(sk, TCP_CLOSING);
+		sdp_sock_set_state(sk, TCP_CLOSING);
 		break;
 	case TCP_FIN_WAIT2:
 		c->graceful = true;
-		sdp_set_state(sk, TCP_CLOSE);
+		sdp_sock_set_state(sk, TCP_CLOSE);
 		break;
 	default:
 		break;	/* before ESTABLISHED: the CM handler looks */

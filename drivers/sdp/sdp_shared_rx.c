@@ -105,7 +105,7 @@ static int sdp_srx_end(struct sdp_sock *sdp, struct sdp_srx *s)
 	if (!c->m.payload_len)
 		bad = sdp_rx_dispatch(sdp, c);
 	if (unlikely(c->m.h.flags & SDP_OOB_PRES) && !bad)
-		sdp_rx_oob_pres(sdp, c, s->last);
+		sdp_sock_oob_pres(sdp, c, s->last);
 	sdp_rx_taken(sdp, c);
 	s->have = 0;
 	s->need = SDP_BSDH_LEN;

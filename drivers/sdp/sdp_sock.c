@@ -17,13 +17,13 @@
 /* ---- state and addresses ---- */
 
 /**
- * sdp_set_state - change sk_state
+ * sdp_sock_set_state - change sk_state
  * @sk: socket
  * @state: TCP_*
  *
  * Context: sdp->lock.
  */
-void sdp_set_state(struct sock *sk, int state)
+void sdp_sock_set_state(struct sock *sk, int state)
 {
 	lockdep_assert_held(&sdp_sk(sk)->lock);
 	if (sk->sk_state == state)
@@ -34,11 +34,11 @@ void sdp_set_state(struct sock *sk, int state)
 }
 
 /**
- * sdp_copy_addr - copy an address; IPv4-mapped ones become IPv4
+ * sdp_addr_copy - copy an address; IPv4-mapped ones become IPv4
  * @to: where to
  * @sa: AF_INET or AF_INET6
  */
-void sdp_copy_addr(union sdp_addr *to, const struct sockaddr *sa)
+void sdp_addr_copy(union sdp_addr *to, const struct sockaddr *sa)
 {
 	const struct sockaddr_in6 *v6 = (const struct sockaddr_in6 *)sa;
 
@@ -98,13 +98,13 @@ bool sdp_addr_loopback(const union sdp_addr *addr)
 }
 
 /**
- * sdp_set_local - set the own address, also where generic code looks for it
+ * sdp_sock_set_local - set the own address, also where generic code looks for it
  * @sk: socket
  * @sa: address
  *
  * Context: sdp->lock.
  */
-void sdp_set_local(struct sock *sk, const struct sockaddr *sa)
+void sdp_sock_set_local(struct sock *sk, const struct sockaddr *sa)
 {
 	struct sdp_net *sn = sdp_pernet(sock_net(sk));
 	struct sdp_sock *sdp = sdp_sk(sk);
@@ -112,7 +112,7 @@ void sdp_set_local(struct sock *sk, const struct sockaddr *sa)
 
 	lockdep_assert_held(&sdp->lock);
 	spin_lock(&sn->socks_lock);
-	sdp_copy_addr(&sdp->local, sa);
+	sdp_addr_copy(&sdp->local, sa);
 	inet->inet_sport = sdp->local.v4.sin_port;
 	WRITE_ONCE(inet->inet_num, ntohs(inet->inet_sport));
 	hlist_del_init(&sdp->bind_node);
@@ -129,18 +129,18 @@ void sdp_set_local(struct sock *sk, const struct sockaddr *sa)
 }
 
 /**
- * sdp_set_peer - set the address of the other side
+ * sdp_sock_set_peer - set the address of the other side
  * @sk: socket
  * @sa: address
  *
  * Context: sdp->lock.
  */
-void sdp_set_peer(struct sock *sk, const struct sockaddr *sa)
+void sdp_sock_set_peer(struct sock *sk, const struct sockaddr *sa)
 {
 	struct sdp_sock *sdp = sdp_sk(sk);
 	struct inet_sock *inet = inet_sk(sk);
 
-	sdp_copy_addr(&sdp->peer, sa);
+	sdp_addr_copy(&sdp->peer, sa);
 	inet->inet_dport = sdp->peer.v4.sin_port;
 	if (sdp->peer.sa.sa_family == AF_INET)
 		inet->inet_daddr = sdp->peer.v4.sin_addr.s_addr;
@@ -148,39 +148,39 @@ void sdp_set_peer(struct sock *sk, const struct sockaddr *sa)
 }
 
 /**
- * sdp_clear_local - the socket has no address of its own any more
+ * sdp_sock_clear_local - the socket has no address of its own any more
  * @sk: socket
  *
  * Context: sdp->lock.
  */
-void sdp_clear_local(struct sock *sk)
+void sdp_sock_clear_local(struct sock *sk)
 {
 	struct sockaddr_in any = { .sin_family = AF_INET };
 	struct sdp_sock *sdp = sdp_sk(sk);
 
 	spin_lock_bh(&sdp->lock);
-	sdp_set_local(sk, (struct sockaddr *)&any);
+	sdp_sock_set_local(sk, (struct sockaddr *)&any);
 	spin_unlock_bh(&sdp->lock);
 }
 
 /**
- * sdp_device_name - RDMA device of a connection
+ * sdp_sock_device_name - RDMA device of a connection
  * @sk: socket, locked
  *
  * Return: its name, or "".
  */
-const char *sdp_device_name(const struct sock *sk)
+const char *sdp_sock_device_name(const struct sock *sk)
 {
 	const struct sdp_conn *conn = sdp_sk(sk)->conn;
 
 	return conn && conn->dev ? dev_name(&conn->dev->dev) : "";
 }
-EXPORT_SYMBOL_GPL(sdp_device_name);
+EXPORT_SYMBOL_GPL(sdp_sock_device_name);
 
 /* ---- receive queue ---- */
 
 /**
- * sdp_rx_oob_pres - the last octet of the message that ends at rx_seq is urgent
+ * sdp_sock_oob_pres - the last octet of the message that ends at rx_seq is urgent
  * @sdp: socket
  * @c: the message
  * @octet: that octet
@@ -190,7 +190,7 @@ EXPORT_SYMBOL_GPL(sdp_device_name);
  *
  * Context: sdp->lock.
  */
-void sdp_rx_oob_pres(struct sdp_sock *sdp, struct sdp_rx_ctx *c, u8 octet)
+void sdp_sock_oob_pres(struct sdp_sock *sdp, struct sdp_rx_ctx *c, u8 octet)
 {
 	lockdep_assert_held(&sdp->lock);
 	if (!(c->m.h.flags & SDP_OOB_PEND) &&
@@ -203,12 +203,12 @@ void sdp_rx_oob_pres(struct sdp_sock *sdp, struct sdp_rx_ctx *c, u8 octet)
 }
 
 /**
- * sdp_readable_bytes - octets that recv would return now
+ * sdp_sock_readable - octets that recv would return now
  * @sk: socket
  *
  * Up to the urgent mark if that is not inline.
  */
-int sdp_readable_bytes(const struct sock *sk)
+int sdp_sock_readable(const struct sock *sk)
 {
 	const struct sdp_sock *sdp = sdp_sk(sk);
 	u32 copied = READ_ONCE(sdp->copied_seq);
@@ -222,13 +222,13 @@ int sdp_readable_bytes(const struct sock *sk)
 		n--;
 	return n;
 }
-EXPORT_SYMBOL_GPL(sdp_readable_bytes);
+EXPORT_SYMBOL_GPL(sdp_sock_readable);
 
 /**
- * sdp_at_mark - whether the next octet to read is the urgent one
+ * sdp_sock_at_mark - whether the next octet to read is the urgent one
  * @sk: socket
  */
-bool sdp_at_mark(const struct sock *sk)
+bool sdp_sock_at_mark(const struct sock *sk)
 {
 	const struct sdp_sock *sdp = sdp_sk(sk);
 
@@ -239,13 +239,13 @@ bool sdp_at_mark(const struct sock *sk)
 /* ---- timer ---- */
 
 /**
- * sdp_start_timer - have the timer run after some time
+ * sdp_sock_start_timer - have the timer run after some time
  * @sk: socket
  * @delay: jiffies
  *
  * Context: any.
  */
-void sdp_start_timer(struct sock *sk, unsigned long delay)
+void sdp_sock_start_timer(struct sock *sk, unsigned long delay)
 {
 	sock_hold(sk);
 	if (mod_delayed_work(sdp_wq(sk), &sdp_sk(sk)->timer_work, delay))
@@ -253,54 +253,54 @@ void sdp_start_timer(struct sock *sk, unsigned long delay)
 }
 
 /**
- * sdp_stop_timer - the timer has nothing to do any more
+ * sdp_sock_stop_timer - the timer has nothing to do any more
  * @sk: socket
  *
  * Context: any. The timer may be running.
  */
-void sdp_stop_timer(struct sock *sk)
+void sdp_sock_stop_timer(struct sock *sk)
 {
 	if (cancel_delayed_work(&sdp_sk(sk)->timer_work))
 		sock_put(sk);
 }
 
 /**
- * sdp_start_deadline - have the timer end what the socket is at
+ * sdp_sock_start_deadline - have the timer end what the socket is at
  * @sk: socket, locked; in connect(), or an orphan
  * @delay: jiffies
  *
  * A run that was due before, for another reason, does nothing.
  */
-void sdp_start_deadline(struct sock *sk, unsigned long delay)
+void sdp_sock_start_deadline(struct sock *sk, unsigned long delay)
 {
 	sock_owned_by_me(sk);
 	sdp_sk(sk)->deadline = jiffies + delay;
-	sdp_start_timer(sk, delay);
+	sdp_sock_start_timer(sk, delay);
 }
 
 /* ---- options ---- */
 
 /**
- * sdp_user_limit - TCP_USER_TIMEOUT
+ * sdp_sock_user_limit - TCP_USER_TIMEOUT
  * @sk: socket
  *
  * Return: jiffies; 0: none.
  */
-unsigned long sdp_user_limit(const struct sock *sk)
+unsigned long sdp_sock_user_limit(const struct sock *sk)
 {
 	return msecs_to_jiffies(READ_ONCE(sdp_sk(sk)->user_timeout));
 }
 
 /**
- * sdp_zc_threshold - octets from which zero copy is tried
+ * sdp_sock_zcopy_threshold - octets from which zero copy is tried
  * @sk: socket
  *
  * Return: octets, 0 for never.
  */
-u32 sdp_zc_threshold(const struct sock *sk)
+u32 sdp_sock_zcopy_threshold(const struct sock *sk)
 {
 	u32 n = READ_ONCE(sdp_sk(sk)->zcopy_threshold);
 
 	return n ? max_t(u32, n, SDP_ZC_MIN) : 0;
 }
-EXPORT_SYMBOL_GPL(sdp_zc_threshold);
+EXPORT_SYMBOL_GPL(sdp_sock_zcopy_threshold);

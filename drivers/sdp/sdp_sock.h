@@ -162,21 +162,21 @@ static inline struct workqueue_struct *sdp_wq(const struct sock *sk)
 }
 
 /* sdp_sock.c */
-void sdp_set_state(struct sock *sk, int state);
-void sdp_copy_addr(union sdp_addr *to, const struct sockaddr *sa);
+void sdp_sock_set_state(struct sock *sk, int state);
+void sdp_addr_copy(union sdp_addr *to, const struct sockaddr *sa);
 void sdp_addr_to_v6(const union sdp_addr *a, struct in6_addr *v6);
-void sdp_set_local(struct sock *sk, const struct sockaddr *sa);
-void sdp_set_peer(struct sock *sk, const struct sockaddr *sa);
-void sdp_clear_local(struct sock *sk);
-const char *sdp_device_name(const struct sock *sk);
-int sdp_readable_bytes(const struct sock *sk);
-bool sdp_at_mark(const struct sock *sk);
-void sdp_rx_oob_pres(struct sdp_sock *sdp, struct sdp_rx_ctx *c, u8 octet);
-void sdp_start_timer(struct sock *sk, unsigned long delay);
-void sdp_stop_timer(struct sock *sk);
-void sdp_start_deadline(struct sock *sk, unsigned long delay);
-unsigned long sdp_user_limit(const struct sock *sk);
-u32 sdp_zc_threshold(const struct sock *sk);
+void sdp_sock_set_local(struct sock *sk, const struct sockaddr *sa);
+void sdp_sock_set_peer(struct sock *sk, const struct sockaddr *sa);
+void sdp_sock_clear_local(struct sock *sk);
+const char *sdp_sock_device_name(const struct sock *sk);
+int sdp_sock_readable(const struct sock *sk);
+bool sdp_sock_at_mark(const struct sock *sk);
+void sdp_sock_oob_pres(struct sdp_sock *sdp, struct sdp_rx_ctx *c, u8 octet);
+void sdp_sock_start_timer(struct sock *sk, unsigned long delay);
+void sdp_sock_stop_timer(struct sock *sk);
+void sdp_sock_start_deadline(struct sock *sk, unsigned long delay);
+unsigned long sdp_sock_user_limit(const struct sock *sk);
+u32 sdp_sock_zcopy_threshold(const struct sock *sk);
 bool sdp_addr_any(const union sdp_addr *a);
 bool sdp_addr_loopback(const union sdp_addr *addr);
 

@@ -818,7 +818,7 @@ static int sdp_get_sdp(struct sock *sk, int optname, char __user *optval,
 		return sdp_put_int(optval, optlen, credits);
 	case SDP_DEVICE:
 		lock_sock(sk);
-		strscpy(name, sdp_device_name(sk), sizeof(name));
+		strscpy(name, sdp_sock_device_name(sk), sizeof(name));
 		release_sock(sk);
 		if (!name[0])
 			return -ENOTCONN;

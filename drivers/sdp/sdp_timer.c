@@ -50,7 +50,7 @@ void sdp_start_orphan(struct sock *sk)
 {
 	sdp_sk(sk)->orphan_state = sk->sk_state;
 	sdp_sk(sk)->last_progress = sdp_orphan_progress(sk);
-	sdp_start_deadline(sk, sdp_fin_time(sk));
+	sdp_sock_start_deadline(sk, sdp_fin_time(sk));
 }
 
 /* All is with the transport, DisConn included, where it may wait for a reader */
@@ -106,7 +106,7 @@ static bool sdp_keepalive_over(const struct sock *sk, unsigned long idle)
 {
 	const struct sdp_net *sn = sdp_pernet(sock_net(sk));
 	const struct sdp_sock *sdp = sdp_sk(sk);
-	unsigned long limit = sdp_user_limit(sk);
+	unsigned long limit = sdp_sock_user_limit(sk);
 
 	if (limit)
 		return sdp->ka_probes && idle >= limit;
@@ -227,7 +227,7 @@ static bool sdp_user_over(struct sock *sk, unsigned long limit)
 
 static unsigned long sdp_timer_user(struct sock *sk)
 {
-	unsigned long limit = sdp_user_limit(sk);
+	unsigned long limit = sdp_sock_user_limit(sk);
 	struct sdp_sock *sdp = sdp_sk(sk);
 	struct sdp_conn *conn = sdp->conn;
 	bool unproven;
@@ -264,7 +264,7 @@ void sdp_timer_work(struct work_struct *work)
 	 * hint, but whoever counts on the next line must be quick.
 	 */
 	if (sock_owned_by_user_nocheck(sk)) {
-		sdp_start_timer(sk, SDP_TIMER_AGAIN);
+		sdp_sock_start_timer(sk, SDP_TIMER_AGAIN);
 		sock_put(sk);
 		return;
 	}
@@ -278,7 +278,7 @@ void sdp_timer_work(struct work_struct *work)
 				     sdp_timer_user(sk));
 	/* locked: close() must find it, to stop it */
 	if (again)
-		sdp_start_timer(sk, again);
+		sdp_sock_start_timer(sk, again);
 	release_sock(sk);
 	sock_put(sk);
 }
@@ -293,5 +293,5 @@ void sdp_timer_work(struct work_struct *work)
 void sdp_set_keepalive(struct sock *sk, int on)
 {
 	if (on && !((1 << sk->sk_state) & (TCPF_CLOSE | TCPF_LISTEN)))
-		sdp_start_timer(sk, 1);
+		sdp_sock_start_timer(sk, 1);
 }

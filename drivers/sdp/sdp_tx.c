@@ -197,7 +197,7 @@ static void sdp_tx_count_large(struct sock *sk, struct msghdr *msg)
 	u8 why;
 
 	if (likely(!READ_ONCE(sdp_sk(sk)->zcopy_threshold)) || !conn ||
-	    msg_data_left(msg) < sdp_zc_threshold(sk))
+	    msg_data_left(msg) < sdp_sock_zcopy_threshold(sk))
 		return;
 	why = sdp_conn_zcopy_reason(conn);
 	if (why == SDP_UNSHARED_LINK || why == SDP_UNSHARED_POLICY)

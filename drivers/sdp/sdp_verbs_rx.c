@@ -119,7 +119,7 @@ void sdp_rx_queue(struct sdp_sock *sdp, struct sdp_rx_ctx *c)
 	/* pairs with the acquire of the reader */
 	smp_store_release(&sdp->rx_seq, sdp->rx_seq + len);
 	if (unlikely(c->m.h.flags & SDP_OOB_PRES))
-		sdp_rx_oob_pres(sdp, c, last);
+		sdp_sock_oob_pres(sdp, c, last);
 	c->readable = true;
 	WRITE_ONCE(sdp->rx_bytes, sdp->rx_bytes + len);
 	SDP_INC_STATS(sock_net(c->sk), RX_DATA_MSGS);

@@ -61,7 +61,7 @@ void sdp_zc_init(struct sdp_conn *conn)
 	zc->pipe = READ_ONCE(sn->sysctl_zcopy_pipelined);
 	zc->max = READ_ONCE(sn->sysctl_max_adverts);
 	/* a program that sets it from now on does this itself */
-	if (sdp_zc_threshold(conn->sk))
+	if (sdp_sock_zcopy_threshold(conn->sk))
 		sdp_zc_on(conn);
 	zc->able = attrs->device_cap_flags & IB_DEVICE_MEM_MGT_EXTENSIONS &&
 		   attrs->max_fast_reg_page_list_len >= SDP_ZC_PAGES_MIN &&

@@ -154,7 +154,7 @@ static u32 sdp_zc_sink_want(struct sock *sk, struct msghdr *msg, size_t len,
 
 	if (likely(!conn || READ_ONCE(conn->rx_mode) != SDP_MODE_PIPELINED))
 		return 0;
-	threshold = sdp_zc_threshold(sk);
+	threshold = sdp_sock_zcopy_threshold(sk);
 	if (!threshold || READ_ONCE(conn->zc.sink_state) != SDP_ZC_SINK_IDLE ||
 	    !sdp_zc_asks_pipe(conn) || sk->sk_err ||
 	    flags & (MSG_PEEK | MSG_TRUNC) || signal_pending(current))

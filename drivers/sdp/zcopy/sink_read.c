@@ -124,7 +124,7 @@ int sdp_zc_accept(struct sdp_sock *sdp, struct sdp_rx_ctx *c)
 	if (READ_ONCE(conn->rx_src_avail))
 		return sdp_zc_another(c);
 	WRITE_ONCE(conn->rx_src_avail, true);
-	if (!sdp_zc_threshold(c->sk) || !zc->able || c->reset ||
+	if (!sdp_sock_zcopy_threshold(c->sk) || !zc->able || c->reset ||
 	    !conn->fc->zcopy || c->sk->sk_shutdown & RCV_SHUTDOWN) {
 		SDP_INC_STATS(sock_net(c->sk), RX_ZCOPY_DECLINED);
 		sdp_conn_ctl(conn, SDP_CTL_SENDSM);
@@ -309,7 +309,7 @@ static u32 sdp_zc_rx_want(struct sock *sk, struct msghdr *msg, size_t len,
 	n = sdp_zc_segment(&msg->msg_iter, addr);
 	n = min(min_t(size_t, n, len), left);
 	/* the reader has got the octets that came along */
-	if (n + SDP_ZC_HEAD < min(sdp_zc_threshold(sk), left))
+	if (n + SDP_ZC_HEAD < min(sdp_sock_zcopy_threshold(sk), left))
 		return 0;
 	if (!test_bit(SDP_CONN_IWARP, &conn->flags))
 		n = min_t(u32, n, SDP_ZC_READ);

@@ -200,7 +200,7 @@ static u32 sdp_zc_tx_want(struct sock *sk, struct msghdr *msg, int flags,
 			  unsigned long *at)
 {
 	struct sdp_conn *conn = sdp_sk(sk)->conn;
-	u32 threshold = sdp_zc_threshold(sk), n;
+	u32 threshold = sdp_sock_zcopy_threshold(sk), n;
 	unsigned long addr = 0;
 
 	if (likely(!threshold) || msg_data_left(msg) < threshold ||

@@ -73,7 +73,7 @@ bool sdp_zc_pop(const struct sdp_zc *zc, struct sdp_zc_adverts *q,
  */
 bool sdp_zc_asks_pipe(const struct sdp_conn *conn)
 {
-	return unlikely(sdp_zc_threshold(conn->sk)) && conn->zc.able &&
+	return unlikely(sdp_sock_zcopy_threshold(conn->sk)) && conn->zc.able &&
 	       conn->zc.pipe && conn->fc->zcopy;
 }
 
