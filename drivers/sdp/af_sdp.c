@@ -98,8 +98,8 @@ static void sdp_sock_setup(struct sock *sk, int protocol)
 	INIT_LIST_HEAD(&sdp->rx_queue);
 	INIT_LIST_HEAD(&sdp->rx_pages.blocks);
 	sdp->rxq = &sdp_rxq_verbs;
-	INIT_WORK(&sdp->hold_work, sdp_hold_work);
-	INIT_WORK(&sdp->unbind_work, sdp_unbind_work);
+	INIT_WORK(&sdp->hold_work, sdp_cm_hold_work);
+	INIT_WORK(&sdp->unbind_work, sdp_cm_unbind_work);
 	INIT_DELAYED_WORK(&sdp->timer_work, sdp_timer_work);
 	if (sdp->v6)
 		inet_sk(sk)->pinet6 = &sdp->inet6;
@@ -448,7 +448,7 @@ static int sdp_listen_again(struct sock *sk, int backlog)
 {
 	struct socket *tcp = sdp_sk(sk)->tcp;
 
-	sdp_accept_next(sk);
+	sdp_cm_accept_next(sk);
 	if (!tcp || tcp->sk->sk_state != TCP_LISTEN)
 		return 0;
 	return tcp->ops->listen(tcp, backlog);
@@ -520,7 +520,7 @@ static struct sock *sdp_accept_dequeue(struct sock *sk)
 	}
 	spin_unlock_bh(&sdp->lock);
 	if (child)
-		sdp_accept_next(sk);
+		sdp_cm_accept_next(sk);
 	return child ? &child->inet.sk : NULL;
 }
 
@@ -623,7 +623,7 @@ static void sdp_disconnect(struct sock *sk)
 	} else if (old != TCP_CLOSE) {
 		WRITE_ONCE(sk->sk_err, ECONNRESET);
 	}
-	sdp_abort(sk);
+	sdp_cm_abort(sk);
 	sdp_rx_purge(sk);
 	sdp_reset_local(sk);
 	spin_lock_bh(&sdp->lock);
@@ -1151,7 +1151,7 @@ static void sdp_close_stream(struct sock *sk, long timeout)
 		return;
 	if (sk->sk_state == TCP_SYN_SENT || sdp_unread(sk) ||
 	    (sock_flag(sk, SOCK_LINGER) && !sk->sk_lingertime)) {
-		sdp_abort(sk);
+		sdp_cm_abort(sk);
 		return;
 	}
 	sdp_send_fin(sk);
@@ -1169,14 +1169,14 @@ static void sdp_leave_orphan(struct sock *sk)
 	sdp_sock_stop_timer(sk);
 	/* data that came while we waited would have been a reset before */
 	if (sk->sk_state != TCP_CLOSE && sdp_unread(sk))
-		sdp_abort(sk);
+		sdp_cm_abort(sk);
 	if (sk->sk_state == TCP_FIN_WAIT2 && READ_ONCE(sdp->linger2) < 0)
-		sdp_abort(sk);
+		sdp_cm_abort(sk);
 	if (sk->sk_state == TCP_CLOSE) {
 		sdp_rx_purge(sk);
 		return;
 	}
-	sdp_start_orphan(sk);
+	sdp_timer_start_orphan(sk);
 }
 
 /* SOCK_DESTROY of sock_diag: the owner finds a reset connection, error @err. */
@@ -1195,7 +1195,7 @@ static int sdp_diag_destroy(struct sock *sk, int err)
 		else
 			SDP_INC_STATS(sock_net(sk), ESTAB_RESETS);
 		WRITE_ONCE(sk->sk_err, err);
-		sdp_abort(sk);
+		sdp_cm_abort(sk);
 		sk_error_report(sk);
 	}
 	sk->sk_state_change(sk);
@@ -1277,7 +1277,7 @@ static struct proto sdp_prot = {
 	.obj_size		= sizeof(struct sdp_sock),
 	.init			= sdp_init_sock,
 	.unhash			= sdp_unhash,
-	.keepalive		= sdp_set_keepalive,
+	.keepalive		= sdp_timer_set_keepalive,
 	.diag_destroy		= sdp_diag_destroy,
 	.stream_memory_free	= sdp_stream_memory_free,
 #ifdef HAVE_PROTO_PINFO_OFFSET

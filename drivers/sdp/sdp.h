@@ -156,8 +156,8 @@ struct sdp_rxq_ops {
 extern const struct sdp_rxq_ops sdp_rxq_verbs, sdp_rxq_shared, sdp_rxq_ring;
 
 /* sdp_timer.c */
-void sdp_set_keepalive(struct sock *sk, int on);
-void sdp_start_orphan(struct sock *sk);
+void sdp_timer_set_keepalive(struct sock *sk, int on);
+void sdp_timer_start_orphan(struct sock *sk);
 void sdp_timer_work(struct work_struct *work);
 
 /* sdp_inet.c */
@@ -171,11 +171,11 @@ void sdp_cm_init(struct sock *(*child)(struct sock *listener));
 int sdp_cm_bind(struct sock *sk, const union sdp_addr *addr);
 int sdp_cm_connect(struct sock *sk, const union sdp_addr *dst, long *timeo);
 void sdp_cm_stop_listen(struct sock *sk);
-void sdp_abort(struct sock *sk);
-void sdp_connect_expired(struct sock *sk);
-void sdp_hold_work(struct work_struct *work);
-void sdp_unbind_work(struct work_struct *work);
-void sdp_accept_next(struct sock *sk);
+void sdp_cm_abort(struct sock *sk);
+void sdp_cm_expired(struct sock *sk);
+void sdp_cm_hold_work(struct work_struct *work);
+void sdp_cm_unbind_work(struct work_struct *work);
+void sdp_cm_accept_next(struct sock *sk);
 
 /* sdp_lend.c */
 int sdp_lend_mmap(struct file *file, struct socket *sock,

@@ -93,7 +93,7 @@ static void sdp_conn_attach(struct sock *sk, struct sdp_conn *conn)
 }
 
 /* Wake everybody who may wait for anything on a socket that has ended. */
-static void sdp_wake_ended(struct sock *sk, bool error)
+static void sdp_cm_wake_ended(struct sock *sk, bool error)
 {
 	if (sock_flag(sk, SOCK_DEAD))
 		return;
@@ -214,7 +214,7 @@ static void sdp_conn_drop_embryo(struct sdp_conn *conn)
 		sk_acceptq_removed(listener);
 	}
 	spin_unlock_bh(&lsdp->lock);
-	sdp_accept_next(listener);
+	sdp_cm_accept_next(listener);
 	sock_put(listener);
 	sock_set_flag(conn->sk, SOCK_DEAD);
 	sock_put(conn->sk);
@@ -245,7 +245,7 @@ static void sdp_conn_down_work(struct work_struct *work)
 	if (test_bit(SDP_CONN_ESTAB_COUNTED, &conn->flags))
 		SDP_DEC_STATS(sock_net(sk), CURR_ESTAB);
 	if (ours)
-		sdp_wake_ended(sk, sk->sk_err);
+		sdp_cm_wake_ended(sk, sk->sk_err);
 	sdp_link_destroy(conn);
 	if (conn->id)
 		rdma_destroy_id(conn->id);
@@ -255,7 +255,7 @@ static void sdp_conn_down_work(struct work_struct *work)
 }
 
 /**
- * sdp_connect_expired - connect() has taken too long
+ * sdp_cm_expired - connect() has taken too long
  * @sk: socket, locked, in state SYN_SENT
  *
  * The program hears of it, or goes on with TCP, at once: a device may need as long
@@ -263,7 +263,7 @@ static void sdp_conn_down_work(struct work_struct *work)
  *
  * Context: process.
  */
-void sdp_connect_expired(struct sock *sk)
+void sdp_cm_expired(struct sock *sk)
 {
 	struct sdp_conn *conn = sdp_sk(sk)->conn;
 
@@ -280,17 +280,17 @@ void sdp_connect_expired(struct sock *sk)
 	sdp_rx_purge(sk);
 	sdp_conn_down(conn, ETIMEDOUT);
 	sdp_conn_put(conn);
-	sdp_wake_ended(sk, sk->sk_err);
+	sdp_cm_wake_ended(sk, sk->sk_err);
 }
 
 /**
- * sdp_abort - end the connection of a socket at once
+ * sdp_cm_abort - end the connection of a socket at once
  * @sk: socket, locked
  *
  * The peer sees a disconnect without DisConn, which is a reset. Everything
  * unread and unsent is dropped.
  */
-void sdp_abort(struct sock *sk)
+void sdp_cm_abort(struct sock *sk)
 {
 	struct sdp_sock *sdp = sdp_sk(sk);
 	struct sdp_conn *conn = sdp->conn;
@@ -311,7 +311,7 @@ void sdp_abort(struct sock *sk)
 
 /* ---- Hello ---- */
 
-static void sdp_put_ip(u8 *p, const struct sockaddr *sa)
+static void sdp_cm_put_ip(u8 *p, const struct sockaddr *sa)
 {
 	if (sa->sa_family == AF_INET)
 		memcpy(p + 12, &((struct sockaddr_in *)sa)->sin_addr, 4);
@@ -319,7 +319,7 @@ static void sdp_put_ip(u8 *p, const struct sockaddr *sa)
 		memcpy(p, &((struct sockaddr_in6 *)sa)->sin6_addr, 16);
 }
 
-static void sdp_fill_hello(struct sdp_conn *conn, struct sdp_hello *h)
+static void sdp_cm_fill_hello(struct sdp_conn *conn, struct sdp_hello *h)
 {
 	struct rdma_addr *addr = &conn->id->route.addr;
 	struct sockaddr *src = (struct sockaddr *)&addr->src_addr;
@@ -340,8 +340,8 @@ static void sdp_fill_hello(struct sdp_conn *conn, struct sdp_hello *h)
 		h->ext |= SDP_EXT_SHARED;
 	else
 		h->ext |= conn->fc_ext;
-	sdp_put_ip(h->src, src);
-	sdp_put_ip(h->dst, (struct sockaddr *)&addr->dst_addr);
+	sdp_cm_put_ip(h->src, src);
+	sdp_cm_put_ip(h->dst, (struct sockaddr *)&addr->dst_addr);
 }
 
 /* The two commonest reasons have counters of their own. */
@@ -356,7 +356,7 @@ static void sdp_cm_count_bad_hello(struct net *net, int err)
 }
 
 /* Take over what the peer has announced. */
-static void sdp_use_hello(struct sdp_conn *conn, const struct sdp_hello *h)
+static void sdp_cm_use_hello(struct sdp_conn *conn, const struct sdp_hello *h)
 {
 	spin_lock_bh(&conn->tx_lock);
 	conn->peer_rcvsz = h->rcvsz;
@@ -448,7 +448,7 @@ static int sdp_cm_do_connect(struct sdp_conn *conn)
 		err = sdp_link_start(conn);
 	if (err)
 		return err;
-	sdp_fill_hello(conn, &h);
+	sdp_cm_fill_hello(conn, &h);
 	len = sdp_build_hello(data, &h,
 			      !test_bit(SDP_CONN_IWARP, &conn->flags));
 	sdp_conn_param(conn, &param, data, len);
@@ -611,7 +611,7 @@ static void sdp_cm_active_up(struct sdp_conn *conn, struct rdma_cm_event *ev)
 		sdp_conn_down(conn, ECONNREFUSED);
 		return;
 	}
-	sdp_use_hello(conn, &h);
+	sdp_cm_use_hello(conn, &h);
 	err = sdp_cm_active_link(conn);
 	if (err) {
 		/* without a lack of memory: the peer has ended it already */
@@ -666,7 +666,7 @@ static int sdp_cm_accept(struct sdp_conn *conn)
 	 */
 	if (test_bit(SDP_CONN_IWARP, &conn->flags) && !conn->stack)
 		set_bit(SDP_CONN_FENCED, &conn->flags);
-	sdp_fill_hello(conn, &h);
+	sdp_cm_fill_hello(conn, &h);
 	len = sdp_build_hello_ack(data, &h);
 	sdp_conn_param(conn, &param, data, len);
 	err = rdma_accept(conn->id, &param);
@@ -697,10 +697,10 @@ static void sdp_conn_setup_work(struct work_struct *work)
 }
 
 /**
- * sdp_hold_work - accept requests that waited for room in the accept queue
+ * sdp_cm_hold_work - accept requests that waited for room in the accept queue
  * @work: hold_work of a listener, which it holds a reference to
  */
-void sdp_hold_work(struct work_struct *work)
+void sdp_cm_hold_work(struct work_struct *work)
 {
 	struct sdp_sock *sdp = container_of(work, struct sdp_sock, hold_work);
 	struct sock *sk = &sdp->inet.sk;
@@ -724,12 +724,12 @@ void sdp_hold_work(struct work_struct *work)
 }
 
 /**
- * sdp_accept_next - there may be room for a held request
+ * sdp_cm_accept_next - there may be room for a held request
  * @sk: listener
  *
  * Context: any.
  */
-void sdp_accept_next(struct sock *sk)
+void sdp_cm_accept_next(struct sock *sk)
 {
 	if (!READ_ONCE(sdp_sk(sk)->nheld))
 		return;
@@ -871,7 +871,7 @@ static int sdp_cm_request(struct sock *listener, struct rdma_cm_id *id,
 		SDP_INC_STATS(sock_net(listener), REFUSED_REQS);
 		return -ENOMEM;
 	}
-	sdp_use_hello(conn, &h);
+	sdp_cm_use_hello(conn, &h);
 	conn->id = id;
 	ret = sdp_cm_admit(listener, conn);
 	if (ret < 0) {
@@ -958,7 +958,7 @@ static int sdp_conn_handler(struct rdma_cm_id *id, struct rdma_cm_event *ev)
 }
 
 /* A listening or bound cm_id; its context is the port. */
-static int sdp_listen_handler(struct rdma_cm_id *id, struct rdma_cm_event *ev)
+static int sdp_cm_listen_handler(struct rdma_cm_id *id, struct rdma_cm_event *ev)
 {
 	struct sdp_port *port = id->context;
 	struct sock *sk;
@@ -978,13 +978,13 @@ static int sdp_listen_handler(struct rdma_cm_id *id, struct rdma_cm_event *ev)
 }
 
 /**
- * sdp_unbind_work - the device of a bound address went away
+ * sdp_cm_unbind_work - the device of a bound address went away
  * @work: unbind_work of a socket, which it holds a reference to
  *
  * A listener ends with an error, a socket that is only bound stays bound to
  * its port.
  */
-void sdp_unbind_work(struct work_struct *work)
+void sdp_cm_unbind_work(struct work_struct *work)
 {
 	struct sdp_sock *sdp = container_of(work, struct sdp_sock, unbind_work);
 	struct sock *sk = &sdp->inet.sk;
@@ -1244,7 +1244,7 @@ int sdp_cm_connect(struct sock *sk, const union sdp_addr *dst, long *timeo)
  */
 int sdp_cm_bind(struct sock *sk, const union sdp_addr *addr)
 {
-	return sdp_port_bind(sk, addr, sdp_listen_handler);
+	return sdp_port_bind(sk, addr, sdp_cm_listen_handler);
 }
 
 /**
@@ -1276,7 +1276,7 @@ void sdp_cm_stop_listen(struct sock *sk)
 		spin_unlock_bh(&sdp->lock);
 		lock_sock_nested(csk, SINGLE_DEPTH_NESTING);
 		sock_set_flag(csk, SOCK_DEAD);
-		sdp_abort(csk);
+		sdp_cm_abort(csk);
 		sdp_rx_purge(csk);
 		release_sock(csk);
 		sock_put(csk);

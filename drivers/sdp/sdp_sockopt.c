@@ -137,7 +137,7 @@ static int sdp_set_keepidle(struct sock *sk, int val)
 		return -EINVAL;
 	WRITE_ONCE(sdp_sk(sk)->keepidle, val);
 	if (sock_flag(sk, SOCK_KEEPOPEN) && !sdp_is_fresh_or_listening(sk))
-		sdp_set_keepalive(sk, 1);
+		sdp_timer_set_keepalive(sk, 1);
 	return 0;
 }
 

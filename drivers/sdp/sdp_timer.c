@@ -15,7 +15,7 @@
 #define SDP_TIMER_SETTLE	(HZ / 20 + 1)	/* for completions to come */
 
 /* Is it too early? Then for how long? */
-static unsigned long sdp_deadline_left(const struct sock *sk)
+static unsigned long sdp_timer_left(const struct sock *sk)
 {
 	unsigned long deadline = sdp_sk(sk)->deadline;
 
@@ -23,7 +23,7 @@ static unsigned long sdp_deadline_left(const struct sock *sk)
 }
 
 /* TCP_LINGER2 is for a peer that does not say that it has finished */
-static unsigned long sdp_fin_time(const struct sock *sk)
+static unsigned long sdp_timer_fin_time(const struct sock *sk)
 {
 	struct sdp_net *sn = sdp_pernet(sock_net(sk));
 	int linger2 = READ_ONCE(sdp_sk(sk)->linger2);
@@ -34,7 +34,7 @@ static unsigned long sdp_fin_time(const struct sock *sk)
 }
 
 /* What has been sent; where the device holds it back, what it could send, too */
-static u32 sdp_orphan_progress(const struct sock *sk)
+static u32 sdp_timer_progress(const struct sock *sk)
 {
 	const struct sdp_conn *conn = sdp_sk(sk)->conn;
 	u32 done = conn && conn->fc->held ? READ_ONCE(conn->tx_done) : 0;
@@ -43,18 +43,18 @@ static u32 sdp_orphan_progress(const struct sock *sk)
 }
 
 /**
- * sdp_start_orphan - close() has left a connection to itself
+ * sdp_timer_start_orphan - close() has left a connection to itself
  * @sk: socket, locked
  */
-void sdp_start_orphan(struct sock *sk)
+void sdp_timer_start_orphan(struct sock *sk)
 {
 	sdp_sk(sk)->orphan_state = sk->sk_state;
-	sdp_sk(sk)->last_progress = sdp_orphan_progress(sk);
-	sdp_sock_start_deadline(sk, sdp_fin_time(sk));
+	sdp_sk(sk)->last_progress = sdp_timer_progress(sk);
+	sdp_sock_start_deadline(sk, sdp_timer_fin_time(sk));
 }
 
 /* All is with the transport, DisConn included, where it may wait for a reader */
-static bool sdp_orphan_held(const struct sock *sk)
+static bool sdp_timer_orphan_held(const struct sock *sk)
 {
 	const struct sdp_conn *conn = sdp_sk(sk)->conn;
 
@@ -70,23 +70,23 @@ static unsigned long sdp_timer_orphan(struct sock *sk)
 
 	if (!sdp->conn || sk->sk_state == TCP_CLOSE)
 		return 0;
-	progress = sdp_orphan_progress(sk);
+	progress = sdp_timer_progress(sk);
 	if (sk->sk_state != sdp->orphan_state ||
 	    (progress != sdp->last_progress &&
 	     sk->sk_state != TCP_FIN_WAIT2)) {
 		sdp->orphan_state = sk->sk_state;
 		sdp->last_progress = progress;
-		sdp->deadline = jiffies + sdp_fin_time(sk);
+		sdp->deadline = jiffies + sdp_timer_fin_time(sk);
 	}
-	if (sdp_deadline_left(sk))
-		return sdp_deadline_left(sk);
+	if (sdp_timer_left(sk))
+		return sdp_timer_left(sk);
 	SDP_INC_STATS(sock_net(sk), TIMEOUTS);
-	if (sdp_orphan_held(sk)) {
+	if (sdp_timer_orphan_held(sk)) {
 		/* not a reset, which would take from the reader what waits */
 		set_bit(SDP_CONN_GRACEFUL, &sdp->conn->flags);
 		sdp_conn_down(sdp->conn, ECONNRESET);
 	} else {
-		sdp_abort(sk);
+		sdp_cm_abort(sk);
 	}
 	return 0;
 }
@@ -94,15 +94,15 @@ static unsigned long sdp_timer_orphan(struct sock *sk)
 /* connect() has taken too long. */
 static unsigned long sdp_timer_connect(struct sock *sk)
 {
-	if (sdp_deadline_left(sk))
-		return sdp_deadline_left(sk);
+	if (sdp_timer_left(sk))
+		return sdp_timer_left(sk);
 	SDP_INC_STATS(sock_net(sk), TIMEOUTS);
-	sdp_connect_expired(sk);
+	sdp_cm_expired(sk);
 	return 0;
 }
 
 /* Has the peer left too many probes unanswered, or for too long? As in TCP */
-static bool sdp_keepalive_over(const struct sock *sk, unsigned long idle)
+static bool sdp_timer_ka_over(const struct sock *sk, unsigned long idle)
 {
 	const struct sdp_net *sn = sdp_pernet(sock_net(sk));
 	const struct sdp_sock *sdp = sdp_sk(sk);
@@ -118,7 +118,7 @@ static bool sdp_keepalive_over(const struct sock *sk, unsigned long idle)
  * Has the transport of the peer taken all that we have sent, the last probe included?
  * Where a probe may wait behind data that nobody reads, no other answer comes.
  */
-static bool sdp_keepalive_taken(struct sdp_conn *conn)
+static bool sdp_timer_ka_taken(struct sdp_conn *conn)
 {
 	const struct rdma_stack_link *stack = NULL;
 	bool taken = false;
@@ -139,7 +139,7 @@ static bool sdp_keepalive_taken(struct sdp_conn *conn)
  * Behind data that wait for a reader no probe comes through: they are the probe, and
  * the transport watches over them.
  */
-static bool sdp_keepalive_behind(const struct sock *sk)
+static bool sdp_timer_ka_behind(const struct sock *sk)
 {
 	return sdp_sk(sk)->conn->fc->held && sdp_conn_outq(sk);
 }
@@ -148,9 +148,9 @@ static bool sdp_keepalive_behind(const struct sock *sk)
  * Nobody may have asked the device about the last messages, if they are older than
  * keepalive is on, see sdp_tx_watched(). Asks, once: what does not complete does wait.
  */
-static bool sdp_keepalive_settles(struct sdp_conn *conn)
+static bool sdp_timer_ka_settles(struct sdp_conn *conn)
 {
-	return sdp_keepalive_behind(conn->sk) && conn->link->settle &&
+	return sdp_timer_ka_behind(conn->sk) && conn->link->settle &&
 	       !READ_ONCE(conn->tx_probing) && conn->link->settle(conn);
 }
 
@@ -168,9 +168,9 @@ static unsigned long sdp_timer_keepalive(struct sock *sk)
 	limit = (sdp->keepidle ? : READ_ONCE(sn->sysctl_keepalive_time));
 	limit *= HZ;
 	idle = jiffies - READ_ONCE(sdp->last_rx);
-	if (sdp_keepalive_settles(conn))
+	if (sdp_timer_ka_settles(conn))
 		return SDP_TIMER_SETTLE;
-	if (sdp_keepalive_behind(sk))
+	if (sdp_timer_ka_behind(sk))
 		idle = 0;
 	if (idle < limit) {
 		sdp->ka_probes = 0;
@@ -185,11 +185,11 @@ static unsigned long sdp_timer_keepalive(struct sock *sk)
 	/* the user timeout made the timer run early */
 	if (sdp->ka_probes && time_before(jiffies, sdp->ka_sent + next))
 		return sdp->ka_sent + next - jiffies;
-	if (sdp->ka_probes && sdp_keepalive_taken(conn)) {
+	if (sdp->ka_probes && sdp_timer_ka_taken(conn)) {
 		sdp->ka_probes = 0;
 		return limit;
 	}
-	if (sdp_keepalive_over(sk, idle)) {
+	if (sdp_timer_ka_over(sk, idle)) {
 		SDP_INC_STATS(sock_net(sk), TIMEOUTS);
 		sdp_conn_down(conn, ETIMEDOUT);
 		return 0;
@@ -209,7 +209,7 @@ static unsigned long sdp_timer_keepalive(struct sock *sk)
  * it that the peer is gone or that it does not read. Where messages complete before
  * they are acknowledged, an unanswered probe tells.
  */
-static bool sdp_user_over(struct sock *sk, unsigned long limit)
+static bool sdp_timer_user_over(struct sock *sk, unsigned long limit)
 {
 	struct sdp_sock *sdp = sdp_sk(sk);
 	struct sdp_conn *conn = sdp->conn;
@@ -237,7 +237,7 @@ static unsigned long sdp_timer_user(struct sock *sk)
 	sdp->user_watched = false;
 	if (!limit || !conn || test_bit(SDP_CONN_DOWN, &conn->flags))
 		return 0;
-	if (sdp_user_over(sk, limit)) {
+	if (sdp_timer_user_over(sk, limit)) {
 		SDP_INC_STATS(sock_net(sk), TIMEOUTS);
 		sdp_conn_down(conn, ETIMEDOUT);
 		return 0;
@@ -284,13 +284,13 @@ void sdp_timer_work(struct work_struct *work)
 }
 
 /**
- * sdp_set_keepalive - SO_KEEPALIVE or its times have changed
+ * sdp_timer_set_keepalive - SO_KEEPALIVE or its times have changed
  * @sk: socket, locked
  * @on: new value
  *
  * The timer finds out by itself that there is nothing to do any more.
  */
-void sdp_set_keepalive(struct sock *sk, int on)
+void sdp_timer_set_keepalive(struct sock *sk, int on)
 {
 	if (on && !((1 << sk->sk_state) & (TCPF_CLOSE | TCPF_LISTEN)))
 		sdp_sock_start_timer(sk, 1);
