@@ -50,7 +50,7 @@ static void sdp_conn_kick_work(struct work_struct *work)
 	struct sdp_conn *conn = container_of(to_delayed_work(work),
 					     struct sdp_conn, kick_work);
 
-	sdp_link_rx_refill(conn);
+	sdp_qp_rx_refill(conn);
 	conn->link->push(conn);
 }
 

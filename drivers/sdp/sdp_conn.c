@@ -85,7 +85,7 @@ static bool sdp_conn_charge(struct net *net, bool again)
 }
 
 /*
- * Completion of sdp_link_probe(): what was posted before is complete, and the peer
+ * Completion of sdp_qp_probe(): what was posted before is complete, and the peer
  * lives if it had to answer. Context: softirq.
  */
 static void sdp_conn_probe_done(struct ib_cq *cq, struct ib_wc *wc)

@@ -7,7 +7,7 @@
  * A page is lent if the payload of this stream fills it and nothing writes to
  * it again: on a verbs link with private buffers. Such a buffer keeps its place
  * in the credits until it is read, then gets other pages or is given up (see
- * sdp_link_rx_renew()), since its pages are in use.
+ * sdp_qp_rx_renew()), since its pages are in use.
  *
  * What is lent is what a page table, or whoever has pinned it there, refers to.
  * Programs give pages back in many ways, of which the kernel tells us few, so
@@ -106,7 +106,7 @@ static bool sdp_lend_note(struct sock *sk, struct page *page)
 	for (i = sdp->nlent; i; i--)
 		if (lend->page[i - 1] == page)
 			return true;
-	if (sdp->nlent >= sdp_link_rx_lendable(sk)) {
+	if (sdp->nlent >= sdp_qp_rx_lendable(sk)) {
 		SDP_INC_STATS(sock_net(sk), RX_LEND_FULL);
 		return false;
 	}

@@ -28,7 +28,7 @@
  * for long, see sdp_fc_credit.c. Where the program has not chosen, not fewer than
  * it starts with.
  */
-static u32 sdp_link_rx_bufs(const struct sock *sk)
+static u32 sdp_qp_rx_bufs(const struct sock *sk)
 {
 	struct sdp_net *sn = sdp_pernet(sock_net(sk));
 	u32 n = (u32)READ_ONCE(sk->sk_rcvbuf) / SDP_BUF_SIZE;
@@ -41,31 +41,31 @@ static u32 sdp_link_rx_bufs(const struct sock *sk)
 }
 
 /**
- * sdp_link_rx_limit - receives that a connection of a socket may have now
+ * sdp_qp_rx_limit - receives that a connection of a socket may have now
  * @sk: socket
  *
  * Those that the program has borrowed do not count.
  */
-u32 sdp_link_rx_limit(const struct sock *sk)
+u32 sdp_qp_rx_limit(const struct sock *sk)
 {
-	u32 n = sdp_link_rx_bufs(sk), lent = READ_ONCE(sdp_sk(sk)->nlent);
+	u32 n = sdp_qp_rx_bufs(sk), lent = READ_ONCE(sdp_sk(sk)->nlent);
 
 	return n < lent + SDP_MIN_RX_BUFS ? SDP_MIN_RX_BUFS : n - lent;
 }
 
 /**
- * sdp_link_rx_lendable - buffers that may be lent to the program at a time
+ * sdp_qp_rx_lendable - buffers that may be lent to the program at a time
  * @sk: socket
  *
  * The others are enough for the connection to go on.
  */
-u32 sdp_link_rx_lendable(const struct sock *sk)
+u32 sdp_qp_rx_lendable(const struct sock *sk)
 {
-	return max(sdp_link_rx_bufs(sk) - SDP_MIN_RX_BUFS, SDP_LEND_MIN);
+	return max(sdp_qp_rx_bufs(sk) - SDP_MIN_RX_BUFS, SDP_LEND_MIN);
 }
 
 /**
- * sdp_link_rx_alloc - give a receive buffer a page
+ * sdp_qp_rx_alloc - give a receive buffer a page
  * @conn: connection whose device it is for
  * @buf: buffer without a page
  *
@@ -73,7 +73,7 @@ u32 sdp_link_rx_lendable(const struct sock *sk)
  *
  * Return: 0 or -ENOMEM.
  */
-int sdp_link_rx_alloc(struct sdp_conn *conn, struct sdp_rx_buf *buf)
+int sdp_qp_rx_alloc(struct sdp_conn *conn, struct sdp_rx_buf *buf)
 {
 	struct page *page;
 
@@ -92,7 +92,7 @@ int sdp_link_rx_alloc(struct sdp_conn *conn, struct sdp_rx_buf *buf)
 }
 
 /**
- * sdp_link_rx_unmap - take a receive buffer away from the device
+ * sdp_qp_rx_unmap - take a receive buffer away from the device
  * @conn: connection whose device knows it
  * @buf: buffer; its page stays
  *
@@ -102,16 +102,16 @@ int sdp_link_rx_alloc(struct sdp_conn *conn, struct sdp_rx_buf *buf)
  *
  * Context: any; the buffer is not posted.
  */
-void sdp_link_rx_unmap(struct sdp_conn *conn, struct sdp_rx_buf *buf)
+void sdp_qp_rx_unmap(struct sdp_conn *conn, struct sdp_rx_buf *buf)
 {
 	ib_dma_unmap_sg_attrs(conn->dev, &buf->sg, 1, DMA_FROM_DEVICE,
 			      DMA_ATTR_SKIP_CPU_SYNC);
 }
 
 /* Take the page of a buffer that is not posted away for good. */
-static void sdp_link_rx_drop(struct sdp_conn *conn, struct sdp_rx_buf *buf)
+static void sdp_qp_rx_drop(struct sdp_conn *conn, struct sdp_rx_buf *buf)
 {
-	sdp_link_rx_unmap(conn, buf);
+	sdp_qp_rx_unmap(conn, buf);
 	put_page(buf->page);
 	buf->page = NULL;
 	spin_lock_bh(&conn->tx_lock);
@@ -123,7 +123,7 @@ static void sdp_link_rx_drop(struct sdp_conn *conn, struct sdp_rx_buf *buf)
  * With too few receives nothing comes, so that no reader will look for memory again:
  * that is done from time to time. lock_sock.
  */
-static void sdp_link_rx_short(struct sdp_conn *conn)
+static void sdp_qp_rx_short(struct sdp_conn *conn)
 {
 	if (conn->rx_nbufs < SDP_MIN_RX_BUFS)
 		queue_delayed_work(sdp_wq(conn->sk), &conn->kick_work,
@@ -131,7 +131,7 @@ static void sdp_link_rx_short(struct sdp_conn *conn)
 }
 
 /**
- * sdp_link_rx_renew - make a buffer that was read fit for posting
+ * sdp_qp_rx_renew - make a buffer that was read fit for posting
  * @conn: connection
  * @buf: buffer, empty, on no list
  *
@@ -143,18 +143,18 @@ static void sdp_link_rx_short(struct sdp_conn *conn)
  *
  * Return: false if the buffer has no page any more.
  */
-bool sdp_link_rx_renew(struct sdp_conn *conn, struct sdp_rx_buf *buf)
+bool sdp_qp_rx_renew(struct sdp_conn *conn, struct sdp_rx_buf *buf)
 {
-	if (unlikely(conn->rx_nbufs > sdp_link_rx_limit(conn->sk))) {
-		sdp_link_rx_drop(conn, buf);
+	if (unlikely(conn->rx_nbufs > sdp_qp_rx_limit(conn->sk))) {
+		sdp_qp_rx_drop(conn, buf);
 		return false;
 	}
 	if (likely(page_count(buf->page) == 1))
 		return true;
-	sdp_link_rx_drop(conn, buf);
-	if (sdp_link_rx_alloc(conn, buf)) {
+	sdp_qp_rx_drop(conn, buf);
+	if (sdp_qp_rx_alloc(conn, buf)) {
 		SDP_INC_STATS(sock_net(conn->sk), RX_NO_MEM);
-		sdp_link_rx_short(conn);
+		sdp_qp_rx_short(conn);
 		return false;
 	}
 	spin_lock_bh(&conn->tx_lock);
@@ -164,35 +164,35 @@ bool sdp_link_rx_renew(struct sdp_conn *conn, struct sdp_rx_buf *buf)
 }
 
 /**
- * sdp_link_rx_left - receives that may be added to those of a connection
+ * sdp_qp_rx_left - receives that may be added to those of a connection
  * @conn: connection
  *
  * Context: any; the answer may be stale at once.
  */
-u32 sdp_link_rx_left(const struct sdp_conn *conn)
+u32 sdp_qp_rx_left(const struct sdp_conn *conn)
 {
-	u32 limit = min(sdp_link_rx_limit(conn->sk), conn->rx_max);
+	u32 limit = min(sdp_qp_rx_limit(conn->sk), conn->rx_max);
 	u32 have = READ_ONCE(conn->rx_nbufs);
 
 	return limit > have ? limit - have : 0;
 }
 
 /**
- * sdp_link_rx_grow - add receives to a connection whose peer is short of them
+ * sdp_qp_rx_grow - add receives to a connection whose peer is short of them
  * @conn: connection
  *
  * Context: lock_sock; the caller kicks the transmit engine.
  */
-void sdp_link_rx_grow(struct sdp_conn *conn)
+void sdp_qp_rx_grow(struct sdp_conn *conn)
 {
-	u32 n = min_t(u32, sdp_link_rx_left(conn), SDP_RX_GROW), i;
+	u32 n = min_t(u32, sdp_qp_rx_left(conn), SDP_RX_GROW), i;
 
 	for (i = 0; i < conn->rx_max && n; i++) {
 		struct sdp_rx_buf *buf = &conn->rx_bufs[i];
 
 		if (buf->page)
 			continue;
-		if (sdp_link_rx_alloc(conn, buf))
+		if (sdp_qp_rx_alloc(conn, buf))
 			return;
 		spin_lock_bh(&conn->tx_lock);
 		list_add_tail(&buf->node, &conn->rx_free);
@@ -203,12 +203,12 @@ void sdp_link_rx_grow(struct sdp_conn *conn)
 }
 
 /**
- * sdp_link_rx_refill - look for the receives that a connection must have
+ * sdp_qp_rx_refill - look for the receives that a connection must have
  * @conn: connection
  *
  * Context: process; takes lock_sock. The caller kicks the transmit engine.
  */
-void sdp_link_rx_refill(struct sdp_conn *conn)
+void sdp_qp_rx_refill(struct sdp_conn *conn)
 {
 	struct sock *sk = conn->sk;
 
@@ -218,14 +218,14 @@ void sdp_link_rx_refill(struct sdp_conn *conn)
 		return;
 	lock_sock(sk);
 	if (sdp_sk(sk)->conn == conn) {
-		sdp_link_rx_grow(conn);
-		sdp_link_rx_short(conn);
+		sdp_qp_rx_grow(conn);
+		sdp_qp_rx_short(conn);
 	}
 	release_sock(sk);
 }
 
 /* What a verbs link needs */
-static void sdp_link_cap(const struct sdp_conn *conn, struct ib_qp_cap *cap)
+static void sdp_qp_cap(const struct sdp_conn *conn, struct ib_qp_cap *cap)
 {
 	cap->max_send_wr = SDP_SQ_DEPTH + SDP_DRAIN_WRS + SDP_PROBE_WRS +
 			   SDP_ZC_WRS;
@@ -237,14 +237,14 @@ static void sdp_link_cap(const struct sdp_conn *conn, struct ib_qp_cap *cap)
 }
 
 /**
- * sdp_link_create_qp - make protection domain, completion queue and queue pair
+ * sdp_qp_create - make protection domain, completion queue and queue pair
  * @conn: connection; the link and the flow control that are wanted are known
  *
  * Context: process. After an error sdp_link_destroy() cleans up.
  *
  * Return: 0 or a negative errno.
  */
-int sdp_link_create_qp(struct sdp_conn *conn)
+int sdp_qp_create(struct sdp_conn *conn)
 {
 	struct ib_qp_init_attr attr = {
 		.qp_type = IB_QPT_RC,
@@ -252,7 +252,7 @@ int sdp_link_create_qp(struct sdp_conn *conn)
 	};
 	int err;
 
-	sdp_link_cap(conn, &attr.cap);
+	sdp_qp_cap(conn, &attr.cap);
 	conn->pd = ib_alloc_pd(conn->dev, 0);
 	if (IS_ERR(conn->pd)) {
 		err = PTR_ERR(conn->pd);
@@ -282,21 +282,21 @@ int sdp_link_create_qp(struct sdp_conn *conn)
 }
 
 /**
- * sdp_link_grow - it is a verbs link after all: queues as large as that needs
+ * sdp_qp_grow - it is a verbs link after all: queues as large as that needs
  * @conn: connection with a queue pair
  *
  * Context: process.
  *
  * Return: 0 or a negative errno.
  */
-int sdp_link_grow(struct sdp_conn *conn)
+int sdp_qp_grow(struct sdp_conn *conn)
 {
 	struct ib_qp_attr attr = { };
 	int err;
 
 	if (!conn->lean)
 		return 0;
-	sdp_link_cap(conn, &attr.cap);
+	sdp_qp_cap(conn, &attr.cap);
 	err = ib_modify_qp(conn->qp, &attr, IB_QP_CAP);
 	if (!err)
 		conn->lean = false;
@@ -304,7 +304,7 @@ int sdp_link_grow(struct sdp_conn *conn)
 }
 
 /**
- * sdp_link_settle - give back what only a verbs link needs
+ * sdp_qp_settle - give back what only a verbs link needs
  * @conn: connection whose shared link is open
  *
  * Places in the completion queue, which connections share, were taken for
@@ -312,7 +312,7 @@ int sdp_link_grow(struct sdp_conn *conn)
  *
  * Context: process.
  */
-void sdp_link_settle(struct sdp_conn *conn)
+void sdp_qp_settle(struct sdp_conn *conn)
 {
 	u32 keep = SDP_SHARED_SQ + SDP_SHARED_RQ;
 
@@ -323,7 +323,7 @@ void sdp_link_settle(struct sdp_conn *conn)
 }
 
 /**
- * sdp_link_set_ip - packets get the mark, the priority and the type of service of a socket
+ * sdp_qp_set_ip - packets get the mark, the priority and the type of service of a socket
  * @conn: connection with a queue pair, which is about to be made, or is established
  *
  * The core changes the first two without telling us, so it is asked now and then. Not
@@ -331,7 +331,7 @@ void sdp_link_settle(struct sdp_conn *conn)
  *
  * Context: process; lock_sock, or that of the CM handler.
  */
-void sdp_link_set_ip(struct sdp_conn *conn)
+void sdp_qp_set_ip(struct sdp_conn *conn)
 {
 	const struct rdma_stack_link *stack;
 	const struct sock *sk = conn->sk;
@@ -352,8 +352,8 @@ void sdp_link_set_ip(struct sdp_conn *conn)
 		stack->set_ip(conn->qp, &ip);
 }
 
-static void sdp_link_fill_recv(struct sdp_conn *conn, struct sdp_rx_buf *buf,
-			       struct ib_recv_wr *wr, struct ib_sge *sge)
+static void sdp_qp_fill_recv(struct sdp_conn *conn, struct sdp_rx_buf *buf,
+			     struct ib_recv_wr *wr, struct ib_sge *sge)
 {
 	u32 lkey = conn->pd->local_dma_lkey;
 
@@ -378,7 +378,7 @@ static void sdp_link_fill_recv(struct sdp_conn *conn, struct sdp_rx_buf *buf,
 	wr->num_sge = 2;
 }
 
-static int sdp_link_post_batch(struct sdp_conn *conn)
+static int sdp_qp_post_batch(struct sdp_conn *conn)
 {
 	struct ib_sge sge[SDP_RECV_BATCH][2];
 	struct ib_recv_wr wr[SDP_RECV_BATCH];
@@ -390,7 +390,7 @@ static int sdp_link_post_batch(struct sdp_conn *conn)
 		list_del_init(&buf->node);
 		if (n)
 			wr[n - 1].next = &wr[n];
-		sdp_link_fill_recv(conn, buf, &wr[n], sge[n]);
+		sdp_qp_fill_recv(conn, buf, &wr[n], sge[n]);
 		wr[n].next = NULL;
 		n++;
 	}
@@ -401,25 +401,25 @@ static int sdp_link_post_batch(struct sdp_conn *conn)
 }
 
 /**
- * sdp_link_post_recvs - post every receive buffer that is free
+ * sdp_qp_post_recvs - post every receive buffer that is free
  * @conn: connection with a QP
  *
  * Context: tx_lock.
  *
  * Return: 0, or the error of the provider: the connection cannot go on.
  */
-int sdp_link_post_recvs(struct sdp_conn *conn)
+int sdp_qp_post_recvs(struct sdp_conn *conn)
 {
 	int err = 0;
 
 	lockdep_assert_held(&conn->tx_lock);
 	while (!err && !list_empty(&conn->rx_free))
-		err = sdp_link_post_batch(conn);
+		err = sdp_qp_post_batch(conn);
 	return err;
 }
 
 /**
- * sdp_link_payload - where the payload of a message is, for the device
+ * sdp_qp_payload - where the payload of a message is, for the device
  * @conn: connection
  * @m: message
  * @hdr: octets of the header in front of it, which go along
@@ -429,8 +429,8 @@ int sdp_link_post_recvs(struct sdp_conn *conn)
  *
  * Return: pieces.
  */
-int sdp_link_payload(struct sdp_conn *conn, const struct sdp_tx_msg *m, u32 hdr,
-		     struct ib_sge *sge)
+int sdp_qp_payload(struct sdp_conn *conn, const struct sdp_tx_msg *m, u32 hdr,
+		   struct ib_sge *sge)
 {
 	if (!m->chunk->page)
 		return sdp_ref_sge(m, sge);
@@ -443,7 +443,7 @@ int sdp_link_payload(struct sdp_conn *conn, const struct sdp_tx_msg *m, u32 hdr,
 }
 
 /**
- * sdp_link_header - the header of a message, in the slot of its send
+ * sdp_qp_header - the header of a message, in the slot of its send
  * @conn: connection
  * @slot: where the header was built
  * @len: octets of it
@@ -451,8 +451,8 @@ int sdp_link_payload(struct sdp_conn *conn, const struct sdp_tx_msg *m, u32 hdr,
  *
  * Context: tx_lock.
  */
-void sdp_link_header(struct sdp_conn *conn, const struct sdp_tx_slot *slot,
-		     u32 len, struct ib_sge *sge)
+void sdp_qp_header(struct sdp_conn *conn, const struct sdp_tx_slot *slot,
+		   u32 len, struct ib_sge *sge)
 {
 	u32 idx = slot - conn->tx_slots;
 
@@ -463,7 +463,7 @@ void sdp_link_header(struct sdp_conn *conn, const struct sdp_tx_slot *slot,
 }
 
 /**
- * sdp_link_send - post one SDP message
+ * sdp_qp_send - post one SDP message
  * @conn: connection
  * @slot: where its header was built, and its completion
  * @m: payload, or NULL; if not split the header was built in front of it
@@ -474,8 +474,8 @@ void sdp_link_header(struct sdp_conn *conn, const struct sdp_tx_slot *slot,
  *
  * Return: 0, or the error of the provider: the connection cannot go on.
  */
-int sdp_link_send(struct sdp_conn *conn, struct sdp_tx_slot *slot,
-		  const struct sdp_tx_msg *m, u32 hdr_len, bool signal)
+int sdp_qp_send(struct sdp_conn *conn, struct sdp_tx_slot *slot,
+		const struct sdp_tx_msg *m, u32 hdr_len, bool signal)
 {
 	struct ib_send_wr wr = {
 		.wr_cqe = &slot->cqe,
@@ -488,9 +488,9 @@ int sdp_link_send(struct sdp_conn *conn, struct sdp_tx_slot *slot,
 
 	lockdep_assert_held(&conn->tx_lock);
 	if (own)
-		sdp_link_header(conn, slot, hdr_len, &sge[n++]);
+		sdp_qp_header(conn, slot, hdr_len, &sge[n++]);
 	if (m)
-		n += sdp_link_payload(conn, m, own ? 0 : hdr_len, &sge[n]);
+		n += sdp_qp_payload(conn, m, own ? 0 : hdr_len, &sge[n]);
 	if (m && m->oob)
 		wr.send_flags |= IB_SEND_SOLICITED;
 	wr.sg_list = sge;
@@ -499,7 +499,7 @@ int sdp_link_send(struct sdp_conn *conn, struct sdp_tx_slot *slot,
 }
 
 /**
- * sdp_link_probe - have the device do something that ends
+ * sdp_qp_probe - have the device do something that ends
  * @conn: connection
  * @alive: the peer shall answer; else it is enough that what was posted before is
  *	   complete
@@ -512,7 +512,7 @@ int sdp_link_send(struct sdp_conn *conn, struct sdp_tx_slot *slot,
  *
  * Context: tx_lock.
  */
-int sdp_link_probe(struct sdp_conn *conn, bool alive)
+int sdp_qp_probe(struct sdp_conn *conn, bool alive)
 {
 	bool iwarp = test_bit(SDP_CONN_IWARP, &conn->flags);
 	struct ib_sge nothing = { .lkey = conn->pd->local_dma_lkey };
@@ -537,7 +537,7 @@ int sdp_link_probe(struct sdp_conn *conn, bool alive)
 }
 
 /**
- * sdp_link_chunk_alloc - get a send buffer
+ * sdp_qp_chunk_alloc - get a send buffer
  * @conn: connection with a QP
  * @gfp: how to allocate
  *
@@ -545,7 +545,7 @@ int sdp_link_probe(struct sdp_conn *conn, bool alive)
  *
  * Return: a chunk with one reference, or NULL.
  */
-struct sdp_chunk *sdp_link_chunk_alloc(struct sdp_conn *conn, gfp_t gfp)
+struct sdp_chunk *sdp_qp_chunk_alloc(struct sdp_conn *conn, gfp_t gfp)
 {
 	unsigned int order = SDP_BUF_ORDER;
 	struct sdp_chunk *c;
@@ -576,13 +576,13 @@ free:
 }
 
 /**
- * sdp_link_chunk_free - give a send buffer back
+ * sdp_qp_chunk_free - give a send buffer back
  * @conn: connection it was allocated for
  * @c: chunk, no longer referenced by any message
  *
  * Context: any.
  */
-void sdp_link_chunk_free(struct sdp_conn *conn, struct sdp_chunk *c)
+void sdp_qp_chunk_free(struct sdp_conn *conn, struct sdp_chunk *c)
 {
 	if (!c->page) {
 		sdp_ref_free(conn, c);

@@ -219,7 +219,7 @@ static int sdp_ring_write(struct sdp_conn *conn, const struct sdp_tx_msg *m,
 
 	lockdep_assert_held(&conn->tx_lock);
 	wr->wr.sg_list = sge;
-	wr->wr.num_sge = sdp_link_payload(conn, m, 0, sge);
+	wr->wr.num_sge = sdp_qp_payload(conn, m, 0, sge);
 	wr->remote_addr = conn->ring_va +
 			  (conn->ring_put & (conn->ring_len - 1));
 	wr->rkey = conn->ring_rkey;
@@ -332,7 +332,7 @@ int sdp_ring_post(struct sdp_conn *conn, struct sdp_tx_slot *slot,
 	};
 
 	lockdep_assert_held(&conn->tx_lock);
-	sdp_link_header(conn, slot, hdr_len, sge);
+	sdp_qp_header(conn, slot, hdr_len, sge);
 	if (m && m->oob)
 		wr.send_flags |= IB_SEND_SOLICITED;
 	if (slot->mid == SDP_MID_RING_AVAIL)
@@ -340,7 +340,7 @@ int sdp_ring_post(struct sdp_conn *conn, struct sdp_tx_slot *slot,
 	if (m && !sdp_ring_along(m->len))
 		return sdp_ring_send(conn, m, &wr);
 	if (m) {
-		wr.num_sge += sdp_link_payload(conn, m, 0, &sge[1]);
+		wr.num_sge += sdp_qp_payload(conn, m, 0, &sge[1]);
 		WRITE_ONCE(conn->ring_put, conn->ring_put + m->len);
 	}
 	return ib_post_send(conn->qp, &wr, NULL);

@@ -130,7 +130,7 @@ int sdp_shared_open(struct sdp_conn *conn)
 	set_bit(SDP_CONN_SHARED, &conn->flags);
 	set_bit(SDP_CONN_READY, &conn->flags);
 	spin_unlock_bh(&conn->tx_lock);
-	sdp_link_settle(conn);
+	sdp_qp_settle(conn);
 	sdp_pages_rcvbuf(conn);
 	SDP_INC_STATS(sock_net(conn->sk), SHARED_LINKS);
 	return 0;
@@ -642,7 +642,7 @@ static int sdp_shared_run(struct sdp_conn *conn)
 		return 0;
 	if (test_and_clear_bit(SDP_CTL_KEEPALIVE, &conn->tx_ctl) &&
 	    !READ_ONCE(conn->tx_probing))
-		err = sdp_link_probe(conn, true);
+		err = sdp_qp_probe(conn, true);
 	if (err)
 		return err;
 	err = sdp_shared_run_bits(conn);

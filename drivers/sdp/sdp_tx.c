@@ -226,7 +226,7 @@ static int sdp_sendmsg_locked(struct sock *sk, struct msghdr *msg)
 	if (unlikely(READ_ONCE(sdp_sk(sk)->user_timeout)))
 		sdp_conn_watch_user(sk);
 	if (sdp_sk(sk)->conn)
-		sdp_link_set_ip(sdp_sk(sk)->conn);
+		sdp_qp_set_ip(sdp_sk(sk)->conn);
 	sdp_tx_count_large(sk, msg);
 	app = sdp_ring_enter(sk);
 	while (msg_data_left(msg)) {

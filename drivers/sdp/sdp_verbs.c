@@ -47,7 +47,7 @@ static int sdp_link_alloc_rx(struct sdp_conn *conn)
 			list_add_tail(&buf->node, &conn->rx_free);
 		if (i >= conn->rx_start || conn->rx_ring)
 			continue;
-		if (sdp_link_rx_alloc(conn, buf))
+		if (sdp_qp_rx_alloc(conn, buf))
 			return -ENOMEM;
 		conn->rx_nbufs++;
 		list_add_tail(&buf->node, &conn->rx_free);
@@ -107,7 +107,7 @@ static u32 sdp_link_pieces(const struct ib_device *dev)
 int sdp_link_create(struct sdp_conn *conn)
 {
 	struct sdp_net *sn = sdp_pernet(sock_net(conn->sk));
-	u32 limit = sdp_link_rx_limit(conn->sk);
+	u32 limit = sdp_qp_rx_limit(conn->sk);
 	int err;
 
 	conn->dev = conn->id->device;
@@ -123,9 +123,9 @@ int sdp_link_create(struct sdp_conn *conn)
 	sdp_fc_choose(conn);
 	sdp_shared_choose(conn);
 	sdp_zc_init(conn);
-	err = sdp_link_create_qp(conn);
+	err = sdp_qp_create(conn);
 	if (!err)
-		sdp_link_set_ip(conn);
+		sdp_qp_set_ip(conn);
 	return err;
 }
 
@@ -142,7 +142,7 @@ int sdp_link_start(struct sdp_conn *conn)
 	int err;
 
 	INIT_WORK(&conn->ctl_work, sdp_rx_work);
-	err = sdp_link_grow(conn);
+	err = sdp_qp_grow(conn);
 	if (!err)
 		err = sdp_link_alloc_rx(conn);
 	if (!err)
@@ -152,7 +152,7 @@ int sdp_link_start(struct sdp_conn *conn)
 
 	spin_lock_bh(&conn->tx_lock);
 	set_bit(SDP_CONN_READY, &conn->flags);
-	err = sdp_link_post_recvs(conn);
+	err = sdp_qp_post_recvs(conn);
 	sdp_fc_first(conn);
 	spin_unlock_bh(&conn->tx_lock);
 	return err;
@@ -168,7 +168,7 @@ static void sdp_link_free_rx(struct sdp_conn *conn)
 
 		if (!buf->page)
 			continue;
-		sdp_link_rx_unmap(conn, buf);
+		sdp_qp_rx_unmap(conn, buf);
 		put_page(buf->page);
 	}
 	if (conn->rx_hdrs) {

@@ -114,28 +114,28 @@ int sdp_link_start(struct sdp_conn *conn);
 void sdp_link_destroy(struct sdp_conn *conn);
 
 /* sdp_qp.c */
-void sdp_link_set_ip(struct sdp_conn *conn);
-void sdp_link_settle(struct sdp_conn *conn);
-int sdp_link_post_recvs(struct sdp_conn *conn);
-int sdp_link_send(struct sdp_conn *conn, struct sdp_tx_slot *slot,
-		  const struct sdp_tx_msg *m, u32 hdr_len, bool signal);
-void sdp_link_header(struct sdp_conn *conn, const struct sdp_tx_slot *slot,
-		     u32 len, struct ib_sge *sge);
-int sdp_link_probe(struct sdp_conn *conn, bool alive);
-int sdp_link_payload(struct sdp_conn *conn, const struct sdp_tx_msg *m, u32 hdr,
-		     struct ib_sge *sge);
-struct sdp_chunk *sdp_link_chunk_alloc(struct sdp_conn *conn, gfp_t gfp);
-void sdp_link_chunk_free(struct sdp_conn *conn, struct sdp_chunk *c);
-bool sdp_link_rx_renew(struct sdp_conn *conn, struct sdp_rx_buf *buf);
-void sdp_link_rx_grow(struct sdp_conn *conn);
-u32 sdp_link_rx_left(const struct sdp_conn *conn);
-void sdp_link_rx_refill(struct sdp_conn *conn);
-u32 sdp_link_rx_lendable(const struct sock *sk);
-void sdp_link_rx_unmap(struct sdp_conn *conn, struct sdp_rx_buf *buf);
-u32 sdp_link_rx_limit(const struct sock *sk);
-int sdp_link_rx_alloc(struct sdp_conn *conn, struct sdp_rx_buf *buf);
-int sdp_link_create_qp(struct sdp_conn *conn);
-int sdp_link_grow(struct sdp_conn *conn);
+void sdp_qp_set_ip(struct sdp_conn *conn);
+void sdp_qp_settle(struct sdp_conn *conn);
+int sdp_qp_post_recvs(struct sdp_conn *conn);
+int sdp_qp_send(struct sdp_conn *conn, struct sdp_tx_slot *slot,
+		const struct sdp_tx_msg *m, u32 hdr_len, bool signal);
+void sdp_qp_header(struct sdp_conn *conn, const struct sdp_tx_slot *slot,
+		   u32 len, struct ib_sge *sge);
+int sdp_qp_probe(struct sdp_conn *conn, bool alive);
+int sdp_qp_payload(struct sdp_conn *conn, const struct sdp_tx_msg *m, u32 hdr,
+		   struct ib_sge *sge);
+struct sdp_chunk *sdp_qp_chunk_alloc(struct sdp_conn *conn, gfp_t gfp);
+void sdp_qp_chunk_free(struct sdp_conn *conn, struct sdp_chunk *c);
+bool sdp_qp_rx_renew(struct sdp_conn *conn, struct sdp_rx_buf *buf);
+void sdp_qp_rx_grow(struct sdp_conn *conn);
+u32 sdp_qp_rx_left(const struct sdp_conn *conn);
+void sdp_qp_rx_refill(struct sdp_conn *conn);
+u32 sdp_qp_rx_lendable(const struct sock *sk);
+void sdp_qp_rx_unmap(struct sdp_conn *conn, struct sdp_rx_buf *buf);
+u32 sdp_qp_rx_limit(const struct sock *sk);
+int sdp_qp_rx_alloc(struct sdp_conn *conn, struct sdp_rx_buf *buf);
+int sdp_qp_create(struct sdp_conn *conn);
+int sdp_qp_grow(struct sdp_conn *conn);
 
 /* sdp_verbs_tx.c */
 void sdp_tx_recycle(struct sdp_conn *conn, struct sdp_rx_buf *buf);

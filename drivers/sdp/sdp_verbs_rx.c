@@ -34,7 +34,7 @@ static bool sdp_rx_few(const struct sdp_rx_ctx *c, u32 more, u32 least)
 static void sdp_rx_want(struct sdp_rx_ctx *c)
 {
 	if (!sdp_rx_few(c, 0, SDP_FC_FLOW + SDP_FC_SPARE) ||
-	    !sdp_link_rx_left(c->conn))
+	    !sdp_qp_rx_left(c->conn))
 		return;
 	WRITE_ONCE(c->conn->rx_grows, true);
 	queue_work(sdp_wq(c->sk), &c->conn->ctl_work);
@@ -51,7 +51,7 @@ void sdp_rx_work(struct work_struct *work)
 
 	lock_sock(sk);
 	if (sdp_sk(sk)->conn == conn)
-		sdp_link_rx_grow(conn);
+		sdp_qp_rx_grow(conn);
 	release_sock(sk);
 	sdp_conn_kick(conn);
 	/* who waits for more than will come now, without memory, is told */
@@ -80,7 +80,7 @@ static bool sdp_rx_merge(struct sdp_sock *sdp, struct sdp_rx_ctx *c)
 		return false;
 	if (len > READ_ONCE(sn->sysctl_rx_merge) &&
 	    (len > SDP_BUF_SIZE / 4 || list_is_singular(&sdp->rx_queue)) &&
-	    !sdp_rx_few(c, sdp_link_rx_left(conn), SDP_MIN_RX_BUFS))
+	    !sdp_rx_few(c, sdp_qp_rx_left(conn), SDP_MIN_RX_BUFS))
 		return false;
 	memcpy(page_address(tail->page) + tail->len,
 	       page_address(c->buf->page) + c->m.payload - SDP_BSDH_LEN, len);
@@ -282,7 +282,7 @@ static void sdp_rx_grow(struct sock *sk, struct sdp_conn *conn)
 	want = min(want, READ_ONCE(sn->sysctl_rmem[2]));
 	if (!(sk->sk_userlocks & SOCK_RCVBUF_LOCK) && want > sk->sk_rcvbuf)
 		WRITE_ONCE(sk->sk_rcvbuf, want);
-	sdp_link_rx_grow(conn);
+	sdp_qp_rx_grow(conn);
 }
 
 /* A buffer that was read to its end goes back to the device, or away. */
@@ -296,7 +296,7 @@ static void sdp_rx_release(struct sock *sk, struct sdp_rx_buf *buf)
 		return;
 	}
 	sdp_rx_grow(sk, conn);
-	if (!sdp_link_rx_renew(conn, buf)) {
+	if (!sdp_qp_rx_renew(conn, buf)) {
 		sdp_conn_kick(conn);
 		return;
 	}
@@ -368,7 +368,7 @@ static void sdp_verbs_orphan(struct sock *sk, struct sdp_conn *conn)
 		if (buf->conn != conn)
 			continue;
 		copy = kzalloc(sizeof(*copy), GFP_KERNEL | __GFP_NOFAIL);
-		sdp_link_rx_unmap(conn, buf);
+		sdp_qp_rx_unmap(conn, buf);
 		copy->page = buf->page;
 		copy->off = buf->off;
 		copy->len = buf->len;

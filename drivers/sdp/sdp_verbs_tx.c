@@ -195,7 +195,7 @@ static int sdp_tx_post(struct sdp_conn *conn, u8 mid, struct sdp_tx_msg *m)
 					 signal);
 	if (unlikely(conn->rx_ring))
 		return sdp_ring_post(conn, slot, m, len, signal);
-	return sdp_link_send(conn, slot, m, len, signal);
+	return sdp_qp_send(conn, slot, m, len, signal);
 }
 
 /* Room in the send queue for one more? */
@@ -338,7 +338,7 @@ static int sdp_tx_run_probe(struct sdp_conn *conn)
 	clear_bit(SDP_CTL_SETTLE, &conn->tx_ctl);
 	alive = test_and_clear_bit(SDP_CTL_KEEPALIVE, &conn->tx_ctl);
 	conn->tx_probe_mseq = conn->tx_mseq;
-	return sdp_link_probe(conn, alive);
+	return sdp_qp_probe(conn, alive);
 }
 
 /*
@@ -355,7 +355,7 @@ static int sdp_tx_run(struct sdp_conn *conn)
 	    test_bit(SDP_CONN_DOWN, &conn->flags))
 		return 0;
 	sdp_tx_account(conn);
-	err = sdp_link_post_recvs(conn);
+	err = sdp_qp_post_recvs(conn);
 	if (err || !test_bit(SDP_CONN_UP, &conn->flags) ||
 	    test_bit(SDP_CONN_FENCED, &conn->flags))
 		return err;

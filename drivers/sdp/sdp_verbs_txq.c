@@ -28,7 +28,7 @@ void sdp_tx_chunk_release(struct sdp_conn *conn, struct sdp_chunk *c)
 	/* the transport may still hold the pages (zero copy below us) */
 	if (!c->page || conn->tx_free_count >= SDP_TX_KEEP_CHUNKS ||
 	    page_count(c->page) != 1 || c->size != SDP_BUF_SIZE) {
-		sdp_link_chunk_free(conn, c);
+		sdp_qp_chunk_free(conn, c);
 		return;
 	}
 	list_add(&c->node, &conn->tx_free_chunks);
@@ -60,7 +60,7 @@ void sdp_tx_free(struct sdp_conn *conn)
 		sdp_tx_chunk_put(conn, conn->tx_chunk);
 	conn->tx_chunk = NULL;
 	list_for_each_entry_safe(c, tmp, &conn->tx_free_chunks, node)
-		sdp_link_chunk_free(conn, c);
+		sdp_qp_chunk_free(conn, c);
 	INIT_LIST_HEAD(&conn->tx_free_chunks);
 }
 
@@ -92,8 +92,8 @@ static struct sdp_chunk *sdp_tx_get_chunk(struct sdp_conn *conn, size_t len)
 	}
 	spin_unlock_bh(&conn->tx_lock);
 	if (!next)
-		next = sdp_link_chunk_alloc(conn, conn->sk->sk_allocation |
-					    __GFP_ACCOUNT);
+		next = sdp_qp_chunk_alloc(conn, conn->sk->sk_allocation |
+					  __GFP_ACCOUNT);
 	if (!next)
 		return NULL;
 	spin_lock_bh(&conn->tx_lock);
