@@ -246,7 +246,7 @@ static void sdp_conn_down_work(struct work_struct *work)
 		SDP_DEC_STATS(sock_net(sk), CURR_ESTAB);
 	if (ours)
 		sdp_cm_wake_ended(sk, sk->sk_err);
-	sdp_link_destroy(conn);
+	sdp_verbs_destroy(conn);
 	if (conn->id)
 		rdma_destroy_id(conn->id);
 	if (conn->listener)
@@ -440,12 +440,12 @@ static int sdp_cm_do_connect(struct sdp_conn *conn)
 	if (test_bit(SDP_CONN_DOWN, &conn->flags))
 		return 0;
 	WRITE_ONCE(conn->cm_step, SDP_CM_CONNECTING);
-	err = sdp_link_create(conn);
+	err = sdp_verbs_create(conn);
 	if (err)
 		return err;
 	/* else the HelloAck decides which buffers are needed */
 	if (!conn->stack && !conn->fc_ext)
-		err = sdp_link_start(conn);
+		err = sdp_verbs_start(conn);
 	if (err)
 		return err;
 	sdp_cm_fill_hello(conn, &h);
@@ -568,7 +568,7 @@ static int sdp_cm_active_link(struct sdp_conn *conn)
 
 	if (conn->fc_ext && !conn->stack) {
 		err = sdp_fc_use(conn, conn->peer_ext);
-		return err ? err : sdp_link_start(conn);
+		return err ? err : sdp_verbs_start(conn);
 	}
 	if (!conn->stack)
 		return 0;
@@ -576,7 +576,7 @@ static int sdp_cm_active_link(struct sdp_conn *conn)
 		return sdp_shared_open(conn);
 	conn->stack = NULL;
 	conn->unshared = SDP_UNSHARED_PEER;
-	return sdp_link_start(conn);
+	return sdp_verbs_start(conn);
 }
 
 /*
@@ -639,7 +639,7 @@ static int sdp_cm_accept_link(struct sdp_conn *conn)
 		conn->fc_reason = SDP_UNSHARED_MEMORY;
 		sdp_fc_use(conn, 0);
 	}
-	return sdp_link_start(conn);
+	return sdp_verbs_start(conn);
 }
 
 /*
@@ -655,7 +655,7 @@ static int sdp_cm_accept(struct sdp_conn *conn)
 
 	if (test_bit(SDP_CONN_DOWN, &conn->flags))
 		return 0;
-	err = sdp_link_create(conn);
+	err = sdp_verbs_create(conn);
 	if (!err)
 		err = sdp_cm_accept_link(conn);
 	if (err)

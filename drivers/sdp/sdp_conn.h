@@ -204,7 +204,7 @@ struct sdp_conn {
 	bool tx_probe_proves;		/* its completion says that the peer lives */
 	bool tx_probing;
 	bool tx_want;			/* a writer waits for completions */
-	bool tx_lends;			/* see sdp_tx_signal() */
+	bool tx_lends;			/* see sdp_verbs_signal() */
 	bool ring_app;			/* SDP_PROGRESS_APP */
 	bool tx_alone;			/* credit: each send is a message */
 	bool ring_imm;			/* Writes with immediate data */

@@ -96,8 +96,8 @@ int sdp_qp_rx_alloc(struct sdp_conn *conn, struct sdp_rx_buf *buf)
  * @conn: connection whose device knows it
  * @buf: buffer; its page stays
  *
- * What arrived was given to the CPU when it came, see sdp_rx_headers(), which may
- * have added to it (sdp_rx_merge()) or shown it to a program: to do so again
+ * What arrived was given to the CPU when it came, see sdp_verbs_rx_headers(), which may
+ * have added to it (sdp_verbs_rx_merge()) or shown it to a program: to do so again
  * would bring back what the device has written.
  *
  * Context: any; the buffer is not posted.
@@ -240,7 +240,7 @@ static void sdp_qp_cap(const struct sdp_conn *conn, struct ib_qp_cap *cap)
  * sdp_qp_create - make protection domain, completion queue and queue pair
  * @conn: connection; the link and the flow control that are wanted are known
  *
- * Context: process. After an error sdp_link_destroy() cleans up.
+ * Context: process. After an error sdp_verbs_destroy() cleans up.
  *
  * Return: 0 or a negative errno.
  */

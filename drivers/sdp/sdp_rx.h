@@ -55,7 +55,7 @@ int sdp_recvmsg_locked(struct sock *sk, struct msghdr *msg, size_t len,
 		       int flags);
 
 /* sdp_verbs_rx.c */
-void sdp_rx_queue(struct sdp_sock *sdp, struct sdp_rx_ctx *c);
+void sdp_verbs_queue(struct sdp_sock *sdp, struct sdp_rx_ctx *c);
 u32 sdp_verbs_copy(struct sock *sk, u32 seq, u32 len, struct iov_iter *to);
 void sdp_verbs_consume(struct sock *sk, u32 n);
 

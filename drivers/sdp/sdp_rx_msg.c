@@ -53,7 +53,7 @@ static int sdp_rx_payload(struct sdp_sock *sdp, struct sdp_rx_ctx *c)
 		return 0;
 	}
 	if (c->buf)
-		INDIRECT_CALL_1(sdp->rxq->queue, sdp_rx_queue, sdp, c);
+		INDIRECT_CALL_1(sdp->rxq->queue, sdp_verbs_queue, sdp, c);
 	return 0;
 }
 

@@ -146,7 +146,7 @@ static bool sdp_timer_ka_behind(const struct sock *sk)
 
 /*
  * Nobody may have asked the device about the last messages, if they are older than
- * keepalive is on, see sdp_tx_watched(). Asks, once: what does not complete does wait.
+ * keepalive is on, see sdp_verbs_watched(). Asks, once: what does not complete does wait.
  */
 static bool sdp_timer_ka_settles(struct sdp_conn *conn)
 {

@@ -12,7 +12,7 @@
 #include "sdp_ring.h"
 #include "sdp_verbs.h"
 
-static int sdp_link_alloc_rx(struct sdp_conn *conn)
+static int sdp_verbs_alloc_rx(struct sdp_conn *conn)
 {
 	struct ib_device *dev = conn->dev;
 	size_t hdrs;
@@ -37,7 +37,7 @@ static int sdp_link_alloc_rx(struct sdp_conn *conn)
 	for (i = 0; i < conn->rx_max; i++) {
 		struct sdp_rx_buf *buf = &conn->rx_bufs[i];
 
-		buf->cqe.done = sdp_rx_done;
+		buf->cqe.done = sdp_verbs_rx_done;
 		buf->conn = conn;
 		buf->hdr = conn->rx_hdrs + i * conn->rx_slot;
 		buf->idx = i;
@@ -55,7 +55,7 @@ static int sdp_link_alloc_rx(struct sdp_conn *conn)
 	return 0;
 }
 
-static int sdp_link_alloc_tx(struct sdp_conn *conn)
+static int sdp_verbs_alloc_tx(struct sdp_conn *conn)
 {
 	size_t len = SDP_SQ_DEPTH * SDP_CTL_SLOT;
 	int i;
@@ -77,14 +77,14 @@ static int sdp_link_alloc_tx(struct sdp_conn *conn)
 		return -ENOMEM;
 	}
 	for (i = 0; i < SDP_SQ_DEPTH; i++) {
-		conn->tx_slots[i].cqe.done = sdp_tx_done;
+		conn->tx_slots[i].cqe.done = sdp_verbs_tx_done;
 		conn->tx_slots[i].conn = conn;
 	}
 	return 0;
 }
 
 /* Of payload, that a message may have, with its header in front of it */
-static u32 sdp_link_pieces(const struct ib_device *dev)
+static u32 sdp_verbs_pieces(const struct ib_device *dev)
 {
 	int n = min(dev->attrs.max_send_sge - 1, SDP_TX_PIECES);
 
@@ -93,18 +93,18 @@ static u32 sdp_link_pieces(const struct ib_device *dev)
 }
 
 /**
- * sdp_link_create - make the queue pair
+ * sdp_verbs_create - make the queue pair
  * @conn: connection whose cm_id has found its device
  *
- * Buffers follow with sdp_link_start(), or are the provider's, with
+ * Buffers follow with sdp_verbs_start(), or are the provider's, with
  * sdp_shared_open(). If the latter is possible, the queues are small.
  *
  * Context: process, may sleep; no lock but that of the CM handler. After an
- * error sdp_link_destroy() cleans up.
+ * error sdp_verbs_destroy() cleans up.
  *
  * Return: 0 or a negative errno.
  */
-int sdp_link_create(struct sdp_conn *conn)
+int sdp_verbs_create(struct sdp_conn *conn)
 {
 	struct sdp_net *sn = sdp_pernet(sock_net(conn->sk));
 	u32 limit = sdp_qp_rx_limit(conn->sk);
@@ -119,7 +119,7 @@ int sdp_link_create(struct sdp_conn *conn)
 	conn->rx_max = clamp_t(u32, READ_ONCE(sn->sysctl_rx_bufs_max), limit,
 			       SDP_MAX_RX_BUFS);
 	conn->rx_start = min_t(u32, READ_ONCE(sn->sysctl_rx_bufs_min), limit);
-	conn->tx_pieces = sdp_link_pieces(conn->dev);
+	conn->tx_pieces = sdp_verbs_pieces(conn->dev);
 	sdp_fc_choose(conn);
 	sdp_shared_choose(conn);
 	sdp_zc_init(conn);
@@ -130,23 +130,23 @@ int sdp_link_create(struct sdp_conn *conn)
 }
 
 /**
- * sdp_link_start - make the buffers and post the first receives
+ * sdp_verbs_start - make the buffers and post the first receives
  * @conn: connection with a queue pair
  *
- * Context: as sdp_link_create().
+ * Context: as sdp_verbs_create().
  *
  * Return: 0 or a negative errno.
  */
-int sdp_link_start(struct sdp_conn *conn)
+int sdp_verbs_start(struct sdp_conn *conn)
 {
 	int err;
 
-	INIT_WORK(&conn->ctl_work, sdp_rx_work);
+	INIT_WORK(&conn->ctl_work, sdp_verbs_rx_work);
 	err = sdp_qp_grow(conn);
 	if (!err)
-		err = sdp_link_alloc_rx(conn);
+		err = sdp_verbs_alloc_rx(conn);
 	if (!err)
-		err = sdp_link_alloc_tx(conn);
+		err = sdp_verbs_alloc_tx(conn);
 	if (err)
 		return err;
 
@@ -158,7 +158,7 @@ int sdp_link_start(struct sdp_conn *conn)
 	return err;
 }
 
-static void sdp_link_free_rx(struct sdp_conn *conn)
+static void sdp_verbs_free_rx(struct sdp_conn *conn)
 {
 	size_t hdrs = (size_t)conn->rx_max * conn->rx_slot;
 	u32 i;
@@ -182,12 +182,12 @@ static void sdp_link_free_rx(struct sdp_conn *conn)
 }
 
 /**
- * sdp_link_destroy - free all that belongs to the queue pair, and itself
+ * sdp_verbs_destroy - free all that belongs to the queue pair, and itself
  * @conn: connection, detached from its socket; the QP is drained
  *
  * Context: process, may sleep. Not under lock_sock.
  */
-void sdp_link_destroy(struct sdp_conn *conn)
+void sdp_verbs_destroy(struct sdp_conn *conn)
 {
 	size_t len = SDP_SQ_DEPTH * SDP_CTL_SLOT;
 
@@ -212,7 +212,7 @@ void sdp_link_destroy(struct sdp_conn *conn)
 	kvfree(conn->tx_slots);
 	conn->tx_q = NULL;
 	conn->tx_slots = NULL;
-	sdp_link_free_rx(conn);
+	sdp_verbs_free_rx(conn);
 	if (conn->pd)
 		ib_dealloc_pd(conn->pd);
 	conn->pd = NULL;

@@ -109,9 +109,9 @@ struct sdp_tx_slot {
 };
 
 /* sdp_verbs.c */
-int sdp_link_create(struct sdp_conn *conn);
-int sdp_link_start(struct sdp_conn *conn);
-void sdp_link_destroy(struct sdp_conn *conn);
+int sdp_verbs_create(struct sdp_conn *conn);
+int sdp_verbs_start(struct sdp_conn *conn);
+void sdp_verbs_destroy(struct sdp_conn *conn);
 
 /* sdp_qp.c */
 void sdp_qp_set_ip(struct sdp_conn *conn);
@@ -138,8 +138,8 @@ int sdp_qp_create(struct sdp_conn *conn);
 int sdp_qp_grow(struct sdp_conn *conn);
 
 /* sdp_verbs_tx.c */
-void sdp_tx_recycle(struct sdp_conn *conn, struct sdp_rx_buf *buf);
-void sdp_tx_done(struct ib_cq *cq, struct ib_wc *wc);
+void sdp_verbs_recycle(struct sdp_conn *conn, struct sdp_rx_buf *buf);
+void sdp_verbs_tx_done(struct ib_cq *cq, struct ib_wc *wc);
 
 /* sdp_verbs_txq.c */
 void sdp_tx_free(struct sdp_conn *conn);
@@ -147,8 +147,8 @@ bool sdp_tx_src_avail(struct sdp_conn *conn, struct iov_iter *from, u32 n);
 void sdp_tx_src_unavail(struct sdp_conn *conn);
 
 /* sdp_verbs_rx.c */
-void sdp_rx_done(struct ib_cq *cq, struct ib_wc *wc);
-void sdp_rx_work(struct work_struct *work);
+void sdp_verbs_rx_done(struct ib_cq *cq, struct ib_wc *wc);
+void sdp_verbs_rx_work(struct work_struct *work);
 
 /* sdp_tx_pages.c */
 struct sdp_chunk *sdp_ref_alloc(struct sdp_conn *conn);

@@ -18,7 +18,7 @@
 #include "sdp_verbs.h"
 
 /* Are few receives left after this message, if there will be @more? */
-static bool sdp_rx_few(const struct sdp_rx_ctx *c, u32 more, u32 least)
+static bool sdp_verbs_rx_few(const struct sdp_rx_ctx *c, u32 more, u32 least)
 {
 	const struct sdp_conn *conn = c->conn;
 	u32 left = READ_ONCE(conn->rx_posted_total) + more - c->m.h.mseq;
@@ -31,9 +31,9 @@ static bool sdp_rx_few(const struct sdp_rx_ctx *c, u32 more, u32 least)
  * whether somebody reads, so when data hold half of them a work item adds some. It
  * is done before the last one is used, or else the peer waits for it.
  */
-static void sdp_rx_want(struct sdp_rx_ctx *c)
+static void sdp_verbs_rx_want(struct sdp_rx_ctx *c)
 {
-	if (!sdp_rx_few(c, 0, SDP_FC_FLOW + SDP_FC_SPARE) ||
+	if (!sdp_verbs_rx_few(c, 0, SDP_FC_FLOW + SDP_FC_SPARE) ||
 	    !sdp_qp_rx_left(c->conn))
 		return;
 	WRITE_ONCE(c->conn->rx_grows, true);
@@ -41,10 +41,10 @@ static void sdp_rx_want(struct sdp_rx_ctx *c)
 }
 
 /**
- * sdp_rx_work - add receives
+ * sdp_verbs_rx_work - add receives
  * @work: ctl_work of a connection
  */
-void sdp_rx_work(struct work_struct *work)
+void sdp_verbs_rx_work(struct work_struct *work)
 {
 	struct sdp_conn *conn = container_of(work, struct sdp_conn, ctl_work);
 	struct sock *sk = conn->sk;
@@ -66,7 +66,7 @@ void sdp_rx_work(struct work_struct *work)
  * small, when the reader is behind anyway, or when so few receives are left,
  * those to come included, that the sender would stop soon.
  */
-static bool sdp_rx_merge(struct sdp_sock *sdp, struct sdp_rx_ctx *c)
+static bool sdp_verbs_rx_merge(struct sdp_sock *sdp, struct sdp_rx_ctx *c)
 {
 	struct sdp_net *sn = sdp_pernet(sock_net(c->sk));
 	struct sdp_conn *conn = c->conn;
@@ -80,7 +80,7 @@ static bool sdp_rx_merge(struct sdp_sock *sdp, struct sdp_rx_ctx *c)
 		return false;
 	if (len > READ_ONCE(sn->sysctl_rx_merge) &&
 	    (len > SDP_BUF_SIZE / 4 || list_is_singular(&sdp->rx_queue)) &&
-	    !sdp_rx_few(c, sdp_qp_rx_left(conn), SDP_MIN_RX_BUFS))
+	    !sdp_verbs_rx_few(c, sdp_qp_rx_left(conn), SDP_MIN_RX_BUFS))
 		return false;
 	memcpy(page_address(tail->page) + tail->len,
 	       page_address(c->buf->page) + c->m.payload - SDP_BSDH_LEN, len);
@@ -91,13 +91,13 @@ static bool sdp_rx_merge(struct sdp_sock *sdp, struct sdp_rx_ctx *c)
 }
 
 /**
- * sdp_rx_queue - put the payload of a message on the receive queue
+ * sdp_verbs_queue - put the payload of a message on the receive queue
  * @sdp: socket
  * @c: message in @c->buf
  *
  * Context: sdp->lock.
  */
-void sdp_rx_queue(struct sdp_sock *sdp, struct sdp_rx_ctx *c)
+void sdp_verbs_queue(struct sdp_sock *sdp, struct sdp_rx_ctx *c)
 {
 	u32 start = c->m.payload - SDP_BSDH_LEN, len = c->m.payload_len;
 	struct sdp_rx_buf *buf = c->buf;
@@ -105,12 +105,12 @@ void sdp_rx_queue(struct sdp_sock *sdp, struct sdp_rx_ctx *c)
 
 	lockdep_assert_held(&sdp->lock);
 	last = ((u8 *)page_address(buf->page))[start + len - 1];
-	if (!sdp_rx_merge(sdp, c)) {
+	if (!sdp_verbs_rx_merge(sdp, c)) {
 		buf->off = start;
 		buf->len = start + len;
 		list_add_tail(&buf->node, &sdp->rx_queue);
 		c->keep = true;
-		sdp_rx_want(c);
+		sdp_verbs_rx_want(c);
 	}
 	if (unlikely(READ_ONCE(c->conn->zco)))
 		sdp_zc_sink_data(sdp, c);
@@ -126,7 +126,7 @@ void sdp_rx_queue(struct sdp_sock *sdp, struct sdp_rx_ctx *c)
 	SDP_ADD_STATS(sock_net(c->sk), RX_BYTES, len);
 }
 
-static void sdp_rx_error(struct sdp_conn *conn, const struct ib_wc *wc)
+static void sdp_verbs_rx_error(struct sdp_conn *conn, const struct ib_wc *wc)
 {
 	if (wc->status == IB_WC_WR_FLUSH_ERR) {
 		sdp_conn_flushed(conn);
@@ -140,8 +140,8 @@ static void sdp_rx_error(struct sdp_conn *conn, const struct ib_wc *wc)
 }
 
 /* What arrived belongs to the CPU again, its headers are in one place. */
-static u32 sdp_rx_headers(struct sdp_conn *conn, struct sdp_rx_buf *buf,
-			  u32 len)
+static u32 sdp_verbs_rx_headers(struct sdp_conn *conn, struct sdp_rx_buf *buf,
+				u32 len)
 {
 	u32 n = min_t(u32, len, SDP_BSDH_LEN), ext;
 	u8 *hdr = buf->hdr;
@@ -163,7 +163,7 @@ static u32 sdp_rx_headers(struct sdp_conn *conn, struct sdp_rx_buf *buf,
 	return n + ext;
 }
 
-static void sdp_rx_process(struct sdp_rx_ctx *c)
+static void sdp_verbs_rx_process(struct sdp_rx_ctx *c)
 {
 	struct sdp_sock *sdp = sdp_sk(c->sk);
 	int bad = 0;
@@ -180,7 +180,7 @@ static void sdp_rx_process(struct sdp_rx_ctx *c)
 }
 
 /* What a receive was used for, and whether that is right */
-static int sdp_rx_arrived(struct sdp_rx_ctx *c, const struct ib_wc *wc)
+static int sdp_verbs_rx_arrived(struct sdp_rx_ctx *c, const struct ib_wc *wc)
 {
 	struct sdp_rx_buf *buf = c->buf;
 	u32 hdr_len;
@@ -189,18 +189,18 @@ static int sdp_rx_arrived(struct sdp_rx_ctx *c, const struct ib_wc *wc)
 	if (wc->opcode == IB_WC_RECV_RDMA_WITH_IMM)
 		return sdp_rx_check_imm(c, be32_to_cpu(wc->ex.imm_data),
 					wc->byte_len);
-	hdr_len = sdp_rx_headers(c->conn, buf, wc->byte_len);
+	hdr_len = sdp_verbs_rx_headers(c->conn, buf, wc->byte_len);
 	return sdp_rx_check(c, buf->hdr, hdr_len, wc->byte_len);
 }
 
 /**
- * sdp_rx_done - a message arrived
+ * sdp_verbs_rx_done - a message arrived
  * @cq: completion queue
  * @wc: its entry
  *
  * Context: softirq; one at a time for a connection.
  */
-void sdp_rx_done(struct ib_cq *cq, struct ib_wc *wc)
+void sdp_verbs_rx_done(struct ib_cq *cq, struct ib_wc *wc)
 {
 	struct sdp_rx_buf *buf = container_of(wc->wr_cqe, struct sdp_rx_buf,
 					      cqe);
@@ -209,23 +209,23 @@ void sdp_rx_done(struct ib_cq *cq, struct ib_wc *wc)
 	int bad;
 
 	if (unlikely(wc->status != IB_WC_SUCCESS)) {
-		sdp_rx_error(conn, wc);
+		sdp_verbs_rx_error(conn, wc);
 		return;
 	}
 	/* behind a message that did not count others mean nothing */
 	if (unlikely(test_bit(SDP_CONN_BAD, &conn->flags)))
 		return;
 	SDP_INC_STATS(sock_net(conn->sk), RX_MSGS);
-	bad = sdp_rx_arrived(&c, wc);
+	bad = sdp_verbs_rx_arrived(&c, wc);
 	if (unlikely(bad)) {
 		sdp_rx_violation(&c, bad);
 		return;
 	}
-	sdp_rx_process(&c);
+	sdp_verbs_rx_process(&c);
 	if (c.keep)
 		sdp_conn_kick(conn);
 	else
-		sdp_tx_recycle(conn, buf);
+		sdp_verbs_recycle(conn, buf);
 }
 
 /* ---- the receive queue ---- */
@@ -271,7 +271,7 @@ u32 sdp_verbs_copy(struct sock *sk, u32 seq, u32 len, struct iov_iter *to)
  * send faster: give it half as many receives again, up to rmem's maximum. As
  * TCP does, leave a size alone that the program has chosen.
  */
-static void sdp_rx_grow(struct sock *sk, struct sdp_conn *conn)
+static void sdp_verbs_rx_grow(struct sock *sk, struct sdp_conn *conn)
 {
 	struct sdp_net *sn = sdp_pernet(sock_net(sk));
 	u32 left = READ_ONCE(conn->rx_told_total) - READ_ONCE(conn->rx_mseq);
@@ -286,7 +286,7 @@ static void sdp_rx_grow(struct sock *sk, struct sdp_conn *conn)
 }
 
 /* A buffer that was read to its end goes back to the device, or away. */
-static void sdp_rx_release(struct sock *sk, struct sdp_rx_buf *buf)
+static void sdp_verbs_rx_release(struct sock *sk, struct sdp_rx_buf *buf)
 {
 	struct sdp_conn *conn = sdp_sk(sk)->conn;
 
@@ -295,13 +295,13 @@ static void sdp_rx_release(struct sock *sk, struct sdp_rx_buf *buf)
 		kfree(buf);
 		return;
 	}
-	sdp_rx_grow(sk, conn);
+	sdp_verbs_rx_grow(sk, conn);
 	if (!sdp_qp_rx_renew(conn, buf)) {
 		sdp_conn_kick(conn);
 		return;
 	}
 	SDP_INC_STATS(sock_net(sk), RX_REPOSTED);
-	sdp_tx_recycle(conn, buf);
+	sdp_verbs_recycle(conn, buf);
 }
 
 /* Struct sdp_rxq_ops.consume */
@@ -330,7 +330,7 @@ void sdp_verbs_consume(struct sock *sk, u32 n)
 		spin_unlock_bh(&sdp->lock);
 		n -= take;
 		if (buf)
-			sdp_rx_release(sk, buf);
+			sdp_verbs_rx_release(sk, buf);
 	}
 }
 
@@ -380,7 +380,7 @@ static void sdp_verbs_orphan(struct sock *sk, struct sdp_conn *conn)
 }
 
 const struct sdp_rxq_ops sdp_rxq_verbs = {
-	.queue		= sdp_rx_queue,
+	.queue		= sdp_verbs_queue,
 	.find		= sdp_verbs_find,
 	.copy		= sdp_verbs_copy,
 	.consume	= sdp_verbs_consume,

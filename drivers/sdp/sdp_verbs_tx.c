@@ -4,7 +4,7 @@
  * buffers (sdp_verbs_txq.c), which are posted as credits allow. Calls flow
  * control, zero copy, the ring, and the queue pair.
  *
- * sendmsg fills messages under lock_sock; the engine, sdp_tx_run(), posts
+ * sendmsg fills messages under lock_sock; the engine, sdp_verbs_run(), posts
  * them under tx_lock, from sendmsg or from a completion, whichever finds a
  * credit first. A message that waits is extended by later sends.
  */
@@ -24,7 +24,7 @@
 
 #define SDP_TX_SILENCE		(HZ / 10)	/* no probes of a peer that speaks */
 /* What is acknowledged or completed no longer counts for the socket. */
-static void sdp_tx_account(struct sdp_conn *conn)
+static void sdp_verbs_account(struct sdp_conn *conn)
 {
 	u32 upto = READ_ONCE(conn->peer_ack);
 
@@ -41,7 +41,7 @@ static void sdp_tx_account(struct sdp_conn *conn)
  * Nothing else is to be sent, and keepalive has to know whether this still waits for a
  * reader: behind it no answer would come from a peer that lives.
  */
-static bool sdp_tx_watched(const struct sdp_conn *conn)
+static bool sdp_verbs_watched(const struct sdp_conn *conn)
 {
 	return conn->fc->held && !conn->tx_unsent &&
 	       sock_flag(conn->sk, SOCK_KEEPOPEN);
@@ -57,8 +57,8 @@ static bool sdp_tx_watched(const struct sdp_conn *conn)
  * meanwhile, but the place of a header of its own is. And memory that is not
  * ours (@ref) is wanted back, also when nothing else is sent.
  */
-static bool sdp_tx_signal(struct sdp_conn *conn, u8 mid, u32 payload, bool own,
-			  bool ref)
+static bool sdp_verbs_signal(struct sdp_conn *conn, u8 mid, u32 payload, bool own,
+			     bool ref)
 {
 	struct sdp_net *sn = sdp_pernet(sock_net(conn->sk));
 	u32 every = READ_ONCE(sn->sysctl_signal_every);
@@ -70,7 +70,7 @@ static bool sdp_tx_signal(struct sdp_conn *conn, u8 mid, u32 payload, bool own,
 	conn->tx_unsig_bytes += payload;
 	if (ref || (conn->tx_lends && own && payload >= PAGE_SIZE / 2))
 		every = 0;
-	if (payload && sdp_tx_watched(conn))
+	if (payload && sdp_verbs_watched(conn))
 		every = 0;
 	if (mid != SDP_MID_DISCON && mid != SDP_MID_ABORT &&
 	    unsignalled < every &&
@@ -81,7 +81,7 @@ static bool sdp_tx_signal(struct sdp_conn *conn, u8 mid, u32 payload, bool own,
 }
 
 /* What stands behind the BSDH; most payload of a ring does not. */
-static void sdp_tx_ext(struct sdp_conn *conn, struct sdp_msg *msg, u32 octets)
+static void sdp_verbs_ext(struct sdp_conn *conn, struct sdp_msg *msg, u32 octets)
 {
 	switch (msg->h.mid) {
 	case SDP_MID_CHRCVBUF_ACK:
@@ -121,8 +121,8 @@ static void sdp_tx_ext(struct sdp_conn *conn, struct sdp_msg *msg, u32 octets)
 }
 
 /* The header of a message at @p. Returns its length. */
-static u32 sdp_tx_header(struct sdp_conn *conn, struct sdp_tx_msg *m,
-			 struct sdp_msg *msg, u8 *p)
+static u32 sdp_verbs_header(struct sdp_conn *conn, struct sdp_tx_msg *m,
+			    struct sdp_msg *msg, u8 *p)
 {
 	const struct sdp_zc_ops *zco = READ_ONCE(conn->zco);
 	u32 octets = m ? m->len : 0;
@@ -138,12 +138,12 @@ static u32 sdp_tx_header(struct sdp_conn *conn, struct sdp_tx_msg *m,
 		zco->header(conn, msg, octets);
 	else if (octets)
 		conn->zc.tx_data++;
-	sdp_tx_ext(conn, msg, octets);
+	sdp_verbs_ext(conn, msg, octets);
 	return sdp_build_msg(p, msg);
 }
 
 /* The message of the peer that is acknowledged by what leaves now */
-static u32 sdp_tx_ack(const struct sdp_conn *conn)
+static u32 sdp_verbs_ack(const struct sdp_conn *conn)
 {
 	/* pairs with sdp_zc_src_cancel(): a cancel is seen before its number */
 	u32 ack = smp_load_acquire(&conn->rx_mseq);
@@ -156,9 +156,9 @@ static u32 sdp_tx_ack(const struct sdp_conn *conn)
  * Give a message its number and header and post it. @m is NULL for control
  * messages and for empty Data.
  */
-static int sdp_tx_post(struct sdp_conn *conn, u8 mid, struct sdp_tx_msg *m)
+static int sdp_verbs_post(struct sdp_conn *conn, u8 mid, struct sdp_tx_msg *m)
 {
-	u32 mseq = conn->tx_mseq + 1, ack = sdp_tx_ack(conn), len = 0;
+	u32 mseq = conn->tx_mseq + 1, ack = sdp_verbs_ack(conn), len = 0;
 	struct sdp_msg msg = { .h = { .mid = mid, .mseq = mseq, .mseq_ack = ack } };
 	struct sdp_tx_slot *slot = sdp_tx_slot(conn, mseq);
 	bool imm = m && unlikely(READ_ONCE(conn->ring_imm)) &&
@@ -175,7 +175,7 @@ static int sdp_tx_post(struct sdp_conn *conn, u8 mid, struct sdp_tx_msg *m)
 	if (imm)
 		msg.ext.ring.len = octets;
 	else
-		len = sdp_tx_header(conn, m, &msg, p);
+		len = sdp_verbs_header(conn, m, &msg, p);
 	trace_sdp_msg_tx(conn->sk, &msg.h, octets);
 
 	WRITE_ONCE(conn->tx_mseq, mseq);
@@ -184,7 +184,7 @@ static int sdp_tx_post(struct sdp_conn *conn, u8 mid, struct sdp_tx_msg *m)
 	slot->chunk = m ? m->chunk : NULL;
 	slot->charge = octets;
 	conn->tx_unsent -= octets;
-	signal = sdp_tx_signal(conn, mid, octets, own, m && !m->chunk->page);
+	signal = sdp_verbs_signal(conn, mid, octets, own, m && !m->chunk->page);
 	if (signal) {
 		conn->tx_signalled = mseq;
 		SDP_INC_STATS(net, TX_SIGNALLED);
@@ -199,13 +199,13 @@ static int sdp_tx_post(struct sdp_conn *conn, u8 mid, struct sdp_tx_msg *m)
 }
 
 /* Room in the send queue for one more? */
-static bool sdp_tx_slot_free(const struct sdp_conn *conn)
+static bool sdp_verbs_slot_free(const struct sdp_conn *conn)
 {
 	return conn->tx_mseq - conn->tx_done < SDP_SQ_DEPTH;
 }
 
 /* Control first: it must not wait behind data that has no credit. */
-static int sdp_tx_run_ctl(struct sdp_conn *conn)
+static int sdp_verbs_run_ctl(struct sdp_conn *conn)
 {
 	const struct sdp_ctl_msg *ctl = sdp_ctl_msgs;
 	int i, err = 0;
@@ -213,12 +213,12 @@ static int sdp_tx_run_ctl(struct sdp_conn *conn)
 	for (i = 0; i < SDP_CTL_MSGS && !err; i++) {
 		if (!test_bit(ctl[i].bit, &conn->tx_ctl))
 			continue;
-		if (!conn->fc->may_send(conn, false) || !sdp_tx_slot_free(conn))
+		if (!conn->fc->may_send(conn, false) || !sdp_verbs_slot_free(conn))
 			break;
 		clear_bit(ctl[i].bit, &conn->tx_ctl);
 		if (!sdp_zc_ctl_due(conn, ctl[i].bit))
 			continue;
-		err = sdp_tx_post(conn, ctl[i].mid, NULL);
+		err = sdp_verbs_post(conn, ctl[i].mid, NULL);
 	}
 	return err;
 }
@@ -227,42 +227,42 @@ static int sdp_tx_run_ctl(struct sdp_conn *conn)
  * Send the first @n octets of the oldest message, which may be all of it. What
  * is posted has a reference to the chunk: that of the message, if it is gone.
  */
-static int sdp_tx_send_data(struct sdp_conn *conn, struct sdp_tx_msg *m, u32 n)
+static int sdp_verbs_send_data(struct sdp_conn *conn, struct sdp_tx_msg *m, u32 n)
 {
 	struct sdp_tx_msg piece = *m;
 
 	if (n == m->len) {
 		conn->tx_tail++;
-		return sdp_tx_post(conn, m->avail ? SDP_MID_SRC_AVAIL :
-				   conn->fc->mid, m);
+		return sdp_verbs_post(conn, m->avail ? SDP_MID_SRC_AVAIL :
+				      conn->fc->mid, m);
 	}
 	piece.len = n;
 	piece.oob = 0;
 	m->off += n;
 	m->len -= n;
 	m->chunk->refs++;
-	return sdp_tx_post(conn, conn->fc->mid, &piece);
+	return sdp_verbs_post(conn, conn->fc->mid, &piece);
 }
 
 /* A send without copies whose turn has come, in pipelined mode. */
-static int sdp_tx_run_zc(struct sdp_conn *conn, const struct sdp_zc_ops *zco)
+static int sdp_verbs_run_zc(struct sdp_conn *conn, const struct sdp_zc_ops *zco)
 {
 	int err = 0;
 	u8 mid;
 
-	while (!err && sdp_tx_slot_free(conn)) {
+	while (!err && sdp_verbs_slot_free(conn)) {
 		mid = zco->next(conn);
 		if (!mid)
 			break;
 		if (mid == SDP_MID_RDMA_WR_COMPL)
 			err = zco->write(conn);
 		if (!err)
-			err = sdp_tx_post(conn, mid, NULL);
+			err = sdp_verbs_post(conn, mid, NULL);
 	}
 	return err;
 }
 
-static int sdp_tx_run_data(struct sdp_conn *conn)
+static int sdp_verbs_run_data(struct sdp_conn *conn)
 {
 	/* what it says of our sends changes with the lock only */
 	const struct sdp_zc_ops *zco = READ_ONCE(conn->zco);
@@ -273,7 +273,7 @@ static int sdp_tx_run_data(struct sdp_conn *conn)
 	while (!err && conn->tx_tail != conn->tx_head &&
 	       !(unlikely(zco) && zco->held(conn))) {
 		m = sdp_tx_msg(conn, conn->tx_tail);
-		if (m->busy || !sdp_tx_slot_free(conn))
+		if (m->busy || !sdp_verbs_slot_free(conn))
 			return 0;
 		n = m->len;
 		if (conn->fc->room)
@@ -284,14 +284,14 @@ static int sdp_tx_run_data(struct sdp_conn *conn)
 				   sdp_sk(conn->sk)->tx_no_credit + 1);
 			return 0;
 		}
-		err = sdp_tx_send_data(conn, m, n);
+		err = sdp_verbs_send_data(conn, m, n);
 	}
 	if (!err && unlikely(zco) && conn->tx_tail == conn->tx_head)
-		err = sdp_tx_run_zc(conn, zco);
+		err = sdp_verbs_run_zc(conn, zco);
 	return err;
 }
 
-static int sdp_tx_run_end(struct sdp_conn *conn)
+static int sdp_verbs_run_end(struct sdp_conn *conn)
 {
 	const struct sdp_zc_ops *zco = READ_ONCE(conn->zco);
 	struct net *net = sock_net(conn->sk);
@@ -300,20 +300,20 @@ static int sdp_tx_run_end(struct sdp_conn *conn)
 
 	if (conn->tx_fin && !conn->tx_fin_sent &&
 	    conn->tx_tail == conn->tx_head && !(zco && zco->busy(conn)) &&
-	    sdp_tx_slot_free(conn) && conn->fc->may_send(conn, false)) {
+	    sdp_verbs_slot_free(conn) && conn->fc->may_send(conn, false)) {
 		conn->tx_fin_sent = true;
 		SDP_INC_STATS(net, DISCON_SENT);
-		err = sdp_tx_post(conn, SDP_MID_DISCON, NULL);
+		err = sdp_verbs_post(conn, SDP_MID_DISCON, NULL);
 	}
 	due = conn->fc->update_due(conn);
 	/* that there is urgent data is told, too, if the data cannot go */
 	if (!err && (due || test_bit(SDP_CTL_OOB_PEND, &conn->tx_ctl)) &&
-	    sdp_tx_slot_free(conn) && conn->fc->may_send(conn, false)) {
+	    sdp_verbs_slot_free(conn) && conn->fc->may_send(conn, false)) {
 		if (due)
 			SDP_INC_STATS(net, TX_CREDIT_UPDATES);
 		if (due && conn->rx_ring)
 			SDP_INC_STATS(net, RING_UPDATES);
-		err = sdp_tx_post(conn, conn->fc->mid, NULL);
+		err = sdp_verbs_post(conn, conn->fc->mid, NULL);
 	}
 	return err;
 }
@@ -323,7 +323,7 @@ static int sdp_tx_run_end(struct sdp_conn *conn)
  * the last messages are complete: none of them was signalled, and the peer may
  * be silent for long.
  */
-static int sdp_tx_run_probe(struct sdp_conn *conn)
+static int sdp_verbs_run_probe(struct sdp_conn *conn)
 {
 	bool stranded = READ_ONCE(conn->tx_want) &&
 			conn->tx_mseq != conn->tx_done &&
@@ -346,7 +346,7 @@ static int sdp_tx_run_probe(struct sdp_conn *conn)
  * fresh. Returns an error of the provider, after which the caller, without
  * tx_lock, takes the connection down.
  */
-static int sdp_tx_run(struct sdp_conn *conn)
+static int sdp_verbs_run(struct sdp_conn *conn)
 {
 	int err;
 
@@ -354,30 +354,30 @@ static int sdp_tx_run(struct sdp_conn *conn)
 	if (!test_bit(SDP_CONN_READY, &conn->flags) ||
 	    test_bit(SDP_CONN_DOWN, &conn->flags))
 		return 0;
-	sdp_tx_account(conn);
+	sdp_verbs_account(conn);
 	err = sdp_qp_post_recvs(conn);
 	if (err || !test_bit(SDP_CONN_UP, &conn->flags) ||
 	    test_bit(SDP_CONN_FENCED, &conn->flags))
 		return err;
 	if (unlikely(conn->tx_ctl))
-		err = sdp_tx_run_ctl(conn);
+		err = sdp_verbs_run_ctl(conn);
 	if (!err)
-		err = sdp_tx_run_data(conn);
+		err = sdp_verbs_run_data(conn);
 	if (!err)
-		err = sdp_tx_run_end(conn);
+		err = sdp_verbs_run_end(conn);
 	if (!err)
-		err = sdp_tx_run_probe(conn);
+		err = sdp_verbs_run_probe(conn);
 	return err;
 }
 
 /**
- * sdp_tx_recycle - post a receive buffer again and look for other work
+ * sdp_verbs_recycle - post a receive buffer again and look for other work
  * @conn: connection the buffer belongs to
  * @buf: empty buffer that is on no list
  *
  * Context: receive completion, or a reader; no spinlock held.
  */
-void sdp_tx_recycle(struct sdp_conn *conn, struct sdp_rx_buf *buf)
+void sdp_verbs_recycle(struct sdp_conn *conn, struct sdp_rx_buf *buf)
 {
 	spin_lock_bh(&conn->tx_lock);
 	list_add_tail(&buf->node, &conn->rx_free);
@@ -386,7 +386,7 @@ void sdp_tx_recycle(struct sdp_conn *conn, struct sdp_rx_buf *buf)
 }
 
 /* Everything up to @mseq is complete. Returns whether DisConn is among it. */
-static bool sdp_tx_complete(struct sdp_conn *conn, u32 mseq)
+static bool sdp_verbs_complete(struct sdp_conn *conn, u32 mseq)
 {
 	bool fin = false;
 
@@ -405,15 +405,15 @@ static bool sdp_tx_complete(struct sdp_conn *conn, u32 mseq)
 	return fin;
 }
 
-static void sdp_tx_completed(struct sdp_conn *conn, u32 mseq)
+static void sdp_verbs_completed(struct sdp_conn *conn, u32 mseq)
 {
 	bool fin;
 	int err;
 
 	spin_lock(&conn->tx_lock);
-	fin = sdp_tx_complete(conn, mseq);
-	sdp_tx_account(conn);
-	err = sdp_tx_run(conn);
+	fin = sdp_verbs_complete(conn, mseq);
+	sdp_verbs_account(conn);
+	err = sdp_verbs_run(conn);
 	spin_unlock(&conn->tx_lock);
 	if (unlikely(err))
 		sdp_conn_down(conn, ECONNRESET);
@@ -423,7 +423,7 @@ static void sdp_tx_completed(struct sdp_conn *conn, u32 mseq)
 }
 
 /**
- * sdp_tx_done - completion of a signalled send
+ * sdp_verbs_tx_done - completion of a signalled send
  * @cq: completion queue
  * @wc: its entry
  *
@@ -431,21 +431,21 @@ static void sdp_tx_completed(struct sdp_conn *conn, u32 mseq)
  *
  * Context: softirq.
  */
-void sdp_tx_done(struct ib_cq *cq, struct ib_wc *wc)
+void sdp_verbs_tx_done(struct ib_cq *cq, struct ib_wc *wc)
 {
 	struct sdp_tx_slot *slot = container_of(wc->wr_cqe, struct sdp_tx_slot,
 						cqe);
 
 	if (!sdp_conn_wc_bad(slot->conn, wc))
-		sdp_tx_completed(slot->conn, slot->mseq);
+		sdp_verbs_completed(slot->conn, slot->mseq);
 }
 
 /*
  * Somebody tells how long the data will be where they are. Urgent data are
  * copied.
  */
-static bool sdp_tx_refers(const struct sdp_conn *conn, const struct msghdr *msg,
-			  int flags)
+static bool sdp_verbs_refers(const struct sdp_conn *conn, const struct msghdr *msg,
+			     int flags)
 {
 	if (likely(!msg->msg_ubuf && !(flags & MSG_SPLICE_PAGES)))
 		return false;
@@ -453,7 +453,7 @@ static bool sdp_tx_refers(const struct sdp_conn *conn, const struct msghdr *msg,
 }
 
 /* Leave data where they are. Octets taken, 0 if they have to be copied. */
-static u32 sdp_tx_refer(struct sock *sk, struct msghdr *msg, int flags)
+static u32 sdp_verbs_refer(struct sock *sk, struct msghdr *msg, int flags)
 {
 	struct sdp_conn *conn = sdp_sk(sk)->conn;
 	struct sdp_tx_msg *m;
@@ -502,11 +502,11 @@ static int sdp_verbs_send(struct sock *sk, struct msghdr *msg, int flags)
 	room = unlikely(zco) ? zco->send(sk, msg, flags) : 0;
 	if (room)
 		return room;
-	refers = sdp_tx_refers(conn, msg, flags);
+	refers = sdp_verbs_refers(conn, msg, flags);
 	if (unlikely(refers)) {
 		/* past pieces of nothing */
 		iov_iter_advance(&msg->msg_iter, 0);
-		room = sdp_tx_refer(sk, msg, flags);
+		room = sdp_verbs_refer(sk, msg, flags);
 		if (room)
 			return room;
 		/* what is behind this piece may stay where it is */
@@ -612,7 +612,7 @@ static u32 sdp_verbs_progress(const struct sdp_conn *conn)
 
 static void sdp_verbs_probed(struct sdp_conn *conn, u32 mseq)
 {
-	sdp_tx_completed(conn, mseq);
+	sdp_verbs_completed(conn, mseq);
 }
 
 const struct sdp_link_ops sdp_link_verbs = {
@@ -620,7 +620,7 @@ const struct sdp_link_ops sdp_link_verbs = {
 	.send		= sdp_verbs_send,
 	.sent		= sdp_verbs_sent,
 	.push		= sdp_conn_kick,
-	.run		= sdp_tx_run,
+	.run		= sdp_verbs_run,
 	.want_space	= sdp_verbs_want_space,
 	.full		= sdp_verbs_full,
 	.outq		= sdp_verbs_outq,
