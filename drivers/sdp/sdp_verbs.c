@@ -201,7 +201,7 @@ void sdp_verbs_destroy(struct sdp_conn *conn)
 		sdp_ring_destroy(conn);
 	sdp_zc_free(conn);
 	if (conn->tx_slots)
-		sdp_tx_free(conn);
+		sdp_txq_free(conn);
 	if (conn->tx_ctl_area) {
 		ib_dma_unmap_single(conn->dev, conn->tx_ctl_dma, len,
 				    DMA_TO_DEVICE);

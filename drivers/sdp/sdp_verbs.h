@@ -142,9 +142,9 @@ void sdp_verbs_recycle(struct sdp_conn *conn, struct sdp_rx_buf *buf);
 void sdp_verbs_tx_done(struct ib_cq *cq, struct ib_wc *wc);
 
 /* sdp_verbs_txq.c */
-void sdp_tx_free(struct sdp_conn *conn);
-bool sdp_tx_src_avail(struct sdp_conn *conn, struct iov_iter *from, u32 n);
-void sdp_tx_src_unavail(struct sdp_conn *conn);
+void sdp_txq_free(struct sdp_conn *conn);
+bool sdp_txq_src_avail(struct sdp_conn *conn, struct iov_iter *from, u32 n);
+void sdp_txq_src_unavail(struct sdp_conn *conn);
 
 /* sdp_verbs_rx.c */
 void sdp_verbs_rx_done(struct ib_cq *cq, struct ib_wc *wc);

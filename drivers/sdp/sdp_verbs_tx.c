@@ -34,7 +34,7 @@ static void sdp_verbs_account(struct sdp_conn *conn)
 		return;
 	while (conn->tx_acct != upto)
 		conn->tx_queued -= sdp_tx_slot(conn, ++conn->tx_acct)->charge;
-	sdp_tx_report(conn);
+	sdp_txq_report(conn);
 }
 
 /*
@@ -394,7 +394,7 @@ static bool sdp_verbs_complete(struct sdp_conn *conn, u32 mseq)
 		struct sdp_tx_slot *s = sdp_tx_slot(conn, conn->tx_done + 1);
 
 		if (s->chunk)
-			sdp_tx_chunk_put(conn, s->chunk);
+			sdp_txq_chunk_put(conn, s->chunk);
 		s->chunk = NULL;
 		if (s->mid == SDP_MID_DISCON) {
 			conn->tx_fin_done = true;
@@ -462,7 +462,7 @@ static u32 sdp_verbs_refer(struct sock *sk, struct msghdr *msg, int flags)
 
 	if (msg_data_left(msg) < SDP_TX_SPLIT_MIN)
 		return 0;
-	m = sdp_tx_open_ref(conn, msg, &append);
+	m = sdp_txq_open_ref(conn, msg, &append);
 	if (!m)
 		return 0;
 	space = READ_ONCE(sk->sk_sndbuf) - READ_ONCE(sk->sk_wmem_queued);
@@ -472,8 +472,8 @@ static u32 sdp_verbs_refer(struct sock *sk, struct msghdr *msg, int flags)
 	if (!n && !append)
 		sdp_ref_free(conn, m->chunk);
 	else
-		sdp_tx_commit(conn, m, n, append, false,
-			      last && (flags & MSG_EOR));
+		sdp_txq_commit(conn, m, n, append, false,
+			       last && (flags & MSG_EOR));
 	if (n && !last)
 		sdp_conn_kick(conn);
 	return n;
@@ -512,7 +512,7 @@ static int sdp_verbs_send(struct sock *sk, struct msghdr *msg, int flags)
 		/* what is behind this piece may stay where it is */
 		left = iov_iter_single_seg_count(&msg->msg_iter) ?: left;
 	}
-	room = sdp_tx_open(conn, left, &m, &append);
+	room = sdp_txq_open(conn, left, &m, &append);
 	if (room <= 0)
 		return room;
 	space = READ_ONCE(sk->sk_sndbuf) - READ_ONCE(sk->sk_wmem_queued);
@@ -525,8 +525,8 @@ static int sdp_verbs_send(struct sock *sk, struct msghdr *msg, int flags)
 			   &msg->msg_iter);
 	pagefault_enable();
 	last = n && !msg_data_left(msg);
-	sdp_tx_commit(conn, m, n, append, last && (flags & MSG_OOB),
-		      last && (flags & MSG_EOR));
+	sdp_txq_commit(conn, m, n, append, last && (flags & MSG_OOB),
+		       last && (flags & MSG_EOR));
 	/*
 	 * Full messages leave while the next one is filled, and what the engine has
 	 * found busy while we wait for memory.

@@ -10,14 +10,14 @@
 #include "sdp_verbs.h"
 
 /* sdp_verbs_txq.c */
-void sdp_tx_chunk_release(struct sdp_conn *conn, struct sdp_chunk *c);
-int sdp_tx_open(struct sdp_conn *conn, size_t len,
-		struct sdp_tx_msg **msg, bool *append);
-struct sdp_tx_msg *sdp_tx_open_ref(struct sdp_conn *conn,
-				   const struct msghdr *msg,
-				   bool *append);
-void sdp_tx_commit(struct sdp_conn *conn, struct sdp_tx_msg *m, u32 n,
-		   bool append, bool oob, bool eor);
+void sdp_txq_chunk_release(struct sdp_conn *conn, struct sdp_chunk *c);
+int sdp_txq_open(struct sdp_conn *conn, size_t len,
+		 struct sdp_tx_msg **msg, bool *append);
+struct sdp_tx_msg *sdp_txq_open_ref(struct sdp_conn *conn,
+				    const struct msghdr *msg,
+				    bool *append);
+void sdp_txq_commit(struct sdp_conn *conn, struct sdp_tx_msg *m, u32 n,
+		    bool append, bool oob, bool eor);
 
 /* The send with this MSeq */
 static inline struct sdp_tx_slot *
@@ -34,7 +34,7 @@ sdp_tx_msg(struct sdp_conn *conn, u32 idx)
 }
 
 /* Tell the socket how much it has queued, if it still is our socket. */
-static inline void sdp_tx_report(struct sdp_conn *conn)
+static inline void sdp_txq_report(struct sdp_conn *conn)
 {
 	struct sock *sk = conn->sk;
 
@@ -43,10 +43,10 @@ static inline void sdp_tx_report(struct sdp_conn *conn)
 }
 
 /* Drop a reference to a send buffer. tx_lock, or nobody else uses the connection. */
-static inline void sdp_tx_chunk_put(struct sdp_conn *conn, struct sdp_chunk *c)
+static inline void sdp_txq_chunk_put(struct sdp_conn *conn, struct sdp_chunk *c)
 {
 	if (!--c->refs)
-		sdp_tx_chunk_release(conn, c);
+		sdp_txq_chunk_release(conn, c);
 }
 
 #endif

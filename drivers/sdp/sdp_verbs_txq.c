@@ -17,13 +17,13 @@
 #define SDP_TX_KEEP_CHUNKS	8	/* free send buffers a connection keeps */
 
 /**
- * sdp_tx_chunk_release - keep or free a send buffer
+ * sdp_txq_chunk_release - keep or free a send buffer
  * @conn: connection
  * @c: send buffer without references
  *
  * Context: tx_lock, or nobody else uses the connection.
  */
-void sdp_tx_chunk_release(struct sdp_conn *conn, struct sdp_chunk *c)
+void sdp_txq_chunk_release(struct sdp_conn *conn, struct sdp_chunk *c)
 {
 	/* the transport may still hold the pages (zero copy below us) */
 	if (!c->page || conn->tx_free_count >= SDP_TX_KEEP_CHUNKS ||
@@ -36,28 +36,28 @@ void sdp_tx_chunk_release(struct sdp_conn *conn, struct sdp_chunk *c)
 }
 
 /**
- * sdp_tx_free - free all send buffers
+ * sdp_txq_free - free all send buffers
  * @conn: connection without a QP
  *
  * Context: process, nobody else uses the connection.
  */
-void sdp_tx_free(struct sdp_conn *conn)
+void sdp_txq_free(struct sdp_conn *conn)
 {
 	struct sdp_chunk *c, *tmp;
 	u32 i;
 
 	for (i = conn->tx_tail; i != conn->tx_head; i++)
-		sdp_tx_chunk_put(conn, sdp_tx_msg(conn, i)->chunk);
+		sdp_txq_chunk_put(conn, sdp_tx_msg(conn, i)->chunk);
 	conn->tx_tail = conn->tx_head;
 	while (conn->tx_done != conn->tx_mseq) {
 		struct sdp_tx_slot *slot = sdp_tx_slot(conn, ++conn->tx_done);
 
 		if (slot->chunk)
-			sdp_tx_chunk_put(conn, slot->chunk);
+			sdp_txq_chunk_put(conn, slot->chunk);
 		slot->chunk = NULL;
 	}
 	if (conn->tx_chunk)
-		sdp_tx_chunk_put(conn, conn->tx_chunk);
+		sdp_txq_chunk_put(conn, conn->tx_chunk);
 	conn->tx_chunk = NULL;
 	list_for_each_entry_safe(c, tmp, &conn->tx_free_chunks, node)
 		sdp_qp_chunk_free(conn, c);
@@ -65,7 +65,7 @@ void sdp_tx_free(struct sdp_conn *conn)
 }
 
 /* Make sure that tx_chunk has room for a message; called by sendmsg only. */
-static struct sdp_chunk *sdp_tx_get_chunk(struct sdp_conn *conn, size_t len)
+static struct sdp_chunk *sdp_txq_get_chunk(struct sdp_conn *conn, size_t len)
 {
 	struct sdp_chunk *c = conn->tx_chunk, *next = NULL;
 	u32 want = SDP_BSDH_LEN + 8 + min_t(size_t, len, SDP_TX_SPLIT_MIN);
@@ -99,13 +99,13 @@ static struct sdp_chunk *sdp_tx_get_chunk(struct sdp_conn *conn, size_t len)
 	spin_lock_bh(&conn->tx_lock);
 	conn->tx_chunk = next;
 	if (c)
-		sdp_tx_chunk_put(conn, c);
+		sdp_txq_chunk_put(conn, c);
 	spin_unlock_bh(&conn->tx_lock);
 	return next;
 }
 
 /* Can @m, the youngest unsent message, take more octets? tx_lock. */
-static u32 sdp_tx_append_room(struct sdp_conn *conn, struct sdp_tx_msg *m)
+static u32 sdp_txq_append_room(struct sdp_conn *conn, struct sdp_tx_msg *m)
 {
 	struct sdp_chunk *c = m->chunk;
 
@@ -116,7 +116,7 @@ static u32 sdp_tx_append_room(struct sdp_conn *conn, struct sdp_tx_msg *m)
 }
 
 /**
- * sdp_tx_open - open a message for copying
+ * sdp_txq_open - open a message for copying
  * @conn: connection
  * @len: octets that the caller has
  * @msg: set to the message
@@ -129,8 +129,8 @@ static u32 sdp_tx_append_room(struct sdp_conn *conn, struct sdp_tx_msg *m)
  *
  * Return: room for payload, 0 without space, or -ENOMEM.
  */
-int sdp_tx_open(struct sdp_conn *conn, size_t len,
-		struct sdp_tx_msg **msg, bool *append)
+int sdp_txq_open(struct sdp_conn *conn, size_t len,
+		 struct sdp_tx_msg **msg, bool *append)
 {
 	struct sdp_tx_msg *m;
 	struct sdp_chunk *c;
@@ -139,7 +139,7 @@ int sdp_tx_open(struct sdp_conn *conn, size_t len,
 	spin_lock_bh(&conn->tx_lock);
 	if (conn->tx_head != conn->tx_tail) {
 		m = sdp_tx_msg(conn, conn->tx_head - 1);
-		room = sdp_tx_append_room(conn, m);
+		room = sdp_txq_append_room(conn, m);
 		if (room) {
 			m->busy = 1;
 			spin_unlock_bh(&conn->tx_lock);
@@ -153,7 +153,7 @@ int sdp_tx_open(struct sdp_conn *conn, size_t len,
 	if (!room)
 		return 0;
 
-	c = sdp_tx_get_chunk(conn, len);
+	c = sdp_txq_get_chunk(conn, len);
 	if (!c)
 		return -ENOMEM;
 	m = sdp_tx_msg(conn, conn->tx_head);
@@ -171,7 +171,7 @@ int sdp_tx_open(struct sdp_conn *conn, size_t len,
 }
 
 /* @n octets have come to a message, which may have been there. */
-static void sdp_tx_count_in(struct sdp_conn *conn, u32 n, bool append, bool copy)
+static void sdp_txq_count_in(struct sdp_conn *conn, u32 n, bool append, bool copy)
 {
 	struct sdp_sock *sdp = sdp_sk(conn->sk);
 	struct net *net = sock_net(conn->sk);
@@ -191,7 +191,7 @@ static void sdp_tx_count_in(struct sdp_conn *conn, u32 n, bool append, bool copy
 }
 
 /**
- * sdp_tx_commit - close what sdp_tx_open() or sdp_tx_open_ref() opened
+ * sdp_txq_commit - close what sdp_txq_open() or sdp_txq_open_ref() opened
  * @conn: connection
  * @m: message
  * @n: octets that were added; 0: none, and a new message is dropped
@@ -201,8 +201,8 @@ static void sdp_tx_count_in(struct sdp_conn *conn, u32 n, bool append, bool copy
  *
  * Context: lock_sock.
  */
-void sdp_tx_commit(struct sdp_conn *conn, struct sdp_tx_msg *m, u32 n,
-		   bool append, bool oob, bool eor)
+void sdp_txq_commit(struct sdp_conn *conn, struct sdp_tx_msg *m, u32 n,
+		    bool append, bool oob, bool eor)
 {
 	bool copy = m->chunk->page;
 
@@ -225,13 +225,13 @@ void sdp_tx_commit(struct sdp_conn *conn, struct sdp_tx_msg *m, u32 n,
 	}
 	if (oob)
 		sdp_conn_ctl(conn, SDP_CTL_OOB_PEND);
-	sdp_tx_report(conn);
+	sdp_txq_report(conn);
 	spin_unlock_bh(&conn->tx_lock);
-	sdp_tx_count_in(conn, n, append, copy);
+	sdp_txq_count_in(conn, n, append, copy);
 }
 
 /**
- * sdp_tx_open_ref - open a message for references to pages
+ * sdp_txq_open_ref - open a message for references to pages
  * @conn: connection
  * @msg: the data
  * @append: set if the message has payload already
@@ -243,9 +243,9 @@ void sdp_tx_commit(struct sdp_conn *conn, struct sdp_tx_msg *m, u32 n,
  *
  * Return: the message, or NULL without memory.
  */
-struct sdp_tx_msg *sdp_tx_open_ref(struct sdp_conn *conn,
-				   const struct msghdr *msg,
-				   bool *append)
+struct sdp_tx_msg *sdp_txq_open_ref(struct sdp_conn *conn,
+				    const struct msghdr *msg,
+				    bool *append)
 {
 	struct sdp_chunk *c = NULL;
 	struct sdp_tx_msg *m;
@@ -275,7 +275,7 @@ struct sdp_tx_msg *sdp_tx_open_ref(struct sdp_conn *conn,
 }
 
 /**
- * sdp_tx_src_avail - queue a SrcAvail
+ * sdp_txq_src_avail - queue a SrcAvail
  * @conn: connection
  * @from: the data
  * @n: octets of it that go along
@@ -284,7 +284,7 @@ struct sdp_tx_msg *sdp_tx_open_ref(struct sdp_conn *conn,
  *
  * Return: false if there is no room, no memory or a fault: nothing is queued.
  */
-bool sdp_tx_src_avail(struct sdp_conn *conn, struct iov_iter *from, u32 n)
+bool sdp_txq_src_avail(struct sdp_conn *conn, struct iov_iter *from, u32 n)
 {
 	struct sdp_tx_msg *m;
 	struct sdp_chunk *c;
@@ -292,7 +292,7 @@ bool sdp_tx_src_avail(struct sdp_conn *conn, struct iov_iter *from, u32 n)
 
 	if (conn->tx_head - conn->tx_tail >= SDP_TXQ_DEPTH)
 		return false;
-	c = sdp_tx_get_chunk(conn, n);
+	c = sdp_txq_get_chunk(conn, n);
 	if (!c)
 		return false;
 	m = sdp_tx_msg(conn, conn->tx_head);
@@ -305,17 +305,17 @@ bool sdp_tx_src_avail(struct sdp_conn *conn, struct iov_iter *from, u32 n)
 	ok = copy_from_iter_full(page_address(c->page) + m->off, n, from);
 	pagefault_enable();
 	if (ok)
-		sdp_tx_commit(conn, m, n, false, false, true);
+		sdp_txq_commit(conn, m, n, false, false, true);
 	return ok;
 }
 
 /**
- * sdp_tx_src_unavail - a SrcAvail that has not been sent becomes Data
+ * sdp_txq_src_unavail - a SrcAvail that has not been sent becomes Data
  * @conn: connection; SrcAvail is the youngest message
  *
  * Context: tx_lock.
  */
-void sdp_tx_src_unavail(struct sdp_conn *conn)
+void sdp_txq_src_unavail(struct sdp_conn *conn)
 {
 	lockdep_assert_held(&conn->tx_lock);
 	sdp_tx_msg(conn, conn->tx_head - 1)->avail = 0;

@@ -288,7 +288,7 @@ static bool sdp_zc_tx_begin(struct sdp_conn *conn, struct msghdr *msg,
 	zc->tx_stop = false;
 	WRITE_ONCE(zc->tx_state, SDP_ZC_TX_QUEUED);
 	spin_unlock_bh(&conn->tx_lock);
-	if (pipe || sdp_tx_src_avail(conn, &msg->msg_iter, SDP_ZC_HEAD))
+	if (pipe || sdp_txq_src_avail(conn, &msg->msg_iter, SDP_ZC_HEAD))
 		return true;
 	sdp_zc_tx_end(conn);
 	sdp_conn_put(conn);
@@ -413,7 +413,7 @@ static void sdp_zc_tx_cancel(struct sdp_conn *conn)
 	conn->zc.tx_stop = true;
 	if (conn->zc.tx_state == SDP_ZC_TX_QUEUED) {
 		if (conn->zc.tx_head)
-			sdp_tx_src_unavail(conn);
+			sdp_txq_src_unavail(conn);
 		WRITE_ONCE(conn->zc.tx_state, SDP_ZC_TX_OVER);
 	} else if (conn->zc.tx_state == SDP_ZC_TX_SENT) {
 		WRITE_ONCE(conn->zc.tx_state, SDP_ZC_TX_CANCEL);
