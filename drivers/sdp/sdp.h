@@ -212,10 +212,10 @@ void sdp_sockopt_init(struct sock *sk);
 
 /* sdp_info.c */
 void sdp_info_fill(struct sock *sk, struct sdp_info *info);
-const char *sdp_unshared_name(enum sdp_unshared why);
-const char *sdp_fc_reason(const struct sdp_conn *conn);
-u32 sdp_rx_reserved(const struct sock *sk);
-u32 sdp_credits(const struct sock *sk);
+const char *sdp_info_reason(u8 why);
+const char *sdp_info_fc_reason(const struct sdp_conn *conn);
+u32 sdp_info_rx_reserved(const struct sock *sk);
+u32 sdp_info_credits(const struct sock *sk);
 
 /* sdp_errq.c */
 bool sdp_errq_wanted(const struct sock *sk, struct msghdr *msg);

@@ -575,7 +575,7 @@ static int sdp_cm_active_link(struct sdp_conn *conn)
 	if (conn->peer_ext & SDP_EXT_SHARED)
 		return sdp_shared_open(conn);
 	conn->stack = NULL;
-	conn->unshared = SDP_UNSHARED_PEER;
+	conn->unshared = SDP_REASON_PEER;
 	return sdp_verbs_start(conn);
 }
 
@@ -633,10 +633,10 @@ static int sdp_cm_accept_link(struct sdp_conn *conn)
 		if (!sdp_shared_open(conn))
 			return 0;
 		conn->stack = NULL;
-		conn->unshared = SDP_UNSHARED_MEMORY;
+		conn->unshared = SDP_REASON_MEMORY;
 	}
 	if (sdp_fc_use(conn, sdp_fc_agree(conn))) {
-		conn->fc_reason = SDP_UNSHARED_MEMORY;
+		conn->fc_reason = SDP_REASON_MEMORY;
 		sdp_fc_use(conn, 0);
 	}
 	return sdp_verbs_start(conn);

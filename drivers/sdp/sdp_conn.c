@@ -490,15 +490,15 @@ u32 sdp_conn_progress(const struct sock *sk)
  *
  * Context: any.
  *
- * Return: enum sdp_unshared.
+ * Return: SDP_REASON_*.
  */
 u8 sdp_conn_zcopy_reason(const struct sdp_conn *conn)
 {
 	if (conn->link->shared)
-		return SDP_UNSHARED_LINK;
+		return SDP_REASON_LINK;
 	if (!conn->fc->zcopy)
-		return SDP_UNSHARED_POLICY;
-	return conn->zc.able ? SDP_UNSHARED_NOT : SDP_UNSHARED_DEVICE;
+		return SDP_REASON_POLICY;
+	return conn->zc.able ? SDP_REASON_NONE : SDP_REASON_DEVICE;
 }
 EXPORT_SYMBOL_GPL(sdp_conn_zcopy_reason);
 

@@ -72,19 +72,6 @@ enum sdp_conn_flags {
 	SDP_CONN_FLUSHED,	/* the QP has failed */
 };
 
-/* Why a connection does not use the shared link, conn->unshared. */
-enum sdp_unshared {
-	SDP_UNSHARED_NOT	= SDP_REASON_NONE,	/* it does */
-	SDP_UNSHARED_SYSCTL	= SDP_REASON_SYSCTL,
-	SDP_UNSHARED_OPTION	= SDP_REASON_OPTION,
-	SDP_UNSHARED_DEVICE	= SDP_REASON_DEVICE,
-	SDP_UNSHARED_PEER	= SDP_REASON_PEER,
-	SDP_UNSHARED_MEMORY	= SDP_REASON_MEMORY,	/* not opened */
-	SDP_UNSHARED_POLICY	= SDP_REASON_POLICY,
-	SDP_UNSHARED_STACK	= SDP_REASON_STACK,
-	SDP_UNSHARED_LINK	= SDP_REASON_LINK,	/* of zero copy */
-};
-
 /* Progress of connect(), conn->cm_step. */
 enum sdp_cm_step {
 	SDP_CM_RESOLVING,
@@ -114,10 +101,10 @@ struct sdp_conn {
 	const struct sdp_fc_ops *fc;
 	const struct sdp_zc_ops *zco;	/* NULL: no zero copy so far */
 	const struct rdma_stack_link *stack;	/* NULL: no shared link */
-	u8 unshared;			/* enum sdp_unshared */
+	u8 unshared;			/* SDP_REASON_* */
 	u8 peer_ext;			/* SDP_EXT_* in its Hello */
 	u8 fc_wish;			/* SDP_FLOW_* */
-	u8 fc_reason;			/* enum sdp_unshared: why it is not that */
+	u8 fc_reason;			/* SDP_REASON_*: why it is not that */
 	u8 fc_ext;			/* SDP_EXT_* offered, or agreed to */
 	struct rdma_cm_id *id;
 	struct ib_device *dev;

@@ -145,15 +145,15 @@ static int sdp_diag_fill_conn(struct sock *sk, struct sk_buff *skb)
 	    nla_put_string(skb, SDP_DIAG_FLOW_CONTROL, conn->fc->name) ||
 	    nla_put_string(skb, SDP_DIAG_LINK, conn->link->name) ||
 	    nla_put_string(skb, SDP_DIAG_LINK_REASON,
-			   sdp_unshared_name(conn->unshared)) ||
-	    nla_put_string(skb, SDP_DIAG_FC_REASON, sdp_fc_reason(conn)) ||
-	    nla_put_u32(skb, SDP_DIAG_RX_RESERVED, sdp_rx_reserved(sk)) ||
+			   sdp_info_reason(conn->unshared)) ||
+	    nla_put_string(skb, SDP_DIAG_FC_REASON, sdp_info_fc_reason(conn)) ||
+	    nla_put_u32(skb, SDP_DIAG_RX_RESERVED, sdp_info_rx_reserved(sk)) ||
 	    nla_put_u32(skb, SDP_DIAG_ZCOPY_KEPT,
 			READ_ONCE(conn->zc.kept_octets)) ||
 	    nla_put_string(skb, SDP_DIAG_ZCOPY_REASON,
 			   sdp_sock_zcopy_threshold(sk) ?
-			   sdp_unshared_name(sdp_conn_zcopy_reason(conn)) : "") ||
-	    nla_put_u32(skb, SDP_DIAG_TX_CREDITS, sdp_credits(sk)) ||
+			   sdp_info_reason(sdp_conn_zcopy_reason(conn)) : "") ||
+	    nla_put_u32(skb, SDP_DIAG_TX_CREDITS, sdp_info_credits(sk)) ||
 	    nla_put_u32(skb, SDP_DIAG_RX_CREDITS, told) ||
 	    nla_put_u32(skb, SDP_DIAG_RX_POSTED, posted) ||
 	    nla_put_u32(skb, SDP_DIAG_TX_SIZE,

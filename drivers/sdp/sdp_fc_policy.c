@@ -107,10 +107,10 @@ void sdp_fc_choose(struct sdp_conn *conn)
 	conn->tx_alone = !READ_ONCE(sn->sysctl_credit_join);
 	conn->fc_wish = wish;
 	conn->fc_ext = can & sdp_fc_allowed(wish);
-	conn->fc_reason = SDP_UNSHARED_NOT;
+	conn->fc_reason = SDP_REASON_NONE;
 	if ((wish == SDP_FLOW_RDMA && !(can & SDP_EXT_RING)) ||
 	    (wish == SDP_FLOW_VWIN && !(can & SDP_EXT_HOLD)))
-		conn->fc_reason = SDP_UNSHARED_DEVICE;
+		conn->fc_reason = SDP_REASON_DEVICE;
 	if (!test_bit(SDP_CONN_ACTIVE, &conn->flags))
 		conn->fc_ext &= conn->peer_ext;
 	else if (wish == SDP_FLOW_AUTO)
@@ -184,12 +184,12 @@ void sdp_fc_judge(struct sdp_conn *conn)
 		SDP_INC_STATS(net, VWIN_LINKS);
 	if (conn->fc_wish == SDP_FLOW_AUTO ||
 	    conn->fc_wish == conn->fc->wish) {
-		conn->fc_reason = SDP_UNSHARED_NOT;
+		conn->fc_reason = SDP_REASON_NONE;
 		return;
 	}
 	if (conn->fc_wish == SDP_FLOW_TRANSPORT)
 		conn->fc_reason = conn->unshared;
 	else if (!conn->fc_reason)
-		conn->fc_reason = SDP_UNSHARED_PEER;
+		conn->fc_reason = SDP_REASON_PEER;
 	SDP_INC_STATS(net, FC_FALLBACKS);
 }

@@ -13,49 +13,49 @@
 #include "sdp_verbs.h"
 
 /**
- * sdp_unshared_name - why a connection is not what it could be
+ * sdp_info_reason - why a connection is not what it could be
  * @why: reason
  *
  * Return: a word for diag, "" if there is none.
  */
-const char *sdp_unshared_name(enum sdp_unshared why)
+const char *sdp_info_reason(u8 why)
 {
 	static const char * const names[] = {
-		[SDP_UNSHARED_NOT]	= "",
-		[SDP_UNSHARED_SYSCTL]	= "sysctl",
-		[SDP_UNSHARED_OPTION]	= "option",
-		[SDP_UNSHARED_DEVICE]	= "device",
-		[SDP_UNSHARED_PEER]	= "peer",
-		[SDP_UNSHARED_MEMORY]	= "memory",
-		[SDP_UNSHARED_POLICY]	= "policy",
-		[SDP_UNSHARED_STACK]	= "stack",
-		[SDP_UNSHARED_LINK]	= "link",
+		[SDP_REASON_NONE]	= "",
+		[SDP_REASON_SYSCTL]	= "sysctl",
+		[SDP_REASON_OPTION]	= "option",
+		[SDP_REASON_DEVICE]	= "device",
+		[SDP_REASON_PEER]	= "peer",
+		[SDP_REASON_MEMORY]	= "memory",
+		[SDP_REASON_POLICY]	= "policy",
+		[SDP_REASON_STACK]	= "stack",
+		[SDP_REASON_LINK]	= "link",
 	};
 
 	return names[why];
 }
-EXPORT_SYMBOL_GPL(sdp_unshared_name);
+EXPORT_SYMBOL_GPL(sdp_info_reason);
 
 /**
- * sdp_fc_reason - why a connection does not have the flow control wished for
+ * sdp_info_fc_reason - why a connection does not have the flow control wished for
  * @conn: connection
  *
  * Return: a word for diag, "" if it has.
  */
-const char *sdp_fc_reason(const struct sdp_conn *conn)
+const char *sdp_info_fc_reason(const struct sdp_conn *conn)
 {
-	return sdp_unshared_name(conn->fc_reason);
+	return sdp_info_reason(conn->fc_reason);
 }
-EXPORT_SYMBOL_GPL(sdp_fc_reason);
+EXPORT_SYMBOL_GPL(sdp_info_fc_reason);
 
 /**
- * sdp_rx_reserved - memory that a connection keeps for receiving
+ * sdp_info_rx_reserved - memory that a connection keeps for receiving
  * @sk: socket, locked
  *
  * Return: octets; on a shared link what is granted to the transport, which
  * takes it only when something comes.
  */
-u32 sdp_rx_reserved(const struct sock *sk)
+u32 sdp_info_rx_reserved(const struct sock *sk)
 {
 	const struct sdp_conn *conn = sdp_sk(sk)->conn;
 
@@ -67,21 +67,21 @@ u32 sdp_rx_reserved(const struct sock *sk)
 		return conn->rx_ring->size + conn->rx_max * conn->rx_slot;
 	return READ_ONCE(conn->rx_nbufs) * SDP_BUF_SIZE;
 }
-EXPORT_SYMBOL_GPL(sdp_rx_reserved);
+EXPORT_SYMBOL_GPL(sdp_info_rx_reserved);
 
 /**
- * sdp_credits - credits towards the peer, for reports
+ * sdp_info_credits - credits towards the peer, for reports
  * @sk: socket, locked
  *
  * Return: credits, 0 without a connection.
  */
-u32 sdp_credits(const struct sock *sk)
+u32 sdp_info_credits(const struct sock *sk)
 {
 	const struct sdp_conn *conn = sdp_sk(sk)->conn;
 
 	return conn ? conn->fc->credits(conn) : 0;
 }
-EXPORT_SYMBOL_GPL(sdp_credits);
+EXPORT_SYMBOL_GPL(sdp_info_credits);
 
 /* As in diag: of a listener, who waits to be accepted, and how many may. */
 static void sdp_info_queues(const struct sock *sk, struct sdp_info *info)
@@ -107,9 +107,9 @@ static void sdp_info_conn(const struct sock *sk, struct sdp_info *info)
 	info->flow_reason = conn->fc_reason;
 	info->link = conn->link->shared ? SDP_LINK_SHARED : SDP_LINK_VERBS;
 	info->link_reason = conn->unshared;
-	info->tx_credits = sdp_credits(sk);
+	info->tx_credits = sdp_info_credits(sk);
 	info->tx_size = sdp_conn_max_payload(sk);
-	info->rx_reserved = sdp_rx_reserved(sk);
+	info->rx_reserved = sdp_info_rx_reserved(sk);
 	info->zcopy_reason = sdp_conn_zcopy_reason(conn);
 	info->zcopy_able = !info->zcopy_reason;
 	if (info->link == SDP_LINK_VERBS) {

@@ -67,26 +67,26 @@ void sdp_shared_choose(struct sdp_conn *conn)
 	struct sdp_net *sn = sdp_pernet(sock_net(conn->sk));
 
 	conn->stack = NULL;
-	conn->unshared = SDP_UNSHARED_NOT;
+	conn->unshared = SDP_REASON_NONE;
 	if (conn->fc_wish != SDP_FLOW_AUTO &&
 	    conn->fc_wish != SDP_FLOW_TRANSPORT)
-		conn->unshared = SDP_UNSHARED_POLICY;
+		conn->unshared = SDP_REASON_POLICY;
 	else if (!READ_ONCE(sn->sysctl_shared_link))
-		conn->unshared = SDP_UNSHARED_SYSCTL;
+		conn->unshared = SDP_REASON_SYSCTL;
 	else if (!READ_ONCE(sdp_sk(conn->sk)->shared_link))
-		conn->unshared = SDP_UNSHARED_OPTION;
+		conn->unshared = SDP_REASON_OPTION;
 	else
 		conn->stack = rdma_stack_get_link(conn->dev);
 	if (!conn->stack && !conn->unshared)
-		conn->unshared = SDP_UNSHARED_DEVICE;
+		conn->unshared = SDP_REASON_DEVICE;
 	if (conn->stack && !sdp_shared_serves(conn->dev)) {
 		conn->stack = NULL;
-		conn->unshared = SDP_UNSHARED_STACK;
+		conn->unshared = SDP_REASON_STACK;
 	}
 	if (conn->stack && !test_bit(SDP_CONN_ACTIVE, &conn->flags) &&
 	    !(conn->peer_ext & SDP_EXT_SHARED)) {
 		conn->stack = NULL;
-		conn->unshared = SDP_UNSHARED_PEER;
+		conn->unshared = SDP_REASON_PEER;
 	}
 }
 

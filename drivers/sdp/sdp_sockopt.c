@@ -359,7 +359,7 @@ static void sdp_fill_tcp_info(struct sock *sk, struct tcp_info *info)
 	info->tcpi_rcv_mss = SDP_BUF_SIZE;
 	info->tcpi_advmss = info->tcpi_rcv_mss;
 	/* the nearest things to a window: messages and octets we may send */
-	info->tcpi_snd_cwnd = sdp_credits(sk);
+	info->tcpi_snd_cwnd = sdp_info_credits(sk);
 	info->tcpi_rcv_space = READ_ONCE(sk->sk_rcvbuf);
 	info->tcpi_notsent_bytes = sdp_conn_unsent(sk);
 	info->tcpi_last_data_recv =
@@ -813,7 +813,7 @@ static int sdp_get_sdp(struct sock *sk, int optname, char __user *optval,
 				   READ_ONCE(sdp_sk(sk)->zcopy_threshold));
 	case SDP_LAST_CREDITS:
 		lock_sock(sk);
-		credits = sdp_credits(sk);
+		credits = sdp_info_credits(sk);
 		release_sock(sk);
 		return sdp_put_int(optval, optlen, credits);
 	case SDP_DEVICE:

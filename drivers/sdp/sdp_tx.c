@@ -200,7 +200,7 @@ static void sdp_tx_count_large(struct sock *sk, struct msghdr *msg)
 	    msg_data_left(msg) < sdp_sock_zcopy_threshold(sk))
 		return;
 	why = sdp_conn_zcopy_reason(conn);
-	if (why == SDP_UNSHARED_LINK || why == SDP_UNSHARED_POLICY)
+	if (why == SDP_REASON_LINK || why == SDP_REASON_POLICY)
 		SDP_INC_STATS(sock_net(sk), ZCOPY_NO_LINK);
 }
 
