@@ -45,7 +45,10 @@ void sdp_conn_exit(void)
 
 static void sdp_conn_free(struct rcu_head *rcu)
 {
-	kmem_cache_free(sdp_conn_cache, container_of(rcu, struct sdp_conn, rcu));
+	struct sdp_conn *conn = container_of(rcu, struct sdp_conn, rcu);
+
+	kfree(conn->shared);
+	kmem_cache_free(sdp_conn_cache, conn);
 }
 
 /**

@@ -15,7 +15,6 @@
 #include <rdma/rdma_stack.h>
 #include <linux/sdp.h>
 
-#include "sdp_shared.h"
 #include "sdp_sock.h"
 #include "zcopy/zcopy.h"
 
@@ -24,6 +23,7 @@ struct sdp_fc_ops;
 struct sdp_link_ops;
 struct sdp_ring;
 struct sdp_rx_buf;
+struct sdp_shared;
 struct sdp_tx_msg;
 struct sdp_tx_slot;
 struct sock;
@@ -101,6 +101,7 @@ struct sdp_conn {
 	const struct sdp_fc_ops *fc;
 	const struct sdp_zc_ops *zco;	/* NULL: no zero copy so far */
 	const struct rdma_stack_link *stack;	/* NULL: no shared link */
+	struct sdp_shared *shared;	/* set when the shared link opens */
 	u8 unshared;			/* SDP_REASON_* */
 	u8 peer_ext;			/* SDP_EXT_* in its Hello */
 	u8 fc_wish;			/* SDP_FLOW_* */
@@ -153,7 +154,6 @@ struct sdp_conn {
 	u8 rx_mode;			/* enum sdp_mode */
 	bool rx_discon;			/* DisConn received */
 	bool rx_src_avail;		/* SrcAvail not yet answered */
-	struct sdp_srx srx;
 	u32 peer_total;			/* Bufs + MSeqAck of the peer */
 	u32 peer_ack;			/* MSeqAck of the peer */
 	u32 peer_rcvsz;			/* its receive buffers, with BSDH */
@@ -211,7 +211,6 @@ struct sdp_conn {
 	u64 tx_ctl_dma;
 	struct ib_cqe ka_cqe;
 	struct sdp_zc zc;
-	struct sdp_stx stx;
 	struct sdp_tx_msg *tx_q;	/* verbs link: SDP_TXQ_DEPTH */
 	struct sdp_tx_slot *tx_slots;	/* same: SDP_SQ_DEPTH */
 };

@@ -122,6 +122,16 @@ struct sdp_srx {
 	struct sdp_rx_ctx c;
 };
 
+/**
+ * struct sdp_shared - what a connection with a shared link has in addition
+ * @tx: transmit half
+ * @rx: receive half
+ */
+struct sdp_shared {
+	struct sdp_stx tx;
+	struct sdp_srx rx;
+};
+
 /* sdp_shared_tx.c */
 void sdp_shared_choose(struct sdp_conn *conn);
 int sdp_shared_open(struct sdp_conn *conn);

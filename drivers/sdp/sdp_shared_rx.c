@@ -144,7 +144,7 @@ static int sdp_srx_take(struct sdp_sock *sdp, struct sdp_srx *s,
 int sdp_shared_rx(void *ctx, const struct rdma_stack_rx *rx)
 {
 	struct sdp_conn *conn = ctx;
-	struct sdp_srx *s = &conn->srx;
+	struct sdp_srx *s = &conn->shared->rx;
 	struct sdp_sock *sdp = sdp_sk(conn->sk);
 	bool begin = false, stop = true;
 	u32 skip = 0;
@@ -181,7 +181,7 @@ int sdp_shared_rx(void *ctx, const struct rdma_stack_rx *rx)
 void sdp_shared_rx_done(void *ctx)
 {
 	struct sdp_conn *conn = ctx;
-	struct sdp_rx_ctx *c = &conn->srx.c;
+	struct sdp_rx_ctx *c = &conn->shared->rx.c;
 
 	if (!c->readable && !c->urgent && !c->eof)
 		return;

@@ -5,7 +5,7 @@
  * struct rdma_stack_link; its callbacks are here and in sdp_shared_rx.c.
  *
  * A reservation of the provider is exclusive, so its holder owns tx_mseq and
- * stx.sum: sendmsg (lock_sock, not tx_lock: it may be preempted while it
+ * tx.sum: sendmsg (lock_sock, not tx_lock: it may be preempted while it
  * copies), or the engine (tx_lock). Whoever finds it taken leaves a bit in
  * tx_ctl and goes; sendmsg looks at tx_ctl when it is done.
  */
@@ -13,6 +13,7 @@
 #include <linux/instrumented.h>
 #include <linux/math64.h>
 #include <linux/sched/signal.h>
+#include <linux/slab.h>
 #include <linux/uio.h>
 #include <net/sock.h>
 
@@ -109,23 +110,26 @@ static void sdp_shared_set_fc(struct sdp_conn *conn,
  */
 int sdp_shared_open(struct sdp_conn *conn)
 {
+	struct sdp_shared *shared;
 	int err;
 
+	shared = kzalloc(sizeof(*shared), GFP_KERNEL_ACCOUNT);
+	if (!shared)
+		return -ENOMEM;
 	err = sdp_pages_init(conn);
 	if (err)
-		return err;
-	conn->srx.need = SDP_BSDH_LEN;
-	conn->srx.c.sk = conn->sk;
-	conn->srx.c.conn = conn;
+		goto free;
+	shared->rx.need = SDP_BSDH_LEN;
+	shared->rx.c.sk = conn->sk;
+	shared->rx.c.conn = conn;
+	conn->shared = shared;
 	sdp_shared_set_fc(conn, &sdp_fc_transport);
 	err = conn->stack->open(conn->qp, &sdp_shared_ulp, conn);
-	if (err) {
-		sdp_shared_set_fc(conn, &sdp_fc_credit);
-		sdp_pages_undo(conn);
-		return err;
-	}
+	if (err)
+		goto undo;
 	spin_lock_bh(&conn->tx_lock);
-	conn->link = &sdp_link_shared;
+	/* after conn->shared; pairs with sdp_stream_memory_free() */
+	smp_store_release(&conn->link, &sdp_link_shared);
 	conn->tx_max_payload = SDP_SHARED_PAYLOAD;
 	set_bit(SDP_CONN_SHARED, &conn->flags);
 	set_bit(SDP_CONN_READY, &conn->flags);
@@ -134,6 +138,13 @@ int sdp_shared_open(struct sdp_conn *conn)
 	sdp_pages_rcvbuf(conn);
 	SDP_INC_STATS(sock_net(conn->sk), SHARED_LINKS);
 	return 0;
+undo:
+	sdp_shared_set_fc(conn, &sdp_fc_credit);
+	sdp_pages_undo(conn);
+	conn->shared = NULL;
+free:
+	kfree(shared);
+	return err;
 }
 
 /**
@@ -198,7 +209,7 @@ static u64 sdp_stx_pos_of(const struct sdp_stx *s, u32 sum)
 /* Free what is acknowledged. */
 static void sdp_stx_account(struct sdp_conn *conn)
 {
-	struct sdp_stx *s = &conn->stx;
+	struct sdp_stx *s = &conn->shared->tx;
 	u64 acked = conn->stack->tx_acked(conn->qp);
 
 	lockdep_assert_held(&sdp_sk(conn->sk)->lock);
@@ -223,7 +234,7 @@ static void sdp_stx_refresh(struct sdp_conn *conn)
 static void sdp_stx_record(struct sdp_conn *conn, u64 end, u32 len, bool append)
 {
 	struct sdp_sock *sdp = sdp_sk(conn->sk);
-	struct sdp_stx *s = &conn->stx;
+	struct sdp_stx *s = &conn->shared->tx;
 	struct sdp_stx_rec *r;
 
 	spin_lock_bh(&sdp->lock);
@@ -404,12 +415,12 @@ static void sdp_shared_commit(struct sdp_conn *conn, struct rdma_stack_tx *tx,
 	u8 hdr[SDP_BSDH_LEN];
 
 	if (more || (flags & MSG_MORE) || READ_ONCE(sdp_sk(conn->sk)->cork)) {
-		conn->stx.held += len;
-		if (conn->stx.held < SDP_STX_PUSH && !oob)
+		conn->shared->tx.held += len;
+		if (conn->shared->tx.held < SDP_STX_PUSH && !oob)
 			how |= RDMA_STACK_TX_MORE;
 	}
 	if (!(how & RDMA_STACK_TX_MORE))
-		conn->stx.held = 0;
+		conn->shared->tx.held = 0;
 	if (unlikely(!more && (flags & (MSG_OOB | MSG_EOR))))
 		how |= RDMA_STACK_TX_CLOSE;
 	if (unlikely(oob))
@@ -433,8 +444,8 @@ static int sdp_shared_no_room(struct sdp_conn *conn, int err)
 {
 	if (err == -ENOMEM)
 		return err;
-	if (!READ_ONCE(conn->stx.no_room)) {
-		WRITE_ONCE(conn->stx.no_room, true);
+	if (!READ_ONCE(conn->shared->tx.no_room)) {
+		WRITE_ONCE(conn->shared->tx.no_room, true);
 		return -EAGAIN;
 	}
 	/* -ENOTCONN: it has ended, or has not quite begun */
@@ -486,7 +497,7 @@ static int sdp_shared_send(struct sock *sk, struct msghdr *msg, int flags)
 {
 	u32 want = min_t(size_t, msg_data_left(msg), SDP_SHARED_PAYLOAD), n;
 	struct sdp_conn *conn = sdp_sk(sk)->conn;
-	bool append, first = !conn->stx.in_call;
+	bool append, first = !conn->shared->tx.in_call;
 	struct rdma_stack_tx tx;
 	int err;
 
@@ -507,13 +518,13 @@ static int sdp_shared_send(struct sock *sk, struct msghdr *msg, int flags)
 		if (err != -EAGAIN)
 			return err;
 	}
-	WRITE_ONCE(conn->stx.no_room, false);
+	WRITE_ONCE(conn->shared->tx.no_room, false);
 	n = sdp_shared_fill(&tx, &msg->msg_iter, min(want, tx.len));
 	if (unlikely(!n)) {
 		conn->stack->tx_abort(conn->qp, &tx);
 		return sdp_conn_fault_in(sk, &msg->msg_iter, want);
 	}
-	conn->stx.in_call = true;
+	conn->shared->tx.in_call = true;
 	sdp_shared_commit(conn, &tx, n, append, flags, first,
 			  msg_data_left(msg));
 	return n;
@@ -522,8 +533,8 @@ static int sdp_shared_send(struct sock *sk, struct msghdr *msg, int flags)
 /* Struct sdp_link_ops.sent */
 static void sdp_shared_sent(struct sdp_conn *conn, bool cork)
 {
-	conn->stx.in_call = false;
-	if (unlikely(conn->stx.held)) {
+	conn->shared->tx.in_call = false;
+	if (unlikely(conn->shared->tx.held)) {
 		if (cork)
 			queue_delayed_work(sdp_wq(conn->sk), &conn->kick_work,
 					   SDP_TX_CORK_TIME);
@@ -565,11 +576,11 @@ static int sdp_shared_ctl(struct sdp_conn *conn, u8 mid)
 	sdp_build_msg(hdr, &msg);
 	trace_sdp_msg_tx(conn->sk, &msg.h, 0);
 	sdp_conn_count(conn, 0, false);
-	conn->stx.held = 0;
+	conn->shared->tx.held = 0;
 	conn->stack->tx_commit(conn->qp, &tx, 0, hdr, RDMA_STACK_TX_CLOSE);
 	sdp_stx_record(conn, tx.end, 0, false);
 	if (mid == SDP_MID_DISCON)
-		conn->stx.fin_end = tx.end;
+		conn->shared->tx.fin_end = tx.end;
 	return 0;
 }
 
@@ -584,7 +595,7 @@ static int sdp_shared_run_push(struct sdp_conn *conn)
 	if (err)
 		return err;
 	sdp_shared_put_data(conn, hdr, tx.msg_len, 0);
-	conn->stx.held = 0;
+	conn->shared->tx.held = 0;
 	conn->stack->tx_commit(conn->qp, &tx, 0, hdr, 0);
 	return 0;
 }
@@ -626,7 +637,7 @@ static int sdp_shared_run_fin(struct sdp_conn *conn)
 	conn->tx_fin_sent = true;
 	SDP_INC_STATS(sock_net(conn->sk), DISCON_SENT);
 	/* acknowledged already: the work item does what tx_space would do */
-	if (!conn->stack->tx_notify(conn->qp, conn->stx.fin_end))
+	if (!conn->stack->tx_notify(conn->qp, conn->shared->tx.fin_end))
 		queue_work(sdp_wq(conn->sk), &conn->ctl_work);
 	return 0;
 }
@@ -662,7 +673,7 @@ static u64 sdp_shared_wake_pos(struct sdp_conn *conn)
 {
 	struct sdp_sock *sdp = sdp_sk(conn->sk);
 	u32 sndbuf = READ_ONCE(conn->sk->sk_sndbuf), limit;
-	struct sdp_stx *s = &conn->stx;
+	struct sdp_stx *s = &conn->shared->tx;
 	u64 pos = 0;
 
 	spin_lock_bh(&sdp->lock);
@@ -686,7 +697,7 @@ static void sdp_shared_want_space(struct sdp_conn *conn)
 	u64 pos = 0;
 	int i;
 
-	if (READ_ONCE(conn->stx.held))
+	if (READ_ONCE(conn->shared->tx.held))
 		sdp_shared_push(conn);
 	/* for poll, which has no lock: keeps the teardown from the queue pair */
 	spin_lock_bh(&conn->tx_lock);
@@ -707,7 +718,7 @@ static bool sdp_shared_fin_done(struct sdp_conn *conn)
 {
 	lockdep_assert_held(&sdp_sk(conn->sk)->lock);
 	if (!conn->tx_fin_sent || conn->tx_fin_done ||
-	    conn->stack->tx_acked(conn->qp) < conn->stx.fin_end)
+	    conn->stack->tx_acked(conn->qp) < conn->shared->tx.fin_end)
 		return false;
 	conn->tx_fin_done = true;
 	return true;
@@ -733,7 +744,7 @@ static void sdp_shared_acked(struct sdp_conn *conn)
 	bool fin = false;
 
 	spin_lock_bh(&sdp->lock);
-	WRITE_ONCE(conn->stx.no_room, false);
+	WRITE_ONCE(conn->shared->tx.no_room, false);
 	if (sdp->conn == conn) {
 		sdp_stx_account(conn);
 		fin = sdp_shared_fin_done(conn);
@@ -751,7 +762,7 @@ static void sdp_shared_want_fin(struct sdp_conn *conn)
 
 	spin_lock_bh(&conn->tx_lock);
 	if (!test_bit(SDP_CONN_DOWN, &conn->flags))
-		acked = !conn->stack->tx_notify(conn->qp, conn->stx.fin_end);
+		acked = !conn->stack->tx_notify(conn->qp, conn->shared->tx.fin_end);
 	spin_unlock_bh(&conn->tx_lock);
 	if (acked)
 		sdp_shared_acked(conn);
@@ -807,7 +818,7 @@ void sdp_shared_work(struct work_struct *work)
 
 static bool sdp_shared_full(const struct sdp_conn *conn)
 {
-	return READ_ONCE(conn->stx.no_room);
+	return READ_ONCE(conn->shared->tx.no_room);
 }
 
 static u32 sdp_shared_outq(struct sdp_conn *conn)
@@ -825,8 +836,8 @@ static u32 sdp_shared_unsent(const struct sdp_conn *conn)
 		return 0;
 	spin_lock_bh(&sdp->lock);
 	if (sdp->conn == conn)
-		unsent = conn->stx.sum -
-			 sdp_stx_sum_at(&conn->stx,
+		unsent = conn->shared->tx.sum -
+			 sdp_stx_sum_at(&conn->shared->tx,
 					conn->stack->tx_sent(conn->qp));
 	spin_unlock_bh(&sdp->lock);
 	return unsent;

@@ -48,16 +48,19 @@ void sdp_tx_settle(struct sock *sk)
 bool sdp_stream_memory_free(const struct sock *sk, int wake)
 {
 	u32 lowat = READ_ONCE(sdp_sk(sk)->notsent_lowat);
+	const struct sdp_link_ops *link;
 	const struct sdp_conn *conn;
 	bool ret = true;
 
 	/* the connection may go meanwhile; its memory stays for us */
 	rcu_read_lock();
 	conn = READ_ONCE(sdp_sk(sk)->conn);
-	if (conn && conn->link->full(conn))
+	/* what the link reads was written before; pairs with sdp_shared_open() */
+	link = conn ? smp_load_acquire(&conn->link) : NULL;
+	if (link && link->full(conn))
 		ret = false;
-	else if (conn && unlikely(lowat))
-		ret = (conn->link->unsent(conn) << wake) < lowat;
+	else if (link && unlikely(lowat))
+		ret = (link->unsent(conn) << wake) < lowat;
 	rcu_read_unlock();
 	return ret;
 }
