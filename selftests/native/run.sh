@@ -64,6 +64,11 @@ else
 	echo "bench: no right to real-time priority: measurements are disturbed more often"
 fi
 
+# The machine's memory is a file, all of which it touches: in memory, if that is there
+memory=/dev/shm
+[ "$(df --output=avail -m $memory 2> /dev/null | tail -n 1)" -gt 1100 ] 2> /dev/null ||
+	memory=${TMPDIR:-/tmp}
+
 perf=()
 if [ -n "${PROFILE:-}" ]; then
 	mkfifo "$PROFILE/control"
@@ -95,10 +100,10 @@ trap 'exit 2' INT TERM
 boot() {
 	init $(($1 * 1000)) > "$work/init"
 	chmod +x "$work/init"
-	# Its memory is a file: keep that off the disk. Its console is one, too, because
-	# a pipe sends SIGIO to the machine whenever the other end reads.
+	# The console is a file, because a pipe sends SIGIO to the machine whenever the
+	# other end reads
 	: > "$log.$1"
-	TMPDIR=/dev/shm timeout -k 5 "${NATIVE_TIMEOUT:-900}" "${alone[@]}" "${perf[@]}" \
+	TMPDIR=$memory timeout -k 5 "${NATIVE_TIMEOUT:-900}" "${alone[@]}" "${perf[@]}" \
 		"$K_BOOT" mem=1024M root=/dev/root rootfstype=hostfs rootflags=/ ro \
 		init="$work/init" con=null con0=null,fd:1 < /dev/null >> "$log.$1" 2>&1 &
 	machine=$!
