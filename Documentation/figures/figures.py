@@ -140,7 +140,7 @@ def send():
     f.text(60, 66, "verbs link", "s")
     f.text(570, 66, "shared link", "s")
     left = [("copy into a registered page", "sdp_verbs_send()"),
-            ("credit? number, BSDH", "sdp_tx_run(), sdp_tx_post()"),
+            ("credit? number, BSDH", "sdp_verbs_run(), sdp_verbs_post()"),
             ("ib_post_send()", "hyb_post_send()"),
             ("copy into the stream, CRC", "hyb_tx_run()")]
     right = [("reserve room in the stream", "tx_reserve: hyb_link_reserve()"),
