@@ -44,8 +44,11 @@ def load_row(rows, load, want, field, more, mtu):
 def advice(rows):
     found = [load_row(rows, *load, mtu) for load in LOADS
              for mtu in sorted({r["mtu"] for r in rows if "mtu" in r})]
-    return {"title": "Which transport for which message and load", "rows": [r for r in found if r],
-            "columns": ["Load", *(size_name(s) for s in SIZES)],
+    found = [r for r in found if r]
+    used = [0] + [n for n in range(1, len(SIZES) + 1) if any(r[n] for r in found)]
+    columns = ["Load", *(size_name(s) for s in SIZES)]
+    return {"title": "Which transport for which message and load",
+            "rows": [[r[n] for n in used] for r in found], "columns": [columns[n] for n in used],
             "text": "By size of the message: how many times as fast as TCP the best of the others "
                     "is, and its name (basic and enhanced: SDP; a profile of the device follows). "
                     "Below 1, take TCP. Measured in instructions of both hosts on one processor "
