@@ -46,7 +46,8 @@ def pipeline():
 
 def xeon():
     """Results that the prices of xeon-2003 give for the designs of the paper"""
-    prices = model.platform("xeon-2003")
+    # the paper's lists have seven pieces for 2 KB, ours ten cheaper ones
+    prices = {**model.platform("xeon-2003"), "dma_op_ns": 400}
     size = 2048
 
     def times(copy, crc, operations):

@@ -89,9 +89,6 @@ FLOWS = {"sdp-literature/hybrid": "credit, literature", "sdp-credit/hybrid": "cr
 def flow(what, measure, seconds=30, size=32768, memory=65536):
     """A run of sdpbench with receive buffers of @size and @memory bytes of them, sender first"""
     buffers = "" if size == 32768 else f"rx_buf_size={size} "       # the default
-    if what == LITERATURE_8:
-        # a message occupies a buffer of its own, acknowledged after half of them
-        buffers += "rx_merge=-1 credit_update=half "
     return count(seconds, PARTS="one", LINK="hnic", WHATS=what, MTUS=1500, MEASURE=measure,
                  HNIC_SET=LINK16, RX_BUF=size, FIRST=1, SDP_SET=f"{buffers}{EIGHT} "
                  f"rmem=4096,{memory},{memory} wmem=4608,{memory},{memory}")

@@ -14,6 +14,7 @@ NONE = INTERVALS[-1]
 # of 1448 bytes there are 100, because each has headers and a CRC of its own
 MTU = 9000
 LINES = 1 / 64      # of a byte, if none is in the cache
+PIECE = 2048        # bytes that the paper's NIC moves at a time
 
 
 def designs(full):
@@ -57,7 +58,7 @@ def iwarp_counts(row):
 
 
 def priced(rows, prices, interval="512", cold=False):
-    """{profile: [(size, stages of a message, packets)]}"""
+    """{profile: [(size, stages of a message, pieces that follow each other)]}"""
     found = {}
     for profile in DESIGNS:
         mine = rows.pick(part="costs", what=f"sdp-basic/{profile}", mtu=MTU, interval=interval)
@@ -66,7 +67,7 @@ def priced(rows, prices, interval="512", cold=False):
             if cold:
                 counts["miss_s"] = counts["copy_s"] * LINES
             found.setdefault(profile, []).append(
-                (row["size"], model.stages(counts, prices), max(1, row["packets_per_msg"])))
+                (row["size"], model.stages(counts, prices), max(1, row["size"] // PIECE)))
     return found
 
 
@@ -75,8 +76,8 @@ def rates(times):
 
 
 PRICED = "2003: bytes copied, checksummed and moved by DMA as they were counted over the " \
-    "simulated NIC, MTU 9000, below SDP; prices of xeon-2003; instructions for a message are " \
-    "not in it, so small messages are not shown."
+    "simulated NIC, MTU 9000, below SDP; prices of xeon-2003; a message passes in pieces " \
+    "of 2 KB; instructions for a message are not in it, so small ones are not shown."
 
 
 @panel("P3-F10a", lambda full: designs(full) + counted(full))
@@ -183,7 +184,8 @@ def intervals(full):
     return [count(60, PARTS="costs", LINK="hnic", WHATS=f"sdp-basic/{p}", MTUS=MTU,
                   COSTS_SIZES="16384 65536", COSTS_INTERVALS=wanted)
             for p in ("assisted", "offload-sg", "offload-contig")] + [
-        count(90, PARTS="sweep", INTERVALS=today, MTUS=1500)] + designs(full) + streams(full)
+        count(90, PARTS="sweep", INTERVALS=today, MTUS=1500, FIRST=1,
+              SWEEP_WHATS="sdp-basic/assisted sdp-enhanced/hybrid")] + designs(full) + streams(full)
 
 
 # The simulated NIC takes DILATION times as long as that of 2003, so that the processor of
@@ -203,12 +205,12 @@ def waiting(full):
 
 
 def by_interval(rows, profile, size, prices):
-    """[(interval, stages, packets, operations)]"""
+    """[(interval, stages, pieces, operations)]"""
     mine = rows.pick(part="costs", what=f"sdp-basic/{profile}", mtu=MTU, size=size)
     found = {}
     for row in mine:
         at = NONE if row["interval"] == "off" else int(row["interval"])
-        found[at] = (at, model.stages(iwarp_counts(row), prices), max(1, row["packets_per_msg"]),
+        found[at] = (at, model.stages(iwarp_counts(row), prices), max(1, size // PIECE),
                      row["dma_ops_per_msg"])
     return [found[k] for k in sorted(found)]
 
@@ -236,7 +238,8 @@ def f13b(rows, out):
     for what, name in (("sdp-basic/assisted", "SDP basic"),
                        ("sdp-enhanced/hybrid", "SDP enhanced")):
         points = {}
-        for row in rows.pick(link="hnic", what=what, mtu=1500, size=65536).has("mbps_min"):
+        for row in rows.pick(link="hnic", what=what, mtu=1500, size=65536, FIRST="1",
+                             CRC=None).has("mbps_min"):
             points[NONE if row["interval"] == "off" else int(row["interval"])] = row["mbps"]
         plot.line(name, "measured", list(points.items()))
         if NONE in points and 512 in points:
