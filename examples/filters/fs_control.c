@@ -262,8 +262,7 @@ static void client_poll(struct client *cl, uint64_t wait)
 			.fd = i == n->self ? -1 : fd_of(&n->control[i]),
 			.events = POLLIN,
 		};
-	n->control_xp->poll(cl->fds, 1 + n->plan->nodes,
-			    wait / (SECOND / 1000));
+	n->xp->poll(cl->fds, 1 + n->plan->nodes, wait / (SECOND / 1000));
 	if (cl->fds[0].revents)
 		drain_poke(n);
 	for (unsigned int i = 0; i < n->plan->nodes; i++) {
@@ -457,7 +456,7 @@ static int node_run(struct fs_node *n)
 			{ .fd = n->control->fd, .events = POLLIN },
 		};
 
-		n->control_xp->poll(p, 2, 1000);
+		n->xp->poll(p, 2, 1000);
 		if (p[0].revents)
 			drain_poke(n);
 		while (!n->status && !closed && p[1].revents &&

@@ -12,7 +12,6 @@
 #include <unistd.h>
 
 #include "fs_node.h"
-#include "fs_verbs.h"
 
 static void usage(FILE *to)
 {
@@ -52,7 +51,7 @@ static void build_control(struct fs_node *n)
 		fs_die(FS_INPUT, "no memory for the links");
 	for (unsigned int i = 0; i < links; i++)
 		n->control[i] = (struct fs_link){
-			.xp = n->control_xp,
+			.xp = n->xp,
 			.fd = -1,
 			.stream = FS_CONTROL,
 			.from = client ? i : n->self,
@@ -85,8 +84,6 @@ static int run(struct fs_node *n)
 	int status;
 
 	n->xp = fs_xport_get(n->plan->transport);
-	n->control_xp = fs_control_xport(n->plan);
-	fs_verbs_slot(FS_HEAD + fs_plan_block(n->plan));
 	init_node(n);
 	build_control(n);
 	fs_node_build(n);

@@ -71,7 +71,6 @@ struct fs_copy {
  * @self: index of this node
  * @copy: the copies on it
  * @control: links to the client; on the client, to each node
- * @listener: for connections from other nodes
  * @lock: protects what follows
  * @changed: something of it has changed
  * @uow: units of work that have begun
@@ -89,9 +88,8 @@ struct fs_node {
 	unsigned int self;
 	struct fs_copy *copy;
 	unsigned int copies;
-	const struct fs_xport *xp, *control_xp;
+	const struct fs_xport *xp;
 	struct fs_link *control;
-	int listener, control_listener;
 	pthread_mutex_t lock;
 	pthread_cond_t changed;
 	struct fs_uow *uow;
@@ -120,7 +118,6 @@ struct fs_link *fs_sched(struct fs_port *p);
 /* fs_setup.c */
 int fs_setup_start(struct fs_node *n);
 bool fs_is_local(const struct fs_node *n, const struct fs_link *l);
-const struct fs_xport *fs_control_xport(const struct fs_plan *p);
 
 /* fs_control.c */
 int fs_control_run(struct fs_node *n);

@@ -313,7 +313,7 @@ static void read_compute(struct fs_plan *p, char *rest)
 
 static void read_transport(struct fs_plan *p, char *rest)
 {
-	static const char known[] = " tcp plain sdp rsocket verbs ";
+	static const char known[] = " tcp plain sdp rsocket ";
 	const char *name = word(p, &rest, "the transport");
 	char padded[20];
 
@@ -503,21 +503,4 @@ void fs_plan_free(struct fs_plan *p)
 {
 	free(p->uow);
 	free(p);
-}
-
-/**
- * fs_plan_block() - largest block of a plan
- * @p: plan
- *
- * Return: bytes.
- */
-unsigned int fs_plan_block(const struct fs_plan *p)
-{
-	unsigned int most = 0;
-
-	for (unsigned int i = 0; i < p->streams; i++) {
-		if (p->stream[i].block > most)
-			most = p->stream[i].block;
-	}
-	return most;
 }

@@ -85,7 +85,6 @@ struct fs_plan {
 };
 
 struct fs_plan *fs_plan_read(const char *file);
-unsigned int fs_plan_block(const struct fs_plan *p);
 void fs_plan_free(struct fs_plan *p);
 int fs_plan_node(const struct fs_plan *p, const char *name);
 long fs_arg(const char *args, const char *name, long dflt);

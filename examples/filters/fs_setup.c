@@ -25,18 +25,6 @@ bool fs_is_local(const struct fs_node *n, const struct fs_link *l)
 	return l->peer == n->self;
 }
 
-/**
- * fs_control_xport() - transport between nodes and client
- * @p: plan
- *
- * Return: that of the plan; TCP where that one is not for short frames.
- */
-const struct fs_xport *fs_control_xport(const struct fs_plan *p)
-{
-	return fs_xport_get(strcmp(p->transport, "verbs") ? p->transport :
-							    "tcp");
-}
-
 static void *zalloc(size_t n, size_t size)
 {
 	void *p = calloc(n ? n : 1, size);
@@ -317,19 +305,12 @@ static void start_acceptor(struct fs_node *n, const struct fs_xport *xp, int fd)
 	pthread_detach(thread);
 }
 
-static uint16_t port_of(const struct fs_plan *p, const struct fs_xport *xp,
-			unsigned int node)
-{
-	/* verbs and TCP may not be able to share a port */
-	return p->port + node + (strcmp(xp->name, p->transport) ? FS_NODES : 0);
-}
-
 /* Connect a link and name it; tries again while the node may be starting. */
 static int connect_link(struct fs_node *n, struct fs_link *l, uint64_t end)
 {
 	const struct fs_plan_node *peer = &n->plan->node[l->peer];
 	const struct fs_frame fr = { .type = FS_OPEN, .tag = n->plan->hash };
-	uint16_t port = port_of(n->plan, l->xp, l->peer);
+	uint16_t port = n->plan->port + l->peer;
 	int fd;
 
 	while ((fd = fs_xport_connect(l->xp, peer->address, port)) < 0) {
@@ -432,12 +413,7 @@ int fs_setup_start(struct fs_node *n)
 	pthread_t thread;
 	int fd;
 
-	if (n->control_xp != n->xp) {
-		fd = fs_xport_listen(n->control_xp, address,
-				     port_of(n->plan, n->control_xp, n->self));
-		start_acceptor(n, n->control_xp, fd);
-	}
-	fd = fs_xport_listen(n->xp, address, port_of(n->plan, n->xp, n->self));
+	fd = fs_xport_listen(n->xp, address, n->plan->port + n->self);
 	start_acceptor(n, n->xp, fd);
 	if (pthread_create(&thread, NULL, setup_main, n))
 		fs_die(FS_INPUT, "no thread to connect");

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
 /*
- * Filter streams, transports: kernel sockets of a family, rsockets of librdmacm, and
- * verbs.
+ * Filter streams, transports: kernel sockets of a family, and rsockets of librdmacm.
  */
 #include <errno.h>
 #include <netdb.h>
@@ -16,7 +15,6 @@
 #include <linux/sdp.h>
 
 #include "fs_plan.h"
-#include "fs_verbs.h"
 #include "fs_xport.h"
 
 #define SOCKET_CALLS                                                        \
@@ -67,20 +65,6 @@ static const struct fs_xport known[] = {
 		.poll = rsocket_poll,
 		.setsockopt = rsetsockopt,
 		.close = rclose,
-	},
-	{
-		.name = "verbs",
-		.family = AF_UNSPEC,
-		.socket = fs_verbs_socket,
-		.bind = fs_verbs_bind,
-		.listen = fs_verbs_listen,
-		.accept = fs_verbs_accept,
-		.connect = fs_verbs_connect,
-		.send = fs_verbs_send,
-		.recv = fs_verbs_recv,
-		.poll = fs_verbs_poll,
-		.setsockopt = fs_verbs_setsockopt,
-		.close = fs_verbs_close,
 	},
 };
 

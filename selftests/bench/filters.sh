@@ -85,7 +85,7 @@ fs_devices() {
 		done
 	done
 	case $1 in
-	sdp-run/* | rsocket/* | verbs/*) ;;
+	sdp-run/* | rsocket/*) ;;
 	sdp-*) fs_policy "$(expr "$1" : 'sdp-\([a-z-]*\)/')" || return ;;
 	esac
 	set_sdp

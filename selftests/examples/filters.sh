@@ -96,7 +96,6 @@ done <<-END
 	sdp vwin basic offload-contig 1 rr 64K
 	sdp rdma basic hybrid 3 rr 64K
 	sdp credit basic host 1 dd 8K
-	rsocket auto enhanced hybrid 2 rr 8K
 END
 set_all auto enhanced hybrid
 scheduling
