@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Socket layer of SDP: what the system calls do, in the terms of a TCP
- * socket. Top layer; calls everything below it. Per-namespace state and the
- * module's begin and end are here too.
+ * Socket layer of SDP: the system calls, with the semantics of a TCP socket.
+ * Top layer; calls everything below it. Per-namespace state and the module's
+ * begin and end are here too.
  */
 #include <linux/capability.h>
 #include <asm/ioctls.h>
@@ -35,7 +35,7 @@ static struct proto sdp_prot;
 
 /* ---- state and addresses ---- */
 
-/* What bind() gave is left; the address may be that of a connection. */
+/* Restore the result of bind(); the address may be that of a connection. */
 static void sdp_reset_local(struct sock *sk)
 {
 	struct sdp_sock *sdp = sdp_sk(sk);
@@ -112,7 +112,7 @@ static void sdp_sock_setup(struct sock *sk, int protocol)
 
 static void sdp_set_flags(struct socket *sock)
 {
-	/* io_uring may send without copies: nobody keeps the memory */
+	/* io_uring may send without copies: the memory is not kept */
 	set_bit(SOCK_SUPPORT_ZC, &sock->flags);
 	compat_own_sol_socket(sock);
 }
@@ -274,7 +274,7 @@ static int sdp_bind_free(struct sock *sk, const union sdp_addr *addr)
 {
 	int err;
 
-	/* who is killed does not look at all the others */
+	/* don't scan the whole port range if the task is being killed */
 	if (fatal_signal_pending(current))
 		return -EINTR;
 	err = sdp_cm_bind(sk, addr);
@@ -477,7 +477,7 @@ static int sdp_listen_locked(struct socket *sock, int backlog)
 	WRITE_ONCE(sk->sk_shutdown, 0);
 	sdp_sock_set_state(sk, TCP_LISTEN);
 	spin_unlock_bh(&sdp->lock);
-	/* again: now whoever listens at the same time sees it, too */
+	/* again: concurrent listeners see it now, too */
 	if (sdp_port_conflict(sk, &sdp->local))
 		err = -EADDRINUSE;
 	if (!err)
@@ -701,7 +701,9 @@ static void sdp_connect_limit(struct sock *sk)
 	int limit = READ_ONCE(sn->sysctl_connect_timeout);
 	u8 retries = READ_ONCE(sdp_sk(sk)->syn_retries);
 
-	/* what TCP takes for so many: each one waits twice as long as the last */
+	/*
+	 * the time of TCP for so many: each one waits twice as long as the last
+	 */
 	if (retries && retries <= SDP_SYNCNT_LONG)
 		limit = min(limit, (2 << retries) - 1);
 	if (sdp_sk(sk)->fallback)
@@ -771,7 +773,10 @@ static int sdp_connect_finish(struct socket *sock, int err, long timeo, int dis)
 		if (!timeo)
 			return err;
 		timeo = sdp_connect_wait(sk, timeo);
-		/* another attempt is none of its business */
+		/*
+		 * the socket was disconnected (and maybe reconnected) while we
+		 * slept
+		 */
 		if (dis != sk->sk_disconnects)
 			return -EPIPE;
 		if ((1 << sk->sk_state) & (TCPF_SYN_SENT | TCPF_SYN_RECV))
@@ -820,7 +825,7 @@ static int sdp_connect_locked(struct socket *sock, struct sockaddr *sa,
 		if (err)
 			return err;
 		err = -EINPROGRESS;
-		/* an end that is here already is for the next call to tell */
+		/* if it has already failed, let the next call report it */
 		if (flags & O_NONBLOCK)
 			return err;
 		break;
@@ -908,7 +913,7 @@ static __poll_t sdp_poll_write(struct sock *sk)
 		return EPOLLOUT | EPOLLWRNORM;
 	sk_set_bit(SOCKWQ_ASYNC_NOSPACE, sk);
 	set_bit(SOCK_NOSPACE, &sk->sk_socket->flags);
-	/* space freed before the bit was set woke nobody: look again */
+	/* space freed before the bit was set caused no wake-up: look again */
 	smp_mb__after_atomic();
 	sdp_conn_want_space(sk);
 	if (__sk_stream_is_writeable(sk, 1))
@@ -967,7 +972,9 @@ static int sdp_ioctl_inet(struct socket *sock, unsigned int cmd,
 	return inet_ioctl(sock, cmd, arg);
 }
 
-/* Whoever asks again and again has to see what the peer only advertises. */
+/*
+ * A program that polls by FIONREAD must see data that the peer only advertises.
+ */
 static int sdp_inq(struct sock *sk)
 {
 	int n = sdp_sock_readable(sk);
@@ -1025,7 +1032,7 @@ static int sdp_set_rcvlowat(struct sock *sk, int val)
 	WRITE_ONCE(sk->sk_rcvlowat, val ? : 1);
 	if (!fixed && val > sk->sk_rcvbuf >> 1)
 		WRITE_ONCE(sk->sk_rcvbuf, val << 1);
-	/* somebody may wait for less than there is */
+	/* a reader may wait for less than there is */
 	if (sdp_sock_readable(sk) >= sk->sk_rcvlowat)
 		sk->sk_data_ready(sk);
 	return 0;
@@ -1080,7 +1087,7 @@ static int sdp_shutdown_locked(struct socket *sock, int how)
 		spin_lock_bh(&sdp->lock);
 		WRITE_ONCE(sk->sk_shutdown, sk->sk_shutdown | how);
 		spin_unlock_bh(&sdp->lock);
-		/* nobody will read what the peer waits for */
+		/* data that the peer waits to deliver will not be read */
 		if (how & RCV_SHUTDOWN)
 			sdp_zc_decline(sk);
 		if (how & SEND_SHUTDOWN)
@@ -1158,7 +1165,7 @@ static void sdp_close_stream(struct sock *sk, long timeout)
 	sdp_linger(sk, timeout);
 }
 
-/* Whatever is left goes on without the program. */
+/* The rest continues without the program. */
 static void sdp_leave_orphan(struct sock *sk)
 {
 	struct sdp_sock *sdp = sdp_sk(sk);
@@ -1320,7 +1327,7 @@ free_wq:
 
 static void __net_exit sdp_net_exit(struct net *net)
 {
-	/* the last teardown has let go of the last socket, and returns */
+	/* the last teardown has released the last socket, and returns */
 	destroy_workqueue(sdp_pernet(net)->wq);
 	WARN_ON_ONCE(!list_empty(&sdp_pernet(net)->socks));
 	WARN_ON_ONCE(atomic_read(&sdp_pernet(net)->nconns));

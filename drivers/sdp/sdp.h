@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * SDP sockets: what all files share. Objects and layers have headers of their own.
+ * SDP sockets: shared definitions. Objects and layers have headers of their
+ * own.
  *
  * A file calls only files below it. LAYERS has the exact order, which
  * scripts/check-layers.sh compares with the symbols of the objects.
- *   af_sdp.c            proto_ops: what a system call does
+ *   af_sdp.c            proto_ops: the system calls
  *   sdp_sockopt.c       socket options
  *   sdp_timer.c         connect(), orphans, keepalive, TCP_USER_TIMEOUT
  *   sdp_cm.c            connections: rdma_cm events, set-up, teardown
@@ -47,12 +48,12 @@
  *                    queue is taken under it, so that a provider may call
  *                    up to us under its own locks. A child's lock nests
  *                    below its listener's.
- *   sdp_net.socks_lock (BH) who is there and bound to what. Innermost.
- * Ports that sockets share (sdp_port.c) have a mutex for who joins and leaves,
+ *   sdp_net.socks_lock (BH) list of sockets and their addresses. Innermost.
+ * Ports that sockets share (sdp_port.c) have a mutex for joining and leaving,
  * sdp_net.port_mutex, and a spinlock each for the handler, which is innermost.
  *
  * Callbacks of a shared link run under the provider's TCP lock: they take
- * sdp->lock only. What they want sent is left to a work item.
+ * sdp->lock only. They leave sending to a work item.
  */
 #ifndef _SDP_H
 #define _SDP_H
@@ -77,23 +78,23 @@ struct ubuf_info;
  * struct sdp_link_ops - the transmit half over one kind of link
  * @name: as diag shows it
  * @shared: sends and receives in buffers of the provider
- * @send: take a piece of user data. Octets taken, 0 without room, -ENOMEM,
+ * @send: take a piece of user data. Bytes taken, 0 without room, -ENOMEM,
  *	  -EFAULT, -ERESTART after lock_sock was released in vain. Context:
  *	  lock_sock.
- * @sent: a sendmsg is over; what it left incomplete may wait if @cork.
+ * @sent: a sendmsg is over; an incomplete message may wait if @cork.
  *	  Context: lock_sock.
- * @push: let go what @sent or a corked @send held back. Context: no spinlock.
+ * @push: release what @sent or a corked @send delayed. Context: no spinlock.
  * @run: send control messages, and whatever else may go now; an error ends
  *	 the connection. Context: tx_lock.
- * @want_space: a writer waits: see to it that sk_write_space comes. Context:
+ * @want_space: a writer waits: ensure that sk_write_space is called. Context:
  *	 no spinlock; the caller has a reference.
  * @full: more may not be written, whatever sk_sndbuf says. Context: any.
- * @outq: octets written and not acknowledged. Context: lock_sock.
+ * @outq: bytes written and not acknowledged. Context: lock_sock.
  * @settle: start to find out what is acknowledged; true if that takes time.
  *	 NULL: known at any time. Context: lock_sock.
  * @unproven: something may be unacknowledged that @outq does not know; starts to
  *	      find out, by a probe. NULL: never. Context: lock_sock.
- * @unsent: octets written and not sent. Context: any.
+ * @unsent: bytes written and not sent. Context: any.
  * @progress: a number that changes while payload leaves. Context: lock_sock.
  * @probed: a probe has come through, and all messages up to @mseq. Context:
  *	 softirq.
@@ -117,7 +118,7 @@ struct sdp_link_ops {
 
 extern const struct sdp_link_ops sdp_link_verbs, sdp_link_shared;
 
-/* Received octets in one piece. */
+/* Received bytes in one piece. */
 struct sdp_rx_run {
 	struct page *page;
 	u32 off;		/* in @page, which may be a compound one */
@@ -126,21 +127,21 @@ struct sdp_rx_run {
 
 /**
  * struct sdp_rxq_ops - the receive queue of one kind of link
- * @queue: take in the payload of a message, more than 0 octets. NULL: it is there
+ * @queue: take in the payload of a message, more than 0 bytes. NULL: it is there
  *	   already. Context: sdp->lock.
- * @find: octets at stream position @seq, which the queue has. Octets in one
+ * @find: bytes at stream position @seq, which the queue has. Bytes in one
  *	  piece.
- * @copy: copy @len octets from stream position @seq on, which the queue has,
- *	  to the user. Octets copied, may be fewer; 0 is a fault.
- * @consume: drop octets at the front, which the queue has
+ * @copy: copy @len bytes from stream position @seq on, which the queue has,
+ *	  to the user. Bytes copied, may be fewer; 0 is a fault.
+ * @consume: drop bytes at the front, which the queue has
  * @purge: drop all
- * @orphan: the connection is about to go, the data stay
+ * @orphan: the connection is about to be freed, the data stays
  * @own: the pages may not be given away: they are written again once consumed
- * @lend: pages that a run fills hold nothing else, and nothing writes to them as
- *	  long as somebody else has a reference: a program may see them
+ * @lend: pages that a run fills hold nothing else, and nothing writes to them
+ *	  while another reference exists: they may be mapped into a program
  *
- * Context: lock_sock, which keeps other readers away; @purge also when
- * nobody can use the socket any more.
+ * Context: lock_sock, which keeps other readers away; @purge also when the
+ * socket is no longer in use.
  */
 struct sdp_rxq_ops {
 	void (*queue)(struct sdp_sock *sdp, struct sdp_rx_ctx *c);
@@ -192,7 +193,7 @@ void sdp_tx_settle(struct sock *sk);
 void sdp_write_space(struct sock *sk);
 bool sdp_stream_memory_free(const struct sock *sk, int wake);
 
-#define SDP_TX_OVER	2048	/* octets a send may go over sk_sndbuf */
+#define SDP_TX_OVER	2048	/* bytes a send may go over sk_sndbuf */
 #define SDP_TX_CORK_TIME	(HZ / 5)	/* as TCP: no longer than this */
 
 /* sdp_rx.c */

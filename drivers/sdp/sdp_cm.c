@@ -35,7 +35,7 @@ static struct sock *(*sdp_cm_child_sock)(struct sock *listener) __ro_after_init;
 /* ---- life of a connection ---- */
 
 /**
- * sdp_cm_init - tell who makes the sockets of connection requests
+ * sdp_cm_init - set the functions that make sockets of connection requests
  * @child: returns a socket without struct socket for a listener, or NULL
  *
  * Context: module init.
@@ -92,7 +92,7 @@ static void sdp_conn_attach(struct sock *sk, struct sdp_conn *conn)
 	spin_unlock_bh(&any->tx_lock);
 }
 
-/* Wake everybody who may wait for anything on a socket that has ended. */
+/* Wake all tasks that may wait on a socket that has ended. */
 static void sdp_cm_wake_ended(struct sock *sk, bool error)
 {
 	if (sock_flag(sk, SOCK_DEAD))
@@ -170,8 +170,9 @@ static void sdp_conn_hang_up(struct sdp_conn *conn)
 	/* nor does connect() begin with anything once it sees SDP_CONN_DOWN */
 	wait_event(conn->cm_wait, sdp_cm_left(conn));
 	/*
-	 * A set-up that still runs finishes first; whoever comes later sees
-	 * SDP_CONN_DOWN. The same goes for a listener that gives out setup_work.
+	 * A set-up that still runs finishes first; later ones see
+	 * SDP_CONN_DOWN. The same goes for a listener that gives out
+	 * setup_work.
 	 */
 	if (conn->id) {
 		rdma_lock_handler(conn->id);
@@ -238,7 +239,10 @@ static void sdp_conn_down_work(struct work_struct *work)
 		sdp_sock_stop_timer(sk);
 	}
 	release_sock(sk);
-	/* detached: nobody can start them any more, once there are no callbacks */
+	/*
+	 * detached: nothing can start them any more, once there are no
+	 * callbacks
+	 */
 	sdp_shared_close(conn);
 	cancel_work_sync(&conn->ctl_work);
 	cancel_delayed_work_sync(&conn->kick_work);
@@ -258,8 +262,8 @@ static void sdp_conn_down_work(struct work_struct *work)
  * sdp_cm_expired - connect() has taken too long
  * @sk: socket, locked, in state SYN_SENT
  *
- * The program hears of it, or goes on with TCP, at once: a device may need as long
- * again to give up, which nobody waits for.
+ * The program gets the error, or continues with TCP, at once: a device may need
+ * as long again to give up, and no task waits for that.
  *
  * Context: process.
  */
@@ -276,7 +280,7 @@ void sdp_cm_expired(struct sock *sk)
 	if (!sdp_tcp_instead(sk))
 		sdp_conn_ended(sk, conn);
 	sdp_conn_attach(sk, NULL);
-	/* who accepted in the last moment may have sent something */
+	/* a peer that accepted in the last moment may have sent something */
 	sdp_rx_purge(sk);
 	sdp_conn_down(conn, ETIMEDOUT);
 	sdp_conn_put(conn);
@@ -603,7 +607,7 @@ static void sdp_cm_active_up(struct sdp_conn *conn, struct rdma_cm_event *ev)
 	err = sdp_parse_hello_ack(ev->param.conn.private_data,
 				  ev->param.conn.private_data_len, &h);
 	if (!err && !sdp_cm_ext_ok(conn, h.ext))
-		err = SDP_WIRE_FIELD;	/* nobody asked for it */
+		err = SDP_WIRE_FIELD;	/* it was not requested */
 	if (err) {
 		sdp_cm_count_bad_hello(sock_net(sk), err);
 		net_info_ratelimited("sdp: bad HelloAck from %pISpc (%d)\n",
@@ -905,14 +909,14 @@ static void sdp_cm_established(struct sdp_conn *conn, struct rdma_cm_event *ev)
 		sdp_cm_passive_up(conn);
 }
 
-/* It is over, or comes to nothing: for which of the reasons that have no event? */
+/* Connection lost or not established: map the CM event to an errno. */
 static void sdp_cm_failed(struct sdp_conn *conn, struct rdma_cm_event *ev)
 {
 	int error = sdp_cm_errno(ev->event, ev->status);
 
 	if (ev->event == RDMA_CM_EVENT_UNREACHABLE)
 		SDP_INC_STATS(sock_net(conn->sk), TIMEOUTS);
-	/* over InfiniBand: by who accepted, and does not know yet that we are there */
+	/* on InfiniBand the passive side rejects if it never saw our RTU */
 	if (ev->event == RDMA_CM_EVENT_REJECTED &&
 	    test_bit(SDP_CONN_UP, &conn->flags))
 		error = ECONNRESET;
@@ -1034,7 +1038,7 @@ static int sdp_cm_new_id(struct sock *sk, struct sdp_conn *conn, int family,
 	return err == -ENODEV ? -EADDRNOTAVAIL : err;
 }
 
-/* rdma_cm has chosen a port that is to be left to those who ask for it. */
+/* rdma_cm has chosen a reserved port, which is only for explicit use. */
 static bool sdp_cm_reserved(const struct sock *sk)
 {
 	const struct sdp_sock *sdp = sdp_sk(sk);
@@ -1064,7 +1068,7 @@ static int sdp_cm_resolve_and_connect(struct sock *sk, struct sdp_conn *conn,
 		*timeo = left;
 	spin_lock_bh(&sdp->lock);
 	conn->cm_waiter = false;	/* from now on the handler does it */
-	/* what ends the connection meanwhile does not wait for our locks */
+	/* a concurrent end of the connection does not wait for our locks */
 	conn->cm_inside = conn->cm_step == SDP_CM_RESOLVED &&
 			  !test_bit(SDP_CONN_DOWN, &conn->flags);
 	inside = conn->cm_inside;
@@ -1118,7 +1122,7 @@ static void sdp_cm_give_up(struct sock *sk, struct sdp_conn *conn)
 
 /*
  * A signal came while the device made its connection: that has failed, so this is no
- * attempt that goes on, and who looks for its result finds EINTR, too.
+ * attempt that continues, and a later look for its result finds EINTR, too.
  */
 static int sdp_cm_interrupted(struct sock *sk, struct sdp_conn *conn,
 			      long timeo)
@@ -1139,7 +1143,7 @@ static int sdp_cm_port_errno(const struct sock *sk, int err)
 							       err;
 }
 
-/* What connect() says of an attempt that could not begin: as TCP */
+/* Errno of connect() for an attempt that could not begin: as TCP */
 static int sdp_cm_start_errno(int err)
 {
 	switch (err) {
@@ -1248,7 +1252,7 @@ int sdp_cm_bind(struct sock *sk, const union sdp_addr *addr)
 }
 
 /**
- * sdp_cm_stop_listen - end listening and reset whoever was not accepted
+ * sdp_cm_stop_listen - end listening and reset unaccepted connections
  * @sk: listener, locked; its state is CLOSE afterwards
  */
 void sdp_cm_stop_listen(struct sock *sk)

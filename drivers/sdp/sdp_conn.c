@@ -88,7 +88,7 @@ static bool sdp_conn_charge(struct net *net, bool again)
 }
 
 /*
- * Completion of sdp_qp_probe(): what was posted before is complete, and the peer
+ * Completion of sdp_qp_probe(): earlier requests are complete, and the peer
  * lives if it had to answer. Context: softirq.
  */
 static void sdp_conn_probe_done(struct ib_cq *cq, struct ib_wc *wc)
@@ -235,7 +235,7 @@ const struct sdp_ctl_msg sdp_ctl_msgs[SDP_CTL_MSGS] = {
 };
 
 /**
- * sdp_conn_wake - wake writers if somebody waits and there is room again
+ * sdp_conn_wake - wake waiting writers if there is room again
  * @conn: connection
  *
  * Context: any; not under sdp->lock.
@@ -295,10 +295,10 @@ void sdp_conn_fin(struct sdp_conn *conn)
 /**
  * sdp_conn_count - count a message that is sent
  * @conn: connection
- * @payload: octets of it, or that were added to one
+ * @payload: bytes of it, or that were added to one
  * @data: a new message with payload
  *
- * Context: whoever gives out MSeq.
+ * Context: the owner of tx_mseq.
  */
 void sdp_conn_count(struct sdp_conn *conn, u32 payload, bool data)
 {
@@ -319,7 +319,7 @@ void sdp_conn_count(struct sdp_conn *conn, u32 payload, bool data)
 }
 
 /**
- * sdp_conn_wc_bad - what a completion says about the connection
+ * sdp_conn_wc_bad - check a completion for an error of the connection
  * @conn: connection
  * @wc: completion of something sent
  *
@@ -340,7 +340,7 @@ bool sdp_conn_wc_bad(struct sdp_conn *conn, const struct ib_wc *wc)
 }
 
 /**
- * sdp_conn_want_space - somebody waits for room in the send buffer
+ * sdp_conn_want_space - a writer waits for room in the send buffer
  * @sk: socket
  *
  * Context: any; no spinlock held.
@@ -362,12 +362,14 @@ void sdp_conn_want_space(struct sock *sk)
 }
 
 /**
- * sdp_conn_leave - let go of the socket in the middle of a send, to get its memory
+ * sdp_conn_leave - release the socket in the middle of a send, to get its
+ * memory
  * @conn: connection, which the caller may not touch otherwise than to return
  *
- * That may take as long as somebody likes (userfaultfd, FUSE). Teardown, timers and
- * others need lock_sock, so no copy waits for a page with it. But what is sent stays
- * in one piece, as with TCP, which keeps it: other senders wait, see sdp_tx_turn().
+ * That may take arbitrarily long (userfaultfd, FUSE). Teardown, timers and
+ * others need lock_sock, so no copy waits for a page with it. But the data of a
+ * send stays in one piece, as with TCP, which keeps the lock: other senders
+ * wait, see sdp_tx_turn().
  *
  * Context: lock_sock, which is released.
  */
@@ -398,10 +400,10 @@ void sdp_conn_return(struct sdp_conn *conn)
 }
 
 /**
- * sdp_conn_fault_in - what the user wants to send is not in memory: get it
+ * sdp_conn_fault_in - bring the user's data into memory
  * @sk: socket
  * @from: where it is
- * @len: octets wanted
+ * @len: bytes wanted
  *
  * Context: lock_sock, which is released meanwhile.
  *
@@ -441,7 +443,7 @@ int sdp_conn_push(struct sock *sk)
 /* ---- reports ---- */
 
 /**
- * sdp_conn_outq - octets written and not acknowledged
+ * sdp_conn_outq - bytes written and not acknowledged
  * @sk: socket, locked
  */
 u32 sdp_conn_outq(const struct sock *sk)
@@ -453,7 +455,7 @@ u32 sdp_conn_outq(const struct sock *sk)
 EXPORT_SYMBOL_GPL(sdp_conn_outq);
 
 /**
- * sdp_conn_unsent - octets written and not given to the transport
+ * sdp_conn_unsent - bytes written and not given to the transport
  * @sk: socket, locked
  */
 u32 sdp_conn_unsent(const struct sock *sk)

@@ -31,7 +31,7 @@ struct sock;
 /* Control messages that wait for a credit; bits of conn->tx_ctl. */
 enum sdp_ctl {
 	SDP_CTL_SENDSM,
-	SDP_CTL_RD_COMPL,	/* zero copy: octets have been read */
+	SDP_CTL_RD_COMPL,	/* zero copy: bytes have been read */
 	SDP_CTL_SRC_CANCEL,
 	SDP_CTL_MODE,		/* zero copy: ModeChange */
 	SDP_CTL_SINK_AVAIL,	/* a reader waits */
@@ -113,7 +113,7 @@ struct sdp_conn {
 	struct ib_cq *cq;
 	struct ib_qp *qp;
 	unsigned int nr_cqe;
-	struct rdma_stack_ip ip;	/* what the device knows of it */
+	struct rdma_stack_ip ip;	/* as last set at the device */
 	bool lean;			/* queues of qp for a shared link */
 	int error;			/* why it ended, for sk_err */
 	struct work_struct down_work;
@@ -166,7 +166,7 @@ struct sdp_conn {
 	u32 ring_len;			/* the peer's ring; 0 until it is known */
 	u32 ring_rkey;			/* valid with ring_len */
 	u64 ring_va;
-	u32 ring_freed;			/* octets of it that the peer has freed */
+	u32 ring_freed;			/* bytes of it that the peer has freed */
 
 	/* transmit half and posting */
 	spinlock_t tx_lock ____cacheline_aligned_in_smp;
@@ -178,10 +178,10 @@ struct sdp_conn {
 	u32 tx_done;			/* last MSeq completed */
 	u32 tx_acct;			/* last MSeq completed or acknowledged */
 	u32 tx_signalled;		/* last MSeq sent signalled */
-	u32 tx_unsig_bytes;		/* payload octets since then */
+	u32 tx_unsig_bytes;		/* payload bytes since then */
 	u32 tx_head, tx_tail;		/* tx_q: fill at head, send at tail */
-	u32 tx_queued;			/* payload octets not in tx_acct */
-	u32 tx_unsent;			/* payload octets not posted */
+	u32 tx_queued;			/* payload bytes not in tx_acct */
+	u32 tx_unsent;			/* payload bytes not posted */
 	u32 tx_max_payload;		/* of one message */
 	u32 tx_pieces;			/* the same, 0: it has to be copied */
 	unsigned long tx_ctl;		/* enum sdp_ctl */
@@ -198,8 +198,8 @@ struct sdp_conn {
 	bool ring_away;			/* and the program is doing something else */
 	bool tx_away;			/* a sender is away, see sdp_conn_leave() */
 	u32 tx_turns;			/* others that wait for it */
-	u32 ring_put;			/* octets written to the peer's ring */
-	u32 ring_told;			/* octets that it knows we have freed */
+	u32 ring_put;			/* bytes written to the peer's ring */
+	u32 ring_told;			/* bytes that it knows we have freed */
 	struct ib_cqe ring_cqe;		/* of the registration, if it fails */
 	bool tx_fin;			/* DisConn wanted after all data */
 	bool tx_fin_sent;

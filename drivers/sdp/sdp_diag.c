@@ -24,7 +24,7 @@ struct sdp_diag_ctx {
 	struct sock *last;	/* shown, with a reference */
 };
 
-/* Who asks for what. */
+/* A query and its origin. */
 struct sdp_diag_query {
 	struct user_namespace *user_ns;
 	u32 portid;

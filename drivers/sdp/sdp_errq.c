@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * MSG_ZEROCOPY: programs that ask for it hear, on the error queue, when the
+ * MSG_ZEROCOPY: programs that ask for it learn, on the error queue, when the
  * memory of a send is theirs again: when sendmsg returns, if it was copied or read
  * by the peer (zcopy/src_read.c), else when the last message that was sent out of
- * it is complete (sdp_tx_pages.c). The notifications are those of TCP, made by
- * the core of the kernel, who counts references.
+ * it is complete (sdp_tx_pages.c). Notifications use the core's refcounted
+ * ubuf_info, as in TCP.
  */
 #include <linux/skbuff.h>
 #include <net/sock.h>
@@ -17,7 +17,7 @@
  * @sk: socket
  * @msg: the send
  *
- * io_uring brings a notification of its own, and sees to it itself.
+ * io_uring has a notification of its own, and handles it itself.
  */
 bool sdp_errq_wanted(const struct sock *sk, struct msghdr *msg)
 {
@@ -30,8 +30,8 @@ bool sdp_errq_wanted(const struct sock *sk, struct msghdr *msg)
  * @sk: socket, locked
  * @msg: the send
  *
- * Return: what sdp_errq_end() takes, or NULL: too many are not read yet, or the
- * user may not lock so much memory, as with TCP.
+ * Return: argument for sdp_errq_end(), or NULL: too many are not read yet, or
+ * the user may not lock so much memory, as with TCP.
  */
 struct ubuf_info *sdp_errq_begin(struct sock *sk, struct msghdr *msg)
 {
@@ -42,8 +42,8 @@ struct ubuf_info *sdp_errq_begin(struct sock *sk, struct msghdr *msg)
  * sdp_errq_end - sendmsg is over
  * @sk: socket
  * @uarg: its number; messages that are not complete have references to it
- * @sent: octets, or an error: then the number is given back
- * @direct: of these, octets that were not copied
+ * @sent: bytes, or an error: then the number is given back
+ * @direct: of these, bytes that were not copied
  *
  * Context: lock_sock.
  */
@@ -56,7 +56,7 @@ void sdp_errq_end(struct sock *sk, struct ubuf_info *uarg, int sent,
 		net_zcopy_put_abort(uarg, true);
 		return;
 	}
-	/* the ends of sends are copied, and a few octets of an advertisement */
+	/* the ends of sends are copied, and a few bytes of an advertisement */
 	if (direct < (u64)sent / 2 && conn) {
 		/* a completion writes there, too */
 		spin_lock_bh(&conn->tx_lock);

@@ -11,10 +11,10 @@
  *
  * When TCP takes over, the program's file is given to the TCP socket for good:
  * from the next system call on, everything the program does is TCP, as if it
- * had never been anything else. Whoever waits on the SDP socket already (epoll
- * does so for ever) hears of the TCP socket by way of an entry in its wait
- * queue, the bridge. The inode remains with the SDP socket, whose release is
- * that of both.
+ * had never been anything else. Tasks that already wait on the SDP socket
+ * (epoll does so for ever) are woken by the TCP socket through an entry in its
+ * wait queue, the bridge. The inode remains with the SDP socket, whose release
+ * is that of both.
  */
 #include <linux/fs.h>
 #include <linux/module.h>
@@ -55,7 +55,7 @@ static void sdp_tcp_set(struct socket *tcp, int level, int name, int val)
 			     sizeof(val));
 }
 
-/* Options at SOL_TCP that have been set; what TCP does not take stays out. */
+/* Copy options at SOL_TCP that have been set; errors of TCP are ignored. */
 static void sdp_tcp_copy_tcp(const struct sdp_sock *sdp, struct socket *tcp)
 {
 	const struct {
@@ -126,7 +126,7 @@ static void sdp_tcp_copy_tstamp(const struct sock *sk, struct socket *tcp)
 				sizeof(flags));
 }
 
-/* What the program has set so far; sizes of buffers only if it did. */
+/* Copy the options set so far; sizes of buffers only if they were set. */
 static void sdp_tcp_copy_options(struct sock *sk, struct socket *tcp)
 {
 	struct sock *tsk = tcp->sk;
@@ -260,7 +260,7 @@ static bool sdp_tcp_take_over(struct sock *sk)
 	sdp_tcp_move_async(sk, sock, tcp);
 	SOCK_INODE(tcp)->i_ino = SOCK_INODE(sock)->i_ino;
 	tcp->file = sock->file;
-	/* pairs with sdp_tcp_on() in whoever still came by the old way */
+	/* pairs with sdp_tcp_on() in calls that still use the old operations */
 	smp_store_release(&sdp_sk(sk)->tcp_on, true);
 	WRITE_ONCE(sock->file->private_data, tcp);
 	/* the port is no longer ours */
@@ -297,7 +297,7 @@ int sdp_tcp_turn(struct sock *sk, bool share)
 
 /**
  * sdp_tcp_instead - the SDP attempt of connect() failed: go on with TCP
- * @sk: SDP socket, locked; whatever its connection was is over
+ * @sk: SDP socket, locked; its former connection is over
  *
  * Context: process, any.
  *
@@ -313,7 +313,7 @@ bool sdp_tcp_instead(struct sock *sk)
 	if (sk->sk_state != TCP_SYN_SENT || !sdp->tcp || !sdp->fallback ||
 	    sock_flag(sk, SOCK_DEAD))
 		return false;
-	/* what was set since connect() began */
+	/* options set since connect() began */
 	sdp_tcp_prepare(sk);
 	if (sdp->user_bound && sdp_tcp_bind(sk, true))
 		return false;
@@ -404,7 +404,7 @@ bool sdp_tcp_waiting(const struct sock *sk)
 /**
  * sdp_tcp_accept - take a TCP connection
  * @sk: SDP listener, locked
- * @newsock: what accept() returns; becomes a TCP socket
+ * @newsock: the result of accept(); becomes a TCP socket
  *
  * Return: 0, or a negative errno: there is none.
  */
@@ -428,7 +428,7 @@ int sdp_tcp_accept(struct sock *sk, struct socket *newsock)
 
 /**
  * sdp_tcp_release - end of the TCP socket, which may linger
- * @sk: SDP socket, not locked, no longer used by anybody else
+ * @sk: SDP socket, not locked, without other users
  * @sock: the socket it was of
  */
 void sdp_tcp_release(struct sock *sk, struct socket *sock)
@@ -440,7 +440,10 @@ void sdp_tcp_release(struct sock *sk, struct socket *sock)
 		return;
 	remove_wait_queue(&tcp->wq.wait, &sdp->tcp_bridge);
 	if (tcp->file) {
-		/* what fcntl() set on one while the file went to the other */
+		/*
+		 * fcntl() may have set it on one while the file went to the
+		 * other
+		 */
 		fasync_helper(-1, tcp->file, 0, &tcp->wq.fasync_list);
 		fasync_helper(-1, tcp->file, 0, &sock->wq.fasync_list);
 		/*

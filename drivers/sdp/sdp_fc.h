@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * Flow control: the interface of the four policies, and who chooses one.
+ * Flow control: the interface of the four policies, and the choice of one.
  */
 #ifndef _SDP_FC_H
 #define _SDP_FC_H
@@ -12,22 +12,22 @@ struct sdp_rx_ctx;
 struct sdp_sock;
 
 #define SDP_FC_DATA		3	/* no payload with fewer credits */
-#define SDP_FC_FLOW		4	/* told of; with fewer, data wait for the reader */
-#define SDP_FC_SPARE		1	/* receives that the peer is not told of */
+#define SDP_FC_FLOW		4	/* advertised; with fewer, data waits for the reader */
+#define SDP_FC_SPARE		1	/* receives that are not advertised */
 
 /**
  * struct sdp_fc_ops - a flow control policy
  * @name: as diag shows it
  * @credits: messages that may be sent before the peer says more
- * @may_send: whether one more may leave, with octets of the stream or without
- * @update_due: whether the peer should hear of new receives now
+ * @may_send: whether one more may leave, with bytes of the stream or without
+ * @update_due: whether new receives should be announced now
  * @bufs: value of Bufs for a message that leaves now with this MSeqAck
  * @overrun: whether the peer had no right to send this message
  * @peer: take over Bufs and MSeqAck of a message of the peer
- * @room: of a message with so much payload, octets that may leave now, if
+ * @room: of a message with so much payload, bytes that may leave now, if
  *	  @may_send lets it. NULL: all
  * @rx: act on a message that only this policy has; 0 or the SDP_MIB_BAD_ number.
- *	Sets m.payload_len to the octets that a message of @mid has brought, which
+ *	Sets m.payload_len to the bytes that a message of @mid has brought, which
  *	the caller queues. NULL: there is no such message. Context: sdp->lock.
  * @mid: MID of messages with payload
  * @wish: value of SDP_FLOW_CONTROL that asks for it

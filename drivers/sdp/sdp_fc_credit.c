@@ -10,11 +10,11 @@
  * An update uses up a receive of the peer. If one were answered by one, two
  * ends with few receives would do nothing else, and the updates under way take
  * the credits that data needs. So an update is sent only when it gives two
- * receives or more: each answers two at least, and they die out. Therefore
- * the peer is told of receives for data (SDP_FC_FLOW or more) or of those for
- * control (SDP_FC_CTL), never of just the one that lets a single message
- * through. One receive is told to nobody: with it a message can always bring a
- * new credit, which is what allows the last one to be used.
+ * receives or more: each answers two at least, and they die out. Therefore the
+ * advertised receives are for data (SDP_FC_FLOW or more) or for control
+ * (SDP_FC_CTL), never just the one that lets a single message through. One
+ * receive is never advertised: with it a message can always bring a new credit,
+ * which is what allows the last one to be used.
  */
 
 #include "sdp.h"
@@ -49,7 +49,7 @@ u32 sdp_fc_credits(const struct sdp_conn *conn)
 /*
  * sdp_fc_may_send - whether the rules let one more message go
  * @conn: connection
- * @payload: it has octets of the stream
+ * @payload: it has bytes of the stream
  *
  * Context: tx_lock.
  */
@@ -66,15 +66,15 @@ bool sdp_fc_may_send(const struct sdp_conn *conn, bool payload)
 }
 
 /*
- * sdp_fc_update_due - whether the peer should hear of new receives now
+ * sdp_fc_update_due - whether new receives should be announced now
  * @conn: connection
  *
- * True when it can be told of half as many again as it knows of, that is when it
- * has used a third of them. With half of them one message could be under way
- * while an update is, of the seven that it knows of at first: the last two credits
- * are not for data. Below three it cannot send data, so that every one counts.
- * While the reader is behind it is told of those for control, but not because of a
- * mere update.
+ * True when half as many credits again as the peer has can be given, that is,
+ * when it has used a third of them. If it had used half, only one message could
+ * be in flight together with an update, of the seven credits that it has at
+ * first: the last two are not for data. Below three it cannot send data, so
+ * every one counts. While the reader is behind, it gets credits for control,
+ * but not because of a mere update.
  *
  * Context: tx_lock.
  */
@@ -114,10 +114,10 @@ u16 sdp_fc_bufs(struct sdp_conn *conn, u32 ack)
 }
 
 /**
- * sdp_fc_first - receives that the peer is told of by Hello or HelloAck
+ * sdp_fc_first - receives that Hello or HelloAck advertises
  * @conn: connection, its receives just posted
  *
- * With a ring there are more, which the peer is told of as always.
+ * With a ring there are more, which are advertised as usual.
  *
  * Context: tx_lock.
  */
@@ -132,8 +132,8 @@ void sdp_fc_first(struct sdp_conn *conn)
  * @conn: connection
  * @mseq: its sequence number
  *
- * The peer needed SDP_FC_DATA credits when it sent; what we have told it by
- * now can only be more than what it knew then.
+ * The peer needed SDP_FC_DATA credits when it sent; the credits given by now
+ * can only be more than those it had then.
  *
  * Context: receive completion.
  */

@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Which flow control a connection gets: what is wished for, what the devices
- * and the peer can do, and what became of it. Calls sdp_ring.c.
+ * Choice of a connection's flow control: the wish, the abilities of the devices
+ * and of the peer, and the result. Calls sdp_ring.c.
  *
  * The active side offers in its Hello what it wishes for and, behind that,
  * what it would take instead; the passive side takes the best of it that it
- * does not refuse. Whatever cannot be is credit, which every peer knows.
+ * does not refuse. The fallback is credit, which every peer knows.
  * Documentation/wire.rst, Extensions.
  */
 #include <linux/dma-map-ops.h>
@@ -18,7 +18,7 @@
 
 #define SDP_FC_RNR_TIMER	IB_RNR_TIMER_000_64	/* 0.64 ms */
 
-/* What may be used under a wish, the best first in the order of the values */
+/* Policies that a wish allows, the best first in the order of the values */
 static u8 sdp_fc_allowed(u8 wish)
 {
 	switch (wish) {
@@ -48,7 +48,7 @@ static bool sdp_fc_device_holds(const struct sdp_conn *conn)
 }
 
 /*
- * In a ring octets that the peer writes stand beside such that we do, in one
+ * In a ring bytes that the peer writes stand beside such that we do, in one
  * cache line: the device has to see the caches.
  */
 static bool sdp_fc_device_rings(struct ib_device *dev)
@@ -120,7 +120,7 @@ void sdp_fc_choose(struct sdp_conn *conn)
 }
 
 /**
- * sdp_fc_agree - what the passive side takes of an offer
+ * sdp_fc_agree - choose the passive side's answer to an offer
  * @conn: connection; the Hello was read, sdp_fc_choose() was called
  *
  * Return: SDP_EXT_HOLD, SDP_EXT_RING without SDP_EXT_IMM or with it, or 0 for
@@ -138,7 +138,7 @@ u8 sdp_fc_agree(const struct sdp_conn *conn)
 /**
  * sdp_fc_use - set the flow control of a connection on a verbs link
  * @conn: connection without buffers yet
- * @ext: what both sides agree to, see sdp_fc_agree()
+ * @ext: result of the negotiation, see sdp_fc_agree()
  *
  * Context: process, the handler mutex of the cm_id held.
  *

@@ -4,13 +4,13 @@
  * and what the peer has freed, and writes back to back, at once as long as
  * there is room. While there is none, sends join the message that waits. Each
  * write is announced by a message, which takes a receive; those are counted as
- * ever, by sdp_fc_credit.c. A few octets go along with their message instead:
+ * ever, by sdp_fc_credit.c. A few bytes go along with their message instead:
  * a second one costs more than the receiver's copy into the ring. Arithmetic
  * only; calls that.
  *
- * Freed space is told lazily: along with other messages, or when it is half of
- * the ring. A sender that waits for room finds less than a quarter free, so
- * that a reader who has read all has more than half to tell.
+ * Freed space is announced lazily: with other messages, or when it is half of
+ * the ring. A sender that waits for room finds less than a quarter free, so a
+ * reader that has read everything has more than half to announce.
  */
 #include "sdp.h"
 #include "sdp_fc.h"
@@ -60,7 +60,7 @@ static int sdp_rdma_avail(struct sdp_conn *conn, const struct sdp_msg *m)
 	return 0;
 }
 
-/* Ring: octets that were written to our ring, octets freed of the peer's. */
+/* Ring: bytes that were written to our ring, bytes freed of the peer's. */
 static int sdp_rdma_ring(struct sdp_sock *sdp, struct sdp_rx_ctx *c)
 {
 	u32 len = c->m.ext.ring.len, freed = c->m.ext.ring.freed;

@@ -1,15 +1,14 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
  * Virtual windows: no credits. A receive is posted only when SDP_BUF_SIZE
- * octets (W) are free for it, and a message has no more than that, so that
- * whoever gets a receive has room. A message that finds none is held by the
- * device: receiver not ready on InfiniBand and RoCE, a closed TCP window on
- * iwarp_hybrid. Arithmetic only; calls nothing.
+ * bytes (W) are free for it, and a message has no more than that, so that
+ * a message that gets a receive has room. A message that finds none is queued
+ * by the device: receiver not ready on InfiniBand and RoCE, a closed TCP window
+ * on iwarp_hybrid. Arithmetic only; calls nothing.
  *
  * The send buffer has two parts. Some messages are posted and belong to the
- * device; what comes while there are so many joins the youngest message of the
- * software's part. A completion frees a place and sends that message, whatever
- * the program does meanwhile.
+ * device; further data joins the youngest message of the software's part. A
+ * completion frees a place and sends that message, independent of the program.
  */
 #include "sdp.h"
 #include "sdp_fc.h"
@@ -17,9 +16,9 @@
 #define SDP_VWIN_POSTED		8	/* messages in the part of the device */
 
 /*
- * What the peer has acknowledged the device has done with. Not every message
- * asks for a completion, but once half of the device's part is in use one of as
- * many does: while it is full there is always one to come.
+ * The device has finished with data that the peer has acknowledged. Not every
+ * message asks for a completion, but once half of the device's part is in use
+ * one of as many does: while it is full there is always one to come.
  */
 static u32 sdp_vwin_credits(const struct sdp_conn *conn)
 {
@@ -54,7 +53,7 @@ static bool sdp_vwin_overrun(const struct sdp_conn *conn, u32 mseq)
 	return false;
 }
 
-/* Who may use a receive has been told of it, so to speak. */
+/* Posted receives count as advertised: there is no explicit update. */
 static void sdp_vwin_peer(struct sdp_conn *conn, u16 bufs, u32 ack)
 {
 	WRITE_ONCE(conn->peer_ack, ack);

@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
  * Copies between user memory and payload with gaps, which the kernel's functions
- * could only copy piece by piece: between two markers are 508 octets, of which
+ * could only copy piece by piece: between two markers are 508 bytes, of which
  * entering, leaving and aligning such a function take a third. Leaf: calls
  * nothing of SDP.
  *
  * All sizes are multiples of four, and a piece with the gap behind it is one of
- * eight. So each piece but the last is copied in words of eight octets, and the
+ * eight. So each piece but the last is copied in words of eight bytes, and the
  * half word that is too much when it is not a multiple of eight goes to where
  * the next piece begins, or into the gap. Nothing outside of the payload, its
  * gaps and the user's memory is touched.
@@ -24,7 +24,7 @@
 #include <asm/cpufeature.h>
 #include <asm/smap.h>
 
-/* @n words of eight octets; returns false on a fault */
+/* @n words of eight bytes; returns false on a fault */
 static __always_inline bool sdp_gaps_words(void **to, const void **from,
 					   unsigned long n)
 {
@@ -46,7 +46,7 @@ static __always_inline bool sdp_gaps_octets(void **to, const void **from,
 }
 
 /*
- * @len octets, of which @head are in front of the first gap; gaps are at @to, or
+ * @len bytes, of which @head are in front of the first gap; gaps are at @to, or
  * else at @from. The caller has opened user memory.
  */
 static __always_inline bool sdp_gaps_move(void *to, const void *from, u32 head,
@@ -81,7 +81,7 @@ static inline bool sdp_gaps_even(const struct rdma_stack_gaps *g, u32 len)
 }
 
 /*
- * Copy @len octets, not 0, of user memory to @to, which has the gaps @g. Returns
+ * Copy @len bytes, not 0, of user memory to @to, which has the gaps @g. Returns
  * false if it cannot be done in this way, or on a fault: then nothing is known
  * of what was copied.
  */

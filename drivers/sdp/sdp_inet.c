@@ -54,7 +54,7 @@ static struct lock_class_key sdp_callback_key[2];
 
 /**
  * sdp_inet_lock_class - own lock classes for a socket of an Internet family
- * @sk: new socket that nobody else knows
+ * @sk: new socket that is not visible yet
  */
 void sdp_inet_lock_class(struct sock *sk)
 {
@@ -106,7 +106,7 @@ int sdp_inet_init(struct proto *prot, const struct proto_ops *ops,
 /**
  * sdp_inet_exit - no new ones
  *
- * Context: module exit; waits for those who are about to make one.
+ * Context: module exit; waits for callers that are about to make one.
  */
 void sdp_inet_exit(void)
 {

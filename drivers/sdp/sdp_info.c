@@ -52,7 +52,7 @@ EXPORT_SYMBOL_GPL(sdp_info_fc_reason);
  * sdp_info_rx_reserved - memory that a connection keeps for receiving
  * @sk: socket, locked
  *
- * Return: octets; on a shared link what is granted to the transport, which
+ * Return: bytes; on a shared link what is granted to the transport, which
  * takes it only when something comes.
  */
 u32 sdp_info_rx_reserved(const struct sock *sk)
@@ -83,7 +83,7 @@ u32 sdp_info_credits(const struct sock *sk)
 }
 EXPORT_SYMBOL_GPL(sdp_info_credits);
 
-/* As in diag: of a listener, who waits to be accepted, and how many may. */
+/* As in diag: for a listener, the accept queue and its limit. */
 static void sdp_info_queues(const struct sock *sk, struct sdp_info *info)
 {
 	if (info->state == TCP_LISTEN) {

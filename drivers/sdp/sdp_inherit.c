@@ -10,7 +10,7 @@
 #include "compat.h"
 #include "sdp.h"
 
-/* What only TCP has a use for, if anybody */
+/* Options that only TCP uses, if any */
 static void sdp_inherit_stored(struct sock *sk, const struct sock *parent)
 {
 	/* SO_MAX_PACING_RATE */
@@ -32,7 +32,7 @@ static void sdp_inherit_stored(struct sock *sk, const struct sock *parent)
 
 /**
  * sdp_inherit_sock() - options of SOL_SOCKET for a child, or for a TCP socket
- * @sk: socket that nobody else uses yet
+ * @sk: socket that is not in use yet
  * @parent: SDP socket that has them
  *
  * Context: any.
@@ -72,7 +72,7 @@ void sdp_inherit_sock(struct sock *sk, const struct sock *parent)
 
 /**
  * sdp_inherit_child() - give a child the options of its listener
- * @sk: new child, seen by nobody else yet
+ * @sk: new child, not visible yet
  * @parent: its listener
  *
  * Context: any; a value that is being changed is taken old or new.

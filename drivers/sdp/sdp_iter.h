@@ -2,7 +2,7 @@
 /*
  * User memory that an iov_iter stands at, in one piece. A message of a shared
  * link lies in many small pieces between markers; copying each of them with
- * copy_*_iter() costs more than the octets. Leaf: calls nothing of SDP.
+ * copy_*_iter() costs more than the bytes. Leaf: calls nothing of SDP.
  */
 #ifndef _SDP_ITER_H
 #define _SDP_ITER_H
@@ -20,7 +20,7 @@ static inline const struct iovec *sdp_iter_iov(const struct iov_iter *i)
 }
 
 /*
- * User memory at the front of @i, or NULL if less than @want octets of it are
+ * User memory at the front of @i, or NULL if less than @want bytes of it are
  * in one piece. raw_copy_*_user() may be used on them.
  */
 static inline void __user *sdp_iter_user(const struct iov_iter *i, size_t want)
@@ -44,7 +44,7 @@ static inline void __user *sdp_iter_user(const struct iov_iter *i, size_t want)
 }
 
 /*
- * Octets of user memory in one piece at the front of @i, which begin at @addr; 0 if
+ * Bytes of user memory in one piece at the front of @i, which begin at @addr; 0 if
  * it is no user memory.
  */
 static inline size_t sdp_iter_segment(const struct iov_iter *i,

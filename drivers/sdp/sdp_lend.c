@@ -9,10 +9,10 @@
  * in the credits until it is read, then gets other pages or is given up (see
  * sdp_qp_rx_renew()), since its pages are in use.
  *
- * What is lent is what a page table, or whoever has pinned it there, refers to.
- * Programs give pages back in many ways, of which the kernel tells us few, so
- * nothing is counted up and down: the table holds one reference to each buffer
- * of which pages were lent, and if it is the last one, all of them are back.
+ * A page is on loan while a page table entry or a pin references it. Programs
+ * give pages back in many ways, of which the kernel reports few, so nothing is
+ * counted: the table holds one reference to each buffer of which pages were
+ * lent, and if it is the last one, all of them are back.
  *
  * Mappings are read-only for good. lock_sock comes before the mmap lock, which is not
  * waited for with it.
@@ -35,7 +35,7 @@
 /**
  * struct sdp_lend - buffers of which pages are, or were, lent
  * @work: looks for those that have come back
- * @sk: whose it is; the work holds a reference while it is queued
+ * @sk: its socket; the work holds a reference while it is queued
  * @page: the buffers, each with a reference; as many as sdp_sock.nlent
  *
  * Made when first needed, lives as long as the socket. lock_sock.
@@ -48,7 +48,7 @@ struct sdp_lend {
 
 /* ---- what is lent ---- */
 
-/* Drop the buffers that nobody but us holds. */
+/* Drop the buffers of which we have the last reference. */
 static void sdp_lend_reap(struct sock *sk)
 {
 	struct sdp_sock *sdp = sdp_sk(sk);
@@ -117,8 +117,8 @@ static bool sdp_lend_note(struct sock *sk, struct page *page)
 }
 
 /**
- * sdp_lend_free - a socket is about to go
- * @sdp: socket that nobody uses
+ * sdp_lend_free - a socket is about to be freed
+ * @sdp: socket that is not in use
  */
 void sdp_lend_free(struct sdp_sock *sdp)
 {
@@ -192,7 +192,7 @@ static struct vm_area_struct *sdp_lend_window(struct file *file,
 	return vma;
 }
 
-/* The whole pages at the front of @run. Octets lent. */
+/* The whole pages at the front of @run. Bytes lent. */
 static u32 sdp_lend_run(struct sock *sk, const struct sdp_rx_run *run,
 			struct vm_area_struct *vma, unsigned long at, u32 room)
 {
@@ -207,7 +207,7 @@ static u32 sdp_lend_run(struct sock *sk, const struct sdp_rx_run *run,
 	return (nr - left) << PAGE_SHIFT;
 }
 
-/* What has to be copied of @run in front of its first whole page */
+/* Bytes of @run that must be copied in front of its first whole page */
 static u32 sdp_lend_skip(const struct sdp_rx_run *run)
 {
 	u32 start = PAGE_ALIGN(run->off);
@@ -217,9 +217,9 @@ static u32 sdp_lend_skip(const struct sdp_rx_run *run)
 }
 
 /*
- * Lend what lies at the front of @have octets, up to @room, in a mapping that
+ * Lend what lies at the front of @have bytes, up to @room, in a mapping that
  * begins with @at. *@skip is what has to be read in another way if that is less.
- * Nothing is taken off the queue. Octets lent.
+ * Nothing is taken off the queue. Bytes lent.
  */
 static u32 sdp_lend_front(struct sock *sk, struct vm_area_struct *vma,
 			  unsigned long at, u32 room, u32 have, u32 *skip)
@@ -249,14 +249,14 @@ static u32 sdp_lend_front(struct sock *sk, struct vm_area_struct *vma,
 	return done;
 }
 
-/* Octets that may be lent or copied now; the urgent one is where it ends. */
+/* Bytes that may be lent or copied now; the urgent one is where it ends. */
 static u32 sdp_lend_have(struct sock *sk)
 {
 	struct sdp_sock *sdp = sdp_sk(sk);
 	u32 have, n;
 
 	do {
-		/* pairs with the release of whoever queues */
+		/* pairs with the release in the queueing code */
 		have = smp_load_acquire(&sdp->rx_seq) - sdp->copied_seq;
 		n = have ? sdp_rx_limit(sk, have) : 0;
 	} while (have && !n);
@@ -264,7 +264,7 @@ static u32 sdp_lend_have(struct sock *sk)
 }
 
 /*
- * Get the lock of the mappings, which somebody else may hold for as long as he likes
+ * Get the lock of the mappings, which another task may hold arbitrarily long
  * (FUSE): lock_sock is released then. 0 or -EINTR.
  */
 static int sdp_lend_lock(struct sock *sk)
@@ -319,7 +319,9 @@ static int sdp_lend_some(struct sock *sk, struct file *file,
 	return 0;
 }
 
-/* What could not be lent, as far as the program has given room. 0 or -errno. */
+/*
+ * Copy data that cannot be lent, as far as the program gives room. 0 or -errno.
+ */
 static int sdp_lend_copy(struct sock *sk, struct sdp_zerocopy_receive *zc)
 {
 	u32 len = min_t(u32, zc->copybuf_len, zc->recv_skip_hint);
@@ -335,7 +337,7 @@ static int sdp_lend_copy(struct sock *sk, struct sdp_zerocopy_receive *zc)
 		iov_iter_ubuf(&msg.msg_iter, ITER_DEST, to, len);
 		n = sdp_recvmsg_locked(sk, &msg, len, MSG_DONTWAIT);
 	}
-	/* the program has to hear of what it has got */
+	/* the program must learn what it has received */
 	if (n < 0)
 		return zc->length ? 0 : n;
 	zc->copybuf_len = n;
@@ -365,7 +367,7 @@ static int sdp_lend_locked(struct sock *sk, struct file *file,
 	return 0;
 }
 
-/* What the program asks for, checked. Its octets, or -errno. */
+/* Read and check the program's request. Its bytes, or -errno. */
 static int sdp_lend_ask(struct sdp_zerocopy_receive *zc, char __user *optval,
 			int __user *optlen)
 {
@@ -395,7 +397,7 @@ static int sdp_lend_ask(struct sdp_zerocopy_receive *zc, char __user *optval,
  * sdp_lend_getsockopt - SDP_ZEROCOPY_RECEIVE, TCP_ZEROCOPY_RECEIVE
  * @sock: socket
  * @optval: struct sdp_zerocopy_receive, or the front of it
- * @optlen: octets of it
+ * @optlen: bytes of it
  *
  * Context: process; takes lock_sock and the mmap lock.
  *

@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0 */
-/*
- * What a network namespace holds.
+/* State of a network namespace.
  */
 #ifndef _SDP_NET_H
 #define _SDP_NET_H
@@ -27,9 +26,9 @@ struct sdp_mib;
  * @socks: every socket of the namespace, linked by sdp_sock.net_node
  * @bound: those with a port, by its number, linked by sdp_sock.bind_node
  * @socks_lock: (BH) protects @socks, @bound and sdp_sock.local; innermost
- * @ports: what their ports are to rdma_cm (sdp_port.c), by number
- * @port_mutex: who joins and leaves which of @ports; below lock_sock, no
- *	handler takes it
+ * @ports: rdma_cm's side of their ports (sdp_port.c), by number
+ * @port_mutex: protects membership in @ports; below lock_sock, no handler takes
+ *	it
  * @nconns: connections that have memory, whatever their state
  *
  * The sysctl_ fields are written by sdp_sysctl.c after validation and read
@@ -45,12 +44,13 @@ struct sdp_net {
 	struct mutex port_mutex;	/* see above */
 	atomic_t nconns;
 	struct sdp_zc_cache zc_cache;
-	/* of its own: what waits here for a lock that a stopped process holds
-	 * must not keep other namespaces waiting
+	/*
+	 * of its own: work that waits for a lock of a stopped process must not
+	 * keep other namespaces waiting
 	 */
 	struct workqueue_struct *wq;
 
-	int sysctl_rmem[3];		/* min, default, max octets */
+	int sysctl_rmem[3];		/* min, default, max bytes */
 	int sysctl_wmem[3];
 	int sysctl_rx_bufs_min;		/* receives a connection starts with */
 	int sysctl_rx_bufs_max;		/* and may grow to, by rcvbuf */
@@ -60,10 +60,10 @@ struct sdp_net {
 	int sysctl_credit_join;		/* sends without credit join a message */
 	int sysctl_rdma_progress;	/* enum sdp_progress */
 	int sysctl_rdma_immediate;	/* rings: Write with immediate data */
-	int sysctl_zcopy_threshold;	/* octets of a send; 0: never */
-	int sysctl_zcopy_floor;		/* octets of one that always pays */
+	int sysctl_zcopy_threshold;	/* bytes of a send; 0: never */
+	int sysctl_zcopy_floor;		/* bytes of one that always pays */
 	int sysctl_zcopy_wait;		/* us without progress */
-	int sysctl_zcopy_cache;		/* octets kept pinned; 0: none */
+	int sysctl_zcopy_cache;		/* bytes kept pinned; 0: none */
 	int sysctl_zcopy_entries;	/* pieces, of one connection */
 	int sysctl_zcopy_pipelined;	/* pipelined mode where both ends can */
 	int sysctl_signal_every;	/* signalled send at least every n */
@@ -80,9 +80,12 @@ struct sdp_net {
 	int sysctl_keepalive_probes;
 };
 
-/* net.sdp.rdma_progress: who lets data go when the ring has room again */
+/*
+ * net.sdp.rdma_progress: the context that sends data when the ring has room
+ * again
+ */
 enum sdp_progress {
-	SDP_PROGRESS_KERNEL,		/* whoever learns of it */
+	SDP_PROGRESS_KERNEL,		/* any context that learns of it */
 	SDP_PROGRESS_APP,		/* the next system call on the socket */
 };
 

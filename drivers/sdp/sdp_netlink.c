@@ -13,7 +13,7 @@
 
 static struct genl_family sdp_genl_family;
 
-/* A request has no attributes; whoever sends one hears that it is unknown. */
+/* A request has no attributes; any attribute is reported as unknown. */
 static const struct nla_policy sdp_nl_stats_policy[SDP_MIB_PAD + 1] = {
 	[SDP_MIB_PAD]	= { .type = NLA_REJECT },
 };

@@ -35,7 +35,7 @@
  * @gone: its device is being removed, every socket has to leave
  *
  * rdma_cm lets a single cm_id listen on an address. Sockets that may share the
- * address (SDP_REUSEPORT, or SO_REUSEADDR while nobody listens) share that one.
+ * address (SDP_REUSEPORT, or SO_REUSEADDR without a listener) share that one.
  * Lives from the first sdp_port_bind() to sdp_port_put() after the last
  * socket has left.
  */
@@ -462,7 +462,7 @@ static struct sdp_port *sdp_port_find(struct sock *sk,
 	return NULL;
 }
 
-/* The one that @addr stands for, or a new one, if nobody minds. */
+/* Return the port of @addr, or a new one if there is no conflict. */
 static struct sdp_port *sdp_port_get(struct sock *sk, union sdp_addr *addr,
 				     rdma_cm_event_handler handler)
 {
@@ -536,12 +536,12 @@ int sdp_port_listen(struct sock *sk, int backlog)
 	struct sdp_port *port = sdp_sk(sk)->port;
 	int i, err = 0;
 
-	/* nobody can come */
+	/* no peer can reach it */
 	if (sdp_addr_loopback(&port->addr))
 		return 0;
 	mutex_lock(&sn->port_mutex);
 	for (i = 0; i < 2 && !err; i++) {
-		/* since the last time, or by somebody who shares it */
+		/* since the last time, or by a socket that shares it */
 		if (!port->id[i] || port->listening & BIT(i))
 			continue;
 		err = rdma_listen(port->id[i], SDP_LISTEN_BACKLOG);
@@ -582,7 +582,7 @@ struct sdp_port *sdp_port_unbind(struct sock *sk)
 }
 
 /**
- * sdp_port_put - destroy a port that nobody uses any more
+ * sdp_port_put - destroy a port that is no longer in use
  * @port: result of sdp_port_unbind()
  *
  * Context: process; waits for handlers. No socket lock held.

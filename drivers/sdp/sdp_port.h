@@ -17,7 +17,7 @@ struct sdp_port;
  * @n: ports in it; 0: not begun
  * @at: how far the next one is behind the first
  * @left: how many have not been there
- * @tries: how many were of no use after all
+ * @tries: attempts that failed after all
  * @port: that of sdp_port_next_free(); 0: none yet
  */
 struct sdp_port_walk {

@@ -23,10 +23,10 @@
 #define SDP_SHARED_RQ	SDP_DRAIN_WRS
 
 /*
- * Receives that a connection of this socket may have: what SO_RCVBUF asks for, a
- * quarter more since messages do not fill them, and those that hold no data
- * for long, see sdp_fc_credit.c. Where the program has not chosen, not fewer than
- * it starts with.
+ * Receives that a connection of this socket may have: as many as SO_RCVBUF asks
+ * for, a quarter more since messages do not fill them, and those that hold no
+ * data for long, see sdp_fc_credit.c. Where the program has not chosen, not
+ * fewer than it starts with.
  */
 static u32 sdp_qp_rx_bufs(const struct sock *sk)
 {
@@ -96,9 +96,9 @@ int sdp_qp_rx_alloc(struct sdp_conn *conn, struct sdp_rx_buf *buf)
  * @conn: connection whose device knows it
  * @buf: buffer; its page stays
  *
- * What arrived was given to the CPU when it came, see sdp_verbs_rx_headers(), which may
- * have added to it (sdp_verbs_rx_merge()) or shown it to a program: to do so again
- * would bring back what the device has written.
+ * Received data was synced to the CPU when it came, see sdp_verbs_rx_headers().
+ * The CPU may have added to it since (sdp_verbs_rx_merge()) or mapped it into a
+ * program: another sync would bring back what the device has written.
  *
  * Context: any; the buffer is not posted.
  */
@@ -135,9 +135,9 @@ static void sdp_qp_rx_short(struct sdp_conn *conn)
  * @conn: connection
  * @buf: buffer, empty, on no list
  *
- * A page that somebody else still holds (a pipe, after splice; a program that
- * has borrowed it) is replaced. A buffer that SO_RCVBUF no longer allows, of which
- * what is lent is a part, is given up.
+ * A page with other references (a pipe, after splice; a program that has it
+ * mapped) is replaced. A buffer that SO_RCVBUF, which includes mapped pages, no
+ * longer allows is freed.
  *
  * Context: lock_sock.
  *
@@ -224,7 +224,7 @@ void sdp_qp_rx_refill(struct sdp_conn *conn)
 	release_sock(sk);
 }
 
-/* What a verbs link needs */
+/* Queue sizes for a verbs link */
 static void sdp_qp_cap(const struct sdp_conn *conn, struct ib_qp_cap *cap)
 {
 	cap->max_send_wr = SDP_SQ_DEPTH + SDP_DRAIN_WRS + SDP_PROBE_WRS +
@@ -422,7 +422,7 @@ int sdp_qp_post_recvs(struct sdp_conn *conn)
  * sdp_qp_payload - where the payload of a message is, for the device
  * @conn: connection
  * @m: message
- * @hdr: octets of the header in front of it, which go along
+ * @hdr: bytes of the header in front of it, which go along
  * @sge: filled in, SDP_TX_PIECES at most
  *
  * Context: tx_lock.
@@ -446,7 +446,7 @@ int sdp_qp_payload(struct sdp_conn *conn, const struct sdp_tx_msg *m, u32 hdr,
  * sdp_qp_header - the header of a message, in the slot of its send
  * @conn: connection
  * @slot: where the header was built
- * @len: octets of it
+ * @len: bytes of it
  * @sge: filled in
  *
  * Context: tx_lock.
@@ -467,7 +467,7 @@ void sdp_qp_header(struct sdp_conn *conn, const struct sdp_tx_slot *slot,
  * @conn: connection
  * @slot: where its header was built, and its completion
  * @m: payload, or NULL; if not split the header was built in front of it
- * @hdr_len: octets of the header
+ * @hdr_len: bytes of the header
  * @signal: want a completion for it
  *
  * Context: tx_lock.
@@ -504,10 +504,10 @@ int sdp_qp_send(struct sdp_conn *conn, struct sdp_tx_slot *slot,
  * @alive: the peer shall answer; else it is enough that what was posted before is
  *	   complete
  *
- * It is of no octets, and needs neither a credit nor a receive at the peer.
+ * It is of no bytes, and needs neither a credit nor a receive at the peer.
  * InfiniBand and RoCE acknowledge a Write. On iWARP one is complete when it has been
  * sent; a Read is answered by the peer's device (neither end validates an STag of no
- * octets, RFC 5040, 5.2). Only a silent peer is asked that way: siw answers with the
+ * bytes, RFC 5040, 5.2). Only a silent peer is asked that way: siw answers with the
  * length of what it was sending.
  *
  * Context: tx_lock.

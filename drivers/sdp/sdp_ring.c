@@ -166,7 +166,7 @@ void sdp_ring_destroy(struct sdp_conn *conn)
 	if (conn->rx_ring_mr)
 		ib_dereg_mr(conn->rx_ring_mr);
 	conn->rx_ring_mr = NULL;
-	/* what was announced is with the CPU, and may not be read yet */
+	/* announced data is with the CPU, and may be unread */
 	while (conn->rx_ring_mapped) {
 		sg = &conn->rx_ring_sg[--conn->rx_ring_mapped];
 		ib_dma_unmap_sg_attrs(conn->dev, sg, 1, SDP_RING_DIR,
@@ -179,10 +179,10 @@ void sdp_ring_destroy(struct sdp_conn *conn)
 }
 
 /**
- * sdp_ring_drop - the socket has no use for its ring any more
- * @sdp: socket; it has read all, or nobody will
+ * sdp_ring_drop - the socket does not need its ring any more
+ * @sdp: socket; it has read everything, or never will
  *
- * Context: sdp->lock, or nobody else uses the socket.
+ * Context: sdp->lock, or the socket is not in use.
  */
 void sdp_ring_drop(struct sdp_sock *sdp)
 {
@@ -243,7 +243,7 @@ static int sdp_ring_send(struct sdp_conn *conn, const struct sdp_tx_msg *m,
 }
 
 /**
- * sdp_ring_untold - octets of our ring that are free, and the peer does not know it
+ * sdp_ring_untold - bytes of our ring that are free, and the peer does not know it
  * @conn: connection with a ring
  *
  * Context: tx_lock.
@@ -260,9 +260,9 @@ u32 sdp_ring_untold(const struct sdp_conn *conn)
  * @conn: connection
  * @m: payload
  *
- * They have room for MSeqAck and the length. Whatever else there is to tell goes
- * with a message: what is free, too, before it is so much that it would take one of
- * its own.
+ * They have room for MSeqAck and the length. Everything else goes with a
+ * message: also freed space, before it is so much that it would take a message
+ * of its own.
  *
  * Context: tx_lock.
  */
@@ -309,7 +309,7 @@ int sdp_ring_send_imm(struct sdp_conn *conn, struct sdp_tx_slot *slot,
  * @conn: connection
  * @slot: where its header was built, and its completion
  * @m: payload, which there is room for without a break, or NULL
- * @hdr_len: octets of the header
+ * @hdr_len: bytes of the header
  * @signal: want a completion for it
  *
  * A small payload goes along with its message, and the ring skips as much. A
@@ -347,7 +347,7 @@ int sdp_ring_post(struct sdp_conn *conn, struct sdp_tx_slot *slot,
 }
 
 /**
- * sdp_ring_tell - octets of our ring that were read, to be told now
+ * sdp_ring_tell - bytes of our ring that were read, to be announced now
  * @conn: connection
  *
  * Context: tx_lock.
@@ -424,8 +424,8 @@ void sdp_ring_poll(struct sock *sk)
  * sdp_ring_tight - whether unread data may keep the peer from sending
  * @sdp: socket
  *
- * Who waits for more than a quarter of the ring (SO_RCVLOWAT) might wait for
- * ever: what is told to a sender that waits is half of the ring, see
+ * A reader that waits for more than a quarter of the ring (SO_RCVLOWAT) might
+ * wait for ever: a waiting sender gets an announcement at half of the ring, see
  * sdp_fc_rdma.c.
  *
  * Context: any; the answer may be stale at once.
@@ -438,7 +438,7 @@ bool sdp_ring_tight(const struct sdp_sock *sdp)
 	return tight && unread >= tight;
 }
 
-/* Octets in one piece from stream position @seq on, @len at most. */
+/* Bytes in one piece from stream position @seq on, @len at most. */
 static u32 sdp_ring_at(const struct sdp_ring *ring, u32 seq, u32 len,
 		       struct sdp_rx_run *run)
 {
@@ -469,7 +469,7 @@ static void sdp_ring_sync(struct sdp_conn *conn, u32 seq, u32 len)
 	}
 }
 
-/* What came with its message goes where the peer could have written it. */
+/* Put payload inside a message where the peer could have written it. */
 static void sdp_ring_fill(struct sdp_rx_ctx *c, u32 seq, u32 len)
 {
 	const u8 *src = c->buf->hdr + c->m.payload;
@@ -489,7 +489,7 @@ static void sdp_ring_fill(struct sdp_rx_ctx *c, u32 seq, u32 len)
 }
 
 /*
- * Struct sdp_rxq_ops.queue: the octets that a message has announced, for which there
+ * Struct sdp_rxq_ops.queue: the bytes that a message has announced, for which there
  * was room, belong to the stream.
  */
 static void sdp_ring_queue(struct sdp_sock *sdp, struct sdp_rx_ctx *c)

@@ -8,7 +8,7 @@
 #include "sdp_conn.h"
 #include "sdp_verbs.h"
 
-#define SDP_RING_MIN		SDP_BUF_SIZE	/* octets; a power of two */
+#define SDP_RING_MIN		SDP_BUF_SIZE	/* bytes; a power of two */
 #define SDP_RING_MAX		(SDP_BUF_SIZE * 64)
 #define SDP_RING_INLINE		264	/* payload that goes along with a message */
 #define SDP_RING_SLOT		(24 + SDP_RING_INLINE)	/* of a receive */
@@ -24,8 +24,8 @@ static inline bool sdp_ring_along(u32 octets)
  * @refs: one of the connection, while the peer may write, one of the socket,
  *	  until it is read
  * @base: rx_seq of the socket at the beginning of the ring
- * @size: octets, a power of two
- * @nr: pages, each of SDP_BUF_SIZE octets
+ * @size: bytes, a power of two
+ * @nr: pages, each of SDP_BUF_SIZE bytes
  * @page: the pages
  *
  * There is nothing in it but payload: the peer can change it at any time.

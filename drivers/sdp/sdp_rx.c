@@ -19,11 +19,11 @@
 #include "sdp_ring.h"
 #include "sdp_rx.h"
 
-#define SDP_RX_PIECE	(256 * 1024)	/* octets freed together by a reader */
+#define SDP_RX_PIECE	(256 * 1024)	/* bytes freed together by a reader */
 
 /* ---- reading ---- */
 
-/* The urgent octet lies behind the reader: forget it. */
+/* The urgent byte lies behind the reader: forget it. */
 static void sdp_rx_urg_passed(struct sdp_sock *sdp)
 {
 	if (likely(!sdp->urg_state))
@@ -59,20 +59,20 @@ static int sdp_rx_wait(struct sock *sk, long *timeo, u32 seq)
 /* State of one recvmsg. */
 struct sdp_read {
 	struct msghdr *msg;
-	size_t len;		/* octets still wanted */
+	size_t len;		/* bytes still wanted */
 	size_t target;		/* return when there are so many */
 	int copied;
 	int flags;
-	u32 seq;		/* next octet of the stream */
+	u32 seq;		/* next byte of the stream */
 	long timeo;
 	bool wait;		/* it may, or might until its time was up */
 	bool inline_urg;
 };
 
 /*
- * What stops a reader that found nothing. Data may have come since it looked,
- * and the end of the stream behind that: both are judged at one moment.
- * Returns false if there is something to read after all.
+ * Reasons to stop a reader that found nothing. Data may have come since it
+ * looked, and the end of the stream behind that: both are checked at one
+ * moment. Returns false if there is something to read after all.
  */
 static bool sdp_rx_at_end(struct sock *sk, u32 seq, bool *done, bool *end)
 {
@@ -117,8 +117,8 @@ static int sdp_rx_nothing(struct sock *sk, struct sdp_read *r)
 }
 
 /*
- * How the urgent octet limits a read of @*used octets at @r->seq: stop in
- * front of it, or step over it. Returns octets to skip.
+ * How the urgent byte limits a read of @*used bytes at @r->seq: stop in
+ * front of it, or step over it. Returns bytes to skip.
  */
 static u32 sdp_rx_urg_limit(struct sdp_sock *sdp, struct sdp_read *r, u32 *used)
 {
@@ -139,7 +139,7 @@ static u32 sdp_rx_urg_limit(struct sdp_sock *sdp, struct sdp_read *r, u32 *used)
 	return 1;
 }
 
-/* Is the reader at the mark, with octets in hand to return first? */
+/* Is the reader at the mark, with bytes in hand to return first? */
 static bool sdp_rx_at_urg(const struct sdp_sock *sdp, const struct sdp_read *r)
 {
 	return unlikely(sdp->urg_state) && sdp->urg_state != SDP_URG_NOTYET &&
@@ -182,9 +182,9 @@ static int sdp_rx_fault_in(struct sock *sk, struct sdp_read *r, u32 len)
 }
 
 /**
- * sdp_rx_take - take octets off the receive queue
+ * sdp_rx_take - take bytes off the receive queue
  * @sk: socket
- * @len: octets, which are there
+ * @len: bytes, which are there
  *
  * Context: lock_sock.
  */
@@ -199,7 +199,7 @@ static enum sdp_zc_reader sdp_rx_who(const struct sdp_read *r)
 {
 	if (!r->wait)
 		return SDP_ZC_POLLS;
-	/* who looks only will not come back with more room */
+	/* a reader that only peeks will not come back with more room */
 	if (r->copied < r->target || r->flags & (MSG_PEEK | MSG_TRUNC))
 		return SDP_ZC_WAITS;
 	return SDP_ZC_RETURNS;
@@ -210,7 +210,7 @@ static int sdp_rx_piece(struct sock *sk, struct sdp_read *r)
 	struct sdp_sock *sdp = sdp_sk(sk);
 	u32 have, want, used, skip;
 
-	/* pairs with the release of whoever queues: the octets are there */
+	/* pairs with the release in the queueing code: the bytes are there */
 	have = smp_load_acquire(&sdp->rx_seq) - r->seq;
 	if (!have) {
 		int n = sdp_zc_recv(sk, r->msg, r->len, r->flags,
@@ -284,7 +284,7 @@ static int sdp_rx_urg_recv(struct sock *sk, struct msghdr *msg, size_t len,
  * sdp_recvmsg_locked - receive, or look, but for the error queue
  * @sk: socket
  * @msg: where to
- * @len: octets wanted
+ * @len: bytes wanted
  * @flags: MSG_*
  *
  * Context: lock_sock, which is released while it waits.
@@ -312,7 +312,10 @@ int sdp_recvmsg_locked(struct sock *sk, struct msghdr *msg, size_t len,
 	r.wait = r.timeo;
 	r.target = sock_rcvlowat(sk, flags & MSG_WAITALL, len);
 	do {
-		/* another connection is none of its business */
+		/*
+		 * the socket was disconnected (and maybe reconnected) while we
+		 * slept
+		 */
 		if (sk->sk_disconnects != dis) {
 			err = -EPIPE;
 			break;
@@ -341,7 +344,7 @@ int sdp_recvmsg_locked(struct sock *sk, struct msghdr *msg, size_t len,
 }
 
 /**
- * sdp_rx_inq - TCP_INQ: what is left, at least 1 once the peer has finished
+ * sdp_rx_inq - TCP_INQ: unread bytes, at least 1 once the peer has finished
  * @sk: socket
  */
 int sdp_rx_inq(const struct sock *sk)
@@ -362,10 +365,10 @@ static void sdp_rx_put_inq(struct sock *sk, struct msghdr *msg)
  * sdp_recvmsg - recvmsg of AF_SDP
  * @sock: socket
  * @msg: where to
- * @len: octets wanted
+ * @len: bytes wanted
  * @flags: MSG_*
  *
- * Return: octets read, 0 at the end of the stream, or a negative errno as
+ * Return: bytes read, 0 at the end of the stream, or a negative errno as
  * TCP would return it.
  */
 int sdp_recvmsg(struct socket *sock, struct msghdr *msg, size_t len, int flags)
@@ -416,13 +419,13 @@ static void sdp_splice_release(struct splice_pipe_desc *spd, unsigned int i)
 }
 
 /**
- * sdp_rx_limit - how far a read by pages may go, as recv: to the urgent octet
+ * sdp_rx_limit - how far a read by pages may go, as recv: to the urgent byte
  * @sk: socket
- * @have: octets on the receive queue
+ * @have: bytes on the receive queue
  *
  * Context: lock_sock.
  *
- * Return: octets; 0 if there was nothing but an urgent octet to step over, which
+ * Return: bytes; 0 if there was nothing but an urgent byte to step over, which
  * is gone now.
  */
 u32 sdp_rx_limit(struct sock *sk, u32 have)
@@ -455,7 +458,7 @@ static struct page *sdp_splice_page(struct page *page, u32 off, u32 n, bool own)
 	return copy;
 }
 
-/* Pages of one run; returns octets covered. */
+/* Pages of one run; returns bytes covered. */
 static u32 sdp_splice_fill(struct splice_pipe_desc *spd, struct sdp_rx_run *run,
 			   bool own)
 {
@@ -496,7 +499,7 @@ static ssize_t sdp_splice_some(struct sock *sk, struct pipe_inode_info *pipe,
 	struct sdp_rx_run run;
 	ssize_t ret;
 
-	/* pairs with the release of whoever queues */
+	/* pairs with the release in the queueing code */
 	have = smp_load_acquire(&sdp->rx_seq) - seq;
 	have = min_t(size_t, have, len);
 	if (!have)
@@ -524,10 +527,10 @@ static ssize_t sdp_splice_some(struct sock *sk, struct pipe_inode_info *pipe,
  * @sock: socket
  * @ppos: must be at 0
  * @pipe: where to
- * @len: octets, at most
+ * @len: bytes, at most
  * @flags: SPLICE_F_*
  *
- * Return: octets, 0 at the end of the stream, or a negative errno.
+ * Return: bytes, 0 at the end of the stream, or a negative errno.
  */
 ssize_t sdp_splice_read(struct socket *sock, loff_t *ppos,
 			struct pipe_inode_info *pipe, size_t len,
@@ -566,7 +569,10 @@ ssize_t sdp_splice_read(struct socket *sock, loff_t *ppos,
 		sdp_zc_decline(sk);
 		r.seq = sdp_sk(sk)->copied_seq;
 		ret = sdp_rx_nothing(sk, &r);
-		/* another connection is none of its business */
+		/*
+		 * the socket was disconnected (and maybe reconnected) while we
+		 * slept
+		 */
 		if (sk->sk_disconnects != dis)
 			ret = -EPIPE;
 		if (ret)

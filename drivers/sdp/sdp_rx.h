@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
  * Between the files of the receive half: sdp_rx_msg.c knows what a message means,
- * sdp_verbs_rx.c and sdp_shared_rx.c where its octets are.
+ * sdp_verbs_rx.c and sdp_shared_rx.c where its bytes are.
  */
 #ifndef _SDP_RX_H
 #define _SDP_RX_H
@@ -29,7 +29,7 @@ struct sock;
  * @urgent: raise SIGURG
  * @pending: SrcAvail: wake readers
  * @eof: DisConn
- * @reset: AbortConn, or data that nobody will read
+ * @reset: AbortConn, or data that will not be read
  * @graceful: both DisConn exchanged
  */
 struct sdp_rx_ctx {

@@ -32,7 +32,7 @@ static void sdp_rx_oob_pend(struct sdp_sock *sdp, struct sdp_rx_ctx *c)
 	}
 }
 
-/* Take in the payload of a message, more than 0 octets. */
+/* Take in the payload of a message, more than 0 bytes. */
 static int sdp_rx_payload(struct sdp_sock *sdp, struct sdp_rx_ctx *c)
 {
 	bool ring = c->m.h.mid == SDP_MID_RING;
@@ -45,7 +45,7 @@ static int sdp_rx_payload(struct sdp_sock *sdp, struct sdp_rx_ctx *c)
 		return SDP_MIB_BAD_CREDIT;
 	if (c->conn->rx_discon)
 		return SDP_MIB_BAD_STATE;
-	/* nobody will ever read it: the peer must know (as TCP resets) */
+	/* it will never be read: the peer must know (as TCP resets) */
 	if (sock_flag(sk, SOCK_DEAD) ||
 	    ((sk->sk_shutdown & RCV_SHUTDOWN) &&
 	     (1 << sk->sk_state) & (TCPF_FIN_WAIT1 | TCPF_FIN_WAIT2))) {
@@ -69,7 +69,7 @@ static int sdp_rx_data(struct sdp_sock *sdp, struct sdp_rx_ctx *c)
 }
 
 /*
- * Take the octets that came along. A reader may get the others; else they are
+ * Take the bytes that came along. A reader may get the others; else they are
  * asked for by Data messages.
  */
 static int sdp_rx_src_avail(struct sdp_sock *sdp, struct sdp_rx_ctx *c)
@@ -242,8 +242,8 @@ static int sdp_rx_check_seq(struct sdp_rx_ctx *c)
  * sdp_rx_check - checks that need nothing but the message and its connection
  * @c: connection; @c->m is filled in
  * @hdr: private copy of its headers
- * @hdr_len: octets of that
- * @len: octets of the message
+ * @hdr_len: bytes of that
+ * @len: bytes of the message
  *
  * Context: reception.
  *
@@ -265,7 +265,7 @@ int sdp_rx_check(struct sdp_rx_ctx *c, const u8 *hdr, u32 hdr_len, u32 len)
  * sdp_rx_check_imm - the same of a Write with immediate data to our ring
  * @c: connection; @c->m is filled in
  * @imm: the immediate data, as a number
- * @written: octets that the device has written
+ * @written: bytes that the device has written
  *
  * Context: reception.
  *
@@ -277,16 +277,16 @@ int sdp_rx_check_imm(struct sdp_rx_ctx *c, u32 imm, u32 written)
 	enum sdp_wire_err err;
 	int bad;
 
-	/* what the log says of a violation is in it, too */
+	/* it also holds the data for the log of a violation */
 	err = sdp_parse_imm(imm, written, conn->rx_mseq + 1, conn->peer_ack,
 			    &c->m);
-	/* nobody has agreed to it */
+	/* it was not agreed to */
 	if (!(conn->fc_ext & SDP_EXT_IMM))
 		return SDP_MIB_BAD_STATE;
 	bad = err ? sdp_rx_wire_error(err) : sdp_rx_check_seq(c);
 	if (bad)
 		return bad;
-	/* what is freed is told by messages */
+	/* freed space is announced by messages */
 	c->m.ext.ring.freed = conn->ring_freed;
 	SDP_INC_STATS(sock_net(c->sk), RX_IMMEDIATES);
 	trace_sdp_msg_rx(c->sk, &c->m.h, c->m.ext.ring.len);
@@ -325,7 +325,7 @@ static bool sdp_rx_used_up(const struct sdp_sock *sdp)
 }
 
 /**
- * sdp_rx_ready - does a reader who waits for @target octets have to be told?
+ * sdp_rx_ready - must a reader that waits for @target bytes be woken?
  * @sk: socket
  * @target: low-water mark
  *
@@ -351,7 +351,7 @@ static bool sdp_rx_enough(const struct sock *sk)
 
 /**
  * sdp_rx_wake - tell the owner of the socket what has happened
- * @c: what that is
+ * @c: the violation
  *
  * Context: reception; not under sdp->lock.
  */
@@ -416,7 +416,7 @@ void sdp_rx_taken(struct sdp_sock *sdp, struct sdp_rx_ctx *c)
 }
 
 /**
- * sdp_rx_finish - what a message leads to, outside of sdp->lock
+ * sdp_rx_finish - finish a message outside of sdp->lock
  * @c: message
  * @bad: result of sdp_rx_dispatch()
  *

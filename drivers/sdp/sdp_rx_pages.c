@@ -131,7 +131,7 @@ static struct sdp_rx_block *sdp_pages_more(struct sdp_rx_pages *q)
 	return blk;
 }
 
-/* What is left of gaps behind @skip octets, for @len octets */
+/* Gaps that remain behind @skip bytes, for @len bytes */
 static struct rdma_stack_gaps sdp_gaps_rest(const struct rdma_stack_gaps *g,
 					    u32 skip, u32 len)
 {
@@ -215,7 +215,7 @@ static bool sdp_pages_copy(struct sdp_rx_pages *q,
 	return true;
 }
 
-/* One run from octet @skip on, by reference */
+/* One run from byte @skip on, by reference */
 static bool sdp_pages_run(struct sdp_rx_pages *q,
 			  const struct rdma_stack_run *run, u32 skip)
 {
@@ -266,13 +266,13 @@ sdp_pages_bulk(struct sdp_rx_pages *q, const struct rdma_stack_run *run,
 /**
  * sdp_pages_add - queue payload
  * @sdp: socket
- * @rx: what the provider has
- * @skip: octets at its front that are no payload
+ * @rx: the provider's runs
+ * @skip: bytes at its front that are no payload
  * @merge: payload up to this size is copied if its memory is not worth being
  *	   held while the reader is far behind
  *
- * As in TCP a second copy is made only when memory runs short. What may not be
- * referenced is copied as well. The caller moves rx_seq.
+ * As in TCP a second copy is made only when memory runs short. Pages that may
+ * not be referenced are copied as well. The caller moves rx_seq.
  *
  * Context: sdp->lock.
  *
@@ -358,7 +358,7 @@ bool sdp_pages_full(struct sock *sk)
 /* ---- reading ---- */
 
 /*
- * @len octets from fragment number *@i of a block on to a user address, as far
+ * @len bytes from fragment number *@i of a block on to a user address, as far
  * as sdp_gaps_put() takes them and the block has them; *@i becomes the fragment
  * that is next, if not all are copied. A function of its own, for the loop to
  * have all registers. Returns how many were copied.
@@ -383,7 +383,7 @@ static noinline u32 sdp_frags_put(const struct sdp_rx_block *blk, u32 *i,
 	return len - left;
 }
 
-/* Octets of a piece to the user; @user, if not NULL, is where the reader is. */
+/* Bytes of a piece to the user; @user, if not NULL, is where the reader is. */
 static u32 sdp_frag_out(const struct sdp_rx_frag *f, u32 skip, u32 len,
 			void __user *user, struct iov_iter *to)
 {
@@ -483,7 +483,7 @@ static void sdp_block_put(struct sdp_rx_pages *q, struct sdp_rx_block *blk)
 	blk->head = 0;
 	blk->tail = 0;
 	if (list_is_singular(&q->blocks)) {
-		/* who has read everything may not come back for long */
+		/* a reader of everything may not come back for long */
 		kfree(q->spare);
 		q->spare = NULL;
 		return;
@@ -495,7 +495,7 @@ static void sdp_block_put(struct sdp_rx_pages *q, struct sdp_rx_block *blk)
 		q->spare = blk;
 }
 
-/* Drop octets from the first block; returns how many. */
+/* Drop bytes from the first block; returns how many. */
 static u32 sdp_block_drop(struct sdp_rx_pages *q, u32 len)
 {
 	struct sdp_rx_block *blk;
@@ -521,7 +521,7 @@ static u32 sdp_block_drop(struct sdp_rx_pages *q, u32 len)
 	return len - left;
 }
 
-/* The charge goes in proportion: packets are not told apart any more. */
+/* Uncharge in proportion: packets cannot be distinguished any more. */
 static void sdp_pages_uncharge(struct sdp_rx_pages *q, u32 len, u32 queued)
 {
 	if (len == queued)
@@ -532,8 +532,8 @@ static void sdp_pages_uncharge(struct sdp_rx_pages *q, u32 len, u32 queued)
 
 /*
  * A reader that empties the queue and then has to wait, because the provider
- * was told to stop, is faster than its buffer: that grows, unless the user has
- * chosen its size. One that does not keep up changes nothing.
+ * was paused, is faster than its buffer: that grows, unless the user has chosen
+ * its size. One that does not keep up changes nothing.
  */
 static void sdp_pages_grow(struct sock *sk, struct sdp_rx_pages *q)
 {

@@ -23,9 +23,9 @@ struct work_struct;
 /**
  * struct sdp_rx_frag - payload in a received page
  * @page: the page
- * @off: where its first octet is
- * @len: octets, without the gaps
- * @gaps: what is between them
+ * @off: where its first byte is
+ * @len: bytes, without the gaps
+ * @gaps: gaps between them
  * @held: a reference to the page goes with it. Pieces of one page in a row
  *	  share that of the last one.
  */
@@ -57,10 +57,10 @@ struct sdp_rx_block {
  * @last: of @blocks, NULL if there is none
  * @spare: an empty block for the producer, or NULL
  * @merge: page that small payloads are copied into, with a reference
- * @merged: octets of it in use
+ * @merged: bytes of it in use
  * @charge: memory that the references hold
  * @rcvbuf: sk_rcvbuf as the provider knows it
- * @paused: the provider was told to stop
+ * @paused: the provider was paused
  * @starved: it was since the last look at the size of the buffer
  */
 struct sdp_rx_pages {
@@ -78,7 +78,7 @@ struct sdp_rx_pages {
 /* Where a message, or several, end in the transport's stream. */
 struct sdp_stx_rec {
 	u64 end;		/* position behind it */
-	u32 sum;		/* payload octets up to there */
+	u32 sum;		/* payload bytes up to there */
 };
 
 /**
@@ -87,9 +87,9 @@ struct sdp_stx_rec {
  * @head: next free entry of @rec
  * @tail: the oldest
  * @base: the message before @tail
- * @sum: payload octets committed; whoever holds the reservation
+ * @sum: payload bytes committed; owned by the holder of the reservation
  * @fin_end: position behind DisConn
- * @held: octets committed that the provider was allowed to keep back
+ * @held: bytes committed that the provider may delay
  * @no_room: the provider has none, tx_space will follow
  * @in_call: not the first piece of a sendmsg; lock_sock
  */
@@ -107,10 +107,10 @@ struct sdp_stx {
 /**
  * struct sdp_srx - the message that a shared link is receiving
  * @hdr: private copy of its headers
- * @have: octets of @hdr
- * @need: octets that @hdr will have
- * @left: payload octets to come
- * @last: the last one that came, of a message with an urgent octet
+ * @have: bytes of @hdr
+ * @need: bytes that @hdr will have
+ * @left: payload bytes to come
+ * @last: the last one that came, of a message with an urgent byte
  * @c: parsed when @have is @need; its flags collect what the whole batch did
  */
 struct sdp_srx {

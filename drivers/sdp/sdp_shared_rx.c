@@ -14,7 +14,7 @@
 #include "sdp_mib.h"
 #include "sdp_rx.h"
 
-/* Octets of @rx from @skip on, as far as they are in one message header. */
+/* Bytes of @rx from @skip on, as far as they are in one message header. */
 static u32 sdp_srx_gather(struct sdp_srx *s, const struct rdma_stack_rx *rx,
 			  u32 skip)
 {
@@ -37,7 +37,7 @@ static u32 sdp_srx_gather(struct sdp_srx *s, const struct rdma_stack_rx *rx,
 
 /*
  * Collect the headers, which may be in pieces, and check them when they are
- * complete: BSDH first, it tells how much follows. *@skip becomes the octets
+ * complete: BSDH first, it tells how much follows. *@skip becomes the bytes
  * of @rx that they took. Returns 0 or SDP_MIB_BAD_.
  */
 static int sdp_srx_header(struct sdp_srx *s, const struct rdma_stack_rx *rx,
@@ -94,7 +94,7 @@ static int sdp_srx_payload(struct sdp_sock *sdp, struct sdp_srx *s,
 	return 0;
 }
 
-/* The message is over. Returns 0 or SDP_MIB_BAD_. */
+/* End of the message. Returns 0 or SDP_MIB_BAD_. */
 static int sdp_srx_end(struct sdp_sock *sdp, struct sdp_srx *s)
 {
 	struct sdp_rx_ctx *c = &s->c;

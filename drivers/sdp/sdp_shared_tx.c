@@ -6,8 +6,8 @@
  *
  * A reservation of the provider is exclusive, so its holder owns tx_mseq and
  * tx.sum: sendmsg (lock_sock, not tx_lock: it may be preempted while it
- * copies), or the engine (tx_lock). Whoever finds it taken leaves a bit in
- * tx_ctl and goes; sendmsg looks at tx_ctl when it is done.
+ * copies), or the engine (tx_lock). If the engine finds it taken, it leaves a
+ * bit in tx_ctl; sendmsg checks tx_ctl when it is done.
  */
 #include <linux/export.h>
 #include <linux/instrumented.h>
@@ -25,7 +25,7 @@
 #include "sdp_trace.h"
 #include "sdp_verbs.h"
 
-#define SDP_STX_PUSH	(64 * 1024)	/* octets that may wait for more */
+#define SDP_STX_PUSH	(64 * 1024)	/* bytes that may wait for more */
 #define SDP_STX_TRIES	8	/* to find a position that is not acknowledged */
 #define SDP_IWARP_HDR	24		/* MPA, DDP and CRC of an FPDU */
 
@@ -166,7 +166,7 @@ static struct sdp_stx_rec *sdp_stx_rec(struct sdp_stx *s, u32 i)
 	return &s->rec[i & (SDP_STX_RECORDS - 1)];
 }
 
-/* Payload octets in front of @pos; in proportion inside of a message. */
+/* Payload bytes in front of @pos; in proportion inside of a message. */
 static u32 sdp_stx_sum_at(const struct sdp_stx *s, u64 pos)
 {
 	struct sdp_stx_rec from = s->base;
@@ -187,7 +187,7 @@ static u32 sdp_stx_sum_at(const struct sdp_stx *s, u64 pos)
 	return from.sum;
 }
 
-/* The inverse: a position in front of which there are @sum octets. */
+/* The inverse: a position in front of which there are @sum bytes. */
 static u64 sdp_stx_pos_of(const struct sdp_stx *s, u32 sum)
 {
 	struct sdp_stx_rec from = s->base;
@@ -287,7 +287,7 @@ static int sdp_shared_reserve(struct sdp_conn *conn, u32 want,
 	return stack->tx_reserve(conn->qp, want, SDP_BSDH_LEN, tx);
 }
 
-/* The first @want octets of room; returns how many were copied */
+/* The first @want bytes of room; returns how many were copied */
 static u32 sdp_shared_fill_iter(const struct rdma_stack_tx *tx,
 				struct iov_iter *from, u32 want)
 {
@@ -311,7 +311,7 @@ static u32 sdp_shared_fill_iter(const struct rdma_stack_tx *tx,
 	return done;
 }
 
-/* Octets that were not copied */
+/* Bytes that were not copied */
 static unsigned long sdp_shared_get(void *to, const u8 __user *from, u32 len)
 {
 	unsigned long left;
@@ -322,7 +322,7 @@ static unsigned long sdp_shared_get(void *to, const u8 __user *from, u32 len)
 	return left;
 }
 
-/* @len octets into one piece of memory; returns how many were not copied. */
+/* @len bytes into one piece of memory; returns how many were not copied. */
 static u32 sdp_shared_fill_seg(const struct rdma_stack_seg *seg,
 			       const u8 __user *from, u32 len)
 {
@@ -393,7 +393,7 @@ static void sdp_shared_count(struct sdp_conn *conn, u32 len, bool append,
 	}
 }
 
-/* Urgent data: it is the last octet of a message, announced with it. */
+/* Urgent data: it is the last byte of a message, announced with it. */
 static u8 sdp_shared_flags(struct sdp_conn *conn, bool oob)
 {
 	u8 flags = 0;
@@ -405,7 +405,7 @@ static u8 sdp_shared_flags(struct sdp_conn *conn, bool oob)
 	return flags;
 }
 
-/* @len octets are copied: give them a header and let them go. */
+/* @len bytes are copied: give them a header and let them go. */
 static void sdp_shared_commit(struct sdp_conn *conn, struct rdma_stack_tx *tx,
 			      u32 len, bool append, int flags, bool first,
 			      bool more)
@@ -471,7 +471,7 @@ static void sdp_shared_grow(struct sock *sk, struct sdp_conn *conn)
 }
 
 /*
- * Whether sk_sndbuf lets @want octets in; as in TCP the last piece may go over
+ * Whether sk_sndbuf lets @want bytes in; as in TCP the last piece may go over
  * the limit, a small one.
  */
 static u32 sdp_shared_space(struct sock *sk, struct sdp_conn *conn, u32 want)
@@ -659,7 +659,10 @@ static int sdp_shared_run(struct sdp_conn *conn)
 	err = sdp_shared_run_bits(conn);
 	if (!err)
 		err = sdp_shared_run_fin(conn);
-	/* memory comes back; for all others somebody will call again */
+	/*
+	 * memory is freed at some time; in all other cases there will be
+	 * another call
+	 */
 	if (err == -ENOMEM)
 		queue_delayed_work(sdp_wq(conn->sk), &conn->kick_work,
 				   HZ / 50);
@@ -680,7 +683,7 @@ static u64 sdp_shared_wake_pos(struct sdp_conn *conn)
 	if (sdp->conn != conn)
 		goto out;
 	sdp_stx_account(conn);
-	/* what sk_stream_is_writeable() wants: a third of it free */
+	/* as sk_stream_is_writeable(): a third of it free */
 	limit = sndbuf - sndbuf / 3;
 	if (conn->tx_queued > limit)
 		pos = sdp_stx_pos_of(s, s->sum - limit);
@@ -701,7 +704,7 @@ static void sdp_shared_want_space(struct sdp_conn *conn)
 		sdp_shared_push(conn);
 	/* for poll, which has no lock: keeps the teardown from the queue pair */
 	spin_lock_bh(&conn->tx_lock);
-	/* what is acknowledged meanwhile makes room, so this ends soon */
+	/* acknowledgments meanwhile make room, so this ends soon */
 	for (i = 0; i < SDP_STX_TRIES &&
 	     !test_bit(SDP_CONN_DOWN, &conn->flags); i++) {
 		pos = sdp_shared_wake_pos(conn);
@@ -724,7 +727,9 @@ static bool sdp_shared_fin_done(struct sdp_conn *conn)
 	return true;
 }
 
-/* Whether writers wait whom nothing will wake: the room is not enough yet. */
+/*
+ * True if a writer is blocked and there is still too little space to wake it.
+ */
 static bool sdp_shared_waiters(struct sock *sk)
 {
 	struct socket *sock;
@@ -737,7 +742,7 @@ static bool sdp_shared_waiters(struct sock *sk)
 	return ret;
 }
 
-/* What was acknowledged has been noticed, in a callback or by asking. */
+/* New acknowledgments were noticed, in a callback or by asking. */
 static void sdp_shared_acked(struct sdp_conn *conn)
 {
 	struct sdp_sock *sdp = sdp_sk(conn->sk);
@@ -797,7 +802,7 @@ static const struct rdma_stack_ulp sdp_shared_ulp = {
 };
 
 /**
- * sdp_shared_work - what a callback had to leave for later
+ * sdp_shared_work - work left by callbacks
  * @work: ctl_work of a connection
  */
 void sdp_shared_work(struct work_struct *work)

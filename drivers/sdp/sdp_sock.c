@@ -180,13 +180,13 @@ EXPORT_SYMBOL_GPL(sdp_sock_device_name);
 /* ---- receive queue ---- */
 
 /**
- * sdp_sock_oob_pres - the last octet of the message that ends at rx_seq is urgent
+ * sdp_sock_oob_pres - the last byte of the message that ends at rx_seq is urgent
  * @sdp: socket
  * @c: the message
- * @octet: that octet
+ * @octet: that byte
  *
  * One that was there before and not read stays in the stream as an ordinary
- * octet; TCP skips it if the reader already stands on it, so we do.
+ * byte; TCP skips it if the reader already stands on it, so we do.
  *
  * Context: sdp->lock.
  */
@@ -203,7 +203,7 @@ void sdp_sock_oob_pres(struct sdp_sock *sdp, struct sdp_rx_ctx *c, u8 octet)
 }
 
 /**
- * sdp_sock_readable - octets that recv would return now
+ * sdp_sock_readable - bytes that recv would return now
  * @sk: socket
  *
  * Up to the urgent mark if that is not inline.
@@ -225,7 +225,7 @@ int sdp_sock_readable(const struct sock *sk)
 EXPORT_SYMBOL_GPL(sdp_sock_readable);
 
 /**
- * sdp_sock_at_mark - whether the next octet to read is the urgent one
+ * sdp_sock_at_mark - whether the next byte to read is the urgent one
  * @sk: socket
  */
 bool sdp_sock_at_mark(const struct sock *sk)
@@ -292,10 +292,10 @@ unsigned long sdp_sock_user_limit(const struct sock *sk)
 }
 
 /**
- * sdp_sock_zcopy_threshold - octets from which zero copy is tried
+ * sdp_sock_zcopy_threshold - bytes from which zero copy is tried
  * @sk: socket
  *
- * Return: octets, 0 for never.
+ * Return: bytes, 0 for never.
  */
 u32 sdp_sock_zcopy_threshold(const struct sock *sk)
 {

@@ -27,7 +27,7 @@ union sdp_addr {
 	struct sockaddr_in6 v6;
 };
 
-/* Urgent octet, as seen by the reader; sdp->urg_state. */
+/* Urgent byte, as seen by the reader; sdp->urg_state. */
 enum sdp_urg {
 	SDP_URG_NONE,
 	SDP_URG_NOTYET,		/* announced by OOB_PEND */
@@ -63,7 +63,7 @@ struct sdp_sock {
 	/* TCP beside SDP, sdp_fallback.c */
 	u8 fallback;			/* SDP_FALLBACK; lock_sock */
 	bool tcp_on;			/* the file is that of tcp */
-	bool tcp_turn;			/* whose turn it is in accept() */
+	bool tcp_turn;			/* turn of TCP in accept() */
 	struct socket *tcp;		/* set once, until release */
 	wait_queue_entry_t tcp_bridge;	/* from its queue to ours */
 
@@ -82,8 +82,8 @@ struct sdp_sock {
 	struct sdp_ring *rx_ring;	/* verbs link with RING */
 	u32 ring_calls;			/* see sdp_ring_enter(); lock_sock */
 	u32 rx_tight;			/* quarter of it, 0 without one */
-	u32 rx_seq;			/* stream octets received */
-	u32 copied_seq;			/* stream octets read; lock_sock */
+	u32 rx_seq;			/* stream bytes received */
+	u32 copied_seq;			/* stream bytes read; lock_sock */
 	u32 urg_seq;
 	struct sdp_lend *lend;		/* lock_sock; sdp_lend.c */
 	u32 nlent;			/* buffers that it holds; lock_sock */
@@ -134,7 +134,7 @@ struct sdp_sock {
 	u8 ip6_pmtudisc;		/* IPV6_MTU_DISCOVER */
 
 	/* for SDP_INFO and diag; written under tx_lock, lock: READ_ONCE */
-	u64 tx_bytes;			/* payload octets sent */
+	u64 tx_bytes;			/* payload bytes sent */
 	u64 tx_msgs;			/* messages sent, all kinds */
 	u64 tx_no_credit;		/* times that data waited for credits */
 	u64 tx_zcopy_bytes;		/* sent without a copy */

@@ -7,7 +7,7 @@
  *
  * Options that would change how TCP behaves on the wire and have no meaning
  * here (thin streams, quick acknowledgments, ...) are checked, stored and
- * handed back: a program that sets them must not fail. What would promise
+ * returned: a program that sets them must not fail. Options that would promise
  * something that we do not keep (TCP Fast Open connects, TCP_REPAIR, a
  * congestion control by name, TLS) is refused, as TCP does where it lacks it.
  */
@@ -25,7 +25,7 @@
 #include "sdp_port.h"
 #include "sdp_verbs.h"
 
-#define SDP_CC_NAME		"sdp"	/* what TCP_CONGESTION says */
+#define SDP_CC_NAME		"sdp"	/* value of TCP_CONGESTION */
 #define SDP_MAX_KEEPIDLE	32767
 #define SDP_MAX_KEEPINTVL	32767
 #define SDP_MAX_KEEPCNT		127
@@ -45,7 +45,7 @@ enum {
 	SDP_OPT_SAVE_SYN,		/* two bits: 0, 1, 2 */
 };
 
-/* What a kernel integer looks like to the caller. */
+/* Return an integer to the caller. */
 static int sdp_put_int(char __user *optval, int __user *optlen, int val)
 {
 	int len;
@@ -60,7 +60,7 @@ static int sdp_put_int(char __user *optval, int __user *optlen, int val)
 	return 0;
 }
 
-/* At most @size octets of @data; the caller hears how many. */
+/* At most @size bytes of @data; returns the number to the caller. */
 static int sdp_put_data(char __user *optval, int __user *optlen,
 			const void *data, int size)
 {
@@ -358,7 +358,7 @@ static void sdp_fill_tcp_info(struct sock *sk, struct tcp_info *info)
 	info->tcpi_snd_mss = sdp_tcp_mss(sk);
 	info->tcpi_rcv_mss = SDP_BUF_SIZE;
 	info->tcpi_advmss = info->tcpi_rcv_mss;
-	/* the nearest things to a window: messages and octets we may send */
+	/* the nearest things to a window: messages and bytes we may send */
 	info->tcpi_snd_cwnd = sdp_info_credits(sk);
 	info->tcpi_rcv_space = READ_ONCE(sk->sk_rcvbuf);
 	info->tcpi_notsent_bytes = sdp_conn_unsent(sk);
@@ -367,7 +367,7 @@ static void sdp_fill_tcp_info(struct sock *sk, struct tcp_info *info)
 	info->tcpi_last_ack_recv = info->tcpi_last_data_recv;
 	info->tcpi_bytes_sent = READ_ONCE(sdp->tx_bytes);
 	info->tcpi_bytes_received = READ_ONCE(sdp->rx_bytes);
-	/* queued and sent alike wait for the peer: what is left has arrived */
+	/* queued and sent data waits for the peer: the rest has arrived */
 	info->tcpi_bytes_acked = info->tcpi_bytes_sent -
 				 min_t(u64, info->tcpi_bytes_sent,
 				       sdp_conn_outq(sk) -
@@ -415,7 +415,7 @@ static int sdp_tcp_timing(const struct sock *sk, int optname)
 	}
 }
 
-/* Integer options. Return: 0, or -ENOPROTOOPT if there is none such. */
+/* Integer options. Return: 0, or -ENOPROTOOPT for unknown options. */
 static int sdp_get_tcp_int(const struct sock *sk, int optname, int *val)
 {
 	const struct sdp_sock *sdp = sdp_sk(sk);
@@ -873,7 +873,7 @@ static int sdp_set_socket(struct socket *sock, int optname, sockptr_t optval,
  *	   that to us
  * @optname: number of the option
  * @optval: value from the user or the kernel
- * @optlen: octets at @optval
+ * @optlen: bytes at @optval
  *
  * Context: process; takes lock_sock.
  * Return: 0 or the errno that TCP has for the same call.
@@ -905,7 +905,7 @@ int sdp_setsockopt(struct socket *sock, int level, int optname,
  * @level: SOL_TCP, SOL_IP, SOL_IPV6 or SOL_SDP
  * @optname: number of the option
  * @optval: where the value goes
- * @optlen: room there; set to the octets written
+ * @optlen: room there; set to the bytes written
  *
  * Context: process; may take lock_sock.
  * Return: 0 or the errno that TCP has for the same call.
@@ -934,7 +934,7 @@ int sdp_getsockopt(struct socket *sock, int level, int optname,
 		break;
 	}
 
-	/* the two IP layers do not agree, and nobody has missed it so far */
+	/* unknown level: IPv4 returns -EOPNOTSUPP, IPv6 -ENOPROTOOPT */
 	return sdp_sk(sk)->v6 ? -ENOPROTOOPT : -EOPNOTSUPP;
 }
 

@@ -33,7 +33,10 @@ static unsigned long sdp_timer_fin_time(const struct sock *sk)
 	return (unsigned long)READ_ONCE(sn->sysctl_fin_timeout) * HZ;
 }
 
-/* What has been sent; where the device holds it back, what it could send, too */
+/*
+ * Progress in sending; where the device delays messages, also what it could
+ * send
+ */
 static u32 sdp_timer_progress(const struct sock *sk)
 {
 	const struct sdp_conn *conn = sdp_sk(sk)->conn;
@@ -115,8 +118,8 @@ static bool sdp_timer_ka_over(const struct sock *sk, unsigned long idle)
 }
 
 /*
- * Has the transport of the peer taken all that we have sent, the last probe included?
- * Where a probe may wait behind data that nobody reads, no other answer comes.
+ * Has the transport of the peer taken all that we have sent, including the last
+ * probe? Where a probe may wait behind unread data, no other answer comes.
  */
 static bool sdp_timer_ka_taken(struct sdp_conn *conn)
 {
@@ -145,8 +148,9 @@ static bool sdp_timer_ka_behind(const struct sock *sk)
 }
 
 /*
- * Nobody may have asked the device about the last messages, if they are older than
- * keepalive is on, see sdp_verbs_watched(). Asks, once: what does not complete does wait.
+ * The last messages may not have asked for a completion, if they are older than
+ * keepalive is on, see sdp_verbs_watched(). Ask once: a message without a
+ * completion still waits.
  */
 static bool sdp_timer_ka_settles(struct sdp_conn *conn)
 {
@@ -260,8 +264,10 @@ void sdp_timer_work(struct work_struct *work)
 	struct sock *sk = &sdp->inet.sk;
 	unsigned long again;
 
-	/* a system call may hold it for long, as in a page fault. This is only a
-	 * hint, but whoever counts on the next line must be quick.
+	/*
+	 * The socket may be owned for a long time (page fault), so try later.
+	 * Only a hint: if it gets owned after this check, lock_sock() below
+	 * waits.
 	 */
 	if (sock_owned_by_user_nocheck(sk)) {
 		sdp_sock_start_timer(sk, SDP_TIMER_AGAIN);

@@ -55,7 +55,7 @@ bool sdp_stream_memory_free(const struct sock *sk, int wake)
 	/* the connection may go meanwhile; its memory stays for us */
 	rcu_read_lock();
 	conn = READ_ONCE(sdp_sk(sk)->conn);
-	/* what the link reads was written before; pairs with sdp_shared_open() */
+	/* the link's data was written before; pairs with sdp_shared_open() */
 	link = conn ? smp_load_acquire(&conn->link) : NULL;
 	if (link && link->full(conn))
 		ret = false;
@@ -69,7 +69,7 @@ bool sdp_stream_memory_free(const struct sock *sk, int wake)
  * sdp_write_space - sk_write_space of SDP sockets
  * @sk: socket
  *
- * Wakes only if somebody found the buffer full and a third of it is free.
+ * Wakes only if a writer found the buffer full and a third of it is free.
  *
  * Context: any.
  */
@@ -131,8 +131,8 @@ static int sdp_tx_wait(struct sock *sk, long *timeo, bool nomem)
 }
 
 /*
- * Somebody is in the middle of a send: wait until that goes on, also if the program does
- * not wait for room, as TCP does for the lock. 0 to look again, or -errno.
+ * Another task is in the middle of a send: wait for it, also if the program
+ * does not wait for room, as TCP does for the lock. 0 to look again, or -errno.
  */
 static int sdp_tx_turn(struct sock *sk, struct sdp_conn *conn, long *timeo)
 {
@@ -256,13 +256,13 @@ error:
 	return sk_stream_error(sk, flags, err);
 }
 
-/* Octets that were not copied so far */
+/* Bytes that were not copied so far */
 static u64 sdp_tx_direct(const struct sdp_sock *sdp)
 {
 	return READ_ONCE(sdp->tx_zcopy_bytes) + READ_ONCE(sdp->tx_ref_bytes);
 }
 
-/* MSG_ZEROCOPY: the program wants to hear of the end. */
+/* MSG_ZEROCOPY: the program wants a notification of the end. */
 static int sdp_sendmsg_notified(struct sock *sk, struct msghdr *msg)
 {
 	u64 before = sdp_tx_direct(sdp_sk(sk));
@@ -283,9 +283,9 @@ static int sdp_sendmsg_notified(struct sock *sk, struct msghdr *msg)
  * sdp_sendmsg - sendmsg of AF_SDP
  * @sock: socket
  * @msg: data and flags; a destination is ignored as TCP does
- * @len: octets, the same as in @msg
+ * @len: bytes, the same as in @msg
  *
- * Return: octets queued, or a negative errno as TCP would return it.
+ * Return: bytes queued, or a negative errno as TCP would return it.
  */
 int sdp_sendmsg(struct socket *sock, struct msghdr *msg, size_t len)
 {
@@ -320,7 +320,7 @@ int sdp_sendmsg(struct socket *sock, struct msghdr *msg, size_t len)
  * @sock: socket
  * @page: page
  * @offset: where the data begin
- * @size: octets
+ * @size: bytes
  * @flags: MSG_*
  *
  * Return: as sdp_sendmsg().

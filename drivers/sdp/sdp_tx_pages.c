@@ -1,17 +1,17 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
  * Messages over a verbs link whose payload stays where it is: in the memory of
- * a program that wants to hear when it may change it (MSG_ZEROCOPY, io_uring), or
- * in pages of a file or a pipe (sendfile, splice). Takes references, maps them
- * for the device, lets them go. Calls the verbs and the core's zero copy; used
- * by sdp_verbs_tx.c.
+ * a program that wants to know when it may change it (MSG_ZEROCOPY, io_uring),
+ * or in pages of a file or a pipe (sendfile, splice). Takes references, maps
+ * them for the device, lets them go. Calls the verbs and the core's zero copy;
+ * used by sdp_verbs_tx.c.
  *
- * Who holds the pages is a packet buffer, as in TCP: filled, charged to
- * the socket, and told of to the program when it is freed, by the same functions.
- * That is when the device has completed the message: memory it still needs,
- * say to send again, is its own then. siw would be an exception, which
- * completes what it has lent to TCP; but it copies what asks for a completion, and
- * all of these messages do.
+ * An skb holds the pages, as in TCP: the same functions fill it, charge it to
+ * the socket, and notify the program when it is freed. That is when the device
+ * has completed the message: it does not need the memory any more, not even to
+ * send it again. siw would be an exception, which completes memory that it has
+ * passed to TCP; but it copies messages that ask for a completion, and all of
+ * these do.
  */
 #include <linux/mm.h>
 #include <linux/skbuff.h>
@@ -29,7 +29,8 @@
  * @chunk: without a page of its own; used is their payload
  * @skb: holds them
  * @nr: pieces that the device knows of
- * @piece: these, in the order of the stream; what could not be mapped is missing
+ * @piece: these, in the order of the stream; pieces that could not be mapped
+ *	are missing
  */
 struct sdp_ref {
 	struct sdp_chunk chunk;
@@ -76,7 +77,7 @@ static void sdp_ref_unmap(struct sdp_conn *conn, struct sdp_ref *ref, u32 from)
 }
 
 /**
- * sdp_ref_free - let the pages go; if a program waits for that, it hears of it
+ * sdp_ref_free - release the pages; notify a program that waits for that
  * @conn: connection it was allocated for
  * @c: chunk, no longer referenced by any message
  *
@@ -91,7 +92,7 @@ void sdp_ref_free(struct sdp_conn *conn, struct sdp_chunk *c)
 	kfree(ref);
 }
 
-/* Tell the device of octets @from and on, which have just come. */
+/* Tell the device of bytes @from and on, which have just come. */
 static bool sdp_ref_map(struct sdp_conn *conn, struct sdp_ref *ref, u32 from)
 {
 	const struct skb_shared_info *sh = skb_shinfo(ref->skb);
@@ -136,7 +137,7 @@ static bool sdp_ref_bvec_ok(const struct iov_iter *iter, u32 len)
 	return true;
 }
 
-/* Octets at the front, in one piece, that so many pages hold */
+/* Bytes at the front, in one piece, that so many pages hold */
 static u32 sdp_ref_piece(const struct msghdr *msg, u32 pages)
 {
 	const struct iov_iter *iter = &msg->msg_iter;
@@ -153,7 +154,7 @@ static u32 sdp_ref_piece(const struct msghdr *msg, u32 pages)
 	return n;
 }
 
-/* One piece more. Returns octets, 0 if these have to be copied. */
+/* One piece more. Returns bytes, 0 if these have to be copied. */
 static u32 sdp_ref_add(struct sdp_conn *conn, struct sdp_ref *ref,
 		       struct msghdr *msg, u32 max)
 {
@@ -165,9 +166,9 @@ static u32 sdp_ref_add(struct sdp_conn *conn, struct sdp_ref *ref,
 	    !(msg->msg_ubuf && iov_iter_is_bvec(&msg->msg_iter)))
 		return 0;
 	/*
-	 * Nobody waits for a page with lock_sock: what is not there fails to be
-	 * copied, too, and is tried again when it is (sdp_conn_fault_in()). What there
-	 * was before an error is as good.
+	 * No task waits for a page with lock_sock: an absent page fails the
+	 * copy, too, and it is tried again when the page is present
+	 * (sdp_conn_fault_in()). Pages in front of an error are used.
 	 */
 	msg->msg_iter.nofault = true;
 	compat_zerocopy_sg_from_iter(msg, ref->skb, &msg->msg_iter, n);
@@ -187,11 +188,11 @@ static u32 sdp_ref_add(struct sdp_conn *conn, struct sdp_ref *ref,
  * @conn: connection
  * @c: chunk that no message has, or whose only one does not leave meanwhile
  * @msg: where from; advances
- * @max: octets at most
+ * @max: bytes at most
  *
  * Context: lock_sock, process that owns the memory.
  *
- * Return: octets taken, 0 if they have to be copied.
+ * Return: bytes taken, 0 if they have to be copied.
  */
 u32 sdp_ref_fill(struct sdp_conn *conn, struct sdp_chunk *c,
 		 struct msghdr *msg, u32 max)

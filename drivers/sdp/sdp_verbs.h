@@ -17,21 +17,21 @@ struct sdp_conn;
 struct sock;
 struct work_struct;
 
-/* Limits of this implementation; what users can tune is in struct sdp_net. */
+/* Limits of this implementation; struct sdp_net has the tunables. */
 #define SDP_BUF_ORDER		3	/* pages of a send or receive buffer */
 #define SDP_BUF_SIZE		(PAGE_SIZE << SDP_BUF_ORDER)
 #define SDP_SQ_DEPTH		64	/* sends in flight; a power of two */
 #define SDP_TXQ_DEPTH		64	/* messages not sent; a power of two */
-#define SDP_CTL_SLOT		64	/* octets for one header or control message */
+#define SDP_CTL_SLOT		64	/* bytes for one header or control message */
 #define SDP_TX_PIECES		5	/* of payload; software devices take one more */
 #define SDP_TX_SPLIT_MIN	2048	/* payloads worth an SGE of their own */
 #define SDP_MIN_RX_BUFS		8	/* data, and see sdp_fc_credit.c */
 #define SDP_MAX_RX_BUFS		256
 
 /*
- * Registered memory is known by where it begins in its page. The verbs name it by
- * the address that the device has for it, which is one of the kernel with
- * software devices: the peer, who is told, need not know that.
+ * Registered memory is named by its offset in its page. The verbs name it by
+ * the address that the device has for it, which is a kernel address with
+ * software devices: the peer must not learn that.
  */
 static inline void sdp_mr_rename(struct ib_mr *mr)
 {
@@ -46,7 +46,7 @@ static inline void sdp_mr_rename(struct ib_mr *mr)
  * @page: compound page of SDP_BUF_ORDER, the payload lands at its start
  * @sg: @page for the device
  * @hdr: where the headers land, inside of conn->rx_hdrs
- * @off: first payload octet not yet read
+ * @off: first payload byte not yet read
  * @len: end of the payload in @page
  * @idx: place in conn->rx_bufs
  */
@@ -68,17 +68,17 @@ struct sdp_chunk {
 	struct page *page;		/* NULL: see sdp_tx_pages.c */
 	u64 dma;
 	u32 size;
-	u32 used;			/* lock_sock: where the next octet goes */
+	u32 used;			/* lock_sock: where the next byte goes */
 	int refs;			/* messages, and tx_chunk; tx_lock */
 };
 
 /**
  * struct sdp_tx_msg - Data message that has not been sent yet
- * @chunk: where its octets are; the message holds a reference
+ * @chunk: where its bytes are; the message holds a reference
  * @off: offset of the payload; an inline header stands in front of it
- * @len: payload octets
+ * @len: payload bytes
  * @split: header in the slot of the send, not in front of the payload
- * @oob: last octet is urgent; nothing may be appended
+ * @oob: last byte is urgent; nothing may be appended
  * @busy: sendmsg is copying behind @len; do not send yet
  * @eor: nothing may be appended
  * @avail: SrcAvail, see zcopy/src_read.c
@@ -96,7 +96,7 @@ struct sdp_tx_msg {
  * @conn: owner
  * @chunk: reference to drop when complete, or NULL
  * @mseq: its sequence number
- * @charge: octets to take from sk_wmem_queued when complete
+ * @charge: bytes to take from sk_wmem_queued when complete
  * @mid: kind of message
  */
 struct sdp_tx_slot {

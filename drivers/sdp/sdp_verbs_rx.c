@@ -27,9 +27,10 @@ static bool sdp_verbs_rx_few(const struct sdp_rx_ctx *c, u32 more, u32 least)
 }
 
 /*
- * A connection starts with few receives. What a peer can send must not depend on
- * whether somebody reads, so when data hold half of them a work item adds some. It
- * is done before the last one is used, or else the peer waits for it.
+ * A connection starts with few receives. The amount that a peer can send must
+ * not depend on a reader, so when data holds half of them a work item adds
+ * some. It does so before the last one is used; otherwise the peer would wait
+ * for it.
  */
 static void sdp_verbs_rx_want(struct sdp_rx_ctx *c)
 {
@@ -54,7 +55,7 @@ void sdp_verbs_rx_work(struct work_struct *work)
 		sdp_qp_rx_grow(conn);
 	release_sock(sk);
 	sdp_conn_kick(conn);
-	/* who waits for more than will come now, without memory, is told */
+	/* wake readers that wait for more than will come now, without memory */
 	WRITE_ONCE(conn->rx_grows, false);
 	if (sdp_sk(sk)->conn == conn &&
 	    sdp_rx_ready(sk, READ_ONCE(sk->sk_rcvlowat)))
@@ -139,7 +140,7 @@ static void sdp_verbs_rx_error(struct sdp_conn *conn, const struct ib_wc *wc)
 	sdp_conn_down(conn, ECONNRESET);
 }
 
-/* What arrived belongs to the CPU again, its headers are in one place. */
+/* Give received data back to the CPU, with the headers in one place. */
 static u32 sdp_verbs_rx_headers(struct sdp_conn *conn, struct sdp_rx_buf *buf,
 				u32 len)
 {
@@ -179,7 +180,7 @@ static void sdp_verbs_rx_process(struct sdp_rx_ctx *c)
 		sdp_rx_wake(c);
 }
 
-/* What a receive was used for, and whether that is right */
+/* Find out what a receive was used for, and whether that is right */
 static int sdp_verbs_rx_arrived(struct sdp_rx_ctx *c, const struct ib_wc *wc)
 {
 	struct sdp_rx_buf *buf = c->buf;
@@ -230,7 +231,7 @@ void sdp_verbs_rx_done(struct ib_cq *cq, struct ib_wc *wc)
 
 /* ---- the receive queue ---- */
 
-/* Buffer that holds octet @seq of the stream, which is queued. */
+/* Buffer that holds byte @seq of the stream, which is queued. */
 static u32 sdp_verbs_find(struct sock *sk, u32 seq, struct sdp_rx_run *run)
 {
 	struct sdp_sock *sdp = sdp_sk(sk);

@@ -23,7 +23,7 @@
 #include "sdp_verbs_tx.h"
 
 #define SDP_TX_SILENCE		(HZ / 10)	/* no probes of a peer that speaks */
-/* What is acknowledged or completed no longer counts for the socket. */
+/* Uncharge the socket for acknowledged or completed data. */
 static void sdp_verbs_account(struct sdp_conn *conn)
 {
 	u32 upto = READ_ONCE(conn->peer_ack);
@@ -50,7 +50,7 @@ static bool sdp_verbs_watched(const struct sdp_conn *conn)
 /*
  * Whether a send has to ask for a completion: the last message, every so many
  * messages, and so often that three quarters of the send buffer come free
- * without it. What the peer acknowledges counts as free anyway.
+ * without it. Acknowledged data counts as free anyway.
  *
  * siw gives TCP the pages of long Sends that do not ask, and says that they are
  * complete before they are acknowledged. That of the payload is not used again
@@ -80,7 +80,7 @@ static bool sdp_verbs_signal(struct sdp_conn *conn, u8 mid, u32 payload, bool ow
 	return true;
 }
 
-/* What stands behind the BSDH; most payload of a ring does not. */
+/* Fill in the header behind the BSDH; most payload of a ring is not there. */
 static void sdp_verbs_ext(struct sdp_conn *conn, struct sdp_msg *msg, u32 octets)
 {
 	switch (msg->h.mid) {
@@ -224,8 +224,8 @@ static int sdp_verbs_run_ctl(struct sdp_conn *conn)
 }
 
 /*
- * Send the first @n octets of the oldest message, which may be all of it. What
- * is posted has a reference to the chunk: that of the message, if it is gone.
+ * Send the first @n bytes of the oldest message, which may be all of it. The
+ * posted send has a reference to the chunk: that of the message, if it is gone.
  */
 static int sdp_verbs_send_data(struct sdp_conn *conn, struct sdp_tx_msg *m, u32 n)
 {
@@ -264,7 +264,7 @@ static int sdp_verbs_run_zc(struct sdp_conn *conn, const struct sdp_zc_ops *zco)
 
 static int sdp_verbs_run_data(struct sdp_conn *conn)
 {
-	/* what it says of our sends changes with the lock only */
+	/* its state of our sends changes only with the lock held */
 	const struct sdp_zc_ops *zco = READ_ONCE(conn->zco);
 	struct sdp_tx_msg *m;
 	int err = 0;
@@ -306,7 +306,7 @@ static int sdp_verbs_run_end(struct sdp_conn *conn)
 		err = sdp_verbs_post(conn, SDP_MID_DISCON, NULL);
 	}
 	due = conn->fc->update_due(conn);
-	/* that there is urgent data is told, too, if the data cannot go */
+	/* announce urgent data even if it cannot be sent yet */
 	if (!err && (due || test_bit(SDP_CTL_OOB_PEND, &conn->tx_ctl)) &&
 	    sdp_verbs_slot_free(conn) && conn->fc->may_send(conn, false)) {
 		if (due)
@@ -342,7 +342,7 @@ static int sdp_verbs_run_probe(struct sdp_conn *conn)
 }
 
 /*
- * Post what may be posted. Receives first, so that what is told of them is
+ * Post what may be posted. Receives first, so that their advertised number is
  * fresh. Returns an error of the provider, after which the caller, without
  * tx_lock, takes the connection down.
  */
@@ -441,8 +441,8 @@ void sdp_verbs_tx_done(struct ib_cq *cq, struct ib_wc *wc)
 }
 
 /*
- * Somebody tells how long the data will be where they are. Urgent data are
- * copied.
+ * True if the caller will tell us when the pages may change (MSG_ZEROCOPY,
+ * splice), so we can send by reference. Urgent data is always copied.
  */
 static bool sdp_verbs_refers(const struct sdp_conn *conn, const struct msghdr *msg,
 			     int flags)
@@ -452,7 +452,7 @@ static bool sdp_verbs_refers(const struct sdp_conn *conn, const struct msghdr *m
 	return conn->tx_pieces && !(flags & MSG_OOB);
 }
 
-/* Leave data where they are. Octets taken, 0 if they have to be copied. */
+/* Leave data where they are. Bytes taken, 0 if they have to be copied. */
 static u32 sdp_verbs_refer(struct sock *sk, struct msghdr *msg, int flags)
 {
 	struct sdp_conn *conn = sdp_sk(sk)->conn;
@@ -486,7 +486,7 @@ static bool sdp_verbs_full(const struct sdp_conn *conn)
 	       SDP_TXQ_DEPTH - 1;
 }
 
-/* Copy once. Returns octets taken, 0 without space, or an error. */
+/* Copy once. Returns bytes taken, 0 without space, or an error. */
 static int sdp_verbs_send(struct sock *sk, struct msghdr *msg, int flags)
 {
 	size_t left = msg_data_left(msg);
@@ -504,12 +504,12 @@ static int sdp_verbs_send(struct sock *sk, struct msghdr *msg, int flags)
 		return room;
 	refers = sdp_verbs_refers(conn, msg, flags);
 	if (unlikely(refers)) {
-		/* past pieces of nothing */
+		/* skip zero-length segments */
 		iov_iter_advance(&msg->msg_iter, 0);
 		room = sdp_verbs_refer(sk, msg, flags);
 		if (room)
 			return room;
-		/* what is behind this piece may stay where it is */
+		/* data behind this piece may be sent by reference */
 		left = iov_iter_single_seg_count(&msg->msg_iter) ?: left;
 	}
 	room = sdp_txq_open(conn, left, &m, &append);
@@ -580,8 +580,8 @@ static bool sdp_verbs_settle(struct sdp_conn *conn)
 }
 
 /*
- * A Send of a software device completes when TCP has it, not when it arrives. What
- * proves that is what the peer sends, or else its answer to a probe.
+ * A Send of a software device completes when TCP has it, not when it arrives.
+ * Only a message of the peer, or its answer to a probe, proves that.
  */
 static bool sdp_verbs_unproven(struct sdp_conn *conn)
 {

@@ -42,7 +42,9 @@ static inline void sdp_txq_report(struct sdp_conn *conn)
 		WRITE_ONCE(sk->sk_wmem_queued, conn->tx_queued);
 }
 
-/* Drop a reference to a send buffer. tx_lock, or nobody else uses the connection. */
+/*
+ * Drop a reference to a send buffer. tx_lock, or the connection is not in use.
+ */
 static inline void sdp_txq_chunk_put(struct sdp_conn *conn, struct sdp_chunk *c)
 {
 	if (!--c->refs)

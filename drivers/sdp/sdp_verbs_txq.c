@@ -21,7 +21,7 @@
  * @conn: connection
  * @c: send buffer without references
  *
- * Context: tx_lock, or nobody else uses the connection.
+ * Context: tx_lock, or the connection is not in use.
  */
 void sdp_txq_chunk_release(struct sdp_conn *conn, struct sdp_chunk *c)
 {
@@ -39,7 +39,7 @@ void sdp_txq_chunk_release(struct sdp_conn *conn, struct sdp_chunk *c)
  * sdp_txq_free - free all send buffers
  * @conn: connection without a QP
  *
- * Context: process, nobody else uses the connection.
+ * Context: process, the connection is not in use.
  */
 void sdp_txq_free(struct sdp_conn *conn)
 {
@@ -104,7 +104,7 @@ static struct sdp_chunk *sdp_txq_get_chunk(struct sdp_conn *conn, size_t len)
 	return next;
 }
 
-/* Can @m, the youngest unsent message, take more octets? tx_lock. */
+/* Can @m, the youngest unsent message, take more bytes? tx_lock. */
 static u32 sdp_txq_append_room(struct sdp_conn *conn, struct sdp_tx_msg *m)
 {
 	struct sdp_chunk *c = m->chunk;
@@ -118,7 +118,7 @@ static u32 sdp_txq_append_room(struct sdp_conn *conn, struct sdp_tx_msg *m)
 /**
  * sdp_txq_open - open a message for copying
  * @conn: connection
- * @len: octets that the caller has
+ * @len: bytes that the caller has
  * @msg: set to the message
  * @append: set if it has payload already
  *
@@ -170,7 +170,7 @@ int sdp_txq_open(struct sdp_conn *conn, size_t len,
 	return min(c->size - m->off, conn->tx_max_payload);
 }
 
-/* @n octets have come to a message, which may have been there. */
+/* @n bytes have come to a message, which may have been there. */
 static void sdp_txq_count_in(struct sdp_conn *conn, u32 n, bool append, bool copy)
 {
 	struct sdp_sock *sdp = sdp_sk(conn->sk);
@@ -194,9 +194,9 @@ static void sdp_txq_count_in(struct sdp_conn *conn, u32 n, bool append, bool cop
  * sdp_txq_commit - close what sdp_txq_open() or sdp_txq_open_ref() opened
  * @conn: connection
  * @m: message
- * @n: octets that were added; 0: none, and a new message is dropped
+ * @n: bytes that were added; 0: none, and a new message is dropped
  * @append: the message had payload before
- * @oob: the last octet is urgent
+ * @oob: the last byte is urgent
  * @eor: nothing may be appended
  *
  * Context: lock_sock.
@@ -278,7 +278,7 @@ struct sdp_tx_msg *sdp_txq_open_ref(struct sdp_conn *conn,
  * sdp_txq_src_avail - queue a SrcAvail
  * @conn: connection
  * @from: the data
- * @n: octets of it that go along
+ * @n: bytes of it that go along
  *
  * Context: lock_sock.
  *

@@ -69,7 +69,7 @@ static u64 get64(const u8 *p)
 
 /**
  * sdp_put_bsdh - write the header that starts every message
- * @p: room for SDP_BSDH_LEN octets
+ * @p: room for SDP_BSDH_LEN bytes
  * @h: its fields
  */
 void sdp_put_bsdh(u8 *p, const struct sdp_bsdh *h)
@@ -84,7 +84,7 @@ void sdp_put_bsdh(u8 *p, const struct sdp_bsdh *h)
 
 /**
  * sdp_get_bsdh - read the header that starts every message
- * @p: SDP_BSDH_LEN octets
+ * @p: SDP_BSDH_LEN bytes
  * @h: its fields
  */
 void sdp_get_bsdh(const u8 *p, struct sdp_bsdh *h)
@@ -98,7 +98,7 @@ void sdp_get_bsdh(const u8 *p, struct sdp_bsdh *h)
 }
 
 /**
- * sdp_ext_len - octets of the extended header of a message
+ * sdp_ext_len - bytes of the extended header of a message
  * @mid: enum sdp_mid, not Hello or HelloAck
  *
  * Return: its length, 0 for messages without one.
@@ -127,7 +127,7 @@ u32 sdp_ext_len(u8 mid)
 
 /**
  * sdp_mid_name - name of a message, for logs and traces
- * @mid: enum sdp_mid, or any octet from the wire
+ * @mid: enum sdp_mid, or any byte from the wire
  *
  * Return: its name in the specification, or "unknown".
  */
@@ -191,7 +191,7 @@ static enum sdp_wire_err sdp_parse_ext(const u8 *p, struct sdp_msg *m)
 	case SDP_MID_RING:
 		m->ext.ring.len = get32(p);
 		m->ext.ring.freed = get32(p + 4);
-		/* its octets are all here, or all in the ring */
+		/* its bytes are all here, or all in the ring */
 		if (m->payload_len && m->payload_len != m->ext.ring.len)
 			return SDP_WIRE_LEN;
 		return SDP_WIRE_OK;
@@ -213,7 +213,7 @@ static enum sdp_wire_err sdp_parse_ext(const u8 *p, struct sdp_msg *m)
 	}
 }
 
-/* An urgent octet is the last one of a message that has payload. */
+/* An urgent byte is the last one of a message that has payload. */
 static enum sdp_wire_err sdp_check_urgent(const struct sdp_msg *m,
 					  enum sdp_wire_err err)
 {
@@ -228,8 +228,8 @@ static enum sdp_wire_err sdp_check_urgent(const struct sdp_msg *m,
 /**
  * sdp_parse_msg - check and take apart a message after connection set-up
  * @p: start of the message
- * @hdr_len: octets that may be read at @p, the payload can be elsewhere
- * @msg_len: octets that the transport delivered
+ * @hdr_len: bytes that may be read at @p, the payload can be elsewhere
+ * @msg_len: bytes that the transport delivered
  * @m: result, complete when %SDP_WIRE_OK is returned; @m->h whenever the
  *	message has a BSDH at all
  *
@@ -264,8 +264,8 @@ enum sdp_wire_err sdp_parse_msg(const u8 *p, u32 hdr_len, u32 msg_len,
 }
 
 /**
- * sdp_msg_hdr_len - octets of a message in front of its payload
- * @p: its first octet
+ * sdp_msg_hdr_len - bytes of a message in front of its payload
+ * @p: its first byte
  *
  * Return: BSDH and extended header.
  */
@@ -276,7 +276,7 @@ u32 sdp_msg_hdr_len(const u8 *p)
 
 /**
  * sdp_msg_claim - length that a message says it has
- * @p: SDP_BSDH_LEN octets
+ * @p: SDP_BSDH_LEN bytes
  */
 u32 sdp_msg_claim(const u8 *p)
 {
@@ -285,10 +285,10 @@ u32 sdp_msg_claim(const u8 *p)
 
 /**
  * sdp_build_msg - write BSDH and extended header
- * @p: room for SDP_MSG_HDR_MAX octets
+ * @p: room for SDP_MSG_HDR_MAX bytes
  * @m: fields; @m->h.len is computed from @m->payload_len
  *
- * Return: octets written; the payload goes behind them.
+ * Return: bytes written; the payload goes behind them.
  */
 u32 sdp_build_msg(u8 *p, const struct sdp_msg *m)
 {
@@ -336,7 +336,7 @@ u32 sdp_build_msg(u8 *p, const struct sdp_msg *m)
 /**
  * sdp_parse_imm - check and take apart the immediate data of an RDMA Write
  * @imm: as a number
- * @written: octets that the device has written
+ * @written: bytes that the device has written
  * @mseq: number that a message has now
  * @acked: MSeqAck of the message before; there are never more than 65535 behind it
  * @m: result, a Ring message without Bufs and Freed
@@ -360,7 +360,7 @@ enum sdp_wire_err sdp_parse_imm(u32 imm, u32 written, u32 mseq, u32 acked,
 
 /**
  * sdp_build_imm - immediate data that stand for a Ring message
- * @m: that message; SDP_IMM_MAX octets at most, and not none
+ * @m: that message; SDP_IMM_MAX bytes at most, and not none
  *
  * Return: the number.
  */
@@ -392,12 +392,12 @@ static void sdp_put_hello_bsdh(u8 *p, u8 mid, u16 bufs, u32 len)
 
 /**
  * sdp_build_hello - write a Hello
- * @p: room for SDP_HELLO_LEN octets
+ * @p: room for SDP_HELLO_LEN bytes
  * @h: fields; @h->has_addrs is not looked at
  * @short_form: leave out the addresses, for transports whose connection
  *	manager has carried them already and has no room
  *
- * Return: octets written.
+ * Return: bytes written.
  */
 u32 sdp_build_hello(u8 *p, const struct sdp_hello *h, bool short_form)
 {
@@ -419,7 +419,7 @@ u32 sdp_build_hello(u8 *p, const struct sdp_hello *h, bool short_form)
 	return len;
 }
 
-/* What Hello and HelloAck have in common; @len octets are readable. */
+/* Check the common part of Hello and HelloAck; @len bytes are readable. */
 static enum sdp_wire_err sdp_check_hello(const u8 *p, u32 len, u8 mid, u32 min,
 					 struct sdp_hello *h,
 					 struct sdp_bsdh *b)
@@ -490,10 +490,10 @@ enum sdp_wire_err sdp_parse_hello(const u8 *p, u32 len, bool short_ok,
 
 /**
  * sdp_build_hello_ack - write a HelloAck
- * @p: room for SDP_HELLO_ACK_LEN octets
+ * @p: room for SDP_HELLO_ACK_LEN bytes
  * @h: fields
  *
- * Return: octets written.
+ * Return: bytes written.
  */
 u32 sdp_build_hello_ack(u8 *p, const struct sdp_hello *h)
 {

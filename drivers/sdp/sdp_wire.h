@@ -27,7 +27,7 @@ typedef __u64 u64;
 /* Message lengths, BSDH included */
 #define SDP_HELLO_LEN		92	/* iWARP, InfiniBand without rdma_cm */
 #define SDP_HELLO_MIN		68	/* up to and with the addresses */
-#define SDP_HELLO_SHORT		32	/* where rdma_cm leaves 56 octets */
+#define SDP_HELLO_SHORT		32	/* where rdma_cm leaves 56 bytes */
 #define SDP_HELLO_ACK_LEN	196
 #define SDP_HELLO_ACK_MIN	24
 #define SDP_MSG_HDR_MAX		36	/* BSDH and the longest extended header */
@@ -55,13 +55,13 @@ enum sdp_mid {
 	SDP_MID_DATA		= 0xff,
 };
 
-#define SDP_OOB_PRES		0x01	/* last payload octet is urgent */
-#define SDP_OOB_PEND		0x02	/* an urgent octet is on its way */
+#define SDP_OOB_PRES		0x01	/* last payload byte is urgent */
+#define SDP_OOB_PEND		0x02	/* an urgent byte is on its way */
 #define SDP_REQ_PIPE		0x04	/* sink would like pipelined mode */
 #define SDP_FLAGS		(SDP_OOB_PRES | SDP_OOB_PEND | SDP_REQ_PIPE)
 
 /*
- * Extensions of ours, in two octets of Hello and HelloAck which the standard
+ * Extensions of ours, in two bytes of Hello and HelloAck which the standard
  * reserves: the first says that the second is meant. Documentation/wire.rst.
  */
 #define SDP_EXT_SIGN		0xd5
@@ -71,7 +71,7 @@ enum sdp_mid {
 #define SDP_EXT_IMM		0x08	/* with RING: announced by immediate data */
 #define SDP_EXT_KNOWN		(SDP_EXT_SHARED | SDP_EXT_RING | SDP_EXT_HOLD | \
 				 SDP_EXT_IMM)
-#define SDP_IMM_MAX		0xffff	/* octets that immediate data can announce */
+#define SDP_IMM_MAX		0xffff	/* bytes that immediate data can announce */
 
 /* Payload of a message where no receive buffers limit it */
 #define SDP_SHARED_PAYLOAD	(1024U * 1024)
@@ -82,7 +82,7 @@ enum sdp_mode {
 	SDP_MODE_PIPELINED,
 };
 
-/* What is wrong with a message. */
+/* Errors of a message. */
 enum sdp_wire_err {
 	SDP_WIRE_OK,
 	SDP_WIRE_LEN,		/* too short, or Len differs from what came */
@@ -91,7 +91,7 @@ enum sdp_wire_err {
 	SDP_WIRE_VERSION,	/* major version */
 	SDP_WIRE_IPV,		/* not the address family of the connection */
 	SDP_WIRE_ADVERTS,	/* no advertisement allowed */
-	SDP_WIRE_BUFSIZE,	/* receive buffers too small to be of use */
+	SDP_WIRE_BUFSIZE,	/* receive buffers too small */
 	SDP_WIRE_CREDITS,	/* too few receive buffers */
 	SDP_WIRE_SEQ,		/* MSeq or MSeqAck of a Hello is not 0 */
 	SDP_WIRE_FIELD,		/* a field of the extended header */
@@ -118,7 +118,7 @@ struct sdp_bsdh {
  * @port: port of the active side (Hello)
  * @ext: extensions offered (Hello) or agreed to (HelloAck), SDP_EXT_*
  * @has_addrs: @src and @dst are there, false in a short Hello
- * @src: address of the active side, IPv4 in the last 4 octets
+ * @src: address of the active side, IPv4 in the last 4 bytes
  * @dst: address of the passive side
  */
 struct sdp_hello {
@@ -140,7 +140,7 @@ struct sdp_hello {
  * struct sdp_msg - a parsed message
  * @h: its BSDH
  * @payload: offset of the payload
- * @payload_len: octets of it
+ * @payload_len: bytes of it
  * @ext: the extended header of @h.mid, if it has one
  */
 struct sdp_msg {
@@ -162,10 +162,10 @@ struct sdp_msg {
 			u32 non_discards;	/* SinkAvail only */
 		} avail;		/* RingAvail, too */
 		struct {
-			u32 len;	/* octets written to the ring,
+			u32 len;	/* bytes written to the ring,
 					 * or that go along
 					 */
-			u32 freed;	/* octets read of the other one */
+			u32 freed;	/* bytes read of the other one */
 		} ring;
 	} ext;
 };

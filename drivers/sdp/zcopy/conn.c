@@ -81,7 +81,7 @@ void sdp_zc_init(struct sdp_conn *conn)
  * sdp_zc_free - free the registrations
  * @conn: connection without a queue pair
  *
- * Context: process, nobody else uses the connection.
+ * Context: process, the connection is not in use.
  */
 void sdp_zc_free(struct sdp_conn *conn)
 {
@@ -96,7 +96,7 @@ void sdp_zc_free(struct sdp_conn *conn)
  * sdp_zc_drained - nothing reaches memory any more
  * @conn: connection, its queue pair drained
  *
- * Returns when everybody has let go of what the device knew of.
+ * Returns when all memory known to the device is released.
  *
  * Context: process, no lock held.
  */

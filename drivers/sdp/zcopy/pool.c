@@ -7,23 +7,24 @@
  * management.
  *
  * Kept are pages, their charge, their mapping for the device and the page list.
- * What the peer may do ends with each transfer, as without this: what the
- * program has in that memory next may be meant for somebody else.
+ * The peer's access ends with each transfer, as without a cache: the next
+ * contents of that memory may be meant for another peer.
  *
  * The pages are those of the process as long as its mapping does not change. A
- * notifier of the memory management tells, before it does; it only marks the
- * region stale, waits for nobody and asks nobody. A work item frees it, or the
- * transfer that uses it, when that is over. The same work item frees what has not
- * been used for a while, so that an idle connection holds nobody's memory.
+ * notifier of the memory management is called before it does; it only marks the
+ * region stale, and waits for nothing. A work item frees it, or the transfer
+ * that uses it, when that is over. The same work item frees regions that have
+ * not been used for a while, so an idle connection holds no memory.
  *
  * Kept regions of a namespace are in one list, oldest first, which bounds their
- * octets; those of a connection in another, where they are looked for, which
+ * bytes; those of a connection in another, where they are looked for, which
  * bounds their number: a device has only so many registrations. Stale ones are
  * in neither, in a list of their own.
  *
- * A page can take as long to come as somebody likes (userfaultfd, FUSE), and so can
- * the lock of the process's mappings. So a process waits for them without lock_sock,
- * and with nothing that the device knows of: teardown does not wait for it.
+ * A page can take arbitrarily long to come (userfaultfd, FUSE), and so can the
+ * lock of the process's mappings. So a process waits for them without
+ * lock_sock, and without a mapping of the device: teardown does not wait for
+ * it.
  */
 #include <linux/jiffies.h>
 #include <linux/mm.h>
@@ -35,7 +36,7 @@
 #include "sdp_mib.h"
 
 #define SDP_ZC_CACHE_IDLE	(5 * HZ)
-/* what a region takes apart from the pages: arrays, registration */
+/* size of a region apart from the pages: arrays, registration */
 #define SDP_ZC_CACHE_EACH	16384
 
 static struct sdp_net *sdp_zc_net(const struct sdp_conn *conn)
@@ -48,7 +49,7 @@ static struct sdp_zc_cache *sdp_zc_cache_of(const struct sdp_conn *conn)
 	return &sdp_zc_net(conn)->zc_cache;
 }
 
-/* Octets; less than 2 MB */
+/* Bytes; less than 2 MB */
 static int sdp_zc_cost(const struct sdp_zc_region *r)
 {
 	return r->nr * PAGE_SIZE + SDP_ZC_CACHE_EACH;
@@ -85,8 +86,8 @@ static void sdp_zc_free_all(struct list_head *doomed)
 
 #ifdef CONFIG_MMU_NOTIFIER
 /*
- * A mapping is about to change. Any context that may change one, also that of
- * somebody who reclaims memory.
+ * A mapping is about to change. Any context that may change one, including
+ * memory reclaim.
  */
 static bool sdp_zc_invalidate(struct mmu_interval_notifier *mni,
 			      const struct mmu_notifier_range *range,
@@ -116,7 +117,7 @@ static const struct mmu_interval_notifier_ops sdp_zc_mni_ops = {
 };
 
 /**
- * sdp_zc_watch - hear of changes to the mapping, before the pages are pinned
+ * sdp_zc_watch - watch the mapping for changes, before the pages are pinned
  * @r: region without memory, its address and length known
  *
  * If that is not possible it will not be kept.
@@ -143,7 +144,7 @@ static void sdp_zc_watch(struct sdp_zc_region *r)
  * sdp_zc_watched - the pages are pinned: did the mapping change meanwhile?
  * @r: region
  *
- * It can be used once, as nobody can say which of both came first.
+ * It can be used once, because the order of both is unknown.
  *
  * Context: process.
  */
@@ -168,7 +169,7 @@ static void sdp_zc_watched(struct sdp_zc_region *r)
 }
 #endif
 
-/* What the device has written has to reach a file, or swap. */
+/* Data that the device has written must reach a file, or swap. */
 static void sdp_zc_dirty(struct sdp_zc_region *r)
 {
 	struct folio *folio;
@@ -189,10 +190,10 @@ static void sdp_zc_dirty(struct sdp_zc_region *r)
  * sdp_zc_cache_find - memory that has been used before
  * @conn: connection
  * @addr: where it begins
- * @len: octets
+ * @len: bytes
  * @write: the device is going to write to it
  *
- * Exactly this memory: what a registration is for is what the peer can reach.
+ * Exactly this memory: the peer can reach all memory of a registration.
  *
  * Context: lock_sock, process that owns the memory.
  *
@@ -246,7 +247,7 @@ static struct sdp_zc_region *sdp_zc_excess(struct sdp_zc_cache *cache,
  *
  * Context: process, as sdp_zc_release().
  *
- * Return: false if the caller has to let go of it.
+ * Return: false if the caller must release it.
  */
 static bool sdp_zc_cache_keep(struct sdp_zc_region *r)
 {
@@ -310,7 +311,7 @@ static bool sdp_zc_charged(const struct sdp_zc_region *r)
 }
 
 /**
- * sdp_zc_cache_relieve - the user may not lock more memory: let go of some
+ * sdp_zc_cache_relieve - the user may not lock more memory: release some
  * @conn: connection of a transfer that needs it
  *
  * Context: as sdp_zc_release().
@@ -353,7 +354,7 @@ unlock:
  *
  * Stale ones may still be about to be freed by the work item.
  *
- * Context: as sdp_zc_release(); nobody else uses the connection.
+ * Context: as sdp_zc_release(); the connection is not in use.
  */
 static void sdp_zc_cache_drop(struct sdp_conn *conn)
 {
@@ -424,7 +425,7 @@ void sdp_zc_cache_exit_net(struct sdp_zc_cache *cache)
 	WARN_ON_ONCE(!list_empty(&cache->lru) || !list_empty(&cache->stale));
 }
 
-/* What is only kept must not stand in the way of what is needed. */
+/* Kept memory must give way to needed memory. */
 static int sdp_zc_charge(struct sdp_zc_region *r)
 {
 	int err;
@@ -460,8 +461,8 @@ static int sdp_zc_pin(struct sdp_zc_region *r, u32 n)
 }
 
 /*
- * Memory that the device does not know of yet, but whoever may have to hear that it
- * is another. Not under lock_sock; the connection may be gone.
+ * Memory without a mapping of the device yet, but with the notifier for
+ * changes. Not under lock_sock; the connection may be gone.
  */
 static struct sdp_zc_region *sdp_zc_fill(struct sdp_conn *conn,
 					 unsigned long addr, u32 len,
@@ -470,7 +471,7 @@ static struct sdp_zc_region *sdp_zc_fill(struct sdp_conn *conn,
 	struct sdp_zc_region *r;
 	int err;
 
-	/* who may not keep more gives its registration to the next */
+	/* at the limit of the cache, reuse the registration of a kept region */
 	r = READ_ONCE(conn->zc.nspare) ? NULL : sdp_zc_cache_recycle(conn);
 	if (r)
 		sdp_zc_region_put(r);
@@ -558,7 +559,7 @@ static struct sdp_zc_region *sdp_zc_get_new(struct sdp_conn *conn,
  * sdp_zc_get - take hold of user memory
  * @conn: connection
  * @addr: where it begins
- * @len: octets wanted
+ * @len: bytes wanted
  * @write: the device is going to write to it
  *
  * Each transfer has a key of its own: one that the peer knows of an earlier
@@ -632,7 +633,7 @@ void sdp_zc_mem_init(struct sdp_conn *conn)
  * sdp_zc_mem_exit - free the regions
  * @conn: connection without a queue pair
  *
- * Context: process, nobody else uses the connection.
+ * Context: process, the connection is not in use.
  */
 void sdp_zc_mem_exit(struct sdp_conn *conn)
 {
@@ -640,7 +641,7 @@ void sdp_zc_mem_exit(struct sdp_conn *conn)
 
 	sdp_zc_cache_drop(conn);
 	wait_event(conn->cm_wait, !READ_ONCE(zc->regions));
-	/* who has made it 0 may still be about to wake us */
+	/* the task that has made it 0 may still be about to wake us */
 	spin_lock(&zc->mem_lock);
 	spin_unlock(&zc->mem_lock);
 	while (zc->nspare)

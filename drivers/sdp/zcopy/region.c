@@ -1,12 +1,13 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
  * Zero copy: memory of processes for the device. Mapped, described to a
- * registration, let go of. Calls the verbs and the memory management; used by
+ * registration, released. Calls the verbs and the memory management; used by
  * pool.c, which says when.
  *
- * A region is in use, by one process, or kept by the pool; whoever has taken it
- * out of a list owns it. Teardown waits until none is left. Registrations without
- * memory are spare, so that the next transfer need not make one.
+ * A region is in use, by one process, or kept by the pool; the one that has
+ * taken it out of a list owns it. Teardown waits until none is left.
+ * Registrations without memory are spare, so that the next transfer need not
+ * make one.
  */
 #include <linux/mm.h>
 #include <linux/slab.h>
@@ -56,7 +57,7 @@ void sdp_zc_sync(struct sdp_zc_region *r, bool device)
 }
 
 /**
- * sdp_zc_unwatch - the memory is about to be let go
+ * sdp_zc_unwatch - the memory is about to be released
  * @r: region in no list
  *
  * Context: as sdp_zc_release(): waits for changes under way.
@@ -81,7 +82,7 @@ static void sdp_zc_unmap(struct sdp_zc_region *r)
 }
 
 /**
- * sdp_zc_release - let go of the memory of a region
+ * sdp_zc_release - release the memory of a region
  * @r: region that the device cannot use, in no list
  *
  * Context: process, no spinlock held, nor a lock that a change of mappings
@@ -220,7 +221,7 @@ static void sdp_zc_done(struct ib_cq *cq, struct ib_wc *wc)
  * sdp_zc_region_new - a region without pages
  * @conn: connection
  * @addr: where the memory begins
- * @len: octets
+ * @len: bytes
  * @write: the device is going to write to it
  *
  * Return: the region, or NULL without memory.

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Zero copy by RDMA Write, the sink: a reader who waits with a large buffer
+ * Zero copy by RDMA Write, the sink: a reader that waits with a large buffer
  * offers it to the peer (SinkAvail). Calls xfer.c and the transmit engine.
  *
  * One at a time, in pipelined mode, while nothing is queued or advertised. It
@@ -10,9 +10,9 @@
  * SinkCancelAck). The memory is the reader's own again when its invalidation
  * is complete, whatever the peer does.
  *
- * Octets written never are on the receive queue: those that come behind them
- * may already be there when the reader returns, and nobody knows but him where
- * the others were. So stream positions do not count them.
+ * Data placed by RDMA Write bypasses the receive queue. Later data may already
+ * be queued when the reader returns, so sequence numbers do not count the
+ * placed bytes.
  */
 #include <linux/sched/signal.h>
 #include <linux/uio.h>
@@ -68,7 +68,7 @@ bool sdp_zc_sink_due(struct sdp_conn *conn)
 /**
  * sdp_zc_sink_fill - SinkAvail is leaving
  * @conn: connection
- * @m: the message; what it offers is filled in
+ * @m: the message; the offer is filled in
  *
  * Context: tx_lock, after sdp_zc_sink_due().
  */
@@ -145,7 +145,7 @@ int sdp_zc_sink_ack(struct sdp_sock *sdp, struct sdp_rx_ctx *c)
 	return 0;
 }
 
-/* Octets of the reader's memory to offer, 0 if it is not worth it. */
+/* Bytes of the reader's memory to offer, 0 if it is not worth it. */
 static u32 sdp_zc_sink_want(struct sock *sk, struct msghdr *msg, size_t len,
 			    int flags, unsigned long *addr)
 {
@@ -205,7 +205,7 @@ static bool sdp_zc_sink_over(const struct sdp_conn *conn)
 }
 
 /*
- * Wait as a reader does, whom signals, shutdown() and the like wake by the
+ * Wait as a reader does; signals, shutdown() and the like wake it by the
  * socket's queue, and the peer's answers by that of the connection.
  */
 static bool sdp_zc_sink_wait(struct sock *sk, struct sdp_conn *conn,
@@ -265,7 +265,7 @@ static void sdp_zc_sink_judge(struct sdp_zc *zc)
 		sdp_zc_sink_vain(zc);
 }
 
-/* Take the memory back. Returns octets that the peer has written. */
+/* Take the memory back. Returns bytes that the peer has written. */
 static u32 sdp_zc_sink_done(struct sdp_conn *conn)
 {
 	struct sdp_sock *sdp = sdp_sk(conn->sk);
@@ -296,7 +296,7 @@ static u32 sdp_zc_sink_done(struct sdp_conn *conn)
 	return done;
 }
 
-/* Offer @len octets of the reader's memory. Returns octets written there. */
+/* Offer @len bytes of the reader's memory. Returns bytes written there. */
 static u32 sdp_zc_sink(struct sock *sk, unsigned long addr, u32 len,
 		       long *timeo)
 {
@@ -337,13 +337,13 @@ put:
  * sdp_zc_offer - receive without a copy: let the peer write
  * @sk: socket, nothing is on its receive queue
  * @msg: where to
- * @len: octets wanted
+ * @len: bytes wanted
  * @flags: MSG_*
- * @timeo: how long the reader may wait; what is left of that
+ * @timeo: time that the reader may wait; updated to the rest
  *
  * Context: lock_sock, which is released while memory is pinned and the peer may write.
  *
- * Return: octets written, 0 if the caller has to look at what has come, or to
+ * Return: bytes written, 0 if the caller has to look at what has come, or to
  * wait for messages.
  */
 int sdp_zc_offer(struct sock *sk, struct msghdr *msg, size_t len, int flags,

@@ -1,18 +1,17 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Zero copy, the sink: what the peer advertises is read with RDMA Read into the
- * memory of a reader who waits for it. Calls xfer.c and the transmit
- * engine, for the answers.
+ * Zero copy, the sink: advertised data is read with RDMA Read into the memory
+ * of a waiting reader. Calls xfer.c and the transmit engine, for the answers.
  *
  * An advertisement stays until it has been read to its end, by one reader after
  * the other, each of which tells the peer how far it came (RdmaRdCompl); until
- * a reader comes for whom it is not worth it, and asks for messages instead
- * (SendSm); or until the peer cancels it. Octets that are read never are on the
+ * a reader comes that does not want it, and asks for messages instead
+ * (SendSm); or until the peer cancels it. Bytes that are read never are on the
  * receive queue: rx_seq and copied_seq move together.
  *
  * In pipelined mode there may be several, which are read in turn, and end
- * together. No octets come along, so poll() does not see them; who polls gets
- * messages. One that has crossed our SendSm or SinkAvail is void.
+ * together. No bytes come along, so poll() does not see them; a polling reader
+ * gets messages. One that has crossed our SendSm or SinkAvail is void.
  *
  * MSeqAck stays in front of a SrcAvailCancel while we read, since it would
  * acknowledge the cancel.
@@ -41,7 +40,7 @@ u32 sdp_zc_ack(const struct sdp_conn *conn, u32 ack)
 /**
  * sdp_zc_read_done - RdmaRdCompl is leaving
  * @conn: connection
- * @m: the message; octets read are filled in
+ * @m: the message; bytes read are filled in
  *
  * Context: tx_lock.
  */
@@ -90,7 +89,7 @@ static void sdp_zc_take(struct sdp_zc *zc, u64 va, u32 rkey, u32 len)
 	WRITE_ONCE(zc->rx_state, SDP_ZC_RX_PENDING);
 }
 
-/* One behind others: in pipelined mode, as many as the peer was told. */
+/* One behind others: in pipelined mode, up to the advertised number. */
 static int sdp_zc_another(struct sdp_rx_ctx *c)
 {
 	struct sdp_zc *zc = &c->conn->zc;
@@ -137,7 +136,7 @@ int sdp_zc_accept(struct sdp_sock *sdp, struct sdp_rx_ctx *c)
 	return 0;
 }
 
-/* What is left of the advertisements is given back. sdp->lock. */
+/* Drop the remaining advertisements. sdp->lock. */
 static void sdp_zc_drop(struct sdp_conn *conn)
 {
 	WRITE_ONCE(conn->zc.rx_state, SDP_ZC_RX_IDLE);
@@ -165,7 +164,7 @@ static void sdp_zc_rx_next(struct sdp_conn *conn)
  * sdp_zc_rx_mode - the peer changes the mode of its sending half
  * @c: ModeChange, a legal one
  *
- * What it has advertised in pipelined mode, and what we have, is void then.
+ * Its advertisements of pipelined mode, and ours, are void then.
  *
  * Context: sdp->lock.
  *
@@ -211,10 +210,10 @@ bool sdp_zc_pending(const struct sock *sk)
 }
 
 /**
- * sdp_zc_poll - somebody asks whether there is something to read
+ * sdp_zc_poll - a program asks whether there is something to read
  * @sk: socket
  *
- * What was advertised without any payload is asked for by messages.
+ * Data advertised without any payload is requested as messages.
  *
  * Context: process; no spinlock held.
  */
@@ -297,7 +296,7 @@ void sdp_zc_decline(struct sock *sk)
 		sdp_conn_kick(conn);
 }
 
-/* Octets of the reader's memory to read into, 0 if it is not worth it. */
+/* Bytes of the reader's memory to read into, 0 if it is not worth it. */
 static u32 sdp_zc_rx_want(struct sock *sk, struct msghdr *msg, size_t len,
 			  int flags, unsigned long *addr)
 {
@@ -308,7 +307,7 @@ static u32 sdp_zc_rx_want(struct sock *sk, struct msghdr *msg, size_t len,
 		return 0;
 	n = sdp_zc_segment(&msg->msg_iter, addr);
 	n = min(min_t(size_t, n, len), left);
-	/* the reader has got the octets that came along */
+	/* the reader has got the bytes that came along */
 	if (n + SDP_ZC_HEAD < min(sdp_sock_zcopy_threshold(sk), left))
 		return 0;
 	if (!test_bit(SDP_CONN_IWARP, &conn->flags))
@@ -317,7 +316,7 @@ static u32 sdp_zc_rx_want(struct sock *sk, struct msghdr *msg, size_t len,
 }
 
 /*
- * Claim the advertisement for @len octets. To get hold of memory takes time: it may
+ * Claim the advertisement for @len bytes. To get hold of memory takes time: it may
  * have been cancelled meanwhile, and another one be here, of another size and behind
  * messages that have to be read first.
  */
@@ -375,7 +374,7 @@ static bool sdp_zc_rx_post(struct sdp_conn *conn, struct ib_rdma_wr *rd)
 }
 
 /*
- * @n octets are in the reader's memory: tell the peer. With tx_lock, or the
+ * @n bytes are in the reader's memory: tell the peer. With tx_lock, or the
  * engine could look for RdmaRdCompl before it is there, and for SendSm after.
  */
 static void sdp_zc_rx_took(struct sock *sk, struct sdp_conn *conn, u32 n)
@@ -386,7 +385,10 @@ static void sdp_zc_rx_took(struct sock *sk, struct sdp_conn *conn, u32 n)
 	spin_lock_bh(&conn->tx_lock);
 	spin_lock(&sdp->lock);
 	WRITE_ONCE(sdp->rx_seq, sdp->rx_seq + n);
-	/* who looks at both may see too much, never less than nothing */
+	/*
+	 * lockless readers may overestimate rx_seq - copied_seq, but never see
+	 * it negative
+	 */
 	smp_store_release(&sdp->copied_seq, sdp->copied_seq + n);
 	WRITE_ONCE(sdp->rx_bytes, sdp->rx_bytes + n);
 	WRITE_ONCE(sdp->rx_zcopy_bytes, sdp->rx_zcopy_bytes + n);
@@ -419,7 +421,7 @@ static void sdp_zc_rx_left(struct sock *sk)
  * sdp_zc_rx_get - take hold of the memory of a reader
  * @conn: connection
  * @addr: where it begins
- * @len: octets wanted
+ * @len: bytes wanted
  *
  * Another reader takes none meanwhile.
  *
@@ -445,7 +447,7 @@ struct sdp_zc_region *sdp_zc_rx_get(struct sdp_conn *conn, unsigned long addr,
 	return r;
 }
 
-/* Read @len octets into the reader's memory. Returns octets read. */
+/* Read @len bytes into the reader's memory. Returns bytes read. */
 static u32 sdp_zc_rx_read(struct sock *sk, unsigned long addr, u32 len)
 {
 	struct sdp_conn *conn = sdp_sk(sk)->conn;
@@ -486,8 +488,8 @@ put:
 }
 
 /*
- * Something may have come since the reader looked, the advertisement behind it: that is
- * not for him to judge before he has read what is in front of it.
+ * Data may have come since the reader looked, with the advertisement behind it:
+ * the reader must not act on that before it has read the data.
  */
 static bool sdp_zc_rx_behind(struct sdp_sock *sdp, u32 seq)
 {
@@ -503,7 +505,7 @@ static bool sdp_zc_rx_behind(struct sdp_sock *sdp, u32 seq)
  * sdp_zc_recv - receive without a copy
  * @sk: socket, on whose receive queue the reader has found nothing
  * @msg: where to
- * @len: octets wanted
+ * @len: bytes wanted
  * @flags: MSG_*
  * @who: the reader
  * @seq: where the reader is
@@ -514,7 +516,7 @@ static bool sdp_zc_rx_behind(struct sdp_sock *sdp, u32 seq)
  *
  * Context: lock_sock, which is released while memory is pinned and the device reads.
  *
- * Return: octets read, 0 if the caller has to wait for messages.
+ * Return: bytes read, 0 if the caller has to wait for messages.
  */
 int sdp_zc_recv(struct sock *sk, struct msghdr *msg, size_t len, int flags,
 		enum sdp_zc_reader who, u32 seq)

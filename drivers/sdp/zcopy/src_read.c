@@ -1,17 +1,17 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Zero copy, the source: a blocking send of many octets advertises the user's
+ * Zero copy, the source: a blocking send of many bytes advertises the user's
  * memory and waits until the peer has read it. Calls xfer.c and the
  * transmit half over a verbs link.
  *
  * One SrcAvail at a time, nothing but control messages follows until it is
- * over. In combined mode its first octets come along; for pipelined mode, where
- * it may be a Write instead, see src_write.c. It is over when all of it
- * has been read (RdmaRdCompl) or the peer asks for messages (SendSm). If nothing
- * moves for a while we cancel it, which the peer answers without its program.
- * What was not read is copied, by the caller.
+ * over. In combined mode its first bytes travel in the message; for pipelined
+ * mode, where it may be a Write instead, see src_write.c. It is over when all
+ * of it has been read (RdmaRdCompl) or the peer asks for messages (SendSm). If
+ * nothing moves for a while we cancel it, which the peer answers without its
+ * program. The caller copies the rest.
  *
- * As long as there is one, the socket is not writable: nobody else can queue
+ * As long as there is one, the socket is not writable: no other task can queue
  * data behind it.
  */
 #include <linux/hash.h>
@@ -52,7 +52,7 @@ bool sdp_zc_tx_busy(const struct sdp_conn *conn)
  * @conn: connection
  * @m: the message, its number and payload are known; the rest is filled in
  *
- * What had been written before, in pipelined mode, is not advertised.
+ * Data already written, in pipelined mode, is not advertised.
  *
  * Context: tx_lock.
  */
@@ -80,7 +80,7 @@ static bool sdp_zc_tx_outstanding(const struct sdp_zc *zc)
 	       zc->tx_state == SDP_ZC_TX_CANCEL;
 }
 
-/* Is this an answer to our SrcAvail, from somebody who has seen it? */
+/* Is this an answer to our SrcAvail, from a peer that has seen it? */
 static bool sdp_zc_tx_answer(const struct sdp_rx_ctx *c)
 {
 	const struct sdp_zc *zc = &c->conn->zc;
@@ -195,7 +195,7 @@ static bool sdp_zc_tx_pays(struct sdp_conn *conn, unsigned long addr, u32 n)
 	return false;
 }
 
-/* Octets of @msg to be advertised, 0 if they had better be copied. */
+/* Bytes of @msg to be advertised, 0 if they had better be copied. */
 static u32 sdp_zc_tx_want(struct sock *sk, struct msghdr *msg, int flags,
 			  unsigned long *at)
 {
@@ -225,7 +225,7 @@ static u32 sdp_zc_tx_want(struct sock *sk, struct msghdr *msg, int flags,
 	return sdp_zc_tx_pays(conn, addr, n) ? n : 0;
 }
 
-/* Take the memory back. Returns octets that the peer has read of it. */
+/* Take the memory back. Returns bytes that the peer has read of it. */
 static u32 sdp_zc_tx_end(struct sdp_conn *conn)
 {
 	struct sdp_sock *sdp = sdp_sk(conn->sk);
@@ -362,10 +362,10 @@ struct sdp_zc_look {
 };
 
 /*
- * Has it come further since? Octets that are on their way count, too: no answer
- * can be here before the acknowledgment of what it answers, and a cancel would
- * have to follow them. What the transport moves may have nothing to do with it,
- * so there is an end to that.
+ * Has it made progress since? Bytes in flight count, too: no answer can arrive
+ * before the acknowledgment of the data that it answers, and a cancel would
+ * have to follow them. Progress of the transport may be unrelated, so the wait
+ * is limited.
  */
 static bool sdp_zc_tx_moves(struct sdp_conn *conn,
 			    const struct sdp_zc_look *was)
@@ -437,7 +437,7 @@ static void sdp_zc_tx_cancel(struct sdp_conn *conn)
  *
  * Context: lock_sock, which is released meanwhile.
  *
- * Return: octets taken, 0 if the data have to be copied, -ERESTART if they have
+ * Return: bytes taken, 0 if the data have to be copied, -ERESTART if they have
  * to be after a look at what has become of the socket.
  */
 int sdp_zc_send(struct sock *sk, struct msghdr *msg, int flags)

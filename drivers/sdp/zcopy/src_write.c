@@ -7,15 +7,15 @@
  * A sink that would like pipelined mode says so by REQ_PIPE; the source goes
  * there with ModeChange when it has something to send without a copy, never
  * without having been asked. SrcAvail has no payload then, and SinkAvail may
- * come: memory of a reader who waits. A large send is written there, else it
+ * come: memory of a waiting reader. A large send is written there, else it
  * is advertised, which is decided when its turn comes. Write and RdmaWrCompl
  * are posted together, so that a SinkAvail is there, or used.
  *
  * Both ends count messages with payload, so that they agree on a SinkAvail
  * that such a message has crossed: it is void, and the message is not counted
- * by either. A SrcAvail that a SinkAvail crosses is void as well: what it
- * stood for is written. Those that wait change with sdp->lock; they leave with
- * tx_lock as well, so the engine sees no fewer than there are.
+ * by either. A SrcAvail that a SinkAvail crosses is void as well: its data is
+ * written. Those that wait change with sdp->lock; they leave with tx_lock as
+ * well, so the engine sees no fewer than there are.
  */
 #include <net/sock.h>
 
@@ -53,7 +53,8 @@ void sdp_zc_tx_mode(struct sdp_conn *conn, u8 mode)
  * @conn: connection
  * @m: the message; the mode is filled in
  *
- * What the peer's readers offer is void in combined mode; they know by it.
+ * Offers of the peer's readers are void in combined mode; the message tells
+ * them.
  *
  * Context: tx_lock.
  */
@@ -96,7 +97,7 @@ void sdp_zc_tx_payload(struct sdp_conn *conn)
 }
 
 /**
- * sdp_zc_next - what a send without copies does when its turn has come
+ * sdp_zc_next - choose the message of a send without copies whose turn has come
  * @conn: connection, all messages in front of it have left
  *
  * In pipelined mode only: in combined mode SrcAvail is one of the messages.
@@ -271,7 +272,7 @@ int sdp_zc_sink_unavail(struct sdp_sock *sdp, struct sdp_rx_ctx *c)
  * sdp_zc_sink_ack_due - whether SinkCancelAck has to leave
  * @conn: connection
  *
- * What it answers may have been used since. Behind DisConn it is not awaited.
+ * Its offer may have been used since. Behind DisConn there is no answer.
  *
  * Context: tx_lock.
  */

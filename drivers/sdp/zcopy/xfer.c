@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Zero copy: work requests for the memory of processes, and who waits for them.
- * Registered for one transfer, invalidated and let go. Calls region.c and
+ * Zero copy: work requests for the memory of processes, and waiting for them.
+ * Registered for one transfer, invalidated and released. Calls region.c and
  * the verbs; used by the other files of zero copy.
  *
- * A region is let go when its invalidation is complete, or when the queue pair
- * is dead: before that the peer may read it, or the device write to it. Until
- * then the process waits. It can be killed, which ends the connection, though
- * not at once: an answer that is on its way should still find it.
+ * A region is released when its invalidation is complete, or when the queue
+ * pair is dead: before that the peer may read it, or the device write to it.
+ * Until then the process waits. It can be killed, which ends the connection,
+ * though not at once: an answer that is on its way should still find it.
  */
 #include <linux/slab.h>
 #include <linux/uio.h>
@@ -110,7 +110,7 @@ void sdp_zc_sink_end(struct sdp_conn *conn)
  * @iter: iterator
  * @addr: where it begins
  *
- * Return: octets in one piece, not more than one region has; 0 if it is no user
+ * Return: bytes in one piece, not more than one region has; 0 if it is no user
  * memory.
  */
 u32 sdp_zc_segment(const struct iov_iter *iter, unsigned long *addr)
@@ -175,7 +175,10 @@ bool sdp_zc_post(struct sdp_conn *conn, struct sdp_zc_region *r,
 		WRITE_ONCE(r->posted, true);
 		err = ib_post_send(conn->qp, wr, NULL);
 	} else if (!r->posted) {
-		/* nor will it be written to: nobody waits for the lock of a page */
+		/*
+		 * nor will it be written to: no task waits for the lock of a
+		 * page
+		 */
 		r->dirty = false;
 	}
 	spin_unlock_bh(&conn->tx_lock);

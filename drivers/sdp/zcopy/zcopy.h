@@ -3,12 +3,12 @@
  * Zero copy on a verbs link: large sends are not copied into messages. The
  * source advertises its memory (SrcAvail), the sink reads it with RDMA Read
  * straight into the memory of the reader. Or the sink advertises that of a
- * reader who waits (SinkAvail), and the source writes to it with RDMA Write.
+ * reader that waits (SinkAvail), and the source writes to it with RDMA Write.
  * Between the files of the verbs link.
  *
- * States and numbers belong to sdp->lock. What lets the transmit engine go on
- * changes with tx_lock held as well, so that the engine may look with tx_lock
- * alone. A region belongs to the process that has claimed the state.
+ * sdp->lock protects states and numbers. States that let the transmit engine
+ * continue change with tx_lock held as well, so the engine may read them with
+ * tx_lock alone. A region belongs to the process that has claimed the state.
  */
 #ifndef _SDP_ZCOPY_H
 #define _SDP_ZCOPY_H
@@ -22,11 +22,11 @@
 #include <linux/workqueue.h>
 #include <rdma/ib_verbs.h>
 
-#define SDP_ZC_MIN	4096	/* octets below which it is never tried */
-#define SDP_ZC_HEAD	64	/* octets that go along with SrcAvail, combined */
+#define SDP_ZC_MIN	4096	/* bytes below which it is never tried */
+#define SDP_ZC_HEAD	64	/* bytes that go along with SrcAvail, combined */
 #define SDP_ZC_PAGES	257	/* of one advertisement: 1 MB, wherever it is */
 #define SDP_ZC_PAGES_MIN	16	/* a device with fewer is not worth it */
-/* octets of a read where a lost packet costs all of it: not on iWARP */
+/* bytes of a read where a lost packet costs all of it: not on iWARP */
 #define SDP_ZC_READ	262144
 #define SDP_ZC_WRS	8	/* registering, moving, invalidating, twice */
 #define SDP_ZC_LOOKS	64	/* times net.sdp.zcopy_wait, if data move meanwhile */
@@ -50,19 +50,19 @@ struct sdp_sock;
  * @sg: the same for the device
  * @addr: where they begin
  * @nr: pages
- * @len: octets
+ * @len: bytes
  * @write: the device writes to it
  * @bound: mapped for the device, and one of sdp_zc.regions
  * @posted: a work request for it has not completed
  * @dirty: the pages do not know yet that it did
- * @mmp: what was charged to the user
+ * @mmp: charge to the user
  * @node: on sdp_zc.kept
  * @lru: on one of the lists of struct sdp_zc_cache, if it is kept
  * @used: jiffies when it was last used
- * @watched: we hear of changes to the mapping
+ * @watched: the mapping is watched for changes
  * @stale: it has changed; with the lock of the cache
- * @mm: whose mapping, which it keeps from being freed
- * @mni: tells us
+ * @mm: mm of the mapping, which it keeps from being freed
+ * @mni: notifier for changes of the mapping
  * @seq: number of the state in which the pages were pinned
  */
 struct sdp_zc_region {
@@ -94,10 +94,10 @@ struct sdp_zc_region {
 /**
  * struct sdp_zc_cache - memory kept for transfers to come, of a namespace
  * @lock: for all of it, and for sdp_zc.kept of its connections
- * @lru: what may be used again, oldest first
- * @octets: that is how much
- * @stale: what may not, and waits for @work
- * @work: frees what is stale or has not been used for long
+ * @lru: regions that may be used again, oldest first
+ * @octets: their size
+ * @stale: regions that may not, and wait for @work
+ * @work: frees regions that are stale or have not been used for long
  */
 struct sdp_zc_cache {
 	spinlock_t lock;		/* all, and sdp_zc.kept */
@@ -142,7 +142,7 @@ struct sdp_zc_advert {
 
 /**
  * struct sdp_zc_adverts - advertisements of the peer, oldest first
- * @slot: room for as many as it has been told of in Hello
+ * @slot: room for as many as Hello has allowed
  * @first: place of the oldest
  * @n: how many there are
  */
@@ -164,16 +164,16 @@ struct sdp_zc_adverts {
  * @tx_skip: sends to be copied before the next attempt
  * @tx_copy: the present send is copied
  * @tx_seen: memory that was sent before, by a hash of its address
- * @tx_stop: what is left of it is not advertised any more
+ * @tx_stop: the rest of it is not advertised any more
  * @tx_pipe: the peer would like pipelined mode (REQ_PIPE)
  * @tx_piped: our sending half has been in pipelined mode
  * @tx_mode: mode of our sending half, enum sdp_mode
  * @tx_want: mode it changes to as soon as ModeChange can leave
  * @tx_mseq: MSeq of our SrcAvail
- * @tx_len: octets of the memory
+ * @tx_len: bytes of the memory
  * @tx_head: those that go along with SrcAvail
- * @tx_left: octets that the peer has not got
- * @tx_written: octets of the RDMA Write under way
+ * @tx_left: bytes that the peer has not got
+ * @tx_written: bytes of the RDMA Write under way
  * @tx_data: messages with payload sent
  * @tx_void: those of them that SinkAvail does not count
  * @tx_sink: SinkAvail of the peer, which no data have crossed
@@ -182,10 +182,10 @@ struct sdp_zc_adverts {
  * @rx_taking: a reader is getting hold of memory; with lock_sock
  * @rx_cancel: SrcAvailCancel came while we were reading
  * @rx_ack: MSeqAck until that has been dealt with
- * @rx_left: octets of the peer's memory not read
+ * @rx_left: bytes of the peer's memory not read
  * @rx_rkey: key to it
  * @rx_va: where they begin
- * @rx_done: octets read that the peer does not know of
+ * @rx_done: bytes read that the peer does not know of
  * @rx_src: SrcAvail behind that one, in pipelined mode
  * @rx_asked: SendSm has left, and the peer may not know of it yet
  * @rx_asked_mseq: MSeq of it
@@ -196,16 +196,16 @@ struct sdp_zc_adverts {
  * @sink_told: SinkAvailCancel has left
  * @sink_lost: data came instead
  * @sink_data: @rx_data as the SinkAvail has it
- * @sink_done: octets that the peer has written
+ * @sink_done: bytes that the peer has written
  * @tx: our memory, as long as @tx_state is not idle
- * @rx: memory of a reader, of whom there is one at a time
+ * @rx: memory of the reader; there is one at a time
  * @mem_lock: for what follows
  * @regions: all that the device knows of; in process context only
  * @spare: registrations without memory
  * @nspare: how many these are
  * @kept: those that may be used again, latest first; with the cache's lock
  * @nkept: how many these are
- * @kept_octets: what they take of the cache; READ_ONCE() without its lock
+ * @kept_octets: their share of the cache; READ_ONCE() without its lock
  */
 struct sdp_zc {
 	bool able;
@@ -267,7 +267,7 @@ struct sdp_zc {
  * @send: as sdp_zc_send()
  * @sent: a sendmsg is over. Context: lock_sock.
  * @ack: MSeqAck for a message that leaves now, @ack without zero copy
- * @header: a message with so many octets of payload is leaving: complete its
+ * @header: a message with so many bytes of payload is leaving: complete its
  *	    flags, and count it
  * @held: data have to wait for a SrcAvail of ours
  * @busy: there is a send whose data are not messages yet
@@ -370,7 +370,7 @@ void sdp_zc_sink_fill(struct sdp_conn *conn, struct sdp_msg *m);
 int sdp_zc_wr_compl(struct sdp_sock *sdp, struct sdp_rx_ctx *c);
 int sdp_zc_sink_ack(struct sdp_sock *sdp, struct sdp_rx_ctx *c);
 
-/* Who finds an advertisement */
+/* How a reader finds an advertisement */
 enum sdp_zc_reader {
 	SDP_ZC_POLLS,	/* may not wait */
 	SDP_ZC_WAITS,
