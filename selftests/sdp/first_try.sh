@@ -102,7 +102,7 @@ test_verbose() {
 
 # echo_over COMMAND...: SDP connections of a client under that command, what it got
 echo_over() {
-	grown a active_opens in_a "$@" socat -t5 - TCP4:10.0.0.2:8084
+	grown a active_opens in_a "$@" socat -u TCP4:10.0.0.2:8084 -
 }
 
 test_sandbox() {
@@ -163,6 +163,27 @@ test_privileges() {
 	ktap_check "but for root" [ "$(echo_as 0)" -gt 0 ]
 }
 
+# has_device: e0 has one
+has_device() { in_a rdma link show | grep -q 'netdev e0 *$'; }
+
+test_sdpctl() {
+	ip -n a link add e0 type veth peer name e1
+	ktap_check "sdpctl setup makes the device" in_a sdpctl setup e0
+	ktap_is "and says what is missing" "$(grep -c "e0 has no address" <<<"$KTAP_OUT")" 1
+	ktap_check "the device is there" has_device
+	ktap_is "once more: nothing to do" "$(in_a sdpctl setup e0 | head -n 1)" \
+		"sdpctl: e0 has the RDMA device hyb_e0"
+	ktap_check "sdpctl status works" in_a sdpctl status
+	ktap_check "sdpctl undo removes the device" in_a sdpctl undo e0
+	ktap_check_fails "it is gone" has_device
+	ktap_check "undo of nothing is no error" in_a sdpctl undo e0
+	ktap_check_fails "an unknown network device is refused" in_a sdpctl setup nosuch
+	ktap_is "with the names of those there are" "$(grep -cw va <<<"$KTAP_OUT")" 1
+	ktap_check_fails "so is one without the rights" \
+		in_a setpriv --reuid=65534 --clear-groups sdpctl setup e0
+	ip -n a link del e0
+}
+
 test_no_module() {
 	local helper
 	ip netns del a
@@ -191,5 +212,6 @@ test_web
 test_verbose
 test_sandbox
 test_privileges
+test_sdpctl
 test_no_module
 ktap_done
