@@ -443,60 +443,124 @@ u32 sdp_rx_limit(struct sock *sk, u32 have)
 	return 0;
 }
 
-/* A reference to a page, or its copy, at the same place, if it is not lent. */
-static struct page *sdp_splice_page(struct page *page, u32 off, u32 n, bool own)
-{
-	struct page *copy;
+/* Shorter pieces are copied together: a pipe has room for 16 of any length */
+#define SDP_SPLICE_COPY	(PAGE_SIZE / 2)
 
-	if (!own) {
-		get_page(page);
-		return page;
-	}
-	copy = alloc_page(GFP_KERNEL_ACCOUNT);
-	if (copy)
-		memcpy(page_address(copy) + off, page_address(page) + off, n);
-	return copy;
+/**
+ * struct sdp_splice - pages on their way to a pipe
+ * @spd: what the pipe takes
+ * @pages: the pages; each holds a reference
+ * @partial: their parts
+ * @own: the pages of the receive queue stay there, so all is copied
+ * @joins: the last page is a copy that more can be added to
+ * @copied: bytes copied
+ */
+struct sdp_splice {
+	struct splice_pipe_desc spd;
+	struct page *pages[PIPE_DEF_BUFFERS];
+	struct partial_page partial[PIPE_DEF_BUFFERS];
+	bool own;
+	bool joins;
+	u32 copied;
+};
+
+static void sdp_splice_init(struct sdp_splice *s, bool own)
+{
+	s->spd = (struct splice_pipe_desc) {
+		.pages = s->pages,
+		.partial = s->partial,
+		.nr_pages_max = PIPE_DEF_BUFFERS,
+		.ops = &nosteal_pipe_buf_ops,
+		.spd_release = sdp_splice_release,
+	};
+	s->own = own;
+	s->joins = false;
+	s->copied = 0;
 }
 
-/* Pages of one run; returns bytes covered. */
-static u32 sdp_splice_fill(struct splice_pipe_desc *spd, struct sdp_rx_run *run,
-			   bool own)
+static bool sdp_splice_full(const struct sdp_splice *s)
+{
+	return s->spd.nr_pages == PIPE_DEF_BUFFERS;
+}
+
+/* A new page to copy to, behind the others */
+static bool sdp_splice_open(struct sdp_splice *s)
+{
+	struct page *page;
+
+	if (sdp_splice_full(s))
+		return false;
+	page = alloc_page(GFP_KERNEL_ACCOUNT);
+	if (!page)
+		return false;
+	s->pages[s->spd.nr_pages] = page;
+	s->partial[s->spd.nr_pages].offset = 0;
+	s->partial[s->spd.nr_pages++].len = 0;
+	s->joins = true;
+	return true;
+}
+
+/* Copy as much as the page takes; returns how much, 0 without a page. */
+static u32 sdp_splice_copy(struct sdp_splice *s, const void *from, u32 n)
+{
+	struct partial_page *part;
+
+	if (!s->joins || s->partial[s->spd.nr_pages - 1].len == PAGE_SIZE) {
+		if (!sdp_splice_open(s))
+			return 0;
+	}
+	part = &s->partial[s->spd.nr_pages - 1];
+	n = min_t(u32, n, PAGE_SIZE - part->len);
+	memcpy(page_address(s->pages[s->spd.nr_pages - 1]) + part->len, from, n);
+	part->len += n;
+	s->copied += n;
+	return n;
+}
+
+/* Hand out a reference; returns the length, 0 without a place. */
+static u32 sdp_splice_ref(struct sdp_splice *s, struct page *page, u32 off,
+			  u32 n)
+{
+	if (sdp_splice_full(s))
+		return 0;
+	get_page(page);
+	s->pages[s->spd.nr_pages] = page;
+	s->partial[s->spd.nr_pages].offset = off;
+	s->partial[s->spd.nr_pages++].len = n;
+	s->joins = false;
+	return n;
+}
+
+/* Pages of one run; returns the bytes covered. */
+static u32 sdp_splice_fill(struct sdp_splice *s, const struct sdp_rx_run *run)
 {
 	u32 pos = run->off, left = run->len;
 
-	while (left && spd->nr_pages < PIPE_DEF_BUFFERS) {
+	while (left) {
+		struct page *page = run->page + (pos >> PAGE_SHIFT);
 		u32 off = offset_in_page(pos);
 		u32 n = min_t(u32, left, PAGE_SIZE - off);
-		struct page *page = run->page + (pos >> PAGE_SHIFT);
 
-		page = sdp_splice_page(page, off, n, own);
-		if (!page)
+		if (s->own || n < SDP_SPLICE_COPY)
+			n = sdp_splice_copy(s, page_address(page) + off, n);
+		else
+			n = sdp_splice_ref(s, page, off, n);
+		if (!n)
 			break;
-		spd->pages[spd->nr_pages] = page;
-		spd->partial[spd->nr_pages].offset = off;
-		spd->partial[spd->nr_pages++].len = n;
 		pos += n;
 		left -= n;
 	}
 	return run->len - left;
 }
 
-/* Hand out references to the pages of what is at the front. */
+/* Fill a pipe with what is at the front. */
 static ssize_t sdp_splice_some(struct sock *sk, struct pipe_inode_info *pipe,
 			       size_t len)
 {
-	struct partial_page partial[PIPE_DEF_BUFFERS];
-	struct page *pages[PIPE_DEF_BUFFERS];
-	struct splice_pipe_desc spd = {
-		.pages = pages,
-		.partial = partial,
-		.nr_pages_max = PIPE_DEF_BUFFERS,
-		.ops = &nosteal_pipe_buf_ops,
-		.spd_release = sdp_splice_release,
-	};
 	struct sdp_sock *sdp = sdp_sk(sk);
 	u32 seq = sdp->copied_seq, have, n;
 	struct sdp_rx_run run;
+	struct sdp_splice s;
 	ssize_t ret;
 
 	/* pairs with the release in the queueing code */
@@ -507,16 +571,19 @@ static ssize_t sdp_splice_some(struct sock *sk, struct pipe_inode_info *pipe,
 	have = sdp_rx_limit(sk, have);
 	if (!have)
 		return -ERESTART;
-	while (have && spd.nr_pages < PIPE_DEF_BUFFERS) {
+	sdp_splice_init(&s, sdp->rxq->own);
+	do {
 		n = sdp->rxq->find(sk, seq, &run);
 		run.len = min(n, have);
-		n = sdp_splice_fill(&spd, &run, sdp->rxq->own);
-		if (!n)
-			break;
+		n = sdp_splice_fill(&s, &run);
 		seq += n;
 		have -= n;
+	} while (have && n == run.len);
+	if (s.copied) {
+		SDP_INC_STATS(sock_net(sk), RX_COPIES);
+		SDP_ADD_STATS(sock_net(sk), RX_COPY_BYTES, s.copied);
 	}
-	ret = spd.nr_pages ? splice_to_pipe(pipe, &spd) : -ENOMEM;
+	ret = s.spd.nr_pages ? splice_to_pipe(pipe, &s.spd) : -ENOMEM;
 	if (ret > 0)
 		sdp_rx_take(sk, ret);
 	return ret;
@@ -552,8 +619,8 @@ ssize_t sdp_splice_read(struct socket *sock, loff_t *ppos,
 		return -ENOTCONN;
 	}
 	app = sdp_ring_enter(sk);
-	r.timeo = sock_rcvtimeo(sk, (sock->file->f_flags & O_NONBLOCK) ||
-				(flags & SPLICE_F_NONBLOCK));
+	/* SPLICE_F_NONBLOCK is for the pipe, as with TCP */
+	r.timeo = sock_rcvtimeo(sk, sock->file->f_flags & O_NONBLOCK);
 	while (len) {
 		ret = sdp_splice_some(sk, pipe, len);
 		if (ret == -ERESTART)
