@@ -238,14 +238,14 @@ static u32 sdp_lend_front(struct sock *sk, struct vm_area_struct *vma,
 			continue;
 		run.off += got;
 		run.len -= got;
-		*skip = sdp_lend_skip(&run);
+		*skip = min(sdp_lend_skip(&run), room - done);
 		break;
 	}
 	if (done == room)
 		*skip = 0;
 	/* it could be lent if there was not so much already */
 	else if (!done && !*skip)
-		*skip = run.len;
+		*skip = min(run.len, room);
 	return done;
 }
 
@@ -286,7 +286,7 @@ static int sdp_lend_lock(struct sock *sk)
 static int sdp_lend_some(struct sock *sk, struct file *file,
 			 struct sdp_zerocopy_receive *zc)
 {
-	u32 room = zc->length & PAGE_MASK, have;
+	u32 room = zc->length & PAGE_MASK, asked = zc->length, have;
 	unsigned long at = zc->address;
 	struct vm_area_struct *vma;
 	int err;
@@ -296,7 +296,8 @@ static int sdp_lend_some(struct sock *sk, struct file *file,
 		return err;
 	have = sdp_lend_have(sk);
 	zc->length = 0;
-	zc->recv_skip_hint = have;
+	/* programs read as much into a buffer of the size of the mapping */
+	zc->recv_skip_hint = min(have, asked ?: have);
 	if (!room)
 		return 0;
 	vma = sdp_lend_window(file, at, &room);
