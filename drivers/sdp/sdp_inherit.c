@@ -4,6 +4,7 @@
  * the TCP socket beside it. Calls nothing of SDP.
  */
 #include <linux/ipv6.h>
+#include <linux/security.h>
 #include <net/ipv6.h>
 #include <net/sock.h>
 
@@ -83,6 +84,9 @@ void sdp_inherit_child(struct sock *sk, const struct sock *parent)
 	struct sdp_sock *sdp = sdp_sk(sk);
 
 	sdp_inherit_sock(sk, parent);
+	/* sk_alloc() took those of the worker that handles the request */
+	WRITE_ONCE(sk->sk_uid, sk_uid((struct sock *)parent));
+	security_sk_clone(parent, sk);
 	sk->sk_tsflags = READ_ONCE(parent->sk_tsflags);
 
 	inet_sk(sk)->tos = inet_sk(parent)->tos;
