@@ -4,12 +4,14 @@
  * for a free port, the cm_ids that stand for them at rdma_cm. Calls rdma_cm and
  * the socket (sdp_sock.c).
  */
+#include <linux/filter.h>
 #include <linux/jhash.h>
 #include <linux/sched/signal.h>
 #include <linux/slab.h>
 #include <net/ip.h>
 #include <net/ipv6.h>
 #include <net/l3mdev.h>
+#include <net/sock_reuseport.h>
 
 #include "compat.h"
 #include "sdp.h"
@@ -299,12 +301,42 @@ static bool sdp_port_listens(const struct sock *sk, const struct rdma_cm_id *id)
 	       dev == l3mdev_master_ifindex_by_index(sock_net(sk), by);
 }
 
+/*
+ * The place among @n listeners that a program of SO_ATTACH_REUSEPORT_CBPF or of a
+ * socket filter's type chooses; @n if there is none. A request has no packet: the
+ * program sees an empty one, so it can go by the processor or by chance. RCU.
+ */
+static u32 sdp_port_run_prog(struct sdp_port *port, struct rdma_cm_id *id, u32 n)
+{
+	struct sock_reuseport *reuse;
+	struct bpf_prog *prog = NULL;
+	struct sdp_sock *sdp;
+	struct sk_buff *skb;
+
+	lockdep_assert_held(&port->lock);
+	list_for_each_entry(sdp, &port->socks, port_node) {
+		reuse = rcu_dereference(sdp->inet.sk.sk_reuseport_cb);
+		if (reuse && sdp_port_listens(&sdp->inet.sk, id))
+			prog = rcu_dereference(reuse->prog);
+		if (prog)
+			break;
+	}
+	if (!prog || prog->type == BPF_PROG_TYPE_SK_REUSEPORT)
+		return n;
+	skb = alloc_skb(0, GFP_ATOMIC);
+	if (!skb)
+		return n;
+	n = min(n, bpf_prog_run_save_cb(prog, skb));
+	kfree_skb(skb);
+	return n;
+}
+
 /**
  * sdp_port_pick - find the listener for a connection request
  * @port: port that the request came to
  * @id: cm_id of the request
  *
- * The address of the peer chooses among several listeners.
+ * A program, else the address of the peer chooses among several listeners.
  *
  * Context: CM handler.
  *
@@ -315,12 +347,16 @@ struct sock *sdp_port_pick(struct sdp_port *port, struct rdma_cm_id *id)
 {
 	struct sock *sk = NULL;
 	struct sdp_sock *sdp;
-	u32 n = 0;
+	u32 all = 0, n;
 
+	rcu_read_lock();
 	spin_lock_bh(&port->lock);
 	list_for_each_entry(sdp, &port->socks, port_node)
-		n += sdp_port_listens(&sdp->inet.sk, id);
-	n = reciprocal_scale(sdp_port_hash(&id->route.addr.dst_addr), n);
+		all += sdp_port_listens(&sdp->inet.sk, id);
+	n = sdp_port_run_prog(port, id, all);
+	if (n >= all)
+		n = reciprocal_scale(sdp_port_hash(&id->route.addr.dst_addr),
+				     all);
 	list_for_each_entry(sdp, &port->socks, port_node) {
 		if (!sdp_port_listens(&sdp->inet.sk, id))
 			continue;
@@ -331,6 +367,7 @@ struct sock *sdp_port_pick(struct sdp_port *port, struct rdma_cm_id *id)
 	if (sk)
 		sock_hold(sk);
 	spin_unlock_bh(&port->lock);
+	rcu_read_unlock();
 	if (!sk)
 		SDP_INC_STATS(port->net, REFUSED_REQS);
 	return sk;
