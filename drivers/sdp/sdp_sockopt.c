@@ -552,11 +552,37 @@ static int sdp_set_ip(struct sock *sk, int optname, sockptr_t optval,
 	return ip_setsockopt(sk, SOL_IP, optname, optval, optlen);
 }
 
+/* The path MTU is known to the transport only; the device bounds it. */
+static int sdp_get_mtu(struct sock *sk)
+{
+	struct net_device *dev = NULL;
+	struct sdp_conn *conn;
+	int mtu = -ENOTCONN;
+
+	lock_sock(sk);
+	conn = sdp_sk(sk)->conn;
+	rcu_read_lock();
+	if (conn && conn->id && sk->sk_state != TCP_SYN_SENT)
+		dev = dev_get_by_index_rcu(sock_net(sk),
+					   conn->id->route.addr.dev_addr.bound_dev_if);
+	if (dev)
+		mtu = READ_ONCE(dev->mtu);
+	rcu_read_unlock();
+	release_sock(sk);
+	return mtu;
+}
+
 static int sdp_get_ip(struct sock *sk, int optname, char __user *optval,
 		      int __user *optlen)
 {
+	int mtu;
+
 	if (!sdp_ip_opt_ok(optname))
 		return -ENOPROTOOPT;
+	if (optname == IP_MTU) {
+		mtu = sdp_get_mtu(sk);
+		return mtu < 0 ? mtu : sdp_put_int(optval, optlen, mtu);
+	}
 	return ip_getsockopt(sk, SOL_IP, optname, optval, optlen);
 }
 
@@ -640,7 +666,7 @@ static int sdp_set_ip6(struct sock *sk, int optname, sockptr_t optval,
 	return err;
 }
 
-static int sdp_get_ip6_int(const struct sock *sk, int optname, int *val)
+static int sdp_get_ip6_int(struct sock *sk, int optname, int *val)
 {
 	const struct sdp_sock *sdp = sdp_sk(sk);
 	int bit;
@@ -661,7 +687,8 @@ static int sdp_get_ip6_int(const struct sock *sk, int optname, int *val)
 		*val = READ_ONCE(sdp->ip6_pmtudisc);
 		return 0;
 	case IPV6_MTU:
-		return -ENOTCONN;
+		*val = sdp_get_mtu(sk);
+		return *val < 0 ? *val : 0;
 	}
 
 	bit = sdp_inherit_ip6_bit(optname);
