@@ -54,6 +54,25 @@ static void sdp_reset_local(struct sock *sk)
 	spin_unlock_bh(&sdp->lock);
 }
 
+/*
+ * A listener has ended. As with TCP, a port that the program did not choose is
+ * given back, and an address that it chose stays.
+ */
+static void sdp_reset_port(struct sock *sk)
+{
+	struct sdp_sock *sdp = sdp_sk(sk);
+	union sdp_addr addr;
+
+	if (sk->sk_userlocks & SOCK_BINDPORT_LOCK)
+		return;
+	spin_lock_bh(&sdp->lock);
+	addr = sdp->local;
+	addr.v4.sin_port = 0;
+	sdp_set_local(sk, &addr.sa);
+	spin_unlock_bh(&sdp->lock);
+	sdp->user_bound = sk->sk_userlocks & SOCK_BINDADDR_LOCK;
+}
+
 /* ---- creation ---- */
 
 static void sdp_destruct(struct sock *sk)
@@ -412,12 +431,15 @@ static int sdp_bind(struct socket *sock, struct sockaddr_unsized *uaddr,
 
 static int sdp_autobind(struct sock *sk)
 {
-	union sdp_addr any = {};
+	union sdp_addr addr = {};
 
 	if (inet_sk(sk)->inet_num)
 		return 0;
-	any.sa.sa_family = sdp_sk(sk)->v6 ? AF_INET6 : AF_INET;
-	return sdp_do_bind(sk, &any);
+	if (sk->sk_userlocks & SOCK_BINDADDR_LOCK)
+		addr = sdp_sk(sk)->local;
+	else
+		addr.sa.sa_family = sdp_sk(sk)->v6 ? AF_INET6 : AF_INET;
+	return sdp_do_bind(sk, &addr);
 }
 
 /* A bound port whose cm_ids are gone (shutdown of a listener) gets new ones. */
@@ -620,6 +642,7 @@ static void sdp_disconnect(struct sock *sk)
 	if (old == TCP_LISTEN) {
 		sdp_cm_stop_listen(sk);
 		sdp_tcp_stop(sk);
+		sdp_reset_port(sk);
 	} else if (old != TCP_CLOSE) {
 		WRITE_ONCE(sk->sk_err, ECONNRESET);
 	}
@@ -1098,6 +1121,7 @@ static int sdp_shutdown_locked(struct socket *sock, int how)
 			break;
 		sdp_cm_stop_listen(sk);
 		sdp_tcp_stop(sk);
+		sdp_reset_port(sk);
 		break;
 	case TCP_SYN_SENT:
 		sdp_disconnect(sk);

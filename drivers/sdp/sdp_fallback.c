@@ -382,8 +382,12 @@ void sdp_tcp_stop(struct sock *sk)
 {
 	struct socket *tcp = sdp_sk(sk)->tcp;
 
-	if (tcp && !sdp_sk(sk)->tcp_on && tcp->sk->sk_state == TCP_LISTEN)
-		kernel_sock_shutdown(tcp, SHUT_RDWR);
+	if (!tcp || sdp_sk(sk)->tcp_on || tcp->sk->sk_state != TCP_LISTEN)
+		return;
+	/* it has the port by bind(), but the program may not have chosen it */
+	if (!(sk->sk_userlocks & SOCK_BINDPORT_LOCK))
+		tcp->sk->sk_userlocks &= ~SOCK_BINDPORT_LOCK;
+	kernel_sock_shutdown(tcp, SHUT_RDWR);
 }
 
 /**
