@@ -668,14 +668,8 @@ static int sdp_check_dst_v4(struct sock *sk, union sdp_addr *dst)
 	if (!dst->v4.sin_addr.s_addr)
 		dst->v4.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
 	type = inet_addr_type(sock_net(sk), dst->v4.sin_addr.s_addr);
-	if (type == RTN_MULTICAST)
+	if (type == RTN_MULTICAST || type == RTN_BROADCAST)
 		return -ENETUNREACH;
-	/* so are all addresses, as long as the namespace has none of its own */
-	if (type == RTN_BROADCAST &&
-	    inet_addr_type(sock_net(sk), htonl(INADDR_LOOPBACK)) == type)
-		return -ENETUNREACH;
-	if (type == RTN_BROADCAST)
-		return sock_flag(sk, SOCK_BROADCAST) ? -ENETUNREACH : -EACCES;
 	return 0;
 }
 
