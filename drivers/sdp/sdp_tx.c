@@ -240,7 +240,8 @@ static int sdp_sendmsg_locked(struct sock *sk, struct msghdr *msg)
 		err = 0;
 	}
 	conn = sdp_sk(sk)->conn;
-	if (conn)
+	/* a send of nothing lets what is held back wait, as TCP does */
+	if (conn && (copied || err))
 		conn->link->sent(conn, copied && !err &&
 				 sdp_tx_corked(sk, flags));
 	if (unlikely(app))
