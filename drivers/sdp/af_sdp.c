@@ -68,7 +68,7 @@ static void sdp_reset_port(struct sock *sk)
 	spin_lock_bh(&sdp->lock);
 	addr = sdp->local;
 	addr.v4.sin_port = 0;
-	sdp_set_local(sk, &addr.sa);
+	sdp_sock_set_local(sk, &addr.sa);
 	spin_unlock_bh(&sdp->lock);
 	sdp->user_bound = sk->sk_userlocks & SOCK_BINDADDR_LOCK;
 }

@@ -102,31 +102,6 @@ static void sdp_cm_wake_ended(struct sock *sk, bool error)
 		sk_error_report(sk);
 }
 
-/* The connection is gone, drained if it ever was: what does the socket see? lock_sock */
-static void sdp_conn_ended(struct sock *sk, struct sdp_conn *conn)
-{
-	struct sdp_sock *sdp = sdp_sk(sk);
-	int error = conn->error;
-
-	spin_lock_bh(&sdp->lock);
-	if (test_bit(SDP_CONN_GRACEFUL, &conn->flags) ||
-	    (conn->rx_discon && conn->tx_fin_done))
-		error = 0;
-	else if (sk->sk_state == TCP_CLOSE_WAIT || sk->sk_state == TCP_LAST_ACK)
-		error = EPIPE;
-	if (error && sk->sk_state != TCP_CLOSE) {
-		WRITE_ONCE(sk->sk_err, error);
-		/* a request that came to nothing is counted where it is refused */
-		if (sk->sk_state == TCP_SYN_SENT)
-			SDP_INC_STATS(sock_net(sk), ATTEMPT_FAILS);
-		else if (sk->sk_state != TCP_SYN_RECV)
-			SDP_INC_STATS(sock_net(sk), ESTAB_RESETS);
-	}
-	WRITE_ONCE(sk->sk_shutdown, SHUTDOWN_MASK);
-	sdp_sock_set_state(sk, TCP_CLOSE);
-	spin_unlock_bh(&sdp->lock);
-}
-
 /* Where data may wait in the transport: drop them, if the device can. */
 static bool sdp_conn_reset(struct sdp_conn *conn)
 {

@@ -170,6 +170,42 @@ void sdp_conn_down(struct sdp_conn *conn, int error)
 }
 
 /**
+ * sdp_conn_ended - show a socket that its connection has ended
+ * @sk: socket
+ * @conn: its connection, with SDP_CONN_DOWN
+ *
+ * The teardown does so when the queue pair is drained. A sender that finds no
+ * room does so before: to say "try again" would be wrong after poll() has said
+ * that there is room or an error. The second call changes nothing.
+ *
+ * Context: lock_sock.
+ */
+void sdp_conn_ended(struct sock *sk, struct sdp_conn *conn)
+{
+	struct sdp_sock *sdp = sdp_sk(sk);
+	int error = conn->error;
+
+	sock_owned_by_me(sk);
+	spin_lock_bh(&sdp->lock);
+	if (test_bit(SDP_CONN_GRACEFUL, &conn->flags) ||
+	    (conn->rx_discon && conn->tx_fin_done))
+		error = 0;
+	else if (sk->sk_state == TCP_CLOSE_WAIT || sk->sk_state == TCP_LAST_ACK)
+		error = EPIPE;
+	if (error && sk->sk_state != TCP_CLOSE) {
+		WRITE_ONCE(sk->sk_err, error);
+		/* a request that came to nothing is counted where it is refused */
+		if (sk->sk_state == TCP_SYN_SENT)
+			SDP_INC_STATS(sock_net(sk), ATTEMPT_FAILS);
+		else if (sk->sk_state != TCP_SYN_RECV)
+			SDP_INC_STATS(sock_net(sk), ESTAB_RESETS);
+	}
+	WRITE_ONCE(sk->sk_shutdown, SHUTDOWN_MASK);
+	sdp_sock_set_state(sk, TCP_CLOSE);
+	spin_unlock_bh(&sdp->lock);
+}
+
+/**
  * sdp_conn_flushed - the queue pair has failed, what it had comes back
  * @conn: connection
  *

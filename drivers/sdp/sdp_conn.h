@@ -221,6 +221,7 @@ void sdp_conn_exit(void);
 void sdp_conn_put(struct sdp_conn *conn);
 struct sdp_conn *sdp_conn_alloc(struct sock *sk, bool again);
 void sdp_conn_down(struct sdp_conn *conn, int error);
+void sdp_conn_ended(struct sock *sk, struct sdp_conn *conn);
 void sdp_conn_flushed(struct sdp_conn *conn);
 void sdp_conn_fin_done(struct sdp_conn *conn);
 void sdp_conn_wake(struct sdp_conn *conn);

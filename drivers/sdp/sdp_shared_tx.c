@@ -444,11 +444,14 @@ static int sdp_shared_no_room(struct sdp_conn *conn, int err)
 {
 	if (err == -ENOMEM)
 		return err;
+	/* its last event may still be on the way */
+	if (err == -EPIPE)
+		sdp_conn_down(conn, ECONNRESET);
 	if (!READ_ONCE(conn->shared->tx.no_room)) {
 		WRITE_ONCE(conn->shared->tx.no_room, true);
 		return -EAGAIN;
 	}
-	/* -ENOTCONN: it has ended, or has not quite begun */
+	/* -ENOTCONN: it has not quite begun */
 	SDP_INC_STATS(sock_net(conn->sk), TX_NO_ROOM);
 	return 0;
 }

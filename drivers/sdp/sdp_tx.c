@@ -190,6 +190,10 @@ static int sdp_send_piece(struct sock *sk, struct msghdr *msg, int flags,
 		return n;
 	if (n && n != -ENOMEM)
 		return n;
+	if (unlikely(test_bit(SDP_CONN_DOWN, &conn->flags))) {
+		sdp_conn_ended(sk, conn);
+		return -EPIPE;
+	}
 	return sdp_tx_wait(sk, timeo, n == -ENOMEM);
 }
 
