@@ -1,0 +1,373 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: GPL-2.0
+"""corners.py PROTOCOL PORT: corner cases of stream sockets, over TCP (0) or SDP (257)
+
+Prints "CASE: RESULT" for each. Servers are in the namespace b, clients in a."""
+import array
+import ctypes
+import errno
+import fcntl
+import os
+import select
+import signal
+import socket
+import struct
+import sys
+import termios
+import threading
+import time
+
+CLONE_NEWNET = 0x40000000
+SO_ATTACH_REUSEPORT_CBPF = 51
+SPLICE_F_NONBLOCK = 2
+TCP_ZEROCOPY_RECEIVE = 35
+IP_MTU = 14
+NOBODY = 65534
+SERVER = "10.0.0.2"
+PROTOCOL = int(sys.argv[1])
+LIBC = ctypes.CDLL(None, use_errno=True)
+PORT = int(sys.argv[2])
+CASES = []
+
+
+def case(function):
+    CASES.append(function)
+    return function
+
+
+def name_of(err):
+    return errno.errorcode.get(err, str(err))
+
+
+def tried(function, *args):
+    """"ok", or the name of the error"""
+    try:
+        function(*args)
+    except OSError as err:
+        return name_of(err.errno)
+    return "ok"
+
+
+def enter(netns):
+    """Sockets belong to the namespace that they are made in"""
+    with open("/run/netns/" + netns, encoding="ascii") as file:
+        if LIBC.setns(file.fileno(), CLONE_NEWNET):
+            raise OSError(ctypes.get_errno(), "setns")
+
+
+def new(netns, family=socket.AF_INET):
+    enter(netns)
+    sock = socket.socket(family, socket.SOCK_STREAM, PROTOCOL)
+    sock.settimeout(30)
+    return sock
+
+
+def port():
+    global PORT
+    PORT += 1
+    return PORT
+
+
+def listener(at=None, reuseport=False, backlog=8):
+    sock = new("b")
+    if reuseport:
+        sock.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEPORT, 1)
+    sock.bind((SERVER, port() if at is None else at))
+    if backlog:
+        sock.listen(backlog)
+    return sock
+
+
+def connected(to):
+    sock = new("a")
+    sock.connect(to.getsockname())
+    return sock
+
+
+def pair():
+    """A listener, a client, and the socket that accept() returned"""
+    lis = listener()
+    cli = connected(lis)
+    return lis, cli, lis.accept()[0]
+
+
+def queued(sock, size):
+    """Wait until that much can be read"""
+    have = array.array("i", [0])
+    for _ in range(1000):
+        fcntl.ioctl(sock, termios.FIONREAD, have)
+        if have[0] >= size:
+            return True
+        time.sleep(0.01)
+    return False
+
+
+def splice(sock, pipe, size):
+    got = LIBC.splice(sock.fileno(), None, pipe, None, ctypes.c_size_t(size),
+                      SPLICE_F_NONBLOCK)
+    return got if got >= 0 else -ctypes.get_errno()
+
+
+@case
+def splice_nonblock_is_for_the_pipe():
+    """The socket blocks, so splice() waits for data"""
+    _, cli, srv = pair()
+    srv.setblocking(True)
+    timer = threading.Timer(0.5, cli.send, (b"hello",))
+    timer.start()
+    got = splice(srv, os.pipe()[1], 100)
+    timer.join()
+    return got if got >= 0 else name_of(-got)
+
+
+@case
+def splice_fills_a_pipe():
+    """As much as a pipe of 64 KB has room for"""
+    _, cli, srv = pair()
+    size = 60000
+    threading.Thread(target=cli.sendall, args=(bytes(size),)).start()
+    if not queued(srv, size):
+        return "nothing came"
+    pipe = os.pipe()
+    done = 0
+    while done < size:
+        got = splice(srv, pipe[1], size - done)
+        if got <= 0:
+            break
+        done += got
+    data = b""
+    while len(data) < done:
+        data += os.read(pipe[0], done)
+    return "all" if done == size and not any(data) else f"{done} bytes"
+
+
+def until_error(cli):
+    """Write whenever poll() says so; how often there was no room, and the error"""
+    again = 0
+    while True:
+        if not select.select([], [cli], [], 30)[1]:
+            return again, "never writable"
+        try:
+            cli.send(bytes(8192))
+        except BlockingIOError:
+            again += 1
+        except OSError as err:
+            return again, name_of(err.errno)
+
+
+@case
+def writable_means_room_or_an_error():
+    """The peer closes with unread data, so that it resets the connection"""
+    again, ends = 0, set()
+    for _ in range(20):
+        _, cli, srv = pair()
+        cli.setblocking(False)
+
+        def reader(sock=srv):
+            left = 300000
+            while left > 0:
+                left -= len(sock.recv(8192))
+            sock.close()
+        thread = threading.Thread(target=reader)
+        thread.start()
+        more, end = until_error(cli)
+        thread.join()
+        again += more
+        ends.add("reset" if end in ("ECONNRESET", "EPIPE") else end)
+    return f"{again} times without room, {','.join(sorted(ends))}"
+
+
+@case
+def zerocopy_receive_hint_is_bounded():
+    """recv_skip_hint says how much of what was asked for is to be read by recv()"""
+    lis = listener()
+    lis.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, 1 << 20)
+    cli = connected(lis)
+    srv = lis.accept()[0]
+    threading.Thread(target=cli.sendall, args=(bytes(300000),), daemon=True).start()
+    if not queued(srv, 150000):
+        return "nothing came"
+    libc_mmap = LIBC.mmap
+    libc_mmap.restype = ctypes.c_void_p
+    length = 1 << 16
+    addr = libc_mmap(None, ctypes.c_size_t(length), 1, 1, srv.fileno(), 0)
+    if addr in (None, ctypes.c_void_p(-1).value):
+        return "mmap: " + name_of(ctypes.get_errno())
+    arg = ctypes.create_string_buffer(struct.pack("QIIIi", addr, length, 0, 0, 0), 24)
+    size = ctypes.c_uint32(24)
+    if LIBC.getsockopt(srv.fileno(), socket.IPPROTO_TCP, TCP_ZEROCOPY_RECEIVE, arg,
+                       ctypes.byref(size)):
+        return name_of(ctypes.get_errno())
+    _, mapped, hint = struct.unpack_from("QII", arg)
+    return "bounded" if mapped + hint <= length else f"{mapped} mapped, {hint} to read"
+
+
+def listens_again(leave):
+    lis, cli = listener(at=0), None
+    was = lis.getsockname()
+    cli = connected(lis)
+    srv = lis.accept()[0]
+    leave(lis)
+    result = tried(lis.listen, 1)
+    same = "same port" if lis.getsockname()[1] == was[1] else "another port"
+    cli.close()
+    srv.close()
+    return f"{result}, {same}"
+
+
+@case
+def listen_after_disconnect():
+    """The port was not the program's choice, so listen() takes another one"""
+    def leave(lis):
+        unspec = (ctypes.c_char * 16)()
+        if LIBC.connect(lis.fileno(), unspec, 16):
+            raise OSError(ctypes.get_errno(), "connect")
+    return listens_again(leave)
+
+
+@case
+def listen_after_shutdown():
+    return listens_again(lambda lis: lis.shutdown(socket.SHUT_RD))
+
+
+def as_nobody(function):
+    """Its result, from a child that is an ordinary user"""
+    read, write = os.pipe()
+    pid = os.fork()
+    if not pid:
+        enter("b")
+        os.setgid(NOBODY)
+        os.setuid(NOBODY)
+        try:
+            text = function()
+        except OSError as err:
+            text = name_of(err.errno)
+        os.write(write, text.encode())
+        os._exit(0)
+    os.close(write)
+    os.waitpid(pid, 0)
+    text = os.read(read, 1000).decode()
+    os.close(read)
+    return text
+
+
+def worker(at, backlog):
+    sock = socket.socket(socket.AF_INET, socket.SOCK_STREAM, PROTOCOL)
+    sock.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEPORT, 1)
+    sock.bind((SERVER, at))
+    if backlog:
+        sock.listen(backlog)
+    return sock
+
+
+@case
+def a_second_worker_beside_a_client_that_waits():
+    """SO_REUSEPORT: whoever is not accepted yet belongs to the listener's user"""
+    at = port()
+    ready, connect = os.pipe(), os.pipe()
+
+    def client():
+        os.read(ready[0], 1)
+        cli = new("a")
+        cli.connect((SERVER, at))
+        os.write(connect[1], b"x")
+        return cli
+    clients = []
+    thread = threading.Thread(target=lambda: clients.append(client()))
+    thread.start()
+
+    def server():
+        first = worker(at, 8)
+        bound = worker(at, 0)
+        os.write(ready[1], b"x")
+        os.read(connect[0], 1)
+        select.select([first], [], [], 10)
+        return f"listen {tried(bound.listen, 8)}, bind {tried(worker, at, 8)}"
+    result = as_nobody(server)
+    thread.join()
+    return result
+
+
+@case
+def a_program_chooses_the_listener():
+    """SO_ATTACH_REUSEPORT_CBPF with "return 1": the second of two gets all"""
+    at = port()
+    group = [listener(at, reuseport=True) for _ in range(2)]
+    code = ctypes.create_string_buffer(struct.pack("HBBI", 6, 0, 0, 1))
+    prog = struct.pack("HxxxxxxP", 1, ctypes.addressof(code))
+    result = tried(group[0].setsockopt, socket.SOL_SOCKET, SO_ATTACH_REUSEPORT_CBPF, prog)
+    if result != "ok":
+        return result
+    clients = [connected(group[0]) for _ in range(8)]
+    count = []
+    for lis in group:
+        lis.settimeout(0.5)
+        count.append(0)
+        try:
+            while lis.accept():
+                count[-1] += 1
+        except OSError:
+            pass
+    assert len(clients) == sum(count)
+    return f"{count}"
+
+
+@case
+def a_lower_mark_wakes():
+    """SO_RCVLOWAT goes below what is there while another thread polls"""
+    _, cli, srv = pair()
+    srv.setsockopt(socket.SOL_SOCKET, socket.SO_RCVLOWAT, 1000)
+    cli.send(bytes(500))
+    queued(srv, 500)
+    found = []
+
+    def poller():
+        found.append(bool(select.select([srv], [], [], 10)[0]))
+        found.append(time.monotonic())
+    thread = threading.Thread(target=poller)
+    thread.start()
+    time.sleep(0.5)
+    began = time.monotonic()
+    srv.setsockopt(socket.SOL_SOCKET, socket.SO_RCVLOWAT, 100)
+    thread.join()
+    return "woken" if found[0] and found[1] - began < 5 else "not woken"
+
+
+@case
+def connect_to_a_broadcast_address():
+    return tried(new("a").connect, ("10.0.0.255", 9))
+
+
+@case
+def mtu_of_a_connection():
+    _, cli, _ = pair()
+    try:
+        return cli.getsockopt(socket.IPPROTO_IP, IP_MTU)
+    except OSError as err:
+        return name_of(err.errno)
+
+
+@case
+def a_send_of_nothing():
+    """Does it release what MSG_MORE holds back?"""
+    _, cli, srv = pair()
+    cli.send(b"held", socket.MSG_MORE)
+    cli.send(b"")
+    return "released" if select.select([srv], [], [], 0.1)[0] else "held"
+
+
+def main():
+    signal.signal(signal.SIGPIPE, signal.SIG_IGN)
+    wanted = sys.argv[3:]
+    for function in CASES:
+        name = function.__name__
+        if wanted and name not in wanted:
+            continue
+        try:
+            result = function()
+        except OSError as err:
+            result = f"{err}"
+        print(f"{name.replace('_', ' ')}: {result}", flush=True)
+
+
+main()
