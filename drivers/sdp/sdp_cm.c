@@ -775,7 +775,6 @@ static void sdp_cm_child_scope(struct sock *sk, const struct rdma_cm_id *id)
 static struct sdp_conn *sdp_cm_child(struct sock *listener,
 				     struct rdma_cm_id *id)
 {
-	union sdp_addr src = *(union sdp_addr *)&id->route.addr.src_addr;
 	struct sdp_conn *conn;
 	struct sock *sk;
 
@@ -791,15 +790,27 @@ static struct sdp_conn *sdp_cm_child(struct sock *listener,
 	}
 	sock_hold(listener);
 	conn->listener = listener;
-	spin_lock_bh(&sdp_sk(sk)->lock);
-	sdp_sock_set_state(sk, TCP_SYN_RECV);
+	return conn;
+}
+
+/*
+ * From here on others may find the child and end it (SOCK_DESTROY). Then the
+ * teardown waits for the handler, by the lock of the cm_id.
+ */
+static void sdp_cm_publish(struct sdp_conn *conn)
+{
+	const struct rdma_addr *addr = &conn->id->route.addr;
+	union sdp_addr src = *(union sdp_addr *)&addr->src_addr;
+	struct sock *sk = conn->sk;
+
 	/* the port of the device may not be the program's */
-	src.v4.sin_port = sdp_sk(listener)->local.v4.sin_port;
+	src.v4.sin_port = sdp_sk(conn->listener)->local.v4.sin_port;
+	spin_lock_bh(&sdp_sk(sk)->lock);
 	sdp_sock_set_local(sk, &src.sa);
-	sdp_sock_set_peer(sk, (struct sockaddr *)&id->route.addr.dst_addr);
+	sdp_sock_set_peer(sk, (struct sockaddr *)&addr->dst_addr);
+	sdp_sock_set_state(sk, TCP_SYN_RECV);
 	spin_unlock_bh(&sdp_sk(sk)->lock);
 	sdp_conn_attach(sk, conn);
-	return conn;
 }
 
 /* Now, later, or never? Returns < 0 for never. */
@@ -852,17 +863,17 @@ static int sdp_cm_request(struct sock *listener, struct rdma_cm_id *id,
 	}
 	sdp_cm_use_hello(conn, &h);
 	conn->id = id;
-	ret = sdp_cm_admit(listener, conn);
-	if (ret < 0) {
-		SDP_INC_STATS(sock_net(listener), REFUSED_REQS);
-		conn->id = NULL;
-		sdp_conn_down(conn, ECONNREFUSED);
-		return ret;
-	}
-	/* not before: the device stays as long as there is a cm_id of it */
 	conn->dev = id->device;
 	id->context = conn;
 	id->event_handler = sdp_conn_handler;
+	sdp_cm_publish(conn);
+	ret = sdp_cm_admit(listener, conn);
+	if (ret < 0) {
+		SDP_INC_STATS(sock_net(listener), REFUSED_REQS);
+		/* which refuses the request */
+		sdp_conn_down(conn, ECONNREFUSED);
+		return 0;
+	}
 	if (!ret)
 		return 0;
 	if (sdp_cm_accept(conn)) {
