@@ -73,6 +73,7 @@ struct sdp_net {
 	int sysctl_hold_max;		/* requests held above the backlog */
 	int sysctl_max_connections;	/* 0: no limit */
 	int sysctl_port_offset;		/* from a port to that of the device */
+	int sysctl_fallback;		/* whether SDP_FALLBACK_TCP is allowed */
 	int sysctl_fallback_timeout;	/* seconds, until TCP is tried */
 	int sysctl_max_adverts;		/* announced in Hello */
 	int sysctl_keepalive_time;	/* seconds */

@@ -732,6 +732,10 @@ static int sdp_set_fallback(struct sock *sk, int val)
 
 	if (val < SDP_FALLBACK_NONE || val > SDP_FALLBACK_ONLY)
 		return -EINVAL;
+	/* the kernel connects and binds then, which no LSM sees */
+	if (val == SDP_FALLBACK_TCP &&
+	    !READ_ONCE(sdp_pernet(sock_net(sk))->sysctl_fallback))
+		return -EPERM;
 	lock_sock(sk);
 	if (sk->sk_state != TCP_CLOSE || sk->sk_socket->state != SS_UNCONNECTED)
 		err = -EISCONN;

@@ -3,7 +3,7 @@
 # net.sdp.*: defaults, limits, one set for each namespace, effect on new sockets.
 # shellcheck source=selftests/lib/lib.sh
 . "$(dirname "$0")/../lib/lib.sh"
-need sdpstat sdp-actions jq
+need sdpstat sdp-actions jq python3
 
 # All of it runs in one shell in namespace a: entering it takes a while.
 if [ "$1" != inside ]; then
@@ -88,6 +88,7 @@ limits hold_max 128 0 65535
 limits max_connections 0 0 2147483647
 limits max_adverts 1 1 255
 limits port_offset 20257 0 64511
+limits fallback 1 0 1
 limits fallback_timeout 3 1 3600
 limits keepalive_time 7200 1 32767
 limits keepalive_intvl 75 1 32767
@@ -148,7 +149,25 @@ ktap_is "a new namespace has the defaults" \
 
 # all that there is has been tested
 ktap_is "all files are tested" "$(cd $DIR && echo *)" \
-	"connect_timeout credit_join fallback_timeout fin_timeout flow_control hold_max keepalive_intvl keepalive_probes keepalive_time max_adverts max_connections port_offset rdma_immediate rdma_progress resolve_timeout rmem rx_bufs_max rx_bufs_min rx_merge shared_link signal_every wmem zcopy_cache zcopy_entries zcopy_floor zcopy_pipelined zcopy_threshold zcopy_wait"
+	"connect_timeout credit_join fallback fallback_timeout fin_timeout flow_control hold_max keepalive_intvl keepalive_probes keepalive_time max_adverts max_connections port_offset rdma_immediate rdma_progress resolve_timeout rmem rx_bufs_max rx_bufs_min rx_merge shared_link signal_every wmem zcopy_cache zcopy_entries zcopy_floor zcopy_pipelined zcopy_threshold zcopy_wait"
+
+# SDP_FALLBACK of a new socket: 1 tries both, 2 is a TCP socket at once
+may_fall_back() {
+	python3 -c '
+import errno, socket, sys
+with socket.socket(27) as sock:
+    try:
+        sock.setsockopt(1027, 32, int(sys.argv[1]))
+        print("ok")
+    except OSError as err:
+        print(errno.errorcode[err.errno])' "$1"
+}
+
+ktap_is "fallback is allowed" "$(may_fall_back 1)" ok
+set_to fallback 0
+ktap_is "fallback=0 refuses it" "$(may_fall_back 1)" EPERM
+ktap_is "a program may still choose TCP" "$(may_fall_back 2)" ok
+set_to fallback 1
 
 start_bg - sdp-actions bind 0.0.0.0 7310 pause
 wait_for 10 said ready
