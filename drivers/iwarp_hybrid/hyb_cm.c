@@ -829,6 +829,21 @@ static void hyb_step_wait_rep(struct hyb_cep *cep, unsigned long ev)
 	}
 }
 
+/*
+ * What the RDMA CM knows of a cm_id. The IW CM does not tell, but that is its only
+ * user, whose object begins with a struct rdma_cm_id.
+ */
+static const struct rdma_cm_id *hyb_cm_rdma_id(const struct iw_cm_id *id)
+{
+	return id->context;
+}
+
+/* The namespace of the caller */
+static struct net *hyb_cm_net(const struct iw_cm_id *id)
+{
+	return hyb_cm_rdma_id(id)->route.addr.dev_addr.net;
+}
+
 /**
  * hyb_connect - ib_device_ops.iw_connect
  * @id: cm_id with both addresses
@@ -847,6 +862,12 @@ int hyb_connect(struct iw_cm_id *id, struct iw_cm_conn_param *param)
 	if (param->private_data_len > sizeof(cep->start->pdata) ||
 	    param->ird > HYB_MAX_RD_ATOM || param->ord > HYB_MAX_RD_ATOM)
 		return -EINVAL;
+	/*
+	 * The RDMA CM finds the device by address, and any namespace can have a
+	 * net device with the addresses of ours.
+	 */
+	if (!net_eq(hyb_cm_net(id), dev_net(dev->netdev)))
+		return -ENETUNREACH;
 	qp = hyb_cm_qp(id, param->qpn);
 	if (!qp)
 		return -EINVAL;
@@ -1161,20 +1182,6 @@ static void hyb_cep_work(struct work_struct *work)
 
 /* ------------------------------------------------------------ listening */
 
-/*
- * The RDMA CM's object of a listening cm_id. The IW CM does not offer it, but the RDMA
- * CM is its only user, and that object begins with a struct rdma_cm_id.
- */
-static const struct rdma_cm_id *hyb_listen_cm(const struct iw_cm_id *id)
-{
-	return id->context;
-}
-
-static struct net *hyb_listen_net(const struct iw_cm_id *id)
-{
-	return hyb_listen_cm(id)->route.addr.dev_addr.net;
-}
-
 /* Is the local address of a connection one of this net device? */
 static bool hyb_netdev_has(const struct net_device *netdev,
 			   const struct sockaddr_storage *addr)
@@ -1427,7 +1434,7 @@ static bool hyb_lsock_admits(const struct hyb_lsock *ls,
 
 	lockdep_assert_held(&hyb_listen_lock);
 	link = list_first_entry(&ls->links, struct hyb_link, node);
-	return hyb_listen_cm(link->lid->id)->ps == hyb_listen_cm(lid->id)->ps;
+	return hyb_cm_rdma_id(link->lid->id)->ps == hyb_cm_rdma_id(lid->id)->ps;
 }
 
 /* Listen on an address, sharing the socket with other cm_ids */
@@ -1502,7 +1509,7 @@ static int hyb_lid_open(struct hyb_lid *lid, int backlog)
 	struct sockaddr_storage any4 = { .ss_family = AF_INET };
 	int err;
 
-	if (!net_eq(hyb_listen_net(lid->id), dev_net(lid->dev->netdev)))
+	if (!net_eq(hyb_cm_net(lid->id), dev_net(lid->dev->netdev)))
 		return 0;
 	if (!hyb_addr_is_any(addr))
 		return hyb_lid_bind(lid, addr, 0, backlog);

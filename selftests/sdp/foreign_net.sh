@@ -1,0 +1,47 @@
+#!/bin/bash
+# SPDX-License-Identifier: GPL-2.0
+#
+# A network namespace whose own devices reach nothing has a dummy device with the
+# addresses of the host's device. The RDMA CM finds the host's RDMA device by these,
+# but no connection leaves through it.
+
+# shellcheck source=selftests/lib/lib.sh
+. "$(dirname "$0")/../lib/lib.sh"
+need python3 rping
+PORT=7970
+
+# tried NAMESPACE: the outcome of connect() over SDP, without fallback
+tried() {
+	timeout 60 in-ns "$1" python3 -c '
+import errno, socket
+with socket.socket(socket.AF_INET, socket.SOCK_STREAM, 257) as sock:
+    sock.settimeout(20)
+    err = sock.connect_ex(("10.0.0.2", '$PORT'))
+print(errno.errorcode[err] if err else "connected")'
+}
+
+modprobe -q sdp
+dev_up hybrid hybrid || ktap_skip_all "no RDMA device"
+ip netns add c
+defer ip netns del c
+ip link add d0 address "$(in_a cat /sys/class/net/va/address)" netns c type dummy
+ip -n c addr add 10.0.0.1/24 dev d0
+ip -n c link set d0 up
+start_bg b python3 -c '
+import socket
+sock = socket.socket(socket.AF_INET, socket.SOCK_STREAM, 257)
+sock.bind(("10.0.0.2", '$PORT'))
+sock.listen(8)
+print("listening", flush=True)
+while True:
+    sock.accept()'
+wait_for 20 said listening
+ktap_is "the namespace of the device connects" "$(tried a)" connected
+ktap_is "the namespace with the same addresses does not" "$(tried c)" ENETUNREACH
+start_bg b rping -s -a 10.0.0.2 -C 1
+RPING=$BG_PID
+wait_for 20 pgrep rping
+ktap_check_fails "nor does a program of verbs" timeout 20 in-ns c rping -c -a 10.0.0.2 -C 1
+ktap_check "which the namespace of the device may" in_a timeout 20 rping -c -a 10.0.0.2 -C 1
+stop_bg "$RPING"
+ktap_done
