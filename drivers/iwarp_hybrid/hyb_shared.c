@@ -921,14 +921,21 @@ bool hyb_shared_writeable(struct hyb_qp *qp, struct sock *sk)
 
 /* ------------------------------------------------ operations: transmit */
 
+/* It carries no messages: has it ended, or not begun? */
+static int hyb_link_no_conn(const struct hyb_qp *qp)
+{
+	return hyb_qp_state(qp) > HYB_QP_RTS ? -EPIPE : -ENOTCONN;
+}
+
 /* Has the connection a place for messages? */
 static int hyb_link_check(const struct hyb_qp *qp)
 {
 	if (qp->shared->reserved)
 		return -EBUSY;
-	if (!qp->tcp.attached || hyb_qp_state(qp) != HYB_QP_RTS ||
-	    qp->tx.stopped || qp->tx.term_len)
-		return -ENOTCONN;
+	if (qp->tx.stopped || qp->tx.term_len)
+		return -EPIPE;
+	if (!qp->tcp.attached || hyb_qp_state(qp) != HYB_QP_RTS)
+		return hyb_link_no_conn(qp);
 	return 0;
 }
 
@@ -1018,7 +1025,7 @@ static int hyb_link_reserve(struct ib_qp *ibqp, u32 want, u32 hdr_len,
 	hyb_sched_here(qp);
 	sk = hyb_sched_enter(qp);
 	if (!sk)
-		return -ENOTCONN;
+		return hyb_link_no_conn(qp);
 	if (IS_ERR(sk)) {
 		hyb_link_again(qp);
 		hyb_sched_retry(qp, HYB_TODO_TX, 0);
@@ -1071,7 +1078,7 @@ static int hyb_link_append(struct ib_qp *ibqp, u32 want, u32 max,
 		return READ_ONCE(sh->reserved) ? -EBUSY : -ENOENT;
 	sk = hyb_sched_enter(qp);
 	if (IS_ERR_OR_NULL(sk))
-		return sk ? -ENOENT : -ENOTCONN;
+		return sk ? -ENOENT : hyb_link_no_conn(qp);
 	err = hyb_link_open_msg(qp, sk, &msg);
 	if (err)
 		goto out;

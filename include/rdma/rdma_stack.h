@@ -286,7 +286,8 @@ struct rdma_stack_ip {
  *	-EAGAIN	no room now; tx_space follows
  *	-EBUSY	a reservation is open; tx_space does not follow, its holder
  *		checks for work after it commits
- *	-ENOTCONN not in full operation
+ *	-ENOTCONN not in full operation yet
+ *	-EPIPE	the connection has ended; @closed may still be under way
  *	-ENOMEM	no pages now; tx_space follows
  *	-EINVAL	@hdr_len is 0 or exceeds RDMA_STACK_TX_HDR (tx_reserve only)
  *

@@ -380,7 +380,7 @@ static void mock_close(struct ib_qp *qp)
 static int mock_may_send(struct mock_qp *q)
 {
 	if (!q->up)
-		return -ENOTCONN;
+		return q->told ? -EPIPE : -ENOTCONN;
 	if (q->resv || q->resv_msg)
 		return -EBUSY;
 	return 0;
