@@ -45,7 +45,11 @@
 #define HYB_T_FLUSH	(1 * HZ)	/* same, when the ULP wants out */
 #define HYB_T_LINGER	(10 * HZ)	/* FIN of the peer after ours */
 
-/* Connections of a listening cm_id that have not sent a Request */
+/*
+ * Connections of a listening cm_id that have not sent a Request. One more ends
+ * the oldest, so that silent peers do not shut out those that talk. Ending takes
+ * a moment: from twice as many on new ones are refused.
+ */
 #define HYB_MAX_STARTING	1024
 
 /**
@@ -94,6 +98,8 @@ struct hyb_link {
  * @link: sockets
  * @links: how many
  * @starting: connections whose Request is not complete
+ * @lock: of @waiting
+ * @waiting: those of them that have not been ended, oldest first
  *
  * @id, @node and @link under hyb_listen_lock.
  */
@@ -105,6 +111,8 @@ struct hyb_lid {
 	struct hyb_link link[HYB_LID_LINKS];
 	int links;
 	atomic_t starting;
+	spinlock_t lock;	/* @waiting */
+	struct list_head waiting;
 };
 
 static DEFINE_MUTEX(hyb_listen_lock);
@@ -173,6 +181,7 @@ static struct hyb_cep *hyb_cep_new(struct hyb_dev *dev)
 	kref_init(&cep->ref);
 	mutex_init(&cep->lock);
 	INIT_LIST_HEAD(&cep->node);
+	INIT_LIST_HEAD(&cep->lid_node);
 	INIT_WORK(&cep->work, hyb_cep_work);
 	INIT_DELAYED_WORK(&cep->timer, hyb_cep_timeout);
 	cep->dev = dev;
@@ -916,6 +925,9 @@ static void hyb_cep_drop_lid(struct hyb_cep *cep)
 	struct hyb_lid *lid = cep->lid;
 
 	cep->lid = NULL;
+	spin_lock(&lid->lock);
+	list_del_init(&cep->lid_node);
+	spin_unlock(&lid->lock);
 	atomic_dec(&lid->starting);
 	hyb_lid_put(lid);
 }
@@ -932,7 +944,7 @@ static void hyb_step_wait_req(struct hyb_cep *cep, unsigned long ev)
 {
 	int ret = hyb_mpa_recv(cep, &cep->req);
 
-	if (!ret && !(ev & BIT(HYB_EV_TIMER)))
+	if (!ret && !(ev & (BIT(HYB_EV_TIMER) | BIT(HYB_EV_EVICT))))
 		return;
 	if (!ret) {
 		hyb_cep_ignore(cep, HYB_ST_ERR_MPA_TIMEOUT);
@@ -1233,13 +1245,32 @@ static struct hyb_lid *hyb_lsock_choose(struct hyb_lsock *ls,
 	return best;
 }
 
+/* One more waits. If these are too many the oldest ends, by its own work. */
+static void hyb_lid_queue(struct hyb_lid *lid, struct hyb_cep *cep, bool evict)
+{
+	struct hyb_cep *old = NULL;
+
+	spin_lock(&lid->lock);
+	if (evict)
+		old = list_first_entry_or_null(&lid->waiting, struct hyb_cep,
+					       lid_node);
+	/* it leaves the list before it is freed */
+	if (old) {
+		list_del_init(&old->lid_node);
+		hyb_cep_event(old, HYB_EV_EVICT);
+	}
+	list_add_tail(&cep->lid_node, &lid->waiting);
+	spin_unlock(&lid->lock);
+}
+
 /* A new connection: wait for its Request. Takes over the reference of @lid. */
 static int hyb_lid_take(struct hyb_lid *lid, struct socket *sock)
 {
+	int starting = atomic_inc_return(&lid->starting);
 	struct hyb_cep *cep;
 	int err = -ENOMEM;
 
-	if (atomic_inc_return(&lid->starting) > HYB_MAX_STARTING)
+	if (starting > 2 * HYB_MAX_STARTING)
 		goto out;
 	cep = hyb_cep_new(lid->dev);
 	if (!cep)
@@ -1248,6 +1279,7 @@ static int hyb_lid_take(struct hyb_lid *lid, struct socket *sock)
 	err = hyb_cep_enlist(cep);
 	if (!err) {
 		cep->lid = lid;
+		hyb_lid_queue(lid, cep, starting > HYB_MAX_STARTING);
 		cep->state = HYB_CEP_WAIT_REQ;
 		hyb_tcp_adopt(cep, sock);
 		hyb_cep_arm(cep, HYB_T_REQUEST);
@@ -1552,6 +1584,8 @@ int hyb_create_listen(struct iw_cm_id *id, int backlog)
 	if (!lid)
 		return -ENOMEM;
 	kref_init(&lid->ref);
+	spin_lock_init(&lid->lock);
+	INIT_LIST_HEAD(&lid->waiting);
 	lid->dev = dev;
 	lid->id = id;
 	hyb_cm_dev_get(dev);

@@ -78,6 +78,7 @@ enum {
 	HYB_EV_ERROR,		/* a Terminate message is queued for sending */
 	HYB_EV_TERM,		/* the peer sent a Terminate */
 	HYB_EV_DRAINED,		/* all data to be sent is with TCP */
+	HYB_EV_EVICT,		/* too many others wait for their Request */
 };
 
 /**
@@ -101,6 +102,7 @@ struct hyb_cep_start {
  * @sock: the socket, NULL when released
  * @id: cm_id that gets the events, referenced
  * @lid: passive: the listening cm_id, referenced, until the request is up
+ * @lid_node: entry of hyb_lid.waiting, under its lock
  * @qp: queue pair, referenced from connect or accept on
  * @live: queue pair whose engines run; changes under the socket's spinlock
  * @mute: no more payload is sent: it would be memory of requests that are flushed;
@@ -134,6 +136,7 @@ struct hyb_cep {
 	struct socket *sock;
 	struct iw_cm_id *id;
 	struct hyb_lid *lid;
+	struct list_head lid_node;
 	struct hyb_qp *qp;
 	struct hyb_qp *live;
 	bool mute;

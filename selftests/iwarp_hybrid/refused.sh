@@ -2,9 +2,10 @@
 # SPDX-License-Identifier: GPL-2.0
 # vm: timeout=200
 #
-# Connections that a listener does not take, as it waits for the Requests of too many
-# others: nothing is left of them, though their peer does not answer the end. TCP
-# does not ask it again for a socket of the kernel.
+# A listener that waits for the Requests of too many silent peers ends the oldest, so
+# that a client that talks is served. Nothing is left of those that were ended, though
+# their peer does not answer the end. TCP does not ask it again for a socket of the
+# kernel.
 
 # shellcheck source=selftests/lib/lib.sh
 . "$(dirname "$0")/../lib/lib.sh"
@@ -36,14 +37,16 @@ ktap_check "the largest number of requests waits" wait_for 20 said "connected $S
 echo >&5
 ktap_check "more requests arrive" wait_for 20 said "connected $((STARTING + MORE))" \
 	"$OUT/refused.log"
-ktap_check "further requests are not accepted" wait_for 20 as_many
-ktap_check "earlier requests still wait" [ "$(sockets established)" -gt 0 ]
+ktap_check "the oldest requests end" wait_for 20 as_many
+ktap_check "the others still wait" [ "$(sockets established)" -gt 0 ]
 ktap_is "no socket of them is left" "$(sockets fin-wait-1)" 0
 ktap_diag "$(in_b ss -Hanto state fin-wait-1 sport = :7970 | head -n 2)"
+tc -n b qdisc del dev vb clsact
+ktap_check "a client is served beside the silent peers" in_a timeout 60 hyb-target -c -n 2 \
+	-h 10.0.0.2 -p 7970
 exec 5>&-
 wait $PEER
 rm /run/more
-tc -n b qdisc del dev vb clsact
 stop_bg "$TARGET"
 ktap_check "the devices can be removed" dev_down
 ktap_check "the module can be removed" wait_for 20 modprobe -r iwarp_hybrid
