@@ -839,8 +839,8 @@ static void hyb_step_wait_rep(struct hyb_cep *cep, unsigned long ev)
 }
 
 /*
- * What the RDMA CM knows of a cm_id. The IW CM does not tell, but that is its only
- * user, whose object begins with a struct rdma_cm_id.
+ * The RDMA CM's object of a cm_id. The IW CM does not offer it, but the RDMA CM is
+ * its only user, and that object begins with a struct rdma_cm_id.
  */
 static const struct rdma_cm_id *hyb_cm_rdma_id(const struct iw_cm_id *id)
 {

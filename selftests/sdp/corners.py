@@ -262,7 +262,7 @@ def worker(at, backlog):
 
 @case
 def a_second_worker_beside_a_client_that_waits():
-    """SO_REUSEPORT: whoever is not accepted yet belongs to the listener's user"""
+    """SO_REUSEPORT: a client that is not accepted yet belongs to the listener's user"""
     at = port()
     ready, connect = os.pipe(), os.pipe()
 
@@ -349,7 +349,7 @@ def mtu_of_a_connection():
 
 @case
 def a_send_of_nothing():
-    """Does it release what MSG_MORE holds back?"""
+    """Does it release what MSG_MORE delays?"""
     _, cli, srv = pair()
     cli.send(b"held", socket.MSG_MORE)
     cli.send(b"")
