@@ -448,7 +448,7 @@ u32 sdp_rx_limit(struct sock *sk, u32 have)
 
 /**
  * struct sdp_splice - pages on their way to a pipe
- * @spd: what the pipe takes
+ * @spd: description of the pages for the pipe
  * @pages: the pages; each holds a reference
  * @partial: their parts
  * @own: the pages of the receive queue stay there, so all is copied
