@@ -80,8 +80,8 @@ static void read_rules(struct known *k)
 
 /*
  * Other libraries open sockets before our constructor runs, and nothing says
- * that they do so in one thread. Whoever comes reads; the first to be done is
- * believed, and nobody waits.
+ * that they do so in one thread. Each thread reads the rules; the first result
+ * is used, and no thread waits.
  */
 static const struct known *first_use(void)
 {

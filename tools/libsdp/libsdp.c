@@ -6,10 +6,10 @@
  *
  * An SDP socket is a socket of the kernel, so everything that a program does
  * with a descriptor (dup, fork, exec, passing it on, epoll, sendfile) works
- * without help. What is left to do here is to open the socket in the other
- * family, and to answer the few questions whose true answer would confuse a
- * program that never heard of that family. Which descriptors are meant is
- * asked from the kernel every time; a table of our own could be out of date.
+ * without help. The library only opens the socket in the other family, and
+ * answers the few questions whose true answer would confuse a program that does
+ * not know that family. Which descriptors are meant is asked from the kernel
+ * every time; a table of our own could be out of date.
  *
  * The kernel is entered by syscall(): no symbol lookup, so no state, no
  * initialisation order, and safe in signal handlers and between fork and exec.
