@@ -12,18 +12,19 @@ def list_table(columns, rows):
     lines = [".. list-table::", "   :header-rows: 1", ""]
     for row in [columns, *rows]:
         for n, cell in enumerate(row):
-            text = str(cell).replace("*", "\\*").replace("`", "'") or "\\ "
+            text = str(cell).replace("*", "\\*").replace("`", "'") or "–"
             lines.append(f"   {'*' if n == 0 else ' '} - {text}")
     return "\n".join(lines) + "\n"
 
 
-def overview(where, tables, entries, figures):
+def overview(where, commits, tables, entries, figures):
     """overview.rst"""
     title = "One reference run of the report"
     out = [".. SPDX-License-Identifier: GPL-2.0", "", "=" * len(title), title, "=" * len(title), "",
            "``make report KEEP=Documentation/results`` wrote this directory. Commit "
            f"{where['commit']}, kernel {where['kernel']}, {where['qemu']}, {where['compiler']}, "
-           f"{where['cpu']}, {where['time']}. ``claims.json`` has each number; "
+           f"{where['cpu']}, {where['time']}; the points are of {', '.join(commits)}. "
+           "``claims.json`` has each number; "
            "``../report.rst`` says how to read it.", ""]
     for table in tables:
         if table["rows"]:
@@ -44,7 +45,8 @@ def keep(folder, target, tables, entries):
     figures = [e["name"] for e in entries if e["name"] in FIGURES and e["svg"]]
     write(f"{target}/claims.json", json.dumps(
         {"SPDX-License-Identifier": "GPL-2.0", **claims}, indent=1) + "\n")
-    write(f"{target}/overview.rst", overview(claims["provenance"], tables, entries, figures))
+    write(f"{target}/overview.rst", overview(
+        claims["provenance"], claims["commits"], tables, entries, figures))
     for name in figures:
         with open(f"{folder}/figures/{name}.svg", encoding="utf-8") as file:
             lines = [line.rstrip() for line in file]

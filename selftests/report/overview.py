@@ -24,7 +24,8 @@ def figure(row, field):
 
 def load_row(rows, load, want, field, more, mtu):
     """One load: by size the ratio of the best to TCP, and which is the best"""
-    mine = rows.pick(mtu=mtu, **want).has(field)
+    # nothing but the transport differs
+    mine = rows.pick(mtu=mtu, HNIC_SET=None, SDP_SET=None, MEASURE=None, **want).has(field)
     curves = {}
     for what in dict.fromkeys(r["what"] for r in mine):
         curves[what] = {p[0]: p[1] for p in mine.pick(what=what).curve(lambda r: figure(r, field))}

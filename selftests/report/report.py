@@ -193,6 +193,7 @@ class Report:
         stale = [p for p in now.values() if self.store.get(p) and not self.store.fresh(p)]
         write(f"{self.folder}/claims.json", json.dumps(
             {"provenance": self.store.where, "full": self.full, "summary": sums,
+             "commits": sorted({p["provenance"]["commit"] for p in everything}),
              "panels": {e["name"]: e["verdict"] for e in entries},
              "claims": claims, "checks": list(checks.values())}, indent=1) + "\n")
         rows = Rows(r for p in everything for r in p["rows"])
