@@ -69,7 +69,7 @@ def f2b(rows, out):
     timed = [rows.pick(what=w, mtu=1500).has("elapsed_ns_per_byte").curve("host_ns_per_byte")
              for w in PAIR]
     fast = ratios(timed[1], timed[0])
-    plot = out.plot("today", "enhanced over basic, in time (native lane)", "message (bytes)",
+    plot = out.plot("today", "enhanced over basic", "message (bytes)",
                     "bandwidth, ratio", hlines=[(1, "equal")])
     plot.line("native lane", "measured", list(fast.items()))
     plot.line("count lane", "measured", [p for p in gain.items() if p[0] >= 4096])
