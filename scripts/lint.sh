@@ -125,7 +125,7 @@ done | verdict "python"
 
 files | while read -r f; do
 	case $f in
-	COPYING | LICENSES/* | MAINTAINERS | *.expected* | *.txt) ;;
+	COPYING | LICENSES/* | MAINTAINERS | debian/* | *.json | *.expected* | *.txt) ;;
 	*) head -n 4 "$f" | grep -aq 'SPDX-License-Identifier:' || echo "$f: no SPDX line" ;;
 	esac
 done | verdict "SPDX"

@@ -174,6 +174,7 @@ verbs_all() {
 	local mtu kind
 
 	verbs_module || return
+	# shellcheck disable=SC2153 # from the environment, not VERBS_OPS
 	if [ "$VERBS_ON" = hnic ]; then
 		verbs_nic_all
 		return
