@@ -443,8 +443,11 @@ u32 sdp_rx_limit(struct sock *sk, u32 have)
 	return 0;
 }
 
-/* Shorter pieces are copied together: a pipe has room for 16 of any length */
-#define SDP_SPLICE_COPY	(PAGE_SIZE / 2)
+/*
+ * Shorter runs, as between markers, are copied together: a pipe has room for 16
+ * pieces of any length.
+ */
+#define SDP_SPLICE_COPY	1024
 
 /**
  * struct sdp_splice - pages on their way to a pipe
@@ -534,6 +537,7 @@ static u32 sdp_splice_ref(struct sdp_splice *s, struct page *page, u32 off,
 /* Pages of one run; returns the bytes covered. */
 static u32 sdp_splice_fill(struct sdp_splice *s, const struct sdp_rx_run *run)
 {
+	bool copy = s->own || run->len < SDP_SPLICE_COPY;
 	u32 pos = run->off, left = run->len;
 
 	while (left) {
@@ -541,7 +545,7 @@ static u32 sdp_splice_fill(struct sdp_splice *s, const struct sdp_rx_run *run)
 		u32 off = offset_in_page(pos);
 		u32 n = min_t(u32, left, PAGE_SIZE - off);
 
-		if (s->own || n < SDP_SPLICE_COPY)
+		if (copy)
 			n = sdp_splice_copy(s, page_address(page) + off, n);
 		else
 			n = sdp_splice_ref(s, page, off, n);
