@@ -51,13 +51,14 @@ pings() {
 	wait "$BG_PID"
 }
 
-# damaged: transfers fail; the first damage may hit the start-up, without a Terminate
+# damaged: transfers fail; the first damage may hit the start-up, without a Terminate.
+# One direction is damaged only, so that the Terminate arrives.
 damaged() {
 	local _
 
-	for _ in 1 2 3; do
+	for _ in 1 2 3 4 5 6; do
 		transfer 2000000 && return 1
-		grep -q hyb_terminate_tx "$TRACING/trace" && return
+		grep -q hyb_terminate_rx "$TRACING/trace" && return
 	done
 	return 1
 }
@@ -82,10 +83,10 @@ both fault_resync 0
 attr placement nic
 pings "payload placed by the NIC"
 attr placement host
-both fault_corrupt 2000
+knob b fault_corrupt 2000
 attr profile host
 ktap_check "a bad CRC ends the connection" damaged
-both fault_corrupt 0
+knob b fault_corrupt 0
 rdma dev set rda name rdc
 rdma dev set rdc name rda
 net_down
