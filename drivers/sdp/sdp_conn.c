@@ -17,8 +17,8 @@
 
 /* ---- life ---- */
 
-/* Its size is between two of kmalloc(), far from the upper one */
-static struct kmem_cache *sdp_conn_cache;
+/* Their sizes are between two of kmalloc(), far from the upper one */
+static struct kmem_cache *sdp_conn_cache, *sdp_conn_shared_cache;
 
 /**
  * sdp_conn_init - before the first socket
@@ -30,7 +30,13 @@ int sdp_conn_init(void)
 	sdp_conn_cache = kmem_cache_create("sdp_conn", sizeof(struct sdp_conn),
 					   0, SLAB_HWCACHE_ALIGN | SLAB_ACCOUNT,
 					   NULL);
-	return sdp_conn_cache ? 0 : -ENOMEM;
+	sdp_conn_shared_cache = kmem_cache_create("sdp_shared",
+						  sizeof(struct sdp_shared), 0,
+						  SLAB_ACCOUNT, NULL);
+	if (sdp_conn_cache && sdp_conn_shared_cache)
+		return 0;
+	sdp_conn_exit();
+	return -ENOMEM;
 }
 
 /**
@@ -40,14 +46,39 @@ int sdp_conn_init(void)
  */
 void sdp_conn_exit(void)
 {
+	kmem_cache_destroy(sdp_conn_shared_cache);
 	kmem_cache_destroy(sdp_conn_cache);
+}
+
+/**
+ * sdp_conn_alloc_shared - allocate what a connection with a shared link needs
+ *
+ * Context: process.
+ *
+ * Return: zeroed memory, or NULL.
+ */
+struct sdp_shared *sdp_conn_alloc_shared(void)
+{
+	return kmem_cache_zalloc(sdp_conn_shared_cache, GFP_KERNEL);
+}
+
+/**
+ * sdp_conn_free_shared - free what sdp_conn_alloc_shared() has returned
+ * @shared: memory that nobody uses, or NULL
+ *
+ * Context: any.
+ */
+void sdp_conn_free_shared(struct sdp_shared *shared)
+{
+	if (shared)
+		kmem_cache_free(sdp_conn_shared_cache, shared);
 }
 
 static void sdp_conn_free(struct rcu_head *rcu)
 {
 	struct sdp_conn *conn = container_of(rcu, struct sdp_conn, rcu);
 
-	kfree(conn->shared);
+	sdp_conn_free_shared(conn->shared);
 	kmem_cache_free(sdp_conn_cache, conn);
 }
 

@@ -218,6 +218,8 @@ struct sdp_conn {
 /* sdp_conn.c */
 int sdp_conn_init(void);
 void sdp_conn_exit(void);
+struct sdp_shared *sdp_conn_alloc_shared(void);
+void sdp_conn_free_shared(struct sdp_shared *shared);
 void sdp_conn_put(struct sdp_conn *conn);
 struct sdp_conn *sdp_conn_alloc(struct sock *sk, bool again);
 void sdp_conn_down(struct sdp_conn *conn, int error);

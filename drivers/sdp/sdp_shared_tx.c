@@ -13,7 +13,6 @@
 #include <linux/instrumented.h>
 #include <linux/math64.h>
 #include <linux/sched/signal.h>
-#include <linux/slab.h>
 #include <linux/uio.h>
 #include <net/sock.h>
 
@@ -113,7 +112,7 @@ int sdp_shared_open(struct sdp_conn *conn)
 	struct sdp_shared *shared;
 	int err;
 
-	shared = kzalloc(sizeof(*shared), GFP_KERNEL_ACCOUNT);
+	shared = sdp_conn_alloc_shared();
 	if (!shared)
 		return -ENOMEM;
 	err = sdp_pages_init(conn);
@@ -143,7 +142,7 @@ undo:
 	sdp_pages_undo(conn);
 	conn->shared = NULL;
 free:
-	kfree(shared);
+	sdp_conn_free_shared(shared);
 	return err;
 }
 
