@@ -10,7 +10,7 @@ here=$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd)
 remove() {
 	local dir=${DESTDIR:-}/lib/modules/$1/updates name
 
-	sed -n 's/^obj-m *[+:]*= *//p' "$here"/../drivers/*/Kbuild | xargs -n1 |
+	sed -n 's/^obj-m *[+:]*= *//p' "$here"/../{drivers,lib}/*/Kbuild | xargs -n1 |
 		while read -r name; do
 			rm -fv "$dir/${name%.o}.ko"
 		done
