@@ -104,7 +104,7 @@ for test in "$@"; do
 done
 if [ $# -eq 0 ] && [[ "${opts[*]}" = *" -"[lL]* ]]; then
 	echo "== tests on this machine"
-	host runner install packages demo filters fpdu cache report
+	host runner install demo fpdu filters cache packages report
 	[ -n "${NO_NATIVE:-}" ] || host native
 fi
 

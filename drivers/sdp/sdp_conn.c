@@ -64,7 +64,7 @@ struct sdp_shared *sdp_conn_alloc_shared(void)
 
 /**
  * sdp_conn_free_shared - free what sdp_conn_alloc_shared() has returned
- * @shared: memory that nobody uses, or NULL
+ * @shared: memory that is not used any more, or NULL
  *
  * Context: any.
  */

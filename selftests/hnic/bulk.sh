@@ -8,6 +8,7 @@
 # shellcheck source=selftests/hnic/lib.bash
 . "$(dirname "$0")/lib.bash"
 need hyb-hostile sdp-echo
+PLAIN_PORTS=1
 
 start
 start_bg b sdp-echo -s -h "$SERVER" -p 5020

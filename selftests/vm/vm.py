@@ -714,7 +714,7 @@ def find_tests(tree, wanted, long, debug, lanes):
     for folder in sorted(os.listdir(tree)):
         path = os.path.join(tree, folder)
         if not os.path.isdir(path) or folder in ("lib", "bench", "demo", "host", "unit",
-                                                 "native"):
+                                                 "native", "report"):
             continue
         files = [f for f in sorted(os.listdir(path)) if f.endswith(".sh")
                  and os.access(os.path.join(path, f), os.X_OK)
