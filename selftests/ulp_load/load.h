@@ -129,6 +129,7 @@ extern u32 ul_count;
 extern enum ib_poll_context ul_poll;
 
 int ul_poll_by(const char *name);
+u32 ul_depth(void);
 void ul_pump(void);
 bool ul_completed(struct completion *done, unsigned long timeout);
 int ul_listen(const char *args);

@@ -81,8 +81,14 @@ bool ul_completed(struct completion *done, unsigned long timeout)
 	return true;
 }
 
-/* Requests of a queue pair, which many connections have to share memory for */
-static u32 ul_depth(void)
+/**
+ * ul_depth() - room of each queue of a queue pair
+ *
+ * Many connections have to share memory.
+ *
+ * Return: requests.
+ */
+u32 ul_depth(void)
 {
 	return ul_room == 1 ? UL_QUEUE : UL_DEPTH;
 }

@@ -354,7 +354,8 @@ static int ul_kind(struct ul_flow *f, const char *what)
 	if ((f->chain && f->o.count > UL_DEPTH) ||
 	    (*what == 'p' && (f->o.window || f->o.bufs > 1)) ||
 	    (f->chain && (f->o.window || f->o.bufs > 1 || f->o.both)) ||
-	    (f->op == IB_WR_RDMA_READ && f->o.reuse >= 0))
+	    (f->op == IB_WR_RDMA_READ && f->o.reuse >= 0) ||
+	    ul_window(f) > ul_depth())
 		return -EINVAL;
 	return 0;
 }
@@ -367,7 +368,7 @@ static int ul_begin(struct ul_flow *f)
 	u32 n = f->o.reuse < 0 ? f->o.bufs : min_t(u32, ul_window(f) + 2, UL_BUFS);
 	unsigned int own = n > 1 ? UL_OWN : 0;
 	/* some devices report a Send that the peer has no receive for yet */
-	u32 recvs = max_t(u32, 2 * ul_window(f), UL_DEPTH);
+	u32 recvs = min_t(u32, ul_depth(), 2 * UL_WINDOW);
 	u32 i, k;
 	int err;
 
