@@ -365,6 +365,11 @@ def main():
     ok("the module is not loaded", users() is None)
     with door("a") as s:
         same("it comes when it is asked for", identity(s)[1], IPPROTO_SDP)
+    # the devices' ports are those of the programs, which some cases need
+    for netns in "a", "b":
+        enter(netns)
+        with open("/proc/sys/net/sdp/port_offset", "w") as f:
+            f.write("0")
     connection(INET, "10.0.0.2", "10.0.0.2", "10.0.0.2", "10.0.0.1")
     connection(INET, "0.0.0.0", "10.0.0.2", "10.0.0.2", "10.0.0.1")
     connection(INET6, "::", "fd00::2", "fd00::2", "fd00::1")
