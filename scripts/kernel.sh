@@ -296,7 +296,7 @@ show_host() {
 	fi
 	[ -e "$KDIR/Makefile" ] || die "KDIR=$KDIR is no directory of kernel headers: it has no Makefile"
 	# Not "make kernelrelease", which lacks Debian's suffix
-	rel=$(sed -n 's/^#define UTS_RELEASE "\(.*\)"/\1/p' "$KDIR/include/generated/utsrelease.h")
+	rel=$(sed -n 's/^#define UTS_RELEASE "\(.*\)"/\1/p' "$KDIR/include/generated/utsrelease.h" 2>/dev/null || true)
 	[ -n "$rel" ] || die "KDIR=$KDIR holds no configured kernel: it has no include/generated/utsrelease.h"
 	printf 'K_NAME=host\nK_RELEASE=%q\n' "$rel"
 	printf 'K_BOOT=\nK_ROOT=\nK_KDIR=%q\nK_CHROOT=\nK_SRC=\nK_ARCH=\n' "$KDIR"
