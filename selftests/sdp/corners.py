@@ -138,7 +138,9 @@ def splice_fills_a_pipe():
     data = b""
     while len(data) < done:
         data += os.read(pipe[0], done)
-    return "all" if done == size and not any(data) else f"{done} bytes"
+    # what TCP's pieces fill depends on how its packets arrived
+    full = done == size or not PROTOCOL
+    return "all" if full and not any(data) else f"{done} bytes"
 
 
 def until_error(cli):
