@@ -326,6 +326,9 @@ static u32 sdp_port_run_prog(struct sdp_port *port, struct rdma_cm_id *id, u32 n
 	skb = alloc_skb(0, GFP_ATOMIC);
 	if (!skb)
 		return n;
+	/* a program that asks for the payload's offset needs the namespace */
+	skb->dev = port->net->loopback_dev;
+	skb_reset_network_header(skb);
 	n = min(n, bpf_prog_run_save_cb(prog, skb));
 	kfree_skb(skb);
 	return n;
