@@ -194,7 +194,7 @@ void sdp_conn_down(struct sdp_conn *conn, int error)
 	if (test_and_set_bit(SDP_CONN_DOWN, &conn->flags))
 		return;
 	trace_sdp_down(conn->sk, conn->flags, error);
-	conn->error = error;
+	WRITE_ONCE(conn->error, error);	/* sdp_send_piece() looks at it */
 	WRITE_ONCE(conn->cm_step, SDP_CM_DONE);
 	wake_up_all(&conn->cm_wait);
 	queue_work(sdp_wq(conn->sk), &conn->down_work);

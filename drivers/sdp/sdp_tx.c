@@ -190,7 +190,8 @@ static int sdp_send_piece(struct sock *sk, struct msghdr *msg, int flags,
 		return n;
 	if (n && n != -ENOMEM)
 		return n;
-	if (unlikely(test_bit(SDP_CONN_DOWN, &conn->flags))) {
+	/* not SDP_CONN_DOWN, which is set before the error is known */
+	if (unlikely(READ_ONCE(conn->error))) {
 		sdp_conn_ended(sk, conn);
 		return -EPIPE;
 	}
