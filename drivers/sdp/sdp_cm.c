@@ -9,6 +9,7 @@
  * pair and only then touches the socket. The handler mutex also keeps the
  * teardown away from a set-up that is still running.
  */
+#include <linux/netdevice.h>
 #include <linux/slab.h>
 #include <net/ipv6.h>
 #include <rdma/iw_cm.h>
@@ -483,12 +484,73 @@ static void sdp_cm_addr_error(struct sdp_conn *conn, int status)
 		refcount_dec(&conn->refs);
 }
 
+/* Is @netdev the net device that the driver of @device has set? */
+static bool sdp_cm_netdev_of(struct net_device *netdev,
+			     const struct ib_device *device)
+{
+	struct ib_device *found;
+
+	found = ib_device_get_by_netdev(netdev, RDMA_DRIVER_UNKNOWN);
+	if (found)
+		ib_device_put(found);
+	return found == device;
+}
+
+/* Is a net device of @device in @net? Looks at the one with index @bound first. */
+static bool sdp_cm_device_in(const struct ib_device *device, struct net *net,
+			     int bound)
+{
+	struct net_device *netdev;
+	bool found;
+
+	rcu_read_lock();
+	netdev = dev_get_by_index_rcu(net, bound);
+	found = netdev && sdp_cm_netdev_of(netdev, device);
+	/* A VLAN or a bond lies above the net device of the RDMA device */
+	if (!found)
+		for_each_netdev_rcu(net, netdev)
+			if (sdp_cm_netdev_of(netdev, device)) {
+				found = true;
+				break;
+			}
+	rcu_read_unlock();
+	return found;
+}
+
+/*
+ * May @id use the device that the RDMA CM has found? For iWARP the RDMA CM compares
+ * addresses only, and in shared mode it looks at all devices. Any namespace can have a
+ * net device with the addresses of a device elsewhere, so a net device of the RDMA
+ * device has to be in the namespace of the cm_id. For RoCE the GID names the net device,
+ * and the RDMA CM looks in that namespace alone.
+ */
+static bool sdp_cm_may_use(const struct rdma_cm_id *id)
+{
+	const struct rdma_dev_addr *addr = &id->route.addr.dev_addr;
+	struct ib_device *device = id->device;
+	struct net_device *netdev;
+	bool ret;
+
+	if (!rdma_protocol_iwarp(device, id->port_num))
+		return true;
+	if (!device->ops.get_netdev)
+		return sdp_cm_device_in(device, addr->net, addr->bound_dev_if);
+	netdev = device->ops.get_netdev(device, id->port_num);
+	ret = netdev && net_eq(dev_net(netdev), addr->net);
+	dev_put(netdev);
+	return ret;
+}
+
 static void sdp_cm_addr_resolved(struct sdp_conn *conn)
 {
 	struct sdp_net *sn = sdp_pernet(sock_net(conn->sk));
 	struct sdp_sock *sdp = sdp_sk(conn->sk);
 	int err;
 
+	if (!sdp_cm_may_use(conn->id)) {
+		sdp_conn_down(conn, ENETUNREACH);
+		return;
+	}
 	spin_lock_bh(&sdp->lock);
 	if (sdp->conn == conn)
 		sdp_sock_set_local(conn->sk, (struct sockaddr *)

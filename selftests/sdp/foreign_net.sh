@@ -20,28 +20,51 @@ with socket.socket(socket.AF_INET, socket.SOCK_STREAM, 257) as sock:
 print(errno.errorcode[err] if err else "connected")'
 }
 
-modprobe -q sdp
-dev_up hybrid hybrid || ktap_skip_all "no RDMA device"
-ip netns add c
-defer ip netns del c
-ip link add d0 address "$(in_a cat /sys/class/net/va/address)" netns c type dummy
-ip -n c addr add 10.0.0.1/24 dev d0
-ip -n c link set d0 up
-start_bg b python3 -c '
+# namespace_like_a: a namespace c with the addresses of the net device of host a
+namespace_like_a() {
+	ip netns add c
+	ip link add d0 address "$(in_a cat /sys/class/net/va/address)" netns c type dummy
+	ip -n c addr add 10.0.0.1/24 dev d0
+	ip -n c link set d0 up
+}
+
+# listener: accepts over SDP
+listener() {
+	start_bg b python3 -c '
 import socket
 sock = socket.socket(socket.AF_INET, socket.SOCK_STREAM, 257)
+sock.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
 sock.bind(("10.0.0.2", '$PORT'))
 sock.listen(8)
 print("listening", flush=True)
 while True:
     sock.accept()'
-wait_for 20 said listening
-ktap_is "the namespace of the device connects" "$(tried a)" connected
-ktap_is "the namespace with the same addresses does not" "$(tried c)" ENETUNREACH
-start_bg b rping -s -a 10.0.0.2 -C 1
-RPING=$BG_PID
-wait_for 20 pgrep rping
-ktap_check_fails "nor does a program of verbs" timeout 20 in-ns c rping -c -a 10.0.0.2 -C 1
-ktap_check "which the namespace of the device may" in_a timeout 20 rping -c -a 10.0.0.2 -C 1
-stop_bg "$RPING"
+	LISTENER=$BG_PID
+	wait_for 20 said listening
+}
+
+# Of programs of verbs, iwarp_hybrid refuses those from elsewhere by itself
+verbs_cases() {
+	start_bg b rping -s -a 10.0.0.2 -C 1
+	RPING=$BG_PID
+	wait_for 20 pgrep rping
+	ktap_check_fails "nor does a program of verbs" \
+		timeout 20 in-ns c rping -c -a 10.0.0.2 -C 1
+	ktap_check "which the namespace of the device may" \
+		in_a timeout 20 rping -c -a 10.0.0.2 -C 1
+	stop_bg "$RPING"
+}
+
+modprobe -q sdp
+for kind in hybrid siw; do
+	dev_up $kind $kind || ktap_skip_all "no RDMA device"
+	namespace_like_a
+	listener
+	ktap_is "$kind: the namespace of the device connects" "$(tried a)" connected
+	ktap_is "$kind: the namespace with the same addresses does not" "$(tried c)" ENETUNREACH
+	[ $kind = siw ] || verbs_cases
+	stop_bg "$LISTENER"
+	ip netns del c
+	dev_down
+done
 ktap_done
