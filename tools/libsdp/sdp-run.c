@@ -559,7 +559,20 @@ static const char *inherited(const char *config)
 	return !rules.only && config && *config ? config : NULL;
 }
 
-int main(int argc, char **argv)
+/**
+ * struct use - the command line
+ * @config: rules, or NULL
+ * @ask: -w
+ * @supervised: -s
+ */
+struct use {
+	const char *config;
+	bool ask;
+	bool supervised;
+};
+
+/* -o and -v are settings of this file. Leaves optind at PROGRAM; some options exit. */
+static void parse(struct use *use, int argc, char **argv)
 {
 	static const struct option options[] = {
 		{ "config", required_argument, NULL, 'c' },
@@ -571,8 +584,6 @@ int main(int argc, char **argv)
 		{ "version", no_argument, NULL, 'V' },
 		{}
 	};
-	const char *config = NULL;
-	bool ask = false, supervised = false;
 	int opt;
 
 	/* '+': options behind PROGRAM are its own */
@@ -580,50 +591,59 @@ int main(int argc, char **argv)
 	       -1) {
 		switch (opt) {
 		case 'c':
-			config = optarg;
+			use->config = optarg;
 			break;
 		case 'o':
 			rules.only = true;
 			break;
 		case 's':
-			supervised = true;
+			use->supervised = true;
 			break;
 		case 'v':
 			verbose = true;
 			break;
 		case 'w':
-			ask = true;
+			use->ask = true;
 			break;
 		case 'h':
 			usage(stdout);
-			return 0;
+			exit(0);
 		case 'V':
 			puts("sdp-run " SDP_VERSION);
-			return 0;
+			exit(0);
 		default:
 			usage(stderr);
-			return EXIT_USAGE;
+			exit(EXIT_USAGE);
 		}
 	}
-	if (config && rules.only) {
+}
+
+int main(int argc, char **argv)
+{
+	struct use use = {};
+
+	parse(&use, argc, argv);
+	argc -= optind;
+	argv += optind;
+	if (use.config && rules.only) {
 		say("-o has no rules: it goes without -c");
 		return EXIT_USAGE;
 	}
 	if (!rules.only)
-		config = inherited(config);
-	if (ask && argc - optind == 3)
-		return which(config, argv + optind);
-	if (optind == argc || ask) {
-		say(ask ? "-w takes a role, a program and ADDRESS:PORT" :
-			  "no program given");
+		use.config = inherited(use.config);
+	if (use.ask && argc == 3)
+		return which(use.config, argv);
+	if (!argc || use.ask) {
+		say(use.ask ? "-w takes a role, a program and ADDRESS:PORT" :
+			      "no program given");
 		usage(stderr);
 		return EXIT_USAGE;
 	}
-	if (supervised && is_verb(argv[optind]) && argc - optind == 2) {
+	if (use.supervised && is_verb(argv[0]) && argc == 2) {
 		say("-s is not for units: put sdp-run -s into ExecStart= of the unit");
 		return EXIT_USAGE;
 	}
-	if (!supervised && is_verb(argv[optind]))
-		return change_unit(argv + optind, config);
-	return run(argv + optind, config, supervised);
+	if (!use.supervised && is_verb(argv[0]))
+		return change_unit(argv, use.config);
+	return run(argv, use.config, use.supervised);
 }

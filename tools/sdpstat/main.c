@@ -111,8 +111,43 @@ static void enter_namespace(const char *name)
 	close(fd);
 }
 
+/* Of those that take no value, where it is; NULL: none */
+static bool *find_switch(struct options *o, int c)
+{
+	switch (c) {
+	case 'r':
+		return &o->resolve;
+	case 'p':
+		return &o->processes;
+	case 'e':
+		return &o->extended;
+	case 's':
+		return &o->counters;
+	case 'z':
+		return &o->zeros;
+	case 'j':
+		return &o->json;
+	case 'M':
+		return &o->metrics;
+	case 'H':
+		return &o->no_header;
+	case 'O':
+		return &o->one_line;
+	case 'w':
+		return &o->watch;
+	default:
+		return NULL;
+	}
+}
+
 static void parse_option(struct options *o, int c)
 {
+	bool *on = find_switch(o, c);
+
+	if (on) {
+		*on = true;
+		return;
+	}
 	switch (c) {
 	case 'l':
 		o->states = STATES_LISTEN;
@@ -123,36 +158,6 @@ static void parse_option(struct options *o, int c)
 		break;
 	case 'n':
 		o->resolve = false;
-		break;
-	case 'r':
-		o->resolve = true;
-		break;
-	case 'p':
-		o->processes = true;
-		break;
-	case 'e':
-		o->extended = true;
-		break;
-	case 's':
-		o->counters = true;
-		break;
-	case 'z':
-		o->zeros = true;
-		break;
-	case 'j':
-		o->json = true;
-		break;
-	case 'M':
-		o->metrics = true;
-		break;
-	case 'H':
-		o->no_header = true;
-		break;
-	case 'O':
-		o->one_line = true;
-		break;
-	case 'w':
-		o->watch = true;
 		break;
 	case 'N':
 		enter_namespace(optarg);
