@@ -501,12 +501,30 @@ static ssize_t ooo_store(struct device *d, struct device_attribute *attr,
 }
 static DEVICE_ATTR_RW(ooo);
 
+/* crc32q or kernel: code that computes the CRCs of new connections on the host */
 static ssize_t crc_driver_show(struct device *d, struct device_attribute *attr,
 			       char *buf)
 {
-	return sysfs_emit(buf, "%s\n", iwarp_crc_driver());
+	return sysfs_emit(buf, "%s\n", READ_ONCE(hyb_attr_dev(d)->crc_kernel) ?
+			  "kernel" : iwarp_crc_driver());
 }
-static DEVICE_ATTR_RO(crc_driver);
+
+static ssize_t crc_driver_store(struct device *d, struct device_attribute *attr,
+				const char *buf, size_t len)
+{
+	struct hyb_dev *dev = hyb_attr_dev(d);
+	bool kernel = sysfs_streq(buf, "kernel");
+
+	if (!hyb_attr_allowed(dev))
+		return -EPERM;
+	if (!kernel && !sysfs_streq(buf, "crc32q"))
+		return -EINVAL;
+	if (!kernel && strcmp(iwarp_crc_driver(), "crc32q"))
+		return -EOPNOTSUPP;
+	WRITE_ONCE(dev->crc_kernel, kernel);
+	return len;
+}
+static DEVICE_ATTR_RW(crc_driver);
 
 static ssize_t offload_show(struct device *d, struct device_attribute *attr,
 			    char *buf)

@@ -515,7 +515,8 @@ static bool hyb_fast_good(struct hyb_qp *qp, const struct sk_buff *skb,
 	if (qp->off && qp->off->rx_crc)
 		return hyb_off_rx_ok(qp->off, skb, seq, total) == HYB_OFF_GOOD;
 	if (rx->crc) {
-		if (mpa_get_crc(p + len) != iwarp_crc32c(~0, p, len))
+		if (mpa_get_crc(p + len) !=
+		    iwarp_crc32c_by(rx->crc_kernel, ~0, p, len))
 			return false;
 		rx->summed += len;
 	}

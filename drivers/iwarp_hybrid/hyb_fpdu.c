@@ -80,7 +80,7 @@ static void hyb_fpdu_seal_pieces(struct hyb_qp *qp, u8 *start, u32 len, u64 pos)
 	memset(start + len, 0, MPA_CRC_SIZE);
 	if (tx->crc) {
 		mpa_put_crc(start + len,
-			    hyb_sg_crc(&tx->sg, pos, start, len));
+			    hyb_sg_crc(&tx->sg, tx->crc_kernel, pos, start, len));
 		tx->summed += len;
 	}
 	hyb_sg_keep(&tx->sg);

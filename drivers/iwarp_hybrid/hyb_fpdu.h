@@ -25,7 +25,8 @@
 static inline void hyb_fpdu_sum(struct hyb_tx *tx, u8 *start, u32 len)
 {
 	if (tx->crc) {
-		mpa_put_crc(start + len, iwarp_crc32c(~0, start, len));
+		mpa_put_crc(start + len,
+			    iwarp_crc32c_by(tx->crc_kernel, ~0, start, len));
 		tx->summed += len;
 	} else {
 		memset(start + len, 0, MPA_CRC_SIZE);

@@ -278,6 +278,7 @@ static enum ooo_why hyb_ooo_target(struct hyb_qp *qp, struct hyb_ooo_fpdu *f)
 
 struct hyb_ooo_sum {
 	struct mpa_walk walk;
+	bool kernel;
 	u32 crc;
 };
 
@@ -288,7 +289,7 @@ static bool hyb_ooo_sum_fn(void *arg, const u8 *p, u32 n)
 	const u8 *data;
 	u32 i, k;
 
-	s->crc = iwarp_crc32c(s->crc, p, n);
+	s->crc = iwarp_crc32c_by(s->kernel, s->crc, p, n);
 	for (i = 0; i < n;)
 		i += mpa_walk_next(&s->walk, p + i, n - i, &data, &k);
 	return true;
@@ -297,7 +298,10 @@ static bool hyb_ooo_sum_fn(void *arg, const u8 *p, u32 n)
 static bool hyb_ooo_verify(struct hyb_ooo_run *run, const struct ooo_fpdu *f)
 {
 	u32 len = f->total - MPA_CRC_SIZE;
-	struct hyb_ooo_sum s = { .crc = ~0 };
+	struct hyb_ooo_sum s = {
+		.crc = ~0,
+		.kernel = run->qp->rx.crc_kernel,
+	};
 	u8 field[MPA_CRC_SIZE];
 
 	mpa_walk_begin(&s.walk, f->pos, run->qp->rx.ivl);

@@ -338,7 +338,8 @@ static __always_inline u32 hyb_rx_check(const struct hyb_rx *rx, const u8 *p,
 {
 	u32 len = total - MPA_CRC_SIZE;
 
-	if (rx->crc && mpa_get_crc(p + len) != iwarp_crc32c(~0, p, len))
+	if (rx->crc && mpa_get_crc(p + len) !=
+		       iwarp_crc32c_by(rx->crc_kernel, ~0, p, len))
 		return TERM_MPA_CRC;
 	if (rx->ivl && !mpa_marks_good(p, len, pos, rx->ivl))
 		return TERM_MPA_MARKER;
@@ -392,7 +393,7 @@ static u32 hyb_rx_verify(struct hyb_rx *rx, const struct hyb_fpdu *f)
 		if (!n)
 			return TERM_MPA_LOCAL;
 		if (rx->crc)
-			crc = iwarp_crc32c(crc, cur.p, n);
+			crc = iwarp_crc32c_by(rx->crc_kernel, crc, cur.p, n);
 		for (i = 0; rx->ivl && i < n;)
 			i += mpa_walk_next(&walk, cur.p + i, n - i, &data, &k);
 		hyb_cur_advance(&cur, n);
@@ -1513,6 +1514,7 @@ void hyb_rx_init(struct hyb_qp *qp, const struct mpa_result *res)
 	int i;
 
 	rx->crc = res->crc;
+	rx->crc_kernel = READ_ONCE(hyb_dev_of(qp->ibqp.device)->crc_kernel);
 	rx->ivl = res->rx_ivl;
 	rx->ivl_log = rx->ivl ? ilog2(rx->ivl) : 0;
 	rx->rtr_send = res->rtr_send;

@@ -172,6 +172,7 @@ void hyb_sg_record(struct hyb_qp *qp, struct hyb_sg *sg, u64 pos,
 /**
  * hyb_sg_crc - checksum of the FPDU that was laid out
  * @sg: pieces, hyb_sg_any()
+ * @kernel: by the kernel's code
  * @pos: position of the FPDU
  * @start: where it is in the page of the stream
  * @len: bytes, without the CRC
@@ -179,7 +180,8 @@ void hyb_sg_record(struct hyb_qp *qp, struct hyb_sg *sg, u64 pos,
  * Memory that its owner changes before it is acknowledged ends the connection:
  * the peer finds a bad CRC.
  */
-u32 hyb_sg_crc(const struct hyb_sg *sg, u64 pos, const u8 *start, u32 len)
+u32 hyb_sg_crc(const struct hyb_sg *sg, bool kernel, u64 pos, const u8 *start,
+	       u32 len)
 {
 	const struct hyb_sg_piece *piece;
 	u32 crc = ~0, x = 0, to, i;
@@ -187,12 +189,12 @@ u32 hyb_sg_crc(const struct hyb_sg *sg, u64 pos, const u8 *start, u32 len)
 	for (i = sg->begin; i != sg->put; i++) {
 		piece = hyb_sg_at(sg, i);
 		to = piece->pos - pos;
-		crc = iwarp_crc32c(crc, start + x, to - x);
-		crc = iwarp_crc32c(crc, page_address(piece->page) + piece->off,
-				   piece->len);
+		crc = iwarp_crc32c_by(kernel, crc, start + x, to - x);
+		crc = iwarp_crc32c_by(kernel, crc, page_address(piece->page) +
+				      piece->off, piece->len);
 		x = to + piece->len;
 	}
-	return iwarp_crc32c(crc, start + x, len - x);
+	return iwarp_crc32c_by(kernel, crc, start + x, len - x);
 }
 
 /**

@@ -24,7 +24,8 @@ void hyb_sg_drop(struct hyb_sg *sg);
 bool hyb_sg_add(struct hyb_sg *sg, u64 pos, const void *p, u32 len);
 void hyb_sg_record(struct hyb_qp *qp, struct hyb_sg *sg, u64 pos,
 		   struct page *page, u32 off, u32 len);
-u32 hyb_sg_crc(const struct hyb_sg *sg, u64 pos, const u8 *start, u32 len);
+u32 hyb_sg_crc(const struct hyb_sg *sg, bool kernel, u64 pos, const u8 *start,
+	       u32 len);
 void hyb_sg_keep(struct hyb_sg *sg);
 void hyb_sg_find(struct hyb_sg *sg, u64 pos, struct page **page, u32 *off,
 		 u32 *len);

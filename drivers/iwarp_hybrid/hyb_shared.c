@@ -697,7 +697,8 @@ static noinline u32 hyb_shared_seal_bulk(struct hyb_qp *qp,
 			hyb_shared_seal_split(start, pos, ivl, ctrl, msn, mo);
 		if (ivl)
 			mpa_marks_put(start, len, pos, ivl);
-		mpa_put_crc(start + len, crc ? iwarp_crc32c(~0, start, len) : ~0);
+		mpa_put_crc(start + len, crc ?
+			    iwarp_crc32c_by(qp->tx.crc_kernel, ~0, start, len) : ~0);
 	}
 	len = start - from;
 	if (!len)

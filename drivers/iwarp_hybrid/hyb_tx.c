@@ -803,6 +803,7 @@ void hyb_tx_init(struct hyb_qp *qp, const struct mpa_result *res)
 	tx->ord = res->ord;
 	tx->ird = res->ird;
 	tx->crc = res->crc;
+	tx->crc_kernel = READ_ONCE(hyb_dev_of(qp->ibqp.device)->crc_kernel);
 	tx->ext = res->ext;
 	tx->fenced = res->fenced;
 	tx->rtr = res->rtr;

@@ -238,6 +238,7 @@ struct hyb_tx_left {
  * @end: position where TCP's room ends, of a batch
  * @left: see struct hyb_tx_left
  * @crc: checksum is generated, else the field is zero
+ * @crc_kernel: by the kernel's code, see hyb_dev.crc_kernel
  * @ext: the peer knows RFC 7306, and Sends with immediate data
  * @fenced: responder that has not seen the initiator's first FPDU
  * @stopped: the Terminate is out, or the stream is broken
@@ -287,6 +288,7 @@ struct hyb_tx {
 	u64 end;
 	struct hyb_tx_left left;
 	bool crc;
+	bool crc_kernel;
 	bool ext;
 	bool fenced;
 	bool stopped;
@@ -384,6 +386,7 @@ struct hyb_cur {
  * @ivl: marker interval of the incoming stream, 0 for none
  * @ivl_log: its logarithm
  * @crc: checksum is verified
+ * @crc_kernel: by the kernel's code, see hyb_dev.crc_kernel
  * @paused: the next Send found no receive; resumed by hyb_sched_kick_rx()
  * @starved: paused without a receive: nothing is looked at before there is one
  * @stopped: an error was found, the peer's stream is no longer looked at
@@ -417,6 +420,7 @@ struct hyb_rx {
 	u32 ivl;
 	u32 ivl_log;
 	bool crc;
+	bool crc_kernel;
 	bool paused;
 	bool starved;
 	bool waiting;

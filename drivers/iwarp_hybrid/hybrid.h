@@ -127,6 +127,7 @@ struct hyb_place {
  * @placement: enum rdma_stack_place: the side that places payload of tagged segments
  * @place_lock: protects the lists of tagged buffers, see hyb_off_place.c
  * @crc: ask for CRC in MPA start-up (it is on if either side asks)
+ * @crc_kernel: new connections compute CRCs by the kernel's code, attribute crc_driver
  * @markers: enum mpa_want
  * @mpa_rev: MPA revision that an active open begins with
  * @marker_ivl: marker interval that an active open proposes
@@ -163,6 +164,7 @@ struct hyb_dev {
 	u8 placement;
 	spinlock_t place_lock;		/* see above; a leaf but for the NIC's */
 	bool crc;
+	bool crc_kernel;
 	u8 markers;
 	u8 mpa_rev;
 	u32 marker_ivl;

@@ -11,8 +11,22 @@
 #include <linux/build_bug.h>
 #include <linux/cache.h>
 #include <linux/crc32c.h>
+#ifdef __KERNEL__
+#include <linux/crc32.h>
 
+#include "compat.h"
+#endif
 #include "crc.h"
+
+u32 iwarp_crc32c_kernel(u32 crc, const void *p, size_t len)
+{
+#ifdef HAVE_CRC32C_LE
+	return __crc32c_le(crc, p, len);
+#else
+	return crc32c(crc, p, len);
+#endif
+}
+EXPORT_SYMBOL_GPL(iwarp_crc32c_kernel);
 
 #ifdef CONFIG_X86_64
 #include <asm/cpufeature.h>

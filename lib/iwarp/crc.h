@@ -21,6 +21,26 @@
  */
 u32 iwarp_crc32c(u32 crc, const void *p, size_t len);
 
+/**
+ * iwarp_crc32c_kernel - the same, without the instruction
+ * @crc: register
+ * @p: bytes
+ * @len: how many
+ *
+ * For measurements: by the kernel's tables, or, in kernels that do not export
+ * those, by its library, which may know the instruction.
+ *
+ * Context: any.
+ * Return: the register.
+ */
+u32 iwarp_crc32c_kernel(u32 crc, const void *p, size_t len);
+
+static inline u32 iwarp_crc32c_by(bool kernel, u32 crc, const void *p, size_t len)
+{
+	return kernel ? iwarp_crc32c_kernel(crc, p, len) :
+			iwarp_crc32c(crc, p, len);
+}
+
 const char *iwarp_crc_driver(void);
 void iwarp_crc_init(void);
 

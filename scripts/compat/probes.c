@@ -3,6 +3,7 @@
  * Compile probes, see probe.sh: each asks for one interface of today's kernel,
  * in the shape in which the drivers use it. Nothing here is linked or run.
  */
+#include <linux/crc32.h>
 #include <linux/crc32c.h>
 #include <linux/ethtool.h>
 #include <linux/hrtimer.h>
@@ -31,6 +32,12 @@ static int always(struct sock *sk)
 static int never(struct sock *sk)
 {
 	return sk->no_kernel_has_this;
+}
+
+/* PROBE: HAVE_CRC32C_LE */
+static u32 crc_tables(const void *p, size_t len)
+{
+	return __crc32c_le(~0, p, len);
 }
 
 /* PROBE: HAVE_UNALIGNED_H */

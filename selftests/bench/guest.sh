@@ -147,12 +147,13 @@ crc_driver() {
 	*/siw) echo "$lib" ;;
 	*)
 		who=$(cat "$f/crc_driver")
-		[ "$who" != kernel ] || who=$lib
-		# it computes in the simulated NIC, too
-		if [ "$1" = hnic ] && [ "$(crc_wish "$2")" = nic ]; then
-			echo "nic: $who"
-		else
+		# the engine of a simulated NIC has the instruction in any case
+		if [ "$1" != hnic ] || [ "$(crc_wish "$2")" != nic ]; then
 			echo "$who"
+		elif grep -qw sse4_2 /proc/cpuinfo; then
+			echo "nic: crc32q"
+		else
+			echo "nic: kernel"
 		fi
 		;;
 	esac
