@@ -97,6 +97,7 @@ struct hnic_placed {
  * @off: where in @page the Ethernet header is
  * @len: bytes from there
  * @size: bytes of memory taken
+ * @queue: for the RX engine
  * @hash: of addresses and ports
  * @l3: offset of the IP header, or 0 if there is none
  * @l4: offset of the TCP or UDP header, or 0
@@ -115,6 +116,7 @@ struct hnic_pkt {
 	u32 hash;
 	u16 len;
 	u16 size;
+	u16 queue;
 	u16 l3;
 	u16 l4;
 	u16 pay;
@@ -208,6 +210,7 @@ struct hnic_tx_stats {
 	u64 move_write_octets;
 	u64 crc_octets;
 	u64 send_octets;
+	u64 dma_wait_ns;
 	u64 ns;
 };
 
@@ -238,6 +241,7 @@ struct hnic_rx_stats {
 	u64 dma_ops;
 	u64 dma_octets;
 	u64 crc_octets;
+	u64 dma_wait_ns;
 	u64 ns;
 };
 
@@ -404,6 +408,10 @@ enum hnic_knob {
 	HNIC_MAX_FRAGS,
 	HNIC_MAX_FPDU,
 	HNIC_MAX_BUFS,
+	HNIC_DMA_NS,		/* ns of an operation */
+	HNIC_DMA_RATE,		/* Mbit/s */
+	HNIC_MEM_RATE,		/* Mbit/s of accesses to memory of the NIC */
+	HNIC_CRC_ON_THE_FLY,	/* bool */
 	HNIC_KNOBS
 };
 
@@ -438,6 +446,41 @@ u64 hnic_link_busy(struct hnic_dev *hd, u64 now);
 void hnic_link_send(struct hnic_dev *hd, struct hnic_list *pkts, u64 now);
 void hnic_wire_up(struct hnic_wire *w, bool up);
 u64 hnic_wire_take(struct hnic_dev *hd, struct hnic_list *to, u64 now);
+
+/* ------------------------------------------------------------------ DMA */
+
+/* An engine that is so far ahead of its DMA waits */
+#define HNIC_DMA_AHEAD	(200 * NSEC_PER_USEC)
+
+/**
+ * struct hnic_dma_work - what an engine has done so far
+ * @ops: operations of DMA
+ * @bytes: bytes of them
+ * @mem: bytes read from and written to memory of the NIC, but for CRCs
+ * @crc: bytes read for CRCs
+ */
+struct hnic_dma_work {
+	u64 ops;
+	u64 bytes;
+	u64 mem;
+	u64 crc;
+};
+
+/**
+ * struct hnic_dma_time - time of the DMA of an engine
+ * @free_at: when its last operation is over
+ * @done: work that @free_at has in it
+ * @wait_ns: counter, the time of all of it
+ */
+struct hnic_dma_time {
+	u64 free_at;
+	struct hnic_dma_work done;
+	u64 *wait_ns;
+};
+
+bool hnic_dma_timed(const struct hnic_dev *hd);
+u64 hnic_dma_done(struct hnic_dev *hd, struct hnic_dma_time *d,
+		  const struct hnic_dma_work *work, u64 now);
 
 /* -------------------------------------------------------------- filters */
 
@@ -488,13 +531,19 @@ extern const struct iwarp_offload_ops hnic_offload_ops;
  * @tx_turn: queue that the TX engine looks at next
  * @todo: packets that the RX engine took from the wire
  * @rx_random: chance for faults of the RX engine
+ * @landing: packets whose DMA to the host is under way, in order
  * @held: a packet of it that found the ring full
- * @held_queue: which
+ * @tx_dma: DMA of the TX engine
+ * @rx_dma: DMA of the RX engine
+ * @tx_now: time of the run of the TX engine
  * @wire: packets on their way to this device
  * @link: the link for packets that this device sends
  * @tx_timer: interrupts for TX rings that were fetched a while ago
  * @tx_usecs: delay of @tx_timer, ethtool -C
  * @tx_frames: how many packets make it interrupt at once
+ * @rx_timer: interrupts for packets that arrived a while ago
+ * @rx_usecs: delay of @rx_timer, ethtool -C; 0: none
+ * @rx_frames: how many packets make it interrupt at once
  * @pause: a full ring stops the peer; else packets are dropped
  * @offload: BIT(enum iwarp_offload_feature) switched on
  * @offload_on: iwarp_offload_register() was called
@@ -517,13 +566,19 @@ struct hnic_dev {
 	u32 tx_turn;
 	struct hnic_list todo;
 	u32 rx_random;
+	struct hnic_list landing;
 	struct hnic_pkt *held;
-	int held_queue;
+	struct hnic_dma_time tx_dma;
+	struct hnic_dma_time rx_dma;
+	u64 tx_now;
 	struct hnic_wire wire;
 	struct hnic_link link;
 	struct hrtimer tx_timer;
 	u32 tx_usecs;
 	u32 tx_frames;
+	struct hrtimer rx_timer;
+	u32 rx_usecs;
+	u32 rx_frames;
 	bool pause;
 	u32 offload;
 	bool offload_on;
@@ -549,6 +604,7 @@ enum hrtimer_restart hnic_tx_timeout(struct hrtimer *timer);
 u64 hnic_rx_run(struct hnic_dev *hd, u64 now);
 void hnic_rx_after(struct hnic_dev *hd);
 void hnic_rx_flush(struct hnic_dev *hd);
+enum hrtimer_restart hnic_rx_timeout(struct hrtimer *timer);
 void hnic_interrupt(struct hnic_queue *q);
 void hnic_queue_init(struct hnic_dev *hd, int index);
 int hnic_queue_pin(struct hnic_queue *q, int cpu);

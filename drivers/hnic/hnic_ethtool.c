@@ -43,6 +43,7 @@ static const char hnic_stat_names[][ETH_GSTRING_LEN] = {
 	"tx_engine_move_write_octets",
 	"tx_engine_crc_octets",
 	"tx_engine_send_octets",
+	"tx_engine_dma_wait_ns",
 	"tx_engine_ns",
 	"rx_engine_packets",
 	"rx_engine_octets",
@@ -69,6 +70,7 @@ static const char hnic_stat_names[][ETH_GSTRING_LEN] = {
 	"rx_engine_dma_ops",
 	"rx_engine_dma_octets",
 	"rx_engine_crc_octets",
+	"rx_engine_dma_wait_ns",
 	"rx_engine_ns",
 	"link_lost",
 	"link_reordered",
@@ -273,7 +275,14 @@ static int hnic_get_coalesce(struct net_device *netdev,
 
 	ec->tx_coalesce_usecs = hd->tx_usecs;
 	ec->tx_max_coalesced_frames = hd->tx_frames;
+	ec->rx_coalesce_usecs = hd->rx_usecs;
+	ec->rx_max_coalesced_frames = hd->rx_frames;
 	return 0;
+}
+
+static bool hnic_coalesce_frames(u32 frames)
+{
+	return frames && frames <= HNIC_RING / 2;
 }
 
 static int hnic_set_coalesce(struct net_device *netdev,
@@ -283,15 +292,17 @@ static int hnic_set_coalesce(struct net_device *netdev,
 {
 	struct hnic_dev *hd = netdev_priv(netdev);
 
-	if (ec->tx_coalesce_usecs > 10000) {
-		NL_SET_ERR_MSG(extack, "hnic: tx-usecs is at most 10000");
+	if (ec->tx_coalesce_usecs > 10000 || ec->rx_coalesce_usecs > 10000) {
+		NL_SET_ERR_MSG(extack, "hnic: tx-usecs and rx-usecs are at most 10000");
 		return -EINVAL;
 	}
-	if (!ec->tx_max_coalesced_frames ||
-	    ec->tx_max_coalesced_frames > HNIC_RING / 2) {
-		NL_SET_ERR_MSG(extack, "hnic: tx-frames is 1 to 256");
+	if (!hnic_coalesce_frames(ec->tx_max_coalesced_frames) ||
+	    !hnic_coalesce_frames(ec->rx_max_coalesced_frames)) {
+		NL_SET_ERR_MSG(extack, "hnic: tx-frames and rx-frames are 1 to 256");
 		return -EINVAL;
 	}
+	WRITE_ONCE(hd->rx_usecs, ec->rx_coalesce_usecs);
+	WRITE_ONCE(hd->rx_frames, ec->rx_max_coalesced_frames);
 	WRITE_ONCE(hd->tx_usecs, ec->tx_coalesce_usecs);
 	WRITE_ONCE(hd->tx_frames, ec->tx_max_coalesced_frames);
 	return 0;
@@ -337,8 +348,8 @@ static int hnic_set_rxnfc(struct net_device *netdev, struct ethtool_rxnfc *nfc)
 }
 
 const struct ethtool_ops hnic_ethtool_ops = {
-	.supported_coalesce_params = ETHTOOL_COALESCE_TX_USECS |
-				     ETHTOOL_COALESCE_TX_MAX_FRAMES,
+	.supported_coalesce_params = ETHTOOL_COALESCE_USECS |
+				     ETHTOOL_COALESCE_MAX_FRAMES,
 	.get_drvinfo		= hnic_get_drvinfo,
 	.get_link		= ethtool_op_get_link,
 	.get_link_ksettings	= hnic_get_link_ksettings,

@@ -40,6 +40,7 @@ void hnic_link_update(struct hnic_dev *hd)
 		active |= l->knob[knobs[i]];
 	for (i = 0; i < HNIC_PATHS; i++)
 		active |= l->path_delay[i];
+	active |= hnic_dma_timed(hd);
 	WRITE_ONCE(l->active, active);
 }
 
@@ -234,7 +235,8 @@ static u32 hnic_link_time(struct hnic_dev *hd, struct hnic_pkt *p, u64 now)
 	struct hnic_link *l = &hd->link;
 	u32 rate = READ_ONCE(l->knob[HNIC_RATE]);
 	u32 paths = READ_ONCE(l->knob[HNIC_NPATHS]);
-	u64 due = now;
+	/* its DMA is over then */
+	u64 due = max(now, p->due);
 	u32 lane;
 
 	if (rate) {

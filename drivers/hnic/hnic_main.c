@@ -163,6 +163,7 @@ static void hnic_down(struct hnic_dev *hd)
 	hnic_engine_stop(&hd->rx);
 	mutex_unlock(&hd->lock);
 	hrtimer_cancel(&hd->tx_timer);
+	hrtimer_cancel(&hd->rx_timer);
 	for (i = 0; i < hd->nqueues; i++) {
 		napi_disable(&hd->queue[i].napi);
 		netif_napi_del(&hd->queue[i].napi);
@@ -422,7 +423,12 @@ static void hnic_setup(struct net_device *netdev)
 	for (i = 0; i < HNIC_LANES; i++)
 		hnic_list_init(&hd->wire.lane[i]);
 	hnic_list_init(&hd->todo);
+	hnic_list_init(&hd->landing);
 	compat_hrtimer_setup(&hd->tx_timer, hnic_tx_timeout);
+	compat_hrtimer_setup(&hd->rx_timer, hnic_rx_timeout);
+	hd->rx_frames = 1;
+	hd->tx_dma.wait_ns = &hd->tx_stats.dma_wait_ns;
+	hd->rx_dma.wait_ns = &hd->rx_stats.dma_wait_ns;
 	hd->tx_usecs = 100;
 	hd->tx_frames = 32;
 	hd->pause = true;

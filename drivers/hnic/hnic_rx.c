@@ -79,8 +79,6 @@ static bool hnic_rx_put(struct hnic_dev *hd, struct hnic_queue *q,
 		if (hnic_rx_ring_full(rx))
 			return false;
 	}
-	hd->rx_stats.dma_ops++;
-	hd->rx_stats.dma_octets += p->len;
 	rx->slot[rx->head % HNIC_RING] = p;
 	/* pairs with hnic_poll_rx() */
 	smp_store_release(&rx->head, rx->head + 1);
@@ -93,21 +91,60 @@ static bool hnic_rx_held(struct hnic_dev *hd)
 {
 	if (!hd->held)
 		return false;
-	if (!hnic_rx_put(hd, &hd->queue[hd->held_queue], hd->held))
+	if (!hnic_rx_put(hd, &hd->queue[hd->held->queue], hd->held))
 		return true;
 	hd->held = NULL;
 	return false;
 }
 
-static void hnic_rx_full(struct hnic_dev *hd, struct hnic_pkt *p, int queue)
+static void hnic_rx_full(struct hnic_dev *hd, struct hnic_pkt *p)
 {
 	if (READ_ONCE(hd->pause)) {
 		hd->rx_stats.paused++;
 		hd->held = p;
-		hd->held_queue = queue;
 	} else {
 		hd->rx_stats.missed++;
 		hnic_pkt_free(p);
+	}
+}
+
+/* Look at the packets that have arrived; when there are more */
+static u64 hnic_rx_take(struct hnic_dev *hd, u64 now)
+{
+	struct hnic_rx_stats *st = &hd->rx_stats;
+	struct hnic_dma_work work;
+	struct hnic_pkt *p;
+	u64 next;
+	int queue;
+
+	next = hnic_wire_take(hd, &hd->todo, now);
+	while ((p = hnic_list_pop(&hd->todo))) {
+		queue = hnic_rx_look(hd, p);
+		if (queue < 0) {
+			hnic_pkt_free(p);
+			continue;
+		}
+		p->queue = queue;
+		st->dma_ops++;
+		st->dma_octets += p->len;
+		work.ops = st->dma_ops;
+		work.bytes = st->dma_octets;
+		work.mem = st->octets + st->dma_octets;
+		work.crc = st->crc_octets;
+		p->due = hnic_dma_done(hd, &hd->rx_dma, &work, now);
+		hnic_list_add(&hd->landing, p);
+	}
+	return next;
+}
+
+/* Packets that are in memory of the host go on its rings */
+static void hnic_rx_land(struct hnic_dev *hd, u64 now)
+{
+	while (hd->landing.head && hd->landing.head->due <= now && !hd->held) {
+		struct hnic_pkt *p = hnic_list_pop(&hd->landing);
+
+		if (!hnic_rx_put(hd, &hd->queue[p->queue], p))
+			hnic_rx_full(hd, p);
 	}
 }
 
@@ -121,27 +158,18 @@ static void hnic_rx_full(struct hnic_dev *hd, struct hnic_pkt *p, int queue)
  */
 u64 hnic_rx_run(struct hnic_dev *hd, u64 now)
 {
-	struct hnic_pkt *p;
 	u64 next = 0;
-	int queue;
 
 	if (hnic_rx_held(hd))
 		return KTIME_MAX;
-	if (!hd->todo.head)
-		next = hnic_wire_take(hd, &hd->todo, now);
-	while ((p = hnic_list_pop(&hd->todo))) {
-		queue = hnic_rx_look(hd, p);
-		if (queue < 0) {
-			hnic_pkt_free(p);
-			continue;
-		}
-		if (hnic_rx_put(hd, &hd->queue[queue], p))
-			continue;
-		hnic_rx_full(hd, p, queue);
-		if (hd->held)
-			return KTIME_MAX;
-	}
-	return next;
+	if (hd->rx_dma.free_at > now + HNIC_DMA_AHEAD)
+		next = hd->rx_dma.free_at - HNIC_DMA_AHEAD / 2;
+	else
+		next = hnic_rx_take(hd, now);
+	hnic_rx_land(hd, now);
+	if (hd->held)
+		return KTIME_MAX;
+	return hd->landing.head ? min(next, hd->landing.head->due) : next;
 }
 
 static void hnic_interrupt_remote(void *data)
@@ -179,9 +207,17 @@ void hnic_interrupt(struct hnic_queue *q)
 	}
 }
 
+/* Packets that the host has not seen */
+static u32 hnic_rx_waiting(const struct hnic_queue *q)
+{
+	return READ_ONCE(q->rx->head) - READ_ONCE(q->rx->tail);
+}
+
 /* Interrupts after a run of the RX engine; context as hnic_rx_run() */
 void hnic_rx_after(struct hnic_dev *hd)
 {
+	u32 usecs = READ_ONCE(hd->rx_usecs);
+	bool later = false;
 	int i;
 
 	for (i = 0; i < hd->nqueues; i++) {
@@ -190,8 +226,35 @@ void hnic_rx_after(struct hnic_dev *hd)
 		if (!q->rx_ring)
 			continue;
 		q->rx_ring = false;
-		hnic_interrupt(q);
+		/* a full ring stops the engine: there will be no more */
+		if (!usecs || hd->held ||
+		    hnic_rx_waiting(q) >= READ_ONCE(hd->rx_frames))
+			hnic_interrupt(q);
+		else
+			later = true;
 	}
+	if (!later)
+		return;
+	/* pairs with hnic_rx_timeout(), which has left the queue of timers */
+	smp_mb();
+	if (!hrtimer_is_queued(&hd->rx_timer))
+		hrtimer_start(&hd->rx_timer,
+			      ns_to_ktime((u64)usecs * NSEC_PER_USEC),
+			      HRTIMER_MODE_REL);
+}
+
+/* Context: hard interrupt */
+enum hrtimer_restart hnic_rx_timeout(struct hrtimer *timer)
+{
+	struct hnic_dev *hd = container_of(timer, struct hnic_dev, rx_timer);
+	int i;
+
+	/* pairs with hnic_rx_after(): either it starts us, or we see its packets */
+	smp_mb();
+	for (i = 0; i < hd->nqueues; i++)
+		if (hnic_rx_waiting(&hd->queue[i]))
+			napi_schedule(&hd->queue[i].napi);
+	return HRTIMER_NORESTART;
 }
 
 /**
@@ -208,6 +271,8 @@ void hnic_rx_flush(struct hnic_dev *hd)
 		hnic_pkt_free(hd->held);
 	hd->held = NULL;
 	hnic_list_purge(&hd->todo);
+	hnic_list_purge(&hd->landing);
+	hd->rx_dma.free_at = 0;
 	for (i = 0; i < hd->nqueues; i++) {
 		struct hnic_rxq *rx = hd->queue[i].rx;
 

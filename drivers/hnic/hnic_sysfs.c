@@ -104,6 +104,10 @@ HNIC_ATTR(max_conns, HNIC_MAX_CONNS, 0, 65536);
 HNIC_ATTR(max_frags, HNIC_MAX_FRAGS, 1, MAX_SKB_FRAGS);
 HNIC_ATTR(max_fpdu, HNIC_MAX_FPDU, 64, HNIC_MTU_MAX);
 HNIC_ATTR(max_bufs, HNIC_MAX_BUFS, 0, 65536);
+HNIC_ATTR(dma_ns, HNIC_DMA_NS, 0, 1000000);
+HNIC_ATTR(dma_rate, HNIC_DMA_RATE, 0, 400000);
+HNIC_ATTR(mem_rate, HNIC_MEM_RATE, 0, 400000);
+HNIC_ATTR(crc_on_the_fly, HNIC_CRC_ON_THE_FLY, 0, 1);
 
 /*
  * Numbers from @min to @max with blanks between them, @n of them at most; how many
@@ -328,6 +332,10 @@ static struct attribute *hnic_attrs[] = {
 	&hnic_attr_loss.attr.attr,
 	&hnic_attr_reorder.attr.attr,
 	&hnic_attr_reorder_delay.attr.attr,
+	&hnic_attr_dma_ns.attr.attr,
+	&hnic_attr_dma_rate.attr.attr,
+	&hnic_attr_mem_rate.attr.attr,
+	&hnic_attr_crc_on_the_fly.attr.attr,
 	&hnic_attr_split.attr.attr,
 	&hnic_attr_coalesce.attr.attr,
 	&hnic_attr_fault_corrupt.attr.attr,

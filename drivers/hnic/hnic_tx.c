@@ -91,9 +91,18 @@ static void hnic_dma_read(struct hnic_dev *hd, struct hnic_dma *d, u8 *dst,
 static void hnic_tx_emit(struct hnic_dev *hd, struct hnic_pkt *p,
 			 struct hnic_list *out)
 {
-	hd->tx_stats.packets++;
-	hd->tx_stats.octets += p->len;
-	hd->tx_stats.send_octets += p->len;
+	struct hnic_tx_stats *st = &hd->tx_stats;
+	struct hnic_dma_work work;
+
+	st->packets++;
+	st->octets += p->len;
+	st->send_octets += p->len;
+	work.ops = st->dma_ops;
+	work.bytes = st->dma_octets;
+	work.mem = st->dma_octets + st->move_read_octets +
+		   st->move_write_octets + st->send_octets;
+	work.crc = st->crc_octets;
+	p->due = hnic_dma_done(hd, &hd->tx_dma, &work, hd->tx_now);
 	hnic_list_add(out, p);
 }
 
@@ -319,6 +328,9 @@ u64 hnic_tx_run(struct hnic_dev *hd, u64 now)
 	wait = hnic_link_busy(hd, now);
 	if (wait)
 		return wait;
+	if (hd->tx_dma.free_at > now + HNIC_DMA_AHEAD)
+		return hd->tx_dma.free_at - HNIC_DMA_AHEAD / 2;
+	hd->tx_now = now;
 	hnic_list_init(&out);
 	for (i = 0; i < hd->nqueues && out.count < HNIC_BATCH; i++)
 		hnic_tx_ring(hd, &hd->queue[hd->tx_turn++ % hd->nqueues],
@@ -417,4 +429,5 @@ void hnic_tx_flush(struct hnic_dev *hd)
 		tx->clean_octets = 0;
 		hd->queue[i].tx_ring = false;
 	}
+	hd->tx_dma.free_at = 0;
 }

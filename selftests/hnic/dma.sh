@@ -1,0 +1,151 @@
+#!/bin/bash
+# SPDX-License-Identifier: GPL-2.0
+#
+# Time of DMA and of the NIC's memory: packets wait for as long as the settings and the
+# counters of operations and bytes say, and no transfer takes less; interrupts for
+# received packets that are held back.
+
+# shellcheck source=selftests/hnic/lib.bash
+. "$(dirname "$0")/lib.bash"
+need sdpbench jq
+
+stat_of() { "in_$1" ethtool -S "v$1" | awk -v n="$2:" '$1 == n { print $2 }'; }
+
+# polls a|b: runs of NAPI
+polls() { "in_$1" ethtool -S "v$1" | awk '/queue_[0-9]+_polls:/ { n += $2 } END { print n }'; }
+
+# take: the counters that DMA time is made of, before a transfer; took: after it
+take() {
+	local end name
+	for end in a b; do
+		for name in tx_engine_dma_ops tx_engine_dma_octets tx_engine_crc_octets \
+			tx_engine_move_read_octets tx_engine_move_write_octets \
+			tx_engine_send_octets tx_engine_dma_wait_ns rx_engine_octets \
+			rx_engine_dma_ops rx_engine_dma_octets rx_engine_crc_octets \
+			rx_engine_dma_wait_ns; do
+			WAS[$end.$name]=$(stat_of $end $name)
+		done
+	done
+}
+declare -A WAS
+diff_of() { echo $(($(stat_of "$1" "$2") - ${WAS[$1.$2]})); }
+
+# bytes a|b tx|rx NAME...: the sum of counters in bytes
+bytes() {
+	local end=$1 way=$2 name sum=0
+	shift 2
+	for name; do
+		sum=$((sum + $(diff_of "$end" "${way}_engine_$name")))
+	done
+	echo $sum
+}
+
+# near DESCRIPTION GOT WANTED: the division of each packet is rounded
+near() {
+	ktap_diag "$1: $2 ns, $3 by counters"
+	if [ "$2" -gt 0 ] && [ "$2" -le $(($3 + $3 / 50)) ] && [ "$2" -ge $(($3 - $3 / 50)) ]; then
+		ktap_ok "$1"
+	else
+		ktap_fail "$1" "$2, not $3"
+	fi
+}
+
+# ran DESCRIPTION FUNCTION...: here, not in a shell of its own as with ktap_check
+ran() {
+	if "${@:2}" >/run/dma.out 2>&1; then
+		ktap_ok "$1"
+	else
+		ktap_fail "$1" "$(cat /run/dma.out)"
+	fi
+}
+
+# transfer: from a to b; ns that it took are left in NS
+transfer() {
+	take
+	in_a timeout 120 sdpbench -t tcp -w 10 -T bw -S 16K -n "$(scaled 100 20)" -r 1 -j "$SERVER" \
+		>/run/bench.json || return
+	NS=$(jq '.rows[0] | .messages * .size * .host_ns_per_byte | floor' /run/bench.json)
+}
+
+net_up || ktap_skip_all "no links"
+start_bg b sdpbench -s -t tcp
+wait_port b 7471 || ktap_skip_all "no server"
+
+ran "a transfer" transfer
+ktap_is "no time by default" "$(diff_of a tx_engine_dma_wait_ns) $(diff_of b rx_engine_dma_wait_ns)" \
+	"0 0"
+
+both dma_ns 20000
+ran "20 us for an operation" transfer
+near "the sender's DMA" "$(diff_of a tx_engine_dma_wait_ns)" \
+	$((20000 * $(diff_of a tx_engine_dma_ops)))
+near "the receiver's DMA" "$(diff_of b rx_engine_dma_wait_ns)" \
+	$((20000 * $(diff_of b rx_engine_dma_ops)))
+# the connection's start and end are before and after the time that sdpbench measures
+ktap_check "it takes no less" test "$NS" -ge $(($(diff_of a tx_engine_dma_wait_ns) * 8 / 10))
+both dma_ns 0
+
+both dma_rate 100
+ran "100 Mbit/s of DMA" transfer
+near "the sender's DMA" "$(diff_of a tx_engine_dma_wait_ns)" \
+	$((80 * $(bytes a tx dma_octets)))
+near "the receiver's DMA" "$(diff_of b rx_engine_dma_wait_ns)" \
+	$((80 * $(bytes b rx dma_octets)))
+ktap_check "it takes no less" test "$NS" -ge $(($(diff_of a tx_engine_dma_wait_ns) * 8 / 10))
+both dma_rate 0
+
+both mem_rate 200
+ran "200 Mbit/s of memory" transfer
+near "the sender's memory" "$(diff_of a tx_engine_dma_wait_ns)" \
+	$((40 * $(bytes a tx dma_octets move_read_octets move_write_octets crc_octets send_octets)))
+near "the receiver's memory" "$(diff_of b rx_engine_dma_wait_ns)" \
+	$((40 * $(bytes b rx octets dma_octets crc_octets)))
+both mem_rate 0
+
+# with a CRC by the NIC: 5 touches of a byte with a move, 4 if the CRC is computed on the way
+stop_bg "$BG_PID"
+if ! dev_up hybrid hybrid || ! attr markers on || ! attr profile offload-contig; then
+	ktap_fail "devices"
+fi
+start_bg b sdp-run xfer -s -h $SERVER -p 7000
+wait_for 30 said listening
+both mem_rate 2000
+for fly in 0 1; do
+	both crc_on_the_fly $fly
+	take
+	ktap_check "over iWARP, CRC on the way: $fly" in_a sdp-run xfer -h $SERVER -p 7000 \
+		-t 90 -m block -n "$(scaled 1000000 200000)"
+	crc=crc_octets
+	[ $fly = 0 ] || crc=
+	near "the sender's memory" "$(diff_of a tx_engine_dma_wait_ns)" \
+		$((4 * $(bytes a tx dma_octets move_read_octets move_write_octets send_octets $crc)))
+	ktap_check "the CRC was computed there" test "$(bytes a tx crc_octets)" -gt 0
+done
+both mem_rate 0
+
+# interrupts: with many packets under way, fewer runs of NAPI
+start_bg b sdpbench -s -t tcp -p 7472
+wait_port b 7472
+many() {
+	local was
+	was=$(polls b)
+	in_a timeout 120 sdpbench -t tcp -w 10 -T bw -S 64K -n "$(scaled 100 20)" -r 1 -p 7472 \
+		"$SERVER" >/dev/null || return
+	POLLS=$(($(polls b) - was))
+}
+both rate 100
+ran "packets one by one" many
+each=$POLLS
+in_b ethtool -C vb rx-usecs 2000 rx-frames 64
+ran "up to 64 packets at a time" many
+ktap_diag "$each runs of NAPI, $POLLS with rx-usecs 2000 rx-frames 64"
+ktap_check "fewer runs of NAPI" test $((2 * POLLS)) -lt "$each"
+ktap_is "ethtool shows it" "$(in_b ethtool -c vb | grep -cE '^rx-usecs:\s*2000|^rx-frames:\s*64')" 2
+ktap_check_fails "rx-usecs 10001: refused" in_b ethtool -C vb rx-usecs 10001
+ktap_check_fails "rx-frames 0: refused" in_b ethtool -C vb rx-frames 0
+
+for wrong in "dma_ns 1000001" "dma_ns -1" "dma_rate 400001" "mem_rate x" "crc_on_the_fly 2"; do
+	# shellcheck disable=SC2086 # two words
+	ktap_check_fails "$wrong: refused" knob a $wrong
+done
+ktap_done
