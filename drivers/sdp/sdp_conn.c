@@ -178,6 +178,7 @@ struct sdp_conn *sdp_conn_alloc(struct sock *sk, bool again)
 	INIT_LIST_HEAD(&conn->rx_free);
 	INIT_LIST_HEAD(&conn->tx_free_chunks);
 	conn->rx_mode = SDP_MODE_COMBINED;
+	conn->rx_size = SDP_BUF_SIZE;
 	conn->ka_cqe.done = sdp_conn_probe_done;
 	return conn;
 }

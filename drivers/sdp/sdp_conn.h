@@ -147,10 +147,12 @@ struct sdp_conn {
 	u32 rx_slot;
 	u64 rx_hdrs_dma;
 	u32 rx_start;			/* receives that it starts with */
+	u32 rx_size;			/* bytes that may come in one */
 	u32 rx_max;			/* size of the arrays and of the RQ */
 	u32 rx_mseq;			/* last message processed */
 	bool rx_update;			/* it was a credit update */
 	bool rx_grows;			/* receives are about to be added */
+	u8 update_rule;			/* enum sdp_update */
 	u8 rx_mode;			/* enum sdp_mode */
 	bool rx_discon;			/* DisConn received */
 	bool rx_src_avail;		/* SrcAvail not yet answered */
@@ -194,6 +196,8 @@ struct sdp_conn {
 	bool tx_lends;			/* see sdp_verbs_signal() */
 	bool ring_app;			/* SDP_PROGRESS_APP */
 	bool tx_alone;			/* credit: each send is a message */
+	u32 vwin_posted;		/* vwin: messages that the device has */
+	u32 tx_signal;			/* vwin: one of as many is signalled */
 	bool ring_imm;			/* Writes with immediate data */
 	bool ring_away;			/* and the program is doing something else */
 	bool tx_away;			/* a sender is away, see sdp_conn_leave() */

@@ -124,7 +124,7 @@ static int sdp_diag_fill_conn(struct sock *sk, struct sk_buff *skb)
 	const struct sdp_conn *conn = sdp_sk(sk)->conn;
 	const char *device = sdp_sock_device_name(sk);
 	const struct rdma_cm_id *id;
-	u32 rx_mseq, told, posted, rx_size = SDP_BUF_SIZE;
+	u32 rx_mseq, told, posted, rx_size;
 
 	if (!conn || !device[0])
 		return 0;
@@ -134,6 +134,7 @@ static int sdp_diag_fill_conn(struct sock *sk, struct sk_buff *skb)
 	rx_mseq = READ_ONCE(conn->rx_mseq);
 	told = READ_ONCE(conn->rx_told_total) - rx_mseq;
 	posted = READ_ONCE(conn->rx_posted_total) - rx_mseq;
+	rx_size = conn->rx_size;
 	/* nothing is posted, hence nothing told */
 	if (conn->link->shared) {
 		told = 0;

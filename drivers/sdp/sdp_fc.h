@@ -31,8 +31,6 @@ struct sdp_sock;
  *	the caller queues. NULL: there is no such message. Context: sdp->lock.
  * @mid: MID of messages with payload
  * @wish: value of SDP_FLOW_CONTROL that asks for it
- * @signal: while so many messages are in the transport, one of as many asks for
- *	    a completion; 0: as net.sdp.signal_every says
  * @held: messages wait in the transport for a slow reader
  * @zcopy: large sends may go without copies
  *
@@ -42,7 +40,6 @@ struct sdp_fc_ops {
 	const char *name;
 	u8 mid;
 	u8 wish;
-	u8 signal;
 	bool held;
 	bool zcopy;
 	u32 (*credits)(const struct sdp_conn *conn);

@@ -65,6 +65,19 @@ bool sdp_fc_may_send(const struct sdp_conn *conn, bool payload)
 	return credits && conn->rx_posted_total != conn->rx_told_total;
 }
 
+/* Shall the peer hear of @goal receives? A mere update never causes one at once. */
+static bool sdp_fc_update_part(const struct sdp_conn *conn, int told, int goal)
+{
+	switch (conn->update_rule) {
+	case SDP_UPDATE_HALF:
+		return 2 * told <= goal;
+	case SDP_UPDATE_EACH:
+		return !READ_ONCE(conn->rx_update);
+	default:
+		return told + told / 2 < goal;
+	}
+}
+
 /*
  * sdp_fc_update_due - whether new receives should be announced now
  * @conn: connection
@@ -88,7 +101,7 @@ bool sdp_fc_update_due(const struct sdp_conn *conn)
 		return false;
 	if (goal <= SDP_FC_CTL)
 		return told <= 0 || !READ_ONCE(conn->rx_update);
-	return told <= SDP_FC_CTL || told + told / 2 < goal;
+	return told <= SDP_FC_CTL || sdp_fc_update_part(conn, told, goal);
 }
 
 /*

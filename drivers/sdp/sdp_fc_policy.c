@@ -105,6 +105,11 @@ void sdp_fc_choose(struct sdp_conn *conn)
 	if (wish == SDP_FLOW_DEFAULT)
 		wish = READ_ONCE(sn->sysctl_flow_control);
 	conn->tx_alone = !READ_ONCE(sn->sysctl_credit_join);
+	conn->update_rule = READ_ONCE(sn->sysctl_credit_update);
+	conn->vwin_posted = READ_ONCE(sn->sysctl_vwin_posted);
+	/* a ring has no buffers */
+	if (wish != SDP_FLOW_RDMA)
+		conn->rx_size = READ_ONCE(sn->sysctl_rx_buf_size);
 	conn->fc_wish = wish;
 	conn->fc_ext = can & sdp_fc_allowed(wish);
 	conn->fc_reason = SDP_REASON_NONE;
@@ -158,6 +163,11 @@ int sdp_fc_use(struct sdp_conn *conn, u8 ext)
 	if (err)
 		return err;
 	spin_lock_bh(&conn->tx_lock);
+	if (ext & SDP_EXT_RING)
+		conn->rx_size = SDP_BUF_SIZE;
+	/* a completion for half of the device's part, so that it never stays full */
+	if (ext & SDP_EXT_HOLD)
+		conn->tx_signal = max_t(u32, conn->vwin_posted / 2, 1);
 	conn->fc_ext = ext;
 	conn->fc = fc;
 	conn->tx_alone &= !ext;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Virtual windows: no credits. A receive is posted only when SDP_BUF_SIZE
+ * Virtual windows: no credits. A receive is posted only when sdp_conn.rx_size
  * bytes (W) are free for it, and a message has no more than that, so that
  * a message that gets a receive has room. A message that finds none is queued
  * by the device: receiver not ready on InfiniBand and RoCE, a closed TCP window
@@ -12,8 +12,6 @@
  */
 #include "sdp.h"
 #include "sdp_fc.h"
-
-#define SDP_VWIN_POSTED		8	/* messages in the part of the device */
 
 /*
  * The device has finished with data that the peer has acknowledged. Not every
@@ -28,7 +26,7 @@ static u32 sdp_vwin_credits(const struct sdp_conn *conn)
 	if (sdp_seq_after(ack, done))
 		done = ack;
 	posted = READ_ONCE(conn->tx_mseq) - done;
-	return posted < SDP_VWIN_POSTED ? SDP_VWIN_POSTED - posted : 0;
+	return posted < conn->vwin_posted ? conn->vwin_posted - posted : 0;
 }
 
 static bool sdp_vwin_may_send(const struct sdp_conn *conn, bool payload)
@@ -65,7 +63,6 @@ const struct sdp_fc_ops sdp_fc_vwin = {
 	.name		= "vwin",
 	.mid		= SDP_MID_DATA,
 	.wish		= SDP_FLOW_VWIN,
-	.signal		= SDP_VWIN_POSTED / 2,
 	.held		= true,
 	.credits	= sdp_vwin_credits,
 	.may_send	= sdp_vwin_may_send,

@@ -65,7 +65,7 @@ u32 sdp_info_rx_reserved(const struct sock *sk)
 		return READ_ONCE(sk->sk_rcvbuf);
 	if (conn->rx_ring)
 		return conn->rx_ring->size + conn->rx_max * conn->rx_slot;
-	return READ_ONCE(conn->rx_nbufs) * SDP_BUF_SIZE;
+	return READ_ONCE(conn->rx_nbufs) * conn->rx_size;
 }
 EXPORT_SYMBOL_GPL(sdp_info_rx_reserved);
 

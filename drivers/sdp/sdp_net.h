@@ -54,10 +54,13 @@ struct sdp_net {
 	int sysctl_wmem[3];
 	int sysctl_rx_bufs_min;		/* receives a connection starts with */
 	int sysctl_rx_bufs_max;		/* and may grow to, by rcvbuf */
-	int sysctl_rx_merge;		/* payloads up to this are merged */
+	int sysctl_rx_buf_size;		/* bytes of a receive buffer in use */
+	int sysctl_rx_merge;		/* payloads up to this are merged; -1: none */
 	int sysctl_shared_link;		/* use shared buffers where possible */
 	int sysctl_flow_control;	/* SDP_FLOW_*, not the default */
 	int sysctl_credit_join;		/* sends without credit join a message */
+	int sysctl_credit_update;	/* enum sdp_update */
+	int sysctl_vwin_posted;		/* messages that the device has */
 	int sysctl_rdma_progress;	/* enum sdp_progress */
 	int sysctl_rdma_immediate;	/* rings: Write with immediate data */
 	int sysctl_zcopy_threshold;	/* bytes of a send; 0: never */
@@ -79,6 +82,13 @@ struct sdp_net {
 	int sysctl_keepalive_time;	/* seconds */
 	int sysctl_keepalive_intvl;
 	int sysctl_keepalive_probes;
+};
+
+/* net.sdp.credit_update: when the peer hears of receives that are free again */
+enum sdp_update {
+	SDP_UPDATE_THIRD,		/* a third of what it knows of is used */
+	SDP_UPDATE_HALF,
+	SDP_UPDATE_EACH,		/* at once */
 };
 
 /*

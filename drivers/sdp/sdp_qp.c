@@ -28,10 +28,10 @@
  * data for long, see sdp_fc_credit.c. Where the program has not chosen, not
  * fewer than it starts with.
  */
-static u32 sdp_qp_rx_bufs(const struct sock *sk)
+static u32 sdp_qp_rx_bufs(const struct sock *sk, u32 size)
 {
 	struct sdp_net *sn = sdp_pernet(sock_net(sk));
-	u32 n = (u32)READ_ONCE(sk->sk_rcvbuf) / SDP_BUF_SIZE;
+	u32 n = (u32)READ_ONCE(sk->sk_rcvbuf) / size;
 
 	n += n / 4 + SDP_MIN_RX_BUFS / 2;
 	if (!(sk->sk_userlocks & SOCK_RCVBUF_LOCK))
@@ -41,14 +41,15 @@ static u32 sdp_qp_rx_bufs(const struct sock *sk)
 }
 
 /**
- * sdp_qp_rx_limit - receives that a connection of a socket may have now
- * @sk: socket
+ * sdp_qp_rx_limit - receives that a connection may have now
+ * @conn: connection
  *
  * Those that the program has borrowed do not count.
  */
-u32 sdp_qp_rx_limit(const struct sock *sk)
+u32 sdp_qp_rx_limit(const struct sdp_conn *conn)
 {
-	u32 n = sdp_qp_rx_bufs(sk), lent = READ_ONCE(sdp_sk(sk)->nlent);
+	u32 n = sdp_qp_rx_bufs(conn->sk, conn->rx_size);
+	u32 lent = READ_ONCE(sdp_sk(conn->sk)->nlent);
 
 	return n < lent + SDP_MIN_RX_BUFS ? SDP_MIN_RX_BUFS : n - lent;
 }
@@ -61,7 +62,10 @@ u32 sdp_qp_rx_limit(const struct sock *sk)
  */
 u32 sdp_qp_rx_lendable(const struct sock *sk)
 {
-	return max(sdp_qp_rx_bufs(sk) - SDP_MIN_RX_BUFS, SDP_LEND_MIN);
+	const struct sdp_conn *conn = sdp_sk(sk)->conn;
+	u32 n = sdp_qp_rx_bufs(sk, conn ? conn->rx_size : SDP_BUF_SIZE);
+
+	return max(n - SDP_MIN_RX_BUFS, SDP_LEND_MIN);
 }
 
 /**
@@ -145,7 +149,7 @@ static void sdp_qp_rx_short(struct sdp_conn *conn)
  */
 bool sdp_qp_rx_renew(struct sdp_conn *conn, struct sdp_rx_buf *buf)
 {
-	if (unlikely(conn->rx_nbufs > sdp_qp_rx_limit(conn->sk))) {
+	if (unlikely(conn->rx_nbufs > sdp_qp_rx_limit(conn))) {
 		sdp_qp_rx_drop(conn, buf);
 		return false;
 	}
@@ -171,7 +175,7 @@ bool sdp_qp_rx_renew(struct sdp_conn *conn, struct sdp_rx_buf *buf)
  */
 u32 sdp_qp_rx_left(const struct sdp_conn *conn)
 {
-	u32 limit = min(sdp_qp_rx_limit(conn->sk), conn->rx_max);
+	u32 limit = min(sdp_qp_rx_limit(conn), conn->rx_max);
 	u32 have = READ_ONCE(conn->rx_nbufs);
 
 	return limit > have ? limit - have : 0;
@@ -373,7 +377,7 @@ static void sdp_qp_fill_recv(struct sdp_conn *conn, struct sdp_rx_buf *buf,
 	sge[1].addr = sg_dma_address(&buf->sg);
 	ib_dma_sync_single_for_device(conn->dev, sge[1].addr, SDP_BUF_SIZE,
 				      DMA_FROM_DEVICE);
-	sge[1].length = SDP_BUF_SIZE;
+	sge[1].length = conn->rx_size;
 	sge[1].lkey = lkey;
 	wr->num_sge = 2;
 }

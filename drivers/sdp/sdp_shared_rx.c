@@ -73,7 +73,7 @@ static int sdp_srx_payload(struct sdp_sock *sdp, struct sdp_srx *s,
 
 	if (unlikely(len > s->left))
 		return SDP_MIB_BAD_LEN;
-	merge = READ_ONCE(sdp_pernet(net)->sysctl_rx_merge);
+	merge = max(READ_ONCE(sdp_pernet(net)->sysctl_rx_merge), 0);
 	if (unlikely(!sdp_pages_add(sdp, rx, skip, merge))) {
 		SDP_INC_STATS(net, RX_NO_MEM);
 		s->c.reset = true;

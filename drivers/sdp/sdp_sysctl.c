@@ -33,7 +33,10 @@ static int wmem_min = SOCK_MIN_SNDBUF;
 static int mem_max = INT_MAX / 2;
 static int rx_bufs_min = SDP_MIN_RX_BUFS;
 static int rx_bufs_max = SDP_MAX_RX_BUFS;
+static int rx_buf_size_min = 4096;
+static int rx_buf_size_max = SDP_BUF_SIZE;
 static int rx_merge_max = SDP_BUF_SIZE;
+static int vwin_posted_max = 32;
 static int signal_every_max = SDP_SQ_DEPTH / 2;
 static int timeout_max = SDP_TIMEOUT_MAX;
 static int resolve_min = SDP_RESOLVE_MIN;
@@ -104,6 +107,13 @@ static const char * const flow_words[] = {
 	[SDP_FLOW_RDMA]		= "rdma",
 	[SDP_FLOW_VWIN]		= "vwin",
 	[SDP_FLOW_TRANSPORT]	= "transport",
+	NULL
+};
+
+static const char * const update_words[] = {
+	[SDP_UPDATE_THIRD]	= "third",
+	[SDP_UPDATE_HALF]	= "half",
+	[SDP_UPDATE_EACH]	= "each",
 	NULL
 };
 
@@ -178,10 +188,13 @@ static const struct ctl_table sdp_sysctl_table[] = {
 	[RX_BUFS_MAX] = SDP_SYSCTL_PAIR(rx_bufs_max, NULL, &rx_bufs_max),
 	SDP_SYSCTL_MEM(rmem, &rmem_min),
 	SDP_SYSCTL_MEM(wmem, &wmem_min),
-	SDP_SYSCTL(rx_merge, SYSCTL_ZERO, &rx_merge_max),
+	SDP_SYSCTL(rx_buf_size, &rx_buf_size_min, &rx_buf_size_max),
+	SDP_SYSCTL(rx_merge, SYSCTL_NEG_ONE, &rx_merge_max),
 	SDP_SYSCTL(shared_link, SYSCTL_ZERO, SYSCTL_ONE),
 	SDP_SYSCTL_WORD(flow_control, flow_words),
 	SDP_SYSCTL(credit_join, SYSCTL_ZERO, SYSCTL_ONE),
+	SDP_SYSCTL_WORD(credit_update, update_words),
+	SDP_SYSCTL(vwin_posted, SYSCTL_ONE, &vwin_posted_max),
 	SDP_SYSCTL_WORD(rdma_progress, progress_words),
 	SDP_SYSCTL(rdma_immediate, SYSCTL_ZERO, SYSCTL_ONE),
 	SDP_SYSCTL(zcopy_threshold, SYSCTL_ZERO, SYSCTL_INT_MAX),
@@ -215,10 +228,13 @@ static void sdp_sysctl_defaults(struct sdp_net *sn)
 	sn->sysctl_wmem[2] = 4096 * 1024;
 	sn->sysctl_rx_bufs_min = 8;
 	sn->sysctl_rx_bufs_max = 96;
+	sn->sysctl_rx_buf_size = SDP_BUF_SIZE;
 	sn->sysctl_rx_merge = 2048;
 	sn->sysctl_shared_link = 1;
 	sn->sysctl_flow_control = SDP_FLOW_AUTO;
 	sn->sysctl_credit_join = 1;
+	sn->sysctl_credit_update = SDP_UPDATE_THIRD;
+	sn->sysctl_vwin_posted = 8;
 	sn->sysctl_rdma_progress = SDP_PROGRESS_KERNEL;
 	sn->sysctl_rdma_immediate = 1;
 	sn->sysctl_zcopy_threshold = 0;

@@ -107,7 +107,7 @@ static u32 sdp_verbs_pieces(const struct ib_device *dev)
 int sdp_verbs_create(struct sdp_conn *conn)
 {
 	struct sdp_net *sn = sdp_pernet(sock_net(conn->sk));
-	u32 limit = sdp_qp_rx_limit(conn->sk);
+	u32 limit = sdp_qp_rx_limit(conn);
 	int err;
 
 	conn->dev = conn->id->device;

@@ -132,7 +132,7 @@ u32 sdp_qp_rx_left(const struct sdp_conn *conn);
 void sdp_qp_rx_refill(struct sdp_conn *conn);
 u32 sdp_qp_rx_lendable(const struct sock *sk);
 void sdp_qp_rx_unmap(struct sdp_conn *conn, struct sdp_rx_buf *buf);
-u32 sdp_qp_rx_limit(const struct sock *sk);
+u32 sdp_qp_rx_limit(const struct sdp_conn *conn);
 int sdp_qp_rx_alloc(struct sdp_conn *conn, struct sdp_rx_buf *buf);
 int sdp_qp_create(struct sdp_conn *conn);
 int sdp_qp_grow(struct sdp_conn *conn);

@@ -70,17 +70,18 @@ void sdp_verbs_rx_work(struct work_struct *work)
 static bool sdp_verbs_rx_merge(struct sdp_sock *sdp, struct sdp_rx_ctx *c)
 {
 	struct sdp_net *sn = sdp_pernet(sock_net(c->sk));
+	int most = READ_ONCE(sn->sysctl_rx_merge);
 	struct sdp_conn *conn = c->conn;
 	u32 len = c->m.payload_len;
 	struct sdp_rx_buf *tail;
 
-	if (list_empty(&sdp->rx_queue))
+	if (most < 0 || list_empty(&sdp->rx_queue))
 		return false;
 	tail = list_last_entry(&sdp->rx_queue, struct sdp_rx_buf, node);
-	if (tail->conn != conn || SDP_BUF_SIZE - tail->len < len)
+	if (tail->conn != conn || conn->rx_size < tail->len + len)
 		return false;
-	if (len > READ_ONCE(sn->sysctl_rx_merge) &&
-	    (len > SDP_BUF_SIZE / 4 || list_is_singular(&sdp->rx_queue)) &&
+	if (len > (u32)most &&
+	    (len > conn->rx_size / 4 || list_is_singular(&sdp->rx_queue)) &&
 	    !sdp_verbs_rx_few(c, sdp_qp_rx_left(conn), SDP_MIN_RX_BUFS))
 		return false;
 	memcpy(page_address(tail->page) + tail->len,
@@ -276,7 +277,7 @@ static void sdp_verbs_rx_grow(struct sock *sk, struct sdp_conn *conn)
 {
 	struct sdp_net *sn = sdp_pernet(sock_net(sk));
 	u32 left = READ_ONCE(conn->rx_told_total) - READ_ONCE(conn->rx_mseq);
-	int want = (conn->rx_nbufs + conn->rx_nbufs / 2) * SDP_BUF_SIZE;
+	int want = (conn->rx_nbufs + conn->rx_nbufs / 2) * conn->rx_size;
 
 	if (likely(left > SDP_FC_DATA))
 		return;

@@ -64,9 +64,8 @@ static bool sdp_verbs_signal(struct sdp_conn *conn, u8 mid, u32 payload, bool ow
 	u32 every = READ_ONCE(sn->sysctl_signal_every);
 	u32 unsignalled = conn->tx_mseq - conn->tx_signalled;
 
-	if (conn->fc->signal &&
-	    conn->tx_mseq - conn->tx_acct >= conn->fc->signal)
-		every = min_t(u32, every, conn->fc->signal);
+	if (conn->tx_signal && conn->tx_mseq - conn->tx_acct >= conn->tx_signal)
+		every = min(every, conn->tx_signal);
 	conn->tx_unsig_bytes += payload;
 	if (ref || (conn->tx_lends && own && payload >= PAGE_SIZE / 2))
 		every = 0;

@@ -68,11 +68,14 @@ words() {
 
 limits rx_bufs_min 8 8 96
 limits rx_bufs_max 96 8 256
-limits rx_merge 2048 0 32768
+limits rx_buf_size 32768 4096 32768
+limits rx_merge 2048 -1 32768
 limits signal_every 16 1 32
 limits shared_link 1 0 1
 words flow_control auto credit rdma vwin transport
 limits credit_join 1 0 1
+words credit_update third half each
+limits vwin_posted 8 1 32
 words rdma_progress kernel app
 limits rdma_immediate 1 0 1
 limits zcopy_threshold 0 0 2147483647
@@ -149,7 +152,7 @@ ktap_is "a new namespace has the defaults" \
 
 # all that there is has been tested
 ktap_is "all files are tested" "$(cd $DIR && echo *)" \
-	"connect_timeout credit_join fallback fallback_timeout fin_timeout flow_control hold_max keepalive_intvl keepalive_probes keepalive_time max_adverts max_connections port_offset rdma_immediate rdma_progress resolve_timeout rmem rx_bufs_max rx_bufs_min rx_merge shared_link signal_every wmem zcopy_cache zcopy_entries zcopy_floor zcopy_pipelined zcopy_threshold zcopy_wait"
+	"connect_timeout credit_join credit_update fallback fallback_timeout fin_timeout flow_control hold_max keepalive_intvl keepalive_probes keepalive_time max_adverts max_connections port_offset rdma_immediate rdma_progress resolve_timeout rmem rx_buf_size rx_bufs_max rx_bufs_min rx_merge shared_link signal_every vwin_posted wmem zcopy_cache zcopy_entries zcopy_floor zcopy_pipelined zcopy_threshold zcopy_wait"
 
 # SDP_FALLBACK of a new socket: 1 tries both, 2 is a TCP socket at once
 may_fall_back() {

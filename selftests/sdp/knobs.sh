@@ -1,0 +1,131 @@
+#!/bin/bash
+# SPDX-License-Identifier: GPL-2.0
+# vm: timeout=200
+#
+# Settings for measurements: size of receive buffers, when credits are reported, merging
+# off, messages that the device has. Each does what it says, and data arrives.
+
+# shellcheck source=selftests/lib/lib.sh
+. "$(dirname "$0")/../lib/lib.sh"
+need sdp-run xfer sdp-actions sdp-fc sdpstat jq
+dev_up hybrid hybrid || ktap_skip_all "no devices"
+modprobe -q sdp
+
+SERVER=10.0.0.2
+PORT=7700
+MAP=/run/knobs.map
+
+# set_both NAME=VALUE...
+set_both() { in_a sysctl -q -w "${@/#/net.sdp.}" && in_b sysctl -q -w "${@/#/net.sdp.}"; }
+
+# established a|b FILTER: of the connection, of the end that is not the server's or is
+established() {
+	local side='.peer.port == '$PORT
+	[ "$1" = a ] || side='.local.port == '$PORT
+	"in_$1" sdpstat --json | jq -r ".sockets[] | select(.state == \"ESTAB\") |
+		select($side) | $2"
+}
+
+up() { [ "$(established a .state)" = ESTAB ]; }
+
+# fill SIZE: sends to a reader that sleeps, until no more are taken; what the reader has
+# is left in HELD, RESERVED, RX_SIZE, messages so far in MSGS; then it reads
+fill() {
+	local job was
+	PORT=$((PORT + 1))
+	rm -f $MAP /run/knobs.go
+	start_bg b sdp-fc serve $SERVER $PORT $MAP
+	wait_for 30 said listening
+	was=$(sdp_counter a tx_data_msgs)
+	mkfifo /run/knobs.go
+	in_a timeout 120 sdp-fc fill $SERVER $PORT $MAP "$1" </run/knobs.go >/run/knobs.log 2>&1 &
+	job=$!
+	exec 7>/run/knobs.go
+	wait_for 60 grep -q full /run/knobs.log
+	HELD=$(established b .recv_q) RESERVED=$(established b .rx_reserved)
+	RX_SIZE=$(established b .rx_size)
+	MSGS=$(($(sdp_counter a tx_data_msgs) - was))
+	echo go >&7
+	exec 7>&-
+	wait $job
+	ktap_check "$WHAT: all of it arrives" grep -q ok /run/knobs.log
+	stop_bg "$BG_PID"
+}
+
+# transfer BYTES: one way, read at once
+transfer() {
+	PORT=$((PORT + 1))
+	start_bg b sdp-run xfer -s -h $SERVER -p $PORT
+	wait_for 30 said listening
+	ktap_check "$WHAT: $1 bytes" in_a sdp-run xfer -h $SERVER -p $PORT -t 90 -m block \
+		-n "$1" -d 100000 -w 16384
+	stop_bg "$BG_PID"
+}
+
+set_both flow_control=credit "rmem=4096 65536 65536"
+
+for size in 32768 8192 5000; do
+	WHAT="buffers of $size bytes"
+	set_both rx_buf_size=$size
+	fill 16384
+	ktap_diag "$WHAT: $HELD of $RESERVED bytes held, $MSGS messages"
+	ktap_is "$WHAT: announced" "$RX_SIZE" $((size + 16))
+	ktap_is "$WHAT: whole ones are reserved" $((RESERVED % size)) 0
+	ktap_check "$WHAT: no message is larger" test $((MSGS * size)) -ge "$HELD"
+	ktap_check "$WHAT: no more is held" test "$HELD" -le "$RESERVED"
+	transfer 1000000
+done
+set_both rx_buf_size=32768
+
+# of small messages that wait, each takes a buffer unless they are merged
+set_both credit_join=0
+for merge in -1 2048; do
+	WHAT="rx_merge $merge"
+	set_both rx_merge=$merge
+	was=$(sdp_counter b rx_merged)
+	fill 100
+	merged=$(($(sdp_counter b rx_merged) - was))
+	ktap_diag "$WHAT: $MSGS messages, $merged merged"
+	if [ $merge = -1 ]; then
+		ktap_is "$WHAT: none is merged" $merged 0
+		few=$MSGS
+	else
+		ktap_check "$WHAT: they are merged" test $merged -gt 0
+		ktap_check "$WHAT: more are taken" test "$MSGS" -gt "$few"
+	fi
+done
+set_both credit_join=1
+
+declare -A UPDATES
+for update in third half each; do
+	WHAT="credit_update $update"
+	set_both credit_update=$update
+	was=$(sdp_counter b tx_credit_updates)
+	transfer "$(scaled 4000000 1000000)"
+	UPDATES[$update]=$(($(sdp_counter b tx_credit_updates) - was))
+done
+ktap_diag "updates: ${UPDATES[half]} by half, ${UPDATES[third]} by third, ${UPDATES[each]} each"
+ktap_check "fewest updates by half" test "${UPDATES[half]}" -lt "${UPDATES[each]}"
+ktap_check "most of them each" test "${UPDATES[third]}" -lt "${UPDATES[each]}"
+set_both credit_update=third
+
+set_both flow_control=vwin
+for posted in 8 1 32; do
+	WHAT="vwin_posted $posted"
+	set_both vwin_posted=$posted
+	PORT=$((PORT + 1))
+	start_bg b sdp-actions listen $SERVER $PORT 5 accept pause
+	server=$BG_PID
+	wait_port b $PORT
+	start_bg a sdp-actions connect $SERVER $PORT pause
+	wait_for 20 up
+	# the message that opens the connection may be among them
+	credits=$(established a .tx_credits)
+	ktap_diag "$WHAT: $credits more may be sent"
+	ktap_check "$WHAT: so many may be sent at a time" \
+		test $((posted - credits)) -ge 0 -a $((posted - credits)) -le 1
+	stop_bg "$BG_PID"
+	stop_bg $server
+	transfer 1000000
+done
+ktap_done
