@@ -10,7 +10,8 @@
 #          a path on which a packet takes FC_DELAY us, on the simulated NIC
 #          (that alone with FC_DEVICES empty), for 20 round trips at least;
 #          sdp-alone is credit as in the literature, without messages that
-#          sends join, sdp-literature the same with eight messages under way,
+#          sends join, sdp-literature has eight messages under way, too, an
+#          update after half of the credits, and no merging at the receiver,
 #          sdp-announced is rdma without immediate data, sdp-rdma-app is rdma that
 #          goes on only while the program calls. FC_POLICIES: those rows only
 #   zcopy  large sends, MTU 9000 over the simulated NIC, MTU 1500 over veth with
@@ -51,8 +52,12 @@ sdp_kind() {
 	credit | vwin | transport) sdp_sysctl "flow_control=$1" ;;
 	rdma) sdp_sysctl flow_control=rdma rdma_immediate=1 ;;
 	alone) sdp_sysctl flow_control=credit credit_join=0 ;;
-	# eight messages of data under way, of the receives that are for data
-	literature) sdp_kind alone && sdp_sysctl rx_bufs_max=11 rx_bufs_min=11 ;;
+	# eight messages of data under way, an update after half of the credits, and
+	# none that joins another one at the receiver
+	literature)
+		sdp_kind alone &&
+			sdp_sysctl rx_bufs_max=11 rx_bufs_min=11 credit_update=half rx_merge=-1
+		;;
 	rdma-app) sdp_sysctl flow_control=rdma rdma_immediate=1 rdma_progress=app ;;
 	announced) sdp_sysctl flow_control=rdma rdma_immediate=0 ;;
 	copy) sdp_sysctl flow_control=credit zcopy_threshold=0 ;;
