@@ -17,6 +17,7 @@ same() {
 	local name tcp sdp
 
 	while IFS='|' read -r name tcp sdp; do
+		ktap_diag "over TCP: $tcp"
 		ktap_is "$1: $name" "$sdp" "$tcp"
 	done < <(paste -d '|' <(sed 's/: /|/' /run/tcp) <(sed 's/[^:]*: //' /run/sdp))
 }
