@@ -703,5 +703,7 @@ module_init(hnic_module_init);
 module_exit(hnic_module_exit);
 
 MODULE_DESCRIPTION("Simulated NIC with iWARP engines");
+MODULE_AUTHOR("Seed bba8b324 maintainers");
+MODULE_VERSION("0.1.0");
 MODULE_LICENSE("GPL");
 MODULE_ALIAS_RTNL_LINK("hnic");

@@ -29,6 +29,8 @@
 #include "hybrid.h"
 
 MODULE_DESCRIPTION("Hybrid iWARP: RDMA over TCP on any Ethernet device");
+MODULE_AUTHOR("Seed bba8b324 maintainers");
+MODULE_VERSION("0.1.0");
 MODULE_LICENSE("GPL");
 MODULE_ALIAS_RDMA_LINK("hybrid");
 

@@ -11,6 +11,8 @@
 #include "stack.h"
 
 MODULE_DESCRIPTION("Registry of protocol components on hosts and NICs");
+MODULE_AUTHOR("Seed bba8b324 maintainers");
+MODULE_VERSION("0.1.0");
 MODULE_LICENSE("GPL");
 
 static int __init stack_init(void)

@@ -87,6 +87,8 @@ static void sdp_destruct(struct sock *sk)
 	sdp_rx_purge(sk);
 	sdp_ring_drop(sdp);
 	sdp_lend_free(sdp);
+	if (sdp->tcp_sk)
+		sock_put(sdp->tcp_sk);
 	WRITE_ONCE(sk->sk_wmem_queued, 0);
 	inet_sock_destruct(sk);
 }
@@ -358,7 +360,7 @@ static int sdp_bind_tcp(struct sock *sk, const union sdp_addr *addr)
 	sdp_sock_set_local(sk, &addr->sa);
 	spin_unlock_bh(&sdp->lock);
 	sdp->user_bound = true;
-	err = sdp_tcp_turn(sk, false);
+	err = sdp_tcp_turn(sk, false, EADDRNOTAVAIL);
 	if (err) {
 		sdp->user_bound = false;
 		sdp_sock_clear_local(sk);
@@ -507,7 +509,7 @@ static int sdp_listen_locked(struct socket *sock, int backlog)
 	if (!err)
 		return 0;
 	/* TCP alone is what the program gets without us */
-	if (sdp_tcp_only(sk))
+	if (sdp_tcp_only(sk, err))
 		err = 0;
 	sdp_cm_stop_listen(sk);
 	sdp_tcp_stop(sk);
@@ -705,8 +707,8 @@ static int sdp_check_dst(struct sock *sk, union sdp_addr *dst)
 static int sdp_connect_turn(struct sock *sk, int err)
 {
 	if (!sdp_sk(sk)->fallback || err == -EINTR || err == -ERESTARTSYS ||
-	    sdp_tcp_turn(sk, true))
-		return err;
+	    sdp_tcp_turn(sk, true, err))
+		return err == -EALREADY ? -ECONNREFUSED : err;
 	SDP_INC_STATS(sock_net(sk), TCP_CONNECTS);
 	return SDP_CONNECT_TCP;
 }
@@ -752,7 +754,10 @@ static int sdp_connect_start(struct socket *sock, struct sockaddr *sa, int len,
 	if (sdp_sk(sk)->fallback)
 		sdp_tcp_prepare(sk);
 	sdp_connect_limit(sk);
-	err = sdp_cm_connect(sk, &dst, timeo);
+	if (sdp_sk(sk)->fallback && sock->file && sdp_tcp_recent(sk, &dst))
+		err = -EALREADY;
+	else
+		err = sdp_cm_connect(sk, &dst, timeo);
 	if (err) {
 		sdp_sock_stop_timer(sk);
 		sock->state = SS_UNCONNECTED;
@@ -1323,6 +1328,7 @@ static int __net_init sdp_net_init(struct net *net)
 
 	INIT_LIST_HEAD(&sn->socks);
 	spin_lock_init(&sn->socks_lock);
+	spin_lock_init(&sn->recent_lock);
 	mutex_init(&sn->port_mutex);
 	sdp_zc_cache_init_net(&sn->zc_cache);
 	sn->wq = alloc_workqueue("sdp", WQ_UNBOUND, 0);
@@ -1427,4 +1433,6 @@ module_exit(sdp_exit);
 
 MODULE_LICENSE("GPL");
 MODULE_DESCRIPTION("Sockets Direct Protocol");
+MODULE_AUTHOR("Seed bba8b324 maintainers");
+MODULE_VERSION("0.1.0");
 MODULE_ALIAS_NETPROTO(PF_SDP);

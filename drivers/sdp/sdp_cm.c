@@ -207,7 +207,7 @@ static void sdp_conn_down_work(struct work_struct *work)
 	lock_sock(sk);
 	if (sdp_sk(sk)->conn == conn) {
 		ours = true;
-		if (!sdp_tcp_instead(sk))
+		if (!sdp_tcp_instead(sk, conn->error))
 			sdp_conn_ended(sk, conn);
 		sdp_sk(sk)->rxq->orphan(sk, conn);
 		sdp_conn_attach(sk, NULL);
@@ -253,7 +253,7 @@ void sdp_cm_expired(struct sock *sk)
 	/* for us: the teardown that we start may drop the last one */
 	refcount_inc(&conn->refs);
 	conn->error = ETIMEDOUT;
-	if (!sdp_tcp_instead(sk))
+	if (!sdp_tcp_instead(sk, ETIMEDOUT))
 		sdp_conn_ended(sk, conn);
 	sdp_conn_attach(sk, NULL);
 	/* a peer that accepted in the last moment may have sent something */
@@ -1045,7 +1045,7 @@ void sdp_cm_unbind_work(struct work_struct *work)
 	lock_sock(sk);
 	port = sdp_port_unbind(sk);
 	if (sk->sk_state == TCP_LISTEN) {
-		if (!sdp_tcp_only(sk))
+		if (!sdp_tcp_only(sk, ENODEV))
 			WRITE_ONCE(sk->sk_err, ENETRESET);
 		sdp_cm_stop_listen(sk);
 		sk->sk_state_change(sk);

@@ -8,12 +8,14 @@
 #include <linux/module.h>
 #include <linux/sock_diag.h>
 #include <linux/sdp_diag.h>
+#include <linux/tcp.h>
 #include <net/ipv6.h>
 #include <net/netlink.h>
 #include <net/sock.h>
 
 #include "compat.h"
 #include "sdp.h"
+#include "sdp_fallback.h"
 #include "sdp_fc.h"
 #include "sdp_verbs.h"
 
@@ -89,6 +91,52 @@ static void sdp_diag_addr(__be32 out[4], __be16 *port, bool v6,
 	}
 }
 
+/* The TCP socket that has taken over, or NULL; it stays as long as @sk. */
+static struct sock *sdp_diag_tcp(const struct sock *sk)
+{
+	return sdp_tcp_on(sk) ? sdp_sk(sk)->tcp_sk : NULL;
+}
+
+static int sdp_diag_state(const struct sock *sk)
+{
+	const struct sock *tsk = sdp_diag_tcp(sk);
+
+	return inet_sk_state_load(tsk ? tsk : sk);
+}
+
+static void sdp_diag_tcp_addr(const struct sock *tsk, struct inet_diag_sockid *id)
+{
+	const struct inet_sock *inet = inet_sk(tsk);
+
+	id->idiag_sport = inet->inet_sport;
+	id->idiag_dport = inet->inet_dport;
+#if IS_ENABLED(CONFIG_IPV6)
+	if (tsk->sk_family == AF_INET6) {
+		memcpy(id->idiag_src, &tsk->sk_v6_rcv_saddr, sizeof(id->idiag_src));
+		memcpy(id->idiag_dst, &tsk->sk_v6_daddr, sizeof(id->idiag_dst));
+		return;
+	}
+#endif
+	id->idiag_src[0] = inet->inet_rcv_saddr;
+	id->idiag_dst[0] = inet->inet_daddr;
+}
+
+/* What the TCP socket is at, as tcp_diag has it */
+static void sdp_diag_fill_tcp(const struct sock *tsk, struct sdp_diag_msg *m)
+{
+	const struct tcp_sock *tp = tcp_sk(tsk);
+
+	sdp_diag_tcp_addr(tsk, &m->id);
+	if (m->diag_state == TCP_LISTEN) {
+		m->diag_rqueue = READ_ONCE(tsk->sk_ack_backlog);
+		m->diag_wqueue = READ_ONCE(tsk->sk_max_ack_backlog);
+		return;
+	}
+	m->diag_rqueue = max_t(int, READ_ONCE(tp->rcv_nxt) -
+			       READ_ONCE(tp->copied_seq), 0);
+	m->diag_wqueue = READ_ONCE(tp->write_seq) - tp->snd_una;
+}
+
 static void sdp_diag_fill_msg(struct sock *sk, struct sdp_diag_msg *m,
 			      const struct sdp_diag_query *q)
 {
@@ -96,10 +144,16 @@ static void sdp_diag_fill_msg(struct sock *sk, struct sdp_diag_msg *m,
 
 	memset(m, 0, sizeof(*m));
 	m->diag_family = sdp->v6 ? AF_INET6 : AF_INET;
-	m->diag_state = inet_sk_state_load(sk);
+	m->diag_state = sdp_diag_state(sk);
 	m->diag_shutdown = READ_ONCE(sk->sk_shutdown);
 	m->id.idiag_if = READ_ONCE(sk->sk_bound_dev_if);
 	sock_diag_save_cookie(sk, m->id.idiag_cookie);
+	m->diag_uid = from_kuid_munged(q->user_ns, sk_uid(sk));
+	m->diag_inode = sock_i_ino(sk);
+	if (sdp_diag_tcp(sk)) {
+		sdp_diag_fill_tcp(sdp_diag_tcp(sk), m);
+		return;
+	}
 	/* rdma_cm may just have found them */
 	spin_lock_bh(&sdp->lock);
 	sdp_diag_addr(m->id.idiag_src, &m->id.idiag_sport, sdp->v6,
@@ -115,8 +169,6 @@ static void sdp_diag_fill_msg(struct sock *sk, struct sdp_diag_msg *m,
 		m->diag_rqueue = max(sdp_sock_readable(sk), 0);
 		m->diag_wqueue = sdp_conn_outq(sk);
 	}
-	m->diag_uid = from_kuid_munged(q->user_ns, sk_uid(sk));
-	m->diag_inode = sock_i_ino(sk);
 }
 
 static int sdp_diag_fill_conn(struct sock *sk, struct sk_buff *skb)
@@ -204,6 +256,9 @@ static int sdp_diag_fill_attrs(struct sock *sk, struct sk_buff *skb,
 		return -EMSGSIZE;
 	if (q->show & SDP_DIAG_SHOW_STATS && sdp_diag_fill_stats(sk, skb))
 		return -EMSGSIZE;
+	if (sdp_tcp_reason_name(sk) &&
+	    nla_put_string(skb, SDP_DIAG_TCP_REASON, sdp_tcp_reason_name(sk)))
+		return -EMSGSIZE;
 	if (q->net_admin &&
 	    nla_put_u32(skb, SDP_DIAG_MARK, READ_ONCE(sk->sk_mark)))
 		return -EMSGSIZE;
@@ -275,7 +330,7 @@ static int sdp_diag_dump(struct sk_buff *skb, struct netlink_callback *cb)
 
 	sdp_diag_query_init(&q, cb->skb, cb->nlh, NLM_F_MULTI);
 	while ((sk = sdp_diag_next(sn, ctx->last))) {
-		if (req->states & BIT(inet_sk_state_load(sk)))
+		if (req->states & BIT(sdp_diag_state(sk)))
 			err = sdp_diag_fill(sk, skb, &q);
 		if (err) {
 			sock_put(sk);
@@ -400,4 +455,6 @@ module_init(sdp_diag_init);
 module_exit(sdp_diag_exit);
 MODULE_LICENSE("GPL");
 MODULE_DESCRIPTION("SDP sockets over NETLINK_SOCK_DIAG");
+MODULE_AUTHOR("Seed bba8b324 maintainers");
+MODULE_VERSION("0.1.0");
 MODULE_ALIAS_NET_PF_PROTO_TYPE(PF_NETLINK, NETLINK_SOCK_DIAG, 27 /* AF_SDP */);

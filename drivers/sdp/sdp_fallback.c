@@ -17,6 +17,7 @@
  * is that of both.
  */
 #include <linux/fs.h>
+#include <linux/jhash.h>
 #include <linux/module.h>
 #include <linux/poll.h>
 #include <linux/tcp.h>
@@ -27,15 +28,126 @@
 #include "sdp.h"
 #include "sdp_fallback.h"
 #include "sdp_mib.h"
+#include "sdp_trace.h"
 
 /* Its lock is held while that of the SDP socket's queue is taken. */
 static struct lock_class_key sdp_tcp_wq_key;
+
+static u8 sdp_tcp_reason(int error)
+{
+	switch (error < 0 ? -error : error) {
+	case 0:
+		return SDP_TCP_WISH;
+	case ENODEV:
+	case ENETUNREACH:
+	case ENETDOWN:
+	case ENETRESET:
+	case EADDRNOTAVAIL:
+		return SDP_TCP_NO_DEVICE;
+	case EHOSTUNREACH:
+		return SDP_TCP_NO_ROUTE;
+	case ECONNREFUSED:
+		return SDP_TCP_REFUSED;
+	case ETIMEDOUT:
+		return SDP_TCP_TIMEOUT;
+	case ENOBUFS:
+	case ENOMEM:
+		return SDP_TCP_LIMIT;
+	case EADDRINUSE:
+		return SDP_TCP_PORT;
+	case ECONNRESET:
+	case ECONNABORTED:
+	case EPROTO:
+		return SDP_TCP_RESET;
+	case EALREADY:
+		return SDP_TCP_RECENT;
+	default:
+		return SDP_TCP_OTHER;
+	}
+}
+
+/**
+ * sdp_tcp_reason_name - why a socket is one of TCP
+ * @sk: SDP socket, locked
+ *
+ * Return: a word, as in SDP_DIAG_TCP_REASON; NULL if it is none.
+ */
+const char *sdp_tcp_reason_name(const struct sock *sk)
+{
+	static const char *const names[] = {
+		[SDP_TCP_NO_DEVICE] = "no_device",
+		[SDP_TCP_NO_ROUTE] = "no_route",
+		[SDP_TCP_REFUSED] = "refused",
+		[SDP_TCP_TIMEOUT] = "timeout",
+		[SDP_TCP_LIMIT] = "limit",
+		[SDP_TCP_PORT] = "port",
+		[SDP_TCP_RESET] = "reset",
+		[SDP_TCP_OTHER] = "other",
+		[SDP_TCP_RECENT] = "recent",
+		[SDP_TCP_WISH] = "wish",
+	};
+
+	return sdp_sk(sk)->tcp_on ? names[sdp_sk(sk)->tcp_reason] : NULL;
+}
+EXPORT_SYMBOL_GPL(sdp_tcp_reason_name);
+
+static struct sdp_recent *sdp_recent_slot(struct sdp_net *sn,
+					  const union sdp_addr *dst)
+{
+	return &sn->recent[jhash(dst, sizeof(*dst), 0) % SDP_RECENT];
+}
+
+/**
+ * sdp_tcp_recent - has TCP taken over from SDP at that destination just before?
+ * @sk: SDP socket, locked
+ * @dst: where to
+ *
+ * A try of SDP costs a round trip, or all of net.sdp.fallback_timeout.
+ *
+ * Return: whether to begin with TCP.
+ */
+bool sdp_tcp_recent(struct sock *sk, const union sdp_addr *dst)
+{
+	struct sdp_net *sn = sdp_pernet(sock_net(sk));
+	struct sdp_recent *r = sdp_recent_slot(sn, dst);
+	unsigned long flags;
+	bool recent;
+
+	sdp_sk(sk)->tcp_dst = *dst;
+	spin_lock_irqsave(&sn->recent_lock, flags);
+	recent = r->until && time_before(jiffies, r->until) &&
+		 !memcmp(&r->dst, dst, sizeof(*dst));
+	spin_unlock_irqrestore(&sn->recent_lock, flags);
+	return recent;
+}
+
+/* TCP is connected where SDP was not. Any context, interrupts off. */
+static void sdp_tcp_learn(struct sdp_sock *sdp)
+{
+	struct sdp_net *sn = sdp_pernet(sock_net(&sdp->inet.sk));
+	int seconds = READ_ONCE(sn->sysctl_fallback_memory);
+	struct sdp_recent *r;
+	unsigned long flags;
+
+	WRITE_ONCE(sdp->tcp_learn, false);
+	if (!seconds)
+		return;
+	r = sdp_recent_slot(sn, &sdp->tcp_dst);
+	spin_lock_irqsave(&sn->recent_lock, flags);
+	r->dst = sdp->tcp_dst;
+	r->until = (jiffies + (unsigned long)seconds * HZ) ? : 1;
+	spin_unlock_irqrestore(&sn->recent_lock, flags);
+}
 
 static int sdp_tcp_wake(wait_queue_entry_t *wait, unsigned int mode, int sync,
 			void *key)
 {
 	struct sdp_sock *sdp = container_of(wait, struct sdp_sock, tcp_bridge);
 	struct socket_wq *wq;
+
+	if (READ_ONCE(sdp->tcp_learn) &&
+	    inet_sk_state_load(sdp->tcp_sk) == TCP_ESTABLISHED)
+		sdp_tcp_learn(sdp);
 
 	rcu_read_lock();
 	wq = rcu_dereference(sdp->inet.sk.sk_wq);
@@ -204,6 +316,8 @@ int sdp_tcp_prepare(struct sock *sk)
 					   "sdp_tcp_wq");
 		init_waitqueue_func_entry(&sdp->tcp_bridge, sdp_tcp_wake);
 		add_wait_queue(&tcp->wq.wait, &sdp->tcp_bridge);
+		sock_hold(tcp->sk);
+		sdp->tcp_sk = tcp->sk;
 		/* poll looks at it without a lock */
 		smp_store_release(&sdp->tcp, tcp);
 	}
@@ -250,8 +364,10 @@ static void sdp_tcp_move_async(struct sock *sk, struct socket *sock,
  * Give the file to the TCP socket. The release of the SDP socket takes its
  * lock, so there is a file as long as that has not begun.
  */
-static bool sdp_tcp_take_over(struct sock *sk)
+static bool sdp_tcp_take_over(struct sock *sk, int error)
 {
+	u8 reason = sdp_tcp_reason(error);
+	unsigned int id = SDP_MIB_TCP_NO_DEVICE + reason - SDP_TCP_NO_DEVICE;
 	struct socket *sock = sk->sk_socket, *tcp = sdp_sk(sk)->tcp;
 	struct sockaddr_in any = { .sin_family = AF_INET };
 
@@ -260,6 +376,10 @@ static bool sdp_tcp_take_over(struct sock *sk)
 	sdp_tcp_move_async(sk, sock, tcp);
 	SOCK_INODE(tcp)->i_ino = SOCK_INODE(sock)->i_ino;
 	tcp->file = sock->file;
+	sdp_sk(sk)->tcp_reason = reason;
+	if (reason != SDP_TCP_WISH)
+		this_cpu_inc(sdp_pernet(sock_net(sk))->mib->mibs[id]);
+	trace_sdp_tcp(sk, reason, error);
 	/* pairs with sdp_tcp_on() in calls that still use the old operations */
 	smp_store_release(&sdp_sk(sk)->tcp_on, true);
 	WRITE_ONCE(sock->file->private_data, tcp);
@@ -274,12 +394,13 @@ static bool sdp_tcp_take_over(struct sock *sk)
  * sdp_tcp_turn - make a socket that is not connected a TCP socket for good
  * @sk: SDP socket, locked, in state CLOSE
  * @share: a device may have its port a little longer
+ * @error: why, an errno; 0: the program wishes it
  *
  * Context: process, that of the program.
  *
  * Return: 0 or a negative errno; -EOPNOTSUPP if it has no file.
  */
-int sdp_tcp_turn(struct sock *sk, bool share)
+int sdp_tcp_turn(struct sock *sk, bool share, int error)
 {
 	struct sdp_sock *sdp = sdp_sk(sk);
 	int err;
@@ -291,20 +412,21 @@ int sdp_tcp_turn(struct sock *sk, bool share)
 		err = sdp_tcp_bind(sk, share);
 	if (err)
 		return err;
-	sdp_tcp_take_over(sk);
+	sdp_tcp_take_over(sk, error);
 	return 0;
 }
 
 /**
  * sdp_tcp_instead - the SDP attempt of connect() failed: go on with TCP
  * @sk: SDP socket, locked; its former connection is over
+ * @error: why, an errno
  *
  * Context: process, any.
  *
  * Return: whether TCP is connecting; the socket is in state CLOSE then, without
  * an error.
  */
-bool sdp_tcp_instead(struct sock *sk)
+bool sdp_tcp_instead(struct sock *sk, int error)
 {
 	struct sdp_sock *sdp = sdp_sk(sk);
 	struct sockaddr_storage ss;
@@ -318,6 +440,7 @@ bool sdp_tcp_instead(struct sock *sk)
 	if (sdp->user_bound && sdp_tcp_bind(sk, true))
 		return false;
 	len = sdp_tcp_addr(sk, &sdp->peer, &ss);
+	WRITE_ONCE(sdp->tcp_learn, true);
 	/*
 	 * By its file a firewall knows whose the first packet is. It stays as
 	 * sdp_tcp_take_over() says, which gives it for good below.
@@ -327,7 +450,7 @@ bool sdp_tcp_instead(struct sock *sk)
 	/* a failure of its own is for the program to see */
 	kernel_connect(sdp->tcp, (struct sockaddr_unsized *)&ss, len,
 		       O_NONBLOCK);
-	if (!sdp_tcp_take_over(sk))
+	if (!sdp_tcp_take_over(sk, error))
 		return false;
 	SDP_INC_STATS(sock_net(sk), ATTEMPT_FAILS);
 	SDP_INC_STATS(sock_net(sk), TCP_CONNECTS);
@@ -361,14 +484,15 @@ int sdp_tcp_listen(struct sock *sk, int backlog)
 /**
  * sdp_tcp_only - a listener cannot listen for SDP: it becomes a TCP listener
  * @sk: SDP socket, locked, whose TCP socket listens
+ * @error: why, an errno
  *
  * Return: whether it did.
  */
-bool sdp_tcp_only(struct sock *sk)
+bool sdp_tcp_only(struct sock *sk, int error)
 {
 	if (!sdp_sk(sk)->tcp || !sdp_sk(sk)->fallback ||
 	    sdp_sk(sk)->tcp->sk->sk_state != TCP_LISTEN ||
-	    !sdp_tcp_take_over(sk))
+	    !sdp_tcp_take_over(sk, error))
 		return false;
 	SDP_INC_STATS(sock_net(sk), TCP_LISTENS);
 	return true;

@@ -9,10 +9,12 @@
 
 /* sdp_fallback.c */
 int sdp_tcp_prepare(struct sock *sk);
-int sdp_tcp_turn(struct sock *sk, bool share);
-bool sdp_tcp_instead(struct sock *sk);
+int sdp_tcp_turn(struct sock *sk, bool share, int error);
+bool sdp_tcp_recent(struct sock *sk, const union sdp_addr *dst);
+const char *sdp_tcp_reason_name(const struct sock *sk);
+bool sdp_tcp_instead(struct sock *sk, int error);
 int sdp_tcp_listen(struct sock *sk, int backlog);
-bool sdp_tcp_only(struct sock *sk);
+bool sdp_tcp_only(struct sock *sk, int error);
 void sdp_tcp_stop(struct sock *sk);
 bool sdp_tcp_waiting(const struct sock *sk);
 int sdp_tcp_accept(struct sock *sk, struct socket *newsock);

@@ -5,6 +5,8 @@
 #define _SDP_NET_H
 
 #include <linux/atomic.h>
+#include <linux/in.h>
+#include <linux/in6.h>
 #include <linux/list.h>
 #include <linux/mutex.h>
 #include <linux/spinlock.h>
@@ -18,6 +20,21 @@ struct ctl_table_header;
 struct sdp_mib;
 
 #define SDP_BIND_BUCKETS	256
+
+/* An IPv4 or IPv6 address; IPv4-mapped ones are kept as IPv4. */
+union sdp_addr {
+	struct sockaddr sa;
+	struct sockaddr_in v4;
+	struct sockaddr_in6 v6;
+};
+
+#define SDP_RECENT	64	/* a table without chains: the last one wins */
+
+/* A destination where SDP failed and TCP did not */
+struct sdp_recent {
+	union sdp_addr dst;
+	unsigned long until;	/* jiffies; 0: none */
+};
 
 /*
  * struct sdp_net - what a network namespace holds
@@ -78,10 +95,14 @@ struct sdp_net {
 	int sysctl_port_offset;		/* from a port to that of the device */
 	int sysctl_fallback;		/* whether SDP_FALLBACK_TCP is allowed */
 	int sysctl_fallback_timeout;	/* seconds, until TCP is tried */
+	int sysctl_fallback_memory;	/* seconds, that TCP is tried at once */
 	int sysctl_max_adverts;		/* announced in Hello */
 	int sysctl_keepalive_time;	/* seconds */
 	int sysctl_keepalive_intvl;
 	int sysctl_keepalive_probes;
+
+	spinlock_t recent_lock;		/* recent; in wake-ups: no interrupts */
+	struct sdp_recent recent[SDP_RECENT];
 };
 
 /* net.sdp.credit_update: when the peer hears of receives that are free again */

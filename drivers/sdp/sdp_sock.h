@@ -20,13 +20,6 @@ struct sdp_port;
 struct sdp_ring;
 struct sdp_rxq_ops;
 
-/* An IPv4 or IPv6 address; IPv4-mapped ones are kept as IPv4. */
-union sdp_addr {
-	struct sockaddr sa;
-	struct sockaddr_in v4;
-	struct sockaddr_in6 v6;
-};
-
 /* Urgent byte, as seen by the reader; sdp->urg_state. */
 enum sdp_urg {
 	SDP_URG_NONE,
@@ -62,9 +55,13 @@ struct sdp_sock {
 
 	/* TCP beside SDP, sdp_fallback.c */
 	u8 fallback;			/* SDP_FALLBACK; lock_sock */
+	u8 tcp_reason;			/* SDP_TCP_*; lock_sock */
+	bool tcp_learn;			/* SDP failed: has TCP more luck? */
+	union sdp_addr tcp_dst;		/* of connect() */
 	bool tcp_on;			/* the file is that of tcp */
 	bool tcp_turn;			/* turn of TCP in accept() */
 	struct socket *tcp;		/* set once, until release */
+	struct sock *tcp_sk;		/* of tcp, with a reference, to the end */
 	wait_queue_entry_t tcp_bridge;	/* from its queue to ours */
 
 	/* listener; lock */

@@ -213,6 +213,7 @@ static const struct ctl_table sdp_sysctl_table[] = {
 	SDP_SYSCTL(port_offset, SYSCTL_ZERO, &offset_max),
 	SDP_SYSCTL(fallback, SYSCTL_ZERO, SYSCTL_ONE),
 	SDP_SYSCTL(fallback_timeout, SYSCTL_ONE, &timeout_max),
+	SDP_SYSCTL(fallback_memory, SYSCTL_ZERO, &timeout_max),
 	SDP_SYSCTL(keepalive_time, SYSCTL_ONE, &keepalive_max),
 	SDP_SYSCTL(keepalive_intvl, SYSCTL_ONE, &keepalive_max),
 	SDP_SYSCTL(keepalive_probes, SYSCTL_ONE, &keepcnt_max),
@@ -253,6 +254,7 @@ static void sdp_sysctl_defaults(struct sdp_net *sn)
 	sn->sysctl_port_offset = SDP_PORT_OFFSET;
 	sn->sysctl_fallback = 1;
 	sn->sysctl_fallback_timeout = 3;
+	sn->sysctl_fallback_memory = 10;
 	sn->sysctl_keepalive_time = 7200;
 	sn->sysctl_keepalive_intvl = 75;
 	sn->sysctl_keepalive_probes = 9;

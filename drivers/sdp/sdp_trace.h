@@ -96,6 +96,23 @@ TRACE_EVENT(sdp_down,
 		  __entry->error)
 );
 
+TRACE_EVENT(sdp_tcp,
+	TP_PROTO(const struct sock *sk, int reason, int error),
+	TP_ARGS(sk, reason, error),
+	TP_STRUCT__entry(
+		__field(const void *, sk)
+		__field(int, reason)
+		__field(int, error)
+	),
+	TP_fast_assign(
+		__entry->sk = sk;
+		__entry->reason = reason;
+		__entry->error = error;
+	),
+	TP_printk("sk=%p reason=%d error=%d", __entry->sk, __entry->reason,
+		  __entry->error)
+);
+
 #endif /* _SDP_TRACE_H */
 
 #undef TRACE_INCLUDE_PATH

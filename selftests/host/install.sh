@@ -53,6 +53,7 @@ modules_in() {
 	for name in "${MODULES[@]}"; do
 		[[ $(modinfo -F vermagic "$1/$name.ko") = "$release "* ]] || return
 		[[ $(modinfo -F license "$1/$name.ko") = *GPL* ]] || return
+		[ "$(modinfo -F version "$1/$name.ko")" = "$version" ] || return
 	done
 	modinfo -F alias "$1/sdp.ko" | grep -qx net-pf-27
 }

@@ -5,6 +5,7 @@ with sockets in both namespaces; TAP."""
 import ctypes
 import errno
 import fcntl
+import json
 import os
 import random
 import select
@@ -642,6 +643,78 @@ def without_offset():
         sysctl(netns, "port_offset", OFFSET)
 
 
+def shown(netns, p):
+    """(state, why it is TCP) of the sockets of that port, as sdpstat has them"""
+    enter(netns)
+    with os.popen("sdpstat -a --json") as f:
+        return [(s["state"], s.get("tcp_reason")) for s in json.load(f)["sockets"]
+                if p in (s["local"]["port"], s["peer"]["port"])]
+
+
+def reason(what, netns, s, p, word, before):
+    state = "LISTEN" if what.startswith("listen") else "ESTAB"
+    same("why it is TCP: %s" % what, shown(netns, p), [(state, word)])
+    same("and counted: %s" % what, counter(netns, "tcp_" + word), before + 1)
+    s.close()
+    same("gone: %s" % what, shown(netns, p), [])
+
+
+def reasons():
+    for what, host, word in (("refused", B, "refused"), ("no device", "127.0.0.1",
+                                                         "no_device")):
+        before = counter("a", "tcp_" + word)
+        with listener(tcp("b" if host == B else "a"), host, new_port()), \
+                sdp("a") as c:
+            c.connect((host, port))
+            reason(what, "a", c, port, word, before)
+    # who listens at the port of the device and says nothing
+    sysctl("a", "fallback_timeout", 1)
+    before = counter("a", "tcp_timeout")
+    p = new_port()
+    with listener(tcp("b"), B, p), listener(tcp("b"), B, p + OFFSET), sdp("a") as c:
+        c.connect((B, p))
+        reason("no answer", "a", c, p, "timeout", before)
+    sysctl("a", "fallback_timeout", 3)
+    before = counter("b", "tcp_port")
+    p = new_port()
+    with listener(tcp("b"), B, p + OFFSET), sdp("b") as l:
+        listener(l, B, p)
+        reason("listener, its port in use at the device", "b", l, p, "port", before)
+    with sdp("b") as l:
+        l.setsockopt(SOL_SDP, SDP_FALLBACK, ONLY)
+        listener(l, B, new_port())
+        same("as it was wished", shown("b", port), [("LISTEN", "wish")])
+    with listener(sdp("b"), B, new_port()), sdp("a") as c:
+        c.connect((B, port))
+        same("SDP is no TCP", shown("a", port), [("ESTAB", None)])
+    remembered()
+
+
+def remembered():
+    """SDP is not tried again at once where it failed and TCP did not"""
+    sysctl("a", "fallback_memory", 2)
+    before = counter("a", "active_opens")
+    p = new_port()
+    with listener(tcp("b"), B, p):
+        for word in "refused", "recent":
+            with sdp("a") as c:
+                c.connect((B, p))
+                same("a connection, %s" % word, shown("a", p), [("ESTAB", word)])
+    same("SDP was tried once", counter("a", "active_opens"), before + 1)
+    time.sleep(2.2)
+    with listener(sdp("b"), B, p), sdp("a") as c:
+        c.connect((B, p))
+        same("it is forgotten", shown("a", p), [("ESTAB", None)])
+    # refused by both: nothing to remember
+    p = new_port()
+    with sdp("a") as c:
+        fails("no listener", errno.ECONNREFUSED, c.connect, (B, p))
+    with listener(sdp("b"), B, p), sdp("a") as c:
+        c.connect((B, p))
+        same("a server that came later", shown("a", p), [("ESTAB", None)])
+    sysctl("a", "fallback_memory", 10)
+
+
 def limited_here():
     """This end has as many connections as it may: TCP, which does not count."""
     p, bound = new_port(), new_port()
@@ -790,6 +863,7 @@ def main():
     sigio()
     no_device()
     server()
+    reasons()
     limited_here()
     limited_there()
     without_offset()

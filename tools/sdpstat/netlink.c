@@ -286,6 +286,9 @@ static int sock_attr(const struct nlattr *attr, void *arg)
 	case SDP_DIAG_ZCOPY_REASON:
 		put_string(s->zcopy_reason, sizeof(s->zcopy_reason), attr);
 		break;
+	case SDP_DIAG_TCP_REASON:
+		put_string(s->tcp_reason, sizeof(s->tcp_reason), attr);
+		break;
 	case SDP_DIAG_MEMINFO:
 		sock_meminfo(s, attr);
 		break;

@@ -267,6 +267,8 @@ static void row_fill(struct row *r, const struct sock_list *old, double seconds,
 	snprintf(r->cell[DEVICE], size, "%s", s->device[0] ? s->device : "-");
 	snprintf(r->cell[FC], size, "%s",
 		 s->flow_control[0] ? s->flow_control : "-");
+	if (s->tcp_reason[0])
+		snprintf(r->cell[FC], size, "TCP:%s", s->tcp_reason);
 	if (!old)
 		return;
 	out = rate(s, old, seconds, SDP_DIAG_STATS_TX_BYTES);
@@ -442,6 +444,8 @@ static void socket_json(struct json *j, const struct sock_info *s,
 	json_u64(j, "shutdown", s->shutdown);
 	if (s->has_mark)
 		json_u64(j, "mark", s->mark);
+	if (s->tcp_reason[0])
+		json_str(j, "tcp_reason", s->tcp_reason);
 	if (s->has_conn)
 		conn_json(j, s);
 	if (s->has_stats)

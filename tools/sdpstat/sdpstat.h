@@ -68,6 +68,7 @@ struct sock_info {
 	char link_reason[32];
 	char fc_reason[32];
 	char zcopy_reason[32];
+	char tcp_reason[32]; /* empty: it is no TCP socket */
 	uint32_t conn[SDP_DIAG_MAX + 1]; /* by attribute number */
 
 	bool has_mark;

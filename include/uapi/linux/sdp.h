@@ -74,6 +74,22 @@
 #define SDP_FALLBACK_TCP	1	/* connect: SDP, then TCP; listen: both */
 #define SDP_FALLBACK_ONLY	2	/* a TCP socket from now on */
 
+/*
+ * Why a socket with SDP_FALLBACK is one of TCP: SDP_DIAG_TCP_REASON of sock_diag, by
+ * name, the tracepoint sdp_tcp, and counters from SDP_MIB_TCP_NO_DEVICE on.
+ */
+#define SDP_TCP_NONE		0	/* it is not */
+#define SDP_TCP_NO_DEVICE	1	/* no RDMA device has, or leads to, the address */
+#define SDP_TCP_NO_ROUTE	2	/* the peer's address or route was not found */
+#define SDP_TCP_REFUSED		3	/* the peer has no SDP there, or takes no more */
+#define SDP_TCP_TIMEOUT		4	/* no answer within net.sdp.fallback_timeout */
+#define SDP_TCP_LIMIT		5	/* net.sdp.max_connections, or no memory */
+#define SDP_TCP_PORT		6	/* the port is in use at the RDMA device */
+#define SDP_TCP_RESET		7	/* the peer or the device ended the attempt */
+#define SDP_TCP_OTHER		8	/* another error */
+#define SDP_TCP_RECENT		9	/* TCP answered there, and SDP did not, just before */
+#define SDP_TCP_WISH		10	/* SDP_FALLBACK_ONLY; not counted */
+
 /* Values of sdp_info.link. */
 #define SDP_LINK_NONE		0	/* no connection */
 #define SDP_LINK_VERBS		1	/* messages in registered buffers */

@@ -77,6 +77,12 @@ enum {
 				 * it can, or if SDP_ZCOPY is 0
 				 */
 
+	SDP_DIAG_TCP_REASON,	/* string: why a socket with SDP_FALLBACK is one of
+				 * TCP, the names of SDP_TCP_* in small letters;
+				 * absent if it is not. State, addresses and queues
+				 * are those of TCP then
+				 */
+
 	__SDP_DIAG_MAX,
 	SDP_DIAG_MAX = (__SDP_DIAG_MAX - 1)
 };

@@ -151,6 +151,17 @@ enum {
 	SDP_MIB_TX_IMMEDIATES,		/* messages sent as a Write with immediate data */
 	SDP_MIB_RX_IMMEDIATES,		/* messages received as such */
 
+	/* SDP_FALLBACK: why sockets use TCP, in the order of SDP_TCP_* */
+	SDP_MIB_TCP_NO_DEVICE,		/* no RDMA device */
+	SDP_MIB_TCP_NO_ROUTE,		/* no route to the peer */
+	SDP_MIB_TCP_REFUSED,		/* the peer refused SDP */
+	SDP_MIB_TCP_TIMEOUT,		/* no answer in time */
+	SDP_MIB_TCP_LIMIT,		/* a limit, or no memory */
+	SDP_MIB_TCP_PORT,		/* the device's port is in use */
+	SDP_MIB_TCP_RESET,		/* the attempt was ended */
+	SDP_MIB_TCP_OTHER,		/* another error */
+	SDP_MIB_TCP_RECENT,		/* SDP failed there just before */
+
 	__SDP_MIB_MAX,
 	SDP_MIB_MAX = (__SDP_MIB_MAX - 1)
 };
