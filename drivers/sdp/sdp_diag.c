@@ -121,7 +121,7 @@ static void sdp_diag_tcp_addr(const struct sock *tsk, struct inet_diag_sockid *i
 	id->idiag_dst[0] = inet->inet_daddr;
 }
 
-/* What the TCP socket is at, as tcp_diag has it */
+/* Queues and addresses of the TCP socket, as tcp_diag has them */
 static void sdp_diag_fill_tcp(const struct sock *tsk, struct sdp_diag_msg *m)
 {
 	const struct tcp_sock *tp = tcp_sk(tsk);

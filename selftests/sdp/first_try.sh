@@ -73,7 +73,7 @@ test_web() {
 	ktap_is "no device at either end" "$(in_a sdp-run -v socat -u \
 		FILE:"$T/data" TCP4:10.9.0.2:8081 2>&1 |
 		sed -n 's/\[[0-9]*\]//; /connected/p')" \
-		"libsdp: socat: connected to 10.9.0.2:8081 over TCP"
+		"libsdp: socat: connected to 10.9.0.2:8081 over TCP: no_device"
 	ktap_check "and the data" wait_for 20 cmp "$T/data" "$T/got"
 	ip -n a link del d0
 }
@@ -95,7 +95,7 @@ test_verbose() {
 	ktap_check "no second port over iWARP: said before" \
 		said "net.sdp.port_offset is 0"
 	ktap_check "and by what became of it" \
-		said "listening on 10.0.0.2:8083 for TCP only"
+		said "listening on 10.0.0.2:8083 over TCP: port"
 	stop_bg "$BG_PID"
 	in_b sysctl -qw net.sdp.port_offset=20257
 }

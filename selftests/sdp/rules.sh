@@ -117,7 +117,7 @@ test_log() {
 	talk 7100 "" TCP >/dev/null
 	ktap_is "a log file is written" "$(sed 's/\[[0-9]*\]//' "$log")" \
 		"libsdp: socat: connect 10.0.0.2:7100: both ($CONF:2)
-libsdp: socat: connected to 10.0.0.2:7100 over TCP"
+libsdp: socat: connected to 10.0.0.2:7100 over TCP: refused"
 	ktap_is "the log file is private" "$(stat -c %a "$log")" 600
 	ktap_is "a user without access to the system's log is no error" "$(unshare -m sh -c "
 		mount -t tmpfs -o mode=755 none /etc

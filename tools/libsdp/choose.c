@@ -16,6 +16,7 @@
 #include "choose.h"
 #include "log.h"
 #include "rules.h"
+#include "why.h"
 
 /**
  * struct known - what the rules are
@@ -190,24 +191,23 @@ void libsdp_tell(enum libsdp_role role, const struct sockaddr *addr)
 			   rules->file[0] ? "no rule fits" : "no rules");
 }
 
-void libsdp_tell_end(enum libsdp_role role, const struct sockaddr *addr,
+void libsdp_tell_end(enum libsdp_role role, const struct sockaddr *addr, int fd,
 		     bool sdp)
 {
 	const struct libsdp_rules *rules = &know()->rules;
-	char text[LIBSDP_ADDR_TEXT];
+	char text[LIBSDP_ADDR_TEXT], why[32] = "";
+	int saved = errno;
 
-	if (!libsdp_logs(rules, LIBSDP_LOG_DECISION))
+	if (!libsdp_logs(rules, LIBSDP_LOG_DECISION) ||
+	    (sdp && role == LIBSDP_SERVER))
 		return;
+	if (!sdp && !libsdp_why(fd, why, sizeof(why)))
+		why[0] = '\0';
 	libsdp_addr_text(addr, text);
-	if (role == LIBSDP_CLIENT)
-		libsdp_log(rules, LIBSDP_LOG_DECISION,
-			   "connected to %s over %s", text,
-			   sdp ? "SDP" : "TCP");
-	else if (!sdp)
-		libsdp_log(
-			rules, LIBSDP_LOG_DECISION,
-			"listening on %s for TCP only: %s", text,
-			"no RDMA device has that address, or its port is taken");
+	libsdp_log(rules, LIBSDP_LOG_DECISION, "%s %s %s%s%s",
+		   role == LIBSDP_CLIENT ? "connected to" : "listening on",
+		   text, sdp ? "over SDP" : "over TCP", *why ? ": " : "", why);
+	errno = saved;
 }
 
 void libsdp_tell_none(void)

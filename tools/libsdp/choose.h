@@ -69,9 +69,10 @@ void libsdp_tell(enum libsdp_role role, const struct sockaddr *addr);
  * libsdp_tell_end() - write to the log how a blocking connect(), or listen(), ended
  * @role: connect() or listen()
  * @addr: of the peer, or the own one
+ * @fd: the socket
  * @sdp: over SDP, or for both; else over TCP
  */
-void libsdp_tell_end(enum libsdp_role role, const struct sockaddr *addr,
+void libsdp_tell_end(enum libsdp_role role, const struct sockaddr *addr, int fd,
 		     bool sdp);
 
 /* The same of a socket that is one of TCP as there is none of SDP for the program */

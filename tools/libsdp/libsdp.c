@@ -110,7 +110,10 @@ static bool was_sdp_protocol(int fd, int protocol)
 	return domain == AF_SDP || domain == AF_INET || domain == AF_INET6;
 }
 
-/* Returns 0, or an errno; errno itself stays as it is. */
+/*
+ * Returns 0, or an errno; errno itself stays as it is. EPERM: net.sdp.fallback is 0, so
+ * it is SDP or nothing.
+ */
 static int set_fallback(int fd, enum libsdp_use use)
 {
 	int saved = errno, err = 0, val = SDP_FALLBACK_NONE;
@@ -236,13 +239,13 @@ LIBSDP_API int listen(int fd, int backlog)
 	err = set_fallback(fd, use);
 	if (!err)
 		libsdp_tell(LIBSDP_SERVER, sa);
-	if (err && err != EISCONN) {
+	if (err && err != EISCONN && err != EPERM) {
 		errno = err;
 		return -1;
 	}
 	ret = syscall(SYS_listen, fd, backlog);
 	if (!ret && !err && use == LIBSDP_BOTH)
-		libsdp_tell_end(LIBSDP_SERVER, sa, is_sdp(fd));
+		libsdp_tell_end(LIBSDP_SERVER, sa, fd, is_sdp(fd));
 	return ret;
 }
 
@@ -270,13 +273,13 @@ LIBSDP_API int connect(int fd, const struct sockaddr *addr, socklen_t len)
 	/* EISCONN: the second call for an attempt that goes on */
 	if (!err) {
 		libsdp_tell(LIBSDP_CLIENT, addr);
-	} else if (err != EISCONN) {
+	} else if (err != EISCONN && err != EPERM) {
 		errno = err;
 		return -1;
 	}
 	ret = do_connect(fd, addr, len);
 	if (!ret)
-		libsdp_tell_end(LIBSDP_CLIENT, addr, is_sdp(fd));
+		libsdp_tell_end(LIBSDP_CLIENT, addr, fd, is_sdp(fd));
 	return ret;
 }
 
