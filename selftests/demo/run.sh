@@ -1,9 +1,10 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0
 #
-# `make demo`: programs that know nothing of SDP run over it, in a virtual
-# machine. Shows what happens, then a table; writes BUILD/demo.json. The last
-# line is "demo: ok", or names the step that failed and the logs.
+# `make demo`: programs that know nothing of SDP run over TCP and over SDP, in a virtual
+# machine. Shows the steps, then a screen of results; writes BUILD/demo.json and
+# BUILD/demo.html. The last line is "demo: ok", or names the step that failed and the
+# logs.
 #
 # Environment: KERNEL (6.1), BUILD (build), VM_ARGS for selftests/vm/run.sh.
 set -uo pipefail
@@ -16,14 +17,14 @@ out=$build/$kernel/demo
 log=$build/$kernel/demo.log
 
 mkdir -p "$build/$kernel"
-echo "demo: kernel $kernel in a virtual machine; this takes about a minute after the build"
+echo "demo: kernel $kernel in a virtual machine; this takes some minutes, more at the first time"
 # shellcheck disable=SC2086 # several words
-"$top/selftests/vm/run.sh" -k "$kernel" -b "$build" -o "$out" -t 600 \
+"$top/selftests/vm/run.sh" -k "$kernel" -b "$build" -o "$out" -t 900 \
 	-c "exec /selftests/demo/guest.sh" ${VM_ARGS:-} 2>&1 |
-	tee "$log" | grep --line-buffered -v '^DEMO-'
+	tee "$log" | sed -nu 's/^  [A-Z]\{3,\} /&/p; s/^DEMO-STEP done$//p; s/^DEMO-STEP /  .../p'
 rc=${PIPESTATUS[0]}
 
-if ! awk -v json="$build/demo.json" -v rc="$rc" -f "$here/table.awk" "$log"; then
+if ! python3 "$here/report.py" "$log" "$rc" "$build" "$out/files/command/counters.txt"; then
 	[ "$rc" -ne 98 ] || echo "demo: the programs ran, but the kernel complained"
 	echo "demo: failed; logs: $log (programs), $out/console.log (kernel)"
 	exit 1

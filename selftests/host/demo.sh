@@ -13,22 +13,27 @@ last_line() {
 	[ "$(tail -n 1 "$WORK/demo")" = "demo: ok" ]
 }
 
-# Every program transferred something, and over SDP; a byte was copied little more than
-# once, and the NIC, which found the connections, computed nearly all CRCs
+# Every program ran over both, and over SDP its bytes went there; a byte was copied little
+# more than once, and the CRCs moved from the hosts to the NICs
 facts() {
 	python3 - "$build/demo.json" <<'END'
 import json, sys
 with open(sys.argv[1], encoding="ascii") as f:
     demo = json.load(f)
 print(json.dumps(demo, indent=1))
-whats = " ".join(run["what"] for run in demo["runs"])
+runs = {(run["what"], run["over"]): run for run in demo["runs"]}
 ways = {way["direction"]: way for way in demo["copies"]}
+host, hybrid = demo["profiles"]
 sys.exit(not (demo["ok"] and demo["last_step"] == "done"
-              and all(run["sdp_bytes"] > 0 for run in demo["runs"])
-              and all(word in whats for word in ("iperf3", "redis", "copy"))
-              and all(ways[way]["copies"] < 1.3 and ways[way]["crc_nic"] > 0.9
-                      for way in ("tx", "rx"))
-              and demo["components"]["crc"] == demo["components"]["demux"] == "nic"))
+              and all((runs[what, "sdp"]["sdp_bytes"] > 0) and
+                      (runs[what, "tcp"]["sdp_bytes"] == 0) and
+                      runs[what, "tcp"]["rate"] > 0 and runs[what, "sdp"]["rate"] > 0
+                      for what in ("iperf3", "redis", "nginx"))
+              and all(ways[way]["copies"] < 1.3 for way in ("tx", "rx"))
+              and host["components"]["crc"] == "host" and hybrid["components"]["crc"] == "nic"
+              and hybrid["components"]["demux"] == "nic"
+              and host["crc_nic"] == 0 and hybrid["crc_nic"] > 0.9 * hybrid["bytes"]
+              and hybrid["crc_host"] < 0.1 * host["crc_host"]))
 END
 }
 
