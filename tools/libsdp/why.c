@@ -78,7 +78,10 @@ static int look(const char *buf, size_t len, ino_t inode, char *word,
 
 bool libsdp_why(int fd, char *word, size_t size)
 {
-	_Alignas(struct nlmsghdr) char buf[8192];
+	union {
+		struct nlmsghdr head;
+		char bytes[8192];
+	} buf;
 	int nl, found = 0;
 	struct stat st;
 	ssize_t n;
@@ -89,8 +92,8 @@ bool libsdp_why(int fd, char *word, size_t size)
 		return false;
 	if (fstat(fd, &st) || !ask(nl))
 		found = -1;
-	while (!found && (n = recv(nl, buf, sizeof(buf), 0)) > 0)
-		found = look(buf, n, st.st_ino, word, size);
+	while (!found && (n = recv(nl, &buf, sizeof(buf), 0)) > 0)
+		found = look(buf.bytes, n, st.st_ino, word, size);
 	close(nl);
 	return found == 1;
 }
