@@ -366,17 +366,18 @@ def mtu_of_a_connection():
 
 @case
 def a_send_of_nothing():
-    """Does it release what MSG_MORE delays? A timer of 200 ms does so at the latest, so
-    one of ten that comes earlier was released."""
-    for _ in range(10):
+    """Does it release what MSG_MORE delays? A timer of 200 ms does so at the latest, an
+    acknowledgment of earlier bytes sometimes, and a busy machine is late: most of nine
+    decide."""
+    early = 0
+    for _ in range(9):
         _, cli, srv = pair()
         begun = time.monotonic()
         cli.send(b"held", socket.MSG_MORE)
         cli.send(b"")
         select.select([srv], [], [], 10)
-        if time.monotonic() - begun < 0.15:
-            return "released"
-    return "held"
+        early += time.monotonic() - begun < 0.15
+    return "released" if early > 4 else "held"
 
 
 def main():
