@@ -347,3 +347,8 @@ u32 iwarp_crc32c(u32 crc, const void *p, size_t len)
 {
 	return unit_crc32c(crc, p, len);
 }
+
+u32 iwarp_crc32c_kernel(u32 crc, const void *p, size_t len)
+{
+	return unit_crc32c(crc, p, len);
+}
