@@ -17,7 +17,9 @@ COLORS = {"tcp": "#8c8c8c", "sdp": "#2a6f97", "host": "#c1666b", "nic": "#4a8f5c
 
 
 def read(log):
+    """What the guest said, and the lines of programs since its last step"""
     demo = {"kernel": "", "last_step": "", "runs": [], "profiles": [], "copies": []}
+    lines = []
     with open(log, encoding="utf-8", errors="replace") as f:
         for line in f:
             word, _, rest = line.rstrip("\n").partition(" ")
@@ -25,13 +27,16 @@ def read(log):
                 demo["kernel"] = rest
             elif word == "DEMO-STEP":
                 demo["last_step"] = rest
+                lines = []
             elif word == "DEMO-RUN":
                 demo["runs"].append(json.loads(rest))
             elif word == "DEMO-PROFILE":
                 demo["profiles"].append(json.loads(rest))
             elif word == "DEMO-COPIES":
                 demo["copies"].append(json.loads(rest))
-    return demo
+            else:
+                lines.append(line.rstrip("\n"))
+    return demo, lines
 
 
 def pairs(demo):
@@ -46,7 +51,7 @@ def cpu(run):
     return run["cpu_ns"] / run["amount"]
 
 
-def screen(demo, build, counters):
+def programs(demo):
     print("\n%-24s %12s %12s %8s   %s" % ("", "TCP", "SDP", "SDP:TCP",
                                           "processors, TCP and SDP"))
     for name, unit, tcp, sdp in pairs(demo):
@@ -54,12 +59,20 @@ def screen(demo, build, counters):
         print("%-24s %6d %-5s %6d %-5s %8.2f   %.1f and %.1f %s" %
               (name, tcp["rate"], unit, sdp["rate"], unit, sdp["rate"] / max(tcp["rate"], 1),
                cpu(tcp) / scale, cpu(sdp) / scale, per))
-    print("\n%-24s %12s %12s" % ("component, by profile",
-                                 *[p["profile"] for p in demo["profiles"]]))
-    for part in demo["profiles"][0]["components"]:
-        print("%-24s %12s %12s" % (part, *[p["components"][part] for p in demo["profiles"]]))
-    first, last = [p["cpu_ns"] / p["bytes"] for p in demo["profiles"]]
-    print("%-24s %6.1f ns/B %7.1f ns/B" % ("processors, both hosts", first, last))
+
+
+def profiles(first, last):
+    print("\n%-24s %12s %12s" % ("component, by profile", first["profile"], last["profile"]))
+    for part in first["components"]:
+        print("%-24s %12s %12s" % (part, first["components"][part], last["components"][part]))
+    print("%-24s %6.1f ns/B %7.1f ns/B" % ("processors, both hosts",
+                                           first["cpu_ns"] / first["bytes"],
+                                           last["cpu_ns"] / last["bytes"]))
+
+
+def screen(demo, build, counters):
+    programs(demo)
+    profiles(*demo["profiles"])
     print("\neach byte was copied %s" % " and ".join(
         "%.2f times to %s" % (c["copies"], {"tx": "send", "rx": "receive"}[c["direction"]])
         for c in demo["copies"]))
@@ -117,12 +130,15 @@ profile "hybrid" the NIC computes it, and the host keeps markers and the rest.</
 
 
 def main(log, status, build, counters):
-    demo = read(log)
+    demo, lines = read(log)
     demo["ok"] = demo["last_step"] == "done" and status == "0"
     with open(build + "/demo.json", "w", encoding="ascii") as f:
         json.dump(demo, f, indent=1)
     if demo["last_step"] != "done":
-        print("\ndemo: failed in step: %s" %
+        if demo["runs"]:
+            programs(demo)
+        print("\n" + "\n".join(lines[-20:]))
+        print("demo: failed in step: %s" %
               (demo["last_step"] or "build and start of the virtual machine"))
         return 1
     with open(build + "/demo.html", "w", encoding="utf-8") as f:

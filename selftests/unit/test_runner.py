@@ -124,7 +124,12 @@ def two_make_one(folder):
             ("and nothing else is left", left == ["x-1"])]
 
 
-ROW = '{"what":"iperf3","result":"fast","sdp_bytes":1000,"device":"rda"}'
+RUNS = [{"what": "iperf3", "over": over, "rate": rate, "amount": 1000, "cpu_ns": 5000,
+         "sdp_bytes": sent} for over, rate, sent in (("tcp", 80, 0), ("sdp", 60, 1000))]
+PROFILES = [{"profile": name, "components": {"crc": crc}, "bytes": 1000, "cpu_ns": 5000,
+             "crc_host": host, "crc_nic": 2000 - host}
+            for name, crc, host in (("host", "host", 2000), ("hybrid", "nic", 0))]
+COPIES = [{"direction": way, "bytes": 1000, "copies": 1.1} for way in ("tx", "rx")]
 
 
 def demo(folder, status, *lines):
@@ -147,24 +152,33 @@ def demo(folder, status, *lines):
     return res.returncode, res.stdout.splitlines(), said, logs
 
 
+def lines_of(word, rows):
+    return [f"DEMO-{word} {json.dumps(row)}" for row in rows]
+
+
 def demos(folder):
-    rows = ("DEMO-KERNEL 6.1.0", "DEMO-STEP iperf3", "DEMO-ROW " + ROW)
-    rc, out, said, _ = demo(folder, 0, *rows, "DEMO-STEP done")
-    checks = [("a demo that went well", rc == 0 and out[-1] == "demo: ok" and said["ok"])]
+    rows = ["DEMO-KERNEL 6.1.0", "DEMO-STEP iperf3", *lines_of("RUN", RUNS)]
+    full = [*rows, *lines_of("COPIES", COPIES), *lines_of("PROFILE", PROFILES),
+            "DEMO-STEP done"]
+    rc, out, said, _ = demo(folder, 0, *full)
+    checks = [("a demo that went well", rc == 0 and out[-1] == "demo: ok" and said["ok"]),
+              ("the ratio to TCP", any(line.startswith("iperf3") and " 0.75 " in line
+                                       for line in out)),
+              ("the components", any(line.split() == ["crc", "host", "nic"] for line in out))]
     rc, out, said, logs = demo(folder, 1, *rows, "DEMO-STEP redis", "redis: oh no")
     checks += [
         ("a demo that fails says so", rc == 1 and not said["ok"]),
         ("in which step", "demo: failed in step: redis" in out and
          said["last_step"] == "redis"),
-        ("what ran before", any(line.startswith("iperf3 ") for line in out) and
-         said["runs"] == [json.loads(ROW)]),
+        ("what ran before", any(line.startswith("iperf3") for line in out) and
+         said["runs"] == RUNS),
         ("what the program said", "redis: oh no" in out),
         ("and where the logs are", out[-1] == logs),
     ]
     rc, out, said, logs = demo(folder, 99)
     checks += [("a demo without a machine", rc == 1 and not said["ok"] and out[-1] == logs and
                 "demo: failed in step: build and start of the virtual machine" in out)]
-    rc, out, said, logs = demo(folder, 98, *rows, "DEMO-STEP done")
+    rc, out, said, logs = demo(folder, 98, *full)
     checks += [("a demo that the kernel complains of",
                 rc == 1 and not said["ok"] and out[-1] == logs and
                 "demo: the programs ran, but the kernel complained" in out)]
