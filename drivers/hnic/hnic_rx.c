@@ -187,7 +187,7 @@ static void hnic_interrupt_remote(void *data)
  * A thread is on the right CPU already; a softirq runs on the CPU that is
  * interrupted.
  *
- * Context: bottom halves disabled.
+ * Context: bottom halves disabled, or hard interrupt.
  */
 void hnic_interrupt(struct hnic_queue *q)
 {
@@ -253,7 +253,7 @@ enum hrtimer_restart hnic_rx_timeout(struct hrtimer *timer)
 	smp_mb();
 	for (i = 0; i < hd->nqueues; i++)
 		if (hnic_rx_waiting(&hd->queue[i]))
-			napi_schedule(&hd->queue[i].napi);
+			hnic_interrupt(&hd->queue[i]);
 	return HRTIMER_NORESTART;
 }
 

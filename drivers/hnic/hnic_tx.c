@@ -402,7 +402,7 @@ enum hrtimer_restart hnic_tx_timeout(struct hrtimer *timer)
 		struct hnic_txq *tx = hd->queue[i].tx;
 
 		if (READ_ONCE(tx->done) != READ_ONCE(tx->clean))
-			napi_schedule(&hd->queue[i].napi);
+			hnic_interrupt(&hd->queue[i]);
 	}
 	return HRTIMER_NORESTART;
 }

@@ -9,6 +9,8 @@
 . "$(dirname "$0")/lib.bash"
 need sdpbench jq
 
+TRACING=/sys/kernel/tracing
+
 stat_of() { "in_$1" ethtool -S "v$1" | awk -v n="$2:" '$1 == n { print $2 }'; }
 
 # polls a|b: runs of NAPI
@@ -151,6 +153,23 @@ in_b ethtool -C vb rx-usecs 2000 rx-frames 64
 ran "up to 64 packets at a time" many
 ktap_diag "$each runs of NAPI, $POLLS with rx-usecs 2000 rx-frames 64"
 ktap_check "fewer runs of NAPI" test $((2 * POLLS)) -lt "$each"
+
+# cpus_of_polls COMMAND...: where NAPI of vb ran meanwhile
+cpus_of_polls() {
+	echo >$TRACING/trace
+	echo 1 >$TRACING/events/napi/napi_poll/enable
+	"$@" >/dev/null
+	echo 0 >$TRACING/events/napi/napi_poll/enable
+	sed -n 's/.*\[0*\([0-9][0-9]*\)\].*for device vb .*/\1/p' $TRACING/trace | sort -un | tr '\n' ' '
+}
+in_b sh -c 'echo 0 >/sys/class/net/vb/threaded'
+mapfile -t queues < <(in_b sh -c 'ls -d /sys/class/net/vb/queues/rx-*')
+for cpu in 0 1; do
+	knob b rx_cpu $((1 - cpu))
+	knob b queue_cpus "${queues[*]/*/$cpu}"
+	ktap_is "packets that were held back interrupt CPU $cpu" \
+		"$(cpus_of_polls in_a ping -c 20 -i 0.02 "$SERVER")" "$cpu "
+done
 ktap_is "ethtool shows it" "$(in_b ethtool -c vb | grep -cE '^rx-usecs:\s*2000|^rx-frames:\s*64')" 2
 ktap_check_fails "rx-usecs 10001: refused" in_b ethtool -C vb rx-usecs 10001
 ktap_check_fails "rx-frames 0: refused" in_b ethtool -C vb rx-frames 0
