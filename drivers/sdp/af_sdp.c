@@ -706,9 +706,14 @@ static int sdp_check_dst(struct sock *sk, union sdp_addr *dst)
  */
 static int sdp_connect_turn(struct sock *sk, int err)
 {
-	if (!sdp_sk(sk)->fallback || err == -EINTR || err == -ERESTARTSYS ||
-	    sdp_tcp_turn(sk, true, err))
-		return err == -EALREADY ? -ECONNREFUSED : err;
+	int failed;
+
+	if (!sdp_sk(sk)->fallback || err == -EINTR || err == -ERESTARTSYS)
+		return err;
+	failed = sdp_tcp_turn(sk, true, err);
+	/* SDP was not tried: there is no other error */
+	if (failed)
+		return err == -EALREADY ? failed : err;
 	SDP_INC_STATS(sock_net(sk), TCP_CONNECTS);
 	return SDP_CONNECT_TCP;
 }

@@ -92,9 +92,20 @@ const char *sdp_tcp_reason_name(const struct sock *sk)
 EXPORT_SYMBOL_GPL(sdp_tcp_reason_name);
 
 static struct sdp_recent *sdp_recent_slot(struct sdp_net *sn,
-					  const union sdp_addr *dst)
+					  const struct sdp_recent_key *key)
 {
-	return &sn->recent[jhash(dst, sizeof(*dst), 0) % SDP_RECENT];
+	return &sn->recent[jhash(key, sizeof(*key), 0) % SDP_RECENT];
+}
+
+/* Is it there, and not too old? */
+static bool sdp_recent_holds(struct sdp_net *sn, const struct sdp_recent *r,
+			     const struct sdp_recent_key *key)
+{
+	u64 most = (u64)READ_ONCE(sn->sysctl_fallback_memory) * HZ;
+
+	lockdep_assert_held(&sn->recent_lock);
+	return !memcmp(&r->key, key, sizeof(*key)) &&
+	       get_jiffies_64() - r->since < most;
 }
 
 /**
@@ -109,34 +120,63 @@ static struct sdp_recent *sdp_recent_slot(struct sdp_net *sn,
 bool sdp_tcp_recent(struct sock *sk, const union sdp_addr *dst)
 {
 	struct sdp_net *sn = sdp_pernet(sock_net(sk));
-	struct sdp_recent *r = sdp_recent_slot(sn, dst);
+	struct sdp_recent_key *key = &sdp_sk(sk)->tcp_key;
 	unsigned long flags;
 	bool recent;
 
-	sdp_sk(sk)->tcp_dst = *dst;
+	key->dst = *dst;
+	key->bound = READ_ONCE(sk->sk_bound_dev_if);
 	spin_lock_irqsave(&sn->recent_lock, flags);
-	recent = r->until && time_before(jiffies, r->until) &&
-		 !memcmp(&r->dst, dst, sizeof(*dst));
+	recent = sdp_recent_holds(sn, sdp_recent_slot(sn, key), key);
 	spin_unlock_irqrestore(&sn->recent_lock, flags);
 	return recent;
 }
 
-/* TCP is connected where SDP was not. Any context, interrupts off. */
-static void sdp_tcp_learn(struct sdp_sock *sdp)
+/* TCP is connected where SDP was not, or is not either. Interrupts off. */
+static void sdp_recent_set(struct sdp_sock *sdp, bool connected)
 {
 	struct sdp_net *sn = sdp_pernet(sock_net(&sdp->inet.sk));
-	int seconds = READ_ONCE(sn->sysctl_fallback_memory);
-	struct sdp_recent *r;
+	const struct sdp_recent_key *key = &sdp->tcp_key;
+	struct sdp_recent *r = sdp_recent_slot(sn, key);
 	unsigned long flags;
 
-	WRITE_ONCE(sdp->tcp_learn, false);
-	if (!seconds)
-		return;
-	r = sdp_recent_slot(sn, &sdp->tcp_dst);
 	spin_lock_irqsave(&sn->recent_lock, flags);
-	r->dst = sdp->tcp_dst;
-	r->until = (jiffies + (unsigned long)seconds * HZ) ? : 1;
+	if (connected)
+		*r = (struct sdp_recent){ .key = *key, .since = get_jiffies_64() };
+	else if (sdp_recent_holds(sn, r, key))
+		memset(r, 0, sizeof(*r));
 	spin_unlock_irqrestore(&sn->recent_lock, flags);
+}
+
+/* The attempt of TCP has come to its end; any context, interrupts off. */
+static void sdp_tcp_learn(struct sdp_sock *sdp)
+{
+	int state = inet_sk_state_load(sdp->tcp_sk);
+	u8 learn = READ_ONCE(sdp->tcp_learn);
+
+	if (state != TCP_ESTABLISHED && state != TCP_CLOSE)
+		return;
+	WRITE_ONCE(sdp->tcp_learn, SDP_LEARN_NOT);
+	if (learn == SDP_LEARN_SUCCESS && state == TCP_ESTABLISHED)
+		sdp_recent_set(sdp, true);
+	else if (learn == SDP_LEARN_FAILURE && state == TCP_CLOSE)
+		sdp_recent_set(sdp, false);
+}
+
+/*
+ * Does a failure of SDP say something about the destination? A limit of the program
+ * does not: one with a short limit would have all programs begin with TCP.
+ */
+static bool sdp_tcp_learns(const struct sock *sk, int error)
+{
+	switch (sdp_tcp_reason(error)) {
+	case SDP_TCP_REFUSED:
+		return true;
+	case SDP_TCP_TIMEOUT:
+		return !sdp_sock_user_limit(sk) && !READ_ONCE(sdp_sk(sk)->syn_retries);
+	default:
+		return false;
+	}
 }
 
 static int sdp_tcp_wake(wait_queue_entry_t *wait, unsigned int mode, int sync,
@@ -145,8 +185,7 @@ static int sdp_tcp_wake(wait_queue_entry_t *wait, unsigned int mode, int sync,
 	struct sdp_sock *sdp = container_of(wait, struct sdp_sock, tcp_bridge);
 	struct socket_wq *wq;
 
-	if (READ_ONCE(sdp->tcp_learn) &&
-	    inet_sk_state_load(sdp->tcp_sk) == TCP_ESTABLISHED)
+	if (READ_ONCE(sdp->tcp_learn))
 		sdp_tcp_learn(sdp);
 
 	rcu_read_lock();
@@ -412,6 +451,8 @@ int sdp_tcp_turn(struct sock *sk, bool share, int error)
 		err = sdp_tcp_bind(sk, share);
 	if (err)
 		return err;
+	if (error == -EALREADY)
+		WRITE_ONCE(sdp->tcp_learn, SDP_LEARN_FAILURE);
 	sdp_tcp_take_over(sk, error);
 	return 0;
 }
@@ -440,7 +481,8 @@ bool sdp_tcp_instead(struct sock *sk, int error)
 	if (sdp->user_bound && sdp_tcp_bind(sk, true))
 		return false;
 	len = sdp_tcp_addr(sk, &sdp->peer, &ss);
-	WRITE_ONCE(sdp->tcp_learn, true);
+	if (sdp_tcp_learns(sk, error))
+		WRITE_ONCE(sdp->tcp_learn, SDP_LEARN_SUCCESS);
 	/*
 	 * By its file a firewall knows whose the first packet is. It stays as
 	 * sdp_tcp_take_over() says, which gives it for good below.

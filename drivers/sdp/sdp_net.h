@@ -30,10 +30,18 @@ union sdp_addr {
 
 #define SDP_RECENT	64	/* a table without chains: the last one wins */
 
+/* No padding: it is compared and hashed as memory */
+struct sdp_recent_key {
+	union sdp_addr dst;	/* as of sdp_addr_copy(), the rest is zero */
+	int bound;		/* SO_BINDTODEVICE */
+};
+static_assert(sizeof(struct sdp_recent_key) ==
+	      sizeof(union sdp_addr) + sizeof(int));
+
 /* A destination where SDP failed and TCP did not */
 struct sdp_recent {
-	union sdp_addr dst;
-	unsigned long until;	/* jiffies; 0: none */
+	struct sdp_recent_key key;
+	u64 since;		/* jiffies */
 };
 
 /*

@@ -20,6 +20,13 @@ struct sdp_port;
 struct sdp_ring;
 struct sdp_rxq_ops;
 
+/* What the end of an attempt of TCP says about SDP there; sdp->tcp_learn */
+enum sdp_learn {
+	SDP_LEARN_NOT,
+	SDP_LEARN_SUCCESS,	/* SDP failed: begin with TCP if that succeeds */
+	SDP_LEARN_FAILURE,	/* SDP was not tried: try it again if TCP fails */
+};
+
 /* Urgent byte, as seen by the reader; sdp->urg_state. */
 enum sdp_urg {
 	SDP_URG_NONE,
@@ -56,8 +63,8 @@ struct sdp_sock {
 	/* TCP beside SDP, sdp_fallback.c */
 	u8 fallback;			/* SDP_FALLBACK; lock_sock */
 	u8 tcp_reason;			/* SDP_TCP_*; lock_sock */
-	bool tcp_learn;			/* SDP failed: has TCP more luck? */
-	union sdp_addr tcp_dst;		/* of connect() */
+	u8 tcp_learn;			/* enum sdp_learn */
+	struct sdp_recent_key tcp_key;	/* of connect() */
 	bool tcp_on;			/* the file is that of tcp */
 	bool tcp_turn;			/* turn of TCP in accept() */
 	struct socket *tcp;		/* set once, until release */

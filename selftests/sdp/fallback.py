@@ -716,7 +716,66 @@ def remembered():
     with listener(sdp("b"), B, p), sdp("a") as c:
         c.connect((B, p))
         same("a server that came later", shown("a", p), [("ESTAB", None)])
+    what_is_remembered()
     sysctl("a", "fallback_memory", 0)
+
+
+def taught(p):
+    """TCP answers at port @p, and SDP does not"""
+    with listener(tcp("b"), B, p), sdp("a") as c:
+        c.connect((B, p))
+        same("taught", shown("a", p), [("ESTAB", "refused")])
+
+
+def what_is_remembered():
+    """What one connection says about the next ones, and what ends that"""
+    sysctl("a", "fallback_memory", 60)
+    # a server of SDP alone replaces one of TCP alone
+    p = new_port()
+    taught(p)
+    with listener(sdp("b", NONE), B, p):
+        with sdp("a") as c:
+            fails("TCP first", errno.ECONNREFUSED, c.connect, (B, p))
+        with sdp("a") as c:
+            c.connect((B, p))
+            same("then SDP", shown("a", p), [("ESTAB", None)])
+    # both fail at one port, then the descriptor, which is TCP, goes to another one
+    p, other = new_port(), new_port()
+    with listener(tcp("b"), B, other), sdp("a") as c:
+        fails("both refused", errno.ECONNREFUSED, c.connect, (B, p))
+        c.connect((B, other))
+    with listener(sdp("b", NONE), B, p), sdp("a") as c:
+        c.connect((B, p))
+        same("nothing was learned of the first", shown("a", p), [("ESTAB", None)])
+    # the limit of a program says nothing
+    p = new_port()
+    with listener(tcp("b"), B, p), listener(tcp("b"), B, p + OFFSET), sdp("a") as c:
+        c.setsockopt(socket.IPPROTO_TCP, socket.TCP_USER_TIMEOUT, 100)
+        c.connect((B, p))
+        same("a short limit", shown("a", p)[0], ("ESTAB", "timeout"))
+    with listener(sdp("b"), B, p), sdp("a") as c:
+        c.connect((B, p))
+        same("is the program's own", shown("a", p), [("ESTAB", None)])
+    # a port that TCP cannot have is not one that refuses
+    p = new_port()
+    taught(p)
+    with tcp("a") as taken, sdp("a") as c:
+        c.bind((A, 7780))
+        taken.bind((A, 7780))
+        taken.listen()
+        fails("its port is taken", errno.EADDRINUSE, c.connect, (B, p))
+    # as a device that it is bound to is another question
+    with listener(sdp("b", NONE), B, p), sdp("a") as c:
+        c.setsockopt(socket.SOL_SOCKET, socket.SO_BINDTODEVICE, b"va")
+        c.connect((B, p))
+        same("bound to a device", shown("a", p), [("ESTAB", None)])
+    # 0 forgets at once
+    p = new_port()
+    taught(p)
+    sysctl("a", "fallback_memory", 0)
+    with listener(sdp("b"), B, p), sdp("a") as c:
+        c.connect((B, p))
+        same("0 forgets", shown("a", p), [("ESTAB", None)])
 
 
 def limited_here():
