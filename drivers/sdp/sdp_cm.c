@@ -118,33 +118,24 @@ static bool sdp_conn_reset(struct sdp_conn *conn)
 	return true;
 }
 
-/* connect() is done with the cm_id. */
-static void sdp_cm_leave(struct sdp_conn *conn)
+/*
+ * connect() begins to use the cm_id. While it does so, the teardown is not queued, as
+ * some devices block in rdma_connect() for minutes, and no work item waits for that.
+ * Returns false if the teardown has begun.
+ */
+static bool sdp_cm_enter(struct sdp_conn *conn)
 {
-	struct sdp_sock *sdp = sdp_sk(conn->sk);
-
-	spin_lock_bh(&sdp->lock);
-	conn->cm_inside = false;
-	spin_unlock_bh(&sdp->lock);
-	wake_up_all(&conn->cm_wait);
-}
-
-static bool sdp_cm_left(struct sdp_conn *conn)
-{
-	struct sdp_sock *sdp = sdp_sk(conn->sk);
-	bool left;
-
-	spin_lock_bh(&sdp->lock);
-	left = !conn->cm_inside;
-	spin_unlock_bh(&sdp->lock);
-	return left;
+	WRITE_ONCE(conn->cm_inside, true);
+	smp_mb();	/* pairs with test_and_set_bit() in sdp_conn_down() */
+	if (!test_bit(SDP_CONN_DOWN, &conn->flags))
+		return true;
+	sdp_conn_id_done(conn);
+	return false;
 }
 
 /* Disconnect and empty the queues, so that nothing else will happen. */
 static void sdp_conn_hang_up(struct sdp_conn *conn)
 {
-	/* nor does connect() begin with anything once it sees SDP_CONN_DOWN */
-	wait_event(conn->cm_wait, sdp_cm_left(conn));
 	/*
 	 * A set-up that still runs finishes first; later ones see
 	 * SDP_CONN_DOWN. The same goes for a listener that gives out
@@ -1104,7 +1095,7 @@ static int sdp_cm_resolve_and_connect(struct sock *sk, struct sdp_conn *conn,
 				      long *timeo)
 {
 	struct sdp_sock *sdp = sdp_sk(sk);
-	bool inside;
+	bool resolved;
 	long left;
 	int err;
 
@@ -1116,17 +1107,14 @@ static int sdp_cm_resolve_and_connect(struct sock *sk, struct sdp_conn *conn,
 		*timeo = left;
 	spin_lock_bh(&sdp->lock);
 	conn->cm_waiter = false;	/* from now on the handler does it */
-	/* a concurrent end of the connection does not wait for our locks */
-	conn->cm_inside = conn->cm_step == SDP_CM_RESOLVED &&
-			  !test_bit(SDP_CONN_DOWN, &conn->flags);
-	inside = conn->cm_inside;
+	resolved = conn->cm_step == SDP_CM_RESOLVED;
 	spin_unlock_bh(&sdp->lock);
-	if (!inside)
+	if (!resolved || !sdp_cm_enter(conn))
 		return 0;
 	rdma_lock_handler(conn->id);
 	err = sdp_cm_reserved(sk) ? -EADDRNOTAVAIL : sdp_cm_do_connect(conn);
 	rdma_unlock_handler(conn->id);
-	sdp_cm_leave(conn);
+	sdp_conn_id_done(conn);
 	return err;
 }
 
@@ -1232,7 +1220,7 @@ static int sdp_cm_try(struct sock *sk, const union sdp_addr *dst,
 		return -ENOBUFS;
 	refcount_inc(&conn->refs);
 	err = sdp_cm_start(sk, conn, dst, w->port);
-	sdp_cm_leave(conn);
+	sdp_conn_id_done(conn);
 	if (err) {
 		sdp_cm_give_up(sk, conn);
 		sdp_conn_put(conn);

@@ -183,6 +183,29 @@ struct sdp_conn *sdp_conn_alloc(struct sock *sk, bool again)
 	return conn;
 }
 
+/* sdp_conn_id_done() and sdp_conn_down() may both find that it is their turn */
+static void sdp_conn_queue_down(struct sdp_conn *conn)
+{
+	if (!test_and_set_bit(SDP_CONN_DOWN_QUEUED, &conn->flags))
+		queue_work(sdp_wq(conn->sk), &conn->down_work);
+}
+
+/**
+ * sdp_conn_id_done - connect() is done with the cm_id
+ * @conn: connection, which the caller has a reference to
+ *
+ * Queues the teardown if it has waited for this.
+ *
+ * Context: process.
+ */
+void sdp_conn_id_done(struct sdp_conn *conn)
+{
+	WRITE_ONCE(conn->cm_inside, false);
+	smp_mb();	/* pairs with sdp_conn_down() */
+	if (test_bit(SDP_CONN_DOWN_DUE, &conn->flags))
+		sdp_conn_queue_down(conn);
+}
+
 /**
  * sdp_conn_down - start the teardown, once
  * @conn: connection
@@ -198,7 +221,11 @@ void sdp_conn_down(struct sdp_conn *conn, int error)
 	WRITE_ONCE(conn->error, error);	/* sdp_send_piece() looks at it */
 	WRITE_ONCE(conn->cm_step, SDP_CM_DONE);
 	wake_up_all(&conn->cm_wait);
-	queue_work(sdp_wq(conn->sk), &conn->down_work);
+	smp_mb__before_atomic();	/* the teardown sees conn->error */
+	set_bit(SDP_CONN_DOWN_DUE, &conn->flags);
+	smp_mb__after_atomic();	/* pairs with sdp_conn_id_done() */
+	if (!READ_ONCE(conn->cm_inside))
+		sdp_conn_queue_down(conn);
 }
 
 /**

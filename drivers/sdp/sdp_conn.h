@@ -61,7 +61,9 @@ enum sdp_conn_flags {
 	SDP_CONN_ACTIVE,	/* we called connect */
 	SDP_CONN_READY,		/* QP made, receives posted */
 	SDP_CONN_UP,		/* transport connected; sends allowed */
-	SDP_CONN_DOWN,		/* teardown has been queued */
+	SDP_CONN_DOWN,		/* the teardown has begun */
+	SDP_CONN_DOWN_DUE,	/* to be queued when connect() does not use id */
+	SDP_CONN_DOWN_QUEUED,
 	SDP_CONN_FENCED,	/* passive iWARP side before the first message */
 	SDP_CONN_GRACEFUL,	/* both DisConn exchanged */
 	SDP_CONN_CM_CONNECTED,	/* rdma_disconnect makes sense */
@@ -137,7 +139,7 @@ struct sdp_conn {
 	wait_queue_head_t cm_wait;
 	u8 cm_step;
 	bool cm_waiter;			/* connect() itself calls rdma_connect */
-	bool cm_inside;			/* it uses id: the teardown waits */
+	bool cm_inside;			/* it uses id: no teardown yet */
 	unsigned long cm_deadline;	/* for the address */
 	union sdp_addr cm_dst;
 
@@ -227,6 +229,7 @@ void sdp_conn_free_shared(struct sdp_shared *shared);
 void sdp_conn_put(struct sdp_conn *conn);
 struct sdp_conn *sdp_conn_alloc(struct sock *sk, bool again);
 void sdp_conn_down(struct sdp_conn *conn, int error);
+void sdp_conn_id_done(struct sdp_conn *conn);
 void sdp_conn_ended(struct sock *sk, struct sdp_conn *conn);
 void sdp_conn_flushed(struct sdp_conn *conn);
 void sdp_conn_fin_done(struct sdp_conn *conn);
