@@ -35,6 +35,7 @@ struct sdp_recent_key {
 	union sdp_addr dst;	/* as of sdp_addr_copy(), the rest is zero */
 	int bound;		/* SO_BINDTODEVICE */
 };
+
 static_assert(sizeof(struct sdp_recent_key) ==
 	      sizeof(union sdp_addr) + sizeof(int));
 

@@ -20,7 +20,7 @@ struct sdp_port;
 struct sdp_ring;
 struct sdp_rxq_ops;
 
-/* What the end of an attempt of TCP says about SDP there; sdp->tcp_learn */
+/* The meaning of the end of an attempt of TCP for SDP there; sdp->tcp_learn */
 enum sdp_learn {
 	SDP_LEARN_NOT,
 	SDP_LEARN_SUCCESS,	/* SDP failed: begin with TCP if that succeeds */

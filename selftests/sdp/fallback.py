@@ -728,7 +728,7 @@ def taught(p):
 
 
 def what_is_remembered():
-    """What one connection says about the next ones, and what ends that"""
+    """One connection decides how the next ones begin, for some time"""
     sysctl("a", "fallback_memory", 60)
     # a server of SDP alone replaces one of TCP alone
     p = new_port()
