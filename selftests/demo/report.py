@@ -17,7 +17,7 @@ COLORS = {"tcp": "#8c8c8c", "sdp": "#2a6f97", "host": "#c1666b", "nic": "#4a8f5c
 
 
 def read(log):
-    """What the guest said, and the lines of programs since its last step"""
+    """Return what the guest said, and the lines of programs since its last step"""
     demo = {"kernel": "", "last_step": "", "runs": [], "profiles": [], "copies": []}
     lines = []
     with open(log, encoding="utf-8", errors="replace") as f:
