@@ -67,10 +67,8 @@ static inline void netdev_unlock(struct net_device *dev)
 #endif
 
 /* Of an iterator over user memory in pieces; before 6.4 a field of it. */
-#ifdef HAVE_ITER_IOV
-#define compat_iter_iov(iter)	iter_iov(iter)
-#else
-#define compat_iter_iov(iter)	((iter)->iov)
+#ifndef HAVE_ITER_IOV
+#define iter_iov(iter)		((iter)->iov)
 #endif
 
 /* Flags of a mapping; before 6.3 a field like others */
@@ -117,27 +115,6 @@ static inline void vm_flags_mod(struct vm_area_struct *vma, unsigned long set,
 #define compat_accept_kern	(accept_kern)
 #endif
 
-/* To call it. */
-static inline int compat_sock_accept(struct socket *sock,
-				     struct socket *newsock, int flags)
-{
-#ifdef HAVE_PROTO_ACCEPT_ARG
-	struct proto_accept_arg arg = { .flags = flags };
-
-	return sock->ops->accept(sock, newsock, &arg);
-#else
-	return sock->ops->accept(sock, newsock, flags, false);
-#endif
-}
-
-/* Options of SOL_SOCKET come to proto_ops.setsockopt, where 6.7 allows that */
-static inline void compat_own_sol_socket(struct socket *sock)
-{
-#ifdef HAVE_CUSTOM_SOCKOPT
-	set_bit(SOCK_CUSTOM_SOCKOPT, &sock->flags);
-#endif
-}
-
 /* class_interface.add_dev and remove_dev, from 6.4 with the device alone */
 #ifdef HAVE_CLASS_INTERFACE_DEV
 #define COMPAT_CLASS_INTF_ARGS	struct device *class_dev
@@ -154,53 +131,37 @@ static inline void compat_own_sol_socket(struct socket *sock)
 #define COMPAT_KOBJ_CONST
 #endif
 
-/* hrtimer_setup(), from 6.13 on */
+#ifndef HAVE_HRTIMER_SETUP
 static inline void
-compat_hrtimer_setup(struct hrtimer *timer,
-		     enum hrtimer_restart (*fn)(struct hrtimer *timer))
+hrtimer_setup(struct hrtimer *timer,
+	      enum hrtimer_restart (*fn)(struct hrtimer *timer),
+	      clockid_t clock_id, enum hrtimer_mode mode)
 {
-#ifdef HAVE_HRTIMER_SETUP
-	hrtimer_setup(timer, fn, CLOCK_MONOTONIC, HRTIMER_MODE_REL);
-#else
-	hrtimer_init(timer, CLOCK_MONOTONIC, HRTIMER_MODE_REL);
+	hrtimer_init(timer, clock_id, mode);
 	timer->function = fn;
-#endif
 }
-
-/* msg_zerocopy_realloc(), a bool more from 6.16 on */
-static inline struct ubuf_info *
-compat_msg_zerocopy_realloc(struct sock *sk, size_t size)
-{
-#ifdef HAVE_MSG_ZEROCOPY_DEVMEM
-	return msg_zerocopy_realloc(sk, size, NULL, false);
-#else
-	return msg_zerocopy_realloc(sk, size, NULL);
-#endif
-}
-
-/* struct ubuf_info: functions in a structure of their own from 6.10 on */
-#ifdef HAVE_UBUF_INFO_OPS
-#define COMPAT_UBUF_OPS(name, fn) \
-	static const struct ubuf_info_ops name = { .complete = fn }
-#define compat_ubuf_init(ubuf, name)	((ubuf)->ops = &(name))
-#else
-#define COMPAT_UBUF_OPS(name, fn) \
-	static void (*const name)(struct sk_buff *skb, \
-				  struct ubuf_info *ubuf, bool zerocopy) = fn
-#define compat_ubuf_init(ubuf, name)	((ubuf)->callback = (name))
 #endif
 
-/* __zerocopy_sg_from_iter(), with a binding as well */
-static inline int
-compat_zerocopy_sg_from_iter(struct msghdr *msg, struct sk_buff *skb,
-			     struct iov_iter *from, size_t len)
-{
-#ifdef HAVE_MSG_ZEROCOPY_DEVMEM
-	return __zerocopy_sg_from_iter(msg, NULL, skb, from, len, NULL);
-#else
-	return __zerocopy_sg_from_iter(msg, NULL, skb, from, len);
+/* From 6.16 on both have a last argument more, of device memory. */
+#ifndef HAVE_MSG_ZEROCOPY_DEVMEM
+#define msg_zerocopy_realloc(sk, size, uarg, devmem) \
+	msg_zerocopy_realloc(sk, size, uarg)
+#define __zerocopy_sg_from_iter(msg, sk, skb, from, len, binding) \
+	__zerocopy_sg_from_iter(msg, sk, skb, from, len)
 #endif
-}
+
+/* Functions of struct ubuf_info; before 6.10 it has the one alone. */
+#ifndef HAVE_UBUF_INFO_OPS
+struct ubuf_info_ops {
+	void (*complete)(struct sk_buff *skb, struct ubuf_info *ubuf,
+			 bool zerocopy);
+};
+#endif
+
+/* The default, and all there was before there were several ways */
+#ifndef HAVE_NETIF_THREADED_ENABLE
+#define netif_threaded_enable(dev)	dev_set_threaded(dev, true)
+#endif
 
 /* Of sendfile and splice: before 6.5 there is proto_ops.sendpage instead */
 #ifndef MSG_SPLICE_PAGES

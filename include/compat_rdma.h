@@ -55,51 +55,6 @@ static inline enum ib_port_state ib_get_curr_port_state(struct net_device *dev)
 }
 #endif
 
-/**
- * compat_tcp_sendpage_locked() - give TCP a part of a page by reference
- * @sk: TCP socket, held by the caller
- * @page: page, of any order, that is not slab memory
- * @off: first byte
- * @len: bytes; may go beyond the first page of a compound one
- * @flags: MSG_*
- *
- * TCP before 6.5 ignores MSG_SPLICE_PAGES even where it is defined, but has
- * a function for this. Where the device cannot gather, TCP copies.
- *
- * Context: with MSG_DONTWAIT and GFP_ATOMIC in sk_allocation, any.
- * Return: bytes taken, or a negative error.
- */
-static inline int compat_tcp_sendpage_locked(struct sock *sk, struct page *page,
-					     u32 off, u32 len, int flags)
-{
-#ifdef HAVE_TCP_SENDPAGE_LOCKED
-	struct msghdr msg = { .msg_flags = flags };
-	struct kvec iov;
-
-	if (likely(sk->sk_route_caps & NETIF_F_SG) || PageHighMem(page))
-		return tcp_sendpage_locked(sk, page, off, len, flags);
-	/* it would copy, too, but calls what may sleep to map the page */
-	iov.iov_base = page_address(page) + off;
-	iov.iov_len = len;
-	iov_iter_kvec(&msg.msg_iter, ITER_SOURCE, &iov, 1, len);
-	return tcp_sendmsg_locked(sk, &msg, len);
-#else
-	struct msghdr msg = { .msg_flags = flags | MSG_SPLICE_PAGES };
-	struct bio_vec bvec;
-
-	bvec_set_page(&bvec, page, len, off);
-	iov_iter_bvec(&msg.msg_iter, ITER_SOURCE, &bvec, 1, len);
-	return tcp_sendmsg_locked(sk, &msg, len);
-#endif
-}
-
-/* Then TCP makes a fragment of each page of a compound one */
-#ifdef HAVE_TCP_SENDPAGE_LOCKED
-#define COMPAT_TCP_FRAG_PAGES	0
-#else
-#define COMPAT_TCP_FRAG_PAGES	1
-#endif
-
 /* Before, no udev rule renamed a device that a user had named. */
 #ifndef HAVE_IB_MARK_NAME_ASSIGNED_BY_USER
 static inline void ib_mark_name_assigned_by_user(struct ib_device *dev)

@@ -54,16 +54,6 @@
 
 struct hnic_dev;
 
-/* The default, and all there was before there were several ways */
-static inline void compat_set_threaded(struct net_device *netdev)
-{
-#ifdef HAVE_NETIF_THREADED_ENABLE
-	netif_threaded_enable(netdev);
-#else
-	dev_set_threaded(netdev, true);
-#endif
-}
-
 /* -------------------------------------------------------------- packets */
 
 /**
@@ -133,11 +123,11 @@ static inline u8 *hnic_pkt_data(const struct hnic_pkt *p)
 
 /* Of the provider: still to be finished by a NIC; of ours: all is good */
 #ifdef HAVE_SKB_DECRYPTED
-#define compat_skb_decrypted(skb)		((skb)->decrypted)
-#define compat_skb_set_decrypted(skb, val)	((skb)->decrypted = (val))
+#define hnic_skb_decrypted(skb)		((skb)->decrypted)
+#define hnic_skb_set_decrypted(skb, val)	((skb)->decrypted = (val))
 #else
-#define compat_skb_decrypted(skb)		false
-#define compat_skb_set_decrypted(skb, val)	((void)(val))
+#define hnic_skb_decrypted(skb)		false
+#define hnic_skb_set_decrypted(skb, val)	((void)(val))
 #endif
 
 struct hnic_list {

@@ -219,7 +219,7 @@ static enum hnic_tx hnic_tx_finish(struct hnic_dev *hd, struct hnic_conn *hc,
 static bool hnic_tx_own(struct hnic_dev *hd, const struct hnic_conn *hc,
 			const struct hnic_pkt *p, const struct sk_buff *skb)
 {
-	if (compat_skb_decrypted(skb))
+	if (hnic_skb_decrypted(skb))
 		return true;
 	return hnic_pkt_from(p, hd->netdev->dev_addr) &&
 	       (!skb->sk || skb->sk == READ_ONCE(hc->conn->sk));
@@ -254,7 +254,7 @@ enum hnic_tx hnic_conn_tx(struct hnic_dev *hd, struct hnic_pkt *p,
 	/* without CRC there is nothing to fill in where markers are gathered */
 	u32 mine = BIT(IWARP_OFFLOAD_TX_CRC) | BIT(IWARP_OFFLOAD_TX_CONTIG) |
 		   BIT(IWARP_OFFLOAD_TX_SG);
-	bool marked = compat_skb_decrypted(skb);
+	bool marked = hnic_skb_decrypted(skb);
 	enum hnic_tx ret = HNIC_TX_PLAIN;
 	struct hnic_conn *hc;
 	bool served = false;

@@ -424,8 +424,10 @@ static void hnic_setup(struct net_device *netdev)
 		hnic_list_init(&hd->wire.lane[i]);
 	hnic_list_init(&hd->todo);
 	hnic_list_init(&hd->landing);
-	compat_hrtimer_setup(&hd->tx_timer, hnic_tx_timeout);
-	compat_hrtimer_setup(&hd->rx_timer, hnic_rx_timeout);
+	hrtimer_setup(&hd->tx_timer, hnic_tx_timeout, CLOCK_MONOTONIC,
+		      HRTIMER_MODE_REL);
+	hrtimer_setup(&hd->rx_timer, hnic_rx_timeout, CLOCK_MONOTONIC,
+		      HRTIMER_MODE_REL);
 	hd->rx_frames = 1;
 	hd->tx_dma.wait_ns = &hd->tx_stats.dma_wait_ns;
 	hd->rx_dma.wait_ns = &hd->rx_stats.dma_wait_ns;
@@ -498,7 +500,7 @@ static int hnic_register(struct net_device *netdev, bool has_address)
 		return err;
 	netif_carrier_off(netdev);
 	/* the host's part of receiving is apart from the engines' */
-	compat_set_threaded(netdev);
+	netif_threaded_enable(netdev);
 	return 0;
 }
 

@@ -294,7 +294,7 @@ static void hnic_rx_skb(struct hnic_queue *q, struct sk_buff *skb,
 	bool csum = p->csum_ok && on & NETIF_F_RXCSUM;
 
 	skb->ip_summed = csum ? CHECKSUM_UNNECESSARY : CHECKSUM_NONE;
-	compat_skb_set_decrypted(skb, p->verdict);
+	hnic_skb_set_decrypted(skb, p->verdict);
 	if (on & NETIF_F_RXHASH && p->l3)
 		skb_set_hash(skb, p->hash, p->l4 ? PKT_HASH_TYPE_L4 :
 						   PKT_HASH_TYPE_L3);

@@ -272,7 +272,8 @@ static int hyb_create_cq(struct ib_cq *ibcq, const struct ib_cq_init_attr *attr,
 	cq->mask = size - 1;
 	cq->id = get_random_u32();
 	spin_lock_init(&cq->lock);
-	compat_hrtimer_setup(&cq->timer, hyb_cq_timeout);
+	hrtimer_setup(&cq->timer, hyb_cq_timeout, CLOCK_MONOTONIC,
+		      HRTIMER_MODE_REL);
 	ibcq->cqe = size;
 
 	err = udata ? hyb_cq_tell_user(cq, key, udata) : 0;

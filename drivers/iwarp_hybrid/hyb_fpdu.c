@@ -16,10 +16,6 @@
 #include "hyb_trace.h"
 #include "hybrid.h"
 
-#ifndef MSG_SENDPAGE_NOTLAST
-#define MSG_SENDPAGE_NOTLAST MSG_MORE
-#endif
-
 /**
  * hyb_fpdu_record - record what was left to the NIC
  * @qp: queue pair
@@ -220,15 +216,43 @@ void hyb_fpdu_put_hdr(const struct hyb_tx *tx, u8 *hdr, u32 len, bool last)
  * The one place that calls TCP to transmit: by reference, without waiting.
  * With @more, TCP need not send yet: the next call follows at once.
  */
+#ifdef HAVE_TCP_SENDPAGE_LOCKED
+/* Before 6.5: there TCP ignores MSG_SPLICE_PAGES even where it is defined */
 static int hyb_fpdu_sendpage(struct sock *sk, struct page *page, u32 off, u32 len,
 			     bool more)
 {
 	int flags = MSG_DONTWAIT | MSG_NOSIGNAL | MSG_NO_SHARED_FRAGS;
+	struct msghdr msg = {};
+	struct kvec iov;
 
 	if (more)
 		flags |= MSG_SENDPAGE_NOTLAST;
-	return compat_tcp_sendpage_locked(sk, page, off, len, flags);
+	if (likely(sk->sk_route_caps & NETIF_F_SG) || PageHighMem(page))
+		return tcp_sendpage_locked(sk, page, off, len, flags);
+	/* it would copy, too, but calls what may sleep to map the page */
+	msg.msg_flags = flags;
+	iov.iov_base = page_address(page) + off;
+	iov.iov_len = len;
+	iov_iter_kvec(&msg.msg_iter, ITER_SOURCE, &iov, 1, len);
+	return tcp_sendmsg_locked(sk, &msg, len);
 }
+#else
+static int hyb_fpdu_sendpage(struct sock *sk, struct page *page, u32 off, u32 len,
+			     bool more)
+{
+	struct msghdr msg = {
+		.msg_flags = MSG_DONTWAIT | MSG_NOSIGNAL |
+			     MSG_NO_SHARED_FRAGS | MSG_SPLICE_PAGES,
+	};
+	struct bio_vec bvec;
+
+	if (more)
+		msg.msg_flags |= MSG_MORE;
+	bvec_set_page(&bvec, page, len, off);
+	iov_iter_bvec(&msg.msg_iter, ITER_SOURCE, &bvec, 1, len);
+	return tcp_sendmsg_locked(sk, &msg, len);
+}
+#endif
 
 /* The following bytes go into a new packet */
 static void hyb_fpdu_end_packet(struct sock *sk)
@@ -296,9 +320,9 @@ bool hyb_fpdu_give(struct hyb_qp *qp, struct sock *sk, struct hyb_tx_page *p,
  * @sk: TCP socket
  * @mss: of a segment, which may be given beyond
  *
- * Where TCP makes a fragment of every page (COMPAT_TCP_FRAG_PAGES) it would run
- * out of them within an FPDU, and what follows would not be aligned. A packet
- * that is half full of fragments ends here.
+ * TCP makes a fragment of every page, and would run out of them within an FPDU.
+ * What follows would not be aligned. A packet that is half full of fragments
+ * ends here.
  *
  * Context: TCP socket held.
  * Return: bytes, at least a page.
@@ -308,8 +332,9 @@ u32 hyb_fpdu_frag_room(struct sock *sk, u32 mss)
 	struct sk_buff *tail = tcp_write_queue_tail(sk);
 	int left = MAX_SKB_FRAGS - 2 - mss / PAGE_SIZE;
 
-	if (!COMPAT_TCP_FRAG_PAGES)
-		return INT_MAX;
+#ifdef HAVE_TCP_SENDPAGE_LOCKED
+	return INT_MAX;		/* a fragment may be of several pages */
+#endif
 	if (tail && skb_shinfo(tail)->nr_frags <= MAX_SKB_FRAGS / 2)
 		left -= skb_shinfo(tail)->nr_frags;
 	else if (tail)

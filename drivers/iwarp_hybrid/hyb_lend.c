@@ -114,7 +114,9 @@ static void hyb_lent_put(struct sk_buff *skb, struct ubuf_info *ubuf,
 	rcu_read_unlock();
 }
 
-COMPAT_UBUF_OPS(hyb_lent_ops, hyb_lent_put);
+static const struct ubuf_info_ops hyb_lent_ops = {
+	.complete	= hyb_lent_put,
+};
 
 static struct hyb_lend *hyb_lend_of(struct hyb_qp *qp)
 {
@@ -161,7 +163,11 @@ bool hyb_lend_packet(struct hyb_qp *qp, const struct sock *sk,
 		kfree(p);
 		return false;
 	}
-	compat_ubuf_init(&p->ubuf, hyb_lent_ops);
+#ifdef HAVE_UBUF_INFO_OPS
+	p->ubuf.ops = &hyb_lent_ops;
+#else
+	p->ubuf.callback = hyb_lent_ops.complete;
+#endif
 	/* for the receiver's side only: TCP and devices may have it */
 	p->ubuf.flags = SKBFL_ZEROCOPY_FRAG | SKBFL_DONT_ORPHAN;
 	refcount_set(&p->ubuf.refcnt, 1);

@@ -44,6 +44,7 @@
 
 /* ------------------------------------------------------------- cursor */
 
+#ifndef HAVE_TCP_SENDPAGE_LOCKED
 /*
  * The next fragment belongs to the piece if it also follows in memory: otherwise TCP
  * that makes a fragment of each page would leave no FPDU in one piece.
@@ -62,6 +63,7 @@ static void hyb_cur_join(struct hyb_cur *c)
 		c->n += skb_frag_size(frag);
 	}
 }
+#endif
 
 /* Next contiguous piece of this packet; false at its end */
 static bool hyb_cur_piece(struct hyb_cur *c)
@@ -73,8 +75,10 @@ static bool hyb_cur_piece(struct hyb_cur *c)
 			frag = &skb_shinfo(c->part)->frags[c->frag++];
 			c->p = skb_frag_address(frag);
 			c->n = skb_frag_size(frag);
-			if (COMPAT_TCP_FRAG_PAGES && !c->placed)
+#ifndef HAVE_TCP_SENDPAGE_LOCKED
+			if (!c->placed)
 				hyb_cur_join(c);
+#endif
 		} else {
 			if (c->part == c->skb)
 				c->part = skb_shinfo(c->skb)->frag_list;

@@ -135,7 +135,10 @@ static void sdp_set_flags(struct socket *sock)
 {
 	/* io_uring may send without copies: the memory is not kept */
 	set_bit(SOCK_SUPPORT_ZC, &sock->flags);
-	compat_own_sol_socket(sock);
+#ifdef HAVE_CUSTOM_SOCKOPT
+	/* options of SOL_SOCKET come to sdp_setsockopt() */
+	set_bit(SOCK_CUSTOM_SOCKOPT, &sock->flags);
+#endif
 }
 
 /* The rest of a socket that the Internet families have made. */

@@ -35,7 +35,7 @@ bool sdp_errq_wanted(const struct sock *sk, struct msghdr *msg)
  */
 struct ubuf_info *sdp_errq_begin(struct sock *sk, struct msghdr *msg)
 {
-	return compat_msg_zerocopy_realloc(sk, msg_data_left(msg));
+	return msg_zerocopy_realloc(sk, msg_data_left(msg), NULL, false);
 }
 
 /**

@@ -581,11 +581,18 @@ bool sdp_tcp_waiting(const struct sock *sk)
 int sdp_tcp_accept(struct sock *sk, struct socket *newsock)
 {
 	struct socket *tcp = sdp_sk(sk)->tcp;
+#ifdef HAVE_PROTO_ACCEPT_ARG
+	struct proto_accept_arg arg = { .flags = O_NONBLOCK };
+#endif
 	int err;
 
 	if (!sdp_tcp_waiting(sk))
 		return -EAGAIN;
-	err = compat_sock_accept(tcp, newsock, O_NONBLOCK);
+#ifdef HAVE_PROTO_ACCEPT_ARG
+	err = tcp->ops->accept(tcp, newsock, &arg);
+#else
+	err = tcp->ops->accept(tcp, newsock, O_NONBLOCK, false);
+#endif
 	if (err)
 		return err;
 	/* our reference was taken for the listener's proto_ops */

@@ -859,7 +859,7 @@ static int sdp_get_sdp(struct sock *sk, int optname, char __user *optval,
 	}
 }
 
-/* ---- SOL_SOCKET, where it is left to us, see compat_own_sol_socket() ---- */
+/* ---- SOL_SOCKET, where it is left to us, see sdp_set_flags() ---- */
 
 /* Of use to TCP that takes over; the core knows it for TCP sockets alone, from 6.16 on */
 static int sdp_set_txrehash(struct sock *sk, sockptr_t optval,

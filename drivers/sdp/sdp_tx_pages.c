@@ -171,7 +171,7 @@ static u32 sdp_ref_add(struct sdp_conn *conn, struct sdp_ref *ref,
 	 * (sdp_conn_fault_in()). Pages in front of an error are used.
 	 */
 	msg->msg_iter.nofault = true;
-	compat_zerocopy_sg_from_iter(msg, ref->skb, &msg->msg_iter, n);
+	__zerocopy_sg_from_iter(msg, NULL, ref->skb, &msg->msg_iter, n, NULL);
 	msg->msg_iter.nofault = false;
 	n = ref->skb->len - before;
 	if (!n)
