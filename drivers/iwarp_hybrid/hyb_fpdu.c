@@ -321,7 +321,7 @@ bool hyb_fpdu_give(struct hyb_qp *qp, struct sock *sk, struct hyb_tx_page *p,
  * @mss: of a segment, which may be given beyond
  *
  * TCP makes a fragment of every page, and would run out of them within an FPDU.
- * What follows would not be aligned. A packet that is half full of fragments
+ * The FPDUs behind would not be aligned. A packet that is half full of fragments
  * ends here.
  *
  * Context: TCP socket held.
