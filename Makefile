@@ -40,6 +40,7 @@ help:
 	@echo 'make report        figures of the papers, measured, drawn and judged (FIGURES="P0-F2a P3")'
 	@echo 'make lint          checkpatch, kernel-doc, sparse, W=1, shellcheck, clang-format'
 	@echo 'make htmldocs      the documents and the kernel-doc comments as HTML'
+	@echo 'make into-kernel   the drivers as a part of the newest kernel: W=1, C=1, htmldocs'
 	@echo 'make vm            a shell in a virtual machine with SDP between two namespaces'
 	@echo 'make deps          install what is needed for the above (apt)'
 	@echo 'make clean         remove build/'
@@ -103,6 +104,9 @@ lint: deps
 htmldocs: deps
 	@scripts/htmldocs.sh $(O)
 
+into-kernel: deps
+	@scripts/into-kernel-check.sh $(O)
+
 check: deps
 	@scripts/check.sh $(TESTS)
 
@@ -137,5 +141,5 @@ clean-cache:
 	@scripts/clean-cache.sh
 
 .PHONY: all help modules tools examples install install-tools install-doc deps unit fuzz lint \
-	htmldocs check check-long check-more demo demo-filters bench report vm clean clean-cache
+	htmldocs into-kernel check check-long check-more demo demo-filters bench report vm clean clean-cache
 .PHONY: uninstall install-dkms uninstall-dkms deb

@@ -29,6 +29,10 @@
 #	K_MORE_SRC sources of upper layers that Debian does not build, see
 #		   rtrs-modules.sh; or empty
 #
+# kernel.sh --tree [--cached] NAME: the distribution's source of it, whole. Prints
+#
+#	K_TREE     source tree, not to be written to; or, with --cached, empty
+#
 # The release behind a name is looked up again after KERNEL_MAX_AGE days (14).
 set -euo pipefail
 here=$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd)
@@ -242,6 +246,21 @@ more_source_of() {
 	rm -rf source
 }
 
+# tree_of NAME RELEASE: fills the entry
+tree_of() {
+	local src
+	case $1 in
+	6.1) apt_machine ;;
+	6.12) apt_suites "$1" bookworm-backports bookworm ;;
+	7) apt_suites "$1" trixie-backports trixie ;;
+	esac
+	src=linux-source-$(sed -E 's/^([0-9]+\.[0-9]+).*/\1/' <<<"$2")
+	fetch "$src" source
+	mkdir tree
+	xz -T0 -dc "source/usr/src/$src.tar.xz" | tar -C tree --strip-components=1 -xf -
+	rm -rf source
+}
+
 debug_source() { unpack_source /usr/src/linux-source-6.1.tar.xz; }
 
 # ---------------------------------------------------------------------- main
@@ -312,6 +331,25 @@ show_more() {
 	printf 'K_MORE_SRC=%q\n' "$CACHED"
 }
 
+show_tree() {
+	local rel
+	prepare_debian "$1"
+	rel=$(cat "$CACHED/release")
+	if [ -n "$cached_only" ] && ! cache_has "tree/$rel"; then
+		echo K_TREE=
+		return
+	fi
+	cache_make "tree/$rel" tree_of "$1" "$rel"
+	printf 'K_TREE=%q\n' "${CACHED:+$CACHED/tree}"
+}
+
+if [ "${1:-}" = --tree ]; then
+	shift
+	cached_only=
+	[ "$1" != --cached ] || { cached_only=1; shift; }
+	show_tree "$1"
+	exit
+fi
 if [ "${1:-}" = --more ]; then
 	cached_only=
 	case ${2:-} in

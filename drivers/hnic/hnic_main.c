@@ -105,7 +105,7 @@ static void hnic_carrier(struct net_device *netdev)
 
 static int hnic_start_engines(struct hnic_dev *hd)
 {
-	char name[TASK_COMM_LEN];
+	char name[IFNAMSIZ + 8];
 	int err;
 
 	snprintf(name, sizeof(name), "hnic-tx/%s", hd->netdev->name);

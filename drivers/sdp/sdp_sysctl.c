@@ -16,10 +16,6 @@
 #include "sdp.h"
 #include "sdp_verbs.h"
 
-#ifndef CTL_TABLE_CONST
-#define CTL_TABLE_CONST		/* kernels from 6.11: const */
-#endif
-
 #define SDP_TIMEOUT_MAX		3600	/* seconds */
 #define SDP_KEEPALIVE_MAX	32767	/* as TCP_KEEPIDLE, TCP_KEEPINTVL */
 #define SDP_KEEPCNT_MAX		127	/* as TCP_KEEPCNT */

@@ -1,0 +1,97 @@
+#!/bin/bash
+# SPDX-License-Identifier: GPL-2.0
+#
+# into-kernel-check.sh [--cached] [BUILD]: lay the project into the source tree of the
+# newest kernel (into-kernel.sh) and build it there with W=1 and C=1, and its
+# documentation. Any finding fails. The tree is an overlay in BUILD/into-kernel.
+#
+# AS is "m" (default), "y" or "m y": as modules, into the kernel, or one after the other.
+#
+# With --cached, the source is not downloaded: without it nothing is done.
+set -euo pipefail
+here=$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd)
+top=$(dirname "$here")
+# shellcheck source=scripts/cache.sh
+. "$here/cache.sh"
+
+cached=
+if [ "${1:-}" = --cached ]; then
+	cached=--cached
+	shift
+fi
+build=$(realpath -m "${1:-$top/build}")/into-kernel
+vars=$("$here/kernel.sh" --tree $cached 7)
+eval "$vars"
+if [ -z "$K_TREE" ]; then
+	echo "into-kernel: skipped, the source of the newest kernel is not in the cache"
+	exit 0
+fi
+[ "$(id -u)" = 0 ] || die "root is needed to mount the overlay"
+
+if [ -z "${INTO_KERNEL_MOUNTED:-}" ]; then
+	rm -rf "$build"
+	mkdir -p "$build"/{upper,work,tree}
+	INTO_KERNEL_MOUNTED=1 exec unshare -m "$BASH" "${BASH_SOURCE[0]}" $cached "$(dirname "$build")"
+fi
+mount -t overlay -o "lowerdir=$K_TREE,upperdir=$build/upper,workdir=$build/work" \
+	overlay "$build/tree"
+cd "$build/tree"
+"$here/into-kernel.sh" .
+
+dirs=(lib/iwarp/ drivers/infiniband/sw/rdma_stack/ drivers/infiniband/sw/iwarp_hybrid/
+	drivers/net/hnic/ net/sdp/)
+symbols=(RDMA_STACK RDMA_IWARP_HYBRID HNIC SDP)
+log=$build/log
+# sparse has no __typeof_unqual__ yet; the kernel uses it where the compiler has it
+check="sparse -D__typeof_unqual__=__typeof__"
+
+# configure m|y
+configure() {
+	local s
+	make -s x86_64_defconfig
+	for s in INFINIBAND INFINIBAND_USER_ACCESS INET_DIAG "${symbols[@]}"; do
+		scripts/config --set-val "$s" "$1"
+	done
+	scripts/config -e INFINIBAND_ADDR_TRANS -e IPV6 -d RUST -d GCC_PLUGINS
+	make -s olddefconfig
+	for s in "${symbols[@]}" SDP_DIAG LIB_IWARP; do
+		grep -qxF "CONFIG_$s=$1" .config || die "CONFIG_$s=$1 cannot be had: see $build/tree/.config"
+	done
+}
+
+# findings: of compiler and sparse. Sparse 0.6.4 reports every MODULE_*() of 7.x.
+findings() {
+	local where line
+	grep -E '(warning|error):' "$log" | sort -u | while IFS= read -r line; do
+		where=${line%%: *}
+		if [[ $line == *'error: bad constant expression'* ]] &&
+			sed -n "$(cut -d: -f2 <<<"$where")p" "${where%%:*}" | grep -q '^MODULE_'; then
+			continue
+		fi
+		echo "$line"
+	done
+}
+
+failed=0
+for how in ${AS:-m}; do
+	configure "$how"
+	make -s -j"${JOBS:-$(nproc)}" W=1 C=1 CHECK="$check" prepare >"$log" 2>&1 ||
+		{ tail -n 20 "$log" >&2; die "the kernel's own preparation fails"; }
+	rc=0
+	make -s -k -j"${JOBS:-$(nproc)}" W=1 C=1 CHECK="$check" "${dirs[@]}" >"$log" 2>&1 || rc=$?
+	found=$(findings)
+	if [ -n "$found" ] || [ $rc -ne 0 ]; then
+		printf '%s\n' "${found:-$(tail -n 20 "$log")}"
+		failed=1
+	fi
+done
+objects=$(find "${dirs[@]}" -name '*.o' | wc -l)
+[ "$objects" -gt 100 ] || die "only $objects objects were built"
+
+make -s SPHINXDIRS=networking/sdp htmldocs >"$log" 2>&1 || { tail -n 20 "$log"; failed=1; }
+if grep -E 'networking/sdp|include/(rdma|linux/iwarp)/' "$log" | grep -E 'WARNING|ERROR|error|warning'; then
+	failed=1
+fi
+[ $failed = 0 ] || exit 1
+version=$(make -s kernelversion)
+echo "into-kernel: Linux $version with $objects objects of ours: no finding of W=1, C=1 and htmldocs"
