@@ -79,6 +79,7 @@ static void sdp_conn_free(struct rcu_head *rcu)
 	struct sdp_conn *conn = container_of(rcu, struct sdp_conn, rcu);
 
 	sdp_conn_free_shared(conn->shared);
+	kfree(conn->ring);
 	kmem_cache_free(sdp_conn_cache, conn);
 }
 

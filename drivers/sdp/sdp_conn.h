@@ -21,7 +21,7 @@
 struct sdp_chunk;
 struct sdp_fc_ops;
 struct sdp_link_ops;
-struct sdp_ring;
+struct sdp_ring_conn;
 struct sdp_rx_buf;
 struct sdp_shared;
 struct sdp_tx_msg;
@@ -104,6 +104,7 @@ struct sdp_conn {
 	const struct sdp_zc_ops *zco;	/* NULL: no zero copy so far */
 	const struct rdma_stack_link *stack;	/* NULL: no shared link */
 	struct sdp_shared *shared;	/* set when the shared link opens */
+	struct sdp_ring_conn *ring;	/* set when the flow control is "rdma" */
 	u8 unshared;			/* SDP_REASON_* */
 	u8 peer_ext;			/* SDP_EXT_* in its Hello */
 	u8 fc_wish;			/* SDP_FLOW_* */
@@ -163,14 +164,6 @@ struct sdp_conn {
 	u32 peer_rcvsz;			/* its receive buffers, with BSDH */
 	u32 peer_desired;		/* its DesRemRcvSz */
 	u8 peer_adverts;
-	struct sdp_ring *rx_ring;	/* RING: where the peer writes to */
-	struct ib_mr *rx_ring_mr;
-	struct scatterlist *rx_ring_sg;	/* mapped for the device, */
-	u32 rx_ring_mapped;		/* so many of it */
-	u32 ring_len;			/* the peer's ring; 0 until it is known */
-	u32 ring_rkey;			/* valid with ring_len */
-	u64 ring_va;
-	u32 ring_freed;			/* bytes of it that the peer has freed */
 
 	/* transmit half and posting */
 	spinlock_t tx_lock ____cacheline_aligned_in_smp;
@@ -196,17 +189,11 @@ struct sdp_conn {
 	bool tx_probing;
 	bool tx_want;			/* a writer waits for completions */
 	bool tx_lends;			/* see sdp_verbs_signal() */
-	bool ring_app;			/* SDP_PROGRESS_APP */
 	bool tx_alone;			/* credit: each send is a message */
 	u32 vwin_posted;		/* vwin: messages that the device has */
 	u32 tx_signal;			/* vwin: one of as many is signalled */
-	bool ring_imm;			/* Writes with immediate data */
-	bool ring_away;			/* and the program is doing something else */
 	bool tx_away;			/* a sender is away, see sdp_conn_leave() */
 	u32 tx_turns;			/* others that wait for it */
-	u32 ring_put;			/* bytes written to the peer's ring */
-	u32 ring_told;			/* bytes that it knows we have freed */
-	struct ib_cqe ring_cqe;		/* of the registration, if it fails */
 	bool tx_fin;			/* DisConn wanted after all data */
 	bool tx_fin_sent;
 	bool tx_fin_done;		/* and completed */

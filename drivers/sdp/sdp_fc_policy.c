@@ -186,8 +186,8 @@ void sdp_fc_judge(struct sdp_conn *conn)
 	struct net *net = sock_net(conn->sk);
 
 	/* of iWARP it is known only now */
-	if (conn->fc_ext & SDP_EXT_IMM)
-		WRITE_ONCE(conn->ring_imm, sdp_fc_device_imm(conn, conn->qp));
+	if (conn->ring && conn->fc_ext & SDP_EXT_IMM)
+		WRITE_ONCE(conn->ring->imm, sdp_fc_device_imm(conn, conn->qp));
 	if (conn->fc == &sdp_fc_rdma)
 		SDP_INC_STATS(net, RING_LINKS);
 	else if (conn->fc == &sdp_fc_vwin)

@@ -20,7 +20,7 @@
 
 static bool sdp_rdma_update_due(const struct sdp_conn *conn)
 {
-	return sdp_ring_untold(conn) >= conn->rx_ring->size / 2 ||
+	return sdp_ring_untold(conn) >= conn->ring->mem->size / 2 ||
 	       sdp_fc_update_due(conn);
 }
 
@@ -30,33 +30,34 @@ static bool sdp_rdma_update_due(const struct sdp_conn *conn)
  */
 static u32 sdp_rdma_room(const struct sdp_conn *conn, u32 len)
 {
+	const struct sdp_ring_conn *r = conn->ring;
 	/* pairs with the release of sdp_rdma_avail() */
-	u32 size = smp_load_acquire(&conn->ring_len), left, n;
+	u32 size = smp_load_acquire(&r->peer_len), left, n;
 
 	lockdep_assert_held(&conn->tx_lock);
-	if (!size || (unlikely(conn->ring_app) && conn->ring_away &&
-		      !conn->tx_fin))
+	if (!size || (unlikely(r->app) && r->away && !conn->tx_fin))
 		return 0;
-	left = size - (conn->ring_put - READ_ONCE(conn->ring_freed));
+	left = size - (r->put - READ_ONCE(r->freed));
 	n = min(len, left);
 	if (n < len && left < size / 4)
 		return 0;
-	return min(n, size - (conn->ring_put & (size - 1)));
+	return min(n, size - (r->put & (size - 1)));
 }
 
 /* RingAvail: once, and a ring that we can count in. */
 static int sdp_rdma_avail(struct sdp_conn *conn, const struct sdp_msg *m)
 {
+	struct sdp_ring_conn *r = conn->ring;
 	u32 len = m->ext.avail.len;
 
-	if (conn->ring_len)
+	if (r->peer_len)
 		return SDP_MIB_BAD_STATE;
 	if (len < PAGE_SIZE || len > INT_MAX || !is_power_of_2(len))
 		return SDP_MIB_BAD_RDMA;
-	conn->ring_rkey = m->ext.avail.rkey;
-	conn->ring_va = m->ext.avail.va;
+	r->peer_rkey = m->ext.avail.rkey;
+	r->peer_va = m->ext.avail.va;
 	/* pairs with the acquire of sdp_rdma_room() */
-	smp_store_release(&conn->ring_len, len);
+	smp_store_release(&r->peer_len, len);
 	return 0;
 }
 
@@ -65,16 +66,16 @@ static int sdp_rdma_ring(struct sdp_sock *sdp, struct sdp_rx_ctx *c)
 {
 	u32 len = c->m.ext.ring.len, freed = c->m.ext.ring.freed;
 	struct sdp_conn *conn = c->conn;
-	struct sdp_ring *ring = conn->rx_ring;
-	u32 used = sdp->rx_seq - ring->base - READ_ONCE(conn->ring_told);
+	struct sdp_ring_conn *r = conn->ring;
+	struct sdp_ring *ring = r->mem;
+	u32 used = sdp->rx_seq - ring->base - READ_ONCE(r->told);
 
 	/* not more than was written, and never less than before */
-	if (freed - conn->ring_freed >
-	    READ_ONCE(conn->ring_put) - conn->ring_freed)
+	if (freed - r->freed > READ_ONCE(r->put) - r->freed)
 		return SDP_MIB_BAD_RDMA;
 	if (len > ring->size - used)
 		return SDP_MIB_BAD_CREDIT;
-	WRITE_ONCE(conn->ring_freed, freed);
+	WRITE_ONCE(r->freed, freed);
 	c->along = c->m.payload_len;
 	c->m.payload_len = len;
 	return 0;

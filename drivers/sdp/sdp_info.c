@@ -63,8 +63,8 @@ u32 sdp_info_rx_reserved(const struct sock *sk)
 		return 0;
 	if (conn->link->shared)
 		return READ_ONCE(sk->sk_rcvbuf);
-	if (conn->rx_ring)
-		return conn->rx_ring->size + conn->rx_max * conn->rx_slot;
+	if (conn->ring)
+		return conn->ring->mem->size + conn->rx_max * conn->rx_slot;
 	return READ_ONCE(conn->rx_nbufs) * conn->rx_size;
 }
 EXPORT_SYMBOL_GPL(sdp_info_rx_reserved);

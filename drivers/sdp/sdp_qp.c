@@ -217,7 +217,7 @@ void sdp_qp_rx_refill(struct sdp_conn *conn)
 	struct sock *sk = conn->sk;
 
 	/* a ring needs no pages here, nor does a shared link */
-	if (!conn->rx_bufs || conn->rx_ring ||
+	if (!conn->rx_bufs || conn->ring ||
 	    READ_ONCE(conn->rx_nbufs) >= SDP_MIN_RX_BUFS)
 		return;
 	lock_sock(sk);
@@ -370,7 +370,7 @@ static void sdp_qp_fill_recv(struct sdp_conn *conn, struct sdp_rx_buf *buf,
 	/* all of it: extended headers were copied there */
 	ib_dma_sync_single_for_device(conn->dev, sge[0].addr, conn->rx_slot,
 				      DMA_FROM_DEVICE);
-	if (conn->rx_ring) {
+	if (conn->ring) {
 		sge[0].length = conn->rx_slot;
 		return;
 	}

@@ -77,8 +77,9 @@ static u32 sdp_ring_size(const struct sdp_conn *conn)
 	return min_t(u32, roundup_pow_of_two(want), max);
 }
 
-static int sdp_ring_map(struct sdp_conn *conn, struct sdp_ring *ring)
+static int sdp_ring_map(struct sdp_conn *conn, struct sdp_ring_conn *r)
 {
+	struct sdp_ring *ring = r->mem;
 	u32 pages = ring->size / PAGE_SIZE, i;
 	struct scatterlist *sg;
 	int n;
@@ -87,30 +88,69 @@ static int sdp_ring_map(struct sdp_conn *conn, struct sdp_ring *ring)
 	if (!sg)
 		return -ENOMEM;
 	sg_init_table(sg, ring->nr);
-	conn->rx_ring_sg = sg;
+	r->sg = sg;
 	for (i = 0; i < ring->nr; i++) {
 		sg_set_page(&sg[i], ring->page[i], SDP_BUF_SIZE, 0);
 		/* one by one: an IOMMU would make fewer of them */
 		if (!ib_dma_map_sg(conn->dev, &sg[i], 1, SDP_RING_DIR))
 			return -ENOMEM;
-		conn->rx_ring_mapped++;
+		r->mapped++;
 	}
-	conn->rx_ring_mr = ib_alloc_mr(conn->pd, IB_MR_TYPE_MEM_REG, pages);
-	if (IS_ERR(conn->rx_ring_mr)) {
-		conn->rx_ring_mr = NULL;
+	r->mr = ib_alloc_mr(conn->pd, IB_MR_TYPE_MEM_REG, pages);
+	if (IS_ERR(r->mr)) {
+		r->mr = NULL;
 		return -ENOMEM;
 	}
-	n = ib_map_mr_sg(conn->rx_ring_mr, sg, ring->nr, NULL, PAGE_SIZE);
-	sdp_mr_rename(conn->rx_ring_mr);
+	n = ib_map_mr_sg(r->mr, sg, ring->nr, NULL, PAGE_SIZE);
+	sdp_mr_rename(r->mr);
 	return n == ring->nr ? 0 : -ENOMEM;
+}
+
+/* Take the ring away from the device, and drop the reference to its memory. */
+static void sdp_ring_unmap(struct sdp_conn *conn, struct sdp_ring_conn *r)
+{
+	struct scatterlist *sg;
+
+	if (r->mr)
+		ib_dereg_mr(r->mr);
+	r->mr = NULL;
+	/* announced data is with the CPU, and may be unread */
+	while (r->mapped) {
+		sg = &r->sg[--r->mapped];
+		ib_dma_unmap_sg_attrs(conn->dev, sg, 1, SDP_RING_DIR,
+				      DMA_ATTR_SKIP_CPU_SYNC);
+	}
+	kfree(r->sg);
+	r->sg = NULL;
+	sdp_ring_put(r->mem);
+	r->mem = NULL;
 }
 
 static void sdp_ring_failed(struct ib_cq *cq, struct ib_wc *wc)
 {
-	struct sdp_conn *conn = container_of(wc->wr_cqe, struct sdp_conn,
-					     ring_cqe);
+	struct sdp_ring_conn *r = container_of(wc->wr_cqe, struct sdp_ring_conn,
+					       cqe);
 
-	sdp_conn_wc_bad(conn, wc);
+	sdp_conn_wc_bad(r->conn, wc);
+}
+
+static struct sdp_ring_conn *sdp_ring_new(struct sdp_conn *conn)
+{
+	struct sdp_net *sn = sdp_pernet(sock_net(conn->sk));
+	struct sdp_ring_conn *r;
+
+	r = kzalloc(sizeof(*r), GFP_KERNEL_ACCOUNT);
+	if (!r)
+		return NULL;
+	r->conn = conn;
+	r->cqe.done = sdp_ring_failed;
+	r->app = READ_ONCE(sn->sysctl_rdma_progress) == SDP_PROGRESS_APP;
+	r->mem = sdp_ring_alloc(sdp_ring_size(conn));
+	if (r->mem && !sdp_ring_map(conn, r))
+		return r;
+	sdp_ring_unmap(conn, r);
+	kfree(r);
+	return NULL;
 }
 
 /**
@@ -124,58 +164,37 @@ static void sdp_ring_failed(struct ib_cq *cq, struct ib_wc *wc)
  */
 int sdp_ring_create(struct sdp_conn *conn)
 {
-	struct sdp_net *sn = sdp_pernet(sock_net(conn->sk));
 	struct sdp_sock *sdp = sdp_sk(conn->sk);
-	struct sdp_ring *ring;
+	struct sdp_ring_conn *r = sdp_ring_new(conn);
 
-	ring = sdp_ring_alloc(sdp_ring_size(conn));
-	if (!ring)
+	if (!r)
 		return -ENOMEM;
-	conn->rx_ring = ring;
-	if (sdp_ring_map(conn, ring)) {
-		sdp_ring_destroy(conn);
-		return -ENOMEM;
-	}
-	conn->ring_app = READ_ONCE(sn->sysctl_rdma_progress) ==
-			 SDP_PROGRESS_APP;
-	conn->ring_cqe.done = sdp_ring_failed;
+	/* pairs with the address dependency of sdp_ring_poll() */
+	smp_store_release(&conn->ring, r);
 	sdp_conn_ctl(conn, SDP_CTL_RING);
 	spin_lock_bh(&sdp->lock);
 	if (sdp->conn == conn) {
-		refcount_inc(&ring->refs);
-		ring->base = sdp->rx_seq;
-		sdp->rx_ring = ring;
+		refcount_inc(&r->mem->refs);
+		r->mem->base = sdp->rx_seq;
+		sdp->rx_ring = r->mem;
 		sdp->rxq = &sdp_rxq_ring;
-		WRITE_ONCE(sdp->rx_tight, ring->size / 4);
+		WRITE_ONCE(sdp->rx_tight, r->mem->size / 4);
 	}
 	spin_unlock_bh(&sdp->lock);
 	return 0;
 }
 
 /**
- * sdp_ring_destroy - take the ring away from the device
- * @conn: connection without a queue pair, or one that was never used
+ * sdp_ring_destroy - take the ring of a connection away from the device
+ * @conn: connection without a queue pair, which may have no ring
  *
  * Context: process.
  */
 void sdp_ring_destroy(struct sdp_conn *conn)
 {
-	struct sdp_ring *ring = conn->rx_ring;
-	struct scatterlist *sg;
-
-	if (conn->rx_ring_mr)
-		ib_dereg_mr(conn->rx_ring_mr);
-	conn->rx_ring_mr = NULL;
-	/* announced data is with the CPU, and may be unread */
-	while (conn->rx_ring_mapped) {
-		sg = &conn->rx_ring_sg[--conn->rx_ring_mapped];
-		ib_dma_unmap_sg_attrs(conn->dev, sg, 1, SDP_RING_DIR,
-				      DMA_ATTR_SKIP_CPU_SYNC);
-	}
-	kfree(conn->rx_ring_sg);
-	conn->rx_ring_sg = NULL;
-	conn->rx_ring = NULL;
-	sdp_ring_put(ring);
+	/* freed with the connection: sdp_ring_poll() may look at it */
+	if (conn->ring)
+		sdp_ring_unmap(conn, conn->ring);
 }
 
 /**
@@ -196,14 +215,15 @@ void sdp_ring_drop(struct sdp_sock *sdp)
 /* Post the registration, and @next, which tells the peer of it. */
 static int sdp_ring_register(struct sdp_conn *conn, struct ib_send_wr *next)
 {
+	struct sdp_ring_conn *r = conn->ring;
 	struct ib_reg_wr reg = {
 		.wr = {
 			.next = next,
-			.wr_cqe = &conn->ring_cqe,
+			.wr_cqe = &r->cqe,
 			.opcode = IB_WR_REG_MR,
 		},
-		.mr = conn->rx_ring_mr,
-		.key = conn->rx_ring_mr->rkey,
+		.mr = r->mr,
+		.key = r->mr->rkey,
 		.access = IB_ACCESS_LOCAL_WRITE | IB_ACCESS_REMOTE_WRITE,
 	};
 
@@ -215,15 +235,15 @@ static int sdp_ring_register(struct sdp_conn *conn, struct ib_send_wr *next)
 static int sdp_ring_write(struct sdp_conn *conn, const struct sdp_tx_msg *m,
 			  struct ib_rdma_wr *wr)
 {
+	struct sdp_ring_conn *r = conn->ring;
 	struct ib_sge sge[SDP_TX_PIECES];
 
 	lockdep_assert_held(&conn->tx_lock);
 	wr->wr.sg_list = sge;
 	wr->wr.num_sge = sdp_qp_payload(conn, m, 0, sge);
-	wr->remote_addr = conn->ring_va +
-			  (conn->ring_put & (conn->ring_len - 1));
-	wr->rkey = conn->ring_rkey;
-	WRITE_ONCE(conn->ring_put, conn->ring_put + m->len);
+	wr->remote_addr = r->peer_va + (r->put & (r->peer_len - 1));
+	wr->rkey = r->peer_rkey;
+	WRITE_ONCE(r->put, r->put + m->len);
 	return ib_post_send(conn->qp, &wr->wr, NULL);
 }
 
@@ -234,7 +254,7 @@ static int sdp_ring_send(struct sdp_conn *conn, const struct sdp_tx_msg *m,
 	struct ib_rdma_wr wr = {
 		.wr = {
 			.next = next,
-			.wr_cqe = &conn->ring_cqe,
+			.wr_cqe = &conn->ring->cqe,
 			.opcode = IB_WR_RDMA_WRITE,
 		},
 	};
@@ -250,9 +270,11 @@ static int sdp_ring_send(struct sdp_conn *conn, const struct sdp_tx_msg *m,
  */
 u32 sdp_ring_untold(const struct sdp_conn *conn)
 {
+	const struct sdp_ring_conn *r = conn->ring;
+
 	lockdep_assert_held(&conn->tx_lock);
-	return READ_ONCE(sdp_sk(conn->sk)->copied_seq) - conn->rx_ring->base -
-	       conn->ring_told;
+	return READ_ONCE(sdp_sk(conn->sk)->copied_seq) - r->mem->base -
+	       r->told;
 }
 
 /**
@@ -268,12 +290,14 @@ u32 sdp_ring_untold(const struct sdp_conn *conn)
  */
 bool sdp_ring_by_imm(const struct sdp_conn *conn, const struct sdp_tx_msg *m)
 {
+	const struct sdp_ring_conn *r = conn->ring;
+
 	lockdep_assert_held(&conn->tx_lock);
-	return READ_ONCE(conn->ring_imm) && !sdp_ring_along(m->len) &&
+	return READ_ONCE(r->imm) && !sdp_ring_along(m->len) &&
 	       m->len <= SDP_IMM_MAX && !m->oob &&
 	       !test_bit(SDP_CTL_OOB_PEND, &conn->tx_ctl) &&
 	       !conn->fc->update_due(conn) &&
-	       sdp_ring_untold(conn) < conn->rx_ring->size / 4;
+	       sdp_ring_untold(conn) < r->mem->size / 4;
 }
 
 /**
@@ -322,6 +346,7 @@ int sdp_ring_send_imm(struct sdp_conn *conn, struct sdp_tx_slot *slot,
 int sdp_ring_post(struct sdp_conn *conn, struct sdp_tx_slot *slot,
 		  const struct sdp_tx_msg *m, u32 hdr_len, bool signal)
 {
+	struct sdp_ring_conn *r = conn->ring;
 	struct ib_sge sge[SDP_TX_PIECES + 1];
 	struct ib_send_wr wr = {
 		.wr_cqe = &slot->cqe,
@@ -341,7 +366,7 @@ int sdp_ring_post(struct sdp_conn *conn, struct sdp_tx_slot *slot,
 		return sdp_ring_send(conn, m, &wr);
 	if (m) {
 		wr.num_sge += sdp_qp_payload(conn, m, 0, &sge[1]);
-		WRITE_ONCE(conn->ring_put, conn->ring_put + m->len);
+		WRITE_ONCE(r->put, r->put + m->len);
 	}
 	return ib_post_send(conn->qp, &wr, NULL);
 }
@@ -355,13 +380,14 @@ int sdp_ring_post(struct sdp_conn *conn, struct sdp_tx_slot *slot,
 u32 sdp_ring_tell(struct sdp_conn *conn)
 {
 	const struct sdp_sock *sdp = sdp_sk(conn->sk);
+	struct sdp_ring_conn *r = conn->ring;
 
 	lockdep_assert_held(&conn->tx_lock);
 	/* a socket that has moved on does not speak for this connection */
 	if (READ_ONCE(sdp->conn) == conn)
-		WRITE_ONCE(conn->ring_told, READ_ONCE(sdp->copied_seq) -
-					    conn->rx_ring->base);
-	return conn->ring_told;
+		WRITE_ONCE(r->told, READ_ONCE(sdp->copied_seq) -
+				    r->mem->base);
+	return r->told;
 }
 
 /**
@@ -378,7 +404,7 @@ void sdp_ring_enter_app(struct sock *sk)
 	struct sdp_conn *conn = sdp->conn;
 
 	sdp->ring_calls++;
-	WRITE_ONCE(conn->ring_away, false);
+	WRITE_ONCE(conn->ring->away, false);
 	sdp_conn_kick(conn);
 }
 
@@ -395,8 +421,8 @@ void sdp_ring_leave(struct sock *sk)
 	struct sdp_sock *sdp = sdp_sk(sk);
 	struct sdp_conn *conn = sdp->conn;
 
-	if (!--sdp->ring_calls && conn)
-		WRITE_ONCE(conn->ring_away, true);
+	if (!--sdp->ring_calls && conn && conn->ring)
+		WRITE_ONCE(conn->ring->away, true);
 }
 
 /**
@@ -407,12 +433,14 @@ void sdp_ring_leave(struct sock *sk)
  */
 void sdp_ring_poll(struct sock *sk)
 {
+	const struct sdp_ring_conn *r;
 	const struct sdp_conn *conn;
 	bool app;
 
 	rcu_read_lock();
 	conn = READ_ONCE(sdp_sk(sk)->conn);
-	app = conn && READ_ONCE(conn->ring_app);
+	r = conn ? READ_ONCE(conn->ring) : NULL;
+	app = r && r->app;
 	rcu_read_unlock();
 	if (unlikely(app))
 		sdp_conn_want_space(sk);
@@ -452,7 +480,8 @@ static u32 sdp_ring_at(const struct sdp_ring *ring, u32 seq, u32 len,
 
 static void sdp_ring_sync(struct sdp_conn *conn, u32 seq, u32 len)
 {
-	struct sdp_ring *ring = conn->rx_ring;
+	struct sdp_ring_conn *r = conn->ring;
+	struct sdp_ring *ring = r->mem;
 	struct sdp_rx_run run;
 
 	while (len) {
@@ -460,7 +489,7 @@ static void sdp_ring_sync(struct sdp_conn *conn, u32 seq, u32 len)
 		struct scatterlist *sg;
 
 		sdp_ring_at(ring, seq, len, &run);
-		sg = &conn->rx_ring_sg[at / SDP_BUF_SIZE];
+		sg = &r->sg[at / SDP_BUF_SIZE];
 		ib_dma_sync_single_for_cpu(conn->dev,
 					   sg_dma_address(sg) + run.off,
 					   run.len, SDP_RING_DIR);
@@ -473,12 +502,12 @@ static void sdp_ring_sync(struct sdp_conn *conn, u32 seq, u32 len)
 static void sdp_ring_fill(struct sdp_rx_ctx *c, u32 seq, u32 len)
 {
 	const u8 *src = c->buf->hdr + c->m.payload;
-	struct sdp_ring *ring = c->conn->rx_ring;
+	struct sdp_ring *ring = c->conn->ring->mem;
 	struct sdp_rx_run run;
 
 	for (; len; len -= run.len, seq += run.len, src += run.len) {
 		u32 at = (seq - ring->base) & (ring->size - 1);
-		struct scatterlist *sg = &c->conn->rx_ring_sg[at / SDP_BUF_SIZE];
+		struct scatterlist *sg = &c->conn->ring->sg[at / SDP_BUF_SIZE];
 
 		sdp_ring_at(ring, seq, len, &run);
 		memcpy(page_address(run.page) + run.off, src, run.len);
@@ -505,7 +534,7 @@ static void sdp_ring_queue(struct sdp_sock *sdp, struct sdp_rx_ctx *c)
 	/* pairs with the acquire of the reader */
 	smp_store_release(&sdp->rx_seq, seq + len);
 	if (unlikely(c->m.h.flags & SDP_OOB_PRES)) {
-		sdp_ring_at(c->conn->rx_ring, seq + len - 1, 1, &run);
+		sdp_ring_at(c->conn->ring->mem, seq + len - 1, 1, &run);
 		sdp_sock_oob_pres(sdp, c,
 				  READ_ONCE(((u8 *)page_address(run.page))[run.off]));
 	}
@@ -544,15 +573,16 @@ static void sdp_ring_consume(struct sock *sk, u32 len)
 {
 	struct sdp_sock *sdp = sdp_sk(sk);
 	struct sdp_conn *conn = sdp->conn;
+	const struct sdp_ring_conn *r = conn ? conn->ring : NULL;
 	u32 before, now;
 
 	spin_lock_bh(&sdp->lock);
 	WRITE_ONCE(sdp->copied_seq, sdp->copied_seq + len);
 	spin_unlock_bh(&sdp->lock);
 	/* the ring may be what an earlier connection has left */
-	if (!conn || conn->rx_ring != sdp->rx_ring)
+	if (!r || r->mem != sdp->rx_ring)
 		return;
-	now = sdp->copied_seq - sdp->rx_ring->base - READ_ONCE(conn->ring_told);
+	now = sdp->copied_seq - sdp->rx_ring->base - READ_ONCE(r->told);
 	before = now - len;
 	/* once for each quarter; the engine decides */
 	if (before / (sdp->rx_ring->size / 4) != now / (sdp->rx_ring->size / 4))

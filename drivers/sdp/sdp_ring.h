@@ -38,6 +38,43 @@ struct sdp_ring {
 	struct page *page[];
 };
 
+/**
+ * struct sdp_ring_conn - what a connection with the flow control "rdma" has in
+ *			  addition
+ * @conn: the connection
+ * @mem: our ring; NULL after the teardown
+ * @mr: its registration
+ * @sg: @mem, for the device
+ * @mapped: entries of @sg that are mapped
+ * @cqe: of the registration and the writes, if they fail
+ * @peer_len: size of the peer's ring; 0 until it is known
+ * @peer_rkey: its key; valid with @peer_len
+ * @peer_va: its address; valid with @peer_len
+ * @freed: bytes of it that the peer has freed; reception
+ * @put: bytes written to it; tx_lock
+ * @told: bytes of @mem that the peer knows are free; tx_lock
+ * @app: net.sdp.rdma_progress=app
+ * @imm: writes have immediate data
+ * @away: @app, and the program is in no system call
+ */
+struct sdp_ring_conn {
+	struct sdp_conn *conn;
+	struct sdp_ring *mem;
+	struct ib_mr *mr;
+	struct scatterlist *sg;
+	u32 mapped;
+	struct ib_cqe cqe;
+	u32 peer_len;
+	u32 peer_rkey;
+	u64 peer_va;
+	u32 freed;
+	u32 put;
+	u32 told;
+	bool app;
+	bool imm;
+	bool away;
+};
+
 /* sdp_ring.c */
 int sdp_ring_create(struct sdp_conn *conn);
 void sdp_ring_destroy(struct sdp_conn *conn);
@@ -62,7 +99,7 @@ static inline bool sdp_ring_enter(struct sock *sk)
 {
 	const struct sdp_conn *conn = sdp_sk(sk)->conn;
 
-	if (likely(!conn || !conn->ring_app))
+	if (likely(!conn || !conn->ring || !conn->ring->app))
 		return false;
 	sdp_ring_enter_app(sk);
 	return true;

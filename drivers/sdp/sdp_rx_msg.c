@@ -281,13 +281,13 @@ int sdp_rx_check_imm(struct sdp_rx_ctx *c, u32 imm, u32 written)
 	err = sdp_parse_imm(imm, written, conn->rx_mseq + 1, conn->peer_ack,
 			    &c->m);
 	/* it was not agreed to */
-	if (!(conn->fc_ext & SDP_EXT_IMM))
+	if (!conn->ring || !(conn->fc_ext & SDP_EXT_IMM))
 		return SDP_MIB_BAD_STATE;
 	bad = err ? sdp_rx_wire_error(err) : sdp_rx_check_seq(c);
 	if (bad)
 		return bad;
 	/* freed space is announced by messages */
-	c->m.ext.ring.freed = conn->ring_freed;
+	c->m.ext.ring.freed = conn->ring->freed;
 	SDP_INC_STATS(sock_net(c->sk), RX_IMMEDIATES);
 	trace_sdp_msg_rx(c->sk, &c->m.h, c->m.ext.ring.len);
 	return 0;

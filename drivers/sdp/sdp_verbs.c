@@ -22,7 +22,7 @@ static int sdp_verbs_alloc_rx(struct sdp_conn *conn)
 				 GFP_KERNEL_ACCOUNT);
 	if (!conn->rx_bufs)
 		return -ENOMEM;
-	conn->rx_slot = conn->rx_ring ? SDP_RING_SLOT : SDP_CTL_SLOT;
+	conn->rx_slot = conn->ring ? SDP_RING_SLOT : SDP_CTL_SLOT;
 	hdrs = (size_t)conn->rx_max * conn->rx_slot;
 	conn->rx_hdrs = alloc_pages_exact(hdrs, GFP_KERNEL_ACCOUNT);
 	if (!conn->rx_hdrs)
@@ -43,9 +43,9 @@ static int sdp_verbs_alloc_rx(struct sdp_conn *conn)
 		buf->idx = i;
 		INIT_LIST_HEAD(&buf->node);
 		/* with a ring headers and a little are all that arrives here */
-		if (conn->rx_ring)
+		if (conn->ring)
 			list_add_tail(&buf->node, &conn->rx_free);
-		if (i >= conn->rx_start || conn->rx_ring)
+		if (i >= conn->rx_start || conn->ring)
 			continue;
 		if (sdp_qp_rx_alloc(conn, buf))
 			return -ENOMEM;
@@ -197,8 +197,7 @@ void sdp_verbs_destroy(struct sdp_conn *conn)
 	if (conn->cq)
 		ib_cq_pool_put(conn->cq, conn->nr_cqe);
 	conn->cq = NULL;
-	if (conn->rx_ring)
-		sdp_ring_destroy(conn);
+	sdp_ring_destroy(conn);
 	sdp_zc_free(conn);
 	if (conn->tx_slots)
 		sdp_txq_free(conn);

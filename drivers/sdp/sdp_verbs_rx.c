@@ -151,7 +151,7 @@ static u32 sdp_verbs_rx_headers(struct sdp_conn *conn, struct sdp_rx_buf *buf,
 	ib_dma_sync_single_for_cpu(conn->dev, conn->rx_hdrs_dma +
 				   buf->idx * conn->rx_slot, conn->rx_slot,
 				   DMA_FROM_DEVICE);
-	if (conn->rx_ring)
+	if (conn->ring)
 		return min_t(u32, len, conn->rx_slot);
 	if (len <= SDP_BSDH_LEN)
 		return n;

@@ -82,14 +82,16 @@ static bool sdp_verbs_signal(struct sdp_conn *conn, u8 mid, u32 payload, bool ow
 /* Fill in the header behind the BSDH; most payload of a ring is not there. */
 static void sdp_verbs_ext(struct sdp_conn *conn, struct sdp_msg *msg, u32 octets)
 {
+	const struct sdp_ring_conn *r = conn->ring;
+
 	switch (msg->h.mid) {
 	case SDP_MID_CHRCVBUF_ACK:
 		msg->ext.size = SDP_BUF_SIZE;
 		break;
 	case SDP_MID_RING_AVAIL:
-		msg->ext.avail.len = conn->rx_ring->size;
-		msg->ext.avail.rkey = conn->rx_ring_mr->rkey;
-		msg->ext.avail.va = conn->rx_ring_mr->iova;
+		msg->ext.avail.len = r->mem->size;
+		msg->ext.avail.rkey = r->mr->rkey;
+		msg->ext.avail.va = r->mr->iova;
 		break;
 	case SDP_MID_RING:
 		msg->ext.ring.len = octets;
@@ -160,7 +162,8 @@ static int sdp_verbs_post(struct sdp_conn *conn, u8 mid, struct sdp_tx_msg *m)
 	u32 mseq = conn->tx_mseq + 1, ack = sdp_verbs_ack(conn), len = 0;
 	struct sdp_msg msg = { .h = { .mid = mid, .mseq = mseq, .mseq_ack = ack } };
 	struct sdp_tx_slot *slot = sdp_tx_slot(conn, mseq);
-	bool imm = m && unlikely(READ_ONCE(conn->ring_imm)) &&
+	struct sdp_ring_conn *r = conn->ring;
+	bool imm = m && unlikely(r && READ_ONCE(r->imm)) &&
 		   sdp_ring_by_imm(conn, m);
 	struct net *net = sock_net(conn->sk);
 	u32 octets = m ? m->len : 0;
@@ -168,7 +171,7 @@ static int sdp_verbs_post(struct sdp_conn *conn, u8 mid, struct sdp_tx_msg *m)
 	u8 *p;
 
 	p = conn->tx_ctl_area + (slot - conn->tx_slots) * SDP_CTL_SLOT;
-	own = !m || m->split || conn->rx_ring;
+	own = !m || m->split || r;
 	if (!own)
 		p = page_address(m->chunk->page) + m->off - SDP_BSDH_LEN;
 	if (imm)
@@ -192,7 +195,7 @@ static int sdp_verbs_post(struct sdp_conn *conn, u8 mid, struct sdp_tx_msg *m)
 	if (imm)
 		return sdp_ring_send_imm(conn, slot, m, sdp_build_imm(&msg),
 					 signal);
-	if (unlikely(conn->rx_ring))
+	if (unlikely(r))
 		return sdp_ring_post(conn, slot, m, len, signal);
 	return sdp_qp_send(conn, slot, m, len, signal);
 }
@@ -310,7 +313,7 @@ static int sdp_verbs_run_end(struct sdp_conn *conn)
 	    sdp_verbs_slot_free(conn) && conn->fc->may_send(conn, false)) {
 		if (due)
 			SDP_INC_STATS(net, TX_CREDIT_UPDATES);
-		if (due && conn->rx_ring)
+		if (due && conn->ring)
 			SDP_INC_STATS(net, RING_UPDATES);
 		err = sdp_verbs_post(conn, conn->fc->mid, NULL);
 	}
@@ -555,7 +558,8 @@ static void sdp_verbs_sent(struct sdp_conn *conn, bool cork)
 static void sdp_verbs_want_space(struct sdp_conn *conn)
 {
 	WRITE_ONCE(conn->tx_want, true);
-	WRITE_ONCE(conn->ring_away, false);
+	if (unlikely(conn->ring))
+		WRITE_ONCE(conn->ring->away, false);
 	sdp_conn_kick(conn);
 }
 
