@@ -301,7 +301,8 @@ static void sdp_cm_fill_hello(struct sdp_conn *conn, struct sdp_hello *h)
 	/* as sdp_fc_first() will say, if buffers there will be */
 	h->bufs = test_bit(SDP_CONN_READY, &conn->flags) &&
 		  !test_bit(SDP_CONN_SHARED, &conn->flags) ?
-		  min_t(u32, conn->rx_told_total, U16_MAX) : conn->rx_start - 1;
+		  min_t(u32, conn->verbs->rx_told_total, U16_MAX) :
+		  conn->rx_start - 1;
 	h->max_adverts = conn->zc.max;
 	h->rcvsz = conn->rx_size + SDP_BSDH_LEN;
 	h->desired = h->rcvsz;

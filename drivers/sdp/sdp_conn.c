@@ -79,6 +79,7 @@ static void sdp_conn_free(struct rcu_head *rcu)
 	struct sdp_conn *conn = container_of(rcu, struct sdp_conn, rcu);
 
 	sdp_conn_free_shared(conn->shared);
+	kfree(conn->verbs);
 	kfree(conn->ring);
 	kmem_cache_free(sdp_conn_cache, conn);
 }
@@ -176,8 +177,6 @@ struct sdp_conn *sdp_conn_alloc(struct sock *sk, bool again)
 	init_waitqueue_head(&conn->cm_wait);
 	init_completion(&conn->disconnected);
 	INIT_LIST_HEAD(&conn->held_node);
-	INIT_LIST_HEAD(&conn->rx_free);
-	INIT_LIST_HEAD(&conn->tx_free_chunks);
 	conn->rx_mode = SDP_MODE_COMBINED;
 	conn->rx_size = SDP_BUF_SIZE;
 	conn->ka_cqe.done = sdp_conn_probe_done;

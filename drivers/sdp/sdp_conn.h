@@ -18,14 +18,11 @@
 #include "sdp_sock.h"
 #include "zcopy/zcopy.h"
 
-struct sdp_chunk;
 struct sdp_fc_ops;
 struct sdp_link_ops;
 struct sdp_ring_conn;
-struct sdp_rx_buf;
 struct sdp_shared;
-struct sdp_tx_msg;
-struct sdp_tx_slot;
+struct sdp_verbs;
 struct sock;
 
 /* Control messages that wait for a credit; bits of conn->tx_ctl. */
@@ -104,6 +101,7 @@ struct sdp_conn {
 	const struct sdp_zc_ops *zco;	/* NULL: no zero copy so far */
 	const struct rdma_stack_link *stack;	/* NULL: no shared link */
 	struct sdp_shared *shared;	/* set when the shared link opens */
+	struct sdp_verbs *verbs;	/* set when a verbs link starts */
 	struct sdp_ring_conn *ring;	/* set when the flow control is "rdma" */
 	u8 unshared;			/* SDP_REASON_* */
 	u8 peer_ext;			/* SDP_EXT_* in its Hello */
@@ -145,17 +143,11 @@ struct sdp_conn {
 	union sdp_addr cm_dst;
 
 	/* receive half; the completion handler is the only writer */
-	struct sdp_rx_buf *rx_bufs;	/* array of rx_max */
-	u8 *rx_hdrs;			/* rx_slot each */
-	u32 rx_slot;
-	u64 rx_hdrs_dma;
 	u32 rx_start;			/* receives that it starts with */
 	u32 rx_size;			/* bytes that may come in one */
 	u32 rx_max;			/* size of the arrays and of the RQ */
 	u32 rx_mseq;			/* last message processed */
 	bool rx_update;			/* it was a credit update */
-	bool rx_grows;			/* receives are about to be added */
-	u8 update_rule;			/* enum sdp_update */
 	u8 rx_mode;			/* enum sdp_mode */
 	bool rx_discon;			/* DisConn received */
 	bool rx_src_avail;		/* SrcAvail not yet answered */
@@ -167,18 +159,8 @@ struct sdp_conn {
 
 	/* transmit half and posting */
 	spinlock_t tx_lock ____cacheline_aligned_in_smp;
-	struct list_head rx_free;	/* receive buffers to be posted */
-	u32 rx_nbufs;			/* buffers that have a page */
-	u32 rx_posted_total;		/* receives posted since the start */
-	u32 rx_told_total;		/* as the peer knows */
 	u32 tx_mseq;			/* last MSeq given out */
-	u32 tx_done;			/* last MSeq completed */
-	u32 tx_acct;			/* last MSeq completed or acknowledged */
-	u32 tx_signalled;		/* last MSeq sent signalled */
-	u32 tx_unsig_bytes;		/* payload bytes since then */
-	u32 tx_head, tx_tail;		/* tx_q: fill at head, send at tail */
 	u32 tx_queued;			/* payload bytes not in tx_acct */
-	u32 tx_unsent;			/* payload bytes not posted */
 	u32 tx_max_payload;		/* of one message */
 	u32 tx_pieces;			/* the same, 0: it has to be copied */
 	unsigned long tx_ctl;		/* enum sdp_ctl */
@@ -187,25 +169,13 @@ struct sdp_conn {
 	unsigned long tx_probe_at;	/* jiffies, when it was posted */
 	bool tx_probe_proves;		/* its completion says that the peer lives */
 	bool tx_probing;
-	bool tx_want;			/* a writer waits for completions */
-	bool tx_lends;			/* see sdp_verbs_signal() */
-	bool tx_alone;			/* credit: each send is a message */
-	u32 vwin_posted;		/* vwin: messages that the device has */
-	u32 tx_signal;			/* vwin: one of as many is signalled */
 	bool tx_away;			/* a sender is away, see sdp_conn_leave() */
 	u32 tx_turns;			/* others that wait for it */
 	bool tx_fin;			/* DisConn wanted after all data */
 	bool tx_fin_sent;
 	bool tx_fin_done;		/* and completed */
-	struct sdp_chunk *tx_chunk;	/* being filled */
-	struct list_head tx_free_chunks;
-	u32 tx_free_count;
-	u8 *tx_ctl_area;		/* SDP_SQ_DEPTH slots */
-	u64 tx_ctl_dma;
 	struct ib_cqe ka_cqe;
 	struct sdp_zc zc;
-	struct sdp_tx_msg *tx_q;	/* verbs link: SDP_TXQ_DEPTH */
-	struct sdp_tx_slot *tx_slots;	/* same: SDP_SQ_DEPTH */
 };
 
 /* sdp_conn.c */

@@ -175,8 +175,9 @@ static int sdp_diag_fill_conn(struct sock *sk, struct sk_buff *skb)
 {
 	const struct sdp_conn *conn = sdp_sk(sk)->conn;
 	const char *device = sdp_sock_device_name(sk);
+	u32 rx_mseq, told = 0, posted = 0, rx_size;
 	const struct rdma_cm_id *id;
-	u32 rx_mseq, told, posted, rx_size;
+	const struct sdp_verbs *v;
 
 	if (!conn || !device[0])
 		return 0;
@@ -184,15 +185,13 @@ static int sdp_diag_fill_conn(struct sock *sk, struct sk_buff *skb)
 	/* a connection request is attached before it owns its cm_id */
 	id = READ_ONCE(conn->id);
 	rx_mseq = READ_ONCE(conn->rx_mseq);
-	told = READ_ONCE(conn->rx_told_total) - rx_mseq;
-	posted = READ_ONCE(conn->rx_posted_total) - rx_mseq;
-	rx_size = conn->rx_size;
-	/* nothing is posted, hence nothing told */
-	if (conn->link->shared) {
-		told = 0;
-		posted = 0;
-		rx_size = SDP_SHARED_PAYLOAD;
+	/* on a shared link nothing is posted, hence nothing told */
+	v = READ_ONCE(conn->verbs);
+	if (v) {
+		told = READ_ONCE(v->rx_told_total) - rx_mseq;
+		posted = READ_ONCE(v->rx_posted_total) - rx_mseq;
 	}
+	rx_size = conn->link->shared ? SDP_SHARED_PAYLOAD : conn->rx_size;
 	if (nla_put_string(skb, SDP_DIAG_DEVICE, device) ||
 	    nla_put_u32(skb, SDP_DIAG_DEVICE_PORT, id ? id->port_num : 0) ||
 	    nla_put_string(skb, SDP_DIAG_FLOW_CONTROL, conn->fc->name) ||

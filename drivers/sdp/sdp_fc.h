@@ -59,6 +59,7 @@ extern const struct sdp_fc_ops sdp_fc_rdma, sdp_fc_vwin;
 void sdp_fc_choose(struct sdp_conn *conn);
 int sdp_fc_use(struct sdp_conn *conn, u8 ext);
 u8 sdp_fc_agree(const struct sdp_conn *conn);
+void sdp_fc_start(struct sdp_conn *conn);
 void sdp_fc_judge(struct sdp_conn *conn);
 
 /* sdp_fc_credit.c; the rules for messages hold with a ring, too */

@@ -19,6 +19,7 @@
 
 #include "sdp.h"
 #include "sdp_fc.h"
+#include "sdp_verbs.h"
 
 /* The last credit is only for messages that bring new ones. */
 #define SDP_FC_CTL	2
@@ -26,7 +27,7 @@
 /* Receives that the peer should know of. tx_lock. */
 static int sdp_fc_goal(const struct sdp_conn *conn, u32 ack)
 {
-	int n = (int)(conn->rx_posted_total - ack) - SDP_FC_SPARE;
+	int n = (int)(conn->verbs->rx_posted_total - ack) - SDP_FC_SPARE;
 
 	return n < SDP_FC_FLOW ? min(n, SDP_FC_CTL) : n;
 }
@@ -55,6 +56,7 @@ u32 sdp_fc_credits(const struct sdp_conn *conn)
  */
 bool sdp_fc_may_send(const struct sdp_conn *conn, bool payload)
 {
+	const struct sdp_verbs *v = conn->verbs;
 	u32 credits = sdp_fc_credits(conn);
 
 	lockdep_assert_held(&conn->tx_lock);
@@ -62,13 +64,13 @@ bool sdp_fc_may_send(const struct sdp_conn *conn, bool payload)
 		return credits >= SDP_FC_DATA;
 	if (credits >= SDP_FC_CTL)
 		return true;
-	return credits && conn->rx_posted_total != conn->rx_told_total;
+	return credits && v->rx_posted_total != v->rx_told_total;
 }
 
 /* Shall the peer hear of @goal receives? A mere update never causes one at once. */
 static bool sdp_fc_update_part(const struct sdp_conn *conn, int told, int goal)
 {
-	switch (conn->update_rule) {
+	switch (conn->verbs->update_rule) {
 	case SDP_UPDATE_HALF:
 		return 2 * told <= goal;
 	case SDP_UPDATE_EACH:
@@ -94,7 +96,7 @@ static bool sdp_fc_update_part(const struct sdp_conn *conn, int told, int goal)
 bool sdp_fc_update_due(const struct sdp_conn *conn)
 {
 	u32 ack = READ_ONCE(conn->rx_mseq);
-	int told = (int)(conn->rx_told_total - ack);
+	int told = (int)(conn->verbs->rx_told_total - ack);
 	int goal = sdp_fc_goal(conn, ack);
 
 	if (goal <= told)
@@ -114,15 +116,16 @@ bool sdp_fc_update_due(const struct sdp_conn *conn)
  */
 u16 sdp_fc_bufs(struct sdp_conn *conn, u32 ack)
 {
-	int told = (int)(conn->rx_told_total - ack);
+	struct sdp_verbs *v = conn->verbs;
+	int told = (int)(v->rx_told_total - ack);
 	int bufs = max(sdp_fc_goal(conn, ack), told);
 
 	/* see sdp_fc_may_send(): the last credit has to bring a new one */
 	if (bufs == told && sdp_fc_credits(conn) == 1 &&
-	    conn->rx_posted_total != conn->rx_told_total)
+	    v->rx_posted_total != v->rx_told_total)
 		bufs++;
 	bufs = clamp(bufs, 0, U16_MAX);
-	conn->rx_told_total = ack + bufs;
+	v->rx_told_total = ack + bufs;
 	return bufs;
 }
 
@@ -136,8 +139,10 @@ u16 sdp_fc_bufs(struct sdp_conn *conn, u32 ack)
  */
 void sdp_fc_first(struct sdp_conn *conn)
 {
-	conn->rx_told_total = min(conn->rx_posted_total, conn->rx_start) -
-			      SDP_FC_SPARE;
+	struct sdp_verbs *v = conn->verbs;
+
+	v->rx_told_total = min(v->rx_posted_total, conn->rx_start) -
+			   SDP_FC_SPARE;
 }
 
 /*
@@ -152,7 +157,7 @@ void sdp_fc_first(struct sdp_conn *conn)
  */
 bool sdp_fc_overrun(const struct sdp_conn *conn, u32 mseq)
 {
-	u32 told = READ_ONCE(conn->rx_told_total);
+	u32 told = READ_ONCE(conn->verbs->rx_told_total);
 
 	return sdp_seq_after(mseq + SDP_FC_DATA - 1, told);
 }

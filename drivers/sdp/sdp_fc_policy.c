@@ -92,7 +92,7 @@ static u8 sdp_fc_possible(const struct sdp_conn *conn)
  * sdp_fc_choose - find out what is wished for and what may be offered
  * @conn: connection that knows its device
  *
- * Sets fc_wish, fc_ext, tx_alone, and fc_reason if it is the device that cannot.
+ * Sets fc_wish, fc_ext, and fc_reason if it is the device that cannot.
  *
  * Context: process, before the queue pair is made.
  */
@@ -104,9 +104,6 @@ void sdp_fc_choose(struct sdp_conn *conn)
 
 	if (wish == SDP_FLOW_DEFAULT)
 		wish = READ_ONCE(sn->sysctl_flow_control);
-	conn->tx_alone = !READ_ONCE(sn->sysctl_credit_join);
-	conn->update_rule = READ_ONCE(sn->sysctl_credit_update);
-	conn->vwin_posted = READ_ONCE(sn->sysctl_vwin_posted);
 	/* a ring has no buffers */
 	if (wish != SDP_FLOW_RDMA)
 		conn->rx_size = READ_ONCE(sn->sysctl_rx_buf_size);
@@ -165,14 +162,30 @@ int sdp_fc_use(struct sdp_conn *conn, u8 ext)
 	spin_lock_bh(&conn->tx_lock);
 	if (ext & SDP_EXT_RING)
 		conn->rx_size = SDP_BUF_SIZE;
-	/* a completion for half of the device's part, so that it never stays full */
-	if (ext & SDP_EXT_HOLD)
-		conn->tx_signal = max_t(u32, conn->vwin_posted / 2, 1);
 	conn->fc_ext = ext;
 	conn->fc = fc;
-	conn->tx_alone &= !ext;
 	spin_unlock_bh(&conn->tx_lock);
 	return 0;
+}
+
+/**
+ * sdp_fc_start - take over the settings of the flow control of a verbs link
+ * @conn: connection whose flow control is chosen; nothing has been sent
+ *
+ * Context: process, the handler mutex of the cm_id held.
+ */
+void sdp_fc_start(struct sdp_conn *conn)
+{
+	struct sdp_net *sn = sdp_pernet(sock_net(conn->sk));
+	struct sdp_verbs *v = conn->verbs;
+
+	v->tx_alone = conn->fc == &sdp_fc_credit &&
+		      !READ_ONCE(sn->sysctl_credit_join);
+	v->update_rule = READ_ONCE(sn->sysctl_credit_update);
+	v->vwin_posted = READ_ONCE(sn->sysctl_vwin_posted);
+	/* a completion for half of the device's part, so that it never stays full */
+	if (conn->fc == &sdp_fc_vwin)
+		v->tx_signal = max_t(u32, v->vwin_posted / 2, 1);
 }
 
 /**

@@ -12,6 +12,7 @@
  */
 #include "sdp.h"
 #include "sdp_fc.h"
+#include "sdp_verbs.h"
 
 /*
  * The device has finished with data that the peer has acknowledged. Not every
@@ -20,13 +21,18 @@
  */
 static u32 sdp_vwin_credits(const struct sdp_conn *conn)
 {
-	u32 done = READ_ONCE(conn->tx_done), ack = READ_ONCE(conn->peer_ack);
-	u32 posted;
+	const struct sdp_verbs *v = READ_ONCE(conn->verbs);
+	u32 done, ack, posted;
 
+	/* a report while the link is being made */
+	if (unlikely(!v))
+		return 0;
+	done = READ_ONCE(v->tx_done);
+	ack = READ_ONCE(conn->peer_ack);
 	if (sdp_seq_after(ack, done))
 		done = ack;
 	posted = READ_ONCE(conn->tx_mseq) - done;
-	return posted < conn->vwin_posted ? conn->vwin_posted - posted : 0;
+	return posted < v->vwin_posted ? v->vwin_posted - posted : 0;
 }
 
 static bool sdp_vwin_may_send(const struct sdp_conn *conn, bool payload)
@@ -43,7 +49,7 @@ static bool sdp_vwin_update_due(const struct sdp_conn *conn)
 /* For information: the peer does not look at it. */
 static u16 sdp_vwin_bufs(struct sdp_conn *conn, u32 ack)
 {
-	return min_t(u32, conn->rx_posted_total - ack, U16_MAX);
+	return min_t(u32, conn->verbs->rx_posted_total - ack, U16_MAX);
 }
 
 static bool sdp_vwin_overrun(const struct sdp_conn *conn, u32 mseq)
@@ -54,8 +60,10 @@ static bool sdp_vwin_overrun(const struct sdp_conn *conn, u32 mseq)
 /* Posted receives count as advertised: there is no explicit update. */
 static void sdp_vwin_peer(struct sdp_conn *conn, u16 bufs, u32 ack)
 {
+	struct sdp_verbs *v = conn->verbs;
+
 	WRITE_ONCE(conn->peer_ack, ack);
-	WRITE_ONCE(conn->rx_told_total, READ_ONCE(conn->rx_posted_total));
+	WRITE_ONCE(v->rx_told_total, READ_ONCE(v->rx_posted_total));
 }
 
 /* "vwin": see Documentation/wire.rst, extension HOLD */

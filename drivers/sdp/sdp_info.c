@@ -58,14 +58,18 @@ EXPORT_SYMBOL_GPL(sdp_info_fc_reason);
 u32 sdp_info_rx_reserved(const struct sock *sk)
 {
 	const struct sdp_conn *conn = sdp_sk(sk)->conn;
+	const struct sdp_verbs *v;
 
 	if (!conn)
 		return 0;
 	if (conn->link->shared)
 		return READ_ONCE(sk->sk_rcvbuf);
+	v = READ_ONCE(conn->verbs);
+	if (!v)
+		return 0;
 	if (conn->ring)
-		return conn->ring->mem->size + conn->rx_max * conn->rx_slot;
-	return READ_ONCE(conn->rx_nbufs) * conn->rx_size;
+		return conn->ring->mem->size + conn->rx_max * v->rx_slot;
+	return READ_ONCE(v->rx_nbufs) * conn->rx_size;
 }
 EXPORT_SYMBOL_GPL(sdp_info_rx_reserved);
 
@@ -112,10 +116,10 @@ static void sdp_info_conn(const struct sock *sk, struct sdp_info *info)
 	info->rx_reserved = sdp_info_rx_reserved(sk);
 	info->zcopy_reason = sdp_conn_zcopy_reason(conn);
 	info->zcopy_able = !info->zcopy_reason;
-	if (info->link == SDP_LINK_VERBS) {
+	if (conn->verbs) {
 		u32 ack = READ_ONCE(conn->rx_mseq);
 
-		info->rx_credits = READ_ONCE(conn->rx_told_total) - ack;
+		info->rx_credits = READ_ONCE(conn->verbs->rx_told_total) - ack;
 		info->zcopy_kept = READ_ONCE(conn->zc.kept_octets);
 	}
 }

@@ -119,7 +119,7 @@ static void sdp_qp_rx_drop(struct sdp_conn *conn, struct sdp_rx_buf *buf)
 	put_page(buf->page);
 	buf->page = NULL;
 	spin_lock_bh(&conn->tx_lock);
-	conn->rx_nbufs--;
+	conn->verbs->rx_nbufs--;
 	spin_unlock_bh(&conn->tx_lock);
 }
 
@@ -129,7 +129,7 @@ static void sdp_qp_rx_drop(struct sdp_conn *conn, struct sdp_rx_buf *buf)
  */
 static void sdp_qp_rx_short(struct sdp_conn *conn)
 {
-	if (conn->rx_nbufs < SDP_MIN_RX_BUFS)
+	if (conn->verbs->rx_nbufs < SDP_MIN_RX_BUFS)
 		queue_delayed_work(sdp_wq(conn->sk), &conn->kick_work,
 				   SDP_RX_AGAIN);
 }
@@ -149,7 +149,9 @@ static void sdp_qp_rx_short(struct sdp_conn *conn)
  */
 bool sdp_qp_rx_renew(struct sdp_conn *conn, struct sdp_rx_buf *buf)
 {
-	if (unlikely(conn->rx_nbufs > sdp_qp_rx_limit(conn))) {
+	struct sdp_verbs *v = conn->verbs;
+
+	if (unlikely(v->rx_nbufs > sdp_qp_rx_limit(conn))) {
 		sdp_qp_rx_drop(conn, buf);
 		return false;
 	}
@@ -162,7 +164,7 @@ bool sdp_qp_rx_renew(struct sdp_conn *conn, struct sdp_rx_buf *buf)
 		return false;
 	}
 	spin_lock_bh(&conn->tx_lock);
-	conn->rx_nbufs++;
+	v->rx_nbufs++;
 	spin_unlock_bh(&conn->tx_lock);
 	return true;
 }
@@ -176,7 +178,7 @@ bool sdp_qp_rx_renew(struct sdp_conn *conn, struct sdp_rx_buf *buf)
 u32 sdp_qp_rx_left(const struct sdp_conn *conn)
 {
 	u32 limit = min(sdp_qp_rx_limit(conn), conn->rx_max);
-	u32 have = READ_ONCE(conn->rx_nbufs);
+	u32 have = READ_ONCE(conn->verbs->rx_nbufs);
 
 	return limit > have ? limit - have : 0;
 }
@@ -190,17 +192,18 @@ u32 sdp_qp_rx_left(const struct sdp_conn *conn)
 void sdp_qp_rx_grow(struct sdp_conn *conn)
 {
 	u32 n = min_t(u32, sdp_qp_rx_left(conn), SDP_RX_GROW), i;
+	struct sdp_verbs *v = conn->verbs;
 
 	for (i = 0; i < conn->rx_max && n; i++) {
-		struct sdp_rx_buf *buf = &conn->rx_bufs[i];
+		struct sdp_rx_buf *buf = &v->rx_bufs[i];
 
 		if (buf->page)
 			continue;
 		if (sdp_qp_rx_alloc(conn, buf))
 			return;
 		spin_lock_bh(&conn->tx_lock);
-		list_add_tail(&buf->node, &conn->rx_free);
-		conn->rx_nbufs++;
+		list_add_tail(&buf->node, &v->rx_free);
+		v->rx_nbufs++;
 		spin_unlock_bh(&conn->tx_lock);
 		n--;
 	}
@@ -214,11 +217,12 @@ void sdp_qp_rx_grow(struct sdp_conn *conn)
  */
 void sdp_qp_rx_refill(struct sdp_conn *conn)
 {
+	struct sdp_verbs *v = conn->verbs;
 	struct sock *sk = conn->sk;
 
 	/* a ring needs no pages here, nor does a shared link */
-	if (!conn->rx_bufs || conn->ring ||
-	    READ_ONCE(conn->rx_nbufs) >= SDP_MIN_RX_BUFS)
+	if (!v || !v->rx_bufs || conn->ring ||
+	    READ_ONCE(v->rx_nbufs) >= SDP_MIN_RX_BUFS)
 		return;
 	lock_sock(sk);
 	if (sdp_sk(sk)->conn == conn) {
@@ -360,18 +364,19 @@ static void sdp_qp_fill_recv(struct sdp_conn *conn, struct sdp_rx_buf *buf,
 			     struct ib_recv_wr *wr, struct ib_sge *sge)
 {
 	u32 lkey = conn->pd->local_dma_lkey;
+	struct sdp_verbs *v = conn->verbs;
 
-	sge[0].addr = conn->rx_hdrs_dma + buf->idx * conn->rx_slot;
+	sge[0].addr = v->rx_hdrs_dma + buf->idx * v->rx_slot;
 	sge[0].length = SDP_BSDH_LEN;
 	sge[0].lkey = lkey;
 	wr->wr_cqe = &buf->cqe;
 	wr->sg_list = sge;
 	wr->num_sge = 1;
 	/* all of it: extended headers were copied there */
-	ib_dma_sync_single_for_device(conn->dev, sge[0].addr, conn->rx_slot,
+	ib_dma_sync_single_for_device(conn->dev, sge[0].addr, v->rx_slot,
 				      DMA_FROM_DEVICE);
 	if (conn->ring) {
-		sge[0].length = conn->rx_slot;
+		sge[0].length = v->rx_slot;
 		return;
 	}
 	sge[1].addr = sg_dma_address(&buf->sg);
@@ -386,11 +391,12 @@ static int sdp_qp_post_batch(struct sdp_conn *conn)
 {
 	struct ib_sge sge[SDP_RECV_BATCH][2];
 	struct ib_recv_wr wr[SDP_RECV_BATCH];
+	struct sdp_verbs *v = conn->verbs;
 	struct sdp_rx_buf *buf;
 	int n = 0, err;
 
-	while (n < SDP_RECV_BATCH && !list_empty(&conn->rx_free)) {
-		buf = list_first_entry(&conn->rx_free, struct sdp_rx_buf, node);
+	while (n < SDP_RECV_BATCH && !list_empty(&v->rx_free)) {
+		buf = list_first_entry(&v->rx_free, struct sdp_rx_buf, node);
 		list_del_init(&buf->node);
 		if (n)
 			wr[n - 1].next = &wr[n];
@@ -400,7 +406,7 @@ static int sdp_qp_post_batch(struct sdp_conn *conn)
 	}
 	err = ib_post_recv(conn->qp, wr, NULL);
 	if (!err)
-		conn->rx_posted_total += n;
+		v->rx_posted_total += n;
 	return err;
 }
 
@@ -417,7 +423,7 @@ int sdp_qp_post_recvs(struct sdp_conn *conn)
 	int err = 0;
 
 	lockdep_assert_held(&conn->tx_lock);
-	while (!err && !list_empty(&conn->rx_free))
+	while (!err && !list_empty(&conn->verbs->rx_free))
 		err = sdp_qp_post_batch(conn);
 	return err;
 }
@@ -458,9 +464,10 @@ int sdp_qp_payload(struct sdp_conn *conn, const struct sdp_tx_msg *m, u32 hdr,
 void sdp_qp_header(struct sdp_conn *conn, const struct sdp_tx_slot *slot,
 		   u32 len, struct ib_sge *sge)
 {
-	u32 idx = slot - conn->tx_slots;
+	struct sdp_verbs *v = conn->verbs;
+	u32 idx = slot - v->tx_slots;
 
-	sge->addr = conn->tx_ctl_dma + idx * SDP_CTL_SLOT;
+	sge->addr = v->tx_ctl_dma + idx * SDP_CTL_SLOT;
 	sge->length = len;
 	sge->lkey = conn->pd->local_dma_lkey;
 	ib_dma_sync_single_for_device(conn->dev, sge->addr, len, DMA_TO_DEVICE);

@@ -307,16 +307,16 @@ static void sdp_rx_sigurg(struct sock *sk)
 static bool sdp_rx_used_up(const struct sdp_sock *sdp)
 {
 	const struct sdp_conn *conn;
+	const struct sdp_verbs *v;
 	bool ret = false;
 	u32 left;
 
 	/* the connection may go meanwhile; its memory stays for us */
 	rcu_read_lock();
 	conn = READ_ONCE(sdp->conn);
-	if (conn && !READ_ONCE(conn->link)->shared &&
-	    !READ_ONCE(conn->rx_grows)) {
-		left = READ_ONCE(conn->rx_posted_total) -
-		       READ_ONCE(conn->rx_mseq);
+	v = conn ? READ_ONCE(conn->verbs) : NULL;
+	if (v && !READ_ONCE(v->rx_grows)) {
+		left = READ_ONCE(v->rx_posted_total) - READ_ONCE(conn->rx_mseq);
 		ret = left < (READ_ONCE(conn->fc)->held ? 1 :
 			      SDP_FC_FLOW + SDP_FC_SPARE);
 	}

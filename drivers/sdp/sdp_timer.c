@@ -10,6 +10,7 @@
 #include "sdp.h"
 #include "sdp_fc.h"
 #include "sdp_mib.h"
+#include "sdp_verbs.h"
 
 #define SDP_TIMER_AGAIN		(HZ / 20 + 1)	/* when the socket was in use */
 #define SDP_TIMER_SETTLE	(HZ / 20 + 1)	/* for completions to come */
@@ -40,7 +41,8 @@ static unsigned long sdp_timer_fin_time(const struct sock *sk)
 static u32 sdp_timer_progress(const struct sock *sk)
 {
 	const struct sdp_conn *conn = sdp_sk(sk)->conn;
-	u32 done = conn && conn->fc->held ? READ_ONCE(conn->tx_done) : 0;
+	const struct sdp_verbs *v = conn ? READ_ONCE(conn->verbs) : NULL;
+	u32 done = v && conn->fc->held ? READ_ONCE(v->tx_done) : 0;
 
 	return sdp_conn_progress(sk) + done;
 }

@@ -12,45 +12,63 @@
 #include "sdp_ring.h"
 #include "sdp_verbs.h"
 
+static int sdp_verbs_alloc(struct sdp_conn *conn)
+{
+	struct sdp_verbs *v = kzalloc(sizeof(*v), GFP_KERNEL_ACCOUNT);
+
+	if (!v)
+		return -ENOMEM;
+	INIT_LIST_HEAD(&v->rx_free);
+	INIT_LIST_HEAD(&v->tx_free_chunks);
+	v->tx_lends = test_bit(SDP_CONN_IWARP, &conn->flags) &&
+		      ib_uses_virt_dma(conn->dev) &&
+		      !rdma_stack_get_link(conn->dev);
+	/* pairs with the address dependency of lockless readers */
+	smp_store_release(&conn->verbs, v);
+	sdp_fc_start(conn);
+	return 0;
+}
+
 static int sdp_verbs_alloc_rx(struct sdp_conn *conn)
 {
 	struct ib_device *dev = conn->dev;
+	struct sdp_verbs *v = conn->verbs;
 	size_t hdrs;
 	u32 i;
 
-	conn->rx_bufs = kvcalloc(conn->rx_max, sizeof(*conn->rx_bufs),
-				 GFP_KERNEL_ACCOUNT);
-	if (!conn->rx_bufs)
+	v->rx_bufs = kvcalloc(conn->rx_max, sizeof(*v->rx_bufs),
+			      GFP_KERNEL_ACCOUNT);
+	if (!v->rx_bufs)
 		return -ENOMEM;
-	conn->rx_slot = conn->ring ? SDP_RING_SLOT : SDP_CTL_SLOT;
-	hdrs = (size_t)conn->rx_max * conn->rx_slot;
-	conn->rx_hdrs = alloc_pages_exact(hdrs, GFP_KERNEL_ACCOUNT);
-	if (!conn->rx_hdrs)
+	v->rx_slot = conn->ring ? SDP_RING_SLOT : SDP_CTL_SLOT;
+	hdrs = (size_t)conn->rx_max * v->rx_slot;
+	v->rx_hdrs = alloc_pages_exact(hdrs, GFP_KERNEL_ACCOUNT);
+	if (!v->rx_hdrs)
 		return -ENOMEM;
-	conn->rx_hdrs_dma = ib_dma_map_single(dev, conn->rx_hdrs, hdrs,
-					      DMA_FROM_DEVICE);
-	if (ib_dma_mapping_error(dev, conn->rx_hdrs_dma)) {
-		free_pages_exact(conn->rx_hdrs, hdrs);
-		conn->rx_hdrs = NULL;
+	v->rx_hdrs_dma = ib_dma_map_single(dev, v->rx_hdrs, hdrs,
+					   DMA_FROM_DEVICE);
+	if (ib_dma_mapping_error(dev, v->rx_hdrs_dma)) {
+		free_pages_exact(v->rx_hdrs, hdrs);
+		v->rx_hdrs = NULL;
 		return -ENOMEM;
 	}
 	for (i = 0; i < conn->rx_max; i++) {
-		struct sdp_rx_buf *buf = &conn->rx_bufs[i];
+		struct sdp_rx_buf *buf = &v->rx_bufs[i];
 
 		buf->cqe.done = sdp_verbs_rx_done;
 		buf->conn = conn;
-		buf->hdr = conn->rx_hdrs + i * conn->rx_slot;
+		buf->hdr = v->rx_hdrs + i * v->rx_slot;
 		buf->idx = i;
 		INIT_LIST_HEAD(&buf->node);
 		/* with a ring headers and a little are all that arrives here */
 		if (conn->ring)
-			list_add_tail(&buf->node, &conn->rx_free);
+			list_add_tail(&buf->node, &v->rx_free);
 		if (i >= conn->rx_start || conn->ring)
 			continue;
 		if (sdp_qp_rx_alloc(conn, buf))
 			return -ENOMEM;
-		conn->rx_nbufs++;
-		list_add_tail(&buf->node, &conn->rx_free);
+		v->rx_nbufs++;
+		list_add_tail(&buf->node, &v->rx_free);
 	}
 	return 0;
 }
@@ -58,27 +76,27 @@ static int sdp_verbs_alloc_rx(struct sdp_conn *conn)
 static int sdp_verbs_alloc_tx(struct sdp_conn *conn)
 {
 	size_t len = SDP_SQ_DEPTH * SDP_CTL_SLOT;
+	struct sdp_verbs *v = conn->verbs;
 	int i;
 
-	conn->tx_q = kvcalloc(SDP_TXQ_DEPTH, sizeof(*conn->tx_q),
-			      GFP_KERNEL_ACCOUNT);
-	conn->tx_slots = kvcalloc(SDP_SQ_DEPTH, sizeof(*conn->tx_slots),
-				  GFP_KERNEL_ACCOUNT);
-	if (!conn->tx_q || !conn->tx_slots)
+	v->tx_q = kvcalloc(SDP_TXQ_DEPTH, sizeof(*v->tx_q), GFP_KERNEL_ACCOUNT);
+	v->tx_slots = kvcalloc(SDP_SQ_DEPTH, sizeof(*v->tx_slots),
+			       GFP_KERNEL_ACCOUNT);
+	if (!v->tx_q || !v->tx_slots)
 		return -ENOMEM;
-	conn->tx_ctl_area = alloc_pages_exact(len, GFP_KERNEL_ACCOUNT);
-	if (!conn->tx_ctl_area)
+	v->tx_ctl_area = alloc_pages_exact(len, GFP_KERNEL_ACCOUNT);
+	if (!v->tx_ctl_area)
 		return -ENOMEM;
-	conn->tx_ctl_dma = ib_dma_map_single(conn->dev, conn->tx_ctl_area, len,
-					     DMA_TO_DEVICE);
-	if (ib_dma_mapping_error(conn->dev, conn->tx_ctl_dma)) {
-		free_pages_exact(conn->tx_ctl_area, len);
-		conn->tx_ctl_area = NULL;
+	v->tx_ctl_dma = ib_dma_map_single(conn->dev, v->tx_ctl_area, len,
+					  DMA_TO_DEVICE);
+	if (ib_dma_mapping_error(conn->dev, v->tx_ctl_dma)) {
+		free_pages_exact(v->tx_ctl_area, len);
+		v->tx_ctl_area = NULL;
 		return -ENOMEM;
 	}
 	for (i = 0; i < SDP_SQ_DEPTH; i++) {
-		conn->tx_slots[i].cqe.done = sdp_verbs_tx_done;
-		conn->tx_slots[i].conn = conn;
+		v->tx_slots[i].cqe.done = sdp_verbs_tx_done;
+		v->tx_slots[i].conn = conn;
 	}
 	return 0;
 }
@@ -113,9 +131,6 @@ int sdp_verbs_create(struct sdp_conn *conn)
 	conn->dev = conn->id->device;
 	if (rdma_protocol_iwarp(conn->dev, conn->id->port_num))
 		set_bit(SDP_CONN_IWARP, &conn->flags);
-	conn->tx_lends = test_bit(SDP_CONN_IWARP, &conn->flags) &&
-			 ib_uses_virt_dma(conn->dev) &&
-			 !rdma_stack_get_link(conn->dev);
 	conn->rx_max = clamp_t(u32, READ_ONCE(sn->sysctl_rx_bufs_max), limit,
 			       SDP_MAX_RX_BUFS);
 	conn->rx_start = min_t(u32, READ_ONCE(sn->sysctl_rx_bufs_min), limit);
@@ -144,6 +159,8 @@ int sdp_verbs_start(struct sdp_conn *conn)
 	INIT_WORK(&conn->ctl_work, sdp_verbs_rx_work);
 	err = sdp_qp_grow(conn);
 	if (!err)
+		err = sdp_verbs_alloc(conn);
+	if (!err)
 		err = sdp_verbs_alloc_rx(conn);
 	if (!err)
 		err = sdp_verbs_alloc_tx(conn);
@@ -160,37 +177,57 @@ int sdp_verbs_start(struct sdp_conn *conn)
 
 static void sdp_verbs_free_rx(struct sdp_conn *conn)
 {
-	size_t hdrs = (size_t)conn->rx_max * conn->rx_slot;
+	struct sdp_verbs *v = conn->verbs;
+	size_t hdrs = (size_t)conn->rx_max * v->rx_slot;
 	u32 i;
 
-	for (i = 0; conn->rx_bufs && i < conn->rx_max; i++) {
-		struct sdp_rx_buf *buf = &conn->rx_bufs[i];
+	for (i = 0; v->rx_bufs && i < conn->rx_max; i++) {
+		struct sdp_rx_buf *buf = &v->rx_bufs[i];
 
 		if (!buf->page)
 			continue;
 		sdp_qp_rx_unmap(conn, buf);
 		put_page(buf->page);
 	}
-	if (conn->rx_hdrs) {
-		ib_dma_unmap_single(conn->dev, conn->rx_hdrs_dma, hdrs,
+	if (v->rx_hdrs) {
+		ib_dma_unmap_single(conn->dev, v->rx_hdrs_dma, hdrs,
 				    DMA_FROM_DEVICE);
-		free_pages_exact(conn->rx_hdrs, hdrs);
+		free_pages_exact(v->rx_hdrs, hdrs);
 	}
-	kvfree(conn->rx_bufs);
-	conn->rx_bufs = NULL;
-	conn->rx_hdrs = NULL;
+	kvfree(v->rx_bufs);
+	v->rx_bufs = NULL;
+	v->rx_hdrs = NULL;
+}
+
+static void sdp_verbs_free_tx(struct sdp_conn *conn)
+{
+	size_t len = SDP_SQ_DEPTH * SDP_CTL_SLOT;
+	struct sdp_verbs *v = conn->verbs;
+
+	if (v->tx_slots)
+		sdp_txq_free(conn);
+	if (v->tx_ctl_area) {
+		ib_dma_unmap_single(conn->dev, v->tx_ctl_dma, len,
+				    DMA_TO_DEVICE);
+		free_pages_exact(v->tx_ctl_area, len);
+		v->tx_ctl_area = NULL;
+	}
+	kvfree(v->tx_q);
+	kvfree(v->tx_slots);
+	v->tx_q = NULL;
+	v->tx_slots = NULL;
 }
 
 /**
  * sdp_verbs_destroy - free all that belongs to the queue pair, and itself
  * @conn: connection, detached from its socket; the QP is drained
  *
+ * conn->verbs stays until the connection is freed: lockless readers may look at it.
+ *
  * Context: process, may sleep. Not under lock_sock.
  */
 void sdp_verbs_destroy(struct sdp_conn *conn)
 {
-	size_t len = SDP_SQ_DEPTH * SDP_CTL_SLOT;
-
 	if (conn->qp)
 		rdma_destroy_qp(conn->id);
 	conn->qp = NULL;
@@ -199,19 +236,10 @@ void sdp_verbs_destroy(struct sdp_conn *conn)
 	conn->cq = NULL;
 	sdp_ring_destroy(conn);
 	sdp_zc_free(conn);
-	if (conn->tx_slots)
-		sdp_txq_free(conn);
-	if (conn->tx_ctl_area) {
-		ib_dma_unmap_single(conn->dev, conn->tx_ctl_dma, len,
-				    DMA_TO_DEVICE);
-		free_pages_exact(conn->tx_ctl_area, len);
-		conn->tx_ctl_area = NULL;
+	if (conn->verbs) {
+		sdp_verbs_free_tx(conn);
+		sdp_verbs_free_rx(conn);
 	}
-	kvfree(conn->tx_q);
-	kvfree(conn->tx_slots);
-	conn->tx_q = NULL;
-	conn->tx_slots = NULL;
-	sdp_verbs_free_rx(conn);
 	if (conn->pd)
 		ib_dealloc_pd(conn->pd);
 	conn->pd = NULL;

@@ -41,14 +41,14 @@ static inline void sdp_mr_rename(struct ib_mr *mr)
 /**
  * struct sdp_rx_buf - one receive buffer
  * @cqe: completion of the receive that it is posted for
- * @node: on conn->rx_free or sdp->rx_queue
+ * @node: on sdp_verbs.rx_free or sdp->rx_queue
  * @conn: connection whose QP it belongs to; valid while posted
  * @page: compound page of SDP_BUF_ORDER, the payload lands at its start
  * @sg: @page for the device
- * @hdr: where the headers land, inside of conn->rx_hdrs
+ * @hdr: where the headers land, inside of sdp_verbs.rx_hdrs
  * @off: first payload byte not yet read
  * @len: end of the payload in @page
- * @idx: place in conn->rx_bufs
+ * @idx: place in sdp_verbs.rx_bufs
  */
 struct sdp_rx_buf {
 	struct ib_cqe cqe;
@@ -64,7 +64,7 @@ struct sdp_rx_buf {
 
 /* Send buffer that several small messages may share, or memory of others. */
 struct sdp_chunk {
-	struct list_head node;		/* conn->tx_free_chunks */
+	struct list_head node;		/* sdp_verbs.tx_free_chunks */
 	struct page *page;		/* NULL: see sdp_tx_pages.c */
 	u64 dma;
 	u32 size;
@@ -106,6 +106,72 @@ struct sdp_tx_slot {
 	u32 mseq;
 	u32 charge;
 	u8 mid;
+};
+
+/**
+ * struct sdp_verbs - what a connection with a verbs link has in addition
+ * @rx_bufs: array of sdp_conn.rx_max
+ * @rx_hdrs: headers of messages that arrive, @rx_slot bytes for each buffer
+ * @rx_slot: bytes for the headers of one
+ * @rx_hdrs_dma: @rx_hdrs for the device
+ * @rx_grows: receives are about to be added
+ * @rx_free: receive buffers to be posted
+ * @rx_nbufs: buffers that have a page
+ * @rx_posted_total: receives posted since the start
+ * @rx_told_total: receives that the peer knows of
+ * @tx_done: last MSeq completed
+ * @tx_acct: last MSeq completed or acknowledged
+ * @tx_signalled: last MSeq sent signalled
+ * @tx_unsig_bytes: payload bytes since then
+ * @tx_head: where @tx_q is filled
+ * @tx_tail: where @tx_q is sent from
+ * @tx_unsent: payload bytes not posted
+ * @tx_want: a writer waits for completions
+ * @tx_lends: see sdp_verbs_signal(); fixed
+ * @tx_alone: credit: each send is a message; fixed
+ * @update_rule: enum sdp_update; fixed
+ * @vwin_posted: vwin: messages that the device has at most; fixed
+ * @tx_signal: vwin: one of as many is signalled; fixed
+ * @tx_chunk: send buffer that is being filled; lock_sock, and tx_lock to change
+ * @tx_free_chunks: send buffers kept
+ * @tx_free_count: how many these are
+ * @tx_ctl_area: headers, SDP_SQ_DEPTH slots
+ * @tx_ctl_dma: @tx_ctl_area for the device
+ * @tx_q: messages not sent, SDP_TXQ_DEPTH
+ * @tx_slots: sends in flight, SDP_SQ_DEPTH
+ *
+ * sdp_conn.tx_lock protects it, where nothing else is said. Lockless readers use
+ * READ_ONCE(); the arrays go with the queue pair, the structure with the connection.
+ */
+struct sdp_verbs {
+	struct sdp_rx_buf *rx_bufs;
+	u8 *rx_hdrs;
+	u32 rx_slot;
+	u64 rx_hdrs_dma;
+	bool rx_grows;
+	struct list_head rx_free;
+	u32 rx_nbufs;
+	u32 rx_posted_total;
+	u32 rx_told_total;
+	u32 tx_done;
+	u32 tx_acct;
+	u32 tx_signalled;
+	u32 tx_unsig_bytes;
+	u32 tx_head, tx_tail;
+	u32 tx_unsent;
+	bool tx_want;
+	bool tx_lends;
+	bool tx_alone;
+	u8 update_rule;
+	u32 vwin_posted;
+	u32 tx_signal;
+	struct sdp_chunk *tx_chunk;
+	struct list_head tx_free_chunks;
+	u32 tx_free_count;
+	u8 *tx_ctl_area;
+	u64 tx_ctl_dma;
+	struct sdp_tx_msg *tx_q;
+	struct sdp_tx_slot *tx_slots;
 };
 
 /* sdp_verbs.c */

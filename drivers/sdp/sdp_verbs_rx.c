@@ -21,9 +21,10 @@
 static bool sdp_verbs_rx_few(const struct sdp_rx_ctx *c, u32 more, u32 least)
 {
 	const struct sdp_conn *conn = c->conn;
-	u32 left = READ_ONCE(conn->rx_posted_total) + more - c->m.h.mseq;
+	const struct sdp_verbs *v = conn->verbs;
+	u32 left = READ_ONCE(v->rx_posted_total) + more - c->m.h.mseq;
 
-	return left <= max((READ_ONCE(conn->rx_nbufs) + more) / 2, least);
+	return left <= max((READ_ONCE(v->rx_nbufs) + more) / 2, least);
 }
 
 /*
@@ -37,7 +38,7 @@ static void sdp_verbs_rx_want(struct sdp_rx_ctx *c)
 	if (!sdp_verbs_rx_few(c, 0, SDP_FC_FLOW + SDP_FC_SPARE) ||
 	    !sdp_qp_rx_left(c->conn))
 		return;
-	WRITE_ONCE(c->conn->rx_grows, true);
+	WRITE_ONCE(c->conn->verbs->rx_grows, true);
 	queue_work(sdp_wq(c->sk), &c->conn->ctl_work);
 }
 
@@ -56,7 +57,7 @@ void sdp_verbs_rx_work(struct work_struct *work)
 	release_sock(sk);
 	sdp_conn_kick(conn);
 	/* wake readers that wait for more than will come now, without memory */
-	WRITE_ONCE(conn->rx_grows, false);
+	WRITE_ONCE(conn->verbs->rx_grows, false);
 	if (sdp_sk(sk)->conn == conn &&
 	    sdp_rx_ready(sk, READ_ONCE(sk->sk_rcvlowat)))
 		sk->sk_data_ready(sk);
@@ -146,13 +147,14 @@ static u32 sdp_verbs_rx_headers(struct sdp_conn *conn, struct sdp_rx_buf *buf,
 				u32 len)
 {
 	u32 n = min_t(u32, len, SDP_BSDH_LEN), ext;
+	struct sdp_verbs *v = conn->verbs;
 	u8 *hdr = buf->hdr;
 
-	ib_dma_sync_single_for_cpu(conn->dev, conn->rx_hdrs_dma +
-				   buf->idx * conn->rx_slot, conn->rx_slot,
+	ib_dma_sync_single_for_cpu(conn->dev, v->rx_hdrs_dma +
+				   buf->idx * v->rx_slot, v->rx_slot,
 				   DMA_FROM_DEVICE);
 	if (conn->ring)
-		return min_t(u32, len, conn->rx_slot);
+		return min_t(u32, len, v->rx_slot);
 	if (len <= SDP_BSDH_LEN)
 		return n;
 	ib_dma_sync_single_for_cpu(conn->dev, sg_dma_address(&buf->sg),
@@ -276,8 +278,9 @@ u32 sdp_verbs_copy(struct sock *sk, u32 seq, u32 len, struct iov_iter *to)
 static void sdp_verbs_rx_grow(struct sock *sk, struct sdp_conn *conn)
 {
 	struct sdp_net *sn = sdp_pernet(sock_net(sk));
-	u32 left = READ_ONCE(conn->rx_told_total) - READ_ONCE(conn->rx_mseq);
-	int want = (conn->rx_nbufs + conn->rx_nbufs / 2) * conn->rx_size;
+	struct sdp_verbs *v = conn->verbs;
+	u32 left = READ_ONCE(v->rx_told_total) - READ_ONCE(conn->rx_mseq);
+	int want = (v->rx_nbufs + v->rx_nbufs / 2) * conn->rx_size;
 
 	if (likely(left > SDP_FC_DATA))
 		return;

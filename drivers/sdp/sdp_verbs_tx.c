@@ -27,13 +27,14 @@
 static void sdp_verbs_account(struct sdp_conn *conn)
 {
 	u32 upto = READ_ONCE(conn->peer_ack);
+	struct sdp_verbs *v = conn->verbs;
 
-	if (sdp_seq_after(conn->tx_done, upto))
-		upto = conn->tx_done;
-	if (!sdp_seq_after(upto, conn->tx_acct))
+	if (sdp_seq_after(v->tx_done, upto))
+		upto = v->tx_done;
+	if (!sdp_seq_after(upto, v->tx_acct))
 		return;
-	while (conn->tx_acct != upto)
-		conn->tx_queued -= sdp_tx_slot(conn, ++conn->tx_acct)->charge;
+	while (v->tx_acct != upto)
+		conn->tx_queued -= sdp_tx_slot(v, ++v->tx_acct)->charge;
 	sdp_txq_report(conn);
 }
 
@@ -43,7 +44,7 @@ static void sdp_verbs_account(struct sdp_conn *conn)
  */
 static bool sdp_verbs_watched(const struct sdp_conn *conn)
 {
-	return conn->fc->held && !conn->tx_unsent &&
+	return conn->fc->held && !conn->verbs->tx_unsent &&
 	       sock_flag(conn->sk, SOCK_KEEPOPEN);
 }
 
@@ -62,20 +63,21 @@ static bool sdp_verbs_signal(struct sdp_conn *conn, u8 mid, u32 payload, bool ow
 {
 	struct sdp_net *sn = sdp_pernet(sock_net(conn->sk));
 	u32 every = READ_ONCE(sn->sysctl_signal_every);
-	u32 unsignalled = conn->tx_mseq - conn->tx_signalled;
+	struct sdp_verbs *v = conn->verbs;
+	u32 unsignalled = conn->tx_mseq - v->tx_signalled;
 
-	if (conn->tx_signal && conn->tx_mseq - conn->tx_acct >= conn->tx_signal)
-		every = min(every, conn->tx_signal);
-	conn->tx_unsig_bytes += payload;
-	if (ref || (conn->tx_lends && own && payload >= PAGE_SIZE / 2))
+	if (v->tx_signal && conn->tx_mseq - v->tx_acct >= v->tx_signal)
+		every = min(every, v->tx_signal);
+	v->tx_unsig_bytes += payload;
+	if (ref || (v->tx_lends && own && payload >= PAGE_SIZE / 2))
 		every = 0;
 	if (payload && sdp_verbs_watched(conn))
 		every = 0;
 	if (mid != SDP_MID_DISCON && mid != SDP_MID_ABORT &&
 	    unsignalled < every &&
-	    conn->tx_unsig_bytes < (u32)READ_ONCE(conn->sk->sk_sndbuf) / 4)
+	    v->tx_unsig_bytes < (u32)READ_ONCE(conn->sk->sk_sndbuf) / 4)
 		return false;
-	conn->tx_unsig_bytes = 0;
+	v->tx_unsig_bytes = 0;
 	return true;
 }
 
@@ -161,16 +163,17 @@ static int sdp_verbs_post(struct sdp_conn *conn, u8 mid, struct sdp_tx_msg *m)
 {
 	u32 mseq = conn->tx_mseq + 1, ack = sdp_verbs_ack(conn), len = 0;
 	struct sdp_msg msg = { .h = { .mid = mid, .mseq = mseq, .mseq_ack = ack } };
-	struct sdp_tx_slot *slot = sdp_tx_slot(conn, mseq);
-	struct sdp_ring_conn *r = conn->ring;
+	const struct sdp_ring_conn *r = conn->ring;
 	bool imm = m && unlikely(r && READ_ONCE(r->imm)) &&
 		   sdp_ring_by_imm(conn, m);
+	struct sdp_verbs *v = conn->verbs;
+	struct sdp_tx_slot *slot = sdp_tx_slot(v, mseq);
 	struct net *net = sock_net(conn->sk);
 	u32 octets = m ? m->len : 0;
 	bool signal, own;
 	u8 *p;
 
-	p = conn->tx_ctl_area + (slot - conn->tx_slots) * SDP_CTL_SLOT;
+	p = v->tx_ctl_area + (slot - v->tx_slots) * SDP_CTL_SLOT;
 	own = !m || m->split || r;
 	if (!own)
 		p = page_address(m->chunk->page) + m->off - SDP_BSDH_LEN;
@@ -185,10 +188,10 @@ static int sdp_verbs_post(struct sdp_conn *conn, u8 mid, struct sdp_tx_msg *m)
 	slot->mid = mid;
 	slot->chunk = m ? m->chunk : NULL;
 	slot->charge = octets;
-	conn->tx_unsent -= octets;
+	v->tx_unsent -= octets;
 	signal = sdp_verbs_signal(conn, mid, octets, own, m && !m->chunk->page);
 	if (signal) {
-		conn->tx_signalled = mseq;
+		v->tx_signalled = mseq;
 		SDP_INC_STATS(net, TX_SIGNALLED);
 	}
 	sdp_conn_count(conn, octets, m);
@@ -203,7 +206,7 @@ static int sdp_verbs_post(struct sdp_conn *conn, u8 mid, struct sdp_tx_msg *m)
 /* Room in the send queue for one more? */
 static bool sdp_verbs_slot_free(const struct sdp_conn *conn)
 {
-	return conn->tx_mseq - conn->tx_done < SDP_SQ_DEPTH;
+	return conn->tx_mseq - conn->verbs->tx_done < SDP_SQ_DEPTH;
 }
 
 /* Control first: it must not wait behind data that has no credit. */
@@ -234,7 +237,7 @@ static int sdp_verbs_send_data(struct sdp_conn *conn, struct sdp_tx_msg *m, u32 
 	struct sdp_tx_msg piece = *m;
 
 	if (n == m->len) {
-		conn->tx_tail++;
+		conn->verbs->tx_tail++;
 		return sdp_verbs_post(conn, m->avail ? SDP_MID_SRC_AVAIL :
 				      conn->fc->mid, m);
 	}
@@ -266,15 +269,16 @@ static int sdp_verbs_run_zc(struct sdp_conn *conn, const struct sdp_zc_ops *zco)
 
 static int sdp_verbs_run_data(struct sdp_conn *conn)
 {
+	struct sdp_verbs *v = conn->verbs;
 	/* its state of our sends changes only with the lock held */
 	const struct sdp_zc_ops *zco = READ_ONCE(conn->zco);
 	struct sdp_tx_msg *m;
 	int err = 0;
 	u32 n;
 
-	while (!err && conn->tx_tail != conn->tx_head &&
+	while (!err && v->tx_tail != v->tx_head &&
 	       !(unlikely(zco) && zco->held(conn))) {
-		m = sdp_tx_msg(conn, conn->tx_tail);
+		m = sdp_tx_msg(v, v->tx_tail);
 		if (m->busy || !sdp_verbs_slot_free(conn))
 			return 0;
 		n = m->len;
@@ -288,7 +292,7 @@ static int sdp_verbs_run_data(struct sdp_conn *conn)
 		}
 		err = sdp_verbs_send_data(conn, m, n);
 	}
-	if (!err && unlikely(zco) && conn->tx_tail == conn->tx_head)
+	if (!err && unlikely(zco) && v->tx_tail == v->tx_head)
 		err = sdp_verbs_run_zc(conn, zco);
 	return err;
 }
@@ -297,11 +301,12 @@ static int sdp_verbs_run_end(struct sdp_conn *conn)
 {
 	const struct sdp_zc_ops *zco = READ_ONCE(conn->zco);
 	struct net *net = sock_net(conn->sk);
+	struct sdp_verbs *v = conn->verbs;
 	int err = 0;
 	bool due;
 
 	if (conn->tx_fin && !conn->tx_fin_sent &&
-	    conn->tx_tail == conn->tx_head && !(zco && zco->busy(conn)) &&
+	    v->tx_tail == v->tx_head && !(zco && zco->busy(conn)) &&
 	    sdp_verbs_slot_free(conn) && conn->fc->may_send(conn, false)) {
 		conn->tx_fin_sent = true;
 		SDP_INC_STATS(net, DISCON_SENT);
@@ -327,10 +332,10 @@ static int sdp_verbs_run_end(struct sdp_conn *conn)
  */
 static int sdp_verbs_run_probe(struct sdp_conn *conn)
 {
-	bool stranded = READ_ONCE(conn->tx_want) &&
-			conn->tx_mseq != conn->tx_done &&
-			!sdp_seq_after(conn->tx_signalled, conn->tx_done);
-
+	struct sdp_verbs *v = conn->verbs;
+	bool stranded = READ_ONCE(v->tx_want) &&
+			conn->tx_mseq != v->tx_done &&
+			!sdp_seq_after(v->tx_signalled, v->tx_done);
 	bool alive;
 
 	if (READ_ONCE(conn->tx_probing) ||
@@ -382,7 +387,7 @@ static int sdp_verbs_run(struct sdp_conn *conn)
 void sdp_verbs_recycle(struct sdp_conn *conn, struct sdp_rx_buf *buf)
 {
 	spin_lock_bh(&conn->tx_lock);
-	list_add_tail(&buf->node, &conn->rx_free);
+	list_add_tail(&buf->node, &conn->verbs->rx_free);
 	spin_unlock_bh(&conn->tx_lock);
 	sdp_conn_kick(conn);
 }
@@ -390,10 +395,11 @@ void sdp_verbs_recycle(struct sdp_conn *conn, struct sdp_rx_buf *buf)
 /* Everything up to @mseq is complete. Returns whether DisConn is among it. */
 static bool sdp_verbs_complete(struct sdp_conn *conn, u32 mseq)
 {
+	struct sdp_verbs *v = conn->verbs;
 	bool fin = false;
 
-	while (sdp_seq_after(mseq, conn->tx_done)) {
-		struct sdp_tx_slot *s = sdp_tx_slot(conn, conn->tx_done + 1);
+	while (sdp_seq_after(mseq, v->tx_done)) {
+		struct sdp_tx_slot *s = sdp_tx_slot(v, v->tx_done + 1);
 
 		if (s->chunk)
 			sdp_txq_chunk_put(conn, s->chunk);
@@ -402,7 +408,7 @@ static bool sdp_verbs_complete(struct sdp_conn *conn, u32 mseq)
 			conn->tx_fin_done = true;
 			fin = true;
 		}
-		conn->tx_done++;
+		v->tx_done++;
 	}
 	return fin;
 }
@@ -483,8 +489,12 @@ static u32 sdp_verbs_refer(struct sock *sk, struct msghdr *msg, int flags)
 
 static bool sdp_verbs_full(const struct sdp_conn *conn)
 {
+	const struct sdp_verbs *v = READ_ONCE(conn->verbs);
+
+	if (unlikely(!v))
+		return false;
 	return READ_ONCE(conn->zc.tx_state) != SDP_ZC_TX_IDLE ||
-	       READ_ONCE(conn->tx_head) - READ_ONCE(conn->tx_tail) >=
+	       READ_ONCE(v->tx_head) - READ_ONCE(v->tx_tail) >=
 	       SDP_TXQ_DEPTH - 1;
 }
 
@@ -557,7 +567,10 @@ static void sdp_verbs_sent(struct sdp_conn *conn, bool cork)
  */
 static void sdp_verbs_want_space(struct sdp_conn *conn)
 {
-	WRITE_ONCE(conn->tx_want, true);
+	struct sdp_verbs *v = READ_ONCE(conn->verbs);
+
+	if (likely(v))
+		WRITE_ONCE(v->tx_want, true);
 	if (unlikely(conn->ring))
 		WRITE_ONCE(conn->ring->away, false);
 	sdp_conn_kick(conn);
@@ -574,8 +587,10 @@ static u32 sdp_verbs_outq(struct sdp_conn *conn)
  */
 static bool sdp_verbs_settle(struct sdp_conn *conn)
 {
-	if (!READ_ONCE(conn->tx_queued) || READ_ONCE(conn->tx_unsent) ||
-	    conn->tx_mseq == conn->tx_signalled)
+	struct sdp_verbs *v = READ_ONCE(conn->verbs);
+
+	if (!v || !READ_ONCE(conn->tx_queued) || READ_ONCE(v->tx_unsent) ||
+	    conn->tx_mseq == v->tx_signalled)
 		return false;
 	sdp_conn_ctl(conn, SDP_CTL_SETTLE);
 	sdp_conn_kick(conn);
@@ -604,7 +619,9 @@ static bool sdp_verbs_unproven(struct sdp_conn *conn)
 
 static u32 sdp_verbs_unsent(const struct sdp_conn *conn)
 {
-	return READ_ONCE(conn->tx_unsent);
+	const struct sdp_verbs *v = READ_ONCE(conn->verbs);
+
+	return likely(v) ? READ_ONCE(v->tx_unsent) : 0;
 }
 
 /* Control messages are none: the peer decides how many answers it wants */

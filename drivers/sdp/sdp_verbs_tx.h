@@ -21,16 +21,16 @@ void sdp_txq_commit(struct sdp_conn *conn, struct sdp_tx_msg *m, u32 n,
 
 /* The send with this MSeq */
 static inline struct sdp_tx_slot *
-sdp_tx_slot(struct sdp_conn *conn, u32 mseq)
+sdp_tx_slot(struct sdp_verbs *v, u32 mseq)
 {
-	return &conn->tx_slots[mseq & (SDP_SQ_DEPTH - 1)];
+	return &v->tx_slots[mseq & (SDP_SQ_DEPTH - 1)];
 }
 
 /* The message with this number in the queue */
 static inline struct sdp_tx_msg *
-sdp_tx_msg(struct sdp_conn *conn, u32 idx)
+sdp_tx_msg(struct sdp_verbs *v, u32 idx)
 {
-	return &conn->tx_q[idx & (SDP_TXQ_DEPTH - 1)];
+	return &v->tx_q[idx & (SDP_TXQ_DEPTH - 1)];
 }
 
 /* Tell the socket how much it has queued, if it still is our socket. */

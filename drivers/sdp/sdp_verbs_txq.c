@@ -25,14 +25,16 @@
  */
 void sdp_txq_chunk_release(struct sdp_conn *conn, struct sdp_chunk *c)
 {
+	struct sdp_verbs *v = conn->verbs;
+
 	/* the transport may still hold the pages (zero copy below us) */
-	if (!c->page || conn->tx_free_count >= SDP_TX_KEEP_CHUNKS ||
+	if (!c->page || v->tx_free_count >= SDP_TX_KEEP_CHUNKS ||
 	    page_count(c->page) != 1 || c->size != SDP_BUF_SIZE) {
 		sdp_qp_chunk_free(conn, c);
 		return;
 	}
-	list_add(&c->node, &conn->tx_free_chunks);
-	conn->tx_free_count++;
+	list_add(&c->node, &v->tx_free_chunks);
+	v->tx_free_count++;
 }
 
 /**
@@ -43,31 +45,33 @@ void sdp_txq_chunk_release(struct sdp_conn *conn, struct sdp_chunk *c)
  */
 void sdp_txq_free(struct sdp_conn *conn)
 {
+	struct sdp_verbs *v = conn->verbs;
 	struct sdp_chunk *c, *tmp;
 	u32 i;
 
-	for (i = conn->tx_tail; i != conn->tx_head; i++)
-		sdp_txq_chunk_put(conn, sdp_tx_msg(conn, i)->chunk);
-	conn->tx_tail = conn->tx_head;
-	while (conn->tx_done != conn->tx_mseq) {
-		struct sdp_tx_slot *slot = sdp_tx_slot(conn, ++conn->tx_done);
+	for (i = v->tx_tail; i != v->tx_head; i++)
+		sdp_txq_chunk_put(conn, sdp_tx_msg(v, i)->chunk);
+	v->tx_tail = v->tx_head;
+	while (v->tx_done != conn->tx_mseq) {
+		struct sdp_tx_slot *slot = sdp_tx_slot(v, ++v->tx_done);
 
 		if (slot->chunk)
 			sdp_txq_chunk_put(conn, slot->chunk);
 		slot->chunk = NULL;
 	}
-	if (conn->tx_chunk)
-		sdp_txq_chunk_put(conn, conn->tx_chunk);
-	conn->tx_chunk = NULL;
-	list_for_each_entry_safe(c, tmp, &conn->tx_free_chunks, node)
+	if (v->tx_chunk)
+		sdp_txq_chunk_put(conn, v->tx_chunk);
+	v->tx_chunk = NULL;
+	list_for_each_entry_safe(c, tmp, &v->tx_free_chunks, node)
 		sdp_qp_chunk_free(conn, c);
-	INIT_LIST_HEAD(&conn->tx_free_chunks);
+	INIT_LIST_HEAD(&v->tx_free_chunks);
 }
 
 /* Make sure that tx_chunk has room for a message; called by sendmsg only. */
 static struct sdp_chunk *sdp_txq_get_chunk(struct sdp_conn *conn, size_t len)
 {
-	struct sdp_chunk *c = conn->tx_chunk, *next = NULL;
+	struct sdp_verbs *v = conn->verbs;
+	struct sdp_chunk *c = v->tx_chunk, *next = NULL;
 	u32 want = SDP_BSDH_LEN + 8 + min_t(size_t, len, SDP_TX_SPLIT_MIN);
 
 	if (c && !c->used)
@@ -82,11 +86,11 @@ static struct sdp_chunk *sdp_txq_get_chunk(struct sdp_conn *conn, size_t len)
 		spin_unlock_bh(&conn->tx_lock);
 		return c;
 	}
-	if (!list_empty(&conn->tx_free_chunks)) {
-		next = list_first_entry(&conn->tx_free_chunks,
+	if (!list_empty(&v->tx_free_chunks)) {
+		next = list_first_entry(&v->tx_free_chunks,
 					struct sdp_chunk, node);
 		list_del(&next->node);
-		conn->tx_free_count--;
+		v->tx_free_count--;
 		next->used = 0;
 		next->refs = 1;
 	}
@@ -97,7 +101,7 @@ static struct sdp_chunk *sdp_txq_get_chunk(struct sdp_conn *conn, size_t len)
 	if (!next)
 		return NULL;
 	spin_lock_bh(&conn->tx_lock);
-	conn->tx_chunk = next;
+	v->tx_chunk = next;
 	if (c)
 		sdp_txq_chunk_put(conn, c);
 	spin_unlock_bh(&conn->tx_lock);
@@ -107,9 +111,10 @@ static struct sdp_chunk *sdp_txq_get_chunk(struct sdp_conn *conn, size_t len)
 /* Can @m, the youngest unsent message, take more bytes? tx_lock. */
 static u32 sdp_txq_append_room(struct sdp_conn *conn, struct sdp_tx_msg *m)
 {
+	struct sdp_verbs *v = conn->verbs;
 	struct sdp_chunk *c = m->chunk;
 
-	if (m->oob || m->eor || conn->tx_alone || c != conn->tx_chunk ||
+	if (m->oob || m->eor || v->tx_alone || c != v->tx_chunk ||
 	    m->off + m->len != c->used)
 		return 0;
 	return min(c->size - c->used, conn->tx_max_payload - m->len);
@@ -132,13 +137,14 @@ static u32 sdp_txq_append_room(struct sdp_conn *conn, struct sdp_tx_msg *m)
 int sdp_txq_open(struct sdp_conn *conn, size_t len,
 		 struct sdp_tx_msg **msg, bool *append)
 {
+	struct sdp_verbs *v = conn->verbs;
 	struct sdp_tx_msg *m;
 	struct sdp_chunk *c;
 	u32 room;
 
 	spin_lock_bh(&conn->tx_lock);
-	if (conn->tx_head != conn->tx_tail) {
-		m = sdp_tx_msg(conn, conn->tx_head - 1);
+	if (v->tx_head != v->tx_tail) {
+		m = sdp_tx_msg(v, v->tx_head - 1);
 		room = sdp_txq_append_room(conn, m);
 		if (room) {
 			m->busy = 1;
@@ -148,7 +154,7 @@ int sdp_txq_open(struct sdp_conn *conn, size_t len,
 			return room;
 		}
 	}
-	room = conn->tx_head - conn->tx_tail < SDP_TXQ_DEPTH;
+	room = v->tx_head - v->tx_tail < SDP_TXQ_DEPTH;
 	spin_unlock_bh(&conn->tx_lock);
 	if (!room)
 		return 0;
@@ -156,7 +162,7 @@ int sdp_txq_open(struct sdp_conn *conn, size_t len,
 	c = sdp_txq_get_chunk(conn, len);
 	if (!c)
 		return -ENOMEM;
-	m = sdp_tx_msg(conn, conn->tx_head);
+	m = sdp_tx_msg(v, v->tx_head);
 	memset(m, 0, sizeof(*m));
 	m->chunk = c;
 	if (!c->used && len > SDP_TX_SPLIT_MIN) {
@@ -204,6 +210,7 @@ static void sdp_txq_count_in(struct sdp_conn *conn, u32 n, bool append, bool cop
 void sdp_txq_commit(struct sdp_conn *conn, struct sdp_tx_msg *m, u32 n,
 		    bool append, bool oob, bool eor)
 {
+	struct sdp_verbs *v = conn->verbs;
 	bool copy = m->chunk->page;
 
 	spin_lock_bh(&conn->tx_lock);
@@ -212,16 +219,16 @@ void sdp_txq_commit(struct sdp_conn *conn, struct sdp_tx_msg *m, u32 n,
 		spin_unlock_bh(&conn->tx_lock);
 		return;
 	}
-	conn->tx_want = false;
+	v->tx_want = false;
 	m->len += n;
 	m->oob = oob;
 	m->eor = eor;
 	m->chunk->used = m->off + m->len;
 	conn->tx_queued += n;
-	conn->tx_unsent += n;
+	v->tx_unsent += n;
 	if (!append) {
 		m->chunk->refs++;
-		WRITE_ONCE(conn->tx_head, conn->tx_head + 1);
+		WRITE_ONCE(v->tx_head, v->tx_head + 1);
 	}
 	if (oob)
 		sdp_conn_ctl(conn, SDP_CTL_OOB_PEND);
@@ -247,14 +254,15 @@ struct sdp_tx_msg *sdp_txq_open_ref(struct sdp_conn *conn,
 				    const struct msghdr *msg,
 				    bool *append)
 {
+	struct sdp_verbs *v = conn->verbs;
 	struct sdp_chunk *c = NULL;
 	struct sdp_tx_msg *m;
 
 	spin_lock_bh(&conn->tx_lock);
-	if (conn->tx_head != conn->tx_tail) {
-		m = sdp_tx_msg(conn, conn->tx_head - 1);
+	if (v->tx_head != v->tx_tail) {
+		m = sdp_tx_msg(v, v->tx_head - 1);
 		c = m->chunk;
-		*append = !c->page && !m->eor && !conn->tx_alone &&
+		*append = !c->page && !m->eor && !v->tx_alone &&
 			  m->len < conn->tx_max_payload &&
 			  sdp_ref_room(conn, c, msg);
 		m->busy = *append;
@@ -266,7 +274,7 @@ struct sdp_tx_msg *sdp_txq_open_ref(struct sdp_conn *conn,
 	c = sdp_ref_alloc(conn);
 	if (!c)
 		return NULL;
-	m = sdp_tx_msg(conn, conn->tx_head);
+	m = sdp_tx_msg(v, v->tx_head);
 	memset(m, 0, sizeof(*m));
 	m->chunk = c;
 	m->split = 1;
@@ -286,16 +294,17 @@ struct sdp_tx_msg *sdp_txq_open_ref(struct sdp_conn *conn,
  */
 bool sdp_txq_src_avail(struct sdp_conn *conn, struct iov_iter *from, u32 n)
 {
+	struct sdp_verbs *v = conn->verbs;
 	struct sdp_tx_msg *m;
 	struct sdp_chunk *c;
 	bool ok;
 
-	if (conn->tx_head - conn->tx_tail >= SDP_TXQ_DEPTH)
+	if (v->tx_head - v->tx_tail >= SDP_TXQ_DEPTH)
 		return false;
 	c = sdp_txq_get_chunk(conn, n);
 	if (!c)
 		return false;
-	m = sdp_tx_msg(conn, conn->tx_head);
+	m = sdp_tx_msg(v, v->tx_head);
 	memset(m, 0, sizeof(*m));
 	m->chunk = c;
 	m->split = 1;	/* the header is longer than that of Data */
@@ -317,6 +326,8 @@ bool sdp_txq_src_avail(struct sdp_conn *conn, struct iov_iter *from, u32 n)
  */
 void sdp_txq_src_unavail(struct sdp_conn *conn)
 {
+	struct sdp_verbs *v = conn->verbs;
+
 	lockdep_assert_held(&conn->tx_lock);
-	sdp_tx_msg(conn, conn->tx_head - 1)->avail = 0;
+	sdp_tx_msg(v, v->tx_head - 1)->avail = 0;
 }
