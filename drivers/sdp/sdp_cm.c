@@ -303,7 +303,7 @@ static void sdp_cm_fill_hello(struct sdp_conn *conn, struct sdp_hello *h)
 		  !test_bit(SDP_CONN_SHARED, &conn->flags) ?
 		  min_t(u32, conn->verbs->rx_told_total, U16_MAX) :
 		  conn->rx_start - 1;
-	h->max_adverts = conn->zc.max;
+	h->max_adverts = conn->max_adverts;
 	h->rcvsz = conn->rx_size + SDP_BSDH_LEN;
 	h->desired = h->rcvsz;
 	h->port = ntohs(((struct sockaddr_in *)src)->sin_port);

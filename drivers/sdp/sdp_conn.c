@@ -17,6 +17,12 @@
 
 /* ---- life ---- */
 
+/*
+ * A connection without a verbs link has this, so that readers of the states need
+ * not ask: the device cannot, and nothing is going on. Nothing writes to it.
+ */
+struct sdp_zc sdp_zc_none __ro_after_init;
+
 /* Their sizes are between two of kmalloc(), far from the upper one */
 static struct kmem_cache *sdp_conn_cache, *sdp_conn_shared_cache;
 
@@ -79,6 +85,8 @@ static void sdp_conn_free(struct rcu_head *rcu)
 	struct sdp_conn *conn = container_of(rcu, struct sdp_conn, rcu);
 
 	sdp_conn_free_shared(conn->shared);
+	if (conn->zc != &sdp_zc_none)
+		kfree(conn->zc);
 	kfree(conn->verbs);
 	kfree(conn->ring);
 	kmem_cache_free(sdp_conn_cache, conn);
@@ -172,6 +180,7 @@ struct sdp_conn *sdp_conn_alloc(struct sock *sk, bool again)
 	}
 	sock_hold(sk);
 	conn->sk = sk;
+	conn->zc = &sdp_zc_none;
 	refcount_set(&conn->refs, 1);
 	spin_lock_init(&conn->tx_lock);
 	init_waitqueue_head(&conn->cm_wait);
@@ -598,7 +607,7 @@ u8 sdp_conn_zcopy_reason(const struct sdp_conn *conn)
 		return SDP_REASON_LINK;
 	if (!conn->fc->zcopy)
 		return SDP_REASON_POLICY;
-	return conn->zc.able ? SDP_REASON_NONE : SDP_REASON_DEVICE;
+	return conn->zc->able ? SDP_REASON_NONE : SDP_REASON_DEVICE;
 }
 EXPORT_SYMBOL_GPL(sdp_conn_zcopy_reason);
 

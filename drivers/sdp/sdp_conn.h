@@ -16,13 +16,14 @@
 #include <linux/sdp.h>
 
 #include "sdp_sock.h"
-#include "zcopy/zcopy.h"
 
 struct sdp_fc_ops;
 struct sdp_link_ops;
 struct sdp_ring_conn;
 struct sdp_shared;
 struct sdp_verbs;
+struct sdp_zc;
+struct sdp_zc_ops;
 struct sock;
 
 /* Control messages that wait for a credit; bits of conn->tx_ctl. */
@@ -99,6 +100,7 @@ struct sdp_conn {
 	const struct sdp_link_ops *link;
 	const struct sdp_fc_ops *fc;
 	const struct sdp_zc_ops *zco;	/* NULL: no zero copy so far */
+	struct sdp_zc *zc;		/* sdp_zc_none until a verbs link starts */
 	const struct rdma_stack_link *stack;	/* NULL: no shared link */
 	struct sdp_shared *shared;	/* set when the shared link opens */
 	struct sdp_verbs *verbs;	/* set when a verbs link starts */
@@ -156,6 +158,7 @@ struct sdp_conn {
 	u32 peer_rcvsz;			/* its receive buffers, with BSDH */
 	u32 peer_desired;		/* its DesRemRcvSz */
 	u8 peer_adverts;
+	u8 max_adverts;			/* that the peer may have at a time */
 
 	/* transmit half and posting */
 	spinlock_t tx_lock ____cacheline_aligned_in_smp;
@@ -175,10 +178,10 @@ struct sdp_conn {
 	bool tx_fin_sent;
 	bool tx_fin_done;		/* and completed */
 	struct ib_cqe ka_cqe;
-	struct sdp_zc zc;
 };
 
 /* sdp_conn.c */
+extern struct sdp_zc sdp_zc_none;
 int sdp_conn_init(void);
 void sdp_conn_exit(void);
 struct sdp_shared *sdp_conn_alloc_shared(void);

@@ -201,7 +201,7 @@ static int sdp_diag_fill_conn(struct sock *sk, struct sk_buff *skb)
 	    nla_put_string(skb, SDP_DIAG_FC_REASON, sdp_info_fc_reason(conn)) ||
 	    nla_put_u32(skb, SDP_DIAG_RX_RESERVED, sdp_info_rx_reserved(sk)) ||
 	    nla_put_u32(skb, SDP_DIAG_ZCOPY_KEPT,
-			READ_ONCE(conn->zc.kept_octets)) ||
+			READ_ONCE(conn->zc->kept_octets)) ||
 	    nla_put_string(skb, SDP_DIAG_ZCOPY_REASON,
 			   sdp_sock_zcopy_threshold(sk) ?
 			   sdp_info_reason(sdp_conn_zcopy_reason(conn)) : "") ||

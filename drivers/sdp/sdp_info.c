@@ -120,7 +120,7 @@ static void sdp_info_conn(const struct sock *sk, struct sdp_info *info)
 		u32 ack = READ_ONCE(conn->rx_mseq);
 
 		info->rx_credits = READ_ONCE(conn->verbs->rx_told_total) - ack;
-		info->zcopy_kept = READ_ONCE(conn->zc.kept_octets);
+		info->zcopy_kept = READ_ONCE(conn->zc->kept_octets);
 	}
 }
 

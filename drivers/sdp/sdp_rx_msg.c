@@ -121,7 +121,7 @@ static int sdp_rx_discon(struct sdp_sock *sdp, struct sdp_rx_ctx *c)
 	struct sock *sk = c->sk;
 
 	SDP_INC_STATS(sock_net(sk), DISCON_RCVD);
-	if (conn->rx_discon || conn->zc.rx_state != SDP_ZC_RX_IDLE)
+	if (conn->rx_discon || conn->zc->rx_state != SDP_ZC_RX_IDLE)
 		return SDP_MIB_BAD_STATE;
 	conn->rx_discon = true;
 	sdp_zc_sink_end(conn);

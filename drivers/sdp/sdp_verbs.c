@@ -137,7 +137,7 @@ int sdp_verbs_create(struct sdp_conn *conn)
 	conn->tx_pieces = sdp_verbs_pieces(conn->dev);
 	sdp_fc_choose(conn);
 	sdp_shared_choose(conn);
-	sdp_zc_init(conn);
+	conn->max_adverts = READ_ONCE(sn->sysctl_max_adverts);
 	err = sdp_qp_create(conn);
 	if (!err)
 		sdp_qp_set_ip(conn);
@@ -158,6 +158,8 @@ int sdp_verbs_start(struct sdp_conn *conn)
 
 	INIT_WORK(&conn->ctl_work, sdp_verbs_rx_work);
 	err = sdp_qp_grow(conn);
+	if (!err)
+		err = sdp_zc_init(conn);
 	if (!err)
 		err = sdp_verbs_alloc(conn);
 	if (!err)

@@ -118,7 +118,7 @@ void sdp_verbs_queue(struct sdp_sock *sdp, struct sdp_rx_ctx *c)
 	if (unlikely(READ_ONCE(c->conn->zco)))
 		sdp_zc_sink_data(sdp, c);
 	else
-		c->conn->zc.rx_data++;
+		c->conn->zc->rx_data++;
 	/* pairs with the acquire of the reader */
 	smp_store_release(&sdp->rx_seq, sdp->rx_seq + len);
 	if (unlikely(c->m.h.flags & SDP_OOB_PRES))
@@ -173,7 +173,7 @@ static void sdp_verbs_rx_process(struct sdp_rx_ctx *c)
 	int bad = 0;
 
 	spin_lock_bh(&sdp->lock);
-	WRITE_ONCE(c->conn->zc.tx_pipe, !!(c->m.h.flags & SDP_REQ_PIPE));
+	WRITE_ONCE(c->conn->zc->tx_pipe, !!(c->m.h.flags & SDP_REQ_PIPE));
 	if (sdp->conn == c->conn)
 		bad = sdp_rx_dispatch(sdp, c);
 	sdp_rx_taken(sdp, c);

@@ -109,7 +109,7 @@ static void sdp_verbs_ext(struct sdp_conn *conn, struct sdp_msg *msg, u32 octets
 		sdp_zc_sink_fill(conn, msg);
 		break;
 	case SDP_MID_RDMA_WR_COMPL:
-		msg->ext.len = conn->zc.tx_written;
+		msg->ext.len = conn->zc->tx_written;
 		break;
 	case SDP_MID_MODE_CHANGE:
 		sdp_zc_mode_changed(conn, msg);
@@ -140,7 +140,7 @@ static u32 sdp_verbs_header(struct sdp_conn *conn, struct sdp_tx_msg *m,
 	if (unlikely(zco))
 		zco->header(conn, msg, octets);
 	else if (octets)
-		conn->zc.tx_data++;
+		conn->zc->tx_data++;
 	sdp_verbs_ext(conn, msg, octets);
 	return sdp_build_msg(p, msg);
 }
@@ -493,7 +493,7 @@ static bool sdp_verbs_full(const struct sdp_conn *conn)
 
 	if (unlikely(!v))
 		return false;
-	return READ_ONCE(conn->zc.tx_state) != SDP_ZC_TX_IDLE ||
+	return READ_ONCE(conn->zc->tx_state) != SDP_ZC_TX_IDLE ||
 	       READ_ONCE(v->tx_head) - READ_ONCE(v->tx_tail) >=
 	       SDP_TXQ_DEPTH - 1;
 }

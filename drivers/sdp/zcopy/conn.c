@@ -44,52 +44,66 @@ void sdp_zc_on(struct sdp_conn *conn)
 }
 
 /**
- * sdp_zc_init - find out whether the device of a connection can
- * @conn: connection with a queue pair
+ * sdp_zc_init - allocate zero copy, and find out whether the device can
+ * @conn: connection with a queue pair whose verbs link is about to start
  *
  * Context: process.
+ *
+ * Return: 0 or -ENOMEM.
  */
-void sdp_zc_init(struct sdp_conn *conn)
+int sdp_zc_init(struct sdp_conn *conn)
 {
 	const struct ib_device_attr *attrs = &conn->dev->attrs;
 	struct sdp_net *sn = sdp_pernet(sock_net(conn->sk));
-	struct sdp_zc *zc = &conn->zc;
+	struct sdp_zc *zc = kzalloc(sizeof(*zc), GFP_KERNEL_ACCOUNT);
 
+	if (!zc)
+		return -ENOMEM;
+	zc->conn = conn;
 	zc->write_cqe.done = sdp_zc_written;
 	zc->tx_mode = SDP_MODE_COMBINED;
 	zc->tx_want = SDP_MODE_COMBINED;
 	zc->pipe = READ_ONCE(sn->sysctl_zcopy_pipelined);
-	zc->max = READ_ONCE(sn->sysctl_max_adverts);
-	/* a program that sets it from now on does this itself */
-	if (sdp_sock_zcopy_threshold(conn->sk))
-		sdp_zc_on(conn);
+	zc->max = conn->max_adverts;
 	zc->able = attrs->device_cap_flags & IB_DEVICE_MEM_MGT_EXTENSIONS &&
 		   attrs->max_fast_reg_page_list_len >= SDP_ZC_PAGES_MIN &&
 		   attrs->max_qp_rd_atom > 0 && attrs->max_qp_init_rd_atom > 0;
+	sdp_zc_mem_init(zc);
 	if (!zc->able)
-		return;
-	sdp_zc_mem_init(conn);
+		goto out;
 	zc->rx_src.slot = kcalloc(2 * zc->max, sizeof(*zc->rx_src.slot),
 				  GFP_KERNEL_ACCOUNT);
 	if (!zc->rx_src.slot)
 		zc->able = false;
 	else
 		zc->tx_sink.slot = zc->rx_src.slot + zc->max;
+out:
+	/* pairs with the address dependency of lockless readers */
+	smp_store_release(&conn->zc, zc);
+	/* a program that sets it from now on does this itself */
+	if (sdp_sock_zcopy_threshold(conn->sk))
+		sdp_zc_on(conn);
+	return 0;
 }
 
 /**
  * sdp_zc_free - free the registrations
  * @conn: connection without a queue pair
  *
+ * conn->zc stays until the connection is freed: a process that has waited for a region
+ * may still look at it.
+ *
  * Context: process, the connection is not in use.
  */
 void sdp_zc_free(struct sdp_conn *conn)
 {
-	if (!conn->zc.able)
+	struct sdp_zc *zc = conn->zc;
+
+	if (!zc->able)
 		return;
 	sdp_zc_mem_exit(conn);
-	kfree(conn->zc.rx_src.slot);
-	conn->zc.rx_src.slot = NULL;
+	kfree(zc->rx_src.slot);
+	zc->rx_src.slot = NULL;
 }
 
 /**
@@ -102,8 +116,10 @@ void sdp_zc_free(struct sdp_conn *conn)
  */
 void sdp_zc_drained(struct sdp_conn *conn)
 {
-	struct sdp_zc *zc = &conn->zc;
+	struct sdp_zc *zc = conn->zc;
 
+	if (zc == &sdp_zc_none)
+		return;
 	/* pairs with the acquire of sdp_zc_idle() */
 	smp_store_release(&zc->drained, true);
 	wake_up_all(&conn->cm_wait);
@@ -124,7 +140,7 @@ bool sdp_zc_ctl_due(struct sdp_conn *conn, unsigned int bit)
 {
 	switch (bit) {
 	case SDP_CTL_MODE:
-		return conn->zc.tx_want != conn->zc.tx_mode;
+		return conn->zc->tx_want != conn->zc->tx_mode;
 	case SDP_CTL_SINK_AVAIL:
 		return sdp_zc_sink_due(conn);
 	case SDP_CTL_SINK_CANCEL:

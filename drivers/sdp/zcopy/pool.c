@@ -71,7 +71,7 @@ static void sdp_zc_take_out(struct sdp_zc_cache *cache,
 	lockdep_assert_held(&cache->lock);
 	list_del_init(&r->lru);
 	list_del_init(&r->node);
-	sdp_zc_account(cache, &r->conn->zc, -1, -sdp_zc_cost(r));
+	sdp_zc_account(cache, r->conn->zc, -1, -sdp_zc_cost(r));
 }
 
 static void sdp_zc_free_all(struct list_head *doomed)
@@ -207,7 +207,7 @@ static struct sdp_zc_region *sdp_zc_cache_find(struct sdp_conn *conn,
 	struct sdp_zc_region *r, *found = NULL;
 
 	spin_lock(&cache->lock);
-	list_for_each_entry(r, &conn->zc.kept, node) {
+	list_for_each_entry(r, &conn->zc->kept, node) {
 		if (r->addr != addr || r->len != len || r->write != write ||
 		    r->mm != current->mm)
 			continue;
@@ -229,7 +229,7 @@ static struct sdp_zc_region *sdp_zc_excess(struct sdp_zc_cache *cache,
 					   struct sdp_conn *conn, u32 cost)
 {
 	struct sdp_net *sn = sdp_zc_net(conn);
-	struct sdp_zc *zc = &conn->zc;
+	struct sdp_zc *zc = conn->zc;
 
 	lockdep_assert_held(&cache->lock);
 	if (zc->nkept &&
@@ -272,8 +272,8 @@ static bool sdp_zc_cache_keep(struct sdp_zc_region *r)
 	}
 	r->used = jiffies;
 	list_add_tail(&r->lru, &cache->lru);
-	list_add(&r->node, &r->conn->zc.kept);
-	sdp_zc_account(cache, &r->conn->zc, 1, cost);
+	list_add(&r->node, &r->conn->zc->kept);
+	sdp_zc_account(cache, r->conn->zc, 1, cost);
 	queue_delayed_work(system_unbound_wq, &cache->work, SDP_ZC_CACHE_IDLE);
 	spin_unlock(&cache->lock);
 	sdp_zc_free_all(&doomed);
@@ -296,8 +296,8 @@ static struct sdp_zc_region *sdp_zc_cache_recycle(struct sdp_conn *conn)
 	struct sdp_zc_region *r = NULL;
 
 	spin_lock(&cache->lock);
-	if (conn->zc.nkept && sdp_zc_excess(cache, conn, SDP_ZC_CACHE_EACH)) {
-		r = list_last_entry(&conn->zc.kept, struct sdp_zc_region, node);
+	if (conn->zc->nkept && sdp_zc_excess(cache, conn, SDP_ZC_CACHE_EACH)) {
+		r = list_last_entry(&conn->zc->kept, struct sdp_zc_region, node);
 		sdp_zc_take_out(cache, r);
 		SDP_INC_STATS(sock_net(conn->sk), ZCOPY_CACHE_EVICTED);
 	}
@@ -363,7 +363,7 @@ static void sdp_zc_cache_drop(struct sdp_conn *conn)
 	LIST_HEAD(doomed);
 
 	spin_lock(&cache->lock);
-	list_for_each_entry_safe(r, tmp, &conn->zc.kept, node) {
+	list_for_each_entry_safe(r, tmp, &conn->zc->kept, node) {
 		sdp_zc_take_out(cache, r);
 		list_add(&r->lru, &doomed);
 	}
@@ -472,7 +472,7 @@ static struct sdp_zc_region *sdp_zc_fill(struct sdp_conn *conn,
 	int err;
 
 	/* at the limit of the cache, reuse the registration of a kept region */
-	r = READ_ONCE(conn->zc.nspare) ? NULL : sdp_zc_cache_recycle(conn);
+	r = READ_ONCE(conn->zc->nspare) ? NULL : sdp_zc_cache_recycle(conn);
 	if (r)
 		sdp_zc_region_put(r);
 	r = sdp_zc_region_new(conn, addr, len, write);
@@ -508,9 +508,9 @@ static int sdp_zc_bind(struct sdp_zc_region *r)
 		return err;
 	r->dirty = r->write;
 	r->bound = true;
-	spin_lock(&conn->zc.mem_lock);
-	conn->zc.regions++;
-	spin_unlock(&conn->zc.mem_lock);
+	spin_lock(&conn->zc->mem_lock);
+	conn->zc->regions++;
+	spin_unlock(&conn->zc->mem_lock);
 	return 0;
 }
 
@@ -621,12 +621,12 @@ void sdp_zc_give_back(struct sdp_zc_region *r)
 
 /**
  * sdp_zc_mem_init - no regions yet
- * @conn: connection
+ * @zc: zero copy of a connection
  */
-void sdp_zc_mem_init(struct sdp_conn *conn)
+void sdp_zc_mem_init(struct sdp_zc *zc)
 {
-	spin_lock_init(&conn->zc.mem_lock);
-	INIT_LIST_HEAD(&conn->zc.kept);
+	spin_lock_init(&zc->mem_lock);
+	INIT_LIST_HEAD(&zc->kept);
 }
 
 /**
@@ -637,7 +637,7 @@ void sdp_zc_mem_init(struct sdp_conn *conn)
  */
 void sdp_zc_mem_exit(struct sdp_conn *conn)
 {
-	struct sdp_zc *zc = &conn->zc;
+	struct sdp_zc *zc = conn->zc;
 
 	sdp_zc_cache_drop(conn);
 	wait_event(conn->cm_wait, !READ_ONCE(zc->regions));

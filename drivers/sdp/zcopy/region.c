@@ -111,7 +111,7 @@ static void sdp_zc_release(struct sdp_zc_region *r)
 void sdp_zc_region_free(struct sdp_zc_region *r)
 {
 	struct sdp_conn *conn = r->conn;
-	struct sdp_zc *zc = &conn->zc;
+	struct sdp_zc *zc = conn->zc;
 	bool bound;
 
 	if (r->mr)
@@ -138,7 +138,7 @@ void sdp_zc_region_free(struct sdp_zc_region *r)
  */
 struct ib_mr *sdp_zc_mr_get(struct sdp_conn *conn)
 {
-	struct sdp_zc *zc = &conn->zc;
+	struct sdp_zc *zc = conn->zc;
 	struct ib_mr *mr = NULL;
 
 	spin_lock(&zc->mem_lock);
@@ -157,7 +157,7 @@ struct ib_mr *sdp_zc_mr_get(struct sdp_conn *conn)
  */
 void sdp_zc_region_put(struct sdp_zc_region *r)
 {
-	struct sdp_zc *zc = &r->conn->zc;
+	struct sdp_zc *zc = r->conn->zc;
 
 	sdp_zc_release(r);
 	spin_lock(&zc->mem_lock);

@@ -32,7 +32,7 @@
  */
 void sdp_zc_sink_data(struct sdp_sock *sdp, struct sdp_rx_ctx *c)
 {
-	struct sdp_zc *zc = &c->conn->zc;
+	struct sdp_zc *zc = c->conn->zc;
 
 	lockdep_assert_held(&sdp->lock);
 	zc->rx_asked = false;
@@ -52,7 +52,7 @@ void sdp_zc_sink_data(struct sdp_sock *sdp, struct sdp_rx_ctx *c)
 bool sdp_zc_sink_due(struct sdp_conn *conn)
 {
 	struct sdp_sock *sdp = sdp_sk(conn->sk);
-	struct sdp_zc *zc = &conn->zc;
+	struct sdp_zc *zc = conn->zc;
 	bool due;
 
 	spin_lock(&sdp->lock);
@@ -74,7 +74,7 @@ bool sdp_zc_sink_due(struct sdp_conn *conn)
  */
 void sdp_zc_sink_fill(struct sdp_conn *conn, struct sdp_msg *m)
 {
-	const struct sdp_zc *zc = &conn->zc;
+	const struct sdp_zc *zc = conn->zc;
 
 	m->ext.avail.len = zc->rx->len;
 	m->ext.avail.rkey = zc->rx->mr->rkey;
@@ -92,7 +92,7 @@ void sdp_zc_sink_fill(struct sdp_conn *conn, struct sdp_msg *m)
 bool sdp_zc_sink_cancel_due(struct sdp_conn *conn)
 {
 	struct sdp_sock *sdp = sdp_sk(conn->sk);
-	struct sdp_zc *zc = &conn->zc;
+	struct sdp_zc *zc = conn->zc;
 	bool due;
 
 	spin_lock(&sdp->lock);
@@ -114,7 +114,7 @@ bool sdp_zc_sink_cancel_due(struct sdp_conn *conn)
  */
 int sdp_zc_wr_compl(struct sdp_sock *sdp, struct sdp_rx_ctx *c)
 {
-	struct sdp_zc *zc = &c->conn->zc;
+	struct sdp_zc *zc = c->conn->zc;
 	u32 n = c->m.ext.len;
 
 	lockdep_assert_held(&sdp->lock);
@@ -136,7 +136,7 @@ int sdp_zc_wr_compl(struct sdp_sock *sdp, struct sdp_rx_ctx *c)
  */
 int sdp_zc_sink_ack(struct sdp_sock *sdp, struct sdp_rx_ctx *c)
 {
-	struct sdp_zc *zc = &c->conn->zc;
+	struct sdp_zc *zc = c->conn->zc;
 
 	lockdep_assert_held(&sdp->lock);
 	if (zc->sink_state != SDP_ZC_SINK_CANCEL || !zc->sink_told)
@@ -155,20 +155,20 @@ static u32 sdp_zc_sink_want(struct sock *sk, struct msghdr *msg, size_t len,
 	if (likely(!conn || READ_ONCE(conn->rx_mode) != SDP_MODE_PIPELINED))
 		return 0;
 	threshold = sdp_sock_zcopy_threshold(sk);
-	if (!threshold || READ_ONCE(conn->zc.sink_state) != SDP_ZC_SINK_IDLE ||
+	if (!threshold || READ_ONCE(conn->zc->sink_state) != SDP_ZC_SINK_IDLE ||
 	    !sdp_zc_asks_pipe(conn) || sk->sk_err ||
 	    flags & (MSG_PEEK | MSG_TRUNC) || signal_pending(current))
 		return 0;
 	/* there is one region: another reader may be using it */
-	if (READ_ONCE(conn->zc.rx_state) != SDP_ZC_RX_IDLE ||
-	    conn->zc.rx_taking)
+	if (READ_ONCE(conn->zc->rx_state) != SDP_ZC_RX_IDLE ||
+	    conn->zc->rx_taking)
 		return 0;
 	/* the peer may insist on room for what it would send in a message */
 	n = min_t(size_t, sdp_zc_segment(&msg->msg_iter, addr), len);
 	if (n < max_t(u32, threshold, SDP_BUF_SIZE))
 		return 0;
-	if (conn->zc.rx_skip) {
-		conn->zc.rx_skip--;
+	if (conn->zc->rx_skip) {
+		conn->zc->rx_skip--;
 		return 0;
 	}
 	return n;
@@ -178,7 +178,7 @@ static u32 sdp_zc_sink_want(struct sock *sk, struct msghdr *msg, size_t len,
 static bool sdp_zc_sink_start(struct sock *sk, struct sdp_conn *conn)
 {
 	struct sdp_sock *sdp = sdp_sk(sk);
-	struct sdp_zc *zc = &conn->zc;
+	struct sdp_zc *zc = conn->zc;
 	bool ok;
 
 	spin_lock_bh(&sdp->lock);
@@ -200,7 +200,7 @@ static bool sdp_zc_sink_start(struct sock *sk, struct sdp_conn *conn)
 
 static bool sdp_zc_sink_over(const struct sdp_conn *conn)
 {
-	return READ_ONCE(conn->zc.sink_state) == SDP_ZC_SINK_OVER ||
+	return READ_ONCE(conn->zc->sink_state) == SDP_ZC_SINK_OVER ||
 	       test_bit(SDP_CONN_DOWN, &conn->flags);
 }
 
@@ -234,7 +234,7 @@ static bool sdp_zc_sink_wait(struct sock *sk, struct sdp_conn *conn,
 static void sdp_zc_sink_cancel(struct sdp_conn *conn)
 {
 	struct sdp_sock *sdp = sdp_sk(conn->sk);
-	struct sdp_zc *zc = &conn->zc;
+	struct sdp_zc *zc = conn->zc;
 
 	spin_lock_bh(&sdp->lock);
 	if (zc->sink_state == SDP_ZC_SINK_QUEUED) {
@@ -270,7 +270,7 @@ static u32 sdp_zc_sink_done(struct sdp_conn *conn)
 {
 	struct sdp_sock *sdp = sdp_sk(conn->sk);
 	struct net *net = sock_net(conn->sk);
-	struct sdp_zc *zc = &conn->zc;
+	struct sdp_zc *zc = conn->zc;
 	struct ib_send_wr inv;
 	bool pending;
 	u32 done;
@@ -308,10 +308,10 @@ static u32 sdp_zc_sink(struct sock *sk, unsigned long addr, u32 len,
 	r = sdp_zc_rx_get(conn, addr, len);
 	if (IS_ERR(r)) {
 		if (PTR_ERR(r) != -ERESTART)
-			sdp_zc_sink_vain(&conn->zc);
+			sdp_zc_sink_vain(conn->zc);
 		return 0;
 	}
-	conn->zc.rx = r;
+	conn->zc->rx = r;
 	sdp_zc_enter(conn);
 	sdp_zc_reg_wr(r, &reg, IB_ACCESS_LOCAL_WRITE | IB_ACCESS_REMOTE_WRITE);
 	if (!sdp_zc_post(conn, r, &reg.wr)) {

@@ -33,8 +33,8 @@
  */
 u32 sdp_zc_ack(const struct sdp_conn *conn, u32 ack)
 {
-	return unlikely(READ_ONCE(conn->zc.rx_cancel)) ?
-	       READ_ONCE(conn->zc.rx_ack) : ack;
+	return unlikely(READ_ONCE(conn->zc->rx_cancel)) ?
+	       READ_ONCE(conn->zc->rx_ack) : ack;
 }
 
 /**
@@ -49,8 +49,8 @@ void sdp_zc_read_done(struct sdp_conn *conn, struct sdp_msg *m)
 	struct sdp_sock *sdp = sdp_sk(conn->sk);
 
 	spin_lock(&sdp->lock);
-	m->ext.len = conn->zc.rx_done;
-	conn->zc.rx_done = 0;
+	m->ext.len = conn->zc->rx_done;
+	conn->zc->rx_done = 0;
 	spin_unlock(&sdp->lock);
 }
 
@@ -66,15 +66,15 @@ void sdp_zc_asked(struct sdp_conn *conn)
 
 	spin_lock(&sdp->lock);
 	WRITE_ONCE(conn->rx_src_avail, false);
-	conn->zc.rx_asked = true;
-	conn->zc.rx_asked_mseq = conn->tx_mseq + 1;
+	conn->zc->rx_asked = true;
+	conn->zc->rx_asked_mseq = conn->tx_mseq + 1;
 	spin_unlock(&sdp->lock);
 }
 
 /* The peer sent it before it knew of something of ours, and will know. */
 static bool sdp_zc_void(const struct sdp_rx_ctx *c)
 {
-	const struct sdp_zc *zc = &c->conn->zc;
+	const struct sdp_zc *zc = c->conn->zc;
 
 	return sdp_zc_sink_out(zc) ||
 	       (zc->rx_asked &&
@@ -92,7 +92,7 @@ static void sdp_zc_take(struct sdp_zc *zc, u64 va, u32 rkey, u32 len)
 /* One behind others: in pipelined mode, up to the advertised number. */
 static int sdp_zc_another(struct sdp_rx_ctx *c)
 {
-	struct sdp_zc *zc = &c->conn->zc;
+	struct sdp_zc *zc = c->conn->zc;
 
 	/* those in front of it are declined, so is this */
 	if (zc->rx_state == SDP_ZC_RX_IDLE)
@@ -115,7 +115,7 @@ static int sdp_zc_another(struct sdp_rx_ctx *c)
 int sdp_zc_accept(struct sdp_sock *sdp, struct sdp_rx_ctx *c)
 {
 	struct sdp_conn *conn = c->conn;
-	struct sdp_zc *zc = &conn->zc;
+	struct sdp_zc *zc = conn->zc;
 
 	lockdep_assert_held(&sdp->lock);
 	if (!c->m.payload_len && sdp_zc_void(c))
@@ -139,16 +139,16 @@ int sdp_zc_accept(struct sdp_sock *sdp, struct sdp_rx_ctx *c)
 /* Drop the remaining advertisements. sdp->lock. */
 static void sdp_zc_drop(struct sdp_conn *conn)
 {
-	WRITE_ONCE(conn->zc.rx_state, SDP_ZC_RX_IDLE);
-	WRITE_ONCE(conn->zc.rx_cancel, false);
-	conn->zc.rx_src.n = 0;
+	WRITE_ONCE(conn->zc->rx_state, SDP_ZC_RX_IDLE);
+	WRITE_ONCE(conn->zc->rx_cancel, false);
+	conn->zc->rx_src.n = 0;
 	sdp_conn_ctl(conn, SDP_CTL_SENDSM);
 }
 
 /* This one has been read to its end. sdp->lock. */
 static void sdp_zc_rx_next(struct sdp_conn *conn)
 {
-	struct sdp_zc *zc = &conn->zc;
+	struct sdp_zc *zc = conn->zc;
 	struct sdp_zc_advert a;
 
 	if (sdp_zc_pop(zc, &zc->rx_src, &a)) {
@@ -175,11 +175,11 @@ int sdp_zc_rx_mode(struct sdp_rx_ctx *c)
 	struct sdp_conn *conn = c->conn;
 	bool piped = conn->rx_mode == SDP_MODE_PIPELINED;
 
-	if (piped && conn->zc.rx_state == SDP_ZC_RX_PENDING) {
-		conn->zc.rx_src.n = 0;
+	if (piped && conn->zc->rx_state == SDP_ZC_RX_PENDING) {
+		conn->zc->rx_src.n = 0;
 		sdp_zc_rx_next(conn);
 	}
-	if (conn->zc.rx_state != SDP_ZC_RX_IDLE ||
+	if (conn->zc->rx_state != SDP_ZC_RX_IDLE ||
 	    (c->m.ext.mch.mode == SDP_MODE_BUFFERED &&
 	     READ_ONCE(conn->rx_src_avail)))
 		return SDP_MIB_BAD_STATE;
@@ -202,9 +202,9 @@ bool sdp_zc_pending(const struct sock *sk)
 
 	rcu_read_lock();
 	conn = READ_ONCE(sdp_sk(sk)->conn);
-	ret = conn && READ_ONCE(conn->zc.rx_state) == SDP_ZC_RX_PENDING &&
-	      READ_ONCE(conn->zc.sink_state) == SDP_ZC_SINK_IDLE &&
-	      !READ_ONCE(conn->zc.rx_taking);
+	ret = conn && READ_ONCE(conn->zc->rx_state) == SDP_ZC_RX_PENDING &&
+	      READ_ONCE(conn->zc->sink_state) == SDP_ZC_SINK_IDLE &&
+	      !READ_ONCE(conn->zc->rx_taking);
 	rcu_read_unlock();
 	return ret;
 }
@@ -226,7 +226,7 @@ void sdp_zc_poll(struct sock *sk)
 		return;
 	spin_lock_bh(&sdp->lock);
 	conn = sdp->conn;
-	if (!conn || conn->zc.rx_state != SDP_ZC_RX_PENDING ||
+	if (!conn || conn->zc->rx_state != SDP_ZC_RX_PENDING ||
 	    conn->rx_mode != SDP_MODE_PIPELINED) {
 		spin_unlock_bh(&sdp->lock);
 		return;
@@ -253,7 +253,7 @@ void sdp_zc_poll(struct sock *sk)
  */
 int sdp_zc_src_cancel(struct sdp_sock *sdp, struct sdp_rx_ctx *c)
 {
-	struct sdp_zc *zc = &c->conn->zc;
+	struct sdp_zc *zc = c->conn->zc;
 
 	lockdep_assert_held(&sdp->lock);
 	if (zc->rx_state == SDP_ZC_RX_PENDING) {
@@ -283,10 +283,10 @@ void sdp_zc_decline(struct sock *sk)
 	struct sdp_conn *conn = sdp->conn;
 	bool drop;
 
-	if (likely(!conn || READ_ONCE(conn->zc.rx_state) != SDP_ZC_RX_PENDING))
+	if (likely(!conn || READ_ONCE(conn->zc->rx_state) != SDP_ZC_RX_PENDING))
 		return;
 	spin_lock_bh(&sdp->lock);
-	drop = conn->zc.rx_state == SDP_ZC_RX_PENDING;
+	drop = conn->zc->rx_state == SDP_ZC_RX_PENDING;
 	if (drop) {
 		SDP_INC_STATS(sock_net(sk), RX_ZCOPY_DECLINED);
 		sdp_zc_drop(conn);
@@ -301,7 +301,7 @@ static u32 sdp_zc_rx_want(struct sock *sk, struct msghdr *msg, size_t len,
 			  int flags, unsigned long *addr)
 {
 	const struct sdp_conn *conn = sdp_sk(sk)->conn;
-	u32 left = READ_ONCE(conn->zc.rx_left), n;
+	u32 left = READ_ONCE(conn->zc->rx_left), n;
 
 	if (flags & (MSG_PEEK | MSG_TRUNC))
 		return 0;
@@ -325,7 +325,7 @@ static bool sdp_zc_rx_claim(struct sdp_conn *conn, struct ib_rdma_wr *rd,
 {
 	struct sock *sk = conn->sk;
 	struct sdp_sock *sdp = sdp_sk(sk);
-	struct sdp_zc *zc = &conn->zc;
+	struct sdp_zc *zc = conn->zc;
 	bool ok;
 
 	spin_lock_bh(&sdp->lock);
@@ -348,7 +348,7 @@ static bool sdp_zc_rx_claim(struct sdp_conn *conn, struct ib_rdma_wr *rd,
 static bool sdp_zc_rx_post(struct sdp_conn *conn, struct ib_rdma_wr *rd)
 {
 	bool iwarp = test_bit(SDP_CONN_IWARP, &conn->flags);
-	struct sdp_zc_region *r = conn->zc.rx;
+	struct sdp_zc_region *r = conn->zc->rx;
 	struct ib_send_wr inv;
 	struct ib_reg_wr reg;
 	struct ib_sge sge;
@@ -380,7 +380,7 @@ static bool sdp_zc_rx_post(struct sdp_conn *conn, struct ib_rdma_wr *rd)
 static void sdp_zc_rx_took(struct sock *sk, struct sdp_conn *conn, u32 n)
 {
 	struct sdp_sock *sdp = sdp_sk(sk);
-	struct sdp_zc *zc = &conn->zc;
+	struct sdp_zc *zc = conn->zc;
 
 	spin_lock_bh(&conn->tx_lock);
 	spin_lock(&sdp->lock);
@@ -435,11 +435,11 @@ struct sdp_zc_region *sdp_zc_rx_get(struct sdp_conn *conn, unsigned long addr,
 	struct sock *sk = conn->sk;
 	struct sdp_zc_region *r;
 
-	WRITE_ONCE(conn->zc.rx_taking, true);
+	WRITE_ONCE(conn->zc->rx_taking, true);
 	r = sdp_zc_get(conn, addr, len, true);
 	if (IS_ERR(r) && PTR_ERR(r) == -ERESTART)
 		return r;
-	WRITE_ONCE(conn->zc.rx_taking, false);
+	WRITE_ONCE(conn->zc->rx_taking, false);
 	if (IS_ERR(r)) {
 		SDP_INC_STATS(sock_net(sk), ZCOPY_NO_MEM);
 		sdp_zc_rx_left(sk);
@@ -466,7 +466,7 @@ static u32 sdp_zc_rx_read(struct sock *sk, unsigned long addr, u32 len)
 		sdp_zc_rx_left(sk);
 		return 0;
 	}
-	conn->zc.rx = r;
+	conn->zc->rx = r;
 	len = r->len;
 	sdp_zc_enter(conn);
 	if (!sdp_zc_rx_post(conn, &rd)) {
@@ -526,11 +526,11 @@ int sdp_zc_recv(struct sock *sk, struct msghdr *msg, size_t len, int flags,
 	unsigned long addr;
 	u32 n;
 
-	if (likely(!conn || READ_ONCE(conn->zc.rx_state) != SDP_ZC_RX_PENDING))
+	if (likely(!conn || READ_ONCE(conn->zc->rx_state) != SDP_ZC_RX_PENDING))
 		return 0;
 	if (sk->sk_err || sk->sk_shutdown & RCV_SHUTDOWN ||
-	    READ_ONCE(conn->zc.sink_state) != SDP_ZC_SINK_IDLE ||
-	    (wait && conn->zc.rx_taking) || sdp_zc_rx_behind(sdp_sk(sk), seq))
+	    READ_ONCE(conn->zc->sink_state) != SDP_ZC_SINK_IDLE ||
+	    (wait && conn->zc->rx_taking) || sdp_zc_rx_behind(sdp_sk(sk), seq))
 		return 0;
 	n = wait ? sdp_zc_rx_want(sk, msg, len, flags, &addr) : 0;
 	if (!n) {

@@ -33,7 +33,7 @@
  */
 bool sdp_zc_tx_held(const struct sdp_conn *conn)
 {
-	return READ_ONCE(conn->zc.tx_state) > SDP_ZC_TX_QUEUED;
+	return READ_ONCE(conn->zc->tx_state) > SDP_ZC_TX_QUEUED;
 }
 
 /**
@@ -44,7 +44,7 @@ bool sdp_zc_tx_held(const struct sdp_conn *conn)
  */
 bool sdp_zc_tx_busy(const struct sdp_conn *conn)
 {
-	return READ_ONCE(conn->zc.tx_state) != SDP_ZC_TX_IDLE;
+	return READ_ONCE(conn->zc->tx_state) != SDP_ZC_TX_IDLE;
 }
 
 /**
@@ -59,7 +59,7 @@ bool sdp_zc_tx_busy(const struct sdp_conn *conn)
 void sdp_zc_src_avail(struct sdp_conn *conn, struct sdp_msg *m)
 {
 	struct sdp_sock *sdp = sdp_sk(conn->sk);
-	struct sdp_zc *zc = &conn->zc;
+	struct sdp_zc *zc = conn->zc;
 
 	m->ext.avail.rkey = zc->tx->mr->rkey;
 	spin_lock(&sdp->lock);
@@ -83,7 +83,7 @@ static bool sdp_zc_tx_outstanding(const struct sdp_zc *zc)
 /* Is this an answer to our SrcAvail, from a peer that has seen it? */
 static bool sdp_zc_tx_answer(const struct sdp_rx_ctx *c)
 {
-	const struct sdp_zc *zc = &c->conn->zc;
+	const struct sdp_zc *zc = c->conn->zc;
 
 	return sdp_zc_tx_outstanding(zc) &&
 	       !sdp_seq_after(zc->tx_mseq, c->m.h.mseq_ack);
@@ -100,7 +100,7 @@ static bool sdp_zc_tx_answer(const struct sdp_rx_ctx *c)
  */
 int sdp_zc_rd_compl(struct sdp_sock *sdp, struct sdp_rx_ctx *c)
 {
-	struct sdp_zc *zc = &c->conn->zc;
+	struct sdp_zc *zc = c->conn->zc;
 	u32 n = c->m.ext.len;
 
 	lockdep_assert_held(&sdp->lock);
@@ -127,7 +127,7 @@ int sdp_zc_rd_compl(struct sdp_sock *sdp, struct sdp_rx_ctx *c)
  */
 int sdp_zc_sendsm(struct sdp_sock *sdp, struct sdp_rx_ctx *c)
 {
-	struct sdp_zc *zc = &c->conn->zc;
+	struct sdp_zc *zc = c->conn->zc;
 
 	lockdep_assert_held(&sdp->lock);
 	if (!sdp_zc_tx_answer(c))
@@ -159,7 +159,9 @@ static bool sdp_zc_tx_skip(struct sdp_zc *zc)
  */
 void sdp_zc_sent(struct sdp_conn *conn)
 {
-	conn->zc.tx_copy = false;
+	/* also before the verbs link starts, when nothing may be written there */
+	if (conn->zc->tx_copy)
+		conn->zc->tx_copy = false;
 }
 
 static void sdp_zc_tx_judge(struct sdp_zc *zc, bool worked)
@@ -182,7 +184,7 @@ static void sdp_zc_tx_judge(struct sdp_zc *zc, bool worked)
 static bool sdp_zc_tx_pays(struct sdp_conn *conn, unsigned long addr, u32 n)
 {
 	struct sdp_net *sn = sdp_pernet(sock_net(conn->sk));
-	struct sdp_zc *zc = &conn->zc;
+	struct sdp_zc *zc = conn->zc;
 	unsigned long *seen = &zc->tx_seen[hash_long(addr, SDP_ZC_SEEN_BITS)];
 	bool again = *seen == addr;
 
@@ -214,10 +216,10 @@ static u32 sdp_zc_tx_want(struct sock *sk, struct msghdr *msg, int flags,
 	    sdp_ext_len(SDP_MID_SRC_AVAIL) + SDP_ZC_HEAD)
 		return 0;
 	/* two ends that wait for each other to read: one has to send */
-	if (READ_ONCE(conn->rx_src_avail) || conn->zc.tx_copy ||
-	    sdp_zc_tx_skip(&conn->zc))
+	if (READ_ONCE(conn->rx_src_avail) || conn->zc->tx_copy ||
+	    sdp_zc_tx_skip(conn->zc))
 		return 0;
-	if (!conn->zc.able) {
+	if (!conn->zc->able) {
 		SDP_INC_STATS(sock_net(sk), ZCOPY_NO_DEVICE);
 		return 0;
 	}
@@ -229,7 +231,7 @@ static u32 sdp_zc_tx_want(struct sock *sk, struct msghdr *msg, int flags,
 static u32 sdp_zc_tx_end(struct sdp_conn *conn)
 {
 	struct sdp_sock *sdp = sdp_sk(conn->sk);
-	struct sdp_zc *zc = &conn->zc;
+	struct sdp_zc *zc = conn->zc;
 	struct ib_send_wr inv;
 	u32 done;
 
@@ -259,7 +261,7 @@ static bool sdp_zc_tx_ready(struct sock *sk, const struct sdp_conn *conn)
 {
 	return !sk->sk_err && !(sk->sk_shutdown & SEND_SHUTDOWN) &&
 	       sk_stream_memory_free(sk) &&
-	       READ_ONCE(conn->zc.tx_state) == SDP_ZC_TX_IDLE &&
+	       READ_ONCE(conn->zc->tx_state) == SDP_ZC_TX_IDLE &&
 	       !READ_ONCE(conn->rx_src_avail);
 }
 
@@ -267,7 +269,7 @@ static bool sdp_zc_tx_ready(struct sock *sk, const struct sdp_conn *conn)
 static bool sdp_zc_tx_begin(struct sdp_conn *conn, struct msghdr *msg,
 			    struct sdp_zc_region *r)
 {
-	struct sdp_zc *zc = &conn->zc;
+	struct sdp_zc *zc = conn->zc;
 	struct ib_reg_wr reg;
 	bool pipe;
 
@@ -309,23 +311,23 @@ static int sdp_zc_tx_start(struct sock *sk, struct msghdr *msg,
 		sdp_zc_give_back(r);
 	} else if (PTR_ERR(r) != -ERESTART) {
 		SDP_INC_STATS(sock_net(sk), ZCOPY_NO_MEM);
-		sdp_zc_tx_judge(&conn->zc, false);
+		sdp_zc_tx_judge(conn->zc, false);
 	}
 	return -ERESTART;
 }
 
 static bool sdp_zc_tx_over(const struct sdp_conn *conn)
 {
-	return READ_ONCE(conn->zc.tx_state) == SDP_ZC_TX_OVER ||
+	return READ_ONCE(conn->zc->tx_state) == SDP_ZC_TX_OVER ||
 	       test_bit(SDP_CONN_DOWN, &conn->flags);
 }
 
 /* A number that changes as long as we get somewhere. */
 static u32 sdp_zc_tx_progress(const struct sdp_conn *conn)
 {
-	if (READ_ONCE(conn->zc.tx_state) == SDP_ZC_TX_QUEUED)
+	if (READ_ONCE(conn->zc->tx_state) == SDP_ZC_TX_QUEUED)
 		return READ_ONCE(conn->tx_mseq);
-	return ~READ_ONCE(conn->zc.tx_left);
+	return ~READ_ONCE(conn->zc->tx_left);
 }
 
 /*
@@ -372,7 +374,7 @@ static bool sdp_zc_tx_moves(struct sdp_conn *conn,
 {
 	u64 acked, sent;
 
-	if (READ_ONCE(conn->zc.tx_state) == SDP_ZC_TX_WRITING ||
+	if (READ_ONCE(conn->zc->tx_state) == SDP_ZC_TX_WRITING ||
 	    sdp_zc_tx_progress(conn) != was->progress)
 		return true;
 	if (was->nr >= SDP_ZC_LOOKS)
@@ -410,13 +412,13 @@ static void sdp_zc_tx_cancel(struct sdp_conn *conn)
 
 	spin_lock_bh(&conn->tx_lock);
 	spin_lock(&sdp->lock);
-	conn->zc.tx_stop = true;
-	if (conn->zc.tx_state == SDP_ZC_TX_QUEUED) {
-		if (conn->zc.tx_head)
+	conn->zc->tx_stop = true;
+	if (conn->zc->tx_state == SDP_ZC_TX_QUEUED) {
+		if (conn->zc->tx_head)
 			sdp_txq_src_unavail(conn);
-		WRITE_ONCE(conn->zc.tx_state, SDP_ZC_TX_OVER);
-	} else if (conn->zc.tx_state == SDP_ZC_TX_SENT) {
-		WRITE_ONCE(conn->zc.tx_state, SDP_ZC_TX_CANCEL);
+		WRITE_ONCE(conn->zc->tx_state, SDP_ZC_TX_OVER);
+	} else if (conn->zc->tx_state == SDP_ZC_TX_SENT) {
+		WRITE_ONCE(conn->zc->tx_state, SDP_ZC_TX_CANCEL);
 		sdp_conn_ctl(conn, SDP_CTL_SRC_CANCEL);
 		SDP_INC_STATS(net, TX_ZCOPY_CANCELS);
 	}
@@ -457,7 +459,7 @@ int sdp_zc_send(struct sock *sk, struct msghdr *msg, int flags)
 	sdp_conn_kick(conn);
 	if (!sdp_zc_tx_wait(conn))
 		sdp_zc_tx_cancel(conn);
-	head = conn->zc.tx_head;
+	head = conn->zc->tx_head;
 	done = sdp_zc_tx_end(conn);
 	sdp_conn_put(conn);
 	lock_sock(sk);

@@ -35,7 +35,7 @@
  */
 void sdp_zc_tx_mode(struct sdp_conn *conn, u8 mode)
 {
-	struct sdp_zc *zc = &conn->zc;
+	struct sdp_zc *zc = conn->zc;
 
 	if (likely(mode == zc->tx_want))
 		return;
@@ -61,7 +61,7 @@ void sdp_zc_tx_mode(struct sdp_conn *conn, u8 mode)
 void sdp_zc_mode_changed(struct sdp_conn *conn, struct sdp_msg *m)
 {
 	struct sdp_sock *sdp = sdp_sk(conn->sk);
-	struct sdp_zc *zc = &conn->zc;
+	struct sdp_zc *zc = conn->zc;
 
 	m->ext.mch.mode = zc->tx_want;
 	spin_lock(&sdp->lock);
@@ -83,7 +83,7 @@ void sdp_zc_mode_changed(struct sdp_conn *conn, struct sdp_msg *m)
 void sdp_zc_tx_payload(struct sdp_conn *conn)
 {
 	struct sdp_sock *sdp = sdp_sk(conn->sk);
-	struct sdp_zc *zc = &conn->zc;
+	struct sdp_zc *zc = conn->zc;
 
 	if (likely(!zc->tx_piped)) {
 		zc->tx_data++;
@@ -110,7 +110,7 @@ void sdp_zc_tx_payload(struct sdp_conn *conn)
 u8 sdp_zc_next(struct sdp_conn *conn)
 {
 	struct sdp_sock *sdp = sdp_sk(conn->sk);
-	struct sdp_zc *zc = &conn->zc;
+	struct sdp_zc *zc = conn->zc;
 	u8 mid = 0;
 
 	lockdep_assert_held(&conn->tx_lock);
@@ -143,7 +143,7 @@ u8 sdp_zc_next(struct sdp_conn *conn)
 int sdp_zc_write(struct sdp_conn *conn)
 {
 	struct sdp_sock *sdp = sdp_sk(conn->sk);
-	struct sdp_zc *zc = &conn->zc;
+	struct sdp_zc *zc = conn->zc;
 	struct sdp_zc_advert to = {};
 	struct ib_rdma_wr wr = {};
 	struct ib_sge sge;
@@ -178,10 +178,9 @@ int sdp_zc_write(struct sdp_conn *conn)
  */
 void sdp_zc_written(struct ib_cq *cq, struct ib_wc *wc)
 {
-	struct sdp_conn *conn = container_of(wc->wr_cqe, struct sdp_conn,
-					     zc.write_cqe);
+	struct sdp_zc *zc = container_of(wc->wr_cqe, struct sdp_zc, write_cqe);
+	struct sdp_conn *conn = zc->conn;
 	struct sdp_sock *sdp = sdp_sk(conn->sk);
-	struct sdp_zc *zc = &conn->zc;
 	bool more;
 
 	if (sdp_conn_wc_bad(conn, wc))
@@ -202,7 +201,7 @@ void sdp_zc_written(struct ib_cq *cq, struct ib_wc *wc)
 /* SrcAvail of ours and this SinkAvail have crossed: the peer forgets ours. */
 static void sdp_zc_crossed(struct sdp_rx_ctx *c)
 {
-	struct sdp_zc *zc = &c->conn->zc;
+	struct sdp_zc *zc = c->conn->zc;
 
 	if (zc->tx_state != SDP_ZC_TX_SENT && zc->tx_state != SDP_ZC_TX_CANCEL)
 		return;
@@ -223,7 +222,7 @@ static void sdp_zc_crossed(struct sdp_rx_ctx *c)
  */
 int sdp_zc_sink_avail(struct sdp_sock *sdp, struct sdp_rx_ctx *c)
 {
-	struct sdp_zc *zc = &c->conn->zc;
+	struct sdp_zc *zc = c->conn->zc;
 	u32 sent, counted = c->m.ext.avail.non_discards;
 
 	lockdep_assert_held(&sdp->lock);
@@ -261,9 +260,9 @@ int sdp_zc_sink_avail(struct sdp_sock *sdp, struct sdp_rx_ctx *c)
 int sdp_zc_sink_unavail(struct sdp_sock *sdp, struct sdp_rx_ctx *c)
 {
 	lockdep_assert_held(&sdp->lock);
-	if (!c->conn->zc.tx_piped)
+	if (!c->conn->zc->tx_piped)
 		return SDP_MIB_BAD_STATE;
-	if (c->conn->zc.tx_sink.n)
+	if (c->conn->zc->tx_sink.n)
 		sdp_conn_ctl(c->conn, SDP_CTL_SINK_ACK);
 	return 0;
 }
@@ -283,8 +282,8 @@ bool sdp_zc_sink_ack_due(struct sdp_conn *conn)
 
 	lockdep_assert_held(&conn->tx_lock);
 	spin_lock(&sdp->lock);
-	due = conn->zc.tx_sink.n && !conn->tx_fin_sent;
-	conn->zc.tx_sink.n = 0;
+	due = conn->zc->tx_sink.n && !conn->tx_fin_sent;
+	conn->zc->tx_sink.n = 0;
 	spin_unlock(&sdp->lock);
 	return due;
 }

@@ -73,8 +73,8 @@ bool sdp_zc_pop(const struct sdp_zc *zc, struct sdp_zc_adverts *q,
  */
 bool sdp_zc_asks_pipe(const struct sdp_conn *conn)
 {
-	return unlikely(sdp_sock_zcopy_threshold(conn->sk)) && conn->zc.able &&
-	       conn->zc.pipe && conn->fc->zcopy;
+	return unlikely(sdp_sock_zcopy_threshold(conn->sk)) && conn->zc->able &&
+	       conn->zc->pipe && conn->fc->zcopy;
 }
 
 /**
@@ -97,7 +97,7 @@ bool sdp_zc_sink_out(const struct sdp_zc *zc)
  */
 void sdp_zc_sink_end(struct sdp_conn *conn)
 {
-	struct sdp_zc *zc = &conn->zc;
+	struct sdp_zc *zc = conn->zc;
 
 	if (likely(zc->sink_state == SDP_ZC_SINK_IDLE))
 		return;
@@ -201,7 +201,7 @@ void sdp_zc_enter(struct sdp_conn *conn)
 
 	refcount_inc(&conn->refs);
 	spin_lock_bh(&sdp->lock);
-	conn->zc.users++;
+	conn->zc->users++;
 	spin_unlock_bh(&sdp->lock);
 }
 
@@ -212,7 +212,7 @@ static bool sdp_zc_idle(const struct sdp_conn *conn,
 	if (!smp_load_acquire(&r->posted))
 		return true;
 	/* pairs with the release of sdp_zc_drained() */
-	return smp_load_acquire(&conn->zc.drained);
+	return smp_load_acquire(&conn->zc->drained);
 }
 
 /**
@@ -243,12 +243,12 @@ void sdp_zc_patience(struct sdp_conn *conn,
 
 static bool sdp_zc_tx_idle(const struct sdp_conn *conn)
 {
-	return sdp_zc_idle(conn, conn->zc.tx);
+	return sdp_zc_idle(conn, conn->zc->tx);
 }
 
 static bool sdp_zc_rx_idle(const struct sdp_conn *conn)
 {
-	return sdp_zc_idle(conn, conn->zc.rx);
+	return sdp_zc_idle(conn, conn->zc->rx);
 }
 
 /**
@@ -273,7 +273,7 @@ bool sdp_zc_leave(struct sdp_conn *conn, struct sdp_zc_region *r)
 	sdp_zc_put(r);
 	spin_lock_bh(&sdp->lock);
 	/* pairs with the acquire of sdp_zc_drained() */
-	smp_store_release(&conn->zc.users, conn->zc.users - 1);
+	smp_store_release(&conn->zc->users, conn->zc->users - 1);
 	spin_unlock_bh(&sdp->lock);
 	wake_up_all(&conn->cm_wait);
 	return ok;

@@ -153,7 +153,8 @@ struct sdp_zc_adverts {
 };
 
 /**
- * struct sdp_zc - zero copy of a connection
+ * struct sdp_zc - zero copy of a connection with a verbs link
+ * @conn: the connection
  * @able: the device can
  * @pipe: pipelined mode may be used: net.sdp.zcopy_pipelined
  * @max: advertisements that the peer may have at a time, of each kind
@@ -208,6 +209,7 @@ struct sdp_zc_adverts {
  * @kept_octets: their share of the cache; READ_ONCE() without its lock
  */
 struct sdp_zc {
+	struct sdp_conn *conn;
 	bool able;
 	bool pipe;
 	bool drained;
@@ -319,7 +321,7 @@ struct sdp_zc_region *sdp_zc_get(struct sdp_conn *conn, unsigned long addr,
 				 u32 len, bool write);
 void sdp_zc_put(struct sdp_zc_region *r);
 void sdp_zc_give_back(struct sdp_zc_region *r);
-void sdp_zc_mem_init(struct sdp_conn *conn);
+void sdp_zc_mem_init(struct sdp_zc *zc);
 void sdp_zc_mem_exit(struct sdp_conn *conn);
 
 /* zcopy/xfer.c */
@@ -393,7 +395,7 @@ void sdp_zc_read_done(struct sdp_conn *conn, struct sdp_msg *m);
 u32 sdp_zc_ack(const struct sdp_conn *conn, u32 ack);
 
 /* zcopy/conn.c */
-void sdp_zc_init(struct sdp_conn *conn);
+int sdp_zc_init(struct sdp_conn *conn);
 void sdp_zc_free(struct sdp_conn *conn);
 void sdp_zc_drained(struct sdp_conn *conn);
 bool sdp_zc_ctl_due(struct sdp_conn *conn, unsigned int bit);
