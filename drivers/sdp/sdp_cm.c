@@ -331,9 +331,6 @@ static void sdp_cm_count_bad_hello(struct net *net, int err)
 static void sdp_cm_use_hello(struct sdp_conn *conn, const struct sdp_hello *h)
 {
 	spin_lock_bh(&conn->tx_lock);
-	conn->peer_rcvsz = h->rcvsz;
-	conn->peer_desired = h->desired;
-	conn->peer_adverts = h->max_adverts;
 	conn->peer_ext = h->ext;
 	conn->tx_max_payload = min_t(u32, h->rcvsz - SDP_BSDH_LEN,
 				     SDP_BUF_SIZE);

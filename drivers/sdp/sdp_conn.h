@@ -155,9 +155,6 @@ struct sdp_conn {
 	bool rx_src_avail;		/* SrcAvail not yet answered */
 	u32 peer_total;			/* Bufs + MSeqAck of the peer */
 	u32 peer_ack;			/* MSeqAck of the peer */
-	u32 peer_rcvsz;			/* its receive buffers, with BSDH */
-	u32 peer_desired;		/* its DesRemRcvSz */
-	u8 peer_adverts;
 	u8 max_adverts;			/* that the peer may have at a time */
 
 	/* transmit half and posting */
