@@ -135,22 +135,22 @@ static bool sdp_conn_charge(struct net *net, bool again)
 static void sdp_conn_probe_done(struct ib_cq *cq, struct ib_wc *wc)
 {
 	struct sdp_conn *conn = container_of(wc->wr_cqe, struct sdp_conn,
-					     ka_cqe);
+					     probe.cqe);
 	struct sdp_sock *sdp = sdp_sk(conn->sk);
 	u32 mseq;
 
 	if (sdp_conn_wc_bad(conn, wc))
 		return;
-	mseq = conn->tx_probe_mseq;
-	if (conn->tx_probe_proves) {
-		WRITE_ONCE(conn->tx_proven, mseq);
+	mseq = conn->probe.mseq;
+	if (conn->probe.state == SDP_PROBE_PROVES) {
+		WRITE_ONCE(conn->probe.proven, mseq);
 		spin_lock(&sdp->lock);
 		if (sdp->conn == conn)
 			WRITE_ONCE(sdp->last_rx, jiffies);
 		spin_unlock(&sdp->lock);
 	}
 	/* the next probe may be posted from here on */
-	smp_store_release(&conn->tx_probing, false);
+	smp_store_release(&conn->probe.state, SDP_PROBE_NONE);
 	conn->link->probed(conn, mseq);
 	wake_up_all(&conn->cm_wait);
 }
@@ -188,7 +188,7 @@ struct sdp_conn *sdp_conn_alloc(struct sock *sk, bool again)
 	INIT_LIST_HEAD(&conn->held_node);
 	conn->rx_mode = SDP_MODE_COMBINED;
 	conn->rx_size = SDP_BUF_SIZE;
-	conn->ka_cqe.done = sdp_conn_probe_done;
+	conn->probe.cqe.done = sdp_conn_probe_done;
 	return conn;
 }
 

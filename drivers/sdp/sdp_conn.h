@@ -80,6 +80,32 @@ enum sdp_cm_step {
 	SDP_CM_DONE,		/* connected or failed, see sk_state */
 };
 
+/* struct sdp_probe.state */
+enum sdp_probe_state {
+	SDP_PROBE_NONE,
+	SDP_PROBE_SETTLES,	/* earlier messages are complete when it is */
+	SDP_PROBE_PROVES,	/* and the peer lives */
+};
+
+/**
+ * struct sdp_probe - a request without bytes, posted to learn from its completion
+ * @state: enum sdp_probe_state of the one that is posted; there is one at a time
+ * @mseq: last MSeq before it
+ * @proven: last MSeq that a probe has proved
+ * @at: jiffies when it was posted
+ * @cqe: its completion
+ *
+ * tx_lock, until it is posted; then the completion handler. Lockless readers use
+ * READ_ONCE().
+ */
+struct sdp_probe {
+	u8 state;
+	u32 mseq;
+	u32 proven;
+	unsigned long at;
+	struct ib_cqe cqe;
+};
+
 /*
  * struct sdp_conn - a transport connection and its buffers
  *
@@ -164,17 +190,12 @@ struct sdp_conn {
 	u32 tx_max_payload;		/* of one message */
 	u32 tx_pieces;			/* the same, 0: it has to be copied */
 	unsigned long tx_ctl;		/* enum sdp_ctl */
-	u32 tx_probe_mseq;		/* last MSeq before the probe */
-	u32 tx_proven;			/* last MSeq that a probe has proved */
-	unsigned long tx_probe_at;	/* jiffies, when it was posted */
-	bool tx_probe_proves;		/* its completion says that the peer lives */
-	bool tx_probing;
+	struct sdp_probe probe;
 	bool tx_away;			/* a sender is away, see sdp_conn_leave() */
 	u32 tx_turns;			/* others that wait for it */
 	bool tx_fin;			/* DisConn wanted after all data */
 	bool tx_fin_sent;
 	bool tx_fin_done;		/* and completed */
-	struct ib_cqe ka_cqe;
 };
 
 /* sdp_conn.c */

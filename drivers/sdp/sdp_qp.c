@@ -529,7 +529,7 @@ int sdp_qp_probe(struct sdp_conn *conn, bool alive)
 	struct ib_sge nothing = { .lkey = conn->pd->local_dma_lkey };
 	struct ib_rdma_wr wr = {
 		.wr = {
-			.wr_cqe = &conn->ka_cqe,
+			.wr_cqe = &conn->probe.cqe,
 			.opcode = IB_WR_RDMA_WRITE,
 			.send_flags = IB_SEND_SIGNALED,
 		},
@@ -541,9 +541,9 @@ int sdp_qp_probe(struct sdp_conn *conn, bool alive)
 		wr.wr.sg_list = &nothing;
 		wr.wr.num_sge = 1;
 	}
-	conn->tx_probe_proves = alive || !iwarp;
-	WRITE_ONCE(conn->tx_probe_at, jiffies);
-	WRITE_ONCE(conn->tx_probing, true);
+	WRITE_ONCE(conn->probe.at, jiffies);
+	WRITE_ONCE(conn->probe.state, alive || !iwarp ? SDP_PROBE_PROVES :
+							SDP_PROBE_SETTLES);
 	return ib_post_send(conn->qp, &wr.wr, NULL);
 }
 

@@ -654,7 +654,7 @@ static int sdp_shared_run(struct sdp_conn *conn)
 	    test_bit(SDP_CONN_DOWN, &conn->flags))
 		return 0;
 	if (test_and_clear_bit(SDP_CTL_KEEPALIVE, &conn->tx_ctl) &&
-	    !READ_ONCE(conn->tx_probing))
+	    !READ_ONCE(conn->probe.state))
 		err = sdp_qp_probe(conn, true);
 	if (err)
 		return err;

@@ -157,7 +157,7 @@ static bool sdp_timer_ka_behind(const struct sock *sk)
 static bool sdp_timer_ka_settles(struct sdp_conn *conn)
 {
 	return sdp_timer_ka_behind(conn->sk) && conn->link->settle &&
-	       !READ_ONCE(conn->tx_probing) && conn->link->settle(conn);
+	       !READ_ONCE(conn->probe.state) && conn->link->settle(conn);
 }
 
 static unsigned long sdp_timer_keepalive(struct sock *sk)
@@ -225,8 +225,8 @@ static bool sdp_timer_user_over(struct sock *sk, unsigned long limit)
 		sdp->last_progress = progress;
 		sdp->user_since = jiffies;
 	}
-	if (READ_ONCE(conn->tx_probing) &&
-	    time_after_eq(jiffies, READ_ONCE(conn->tx_probe_at) + limit))
+	if (READ_ONCE(conn->probe.state) &&
+	    time_after_eq(jiffies, READ_ONCE(conn->probe.at) + limit))
 		return true;
 	return time_after_eq(jiffies, sdp->user_since + limit);
 }

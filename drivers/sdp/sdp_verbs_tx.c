@@ -338,13 +338,13 @@ static int sdp_verbs_run_probe(struct sdp_conn *conn)
 			!sdp_seq_after(v->tx_signalled, v->tx_done);
 	bool alive;
 
-	if (READ_ONCE(conn->tx_probing) ||
+	if (READ_ONCE(conn->probe.state) ||
 	    !(stranded || conn->tx_ctl & (BIT(SDP_CTL_SETTLE) |
 					  BIT(SDP_CTL_KEEPALIVE))))
 		return 0;
 	clear_bit(SDP_CTL_SETTLE, &conn->tx_ctl);
 	alive = test_and_clear_bit(SDP_CTL_KEEPALIVE, &conn->tx_ctl);
-	conn->tx_probe_mseq = conn->tx_mseq;
+	conn->probe.mseq = conn->tx_mseq;
 	return sdp_qp_probe(conn, alive);
 }
 
@@ -607,9 +607,9 @@ static bool sdp_verbs_unproven(struct sdp_conn *conn)
 	u32 mseq = READ_ONCE(conn->tx_mseq);
 
 	if (mseq == READ_ONCE(conn->peer_ack) ||
-	    mseq == READ_ONCE(conn->tx_proven))
+	    mseq == READ_ONCE(conn->probe.proven))
 		return false;
-	if (!READ_ONCE(conn->tx_probing) &&
+	if (!READ_ONCE(conn->probe.state) &&
 	    time_after(jiffies, READ_ONCE(sdp->last_rx) + SDP_TX_SILENCE)) {
 		sdp_conn_ctl(conn, SDP_CTL_KEEPALIVE);
 		sdp_conn_kick(conn);
