@@ -303,7 +303,7 @@ static void sdp_cm_fill_hello(struct sdp_conn *conn, struct sdp_hello *h)
 		  !test_bit(SDP_CONN_SHARED, &conn->flags) ?
 		  min_t(u32, conn->verbs->rx_told_total, U16_MAX) :
 		  conn->rx_start - 1;
-	h->max_adverts = conn->max_adverts;
+	h->max_adverts = conn->terms.max_adverts;
 	h->rcvsz = conn->rx_size + SDP_BSDH_LEN;
 	h->desired = h->rcvsz;
 	h->port = ntohs(((struct sockaddr_in *)src)->sin_port);
@@ -311,7 +311,7 @@ static void sdp_cm_fill_hello(struct sdp_conn *conn, struct sdp_hello *h)
 	if (conn->stack)
 		h->ext |= SDP_EXT_SHARED;
 	else
-		h->ext |= conn->fc_ext;
+		h->ext |= conn->terms.ext;
 	sdp_cm_put_ip(h->src, src);
 	sdp_cm_put_ip(h->dst, (struct sockaddr *)&addr->dst_addr);
 }
@@ -331,7 +331,7 @@ static void sdp_cm_count_bad_hello(struct net *net, int err)
 static void sdp_cm_use_hello(struct sdp_conn *conn, const struct sdp_hello *h)
 {
 	spin_lock_bh(&conn->tx_lock);
-	conn->peer_ext = h->ext;
+	conn->terms.peer_ext = h->ext;
 	conn->tx_max_payload = min_t(u32, h->rcvsz - SDP_BSDH_LEN,
 				     SDP_BUF_SIZE);
 	conn->fc->peer(conn, h->bufs, 0);
@@ -413,7 +413,7 @@ static int sdp_cm_do_connect(struct sdp_conn *conn)
 	if (err)
 		return err;
 	/* else the HelloAck decides which buffers are needed */
-	if (!conn->stack && !conn->fc_ext)
+	if (!conn->stack && !conn->terms.ext)
 		err = sdp_verbs_start(conn);
 	if (err)
 		return err;
@@ -596,16 +596,16 @@ static int sdp_cm_active_link(struct sdp_conn *conn)
 {
 	int err;
 
-	if (conn->fc_ext && !conn->stack) {
-		err = sdp_fc_use(conn, conn->peer_ext);
+	if (conn->terms.ext && !conn->stack) {
+		err = sdp_fc_use(conn, conn->terms.peer_ext);
 		return err ? err : sdp_verbs_start(conn);
 	}
 	if (!conn->stack)
 		return 0;
-	if (conn->peer_ext & SDP_EXT_SHARED)
+	if (conn->terms.peer_ext & SDP_EXT_SHARED)
 		return sdp_shared_open(conn);
 	conn->stack = NULL;
-	conn->unshared = SDP_REASON_PEER;
+	conn->terms.link_reason = SDP_REASON_PEER;
 	return sdp_verbs_start(conn);
 }
 
@@ -615,7 +615,7 @@ static int sdp_cm_active_link(struct sdp_conn *conn)
  */
 static bool sdp_cm_ext_ok(const struct sdp_conn *conn, u8 ext)
 {
-	u8 offer = conn->stack ? SDP_EXT_SHARED : conn->fc_ext;
+	u8 offer = conn->stack ? SDP_EXT_SHARED : conn->terms.ext;
 
 	if (ext & ~offer)
 		return false;
@@ -663,10 +663,10 @@ static int sdp_cm_accept_link(struct sdp_conn *conn)
 		if (!sdp_shared_open(conn))
 			return 0;
 		conn->stack = NULL;
-		conn->unshared = SDP_REASON_MEMORY;
+		conn->terms.link_reason = SDP_REASON_MEMORY;
 	}
 	if (sdp_fc_use(conn, sdp_fc_agree(conn))) {
-		conn->fc_reason = SDP_REASON_MEMORY;
+		conn->terms.fc_reason = SDP_REASON_MEMORY;
 		sdp_fc_use(conn, 0);
 	}
 	return sdp_verbs_start(conn);

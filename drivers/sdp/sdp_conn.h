@@ -80,6 +80,24 @@ enum sdp_cm_step {
 	SDP_CM_DONE,		/* connected or failed, see sk_state */
 };
 
+/**
+ * struct sdp_terms - what the ends have offered and agreed to, and why
+ * @link_reason: SDP_REASON_*: why it is not a shared link
+ * @fc_wish: SDP_FLOW_* that the program or the sysctl asks for
+ * @fc_reason: SDP_REASON_*: why it is not that
+ * @ext: SDP_EXT_* offered, or agreed to
+ * @peer_ext: SDP_EXT_* in the Hello of the peer
+ * @max_adverts: advertisements that the peer may have at a time
+ */
+struct sdp_terms {
+	u8 link_reason;
+	u8 fc_wish;
+	u8 fc_reason;
+	u8 ext;
+	u8 peer_ext;
+	u8 max_adverts;
+};
+
 /* struct sdp_probe.state */
 enum sdp_probe_state {
 	SDP_PROBE_NONE,
@@ -131,11 +149,7 @@ struct sdp_conn {
 	struct sdp_shared *shared;	/* set when the shared link opens */
 	struct sdp_verbs *verbs;	/* set when a verbs link starts */
 	struct sdp_ring_conn *ring;	/* set when the flow control is "rdma" */
-	u8 unshared;			/* SDP_REASON_* */
-	u8 peer_ext;			/* SDP_EXT_* in its Hello */
-	u8 fc_wish;			/* SDP_FLOW_* */
-	u8 fc_reason;			/* SDP_REASON_*: why it is not that */
-	u8 fc_ext;			/* SDP_EXT_* offered, or agreed to */
+	struct sdp_terms terms;
 	struct rdma_cm_id *id;
 	struct ib_device *dev;
 	struct ib_pd *pd;
@@ -181,7 +195,6 @@ struct sdp_conn {
 	bool rx_src_avail;		/* SrcAvail not yet answered */
 	u32 peer_total;			/* Bufs + MSeqAck of the peer */
 	u32 peer_ack;			/* MSeqAck of the peer */
-	u8 max_adverts;			/* that the peer may have at a time */
 
 	/* transmit half and posting */
 	spinlock_t tx_lock ____cacheline_aligned_in_smp;

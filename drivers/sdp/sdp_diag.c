@@ -197,7 +197,7 @@ static int sdp_diag_fill_conn(struct sock *sk, struct sk_buff *skb)
 	    nla_put_string(skb, SDP_DIAG_FLOW_CONTROL, conn->fc->name) ||
 	    nla_put_string(skb, SDP_DIAG_LINK, conn->link->name) ||
 	    nla_put_string(skb, SDP_DIAG_LINK_REASON,
-			   sdp_info_reason(conn->unshared)) ||
+			   sdp_info_reason(conn->terms.link_reason)) ||
 	    nla_put_string(skb, SDP_DIAG_FC_REASON, sdp_info_fc_reason(conn)) ||
 	    nla_put_u32(skb, SDP_DIAG_RX_RESERVED, sdp_info_rx_reserved(sk)) ||
 	    nla_put_u32(skb, SDP_DIAG_ZCOPY_KEPT,

@@ -92,7 +92,7 @@ static u8 sdp_fc_possible(const struct sdp_conn *conn)
  * sdp_fc_choose - find out what is wished for and what may be offered
  * @conn: connection that knows its device
  *
- * Sets fc_wish, fc_ext, and fc_reason if it is the device that cannot.
+ * Sets conn->terms, fc_reason if it is the device that cannot.
  *
  * Context: process, before the queue pair is made.
  */
@@ -107,17 +107,17 @@ void sdp_fc_choose(struct sdp_conn *conn)
 	/* a ring has no buffers */
 	if (wish != SDP_FLOW_RDMA)
 		conn->rx_size = READ_ONCE(sn->sysctl_rx_buf_size);
-	conn->fc_wish = wish;
-	conn->fc_ext = can & sdp_fc_allowed(wish);
-	conn->fc_reason = SDP_REASON_NONE;
+	conn->terms.fc_wish = wish;
+	conn->terms.ext = can & sdp_fc_allowed(wish);
+	conn->terms.fc_reason = SDP_REASON_NONE;
 	if ((wish == SDP_FLOW_RDMA && !(can & SDP_EXT_RING)) ||
 	    (wish == SDP_FLOW_VWIN && !(can & SDP_EXT_HOLD)))
-		conn->fc_reason = SDP_REASON_DEVICE;
+		conn->terms.fc_reason = SDP_REASON_DEVICE;
 	if (!test_bit(SDP_CONN_ACTIVE, &conn->flags))
-		conn->fc_ext &= conn->peer_ext;
+		conn->terms.ext &= conn->terms.peer_ext;
 	else if (wish == SDP_FLOW_AUTO)
-		conn->fc_ext = 0;	/* no wish, nothing to ask for */
-	if (conn->fc_ext && !test_bit(SDP_CONN_IWARP, &conn->flags))
+		conn->terms.ext = 0;	/* no wish, nothing to ask for */
+	if (conn->terms.ext && !test_bit(SDP_CONN_IWARP, &conn->flags))
 		rdma_set_min_rnr_timer(conn->id, SDP_FC_RNR_TIMER);
 }
 
@@ -130,10 +130,10 @@ void sdp_fc_choose(struct sdp_conn *conn)
  */
 u8 sdp_fc_agree(const struct sdp_conn *conn)
 {
-	if (conn->fc_ext & SDP_EXT_HOLD)
+	if (conn->terms.ext & SDP_EXT_HOLD)
 		return SDP_EXT_HOLD;
-	if (conn->fc_ext & SDP_EXT_RING)
-		return conn->fc_ext;
+	if (conn->terms.ext & SDP_EXT_RING)
+		return conn->terms.ext;
 	return 0;
 }
 
@@ -162,7 +162,7 @@ int sdp_fc_use(struct sdp_conn *conn, u8 ext)
 	spin_lock_bh(&conn->tx_lock);
 	if (ext & SDP_EXT_RING)
 		conn->rx_size = SDP_BUF_SIZE;
-	conn->fc_ext = ext;
+	conn->terms.ext = ext;
 	conn->fc = fc;
 	spin_unlock_bh(&conn->tx_lock);
 	return 0;
@@ -199,20 +199,20 @@ void sdp_fc_judge(struct sdp_conn *conn)
 	struct net *net = sock_net(conn->sk);
 
 	/* of iWARP it is known only now */
-	if (conn->ring && conn->fc_ext & SDP_EXT_IMM)
+	if (conn->ring && conn->terms.ext & SDP_EXT_IMM)
 		WRITE_ONCE(conn->ring->imm, sdp_fc_device_imm(conn, conn->qp));
 	if (conn->fc == &sdp_fc_rdma)
 		SDP_INC_STATS(net, RING_LINKS);
 	else if (conn->fc == &sdp_fc_vwin)
 		SDP_INC_STATS(net, VWIN_LINKS);
-	if (conn->fc_wish == SDP_FLOW_AUTO ||
-	    conn->fc_wish == conn->fc->wish) {
-		conn->fc_reason = SDP_REASON_NONE;
+	if (conn->terms.fc_wish == SDP_FLOW_AUTO ||
+	    conn->terms.fc_wish == conn->fc->wish) {
+		conn->terms.fc_reason = SDP_REASON_NONE;
 		return;
 	}
-	if (conn->fc_wish == SDP_FLOW_TRANSPORT)
-		conn->fc_reason = conn->unshared;
-	else if (!conn->fc_reason)
-		conn->fc_reason = SDP_REASON_PEER;
+	if (conn->terms.fc_wish == SDP_FLOW_TRANSPORT)
+		conn->terms.fc_reason = conn->terms.link_reason;
+	else if (!conn->terms.fc_reason)
+		conn->terms.fc_reason = SDP_REASON_PEER;
 	SDP_INC_STATS(net, FC_FALLBACKS);
 }

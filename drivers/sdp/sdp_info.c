@@ -44,7 +44,7 @@ EXPORT_SYMBOL_GPL(sdp_info_reason);
  */
 const char *sdp_info_fc_reason(const struct sdp_conn *conn)
 {
-	return sdp_info_reason(conn->fc_reason);
+	return sdp_info_reason(conn->terms.fc_reason);
 }
 EXPORT_SYMBOL_GPL(sdp_info_fc_reason);
 
@@ -108,9 +108,9 @@ static void sdp_info_conn(const struct sock *sk, struct sdp_info *info)
 		return;
 	strscpy(info->device, sdp_sock_device_name(sk), sizeof(info->device));
 	info->flow_control = conn->fc->wish;
-	info->flow_reason = conn->fc_reason;
+	info->flow_reason = conn->terms.fc_reason;
 	info->link = conn->link->shared ? SDP_LINK_SHARED : SDP_LINK_VERBS;
-	info->link_reason = conn->unshared;
+	info->link_reason = conn->terms.link_reason;
 	info->tx_credits = sdp_info_credits(sk);
 	info->tx_size = sdp_conn_max_payload(sk);
 	info->rx_reserved = sdp_info_rx_reserved(sk);

@@ -237,7 +237,7 @@ static void sdp_qp_cap(const struct sdp_conn *conn, struct ib_qp_cap *cap)
 {
 	cap->max_send_wr = SDP_SQ_DEPTH + SDP_DRAIN_WRS + SDP_PROBE_WRS +
 			   SDP_ZC_WRS;
-	if (conn->fc_ext & SDP_EXT_RING)
+	if (conn->terms.ext & SDP_EXT_RING)
 		cap->max_send_wr += SDP_RING_WRS;
 	cap->max_recv_wr = conn->rx_max + SDP_DRAIN_WRS;
 	cap->max_send_sge = max(conn->tx_pieces + 1, 2U);

@@ -281,7 +281,7 @@ int sdp_rx_check_imm(struct sdp_rx_ctx *c, u32 imm, u32 written)
 	err = sdp_parse_imm(imm, written, conn->rx_mseq + 1, conn->peer_ack,
 			    &c->m);
 	/* it was not agreed to */
-	if (!conn->ring || !(conn->fc_ext & SDP_EXT_IMM))
+	if (!conn->ring || !(conn->terms.ext & SDP_EXT_IMM))
 		return SDP_MIB_BAD_STATE;
 	bad = err ? sdp_rx_wire_error(err) : sdp_rx_check_seq(c);
 	if (bad)

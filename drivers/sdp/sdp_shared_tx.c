@@ -58,7 +58,7 @@ static bool sdp_shared_serves(struct ib_device *dev)
  * sdp_shared_choose - whether this side can use a shared link
  * @conn: connection that knows its device, and on the passive side the peer
  *
- * Sets conn->stack, or conn->unshared to the reason.
+ * Sets conn->stack, or conn->terms.link_reason to the reason.
  *
  * Context: process.
  */
@@ -67,26 +67,26 @@ void sdp_shared_choose(struct sdp_conn *conn)
 	struct sdp_net *sn = sdp_pernet(sock_net(conn->sk));
 
 	conn->stack = NULL;
-	conn->unshared = SDP_REASON_NONE;
-	if (conn->fc_wish != SDP_FLOW_AUTO &&
-	    conn->fc_wish != SDP_FLOW_TRANSPORT)
-		conn->unshared = SDP_REASON_POLICY;
+	conn->terms.link_reason = SDP_REASON_NONE;
+	if (conn->terms.fc_wish != SDP_FLOW_AUTO &&
+	    conn->terms.fc_wish != SDP_FLOW_TRANSPORT)
+		conn->terms.link_reason = SDP_REASON_POLICY;
 	else if (!READ_ONCE(sn->sysctl_shared_link))
-		conn->unshared = SDP_REASON_SYSCTL;
+		conn->terms.link_reason = SDP_REASON_SYSCTL;
 	else if (!READ_ONCE(sdp_sk(conn->sk)->shared_link))
-		conn->unshared = SDP_REASON_OPTION;
+		conn->terms.link_reason = SDP_REASON_OPTION;
 	else
 		conn->stack = rdma_stack_get_link(conn->dev);
-	if (!conn->stack && !conn->unshared)
-		conn->unshared = SDP_REASON_DEVICE;
+	if (!conn->stack && !conn->terms.link_reason)
+		conn->terms.link_reason = SDP_REASON_DEVICE;
 	if (conn->stack && !sdp_shared_serves(conn->dev)) {
 		conn->stack = NULL;
-		conn->unshared = SDP_REASON_STACK;
+		conn->terms.link_reason = SDP_REASON_STACK;
 	}
 	if (conn->stack && !test_bit(SDP_CONN_ACTIVE, &conn->flags) &&
-	    !(conn->peer_ext & SDP_EXT_SHARED)) {
+	    !(conn->terms.peer_ext & SDP_EXT_SHARED)) {
 		conn->stack = NULL;
-		conn->unshared = SDP_REASON_PEER;
+		conn->terms.link_reason = SDP_REASON_PEER;
 	}
 }
 

@@ -137,7 +137,7 @@ int sdp_verbs_create(struct sdp_conn *conn)
 	conn->tx_pieces = sdp_verbs_pieces(conn->dev);
 	sdp_fc_choose(conn);
 	sdp_shared_choose(conn);
-	conn->max_adverts = READ_ONCE(sn->sysctl_max_adverts);
+	conn->terms.max_adverts = READ_ONCE(sn->sysctl_max_adverts);
 	err = sdp_qp_create(conn);
 	if (!err)
 		sdp_qp_set_ip(conn);

@@ -64,7 +64,7 @@ int sdp_zc_init(struct sdp_conn *conn)
 	zc->tx_mode = SDP_MODE_COMBINED;
 	zc->tx_want = SDP_MODE_COMBINED;
 	zc->pipe = READ_ONCE(sn->sysctl_zcopy_pipelined);
-	zc->max = conn->max_adverts;
+	zc->max = conn->terms.max_adverts;
 	zc->able = attrs->device_cap_flags & IB_DEVICE_MEM_MGT_EXTENSIONS &&
 		   attrs->max_fast_reg_page_list_len >= SDP_ZC_PAGES_MIN &&
 		   attrs->max_qp_rd_atom > 0 && attrs->max_qp_init_rd_atom > 0;
