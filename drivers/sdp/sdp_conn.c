@@ -256,7 +256,7 @@ void sdp_conn_ended(struct sock *sk, struct sdp_conn *conn)
 	sock_owned_by_me(sk);
 	spin_lock_bh(&sdp->lock);
 	if (test_bit(SDP_CONN_GRACEFUL, &conn->flags) ||
-	    (conn->rx_discon && conn->tx_fin_done))
+	    (conn->rx_discon && conn->tx_fin == SDP_FIN_DONE))
 		error = 0;
 	else if (sk->sk_state == TCP_CLOSE_WAIT || sk->sk_state == TCP_LAST_ACK)
 		error = EPIPE;
@@ -391,7 +391,8 @@ void sdp_conn_ctl(struct sdp_conn *conn, unsigned int bit)
 void sdp_conn_fin(struct sdp_conn *conn)
 {
 	spin_lock_bh(&conn->tx_lock);
-	conn->tx_fin = true;
+	if (conn->tx_fin == SDP_FIN_NONE)
+		conn->tx_fin = SDP_FIN_WANTED;
 	spin_unlock_bh(&conn->tx_lock);
 	sdp_conn_kick(conn);
 }

@@ -80,6 +80,17 @@ enum sdp_cm_step {
 	SDP_CM_DONE,		/* connected or failed, see sk_state */
 };
 
+/*
+ * Our DisConn, in this order. tx_lock up to SDP_FIN_SENT; the link that learns of its
+ * end changes it to the last.
+ */
+enum sdp_tx_fin {
+	SDP_FIN_NONE,
+	SDP_FIN_WANTED,		/* after all data */
+	SDP_FIN_SENT,
+	SDP_FIN_DONE,		/* complete */
+};
+
 /**
  * struct sdp_terms - what the ends have offered and agreed to, and why
  * @link_reason: SDP_REASON_*: why it is not a shared link
@@ -206,10 +217,16 @@ struct sdp_conn {
 	struct sdp_probe probe;
 	bool tx_away;			/* a sender is away, see sdp_conn_leave() */
 	u32 tx_turns;			/* others that wait for it */
-	bool tx_fin;			/* DisConn wanted after all data */
-	bool tx_fin_sent;
-	bool tx_fin_done;		/* and completed */
+	u8 tx_fin;			/* enum sdp_tx_fin */
 };
+
+/* Our DisConn is wanted, and not complete. Any context; may be stale at once. */
+static inline bool sdp_conn_fin_busy(const struct sdp_conn *conn)
+{
+	u8 fin = READ_ONCE(conn->tx_fin);
+
+	return fin == SDP_FIN_WANTED || fin == SDP_FIN_SENT;
+}
 
 /* sdp_conn.c */
 extern struct sdp_zc sdp_zc_none;

@@ -631,12 +631,12 @@ static int sdp_shared_run_fin(struct sdp_conn *conn)
 {
 	int err;
 
-	if (!conn->tx_fin || conn->tx_fin_sent)
+	if (conn->tx_fin != SDP_FIN_WANTED)
 		return 0;
 	err = sdp_shared_ctl(conn, SDP_MID_DISCON);
 	if (err)
 		return err;
-	conn->tx_fin_sent = true;
+	conn->tx_fin = SDP_FIN_SENT;
 	SDP_INC_STATS(sock_net(conn->sk), DISCON_SENT);
 	/* acknowledged already: the work item does what tx_space would do */
 	if (!conn->stack->tx_notify(conn->qp, conn->shared->tx.fin_end))
@@ -722,10 +722,10 @@ static void sdp_shared_want_space(struct sdp_conn *conn)
 static bool sdp_shared_fin_done(struct sdp_conn *conn)
 {
 	lockdep_assert_held(&sdp_sk(conn->sk)->lock);
-	if (!conn->tx_fin_sent || conn->tx_fin_done ||
+	if (conn->tx_fin != SDP_FIN_SENT ||
 	    conn->stack->tx_acked(conn->qp) < conn->shared->tx.fin_end)
 		return false;
-	conn->tx_fin_done = true;
+	conn->tx_fin = SDP_FIN_DONE;
 	return true;
 }
 
@@ -783,7 +783,7 @@ static void sdp_shared_tx_space(void *ctx)
 	if (test_bit(SDP_CONN_DOWN, &conn->flags))
 		return;
 	sdp_shared_acked(conn);
-	if (unlikely(conn->tx_ctl || conn->tx_fin != conn->tx_fin_done ||
+	if (unlikely(conn->tx_ctl || sdp_conn_fin_busy(conn) ||
 		     sdp_shared_waiters(conn->sk)))
 		queue_work(sdp_wq(conn->sk), &conn->ctl_work);
 }
@@ -817,7 +817,7 @@ void sdp_shared_work(struct work_struct *work)
 	sdp_shared_acked(conn);
 	if (sdp_shared_waiters(conn->sk))
 		sdp_shared_want_space(conn);
-	else if (conn->tx_fin_sent && !conn->tx_fin_done)
+	else if (conn->tx_fin == SDP_FIN_SENT)
 		sdp_shared_want_fin(conn);
 }
 

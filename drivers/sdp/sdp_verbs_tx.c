@@ -305,10 +305,10 @@ static int sdp_verbs_run_end(struct sdp_conn *conn)
 	int err = 0;
 	bool due;
 
-	if (conn->tx_fin && !conn->tx_fin_sent &&
+	if (conn->tx_fin == SDP_FIN_WANTED &&
 	    v->tx_tail == v->tx_head && !(zco && zco->busy(conn)) &&
 	    sdp_verbs_slot_free(conn) && conn->fc->may_send(conn, false)) {
-		conn->tx_fin_sent = true;
+		conn->tx_fin = SDP_FIN_SENT;
 		SDP_INC_STATS(net, DISCON_SENT);
 		err = sdp_verbs_post(conn, SDP_MID_DISCON, NULL);
 	}
@@ -405,7 +405,7 @@ static bool sdp_verbs_complete(struct sdp_conn *conn, u32 mseq)
 			sdp_txq_chunk_put(conn, s->chunk);
 		s->chunk = NULL;
 		if (s->mid == SDP_MID_DISCON) {
-			conn->tx_fin_done = true;
+			conn->tx_fin = SDP_FIN_DONE;
 			fin = true;
 		}
 		v->tx_done++;

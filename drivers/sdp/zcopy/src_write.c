@@ -282,7 +282,7 @@ bool sdp_zc_sink_ack_due(struct sdp_conn *conn)
 
 	lockdep_assert_held(&conn->tx_lock);
 	spin_lock(&sdp->lock);
-	due = conn->zc->tx_sink.n && !conn->tx_fin_sent;
+	due = conn->zc->tx_sink.n && conn->tx_fin < SDP_FIN_SENT;
 	conn->zc->tx_sink.n = 0;
 	spin_unlock(&sdp->lock);
 	return due;
