@@ -66,7 +66,7 @@ static struct sdp_conn *sdp_cm_new_conn(struct sock *sk, bool again)
 	if (!conn)
 		return NULL;
 	INIT_WORK(&conn->down_work, sdp_conn_down_work);
-	INIT_WORK(&conn->setup_work, sdp_conn_setup_work);
+	INIT_WORK(&conn->cm.setup_work, sdp_conn_setup_work);
 	INIT_DELAYED_WORK(&conn->kick_work, sdp_conn_kick_work);
 	INIT_WORK(&conn->ctl_work, sdp_shared_work);
 	conn->link = &sdp_link_verbs;
@@ -125,7 +125,7 @@ static bool sdp_conn_reset(struct sdp_conn *conn)
  */
 static bool sdp_cm_enter(struct sdp_conn *conn)
 {
-	WRITE_ONCE(conn->cm_inside, true);
+	WRITE_ONCE(conn->cm.call, SDP_CALL_CONNECTS);
 	smp_mb();	/* pairs with test_and_set_bit() in sdp_conn_down() */
 	if (!test_bit(SDP_CONN_DOWN, &conn->flags))
 		return true;
@@ -145,18 +145,18 @@ static void sdp_conn_hang_up(struct sdp_conn *conn)
 		rdma_lock_handler(conn->id);
 		rdma_unlock_handler(conn->id);
 	}
-	if (conn->listener) {
-		spin_lock_bh(&sdp_sk(conn->listener)->lock);
-		spin_unlock_bh(&sdp_sk(conn->listener)->lock);
+	if (conn->cm.listener) {
+		spin_lock_bh(&sdp_sk(conn->cm.listener)->lock);
+		spin_unlock_bh(&sdp_sk(conn->cm.listener)->lock);
 	}
-	if (cancel_work_sync(&conn->setup_work))
+	if (cancel_work_sync(&conn->cm.setup_work))
 		sdp_conn_put(conn);
 	if (test_bit(SDP_CONN_ABORT, &conn->flags) && sdp_conn_reset(conn)) {
 		/* a FIN would wait for a reader that may never come */
 	} else if (test_bit(SDP_CONN_CM_CONNECTED, &conn->flags)) {
 		rdma_disconnect(conn->id);
 		if (test_bit(SDP_CONN_GRACEFUL, &conn->flags))
-			wait_for_completion_timeout(&conn->disconnected,
+			wait_for_completion_timeout(&conn->cm.disconnected,
 						    SDP_GRACE);
 	}
 	/* the engine posts nothing any more once it has seen SDP_CONN_DOWN */
@@ -170,13 +170,13 @@ static void sdp_conn_hang_up(struct sdp_conn *conn)
 /* A request that did not make it into the accept queue. */
 static void sdp_conn_drop_embryo(struct sdp_conn *conn)
 {
-	struct sock *listener = conn->listener;
+	struct sock *listener = conn->cm.listener;
 	struct sdp_sock *lsdp = sdp_sk(listener);
 
-	conn->listener = NULL;
+	conn->cm.listener = NULL;
 	spin_lock_bh(&lsdp->lock);
-	if (!list_empty(&conn->held_node)) {
-		list_del_init(&conn->held_node);
+	if (!list_empty(&conn->cm.held_node)) {
+		list_del_init(&conn->cm.held_node);
 		lsdp->nheld--;
 	} else {
 		sk_acceptq_removed(listener);
@@ -220,7 +220,7 @@ static void sdp_conn_down_work(struct work_struct *work)
 	sdp_verbs_destroy(conn);
 	if (conn->id)
 		rdma_destroy_id(conn->id);
-	if (conn->listener)
+	if (conn->cm.listener)
 		sdp_conn_drop_embryo(conn);
 	sdp_conn_put(conn);
 }
@@ -408,7 +408,7 @@ static int sdp_cm_do_connect(struct sdp_conn *conn)
 
 	if (test_bit(SDP_CONN_DOWN, &conn->flags))
 		return 0;
-	WRITE_ONCE(conn->cm_step, SDP_CM_CONNECTING);
+	WRITE_ONCE(conn->cm.step, SDP_CM_CONNECTING);
 	err = sdp_verbs_create(conn);
 	if (err)
 		return err;
@@ -430,16 +430,16 @@ static int sdp_cm_do_connect(struct sdp_conn *conn)
 static void sdp_cm_route_resolved(struct sdp_conn *conn)
 {
 	struct sdp_sock *sdp = sdp_sk(conn->sk);
-	bool waiter;
 	int err;
+	u8 call;
 
 	spin_lock_bh(&sdp->lock);
-	waiter = conn->cm_waiter;
-	if (conn->cm_step == SDP_CM_RESOLVING)
-		WRITE_ONCE(conn->cm_step, SDP_CM_RESOLVED);
+	call = READ_ONCE(conn->cm.call);
+	if (conn->cm.step == SDP_CM_RESOLVING)
+		WRITE_ONCE(conn->cm.step, SDP_CM_RESOLVED);
 	spin_unlock_bh(&sdp->lock);
-	if (waiter) {
-		wake_up_all(&conn->cm_wait);
+	if (call == SDP_CALL_STARTS || call == SDP_CALL_WAITS) {
+		wake_up_all(&conn->wait);
 		return;
 	}
 	err = sdp_cm_do_connect(conn);
@@ -450,7 +450,7 @@ static void sdp_cm_route_resolved(struct sdp_conn *conn)
 static int sdp_cm_resolve(struct sdp_conn *conn)
 {
 	return rdma_resolve_addr(conn->id, NULL, (struct sockaddr *)
-				 &conn->cm_dst, SDP_RESOLVE_MS);
+				 &conn->cm.dst, SDP_RESOLVE_MS);
 }
 
 /*
@@ -463,13 +463,13 @@ static void sdp_cm_addr_error(struct sdp_conn *conn, int status)
 	if (test_bit(SDP_CONN_DOWN, &conn->flags))
 		return;		/* the teardown has cancelled setup_work */
 	if (status != -ETIMEDOUT ||
-	    time_after(jiffies, READ_ONCE(conn->cm_deadline))) {
+	    time_after(jiffies, READ_ONCE(conn->cm.deadline))) {
 		sdp_conn_down(conn, sdp_cm_errno(RDMA_CM_EVENT_ADDR_ERROR,
 						 status));
 		return;
 	}
 	refcount_inc(&conn->refs);
-	if (!queue_work(sdp_wq(conn->sk), &conn->setup_work))
+	if (!queue_work(sdp_wq(conn->sk), &conn->cm.setup_work))
 		refcount_dec(&conn->refs);
 }
 
@@ -573,9 +573,9 @@ static void sdp_cm_up(struct sdp_conn *conn)
 		sk->sk_state_change(sk);
 		sk_wake_async(sk, SOCK_WAKE_IO, POLL_OUT);
 	}
-	WRITE_ONCE(conn->cm_step, SDP_CM_DONE);
+	WRITE_ONCE(conn->cm.step, SDP_CM_DONE);
 	spin_unlock_bh(&sdp->lock);
-	wake_up_all(&conn->cm_wait);
+	wake_up_all(&conn->wait);
 	if (sock_flag(sk, SOCK_KEEPOPEN))
 		sdp_sock_start_timer(sk, HZ);
 	spin_lock_bh(&conn->tx_lock);
@@ -708,7 +708,7 @@ static int sdp_cm_accept(struct sdp_conn *conn)
 static void sdp_conn_setup_work(struct work_struct *work)
 {
 	struct sdp_conn *conn = container_of(work, struct sdp_conn,
-					     setup_work);
+					     cm.setup_work);
 	int err = 0;
 
 	if (!test_bit(SDP_CONN_ACTIVE, &conn->flags)) {
@@ -739,14 +739,15 @@ void sdp_cm_hold_work(struct work_struct *work)
 	spin_lock_bh(&sdp->lock);
 	while (sk->sk_state == TCP_LISTEN && sdp->nheld &&
 	       !sk_acceptq_is_full(sk)) {
-		conn = list_first_entry(&sdp->held, struct sdp_conn, held_node);
-		list_del_init(&conn->held_node);
+		conn = list_first_entry(&sdp->held, struct sdp_conn,
+					cm.held_node);
+		list_del_init(&conn->cm.held_node);
 		sdp->nheld--;
 		sk_acceptq_added(sk);
 		if (test_bit(SDP_CONN_DOWN, &conn->flags))
 			continue;	/* its teardown takes the place back */
 		refcount_inc(&conn->refs);
-		if (!queue_work(sdp_wq(conn->sk), &conn->setup_work))
+		if (!queue_work(sdp_wq(conn->sk), &conn->cm.setup_work))
 			refcount_dec(&conn->refs);
 	}
 	spin_unlock_bh(&sdp->lock);
@@ -770,7 +771,7 @@ void sdp_cm_accept_next(struct sock *sk)
 
 static void sdp_cm_passive_up(struct sdp_conn *conn)
 {
-	struct sock *listener = conn->listener;
+	struct sock *listener = conn->cm.listener;
 	struct sdp_sock *lsdp = sdp_sk(listener);
 	struct sock *sk = conn->sk;
 	bool queued = false;
@@ -780,7 +781,7 @@ static void sdp_cm_passive_up(struct sdp_conn *conn)
 	if (listener->sk_state == TCP_LISTEN) {
 		/* the reference of the embryo passes to the accept queue */
 		list_add_tail(&sdp_sk(sk)->accept_node, &lsdp->accept_q);
-		conn->listener = NULL;
+		conn->cm.listener = NULL;
 		queued = true;
 	}
 	spin_unlock_bh(&lsdp->lock);
@@ -840,7 +841,7 @@ static struct sdp_conn *sdp_cm_child(struct sock *listener,
 		return NULL;
 	}
 	sock_hold(listener);
-	conn->listener = listener;
+	conn->cm.listener = listener;
 	return conn;
 }
 
@@ -855,7 +856,7 @@ static void sdp_cm_publish(struct sdp_conn *conn)
 	struct sock *sk = conn->sk;
 
 	/* the port of the device may not be the program's */
-	src.v4.sin_port = sdp_sk(conn->listener)->local.v4.sin_port;
+	src.v4.sin_port = sdp_sk(conn->cm.listener)->local.v4.sin_port;
 	spin_lock_bh(&sdp_sk(sk)->lock);
 	sdp_sock_set_local(sk, &src.sa);
 	sdp_sock_set_peer(sk, (struct sockaddr *)&addr->dst_addr);
@@ -878,7 +879,7 @@ static int sdp_cm_admit(struct sock *listener, struct sdp_conn *conn)
 		sk_acceptq_added(listener);
 		ret = 1;
 	} else if (lsdp->nheld < READ_ONCE(sn->sysctl_hold_max)) {
-		list_add_tail(&conn->held_node, &lsdp->held);
+		list_add_tail(&conn->cm.held_node, &lsdp->held);
 		lsdp->nheld++;
 		SDP_INC_STATS(sock_net(listener), HELD_REQS);
 	} else {
@@ -942,7 +943,7 @@ static void sdp_cm_established(struct sdp_conn *conn, struct rdma_cm_event *ev)
 		return;
 	if (test_bit(SDP_CONN_ACTIVE, &conn->flags))
 		sdp_cm_active_up(conn, ev);
-	else if (conn->listener)
+	else if (conn->cm.listener)
 		sdp_cm_passive_up(conn);
 }
 
@@ -980,12 +981,12 @@ static int sdp_conn_handler(struct rdma_cm_id *id, struct rdma_cm_event *ev)
 		sdp_cm_established(conn, ev);
 		break;
 	case RDMA_CM_EVENT_DISCONNECTED:
-		complete_all(&conn->disconnected);
+		complete_all(&conn->cm.disconnected);
 		sdp_conn_down(conn, ECONNRESET);
 		break;
 	case RDMA_CM_EVENT_DEVICE_REMOVAL:
 		SDP_INC_STATS(net, DEVICE_REMOVALS);
-		complete_all(&conn->disconnected);
+		complete_all(&conn->cm.disconnected);
 		sdp_conn_down(conn, ENETRESET);
 		break;
 	case RDMA_CM_EVENT_ADDR_CHANGE:
@@ -1097,15 +1098,16 @@ static int sdp_cm_resolve_and_connect(struct sock *sk, struct sdp_conn *conn,
 	long left;
 	int err;
 
-	left = wait_event_interruptible_timeout(conn->cm_wait,
-						READ_ONCE(conn->cm_step) !=
+	left = wait_event_interruptible_timeout(conn->wait,
+						READ_ONCE(conn->cm.step) !=
 						SDP_CM_RESOLVING,
 						*timeo ? : SDP_NONBLOCK_WAIT);
 	if (*timeo && left >= 0)
 		*timeo = left;
 	spin_lock_bh(&sdp->lock);
-	conn->cm_waiter = false;	/* from now on the handler does it */
-	resolved = conn->cm_step == SDP_CM_RESOLVED;
+	/* from now on the handler does it */
+	WRITE_ONCE(conn->cm.call, SDP_CALL_NONE);
+	resolved = conn->cm.step == SDP_CM_RESOLVED;
 	spin_unlock_bh(&sdp->lock);
 	if (!resolved || !sdp_cm_enter(conn))
 		return 0;
@@ -1124,8 +1126,7 @@ static int sdp_cm_start(struct sock *sk, struct sdp_conn *conn,
 	int err;
 
 	set_bit(SDP_CONN_ACTIVE, &conn->flags);
-	conn->cm_waiter = true;
-	conn->cm_inside = true;
+	conn->cm.call = SDP_CALL_STARTS;
 	err = sdp_cm_new_id(sk, conn, dst->sa.sa_family, port);
 	if (err)
 		return err;
@@ -1134,10 +1135,10 @@ static int sdp_cm_start(struct sock *sk, struct sdp_conn *conn,
 	sdp_sock_set_peer(sk, &dst->sa);
 	spin_unlock_bh(&sdp->lock);
 	sdp_conn_attach(sk, conn);
-	conn->cm_dst = *dst;
-	conn->cm_dst.v4.sin_port = sdp_port_map(sock_net(sk),
+	conn->cm.dst = *dst;
+	conn->cm.dst.v4.sin_port = sdp_port_map(sock_net(sk),
 						dst->v4.sin_port);
-	conn->cm_deadline = jiffies +
+	conn->cm.deadline = jiffies +
 		msecs_to_jiffies(READ_ONCE(sn->sysctl_resolve_timeout));
 	return sdp_cm_resolve(conn);
 }
@@ -1299,7 +1300,7 @@ void sdp_cm_stop_listen(struct sock *sk)
 	sdp_sock_set_state(sk, TCP_CLOSE);
 	list_splice_init(&sdp->accept_q, &children);
 	/* the teardown takes them off the list */
-	list_for_each_entry(conn, &sdp->held, held_node) {
+	list_for_each_entry(conn, &sdp->held, cm.held_node) {
 		SDP_INC_STATS(sock_net(sk), LISTEN_DROPS);
 		sdp_conn_down(conn, ECONNREFUSED);
 	}

@@ -152,7 +152,7 @@ static void sdp_conn_probe_done(struct ib_cq *cq, struct ib_wc *wc)
 	/* the next probe may be posted from here on */
 	smp_store_release(&conn->probe.state, SDP_PROBE_NONE);
 	conn->link->probed(conn, mseq);
-	wake_up_all(&conn->cm_wait);
+	wake_up_all(&conn->wait);
 }
 
 /**
@@ -183,9 +183,9 @@ struct sdp_conn *sdp_conn_alloc(struct sock *sk, bool again)
 	conn->zc = &sdp_zc_none;
 	refcount_set(&conn->refs, 1);
 	spin_lock_init(&conn->tx_lock);
-	init_waitqueue_head(&conn->cm_wait);
-	init_completion(&conn->disconnected);
-	INIT_LIST_HEAD(&conn->held_node);
+	init_waitqueue_head(&conn->wait);
+	init_completion(&conn->cm.disconnected);
+	INIT_LIST_HEAD(&conn->cm.held_node);
 	conn->rx_mode = SDP_MODE_COMBINED;
 	conn->rx_size = SDP_BUF_SIZE;
 	conn->probe.cqe.done = sdp_conn_probe_done;
@@ -209,7 +209,9 @@ static void sdp_conn_queue_down(struct sdp_conn *conn)
  */
 void sdp_conn_id_done(struct sdp_conn *conn)
 {
-	WRITE_ONCE(conn->cm_inside, false);
+	/* the next state of a connect() that continues */
+	WRITE_ONCE(conn->cm.call, conn->cm.call == SDP_CALL_STARTS ?
+		   SDP_CALL_WAITS : SDP_CALL_NONE);
 	smp_mb();	/* pairs with sdp_conn_down() */
 	if (test_bit(SDP_CONN_DOWN_DUE, &conn->flags))
 		sdp_conn_queue_down(conn);
@@ -224,16 +226,19 @@ void sdp_conn_id_done(struct sdp_conn *conn)
  */
 void sdp_conn_down(struct sdp_conn *conn, int error)
 {
+	u8 call;
+
 	if (test_and_set_bit(SDP_CONN_DOWN, &conn->flags))
 		return;
 	trace_sdp_down(conn->sk, conn->flags, error);
 	WRITE_ONCE(conn->error, error);	/* sdp_send_piece() looks at it */
-	WRITE_ONCE(conn->cm_step, SDP_CM_DONE);
-	wake_up_all(&conn->cm_wait);
+	WRITE_ONCE(conn->cm.step, SDP_CM_DONE);
+	wake_up_all(&conn->wait);
 	smp_mb__before_atomic();	/* the teardown sees conn->error */
 	set_bit(SDP_CONN_DOWN_DUE, &conn->flags);
 	smp_mb__after_atomic();	/* pairs with sdp_conn_id_done() */
-	if (!READ_ONCE(conn->cm_inside))
+	call = READ_ONCE(conn->cm.call);
+	if (call != SDP_CALL_STARTS && call != SDP_CALL_CONNECTS)
 		sdp_conn_queue_down(conn);
 }
 

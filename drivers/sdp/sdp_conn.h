@@ -72,12 +72,46 @@ enum sdp_conn_flags {
 	SDP_CONN_FLUSHED,	/* the QP has failed */
 };
 
-/* Progress of connect(), conn->cm_step. */
+/* Progress of connect(), struct sdp_cm_state.step */
 enum sdp_cm_step {
 	SDP_CM_RESOLVING,
 	SDP_CM_RESOLVED,	/* rdma_connect is next */
 	SDP_CM_CONNECTING,
 	SDP_CM_DONE,		/* connected or failed, see sk_state */
+};
+
+/*
+ * State of the task in connect(), struct sdp_cm_state.call. Only that task changes
+ * it.
+ */
+enum sdp_cm_call {
+	SDP_CALL_NONE,		/* nothing: handlers call rdma_connect() */
+	SDP_CALL_STARTS,	/* uses the cm_id: no teardown yet */
+	SDP_CALL_WAITS,		/* for the route; calls rdma_connect() itself */
+	SDP_CALL_CONNECTS,	/* does so: no teardown yet */
+};
+
+/**
+ * struct sdp_cm_state - how a connection is set up
+ * @setup_work: held request whose turn it is, or address to be asked for again
+ * @disconnected: DISCONNECTED was seen
+ * @listener: passive side until it is in an accept queue, with a reference; the
+ *	      listener's lock
+ * @held_node: on the list of held requests of @listener; the same
+ * @step: enum sdp_cm_step; sdp->lock
+ * @call: enum sdp_cm_call; sdp->lock to leave SDP_CALL_WAITS
+ * @deadline: jiffies, for the address
+ * @dst: where connect() goes to
+ */
+struct sdp_cm_state {
+	struct work_struct setup_work;
+	struct completion disconnected;
+	struct sock *listener;
+	struct list_head held_node;
+	u8 step;
+	u8 call;
+	unsigned long deadline;
+	union sdp_addr dst;
 };
 
 /*
@@ -171,9 +205,6 @@ struct sdp_conn {
 	bool lean;			/* queues of qp for a shared link */
 	int error;			/* why it ended, for sk_err */
 	struct work_struct down_work;
-	struct work_struct setup_work;	/* held request whose turn it is, or
-					 * address to be asked for again
-					 */
 	struct delayed_work kick_work;	/* corked data waited long enough, memory
 					 * may be there again
 					 */
@@ -181,19 +212,8 @@ struct sdp_conn {
 					 * something to send; verbs link:
 					 * receives are wanted
 					 */
-	struct completion disconnected;	/* DISCONNECTED was seen */
-
-	/* passive side until in an accept queue; the listener's lock */
-	struct sock *listener;		/* holds a reference */
-	struct list_head held_node;
-
-	/* connect(); sdp->lock */
-	wait_queue_head_t cm_wait;
-	u8 cm_step;
-	bool cm_waiter;			/* connect() itself calls rdma_connect */
-	bool cm_inside;			/* it uses id: no teardown yet */
-	unsigned long cm_deadline;	/* for the address */
-	union sdp_addr cm_dst;
+	struct sdp_cm_state cm;
+	wait_queue_head_t wait;		/* tasks that wait for the connection */
 
 	/* receive half; the completion handler is the only writer */
 	u32 rx_start;			/* receives that it starts with */

@@ -33,7 +33,7 @@ void sdp_tx_settle(struct sock *sk)
 	}
 	refcount_inc(&conn->refs);
 	release_sock(sk);
-	wait_event_timeout(conn->cm_wait, !READ_ONCE(conn->probe.state) ||
+	wait_event_timeout(conn->wait, !READ_ONCE(conn->probe.state) ||
 			   test_bit(SDP_CONN_DOWN, &conn->flags), HZ / 50);
 	sdp_conn_put(conn);
 }

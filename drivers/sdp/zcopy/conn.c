@@ -122,9 +122,9 @@ void sdp_zc_drained(struct sdp_conn *conn)
 		return;
 	/* pairs with the acquire of sdp_zc_idle() */
 	smp_store_release(&zc->drained, true);
-	wake_up_all(&conn->cm_wait);
+	wake_up_all(&conn->wait);
 	/* pairs with the release of sdp_zc_leave() */
-	wait_event(conn->cm_wait, !smp_load_acquire(&zc->users));
+	wait_event(conn->wait, !smp_load_acquire(&zc->users));
 }
 
 /**

@@ -640,7 +640,7 @@ void sdp_zc_mem_exit(struct sdp_conn *conn)
 	struct sdp_zc *zc = conn->zc;
 
 	sdp_zc_cache_drop(conn);
-	wait_event(conn->cm_wait, !READ_ONCE(zc->regions));
+	wait_event(conn->wait, !READ_ONCE(zc->regions));
 	/* the task that has made it 0 may still be about to wake us */
 	spin_lock(&zc->mem_lock);
 	spin_unlock(&zc->mem_lock);

@@ -126,7 +126,7 @@ void sdp_zc_region_free(struct sdp_zc_region *r)
 	spin_lock(&zc->mem_lock);
 	zc->regions--;
 	/* inside: sdp_zc_mem_exit() takes the lock when it has seen the number */
-	wake_up_all(&conn->cm_wait);
+	wake_up_all(&conn->wait);
 	spin_unlock(&zc->mem_lock);
 }
 
@@ -214,7 +214,7 @@ static void sdp_zc_done(struct ib_cq *cq, struct ib_wc *wc)
 		return;
 	/* pairs with the acquire of sdp_zc_idle() */
 	smp_store_release(&r->posted, false);
-	wake_up_all(&conn->cm_wait);
+	wake_up_all(&conn->wait);
 }
 
 /**

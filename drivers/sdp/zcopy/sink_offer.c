@@ -216,7 +216,7 @@ static bool sdp_zc_sink_wait(struct sock *sk, struct sdp_conn *conn,
 	bool over;
 
 	add_wait_queue(sk_sleep(sk), &by_sock);
-	add_wait_queue(&conn->cm_wait, &by_conn);
+	add_wait_queue(&conn->wait, &by_conn);
 	for (;;) {
 		set_current_state(TASK_INTERRUPTIBLE);
 		over = sdp_zc_sink_over(conn);
@@ -226,7 +226,7 @@ static bool sdp_zc_sink_wait(struct sock *sk, struct sdp_conn *conn,
 		*timeo = schedule_timeout(*timeo);
 	}
 	__set_current_state(TASK_RUNNING);
-	remove_wait_queue(&conn->cm_wait, &by_conn);
+	remove_wait_queue(&conn->wait, &by_conn);
 	remove_wait_queue(sk_sleep(sk), &by_sock);
 	return over;
 }

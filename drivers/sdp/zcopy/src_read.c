@@ -109,7 +109,7 @@ int sdp_zc_rd_compl(struct sdp_sock *sdp, struct sdp_rx_ctx *c)
 	WRITE_ONCE(zc->tx_left, zc->tx_left - n);
 	if (!zc->tx_left)
 		WRITE_ONCE(zc->tx_state, SDP_ZC_TX_OVER);
-	wake_up_all(&c->conn->cm_wait);
+	wake_up_all(&c->conn->wait);
 	return 0;
 }
 
@@ -134,7 +134,7 @@ int sdp_zc_sendsm(struct sdp_sock *sdp, struct sdp_rx_ctx *c)
 		return SDP_MIB_BAD_STATE;
 	SDP_INC_STATS(sock_net(c->sk), TX_ZCOPY_DECLINED);
 	WRITE_ONCE(zc->tx_state, SDP_ZC_TX_OVER);
-	wake_up_all(&c->conn->cm_wait);
+	wake_up_all(&c->conn->wait);
 	return 0;
 }
 
@@ -397,7 +397,7 @@ static bool sdp_zc_tx_wait(struct sdp_conn *conn)
 		look.nr++;
 		look.progress = sdp_zc_tx_progress(conn);
 		look.acked = sdp_zc_tx_acked(conn, &sent);
-		ret = wait_event_interruptible_hrtimeout(conn->cm_wait,
+		ret = wait_event_interruptible_hrtimeout(conn->wait,
 							 sdp_zc_tx_over(conn),
 							 limit);
 	} while (ret == -ETIME && sdp_zc_tx_moves(conn, &look));

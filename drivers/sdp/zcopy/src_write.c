@@ -193,7 +193,7 @@ void sdp_zc_written(struct ib_cq *cq, struct ib_wc *wc)
 	WRITE_ONCE(zc->tx_state, more ? SDP_ZC_TX_QUEUED : SDP_ZC_TX_OVER);
 	spin_unlock(&sdp->lock);
 	spin_unlock(&conn->tx_lock);
-	wake_up_all(&conn->cm_wait);
+	wake_up_all(&conn->wait);
 	if (more)
 		sdp_conn_kick(conn);
 }
@@ -208,7 +208,7 @@ static void sdp_zc_crossed(struct sdp_rx_ctx *c)
 	SDP_INC_STATS(sock_net(c->sk), SRCAVAIL_CROSSED);
 	WRITE_ONCE(zc->tx_state, zc->tx_state == SDP_ZC_TX_SENT ?
 		   SDP_ZC_TX_QUEUED : SDP_ZC_TX_OVER);
-	wake_up_all(&c->conn->cm_wait);
+	wake_up_all(&c->conn->wait);
 }
 
 /**

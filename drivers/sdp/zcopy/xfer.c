@@ -102,7 +102,7 @@ void sdp_zc_sink_end(struct sdp_conn *conn)
 	if (likely(zc->sink_state == SDP_ZC_SINK_IDLE))
 		return;
 	WRITE_ONCE(zc->sink_state, SDP_ZC_SINK_OVER);
-	wake_up_all(&conn->cm_wait);
+	wake_up_all(&conn->wait);
 }
 
 /**
@@ -231,9 +231,9 @@ void sdp_zc_patience(struct sdp_conn *conn,
 	long limit = READ_ONCE(sdp_pernet(net)->sysctl_fin_timeout) * HZ;
 	long left;
 
-	if (wait_event_timeout(conn->cm_wait, over(conn), min(limit, HZ / 2)))
+	if (wait_event_timeout(conn->wait, over(conn), min(limit, HZ / 2)))
 		return;
-	left = wait_event_killable_timeout(conn->cm_wait, over(conn), limit);
+	left = wait_event_killable_timeout(conn->wait, over(conn), limit);
 	if (left > 0)
 		return;
 	if (!left)
@@ -268,13 +268,13 @@ bool sdp_zc_leave(struct sdp_conn *conn, struct sdp_zc_region *r)
 	bool ok;
 
 	sdp_zc_patience(conn, r->write ? sdp_zc_rx_idle : sdp_zc_tx_idle);
-	wait_event(conn->cm_wait, sdp_zc_idle(conn, r));
+	wait_event(conn->wait, sdp_zc_idle(conn, r));
 	ok = !READ_ONCE(r->posted);
 	sdp_zc_put(r);
 	spin_lock_bh(&sdp->lock);
 	/* pairs with the acquire of sdp_zc_drained() */
 	smp_store_release(&conn->zc->users, conn->zc->users - 1);
 	spin_unlock_bh(&sdp->lock);
-	wake_up_all(&conn->cm_wait);
+	wake_up_all(&conn->wait);
 	return ok;
 }
