@@ -35,8 +35,10 @@ static u32 sdp_rdma_room(const struct sdp_conn *conn, u32 len)
 	u32 size = smp_load_acquire(&r->peer_len), left, n;
 
 	lockdep_assert_held(&conn->tx_lock);
-	if (!size || (unlikely(r->app) && r->away &&
-		      conn->tx_fin == SDP_FIN_NONE))
+	if (!size)
+		return 0;
+	if (unlikely(READ_ONCE(r->progress) == SDP_RING_APP_AWAY) &&
+	    conn->tx_fin == SDP_FIN_NONE)
 		return 0;
 	left = size - (r->put - READ_ONCE(r->freed));
 	n = min(len, left);

@@ -144,7 +144,8 @@ static struct sdp_ring_conn *sdp_ring_new(struct sdp_conn *conn)
 		return NULL;
 	r->conn = conn;
 	r->cqe.done = sdp_ring_failed;
-	r->app = READ_ONCE(sn->sysctl_rdma_progress) == SDP_PROGRESS_APP;
+	if (READ_ONCE(sn->sysctl_rdma_progress) == SDP_PROGRESS_APP)
+		r->progress = SDP_RING_APP;
 	r->mem = sdp_ring_alloc(sdp_ring_size(conn));
 	if (r->mem && !sdp_ring_map(conn, r))
 		return r;
@@ -404,8 +405,21 @@ void sdp_ring_enter_app(struct sock *sk)
 	struct sdp_conn *conn = sdp->conn;
 
 	sdp->ring_calls++;
-	WRITE_ONCE(conn->ring->away, false);
+	WRITE_ONCE(conn->ring->progress, SDP_RING_APP);
 	sdp_conn_kick(conn);
+}
+
+/**
+ * sdp_ring_wanted - a writer waits for room: the program is here
+ * @conn: connection, which may have no ring
+ *
+ * Context: any, without a lock: poll() calls it.
+ */
+void sdp_ring_wanted(struct sdp_conn *conn)
+{
+	if (unlikely(conn->ring) &&
+	    READ_ONCE(conn->ring->progress) == SDP_RING_APP_AWAY)
+		WRITE_ONCE(conn->ring->progress, SDP_RING_APP);
 }
 
 /**
@@ -419,10 +433,10 @@ void sdp_ring_enter_app(struct sock *sk)
 void sdp_ring_leave(struct sock *sk)
 {
 	struct sdp_sock *sdp = sdp_sk(sk);
-	struct sdp_conn *conn = sdp->conn;
+	struct sdp_ring_conn *r = sdp->conn ? sdp->conn->ring : NULL;
 
-	if (!--sdp->ring_calls && conn && conn->ring)
-		WRITE_ONCE(conn->ring->away, true);
+	if (!--sdp->ring_calls && r && r->progress == SDP_RING_APP)
+		WRITE_ONCE(r->progress, SDP_RING_APP_AWAY);
 }
 
 /**
@@ -440,7 +454,7 @@ void sdp_ring_poll(struct sock *sk)
 	rcu_read_lock();
 	conn = READ_ONCE(sdp_sk(sk)->conn);
 	r = conn ? READ_ONCE(conn->ring) : NULL;
-	app = r && r->app;
+	app = r && READ_ONCE(r->progress) != SDP_RING_ANY;
 	rcu_read_unlock();
 	if (unlikely(app))
 		sdp_conn_want_space(sk);

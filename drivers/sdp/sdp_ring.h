@@ -38,6 +38,13 @@ struct sdp_ring {
 	struct page *page[];
 };
 
+/* When data may be sent, net.sdp.rdma_progress */
+enum sdp_ring_progress {
+	SDP_RING_ANY,		/* whenever there is room */
+	SDP_RING_APP,		/* in system calls only; the program is in one */
+	SDP_RING_APP_AWAY,	/* in system calls only; the program is in none */
+};
+
 /**
  * struct sdp_ring_conn - what a connection with the flow control "rdma" has in
  *			  addition
@@ -53,9 +60,8 @@ struct sdp_ring {
  * @freed: bytes of it that the peer has freed; reception
  * @put: bytes written to it; tx_lock
  * @told: bytes of @mem that the peer knows are free; tx_lock
- * @app: net.sdp.rdma_progress=app
+ * @progress: enum sdp_ring_progress; lock_sock, lockless readers use READ_ONCE()
  * @imm: writes have immediate data
- * @away: @app, and the program is in no system call
  */
 struct sdp_ring_conn {
 	struct sdp_conn *conn;
@@ -70,9 +76,8 @@ struct sdp_ring_conn {
 	u32 freed;
 	u32 put;
 	u32 told;
-	bool app;
+	u8 progress;
 	bool imm;
-	bool away;
 };
 
 /* sdp_ring.c */
@@ -88,6 +93,7 @@ int sdp_ring_post(struct sdp_conn *conn, struct sdp_tx_slot *slot,
 		  const struct sdp_tx_msg *m, u32 hdr_len, bool signal);
 u32 sdp_ring_tell(struct sdp_conn *conn);
 void sdp_ring_enter_app(struct sock *sk);
+void sdp_ring_wanted(struct sdp_conn *conn);
 void sdp_ring_leave(struct sock *sk);
 void sdp_ring_poll(struct sock *sk);
 
@@ -99,7 +105,7 @@ static inline bool sdp_ring_enter(struct sock *sk)
 {
 	const struct sdp_conn *conn = sdp_sk(sk)->conn;
 
-	if (likely(!conn || !conn->ring || !conn->ring->app))
+	if (likely(!conn || !conn->ring || !READ_ONCE(conn->ring->progress)))
 		return false;
 	sdp_ring_enter_app(sk);
 	return true;

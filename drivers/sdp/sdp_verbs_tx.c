@@ -571,8 +571,7 @@ static void sdp_verbs_want_space(struct sdp_conn *conn)
 
 	if (likely(v))
 		WRITE_ONCE(v->tx_want, true);
-	if (unlikely(conn->ring))
-		WRITE_ONCE(conn->ring->away, false);
+	sdp_ring_wanted(conn);
 	sdp_conn_kick(conn);
 }
 
