@@ -233,14 +233,13 @@ class ProfileLane(Lane):
         report = self.report
         sys.path.append(os.path.join(report.top, "selftests/bench"))
         import layers   # pylint: disable=import-outside-toplevel
-        build = os.path.join(report.build, "report-profile")
         log = os.path.join(report.build, "report-profile.log")
-        result = os.path.join(build, report.kernel, "profile.txt")
+        result = os.path.join(report.build, report.kernel, "profile.txt")
         for point in lot:
             began = time.monotonic()
             if os.path.exists(result):
                 os.unlink(result)
-            env = {**os.environ, **point.settings, "BUILD": build, "BASE": ""}
+            env = {**os.environ, **point.settings, "BUILD": report.build, "BASE": ""}
             how = ["--cache"] if point.settings.get("CACHE") else []
             said = list(run_lines([os.path.join(report.top, "selftests/bench/profile.sh"), *how],
                                   log, env))

@@ -59,6 +59,12 @@ def bandwidth(times, size, compute=0):
     return 8 * size / slowest
 
 
+def relay(times, size, compute_ns):
+    """ns a message takes of a node that receives it, computes for each byte, and sends it"""
+    host = times["host_r"] + compute_ns * size + times["host_s"]
+    return max(host, times["nic_s"], times["link"], times["nic_r"])
+
+
 def latency(times, packets=1):
     """Time of one message that passes in @packets equal pieces, one after the other"""
     piece = [times[s] / packets for s in STAGES]

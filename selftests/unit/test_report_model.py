@@ -42,6 +42,8 @@ def pipeline():
     near("two packets: half of all, and half of the slowest", model.latency(times, 2), 305 + 140)
     near("the sender is always busy", model.share(times), 1.0)
     near("the receiver is not", model.share(times, "r"), 20 / 280)
+    near("a relay's processor: 280 + 20 + 100", model.relay(times, 100, 1), 400)
+    near("a relay's link is slower", model.relay({**times, "link": 900}, 100, 1), 900)
 
 
 def xeon():

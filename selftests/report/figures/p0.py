@@ -159,15 +159,37 @@ def sizes_mb(full):
     return (16, 32, 64, 128) if full else (2, 4)
 
 
+def relayed(rows, out, title, size):
+    """Time of the busiest node on the machines of the paper, which relays all data"""
+    prices = model.platform("xeon-2003")
+    compute = model.platform("p3-2000")["compute_ns"]
+    plot = out.plot("regime", f"{title}, prices of 2003, {compute} ns of computation for a byte",
+                    "data (MB)", "time of the busiest node (s)", sizes=False)
+    per_byte = []
+    for what in PAIR:
+        mine = sorted(rows.pick(part="costs", what=what, mtu=1500, interval="512"),
+                      key=lambda r: r["size"])
+        if len(mine) < 2:
+            return
+        per_byte.append(model.interpolate([r["size"] for r in mine], [model.relay(
+            model.stages(sdp_counts(r), prices), r["size"], compute) / r["size"] for r in mine],
+            size))
+        plot.line(NAMES[what], "computed", [(mb, per_byte[-1] * (mb << 20) / 1e9)
+                                            for mb in (16, 64, 256, 1024)])
+    out.value("regime", per_byte[0] / per_byte[1])
+
+
 def application_panel(name, app, unit, title):
     whats = (*PAIR, "tcp")
 
     @panel(name, lambda full: [application(app, unit, w, mb) for w in whats
-                               for mb in sizes_mb(full)])
+                               for mb in sizes_mb(full)] + costs(PAIR))
     def make(rows, out):
         out.setup = f"{title} on four hosts at a bridge, units of work of {unit}, simulated " \
             "NICs, MTU 1500; time in which one processor does the work of all hosts, that of the " \
-            "NICs taken off (T1)."
+            "NICs taken off (T1). 2003: the busiest node receives, computes and sends each byte; " \
+            "copies as counted by size of a message, priced; the papers give the computation for " \
+            "one byte on a machine of 1 GHz; instructions for a message are not in it."
         plot = out.plot("today", f"{title}, units of {unit}", "data (MB)", "time (ms)",
                         xlog=False, sizes=False)
         curves = {}
@@ -176,6 +198,7 @@ def application_panel(name, app, unit, title):
                 lambda r: r["elapsed_ms"] - r.get("nic_ms", 0), lambda r: int(r["FS_DATA_MB"]))
             plot.line(NAMES[what], "measured", curves[what])
         out.value("today", worst(ratios(curves[PAIR[0]], curves[PAIR[1]]).values()))
+        relayed(rows, out, title, int(unit[:-1]) << 10)
 
 
 application_panel("P0-F4a", "scope", "1K", "Virtual microscope")

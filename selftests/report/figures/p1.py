@@ -25,8 +25,10 @@ def host_mbps(row):
     return row["bytes"] * 1e3 / (row["elapsed_ns"] - row["tx_nic_ns"] - row["rx_nic_ns"])
 
 
-def pings(_full):
-    return verbs("lat poll event", "1 1024 4096 16384 65536")
+def pings(full):
+    if full:
+        return verbs("lat poll event", "1 1024 4096 16384 65536")
+    return verbs("lat poll event", "1 4096 65536", profiles=("host", "hybrid"))
 
 
 @panel("P1-F2", pings)
@@ -51,9 +53,10 @@ def f2(rows, out):
 
 
 def windows(full):
-    sizes = "4096 65536" if not full else "1024 4096 16384 65536 262144"
-    return verbs("bw", sizes, VERBS_Q="8 16 100") + verbs(
-        "bw", sizes, profiles=("offload-sg",), VERBS_Q="8 16 100")
+    if not full:
+        return verbs("bw", "4096 65536", profiles=("host", "hybrid"), VERBS_Q="8 16 100")
+    return verbs("bw", "1024 4096 16384 65536 262144", profiles=tuple(PROFILES),
+                 VERBS_Q="8 16 100")
 
 
 def by_window(rows):
@@ -255,7 +258,7 @@ KEPT = 16
 
 
 def in_turn(full):
-    wanted = BUFFERS if full else (1, 4, 12, 16, 20, 32)
+    wanted = BUFFERS if full else (4, 16, 32)
     return [bench(what, f"-T bw -r 3 -n 64 -S 512K --buffers {n}", 9000, 12, **more)
             for what, more in (("sdp-enhanced/hybrid", {}),
                                ("sdp-zcopy/hybrid", {"SDP_SET": f"zcopy_entries={KEPT}"}))
@@ -287,13 +290,13 @@ def f9(rows, out):
 REUSES = (0, 25, 50, 75, 100)
 
 
-def reused(_full):
+def reused(full):
     return [bench(what, f"{measure} --reuse {share}", 9000, 12)
             for what, measure in (
                 ("sdp-enhanced/hybrid", "-T bw -r 3 -n 64 -S 512K"),
                 ("sdp-zcopy/hybrid", "-T bw -r 3 -n 64 -S 512K"),
                 ("sdp-enhanced/hybrid", "-T lat -r 3 -P 60 -L 4K"))
-            for share in REUSES]
+            for share in (REUSES if full else REUSES[::2])]
 
 
 @panel("P1-F10a", reused)

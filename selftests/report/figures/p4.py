@@ -224,9 +224,11 @@ PAPER = {"TCP": "tcp", "SocketVIA": "socketvia"}
 IMAGE = 4 << 20     # of the filter streams; rates are those of 16 MB
 
 
-def synthetic(compute_ns):
+def synthetic(compute_ns, full):
     """The real filter streams with the paper's curves imposed, T3"""
     blocks = {"tcp": (512, 2048, 16384), "socketvia": (256, 2048, 16384)}
+    if not full:
+        blocks = {"tcp": (16384,), "socketvia": (2048,)}
     return [count(60, PARTS="filters", FS_APP="synth", FS_WHATS="tcp", FS_BLOCK=block,
                   FS_IMPOSE=f"p3-2000/{curve}", FS_COMPUTE_NS=compute_ns, FS_IMAGE=IMAGE,
                   FS_COUNT=2)
@@ -252,7 +254,7 @@ def real_streams(rows, plot, compute_ns, rate):
 
 
 def guarantee_panel(name, compute_ns, rate):
-    @panel(name, lambda full: streams(full) + synthetic(compute_ns))
+    @panel(name, lambda full: streams(full) + synthetic(compute_ns, full))
     def make(rows, out):
         out.setup = "Image of 16 MB through three stages of three nodes and a viewer, simulated; " \
             "blocks are powers of two or once and a half of them. Regime: the two numbers " \
@@ -304,8 +306,10 @@ def mixed(out, curves, kind, side, compute_ns):
     return lines
 
 
-def queries(compute_ns):
-    """The real filter streams at two fractions"""
+def queries(compute_ns, full):
+    """The real filter streams at two fractions; no bound depends on them"""
+    if not full:
+        return []
     return [count(60, PARTS="filters", FS_APP="synth", FS_WHATS="tcp", FS_QUERY="mixed",
                   FS_FRACTION=fraction, FS_PARTS=64, FS_IMPOSE=f"p3-2000/{curve}",
                   FS_COMPUTE_NS=compute_ns, FS_IMAGE=16 << 20, FS_COUNT=5)
@@ -313,7 +317,7 @@ def queries(compute_ns):
 
 
 def mixed_panel(name, compute_ns):
-    @panel(name, lambda full: streams(full) + queries(compute_ns))
+    @panel(name, lambda full: streams(full) + queries(compute_ns, full))
     def make(rows, out):
         out.setup = "Queries one after the other, for the whole image of 16 MB or for four " \
             "chunks of it, simulated as in P4-F24. Regime: the paper's numbers imposed, no " \
@@ -340,10 +344,10 @@ mixed_panel("P4-F28", 0)
 mixed_panel("P4-F29", 18)
 
 
-def wasted(_full):
+def wasted(full):
     return [count(30, PARTS="filters", FS_APP="waste", FS_WHATS="tcp", FS_BLOCK=block,
                   FS_SLOW=slow, FS_IMPOSE=f"p3-2000/{curve}", FS_COMPUTE_NS=18)
-            for curve, block in (("tcp", 16384), ("socketvia", 2048)) for slow in (2, 8)]
+            for curve, block in (("tcp", 16384), ("socketvia", 2048)) for slow in ((2, 8) if full else (8,))]
 
 
 @panel("P4-F31", wasted)
