@@ -39,12 +39,24 @@ def f4a(rows, out):
         out.value(check, worst(ratios(curves[what], curves["sdp-credit/hybrid"]).values()))
 
 
+EIGHT = "rx_bufs_min=11 rx_bufs_max=11"     # eight of them for data
+
+
+def buffers(size):
+    """Settings of eight receive buffers of @size, and as much to send"""
+    memory = 8 * size
+    return f"rx_buf_size={size} {EIGHT} rmem=4096,{memory},{memory} wmem=4608,{memory},{memory}"
+
+
+def flow(what, measure, seconds=30, size=8192):
+    """A run of sdpbench with eight receive buffers of @size; the sender is not preempted by
+    its reader, as on a machine of its own"""
+    return count(seconds, PARTS="one", LINK="hnic", WHATS=what, MTUS=1500, MEASURE=measure,
+                 HNIC_SET=LINK16, RX_BUF=size, FIRST=1, SDP_SET=buffers(size))
+
+
 def first(_full):
-    """The sender is not preempted by its reader, as on a machine of its own"""
-    return [count(25, PARTS="one", LINK="hnic", WHATS=what, MTUS=1500, FIRST=1,
-                  MEASURE=f"-T bw -S {size} -r 3 -d 12", HNIC_SET=LINK16,
-                  SDP_SET="rmem=4096,65536,65536 wmem=4608,65536,65536")
-            for size in ("256", "1K", "4K")
+    return [flow(what, f"-T bw -S {size} -r 3 -d 12", 25) for size in ("256", "1K", "4K")
             for what in (LITERATURE_8, "sdp-credit/hybrid", RDMA, VWIN)]
 
 
@@ -54,14 +66,15 @@ def f4b(rows, out):
         "both ends on one processor. Left: no delay, the reader preempts the sender. Right: a " \
         "path on which a packet takes 500 us, so that the sender has to wait. Middle: the sender " \
         "is not preempted by its reader (it has a real-time priority), as if each had a " \
-        "processor; simulated link of 16 Gb/s and 2 us; credit with 8 messages under way."
+        "processor; simulated link of 16 Gb/s and 2 us; 8 receive buffers of 8 KB, credit " \
+        "with 8 messages under way, virtual windows of 8 KB."
     for delay, side in ((0, "today"), (500, "regime")):
         plot = out.plot(side, f"bandwidth, {delay} us of delay", "message (bytes)", "MB/s",
                         ylog=True)
         for what, name in POLICIES.items():
             plot.line(name, "measured", rows.pick(link="fc-delay", delay_us=delay, what=what).has(
                 "mbps_min").curve("mbps", low="mbps_min", high="mbps_max"))
-    ahead = rows.pick(link="hnic", FIRST="1", test="bw")
+    ahead = rows.pick(link="hnic", FIRST="1", test="bw", RX_BUF="8192")
     plot = out.plot("regime", "bandwidth, sender first", "message (bytes)", "MB/s", ylog=True)
     curves = {}
     for what, name in {**POLICIES, LITERATURE_8: "credit, literature"}.items():
@@ -80,18 +93,9 @@ def f4b(rows, out):
         "msgs_per_send", 256))
 
 
-EIGHT = "rx_bufs_min=11 rx_bufs_max=11"     # eight of them for data
 FLOWS = {"sdp-literature/hybrid": "credit, literature", "sdp-credit/hybrid": "credit",
          "sdp-rdma-app/hybrid": "rdma, served by the program", "sdp-rdma/hybrid": "rdma",
          "sdp-vwin/hybrid": "NIC-assisted"}
-
-
-def flow(what, measure, seconds=30, size=32768, memory=65536):
-    """A run of sdpbench with receive buffers of @size and @memory bytes of them, sender first"""
-    buffers = "" if size == 32768 else f"rx_buf_size={size} "       # the default
-    return count(seconds, PARTS="one", LINK="hnic", WHATS=what, MTUS=1500, MEASURE=measure,
-                 HNIC_SET=LINK16, RX_BUF=size, FIRST=1, SDP_SET=f"{buffers}{EIGHT} "
-                 f"rmem=4096,{memory},{memory} wmem=4608,{memory},{memory}")
 
 
 def bursts(_full):
@@ -103,8 +107,8 @@ def bursts(_full):
 @panel("P2-F5", bursts)
 def f5(rows, out):
     out.setup = "A burst of 100 messages of 4 KB each way, then both ends compute (sleep), as " \
-        "T3; credit with 8 messages under way, 64 KB of buffers, simulated link of 16 Gb/s and " \
-        "2 us."
+        "T3; 8 receive buffers of 8 KB, credit with 8 messages under way, simulated link of " \
+        "16 Gb/s and 2 us."
     plot = out.plot("today", "time of an iteration", "computation (us)", "iteration (us)",
                     xlog=False, sizes=False)
     curves = {}
@@ -131,7 +135,7 @@ def f5(rows, out):
 def filled(size):
     def wanted(full):
         sizes = "64,512,2K,8K,32K" if not full else "1,16,64,256,512,1K,2K,4K,8K,16K,32K"
-        return [flow(what, f"-T util -S {sizes} -r 1 -d 20", 30, size, 8 * size)
+        return [flow(what, f"-T util -S {sizes} -r 1 -d 20", 30, size)
                 for what in (LITERATURE_8, "sdp-credit/hybrid", RDMA, VWIN)]
     return wanted
 
@@ -167,26 +171,27 @@ utilisation("P2-F6b", 32768)
 
 def groups(filters, count_of, nodes):
     return [count(90, PARTS="filters", FS_APP="groups", FS_GROUPS=count_of, FS_FILTERS=filters,
-                  FS_NODES=nodes, FS_WHATS=what, FS_BLOCK="1K", FS_HNIC_SET=LINK16,
-                  FS_COUNT=2) for what in ("sdp-alone/hybrid", RDMA, VWIN)]
+                  FS_NODES=nodes, FS_WHATS=what, FS_BLOCK="1K", HNIC_SET=LINK16,
+                  FS_COUNT=2, SDP_SET=buffers(8192)) for what in (LITERATURE_8, RDMA, VWIN)]
 
 
 def application_panel(name, title, filters, count_of, nodes):
     @panel(name, lambda full: groups(filters, count_of, nodes))
     def make(rows, out):
         out.setup = f"{title}: {count_of} groups of {filters} filters on {nodes} hosts at a " \
-            "bridge, buffers of 1 KB, simulated links of 16 Gb/s and 2 us."
-        names = [POLICIES[w] for w in ("sdp-alone/hybrid", RDMA, VWIN)]
+            "bridge, blocks of 1 KB, 8 receive buffers of 8 KB, simulated links of 16 Gb/s " \
+            "and 2 us."
+        names = [FLOWS[w] for w in (LITERATURE_8, RDMA, VWIN)]
         plot = out.plot("today", title, "flow control", "time (ms)", xlog=False, names=names)
         took = {}
-        for n, what in enumerate(("sdp-alone/hybrid", RDMA, VWIN)):
+        for n, what in enumerate((LITERATURE_8, RDMA, VWIN)):
             mine = rows.pick(part="filters", app="groups", FS_WHATS=what,
                              FS_FILTERS=str(filters)).has("elapsed_ms")
             if mine:
                 took[what] = sum(r["elapsed_ms"] for r in mine) / len(mine)
-                plot.line(POLICIES[what], "measured", [(n, took[what])])
+                plot.line(FLOWS[what], "measured", [(n, took[what])])
         if len(took) == 3:
-            out.value("rdma", took[RDMA] / took["sdp-alone/hybrid"])
+            out.value("rdma", took[RDMA] / took[LITERATURE_8])
             out.value("vwin", took[VWIN] / took[RDMA])
 
 

@@ -258,10 +258,10 @@ def guarantee_panel(name, compute_ns, rate):
     def make(rows, out):
         out.setup = "Image of 16 MB through three stages of three nodes and a viewer, simulated; " \
             "blocks are powers of two or once and a half of them. Regime: the two numbers " \
-            "that the paper gives for each transport are imposed, so it is no evidence for a transport. Today: " \
-            "the same simulation with latency and bandwidth measured over the simulated NIC. Filter " \
-            "streams: the program of examples/filters on ten hosts, its messages as slow as the " \
-            "imposed curve says."
+            "that the paper gives for each transport are imposed, so it is no evidence for a " \
+            "transport. Today: the same simulation with latency and bandwidth measured over the " \
+            "simulated NIC. Filter streams: the program of examples/filters on ten hosts, its " \
+            "messages as slow as the imposed curve says."
         own = own_curves(rows)
         if own:
             guarantee(out, own, "computed", "today", compute_ns, rate)
@@ -347,7 +347,8 @@ mixed_panel("P4-F29", 18)
 def wasted(full):
     return [count(30, PARTS="filters", FS_APP="waste", FS_WHATS="tcp", FS_BLOCK=block,
                   FS_SLOW=slow, FS_IMPOSE=f"p3-2000/{curve}", FS_COMPUTE_NS=18)
-            for curve, block in (("tcp", 16384), ("socketvia", 2048)) for slow in ((2, 8) if full else (8,))]
+            for curve, block in (("tcp", 16384), ("socketvia", 2048))
+            for slow in ((2, 8) if full else (8,))]
 
 
 @panel("P4-F31", wasted)
