@@ -172,7 +172,8 @@ utilisation("P2-F6b", 32768)
 def groups(filters, count_of, nodes):
     return [count(90, PARTS="filters", FS_APP="groups", FS_GROUPS=count_of, FS_FILTERS=filters,
                   FS_NODES=nodes, FS_WHATS=what, FS_BLOCK="1K", HNIC_SET=LINK16,
-                  FS_COUNT=2, SDP_SET=buffers(8192)) for what in (LITERATURE_8, RDMA, VWIN)]
+                  FS_IMAGE=1 << 20, FS_DATA_MB=1, SDP_SET=buffers(8192))
+            for what in (LITERATURE_8, RDMA, VWIN)]
 
 
 def application_panel(name, title, filters, count_of, nodes):
