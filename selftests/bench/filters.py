@@ -151,7 +151,8 @@ def counters():
                     sums[name] += int(row[name])
         for line in out:
             word = line.split()
-            if len(word) == 2 and word[0] in ("tx_data_msgs", "tx_bytes"):
+            # name, value, description
+            if word and word[0] in ("tx_data_msgs", "tx_bytes"):
                 sums[word[0]] += int(word[1])
     return sums
 
