@@ -23,6 +23,7 @@ NAMES = [
     (r"compat_accept_flags", "arg->flags"),
     (r"compat_accept_kern", "arg->kern"),
     (r"COMPAT_CLASS_INTF_ARGS", "struct device *d"),
+    (r"\{\n\tstruct device \*d = compat_class_dev;\n\n", "{\n"),
     (r"\tstruct device \*d = compat_class_dev;\n", ""),
     (r"COMPAT_KOBJ_CONST", "const"),
     (r"CTL_TABLE_CONST", "const"),
@@ -33,6 +34,7 @@ NAMES = [
      " * @dmah: hints for DMA; none are taken\n * @udata: user's part of the request\n"),
     (r"COMPAT_REG_USER_MR_ARGS", "struct ib_dmah *dmah, struct ib_udata *udata"),
     (r"compat_reg_user_mr_dmah", "dmah"),
+    (r"\b(kv?[mz]alloc)\(sizeof\((\*?(?:struct )?[\w.>-]+)\), ", r"\1_obj(\2, "),
 ]
 HEADERS = {
     "linux/bvec.h": r"\bstruct bio_vec\b|\bbvec_",
