@@ -335,11 +335,11 @@ show_tree() {
 	local rel
 	prepare_debian "$1"
 	rel=$(cat "$CACHED/release")
-	if [ -n "$cached_only" ] && ! cache_has "tree/$rel"; then
+	if [ -n "$cached_only" ] && ! cache_has "linux/$rel"; then
 		echo K_TREE=
 		return
 	fi
-	cache_make "tree/$rel" tree_of "$1" "$rel"
+	cache_make "linux/$rel" tree_of "$1" "$rel"
 	printf 'K_TREE=%q\n' "${CACHED:+$CACHED/tree}"
 }
 
