@@ -1,10 +1,8 @@
 # SPDX-License-Identifier: GPL-2.0
 """The papers' filter pipeline as a simulation, with simpy: three nodes in each of three
 stages, and one that views. A block occupies the sender's and the receiver's link for as
-long as the curve of the transport says; the viewing node computes while the next one comes.
+long as the curve of the transport says; the viewing node computes while the next one comes. The panels can be listed where simpy is not installed.
 """
-import simpy
-
 import model
 
 COPIES = 3
@@ -16,6 +14,7 @@ class Pipeline:
     """Nodes and what they share"""
 
     def __init__(self, curve, compute_ns):
+        import simpy    # pylint: disable=import-outside-toplevel
         self.env = simpy.Environment()
         self.curve, self.compute_ns = curve, compute_ns
         one = lambda: simpy.Resource(self.env, 1)       # noqa: E731
@@ -82,6 +81,7 @@ def waste_us(block, factor, compute_ns, driven, images=40):
     if not driven:
         return (factor - 1) * step
     blocks = iter(range(COPIES * images))
+    import simpy    # pylint: disable=import-outside-toplevel
     env, done, took = simpy.Environment(), [], [0]
 
     def node(time, slow):

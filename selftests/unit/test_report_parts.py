@@ -4,6 +4,7 @@
 says, verdicts, and the files of bounds"""
 import json
 import os
+import re
 import sys
 import tempfile
 import types
@@ -12,6 +13,7 @@ HERE = os.path.dirname(os.path.abspath(__file__))
 TOP = os.path.realpath(os.path.join(HERE, "../.."))
 sys.path.insert(0, os.path.join(TOP, "selftests/report"))
 # pylint: disable=wrong-import-position
+import figures      # noqa: E402
 import judge        # noqa: E402
 import lanes        # noqa: E402
 import panels       # noqa: E402
@@ -65,6 +67,63 @@ def files():
     same("all result panels of the papers", len(claims["panel"]), 50)
     same("each check has a text", [c for p in claims["panel"].values()
                                    for c in p.get("check", {}).values() if not c.get("text")], [])
+
+
+def settings():
+    """A setting that the guest does not read would be in a panel without being in its figures"""
+    figures.load()
+    guest = ""
+    for folder in ("selftests/bench", "selftests/lib"):
+        for name in os.listdir(os.path.join(TOP, folder)):
+            if name.endswith((".sh", ".py")):
+                with open(os.path.join(TOP, folder, name), encoding="utf-8") as file:
+                    guest += file.read()
+    known = set(re.findall(r"\b[A-Z][A-Z0-9_]+\b", guest)) | points.LABELS
+    # filters.py reads FS_NAME by env("NAME")
+    known |= {"FS_" + n for n in re.findall(r'env\("([A-Z_]+)"', guest)}
+    for full in (False, True):
+        mine = [p for panel in panels.PANELS.values() for p in panel.points(full)
+                if p.lane == "count"]
+        same("the guest reads each setting of a point",
+             {n for p in mine for n in p.settings} - known, set())
+    policies = {p.settings["WHATS"] for p in panels.PANELS["P2-F4b"].points(False)
+                if "WHATS" in p.settings}
+    same("flow controls are compared with buffers of the literature, with the same memory",
+         {p.settings["SDP_SET"] for p in panels.PANELS["P2-F4b"].points(False)
+          if "WHATS" in p.settings},
+         {"rx_buf_size=8192 rx_bufs_min=11 rx_bufs_max=11 rmem=4096,65536,65536 "
+          "wmem=4608,65536,65536"})
+    same("four of them", len(policies), 4)
+
+
+def empty():
+    """A panel without data has no number, and says so instead of breaking down"""
+    for name, panel in panels.PANELS.items():
+        # those of P4 simulate, which takes a package
+        if name.startswith("P4"):
+            continue
+        mine = panels.Panel(name, panel.function, panel.wants)
+        mine.function(panels.Rows(), mine)
+        same(f"{name} without data", (mine.values, mine.drawn()), ({}, []))
+
+
+def used(text):
+    """Numbers of the panel P2-F6a for rows of hand-made utilisation"""
+    rows = panels.Rows({"what": what, "test": "util", "RX_BUF": "8192", "size": size,
+                        "util_pct": value}
+                       for what, values in text.items() for size, value in values.items())
+    mine = panels.Panel("P2-F6a", panels.PANELS["P2-F6a"].function, None)
+    mine.function(rows, mine)
+    return mine.values
+
+
+def utilisation():
+    # 512 of 8192 bytes are 6.25 per cent, 2048 are 25
+    values = used({"sdp-literature/hybrid": {512: 7.25, 2048: 28.0, 8192: 97.0, 32768: 95.0},
+                   "sdp-rdma/hybrid": {64: 10.0, 512: 85.0, 2048: 90.0},
+                   "sdp-vwin/hybrid": {64: 10.0, 512: 82.0, 2048: 81.0}})
+    same("utilisation: above size / S, of full buffers, from 512 bytes on",
+         values, {"credit": 3.0, "full": 95.0, "rdma": 85.0, "vwin": 81.0})
 
 
 def series():
@@ -172,6 +231,9 @@ def main():
     sys.stdout.flush()
     verdicts()
     files()
+    settings()
+    empty()
+    utilisation()
     series()
     twice()
     # what the parts say themselves is not part of the protocol
