@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * Copies between user memory and payload with gaps, which the kernel's functions
+ * Copies between an application's memory and payload with gaps, which the kernel's functions
  * could only copy piece by piece: between two markers are 508 bytes, of which
  * entering, leaving and aligning such a function take a third. Leaf: calls
  * nothing of SDP.
@@ -134,5 +134,39 @@ static inline bool sdp_gaps_put(void __user *to, const void *from, u32 len,
 }
 
 #endif
+
+/* Copy @len bytes, not 0, of the kernel's memory to @to, which has the gaps @g */
+static inline void sdp_gaps_fill(void *to, const void *from, u32 len,
+				 const struct rdma_stack_gaps *g)
+{
+	u32 n = min_t(u32, g->head ?: len, len);
+
+	for (;;) {
+		memcpy(to, from, n);
+		len -= n;
+		if (!len)
+			return;
+		to += n + RDMA_STACK_GAP;
+		from += n;
+		n = min_t(u32, g->step, len);
+	}
+}
+
+/* The other way round: the gaps are at @from */
+static inline void sdp_gaps_take(void *to, const void *from, u32 len,
+				 const struct rdma_stack_gaps *g)
+{
+	u32 n = min_t(u32, g->head ?: len, len);
+
+	for (;;) {
+		memcpy(to, from, n);
+		len -= n;
+		if (!len)
+			return;
+		to += n;
+		from += n + RDMA_STACK_GAP;
+		n = min_t(u32, g->step, len);
+	}
+}
 
 #endif

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * User memory that an iov_iter stands at, in one piece. A message of a shared
+ * Memory that an iov_iter stands at, in one piece. A message of a shared
  * link lies in many small pieces between markers; copying each of them with
  * copy_*_iter() costs more than the bytes. Leaf: calls nothing of SDP.
  */
@@ -41,6 +41,15 @@ static inline void __user *sdp_iter_user(const struct iov_iter *i, size_t want)
 		return NULL;
 	}
 	return access_ok(p, want) ? p : NULL;
+}
+
+/* The same for memory of the kernel */
+static inline void *sdp_iter_kernel(const struct iov_iter *i, size_t want)
+{
+	if (!iov_iter_is_kvec(i) || i->count < want ||
+	    i->kvec->iov_len - i->iov_offset < want)
+		return NULL;
+	return i->kvec->iov_base + i->iov_offset;
 }
 
 /*

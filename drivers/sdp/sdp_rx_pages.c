@@ -383,6 +383,24 @@ static noinline u32 sdp_frags_put(const struct sdp_rx_block *blk, u32 *i,
 	return len - left;
 }
 
+/* The same to the kernel's memory */
+static noinline u32 sdp_frags_take(const struct sdp_rx_block *blk, u32 *i,
+				   void *to, u32 len)
+{
+	const struct sdp_rx_frag *f = &blk->frag[*i];
+	const struct sdp_rx_frag *end = &blk->frag[SDP_RX_FRAGS];
+	u32 n, left = len;
+
+	for (; left && f < end; f++) {
+		n = min(READ_ONCE(f->len), left);
+		sdp_gaps_take(to, page_address(f->page) + f->off, n, &f->gaps);
+		to += n;
+		left -= n;
+	}
+	*i = f - blk->frag;
+	return len - left;
+}
+
 /* Bytes of a piece to the user; @user, if not NULL, is where the reader is. */
 static u32 sdp_frag_out(const struct sdp_rx_frag *f, u32 skip, u32 len,
 			void __user *user, struct iov_iter *to)
@@ -415,6 +433,7 @@ u32 sdp_shared_copy(struct sock *sk, u32 seq, u32 len, struct iov_iter *to)
 	u32 skip = seq - sdp->copied_seq, done = 0, i, n, got;
 	void __user *user = sdp_iter_user(to, len);
 	struct sdp_rx_block *blk;
+	void *kernel;
 
 	might_fault();
 	blk = list_first_entry(&sdp->rx_pages.blocks, struct sdp_rx_block,
@@ -430,6 +449,13 @@ u32 sdp_shared_copy(struct sock *sk, u32 seq, u32 len, struct iov_iter *to)
 			done += sdp_frags_put(blk, &i, user + done, len - done);
 			if (done == len || i == SDP_RX_FRAGS)
 				continue;
+		}
+		kernel = user || skip ? NULL : sdp_iter_kernel(to, len - done);
+		if (kernel) {
+			n = sdp_frags_take(blk, &i, kernel, len - done);
+			iov_iter_advance(to, n);
+			done += n;
+			continue;
 		}
 		f = &blk->frag[i];
 		n = READ_ONCE(f->len);

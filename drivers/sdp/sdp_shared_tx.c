@@ -359,13 +359,31 @@ static u32 sdp_shared_fill_user(const struct rdma_stack_tx *tx,
 	return want;
 }
 
+static void sdp_shared_fill_kernel(const struct rdma_stack_tx *tx,
+				   const u8 *from, u32 want)
+{
+	const struct rdma_stack_seg *seg;
+	u32 n;
+
+	for (seg = tx->seg; want; seg++, from += n, want -= n) {
+		n = min(seg->len, want);
+		sdp_gaps_fill(seg->data, from, n, &seg->gaps);
+	}
+}
+
 /* As far as pages are there; the reservation forbids waiting for one. */
 static u32 sdp_shared_fill(const struct rdma_stack_tx *tx,
 			   struct iov_iter *from, u32 want)
 {
 	const u8 __user *user = sdp_iter_user(from, want);
+	const u8 *kernel = sdp_iter_kernel(from, want);
 	u32 done;
 
+	if (kernel) {
+		sdp_shared_fill_kernel(tx, kernel, want);
+		iov_iter_advance(from, want);
+		return want;
+	}
 	pagefault_disable();
 	if (likely(user))
 		done = sdp_shared_fill_user(tx, user, want);
