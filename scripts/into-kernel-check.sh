@@ -38,6 +38,14 @@ mount -t overlay -o "lowerdir=$K_TREE,upperdir=$build/upper,workdir=$build/work"
 cd "$build/tree"
 "$here/into-kernel.sh" .
 
+# The specifications of netlink families by the schemas of the kernel
+PYTHONPATH=tools/net/ynl/pyynl /usr/bin/python3 -B -c 'if True:
+	import sys
+	from lib import SpecFamily
+	for path in sys.argv[1:]:
+		SpecFamily(path)
+	' Documentation/netlink/specs/{rdma_stack,sdp}.yaml || die "a netlink specification is not valid"
+
 dirs=(lib/iwarp/ drivers/infiniband/sw/rdma_stack/ drivers/infiniband/sw/iwarp_hybrid/
 	drivers/net/hnic/ net/sdp/)
 symbols=(RDMA_STACK RDMA_IWARP_HYBRID HNIC SDP)
