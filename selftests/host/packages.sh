@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: GPL-2.0
 #
 # The Debian packages, as "make deb" builds them, in a fresh Debian 12 and 13: installed,
-# used, upgraded, removed. The chroots are of this machine's mirror.
+# used, upgraded, removed. The chroots are of this machine's mirror. RELEASES: not of both.
 set -u
 
 # shellcheck source=selftests/host/tap.bash
@@ -15,7 +15,7 @@ unset MAKEFLAGS MAKELEVEL MFLAGS DESTDIR PREFIX BUILD KDIR LD_PRELOAD
 
 # The needs of the packages beside a minimal system, so that the network is used once;
 # programs to use them with
-INCLUDE=dkms,linux-headers-amd64,iproute2,procps,kmod,systemd,redis-server,curl,pkgconf,gcc
+INCLUDE=dkms,linux-headers-amd64,iproute2,procps,kmod,systemd,redis-server,curl,pkgconf,gcc,libc6-dev
 
 # A copy as a user has it
 rsync -a --exclude=/build --exclude=/.git "$TOP/" "$WORK/src"
@@ -105,6 +105,9 @@ unit() {
 	cat "$file"
 	grep -qx 'Environment="LD_PRELOAD=/usr/lib/sdp/libsdp.so"' "$file" || return
 	in_root systemd-analyze --man=no verify redis-server.service sdp@eth0.service || return
+	in_root systemctl enable sdp@eth0 || return
+	in_root systemctl is-enabled sdp@eth0 || return
+	in_root systemctl disable sdp@eth0 || return
 	in_root sdp-run disable redis-server && [ ! -e "${file%/*}" ]
 }
 
@@ -123,12 +126,20 @@ programs() {
 			grep -x "setup status"' "$1"
 }
 
-# files of ours that are left
+# The files of the chroot, without what package management, journals and depmod(8) keep
+files() {
+	find "$ROOT" -xdev \( -path "$ROOT/debs" -o -path "$ROOT/tmp" -o -path "$ROOT/run" -o \
+		-path "$ROOT/var/log" -o -path "$ROOT/var/cache" -o -path "$ROOT/var/tmp" -o \
+		-path "$ROOT/var/lib/dpkg" -o -path "$ROOT/var/lib/apt" -o \
+		-path "$ROOT/var/lib/systemd" -o -path "$ROOT/var/lib/dkms/mok.*" -o \
+		-path "$ROOT/root" -o -path '*/lib/modules/*/modules.*' \) -prune -o \
+		-printf '/%P\n' | sort
+}
+
+# None is there that was not there before the packages
 leftovers() {
-	! in_root sh -c 'find / -xdev -path /proc -prune -o -path /debs -prune -o \
-		\( -name "*sdp*" -o -name "*iwarp_hybrid*" -o -name "*iwarp-sdp*" \) -print' |
-		grep -Ev '^/(proc|sys|dev|debs|tmp|usr/src/linux-headers|lib/modules/[^/]*/build)|/var/lib/dpkg|/var/log|/usr/src/linux' |
-		grep -E 'sdp|iwarp' | grep -Ev '\.h$|/kernel/'
+	files >"$WORK/after"
+	! comm -13 "$WORK/before" "$WORK/after" | grep .
 }
 
 # release SUITE
@@ -142,6 +153,7 @@ release() {
 	fi
 	ROOT=$WORK/$suite
 	cp -a "$CACHED/chroot" "$ROOT"
+	files >"$WORK/before"
 	check "$suite: installed" install_debs "$WORK/out"
 	check "$suite: DKMS has built the modules" built "$version"
 	check "$suite: from sources and nothing else" only_sources "$version"
@@ -150,11 +162,13 @@ release() {
 	check "$suite: Redis as a service" unit
 	check "$suite: upgraded" install_debs "$WORK/next"
 	check "$suite: DKMS has the new modules alone" built "$new"
-	check "$suite: removed" in_root apt-get -q -y purge iwarp-sdp-dkms sdp-tools libsdp-dev
+	check "$suite: removed" in_root apt-get -q -y --auto-remove \
+		purge iwarp-sdp-dkms sdp-tools libsdp-dev
 	check "$suite: nothing is left" leftovers
 	rm -rf "$ROOT"
 }
 
-release bookworm
-release trixie
+for suite in ${RELEASES:-bookworm trixie}; do
+	release "$suite"
+done
 tap_done
