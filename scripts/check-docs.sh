@@ -63,6 +63,14 @@ same "$doc/hnic.rst" "$(literals $doc/hnic.rst 'Settings of the link')" \
 	"$(sed -nE 's/.*(HNIC_ATTR|DEVICE_ATTR_R[OW])\(([a-z][a-z_]*)[,)].*/\2/p' \
 		drivers/hnic/hnic_sysfs.c | sort -u)"
 
+# paths PAGE FILE: file names that a manual page has as an item
+paths() { sed -n "s/^\.It Pa \([a-z_ ,]*\)\$/\1/p" "$doc/man/$1" | tr -s ' ,' '\n' | sort -u; }
+
+same "hnic(4)" "$(paths hnic.4)" "$(literals $doc/hnic.rst 'Settings of the link')"
+same "iwarp_hybrid(4)" "$(paths iwarp_hybrid.4)" \
+	"$(awk '/^file  / { n++; getline; on = n == 1; next } /^===/ { on = 0 }
+		on && sub(/^``/, "") { sub(/``.*/, ""); print }' $doc/iwarp_hybrid.rst | sort -u)"
+
 same "$doc/sdp.rst" "$(literals $doc/sdp.rst Counters)" \
 	"$(sed -nE 's/^\tSDP_MIB_([A-Z_]+),.*/\L\1/p' \
 		include/uapi/linux/sdp_netlink.h |
