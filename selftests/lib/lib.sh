@@ -16,9 +16,17 @@
 #
 # Files that a test writes into $OUT are copied out of the guest after the test.
 
-OUT=${OUT:-/out}
 LIB_DIR=$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd)
-export OUT LIB_DIR
+OUT=${OUT:-/out}
+# where our libraries for LD_PRELOAD are
+TEST_LIBS=/usr/lib/sdp
+# As "make -C selftests install" lays it out, on any machine
+if [ -d "$LIB_DIR/../bin" ]; then
+	TEST_LIBS=$(realpath "$LIB_DIR/../bin")
+	PATH=$TEST_LIBS:$PATH:/usr/sbin:/sbin
+	[ -d "$OUT" ] || OUT=$(mktemp -d /tmp/kselftest.XXXXXX)
+fi
+export OUT LIB_DIR PATH
 
 # sdp-run: SDP or nothing, as with -o, so that no test passes over TCP. Tests of what
 # sdp-run does by default unset it.
@@ -428,15 +436,32 @@ sdp_counter() { "in_$1" sdpstat -s -z | awk -v name="$2" '$1 == name { print $2 
 
 # net_up: a has va 10.0.0.1/24 fd00::1/64 (ifindex 101), b has vb 10.0.0.2/24
 # fd00::2/64 (ifindex 102).  Distinct indexes, or wildcard listens on the two
-# RDMA devices collide.
+# RDMA devices collide. With NETIF_A and NETIF_B, two devices of the machine that are
+# connected to each other, va and vb are these.
 net_up() {
 	net_down
 	modprobe -q "$NET_LINK"
 	ip netns add a && ip netns add b || return
-	ip link add va index 101 mtu "$NET_MTU" netns a type "$NET_LINK" \
-		peer name vb index 102 mtu "$NET_MTU" netns b || return
 	NET_MODE=two
+	if [ "$NET_LINK" = veth ] && [ -n "${NETIF_A:-}" ]; then
+		net_borrow a va "$NETIF_A" && net_borrow b vb "${NETIF_B:-}" || return
+	else
+		ip link add va index 101 mtu "$NET_MTU" netns a type "$NET_LINK" \
+			peer name vb index 102 mtu "$NET_MTU" netns b || return
+	fi
 	net_addr a va 1 && net_addr b vb 2
+}
+
+# net_borrow NETNS NAME DEV: until net_return
+net_borrow() {
+	ip link set "$3" down && ip link set "$3" netns "$1" name "$2" &&
+		ip -n "$1" link set "$2" mtu "$NET_MTU"
+}
+
+# net_return NETNS NAME DEV: where the device came from; nothing to do if it is there
+net_return() {
+	[ -z "$3" ] || ip link show dev "$3" >/dev/null 2>&1 ||
+		ip -n "$1" link set "$2" netns $$ name "$3" 2>/dev/null
 }
 
 # net_addr NETNS DEV HOST
@@ -526,6 +551,8 @@ net_up_one() {
 net_down() {
 	dev_down
 	[ "$NET_MODE" != star ] || star_down
+	net_return a va "${NETIF_A:-}"
+	net_return b vb "${NETIF_B:-}"
 	ip netns del a 2>/dev/null
 	ip netns del b 2>/dev/null
 	if [ "$NET_MODE" = one ] || ip link show va >/dev/null 2>&1; then

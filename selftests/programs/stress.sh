@@ -12,7 +12,7 @@
 
 OPS=$(scaled 12 4)
 STRESS=/packages/usr/bin/stress-ng
-LIBRARY=/usr/lib/sdp/sdp-any.so
+LIBRARY=$TEST_LIBS/sdp-any.so
 
 # stress OPTION...: its exit status, and what it complains of
 stress() {

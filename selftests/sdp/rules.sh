@@ -188,7 +188,7 @@ test_early() {
 	wait_for 20 listens 7006
 	ktap_is "a socket of a constructor is TCP" "$(export LIBSDP_CONFIG_FILE="$CONF" \
 		EARLY_HOST=10.0.0.2 EARLY_PORT=7006 \
-		LD_PRELOAD="$library:${library%/*}/sdp-early.so"
+		LD_PRELOAD="$library:$TEST_LIBS/sdp-early.so"
 		in_a stat -c %F / 2>&1)" "early: connected
 directory"
 	stop_bg "$BG_PID"
