@@ -164,7 +164,7 @@ def relayed(rows, out, title, size):
     prices = model.platform("xeon-2003")
     compute = model.platform("p3-2000")["compute_ns"]
     plot = out.plot("regime", f"{title}, prices of 2003, {compute} ns of computation for a byte",
-                    "data (MB)", "time of the busiest node (s)", sizes=False)
+                    "data (MB)", "time of the busiest node (s)", xlog=False, sizes=False)
     per_byte = []
     for what in PAIR:
         mine = sorted(rows.pick(part="costs", what=what, mtu=1500, interval="512"),
@@ -175,7 +175,7 @@ def relayed(rows, out, title, size):
             model.stages(sdp_counts(r), prices), r["size"], compute) / r["size"] for r in mine],
             size))
         plot.line(NAMES[what], "computed", [(mb, per_byte[-1] * (mb << 20) / 1e9)
-                                            for mb in (16, 64, 256, 1024)])
+                                            for mb in (128, 256, 512, 1024)])
     out.value("regime", per_byte[0] / per_byte[1])
 
 
