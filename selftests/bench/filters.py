@@ -150,11 +150,15 @@ def counters():
                 for name in "TCPTimeouts", "DelayedACKs":
                     sums[name] += int(row[name])
         for line in out:
-            word = line.split()
-            # name, value, description
-            if word and word[0] in ("tx_data_msgs", "tx_bytes"):
-                sums[word[0]] += int(word[1])
+            add_counter(sums, line)
     return sums
+
+
+def add_counter(sums, line):
+    """Adds a line of sdpstat -s (name, value, description) if the name is wanted"""
+    name, *rest = line.split() or [""]
+    if name in ("tx_data_msgs", "tx_bytes"):
+        sums[name] += int(rest[0])
 
 
 def nic_ns():
@@ -292,4 +296,5 @@ def main():
     print("BENCH " + json.dumps(row))
 
 
-main()
+if __name__ == "__main__":
+    main()

@@ -12,8 +12,10 @@ import types
 HERE = os.path.dirname(os.path.abspath(__file__))
 TOP = os.path.realpath(os.path.join(HERE, "../.."))
 sys.path.insert(0, os.path.join(TOP, "selftests/report"))
+sys.path.append(os.path.join(TOP, "selftests/bench"))
 # pylint: disable=wrong-import-position
 import figures      # noqa: E402
+import filters      # noqa: E402
 import judge        # noqa: E402
 import lanes        # noqa: E402
 import panels       # noqa: E402
@@ -227,8 +229,18 @@ def no_space():
     same("what cannot be written: what to do", "make room or set BUILD" in error, True)
 
 
+def sent():
+    """Lines of sdpstat -s: those of other counters, and empty ones, do not count"""
+    sums = {"tx_data_msgs": 0, "tx_bytes": 5}
+    for line in ("tx_data_msgs          7  messages with payload sent", "", "tx_ctl 3  others",
+                 "tx_bytes            100  payload bytes sent"):
+        filters.add_counter(sums, line)
+    same("counters of the filter streams", sums, {"tx_data_msgs": 7, "tx_bytes": 105})
+
+
 def main():
     sys.stdout.flush()
+    sent()
     verdicts()
     files()
     settings()
