@@ -129,7 +129,8 @@ def f5(rows, out):
     out.value("app", slope(app))
     both = [[p[1] for p in curves[w]] for w in (credit, app)]
     if both[0] and len(both[0]) == len(both[1]):
-        out.value("crossing", model.crossing([p[0] for p in curves[app]], *both))
+        at = model.crossing([p[0] for p in curves[app]], *both)
+        out.value("crossing", -1 if at is None else at)
 
 
 def filled(size):
