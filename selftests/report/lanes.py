@@ -161,18 +161,21 @@ class CountLane(Lane):
     def collect(self, lot, lines, counts, log):
         """Takes the points from the lines of guest.sh"""
         waiting = {p.key: p for p in lot}
-        key, rows, failed, began = None, [], [], time.monotonic()
+        key, rows, failed, said, began = None, [], [], "", time.monotonic()
         for line in lines:
             match = re.search(r"(POINT-BEGIN|POINT-END|BENCH|BENCH-FAILED) (.*)", line)
             if not match:
+                said = line.strip() if line.lstrip().startswith("sdpbench: ") else said
                 continue
             word, rest = match.groups()
             if word == "POINT-BEGIN":
-                key, rows, failed, began = rest.strip(), [], [], time.monotonic()
+                key, rows, failed, said, began = rest.strip(), [], [], "", time.monotonic()
             elif word == "POINT-END" and key in waiting:
                 self.ended(waiting.pop(key), rows, failed, time.monotonic() - began)
             elif word == "BENCH-FAILED":
-                failed.append(rest)
+                # with the sentence of the program, if it has said one
+                failed.append(f"{rest} ({said})" if said else rest)
+                said = ""
             elif word == "BENCH":
                 rows.append(self.row(rest, counts, failed))
         for point in waiting.values():

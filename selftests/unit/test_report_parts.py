@@ -171,6 +171,10 @@ def kept(folder):
     lot, failures = said(store, ["POINT-BEGIN KEY1", "BENCH-FAILED setup",
                                  'BENCH {"size": 1}', "POINT-END KEY1 1"])
     same("what failed is not kept", (store.get(lot[1]), failures[lot[1].key]), (None, "setup"))
+    lot, failures = said(store, ["POINT-BEGIN KEY1", "sdpbench: no server", "BENCH-FAILED one",
+                                 "BENCH-FAILED two", "POINT-END KEY1 1"])
+    same("the sentence of the program is named", failures[lot[1].key],
+         "one (sdpbench: no server); two")
     counts = os.path.join(folder, "sides.txt")
     with open(counts, "w", encoding="ascii") as file:
         file.write("1 host1=5\n2 host1=7 nic2=3\n3 host1=")
