@@ -20,6 +20,7 @@
 
 #include "compat.h"
 #include "sdp.h"
+#include "sdp_dial.h"
 #include "sdp_fallback.h"
 #include "sdp_mib.h"
 #include "sdp_port.h"
@@ -1337,14 +1338,20 @@ static int __net_init sdp_net_init(struct net *net)
 	INIT_LIST_HEAD(&sn->socks);
 	spin_lock_init(&sn->socks_lock);
 	spin_lock_init(&sn->recent_lock);
+	INIT_LIST_HEAD(&sn->dials);
+	spin_lock_init(&sn->dial_lock);
 	mutex_init(&sn->port_mutex);
 	sdp_zc_cache_init_net(&sn->zc_cache);
 	sn->wq = alloc_workqueue("sdp", WQ_UNBOUND, 0);
 	if (!sn->wq)
 		return -ENOMEM;
+	err = -ENOMEM;
+	sn->down_wq = alloc_workqueue("sdp_down", WQ_UNBOUND, WQ_MAX_ACTIVE);
+	if (!sn->down_wq)
+		goto free_wq;
 	err = sdp_mib_init_net(net);
 	if (err)
-		goto free_wq;
+		goto free_down_wq;
 	err = sdp_sysctl_init_net(net);
 	if (err)
 		goto free_mib;
@@ -1352,6 +1359,8 @@ static int __net_init sdp_net_init(struct net *net)
 
 free_mib:
 	sdp_mib_exit_net(net);
+free_down_wq:
+	destroy_workqueue(sn->down_wq);
 free_wq:
 	destroy_workqueue(sn->wq);
 	return err;
@@ -1360,6 +1369,7 @@ free_wq:
 static void __net_exit sdp_net_exit(struct net *net)
 {
 	/* the last teardown has released the last socket, and returns */
+	destroy_workqueue(sdp_pernet(net)->down_wq);
 	destroy_workqueue(sdp_pernet(net)->wq);
 	WARN_ON_ONCE(!list_empty(&sdp_pernet(net)->socks));
 	WARN_ON_ONCE(atomic_read(&sdp_pernet(net)->nconns));
@@ -1386,9 +1396,12 @@ static int __init sdp_init(void)
 	err = register_pernet_subsys(&sdp_net_ops);
 	if (err)
 		goto free_cm;
-	err = proto_register(&sdp_prot, 1);
+	err = sdp_dial_init();
 	if (err)
 		goto free_net;
+	err = proto_register(&sdp_prot, 1);
+	if (err)
+		goto free_dial;
 	err = sdp_netlink_init();
 	if (err)
 		goto free_proto;
@@ -1406,6 +1419,8 @@ free_netlink:
 	sdp_netlink_exit();
 free_proto:
 	proto_unregister(&sdp_prot);
+free_dial:
+	sdp_dial_exit();
 free_net:
 	unregister_pernet_subsys(&sdp_net_ops);
 free_cm:
@@ -1419,8 +1434,10 @@ static void __exit sdp_flush_all(void)
 	struct net *net;
 
 	down_read(&net_rwsem);
-	for_each_net(net)
+	for_each_net(net) {
+		flush_workqueue(sdp_pernet(net)->down_wq);
 		flush_workqueue(sdp_pernet(net)->wq);
+	}
 	up_read(&net_rwsem);
 }
 
@@ -1432,6 +1449,7 @@ static void __exit sdp_exit(void)
 	sdp_flush_all();
 	rcu_barrier();
 	proto_unregister(&sdp_prot);
+	sdp_dial_exit();
 	unregister_pernet_subsys(&sdp_net_ops);
 	sdp_conn_exit();
 }

@@ -15,6 +15,7 @@
 #include <rdma/iw_cm.h>
 
 #include "sdp.h"
+#include "sdp_dial.h"
 #include "sdp_fallback.h"
 #include "sdp_fc.h"
 #include "sdp_mib.h"
@@ -24,7 +25,7 @@
 #include "sdp_verbs.h"
 
 #define SDP_CONNECT_TRIES	100	/* ports that look free, and are not */
-#define SDP_NONBLOCK_WAIT	(HZ / 5)	/* for the address, at most */
+#define SDP_NONBLOCK_WAIT	(HZ / 50 + 1)	/* for a known address, at most */
 #define SDP_RESOLVE_MS		50	/* before the neighbour is asked again */
 #define SDP_GRACE		(5 * HZ)	/* for the peer to hang up too */
 #define SDP_RETRY_COUNT		7
@@ -387,11 +388,22 @@ static int sdp_cm_errno(int event, int status)
 		else if (err == ENOMEM)
 			err = ENOBUFS;
 		else if (err != EADDRNOTAVAIL && err != ENETUNREACH &&
-			 err != EHOSTUNREACH && err != ETIMEDOUT)
+			 err != EHOSTUNREACH && err != ETIMEDOUT &&
+			 err != EAGAIN)
 			err = ECONNREFUSED;
 		break;
 	}
 	return err;
+}
+
+/* rdma_cm has chosen a reserved port, which is only for explicit use. */
+static bool sdp_cm_reserved(const struct sock *sk)
+{
+	const struct sdp_sock *sdp = sdp_sk(sk);
+
+	return !sdp->user_bound &&
+	       inet_is_local_reserved_port(sock_net(sk),
+					   ntohs(sdp->local.v4.sin_port));
 }
 
 /*
@@ -408,6 +420,8 @@ static int sdp_cm_do_connect(struct sdp_conn *conn)
 
 	if (test_bit(SDP_CONN_DOWN, &conn->flags))
 		return 0;
+	if (sdp_cm_reserved(conn->sk))
+		return -EADDRNOTAVAIL;
 	WRITE_ONCE(conn->cm.step, SDP_CM_CONNECTING);
 	err = sdp_verbs_create(conn);
 	if (err)
@@ -427,6 +441,75 @@ static int sdp_cm_do_connect(struct sdp_conn *conn)
 	return err;
 }
 
+/* As TCP, when it has no port left */
+static int sdp_cm_port_errno(const struct sock *sk, int err)
+{
+	return err == -EADDRINUSE && !sdp_sk(sk)->user_bound ? -EADDRNOTAVAIL :
+							       err;
+}
+
+/* May another port help? */
+static bool sdp_cm_port_taken(const struct sock *sk, int err,
+			      const struct sdp_port_walk *w)
+{
+	return (err == -EADDRINUSE || err == -EADDRNOTAVAIL) &&
+	       !sdp_sk(sk)->user_bound && w->tries < SDP_CONNECT_TRIES;
+}
+
+/* The device refuses to connect, and the program does not wait for that. */
+static void sdp_cm_not_connected(struct sdp_conn *conn, int err)
+{
+	struct sock *sk = conn->sk;
+
+	if (!sdp_cm_port_taken(sk, err, &conn->cm.walk) ||
+	    test_bit(SDP_CONN_DOWN, &conn->flags)) {
+		sdp_conn_down(conn, sdp_cm_errno(0, sdp_cm_port_errno(sk, err)));
+		return;
+	}
+	conn->cm.err = err;
+	WRITE_ONCE(conn->cm.step, SDP_CM_AGAIN);
+	refcount_inc(&conn->refs);
+	if (!queue_work(sdp_wq(sk), &conn->cm.setup_work))
+		refcount_dec(&conn->refs);
+}
+
+/*
+ * Does rdma_connect() block? The RDMA CM does not tell. That of siw does, and iWARP devices
+ * whose link is known do not.
+ */
+static bool sdp_cm_may_block(const struct sdp_conn *conn)
+{
+	return rdma_protocol_iwarp(conn->id->device, conn->id->port_num) &&
+	       !rdma_stack_get_link(conn->id->device);
+}
+
+/* Call rdma_connect() after sdp_cm_enter(). */
+static int sdp_cm_use_id(struct sdp_conn *conn)
+{
+	int err;
+
+	rdma_lock_handler(conn->id);
+	err = sdp_cm_do_connect(conn);
+	rdma_unlock_handler(conn->id);
+	return err;
+}
+
+/* Context: a thread of sdp_dial_start(). */
+static void sdp_cm_dial(struct sdp_conn *conn)
+{
+	int err;
+
+	if (!sdp_cm_enter(conn))
+		return;
+	err = sdp_dial_begin(conn, conn->id->device);
+	if (!err)
+		err = sdp_cm_use_id(conn);
+	sdp_dial_done(conn);
+	sdp_conn_id_done(conn);
+	if (err)
+		sdp_cm_not_connected(conn, err);
+}
+
 static void sdp_cm_route_resolved(struct sdp_conn *conn)
 {
 	struct sdp_sock *sdp = sdp_sk(conn->sk);
@@ -442,9 +525,15 @@ static void sdp_cm_route_resolved(struct sdp_conn *conn)
 		wake_up_all(&conn->wait);
 		return;
 	}
+	if (sdp_cm_may_block(conn)) {
+		err = sdp_dial_start(conn, sdp_cm_dial);
+		if (err)
+			sdp_conn_down(conn, sdp_cm_errno(0, err));
+		return;
+	}
 	err = sdp_cm_do_connect(conn);
 	if (err)
-		sdp_conn_down(conn, sdp_cm_errno(0, err));
+		sdp_cm_not_connected(conn, err);
 }
 
 static int sdp_cm_resolve(struct sdp_conn *conn)
@@ -705,6 +794,8 @@ static int sdp_cm_accept(struct sdp_conn *conn)
 	return err;
 }
 
+static void sdp_cm_next_port(struct sdp_conn *conn);
+
 static void sdp_conn_setup_work(struct work_struct *work)
 {
 	struct sdp_conn *conn = container_of(work, struct sdp_conn,
@@ -717,6 +808,8 @@ static void sdp_conn_setup_work(struct work_struct *work)
 		rdma_unlock_handler(conn->id);
 		if (err)
 			SDP_INC_STATS(sock_net(conn->sk), REFUSED_REQS);
+	} else if (READ_ONCE(conn->cm.step) == SDP_CM_AGAIN) {
+		sdp_cm_next_port(conn);
 	} else if (!test_bit(SDP_CONN_DOWN, &conn->flags)) {
 		err = sdp_cm_resolve(conn);
 	}
@@ -1076,32 +1169,22 @@ static int sdp_cm_new_id(struct sock *sk, struct sdp_conn *conn, int family,
 	return err == -ENODEV ? -EADDRNOTAVAIL : err;
 }
 
-/* rdma_cm has chosen a reserved port, which is only for explicit use. */
-static bool sdp_cm_reserved(const struct sock *sk)
-{
-	const struct sdp_sock *sdp = sdp_sk(sk);
-
-	return !sdp->user_bound &&
-	       inet_is_local_reserved_port(sock_net(sk),
-					   ntohs(sdp->local.v4.sin_port));
-}
-
 /*
  * Wait until addresses are known, then connect from here: some providers make
  * their TCP socket in the namespace of the caller. Without lock_sock.
  */
 static int sdp_cm_resolve_and_connect(struct sock *sk, struct sdp_conn *conn,
-				      long *timeo)
+				      long *timeo, long wait)
 {
 	struct sdp_sock *sdp = sdp_sk(sk);
-	bool resolved;
+	bool resolved, dial;
+	int err = 0;
 	long left;
-	int err;
 
 	left = wait_event_interruptible_timeout(conn->wait,
 						READ_ONCE(conn->cm.step) !=
 						SDP_CM_RESOLVING,
-						*timeo ? : SDP_NONBLOCK_WAIT);
+						*timeo ? : wait);
 	if (*timeo && left >= 0)
 		*timeo = left;
 	spin_lock_bh(&sdp->lock);
@@ -1111,21 +1194,45 @@ static int sdp_cm_resolve_and_connect(struct sock *sk, struct sdp_conn *conn,
 	spin_unlock_bh(&sdp->lock);
 	if (!resolved || !sdp_cm_enter(conn))
 		return 0;
-	rdma_lock_handler(conn->id);
-	err = sdp_cm_reserved(sk) ? -EADDRNOTAVAIL : sdp_cm_do_connect(conn);
-	rdma_unlock_handler(conn->id);
+	dial = !*timeo && sdp_cm_may_block(conn);
+	if (!dial)
+		err = sdp_cm_use_id(conn);
 	sdp_conn_id_done(conn);
-	return err;
+	return dial ? sdp_dial_start(conn, sdp_cm_dial) : err;
 }
 
+/*
+ * The address that a program sees after connect(), until the RDMA CM has found it. The port
+ * is chosen already.
+ */
+static void sdp_cm_expect_local(struct sock *sk, const struct sdp_conn *conn,
+				const union sdp_addr *src)
+{
+	const union sdp_addr *bound = (void *)&conn->id->route.addr.src_addr;
+	struct sdp_sock *sdp = sdp_sk(sk);
+	union sdp_addr local = *src;
+
+	local.v4.sin_port = bound->v4.sin_port;
+	spin_lock_bh(&sdp->lock);
+	if (sdp->conn == conn && local.v4.sin_port && sdp_addr_any(&sdp->local))
+		sdp_sock_set_local(sk, &local.sa);
+	spin_unlock_bh(&sdp->lock);
+}
+
+/* @wait: set to the jiffies that a nonblocking connect() waits for the address */
 static int sdp_cm_start(struct sock *sk, struct sdp_conn *conn,
-			const union sdp_addr *dst, __be16 port)
+			const union sdp_addr *dst, __be16 port, long *wait)
 {
 	struct sdp_net *sn = sdp_pernet(sock_net(sk));
 	struct sdp_sock *sdp = sdp_sk(sk);
+	union sdp_addr src = {};
 	int err;
 
 	set_bit(SDP_CONN_ACTIVE, &conn->flags);
+	if (sdp->local.sa.sa_family == dst->sa.sa_family)
+		src = sdp->local;
+	src.sa.sa_family = dst->sa.sa_family;
+	*wait = sdp_route_known(sk, dst, &src) ? SDP_NONBLOCK_WAIT : 0;
 	conn->cm.call = SDP_CALL_STARTS;
 	err = sdp_cm_new_id(sk, conn, dst->sa.sa_family, port);
 	if (err)
@@ -1140,7 +1247,10 @@ static int sdp_cm_start(struct sock *sk, struct sdp_conn *conn,
 						dst->v4.sin_port);
 	conn->cm.deadline = jiffies +
 		msecs_to_jiffies(READ_ONCE(sn->sysctl_resolve_timeout));
-	return sdp_cm_resolve(conn);
+	err = sdp_cm_resolve(conn);
+	if (!err)
+		sdp_cm_expect_local(sk, conn, &src);
+	return err;
 }
 
 /* An attempt that the program sees no trace of, but for what connect() returns */
@@ -1171,13 +1281,6 @@ static int sdp_cm_interrupted(struct sock *sk, struct sdp_conn *conn,
 	return sock_intr_errno(timeo);
 }
 
-/* As TCP, when it has no port left */
-static int sdp_cm_port_errno(const struct sock *sk, int err)
-{
-	return err == -EADDRINUSE && !sdp_sk(sk)->user_bound ? -EADDRNOTAVAIL :
-							       err;
-}
-
 /* Errno of connect() for an attempt that could not begin: as TCP */
 static int sdp_cm_start_errno(int err)
 {
@@ -1197,9 +1300,9 @@ static int sdp_cm_start_errno(int err)
  */
 static int sdp_cm_other_port(struct sock *sk, int err, struct sdp_port_walk *w)
 {
-	if ((err != -EADDRINUSE && err != -EADDRNOTAVAIL) ||
-	    sdp_sk(sk)->user_bound || w->tries++ >= SDP_CONNECT_TRIES)
+	if (!sdp_cm_port_taken(sk, err, w))
 		return err;
+	w->tries++;
 	return sdp_port_next_free(sk, w) ? : err;
 }
 
@@ -1212,13 +1315,15 @@ static int sdp_cm_try(struct sock *sk, const union sdp_addr *dst,
 {
 	struct sdp_sock *sdp = sdp_sk(sk);
 	struct sdp_conn *conn;
+	long wait;
 	int err;
 
 	conn = sdp_cm_new_conn(sk, w->port);
 	if (!conn)
 		return -ENOBUFS;
 	refcount_inc(&conn->refs);
-	err = sdp_cm_start(sk, conn, dst, w->port);
+	conn->cm.walk = *w;
+	err = sdp_cm_start(sk, conn, dst, w->port, &wait);
 	sdp_conn_id_done(conn);
 	if (err) {
 		sdp_cm_give_up(sk, conn);
@@ -1228,7 +1333,7 @@ static int sdp_cm_try(struct sock *sk, const union sdp_addr *dst,
 		return sdp_cm_start_errno(sdp_cm_port_errno(sk, err));
 	}
 	release_sock(sk);
-	err = sdp_cm_resolve_and_connect(sk, conn, timeo);
+	err = sdp_cm_resolve_and_connect(sk, conn, timeo, wait);
 	lock_sock(sk);
 	if (sdp->conn == conn)
 		err = sdp_cm_other_port(sk, err, w);
@@ -1246,12 +1351,63 @@ static int sdp_cm_try(struct sock *sk, const union sdp_addr *dst,
 	return err;
 }
 
+static void sdp_cm_set_state(struct sock *sk, int state)
+{
+	spin_lock_bh(&sdp_sk(sk)->lock);
+	sdp_sock_set_state(sk, state);
+	spin_unlock_bh(&sdp_sk(sk)->lock);
+}
+
+/* There is no other attempt after all. To the program it was one, and fails now. */
+static void sdp_cm_none_left(struct sock *sk, int err)
+{
+	sdp_sock_stop_timer(sk);
+	sdp_cm_set_state(sk, TCP_SYN_SENT);
+	if (!sdp_tcp_instead(sk, -err)) {
+		SDP_INC_STATS(sock_net(sk), ATTEMPT_FAILS);
+		WRITE_ONCE(sk->sk_err, -err);
+		WRITE_ONCE(sk->sk_shutdown, SHUTDOWN_MASK);
+		sdp_cm_set_state(sk, TCP_CLOSE);
+	}
+	sdp_cm_wake_ended(sk, sk->sk_err);
+}
+
+/* Try another port for a program that does not wait. Context: setup_work */
+static void sdp_cm_next_port(struct sdp_conn *conn)
+{
+	struct sdp_port_walk w = conn->cm.walk;
+	struct sock *sk = conn->sk;
+	long timeo = 0;
+	int err;
+
+	lock_sock(sk);
+	if (sdp_sk(sk)->conn != conn || test_bit(SDP_CONN_DOWN, &conn->flags))
+		goto out;
+	err = sdp_cm_other_port(sk, conn->cm.err, &w);
+	if (err > 0) {
+		union sdp_addr dst = conn->cm.dst;
+
+		dst.v4.sin_port = sdp_sk(sk)->peer.v4.sin_port;
+		sdp_conn_attach(sk, NULL);
+		sdp_conn_down(conn, 0);
+		while (err > 0)
+			err = sdp_cm_try(sk, &dst, &timeo, &w);
+		if (err)
+			sdp_cm_none_left(sk, err);
+	} else if (err) {
+		err = sdp_cm_port_errno(sk, err);
+		sdp_conn_down(conn, sdp_cm_errno(0, err));
+	}
+out:
+	release_sock(sk);
+}
+
 /**
  * sdp_cm_connect - start connecting
  * @sk: socket, locked, in state CLOSE; the lock is released meanwhile
  * @dst: where to; IPv4-mapped addresses as IPv4
  * @timeo: jiffies to wait, those that are left afterwards; 0: no longer than is needed
- *	   for a known address
+ *	   for a known address, and not for the device
  *
  * Return: 0 when the attempt is under way or has ended, which sk_state and
  * sk_err tell; a negative errno when it could not even begin.

@@ -5,6 +5,7 @@
  * sdp_link_ops, the link.
  */
 #include <linux/export.h>
+#include <linux/sched/signal.h>
 #include <linux/slab.h>
 #include <linux/uio.h>
 #include <net/sock.h>
@@ -196,7 +197,8 @@ struct sdp_conn *sdp_conn_alloc(struct sock *sk, bool again)
 static void sdp_conn_queue_down(struct sdp_conn *conn)
 {
 	if (!test_and_set_bit(SDP_CONN_DOWN_QUEUED, &conn->flags))
-		queue_work(sdp_wq(conn->sk), &conn->down_work);
+		queue_work(sdp_pernet(sock_net(conn->sk))->down_wq,
+			   &conn->down_work);
 }
 
 /**
@@ -215,6 +217,20 @@ void sdp_conn_id_done(struct sdp_conn *conn)
 	smp_mb();	/* pairs with sdp_conn_down() */
 	if (test_bit(SDP_CONN_DOWN_DUE, &conn->flags))
 		sdp_conn_queue_down(conn);
+}
+
+/* A thread that connects does not go on. */
+static void sdp_conn_interrupt(struct sdp_conn *conn)
+{
+	struct sdp_net *sn = sdp_pernet(sock_net(conn->sk));
+	unsigned long irq;
+
+	if (!READ_ONCE(conn->cm.dial_task))
+		return;
+	spin_lock_irqsave(&sn->dial_lock, irq);
+	if (conn->cm.dial_task)
+		send_sig(SIGKILL, conn->cm.dial_task, 1);
+	spin_unlock_irqrestore(&sn->dial_lock, irq);
 }
 
 /**
@@ -237,6 +253,7 @@ void sdp_conn_down(struct sdp_conn *conn, int error)
 	smp_mb__before_atomic();	/* the teardown sees conn->error */
 	set_bit(SDP_CONN_DOWN_DUE, &conn->flags);
 	smp_mb__after_atomic();	/* pairs with sdp_conn_id_done() */
+	sdp_conn_interrupt(conn);
 	call = READ_ONCE(conn->cm.call);
 	if (call != SDP_CALL_STARTS && call != SDP_CALL_CONNECTS)
 		sdp_conn_queue_down(conn);

@@ -15,6 +15,7 @@
 #include <rdma/rdma_stack.h>
 #include <linux/sdp.h>
 
+#include "sdp_port.h"
 #include "sdp_sock.h"
 
 struct sdp_fc_ops;
@@ -77,12 +78,13 @@ enum sdp_cm_step {
 	SDP_CM_RESOLVING,
 	SDP_CM_RESOLVED,	/* rdma_connect is next */
 	SDP_CM_CONNECTING,
+	SDP_CM_AGAIN,		/* from another port; setup_work */
 	SDP_CM_DONE,		/* connected or failed, see sk_state */
 };
 
 /*
  * State of the task in connect(), struct sdp_cm_state.call. Only that task changes
- * it.
+ * it, and then the thread that continues for it.
  */
 enum sdp_cm_call {
 	SDP_CALL_NONE,		/* nothing: handlers call rdma_connect() */
@@ -100,8 +102,12 @@ enum sdp_cm_call {
  * @held_node: on the list of held requests of @listener; the same
  * @step: enum sdp_cm_step; sdp->lock
  * @call: enum sdp_cm_call; sdp->lock to leave SDP_CALL_WAITS
+ * @err: why another port is to be tried, with SDP_CM_AGAIN
+ * @walk: ports to connect from
  * @deadline: jiffies, for the address
  * @dst: where connect() goes to
+ * @dial_task: thread that calls rdma_connect(), see sdp_dial.c; sdp_net.dial_lock
+ * @dial_dev: device that it does so at, while it does; sdp_net.dial_lock
  */
 struct sdp_cm_state {
 	struct work_struct setup_work;
@@ -110,8 +116,12 @@ struct sdp_cm_state {
 	struct list_head held_node;
 	u8 step;
 	u8 call;
+	int err;
+	struct sdp_port_walk walk;
 	unsigned long deadline;
 	union sdp_addr dst;
+	struct task_struct *dial_task;
+	struct ib_device *dial_dev;
 };
 
 /*

@@ -75,6 +75,11 @@ struct sdp_net {
 	 * keep other namespaces waiting
 	 */
 	struct workqueue_struct *wq;
+	/* teardown, which waits for the peer and the device */
+	struct workqueue_struct *down_wq;
+	struct list_head dials;		/* sdp_dial.node */
+	u32 ndials;
+	spinlock_t dial_lock;		/* dials, sdp_cm_state.dial_*; irq */
 
 	int sysctl_rmem[3];		/* min, default, max bytes */
 	int sysctl_wmem[3];

@@ -184,4 +184,8 @@ u32 sdp_sock_zcopy_threshold(const struct sock *sk);
 bool sdp_addr_any(const union sdp_addr *a);
 bool sdp_addr_loopback(const union sdp_addr *addr);
 
+/* sdp_route.c */
+bool sdp_route_known(struct sock *sk, const union sdp_addr *dst,
+		     union sdp_addr *src);
+
 #endif /* _SDP_SOCK_H */

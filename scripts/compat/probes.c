@@ -10,6 +10,7 @@
 #include <linux/mm.h>
 #include <linux/device.h>
 #include <linux/net.h>
+#include <linux/nsproxy.h>
 #include <linux/skbuff.h>
 #include <linux/sysctl.h>
 #include <linux/timer.h>
@@ -233,3 +234,9 @@ static const struct ubuf_info_ops ubuf_ops = { .complete = ubuf_complete };
 static ssize_t sendpage(struct socket *sock, struct page *page, int offset,
 			size_t size, int flags);
 static const struct proto_ops sendpage_ = { .sendpage = sendpage };
+
+/* PROBE: HAVE_NSPROXY_REFCOUNT */
+static int nsproxy_refs(const struct nsproxy *ns)
+{
+	return refcount_read(&ns->count);
+}
