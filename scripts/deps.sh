@@ -17,7 +17,8 @@ packages=(
 	rdmacm-utils ibverbs-utils ibverbs-providers perftest qperf libfabric-bin
 	# tests and lint
 	debhelper dh-dkms lintian
-	dkms openssl linux-perf clang libclang-rt-dev tshark shellcheck sparse unifdef clang-format python3-docutils python3-sphinx python3-jsonschema
+	dkms openssl linux-perf clang libclang-rt-dev tshark shellcheck sparse unifdef clang-format
+	python3-docutils python3-sphinx python3-jsonschema
 	python3-yaml mandoc
 )
 
