@@ -26,7 +26,7 @@ help:
 	@echo 'make install       modules, tools, headers, manual pages (PREFIX=, DESTDIR=)'
 	@echo 'make install-tools, make install-doc: tools, manual pages alone'
 	@echo 'make install-dkms  modules by DKMS; make uninstall-dkms'
-	@echo 'make deb           Debian packages, in build/deb'
+	@echo 'make deb           Debian packages, in build/deb; make rpm: RPM packages, in build/rpm'
 	@echo 'make uninstall     remove all of that'
 	@echo 'make demo          iperf3 and Redis over SDP in a virtual machine'
 	@echo 'make demo-filters  pictures that travel over SDP between filters on four hosts'
@@ -89,6 +89,9 @@ uninstall-dkms:
 deb:
 	@scripts/build-deb.sh $(O)
 
+rpm:
+	@scripts/build-rpm.sh $(O)
+
 deps:
 	@scripts/deps.sh
 
@@ -142,4 +145,4 @@ clean-cache:
 
 .PHONY: all help modules tools examples install install-tools install-doc deps unit fuzz lint \
 	htmldocs into-kernel check check-long check-more demo demo-filters bench report vm clean clean-cache
-.PHONY: uninstall install-dkms uninstall-dkms deb
+.PHONY: uninstall install-dkms uninstall-dkms deb rpm

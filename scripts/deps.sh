@@ -16,7 +16,7 @@ packages=(
 	netcat-openbsd procps util-linux iperf3 redis-tools gojq
 	rdmacm-utils ibverbs-utils ibverbs-providers perftest qperf libfabric-bin
 	# tests and lint
-	debhelper dh-dkms lintian
+	debhelper dh-dkms lintian rpm
 	dkms openssl linux-perf clang libclang-rt-dev tshark shellcheck sparse unifdef clang-format
 	python3-docutils python3-sphinx python3-jsonschema
 	python3-yaml mandoc

@@ -31,6 +31,21 @@ sed -i "s/^PACKAGE_VERSION=.*/PACKAGE_VERSION=\"$new\"/" dkms.conf
 sed -i "1s/($version)/($new)/" debian/changelog
 check "make deb, of the next version" scripts/build-deb.sh "$WORK/next"
 
+# The packages of RPM, built where apt installed what they need, have the same files
+rpm_files() {
+	local rpms=$WORK/out/rpm/RPMS what=' /usr/share/(doc|licenses|lintian)| /usr/lib/.build-id|/$'
+
+	RPMFLAGS=--nodeps scripts/build-rpm.sh "$WORK/out" || return
+	dpkg-deb -c "$WORK"/out/deb/sdp-tools_*.deb | sed -n 's/^-.* \.\// \//p' >"$WORK/files.deb"
+	rpm -qlvp "$rpms"/*/sdp-tools-*.rpm | sed -n 's/^-[^/]* \// \//p' >"$WORK/files.rpm"
+	diff <(grep -Ev "$what" "$WORK/files.deb" | sed 's/\.gz$//' | sort) \
+		<(grep -Ev "$what" "$WORK/files.rpm" | sed 's/\.gz$//' | sort) || return
+	rpm -qlp "$rpms"/*/iwarp-sdp-dkms-*.rpm | grep -q "/usr/src/iwarp-sdp-$version/dkms.conf" &&
+		rpm -qlp "$rpms"/*/libsdp-devel-*.rpm | grep -qx /usr/include/linux/sdp.h
+}
+
+check "make rpm has the files of the Debian packages" rpm_files
+
 # debian SUITE: fills a cache entry
 debian() {
 	mmdebstrap --variant=minbase --include="$INCLUDE,apt,ca-certificates" \
