@@ -26,11 +26,6 @@ new=$version+next1
 check "make deb" scripts/build-deb.sh "$WORK/out"
 check "lintian has nothing to say" lintian --allow-root --fail-on error,warning \
 	"$WORK/out/deb/iwarp-sdp_${version}_amd64.changes"
-# The next version, with a file less and a file more
-sed -i "s/^PACKAGE_VERSION=.*/PACKAGE_VERSION=\"$new\"/" dkms.conf
-sed -i "1s/($version)/($new)/" debian/changelog
-check "make deb, of the next version" scripts/build-deb.sh "$WORK/next"
-
 # The packages of RPM, built where apt installed what they need, have the same files
 rpm_files() {
 	local rpms=$WORK/out/rpm/RPMS what=' /usr/share/(doc|licenses|lintian)| /usr/lib/.build-id|/$'
@@ -45,6 +40,11 @@ rpm_files() {
 }
 
 check "make rpm has the files of the Debian packages" rpm_files
+
+# The next version
+sed -i "s/^PACKAGE_VERSION=.*/PACKAGE_VERSION=\"$new\"/" dkms.conf
+sed -i "1s/($version)/($new)/" debian/changelog
+check "make deb, of the next version" scripts/build-deb.sh "$WORK/next"
 
 # debian SUITE: fills a cache entry
 debian() {
