@@ -12,7 +12,7 @@ KDIR	?= $(wildcard /lib/modules/$(shell uname -r)/build)
 override BUILD := $(abspath $(BUILD))
 override DESTDIR := $(if $(DESTDIR),$(abspath $(DESTDIR)))
 
-export KERNEL BUILD KDIR DESTDIR
+export KERNEL BUILD KDIR DESTDIR SDP_RESEARCH
 O	:= $(BUILD)
 PAGES	:= $(wildcard Documentation/man/*.[1-9])
 
@@ -20,7 +20,8 @@ all: modules tools
 
 help:
 	@echo 'make [all]         modules and tools'
-	@echo 'make modules       modules for the running kernel (KDIR=headers of another)'
+	@echo 'make modules       modules for the running kernel (KDIR=headers of another;'
+	@echo '                   SDP_RESEARCH=n leaves out the variants of the literature)'
 	@echo 'make tools         sdp-run, libsdp.so, sdpstat, sdpbench'
 	@echo 'make examples      filter streams: fs-run, fs-node (liblz4-dev)'
 	@echo 'make install       modules, tools, headers, manual pages (PREFIX=, DESTDIR=)'

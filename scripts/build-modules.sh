@@ -7,7 +7,8 @@
 # OUT/KERNEL/modules/; OUT is build/ of the tree by default.  Test modules
 # (selftests/*/Kbuild) are among them, but not for "host": these are installed.
 #
-# W=1, C=1 and the like are passed on from the environment by MODFLAGS.
+# W=1, C=1 and the like are passed on from the environment by MODFLAGS. SDP_RESEARCH=n
+# leaves out the variants of the literature, see Documentation/knobs.rst.
 set -euo pipefail
 here=$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd)
 top=$(dirname "$here")
@@ -68,8 +69,12 @@ rm -f "$out"/modules/*.ko
 msg "  MODULES $name ($K_RELEASE)"
 tests=m
 [ "$name" != host ] || tests=
+# one switch of ours, a symbol for each module as in the kernel's tree
+research=${SDP_RESEARCH:-y}
 # shellcheck disable=SC2086
-kmake "$out/src" IWARP_SDP_SELFTESTS=$tests -j"${JOBS:-$(nproc)}" ${MODFLAGS:-} modules >&2 {lock}>&-
+kmake "$out/src" IWARP_SDP_SELFTESTS=$tests CONFIG_SDP_RESEARCH="$research" \
+	CONFIG_RDMA_IWARP_HYBRID_RESEARCH="$research" -j"${JOBS:-$(nproc)}" ${MODFLAGS:-} \
+	modules >&2 {lock}>&-
 find "$out/src" -name '*.ko' | while read -r ko; do
 	strip -g -o "$out/modules/$(basename "$ko")" "$ko"
 done

@@ -56,7 +56,8 @@ module() {
 	local to=$tree/$2 f
 	mkdir -p "$to"
 	(cd "$top/$1" && find . -name '*.[ch]' -exec cp --parents {} "$to" \;)
-	sed -E -e '/Kbuild\.probe/d' -e "s/^obj-m := ([a-z_]+\.o)/obj-\$($3) += \1/" \
+	sed -E -e '/Kbuild\.probe/d' -e '/_RESEARCH \?=/d' -e '/-DCONFIG_/d' \
+		-e "s/^obj-m := ([a-z_]+\.o)/obj-\$($3) += \1/" \
 		-e "s/^(obj-.*) ([a-z_]+_diag\.o)/\1\nobj-\$(${3}_DIAG) += \2/" \
 		-e 's| -I\$\(src\)/../../lib||' "$top/$1/Kbuild" >"$to/Makefile"
 	cp "$parts/Kconfig/$4" "$to/Kconfig"

@@ -121,8 +121,8 @@ enum hyb_place_attr {
 	HYB_PLACE_PAYLOAD,
 };
 
-static int hyb_place_parse(enum hyb_place_attr what, const char *buf,
-			   struct hyb_place *place)
+static int hyb_place_word(enum hyb_place_attr what, const char *buf,
+			  struct hyb_place *place)
 {
 	int mode;
 
@@ -146,6 +146,22 @@ static int hyb_place_parse(enum hyb_place_attr what, const char *buf,
 		place->markers = mode;
 		return 0;
 	}
+}
+
+static int hyb_place_parse(enum hyb_place_attr what, const char *buf,
+			   struct hyb_place *place)
+{
+	struct hyb_place wish = *place;
+	int err = hyb_place_word(what, buf, &wish);
+
+	if (err)
+		return err;
+	if (!IS_ENABLED(CONFIG_RDMA_IWARP_HYBRID_RESEARCH) &&
+	    (wish.markers == HYB_MARK_SG || wish.markers == HYB_MARK_CONTIG ||
+	     wish.payload == HYB_PAY_REF))
+		return -EOPNOTSUPP;
+	*place = wish;
+	return 0;
 }
 
 /* A profile and the way of payload are shown as wished, the others as they are */

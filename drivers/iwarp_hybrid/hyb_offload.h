@@ -207,7 +207,11 @@ static inline bool hyb_off_tx_crc(const struct hyb_off *off)
  */
 static inline bool hyb_off_tx_contig(struct hyb_off *off)
 {
+#ifdef CONFIG_RDMA_IWARP_HYBRID_RESEARCH
 	return off && off->tx_contig && hyb_off_room(off, 2);
+#else
+	return false;
+#endif
 }
 
 /**

@@ -148,7 +148,11 @@ struct hyb_sg {
 /* Is payload of the FPDU being laid out elsewhere? */
 static inline bool hyb_sg_any(const struct hyb_sg *sg)
 {
+#ifdef CONFIG_RDMA_IWARP_HYBRID_RESEARCH
 	return sg->begin != sg->put;
+#else
+	return false;
+#endif
 }
 
 /* ------------------------------------------------------------ transmit */

@@ -8,8 +8,11 @@
 #include <linux/types.h>
 
 struct sdp_conn;
+struct sdp_msg;
 struct sdp_rx_ctx;
 struct sdp_sock;
+struct sdp_tx_msg;
+struct sdp_tx_slot;
 
 #define SDP_FC_DATA		3	/* no payload with fewer credits */
 #define SDP_FC_FLOW		4	/* advertised; with fewer, data waits for the reader */
@@ -29,6 +32,14 @@ struct sdp_sock;
  * @rx: act on a message that only this policy has; 0 or the SDP_MIB_BAD_ number.
  *	Sets m.payload_len to the bytes that a message of @mid has brought, which
  *	the caller queues. NULL: there is no such message. Context: sdp->lock.
+ * @imm: whether a payload is announced by immediate data instead of a message.
+ *	 NULL: never
+ * @header: fill in the header of a message that only this policy has, with so much
+ *	    payload. NULL: there is no such message
+ * @post: post a message, or with @imm a payload that immediate data announces; all
+ *	  headers are in the slot. 0 or the error of the provider. NULL: as
+ *	  sdp_qp_send()
+ * @want_space: a writer waits for room. NULL: nothing to do. Context: no spinlock
  * @mid: MID of messages with payload
  * @wish: value of SDP_FLOW_CONTROL that asks for it
  * @held: messages wait in the transport for a slow reader
@@ -50,6 +61,12 @@ struct sdp_fc_ops {
 	void (*peer)(struct sdp_conn *conn, u16 bufs, u32 ack);
 	u32 (*room)(const struct sdp_conn *conn, u32 len);
 	int (*rx)(struct sdp_sock *sdp, struct sdp_rx_ctx *c);
+	bool (*imm)(const struct sdp_conn *conn, const struct sdp_tx_msg *m);
+	void (*header)(struct sdp_conn *conn, struct sdp_msg *msg, u32 octets);
+	int (*post)(struct sdp_conn *conn, struct sdp_tx_slot *slot,
+		    const struct sdp_tx_msg *m, const struct sdp_msg *imm,
+		    u32 hdr_len, bool signal);
+	void (*want_space)(struct sdp_conn *conn);
 };
 
 extern const struct sdp_fc_ops sdp_fc_credit, sdp_fc_transport;

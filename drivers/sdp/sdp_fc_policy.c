@@ -77,6 +77,8 @@ static u8 sdp_fc_possible(const struct sdp_conn *conn)
 	struct sdp_net *sn = sdp_pernet(sock_net(conn->sk));
 	u8 ext = 0;
 
+	if (!IS_ENABLED(CONFIG_SDP_RESEARCH))
+		return 0;
 	if (sdp_fc_device_rings(conn->dev)) {
 		ext |= SDP_EXT_RING;
 		if (sdp_fc_device_imm(conn, NULL) &&
@@ -137,6 +139,15 @@ u8 sdp_fc_agree(const struct sdp_conn *conn)
 	return 0;
 }
 
+static const struct sdp_fc_ops *sdp_fc_of(u8 ext)
+{
+	if (!IS_ENABLED(CONFIG_SDP_RESEARCH))
+		return &sdp_fc_credit;
+	if (ext & SDP_EXT_RING)
+		return &sdp_fc_rdma;
+	return ext & SDP_EXT_HOLD ? &sdp_fc_vwin : &sdp_fc_credit;
+}
+
 /**
  * sdp_fc_use - set the flow control of a connection on a verbs link
  * @conn: connection without buffers yet
@@ -148,22 +159,15 @@ u8 sdp_fc_agree(const struct sdp_conn *conn)
  */
 int sdp_fc_use(struct sdp_conn *conn, u8 ext)
 {
-	const struct sdp_fc_ops *fc = &sdp_fc_credit;
-	int err = 0;
+	int err = ext & SDP_EXT_RING ? sdp_ring_create(conn) : 0;
 
-	if (ext & SDP_EXT_RING) {
-		err = sdp_ring_create(conn);
-		fc = &sdp_fc_rdma;
-	} else if (ext & SDP_EXT_HOLD) {
-		fc = &sdp_fc_vwin;
-	}
 	if (err)
 		return err;
 	spin_lock_bh(&conn->tx_lock);
 	if (ext & SDP_EXT_RING)
 		conn->rx_size = SDP_BUF_SIZE;
 	conn->terms.ext = ext;
-	conn->fc = fc;
+	conn->fc = sdp_fc_of(ext);
 	spin_unlock_bh(&conn->tx_lock);
 	return 0;
 }
@@ -184,7 +188,7 @@ void sdp_fc_start(struct sdp_conn *conn)
 	v->update_rule = READ_ONCE(sn->sysctl_credit_update);
 	v->vwin_posted = READ_ONCE(sn->sysctl_vwin_posted);
 	/* a completion for half of the device's part, so that it never stays full */
-	if (conn->fc == &sdp_fc_vwin)
+	if (conn->fc->wish == SDP_FLOW_VWIN)
 		v->tx_signal = max_t(u32, v->vwin_posted / 2, 1);
 }
 
@@ -201,9 +205,9 @@ void sdp_fc_judge(struct sdp_conn *conn)
 	/* of iWARP it is known only now */
 	if (conn->ring && conn->terms.ext & SDP_EXT_IMM)
 		WRITE_ONCE(conn->ring->imm, sdp_fc_device_imm(conn, conn->qp));
-	if (conn->fc == &sdp_fc_rdma)
+	if (conn->fc->wish == SDP_FLOW_RDMA)
 		SDP_INC_STATS(net, RING_LINKS);
-	else if (conn->fc == &sdp_fc_vwin)
+	else if (conn->fc->wish == SDP_FLOW_VWIN)
 		SDP_INC_STATS(net, VWIN_LINKS);
 	if (conn->terms.fc_wish == SDP_FLOW_AUTO ||
 	    conn->terms.fc_wish == conn->fc->wish) {

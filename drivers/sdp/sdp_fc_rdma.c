@@ -96,6 +96,34 @@ static int sdp_rdma_rx(struct sdp_sock *sdp, struct sdp_rx_ctx *c)
 	}
 }
 
+/* Most payload of a ring is not behind the header. */
+static void sdp_rdma_header(struct sdp_conn *conn, struct sdp_msg *msg, u32 octets)
+{
+	const struct sdp_ring_conn *r = conn->ring;
+
+	lockdep_assert_held(&conn->tx_lock);
+	if (msg->h.mid == SDP_MID_RING_AVAIL) {
+		msg->ext.avail.len = r->mem->size;
+		msg->ext.avail.rkey = r->mr->rkey;
+		msg->ext.avail.va = r->mr->iova;
+		return;
+	}
+	msg->ext.ring.len = octets;
+	if (sdp_ring_along(octets))
+		msg->payload_len = octets;
+	msg->ext.ring.freed = sdp_ring_tell(conn);
+}
+
+static int sdp_rdma_post(struct sdp_conn *conn, struct sdp_tx_slot *slot,
+			 const struct sdp_tx_msg *m, const struct sdp_msg *imm,
+			 u32 hdr_len, bool signal)
+{
+	if (imm)
+		return sdp_ring_send_imm(conn, slot, m, sdp_build_imm(imm),
+					 signal);
+	return sdp_ring_post(conn, slot, m, hdr_len, signal);
+}
+
 /* "rdma": see Documentation/wire.rst, extension RING */
 const struct sdp_fc_ops sdp_fc_rdma = {
 	.name		= "rdma",
@@ -109,4 +137,8 @@ const struct sdp_fc_ops sdp_fc_rdma = {
 	.peer		= sdp_fc_peer,
 	.room		= sdp_rdma_room,
 	.rx		= sdp_rdma_rx,
+	.imm		= sdp_ring_by_imm,
+	.header		= sdp_rdma_header,
+	.post		= sdp_rdma_post,
+	.want_space	= sdp_ring_wanted,
 };

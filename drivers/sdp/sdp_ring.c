@@ -411,15 +411,16 @@ void sdp_ring_enter_app(struct sock *sk)
 
 /**
  * sdp_ring_wanted - a writer waits for room: the program is here
- * @conn: connection, which may have no ring
+ * @conn: connection with a ring
  *
  * Context: any, without a lock: poll() calls it.
  */
 void sdp_ring_wanted(struct sdp_conn *conn)
 {
-	if (unlikely(conn->ring) &&
-	    READ_ONCE(conn->ring->progress) == SDP_RING_APP_AWAY)
-		WRITE_ONCE(conn->ring->progress, SDP_RING_APP);
+	struct sdp_ring_conn *r = READ_ONCE(conn->ring);
+
+	if (r && READ_ONCE(r->progress) == SDP_RING_APP_AWAY)
+		WRITE_ONCE(r->progress, SDP_RING_APP);
 }
 
 /**

@@ -81,10 +81,34 @@ struct sdp_ring_conn {
 };
 
 /* sdp_ring.c */
+#if IS_ENABLED(CONFIG_SDP_RESEARCH)
 int sdp_ring_create(struct sdp_conn *conn);
 void sdp_ring_destroy(struct sdp_conn *conn);
 bool sdp_ring_tight(const struct sdp_sock *sdp);
 void sdp_ring_drop(struct sdp_sock *sdp);
+void sdp_ring_enter_app(struct sock *sk);
+void sdp_ring_leave(struct sock *sk);
+void sdp_ring_poll(struct sock *sk);
+#else
+static inline int sdp_ring_create(struct sdp_conn *conn)
+{
+	return -EOPNOTSUPP;
+}
+
+static inline void sdp_ring_destroy(struct sdp_conn *conn) { }
+
+static inline bool sdp_ring_tight(const struct sdp_sock *sdp)
+{
+	return false;
+}
+
+static inline void sdp_ring_drop(struct sdp_sock *sdp) { }
+static inline void sdp_ring_enter_app(struct sock *sk) { }
+static inline void sdp_ring_leave(struct sock *sk) { }
+static inline void sdp_ring_poll(struct sock *sk) { }
+#endif
+
+/* for sdp_fc_rdma.c */
 u32 sdp_ring_untold(const struct sdp_conn *conn);
 bool sdp_ring_by_imm(const struct sdp_conn *conn, const struct sdp_tx_msg *m);
 int sdp_ring_send_imm(struct sdp_conn *conn, struct sdp_tx_slot *slot,
@@ -92,10 +116,7 @@ int sdp_ring_send_imm(struct sdp_conn *conn, struct sdp_tx_slot *slot,
 int sdp_ring_post(struct sdp_conn *conn, struct sdp_tx_slot *slot,
 		  const struct sdp_tx_msg *m, u32 hdr_len, bool signal);
 u32 sdp_ring_tell(struct sdp_conn *conn);
-void sdp_ring_enter_app(struct sock *sk);
 void sdp_ring_wanted(struct sdp_conn *conn);
-void sdp_ring_leave(struct sock *sk);
-void sdp_ring_poll(struct sock *sk);
 
 /*
  * The program enters a system call on a socket. Returns whether sdp_ring_leave()
@@ -105,7 +126,8 @@ static inline bool sdp_ring_enter(struct sock *sk)
 {
 	const struct sdp_conn *conn = sdp_sk(sk)->conn;
 
-	if (likely(!conn || !conn->ring || !READ_ONCE(conn->ring->progress)))
+	if (!IS_ENABLED(CONFIG_SDP_RESEARCH) ||
+	    likely(!conn || !conn->ring || !READ_ONCE(conn->ring->progress)))
 		return false;
 	sdp_ring_enter_app(sk);
 	return true;

@@ -101,6 +101,23 @@ static int sdp_rx_sink_avail(struct sdp_sock *sdp, struct sdp_rx_ctx *c)
 	return !bad && c->m.payload_len ? sdp_rx_data(sdp, c) : bad;
 }
 
+/* Memory that a reader offers: in pipelined mode, which one end has asked for */
+static int sdp_rx_sink(struct sdp_sock *sdp, struct sdp_rx_ctx *c)
+{
+	if (!IS_ENABLED(CONFIG_SDP_RESEARCH))
+		return SDP_MIB_BAD_STATE;
+	switch (c->m.h.mid) {
+	case SDP_MID_RDMA_WR_COMPL:
+		return sdp_zc_wr_compl(sdp, c);
+	case SDP_MID_SINK_AVAIL:
+		return sdp_rx_sink_avail(sdp, c);
+	case SDP_MID_SINK_CANCEL:
+		return sdp_zc_sink_unavail(sdp, c);
+	default:
+		return sdp_zc_sink_ack(sdp, c);
+	}
+}
+
 /* Only the source changes the mode of a half, except back from buffered. */
 static int sdp_rx_mode_change(struct sdp_rx_ctx *c)
 {
@@ -195,13 +212,10 @@ int sdp_rx_dispatch(struct sdp_sock *sdp, struct sdp_rx_ctx *c)
 	case SDP_MID_SENDSM:
 		return sdp_zc_sendsm(sdp, c);
 	case SDP_MID_RDMA_WR_COMPL:
-		return sdp_zc_wr_compl(sdp, c);
 	case SDP_MID_SINK_AVAIL:
-		return sdp_rx_sink_avail(sdp, c);
 	case SDP_MID_SINK_CANCEL:
-		return sdp_zc_sink_unavail(sdp, c);
 	case SDP_MID_SINK_CANCEL_ACK:
-		return sdp_zc_sink_ack(sdp, c);
+		return sdp_rx_sink(sdp, c);
 	case SDP_MID_RING_AVAIL:
 	case SDP_MID_RING:
 		return sdp_rx_fc(sdp, c);

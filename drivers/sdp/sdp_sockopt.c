@@ -794,6 +794,9 @@ static int sdp_set_sdp(struct sock *sk, int optname, sockptr_t optval,
 	if (optname == SDP_FLOW_CONTROL &&
 	    (val < SDP_FLOW_DEFAULT || val > SDP_FLOW_TRANSPORT))
 		return -EINVAL;
+	if (optname == SDP_FLOW_CONTROL && !IS_ENABLED(CONFIG_SDP_RESEARCH) &&
+	    (val == SDP_FLOW_RDMA || val == SDP_FLOW_VWIN))
+		return -EOPNOTSUPP;
 
 	if (optname == SDP_FALLBACK)
 		return sdp_set_fallback(sk, val);

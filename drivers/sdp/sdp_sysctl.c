@@ -95,13 +95,22 @@ static int sdp_proc_pair(CTL_TABLE_CONST struct ctl_table *table, int write,
 	return err;
 }
 
+/* Without the variants of the literature their words are no values. */
+#if IS_ENABLED(CONFIG_SDP_RESEARCH)
+#define SDP_RESEARCH_WORD(word)	word
+#define SDP_RESEARCH_MAX	SYSCTL_ONE
+#else
+#define SDP_RESEARCH_WORD(word)	""
+#define SDP_RESEARCH_MAX	SYSCTL_ZERO
+#endif
+
 /* Values of net.sdp.flow_control, as in SDP_FLOW_*; the first is no value. */
 static const char * const flow_words[] = {
 	[SDP_FLOW_DEFAULT]	= "",
 	[SDP_FLOW_AUTO]		= "auto",
 	[SDP_FLOW_CREDIT]	= "credit",
-	[SDP_FLOW_RDMA]		= "rdma",
-	[SDP_FLOW_VWIN]		= "vwin",
+	[SDP_FLOW_RDMA]		= SDP_RESEARCH_WORD("rdma"),
+	[SDP_FLOW_VWIN]		= SDP_RESEARCH_WORD("vwin"),
 	[SDP_FLOW_TRANSPORT]	= "transport",
 	NULL
 };
@@ -115,7 +124,7 @@ static const char * const update_words[] = {
 
 static const char * const progress_words[] = {
 	[SDP_PROGRESS_KERNEL]	= "kernel",
-	[SDP_PROGRESS_APP]	= "app",
+	[SDP_PROGRESS_APP]	= SDP_RESEARCH_WORD("app"),
 	NULL
 };
 
@@ -192,13 +201,13 @@ static const struct ctl_table sdp_sysctl_table[] = {
 	SDP_SYSCTL_WORD(credit_update, update_words),
 	SDP_SYSCTL(vwin_posted, SYSCTL_ONE, &vwin_posted_max),
 	SDP_SYSCTL_WORD(rdma_progress, progress_words),
-	SDP_SYSCTL(rdma_immediate, SYSCTL_ZERO, SYSCTL_ONE),
+	SDP_SYSCTL(rdma_immediate, SYSCTL_ZERO, SDP_RESEARCH_MAX),
 	SDP_SYSCTL(zcopy_threshold, SYSCTL_ZERO, SYSCTL_INT_MAX),
 	SDP_SYSCTL(zcopy_floor, SYSCTL_ZERO, SYSCTL_INT_MAX),
 	SDP_SYSCTL(zcopy_wait, SYSCTL_ONE, &zcopy_wait_max),
 	SDP_SYSCTL(zcopy_cache, SYSCTL_ZERO, SYSCTL_INT_MAX),
 	SDP_SYSCTL(zcopy_entries, SYSCTL_ONE, &entries_max),
-	SDP_SYSCTL(zcopy_pipelined, SYSCTL_ZERO, SYSCTL_ONE),
+	SDP_SYSCTL(zcopy_pipelined, SYSCTL_ZERO, SDP_RESEARCH_MAX),
 	SDP_SYSCTL(signal_every, SYSCTL_ONE, &signal_every_max),
 	SDP_SYSCTL(fin_timeout, SYSCTL_ONE, &timeout_max),
 	SDP_SYSCTL(resolve_timeout, &resolve_min, &resolve_max),
@@ -233,13 +242,13 @@ static void sdp_sysctl_defaults(struct sdp_net *sn)
 	sn->sysctl_credit_update = SDP_UPDATE_THIRD;
 	sn->sysctl_vwin_posted = 8;
 	sn->sysctl_rdma_progress = SDP_PROGRESS_KERNEL;
-	sn->sysctl_rdma_immediate = 1;
+	sn->sysctl_rdma_immediate = IS_ENABLED(CONFIG_SDP_RESEARCH);
 	sn->sysctl_zcopy_threshold = 0;
 	sn->sysctl_zcopy_floor = 256 << 10;
 	sn->sysctl_zcopy_wait = 1000;
 	sn->sysctl_zcopy_cache = 64 << 20;
 	sn->sysctl_zcopy_entries = 16;
-	sn->sysctl_zcopy_pipelined = 1;
+	sn->sysctl_zcopy_pipelined = IS_ENABLED(CONFIG_SDP_RESEARCH);
 	sn->sysctl_signal_every = 16;
 	sn->sysctl_fin_timeout = 60;
 	sn->sysctl_resolve_timeout = 5000;

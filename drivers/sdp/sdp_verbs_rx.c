@@ -116,7 +116,7 @@ void sdp_verbs_queue(struct sdp_sock *sdp, struct sdp_rx_ctx *c)
 		sdp_verbs_rx_want(c);
 	}
 	if (unlikely(READ_ONCE(c->conn->zco)))
-		sdp_zc_sink_data(sdp, c);
+		sdp_zc_rx_payload(sdp, c);
 	else
 		c->conn->zc->rx_data++;
 	/* pairs with the acquire of the reader */

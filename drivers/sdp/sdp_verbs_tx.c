@@ -2,7 +2,7 @@
 /*
  * Transmit half over a verbs link: user data go into messages in registered
  * buffers (sdp_verbs_txq.c), which are posted as credits allow. Calls flow
- * control, zero copy, the ring, and the queue pair.
+ * control, zero copy, and the queue pair.
  *
  * sendmsg fills messages under lock_sock; the engine, sdp_verbs_run(), posts
  * them under tx_lock, from sendmsg or from a completion, whichever finds a
@@ -17,7 +17,6 @@
 #include "sdp.h"
 #include "sdp_fc.h"
 #include "sdp_mib.h"
-#include "sdp_ring.h"
 #include "sdp_trace.h"
 #include "sdp_verbs.h"
 #include "sdp_verbs_tx.h"
@@ -81,25 +80,16 @@ static bool sdp_verbs_signal(struct sdp_conn *conn, u8 mid, u32 payload, bool ow
 	return true;
 }
 
-/* Fill in the header behind the BSDH; most payload of a ring is not there. */
+/* Fill in the header behind the BSDH */
 static void sdp_verbs_ext(struct sdp_conn *conn, struct sdp_msg *msg, u32 octets)
 {
-	const struct sdp_ring_conn *r = conn->ring;
-
 	switch (msg->h.mid) {
 	case SDP_MID_CHRCVBUF_ACK:
 		msg->ext.size = SDP_BUF_SIZE;
 		break;
 	case SDP_MID_RING_AVAIL:
-		msg->ext.avail.len = r->mem->size;
-		msg->ext.avail.rkey = r->mr->rkey;
-		msg->ext.avail.va = r->mr->iova;
-		break;
 	case SDP_MID_RING:
-		msg->ext.ring.len = octets;
-		if (sdp_ring_along(octets))
-			msg->payload_len = octets;
-		msg->ext.ring.freed = sdp_ring_tell(conn);
+		conn->fc->header(conn, msg, octets);
 		break;
 	case SDP_MID_SRC_AVAIL:
 		msg->payload_len = octets;
@@ -163,9 +153,8 @@ static int sdp_verbs_post(struct sdp_conn *conn, u8 mid, struct sdp_tx_msg *m)
 {
 	u32 mseq = conn->tx_mseq + 1, ack = sdp_verbs_ack(conn), len = 0;
 	struct sdp_msg msg = { .h = { .mid = mid, .mseq = mseq, .mseq_ack = ack } };
-	const struct sdp_ring_conn *r = conn->ring;
-	bool imm = m && unlikely(r && READ_ONCE(r->imm)) &&
-		   sdp_ring_by_imm(conn, m);
+	const struct sdp_fc_ops *fc = conn->fc;
+	bool imm = m && unlikely(fc->imm) && fc->imm(conn, m);
 	struct sdp_verbs *v = conn->verbs;
 	struct sdp_tx_slot *slot = sdp_tx_slot(v, mseq);
 	struct net *net = sock_net(conn->sk);
@@ -174,7 +163,7 @@ static int sdp_verbs_post(struct sdp_conn *conn, u8 mid, struct sdp_tx_msg *m)
 	u8 *p;
 
 	p = v->tx_ctl_area + (slot - v->tx_slots) * SDP_CTL_SLOT;
-	own = !m || m->split || r;
+	own = !m || m->split || fc->post;
 	if (!own)
 		p = page_address(m->chunk->page) + m->off - SDP_BSDH_LEN;
 	if (imm)
@@ -195,11 +184,8 @@ static int sdp_verbs_post(struct sdp_conn *conn, u8 mid, struct sdp_tx_msg *m)
 		SDP_INC_STATS(net, TX_SIGNALLED);
 	}
 	sdp_conn_count(conn, octets, m);
-	if (imm)
-		return sdp_ring_send_imm(conn, slot, m, sdp_build_imm(&msg),
-					 signal);
-	if (unlikely(r))
-		return sdp_ring_post(conn, slot, m, len, signal);
+	if (unlikely(fc->post))
+		return fc->post(conn, slot, m, imm ? &msg : NULL, len, signal);
 	return sdp_qp_send(conn, slot, m, len, signal);
 }
 
@@ -292,7 +278,7 @@ static int sdp_verbs_run_data(struct sdp_conn *conn)
 		}
 		err = sdp_verbs_send_data(conn, m, n);
 	}
-	if (!err && unlikely(zco) && v->tx_tail == v->tx_head)
+	if (!err && unlikely(zco && zco->next) && v->tx_tail == v->tx_head)
 		err = sdp_verbs_run_zc(conn, zco);
 	return err;
 }
@@ -318,7 +304,7 @@ static int sdp_verbs_run_end(struct sdp_conn *conn)
 	    sdp_verbs_slot_free(conn) && conn->fc->may_send(conn, false)) {
 		if (due)
 			SDP_INC_STATS(net, TX_CREDIT_UPDATES);
-		if (due && conn->ring)
+		if (due && conn->fc->mid == SDP_MID_RING)
 			SDP_INC_STATS(net, RING_UPDATES);
 		err = sdp_verbs_post(conn, conn->fc->mid, NULL);
 	}
@@ -571,7 +557,8 @@ static void sdp_verbs_want_space(struct sdp_conn *conn)
 
 	if (likely(v))
 		WRITE_ONCE(v->tx_want, true);
-	sdp_ring_wanted(conn);
+	if (unlikely(conn->fc->want_space))
+		conn->fc->want_space(conn);
 	sdp_conn_kick(conn);
 }
 

@@ -7,6 +7,7 @@
 
 # shellcheck source=selftests/examples/filters.bash
 . "$(dirname "$0")/filters.bash"
+need_research
 
 # each TRANSPORT TEXT
 each() {

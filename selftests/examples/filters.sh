@@ -8,6 +8,7 @@
 
 # shellcheck source=selftests/examples/filters.bash
 . "$(dirname "$0")/filters.bash"
+need_research
 
 # shares: buffers that the copies of the stage got
 shares() {

@@ -10,6 +10,7 @@
 # shellcheck source=selftests/lib/stack.sh
 . "$(dirname "$0")/../lib/stack.sh"
 need sdpbench ethtool python3 jq
+need_research
 [ "$(nproc)" -eq 1 ] || ktap_skip_all "needs run.sh --count"
 HERE=$(cd "$(dirname "$0")" && pwd)
 export NET_LINK=hnic

@@ -10,6 +10,7 @@
 . "$(dirname "$0")/lib.bash"
 # shellcheck source=selftests/lib/stack.sh
 . "$(dirname "$0")/../lib/stack.sh"
+need_research
 
 start
 bytes=$(scaled 1000000 50000)

@@ -8,6 +8,7 @@
 # shellcheck source=selftests/hnic/lib.bash
 . "$(dirname "$0")/lib.bash"
 need hyb-target sdpstat jq python3
+need_research
 ATTR=/sys/class/infiniband/rda/hybrid
 HYBRID="nic nic host"
 

@@ -8,6 +8,7 @@
 # shellcheck source=selftests/hnic/lib.bash
 . "$(dirname "$0")/lib.bash"
 need sdpbench jq
+need_research
 
 TRACING=/sys/kernel/tracing
 

@@ -14,6 +14,7 @@
 # shellcheck source=selftests/iwarp_hybrid/fail.bash
 . "$(dirname "$0")/../iwarp_hybrid/fail.bash"
 need sdp-echo
+need_research
 
 more_hyb() { [ "$(hyb_of "$1")" -gt "$2" ]; }
 dropped() { stat_of a tx_engine_no_memory; }

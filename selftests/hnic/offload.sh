@@ -7,6 +7,7 @@
 
 # shellcheck source=selftests/hnic/lib.bash
 . "$(dirname "$0")/lib.bash"
+need_research
 
 # profile NAME BYTES
 profile() {

@@ -12,6 +12,7 @@
 # shellcheck source=selftests/lib/zcopy.sh
 . "$(dirname "$0")/../lib/zcopy.sh"
 need sdp-zcopy sdp-run sdpstat rping hyb-ooo hyb-target
+need_research
 
 SERVER=10.0.0.2
 PORT=7600

@@ -17,6 +17,7 @@ PLAIN_PORTS=1
 # shellcheck source=selftests/interop/dump.bash
 . "$(dirname "$0")/dump.bash"
 need tcpdump sdp-run xfer hyb-target ethtool
+need_research
 
 # serve COMMAND...: start a server in b, wait until it listens
 serve() {

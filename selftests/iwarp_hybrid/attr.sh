@@ -10,6 +10,7 @@
 # shellcheck source=selftests/lib/lib.sh
 . "$(dirname "$0")/../lib/lib.sh"
 need hyb-target sdp-run xfer rdma rping setpriv unshare nsenter
+need_research
 
 ATTR=/sys/class/infiniband/rda/hybrid
 PROFILES="host assisted offload-contig offload-sg hybrid"

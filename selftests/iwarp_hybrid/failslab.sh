@@ -16,6 +16,7 @@
 # shellcheck source=selftests/iwarp_hybrid/ooo.bash
 . "$(dirname "$0")/ooo.bash"
 need sdp-echo tc ethtool
+need_research
 modprobe sdp 2> /dev/null || ktap_skip_all "no sdp module"
 
 net_up

@@ -10,6 +10,7 @@
 . "$(dirname "$0")/../lib/lib.sh"
 PLAIN_PORTS=1
 need xfer sdp-run rping ethtool rdma hyb-target taskset jq
+need_research
 
 NET_LINK=hnic
 FAMILY=${FAMILY:-4}

@@ -8,6 +8,7 @@
 # shellcheck source=selftests/lib/lib.sh
 . "$(dirname "$0")/../lib/lib.sh"
 need sdp-run python3 tc
+need_research
 
 SERVER=10.0.0.2
 CONNS=40

@@ -12,6 +12,7 @@
 # shellcheck source=selftests/lib/ktest.sh
 . "$(dirname "$0")/../lib/ktest.sh"
 need xfer sdp-run rping rdma tc ib_write_bw
+need_research
 
 SERVER=10.0.0.2
 PORT=5300

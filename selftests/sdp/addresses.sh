@@ -11,6 +11,7 @@
 # shellcheck source=selftests/lib/zcopy.sh
 . "$(dirname "$0")/../lib/zcopy.sh"
 need python3 sdp-zcopy sdpstat
+need_research
 
 SERVER=10.0.0.2
 PORT=7600

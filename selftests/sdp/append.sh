@@ -12,6 +12,7 @@
 # shellcheck source=selftests/lib/stack.sh
 . "$(dirname "$0")/../lib/stack.sh"
 need sdp-append sdpstat rdma socat python3
+[[ " ${PROFILES:-}" != *" offload-"* ]] || need_research
 
 COUNT=$(scaled 10000)
 # A tenth of the sends would leave at once, while the window is open, if nothing

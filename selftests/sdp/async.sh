@@ -7,6 +7,7 @@
 # shellcheck source=selftests/lib/lib.sh
 . "$(dirname "$0")/../lib/lib.sh"
 need sdp-notify sdp-uring sdp-echo sdp-run sdpstat
+need_research
 
 SERVER=10.0.0.2
 PORT=7950

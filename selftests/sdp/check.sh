@@ -9,6 +9,7 @@
 . "$(dirname "$0")/../lib/lib.sh"
 PLAIN_PORTS=1
 need sdpstat sdp-run socat jq
+need_research
 dev_up hybrid hybrid || ktap_skip_all "no RDMA device"
 modprobe -q sdp
 

@@ -13,6 +13,7 @@
 # shellcheck source=selftests/lib/stack.sh
 . "$(dirname "$0")/../lib/stack.sh"
 need sdpbench sdpstat rdma ethtool
+need_research
 
 SIZES="64 1024 4096 65536 1048576"
 # shellcheck disable=SC2034 # net_up reads it

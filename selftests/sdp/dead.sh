@@ -9,6 +9,7 @@
 # shellcheck source=selftests/lib/lib.sh
 . "$(dirname "$0")/../lib/lib.sh"
 need python3 sdp-run tc hyb-hostile sdpstat
+need_research
 PLAIN_PORTS=1
 
 PORT=7700

@@ -11,6 +11,7 @@
 # shellcheck source=selftests/lib/stack.sh
 . "$(dirname "$0")/../lib/stack.sh"
 need sdp-run xfer sdpstat
+need_research
 
 SERVER=10.0.0.2
 # the counter that says that it was used

@@ -15,6 +15,7 @@
 # shellcheck source=selftests/iwarp_hybrid/fail.bash
 . "$(dirname "$0")/../iwarp_hybrid/fail.bash"
 need sdp-echo sdp-zcopy sdpstat
+need_research
 modprobe sdp 2>/dev/null || ktap_skip_all "no sdp module"
 
 SERVER=10.0.0.1

@@ -10,6 +10,7 @@
 # shellcheck source=selftests/lib/lib.sh
 . "$(dirname "$0")/../lib/lib.sh"
 need sdpbench sdp-run xfer sdp-actions sdp-fc sdpstat jq python3
+need_research
 
 SERVER=10.0.0.2
 PORT=7700

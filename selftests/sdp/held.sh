@@ -9,6 +9,7 @@
 . "$(dirname "$0")/../lib/lib.sh"
 PLAIN_PORTS=1
 need python3 sdp-run sdpstat sdp-lend hyb-hostile rdma
+need_research
 
 PORT=7800
 PROG=$(dirname "$0")/held.py

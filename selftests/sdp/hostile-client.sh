@@ -11,6 +11,7 @@
 . "$(dirname "$0")/../lib/lib.sh"
 PLAIN_PORTS=1
 need hyb-hostile sdp-echo sdpstat
+need_research
 
 PORT=5021
 CLIENTS=/run/clients.$$

@@ -11,6 +11,7 @@
 . "$(dirname "$0")/../lib/lib.sh"
 PLAIN_PORTS=1
 need hyb-hostile sdp-actions sdp-echo sdpstat tc
+need_research
 
 KIND=${KIND:-hybrid}
 PORT=5021

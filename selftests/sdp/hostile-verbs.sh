@@ -13,6 +13,7 @@ PLAIN_PORTS=1
 # shellcheck source=selftests/sdp/hostile.bash
 . "$(dirname "$0")/hostile.bash"
 need hyb-hostile sdp-actions sdp-echo sdp-run sdp-zcopy sdpstat python3
+need_research
 
 KIND=${KIND:-hybrid}
 SERVER=10.0.0.2

@@ -8,6 +8,7 @@
 # shellcheck source=selftests/lib/lib.sh
 . "$(dirname "$0")/../lib/lib.sh"
 need sdp-run xfer sdp-actions sdp-fc sdpstat jq
+need_research
 dev_up hybrid hybrid || ktap_skip_all "no devices"
 modprobe -q sdp
 

@@ -9,6 +9,7 @@
 # shellcheck source=selftests/lib/lib.sh
 . "$(dirname "$0")/../lib/lib.sh"
 need sdp-run xfer sdpstat rdma jq sdp-zcopy sdp-zcache sdp-lend
+need_research
 
 SERVER=10.0.0.2
 SOON=$(scaled 20 60)	# seconds by which a program has to notice

@@ -9,6 +9,7 @@
 # shellcheck source=selftests/lib/lib.sh
 . "$(dirname "$0")/../lib/lib.sh"
 need sdp-run xfer sdp-zcopy sdpstat
+need_research
 
 SERVER=10.0.0.2
 GROUP=/run/cgroup2

@@ -9,6 +9,7 @@
 # shellcheck source=selftests/lib/lib.sh
 . "$(dirname "$0")/../lib/lib.sh"
 need python3 sdp-run sdpstat
+need_research
 
 PROG=$(dirname "$0")/orphan.py
 SERVER=10.0.0.2

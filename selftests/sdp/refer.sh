@@ -13,6 +13,7 @@ PROGRAM=sdp-refer
 # shellcheck source=selftests/lib/zcopy.sh
 . "$(dirname "$0")/../lib/zcopy.sh"
 need sdp-refer sdpstat
+need_research
 
 SERVER=10.0.0.2
 PORT=7600

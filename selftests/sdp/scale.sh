@@ -10,6 +10,7 @@
 # shellcheck source=selftests/lib/lib.sh
 . "$(dirname "$0")/../lib/lib.sh"
 need rdma jq sdp-actions sdp-scale sdpstat
+need_research
 
 COUNT=${COUNT:-$(scaled 300 60)}
 ACTIVE=${ACTIVE:-$(scaled 100 20)}

@@ -13,6 +13,7 @@
 . "$(dirname "$0")/../lib/stack.sh"
 here=$(cd "$(dirname "$0")" && pwd)
 need sockprobe sdp-run diff
+need_research
 work=$(mktemp -d)
 defer rm -rf "$work"
 

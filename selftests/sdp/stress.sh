@@ -8,6 +8,7 @@
 # shellcheck source=selftests/lib/lib.sh
 . "$(dirname "$0")/../lib/lib.sh"
 need sdp-stress sdpstat
+need_research
 
 SECS=$(scaled 3 6)
 modprobe -q sdp

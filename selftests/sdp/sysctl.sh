@@ -4,6 +4,7 @@
 # shellcheck source=selftests/lib/lib.sh
 . "$(dirname "$0")/../lib/lib.sh"
 need sdpstat sdp-actions jq python3
+need_research
 
 # All of it runs in one shell in namespace a: entering it takes a while.
 if [ "$1" != inside ]; then

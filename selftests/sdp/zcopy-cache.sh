@@ -13,6 +13,7 @@ PROGRAM=sdp-zcache
 # shellcheck source=selftests/lib/zcopy.sh
 . "$(dirname "$0")/../lib/zcopy.sh"
 need sdp-zcache sdp-run sdpstat jq
+need_research
 
 SERVER=10.0.0.2
 PORT=7600

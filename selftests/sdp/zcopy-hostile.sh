@@ -10,6 +10,7 @@
 . "$(dirname "$0")/../lib/lib.sh"
 PLAIN_PORTS=1
 need hyb-hostile sdp-zcopy sdpstat
+need_research
 
 SERVER=10.0.0.2
 

@@ -11,6 +11,7 @@
 # shellcheck source=selftests/lib/zcopy.sh
 . "$(dirname "$0")/../lib/zcopy.sh"
 need sdp-lend sdp-run sdpstat
+need_research
 
 SERVER=10.0.0.2
 PORT=8000

@@ -8,6 +8,7 @@
 # shellcheck source=selftests/lib/ktest.sh
 . "$(dirname "$0")/../lib/ktest.sh"
 need hyb-target
+need_research
 
 kt_load stack_test stack_mock || ktap_skip_all "no test module"
 net_up

@@ -7,6 +7,7 @@
 . "$(dirname "$0")/../lib/lib.sh"
 # shellcheck source=selftests/lib/ktest.sh
 . "$(dirname "$0")/../lib/ktest.sh"
+[[ " ${PROFILES:-}" != *" offload-"* ]] || need_research
 
 kt_load stack_test stack_mock || ktap_skip_all "no test module"
 net_up

@@ -12,6 +12,7 @@
 # shellcheck source=selftests/lib/ktest.sh
 . "$(dirname "$0")/../lib/ktest.sh"
 need ulp-uverbs tc
+need_research
 
 hybrid_here || ktap_skip_all "no hybrid devices"
 

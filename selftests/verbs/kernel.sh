@@ -40,6 +40,7 @@ connect() {
 }
 
 need hyb-target rdma tc
+need_research
 kt_load verbs_test || ktap_skip_all "no test module"
 
 devices hybrid hybrid hybrid

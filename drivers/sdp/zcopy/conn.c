@@ -25,8 +25,10 @@ static const struct sdp_zc_ops sdp_zc_ops = {
 	.header		= sdp_zc_header,
 	.held		= sdp_zc_tx_held,
 	.busy		= sdp_zc_tx_busy,
+#if IS_ENABLED(CONFIG_SDP_RESEARCH)
 	.next		= sdp_zc_next,
 	.write		= sdp_zc_write,
+#endif
 };
 
 /**
@@ -60,10 +62,12 @@ int sdp_zc_init(struct sdp_conn *conn)
 	if (!zc)
 		return -ENOMEM;
 	zc->conn = conn;
-	zc->write_cqe.done = sdp_zc_written;
+	if (IS_ENABLED(CONFIG_SDP_RESEARCH))
+		zc->write_cqe.done = sdp_zc_written;
 	zc->tx_mode = SDP_MODE_COMBINED;
 	zc->tx_want = SDP_MODE_COMBINED;
-	zc->pipe = READ_ONCE(sn->sysctl_zcopy_pipelined);
+	zc->pipe = IS_ENABLED(CONFIG_SDP_RESEARCH) &&
+		   READ_ONCE(sn->sysctl_zcopy_pipelined);
 	zc->max = conn->terms.max_adverts;
 	zc->able = attrs->device_cap_flags & IB_DEVICE_MEM_MGT_EXTENSIONS &&
 		   attrs->max_fast_reg_page_list_len >= SDP_ZC_PAGES_MIN &&

@@ -24,26 +24,6 @@
 #include "sdp_verbs.h"
 
 /**
- * sdp_zc_sink_data - a message with payload has come
- * @sdp: socket
- * @c: message
- *
- * Context: sdp->lock.
- */
-void sdp_zc_sink_data(struct sdp_sock *sdp, struct sdp_rx_ctx *c)
-{
-	struct sdp_zc *zc = c->conn->zc;
-
-	lockdep_assert_held(&sdp->lock);
-	zc->rx_asked = false;
-	if (sdp_zc_sink_out(zc))
-		zc->sink_lost = true;
-	else
-		zc->rx_data++;
-	sdp_zc_sink_end(c->conn);
-}
-
-/**
  * sdp_zc_sink_due - whether SinkAvail may leave, which then counts as sent
  * @conn: connection
  *

@@ -81,6 +81,26 @@ static bool sdp_zc_void(const struct sdp_rx_ctx *c)
 		sdp_seq_after(zc->rx_asked_mseq, c->m.h.mseq_ack));
 }
 
+/**
+ * sdp_zc_rx_payload - a message with payload has come
+ * @sdp: socket
+ * @c: message
+ *
+ * Context: sdp->lock.
+ */
+void sdp_zc_rx_payload(struct sdp_sock *sdp, struct sdp_rx_ctx *c)
+{
+	struct sdp_zc *zc = c->conn->zc;
+
+	lockdep_assert_held(&sdp->lock);
+	zc->rx_asked = false;
+	if (sdp_zc_sink_out(zc))
+		zc->sink_lost = true;
+	else
+		zc->rx_data++;
+	sdp_zc_sink_end(c->conn);
+}
+
 static void sdp_zc_take(struct sdp_zc *zc, u64 va, u32 rkey, u32 len)
 {
 	zc->rx_va = va;

@@ -90,6 +90,30 @@ static bool sdp_zc_tx_answer(const struct sdp_rx_ctx *c)
 }
 
 /**
+ * sdp_zc_tx_payload - a message with payload is leaving
+ * @conn: connection
+ *
+ * If the peer has a reader waiting for a Write, it is the answer to that.
+ *
+ * Context: tx_lock.
+ */
+void sdp_zc_tx_payload(struct sdp_conn *conn)
+{
+	struct sdp_sock *sdp = sdp_sk(conn->sk);
+	struct sdp_zc *zc = conn->zc;
+
+	if (likely(!zc->tx_piped)) {
+		zc->tx_data++;
+		return;
+	}
+	spin_lock(&sdp->lock);
+	zc->tx_data++;
+	if (sdp_zc_pop(zc, &zc->tx_sink, NULL))
+		zc->tx_void++;
+	spin_unlock(&sdp->lock);
+}
+
+/**
  * sdp_zc_rd_compl - the peer has read from our memory
  * @sdp: socket
  * @c: RdmaRdCompl

@@ -73,30 +73,6 @@ void sdp_zc_mode_changed(struct sdp_conn *conn, struct sdp_msg *m)
 }
 
 /**
- * sdp_zc_tx_payload - a message with payload is leaving
- * @conn: connection
- *
- * If the peer has a reader waiting for a Write, it is the answer to that.
- *
- * Context: tx_lock.
- */
-void sdp_zc_tx_payload(struct sdp_conn *conn)
-{
-	struct sdp_sock *sdp = sdp_sk(conn->sk);
-	struct sdp_zc *zc = conn->zc;
-
-	if (likely(!zc->tx_piped)) {
-		zc->tx_data++;
-		return;
-	}
-	spin_lock(&sdp->lock);
-	zc->tx_data++;
-	if (sdp_zc_pop(zc, &zc->tx_sink, NULL))
-		zc->tx_void++;
-	spin_unlock(&sdp->lock);
-}
-
-/**
  * sdp_zc_next - choose the message of a send without copies whose turn has come
  * @conn: connection, all messages in front of it have left
  *

@@ -273,8 +273,8 @@ struct sdp_zc {
  *	    flags, and count it
  * @held: data have to wait for a SrcAvail of ours
  * @busy: there is a send whose data are not messages yet
- * @next: as sdp_zc_next()
- * @write: as sdp_zc_write()
+ * @next: as sdp_zc_next(). NULL: there is no pipelined mode
+ * @write: as sdp_zc_write(), with @next
  *
  * A connection has them (conn->zco) from the moment on when either end wants zero
  * copy, so that others do not ask.
@@ -343,6 +343,7 @@ bool sdp_zc_sink_out(const struct sdp_zc *zc);
 void sdp_zc_sink_end(struct sdp_conn *conn);
 
 /* zcopy/src_read.c */
+void sdp_zc_tx_payload(struct sdp_conn *conn);
 int sdp_zc_send(struct sock *sk, struct msghdr *msg, int flags);
 void sdp_zc_src_avail(struct sdp_conn *conn, struct sdp_msg *m);
 void sdp_zc_sent(struct sdp_conn *conn);
@@ -351,26 +352,53 @@ bool sdp_zc_tx_busy(const struct sdp_conn *conn);
 int sdp_zc_rd_compl(struct sdp_sock *sdp, struct sdp_rx_ctx *c);
 int sdp_zc_sendsm(struct sdp_sock *sdp, struct sdp_rx_ctx *c);
 
-/* zcopy/src_write.c: SinkAvail, at the source */
-void sdp_zc_tx_mode(struct sdp_conn *conn, u8 mode);
-void sdp_zc_tx_payload(struct sdp_conn *conn);
+/* zcopy/src_write.c: SinkAvail, at the source; not without CONFIG_SDP_RESEARCH */
 u8 sdp_zc_next(struct sdp_conn *conn);
 int sdp_zc_write(struct sdp_conn *conn);
 void sdp_zc_written(struct ib_cq *cq, struct ib_wc *wc);
-void sdp_zc_mode_changed(struct sdp_conn *conn, struct sdp_msg *m);
-bool sdp_zc_sink_ack_due(struct sdp_conn *conn);
 int sdp_zc_sink_avail(struct sdp_sock *sdp, struct sdp_rx_ctx *c);
 int sdp_zc_sink_unavail(struct sdp_sock *sdp, struct sdp_rx_ctx *c);
 
 /* zcopy/sink_offer.c: the same, at the sink */
+int sdp_zc_wr_compl(struct sdp_sock *sdp, struct sdp_rx_ctx *c);
+int sdp_zc_sink_ack(struct sdp_sock *sdp, struct sdp_rx_ctx *c);
+
+#if IS_ENABLED(CONFIG_SDP_RESEARCH)
+void sdp_zc_tx_mode(struct sdp_conn *conn, u8 mode);
+void sdp_zc_mode_changed(struct sdp_conn *conn, struct sdp_msg *m);
+bool sdp_zc_sink_ack_due(struct sdp_conn *conn);
 int sdp_zc_offer(struct sock *sk, struct msghdr *msg, size_t len, int flags,
 		 long *timeo);
-void sdp_zc_sink_data(struct sdp_sock *sdp, struct sdp_rx_ctx *c);
 bool sdp_zc_sink_due(struct sdp_conn *conn);
 bool sdp_zc_sink_cancel_due(struct sdp_conn *conn);
 void sdp_zc_sink_fill(struct sdp_conn *conn, struct sdp_msg *m);
-int sdp_zc_wr_compl(struct sdp_sock *sdp, struct sdp_rx_ctx *c);
-int sdp_zc_sink_ack(struct sdp_sock *sdp, struct sdp_rx_ctx *c);
+#else
+/* Without pipelined mode: we never ask for it, so the peer may not offer memory. */
+static inline void sdp_zc_tx_mode(struct sdp_conn *conn, u8 mode) { }
+static inline void sdp_zc_mode_changed(struct sdp_conn *conn, struct sdp_msg *m) { }
+static inline void sdp_zc_sink_fill(struct sdp_conn *conn, struct sdp_msg *m) { }
+
+static inline bool sdp_zc_sink_ack_due(struct sdp_conn *conn)
+{
+	return false;
+}
+
+static inline bool sdp_zc_sink_due(struct sdp_conn *conn)
+{
+	return false;
+}
+
+static inline bool sdp_zc_sink_cancel_due(struct sdp_conn *conn)
+{
+	return false;
+}
+
+static inline int sdp_zc_offer(struct sock *sk, struct msghdr *msg, size_t len,
+			       int flags, long *timeo)
+{
+	return 0;
+}
+#endif
 
 /* How a reader finds an advertisement */
 enum sdp_zc_reader {
@@ -380,6 +408,7 @@ enum sdp_zc_reader {
 };
 
 /* zcopy/sink_read.c */
+void sdp_zc_rx_payload(struct sdp_sock *sdp, struct sdp_rx_ctx *c);
 struct sdp_zc_region *sdp_zc_rx_get(struct sdp_conn *conn, unsigned long addr,
 				    u32 len);
 int sdp_zc_recv(struct sock *sk, struct msghdr *msg, size_t len, int flags,
