@@ -302,7 +302,7 @@ static void sdp_cm_fill_hello(struct sdp_conn *conn, struct sdp_hello *h)
 	/* as sdp_fc_first() will say, if buffers there will be */
 	h->bufs = test_bit(SDP_CONN_READY, &conn->flags) &&
 		  !test_bit(SDP_CONN_SHARED, &conn->flags) ?
-		  min_t(u32, conn->verbs->rx_told_total, U16_MAX) :
+		  min_t(u32, conn->verbs->rx_adv_total, U16_MAX) :
 		  conn->rx_start - 1;
 	h->max_adverts = conn->terms.max_adverts;
 	h->rcvsz = conn->rx_size + SDP_BSDH_LEN;
@@ -647,7 +647,7 @@ static void sdp_cm_up(struct sdp_conn *conn)
 	struct sock *sk = conn->sk;
 	struct sdp_sock *sdp = sdp_sk(sk);
 
-	sdp_fc_judge(conn);
+	sdp_fc_verify(conn);
 	if (!test_and_set_bit(SDP_CONN_ESTAB_COUNTED, &conn->flags))
 		SDP_INC_STATS(sock_net(sk), CURR_ESTAB);
 	spin_lock_bh(&sdp->lock);

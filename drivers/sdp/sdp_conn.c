@@ -521,7 +521,7 @@ void sdp_conn_return(struct sdp_conn *conn)
 
 	lock_sock(sk);
 	WRITE_ONCE(conn->tx_away, false);
-	if (conn->tx_turns)
+	if (conn->tx_waiters)
 		wake_up_interruptible(sk_sleep(sk));
 	sdp_conn_put(conn);
 }

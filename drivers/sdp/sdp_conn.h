@@ -138,7 +138,7 @@ enum sdp_tx_fin {
 /**
  * struct sdp_terms - what the ends have offered and agreed to, and why
  * @link_reason: SDP_REASON_*: why it is not a shared link
- * @fc_wish: SDP_FLOW_* that the program or the sysctl asks for
+ * @fc_requested: SDP_FLOW_* that the program or the sysctl asks for
  * @fc_reason: SDP_REASON_*: why it is not that
  * @ext: SDP_EXT_* offered, or agreed to
  * @peer_ext: SDP_EXT_* in the Hello of the peer
@@ -146,7 +146,7 @@ enum sdp_tx_fin {
  */
 struct sdp_terms {
 	u8 link_reason;
-	u8 fc_wish;
+	u8 fc_requested;
 	u8 fc_reason;
 	u8 ext;
 	u8 peer_ext;
@@ -246,7 +246,7 @@ struct sdp_conn {
 	unsigned long tx_ctl;		/* enum sdp_ctl */
 	struct sdp_probe probe;
 	bool tx_away;			/* a sender is away, see sdp_conn_leave() */
-	u32 tx_turns;			/* others that wait for it */
+	u32 tx_waiters;			/* others that wait for it */
 	u8 tx_fin;			/* enum sdp_tx_fin */
 };
 

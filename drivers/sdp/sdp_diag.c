@@ -175,7 +175,7 @@ static int sdp_diag_fill_conn(struct sock *sk, struct sk_buff *skb)
 {
 	const struct sdp_conn *conn = sdp_sk(sk)->conn;
 	const char *device = sdp_sock_device_name(sk);
-	u32 rx_mseq, told = 0, posted = 0, rx_size;
+	u32 rx_mseq, advertised = 0, posted = 0, rx_size;
 	const struct rdma_cm_id *id;
 	const struct sdp_verbs *v;
 
@@ -185,10 +185,10 @@ static int sdp_diag_fill_conn(struct sock *sk, struct sk_buff *skb)
 	/* a connection request is attached before it owns its cm_id */
 	id = READ_ONCE(conn->id);
 	rx_mseq = READ_ONCE(conn->rx_mseq);
-	/* on a shared link nothing is posted, hence nothing told */
+	/* on a shared link nothing is posted, hence nothing advertised */
 	v = READ_ONCE(conn->verbs);
 	if (v) {
-		told = READ_ONCE(v->rx_told_total) - rx_mseq;
+		advertised = READ_ONCE(v->rx_adv_total) - rx_mseq;
 		posted = READ_ONCE(v->rx_posted_total) - rx_mseq;
 	}
 	rx_size = conn->link->shared ? SDP_SHARED_PAYLOAD : conn->rx_size;
@@ -201,12 +201,12 @@ static int sdp_diag_fill_conn(struct sock *sk, struct sk_buff *skb)
 	    nla_put_string(skb, SDP_DIAG_FC_REASON, sdp_info_fc_reason(conn)) ||
 	    nla_put_u32(skb, SDP_DIAG_RX_RESERVED, sdp_info_rx_reserved(sk)) ||
 	    nla_put_u32(skb, SDP_DIAG_ZCOPY_KEPT,
-			READ_ONCE(conn->zc->kept_octets)) ||
+			READ_ONCE(conn->zc->kept_bytes)) ||
 	    nla_put_string(skb, SDP_DIAG_ZCOPY_REASON,
 			   sdp_sock_zcopy_threshold(sk) ?
 			   sdp_info_reason(sdp_conn_zcopy_reason(conn)) : "") ||
 	    nla_put_u32(skb, SDP_DIAG_TX_CREDITS, sdp_info_credits(sk)) ||
-	    nla_put_u32(skb, SDP_DIAG_RX_CREDITS, told) ||
+	    nla_put_u32(skb, SDP_DIAG_RX_CREDITS, advertised) ||
 	    nla_put_u32(skb, SDP_DIAG_RX_POSTED, posted) ||
 	    nla_put_u32(skb, SDP_DIAG_TX_SIZE,
 			sdp_conn_max_payload(sk) + SDP_BSDH_LEN) ||

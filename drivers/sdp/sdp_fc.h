@@ -41,7 +41,7 @@ struct sdp_tx_slot;
  *	  sdp_qp_send()
  * @want_space: a writer waits for room. NULL: nothing to do. Context: no spinlock
  * @mid: MID of messages with payload
- * @wish: value of SDP_FLOW_CONTROL that asks for it
+ * @flow: value of SDP_FLOW_CONTROL that asks for it
  * @held: messages wait in the transport for a slow reader
  * @zcopy: large sends may go without copies
  *
@@ -50,7 +50,7 @@ struct sdp_tx_slot;
 struct sdp_fc_ops {
 	const char *name;
 	u8 mid;
-	u8 wish;
+	u8 flow;
 	bool held;
 	bool zcopy;
 	u32 (*credits)(const struct sdp_conn *conn);
@@ -62,7 +62,7 @@ struct sdp_fc_ops {
 	u32 (*room)(const struct sdp_conn *conn, u32 len);
 	int (*rx)(struct sdp_sock *sdp, struct sdp_rx_ctx *c);
 	bool (*imm)(const struct sdp_conn *conn, const struct sdp_tx_msg *m);
-	void (*header)(struct sdp_conn *conn, struct sdp_msg *msg, u32 octets);
+	void (*header)(struct sdp_conn *conn, struct sdp_msg *msg, u32 bytes);
 	int (*post)(struct sdp_conn *conn, struct sdp_tx_slot *slot,
 		    const struct sdp_tx_msg *m, const struct sdp_msg *imm,
 		    u32 hdr_len, bool signal);
@@ -77,7 +77,7 @@ void sdp_fc_choose(struct sdp_conn *conn);
 int sdp_fc_use(struct sdp_conn *conn, u8 ext);
 u8 sdp_fc_agree(const struct sdp_conn *conn);
 void sdp_fc_start(struct sdp_conn *conn);
-void sdp_fc_judge(struct sdp_conn *conn);
+void sdp_fc_verify(struct sdp_conn *conn);
 
 /* sdp_fc_credit.c; the rules for messages hold with a ring, too */
 void sdp_fc_first(struct sdp_conn *conn);

@@ -64,19 +64,19 @@ bool sdp_fc_may_send(const struct sdp_conn *conn, bool payload)
 		return credits >= SDP_FC_DATA;
 	if (credits >= SDP_FC_CTL)
 		return true;
-	return credits && v->rx_posted_total != v->rx_told_total;
+	return credits && v->rx_posted_total != v->rx_adv_total;
 }
 
 /* Shall the peer hear of @goal receives? A mere update never causes one at once. */
-static bool sdp_fc_update_part(const struct sdp_conn *conn, int told, int goal)
+static bool sdp_fc_update_part(const struct sdp_conn *conn, int advertised, int goal)
 {
 	switch (conn->verbs->update_rule) {
 	case SDP_UPDATE_HALF:
-		return 2 * told <= goal;
+		return 2 * advertised <= goal;
 	case SDP_UPDATE_EACH:
 		return !READ_ONCE(conn->rx_update);
 	default:
-		return told + told / 2 < goal;
+		return advertised + advertised / 2 < goal;
 	}
 }
 
@@ -96,14 +96,14 @@ static bool sdp_fc_update_part(const struct sdp_conn *conn, int told, int goal)
 bool sdp_fc_update_due(const struct sdp_conn *conn)
 {
 	u32 ack = READ_ONCE(conn->rx_mseq);
-	int told = (int)(conn->verbs->rx_told_total - ack);
+	int advertised = (int)(conn->verbs->rx_adv_total - ack);
 	int goal = sdp_fc_goal(conn, ack);
 
-	if (goal <= told)
+	if (goal <= advertised)
 		return false;
 	if (goal <= SDP_FC_CTL)
-		return told <= 0 || !READ_ONCE(conn->rx_update);
-	return told <= SDP_FC_CTL || sdp_fc_update_part(conn, told, goal);
+		return advertised <= 0 || !READ_ONCE(conn->rx_update);
+	return advertised <= SDP_FC_CTL || sdp_fc_update_part(conn, advertised, goal);
 }
 
 /*
@@ -111,21 +111,21 @@ bool sdp_fc_update_due(const struct sdp_conn *conn)
  * @conn: connection
  * @ack: MSeqAck of the same message
  *
- * Context: tx_lock, before the message has its number. The peer counts as told
+ * Context: tx_lock, before the message has its number. The receives count as advertised
  * afterwards.
  */
 u16 sdp_fc_bufs(struct sdp_conn *conn, u32 ack)
 {
 	struct sdp_verbs *v = conn->verbs;
-	int told = (int)(v->rx_told_total - ack);
-	int bufs = max(sdp_fc_goal(conn, ack), told);
+	int advertised = (int)(v->rx_adv_total - ack);
+	int bufs = max(sdp_fc_goal(conn, ack), advertised);
 
 	/* see sdp_fc_may_send(): the last credit has to bring a new one */
-	if (bufs == told && sdp_fc_credits(conn) == 1 &&
-	    v->rx_posted_total != v->rx_told_total)
+	if (bufs == advertised && sdp_fc_credits(conn) == 1 &&
+	    v->rx_posted_total != v->rx_adv_total)
 		bufs++;
 	bufs = clamp(bufs, 0, U16_MAX);
-	v->rx_told_total = ack + bufs;
+	v->rx_adv_total = ack + bufs;
 	return bufs;
 }
 
@@ -141,7 +141,7 @@ void sdp_fc_first(struct sdp_conn *conn)
 {
 	struct sdp_verbs *v = conn->verbs;
 
-	v->rx_told_total = min(v->rx_posted_total, conn->rx_start) -
+	v->rx_adv_total = min(v->rx_posted_total, conn->rx_start) -
 			   SDP_FC_SPARE;
 }
 
@@ -157,9 +157,9 @@ void sdp_fc_first(struct sdp_conn *conn)
  */
 bool sdp_fc_overrun(const struct sdp_conn *conn, u32 mseq)
 {
-	u32 told = READ_ONCE(conn->verbs->rx_told_total);
+	u32 advertised = READ_ONCE(conn->verbs->rx_adv_total);
 
-	return sdp_seq_after(mseq + SDP_FC_DATA - 1, told);
+	return sdp_seq_after(mseq + SDP_FC_DATA - 1, advertised);
 }
 
 /*
@@ -184,7 +184,7 @@ void sdp_fc_peer(struct sdp_conn *conn, u16 bufs, u32 ack)
 const struct sdp_fc_ops sdp_fc_credit = {
 	.name		= "credit",
 	.mid		= SDP_MID_DATA,
-	.wish		= SDP_FLOW_CREDIT,
+	.flow		= SDP_FLOW_CREDIT,
 	.zcopy		= true,
 	.credits	= sdp_fc_credits,
 	.may_send	= sdp_fc_may_send,

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Choice of a connection's flow control: the wish, the abilities of the devices
+ * Choice of a connection's flow control: the request, the abilities of the devices
  * and of the peer, and the result. Calls sdp_ring.c.
  *
  * The active side offers in its Hello what it wishes for and, behind that,
@@ -18,10 +18,10 @@
 
 #define SDP_FC_RNR_TIMER	IB_RNR_TIMER_000_64	/* 0.64 ms */
 
-/* Policies that a wish allows, the best first in the order of the values */
-static u8 sdp_fc_allowed(u8 wish)
+/* Policies that a request allows, the best first in the order of the values */
+static u8 sdp_fc_allowed(u8 requested)
 {
-	switch (wish) {
+	switch (requested) {
 	case SDP_FLOW_AUTO:
 	case SDP_FLOW_VWIN:
 		return SDP_EXT_RING | SDP_EXT_IMM | SDP_EXT_HOLD;
@@ -101,24 +101,24 @@ static u8 sdp_fc_possible(const struct sdp_conn *conn)
 void sdp_fc_choose(struct sdp_conn *conn)
 {
 	struct sdp_net *sn = sdp_pernet(sock_net(conn->sk));
-	u8 wish = READ_ONCE(sdp_sk(conn->sk)->flow_control);
+	u8 requested = READ_ONCE(sdp_sk(conn->sk)->flow_control);
 	u8 can = sdp_fc_possible(conn);
 
-	if (wish == SDP_FLOW_DEFAULT)
-		wish = READ_ONCE(sn->sysctl_flow_control);
+	if (requested == SDP_FLOW_DEFAULT)
+		requested = READ_ONCE(sn->sysctl_flow_control);
 	/* a ring has no buffers */
-	if (wish != SDP_FLOW_RDMA)
+	if (requested != SDP_FLOW_RDMA)
 		conn->rx_size = READ_ONCE(sn->sysctl_rx_buf_size);
-	conn->terms.fc_wish = wish;
-	conn->terms.ext = can & sdp_fc_allowed(wish);
+	conn->terms.fc_requested = requested;
+	conn->terms.ext = can & sdp_fc_allowed(requested);
 	conn->terms.fc_reason = SDP_REASON_NONE;
-	if ((wish == SDP_FLOW_RDMA && !(can & SDP_EXT_RING)) ||
-	    (wish == SDP_FLOW_VWIN && !(can & SDP_EXT_HOLD)))
+	if ((requested == SDP_FLOW_RDMA && !(can & SDP_EXT_RING)) ||
+	    (requested == SDP_FLOW_VWIN && !(can & SDP_EXT_HOLD)))
 		conn->terms.fc_reason = SDP_REASON_DEVICE;
 	if (!test_bit(SDP_CONN_ACTIVE, &conn->flags))
 		conn->terms.ext &= conn->terms.peer_ext;
-	else if (wish == SDP_FLOW_AUTO)
-		conn->terms.ext = 0;	/* no wish, nothing to ask for */
+	else if (requested == SDP_FLOW_AUTO)
+		conn->terms.ext = 0;	/* no request, nothing to ask for */
 	if (conn->terms.ext && !test_bit(SDP_CONN_IWARP, &conn->flags))
 		rdma_set_min_rnr_timer(conn->id, SDP_FC_RNR_TIMER);
 }
@@ -188,33 +188,33 @@ void sdp_fc_start(struct sdp_conn *conn)
 	v->update_rule = READ_ONCE(sn->sysctl_credit_update);
 	v->vwin_posted = READ_ONCE(sn->sysctl_vwin_posted);
 	/* a completion for half of the device's part, so that it never stays full */
-	if (conn->fc->wish == SDP_FLOW_VWIN)
+	if (conn->fc->flow == SDP_FLOW_VWIN)
 		v->tx_signal = max_t(u32, v->vwin_posted / 2, 1);
 }
 
 /**
- * sdp_fc_judge - a connection is up: is its flow control the one wished for?
+ * sdp_fc_verify - a connection is up: is its flow control the one requested?
  * @conn: connection
  *
  * Context: handler of the cm_id.
  */
-void sdp_fc_judge(struct sdp_conn *conn)
+void sdp_fc_verify(struct sdp_conn *conn)
 {
 	struct net *net = sock_net(conn->sk);
 
 	/* of iWARP it is known only now */
 	if (conn->ring && conn->terms.ext & SDP_EXT_IMM)
 		WRITE_ONCE(conn->ring->imm, sdp_fc_device_imm(conn, conn->qp));
-	if (conn->fc->wish == SDP_FLOW_RDMA)
+	if (conn->fc->flow == SDP_FLOW_RDMA)
 		SDP_INC_STATS(net, RING_LINKS);
-	else if (conn->fc->wish == SDP_FLOW_VWIN)
+	else if (conn->fc->flow == SDP_FLOW_VWIN)
 		SDP_INC_STATS(net, VWIN_LINKS);
-	if (conn->terms.fc_wish == SDP_FLOW_AUTO ||
-	    conn->terms.fc_wish == conn->fc->wish) {
+	if (conn->terms.fc_requested == SDP_FLOW_AUTO ||
+	    conn->terms.fc_requested == conn->fc->flow) {
 		conn->terms.fc_reason = SDP_REASON_NONE;
 		return;
 	}
-	if (conn->terms.fc_wish == SDP_FLOW_TRANSPORT)
+	if (conn->terms.fc_requested == SDP_FLOW_TRANSPORT)
 		conn->terms.fc_reason = conn->terms.link_reason;
 	else if (!conn->terms.fc_reason)
 		conn->terms.fc_reason = SDP_REASON_PEER;

@@ -20,7 +20,7 @@
 
 static bool sdp_rdma_update_due(const struct sdp_conn *conn)
 {
-	return sdp_ring_untold(conn) >= conn->ring->mem->size / 2 ||
+	return sdp_ring_unadvertised(conn) >= conn->ring->mem->size / 2 ||
 	       sdp_fc_update_due(conn);
 }
 
@@ -71,7 +71,7 @@ static int sdp_rdma_ring(struct sdp_sock *sdp, struct sdp_rx_ctx *c)
 	struct sdp_conn *conn = c->conn;
 	struct sdp_ring_conn *r = conn->ring;
 	struct sdp_ring *ring = r->mem;
-	u32 used = sdp->rx_seq - ring->base - READ_ONCE(r->told);
+	u32 used = sdp->rx_seq - ring->base - READ_ONCE(r->advertised);
 
 	/* not more than was written, and never less than before */
 	if (freed - r->freed > READ_ONCE(r->put) - r->freed)
@@ -97,7 +97,7 @@ static int sdp_rdma_rx(struct sdp_sock *sdp, struct sdp_rx_ctx *c)
 }
 
 /* Most payload of a ring is not behind the header. */
-static void sdp_rdma_header(struct sdp_conn *conn, struct sdp_msg *msg, u32 octets)
+static void sdp_rdma_header(struct sdp_conn *conn, struct sdp_msg *msg, u32 bytes)
 {
 	const struct sdp_ring_conn *r = conn->ring;
 
@@ -108,10 +108,10 @@ static void sdp_rdma_header(struct sdp_conn *conn, struct sdp_msg *msg, u32 octe
 		msg->ext.avail.va = r->mr->iova;
 		return;
 	}
-	msg->ext.ring.len = octets;
-	if (sdp_ring_along(octets))
-		msg->payload_len = octets;
-	msg->ext.ring.freed = sdp_ring_tell(conn);
+	msg->ext.ring.len = bytes;
+	if (sdp_ring_along(bytes))
+		msg->payload_len = bytes;
+	msg->ext.ring.freed = sdp_ring_advertise(conn);
 }
 
 static int sdp_rdma_post(struct sdp_conn *conn, struct sdp_tx_slot *slot,
@@ -128,7 +128,7 @@ static int sdp_rdma_post(struct sdp_conn *conn, struct sdp_tx_slot *slot,
 const struct sdp_fc_ops sdp_fc_rdma = {
 	.name		= "rdma",
 	.mid		= SDP_MID_RING,
-	.wish		= SDP_FLOW_RDMA,
+	.flow		= SDP_FLOW_RDMA,
 	.credits	= sdp_fc_credits,
 	.may_send	= sdp_fc_may_send,
 	.update_due	= sdp_rdma_update_due,

@@ -40,7 +40,7 @@ static void sdp_transport_peer(struct sdp_conn *conn, u16 bufs, u32 ack)
 const struct sdp_fc_ops sdp_fc_transport = {
 	.name		= "transport",
 	.mid		= SDP_MID_DATA,
-	.wish		= SDP_FLOW_TRANSPORT,
+	.flow		= SDP_FLOW_TRANSPORT,
 	.held		= true,
 	.credits	= sdp_transport_credits,
 	.may_send	= sdp_transport_may_send,

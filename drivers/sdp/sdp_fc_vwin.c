@@ -63,14 +63,14 @@ static void sdp_vwin_peer(struct sdp_conn *conn, u16 bufs, u32 ack)
 	struct sdp_verbs *v = conn->verbs;
 
 	WRITE_ONCE(conn->peer_ack, ack);
-	WRITE_ONCE(v->rx_told_total, READ_ONCE(v->rx_posted_total));
+	WRITE_ONCE(v->rx_adv_total, READ_ONCE(v->rx_posted_total));
 }
 
 /* "vwin": see Documentation/wire.rst, extension HOLD */
 const struct sdp_fc_ops sdp_fc_vwin = {
 	.name		= "vwin",
 	.mid		= SDP_MID_DATA,
-	.wish		= SDP_FLOW_VWIN,
+	.flow		= SDP_FLOW_VWIN,
 	.held		= true,
 	.credits	= sdp_vwin_credits,
 	.may_send	= sdp_vwin_may_send,

@@ -107,7 +107,7 @@ static void sdp_info_conn(const struct sock *sk, struct sdp_info *info)
 	if (!conn)
 		return;
 	strscpy(info->device, sdp_sock_device_name(sk), sizeof(info->device));
-	info->flow_control = conn->fc->wish;
+	info->flow_control = conn->fc->flow;
 	info->flow_reason = conn->terms.fc_reason;
 	info->link = conn->link->shared ? SDP_LINK_SHARED : SDP_LINK_VERBS;
 	info->link_reason = conn->terms.link_reason;
@@ -119,8 +119,8 @@ static void sdp_info_conn(const struct sock *sk, struct sdp_info *info)
 	if (conn->verbs) {
 		u32 ack = READ_ONCE(conn->rx_mseq);
 
-		info->rx_credits = READ_ONCE(conn->verbs->rx_told_total) - ack;
-		info->zcopy_kept = READ_ONCE(conn->zc->kept_octets);
+		info->rx_credits = READ_ONCE(conn->verbs->rx_adv_total) - ack;
+		info->zcopy_kept = READ_ONCE(conn->zc->kept_bytes);
 	}
 }
 

@@ -264,18 +264,18 @@ static int sdp_ring_send(struct sdp_conn *conn, const struct sdp_tx_msg *m,
 }
 
 /**
- * sdp_ring_untold - bytes of our ring that are free, and the peer does not know it
+ * sdp_ring_unadvertised - bytes of our ring that are free, and the peer does not know it
  * @conn: connection with a ring
  *
  * Context: tx_lock.
  */
-u32 sdp_ring_untold(const struct sdp_conn *conn)
+u32 sdp_ring_unadvertised(const struct sdp_conn *conn)
 {
 	const struct sdp_ring_conn *r = conn->ring;
 
 	lockdep_assert_held(&conn->tx_lock);
 	return READ_ONCE(sdp_sk(conn->sk)->copied_seq) - r->mem->base -
-	       r->told;
+	       r->advertised;
 }
 
 /**
@@ -298,7 +298,7 @@ bool sdp_ring_by_imm(const struct sdp_conn *conn, const struct sdp_tx_msg *m)
 	       m->len <= SDP_IMM_MAX && !m->oob &&
 	       !test_bit(SDP_CTL_OOB_PEND, &conn->tx_ctl) &&
 	       !conn->fc->update_due(conn) &&
-	       sdp_ring_untold(conn) < r->mem->size / 4;
+	       sdp_ring_unadvertised(conn) < r->mem->size / 4;
 }
 
 /**
@@ -373,12 +373,12 @@ int sdp_ring_post(struct sdp_conn *conn, struct sdp_tx_slot *slot,
 }
 
 /**
- * sdp_ring_tell - bytes of our ring that were read, to be announced now
+ * sdp_ring_advertise - bytes of our ring that were read, to be announced now
  * @conn: connection
  *
  * Context: tx_lock.
  */
-u32 sdp_ring_tell(struct sdp_conn *conn)
+u32 sdp_ring_advertise(struct sdp_conn *conn)
 {
 	const struct sdp_sock *sdp = sdp_sk(conn->sk);
 	struct sdp_ring_conn *r = conn->ring;
@@ -386,9 +386,9 @@ u32 sdp_ring_tell(struct sdp_conn *conn)
 	lockdep_assert_held(&conn->tx_lock);
 	/* a socket that has moved on does not speak for this connection */
 	if (READ_ONCE(sdp->conn) == conn)
-		WRITE_ONCE(r->told, READ_ONCE(sdp->copied_seq) -
+		WRITE_ONCE(r->advertised, READ_ONCE(sdp->copied_seq) -
 				    r->mem->base);
-	return r->told;
+	return r->advertised;
 }
 
 /**
@@ -597,7 +597,7 @@ static void sdp_ring_consume(struct sock *sk, u32 len)
 	/* the ring may be what an earlier connection has left */
 	if (!r || r->mem != sdp->rx_ring)
 		return;
-	now = sdp->copied_seq - sdp->rx_ring->base - READ_ONCE(r->told);
+	now = sdp->copied_seq - sdp->rx_ring->base - READ_ONCE(r->advertised);
 	before = now - len;
 	/* once for each quarter; the engine decides */
 	if (before / (sdp->rx_ring->size / 4) != now / (sdp->rx_ring->size / 4))

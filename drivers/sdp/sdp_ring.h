@@ -14,9 +14,9 @@
 #define SDP_RING_SLOT		(24 + SDP_RING_INLINE)	/* of a receive */
 
 /* Of payload for a ring: goes with the message that announces it. */
-static inline bool sdp_ring_along(u32 octets)
+static inline bool sdp_ring_along(u32 bytes)
 {
-	return octets <= SDP_RING_INLINE;
+	return bytes <= SDP_RING_INLINE;
 }
 
 /**
@@ -59,7 +59,7 @@ enum sdp_ring_progress {
  * @peer_va: its address; valid with @peer_len
  * @freed: bytes of it that the peer has freed; reception
  * @put: bytes written to it; tx_lock
- * @told: bytes of @mem that the peer knows are free; tx_lock
+ * @advertised: bytes of @mem that the peer knows are free; tx_lock
  * @progress: enum sdp_ring_progress; lock_sock, lockless readers use READ_ONCE()
  * @imm: writes have immediate data
  */
@@ -75,7 +75,7 @@ struct sdp_ring_conn {
 	u64 peer_va;
 	u32 freed;
 	u32 put;
-	u32 told;
+	u32 advertised;
 	u8 progress;
 	bool imm;
 };
@@ -109,13 +109,13 @@ static inline void sdp_ring_poll(struct sock *sk) { }
 #endif
 
 /* for sdp_fc_rdma.c */
-u32 sdp_ring_untold(const struct sdp_conn *conn);
+u32 sdp_ring_unadvertised(const struct sdp_conn *conn);
 bool sdp_ring_by_imm(const struct sdp_conn *conn, const struct sdp_tx_msg *m);
 int sdp_ring_send_imm(struct sdp_conn *conn, struct sdp_tx_slot *slot,
 		      const struct sdp_tx_msg *m, u32 imm, bool signal);
 int sdp_ring_post(struct sdp_conn *conn, struct sdp_tx_slot *slot,
 		  const struct sdp_tx_msg *m, u32 hdr_len, bool signal);
-u32 sdp_ring_tell(struct sdp_conn *conn);
+u32 sdp_ring_advertise(struct sdp_conn *conn);
 void sdp_ring_wanted(struct sdp_conn *conn);
 
 /*

@@ -68,8 +68,8 @@ void sdp_shared_choose(struct sdp_conn *conn)
 
 	conn->stack = NULL;
 	conn->terms.link_reason = SDP_REASON_NONE;
-	if (conn->terms.fc_wish != SDP_FLOW_AUTO &&
-	    conn->terms.fc_wish != SDP_FLOW_TRANSPORT)
+	if (conn->terms.fc_requested != SDP_FLOW_AUTO &&
+	    conn->terms.fc_requested != SDP_FLOW_TRANSPORT)
 		conn->terms.link_reason = SDP_REASON_POLICY;
 	else if (!READ_ONCE(sn->sysctl_shared_link))
 		conn->terms.link_reason = SDP_REASON_SYSCTL;

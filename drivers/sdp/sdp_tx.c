@@ -142,13 +142,13 @@ static int sdp_tx_turn(struct sock *sk, struct sdp_conn *conn, long *timeo)
 	if (signal_pending(current))
 		return sock_intr_errno(left);
 	refcount_inc(&conn->refs);
-	conn->tx_turns++;
+	conn->tx_waiters++;
 	add_wait_queue(sk_sleep(sk), &wait);
 	sk_wait_event(sk, &left, sk->sk_err ||
 		      (sk->sk_shutdown & SEND_SHUTDOWN) ||
 		      !READ_ONCE(conn->tx_away), &wait);
 	remove_wait_queue(sk_sleep(sk), &wait);
-	conn->tx_turns--;
+	conn->tx_waiters--;
 	sdp_conn_put(conn);
 	if (*timeo)
 		*timeo = left;

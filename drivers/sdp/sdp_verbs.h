@@ -118,7 +118,7 @@ struct sdp_tx_slot {
  * @rx_free: receive buffers to be posted
  * @rx_nbufs: buffers that have a page
  * @rx_posted_total: receives posted since the start
- * @rx_told_total: receives that the peer knows of
+ * @rx_adv_total: receives that the peer knows of
  * @tx_done: last MSeq completed
  * @tx_acct: last MSeq completed or acknowledged
  * @tx_signalled: last MSeq sent signalled
@@ -152,7 +152,7 @@ struct sdp_verbs {
 	struct list_head rx_free;
 	u32 rx_nbufs;
 	u32 rx_posted_total;
-	u32 rx_told_total;
+	u32 rx_adv_total;
 	u32 tx_done;
 	u32 tx_acct;
 	u32 tx_signalled;

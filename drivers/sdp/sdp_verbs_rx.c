@@ -279,7 +279,7 @@ static void sdp_verbs_rx_grow(struct sock *sk, struct sdp_conn *conn)
 {
 	struct sdp_net *sn = sdp_pernet(sock_net(sk));
 	struct sdp_verbs *v = conn->verbs;
-	u32 left = READ_ONCE(v->rx_told_total) - READ_ONCE(conn->rx_mseq);
+	u32 left = READ_ONCE(v->rx_adv_total) - READ_ONCE(conn->rx_mseq);
 	int want = (v->rx_nbufs + v->rx_nbufs / 2) * conn->rx_size;
 
 	if (likely(left > SDP_FC_DATA))

@@ -81,7 +81,7 @@ static bool sdp_verbs_signal(struct sdp_conn *conn, u8 mid, u32 payload, bool ow
 }
 
 /* Fill in the header behind the BSDH */
-static void sdp_verbs_ext(struct sdp_conn *conn, struct sdp_msg *msg, u32 octets)
+static void sdp_verbs_ext(struct sdp_conn *conn, struct sdp_msg *msg, u32 bytes)
 {
 	switch (msg->h.mid) {
 	case SDP_MID_CHRCVBUF_ACK:
@@ -89,10 +89,10 @@ static void sdp_verbs_ext(struct sdp_conn *conn, struct sdp_msg *msg, u32 octets
 		break;
 	case SDP_MID_RING_AVAIL:
 	case SDP_MID_RING:
-		conn->fc->header(conn, msg, octets);
+		conn->fc->header(conn, msg, bytes);
 		break;
 	case SDP_MID_SRC_AVAIL:
-		msg->payload_len = octets;
+		msg->payload_len = bytes;
 		sdp_zc_src_avail(conn, msg);
 		break;
 	case SDP_MID_SINK_AVAIL:
@@ -108,7 +108,7 @@ static void sdp_verbs_ext(struct sdp_conn *conn, struct sdp_msg *msg, u32 octets
 		sdp_zc_read_done(conn, msg);
 		break;
 	default:
-		msg->payload_len = octets;
+		msg->payload_len = bytes;
 		break;
 	}
 }
@@ -118,7 +118,7 @@ static u32 sdp_verbs_header(struct sdp_conn *conn, struct sdp_tx_msg *m,
 			    struct sdp_msg *msg, u8 *p)
 {
 	const struct sdp_zc_ops *zco = READ_ONCE(conn->zco);
-	u32 octets = m ? m->len : 0;
+	u32 bytes = m ? m->len : 0;
 
 	msg->h.bufs = conn->fc->bufs(conn, msg->h.mseq_ack);
 	if (test_and_clear_bit(SDP_CTL_OOB_PEND, &conn->tx_ctl))
@@ -128,10 +128,10 @@ static u32 sdp_verbs_header(struct sdp_conn *conn, struct sdp_tx_msg *m,
 		SDP_INC_STATS(sock_net(conn->sk), TX_OOB);
 	}
 	if (unlikely(zco))
-		zco->header(conn, msg, octets);
-	else if (octets)
+		zco->header(conn, msg, bytes);
+	else if (bytes)
 		conn->zc->tx_data++;
-	sdp_verbs_ext(conn, msg, octets);
+	sdp_verbs_ext(conn, msg, bytes);
 	return sdp_build_msg(p, msg);
 }
 
@@ -158,7 +158,7 @@ static int sdp_verbs_post(struct sdp_conn *conn, u8 mid, struct sdp_tx_msg *m)
 	struct sdp_verbs *v = conn->verbs;
 	struct sdp_tx_slot *slot = sdp_tx_slot(v, mseq);
 	struct net *net = sock_net(conn->sk);
-	u32 octets = m ? m->len : 0;
+	u32 bytes = m ? m->len : 0;
 	bool signal, own;
 	u8 *p;
 
@@ -167,23 +167,23 @@ static int sdp_verbs_post(struct sdp_conn *conn, u8 mid, struct sdp_tx_msg *m)
 	if (!own)
 		p = page_address(m->chunk->page) + m->off - SDP_BSDH_LEN;
 	if (imm)
-		msg.ext.ring.len = octets;
+		msg.ext.ring.len = bytes;
 	else
 		len = sdp_verbs_header(conn, m, &msg, p);
-	trace_sdp_msg_tx(conn->sk, &msg.h, octets);
+	trace_sdp_msg_tx(conn->sk, &msg.h, bytes);
 
 	WRITE_ONCE(conn->tx_mseq, mseq);
 	slot->mseq = mseq;
 	slot->mid = mid;
 	slot->chunk = m ? m->chunk : NULL;
-	slot->charge = octets;
-	v->tx_unsent -= octets;
-	signal = sdp_verbs_signal(conn, mid, octets, own, m && !m->chunk->page);
+	slot->charge = bytes;
+	v->tx_unsent -= bytes;
+	signal = sdp_verbs_signal(conn, mid, bytes, own, m && !m->chunk->page);
 	if (signal) {
 		v->tx_signalled = mseq;
 		SDP_INC_STATS(net, TX_SIGNALLED);
 	}
-	sdp_conn_count(conn, octets, m);
+	sdp_conn_count(conn, bytes, m);
 	if (unlikely(fc->post))
 		return fc->post(conn, slot, m, imm ? &msg : NULL, len, signal);
 	return sdp_qp_send(conn, slot, m, len, signal);

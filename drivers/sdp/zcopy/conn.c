@@ -10,11 +10,11 @@
 #include "sdp_mib.h"
 
 /* A message is leaving: does the peer learn that we would like pipelined mode? */
-static void sdp_zc_header(struct sdp_conn *conn, struct sdp_msg *m, u32 octets)
+static void sdp_zc_header(struct sdp_conn *conn, struct sdp_msg *m, u32 bytes)
 {
 	if (sdp_zc_asks_pipe(conn))
 		m->h.flags |= SDP_REQ_PIPE;
-	if (octets)
+	if (bytes)
 		sdp_zc_tx_payload(conn);
 }
 

@@ -56,12 +56,12 @@ static int sdp_zc_cost(const struct sdp_zc_region *r)
 }
 
 static void sdp_zc_account(struct sdp_zc_cache *cache, struct sdp_zc *zc,
-			   int regions, int octets)
+			   int regions, int bytes)
 {
 	lockdep_assert_held(&cache->lock);
-	cache->octets += octets;
+	cache->bytes += bytes;
 	zc->nkept += regions;
-	WRITE_ONCE(zc->kept_octets, zc->kept_octets + octets);
+	WRITE_ONCE(zc->kept_bytes, zc->kept_bytes + bytes);
 }
 
 /* From here on it belongs to the caller. */
@@ -235,7 +235,7 @@ static struct sdp_zc_region *sdp_zc_excess(struct sdp_zc_cache *cache,
 	if (zc->nkept &&
 	    zc->nkept >= (u32)READ_ONCE(sn->sysctl_zcopy_entries))
 		return list_last_entry(&zc->kept, struct sdp_zc_region, node);
-	if (cache->octets + cost > (u32)READ_ONCE(sn->sysctl_zcopy_cache))
+	if (cache->bytes + cost > (u32)READ_ONCE(sn->sysctl_zcopy_cache))
 		return list_first_entry_or_null(&cache->lru,
 						struct sdp_zc_region, lru);
 	return NULL;

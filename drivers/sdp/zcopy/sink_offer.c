@@ -76,9 +76,9 @@ bool sdp_zc_sink_cancel_due(struct sdp_conn *conn)
 	bool due;
 
 	spin_lock(&sdp->lock);
-	due = zc->sink_state == SDP_ZC_SINK_CANCEL && !zc->sink_told;
+	due = zc->sink_state == SDP_ZC_SINK_CANCEL && !zc->sink_cancel_sent;
 	if (due)
-		zc->sink_told = true;
+		zc->sink_cancel_sent = true;
 	spin_unlock(&sdp->lock);
 	return due;
 }
@@ -119,7 +119,7 @@ int sdp_zc_sink_ack(struct sdp_sock *sdp, struct sdp_rx_ctx *c)
 	struct sdp_zc *zc = c->conn->zc;
 
 	lockdep_assert_held(&sdp->lock);
-	if (zc->sink_state != SDP_ZC_SINK_CANCEL || !zc->sink_told)
+	if (zc->sink_state != SDP_ZC_SINK_CANCEL || !zc->sink_cancel_sent)
 		return SDP_MIB_BAD_STATE;
 	sdp_zc_sink_end(c->conn);
 	return 0;
@@ -168,7 +168,7 @@ static bool sdp_zc_sink_start(struct sock *sk, struct sdp_conn *conn)
 	     zc->rx_state == SDP_ZC_RX_IDLE &&
 	     (sdp->urg_state == SDP_URG_NONE || sdp->urg_state == SDP_URG_READ);
 	zc->sink_done = 0;
-	zc->sink_told = false;
+	zc->sink_cancel_sent = false;
 	zc->sink_lost = false;
 	WRITE_ONCE(zc->sink_state, ok ? SDP_ZC_SINK_QUEUED :
 		   SDP_ZC_SINK_OVER);
@@ -226,23 +226,23 @@ static void sdp_zc_sink_cancel(struct sdp_conn *conn)
 	}
 	spin_unlock_bh(&sdp->lock);
 	sdp_conn_kick(conn);
-	sdp_zc_patience(conn, sdp_zc_sink_over);
+	sdp_zc_wait_peer(conn, sdp_zc_sink_over);
 }
 
 /* After offers in vain some receives are copied without another one. */
-static void sdp_zc_sink_vain(struct sdp_zc *zc)
+static void sdp_zc_sink_failed(struct sdp_zc *zc)
 {
 	if (zc->rx_fails < SDP_ZC_SKIP_MAX)
 		zc->rx_fails++;
 	zc->rx_skip = 1 << zc->rx_fails;
 }
 
-static void sdp_zc_sink_judge(struct sdp_zc *zc)
+static void sdp_zc_sink_result(struct sdp_zc *zc)
 {
 	if (zc->sink_done)
 		zc->rx_fails = 0;
 	if (zc->sink_lost)
-		sdp_zc_sink_vain(zc);
+		sdp_zc_sink_failed(zc);
 }
 
 /* Take the memory back. Returns bytes that the peer has written. */
@@ -260,7 +260,7 @@ static u32 sdp_zc_sink_done(struct sdp_conn *conn)
 	sdp_zc_leave(conn, zc->rx);
 	spin_lock_bh(&sdp->lock);
 	done = zc->sink_done;
-	sdp_zc_sink_judge(zc);
+	sdp_zc_sink_result(zc);
 	WRITE_ONCE(zc->sink_state, SDP_ZC_SINK_IDLE);
 	WRITE_ONCE(sdp->rx_bytes, sdp->rx_bytes + done);
 	WRITE_ONCE(sdp->rx_zcopy_bytes, sdp->rx_zcopy_bytes + done);
@@ -288,7 +288,7 @@ static u32 sdp_zc_sink(struct sock *sk, unsigned long addr, u32 len,
 	r = sdp_zc_rx_get(conn, addr, len);
 	if (IS_ERR(r)) {
 		if (PTR_ERR(r) != -ERESTART)
-			sdp_zc_sink_vain(conn->zc);
+			sdp_zc_sink_failed(conn->zc);
 		return 0;
 	}
 	conn->zc->rx = r;

@@ -188,7 +188,7 @@ void sdp_zc_sent(struct sdp_conn *conn)
 		conn->zc->tx_copy = false;
 }
 
-static void sdp_zc_tx_judge(struct sdp_zc *zc, bool worked)
+static void sdp_zc_tx_result(struct sdp_zc *zc, bool worked)
 {
 	if (worked) {
 		zc->tx_fails = 0;
@@ -265,7 +265,7 @@ static u32 sdp_zc_tx_end(struct sdp_conn *conn)
 	spin_lock_bh(&conn->tx_lock);
 	spin_lock(&sdp->lock);
 	done = zc->tx_len - zc->tx_head - zc->tx_left;
-	sdp_zc_tx_judge(zc, !zc->tx_left);
+	sdp_zc_tx_result(zc, !zc->tx_left);
 	clear_bit(SDP_CTL_SRC_CANCEL, &conn->tx_ctl);
 	WRITE_ONCE(sdp->tx_bytes, sdp->tx_bytes + done);
 	WRITE_ONCE(sdp->tx_zcopy_bytes, sdp->tx_zcopy_bytes + done);
@@ -335,7 +335,7 @@ static int sdp_zc_tx_start(struct sock *sk, struct msghdr *msg,
 		sdp_zc_give_back(r);
 	} else if (PTR_ERR(r) != -ERESTART) {
 		SDP_INC_STATS(sock_net(sk), ZCOPY_NO_MEM);
-		sdp_zc_tx_judge(conn->zc, false);
+		sdp_zc_tx_result(conn->zc, false);
 	}
 	return -ERESTART;
 }
@@ -449,7 +449,7 @@ static void sdp_zc_tx_cancel(struct sdp_conn *conn)
 	spin_unlock(&sdp->lock);
 	spin_unlock_bh(&conn->tx_lock);
 	sdp_conn_kick(conn);
-	sdp_zc_patience(conn, sdp_zc_tx_over);
+	sdp_zc_wait_peer(conn, sdp_zc_tx_over);
 }
 
 /**

@@ -216,7 +216,7 @@ static bool sdp_zc_idle(const struct sdp_conn *conn,
 }
 
 /**
- * sdp_zc_patience - wait for something that the peer or the device owes us
+ * sdp_zc_wait_peer - wait for something that the peer or the device owes us
  * @conn: connection
  * @over: whether it is there, or the connection is going down
  *
@@ -224,8 +224,8 @@ static bool sdp_zc_idle(const struct sdp_conn *conn,
  *
  * Context: process.
  */
-void sdp_zc_patience(struct sdp_conn *conn,
-		     bool (*over)(const struct sdp_conn *conn))
+void sdp_zc_wait_peer(struct sdp_conn *conn,
+		      bool (*over)(const struct sdp_conn *conn))
 {
 	struct net *net = sock_net(conn->sk);
 	long limit = READ_ONCE(sdp_pernet(net)->sysctl_fin_timeout) * HZ;
@@ -267,7 +267,7 @@ bool sdp_zc_leave(struct sdp_conn *conn, struct sdp_zc_region *r)
 	struct sdp_sock *sdp = sdp_sk(conn->sk);
 	bool ok;
 
-	sdp_zc_patience(conn, r->write ? sdp_zc_rx_idle : sdp_zc_tx_idle);
+	sdp_zc_wait_peer(conn, r->write ? sdp_zc_rx_idle : sdp_zc_tx_idle);
 	wait_event(conn->wait, sdp_zc_idle(conn, r));
 	ok = !READ_ONCE(r->posted);
 	sdp_zc_put(r);

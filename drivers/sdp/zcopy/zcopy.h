@@ -95,14 +95,14 @@ struct sdp_zc_region {
  * struct sdp_zc_cache - memory kept for transfers to come, of a namespace
  * @lock: for all of it, and for sdp_zc.kept of its connections
  * @lru: regions that may be used again, oldest first
- * @octets: their size
+ * @bytes: their size
  * @stale: regions that may not, and wait for @work
  * @work: frees regions that are stale or have not been used for long
  */
 struct sdp_zc_cache {
 	spinlock_t lock;		/* all, and sdp_zc.kept */
 	struct list_head lru;
-	u64 octets;
+	u64 bytes;
 	struct list_head stale;
 	struct delayed_work work;
 };
@@ -194,7 +194,7 @@ struct sdp_zc_adverts {
  * @rx_skip: receives to be copied before the next one
  * @rx_data: messages with payload received that SinkAvail counts
  * @sink_state: enum sdp_zc_sink
- * @sink_told: SinkAvailCancel has left
+ * @sink_cancel_sent: SinkAvailCancel has left
  * @sink_lost: data came instead
  * @sink_data: @rx_data as the SinkAvail has it
  * @sink_done: bytes that the peer has written
@@ -206,7 +206,7 @@ struct sdp_zc_adverts {
  * @nspare: how many these are
  * @kept: those that may be used again, latest first; with the cache's lock
  * @nkept: how many these are
- * @kept_octets: their share of the cache; READ_ONCE() without its lock
+ * @kept_bytes: their share of the cache; READ_ONCE() without its lock
  */
 struct sdp_zc {
 	struct sdp_conn *conn;
@@ -249,7 +249,7 @@ struct sdp_zc {
 	u16 rx_skip;
 	u32 rx_data;
 	u8 sink_state;
-	bool sink_told;
+	bool sink_cancel_sent;
 	bool sink_lost;
 	u32 sink_data;
 	u32 sink_done;
@@ -261,7 +261,7 @@ struct sdp_zc {
 	u32 nspare;
 	struct list_head kept;
 	u32 nkept;
-	u32 kept_octets;
+	u32 kept_bytes;
 };
 
 /**
@@ -285,7 +285,7 @@ struct sdp_zc_ops {
 	int (*send)(struct sock *sk, struct msghdr *msg, int flags);
 	void (*sent)(struct sdp_conn *conn);
 	u32 (*ack)(const struct sdp_conn *conn, u32 ack);
-	void (*header)(struct sdp_conn *conn, struct sdp_msg *m, u32 octets);
+	void (*header)(struct sdp_conn *conn, struct sdp_msg *m, u32 bytes);
 	bool (*held)(const struct sdp_conn *conn);
 	bool (*busy)(const struct sdp_conn *conn);
 	u8 (*next)(struct sdp_conn *conn);
@@ -331,8 +331,8 @@ void sdp_zc_inv_wr(struct sdp_zc_region *r, struct ib_send_wr *wr);
 bool sdp_zc_post(struct sdp_conn *conn, struct sdp_zc_region *r,
 		 const struct ib_send_wr *wr);
 void sdp_zc_enter(struct sdp_conn *conn);
-void sdp_zc_patience(struct sdp_conn *conn,
-		     bool (*over)(const struct sdp_conn *conn));
+void sdp_zc_wait_peer(struct sdp_conn *conn,
+		      bool (*over)(const struct sdp_conn *conn));
 bool sdp_zc_leave(struct sdp_conn *conn, struct sdp_zc_region *r);
 bool sdp_zc_push(const struct sdp_zc *zc, struct sdp_zc_adverts *q,
 		 const struct sdp_msg *m);
