@@ -122,7 +122,6 @@ unit() {
 	in_root systemd-analyze --man=no verify redis-server.service sdp@eth0.service || return
 	in_root systemctl enable sdp@eth0 || return
 	in_root systemctl is-enabled sdp@eth0 || return
-	in_root systemctl disable sdp@eth0 || return
 	in_root sdp-run disable redis-server && [ ! -e "${file%/*}" ]
 }
 
@@ -177,6 +176,7 @@ release() {
 	check "$suite: Redis as a service" unit
 	check "$suite: upgraded" install_debs "$WORK/next"
 	check "$suite: DKMS has the new modules alone" built "$new"
+	check "$suite: services are enabled when they go" in_root sdp-run enable redis-server
 	check "$suite: removed" in_root apt-get -q -y --auto-remove \
 		purge iwarp-sdp-dkms sdp-tools libsdp-dev
 	check "$suite: nothing is left" leftovers

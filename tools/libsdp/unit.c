@@ -5,7 +5,8 @@
  * stays as it is. Used by sdp-run; calls systemctl(1) and the C library.
  *
  * Restrictions of the unit stay as well. The library needs no more than to be mapped:
- * ExecPaths= lets it where NoExecPaths= forbids that, and is not looked at elsewhere.
+ * ExecPaths= lets it where NoExecPaths= forbids that, and is not looked at elsewhere. The
+ * service starts without the library, too, when that has been removed ("-").
  * The library does without the families that RestrictAddressFamilies= forbids.
  */
 #include <errno.h>
@@ -167,7 +168,7 @@ static bool write_dropin(FILE *f, const struct unit *u,
 		"# Written by sdp-run enable; \"sdp-run disable %s\" removes it\n"
 		"[Service]\n"
 		"Environment=\"LD_PRELOAD=%s%s\"\n"
-		"ExecPaths=%s\n",
+		"ExecPaths=-%s\n",
 		u->name, set->library, others, dir);
 	if (set->config)
 		fprintf(f, "Environment=\"" LIBSDP_CONFIG_ENV "=%s\"\n",
