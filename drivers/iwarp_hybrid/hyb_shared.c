@@ -791,7 +791,7 @@ static bool hyb_shared_push(struct hyb_qp *qp, struct sock *sk, u32 quota)
 	while (quota && !hyb_stream_empty(s)) {
 		p = hyb_stream_page(s, s->out);
 		if (p->sent == p->fill) {
-			s->out++;
+			hyb_stream_pass(s);
 			continue;
 		}
 		max = min(quota, hyb_fpdu_frag_room(sk, s->mss));

@@ -31,6 +31,34 @@ static void hyb_stream_put(struct hyb_tx_page *p)
 	memset(p, 0, sizeof(*p));
 }
 
+static void hyb_stream_put_kept(struct hyb_tx_kept *kept)
+{
+	put_page(kept->page);
+	if (kept->stage)
+		put_page(kept->stage);
+}
+
+/**
+ * hyb_stream_cool - release the pages that are only kept to be used again
+ * @s: stream
+ */
+void hyb_stream_cool(struct hyb_stream *s)
+{
+	while (s->nr_kept)
+		hyb_stream_put_kept(&s->kept[--s->nr_kept]);
+	kfree(s->kept);
+	s->kept = NULL;
+}
+
+static void hyb_stream_put_all(struct hyb_stream *s)
+{
+	u32 i;
+
+	for (i = 0; i <= s->mask; i++)
+		hyb_stream_put(&s->ring[i]);
+	hyb_stream_cool(s);
+}
+
 /**
  * hyb_stream_free - release the pages
  * @s: stream, may never have been set up
@@ -39,12 +67,9 @@ static void hyb_stream_put(struct hyb_tx_page *p)
  */
 void hyb_stream_free(struct hyb_stream *s)
 {
-	u32 i;
-
 	if (!s->ring)
 		return;
-	for (i = 0; i <= s->mask; i++)
-		hyb_stream_put(&s->ring[i]);
+	hyb_stream_put_all(s);
 	if (s->ring != s->first)
 		kfree(s->ring);
 	memset(s, 0, sizeof(*s));
@@ -94,6 +119,69 @@ static bool hyb_stream_idle(const struct hyb_tx_page *p)
 	       (!p->stage || page_count(p->stage) == 1);
 }
 
+static bool hyb_stream_keep(struct hyb_stream *s, const struct hyb_tx_page *p)
+{
+	if (p->size != PAGE_SIZE << HYB_TX_ORDER)
+		return false;
+	if (!s->kept)
+		s->kept = kmalloc_array(HYB_TX_KEPT, sizeof(*s->kept),
+					GFP_ATOMIC | __GFP_NOWARN);
+	if (!s->kept)
+		return false;
+	if (s->nr_kept == HYB_TX_KEPT) {
+		hyb_stream_put_kept(&s->kept[0]);
+		s->nr_kept--;
+		memmove(&s->kept[0], &s->kept[1],
+			s->nr_kept * sizeof(*s->kept));
+	}
+	s->kept[s->nr_kept].page = p->page;
+	s->kept[s->nr_kept++].stage = p->stage;
+	return true;
+}
+
+/**
+ * hyb_stream_pass - TCP has all of the oldest page
+ * @s: stream, with a page behind that one
+ *
+ * It is kept to be used again, unless there are many. Those that are not kept go
+ * back to the page allocator when TCP frees them, which gives out next what was
+ * freed last.
+ */
+void hyb_stream_pass(struct hyb_stream *s)
+{
+	struct hyb_tx_page *p = hyb_stream_page(s, s->out++);
+
+	if (hyb_stream_keep(s, p))
+		memset(p, 0, sizeof(*p));
+	else
+		hyb_stream_put(p);
+}
+
+/*
+ * The page that TCP let go of last, if there is one: it is the one that is still
+ * in a cache.
+ */
+static bool hyb_stream_reuse(struct hyb_stream *s, struct hyb_tx_page *p)
+{
+	u32 i = s->nr_kept;
+
+	while (i--) {
+		struct hyb_tx_kept *kept = &s->kept[i];
+
+		if (page_count(kept->page) != 1 ||
+		    (kept->stage && page_count(kept->stage) != 1))
+			continue;
+		p->page = kept->page;
+		p->stage = kept->stage;
+		p->base = page_address(p->page);
+		p->size = PAGE_SIZE << HYB_TX_ORDER;
+		s->nr_kept--;
+		memmove(kept, kept + 1, (s->nr_kept - i) * sizeof(*kept));
+		return true;
+	}
+	return false;
+}
+
 /**
  * hyb_stream_next_page - continue in the next page of the ring
  * @s: stream
@@ -112,14 +200,7 @@ int hyb_stream_next_page(struct hyb_stream *s)
 			return err;
 	}
 	p = hyb_stream_page(s, s->cur + 1);
-	if (p->page && !hyb_stream_idle(p)) {
-		/* it will be, after more pages than there are */
-		if (s->mask < HYB_TX_PAGES_KEEP - 1 && !hyb_stream_grow(s))
-			p = hyb_stream_page(s, s->cur + 1);
-		else
-			hyb_stream_put(p);
-	}
-	if (!p->page) {
+	if (!p->page && !hyb_stream_reuse(s, p)) {
 		p->page = hyb_stream_alloc(&p->size);
 		if (!p->page) {
 			p->size = 0;
@@ -130,8 +211,8 @@ int hyb_stream_next_page(struct hyb_stream *s)
 	p->fill = 0;
 	p->sent = 0;
 	p->stage_fill = 0;
-	if (hyb_stream_empty(s))
-		s->out = s->cur + 1;
+	while (hyb_stream_empty(s) && s->out != s->cur + 1)
+		hyb_stream_pass(s);
 	s->cur++;
 	return 0;
 }
@@ -272,11 +353,10 @@ void hyb_stream_rewind(struct hyb_stream *s)
  */
 void hyb_stream_trim(struct hyb_stream *s)
 {
-	u32 i;
-
-	for (i = 0; i <= s->mask && s->ring; i++)
-		hyb_stream_put(&s->ring[i]);
-	if (!s->ring || s->ring == s->first)
+	if (!s->ring)
+		return;
+	hyb_stream_put_all(s);
+	if (s->ring == s->first)
 		return;
 	kfree(s->ring);
 	/* a ring that was replaced is not ours any more */
@@ -300,6 +380,11 @@ u32 hyb_stream_pages(const struct hyb_stream *s)
 			sum += page_size(s->ring[i].page);
 		if (s->ring[i].stage)
 			sum += page_size(s->ring[i].stage);
+	}
+	for (i = 0; i < s->nr_kept; i++) {
+		sum += page_size(s->kept[i].page);
+		if (s->kept[i].stage)
+			sum += page_size(s->kept[i].stage);
 	}
 	return sum;
 }

@@ -118,12 +118,14 @@ static inline void hyb_stream_add(struct hyb_stream *s, u32 len)
 
 void hyb_stream_init(struct hyb_stream *s, u32 ivl);
 void hyb_stream_free(struct hyb_stream *s);
+void hyb_stream_pass(struct hyb_stream *s);
 int hyb_stream_next_page(struct hyb_stream *s);
 bool hyb_stream_extend(struct hyb_stream *s);
 int hyb_stream_next(struct hyb_stream *s, struct sock *sk);
 void hyb_stream_attach(struct hyb_stream *s, struct sock *sk);
 void hyb_stream_look(struct hyb_stream *s, struct sock *sk);
 void hyb_stream_rewind(struct hyb_stream *s);
+void hyb_stream_cool(struct hyb_stream *s);
 void hyb_stream_trim(struct hyb_stream *s);
 u32 hyb_stream_pages(const struct hyb_stream *s);
 void *hyb_stream_stage(struct hyb_tx_page *p, u32 off);

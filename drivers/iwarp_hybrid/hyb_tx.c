@@ -612,7 +612,7 @@ static bool hyb_tx_flush(struct hyb_qp *qp, struct sock *sk)
 		if (!hyb_fpdu_give(qp, sk, p, p->fill, s->out != s->cur))
 			return false;
 		if (s->out != s->cur)
-			s->out++;
+			hyb_stream_pass(s);
 	}
 	return true;
 }

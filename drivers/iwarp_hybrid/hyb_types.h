@@ -25,9 +25,9 @@ struct sock;
 /* ----------------------------------------------------- outgoing stream */
 
 #define HYB_TX_PAGES	2	/* pages there is always room for, a power of two */
-#define HYB_TX_PAGES_KEEP 256	/* when many are in flight: above tcp_wmem, same */
 #define HYB_TX_PAGES_MAX 512	/* when many wait for TCP, same */
 #define HYB_TX_ORDER	3	/* 32 KB each, less when memory is short */
+#define HYB_TX_KEPT	64	/* pages that TCP has all of, to be used again */
 
 /*
  * A segment with less room than this is ended rather than filled: with data of
@@ -59,8 +59,18 @@ struct hyb_tx_page {
 };
 
 /**
+ * struct hyb_tx_kept - a page of the outgoing stream that TCP has all of
+ * @page: as in &struct hyb_tx_page, of the usual size
+ * @stage: same
+ */
+struct hyb_tx_kept {
+	struct page *page;
+	struct page *stage;
+};
+
+/**
  * struct hyb_stream - the outgoing stream, laid out in pages
- * @ring: ring of pages, used again when TCP has let go of them
+ * @ring: ring of pages, from @out to @cur; behind @cur those of a message that was cut
  * @mask: its size - 1
  * @cur: index of the page being filled, counts on
  * @out: index of the oldest page with bytes that TCP has not taken
@@ -74,6 +84,8 @@ struct hyb_tx_page {
  * @mtu: of the path that @mss is for
  * @mss: payload of a TCP segment, looked up for each batch
  * @room: bytes up to the end of the current segment; 0: not aligned
+ * @nr_kept: entries of @kept
+ * @kept: HYB_TX_KEPT of the pages that were in front of @out, oldest first; or NULL
  * @first: the ring as long as it need not grow
  */
 struct hyb_stream {
@@ -91,6 +103,8 @@ struct hyb_stream {
 	u32 mtu;
 	u32 mss;
 	u32 room;
+	u32 nr_kept;
+	struct hyb_tx_kept *kept;
 	struct hyb_tx_page first[HYB_TX_PAGES];
 };
 
