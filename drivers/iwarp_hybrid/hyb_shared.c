@@ -1211,6 +1211,26 @@ static u64 hyb_link_sent(struct ib_qp *ibqp)
 	return hyb_shared_before(qp, nxt);
 }
 
+static u32 hyb_link_path(struct ib_qp *ibqp)
+{
+	const struct hyb_qp *qp = hyb_qp_of(ibqp);
+	/* pairs with hyb_tcp_attach() */
+	const struct sock *sk = smp_load_acquire(&qp->tcp.sk);
+	const struct tcp_sock *tp;
+	u64 sum;
+	u32 us;
+
+	if (!sk)
+		return 0;
+	tp = tcp_sk(sk);
+	us = READ_ONCE(tp->rate_interval_us);
+	if (!us)
+		return 0;
+	sum = (u64)READ_ONCE(tp->rate_delivered) * READ_ONCE(tp->mss_cache) *
+	      tcp_min_rtt(tp);
+	return min_t(u64, div_u64(sum, us), HYB_WINDOW_MAX);
+}
+
 static bool hyb_link_notify(struct ib_qp *ibqp, u64 pos)
 {
 	struct hyb_qp *qp = hyb_qp_of(ibqp);
@@ -1565,6 +1585,7 @@ const struct rdma_stack_link hyb_link = {
 	.tx_abort = hyb_link_abort,
 	.tx_acked = hyb_link_acked,
 	.tx_sent = hyb_link_sent,
+	.tx_path = hyb_link_path,
 	.tx_notify = hyb_link_notify,
 	.rx_resume = hyb_link_resume,
 	.rx_buffer = hyb_link_buffer,

@@ -11,6 +11,7 @@
 #include <linux/gfp.h>
 #include <linux/highmem.h>
 #include <linux/instrumented.h>
+#include <linux/ktime.h>
 #include <linux/mm.h>
 #include <linux/slab.h>
 #include <linux/uio.h>
@@ -68,6 +69,7 @@ int sdp_pages_init(struct sdp_conn *conn)
 	q->last = blk;
 	q->paused = false;
 	q->starved = false;
+	q->waits = false;
 	sdp->rxq = &sdp_rxq_shared;
 	spin_unlock_bh(&sdp->lock);
 	return 0;
@@ -263,6 +265,30 @@ sdp_pages_bulk(struct sdp_rx_pages *q, const struct rdma_stack_run *run,
 	return run;
 }
 
+/* Unless the user has chosen its size, the buffer doubles, up to @limit */
+static void sdp_pages_grow(struct sock *sk, u32 limit)
+{
+	u32 max = READ_ONCE(sdp_pernet(sock_net(sk))->sysctl_rmem[2]);
+	u32 size = READ_ONCE(sk->sk_rcvbuf);
+
+	max = min(max, limit);
+	if (!(sk->sk_userlocks & SOCK_RCVBUF_LOCK) && size < max)
+		WRITE_ONCE(sk->sk_rcvbuf, min(2 * size, max));
+}
+
+/*
+ * Something has come for a reader that had read all after the provider was paused.
+ * If that took longer than to read a full buffer, the buffer is too small for the
+ * path. Otherwise a larger one would not help the reader, and data in it would be in
+ * no cache any more when they are read.
+ */
+static void sdp_pages_waited(struct sock *sk, struct sdp_rx_pages *q)
+{
+	q->waits = false;
+	if (ktime_get_ns() - q->since > q->busy)
+		sdp_pages_grow(sk, U32_MAX);
+}
+
 /**
  * sdp_pages_add - queue payload
  * @sdp: socket
@@ -290,6 +316,8 @@ bool sdp_pages_add(struct sdp_sock *sdp, const struct rdma_stack_rx *rx,
 	lockdep_assert_held(&sdp->lock);
 	if (!q->last)
 		return false;
+	if (unlikely(q->waits))
+		sdp_pages_waited(&sdp->inet.sk, q);
 	small = len <= merge && 2 * len < rx->truesize &&
 		q->charge > (u32)READ_ONCE(sdp->inet.sk.sk_rcvbuf) / 2;
 	for (run = rx->run; run < end; run++) {
@@ -348,10 +376,13 @@ bool sdp_pages_full(struct sock *sk)
 		return true;
 	if (q->charge < (u32)READ_ONCE(sk->sk_rcvbuf) && sdp_pages_room(q))
 		return false;
-	if (!q->paused)
+	if (!q->paused) {
 		SDP_INC_STATS(sock_net(sk), RX_PAUSES);
+		q->since = ktime_get_ns();
+	}
 	WRITE_ONCE(q->paused, true);
 	q->starved = true;
+	q->waits = false;
 	return true;
 }
 
@@ -557,18 +588,22 @@ static void sdp_pages_uncharge(struct sdp_rx_pages *q, u32 len, u32 queued)
 }
 
 /*
- * A reader that empties the queue and then has to wait, because the provider
- * was paused, is faster than its buffer: that grows, unless the user has chosen
- * its size. One that does not keep up changes nothing.
+ * The reader has read all, after the provider was paused: it is faster than a small
+ * buffer, which grows. Of a large one, note how long that took.
  */
-static void sdp_pages_grow(struct sock *sk, struct sdp_rx_pages *q)
+static void sdp_pages_emptied(struct sock *sk, struct sdp_rx_pages *q)
 {
-	u32 max = READ_ONCE(sdp_pernet(sock_net(sk))->sysctl_rmem[2]);
-	u32 size = READ_ONCE(sk->sk_rcvbuf);
+	u64 now;
 
 	q->starved = false;
-	if (!(sk->sk_userlocks & SOCK_RCVBUF_LOCK) && size < max)
-		WRITE_ONCE(sk->sk_rcvbuf, min(2 * size, max));
+	if (READ_ONCE(sk->sk_rcvbuf) < SDP_BUF_WARM) {
+		sdp_pages_grow(sk, SDP_BUF_WARM);
+		return;
+	}
+	now = ktime_get_ns();
+	q->waits = true;
+	q->busy = now - q->since;
+	q->since = now;
 }
 
 /* Struct sdp_rxq_ops.consume */
@@ -583,7 +618,7 @@ void sdp_shared_consume(struct sock *sk, u32 len)
 	spin_lock_bh(&sdp->lock);
 	sdp_pages_uncharge(q, len, sdp->rx_seq - sdp->copied_seq);
 	if (unlikely(q->starved) && !q->charge)
-		sdp_pages_grow(sk, q);
+		sdp_pages_emptied(sk, q);
 	while (left)
 		left -= sdp_block_drop(q, left);
 	WRITE_ONCE(sdp->copied_seq, sdp->copied_seq + len);

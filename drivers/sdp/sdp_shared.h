@@ -51,6 +51,9 @@ struct sdp_rx_block {
 	struct sdp_rx_frag frag[SDP_RX_FRAGS];
 };
 
+/* Buffers grow at once up to this size, of which a cache may hold the most part */
+#define SDP_BUF_WARM	(1024U * 1024)
+
 /**
  * struct sdp_rx_pages - receive queue of a shared link; sdp->lock
  * @blocks: at least one while the link is open
@@ -61,7 +64,10 @@ struct sdp_rx_block {
  * @charge: memory that the references hold
  * @rcvbuf: sk_rcvbuf as the provider knows it
  * @paused: the provider was paused
- * @starved: it was since the last look at the size of the buffer
+ * @starved: it was since the reader was last seen to have read all
+ * @waits: the reader has read all since, and nothing has come
+ * @since: when the last of these began, in nanoseconds
+ * @busy: how long a full buffer lasted
  */
 struct sdp_rx_pages {
 	struct list_head blocks;
@@ -73,6 +79,9 @@ struct sdp_rx_pages {
 	u32 rcvbuf;
 	bool paused;
 	bool starved;
+	bool waits;
+	u64 since;
+	u64 busy;
 };
 
 /* Where a message, or several, end in the transport's stream. */

@@ -475,7 +475,8 @@ static int sdp_shared_no_room(struct sdp_conn *conn, int err)
 
 /*
  * As in TCP the buffer grows to twice of what is on its way, unless the user
- * has chosen its size.
+ * has chosen its size. A large one grows to no more than twice of what the path
+ * holds: data beyond that would only wait, until no cache has them any more.
  */
 static void sdp_shared_grow(struct sock *sk, struct sdp_conn *conn)
 {
@@ -485,6 +486,10 @@ static void sdp_shared_grow(struct sock *sk, struct sdp_conn *conn)
 	if (sk->sk_userlocks & SOCK_SNDBUF_LOCK || !stack->tx_sent)
 		return;
 	size = 2 * (stack->tx_sent(conn->qp) - stack->tx_acked(conn->qp));
+	if (size > SDP_BUF_WARM && stack->tx_path)
+		size = min_t(u64, size,
+			     max_t(u64, SDP_BUF_WARM,
+				   2ULL * stack->tx_path(conn->qp)));
 	size = min_t(u64, size, sdp_pernet(sock_net(sk))->sysctl_wmem[2]);
 	if (size > sk->sk_sndbuf)
 		WRITE_ONCE(sk->sk_sndbuf, size);

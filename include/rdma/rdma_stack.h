@@ -259,6 +259,10 @@ struct rdma_stack_ip {
  *	      for a queue pair without a shared link
  * @tx_sent: position up to which bytes have left for the first time, for
  *	     TCP_NOTSENT_LOWAT and SIOCOUTQNSD; as @tx_acked. NULL: unknown
+ * @tx_path: bytes that the path holds, its rate times its shortest round-trip
+ *	     time; 0 as long as it has not been measured. A ULP's large buffer
+ *	     for sending needs no more than twice as much. As @tx_acked. NULL:
+ *	     unknown
  * @tx_notify: call tx_space once when @pos is acknowledged. False, without a
  *	       call, if it already is. One request is pending at a time, the
  *	       last one counts.
@@ -311,6 +315,7 @@ struct rdma_stack_link {
 	void (*tx_abort)(struct ib_qp *qp, struct rdma_stack_tx *tx);
 	u64 (*tx_acked)(struct ib_qp *qp);
 	u64 (*tx_sent)(struct ib_qp *qp);
+	u32 (*tx_path)(struct ib_qp *qp);
 	bool (*tx_notify)(struct ib_qp *qp, u64 pos);
 	void (*rx_resume)(struct ib_qp *qp);
 	void (*rx_buffer)(struct ib_qp *qp, u32 octets);

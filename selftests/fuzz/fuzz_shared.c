@@ -459,6 +459,13 @@ static void leave(u32 n, u32 acked)
 	tcp_ack(acked);
 	check(hyb_link.tx_sent(&k.qp.ibqp) == tcp.tp.snd_nxt - tcp.first);
 	check(hyb_link.tx_acked(&k.qp.ibqp) == tcp.tp.snd_una - tcp.first);
+	/* a path of 100 us */
+	check(!hyb_link.tx_path(&k.qp.ibqp));
+	tcp.tp.rate_delivered = n & 0xfff;
+	tcp.tp.rate_interval_us = 200;
+	tcp.tp.rtt_us = 100;
+	check(hyb_link.tx_path(&k.qp.ibqp) == (n & 0xfff) * tcp.tp.mss_cache / 2);
+	tcp.tp.rate_interval_us = 0;
 	if (hyb_shared_writeable(&k.qp, sk) && !sk->owned)
 		engine();
 }

@@ -169,6 +169,7 @@ struct tcp_sock {
 	struct inet_connection_sock icsk;
 	u32 write_seq, snd_nxt, snd_una, snd_wnd, snd_cwnd;
 	u32 mss_cache, gso_segs, tcp_header_len;
+	u32 rate_delivered, rate_interval_us, rtt_us;
 	u32 window_clamp, rcv_ssthresh;
 	struct {
 		u16 mss_clamp;
@@ -181,6 +182,8 @@ struct tcp_sock {
 #define dst_mtu(dst) ((dst)->mtu)
 #define sock_owned_by_user(sk) ((sk)->owned)
 #define tcp_snd_cwnd(tp) ((tp)->snd_cwnd)
+#define tcp_min_rtt(tp) ((tp)->rtt_us)
+#define div_u64(a, b) ((u64)(a) / (u32)(b))
 
 static inline u32 tcp_wnd_end(const struct tcp_sock *tp)
 {
