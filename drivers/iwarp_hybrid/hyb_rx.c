@@ -1124,6 +1124,56 @@ static void hyb_rx_trace_bulk(const struct hyb_qp *qp, u32 len, u32 fpdus, u32 m
 }
 
 /*
+ * Is the FPDU of @n bytes at @p the segment of the Send that is due, at @mo, not
+ * its last, without PAD, and good? Returns its payload, which is @off bytes
+ * behind @p, with the first marker @to_mark bytes behind that; or 0. The header
+ * is read once, as in hyb_rx_fast().
+ */
+static __always_inline u32
+hyb_rx_bulk_one(const struct hyb_rx *rx, const u8 *p, u32 n, u64 pos, u64 msn,
+		u32 mo, bool nic, u32 *off, u32 *to_mark)
+{
+	struct hyb_send_head h;
+	u32 ulpdu;
+
+	ulpdu = mpa_ulpdu_full(pos, n, rx->ivl, rx->ivl_log);
+	if (likely(mpa_head_place(pos, sizeof(h), rx->ivl, off, to_mark))) {
+		memcpy(&h, p + *off, sizeof(h));
+		*off += sizeof(h);
+	} else {
+		*off = hyb_rx_head(&h, p, pos, rx->ivl, to_mark);
+	}
+	if (!ulpdu || !hyb_rx_whole(&h, ulpdu, msn, mo) ||
+	    (!nic && hyb_rx_check(rx, p, n, pos)))
+		return 0;
+	return ulpdu - DDP_UNTAGGED_LEN;
+}
+
+/* May a segment in the bulk have this length? */
+static bool hyb_rx_bulk_len(u32 n)
+{
+	return !(n & 3) && n >= HYB_SEG_MIN && n <= MPA_ULPDU_MAX;
+}
+
+/* @fpdus FPDUs of @len bytes were added, with @payload bytes; returns @len */
+static u32 hyb_rx_bulk_end(struct hyb_qp *qp, struct hyb_cur *c, u32 len,
+			   u32 fpdus, u32 payload, bool nic)
+{
+	struct hyb_shared *sh = qp->shared;
+
+	if (!len)
+		return 0;
+	if (trace_hyb_fpdu_rx_enabled())
+		hyb_rx_trace_bulk(qp, len, fpdus, sh->rx_off + sh->rx.len);
+	c->seq += len;
+	sh->rx.nr += fpdus;
+	sh->rx.len += payload;
+	sh->rx.truesize += payload;
+	hyb_rx_checked(&qp->rx, len, fpdus, nic);
+	return hyb_rx_advance(qp, len, fpdus);
+}
+
+/*
  * The bulk of a long message: FPDUs at @c and behind, each of them a fragment of
  * this part of the packet, without PAD. Does what hyb_rx_fast() would do for
  * each; that has taken one of this packet in front of them, so the NIC's word, if
@@ -1141,9 +1191,7 @@ static noinline u32 hyb_rx_bulk(struct hyb_qp *qp, struct hyb_cur *c,
 	const skb_frag_t *frag = &info->frags[c->frag];
 	const skb_frag_t *last = &info->frags[info->nr_frags];
 	u32 from = sh->rx_off + sh->rx.len, mo = from;
-	u32 ivl = qp->rx.ivl, log = qp->rx.ivl_log;
-	u32 left = avail, fpdus, off, to_mark, ulpdu, n;
-	struct hyb_send_head h;
+	u32 left = avail, fpdus, off, to_mark, pay, n;
 	u64 pos = qp->rx.pos;
 	const u8 *p;
 
@@ -1151,39 +1199,60 @@ static noinline u32 hyb_rx_bulk(struct hyb_qp *qp, struct hyb_cur *c,
 		return 0;
 	for (; run < end && frag < last; run++, frag++) {
 		n = skb_frag_size(frag);
-		if (n > left || n & 3 || n < HYB_SEG_MIN || n > MPA_ULPDU_MAX)
+		if (n > left || !hyb_rx_bulk_len(n))
 			break;
-		ulpdu = mpa_ulpdu_full(pos, n, ivl, log);
-		/* once, as in hyb_rx_fast() */
 		p = skb_frag_address(frag);
-		if (likely(mpa_head_place(pos, sizeof(h), ivl, &off, &to_mark))) {
-			memcpy(&h, p + off, sizeof(h));
-			off += sizeof(h);
-		} else {
-			off = hyb_rx_head(&h, p, pos, ivl, &to_mark);
-		}
-		if (!ulpdu || !hyb_rx_whole(&h, ulpdu, msn, mo) ||
-		    (!nic && hyb_rx_check(&qp->rx, p, n, pos)))
+		pay = hyb_rx_bulk_one(&qp->rx, p, n, pos, msn, mo, nic, &off,
+				      &to_mark);
+		if (!pay)
 			break;
 		hyb_shared_run(run, skb_frag_page(frag),
-			       skb_frag_off(frag) + off, p + off,
-			       ulpdu - DDP_UNTAGGED_LEN, to_mark, ivl);
-		mo += ulpdu - DDP_UNTAGGED_LEN;
+			       skb_frag_off(frag) + off, p + off, pay, to_mark,
+			       qp->rx.ivl);
+		mo += pay;
 		pos += n;
 		left -= n;
 	}
-	if (left == avail)
-		return 0;
 	fpdus = frag - &info->frags[c->frag];
 	c->frag += fpdus;
-	c->seq += avail - left;
-	sh->rx.nr += fpdus;
-	sh->rx.len += mo - from;
-	sh->rx.truesize += mo - from;
-	hyb_rx_checked(&qp->rx, avail - left, fpdus, nic);
-	if (trace_hyb_fpdu_rx_enabled())
-		hyb_rx_trace_bulk(qp, avail - left, fpdus, from);
-	return hyb_rx_advance(qp, avail - left, fpdus);
+	return hyb_rx_bulk_end(qp, c, avail - left, fpdus, mo - from, nic);
+}
+
+/*
+ * The same for FPDUs of @n bytes one behind the other in the piece that @c is in,
+ * as a sender on this machine leaves them
+ */
+static noinline u32 hyb_rx_bulk_piece(struct hyb_qp *qp, struct hyb_cur *c,
+				      u32 avail, u32 n, bool nic)
+{
+	u64 msn = (u64)DDP_QN_SEND << 32 | qp->rx.msn[DDP_QN_SEND];
+	struct hyb_shared *sh = qp->shared;
+	struct rdma_stack_run *run = &sh->run[sh->rx.nr];
+	const struct rdma_stack_run *end = &sh->run[RDMA_STACK_RUNS];
+	u32 from = sh->rx_off + sh->rx.len, mo = from;
+	struct page *page = hyb_cur_page(c);
+	u32 left = min(avail, c->n), len, off, to_mark, pay;
+	u64 pos = qp->rx.pos;
+	const u8 *p = c->p;
+
+	if (avail > U32_MAX - from || !page || !hyb_rx_bulk_len(n))
+		return 0;
+	for (; run < end && n <= left; run++, left -= n) {
+		pay = hyb_rx_bulk_one(&qp->rx, p, n, pos, msn, mo, nic, &off,
+				      &to_mark);
+		if (!pay)
+			break;
+		hyb_shared_run(run, page,
+			       p + off - (u8 *)page_address(page), p + off, pay,
+			       to_mark, qp->rx.ivl);
+		mo += pay;
+		pos += n;
+		p += n;
+	}
+	len = p - c->p;
+	c->p += len;
+	c->n -= len;
+	return hyb_rx_bulk_end(qp, c, len, len / n, mo - from, nic);
 }
 
 /* Deliver what was collected between two FPDUs */
@@ -1383,7 +1452,7 @@ static u32 hyb_rx_walk(struct hyb_qp *qp, struct sock *sk, u32 avail)
 	bool fast = sh && !qp->ooo && !places;
 	bool bulk = false, nic = false;
 	struct hyb_cur cur;
-	u32 done = 0;
+	u32 done = 0, len = 0;
 	u32 n;
 
 	cur.placed = places;
@@ -1392,8 +1461,13 @@ static u32 hyb_rx_walk(struct hyb_qp *qp, struct sock *sk, u32 avail)
 	while (done < avail && !rx->stopped) {
 		if (sh && !hyb_rx_shared_goes_on(qp))
 			break;
-		if (bulk && !cur.n && hyb_cur_frags(&cur)) {
-			n = hyb_rx_bulk(qp, &cur, avail - done, nic);
+		if (bulk) {
+			n = 0;
+			if (!cur.n && hyb_cur_frags(&cur))
+				n = hyb_rx_bulk(qp, &cur, avail - done, nic);
+			else if (cur.n >= len)
+				n = hyb_rx_bulk_piece(qp, &cur, avail - done,
+						      len, nic);
 			done += n;
 			if (n)
 				continue;
@@ -1412,6 +1486,7 @@ static u32 hyb_rx_walk(struct hyb_qp *qp, struct sock *sk, u32 avail)
 			n = hyb_fast_rx(qp, cur.skb, cur.seq, cur.p,
 					min(cur.n, avail - done));
 		bulk = fast && n;
+		len = n;
 		if (!n && !rx->stopped)
 			n = hyb_rx_fpdu(qp, &cur, avail - done);
 		if (!n)
