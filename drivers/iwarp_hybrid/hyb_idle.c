@@ -24,7 +24,10 @@
 #include "hybrid.h"
 
 /* Between two looks; a queue pair that has not moved in between is idle */
-#define HYB_IDLE_PERIOD	(2 * HZ)
+#define HYB_IDLE_PERIOD	(HZ / 2)
+
+/* One that has moved by less needs no pages but the one that it is at */
+#define HYB_IDLE_LITTLE	32768
 
 /* With the spinlock of the socket, which no task owns */
 static void hyb_idle_trim(struct hyb_qp *qp)
@@ -41,6 +44,21 @@ static void hyb_idle_trim(struct hyb_qp *qp)
 	hyb_rdq_shrink(tx);
 }
 
+/* Of a queue pair that moves a little now and then */
+static void hyb_idle_cool(struct hyb_qp *qp)
+{
+	struct sock *sk;
+
+	if (!READ_ONCE(qp->tx.s.nr_kept))
+		return;
+	sk = hyb_sched_enter(qp);
+	if (IS_ERR_OR_NULL(sk))
+		return;
+	if (!sock_owned_by_user(sk) && qp->tcp.attached)
+		hyb_stream_cool(&qp->tx.s);
+	hyb_sched_leave(qp, sk, false);
+}
+
 /*
  * Positions are read without a lock: a connection that has just begun to move
  * is trimmed in vain once.
@@ -51,6 +69,8 @@ static void hyb_idle_look(struct hyb_qp *qp)
 	struct sock *sk;
 
 	if (sum != qp->idle_pos) {
+		if (sum - qp->idle_pos < HYB_IDLE_LITTLE)
+			hyb_idle_cool(qp);
 		qp->idle_pos = sum;
 		qp->idle = false;
 		return;
@@ -137,6 +157,8 @@ static u32 hyb_idle_engines(struct hyb_qp *qp)
 		sum += hyb_idle_slab((tx->irq_mask + 1) * sizeof(*tx->irq));
 	if (tx->s.ring != tx->s.first)
 		sum += hyb_idle_slab((tx->s.mask + 1) * sizeof(*tx->s.ring));
+	if (tx->s.kept)
+		sum += hyb_idle_slab(HYB_TX_KEPT * sizeof(*tx->s.kept));
 	return sum + hyb_sg_memory(&tx->sg) + hyb_ooo_memory(qp) +
 	       hyb_off_memory(qp);
 }
