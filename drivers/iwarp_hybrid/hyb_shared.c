@@ -71,7 +71,7 @@ static bool hyb_shared_place_left(struct hyb_shared *sh)
 	struct hyb_msg *ring;
 	u32 i;
 
-	if (likely(sh->put - sh->get < size))
+	if (sh->put - sh->get < size)
 		return true;
 	if (size == HYB_MSGS_MAX)
 		return false;
@@ -355,9 +355,9 @@ static noinline u32 hyb_shared_lay_bulk(struct hyb_qp *qp, struct hyb_msg *msg,
 static bool hyb_shared_bulk(const struct hyb_qp *qp, struct hyb_stream *s,
 			    u32 want)
 {
-	return s->room >= HYB_SEG_MIN && !(s->room & 3) && want >= s->room &&
-	       s->mss <= MPA_ULPDU_MAX &&
-	       hyb_shared_mode(qp, s) == HYB_GAP_INPLACE;
+	return likely(s->room >= HYB_SEG_MIN && !(s->room & 3) &&
+		      want >= s->room && s->mss <= MPA_ULPDU_MAX &&
+		      hyb_shared_mode(qp, s) == HYB_GAP_INPLACE);
 }
 
 /*
@@ -678,7 +678,7 @@ static noinline u32 hyb_shared_seal_bulk(struct hyb_qp *qp,
 	u64 pos = at->pos;
 	bool nic, crc;
 
-	if (!sh->begun || sh->room != mss)
+	if (!likely(sh->begun && sh->room == mss))
 		return 0;
 	nic = hyb_off_tx_crc(qp->off) && hyb_off_room(qp->off, 2);
 	crc = qp->tx.crc && !nic;
@@ -836,7 +836,7 @@ bool hyb_shared_flush(struct hyb_qp *qp, struct sock *sk)
  */
 bool hyb_shared_hold(struct hyb_qp *qp)
 {
-	if (likely(!hyb_shared_reserved(qp->shared)))
+	if (!hyb_shared_reserved(qp->shared))
 		return false;
 	qp->shared->pending = true;
 	hyb_stats_inc(qp->dev, HYB_ST_TX_HELD);

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
 /*
- * Beneath fuzz_shared.c: memory that is counted; a TCP that keeps references to the
- * bytes that it is given until they are acknowledged, and checks that they do not
- * change; records of what is left to a NIC.
+ * Beneath fuzz_shared.c: a TCP that keeps references to the bytes that it is given
+ * until they are acknowledged, and checks that they do not change; records of what is
+ * left to a NIC.
  */
 #ifndef SELFTESTS_FUZZ_SHARED_TCP_H
 #define SELFTESTS_FUZZ_SHARED_TCP_H
@@ -10,24 +10,6 @@
 #include "kernel.h"
 
 #define STREAM_MAX (4u << 20) /* bytes of a stream */
-
-void check(bool ok);
-
-/**
- * struct memory - what was allocated
- * @pages: not freed
- * @objects: same
- * @order_max: larger pages cannot be had; negative: none can
- * @no_objects: nothing else can
- */
-struct memory {
-	int pages;
-	int objects;
-	int order_max;
-	bool no_objects;
-};
-
-extern struct memory memory;
 
 /**
  * struct tcp - a connection
@@ -38,6 +20,7 @@ extern struct memory memory;
  * @uneven: segments are as long as the path says, not multiples of 4
  * @frag_room: result of hyb_fpdu_frag_room()
  * @nic_room: records that there is room for
+ * @begins: hash of the positions where packets begin
  * @given: bytes that it was given
  * @octets: these, as they were then
  */
@@ -49,6 +32,7 @@ struct tcp {
 	bool uneven;
 	u32 frag_room;
 	u32 nic_room;
+	u64 begins;
 	u32 given;
 	u8 octets[STREAM_MAX];
 };
