@@ -13,8 +13,6 @@
 #include "../keep_standard.h"
 #include "client.h"
 
-#define FIRST_PRIORITY 10
-
 static void vsay(const char *fmt, va_list ap)
 {
 	fflush(stdout);

@@ -42,6 +42,9 @@ enum proto_op {
 	PROTO_PROGRESS = 6,
 };
 
+/* SAMPLE_FIRST: at a real-time priority, because the sender has one */
+enum sample { SAMPLE_NONE, SAMPLE_TURN, SAMPLE_FIRST };
+
 /* Arguments of a request, and what a reply tells */
 enum {
 	/* HELLO: size is that of the largest message */
@@ -51,7 +54,7 @@ enum {
 	HELLO_ZEROCOPY,
 	/* STREAM */
 	STREAM_WINDOW = 0,
-	STREAM_SAMPLE, /* look at the use of the receive buffers */
+	STREAM_SAMPLE, /* enum sample: look at the use of the receive buffers */
 	/* PING */
 	PING_ANSWER = 0, /* bytes of an answer */
 	/* EXCHANGE */

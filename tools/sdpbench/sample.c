@@ -33,19 +33,40 @@ static void *sample(void *arg)
 	return NULL;
 }
 
+/* A thread that preempts the client and the reader when its time has come */
+static int start_first(struct samples *s)
+{
+	const struct sched_param param = { .sched_priority = SAMPLE_PRIORITY };
+	pthread_attr_t attr;
+	int err;
+
+	err = pthread_attr_init(&attr);
+	if (err)
+		return err;
+	pthread_attr_setinheritsched(&attr, PTHREAD_EXPLICIT_SCHED);
+	pthread_attr_setschedpolicy(&attr, SCHED_FIFO);
+	pthread_attr_setschedparam(&attr, &param);
+	err = pthread_create(&s->thread, &attr, sample, s);
+	pthread_attr_destroy(&attr);
+	return err;
+}
+
 /**
  * samples_start() - begin to take samples
  * @s: with the socket in it
  * @xp: transport of the socket, which has to be SDP
+ * @first: at a real-time priority, as the client has one: a new thread of the reader's
+ *	priority waits until the reader has had its turn, which is short then
  *
  * Return: 0, or -1 with errno set.
  */
-int samples_start(struct samples *s, const struct xport *xp)
+int samples_start(struct samples *s, const struct xport *xp, bool first)
 {
 	int err = EOPNOTSUPP;
 
 	if (xp->family == AF_SDP)
-		err = pthread_create(&s->thread, NULL, sample, s);
+		err = first ? start_first(s) :
+			      pthread_create(&s->thread, NULL, sample, s);
 	errno = err;
 	return err ? -1 : 0;
 }

@@ -26,7 +26,7 @@ struct samples {
 	double sum;
 };
 
-int samples_start(struct samples *s, const struct xport *xp);
+int samples_start(struct samples *s, const struct xport *xp, bool first);
 void samples_stop(struct samples *s);
 
 #endif /* SDPBENCH_SAMPLE_H */

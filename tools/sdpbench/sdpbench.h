@@ -33,6 +33,10 @@
 #define BENCH_MAX_REPS 1000
 #define BENCH_MAX_BUFFERS 65536
 #define BENCH_MAX_HOSTS 64
+
+/* Real-time priorities with --first: of the client, and of who samples beside it */
+#define FIRST_PRIORITY 10
+#define SAMPLE_PRIORITY 15
 #define BENCH_TRIM_REPS 10 /* repetitions that a trimmed mean needs */
 
 #define BENCH_PRINTF(f, a) __attribute__((format(printf, f, a)))

@@ -187,7 +187,8 @@ static int do_stream(struct session *s, const struct proto_msg *req)
 		ret = read_stream(s, req);
 		return ret ?: reply(s, req, &since, NULL);
 	}
-	ret = samples_start(&samples, s->conn.xp);
+	ret = samples_start(&samples, s->conn.xp,
+			    req->arg[STREAM_SAMPLE] == SAMPLE_FIRST);
 	if (ret)
 		return -1; /* the stream has begun: no way to refuse it */
 	ret = read_stream(s, req);

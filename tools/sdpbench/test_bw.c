@@ -15,6 +15,13 @@ static void window_wait(struct client *cl, struct conn *c, uint32_t step,
 	}
 }
 
+static enum sample sampling(const struct client *cl, const struct job *job)
+{
+	if (!job->sample)
+		return SAMPLE_NONE;
+	return cl->opts->first ? SAMPLE_FIRST : SAMPLE_TURN;
+}
+
 /**
  * bw_stream() - one repetition
  * @cl: client
@@ -27,7 +34,7 @@ void bw_stream(struct client *cl, struct job *job)
 		.size = job->size,
 		.count = job->count,
 		.arg = { [STREAM_WINDOW] = cl->opts->window,
-			 [STREAM_SAMPLE] = job->sample },
+			 [STREAM_SAMPLE] = sampling(cl, job) },
 	};
 	uint32_t step = cl->opts->window / 2 ? cl->opts->window / 2 : 1;
 	struct conn *c = &cl->conns[0];
