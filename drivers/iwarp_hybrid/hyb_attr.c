@@ -462,6 +462,33 @@ static ssize_t verify_store(struct device *d, struct device_attribute *attr,
 }
 static DEVICE_ATTR_RW(verify);
 
+/* Filters of the NIC's table are the administrator's; connections may use this many */
+static ssize_t ntuple_filters_show(struct device *d,
+				   struct device_attribute *attr, char *buf)
+{
+	return sysfs_emit(buf, "%u\n",
+			  READ_ONCE(hyb_attr_dev(d)->ntuple_filters));
+}
+
+static ssize_t ntuple_filters_store(struct device *d,
+				    struct device_attribute *attr,
+				    const char *buf, size_t len)
+{
+	struct hyb_dev *dev = hyb_attr_dev(d);
+	u32 max;
+
+	if (!hyb_attr_allowed(dev))
+		return -EPERM;
+	if (kstrtou32(buf, 0, &max) || max > HYB_OFF_FILTERS_MAX)
+		return -EINVAL;
+	mutex_lock(&dev->attr_lock);
+	WRITE_ONCE(dev->ntuple_filters, max);
+	hyb_dev_follow(dev);
+	mutex_unlock(&dev->attr_lock);
+	return len;
+}
+static DEVICE_ATTR_RW(ntuple_filters);
+
 /* Shows where it is, as a placement of the components: the NIC may not offer it */
 static ssize_t placement_show(struct device *d, struct device_attribute *attr,
 			      char *buf)
@@ -557,6 +584,7 @@ static struct attribute *hyb_attrs[] = {
 	&dev_attr_marker_placement.attr,
 	&dev_attr_markers.attr,
 	&dev_attr_mpa_rev.attr,
+	&dev_attr_ntuple_filters.attr,
 	&dev_attr_offload.attr,
 	&dev_attr_ooo.attr,
 	&dev_attr_placement.attr,

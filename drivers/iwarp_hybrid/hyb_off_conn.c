@@ -255,15 +255,17 @@ static void hyb_off_publish(struct hyb_off_conn *o, u32 want)
 /* Steer by a filter where the NIC does not know connections */
 static void hyb_off_apply_steer(struct hyb_off_conn *o, u32 want)
 {
-	bool filter = o->qp && o->qp->requested.demux == RDMA_STACK_NIC &&
-		      !(want & BIT(IWARP_OFFLOAD_RX_DEMUX)) &&
-		      hyb_off_steer_can(o->netdev);
+	u32 max = 0;
 
-	if (filter == o->steer.want)
+	if (o->qp && o->qp->requested.demux == RDMA_STACK_NIC &&
+	    !(want & BIT(IWARP_OFFLOAD_RX_DEMUX)) &&
+	    hyb_off_steer_can(o->netdev))
+		max = READ_ONCE(o->qp->dev->ntuple_filters);
+	if (max == o->steer.max)
 		return;
-	if (filter)
+	if (max)
 		WRITE_ONCE(o->nic.cpu, READ_ONCE(o->qp->tcp.cpu));
-	hyb_off_steer_set(o, filter);
+	hyb_off_steer_set(o, max);
 }
 
 /* Work out what the NIC does from now on. Context: socket owned. */
@@ -562,9 +564,9 @@ void hyb_off_detach(struct hyb_qp *qp)
 	if (o->ops)
 		hyb_off_conn_set(o, 0);
 	/* work that has looked at the queue pair already must look once more */
-	if (o->steer.want || READ_ONCE(o->steer.have) ||
+	if (o->steer.max || READ_ONCE(o->steer.have) ||
 	    work_busy(&o->steer.work)) {
-		hyb_off_steer_set(o, false);
+		hyb_off_steer_set(o, 0);
 	} else if (o->netdev) {
 		netdev_put(o->netdev, &o->tracker);
 		o->netdev = NULL;

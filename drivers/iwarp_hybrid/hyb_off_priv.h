@@ -134,17 +134,22 @@ struct hyb_off_conn;
  * @done: called with the socket owned when @have has been looked after; @added
  *	  if the filter is new
  * @work: inserts or removes it; holds a reference of the socket while queued
- * @want: there shall be one
+ * @node: in the list of connections with a filter, if @have
+ * @max: filters that connections of the device may have; 0: this one shall have none.
+ *	 Written with the socket owned.
+ * @lost: another connection took the filter over; until @max is set again
  * @have: there is one
  * @loc: its place in the NIC's table
  * @queue: receive queue that it chooses
  *
- * All but @done and @want belong to @work.
+ * RTNL protects @node, @have, @loc and @queue.
  */
 struct hyb_off_steer {
 	void (*done)(struct hyb_off_conn *o, bool added);
 	struct work_struct work;
-	bool want;
+	struct list_head node;
+	u32 max;
+	bool lost;
 	bool have;
 	u32 loc;
 	u32 queue;
@@ -209,7 +214,7 @@ struct sk_buff *hyb_off_validate(struct sock *sk, struct net_device *dev,
 
 void hyb_off_steer_init(struct hyb_off_conn *o,
 			void (*done)(struct hyb_off_conn *o, bool added));
-void hyb_off_steer_set(struct hyb_off_conn *o, bool want);
+void hyb_off_steer_set(struct hyb_off_conn *o, u32 max);
 bool hyb_off_steer_can(const struct net_device *netdev);
 
 void hyb_off_place_init(void);

@@ -6,10 +6,18 @@
  * The operations want RTNL, which is taken in a work item: a connection is set
  * up and torn down under locks that others take under RTNL.
  *
+ * The table of the NIC is the administrator's, and small. Connections are made by any
+ * user, so they get as many filters of a device as the administrator allows
+ * (hyb_dev.ntuple_filters). When these are in use, a connection takes the filter of the
+ * one that has received nothing for longest.
+ *
  * Calls the net device's ethtool operations.
  */
+#include <linux/bitmap.h>
 #include <linux/cpu_rmap.h>
 #include <linux/ethtool.h>
+#include <linux/jiffies.h>
+#include <linux/list.h>
 #include <linux/rtnetlink.h>
 #include <linux/slab.h>
 #include <net/ipv6.h>
@@ -27,8 +35,11 @@ struct workqueue_struct *hyb_off_wq;
 #define netdev_unlock_ops(dev)	do { } while (0)
 #endif
 
-/* Tables larger than this are not searched for a free place */
-#define HYB_OFF_RULES_MAX	8192
+/* A connection that has received data within this time keeps its filter */
+#define HYB_OFF_STEER_IDLE	HZ
+
+/* Connections with a filter, of all devices; protected by RTNL */
+static LIST_HEAD(hyb_off_filters);
 
 /**
  * hyb_off_steer_can - does the device take filters?
@@ -78,16 +89,19 @@ static void hyb_off_flow(const struct iwarp_offload_conn *c,
 /* The last place of @size that is not among @nr used ones */
 static int hyb_off_free_loc(const u32 *used, u32 nr, u32 size)
 {
-	u32 loc = size;
-	u32 i;
+	unsigned long *free;
+	u32 loc, i;
 
-	while (loc--) {
-		for (i = 0; i < nr && used[i] != loc; i++)
-			;
-		if (i == nr)
-			return loc;
-	}
-	return -ENOSPC;
+	free = bitmap_alloc(size, GFP_KERNEL);
+	if (!free)
+		return -ENOMEM;
+	bitmap_fill(free, size);
+	for (i = 0; i < nr; i++)
+		if (used[i] < size)
+			__clear_bit(used[i], free);
+	loc = find_last_bit(free, size);
+	bitmap_free(free);
+	return loc < size ? loc : -ENOSPC;
 }
 
 /* Many drivers require the place of a filter in their table */
@@ -106,7 +120,7 @@ static int hyb_off_find_loc(struct net_device *netdev, u32 *loc)
 	*loc = RX_CLS_LOC_ANY;
 	if (cnt.data & RX_CLS_LOC_SPECIAL)
 		return 0;
-	all.rule_cnt = min_t(u32, cnt.rule_cnt, HYB_OFF_RULES_MAX);
+	all.rule_cnt = min_t(u32, cnt.rule_cnt, HYB_OFF_FILTERS_MAX);
 	used = kcalloc(all.rule_cnt + 1, sizeof(*used), GFP_KERNEL);
 	if (!used)
 		return -ENOMEM;
@@ -118,7 +132,7 @@ static int hyb_off_find_loc(struct net_device *netdev, u32 *loc)
 		u32 size = all.data ? all.data : cnt.data;
 
 		ret = hyb_off_free_loc(used, all.rule_cnt,
-				       min_t(u32, size, HYB_OFF_RULES_MAX));
+				       min_t(u32, size, HYB_OFF_FILTERS_MAX));
 	}
 	kfree(used);
 	if (ret < 0)
@@ -198,38 +212,112 @@ static void hyb_off_filter_del(struct hyb_off_conn *o)
 		netdev->ethtool_ops->set_rxnfc(netdev, &nfc);
 }
 
-/* With the device gone its filters are, too */
-static void hyb_off_filter_set(struct hyb_off_conn *o, bool want)
+static u32 hyb_off_idle(const struct hyb_off_conn *o)
+{
+	return tcp_jiffies32 - READ_ONCE(inet_csk(o->sk)->icsk_ack.lrcvtime);
+}
+
+/*
+ * Count the filters of @netdev, and find the connection that makes room: the one that
+ * has received nothing for longest, or NULL if all of them are busy.
+ */
+static u32 hyb_off_filters_of(const struct net_device *netdev,
+			      struct hyb_off_conn **idle)
+{
+	u32 most = HYB_OFF_STEER_IDLE;
+	struct hyb_off_conn *o;
+	u32 nr = 0;
+
+	ASSERT_RTNL();
+	*idle = NULL;
+	list_for_each_entry(o, &hyb_off_filters, steer.node) {
+		if (o->netdev != netdev)
+			continue;
+		nr++;
+		if (hyb_off_idle(o) < most)
+			continue;
+		most = hyb_off_idle(o);
+		*idle = o;
+	}
+	return nr;
+}
+
+static void hyb_off_steer_queue(struct hyb_off_conn *o)
+{
+	sock_hold(o->sk);
+	if (!queue_work(hyb_off_wq, &o->steer.work))
+		sock_put(o->sk);
+}
+
+static void hyb_off_filter_forget(struct hyb_off_conn *o)
+{
+	list_del(&o->steer.node);
+	WRITE_ONCE(o->steer.have, false);
+}
+
+/* Make room for one more filter, within @max. Context: RTNL held. */
+static bool hyb_off_filter_room(struct net_device *netdev, u32 max)
+{
+	struct hyb_off_conn *idle;
+	u32 nr;
+
+	nr = hyb_off_filters_of(netdev, &idle);
+	if (nr < max)
+		return true;
+	/* more than @max: it was larger, and filters go with their connections */
+	if (nr > max || !idle)
+		return false;
+	hyb_off_filter_del(idle);
+	hyb_off_filter_forget(idle);
+	WRITE_ONCE(idle->steer.lost, true);
+	/* only the owner of its socket can act on the loss */
+	hyb_off_steer_queue(idle);
+	return true;
+}
+
+/* Context: RTNL held, device registered */
+static void hyb_off_filter_change(struct hyb_off_conn *o, u32 max)
 {
 	struct net_device *netdev = o->netdev;
-	bool have = false;
+
+	if (!max && o->steer.have) {
+		hyb_off_filter_del(o);
+		hyb_off_filter_forget(o);
+	} else if (max && !o->steer.have && hyb_off_steer_can(netdev) &&
+		   hyb_off_filter_room(netdev, max) && !hyb_off_filter_add(o)) {
+		list_add_tail(&o->steer.node, &hyb_off_filters);
+		WRITE_ONCE(o->steer.have, true);
+	}
+}
+
+/* With the device gone its filters are, too */
+static void hyb_off_filter_set(struct hyb_off_conn *o, u32 max)
+{
+	struct net_device *netdev = o->netdev;
 
 	rtnl_lock();
 	if (netdev->reg_state == NETREG_REGISTERED) {
 		netdev_lock_ops(netdev);
-		if (want)
-			have = hyb_off_steer_can(netdev) &&
-			       !hyb_off_filter_add(o);
-		else
-			hyb_off_filter_del(o);
+		hyb_off_filter_change(o, max);
 		netdev_unlock_ops(netdev);
+	} else if (o->steer.have) {
+		hyb_off_filter_forget(o);
 	}
 	rtnl_unlock();
-	WRITE_ONCE(o->steer.have, have);
 }
 
 static void hyb_off_steer_work(struct work_struct *work)
 {
 	struct hyb_off_conn *o = container_of(work, struct hyb_off_conn,
 					      steer.work);
-	bool want = READ_ONCE(o->steer.want);
-	bool have = o->steer.have;
+	u32 max = READ_ONCE(o->steer.lost) ? 0 : READ_ONCE(o->steer.max);
+	bool have = READ_ONCE(o->steer.have);
 	struct sock *sk = o->sk;
 
-	if (want != have)
-		hyb_off_filter_set(o, want);
+	if (have == !max)
+		hyb_off_filter_set(o, max);
 	lock_sock(sk);
-	o->steer.done(o, o->steer.have && !have);
+	o->steer.done(o, READ_ONCE(o->steer.have) && !have);
 	release_sock(sk);
 	sock_put(sk);
 }
@@ -237,18 +325,17 @@ static void hyb_off_steer_work(struct work_struct *work)
 /**
  * hyb_off_steer_set - have the flow steered, or not
  * @o: connection
- * @want: by a filter
+ * @max: by a filter, if the device has fewer than this many of ours; 0: not
  *
  * Later @o->steer.done is called, with @o->steer.have set.
  *
  * Context: process, TCP socket owned.
  */
-void hyb_off_steer_set(struct hyb_off_conn *o, bool want)
+void hyb_off_steer_set(struct hyb_off_conn *o, u32 max)
 {
-	WRITE_ONCE(o->steer.want, want);
-	sock_hold(o->sk);
-	if (!queue_work(hyb_off_wq, &o->steer.work))
-		sock_put(o->sk);
+	WRITE_ONCE(o->steer.max, max);
+	WRITE_ONCE(o->steer.lost, false);
+	hyb_off_steer_queue(o);
 }
 
 /**

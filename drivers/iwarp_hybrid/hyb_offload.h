@@ -20,6 +20,9 @@ struct hyb_mem;
 struct hyb_qp;
 struct page;
 
+/* Of hyb_dev.ntuple_filters. Larger tables are not searched for a free place. */
+#define HYB_OFF_FILTERS_MAX	8192
+
 #if IS_ENABLED(CONFIG_SOCK_VALIDATE_XMIT)
 
 /**

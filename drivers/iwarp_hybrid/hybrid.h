@@ -125,6 +125,7 @@ struct hyb_place {
  * @place: placement for new queue pairs
  * @verify: check also what the NIC says it has checked
  * @placement: enum rdma_stack_place: the side that places payload of tagged segments
+ * @ntuple_filters: filters of an ordinary NIC that connections may use together
  * @place_lock: protects the lists of tagged buffers, see hyb_off_place.c
  * @crc: ask for CRC in MPA start-up (it is on if either side asks)
  * @crc_kernel: new connections compute CRCs by the kernel's code, attribute crc_driver
@@ -162,6 +163,7 @@ struct hyb_dev {
 	struct hyb_place place;
 	bool verify;
 	u8 placement;
+	u32 ntuple_filters;
 	spinlock_t place_lock;		/* see above; a leaf but for the NIC's */
 	bool crc;
 	bool crc_kernel;

@@ -77,6 +77,8 @@ check_values() {
 	takes verify 0
 	takes mpa_rev 1
 	takes mpa_rev 2
+	takes ntuple_filters 8192
+	takes ntuple_filters 0
 	takes profile hybrid
 }
 
@@ -86,7 +88,8 @@ check_nonsense() {
 	local file v
 
 	for file in profile crc demux marker_placement markers tx_payload \
-		    marker_interval mpa_rev ooo placement verify; do
+		    marker_interval mpa_rev ntuple_filters ooo placement \
+		    verify; do
 		for v in "${NONSENSE[@]}"; do
 			refuses "$file" "$v"
 		done
@@ -98,6 +101,7 @@ check_nonsense() {
 	for v in 0 128 500 511 513 768 32768; do
 		refuses marker_interval "$v"
 	done
+	refuses ntuple_filters 8193
 	refuses profile custom
 	refuses demux inplace
 	refuses marker_placement nic

@@ -519,7 +519,6 @@ no_rules() { [ "$(rules)" = 0 ]; }
 has_rule() { [ "$(rules)" != 0 ]; }
 steering() { cat /sys/class/infiniband/rda/hybrid/qp/*/steering 2>/dev/null; }
 
-
 # to_queue: that of the only filter, has_queue: into $queue; of_qp FILE: of the only queue pair
 to_queue() { in_a ethtool -n va | awk '/Direct to queue/ { print $NF }'; }
 has_queue() { queue=$(to_queue) && [ -n "$queue" ]; }
@@ -554,6 +553,7 @@ steered() {
 	in_a ethtool -L va combined 2
 	in_b ethtool -L vb combined 2
 	knob a queue_cpus "1 0"
+	attr a ntuple_filters 64
 	RUN_ON=1 transfer "$(scaled 40 20)M"
 	wait_for 10 connected
 	ktap_is "packets are steered by the NIC" "$(steering)" nic
