@@ -680,7 +680,11 @@ static int hyb_cep_dial(struct hyb_cep *cep)
 		if (err)
 			return err;
 		hyb_cep_set_ip(cep, sock->sk);
-		hyb_tcp_adopt(cep, sock);
+		err = hyb_tcp_adopt(cep, sock);
+		if (err) {
+			sock_release(sock);
+			return err;
+		}
 		err = hyb_dial_socket(sock, id, try);
 		if (!err)
 			break;
@@ -1278,10 +1282,14 @@ static int hyb_lid_take(struct hyb_lid *lid, struct socket *sock)
 	mutex_lock(&cep->lock);
 	err = hyb_cep_enlist(cep);
 	if (!err) {
+		err = hyb_tcp_adopt(cep, sock);
+		if (err)
+			hyb_cep_dead(cep);
+	}
+	if (!err) {
 		cep->lid = lid;
 		hyb_lid_queue(lid, cep, starting > HYB_MAX_STARTING);
 		cep->state = HYB_CEP_WAIT_REQ;
-		hyb_tcp_adopt(cep, sock);
 		hyb_cep_arm(cep, HYB_T_REQUEST);
 		/* it may be there already */
 		hyb_cep_event(cep, HYB_EV_SOCK);
@@ -1311,6 +1319,23 @@ static void hyb_lsock_refuse(struct socket *sock)
 	sock_release(sock);
 }
 
+/* A connection is complete. Not called with the listening socket held. */
+static void hyb_lsock_data_ready(struct sock *sk)
+{
+	struct hyb_lsock *ls;
+
+	read_lock_bh(&sk->sk_callback_lock);
+	/* connections inherit the callback; their pointer is another's, or NULL */
+	ls = sk->sk_state == TCP_LISTEN ?
+	     __locked_read_sk_user_data_with_flags(sk, SK_USER_DATA_NOCOPY) : NULL;
+	if (ls) {
+		kref_get(&ls->ref);
+		if (!queue_work(hyb_cm_wq, &ls->work))
+			kref_put(&ls->ref, hyb_lsock_free);
+	}
+	read_unlock_bh(&sk->sk_callback_lock);
+}
+
 static void hyb_lsock_work(struct work_struct *work)
 {
 	struct hyb_lsock *ls = container_of(work, struct hyb_lsock, work);
@@ -1330,27 +1355,12 @@ static void hyb_lsock_work(struct work_struct *work)
 		if (err)
 			break;
 		/* not the listener's callback, which may be gone some day */
-		sock->sk->sk_data_ready = data_ready;
+		if (sock->sk->sk_data_ready == hyb_lsock_data_ready)
+			sock->sk->sk_data_ready = data_ready;
 		if (!lid || hyb_lid_take(lid, sock))
 			hyb_lsock_refuse(sock);
 	}
 	kref_put(&ls->ref, hyb_lsock_free);
-}
-
-/* A connection is complete. Not called with the listening socket held. */
-static void hyb_lsock_data_ready(struct sock *sk)
-{
-	struct hyb_lsock *ls;
-
-	read_lock_bh(&sk->sk_callback_lock);
-	/* connections inherit the callback, but not the pointer */
-	ls = __locked_read_sk_user_data_with_flags(sk, SK_USER_DATA_NOCOPY);
-	if (ls) {
-		kref_get(&ls->ref);
-		if (!queue_work(hyb_cm_wq, &ls->work))
-			kref_put(&ls->ref, hyb_lsock_free);
-	}
-	read_unlock_bh(&sk->sk_callback_lock);
 }
 
 static int hyb_lsock_open(struct hyb_lsock *ls, int backlog)

@@ -167,7 +167,8 @@ static void hyb_tcp_release_cb(struct sock *sk)
 
 /* ------------------------------------------------------------ sockets */
 
-static struct proto *hyb_tcp_prot(struct sock *sk)
+/* Copy the protocol of a new socket, which nothing else has changed yet */
+static void hyb_tcp_copy_prot(struct sock *sk)
 {
 	int v6 = sk->sk_family == AF_INET6;
 
@@ -182,7 +183,21 @@ static struct proto *hyb_tcp_prot(struct sock *sk)
 		}
 		mutex_unlock(&hyb_prot_lock);
 	}
-	return &hyb_prot[v6];
+}
+
+/*
+ * A BPF program (sockops) can put a connection into a sockmap before we accept it, and
+ * that takes what we take. Socket owned.
+ */
+static bool hyb_tcp_is_free(struct sock *sk)
+{
+	const struct inet_connection_sock *icsk = inet_csk(sk);
+	int v6 = sk->sk_family == AF_INET6;
+
+	/* pairs with hyb_tcp_copy_prot(): the copy is complete */
+	return sk->sk_prot == smp_load_acquire(&hyb_prot_base[v6]) &&
+	       !rcu_access_pointer(sk->sk_user_data) && !icsk->icsk_ulp_ops &&
+	       !rcu_access_pointer(icsk->icsk_ulp_data);
 }
 
 /**
@@ -211,6 +226,7 @@ int hyb_tcp_create(struct net *net, int family, struct socket **res)
 					   "sk_lock-AF_INET-HYBRID",
 				      &hyb_sk_lock_key[v6]);
 	sock_set_reuseaddr(sock->sk);
+	hyb_tcp_copy_prot(sock->sk);
 	*res = sock;
 	return 0;
 }
@@ -221,16 +237,21 @@ int hyb_tcp_create(struct net *net, int family, struct socket **res)
  * @sock: new or accepted socket; the connection owns it from now on
  *
  * The callbacks hold a reference of @cep until hyb_tcp_release().
+ *
+ * Return: 0, or -EBUSY if the socket belongs to something else; it remains the caller's.
  */
-void hyb_tcp_adopt(struct hyb_cep *cep, struct socket *sock)
+int hyb_tcp_adopt(struct hyb_cep *cep, struct socket *sock)
 {
 	struct sock *sk = sock->sk;
-	struct proto *prot = hyb_tcp_prot(sk);
 
 	tcp_sock_set_nodelay(sk);
 	/* a peer that is gone without a word, and nothing to send to it */
 	sock_set_keepalive(sk);
 	lock_sock(sk);
+	if (!hyb_tcp_is_free(sk)) {
+		release_sock(sk);
+		return -EBUSY;
+	}
 	/* urgent data of a peer is data, and we never sleep in TCP */
 	sock_set_flag(sk, SOCK_URGINLINE);
 	sk->sk_allocation = GFP_ATOMIC | __GFP_NOWARN;
@@ -250,8 +271,9 @@ void hyb_tcp_adopt(struct hyb_cep *cep, struct socket *sock)
 	sk->sk_error_report = hyb_tcp_error_report;
 	write_unlock_bh(&sk->sk_callback_lock);
 
-	WRITE_ONCE(sk->sk_prot, prot);
+	WRITE_ONCE(sk->sk_prot, &hyb_prot[sk->sk_family == AF_INET6]);
 	release_sock(sk);
+	return 0;
 }
 
 /* The page that TCP copied MPA frames into; it copies nothing more. Socket owned. */

@@ -25,7 +25,7 @@ void hyb_tcp_fini_qp(struct hyb_qp *qp);
 
 /* Called by the connection manager, in process context */
 int hyb_tcp_create(struct net *net, int family, struct socket **res);
-void hyb_tcp_adopt(struct hyb_cep *cep, struct socket *sock);
+int hyb_tcp_adopt(struct hyb_cep *cep, struct socket *sock);
 int hyb_tcp_attach(struct hyb_cep *cep, struct hyb_qp *qp,
 		   const struct mpa_result *res, const u8 *frame, size_t len);
 void hyb_tcp_drain(struct hyb_cep *cep, struct hyb_qp *qp);
