@@ -54,10 +54,12 @@ def f2(rows, out):
 
 
 def windows(full):
+    # more requests than are under way
     if not full:
-        return verbs("bw", "4096 65536", profiles=("host", "hybrid"), VERBS_Q="8 16 100")
+        return verbs("bw", "4096 65536", profiles=("host", "hybrid"), VERBS_Q="8 16 100",
+                     VERBS_COUNT=200)
     return verbs("bw", "1024 4096 16384 65536 262144", profiles=tuple(PROFILES),
-                 VERBS_Q="8 16 100")
+                 VERBS_Q="8 16 100", VERBS_COUNT=400)
 
 
 def by_window(rows):
