@@ -328,8 +328,8 @@ static void sdp_cm_count_bad_hello(struct net *net, int err)
 		SDP_INC_STATS(net, HELLO_BAD);
 }
 
-/* Take over what the peer has announced. */
-static void sdp_cm_use_hello(struct sdp_conn *conn, const struct sdp_hello *h)
+/* Take over what the peer has announced. Tests stop here, hence noinline. */
+static noinline void sdp_cm_use_hello(struct sdp_conn *conn, const struct sdp_hello *h)
 {
 	spin_lock_bh(&conn->tx_lock);
 	conn->terms.peer_ext = h->ext;
