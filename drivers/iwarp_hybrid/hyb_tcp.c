@@ -196,7 +196,7 @@ static bool hyb_tcp_is_free(struct sock *sk)
 
 	/* pairs with hyb_tcp_copy_prot(): the copy is complete */
 	return sk->sk_prot == smp_load_acquire(&hyb_prot_base[v6]) &&
-	       !rcu_access_pointer(sk->sk_user_data) && !icsk->icsk_ulp_ops &&
+	       !READ_ONCE(sk->sk_user_data) && !icsk->icsk_ulp_ops &&
 	       !rcu_access_pointer(icsk->icsk_ulp_data);
 }
 
