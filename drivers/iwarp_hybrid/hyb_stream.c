@@ -112,11 +112,10 @@ static int hyb_stream_grow(struct hyb_stream *s)
 	return 0;
 }
 
-/* Has TCP let go of all of it? */
-static bool hyb_stream_idle(const struct hyb_tx_page *p)
+/* Has TCP let go of all of a page and of its stage, which may be NULL? */
+static bool hyb_stream_idle(struct page *page, struct page *stage)
 {
-	return page_count(p->page) == 1 &&
-	       (!p->stage || page_count(p->stage) == 1);
+	return page_count(page) == 1 && (!stage || page_count(stage) == 1);
 }
 
 static bool hyb_stream_keep(struct hyb_stream *s, const struct hyb_tx_page *p)
@@ -159,27 +158,33 @@ void hyb_stream_pass(struct hyb_stream *s)
 
 /*
  * The page that TCP let go of last, if there is one: it is the one that is still
- * in a cache.
+ * in a cache. TCP lets go of pages in their order, so it is found by halves. One
+ * that something else holds may hide others, until it is the oldest and goes.
  */
 static bool hyb_stream_reuse(struct hyb_stream *s, struct hyb_tx_page *p)
 {
-	u32 i = s->nr_kept;
+	u32 idle = 0, busy = s->nr_kept;
+	struct hyb_tx_kept *kept;
 
-	while (i--) {
-		struct hyb_tx_kept *kept = &s->kept[i];
+	while (idle < busy) {
+		u32 mid = (idle + busy) / 2;
 
-		if (page_count(kept->page) != 1 ||
-		    (kept->stage && page_count(kept->stage) != 1))
-			continue;
-		p->page = kept->page;
-		p->stage = kept->stage;
-		p->base = page_address(p->page);
-		p->size = PAGE_SIZE << HYB_TX_ORDER;
-		s->nr_kept--;
-		memmove(kept, kept + 1, (s->nr_kept - i) * sizeof(*kept));
-		return true;
+		kept = &s->kept[mid];
+		if (hyb_stream_idle(kept->page, kept->stage))
+			idle = mid + 1;
+		else
+			busy = mid;
 	}
-	return false;
+	if (!idle)
+		return false;
+	kept = &s->kept[idle - 1];
+	p->page = kept->page;
+	p->stage = kept->stage;
+	p->base = page_address(p->page);
+	p->size = PAGE_SIZE << HYB_TX_ORDER;
+	s->nr_kept--;
+	memmove(kept, kept + 1, (s->nr_kept - (idle - 1)) * sizeof(*kept));
+	return true;
 }
 
 /**
@@ -335,7 +340,8 @@ void hyb_stream_rewind(struct hyb_stream *s)
 {
 	struct hyb_tx_page *p = hyb_stream_cur(s);
 
-	if (p->fill && hyb_stream_empty(s) && hyb_stream_idle(p)) {
+	if (p->fill && hyb_stream_empty(s) &&
+	    hyb_stream_idle(p->page, p->stage)) {
 		p->fill = 0;
 		p->sent = 0;
 		p->stage_fill = 0;
