@@ -135,9 +135,10 @@ static inline bool sdp_gaps_put(void __user *to, const void *from, u32 len,
 
 #endif
 
-/* Copy @len bytes, not 0, of the kernel's memory to @to, which has the gaps @g */
-static inline void sdp_gaps_fill(void *to, const void *from, u32 len,
-				 const struct rdma_stack_gaps *g)
+/* Copy @len bytes, not 0, with @at_to or @at_from bytes of a gap behind each piece */
+static __always_inline void sdp_gaps_copy(void *to, u32 at_to, const void *from,
+					  u32 at_from, u32 len,
+					  const struct rdma_stack_gaps *g)
 {
 	u32 n = min_t(u32, g->head ?: len, len);
 
@@ -146,27 +147,24 @@ static inline void sdp_gaps_fill(void *to, const void *from, u32 len,
 		len -= n;
 		if (!len)
 			return;
-		to += n + RDMA_STACK_GAP;
-		from += n;
+		to += n + at_to;
+		from += n + at_from;
 		n = min_t(u32, g->step, len);
 	}
+}
+
+/* Copy @len bytes, not 0, of the kernel's memory to @to, which has the gaps @g */
+static inline void sdp_gaps_fill(void *to, const void *from, u32 len,
+				 const struct rdma_stack_gaps *g)
+{
+	sdp_gaps_copy(to, RDMA_STACK_GAP, from, 0, len, g);
 }
 
 /* The other way round: the gaps are at @from */
 static inline void sdp_gaps_take(void *to, const void *from, u32 len,
 				 const struct rdma_stack_gaps *g)
 {
-	u32 n = min_t(u32, g->head ?: len, len);
-
-	for (;;) {
-		memcpy(to, from, n);
-		len -= n;
-		if (!len)
-			return;
-		to += n;
-		from += n + RDMA_STACK_GAP;
-		n = min_t(u32, g->step, len);
-	}
+	sdp_gaps_copy(to, 0, from, RDMA_STACK_GAP, len, g);
 }
 
 #endif
