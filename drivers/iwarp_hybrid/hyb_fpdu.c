@@ -329,17 +329,18 @@ bool hyb_fpdu_give(struct hyb_qp *qp, struct sock *sk, struct hyb_tx_page *p,
  */
 u32 hyb_fpdu_frag_room(struct sock *sk, u32 mss)
 {
+#ifdef HAVE_TCP_SENDPAGE_LOCKED
+	return INT_MAX;		/* a fragment may be of several pages */
+#else
 	struct sk_buff *tail = tcp_write_queue_tail(sk);
 	int left = MAX_SKB_FRAGS - 2 - mss / PAGE_SIZE;
 
-#ifdef HAVE_TCP_SENDPAGE_LOCKED
-	return INT_MAX;		/* a fragment may be of several pages */
-#endif
 	if (tail && skb_shinfo(tail)->nr_frags <= MAX_SKB_FRAGS / 2)
 		left -= skb_shinfo(tail)->nr_frags;
 	else if (tail)
 		TCP_SKB_CB(tail)->eor = 1;
 	return max(left, 1) * PAGE_SIZE;
+#endif
 }
 
 /**
