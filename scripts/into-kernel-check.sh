@@ -62,9 +62,13 @@ configure() {
 	done
 	scripts/config -e INFINIBAND_ADDR_TRANS -e IPV6 -d RUST -d GCC_PLUGINS
 	make -s olddefconfig
+	# off by default, so that it would not be built
+	scripts/config -e SDP_RESEARCH -e RDMA_IWARP_HYBRID_RESEARCH
+	make -s olddefconfig
 	for s in "${symbols[@]}" SDP_DIAG LIB_IWARP; do
 		grep -qxF "CONFIG_$s=$1" .config || die "CONFIG_$s=$1 cannot be had: see $build/tree/.config"
 	done
+	grep -qxF CONFIG_SDP_RESEARCH=y .config || die "CONFIG_SDP_RESEARCH cannot be had"
 }
 
 # findings: of compiler and sparse. Sparse 0.6.4 reports every MODULE_*() of 7.x.

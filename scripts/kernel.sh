@@ -76,6 +76,18 @@ apt_suites() {
 	apt-get "${APT[@]}" update
 }
 
+# apt_of NAME: options for the suites that this kernel is in
+apt_of() {
+	case $1 in
+	6.1) apt_machine ;;
+	6.12) apt_suites "$1" bookworm-backports bookworm ;;
+	7) apt_suites "$1" trixie-backports trixie ;;
+	esac
+}
+
+# source_of RELEASE: the package with its source
+source_of() { sed -E 's/^([0-9]+\.[0-9]+).*/linux-source-\1/' <<<"$1"; }
+
 # needs PACKAGE REGEX: dependencies whose names match
 needs() {
 	apt-cache "${APT[@]}" depends --important "$1" |
@@ -100,15 +112,11 @@ fetch() {
 # debian_kernel NAME: fills the entry (current directory)
 debian_kernel() {
 	local name=$1 rel src pkg
-	case $name in
-	6.1) apt_machine ;;
-	6.12) apt_suites "$name" bookworm-backports bookworm ;;
-	7) apt_suites "$name" trixie-backports trixie ;;
-	esac
+	apt_of "$name"
 	rel=$(needs linux-image-amd64 '^linux-image-[0-9]' | head -n1)
 	[ -n "$rel" ]
 	rel=${rel#linux-image-}
-	src=linux-source-$(sed -E 's/^([0-9]+\.[0-9]+).*/\1/' <<<"$rel")
+	src=$(source_of "$rel")
 	echo "$rel $(version "linux-image-$rel")"
 	fetch "linux-image-$rel" image
 	# Newer kernels come in several packages
@@ -203,11 +211,7 @@ more_modules=(
 # more_of NAME RELEASE: fills the entry
 more_of() {
 	local rel=$2 pkg mods
-	case $1 in
-	6.1) apt_machine ;;
-	6.12) apt_suites "$1" bookworm-backports bookworm ;;
-	7) apt_suites "$1" trixie-backports trixie ;;
-	esac
+	apt_of "$1"
 	fetch "linux-image-$rel" image
 	for pkg in $(needs "linux-image-$rel" '^linux-(base|binary|modules)-[0-9]'); do
 		fetch "$pkg" image
@@ -230,12 +234,8 @@ more_of() {
 # more_source_of NAME RELEASE: fills the entry
 more_source_of() {
 	local src tar
-	case $1 in
-	6.1) apt_machine ;;
-	6.12) apt_suites "$1" bookworm-backports bookworm ;;
-	7) apt_suites "$1" trixie-backports trixie ;;
-	esac
-	src=linux-source-$(sed -E 's/^([0-9]+\.[0-9]+).*/\1/' <<<"$2")
+	apt_of "$1"
+	src=$(source_of "$2")
 	tar=/usr/src/$src.tar.xz
 	if [ ! -e "$tar" ]; then
 		fetch "$src" source
@@ -249,12 +249,8 @@ more_source_of() {
 # tree_of NAME RELEASE: fills the entry
 tree_of() {
 	local src
-	case $1 in
-	6.1) apt_machine ;;
-	6.12) apt_suites "$1" bookworm-backports bookworm ;;
-	7) apt_suites "$1" trixie-backports trixie ;;
-	esac
-	src=linux-source-$(sed -E 's/^([0-9]+\.[0-9]+).*/\1/' <<<"$2")
+	apt_of "$1"
+	src=$(source_of "$2")
 	fetch "$src" source
 	mkdir tree
 	xz -T0 -dc "source/usr/src/$src.tar.xz" | tar -C tree --strip-components=1 -xf -

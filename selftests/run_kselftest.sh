@@ -197,7 +197,7 @@ if [ -n "$dry" ]; then
 	done
 	exit 0
 fi
-TOP_OUT=${OUT:-$(mktemp -d /tmp/kselftest.XXXXXX)}
+TOP_OUT=${OUT:-$(mktemp -dt kselftest.XXXXXX)}
 export TOP_OUT PATH SELFTESTS=$BASE
 echo "TAP version 13"
 echo "1..${#wanted[@]}"

@@ -24,7 +24,7 @@ TEST_LIBS=/usr/lib/sdp
 if [ -d "$LIB_DIR/../bin" ]; then
 	TEST_LIBS=$(realpath "$LIB_DIR/../bin")
 	PATH=$TEST_LIBS:$PATH:/usr/sbin:/sbin
-	[ -d "$OUT" ] || OUT=$(mktemp -d /tmp/kselftest.XXXXXX)
+	[ -d "$OUT" ] || OUT=$(mktemp -dt kselftest.XXXXXX)
 fi
 export OUT LIB_DIR PATH
 
