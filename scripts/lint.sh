@@ -55,15 +55,21 @@ mapfile -t shell < <(files | while read -r f; do
 done)
 mapfile -t python < <(files '*.py' examples/filters/fs-run)
 
+# on_all COMMAND...: it gets the files of stdin as arguments, a few at a time, on all processors
+on_all() {
+	# shellcheck disable=SC2016 # for the inner shell
+	xargs -r -d '\n' -n 8 -P "$(nproc)" sh -c 'out=$("$@"); [ -z "$out" ] || echo "$out"' sh "$@"
+}
+
 checkpatch() {
 	local ignore=$1
 	shift
 	# Elsewhere, because it leaves a file in a git tree
 	(
 		cd "$build" || exit
-		perl "$K_SRC/scripts/checkpatch.pl" --no-tree --strict --terse --quiet \
-			--no-summary --max-line-length=100 --ignore "$ignore" \
-			-f "${@/#/$top/}" 2>/dev/null
+		printf '%s\n' "${@/#/$top/}" |
+			on_all perl "$K_SRC/scripts/checkpatch.pl" --no-tree --strict --terse --quiet \
+				--no-summary --max-line-length=100 --ignore "$ignore" -f 2>/dev/null
 	) | sed "s|$top/||"
 }
 
@@ -84,7 +90,7 @@ shopt -s lastpipe
 } | verdict "checkpatch, kernel"
 checkpatch $user_ignore "${user_c[@]}" | verdict "checkpatch, user space"
 
-perl "$K_SRC/scripts/kernel-doc" -none "${kernel_c[@]}" "${uapi_h[@]}" 2>&1 |
+printf '%s\n' "${kernel_c[@]}" "${uapi_h[@]}" | on_all perl "$K_SRC/scripts/kernel-doc" -none 2>&1 |
 	grep -E 'warning|error' | verdict "kernel-doc"
 
 rm -rf "$build/lint"
@@ -102,7 +108,7 @@ for layers in drivers/*/LAYERS lib/*/LAYERS; do
 	"$here/check-layers.sh" -s "$build/lint/6.1/src/${layers%/LAYERS}" "$layers" 2>&1
 done | verdict "layers"
 
-clang-format --dry-run -Werror "${user_c[@]}" 2>&1 |
+printf '%s\n' "${user_c[@]}" | on_all clang-format --dry-run -Werror 2>&1 |
 	grep -E 'error:|warning:' | verdict "clang-format, user space"
 
 "$here/check-docs.sh" 2>&1 | verdict "documentation"
@@ -111,7 +117,7 @@ clang-format --dry-run -Werror "${user_c[@]}" 2>&1 |
 # make lint BASE=COMMIT: the subjects of the commits that follow it
 [ -z "${BASE:-}" ] || "$here/check-prose.py" -c "$BASE..HEAD" 2>&1 | verdict "commit subjects"
 
-shellcheck -f gcc "${shell[@]}" | verdict "shellcheck"
+printf '%s\n' "${shell[@]}" | on_all shellcheck -f gcc | verdict "shellcheck"
 
 for f in "${python[@]}"; do
 	/usr/bin/python3 - "$f" <<-'END'
