@@ -105,8 +105,8 @@ static struct hnic_conn *hnic_conn_find(struct hnic_dev *hd,
 /* ------------------------------------------------------------- transmit */
 
 /* All that is special about this packet, the provider knows */
-static enum hnic_tx hnic_tx_fallback(struct hnic_dev *hd, struct hnic_conn *hc,
-				     u8 *data, u32 seq, u32 len)
+static enum hnic_tx hnic_conn_tx_fallback(struct hnic_dev *hd, struct hnic_conn *hc,
+					  u8 *data, u32 seq, u32 len)
 {
 	int err;
 
@@ -126,8 +126,8 @@ static enum hnic_tx hnic_tx_fallback(struct hnic_dev *hd, struct hnic_conn *hc,
 	return HNIC_TX_TOUCHED;
 }
 
-static bool hnic_tx_contig(struct hnic_dev *hd, u8 *p, u32 len, u32 pos,
-			   u32 ivl)
+static bool hnic_conn_tx_contig(struct hnic_dev *hd, u8 *p, u32 len, u32 pos,
+				u32 ivl)
 {
 	u32 moved;
 
@@ -143,8 +143,8 @@ static bool hnic_tx_contig(struct hnic_dev *hd, u8 *p, u32 len, u32 pos,
  * Length and layout of the FPDU at @seq; 0 if none begins there or this is
  * unknown.
  */
-static u32 hnic_tx_fpdu(struct hnic_conn *hc, const u8 *p, u32 room, u32 seq,
-			bool ask, u8 *layout)
+static u32 hnic_conn_tx_fpdu(struct hnic_conn *hc, const u8 *p, u32 room, u32 seq,
+			     bool ask, u8 *layout)
 {
 	struct iwarp_offload_conn *conn = hc->conn;
 	u32 start, len;
@@ -160,14 +160,14 @@ static u32 hnic_tx_fpdu(struct hnic_conn *hc, const u8 *p, u32 room, u32 seq,
 }
 
 /* One whole FPDU; false if it is none */
-static bool hnic_tx_fill_one(struct hnic_dev *hd,
-			     struct iwarp_offload_conn *conn, u8 *p, u32 seq,
-			     u32 len, u8 layout)
+static bool hnic_conn_tx_fill_one(struct hnic_dev *hd,
+				  struct iwarp_offload_conn *conn, u8 *p, u32 seq,
+				  u32 len, u8 layout)
 {
 	u32 whole = len;
 
 	if (layout == IWARP_LAYOUT_CONTIG &&
-	    !hnic_tx_contig(hd, p, len, seq - conn->tx_seq, conn->tx_ivl))
+	    !hnic_conn_tx_contig(hd, p, len, seq - conn->tx_seq, conn->tx_ivl))
 		return false;
 	if (READ_ONCE(conn->features) & BIT(IWARP_OFFLOAD_TX_CRC)) {
 		len -= MPA_CRC_SIZE;
@@ -181,8 +181,8 @@ static bool hnic_tx_fill_one(struct hnic_dev *hd,
 }
 
 /* Finish a packet */
-static enum hnic_tx hnic_tx_finish(struct hnic_dev *hd, struct hnic_conn *hc,
-				   u8 *data, u32 seq, u32 len)
+static enum hnic_tx hnic_conn_tx_finish(struct hnic_dev *hd, struct hnic_conn *hc,
+					u8 *data, u32 seq, u32 len)
 {
 	bool ask = READ_ONCE(hc->conn->features) & BIT(IWARP_OFFLOAD_TX_CONTIG);
 	u32 max = READ_ONCE(hd->link.knob[HNIC_MAX_FPDU]);
@@ -192,13 +192,13 @@ static enum hnic_tx hnic_tx_finish(struct hnic_dev *hd, struct hnic_conn *hc,
 	u8 layout;
 
 	while (at < len) {
-		n = hnic_tx_fpdu(hc, data + at, len - at, seq + at,
-				 ask || !known, &layout);
+		n = hnic_conn_tx_fpdu(hc, data + at, len - at, seq + at,
+				      ask || !known, &layout);
 		if (n <= MPA_CRC_SIZE || n > min(len - at, max) ||
-		    !hnic_tx_fill_one(hd, hc->conn, data + at, seq + at, n,
-				      layout)) {
-			rest = hnic_tx_fallback(hd, hc, data + at, seq + at,
-						len - at);
+		    !hnic_conn_tx_fill_one(hd, hc->conn, data + at, seq + at, n,
+					   layout)) {
+			rest = hnic_conn_tx_fallback(hd, hc, data + at, seq + at,
+						     len - at);
 			return rest == HNIC_TX_PLAIN && at ? HNIC_TX_TOUCHED :
 			       rest;
 		}
@@ -216,8 +216,8 @@ static enum hnic_tx hnic_tx_finish(struct hnic_dev *hd, struct hnic_conn *hc,
  * connection's, and so is one that its socket owns; copies that were made on the way
  * here have no owner.
  */
-static bool hnic_tx_own(struct hnic_dev *hd, const struct hnic_conn *hc,
-			const struct hnic_pkt *p, const struct sk_buff *skb)
+static bool hnic_conn_tx_own(struct hnic_dev *hd, const struct hnic_conn *hc,
+			     const struct hnic_pkt *p, const struct sk_buff *skb)
 {
 	if (hnic_skb_decrypted(skb))
 		return true;
@@ -229,15 +229,15 @@ static bool hnic_tx_own(struct hnic_dev *hd, const struct hnic_conn *hc,
  * Without the mark it is final, and software may have moved the markers, or it is
  * a copy that was made on the way here; of both the provider knows the bytes.
  */
-static enum hnic_tx hnic_tx_serve(struct hnic_dev *hd, struct hnic_conn *hc,
-				  struct hnic_pkt *p, bool marked)
+static enum hnic_tx hnic_conn_tx_serve(struct hnic_dev *hd, struct hnic_conn *hc,
+				       struct hnic_pkt *p, bool marked)
 {
 	u8 *data = hnic_pkt_data(p) + p->pay;
 	u32 len = hnic_pkt_pay_len(p);
 
 	if (marked)
-		return hnic_tx_finish(hd, hc, data, hnic_pkt_seq(p), len);
-	return hnic_tx_fallback(hd, hc, data, hnic_pkt_seq(p), len);
+		return hnic_conn_tx_finish(hd, hc, data, hnic_pkt_seq(p), len);
+	return hnic_conn_tx_fallback(hd, hc, data, hnic_pkt_seq(p), len);
 }
 
 /**
@@ -268,13 +268,13 @@ enum hnic_tx hnic_conn_tx(struct hnic_dev *hd, struct hnic_pkt *p,
 	hc = hnic_conn_find(hd, p, true);
 	if (hc) {
 		spin_lock(&hc->tx_lock);
-		if (hc->conn && hnic_tx_own(hd, hc, p, skb)) {
+		if (hc->conn && hnic_conn_tx_own(hd, hc, p, skb)) {
 			hnic_place_sent(&hc->place, p);
 			served = hnic_pkt_pay_len(p) &&
 				 READ_ONCE(hc->conn->features) & mine;
 		}
 		if (served)
-			ret = hnic_tx_serve(hd, hc, p, marked);
+			ret = hnic_conn_tx_serve(hd, hc, p, marked);
 		spin_unlock(&hc->tx_lock);
 	}
 	if (!hnic_pkt_pay_len(p))
@@ -290,8 +290,8 @@ enum hnic_tx hnic_conn_tx(struct hnic_dev *hd, struct hnic_pkt *p,
 /* -------------------------------------------------------------- receive */
 
 /* All FPDUs of a packet that they fill */
-static bool hnic_rx_good(struct hnic_dev *hd, const u8 *p, u32 len, u32 pos,
-			 u32 ivl)
+static bool hnic_conn_rx_good(struct hnic_dev *hd, const u8 *p, u32 len, u32 pos,
+			      u32 ivl)
 {
 	u32 at, n;
 
@@ -311,8 +311,8 @@ static bool hnic_rx_good(struct hnic_dev *hd, const u8 *p, u32 len, u32 pos,
 }
 
 /* Is none of the FPDUs that fill a packet too long for the engine? */
-static bool hnic_rx_able(struct hnic_dev *hd, const u8 *p, u32 len, u32 pos,
-			 u32 ivl)
+static bool hnic_conn_rx_able(struct hnic_dev *hd, const u8 *p, u32 len, u32 pos,
+			      u32 ivl)
 {
 	u32 max = READ_ONCE(hd->link.knob[HNIC_MAX_FPDU]);
 	u32 at, n;
@@ -327,7 +327,7 @@ static bool hnic_rx_able(struct hnic_dev *hd, const u8 *p, u32 len, u32 pos,
 	return true;
 }
 
-static void hnic_rx_lose(struct hnic_dev *hd, struct hnic_conn *hc)
+static void hnic_conn_rx_lose(struct hnic_dev *hd, struct hnic_conn *hc)
 {
 	hc->rx_sync = false;
 	if (hc->rx_asked)
@@ -339,7 +339,7 @@ static void hnic_rx_lose(struct hnic_dev *hd, struct hnic_conn *hc)
 }
 
 /* Continue behind this packet, which ends at @end */
-static void hnic_rx_sync(struct hnic_dev *hd, struct hnic_conn *hc, u32 end)
+static void hnic_conn_rx_sync(struct hnic_dev *hd, struct hnic_conn *hc, u32 end)
 {
 	if (!hc->rx_sync)
 		hd->rx_stats.resync_self++;
@@ -349,8 +349,8 @@ static void hnic_rx_sync(struct hnic_dev *hd, struct hnic_conn *hc, u32 end)
 }
 
 /* The packet begins inside of an FPDU or was here before: find the next one */
-static void hnic_rx_track(struct hnic_dev *hd, struct hnic_conn *hc,
-			  const u8 *data, u32 seq, u32 len)
+static void hnic_conn_rx_track(struct hnic_dev *hd, struct hnic_conn *hc,
+			       const u8 *data, u32 seq, u32 len)
 {
 	struct iwarp_offload_conn *conn = hc->conn;
 	u32 skip = hc->rx_next - seq;
@@ -363,11 +363,11 @@ static void hnic_rx_track(struct hnic_dev *hd, struct hnic_conn *hc,
 	if (n)
 		hc->rx_next += n;
 	else
-		hnic_rx_lose(hd, hc);
+		hnic_conn_rx_lose(hd, hc);
 }
 
 /**
- * hnic_rx_check() - the verdict on a packet
+ * hnic_conn_rx_check() - the verdict on a packet
  * @hd: device
  * @hc: its connection, rx_lock held
  * @data: its payload
@@ -379,8 +379,8 @@ static void hnic_rx_track(struct hnic_dev *hd, struct hnic_conn *hc,
  * good. The verdict says no more than that: whether an FPDU really begins
  * there is known to the host.
  */
-static bool hnic_rx_check(struct hnic_dev *hd, struct hnic_conn *hc,
-			  const u8 *data, u32 seq, u32 len)
+static bool hnic_conn_rx_check(struct hnic_dev *hd, struct hnic_conn *hc,
+			       const u8 *data, u32 seq, u32 len)
 {
 	struct iwarp_offload_conn *conn = hc->conn;
 	bool ahead = !hc->rx_sync || (s32)(seq - hc->rx_next) >= 0;
@@ -388,28 +388,28 @@ static bool hnic_rx_check(struct hnic_dev *hd, struct hnic_conn *hc,
 	u32 n;
 
 	n = hnic_fpdu_walk(data, len, pos, conn->rx_ivl);
-	if (n == len && !hnic_rx_able(hd, data, len, pos, conn->rx_ivl)) {
+	if (n == len && !hnic_conn_rx_able(hd, data, len, pos, conn->rx_ivl)) {
 		if (ahead)
-			hnic_rx_sync(hd, hc, seq + len);
+			hnic_conn_rx_sync(hd, hc, seq + len);
 		return false;
 	}
-	if (n == len && hnic_rx_good(hd, data, len, pos, conn->rx_ivl)) {
+	if (n == len && hnic_conn_rx_good(hd, data, len, pos, conn->rx_ivl)) {
 		if (ahead)
-			hnic_rx_sync(hd, hc, seq + len);
+			hnic_conn_rx_sync(hd, hc, seq + len);
 		return true;
 	}
 	if (!ahead)
-		hnic_rx_track(hd, hc, data, seq, len);
+		hnic_conn_rx_track(hd, hc, data, seq, len);
 	else if (hc->rx_sync && seq == hc->rx_next && n > len)
 		hc->rx_next = seq + n;
 	else
-		hnic_rx_lose(hd, hc);
+		hnic_conn_rx_lose(hd, hc);
 	return false;
 }
 
 /* Returns whether it is really good, and is said to be */
-static bool hnic_rx_verdict(struct hnic_dev *hd, struct hnic_conn *hc,
-			    struct hnic_pkt *p)
+static bool hnic_conn_rx_verdict(struct hnic_dev *hd, struct hnic_conn *hc,
+				 struct hnic_pkt *p)
 {
 	u32 len = hnic_pkt_pay_len(p);
 	bool good, really;
@@ -420,11 +420,11 @@ static bool hnic_rx_verdict(struct hnic_dev *hd, struct hnic_conn *hc,
 	hc->rx_answers = 0;
 	if (hnic_link_chance(&hd->rx_random,
 			     READ_ONCE(hd->link.knob[HNIC_FAULT_RESYNC]))) {
-		hnic_rx_lose(hd, hc);
+		hnic_conn_rx_lose(hd, hc);
 		good = false;
 	} else {
-		good = hnic_rx_check(hd, hc, hnic_pkt_data(p) + p->pay,
-				     hnic_pkt_seq(p), len);
+		good = hnic_conn_rx_check(hd, hc, hnic_pkt_data(p) + p->pay,
+					  hnic_pkt_seq(p), len);
 	}
 	really = good;
 	if (hnic_link_chance(&hd->rx_random,
@@ -464,7 +464,7 @@ int hnic_conn_rx(struct hnic_dev *hd, struct hnic_pkt *p)
 		features = READ_ONCE(hc->conn->features) &
 			   READ_ONCE(hd->offload);
 	if (features & BIT(IWARP_OFFLOAD_RX_CRC))
-		good = hnic_rx_verdict(hd, hc, p);
+		good = hnic_conn_rx_verdict(hd, hc, p);
 	/* always: it may be switched on later */
 	next = hnic_place_track(&hc->place, hnic_pkt_seq(p),
 				hnic_pkt_pay_len(p));
@@ -610,7 +610,7 @@ static void hnic_conn_del(struct iwarp_offload_conn *conn)
 	kfree_rcu(hc, rcu);
 }
 
-static void hnic_rx_resync(struct iwarp_offload_conn *conn, u32 seq, u64 pos)
+static void hnic_conn_rx_resync(struct iwarp_offload_conn *conn, u32 seq, u64 pos)
 {
 	struct hnic_conn *hc = conn->drv;
 
@@ -629,7 +629,7 @@ static void hnic_rx_resync(struct iwarp_offload_conn *conn, u32 seq, u64 pos)
 	spin_unlock_bh(&hc->rx_lock);
 }
 
-static void hnic_rx_passed(struct iwarp_offload_conn *conn, u32 seq)
+static void hnic_conn_rx_passed(struct iwarp_offload_conn *conn, u32 seq)
 {
 	struct hnic_conn *hc = conn->drv;
 
@@ -672,8 +672,8 @@ const struct iwarp_offload_ops hnic_offload_ops = {
 	.conn_add = hnic_conn_add,
 	.conn_del = hnic_conn_del,
 	.conn_update = hnic_conn_update,
-	.rx_resync = hnic_rx_resync,
-	.rx_passed = hnic_rx_passed,
+	.rx_resync = hnic_conn_rx_resync,
+	.rx_passed = hnic_conn_rx_passed,
 	.place_add = hnic_buf_add,
 	.place_del = hnic_buf_del,
 };

@@ -364,7 +364,7 @@ static int sdp_bind_tcp(struct sock *sk, const union sdp_addr *addr)
 	sdp_sock_set_local(sk, &addr->sa);
 	spin_unlock_bh(&sdp->lock);
 	sdp->user_bound = true;
-	err = sdp_tcp_turn(sk, false, EADDRNOTAVAIL);
+	err = sdp_fallback_turn(sk, false, EADDRNOTAVAIL);
 	if (err) {
 		sdp->user_bound = false;
 		sdp_sock_clear_local(sk);
@@ -497,7 +497,7 @@ static int sdp_listen_locked(struct socket *sock, int backlog)
 		return sdp_listen_again(sk, backlog);
 	err = sdp_listen_bind(sk);
 	if (!err && sdp->fallback)
-		err = sdp_tcp_listen(sk, backlog);
+		err = sdp_fallback_listen(sk, backlog);
 	if (err)
 		return err;
 	/* a request may come before rdma_listen() returns */
@@ -513,10 +513,10 @@ static int sdp_listen_locked(struct socket *sock, int backlog)
 	if (!err)
 		return 0;
 	/* TCP alone is what the program gets without us */
-	if (sdp_tcp_only(sk, err))
+	if (sdp_fallback_only(sk, err))
 		err = 0;
 	sdp_cm_stop_listen(sk);
-	sdp_tcp_stop(sk);
+	sdp_fallback_stop(sk);
 	return err;
 }
 
@@ -528,7 +528,7 @@ static int sdp_listen(struct socket *sock, int backlog)
 
 	lock_sock(sk);
 	err = sdp_listen_locked(sock, backlog);
-	if (sdp_tcp_on(sk))
+	if (sdp_fallback_on(sk))
 		port = sdp_port_unbind(sk);
 	release_sock(sk);
 	sdp_port_put(port);
@@ -564,7 +564,7 @@ static struct sock *sdp_accept_one(struct sock *sk, struct socket *newsock,
 	if (sdp->tcp_turn)
 		child = sdp_accept_dequeue(sk);
 	if (!child && sdp->tcp)
-		*err = sdp_tcp_accept(sk, newsock);
+		*err = sdp_fallback_accept(sk, newsock);
 	if (!child && *err)
 		child = sdp_accept_dequeue(sk);
 	return child;
@@ -573,7 +573,7 @@ static struct sock *sdp_accept_one(struct sock *sk, struct socket *newsock,
 static bool sdp_acceptable(const struct sock *sk)
 {
 	return !list_empty_careful(&sdp_sk(sk)->accept_q) ||
-	       sdp_tcp_waiting(sk);
+	       sdp_fallback_waiting(sk);
 }
 
 /*
@@ -614,7 +614,7 @@ static struct sock *sdp_accept_wait(struct sock *sk, struct socket *newsock,
 static int sdp_accept(struct socket *sock, struct socket *newsock,
 		      COMPAT_ACCEPT_ARGS)
 {
-	struct socket *tcp = sdp_tcp_on(sock->sk);
+	struct socket *tcp = sdp_fallback_on(sock->sk);
 	struct sock *sk = sock->sk, *child;
 	int err;
 
@@ -647,7 +647,7 @@ static void sdp_disconnect(struct sock *sk)
 
 	if (old == TCP_LISTEN) {
 		sdp_cm_stop_listen(sk);
-		sdp_tcp_stop(sk);
+		sdp_fallback_stop(sk);
 		sdp_reset_port(sk);
 	} else if (old != TCP_CLOSE) {
 		WRITE_ONCE(sk->sk_err, ECONNRESET);
@@ -714,7 +714,7 @@ static int sdp_connect_turn(struct sock *sk, int err)
 
 	if (!sdp_sk(sk)->fallback || err == -EINTR || err == -ERESTARTSYS)
 		return err;
-	failed = sdp_tcp_turn(sk, true, err);
+	failed = sdp_fallback_turn(sk, true, err);
 	/* SDP was not tried: there is no other error */
 	if (failed)
 		return err == -EALREADY ? failed : err;
@@ -761,9 +761,9 @@ static int sdp_connect_start(struct socket *sock, struct sockaddr *sa, int len,
 	sdp_sk(sk)->user_watched = false;
 	/* without it, an error of SDP remains one */
 	if (sdp_sk(sk)->fallback)
-		sdp_tcp_prepare(sk);
+		sdp_fallback_prepare(sk);
 	sdp_connect_limit(sk);
-	if (sdp_sk(sk)->fallback && sock->file && sdp_tcp_recent(sk, &dst))
+	if (sdp_sk(sk)->fallback && sock->file && sdp_fallback_recent(sk, &dst))
 		err = -EALREADY;
 	else
 		err = sdp_cm_connect(sk, &dst, timeo);
@@ -814,7 +814,7 @@ static int sdp_connect_finish(struct socket *sock, int err, long timeo, int dis)
 			return signal_pending(current) ?
 			       sock_intr_errno(timeo) : err;
 	}
-	if (sdp_tcp_on(sk))
+	if (sdp_fallback_on(sk))
 		return SDP_CONNECT_TCP;
 	if (sk->sk_state == TCP_CLOSE) {
 		err = sock_error(sk) ? : -ECONNABORTED;
@@ -869,7 +869,7 @@ static int sdp_connect_locked(struct socket *sock, struct sockaddr *sa,
 static int sdp_connect(struct socket *sock, struct sockaddr_unsized *uaddr,
 		       int len, int flags)
 {
-	struct socket *tcp = sdp_tcp_on(sock->sk);
+	struct socket *tcp = sdp_fallback_on(sock->sk);
 	struct sock *sk = sock->sk;
 	struct sdp_port *port = NULL;
 	int err;
@@ -888,7 +888,7 @@ static int sdp_connect(struct socket *sock, struct sockaddr_unsized *uaddr,
 	sdp_port_put(port);
 	if (err != SDP_CONNECT_TCP)
 		return err;
-	tcp = sdp_tcp_on(sk);
+	tcp = sdp_fallback_on(sk);
 	return tcp->ops->connect(tcp, uaddr, len, flags);
 }
 
@@ -965,7 +965,7 @@ static __poll_t sdp_poll(struct file *file, struct socket *sock,
 	sdp_ring_poll(sk);
 	state = inet_sk_state_load(sk);
 	/* the state does not become CLOSE before this is seen */
-	tcp = sdp_tcp_on(sk);
+	tcp = sdp_fallback_on(sk);
 	if (tcp)
 		return tcp->ops->poll(file, tcp, NULL);
 	if (state == TCP_LISTEN)
@@ -1128,7 +1128,7 @@ static int sdp_shutdown_locked(struct socket *sock, int how)
 		if (!(how & RCV_SHUTDOWN))
 			break;
 		sdp_cm_stop_listen(sk);
-		sdp_tcp_stop(sk);
+		sdp_fallback_stop(sk);
 		sdp_reset_port(sk);
 		break;
 	case TCP_SYN_SENT:
@@ -1226,7 +1226,7 @@ static int sdp_diag_destroy(struct sock *sk, int err)
 	lock_sock(sk);
 	if (sk->sk_state == TCP_LISTEN) {
 		sdp_cm_stop_listen(sk);
-		sdp_tcp_stop(sk);
+		sdp_fallback_stop(sk);
 		port = sdp_port_unbind(sk);
 	} else if (sk->sk_state != TCP_CLOSE) {
 		if (sk->sk_state == TCP_SYN_SENT)
@@ -1268,7 +1268,7 @@ static int sdp_release(struct socket *sock)
 	sock->sk = NULL;
 	release_sock(sk);
 	sdp_port_put(port);
-	sdp_tcp_release(sk, sock);
+	sdp_fallback_release(sk, sock);
 	sock_put(sk);
 	return 0;
 }

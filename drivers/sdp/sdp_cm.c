@@ -199,7 +199,7 @@ static void sdp_conn_down_work(struct work_struct *work)
 	lock_sock(sk);
 	if (sdp_sk(sk)->conn == conn) {
 		ours = true;
-		if (!sdp_tcp_instead(sk, conn->error))
+		if (!sdp_fallback_instead(sk, conn->error))
 			sdp_conn_ended(sk, conn);
 		sdp_sk(sk)->rxq->orphan(sk, conn);
 		sdp_conn_attach(sk, NULL);
@@ -245,7 +245,7 @@ void sdp_cm_expired(struct sock *sk)
 	/* for us: the teardown that we start may drop the last one */
 	refcount_inc(&conn->refs);
 	conn->error = ETIMEDOUT;
-	if (!sdp_tcp_instead(sk, ETIMEDOUT))
+	if (!sdp_fallback_instead(sk, ETIMEDOUT))
 		sdp_conn_ended(sk, conn);
 	sdp_conn_attach(sk, NULL);
 	/* a peer that accepted in the last moment may have sent something */
@@ -1128,7 +1128,7 @@ void sdp_cm_unbind_work(struct work_struct *work)
 	lock_sock(sk);
 	port = sdp_port_unbind(sk);
 	if (sk->sk_state == TCP_LISTEN) {
-		if (!sdp_tcp_only(sk, ENODEV))
+		if (!sdp_fallback_only(sk, ENODEV))
 			WRITE_ONCE(sk->sk_err, ENETRESET);
 		sdp_cm_stop_listen(sk);
 		sk->sk_state_change(sk);
@@ -1363,7 +1363,7 @@ static void sdp_cm_none_left(struct sock *sk, int err)
 {
 	sdp_sock_stop_timer(sk);
 	sdp_cm_set_state(sk, TCP_SYN_SENT);
-	if (!sdp_tcp_instead(sk, -err)) {
+	if (!sdp_fallback_instead(sk, -err)) {
 		SDP_INC_STATS(sock_net(sk), ATTEMPT_FAILS);
 		WRITE_ONCE(sk->sk_err, -err);
 		WRITE_ONCE(sk->sk_shutdown, SHUTDOWN_MASK);

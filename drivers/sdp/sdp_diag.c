@@ -94,7 +94,7 @@ static void sdp_diag_addr(__be32 out[4], __be16 *port, bool v6,
 /* The TCP socket that has taken over, or NULL; it stays as long as @sk. */
 static struct sock *sdp_diag_tcp(const struct sock *sk)
 {
-	return sdp_tcp_on(sk) ? sdp_sk(sk)->tcp_sk : NULL;
+	return sdp_fallback_on(sk) ? sdp_sk(sk)->tcp_sk : NULL;
 }
 
 static int sdp_diag_state(const struct sock *sk)
@@ -255,8 +255,8 @@ static int sdp_diag_fill_attrs(struct sock *sk, struct sk_buff *skb,
 		return -EMSGSIZE;
 	if (q->show & SDP_DIAG_SHOW_STATS && sdp_diag_fill_stats(sk, skb))
 		return -EMSGSIZE;
-	if (sdp_tcp_reason_name(sk) &&
-	    nla_put_string(skb, SDP_DIAG_TCP_REASON, sdp_tcp_reason_name(sk)))
+	if (sdp_fallback_reason_name(sk) &&
+	    nla_put_string(skb, SDP_DIAG_TCP_REASON, sdp_fallback_reason_name(sk)))
 		return -EMSGSIZE;
 	if (q->net_admin &&
 	    nla_put_u32(skb, SDP_DIAG_MARK, READ_ONCE(sk->sk_mark)))

@@ -33,7 +33,7 @@
 /* Its lock is held while that of the SDP socket's queue is taken. */
 static struct lock_class_key sdp_tcp_wq_key;
 
-static u8 sdp_tcp_reason(int error)
+static u8 sdp_fallback_reason(int error)
 {
 	switch (error < 0 ? -error : error) {
 	case 0:
@@ -67,12 +67,12 @@ static u8 sdp_tcp_reason(int error)
 }
 
 /**
- * sdp_tcp_reason_name - why a socket is one of TCP
+ * sdp_fallback_reason_name - why a socket is one of TCP
  * @sk: SDP socket, locked
  *
  * Return: a word, as in SDP_DIAG_TCP_REASON; NULL if it is none.
  */
-const char *sdp_tcp_reason_name(const struct sock *sk)
+const char *sdp_fallback_reason_name(const struct sock *sk)
 {
 	static const char *const names[] = {
 		[SDP_TCP_NO_DEVICE] = "no_device",
@@ -89,7 +89,7 @@ const char *sdp_tcp_reason_name(const struct sock *sk)
 
 	return sdp_sk(sk)->tcp_on ? names[sdp_sk(sk)->tcp_reason] : NULL;
 }
-EXPORT_SYMBOL_GPL(sdp_tcp_reason_name);
+EXPORT_SYMBOL_GPL(sdp_fallback_reason_name);
 
 static struct sdp_recent *sdp_recent_slot(struct sdp_net *sn,
 					  const struct sdp_recent_key *key)
@@ -109,7 +109,7 @@ static bool sdp_recent_holds(struct sdp_net *sn, const struct sdp_recent *r,
 }
 
 /**
- * sdp_tcp_recent - has TCP taken over from SDP at that destination just before?
+ * sdp_fallback_recent - has TCP taken over from SDP at that destination just before?
  * @sk: SDP socket, locked
  * @dst: where to
  *
@@ -117,7 +117,7 @@ static bool sdp_recent_holds(struct sdp_net *sn, const struct sdp_recent *r,
  *
  * Return: whether to begin with TCP.
  */
-bool sdp_tcp_recent(struct sock *sk, const union sdp_addr *dst)
+bool sdp_fallback_recent(struct sock *sk, const union sdp_addr *dst)
 {
 	struct sdp_net *sn = sdp_pernet(sock_net(sk));
 	struct sdp_recent_key *key = &sdp_sk(sk)->tcp_key;
@@ -149,7 +149,7 @@ static void sdp_recent_set(struct sdp_sock *sdp, bool connected)
 }
 
 /* The attempt of TCP has come to its end; any context, interrupts off. */
-static void sdp_tcp_learn(struct sdp_sock *sdp)
+static void sdp_fallback_learn(struct sdp_sock *sdp)
 {
 	int state = inet_sk_state_load(sdp->tcp_sk);
 	u8 learn = READ_ONCE(sdp->tcp_learn);
@@ -167,9 +167,9 @@ static void sdp_tcp_learn(struct sdp_sock *sdp)
  * Does a failure of SDP say something about the destination? A limit of the program
  * does not: one with a short limit would have all programs begin with TCP.
  */
-static bool sdp_tcp_learns(const struct sock *sk, int error)
+static bool sdp_fallback_learns(const struct sock *sk, int error)
 {
-	switch (sdp_tcp_reason(error)) {
+	switch (sdp_fallback_reason(error)) {
 	case SDP_TCP_REFUSED:
 		return true;
 	case SDP_TCP_TIMEOUT:
@@ -179,14 +179,14 @@ static bool sdp_tcp_learns(const struct sock *sk, int error)
 	}
 }
 
-static int sdp_tcp_wake(wait_queue_entry_t *wait, unsigned int mode, int sync,
-			void *key)
+static int sdp_fallback_wake(wait_queue_entry_t *wait, unsigned int mode, int sync,
+			     void *key)
 {
 	struct sdp_sock *sdp = container_of(wait, struct sdp_sock, tcp_bridge);
 	struct socket_wq *wq;
 
 	if (READ_ONCE(sdp->tcp_learn))
-		sdp_tcp_learn(sdp);
+		sdp_fallback_learn(sdp);
 
 	rcu_read_lock();
 	wq = rcu_dereference(sdp->inet.sk.sk_wq);
@@ -200,14 +200,14 @@ static int sdp_tcp_wake(wait_queue_entry_t *wait, unsigned int mode, int sync,
 	return 0;
 }
 
-static void sdp_tcp_set(struct socket *tcp, int level, int name, int val)
+static void sdp_fallback_set(struct socket *tcp, int level, int name, int val)
 {
 	tcp->ops->setsockopt(tcp, level, name, KERNEL_SOCKPTR(&val),
 			     sizeof(val));
 }
 
 /* Copy options at SOL_TCP that have been set; errors of TCP are ignored. */
-static void sdp_tcp_copy_tcp(const struct sdp_sock *sdp, struct socket *tcp)
+static void sdp_fallback_copy_tcp(const struct sdp_sock *sdp, struct socket *tcp)
 {
 	const struct {
 		int name;
@@ -231,10 +231,10 @@ static void sdp_tcp_copy_tcp(const struct sdp_sock *sdp, struct socket *tcp)
 
 	/* those that are 0 as well: they may have been copied before, with a value */
 	for (i = 0; i < ARRAY_SIZE(opts); i++)
-		sdp_tcp_set(tcp, SOL_TCP, opts[i].name, opts[i].val);
+		sdp_fallback_set(tcp, SOL_TCP, opts[i].name, opts[i].val);
 }
 
-static void sdp_tcp_copy_ip(const struct sock *sk, struct sock *tsk)
+static void sdp_fallback_copy_ip(const struct sock *sk, struct sock *tsk)
 {
 	struct inet_sock *to = inet_sk(tsk);
 	const struct inet_sock *from = inet_sk(sk);
@@ -256,7 +256,7 @@ static void sdp_tcp_copy_ip(const struct sock *sk, struct sock *tsk)
  * Time stamps of what comes. Unlike flags, they need that packets are stamped,
  * which the options see to.
  */
-static void sdp_tcp_copy_tstamp(const struct sock *sk, struct socket *tcp)
+static void sdp_fallback_copy_tstamp(const struct sock *sk, struct socket *tcp)
 {
 	bool new = sock_flag(sk, SOCK_TSTAMP_NEW);
 	bool ns = sock_flag(sk, SOCK_RCVTSTAMPNS);
@@ -278,7 +278,7 @@ static void sdp_tcp_copy_tstamp(const struct sock *sk, struct socket *tcp)
 }
 
 /* Copy the options set so far; sizes of buffers only if they were set. */
-static void sdp_tcp_copy_options(struct sock *sk, struct socket *tcp)
+static void sdp_fallback_copy_options(struct sock *sk, struct socket *tcp)
 {
 	struct sock *tsk = tcp->sk;
 	int sndbuf, rcvbuf;
@@ -295,24 +295,24 @@ static void sdp_tcp_copy_options(struct sock *sk, struct socket *tcp)
 	tcp->ops->set_rcvlowat(tsk, READ_ONCE(sk->sk_rcvlowat));
 	/* of a child it is where packets come in, whatever its listener says */
 	WRITE_ONCE(tsk->sk_incoming_cpu, READ_ONCE(sk->sk_incoming_cpu));
-	sdp_tcp_copy_ip(sk, tsk);
+	sdp_fallback_copy_ip(sk, tsk);
 	release_sock(tsk);
-	sdp_tcp_copy_tstamp(sk, tcp);
-	sdp_tcp_copy_tcp(sdp_sk(sk), tcp);
-	sdp_tcp_set(tcp, SOL_IP, IP_RECVERR, inet_test_bit(RECVERR, sk));
-	sdp_tcp_set(tcp, SOL_IP, IP_BIND_ADDRESS_NO_PORT,
-		    inet_test_bit(BIND_ADDRESS_NO_PORT, sk));
+	sdp_fallback_copy_tstamp(sk, tcp);
+	sdp_fallback_copy_tcp(sdp_sk(sk), tcp);
+	sdp_fallback_set(tcp, SOL_IP, IP_RECVERR, inet_test_bit(RECVERR, sk));
+	sdp_fallback_set(tcp, SOL_IP, IP_BIND_ADDRESS_NO_PORT,
+			 inet_test_bit(BIND_ADDRESS_NO_PORT, sk));
 	if (inet_test_bit(FREEBIND, sk))
-		sdp_tcp_set(tcp, SOL_IP, IP_FREEBIND, 1);
+		sdp_fallback_set(tcp, SOL_IP, IP_FREEBIND, 1);
 	if (inet_test_bit(TRANSPARENT, sk))
-		sdp_tcp_set(tcp, SOL_IP, IP_TRANSPARENT, 1);
+		sdp_fallback_set(tcp, SOL_IP, IP_TRANSPARENT, 1);
 	if (IS_ENABLED(CONFIG_IPV6) && tsk->sk_family == AF_INET6)
 		sdp_inherit_ip6(sk, tcp);
 }
 
 /* An address of ours in the form that the TCP socket wants. */
-static int sdp_tcp_addr(const struct sock *sk, const union sdp_addr *a,
-			struct sockaddr_storage *ss)
+static int sdp_fallback_addr(const struct sock *sk, const union sdp_addr *a,
+			     struct sockaddr_storage *ss)
 {
 	struct sockaddr_in6 *v6 = (struct sockaddr_in6 *)ss;
 
@@ -333,14 +333,14 @@ static int sdp_tcp_addr(const struct sock *sk, const union sdp_addr *a,
 }
 
 /**
- * sdp_tcp_prepare - make the TCP socket, or bring its options up to date
+ * sdp_fallback_prepare - make the TCP socket, or bring its options up to date
  * @sk: SDP socket, locked
  *
  * Context: process, that of the program.
  *
  * Return: 0 or the error of socket().
  */
-int sdp_tcp_prepare(struct sock *sk)
+int sdp_fallback_prepare(struct sock *sk)
 {
 	struct sdp_sock *sdp = sdp_sk(sk);
 	struct socket *tcp = sdp->tcp;
@@ -353,7 +353,7 @@ int sdp_tcp_prepare(struct sock *sk)
 			return err;
 		lockdep_set_class_and_name(&tcp->wq.wait.lock, &sdp_tcp_wq_key,
 					   "sdp_tcp_wq");
-		init_waitqueue_func_entry(&sdp->tcp_bridge, sdp_tcp_wake);
+		init_waitqueue_func_entry(&sdp->tcp_bridge, sdp_fallback_wake);
 		add_wait_queue(&tcp->wq.wait, &sdp->tcp_bridge);
 		sock_hold(tcp->sk);
 		sdp->tcp_sk = tcp->sk;
@@ -361,7 +361,7 @@ int sdp_tcp_prepare(struct sock *sk)
 		smp_store_release(&sdp->tcp, tcp);
 	}
 	if (!inet_sk(tcp->sk)->inet_num)
-		sdp_tcp_copy_options(sk, tcp);
+		sdp_fallback_copy_options(sk, tcp);
 	return 0;
 }
 
@@ -369,7 +369,7 @@ int sdp_tcp_prepare(struct sock *sk)
  * The address that bind() gave, or that an SDP listener has got. @share: the
  * device may have a TCP socket with it that is about to go.
  */
-static int sdp_tcp_bind(struct sock *sk, bool share)
+static int sdp_fallback_bind(struct sock *sk, bool share)
 {
 	struct sdp_sock *sdp = sdp_sk(sk);
 	struct sock *tsk = sdp->tcp->sk;
@@ -382,15 +382,15 @@ static int sdp_tcp_bind(struct sock *sk, bool share)
 	reuse = tsk->sk_reuse;
 	if (share)
 		tsk->sk_reuse = SK_CAN_REUSE;
-	len = sdp_tcp_addr(sk, &sdp->local, &ss);
+	len = sdp_fallback_addr(sk, &sdp->local, &ss);
 	err = kernel_bind(sdp->tcp, (struct sockaddr_unsized *)&ss, len);
 	tsk->sk_reuse = reuse;
 	return err;
 }
 
 /* O_ASYNC goes with the file. */
-static void sdp_tcp_move_async(struct sock *sk, struct socket *sock,
-			       struct socket *tcp)
+static void sdp_fallback_move_async(struct sock *sk, struct socket *sock,
+				    struct socket *tcp)
 {
 	lock_sock_nested(tcp->sk, SINGLE_DEPTH_NESTING);
 	tcp->wq.fasync_list = sock->wq.fasync_list;
@@ -403,23 +403,23 @@ static void sdp_tcp_move_async(struct sock *sk, struct socket *sock,
  * Give the file to the TCP socket. The release of the SDP socket takes its
  * lock, so there is a file as long as that has not begun.
  */
-static bool sdp_tcp_take_over(struct sock *sk, int error)
+static bool sdp_fallback_take_over(struct sock *sk, int error)
 {
-	u8 reason = sdp_tcp_reason(error);
+	u8 reason = sdp_fallback_reason(error);
 	unsigned int id = SDP_MIB_TCP_NO_DEVICE + reason - SDP_TCP_NO_DEVICE;
 	struct socket *sock = sk->sk_socket, *tcp = sdp_sk(sk)->tcp;
 	struct sockaddr_in any = { .sin_family = AF_INET };
 
 	if (!sock || !sock->file || !tcp || sock_flag(sk, SOCK_DEAD))
 		return false;
-	sdp_tcp_move_async(sk, sock, tcp);
+	sdp_fallback_move_async(sk, sock, tcp);
 	SOCK_INODE(tcp)->i_ino = SOCK_INODE(sock)->i_ino;
 	tcp->file = sock->file;
 	sdp_sk(sk)->tcp_reason = reason;
 	if (reason != SDP_TCP_WISH)
 		this_cpu_inc(sdp_pernet(sock_net(sk))->mib->mibs[id]);
 	trace_sdp_tcp(sk, reason, error);
-	/* pairs with sdp_tcp_on() in calls that still use the old operations */
+	/* pairs with sdp_fallback_on() in calls that still use the old operations */
 	smp_store_release(&sdp_sk(sk)->tcp_on, true);
 	WRITE_ONCE(sock->file->private_data, tcp);
 	/* the port is no longer ours */
@@ -430,7 +430,7 @@ static bool sdp_tcp_take_over(struct sock *sk, int error)
 }
 
 /**
- * sdp_tcp_turn - make a socket that is not connected a TCP socket for good
+ * sdp_fallback_turn - make a socket that is not connected a TCP socket for good
  * @sk: SDP socket, locked, in state CLOSE
  * @share: a device may have its port a little longer
  * @error: why, an errno; 0: the program wishes it
@@ -439,26 +439,26 @@ static bool sdp_tcp_take_over(struct sock *sk, int error)
  *
  * Return: 0 or a negative errno; -EOPNOTSUPP if it has no file.
  */
-int sdp_tcp_turn(struct sock *sk, bool share, int error)
+int sdp_fallback_turn(struct sock *sk, bool share, int error)
 {
 	struct sdp_sock *sdp = sdp_sk(sk);
 	int err;
 
 	if (!sk->sk_socket->file)
 		return -EOPNOTSUPP;
-	err = sdp_tcp_prepare(sk);
+	err = sdp_fallback_prepare(sk);
 	if (!err && sdp->user_bound)
-		err = sdp_tcp_bind(sk, share);
+		err = sdp_fallback_bind(sk, share);
 	if (err)
 		return err;
 	if (error == -EALREADY)
 		WRITE_ONCE(sdp->tcp_learn, SDP_LEARN_FAILURE);
-	sdp_tcp_take_over(sk, error);
+	sdp_fallback_take_over(sk, error);
 	return 0;
 }
 
 /**
- * sdp_tcp_instead - the SDP attempt of connect() failed: go on with TCP
+ * sdp_fallback_instead - the SDP attempt of connect() failed: go on with TCP
  * @sk: SDP socket, locked; its former connection is over
  * @error: why, an errno
  *
@@ -467,7 +467,7 @@ int sdp_tcp_turn(struct sock *sk, bool share, int error)
  * Return: whether TCP is connecting; the socket is in state CLOSE then, without
  * an error.
  */
-bool sdp_tcp_instead(struct sock *sk, int error)
+bool sdp_fallback_instead(struct sock *sk, int error)
 {
 	struct sdp_sock *sdp = sdp_sk(sk);
 	struct sockaddr_storage ss;
@@ -477,22 +477,22 @@ bool sdp_tcp_instead(struct sock *sk, int error)
 	    sock_flag(sk, SOCK_DEAD))
 		return false;
 	/* options set since connect() began */
-	sdp_tcp_prepare(sk);
-	if (sdp->user_bound && sdp_tcp_bind(sk, true))
+	sdp_fallback_prepare(sk);
+	if (sdp->user_bound && sdp_fallback_bind(sk, true))
 		return false;
-	len = sdp_tcp_addr(sk, &sdp->peer, &ss);
-	if (sdp_tcp_learns(sk, error))
+	len = sdp_fallback_addr(sk, &sdp->peer, &ss);
+	if (sdp_fallback_learns(sk, error))
 		WRITE_ONCE(sdp->tcp_learn, SDP_LEARN_SUCCESS);
 	/*
 	 * By its file a firewall knows whose the first packet is. It stays as
-	 * sdp_tcp_take_over() says, which gives it for good below.
+	 * sdp_fallback_take_over() says, which gives it for good below.
 	 */
 	if (sk->sk_socket)
 		sdp->tcp->file = sk->sk_socket->file;
 	/* a failure of its own is for the program to see */
 	kernel_connect(sdp->tcp, (struct sockaddr_unsized *)&ss, len,
 		       O_NONBLOCK);
-	if (!sdp_tcp_take_over(sk, error))
+	if (!sdp_fallback_take_over(sk, error))
 		return false;
 	SDP_INC_STATS(sock_net(sk), ATTEMPT_FAILS);
 	SDP_INC_STATS(sock_net(sk), TCP_CONNECTS);
@@ -503,20 +503,20 @@ bool sdp_tcp_instead(struct sock *sk, int error)
 }
 
 /**
- * sdp_tcp_listen - listen for TCP connections, too
+ * sdp_fallback_listen - listen for TCP connections, too
  * @sk: SDP socket, locked, bound
  * @backlog: as for listen()
  *
  * Return: 0 or the error of socket(), bind() or listen().
  */
-int sdp_tcp_listen(struct sock *sk, int backlog)
+int sdp_fallback_listen(struct sock *sk, int backlog)
 {
 	struct socket *tcp;
 	int err;
 
-	err = sdp_tcp_prepare(sk);
+	err = sdp_fallback_prepare(sk);
 	if (!err)
-		err = sdp_tcp_bind(sk, false);
+		err = sdp_fallback_bind(sk, false);
 	if (err)
 		return err;
 	tcp = sdp_sk(sk)->tcp;
@@ -524,27 +524,27 @@ int sdp_tcp_listen(struct sock *sk, int backlog)
 }
 
 /**
- * sdp_tcp_only - a listener cannot listen for SDP: it becomes a TCP listener
+ * sdp_fallback_only - a listener cannot listen for SDP: it becomes a TCP listener
  * @sk: SDP socket, locked, whose TCP socket listens
  * @error: why, an errno
  *
  * Return: whether it did.
  */
-bool sdp_tcp_only(struct sock *sk, int error)
+bool sdp_fallback_only(struct sock *sk, int error)
 {
 	if (!sdp_sk(sk)->tcp || !sdp_sk(sk)->fallback ||
 	    sdp_sk(sk)->tcp->sk->sk_state != TCP_LISTEN ||
-	    !sdp_tcp_take_over(sk, error))
+	    !sdp_fallback_take_over(sk, error))
 		return false;
 	SDP_INC_STATS(sock_net(sk), TCP_LISTENS);
 	return true;
 }
 
 /**
- * sdp_tcp_stop - do not listen for TCP connections any more
+ * sdp_fallback_stop - do not listen for TCP connections any more
  * @sk: SDP socket, locked, not a listener any more
  */
-void sdp_tcp_stop(struct sock *sk)
+void sdp_fallback_stop(struct sock *sk)
 {
 	struct socket *tcp = sdp_sk(sk)->tcp;
 
@@ -557,14 +557,14 @@ void sdp_tcp_stop(struct sock *sk)
 }
 
 /**
- * sdp_tcp_waiting - is there a TCP connection to be accepted?
+ * sdp_fallback_waiting - is there a TCP connection to be accepted?
  * @sk: SDP listener
  *
  * Context: any; no lock.
  */
-bool sdp_tcp_waiting(const struct sock *sk)
+bool sdp_fallback_waiting(const struct sock *sk)
 {
-	/* pairs with sdp_tcp_prepare() */
+	/* pairs with sdp_fallback_prepare() */
 	const struct socket *tcp = smp_load_acquire(&sdp_sk(sk)->tcp);
 
 	return tcp && tcp->sk->sk_state == TCP_LISTEN &&
@@ -572,13 +572,13 @@ bool sdp_tcp_waiting(const struct sock *sk)
 }
 
 /**
- * sdp_tcp_accept - take a TCP connection
+ * sdp_fallback_accept - take a TCP connection
  * @sk: SDP listener, locked
  * @newsock: the result of accept(); becomes a TCP socket
  *
  * Return: 0, or a negative errno: there is none.
  */
-int sdp_tcp_accept(struct sock *sk, struct socket *newsock)
+int sdp_fallback_accept(struct sock *sk, struct socket *newsock)
 {
 	struct socket *tcp = sdp_sk(sk)->tcp;
 #ifdef HAVE_PROTO_ACCEPT_ARG
@@ -586,7 +586,7 @@ int sdp_tcp_accept(struct sock *sk, struct socket *newsock)
 #endif
 	int err;
 
-	if (!sdp_tcp_waiting(sk))
+	if (!sdp_fallback_waiting(sk))
 		return -EAGAIN;
 #ifdef HAVE_PROTO_ACCEPT_ARG
 	err = tcp->ops->accept(tcp, newsock, &arg);
@@ -604,11 +604,11 @@ int sdp_tcp_accept(struct sock *sk, struct socket *newsock)
 }
 
 /**
- * sdp_tcp_release - end of the TCP socket, which may linger
+ * sdp_fallback_release - end of the TCP socket, which may linger
  * @sk: SDP socket, not locked, without other users
  * @sock: the socket it was of
  */
-void sdp_tcp_release(struct sock *sk, struct socket *sock)
+void sdp_fallback_release(struct sock *sk, struct socket *sock)
 {
 	struct sdp_sock *sdp = sdp_sk(sk);
 	struct socket *tcp = sdp->tcp;

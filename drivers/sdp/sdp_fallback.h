@@ -8,22 +8,22 @@
 #include "sdp_sock.h"
 
 /* sdp_fallback.c */
-int sdp_tcp_prepare(struct sock *sk);
-int sdp_tcp_turn(struct sock *sk, bool share, int error);
-bool sdp_tcp_recent(struct sock *sk, const union sdp_addr *dst);
-const char *sdp_tcp_reason_name(const struct sock *sk);
-bool sdp_tcp_instead(struct sock *sk, int error);
-int sdp_tcp_listen(struct sock *sk, int backlog);
-bool sdp_tcp_only(struct sock *sk, int error);
-void sdp_tcp_stop(struct sock *sk);
-bool sdp_tcp_waiting(const struct sock *sk);
-int sdp_tcp_accept(struct sock *sk, struct socket *newsock);
-void sdp_tcp_release(struct sock *sk, struct socket *sock);
+int sdp_fallback_prepare(struct sock *sk);
+int sdp_fallback_turn(struct sock *sk, bool share, int error);
+bool sdp_fallback_recent(struct sock *sk, const union sdp_addr *dst);
+const char *sdp_fallback_reason_name(const struct sock *sk);
+bool sdp_fallback_instead(struct sock *sk, int error);
+int sdp_fallback_listen(struct sock *sk, int backlog);
+bool sdp_fallback_only(struct sock *sk, int error);
+void sdp_fallback_stop(struct sock *sk);
+bool sdp_fallback_waiting(const struct sock *sk);
+int sdp_fallback_accept(struct sock *sk, struct socket *newsock);
+void sdp_fallback_release(struct sock *sk, struct socket *sock);
 
 /* The TCP socket, if the program's file is given to it; no lock. */
-static inline struct socket *sdp_tcp_on(const struct sock *sk)
+static inline struct socket *sdp_fallback_on(const struct sock *sk)
 {
-	/* pairs with sdp_tcp_take_over() */
+	/* pairs with sdp_fallback_take_over() */
 	return smp_load_acquire(&sdp_sk(sk)->tcp_on) ? sdp_sk(sk)->tcp : NULL;
 }
 
@@ -31,9 +31,9 @@ static inline struct socket *sdp_tcp_on(const struct sock *sk)
  * The same for a call that waited at the socket when it had been disconnected @dis
  * times: a connection that has come since is none of its business.
  */
-static inline struct socket *sdp_tcp_goes_on(const struct sock *sk, int dis)
+static inline struct socket *sdp_fallback_goes_on(const struct sock *sk, int dis)
 {
-	return READ_ONCE(sk->sk_disconnects) == dis ? sdp_tcp_on(sk) : NULL;
+	return READ_ONCE(sk->sk_disconnects) == dis ? sdp_fallback_on(sk) : NULL;
 }
 
 #endif /* _SDP_FALLBACK_H */

@@ -18,7 +18,7 @@
 #include "sdp_ring.h"
 #include "sdp_rx.h"
 
-static bool sdp_rdma_update_due(const struct sdp_conn *conn)
+static bool sdp_fc_rdma_update_due(const struct sdp_conn *conn)
 {
 	return sdp_ring_unadvertised(conn) >= conn->ring->mem->size / 2 ||
 	       sdp_fc_update_due(conn);
@@ -28,10 +28,10 @@ static bool sdp_rdma_update_due(const struct sdp_conn *conn)
  * Up to the end of the ring. A piece that would be small, because there is
  * little room, waits for more.
  */
-static u32 sdp_rdma_room(const struct sdp_conn *conn, u32 len)
+static u32 sdp_fc_rdma_room(const struct sdp_conn *conn, u32 len)
 {
 	const struct sdp_ring_conn *r = conn->ring;
-	/* pairs with the release of sdp_rdma_avail() */
+	/* pairs with the release of sdp_fc_rdma_avail() */
 	u32 size = smp_load_acquire(&r->peer_len), left, n;
 
 	lockdep_assert_held(&conn->tx_lock);
@@ -48,7 +48,7 @@ static u32 sdp_rdma_room(const struct sdp_conn *conn, u32 len)
 }
 
 /* RingAvail: once, and a ring that we can count in. */
-static int sdp_rdma_avail(struct sdp_conn *conn, const struct sdp_msg *m)
+static int sdp_fc_rdma_avail(struct sdp_conn *conn, const struct sdp_msg *m)
 {
 	struct sdp_ring_conn *r = conn->ring;
 	u32 len = m->ext.avail.len;
@@ -59,13 +59,13 @@ static int sdp_rdma_avail(struct sdp_conn *conn, const struct sdp_msg *m)
 		return SDP_MIB_BAD_RDMA;
 	r->peer_rkey = m->ext.avail.rkey;
 	r->peer_va = m->ext.avail.va;
-	/* pairs with the acquire of sdp_rdma_room() */
+	/* pairs with the acquire of sdp_fc_rdma_room() */
 	smp_store_release(&r->peer_len, len);
 	return 0;
 }
 
 /* Ring: bytes that were written to our ring, bytes freed of the peer's. */
-static int sdp_rdma_ring(struct sdp_sock *sdp, struct sdp_rx_ctx *c)
+static int sdp_fc_rdma_ring(struct sdp_sock *sdp, struct sdp_rx_ctx *c)
 {
 	u32 len = c->m.ext.ring.len, freed = c->m.ext.ring.freed;
 	struct sdp_conn *conn = c->conn;
@@ -84,20 +84,20 @@ static int sdp_rdma_ring(struct sdp_sock *sdp, struct sdp_rx_ctx *c)
 	return 0;
 }
 
-static int sdp_rdma_rx(struct sdp_sock *sdp, struct sdp_rx_ctx *c)
+static int sdp_fc_rdma_rx(struct sdp_sock *sdp, struct sdp_rx_ctx *c)
 {
 	switch (c->m.h.mid) {
 	case SDP_MID_RING_AVAIL:
-		return sdp_rdma_avail(c->conn, &c->m);
+		return sdp_fc_rdma_avail(c->conn, &c->m);
 	case SDP_MID_RING:
-		return sdp_rdma_ring(sdp, c);
+		return sdp_fc_rdma_ring(sdp, c);
 	default:
 		return SDP_MIB_BAD_STATE;
 	}
 }
 
 /* Most payload of a ring is not behind the header. */
-static void sdp_rdma_header(struct sdp_conn *conn, struct sdp_msg *msg, u32 bytes)
+static void sdp_fc_rdma_header(struct sdp_conn *conn, struct sdp_msg *msg, u32 bytes)
 {
 	const struct sdp_ring_conn *r = conn->ring;
 
@@ -114,9 +114,9 @@ static void sdp_rdma_header(struct sdp_conn *conn, struct sdp_msg *msg, u32 byte
 	msg->ext.ring.freed = sdp_ring_advertise(conn);
 }
 
-static int sdp_rdma_post(struct sdp_conn *conn, struct sdp_tx_slot *slot,
-			 const struct sdp_tx_msg *m, const struct sdp_msg *imm,
-			 u32 hdr_len, bool signal)
+static int sdp_fc_rdma_post(struct sdp_conn *conn, struct sdp_tx_slot *slot,
+			    const struct sdp_tx_msg *m, const struct sdp_msg *imm,
+			    u32 hdr_len, bool signal)
 {
 	if (imm)
 		return sdp_ring_send_imm(conn, slot, m, sdp_build_imm(imm),
@@ -131,14 +131,14 @@ const struct sdp_fc_ops sdp_fc_rdma = {
 	.flow		= SDP_FLOW_RDMA,
 	.credits	= sdp_fc_credits,
 	.may_send	= sdp_fc_may_send,
-	.update_due	= sdp_rdma_update_due,
+	.update_due	= sdp_fc_rdma_update_due,
 	.bufs		= sdp_fc_bufs,
 	.overrun	= sdp_fc_overrun,
 	.peer		= sdp_fc_peer,
-	.room		= sdp_rdma_room,
-	.rx		= sdp_rdma_rx,
+	.room		= sdp_fc_rdma_room,
+	.rx		= sdp_fc_rdma_rx,
 	.imm		= sdp_ring_by_imm,
-	.header		= sdp_rdma_header,
-	.post		= sdp_rdma_post,
+	.header		= sdp_fc_rdma_header,
+	.post		= sdp_fc_rdma_post,
 	.want_space	= sdp_ring_wanted,
 };

@@ -19,7 +19,7 @@
  * message asks for a completion, but once half of the device's part is in use
  * one of as many does: while it is full there is always one to come.
  */
-static u32 sdp_vwin_credits(const struct sdp_conn *conn)
+static u32 sdp_fc_vwin_credits(const struct sdp_conn *conn)
 {
 	const struct sdp_verbs *v = READ_ONCE(conn->verbs);
 	u32 done, ack, posted;
@@ -35,30 +35,30 @@ static u32 sdp_vwin_credits(const struct sdp_conn *conn)
 	return posted < v->vwin_posted ? v->vwin_posted - posted : 0;
 }
 
-static bool sdp_vwin_may_send(const struct sdp_conn *conn, bool payload)
+static bool sdp_fc_vwin_may_send(const struct sdp_conn *conn, bool payload)
 {
 	lockdep_assert_held(&conn->tx_lock);
-	return !payload || sdp_vwin_credits(conn);
+	return !payload || sdp_fc_vwin_credits(conn);
 }
 
-static bool sdp_vwin_update_due(const struct sdp_conn *conn)
+static bool sdp_fc_vwin_update_due(const struct sdp_conn *conn)
 {
 	return false;
 }
 
 /* For information: the peer does not look at it. */
-static u16 sdp_vwin_bufs(struct sdp_conn *conn, u32 ack)
+static u16 sdp_fc_vwin_bufs(struct sdp_conn *conn, u32 ack)
 {
 	return min_t(u32, conn->verbs->rx_posted_total - ack, U16_MAX);
 }
 
-static bool sdp_vwin_overrun(const struct sdp_conn *conn, u32 mseq)
+static bool sdp_fc_vwin_overrun(const struct sdp_conn *conn, u32 mseq)
 {
 	return false;
 }
 
 /* Posted receives count as advertised: there is no explicit update. */
-static void sdp_vwin_peer(struct sdp_conn *conn, u16 bufs, u32 ack)
+static void sdp_fc_vwin_peer(struct sdp_conn *conn, u16 bufs, u32 ack)
 {
 	struct sdp_verbs *v = conn->verbs;
 
@@ -72,10 +72,10 @@ const struct sdp_fc_ops sdp_fc_vwin = {
 	.mid		= SDP_MID_DATA,
 	.flow		= SDP_FLOW_VWIN,
 	.held		= true,
-	.credits	= sdp_vwin_credits,
-	.may_send	= sdp_vwin_may_send,
-	.update_due	= sdp_vwin_update_due,
-	.bufs		= sdp_vwin_bufs,
-	.overrun	= sdp_vwin_overrun,
-	.peer		= sdp_vwin_peer,
+	.credits	= sdp_fc_vwin_credits,
+	.may_send	= sdp_fc_vwin_may_send,
+	.update_due	= sdp_fc_vwin_update_due,
+	.bufs		= sdp_fc_vwin_bufs,
+	.overrun	= sdp_fc_vwin_overrun,
+	.peer		= sdp_fc_vwin_peer,
 };

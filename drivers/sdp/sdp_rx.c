@@ -387,7 +387,7 @@ int sdp_recvmsg(struct socket *sock, struct msghdr *msg, size_t len, int flags)
 	inq = READ_ONCE(sdp_sk(sk)->recvmsg_inq);
 	release_sock(sk);
 	/* it waited for the connection, and that is one of TCP */
-	tcp = ret < 0 ? sdp_tcp_goes_on(sk, dis) : NULL;
+	tcp = ret < 0 ? sdp_fallback_goes_on(sk, dis) : NULL;
 	if (unlikely(tcp))
 		return tcp->ops->recvmsg(tcp, msg, len, flags);
 	if (ret >= 0) {
@@ -655,6 +655,6 @@ ssize_t sdp_splice_read(struct socket *sock, loff_t *ppos,
 	if (done || ret >= 0)
 		return done;
 	/* it waited for the connection, and that is one of TCP */
-	tcp = sdp_tcp_goes_on(sk, dis);
+	tcp = sdp_fallback_goes_on(sk, dis);
 	return tcp ? tcp->ops->splice_read(tcp, ppos, pipe, len, flags) : ret;
 }

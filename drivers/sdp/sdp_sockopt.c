@@ -742,7 +742,7 @@ static int sdp_set_fallback(struct sock *sk, int val)
 	else if (val != SDP_FALLBACK_ONLY)
 		sdp_sk(sk)->fallback = val;
 	else
-		err = sdp_tcp_turn(sk, false, 0);
+		err = sdp_fallback_turn(sk, false, 0);
 	if (!err && val == SDP_FALLBACK_ONLY)
 		port = sdp_port_unbind(sk);
 	release_sock(sk);

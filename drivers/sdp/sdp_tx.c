@@ -257,7 +257,7 @@ static int sdp_sendmsg_locked(struct sock *sk, struct msghdr *msg)
 		return 0;
 error:
 	/* nothing is wrong, the caller goes on with TCP */
-	if (sdp_tcp_goes_on(sk, dis))
+	if (sdp_fallback_goes_on(sk, dis))
 		return err;
 	return sk_stream_error(sk, flags, err);
 }
@@ -316,7 +316,7 @@ int sdp_sendmsg(struct socket *sock, struct msghdr *msg, size_t len)
 		ret = sdp_sendmsg_locked(sk, msg);
 	release_sock(sk);
 	/* it waited for the connection, and that is one of TCP */
-	tcp = ret < 0 ? sdp_tcp_goes_on(sk, dis) : NULL;
+	tcp = ret < 0 ? sdp_fallback_goes_on(sk, dis) : NULL;
 	return unlikely(tcp) ? tcp->ops->sendmsg(tcp, msg, len) : ret;
 }
 
