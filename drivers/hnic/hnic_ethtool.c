@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
  * ethtool: engines (private flags), counters, queues, filters, coalescing,
- * pause. Calls hnic_filter.c, hnic_main.c for open and stop.
+ * pause. Calls hnic_filter.c, and the net device's operations for open and stop.
  *
  * Context of all: process, RTNL held.
  */

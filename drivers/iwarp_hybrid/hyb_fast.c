@@ -5,7 +5,8 @@
  * may compute and check CRCs. New memory for a NIC to place to is left to the engine.
  *
  * The results are those of hyb_tx and hyb_rx. All unusual cases, errors above all,
- * are left to them unchanged: the fast path decides and reports nothing.
+ * are left to them unchanged: the fast path decides and reports nothing. Calls hyb_mem
+ * and hyb_fpdu. The TCP socket is held, as for the engines.
  */
 #include <linux/skbuff.h>
 

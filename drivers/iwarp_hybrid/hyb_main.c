@@ -6,7 +6,7 @@
  * "rdma link delete", with its net device (or when that leaves its network
  * namespace), or with the module.
  *
- * hyb_cm ends the connections of a device that goes.
+ * hyb_cm ends the connections of a device that goes. Top layer: calls all others.
  */
 #include <linux/etherdevice.h>
 #include <linux/if_arp.h>

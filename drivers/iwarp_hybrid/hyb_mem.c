@@ -12,6 +12,7 @@
  * it returns, packets in flight can do no harm, even if references are left.
  *
  * hyb_off_place watches regions that NICs place payload in (struct hyb_mem_watch).
+ * Calls nothing else of the driver. Registration sleeps; copies run in any context.
  */
 #include <linux/log2.h>
 #include <linux/mm.h>

@@ -3,7 +3,7 @@
  * Objects of the driver: references, states and events of queue pairs and
  * connections, rings that users map, work queues.
  *
- * The lowest layer: calls the kernel only.
+ * The lowest layer: calls the kernel only, and the tracepoints.
  */
 #include <linux/mm.h>
 #include <linux/slab.h>

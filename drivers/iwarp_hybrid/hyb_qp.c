@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Queue pairs: verbs, life cycle.
+ * Queue pairs: verbs, life cycle. Calls the queues (hyb_queue, hyb_cq, hyb_srq), the
+ * transport (hyb_tcp) and hyb_sched. The verbs run in process context; a post may come
+ * from below any lock.
  */
 #include <linux/log2.h>
 #include <linux/sched/signal.h>

@@ -3,7 +3,8 @@
  * Shared receive queues: one receive queue for many queue pairs.
  *
  * Calls hyb_queue; kicks the receive engines of queue pairs that found the
- * queue empty.
+ * queue empty. hyb_rq.lock protects the entries, hyb_srq.qps_lock the list of queue
+ * pairs. A post may come from below any lock, so the kick is a work item.
  */
 #include <linux/log2.h>
 #include <rdma/uverbs_ioctl.h>
@@ -56,7 +57,6 @@ static struct hyb_qp *hyb_srq_next_qp(struct hyb_srq *srq, struct hyb_qp *prev)
 	return res;
 }
 
-/* In a work item, since posts may come from below any lock */
 static void hyb_srq_kick_work(struct work_struct *work)
 {
 	struct hyb_srq *srq = container_of(work, struct hyb_srq, kick);

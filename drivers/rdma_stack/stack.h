@@ -8,6 +8,7 @@
  *	stack_dev.c	registry of providers and devices, changes
  *	stack_known.c	what is known of drivers that register nothing
  *	offload.c	registry of NIC drivers, apart from all the others
+ *	stack_trace.c	tracepoints
  */
 #ifndef _STACK_H
 #define _STACK_H

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
  * SDP sockets for NETLINK_SOCK_DIAG: a module of its own, on top of sdp.ko.
- * Calls the helpers of af_sdp.c; reads what the other files keep in a
- * connection. See include/uapi/linux/sdp_diag.h.
+ * Calls sdp_info.c, sdp_sock.c, sdp_conn.c and sdp_fallback.c to read a socket and its
+ * connection, and changes neither. See include/uapi/linux/sdp_diag.h.
  */
 #include <linux/init.h>
 #include <linux/module.h>

@@ -5,6 +5,8 @@
  * by the peer (zcopy/src_read.c), else when the last message that was sent out of
  * it is complete (sdp_tx_pages.c). Notifications use the core's refcounted
  * ubuf_info, as in TCP.
+ *
+ * sendmsg calls it with lock_sock; it calls the core only.
  */
 #include <linux/skbuff.h>
 #include <net/sock.h>

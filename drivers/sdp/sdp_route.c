@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * The IP route of a connection, before the RDMA CM looks for it.
+ * The IP route of a connection, before the RDMA CM looks for it. Calls the IP layers
+ * only, in process context with lock_sock.
  */
 #include <linux/in.h>
 #include <net/ip6_route.h>

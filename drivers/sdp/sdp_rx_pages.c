@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
  * Receive queue of a shared link: references to the pages that the payload
- * came in, in blocks, so that nothing is allocated per packet. Calls nothing
- * of SDP but the link's rx_resume.
+ * came in, in blocks, so that nothing is allocated per packet. Calls the link's
+ * rx_resume, and of SDP the counters only.
  *
  * Reception adds at the end, under sdp->lock. The reader (lock_sock) looks at
  * what lies in front of rx_seq without that lock, since only itself removes

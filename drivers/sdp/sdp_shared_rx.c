@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
  * Receive half over a shared link: the provider hands over messages piece by
- * piece, as they arrive. Calls sdp_rx.c for what messages mean and
+ * piece, as they arrive. Calls sdp_rx_msg.c for what messages mean and
  * sdp_rx_pages.c to queue payload.
  *
  * All of it runs under the provider's TCP lock, hence one piece at a time, and

@@ -2,14 +2,15 @@
 /*
  * SDP socket options: levels SOL_TCP, SOL_IP, SOL_IPV6 and SOL_SDP, with the
  * values and errors that TCP has. SOL_SOCKET is the core's business, but for three
- * options that it refuses to protocols which it does not know. Calls the helpers
- * of af_sdp.c, and the IP layer for options that it keeps in inet_sock.
+ * options that it refuses to protocols which it does not know. Calls the files that
+ * an option belongs to (sdp_conn.c, sdp_port.c, sdp_info.c, sdp_lend.c, sdp_timer.c,
+ * sdp_inherit.c), and the IP layer for options that it keeps in inet_sock.
  *
  * Options that would change how TCP behaves on the wire and have no meaning
  * here (thin streams, quick acknowledgments, ...) are checked, stored and
  * returned: a program that sets them must not fail. Options that would promise
  * something that we do not keep (TCP Fast Open connects, TCP_REPAIR, a
- * congestion control by name, TLS) is refused, as TCP does where it lacks it.
+ * congestion control by name, TLS) are refused, as TCP does where it lacks it.
  */
 #include <linux/inetdevice.h>
 #include <linux/tcp.h>

@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
  * Transmit half of the stream, what does not depend on the link: sendmsg and
- * its waiting, wake-ups, accounts for the socket. Calls the link's transmit
- * half (struct sdp_link_ops), sdp_verbs_tx.c or sdp_shared_tx.c.
+ * its waiting, wake-ups, accounts for the socket. Calls the link's transmit half by
+ * its operations (struct sdp_link_ops), which are those of sdp_verbs_tx.c or
+ * sdp_shared_tx.c, and sdp_errq.c.
  */
 #include <linux/indirect_call_wrapper.h>
 #include <linux/uio.h>

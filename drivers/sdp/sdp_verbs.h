@@ -49,6 +49,9 @@ static inline void sdp_mr_rename(struct ib_mr *mr)
  * @off: first payload byte not yet read
  * @len: end of the payload in @page
  * @idx: place in sdp_verbs.rx_bufs
+ *
+ * Owned by the device while posted, then by the completion handler, then by the
+ * list that it is on: tx_lock for rx_free, sdp->lock for the receive queue.
  */
 struct sdp_rx_buf {
 	struct ib_cqe cqe;
@@ -62,7 +65,7 @@ struct sdp_rx_buf {
 	u16 idx;
 };
 
-/* Send buffer that several small messages may share, or memory of others. */
+/* Send buffer of one or more small messages, or memory sent by reference. */
 struct sdp_chunk {
 	struct list_head node;		/* sdp_verbs.tx_free_chunks */
 	struct page *page;		/* NULL: see sdp_tx_pages.c */
@@ -98,6 +101,8 @@ struct sdp_tx_msg {
  * @mseq: its sequence number
  * @charge: bytes to take from sk_wmem_queued when complete
  * @mid: kind of message
+ *
+ * Written with tx_lock when the message is posted, read by its completion.
  */
 struct sdp_tx_slot {
 	struct ib_cqe cqe;

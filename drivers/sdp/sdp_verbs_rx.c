@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
  * Receive half over a verbs link: messages arrive in buffers of the connection
- * and wait there for the reader. Calls sdp_rx.c for what messages mean, the
+ * and wait there for the reader. Calls sdp_rx_msg.c for what messages mean, the
  * transmit engine, which posts receives, and the link.
  *
  * The completion handler is the only one that adds to the receive queue, a

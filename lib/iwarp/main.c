@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
  * libiwarp.ko: the iWARP protocols MPA, DDP and RDMAP and their checksum, for
- * a provider (iwarp_hybrid) and for the driver of a NIC (hnic).
+ * a provider (iwarp_hybrid) and for the driver of a NIC (hnic). Calls crc.c, to choose
+ * an implementation when the module is loaded.
  */
 #include <linux/init.h>
 #include <linux/module.h>

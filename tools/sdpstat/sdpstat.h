@@ -1,5 +1,18 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
-/* sdpstat: what its files share. */
+/*
+ * sdpstat: what its files share. From top to bottom:
+ *
+ *   main.c       the command line, which command
+ *   check.c      sdpstat check; route.c asks the routing table for it
+ *   stack.c      sdpstat stack
+ *   advise.c     sdpstat advise
+ *   print.c      tables and JSON of sockets and counters
+ *   filter.c     which sockets to show
+ *   process.c    which process has which socket
+ *   netlink.c    asks the kernel
+ *   counters.c   names of counters
+ *   json.c, util.c
+ */
 #ifndef SDPSTAT_H
 #define SDPSTAT_H
 

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
  * Zero copy: work requests for the memory of processes, and waiting for them.
- * Registered for one transfer, invalidated and released. Calls region.c and
- * the verbs; used by the other files of zero copy.
+ * Registered for one transfer, invalidated and released. Calls pool.c and
+ * the verbs; used by the other files of zero copy. For locks see zcopy.h.
  *
  * A region is released when its invalidation is complete, or when the queue
  * pair is dead: before that the peer may read it, or the device write to it.

@@ -4,7 +4,7 @@
  * source advertises its memory (SrcAvail), the sink reads it with RDMA Read
  * straight into the memory of the reader. Or the sink advertises that of a
  * reader that waits (SinkAvail), and the source writes to it with RDMA Write.
- * Between the files of the verbs link.
+ * Shared by the files of zero copy and of the verbs link.
  *
  * sdp->lock protects states and numbers. States that let the transmit engine
  * continue change with tx_lock held as well, so the engine may read them with
