@@ -128,20 +128,20 @@ def defaults():
                          stdout=subprocess.PIPE)
     check("under sdp-run -o", res.stdout == "sdp default\n", res)
     res = run("-o", "-c", "/dev/null", "true")
-    check("-o with rules", res.returncode == 125 and "without -c" in res.stdout, res)
+    check("-o with rules", res.returncode == 125 and "leave out -c" in res.stdout, res)
     res = run("-ov", "sh", "-c", "echo $LIBSDP_ONLY$LIBSDP_VERBOSE")
     check("the environment of the library", res.stdout.endswith("11\n"), res)
 
 
 def units():
     """Without root, and without a unit: what is written is seen in selftests/host"""
-    for args, want in ((("enable",), "takes the name of a unit"),
-                       (("disable", "a", "b"), "takes the name of a unit"),
+    for args, want in ((("enable",), "needs the name of a unit"),
+                       (("disable", "a", "b"), "needs the name of a unit"),
                        (("enable", "../x"), "is not the name of a unit"),
                        (("enable", ""), "is not the name of a unit"),
                        (("enable", "-x"), "is not the name of a unit"),
                        (("enable", "x" * 300), "is not the name of a unit"),
-                       (("enable", "ssh.socket"), "is no service"),
+                       (("enable", "ssh.socket"), "is not a service"),
                        (("enable", "no-such-unit-here"), "there is no no-such-unit-here.service"),
                        (("disable", "no-such-unit-here"), "is not enabled"),
                        (("-s", "enable", "x"), "-s is not for units")):

@@ -131,7 +131,7 @@ static bool set_preload(const char *library)
 	int ret;
 
 	if (strpbrk(library, " :")) {
-		say("%s: the dynamic linker takes no path with a space or a colon",
+		say("%s: the dynamic linker accepts no path with a space or a colon",
 		    library);
 		return false;
 	}
@@ -173,7 +173,7 @@ static bool check_rules(const char *file, const char *program)
 			       complain)) {
 		if (!file && errno == ENOENT) {
 			if (verbose)
-				say("no rules: SDP where it can be had, else TCP");
+				say("no rules: SDP where it is available, else TCP");
 			return true;
 		}
 		say("%s: %s", file ? file : LIBSDP_CONFIG, strerror(errno));
@@ -282,7 +282,7 @@ static void check_kernel(void)
 		    rest);
 	} else if (can_open(AF_INET, IPPROTO_SDP)) {
 		if (verbose)
-			say("a filter forbids AF_SDP here: IPPROTO_SDP is taken instead");
+			say("a filter forbids AF_SDP here: using IPPROTO_SDP instead");
 	} else if (!access(LIBSDP_SYSCTLS, F_OK)) {
 		say("a filter (seccomp, RestrictAddressFamilies=) forbids SDP sockets here%s",
 		    rest);
@@ -482,7 +482,7 @@ static bool pass_config(const char *config, bool supervised)
 	struct stat st;
 
 	if (!supervised && !stat(config, &st) && S_ISFIFO(st.st_mode)) {
-		say("%s: programs read the rules again, which takes a file, not a pipe",
+		say("%s: programs read the rules again: give a file, not a pipe",
 		    config);
 		return false;
 	}
@@ -506,7 +506,7 @@ static int change_unit(char **argv, const char *config)
 	char found[PATH_MAX], library[PATH_MAX], rules_file[PATH_MAX];
 
 	if (!argv[1] || argv[2]) {
-		say("%s takes the name of a unit; a program of that name is ./%s",
+		say("%s needs the name of a unit; to run a program of that name, give ./%s",
 		    argv[0], argv[0]);
 		return EXIT_USAGE;
 	}
@@ -626,7 +626,7 @@ int main(int argc, char **argv)
 	argc -= optind;
 	argv += optind;
 	if (use.config && rules.only) {
-		say("-o has no rules: it goes without -c");
+		say("-o uses no rules: leave out -c");
 		return EXIT_USAGE;
 	}
 	if (!rules.only)

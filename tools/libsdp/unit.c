@@ -86,7 +86,7 @@ static bool parse_name(struct unit *u, const char *name)
 	if (strrchr(name, '.') && !whole &&
 	    (!strcmp(strrchr(name, '.'), ".socket") ||
 	     !strcmp(strrchr(name, '.'), ".target"))) {
-		say("%s is no service: a socket that systemd opens remains TCP",
+		say("%s is not a service: sockets that systemd opens stay TCP",
 		    name);
 		return false;
 	}
@@ -228,7 +228,7 @@ bool unit_enable(const char *name, const struct unit_settings *set)
 		return false;
 	if (set->library[strcspn(set->library, " \":%")] ||
 	    (set->config && set->config[strcspn(set->config, " \"%")])) {
-		say("%s: systemd takes no path with a space, a quote, a colon or a per cent sign",
+		say("%s: systemd accepts no path with a space, a quote, a colon or a per cent sign",
 		    set->config ? set->config : set->library);
 		return false;
 	}

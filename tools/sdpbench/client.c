@@ -358,7 +358,7 @@ static void set_ways(struct conn *c, const struct bench_opts *opts)
 		bench_die("%s cannot wait in that way: %s", c->xp->name,
 			  strerror(errno));
 	if (opts->lend && conn_set_lend(c))
-		bench_die("%s cannot lend what it receives: %s", c->xp->name,
+		bench_die("%s cannot map what it receives: %s", c->xp->name,
 			  strerror(errno));
 	if (opts->zerocopy && conn_set_zerocopy(c))
 		bench_die("%s cannot send without copies: %s", c->xp->name,

@@ -177,7 +177,7 @@ static void parse_address(struct filter *f, char *s)
 
 static void __attribute__((noreturn)) unfinished(void)
 {
-	die("the filter is not finished: see 'sdpstat --help'");
+	die("the filter is incomplete: see 'sdpstat --help'");
 }
 
 static struct filter *parse_or(struct words *w);
