@@ -222,6 +222,7 @@ static void hyb_qp_init(struct hyb_qp *qp, const struct ib_qp_init_attr *attr)
 	qp->rcq = hyb_cq_of(attr->recv_cq);
 	qp->sq.sig_all = attr->sq_sig_type == IB_SIGNAL_ALL_WR;
 	qp->state = HYB_QP_IDLE;
+	INIT_LIST_HEAD(&qp->srq_node);
 	if (attr->srq)
 		qp->srq = hyb_srq_of(attr->srq);
 }
@@ -239,8 +240,6 @@ static int hyb_qp_publish(struct hyb_qp *qp)
 		return err;
 	qp->ibqp.qp_num = qpn;
 	xa_store_irq(&dev->qps, qpn, qp, GFP_KERNEL);
-	if (qp->srq)
-		hyb_srq_join(qp);
 	hyb_idle_start(dev);
 	return 0;
 }

@@ -114,6 +114,8 @@ u32 hyb_recv_start(struct hyb_qp *qp)
 	if (!ret) {
 		/* a post after this sees it and kicks */
 		WRITE_ONCE(rx->paused, true);
+		if (qp->srq)
+			hyb_srq_wait(qp);
 		ret = hyb_rq_get(qp, &rx->rqe);
 		if (!ret) {
 			rx->starved = true;

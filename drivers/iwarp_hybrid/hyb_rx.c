@@ -1530,6 +1530,8 @@ static bool hyb_rx_starved(struct hyb_qp *qp)
 		return false;
 	/* a post after this sees it and kicks */
 	WRITE_ONCE(rx->paused, true);
+	if (qp->srq)
+		hyb_srq_wait(qp);
 	/* a shared link, opened meanwhile, takes none */
 	rx->starved = !qp->shared && !hyb_ooo_early(qp) && !hyb_rq_ready(qp);
 	return rx->starved;

@@ -2,9 +2,10 @@
 /*
  * Shared receive queues: one receive queue for many queue pairs.
  *
- * Calls hyb_queue; kicks the receive engines of queue pairs that found the
- * queue empty. hyb_rq.lock protects the entries, hyb_srq.qps_lock the list of queue
- * pairs. A post may come from below any lock, so the kick is a work item.
+ * Calls hyb_queue; kicks the receive engines of queue pairs that found the queue empty,
+ * and no others: a post costs as much whatever the number of queue pairs. hyb_rq.lock
+ * protects the entries, hyb_srq.starved_lock the list of queue pairs that wait. A post may
+ * come from below any lock, so the kick is a work item.
  */
 #include <linux/log2.h>
 #include <rdma/uverbs_ioctl.h>
@@ -13,57 +14,66 @@
 #include "hybrid.h"
 
 /**
- * hyb_srq_join - a queue pair begins to take from a shared queue
- * @qp: queue pair with hyb_qp.srq set
- */
-void hyb_srq_join(struct hyb_qp *qp)
-{
-	spin_lock_bh(&qp->srq->qps_lock);
-	list_add_tail(&qp->srq_node, &qp->srq->qps);
-	spin_unlock_bh(&qp->srq->qps_lock);
-}
-
-/**
  * hyb_srq_leave - a queue pair that is being destroyed lets go
- * @qp: queue pair with hyb_qp.srq set
+ * @qp: queue pair with hyb_qp.srq set, whose engines have stopped
  */
 void hyb_srq_leave(struct hyb_qp *qp)
 {
-	spin_lock_bh(&qp->srq->qps_lock);
-	list_del(&qp->srq_node);
-	spin_unlock_bh(&qp->srq->qps_lock);
+	spin_lock_bh(&qp->srq->starved_lock);
+	list_del_init(&qp->srq_node);
+	spin_unlock_bh(&qp->srq->starved_lock);
 }
 
-/*
- * Next queue pair of the list, referenced. @prev, referenced as well, is still
- * in the list: queue pairs leave when all references are gone.
+/**
+ * hyb_srq_wait - the next post to the shared queue kicks a queue pair
+ * @qp: queue pair with hyb_qp.srq set
+ *
+ * The caller looks at the queue once more afterwards: a post before that look may have
+ * missed the queue pair.
+ *
+ * Context: TCP socket held.
  */
-static struct hyb_qp *hyb_srq_next_qp(struct hyb_srq *srq, struct hyb_qp *prev)
+void hyb_srq_wait(struct hyb_qp *qp)
 {
-	struct list_head *pos = prev ? &prev->srq_node : &srq->qps;
+	struct hyb_srq *srq = qp->srq;
+
+	hyb_tcp_assert_held(&qp->tcp);
+	spin_lock_bh(&srq->starved_lock);
+	if (list_empty(&qp->srq_node))
+		list_add_tail(&qp->srq_node, &srq->starved);
+	spin_unlock_bh(&srq->starved_lock);
+}
+
+/* The first queue pair of @list, which is part of @srq, referenced; off the list */
+static struct hyb_qp *hyb_srq_pop(struct hyb_srq *srq, struct list_head *list)
+{
 	struct hyb_qp *qp, *res = NULL;
 
-	spin_lock_bh(&srq->qps_lock);
-	for (pos = pos->next; pos != &srq->qps; pos = pos->next) {
-		qp = list_entry(pos, struct hyb_qp, srq_node);
-		if (kref_get_unless_zero(&qp->ref)) {
+	spin_lock_bh(&srq->starved_lock);
+	while (!res && !list_empty(list)) {
+		qp = list_first_entry(list, struct hyb_qp, srq_node);
+		list_del_init(&qp->srq_node);
+		if (kref_get_unless_zero(&qp->ref))
 			res = qp;
-			break;
-		}
 	}
-	spin_unlock_bh(&srq->qps_lock);
-	if (prev)
-		hyb_qp_put(prev);
+	spin_unlock_bh(&srq->starved_lock);
 	return res;
 }
 
+/* A queue pair that finds nothing waits for the next post. */
 static void hyb_srq_kick_work(struct work_struct *work)
 {
 	struct hyb_srq *srq = container_of(work, struct hyb_srq, kick);
-	struct hyb_qp *qp = NULL;
+	struct hyb_qp *qp;
+	LIST_HEAD(list);
 
-	while ((qp = hyb_srq_next_qp(srq, qp)))
+	spin_lock_bh(&srq->starved_lock);
+	list_splice_init(&srq->starved, &list);
+	spin_unlock_bh(&srq->starved_lock);
+	while ((qp = hyb_srq_pop(srq, &list))) {
 		hyb_sched_kick_rx(qp);
+		hyb_qp_put(qp);
+	}
 }
 
 static int hyb_srq_tell_user(struct hyb_srq *srq, u64 key,
@@ -116,8 +126,8 @@ static int hyb_create_srq(struct ib_srq *ibsrq, struct ib_srq_init_attr *init,
 	srq->rq.max_sge = attr->max_sge;
 	srq->limit = attr->srq_limit;
 	spin_lock_init(&srq->rq.lock);
-	spin_lock_init(&srq->qps_lock);
-	INIT_LIST_HEAD(&srq->qps);
+	spin_lock_init(&srq->starved_lock);
+	INIT_LIST_HEAD(&srq->starved);
 	INIT_WORK(&srq->kick, hyb_srq_kick_work);
 	attr->max_wr = size;
 
@@ -225,7 +235,9 @@ static int hyb_post_srq_recv(struct ib_srq *ibsrq, const struct ib_recv_wr *wr,
 
 	if (err && bad)
 		*bad = wr;
-	queue_work(hyb_wq, &srq->kick);
+	/* one that waits is on the list before it looks, under the lock of the queue */
+	if (!list_empty_careful(&srq->starved))
+		queue_work(hyb_wq, &srq->kick);
 	return err;
 }
 

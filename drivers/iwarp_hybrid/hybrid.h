@@ -364,16 +364,16 @@ struct hyb_rq {
  * @rq: the queue
  * @limit: raise an event when fewer entries are left, 0: not armed; under
  *	   the lock of @rq
- * @qps_lock: protects @qps
- * @qps: queue pairs that take from it, linked by hyb_qp.srq_node
+ * @starved_lock: protects @starved
+ * @starved: queue pairs that have found it empty, linked by hyb_qp.srq_node
  * @kick: makes them go on after a post
  */
 struct hyb_srq {
 	struct ib_srq ibsrq;
 	struct hyb_rq rq;
 	u32 limit;
-	spinlock_t qps_lock;		/* see above */
-	struct list_head qps;
+	spinlock_t starved_lock;	/* see above */
+	struct list_head starved;
 	struct work_struct kick;
 };
 
@@ -387,7 +387,7 @@ struct hyb_srq {
  * @scq: completion queue of requests
  * @rcq: completion queue of receives
  * @srq: shared receive queue, used instead of @rq, or NULL
- * @srq_node: entry of hyb_srq.qps
+ * @srq_node: entry of hyb_srq.starved
  * @owner: process that made it and maps its rings, or NULL: the kernel's
  * @user: there is an owner
  * @dead: being destroyed, nothing completes and no event is raised any more
@@ -551,8 +551,8 @@ int hyb_rq_post_one(struct hyb_rq *rq, const struct ib_recv_wr *wr);
 
 /* --------------------------------------------------------------- hyb_srq */
 
-void hyb_srq_join(struct hyb_qp *qp);
 void hyb_srq_leave(struct hyb_qp *qp);
+void hyb_srq_wait(struct hyb_qp *qp);
 
 /* ---------------------------------------------------------------- hyb_cq */
 

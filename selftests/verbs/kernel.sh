@@ -59,7 +59,19 @@ ktap_is "invalidated keys are refused, by the peer and locally" \
 	"$(counter rdb remote_invalidates).$(counter rda local_invalidates)" \
 	"$((${ended%.*} + 21)).$((${ended#*.} + 20))"
 vt close
+# hits FUNCTION: calls of a function of iwarp_hybrid that is probed
+TRACE=/sys/kernel/tracing
+hits() { awk -v f="$1" '$1 == f { print $2 }' $TRACE/kprobe_profile; }
+for f in hyb_srq_kick_work hyb_post_srq_recv; do
+	ktap_check "a probe on $f" sh -c "echo 'p:$f iwarp_hybrid:$f' >>$TRACE/kprobe_events &&
+		echo 1 >$TRACE/events/kprobes/$f/enable"
+done
 vt resize
+posts=$(hits hyb_post_srq_recv)
+ktap_check "a shared receive queue gets receives: $posts" test "$posts" -gt 0
+ktap_is "no queue pair waits for one, so none is looked at" "$(hits hyb_srq_kick_work)" 0
+echo 0 >$TRACE/events/kprobes/enable
+echo >$TRACE/kprobe_events
 vt flush
 
 # much more than the 1 MiB of a round is there, on both connections, when the first

@@ -28,7 +28,7 @@ static struct vt_wr *vt_message(struct vt_side *s)
 /* As many receives as there is room for, and as many messages for them */
 static bool vt_fill(struct vt_conn *c, int n)
 {
-	struct vt_wr *r[VT_LARGE];
+	struct vt_wr *r[VT_DEPTH];
 	int i;
 
 	for (i = 0; i < n; i++) {
@@ -84,6 +84,7 @@ static void vt_resize_srq(void)
 		return;
 	kt_ok(vt_resize(&c->b, VT_SMALL, VT_SMALL) == -EOPNOTSUPP,
 	      "not with a shared receive queue");
+	kt_ok(vt_fill(c, VT_DEPTH), "which serves as before");
 	vt_down(c);
 }
 
