@@ -78,6 +78,7 @@ static void hyb_dev_free(struct ib_device *ibdev)
 	xa_destroy(&dev->qps);
 	xa_destroy(&dev->mems);
 	netdev_put(dev->netdev, &dev->tracker);
+	hyb_off_dev_exit(dev);
 	free_percpu(dev->stats);
 
 	mutex_lock(&hyb_devs_lock);
@@ -152,6 +153,7 @@ static bool hyb_dev_suits(const struct net_device *netdev)
 static int hyb_dev_create(struct net_device *netdev, struct hyb_dev **res)
 {
 	struct hyb_dev *dev;
+	int err = -ENOMEM;
 
 	dev = ib_alloc_device(hyb_dev, ibdev);
 	if (!dev)
@@ -159,14 +161,15 @@ static int hyb_dev_create(struct net_device *netdev, struct hyb_dev **res)
 	dev->stats = alloc_percpu(struct hyb_stats);
 	if (!dev->stats)
 		goto err_dev;
+	err = hyb_off_dev_init(dev);
+	if (err)
+		goto err_stats;
 
 	mutex_lock(&hyb_devs_lock);
 	if (hyb_dev_find(netdev)) {
 		mutex_unlock(&hyb_devs_lock);
-		free_percpu(dev->stats);
-		/* Without ops, hence without hyb_dev_free() */
-		ib_dealloc_device(&dev->ibdev);
-		return -EEXIST;
+		err = -EEXIST;
+		goto err_off;
 	}
 	netdev_hold(netdev, &dev->tracker, GFP_KERNEL);
 	hyb_dev_init(dev, netdev);
@@ -175,9 +178,14 @@ static int hyb_dev_create(struct net_device *netdev, struct hyb_dev **res)
 	*res = dev;
 	return 0;
 
+err_off:
+	hyb_off_dev_exit(dev);
+err_stats:
+	free_percpu(dev->stats);
 err_dev:
+	/* Without ops, hence without hyb_dev_free() */
 	ib_dealloc_device(&dev->ibdev);
-	return -ENOMEM;
+	return err;
 }
 
 /*

@@ -429,6 +429,7 @@ static struct kmem_cache *hyb_off_cache;
 static void hyb_off_free(struct hyb_off_conn *o)
 {
 	hyb_off_ring_free(&o->ring);
+	hyb_off_steer_end(o);
 	kmem_cache_free(hyb_off_cache, o);
 	if (atomic_dec_and_test(&hyb_off_nr))
 		wake_up(&hyb_off_none);
@@ -496,7 +497,7 @@ static void hyb_off_conn_init(struct hyb_off_conn *o, struct hyb_qp *qp,
 	netdev_hold(o->netdev, &o->tracker, GFP_KERNEL);
 	INIT_WORK(&o->end, hyb_off_end);
 	INIT_LIST_HEAD(&o->bufs);
-	hyb_off_steer_init(o, hyb_off_steered);
+	hyb_off_steer_init(o, qp->dev->filters, hyb_off_steered);
 
 	hyb_off_ring_init(&o->ring);
 	o->ring.tx_seq = tcp_sk(sk)->write_seq;

@@ -10,6 +10,7 @@
 #ifndef HYB_OFF_PRIV_H
 #define HYB_OFF_PRIV_H
 
+#include <linux/kref.h>
 #include <linux/list.h>
 #include <linux/netdevice.h>
 #include <linux/spinlock.h>
@@ -130,11 +131,26 @@ int hyb_off_ring_miss(const struct hyb_off_ring *r, u32 seq);
 struct hyb_off_conn;
 
 /**
+ * struct hyb_off_table - connections of an RDMA device with a filter
+ * @ref: one for the device, one for each connection, which may outlive the device
+ * @conns: linked by hyb_off_steer.node
+ * @nr: how many
+ *
+ * RTNL protects @conns and @nr.
+ */
+struct hyb_off_table {
+	struct kref ref;
+	struct list_head conns;
+	u32 nr;
+};
+
+/**
  * struct hyb_off_steer - a filter of an ordinary NIC
  * @done: called with the socket owned when @have has been looked after; @added
  *	  if the filter is new
  * @work: inserts or removes it; holds a reference of the socket while queued
- * @node: in the list of connections with a filter, if @have
+ * @table: of the RDMA device, referenced
+ * @node: entry of hyb_off_table.conns, if @have
  * @max: filters that connections of the device may have; 0: this one shall have none.
  *	 Written with the socket owned.
  * @lost: another connection took the filter over; until @max is set again
@@ -147,6 +163,7 @@ struct hyb_off_conn;
 struct hyb_off_steer {
 	void (*done)(struct hyb_off_conn *o, bool added);
 	struct work_struct work;
+	struct hyb_off_table *table;
 	struct list_head node;
 	u32 max;
 	bool lost;
@@ -212,8 +229,9 @@ bool hyb_off_wraps(struct sock *sk);
 struct sk_buff *hyb_off_validate(struct sock *sk, struct net_device *dev,
 				 struct sk_buff *skb);
 
-void hyb_off_steer_init(struct hyb_off_conn *o,
+void hyb_off_steer_init(struct hyb_off_conn *o, struct hyb_off_table *table,
 			void (*done)(struct hyb_off_conn *o, bool added));
+void hyb_off_steer_end(struct hyb_off_conn *o);
 void hyb_off_steer_set(struct hyb_off_conn *o, u32 max);
 bool hyb_off_steer_can(const struct net_device *netdev);
 

@@ -24,6 +24,7 @@
 
 #include "compat.h"
 #include "hyb_off_priv.h"
+#include "hybrid.h"
 
 struct workqueue_struct *hyb_off_wq;
 #ifdef HAVE_NETDEV_LOCK_OPS
@@ -37,9 +38,6 @@ struct workqueue_struct *hyb_off_wq;
 
 /* A connection that has received data within this time keeps its filter */
 #define HYB_OFF_STEER_IDLE	HZ
-
-/* Connections with a filter, of all devices; protected by RTNL */
-static LIST_HEAD(hyb_off_filters);
 
 /**
  * hyb_off_steer_can - does the device take filters?
@@ -218,28 +216,22 @@ static u32 hyb_off_idle(const struct hyb_off_conn *o)
 }
 
 /*
- * Count the filters of @netdev, and find the connection that makes room: the one that
- * has received nothing for longest, or NULL if all of them are busy.
+ * The connection that makes room: the one that has received nothing for longest, or
+ * NULL if all of them are busy.
  */
-static u32 hyb_off_filters_of(const struct net_device *netdev,
-			      struct hyb_off_conn **idle)
+static struct hyb_off_conn *hyb_off_filter_idle(struct hyb_off_table *table)
 {
+	struct hyb_off_conn *o, *idle = NULL;
 	u32 most = HYB_OFF_STEER_IDLE;
-	struct hyb_off_conn *o;
-	u32 nr = 0;
 
 	ASSERT_RTNL();
-	*idle = NULL;
-	list_for_each_entry(o, &hyb_off_filters, steer.node) {
-		if (o->netdev != netdev)
-			continue;
-		nr++;
+	list_for_each_entry(o, &table->conns, steer.node) {
 		if (hyb_off_idle(o) < most)
 			continue;
 		most = hyb_off_idle(o);
-		*idle = o;
+		idle = o;
 	}
-	return nr;
+	return idle;
 }
 
 static void hyb_off_steer_queue(struct hyb_off_conn *o)
@@ -251,21 +243,24 @@ static void hyb_off_steer_queue(struct hyb_off_conn *o)
 
 static void hyb_off_filter_forget(struct hyb_off_conn *o)
 {
+	ASSERT_RTNL();
 	list_del(&o->steer.node);
+	o->steer.table->nr--;
 	WRITE_ONCE(o->steer.have, false);
 }
 
 /* Make room for one more filter, within @max. Context: RTNL held. */
-static bool hyb_off_filter_room(struct net_device *netdev, u32 max)
+static bool hyb_off_filter_room(struct hyb_off_table *table, u32 max)
 {
 	struct hyb_off_conn *idle;
-	u32 nr;
 
-	nr = hyb_off_filters_of(netdev, &idle);
-	if (nr < max)
+	if (table->nr < max)
 		return true;
 	/* more than @max: it was larger, and filters go with their connections */
-	if (nr > max || !idle)
+	if (table->nr > max)
+		return false;
+	idle = hyb_off_filter_idle(table);
+	if (!idle)
 		return false;
 	hyb_off_filter_del(idle);
 	hyb_off_filter_forget(idle);
@@ -278,14 +273,15 @@ static bool hyb_off_filter_room(struct net_device *netdev, u32 max)
 /* Context: RTNL held, device registered */
 static void hyb_off_filter_change(struct hyb_off_conn *o, u32 max)
 {
-	struct net_device *netdev = o->netdev;
+	struct hyb_off_table *table = o->steer.table;
 
 	if (!max && o->steer.have) {
 		hyb_off_filter_del(o);
 		hyb_off_filter_forget(o);
-	} else if (max && !o->steer.have && hyb_off_steer_can(netdev) &&
-		   hyb_off_filter_room(netdev, max) && !hyb_off_filter_add(o)) {
-		list_add_tail(&o->steer.node, &hyb_off_filters);
+	} else if (max && !o->steer.have && hyb_off_steer_can(o->netdev) &&
+		   hyb_off_filter_room(table, max) && !hyb_off_filter_add(o)) {
+		list_add_tail(&o->steer.node, &table->conns);
+		table->nr++;
 		WRITE_ONCE(o->steer.have, true);
 	}
 }
@@ -341,11 +337,45 @@ void hyb_off_steer_set(struct hyb_off_conn *o, u32 max)
 /**
  * hyb_off_steer_init - no filter yet
  * @o: new connection
+ * @table: of its RDMA device
  * @done: see struct hyb_off_steer
  */
-void hyb_off_steer_init(struct hyb_off_conn *o,
+void hyb_off_steer_init(struct hyb_off_conn *o, struct hyb_off_table *table,
 			void (*done)(struct hyb_off_conn *o, bool added))
 {
+	kref_get(&table->ref);
+	o->steer.table = table;
 	o->steer.done = done;
 	INIT_WORK(&o->steer.work, hyb_off_steer_work);
+}
+
+static void hyb_off_table_free(struct kref *ref)
+{
+	kfree(container_of(ref, struct hyb_off_table, ref));
+}
+
+/**
+ * hyb_off_steer_end - the connection is being freed
+ * @o: connection without a filter
+ */
+void hyb_off_steer_end(struct hyb_off_conn *o)
+{
+	kref_put(&o->steer.table->ref, hyb_off_table_free);
+}
+
+int hyb_off_dev_init(struct hyb_dev *dev)
+{
+	struct hyb_off_table *table = kzalloc(sizeof(*table), GFP_KERNEL);
+
+	if (!table)
+		return -ENOMEM;
+	kref_init(&table->ref);
+	INIT_LIST_HEAD(&table->conns);
+	dev->filters = table;
+	return 0;
+}
+
+void hyb_off_dev_exit(struct hyb_dev *dev)
+{
+	kref_put(&dev->filters->ref, hyb_off_table_free);
 }

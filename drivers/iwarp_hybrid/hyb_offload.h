@@ -120,6 +120,10 @@ int hyb_off_queue(struct hyb_qp *qp);
 /* Steered by "nic", "ntuple" (a filter of an ordinary NIC) or "host" */
 const char *hyb_off_steer(struct hyb_qp *qp);
 
+/* The part of offload that a device has; hyb_off_dev_exit() undoes it */
+int hyb_off_dev_init(struct hyb_dev *dev);
+void hyb_off_dev_exit(struct hyb_dev *dev);
+
 int hyb_off_init(void);
 void hyb_off_exit(void);
 
@@ -187,6 +191,8 @@ static inline void hyb_off_came(struct hyb_off *off, u32 seq) { }
 static inline int hyb_off_cpu(struct hyb_qp *qp) { return -1; }
 static inline int hyb_off_queue(struct hyb_qp *qp) { return -1; }
 static inline const char *hyb_off_steer(struct hyb_qp *qp) { return "host"; }
+static inline int hyb_off_dev_init(struct hyb_dev *dev) { return 0; }
+static inline void hyb_off_dev_exit(struct hyb_dev *dev) { }
 static inline int hyb_off_init(void) { return 0; }
 static inline void hyb_off_exit(void) { }
 

@@ -126,6 +126,7 @@ struct hyb_place {
  * @verify: check also what the NIC says it has checked
  * @placement: enum rdma_stack_place: the side that places payload of tagged segments
  * @ntuple_filters: filters of an ordinary NIC that connections may use together
+ * @filters: connections that have such a filter, see hyb_off_steer.c
  * @place_lock: protects the lists of tagged buffers, see hyb_off_place.c
  * @crc: ask for CRC in MPA start-up (it is on if either side asks)
  * @crc_kernel: new connections compute CRCs by the kernel's code, attribute crc_driver
@@ -164,6 +165,7 @@ struct hyb_dev {
 	bool verify;
 	u8 placement;
 	u32 ntuple_filters;
+	struct hyb_off_table *filters;
 	spinlock_t place_lock;		/* see above; a leaf but for the NIC's */
 	bool crc;
 	bool crc_kernel;
