@@ -16,6 +16,8 @@
  * and only after an established connection; else it panics.
  */
 #include <linux/inetdevice.h>
+#include <linux/jhash.h>
+#include <linux/random.h>
 #include <linux/sched/signal.h>
 #include <linux/slab.h>
 #include <net/addrconf.h>
@@ -47,10 +49,12 @@
 
 /*
  * Connections of a listening cm_id that have not sent a Request. One more ends
- * the oldest, so that silent peers do not shut out those that talk. Ending takes
- * a moment: from twice as many on new ones are refused.
+ * the oldest of the address that has most, so that silent peers do not shut out
+ * those that talk. Ending takes a moment: from twice as many on new ones are
+ * refused.
  */
 #define HYB_MAX_STARTING	1024
+#define HYB_PEERS		64
 
 /**
  * struct hyb_lsock - a listening socket
@@ -98,8 +102,10 @@ struct hyb_link {
  * @link: sockets
  * @links: how many
  * @starting: connections whose Request is not complete
- * @lock: of @waiting
- * @waiting: those of them that have not been ended, oldest first
+ * @seed: of the hash of addresses
+ * @lock: of @peers
+ * @peers: those of them that have not been ended, by hash of the peer's address; each
+ *	   oldest first, and how many
  *
  * @id, @node and @link under hyb_listen_lock.
  */
@@ -111,8 +117,12 @@ struct hyb_lid {
 	struct hyb_link link[HYB_LID_LINKS];
 	int links;
 	atomic_t starting;
-	spinlock_t lock;	/* @waiting */
-	struct list_head waiting;
+	u32 seed;
+	spinlock_t lock;	/* @peers */
+	struct {
+		struct list_head waiting;
+		u32 nr;
+	} peers[HYB_PEERS];
 };
 
 static DEFINE_MUTEX(hyb_listen_lock);
@@ -923,6 +933,30 @@ out_qp:
 
 /* -------------------------------------------------- passive connections */
 
+/* The hash of the peer's address; of IPv6, of its network */
+static u32 hyb_lid_peer(const struct hyb_lid *lid, const struct sock *sk)
+{
+	u32 hash;
+
+#if IS_ENABLED(CONFIG_IPV6)
+	if (sk->sk_family == AF_INET6)
+		hash = jhash2((__force const u32 *)sk->sk_v6_daddr.s6_addr32, 2,
+			      lid->seed);
+	else
+#endif
+		hash = jhash_1word((__force u32)sk->sk_daddr, lid->seed);
+	return hash % HYB_PEERS;
+}
+
+static void hyb_lid_unlist(struct hyb_lid *lid, struct hyb_cep *cep)
+{
+	lockdep_assert_held(&lid->lock);
+	if (list_empty(&cep->lid_node))
+		return;
+	list_del_init(&cep->lid_node);
+	lid->peers[cep->peer].nr--;
+}
+
 /* Start-up is over, the listener may take another one */
 static void hyb_cep_drop_lid(struct hyb_cep *cep)
 {
@@ -930,7 +964,7 @@ static void hyb_cep_drop_lid(struct hyb_cep *cep)
 
 	cep->lid = NULL;
 	spin_lock(&lid->lock);
-	list_del_init(&cep->lid_node);
+	hyb_lid_unlist(lid, cep);
 	spin_unlock(&lid->lock);
 	atomic_dec(&lid->starting);
 	hyb_lid_put(lid);
@@ -1249,21 +1283,36 @@ static struct hyb_lid *hyb_lsock_choose(struct hyb_lsock *ls,
 	return best;
 }
 
-/* One more waits. If these are too many the oldest ends, by its own work. */
+/*
+ * The oldest of the address that has most ends, by its own work. It leaves the list
+ * before it is freed.
+ */
+static void hyb_lid_evict(struct hyb_lid *lid)
+{
+	struct hyb_cep *old;
+	int i, most = 0;
+
+	lockdep_assert_held(&lid->lock);
+	for (i = 1; i < HYB_PEERS; i++)
+		if (lid->peers[i].nr > lid->peers[most].nr)
+			most = i;
+	old = list_first_entry_or_null(&lid->peers[most].waiting,
+				       struct hyb_cep, lid_node);
+	if (!old)
+		return;
+	hyb_lid_unlist(lid, old);
+	hyb_cep_event(old, HYB_EV_EVICT);
+}
+
+/* One more waits; @evict: another one ends for it */
 static void hyb_lid_queue(struct hyb_lid *lid, struct hyb_cep *cep, bool evict)
 {
-	struct hyb_cep *old = NULL;
-
+	cep->peer = hyb_lid_peer(lid, cep->sock->sk);
 	spin_lock(&lid->lock);
 	if (evict)
-		old = list_first_entry_or_null(&lid->waiting, struct hyb_cep,
-					       lid_node);
-	/* it leaves the list before it is freed */
-	if (old) {
-		list_del_init(&old->lid_node);
-		hyb_cep_event(old, HYB_EV_EVICT);
-	}
-	list_add_tail(&cep->lid_node, &lid->waiting);
+		hyb_lid_evict(lid);
+	list_add_tail(&cep->lid_node, &lid->peers[cep->peer].waiting);
+	lid->peers[cep->peer].nr++;
 	spin_unlock(&lid->lock);
 }
 
@@ -1588,14 +1637,16 @@ int hyb_create_listen(struct iw_cm_id *id, int backlog)
 {
 	struct hyb_dev *dev = hyb_dev_of(id->device);
 	struct hyb_lid *lid;
-	int err = -ENODEV;
+	int i, err = -ENODEV;
 
 	lid = kzalloc(sizeof(*lid), GFP_KERNEL);
 	if (!lid)
 		return -ENOMEM;
 	kref_init(&lid->ref);
 	spin_lock_init(&lid->lock);
-	INIT_LIST_HEAD(&lid->waiting);
+	for (i = 0; i < HYB_PEERS; i++)
+		INIT_LIST_HEAD(&lid->peers[i].waiting);
+	lid->seed = get_random_u32();
 	lid->dev = dev;
 	lid->id = id;
 	hyb_cm_dev_get(dev);

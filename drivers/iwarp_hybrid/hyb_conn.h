@@ -102,7 +102,8 @@ struct hyb_cep_start {
  * @sock: the socket, NULL when released
  * @id: cm_id that gets the events, referenced
  * @lid: passive: the listening cm_id, referenced, until the request is up
- * @lid_node: entry of hyb_lid.waiting, under its lock
+ * @lid_node: entry of hyb_lid.peers[@peer].waiting, under its lock
+ * @peer: hash of the peer's address
  * @qp: queue pair, referenced from connect or accept on
  * @live: queue pair whose engines run; changes under the socket's spinlock
  * @mute: no more payload is sent: it would be memory of requests that are flushed;
@@ -137,6 +138,7 @@ struct hyb_cep {
 	struct iw_cm_id *id;
 	struct hyb_lid *lid;
 	struct list_head lid_node;
+	u8 peer;
 	struct hyb_qp *qp;
 	struct hyb_qp *live;
 	bool mute;

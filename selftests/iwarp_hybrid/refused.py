@@ -4,16 +4,66 @@
 
 refused.py ADDRESS PORT COUNT [COUNT]: so many connections, then, when a line comes
 in, so many more. Stays until its input ends.
+
+refused.py ADDRESS PORT COUNT from OTHER: a client at the address OTHER connects, then so
+many connections come from another address. Says which of both end before the time that
+a Request may take.
 """
 import resource
+import select
 import socket
 import sys
+import time
+
+REQUEST_TIME = 10  # seconds, HYB_T_REQUEST
+
+
+def ended(socks, timeout):
+    """Those that the peer has ended, after at most this many milliseconds."""
+    poll = select.poll()
+    for sock in socks:
+        poll.register(sock, select.POLLIN)
+    return {fd for fd, _ in poll.poll(timeout)}
+
+
+def crowd(where, count, other):
+    """One client, then many from elsewhere. None if that took too long."""
+    start = time.monotonic()
+    client = socket.create_connection(where, source_address=(other, 0))
+    many = []
+    for _ in range(count):
+        sock = socket.socket()
+        sock.connect_ex(where)
+        many.append(sock)
+    # those above the limit end
+    ended([client, *many], 5000)
+    time.sleep(1)
+    gone = ended([client, *many], 0)
+    if time.monotonic() - start >= REQUEST_TIME:
+        return None
+    return client.fileno() in gone, len(gone - {client.fileno()})
+
+
+def fairness(where, count, other):
+    """Repeats it if the machine was slow."""
+    for _ in range(5):
+        result = crowd(where, count, other)
+        if result:
+            client, many = result
+            print("client", "ended" if client else "waits", flush=True)
+            print("others", "ended" if many else "wait", flush=True)
+            return
+        time.sleep(1)
+    print("the machine is too slow", flush=True)
 
 
 def main():
     hard = resource.getrlimit(resource.RLIMIT_NOFILE)[1]
     resource.setrlimit(resource.RLIMIT_NOFILE, (hard, hard))
     where = sys.argv[1], int(sys.argv[2])
+    if len(sys.argv) > 5 and sys.argv[4] == "from":
+        fairness(where, int(sys.argv[3]), sys.argv[5])
+        return
     kept = []
     for count in sys.argv[3:]:
         for _ in range(int(count)):

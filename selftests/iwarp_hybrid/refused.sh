@@ -2,8 +2,9 @@
 # SPDX-License-Identifier: GPL-2.0
 # vm: timeout=200
 #
-# A listener that waits for the Requests of too many silent peers ends the oldest, so
-# that a client that talks is served. Nothing is left of those that were ended, though
+# A listener that waits for the Requests of too many silent peers ends the oldest of the
+# address that has most, so that a client that talks is served, and a client at another
+# address has its time. Nothing is left of those that were ended, though
 # their peer does not answer the end. TCP does not ask it again for a socket of the
 # kernel.
 
@@ -47,6 +48,13 @@ ktap_check "a client is served beside the silent peers" in_a timeout 60 hyb-targ
 exec 5>&-
 wait $PEER
 rm /run/more
+ip -n a addr add 10.0.0.9/24 dev va
+in_a python3 "$(dirname "$0")/refused.py" 10.0.0.2 7970 $((STARTING + MORE)) from 10.0.0.9 \
+	>"$OUT/refused.log" 2>&1
+cat "$OUT/refused.log"
+ktap_check "peers of one address end others of that address" grep -qx "others ended" \
+	"$OUT/refused.log"
+ktap_check "but not a client at another address" grep -qx "client waits" "$OUT/refused.log"
 stop_bg "$TARGET"
 ktap_check "the devices can be removed" dev_down
 ktap_check "the module can be removed" wait_for 20 modprobe -r iwarp_hybrid
