@@ -28,6 +28,25 @@ static uint32_t cold_buffers(size_t step)
 	return n < BENCH_MAX_BUFFERS ? n : BENCH_MAX_BUFFERS;
 }
 
+/**
+ * buffers_small_pages() - pages of one size, however much memory there is
+ * @mem: memory, not touched yet
+ * @len: its length
+ *
+ * The kernel has huge pages for large areas only: many buffers would be less work to
+ * register and to send than one of them. A kernel without huge pages refuses, and needs
+ * nothing.
+ */
+void buffers_small_pages(void *mem, size_t len)
+{
+	uintptr_t start = ((uintptr_t)mem + BUF_PAGE - 1) &
+			  -(uintptr_t)BUF_PAGE;
+	uintptr_t end = ((uintptr_t)mem + len) & -(uintptr_t)BUF_PAGE;
+
+	if (end > start)
+		madvise((void *)start, end - start, MADV_NOHUGEPAGE);
+}
+
 static void buffers_map(struct buffers *b)
 {
 	b->mem = mmap(NULL, b->len, PROT_READ | PROT_WRITE,
@@ -35,6 +54,7 @@ static void buffers_map(struct buffers *b)
 	if (b->mem == MAP_FAILED)
 		bench_die("no memory for %u buffers, %zu bytes: %s", b->n,
 			  b->len, strerror(errno));
+	buffers_small_pages(b->mem, b->len);
 	memset(b->mem, 'x', b->len);
 }
 

@@ -27,6 +27,7 @@ struct buffers {
 	unsigned int sum;
 };
 
+void buffers_small_pages(void *mem, size_t len);
 void buffers_open(struct buffers *b, const struct bench_opts *opts,
 		  uint32_t size);
 void buffers_renew(struct buffers *b);

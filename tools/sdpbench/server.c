@@ -12,6 +12,7 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "buffers.h"
 #include "proto.h"
 #include "sample.h"
 
@@ -111,6 +112,7 @@ static int do_hello(struct session *s, const struct proto_msg *req)
 		s->buf_len = 0;
 		return refuse(s, req, ENOMEM);
 	}
+	buffers_small_pages(s->buf, s->buf_len);
 	memset(s->buf, 0, s->buf_len); /* no page faults later */
 	s->size = req->size;
 	s->buffers = req->arg[HELLO_BUFFERS];
