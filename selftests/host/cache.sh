@@ -3,7 +3,8 @@
 #
 # The cache model (bench/cache_model.c) on copies whose traffic is known: each byte
 # of a cold copy is fetched, its destination is fetched and written back; a copy
-# within the cache moves nothing.
+# within the cache moves nothing. And sdpbench marks the repetitions that count, not the one
+# before them: insn_count.c has a line for each pair of marks.
 set -u
 
 # shellcheck source=selftests/host/tap.bash
@@ -34,4 +35,18 @@ check "a hot copy runs" guest sdp-copy hot
 hot=$(traffic $((16 << 20)))
 check "$hot bytes of traffic for a byte of a hot copy, at most 0.02" \
 	awk "BEGIN { exit !(${hot:-9} <= 0.02) }"
+
+benchmark="ip link set lo up; sdpbench -s -1 -t tcp &
+sdpbench -w 10 -t tcp -T bw -r 3 -n 8 -S 4K 127.0.0.1"
+
+marked() {
+	"${CC:-cc}" -O2 -Wall -shared -fPIC -fvisibility=hidden -o "$WORK/insn_count.so" \
+		"$TOP/selftests/bench/insn_count.c" &&
+		"$TOP/selftests/vm/run.sh" -k 6.1 -b "$build" -o "$build/6.1/cache" --count -t 1200 \
+			--qemu -plugin --qemu "$WORK/insn_count.so,sides=$WORK/pairs" \
+			-c "exec sh -c '$benchmark'"
+}
+check "a benchmark runs" marked
+check "sdpbench marks each of three repetitions, nothing else" \
+	test "$(wc -l <"$WORK/pairs")" = 3
 tap_done

@@ -128,8 +128,9 @@ static uint64_t own_cpu_ns(void)
 	return ts.tv_sec * 1000000000ULL + ts.tv_nsec;
 }
 
-/* Adds one repetition to @s. Return: seconds that it took */
-static double once(struct client *cl, struct job *job, struct series *s)
+/* Adds one repetition to @s, with marks if it counts. Return: seconds that it took */
+static double once(struct client *cl, struct job *job, struct series *s,
+		   bool counts)
 {
 	struct host_time host;
 	uint64_t cpu, nic;
@@ -140,11 +141,13 @@ static double once(struct client *cl, struct job *job, struct series *s)
 	host = host_time();
 	nic = nic_ns();
 	cpu = own_cpu_ns();
-	bench_mark_start();
+	if (counts)
+		bench_mark_start();
 	start = bench_now();
 	job->run(cl, job);
 	sec = bench_now() - start;
-	bench_mark_stop();
+	if (counts)
+		bench_mark_stop();
 	s->cpu_local += own_cpu_ns() - cpu;
 	nic_sec = (nic_ns() - nic) * 1e-9;
 	s->local.busy += host_time().busy - host.busy;
@@ -172,7 +175,8 @@ static void calibrate(struct client *cl, struct job *job)
 	struct series unused = { 0 };
 
 	job->count = cl->opts->count ? cl->opts->count : job->first;
-	while (once(cl, job, &unused) * 1000 < cl->opts->duration_ms / 2. &&
+	while (once(cl, job, &unused, false) * 1000 <
+		       cl->opts->duration_ms / 2. &&
 	       !cl->opts->count && job->count < MAX_COUNT)
 		job->count *= 2;
 }
@@ -191,14 +195,14 @@ void client_measure(struct client *cl, struct job *job, struct series *s)
 	limit_repetition(cl);
 	buffers_open(&job->bufs, cl->opts, job->size);
 	if (job->count)
-		once(cl, job, s);
+		once(cl, job, s, false);
 	else
 		calibrate(cl, job);
 	*s = (struct series){ .n = cl->opts->reps };
 	for (unsigned int i = 0; i < s->n; i++) {
 		if (us)
 			job->us = us + i * job->count;
-		s->sec[i] = once(cl, job, s);
+		s->sec[i] = once(cl, job, s, true);
 	}
 	job->us = us;
 	buffers_close(&job->bufs);
