@@ -48,6 +48,16 @@ ktap_check "progress: computation in each iteration" jq -e '.rows[1].iter_us >= 
 ktap_check "util" bench -T util -n "$(scaled 4000 200)"
 ktap_check "util: rows" rows '.samples > 0 and .util_pct >= 0 and .util_pct <= 100'
 
+# one processor for all, and a sender that the reader does not preempt: samples are taken
+start_bg b taskset -c 0 sdpbench -s -1 -p 7500
+wait_port b 7500
+util_first() {
+	in_a taskset -c 0 timeout 120 sdpbench -w 10 -j -p 7500 --first -T util -r 2 -n 64 -S 64 \
+		"$SERVER" >"$ROWS"
+}
+ktap_check "util, sender first" util_first
+ktap_check "util, sender first: rows" rows '.samples > 0 and .util_pct <= 100'
+
 ktap_check "hot" bench -T hot $SERVER $SERVER
 ktap_check "hot: one to three slaves" jq -e '[.rows[].slaves] == [1, 2, 3, 1, 2, 3]' $ROWS
 
