@@ -64,7 +64,7 @@ setup() {
 
 	# shellcheck disable=SC2034 # net_up reads them
 	NET_LINK=$1 NET_MTU=$3
-	net_up && sender_first "$1" || return
+	net_up && sender_first "$1" && set_tcp || return
 	case $2 in
 	tcp) set_nics "$1"; return ;;
 	*/siw) kind=siw ;;
@@ -82,12 +82,13 @@ setup() {
 }
 
 # Settings that differ from the default, "NAME=VALUE ...", at both ends: attributes of
-# simulated NICs, of RDMA devices that are ours, sysctls net.sdp (comma for a space). All
-# of them are in the rows.
+# simulated NICs, of RDMA devices that are ours, sysctls net.sdp and net.ipv4 (comma for a
+# space). All of them are in the rows.
 HNIC_SET=${HNIC_SET:-}
 DEV_SET="${DEV_SET:-}${CRC_DRIVER:+ crc_driver=$CRC_DRIVER}"
 SDP_SET=${SDP_SET:-}
-read -r SET_TEXT <<<"$HNIC_SET $DEV_SET $SDP_SET${FIRST:+ first=1}"
+TCP_SET=${TCP_SET:-}
+read -r SET_TEXT <<<"$HNIC_SET $DEV_SET $SDP_SET $TCP_SET${FIRST:+ first=$FIRST}"
 
 # set_nics LINK
 set_nics() {
@@ -101,7 +102,8 @@ set_nics() {
 }
 
 # With FIRST the sender is not preempted by its own reader, as on a machine of its own:
-# engines and NAPI have a higher priority than the sender, the reader none.
+# engines and NAPI have a higher priority than the sender, the reader none. FIRST=both:
+# neither end preempts the other one; FIRST=nic: either end may, only the NICs are first.
 # sender_first LINK
 sender_first() {
 	local task name
@@ -124,6 +126,15 @@ set_devices() {
 
 	for set in $DEV_SET; do
 		stack_attr "${set%%=*}" "${set#*=}" || return
+	done
+}
+
+set_tcp() {
+	local set
+
+	for set in $TCP_SET; do
+		in_a sysctl -q -w "net.ipv4.${set//,/ }" &&
+			in_b sysctl -q -w "net.ipv4.${set//,/ }" || return
 	done
 }
 
@@ -166,18 +177,34 @@ crc_wish() {
 	esac
 }
 
+# ends_up: with ENDS, marks tell the emulator which end works, see ulp_load/load_side.c
+ends_up() {
+	local end=/sys/module/ulp_load/parameters/end
+
+	[ -n "${ENDS:-}" ] || return 0
+	modprobe ulp_load sides=1 && in_a sh -c "echo a >$end" && in_b sh -c "echo b >$end"
+}
+
 # measure LINK TRANSPORT: rows on stdout
 measure() {
-	local ret nic=()
+	local ret nic=() server=()
 
 	[ "$1" != hnic ] || nic=(--nic "a/va:$NIC_TIME" --nic "b/vb:$NIC_TIME")
-	[ -z "${FIRST:-}" ] || nic+=(--first)
-	start_bg a sdpbench -s -1 -t "$2" -b 10.0.0.1
+	case ${FIRST:-nic} in
+	nic) ;;
+	# the priority of the client with --first
+	both) server=(chrt -f 10) ;&
+	*) nic+=(--first) ;;
+	esac
+	ends_up || return
+	start_bg a "${server[@]}" sdpbench -s -1 -t "$2" -b 10.0.0.1
 	# shellcheck disable=SC2086 # several options
 	in_b sdpbench -t "$2" -j -w 10 --timeout 20 "${nic[@]}" $MEASURE 10.0.0.1
 	ret=$?
 	[ "$ret" -eq 0 ] || sed 's/^/server: /' "$BG_LOG" >&2
 	stop_bg "$BG_PID"
+	# a profile has its functions by name
+	[ -z "${ENDS:-}" ] || [ -n "${KALLSYMS:-}" ] || modprobe -q -r ulp_load
 	return "$ret"
 }
 

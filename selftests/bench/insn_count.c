@@ -7,7 +7,8 @@
  * increments. At a stop mark "PC INSTRUCTIONS" lines go to the file named by
  * the argument out=; counts of several start/stop pairs add up. With sides=FILE
  * each pair appends a line "A B NOBODY" to that file: instructions of one end, of
- * the other and of neither, as marks of ulp_load.ko between the two say.
+ * the other and of neither, as marks of ulp_load.ko between the two say. With ends=1
+ * the counts by address are those of both ends, without what is of neither.
  *
  * Debian has no package with QEMU's plugin header, so what is used of its interface
  * (version 1) is declared here.
@@ -35,6 +36,8 @@ typedef void (*exec_cb)(unsigned int cpu, void *data);
 void qemu_plugin_register_vcpu_tb_trans_cb(plugin_id id, tb_trans_cb cb);
 void qemu_plugin_register_vcpu_tb_exec_inline(struct qemu_plugin_tb *tb, int op,
 					      void *ptr, uint64_t imm);
+void qemu_plugin_register_vcpu_tb_exec_cb(struct qemu_plugin_tb *tb, exec_cb cb,
+					  int flags, void *data);
 void qemu_plugin_register_vcpu_insn_exec_cb(struct qemu_plugin_insn *insn,
 					    exec_cb cb, int flags, void *data);
 size_t qemu_plugin_tb_n_insns(const struct qemu_plugin_tb *tb);
@@ -64,6 +67,7 @@ struct block {
 static struct block *hash[HASH_SIZE];
 static const char *out_name;
 static const char *sides_name;
+static bool ends_only;
 
 /* Marks beside start and stop: whose work it is from there on, measured or not */
 enum { MARK_START = 1, MARK_STOP, MARK_NOBODY, MARK_A, MARK_B, MARKS };
@@ -178,14 +182,25 @@ static int mark_of(const struct qemu_plugin_insn *insn)
 	return memcmp(data, mark, sizeof(mark)) ? 0 : data[sizeof(mark)];
 }
 
+static void ran(unsigned int cpu, void *data)
+{
+	struct block *b = data;
+
+	(void)cpu;
+	b->runs += side == MARK_A || side == MARK_B;
+}
+
 static void translated(plugin_id id, struct qemu_plugin_tb *tb)
 {
 	size_t n = qemu_plugin_tb_n_insns(tb);
 	struct block *b = block_get(qemu_plugin_tb_vaddr(tb), n);
 
 	(void)id;
-	qemu_plugin_register_vcpu_tb_exec_inline(tb, INLINE_ADD_U64, &b->runs,
-						 1);
+	if (ends_only)
+		qemu_plugin_register_vcpu_tb_exec_cb(tb, ran, CB_NO_REGS, b);
+	else
+		qemu_plugin_register_vcpu_tb_exec_inline(tb, INLINE_ADD_U64,
+							 &b->runs, 1);
 	qemu_plugin_register_vcpu_tb_exec_inline(tb, INLINE_ADD_U64, &executed,
 						 n);
 	for (size_t i = 0; i < n; i++) {
@@ -208,6 +223,8 @@ EXPORT int qemu_plugin_install(plugin_id id, const void *info, int argc,
 			out_name = strdup(argv[i] + 4);
 		else if (!strncmp(argv[i], "sides=", 6))
 			sides_name = strdup(argv[i] + 6);
+		else if (!strcmp(argv[i], "ends=1"))
+			ends_only = true;
 	}
 	if (!out_name && !sides_name) {
 		fputs("insn_count: out=FILE or sides=FILE is missing\n",

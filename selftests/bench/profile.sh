@@ -28,13 +28,16 @@ usage: selftests/bench/profile.sh [OPTION]...
   --layers   a table by layer, too, see layers.map; fails if more than 2 % of the
              instructions have no layer
   --cache    bytes between cache and memory instead, by a model of a cache of 512 KB
-             for both ends together, see cache_model.c
+             for both ends together, see cache_model.c; with ENDS=1 of a cache for each
+             end of sdpbench, b sends and a receives
   -B FILE    show the difference to this profile.txt of an earlier run, by layer and
              by function
 
 The third column is instructions per byte, with -l per one-way message, of
-connections per connection. All rows are in BUILD/KERNEL/profile.txt. Environment: KERNEL, BUILD, VM_ARGS as
-for run.sh.
+connections per connection. All rows are in BUILD/KERNEL/profile.txt. Environment: KERNEL,
+BUILD, VM_ARGS as for run.sh; FIRST, HNIC_SET, SDP_SET and TCP_SET go to the guest. With ENDS=1 only
+what both ends of sdpbench do is counted: not the threads of simulated NICs, not what
+interrupts do before it is known for whom.
 END
 	exit "${1:-2}"
 }
@@ -76,6 +79,8 @@ if [ -n "$lat" ]; then
 else
 	count=${count:-$((((16 << 20) + size - 1) / size))}
 	measure="-T bw -r $reps -n $count -S $size"
+	# the reader has one buffer of a message, not a larger one
+	[ -z "$cache" ] || measure+=" --buffers 1"
 	unit=$((reps * count * size))
 fi
 
@@ -96,6 +101,10 @@ verbs-*)
 	;;
 esac
 
+for name in ENDS FIRST HNIC_SET SDP_SET TCP_SET; do
+	[ -z "${!name:-}" ] || guest+=" $name='${!name}'"
+done
+
 out=$build/$kernel/profile
 work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT
@@ -109,19 +118,22 @@ plugin=insn_count
 
 # shellcheck disable=SC2086 # several words
 "$top/selftests/vm/run.sh" -k "$kernel" -b "$build" -o "$out" --count -t 3600 \
-	--qemu -plugin --qemu "$work/$plugin.so,out=$work/counts" \
+	--qemu -plugin --qemu "$work/$plugin.so,out=$work/counts${ENDS:+,ends=1}" \
 	-c "exec env KALLSYMS=1 $guest /selftests/bench/guest.sh" \
 	${VM_ARGS:-}
 
 if [ -n "$cache" ]; then
 	# the first of the repetitions is not in the file
 	awk -v unit=$((unit * (reps - 1) / reps)) '
-		{ accesses += $2; fills += $3; back += $4 }
+		{ accesses += $2; fills += $3; back += $4; fills_of[$1] += $3; back_of[$1] += $4 }
 		END {
 			if (!NR) {
 				print "profile: --cache needs repetitions: connections by sdpbench only"
 				exit 1
 			}
+			for (end in fills_of)
+				printf "%s: %.3f bytes fetched, %.3f written back per unit\n",
+					end, fills_of[end] * 64 / unit, back_of[end] * 64 / unit
 			printf "%.3f accesses, %.3f bytes fetched, %.3f written back per unit\n",
 				accesses / unit, fills * 64 / unit, back * 64 / unit
 		}' "$work/counts"

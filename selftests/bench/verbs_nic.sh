@@ -6,7 +6,8 @@
 # profile, MTU, marker interval (INTERVALS, 512 by default), test, request and size:
 #
 #   VERBS_TESTS  bw    one way, a window of each of VERBS_Q, refilled by halves
-#                lat   there and back, half of it; a Write is noticed by its last byte
+#                lat   there and back, half of it; a Write is noticed by its last byte,
+#                      and its completion by looking at the queue
 #                bibw, bilat  both ways at once; the time of an iteration
 #                fifo  as bw, in VERBS_BUFFERS buffers in turn at both ends
 #                reuse as bw, VERBS_REUSE per cent in one buffer, others in new regions
@@ -66,8 +67,9 @@ verbs_point() {
 	lat | bilat | poll | event) kind=${op/send/ping} kind=${kind/write/write-ping} ;;
 	*) kind=$op ;;
 	esac
-	case $test in
-	poll | event) cq=$test ;;
+	case $test/$op in
+	poll/* | event/*) cq=$test ;;
+	lat/write) cq=poll ;;
 	esac
 	if ! verbs_timed "$cq" "$kind" "$size" "$count" "${@:3}"; then
 		fail "verbs-$op/$profile, MTU $mtu: $test $size $*"

@@ -8,10 +8,15 @@
  * - a callback of a completion begins: of the end whose queue it is of;
  * - a softirq begins: of neither end, until one of these happens; it ends: what it was before;
  * - another thread runs: of the end that woke it, or what it was when it was put aside.
+ *
+ * Programs can be distinguished, too: "a" or "b" written to the parameter "end" makes the
+ * writer's network namespace that end. Then a packet and a thread of a program are of the
+ * end whose namespace it is. A thread of a simulated NIC is of neither end in any case.
  */
 #include <linux/interrupt.h>
 #include <linux/module.h>
 #include <linux/netdevice.h>
+#include <linux/nsproxy.h>
 #include <linux/sched.h>
 #include <linux/skbuff.h>
 #include <linux/tracepoint.h>
@@ -30,6 +35,30 @@ struct ul_task {
 static struct ul_task ul_tasks[UL_TASKS];
 static enum ul_whose ul_now;
 static enum ul_whose ul_before;		/* the softirq */
+
+/* Namespaces that are an end, compared only */
+static struct net *ul_end_nets[2];
+
+static int ul_end_set(const char *val, const struct kernel_param *kp)
+{
+	int i = sysfs_streq(val, "a") ? 0 : 1;
+
+	if (i && !sysfs_streq(val, "b"))
+		return -EINVAL;
+	WRITE_ONCE(ul_end_nets[i], current->nsproxy->net_ns);
+	return 0;
+}
+
+static const struct kernel_param_ops ul_end_ops = { .set = ul_end_set };
+module_param_cb(end, &ul_end_ops, NULL, 0200);
+MODULE_PARM_DESC(end, "the writer's network namespace is that end, a or b");
+
+static enum ul_whose ul_whose_net(const struct net *net)
+{
+	if (net == ul_end_nets[0])
+		return UL_A;
+	return net == ul_end_nets[1] ? UL_B : UL_NOBODY;
+}
 
 static void ul_side_mark(enum ul_whose whose)
 {
@@ -65,6 +94,10 @@ static void ul_side_skb(struct sk_buff *skb)
 	const struct net *net = dev_net(skb->dev);
 	const struct ul_conn *c = ul_conns;
 
+	if (ul_end_nets[0] && ul_end_nets[1]) {
+		ul_work_of(ul_whose_net(net));
+		return;
+	}
 	if (!c || !c->a.id || !c->b.id)
 		return;
 	if (net == c->a.id->route.addr.dev_addr.net)
@@ -105,11 +138,42 @@ static void ul_on_waking(void *data, struct task_struct *p)
 	ul_task(p)->whose = ul_now;
 }
 
+/* napi/DEVICE-N polls a device of that name */
+static enum ul_whose ul_whose_napi(const char *comm)
+{
+	char name[TASK_COMM_LEN];
+	int i;
+
+	strscpy(name, comm, sizeof(name));
+	name[strcspn(name, "-")] = '\0';
+	for (i = 0; i < 2; i++) {
+		struct net *net = ul_end_nets[i];
+
+		if (net && dev_get_by_name_rcu(net, name))
+			return ul_whose_net(net);
+	}
+	return UL_NOBODY;
+}
+
+/* Of a thread that is about to run. No other processor is there that could change it. */
+static enum ul_whose ul_whose_task(const struct task_struct *p)
+{
+	enum ul_whose whose = UL_NOBODY;
+
+	if (!p->pid || !strncmp(p->comm, "hnic-", 5))
+		return UL_NOBODY;
+	if (!(p->flags & PF_KTHREAD) && p->nsproxy)
+		whose = ul_whose_net(p->nsproxy->net_ns);
+	else if (!strncmp(p->comm, "napi/", 5))
+		whose = ul_whose_napi(p->comm + 5);
+	return whose != UL_NOBODY ? whose : ul_task(p)->whose;
+}
+
 static void ul_on_switch(void *data, bool preempt, struct task_struct *prev,
 			 struct task_struct *next, unsigned int state)
 {
 	ul_task(prev)->whose = ul_now;
-	ul_work_of(next->pid ? ul_task(next)->whose : UL_NOBODY);
+	ul_work_of(ul_whose_task(next));
 }
 
 static struct {
