@@ -42,10 +42,11 @@ def number(value):
 
 
 def colour(label, taken, n):
-    for name, fixed in FIXED.items():
-        if label == name and fixed not in taken:
-            return fixed
+    if FIXED.get(label, "") not in ("", *taken):
+        return FIXED[label]
     free = [c for c in COLOURS if c not in taken]
+    # those that belong to a name are last
+    free.sort(key=lambda c: c in FIXED.values())
     return free[0] if free else COLOURS[n % len(COLOURS)]
 
 
@@ -119,13 +120,21 @@ def ticks(axes, plot):
         axes.set_ylim(bottom=plot.style.get("ymin", 0), top=plot.style.get("ymax"))
 
 
+def legend_columns(plot):
+    """Two, unless names are so long that they reach into the next plot"""
+    longest = max(len(s.label) + len(s.kind) for s in plot.series)
+    return 2 if longest <= 30 else 1
+
+
 def figure(panel):
     """(SVG, PNG) of the plots of a panel that have series"""
     plots = panel.drawn()
-    legend_rows = max(math.ceil(len(p.series) / 2) for p in plots)
+    legend_rows = max(math.ceil(len(p.series) / legend_columns(p)) for p in plots)
     columns = len(plots) if len(plots) <= 3 else 2
     rows = math.ceil(len(plots) / columns)
-    height = 3.1 + 0.19 * legend_rows
+    # names of bars take room above the legend
+    names = any(p.style.get("names") for p in plots)
+    height = 3.1 + 0.19 * legend_rows + 0.4 * names
     chosen = {}
     with plt.rc_context({**STYLE, "svg.hashsalt": panel.name}):
         fig, all_axes = plt.subplots(rows, columns, squeeze=False,
@@ -147,8 +156,9 @@ def figure(panel):
                 axes.axhline(mark, color="#999999", linewidth=0.8)
                 axes.annotate(text, (1, mark), xycoords=("axes fraction", "data"), ha="right",
                               va="bottom", fontsize=7.5, color="#666666")
-            axes.legend(loc="upper center", bbox_to_anchor=(0.5, -0.17), ncol=2, frameon=False,
-                        handlelength=2.6, columnspacing=1.2)
+            below = -0.36 if plot.style.get("names") else -0.17
+            axes.legend(loc="upper center", bbox_to_anchor=(0.5, below), frameon=False,
+                        ncol=legend_columns(plot), handlelength=2.6, columnspacing=1.2)
         fig.tight_layout()
         svg, png = io.StringIO(), io.BytesIO()
         fig.savefig(svg, format="svg", metadata={"Date": None}, bbox_inches="tight")
