@@ -221,12 +221,18 @@ class NativeLane(Lane):
             self.ended(point, rows, failed, time.monotonic() - began)
 
 
-def traffic(line):
-    """Bytes a byte that the model of a cache has counted"""
-    match = re.search(r"([\d.]+) accesses, ([\d.]+) bytes fetched, ([\d.]+) written back", line)
+def traffic(lines):
+    """Bytes a byte that the model of a cache has counted, in all and of each end"""
+    match = re.search(r"([\d.]+) accesses, ([\d.]+) bytes fetched, ([\d.]+) written back",
+                      lines[-1])
     if not match:
-        raise ValueError(line)
-    return dict(zip(("accesses", "fetched", "written"), map(float, match.groups())))
+        raise ValueError(lines[-1])
+    found = dict(zip(("accesses", "fetched", "written"), map(float, match.groups())))
+    for line in lines:
+        match = re.match(r"(a|b): ([\d.]+) bytes fetched, ([\d.]+) written back", line)
+        if match:
+            found[f"traffic_{match[1]}"] = float(match[2]) + float(match[3])
+    return found
 
 
 class ProfileLane(Lane):
@@ -251,7 +257,7 @@ class ProfileLane(Lane):
             rows, failed = [], []
             try:
                 if how:
-                    rows.append({"part": "cache", **row, **traffic(said[-1])})
+                    rows.append({"part": "cache", **row, **traffic(said)})
                 else:
                     sums = layers.by_layer(layers.Layers(), layers.read(result))
                     rows.append({"part": "layers", **row, "layers": sums,

@@ -42,17 +42,18 @@ def f4a(rows, out):
 EIGHT = "rx_bufs_min=11 rx_bufs_max=11"     # eight of them for data
 
 
-def buffers(size):
-    """Settings of eight receive buffers of @size, and as much to send"""
+def buffers(size, send=None):
+    """Settings of eight receive buffers of @size, and as much to send, or @send bytes"""
     memory = 8 * size
-    return f"rx_buf_size={size} {EIGHT} rmem=4096,{memory},{memory} wmem=4608,{memory},{memory}"
+    send = send or memory
+    return f"rx_buf_size={size} {EIGHT} rmem=4096,{memory},{memory} wmem=4608,{send},{send}"
 
 
-def flow(what, measure, seconds=30, size=8192):
+def flow(what, measure, seconds=30, size=8192, first=1, send=None):
     """A run of sdpbench with eight receive buffers of @size; the sender is not preempted by
     its reader, as on a machine of its own"""
     return count(seconds, PARTS="one", LINK="hnic", WHATS=what, MTUS=1500, MEASURE=measure,
-                 HNIC_SET=LINK16, RX_BUF=size, FIRST=1, SDP_SET=buffers(size))
+                 HNIC_SET=LINK16, RX_BUF=size, FIRST=first, SDP_SET=buffers(size, send))
 
 
 def first(_full):
@@ -98,17 +99,30 @@ FLOWS = {"sdp-literature/hybrid": "credit, literature", "sdp-credit/hybrid": "cr
          "sdp-vwin/hybrid": "NIC-assisted"}
 
 
+# A connection queues 64 messages, and credit as in the literature joins none; each of them
+# may take a buffer of its own
+BURST = 60
+BURST_ROOM = 4 << 20
+# us of computation that are longer than a burst takes
+LONG = 20000
+
+
 def bursts(_full):
-    amounts = "sleep:0,100,200,500,1000,2000,5000"
-    return [flow(what, f"-T progress -S 4K -r 1 -n 8 --burst 100 --compute {amounts}", 40)
+    """Neither end preempts the other, and a burst has room at the sender: as in the paper, a
+    program has sent its burst before the peer has read it"""
+    amounts = f"sleep:0,1000,2000,5000,10000,{LONG},{2 * LONG}"
+    return [flow(what, f"-T progress -S 4K -r 1 -n 8 --burst {BURST} --compute {amounts}", 40,
+                 first="both", send=BURST_ROOM)
             for what in (LITERATURE_8, "sdp-rdma-app/hybrid", RDMA, VWIN)]
 
 
 @panel("P2-F5", bursts)
 def f5(rows, out):
-    out.setup = "A burst of 100 messages of 4 KB each way, then both ends compute (sleep), as " \
-        "T3; 8 receive buffers of 8 KB, credit with 8 messages under way, simulated link of " \
-        "16 Gb/s and 2 us."
+    out.setup = f"A burst of {BURST} messages of 4 KB each way (100 in the paper, but a " \
+        "connection queues 64), then both ends compute (sleep), as T3; 8 receive buffers of 8 " \
+        "KB, credit with 8 messages under way, room for a burst at the sender, simulated link of " \
+        "16 Gb/s and 2 us. Both ends and the NICs share one processor, on which both bursts take " \
+        "5 to 9 ms, so the slopes are those of longer computation."
     plot = out.plot("today", "time of an iteration", "computation (us)", "iteration (us)",
                     xlog=False, sizes=False)
     curves = {}
@@ -117,7 +131,7 @@ def f5(rows, out):
         plot.line(name, "measured", curves[what])
 
     def slope(what):
-        late = [p for p in curves[what] if p[0] >= 1000]
+        late = [p for p in curves[what] if p[0] >= LONG]
         return (late[-1][1] - late[0][1]) / (late[-1][0] - late[0][0]) if len(late) > 1 else None
     credit, app = LITERATURE_8, "sdp-rdma-app/hybrid"
     begin = [dict((p[0], p[1]) for p in curves[w]).get(0) for w in ("sdp-rdma/hybrid", credit)]
@@ -136,7 +150,7 @@ def f5(rows, out):
 def filled(size):
     def wanted(full):
         sizes = "64,512,2K,8K,32K" if not full else "1,16,64,256,512,1K,2K,4K,8K,16K,32K"
-        return [flow(what, f"-T util -S {sizes} -r 1 -d 20", 30, size)
+        return [flow(what, f"-T util -S {sizes} -r 1 -d 80", 30, size)
                 for what in (LITERATURE_8, "sdp-credit/hybrid", RDMA, VWIN)]
     return wanted
 

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: GPL-2.0
 """Panels of "iWARP with out-of-order support" (P3)"""
 import model
-from figures.p0 import costs, lat_host, streams
+from figures.p0 import application, costs, lat_host, streams
 from panels import panel, ratios, worst
 from points import count, probe
 
@@ -196,7 +196,7 @@ def waiting(full):
     prices = model.platform("xeon-2003")
     return [count(60, PARTS="verbs", LINK="hnic", PROFILES="offload-sg", MTUS=MTU,
                   VERBS_TESTS="bw", VERBS_OPS="write", VERBS_SIZES=65536, VERBS_Q=16,
-                  VERBS_COUNT=24,
+                  VERBS_COUNT=240,
                   INTERVALS_VERBS="512 1024 4096 off" if not full else
                   "512 1024 2048 4096 8192 16384 off",
                   HNIC_SET=f"dma_ns={prices['dma_op_ns'] * DILATION} dma_rate="
@@ -246,13 +246,14 @@ def f13b(rows, out):
     out.value("control", worst(worse))
     plot = out.plot("regime", "bandwidth, prices of 2003", "distance (bytes)", "Gbit/s",
                     special={NONE: "none"})
-    gathered = []
+    moved = {}
     for profile in ("offload-sg", "offload-contig", "assisted"):
-        points = [(at, model.bandwidth(t, 65536)) for at, t, _, _ in by_interval(
-            rows, profile, 65536, model.platform("xeon-2003"))]
+        times = by_interval(rows, profile, 65536, model.platform("xeon-2003"))
+        points = [(at, model.bandwidth(t, 65536)) for at, t, _, _ in times]
         plot.line(DESIGNS[profile], "computed", points)
         if profile == "offload-sg" and len(points) > 1:
-            gathered = points
+            # the hosts of the run that waits are those of today
+            moved = {at: 8 * 65536 / max(t["nic_s"], t["link"]) for at, t, _, _ in times}
             out.value("monotone", model.monotone([p[1] for p in points], slack=0.01))
             rate = dict(points)
             if 512 in rate and NONE in rate:
@@ -263,8 +264,7 @@ def f13b(rows, out):
             at = NONE if row["interval"] == "off" else int(row["interval"])
             waited[at] = row["mbps"] * 8 / 1000 * DILATION
     plot.line("scatter/gather, a NIC that waits (T3)", "measured", list(waited.items()))
-    out.value("waits", worst(abs(v / dict(gathered)[at] - 1) for at, v in waited.items()
-                             if at in dict(gathered)))
+    out.value("waits", worst(abs(v / moved[at] - 1) for at, v in waited.items() if at in moved))
     counts = {at: n for at, _, _, n in by_interval(rows, "offload-sg", 16384,
                                                   model.platform("xeon-2003"))}
     out.value("ops512", counts.get(512))
@@ -313,3 +313,62 @@ def traffic(name, side, title):
 
 traffic("P3-F12a", "tx", "sender")
 traffic("P3-F12b", "rx", "receiver")
+
+
+UNITS = {"8K": 8192, "1M": 1 << 20}
+CACHE = 512 << 10       # of the machines of the paper
+
+
+def surfaces(unit):
+    def wanted(full):
+        return [application("iso", unit, f"sdp-basic/{p}", mb, MTUS=MTU)
+                for p in ("host", "assisted", "offload-sg")
+                for mb in ((16, 32) if full else (4,))] + counted(full)
+    return wanted
+
+
+def per_unit(rows, profile, size, prices):
+    """ns that a unit of work takes to the next node and of computation there
+
+    A unit that the cache does not hold is copied from memory.
+    """
+    times = priced(rows, prices, cold=size > CACHE).get(profile, ())
+    if len(times) < 2:
+        return None
+    # a unit passes in messages of what streams send at a time
+    message = min(size, times[-1][0])
+    late = model.interpolate([m for m, _, _ in times],
+                             [model.latency(t, round(n)) for _, t, n in times], message)
+    compute = model.platform("p3-2000")["compute_ns"] / prices["ghz"]
+    return late * size / message + compute * size
+
+
+def iso_surface(name, unit):
+    @panel(name, surfaces(unit))
+    def make(rows, out):
+        out.setup = f"Iso-surface on four hosts at a bridge, units of work of {unit}. Today: " \
+            "over SDP basic, simulated NICs, MTU 9000; time in which one processor does the work " \
+            "of all hosts, that of the NICs taken off (T1). " + PRICED + " The filters wait for " \
+            "each other, as those of the paper: a unit is sent, then computed on, 18 ns for a " \
+            "byte by the clock of 1 GHz; one that is larger than the cache is copied from memory."
+        plot = out.plot("today", f"iso-surface over SDP basic, units of {unit}", "data (MB)",
+                        "time (ms)", xlog=False, sizes=False)
+        late = {}
+        for profile in ("host", "assisted", "offload-sg"):
+            plot.line(DESIGNS[profile], "measured", rows.pick(
+                part="filters", app="iso", FS_WHATS=f"sdp-basic/{profile}", FS_UOW=unit).curve(
+                lambda r: r["elapsed_ms"] - r.get("nic_ms", 0), lambda r: int(r["FS_DATA_MB"])))
+            late[profile] = per_unit(rows, profile, UNITS[unit], model.platform("xeon-2003"))
+        if None in late.values():
+            return
+        plot = out.plot("regime", f"a hop of units of {unit}, prices of 2003", "data (MB)",
+                        "time (s)", xlog=False, sizes=False)
+        for profile, took in late.items():
+            plot.line(DESIGNS[profile], "computed", [
+                (mb, took * (mb << 20) / UNITS[unit] / 1e9) for mb in (128, 256, 512, 1024)])
+        helped = late["assisted"] < late["offload-sg"] < late["host"]
+        out.value("order", helped if unit == "8K" else late["offload-sg"] < late["assisted"])
+
+
+iso_surface("P3-F15a", "8K")
+iso_surface("P3-F15b", "1M")

@@ -25,11 +25,12 @@ def sockets(full):
 # Layers that a NIC with TCP on it takes from the host, and instructions that it costs
 # instead, for a message: a doorbell and a completion
 OFFLOADED = ("tcpip", "netdev", "skb")
+NOT_HOSTS = ("nic", "probe")    # simulated NICs, and what tells the hosts apart
 DOORBELL = 200
 
 
 def layered(test):
-    return [profile(WHAT=what, TEST=test, MTU=1500, SIZE=65536)
+    return [profile(WHAT=what, TEST=test, MTU=1500, SIZE=65536, ENDS=1)
             for what in ("tcp", "sdp-enhanced/hybrid")]
 
 
@@ -37,7 +38,7 @@ def without_tcp(rows, test):
     """(SDP with TCP on the NIC, TCP on the host): instructions a byte or a message"""
     found = {}
     for row in rows.pick(part="layers", test=test):
-        host = sum(v for k, v in row["layers"].items() if k != "nic")
+        host = sum(v for k, v in row["layers"].items() if k not in NOT_HOSTS)
         cut = sum(row["layers"].get(k, 0) for k in OFFLOADED)
         per = 1 if test == "lat" else row["size"]
         found[row["what"]] = (host - cut + DOORBELL / per, host)
@@ -63,14 +64,16 @@ def toe_plot(rows, out, test, unit):
     mine = rows.pick(part="layers", test=test)
     if not mine:
         return
-    names = [k for k in mine[0]["layers"] if any(r["layers"].get(k) for r in mine) and k != "nic"]
+    names = [k for k in mine[0]["layers"]
+             if k not in NOT_HOSTS and any(r["layers"].get(k) for r in mine)]
     plot = out.plot("today", f"work of both hosts by layer, {unit}", "layer", "instructions",
                     xlog=False, names=names)
     for what, name in (("tcp", "TCP"), ("sdp-enhanced/hybrid", "SDP enhanced")):
         for row in mine.pick(what=what):
             plot.line(name, "measured", [(i, row["layers"][k]) for i, k in enumerate(names)])
     cover = min(r["coverage"] for r in mine)
-    out.note(f"The map of functions to layers covers {100 * cover:.1f} % of the instructions. "
+    out.note(f"The map of functions to layers covers {100 * cover:.1f} % of the instructions of "
+             "both hosts; those of the NICs' threads are not in them. "
              f"TCP on the NIC: without {', '.join(OFFLOADED)}, and {DOORBELL} instructions for a "
              "message instead; computed from the profile.")
 
