@@ -839,7 +839,6 @@ bool hyb_shared_hold(struct hyb_qp *qp)
 	if (!hyb_shared_reserved(qp->shared))
 		return false;
 	qp->shared->pending = true;
-	hyb_stats_inc(qp->dev, HYB_ST_TX_HELD);
 	return true;
 }
 
@@ -894,10 +893,8 @@ void hyb_shared_tx_done(struct hyb_qp *qp, struct sock *sk)
 		WRITE_ONCE(sh->want, false);
 		call = true;
 	}
-	if (call && sh->ulp) {
-		hyb_stats_inc(qp->dev, HYB_ST_TX_SPACE_CALLS);
+	if (call && sh->ulp)
 		sh->ulp->tx_space(sh->ctx);
-	}
 	if (sh->notify || sh->want || !hyb_stream_empty(&qp->tx.s))
 		set_bit(SOCK_NOSPACE, &sk->sk_socket->flags);
 }

@@ -57,9 +57,7 @@ enum hyb_stat {
 	HYB_ST_TX_SAVED_BYTES,		/* headers not sent because of that */
 	HYB_ST_TX_ABORTED,		/* reservations given back */
 	HYB_ST_TX_REFUSED,		/* reservations refused for now */
-	HYB_ST_TX_HELD,			/* the engine waited for one */
 	HYB_ST_TX_MSS_CHANGED,		/* during a reservation */
-	HYB_ST_TX_SPACE_CALLS,		/* ULP told that there is room */
 
 	/* receive */
 	HYB_ST_RX_WALKS,

@@ -119,8 +119,22 @@ check_segments() {
 	done
 }
 
+# all_fit: the core has one page for the answer, and the name of the device is in it
+all_fit() {
+	local name
+
+	name=$(printf 'h%.0s' {1..63})
+	in_a ip link add long0 type dummy || return
+	in_a rdma link add "$name" type hybrid netdev long0 || return
+	in_a rdma statistic show link "$name/1"
+	set -- $?
+	in_a ip link delete long0
+	return "$1"
+}
+
 declare -A BEFORE
 dev_up hybrid hybrid || ktap_skip_all "no hybrid devices"
+ktap_check "rdma shows the counters of a device with the longest name" all_fit
 kt_load ulp_load || ktap_skip_all "no test module"
 both markers on
 both ooo on
