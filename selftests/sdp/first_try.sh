@@ -174,6 +174,10 @@ test_sdpctl() {
 	ktap_is "once more: nothing to do" "$(in_a sdpctl setup e0 | head -n 1)" \
 		"sdpctl: e0 has the RDMA device hyb_e0"
 	ktap_check "sdpctl status works" in_a sdpctl status
+	ip -n a link set e1 netns b name e0
+	ktap_check "another network namespace with an e0 gets a device, too" in_b sdpctl setup e0
+	ktap_check "undo removes that one" in_b sdpctl undo e0
+	ktap_check "and leaves the first" has_device
 	ktap_check "sdpctl undo removes the device" in_a sdpctl undo e0
 	ktap_check_fails "it is gone" has_device
 	ktap_check "undo of nothing is no error" in_a sdpctl undo e0
