@@ -204,7 +204,7 @@ struct hnic_tx_stats {
 	u64 ns;
 };
 
-/* Of the RX engine */
+/* Written by the RX engine alone, read with hnic_engine.sync */
 struct hnic_rx_stats {
 	u64 packets;
 	u64 octets;

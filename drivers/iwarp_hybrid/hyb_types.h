@@ -2,7 +2,9 @@
 /*
  * Structures of the data path: the state of the engines of a queue pair.
  *
- * Only types and functions that need nothing else: all layers include it.
+ * Only types and functions that need nothing else: all layers include it. The engines
+ * hold the TCP socket (its spinlock, or as the task that owns it). That protects all of
+ * it, except where a member says otherwise.
  */
 #ifndef HYB_TYPES_H
 #define HYB_TYPES_H

@@ -143,6 +143,8 @@ enum sdp_tx_fin {
  * @ext: SDP_EXT_* offered, or agreed to
  * @peer_ext: SDP_EXT_* in the Hello of the peer
  * @max_adverts: advertisements that the peer may have at a time
+ *
+ * Written while the connection is set up, fixed once it is established.
  */
 struct sdp_terms {
 	u8 link_reason;
