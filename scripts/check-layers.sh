@@ -18,6 +18,9 @@
 #
 # A symbol that two objects define, and one that no listed object defines, is
 # not checked.
+#
+# The first comment of a source says what it calls ("Calls sdp_rx_msg.c and ..."). A
+# file that is named there, but of which no symbol is used, is a finding as well.
 set -euo pipefail
 
 usage() {
@@ -66,7 +69,19 @@ symbols() {
 	done
 }
 
-{ sources; symbols; } | awk -v file="$layers" -v strict=$strict -v list=$list '
+# says OBJECT NAME: as the first comment of a source names what it calls
+says() {
+	local o
+	for o in "${objs[@]}"; do
+		[ -e "$dir/$o.c" ] || continue
+		awk '/\*\// { exit } NR > 1' "$dir/$o.c" |
+			sed 's/^ \*//; s/\.[ch]\>//g' | tr '\n' ' ' |
+			{ grep -oE '\<Calls [^.;:]*' || true; } |
+			tr -cs 'a-z0-9_/' '\n' | sed "s|^|says $o |"
+	done
+}
+
+{ sources; symbols; says; } | awk -v file="$layers" -v strict=$strict -v list=$list '
 function finding(text) { print file ": " text; bad = 1 }
 
 FNR == NR {
@@ -95,6 +110,7 @@ $1 == "source" {
 		finding($2 " is in no layer")
 	next
 }
+$1 == "says" { claim[$2 " " $3]; next }
 $4 == "U" || $4 == "w" || $4 == "v" { use[$2 " " $3]; next }
 { defs[$3]++; home[$3] = $2 }
 
@@ -102,6 +118,10 @@ END {
 	for (u in use) {
 		split(u, part)
 		h = home[part[2]]
+		base = h
+		sub(/.*\//, "", base)
+		calls[part[1] " " h]
+		calls[part[1] " " base]
 		if (defs[part[2]] != 1 || h == part[1] || rank[h] > rank[part[1]])
 			continue
 		if (u in exempt) {
@@ -115,6 +135,16 @@ END {
 			print file ": " part[1] " -> " h ": " part[2] | "sort"
 		if (!list)
 			bad = 1
+	}
+	for (o in rank) {
+		base = o
+		sub(/.*\//, "", base)
+		known[base]
+	}
+	for (u in claim) {
+		split(u, part)
+		if (part[2] in known && !(u in calls) && !list)
+			finding(part[1] ".c says that it calls " part[2] ".c, but does not")
 	}
 	for (u in exempt)
 		if (strict && !(u in needed))

@@ -13,7 +13,7 @@
  * Context of everything here: the transmit path of the stack; any task or
  * softirq.
  *
- * Calls hyb_off_rec and hyb_stats.
+ * Calls hyb_off_rec, and counts.
  */
 #include <linux/if_vlan.h>
 #include <linux/ip.h>

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
  * Transmit half of the stream, what does not depend on the link: sendmsg and
- * its waiting, wake-ups, accounts for the socket. Calls the link's transmit half by
- * its operations (struct sdp_link_ops), which are those of sdp_verbs_tx.c or
- * sdp_shared_tx.c, and sdp_errq.c.
+ * its waiting, wake-ups, accounts for the socket. Calls sdp_errq.c, and the transmit
+ * half of the link by its operations (struct sdp_link_ops): those of sdp_verbs_tx.c or
+ * sdp_shared_tx.c.
  */
 #include <linux/indirect_call_wrapper.h>
 #include <linux/uio.h>
