@@ -20,10 +20,29 @@ struct tcp_skb_cb {
 	u8 eor;
 };
 
+/* Of received ones alone: those behind @truesize */
 struct sk_buff {
 	struct tcp_skb_cb cb;
 	u32 len;
 	u32 truesize;
+	u32 headlen;
+	u8 *data;
+	u8 *head;
+	bool head_frag;
+	bool checked; /* by a NIC */
+	struct sk_buff *next; /* in a frag_list */
+	struct sk_buff *behind; /* in the receive queue */
+	struct skb_shared_info *info;
+};
+
+struct sk_buff_head {
+	struct sk_buff *first;
+};
+
+struct net {
+	struct {
+		int sysctl_tcp_rmem[3];
+	} ipv4;
 };
 
 #define TCP_SKB_CB(skb) (&(skb)->cb)
@@ -45,6 +64,10 @@ struct sock {
 	u32 sk_rcvbuf;
 	struct dst_entry dst;
 	bool owned;
+	struct sk_buff_head sk_receive_queue;
+	u32 inq; /* bytes there */
+	u8 sk_shutdown, sk_state;
+	struct net net;
 };
 
 struct inet_connection_sock {
@@ -60,6 +83,7 @@ struct tcphdr {
 
 struct tcp_sock {
 	struct inet_connection_sock icsk;
+	u32 copied_seq;
 	u32 write_seq, snd_nxt, snd_una, snd_wnd, snd_cwnd;
 	u32 mss_cache, gso_segs, tcp_header_len;
 	u32 rate_delivered, rate_interval_us, rtt_us;
@@ -78,6 +102,11 @@ struct tcp_sock {
 #define tcp_min_rtt(tp) ((tp)->rtt_us)
 #define div_u64(a, b) ((u64)(a) / (u32)(b))
 
+static inline u32 tcp_inq(const struct sock *sk)
+{
+	return sk->inq + (sk->owned ? 1 : 0);
+}
+
 static inline u32 tcp_wnd_end(const struct tcp_sock *tp)
 {
 	return tp->snd_una + tp->snd_wnd;
@@ -88,17 +117,19 @@ u32 tcp_packets_in_flight(const struct tcp_sock *tp);
 int sk_stream_wspace(const struct sock *sk);
 #define sk_stream_is_writeable(sk) (sk_stream_wspace(sk) > 0)
 
-/* nothing is received */
 #define tcp_receive_window(tp) ((tp)->window_clamp)
-#define tcp_inq(sk) ((sk)->owned ? 1u : 0u)
 #define tcp_win_from_space(sk, space) ((sk)->owned ? 0 : (space))
 
 /* ---- the rest of the driver: its own headers where they need no more ---- */
 
 struct notifier_block;
 
+struct ib_pd;
+
 struct ib_qp {
-	int nothing;
+	u32 qp_num;
+	void *device;
+	struct ib_pd *pd;
 };
 
 #define HYB_SCHED_H
@@ -121,27 +152,28 @@ struct hyb_qp {
 	struct {
 		struct sock *sk;
 		bool attached;
+		unsigned long todo;
 		spinlock_t lock; /* none */
 	} tcp;
 	struct hyb_tx tx;
-	struct {
-		u32 msn[DDP_QN_COUNT];
-		u32 need, ivl;
-		bool active;
-	} rx;
+	struct hyb_rx rx;
 	struct {
 		u8 markers;
 	} place;
 	struct hyb_shared *shared;
 	struct hyb_off *off;
+	struct hyb_ooo *ooo;
+	struct hyb_cep *cep;
 	bool user;
 };
 
 #define hyb_qp_of(ptr) container_of(ptr, struct hyb_qp, ibqp)
 #define hyb_qp_state(qp) ((void)(qp), HYB_QP_RTS)
 #define hyb_qp_abort(qp, how) ((void)(qp), (void)(how))
+#ifndef hyb_stats_add
 #define hyb_stats_add(dev, id, n) ((void)(dev), (void)(n))
 #define hyb_stats_inc(dev, id) ((void)(dev))
+#endif
 
 struct sock *hyb_sched_enter(struct hyb_qp *qp);
 void hyb_sched_leave(struct hyb_qp *qp, struct sock *sk, bool run);

@@ -1,0 +1,28 @@
+/* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
+/*
+ * Registered memory beneath fuzz_rx.c: regions in one piece and in pages, as hyb_mem.c
+ * has them, and a count of who holds them.
+ */
+#ifndef SELFTESTS_FUZZ_RX_MEMORY_H
+#define SELFTESTS_FUZZ_RX_MEMORY_H
+
+#include "iwarp_hybrid/hyb_mem.h"
+
+#define REGIONS 4
+#define REGION 16384u /* bytes */
+#define REGION_PAGE 512u
+#define REGION_STAG 0x4200u /* of the first */
+
+struct region {
+	struct hyb_mem mem;
+	u8 *page[REGION / REGION_PAGE + 1];
+	u8 bytes[REGION + 2 * REGION_PAGE];
+};
+
+extern struct region regions[REGIONS];
+
+/* Even ones are in one piece, odd ones in pages that are not in order. */
+void regions_begin(struct ib_pd *pd);
+void regions_end(void); /* no reference or user may be left */
+
+#endif /* SELFTESTS_FUZZ_RX_MEMORY_H */
