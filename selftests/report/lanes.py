@@ -92,73 +92,26 @@ def run_lines(command, log, env=None):
                 proc.send_signal(signal.SIGTERM)
 
 
-class Counts:
-    """The lines that a plugin of the emulator writes: figures of numbered intervals"""
-
-    def __init__(self, path):
-        self.path = path
-
-    def get(self, number):
-        try:
-            with open(self.path, encoding="ascii") as file:
-                lines = [line.split() for line in file if line.endswith("\n")]
-        except OSError:
-            return None
-        for words in lines:
-            if words[:1] == [str(number)]:
-                return {k: int(v) for k, _, v in (w.partition("=") for w in words[1:])}
-        return None
-
-
 class CountLane(Lane):
     """Virtual machines in which one instruction is one nanosecond"""
-
-    def plugins(self, lot, folder):
-        """Options of the emulator, and where its counts will be"""
-        options, counts = [], {}
-        here = os.path.join(self.report.top, "selftests/bench")
-        for name, source, field in (("SIDES", "insn_count", "sides"),
-                                    ("CACHE", "cache_model", "cache")):
-            want = lot[0].settings.get(name)
-            if not want or want == "0":
-                continue
-            library = os.path.join(folder, f"{source}.so")
-            build = subprocess.run(
-                [os.environ.get("CC", "cc"), "-O2", "-Wall", "-shared", "-fPIC",
-                 "-fvisibility=hidden", "-o", library, os.path.join(here, f"{source}.c")],
-                capture_output=True, text=True, check=False)
-            if build.returncode:
-                raise Trouble(f"{source}.c cannot be compiled: {build.stderr.strip()}")
-            path = os.path.join(folder, f"{field}.txt")
-            argument = f"{library},{'sides' if field == 'sides' else 'out'}={path}"
-            if field == "cache":
-                size, ways, line, ddio = want.split(",")
-                argument += f",size={size},ways={ways},line={line},ddio={ddio}"
-            options += ["--qemu", "-plugin", "--qemu", argument]
-            counts[field] = Counts(path)
-        return options, counts
 
     def run(self, lot, number):
         report = self.report
         folder = os.path.join(report.build, report.kernel, f"report{number}")
         os.makedirs(folder, exist_ok=True)
-        for name in os.listdir(folder):
-            if name.endswith(".txt"):
-                os.unlink(os.path.join(folder, name))
         jobs = os.path.join(folder, "jobs")
         with open(jobs, "w", encoding="utf-8") as file:
             for point in lot:
                 file.write(f"{point.key} {point.words()}\n")
-        options, counts = self.plugins(lot, folder)
         seconds = sum(report.store.seconds(p) for p in lot)
         command = [os.path.join(report.top, "selftests/vm/run.sh"), "-n", "-k", report.kernel,
                    "-b", report.build, "-o", os.path.join(folder, "guest"), "--count",
                    "-t", str(int(600 + PATIENCE * seconds)), "-f", f"{jobs}:/report.jobs",
-                   "-c", "exec /selftests/report/guest.sh /report.jobs", *lot[0].boot, *options]
+                   "-c", "exec /selftests/report/guest.sh /report.jobs", *lot[0].boot]
         log = os.path.join(folder, "log")
-        self.collect(lot, run_lines(command, log), counts, log)
+        self.collect(lot, run_lines(command, log), log)
 
-    def collect(self, lot, lines, counts, log):
+    def collect(self, lot, lines, log):
         """Takes the points from the lines of guest.sh"""
         waiting = {p.key: p for p in lot}
         key, rows, failed, said, began = None, [], [], "", time.monotonic()
@@ -177,22 +130,10 @@ class CountLane(Lane):
                 failed.append(f"{rest} ({said})" if said else rest)
                 said = ""
             elif word == "BENCH":
-                rows.append(self.row(rest, counts, failed))
+                rows.append(json.loads(rest))
         for point in waiting.values():
             self.failures[point.key] = f"the virtual machine ended early; see {log}"
             self.report.progress.ended(point, 0, False)
-
-    @staticmethod
-    def row(text, counts, failed):
-        row = json.loads(text)
-        for field, source in counts.items():
-            if "interval_no" in row:
-                found = source.get(row["interval_no"])
-                if found is None:
-                    failed.append(f"{field}: no counts of interval {row['interval_no']}")
-                else:
-                    row[field] = found
-        return row
 
 
 class NativeLane(Lane):

@@ -20,6 +20,7 @@ import judge        # noqa: E402
 import lanes        # noqa: E402
 import panels       # noqa: E402
 import points       # noqa: E402
+from figures import p1, p3      # noqa: E402
 
 CHECKS = []
 
@@ -145,13 +146,13 @@ def series():
     same("a series is measured, computed or imposed", kind, "refused")
 
 
-def said(store, lines, counts=()):
+def said(store, lines):
     """The rows that a lane keeps of the output of a guest"""
     lot = [points.count(PARTS="one", WHATS="x"), points.count(PARTS="one", WHATS="y")]
     report = types.SimpleNamespace(store=store, progress=lanes.Progress(store, lot, 1))
     lane = lanes.CountLane(report)
     lane.collect(lot, [line.replace("KEY0", lot[0].key).replace("KEY1", lot[1].key)
-                       for line in lines], dict(counts), "the log")
+                       for line in lines], "the log")
     return lot, lane.failures
 
 
@@ -175,18 +176,49 @@ def kept(folder):
                                  "BENCH-FAILED two", "POINT-END KEY1 1"])
     same("the sentence of the program is named", failures[lot[1].key],
          "one (sdpbench: no server); two")
-    counts = os.path.join(folder, "sides.txt")
-    with open(counts, "w", encoding="ascii") as file:
-        file.write("1 host1=5\n2 host1=7 nic2=3\n3 host1=")
-    lot, failures = said(store, [
-        "POINT-BEGIN KEY1", 'BENCH {"interval_no": 2}', "POINT-END KEY1 0"],
-        {"sides": lanes.Counts(counts)})
-    same("counts of the emulator belong to their row", store.get(lot[1])["rows"],
-         [{"interval_no": 2, "sides": {"host1": 7, "nic2": 3}}])
-    lot, failures = said(store, [
-        "POINT-BEGIN KEY0", 'BENCH {"interval_no": 3}', "POINT-END KEY0 0"],
-        {"sides": lanes.Counts(counts)})
-    same("half a line is none", failures[lot[0].key], "sides: no counts of interval 3")
+
+
+def cache():
+    said_so = ["BENCH {}", "b: 2.000 bytes fetched, 1.500 written back per unit",
+               "neither: 9.000 bytes fetched, 9.000 written back per unit",
+               "a: 1.000 bytes fetched, 0.250 written back per unit",
+               "5.000 accesses, 12.000 bytes fetched, 10.750 written back per unit"]
+    same("traffic of both hosts' caches", lanes.traffic(said_so),
+         {"accesses": 5.0, "fetched": 12.0, "written": 10.75, "traffic_b": 3.5,
+          "traffic_a": 1.25})
+    same("and of one cache for both", lanes.traffic(said_so[-1:]),
+         {"accesses": 5.0, "fetched": 12.0, "written": 10.75})
+
+
+def overlap():
+    """Work of 1000 us for a message that the link takes 2000 us for: bandwidth is down to
+    0.97 at 2000 / 0.97 - 1000 = 1061.9 us of computation"""
+    def run(*amounts, late=0):
+        curve = [(c, max(2000, c + 1000 + late * (c > 500))) for c in amounts]
+        return p1.break_off(curve + [(3000, 4000)], 2000)
+    same("a break as the model has it", round(run(0, 1061, 1063), 3), 0)
+    same("work that only shows below full load, 200 us", round(run(0, 800, 900, late=200)), 10)
+    same("bandwidth that never falls", p1.break_off([(0, 2000), (900, 2000)], 2000), None)
+
+
+def surfaces():
+    """A unit of work is as late as its messages, then computed on: prices of 1 ns for a byte
+    copied and for a byte on the bus, a link of 8 Gbit/s"""
+    prices = {"ghz": 3.0, "cpi": 1, "copy_ns": 1, "crc_ns": 0, "line_ns": 64, "dma_op_ns": 0,
+              "bus_bytes_per_ns": 1, "link_gbps": 8}
+    rows = panels.Rows({
+        "part": "costs", "what": "sdp-basic/host", "mtu": 9000, "interval": "512", "size": size,
+        "iwarp_copy_tx": 1, "iwarp_copy_rx": 0, "crc_tx": 0, "crc_rx": 0, "dma_ops_per_msg": 0,
+        "wire_bytes": 1} for size in (4096, 16384))
+    # pieces of 2 KB through three stages of 2048 ns each: (3 + pieces - 1) x 2048; 6 ns a byte
+    # 4 KB: 4 x 2048, 16 KB: 10 x 2048, 8 KB on the line between: 6 x 2048
+    same("8 KB, in the cache", round(p3.per_unit(rows, "host", 8192, prices)),
+         6 * 2048 + 6 * 8192)
+    # copied from memory the host takes 2 ns a byte: (2 + 1 + 1 + 7 x 2) x 2048, in messages of
+    # 16 KB
+    same("1 MB, out of the cache", round(p3.per_unit(rows, "host", 1 << 20, prices)),
+         (4 + 7 * 2) * 2048 * 64 + 6 * (1 << 20))
+    same("nothing counted", p3.per_unit(rows, "assisted", 8192, prices), None)
 
 
 def twice():
@@ -262,6 +294,9 @@ def main():
     quick()
     series()
     twice()
+    cache()
+    overlap()
+    surfaces()
     # what the parts say themselves is not part of the protocol
     with open(os.devnull, "w", encoding="ascii") as null, tempfile.TemporaryDirectory() as a, \
             tempfile.TemporaryDirectory() as b:
