@@ -407,22 +407,6 @@ static void hello(struct client *cl, struct conn *c, const char *host,
 	set_ways(c, opts);
 }
 
-static uint32_t largest(const struct bench_opts *opts)
-{
-	uint32_t max = 1;
-
-	for (unsigned int t = 0; t < bench_n_tests; t++) {
-		const struct test *test = &bench_tests[t];
-		const struct sizes *given = test->latency ? &opts->lat_sizes :
-							    &opts->sizes;
-		const struct sizes *s = given->n ? given : &test->sizes;
-
-		for (unsigned int i = 0; opts->tests >> t & 1 && i < s->n; i++)
-			max = s->val[i] > max ? s->val[i] : max;
-	}
-	return max;
-}
-
 /* How long a reply takes: half of a round trip of one byte */
 static double reply_time(struct client *cl)
 {
@@ -453,11 +437,12 @@ static double reply_time(struct client *cl)
  * @cl: filled in
  * @opts: command line
  * @xp: transport
+ * @largest: bytes of the largest message of all tests
  *
  * Does not return on errors.
  */
 void client_open(struct client *cl, const struct bench_opts *opts,
-		 const struct xport *xp)
+		 const struct xport *xp, uint32_t largest)
 {
 	uint16_t port = opts->port + (opts->compare ? xp->place : 0);
 
@@ -465,7 +450,7 @@ void client_open(struct client *cl, const struct bench_opts *opts,
 		.opts = opts,
 		.xp = xp,
 		.n = opts->n_hosts,
-		.in_len = largest(opts),
+		.in_len = largest,
 	};
 	cl->conns = calloc(cl->n, sizeof(*cl->conns));
 	cl->in = malloc(cl->in_len);

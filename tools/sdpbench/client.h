@@ -107,7 +107,7 @@ void client_latency(const struct client *cl, struct series *s, struct job *job,
 		    double parts, struct result *res);
 
 void client_open(struct client *cl, const struct bench_opts *opts,
-		 const struct xport *xp);
+		 const struct xport *xp, uint32_t largest);
 void client_close(struct client *cl);
 
 /**

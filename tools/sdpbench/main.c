@@ -5,40 +5,11 @@
  */
 #include <errno.h>
 #include <sched.h>
-#include <stdarg.h>
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 
 #include "../keep_standard.h"
 #include "client.h"
-
-static void vsay(const char *fmt, va_list ap)
-{
-	fflush(stdout);
-	fputs("sdpbench: ", stderr);
-	vfprintf(stderr, fmt, ap);
-	fputc('\n', stderr);
-}
-
-void bench_warn(const char *fmt, ...)
-{
-	va_list ap;
-
-	va_start(ap, fmt);
-	vsay(fmt, ap);
-	va_end(ap);
-}
-
-noreturn void bench_die(const char *fmt, ...)
-{
-	va_list ap;
-
-	va_start(ap, fmt);
-	vsay(fmt, ap);
-	va_end(ap);
-	exit(BENCH_EXIT_FAILED);
-}
 
 static void be_first(void)
 {
@@ -69,13 +40,30 @@ static void run_test(struct client *clients, struct bench_opts *opts,
 	*opts = saved;
 }
 
+/* Bytes of the largest message of the tests that run */
+static uint32_t largest(const struct bench_opts *opts)
+{
+	uint32_t max = 1;
+
+	for (unsigned int t = 0; t < bench_n_tests; t++) {
+		const struct test *test = &bench_tests[t];
+		const struct sizes *given = test->latency ? &opts->lat_sizes :
+							    &opts->sizes;
+		const struct sizes *s = given->n ? given : &test->sizes;
+
+		for (unsigned int i = 0; opts->tests >> t & 1 && i < s->n; i++)
+			max = s->val[i] > max ? s->val[i] : max;
+	}
+	return max;
+}
+
 static int bench_client(struct bench_opts *opts)
 {
 	struct client clients[BENCH_XPORTS];
 
 	compute_init();
 	for (unsigned int x = 0; x < opts->n_xps; x++)
-		client_open(&clients[x], opts, opts->xps[x]);
+		client_open(&clients[x], opts, opts->xps[x], largest(opts));
 	if (opts->first)
 		be_first();
 	report_begin(opts);

@@ -16,6 +16,7 @@
  *   conn.c        ways to send, to receive and to wait
  *   xport.c       the transports: sockets of a family, rsockets
  *   host.c, nic.c time of processors and of simulated NICs
+ *   say.c         messages on standard error
  */
 #ifndef SDPBENCH_H
 #define SDPBENCH_H
