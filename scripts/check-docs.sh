@@ -82,6 +82,11 @@ while IFS=$'\t' read -r row _; do
 		complain "sdp.rst: difference from TCP not listed: $row"
 done <selftests/sdp/sockprobe.expected-diff
 
+while read -r _ _ row does; do
+	case $row$does in '' | *works) continue ;; esac
+	grep -qF "\`\`$row\`\`" $doc/sdp.rst || complain "sdp.rst: no $row"
+done < <(grep -v '^#' selftests/sdp/options.list)
+
 # named FILE: the files of this tree that it names
 named() {
 	grep -oE '(^|[^-/.[:alnum:]])((Documentation|drivers|include|lib|scripts|selftests|tools)/[-/._[:alnum:]]+[[:alnum:]]|``[_[:alnum:]]+\.rst)\b' "$1" |

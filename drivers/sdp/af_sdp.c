@@ -47,17 +47,18 @@ static void sdp_reset_local(struct sock *sk)
 		return;
 	}
 	if (sk->sk_userlocks & SOCK_BINDADDR_LOCK)
-		return;
-	any.sa.sa_family = sdp->v6 ? AF_INET6 : AF_INET;
+		any = sdp->local;
+	else
+		any.sa.sa_family = sdp->v6 ? AF_INET6 : AF_INET;
 	spin_lock_bh(&sdp->lock);
-	any.v4.sin_port = sdp->local.v4.sin_port;
+	any.v4.sin_port = sdp_port_kept(sk) ? sdp->local.v4.sin_port : 0;
 	sdp_sock_set_local(sk, &any.sa);
 	spin_unlock_bh(&sdp->lock);
 }
 
 /*
- * A listener has ended. As with TCP, a port that the program did not choose is
- * given back, and an address that it chose stays.
+ * A listener has ended, or bind() gave no port. As with TCP, a port that the program
+ * did not choose is given back, and an address that it chose stays.
  */
 static void sdp_reset_port(struct sock *sk)
 {
@@ -309,20 +310,26 @@ static int sdp_bind_free(struct sock *sk, const union sdp_addr *addr)
 	return -EADDRINUSE;
 }
 
-/* rdma_cm offers ports at random, and knows nothing of TCP's */
-static int sdp_bind_search(struct sock *sk, const union sdp_addr *addr)
+/*
+ * rdma_cm offers ports at random, and knows nothing of TCP's, nor of a range of the
+ * socket
+ */
+static int sdp_bind_search(struct sock *sk, const union sdp_addr *addr,
+			   bool share)
 {
-	struct net *net = sock_net(sk);
 	union sdp_addr some = *addr;
 	struct sdp_port_walk w = {};
 	int err;
 	u16 port;
 
-	for (port = sdp_port_next(net, &w); port; port = sdp_port_next(net, &w)) {
+	while ((port = sdp_port_next(sk, &w))) {
 		cond_resched();
+		some.v4.sin_port = htons(port);
 		/* range and reservation are those of the device's port */
-		some.v4.sin_port = sdp_port_unmap(net, htons(port));
-		if (sdp_port_bound(sk, &some, false))
+		if (!w.own)
+			some.v4.sin_port = sdp_port_unmap(sock_net(sk),
+							  some.v4.sin_port);
+		if (sdp_port_bound(sk, &some, share))
 			continue;
 		err = sdp_bind_free(sk, &some);
 		if (err != -EADDRINUSE)
@@ -333,7 +340,7 @@ static int sdp_bind_search(struct sock *sk, const union sdp_addr *addr)
 
 static int sdp_do_bind(struct sock *sk, const union sdp_addr *addr)
 {
-	int i, err;
+	int low, high, i, err;
 
 	if (addr->v4.sin_port) {
 		if (sdp_port_conflict(sk, addr))
@@ -346,12 +353,16 @@ static int sdp_do_bind(struct sock *sk, const union sdp_addr *addr)
 		sdp_unbind(sk);
 		return -EADDRINUSE;
 	}
-	for (i = 0; i < SDP_BIND_TRIES; i++) {
+	for (i = 0; i < SDP_BIND_TRIES && !sdp_port_range(sk, &low, &high); i++) {
 		err = sdp_bind_free(sk, addr);
 		if (err != -EADDRINUSE)
 			return err;
 	}
-	return sdp_bind_search(sk, addr);
+	err = sdp_bind_search(sk, addr, false);
+	if (err == -EADDRINUSE && sk->sk_reuse &&
+	    READ_ONCE(sock_net(sk)->ipv4.sysctl_ip_autobind_reuse))
+		err = sdp_bind_search(sk, addr, true);
+	return err;
 }
 
 /* No device has the address: it is one for TCP alone. */
@@ -370,6 +381,15 @@ static int sdp_bind_tcp(struct sock *sk, const union sdp_addr *addr)
 		sdp_sock_clear_local(sk);
 	}
 	return err;
+}
+
+/* IP_BIND_ADDRESS_NO_PORT: the address is one of a device, connect() finds a port */
+static void sdp_bind_later(struct sock *sk)
+{
+	struct sdp_port *port = sdp_port_unbind(sk);
+
+	sdp_reset_port(sk);
+	sdp_port_put(port);
 }
 
 static int sdp_bind_locked(struct sock *sk, union sdp_addr *addr)
@@ -394,6 +414,8 @@ static int sdp_bind_locked(struct sock *sk, union sdp_addr *addr)
 		sk->sk_userlocks |= SOCK_BINDPORT_LOCK;
 	if (!sdp_addr_any(addr))
 		sk->sk_userlocks |= SOCK_BINDADDR_LOCK;
+	if (!addr->v4.sin_port && inet_test_bit(BIND_ADDRESS_NO_PORT, sk))
+		sdp_bind_later(sk);
 	return 0;
 }
 

@@ -401,7 +401,7 @@ static bool sdp_cm_reserved(const struct sock *sk)
 {
 	const struct sdp_sock *sdp = sdp_sk(sk);
 
-	return !sdp->user_bound &&
+	return !sdp_port_kept(sk) &&
 	       inet_is_local_reserved_port(sock_net(sk),
 					   ntohs(sdp->local.v4.sin_port));
 }
@@ -444,8 +444,7 @@ static int sdp_cm_do_connect(struct sdp_conn *conn)
 /* As TCP, when it has no port left */
 static int sdp_cm_port_errno(const struct sock *sk, int err)
 {
-	return err == -EADDRINUSE && !sdp_sk(sk)->user_bound ? -EADDRNOTAVAIL :
-							       err;
+	return err == -EADDRINUSE && !sdp_port_kept(sk) ? -EADDRNOTAVAIL : err;
 }
 
 /* May another port help? */
@@ -453,7 +452,7 @@ static bool sdp_cm_port_taken(const struct sock *sk, int err,
 			      const struct sdp_port_walk *w)
 {
 	return (err == -EADDRINUSE || err == -EADDRNOTAVAIL) &&
-	       !sdp_sk(sk)->user_bound && w->tries < SDP_CONNECT_TRIES;
+	       !sdp_port_kept(sk) && w->tries < SDP_CONNECT_TRIES;
 }
 
 /* The device refuses to connect, and the program does not wait for that. */
@@ -1402,6 +1401,16 @@ out:
 	release_sock(sk);
 }
 
+/* rdma_cm chooses the first port, but for a socket with a range of its own */
+static int sdp_cm_first_port(struct sock *sk, struct sdp_port_walk *w)
+{
+	int low, high;
+
+	if (sdp_port_kept(sk) || !sdp_port_range(sk, &low, &high))
+		return 1;
+	return sdp_port_next_free(sk, w) ? : -EADDRNOTAVAIL;
+}
+
 /**
  * sdp_cm_connect - start connecting
  * @sk: socket, locked, in state CLOSE; the lock is released meanwhile
@@ -1415,11 +1424,10 @@ out:
 int sdp_cm_connect(struct sock *sk, const union sdp_addr *dst, long *timeo)
 {
 	struct sdp_port_walk w = {};
-	int err = 1;
+	int err;
 
 	SDP_INC_STATS(sock_net(sk), ACTIVE_OPENS);
-	if (sdp_addr_loopback(dst))
-		err = -ENETUNREACH;
+	err = sdp_addr_loopback(dst) ? -ENETUNREACH : sdp_cm_first_port(sk, &w);
 	while (err > 0)
 		err = sdp_cm_try(sk, dst, timeo, &w);
 	/* the others are counted when they end */

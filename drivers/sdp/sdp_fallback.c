@@ -241,8 +241,10 @@ static void sdp_fallback_copy_ip(const struct sock *sk, struct sock *tsk)
 
 	to->tos = from->tos;
 	to->uc_ttl = from->uc_ttl;
-	to->min_ttl = from->min_ttl;
 	to->pmtudisc = from->pmtudisc;
+#ifdef IP_LOCAL_PORT_RANGE
+	to->local_port_range = from->local_port_range;
+#endif
 #if IS_ENABLED(CONFIG_IPV6)
 	if (tsk->sk_family == AF_INET6) {
 		inet6_sk(tsk)->hop_limit = sdp_sk(sk)->ip6_hops;

@@ -91,7 +91,6 @@ void sdp_inherit_child(struct sock *sk, const struct sock *parent)
 
 	inet_sk(sk)->tos = inet_sk(parent)->tos;
 	inet_sk(sk)->uc_ttl = inet_sk(parent)->uc_ttl;
-	inet_sk(sk)->min_ttl = inet_sk(parent)->min_ttl;
 	inet_sk(sk)->pmtudisc = inet_sk(parent)->pmtudisc;
 
 	sdp->nodelay = from->nodelay;

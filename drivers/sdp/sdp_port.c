@@ -223,21 +223,60 @@ bool sdp_port_free(struct sock *sk)
 }
 
 /**
+ * sdp_port_kept - does a socket keep its port for another attempt to connect?
+ * @sk: socket, locked
+ *
+ * Return: false if it has no port, or the one that connect() has found. bind() may have
+ * given it an address (IP_BIND_ADDRESS_NO_PORT).
+ */
+bool sdp_port_kept(const struct sock *sk)
+{
+	const struct sdp_sock *sdp = sdp_sk(sk);
+
+	return sdp->user_bound &&
+	       (sdp->port || sk->sk_userlocks & SOCK_BINDPORT_LOCK);
+}
+
+/**
+ * sdp_port_range - ports for a program that does not choose one
+ * @sk: socket
+ * @low: first port
+ * @high: last port
+ *
+ * Return: whether the range is the socket's own (IP_LOCAL_PORT_RANGE). These are ports
+ * of the program, those of the namespace are ports of the device.
+ */
+bool sdp_port_range(const struct sock *sk, int *low, int *high)
+{
+	inet_get_local_port_range(sock_net(sk), low, high);
+#ifdef IP_LOCAL_PORT_RANGE
+	{
+		int all_low = *low, all_high = *high;
+
+		inet_sk_get_local_port_range(sk, low, high);
+		return *low != all_low || *high != all_high;
+	}
+#else
+	return false;
+#endif
+}
+
+/**
  * sdp_port_next - the next port for a program that does not choose one
- * @net: namespace
+ * @sk: socket
  * @w: the walk, all zero before the first port
  *
- * Walks net.ipv4.ip_local_port_range once, from a random port on, without
+ * Walks the range of the socket once, from a random port on, without
  * ip_local_reserved_ports.
  *
  * Return: a port, or 0 after the last one.
  */
-u16 sdp_port_next(struct net *net, struct sdp_port_walk *w)
+u16 sdp_port_next(struct sock *sk, struct sdp_port_walk *w)
 {
 	if (!w->n) {
 		int low, high;
 
-		inet_get_local_port_range(net, &low, &high);
+		w->own = sdp_port_range(sk, &low, &high);
 		w->low = low;
 		w->n = high - low + 1;
 		w->left = w->n;
@@ -248,7 +287,7 @@ u16 sdp_port_next(struct net *net, struct sdp_port_walk *w)
 
 		w->left--;
 		w->at = (w->at + 1) % w->n;
-		if (!inet_is_local_reserved_port(net, port))
+		if (!inet_is_local_reserved_port(sock_net(sk), port))
 			return port;
 	}
 	return 0;
@@ -268,7 +307,7 @@ int sdp_port_next_free(struct sock *sk, struct sdp_port_walk *w)
 	do {
 		if (fatal_signal_pending(current))
 			return -EINTR;
-		w->port = htons(sdp_port_next(sock_net(sk), w));
+		w->port = htons(sdp_port_next(sk, w));
 		cond_resched();
 	} while (w->port && !sdp_port_tcp_free(sk, w->port));
 	return w->port ? 1 : 0;
@@ -408,6 +447,22 @@ void sdp_port_removal(struct sdp_port *port)
 
 /* ---- bind, listen ---- */
 
+/*
+ * Errno of bind() for one of rdma_cm, which says EADDRNOTAVAIL in three cases: there is no
+ * such address, a wildcard address conflicts with another one, or no port is left. In the
+ * first case it has found no device.
+ */
+static int sdp_port_errno(const struct rdma_cm_id *id,
+			  const union sdp_addr *addr, int err)
+{
+	if (err == -ENODEV)
+		return -EADDRNOTAVAIL;
+	if (err == -EADDRNOTAVAIL &&
+	    (sdp_addr_any(addr) || id->route.addr.dev_addr.bound_dev_if))
+		return -EADDRINUSE;
+	return err;
+}
+
 static int sdp_port_add_id(struct sdp_port *port, struct sock *sk,
 			   const union sdp_addr *addr)
 {
@@ -426,12 +481,8 @@ static int sdp_port_add_id(struct sdp_port *port, struct sock *sk,
 	mapped.v4.sin_port = sdp_port_map(port->net, addr->v4.sin_port);
 	err = rdma_bind_addr(id, &mapped.sa);
 	if (err) {
+		err = sdp_port_errno(id, addr, err);
 		rdma_destroy_id(id);
-		if (err == -ENODEV)
-			return -EADDRNOTAVAIL;
-		/* rdma_cm says so when a wildcard is involved */
-		if (err == -EADDRNOTAVAIL && addr->v4.sin_port)
-			return -EADDRINUSE;
 		return err;
 	}
 	port->id[i] = id;

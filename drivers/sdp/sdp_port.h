@@ -13,6 +13,7 @@ struct sdp_port;
 
 /**
  * struct sdp_port_walk - see sdp_port_next()
+ * @own: the range is that of IP_LOCAL_PORT_RANGE, not of the namespace
  * @low: first port of the range
  * @n: ports in it; 0: not begun
  * @at: how far the next one is behind the first
@@ -21,6 +22,7 @@ struct sdp_port;
  * @port: that of sdp_port_next_free(); 0: none yet
  */
 struct sdp_port_walk {
+	bool own;
 	u32 low, n, at, left, tries;
 	__be16 port;
 };
@@ -33,7 +35,9 @@ __be16 sdp_port_map(struct net *net, __be16 port);
 __be16 sdp_port_unmap(struct net *net, __be16 port);
 bool sdp_port_tcp_free(struct sock *sk, __be16 port);
 bool sdp_port_free(struct sock *sk);
-u16 sdp_port_next(struct net *net, struct sdp_port_walk *w);
+bool sdp_port_kept(const struct sock *sk);
+bool sdp_port_range(const struct sock *sk, int *low, int *high);
+u16 sdp_port_next(struct sock *sk, struct sdp_port_walk *w);
 int sdp_port_next_free(struct sock *sk, struct sdp_port_walk *w);
 struct sock *sdp_port_pick(struct sdp_port *port, struct rdma_cm_id *id);
 void sdp_port_removal(struct sdp_port *port);

@@ -2,9 +2,10 @@
 /*
  * SDP socket options: levels SOL_TCP, SOL_IP, SOL_IPV6 and SOL_SDP, with the
  * values and errors that TCP has. SOL_SOCKET is the core's business, but for three
- * options that it refuses to protocols which it does not know. Calls the files that
- * an option belongs to (sdp_conn.c, sdp_port.c, sdp_info.c, sdp_lend.c, sdp_timer.c,
- * sdp_inherit.c), and the IP layer for options that it keeps in inet_sock.
+ * options that it refuses to protocols which it does not know, and for filters of
+ * packets. Calls the files that an option belongs to (sdp_conn.c, sdp_port.c,
+ * sdp_info.c, sdp_lend.c, sdp_timer.c, sdp_inherit.c), and the IP layer for options
+ * that it keeps in inet_sock.
  *
  * Options that would change how TCP behaves on the wire and have no meaning
  * here (thin streams, quick acknowledgments, ...) are checked, stored and
@@ -546,11 +547,19 @@ static bool sdp_ip_opt_ok(int optname)
 static int sdp_set_ip(struct sock *sk, int optname, sockptr_t optval,
 		      unsigned int optlen)
 {
+	int err;
+
 	if (optname == IP_ADD_MEMBERSHIP || optname == IP_DROP_MEMBERSHIP)
 		return -EPROTO;
 	if (!sdp_ip_opt_ok(optname))
 		return -ENOPROTOOPT;
-	return ip_setsockopt(sk, SOL_IP, optname, optval, optlen);
+	err = ip_setsockopt(sk, SOL_IP, optname, optval, optlen);
+	if (!err && optname == IP_MINTTL && READ_ONCE(inet_sk(sk)->min_ttl)) {
+		/* a device does not tell how far a packet has come */
+		WRITE_ONCE(inet_sk(sk)->min_ttl, 0);
+		err = -EOPNOTSUPP;
+	}
+	return err;
 }
 
 /* The path MTU is known to the transport only; the device bounds it. */
@@ -893,6 +902,10 @@ static int sdp_set_socket(struct socket *sock, int optname, sockptr_t optval,
 		return sdp_set_sdp(sock->sk, SDP_ZEROCOPY, optval, optlen);
 	case SO_TXREHASH:
 		return sdp_set_txrehash(sock->sk, optval, optlen);
+	case SO_ATTACH_FILTER:
+	case SO_ATTACH_BPF:
+		/* it would see no packets, so it would let everything pass */
+		return -EOPNOTSUPP;
 	default:
 		return sock_setsockopt(sock, SOL_SOCKET, optname, optval,
 				       optlen);

@@ -19,12 +19,19 @@ import time
 
 CLONE_NEWNET = 0x40000000
 SO_ATTACH_REUSEPORT_CBPF = 51
+SO_ATTACH_REUSEPORT_EBPF = 52
+SYS_BPF = 321
+BPF_PROG_LOAD = 5
+BPF_SOCKET_FILTER = 1
 BPF_RET_K = 0x06
 BPF_LD_W_ABS = 0x20
 SKF_AD_PAY_OFFSET = 0xfffff000 + 52
 SPLICE_F_NONBLOCK = 2
 TCP_ZEROCOPY_RECEIVE = 35
 IP_MTU = 14
+IP_BIND_ADDRESS_NO_PORT = 24
+IP_LOCAL_PORT_RANGE = 51
+CLIENT = "10.0.0.1"
 NOBODY = 65534
 SERVER = "10.0.0.2"
 PROTOCOL = int(sys.argv[1])
@@ -295,12 +302,17 @@ def a_second_worker_beside_a_client_that_waits():
 
 def chosen_by(*code):
     """Connections that each of two listeners gets by a classic BPF program"""
-    at = port()
-    group = [listener(at, reuseport=True) for _ in range(2)]
     code = b"".join(struct.pack("HBBI", *insn) for insn in code)
     text = ctypes.create_string_buffer(code)
     prog = struct.pack("HxxxxxxP", len(code) // 8, ctypes.addressof(text))
-    result = tried(group[0].setsockopt, socket.SOL_SOCKET, SO_ATTACH_REUSEPORT_CBPF, prog)
+    return chosen(SO_ATTACH_REUSEPORT_CBPF, prog)
+
+
+def chosen(option, prog):
+    """Connections that each of two listeners gets by a program"""
+    at = port()
+    group = [listener(at, reuseport=True) for _ in range(2)]
+    result = tried(group[0].setsockopt, socket.SOL_SOCKET, option, prog)
     if result != "ok":
         return result
     clients = [connected(group[0]) for _ in range(8)]
@@ -321,6 +333,18 @@ def chosen_by(*code):
 def a_program_chooses_the_listener():
     """SO_ATTACH_REUSEPORT_CBPF with "return 1": the second of two gets all"""
     return chosen_by((BPF_RET_K, 0, 0, 1))
+
+
+@case
+def an_ebpf_program_chooses_the_listener():
+    """SO_ATTACH_REUSEPORT_EBPF with a socket filter that returns 1"""
+    code = ctypes.create_string_buffer(struct.pack("<BBhiBBhi", 0xb7, 0, 0, 1, 0x95, 0, 0, 0))
+    name = ctypes.create_string_buffer(b"GPL")
+    attr = struct.pack("<IIQQ", BPF_SOCKET_FILTER, 2, ctypes.addressof(code),
+                       ctypes.addressof(name)).ljust(128, b"\0")
+    fd = LIBC.syscall(SYS_BPF, BPF_PROG_LOAD, attr, len(attr))
+    assert fd >= 0
+    return chosen(SO_ATTACH_REUSEPORT_EBPF, struct.pack("i", fd))
 
 
 @case
@@ -348,6 +372,75 @@ def a_lower_mark_wakes():
     srv.setsockopt(socket.SOL_SOCKET, socket.SO_RCVLOWAT, 100)
     thread.join()
     return "woken" if found[0] and found[1] - began < 5 else "not woken"
+
+
+@case
+def an_address_without_a_port():
+    """IP_BIND_ADDRESS_NO_PORT: connect() finds the port; bind() may be called again"""
+    lis = listener()
+    sock = new("a")
+    sock.setsockopt(socket.IPPROTO_IP, IP_BIND_ADDRESS_NO_PORT, 1)
+    seen = []
+    for _ in range(2):
+        sock.bind((CLIENT, 0))
+        seen.append(sock.getsockname())
+    sock.connect(lis.getsockname())
+    host, at = sock.getsockname()
+    seen.append((host, at == lis.accept()[1][1] and at > 1023))
+    lis = new("b")
+    lis.setsockopt(socket.IPPROTO_IP, IP_BIND_ADDRESS_NO_PORT, 1)
+    lis.bind((SERVER, 0))
+    seen.append(lis.getsockname()[1])
+    lis.listen(1)
+    connected(lis)
+    return f"{seen} {lis.accept()[1][0]}"
+
+
+@case
+def a_range_of_ports():
+    """IP_LOCAL_PORT_RANGE, for bind() and for connect()"""
+    lis = listener()
+    low, high = 45000, 45003
+
+    def ranged(netns):
+        sock = new(netns)
+        sock.setsockopt(socket.IPPROTO_IP, IP_LOCAL_PORT_RANGE,
+                        struct.pack("I", low | high << 16))
+        return sock
+    bound = [ranged("b") for _ in range(5)]
+    result = [tried(sock.bind, (SERVER, 0)) for sock in bound]
+    clients = [ranged("a") for _ in range(5)]
+    result += [tried(sock.connect, lis.getsockname()) for sock in clients]
+    ports = [sock.getsockname()[1] for sock in bound[:4] + clients[:4]]
+    return f"{result} {all(low <= at <= high for at in ports)} {len(set(ports[:4]))}"
+
+
+def write_sysctl(name, value):
+    """Returns the value that it had, in this namespace"""
+    with open("/proc/sys/net/ipv4/" + name, "r+", encoding="ascii") as file:
+        was = file.read()
+        file.seek(0)
+        file.write(value)
+    return was
+
+
+@case
+def bind_shares_ports_when_none_is_left():
+    """ip_autobind_reuse, for sockets with SO_REUSEADDR"""
+    enter("a")
+    was = write_sysctl("ip_local_port_range", "46000 46001")
+    result = []
+    try:
+        for on in "01":
+            write_sysctl("ip_autobind_reuse", on)
+            group = [new("a") for _ in range(4)]
+            for sock in group:
+                sock.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+                result.append(tried(sock.bind, (CLIENT, 0)))
+    finally:
+        write_sysctl("ip_local_port_range", was)
+        write_sysctl("ip_autobind_reuse", "0")
+    return f"{result}"
 
 
 @case
