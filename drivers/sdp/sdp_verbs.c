@@ -79,7 +79,8 @@ static int sdp_verbs_alloc_tx(struct sdp_conn *conn)
 	struct sdp_verbs *v = conn->verbs;
 	int i;
 
-	v->tx_q = kvcalloc(SDP_TXQ_DEPTH, sizeof(*v->tx_q), GFP_KERNEL_ACCOUNT);
+	v->tx_qlen = SDP_TXQ_MIN;
+	v->tx_q = kvcalloc(v->tx_qlen, sizeof(*v->tx_q), GFP_KERNEL_ACCOUNT);
 	v->tx_slots = kvcalloc(SDP_SQ_DEPTH, sizeof(*v->tx_slots),
 			       GFP_KERNEL_ACCOUNT);
 	if (!v->tx_q || !v->tx_slots)

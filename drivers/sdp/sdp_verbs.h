@@ -21,7 +21,8 @@ struct work_struct;
 #define SDP_BUF_ORDER		3	/* pages of a send or receive buffer */
 #define SDP_BUF_SIZE		(PAGE_SIZE << SDP_BUF_ORDER)
 #define SDP_SQ_DEPTH		64	/* sends in flight; a power of two */
-#define SDP_TXQ_DEPTH		64	/* messages not sent; a power of two */
+#define SDP_TXQ_MIN		64	/* messages not sent; a power of two */
+#define SDP_TXQ_MAX		1024	/* the same, when SO_SNDBUF is large */
 #define SDP_CTL_SLOT		64	/* bytes for one header or control message */
 #define SDP_TX_PIECES		5	/* of payload; software devices take one more */
 #define SDP_TX_SPLIT_MIN	2048	/* payloads worth an SGE of their own */
@@ -142,7 +143,8 @@ struct sdp_tx_slot {
  * @tx_free_count: how many these are
  * @tx_ctl_area: headers, SDP_SQ_DEPTH slots
  * @tx_ctl_dma: @tx_ctl_area for the device
- * @tx_q: messages not sent, SDP_TXQ_DEPTH
+ * @tx_q: messages not sent, @tx_qlen
+ * @tx_qlen: a power of two, grows; lock_sock, and tx_lock to change
  * @tx_slots: sends in flight, SDP_SQ_DEPTH
  *
  * sdp_conn.tx_lock protects it, where nothing else is said. Lockless readers use
@@ -176,6 +178,7 @@ struct sdp_verbs {
 	u8 *tx_ctl_area;
 	u64 tx_ctl_dma;
 	struct sdp_tx_msg *tx_q;
+	u32 tx_qlen;
 	struct sdp_tx_slot *tx_slots;
 };
 

@@ -481,7 +481,7 @@ static bool sdp_verbs_full(const struct sdp_conn *conn)
 		return false;
 	return READ_ONCE(conn->zc->tx_state) != SDP_ZC_TX_IDLE ||
 	       READ_ONCE(v->tx_head) - READ_ONCE(v->tx_tail) >=
-	       SDP_TXQ_DEPTH - 1;
+	       sdp_txq_max(v) - 1;
 }
 
 /* Copy once. Returns bytes taken, 0 without space, or an error. */

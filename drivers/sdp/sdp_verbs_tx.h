@@ -30,7 +30,13 @@ sdp_tx_slot(struct sdp_verbs *v, u32 mseq)
 static inline struct sdp_tx_msg *
 sdp_tx_msg(struct sdp_verbs *v, u32 idx)
 {
-	return &v->tx_q[idx & (SDP_TXQ_DEPTH - 1)];
+	return &v->tx_q[idx & (v->tx_qlen - 1)];
+}
+
+/* Messages that may wait. As in the literature, messages that nothing joins are few. */
+static inline u32 sdp_txq_max(const struct sdp_verbs *v)
+{
+	return v->tx_alone ? SDP_TXQ_MIN : SDP_TXQ_MAX;
 }
 
 /* Tell the socket how much it has queued, if it still is our socket. */

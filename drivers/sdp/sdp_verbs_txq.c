@@ -108,6 +108,34 @@ static struct sdp_chunk *sdp_txq_get_chunk(struct sdp_conn *conn, size_t len)
 	return next;
 }
 
+/*
+ * Make sure that there is a place for another message: 1, 0 if too many wait, or -ENOMEM.
+ * lock_sock.
+ */
+static int sdp_txq_room(struct sdp_conn *conn)
+{
+	struct sdp_verbs *v = conn->verbs;
+	u32 len = v->tx_qlen, i;
+	struct sdp_tx_msg *q;
+
+	if (v->tx_head - READ_ONCE(v->tx_tail) < len)
+		return 1;
+	if (len >= sdp_txq_max(v))
+		return 0;
+	q = kvcalloc(2 * len, sizeof(*q),
+		     conn->sk->sk_allocation | __GFP_ACCOUNT);
+	if (!q)
+		return -ENOMEM;
+	spin_lock_bh(&conn->tx_lock);
+	for (i = v->tx_tail; i != v->tx_head; i++)
+		q[i & (2 * len - 1)] = *sdp_tx_msg(v, i);
+	swap(q, v->tx_q);
+	v->tx_qlen = 2 * len;
+	spin_unlock_bh(&conn->tx_lock);
+	kvfree(q);
+	return 1;
+}
+
 /* Can @m, the youngest unsent message, take more bytes? tx_lock. */
 static u32 sdp_txq_append_room(struct sdp_conn *conn, struct sdp_tx_msg *m)
 {
@@ -141,6 +169,7 @@ int sdp_txq_open(struct sdp_conn *conn, size_t len,
 	struct sdp_tx_msg *m;
 	struct sdp_chunk *c;
 	u32 room;
+	int err;
 
 	spin_lock_bh(&conn->tx_lock);
 	if (v->tx_head != v->tx_tail) {
@@ -154,10 +183,10 @@ int sdp_txq_open(struct sdp_conn *conn, size_t len,
 			return room;
 		}
 	}
-	room = v->tx_head - v->tx_tail < SDP_TXQ_DEPTH;
 	spin_unlock_bh(&conn->tx_lock);
-	if (!room)
-		return 0;
+	err = sdp_txq_room(conn);
+	if (err <= 0)
+		return err;
 
 	c = sdp_txq_get_chunk(conn, len);
 	if (!c)
@@ -248,7 +277,7 @@ void sdp_txq_commit(struct sdp_conn *conn, struct sdp_tx_msg *m, u32 n,
  *
  * Context: lock_sock.
  *
- * Return: the message, or NULL without memory.
+ * Return: the message, or NULL without memory or space.
  */
 struct sdp_tx_msg *sdp_txq_open_ref(struct sdp_conn *conn,
 				    const struct msghdr *msg,
@@ -271,6 +300,8 @@ struct sdp_tx_msg *sdp_txq_open_ref(struct sdp_conn *conn,
 	spin_unlock_bh(&conn->tx_lock);
 	if (c)
 		return m;
+	if (sdp_txq_room(conn) <= 0)
+		return NULL;
 	c = sdp_ref_alloc(conn);
 	if (!c)
 		return NULL;
@@ -299,7 +330,7 @@ bool sdp_txq_src_avail(struct sdp_conn *conn, struct iov_iter *from, u32 n)
 	struct sdp_chunk *c;
 	bool ok;
 
-	if (v->tx_head - v->tx_tail >= SDP_TXQ_DEPTH)
+	if (sdp_txq_room(conn) <= 0)
 		return false;
 	c = sdp_txq_get_chunk(conn, n);
 	if (!c)

@@ -4,6 +4,7 @@
 
 Prints "CASE: RESULT" for each. Servers are in the namespace b, clients in a."""
 import array
+import contextlib
 import ctypes
 import errno
 import fcntl
@@ -18,6 +19,7 @@ import threading
 import time
 
 CLONE_NEWNET = 0x40000000
+SO_SNDBUFFORCE = 32
 SO_ATTACH_REUSEPORT_CBPF = 51
 SO_ATTACH_REUSEPORT_EBPF = 52
 SYS_BPF = 321
@@ -441,6 +443,26 @@ def bind_shares_ports_when_none_is_left():
         write_sysctl("ip_local_port_range", was)
         write_sysctl("ip_autobind_reuse", "0")
     return f"{result}"
+
+
+@case
+def a_large_send_buffer():
+    """SO_SNDBUF decides how much a send() takes that does not wait"""
+    _, cli, srv = pair()
+    size = 4 << 20
+    cli.setsockopt(socket.SOL_SOCKET, SO_SNDBUFFORCE, size)
+    cli.setblocking(False)
+    data = bytes(1 << 16)
+    taken = 0
+    # what is on its way for the moment leaves room
+    while select.select([], [cli], [], 1)[1] and taken < 2 * size:
+        with contextlib.suppress(BlockingIOError):
+            taken += cli.send(data)
+    srv.settimeout(30)
+    left = taken
+    while left:
+        left -= len(srv.recv(1 << 20))
+    return "as much" if taken >= size else f"{taken} bytes"
 
 
 @case
