@@ -56,6 +56,8 @@
 #define HYB_MAX_STARTING	1024
 #define HYB_PEERS		64
 
+#define HYB_T_LISTEN	HZ	/* another try to listen */
+
 /**
  * struct hyb_lsock - a listening socket
  * @ref: one for @links not being empty, one for queued work
@@ -65,8 +67,10 @@
  * @sock: the socket, NULL when closed
  * @addr: address and port
  * @ifindex: net device it is bound to, 0 for none
+ * @backlog: of listen()
  * @work: accepts connections
  * @data_ready: the socket's own callback
+ * @state_change: the same
  *
  * All under hyb_listen_lock.
  */
@@ -78,8 +82,10 @@ struct hyb_lsock {
 	struct socket *sock;
 	struct sockaddr_storage addr;
 	int ifindex;
-	struct work_struct work;
+	int backlog;
+	struct delayed_work work;
 	void (*data_ready)(struct sock *sk);
+	void (*state_change)(struct sock *sk);
 };
 
 /* Membership of a cm_id in a socket */
@@ -1368,6 +1374,14 @@ static void hyb_lsock_refuse(struct socket *sock)
 	sock_release(sock);
 }
 
+/* Have the work done, now or after @delay. Context: any. */
+static void hyb_lsock_queue(struct hyb_lsock *ls, unsigned long delay)
+{
+	kref_get(&ls->ref);
+	if (mod_delayed_work(hyb_cm_wq, &ls->work, delay))
+		kref_put(&ls->ref, hyb_lsock_free);
+}
+
 /* A connection is complete. Not called with the listening socket held. */
 static void hyb_lsock_data_ready(struct sock *sk)
 {
@@ -1377,42 +1391,35 @@ static void hyb_lsock_data_ready(struct sock *sk)
 	/* connections inherit the callback; their pointer is another's, or NULL */
 	ls = sk->sk_state == TCP_LISTEN ?
 	     __locked_read_sk_user_data_with_flags(sk, SK_USER_DATA_NOCOPY) : NULL;
-	if (ls) {
-		kref_get(&ls->ref);
-		if (!queue_work(hyb_cm_wq, &ls->work))
-			kref_put(&ls->ref, hyb_lsock_free);
-	}
+	if (ls)
+		hyb_lsock_queue(ls, 0);
 	read_unlock_bh(&sk->sk_callback_lock);
 }
 
-static void hyb_lsock_work(struct work_struct *work)
+/* The administrator has ended the socket (SOCK_DESTROY), or it is a new connection. */
+static void hyb_lsock_state_change(struct sock *sk)
 {
-	struct hyb_lsock *ls = container_of(work, struct hyb_lsock, work);
-	void (*data_ready)(struct sock *sk) = ls->data_ready;
-	struct hyb_lid *lid;
-	struct socket *sock;
-	int err;
+	struct hyb_lsock *ls;
 
-	for (;;) {
-		lid = NULL;
-		mutex_lock(&hyb_listen_lock);
-		err = ls->sock ? kernel_accept(ls->sock, &sock, O_NONBLOCK) :
-				 -EBADF;
-		if (!err)
-			lid = hyb_lsock_choose(ls, sock);
-		mutex_unlock(&hyb_listen_lock);
-		if (err)
-			break;
-		/* not the listener's callback, which may be gone some day */
-		if (sock->sk->sk_data_ready == hyb_lsock_data_ready)
-			sock->sk->sk_data_ready = data_ready;
-		if (!lid || hyb_lid_take(lid, sock))
-			hyb_lsock_refuse(sock);
-	}
-	kref_put(&ls->ref, hyb_lsock_free);
+	read_lock_bh(&sk->sk_callback_lock);
+	/* connections inherit the callback; their pointer is a psock, or NULL */
+	ls = __locked_read_sk_user_data_with_flags(sk, SK_USER_DATA_NOCOPY);
+	if (ls && sk->sk_state == TCP_CLOSE &&
+	    !__locked_read_sk_user_data_with_flags(sk, SK_USER_DATA_PSOCK))
+		hyb_lsock_queue(ls, 0);
+	read_unlock_bh(&sk->sk_callback_lock);
 }
 
-static int hyb_lsock_open(struct hyb_lsock *ls, int backlog)
+/* Connections do not keep the listener's callbacks, which may be gone some day. */
+static void hyb_lsock_forget(const struct hyb_lsock *ls, struct sock *sk)
+{
+	if (sk->sk_data_ready == hyb_lsock_data_ready)
+		sk->sk_data_ready = ls->data_ready;
+	if (sk->sk_state_change == hyb_lsock_state_change)
+		sk->sk_state_change = ls->state_change;
+}
+
+static int hyb_lsock_open(struct hyb_lsock *ls)
 {
 	struct socket *sock;
 	struct sock *sk;
@@ -1431,11 +1438,13 @@ static int hyb_lsock_open(struct hyb_lsock *ls, int backlog)
 	if (!err) {
 		write_lock_bh(&sk->sk_callback_lock);
 		ls->data_ready = sk->sk_data_ready;
+		ls->state_change = sk->sk_state_change;
 		__rcu_assign_sk_user_data_with_flags(sk, ls,
 						     SK_USER_DATA_NOCOPY);
 		sk->sk_data_ready = hyb_lsock_data_ready;
+		sk->sk_state_change = hyb_lsock_state_change;
 		write_unlock_bh(&sk->sk_callback_lock);
-		err = kernel_listen(sock, backlog);
+		err = kernel_listen(sock, ls->backlog);
 	}
 	if (err) {
 		sock_release(sock);
@@ -1445,18 +1454,80 @@ static int hyb_lsock_open(struct hyb_lsock *ls, int backlog)
 	return 0;
 }
 
-static void hyb_lsock_close(struct hyb_lsock *ls)
+static void hyb_lsock_close_sock(struct hyb_lsock *ls)
 {
-	struct sock *sk = ls->sock->sk;
+	struct sock *sk;
 
 	lockdep_assert_held(&hyb_listen_lock);
+	if (!ls->sock)
+		return;
+	sk = ls->sock->sk;
 	write_lock_bh(&sk->sk_callback_lock);
 	rcu_assign_sk_user_data(sk, NULL);
 	sk->sk_data_ready = ls->data_ready;
+	sk->sk_state_change = ls->state_change;
 	write_unlock_bh(&sk->sk_callback_lock);
 	sock_release(ls->sock);
 	ls->sock = NULL;
+}
+
+static void hyb_lsock_close(struct hyb_lsock *ls)
+{
+	hyb_lsock_close_sock(ls);
 	list_del(&ls->node);
+	/* if it runs it finds no cm_id, and comes to an end */
+	if (cancel_delayed_work(&ls->work))
+		kref_put(&ls->ref, hyb_lsock_free);
+	kref_put(&ls->ref, hyb_lsock_free);
+}
+
+/* Listen again if the administrator has ended the socket. */
+static void hyb_lsock_revive(struct hyb_lsock *ls)
+{
+	struct hyb_link *link;
+	int err;
+
+	lockdep_assert_held(&hyb_listen_lock);
+	link = list_first_entry_or_null(&ls->links, struct hyb_link, node);
+	if (!link || (ls->sock &&
+		      inet_sk_state_load(ls->sock->sk) == TCP_LISTEN))
+		return;
+	hyb_lsock_close_sock(ls);
+	err = hyb_lsock_open(ls);
+	if (!err)
+		return;
+	ibdev_warn_ratelimited(&link->lid->dev->ibdev,
+			       "cannot listen again at %pISpc: error %d\n",
+			       &ls->addr, err);
+	hyb_lsock_queue(ls, HYB_T_LISTEN);
+}
+
+static void hyb_lsock_work(struct work_struct *work)
+{
+	struct hyb_lsock *ls = container_of(to_delayed_work(work),
+					    struct hyb_lsock, work);
+	struct hyb_lid *lid;
+	struct socket *sock;
+	int err;
+
+	mutex_lock(&hyb_listen_lock);
+	hyb_lsock_revive(ls);
+	mutex_unlock(&hyb_listen_lock);
+	for (;;) {
+		lid = NULL;
+		mutex_lock(&hyb_listen_lock);
+		err = ls->sock ? kernel_accept(ls->sock, &sock, O_NONBLOCK) :
+				 -EBADF;
+		if (!err) {
+			lid = hyb_lsock_choose(ls, sock);
+			hyb_lsock_forget(ls, sock->sk);
+		}
+		mutex_unlock(&hyb_listen_lock);
+		if (err)
+			break;
+		if (!lid || hyb_lid_take(lid, sock))
+			hyb_lsock_refuse(sock);
+	}
 	kref_put(&ls->ref, hyb_lsock_free);
 }
 
@@ -1500,11 +1571,12 @@ static struct hyb_lsock *hyb_lsock_new(struct net *net,
 		return ERR_PTR(-ENOMEM);
 	kref_init(&ls->ref);
 	INIT_LIST_HEAD(&ls->links);
-	INIT_WORK(&ls->work, hyb_lsock_work);
+	INIT_DELAYED_WORK(&ls->work, hyb_lsock_work);
 	ls->net = net;
 	ls->addr = *addr;
 	ls->ifindex = ifindex;
-	err = hyb_lsock_open(ls, backlog);
+	ls->backlog = backlog;
+	err = hyb_lsock_open(ls);
 	if (err) {
 		kref_put(&ls->ref, hyb_lsock_free);
 		return ERR_PTR(err);
