@@ -1664,18 +1664,23 @@ static int hyb_lid_bind_any(struct hyb_lid *lid,
 
 /*
  * A device of another namespace is asked, too, when a wildcard listens on all
- * devices: nothing is opened there, the cm_id just never hears anything.
+ * devices: nothing is opened there, the cm_id just never hears anything. The same is
+ * true for a listener for datagrams (RDMA_PS_UDP), which other devices may have.
  */
 static int hyb_lid_open(struct hyb_lid *lid, int backlog)
 {
 	const struct sockaddr_storage *addr = &lid->id->m_local_addr;
+	bool datagrams = hyb_cm_rdma_id(lid->id)->qp_type == IB_QPT_UD;
 	struct sockaddr_storage any4 = { .ss_family = AF_INET };
 	int err;
 
 	if (!net_eq(hyb_cm_net(lid->id), dev_net(lid->dev->netdev)))
 		return 0;
 	if (!hyb_addr_is_any(addr))
-		return hyb_lid_bind(lid, addr, 0, backlog);
+		return datagrams ? -EPROTONOSUPPORT :
+				   hyb_lid_bind(lid, addr, 0, backlog);
+	if (datagrams)
+		return 0;
 
 	err = hyb_lid_bind_any(lid, addr, backlog);
 	if (err || addr->ss_family != AF_INET6 || lid->id->afonly)

@@ -48,8 +48,8 @@ static struct rdma_cm_id *listener(struct rdma_event_channel *channel,
 }
 
 /*
- * The connection manager knows the ports of UDP apart from those of TCP, but both
- * are ports of TCP in the end. A listener for IPv4 alone would be preferred.
+ * The connection manager knows the ports of InfiniBand apart from those of TCP, but
+ * both are ports of TCP in the end. A listener for IPv4 alone would be preferred.
  */
 static void try_ports(void)
 {
@@ -62,8 +62,7 @@ static void try_ports(void)
 	int err, theft;
 
 	own = listener(channel, RDMA_PS_TCP, (struct sockaddr *)&any6, &err);
-	thief = listener(channel, RDMA_PS_UDP, (struct sockaddr *)&any4,
-			 &theft);
+	thief = listener(channel, RDMA_PS_IB, (struct sockaddr *)&any4, &theft);
 	printf("# listen: %s, in the other port space: %s\n", strerror(err),
 	       strerror(theft));
 	result(!err && theft == EADDRINUSE,
@@ -71,6 +70,29 @@ static void try_ports(void)
 	rdma_destroy_id(thief);
 	rdma_destroy_id(own);
 	rdma_destroy_event_channel(channel);
+}
+
+/* iWARP has no datagrams: a listener for them, as that of udaddy, would wait for ever. */
+static void try_datagrams(void)
+{
+	struct rdma_event_channel *channel = rdma_create_event_channel();
+	struct sockaddr_in own;
+	struct rdma_cm_id *id;
+	struct conn c;
+	int err;
+
+	if (open_conn(&c)) {
+		result(false, "a connection, for its address");
+		return;
+	}
+	memcpy(&own, rdma_get_local_addr(c.id), sizeof(own));
+	own.sin_port = htobe16(PORT);
+	id = listener(channel, RDMA_PS_UDP, (struct sockaddr *)&own, &err);
+	printf("# listen: %s\n", strerror(err));
+	result(err == EPROTONOSUPPORT, "nothing listens for datagrams");
+	rdma_destroy_id(id);
+	rdma_destroy_event_channel(channel);
+	disconnect(&c);
 }
 
 /* -------------------------------------------------- a queue pair that is no more */
@@ -264,6 +286,7 @@ static void try_many_events(void)
 void calls_tests(void)
 {
 	try_ports();
+	try_datagrams();
 	try_error_state();
 	try_half_made();
 	try_many_events();
