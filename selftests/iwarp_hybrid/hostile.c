@@ -15,6 +15,8 @@
  *        the same, with what takes a device
  *   hyb-hostile -v -h ADDRESS [-p PORT] [-s COMMAND] verbs-zcopy
  *        the same, to a listening "sdp-zcopy serve"
+ *   hyb-hostile -h ADDRESS [-p PORT] [-s COMMAND] overrun
+ *        attacks a listening socket that no program reads from
  *   hyb-hostile -h ADDRESS [-p PORT] [-s COMMAND] frozen|frozen-ring|...
  *        is what frozen.py sends to, and gives it no credits back, no room in
  *        its ring, or does not read
@@ -554,6 +556,9 @@ static bool run_suite(const char *suite)
 	} else if (!strcmp(suite, "credits")) {
 		opt.sdp = true;
 		run(credit_attacks, credit_attack_count, false);
+	} else if (!strcmp(suite, "overrun")) {
+		opt.sdp = true;
+		run(overrun_attacks, overrun_attack_count, false);
 	} else if (!strcmp(suite, "frozen")) {
 		opt.sdp = true;
 		run(frozen_attacks, frozen_attack_count, false);

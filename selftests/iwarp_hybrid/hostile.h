@@ -111,6 +111,9 @@ void sdp_ring_told(bool told);
 extern const struct attack hold_attacks[];
 extern const unsigned int hold_attack_count;
 /* On the bare TCP connection, to an SDP listener that echoes: credits of the peer */
+/* To a server that does not read and has as many receives as it began with */
+extern const struct attack overrun_attacks[];
+extern const unsigned int overrun_attack_count;
 extern const struct attack credit_attacks[];
 extern const unsigned int credit_attack_count;
 /* The same, to frozen.py: a peer that gives no credit back */

@@ -50,6 +50,7 @@ for what in ${SUITES:-$all}; do
 done
 
 STATE="not accepted" attacks_unaccepted
+attacks_overrun
 
 frozen_up
 for what in $FROZEN; do

@@ -31,6 +31,21 @@ attacks_unaccepted() {
 	stop_bg "$nobody"
 }
 
+# To a connection that no program reads from, whose receives stay as many as they are
+attacks_overrun() {
+	local bufs merge nobody
+
+	bufs=$(in_b sysctl -n net.sdp.rx_bufs_max)
+	merge=$(in_b sysctl -n net.sdp.rx_merge)
+	in_b sysctl -q -w net.sdp.rx_bufs_max=8 net.sdp.rx_merge=-1
+	start_bg b sdp-actions listen "$SERVER" 5024 100 pause
+	nobody=$BG_PID
+	wait_port b 5024
+	attacks 5024 overrun
+	stop_bg "$nobody"
+	in_b sysctl -q -w net.sdp.rx_bufs_max="$bufs" net.sdp.rx_merge="$merge"
+}
+
 # A peer whose MSeqAck does not move: timers end what waits for credits.
 # frozen_up, then frozen SUITE RESULTS: errors that the program sees with such peers
 frozen_up() {

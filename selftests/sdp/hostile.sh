@@ -33,6 +33,7 @@ for what in hello credits sdp shared ring immediate hold; do
 	attacks 5020 $what
 done
 STATE="not accepted" attacks_unaccepted
+attacks_overrun
 
 frozen_up
 all="u ETIMEDOUT u ETIMEDOUT k ETIMEDOUT c - c - l - 0 -"

@@ -1337,6 +1337,7 @@ void sdp_ring_told(bool told)
 
 #define ECHOED 8000 /* bytes that come back, as far as they may */
 #define QUIET_MS 500
+#define PRESSED 1000 /* payload of a message that uses up credits */
 
 /* Credits granted to the peer, and by the peer: numbers of the last message */
 static uint32_t granted, told;
@@ -1620,6 +1621,45 @@ static enum peer_end small_receives(struct peer *p,
 		       END_NONE :
 		       against("messages are shorter than they could be");
 }
+
+/*
+ * To a server that does not read, and whose receives do not grow: as many messages with
+ * payload as it has credits for, and one more. The answer to ChRcvBuf brings the latest
+ * credits, which are for control then.
+ */
+static enum peer_end one_too_many(struct peer *p, const struct target_memory *m,
+				  const struct attack *a)
+{
+	uint32_t before, sent = 0;
+
+	(void)m;
+	(void)a;
+	if (!credit_hello(p, UINT32_MAX))
+		return END_NO_FRAME;
+	do {
+		/* a message takes three credits, its own among them */
+		for (; (int)(told - p->mseq) >= 2; sent++)
+			credit_say(p, 0xff, PRESSED);
+		before = resized;
+		granted = p->mseq_ack + 64;
+		put_be32(msg + BSDH, 65536);
+		credit_say(p, 0x0b, 4);
+		while (resized == before)
+			if (credit_hear(p, RCVSZ, 10000) != 1)
+				return against("no answer to ChRcvBuf");
+	} while ((int)(told - p->mseq) >= 2);
+	printf("# %u messages, then with %d credits\n", sent,
+	       (int)(told - p->mseq) + 1);
+	credit_say(p, 0xff, PRESSED);
+	return END_NONE;
+}
+
+const struct attack overrun_attacks[] = {
+	CASE("Credits: one message more than they are for", "bad_credit",
+	     ENDS(E_CLOSED), one_too_many),
+};
+
+const unsigned int overrun_attack_count = COUNT(overrun_attacks);
 
 /* clang-format off */
 const struct attack credit_attacks[] = {
