@@ -692,6 +692,8 @@ const char *peer_end_text(enum peer_end end, unsigned int term)
 		return "reset";
 	case END_NO_FRAME:
 		return "bytes that are no FPDU";
+	case END_OTHERWISE:
+		return "a step had another result";
 	case END_TERMINATE:
 		snprintf(text, sizeof(text), "Terminate %u/%u/%02x", term >> 12,
 			 term >> 8 & 15, term & 255);

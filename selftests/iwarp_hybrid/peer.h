@@ -39,6 +39,7 @@ enum peer_end {
 	END_RST,
 	END_TERMINATE, /* peer.term says which */
 	END_NO_FRAME, /* bytes that are no FPDU */
+	END_OTHERWISE, /* a step of a script had another result */
 };
 
 #define TERM_ERR(layer, type, code) ((layer) << 12 | (type) << 8 | (code))

@@ -58,9 +58,11 @@ for what in $FROZEN; do
 done
 frozen_down
 
-# two advertisements, of which it cancels its own after 300 ms: see zcopy-hostile
+# two advertisements, of which it cancels its own after 300 ms, and receives for all
+# messages of a script: see zcopy-hostile
 in_b sysctl -q -w net.sdp.zcopy_threshold=65536 net.sdp.zcopy_floor=0 \
-	net.sdp.fin_timeout=3 net.sdp.zcopy_wait=300000 net.sdp.max_adverts=2
+	net.sdp.fin_timeout=3 net.sdp.zcopy_wait=300000 net.sdp.max_adverts=2 \
+	net.sdp.rx_bufs_min=16
 start_bg b sdp-zcopy serve $SERVER 6000
 zcopy=$BG_PID
 wait_for 20 said listening || ktap_fail "the server listens" "$(cat "$BG_LOG")"

@@ -203,14 +203,21 @@ static int take(struct peer *p)
 
 static bool hear(struct peer *p, int what)
 {
-	int mid;
+	int mid, ret;
 
 	do {
-		mid = peer_recv_fpdu(p, 10000) == 1 ? take(p) : -1;
+		ret = peer_recv_fpdu(p, 10000);
+		mid = ret == 1 ? take(p) : -1;
 		/* credits, what came before, or it cannot wait */
 	} while (mid == MID_DATA || !mid ||
 		 (mid == MID_SRC_CANCEL && what != mid));
-	return mid == what;
+	if (mid == what)
+		return true;
+	if (ret == 1)
+		printf("# message %d came in place of %d\n", mid, what);
+	else
+		printf("# no message %d came: %d\n", what, ret);
+	return false;
 }
 
 /* Nothing is advertised: all of @len bytes comes in messages that fit. */
@@ -646,7 +653,7 @@ static enum peer_end script(struct peer *p, const struct target_memory *m,
 			   !piped_sink_step(p, *s) && !held_step(p, *s) &&
 			   !(p->ops && device_step(p, *s))) {
 			printf("# not as it should be: %s\n", s);
-			return END_NO_FRAME;
+			return END_OTHERWISE;
 		}
 		if (*s == 'K')
 			return END_RST;

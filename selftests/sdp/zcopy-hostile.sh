@@ -35,9 +35,10 @@ in_vain() {
 dev_up hybrid hybrid || ktap_skip_all "no hybrid devices"
 modprobe -q sdp
 PINNED=$(pinned)
-# it may have two advertisements, of which we cancel ours after 300 ms
+# it may have two advertisements, of which we cancel ours after 300 ms; it has receives for
+# all messages of a script, which does not wait for credits
 in_b sysctl -q -w net.sdp.shared_link=0 net.sdp.zcopy_threshold=65536 net.sdp.zcopy_floor=0 net.sdp.fin_timeout=3 \
-	net.sdp.zcopy_wait=300000 net.sdp.max_adverts=2
+	net.sdp.zcopy_wait=300000 net.sdp.max_adverts=2 net.sdp.rx_bufs_min=16
 start_bg b sdp-zcopy serve $SERVER 6000
 wait_for 20 said listening ||
 	ktap_fail "the server listens" "$(cat "$BG_LOG")"
