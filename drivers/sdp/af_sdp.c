@@ -91,6 +91,7 @@ static void sdp_destruct(struct sock *sk)
 	sdp_lend_free(sdp);
 	if (sdp->tcp_sk)
 		sock_put(sdp->tcp_sk);
+	put_cred(sdp->cred);
 	WRITE_ONCE(sk->sk_wmem_queued, 0);
 	inet_sock_destruct(sk);
 }

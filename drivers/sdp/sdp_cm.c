@@ -9,6 +9,7 @@
  * pair and only then touches the socket. The handler mutex also keeps the
  * teardown away from a set-up that is still running.
  */
+#include <linux/cred.h>
 #include <linux/netdevice.h>
 #include <linux/slab.h>
 #include <net/ipv6.h>
@@ -414,6 +415,7 @@ static int sdp_cm_do_connect(struct sdp_conn *conn)
 {
 	struct rdma_conn_param param;
 	u8 data[SDP_HELLO_LEN];
+	const struct cred *cred;
 	struct sdp_hello h;
 	int err;
 	u32 len;
@@ -435,7 +437,10 @@ static int sdp_cm_do_connect(struct sdp_conn *conn)
 	len = sdp_build_hello(data, &h,
 			      !test_bit(SDP_CONN_IWARP, &conn->flags));
 	sdp_conn_param(conn, &param, data, len);
+	/* a socket that the device makes belongs to the program, in any context */
+	cred = override_creds(conn->cm.cred);
 	err = rdma_connect_locked(conn->id, &param);
+	revert_creds(cred);
 	if (!err)
 		set_bit(SDP_CONN_CM_CONNECTED, &conn->flags);
 	return err;
@@ -1321,6 +1326,7 @@ static int sdp_cm_try(struct sock *sk, const union sdp_addr *dst,
 	if (!conn)
 		return -ENOBUFS;
 	refcount_inc(&conn->refs);
+	conn->cm.cred = get_cred(sdp->cred);
 	conn->cm.walk = *w;
 	err = sdp_cm_start(sk, conn, dst, w->port, &wait);
 	sdp_conn_id_done(conn);
@@ -1426,6 +1432,8 @@ int sdp_cm_connect(struct sock *sk, const union sdp_addr *dst, long *timeo)
 	struct sdp_port_walk w = {};
 	int err;
 
+	put_cred(sdp_sk(sk)->cred);
+	sdp_sk(sk)->cred = get_current_cred();
 	SDP_INC_STATS(sock_net(sk), ACTIVE_OPENS);
 	err = sdp_addr_loopback(dst) ? -ENETUNREACH : sdp_cm_first_port(sk, &w);
 	while (err > 0)

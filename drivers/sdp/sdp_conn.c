@@ -4,6 +4,7 @@
  * what every layer asks of it. Calls the socket (sdp_sock.c) and, by struct
  * sdp_link_ops, the link.
  */
+#include <linux/cred.h>
 #include <linux/export.h>
 #include <linux/sched/signal.h>
 #include <linux/slab.h>
@@ -90,6 +91,7 @@ static void sdp_conn_free(struct rcu_head *rcu)
 		kfree(conn->zc);
 	kfree(conn->verbs);
 	kfree(conn->ring);
+	put_cred(conn->cm.cred);
 	kmem_cache_free(sdp_conn_cache, conn);
 }
 

@@ -106,6 +106,8 @@ enum sdp_cm_call {
  * @walk: ports to connect from
  * @deadline: jiffies, for the address
  * @dst: where connect() goes to
+ * @cred: credentials of the task that called connect(), for sockets that the device
+ *	  makes; NULL on the passive side
  * @dial_task: thread that calls rdma_connect(), see sdp_dial.c; sdp_net.dial_lock
  * @dial_dev: device that it does so at, while it does; sdp_net.dial_lock
  */
@@ -120,6 +122,7 @@ struct sdp_cm_state {
 	struct sdp_port_walk walk;
 	unsigned long deadline;
 	union sdp_addr dst;
+	const struct cred *cred;
 	struct task_struct *dial_task;
 	struct ib_device *dial_dev;
 };

@@ -60,6 +60,10 @@ struct sdp_sock {
 	bool v6;			/* made for IPv6 */
 	bool user_bound;		/* bind() gave address or port */
 
+	const struct cred *cred;	/* of the task that called connect();
+					 * lock_sock
+					 */
+
 	/* TCP beside SDP, sdp_fallback.c */
 	u8 fallback;			/* SDP_FALLBACK; lock_sock */
 	u8 tcp_reason;			/* SDP_TCP_*; lock_sock */

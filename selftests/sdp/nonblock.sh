@@ -11,8 +11,8 @@ need python3 setpriv
 PORT=7972
 RUN=(/usr/bin/python3 "$(cd "$(dirname "$0")" && pwd)/nonblock.py")
 
-# run TASK: on a; prints what it says
-run() { in_a timeout 120 "${RUN[@]}" "$1" $PORT 2>&1; }
+# run TASK [COMMAND...]: on a; prints what it says
+run() { in_a timeout 120 "${@:2}" "${RUN[@]}" "$1" $PORT 2>&1; }
 
 # background a|b TASK WORD [COMMAND...]: until it says the word
 background() {
@@ -33,6 +33,10 @@ test_device() {
 		"$(run works)" "EINPROGRESS connected same name x"
 	ktap_is "$1: and to one that is" \
 		"$(run works)" "EINPROGRESS connected same name x"
+	forget
+	ktap_is "$1: the TCP connection below is the user's" \
+		"$(run owner setpriv --reuid 1000 --regid 1000 --clear-groups)" \
+		"EINPROGRESS connected uid 1000"
 }
 
 # siw takes a port that the RDMA CM chooses, without a look at those of TCP
