@@ -217,8 +217,11 @@ static int sdp_get_addr(struct sock *sk, const struct sockaddr *sa, int len,
 	memset(&in, 0, sizeof(in));
 	memcpy(&in, sa, min_t(int, len, sizeof(in)));
 	family = in.sa.sa_family;
-	if (family == AF_SDP)
+	/* in its place as well, for BPF programs and TCP */
+	if (family == AF_SDP) {
 		family = sdp->v6 ? AF_INET6 : AF_INET;
+		sa->sa_family = family;
+	}
 	if (sdp->v6) {
 		if (len < SIN6_LEN_RFC2133)
 			return -EINVAL;

@@ -173,6 +173,12 @@ def blocking():
         with listener(tcp("b"), B, p) as l:
             c.connect((B, p))
             same("second attempt", domain(c), socket.AF_INET)
+
+    p = new_port()
+    with listener(tcp("b"), B, p), sdp("a") as c:
+        addr = struct.pack("=H", AF_SDP) + struct.pack("!H4s8x", p, socket.inet_aton(B))
+        same("an address of family AF_SDP", LIBC.connect(c.fileno(), addr, len(addr)), 0)
+        same("TCP takes over from it", domain(c), socket.AF_INET)
     with sdp("a", NONE) as c, listener(tcp("b"), B, p):
         fails("without the option", errno.ECONNREFUSED, c.connect, (B, p))
 
