@@ -12,6 +12,7 @@
 #ifndef _COMPAT_H
 #define _COMPAT_H
 
+#include <linux/bpf-cgroup.h>
 #include <linux/device.h>
 #include <linux/hrtimer.h>
 #include <linux/mm.h>
@@ -140,6 +141,12 @@ hrtimer_setup(struct hrtimer *timer,
 	hrtimer_init(timer, clock_id, mode);
 	timer->function = fn;
 }
+#endif
+
+/* From 6.7 on a program may change the length, of a Unix address. */
+#ifndef HAVE_CGROUP_SOCKADDR_LEN
+#define __cgroup_bpf_run_filter_sock_addr(sk, uaddr, len, type, ctx, flags) \
+	__cgroup_bpf_run_filter_sock_addr(sk, uaddr, type, ctx, flags)
 #endif
 
 /* From 6.16 on both have a last argument more, of device memory. */

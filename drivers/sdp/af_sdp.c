@@ -4,7 +4,9 @@
  * Top layer; calls everything below it. Per-namespace state and the module's
  * begin and end are here too.
  */
+#include <linux/bpf-cgroup.h>
 #include <linux/capability.h>
+#include <linux/cred.h>
 #include <asm/ioctls.h>
 #include <linux/inetdevice.h>
 #include <linux/ipv6.h>
@@ -20,6 +22,7 @@
 
 #include "compat.h"
 #include "sdp.h"
+#include "sdp_cgroup.h"
 #include "sdp_dial.h"
 #include "sdp_fallback.h"
 #include "sdp_mib.h"
@@ -162,6 +165,7 @@ static int sdp_create(struct net *net, struct socket *sock, int protocol,
 		      int kern)
 {
 	struct sock *sk;
+	int err;
 
 	if (sock->type != SOCK_STREAM)
 		return -ESOCKTNOSUPPORT;
@@ -178,7 +182,12 @@ static int sdp_create(struct net *net, struct socket *sock, int protocol,
 	sdp_set_flags(sock);
 	sock_init_data(sock, sk);
 	sdp_sock_setup(sk, protocol);
-	return 0;
+	err = kern ? 0 : BPF_CGROUP_RUN_PROG_INET_SOCK(sk);
+	if (err) {
+		sk_common_release(sk);
+		sock->sk = NULL;
+	}
+	return err;
 }
 
 /*
@@ -205,7 +214,7 @@ static struct sock *sdp_sock_child(struct sock *listener)
  * Check an address that a program gave and bring it into our form. AF_SDP is
  * taken as the Internet family of the socket.
  */
-static int sdp_get_addr(struct sock *sk, const struct sockaddr *sa, int len,
+static int sdp_get_addr(struct sock *sk, struct sockaddr *sa, int len,
 			union sdp_addr *out)
 {
 	struct sdp_sock *sdp = sdp_sk(sk);
@@ -413,6 +422,11 @@ static int sdp_bind_locked(struct sock *sk, union sdp_addr *addr)
 		return sdp_bind_tcp(sk, addr);
 	if (err)
 		return err;
+	err = sdp_cgroup_post_bind(sk);
+	if (err) {
+		sdp_unbind(sk);
+		return err;
+	}
 	sdp->user_bound = true;
 	if (addr->v4.sin_port)
 		sk->sk_userlocks |= SOCK_BINDPORT_LOCK;
@@ -431,6 +445,7 @@ static int sdp_bind(struct socket *sock, struct sockaddr_unsized *uaddr,
 	struct net *net = sock_net(sk);
 	union sdp_addr addr;
 	struct sockaddr_in any4;
+	u32 flags = 0;
 	int err;
 	u16 port;
 
@@ -444,6 +459,10 @@ static int sdp_bind(struct socket *sock, struct sockaddr_unsized *uaddr,
 		sa = (struct sockaddr *)&any4;
 	}
 	err = sdp_get_addr(sk, sa, len, &addr);
+	if (!err)
+		err = sdp_cgroup_bind(sk, sa, len, &flags);
+	if (!err)
+		err = sdp_get_addr(sk, sa, len, &addr);
 	if (err)
 		return err;
 	/* TCP asks sooner over IPv4; a scope must not reach a socket that is bound */
@@ -452,7 +471,8 @@ static int sdp_bind(struct socket *sock, struct sockaddr_unsized *uaddr,
 	if (err)
 		return err;
 	port = ntohs(addr.v4.sin_port);
-	if (port && inet_port_requires_bind_service(net, port) &&
+	if (port && !(flags & BIND_NO_CAP_NET_BIND_SERVICE) &&
+	    inet_port_requires_bind_service(net, port) &&
 	    !ns_capable(net->user_ns, CAP_NET_BIND_SERVICE))
 		return -EACCES;
 	lock_sock(sk);
@@ -777,6 +797,10 @@ static int sdp_connect_start(struct socket *sock, struct sockaddr *sa, int len,
 		return -EISCONN;
 	err = sdp_get_addr(sk, sa, len, &dst);
 	if (!err)
+		err = sdp_cgroup_connect(sk, sa, len);
+	if (!err)
+		err = sdp_get_addr(sk, sa, len, &dst);
+	if (!err)
 		err = sdp_check_dst(sk, &dst);
 	if (err)
 		return err;
@@ -941,6 +965,7 @@ static int sdp_getname(struct socket *sock, struct sockaddr *uaddr, int peer)
 	spin_unlock_bh(&sdp->lock);
 	if (!sdp->v6) {
 		memcpy(uaddr, &a.v4, sizeof(a.v4));
+		sdp_cgroup_name(sk, uaddr, sizeof(a.v4), peer);
 		return sizeof(a.v4);
 	}
 	memset(v6, 0, sizeof(*v6));
@@ -950,6 +975,7 @@ static int sdp_getname(struct socket *sock, struct sockaddr *uaddr, int peer)
 	if (a.sa.sa_family == AF_INET6)
 		v6->sin6_scope_id = ipv6_iface_scope_id(&v6->sin6_addr,
 							sk->sk_bound_dev_if);
+	sdp_cgroup_name(sk, uaddr, sizeof(*v6), peer);
 	return sizeof(*v6);
 }
 
@@ -1279,6 +1305,8 @@ static int sdp_release(struct socket *sock)
 	if (!sk)
 		return 0;
 	sdp = sdp_sk(sk);
+	if (!sk->sk_kern_sock)
+		BPF_CGROUP_RUN_PROG_INET_SOCK_RELEASE(sk);
 	if (sock_flag(sk, SOCK_LINGER) && !(current->flags & PF_EXITING))
 		timeout = sk->sk_lingertime;
 	lock_sock(sk);

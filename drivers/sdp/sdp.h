@@ -28,6 +28,7 @@
  *   sdp_fallback.c      TCP beside SDP: the kernel's TCP sockets
  *   sdp_port.c          addresses, ports, and their cm_ids
  *   sdp_conn.c          the connection as an object
+ *   sdp_cgroup.c        BPF programs of control groups
  *   sdp_tx_pages.c sdp_errq.c sdp_inherit.c sdp_inet.c sdp_sysctl.c sdp_netlink.c
  *                       pages that are sent, notifications, options of a child,
  *                       registration, what is seen from outside
@@ -234,6 +235,7 @@ void sdp_netlink_exit(void);
 
 /* sdp_inherit.c */
 void sdp_inherit_sock(struct sock *sk, const struct sock *parent);
+void sdp_inherit_cgroup(struct sock *sk, const struct sock *parent);
 void sdp_inherit_child(struct sock *sk, const struct sock *parent);
 int sdp_inherit_ip6_bit(int optname);
 void sdp_inherit_ip6(const struct sock *sk, struct socket *tcp);

@@ -3,6 +3,7 @@
  * Compile probes, see probe.sh: each asks for one interface of today's kernel,
  * in the shape in which the drivers use it. Nothing here is linked or run.
  */
+#include <linux/bpf-cgroup.h>
 #include <linux/crc32.h>
 #include <linux/crc32c.h>
 #include <linux/ethtool.h>
@@ -213,6 +214,14 @@ static void vm_flags_mod_(struct vm_area_struct *vma)
 {
 	vm_flags_mod(vma, 0, VM_MAYWRITE);
 }
+
+/* PROBE: HAVE_CGROUP_SOCKADDR_LEN */
+#ifdef CONFIG_CGROUP_BPF
+static int cgroup_sockaddr_len(struct sock *sk, int *len)
+{
+	return __cgroup_bpf_run_filter_sock_addr(sk, NULL, len, 0, NULL, NULL);
+}
+#endif
 
 /* PROBE: HAVE_MSG_ZEROCOPY_DEVMEM */
 static struct ubuf_info *msg_zerocopy_(struct sock *sk)

@@ -4,28 +4,15 @@
 
 OP is that of the program of the type sockops at which it does so: 4 for connections that
 begin here, 5 for those that came in. Ends with its input."""
-import ctypes
 import os
 import struct
 import sys
 
-SYS_BPF = 321
-MAP_CREATE, PROG_LOAD, PROG_ATTACH, PROG_DETACH = 0, 5, 8, 9
+sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "../lib"))
+from bpf import MAP_CREATE, Attached, bpf, insn, load  # noqa: E402
+
 MAP_TYPE_SOCKMAP, PROG_TYPE_SOCK_OPS, CGROUP_SOCK_OPS = 15, 13, 3
 FUNC_SOCK_MAP_UPDATE = 53
-LIBC = ctypes.CDLL(None, use_errno=True)
-
-
-def bpf(command, attr):
-    attr = attr.ljust(128, b"\0")
-    ret = LIBC.syscall(SYS_BPF, command, attr, len(attr))
-    if ret < 0:
-        raise OSError(ctypes.get_errno(), "bpf")
-    return ret
-
-
-def insn(code, dst=0, src=0, off=0, imm=0):
-    return struct.pack("<BBhi", code, dst | src << 4, off, imm)
 
 
 def program(sockmap, op):
@@ -44,16 +31,11 @@ def program(sockmap, op):
 
 
 def main():
-    cgroup = os.open(sys.argv[1], os.O_RDONLY)
     sockmap = bpf(MAP_CREATE, struct.pack("<IIII", MAP_TYPE_SOCKMAP, 4, 4, 1))
-    code = ctypes.create_string_buffer(program(sockmap, int(sys.argv[2])))
-    name = ctypes.create_string_buffer(b"GPL")
-    prog = bpf(PROG_LOAD, struct.pack("<IIQQ", PROG_TYPE_SOCK_OPS, len(code) // 8,
-                                      ctypes.addressof(code), ctypes.addressof(name)))
-    bpf(PROG_ATTACH, struct.pack("<III", cgroup, prog, CGROUP_SOCK_OPS))
-    print("attached", flush=True)
-    sys.stdin.read()
-    bpf(PROG_DETACH, struct.pack("<III", cgroup, prog, CGROUP_SOCK_OPS))
+    prog = load(PROG_TYPE_SOCK_OPS, program(sockmap, int(sys.argv[2])))
+    with Attached(sys.argv[1], prog, CGROUP_SOCK_OPS):
+        print("attached", flush=True)
+        sys.stdin.read()
 
 
 main()
