@@ -7,7 +7,7 @@
  * receive.
  *
  * Each input runs twice: with hyb_rx_fast(), hyb_rx_bulk(), hyb_rx_bulk_piece() and
- * hyb_fast_rx(), and with hyb_rx_fpdu() alone, which a queue pair with ranges placed
+ * hyb_fast_rx() or hyb_fast_there(), and with hyb_rx_fpdu() alone, which a queue pair with ranges placed
  * out of order has for all. Both have to deliver the same bytes and messages, find the
  * same error, and count the same.
  */
@@ -38,6 +38,7 @@ struct piece {
 	bool part; /* first of a packet of the frag_list */
 	bool head; /* in front of the fragments of its part */
 	bool joins; /* follows the one before in its page */
+	u8 *place; /* memory of a region that it is placed in, or NULL */
 };
 
 struct packet {
@@ -54,13 +55,17 @@ static struct {
 	size_t left;
 	u32 random;
 	u32 ivl, first;
-	bool crc, nic, verify, faults, verbs;
+	bool crc, nic, verify, faults, verbs, place;
 	u32 receives; /* posted at once */
 	u32 pause; /* after so many bytes, 0: never */
 	u32 budget;
 	u32 len; /* of the stream */
 	u32 fpdus, packets, pieces;
 	u32 fpdu[FPDUS + 1];
+	struct { /* of an FPDU with payload for a region; len 0: none */
+		u32 stag, len;
+		u64 to;
+	} placed[FPDUS];
 	struct packet packet[PACKETS];
 	struct piece piece[PIECES];
 	u8 stream[ROOM];
@@ -127,12 +132,13 @@ static bool one_in(u32 n)
 
 /* ---- the stream ---- */
 
-/* An FPDU with that header and payload up to @len bytes, which may not be good */
-static void add_fpdu(const u8 *hdr, u32 hdr_len, u32 len)
+/* An FPDU with that header and payload up to @len bytes. Returns true if it is damaged. */
+static bool add_fpdu(const u8 *hdr, u32 hdr_len, u32 len)
 {
 	static u8 ulpdu[65536];
 	u8 *p = in.stream + in.len;
 	struct mpa_build b;
+	bool damaged;
 	u32 i, n;
 
 	memcpy(ulpdu, hdr, hdr_len);
@@ -146,13 +152,16 @@ static void add_fpdu(const u8 *hdr, u32 hdr_len, u32 len)
 	else
 		memset(p + n, 0, MPA_CRC_SIZE);
 	n += MPA_CRC_SIZE;
-	if (in.faults && one_in(128)) {
+	damaged = in.faults && one_in(128);
+	if (damaged) {
 		i = pick(2) ? pick(min(n, 64u)) : n - 1 - pick(8);
 		p[i] ^= 1u << pick(8);
 	}
+	in.placed[in.fpdus].len = 0;
 	in.fpdu[in.fpdus++] = in.len;
 	in.len += n;
 	in.fpdu[in.fpdus] = in.len;
+	return damaged;
 }
 
 /**
@@ -201,7 +210,15 @@ static void add_segment(struct message *m, u32 len, bool last)
 				 m->done + (bad && one_in(4)));
 	if (bad && one_in(8))
 		hdr[0] ^= 1u << pick(8);
-	add_fpdu(hdr, hdr_len, len);
+	bad |= add_fpdu(hdr, hdr_len, len);
+	/* a NIC places what its header says */
+	if (!bad && hdr_len == DDP_TAGGED_LEN &&
+	    !hyb_mem_check(&regions[m->stag - REGION_STAG].mem, m->stag,
+			   m->to + m->done, len - hdr_len, 0)) {
+		in.placed[in.fpdus - 1].stag = m->stag;
+		in.placed[in.fpdus - 1].to = m->to + m->done;
+		in.placed[in.fpdus - 1].len = len - hdr_len;
+	}
 	m->done += len - hdr_len;
 }
 
@@ -306,6 +323,58 @@ static u32 piece_len(enum shape shape, u32 off, u32 *fpdu)
 	return in.fpdu[*fpdu] - off;
 }
 
+static struct piece *add_piece(struct packet *pk, u32 off, u32 len)
+{
+	struct piece *pc = &in.piece[in.pieces++];
+
+	*pc = (struct piece){ .off = off, .len = len };
+	pk->nr++;
+	return pc;
+}
+
+/*
+ * As a NIC has an FPDU that it placed: header, payload in the memory that it belongs in,
+ * and the rest, behind which the next header may stand
+ */
+static void add_placed(struct packet *pk, u32 *off, u32 fpdu, bool join)
+{
+	const u32 head = MPA_LEN_SIZE + DDP_TAGGED_LEN;
+	u32 left = in.placed[fpdu].len, n;
+	u64 to = in.placed[fpdu].to;
+	struct piece *pc;
+
+	if (join)
+		in.piece[in.pieces - 1].len += head;
+	else
+		add_piece(pk, *off, head);
+	*off += head;
+	for (; left; left -= n, to += n, *off += n) {
+		n = left;
+		pc = add_piece(pk, *off, 0);
+		pc->place = hyb_mem_at(
+			&regions[in.placed[fpdu].stag - REGION_STAG].mem, to,
+			&n);
+		pc->len = n;
+	}
+	add_piece(pk, *off, in.fpdu[fpdu + 1] - *off);
+	*off = in.fpdu[fpdu + 1];
+}
+
+/* FPDUs that the NIC has placed, as many as follow; false if this is none */
+static bool add_all_placed(struct packet *pk, u32 *off, u32 *fpdu)
+{
+	u32 first = *fpdu, len;
+
+	for (; *fpdu < in.fpdus && in.fpdu[*fpdu] == *off; (*fpdu)++) {
+		len = in.placed[*fpdu].len;
+		if (!len || in.fpdu[*fpdu + 1] > in.len ||
+		    pk->nr + len / REGION_PAGE + 4 > MAX_FRAGS)
+			break;
+		add_placed(pk, off, *fpdu, *fpdu > first && pick(2));
+	}
+	return *fpdu > first;
+}
+
 static void add_packet(u32 *off, u32 *fpdu)
 {
 	struct packet *pk = &in.packet[in.packets++];
@@ -318,6 +387,8 @@ static void add_packet(u32 *off, u32 *fpdu)
 			       .extra = pick(4096),
 			       .checked = in.nic && pick(4),
 			       .waits = pick(4) };
+	if (in.place && pk->checked && add_all_placed(pk, off, fpdu))
+		return;
 	/* some of it was there before */
 	if (*off && one_in(16))
 		pk->seq -= 1 + pick(min(*off, 200u));
@@ -384,8 +455,12 @@ static void put_frag(struct sk_buff *part, const struct piece *pc)
 
 	check(info->nr_frags <= MAX_FRAGS);
 	frag->len = pc->len;
-	if (pc->joins && was &&
-	    was->off + was->len + pc->len <= was->page->size) {
+	if (pc->place) {
+		frag->page = region_page(pc->place);
+		frag->off = pc->place - frag->page->mem;
+		get_page(frag->page);
+	} else if (pc->joins && was &&
+		   was->off + was->len + pc->len <= was->page->size) {
 		frag->page = was->page;
 		frag->off = was->off + was->len;
 		get_page(frag->page);
@@ -635,7 +710,7 @@ static void begin_reads(void)
 {
 	u32 i;
 
-	regions_begin(pd);
+	regions_begin(pd, in.place);
 	for (i = 0; i < READS; i++) {
 		struct hyb_orq_entry *orq = &k.orq[i];
 		struct hyb_mem *mem = &regions[i % REGIONS].mem;
@@ -684,6 +759,7 @@ static void begin(bool fast)
 	qp->dev = &k.dev;
 	k.off.rx_crc = in.nic;
 	k.off.verify = in.verify;
+	k.off.place = in.place;
 	if (in.nic)
 		qp->off = &k.off;
 	k.ooo.tab = tab;
@@ -748,9 +824,9 @@ static void result(void)
 		memcpy(out->memory[i], regions[i].bytes,
 		       sizeof(out->memory[i]));
 	memcpy(out->kernel, k.kernel, sizeof(out->kernel));
-	/* all that is complete was consumed */
-	check(out->err || qp->rx.stopped || out->pos == in.fpdu[in.fpdus] ||
-	      in.len < in.fpdu[in.fpdus]);
+	/* all that is complete was consumed; without a CRC a length may be wrong */
+	check(out->err || in.faults || qp->rx.stopped ||
+	      out->pos == in.fpdu[in.fpdus] || in.len < in.fpdu[in.fpdus]);
 }
 
 static void run(bool fast)
@@ -789,6 +865,11 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	in.first = 0u - pick(256) * 256;
 	in.pause = pick(2) ? 0 : 1 + pick(256) * 64;
 	in.verbs = pick(2);
+	in.place = in.verbs && pick(2);
+	if (in.place) {
+		in.ivl = 0;
+		in.nic = true;
+	}
 	in.receives = 1 + pick(8);
 	in.budget = pick(4) ? HYB_RX_BUDGET : 65536 + pick(64) * 64;
 	begin_reads();

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
 /*
  * Beyond kernel.h, for hyb_rx.c, hyb_fast.c and hyb_recv.c: packets in TCP's receive
- * queue, and the parts of the driver that reception calls. A NIC checks CRCs, but places
- * nothing. Requests of the peer are refused.
+ * queue, and the parts of the driver that reception calls. A NIC checks CRCs, and may place
+ * payload. Requests of the peer are refused.
  */
 #ifndef SELFTESTS_FUZZ_RX_KERNEL_H
 #define SELFTESTS_FUZZ_RX_KERNEL_H
@@ -183,7 +183,6 @@ void hyb_sq_complete(struct hyb_qp *qp, u32 slot, u32 bytes,
 /* Of RFC 7306, which hyb_ext_rx() refuses here */
 #define hyb_rq_complete_imm(qp, rqe, bytes, imm, rdma, solicited) \
 	((void)(qp), (void)(imm), abort())
-#define hyb_srq_wait(qp) ((void)(qp))
 #define hyb_sq_pending(qp) ((void)(qp), false)
 #define hyb_off_read_done(qp, mem) ((void)(qp), (void)(mem))
 #define check_add_overflow(a, b, sum) __builtin_add_overflow(a, b, sum)
@@ -199,8 +198,8 @@ void hyb_sq_complete(struct hyb_qp *qp, u32 slot, u32 bytes,
 #define hyb_ooo_recv(qp, rqe) ((void)(qp), (void)(rqe), 0)
 bool hyb_ooo_early(const struct hyb_qp *qp);
 
-/* Of a NIC that places */
-#define hyb_off_places(off) ((void)(off), false)
+/* A NIC that places needs not hear of more memory */
+#define hyb_off_places(off) ((off) && (off)->place)
 #define hyb_off_stop(off) ((void)(off))
 #define hyb_off_passed(off, seq, nic) ((void)(off))
 #define hyb_off_lied(qp) ((void)(qp))

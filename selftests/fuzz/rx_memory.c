@@ -4,7 +4,7 @@
 
 struct region regions[REGIONS];
 
-void regions_begin(struct ib_pd *pd)
+void regions_begin(struct ib_pd *pd, bool nic)
 {
 	u32 i, j;
 
@@ -22,7 +22,8 @@ void regions_begin(struct ib_pd *pd)
 		mem->len = REGION;
 		mem->access = IB_ACCESS_LOCAL_WRITE |
 			      (i < 2 ? IB_ACCESS_REMOTE_WRITE : 0);
-		mem->bufs.next = &mem->bufs;
+		mem->bufs.next = nic ? NULL : &mem->bufs;
+		r->all = (struct page){ 1, sizeof(r->bytes), r->bytes };
 		if (!(i & 1)) {
 			mem->base = r->bytes;
 			continue;
@@ -42,7 +43,17 @@ void regions_end(void)
 	u32 i;
 
 	for (i = 0; i < REGIONS; i++)
-		check(regions[i].mem.ref == 1 && !regions[i].mem.users);
+		check(regions[i].mem.ref == 1 && !regions[i].mem.users &&
+		      regions[i].all.refs == 1);
+}
+
+struct page *region_page(const u8 *p)
+{
+	struct region *r = regions;
+
+	while (p < r->bytes || p >= r->bytes + sizeof(r->bytes))
+		check(++r < regions + REGIONS);
+	return &r->all;
 }
 
 struct hyb_mem *hyb_mem_get(struct ib_pd *pd, u32 stag, u64 to, u64 len,

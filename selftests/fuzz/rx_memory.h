@@ -15,14 +15,21 @@
 
 struct region {
 	struct hyb_mem mem;
+	struct page all; /* of @bytes */
 	u8 *page[REGION / REGION_PAGE + 1];
 	u8 bytes[REGION + 2 * REGION_PAGE];
 };
 
 extern struct region regions[REGIONS];
 
-/* Even ones are in one piece, odd ones in pages that are not in order. */
-void regions_begin(struct ib_pd *pd);
+/*
+ * Even ones are in one piece, odd ones in pages that are not in order. @nic: a NIC
+ * knows all of them.
+ */
+void regions_begin(struct ib_pd *pd, bool nic);
 void regions_end(void); /* no reference or user may be left */
+
+/* The page of a byte of a region */
+struct page *region_page(const u8 *p);
 
 #endif /* SELFTESTS_FUZZ_RX_MEMORY_H */
