@@ -6,10 +6,10 @@
  * again what was there. FPDUs are bad now and then. The upper layer pauses, or has no
  * receive.
  *
- * Each input runs twice: with hyb_rx_fast(), hyb_rx_bulk(), hyb_rx_bulk_piece() and
- * hyb_fast_rx() or hyb_fast_there(), and with hyb_rx_fpdu() alone, which a queue pair with ranges placed
- * out of order has for all. Both have to deliver the same bytes and messages, find the
- * same error, and count the same.
+ * Each input runs twice: with hyb_rx_fast(), hyb_rx_bulk(), hyb_rx_bulk_piece(),
+ * hyb_fast_rx() and hyb_fast_there(), and with hyb_rx_fpdu() alone, which a queue pair
+ * with ranges placed out of order has for all. Both have to deliver the same bytes and
+ * messages, find the same error, and count the same.
  */
 #include "iwarp_hybrid/hyb_ext.h"
 #include "iwarp_hybrid/hyb_fpdu.h"

@@ -199,7 +199,11 @@ void hyb_sq_complete(struct hyb_qp *qp, u32 slot, u32 bytes,
 bool hyb_ooo_early(const struct hyb_qp *qp);
 
 /* A NIC that places needs not hear of more memory */
-#define hyb_off_places(off) ((off) && (off)->place)
+static inline bool hyb_off_places(const struct hyb_off *off)
+{
+	return off && off->place;
+}
+
 #define hyb_off_stop(off) ((void)(off))
 #define hyb_off_passed(off, seq, nic) ((void)(off))
 #define hyb_off_lied(qp) ((void)(qp))
