@@ -40,9 +40,10 @@ verdict() {
 	fi
 }
 
-# Directories of selftests that hold code of modules, not of programs
-mapfile -t test_modules < <(echo selftests/lib; files 'selftests/*/Kbuild' | xargs -r dirname)
-mapfile -t kernel_c < <(files 'drivers/*.[ch]' 'include/*.[ch]' 'lib/*.[ch]' "${test_modules[@]/%//*.[ch]}" \
+# Code of modules below selftests/, not of programs
+mapfile -t test_modules < <(echo 'selftests/lib/ktest.[ch]'
+	files 'selftests/*/Kbuild' | xargs -r dirname | sed 's|$|/*.[ch]|')
+mapfile -t kernel_c < <(files 'drivers/*.[ch]' 'include/*.[ch]' 'lib/*.[ch]' "${test_modules[@]}" \
 	':!*_trace.h' ':!include/uapi')
 mapfile -t trace_h < <(files '*_trace.h')
 mapfile -t uapi_h < <(files 'include/uapi')

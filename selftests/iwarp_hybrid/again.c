@@ -49,14 +49,12 @@ static int listening(void)
 	struct addrinfo hints = { .ai_flags = AI_PASSIVE | AI_NUMERICHOST,
 				  .ai_socktype = SOCK_STREAM },
 			*ai;
-	int fd, on = 1;
+	int fd;
 
 	if (getaddrinfo(host, port, &hints, &ai))
 		return -1;
 	fd = socket(ai->ai_family, SOCK_STREAM, 0);
-	setsockopt(fd, SOL_SOCKET, SO_REUSEADDR, &on, sizeof(on));
-	if (fd >= 0 &&
-	    (bind(fd, ai->ai_addr, ai->ai_addrlen) || listen(fd, 8))) {
+	if (fd >= 0 && net_listen(fd, ai->ai_addr, ai->ai_addrlen, 8)) {
 		close(fd);
 		fd = -1;
 	}
@@ -185,10 +183,10 @@ static int connect_to(struct rdma_cm_id *id, const struct queues *q)
 
 static bool completed(struct ibv_cq *cq)
 {
-	long end = now_ms() + PATIENCE;
+	long end = net_ms() + PATIENCE;
 	struct ibv_wc wc;
 
-	while (now_ms() < end) {
+	while (net_ms() < end) {
 		if (ibv_poll_cq(cq, 1, &wc) > 0)
 			return wc.status == IBV_WC_SUCCESS;
 		poll(NULL, 0, 1);

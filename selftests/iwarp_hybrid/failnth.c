@@ -22,7 +22,6 @@
  *
  * Exit status 4: this kernel cannot let allocations fail.
  */
-#include <arpa/inet.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <netinet/in.h>
@@ -41,6 +40,7 @@
 
 #include <linux/sdp.h>
 
+#include "../lib/net.h"
 #include "failnth.h"
 
 #define SIZE 20000
@@ -121,12 +121,11 @@ static int fallback; /* of the sockets */
 /* Connects, and has @talk do the rest; returns 0, an errno, or WRONG */
 static int with_socket(int nth, int (*talk)(int fd))
 {
-	struct sockaddr_in sa = { .sin_family = AF_INET,
-				  .sin_port = htons(atoi(port)) };
+	struct sockaddr_in sa;
 	struct timeval patience = { .tv_sec = HANGS / 2 };
 	int fd, err;
 
-	inet_pton(AF_INET, host, &sa.sin_addr);
+	net_address4(&sa, host, port);
 	nth_set(nth);
 	fd = socket(AF_SDP, SOCK_STREAM, 0);
 	if (fd < 0)

@@ -28,7 +28,7 @@ void sock_ready(void)
 	if (file < 0) {
 		out = map(OCTETS, false);
 		in = map(OCTETS, false);
-		fill(out, OCTETS, 0);
+		net_fill(out, OCTETS, 0);
 		file = memfd_create("failnth", MFD_CLOEXEC);
 		if (write(file, out, OCTETS) != OCTETS)
 			file = -1;
@@ -47,7 +47,7 @@ static int returned(int fd)
 		if (n <= 0)
 			return n ? errno : ECONNRESET;
 	}
-	return good(in, OCTETS, 0) ? 0 : WRONG;
+	return net_good(in, OCTETS, 0) ? 0 : WRONG;
 }
 
 /* How many of the notifications are there is not the matter. */

@@ -64,7 +64,7 @@ static int send_large(int fd)
 	int err;
 
 	err = ask_for(fd, "waitall", 0);
-	fill(memory, LARGE, 0);
+	net_fill(memory, LARGE, 0);
 	if (!err)
 		err = send_all(fd, memory, LARGE);
 	memset(memory, 0, LARGE);
@@ -81,7 +81,7 @@ static int receive_large(int fd)
 	memset(memory, 0, LARGE);
 	if (!err)
 		err = receive_all(fd, memory, LARGE);
-	return !err && !good(memory, LARGE, 0) ? WRONG : err;
+	return !err && !net_good(memory, LARGE, 0) ? WRONG : err;
 }
 
 int zcopy_talk(int fd)

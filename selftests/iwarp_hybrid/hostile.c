@@ -112,14 +112,14 @@ static void read_offer(struct peer *p, struct target_memory *m)
 static bool echoes(struct peer *p)
 {
 	static const char text[] = "Echo of a connection that lives";
-	long end = now_ms() + opt.timeout_ms;
+	long end = net_ms() + opt.timeout_ms;
 
 	if (p->gone)
 		return false;
 	if (opt.sdp)
 		return sdp_echoes(p, opt.timeout_ms);
 	peer_send_message(p, text, sizeof(text));
-	while (now_ms() < end && peer_recv_fpdu(p, opt.timeout_ms) == 1) {
+	while (net_ms() < end && peer_recv_fpdu(p, opt.timeout_ms) == 1) {
 		if (p->ulpdu_len == 18 + sizeof(text) &&
 		    !memcmp(p->ulpdu + 18, text, sizeof(text)))
 			return true;
@@ -178,7 +178,7 @@ static const char *counter_of(const struct peer *p, const struct attack *a)
 static const char *rising(const char *name, long long before)
 {
 	static char text[128];
-	long end = now_ms() + 5000;
+	long end = net_ms() + 5000;
 	long long now;
 
 	if (!name || !opt.stats)
@@ -192,7 +192,7 @@ static const char *rising(const char *name, long long before)
 		if (now > before)
 			return NULL;
 		poll(NULL, 0, 50);
-	} while (now_ms() < end);
+	} while (net_ms() < end);
 	snprintf(text, sizeof(text), "%s did not rise (%lld)", name, now);
 	return text;
 }
@@ -341,10 +341,8 @@ static bool run_walks(const char *suite)
 
 int attack_next(struct peer *p, int timeout_ms)
 {
-	struct pollfd pfd = { .fd = opt.listener, .events = POLLIN };
-
 	peer_close(p);
-	if (poll(&pfd, 1, timeout_ms) != 1)
+	if (!net_wait(opt.listener, POLLIN, timeout_ms))
 		return -1;
 	return peer_adopt(p, accept(opt.listener, NULL, NULL));
 }
@@ -397,10 +395,10 @@ static void attack_client(const struct attack *a, bool open)
 	}
 	answer_client(&p, a, open);
 	/* the client must notice, whatever it was; it may try in another way */
-	end = now_ms() + NOTICE_MS;
+	end = net_ms() + NOTICE_MS;
 	while (waitpid(child, &status, WNOHANG) == 0) {
 		turned_away(20);
-		if (now_ms() < end)
+		if (net_ms() < end)
 			continue;
 		result(a, false, "the client does not notice", NULL);
 		kill(child, SIGKILL);

@@ -355,9 +355,7 @@ static int waiting(const struct peer *p)
 /* Until TCP hears of the end, whatever is there to be read */
 static enum peer_end hears_reset(struct peer *p)
 {
-	struct pollfd pfd = { .fd = p->fd };
-
-	return poll(&pfd, 1, 60000) == 1 ? END_RST : END_NONE;
+	return net_wait(p->fd, 0, 60000) ? END_RST : END_NONE;
 }
 
 /*
@@ -565,7 +563,7 @@ static enum peer_end while_sending(struct peer *p,
 				   const struct attack *a)
 {
 	long long before = attack_counter(a->counter);
-	long end = now_ms() + 10000;
+	long end = net_ms() + 10000;
 	uint32_t stag, got;
 	uint64_t addr;
 
@@ -575,7 +573,7 @@ static enum peer_end while_sending(struct peer *p,
 	if (peer_recv_fpdu(p, 10000) != 1)
 		return END_NO_FRAME;
 	untagged(p, m, a);
-	while (attack_counter(a->counter) == before && now_ms() < end)
+	while (attack_counter(a->counter) == before && net_ms() < end)
 		poll(NULL, 0, 20);
 	for (got = 0; p->ulpdu[1] == OP_SEND;) {
 		if (get_be32(p->ulpdu + 14) != got)

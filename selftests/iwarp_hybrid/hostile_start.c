@@ -6,7 +6,6 @@
  */
 #include <netinet/in.h>
 #include <netinet/tcp.h>
-#include <poll.h>
 #include <string.h>
 #include <sys/socket.h>
 
@@ -163,13 +162,13 @@ static enum peer_end drip(struct peer *p, const struct target_memory *m,
 			  const struct attack *a)
 {
 	static unsigned char pd[512];
-	long end = now_ms() + START_MS;
+	long end = net_ms() + START_MS;
 	size_t i = 0;
 
 	(void)m;
 	(void)a;
 	peer_start_frame(frame, false, MPA_C, 1, 512, pd, 512);
-	while (now_ms() < end) {
+	while (net_ms() < end) {
 		if (send(p->fd, frame + i, 1, MSG_NOSIGNAL) != 1)
 			return END_RST;
 		i += i < 500;

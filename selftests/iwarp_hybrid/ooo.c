@@ -258,10 +258,10 @@ static void settle(void)
 /* The counter has risen by that much; a busy machine takes its time */
 static void expect(int which, long long want)
 {
-	long end = now_ms() + 5000;
+	long end = net_ms() + 5000;
 	long long got = risen(which);
 
-	while (got < want && now_ms() < end) {
+	while (got < want && net_ms() < end) {
 		settle();
 		got = risen(which);
 	}
@@ -1037,11 +1037,11 @@ static bool has_marker(unsigned int i)
 /* Send data that TCP has not received, or has discarded, again and again */
 static void send_rest(void)
 {
-	long end = now_ms() + 20000;
+	long end = net_ms() + 20000;
 	size_t from, len;
 
 	stale = true;
-	while (s.raw.acked < s.len && !s.raw.rst && now_ms() < end) {
+	while (s.raw.acked < s.len && !s.raw.rst && net_ms() < end) {
 		from = s.raw.acked < s.at[0] ? s.at[0] : s.raw.acked;
 		len = s.len - from < RAW_MSS ? s.len - from : RAW_MSS;
 		raw_send(&s.raw, from, s.buf + from, len);

@@ -163,12 +163,12 @@ static const struct tcphdr *receive(struct raw *r, int timeout_ms, size_t *len)
 
 void raw_wait(struct raw *r, size_t until, int timeout_ms)
 {
-	long end = now_ms() + timeout_ms, left;
+	long end = net_ms() + timeout_ms, left;
 	const struct tcphdr *t;
 	size_t len;
 
 	while (r->in_len < until && !r->rst) {
-		left = end - now_ms();
+		left = end - net_ms();
 		if (left <= 0)
 			break;
 		t = receive(r, left, &len);
@@ -205,7 +205,7 @@ int raw_connect(struct raw *r, uint16_t sport)
 		2, 4, RAW_MSS >> 8, RAW_MSS & 0xff, 4, 2, 1, 1
 	};
 	struct packet p = { .tcp = { .syn = 1 } };
-	long end = now_ms() + 20000;
+	long end = net_ms() + 20000;
 	const struct tcphdr *t;
 	size_t len;
 
@@ -218,7 +218,7 @@ int raw_connect(struct raw *r, uint16_t sport)
 	r->rst = false;
 	memcpy(p.data, opt, sizeof(opt));
 	emit(r, &p, r->isn - 1, sizeof(opt), 0);
-	while (now_ms() < end) {
+	while (net_ms() < end) {
 		t = receive(r, 200, &len);
 		if (!t || !t->syn || !t->ack)
 			continue;

@@ -9,7 +9,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
 #include <unistd.h>
 
 #include "peer.h"
@@ -73,14 +72,6 @@ uint32_t peer_crc32c(const void *data, size_t len)
 	return ~reg;
 }
 
-long now_ms(void)
-{
-	struct timespec ts;
-
-	clock_gettime(CLOCK_MONOTONIC, &ts);
-	return ts.tv_sec * 1000 + ts.tv_nsec / 1000000;
-}
-
 int peer_adopt(struct peer *p, int fd)
 {
 	int one = 1;
@@ -130,20 +121,17 @@ int peer_connect(struct peer *p, const struct sockaddr *sa, socklen_t len)
 
 int peer_listen(const struct sockaddr *sa, socklen_t len)
 {
-	int fd, one = 1;
+	int fd;
 
 	if (peer_over)
 		return peer_over->listen(sa, len);
 	fd = socket(sa->sa_family, SOCK_STREAM, 0);
-	setsockopt(fd, SOL_SOCKET, SO_REUSEADDR, &one, sizeof(one));
-	return bind(fd, sa, len) || listen(fd, 16) ? -1 : fd;
+	return net_listen(fd, sa, len, 16) ? -1 : fd;
 }
 
 int peer_accept(struct peer *p, int listener, int timeout_ms)
 {
-	struct pollfd pfd = { .fd = listener, .events = POLLIN };
-
-	if (poll(&pfd, 1, timeout_ms) != 1)
+	if (!net_wait(listener, POLLIN, timeout_ms))
 		return -1;
 	if (!peer_over)
 		return peer_adopt(p, accept(listener, NULL, NULL));
@@ -214,12 +202,12 @@ void peer_send(struct peer *p, const void *data, size_t len)
 int peer_recv(struct peer *p, void *data, size_t len, int timeout_ms)
 {
 	struct pollfd pfd = { .fd = p->fd, .events = POLLIN };
-	long end = now_ms() + timeout_ms, left;
+	long end = net_ms() + timeout_ms, left;
 	char *at = data;
 	ssize_t n;
 
 	while (len) {
-		left = end - now_ms();
+		left = end - net_ms();
 		if (poll(&pfd, 1, left > 0 ? left : 0) <= 0)
 			return -2;
 		n = recv(p->fd, at, len, 0);
@@ -658,14 +646,14 @@ bool peer_is_terminate(struct peer *p)
 
 enum peer_end peer_wait_end(struct peer *p, int timeout_ms)
 {
-	long end = now_ms() + timeout_ms, left;
+	long end = net_ms() + timeout_ms, left;
 	bool term = false;
 	int ret;
 
 	if (p->ops)
 		return p->ops->wait_end(p, timeout_ms);
 	do {
-		left = end - now_ms();
+		left = end - net_ms();
 		ret = peer_recv_fpdu(p, left > 0 ? left : 0);
 		if (ret == 1)
 			term |= peer_is_terminate(p);

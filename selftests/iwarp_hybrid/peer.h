@@ -12,6 +12,8 @@
 #include <stdint.h>
 #include <sys/socket.h>
 
+#include "../lib/net.h"
+
 #define PEER_ULPDU_MAX 65535
 
 /* MPA flags */
@@ -218,7 +220,5 @@ void put_be64(unsigned char *p, uint64_t v);
 /* Read until the connection ends; FPDUs that come meanwhile are dropped. */
 enum peer_end peer_wait_end(struct peer *p, int timeout_ms);
 const char *peer_end_text(enum peer_end end, unsigned int term);
-
-long now_ms(void);
 
 #endif /* SELFTESTS_IWARP_PEER_H */

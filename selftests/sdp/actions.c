@@ -10,7 +10,6 @@
  *	many N		N more sockets, bound to any port
  *	sleep MS | pause (prints "ready", then waits for a signal)
  */
-#include <arpa/inet.h>
 #include <errno.h>
 #include <stdbool.h>
 #include <stdio.h>
@@ -20,6 +19,8 @@
 #include <unistd.h>
 
 #include <linux/sdp.h>
+
+#include "../lib/net.h"
 
 static bool v6;
 static int fd = -1;
@@ -56,24 +57,12 @@ static int new_socket(void)
 
 static socklen_t address(struct sockaddr_storage *ss)
 {
-	struct sockaddr_in6 *sin6 = (struct sockaddr_in6 *)ss;
-	struct sockaddr_in *sin = (struct sockaddr_in *)ss;
 	const char *text = arg();
-	int port = number();
+	socklen_t len = net_address(ss, text, number());
 
-	memset(ss, 0, sizeof(*ss));
-	if (v6) {
-		sin6->sin6_family = AF_INET6;
-		sin6->sin6_port = htons(port);
-		if (inet_pton(AF_INET6, text, &sin6->sin6_addr) != 1)
-			fail(text);
-		return sizeof(*sin6);
-	}
-	sin->sin_family = AF_INET;
-	sin->sin_port = htons(port);
-	if (inet_pton(AF_INET, text, &sin->sin_addr) != 1)
+	if (!len)
 		fail(text);
-	return sizeof(*sin);
+	return len;
 }
 
 static void do_bind(void)

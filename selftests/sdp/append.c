@@ -22,8 +22,9 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/socket.h>
-#include <time.h>
 #include <unistd.h>
+
+#include "../lib/net.h"
 
 #define BUFFER (256 << 10)
 #define STREAM_MAX (32 << 20)
@@ -43,14 +44,6 @@ static int fail(const char *what)
 	return 1;
 }
 
-static long long now(void)
-{
-	struct timespec ts;
-
-	clock_gettime(CLOCK_MONOTONIC, &ts);
-	return ts.tv_sec * 1000000000LL + ts.tv_nsec;
-}
-
 static int drain(int fd)
 {
 	long long start, end;
@@ -59,10 +52,10 @@ static int drain(int fd)
 
 	/* page faults are no part of it, either */
 	memset(stream, 1, sizeof(stream));
-	start = now();
+	start = net_ns();
 	while ((n = recv(fd, stream + len, sizeof(stream) - len, 0)) > 0)
 		len += n;
-	end = now();
+	end = net_ns();
 	if (n < 0)
 		return fail("recv");
 	for (size_t i = 0; i < len; i++) {
@@ -77,10 +70,9 @@ static int drain(int fd)
 
 static int server(int l, const struct sockaddr_in *sa, const char *fifo)
 {
-	int fd, one = 1;
+	int fd;
 
-	setsockopt(l, SOL_SOCKET, SO_REUSEADDR, &one, sizeof(one));
-	if (bind(l, (const struct sockaddr *)sa, sizeof(*sa)) || listen(l, 1))
+	if (net_listen(l, sa, sizeof(*sa), 1))
 		return fail("listen");
 	fd = accept(l, NULL, NULL);
 	if (fd < 0)

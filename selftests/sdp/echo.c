@@ -11,7 +11,6 @@
 #include <arpa/inet.h>
 #include <errno.h>
 #include <netinet/in.h>
-#include <pthread.h>
 #include <signal.h>
 #include <stdbool.h>
 #include <stdio.h>
@@ -19,6 +18,8 @@
 #include <string.h>
 #include <sys/socket.h>
 #include <unistd.h>
+
+#include "../lib/net.h"
 
 static volatile sig_atomic_t stop;
 
@@ -43,33 +44,15 @@ static void *serve(void *arg)
 
 static int server(int l, const struct sockaddr_in *sa)
 {
-	pthread_attr_t attr;
-	pthread_t thread;
-	int fd, one = 1;
-
-	setsockopt(l, SOL_SOCKET, SO_REUSEADDR, &one, sizeof(one));
-	if (bind(l, (const struct sockaddr *)sa, sizeof(*sa)) ||
-	    listen(l, 128)) {
+	if (net_listen(l, sa, sizeof(*sa), 128)) {
 		perror("sdp-echo: listen");
 		return 2;
 	}
 	printf("sdp-echo: listening\n");
 	fflush(stdout);
-	pthread_attr_init(&attr);
-	pthread_attr_setstacksize(&attr, 65536);
-	pthread_attr_setdetachstate(&attr, PTHREAD_CREATE_DETACHED);
-	for (;;) {
-		fd = accept(l, NULL, NULL);
-		/* ENFILE is what accept() makes of no memory for an inode */
-		if (fd < 0 && errno != ECONNABORTED && errno != EINTR &&
-		    errno != ENOMEM && errno != ENOBUFS && errno != ENFILE) {
-			perror("sdp-echo: accept");
-			return 2;
-		}
-		if (fd >= 0 &&
-		    pthread_create(&thread, &attr, serve, (void *)(long)fd))
-			close(fd);
-	}
+	net_serve(l, 65536, serve);
+	perror("sdp-echo: accept");
+	return 2;
 }
 
 static int client(int fd, const struct sockaddr_in *sa)

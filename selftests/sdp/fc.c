@@ -18,7 +18,6 @@
  *		on, or longer: what is held up has to arrive meanwhile, or may
  *		not
  */
-#include <arpa/inet.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <poll.h>
@@ -31,11 +30,12 @@
 #include <sys/ioctl.h>
 #include <sys/mman.h>
 #include <sys/socket.h>
-#include <time.h>
 #include <unistd.h>
 
 #include <linux/sockios.h>
 #include <linux/sdp.h>
+
+#include "../lib/net.h"
 
 #define PIECE 65536
 #define LONG_MS 60000 /* nothing takes that long */
@@ -50,48 +50,23 @@ static unsigned char buf[PIECE];
 static uint64_t sent;
 static int fd;
 
-static void __attribute__((noreturn)) fail(const char *what)
-{
-	printf("%s: %s\n", what, errno ? strerror(errno) : "wrong");
-	exit(1);
-}
-
-static long now_ms(void)
-{
-	struct timespec t;
-
-	clock_gettime(CLOCK_MONOTONIC, &t);
-	return t.tv_sec * 1000 + t.tv_nsec / 1000000;
-}
-
-static unsigned char byte_at(uint64_t pos)
-{
-	return pos * 7 + (pos >> 8) + (pos >> 16);
-}
-
 static void map(const char *file)
 {
 	int f = open(file, O_RDWR | O_CREAT, 0600);
 
 	if (f < 0 || ftruncate(f, sizeof(*shm)))
-		fail(file);
+		net_fail(file);
 	shm = mmap(NULL, sizeof(*shm), PROT_READ | PROT_WRITE, MAP_SHARED, f,
 		   0);
 	if (shm == MAP_FAILED)
-		fail("mmap");
+		net_fail("mmap");
 	close(f);
 }
 
 static void address(struct sockaddr_in *sin, char **argv)
 {
-	memset(sin, 0, sizeof(*sin));
-	sin->sin_family = AF_INET;
-	sin->sin_port = htons(atoi(argv[1]));
-	if (inet_pton(AF_INET, argv[0], &sin->sin_addr) != 1)
-		exit(2);
-	fd = socket(AF_SDP, SOCK_STREAM, SDPPROTO_SDP);
-	if (fd < 0)
-		fail("socket");
+	net_address4(sin, argv[0], argv[1]);
+	fd = net_socket(AF_SDP);
 }
 
 /* Something is there, and may be read */
@@ -100,7 +75,7 @@ static void may_read(int s)
 	struct pollfd p = { .fd = s, .events = POLLIN };
 
 	if (poll(&p, 1, -1) < 0)
-		fail("poll");
+		net_fail("poll");
 	while (!atomic_load(&shm->go))
 		usleep(1000);
 }
@@ -108,7 +83,7 @@ static void may_read(int s)
 static void reader(int s)
 {
 	uint64_t got = 0;
-	ssize_t n, i;
+	ssize_t n;
 
 	atomic_store(&shm->got, 0);
 	for (;;) {
@@ -116,30 +91,26 @@ static void reader(int s)
 		n = recv(s, buf, sizeof(buf), 0);
 		if (n <= 0)
 			break;
-		for (i = 0; i < n; i++)
-			if (buf[i] != byte_at(got + i))
-				fail("a byte");
+		if (!net_good(buf, n, got)) {
+			errno = 0;
+			net_fail("a byte");
+		}
 		got += n;
 		atomic_store(&shm->got, got);
 	}
 	if (n < 0)
-		fail("recv");
+		net_fail("recv");
 	close(s);
 }
 
-static int serve(char **argv)
+static void __attribute__((noreturn)) serve(char **argv)
 {
 	struct sockaddr_in sin;
-	int s;
 
 	address(&sin, argv);
-	if (bind(fd, (struct sockaddr *)&sin, sizeof(sin)) || listen(fd, 5))
-		fail("listen");
-	printf("listening\n");
-	fflush(stdout);
-	while ((s = accept(fd, NULL, NULL)) >= 0)
-		reader(s);
-	fail("accept");
+	net_listen4(fd, &sin, 5);
+	for (;;)
+		reader(net_accept(fd));
 }
 
 static void begin(char **argv)
@@ -148,31 +119,28 @@ static void begin(char **argv)
 
 	atomic_store(&shm->go, 0);
 	address(&sin, argv);
-	if (connect(fd, (struct sockaddr *)&sin, sizeof(sin)))
-		fail("connect");
+	net_connect4(fd, &sin);
 }
 
 /* The next bytes of the stream; returns how many were taken */
 static size_t send_some(size_t len, int flags)
 {
 	ssize_t n;
-	size_t i;
 
-	for (i = 0; i < len; i++)
-		buf[i] = byte_at(sent + i);
+	net_fill(buf, len, sent);
 	n = send(fd, buf, len, flags);
 	if (n < 0 && errno != EAGAIN)
-		fail("send");
+		net_fail("send");
 	sent += n > 0 ? n : 0;
 	return n > 0 ? n : 0;
 }
 
 static void all_read(void)
 {
-	long end = now_ms() + LONG_MS;
+	long end = net_ms() + LONG_MS;
 
 	while (atomic_load(&shm->got) != sent) {
-		if (now_ms() > end) {
+		if (net_ms() > end) {
 			printf("sent %llu, received %llu\n",
 			       (unsigned long long)sent,
 			       (unsigned long long)atomic_load(&shm->got));
@@ -186,7 +154,7 @@ static void all_read(void)
 static int finish(void)
 {
 	if (shutdown(fd, SHUT_WR) || recv(fd, buf, 1, 0))
-		fail("end");
+		net_fail("end");
 	all_read();
 	printf("ok %llu\n", (unsigned long long)sent);
 	return 0;
@@ -198,7 +166,7 @@ static int unsent(void)
 	int n;
 
 	if (ioctl(fd, SIOCOUTQNSD, &n))
-		fail("SIOCOUTQNSD");
+		net_fail("SIOCOUTQNSD");
 	return n;
 }
 
@@ -231,11 +199,11 @@ static int do_send(char **argv)
  */
 static void fill(size_t size)
 {
-	long quiet = now_ms();
+	long quiet = net_ms();
 
-	while (now_ms() - quiet < 500) {
+	while (net_ms() - quiet < 500) {
 		if (send_some(size, MSG_DONTWAIT))
-			quiet = now_ms();
+			quiet = net_ms();
 		else
 			usleep(10000);
 	}
@@ -250,7 +218,7 @@ static int do_fill(char **argv)
 	printf("full %llu %d\n", (unsigned long long)sent, unsent());
 	fflush(stdout);
 	if (!fgets(line, sizeof(line), stdin))
-		fail("stdin");
+		net_fail("stdin");
 	atomic_store(&shm->go, 1);
 	return finish();
 }
@@ -261,15 +229,15 @@ static int do_fill(char **argv)
  */
 static uint64_t compute(long ms, long rest)
 {
-	long end = now_ms() + ms, quiet = now_ms();
+	long end = net_ms() + ms, quiet = net_ms();
 	uint64_t got = 0, now;
 
-	while (now_ms() < end || now_ms() - quiet < rest) {
+	while (net_ms() < end || net_ms() - quiet < rest) {
 		now = atomic_load(&shm->got);
 		if (now != got)
-			quiet = now_ms();
+			quiet = net_ms();
 		got = now;
-		if (got == sent && now_ms() >= end)
+		if (got == sent && net_ms() >= end)
 			break;
 	}
 	return got;
@@ -291,7 +259,7 @@ static int do_compute(char **argv)
 	all = got >= sent;
 	if (!got || stalls == all) {
 		errno = 0;
-		fail(argv[5]);
+		net_fail(argv[5]);
 	}
 	p.fd = fd;
 	poll(&p, 1, 0);
@@ -305,7 +273,7 @@ int main(int argc, char **argv)
 		return 2;
 	map(argv[4]);
 	if (!strcmp(argv[1], "serve"))
-		return serve(argv + 2);
+		serve(argv + 2);
 	if (!strcmp(argv[1], "send") && argc == 7)
 		return do_send(argv + 2);
 	if (!strcmp(argv[1], "fill") && argc == 6)

@@ -32,6 +32,8 @@
 #include <linux/sdp.h>
 #include <linux/sockios.h>
 
+#include "../lib/net.h"
+
 #define COUNT(a) (sizeof(a) / sizeof((a)[0]))
 #define MANY 1000000 /* bytes, more than any buffers have */
 #define SOME 300000
@@ -69,7 +71,7 @@ static int bad(const char *what)
 
 static unsigned char byte_at(uint64_t pos, bool client)
 {
-	return pos * 7 + (pos >> 8) + (pos >> 16) + client;
+	return net_byte(pos) + client;
 }
 
 static void next_bytes(const struct end *e, size_t len)
@@ -391,13 +393,12 @@ static int unsent(struct end *e)
  */
 static int write_until_no(struct end *e, bool ask)
 {
-	struct pollfd p = { .fd = e->fd, .events = POLLOUT };
 	int quiet = 0;
 	ssize_t n;
 
 	while (quiet < 100) {
 		n = 0;
-		if (!ask || poll(&p, 1, 0) == 1)
+		if (!ask || net_wait(e->fd, POLLOUT, 0))
 			n = send_some(e, MARK_PIECE, MSG_DONTWAIT);
 		if (n < 0)
 			return -1;
@@ -411,11 +412,9 @@ static int write_until_no(struct end *e, bool ask)
 /* As much as a program does that asks before it writes */
 static int send_polled(struct end *e, uint64_t upto)
 {
-	struct pollfd p = { .fd = e->fd, .events = POLLOUT };
-
 	while (e->sent < upto) {
 		errno = 0;
-		if (poll(&p, 1, SOON_MS) != 1 && errno != EINTR)
+		if (!net_wait(e->fd, POLLOUT, SOON_MS) && errno != EINTR)
 			return bad("poll with room");
 		if (send_some(e, MARK_PIECE, MSG_DONTWAIT) < 0)
 			return -1;
@@ -547,12 +546,11 @@ static int abort_client(struct end *e)
 
 static int abort_server(struct end *e)
 {
-	struct pollfd p = { .fd = e->fd };
 	ssize_t n;
 
 	step_wait(1);
 	errno = 0;
-	if (poll(&p, 1, 20000) != 1)
+	if (!net_wait(e->fd, 0, 20000))
 		return bad("poll does not see it");
 	do {
 		n = recv(e->fd, buf, sizeof(buf), 0);

@@ -7,7 +7,6 @@
  */
 #include <netinet/in.h>
 #include <netinet/tcp.h>
-#include <poll.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/socket.h>
@@ -203,8 +202,8 @@ static bool ring_echoes(struct peer *p, const char *text, size_t len, long end)
 	peer_write(p, ring_stag, ring_va + ring_put, text, len);
 	ring_put += len;
 	send_ext(p, MID_RING, len, ring_got, 0, 8);
-	while (now_ms() < end) {
-		if (ring_recv(p, end - now_ms()) != MID_RING)
+	while (net_ms() < end) {
+		if (ring_recv(p, end - net_ms()) != MID_RING)
 			return false;
 		ring_got += get_be32(p->ulpdu + 18 + BSDH);
 		if (ring_got >= len && ring_got <= RING_SIZE &&
@@ -352,13 +351,13 @@ bool sdp_echoes(struct peer *p, int timeout_ms)
 {
 	static const char text[] = "Echo of a connection that lives";
 	const size_t len = sizeof(text) - 1;
-	long end = now_ms() + timeout_ms;
+	long end = net_ms() + timeout_ms;
 	char last[sizeof(text)] = "";
 
 	if (sdp_ext & SDP_RING)
 		return ring_echoes(p, text, len, end);
 	send_data(p, text);
-	while (now_ms() < end) {
+	while (net_ms() < end) {
 		if (peer_recv_fpdu(p, timeout_ms) != 1)
 			return false;
 		if (p->ulpdu_len >= 18)
@@ -794,9 +793,7 @@ static enum peer_end pieces_answered(struct peer *p,
 /* Bytes that have come do not count */
 static bool reset_within(const struct peer *p, int timeout_ms)
 {
-	struct pollfd pfd = { .fd = p->fd };
-
-	return poll(&pfd, 1, timeout_ms) > 0;
+	return net_wait(p->fd, 0, timeout_ms);
 }
 
 /* A minute of messages without payload; no byte is taken. */
@@ -1710,7 +1707,7 @@ static void frozen_say(struct peer *p)
 static enum peer_end frozen(struct peer *p, const struct target_memory *m,
 			    const struct attack *a)
 {
-	long end = now_ms() + 60000;
+	long end = net_ms() + 60000;
 	int ret;
 
 	(void)m;
@@ -1726,7 +1723,7 @@ static enum peer_end frozen(struct peer *p, const struct target_memory *m,
 		if (a->qn && payloads)
 			frozen_say(p);
 		ret = credit_hear(p, RCVSZ, FROZEN_MS);
-	} while (ret >= 0 && now_ms() < end);
+	} while (ret >= 0 && net_ms() < end);
 	dead = false;
 	if (payloads != 1)
 		return against("not one message with three credits");
@@ -1740,7 +1737,7 @@ static enum peer_end frozen(struct peer *p, const struct target_memory *m,
 static enum peer_end frozen_ring(struct peer *p, const struct target_memory *m,
 				 const struct attack *a)
 {
-	long end = now_ms() + 60000;
+	long end = net_ms() + 60000;
 	char how = a->inval;
 	int ret, said = 0;
 
@@ -1758,7 +1755,7 @@ static enum peer_end frozen_ring(struct peer *p, const struct target_memory *m,
 		/* there are credits for so many */
 		else if (ret == -2 && a->qn && said++ < 3)
 			sdp_send_ring(p, NULL, 0, true);
-	} while ((ret == 1 || ret == -2) && now_ms() < end);
+	} while ((ret == 1 || ret == -2) && net_ms() < end);
 	dead = false;
 	return credit_end(p, ret);
 }
@@ -1772,12 +1769,12 @@ static enum peer_end frozen_held(struct peer *p, const struct target_memory *m,
 {
 	const struct attack data = { .ddp = 0xff, .qn = CREDITS };
 	long long before = attack_counter("timeouts");
-	long end = now_ms() + 60000;
+	long end = net_ms() + 60000;
 
 	(void)m;
 	msg[BSDH] = a->inval;
 	put_message(p, &data, 1);
-	while (now_ms() < end && attack_counter("timeouts") <= before)
+	while (net_ms() < end && attack_counter("timeouts") <= before)
 		if (reset_within(p, 100))
 			break;
 	return END_NONE;

@@ -63,10 +63,10 @@ static int take(int timeout_ms)
 /* Until a message with @mid comes */
 static bool await(int mid)
 {
-	long end = now_ms() + k.timeout_ms;
+	long end = net_ms() + k.timeout_ms;
 
-	while (!k.w->over && now_ms() < end)
-		if (take(end - now_ms()) == mid)
+	while (!k.w->over && net_ms() < end)
+		if (take(end - net_ms()) == mid)
 			return true;
 	return false;
 }
@@ -74,13 +74,13 @@ static bool await(int mid)
 /* Credits for @n messages */
 static bool may_send(int n)
 {
-	long end = now_ms() + k.timeout_ms;
+	long end = net_ms() + k.timeout_ms;
 
 	while (take(0) >= 0)
 		;
-	while (credits_count() && !k.w->over && now_ms() < end &&
+	while (credits_count() && !k.w->over && net_ms() < end &&
 	       (int32_t)(k.total - (k.p->mseq - 1)) < n)
-		take(end - now_ms());
+		take(end - net_ms());
 	return !k.w->over;
 }
 

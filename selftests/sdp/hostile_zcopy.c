@@ -611,7 +611,7 @@ static bool hold_write(const char *path, char digit)
 /* It is held up in the middle of what it does */
 static bool held_step(struct peer *p, char step)
 {
-	long end = now_ms() + 20000;
+	long end = net_ms() + 20000;
 
 	(void)p;
 	switch (step) {
@@ -620,7 +620,7 @@ static bool held_step(struct peer *p, char step)
 		       hold_write(HOLD "go", '0') &&
 		       hold_write(HOLD "times", '1');
 	case '-': /* there it is */
-		while (!hold_read(HOLD "hits") && now_ms() < end)
+		while (!hold_read(HOLD "hits") && net_ms() < end)
 			poll(NULL, 0, 10);
 		return hold_read(HOLD "hits") == 1;
 	case '>':

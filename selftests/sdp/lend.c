@@ -16,7 +16,6 @@
  * "copied" look at little and print what the process took of the processor, in ns,
  * from its start on: "cpu NS".
  */
-#include <arpa/inet.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <netinet/in.h>
@@ -41,6 +40,8 @@
 
 #include <linux/sdp.h>
 
+#include "../lib/net.h"
+
 #define LONG_MS 30000
 #define PAGE 4096
 #define MIB (1 << 20)
@@ -55,7 +56,7 @@ static struct request want = { .octets = 8 * MIB, .piece = MIB };
 static uint32_t window = MIB / 2, copy_room;
 static int fd, level = SOL_SDP, option = SDP_ZEROCOPY_RECEIVE;
 static struct sdp_zerocopy_receive z;
-static struct sockaddr_in addr = { .sin_family = AF_INET };
+static struct sockaddr_in addr;
 static unsigned char copybuf[MIB], buf[MIB];
 static unsigned char *win;
 static uint32_t pos, lent, copied, got;
@@ -88,17 +89,13 @@ static void check(const unsigned char *p, uint32_t len, uint32_t at,
 static void send_all(int s, const struct request *r)
 {
 	uint32_t at = 0, n, i;
-	ssize_t sent;
 
 	while (at < r->octets) {
 		n = r->piece < r->octets - at ? r->piece : r->octets - at;
 		for (i = 0; i < n; i++)
 			buf[i] = octet(at + i);
-		for (i = 0; i < n; i += sent) {
-			sent = send(s, buf + i, n - i, MSG_NOSIGNAL);
-			if (sent < 0)
-				return;
-		}
+		if (!net_send_all(s, buf, n, MSG_NOSIGNAL))
+			return;
 		at += n;
 	}
 	shutdown(s, SHUT_WR);
@@ -107,19 +104,13 @@ static void send_all(int s, const struct request *r)
 
 static int serve(void)
 {
-	int on = 1, l = socket(AF_SDP, SOCK_STREAM, 0), s;
+	int l = net_socket(AF_SDP), s;
 	struct request r;
 
-	setsockopt(l, SOL_SOCKET, SO_REUSEADDR, &on, sizeof(on));
-	if (bind(l, (struct sockaddr *)&addr, sizeof(addr)) || listen(l, 8))
-		die("listen");
 	signal(SIGCHLD, SIG_IGN);
-	printf("listening\n");
-	fflush(stdout);
+	net_listen4(l, &addr, 8);
 	for (;;) {
-		s = accept(l, NULL, NULL);
-		if (s < 0)
-			die("accept");
+		s = net_accept(l);
 		if (fork()) {
 			close(s);
 			continue;
@@ -156,9 +147,7 @@ static int borrow(unsigned char *at, uint32_t room)
 
 static void await(void)
 {
-	struct pollfd p = { .fd = fd, .events = POLLIN };
-
-	if (poll(&p, 1, LONG_MS) != 1)
+	if (!net_wait(fd, POLLIN, LONG_MS))
 		die("poll");
 }
 
@@ -845,13 +834,10 @@ static const struct {
 
 static void dial(int rcvbuf)
 {
-	fd = socket(level == SOL_SDP ? AF_SDP : AF_INET, SOCK_STREAM, 0);
-	if (fd < 0)
-		die("socket");
+	fd = net_socket(level == SOL_SDP ? AF_SDP : AF_INET);
 	if (rcvbuf)
 		setsockopt(fd, SOL_SOCKET, SO_RCVBUF, &rcvbuf, sizeof(rcvbuf));
-	if (connect(fd, (struct sockaddr *)&addr, sizeof(addr)))
-		die("connect");
+	net_connect4(fd, &addr);
 	if (send(fd, &want, sizeof(want), 0) != sizeof(want))
 		die("send");
 	win = map(fd, window);
@@ -880,9 +866,7 @@ int main(int argc, char **argv)
 	}
 	if (argc - optind < 2 || want.octets > MOST || copy_room > MIB)
 		return 2;
-	addr.sin_port = htons(atoi(argv[argc - 1]));
-	if (inet_pton(AF_INET, argv[argc - 2], &addr.sin_addr) != 1)
-		return 2;
+	net_address4(&addr, argv[argc - 2], argv[argc - 1]);
 	if (!strcmp(argv[optind], "serve"))
 		return serve();
 	dial(rcvbuf);

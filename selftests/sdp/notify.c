@@ -6,20 +6,21 @@
  *	sdp-notify ADDRESS PORT		an ordinary TCP socket
  *	sdp-notify -n ADDRESS PORT	AF_SDP: what was copied, and SDP_INFO
  */
-#include <arpa/inet.h>
 #include <errno.h>
-#include <linux/errqueue.h>
 #include <netinet/in.h>
 #include <poll.h>
 #include <stdbool.h>
 #include <stdint.h>
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 #include <sys/socket.h>
+#include <time.h>
 #include <unistd.h>
 
+#include <linux/errqueue.h>
 #include <linux/sdp.h>
+
+#include "../lib/net.h"
 
 #define PIECE 10000
 #define LONG_MS 30000
@@ -28,12 +29,6 @@ static unsigned char out[PIECE], in[PIECE];
 static uint32_t next_id; /* that has not been notified of */
 static bool native, copied;
 static int fd;
-
-static void __attribute__((noreturn)) die(const char *what)
-{
-	printf("%s: %s\n", what, errno ? strerror(errno) : "wrong");
-	exit(1);
-}
 
 static const char *said(long ret)
 {
@@ -59,10 +54,10 @@ static uint32_t notification(bool print)
 		return 0;
 	c = CMSG_FIRSTHDR(&msg);
 	if (!c || !(msg.msg_flags & MSG_ERRQUEUE))
-		die("no control message");
+		net_fail("no control message");
 	e = (const void *)CMSG_DATA(c);
 	if (e->ee_info != next_id)
-		die("a number is missing");
+		net_fail("a number is missing");
 	next_id = e->ee_data + 1;
 	copied = e->ee_code & SO_EE_CODE_ZEROCOPY_COPIED;
 	if (print)
@@ -74,27 +69,19 @@ static uint32_t notification(bool print)
 /* Until all sends before @id are over */
 static void await(uint32_t id, bool print)
 {
-	struct pollfd p = { .fd = fd };
-
 	while (next_id < id) {
-		if (poll(&p, 1, LONG_MS) != 1 || !(p.revents & POLLERR))
-			die("no POLLERR");
+		if (!(net_wait(fd, 0, LONG_MS) & POLLERR))
+			net_fail("no POLLERR");
 		if (!notification(print))
-			die("POLLERR without a notification");
+			net_fail("POLLERR without a notification");
 	}
 	printf("notified of %u\n", next_id);
 }
 
 static void echoed(size_t len)
 {
-	size_t have = 0;
-	ssize_t n;
-
-	for (; have < len; have += n) {
-		n = recv(fd, in + have, len - have, 0);
-		if (n <= 0)
-			die("recv");
-	}
+	if (!net_recv_all(fd, in, len))
+		net_fail("recv");
 }
 
 /* The memory is ours again: it is written to before the echo is read */
@@ -105,7 +92,7 @@ static void reuse(uint32_t id)
 	fill(id);
 	memcpy(copy, out, PIECE);
 	if (send(fd, out, PIECE, MSG_ZEROCOPY) != PIECE)
-		die("send");
+		net_fail("send");
 	await(id + 1, false);
 	memset(out, 0xee, PIECE);
 	echoed(PIECE);
@@ -136,19 +123,19 @@ static void program(void)
 
 	/* not asked for yet */
 	if (send(fd, out, 100, MSG_ZEROCOPY) != 100)
-		die("send");
+		net_fail("send");
 	echoed(100);
 	printf("nothing: %s\n", notification(false) ? "something" : said(-1));
 	if (native) {
 		int one = 1;
 
 		if (setsockopt(fd, SOL_SDP, SDP_ZEROCOPY, &one, sizeof(one)))
-			die("SDP_ZEROCOPY");
+			net_fail("SDP_ZEROCOPY");
 	} else {
 		switches();
 	}
 	if (send(fd, out, 100, 0) != 100)
-		die("send");
+		net_fail("send");
 	echoed(100);
 	printf("without the flag: %s\n",
 	       notification(false) ? "something" : said(-1));
@@ -159,7 +146,7 @@ static void program(void)
 	printf("nothing to send: %s\n", said(send(fd, out, 0, MSG_ZEROCOPY)));
 	for (int i = 0; i < 3; i++) {
 		if (send(fd, out, 1000, MSG_ZEROCOPY) != 1000)
-			die("send");
+			net_fail("send");
 		echoed(1000);
 	}
 	await(5, true);
@@ -168,9 +155,9 @@ static void program(void)
 	if (setsockopt(fd, native ? SOL_SDP : SOL_SOCKET,
 		       native ? SDP_ZEROCOPY : SO_ZEROCOPY, &zero,
 		       sizeof(zero)))
-		die("switch it off");
+		net_fail("switch it off");
 	if (send(fd, out, 100, MSG_ZEROCOPY) != 100)
-		die("send");
+		net_fail("send");
 	echoed(100);
 	printf("off: %s\n", notification(false) ? "something" : said(-1));
 }
@@ -183,7 +170,7 @@ static void info(uint64_t octets)
 
 	memset(&i, 0xff, sizeof(i));
 	if (getsockopt(fd, SOL_SDP, SDP_INFO, &i, &len) || len != sizeof(i))
-		die("SDP_INFO");
+		net_fail("SDP_INFO");
 	printf("version %u size %s state %u device %s link %u %u flow %u %u zcopy %u\n",
 	       i.version, i.size == sizeof(i) ? "right" : "wrong", i.state,
 	       i.device, i.link, i.link_reason, i.flow_control, i.flow_reason,
@@ -198,29 +185,27 @@ static void info(uint64_t octets)
 		memset(&part, 0xff, sizeof(part));
 		if (getsockopt(fd, SOL_SDP, SDP_INFO, &part, &got) ||
 		    got != len)
-			die("part of SDP_INFO");
+			net_fail("part of SDP_INFO");
 		if (memcmp(&part, &i, len < 8 ? len : 8) ||
 		    ((unsigned char *)&part)[len] != 0xff)
-			die("more, or other bytes than asked for");
+			net_fail("more, or other bytes than asked for");
 	}
 	if (!setsockopt(fd, SOL_SDP, SDP_INFO, &i, sizeof(i)))
-		die("SDP_INFO can be set");
+		net_fail("SDP_INFO can be set");
 	printf("set: %s\n", strerror(errno));
 }
 
 int main(int argc, char **argv)
 {
-	struct sockaddr_in a = { .sin_family = AF_INET };
+	struct sockaddr_in a;
 
 	native = argc == 4 && !strcmp(argv[1], "-n");
 	if (argc != 3 + native)
 		return 2;
 	argv += native;
-	inet_pton(AF_INET, argv[1], &a.sin_addr);
-	a.sin_port = htons(atoi(argv[2]));
-	fd = socket(native ? AF_SDP : AF_INET, SOCK_STREAM, 0);
-	if (fd < 0 || connect(fd, (struct sockaddr *)&a, sizeof(a)))
-		die("connect");
+	net_address4(&a, argv[1], argv[2]);
+	fd = net_socket(native ? AF_SDP : AF_INET);
+	net_connect4(fd, &a);
 	fill(1);
 	program();
 	if (native)

@@ -113,9 +113,7 @@ static void completed(struct verbs *v, const struct ibv_wc *wc)
 
 static bool readable(int fd)
 {
-	struct pollfd pfd = { .fd = fd, .events = POLLIN };
-
-	return poll(&pfd, 1, 0) == 1;
+	return net_wait(fd, POLLIN, 0);
 }
 
 static void keep_private(struct peer *p, const struct rdma_cm_event *ev)
@@ -172,11 +170,11 @@ typedef bool (*condition)(const struct verbs *v);
 
 static bool wait_until(struct peer *p, condition is, int timeout_ms)
 {
-	long end = now_ms() + timeout_ms;
+	long end = net_ms() + timeout_ms;
 
 	progress(p);
 	while (!is(p->over)) {
-		if (now_ms() >= end)
+		if (net_ms() >= end)
 			return false;
 		poll(NULL, 0, 1);
 		progress(p);
@@ -412,12 +410,11 @@ static int verbs_answer(struct peer *p, const void *private_data, size_t len)
 int verbs_ask(struct peer *p, const void *private_data, size_t len)
 {
 	struct verbs *v = p->over;
-	struct pollfd pfd = { .fd = v->channel->fd, .events = POLLIN };
 
 	if (ask(v, private_data, len))
 		return -1;
 	/* to take the event would be to go on */
-	return poll(&pfd, 1, WAIT_MS) == 1 ? 0 : -1;
+	return net_wait(v->channel->fd, POLLIN, WAIT_MS) ? 0 : -1;
 }
 
 static int verbs_open(struct peer *p, const void *private_data, size_t len)

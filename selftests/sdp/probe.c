@@ -184,13 +184,6 @@ void new_pair(int *client, int *server)
 	close(l);
 }
 
-void set_nonblock(int fd, bool on)
-{
-	int fl = fcntl(fd, F_GETFL);
-
-	fcntl(fd, F_SETFL, on ? fl | O_NONBLOCK : fl & ~O_NONBLOCK);
-}
-
 void reset_close(int fd)
 {
 	struct linger lin = { .l_onoff = 1, .l_linger = 0 };
@@ -211,7 +204,7 @@ size_t fill(int fd)
 	int quiet = 0, enough = 15;
 	ssize_t n;
 
-	set_nonblock(fd, true);
+	net_nonblock(fd, true);
 	while (quiet < enough) {
 		n = send(fd, block, len, MSG_NOSIGNAL);
 		if (n > 0) {
@@ -246,7 +239,7 @@ const char *send_when_full(int fd, bool nonblock, int flags)
 
 	do {
 		fill(fd);
-		set_nonblock(fd, nonblock);
+		net_nonblock(fd, nonblock);
 		text = do_send(fd, "x", flags);
 	} while (--tries && !strcmp(text, "1"));
 	return text;
@@ -259,7 +252,7 @@ void drain(int fd, size_t bytes)
 	unsigned int idle = 0;
 	ssize_t n;
 
-	set_nonblock(fd, true);
+	net_nonblock(fd, true);
 	while (bytes && idle < PROBE_WAIT_MS / 10) {
 		n = recv(fd, block, sizeof(block), 0);
 		if (!n || (n < 0 && errno != EAGAIN))

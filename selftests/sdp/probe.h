@@ -13,6 +13,8 @@
 #include <sys/socket.h>
 #include <sys/types.h>
 
+#include "../lib/net.h"
+
 /* Longest time that a state may take to become visible, milliseconds. */
 #define PROBE_WAIT_MS 5000
 
@@ -53,7 +55,6 @@ void bound_to(int fd, struct probe_addr *addr);
 void dead_address(struct probe_addr *addr);
 void setup_failed(const char *what) __attribute__((noreturn));
 int connect_to(int fd, const struct probe_addr *addr);
-void set_nonblock(int fd, bool on);
 void reset_close(int fd);
 size_t fill(int fd);
 void drain(int fd, size_t bytes);

@@ -69,7 +69,7 @@ static int connecting(const struct full *f)
 {
 	int fd = new_socket();
 
-	set_nonblock(fd, true);
+	net_nonblock(fd, true);
 	if (!connect_to(fd, &f->addr) || errno != EINPROGRESS)
 		setup_failed("connect");
 	return fd;
@@ -82,7 +82,7 @@ static void probe_calls(const struct full *f)
 	struct probe_addr own;
 	int s = new_socket();
 
-	set_nonblock(s, true);
+	net_nonblock(s, true);
 	row("connecting: connect", "%s", connect_res(s, &f->addr));
 	row("connecting: connect again", "%s", connect_res(s, &f->addr));
 	row("connecting: connect elsewhere", "%s",
@@ -124,7 +124,7 @@ static void probe_shutdown(const struct full *f, int how, const char *name)
 	    res_errno(get_int(s, SOL_SOCKET, SO_ERROR)));
 	row("connecting: send after shutdown", "%s %s", name,
 	    do_send(s, "x", 0));
-	set_nonblock(s, false);
+	net_nonblock(s, false);
 	row("connecting: connect after shutdown", "%s %s", name,
 	    connect_res(s, &dead));
 	close(s);

@@ -130,7 +130,7 @@ static const char *interrupted_send(int fd)
 
 	do {
 		fill(fd);
-		set_nonblock(fd, false);
+		net_nonblock(fd, false);
 		child = interrupter(fd, false);
 		text = do_send(fd, "x", 0);
 		waitpid(child, NULL, 0);

@@ -38,7 +38,7 @@ void probe_listen(void)
 	row("send on listener", "%s", do_send(l, "x", 0));
 	row("FIONREAD on listener", "%s", res_errno(-queue_size(l, FIONREAD)));
 	row("SIOCOUTQ on listener", "%s", res_errno(-queue_size(l, SIOCOUTQ)));
-	set_nonblock(l, true);
+	net_nonblock(l, true);
 	row("nonblock accept empty", "%s", do_accept(l));
 	row("shutdown WR listener", "%s", res_ok(shutdown(l, SHUT_WR)));
 	row("accept after shutdown WR", "%s", do_accept(l));
@@ -158,7 +158,7 @@ void probe_backlog(void)
 	bound_to(l, &addr);
 	for (i = 0; i < 6; i++) {
 		c[i] = new_socket();
-		set_nonblock(c[i], true);
+		net_nonblock(c[i], true);
 		if (connect_to(c[i], &addr) && errno != EINPROGRESS)
 			setup_failed("connect");
 		if (i < 2)
@@ -194,7 +194,7 @@ static void probe_accept_reset(void)
 	sleep_ms(50);
 	row("client reset before accept: poll listener", "%s",
 	    poll_settled(l, POLLIN));
-	set_nonblock(l, true);
+	net_nonblock(l, true);
 	a = accept(l, NULL, NULL);
 	row("client reset before accept: accept", "%s", res_ok(a));
 	if (a >= 0) {
@@ -220,7 +220,7 @@ static void probe_accept_flags(void)
 
 	l = new_listener(16);
 	bound_to(l, &addr);
-	set_nonblock(l, true);
+	net_nonblock(l, true);
 	c = new_socket();
 	if (connect_to(c, &addr))
 		setup_failed("connect");
@@ -365,7 +365,7 @@ void probe_threads(void)
 	close(a);
 	new_pair(&c, &a);
 	fill(c);
-	set_nonblock(c, false);
+	net_nonblock(c, false);
 	woken_by_shutdown("send woken by shutdown", c, blocking_send);
 	close(c);
 	close(a);

@@ -6,7 +6,6 @@
 #include <errno.h>
 #include <netinet/in.h>
 #include <poll.h>
-#include <string.h>
 #include <time.h>
 #include <unistd.h>
 
@@ -193,7 +192,7 @@ static void probe_refused(void)
 
 	dead_address(&dead);
 	s = new_socket();
-	set_nonblock(s, true);
+	net_nonblock(s, true);
 	row("nonblock connect refused, 1st", "%s", connect_res(s, &dead));
 	row("poll after refused", "%s", poll_settled(s, POLLERR));
 	row("SO_ERROR refused", "%s",
@@ -225,7 +224,7 @@ void probe_connect(void)
 	l = new_listener(16);
 	bound_to(l, &addr);
 	s = new_socket();
-	set_nonblock(s, true);
+	net_nonblock(s, true);
 	row("nonblock connect ok", "%s", connect_res(s, &addr));
 	row("poll after connect", "%s", poll_settled(s, POLLOUT));
 	row("SO_ERROR after connect", "%s",

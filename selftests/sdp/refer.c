@@ -74,7 +74,7 @@ static void read_all(int s)
 	ssize_t n;
 
 	while ((n = recv(s, buf, sizeof(buf), 0)) > 0) {
-		r.good &= good(buf, n, r.octets);
+		r.good &= net_good(buf, n, r.octets);
 		r.octets += n;
 	}
 	seen = r;
@@ -105,12 +105,12 @@ static int dial(char what)
 	struct sockaddr_in sin;
 	int s, one = 1;
 
-	address(&sin, me.where);
-	s = socket(AF_SDP, SOCK_STREAM, SDPPROTO_SDP);
-	if (s < 0 || connect(s, (struct sockaddr *)&sin, sizeof(sin)) ||
-	    send(s, &what, 1, 0) != 1 ||
+	net_address4(&sin, me.where[0], me.where[1]);
+	s = net_socket(AF_SDP);
+	net_connect4(s, &sin);
+	if (send(s, &what, 1, 0) != 1 ||
 	    setsockopt(s, SOL_SDP, SDP_ZEROCOPY, &one, sizeof(one)))
-		fail("connect");
+		net_fail("connect");
 	return s;
 }
 
@@ -120,11 +120,11 @@ static void make_memory(void)
 
 	me.file = memfd_create("refer", MFD_ALLOW_SEALING);
 	if (me.file < 0 || ftruncate(me.file, len))
-		fail("memory");
+		net_fail("memory");
 	me.mem =
 		mmap(NULL, len, PROT_READ | PROT_WRITE, MAP_SHARED, me.file, 0);
 	if (me.mem == MAP_FAILED)
-		fail("mmap");
+		net_fail("mmap");
 }
 
 static unsigned char *piece(unsigned int i)
@@ -144,7 +144,7 @@ static void released(void)
 
 	munmap(me.mem, PIECES * PIECE);
 	while (!sealed()) {
-		check(tries--, "pages are held");
+		net_check(tries--, "pages are held");
 		usleep(100000);
 	}
 }
@@ -162,8 +162,8 @@ static void hear(void)
 		if (recvmsg(me.fd, &msg, MSG_ERRQUEUE | MSG_DONTWAIT) < 0)
 			return;
 		e = (const void *)CMSG_DATA(CMSG_FIRSTHDR(&msg));
-		check(e->ee_origin == SO_EE_ORIGIN_ZEROCOPY, "origin");
-		check(e->ee_info == me.done, "a number is missing");
+		net_check(e->ee_origin == SO_EE_ORIGIN_ZEROCOPY, "origin");
+		net_check(e->ee_info == me.done, "a number is missing");
 		for (; me.done <= e->ee_data; me.done++) {
 			memset(piece(me.done), 0xaa, PIECE);
 			me.copied += e->ee_code & SO_EE_CODE_ZEROCOPY_COPIED;
@@ -173,11 +173,9 @@ static void hear(void)
 
 static void hear_until(unsigned int n)
 {
-	struct pollfd p = { .fd = me.fd };
-
 	for (hear(); me.done < n; hear())
-		check(poll(&p, 1, 60000) == 1, "no notification");
-	check(me.done <= me.sends, "too many notifications");
+		net_check(net_wait(me.fd, 0, 60000), "no notification");
+	net_check(me.done <= me.sends, "too many notifications");
 }
 
 static ssize_t send_piece(int flags)
@@ -185,7 +183,7 @@ static ssize_t send_piece(int flags)
 	unsigned char *p = piece(me.sends);
 	ssize_t n;
 
-	fill(p, PIECE, me.pos);
+	net_fill(p, PIECE, me.pos);
 	n = send(me.fd, p, PIECE, MSG_ZEROCOPY | MSG_NOSIGNAL | flags);
 	if (n > 0) {
 		me.pos += n;
@@ -199,18 +197,16 @@ static void fill_up(int error)
 {
 	while (me.sends < PIECES && send_piece(MSG_DONTWAIT) > 0)
 		;
-	check(me.sends < PIECES && errno == error, "it does not get full");
+	net_check(me.sends < PIECES && errno == error, "it does not get full");
 }
 
 /* Also when what is under way has arrived */
 static void fill_for_good(void)
 {
-	struct pollfd p = { .fd = me.fd, .events = POLLOUT };
-
 	do {
 		fill_up(EAGAIN);
 		hear();
-	} while (poll(&p, 1, 500) > 0);
+	} while (net_wait(me.fd, POLLOUT, 500));
 }
 
 /* Ask the reader to begin; it will report what it has received. */
@@ -224,8 +220,8 @@ static struct result outcome(int s)
 	struct result r;
 
 	if (recv(s, &r, sizeof(r), MSG_WAITALL) != sizeof(r))
-		fail("result");
-	check(r.good, "bytes differ");
+		net_fail("result");
+	net_check(r.good, "bytes differ");
 	close(s);
 	return r;
 }
@@ -233,7 +229,7 @@ static struct result outcome(int s)
 static void end_reader(int s)
 {
 	shutdown(me.fd, SHUT_WR);
-	check(outcome(s).octets == me.pos, "number of bytes");
+	net_check(outcome(s).octets == me.pos, "number of bytes");
 	close(me.fd);
 }
 
@@ -243,13 +239,14 @@ static void nonblock(bool copied)
 
 	fill_for_good();
 	if (copied)
-		check(me.done == me.sends, "notified late of what was copied");
+		net_check(me.done == me.sends,
+			  "notified late of what was copied");
 	else
-		check(me.done < me.sends, "notified before it was sent");
+		net_check(me.done < me.sends, "notified before it was sent");
 	s = begin_reader();
 	hear_until(me.sends);
 	end_reader(s);
-	check(me.copied == (copied ? me.sends : 0), "copied bytes");
+	net_check(me.copied == (copied ? me.sends : 0), "copied bytes");
 	released();
 }
 
@@ -261,7 +258,7 @@ static void block(void)
 		if (me.sends >= PIECES)
 			hear_until(me.sends - PIECES + 1);
 		if (send_piece(0) != PIECE)
-			fail("send");
+			net_fail("send");
 	}
 	hear_until(me.sends);
 	end_reader(s);
@@ -281,17 +278,17 @@ static void odd(void)
 		len = 0;
 		for (int k = 0; k < 3; k++) {
 			n = 1 + (i * 7919 + k * 2677) % 20000;
-			fill(me.mem + at, n, me.pos + len);
+			net_fill(me.mem + at, n, me.pos + len);
 			iov[k + 1] = (struct iovec){ me.mem + at, n };
 			at += n + 13;
 			len += n;
 		}
 		if (sendmsg(me.fd, &msg, MSG_ZEROCOPY) != (ssize_t)len)
-			fail("sendmsg");
+			net_fail("sendmsg");
 		me.pos += len;
 		me.sends++;
 	}
-	check(at < PIECES * PIECE, "room");
+	net_check(at < PIECES * PIECE, "room");
 	end_reader(s);
 	released();
 }
@@ -305,13 +302,13 @@ static void end_full(const char *mode)
 	if (!strcmp(mode, "kill"))
 		kill(getpid(), SIGKILL);
 	munmap(me.mem, PIECES * PIECE);
-	check(!sealed() && errno == EBUSY, "nothing is held");
+	net_check(!sealed() && errno == EBUSY, "nothing is held");
 	if (!strcmp(mode, "abort"))
 		setsockopt(me.fd, SOL_SOCKET, SO_LINGER, &now, sizeof(now));
 	close(me.fd);
 	r = outcome(begin_reader());
 	if (strcmp(mode, "abort"))
-		check(r.octets == me.pos, "number of bytes");
+		net_check(r.octets == me.pos, "number of bytes");
 	released();
 }
 
@@ -333,14 +330,14 @@ static void limit(void)
 
 	if (setrlimit(RLIMIT_MEMLOCK, &little) ||
 	    setresuid(65534, 65534, 65534))
-		fail("setresuid");
+		net_fail("setresuid");
 	fill_up(ENOBUFS);
 	first = me.sends;
 	s = begin_reader();
 	hear_until(me.sends);
 	for (unsigned int i = 0; i < first; i++) {
 		if (send_piece(0) != PIECE)
-			fail("send");
+			net_fail("send");
 		hear_until(me.sends);
 	}
 	end_reader(s);
@@ -353,7 +350,7 @@ static ssize_t splice_some(int from, loff_t *off, size_t len)
 	ssize_t n, k, done;
 
 	if (!p[1] && pipe(p))
-		fail("pipe");
+		net_fail("pipe");
 	n = splice(from, off, p[1], NULL, len, 0);
 	for (done = 0; done < n; done += k) {
 		k = splice(p[0], NULL, me.fd, NULL, n - done, SPLICE_F_MORE);
@@ -371,14 +368,14 @@ static void file(bool by_splice)
 	ssize_t n;
 
 	/* the stream begins in the middle of a page */
-	fill(me.mem + off, len - off, 0);
+	net_fill(me.mem + off, len - off, 0);
 	while ((size_t)off < len) {
 		if (by_splice)
 			n = splice_some(me.file, &off, len - off);
 		else
 			n = sendfile(me.fd, me.file, &off, len - off);
 		if (n <= 0)
-			fail("sendfile");
+			net_fail("sendfile");
 		me.pos += n;
 	}
 	end_reader(s);

@@ -20,7 +20,6 @@
  *	close FIRST N       hang up
  * The expected value of a byte follows from its connection and its place.
  */
-#include <arpa/inet.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <stdarg.h>
@@ -32,11 +31,11 @@
 #include <sys/epoll.h>
 #include <sys/resource.h>
 #include <sys/socket.h>
-#include <time.h>
 #include <unistd.h>
 
 #include <linux/sdp.h>
 
+#include "../lib/net.h"
 #include "../../tools/sdpbench/mark.h"
 
 #define MAX_CONNS 32768
@@ -79,13 +78,6 @@ static bool fail(const char *format, ...)
 	vsnprintf(answer + n, sizeof(answer) - n, format, ap);
 	va_end(ap);
 	return false;
-}
-
-static void nonblocking(int fd, bool on)
-{
-	int flags = fcntl(fd, F_GETFL);
-
-	fcntl(fd, F_SETFL, on ? flags | O_NONBLOCK : flags & ~O_NONBLOCK);
 }
 
 /* ---- server ---- */
@@ -173,13 +165,11 @@ static void serve_read(int ep, struct conn *c)
 
 static void serve(int backlog)
 {
-	int listener = socket(family, SOCK_STREAM | SOCK_NONBLOCK, 0), one = 1;
+	int listener = socket(family, SOCK_STREAM | SOCK_NONBLOCK, 0);
 	struct epoll_event ev[EVENTS], in = { .events = EPOLLIN };
 	int ep = epoll_create1(0), i, n;
 
-	setsockopt(listener, SOL_SOCKET, SO_REUSEADDR, &one, sizeof(one));
-	if (bind(listener, (struct sockaddr *)&addr, sizeof(addr)) ||
-	    listen(listener, backlog) ||
+	if (net_listen(listener, &addr, sizeof(addr), backlog) ||
 	    epoll_ctl(ep, EPOLL_CTL_ADD, listener, &in))
 		die("listen");
 	for (;;) {
@@ -220,23 +210,15 @@ static int dial(void)
 	return fd;
 }
 
-static uint64_t now(void)
-{
-	struct timespec ts;
-
-	clock_gettime(CLOCK_MONOTONIC, &ts);
-	return ts.tv_sec * 1000000000ull + ts.tv_nsec;
-}
-
 static void took(uint64_t start)
 {
 	snprintf(answer, sizeof(answer), "ok %llu",
-		 (unsigned long long)(now() - start));
+		 (unsigned long long)(net_ns() - start));
 }
 
 static bool do_open(unsigned int *n, unsigned int more)
 {
-	uint64_t start = now();
+	uint64_t start = net_ns();
 
 	while (more--) {
 		struct conn *c = &conns[*n];
@@ -370,7 +352,7 @@ static bool run_settle(unsigned int first, unsigned int n)
 	for (; n--; first++) {
 		struct conn *c = &conns[first];
 
-		nonblocking(c->fd, false);
+		net_nonblock(c->fd, false);
 		while (c->due || c->got != c->sent)
 			if (!push(c) || !pull(c))
 				return false;
@@ -386,7 +368,7 @@ static bool run_begin(struct run *r, unsigned int first, unsigned int n)
 		struct epoll_event ev = { .events = EPOLLIN | EPOLLOUT,
 					  .data.ptr = &conns[i] };
 
-		nonblocking(conns[i].fd, true);
+		net_nonblock(conns[i].fd, true);
 		conns[i].rounds = 0;
 		conns[i].last = 0;
 		conns[i].got_before = conns[i].got;
@@ -457,7 +439,7 @@ static bool do_rate(unsigned int n)
 
 	for (i = 0; i < 4 && ok; i++)
 		ok = visit();
-	start = now();
+	start = net_ns();
 	bench_mark_start();
 	for (i = 0; i < n && ok; i++)
 		ok = visit();
@@ -516,9 +498,7 @@ int main(int argc, char **argv)
 		return 2;
 	}
 	family = strcmp(argv[2], "tcp") ? AF_SDP : AF_INET;
-	addr.sin_family = AF_INET;
-	inet_pton(AF_INET, argv[3], &addr.sin_addr);
-	addr.sin_port = htons(atoi(argv[4]));
+	net_address4(&addr, argv[3], argv[4]);
 	if (setrlimit(RLIMIT_NOFILE, &lim))
 		die("setrlimit");
 	if (server)

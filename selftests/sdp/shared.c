@@ -11,7 +11,6 @@
  * client prints "ok", or what was wrong; "slow" before it if pieces that belong
  * together came too late for that.
  */
-#include <arpa/inet.h>
 #include <errno.h>
 #include <netinet/tcp.h>
 #include <signal.h>
@@ -29,55 +28,20 @@
 #include <linux/sdp.h>
 #include <linux/sockios.h>
 
+#include "../lib/net.h"
+
 #define PAGE 4096
 #define BIG (4u << 20)
 
 static uint64_t sent;
 static int fd;
 
-static void __attribute__((noreturn)) fail(const char *what)
-{
-	printf("%s: %s\n", what, strerror(errno));
-	exit(1);
-}
-
-static void check(int good, const char *what)
-{
-	if (good)
-		return;
-	printf("wrong: %s\n", what);
-	exit(1);
-}
-
-/* The byte at a place of the stream */
-static unsigned char byte_at(uint64_t pos)
-{
-	return pos * 7 + (pos >> 8) + (pos >> 16);
-}
-
-static void fill(unsigned char *p, size_t len, uint64_t pos)
-{
-	size_t i;
-
-	for (i = 0; i < len; i++)
-		p[i] = byte_at(pos + i);
-}
-
-static void address(struct sockaddr_in *sin, char **argv)
-{
-	memset(sin, 0, sizeof(*sin));
-	sin->sin_family = AF_INET;
-	sin->sin_port = htons(atoi(argv[1]));
-	if (inet_pton(AF_INET, argv[0], &sin->sin_addr) != 1)
-		exit(2);
-}
-
 static void *pages(size_t len, int prot)
 {
 	void *p = mmap(NULL, len, prot, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
 
 	if (p == MAP_FAILED)
-		fail("mmap");
+		net_fail("mmap");
 	return p;
 }
 
@@ -98,7 +62,7 @@ static ssize_t recv_odd(unsigned int i, unsigned char **at)
 	if (!mem) {
 		mem = pages(BIG, PROT_READ | PROT_WRITE);
 		if (munmap(mem + BIG / 2, BIG / 2))
-			fail("munmap");
+			net_fail("munmap");
 	}
 	*at = mem + i % 13;
 	if (ok < len)
@@ -106,11 +70,11 @@ static ssize_t recv_odd(unsigned int i, unsigned char **at)
 	else
 		memcpy(*at + len, guard, sizeof(guard));
 	n = recv(fd, *at, len, 0);
-	check(n <= (ssize_t)ok && (n >= 0 || errno == EFAULT),
-	      "a read that ends in a hole");
+	net_check(n <= (ssize_t)ok && (n >= 0 || errno == EFAULT),
+		  "a read that ends in a hole");
 	if (ok == len)
-		check(n >= 0 && !memcmp(*at + len, guard, sizeof(guard)),
-		      "memory behind a read");
+		net_check(n >= 0 && !memcmp(*at + len, guard, sizeof(guard)),
+			  "memory behind a read");
 	return n;
 }
 
@@ -120,49 +84,30 @@ static int serve(char **argv)
 	int odd = argv[2] && argv[3];
 	unsigned char *at = buf;
 	unsigned int calls = 0;
-	int l = socket(AF_SDP, SOCK_STREAM, SDPPROTO_SDP);
+	int l = net_socket(AF_SDP);
 	struct sockaddr_in sin;
 	uint64_t got = 0;
-	ssize_t n, i;
+	ssize_t n;
 
-	address(&sin, argv);
-	if (l < 0 || bind(l, (struct sockaddr *)&sin, sizeof(sin)) ||
-	    listen(l, 1))
-		fail("listen");
-	puts("listening");
-	fflush(stdout);
-	fd = accept(l, NULL, NULL);
-	if (fd < 0)
-		fail("accept");
+	net_address4(&sin, argv[0], argv[1]);
+	net_listen4(l, &sin, 1);
+	fd = net_accept(l);
 	if (argv[2])
 		usleep(atoi(argv[2]) * 1000);
 	while ((n = odd ? recv_odd(calls++, &at) :
 			  recv(fd, buf, sizeof(buf), 0)) > 0 ||
 	       (odd && n < 0)) {
-		for (i = 0; i < n; i++)
-			check(at[i] == byte_at(got + i), "a byte received");
-		got += n > 0 ? n : 0;
+		if (n > 0) {
+			net_check(net_good(at, n, got), "a byte received");
+			got += n;
+		}
 	}
 	if (n < 0)
-		fail("recv");
+		net_fail("recv");
 	if (send(fd, &got, sizeof(got), 0) != sizeof(got))
-		fail("send");
+		net_fail("send");
 	close(fd);
 	return 0;
-}
-
-static void send_all(const unsigned char *p, size_t len, int flags)
-{
-	ssize_t n;
-
-	while (len) {
-		n = send(fd, p, len, flags);
-		if (n <= 0)
-			fail("send");
-		p += n;
-		len -= n;
-		sent += n;
-	}
 }
 
 /* A hole behind @ok bytes of the buffer */
@@ -176,16 +121,23 @@ static void one_fault(size_t ok)
 	if (ok % PAGE == 0)
 		end = ok;
 	if (munmap(p + end, PAGE))
-		fail("munmap");
-	fill(p + end - ok, ok, sent);
+		net_fail("munmap");
+	net_fill(p + end - ok, ok, sent);
 	n = send(fd, p + end - ok, ok + 100, 0);
-	check(n > 0 ? (size_t)n <= ok : n < 0 && errno == EFAULT,
-	      "a send that ends in a hole");
+	net_check(n > 0 ? (size_t)n <= ok : n < 0 && errno == EFAULT,
+		  "a send that ends in a hole");
 	if (n > 0)
 		sent += n;
-	check(send(fd, p + end, 100, 0) < 0 && errno == EFAULT,
-	      "a send out of a hole");
+	net_check(send(fd, p + end, 100, 0) < 0 && errno == EFAULT,
+		  "a send out of a hole");
 	munmap(p, end);
+}
+
+static void send_all(const unsigned char *p, size_t len, int flags)
+{
+	if (!net_send_all(fd, p, len, flags))
+		net_fail("send");
+	sent += len;
 }
 
 static void do_fault(void)
@@ -197,7 +149,7 @@ static void do_fault(void)
 
 	for (i = 0; i < sizeof(sizes) / sizeof(sizes[0]); i++) {
 		one_fault(sizes[i]);
-		fill(buf, sizeof(buf), sent);
+		net_fill(buf, sizeof(buf), sent);
 		send_all(buf, sizeof(buf), 0);
 	}
 }
@@ -209,17 +161,17 @@ static void do_fresh(void)
 	unsigned char *p;
 
 	if (mem < 0 || ftruncate(mem, BIG))
-		fail("memfd");
+		net_fail("memfd");
 	p = mmap(NULL, BIG, PROT_READ | PROT_WRITE, MAP_SHARED, mem, 0);
 	if (p == MAP_FAILED)
-		fail("mmap");
-	fill(p, BIG, 0);
+		net_fail("mmap");
+	net_fill(p, BIG, 0);
 	munmap(p, BIG);
 	for (i = 0; i < 4; i++) {
 		p = mmap(NULL, BIG / 4, PROT_READ, MAP_SHARED, mem,
 			 i * (BIG / 4));
 		if (p == MAP_FAILED)
-			fail("mmap");
+			net_fail("mmap");
 		madvise(p, BIG / 4, MADV_RANDOM);
 		send_all(p, BIG / 4, 0);
 		munmap(p, BIG / 4);
@@ -246,16 +198,16 @@ static void do_signal(void)
 
 	/* one that does not grow, or all might fit in */
 	if (setsockopt(fd, SOL_SOCKET, SO_SNDBUF, &size, sizeof(size)))
-		fail("SO_SNDBUF");
-	fill(p, BIG, 0);
+		net_fail("SO_SNDBUF");
+	net_fill(p, BIG, 0);
 	sigaction(SIGALRM, &sa, NULL);
 	setitimer(ITIMER_REAL, &t, NULL);
 	n = send(fd, p, BIG, 0);
-	check(n > 0 && n < (ssize_t)BIG, "an interrupted send is short");
+	net_check(n > 0 && n < (ssize_t)BIG, "an interrupted send is short");
 	sent = n;
 	setitimer(ITIMER_REAL, &t, NULL);
 	n = send(fd, p + sent, BIG - sent, 0);
-	check(n < 0 ? errno == EINTR : n > 0, "the next one");
+	net_check(n < 0 ? errno == EINTR : n > 0, "the next one");
 	if (n > 0)
 		sent += n;
 	/* it may not have been needed: not in what follows */
@@ -267,7 +219,7 @@ static void do_signal(void)
 static void set_option(int name, int on)
 {
 	if (setsockopt(fd, IPPROTO_TCP, name, &on, sizeof(on)))
-		fail("setsockopt");
+		net_fail("setsockopt");
 }
 
 static long long now_ms(clockid_t clock)
@@ -294,7 +246,7 @@ static void do_more(int cork, int nodelay)
 	for (i = 0; i < 10; i++) {
 		if (nodelay && i == 5)
 			set_option(TCP_NODELAY, 1);
-		fill(buf, sizeof(buf), sent);
+		net_fill(buf, sizeof(buf), sent);
 		send_all(buf, sizeof(buf), cork || i == 9 ? 0 : MSG_MORE);
 	}
 	if (cork)
@@ -313,14 +265,14 @@ static void do_late(void)
 	unsigned char buf[100];
 	int left = -1, i;
 
-	fill(buf, sizeof(buf), sent);
+	net_fill(buf, sizeof(buf), sent);
 	send_all(buf, sizeof(buf), MSG_MORE);
 	for (i = 0; i < 2000 && left; i++) {
 		usleep(10000);
 		if (ioctl(fd, SIOCOUTQ, &left))
-			fail("SIOCOUTQ");
+			net_fail("SIOCOUTQ");
 	}
-	check(!left, "delayed data arrives");
+	net_check(!left, "delayed data arrives");
 }
 
 /* Sizes of all kinds, with a segment of the stream in each alignment */
@@ -330,7 +282,7 @@ static void do_grow(void)
 	size_t len;
 
 	for (len = 1; len < 1 << 17; len += len / 7 + 1) {
-		fill(p, len, sent);
+		net_fill(p, len, sent);
 		send_all(p, len, 0);
 	}
 }
@@ -340,10 +292,10 @@ static void finish(void)
 	uint64_t got = 0;
 
 	if (shutdown(fd, SHUT_WR))
-		fail("shutdown");
+		net_fail("shutdown");
 	if (recv(fd, &got, sizeof(got), MSG_WAITALL) != sizeof(got))
-		fail("recv");
-	check(got == sent, "the number of bytes");
+		net_fail("recv");
+	net_check(got == sent, "the number of bytes");
 	close(fd);
 	puts("ok");
 }
@@ -356,10 +308,9 @@ int main(int argc, char **argv)
 		return 2;
 	if (!strcmp(argv[1], "serve"))
 		return serve(argv + 2);
-	address(&sin, argv + 2);
-	fd = socket(AF_SDP, SOCK_STREAM, SDPPROTO_SDP);
-	if (fd < 0 || connect(fd, (struct sockaddr *)&sin, sizeof(sin)))
-		fail("connect");
+	net_address4(&sin, argv[2], argv[3]);
+	fd = net_socket(AF_SDP);
+	net_connect4(fd, &sin);
 	if (!strcmp(argv[1], "fault"))
 		do_fault();
 	else if (!strcmp(argv[1], "fresh"))

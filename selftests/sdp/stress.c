@@ -9,7 +9,6 @@
  * its listener with requests pending and listens again. Errors are expected,
  * hanging is not: a process without progress for 30 seconds is a failure.
  */
-#include <arpa/inet.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <poll.h>
@@ -26,6 +25,8 @@
 #include <unistd.h>
 
 #include <linux/sdp.h>
+
+#include "../lib/net.h"
 
 #define MAX_PROCESSES 64
 #define WATCHDOG 30
@@ -52,29 +53,7 @@ static unsigned int pick(unsigned int n)
 
 static double now(void)
 {
-	struct timespec ts;
-
-	clock_gettime(CLOCK_MONOTONIC, &ts);
-	return ts.tv_sec + ts.tv_nsec / 1e9;
-}
-
-static void set_address(const char *text, int port)
-{
-	struct sockaddr_in6 *sin6 = (struct sockaddr_in6 *)&addr;
-	struct sockaddr_in *sin = (struct sockaddr_in *)&addr;
-
-	v6 = strchr(text, ':');
-	if (v6) {
-		sin6->sin6_family = AF_INET6;
-		sin6->sin6_port = htons(port);
-		inet_pton(AF_INET6, text, &sin6->sin6_addr);
-		addr_len = sizeof(*sin6);
-	} else {
-		sin->sin_family = AF_INET;
-		sin->sin_port = htons(port);
-		inet_pton(AF_INET, text, &sin->sin_addr);
-		addr_len = sizeof(*sin);
-	}
+	return net_ns() / 1e9;
 }
 
 static int new_socket(void)
@@ -92,13 +71,6 @@ static void on_alarm(int sig)
 	if (write(STDERR_FILENO, text, sizeof(text) - 1) < 0)
 		_exit(2);
 	_exit(1);
-}
-
-static bool wait_fd(int fd, int events, int ms)
-{
-	struct pollfd p = { .fd = fd, .events = events };
-
-	return poll(&p, 1, ms) > 0;
 }
 
 /* ---- one connection ---- */
@@ -122,7 +94,7 @@ static void do_recv(int fd)
 	ssize_t n;
 
 	if (pick(2))
-		wait_fd(fd, POLLIN, pick(30));
+		net_wait(fd, POLLIN, pick(30));
 	n = recv(fd, data, 1 + pick(sizeof(data)),
 		 flags[pick(5)] | MSG_DONTWAIT);
 	if (n > 0)
@@ -203,7 +175,7 @@ static void call(void)
 		counts->connections++;
 	} else if (nonblock && errno == EINPROGRESS) {
 		/* some lose patience */
-		if (pick(8) && wait_fd(fd, POLLOUT, 2000))
+		if (pick(8) && net_wait(fd, POLLOUT, 2000))
 			counts->connections++;
 	} else {
 		counts->failed++;
@@ -217,7 +189,7 @@ static void answer(int listener)
 	int fd;
 
 	alarm(WATCHDOG);
-	if (!wait_fd(listener, POLLIN, 1000))
+	if (!net_wait(listener, POLLIN, 1000))
 		return;
 	fd = accept(listener, NULL, NULL);
 	if (fd < 0) {
@@ -317,7 +289,10 @@ int main(int argc, char **argv)
 			"usage: sdp-stress serve|call ADDR PORT SECONDS PROCESSES [SEED]\n");
 		return 2;
 	}
-	set_address(argv[2], atoi(argv[3]));
+	addr_len = net_address(&addr, argv[2], atoi(argv[3]));
+	if (!addr_len)
+		return 2;
+	v6 = addr.ss_family == AF_INET6;
 	end = now() + atof(argv[4]);
 	n = atoi(argv[5]);
 	if (n < 1 || n > MAX_PROCESSES)

@@ -8,7 +8,6 @@
  *	sdp-uring ADDRESS PORT
  *	sdp-uring usage ADDRESS PORT	whether memory was copied
  */
-#include <arpa/inet.h>
 #include <errno.h>
 #include <linux/io_uring.h>
 #include <netinet/in.h>
@@ -25,6 +24,8 @@
 #include <sys/socket.h>
 #include <sys/syscall.h>
 #include <unistd.h>
+
+#include "../lib/net.h"
 
 #ifndef IORING_NOTIF_USAGE_ZC_COPIED
 #define IORING_SEND_ZC_REPORT_USAGE (1U << 3)
@@ -54,19 +55,13 @@ struct done {
 
 static unsigned char out[PIECE], in[PIECE];
 
-static void __attribute__((noreturn)) die(const char *what)
-{
-	printf("%s: %s\n", what, strerror(errno));
-	exit(1);
-}
-
 static void *map(size_t len, off_t off)
 {
 	void *p = mmap(NULL, len, PROT_READ | PROT_WRITE,
 		       MAP_SHARED | MAP_POPULATE, ring.fd, off);
 
 	if (p == MAP_FAILED)
-		die("mmap");
+		net_fail("mmap");
 	return p;
 }
 
@@ -77,7 +72,7 @@ static void open_ring(void)
 
 	ring.fd = syscall(SYS_io_uring_setup, ENTRIES, &p);
 	if (ring.fd < 0)
-		die("io_uring_setup");
+		net_fail("io_uring_setup");
 	sq = map(p.sq_off.array + p.sq_entries * 4, IORING_OFF_SQ_RING);
 	cq = map(p.cq_off.cqes + p.cq_entries * sizeof(*ring.cqe),
 		 IORING_OFF_CQ_RING);
@@ -99,7 +94,7 @@ static void submit(const struct io_uring_sqe *sqe)
 	ring.sq_array[i] = i;
 	atomic_store(ring.sq_tail, tail + 1);
 	if (syscall(SYS_io_uring_enter, ring.fd, 1, 0, 0, NULL, 0) != 1)
-		die("io_uring_enter");
+		net_fail("io_uring_enter");
 }
 
 static struct done reap(void)
@@ -112,7 +107,7 @@ static struct done reap(void)
 		if (syscall(SYS_io_uring_enter, ring.fd, 0, 1,
 			    IORING_ENTER_GETEVENTS, NULL, 0) < 0 &&
 		    errno != EINTR)
-			die("io_uring_enter");
+			net_fail("io_uring_enter");
 	cqe = &ring.cqe[head & ring.cq_mask];
 	done = (struct done){ cqe->user_data, cqe->res, cqe->flags };
 	atomic_store(ring.cq_head, head + 1);
@@ -157,13 +152,8 @@ static void serve(int fd, const struct sockaddr_in *a)
 {
 	struct io_uring_sqe sqe = request(IORING_OP_ACCEPT, fd, NULL, 0);
 	struct done cqe;
-	int one = 1;
 
-	setsockopt(fd, SOL_SOCKET, SO_REUSEADDR, &one, sizeof(one));
-	if (bind(fd, (const struct sockaddr *)a, sizeof(*a)) || listen(fd, 5))
-		die("listen");
-	printf("listening\n");
-	fflush(stdout);
+	net_listen4(fd, a, 5);
 	sqe.ioprio = IORING_ACCEPT_MULTISHOT;
 	submit(&sqe);
 	for (int i = 0; i < 2; i++) {
@@ -295,11 +285,11 @@ static void usage(int fd, const struct sockaddr_in *a)
 	for (int i = 0; i < PIECE; i++)
 		out[i] = i * 11;
 	if (connect(fd, (const struct sockaddr *)a, sizeof(*a)))
-		die("connect");
+		net_fail("connect");
 	usage_of(fd, "own", 0);
 	if (syscall(SYS_io_uring_register, ring.fd, IORING_REGISTER_BUFFERS,
 		    &iov, 1))
-		die("register");
+		net_fail("register");
 	usage_of(fd, "registered", IORING_RECVSEND_FIXED_BUF);
 }
 
@@ -325,19 +315,19 @@ static void low_water(int fd)
 
 	if (setsockopt(fd, SOL_SOCKET, SO_RCVLOWAT, &low, sizeof(low)) ||
 	    send(fd, out, 4, 0) != 4)
-		die("SO_RCVLOWAT");
+		net_fail("SO_RCVLOWAT");
 	poll_add(fd, POLLIN);
 	while (have < 4)
 		if (ioctl(fd, FIONREAD, &have))
-			die("FIONREAD");
+			net_fail("FIONREAD");
 	printf("4 of 5: %s\n", silent() ? "waits" : "ready");
 	if (send(fd, out, 1, 0) != 1)
-		die("send");
+		net_fail("send");
 	printf("5 of 5: poll %d\n", reap().res & POLLIN);
 	low = 1;
 	if (setsockopt(fd, SOL_SOCKET, SO_RCVLOWAT, &low, sizeof(low)) ||
 	    recv(fd, in, 5, MSG_WAITALL) != 5)
-		die("recv");
+		net_fail("recv");
 }
 
 /*
@@ -351,7 +341,7 @@ static void not_sent(int fd)
 	ssize_t n;
 
 	if (setsockopt(fd, SOL_TCP, TCP_NOTSENT_LOWAT, &mark, sizeof(mark)))
-		die("TCP_NOTSENT_LOWAT");
+		net_fail("TCP_NOTSENT_LOWAT");
 	while (quiet < 100) {
 		n = send(fd, out, 5000, MSG_DONTWAIT);
 		sent += n > 0 ? n : 0;
@@ -364,7 +354,7 @@ static void not_sent(int fd)
 	while (got < sent) {
 		n = recv(fd, in, sizeof(in), 0);
 		if (n <= 0)
-			die("recv");
+			net_fail("recv");
 		got += n;
 	}
 	printf("sent: poll %d\n", reap().res & POLLOUT);
@@ -412,18 +402,9 @@ static void client_again(int fd, const struct sockaddr_in *a)
 	close(fd);
 }
 
-static int new_socket(void)
-{
-	int fd = socket(AF_INET, SOCK_STREAM, 0);
-
-	if (fd < 0)
-		die("socket");
-	return fd;
-}
-
 int main(int argc, char **argv)
 {
-	struct sockaddr_in a = { .sin_family = AF_INET };
+	struct sockaddr_in a;
 	int server = argc == 4 && !strcmp(argv[1], "serve");
 	int asks = argc == 4 && !strcmp(argv[1], "usage");
 	int fd;
@@ -431,17 +412,16 @@ int main(int argc, char **argv)
 	if (argc != 3 + server + asks)
 		return 2;
 	argv += server + asks;
-	inet_pton(AF_INET, argv[1], &a.sin_addr);
-	a.sin_port = htons(atoi(argv[2]));
+	net_address4(&a, argv[1], argv[2]);
 	open_ring();
-	fd = new_socket();
+	fd = net_socket(AF_INET);
 	if (server) {
 		serve(fd, &a);
 	} else if (asks) {
 		usage(fd, &a);
 	} else {
 		client(fd, &a);
-		client_again(new_socket(), &a);
+		client_again(net_socket(AF_INET), &a);
 	}
 	return 0;
 }

@@ -12,7 +12,6 @@
  * The client ends with 0 and a line "xfer: ok ..." only if every byte was right
  * at both ends and every connection ended as it should.
  */
-#include <arpa/inet.h>
 #include <errno.h>
 #include <netinet/in.h>
 #include <pthread.h>
@@ -23,6 +22,7 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
+#include "../lib/net.h"
 #include "xfer.h"
 
 static struct {
@@ -320,20 +320,9 @@ static int set_flags(const char *text)
 
 static int set_address(const char *host)
 {
-	struct sockaddr_in6 *in6 = (struct sockaddr_in6 *)&opt.sa;
-	struct sockaddr_in *in = (struct sockaddr_in *)&opt.sa;
-
-	if (inet_pton(AF_INET, host, &in->sin_addr) == 1) {
-		in->sin_family = AF_INET;
-		in->sin_port = htons(opt.port);
-		opt.sa_len = sizeof(*in);
-	} else if (inet_pton(AF_INET6, host, &in6->sin6_addr) == 1) {
-		in6->sin6_family = AF_INET6;
-		in6->sin6_port = htons(opt.port);
-		opt.sa_len = sizeof(*in6);
-	} else {
+	opt.sa_len = net_address(&opt.sa, host, opt.port);
+	if (!opt.sa_len)
 		return -1;
-	}
 	if (!opt.family)
 		opt.family = opt.sa.ss_family;
 	return 0;

@@ -15,6 +15,7 @@
 #include <sys/uio.h>
 #include <unistd.h>
 
+#include "../lib/net.h"
 #include "xfer.h"
 
 static uint64_t word_at(uint64_t seed, uint64_t index)
@@ -246,13 +247,6 @@ out:
 	return ret;
 }
 
-static void nonblock(int fd, bool on)
-{
-	int fl = fcntl(fd, F_GETFL);
-
-	fcntl(fd, F_SETFL, on ? fl | O_NONBLOCK : fl & ~O_NONBLOCK);
-}
-
 static bool tx_done(struct xfer_conn *conn)
 {
 	return conn->tx.pos >= conn->tx.end;
@@ -292,7 +286,7 @@ static int run_poll(struct xfer_conn *conn, bool eof)
 	struct pollfd p = { .fd = conn->fd };
 	bool closed = false;
 
-	nonblock(conn->fd, true);
+	net_nonblock(conn->fd, true);
 	while (!tx_done(conn) || !rx_done(conn)) {
 		p.events = (tx_done(conn) ? 0 : POLLOUT) |
 			   (rx_done(conn) ? 0 : POLLIN);
@@ -310,7 +304,7 @@ static int run_poll(struct xfer_conn *conn, bool eof)
 	}
 	if (!closed)
 		half_close(conn, eof);
-	nonblock(conn->fd, false);
+	net_nonblock(conn->fd, false);
 	return conn->error ? -1 : 0;
 }
 
@@ -355,7 +349,7 @@ static int run_stall(struct xfer_conn *conn, unsigned int stall_ms)
 	struct pollfd p = { .fd = conn->fd, .events = POLLOUT };
 	int ret;
 
-	nonblock(conn->fd, true);
+	net_nonblock(conn->fd, true);
 	while (conn->tx.pos < XFER_STALL_MAX) {
 		ret = xfer_send_some(conn);
 		if (ret < 0)
@@ -364,7 +358,7 @@ static int run_stall(struct xfer_conn *conn, unsigned int stall_ms)
 			break;
 	}
 	poll(NULL, 0, stall_ms);
-	nonblock(conn->fd, false);
+	net_nonblock(conn->fd, false);
 	conn->tx.end = conn->tx.pos;
 	half_close(conn, true);
 	return recv_all(conn);

@@ -26,7 +26,6 @@
  * Buffers are filled with something else as soon as send() is back. Prints
  * "ok" or what was wrong.
  */
-#include <arpa/inet.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <poll.h>
@@ -141,7 +140,7 @@ static void want_signals(int on)
 	sigaction(SIGALRM, &sa, NULL);
 	ev.sigev_notify_thread_id = gettid();
 	if (!made && timer_create(CLOCK_MONOTONIC, &ev, &timer))
-		fail("timer_create");
+		net_fail("timer_create");
 	made = true;
 	timer_settime(timer, 0, &it, NULL);
 }
@@ -210,7 +209,7 @@ static uint64_t receive(int s, const struct request *r)
 		}
 		if (n < 0 && again(r))
 			continue;
-		if (n <= 0 || (!is(r, "trunc") && !good(buf, n, got)))
+		if (n <= 0 || (!is(r, "trunc") && !net_good(buf, n, got)))
 			break;
 		got += n;
 		if (is(r, "kill"))
@@ -260,7 +259,7 @@ static void be_source(int s, const struct request *r)
 	uint64_t pos;
 	ssize_t n = 0;
 
-	fill(buf, r->bytes, 0);
+	net_fill(buf, r->bytes, 0);
 	for (pos = 0; pos < r->bytes; pos += n) {
 		n = send(s, buf + pos, r->bytes - pos, MSG_NOSIGNAL);
 		if (n <= 0)
@@ -400,12 +399,13 @@ static bool send_all(void)
 			mem = map(room + PAGE, false);
 			buf = mem + opt.offset;
 		}
-		fill(buf, fault ? room - opt.offset : len, pos);
+		net_fill(buf, fault ? room - opt.offset : len, pos);
 		/* behind the end nothing can be read; what is there is sent */
 		n = send_some(buf, fault ? room - opt.offset + 100 : len);
 		if (n <= 0)
 			break;
-		check((size_t)n <= room - opt.offset, "bytes out of nowhere");
+		net_check((size_t)n <= room - opt.offset,
+			  "bytes out of nowhere");
 		memset(buf, 0xaa, fault ? room - opt.offset : len);
 	}
 	munmap(mem, room);
@@ -418,7 +418,7 @@ static void lock_nothing(void)
 	struct rlimit none = { 0, 0 };
 
 	if (setrlimit(RLIMIT_MEMLOCK, &none) || setresuid(65534, 65534, 65534))
-		fail("setresuid");
+		net_fail("setresuid");
 }
 
 static void *abort_later(void *arg)
@@ -435,14 +435,13 @@ static void dial(char **argv)
 {
 	struct sockaddr_in sin;
 
-	address(&sin, argv);
+	net_address4(&sin, argv[0], argv[1]);
 	fd = socket(AF_SDP, SOCK_STREAM, SDPPROTO_SDP);
 	if (fd < 0 || (opt.threshold >= 0 &&
 		       setsockopt(fd, SOL_SDP, SDP_ZCOPY, &opt.threshold,
 				  sizeof(opt.threshold))))
-		fail("socket");
-	if (connect(fd, (struct sockaddr *)&sin, sizeof(sin)))
-		fail("connect");
+		net_fail("socket");
+	net_connect4(fd, &sin);
 }
 
 static void receive_all(void)
@@ -452,7 +451,7 @@ static void receive_all(void)
 	here.bytes = opt.bytes;
 	memset(here.mode, 0, sizeof(here.mode));
 	strcpy(here.mode, "plain");
-	check(receive(fd, &here) == opt.bytes, "bytes received");
+	net_check(receive(fd, &here) == opt.bytes, "bytes received");
 }
 
 static int client(char **argv)
@@ -465,7 +464,7 @@ static int client(char **argv)
 	opt.req.bytes = opt.bytes;
 	ends = is(&opt.req, "close") || !strcmp(opt.sender, "abort");
 	if (send(fd, &opt.req, sizeof(opt.req), 0) != sizeof(opt.req))
-		fail("request");
+		net_fail("request");
 	if (is(&opt.req, "source")) {
 		receive_all();
 		goto ok;
@@ -483,7 +482,7 @@ static int client(char **argv)
 	/* who reads no more may close before all is sent */
 	if (is(&opt.req, "kill") || is(&opt.req, "halt"))
 		goto ok;
-	check(done != ends, ends ? "it does not end" : "it ends");
+	net_check(done != ends, ends ? "it does not end" : "it ends");
 	if (ends)
 		goto ok;
 	if (is(&opt.req, "threads"))
@@ -492,7 +491,7 @@ static int client(char **argv)
 		pthread_join(thread, (void **)&got);
 	else
 		got = receive_meanwhile(NULL);
-	check(got && *got == opt.bytes, "bytes that arrived");
+	net_check(got && *got == opt.bytes, "bytes that arrived");
 ok:
 	printf("ok\n");
 	return 0;

@@ -9,7 +9,6 @@
  * For each transfer the client gives an order: what the server shall expect, or
  * send. Prints "ok" or what was wrong; hold prints "held" and stays.
  */
-#include <arpa/inet.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <pthread.h>
@@ -57,7 +56,7 @@ static bool holds(const unsigned char *p, size_t len, uint8_t seed)
 	if (seed == ANY)
 		return true;
 	if (seed != ZERO)
-		return good(p, len, place(seed));
+		return net_good(p, len, place(seed));
 	for (i = 0; i < len; i++)
 		if (p[i])
 			return false;
@@ -73,7 +72,7 @@ static bool obey(int s, const struct order *o, unsigned char *buf)
 	if (o->len > BUF_MAX)
 		return false;
 	if (o->send) {
-		fill(buf, o->len, place(o->seed));
+		net_fill(buf, o->len, place(o->seed));
 		return send(s, buf, o->len, MSG_NOSIGNAL) == (ssize_t)o->len;
 	}
 	memset(buf, 0xee, o->len);
@@ -104,7 +103,7 @@ static void order(size_t len, uint8_t seed, bool to_us)
 	struct order o = { .len = len, .seed = seed, .send = to_us };
 
 	if (send(fd, &o, sizeof(o), MSG_NOSIGNAL) != sizeof(o))
-		fail("order");
+		net_fail("order");
 }
 
 /* Send what is there, which ought to be that of the seed. */
@@ -115,21 +114,21 @@ static void put(const unsigned char *p, size_t len, uint8_t seed)
 	order(len, seed, false);
 	if (send(fd, p, len, MSG_NOSIGNAL) != (ssize_t)len ||
 	    recv(fd, &verdict, 1, 0) != 1)
-		fail("send");
-	check(verdict, "sent data");
+		net_fail("send");
+	net_check(verdict, "sent data");
 }
 
 static void out(unsigned char *p, size_t len, uint8_t seed)
 {
-	fill(p, len, place(seed));
+	net_fill(p, len, place(seed));
 	put(p, len, seed);
 }
 
 static void get(unsigned char *p, size_t len, uint8_t seed)
 {
 	if (recv(fd, p, len, MSG_WAITALL) != (ssize_t)len)
-		fail("recv");
-	check(holds(p, len, seed), "received data");
+		net_fail("recv");
+	net_check(holds(p, len, seed), "received data");
 }
 
 static void in(unsigned char *p, size_t len, uint8_t seed)
@@ -142,8 +141,8 @@ static void cannot_send(const unsigned char *p)
 {
 	static unsigned char other[SIZE];
 
-	check(send(fd, p, SIZE, MSG_NOSIGNAL) == -1 && errno == EFAULT,
-	      "a send of what is not there: EFAULT");
+	net_check(send(fd, p, SIZE, MSG_NOSIGNAL) == -1 && errno == EFAULT,
+		  "a send of what is not there: EFAULT");
 	/* after a failure two are copied, whatever they are */
 	out(other, SIZE, 77);
 	out(other, SIZE, 78);
@@ -151,8 +150,8 @@ static void cannot_send(const unsigned char *p)
 
 static void cannot_receive(unsigned char *p)
 {
-	check(recv(fd, p, SIZE, MSG_WAITALL) == -1 && errno == EFAULT,
-	      "a receive to where nothing can be: EFAULT");
+	net_check(recv(fd, p, SIZE, MSG_WAITALL) == -1 && errno == EFAULT,
+		  "a receive to where nothing can be: EFAULT");
 }
 
 /* ---- client: memory ---- */
@@ -161,7 +160,7 @@ static void cannot_receive(unsigned char *p)
 static void fresh(void *p, int flags, int f)
 {
 	if (mmap(p, SIZE, RW, flags | MAP_FIXED, f, 0) != p)
-		fail("mmap");
+		net_fail("mmap");
 }
 
 static void anew(void *p)
@@ -172,22 +171,22 @@ static void anew(void *p)
 static void protect(void *p, size_t len, int prot)
 {
 	if (mprotect(p, len, prot))
-		fail("mprotect");
+		net_fail("mprotect");
 }
 
 static void advise(void *p, size_t len, int advice)
 {
 	if (madvise(p, len, advice))
-		fail("madvise");
+		net_fail("madvise");
 }
 
 static int file(uint8_t seed)
 {
 	int f = open("/run", O_TMPFILE | O_RDWR, 0600);
 
-	fill(at, SIZE, place(seed));
+	net_fill(at, SIZE, place(seed));
 	if (f < 0 || write(f, at, SIZE) != SIZE)
-		fail("file");
+		net_fail("file");
 	return f;
 }
 
@@ -195,16 +194,16 @@ static void rewrite(int f, uint8_t seed)
 {
 	unsigned char *p = map(SIZE, false);
 
-	fill(p, SIZE, place(seed));
+	net_fill(p, SIZE, place(seed));
 	if (pwrite(f, p, SIZE, 0) != SIZE)
-		fail("pwrite");
+		net_fail("pwrite");
 	munmap(p, SIZE);
 }
 
 static void resize(int f, size_t len)
 {
 	if (ftruncate(f, len))
-		fail("ftruncate");
+		net_fail("ftruncate");
 }
 
 /* ---- scenarios ---- */
@@ -258,7 +257,7 @@ static void run_move(void)
 	out(at, SIZE, 1);
 	if (mremap(at, SIZE, SIZE, MREMAP_MAYMOVE | MREMAP_FIXED, there) !=
 	    there)
-		fail("mremap");
+		net_fail("mremap");
 	cannot_send(at);
 	anew(at);
 	out(at, SIZE, 2);
@@ -266,10 +265,10 @@ static void run_move(void)
 	in(at, SIZE, 3);
 	if (mremap(at, SIZE, SIZE, MREMAP_MAYMOVE | MREMAP_FIXED, there) !=
 	    there)
-		fail("mremap");
+		net_fail("mremap");
 	anew(at);
 	in(at, SIZE, 4);
-	check(holds(there, SIZE, 3), "moved memory");
+	net_check(holds(there, SIZE, 3), "moved memory");
 }
 
 static void run_protect(void)
@@ -278,7 +277,7 @@ static void run_protect(void)
 	protect(at, SIZE, PROT_READ);
 	order(SIZE, 2, true);
 	cannot_receive(at);
-	check(holds(at, SIZE, 1), "protected memory");
+	net_check(holds(at, SIZE, 1), "protected memory");
 	protect(at, SIZE, RW);
 	get(at, SIZE, 2);
 	put(at, SIZE, 2);
@@ -322,12 +321,12 @@ static void run_fork(void)
 	in(at, SIZE, 1);
 	out(at, SIZE, 2);
 	if (pipe(p))
-		fail("pipe");
+		net_fail("pipe");
 	pid = fork();
 	if (!pid)
 		child_writes(p[1]);
 	if (read(p[0], &c, 1) != 1)
-		fail("child");
+		net_fail("child");
 	put(at, SIZE, 2);
 	out(at, SIZE, 3);
 	in(at, SIZE, 4);
@@ -344,7 +343,7 @@ static void run_fork(void)
 		_exit(0);
 	}
 	waitpid(pid, &status, 0);
-	check(WIFEXITED(status) && !WEXITSTATUS(status), "the child");
+	net_check(WIFEXITED(status) && !WEXITSTATUS(status), "the child");
 	put(at, SIZE, 5);
 	in(at, SIZE, 9);
 }
@@ -363,7 +362,7 @@ static void huge(unsigned char *p, bool split)
 	}
 	if (mmap(p, HUGE_PAGE, RW, MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED, -1,
 		 0) != p)
-		fail("mmap");
+		net_fail("mmap");
 	out(p, 4 * SIZE, 7);
 	in(p, 4 * SIZE, 8);
 }
@@ -384,7 +383,7 @@ static void run_hugetlb(void)
 				0);
 
 	if (p == MAP_FAILED)
-		fail("no huge pages");
+		net_fail("no huge pages");
 	huge(p, false);
 }
 
@@ -457,7 +456,7 @@ static void run_limit(void)
 	struct rlimit some = { 600000, 600000 };
 
 	if (setrlimit(RLIMIT_MEMLOCK, &some) || setresuid(65534, 65534, 65534))
-		fail("setresuid");
+		net_fail("setresuid");
 	run_many();
 }
 
@@ -469,7 +468,7 @@ static void run_pass(void)
 	char c;
 
 	if (pipe(p))
-		fail("pipe");
+		net_fail("pipe");
 	out(at, SIZE, 1);
 	pid = fork();
 	if (!pid) {
@@ -488,7 +487,7 @@ static void run_pass(void)
 	}
 	close(p[1]);
 	waitpid(pid, &status, 0);
-	check(read(p[0], &c, 1) == 1, "the one that continues");
+	net_check(read(p[0], &c, 1) == 1, "the one that continues");
 	put(at, SIZE, 1);
 }
 
@@ -503,10 +502,10 @@ static void run_device(void)
 	while (!p && maps && fgets(line, sizeof(line), maps))
 		if (strstr(line, "[vvar"))
 			p = strtoul(line, NULL, 16);
-	check(p, "no page of a device");
+	net_check(p, "no page of a device");
 	fclose(maps);
 	if (setsockopt(fd, SOL_SDP, SDP_ZCOPY, &threshold, sizeof(threshold)))
-		fail("SDP_ZCOPY");
+		net_fail("SDP_ZCOPY");
 	put((void *)p, PAGE, ANY);
 }
 
@@ -521,10 +520,10 @@ static void run_dmabuf(void)
 	unsigned char *p;
 
 	if (heap < 0 || ioctl(heap, DMA_HEAP_IOCTL_ALLOC, &d))
-		fail("dma_heap");
+		net_fail("dma_heap");
 	p = mmap(NULL, SIZE, RW, MAP_SHARED, d.fd, 0);
 	if (p == MAP_FAILED)
-		fail("mmap");
+		net_fail("mmap");
 	out(p, SIZE, 1);
 	in(p, SIZE, 2);
 	put(p, SIZE, 2);
@@ -557,7 +556,7 @@ static void churn_pages(int i)
 		resize(f, SIZE / 4);
 	}
 	if (p == MAP_FAILED)
-		fail("churn");
+		net_fail("churn");
 }
 
 static void *churn(void *arg)
@@ -602,10 +601,10 @@ static void insist(bool to_us)
 		if (n > 0)
 			done += n;
 		else if (!n || errno != EFAULT)
-			fail("churn");
+			net_fail("churn");
 	}
 	if (!to_us && recv(fd, &verdict, 1, 0) != 1)
-		fail("verdict");
+		net_fail("verdict");
 }
 
 /* Another thread changes the mapping all the time */
@@ -616,7 +615,7 @@ static void churned(bool to_us)
 	int i;
 
 	if (pthread_create(&thread, NULL, churn, &end))
-		fail("thread");
+		net_fail("thread");
 	for (i = 0; i < 60; i++)
 		insist(to_us);
 	__atomic_store_n(&end, true, __ATOMIC_RELAXED);
@@ -652,13 +651,13 @@ static void *change_held(void *arg)
 		usleep(1000);
 		f = open(path, O_RDONLY);
 		if (f < 0 || read(f, &digit, 1) != 1)
-			fail("test_hold");
+			net_fail("test_hold");
 	}
 	anew(at);
 	snprintf(path, sizeof(path), "%sgo", held);
 	f = open(path, O_WRONLY);
 	if (f < 0 || write(f, "1", 1) != 1)
-		fail("test_hold");
+		net_fail("test_hold");
 	close(f);
 	return NULL;
 }
@@ -670,11 +669,11 @@ static void late(bool to_us)
 
 	if (pthread_create(&thread, NULL, change_held, NULL) ||
 	    prctl(PR_SET_NAME, "late"))
-		fail("thread");
+		net_fail("thread");
 	if (to_us) {
 		order(SIZE, 1, true);
 		if (recv(fd, at, SIZE, MSG_WAITALL) != SIZE)
-			fail("recv");
+			net_fail("recv");
 	} else {
 		out(at, SIZE, 1);
 	}
@@ -704,7 +703,7 @@ static void run_hold(void)
 	run_reuse();
 	if (getsockopt(fd, SOL_SDP, SDP_INFO, &info, &len) ||
 	    len < sizeof(info))
-		fail("SDP_INFO");
+		net_fail("SDP_INFO");
 	printf("held %u\n", info.zcopy_kept);
 	fflush(stdout);
 	pause();
@@ -742,11 +741,11 @@ static int client(const char *name, char **argv)
 	struct sockaddr_in sin;
 	size_t i;
 
-	address(&sin, argv);
+	net_address4(&sin, (argv)[0], (argv)[1]);
 	at = map(SIZE, false);
 	fd = socket(AF_SDP, SOCK_STREAM, SDPPROTO_SDP);
 	if (fd < 0 || connect(fd, (struct sockaddr *)&sin, sizeof(sin)))
-		fail("connect");
+		net_fail("connect");
 	for (i = 0; i < sizeof(scenarios) / sizeof(*scenarios); i++) {
 		if (strcmp(name, scenarios[i].name))
 			continue;

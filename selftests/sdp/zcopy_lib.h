@@ -10,6 +10,8 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "../lib/net.h"
+
 #define PAGE 4096
 #define BUF_MAX (4u << 20)
 
@@ -26,21 +28,10 @@ struct request {
 /* A client makes it for its server, who takes it away. */
 #define GATE_PATH "/run/sdp-zcopy-gate-%u"
 
-/* Both print what is wrong, and end the program. */
-void fail(const char *what) __attribute__((noreturn));
-void check(int good, const char *what);
-
-/* The bytes of a stream from its place @pos on */
-void fill(unsigned char *p, size_t len, uint64_t pos);
-bool good(const unsigned char *p, size_t len, uint64_t pos);
-
 /* New memory, private, or of a file without a name */
 unsigned char *map(size_t len, bool file);
 
-/* argv: address, port */
-void address(struct sockaddr_in *sin, char **argv);
-
-/* Each connection gets a thread, whose argument is the descriptor. */
+/* argv: address, port. Each connection gets a thread, whose argument is the descriptor. */
 int serve(char **argv, void *(*serve_one)(void *arg));
 
 #endif
