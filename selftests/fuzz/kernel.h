@@ -164,6 +164,7 @@ struct hyb_qp {
 	struct hyb_off *off;
 	struct hyb_ooo *ooo;
 	struct hyb_cep *cep;
+	void *srq; /* none */
 	bool user;
 };
 

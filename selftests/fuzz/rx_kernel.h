@@ -183,6 +183,7 @@ void hyb_sq_complete(struct hyb_qp *qp, u32 slot, u32 bytes,
 /* Of RFC 7306, which hyb_ext_rx() refuses here */
 #define hyb_rq_complete_imm(qp, rqe, bytes, imm, rdma, solicited) \
 	((void)(qp), (void)(imm), abort())
+#define hyb_srq_wait(qp) ((void)(qp))
 #define hyb_sq_pending(qp) ((void)(qp), false)
 #define hyb_off_read_done(qp, mem) ((void)(qp), (void)(mem))
 #define check_add_overflow(a, b, sum) __builtin_add_overflow(a, b, sum)
