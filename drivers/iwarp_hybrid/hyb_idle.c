@@ -49,7 +49,7 @@ static void hyb_idle_cool(struct hyb_qp *qp)
 {
 	struct sock *sk;
 
-	if (!READ_ONCE(qp->tx.s.nr_kept))
+	if (!READ_ONCE(qp->tx.s.pool.idle))
 		return;
 	sk = hyb_sched_enter(qp);
 	if (IS_ERR_OR_NULL(sk))
@@ -157,8 +157,9 @@ static u32 hyb_idle_engines(struct hyb_qp *qp)
 		sum += hyb_idle_slab((tx->irq_mask + 1) * sizeof(*tx->irq));
 	if (tx->s.ring != tx->s.first)
 		sum += hyb_idle_slab((tx->s.mask + 1) * sizeof(*tx->s.ring));
-	if (tx->s.kept)
-		sum += hyb_idle_slab(HYB_TX_KEPT * sizeof(*tx->s.kept));
+	if (tx->s.pool.idle)
+		sum += hyb_idle_slab(2 * HYB_TX_POOL *
+				     sizeof(*tx->s.pool.idle));
 	return sum + hyb_sg_memory(&tx->sg) + hyb_ooo_memory(qp) +
 	       hyb_off_memory(qp);
 }

@@ -38,16 +38,25 @@ static void hyb_stream_put_kept(struct hyb_tx_kept *kept)
 		put_page(kept->stage);
 }
 
+static struct hyb_tx_kept *hyb_pool_busy(const struct hyb_tx_pool *pool, u32 i)
+{
+	return &pool->busy[i & (HYB_TX_POOL - 1)];
+}
+
 /**
  * hyb_stream_cool - release the pages that are only kept to be used again
  * @s: stream
  */
 void hyb_stream_cool(struct hyb_stream *s)
 {
-	while (s->nr_kept)
-		hyb_stream_put_kept(&s->kept[--s->nr_kept]);
-	kfree(s->kept);
-	s->kept = NULL;
+	struct hyb_tx_pool *pool = &s->pool;
+
+	while (pool->nr_idle)
+		hyb_stream_put_kept(&pool->idle[--pool->nr_idle]);
+	while (pool->get != pool->put)
+		hyb_stream_put_kept(hyb_pool_busy(pool, pool->get++));
+	kfree(pool->idle);
+	WRITE_ONCE(pool->idle, NULL);
 }
 
 static void hyb_stream_put_all(struct hyb_stream *s)
@@ -120,21 +129,27 @@ static bool hyb_stream_idle(struct page *page, struct page *stage)
 
 static bool hyb_stream_keep(struct hyb_stream *s, const struct hyb_tx_page *p)
 {
+	struct hyb_tx_pool *pool = &s->pool;
+	struct hyb_tx_kept *kept;
+
 	if (p->size != PAGE_SIZE << HYB_TX_ORDER)
 		return false;
-	if (!s->kept)
-		s->kept = kmalloc_array(HYB_TX_KEPT, sizeof(*s->kept),
-					GFP_ATOMIC | __GFP_NOWARN);
-	if (!s->kept)
-		return false;
-	if (s->nr_kept == HYB_TX_KEPT) {
-		hyb_stream_put_kept(&s->kept[0]);
-		s->nr_kept--;
-		memmove(&s->kept[0], &s->kept[1],
-			s->nr_kept * sizeof(*s->kept));
+	if (!pool->idle) {
+		kept = kmalloc_array(2 * HYB_TX_POOL, sizeof(*kept),
+				     GFP_ATOMIC | __GFP_NOWARN);
+		if (!kept)
+			return false;
+		pool->busy = kept + HYB_TX_POOL;
+		WRITE_ONCE(pool->idle, kept);
 	}
-	s->kept[s->nr_kept].page = p->page;
-	s->kept[s->nr_kept++].stage = p->stage;
+	if (pool->nr_idle + pool->put - pool->get == HYB_TX_POOL) {
+		if (pool->get == pool->put)
+			return false;
+		hyb_stream_put_kept(hyb_pool_busy(pool, pool->get++));
+	}
+	kept = hyb_pool_busy(pool, pool->put++);
+	kept->page = p->page;
+	kept->stage = p->stage;
 	return true;
 }
 
@@ -158,32 +173,28 @@ void hyb_stream_pass(struct hyb_stream *s)
 
 /*
  * The page that TCP let go of last, if there is one: it is the one that is still
- * in a cache. TCP lets go of pages in their order, so it is found by halves. One
- * that something else holds may hide others, until it is the oldest and goes.
+ * in a cache. TCP lets go of pages in their order. One that something else holds
+ * hides others until it is let go of, or the pool is full.
  */
 static bool hyb_stream_reuse(struct hyb_stream *s, struct hyb_tx_page *p)
 {
-	u32 idle = 0, busy = s->nr_kept;
+	struct hyb_tx_pool *pool = &s->pool;
 	struct hyb_tx_kept *kept;
 
-	while (idle < busy) {
-		u32 mid = (idle + busy) / 2;
-
-		kept = &s->kept[mid];
-		if (hyb_stream_idle(kept->page, kept->stage))
-			idle = mid + 1;
-		else
-			busy = mid;
+	while (pool->get != pool->put) {
+		kept = hyb_pool_busy(pool, pool->get);
+		if (!hyb_stream_idle(kept->page, kept->stage))
+			break;
+		pool->idle[pool->nr_idle++] = *kept;
+		pool->get++;
 	}
-	if (!idle)
+	if (!pool->nr_idle)
 		return false;
-	kept = &s->kept[idle - 1];
+	kept = &pool->idle[--pool->nr_idle];
 	p->page = kept->page;
 	p->stage = kept->stage;
 	p->base = page_address(p->page);
 	p->size = PAGE_SIZE << HYB_TX_ORDER;
-	s->nr_kept--;
-	memmove(kept, kept + 1, (s->nr_kept - (idle - 1)) * sizeof(*kept));
 	return true;
 }
 
@@ -371,6 +382,11 @@ void hyb_stream_trim(struct hyb_stream *s)
 	s->mask = HYB_TX_PAGES - 1;
 }
 
+static u32 hyb_page_memory(struct page *page, struct page *stage)
+{
+	return (page ? page_size(page) : 0) + (stage ? page_size(stage) : 0);
+}
+
 /**
  * hyb_stream_pages - memory of the pages
  * @s: stream
@@ -379,18 +395,17 @@ void hyb_stream_trim(struct hyb_stream *s)
  */
 u32 hyb_stream_pages(const struct hyb_stream *s)
 {
+	const struct hyb_tx_pool *pool = &s->pool;
 	u32 i, sum = 0;
 
-	for (i = 0; s->ring && i <= s->mask; i++) {
-		if (s->ring[i].page)
-			sum += page_size(s->ring[i].page);
-		if (s->ring[i].stage)
-			sum += page_size(s->ring[i].stage);
-	}
-	for (i = 0; i < s->nr_kept; i++) {
-		sum += page_size(s->kept[i].page);
-		if (s->kept[i].stage)
-			sum += page_size(s->kept[i].stage);
+	for (i = 0; s->ring && i <= s->mask; i++)
+		sum += hyb_page_memory(s->ring[i].page, s->ring[i].stage);
+	for (i = 0; i < pool->nr_idle; i++)
+		sum += hyb_page_memory(pool->idle[i].page, pool->idle[i].stage);
+	for (i = pool->get; i != pool->put; i++) {
+		const struct hyb_tx_kept *kept = hyb_pool_busy(pool, i);
+
+		sum += hyb_page_memory(kept->page, kept->stage);
 	}
 	return sum;
 }

@@ -29,7 +29,7 @@ struct sock;
 #define HYB_TX_PAGES	2	/* pages there is always room for, a power of two */
 #define HYB_TX_PAGES_MAX 512	/* when many wait for TCP, same */
 #define HYB_TX_ORDER	3	/* 32 KB each, less when memory is short */
-#define HYB_TX_KEPT	64	/* pages that TCP has all of, to be used again */
+#define HYB_TX_POOL	128	/* pages kept to be used again, a power of two */
 
 /*
  * A segment with less room than this is ended rather than filled: with data of
@@ -71,6 +71,23 @@ struct hyb_tx_kept {
 };
 
 /**
+ * struct hyb_tx_pool - pages of the outgoing stream that are kept to be used again
+ * @idle: pages that TCP has let go of, the one that it let go of last at the end;
+ *	  NULL without pages
+ * @busy: ring of the others, in the order in which TCP got them
+ * @nr_idle: pages in @idle; those in @busy and these are HYB_TX_POOL at most
+ * @get: index of the oldest page in @busy, counts on
+ * @put: index behind the newest one
+ */
+struct hyb_tx_pool {
+	struct hyb_tx_kept *idle;
+	struct hyb_tx_kept *busy;
+	u32 nr_idle;
+	u32 get;
+	u32 put;
+};
+
+/**
  * struct hyb_stream - the outgoing stream, laid out in pages
  * @ring: ring of pages, from @out to @cur; behind @cur those of a message that was cut
  * @mask: its size - 1
@@ -86,8 +103,7 @@ struct hyb_tx_kept {
  * @mtu: of the path that @mss is for
  * @mss: payload of a TCP segment, looked up for each batch
  * @room: bytes up to the end of the current segment; 0: not aligned
- * @nr_kept: entries of @kept
- * @kept: HYB_TX_KEPT of the pages that were in front of @out, oldest first; or NULL
+ * @pool: pages that were in front of @out
  * @first: the ring as long as it need not grow
  */
 struct hyb_stream {
@@ -105,8 +121,7 @@ struct hyb_stream {
 	u32 mtu;
 	u32 mss;
 	u32 room;
-	u32 nr_kept;
-	struct hyb_tx_kept *kept;
+	struct hyb_tx_pool pool;
 	struct hyb_tx_page first[HYB_TX_PAGES];
 };
 
