@@ -2,8 +2,8 @@
 # SPDX-License-Identifier: GPL-2.0
 #
 # into-kernel-check.sh [--cached] [BUILD]: lay the project into the source tree of the
-# newest kernel (into-kernel.sh) and build it there with W=1 and C=1, and its
-# documentation. Any finding fails. The tree is an overlay in BUILD/into-kernel.
+# newest kernel (into-kernel.sh) and build it there with W=1 and C=1, its documentation
+# and its selftests. Any finding fails. The tree is an overlay in BUILD/into-kernel.
 #
 # AS is "m" (default), "y" or "m y": as modules, into the kernel, or one after the other.
 #
@@ -104,6 +104,24 @@ make -s SPHINXDIRS=networking/sdp htmldocs >"$log" 2>&1 || { tail -n 20 "$log"; 
 if grep -E 'networking/sdp|include/(rdma|linux/iwarp)/' "$log" | grep -E 'WARNING|ERROR|error|warning'; then
 	failed=1
 fi
+
+# Selftests, as the kernel builds and installs them. There is no test without its program.
+programs=$build/selftests
+{
+	make -s headers
+	make -s -C tools/testing/selftests FORCE_TARGETS=1 \
+		TARGETS="net/sdp/bin net/sdp/hnic net/sdp/iwarp_hybrid net/sdp/sdp" \
+		KSFT_INSTALL_PATH="$programs" install
+} >"$log" 2>&1 || { tail -n 20 "$log"; failed=1; }
+if grep -E '(warning|error|Error):' "$log"; then
+	failed=1
+fi
+tests=$("$programs/run_kselftest.sh" -l | wc -l)
+for f in "$programs"/net/sdp/{lib/lib.sh,bin/sdp-echo,bin/hyb-hostile,sdp/binding.py}; do
+	[ -e "$f" ] || { echo "${f#"$programs/"} is not installed"; failed=1; }
+done
+[ "$tests" -gt 50 ] || { echo "only $tests selftests are installed"; failed=1; }
 [ $failed = 0 ] || exit 1
 version=$(make -s kernelversion)
-echo "into-kernel: Linux $version with $objects objects of ours: no finding of W=1, C=1 and htmldocs"
+echo "into-kernel: Linux $version with $objects objects and $tests selftests of ours:" \
+	"no finding of W=1, C=1 and htmldocs"

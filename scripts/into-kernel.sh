@@ -1,8 +1,8 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0
 #
-# into-kernel.sh TREE: lay modules, headers, Kconfig entries, documentation and
-# MAINTAINERS entries into a kernel source tree of 7.0 or later, as they would be
+# into-kernel.sh TREE: lay modules, headers, Kconfig entries, documentation, selftests
+# and MAINTAINERS entries into a kernel source tree of 7.0 or later, as they would be
 # proposed for it: without include/compat.h and what it stands for.
 #
 # TREE must not have them yet, so that nothing of a person's work is overwritten.
@@ -35,7 +35,8 @@ if [ -z "$version" ] || [ ! -d "$tree/drivers/infiniband/sw" ] || [ ! -d "$tree/
 	die "$1 is no kernel source tree"
 fi
 [ "$version" -ge 7 ] || die "$1 is Linux $version.x; the sources are written for 7.0 and later"
-for dir in lib/iwarp net/sdp drivers/net/hnic drivers/infiniband/sw/iwarp_hybrid; do
+for dir in lib/iwarp net/sdp drivers/net/hnic drivers/infiniband/sw/iwarp_hybrid \
+	tools/testing/selftests/net/sdp; do
 	[ ! -e "$tree/$dir" ] || die "$1 has $dir already; take a clean tree"
 done
 command -v unifdef >/dev/null || die "unifdef is not installed (package unifdef)"
@@ -133,6 +134,11 @@ cp "$top"/Documentation/figures/*.svg "$docs/figures/"
 } >"$docs/api.rst"
 python3 "$parts/source.py" --documents "$docs"/*.rst
 after Documentation/networking/index.rst '   sctp' '   sdp/index'
+
+# Selftests
+"$parts/selftests.sh" "$tree"
+after tools/testing/selftests/Makefile 'TARGETS += net/rds' \
+	"$(printf 'TARGETS += net/sdp/%s\n' bin hnic iwarp_hybrid sdp)"
 
 # Maintainers, and the check of their layers
 mkdir -p "$tree/tools/net/sdp"

@@ -25,6 +25,11 @@ if [ -d "$LIB_DIR/../bin" ]; then
 	TEST_LIBS=$(realpath "$LIB_DIR/../bin")
 	PATH=$TEST_LIBS:$PATH:/usr/sbin:/sbin
 	[ -d "$OUT" ] || OUT=$(mktemp -dt kselftest.XXXXXX)
+	for tool in sdp-run sdpstat sdpbench; do
+		command -v $tool >/dev/null && continue
+		echo "1..0 # SKIP $tool is not installed"
+		exit 4
+	done
 fi
 export OUT LIB_DIR PATH
 
