@@ -18,10 +18,17 @@
  *	rate N              N times: connect, one request, close; "ok NANOSECONDS".
  *	                    A few before that do not count
  *	close FIRST N       hang up
+ *	bound N, listeners N
+ *	                    as many more sockets that keep a port each, of a walk
+ *	                    over all
+ *	any N, bind N, listen N, end N
+ *	                    N times: make a socket and bind it to any port; to one
+ *	                    of the walk; listen as well; close that. "ok NANOSECONDS"
  * The expected value of a byte follows from its connection and its place.
  */
 #include <errno.h>
 #include <fcntl.h>
+#include <inttypes.h>
 #include <stdarg.h>
 #include <stdbool.h>
 #include <stdint.h>
@@ -38,7 +45,7 @@
 #include "../lib/net.h"
 #include "../../tools/sdpbench/mark.h"
 
-#define MAX_CONNS 32768
+#define MAX_CONNS 65536
 #define MAX_SIZE 16384
 #define EVENTS 64
 #define STALL_MS 60000
@@ -449,6 +456,75 @@ static bool do_rate(unsigned int n)
 	return ok;
 }
 
+/* A socket with a port, 0 for any; -1 with errno */
+static int place(uint16_t port, bool listens)
+{
+	struct sockaddr_in any = { .sin_family = AF_INET,
+				   .sin_port = htons(port) };
+	int fd = socket(family, SOCK_STREAM, 0);
+	int err;
+
+	if (fd < 0)
+		return -1;
+	if (!bind(fd, (struct sockaddr *)&any, sizeof(any)) &&
+	    (!listens || !listen(fd, 16)))
+		return fd;
+	err = errno;
+	close(fd);
+	errno = err;
+	return -1;
+}
+
+/*
+ * A socket with the next port of a walk over all that are not privileged. Another
+ * one may have it: a connection that has ended keeps its port for a while.
+ */
+static int place_next(bool listens)
+{
+	static unsigned int next;
+	int fd;
+
+	do
+		fd = place(1024 + next++ * 39877ULL % (65536 - 1024), listens);
+	while (fd < 0 && errno == EADDRINUSE && next < 64000);
+	return fd;
+}
+
+static bool do_hold(unsigned int n, bool listens)
+{
+	while (n--)
+		if (place_next(listens) < 0)
+			return fail("bind or listen: %s", strerror(errno));
+	return true;
+}
+
+static bool do_place(unsigned int n, const char *what)
+{
+	bool any = !strcmp(what, "any"), ends = !strcmp(what, "end");
+	bool listens = ends || !strcmp(what, "listen");
+	uint64_t start, begun = 0, ended = 0;
+	unsigned int i;
+	int fd;
+
+	for (i = 0; i < n + 4; i++) {
+		/* a few before that do not count */
+		if (i == 4) {
+			begun = 0;
+			ended = 0;
+		}
+		start = now();
+		fd = any ? place(0, false) : place_next(listens);
+		if (fd < 0)
+			return fail("%s: %s", what, strerror(errno));
+		begun += now() - start;
+		start = now();
+		close(fd);
+		ended += now() - start;
+	}
+	snprintf(answer, sizeof(answer), "ok %" PRIu64, ends ? ended : begun);
+	return true;
+}
+
 static void do_close(unsigned int first, unsigned int n)
 {
 	while (n--) {
@@ -478,6 +554,13 @@ static int call(void)
 			ok = do_rate(first);
 		else if (got == 3 && !strcmp(what, "close"))
 			do_close(first, count), ok = true;
+		else if (got == 2 &&
+			 (!strcmp(what, "bound") || !strcmp(what, "listeners")))
+			ok = do_hold(first, *what == 'l');
+		else if (got == 2 &&
+			 (!strcmp(what, "any") || !strcmp(what, "bind") ||
+			  !strcmp(what, "listen") || !strcmp(what, "end")))
+			ok = do_place(first, what);
 		else
 			ok = fail("no such command");
 		puts(answer);
