@@ -197,6 +197,9 @@ bool sdp_port_tcp_free(struct sock *sk, __be16 port)
 		return true;
 	a.v4.sin_port = port;
 	sock_set_reuseaddr(tcp->sk);
+	/* as TCP's socket for @sk will be: beside one of IPv4, or on another device */
+	tcp->sk->sk_ipv6only = sk->sk_ipv6only;
+	tcp->sk->sk_bound_dev_if = READ_ONCE(sk->sk_bound_dev_if);
 	err = kernel_bind(tcp, (struct sockaddr_unsized *)&a,
 			  v6 ? sizeof(a.v6) : sizeof(a.v4));
 	sock_release(tcp);

@@ -33,6 +33,11 @@ redis() {
 }
 
 test_redis() {
+	redis b
+	ktap_is "a server with its defaults, all addresses of IPv4, then of IPv6" \
+		"$(in_b sdp-run redis-cli ping 2>&1) $(in_b sdp-run redis-cli -h ::1 ping 2>&1)" \
+		"PONG PONG"
+	stop_bg "$BG_PID"
 	redis b --bind 127.0.0.1 -::1 --port 6379
 	ktap_is "a server of 127.0.0.1, a client under sdp-run" \
 		"$(in_b sdp-run redis-cli ping 2>&1)" PONG
