@@ -26,6 +26,7 @@
 #include <net/tcp.h>
 #include <rdma/iw_cm.h>
 #include <rdma/rdma_cm.h>
+#include <rdma/rdma_stack_addr.h>
 
 #include "compat.h"
 #include "hyb_cm.h"
@@ -650,6 +651,17 @@ static void hyb_addr_no_port(struct sockaddr_storage *addr)
 		((struct sockaddr_in *)addr)->sin_port = 0;
 }
 
+/* The local address of a cm_id. On lo it may be the alias of one, see rdma_stack_flip(). */
+static struct sockaddr_storage hyb_local_addr(const struct iw_cm_id *id)
+{
+	const struct net_device *netdev = hyb_dev_of(id->device)->netdev;
+	struct sockaddr_storage addr = id->m_local_addr, flipped = addr;
+
+	rdma_stack_flip((struct sockaddr *)&flipped);
+	return netdev->flags & IFF_LOOPBACK &&
+	       rdma_stack_loopback((struct sockaddr *)&flipped) ? flipped : addr;
+}
+
 /* IP options of its packets: from the RDMA CM, unless the ULP has set them all. */
 static void hyb_cep_set_ip(struct hyb_cep *cep, struct sock *sk)
 {
@@ -666,7 +678,7 @@ static void hyb_cep_set_ip(struct hyb_cep *cep, struct sock *sk)
 static int hyb_dial_socket(struct socket *sock, const struct iw_cm_id *id,
 			   bool any_port)
 {
-	struct sockaddr_storage local = id->m_local_addr;
+	struct sockaddr_storage local = hyb_local_addr(id);
 	struct sockaddr_storage peer = id->m_remote_addr;
 	int err;
 
@@ -1669,25 +1681,25 @@ static int hyb_lid_bind_any(struct hyb_lid *lid,
  */
 static int hyb_lid_open(struct hyb_lid *lid, int backlog)
 {
-	const struct sockaddr_storage *addr = &lid->id->m_local_addr;
 	bool datagrams = hyb_cm_rdma_id(lid->id)->qp_type == IB_QPT_UD;
+	struct sockaddr_storage addr = hyb_local_addr(lid->id);
 	struct sockaddr_storage any4 = { .ss_family = AF_INET };
 	int err;
 
 	if (!net_eq(hyb_cm_net(lid->id), dev_net(lid->dev->netdev)))
 		return 0;
-	if (!hyb_addr_is_any(addr))
+	if (!hyb_addr_is_any(&addr))
 		return datagrams ? -EPROTONOSUPPORT :
-				   hyb_lid_bind(lid, addr, 0, backlog);
+				   hyb_lid_bind(lid, &addr, 0, backlog);
 	if (datagrams)
 		return 0;
 
-	err = hyb_lid_bind_any(lid, addr, backlog);
-	if (err || addr->ss_family != AF_INET6 || lid->id->afonly)
+	err = hyb_lid_bind_any(lid, &addr, backlog);
+	if (err || addr.ss_family != AF_INET6 || lid->id->afonly)
 		return err;
 	/* without IPv4 if another socket has the port there */
 	((struct sockaddr_in *)&any4)->sin_port =
-		((const struct sockaddr_in6 *)addr)->sin6_port;
+		((const struct sockaddr_in6 *)&addr)->sin6_port;
 	hyb_lid_bind_any(lid, &any4, backlog);
 	return 0;
 }

@@ -295,11 +295,12 @@ static void sdp_cm_put_ip(u8 *p, const struct sockaddr *sa)
 static void sdp_cm_fill_hello(struct sdp_conn *conn, struct sdp_hello *h)
 {
 	struct rdma_addr *addr = &conn->id->route.addr;
-	struct sockaddr *src = (struct sockaddr *)&addr->src_addr;
+	union sdp_addr src;
 
+	sdp_addr_of_cm(&addr->src_addr, &src);
 	memset(h, 0, sizeof(*h));
 	h->version = SDP_VERSION;
-	h->ipv = src->sa_family == AF_INET ? 4 : 6;
+	h->ipv = src.sa.sa_family == AF_INET ? 4 : 6;
 	/* as sdp_fc_first() will say, if buffers there will be */
 	h->bufs = test_bit(SDP_CONN_READY, &conn->flags) &&
 		  !test_bit(SDP_CONN_SHARED, &conn->flags) ?
@@ -308,13 +309,13 @@ static void sdp_cm_fill_hello(struct sdp_conn *conn, struct sdp_hello *h)
 	h->max_adverts = conn->terms.max_adverts;
 	h->rcvsz = conn->rx_size + SDP_BSDH_LEN;
 	h->desired = h->rcvsz;
-	h->port = ntohs(((struct sockaddr_in *)src)->sin_port);
+	h->port = ntohs(src.v4.sin_port);
 	/* an offer, or the answer to one */
 	if (conn->stack)
 		h->ext |= SDP_EXT_SHARED;
 	else
 		h->ext |= conn->terms.ext;
-	sdp_cm_put_ip(h->src, src);
+	sdp_cm_put_ip(h->src, &src.sa);
 	sdp_cm_put_ip(h->dst, (struct sockaddr *)&addr->dst_addr);
 }
 
@@ -627,16 +628,17 @@ static void sdp_cm_addr_resolved(struct sdp_conn *conn)
 {
 	struct sdp_net *sn = sdp_pernet(sock_net(conn->sk));
 	struct sdp_sock *sdp = sdp_sk(conn->sk);
+	union sdp_addr src;
 	int err;
 
 	if (!sdp_cm_may_use(conn->id)) {
 		sdp_conn_down(conn, ENETUNREACH);
 		return;
 	}
+	sdp_addr_of_cm(&conn->id->route.addr.src_addr, &src);
 	spin_lock_bh(&sdp->lock);
 	if (sdp->conn == conn)
-		sdp_sock_set_local(conn->sk, (struct sockaddr *)
-				   &conn->id->route.addr.src_addr);
+		sdp_sock_set_local(conn->sk, &src.sa);
 	spin_unlock_bh(&sdp->lock);
 	err = rdma_resolve_route(conn->id,
 				 READ_ONCE(sn->sysctl_resolve_timeout));
@@ -1144,12 +1146,30 @@ void sdp_cm_unbind_work(struct work_struct *work)
 
 /* ---- connect ---- */
 
-static int sdp_cm_new_id(struct sock *sk, struct sdp_conn *conn, int family,
+/* Between loopback addresses: at the device on lo */
+static int sdp_cm_bind_lo(struct sock *sk, struct sdp_conn *conn,
+			  const union sdp_addr *dst, const union sdp_addr *src,
+			  __be16 port)
+{
+	bool bound = sdp_sk(sk)->user_bound && !port;
+	union sdp_addr from = *src;
+
+	if (!sdp_addr_loopback(dst) || !sdp_addr_loopback(src))
+		return -ENODEV;
+	from.v4.sin_port = bound ? sdp_sk(sk)->local.v4.sin_port : port;
+	rdma_set_reuseaddr(conn->id, bound);
+	rdma_set_afonly(conn->id, 1);
+	return sdp_port_bind_lo(conn->id, sk, &from);
+}
+
+/* @route: the local address of the route to @dst */
+static int sdp_cm_new_id(struct sock *sk, struct sdp_conn *conn,
+			 const union sdp_addr *dst, const union sdp_addr *route,
 			 __be16 port)
 {
+	int family = dst->sa.sa_family, err;
 	struct sdp_sock *sdp = sdp_sk(sk);
 	union sdp_addr src;
-	int err;
 
 	conn->id = rdma_create_id(sock_net(sk), sdp_conn_handler, conn,
 				  RDMA_PS_TCP, IB_QPT_RC);
@@ -1160,6 +1180,8 @@ static int sdp_cm_new_id(struct sock *sk, struct sdp_conn *conn, int family,
 	}
 	rdma_set_service_type(conn->id, inet_sk(sk)->tos);
 	conn->id->route.addr.dev_addr.bound_dev_if = sk->sk_bound_dev_if;
+	if (sdp_addr_loopback(dst) || sdp_addr_loopback(route))
+		return sdp_cm_bind_lo(sk, conn, dst, route, port);
 	if (!sdp->user_bound && !port)
 		return 0;
 	memset(&src, 0, sizeof(src));
@@ -1238,7 +1260,7 @@ static int sdp_cm_start(struct sock *sk, struct sdp_conn *conn,
 	src.sa.sa_family = dst->sa.sa_family;
 	*wait = sdp_route_known(sk, dst, &src) ? SDP_NONBLOCK_WAIT : 0;
 	conn->cm.call = SDP_CALL_STARTS;
-	err = sdp_cm_new_id(sk, conn, dst->sa.sa_family, port);
+	err = sdp_cm_new_id(sk, conn, dst, &src, port);
 	if (err)
 		return err;
 	spin_lock_bh(&sdp->lock);
@@ -1435,7 +1457,7 @@ int sdp_cm_connect(struct sock *sk, const union sdp_addr *dst, long *timeo)
 	put_cred(sdp_sk(sk)->cred);
 	sdp_sk(sk)->cred = get_current_cred();
 	SDP_INC_STATS(sock_net(sk), ACTIVE_OPENS);
-	err = sdp_addr_loopback(dst) ? -ENETUNREACH : sdp_cm_first_port(sk, &w);
+	err = sdp_cm_first_port(sk, &w);
 	while (err > 0)
 		err = sdp_cm_try(sk, dst, timeo, &w);
 	/* the others are counted when they end */

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
  * Addresses and ports that sockets are bound to: conflicts among them, the search
- * for a free port, the cm_ids that stand for them at rdma_cm. Calls rdma_cm and
- * the socket (sdp_sock.c).
+ * for a free port, the cm_ids that stand for them at rdma_cm. Calls rdma_cm,
+ * rdma_stack and the socket (sdp_sock.c).
  */
 #include <linux/filter.h>
 #include <linux/jhash.h>
@@ -12,6 +12,8 @@
 #include <net/ipv6.h>
 #include <net/l3mdev.h>
 #include <net/sock_reuseport.h>
+#include <rdma/rdma_stack.h>
+#include <rdma/rdma_stack_addr.h>
 
 #include "compat.h"
 #include "sdp.h"
@@ -466,8 +468,33 @@ static int sdp_port_errno(const struct rdma_cm_id *id,
 	return err;
 }
 
+/**
+ * sdp_port_bind_lo - bind a cm_id to a loopback address at the device on lo
+ * @id: cm_id, which is to be destroyed after an error
+ * @sk: its socket
+ * @addr: loopback address
+ *
+ * Context: process.
+ *
+ * Return: 0; -ENODEV if there is no device on lo that takes the alias, see
+ * rdma_stack_flip(); or an error of rdma_bind_addr().
+ */
+int sdp_port_bind_lo(struct rdma_cm_id *id, const struct sock *sk,
+		     const union sdp_addr *addr)
+{
+	union sdp_addr alias = *addr;
+	int err;
+
+	if (sk->sk_bound_dev_if && sk->sk_bound_dev_if != LOOPBACK_IFINDEX)
+		return -ENODEV;
+	rdma_stack_flip(&alias.sa);
+	id->route.addr.dev_addr.bound_dev_if = LOOPBACK_IFINDEX;
+	err = rdma_bind_addr(id, &alias.sa);
+	return err ?: rdma_stack_get_link(id->device) ? 0 : -ENODEV;
+}
+
 static int sdp_port_add_id(struct sdp_port *port, struct sock *sk,
-			   const union sdp_addr *addr)
+			   const union sdp_addr *addr, bool lo)
 {
 	int i = addr->sa.sa_family == AF_INET6, err;
 	union sdp_addr mapped = *addr;
@@ -482,7 +509,8 @@ static int sdp_port_add_id(struct sdp_port *port, struct sock *sk,
 	rdma_set_reuseaddr(id, 1);
 	rdma_set_afonly(id, 1);
 	mapped.v4.sin_port = sdp_port_map(port->net, addr->v4.sin_port);
-	err = rdma_bind_addr(id, &mapped.sa);
+	err = lo ? sdp_port_bind_lo(id, sk, &mapped) :
+		   rdma_bind_addr(id, &mapped.sa);
 	if (err) {
 		err = sdp_port_errno(id, addr, err);
 		rdma_destroy_id(id);
@@ -493,9 +521,20 @@ static int sdp_port_add_id(struct sdp_port *port, struct sock *sk,
 }
 
 /*
- * A port with cm_ids of its own; @addr gets the number if it had none. A loopback
- * address has one only where a number is to be chosen, so that it stays ours.
+ * At a loopback address: without a device on lo, a cm_id only where a number is to be
+ * chosen, so that it stays ours.
  */
+static int sdp_port_add_lo(struct sdp_port *port, struct sock *sk,
+			   const union sdp_addr *addr)
+{
+	int err = sdp_port_add_id(port, sk, addr, true);
+
+	if (err != -EADDRNOTAVAIL)
+		return err;
+	return addr->v4.sin_port ? 0 : sdp_port_add_id(port, sk, addr, false);
+}
+
+/* A port with cm_ids of its own; @addr gets the number if it had none. */
 static struct sdp_port *sdp_port_new(struct sock *sk, union sdp_addr *addr,
 				     rdma_cm_event_handler handler)
 {
@@ -515,11 +554,14 @@ static struct sdp_port *sdp_port_new(struct sock *sk, union sdp_addr *addr,
 	spin_lock_init(&port->lock);
 	INIT_LIST_HEAD(&port->socks);
 	port->addr = *addr;
-	if (sdp_addr_loopback(addr) && addr->v4.sin_port)
-		return port;
-	err = sdp_port_add_id(port, sk, addr);
+	if (sdp_addr_loopback(addr))
+		err = sdp_port_add_lo(port, sk, addr);
+	else
+		err = sdp_port_add_id(port, sk, addr, false);
 	if (err)
 		goto free;
+	if (!port->id[v6])
+		return port;
 	got = (struct sockaddr_in *)&port->id[v6]->route.addr.src_addr;
 	if (!addr->v4.sin_port)
 		addr->v4.sin_port = sdp_port_unmap(port->net, got->sin_port);
@@ -529,7 +571,7 @@ static struct sdp_port *sdp_port_new(struct sock *sk, union sdp_addr *addr,
 	memset(&v4, 0, sizeof(v4));
 	v4.sa.sa_family = AF_INET;
 	v4.v4.sin_port = addr->v4.sin_port;
-	err = sdp_port_add_id(port, sk, &v4);
+	err = sdp_port_add_id(port, sk, &v4, false);
 	if (!err)
 		return port;
 free:
@@ -630,13 +672,13 @@ int sdp_port_listen(struct sock *sk, int backlog)
 	struct sdp_port *port = sdp_sk(sk)->port;
 	int i, err = 0;
 
-	/* no peer can reach it */
-	if (sdp_addr_loopback(&port->addr))
-		return 0;
 	mutex_lock(&sn->port_mutex);
 	for (i = 0; i < 2 && !err; i++) {
 		/* since the last time, or by a socket that shares it */
 		if (!port->id[i] || port->listening & BIT(i))
+			continue;
+		/* without a device on lo no peer can reach it */
+		if (sdp_addr_loopback(&port->addr) && !port->id[i]->device)
 			continue;
 		err = rdma_listen(port->id[i], SDP_LISTEN_BACKLOG);
 		if (!err)

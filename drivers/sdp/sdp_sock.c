@@ -8,6 +8,7 @@
 #include <linux/workqueue.h>
 #include <net/ipv6.h>
 #include <net/sock.h>
+#include <rdma/rdma_stack_addr.h>
 
 #include "sdp.h"
 #include "sdp_mib.h"
@@ -87,14 +88,24 @@ bool sdp_addr_any(const union sdp_addr *a)
  * sdp_addr_loopback - is it a loopback address?
  * @addr: address
  *
- * rdma_cm takes a loopback address for the wildcard, and has no route to one. A
- * listener would keep the port from all other addresses, and get their requests.
+ * For rdma_cm it is the wildcard, see rdma_stack_flip().
  */
 bool sdp_addr_loopback(const union sdp_addr *addr)
 {
-	if (addr->sa.sa_family == AF_INET)
-		return ipv4_is_loopback(addr->v4.sin_addr.s_addr);
-	return ipv6_addr_loopback(&addr->v6.sin6_addr);
+	return rdma_stack_loopback(&addr->sa);
+}
+
+/**
+ * sdp_addr_of_cm - an address as rdma_cm has it
+ * @addr: address of a cm_id
+ * @a: filled in; where @addr is the alias of a loopback address, with that one
+ */
+void sdp_addr_of_cm(const struct sockaddr_storage *addr, union sdp_addr *a)
+{
+	memcpy(a, addr, sizeof(*a));
+	rdma_stack_flip(&a->sa);
+	if (!sdp_addr_loopback(a))
+		rdma_stack_flip(&a->sa);
 }
 
 /**

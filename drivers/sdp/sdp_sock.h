@@ -187,6 +187,7 @@ unsigned long sdp_sock_user_limit(const struct sock *sk);
 u32 sdp_sock_zcopy_threshold(const struct sock *sk);
 bool sdp_addr_any(const union sdp_addr *a);
 bool sdp_addr_loopback(const union sdp_addr *addr);
+void sdp_addr_of_cm(const struct sockaddr_storage *addr, union sdp_addr *a);
 
 /* sdp_route.c */
 bool sdp_route_known(struct sock *sk, const union sdp_addr *dst,

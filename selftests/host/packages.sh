@@ -119,7 +119,8 @@ unit() {
 	in_root sdp-run enable redis-server || return
 	cat "$file"
 	grep -qx 'Environment="LD_PRELOAD=/usr/lib/sdp/libsdp.so"' "$file" || return
-	in_root systemd-analyze --man=no verify redis-server.service sdp@eth0.service || return
+	in_root systemd-analyze --man=no verify redis-server.service sdp@eth0.service \
+		sdp@lo.service || return
 	in_root systemctl enable sdp@eth0 || return
 	in_root systemctl is-enabled sdp@eth0 || return
 	in_root sdp-run disable redis-server && [ ! -e "${file%/*}" ]

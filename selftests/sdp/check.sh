@@ -66,7 +66,7 @@ ktap_is "check uses the first of two addresses" "$(in_a unshare -m sh -c '
 	printf "10.0.0.2 peer\n10.0.0.3 peer\n" >/etc/hosts
 	sdpstat check -n peer:7001' | grep ^address)" \
 	"address   ok    10.0.0.2, port 7001, IPv4, the first of 2 addresses"
-answer 1 device note "SDP does not connect to loopback" \
+answer 1 device note "lo has no RDMA device" \
 	-t 1 127.0.0.1:7001
 answer 0 device ok "rda" -n 10.0.0.2:7009
 start_bg a sdp-run -o socat TCP4:10.0.0.2:7001 PIPE

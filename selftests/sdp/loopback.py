@@ -1,13 +1,15 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: GPL-2.0
-"""loopback.py ADDRESS...: listeners at loopback addresses beside such at ADDRESS and
-the wildcard, and who reaches them.
+"""loopback.py [lo] ADDRESS...: listeners at loopback addresses beside such at ADDRESS and
+the wildcard, and who reaches them. With "lo" there is a device on lo, and connections
+between loopback addresses carry data, too.
 
 Prints "CASE: RESULT" for each. A server keeps to the addresses that it was given."""
 import errno
 import itertools
 import socket
 import sys
+import threading
 
 PORTS = itertools.count(7600)
 LOOPBACK = {socket.AF_INET: "127.0.0.1", socket.AF_INET6: "::1"}
@@ -79,7 +81,65 @@ def loopback(family):
     sock.close()
 
 
-for addr in sys.argv[1:]:
+def echo(sock):
+    with sock:
+        while data := sock.recv(65536):
+            sock.sendall(data)
+
+
+def names(own, other):
+    """Do both ends agree on their addresses?"""
+    return (own.getsockname()[:2] == other.getpeername()[:2]
+            and own.getpeername()[:2] == other.getsockname()[:2])
+
+
+def talk(family, at, to):
+    """A client at any address, a server at @at, which the client knows as @to"""
+    data = bytes(range(256)) * 2000
+    server, _ = listen(family, at, 0)
+    port = server.getsockname()[1]
+    client = new(family)
+    client.connect((to, port))
+    child, peer = server.accept()
+    print(f"{to} at {at}: from {peer[0]}, to {child.getsockname()[0]},",
+          client.getpeername()[:2] == (to, port), names(client, child))
+    thread = threading.Thread(target=echo, args=(child,))
+    thread.start()
+    sender = threading.Thread(target=client.sendall, args=(data,))
+    sender.start()
+    got = b""
+    while len(got) < len(data) and (piece := client.recv(65536)):
+        got += piece
+    print(f"{to} at {at}: the data is", "right" if got == data else "wrong")
+    sender.join()
+    client.close()
+    thread.join()
+    server.close()
+
+
+def apart():
+    """Two servers at a port, each with its own address"""
+    port = next(PORTS)
+    servers = [listen(socket.AF_INET, addr, port)[0] for addr in ("127.0.0.1", "127.0.0.2")]
+    for number, addr in enumerate(("127.0.0.1", "127.0.0.2")):
+        with new(socket.AF_INET) as client:
+            client.connect((addr, port))
+            child, _ = servers[number].accept()
+            print(f"the server at {addr}: {child.getsockname()[0]}")
+            child.close()
+    for server in servers:
+        server.close()
+
+
+ADDRESSES = sys.argv[1:]
+if ADDRESSES[0] == "lo":
+    ADDRESSES.pop(0)
+    for fam, loop in LOOPBACK.items():
+        talk(fam, loop, loop)
+        talk(fam, ANY[fam], loop)
+    talk(socket.AF_INET, "127.0.0.2", "127.0.0.2")
+    apart()
+for addr in ADDRESSES:
     fam = socket.AF_INET6 if ":" in addr else socket.AF_INET
     listeners(fam, [LOOPBACK[fam], addr])
     listeners(fam, [addr, LOOPBACK[fam]])

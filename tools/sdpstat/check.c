@@ -227,6 +227,9 @@ static void step_device(struct check *c)
 	if (err) {
 		step(c, "device", NOTE, "this user may not ask; go on",
 		     "RDMA devices cannot be listed: %s", strerror(err));
+	} else if (!c->dev.name[0] && c->route.loopback) {
+		step(c, "device", NOTE, "make one: 'sdpctl setup lo'",
+		     "lo has no RDMA device, which loopback addresses take");
 	} else if (!c->dev.name[0]) {
 		/* a VLAN of one has GIDs there, so it is not the last word */
 		step(c, "device", NOTE,
@@ -241,32 +244,17 @@ static void step_device(struct check *c)
 		step(c, "device", OK, NULL, "%s (%s) on %s", c->dev.name,
 		     c->dev.protocol, c->route.netdev);
 	}
-	if (c->route.loopback)
-		step(c, "device", NOTE,
-		     "use an address of a network device instead",
-		     "SDP does not connect to loopback addresses");
 }
 
-/* The same arithmetic as in the kernel, see sdp_port_map() there. */
 static void step_port(struct check *c)
 {
-	int port = port_of(&c->to), offset = 0;
-	FILE *f = fopen("/proc/sys/net/sdp/port_offset", "re");
+	int offset;
 
-	if (f) {
-		if (fscanf(f, "%d", &offset) != 1)
-			offset = 0;
-		fclose(f);
-	}
-	c->device_port = port;
-	if (!offset || !port)
-		return;
-	if (port >= 1024)
-		c->device_port = 1024 + (port - 1024 + offset) % (65536 - 1024);
-	else
-		c->device_port = port + offset < 1024 ? 1024 : port + offset;
-	step(c, "port", OK, NULL, "%d for the device (net.sdp.port_offset %d)",
-	     c->device_port, offset);
+	c->device_port = device_port(port_of(&c->to), &offset);
+	if (offset && c->device_port)
+		step(c, "port", OK, NULL,
+		     "%d for the device (net.sdp.port_offset %d)",
+		     c->device_port, offset);
 }
 
 /* ---- the attempt ---- */

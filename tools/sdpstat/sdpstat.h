@@ -104,6 +104,7 @@ void die(const char *fmt, ...) __attribute__((noreturn, format(printf, 1, 2)));
 void flush_output(void);
 void *xrealloc(void *p, size_t n, size_t size);
 void bad_use(const char *arg, const char *what) __attribute__((noreturn));
+int device_port(int port, int *offset); /* offset may be NULL */
 uint64_t parse_number(const char *arg, int base, const char *what); /* not 0 */
 
 /* netlink.c: the answers of the kernel; what goes wrong there ends us */

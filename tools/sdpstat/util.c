@@ -33,6 +33,29 @@ void bad_use(const char *arg, const char *what)
 	exit(2);
 }
 
+/*
+ * The port of the device for a port of the program: the same arithmetic as in the kernel,
+ * see sdp_port_map() there.
+ */
+int device_port(int port, int *offset)
+{
+	FILE *f = fopen("/proc/sys/net/sdp/port_offset", "re");
+	int by = 0;
+
+	if (f) {
+		if (fscanf(f, "%d", &by) != 1)
+			by = 0;
+		fclose(f);
+	}
+	if (offset)
+		*offset = by;
+	if (!by || !port)
+		return port;
+	if (port >= 1024)
+		return 1024 + (port - 1024 + by) % (65536 - 1024);
+	return port + by < 1024 ? 1024 : port + by;
+}
+
 uint64_t parse_number(const char *arg, int base, const char *what)
 {
 	unsigned long long v;
