@@ -4,6 +4,7 @@
  * Calls sdp_info.c, sdp_sock.c, sdp_conn.c and sdp_fallback.c to read a socket and its
  * connection, and changes neither. See include/uapi/linux/sdp_diag.h.
  */
+#include <linux/cgroup.h>
 #include <linux/init.h>
 #include <linux/module.h>
 #include <linux/sock_diag.h>
@@ -218,6 +219,20 @@ static int sdp_diag_fill_conn(struct sock *sk, struct sk_buff *skb)
 	return 0;
 }
 
+#ifdef CONFIG_SOCK_CGROUP_DATA
+static int sdp_diag_fill_cgroup(struct sock *sk, struct sk_buff *skb)
+{
+	return nla_put_u64_64bit(skb, SDP_DIAG_CGROUP_ID,
+				 cgroup_id(sock_cgroup_ptr(&sk->sk_cgrp_data)),
+				 SDP_DIAG_PAD);
+}
+#else
+static int sdp_diag_fill_cgroup(struct sock *sk, struct sk_buff *skb)
+{
+	return 0;
+}
+#endif
+
 static int sdp_diag_fill_stats(struct sock *sk, struct sk_buff *skb)
 {
 	const struct sdp_sock *sdp = sdp_sk(sk);
@@ -248,7 +263,8 @@ static int sdp_diag_fill_stats(struct sock *sk, struct sk_buff *skb)
 static int sdp_diag_fill_attrs(struct sock *sk, struct sk_buff *skb,
 			       const struct sdp_diag_query *q)
 {
-	if (q->show & SDP_DIAG_SHOW_CONN && sdp_diag_fill_conn(sk, skb))
+	if (q->show & SDP_DIAG_SHOW_CONN &&
+	    (sdp_diag_fill_conn(sk, skb) || sdp_diag_fill_cgroup(sk, skb)))
 		return -EMSGSIZE;
 	if (q->show & SDP_DIAG_SHOW_MEMINFO &&
 	    sock_diag_put_meminfo(sk, skb, SDP_DIAG_MEMINFO))

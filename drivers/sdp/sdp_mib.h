@@ -9,6 +9,8 @@
 #ifndef _SDP_MIB_H
 #define _SDP_MIB_H
 
+#include <linux/bitops.h>
+#include <linux/minmax.h>
 #include <linux/percpu.h>
 #include <linux/types.h>
 #include <linux/sdp_netlink.h>
@@ -28,6 +30,18 @@ struct sdp_mib {
 	this_cpu_add(sdp_pernet(net)->mib->mibs[SDP_MIB_##id], (n))
 #define SDP_INC_STATS(net, id)	SDP_ADD_STATS(net, id, 1)
 #define SDP_DEC_STATS(net, id)	SDP_ADD_STATS(net, id, -1)
+
+/* Place of a size in a histogram: up to 64, 256, 1K, 4K, 16K, 64K, and more */
+static inline unsigned int sdp_mib_size(u32 len)
+{
+	int bits = fls(len - 1);
+
+	return clamp((bits - 5) / 2, 0, SDP_MIB_TX_SENDS_MORE - SDP_MIB_TX_SENDS_64);
+}
+
+/* @id: the first one of the histogram */
+#define SDP_INC_SIZE(net, id, len) \
+	this_cpu_inc(sdp_pernet(net)->mib->mibs[SDP_MIB_##id + sdp_mib_size(len)])
 
 u64 sdp_mib_read(struct net *net, unsigned int id);
 

@@ -556,6 +556,7 @@ static void sdp_ring_queue(struct sdp_sock *sdp, struct sdp_rx_ctx *c)
 	c->readable = true;
 	WRITE_ONCE(sdp->rx_bytes, sdp->rx_bytes + len);
 	SDP_INC_STATS(sock_net(c->sk), RX_DATA_MSGS);
+	SDP_INC_SIZE(sock_net(c->sk), RX_MSGS_64, len);
 	SDP_ADD_STATS(sock_net(c->sk), RX_BYTES, len);
 }
 

@@ -121,6 +121,7 @@ static int sdp_srx_take(struct sdp_sock *sdp, struct sdp_srx *s,
 
 	if (begin && c->m.payload_len) {
 		SDP_INC_STATS(sock_net(c->sk), RX_DATA_MSGS);
+		SDP_INC_SIZE(sock_net(c->sk), RX_MSGS_64, c->m.payload_len);
 		bad = sdp_rx_dispatch(sdp, c);
 	} else if (sock_flag(c->sk, SOCK_DEAD) && rx->len > skip) {
 		c->reset = true;

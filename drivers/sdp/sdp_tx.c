@@ -315,6 +315,8 @@ int sdp_sendmsg(struct socket *sock, struct msghdr *msg, size_t len)
 		ret = sdp_sendmsg_notified(sk, msg);
 	else
 		ret = sdp_sendmsg_locked(sk, msg);
+	if (ret > 0)
+		SDP_INC_SIZE(sock_net(sk), TX_SENDS_64, ret);
 	release_sock(sk);
 	/* it waited for the connection, and that is one of TCP */
 	tcp = ret < 0 ? sdp_fallback_goes_on(sk, dis) : NULL;

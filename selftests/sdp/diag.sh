@@ -109,12 +109,26 @@ ktap_is "active opens are counted" "$(counter a active_opens)" 2
 ktap_is "one connection is left" "$(counter a curr_estab)" 1
 ktap_is "a passive open is counted" "$(counter b accepts)" 1
 ktap_is "bytes are counted" "$(counter a tx_bytes)" "$(counter b rx_bytes)"
+ktap_is "the histograms have its send" \
+	"$(counter a tx_sends_1k) $(in_a sdpstat -s | grep -c tx_sends_)" "1 1"
+ktap_is "and its message" "$(counter b rx_msgs_1k) $(in_b sdpstat -s | grep -c rx_msgs_)" "1 1"
 ktap_is "another namespace has its own counters" \
 	"$(sdpstat -s -z --json | jq .counters.active_opens)" 0
 ktap_is "JSON has all counters" "$(in_a sdpstat -s --json | jq '.counters | length')" \
 	"$(in_a sdpstat -s -z | wc -l)"
 ktap_is "the keys of a socket are those of the manual" "$(sock a "$E keys" | jq -c '.[0]')" \
-	'["cookie","device","device_port","family","fc_reason","flow_control","ifindex","inode","link","link_reason","local","mark","memory","peer","processes","recv_q","rx_credits","rx_mseq","rx_posted","rx_reserved","rx_size","send_q","shutdown","state","stats","tx_credits","tx_mseq","tx_mseq_ack","tx_size","uid","zcopy_kept","zcopy_reason"]'
+	'["cgroup","cookie","device","device_port","family","fc_reason","flow_control","ifindex","inode","link","link_reason","local","mark","memory","peer","processes","recv_q","rx_credits","rx_mseq","rx_posted","rx_reserved","rx_size","send_q","shutdown","state","stats","tx_credits","tx_mseq","tx_mseq_ack","tx_size","uid","zcopy_kept","zcopy_reason"]'
+
+# below: in the words of ss, which sees the same connection
+in_ss() { in_a ss -tin state established | grep -Eo "\\b$1:[^ ]*"; }
+in_sdpstat() { in_a sdpstat -t | grep -Eo "\\b$1:[^ ]*"; }
+for word in rtt mss cwnd; do
+	ktap_is "sdpstat -t shows the $word of the TCP connection below" "$(in_sdpstat $word)" \
+		"$(in_ss $word)"
+done
+ktap_is "so does the other end" "$(in_b sdpstat -t | grep -c ' cwnd:')" 1
+ktap_is "JSON has it too" "cwnd:$(in_a sdpstat -t -j | jq '.sockets[0].tcp.cwnd')" \
+	"$(in_ss cwnd)"
 
 # filters, as ss has them; the unit tests have their meaning
 fits() { in_b sdpstat -H "$@" | wc -l; }
@@ -126,6 +140,26 @@ ktap_is "-O shows a socket in one line" "$(in_b sdpstat -e -O -H state all | wc 
 ktap_is "-N shows another namespace" "$(sdpstat -H -N b sport = :7304 | wc -l)" 1
 ktap_is "-N shows that of a process" \
 	"$(sdpstat -H -N "$(sock a "$E .processes[0].pid" | jq '.[0]')" | wc -l)" 1
+# ip-netns(8) mounts another /sys, without cgroup2
+CG=$(mktemp -d /run/cgroup.XXXXXX)
+mount -t cgroup2 none "$CG"
+defer rmdir "$CG"
+defer umount "$CG"
+mkdir "$CG/sdp-diag"
+# shellcheck disable=SC2016 # expanded there
+start_bg b sh -c 'echo $$ >"$1/sdp-diag/cgroup.procs"
+	exec sdp-actions listen 10.0.0.2 7308 5 pause' sh "$CG"
+member=$BG_PID
+wait_for 10 listens 7308
+ktap_is "a filter selects by control group" "$(fits state all cgroup = /sdp-diag)" 1
+ktap_is "also with the mount point in front" "$(fits state all cgroup "$CG/sdp-diag")" 1
+ktap_is "or all others" "$(fits state all cgroup != /sdp-diag)" 2
+ktap_is "JSON has the control group" "$(sock b 'select(.local.port == 7308).cgroup')" \
+	'["/sdp-diag"]'
+ktap_is "-e shows it" "$(in_b sdpstat -e -l sport = :7308 | grep -c ' cgroup:/sdp-diag$')" 1
+ktap_check_fails "a filter refuses one that is not there" in_b sdpstat cgroup = /nosuch
+stop_bg "$member"
+rmdir "$CG/sdp-diag"
 ktap_check_fails "-N refuses an unknown namespace" sdpstat -N nosuch
 ktap_is "and sdpstat says so" "${KTAP_OUT%%:*}" "sdpstat"
 ktap_is "a wrong filter is refused" "$(in_b sdpstat state none 2>&1; echo $?)" \

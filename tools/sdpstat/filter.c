@@ -4,7 +4,7 @@
  *
  *   [state STATE]... [exclude STATE]... [EXPRESSION]
  *   EXPRESSION: src|dst [OP] ADDRESS[/PREFIX][:PORT], sport|dport OP [:]PORT,
- *               device [OP] NAME; with and, or, not and parentheses
+ *               device [OP] NAME, cgroup [OP] PATH; with and, or, not and parentheses
  */
 #include <arpa/inet.h>
 #include <netdb.h>
@@ -15,9 +15,10 @@
 
 enum op { OP_EQ, OP_NE, OP_LT, OP_GT, OP_LE, OP_GE };
 
-enum kind { AND, OR, NOT, ADDRESS, PORT, DEVICE };
+enum kind { AND, OR, NOT, ADDRESS, PORT, DEVICE, CGROUP };
 
-#define NO_TEST "no test of a filter: src, dst, sport, dport and device are"
+#define NO_TEST \
+	"no test of a filter: src, dst, sport, dport, device and cgroup are"
 #define NO_STATE \
 	"no state: established, listening, connected, all and those of ss are"
 
@@ -34,6 +35,7 @@ struct filter {
 	bool has_port;
 	uint16_t port;
 	char *name;
+	uint64_t cgroup;
 };
 
 /* Words that are left, and characters of the first of them that have been taken */
@@ -175,6 +177,15 @@ static void parse_address(struct filter *f, char *s)
 		bad_use(slash, "no length of a prefix");
 }
 
+static uint64_t parse_cgroup(const char *s)
+{
+	uint64_t id = cgroup_of(s);
+
+	if (!id)
+		bad_use(s, "no control group of cgroup2");
+	return id;
+}
+
 static void __attribute__((noreturn)) unfinished(void)
 {
 	die("the filter is incomplete: see 'sdpstat --help'");
@@ -193,6 +204,8 @@ static struct filter *parse_test(struct words *w)
 		f = new_filter(PORT);
 	else if (!strcmp(s, "device"))
 		f = new_filter(DEVICE);
+	else if (!strcmp(s, "cgroup"))
+		f = new_filter(CGROUP);
 	else if (*s)
 		bad_use(s, NO_TEST);
 	else
@@ -206,6 +219,8 @@ static struct filter *parse_test(struct words *w)
 		parse_address(f, s);
 	else if (f->kind == PORT)
 		f->port = parse_port(s + (*s == ':'));
+	else if (f->kind == CGROUP)
+		f->cgroup = parse_cgroup(s);
 	else
 		f->name = strdup(s);
 	if (f->kind != PORT && f->op > OP_NE)
@@ -365,6 +380,8 @@ bool filter_fits(const struct filter *f, const struct sock_info *s)
 		return address_fits(f, s) == (f->op == OP_EQ);
 	case PORT:
 		return compare(f->peer ? s->dport : s->sport, f->port, f->op);
+	case CGROUP:
+		return (s->cgroup == f->cgroup) == (f->op == OP_EQ);
 	default:
 		return !strcmp(s->device, f->name) == (f->op == OP_EQ);
 	}

@@ -34,6 +34,7 @@ static const struct option long_options[] = {
 	{ "openmetrics", no_argument, NULL, 'M' },
 	{ "no-header", no_argument, NULL, 'H' },
 	{ "oneline", no_argument, NULL, 'O' },
+	{ "tcp", no_argument, NULL, 't' },
 	{ "watch", no_argument, NULL, 'w' },
 	{ "net", required_argument, NULL, 'N' },
 	{ "version", no_argument, NULL, 'V' },
@@ -53,6 +54,7 @@ static void usage(FILE *f)
 	      "  -a, --all            all sockets; with -s the counters that are zero, too\n"
 	      "  -p, --processes      the processes that hold a socket\n"
 	      "  -e, --extended       all there is to know about a socket\n"
+	      "  -t, --tcp            state of the TCP connection below a socket\n"
 	      "  -n, --numeric        addresses as numbers (the default)\n"
 	      "  -r, --resolve        addresses as names\n"
 	      "  -s, --counters       counters instead of sockets\n"
@@ -133,6 +135,8 @@ static bool *find_switch(struct options *o, int c)
 		return &o->no_header;
 	case 'O':
 		return &o->one_line;
+	case 't':
+		return &o->tcp;
 	case 'w':
 		return &o->watch;
 	default:
@@ -187,7 +191,7 @@ static void parse(struct options *o, int argc, char **argv)
 {
 	int c;
 
-	while ((c = getopt_long(argc, argv, "lanrpeszjMHOwN:i:c:K:hV",
+	while ((c = getopt_long(argc, argv, "lanrpetszjMHOwN:i:c:K:hV",
 				long_options, NULL)) != -1)
 		parse_option(o, c);
 	if (optind < argc && (o->counters || o->metrics))
@@ -282,6 +286,8 @@ static void show_sockets(const struct options *o, bool first)
 	select_sockets(&list, o);
 	if (o->processes)
 		processes_scan();
+	if (o->tcp)
+		tcp_get(&list);
 	if (o->json) {
 		json_start(&j, stdout);
 		if (!first)

@@ -301,6 +301,10 @@ static int sock_attr(const struct nlattr *attr, void *arg)
 		if (s->has_mark)
 			s->mark = mnl_attr_get_u32(attr);
 		break;
+	case SDP_DIAG_CGROUP_ID:
+		if (mnl_attr_validate(attr, MNL_TYPE_U64) >= 0)
+			s->cgroup = mnl_attr_get_u64(attr);
+		break;
 	case SDP_DIAG_TX_CREDITS:
 		s->has_conn = true;
 		/* fall through */

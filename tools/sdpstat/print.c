@@ -10,6 +10,8 @@
 
 #include "sdpstat.h"
 
+#define NO_SSTHRESH 0x7fffffff
+
 /* The names that ss prints. */
 static const char *state_name(int state)
 {
@@ -193,10 +195,95 @@ static void extended_rest(const struct sock_info *s)
 
 static void extended_text(const struct sock_info *s, bool one_line)
 {
+	char path[512];
+
 	printf(one_line ? " uid:%u ino:%u sk:%llx" :
 			  "\n\t uid:%u ino:%u sk:%llx",
 	       s->uid, s->inode, (unsigned long long)s->cookie);
 	extended_rest(s);
+	if (s->cgroup) {
+		cgroup_path(path, sizeof(path), s->cgroup);
+		printf(" cgroup:%s", path);
+	}
+}
+
+/* As ss does */
+static void bit_rate(const char *name, double bytes)
+{
+	static const char units[] = " KMGT";
+	double v = bytes * 8;
+	unsigned int u = 0;
+
+	if (!(v > 0))
+		return;
+	while (v >= 1000 && units[u + 1]) {
+		v /= 1000;
+		u++;
+	}
+	printf(" %s %.3g%.*sbps", name, v, u > 0, &units[u]);
+}
+
+/* The names of ss; NULL: there is none */
+static const char *timer_name(const struct tcp_timer *t)
+{
+	static const char *const names[] = { NULL, "on", "keepalive",
+					     "timewait", "persist" };
+
+	return t->what < ARRAY_SIZE(names) ? names[t->what] : "unknown";
+}
+
+static void tcp_text(const struct sock_info *s)
+{
+	const struct tcp_info *t = &s->tcp;
+
+	if (!s->has_tcp)
+		return;
+	printf(" tcp:(rtt:%g/%g", t->tcpi_rtt / 1e3, t->tcpi_rttvar / 1e3);
+	if (t->tcpi_min_rtt && t->tcpi_min_rtt != ~0U)
+		printf(" minrtt:%g", t->tcpi_min_rtt / 1e3);
+	printf(" rto:%g mss:%u cwnd:%u", t->tcpi_rto / 1e3, t->tcpi_snd_mss,
+	       t->tcpi_snd_cwnd);
+	if (t->tcpi_snd_ssthresh < NO_SSTHRESH)
+		printf(" ssthresh:%u", t->tcpi_snd_ssthresh);
+	printf(" unacked:%u lost:%u retrans:%u/%u", t->tcpi_unacked,
+	       t->tcpi_lost, t->tcpi_retrans, t->tcpi_total_retrans);
+	if (t->tcpi_rtt)
+		bit_rate("send", t->tcpi_snd_mss * 1e6 * t->tcpi_snd_cwnd /
+					 t->tcpi_rtt);
+	if (t->tcpi_pacing_rate != ~0ULL)
+		bit_rate("pacing_rate", t->tcpi_pacing_rate);
+	bit_rate("delivery_rate", t->tcpi_delivery_rate);
+	if (timer_name(&s->timer))
+		printf(" timer:(%s,%gsec,%u)", timer_name(&s->timer),
+		       s->timer.expires_ms / 1e3, s->timer.retrans);
+	putchar(')');
+}
+
+static void tcp_json(struct json *j, const struct sock_info *s)
+{
+	const struct tcp_info *t = &s->tcp;
+
+	if (!s->has_tcp)
+		return;
+	json_open(j, "tcp", '{');
+	json_u64(j, "rtt_us", t->tcpi_rtt);
+	json_u64(j, "rttvar_us", t->tcpi_rttvar);
+	json_u64(j, "min_rtt_us", t->tcpi_min_rtt);
+	json_u64(j, "rto_us", t->tcpi_rto);
+	json_u64(j, "mss", t->tcpi_snd_mss);
+	json_u64(j, "cwnd", t->tcpi_snd_cwnd);
+	json_u64(j, "ssthresh", t->tcpi_snd_ssthresh);
+	json_u64(j, "unacked", t->tcpi_unacked);
+	json_u64(j, "lost", t->tcpi_lost);
+	json_u64(j, "retrans", t->tcpi_retrans);
+	json_u64(j, "total_retrans", t->tcpi_total_retrans);
+	json_u64(j, "pacing_rate", t->tcpi_pacing_rate);
+	json_u64(j, "delivery_rate", t->tcpi_delivery_rate);
+	if (timer_name(&s->timer)) {
+		json_str(j, "timer", timer_name(&s->timer));
+		json_u64(j, "timer_ms", s->timer.expires_ms);
+	}
+	json_close(j, '}');
 }
 
 static const struct sock_info *find_old(const struct sock_list *old,
@@ -349,6 +436,9 @@ void sockets_print(const struct sock_list *list, const struct sock_list *old,
 			processes_text(rows[i].s);
 		if (o->extended)
 			extended_text(rows[i].s, o->one_line);
+		else if (rows[i].s->has_tcp && !o->one_line)
+			fputs("\n\t", stdout);
+		tcp_text(rows[i].s);
 		putchar('\n');
 	}
 	free(rows);
@@ -424,6 +514,16 @@ static void mem_json(struct json *j, const struct sock_info *s)
 	json_close(j, '}');
 }
 
+static void cgroup_json(struct json *j, const struct sock_info *s)
+{
+	char path[512];
+
+	if (!s->cgroup)
+		return;
+	cgroup_path(path, sizeof(path), s->cgroup);
+	json_str(j, "cgroup", path);
+}
+
 static void socket_json(struct json *j, const struct sock_info *s,
 			const struct options *o)
 {
@@ -452,6 +552,8 @@ static void socket_json(struct json *j, const struct sock_info *s,
 		stats_json(j, s);
 	if (s->nmem)
 		mem_json(j, s);
+	tcp_json(j, s);
+	cgroup_json(j, s);
 	if (o->processes)
 		processes_json(j, s);
 }

@@ -9,6 +9,8 @@
  *   print.c      tables and JSON of sockets and counters
  *   filter.c     which sockets to show
  *   process.c    which process has which socket
+ *   cgroup.c     paths and numbers of control groups
+ *   tcp.c        the TCP connection below a socket
  *   netlink.c    asks the kernel
  *   counters.c   names of counters
  *   json.c, util.c
@@ -24,6 +26,7 @@
 #include <linux/netlink.h>
 #include <linux/sdp_diag.h>
 #include <linux/sdp_netlink.h>
+#include <linux/tcp.h>
 
 struct filter;
 struct json;
@@ -51,12 +54,20 @@ struct options {
 	bool metrics; /* OpenMetrics */
 	bool no_header;
 	bool one_line; /* of a socket, with -e */
+	bool tcp; /* state of the TCP connections below */
 	bool watch; /* sorted by what moves, on a terminal in its place */
 	unsigned int rows; /* no more sockets than that, 0: all */
 	struct filter *filter;
 	double interval; /* seconds, 0: once */
 	unsigned long count; /* of intervals, 0: for ever */
 	uint64_t kill_cookie;
+};
+
+/* Of the TCP connection below; as inet_diag has it */
+struct tcp_timer {
+	unsigned int what; /* 0: none */
+	uint32_t expires_ms;
+	unsigned int retrans;
 };
 
 struct sock_info {
@@ -90,6 +101,11 @@ struct sock_info {
 	uint32_t mem[16]; /* by SK_MEMINFO_* */
 	bool has_stats;
 	uint64_t stats[SDP_DIAG_STATS_MAX + 1];
+	uint64_t cgroup; /* 0: unknown */
+
+	bool has_tcp;
+	struct tcp_info tcp; /* of the connection below */
+	struct tcp_timer timer;
 };
 
 struct sock_list {
@@ -133,6 +149,13 @@ int stack_main(int argc, char **argv);
 void filter_free(struct filter *f);
 void filter_parse(struct options *o, int argc, char **argv);
 bool filter_fits(const struct filter *f, const struct sock_info *s);
+
+/* cgroup.c */
+uint64_t cgroup_of(const char *path);
+void cgroup_path(char *buf, size_t len, uint64_t id);
+
+/* tcp.c */
+void tcp_get(struct sock_list *list);
 
 /* advise.c */
 unsigned int advise(struct json *j,

@@ -22,7 +22,7 @@ struct sdp_diag_req {
 	__u32	cookie[2];		/* of the wanted socket, if no dump */
 };
 
-#define SDP_DIAG_SHOW_CONN	(1 << 0)	/* DEVICE to RX_MSEQ */
+#define SDP_DIAG_SHOW_CONN	(1 << 0)	/* DEVICE to RX_MSEQ, CGROUP_ID */
 #define SDP_DIAG_SHOW_MEMINFO	(1 << 1)	/* MEMINFO */
 #define SDP_DIAG_SHOW_STATS	(1 << 2)	/* STATS */
 
@@ -82,6 +82,8 @@ enum {
 				 * absent if it is not. State, addresses and queues
 				 * are those of TCP then
 				 */
+
+	SDP_DIAG_CGROUP_ID,	/* u64: control group, as INET_DIAG_CGROUP_ID; with CONN */
 
 	__SDP_DIAG_MAX,
 	SDP_DIAG_MAX = (__SDP_DIAG_MAX - 1)

@@ -162,6 +162,22 @@ enum {
 	SDP_MIB_TCP_OTHER,		/* another error */
 	SDP_MIB_TCP_RECENT,		/* SDP failed there just before */
 
+	/* histograms; the order is that of sdp_mib_size() */
+	SDP_MIB_TX_SENDS_64,		/* send() calls, of at most 64 bytes */
+	SDP_MIB_TX_SENDS_256,		/* send() calls, of 65 to 256 bytes */
+	SDP_MIB_TX_SENDS_1K,		/* send() calls, of 257 bytes to 1 KB */
+	SDP_MIB_TX_SENDS_4K,		/* send() calls, of more than 1 KB, up to 4 KB */
+	SDP_MIB_TX_SENDS_16K,		/* send() calls, of more than 4 KB, up to 16 KB */
+	SDP_MIB_TX_SENDS_64K,		/* send() calls, of more than 16 KB, up to 64 KB */
+	SDP_MIB_TX_SENDS_MORE,		/* send() calls, of more than 64 KB */
+	SDP_MIB_RX_MSGS_64,		/* data messages received, of at most 64 bytes */
+	SDP_MIB_RX_MSGS_256,		/* data messages received, of 65 to 256 bytes */
+	SDP_MIB_RX_MSGS_1K,		/* data messages received, of 257 bytes to 1 KB */
+	SDP_MIB_RX_MSGS_4K,		/* data messages received, of more than 1 KB, up to 4 KB */
+	SDP_MIB_RX_MSGS_16K,		/* data messages received, of over 4 KB, up to 16 KB */
+	SDP_MIB_RX_MSGS_64K,		/* data messages received, of over 16 KB, up to 64 KB */
+	SDP_MIB_RX_MSGS_MORE,		/* data messages received, of more than 64 KB */
+
 	__SDP_MIB_MAX,
 	SDP_MIB_MAX = (__SDP_MIB_MAX - 1)
 };
