@@ -172,6 +172,8 @@ test_privileges() {
 has_device() { in_a rdma link show | grep -q 'netdev e0 *$'; }
 
 test_sdpctl() {
+	local word
+
 	ip -n a link add e0 type veth peer name e1
 	ktap_check "sdpctl setup makes the device" in_a sdpctl setup e0
 	ktap_is "and says what is missing" "$(grep -c "e0 has no address" <<<"$KTAP_OUT")" 1
@@ -183,6 +185,13 @@ test_sdpctl() {
 	ktap_check "another network namespace with an e0 gets a device, too" in_b sdpctl setup e0
 	ktap_check "undo removes that one" in_b sdpctl undo e0
 	ktap_check "and leaves the first" has_device
+	in_a sdpctl report >"$T/report"
+	ktap_is "sdpctl report ends well" "$?" 0
+	for word in "link hyb_e0/1" active_opens "== sdpstat -a -e -p -t" "tx_fpdus 0" \
+		"== kernel_log"; do
+		ktap_check "and has $word" grep -qe "$word" "$T/report"
+	done
+	ktap_is "each program is there" "$(grep -c 'command not found' "$T/report")" 0
 	ktap_check "sdpctl undo removes the device" in_a sdpctl undo e0
 	ktap_check_fails "it is gone" has_device
 	ktap_check "undo of nothing is no error" in_a sdpctl undo e0

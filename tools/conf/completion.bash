@@ -48,7 +48,7 @@ _sdpstat() {
 
 _sdpctl() {
 	case $COMP_CWORD:${COMP_WORDS[1]} in
-	1:*) _sdp_words "setup undo status" ;;
+	1:*) _sdp_words "setup undo status report" ;;
 	2:setup | 2:undo) _sdp_words "$(ls /sys/class/net)" ;;
 	esac
 }
