@@ -2,8 +2,8 @@
 # SPDX-License-Identifier: GPL-2.0
 #
 # check.sh [--long | --only-long] [TEST...]: unit tests, then, with --long, those on
-# this machine (host/runner, install, packages, demo, filters, native), then the tests in virtual
-# machines (only those named, if any are).  The last line is the sum.
+# this machine (selftests/host), then the tests in virtual machines (only those named, if
+# any are).  The last line is the sum.
 # --only-long: nothing but the tests that --long adds.
 # Environment: KERNEL, BUILD, LANES (virtual machines at a time),
 # BUDGET (seconds after which no more tests are begun), NO_UNIT, NO_NATIVE (no unit
@@ -104,7 +104,7 @@ for test in "$@"; do
 done
 if [ $# -eq 0 ] && [[ "${opts[*]}" = *" -"[lL]* ]]; then
 	echo "== tests on this machine"
-	host runner install demo fpdu filters cache packages report
+	host runner install kselftest demo fpdu filters cache packages report
 	[ -n "${NO_NATIVE:-}" ] || host native
 fi
 
