@@ -167,6 +167,11 @@ stage() {
 		*) [ ! -f "$f" ] || [ ! -x "$f" ] || install -t "$root/usr/bin" "$f" ;;
 		esac
 	done
+	for f in "$top"/Documentation/man/*; do
+		install -D -m 644 -t "$root/usr/share/man/man${f##*.}" "$f"
+	done
+	install -D -m 644 -t "$root/usr/share/doc/sdp-tools" "$top/README.rst" \
+		"$top"/Documentation/*.rst
 	for f in "${files[@]}"; do
 		src=${f%%:*} dst=${f#*:}
 		case $dst in

@@ -1,0 +1,150 @@
+#!/bin/bash
+# SPDX-License-Identifier: GPL-2.0
+# vm: long timeout=900
+#
+# The commands that the manual pages and the documents show, run as they stand there.
+# Each of them has a line in the list below, and each line is a command shown. The host
+# "server" is namespace a (10.0.0.1), where eth0 is; its client is b.
+
+# shellcheck source=selftests/lib/lib.sh
+. "$(dirname "$0")/../lib/lib.sh"
+need sdp-run sdpctl sdpstat sdpbench redis-server redis-benchmark iperf3 ethtool rping jq
+MAN=/usr/share/man DOC=/usr/share/doc/sdp-tools
+[ -e $DOC/README.rst ] || ktap_skip_all "no documentation"
+T=$(mktemp -d /run/manual.XXXXXX)
+defer rm -rf "$T"
+unset LIBSDP_ONLY
+
+# Where it runs, and the command: - is the initial namespace, a and b are those of server
+# and client; ">" begins a server there, with its port; "end" ends it; "host/..." is the
+# test that runs the command; "no" is followed by the reason, then by "|".
+commands() {
+	cat <<'END'
+-	modprobe iwarp_hybrid
+a	rdma link add hyb0 type hybrid netdev eth0
+a	rdma link show
+-	echo host > /sys/class/infiniband/hyb0/hybrid/crc
+-	cat /sys/class/infiniband/hyb0/hybrid/components
+a	rdma statistic show link hyb0/1
+a	sdpstat stack hyb0
+a	sdpstat stack --json hyb0
+peer
+a>7174	rping -s -a 10.0.0.1 -v -C 10
+b	rping -c -a 10.0.0.1 -v -C 10
+end
+a	rdma link delete hyb0
+alone
+-	ip link add nic0 type hnic peer name nic1
+-	echo 10000 > /sys/class/net/nic0/hnic/rate
+-	echo 100 > /sys/class/net/nic0/hnic/loss
+-	ethtool --set-priv-flags nic1 iwarp-rx-crc off
+-	ethtool -S nic0
+-	ip link delete nic0
+-	ip link add A type hnic peer name B
+-	ethtool --show-priv-flags A
+-	ethtool --set-priv-flags A iwarp-rx-crc off
+-	ip link delete A
+-	ip link add A netns a type hnic peer name B netns b mtu 9000
+setup
+a>6379	sdp-run redis-server --bind 10.0.0.1 --protected-mode no
+b	sdp-run redis-cli -h 10.0.0.1 ping
+b	sdp-run redis-benchmark -h 10.0.0.1 -t set,get -n 10000
+a	sdpstat -l
+end
+a>5201	sdp-run iperf3 -s
+b	sdp-run iperf3 -c SERVER
+end
+a>7471	sdpbench -s -t tcp,sdp
+b	sdpbench --compare tcp,sdp server
+end
+a>7471	sdpbench -s
+b	sdpbench -T bw --trim --less-reply --window 16 server
+end
+a	timeout 4 sdpstat -i 1
+a	sdpstat -s -j | jq '.counters | .tx_copy_bytes / .tx_bytes'
+host/demo	make demo
+host/demo	make demo-filters
+host/packages	apt build-dep . && make deb
+host/packages	apt install ./build/deb/*.deb linux-headers-amd64
+host/packages	apt install ./iwarp-sdp-dkms_*.deb ./sdp-tools_*.deb linux-headers-amd64
+host/packages	systemctl enable --now sdp@eth0
+host/packages	sdp-run enable redis-server
+no it runs this test|	make check
+no it takes systemd as init|	systemctl restart redis-server
+no it takes systemd as init|	sdp-run enable redis-server && systemctl restart redis-server
+no programs/go runs other static programs so|	sdp-run -s ./caddy file-server
+END
+}
+
+# Commands in the examples of a manual page, in a document
+in_page() {
+	sed -n '/^\.Sh EXAMPLES/,/^\.Sh [^E]/p' "$1" |
+		sed -n 's/^\.Dl //p; /^\.Bd/,/^\.Ed/{/^\./!p}' | sed -E 's/^(server|client)\$ //'
+}
+
+in_document() {
+	awk '/^[^ ]/ || /::$/ { on = /::$/ } on && /^    [a-z]/' "$1" |
+		sed -E 's/^ +//; s/ +# .*//' |
+		grep -E '^(make|apt|systemctl|sdp-run|sdpstat|sdpctl|sdpbench|rdma|ip|ethtool|modprobe|rping) '
+}
+
+# shown: all of them, but for synopses and rules
+shown() {
+	local f
+
+	for f in "$MAN"/man[1-8]/*; do
+		in_page "$f"
+	done | grep -Ev '^(use|log) '
+	for f in README sdp deployment iwarp_hybrid hnic; do
+		in_document $DOC/$f.rst
+	done | grep -v '[[]'
+}
+
+# run NS COMMAND
+run() {
+	local ns=in_$1 command=${2//SERVER/10.0.0.1}
+
+	[ "$1" != - ] || ns=
+	$ns timeout 300 bash -o pipefail -c "$command" ||
+		[[ $? -eq 124 && $command = timeout* ]]
+}
+
+# one WHERE COMMAND
+one() {
+	case $1 in
+	a | b | -) ktap_check "$2" run "$1" "$2" ;;
+	a\>*)
+		start_bg a bash -c "exec $2"
+		ktap_check "$2" wait_port a "${1#*>}" 60
+		;;
+	end) stop_bg "$BG_PID" ;;
+	peer) ktap_check "its client has a device, too" device ;;
+	alone) ktap_check "the client's device is removed" rdma link delete peer ;;
+	setup) ktap_check "sdpctl setup eth0, at both" setup ;;
+	host/*) ktap_check "$2: there is $1" test -x "$(dirname "$0")/../$1.sh" ;;
+	no*) ktap_skip "$2" "${1#no }" ;;
+	esac
+}
+
+device() { in_b rdma link add peer type hybrid netdev eth0; }
+
+setup() { in_a sdpctl setup eth0 && in_b sdpctl setup eth0; }
+
+modprobe -q -a ib_uverbs rdma_ucm sdp
+net_up || ktap_skip_all "no network"
+for ns in a b; do
+	ip -n $ns link set v$ns down && ip -n $ns link set v$ns name eth0 up
+done
+if ! grep -q ' server$' /etc/hosts; then
+	echo "10.0.0.1 server" >>/etc/hosts
+	defer sed -i "'/ server$/d'" /etc/hosts
+fi
+cd "$T" || exit 1
+commands | sed -n 's/^[^\t]*\t//p' | sed 's/^timeout [0-9]* //' | sort -u >want
+shown | sort -u >have
+ktap_is "each command shown is in the list" "$(grep -vxFf want have)" ""
+ktap_is "each command in the list is shown" "$(grep -vxFf have want)" ""
+while IFS=$'\t' read -r where command; do
+	one "${where%|}" "$command" </dev/null
+done < <(commands)
+ktap_done
