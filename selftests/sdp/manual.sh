@@ -46,6 +46,10 @@ alone
 -	ip link delete A
 -	ip link add A netns a type hnic peer name B netns b mtu 9000
 setup
+a	sdpctl setup lo
+a>6379	sdp-run redis-server
+a	sdp-run redis-cli ping
+end
 a>6379	sdp-run redis-server --bind 10.0.0.1 --protected-mode no
 b	sdp-run redis-cli -h 10.0.0.1 ping
 b	sdp-run redis-benchmark -h 10.0.0.1 -t set,get -n 10000
@@ -70,6 +74,7 @@ host/packages	apt install ./iwarp-sdp-dkms_*.deb ./sdp-tools_*.deb linux-headers
 host/packages	systemctl enable --now sdp@eth0
 host/packages	sdp-run enable redis-server
 no it runs this test|	make check
+no it takes systemd as init|	systemctl enable --now sdp@lo
 no it takes systemd as init|	systemctl restart redis-server
 no it takes systemd as init|	sdp-run enable redis-server && systemctl restart redis-server
 no programs/go runs other static programs so|	sdp-run -s ./caddy file-server
