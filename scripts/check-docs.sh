@@ -72,7 +72,7 @@ same "iwarp_hybrid(4)" "$(paths iwarp_hybrid.4)" \
 		on && sub(/^``/, "") { sub(/``.*/, ""); print }' $doc/iwarp_hybrid.rst | sort -u)"
 
 same "$doc/sdp.rst" "$(literals $doc/sdp.rst Counters)" \
-	"$(sed -nE 's/^\tSDP_MIB_([A-Z_]+),.*/\L\1/p' \
+	"$(sed -nE 's/^\tSDP_MIB_([A-Z0-9_]+),.*/\L\1/p' \
 		include/uapi/linux/sdp_netlink.h |
 		grep -vxE 'unspec|pad' | sort -u)"
 
