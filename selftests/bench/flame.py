@@ -10,7 +10,7 @@ WIDTH, ROW, FONT, PAD = 1600, 17, 11, 10
 COLOURS = {"app": "#c9c9c9", "syscall": "#e6c229", "sdp": "#f17105", "iwarp": "#d11149",
            "copy": "#6610f2", "crc": "#b5179e", "tcpip": "#1a8fe3", "netdev": "#4cc9f0",
            "skb": "#90be6d", "sched": "#f9c74f", "mem": "#43aa8b", "lock": "#adb5bd",
-           "nic": "#8d6e63", "emulation": "#e0e0e0"}
+           "nic": "#8d6e63", "probe": "#b7b7a4", "emulation": "#e0e0e0"}
 
 
 class Node:
