@@ -152,7 +152,7 @@ static bool add_fpdu(const u8 *hdr, u32 hdr_len, u32 len)
 	else
 		memset(p + n, 0, MPA_CRC_SIZE);
 	n += MPA_CRC_SIZE;
-	damaged = in.faults && one_in(128);
+	damaged = in.faults && one_in(64);
 	if (damaged) {
 		i = pick(2) ? pick(min(n, 64u)) : n - 1 - pick(8);
 		p[i] ^= 1u << pick(8);
@@ -193,7 +193,7 @@ static u32 header_len(const struct message *m)
 static void add_segment(struct message *m, u32 len, bool last)
 {
 	u8 hdr[DDP_HDR_MAX], op = m->op;
-	bool bad = in.faults && one_in(128);
+	bool bad = in.faults && one_in(64);
 	u32 hdr_len = header_len(m);
 
 	if (bad && one_in(2))
@@ -285,6 +285,9 @@ static void make_stream(void)
 				.len = REGION - pick(256) * 16,
 			};
 			m.to = regions[region].mem.va + REGION - m.len;
+			/* beyond its end */
+			if (in.faults && one_in(16))
+				m.to += 1 + pick(64);
 		} else if (in.verbs && reads < READS && pick(2)) {
 			m = (struct message){
 				.op = RDMAP_READ_RESP,
@@ -342,6 +345,7 @@ static void add_placed(struct packet *pk, u32 *off, u32 fpdu, bool join)
 	u32 left = in.placed[fpdu].len, n;
 	u64 to = in.placed[fpdu].to;
 	struct piece *pc;
+	u8 *at;
 
 	if (join)
 		in.piece[in.pieces - 1].len += head;
@@ -351,9 +355,11 @@ static void add_placed(struct packet *pk, u32 *off, u32 fpdu, bool join)
 	for (; left; left -= n, to += n, *off += n) {
 		n = left;
 		pc = add_piece(pk, *off, 0);
-		pc->place = hyb_mem_at(
+		at = hyb_mem_at(
 			&regions[in.placed[fpdu].stag - REGION_STAG].mem, to,
 			&n);
+		/* a NIC may leave a part to the host */
+		pc->place = one_in(16) ? NULL : at;
 		pc->len = n;
 	}
 	add_piece(pk, *off, in.fpdu[fpdu + 1] - *off);
@@ -858,14 +864,14 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	in.left = size;
 	in.random = 0x811c9dc5u;
 	in.ivl = ivls[pick(4)];
-	in.crc = pick(4);
-	in.nic = pick(2);
+	in.crc = pick(8);
+	in.nic = !pick(3);
 	in.verify = in.nic && one_in(8);
 	in.faults = pick(2);
 	in.first = 0u - pick(256) * 256;
 	in.pause = pick(2) ? 0 : 1 + pick(256) * 64;
 	in.verbs = pick(2);
-	in.place = in.verbs && pick(2);
+	in.place = in.verbs && !pick(4);
 	if (in.place) {
 		in.ivl = 0;
 		in.nic = true;
