@@ -5,6 +5,7 @@
  * from below any lock.
  */
 #include <linux/log2.h>
+#include <linux/memcontrol.h>
 #include <linux/sched/signal.h>
 #include <linux/slab.h>
 #include <rdma/rdma_netlink.h>
@@ -270,6 +271,7 @@ static void hyb_qp_fini(struct hyb_qp *qp)
 	hyb_cq_clean(qp->scq, qp);
 	hyb_cq_clean(qp->rcq, qp);
 	put_pid(qp->owner);
+	mem_cgroup_put(qp->memcg);
 	hyb_qp_free_memory(qp);
 	atomic_dec(&dev->num_qp);
 }
@@ -313,6 +315,8 @@ static int hyb_create_qp(struct ib_qp *ibqp, struct ib_qp_init_attr *attr,
 	hyb_place_init(qp);
 	qp->user = udata;
 	qp->owner = udata ? get_pid(task_tgid(current)) : NULL;
+	/* of the task, or that which it works for */
+	qp->memcg = get_mem_cgroup_from_mm(NULL);
 	err = hyb_qp_alloc_rings(qp, attr, udata, &resp);
 	if (err)
 		goto err_memory;
@@ -331,6 +335,7 @@ err_data:
 	hyb_tcp_fini_qp(qp);
 err_memory:
 	put_pid(qp->owner);
+	mem_cgroup_put(qp->memcg);
 	hyb_qp_free_memory(qp);
 	atomic_dec(&dev->num_qp);
 	return err;

@@ -213,7 +213,7 @@ static void hyb_shared_lend(struct hyb_shared *sh, struct hyb_stream *s,
 	sh->lent += left;
 	switch (gap->mode) {
 	case HYB_GAP_STAGED:
-		at = hyb_stream_stage(p, gap->stage + from);
+		at = hyb_stream_stage(s, p, gap->stage + from);
 		hyb_shared_lend_staged(sh, at, left);
 		return;
 	case HYB_GAP_CONTIG:
@@ -245,7 +245,7 @@ static u8 hyb_shared_mode(const struct hyb_qp *qp, struct hyb_stream *s)
 	bool sg = qp->off && qp->off->tx_sg;
 
 	if ((qp->place.markers == HYB_MARK_COPY || sg) && s->ivl &&
-	    hyb_stream_stage(hyb_stream_cur(s), 0))
+	    hyb_stream_stage(s, hyb_stream_cur(s), 0))
 		return HYB_GAP_STAGED;
 	if (qp->off && qp->off->tx_contig && s->ivl)
 		return HYB_GAP_CONTIG;
@@ -544,7 +544,7 @@ static bool hyb_shared_seal_other(struct hyb_qp *qp, const struct hyb_msg *msg,
 		return true;
 	}
 	if (gap->mode == HYB_GAP_STAGED)
-		stage = hyb_stream_stage(p, gap->stage + skip);
+		stage = hyb_stream_stage(s, p, gap->stage + skip);
 	hyb_shared_seal_walk(qp, start, pos, head, head_len, stage,
 			     gap->pay - skip);
 	return false;
@@ -1471,7 +1471,7 @@ static int hyb_link_open(struct ib_qp *ibqp, const struct rdma_stack_ulp *ulp,
 		return -EOPNOTSUPP;
 	if (qp->shared)
 		return -EBUSY;
-	sh = kzalloc(sizeof(*sh), GFP_KERNEL);
+	sh = kzalloc(sizeof(*sh), GFP_KERNEL_ACCOUNT);
 	if (!sh)
 		return -ENOMEM;
 	sh->ulp = ulp;

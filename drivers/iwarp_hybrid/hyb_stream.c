@@ -3,6 +3,7 @@
  * The outgoing stream: pages and segments. See hyb_stream.h.
  */
 #include <linux/log2.h>
+#include <linux/sched/mm.h>
 #include <linux/slab.h>
 #include <net/tcp.h>
 
@@ -12,9 +13,11 @@
  * hyb_stream_init - an empty stream
  * @s: zeroed stream
  * @ivl: marker interval, 0 for none
+ * @memcg: control group that is charged for the pages, or NULL
  */
-void hyb_stream_init(struct hyb_stream *s, u32 ivl)
+void hyb_stream_init(struct hyb_stream *s, u32 ivl, struct mem_cgroup *memcg)
 {
+	s->memcg = memcg;
 	s->ring = s->first;
 	s->mask = HYB_TX_PAGES - 1;
 	s->wait_max = 1;
@@ -84,14 +87,26 @@ void hyb_stream_free(struct hyb_stream *s)
 	memset(s, 0, sizeof(*s));
 }
 
-static struct page *hyb_stream_alloc(u32 *size)
+static struct page *hyb_stream_alloc_order(struct hyb_stream *s, gfp_t gfp,
+					   int order)
 {
-	gfp_t gfp = GFP_ATOMIC | __GFP_NOWARN | __GFP_COMP;
+	struct mem_cgroup *old = set_active_memcg(s->memcg);
+	struct page *page;
+
+	page = alloc_pages(gfp | GFP_ATOMIC | __GFP_NOWARN | __GFP_COMP |
+			   __GFP_ACCOUNT, order);
+	set_active_memcg(old);
+	return page;
+}
+
+static struct page *hyb_stream_alloc(struct hyb_stream *s, u32 *size)
+{
 	struct page *page;
 	int order;
 
 	for (order = HYB_TX_ORDER; order >= 0; order--) {
-		page = alloc_pages(order ? gfp | __GFP_NORETRY : gfp, order);
+		page = hyb_stream_alloc_order(s, order ? __GFP_NORETRY : 0,
+					      order);
 		if (page) {
 			*size = PAGE_SIZE << order;
 			return page;
@@ -217,7 +232,7 @@ int hyb_stream_next_page(struct hyb_stream *s)
 	}
 	p = hyb_stream_page(s, s->cur + 1);
 	if (!p->page && !hyb_stream_reuse(s, p)) {
-		p->page = hyb_stream_alloc(&p->size);
+		p->page = hyb_stream_alloc(s, &p->size);
 		if (!p->page) {
 			p->size = 0;
 			return -ENOMEM;
@@ -412,15 +427,15 @@ u32 hyb_stream_pages(const struct hyb_stream *s)
 
 /**
  * hyb_stream_stage - memory beside a page of the stream
+ * @s: stream
  * @p: page
  * @off: offset
  *
  * Return: where, or NULL without memory.
  */
-void *hyb_stream_stage(struct hyb_tx_page *p, u32 off)
+void *hyb_stream_stage(struct hyb_stream *s, struct hyb_tx_page *p, u32 off)
 {
 	if (!p->stage)
-		p->stage = alloc_pages(GFP_ATOMIC | __GFP_NOWARN | __GFP_COMP,
-				       get_order(p->size));
+		p->stage = hyb_stream_alloc_order(s, 0, get_order(p->size));
 	return p->stage ? page_address(p->stage) + off : NULL;
 }

@@ -23,6 +23,7 @@
 
 #include "hyb_types.h"
 
+struct mem_cgroup;
 struct sock;
 
 static inline struct hyb_tx_page *hyb_stream_page(struct hyb_stream *s, u32 i)
@@ -116,7 +117,7 @@ static inline void hyb_stream_add(struct hyb_stream *s, u32 len)
 	}
 }
 
-void hyb_stream_init(struct hyb_stream *s, u32 ivl);
+void hyb_stream_init(struct hyb_stream *s, u32 ivl, struct mem_cgroup *memcg);
 void hyb_stream_free(struct hyb_stream *s);
 void hyb_stream_pass(struct hyb_stream *s);
 int hyb_stream_next_page(struct hyb_stream *s);
@@ -128,6 +129,6 @@ void hyb_stream_rewind(struct hyb_stream *s);
 void hyb_stream_cool(struct hyb_stream *s);
 void hyb_stream_trim(struct hyb_stream *s);
 u32 hyb_stream_pages(const struct hyb_stream *s);
-void *hyb_stream_stage(struct hyb_tx_page *p, u32 off);
+void *hyb_stream_stage(struct hyb_stream *s, struct hyb_tx_page *p, u32 off);
 
 #endif

@@ -4,6 +4,7 @@
  */
 #include <linux/delay.h>
 #include <linux/ipv6.h>
+#include <linux/memcontrol.h>
 #include <linux/percpu.h>
 #include <linux/tcp.h>
 #include <net/inet_common.h>
@@ -231,6 +232,27 @@ int hyb_tcp_create(struct net *net, int family, struct socket **res)
 	return 0;
 }
 
+/*
+ * A task of the kernel, which has no control group, has made the socket: charge the group
+ * of the queue pair from now on. TCP gives back to the group all that it frees. So it
+ * must have nothing yet that the group was not charged for, or the socket stays as it is.
+ * Socket owned.
+ */
+static void hyb_tcp_charge(struct sock *sk, struct mem_cgroup *memcg)
+{
+#ifdef CONFIG_MEMCG
+	/* the root group is not charged, and those of version 1 count otherwise */
+	if (!mem_cgroup_sockets_enabled || sk->sk_memcg || !memcg ||
+	    !memcg->css.parent || !cgroup_subsys_on_dfl(memory_cgrp_subsys))
+		return;
+	sk_mem_reclaim(sk);
+	if (sk->sk_forward_alloc || sk_rmem_alloc_get(sk) || sk->sk_wmem_queued)
+		return;
+	css_get(&memcg->css);	/* __sk_free() puts it */
+	sk->sk_memcg = memcg;
+#endif
+}
+
 /**
  * hyb_tcp_adopt - make a socket that of a connection
  * @cep: connection, its lock held
@@ -258,6 +280,8 @@ int hyb_tcp_adopt(struct hyb_cep *cep, struct socket *sock)
 	hyb_cep_get(cep);
 	cep->sock = sock;
 	cep->discard = false;
+	if (cep->qp)
+		hyb_tcp_charge(sk, cep->qp->memcg);
 
 	write_lock_bh(&sk->sk_callback_lock);
 	cep->data_ready = sk->sk_data_ready;
@@ -340,6 +364,7 @@ int hyb_tcp_attach(struct hyb_cep *cep, struct hyb_qp *qp,
 	err = -ECONNRESET;
 	if (sk->sk_state != TCP_ESTABLISHED)
 		goto out;
+	hyb_tcp_charge(sk, qp->memcg);
 	hyb_sched_use_ip(qp, sk);
 	/* segments that answer the Reply do not belong to start-up any more */
 	qp->rx.segs = READ_ONCE(tcp_sk(sk)->data_segs_in);

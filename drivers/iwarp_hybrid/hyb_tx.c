@@ -807,7 +807,7 @@ void hyb_tx_init(struct hyb_qp *qp, const struct mpa_result *res)
 	tx->ext = res->ext;
 	tx->fenced = res->fenced;
 	tx->rtr = res->rtr;
-	hyb_stream_init(&tx->s, res->tx_ivl);
+	hyb_stream_init(&tx->s, res->tx_ivl, qp->memcg);
 	for (i = 0; i < DDP_QN_COUNT; i++)
 		tx->msn[i] = 1;
 }

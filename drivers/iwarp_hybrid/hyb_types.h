@@ -103,6 +103,7 @@ struct hyb_tx_pool {
  * @mtu: of the path that @mss is for
  * @mss: payload of a TCP segment, looked up for each batch
  * @room: bytes up to the end of the current segment; 0: not aligned
+ * @memcg: control group that is charged for the pages, or NULL; that of the queue pair
  * @pool: pages that were in front of @out
  * @first: the ring as long as it need not grow
  */
@@ -121,6 +122,7 @@ struct hyb_stream {
 	u32 mtu;
 	u32 mss;
 	u32 room;
+	struct mem_cgroup *memcg;
 	struct hyb_tx_pool pool;
 	struct hyb_tx_page first[HYB_TX_PAGES];
 };

@@ -391,6 +391,7 @@ struct hyb_srq {
  * @srq: shared receive queue, used instead of @rq, or NULL
  * @srq_node: entry of hyb_srq.starved
  * @owner: process that made it and maps its rings, or NULL: the kernel's
+ * @memcg: control group that it was made in, with a reference, or NULL
  * @user: there is an owner
  * @dead: being destroyed, nothing completes and no event is raised any more
  * @state_lock: protects changes of @state
@@ -429,6 +430,7 @@ struct hyb_qp {
 	struct list_head srq_node;
 	struct work_struct fault;
 	struct pid *owner;
+	struct mem_cgroup *memcg;
 	spinlock_t state_lock;		/* see above */
 	enum hyb_qp_state state;
 	int access;

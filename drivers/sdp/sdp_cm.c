@@ -52,9 +52,11 @@ static void sdp_conn_kick_work(struct work_struct *work)
 {
 	struct sdp_conn *conn = container_of(to_delayed_work(work),
 					     struct sdp_conn, kick_work);
+	struct mem_cgroup *old = sdp_sock_charge(conn->sk);
 
 	sdp_qp_rx_refill(conn);
 	conn->link->push(conn);
+	set_active_memcg(old);
 }
 
 static void sdp_conn_down_work(struct work_struct *work);
@@ -502,13 +504,16 @@ static int sdp_cm_use_id(struct sdp_conn *conn)
 /* Context: a thread of sdp_dial_start(). */
 static void sdp_cm_dial(struct sdp_conn *conn)
 {
+	struct mem_cgroup *old;
 	int err;
 
 	if (!sdp_cm_enter(conn))
 		return;
+	old = sdp_sock_charge(conn->sk);
 	err = sdp_dial_begin(conn, conn->id->device);
 	if (!err)
 		err = sdp_cm_use_id(conn);
+	set_active_memcg(old);
 	sdp_dial_done(conn);
 	sdp_conn_id_done(conn);
 	if (err)
@@ -806,6 +811,7 @@ static void sdp_conn_setup_work(struct work_struct *work)
 {
 	struct sdp_conn *conn = container_of(work, struct sdp_conn,
 					     cm.setup_work);
+	struct mem_cgroup *old = sdp_sock_charge(conn->sk);
 	int err = 0;
 
 	if (!test_bit(SDP_CONN_ACTIVE, &conn->flags)) {
@@ -822,6 +828,7 @@ static void sdp_conn_setup_work(struct work_struct *work)
 	if (err)
 		sdp_conn_down(conn, sdp_cm_errno(RDMA_CM_EVENT_ADDR_ERROR,
 						 err));
+	set_active_memcg(old);
 	sdp_conn_put(conn);
 }
 
@@ -1063,6 +1070,7 @@ static void sdp_cm_failed(struct sdp_conn *conn, struct rdma_cm_event *ev)
 static int sdp_conn_handler(struct rdma_cm_id *id, struct rdma_cm_event *ev)
 {
 	struct sdp_conn *conn = id->context;
+	struct mem_cgroup *old = sdp_sock_charge(conn->sk);
 	struct net *net = sock_net(conn->sk);
 
 	trace_sdp_cm_event(conn->sk, ev->event, ev->status);
@@ -1095,6 +1103,7 @@ static int sdp_conn_handler(struct rdma_cm_id *id, struct rdma_cm_event *ev)
 		sdp_cm_failed(conn, ev);
 		break;
 	}
+	set_active_memcg(old);
 	return 0;
 }
 
@@ -1102,6 +1111,7 @@ static int sdp_conn_handler(struct rdma_cm_id *id, struct rdma_cm_event *ev)
 static int sdp_cm_listen_handler(struct rdma_cm_id *id, struct rdma_cm_event *ev)
 {
 	struct sdp_port *port = id->context;
+	struct mem_cgroup *old;
 	struct sock *sk;
 	int ret;
 
@@ -1113,7 +1123,9 @@ static int sdp_cm_listen_handler(struct rdma_cm_id *id, struct rdma_cm_event *ev
 	if (!sk)
 		return -ECONNREFUSED;
 	trace_sdp_cm_event(sk, ev->event, ev->status);
+	old = sdp_sock_charge(sk);
 	ret = sdp_cm_request(sk, id, ev);
+	set_active_memcg(old);
 	sock_put(sk);
 	return ret;
 }

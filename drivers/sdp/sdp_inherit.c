@@ -5,6 +5,7 @@
  */
 #include <linux/cgroup.h>
 #include <linux/ipv6.h>
+#include <linux/memcontrol.h>
 #include <linux/security.h>
 #include <net/ipv6.h>
 #include <net/sock.h>
@@ -72,6 +73,19 @@ void sdp_inherit_sock(struct sock *sk, const struct sock *parent)
 	sdp_inherit_stored(sk, parent);
 }
 
+/* sk_alloc() takes that of the worker: none */
+static void sdp_inherit_memcg(struct sock *sk, const struct sock *parent)
+{
+#ifdef CONFIG_MEMCG
+	struct mem_cgroup *memcg = parent->sk_memcg;
+
+	if (!memcg || sk->sk_memcg)
+		return;
+	css_get(&memcg->css);	/* __sk_free() puts it */
+	sk->sk_memcg = memcg;
+#endif
+}
+
 /**
  * sdp_inherit_cgroup() - move a socket to the control group of another one
  * @sk: socket that is not in use yet, in the group of the task that made it
@@ -107,6 +121,7 @@ void sdp_inherit_child(struct sock *sk, const struct sock *parent)
 	struct sdp_sock *sdp = sdp_sk(sk);
 
 	sdp_inherit_sock(sk, parent);
+	sdp_inherit_memcg(sk, parent);
 	/* sk_alloc() took those of the worker that handles the request */
 	WRITE_ONCE(sk->sk_uid, sk_uid((struct sock *)parent));
 	security_sk_clone(parent, sk);

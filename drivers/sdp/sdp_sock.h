@@ -5,6 +5,7 @@
 #ifndef _SDP_SOCK_H
 #define _SDP_SOCK_H
 
+#include <linux/sched/mm.h>
 #include <linux/spinlock.h>
 #include <linux/workqueue.h>
 #include <net/inet_sock.h>
@@ -167,6 +168,19 @@ static inline struct sdp_sock *sdp_sk(const struct sock *sk)
 static inline struct workqueue_struct *sdp_wq(const struct sock *sk)
 {
 	return sdp_pernet(sock_net(sk))->wq;
+}
+
+/*
+ * Work for a socket is charged to its control group. Returns the argument of
+ * set_active_memcg() that ends this.
+ */
+static inline struct mem_cgroup *sdp_sock_charge(const struct sock *sk)
+{
+#ifdef CONFIG_MEMCG
+	return set_active_memcg(sk->sk_memcg);
+#else
+	return NULL;
+#endif
 }
 
 /* sdp_sock.c */

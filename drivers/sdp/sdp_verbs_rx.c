@@ -50,10 +50,13 @@ void sdp_verbs_rx_work(struct work_struct *work)
 {
 	struct sdp_conn *conn = container_of(work, struct sdp_conn, ctl_work);
 	struct sock *sk = conn->sk;
+	struct mem_cgroup *old;
 
 	lock_sock(sk);
+	old = sdp_sock_charge(sk);
 	if (sdp_sk(sk)->conn == conn)
 		sdp_qp_rx_grow(conn);
+	set_active_memcg(old);
 	release_sock(sk);
 	sdp_conn_kick(conn);
 	/* wake readers that wait for more than will come now, without memory */

@@ -579,7 +579,7 @@ static void begin(u8 a, u8 b)
 		qp->off = &k.off;
 	change_nic(a >> 5 | 0xf8);
 	check(!hyb_link.open(&qp->ibqp, &ulp, &k));
-	hyb_stream_init(s, ivls[a & 3]);
+	hyb_stream_init(s, ivls[a & 3], NULL);
 	hyb_stream_attach(s, sk);
 	qp->tcp.sk = sk;
 	qp->tcp.attached = true;

@@ -77,9 +77,19 @@ static inline void set_bit(int nr, unsigned long *p)
 #define PAGE_SIZE 4096u
 #define GFP_ATOMIC 1u
 #define GFP_KERNEL 2u
+#define GFP_KERNEL_ACCOUNT GFP_KERNEL
 #define __GFP_NOWARN 0u
 #define __GFP_COMP 0u
 #define __GFP_NORETRY 0u
+#define __GFP_ACCOUNT 0u
+
+struct mem_cgroup;
+
+static inline struct mem_cgroup *set_active_memcg(struct mem_cgroup *memcg)
+{
+	(void)memcg;
+	return NULL;
+}
 
 struct page {
 	int refs;

@@ -88,7 +88,6 @@ static inline bool list_step(struct list_iter *i, void *p)
 
 /* ---- memory ---- */
 
-#define GFP_KERNEL_ACCOUNT GFP_KERNEL
 #define kmalloc(size, gfp) kcalloc(1, size, gfp)
 #define alloc_page(gfp) alloc_pages(gfp, 0)
 #define min3(a, b, c) min(min(a, b), c)

@@ -1,0 +1,67 @@
+# SPDX-License-Identifier: GPL-2.0
+"""Connections that take memory, for memcg.sh and memcost.sh.
+
+memcg.py serve|connect PORT COUNT FULL [PROTOCOL]: so many connections, without reading
+them; sends on so many of them until nothing more is taken. PROTOCOL 0 is TCP. Goes on
+with each line of its input, and says where it is.
+"""
+
+import resource
+import socket
+import sys
+
+PORT, COUNT, FULL = (int(arg) for arg in sys.argv[2:5])
+PROTOCOL = int(sys.argv[5]) if len(sys.argv) > 5 else 257
+
+
+def pause(said):
+    """Say it, and wait for a line."""
+    print(said, flush=True)
+    sys.stdin.readline()
+
+
+def stream():
+    """A new socket."""
+    return socket.socket(socket.AF_INET, socket.SOCK_STREAM, PROTOCOL)
+
+
+def serve():
+    """Accept them, and read nothing."""
+    with stream() as sock:
+        sock.bind(("10.0.0.2", PORT))
+        sock.listen(COUNT)
+        pause("ready")
+        held = [sock.accept()[0] for _ in range(COUNT)]
+        pause("accepted")
+        del held
+
+
+def fill(sock):
+    """Send until the peer's and our buffers are full."""
+    sock.setblocking(False)
+    try:
+        while True:
+            sock.send(bytes(65536))
+    except BlockingIOError:
+        pass
+
+
+def connect():
+    """Make them, and fill some."""
+    pause("ready")
+    held = []
+    for _ in range(COUNT):
+        held.append(stream())
+        held[-1].connect(("10.0.0.2", PORT))
+    pause("connected")
+    for sock in held[:FULL]:
+        fill(sock)
+    pause("full")
+
+
+HARD = resource.getrlimit(resource.RLIMIT_NOFILE)[1]
+resource.setrlimit(resource.RLIMIT_NOFILE, (HARD, HARD))
+if sys.argv[1] == "serve":
+    serve()
+else:
+    connect()

@@ -1,0 +1,65 @@
+#!/bin/bash
+# SPDX-License-Identifier: GPL-2.0
+# vm: timeout=300
+#
+# Memory of connections is charged to the control group of the program, at both ends: a
+# connection request is handled by a task of the kernel, for the listener's program.
+
+# shellcheck source=selftests/lib/lib.sh
+. "$(dirname "$0")/../lib/lib.sh"
+# shellcheck source=selftests/sdp/memcg.bash
+. "$(dirname "$0")/memcg.bash"
+need python3
+COUNT=50
+
+# pages SERVE|CONNECT: KiB of the kernel's memory, without small objects, among them
+# completion queues of the core's pool: these are the device's, whoever connects first
+pages() {
+	awk '$1 == "kernel" || $1 == "sock" { sum += $2 } $1 == "slab" { sum -= $2 }
+		END { print int(sum / 1024) }' "$GROUP-$1/memory.stat"
+}
+
+# given_back: the programs have ended, and their groups are charged for nothing of them
+given_back() {
+	[ "$(pages serve)" -lt 300 ] && [ "$(pages connect)" -lt 300 ]
+}
+
+# grown NAME LEAST DESCRIPTION: KiB charged to the program since BEFORE
+grown() {
+	local now
+
+	now=$(charged "$1")
+	ktap_check "$3: $((now - BEFORE)) KiB" test $((now - BEFORE)) -ge "$2"
+}
+
+# link NAME LEAST-SERVER LEAST-CLIENT LEAST-FULL
+link() {
+	local before
+
+	program serve $COUNT $COUNT
+	program connect $COUNT $COUNT
+	BEFORE=$(charged serve)
+	before=$(charged connect)
+	ktap_check "$1: $COUNT connections" connected
+	grown serve "$2" "$1: the program that accepts is charged"
+	BEFORE=$before
+	grown connect "$3" "$1: the program that connects is charged"
+	BEFORE=$(charged connect)
+	ktap_check "$1: they are full" filled
+	grown connect "$4" "$1: it is charged for data that wait for the reader"
+	end connect
+	end serve
+	ktap_check "$1: all is given back" wait_for 10 given_back
+	rmdir $GROUP-serve $GROUP-connect
+}
+
+groups_up
+modprobe -q sdp
+dev_up hybrid hybrid || ktap_skip_all "no RDMA device"
+link "shared link" 300 300 3000
+for ns in a b; do
+	in_$ns sysctl -qw net.sdp.shared_link=0
+done
+PORT=$((PORT + 1))
+link "verbs link" 5000 5000 1000
+ktap_done

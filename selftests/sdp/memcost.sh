@@ -1,0 +1,73 @@
+#!/bin/bash
+# SPDX-License-Identifier: GPL-2.0
+# vm: long mem=4G timeout=1800
+#
+# The memory that connections take, and how much of it the programs' control groups are
+# charged for: idle, with data that the peer does not read, and when their program has
+# ended with such data. For each flow control, and TCP. Prints KiB.
+
+# shellcheck source=selftests/lib/lib.sh
+. "$(dirname "$0")/../lib/lib.sh"
+# shellcheck source=selftests/sdp/memcg.bash
+. "$(dirname "$0")/memcg.bash"
+need python3 sdpstat
+need_research
+COUNT=$(scaled 1000 100)
+FULL=$((COUNT / 5))
+
+# used: KiB that the machine has less than at FREE
+used() { echo $((FREE - $(free_kb))); }
+
+# both: KiB that both groups are charged for, more than at the beginning
+both() { echo $(($(charged serve) + $(charged connect) - BEFORE)); }
+
+# orphans: connections of the program that has ended
+orphans() {
+	if [ "$1" = tcp ]; then
+		in_a ss -Hnt dport = :$PORT | wc -l
+	else
+		in_a sdpstat -a | grep -c ":$PORT\b"
+	fi
+}
+
+# cost NAME PROTOCOL
+cost() {
+	local idle full
+
+	PORT=$((PORT + 1))
+	program serve "$COUNT" "$FULL" "$2"
+	program connect "$COUNT" "$FULL" "$2"
+	FREE=$(free_kb) BEFORE=$(($(charged serve) + $(charged connect)))
+	ktap_check "$1: $COUNT connections" connected
+	sleep 5
+	idle=$(used)
+	ktap_diag "$1: idle, an end: $((idle / COUNT / 2)) used; all: $idle used, $(both) charged," \
+		"memory.current $(($(cat $GROUP-serve/memory.current) / 1024)) of the server"
+	full=$idle
+	ktap_check "$1: $FULL are full" filled
+	ktap_diag "$1: unread, a connection: $((($(used) - full) / FULL)) used; all: $(used) used," \
+		"$(both) charged"
+	end connect
+	sleep 5
+	ktap_diag "$1: closed with data: $(orphans "$1") connections, $(used) used"
+	end serve
+	ktap_check "$1: the groups can go" wait_for 30 rmdir $GROUP-serve $GROUP-connect
+}
+
+groups_up
+modprobe -q sdp
+dev_up hybrid hybrid || ktap_skip_all "no RDMA device"
+in_a sysctl -qw net.ipv4.tcp_max_orphans=32
+in_a sysctl -q -w net.sdp.max_orphans=32
+cost tcp 0
+cost transport 257
+for ns in a b; do
+	in_$ns sysctl -qw net.sdp.shared_link=0
+done
+for policy in credit rdma vwin; do
+	for ns in a b; do
+		in_$ns sysctl -qw net.sdp.flow_control=$policy
+	done
+	cost $policy 257
+done
+ktap_done
