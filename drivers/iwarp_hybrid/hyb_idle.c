@@ -5,7 +5,8 @@
  * A connection of which nothing has been heard for a while may be one of
  * thousands. It keeps its queues and its state; the pages of its stream, rings
  * that have grown and tables go. All of it is allocated again when it
- * is needed, as at the first use.
+ * is needed, as at the first use. The same look charges TCP's socket for data that wait
+ * for the reader of a shared link.
  */
 #include <linux/err.h>
 #include <linux/log2.h>
@@ -44,18 +45,57 @@ static void hyb_idle_trim(struct hyb_qp *qp)
 	hyb_rdq_shrink(tx);
 }
 
+/* More memory for receiving, within the limits of TCP and of the control group */
+static bool hyb_idle_more(struct sock *sk, int size)
+{
+	int lack = size - sk->sk_forward_alloc;
+
+	return lack <= 0 || __sk_mem_schedule(sk, lack, SK_MEM_RECV);
+}
+
+/**
+ * hyb_idle_charge - charge TCP's socket for memory that the upper layer holds
+ * @qp: queue pair; one that is not attached any more holds nothing
+ * @sk: its socket, spinlock held, owned by no other task
+ *
+ * TCP has let go of these packets, but no reader has come for them yet. If there is no
+ * room for them within the limits, the next look tries again.
+ */
+void hyb_idle_charge(struct hyb_qp *qp, struct sock *sk)
+{
+	struct hyb_shared *sh = qp->shared;
+	u32 held = 0;
+
+	if (!sh)
+		return;
+	if (qp->tcp.attached && sh->ulp && sh->ulp->rx_held)
+		held = PAGE_ALIGN(sh->ulp->rx_held(sh->ctx));
+	if (held > sh->charged) {
+		if (!hyb_idle_more(sk, held - sh->charged))
+			return;
+		sk_mem_charge(sk, held - sh->charged);
+	} else if (held < sh->charged) {
+		sk_mem_uncharge(sk, sh->charged - held);
+	}
+	sh->charged = held;
+}
+
 /* Of a queue pair that moves a little now and then */
 static void hyb_idle_cool(struct hyb_qp *qp)
 {
+	bool pages = READ_ONCE(qp->tx.s.pool.idle);
 	struct sock *sk;
 
-	if (!READ_ONCE(qp->tx.s.pool.idle))
+	if (!pages && !READ_ONCE(qp->shared))
 		return;
 	sk = hyb_sched_enter(qp);
 	if (IS_ERR_OR_NULL(sk))
 		return;
-	if (!sock_owned_by_user(sk) && qp->tcp.attached)
-		hyb_stream_cool(&qp->tx.s);
+	if (!sock_owned_by_user(sk) && qp->tcp.attached) {
+		if (pages)
+			hyb_stream_cool(&qp->tx.s);
+		hyb_idle_charge(qp, sk);
+	}
 	hyb_sched_leave(qp, sk, false);
 }
 
@@ -82,8 +122,10 @@ static void hyb_idle_look(struct hyb_qp *qp)
 		return;
 	if (!sock_owned_by_user(sk) && qp->tcp.attached) {
 		hyb_idle_trim(qp);
-		/* or next time, if it was not possible now */
-		qp->idle = !hyb_stream_pages(&qp->tx.s);
+		hyb_idle_charge(qp, sk);
+		/* or next time, if it was not possible now, or a reader may come */
+		qp->idle = !hyb_stream_pages(&qp->tx.s) &&
+			   !(qp->shared && qp->shared->charged);
 	}
 	hyb_sched_leave(qp, sk, false);
 }

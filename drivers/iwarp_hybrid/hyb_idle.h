@@ -12,11 +12,13 @@
 struct hyb_dev;
 struct hyb_qp;
 struct hyb_tx;
+struct sock;
 
 void hyb_idle_init(struct hyb_dev *dev);
 void hyb_idle_start(struct hyb_dev *dev);
 void hyb_idle_stop(struct hyb_dev *dev);
 
 u32 hyb_idle_memory(struct hyb_qp *qp);
+void hyb_idle_charge(struct hyb_qp *qp, struct sock *sk);
 
 #endif

@@ -16,6 +16,7 @@
 #include <net/rps.h>
 #endif
 #include "hyb_fpdu.h"
+#include "hyb_idle.h"
 #include "hyb_lend.h"
 #include "hyb_offload.h"
 #include "hyb_ooo.h"
@@ -441,6 +442,7 @@ void hyb_tcp_detach(struct hyb_cep *cep, struct hyb_qp *qp)
 	cep->mute = hyb_fpdu_lends(qp);
 	cep->discard = true;
 	qp->tcp.attached = false;
+	hyb_idle_charge(qp, sk);
 	spin_unlock_bh(&sk->sk_lock.slock);
 	hyb_off_detach(qp);
 	tcp_read_done(sk, tcp_inq(sk));

@@ -588,6 +588,7 @@ struct hyb_msg {
  * @rx_off: bytes of the message that were delivered
  * @rx: next pieces to deliver
  * @run: its pieces
+ * @charged: bytes that the upper layer holds, for which TCP's socket is charged
  * @skb_seq: packet whose memory was charged last
  * @skb_size: how much of it was
  * @first: the ring as long as it need not grow
@@ -619,6 +620,7 @@ struct hyb_shared {
 	bool held;
 	bool called;
 	u32 rx_off;
+	u32 charged;
 	u32 skb_seq;
 	u32 skb_size;
 	struct rdma_stack_rx rx;

@@ -811,6 +811,19 @@ static void sdp_shared_tx_space(void *ctx)
 		queue_work(sdp_wq(conn->sk), &conn->ctl_work);
 }
 
+/* Struct rdma_stack_ulp.rx_held: under the provider's TCP lock */
+static u32 sdp_shared_held(void *ctx)
+{
+	struct sdp_conn *conn = ctx;
+	struct sdp_sock *sdp = sdp_sk(conn->sk);
+	u32 held;
+
+	spin_lock(&sdp->lock);
+	held = sdp->conn == conn ? sdp->rx_pages.charge : 0;
+	spin_unlock(&sdp->lock);
+	return held;
+}
+
 /* Struct rdma_stack_ulp.closed: under the provider's TCP lock */
 static void sdp_shared_closed(void *ctx, int err)
 {
@@ -823,6 +836,7 @@ static const struct rdma_stack_ulp sdp_shared_ulp = {
 	.rx		= sdp_shared_rx,
 	.rx_done	= sdp_shared_rx_done,
 	.tx_space	= sdp_shared_tx_space,
+	.rx_held	= sdp_shared_held,
 	.closed		= sdp_shared_closed,
 };
 

@@ -165,6 +165,8 @@ enum rdma_stack_rx_verdict {
  * @rx_done: after one or more calls of @rx: the batch is over, wake readers
  * @tx_space: the position that tx_notify asked for has been acknowledged, or
  *	      a call that returned -EAGAIN may be tried again
+ * @rx_held: bytes of memory that references to pages hold. The provider charges
+ *	     its transport for them. NULL: unknown
  * @closed: nothing more will be sent or delivered; once. Events of the queue
  *	    pair and of the connection manager come as without a shared link.
  *
@@ -176,6 +178,7 @@ struct rdma_stack_ulp {
 	int (*rx)(void *ctx, const struct rdma_stack_rx *rx);
 	void (*rx_done)(void *ctx);
 	void (*tx_space)(void *ctx);
+	u32 (*rx_held)(void *ctx);
 	void (*closed)(void *ctx, int err);
 };
 

@@ -13,7 +13,7 @@ need python3
 COUNT=50
 
 # pages SERVE|CONNECT: KiB of the kernel's memory, without small objects, among them
-# completion queues of the core's pool: these are the device's, whoever connects first
+# completion queues of the core's pool, which the device keeps
 pages() {
 	awk '$1 == "kernel" || $1 == "sock" { sum += $2 } $1 == "slab" { sum -= $2 }
 		END { print int(sum / 1024) }' "$GROUP-$1/memory.stat"
@@ -32,7 +32,9 @@ grown() {
 	ktap_check "$3: $((now - BEFORE)) KiB" test $((now - BEFORE)) -ge "$2"
 }
 
-# link NAME LEAST-SERVER LEAST-CLIENT LEAST-FULL
+holds() { [ $(($(charged serve) - HELD)) -ge "$1" ]; }
+
+# link NAME LEAST-SERVER LEAST-CLIENT LEAST-FULL LEAST-UNREAD
 link() {
 	local before
 
@@ -44,9 +46,11 @@ link() {
 	grown serve "$2" "$1: the program that accepts is charged"
 	BEFORE=$before
 	grown connect "$3" "$1: the program that connects is charged"
-	BEFORE=$(charged connect)
+	BEFORE=$(charged connect) HELD=$(charged serve)
 	ktap_check "$1: they are full" filled
 	grown connect "$4" "$1: it is charged for data that wait for the reader"
+	ktap_check "$1: and so is the reader" wait_for 20 holds "$5"
+	ktap_diag "$(($(charged serve) - HELD)) KiB"
 	end connect
 	end serve
 	ktap_check "$1: all is given back" wait_for 10 given_back
@@ -56,10 +60,10 @@ link() {
 groups_up
 modprobe -q sdp
 dev_up hybrid hybrid || ktap_skip_all "no RDMA device"
-link "shared link" 300 300 3000
+link "shared link" 300 300 3000 $((COUNT * 96))
 for ns in a b; do
 	in_$ns sysctl -qw net.sdp.shared_link=0
 done
 PORT=$((PORT + 1))
-link "verbs link" 5000 5000 1000
+link "verbs link" 5000 5000 1000 0
 ktap_done

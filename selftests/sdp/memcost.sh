@@ -21,6 +21,9 @@ used() { echo $((FREE - $(free_kb))); }
 # both: KiB that both groups are charged for, more than at the beginning
 both() { echo $(($(charged serve) + $(charged connect) - BEFORE)); }
 
+# current: of the server
+current() { echo $(($(cat $GROUP-serve/memory.current) / 1024)); }
+
 # orphans: connections of the program that has ended
 orphans() {
 	if [ "$1" = tcp ]; then
@@ -41,12 +44,13 @@ cost() {
 	ktap_check "$1: $COUNT connections" connected
 	sleep 5
 	idle=$(used)
-	ktap_diag "$1: idle, an end: $((idle / COUNT / 2)) used; all: $idle used, $(both) charged," \
-		"memory.current $(($(cat $GROUP-serve/memory.current) / 1024)) of the server"
-	full=$idle
+	ktap_diag "$1: idle, an end: $((idle / COUNT / 2)) used; all: $idle used," \
+		"$(both) charged, memory.current of the server: $(current)"
 	ktap_check "$1: $FULL are full" filled
-	ktap_diag "$1: unread, a connection: $((($(used) - full) / FULL)) used; all: $(used) used," \
-		"$(both) charged"
+	sleep 5
+	full=$(used)
+	ktap_diag "$1: unread, a connection: $(((full - idle) / FULL)) used; all: $full used," \
+		"$(both) charged, memory.current of the server: $(current)"
 	end connect
 	sleep 5
 	ktap_diag "$1: closed with data: $(orphans "$1") connections, $(used) used"
@@ -57,7 +61,7 @@ cost() {
 groups_up
 modprobe -q sdp
 dev_up hybrid hybrid || ktap_skip_all "no RDMA device"
-in_a sysctl -qw net.ipv4.tcp_max_orphans=32
+sysctl -qw net.ipv4.tcp_max_orphans=32
 in_a sysctl -q -w net.sdp.max_orphans=32
 cost tcp 0
 cost transport 257
