@@ -95,6 +95,8 @@ static void sdp_destruct(struct sock *sk)
 	if (sdp->tcp_sk)
 		sock_put(sdp->tcp_sk);
 	put_cred(sdp->cred);
+	if (sdp->orphan)
+		atomic_dec(&sn->norphans);
 	WRITE_ONCE(sk->sk_wmem_queued, 0);
 	inet_sock_destruct(sk);
 }
@@ -1267,7 +1269,10 @@ static void sdp_leave_orphan(struct sock *sk)
 		sdp_rx_purge(sk);
 		return;
 	}
-	sdp_timer_start_orphan(sk);
+	if (sdp_timer_start_orphan(sk))
+		return;
+	sdp_cm_abort(sk);
+	sdp_rx_purge(sk);
 }
 
 /* SOCK_DESTROY of sock_diag: the owner finds a reset connection, error @err. */
@@ -1427,6 +1432,7 @@ static void __net_exit sdp_net_exit(struct net *net)
 	destroy_workqueue(sdp_pernet(net)->wq);
 	WARN_ON_ONCE(!list_empty(&sdp_pernet(net)->socks));
 	WARN_ON_ONCE(atomic_read(&sdp_pernet(net)->nconns));
+	WARN_ON_ONCE(atomic_read(&sdp_pernet(net)->norphans));
 	sdp_zc_cache_exit_net(&sdp_pernet(net)->zc_cache);
 	sdp_sysctl_exit_net(net);
 	sdp_mib_exit_net(net);

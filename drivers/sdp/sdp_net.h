@@ -56,6 +56,7 @@ struct sdp_recent {
  * @port_mutex: protects membership in @ports; below lock_sock, no handler takes
  *	it
  * @nconns: connections that have memory, whatever their state
+ * @norphans: sockets that close() has left to themselves, until they are freed
  *
  * The sysctl_ fields are written by sdp_sysctl.c after validation and read
  * with READ_ONCE() when a socket or a connection is made.
@@ -69,6 +70,7 @@ struct sdp_net {
 	struct hlist_head ports[SDP_BIND_BUCKETS];
 	struct mutex port_mutex;	/* see above */
 	atomic_t nconns;
+	atomic_t norphans;
 	struct sdp_zc_cache zc_cache;
 	/*
 	 * of its own: work that waits for a lock of a stopped process must not
@@ -106,6 +108,7 @@ struct sdp_net {
 	int sysctl_connect_timeout;	/* seconds, whole connect */
 	int sysctl_hold_max;		/* requests held above the backlog */
 	int sysctl_max_connections;	/* 0: no limit */
+	int sysctl_max_orphans;		/* more are reset */
 	int sysctl_port_offset;		/* from a port to that of the device */
 	int sysctl_fallback;		/* whether SDP_FALLBACK_TCP is allowed */
 	int sysctl_fallback_timeout;	/* seconds, until TCP is tried */

@@ -108,6 +108,8 @@ struct sdp_sock {
 					 * an orphan. lock_sock
 					 */
 	u8 orphan_state;		/* sk_state that it is for */
+	bool orphan;			/* in sdp_net.norphans */
+	unsigned long orphan_end;	/* jiffies, whatever it gets rid of */
 	u32 last_progress;		/* timer: progress since last time */
 	unsigned long user_since;	/* jiffies, last progress seen */
 	bool user_watched;		/* the timer looks after user_timeout;

@@ -214,6 +214,7 @@ static const struct ctl_table sdp_sysctl_table[] = {
 	SDP_SYSCTL(connect_timeout, SYSCTL_ONE, &timeout_max),
 	SDP_SYSCTL(hold_max, SYSCTL_ZERO, &hold_max),
 	SDP_SYSCTL(max_connections, SYSCTL_ZERO, SYSCTL_INT_MAX),
+	SDP_SYSCTL(max_orphans, SYSCTL_ZERO, SYSCTL_INT_MAX),
 	SDP_SYSCTL(max_adverts, SYSCTL_ONE, &adverts_max),
 	SDP_SYSCTL(port_offset, SYSCTL_ZERO, &offset_max),
 	SDP_SYSCTL(fallback, SYSCTL_ZERO, SYSCTL_ONE),
@@ -255,6 +256,7 @@ static void sdp_sysctl_defaults(struct sdp_net *sn)
 	sn->sysctl_connect_timeout = 127;
 	sn->sysctl_hold_max = 128;
 	sn->sysctl_max_connections = 0;
+	sn->sysctl_max_orphans = 16384;
 	sn->sysctl_max_adverts = 1;
 	sn->sysctl_port_offset = SDP_PORT_OFFSET;
 	sn->sysctl_fallback = 1;

@@ -13,6 +13,7 @@
 #include "sdp_verbs.h"
 
 #define SDP_TIMER_AGAIN		(HZ / 20 + 1)	/* when the socket was in use */
+#define SDP_TIMER_ORPHAN	16	/* times fin_timeout, to get rid of data */
 #define SDP_TIMER_SETTLE	(HZ / 20 + 1)	/* for completions to come */
 
 /* Is it too early? Then for how long? */
@@ -50,12 +51,27 @@ static u32 sdp_timer_progress(const struct sock *sk)
 /**
  * sdp_timer_start_orphan - close() has left a connection to itself
  * @sk: socket, locked
+ *
+ * Return: false if the namespace has as many of them as it may.
  */
-void sdp_timer_start_orphan(struct sock *sk)
+bool sdp_timer_start_orphan(struct sock *sk)
 {
-	sdp_sk(sk)->orphan_state = sk->sk_state;
-	sdp_sk(sk)->last_progress = sdp_timer_progress(sk);
+	struct sdp_net *sn = sdp_pernet(sock_net(sk));
+	int max = READ_ONCE(sn->sysctl_max_orphans);
+	struct sdp_sock *sdp = sdp_sk(sk);
+
+	sdp->orphan = true;
+	if (atomic_inc_return(&sn->norphans) > max) {
+		net_info_ratelimited("sdp: more closed connections with data than net.sdp.max_orphans (%d), reset\n",
+				     max);
+		return false;
+	}
+	sdp->orphan_state = sk->sk_state;
+	sdp->last_progress = sdp_timer_progress(sk);
+	sdp->orphan_end = jiffies + SDP_TIMER_ORPHAN * (unsigned long)HZ *
+			  READ_ONCE(sn->sysctl_fin_timeout);
 	sdp_sock_start_deadline(sk, sdp_timer_fin_time(sk));
+	return true;
 }
 
 /* All is with the transport, DisConn included, where it may wait for a reader */
@@ -67,7 +83,7 @@ static bool sdp_timer_orphan_held(const struct sock *sk)
 	       (1 << sk->sk_state) & (TCPF_LAST_ACK | TCPF_FIN_WAIT2);
 }
 
-/* An orphan may stay as long as it gets rid of its data. */
+/* An orphan may stay as long as it gets rid of its data, but not for ever. */
 static unsigned long sdp_timer_orphan(struct sock *sk)
 {
 	struct sdp_sock *sdp = sdp_sk(sk);
@@ -82,6 +98,8 @@ static unsigned long sdp_timer_orphan(struct sock *sk)
 		sdp->orphan_state = sk->sk_state;
 		sdp->last_progress = progress;
 		sdp->deadline = jiffies + sdp_timer_fin_time(sk);
+		if (time_after(sdp->deadline, sdp->orphan_end))
+			sdp->deadline = sdp->orphan_end;
 	}
 	if (sdp_timer_left(sk))
 		return sdp_timer_left(sk);

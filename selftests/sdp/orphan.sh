@@ -82,6 +82,45 @@ unread() {
 	ktap_is "$1, unread data: the reader sees a reset" "${GOT#* }" ECONNRESET
 }
 
+# many: thirty connections whose reader takes nothing, closed at once
+many() {
+	PORT=$((PORT + 1))
+	start_bg a /usr/bin/python3 "$PROG" hold 10.0.0.1 $PORT
+	STALLED=$BG_PID
+	wait_for 20 said listening
+	in_b /usr/bin/python3 "$PROG" fill 10.0.0.1 $PORT
+}
+orphans() { in_b sdpstat -a | grep -c ":$PORT\b"; }
+few_orphans() { [ "$(orphans)" -le "$1" ]; }
+
+# limited NAME: no more than there may be
+limited() {
+	in_b sysctl -qw net.sdp.max_orphans=10 net.sdp.fin_timeout=600
+	many
+	ktap_check "$1: more closed connections than max_orphans are reset" \
+		wait_for 20 few_orphans 10
+	ktap_is "$1: so many stay" "$(orphans)" 10
+	stop_bg "$STALLED"
+	ktap_check "$1: they end with their peer" wait_for 20 few_orphans 0
+	in_b sysctl -qw net.sdp.max_orphans=16384 net.sdp.fin_timeout=3
+}
+
+# trickle NAME: a reader that takes little at a time holds no connection for ever
+trickle() {
+	in_b sysctl -qw net.sdp.fin_timeout=1
+	serve
+	reader open 380000
+	for ((i = 0; i < 200; i++)); do
+		kill -0 "$READER" 2>/dev/null || break
+		echo 2048 >&"$TELL"
+		nap 0.1
+	done
+	enough
+	ktap_is "$1: a reader that trickles sees a reset" "${GOT#* }" ECONNRESET
+	in_b sysctl -qw net.sdp.fin_timeout=3
+	stop_bg "$BG_PID"
+}
+
 dev_up hybrid hybrid || ktap_skip_all "no hybrid devices"
 modprobe -q sdp
 VIA=''
@@ -100,4 +139,10 @@ for policy in auto vwin; do
 	stop_bg "$BG_PID"
 	ktap_check "$policy: no socket is left" wait_for 20 no_sockets
 done
+limited vwin
+for ns in a b; do
+	"in_$ns" sysctl -qw net.sdp.flow_control=auto
+done
+limited auto
+trickle auto
 ktap_done

@@ -90,6 +90,7 @@ limits resolve_timeout 5000 10 60000
 limits connect_timeout 127 1 3600
 limits hold_max 128 0 65535
 limits max_connections 0 0 2147483647
+limits max_orphans 16384 0 2147483647
 limits max_adverts 1 1 255
 limits port_offset 20257 0 64511
 limits fallback 1 0 1
@@ -154,7 +155,7 @@ ktap_is "a new namespace has the defaults" \
 
 # all that there is has been tested
 ktap_is "all files are tested" "$(cd $DIR && echo *)" \
-	"connect_timeout credit_join credit_update fallback fallback_memory fallback_timeout fin_timeout flow_control hold_max keepalive_intvl keepalive_probes keepalive_time max_adverts max_connections port_offset rdma_immediate rdma_progress resolve_timeout rmem rx_buf_size rx_bufs_max rx_bufs_min rx_merge shared_link signal_every vwin_posted wmem zcopy_cache zcopy_entries zcopy_floor zcopy_pipelined zcopy_threshold zcopy_wait"
+	"connect_timeout credit_join credit_update fallback fallback_memory fallback_timeout fin_timeout flow_control hold_max keepalive_intvl keepalive_probes keepalive_time max_adverts max_connections max_orphans port_offset rdma_immediate rdma_progress resolve_timeout rmem rx_buf_size rx_bufs_max rx_bufs_min rx_merge shared_link signal_every vwin_posted wmem zcopy_cache zcopy_entries zcopy_floor zcopy_pipelined zcopy_threshold zcopy_wait"
 
 # SDP_FALLBACK of a new socket: 1 tries both, 2 is a TCP socket at once
 may_fall_back() {
