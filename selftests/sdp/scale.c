@@ -512,14 +512,14 @@ static bool do_place(unsigned int n, const char *what)
 			begun = 0;
 			ended = 0;
 		}
-		start = now();
+		start = net_ns();
 		fd = any ? place(0, false) : place_next(listens);
 		if (fd < 0)
 			return fail("%s: %s", what, strerror(errno));
-		begun += now() - start;
-		start = now();
+		begun += net_ns() - start;
+		start = net_ns();
 		close(fd);
-		ended += now() - start;
+		ended += net_ns() - start;
 	}
 	snprintf(answer, sizeof(answer), "ok %" PRIu64, ends ? ended : begun);
 	return true;
