@@ -39,14 +39,16 @@ void bad_use(const char *arg, const char *what)
  */
 int device_port(int port, int *offset)
 {
-	FILE *f = fopen("/proc/sys/net/sdp/port_offset", "re");
-	int by = 0;
+	static int by = -1;
+	FILE *f = by < 0 ? fopen("/proc/sys/net/sdp/port_offset", "re") : NULL;
 
 	if (f) {
 		if (fscanf(f, "%d", &by) != 1)
 			by = 0;
 		fclose(f);
 	}
+	if (by < 0)
+		by = 0;
 	if (offset)
 		*offset = by;
 	if (!by || !port)
