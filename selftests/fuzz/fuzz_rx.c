@@ -285,9 +285,12 @@ static void make_stream(void)
 				.len = REGION - pick(256) * 16,
 			};
 			m.to = regions[region].mem.va + REGION - m.len;
-			/* beyond its end */
-			if (in.faults && one_in(16))
-				m.to += 1 + pick(64);
+			/* over its end, which is near */
+			if (in.faults && one_in(8)) {
+				m.to = regions[region].mem.va + REGION -
+				       pick(256) * 16;
+				m.len = REGION / 2;
+			}
 		} else if (in.verbs && reads < READS && pick(2)) {
 			m = (struct message){
 				.op = RDMAP_READ_RESP,
