@@ -35,6 +35,7 @@ help:
 	@echo 'make check-long    with the tests that take long; make check-more: only those'
 	@echo 'make unit          unit tests in user space'
 	@echo 'make fuzz          libFuzzer on all parsers (SECONDS=600 each); the corpus is kept'
+	@echo 'make mutate        small faults in FILE=lib/iwarp/mpa.c (N=50): do the tests notice?'
 	@echo 'make bench         instruction counts in a virtual machine (LANE=native: User-Mode Linux)'
 	@echo 'make profile       instructions by function and layer (LANE=native: time, and a flame graph;'
 	@echo '                   WHAT=sdp-enhanced/hybrid, LINK=hnic, MTU=1500, SIZE=65536, TEST=lat, BASE=)'
@@ -102,6 +103,9 @@ unit: deps
 fuzz: deps
 	@$(MAKE) --no-print-directory -C selftests/fuzz long O=$(O)/selftests/fuzz
 
+mutate: deps
+	@scripts/mutate.sh $(O) "$(FILE)" $(N)
+
 lint: deps
 	@scripts/lint.sh $(O)
 
@@ -144,6 +148,6 @@ clean:
 clean-cache:
 	@scripts/clean-cache.sh
 
-.PHONY: all help modules tools examples install install-tools install-doc deps unit fuzz lint \
+.PHONY: all help modules tools examples install install-tools install-doc deps unit fuzz mutate lint \
 	htmldocs into-kernel check check-long check-more demo demo-filters bench report vm clean clean-cache
 .PHONY: uninstall install-dkms uninstall-dkms deb rpm
