@@ -409,6 +409,8 @@ static void sdp_bind_later(struct sock *sk)
 
 static int sdp_bind_locked(struct sock *sk, union sdp_addr *addr)
 {
+	bool later = !addr->v4.sin_port &&
+		     inet_test_bit(BIND_ADDRESS_NO_PORT, sk);
 	struct sdp_sock *sdp = sdp_sk(sk);
 	int err;
 
@@ -424,7 +426,8 @@ static int sdp_bind_locked(struct sock *sk, union sdp_addr *addr)
 		return sdp_bind_tcp(sk, addr);
 	if (err)
 		return err;
-	err = sdp_cgroup_post_bind(sk);
+	/* as with TCP, programs look at ports that bind() gives */
+	err = later ? 0 : sdp_cgroup_post_bind(sk);
 	if (err) {
 		sdp_unbind(sk);
 		return err;
@@ -434,7 +437,7 @@ static int sdp_bind_locked(struct sock *sk, union sdp_addr *addr)
 		sk->sk_userlocks |= SOCK_BINDPORT_LOCK;
 	if (!sdp_addr_any(addr))
 		sk->sk_userlocks |= SOCK_BINDADDR_LOCK;
-	if (!addr->v4.sin_port && inet_test_bit(BIND_ADDRESS_NO_PORT, sk))
+	if (later)
 		sdp_bind_later(sk);
 	return 0;
 }

@@ -20,6 +20,7 @@ from bpf import Attached, insn, load  # noqa: E402
 
 LIBC = ctypes.CDLL(None, use_errno=True)
 AF_SDP, IPPROTO_SDP = 27, 257
+IP_BIND_ADDRESS_NO_PORT = 24
 KIND = sys.argv[1]
 V6 = KIND.endswith("6")
 FAMILY = socket.AF_INET6 if V6 else socket.AF_INET
@@ -106,6 +107,14 @@ def bind_again(port):
         return f"{first} {sock.getsockname()[1] - port}"
 
 
+def bind_address():
+    """An address, and no port until connect()"""
+    with make() as sock:
+        sock.setsockopt(socket.SOL_IP, IP_BIND_ADDRESS_NO_PORT, 1)
+        sock.bind((HERE, 0))
+        return sock.getsockname()[1]
+
+
 def as_user(call):
     os.seteuid(1000)
     try:
@@ -144,6 +153,7 @@ def cases(cgroup, port):
         yield "port of root allowed", as_user(lambda: bind(80))
     yield "refused afterwards", with_program(POST_BIND, refuse_port(port), bind_again, port)
     yield "free again", bind(port)
+    yield "address alone", with_program(POST_BIND, verdict(REFUSE), bind_address)
     yield "no socket", with_program(SOCK_CREATE, verdict(REFUSE), make)
     yield "child", with_program(GETPEERNAME, set_port(4711), accept, port)
 

@@ -53,6 +53,7 @@ port of root: EACCES
 port of root allowed: 0
 refused afterwards: EPERM 1
 free again: 0
+address alone: 0
 no socket: EPERM
 listening
 child: 4711"
