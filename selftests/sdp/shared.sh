@@ -118,14 +118,15 @@ odd "signals in the middle of a send" signal 1000
 ktap_check "a reader that sleeps pauses the peer" risen b rx_pauses "$before"
 odd "all sizes" grow
 odd "reads that do not go smoothly" grow 300 odd
+# On a busy machine the first piece may still wait when the second one comes, and take it.
 for what in "more 1" "cork 1" "nodelay 2" "late 1"; do
 	for _ in {1..20}; do
 		before=$(sdp_counter a tx_data_msgs)
 		odd "pieces, ${what% *}" "${what% *}"
-		[[ $KTAP_OUT = *slow* ]] || break
+		made=$(($(sdp_counter a tx_data_msgs) - before))
+		[[ $KTAP_OUT = *slow* || $what-$made = nodelay*-1 ]] || break
 	done
-	ktap_is "make ${what#* } message(s)" $(($(sdp_counter a tx_data_msgs) - before)) \
-		"${what#* }"
+	ktap_is "make ${what#* } message(s)" "$made" "${what#* }"
 done
 
 # large transfers, and what disturbs them
