@@ -60,24 +60,28 @@ static bool hyb_idle_more(struct sock *sk, int size)
  *
  * TCP has let go of these packets, but no reader has come for them yet. If there is no
  * room for them within the limits, the next look tries again.
+ *
+ * Return: whether the upper layer holds memory, charged or not.
  */
-void hyb_idle_charge(struct hyb_qp *qp, struct sock *sk)
+bool hyb_idle_charge(struct hyb_qp *qp, struct sock *sk)
 {
 	struct hyb_shared *sh = qp->shared;
 	u32 held = 0;
 
+	lockdep_assert_held(&sk->sk_lock.slock);
 	if (!sh)
-		return;
+		return false;
 	if (qp->tcp.attached && sh->ulp && sh->ulp->rx_held)
 		held = PAGE_ALIGN(sh->ulp->rx_held(sh->ctx));
 	if (held > sh->charged) {
 		if (!hyb_idle_more(sk, held - sh->charged))
-			return;
+			return true;
 		sk_mem_charge(sk, held - sh->charged);
 	} else if (held < sh->charged) {
 		sk_mem_uncharge(sk, sh->charged - held);
 	}
 	sh->charged = held;
+	return held;
 }
 
 /* Of a queue pair that moves a little now and then */
@@ -107,6 +111,7 @@ static void hyb_idle_look(struct hyb_qp *qp)
 {
 	u64 sum = READ_ONCE(qp->tx.s.pos) + READ_ONCE(qp->rx.pos);
 	struct sock *sk;
+	bool held;
 
 	if (sum != qp->idle_pos) {
 		if (sum - qp->idle_pos < HYB_IDLE_LITTLE)
@@ -122,10 +127,9 @@ static void hyb_idle_look(struct hyb_qp *qp)
 		return;
 	if (!sock_owned_by_user(sk) && qp->tcp.attached) {
 		hyb_idle_trim(qp);
-		hyb_idle_charge(qp, sk);
+		held = hyb_idle_charge(qp, sk);
 		/* or next time, if it was not possible now, or a reader may come */
-		qp->idle = !hyb_stream_pages(&qp->tx.s) &&
-			   !(qp->shared && qp->shared->charged);
+		qp->idle = !held && !hyb_stream_pages(&qp->tx.s);
 	}
 	hyb_sched_leave(qp, sk, false);
 }

@@ -19,6 +19,6 @@ void hyb_idle_start(struct hyb_dev *dev);
 void hyb_idle_stop(struct hyb_dev *dev);
 
 u32 hyb_idle_memory(struct hyb_qp *qp);
-void hyb_idle_charge(struct hyb_qp *qp, struct sock *sk);
+bool hyb_idle_charge(struct hyb_qp *qp, struct sock *sk);
 
 #endif
