@@ -101,6 +101,7 @@ int sdp_cgroup_post_bind(struct sock *sk)
 	struct sock *tsk;
 	int err;
 
+	sock_owned_by_me(sk);
 	if (!SDP_CGROUP_ON(POST_BIND))
 		return 0;
 	tcp = sdp_cgroup_tcp(sk);

@@ -490,7 +490,10 @@ int sdp_port_bind_lo(struct rdma_cm_id *id, const struct sock *sk,
 	rdma_stack_flip(&alias.sa);
 	id->route.addr.dev_addr.bound_dev_if = LOOPBACK_IFINDEX;
 	err = rdma_bind_addr(id, &alias.sa);
-	return err ?: rdma_stack_get_link(id->device) ? 0 : -ENODEV;
+	if (err)
+		return err;
+	/* that of another driver does not know of aliases */
+	return rdma_stack_get_link(id->device) ? 0 : -ENODEV;
 }
 
 static int sdp_port_add_id(struct sdp_port *port, struct sock *sk,

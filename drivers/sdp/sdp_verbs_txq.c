@@ -118,6 +118,7 @@ static int sdp_txq_room(struct sdp_conn *conn)
 	u32 len = v->tx_qlen, i;
 	struct sdp_tx_msg *q;
 
+	sock_owned_by_me(conn->sk);
 	if (v->tx_head - READ_ONCE(v->tx_tail) < len)
 		return 1;
 	if (len >= sdp_txq_max(v))
