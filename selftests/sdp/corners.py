@@ -18,12 +18,13 @@ import termios
 import threading
 import time
 
+sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "../lib"))
+from bpf import insn, load  # noqa: E402
+
 CLONE_NEWNET = 0x40000000
 SO_SNDBUFFORCE = 32
 SO_ATTACH_REUSEPORT_CBPF = 51
 SO_ATTACH_REUSEPORT_EBPF = 52
-SYS_BPF = 321
-BPF_PROG_LOAD = 5
 BPF_SOCKET_FILTER = 1
 BPF_RET_K = 0x06
 BPF_LD_W_ABS = 0x20
@@ -340,12 +341,7 @@ def a_program_chooses_the_listener():
 @case
 def an_ebpf_program_chooses_the_listener():
     """SO_ATTACH_REUSEPORT_EBPF with a socket filter that returns 1"""
-    code = ctypes.create_string_buffer(struct.pack("<BBhiBBhi", 0xb7, 0, 0, 1, 0x95, 0, 0, 0))
-    name = ctypes.create_string_buffer(b"GPL")
-    attr = struct.pack("<IIQQ", BPF_SOCKET_FILTER, 2, ctypes.addressof(code),
-                       ctypes.addressof(name)).ljust(128, b"\0")
-    fd = LIBC.syscall(SYS_BPF, BPF_PROG_LOAD, attr, len(attr))
-    assert fd >= 0
+    fd = load(BPF_SOCKET_FILTER, insn(0xb7, imm=1) + insn(0x95))
     return chosen(SO_ATTACH_REUSEPORT_EBPF, struct.pack("i", fd))
 
 

@@ -11,33 +11,22 @@ import socket
 import struct
 import sys
 
+sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "../lib"))
+from bpf import insn, load  # noqa: E402
+
 SDP = 257
-SYS_BPF = 321
-BPF_PROG_LOAD = 5
 BPF_SOCKET_FILTER = 1
 LEVELS = {"socket": socket.SOL_SOCKET, "ip": socket.IPPROTO_IP,
           "ipv6": socket.IPPROTO_IPV6, "tcp": socket.IPPROTO_TCP}
 NUMBERS = range(256)
-LIBC = ctypes.CDLL(None, use_errno=True)
 KERNEL = tuple(int(part) for part in os.uname().release.split("-")[0].split(".")[:2])
-
-
-def load_bpf():
-    """A program for eBPF: return 1"""
-    code = ctypes.create_string_buffer(struct.pack("<BBhiBBhi", 0xb7, 0, 0, 1, 0x95, 0, 0, 0))
-    name = ctypes.create_string_buffer(b"GPL")
-    attr = struct.pack("<IIQQ", BPF_SOCKET_FILTER, 2, ctypes.addressof(code),
-                       ctypes.addressof(name)).ljust(128, b"\0")
-    fd = LIBC.syscall(SYS_BPF, BPF_PROG_LOAD, attr, len(attr))
-    if fd < 0:
-        raise OSError(ctypes.get_errno(), "bpf")
-    return fd
 
 
 # a program for classic BPF: return 1
 CODE = ctypes.create_string_buffer(struct.pack("HBBI", 0x06, 0, 0, 1), 8)
 CBPF = struct.pack("HxxxxxxP", 1, ctypes.addressof(CODE))
-EBPF = struct.pack("i", load_bpf())
+# the same for eBPF
+EBPF = struct.pack("i", load(BPF_SOCKET_FILTER, insn(0xb7, imm=1) + insn(0x95)))
 ONE = struct.pack("i", 1)
 # values of options that do not take 1
 VALUES = {
