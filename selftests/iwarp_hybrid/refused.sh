@@ -52,9 +52,17 @@ ip -n a addr add 10.0.0.9/24 dev va
 in_a python3 "$(dirname "$0")/refused.py" 10.0.0.2 7970 $((STARTING + MORE)) from 10.0.0.9 \
 	>"$OUT/refused.log" 2>&1
 cat "$OUT/refused.log"
-ktap_check "peers of one address end others of that address" grep -qx "others ended" \
-	"$OUT/refused.log"
-ktap_check "but not a client at another address" grep -qx "client waits" "$OUT/refused.log"
+if is_debug && grep -q slow "$OUT/refused.log"; then
+	for what in "peers of one address end others of that address" \
+		"but not a client at another address"; do
+		ktap_skip "$what" "this kernel takes longer for them than a Request may"
+	done
+else
+	ktap_check "peers of one address end others of that address" grep -qx "others ended" \
+		"$OUT/refused.log"
+	ktap_check "but not a client at another address" grep -qx "client waits" \
+		"$OUT/refused.log"
+fi
 stop_bg "$TARGET"
 ktap_check "the devices can be removed" dev_down
 ktap_check "the module can be removed" wait_for 20 modprobe -r iwarp_hybrid
