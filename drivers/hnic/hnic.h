@@ -16,9 +16,11 @@
  *	hnic_conn.c	connections offloaded by an iWARP provider
  *	hnic_place.c	payload placed into tagged buffers
  *	hnic_link.c	the link between two devices: delay, loss, ...
+ *	hnic_dma.c	time that DMA takes
  *	hnic_filter.c	ntuple filters
  *	hnic_engine.c	threads
  *	hnic_pkt.c	packets in the memory of the NIC
+ *	hnic_trace.c	tracepoints
  *
  * Lifetime: both devices of a pair are unregistered together, and none is
  * freed before both are closed. So while a device is open its engines may use
@@ -48,9 +50,9 @@
 #define HNIC_POOL_ORDER	3
 #define HNIC_WIRE_MAX	4096	/* packets under way; then the sender waits */
 #define HNIC_WIRE_SIZE	(8U << 20)	/* and so many bytes of memory */
-#define HNIC_CONNS	1024
-#define HNIC_FILTERS	64
-#define HNIC_BUFS	256	/* tagged buffers of a connection */
+#define HNIC_CONNS	1024	/* of a device; default of HNIC_MAX_CONNS */
+#define HNIC_FILTERS	64	/* of a device */
+#define HNIC_BUFS	256	/* of a connection; default of HNIC_MAX_BUFS */
 
 struct hnic_dev;
 
@@ -81,13 +83,13 @@ struct hnic_placed {
 /**
  * struct hnic_pkt - a packet, and in front of it what the NIC knows of it
  * @next: in struct hnic_list
- * @due: when it arrives, ns, or 0 for at once
+ * @due: ns: when its DMA is over; on a wire, when it arrives; 0: at once
  * @placed: where its bytes are, if some of them were placed
  * @page: compound page that the packet is in; a reference
  * @off: where in @page the Ethernet header is
  * @len: bytes from there
  * @size: bytes of memory taken
- * @queue: for the RX engine
+ * @queue: receive queue that the RX engine has chosen
  * @hash: of addresses and ports
  * @l3: offset of the IP header, or 0 if there is none
  * @l4: offset of the TCP or UDP header, or 0
@@ -121,7 +123,11 @@ static inline u8 *hnic_pkt_data(const struct hnic_pkt *p)
 	return (u8 *)(p + 1) + NET_IP_ALIGN;
 }
 
-/* Of the provider: still to be finished by a NIC; of ours: all is good */
+/*
+ * skb->decrypted, see rdma/iwarp_offload.h. In a packet to send: the provider
+ * leaves it to the NIC to finish the FPDUs. In a received one: this NIC found
+ * all FPDUs good.
+ */
 #ifdef HAVE_SKB_DECRYPTED
 #define hnic_skb_decrypted(skb)		((skb)->decrypted)
 #define hnic_skb_set_decrypted(skb, val)	((skb)->decrypted = (val))
@@ -252,10 +258,10 @@ struct hnic_link_stats {
 /**
  * struct hnic_engine - one kernel thread
  * @dev: its device
- * @run: works for a while, bottom halves being disabled. Returns 0 if there
- *	 is more to do, a time (ns) to be called again at, or KTIME_MAX
- * @after: the host's part of a run: interrupts. Bottom halves are
- *	   disabled
+ * @run: works for a while, with bottom halves disabled, in an RCU section.
+ *	 Returns 0 if there is more to do, a time (ns) to be called again at,
+ *	 or KTIME_MAX: not before a kick
+ * @after: the host's part of a run: interrupts. Context as of @run
  * @ns: where the time of @run is added
  * @sync: for all counters which the engine writes
  * @lock: protects @task against being stopped
@@ -362,7 +368,8 @@ struct hnic_queue {
 
 /**
  * struct hnic_wire - packets on their way to a device
- * @lock: protects all of this; taken by the peer's TX engine and the RX engine
+ * @lock: protects all of this; taken by the peer's TX engine and the RX engine.
+ *	  The peer's TX engine reads @count and @size, and sets @full, without it
  * @lane: one for each path, in the order of arrival
  * @count: packets in all of them
  * @size: their memory
@@ -380,24 +387,27 @@ struct hnic_wire {
 	bool full;
 };
 
-/* Settings of the link behind a device: sysfs, Documentation/hnic.rst */
+/*
+ * Settings of a device and of the link behind it: sysfs, Documentation/hnic.rst.
+ * ppm: parts per million of the packets that it concerns.
+ */
 enum hnic_knob {
-	HNIC_RATE,		/* Mbit/s */
+	HNIC_RATE,		/* Mbit/s; 0: no limit */
 	HNIC_DELAY,		/* us */
-	HNIC_NPATHS,
-	HNIC_LOSS,		/* this and the following: parts per million */
-	HNIC_REORDER,
+	HNIC_NPATHS,		/* parallel paths */
+	HNIC_LOSS,		/* ppm */
+	HNIC_REORDER,		/* ppm */
 	HNIC_REORDER_DELAY,	/* us */
-	HNIC_SPLIT,
-	HNIC_COALESCE,
-	HNIC_FAULT_CORRUPT,
-	HNIC_FAULT_VERDICT,
-	HNIC_FAULT_RESYNC,
-	HNIC_SEED,
-	HNIC_MAX_CONNS,
-	HNIC_MAX_FRAGS,
-	HNIC_MAX_FPDU,
-	HNIC_MAX_BUFS,
+	HNIC_SPLIT,		/* ppm */
+	HNIC_COALESCE,		/* ppm */
+	HNIC_FAULT_CORRUPT,	/* ppm */
+	HNIC_FAULT_VERDICT,	/* ppm */
+	HNIC_FAULT_RESYNC,	/* ppm */
+	HNIC_SEED,		/* state of both generators */
+	HNIC_MAX_CONNS,		/* as in struct iwarp_offload_caps */
+	HNIC_MAX_FRAGS,		/* the same */
+	HNIC_MAX_FPDU,		/* the same; bytes */
+	HNIC_MAX_BUFS,		/* the same */
 	HNIC_DMA_NS,		/* ns of an operation */
 	HNIC_DMA_RATE,		/* Mbit/s */
 	HNIC_MEM_RATE,		/* Mbit/s of accesses to memory of the NIC */
@@ -410,7 +420,7 @@ enum hnic_knob {
  * @knob: enum hnic_knob; READ_ONCE, written by sysfs
  * @path_delay: us, of each path, added to HNIC_DELAY
  * @active: anything is set; otherwise packets just arrive
- * @random: state of the generator
+ * @random: state of the generator, the TX engine's; sysfs seeds it meanwhile
  * @next_path: path of the next packet
  * @free_at: when the last byte has left, at HNIC_RATE
  * @last: latest arrival on each lane; a path never reorders
@@ -520,9 +530,9 @@ extern const struct iwarp_offload_ops hnic_offload_ops;
  * @rx_stats: counters of the RX engine
  * @tx_turn: queue that the TX engine looks at next
  * @todo: packets that the RX engine took from the wire
- * @rx_random: chance for faults of the RX engine
+ * @rx_random: as hnic_link.random, for faults of the RX engine
  * @landing: packets whose DMA to the host is under way, in order
- * @held: a packet of it that found the ring full
+ * @held: a packet of @landing that found its ring full; all others wait for it
  * @tx_dma: DMA of the TX engine
  * @rx_dma: DMA of the RX engine
  * @tx_now: time of the run of the TX engine

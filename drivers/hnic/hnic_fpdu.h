@@ -1,18 +1,21 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
 /*
- * The iWARP engines' work on the bytes of FPDUs in one packet.
+ * FPDUs in the payload of one packet: length, markers, gaps. Called by hnic_conn.c
+ * and hnic_place.c.
  *
- * Freestanding, as lib/iwarp/types.h; tested in user space. All
- * input may be wrong: lengths are checked before anything is touched.
+ * Freestanding, as lib/iwarp/types.h; selftests/unit/test_hnic.c tests it in user
+ * space. The bytes of a packet may be anything: the length that they give is
+ * checked before what is behind it is touched.
  *
- * Positions are modulo 2^32, which every marker interval divides.
+ * Positions and intervals are those of iwarp/mpa.h: bytes of the stream, here
+ * modulo 2^32, which every marker interval divides; an interval of 0 is no markers.
  */
 #ifndef HNIC_FPDU_H
 #define HNIC_FPDU_H
 
 #include "iwarp/mpa.h"
 
-/* Room for the markers of one FPDU */
+/* Room for the markers of an FPDU of HNIC_MTU_MAX bytes at MPA_MARK_IVL_MIN */
 #define HNIC_MARKS	152
 
 /**
@@ -58,10 +61,14 @@ static inline u32 hnic_fpdu_walk(const u8 *p, u32 len, u32 pos, u32 ivl)
 
 /**
  * hnic_fpdu_marks_good() - do all markers of an FPDU point at its header?
- * @p: FPDU
- * @len: its bytes
+ * @p: FPDU, all of it
+ * @len: result of hnic_fpdu_len(), not 0
  * @pos: its position
  * @ivl: marker interval
+ *
+ * The last two bytes of a marker say how many bytes in front of it ULPDU_Length
+ * begins; the low two bits do not count (RFC 5044 section 4.3). One in front of
+ * ULPDU_Length says 0.
  */
 static inline bool hnic_fpdu_marks_good(const u8 *p, u32 len, u32 pos, u32 ivl)
 {
@@ -81,17 +88,18 @@ static inline bool hnic_fpdu_marks_good(const u8 *p, u32 len, u32 pos, u32 ivl)
 
 /**
  * hnic_fpdu_open() - open the gaps of the markers
- * @p: FPDU as IWARP_LAYOUT_CONTIG: markers behind PAD; final on return, but
- *     for the CRC
+ * @p: FPDU as IWARP_LAYOUT_CONTIG (rdma/iwarp_offload.h): markers behind PAD;
+ *     final on return, but for the CRC
  * @len: its bytes
  * @pos: its position
  * @ivl: marker interval
- * @moved: bytes that were read and written
+ * @moved: bytes that were moved: each read once and written once
  *
  * From the last gap to the first, so that nothing is overwritten; the markers
  * are put aside before.
  *
- * Return: false if lengths contradict each other; nothing was done.
+ * Return: false if @len is not what the header says, or there are more markers
+ * than HNIC_MARKS; nothing was done.
  */
 static inline bool hnic_fpdu_open(u8 *p, u32 len, u32 pos, u32 ivl, u32 *moved)
 {

@@ -1,11 +1,15 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
  * The link between two devices: rate, delay, parallel paths, a middle box that
- * cuts and joins TCP segments, loss, reordering, damage. Calls hnic_pkt.c and
- * hnic_engine.c.
+ * cuts and joins TCP segments, loss, reordering, damage. Calls hnic_pkt.c,
+ * hnic_dma.c and hnic_engine.c.
  *
- * Runs in the TX engine of the sender; its time is counted apart. Packets
- * that need not be touched or timed go straight to the wire, on its first
+ * The link runs in the TX engine of the sender. Its time is no work of a NIC, so
+ * it is counted in hnic_link_stats.ns. The wire is a queue in front of the
+ * receiver: the TX engine of the sender fills it, the RX engine of the receiver
+ * takes from it. Functions without a "Context" run in the TX engine.
+ *
+ * Packets that need not be touched or timed go straight to the wire, on its first
  * lane. Chance comes from a generator with a settable seed, so that a test can
  * be repeated.
  */
@@ -44,7 +48,7 @@ void hnic_link_update(struct hnic_dev *hd)
 	WRITE_ONCE(l->active, active);
 }
 
-/* Context: the TX engine is stopped */
+/* The generator goes on where it was. Context: process, the TX engine is stopped */
 void hnic_link_reset(struct hnic_dev *hd)
 {
 	struct hnic_link *l = &hd->link;
@@ -69,7 +73,7 @@ static u32 hnic_link_random(u32 *random)
 	return x;
 }
 
-/* True in @ppm of a million cases */
+/* True in @ppm of a million cases. Context: the engine that @random belongs to */
 bool hnic_link_chance(u32 *random, u32 ppm)
 {
 	return ppm && reciprocal_scale(hnic_link_random(random), 1000000) < ppm;
@@ -92,7 +96,7 @@ static bool hnic_wire_full(const struct hnic_wire *w)
  * @now: time, ns
  *
  * Context: TX engine.
- * Return: 0, or when to ask again.
+ * Return: 0 if it may, or when to ask again, ns.
  */
 u64 hnic_link_busy(struct hnic_dev *hd, u64 now)
 {
@@ -160,7 +164,11 @@ static struct hnic_pkt *hnic_link_split(struct hnic_dev *hd,
 	return second;
 }
 
-/* Do both belong to one connection, @b right behind @a, the rest the same? */
+/*
+ * Can @a and @b be one segment? Addresses, ports and TCP options are the same, and
+ * @b continues @a. The other fields of IP are not compared, and the window and the
+ * acknowledgment may differ: those of @b are later.
+ */
 static bool hnic_link_joins(struct hnic_dev *hd, const struct hnic_pkt *a,
 			    const struct hnic_pkt *b)
 {
@@ -229,7 +237,7 @@ static void hnic_link_corrupt(struct hnic_dev *hd, struct hnic_pkt *p)
 
 /* ---------------------------------------------------------------- wires */
 
-/* When and on which lane a packet arrives */
+/* The lane on which a packet arrives, and in @p->due when */
 static u32 hnic_link_time(struct hnic_dev *hd, struct hnic_pkt *p, u64 now)
 {
 	struct hnic_link *l = &hd->link;
@@ -240,7 +248,10 @@ static u32 hnic_link_time(struct hnic_dev *hd, struct hnic_pkt *p, u64 now)
 	u32 lane;
 
 	if (rate) {
-		/* preamble, check sequence and gap take time as well */
+		/*
+		 * 8 bits take 8000 / rate ns; preamble, check sequence and gap
+		 * are 24 bytes
+		 */
 		due = max(due, l->free_at) +
 		      div_u64((u64)max_t(u32, p->len, 60) * 8000 + 24 * 8000,
 			      rate);
@@ -402,7 +413,7 @@ void hnic_wire_up(struct hnic_wire *w, bool up)
 	spin_unlock_bh(&w->lock);
 }
 
-/* The lane whose first packet arrives first */
+/* The lane whose first packet arrives first. Context: w->lock held */
 static struct hnic_list *hnic_wire_first(struct hnic_wire *w)
 {
 	struct hnic_list *first = NULL;
@@ -417,7 +428,7 @@ static struct hnic_list *hnic_wire_first(struct hnic_wire *w)
 	return first;
 }
 
-/* Packets that have arrived, HNIC_BATCH at most; when the next one does */
+/* As hnic_wire_take(). Context: w->lock held */
 static u64 hnic_wire_take_timed(struct hnic_wire *w, struct hnic_list *to,
 				u64 now)
 {
@@ -437,11 +448,12 @@ static u64 hnic_wire_take_timed(struct hnic_wire *w, struct hnic_list *to,
 /**
  * hnic_wire_take() - packets that have arrived at a device
  * @hd: device
- * @to: where to put them, HNIC_BATCH at most
+ * @to: empty; gets HNIC_BATCH of them at most
  * @now: time, ns
  *
  * Context: RX engine.
- * Return: 0 if there are more, the time when there are, or KTIME_MAX.
+ * Return: 0 if more have arrived, the time when the next one arrives, or
+ * KTIME_MAX if none is under way.
  */
 u64 hnic_wire_take(struct hnic_dev *hd, struct hnic_list *to, u64 now)
 {

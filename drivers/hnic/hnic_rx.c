@@ -21,7 +21,7 @@
 
 /* --------------------------------------------------------------- engine */
 
-/* -1: drop */
+/* @queue is that of its connection, or -1. Returns the queue, or -1 to drop it */
 static int hnic_rx_choose(struct hnic_dev *hd, const struct hnic_pkt *p,
 			  int queue)
 {
@@ -54,7 +54,7 @@ static int hnic_rx_look(struct hnic_dev *hd, struct hnic_pkt *p)
 	hd->rx_stats.octets += p->len;
 	hd->rx_stats.csum_good += p->csum_ok;
 	hd->rx_stats.csum_bad += p->l4 && !p->csum_ok;
-	/* damaged packets are none of a connection */
+	/* the ports of a damaged packet say nothing */
 	if (p->pay && p->csum_ok)
 		queue = hnic_conn_rx(hd, p);
 	return hnic_rx_choose(hd, p, queue);
@@ -86,7 +86,7 @@ static bool hnic_rx_put(struct hnic_dev *hd, struct hnic_queue *q,
 	return true;
 }
 
-/* A packet for a full ring waits in front of all others */
+/* Try the packet again whose ring was full: true if it still waits, and all others */
 static bool hnic_rx_held(struct hnic_dev *hd)
 {
 	if (!hd->held)
@@ -97,6 +97,7 @@ static bool hnic_rx_held(struct hnic_dev *hd)
 	return false;
 }
 
+/* Its ring is full: stop the engine until there is room, or drop it */
 static void hnic_rx_full(struct hnic_dev *hd, struct hnic_pkt *p)
 {
 	if (READ_ONCE(hd->pause)) {
@@ -108,7 +109,7 @@ static void hnic_rx_full(struct hnic_dev *hd, struct hnic_pkt *p)
 	}
 }
 
-/* Look at the packets that have arrived; when there are more */
+/* Look at the packets that have arrived; returns as hnic_wire_take() */
 static u64 hnic_rx_take(struct hnic_dev *hd, u64 now)
 {
 	struct hnic_rx_stats *st = &hd->rx_stats;
@@ -184,8 +185,9 @@ static void hnic_interrupt_remote(void *data)
  * hnic_interrupt() - make NAPI look at a queue
  * @q: queue
  *
- * A thread is on the right CPU already; a softirq runs on the CPU that is
- * interrupted.
+ * The thread of a threaded NAPI runs where hnic_queue_pin() has put it. A softirq
+ * runs on the CPU that schedules it, so another CPU gets an interrupt (IPI). An
+ * IPI that comes after hnic_down() has no effect: NAPI is disabled.
  *
  * Context: bottom halves disabled, or hard interrupt.
  */
@@ -235,7 +237,7 @@ void hnic_rx_after(struct hnic_dev *hd)
 	}
 	if (!later)
 		return;
-	/* pairs with hnic_rx_timeout(), which has left the queue of timers */
+	/* pairs with hnic_rx_timeout(), whose timer is not queued any more */
 	smp_mb();
 	if (!hrtimer_is_queued(&hd->rx_timer))
 		hrtimer_start(&hd->rx_timer,
@@ -303,6 +305,7 @@ static void hnic_rx_skb(struct hnic_queue *q, struct sk_buff *skb,
 	skb_record_rx_queue(skb, q->index);
 }
 
+/* No payload of so short a packet was placed, see hnic_place_rx() */
 static bool hnic_receive_copy(struct hnic_queue *q, struct hnic_pkt *p)
 {
 	struct sk_buff *skb = napi_alloc_skb(&q->napi, p->len);
@@ -317,7 +320,11 @@ static bool hnic_receive_copy(struct hnic_queue *q, struct hnic_pkt *p)
 	return true;
 }
 
-/* Where its payload was placed, and what is left of it; with all references */
+/*
+ * The fragments of a packet with placed payload: pieces of buffers, and those that
+ * stayed in its own page. The skb takes over the references. In all its truesize is
+ * that of the packet: the first piece counts what the others do not.
+ */
 static void hnic_receive_placed(struct sk_buff *skb, const struct hnic_pkt *p)
 {
 	const struct hnic_placed *placed = p->placed;
@@ -329,6 +336,7 @@ static void hnic_receive_placed(struct sk_buff *skb, const struct hnic_pkt *p)
 
 		skb_add_rx_frag(skb, i, piece->page, piece->off, piece->len,
 				size);
+		/* of the next piece */
 		size = i + 1 < placed->nr ? piece[1].len : 0;
 	}
 	kfree(placed);
@@ -448,6 +456,7 @@ int hnic_poll(struct napi_struct *napi, int budget)
 
 /* ---------------------------------------------------------------- set-up */
 
+/* Context: ndo_init */
 void hnic_queue_init(struct hnic_dev *hd, int index)
 {
 	struct hnic_queue *q = &hd->queue[index];
@@ -486,8 +495,8 @@ int hnic_queue_pin(struct hnic_queue *q, int cpu)
 	WRITE_ONCE(q->cpu, cpu);
 #ifdef CONFIG_RFS_ACCEL
 	/*
-	 * One that may be anywhere is near to none. A device that goes has no map
-	 * any more.
+	 * A queue that may interrupt any CPU is near to none. The map is gone
+	 * when the device goes, before the files in sysfs.
 	 */
 	if (q->index < q->dev->netdev->num_rx_queues &&
 	    q->dev->netdev->rx_cpu_rmap)

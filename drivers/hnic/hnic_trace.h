@@ -1,5 +1,9 @@
 /* SPDX-License-Identifier: GPL-2.0 */
-/* Tracepoints hnic:*. */
+/*
+ * Tracepoints hnic:*, of hnic_main.c (state), hnic_conn.c and hnic_place.c. "seq" is a
+ * sequence number of TCP. hnic_conn_* show addresses and ports of a connection, the
+ * local ones first; the others only its ports: the local one, the remote one.
+ */
 #undef TRACE_SYSTEM
 #define TRACE_SYSTEM hnic
 
@@ -16,7 +20,7 @@
 TRACE_DEFINE_ENUM(IWARP_LAYOUT_FINAL);
 TRACE_DEFINE_ENUM(IWARP_LAYOUT_CONTIG);
 
-/* As ethtool shows the engines */
+/* Names as in "ethtool --show-priv-flags", without "iwarp-" */
 #define hnic_trace_features(features)					\
 	__print_flags(features, "|",					\
 		      { BIT(IWARP_OFFLOAD_TX_CRC), "tx-crc" },		\
@@ -33,6 +37,7 @@ TRACE_DEFINE_ENUM(IWARP_OFFLOAD_TX_CONTIG);
 TRACE_DEFINE_ENUM(IWARP_OFFLOAD_TX_SG);
 TRACE_DEFINE_ENUM(IWARP_OFFLOAD_RX_PLACE);
 
+/* A device was opened or stopped */
 TRACE_EVENT(hnic_state,
 	TP_PROTO(const struct net_device *netdev, bool up),
 	TP_ARGS(netdev, up),
@@ -47,7 +52,7 @@ TRACE_EVENT(hnic_state,
 	TP_printk("dev=%s %s", __entry->dev, __entry->up ? "up" : "down")
 );
 
-/* Connections are named by the local port and the remote one */
+/* A connection that a provider adds or deletes, and the features it has then */
 DECLARE_EVENT_CLASS(hnic_conn,
 	TP_PROTO(const struct iwarp_offload_conn *conn),
 	TP_ARGS(conn),
@@ -91,7 +96,7 @@ DEFINE_EVENT(hnic_conn, hnic_conn_del,
 	TP_PROTO(const struct iwarp_offload_conn *conn),
 	TP_ARGS(conn));
 
-/* The engine has finished an FPDU of @len bytes at sequence number @seq */
+/* The TX engine has finished an FPDU of @len bytes at sequence number @seq */
 TRACE_EVENT(hnic_fpdu_tx,
 	TP_PROTO(const struct iwarp_offload_conn *conn, u32 seq, u32 len, u8 layout),
 	TP_ARGS(conn, seq, len, layout),
@@ -118,7 +123,10 @@ TRACE_EVENT(hnic_fpdu_tx,
 				   { IWARP_LAYOUT_CONTIG, "contig" }))
 );
 
-/* The verdict on the FPDUs in a packet with @len bytes of payload */
+/*
+ * The verdict that the host gets on a packet with @len bytes of payload: all FPDUs in
+ * it are good, or none, so that software checks them
+ */
 TRACE_EVENT(hnic_fpdu_rx,
 	TP_PROTO(const struct iwarp_offload_conn *conn, u32 seq, u32 len, bool good),
 	TP_ARGS(conn, seq, len, good),
@@ -162,17 +170,20 @@ DECLARE_EVENT_CLASS(hnic_seq,
 		  __entry->dport, __entry->seq)
 );
 
-/* The engine cannot find FPDUs behind @seq and asks the provider */
+/*
+ * The RX engine does not know, from @seq on, where FPDUs begin, or what TCP has got
+ * (placement). It asks the provider.
+ */
 DEFINE_EVENT(hnic_seq, hnic_rx_lost,
 	TP_PROTO(const struct iwarp_offload_conn *conn, u32 seq),
 	TP_ARGS(conn, seq));
 
-/* The answer: an FPDU begins at @seq */
+/* The provider's answer: an FPDU begins at @seq */
 DEFINE_EVENT(hnic_seq, hnic_rx_resync,
 	TP_PROTO(const struct iwarp_offload_conn *conn, u32 seq),
 	TP_ARGS(conn, seq));
 
-/* Payload of a tagged segment, placed or left to the host */
+/* Payload of a tagged segment, @len bytes for offset @to of @stag, is placed or not */
 TRACE_EVENT(hnic_place,
 	TP_PROTO(const struct iwarp_offload_conn *conn, u32 stag, u64 to, u32 len,
 		 bool placed),

@@ -381,7 +381,7 @@ void hnic_tx_after(struct hnic_dev *hd)
 	}
 	if (!later)
 		return;
-	/* pairs with hnic_tx_timeout(), which has left the queue of timers */
+	/* pairs with hnic_tx_timeout(), whose timer is not queued any more */
 	smp_mb();
 	if (!hrtimer_is_queued(&hd->tx_timer))
 		hrtimer_start(&hd->tx_timer,
