@@ -24,12 +24,23 @@
 
 #include "stack_trace.h"
 
+/**
+ * struct offload_entry - a net device whose driver has registered
+ * @node: in offload_entries
+ * @netdev: the device, with a reference
+ * @tracker: of that reference
+ * @ops: the driver's operations
+ * @leaving: iwarp_offload_unregister() was called; written under offload_lock
+ * @users: the driver, and calls of iwarp_offload_get() that were not undone
+ * @unused: the last of @users is gone
+ * @rcu: freed after readers
+ */
 struct offload_entry {
 	struct list_head node;
 	struct net_device *netdev;
 	netdevice_tracker tracker;
 	const struct iwarp_offload_ops *ops;
-	bool leaving;			/* under offload_lock */
+	bool leaving;			/* offload_lock */
 	refcount_t users;
 	struct completion unused;
 	struct rcu_head rcu;
@@ -155,6 +166,7 @@ void iwarp_offload_unregister(struct net_device *netdev)
 	if (!e)
 		return;
 	offload_entry_put(e);
+	/* every second again, until the last user is gone */
 	do {
 		trace_rdma_stack_offload(netdev, IWARP_OFFLOAD_GONE);
 		blocking_notifier_call_chain(&offload_chain, IWARP_OFFLOAD_GONE,
@@ -191,9 +203,9 @@ EXPORT_SYMBOL_GPL(iwarp_offload_changed);
  * iwarp_offload_get() - use the engines of a net device
  * @netdev: any net device, held by the caller
  *
- * A provider does this, conn_add, and noting that it did, under a lock which
- * its notifier takes, too. Then IWARP_OFFLOAD_GONE finds all that there is,
- * and after it this function gives nothing any more.
+ * A provider holds one lock while it calls this function and conn_add(), and
+ * notes that it did. Its notifier takes the same lock. So on IWARP_OFFLOAD_GONE
+ * it finds all that it has, and afterwards this function returns NULL.
  *
  * Context: any but hardware interrupt.
  * Return: operations, valid until iwarp_offload_put(); NULL if there are none.
@@ -231,7 +243,7 @@ void iwarp_offload_put(struct net_device *netdev)
 EXPORT_SYMBOL_GPL(iwarp_offload_put);
 
 /**
- * iwarp_offload_register_notifier() - get changes and departures
+ * iwarp_offload_register_notifier() - learn of features that change, drivers that leave
  * @nb: called with IWARP_OFFLOAD_CHANGED or IWARP_OFFLOAD_GONE and the net
  *	device, perhaps under RTNL, perhaps more than once
  *

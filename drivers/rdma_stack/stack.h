@@ -31,7 +31,7 @@ int stack_known_query(const struct ib_device *dev, struct rdma_stack_map *map);
 /* Events of a device that the core has */
 enum stack_event {
 	STACK_ADDED,
-	STACK_CHANGED,		/* as RDMA_STACK_CHANGED */
+	STACK_CHANGED,		/* rdma_stack_changed() was called */
 	STACK_RENAMED,
 	STACK_REMOVED,		/* about to go, the core still has it */
 };

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Facts about drivers that have not registered a table. Lowest layer,
+ * Facts about drivers that have not called rdma_stack_register(). Lowest layer,
  * pure functions.
  *
  * Each row says where the facts were read, in the tree of Linux 6.1 unless
@@ -32,6 +32,7 @@ struct stack_known {
 	u8 place[RDMA_STACK_COMPS];
 };
 
+/* @rest: of the components that one place always has together */
 #define PLACES(crc, demux, markers, rest) {			\
 	[RDMA_STACK_CRC]		= RDMA_STACK_##crc,	\
 	[RDMA_STACK_DEMUX]		= RDMA_STACK_##demux,	\
@@ -43,13 +44,13 @@ struct stack_known {
 	[RDMA_STACK_COALESCING]		= RDMA_STACK_ABSENT,	\
 }
 
-/* An adapter that does the whole transport of InfiniBand or RoCE */
+/* An adapter that does the whole transport, without markers */
 #define HCA	PLACES(NIC, NIC, ABSENT, NIC)
 
 static const struct stack_known stack_known[] = {
 	/*
-	 * This project's provider when it has registered nothing. It shares
-	 * the number of siw, and is software over the host's TCP as well.
+	 * This project's provider when it has registered nothing. It has the
+	 * driver_id of siw, and is software over the host's TCP as well.
 	 */
 	{ RDMA_DRIVER_SIW, "iwarp_hybrid", STACK_WIRE_IWARP,
 	  PLACES(HOST, HOST, HOST, HOST) },
@@ -118,7 +119,7 @@ static bool stack_wire_fits(const struct ib_device *dev, enum stack_wire wire)
 {
 	if (wire == STACK_WIRE_ANY)
 		return true;
-	/* Not yet, or no port */
+	/* the core has not set the ports up yet, or there is none */
 	if (!dev->port_data || !dev->phys_port_cnt)
 		return false;
 	if (rdma_protocol_iwarp(dev, rdma_start_port(dev)))
@@ -134,7 +135,7 @@ static bool stack_module_is(const struct ib_device *dev, const char *name)
 }
 
 /**
- * stack_known_query() - answer from the name of the driver
+ * stack_known_query() - answer from driver_id, module and protocol of a device
  * @dev: device, referenced by the caller
  * @map: filled in; all unknown if there is no row
  *

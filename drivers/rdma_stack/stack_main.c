@@ -19,7 +19,10 @@ static int __init stack_init(void)
 {
 	int err;
 
-	/* in this order the attribute is there before a message names the device */
+	/*
+	 * In this order the attribute is there before a message names the
+	 * device. No device is known before stack_dev_init().
+	 */
 	stack_sysfs_init();
 	err = stack_nl_init();
 	if (err)
@@ -32,7 +35,11 @@ static int __init stack_init(void)
 
 static void __exit stack_exit(void)
 {
-	/* Requests and attributes ask stack_dev.c, which notifies both of devices */
+	/*
+	 * First the notifications of devices end, so that nothing is added any
+	 * more. Requests and attributes may ask stack_dev.c until they are gone,
+	 * too: its tables are empty, but still there.
+	 */
 	stack_dev_exit();
 	stack_sysfs_exit();
 	stack_nl_exit();

@@ -1,11 +1,16 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * /sys/class/infiniband/DEV/hybrid/components: which component is where.
- * Calls rdma_stack_query(). stack_dev.c and the class notify it of devices.
+ * /sys/class/infiniband/DEV/hybrid/components: which component is where, see
+ * Documentation/rdma_stack.rst. Calls rdma_stack_query(). stack_dev.c and the
+ * class notify it of devices.
  *
  * A device has one directory in each network namespace that sees it, and only
- * the class reports all of them, hence the class interface. The core exports
- * its class by way of its devices only.
+ * the class reports all of them, hence the class interface. The core does not
+ * export its class, but a device points to it: so the first device that comes
+ * registers the interface.
+ *
+ * Context of all: process, may sleep. stack_intf_lock is outside of
+ * stack_dirs_lock.
  */
 #include <linux/device.h>
 #include <linux/list.h>
@@ -54,7 +59,7 @@ static const struct attribute_group stack_group = {
 	.attrs = stack_attrs,
 };
 
-/* Has the driver a directory of that name? Then ours goes into it. */
+/* Has the driver a directory "hybrid"? Then the attribute goes into that. */
 static bool stack_sysfs_merge(struct device *d)
 {
 	const struct attribute_group *group =
@@ -70,8 +75,9 @@ struct stack_dir {
 };
 
 static LIST_HEAD(stack_dirs);
-static DEFINE_MUTEX(stack_dirs_lock);
+static DEFINE_MUTEX(stack_dirs_lock);	/* the list; entries are freed under it */
 
+/* The class has a device: add_dev of older and newer kernels, see compat.h */
 static int stack_class_add(COMPAT_CLASS_INTF_ARGS)
 {
 	struct device *d = compat_class_dev;
@@ -96,7 +102,7 @@ static int stack_class_add(COMPAT_CLASS_INTF_ARGS)
 	return 0;
 }
 
-/* No poller is woken through it any more; false if there is none */
+/* After return stack_sysfs_changed() does not use @d; false if it has no attribute */
 static bool stack_dir_forget(struct device *d)
 {
 	struct stack_dir *dir;
@@ -132,9 +138,12 @@ static struct class_interface stack_intf = {
 	.remove_dev = stack_class_remove,
 };
 
-static DEFINE_MUTEX(stack_intf_lock);	/* the first device registers */
+static DEFINE_MUTEX(stack_intf_lock);	/* stack_intf.class */
 
-/* The first device shows the class. Without the attribute it works as well. */
+/*
+ * The first device registers the interface. If that fails, the next one tries
+ * again; devices work without the attribute.
+ */
 static void stack_sysfs_added(struct ib_device *dev)
 {
 	mutex_lock(&stack_intf_lock);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0 */
-/* Tracepoints rdma_stack:*. */
+/* Tracepoints rdma_stack:*, of stack_dev.c (device) and offload.c (offload). */
 #undef TRACE_SYSTEM
 #define TRACE_SYSTEM rdma_stack
 
@@ -20,7 +20,7 @@ TRACE_DEFINE_ENUM(STACK_CHANGED);
 TRACE_DEFINE_ENUM(STACK_RENAMED);
 TRACE_DEFINE_ENUM(STACK_REMOVED);
 
-/* A device that the RDMA core has, before the watchers are notified */
+/* An event of an RDMA device, before stack_sysfs.c and stack_netlink.c are notified */
 TRACE_EVENT(rdma_stack_device,
 	TP_PROTO(const struct ib_device *dev, int event),
 	TP_ARGS(dev, event),
@@ -42,7 +42,7 @@ TRACE_EVENT(rdma_stack_device,
 				   { STACK_REMOVED, "REMOVED" }))
 );
 
-/* Engines of a net device, before the providers are notified */
+/* iWARP features of a net device change or go, before the providers are notified */
 TRACE_EVENT(rdma_stack_offload,
 	TP_PROTO(const struct net_device *netdev, int event),
 	TP_ARGS(netdev, event),
