@@ -29,7 +29,7 @@
 #define TERM_PROT_INVAL		TERM(0U, 1U, 0x09U)
 #define TERM_OP_VERSION		TERM(0U, 2U, 0x05U)
 #define TERM_OP_OPCODE		TERM(0U, 2U, 0x06U)
-#define TERM_OP_STREAM		TERM(0U, 2U, 0x07U)	/* atomics: alignment */
+#define TERM_OP_STREAM		TERM(0U, 2U, 0x07U)	/* local to the stream; atomics: alignment */
 #define TERM_OP_UNSPEC		TERM(0U, 2U, 0xffU)
 /* DDP, RFC 5041 section 7 */
 #define TERM_DDP_LOCAL		TERM(1U, 0U, 0x00U)
@@ -60,10 +60,10 @@
 #define DDP_UNTAGGED_LEN	18
 #define DDP_HDR_MAX		DDP_UNTAGGED_LEN
 
-#define DDP_QN_SEND		0
-#define DDP_QN_READ		1
+#define DDP_QN_SEND		0	/* Sends, Immediate Data */
+#define DDP_QN_READ		1	/* Read Requests, Atomic Requests */
 #define DDP_QN_TERM		2
-#define DDP_QN_ATOMIC		3
+#define DDP_QN_ATOMIC		3	/* Atomic Responses */
 #define DDP_QN_COUNT		4
 
 /**
@@ -118,7 +118,7 @@ u32 ddp_parse(const u8 *p, u32 ulpdu_len, struct ddp_hdr *h);
  */
 u32 ddp_check_untagged(const struct ddp_hdr *h, u32 msn, u32 mo, u32 room);
 
-/* Does @to + @len stay below 2^64? */
+/* Is a byte of the @len from offset @to on beyond 2^64 - 1? */
 static inline bool ddp_to_wraps(u64 to, u64 len)
 {
 	return len && to + (len - 1) < to;
@@ -164,7 +164,7 @@ static inline void ddp_put_untagged(u8 *p, bool last, u8 rdmap, u32 inval,
 /**
  * ddp_next_tagged - header of another segment of a message
  * @p: room for DDP_TAGGED_LEN bytes
- * @hdr: header of the first one; not both are the last
+ * @hdr: header of the first one, without L: neither of the two is the last
  * @to: sink tagged offset
  */
 static inline void ddp_next_tagged(u8 *p, const u8 *hdr, u64 to)
@@ -176,7 +176,7 @@ static inline void ddp_next_tagged(u8 *p, const u8 *hdr, u64 to)
 /**
  * ddp_next_untagged - header of another segment of a message
  * @p: room for DDP_UNTAGGED_LEN bytes
- * @hdr: header of the first one; not both are the last
+ * @hdr: header of the first one, without L: neither of the two is the last
  * @mo: message offset
  */
 static inline void ddp_next_untagged(u8 *p, const u8 *hdr, u32 mo)

@@ -59,12 +59,12 @@ struct mpa_start {
 };
 
 /*
- * The code, four bits. In a Request: 0 and 8 say nothing (another driver uses
- * 8); 1 to 7 propose markers 128 << code bytes apart, both ways; 9 does not.
- * All but 0 and 8 offer the extensions, those of RFC 7306 and Sends with
- * immediate data. A Reply with M and the same interval agrees to the markers;
- * one with MPA_CODE_EXT other than in the Request, to the extensions, with or
- * without markers. See mpa_respond().
+ * The code, four bits. In a Request: 0 and 8 say nothing (another driver sets
+ * 8); 1 to 7 propose markers 128 << code bytes apart, both ways; 9 proposes no
+ * markers. All but 0 and 8 offer the extensions, which are those of RFC 7306 and
+ * Sends with immediate data. A Reply agrees to the markers by M and the same
+ * interval. It agrees to the extensions, with or without markers, by MPA_CODE_EXT
+ * being other than in the Request. See mpa_respond().
  */
 #define MPA_CODE_MASK	0x0f
 #define MPA_CODE_IVL	0x07	/* the interval */
@@ -146,7 +146,7 @@ enum mpa_rtr {
  * @crc: CRC in use, in both directions
  * @ext: both sides know RFC 7306, and Sends with immediate data
  * @fenced: (responder) wait for the first FPDU before sending
- * @rtr_send: (responder) that may be an empty Send which is no message
+ * @rtr_send: (responder) that may be an empty Send, which takes no receive
  * @rtr: (initiator) first FPDU to send
  */
 struct mpa_result {
@@ -213,9 +213,9 @@ int mpa_finish(const struct mpa_start *req, const struct mpa_start *rep,
 #define MPA_MARK_SIZE	4
 #define MPA_MARK_IVL	512	/* the standard's interval */
 #define MPA_MARK_IVL_MIN 64	/* that the functions below can handle */
-#define MPA_WANT_IVL_MIN 256	/* that can be proposed */
+#define MPA_WANT_IVL_MIN 256	/* that can be proposed to a peer */
 #define MPA_WANT_IVL_MAX 16384
-#define MPA_ULPDU_MAX	64768
+#define MPA_ULPDU_MAX	64768	/* RFC 5044: DDP posts no more */
 #define MPA_MULPDU_MIN	128
 
 /*
@@ -363,7 +363,8 @@ static inline u32 mpa_body_place(u64 pos, u32 body, u32 ivl, u32 *run)
  * @lead: set to the bytes in front of ULPDU_Length
  * @run: set to the bytes up to the next marker, from behind the header on
  *
- * Return: false if a marker is in the header or right behind it.
+ * Return: false if a marker is in the header or right behind it: then @lead and
+ * @run are not valid.
  */
 static inline bool mpa_head_place(u64 pos, u32 head, u32 ivl, u32 *lead,
 				  u32 *run)
@@ -384,13 +385,13 @@ static inline bool mpa_head_place(u64 pos, u32 head, u32 ivl, u32 *lead,
 }
 
 /**
- * mpa_ulpdu_full - ULPDU of an FPDU that takes exactly its place
+ * mpa_ulpdu_full - ULPDU of an FPDU that is exactly @len bytes long
  * @pos: position of the FPDU's first byte
  * @len: bytes there are for it, a multiple of 4 and at least MPA_MARK_IVL_MIN
  * @ivl: marker interval
- * @log: its logarithm
+ * @log: its logarithm to base 2
  *
- * Return: bytes, 0 if the place of a marker forbids it.
+ * Return: bytes, 0 if there is none, as a marker is due where the CRC would be.
  */
 static inline u32 mpa_ulpdu_full(u64 pos, u32 len, u32 ivl, u32 log)
 {
@@ -434,7 +435,7 @@ u32 mpa_ulpdu_fit(u64 pos, u32 room, u32 ivl);
  * @p: next byte to write
  * @start: first byte of the FPDU
  * @head: its ULPDU_Length
- * @to_mark: bytes up to the next marker, all ones without markers
+ * @to_mark: bytes up to the next marker, MPA_NO_MARK without markers
  * @ivl: marker interval
  * @pad: PAD bytes at the end
  */
@@ -448,8 +449,8 @@ struct mpa_build {
 };
 
 /*
- * Write a marker at @b->p: it points back to ULPDU_Length, the first one is at
- * its place. Not for callers of the functions below.
+ * Write a marker at @b->p: it points back to ULPDU_Length. For a leading one
+ * @b->head is @b->p, so it says 0. Not for callers of the functions below.
  */
 static inline void mpa_build_mark(struct mpa_build *b)
 {
@@ -591,7 +592,7 @@ static inline u32 mpa_get_crc(const u8 *p)
 
 /**
  * struct mpa_walk - takes the markers out of an incoming FPDU
- * @to_mark: bytes up to the next marker, all ones without markers
+ * @to_mark: bytes up to the next marker, MPA_NO_MARK without markers
  * @ivl: marker interval
  * @have: bytes of the current marker seen
  * @since: stream bytes since ULPDU_Length began
@@ -614,10 +615,11 @@ struct mpa_walk {
  * @dst: where to
  * @src: the first of them or, if it is due, the marker in front; moves on
  * @len: how many
- * @to_mark: bytes up to the next marker, all ones without markers; moves on
+ * @to_mark: bytes up to the next marker, MPA_NO_MARK without markers; moves on
  * @ivl: marker interval
  *
- * Always inline, or what moves on is kept in memory, for each FPDU.
+ * Always inline: otherwise @src and @to_mark are variables in memory, not in
+ * registers, for each FPDU.
  */
 static __always_inline void mpa_take(u8 *dst, const u8 **src, u32 len,
 				     u32 *to_mark, u32 ivl)
@@ -657,9 +659,10 @@ static inline bool mpa_marks_good(const u8 *p, u32 len, u64 pos, u32 ivl)
 		p += MPA_MARK_SIZE;
 		len -= MPA_MARK_SIZE;
 	}
-	/* all sizes are multiples of 4: one that begins in it ends in it */
+	/* all sizes are multiples of 4: a marker that begins in @len ends in it */
 	for (; back < len; back += ivl)
 		bad |= proto_get32(p + back) ^ back;
+	/* the low two bits of the pointer do not count (RFC 5044 section 4.3) */
 	return !(bad & 0xfffc);
 }
 
@@ -681,7 +684,7 @@ static inline void mpa_marks_put(u8 *p, u32 len, u64 pos, u32 ivl)
 		at = ivl;
 		back = ivl - MPA_MARK_SIZE;
 	}
-	/* all sizes are multiples of 4: one that begins in it ends in it */
+	/* all sizes are multiples of 4: a marker that begins in @len ends in it */
 	for (p += at; p < end; p += ivl, back += ivl)
 		proto_put32(p, (u16)back);
 }

@@ -9,14 +9,14 @@
  * A marker in front of ULPDU_Length is in its place in either case. Markers
  * are in the order of the stream, with the values they have there.
  *
- * Freestanding, see types.h. Calls nothing.
+ * Freestanding, see types.h. Calls mpa.h, which defines position and interval.
  */
 #ifndef LIB_IWARP_MPA_CONTIG_H
 #define LIB_IWARP_MPA_CONTIG_H
 
 #include "mpa.h"
 
-/* Offset of the first marker that is not in its place */
+/* Offset in the FPDU of the first marker that is not in its place; @ivl is not 0 */
 static inline u32 mpa_contig_first(u64 pos, u32 ivl)
 {
 	u32 first = mpa_to_mark(pos, ivl);
@@ -44,7 +44,7 @@ static inline u32 mpa_contig_marks(u64 pos, u32 len, u32 ivl)
  * @len: its bytes, CRC included
  * @ivl: marker interval, 0 for none
  * @x: offset on the wire, less than @len
- * @run: set to how many bytes from there on follow each other in memory, too
+ * @run: set to how many bytes, from @x on, are contiguous in memory, too
  *
  * Return: offset in memory.
  */
@@ -74,7 +74,7 @@ static inline u32 mpa_contig_map(u64 pos, u32 len, u32 ivl, u32 x, u32 *run)
 
 /**
  * mpa_contig_put_marks - write the markers behind the PAD
- * @p: where they begin
+ * @p: where they begin in memory; each has the value of its place on the wire
  * @pos: position of the FPDU
  * @len: its bytes, CRC included
  * @ivl: marker interval, not 0
@@ -96,7 +96,7 @@ static inline u32 mpa_contig_put_marks(u8 *p, u64 pos, u32 len, u32 ivl)
 
 /**
  * mpa_contig_begin - begin an FPDU whose markers will stand behind the PAD
- * @b: state; mpa_build_room() gives all the room at once
+ * @b: state; as nothing is in between, mpa_build_room() gives all that is wanted
  * @buf: room for mpa_fpdu_len(@pos, @ulpdu_len, @ivl) bytes
  * @pos: position of the FPDU
  * @ulpdu_len: length of the ULPDU, which the caller must put completely
@@ -107,6 +107,7 @@ static inline void mpa_contig_begin(struct mpa_build *b, u8 *buf, u64 pos,
 {
 	u32 lead = mpa_lead_len(pos, ivl);
 
+	/* a marker in front; without one, bytes that are written again */
 	proto_put16(buf, 0);
 	proto_put16(buf + 2, 0);
 	mpa_build_begin(b, buf + lead, pos, ulpdu_len, 0);

@@ -10,6 +10,7 @@
 
 #include "ddp.h"
 
+/* INV: with Invalidate; SE: with Solicited Event; IMM: Immediate Data */
 enum rdmap_op {
 	RDMAP_WRITE		= 0x0,
 	RDMAP_READ_REQ		= 0x1,
@@ -25,6 +26,7 @@ enum rdmap_op {
 	RDMAP_ATOMIC_RESP	= 0xb,
 };
 
+/* Control field: version (1) in the two upper bits, operation in the lower four */
 #define RDMAP_OP(ctrl)		((ctrl) & 0x0f)
 #define RDMAP_CTRL(op)		(0x40 | (op))
 
@@ -45,7 +47,7 @@ enum rdmap_op {
 #define RDMAP_ARESP_ULPDU	(DDP_UNTAGGED_LEN + RDMAP_ARESP_LEN)
 #define RDMAP_HDR_MAX		RDMAP_AREQ_ULPDU	/* of all operations */
 
-/* Is @op one of the four Sends, and what does it ask for? */
+/* Is @op one of the four Sends? Does it invalidate, does it ask for an event? */
 static inline bool rdmap_is_send(u32 op)
 {
 	return op >= RDMAP_SEND && op <= RDMAP_SEND_SE_INV;
@@ -71,9 +73,9 @@ static inline u8 rdmap_send_op(bool solicited, bool invalidate)
  * rdmap_check - may this operation come in a segment with this header?
  * @h: result of ddp_parse()
  *
- * Checks version, opcode, tagged or not, queue number, and what is fixed for
- * the operation: one segment and offset 0 for Read Request, Terminate and all
- * of RFC 7306, the length of these but Terminate.
+ * Checks version, opcode, tagged or not, and queue number. Read Requests,
+ * Terminates and all operations of RFC 7306 must be one segment with message
+ * offset 0; except for Terminate their length is checked, too.
  *
  * Return: 0 or an error.
  */
@@ -81,11 +83,11 @@ u32 rdmap_check(const struct ddp_hdr *h);
 
 /**
  * struct rdmap_rreq - Read Request
- * @sink_stag: where the response goes
- * @sink_to: same
+ * @sink_stag: STag of the memory that the response goes to
+ * @sink_to: tagged offset there
  * @size: bytes to read
- * @src_stag: where they are
- * @src_to: same
+ * @src_stag: STag of the memory that they are in
+ * @src_to: tagged offset there
  */
 struct rdmap_rreq {
 	u32 sink_stag;
@@ -108,8 +110,8 @@ enum rdmap_atomic_op {
  * struct rdmap_areq - Atomic Request
  * @op: enum rdmap_atomic_op, not checked
  * @id: chosen by the requester, comes back in the response
- * @stag: where the 64 bits are
- * @to: same
+ * @stag: STag of the memory that the 64 bits are in
+ * @to: tagged offset there
  * @data: to add, or to swap in
  * @data_mask: of an addition: the top bits of independent fields; of a swap:
  *	       the bits that are replaced
@@ -161,7 +163,7 @@ u32 rdmap_atomic(const struct rdmap_areq *r, u64 old, u64 *new);
  */
 u32 rdmap_term_build(u8 *p, u32 err, const u8 *hdr, u32 hdr_len, u32 seg_len);
 
-/* Bytes of a Terminate, behind its DDP header, that are looked at */
+/* Bytes of a Terminate, behind its DDP header, that the two functions below look at */
 #define RDMAP_TERM_LOOK	(4 + 2 + DDP_UNTAGGED_LEN)
 
 /**
@@ -177,7 +179,7 @@ u32 rdmap_term_parse(const u8 *p, u32 len);
  * rdmap_term_request - which Read or Atomic Request a Terminate refuses
  * @p: bytes behind the DDP header
  * @len: how many
- * @msn: result: its message number, not checked
+ * @msn: result: its message number, as the peer says it
  *
  * Return: false if it does not tell, or refuses something else.
  */

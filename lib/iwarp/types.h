@@ -6,7 +6,8 @@
  *
  * Rules for this directory, except for the tables of crc.c: pure functions over
  * (pointer, length), unsigned arithmetic that cannot wrap, no allocation, no
- * global state, no calls out except through function pointers that are passed in.
+ * global state, no calls of other code except through function pointers that are
+ * passed in.
  */
 #ifndef LIB_IWARP_TYPES_H
 #define LIB_IWARP_TYPES_H
@@ -27,6 +28,7 @@ typedef __u32 u32;
 typedef __u64 u64;
 #endif
 
+/* Numbers in network byte order, at any alignment */
 static inline u16 proto_get16(const u8 *p)
 {
 	return (u16)(p[0] << 8 | p[1]);
