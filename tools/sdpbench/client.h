@@ -35,14 +35,15 @@ struct client {
  * @run: does it; the time in it counts. The reply to the request is left in @reply
  * @size: bytes of a message
  * @count: messages or iterations, 0: as many as take the time asked for
- * @first: the least of them where @count is 0
+ * @first: the count to begin with where @count is 0
  * @compute_ns: computation for each, of @compute_way
  * @burst: messages of a burst
- * @slaves: connections that take part
+ * @slaves: connections that take part, of test_hot()
  * @answer: bytes of an answer
  * @sample: look at the receive buffers meanwhile
  * @with_nic: NICs work while hosts wait for them, so that their time counts
- * @us: time of each iteration, or NULL
+ * @us: us of each iteration, room for all repetitions; in @run that of the present
+ *	one. NULL: not wanted
  * @bufs: memory of messages
  * @reply: of the server
  */
@@ -72,7 +73,7 @@ struct job {
  * @cpu_peer: processor time of the server, ns
  * @local: of this host
  * @peer: of the server's
- * @util: mean of the samples, weighted by their number, times it
+ * @util: sum of the samples of all repetitions
  * @samples: number of samples
  */
 struct series {

@@ -19,9 +19,9 @@
 /* Room for what is lent at a time */
 #define LEND_WINDOW (512U << 10)
 #define LEND_PAGE 4096U
-/* MSG_ZEROCOPY: sends that have not been notified of */
+/* MSG_ZEROCOPY: sends under way, for which no notification has come, at most */
 #define ZC_MOST 64
-#define BUSY_POLL_US 50
+#define BUSY_POLL_US 50 /* SO_BUSY_POLL */
 
 /**
  * conn_init() - a connection with the ordinary ways
@@ -50,7 +50,7 @@ int conn_set_wait(struct conn *c, enum wait_way way)
 		errno = EOPNOTSUPP;
 		return -1;
 	}
-	/* where the device can be polled; data is asked for again and again anyway */
+	/* polls a device that can be polled; recv_busy() asks again and again anyway */
 	if (way == WAIT_BUSY)
 		c->xp->setsockopt(c->fd, SOL_SOCKET, SO_BUSY_POLL, &us,
 				  sizeof(us));
@@ -122,7 +122,10 @@ void conn_close(struct conn *c)
 	c->xp->close(c->fd);
 }
 
-/* Takes one notification, if there is any. Return: is there? */
+/*
+ * Takes one notification, if there is any. Return: was there one?
+ * ee_data is the last send of a range; ranges are taken to come in order.
+ */
 static bool zc_reap(struct conn *c)
 {
 	char control[256];
@@ -142,9 +145,10 @@ static bool zc_reap(struct conn *c)
 	return true;
 }
 
-/* Until no more than @most sends are to be notified of */
+/* Waits until notifications are missing for @most sends at most */
 static int zc_wait(struct conn *c, uint32_t most)
 {
+	/* POLLERR, for which poll() need not be asked: there is a notification */
 	struct pollfd p = { .fd = c->fd };
 
 	while (c->zc_sent - c->zc_done > most) {
@@ -223,7 +227,10 @@ int conn_send_message(struct conn *c, const void *buf, size_t len)
 	return send_all(c, buf, len, MSG_NOSIGNAL | MSG_ZEROCOPY);
 }
 
-/* Pages first; what is no whole page is copied. Return: as recv() */
+/*
+ * Maps whole pages and has the kernel copy what is no whole page, or reads what
+ * can only be read. Return: as recv()
+ */
 static ssize_t recv_lent(struct conn *c, void *buf, size_t len)
 {
 	struct pollfd p = { .fd = c->fd, .events = POLLIN };
@@ -262,7 +269,7 @@ static ssize_t recv_epoll(struct conn *c, void *buf, size_t len)
 	return c->xp->recv(c->fd, buf, len, MSG_DONTWAIT);
 }
 
-/* Or a peer on the same processor, the only one, would never send */
+/* Let a peer run that has only this processor, too: otherwise it would never send */
 static void busy_yield(void)
 {
 	static int processors;
@@ -386,9 +393,11 @@ static int exchange_step(struct conn *c, const struct exchange *x,
 }
 
 /**
- * conn_exchange() - send and receive as much at the same time
+ * conn_exchange() - send and receive the same number of messages at the same time
  * @c: connection
  * @x: what
+ *
+ * Waits by poll(), or not at all with WAIT_BUSY.
  *
  * Return: 0, or -1 with errno set.
  */

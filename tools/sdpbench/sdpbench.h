@@ -12,11 +12,13 @@
  *   stats.c       medians, trimmed means, confidence intervals
  *   buffers.c     memory that messages are sent from
  *   compute.c     computation beside communication
+ *   sample.c      how full a receive buffer is, by a thread that looks at it
  *   proto.c       messages between both ends
  *   conn.c        ways to send, to receive and to wait
  *   xport.c       the transports: sockets of a family, rsockets
  *   host.c, nic.c time of processors and of simulated NICs
  *   say.c         messages on standard error
+ *   mark.h        instructions that mark what is measured for an emulator
  */
 #ifndef SDPBENCH_H
 #define SDPBENCH_H
@@ -35,7 +37,7 @@
 #define BENCH_MAX_BUFFERS 65536
 #define BENCH_MAX_HOSTS 64
 
-/* Real-time priorities with --first: of the client, and of who samples beside it */
+/* Real-time priorities with --first: of the client, and of the thread in sample.c */
 #define FIRST_PRIORITY 10
 #define SAMPLE_PRIORITY 15
 #define BENCH_TRIM_REPS 10 /* repetitions that a trimmed mean needs */
@@ -58,7 +60,7 @@ void bench_warn(const char *fmt, ...) BENCH_PRINTF(1, 2);
  * @name: as given on the command line
  * @family: address family of its sockets, AF_UNSPEC for that of the address
  * @kernel: its descriptors are those of the kernel
- * @place: what is added to the port where several transports are served
+ * @place: number that is added to --port where several transports are served
  * @socket: and the other calls: as the system calls of that name
  */
 struct xport {
@@ -134,7 +136,7 @@ struct sizes {
  * @wait_way: how both ends wait for data
  * @zerocopy: send with MSG_ZEROCOPY
  * @lend: receive with SDP_ZEROCOPY_RECEIVE
- * @first: the client has real-time priority
+ * @first: the client runs first: it has real-time priority
  * @trim: trimmed means instead of medians
  * @less_reply: the time that the last reply takes does not count
  * @wait: seconds to go on trying to connect
@@ -178,6 +180,7 @@ struct bench_opts {
 
 void options(struct bench_opts *opts, int argc, char **argv);
 
+/* Simulated NICs of --nic, and the time that they have worked */
 void nic_add(const char *spec);
 uint64_t nic_ns(void);
 
@@ -193,7 +196,10 @@ struct host_time {
 
 struct host_time host_time(void);
 
+/* Seconds of a monotonic clock */
 double bench_now(void);
+
+/* compute_init() measures how fast this processor spins, before compute() is used */
 void compute_init(void);
 void compute(enum compute_way way, uint64_t ns);
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
 /*
- * sdpbench -T lat: a message to and fro; its latency is half of a round trip.
+ * sdpbench -T lat: a message goes to the server and back; latency is half of that.
  * Calls the client.
  */
 #include <stdlib.h>
@@ -58,6 +58,7 @@ void test_lat(struct client *cl, const struct test *test, uint32_t size)
 	report_columns(cl->opts, test->name, shown);
 	client_measure(cl, &job, &s);
 	client_result(cl, &res, &job, test->name);
+	/* 2: an iteration is a round trip */
 	client_latency(cl, &s, &job, 2, &res);
 	client_row(cl, &res, F_LAT_US, false);
 	free(job.us);

@@ -156,7 +156,7 @@ void xport_nodelay(const struct xport *xp, int fd)
 int xport_listen(const struct xport *xp, const char *host, uint16_t port,
 		 int family)
 {
-	/* without an address, every transport understands the IPv4 one */
+	/* no address: the wildcard of IPv4, which every transport takes */
 	struct addrinfo *ai = resolve(
 		host, port, !host && family == AF_UNSPEC ? AF_INET : family,
 		AI_PASSIVE);

@@ -32,8 +32,8 @@ struct check_route {
  * struct check_device - an RDMA device
  * @name: empty if the network device has none
  * @protocol: "iw", "roce", "ib"
- * @active: its port is
- * @others: devices that there are elsewhere
+ * @active: its port is in state ACTIVE
+ * @others: RDMA devices on other network devices, if @name is empty
  */
 struct check_device {
 	char name[64];

@@ -107,13 +107,16 @@ static int ask_route(const struct sockaddr_storage *to, struct route_answer *a)
 	mnl_socket_close(nl);
 	if (err)
 		return err;
-	/* IPv6 reports a refusal as if it were a route */
+	/* IPv6 answers with a route of a type that refuses; IPv4 returns an error */
 	if (a->type != RTN_UNICAST && a->type != RTN_LOCAL)
 		return a->type == RTN_PROHIBIT ? EACCES : ENETUNREACH;
 	return 0;
 }
 
-/* For an address of ours the route says "lo", RDMA takes its true device. */
+/*
+ * For an address of this machine the route says "lo", but RDMA connection management
+ * takes the network device that has it.
+ */
 static void find_owner(const struct sockaddr_storage *to, struct check_route *r)
 {
 	struct ifaddrs *all, *i;
