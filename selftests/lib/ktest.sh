@@ -1,17 +1,18 @@
 # SPDX-License-Identifier: GPL-2.0
 # shellcheck shell=bash
 #
-# Test modules (sourced after lib.sh): what they check become results; see
-# ktest.h.
+# Test modules, to be sourced after lib.sh: runs tests in the kernel, and makes each of
+# their checks a result of the script. ktest.h has the module's side.
 
-# /sys is another one in a network namespace of ip netns exec
+# Not /sys/kernel/debug: "ip netns exec" mounts another /sys without debugfs
 KT_DBG=/run/ktest-debugfs
 
-# kt_load MODULE...: the first is the one with the tests; all go at the end
+# kt_load MODULE...: the first one has the tests, in $KT from here on; all are removed at
+# the end of the script
 kt_load() {
 	modprobe "$1" || return
 	KT=$KT_DBG/$1
-	# there is more than one who asks
+	# a script may load more than one module
 	if ! grep -q " $KT_DBG " /proc/mounts; then
 		mkdir -p $KT_DBG
 		mount -t debugfs d $KT_DBG
@@ -20,7 +21,7 @@ kt_load() {
 	defer modprobe -r "$@"
 }
 
-# kt_tell a|b|- TEST...: have it run in that namespace
+# kt_tell a|b|- TEST...: run it in that namespace; -: in the present one
 kt_tell() {
 	local ns=in_$1
 
@@ -28,7 +29,8 @@ kt_tell() {
 	$ns sh -c "echo '${*:2}' >$KT/run"
 }
 
-# kt_do a|b|- WHAT TEST...: and its results, with WHAT in front
+# kt_do a|b|- WHAT TEST...: run it and take its results, lines "ok TITLE" and "not ok
+# TITLE", with WHAT in front of the title
 kt_do() {
 	local verdict rest what=${2:+$2: } before=$KTAP_N
 

@@ -99,7 +99,7 @@ void net_connect4(int fd, const struct sockaddr_in *sin)
 		net_fail("connect");
 }
 
-/* Of accept(): the next one may be better. ENFILE: no memory for an inode. */
+/* Errors of accept() that the next call may not have. ENFILE: no memory for an inode. */
 static bool passes(int err)
 {
 	return err == ECONNABORTED || err == EINTR || err == ENOMEM ||

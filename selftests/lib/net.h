@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
 /*
  * Sockets and peers of the test programs: addresses, listeners, exact reads and
- * writes, waiting with a time limit, the clock, and a stream whose bytes follow
- * from their place. Linked into each program that includes it; it knows no
+ * writes, waiting with a time limit, the clock, and a stream each of whose bytes is a
+ * function of its position. Linked into each program that includes it; it knows no
  * protocol, and no other file of the tests.
  */
 #ifndef _SELFTESTS_NET_H
@@ -14,7 +14,10 @@
 #include <stdint.h>
 #include <sys/socket.h>
 
-/* Both print what is wrong on standard output, and end the program with status 1. */
+/*
+ * Both print what is wrong on standard output, and end the program with status 1:
+ * net_fail() with the text of errno, net_check() if @good is false.
+ */
 void net_fail(const char *what) __attribute__((noreturn));
 void net_check(bool good, const char *what);
 
@@ -41,7 +44,7 @@ int net_listen(int fd, const void *sa, socklen_t len, int backlog);
  */
 void net_serve(int fd, size_t stack, void *(*serve_one)(void *arg));
 
-/* poll() for one descriptor. Return: events that are there, 0 after @ms */
+/* poll() for one descriptor. Return: events that are there; 0 after @ms, or if poll() fails */
 int net_wait(int fd, int events, int ms);
 void net_nonblock(int fd, bool on);
 

@@ -34,7 +34,7 @@ reader() {
 	rm -f $GO
 	mkfifo $GO
 	exec {TELL}<>$GO
-	# the end that tells is not for it
+	# without the writing end: otherwise it would see no end of its input
 	in_a $VIA /usr/bin/python3 "$PROG" read $SERVER $PORT "$1" "$2" \
 		<$GO {TELL}>&- >$RESULT 2>&1 &
 	READER=$!
@@ -82,7 +82,8 @@ unread() {
 	ktap_is "$1, unread data: the reader sees a reset" "${GOT#* }" ECONNRESET
 }
 
-# many: thirty connections whose reader takes nothing, closed at once
+# many: thirty connections (fill() of orphan.py) whose reader takes nothing; they are
+# closed all at once
 many() {
 	PORT=$((PORT + 1))
 	start_bg a /usr/bin/python3 "$PROG" hold 10.0.0.1 $PORT
@@ -93,13 +94,13 @@ many() {
 orphans() { in_b sdpstat -a | grep -c ":$PORT\b"; }
 few_orphans() { [ "$(orphans)" -le "$1" ]; }
 
-# limited NAME: no more than there may be
+# limited NAME: max_orphans limits the connections that stay
 limited() {
 	in_b sysctl -qw net.sdp.max_orphans=10 net.sdp.fin_timeout=600
 	many
 	ktap_check "$1: more closed connections than max_orphans are reset" \
 		wait_for 20 few_orphans 10
-	ktap_is "$1: so many stay" "$(orphans)" 10
+	ktap_is "$1: max_orphans connections stay" "$(orphans)" 10
 	stop_bg "$STALLED"
 	ktap_check "$1: they end with their peer" wait_for 20 few_orphans 0
 	in_b sysctl -qw net.sdp.max_orphans=16384 net.sdp.fin_timeout=3

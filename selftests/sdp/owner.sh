@@ -30,7 +30,8 @@ if len(sys.argv) > 1:
     sys.stdin.read()
 END
 
-# as USER [PORT]: what it gets
+# as USER [PORT]: what owner.py prints under that user: the protocol of its socket (257:
+# SDP, 6: TCP), the owner of the socket's file, and whether it can listen at the port
 as() {
 	local user=$1
 
@@ -72,7 +73,8 @@ rm -f /tmp/hold
 # Connections that continue with TCP pass a firewall, which checks the owner of the file
 rule() { in_a /usr/bin/python3 "$HERE/owner_rule.py" "$@"; }
 
-# packets [COMMAND...]: what the rule has seen of a connection under that command
+# packets [COMMAND...]: makes a connection under that command; its protocol, and the
+# packets that the firewall rule has counted
 packets() {
 	rule set 65534 || return
 	in_a "$@" setpriv --reuid=65534 --clear-groups /usr/bin/python3 -c '

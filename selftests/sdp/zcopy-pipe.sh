@@ -158,7 +158,7 @@ combined() {
 	in_b sysctl -q -w net.sdp.zcopy_pipelined=1
 }
 
-# foreign DEVICES: with some that are not ours
+# foreign DEVICES: with other RDMA devices than iwarp_hybrid at one end or both
 foreign() {
 	zc "$1: written" "$DIRECT && $WRITTEN" -n 1500000 -w 300000 -o 1 -L 60
 	zc "$1: read" "$DIRECT" -n 1500000 -w 300000 -R 300000

@@ -26,7 +26,7 @@ up() {
 	look
 }
 
-# for pair()
+# setup, gone: called by pair(), before and after its command
 setup() {
 	set_both net.sdp.shared_link=0
 	up
@@ -37,9 +37,9 @@ gone() {
 	ktap_check "no socket is left" wait_for 20 no_sockets
 }
 
-# lends DESCRIPTION EXPRESSION OPTION...: sdp-lend succeeds, and the expression of
-# what the counters rose by, and of the bytes "lent", "copied" and "read" that it
-# says, is not 0
+# lends DESCRIPTION EXPRESSION OPTION...: sdp-lend succeeds with these options, and the
+# expression is not 0. Its variables: a_COUNTER, b_COUNTER, by which a counter of either
+# end rose (risen()); lent, copied, read, the bytes of each kind that sdp-lend reports
 lends() {
 	local desc=$1 want=$2 out word lent copied read
 
@@ -67,7 +67,7 @@ behaves() {
 	lends "with a buffer for copies: nothing needs to be read" \
 		"$(all 8388608) && lent > 8388608 / 4 && copied > 0" -c 32768 -w 100000
 	lends "a window of one page" "$(most 2097152)" -n 2097152 -W 4096
-	lends "sends of any size" "$(all 4194304) && lent > 0" -n 4194304 -w 33333
+	lends "sends of 33333 bytes" "$(all 4194304) && lent > 0" -n 4194304 -w 33333
 	lends "small sends: copied" "$(all 200000)" -n 200000 -w 500
 	lends "all that fits is copied" "$(all 1000000) && copied > 0" \
 		-n 1000000 -w 3000 -c 1000000
@@ -101,21 +101,25 @@ ends() {
 
 	rm -f $fifo
 	mkfifo $fifo
-	# what a server that is killed has sent waits for the reader so long
+	# seconds that data of a killed server waits for a reader
 	set_both net.sdp.fin_timeout=3
-	for what in "stop_bg $SERVE" "in_b rdma link delete rdb" "in_a rdma link delete rda"; do
+	for what in server "device of the server" device; do
 		start_bg a sh -c "sdp-lend -m gone $SERVER $PORT <$fifo"
 		exec 7>$fifo
 		wait_for 30 said borrowed
-		$what
+		case $what in
+		server) stop_bg "$SERVE" ;;
+		"device of the server") in_b rdma link delete rdb ;;
+		device) in_a rdma link delete rda ;;
+		esac
 		wait_for 30 no_connection
 		exec 7>&-
-		ktap_check "${what% *}: mapped pages stay" wait_for 30 grep -q ^ok "$BG_LOG"
+		ktap_check "the $what goes: mapped pages stay" wait_for 30 grep -q ^ok "$BG_LOG"
 		stop_bg "$BG_PID"
 		stop_bg "$SERVE"
 		case $what in
-		*rda) dev_add a rda va "$1" ;;
-		*rdb) dev_add b rdb vb "$1" ;;
+		"device of the server") dev_add b rdb vb "$1" ;;
+		device) dev_add a rda va "$1" ;;
 		esac
 		up
 	done
@@ -142,7 +146,7 @@ no_clients() { ! in_a sdpstat -a | grep -vq '^State'; }
 no_lending() {
 	lends "$1: nothing is lent, all is read" "$(none 2097152)" -n 2097152
 	lends "$1: or copied" "$(none 2097152) && copied > 0" -n 2097152 -c 65536
-	lends "$1: misuse" "1" -m race -n 4194304
+	lends "$1: threads read, map and look" "1" -m race -n 4194304
 }
 
 # advertised MODE: what could be read by RDMA comes as messages
@@ -157,7 +161,7 @@ advertised() {
 	up
 }
 
-# foreign DEVICES: with some that are not ours
+# foreign DEVICES: with other RDMA devices than iwarp_hybrid at one end or both
 foreign() {
 	lends "$1" "$(most 8388608)"
 	lends "$1: nothing is given back" "lent + read == 8388608" -m keep
@@ -183,7 +187,7 @@ gone
 ktap_check "no queue pair is left" wait_for 20 no_queue_pairs
 pair hybrid siw foreign
 pair siw hybrid foreign
-# the one of 6.1 accesses packets that it has given away, which KASAN reports
+# rxe of 6.1 accesses packets after it has freed them, which KASAN reports
 if is_debug; then
 	ktap_skip "rxe to rxe" "use after free in rxe_resp_queue_pkt()"
 else

@@ -183,7 +183,7 @@ off() {
 	stop_bg "$BG_PID"
 }
 
-# foreign DEVICES: with some that are not ours
+# foreign DEVICES: with other RDMA devices than iwarp_hybrid at one end or both
 foreign() {
 	zc "$1: no copies" "$(whole 900000 3)" -n 900000 -w 300000 -o 1
 	set_both net.sdp.zcopy_wait="$HASTY"
