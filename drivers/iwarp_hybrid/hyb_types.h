@@ -313,11 +313,11 @@ struct hyb_tx_left {
  * @ird: how many there may be
  * @term_len: bytes of @term, 0 if there is none
  * @term: ULPDU of a Terminate to send
- * @fpdus: counted here and added to the counters per batch
- * @copies: same
- * @copied: same, bytes
- * @referred: same, bytes
- * @summed: same, bytes
+ * @fpdus: counted here and added to the counters per batch, as the next four
+ * @copies: of payload
+ * @copied: bytes of payload copied
+ * @referred: bytes of payload that TCP got by reference
+ * @summed: bytes that CRCs were computed over
  * @nic: same, bytes
  */
 struct hyb_tx {
@@ -443,12 +443,12 @@ struct hyb_cur {
  * @sge: where in the scatter list @done is
  * @sge_off: offset in that entry
  * @segs: tcp_sock.data_segs_in as far as it was counted
- * @fpdus: counted here and added to the counters per batch
- * @copies: same
- * @copied: same, bytes
- * @summed: same, bytes
- * @trusted: same, bytes that the NIC has checked
- * @there: same, bytes that the NIC has placed
+ * @fpdus: counted here and added to the counters per batch, as the next five
+ * @copies: of payload
+ * @copied: bytes of payload copied
+ * @summed: bytes that CRCs were checked over
+ * @trusted: bytes that the NIC has checked
+ * @there: bytes that the NIC has placed
  */
 struct hyb_rx {
 	u32 budget;

@@ -15,7 +15,7 @@
 #include "sdp.h"
 
 /**
- * sdp_errq_wanted - whether a send has to be notified of
+ * sdp_errq_wanted - does a send need a notification on the error queue?
  * @sk: socket
  * @msg: the send
  *

@@ -19,7 +19,7 @@
 #define TERM_TYPE(err)		((err) >> 8 & 0xf)
 #define TERM_CODE(err)		((err) & 0xff)
 
-/* RDMAP, RFC 5040 section 4.8 */
+/* RDMAP, RFC 5040 section 4.8. OP_STREAM: local to the stream, or atomic not aligned */
 #define TERM_RDMAP_LOCAL	TERM(0U, 0U, 0x00U)
 #define TERM_PROT_STAG		TERM(0U, 1U, 0x00U)
 #define TERM_PROT_BOUNDS	TERM(0U, 1U, 0x01U)
@@ -29,7 +29,7 @@
 #define TERM_PROT_INVAL		TERM(0U, 1U, 0x09U)
 #define TERM_OP_VERSION		TERM(0U, 2U, 0x05U)
 #define TERM_OP_OPCODE		TERM(0U, 2U, 0x06U)
-#define TERM_OP_STREAM		TERM(0U, 2U, 0x07U)	/* local to the stream; atomics: alignment */
+#define TERM_OP_STREAM		TERM(0U, 2U, 0x07U)
 #define TERM_OP_UNSPEC		TERM(0U, 2U, 0xffU)
 /* DDP, RFC 5041 section 7 */
 #define TERM_DDP_LOCAL		TERM(1U, 0U, 0x00U)

@@ -595,9 +595,9 @@ static inline u32 mpa_get_crc(const u8 *p)
  * @to_mark: bytes up to the next marker, MPA_NO_MARK without markers
  * @ivl: marker interval
  * @have: bytes of the current marker seen
- * @since: stream bytes since ULPDU_Length began
+ * @since: stream bytes since ULPDU_Length began, markers included
  * @mark: the current marker
- * @in_head: ULPDU_Length has not been reached
+ * @in_head: ULPDU_Length has not been reached: a marker now is in front of it
  * @bad: a marker pointed elsewhere; an error if the CRC was good
  */
 struct mpa_walk {
