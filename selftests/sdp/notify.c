@@ -26,7 +26,7 @@
 #define LONG_MS 30000
 
 static unsigned char out[PIECE], in[PIECE];
-static uint32_t next_id; /* that has not been notified of */
+static uint32_t next_id; /* of the next notification */
 static bool native, copied;
 static int fd;
 
