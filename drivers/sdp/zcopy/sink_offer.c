@@ -1,17 +1,19 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
  * Zero copy by RDMA Write, the sink: a reader that waits with a large buffer
- * offers it to the peer (SinkAvail). Calls xfer.c and the transmit engine.
+ * offers it to the peer (SinkAvail). Called by recvmsg (sdp_rx.c), the transmit
+ * engine and the receive half (sdp_rx_msg.c); calls xfer.c, sink_read.c and the
+ * engine.
  *
- * One at a time, in pipelined mode, while nothing is queued or advertised. It
- * ends when the peer has written (RdmaWrCompl); when a message with payload
- * comes, which makes it void on both ends; with DisConn and ModeChange; or when
+ * There is one SinkAvail at a time, in pipelined mode, while nothing is queued or
+ * advertised. It ends when the peer has written (RdmaWrCompl); when a message with
+ * payload comes, after which neither end uses it; with DisConn and ModeChange; or when
  * the reader does not want to wait any more and the peer agrees (SinkAvailCancel,
  * SinkCancelAck). The memory is the reader's own again when its invalidation
  * is complete, whatever the peer does.
  *
  * Data placed by RDMA Write bypasses the receive queue. Later data may already
- * be queued when the reader returns, so sequence numbers do not count the
+ * be queued when the reader returns, so rx_seq and copied_seq do not count the
  * placed bytes.
  */
 #include <linux/sched/signal.h>
@@ -24,8 +26,10 @@
 #include "sdp_verbs.h"
 
 /**
- * sdp_zc_sink_due - whether SinkAvail may leave, which then counts as sent
+ * sdp_zc_sink_due - whether SinkAvail may leave
  * @conn: connection
+ *
+ * If so, it counts as sent from here on.
  *
  * Context: tx_lock.
  */
@@ -35,6 +39,7 @@ bool sdp_zc_sink_due(struct sdp_conn *conn)
 	struct sdp_zc *zc = conn->zc;
 	bool due;
 
+	lockdep_assert_held(&conn->tx_lock);
 	spin_lock(&sdp->lock);
 	due = zc->sink_state == SDP_ZC_SINK_QUEUED;
 	if (due) {
@@ -50,12 +55,14 @@ bool sdp_zc_sink_due(struct sdp_conn *conn)
  * @conn: connection
  * @m: the message; the offer is filled in
  *
- * Context: tx_lock, after sdp_zc_sink_due().
+ * Context: tx_lock, held since sdp_zc_sink_due(): the reader needs it before it lets the
+ * region go.
  */
 void sdp_zc_sink_fill(struct sdp_conn *conn, struct sdp_msg *m)
 {
 	const struct sdp_zc *zc = conn->zc;
 
+	lockdep_assert_held(&conn->tx_lock);
 	m->ext.avail.len = zc->rx->len;
 	m->ext.avail.rkey = zc->rx->mr->rkey;
 	m->ext.avail.va = zc->rx->mr->iova;
@@ -67,6 +74,8 @@ void sdp_zc_sink_fill(struct sdp_conn *conn, struct sdp_msg *m)
  * sdp_zc_sink_cancel_due - whether SinkAvailCancel may leave
  * @conn: connection
  *
+ * If so, it counts as sent from here on.
+ *
  * Context: tx_lock.
  */
 bool sdp_zc_sink_cancel_due(struct sdp_conn *conn)
@@ -75,6 +84,7 @@ bool sdp_zc_sink_cancel_due(struct sdp_conn *conn)
 	struct sdp_zc *zc = conn->zc;
 	bool due;
 
+	lockdep_assert_held(&conn->tx_lock);
 	spin_lock(&sdp->lock);
 	due = zc->sink_state == SDP_ZC_SINK_CANCEL && !zc->sink_cancel_sent;
 	if (due)
@@ -125,7 +135,10 @@ int sdp_zc_sink_ack(struct sdp_sock *sdp, struct sdp_rx_ctx *c)
 	return 0;
 }
 
-/* Bytes of the reader's memory to offer, 0 if it is not worth it. */
+/*
+ * Bytes of the reader's memory to offer, from address *@addr on; 0 if it is not worth
+ * it, or not possible. lock_sock.
+ */
 static u32 sdp_zc_sink_want(struct sock *sk, struct msghdr *msg, size_t len,
 			    int flags, unsigned long *addr)
 {
@@ -143,7 +156,7 @@ static u32 sdp_zc_sink_want(struct sock *sk, struct msghdr *msg, size_t len,
 	if (READ_ONCE(conn->zc->rx_state) != SDP_ZC_RX_IDLE ||
 	    conn->zc->rx_taking)
 		return 0;
-	/* the peer may insist on room for what it would send in a message */
+	/* a peer may refuse to write where one of its messages would not fit */
 	n = min_t(size_t, sdp_zc_segment(&msg->msg_iter, addr), len);
 	if (n < max_t(u32, threshold, SDP_BUF_SIZE))
 		return 0;
@@ -154,7 +167,10 @@ static u32 sdp_zc_sink_want(struct sock *sk, struct msghdr *msg, size_t len,
 	return n;
 }
 
-/* Something may have come since the reader looked. */
+/*
+ * Have SinkAvail sent. False if something has come since the reader looked: then the
+ * offer is over before it began. lock_sock.
+ */
 static bool sdp_zc_sink_start(struct sock *sk, struct sdp_conn *conn)
 {
 	struct sdp_sock *sdp = sdp_sk(sk);
@@ -185,8 +201,9 @@ static bool sdp_zc_sink_over(const struct sdp_conn *conn)
 }
 
 /*
- * Wait as a reader does; signals, shutdown() and the like wake it by the
- * socket's queue, and the peer's answers by that of the connection.
+ * Wait as a reader does, until the offer is over (true), or *@timeo is, a signal came, or
+ * shutdown() was called (false). These wake the socket's wait queue, the peer's
+ * answers that of the connection. No lock held.
  */
 static bool sdp_zc_sink_wait(struct sock *sk, struct sdp_conn *conn,
 			     long *timeo)
@@ -211,6 +228,7 @@ static bool sdp_zc_sink_wait(struct sock *sk, struct sdp_conn *conn,
 	return over;
 }
 
+/* The reader does not wait any more: end the offer. No lock held. */
 static void sdp_zc_sink_cancel(struct sdp_conn *conn)
 {
 	struct sdp_sock *sdp = sdp_sk(conn->sk);
@@ -229,7 +247,10 @@ static void sdp_zc_sink_cancel(struct sdp_conn *conn)
 	sdp_zc_wait_peer(conn, sdp_zc_sink_over);
 }
 
-/* After offers in vain some receives are copied without another one. */
+/*
+ * After offers that failed some receives are copied without another one. By the reader:
+ * with lock_sock, or in its offer.
+ */
 static void sdp_zc_sink_failed(struct sdp_zc *zc)
 {
 	if (zc->rx_fails < SDP_ZC_SKIP_MAX)
@@ -245,7 +266,10 @@ static void sdp_zc_sink_result(struct sdp_zc *zc)
 		sdp_zc_sink_failed(zc);
 }
 
-/* Take the memory back. Returns bytes that the peer has written. */
+/*
+ * Take the memory back and end the offer. Returns bytes that the peer has written. No
+ * lock held: it waits.
+ */
 static u32 sdp_zc_sink_done(struct sdp_conn *conn)
 {
 	struct sdp_sock *sdp = sdp_sk(conn->sk);
@@ -270,13 +294,17 @@ static u32 sdp_zc_sink_done(struct sdp_conn *conn)
 		SDP_INC_STATS(net, RX_ZCOPY_WRITES);
 	SDP_ADD_STATS(net, RX_ZCOPY_BYTES, done);
 	SDP_ADD_STATS(net, RX_BYTES, done);
-	/* there is one region: others have had to leave this to us */
+	/* readers that came meanwhile did not read it, as there is one zc->rx */
 	if (pending)
 		conn->sk->sk_data_ready(conn->sk);
 	return done;
 }
 
-/* Offer @len bytes of the reader's memory. Returns bytes written there. */
+/*
+ * Offer @len bytes of the reader's memory. Returns bytes written there. lock_sock, which
+ * is released meanwhile; bytes that were written count even if the socket has lost the
+ * connection by then.
+ */
 static u32 sdp_zc_sink(struct sock *sk, unsigned long addr, u32 len,
 		       long *timeo)
 {

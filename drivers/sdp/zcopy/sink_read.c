@@ -1,7 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
  * Zero copy, the sink: advertised data is read with RDMA Read into the memory
- * of a waiting reader. Calls xfer.c and the transmit engine, for the answers.
+ * of a waiting reader. Called by recvmsg, poll and the like (sdp_rx.c, af_sdp.c,
+ * sdp_lend.c), the receive half (sdp_rx_msg.c) and the transmit engine; calls xfer.c
+ * and the engine, for the answers.
  *
  * An advertisement stays until it has been read to its end, by one reader after
  * the other, each of which tells the peer how far it came (RdmaRdCompl); until
@@ -9,12 +11,13 @@
  * (SendSm); or until the peer cancels it. Bytes that are read never are on the
  * receive queue: rx_seq and copied_seq move together.
  *
- * In pipelined mode there may be several, which are read in turn, and end
- * together. No bytes come along, so poll() does not see them; a polling reader
- * gets messages. One that has crossed our SendSm or SinkAvail is void.
+ * In pipelined mode there may be several, which are read in turn; SendSm and a cancel
+ * end all of them. No bytes come along, so the receive queue shows nothing to poll();
+ * for a program that polls, messages are asked for. A SrcAvail that has crossed our
+ * SendSm or SinkAvail is void.
  *
- * MSeqAck stays in front of a SrcAvailCancel while we read, since it would
- * acknowledge the cancel.
+ * After a SrcAvailCancel MSeqAck stays at the message before it while we read, since
+ * MSeqAck would acknowledge the cancel.
  */
 #include <linux/uio.h>
 #include <net/sock.h>
@@ -71,7 +74,10 @@ void sdp_zc_asked(struct sdp_conn *conn)
 	spin_unlock(&sdp->lock);
 }
 
-/* The peer sent it before it knew of something of ours, and will know. */
+/*
+ * A SrcAvail without payload is void if the peer sent it before it had seen a SinkAvail
+ * or SendSm of ours: when it does, it knows. sdp->lock.
+ */
 static bool sdp_zc_void(const struct sdp_rx_ctx *c)
 {
 	const struct sdp_zc *zc = c->conn->zc;
@@ -101,6 +107,7 @@ void sdp_zc_rx_payload(struct sdp_sock *sdp, struct sdp_rx_ctx *c)
 	sdp_zc_sink_end(c->conn);
 }
 
+/* Make this the advertisement that is read next. sdp->lock. */
 static void sdp_zc_take(struct sdp_zc *zc, u64 va, u32 rkey, u32 len)
 {
 	zc->rx_va = va;
@@ -109,12 +116,12 @@ static void sdp_zc_take(struct sdp_zc *zc, u64 va, u32 rkey, u32 len)
 	WRITE_ONCE(zc->rx_state, SDP_ZC_RX_PENDING);
 }
 
-/* One behind others: in pipelined mode, up to the advertised number. */
+/* SrcAvail behind others: in pipelined mode, as many as MaxAdverts allows. sdp->lock. */
 static int sdp_zc_another(struct sdp_rx_ctx *c)
 {
 	struct sdp_zc *zc = c->conn->zc;
 
-	/* those in front of it are declined, so is this */
+	/* SendSm for those in front is to leave, and declines this one, too */
 	if (zc->rx_state == SDP_ZC_RX_IDLE)
 		return 0;
 	if (zc->rx_src.n + 1 >= zc->max ||
@@ -156,21 +163,23 @@ int sdp_zc_accept(struct sdp_sock *sdp, struct sdp_rx_ctx *c)
 	return 0;
 }
 
-/* Drop the remaining advertisements. sdp->lock. */
+/* Decline the remaining advertisements, by SendSm. sdp->lock. */
 static void sdp_zc_drop(struct sdp_conn *conn)
 {
+	lockdep_assert_held(&sdp_sk(conn->sk)->lock);
 	WRITE_ONCE(conn->zc->rx_state, SDP_ZC_RX_IDLE);
 	WRITE_ONCE(conn->zc->rx_cancel, false);
 	conn->zc->rx_src.n = 0;
 	sdp_conn_ctl(conn, SDP_CTL_SENDSM);
 }
 
-/* This one has been read to its end. sdp->lock. */
+/* The present advertisement is over: go to the next one, if there is one. sdp->lock. */
 static void sdp_zc_rx_next(struct sdp_conn *conn)
 {
 	struct sdp_zc *zc = conn->zc;
 	struct sdp_zc_advert a;
 
+	lockdep_assert_held(&sdp_sk(conn->sk)->lock);
 	if (sdp_zc_pop(zc, &zc->rx_src, &a)) {
 		sdp_zc_take(zc, a.va, a.rkey, a.len);
 		return;
@@ -195,6 +204,7 @@ int sdp_zc_rx_mode(struct sdp_rx_ctx *c)
 	struct sdp_conn *conn = c->conn;
 	bool piped = conn->rx_mode == SDP_MODE_PIPELINED;
 
+	lockdep_assert_held(&sdp_sk(conn->sk)->lock);
 	if (piped && conn->zc->rx_state == SDP_ZC_RX_PENDING) {
 		conn->zc->rx_src.n = 0;
 		sdp_zc_rx_next(conn);
@@ -264,8 +274,8 @@ void sdp_zc_poll(struct sock *sk)
  * @sdp: socket
  * @c: SrcAvailCancel
  *
- * If there is none any more, what ended it is on its way, and the peer will
- * know.
+ * If there is none any more, the message that ended it is on its way, and serves the
+ * peer as the answer.
  *
  * Context: sdp->lock.
  *
@@ -285,7 +295,10 @@ int sdp_zc_src_cancel(struct sdp_sock *sdp, struct sdp_rx_ctx *c)
 		SDP_INC_STATS(sock_net(c->sk), RX_ZCOPY_CANCELS);
 		WRITE_ONCE(zc->rx_ack, c->m.h.mseq - 1);
 		WRITE_ONCE(zc->rx_cancel, true);
-		/* before rx_mseq, which changes next; sdp_zc_ack() */
+		/*
+		 * before rx_mseq, which changes next; pairs with the acquire in
+		 * sdp_verbs_ack()
+		 */
 		smp_wmb();
 	}
 	return 0;
@@ -316,7 +329,10 @@ void sdp_zc_decline(struct sock *sk)
 		sdp_conn_kick(conn);
 }
 
-/* Bytes of the reader's memory to read into, 0 if it is not worth it. */
+/*
+ * Bytes of the reader's memory to read into, from address *@addr on; 0 if it is not worth
+ * it. lock_sock.
+ */
 static u32 sdp_zc_rx_want(struct sock *sk, struct msghdr *msg, size_t len,
 			  int flags, unsigned long *addr)
 {
@@ -327,7 +343,7 @@ static u32 sdp_zc_rx_want(struct sock *sk, struct msghdr *msg, size_t len,
 		return 0;
 	n = sdp_zc_segment(&msg->msg_iter, addr);
 	n = min(min_t(size_t, n, len), left);
-	/* the reader has got the bytes that came along */
+	/* it may have had SDP_ZC_HEAD bytes of its buffer filled from the message */
 	if (n + SDP_ZC_HEAD < min(sdp_sock_zcopy_threshold(sk), left))
 		return 0;
 	if (!test_bit(SDP_CONN_IWARP, &conn->flags))
@@ -336,9 +352,10 @@ static u32 sdp_zc_rx_want(struct sock *sk, struct msghdr *msg, size_t len,
 }
 
 /*
- * Claim the advertisement for @len bytes. To get hold of memory takes time: it may
- * have been cancelled meanwhile, and another one be here, of another size and behind
- * messages that have to be read first.
+ * Claim the advertisement for @len bytes, and fill in where they are; false if that is not
+ * possible. Pinning memory takes time: the advertisement may have been cancelled since,
+ * and another one be here, of another size, and behind messages that have to be read
+ * first. lock_sock.
  */
 static bool sdp_zc_rx_claim(struct sdp_conn *conn, struct ib_rdma_wr *rd,
 			    u32 len)
@@ -361,9 +378,10 @@ static bool sdp_zc_rx_claim(struct sdp_conn *conn, struct ib_rdma_wr *rd,
 }
 
 /*
- * Register, read, invalidate, in one go. On iWARP the answer to a read is a kind
- * of RDMA Write, and the read can end the registration: so nothing waits in the
- * queue for it, which messages would have to stay behind.
+ * Register, read and invalidate, posted together; as sdp_zc_post(). On iWARP the answer
+ * to a read is a kind of RDMA Write, so the memory needs that access, and the read can
+ * invalidate the registration itself. That saves the fenced invalidation, behind which
+ * messages in the send queue would wait for the read.
  */
 static bool sdp_zc_rx_post(struct sdp_conn *conn, struct ib_rdma_wr *rd)
 {
@@ -394,8 +412,9 @@ static bool sdp_zc_rx_post(struct sdp_conn *conn, struct ib_rdma_wr *rd)
 }
 
 /*
- * @n bytes are in the reader's memory: tell the peer. With tx_lock, or the
- * engine could look for RdmaRdCompl before it is there, and for SendSm after.
+ * @n bytes are in the reader's memory: report them to the peer. With tx_lock, since
+ * RdmaRdCompl has to leave before a SendSm: the engine must not look between the two.
+ * lock_sock.
  */
 static void sdp_zc_rx_took(struct sock *sk, struct sdp_conn *conn, u32 n)
 {
@@ -416,6 +435,7 @@ static void sdp_zc_rx_took(struct sock *sk, struct sdp_conn *conn, u32 n)
 	WRITE_ONCE(zc->rx_left, zc->rx_left - n);
 	zc->rx_done += n;
 	sdp_conn_ctl(conn, SDP_CTL_RD_COMPL);
+	/* a cancel is for all: if nothing is left, RdmaRdCompl is its answer */
 	if (!zc->rx_left && !(zc->rx_cancel && zc->rx_src.n))
 		sdp_zc_rx_next(conn);
 	else if (zc->rx_cancel)
@@ -430,7 +450,10 @@ static void sdp_zc_rx_took(struct sock *sk, struct sdp_conn *conn, u32 n)
 	sdp_conn_kick(conn);
 }
 
-/* There is one region: others have had to leave an advertisement to us. */
+/*
+ * Wake readers: those that came while this one pinned memory have left the advertisement
+ * to it (rx_taking).
+ */
 static void sdp_zc_rx_left(struct sock *sk)
 {
 	if (sdp_zc_pending(sk))
@@ -443,7 +466,8 @@ static void sdp_zc_rx_left(struct sock *sk)
  * @addr: where it begins
  * @len: bytes wanted
  *
- * Another reader takes none meanwhile.
+ * rx_taking keeps other readers from doing the same while lock_sock is released. After
+ * -ERESTART it stays set: the connection may be freed already.
  *
  * Context: as sdp_zc_get().
  *
@@ -467,7 +491,10 @@ struct sdp_zc_region *sdp_zc_rx_get(struct sdp_conn *conn, unsigned long addr,
 	return r;
 }
 
-/* Read @len bytes into the reader's memory. Returns bytes read. */
+/*
+ * Read @len bytes into the reader's memory. Returns bytes read. lock_sock, which is
+ * released meanwhile.
+ */
 static u32 sdp_zc_rx_read(struct sock *sk, unsigned long addr, u32 len)
 {
 	struct sdp_conn *conn = sdp_sk(sk)->conn;
@@ -508,8 +535,8 @@ put:
 }
 
 /*
- * Data may have come since the reader looked, with the advertisement behind it:
- * the reader must not act on that before it has read the data.
+ * Has data come since the reader looked? Then the advertisement is behind it, and the
+ * reader must read the data first.
  */
 static bool sdp_zc_rx_behind(struct sdp_sock *sdp, u32 seq)
 {
@@ -528,15 +555,15 @@ static bool sdp_zc_rx_behind(struct sdp_sock *sdp, u32 seq)
  * @len: bytes wanted
  * @flags: MSG_*
  * @who: the reader
- * @seq: where the reader is
+ * @seq: sequence number of the next byte that the reader wants
  *
- * If the peer has advertised memory, reads it, or asks for messages if it is
- * not for this reader. One that returns anyway leaves it to the next receive, which
- * may have more room.
+ * If the peer has advertised memory, reads it, or asks for messages if the reader cannot
+ * use it. A reader that returns anyway leaves it to the next receive, which may have
+ * more room.
  *
  * Context: lock_sock, which is released while memory is pinned and the device reads.
  *
- * Return: bytes read, 0 if the caller has to wait for messages.
+ * Return: bytes read, 0 if the caller has to look again and to wait for messages.
  */
 int sdp_zc_recv(struct sock *sk, struct msghdr *msg, size_t len, int flags,
 		enum sdp_zc_reader who, u32 seq)

@@ -7,15 +7,16 @@
  * A sink that would like pipelined mode says so by REQ_PIPE; the source goes
  * there with ModeChange when it has something to send without a copy, never
  * without having been asked. SrcAvail has no payload then, and SinkAvail may
- * come: memory of a waiting reader. A large send is written there, else it
- * is advertised, which is decided when its turn comes. Write and RdmaWrCompl
- * are posted together, so that a SinkAvail is there, or used.
+ * come: memory of a waiting reader. A large send is written there, or advertised if
+ * there is none, which is decided when its turn comes. RDMA Write and RdmaWrCompl
+ * are posted in one critical section of tx_lock, so a SinkAvail either waits or is
+ * used up.
  *
  * Both ends count messages with payload, so that they agree on a SinkAvail
  * that such a message has crossed: it is void, and the message is not counted
  * by either. A SrcAvail that a SinkAvail crosses is void as well: its data is
- * written. Those that wait change with sdp->lock; they leave with tx_lock as
- * well, so the engine sees no fewer than there are.
+ * written instead. sdp->lock protects the SinkAvail that wait (tx_sink); they are
+ * removed with tx_lock held as well, so one that the engine has seen does not vanish.
  */
 #include <net/sock.h>
 
@@ -53,8 +54,7 @@ void sdp_zc_tx_mode(struct sdp_conn *conn, u8 mode)
  * @conn: connection
  * @m: the message; the mode is filled in
  *
- * Offers of the peer's readers are void in combined mode; the message tells
- * them.
+ * SinkAvail of the peer are void in combined mode; the peer knows by this message.
  *
  * Context: tx_lock.
  */
@@ -76,12 +76,13 @@ void sdp_zc_mode_changed(struct sdp_conn *conn, struct sdp_msg *m)
  * sdp_zc_next - choose the message of a send without copies whose turn has come
  * @conn: connection, all messages in front of it have left
  *
- * In pipelined mode only: in combined mode SrcAvail is one of the messages.
+ * In pipelined mode only: in combined mode SrcAvail has payload (tx_head), and is one
+ * of the messages in the transmit queue.
  *
  * Context: tx_lock.
  *
- * Return: SrcAvail, which counts as sent, or RdmaWrCompl, in front of which
- * sdp_zc_write() has to be called; 0 for nothing.
+ * Return: message id that the caller posts: SrcAvail, which counts as sent from here on,
+ * or RdmaWrCompl, before which it calls sdp_zc_write(); 0 if nothing may leave.
  */
 u8 sdp_zc_next(struct sdp_conn *conn)
 {
@@ -110,9 +111,9 @@ u8 sdp_zc_next(struct sdp_conn *conn)
 
 /**
  * sdp_zc_write - write to the memory of the peer's reader
- * @conn: connection, sdp_zc_next() says so
+ * @conn: connection; sdp_zc_next() has returned RdmaWrCompl
  *
- * Context: tx_lock. RdmaWrCompl has to follow.
+ * Context: tx_lock, held until RdmaWrCompl is posted.
  *
  * Return: 0, or the error of the provider: the connection cannot go on.
  */
@@ -148,7 +149,7 @@ int sdp_zc_write(struct sdp_conn *conn)
  * @cq: completion queue
  * @wc: its entry
  *
- * The rest, if there is one, is written or advertised.
+ * The rest of the send, if there is one, is written or advertised next.
  *
  * Context: softirq.
  */
@@ -174,7 +175,10 @@ void sdp_zc_written(struct ib_cq *cq, struct ib_wc *wc)
 		sdp_conn_kick(conn);
 }
 
-/* SrcAvail of ours and this SinkAvail have crossed: the peer forgets ours. */
+/*
+ * A SrcAvail of ours and this SinkAvail have crossed: the peer drops ours, and the send
+ * has its turn again, unless it was cancelled. sdp->lock.
+ */
 static void sdp_zc_crossed(struct sdp_rx_ctx *c)
 {
 	struct sdp_zc *zc = c->conn->zc;
@@ -227,7 +231,8 @@ int sdp_zc_sink_avail(struct sdp_sock *sdp, struct sdp_rx_ctx *c)
  * @sdp: socket
  * @c: SinkAvailCancel
  *
- * If there is nothing to cancel, what has ended it is on its way.
+ * If no SinkAvail is left, the message that ended it is on its way, and serves the peer
+ * as the answer.
  *
  * Context: sdp->lock.
  *
@@ -247,7 +252,8 @@ int sdp_zc_sink_unavail(struct sdp_sock *sdp, struct sdp_rx_ctx *c)
  * sdp_zc_sink_ack_due - whether SinkCancelAck has to leave
  * @conn: connection
  *
- * Its offer may have been used since. Behind DisConn there is no answer.
+ * Only if the SinkAvail still waits: it may have been used up since. Nothing is sent
+ * behind our DisConn. The SinkAvail is dropped in either case.
  *
  * Context: tx_lock.
  */

@@ -1,13 +1,14 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Zero copy: work requests for the memory of processes, and waiting for them.
- * Registered for one transfer, invalidated and released. Calls pool.c and
- * the verbs; used by the other files of zero copy. For locks see zcopy.h.
+ * Zero copy, common to source and sink: work requests for the memory of processes,
+ * waiting for them, and the lists of the peer's advertisements. Memory is registered
+ * for one transfer, invalidated and released. Calls pool.c and the verbs; used by the
+ * other files of zero copy. For locks see zcopy.h.
  *
  * A region is released when its invalidation is complete, or when the queue
  * pair is dead: before that the peer may read it, or the device write to it.
- * Until then the process waits. It can be killed, which ends the connection,
- * though not at once: an answer that is on its way should still find it.
+ * Until then the process waits. If it is killed, the connection ends, but only after
+ * half a second: an answer of the peer may be on its way.
  */
 #include <linux/slab.h>
 #include <linux/uio.h>
@@ -33,6 +34,7 @@ bool sdp_zc_push(const struct sdp_zc *zc, struct sdp_zc_adverts *q,
 {
 	struct sdp_zc_advert *a;
 
+	lockdep_assert_held(&sdp_sk(zc->conn->sk)->lock);
 	if (q->n >= zc->max)
 		return false;
 	a = &q->slot[(q->first + q->n) % zc->max];
@@ -56,6 +58,7 @@ bool sdp_zc_push(const struct sdp_zc *zc, struct sdp_zc_adverts *q,
 bool sdp_zc_pop(const struct sdp_zc *zc, struct sdp_zc_adverts *q,
 		struct sdp_zc_advert *a)
 {
+	lockdep_assert_held(&sdp_sk(zc->conn->sk)->lock);
 	if (!q->n)
 		return false;
 	if (a)
@@ -66,7 +69,7 @@ bool sdp_zc_pop(const struct sdp_zc *zc, struct sdp_zc_adverts *q,
 }
 
 /**
- * sdp_zc_asks_pipe - whether we would like the peer's pipelined mode
+ * sdp_zc_asks_pipe - whether to ask the peer to send in pipelined mode (REQ_PIPE)
  * @conn: connection
  *
  * Context: any.
@@ -99,6 +102,7 @@ void sdp_zc_sink_end(struct sdp_conn *conn)
 {
 	struct sdp_zc *zc = conn->zc;
 
+	lockdep_assert_held(&sdp_sk(conn->sk)->lock);
 	if (likely(zc->sink_state == SDP_ZC_SINK_IDLE))
 		return;
 	WRITE_ONCE(zc->sink_state, SDP_ZC_SINK_OVER);
@@ -108,9 +112,9 @@ void sdp_zc_sink_end(struct sdp_conn *conn)
 /**
  * sdp_zc_segment - the user memory at the front of an iterator
  * @iter: iterator
- * @addr: where it begins
+ * @addr: set to the user address where it begins
  *
- * Return: bytes in one piece, not more than one region has; 0 if it is no user
+ * Return: bytes in one piece, not more than one region can have; 0 if it is no user
  * memory.
  */
 u32 sdp_zc_segment(const struct iov_iter *iter, unsigned long *addr)
@@ -138,10 +142,11 @@ void sdp_zc_reg_wr(struct sdp_zc_region *r, struct ib_reg_wr *wr, int access)
 /**
  * sdp_zc_inv_wr - the work request that ends the use of a region
  * @r: region
- * @wr: filled in; waits for reads into the region
+ * @wr: filled in, signalled
  *
- * The fence is for those only: memory that the peer reads has nothing to do with our
- * reads, and what is posted later would wait for them, too.
+ * If the device writes to the region it is fenced: it waits for our RDMA Reads before
+ * it. Memory that the peer reads needs no fence, which would only delay it, and all that
+ * is posted later.
  */
 void sdp_zc_inv_wr(struct sdp_zc_region *r, struct ib_send_wr *wr)
 {
@@ -156,12 +161,12 @@ void sdp_zc_inv_wr(struct sdp_zc_region *r, struct ib_send_wr *wr)
  * sdp_zc_post - post work requests for a region
  * @conn: connection
  * @r: region, pinned
- * @wr: work requests
+ * @wr: work requests; the last one for @r, which may come with a later call, is signalled
  *
- * Context: process, no spinlock held.
+ * Context: process, no spinlock held; takes tx_lock.
  *
- * Return: false if nothing was posted, as the connection goes down. If the
- * device took a part only, the connection goes down, too.
+ * Return: false if nothing was posted, because the connection goes down. If the
+ * device took a part only, this ends the connection and returns true.
  */
 bool sdp_zc_post(struct sdp_conn *conn, struct sdp_zc_region *r,
 		 const struct ib_send_wr *wr)
@@ -176,8 +181,8 @@ bool sdp_zc_post(struct sdp_conn *conn, struct sdp_zc_region *r,
 		err = ib_post_send(conn->qp, wr, NULL);
 	} else if (!r->posted) {
 		/*
-		 * nor will it be written to: no task waits for the lock of a
-		 * page
+		 * The device has not written to it. Without this, the caller
+		 * would wait for the locks of pages to mark them dirty.
 		 */
 		r->dirty = false;
 	}
@@ -191,7 +196,8 @@ bool sdp_zc_post(struct sdp_conn *conn, struct sdp_zc_region *r,
  * sdp_zc_enter - a region is about to be used by the device
  * @conn: connection
  *
- * Keeps it, and what belongs to it, until sdp_zc_leave().
+ * The queue pair stays until sdp_zc_leave(). Takes a reference of the connection, which
+ * the caller puts after sdp_zc_leave().
  *
  * Context: lock_sock.
  */
@@ -205,6 +211,7 @@ void sdp_zc_enter(struct sdp_conn *conn)
 	spin_unlock_bh(&sdp->lock);
 }
 
+/* Has the device done with the region, for good? */
 static bool sdp_zc_idle(const struct sdp_conn *conn,
 			const struct sdp_zc_region *r)
 {
@@ -220,9 +227,10 @@ static bool sdp_zc_idle(const struct sdp_conn *conn,
  * @conn: connection
  * @over: whether it is there, or the connection is going down
  *
- * Ends the connection when it does not come, or the process is killed.
+ * Ends the connection when it does not come for net.sdp.fin_timeout, or when the process
+ * is killed, but not during the first half second.
  *
- * Context: process.
+ * Context: process, no spinlock held.
  */
 void sdp_zc_wait_peer(struct sdp_conn *conn,
 		      bool (*over)(const struct sdp_conn *conn))
@@ -231,6 +239,7 @@ void sdp_zc_wait_peer(struct sdp_conn *conn,
 	long limit = READ_ONCE(sdp_pernet(net)->sysctl_fin_timeout) * HZ;
 	long left;
 
+	/* uninterruptible: the answer may be on its way to a killed process */
 	if (wait_event_timeout(conn->wait, over(conn), min(limit, HZ / 2)))
 		return;
 	left = wait_event_killable_timeout(conn->wait, over(conn), limit);
@@ -256,9 +265,10 @@ static bool sdp_zc_rx_idle(const struct sdp_conn *conn)
  * @conn: connection
  * @r: region, what ends its use has been posted, or the connection goes down
  *
- * The reference of sdp_zc_enter() stays with the caller.
+ * The caller still has the reference that sdp_zc_enter() took.
  *
- * Context: process; not under lock_sock, unless nothing was posted.
+ * Context: process; not under lock_sock, unless nothing was posted, since it waits for
+ * the peer and for locks of pages.
  *
  * Return: whether the device has done with it without an error.
  */

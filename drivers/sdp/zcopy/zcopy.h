@@ -6,6 +6,10 @@
  * reader that waits (SinkAvail), and the source writes to it with RDMA Write.
  * Shared by the files of zero copy and of the verbs link.
  *
+ * Each direction has one of SDP's modes, which its source chooses (ModeChange).
+ * Combined: SrcAvail carries the first bytes of its data. Pipelined: SrcAvail has no
+ * payload, and SinkAvail may come. Buffered: nothing is advertised.
+ *
  * sdp->lock protects states and numbers. States that let the transmit engine
  * continue change with tx_lock held as well, so the engine may read them with
  * tx_lock alone. A region belongs to the process that has claimed the state.
@@ -26,12 +30,14 @@
 #define SDP_ZC_HEAD	64	/* bytes that go along with SrcAvail, combined */
 #define SDP_ZC_PAGES	257	/* of one advertisement: 1 MB, wherever it is */
 #define SDP_ZC_PAGES_MIN	16	/* a device with fewer is not worth it */
-/* bytes of a read where a lost packet costs all of it: not on iWARP */
+/* bytes of an RDMA Read, except over iWARP: after a lost packet all of it is repeated */
 #define SDP_ZC_READ	262144
-#define SDP_ZC_WRS	8	/* registering, moving, invalidating, twice */
-#define SDP_ZC_LOOKS	64	/* times net.sdp.zcopy_wait, if data move meanwhile */
-#define SDP_ZC_SKIP_MAX	6	/* 2^6 transfers are copied after failures */
-#define SDP_ZC_SEEN_BITS	3	/* 2^n places of memory are remembered */
+/* work requests at a time: each way at most register, Read or Write, and invalidate */
+#define SDP_ZC_WRS	8
+/* a send waits for so many net.sdp.zcopy_wait, if only the transport makes progress */
+#define SDP_ZC_LOOKS	64
+#define SDP_ZC_SKIP_MAX	6	/* at most 2^6 transfers are copied after failures */
+#define SDP_ZC_SEEN_BITS	3	/* 2^3 addresses of sends are remembered */
 #define SDP_ZC_SPARE	2	/* registrations without memory, of a connection */
 
 struct msghdr;
@@ -43,27 +49,28 @@ struct sdp_sock;
 
 /**
  * struct sdp_zc_region - memory of a process that the device may use
- * @cqe: completion of the last work request for it
+ * @cqe: completion of the last work request for it, the invalidation
  * @conn: connection
  * @mr: its registration, for as many pages as are possible; NULL before @bound
  * @page: the pages, pinned while @nr is not 0
  * @sg: the same for the device
- * @addr: where they begin
+ * @addr: user address where the memory begins
  * @nr: pages
  * @len: bytes
  * @write: the device writes to it
  * @bound: mapped for the device, and one of sdp_zc.regions
  * @posted: a work request for it has not completed
- * @dirty: the pages do not know yet that it did
- * @mmp: charge to the user
+ * @dirty: the device may have written to it: the pages are marked dirty when they are
+ *	   released or kept
+ * @mmp: charge to the user (RLIMIT_MEMLOCK)
  * @node: on sdp_zc.kept
- * @lru: on one of the lists of struct sdp_zc_cache, if it is kept
+ * @lru: on one of the lists of struct sdp_zc_cache, if it is kept or stale
  * @used: jiffies when it was last used
  * @watched: the mapping is watched for changes
  * @stale: it has changed; with the lock of the cache
  * @mm: mm of the mapping, which it keeps from being freed
  * @mni: notifier for changes of the mapping
- * @seq: number of the state in which the pages were pinned
+ * @seq: sequence number of @mni when the pages were about to be pinned
  */
 struct sdp_zc_region {
 	struct ib_cqe cqe;
@@ -93,14 +100,15 @@ struct sdp_zc_region {
 
 /**
  * struct sdp_zc_cache - memory kept for transfers to come, of a namespace
- * @lock: for all of it, and for sdp_zc.kept of its connections
+ * @lock: for all of it, and for sdp_zc.kept of its connections; taken in process context
+ *	  only, memory reclaim included
  * @lru: regions that may be used again, oldest first
  * @bytes: their size
  * @stale: regions that may not, and wait for @work
  * @work: frees regions that are stale or have not been used for long
  */
 struct sdp_zc_cache {
-	spinlock_t lock;		/* all, and sdp_zc.kept */
+	spinlock_t lock;		/* see above */
 	struct list_head lru;
 	u64 bytes;
 	struct list_head stale;
@@ -155,58 +163,61 @@ struct sdp_zc_adverts {
 /**
  * struct sdp_zc - zero copy of a connection with a verbs link
  * @conn: the connection
- * @able: the device can
- * @pipe: pipelined mode may be used: net.sdp.zcopy_pipelined
- * @max: advertisements that the peer may have at a time, of each kind
- * @drained: the queue pair is dead, and nothing reaches memory any more
- * @users: processes that wait for a region of theirs
+ * @able: the device supports it; fixed
+ * @pipe: pipelined mode may be used: net.sdp.zcopy_pipelined; fixed
+ * @max: SrcAvail that the peer may have open at a time, and SinkAvail; fixed
+ * @drained: the queue pair is dead, and the device does not access memory any more
+ * @users: processes between sdp_zc_enter() and sdp_zc_leave()
  * @tx_state: enum sdp_zc_tx
  * @tx_fails: attempts that failed, in a row
  * @tx_skip: sends to be copied before the next attempt
- * @tx_copy: the present send is copied
- * @tx_seen: memory that was sent before, by a hash of its address
- * @tx_stop: the rest of it is not advertised any more
+ * @tx_copy: the rest of the present sendmsg is copied
+ * @tx_seen: addresses of memory that was sent before, by their hash
+ * @tx_stop: the rest of @tx is not advertised any more, because it was cancelled
  * @tx_pipe: the peer would like pipelined mode (REQ_PIPE)
  * @tx_piped: our sending half has been in pipelined mode
  * @tx_mode: mode of our sending half, enum sdp_mode
  * @tx_want: mode it changes to as soon as ModeChange can leave
  * @tx_mseq: MSeq of our SrcAvail
- * @tx_len: bytes of the memory
- * @tx_head: those that go along with SrcAvail
- * @tx_left: bytes that the peer has not got
+ * @tx_len: bytes of @tx
+ * @tx_head: those that go along with SrcAvail, 0 in pipelined mode
+ * @tx_left: bytes of @tx behind @tx_head that the peer has not got yet
  * @tx_written: bytes of the RDMA Write under way
  * @tx_data: messages with payload sent
- * @tx_void: those of them that SinkAvail does not count
- * @tx_sink: SinkAvail of the peer, which no data have crossed
+ * @tx_void: those of them that made a SinkAvail void: the peer does not count these
+ * @tx_sink: SinkAvail of the peer that are not void
  * @write_cqe: completion of RDMA Writes
  * @rx_state: enum sdp_zc_rx
- * @rx_taking: a reader is getting hold of memory; with lock_sock
+ * @rx_taking: a reader is pinning memory, without lock_sock; changes with it
  * @rx_cancel: SrcAvailCancel came while we were reading
- * @rx_ack: MSeqAck until that has been dealt with
+ * @rx_ack: MSeqAck as long as @rx_cancel is set: of the message before it
  * @rx_left: bytes of the peer's memory not read
- * @rx_rkey: key to it
- * @rx_va: where they begin
- * @rx_done: bytes read that the peer does not know of
+ * @rx_rkey: key to that memory
+ * @rx_va: address of the @rx_left bytes
+ * @rx_done: bytes read that no RdmaRdCompl has reported yet
  * @rx_src: SrcAvail behind that one, in pipelined mode
  * @rx_asked: SendSm has left, and the peer may not know of it yet
  * @rx_asked_mseq: MSeq of it
- * @rx_fails: SinkAvail in vain, in a row
- * @rx_skip: receives to be copied before the next one
+ * @rx_fails: SinkAvail in a row that failed
+ * @rx_skip: receives to be copied before the next SinkAvail
  * @rx_data: messages with payload received that SinkAvail counts
  * @sink_state: enum sdp_zc_sink
  * @sink_cancel_sent: SinkAvailCancel has left
- * @sink_lost: data came instead
+ * @sink_lost: a message with payload came instead
  * @sink_data: @rx_data as the SinkAvail has it
  * @sink_done: bytes that the peer has written
  * @tx: our memory, as long as @tx_state is not idle
- * @rx: memory of the reader; there is one at a time
- * @mem_lock: for what follows
- * @regions: all that the device knows of; in process context only
+ * @rx: memory of the reader; there is one at a time, of @rx_state or of @sink_state
+ * @mem_lock: for @regions, @spare and @nspare; process context only
+ * @regions: how many are bound
  * @spare: registrations without memory
  * @nspare: how many these are
  * @kept: those that may be used again, latest first; with the cache's lock
  * @nkept: how many these are
  * @kept_bytes: their share of the cache; READ_ONCE() without its lock
+ *
+ * The sender owns @tx_fails, @tx_skip, @tx_copy and @tx_seen: with lock_sock, or as the
+ * process whose send @tx_state is. A reader owns @rx_fails and @rx_skip likewise.
  */
 struct sdp_zc {
 	struct sdp_conn *conn;
@@ -255,7 +266,7 @@ struct sdp_zc {
 	u32 sink_done;
 	struct sdp_zc_region *tx;
 	struct sdp_zc_region *rx;
-	spinlock_t mem_lock;		/* regions, spare, nspare */
+	spinlock_t mem_lock;		/* see above */
 	u32 regions;
 	struct ib_mr *spare[SDP_ZC_SPARE];
 	u32 nspare;
@@ -276,8 +287,8 @@ struct sdp_zc {
  * @next: as sdp_zc_next(). NULL: there is no pipelined mode
  * @write: as sdp_zc_write(), with @next
  *
- * A connection has them (conn->zco) from the moment on when either end wants zero
- * copy, so that others do not ask.
+ * conn->zco points to them as soon as either end wants zero copy (sdp_zc_on()). Before,
+ * it is NULL, and the transmit half skips zero copy.
  *
  * Context: tx_lock, where nothing else is said.
  */
