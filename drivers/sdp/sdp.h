@@ -80,7 +80,7 @@ struct ubuf_info;
  * @name: as diag shows it
  * @shared: sends and receives in buffers of the provider
  * @send: take a piece of user data. Bytes taken, 0 without room, -ENOMEM,
- *	  -EFAULT, -ERESTART after lock_sock was released in vain. Context:
+ *	  -EFAULT, -EINTR; -ERESTART: lock_sock was released, look again. Context:
  *	  lock_sock.
  * @sent: a sendmsg is over; an incomplete message may wait if @cork.
  *	  Context: lock_sock.
@@ -225,7 +225,7 @@ struct ubuf_info *sdp_errq_begin(struct sock *sk, struct msghdr *msg);
 void sdp_errq_end(struct sock *sk, struct ubuf_info *uarg, int sent,
 		  u64 direct);
 
-/* sdp_sysctl.c: defaults are set by the first of the two as well */
+/* sdp_sysctl.c; sdp_sysctl_init_net() sets the default values as well */
 int sdp_sysctl_init_net(struct net *net);
 void sdp_sysctl_exit_net(struct net *net);
 

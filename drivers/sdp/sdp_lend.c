@@ -1,21 +1,21 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
  * SDP_ZEROCOPY_RECEIVE: received pages are lent to a program, in a mapping of
- * the socket, instead of being copied. Below the system calls, beside recvmsg in
- * sdp_rx.c; calls that for what is copied, and the receive queue.
+ * the socket, instead of being copied. Called by the system calls (af_sdp.c,
+ * sdp_sockopt.c); calls sdp_rx.c to copy the rest, and the receive queue.
  *
  * A page is lent if the payload of this stream fills it and nothing writes to
  * it again: on a verbs link with private buffers. Such a buffer keeps its place
- * in the credits until it is read, then gets other pages or is given up (see
- * sdp_qp_rx_renew()), since its pages are in use.
+ * in the credits until it is read. Since its pages are in use, it then gets other
+ * pages, or there is one buffer less (see sdp_qp_rx_renew()).
  *
  * A page is on loan while a page table entry or a pin references it. Programs
- * give pages back in many ways, of which the kernel reports few, so nothing is
- * counted: the table holds one reference to each buffer of which pages were
- * lent, and if it is the last one, all of them are back.
+ * give pages back in many ways, and the kernel reports few of them, so loans are not
+ * counted. Instead struct sdp_lend holds one reference to each buffer of which pages
+ * were lent: when it is the last one, all pages of the buffer are back.
  *
- * Mappings are read-only for good. lock_sock comes before the mmap lock, which is not
- * waited for with it.
+ * Mappings stay read-only: VM_MAYWRITE is cleared. lock_sock is the outer lock, and the
+ * mmap lock is only tried under it (sdp_lend_lock()).
  */
 #include <linux/mm.h>
 #include <linux/slab.h>
@@ -34,9 +34,10 @@
 
 /**
  * struct sdp_lend - buffers of which pages are, or were, lent
- * @work: looks for those that have come back
+ * @work: drops the references to those that have come back
  * @sk: its socket; the work holds a reference while it is queued
- * @page: the buffers, each with a reference; as many as sdp_sock.nlent
+ * @page: first pages of the buffers, which are compound, each with a reference;
+ *	  sdp_sock.nlent of them
  *
  * Made when first needed, lives as long as the socket. lock_sock.
  */
@@ -48,13 +49,14 @@ struct sdp_lend {
 
 /* ---- what is lent ---- */
 
-/* Drop the buffers of which we have the last reference. */
+/* Drop the buffers that have come back: ours is the last reference. lock_sock. */
 static void sdp_lend_reap(struct sock *sk)
 {
 	struct sdp_sock *sdp = sdp_sk(sk);
 	struct sdp_lend *lend = sdp->lend;
 	u32 i = 0, n = sdp->nlent;
 
+	sock_owned_by_me(sk);
 	while (i < n) {
 		struct page *page = lend->page[i];
 
@@ -78,6 +80,7 @@ static void sdp_lend_work(struct work_struct *work)
 	sock_put(sk);
 }
 
+/* The socket's struct sdp_lend, made if needed; NULL without memory. lock_sock. */
 static struct sdp_lend *sdp_lend_get(struct sock *sk)
 {
 	struct sdp_lend *lend = sdp_sk(sk)->lend;
@@ -94,7 +97,10 @@ static struct sdp_lend *sdp_lend_get(struct sock *sk)
 	return lend;
 }
 
-/* A page of this buffer is about to be lent. False: too much is. */
+/*
+ * Pages of the buffer that begins with @page are about to be lent: keep a reference.
+ * False if there is no memory for that, or if as much is lent as may be.
+ */
 static bool sdp_lend_note(struct sock *sk, struct page *page)
 {
 	struct sdp_sock *sdp = sdp_sk(sk);
@@ -129,10 +135,14 @@ void sdp_lend_free(struct sdp_sock *sdp)
 
 /* ---- the mapping ---- */
 
-/* Of a mapping, or of a part of it, whose pages have just been taken away */
+/*
+ * A mapping, or a part of it, is gone, and its page table entries with it: have buffers
+ * that have come back dropped. In any process; lock_sock comes before the mmap lock, so
+ * only the work item can take it.
+ */
 static void sdp_lend_close(struct vm_area_struct *vma)
 {
-	/* the file may have gone to TCP meanwhile, its inode stays */
+	/* the file may be that of a TCP socket by now; the inode stays ours */
 	struct sock *sk = SOCKET_I(file_inode(vma->vm_file))->sk;
 	/* pairs with sdp_lend_get() */
 	struct sdp_lend *lend = smp_load_acquire(&sdp_sk(sk)->lend);
@@ -163,7 +173,7 @@ int sdp_lend_mmap(struct file *file, struct socket *sock,
 {
 	if (vma->vm_flags & (VM_WRITE | VM_EXEC))
 		return -EPERM;
-	/* the second: vm_insert_pages() may be used with the lock for reading */
+	/* VM_MIXEDMAP: vm_insert_pages() may be called with the lock for reading */
 	vm_flags_mod(vma, VM_MIXEDMAP, VM_MAYWRITE | VM_MAYEXEC);
 	vma->vm_ops = &sdp_lend_vm_ops;
 	return 0;
@@ -172,9 +182,9 @@ int sdp_lend_mmap(struct file *file, struct socket *sock,
 /* ---- lending ---- */
 
 /*
- * The mapping that the program has named, with at least one page of room in
- * *@room. What was lent there is given back: in all processes, if they share
- * the mapping.
+ * The mapping of @file that contains address @at, NULL if there is none. *@room, at
+ * least a page, becomes no more than the mapping has from there on. Pages that were
+ * lent there are given back: in all processes, if they share the mapping.
  */
 static struct vm_area_struct *sdp_lend_window(struct file *file,
 					      unsigned long at, u32 *room)
@@ -192,7 +202,10 @@ static struct vm_area_struct *sdp_lend_window(struct file *file,
 	return vma;
 }
 
-/* The whole pages at the front of @run. Bytes lent. */
+/*
+ * Lend the whole pages at the front of @run, @room bytes at most, at address @at.
+ * Returns bytes lent. lock_sock and the mmap lock.
+ */
 static u32 sdp_lend_run(struct sock *sk, const struct sdp_rx_run *run,
 			struct vm_area_struct *vma, unsigned long at, u32 room)
 {
@@ -207,7 +220,7 @@ static u32 sdp_lend_run(struct sock *sk, const struct sdp_rx_run *run,
 	return (nr - left) << PAGE_SHIFT;
 }
 
-/* Bytes of @run that must be copied in front of its first whole page */
+/* Bytes of @run in front of its first whole page, all of them if it has none */
 static u32 sdp_lend_skip(const struct sdp_rx_run *run)
 {
 	u32 start = PAGE_ALIGN(run->off);
@@ -217,9 +230,10 @@ static u32 sdp_lend_skip(const struct sdp_rx_run *run)
 }
 
 /*
- * Lend what lies at the front of @have bytes, up to @room, in a mapping that
- * begins with @at. *@skip is what has to be read in another way if that is less.
- * Nothing is taken off the queue. Bytes lent.
+ * Lend what lies at the front of the queue, of which @have bytes may be read, up to
+ * @room bytes from address @at on. The queue is left as it is. *@skip becomes the bytes
+ * behind those lent that must be read in another way before more can be lent, 0 if there
+ * are none. Returns bytes lent. lock_sock and the mmap lock.
  */
 static u32 sdp_lend_front(struct sock *sk, struct vm_area_struct *vma,
 			  unsigned long at, u32 room, u32 have, u32 *skip)
@@ -243,13 +257,16 @@ static u32 sdp_lend_front(struct sock *sk, struct vm_area_struct *vma,
 	}
 	if (done == room)
 		*skip = 0;
-	/* it could be lent if there was not so much already */
+	/* a whole page, but too much is lent already: read the run */
 	else if (!done && !*skip)
 		*skip = min(run.len, room);
 	return done;
 }
 
-/* Bytes that may be lent or copied now; the urgent one is where it ends. */
+/*
+ * Bytes that may be lent or copied now, up to an urgent byte. sdp_rx_limit() returns 0
+ * when it has removed one from the front of the queue: look again.
+ */
 static u32 sdp_lend_have(struct sock *sk)
 {
 	struct sdp_sock *sdp = sdp_sk(sk);
@@ -264,8 +281,9 @@ static u32 sdp_lend_have(struct sock *sk)
 }
 
 /*
- * Get the lock of the mappings, which another task may hold arbitrarily long
- * (FUSE): lock_sock is released then. 0 or -EINTR.
+ * Get the mmap lock for reading. Another task may hold it arbitrarily long (FUSE), so
+ * lock_sock is released while it is waited for. 0, with both locks held, or -EINTR, with
+ * lock_sock only.
  */
 static int sdp_lend_lock(struct sock *sk)
 {
@@ -282,7 +300,10 @@ static int sdp_lend_lock(struct sock *sk)
 	return err;
 }
 
-/* Lend, and take off the queue what was lent. 0 or -errno. */
+/*
+ * Lend, and take off the queue what was lent. Sets zc->length and zc->recv_skip_hint. 0
+ * or -errno. lock_sock, which may be released at the beginning.
+ */
 static int sdp_lend_some(struct sock *sk, struct file *file,
 			 struct sdp_zerocopy_receive *zc)
 {
@@ -296,7 +317,7 @@ static int sdp_lend_some(struct sock *sk, struct file *file,
 		return err;
 	have = sdp_lend_have(sk);
 	zc->length = 0;
-	/* programs read as much into a buffer of the size of the mapping */
+	/* programs read that many bytes into a buffer of @length bytes */
 	zc->recv_skip_hint = min(have, asked ?: have);
 	if (!room)
 		return 0;
@@ -321,7 +342,8 @@ static int sdp_lend_some(struct sock *sk, struct file *file,
 }
 
 /*
- * Copy data that cannot be lent, as far as the program gives room. 0 or -errno.
+ * Copy data that cannot be lent, as far as the program gives room (copybuf). 0 or
+ * -errno.
  */
 static int sdp_lend_copy(struct sock *sk, struct sdp_zerocopy_receive *zc)
 {
@@ -338,7 +360,7 @@ static int sdp_lend_copy(struct sock *sk, struct sdp_zerocopy_receive *zc)
 		iov_iter_ubuf(&msg.msg_iter, ITER_DEST, to, len);
 		n = sdp_recvmsg_locked(sk, &msg, len, MSG_DONTWAIT);
 	}
-	/* the program must learn what it has received */
+	/* no error after pages were lent: the program must learn of these */
 	if (n < 0)
 		return zc->length ? 0 : n;
 	zc->copybuf_len = n;
@@ -354,7 +376,7 @@ static int sdp_lend_locked(struct sock *sk, struct file *file,
 
 	if (sk->sk_state == TCP_LISTEN)
 		return -ENOTCONN;
-	/* an advertisement cannot be lent: ask for messages */
+	/* data that the peer advertises (zero copy) cannot be lent: ask for messages */
 	sdp_zc_decline(sk);
 	err = sdp_lend_some(sk, file, zc);
 	if (!err)
@@ -368,7 +390,7 @@ static int sdp_lend_locked(struct sock *sk, struct file *file,
 	return 0;
 }
 
-/* Read and check the program's request. Its bytes, or -errno. */
+/* Read and check the program's request. Returns its bytes, or -errno. */
 static int sdp_lend_ask(struct sdp_zerocopy_receive *zc, char __user *optval,
 			int __user *optlen)
 {

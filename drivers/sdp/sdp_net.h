@@ -59,7 +59,7 @@ struct sdp_recent {
  * @norphans: sockets that close() has left to themselves, until they are freed
  *
  * The sysctl_ fields are written by sdp_sysctl.c after validation and read
- * with READ_ONCE() when a socket or a connection is made.
+ * with READ_ONCE(), most when a socket or a connection is made.
  */
 struct sdp_net {
 	struct sdp_mib __percpu *mib;
@@ -145,7 +145,7 @@ static inline struct sdp_net *sdp_pernet(struct net *net)
 	return net_generic(net, sdp_net_id);
 }
 
-/* Of sdp_net.bound and sdp_net.ports */
+/* Index in sdp_net.bound and sdp_net.ports */
 static inline unsigned int sdp_bind_bucket(u16 port)
 {
 	return port % SDP_BIND_BUCKETS;

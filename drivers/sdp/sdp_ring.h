@@ -13,7 +13,7 @@
 #define SDP_RING_INLINE		264	/* payload that goes along with a message */
 #define SDP_RING_SLOT		(24 + SDP_RING_INLINE)	/* of a receive */
 
-/* Of payload for a ring: goes with the message that announces it. */
+/* Whether payload for a ring goes along with the message that announces it */
 static inline bool sdp_ring_along(u32 bytes)
 {
 	return bytes <= SDP_RING_INLINE;

@@ -1,12 +1,13 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
  * Receive queue of a shared link: references to the pages that the payload
- * came in, in blocks, so that nothing is allocated per packet. Calls the link's
- * rx_resume, and of SDP the counters only.
+ * came in, in blocks, so that nothing is allocated per packet. Calls rx_resume and
+ * rx_buffer of the link, and of SDP the counters only. sdp_shared_tx.c opens the
+ * queue, sdp_shared_rx.c adds to it, and readers use it through sdp_rxq_shared.
  *
- * Reception adds at the end, under sdp->lock. The reader (lock_sock) looks at
- * what lies in front of rx_seq without that lock, since only itself removes
- * it; it takes it to remove.
+ * Reception adds at the end, under sdp->lock. Only a reader (lock_sock) removes
+ * bytes, under sdp->lock as well. So a reader may look at the bytes in front of
+ * rx_seq without sdp->lock, once it has read rx_seq with acquire semantics.
  */
 #include <linux/gfp.h>
 #include <linux/highmem.h>
@@ -23,7 +24,11 @@
 #include "sdp_mib.h"
 #include "sdp_rx.h"
 
-/* Entries that one call of the provider may need, copies included */
+/*
+ * Entries that a call of the provider may need: one for each run, and one for each
+ * page that copies begin. If copies fill more than 20 pages in one call,
+ * sdp_pages_more() allocates.
+ */
 #define SDP_PAGES_ROOM	(RDMA_STACK_RUNS + 20)
 
 static struct sdp_rx_block *sdp_block_alloc(gfp_t gfp)
@@ -41,8 +46,8 @@ static struct sdp_rx_block *sdp_block_alloc(gfp_t gfp)
  * sdp_pages_init - receive into this queue
  * @conn: connection whose shared link is about to be opened
  *
- * The socket may have been given another connection meanwhile, or none: then it is
- * left alone.
+ * The socket may have another connection by now, or none: then it stays as it is, and
+ * the result is -ENOTCONN.
  *
  * Context: process, may sleep.
  *
@@ -77,9 +82,9 @@ int sdp_pages_init(struct sdp_conn *conn)
 
 /**
  * sdp_pages_undo - the shared link could not be opened
- * @conn: connection; nothing was received
+ * @conn: connection; nothing was received since sdp_pages_init()
  *
- * Context: process.
+ * Context: process; takes sdp->lock.
  */
 void sdp_pages_undo(struct sdp_conn *conn)
 {
@@ -96,12 +101,14 @@ void sdp_pages_undo(struct sdp_conn *conn)
 }
 
 /**
- * sdp_pages_rcvbuf - tell the provider of SO_RCVBUF
+ * sdp_pages_rcvbuf - pass SO_RCVBUF on to the provider
  * @conn: connection with a shared link
  *
- * Half of sk_rcvbuf is for overhead, as with TCP.
+ * Half of sk_rcvbuf is for overhead, as with TCP. If the program has not set it, the
+ * provider chooses (0).
  *
- * Context: process; no spinlock.
+ * Context: process, no spinlock held; a caller that is not setting up the connection
+ * has lock_sock.
  */
 void sdp_pages_rcvbuf(struct sdp_conn *conn)
 {
@@ -116,8 +123,9 @@ void sdp_pages_rcvbuf(struct sdp_conn *conn)
 /* ---- adding ---- */
 
 /*
- * A new block at the end. sdp_pages_full() has left a spare one, but what a
- * connection still has to deliver at its end comes all the same.
+ * A new block at the end, or NULL without memory. Usually sdp_pages_full() has left a
+ * spare one. But the provider may deliver more after it was paused, see
+ * RDMA_STACK_RX_PAUSE.
  */
 static struct sdp_rx_block *sdp_pages_more(struct sdp_rx_pages *q)
 {
@@ -133,7 +141,7 @@ static struct sdp_rx_block *sdp_pages_more(struct sdp_rx_pages *q)
 	return blk;
 }
 
-/* Gaps that remain behind @skip bytes, for @len bytes */
+/* The gaps of what remains behind @skip bytes, if these are @len bytes */
 static struct rdma_stack_gaps sdp_gaps_rest(const struct rdma_stack_gaps *g,
 					    u32 skip, u32 len)
 {
@@ -145,7 +153,12 @@ static struct rdma_stack_gaps sdp_gaps_rest(const struct rdma_stack_gaps *g,
 	return rest;
 }
 
-/* The queue takes a reference, which pieces of one page in a row share. */
+/*
+ * Queue a piece of a page; false without memory. Pieces of one page in a row share
+ * one reference, which the last of them holds. A reader may look at the entries in
+ * front meanwhile: of these only the length may change, and @held, which it reads
+ * under sdp->lock.
+ */
 static __always_inline bool sdp_pages_ref(struct sdp_rx_pages *q,
 					  struct page *page, u32 off, u32 len,
 					  struct rdma_stack_gaps gaps)
@@ -167,7 +180,7 @@ static __always_inline bool sdp_pages_ref(struct sdp_rx_pages *q,
 			WRITE_ONCE(f[-1].len, f[-1].len + len);
 			return true;
 		}
-		/* that of the one before moves on */
+		/* the reference moves to the new entry */
 		f[-1].held = false;
 	} else {
 		get_page(page);
@@ -181,7 +194,10 @@ static __always_inline bool sdp_pages_ref(struct sdp_rx_pages *q,
 	return true;
 }
 
-/* A page with room to copy into; used again when all of it was read. */
+/*
+ * Ensure that q->merge has room to copy into; false without memory. If the queue has
+ * the only reference, all of the page was read, and it is used again.
+ */
 static bool sdp_pages_merge_page(struct sdp_rx_pages *q)
 {
 	if (q->merge && page_count(q->merge) == 1) {
@@ -197,6 +213,7 @@ static bool sdp_pages_merge_page(struct sdp_rx_pages *q)
 	return q->merge;
 }
 
+/* One run from byte @skip on, copied without its gaps; false without memory */
 static bool sdp_pages_copy(struct sdp_rx_pages *q,
 			   const struct rdma_stack_run *run, u32 skip)
 {
@@ -217,7 +234,7 @@ static bool sdp_pages_copy(struct sdp_rx_pages *q,
 	return true;
 }
 
-/* One run from byte @skip on, by reference */
+/* One run from byte @skip on, by reference; false without memory */
 static bool sdp_pages_run(struct sdp_rx_pages *q,
 			  const struct rdma_stack_run *run, u32 skip)
 {
@@ -231,10 +248,11 @@ static bool sdp_pages_run(struct sdp_rx_pages *q,
 }
 
 /*
- * The bulk of a long message: whole runs by reference, behind the first one of
- * the last block and as far as that has room. Does what sdp_pages_ref() would do
- * for each; returns the first run that it does not take. A function of its own,
- * for the loop to have all registers.
+ * The bulk of a long message: whole runs by reference, as far as the last block has
+ * room. Does what sdp_pages_ref() would do for each, with fewer checks: the block has
+ * an entry already (f[-1]), and runs with gaps never join the entry in front. Returns
+ * the first run that it does not take. A function of its own, for the loop to have
+ * all registers.
  */
 static noinline const struct rdma_stack_run *
 sdp_pages_bulk(struct sdp_rx_pages *q, const struct rdma_stack_run *run,
@@ -265,7 +283,10 @@ sdp_pages_bulk(struct sdp_rx_pages *q, const struct rdma_stack_run *run,
 	return run;
 }
 
-/* Unless the user has chosen its size, the buffer doubles, up to @limit */
+/*
+ * Double the receive buffer, up to @limit and the largest value of net.sdp.rmem,
+ * unless the program has set its size.
+ */
 static void sdp_pages_grow(struct sock *sk, u32 limit)
 {
 	u32 max = READ_ONCE(sdp_pernet(sock_net(sk))->sysctl_rmem[2]);
@@ -277,10 +298,10 @@ static void sdp_pages_grow(struct sock *sk, u32 limit)
 }
 
 /*
- * Something has come for a reader that had read all after the provider was paused.
- * If that took longer than to read a full buffer, the buffer is too small for the
- * path. Otherwise a larger one would not help the reader, and data in it would be in
- * no cache any more when they are read.
+ * Data has come for a reader that had emptied the queue after the provider was
+ * paused. If the reader has waited for it longer than it took to read a full buffer,
+ * the buffer is too small for the path, and grows. Otherwise a larger one would not
+ * help the reader, and its data would have left the caches before they are read.
  */
 static void sdp_pages_waited(struct sock *sk, struct sdp_rx_pages *q)
 {
@@ -294,15 +315,17 @@ static void sdp_pages_waited(struct sock *sk, struct sdp_rx_pages *q)
  * @sdp: socket
  * @rx: the provider's runs
  * @skip: bytes at its front that are no payload
- * @merge: payload up to this size is copied if its memory is not worth being
- *	   held while the reader is far behind
+ * @merge: largest payload to be copied instead of referenced; and that only if it
+ *	   fills less than half of its memory and the queue holds more than half of
+ *	   the receive buffer
  *
- * As in TCP a second copy is made only when memory runs short. Pages that may
- * not be referenced are copied as well. The caller moves rx_seq.
+ * As in TCP such a copy, besides the one to the reader, is made only when memory runs
+ * short. Pages that may not be referenced are copied as well. The caller moves rx_seq.
  *
  * Context: sdp->lock.
  *
- * Return: false without memory, when a part is queued.
+ * Return: false without memory, when a part may be queued: the caller resets the
+ * connection.
  */
 bool sdp_pages_add(struct sdp_sock *sdp, const struct rdma_stack_rx *rx,
 		   u32 skip, u32 merge)
@@ -348,6 +371,7 @@ bool sdp_pages_add(struct sdp_sock *sdp, const struct rdma_stack_rx *rx,
 	return true;
 }
 
+/* Is there room for another call of the provider? Allocates a block if needed. */
 static bool sdp_pages_room(struct sdp_rx_pages *q)
 {
 	if (q->spare)
@@ -359,10 +383,11 @@ static bool sdp_pages_room(struct sdp_rx_pages *q)
 }
 
 /**
- * sdp_pages_full - whether the provider has to stop
+ * sdp_pages_full - whether the provider has to pause
  * @sk: socket
  *
- * If so a reader will let it go on.
+ * If so, sdp_shared_consume() resumes it when no more than half of the buffer is in
+ * use.
  *
  * Context: sdp->lock, after sdp_pages_add().
  */
@@ -389,10 +414,10 @@ bool sdp_pages_full(struct sock *sk)
 /* ---- reading ---- */
 
 /*
- * @len bytes from fragment number *@i of a block on to a user address, as far
- * as sdp_gaps_put() takes them and the block has them; *@i becomes the fragment
- * that is next, if not all are copied. A function of its own, for the loop to
- * have all registers. Returns how many were copied.
+ * @len bytes, which the queue has, from fragment number *@i of a block on to a user
+ * address, as far as sdp_gaps_put() takes them and the block has them. If not all are
+ * copied, *@i becomes the fragment that is next. A function of its own, for the loop
+ * to have all registers. Returns how many were copied.
  */
 static noinline u32 sdp_frags_put(const struct sdp_rx_block *blk, u32 *i,
 				  void __user *user, u32 len)
@@ -432,7 +457,10 @@ static noinline u32 sdp_frags_take(const struct sdp_rx_block *blk, u32 *i,
 	return len - left;
 }
 
-/* Bytes of a piece to the user; @user, if not NULL, is where the reader is. */
+/*
+ * @len bytes of a fragment, from byte @skip on, to @user, or to @to if that is NULL.
+ * Returns how many were copied, fewer after a fault.
+ */
 static u32 sdp_frag_out(const struct sdp_rx_frag *f, u32 skip, u32 len,
 			void __user *user, struct iov_iter *to)
 {
@@ -457,7 +485,11 @@ static u32 sdp_frag_out(const struct sdp_rx_frag *f, u32 skip, u32 len,
 	}
 }
 
-/* Struct sdp_rxq_ops.copy */
+/*
+ * struct sdp_rxq_ops.copy
+ *
+ * Context: lock_sock, page faults disabled.
+ */
 u32 sdp_shared_copy(struct sock *sk, u32 seq, u32 len, struct iov_iter *to)
 {
 	struct sdp_sock *sdp = sdp_sk(sk);
@@ -507,6 +539,7 @@ u32 sdp_shared_copy(struct sock *sk, u32 seq, u32 len, struct iov_iter *to)
 	return done;
 }
 
+/* struct sdp_rxq_ops.find. Context: lock_sock. */
 static u32 sdp_shared_find(struct sock *sk, u32 seq, struct sdp_rx_run *run)
 {
 	struct sdp_sock *sdp = sdp_sk(sk);
@@ -535,12 +568,13 @@ static u32 sdp_shared_find(struct sock *sk, u32 seq, struct sdp_rx_run *run)
 
 /* ---- removing ---- */
 
+/* All of the first block was read: keep it as the spare one, or free it. */
 static void sdp_block_put(struct sdp_rx_pages *q, struct sdp_rx_block *blk)
 {
 	blk->head = 0;
 	blk->tail = 0;
 	if (list_is_singular(&q->blocks)) {
-		/* a reader of everything may not come back for long */
+		/* the queue is empty, and may stay so for long: save memory */
 		kfree(q->spare);
 		q->spare = NULL;
 		return;
@@ -552,7 +586,7 @@ static void sdp_block_put(struct sdp_rx_pages *q, struct sdp_rx_block *blk)
 		q->spare = blk;
 }
 
-/* Drop bytes from the first block; returns how many. */
+/* Drop @len bytes, or as many as it has, from the first block; returns how many. */
 static u32 sdp_block_drop(struct sdp_rx_pages *q, u32 len)
 {
 	struct sdp_rx_block *blk;
@@ -578,7 +612,10 @@ static u32 sdp_block_drop(struct sdp_rx_pages *q, u32 len)
 	return len - left;
 }
 
-/* Uncharge in proportion: packets cannot be distinguished any more. */
+/*
+ * @len of @queued bytes were read. Uncharge in proportion: which of the memory was
+ * charged for them is not known any more.
+ */
 static void sdp_pages_uncharge(struct sdp_rx_pages *q, u32 len, u32 queued)
 {
 	if (len == queued)
@@ -588,8 +625,9 @@ static void sdp_pages_uncharge(struct sdp_rx_pages *q, u32 len, u32 queued)
 }
 
 /*
- * The reader has read all, after the provider was paused: it is faster than a small
- * buffer, which grows. Of a large one, note how long that took.
+ * The reader has emptied the queue, after the provider was paused. A small buffer
+ * grows: the reader is faster. Of a large one, note how long the reader took for it,
+ * for sdp_pages_waited().
  */
 static void sdp_pages_emptied(struct sock *sk, struct sdp_rx_pages *q)
 {
@@ -606,7 +644,7 @@ static void sdp_pages_emptied(struct sock *sk, struct sdp_rx_pages *q)
 	q->since = now;
 }
 
-/* Struct sdp_rxq_ops.consume */
+/* struct sdp_rxq_ops.consume. Context: lock_sock. */
 void sdp_shared_consume(struct sock *sk, u32 len)
 {
 	struct sdp_sock *sdp = sdp_sk(sk);
@@ -637,6 +675,10 @@ void sdp_shared_consume(struct sock *sk, u32 len)
 		conn->stack->rx_resume(conn->qp);
 }
 
+/*
+ * struct sdp_rxq_ops.purge. Nothing is queued afterwards: without a block
+ * sdp_pages_add() fails.
+ */
 static void sdp_shared_purge(struct sock *sk)
 {
 	struct sdp_sock *sdp = sdp_sk(sk);
@@ -664,7 +706,7 @@ static void sdp_shared_purge(struct sock *sk)
 	spin_unlock_bh(&sdp->lock);
 }
 
-/* The references are the socket's own: nothing to do. */
+/* struct sdp_rxq_ops.orphan. The pages outlive the connection: nothing to do. */
 static void sdp_shared_orphan(struct sock *sk, struct sdp_conn *conn)
 {
 }

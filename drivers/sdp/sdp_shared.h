@@ -40,9 +40,12 @@ struct sdp_rx_frag {
 /**
  * struct sdp_rx_block - references in the order of the stream
  * @node: in sdp_rx_pages.blocks
- * @head: first that is not read to its end
- * @tail: next to be filled in
+ * @head: first entry of @frag that is not read to its end; only readers move it
+ * @tail: next entry to be filled in
  * @frag: the references
+ *
+ * Changes under sdp->lock. A reader (lock_sock) may look at entries in front of
+ * rx_seq without it.
  */
 struct sdp_rx_block {
 	struct list_head node;
@@ -51,23 +54,30 @@ struct sdp_rx_block {
 	struct sdp_rx_frag frag[SDP_RX_FRAGS];
 };
 
-/* Buffers grow at once up to this size, of which a cache may hold the most part */
+/*
+ * Receive buffers of programs that have not set their size grow up to this, whenever
+ * the reader is faster; the caches of a CPU may hold most of it.
+ */
 #define SDP_BUF_WARM	(1024U * 1024)
 
 /**
  * struct sdp_rx_pages - receive queue of a shared link; sdp->lock
  * @blocks: at least one while the link is open
- * @last: of @blocks, NULL if there is none
+ * @last: of @blocks, NULL if there is none: not open yet, or purged
  * @spare: an empty block for the producer, or NULL
  * @merge: page that small payloads are copied into, with a reference
  * @merged: bytes of it in use
- * @charge: memory that the references hold
- * @rcvbuf: sk_rcvbuf as the provider knows it
- * @paused: the provider was paused
- * @starved: it was since the reader was last seen to have read all
- * @waits: the reader has read all since, and nothing has come
- * @since: when the last of these began, in nanoseconds
- * @busy: how long a full buffer lasted
+ * @charge: bytes of memory that the queue holds (truesize), as sk_rcvbuf limits them
+ * @rcvbuf: sk_rcvbuf as the provider knows it; lock_sock once the link is open
+ * @paused: the provider is paused
+ * @starved: the provider was paused, and the queue was not empty since
+ * @waits: then it became empty, and nothing has come since
+ * @since: ktime_get_ns() at the pause; with @waits, when the queue became empty
+ * @busy: nanoseconds from the pause until the queue was empty: how long the reader
+ *	  took for a full buffer
+ *
+ * The last four decide whether the buffer grows, see sdp_pages_emptied() and
+ * sdp_pages_waited().
  */
 struct sdp_rx_pages {
 	struct list_head blocks;

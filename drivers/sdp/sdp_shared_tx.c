@@ -517,7 +517,7 @@ static u32 sdp_shared_space(struct sock *sk, struct sdp_conn *conn, u32 want)
 	return want;
 }
 
-/* Struct sdp_link_ops.send */
+/* struct sdp_link_ops.send */
 static int sdp_shared_send(struct sock *sk, struct msghdr *msg, int flags)
 {
 	u32 want = min_t(size_t, msg_data_left(msg), SDP_SHARED_PAYLOAD), n;
@@ -555,7 +555,7 @@ static int sdp_shared_send(struct sock *sk, struct msghdr *msg, int flags)
 	return n;
 }
 
-/* Struct sdp_link_ops.sent */
+/* struct sdp_link_ops.sent */
 static void sdp_shared_sent(struct sdp_conn *conn, bool cork)
 {
 	conn->shared->tx.in_call = false;
@@ -571,7 +571,7 @@ static void sdp_shared_sent(struct sdp_conn *conn, bool cork)
 		sdp_conn_kick(conn);
 }
 
-/* Struct sdp_link_ops.push */
+/* struct sdp_link_ops.push */
 static void sdp_shared_push(struct sdp_conn *conn)
 {
 	sdp_conn_ctl(conn, SDP_CTL_PUSH);
@@ -667,7 +667,7 @@ static int sdp_shared_run_fin(struct sdp_conn *conn)
 	return 0;
 }
 
-/* Struct sdp_link_ops.run */
+/* struct sdp_link_ops.run */
 static int sdp_shared_run(struct sdp_conn *conn)
 {
 	int err = 0;
@@ -719,7 +719,7 @@ out:
 	return pos;
 }
 
-/* Struct sdp_link_ops.want_space */
+/* struct sdp_link_ops.want_space */
 static void sdp_shared_want_space(struct sdp_conn *conn)
 {
 	u64 pos = 0;
@@ -798,7 +798,7 @@ static void sdp_shared_want_fin(struct sdp_conn *conn)
 		sdp_shared_acked(conn);
 }
 
-/* Struct rdma_stack_ulp.tx_space: under the provider's TCP lock */
+/* struct rdma_stack_ulp.tx_space: under the provider's TCP lock */
 static void sdp_shared_tx_space(void *ctx)
 {
 	struct sdp_conn *conn = ctx;
@@ -811,7 +811,7 @@ static void sdp_shared_tx_space(void *ctx)
 		queue_work(sdp_wq(conn->sk), &conn->ctl_work);
 }
 
-/* Struct rdma_stack_ulp.rx_held: under the provider's TCP lock */
+/* struct rdma_stack_ulp.rx_held: under the provider's TCP lock */
 static u32 sdp_shared_held(void *ctx)
 {
 	struct sdp_conn *conn = ctx;
@@ -824,7 +824,7 @@ static u32 sdp_shared_held(void *ctx)
 	return held;
 }
 
-/* Struct rdma_stack_ulp.closed: under the provider's TCP lock */
+/* struct rdma_stack_ulp.closed: under the provider's TCP lock */
 static void sdp_shared_closed(void *ctx, int err)
 {
 	struct sdp_conn *conn = ctx;

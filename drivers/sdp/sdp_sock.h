@@ -46,7 +46,7 @@ enum sdp_urg {
 struct sdp_sock {
 	struct inet_sock inet;		/* must be first */
 
-	spinlock_t lock;		/* see the top of the file */
+	spinlock_t lock;		/* "sdp->lock"; see the top of sdp.h */
 	struct list_head net_node;	/* sdp_net.socks; socks_lock */
 	struct hlist_node bind_node;	/* sdp_net.bound; socks_lock */
 	struct sdp_conn *conn;		/* see struct sdp_conn */
@@ -95,7 +95,7 @@ struct sdp_sock {
 	u32 copied_seq;			/* stream bytes read; lock_sock */
 	u32 urg_seq;
 	struct sdp_lend *lend;		/* lock_sock; sdp_lend.c */
-	u32 nlent;			/* buffers that it holds; lock_sock */
+	u32 nlent;			/* receive buffers that it holds; lock_sock */
 	bool rx_done;			/* the peer has finished; SOCK_DONE
 					 * would race with setsockopt()
 					 */

@@ -1,10 +1,11 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
  * SDP tunables: the files below /proc/sys/net/sdp, one set for each network
- * namespace. Calls only the sysctl core.
+ * namespace. Calls only the sysctl core. struct sdp_net has the values with their
+ * units, Documentation/sdp.rst their meaning.
  *
- * Most values are taken over when a socket or a connection is made; those that
- * are looked at when they are needed are named in Documentation/sdp.rst.
+ * Most values apply to sockets or connections that are made afterwards.
+ * Documentation/sdp.rst names those that apply at once.
  */
 #include <linux/mutex.h>
 #include <linux/slab.h>
@@ -19,10 +20,13 @@
 #define SDP_TIMEOUT_MAX		3600	/* seconds */
 #define SDP_KEEPALIVE_MAX	32767	/* as TCP_KEEPIDLE, TCP_KEEPINTVL */
 #define SDP_KEEPCNT_MAX		127	/* as TCP_KEEPCNT */
-/* SDP beside TCP over iWARP; no port of a well-known service gets to another's */
+/*
+ * Added to a program's port to give the device's: over iWARP both TCP and SDP listen at
+ * TCP ports. No port of a well-known service plus this is that of another one.
+ */
 #define SDP_PORT_OFFSET		20257
 #define SDP_RESOLVE_MIN		10	/* ms */
-#define SDP_RESOLVE_MAX		60000
+#define SDP_RESOLVE_MAX		60000	/* ms */
 
 static int rmem_min = SOCK_MIN_RCVBUF;
 static int wmem_min = SOCK_MIN_SNDBUF;
@@ -45,7 +49,7 @@ static int adverts_max = 255;
 static int keepalive_max = SDP_KEEPALIVE_MAX;
 static int keepcnt_max = SDP_KEEPCNT_MAX;
 
-/* Values that depend on each other are written, and read, by one at a time. */
+/* One reader or writer at a time for values that depend on each other */
 static DEFINE_MUTEX(sysctl_lock);
 
 static int sdp_proc_mem_locked(CTL_TABLE_CONST struct ctl_table *table,
@@ -83,7 +87,7 @@ static int sdp_proc_mem(CTL_TABLE_CONST struct ctl_table *table, int write,
 	return err;
 }
 
-/* A number whose limit is another one */
+/* A number whose limit is another value of the namespace */
 static int sdp_proc_pair(CTL_TABLE_CONST struct ctl_table *table, int write,
 			 void *buffer, size_t *lenp, loff_t *ppos)
 {
@@ -95,7 +99,7 @@ static int sdp_proc_pair(CTL_TABLE_CONST struct ctl_table *table, int write,
 	return err;
 }
 
-/* Without the variants of the literature their words are no values. */
+/* Without the variants in Documentation/knobs.rst the words for them are refused. */
 #if IS_ENABLED(CONFIG_SDP_RESEARCH)
 #define SDP_RESEARCH_WORD(word)	word
 #define SDP_RESEARCH_MAX	SYSCTL_ONE
@@ -104,7 +108,7 @@ static int sdp_proc_pair(CTL_TABLE_CONST struct ctl_table *table, int write,
 #define SDP_RESEARCH_MAX	SYSCTL_ZERO
 #endif
 
-/* Values of net.sdp.flow_control, as in SDP_FLOW_*; the first is no value. */
+/* Values of net.sdp.flow_control, by SDP_FLOW_*. SDP_FLOW_DEFAULT is for sockets only. */
 static const char * const flow_words[] = {
 	[SDP_FLOW_DEFAULT]	= "",
 	[SDP_FLOW_AUTO]		= "auto",
@@ -128,7 +132,7 @@ static const char * const progress_words[] = {
 	NULL
 };
 
-/* One word of the list in extra1; the value is its place there. */
+/* One word of the list in extra1; the value is its index. "" stands for no value. */
 static int sdp_proc_word(CTL_TABLE_CONST struct ctl_table *table, int write,
 			 void *buffer, size_t *lenp, loff_t *ppos)
 {
@@ -150,7 +154,7 @@ static int sdp_proc_word(CTL_TABLE_CONST struct ctl_table *table, int write,
 	return -EINVAL;
 }
 
-/* .data is an offset here; a namespace's copy of the table has the address. */
+/* .data is an offset in struct sdp_net; a namespace's copy of the table has the address. */
 #define SDP_SYSCTL_BY(handler, name, min, max) {			\
 	.procname	= #name,					\
 	.data		= (void *)offsetof(struct sdp_net, sysctl_##name), \
@@ -188,7 +192,7 @@ static int sdp_proc_word(CTL_TABLE_CONST struct ctl_table *table, int write,
 enum { RX_BUFS_MIN, RX_BUFS_MAX };
 
 static const struct ctl_table sdp_sysctl_table[] = {
-	/* each is a limit of the other, see below */
+	/* each is a limit of the other; sdp_sysctl_init_net() fills in NULL */
 	[RX_BUFS_MIN] = SDP_SYSCTL_PAIR(rx_bufs_min, &rx_bufs_min, NULL),
 	[RX_BUFS_MAX] = SDP_SYSCTL_PAIR(rx_bufs_max, NULL, &rx_bufs_max),
 	SDP_SYSCTL_MEM(rmem, &rmem_min),
@@ -282,7 +286,7 @@ int __net_init sdp_sysctl_init_net(struct net *net)
 
 	sdp_sysctl_defaults(sn);
 
-	/* One entry more, zeroed: kernels before 6.11 look for the empty one. */
+	/* one entry more, zeroed: before 6.11 an empty one ends the table */
 	table = kcalloc(ARRAY_SIZE(sdp_sysctl_table) + 1, sizeof(*table),
 			GFP_KERNEL);
 	if (!table)

@@ -2,16 +2,16 @@
 /*
  * Messages over a verbs link whose payload stays where it is: in the memory of
  * a program that wants to know when it may change it (MSG_ZEROCOPY, io_uring),
- * or in pages of a file or a pipe (sendfile, splice). Takes references, maps
- * them for the device, lets them go. Calls the verbs and the core's zero copy;
- * used by sdp_verbs_tx.c.
+ * or in pages of a file or a pipe (sendfile, splice). Takes references to the
+ * pages, maps them for the device, and releases them. Calls the verbs and the
+ * core's zero copy; used by sdp_verbs_tx.c, sdp_verbs_txq.c and sdp_qp.c.
  *
  * An skb holds the pages, as in TCP: the same functions fill it, charge it to
  * the socket, and notify the program when it is freed. That is when the device
  * has completed the message: it does not need the memory any more, not even to
- * send it again. siw would be an exception, which completes memory that it has
- * passed to TCP; but it copies messages that ask for a completion, and all of
- * these do.
+ * send it again. The siw driver completes messages whose memory is still in TCP's
+ * queue, but it copies the payload of messages that ask for a completion. All of
+ * these do, see sdp_verbs_signal().
  */
 #include <linux/mm.h>
 #include <linux/skbuff.h>
@@ -26,11 +26,15 @@
 
 /**
  * struct sdp_ref - pages that messages send from
- * @chunk: without a page of its own; used is their payload
- * @skb: holds them
- * @nr: pieces that the device knows of
- * @piece: these, in the order of the stream; pieces that could not be mapped
- *	are missing
+ * @chunk: the send buffer as messages see it, without a page of its own; @chunk.used
+ *	counts their payload, sdp_txq_commit() sets it
+ * @skb: holds the pages
+ * @nr: entries of @piece
+ * @piece: the payload as it is mapped for the device, in the order of the stream.
+ *	@skb may hold more pages: some that could not be mapped
+ *
+ * Owned by lock_sock while it is filled. tx_lock protects sdp_chunk.refs; the last
+ * reference frees it.
  */
 struct sdp_ref {
 	struct sdp_chunk chunk;
@@ -45,12 +49,12 @@ static struct sdp_ref *sdp_ref(const struct sdp_chunk *c)
 }
 
 /**
- * sdp_ref_alloc - nothing yet, to be filled
+ * sdp_ref_alloc - make an empty chunk for sdp_ref_fill()
  * @conn: connection
  *
  * Context: lock_sock.
  *
- * Return: a chunk without a reference, or NULL.
+ * Return: a chunk whose refs is 0: no message has it yet; or NULL.
  */
 struct sdp_chunk *sdp_ref_alloc(struct sdp_conn *conn)
 {
@@ -67,6 +71,7 @@ struct sdp_chunk *sdp_ref_alloc(struct sdp_conn *conn)
 	return NULL;
 }
 
+/* Unmap the pieces from number @from on. */
 static void sdp_ref_unmap(struct sdp_conn *conn, struct sdp_ref *ref, u32 from)
 {
 	while (ref->nr > from) {
@@ -92,7 +97,10 @@ void sdp_ref_free(struct sdp_conn *conn, struct sdp_chunk *c)
 	kfree(ref);
 }
 
-/* Tell the device of bytes @from and on, which have just come. */
+/*
+ * Map the bytes of the skb from @from on, which have just been added, for the device.
+ * False if that is not possible: then none of them are, but the skb keeps their pages.
+ */
 static bool sdp_ref_map(struct sdp_conn *conn, struct sdp_ref *ref, u32 from)
 {
 	const struct skb_shared_info *sh = skb_shinfo(ref->skb);
@@ -125,7 +133,7 @@ undo:
 	return false;
 }
 
-/* Pages of slabs have no references that would keep them. */
+/* The next @len bytes, unless in pages of slabs: references would not keep these. */
 static bool sdp_ref_bvec_ok(const struct iov_iter *iter, u32 len)
 {
 	size_t at = iter->bvec->bv_offset + iter->iov_offset;
@@ -137,7 +145,10 @@ static bool sdp_ref_bvec_ok(const struct iov_iter *iter, u32 len)
 	return true;
 }
 
-/* Bytes at the front, in one piece, that so many pages hold */
+/*
+ * Bytes at the front of @msg that are in one piece and in no more than @pages pages; 0
+ * if they may not be referenced
+ */
 static u32 sdp_ref_piece(const struct msghdr *msg, u32 pages)
 {
 	const struct iov_iter *iter = &msg->msg_iter;
@@ -154,7 +165,7 @@ static u32 sdp_ref_piece(const struct msghdr *msg, u32 pages)
 	return n;
 }
 
-/* One piece more. Returns bytes, 0 if these have to be copied. */
+/* Take one more piece, @max bytes at most. Returns bytes, 0 if these have to be copied. */
 static u32 sdp_ref_add(struct sdp_conn *conn, struct sdp_ref *ref,
 		       struct msghdr *msg, u32 max)
 {
@@ -166,9 +177,9 @@ static u32 sdp_ref_add(struct sdp_conn *conn, struct sdp_ref *ref,
 	    !(msg->msg_ubuf && iov_iter_is_bvec(&msg->msg_iter)))
 		return 0;
 	/*
-	 * No task waits for a page with lock_sock: an absent page fails the
-	 * copy, too, and it is tried again when the page is present
-	 * (sdp_conn_fault_in()). Pages in front of an error are used.
+	 * No task waits for a page with lock_sock. An absent page ends the
+	 * piece here, fails the copy as well, and is tried again when it is
+	 * present (sdp_conn_fault_in()). The pages in front of it are used.
 	 */
 	msg->msg_iter.nofault = true;
 	__zerocopy_sg_from_iter(msg, NULL, ref->skb, &msg->msg_iter, n, NULL);
@@ -184,10 +195,11 @@ static u32 sdp_ref_add(struct sdp_conn *conn, struct sdp_ref *ref,
 }
 
 /**
- * sdp_ref_fill - take the memory at the front of a message
+ * sdp_ref_fill - take references to the memory at the front of a send
  * @conn: connection
- * @c: chunk that no message has, or whose only one does not leave meanwhile
- * @msg: where from; advances
+ * @c: chunk of no message yet, or of one that is marked busy, so that the engine does
+ *     not send it meanwhile
+ * @msg: the send; its iterator advances
  * @max: bytes at most
  *
  * Context: lock_sock, process that owns the memory.
@@ -200,7 +212,7 @@ u32 sdp_ref_fill(struct sdp_conn *conn, struct sdp_chunk *c,
 	struct sdp_ref *ref = sdp_ref(c);
 	u32 done = 0, n;
 
-	/* there is no memory to look at behind the end */
+	/* the iterator has no valid memory behind its end */
 	max = min_t(size_t, max, msg_data_left(msg));
 	while (done < max && ref->nr < conn->tx_pieces) {
 		n = sdp_ref_add(conn, ref, msg, max - done);
@@ -212,10 +224,12 @@ u32 sdp_ref_fill(struct sdp_conn *conn, struct sdp_chunk *c,
 }
 
 /**
- * sdp_ref_room - whether more of a send may be added
+ * sdp_ref_room - whether bytes of a send may be added to a chunk
  * @conn: connection
  * @c: chunk
- * @msg: the send: one notification is all that a chunk can bring
+ * @msg: the send
+ *
+ * Only if the chunk has bytes of the same notification (msg_ubuf): an skb notifies one.
  *
  * Context: lock_sock.
  */
@@ -228,13 +242,13 @@ bool sdp_ref_room(const struct sdp_conn *conn, const struct sdp_chunk *c,
 }
 
 /**
- * sdp_ref_sge - where the payload of a message is
- * @m: message, or a part of one
+ * sdp_ref_sge - where the payload of a message is, for the device
+ * @m: message, or a part of one; it has a reference to its chunk
  * @sge: filled in, SDP_TX_PIECES at most
  *
  * Context: tx_lock.
  *
- * Return: pieces.
+ * Return: entries of @sge filled in.
  */
 int sdp_ref_sge(const struct sdp_tx_msg *m, struct ib_sge *sge)
 {

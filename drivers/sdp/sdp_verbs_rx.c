@@ -313,7 +313,7 @@ static void sdp_verbs_rx_release(struct sock *sk, struct sdp_rx_buf *buf)
 	sdp_verbs_recycle(conn, buf);
 }
 
-/* Struct sdp_rxq_ops.consume */
+/* struct sdp_rxq_ops.consume */
 void sdp_verbs_consume(struct sock *sk, u32 n)
 {
 	struct sdp_sock *sdp = sdp_sk(sk);

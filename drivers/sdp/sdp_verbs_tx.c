@@ -22,6 +22,7 @@
 #include "sdp_verbs_tx.h"
 
 #define SDP_TX_SILENCE		(HZ / 10)	/* no probes of a peer that speaks */
+
 /* Uncharge the socket for acknowledged or completed data. */
 static void sdp_verbs_account(struct sdp_conn *conn)
 {
