@@ -30,7 +30,7 @@ struct hyb_profile {
 	struct hyb_place place;
 };
 
-/* The combinations that the literature has names for */
+/* The combinations of the papers, see profile in Documentation/knobs.rst */
 static const struct hyb_profile hyb_profiles[] = {
 	{ "host", { RDMA_STACK_HOST, RDMA_STACK_HOST, HYB_MARK_COPY } },
 	{ "assisted", { RDMA_STACK_NIC, RDMA_STACK_NIC, HYB_MARK_COPY } },
@@ -996,7 +996,7 @@ err_put:
 	return err;
 }
 
-/* Of a device that has no queue pairs any more, and is not in sysfs */
+/* Called for a device that has no queue pairs any more, and is not in sysfs */
 void hyb_attr_dev_del(struct hyb_dev *dev)
 {
 	struct hyb_attr_dev *attr = dev->attr;

@@ -211,7 +211,9 @@ enum {
  * @work: runs the engines for callers with interrupts disabled, for callers
  *	  that run inside the engine of another QP, and as a retry timer
  * @batch: runs the receive engine behind the packets that come in at a time
- * @lock: protects hyb_qp.cep; a leaf
+ * @lock: protects hyb_qp.cep, and changes of other fields of the queue pair as long as
+ *	  there is no @sk, whose lock protects them later. Taken below the ownership of
+ *	  the socket (lock_sock); hyb_sq.lock and hyb_rq.lock nest below it
  * @cpu: where the consumer ran last
  * @ip: IP options of packets, if @ip_set; by the rules of rdma_stack_link.set_ip
  * @ip_set: the consumer has set @ip
@@ -223,7 +225,7 @@ struct hyb_tcp {
 	unsigned long later;
 	struct delayed_work work;
 	struct tasklet_struct batch;
-	spinlock_t lock;	/* hyb_qp.cep */
+	spinlock_t lock;	/* see above */
 	int cpu;
 	bool ip_set;
 	struct rdma_stack_ip ip;

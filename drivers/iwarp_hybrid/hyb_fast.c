@@ -292,7 +292,7 @@ struct hyb_fast_head {
 static_assert(sizeof(struct hyb_fast_head) ==
 	      MPA_LEN_SIZE + DDP_UNTAGGED_LEN);
 
-/* Of a tagged segment, that is */
+/* The length of the headers of a tagged segment */
 #define HYB_FAST_TAG	(MPA_LEN_SIZE + DDP_TAGGED_LEN)
 
 /**
@@ -332,7 +332,7 @@ void hyb_fast_forget(struct hyb_rx *rx)
 	rx->sink = NULL;
 }
 
-/* Of a region in pieces: the payload but for the first @done bytes */
+/* To a region in pieces: the payload but for the first @done bytes */
 static noinline void hyb_fast_put_rest(struct hyb_rx *rx, struct hyb_fast *q,
 				       struct hyb_mem *mem, u64 to, u32 done)
 {

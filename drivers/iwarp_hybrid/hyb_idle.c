@@ -84,7 +84,7 @@ bool hyb_idle_charge(struct hyb_qp *qp, struct sock *sk)
 	return held;
 }
 
-/* Of a queue pair that moves a little now and then */
+/* Free what a queue pair that moves little does not need now */
 static void hyb_idle_cool(struct hyb_qp *qp)
 {
 	bool pages = READ_ONCE(qp->tx.s.pool.idle);
@@ -105,7 +105,7 @@ static void hyb_idle_cool(struct hyb_qp *qp)
 
 /*
  * Positions are read without a lock: a connection that has just begun to move
- * is trimmed in vain once.
+ * is trimmed once though it needs the memory.
  */
 static void hyb_idle_look(struct hyb_qp *qp)
 {
@@ -154,7 +154,7 @@ static void hyb_idle_work(struct work_struct *work)
 		hyb_idle_start(dev);
 }
 
-/* Of a new device */
+/* Called for a new device */
 void hyb_idle_init(struct hyb_dev *dev)
 {
 	/* no reason to wake up a processor that has nothing to do */
@@ -172,7 +172,7 @@ void hyb_idle_start(struct hyb_dev *dev)
 	queue_delayed_work(hyb_wq, &dev->idle, HYB_IDLE_PERIOD);
 }
 
-/* Of a device without queue pairs. Context: process, sleeps. */
+/* Called for a device without queue pairs. Context: process, sleeps. */
 void hyb_idle_stop(struct hyb_dev *dev)
 {
 	cancel_delayed_work_sync(&dev->idle);

@@ -55,7 +55,7 @@ struct hyb_lent {
 	u32 len;
 };
 
-/* Of all queue pairs, with and without; the module waits for them */
+/* Lent packets of all queue pairs, also of those that are gone; the module waits for them */
 static atomic_t hyb_lent_count = ATOMIC_INIT(0);
 
 /* Drops a user and the lock */

@@ -16,7 +16,7 @@
 struct workqueue_struct *hyb_wq;
 struct workqueue_struct *hyb_cm_wq;
 
-/* Of many idle connections kmalloc() would waste a third */
+/* A cache, as with many idle connections kmalloc() would waste a third */
 struct kmem_cache *hyb_cep_cache;
 
 /* --------------------------------------------------------- connections */

@@ -423,7 +423,7 @@ void hyb_off_lied(struct hyb_qp *qp)
 
 /* ----------------------------------------------------------- life cycle */
 
-/* Of many idle connections kmalloc() would waste a quarter */
+/* A cache, as with many idle connections kmalloc() would waste a quarter */
 static struct kmem_cache *hyb_off_cache;
 
 static void hyb_off_free(struct hyb_off_conn *o)

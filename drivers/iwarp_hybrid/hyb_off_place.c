@@ -52,7 +52,10 @@ static bool hyb_off_ordinary(const void *p, u32 len)
 	return true;
 }
 
-/* Of users it always is; of the kernel it is found out once per registration */
+/*
+ * May a NIC place payload in it? Memory of users always allows that; for memory of the
+ * kernel it is found out once per registration.
+ */
 static bool hyb_off_placeable(struct hyb_mem *mem)
 {
 	u32 i;

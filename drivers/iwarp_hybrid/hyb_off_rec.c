@@ -387,8 +387,9 @@ bool hyb_off_ring_fpdu(struct hyb_off_ring *r, u32 seq, u32 *start, u32 *len,
 }
 
 /*
- * Of a range of which not all is recorded: the rest is final, -ENOENT, unless some
- * of the range is acknowledged, so that there may have been a record: -ESTALE.
+ * The error for a range, beginning at @seq, of which not all is recorded: -ENOENT, the
+ * rest is final; -ESTALE if some of the range is acknowledged, so that there may have
+ * been a record.
  */
 int hyb_off_ring_miss(const struct hyb_off_ring *r, u32 seq)
 {

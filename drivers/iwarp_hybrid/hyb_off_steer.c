@@ -3,8 +3,8 @@
  * Steering by filters of ordinary NICs: the flow of a connection to a receive
  * queue of our choice ("ntuple" filters, as "ethtool -N" sets them).
  *
- * The operations want RTNL, which is taken in a work item: a connection is set
- * up and torn down under locks that others take under RTNL.
+ * The ethtool operations want RTNL, which only a work item takes: a connection is set
+ * up and torn down under locks that are also taken under RTNL.
  *
  * The table of the NIC is the administrator's, and small. Connections are made by any
  * user, so they get as many filters of a device as the administrator allows
@@ -23,13 +23,14 @@
 #include <net/ipv6.h>
 
 #include "compat.h"
-#include "hyb_off_priv.h"
-#include "hybrid.h"
-
-struct workqueue_struct *hyb_off_wq;
 #ifdef HAVE_NETDEV_LOCK_OPS
 #include <net/netdev_lock.h>
 #endif
+#include "hyb_off_priv.h"
+#include "hybrid.h"
+
+/* For the work items of this file; hyb_off_conn makes and destroys it */
+struct workqueue_struct *hyb_off_wq;
 
 #ifndef HAVE_NETDEV_LOCK_OPS
 #define netdev_lock_ops(dev)	do { } while (0)
@@ -102,7 +103,10 @@ static int hyb_off_free_loc(const u32 *used, u32 nr, u32 size)
 	return loc < size ? loc : -ENOSPC;
 }
 
-/* Many drivers require the place of a filter in their table */
+/*
+ * The place of a new filter in the device's table, as many drivers require it;
+ * RX_CLS_LOC_ANY in *@loc if the driver chooses. Context: RTNL held.
+ */
 static int hyb_off_find_loc(struct net_device *netdev, u32 *loc)
 {
 	struct ethtool_rxnfc all = { .cmd = ETHTOOL_GRXCLSRLALL };
@@ -126,7 +130,7 @@ static int hyb_off_find_loc(struct net_device *netdev, u32 *loc)
 	if (all.rule_cnt)
 		ret = netdev->ethtool_ops->get_rxnfc(netdev, &all, used);
 	if (!ret) {
-		/* some count in the call for all of them only */
+		/* some drivers report the size only together with all filters */
 		u32 size = all.data ? all.data : cnt.data;
 
 		ret = hyb_off_free_loc(used, all.rule_cnt,
@@ -155,13 +159,14 @@ static u32 hyb_off_near(const struct net_device *netdev, u32 cpu)
 	return cpu % n;
 }
 
-/* Context: RTNL held */
+/* Insert the filter, for the queue that is near the consumer. Context: RTNL held. */
 static int hyb_off_filter_add(struct hyb_off_conn *o)
 {
 	struct ethtool_rxnfc nfc = { .cmd = ETHTOOL_SRXCLSRLINS };
 	struct net_device *netdev = o->netdev;
 	int err;
 
+	ASSERT_RTNL();
 	o->steer.queue = hyb_off_near(netdev, READ_ONCE(o->nic.cpu));
 	hyb_off_flow(&o->nic, &nfc.fs);
 	nfc.fs.ring_cookie = o->steer.queue;
@@ -192,8 +197,8 @@ static bool hyb_off_flow_same(const struct ethtool_rx_flow_spec *a,
 }
 
 /*
- * An administrator may have deleted the filter and put another one in its place.
- * Context: RTNL held.
+ * Delete the filter, unless an administrator has deleted it and put another one in its
+ * place. Context: RTNL held.
  */
 static void hyb_off_filter_del(struct hyb_off_conn *o)
 {
@@ -210,6 +215,7 @@ static void hyb_off_filter_del(struct hyb_off_conn *o)
 		netdev->ethtool_ops->set_rxnfc(netdev, &nfc);
 }
 
+/* Jiffies since the connection has received data. Context: any. */
 static u32 hyb_off_idle(const struct hyb_off_conn *o)
 {
 	return tcp_jiffies32 - READ_ONCE(inet_csk(o->sk)->icsk_ack.lrcvtime);
@@ -217,7 +223,7 @@ static u32 hyb_off_idle(const struct hyb_off_conn *o)
 
 /*
  * The connection that makes room: the one that has received nothing for longest, or
- * NULL if all of them are busy.
+ * NULL if all of them are busy. Context: RTNL held.
  */
 static struct hyb_off_conn *hyb_off_filter_idle(struct hyb_off_table *table)
 {
@@ -234,6 +240,7 @@ static struct hyb_off_conn *hyb_off_filter_idle(struct hyb_off_table *table)
 	return idle;
 }
 
+/* Queue the work item, which holds a reference of the socket. Context: any. */
 static void hyb_off_steer_queue(struct hyb_off_conn *o)
 {
 	sock_hold(o->sk);
@@ -241,6 +248,7 @@ static void hyb_off_steer_queue(struct hyb_off_conn *o)
 		sock_put(o->sk);
 }
 
+/* The NIC does not have the filter any more. Context: RTNL held. */
 static void hyb_off_filter_forget(struct hyb_off_conn *o)
 {
 	ASSERT_RTNL();
@@ -249,14 +257,17 @@ static void hyb_off_filter_forget(struct hyb_off_conn *o)
 	WRITE_ONCE(o->steer.have, false);
 }
 
-/* Make room for one more filter, within @max. Context: RTNL held. */
+/*
+ * Make room for one more filter, within @max of the table's, which are all filters of
+ * one net device. Context: RTNL held.
+ */
 static bool hyb_off_filter_room(struct hyb_off_table *table, u32 max)
 {
 	struct hyb_off_conn *idle;
 
 	if (table->nr < max)
 		return true;
-	/* more than @max: it was larger, and filters go with their connections */
+	/* the limit was lowered: filters above it stay as long as their connections */
 	if (table->nr > max)
 		return false;
 	idle = hyb_off_filter_idle(table);
@@ -270,7 +281,10 @@ static bool hyb_off_filter_room(struct hyb_off_table *table, u32 max)
 	return true;
 }
 
-/* Context: RTNL held, device registered */
+/*
+ * Insert a filter within the limit @max, or remove that of the connection if @max is 0.
+ * Context: RTNL held, device registered.
+ */
 static void hyb_off_filter_change(struct hyb_off_conn *o, u32 max)
 {
 	struct hyb_off_table *table = o->steer.table;
@@ -286,7 +300,7 @@ static void hyb_off_filter_change(struct hyb_off_conn *o, u32 max)
 	}
 }
 
-/* With the device gone its filters are, too */
+/* The same; when the device is gone, its filters are as well. Context: process. */
 static void hyb_off_filter_set(struct hyb_off_conn *o, u32 max)
 {
 	struct net_device *netdev = o->netdev;
@@ -302,6 +316,7 @@ static void hyb_off_filter_set(struct hyb_off_conn *o, u32 max)
 	rtnl_unlock();
 }
 
+/* Insert or remove the filter if that is wanted, then report to hyb_off_conn. */
 static void hyb_off_steer_work(struct work_struct *work)
 {
 	struct hyb_off_conn *o = container_of(work, struct hyb_off_conn,
@@ -319,11 +334,13 @@ static void hyb_off_steer_work(struct work_struct *work)
 }
 
 /**
- * hyb_off_steer_set - have the flow steered, or not
+ * hyb_off_steer_set - have the flow steered by a filter, or not
  * @o: connection
- * @max: by a filter, if the device has fewer than this many of ours; 0: not
+ * @max: filters that connections of the RDMA device may have in all; 0: this one shall
+ *	 have none
  *
- * Later @o->steer.done is called, with @o->steer.have set.
+ * The work item does it. Then it calls @o->steer.done; @o->steer.have says whether there
+ * is a filter.
  *
  * Context: process, TCP socket owned.
  */
@@ -337,8 +354,10 @@ void hyb_off_steer_set(struct hyb_off_conn *o, u32 max)
 /**
  * hyb_off_steer_init - no filter yet
  * @o: new connection
- * @table: of its RDMA device
+ * @table: of its RDMA device; gets a reference
  * @done: see struct hyb_off_steer
+ *
+ * Context: process; @o is not in use yet.
  */
 void hyb_off_steer_init(struct hyb_off_conn *o, struct hyb_off_table *table,
 			void (*done)(struct hyb_off_conn *o, bool added))
@@ -356,13 +375,21 @@ static void hyb_off_table_free(struct kref *ref)
 
 /**
  * hyb_off_steer_end - the connection is being freed
- * @o: connection without a filter
+ * @o: connection without a filter, whose work item is not queued
+ *
+ * Context: any.
  */
 void hyb_off_steer_end(struct hyb_off_conn *o)
 {
 	kref_put(&o->steer.table->ref, hyb_off_table_free);
 }
 
+/**
+ * hyb_off_dev_init - make the table of connections with filters
+ * @dev: new RDMA device
+ *
+ * Return: 0 or -ENOMEM.
+ */
 int hyb_off_dev_init(struct hyb_dev *dev)
 {
 	struct hyb_off_table *table = kzalloc(sizeof(*table), GFP_KERNEL);
@@ -375,6 +402,10 @@ int hyb_off_dev_init(struct hyb_dev *dev)
 	return 0;
 }
 
+/**
+ * hyb_off_dev_exit - the device goes
+ * @dev: RDMA device; connections that still wait for their peers keep the table
+ */
 void hyb_off_dev_exit(struct hyb_dev *dev)
 {
 	kref_put(&dev->filters->ref, hyb_off_table_free);

@@ -52,7 +52,7 @@ static bool hyb_off_plain(const struct sk_buff *skb)
 	}
 }
 
-/* Of a packet with a TCP header; false if there is none */
+/* Find the payload of a packet with a TCP header; false if there is none */
 static bool hyb_off_payload(const struct sk_buff *skb,
 			    struct hyb_off_payload *pl)
 {

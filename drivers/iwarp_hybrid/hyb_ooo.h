@@ -19,7 +19,7 @@ struct hyb_qp;
 struct siw_rqe;
 struct sock;
 
-/* Of the transport layer */
+/* Called by hyb_tcp, hyb_xmit, hyb_sched, hyb_rx and hyb_idle */
 void hyb_ooo_attach(struct hyb_qp *qp, struct sock *sk);
 void hyb_ooo_sent(struct sock *sk);
 void hyb_ooo_look(struct hyb_qp *qp);
@@ -28,10 +28,10 @@ void hyb_ooo_free(struct hyb_qp *qp);
 void hyb_ooo_trim(struct hyb_qp *qp);
 u32 hyb_ooo_memory(const struct hyb_qp *qp);
 
-/* Of the shared link */
+/* Called by hyb_shared and hyb_rx: has a receive been taken for a later message? */
 bool hyb_ooo_early(const struct hyb_qp *qp);
 
-/* Of the receive engine */
+/* Called by the receive engine */
 const struct ooo_range *hyb_ooo_due(struct hyb_qp *qp);
 void hyb_ooo_account(struct hyb_qp *qp, u32 len);
 u32 hyb_ooo_cross(struct hyb_qp *qp, u32 len);

@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
  * Receive engine: walks TCP's receive queue, checks whole FPDUs, places and
- * delivers them. hyb_sched runs it, from data_ready with the TCP socket held.
+ * delivers them. hyb_sched runs it with the spinlock of the TCP socket held: from TCP's
+ * data_ready, when a task releases the socket, or after a post (hyb_sched_kick()).
  *
- * Responses and Terminates to be sent are left in the transmit state.
+ * Responses and Terminates to be sent are left in hyb_qp.tx for the transmit engine.
  */
 #ifndef HYB_RX_H
 #define HYB_RX_H
@@ -13,9 +14,13 @@
 struct hyb_qp;
 struct mpa_result;
 
-/* Of the transport layer: set up, run, and take down the engine */
+/* Called by hyb_tcp before it attaches the queue pair to its socket */
 void hyb_rx_init(struct hyb_qp *qp, const struct mpa_result *res);
+
+/* Called by hyb_sched, see struct hyb_engine_ops */
 void hyb_rx_run(struct hyb_qp *qp);
+
+/* Called by hyb_cm after hyb_tcp_detach(), before the queues are flushed */
 void hyb_rx_abandon(struct hyb_qp *qp);
 
 #endif

@@ -27,7 +27,7 @@ struct hyb_engine_ops {
 	void (*tx)(struct hyb_qp *qp);
 };
 
-/* Of a new queue pair */
+/* Called for a new queue pair */
 void hyb_sched_init_qp(struct hyb_qp *qp);
 
 /**
@@ -95,7 +95,7 @@ void hyb_sched_kick_tx(struct hyb_qp *qp);
  */
 void hyb_sched_kick_rx(struct hyb_qp *qp);
 
-/* Of the transport layer */
+/* Called by hyb_tcp with the socket held; hyb_sched_run() wants its spinlock */
 void hyb_sched_run(struct hyb_qp *qp);
 void hyb_sched_callback(struct sock *sk, struct hyb_qp *qp, int todo);
 

@@ -2,10 +2,14 @@
 /*
  * Shared receive queues: one receive queue for many queue pairs.
  *
- * Calls hyb_queue; kicks the receive engines of queue pairs that found the queue empty,
- * and no others: a post costs as much whatever the number of queue pairs. hyb_rq.lock
- * protects the entries, hyb_srq.starved_lock the list of queue pairs that wait. A post may
- * come from below any lock, so the kick is a work item.
+ * Calls hyb_queue, which takes entries off and raises the limit event; kicks the receive
+ * engines of queue pairs that found the queue empty, and no others: a post costs as much
+ * whatever the number of queue pairs. hyb_rq.lock protects the entries,
+ * hyb_srq.starved_lock the list of queue pairs that wait. A post may come from below any
+ * lock, so the kick is a work item.
+ *
+ * A user's queue is a ring that the process writes to without a system call (the ABI is
+ * that of siw, whose library is used). No post is seen then: hyb_rx polls.
  */
 #include <linux/log2.h>
 #include <rdma/uverbs_ioctl.h>
@@ -16,6 +20,8 @@
 /**
  * hyb_srq_leave - a queue pair that is being destroyed lets go
  * @qp: queue pair with hyb_qp.srq set, whose engines have stopped
+ *
+ * Context: process.
  */
 void hyb_srq_leave(struct hyb_qp *qp)
 {
@@ -25,11 +31,11 @@ void hyb_srq_leave(struct hyb_qp *qp)
 }
 
 /**
- * hyb_srq_wait - the next post to the shared queue kicks a queue pair
+ * hyb_srq_wait - have the next post to the shared queue kick a queue pair
  * @qp: queue pair with hyb_qp.srq set
  *
- * The caller looks at the queue once more afterwards: a post before that look may have
- * missed the queue pair.
+ * The caller looks at the queue once more afterwards (hyb_rq_get() or hyb_rq_ready()): a
+ * post before that look may not have seen the queue pair on the list.
  *
  * Context: TCP socket held.
  */
@@ -44,7 +50,10 @@ void hyb_srq_wait(struct hyb_qp *qp)
 	spin_unlock_bh(&srq->starved_lock);
 }
 
-/* The first queue pair of @list, which is part of @srq, referenced; off the list */
+/*
+ * Take the first queue pair off @list, whose queue pairs are of @srq. Returns it with a
+ * reference, NULL if there is none; queue pairs that are being destroyed are left out.
+ */
 static struct hyb_qp *hyb_srq_pop(struct hyb_srq *srq, struct list_head *list)
 {
 	struct hyb_qp *qp, *res = NULL;
@@ -60,7 +69,11 @@ static struct hyb_qp *hyb_srq_pop(struct hyb_srq *srq, struct list_head *list)
 	return res;
 }
 
-/* A queue pair that finds nothing waits for the next post. */
+/*
+ * Kick all queue pairs that wait. One that finds the queue empty again is back on the
+ * list by hyb_srq_wait(). They are popped one by one, so that hyb_srq_leave() can take
+ * any off meanwhile.
+ */
 static void hyb_srq_kick_work(struct work_struct *work)
 {
 	struct hyb_srq *srq = container_of(work, struct hyb_srq, kick);
@@ -76,6 +89,7 @@ static void hyb_srq_kick_work(struct work_struct *work)
 	}
 }
 
+/* Give a user's library the size of the ring, and the offset to map it at (@key). */
 static int hyb_srq_tell_user(struct hyb_srq *srq, u64 key,
 			     struct ib_udata *udata)
 {
@@ -235,7 +249,10 @@ static int hyb_post_srq_recv(struct ib_srq *ibsrq, const struct ib_recv_wr *wr,
 
 	if (err && bad)
 		*bad = wr;
-	/* one that waits is on the list before it looks, under the lock of the queue */
+	/*
+	 * A queue pair is on the list before it looks at the queue, with
+	 * rq.lock: it has found the new entry there, or is seen here.
+	 */
 	if (!list_empty_careful(&srq->starved))
 		queue_work(hyb_wq, &srq->kick);
 	return err;

@@ -30,10 +30,10 @@
 #include "hybrid.h"
 #include "iwarp/mpa.h"
 
-/* More than the largest FPDU; TCP's window is sized after it */
+/* Bytes, more than the largest FPDU: set_rcvlowat() makes TCP's window that large */
 #define HYB_TCP_LOWAT	(96 * 1024)
 
-/* Bytes of which reception may wait for more */
+/* With fewer unread bytes reception does not wait for more, see hyb_tcp_may_wait() */
 #define HYB_TCP_BATCH	(16 * 1024)
 
 /* Private copies of tcp_prot and tcpv6_prot, and what they were copied from */
@@ -41,12 +41,15 @@ static struct proto hyb_prot[2];
 static struct proto *hyb_prot_base[2];
 static DEFINE_MUTEX(hyb_prot_lock);
 
-/* Own lock classes: a lock of SDP nests over ours, and ours over none */
+/*
+ * Own lock classes: these sockets' locks nest below those of SDP sockets, and no lock of
+ * a socket nests below them
+ */
 static struct lock_class_key hyb_slock_key[2];
 static struct lock_class_key hyb_sk_lock_key[2];
 
 /**
- * hyb_tcp_fini_qp - release it
+ * hyb_tcp_fini_qp - release the transport layer's part of a queue pair
  * @qp: queue pair without references; there are no more posts
  *
  * Context: process, sleeps.
@@ -68,16 +71,16 @@ void hyb_tcp_fini_qp(struct hyb_qp *qp)
 /* ---------------------------------------------------------- callbacks */
 
 /*
- * All of them are called with the socket held, so hyb_cep.live is stable.
- * sk_user_data holds a reference of the connection.
+ * All of them are called with the socket held: by its spinlock, or by the task that owns
+ * it. So hyb_cep.live is stable. sk_user_data holds a reference of the connection.
  */
 
 /*
- * May reception wait for the packets that come in with this one? Then there is
- * one walk, one acknowledgment and one wake-up for all of them. Only of what is
- * long, and only as long as TCP has plenty of memory for more. And only where a
- * NIC checks the CRCs: software takes so long over all of them that the sender
- * runs dry of acknowledgments.
+ * May reception wait, in the tasklet hyb_tcp.batch, for the packets that come in with
+ * this one? Then there is one walk, one acknowledgment and one wake-up for all of them.
+ * Only if many bytes are unread, and only as long as they use no more than half of TCP's
+ * receive buffer. And only where a NIC checks the CRCs: software takes so long over all
+ * of them that the sender runs out of acknowledgments.
  */
 static bool hyb_tcp_may_wait(const struct sock *sk, const struct hyb_qp *qp)
 {
@@ -114,8 +117,8 @@ static void hyb_tcp_write_space(struct sock *sk)
 		return;
 	}
 	/*
-	 * TCP calls this also when it had no memory, from within our own call:
-	 * the engine has a timer for that.
+	 * TCP calls this also from within our own call, when it has no memory:
+	 * the engine tries again by a timer then.
 	 */
 	if (cep->live->tx.calling)
 		return;
@@ -153,8 +156,9 @@ static void hyb_tcp_error_report(struct sock *sk)
 }
 
 /*
- * Processes segments that arrived during a lock_sock() section. The saved function
- * may already have given up ownership, the spinlock is held until return.
+ * A task gives up the ownership of the socket (release_sock()): run the engines, which
+ * waited for that. TCP's own function may have given up the ownership already; the
+ * spinlock is held until return.
  */
 static void hyb_tcp_release_cb(struct sock *sk)
 {
@@ -188,8 +192,9 @@ static void hyb_tcp_copy_prot(struct sock *sk)
 }
 
 /*
- * A BPF program (sockops) can put a connection into a sockmap before we accept it, and
- * that takes what we take. Socket owned.
+ * Are the socket's protocol, user data and ULP still TCP's? A BPF program (sockops) can
+ * put a connection into a sockmap before we accept it, which uses the same fields. Socket
+ * owned.
  */
 static bool hyb_tcp_is_free(struct sock *sk)
 {
@@ -235,9 +240,9 @@ int hyb_tcp_create(struct net *net, int family, struct socket **res)
 
 /*
  * A task of the kernel, which has no control group, has made the socket: charge the group
- * of the queue pair from now on. TCP gives back to the group all that it frees. So it
- * must have nothing yet that the group was not charged for, or the socket stays as it is.
- * Socket owned.
+ * of the queue pair from now on. TCP uncharges the group for all memory that it frees. So
+ * if the socket has memory already, for which the group was not charged, it stays without
+ * a group. Socket owned.
  */
 static void hyb_tcp_charge(struct sock *sk, struct mem_cgroup *memcg)
 {
@@ -268,7 +273,7 @@ int hyb_tcp_adopt(struct hyb_cep *cep, struct socket *sock)
 	struct sock *sk = sock->sk;
 
 	tcp_sock_set_nodelay(sk);
-	/* a peer that is gone without a word, and nothing to send to it */
+	/* finds a peer that is gone when there is nothing to send to it */
 	sock_set_keepalive(sk);
 	lock_sock(sk);
 	if (!hyb_tcp_is_free(sk)) {
@@ -301,7 +306,10 @@ int hyb_tcp_adopt(struct hyb_cep *cep, struct socket *sock)
 	return 0;
 }
 
-/* The page that TCP copied MPA frames into; it copies nothing more. Socket owned. */
+/*
+ * Free the page that TCP copied the MPA start-up frames into: from now on it copies
+ * nothing. Socket owned.
+ */
 static void hyb_tcp_drop_frag(struct sock *sk)
 {
 	if (!sk->sk_frag.page)
@@ -330,7 +338,7 @@ static void hyb_tcp_start(struct hyb_cep *cep, struct hyb_qp *qp,
 	/* pairs with hyb_sched_kick() */
 	smp_store_release(&qp->tcp.sk, sk);
 	spin_unlock_irqrestore(&qp->tcp.lock, irq);
-	/* an attribute was written before; later writers find @sk */
+	/* an attribute was written before there was @sk; later writers find it */
 	if (qp->attr_behind)
 		hyb_off_update(qp);
 	if (qp->shared) {
@@ -343,12 +351,13 @@ static void hyb_tcp_start(struct hyb_cep *cep, struct hyb_qp *qp,
 /**
  * hyb_tcp_attach - enter full operation
  * @cep: connection, its lock held
- * @qp: its queue pair, idle; the caller keeps references of both
+ * @qp: its queue pair, not attached; the caller keeps references of both
  * @res: result of MPA start-up
  * @frame: responder: the Reply, sent before anything else can be; else NULL
  * @len: its length
  *
- * Return: 0, or an error and nothing has changed, but the Reply may be out.
+ * Return: 0; or a negative errno: the queue pair is not attached, but the Reply may have
+ * been sent.
  */
 int hyb_tcp_attach(struct hyb_cep *cep, struct hyb_qp *qp,
 		   const struct mpa_result *res, const u8 *frame, size_t len)
@@ -382,7 +391,7 @@ int hyb_tcp_attach(struct hyb_cep *cep, struct hyb_qp *qp,
 	WRITE_ONCE(sk->sk_rcvlowat, 1);
 
 	hyb_tcp_drop_frag(sk);
-	/* without memory for it software does it all */
+	/* if these fail, software does it all */
 	qp->tx.tracked = hyb_xmit_attach(sk);
 	if (qp->tx.tracked) {
 		hyb_off_attach(qp, sk);
@@ -401,8 +410,8 @@ out:
  * @cep: connection, its lock held
  * @qp: its live queue pair
  *
- * HYB_EV_DRAINED comes when a Terminate, or if there is none all queued work,
- * is with TCP.
+ * HYB_EV_DRAINED comes when TCP has taken the Terminate, or, if there is none, all
+ * queued work.
  */
 void hyb_tcp_drain(struct hyb_cep *cep, struct hyb_qp *qp)
 {
@@ -454,7 +463,7 @@ void hyb_tcp_detach(struct hyb_cep *cep, struct hyb_qp *qp)
  * @cep: connection, its lock held, no live queue pair
  * @reset: by RST, at once and without leaving anything in the namespace
  *
- * May drop the last reference but that of the caller.
+ * Puts the reference that the callbacks held: afterwards the caller's may be the last.
  */
 void hyb_tcp_release(struct hyb_cep *cep, bool reset)
 {
@@ -483,7 +492,10 @@ void hyb_tcp_release(struct hyb_cep *cep, bool reset)
 	hyb_cep_put(cep);
 }
 
-/* RTNL may be held when a device goes: all of its connections wait together */
+/*
+ * Until when to wait, in jiffies. RTNL may be held when a device goes, so all of its
+ * connections share one limit then (hyb_cm_dev.recall).
+ */
 static unsigned long hyb_tcp_recall_end(const struct hyb_cm_dev *cm)
 {
 	unsigned long end = jiffies + HYB_TCP_RECALL;
@@ -499,9 +511,9 @@ static unsigned long hyb_tcp_recall_end(const struct hyb_cm_dev *cm)
  * @cep: connection, its lock held
  * @qp: its detached queue pair
  *
- * Ends the connection by RST: TCP sends nothing of it any more. Packets that it has
- * sent are waited for, but not for ever: a device may hold them as long as it likes.
- * One that works gets the time that it takes to send them.
+ * Ends the connection by RST, so TCP sends nothing of the memory any more. Waits until
+ * the device has freed the packets that TCP has sent, which a working device does in
+ * time, but no longer than HYB_TCP_RECALL, or hyb_cm_dev.recall when the device goes.
  */
 void hyb_tcp_recall(struct hyb_cep *cep, struct hyb_qp *qp)
 {
@@ -528,7 +540,7 @@ int __init hyb_tcp_init(void)
 
 void hyb_tcp_exit(void)
 {
-	/* callbacks that were called before the sockets were closed */
+	/* for callbacks that were called before the sockets were closed */
 	synchronize_net();
 	hyb_lend_exit();
 	hyb_sched_exit();

@@ -20,10 +20,10 @@ struct socket;
 /* Called by the verbs layer, after the last reference */
 void hyb_tcp_fini_qp(struct hyb_qp *qp);
 
-/* Packets that wait for a device which does not send are not waited for longer */
+/* Longest wait for packets that a device has not sent, see hyb_tcp_recall(); jiffies */
 #define HYB_TCP_RECALL	(2 * HZ)
 
-/* Called by the connection manager, in process context */
+/* Called by the connection manager, in process context; with @cep its lock is held */
 int hyb_tcp_create(struct net *net, int family, struct socket **res);
 int hyb_tcp_adopt(struct hyb_cep *cep, struct socket *sock);
 int hyb_tcp_attach(struct hyb_cep *cep, struct hyb_qp *qp,

@@ -131,7 +131,7 @@ TRACE_DEFINE_ENUM(HYB_PAY_REF);
 			 { HYB_PAY_COPY, "copy" },	\
 			 { HYB_PAY_REF, "reference" })
 
-/* Of what RFC 5040 section 4.8 calls a layer */
+/* Layers, as RFC 5040 section 4.8 numbers them */
 #define hyb_trace_layer(layer)				\
 	__print_symbolic(layer,				\
 			 { 0, "RDMAP" },		\

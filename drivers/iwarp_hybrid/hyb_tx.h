@@ -13,10 +13,16 @@
 struct hyb_qp;
 struct mpa_result;
 
-/* Of the transport layer: set up, run, and take down the engine */
+/* Called by hyb_tcp before it attaches the queue pair to its socket */
 void hyb_tx_init(struct hyb_qp *qp, const struct mpa_result *res);
+
+/* Called by hyb_sched, see struct hyb_engine_ops */
 void hyb_tx_run(struct hyb_qp *qp);
+
+/* Called by hyb_cm after hyb_tcp_detach(), before the queues are flushed */
 void hyb_tx_abandon(struct hyb_qp *qp);
+
+/* Called by hyb_tcp when the queue pair is destroyed */
 void hyb_tx_free(struct hyb_qp *qp);
 
 #endif

@@ -16,7 +16,7 @@
 #include "hyb_xmit.h"
 #include "hybrid.h"
 
-/* Of TCP over IPv4, over IPv6, and over IPv6 sockets with an IPv4 address */
+/* TCP has three: IPv4, IPv6, and IPv6 sockets with an IPv4 address. One is spare. */
 #define HYB_XMIT_FAMILIES	4
 
 /**
@@ -90,7 +90,7 @@ static int hyb_xmit_queue(struct sock *sk, struct sk_buff *skb,
 	return ret;
 }
 
-/* The copy of @base, made at its first use; NULL if it is one too many */
+/* The copy of @base, made at its first use; NULL if there is no place for another one */
 static const struct inet_connection_sock_af_ops *
 hyb_xmit_copy_ops(const struct inet_connection_sock_af_ops *base)
 {

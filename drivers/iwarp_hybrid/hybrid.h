@@ -20,9 +20,10 @@
  *	hyb_obj, hyb_rdq, hyb_stats, hyb_stream	objects, counters, pages
  *	hyb_trace	tracepoints
  *
- * Locks, outermost first: TCP socket of a QP; hyb_sq.lock or hyb_rq.lock;
- * hyb_cq.lock. hyb_qp.state_lock is a leaf. All but the first disable
- * interrupts, because work may be posted from any context.
+ * Locks, outermost first: hyb_cep.lock; TCP socket of a QP; hyb_tcp.lock;
+ * hyb_sq.lock; hyb_rq.lock; hyb_cq.lock. hyb_qp.state_lock is a leaf. All from
+ * hyb_tcp.lock on disable interrupts, because work may be posted from any
+ * context.
  */
 #ifndef HYBRID_H
 #define HYBRID_H
