@@ -38,7 +38,9 @@
  * know, so both have their own numbers here. Values are int unless noted.
  */
 #define SDP_REUSEPORT	1	/* get/set: as SO_REUSEPORT */
-#define SDP_LAST_CREDITS	2	/* get: credits held towards the peer */
+#define SDP_LAST_CREDITS	2	/* get: credits held towards the peer: messages
+					 * that may be sent now; 0 over a shared link
+					 */
 #define SDP_DEVICE	3	/* get: name of the RDMA device, a string;
 				 * ENOTCONN without a connection
 				 */
@@ -47,7 +49,8 @@
 				 */
 #define SDP_FLOW_CONTROL 5	/* get/set: a value below, for connections
 				 * made from now on; where the peer or the
-				 * device lacks support, the next one
+				 * device lacks support, VWIN becomes RDMA,
+				 * and the others become CREDIT
 				 */
 #define SDP_ZCOPY	6	/* get/set: size in bytes from which sends and
 				 * receives avoid the copy; 0: never
@@ -103,8 +106,11 @@
 #define SDP_REASON_PEER		4	/* the peer does not agree */
 #define SDP_REASON_MEMORY	5	/* there was not enough memory */
 #define SDP_REASON_POLICY	6	/* another flow control is requested */
-#define SDP_REASON_STACK	7	/* the device lacks a component it relies on */
-#define SDP_REASON_LINK		8	/* the link is shared */
+#define SDP_REASON_STACK	7	/* the device shares buffers, but lacks flow
+					 * control, buffering or coalescing, which SDP
+					 * leaves to it then
+					 */
+#define SDP_REASON_LINK		8	/* no zero copy: the link is shared */
 
 #define SDP_INFO_VERSION	3
 #define SDP_INFO_DEVICE		64
@@ -122,7 +128,7 @@ struct sdp_info {
 	__u8	link_reason;		/* SDP_REASON_*: why not shared */
 	__u8	flow_control;		/* SDP_FLOW_*, 0 without connection */
 	__u8	flow_reason;		/* SDP_REASON_* */
-	__u8	zcopy_able;		/* device and flow control allow it */
+	__u8	zcopy_able;		/* link, flow control and device allow it */
 	__u8	zcopy_reason;		/* SDP_REASON_*: why not; version 3 */
 	__u8	pad;
 	__u32	zcopy_threshold;	/* as SDP_ZCOPY */

@@ -4,8 +4,10 @@
  *
  * A dump (NLM_F_DUMP) lists the sockets of the caller's network namespace that
  * are in one of the wanted states; a request without NLM_F_DUMP gets the one
- * socket with the given cookie. SOCK_DESTROY ends that socket and needs
- * CAP_NET_ADMIN.
+ * socket with the given cookie, which is that of a dump (sdp_diag_msg.id), or
+ * SO_COOKIE. SOCK_DESTROY ends that socket and needs CAP_NET_ADMIN.
+ *
+ * Messages, credits and MSeq are those of the SDP specification.
  */
 #ifndef _UAPI_LINUX_SDP_DIAG_H
 #define _UAPI_LINUX_SDP_DIAG_H
@@ -19,10 +21,15 @@ struct sdp_diag_req {
 	__u16	pad;			/* must be 0 */
 	__u32	states;			/* bit n: sockets in TCP state n */
 	__u32	show;			/* SDP_DIAG_SHOW_* */
-	__u32	cookie[2];		/* of the wanted socket, if no dump */
+	__u32	cookie[2];		/* of the wanted socket, if no dump; the
+					 * lower half first, as idiag_cookie
+					 */
 };
 
-#define SDP_DIAG_SHOW_CONN	(1 << 0)	/* DEVICE to RX_MSEQ, CGROUP_ID */
+/* Attributes wanted, by their names below. MARK and TCP_REASON come in any case. */
+#define SDP_DIAG_SHOW_CONN	(1 << 0)	/* DEVICE to RX_MSEQ, LINK_REASON to
+						 * ZCOPY_REASON, CGROUP_ID
+						 */
 #define SDP_DIAG_SHOW_MEMINFO	(1 << 1)	/* MEMINFO */
 #define SDP_DIAG_SHOW_STATS	(1 << 2)	/* STATS */
 
@@ -33,7 +40,9 @@ struct sdp_diag_msg {
 	__u8	pad;
 	struct inet_diag_sockid id;
 	__u32	diag_rqueue;		/* bytes to read; LISTEN: queue length */
-	__u32	diag_wqueue;		/* bytes not acknowledged; LISTEN: its limit */
+	__u32	diag_wqueue;		/* bytes not acknowledged; LISTEN: limit of
+					 * the queue (backlog)
+					 */
 	__u32	diag_uid;
 	__u32	diag_inode;		/* 0: no file any more */
 };
@@ -47,12 +56,14 @@ enum {
 	SDP_DIAG_DEVICE,	/* string: RDMA device */
 	SDP_DIAG_DEVICE_PORT,	/* u32: port of the device */
 	SDP_DIAG_FLOW_CONTROL,	/* string: flow control policy */
-	SDP_DIAG_LINK,		/* string: how messages reach the device */
-	SDP_DIAG_TX_CREDITS,	/* u32: messages we may send now */
-	SDP_DIAG_RX_CREDITS,	/* u32: messages the peer may send now */
-	SDP_DIAG_RX_POSTED,	/* u32: receive buffers posted now */
-	SDP_DIAG_TX_SIZE,	/* u32: largest message we may send */
-	SDP_DIAG_RX_SIZE,	/* u32: largest message we accept */
+	SDP_DIAG_LINK,		/* string: how messages reach the device: "verbs" or
+				 * "shared"
+				 */
+	SDP_DIAG_TX_CREDITS,	/* u32: messages we may send now; 0 if "shared" */
+	SDP_DIAG_RX_CREDITS,	/* u32: messages the peer may send now; same */
+	SDP_DIAG_RX_POSTED,	/* u32: receive buffers posted now; same */
+	SDP_DIAG_TX_SIZE,	/* u32: largest message we may send, bytes */
+	SDP_DIAG_RX_SIZE,	/* u32: largest message we accept, bytes */
 	SDP_DIAG_TX_MSEQ,	/* u32: sequence number of our last message */
 	SDP_DIAG_TX_MSEQ_ACK,	/* u32: last one that the peer acknowledged */
 	SDP_DIAG_RX_MSEQ,	/* u32: last one received */

@@ -21,9 +21,11 @@ enum {
  * creation of the network namespace (or the loading of the module) and never
  * go down.
  *
- * A "message" is an SDP message: the 16-byte BSDH, its extended header and
- * the payload. "Bytes" are payload bytes of the stream unless said otherwise.
- * New counters are added at the end.
+ * A "message" is an SDP message: the base header (BSDH, 16 bytes), its
+ * extended header and the payload. The names of messages (SrcAvail) and header
+ * fields (MSeq) are those of the SDP specification, see Documentation/wire.rst.
+ * "Bytes" are payload bytes of the stream unless said otherwise. New counters
+ * are added at the end.
  */
 enum {
 	SDP_MIB_UNSPEC,
@@ -110,6 +112,7 @@ enum {
 	SDP_MIB_RING_LINKS,		/* connections made with a ring at each end */
 	SDP_MIB_RING_UPDATES,		/* announcements of space in the ring alone */
 	SDP_MIB_VWIN_LINKS,		/* connections whose device delays messages */
+
 	/* zero copy */
 	SDP_MIB_TX_SRCAVAIL,		/* SrcAvail sent: zero copy begun */
 	SDP_MIB_TX_ZCOPY_BYTES,		/* payload bytes read by the peer, or written to it */
@@ -162,7 +165,7 @@ enum {
 	SDP_MIB_TCP_OTHER,		/* another error */
 	SDP_MIB_TCP_RECENT,		/* SDP failed there just before */
 
-	/* histograms; the order is that of sdp_mib_size() */
+	/* histograms, smallest size first; sdp_mib_size() of the kernel relies on that */
 	SDP_MIB_TX_SENDS_64,		/* send() calls, of at most 64 bytes */
 	SDP_MIB_TX_SENDS_256,		/* send() calls, of 65 to 256 bytes */
 	SDP_MIB_TX_SENDS_1K,		/* send() calls, of 257 bytes to 1 KB */
