@@ -533,7 +533,7 @@ static void sdp_ring_fill(struct sdp_rx_ctx *c, u32 seq, u32 len)
 }
 
 /*
- * Struct sdp_rxq_ops.queue: the bytes that a message has announced, for which there
+ * struct sdp_rxq_ops.queue: the bytes that a message has announced, for which there
  * was room, belong to the stream.
  */
 static void sdp_ring_queue(struct sdp_sock *sdp, struct sdp_rx_ctx *c)

@@ -263,7 +263,7 @@ static u32 sdp_verbs_find(struct sock *sk, u32 seq, struct sdp_rx_run *run)
 }
 
 /*
- * Struct sdp_rxq_ops.copy: one buffer at a time, so that a receive can be
+ * struct sdp_rxq_ops.copy: one buffer at a time, so that a receive can be
  * posted again as soon as it has been read.
  */
 u32 sdp_verbs_copy(struct sock *sk, u32 seq, u32 len, struct iov_iter *to)

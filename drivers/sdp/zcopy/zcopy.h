@@ -12,7 +12,9 @@
  *
  * sdp->lock protects states and numbers. States that let the transmit engine
  * continue change with tx_lock held as well, so the engine may read them with
- * tx_lock alone. A region belongs to the process that has claimed the state.
+ * tx_lock alone. sdp_zc_crossed() is an exception: it takes back a SrcAvail of
+ * pipelined mode, behind which nothing is queued. A region belongs to the process
+ * that has claimed the state.
  */
 #ifndef _SDP_ZCOPY_H
 #define _SDP_ZCOPY_H
