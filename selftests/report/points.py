@@ -24,6 +24,8 @@ DEPENDS = {
     "host": ["selftests/report/probe.c"],
     "real": ["tools/sdpbench"],
 }
+# ... and of some parts of the count lane
+PARTS = {"filters": ["examples/filters"]}
 # Settings that no lane reads: they tell the rows of one panel apart
 LABELS = {"RX_BUF", "WAIT", "RECV"}
 SKIP = (".pyc", ".rst", ".1", ".5", ".7", ".8", ".json")
@@ -109,10 +111,15 @@ def real():
             for what in ("tcp", "sdp", "verbs-send", "verbs-write") for test in ("bw", "lat")]
 
 
-def fingerprint(top, lane, kernel):
-    """Hash of what the figures of a lane depend on"""
+def inputs(point):
+    """Names of all that the figures of a point depend on"""
+    return tuple(DEPENDS[point.lane] + PARTS.get(point.settings.get("PARTS"), []))
+
+
+def fingerprint(top, names, kernel):
+    """Hash of these directories and files"""
     digest = hashlib.sha256(kernel.encode())
-    for name in DEPENDS[lane]:
+    for name in names:
         start = os.path.join(top, name)
         files = [start] if os.path.isfile(start) else sorted(
             os.path.join(folder, f) for folder, _, names in os.walk(start) for f in names)
@@ -172,9 +179,10 @@ class Store:
         self.kept.setdefault(key, {})[content] = point
 
     def content(self, point):
-        if point.lane not in self.prints:
-            self.prints[point.lane] = fingerprint(self.top, point.lane, self.kernel)
-        return self.prints[point.lane]
+        names = inputs(point)
+        if names not in self.prints:
+            self.prints[names] = fingerprint(self.top, names, self.kernel)
+        return self.prints[names]
 
     def fresh(self, point):
         """Was it measured with what is in the tree now?"""

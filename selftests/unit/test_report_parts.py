@@ -20,7 +20,7 @@ import judge        # noqa: E402
 import lanes        # noqa: E402
 import panels       # noqa: E402
 import points       # noqa: E402
-from figures import p1, p3      # noqa: E402
+from figures import p0, p1, p3      # noqa: E402
 
 CHECKS = []
 
@@ -221,6 +221,22 @@ def surfaces():
     same("nothing counted", p3.per_unit(rows, "assisted", 8192, prices), None)
 
 
+def hashes():
+    rows = panels.Rows([{"what": "a", "hash": "1"}, {"what": "a", "hash": "1"},
+                        {"what": "b", "hash": "1"}, {"what": "c", "hash": "2"}, {"what": "d"}])
+    same("one picture", p0.one_hash(rows, "ab"), 1)
+    same("two pictures", p0.one_hash(rows, "abc"), 0)
+    same("none of one transport", p0.one_hash(rows, "ad"), None)
+    same("nothing measured for one", p0.one_hash(rows, "ae"), None)
+
+
+def depends():
+    lane = points.DEPENDS["count"]
+    same("a point of the filter streams depends on their sources",
+         points.inputs(points.count(PARTS="filters")), (*lane, "examples/filters"))
+    same("others do not", points.inputs(points.count(PARTS="fc")), tuple(lane))
+
+
 def twice():
     lot = [points.count(PARTS="one", WHATS=n) for n in range(200)]
     twins = [(p, points.again(p)) for p in lot]
@@ -293,6 +309,8 @@ def main():
     utilisation()
     quick()
     series()
+    hashes()
+    depends()
     twice()
     cache()
     overlap()

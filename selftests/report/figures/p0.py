@@ -195,6 +195,12 @@ def sizes_mb(full):
     return (16, 32, 64, 128) if full else (2, 4)
 
 
+def one_hash(mine, whats):
+    """1 if the rows of all of @whats have one hash, None if one has none"""
+    found = [{r.get("hash") for r in mine.pick(what=what)} for what in whats]
+    return None if not found or {None} in found or set() in found else int(len(set().union(*found)) == 1)
+
+
 def relayed(rows, out, title, size):
     """Time of the busiest node on the machines of the paper, which relays all data"""
     prices = model.platform("xeon-2003")
@@ -236,6 +242,7 @@ def application_panel(name, app, unit, title):
                 lambda r: r["elapsed_ms"] - r.get("nic_ms", 0), lambda r: int(r["FS_DATA_MB"]))
             plot.line(NAMES[what], "measured", curves[what])
         out.value("today", worst(ratios(curves[PAIR[0]], curves[PAIR[1]]).values()))
+        out.value("same", one_hash(rows.pick(part="filters", app=app, FS_UOW=unit), whats))
         relayed(rows, out, title, int(unit[:-1]) << 10)
 
 

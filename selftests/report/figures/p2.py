@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: GPL-2.0
 """Panels of "Flow control of the Sockets Direct Protocol" (P2)"""
 import model
+from figures.p0 import one_hash
 from panels import panel, ratios, worst
 from points import count
 
@@ -209,6 +210,8 @@ def application_panel(name, title, filters, count_of, nodes):
         if len(took) == 3:
             out.value("rdma", took[RDMA] / took[LITERATURE_8])
             out.value("vwin", took[VWIN] / took[RDMA])
+        out.value("same", one_hash(rows.pick(part="filters", app="groups",
+                                             FS_FILTERS=str(filters)), took))
 
 
 application_panel("P2-F7a", "Microscope's five filters", 5, 2, 5)
