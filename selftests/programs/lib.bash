@@ -44,6 +44,24 @@ packages_up() {
 	export LD_LIBRARY_PATH=$root/usr/lib/$arch:$root/lib/$arch TZ=GMT
 }
 
+cluster_links() { star_up "$1" && dev_up_all hybrid && modprobe -q sdp; }
+
+# cluster_up N: so many hosts at a bridge, each with an RDMA device
+cluster_up() {
+	ktap_check "$1 hosts at a bridge, with RDMA devices" cluster_links "$1" || ktap_done
+	mkdir -p $DIR
+	defer rm -rf $DIR
+}
+
+# cluster_sent: bytes that left its hosts over SDP
+cluster_sent() {
+	local i
+
+	for ((i = 1; i <= STAR_N; i++)); do
+		in_n "$i" sdpstat -s -z
+	done | awk '$1 == "tx_bytes" { n += $2 } END { printf "%.0f\n", n }'
+}
+
 # random_file NAME OCTETS
 random_file() { head -c "$2" /dev/urandom >"$DIR/$1"; }
 

@@ -31,7 +31,7 @@ PACKAGE_PROGRAMS=(
 # Packages too large for the guest's memory; tests that call packages_up see them
 # in the host's file system
 TREE_PACKAGES=(postgresql nodejs default-jdk-headless open-iscsi golang-go stress-ng tcl8.6
-	python3-requests fio)
+	python3-requests python3-distributed fio)
 
 # Modules of the kernel, with what they depend on
 GUEST_MODULES=(
