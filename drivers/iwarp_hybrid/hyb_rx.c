@@ -337,13 +337,14 @@ static void hyb_flat_head(const struct hyb_rx *rx, struct hyb_fpdu *f)
 }
 
 /* Checksum and markers of the FPDU of @total bytes at @p: 0 or an error */
-static __always_inline u32 hyb_rx_check(const struct hyb_rx *rx, const u8 *p,
+static __always_inline u32 hyb_rx_check(const struct hyb_rx *rx,
+					enum iwarp_crc_how how, const u8 *p,
 					u32 total, u64 pos)
 {
 	u32 len = total - MPA_CRC_SIZE;
 
 	if (rx->crc && mpa_get_crc(p + len) !=
-		       iwarp_crc32c_by(rx->crc_kernel, ~0, p, len))
+		       iwarp_crc32c_by(how, ~0, p, len))
 		return TERM_MPA_CRC;
 	if (rx->ivl && !mpa_marks_good(p, len, pos, rx->ivl))
 		return TERM_MPA_MARKER;
@@ -369,7 +370,8 @@ static u32 hyb_rx_flat(struct hyb_rx *rx, struct hyb_fpdu *f)
 
 	if (f->nic != HYB_OFF_GOOD) {
 		hyb_rx_checked(rx, f->total, 1, false);
-		err = hyb_rx_check(rx, f->cur.p, f->total, rx->pos);
+		err = hyb_rx_check(rx, rx->crc_kernel, f->cur.p, f->total,
+				   rx->pos);
 		if (err)
 			return err;
 	}
@@ -1009,7 +1011,8 @@ static bool hyb_rx_good(struct hyb_qp *qp, const struct hyb_cur *c, u32 total,
 	word = hyb_off_rx_ok(qp->off, c->skb, c->seq, total);
 	*nic = word == HYB_OFF_GOOD;
 	return *nic || (word == HYB_OFF_NONE &&
-			!hyb_rx_check(&qp->rx, c->p, total, qp->rx.pos));
+			!hyb_rx_check(&qp->rx, qp->rx.crc_kernel, c->p,
+				      total, qp->rx.pos));
 }
 
 /*
@@ -1130,8 +1133,8 @@ static void hyb_rx_trace_bulk(const struct hyb_qp *qp, u32 len, u32 fpdus, u32 m
  * is read once, as in hyb_rx_fast().
  */
 static __always_inline u32
-hyb_rx_bulk_one(const struct hyb_rx *rx, const u8 *p, u32 n, u64 pos, u64 msn,
-		u32 mo, bool nic, u32 *off, u32 *to_mark)
+hyb_rx_bulk_one(const struct hyb_rx *rx, enum iwarp_crc_how how, const u8 *p,
+		u32 n, u64 pos, u64 msn, u32 mo, bool nic, u32 *off, u32 *to_mark)
 {
 	struct hyb_send_head h;
 	u32 ulpdu;
@@ -1144,9 +1147,15 @@ hyb_rx_bulk_one(const struct hyb_rx *rx, const u8 *p, u32 n, u64 pos, u64 msn,
 		*off = hyb_rx_head(&h, p, pos, rx->ivl, to_mark);
 	}
 	if (!ulpdu || !hyb_rx_whole(&h, ulpdu, msn, mo) ||
-	    (!nic && hyb_rx_check(rx, p, n, pos)))
+	    (!nic && hyb_rx_check(rx, how, p, n, pos)))
 		return 0;
 	return ulpdu - DDP_UNTAGGED_LEN;
+}
+
+/* CRCs follow, unless the NIC has checked them */
+static enum iwarp_crc_how hyb_rx_bulk_begin(const struct hyb_rx *rx, bool nic)
+{
+	return nic || !rx->crc ? IWARP_CRC_OWN : iwarp_crc_begin(rx->crc_kernel);
 }
 
 /* May a segment in the bulk have this length? */
@@ -1192,18 +1201,20 @@ static noinline u32 hyb_rx_bulk(struct hyb_qp *qp, struct hyb_cur *c,
 	const skb_frag_t *last = &info->frags[info->nr_frags];
 	u32 from = sh->rx_off + sh->rx.len, mo = from;
 	u32 left = avail, fpdus, off, to_mark, pay, n;
+	enum iwarp_crc_how how;
 	u64 pos = qp->rx.pos;
 	const u8 *p;
 
 	if (avail > U32_MAX - from)
 		return 0;
+	how = hyb_rx_bulk_begin(&qp->rx, nic);
 	for (; run < end && frag < last; run++, frag++) {
 		n = skb_frag_size(frag);
 		if (n > left || !hyb_rx_bulk_len(n))
 			break;
 		p = skb_frag_address(frag);
-		pay = hyb_rx_bulk_one(&qp->rx, p, n, pos, msn, mo, nic, &off,
-				      &to_mark);
+		pay = hyb_rx_bulk_one(&qp->rx, how, p, n, pos, msn, mo, nic,
+				      &off, &to_mark);
 		if (!pay)
 			break;
 		hyb_shared_run(run, skb_frag_page(frag),
@@ -1213,6 +1224,7 @@ static noinline u32 hyb_rx_bulk(struct hyb_qp *qp, struct hyb_cur *c,
 		pos += n;
 		left -= n;
 	}
+	iwarp_crc_end(how);
 	fpdus = frag - &info->frags[c->frag];
 	c->frag += fpdus;
 	return hyb_rx_bulk_end(qp, c, avail - left, fpdus, mo - from, nic);
@@ -1232,14 +1244,16 @@ static noinline u32 hyb_rx_bulk_piece(struct hyb_qp *qp, struct hyb_cur *c,
 	u32 from = sh->rx_off + sh->rx.len, mo = from;
 	struct page *page = hyb_cur_page(c);
 	u32 left = min(avail, c->n), len, off, to_mark, pay;
+	enum iwarp_crc_how how;
 	u64 pos = qp->rx.pos;
 	const u8 *p = c->p;
 
 	if (avail > U32_MAX - from || !page || !hyb_rx_bulk_len(n))
 		return 0;
+	how = hyb_rx_bulk_begin(&qp->rx, nic);
 	for (; run < end && n <= left; run++, left -= n) {
-		pay = hyb_rx_bulk_one(&qp->rx, p, n, pos, msn, mo, nic, &off,
-				      &to_mark);
+		pay = hyb_rx_bulk_one(&qp->rx, how, p, n, pos, msn, mo, nic,
+				      &off, &to_mark);
 		if (!pay)
 			break;
 		hyb_shared_run(run, page,
@@ -1249,6 +1263,7 @@ static noinline u32 hyb_rx_bulk_piece(struct hyb_qp *qp, struct hyb_cur *c,
 		pos += n;
 		p += n;
 	}
+	iwarp_crc_end(how);
 	len = p - c->p;
 	c->p += len;
 	c->n -= len;

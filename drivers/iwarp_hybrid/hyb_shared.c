@@ -674,6 +674,7 @@ static noinline u32 hyb_shared_seal_bulk(struct hyb_qp *qp,
 	u32 lead, run, mo, pay, len = mss - MPA_CRC_SIZE;
 	u8 *start = p->base + at->off, *from = start;
 	u8 *end = p->base + min(p->fill, p->sent + quota);
+	enum iwarp_crc_how how = IWARP_CRC_OWN;
 	const struct hyb_gap *gap;
 	u64 pos = at->pos;
 	bool nic, crc;
@@ -682,6 +683,8 @@ static noinline u32 hyb_shared_seal_bulk(struct hyb_qp *qp,
 		return 0;
 	nic = hyb_off_tx_crc(qp->off) && hyb_off_room(qp->off, 2);
 	crc = qp->tx.crc && !nic;
+	if (crc)
+		how = iwarp_crc_begin(qp->tx.crc_kernel);
 	for (; start < end; start += mss, pos += mss) {
 		gap = (const struct hyb_gap *)start;
 		mo = gap->mo;
@@ -698,8 +701,9 @@ static noinline u32 hyb_shared_seal_bulk(struct hyb_qp *qp,
 		if (ivl)
 			mpa_marks_put(start, len, pos, ivl);
 		mpa_put_crc(start + len, crc ?
-			    iwarp_crc32c_by(qp->tx.crc_kernel, ~0, start, len) : ~0);
+			    iwarp_crc32c_by(how, ~0, start, len) : ~0);
 	}
+	iwarp_crc_end(how);
 	len = start - from;
 	if (!len)
 		return 0;

@@ -7,6 +7,10 @@
  * Their registers are joined by multiplying with x^(8 * length of a run), which
  * is linear, hence four table look-ups. There are two lengths: three runs are
  * most of an FPDU at an MTU of 1500, or of 9000.
+ *
+ * Carry-less multiplication of vectors takes as many bytes in a cycle, by another
+ * unit of the processor. So where there is VPCLMULQDQ, half of a block goes that way
+ * while three runs go over the other half.
  */
 #include <linux/build_bug.h>
 #include <linux/cache.h>
@@ -30,6 +34,7 @@ EXPORT_SYMBOL_GPL(iwarp_crc32c_kernel);
 
 #ifdef CONFIG_X86_64
 #include <asm/cpufeature.h>
+#include <asm/fpu/api.h>
 
 /* Bytes of a run, and how many of them at a time, multiples of 8 */
 #define CRC_SHORT	472
@@ -112,8 +117,9 @@ static __always_inline u32 iwarp_crc_3runs(const struct iwarp_crc_shift *s, u32 
 	return iwarp_crc_skip(s, crc) ^ (u32)reg[2];
 }
 
-static u32 iwarp_crc_x86(u32 crc, const u8 *p, size_t len)
+static u32 iwarp_crc_x86(u32 crc, const void *from, size_t len)
 {
+	const u8 *p = from;
 	u64 reg;
 
 	BUILD_BUG_ON(CRC_SHORT % CRC_SHORT_STEP ||
@@ -158,10 +164,143 @@ static u32 iwarp_crc_x86(u32 crc, const u8 *p, size_t len)
 	return crc;
 }
 
+/* Steps of a block; in one, three vectors of 32 bytes, and 32 bytes of each run */
+#define CRC_VEC_STEPS	7
+#define CRC_VEC_STEP	96
+#define CRC_VEC_FRONT	(CRC_VEC_STEP * (CRC_VEC_STEPS + 1))
+#define CRC_VEC_RUN	(32 * CRC_VEC_STEPS)
+#define CRC_VEC_BLOCK	(CRC_VEC_FRONT + 3 * CRC_VEC_RUN)
+
+/* From so many bytes on, one checksum is worth saving the vector registers */
+#define CRC_VEC_ALONE	4096
+
+/**
+ * struct iwarp_crc_fold - what moves 16 bytes to where they are added
+ * @step: behind a step, for both halves of them
+ * @vector: behind a vector
+ * @half: behind half of a vector
+ */
+struct iwarp_crc_fold {
+	u64 step[2];
+	u64 vector[2];
+	u64 half[2];
+};
+
+static struct iwarp_crc_fold iwarp_crc_fold __ro_after_init;
+static struct iwarp_crc_shift iwarp_crc_vec_run __ro_after_init;
+static bool iwarp_crc_vec_works __ro_after_init;
+
+/* The kernel's compiler does not know these registers */
+#ifdef __SSE__
+#define CRC_VEC_CLOBBERS "xmm0", "xmm1", "xmm2", "xmm3", "xmm4", "memory"
+#else
+#define CRC_VEC_CLOBBERS "memory"
+#endif
+
+/* Multiply ymm@i by the constants in ymm3, add the product to what is at @to */
+#define CRC_VEC_FOLD(i, to)						\
+	"vpclmulqdq $0x00, %%ymm3, %%ymm" #i ", %%ymm4\n\t"		\
+	"vpclmulqdq $0x11, %%ymm3, %%ymm" #i ", %%ymm" #i "\n\t"	\
+	"vpxor " to ", %%ymm4, %%ymm4\n\t"				\
+	"vpxor %%ymm4, %%ymm" #i ", %%ymm" #i "\n\t"
+
+/* One word of each run */
+#define CRC_VEC_WORD(off)						\
+	"crc32q " #off "(%[run]), %[a]\n\t"				\
+	"crc32q " #off "+%c[len](%[run]), %[b]\n\t"			\
+	"crc32q " #off "+2*%c[len](%[run]), %[c]\n\t"
+
+/* The vector registers are ours */
+static u32 iwarp_crc_vec(u32 crc, const u8 *p)
+{
+	const u8 *run = p + CRC_VEC_FRONT;
+	u64 a = 0, b = 0, c = 0, n = CRC_VEC_STEPS, sum = crc, high;
+
+	asm volatile("vmovd %k[sum], %%xmm0\n\t"
+		     "vpxor (%[p]), %%ymm0, %%ymm0\n\t"
+		     "vmovdqu 32(%[p]), %%ymm1\n\t"
+		     "vmovdqu 64(%[p]), %%ymm2\n\t"
+		     "vbroadcasti128 (%[fold]), %%ymm3\n"
+		     "1:\n\t"
+		     "add %[step], %[p]\n\t"
+		     CRC_VEC_FOLD(0, "(%[p])")
+		     CRC_VEC_WORD(0)
+		     CRC_VEC_FOLD(1, "32(%[p])")
+		     CRC_VEC_WORD(8)
+		     CRC_VEC_FOLD(2, "64(%[p])")
+		     CRC_VEC_WORD(16)
+		     CRC_VEC_WORD(24)
+		     "add $32, %[run]\n\t"
+		     "dec %[n]\n\t"
+		     "jnz 1b\n\t"
+		     "vbroadcasti128 16(%[fold]), %%ymm3\n\t"
+		     CRC_VEC_FOLD(0, "%%ymm1")
+		     CRC_VEC_FOLD(0, "%%ymm2")
+		     "vmovdqu 32(%[fold]), %%xmm3\n\t"
+		     "vextracti128 $1, %%ymm0, %%xmm1\n\t"
+		     CRC_VEC_FOLD(0, "%%ymm1")
+		     "vmovq %%xmm0, %[n]\n\t"
+		     "vpextrq $1, %%xmm0, %[high]\n\t"
+		     "xor %k[sum], %k[sum]\n\t"
+		     "crc32q %[n], %[sum]\n\t"
+		     "crc32q %[high], %[sum]\n\t"
+		     "vzeroupper"
+		     : [p] "+r" (p), [run] "+r" (run), [n] "+r" (n),
+		       [a] "+r" (a), [b] "+r" (b), [c] "+r" (c),
+		       [sum] "+r" (sum), [high] "=&r" (high)
+		     : [fold] "r" (&iwarp_crc_fold), [step] "i" (CRC_VEC_STEP),
+		       [len] "i" (CRC_VEC_RUN)
+		     : CRC_VEC_CLOBBERS);
+	crc = iwarp_crc_skip(&iwarp_crc_vec_run, sum) ^ (u32)a;
+	crc = iwarp_crc_skip(&iwarp_crc_vec_run, crc) ^ (u32)b;
+	return iwarp_crc_skip(&iwarp_crc_vec_run, crc) ^ (u32)c;
+}
+
+u32 iwarp_crc32c_vector(u32 crc, const void *p, size_t len)
+{
+	for (; len >= CRC_VEC_BLOCK; len -= CRC_VEC_BLOCK) {
+		crc = iwarp_crc_vec(crc, p);
+		p += CRC_VEC_BLOCK;
+	}
+	return iwarp_crc_x86(crc, p, len);
+}
+EXPORT_SYMBOL_GPL(iwarp_crc32c_vector);
+
+enum iwarp_crc_how iwarp_crc_begin(bool kernel)
+{
+	if (kernel)
+		return IWARP_CRC_KERNEL;
+	if (!iwarp_crc_vec_works || !irq_fpu_usable())
+		return IWARP_CRC_OWN;
+	kernel_fpu_begin();
+	return IWARP_CRC_VECTOR;
+}
+EXPORT_SYMBOL_GPL(iwarp_crc_begin);
+
+void iwarp_crc_end(enum iwarp_crc_how how)
+{
+	if (how == IWARP_CRC_VECTOR)
+		kernel_fpu_end();
+}
+EXPORT_SYMBOL_GPL(iwarp_crc_end);
+
+static u32 iwarp_crc_long_one(u32 crc, const void *p, size_t len)
+{
+	enum iwarp_crc_how how = iwarp_crc_begin(false);
+
+	if (how == IWARP_CRC_VECTOR)
+		crc = iwarp_crc32c_vector(crc, p, len);
+	else
+		crc = iwarp_crc_x86(crc, p, len);
+	iwarp_crc_end(how);
+	return crc;
+}
+
 u32 iwarp_crc32c(u32 crc, const void *p, size_t len)
 {
 	if (likely(iwarp_crc_works))
-		return iwarp_crc_x86(crc, p, len);
+		return len < CRC_VEC_ALONE ? iwarp_crc_x86(crc, p, len) :
+					     iwarp_crc_long_one(crc, p, len);
 	return crc32c(crc, p, len);
 }
 EXPORT_SYMBOL_GPL(iwarp_crc32c);
@@ -177,8 +316,8 @@ const char *iwarp_crc_driver(void)
 }
 EXPORT_SYMBOL_GPL(iwarp_crc_driver);
 
-/* Does the above agree with the library, for all paths and alignments? */
-static bool __init iwarp_crc_check(void)
+/* Does one of the above agree with the library, for all paths and alignments? */
+static bool __init iwarp_crc_check(u32 (*sum)(u32 crc, const void *p, size_t len))
 {
 	static u8 buf[12000] __initdata;
 	u32 i, len;
@@ -188,7 +327,7 @@ static bool __init iwarp_crc_check(void)
 	for (len = 0; len <= sizeof(buf) - 8; len += len < 200 ? 1 : 37) {
 		const u8 *p = buf + len % 8;
 
-		if (iwarp_crc_x86(~len, p, len) != crc32c(~len, p, len))
+		if (sum(~len, p, len) != crc32c(~len, p, len))
 			return false;
 	}
 	return true;
@@ -210,6 +349,50 @@ static void __init iwarp_crc_shift_init(struct iwarp_crc_shift *s, u32 run)
 	}
 }
 
+/* The register x^@n, reflected: its bit 31 is x^0 */
+static u32 __init iwarp_crc_power(u32 n)
+{
+	u32 reg = 1U << 31;
+
+	for (; n; n--)
+		reg = reg >> 1 ^ (reg & 1 ? 0x82f63b78 : 0);
+	return reg;
+}
+
+/*
+ * Multiplied by these, 16 bytes stand @len bytes further on. The product of two
+ * reflected words is x times too large.
+ */
+static void __init iwarp_crc_fold_init(u64 *k, u32 len)
+{
+	k[0] = (u64)iwarp_crc_power(8 * len + 63) << 32;
+	k[1] = (u64)iwarp_crc_power(8 * len - 1) << 32;
+}
+
+static bool __init iwarp_crc_vec_there(void)
+{
+#if defined(__KERNEL__) && !defined(CONFIG_UML)
+	if (!cpu_has_xfeatures(XFEATURE_MASK_SSE | XFEATURE_MASK_YMM, NULL))
+		return false;
+#endif
+	return boot_cpu_has(X86_FEATURE_AVX2) &&
+	       boot_cpu_has(X86_FEATURE_VPCLMULQDQ);
+}
+
+static void __init iwarp_crc_vec_init(void)
+{
+	if (!iwarp_crc_vec_there())
+		return;
+	iwarp_crc_shift_init(&iwarp_crc_vec_run, CRC_VEC_RUN);
+	iwarp_crc_fold_init(iwarp_crc_fold.step, CRC_VEC_STEP);
+	iwarp_crc_fold_init(iwarp_crc_fold.vector, 32);
+	iwarp_crc_fold_init(iwarp_crc_fold.half, 16);
+	iwarp_crc_vec_works = true;
+	iwarp_crc_vec_works = iwarp_crc_check(iwarp_crc_long_one);
+	if (!iwarp_crc_vec_works)
+		pr_warn("libiwarp: VPCLMULQDQ not usable\n");
+}
+
 /**
  * iwarp_crc_init - compute the tables
  */
@@ -219,8 +402,10 @@ void __init iwarp_crc_init(void)
 		return;
 	iwarp_crc_shift_init(&iwarp_crc_short, CRC_SHORT);
 	iwarp_crc_shift_init(&iwarp_crc_long, CRC_LONG);
-	iwarp_crc_works = iwarp_crc_check();
-	if (!iwarp_crc_works)
+	iwarp_crc_works = iwarp_crc_check(iwarp_crc_x86);
+	if (iwarp_crc_works)
+		iwarp_crc_vec_init();
+	else
 		pr_warn("libiwarp: CRC32 instruction not usable\n");
 }
 
@@ -237,6 +422,23 @@ u32 iwarp_crc32c(u32 crc, const void *p, size_t len)
 	return crc32c(crc, p, len);
 }
 EXPORT_SYMBOL_GPL(iwarp_crc32c);
+
+u32 iwarp_crc32c_vector(u32 crc, const void *p, size_t len)
+{
+	return crc32c(crc, p, len);
+}
+EXPORT_SYMBOL_GPL(iwarp_crc32c_vector);
+
+enum iwarp_crc_how iwarp_crc_begin(bool kernel)
+{
+	return kernel ? IWARP_CRC_KERNEL : IWARP_CRC_OWN;
+}
+EXPORT_SYMBOL_GPL(iwarp_crc_begin);
+
+void iwarp_crc_end(enum iwarp_crc_how how)
+{
+}
+EXPORT_SYMBOL_GPL(iwarp_crc_end);
 
 void __init iwarp_crc_init(void)
 {

@@ -35,10 +35,59 @@ u32 iwarp_crc32c(u32 crc, const void *p, size_t len);
  */
 u32 iwarp_crc32c_kernel(u32 crc, const void *p, size_t len);
 
-static inline u32 iwarp_crc32c_by(bool kernel, u32 crc, const void *p, size_t len)
+/**
+ * enum iwarp_crc_how - code that computes a CRC
+ * @IWARP_CRC_OWN: iwarp_crc32c()
+ * @IWARP_CRC_KERNEL: iwarp_crc32c_kernel()
+ * @IWARP_CRC_VECTOR: iwarp_crc32c_vector()
+ *
+ * A flag that says whether it is the kernel's code serves as one of the first two.
+ */
+enum iwarp_crc_how {
+	IWARP_CRC_OWN = false,
+	IWARP_CRC_KERNEL = true,
+	IWARP_CRC_VECTOR,
+};
+
+/**
+ * iwarp_crc_begin - several checksums follow
+ * @kernel: by the kernel's code
+ *
+ * Takes the vector registers if that is of use, so that they are saved once. The
+ * caller then neither sleeps nor is preempted until iwarp_crc_end().
+ *
+ * Context: any.
+ * Return: how to compute them.
+ */
+enum iwarp_crc_how iwarp_crc_begin(bool kernel);
+
+/**
+ * iwarp_crc_end - they are computed
+ * @how: returned by iwarp_crc_begin()
+ */
+void iwarp_crc_end(enum iwarp_crc_how how);
+
+/**
+ * iwarp_crc32c_vector - the same as iwarp_crc32c(), after iwarp_crc_begin()
+ * @crc: register
+ * @p: bytes
+ * @len: how many
+ *
+ * Return: the register.
+ */
+u32 iwarp_crc32c_vector(u32 crc, const void *p, size_t len);
+
+static inline u32 iwarp_crc32c_by(enum iwarp_crc_how how, u32 crc, const void *p,
+				  size_t len)
 {
-	return kernel ? iwarp_crc32c_kernel(crc, p, len) :
-			iwarp_crc32c(crc, p, len);
+	switch (how) {
+	case IWARP_CRC_VECTOR:
+		return iwarp_crc32c_vector(crc, p, len);
+	case IWARP_CRC_KERNEL:
+		return iwarp_crc32c_kernel(crc, p, len);
+	default:
+		return iwarp_crc32c(crc, p, len);
+	}
 }
 
 const char *iwarp_crc_driver(void);

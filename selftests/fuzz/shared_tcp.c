@@ -295,3 +295,18 @@ u32 iwarp_crc32c_kernel(u32 crc, const void *p, size_t len)
 {
 	return unit_crc32c(crc, p, len);
 }
+
+u32 iwarp_crc32c_vector(u32 crc, const void *p, size_t len)
+{
+	return unit_crc32c(crc, p, len);
+}
+
+enum iwarp_crc_how iwarp_crc_begin(bool kernel)
+{
+	return kernel ? IWARP_CRC_KERNEL : IWARP_CRC_VECTOR;
+}
+
+void iwarp_crc_end(enum iwarp_crc_how how)
+{
+	(void)how;
+}

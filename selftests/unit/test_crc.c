@@ -36,14 +36,20 @@ static size_t next(size_t len)
 
 static void whole(void)
 {
+	enum iwarp_crc_how how = iwarp_crc_begin(false);
 	size_t align, len;
 
 	for (align = 0; align < 8; align++) {
 		expect(area + align);
-		for (len = 0; len <= LONG; len = next(len))
+		for (len = 0; len <= LONG; len = next(len)) {
 			CHECK_EQ(iwarp_crc32c(want[0], area + align, len),
 				 want[len]);
+			CHECK_EQ(iwarp_crc32c_by(how, want[0], area + align,
+						 len),
+				 want[len]);
+		}
 	}
+	iwarp_crc_end(how);
 }
 
 static void pieces(void)
@@ -72,6 +78,7 @@ static void pieces(void)
 /* Instructions that sanitizers do not see read nothing in front or behind */
 static void edges(void)
 {
+	enum iwarp_crc_how how = iwarp_crc_begin(false);
 	size_t len;
 	u8 *p;
 
@@ -80,7 +87,10 @@ static void edges(void)
 		CHECK_EQ(iwarp_crc32c(~0U, p, len), unit_crc32c(~0U, p, len));
 		CHECK_EQ(iwarp_crc32c(~0U, area, len),
 			 unit_crc32c(~0U, area, len));
+		CHECK_EQ(iwarp_crc32c_by(how, ~0U, p, len),
+			 unit_crc32c(~0U, p, len));
 	}
+	iwarp_crc_end(how);
 }
 
 /* The driver leaves a routine alone that is wrong: then the above tests nothing */
@@ -89,13 +99,17 @@ static void used(void)
 #ifdef CONFIG_X86_64
 	CHECK(!boot_cpu_has(X86_FEATURE_XMM4_2) ||
 	      !strcmp(iwarp_crc_driver(), "crc32q"));
+	CHECK(!boot_cpu_has(X86_FEATURE_AVX2) ||
+	      !boot_cpu_has(X86_FEATURE_VPCLMULQDQ) ||
+	      iwarp_crc_begin(false) == IWARP_CRC_VECTOR);
 #endif
 }
 
 int main(void)
 {
 	static const struct unit_test tests[] = {
-		{ "the instruction is used where there is one", used },
+		{ "the processor's instructions compute it, where there are any",
+		  used },
 		{ "every length and alignment", whole },
 		{ "in two pieces", pieces },
 		{ "nothing but the bytes is read", edges },
