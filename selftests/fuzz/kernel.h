@@ -67,6 +67,7 @@ struct sock {
 	struct sk_buff_head sk_receive_queue;
 	u32 inq; /* bytes there */
 	u8 sk_shutdown, sk_state;
+	u32 sk_route_caps;
 	struct net net;
 };
 
@@ -158,8 +159,12 @@ struct hyb_qp {
 	struct hyb_tx tx;
 	struct hyb_rx rx;
 	struct {
-		u8 markers;
+		u8 markers, payload;
 	} place;
+	struct {
+		u32 nlent; /* none */
+	} sq;
+	struct mem_cgroup *memcg;
 	struct hyb_shared *shared;
 	struct hyb_off *off;
 	struct hyb_ooo *ooo;

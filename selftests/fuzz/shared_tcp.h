@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
 /*
- * Beneath fuzz_shared.c: a TCP that keeps references to the bytes that it is given
+ * Beneath the drivers' files: a TCP that keeps references to the bytes that it is given
  * until they are acknowledged, and checks that they do not change; records of what is
  * left to a NIC.
  */
@@ -43,6 +43,12 @@ void tcp_begin(u32 first);
 void tcp_send(u32 n); /* up to so many bytes leave */
 void tcp_ack(u32 n); /* up to so many of these are acknowledged */
 void tcp_end(void); /* it lets go of what it has */
+
+/* It is given bytes of a page, and keeps a reference; false if it has no room for it */
+bool tcp_take(struct page *page, u32 off, u32 len);
+
+/* A NIC finishes the FPDUs of @len bytes at @pos; @layout: enum iwarp_layout */
+void tcp_record(u32 pos, u32 len, u8 layout);
 
 /* Who finishes the FPDU at that position, which TCP was given? */
 enum finish { BY_HOST, BY_NIC, BY_NIC_CONTIG };
