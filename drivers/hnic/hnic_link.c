@@ -150,6 +150,7 @@ static struct hnic_pkt *hnic_link_split(struct hnic_dev *hd,
 	second->ipv6 = p->ipv6;
 	second->proto = p->proto;
 	second->hash = p->hash;
+	second->due = p->due;
 
 	th = (struct tcphdr *)(hnic_pkt_data(p) + p->l4);
 	th2 = (struct tcphdr *)(hnic_pkt_data(second) + p->l4);
@@ -211,6 +212,7 @@ static struct hnic_pkt *hnic_link_join(struct hnic_dev *hd,
 	p->ipv6 = a->ipv6;
 	p->proto = a->proto;
 	p->hash = a->hash;
+	p->due = max(a->due, b->due);
 	th = (struct tcphdr *)(hnic_pkt_data(p) + p->l4);
 	tb = (struct tcphdr *)(hnic_pkt_data(b) + b->l4);
 	th->ack_seq = tb->ack_seq;
