@@ -449,7 +449,8 @@ int hnic_poll(struct napi_struct *napi, int budget)
 		return done;
 	if (napi_complete_done(napi, done) &&
 	    (READ_ONCE(q->rx->head) != q->rx->tail ||
-	     READ_ONCE(q->tx->done) - q->tx->clean >= q->dev->tx_frames))
+	     READ_ONCE(q->tx->done) - q->tx->clean >=
+	     READ_ONCE(q->dev->tx_frames)))
 		napi_schedule(napi);
 	return done;
 }

@@ -350,7 +350,8 @@ static bool hnic_tx_urgent(const struct hnic_queue *q)
 	if (q->index >= q->dev->netdev->real_num_tx_queues)
 		return true;
 	txq = netdev_get_tx_queue(q->dev->netdev, q->index);
-	return tx->done - READ_ONCE(tx->clean) >= q->dev->tx_frames ||
+	return tx->done - READ_ONCE(tx->clean) >=
+		       READ_ONCE(q->dev->tx_frames) ||
 	       tx->done_octets - READ_ONCE(tx->clean_octets) >=
 	       HNIC_TX_OCTETS || netif_xmit_stopped(txq);
 }
@@ -374,7 +375,7 @@ void hnic_tx_after(struct hnic_dev *hd)
 		if (!q->tx_ring)
 			continue;
 		q->tx_ring = false;
-		if (!hd->tx_usecs || hnic_tx_urgent(q))
+		if (!READ_ONCE(hd->tx_usecs) || hnic_tx_urgent(q))
 			hnic_interrupt(q);
 		else
 			later = true;
