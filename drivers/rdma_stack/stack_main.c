@@ -26,10 +26,17 @@ static int __init stack_init(void)
 	stack_sysfs_init();
 	err = stack_nl_init();
 	if (err)
-		return err;
+		goto err_sysfs;
 	err = stack_dev_init();
 	if (err)
-		stack_nl_exit();
+		goto err_nl;
+	return 0;
+
+err_nl:
+	stack_nl_exit();
+err_sysfs:
+	/* a device may have been added before another one could not be */
+	stack_sysfs_exit();
 	return err;
 }
 
