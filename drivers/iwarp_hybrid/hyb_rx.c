@@ -909,8 +909,12 @@ static u32 hyb_rx_dispatch(struct hyb_qp *qp, struct hyb_fpdu *f)
 }
 
 /* Errors that stand for different things by operation are counted apart */
-static enum hyb_stat hyb_rx_classify(const struct hyb_fpdu *f, u32 err)
+static enum hyb_stat hyb_rx_classify(const struct hyb_qp *qp,
+				     const struct hyb_fpdu *f, u32 err)
 {
+	/* the upper layer's: a shared link has no atomic operations */
+	if (qp->shared && err == TERM_OP_STREAM)
+		return HYB_ST_ERR_LOCAL;
 	if (f->hdr_len && RDMAP_OP(f->hdr[1]) == RDMAP_READ_RESP &&
 	    (f->hdr[0] & DDP_T) && TERM_LAYER(err) < 2 &&
 	    err != TERM_OP_VERSION && err != TERM_TAG_VERSION)
@@ -963,7 +967,7 @@ static u32 hyb_rx_placed(struct hyb_qp *qp, const struct ooo_range *r,
 	if (!err)
 		err = hyb_rx_dispatch(qp, &f);
 	if (err) {
-		hyb_rx_fail(qp, &f, err, hyb_rx_classify(&f, err));
+		hyb_rx_fail(qp, &f, err, hyb_rx_classify(qp, &f, err));
 		return 0;
 	}
 	if (qp->rx.paused)
@@ -1051,7 +1055,7 @@ static u32 hyb_rx_fast(struct hyb_qp *qp, const struct hyb_cur *c, u32 avail,
 		};
 
 		memcpy(f.hdr, hdr + MPA_LEN_SIZE, DDP_UNTAGGED_LEN);
-		hyb_rx_fail(qp, &f, err, hyb_rx_classify(&f, err));
+		hyb_rx_fail(qp, &f, err, hyb_rx_classify(qp, &f, err));
 		return 0;
 	}
 	hyb_rx_checked(rx, total, 1, *nic);
@@ -1364,7 +1368,7 @@ static u32 hyb_rx_fpdu(struct hyb_qp *qp, const struct hyb_cur *cur, u32 avail)
 	if (err) {
 		if (f.nic == HYB_OFF_DOUBLE && err == TERM_MPA_CRC)
 			hyb_off_lied(qp);
-		hyb_rx_fail(qp, &f, err, hyb_rx_classify(&f, err));
+		hyb_rx_fail(qp, &f, err, hyb_rx_classify(qp, &f, err));
 		return 0;
 	}
 	if (rx->paused)
