@@ -124,7 +124,8 @@ void conn_close(struct conn *c)
 
 /*
  * Takes one notification, if there is any. Return: was there one?
- * ee_data is the last send of a range; ranges are taken to come in order.
+ * ee_info and ee_data are the first and the last send of a range. Ranges may come out
+ * of order, as those of TCP do when it sends something again.
  */
 static bool zc_reap(struct conn *c)
 {
@@ -141,7 +142,7 @@ static bool zc_reap(struct conn *c)
 		return false;
 	memcpy(&err, CMSG_DATA(cm), sizeof(err));
 	if (err.ee_origin == SO_EE_ORIGIN_ZEROCOPY)
-		c->zc_done = err.ee_data + 1;
+		c->zc_done += err.ee_data - err.ee_info + 1;
 	return true;
 }
 
