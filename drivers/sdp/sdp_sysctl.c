@@ -138,15 +138,16 @@ static int sdp_proc_word(CTL_TABLE_CONST struct ctl_table *table, int write,
 {
 	const char * const *words = table->extra1;
 	int *data = table->data, i, err;
-	char word[16];
+	char word[16], *name;
 	struct ctl_table tmp = { .data = word, .maxlen = sizeof(word) };
 
 	strscpy(word, words[READ_ONCE(*data)], sizeof(word));
 	err = proc_dostring(&tmp, write, buffer, lenp, ppos);
 	if (err || !write)
 		return err;
+	name = strim(word);
 	for (i = 0; words[i]; i++) {
-		if (word[0] && !strcmp(words[i], strim(word))) {
+		if (*name && !strcmp(words[i], name)) {
 			WRITE_ONCE(*data, i);
 			return 0;
 		}

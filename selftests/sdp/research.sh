@@ -48,6 +48,11 @@ transfer() {
 
 modprobe -q sdp
 dev_up hybrid hybrid || ktap_skip_all "no RDMA device"
+# blanks alone, an unknown word, two words
+for value in "' '" nonsense "'auto credit'"; do
+	ktap_is "net.sdp.flow_control refuses $value" "$(setting flow_control "$value")" \
+		"Invalid argument"$'\n'auto
+done
 if has_research; then
 	ktap_diag "built with the variants"
 	ktap_is "SDP_FLOW_CONTROL takes rdma" "$(option 3)" 3
