@@ -64,6 +64,23 @@ readers() {
 	zc "close by the reader resets" "a_estab_resets == 1" -n 900000 -w 300000 -m close
 }
 
+# The second reader waits for the one that takes a part of the advertised memory
+two_readers() {
+	local log
+
+	set_both net.sdp.zcopy_wait=60000000
+	start_bg b sdp-run -o python3 "$(dirname "$0")/zcopy_readers.py" serve $SERVER 7599
+	log=$BG_LOG
+	wait_for 30 said listening
+	look
+	in_a timeout 150 sdp-run -o python3 "$(dirname "$0")/zcopy_readers.py" send $SERVER 7599 >/dev/null 2>&1
+	look
+	ktap_is "what one reader leaves wakes the other one" "$(tail -n 1 "$log")" ok
+	ktap_check "it was advertised" eval "$(risen | grep '^b_rx_srcavail='); [ \$b_rx_srcavail -gt 0 ]"
+	stop_bg "$BG_PID"
+	set_both net.sdp.zcopy_wait=$PATIENT
+}
+
 senders() {
 	zc "several pieces of memory in one send" "$(whole 1200000 6) || a_tx_zcopy_bytes > 600000" \
 		-n 1200000 -w 600000 -R 1048576 -S iov
@@ -195,6 +212,7 @@ modprobe -q sdp
 setup
 sizes
 readers
+two_readers
 senders
 backs_off
 pays

@@ -412,6 +412,16 @@ static bool sdp_zc_rx_post(struct sdp_conn *conn, struct ib_rdma_wr *rd)
 }
 
 /*
+ * Wake readers, which left the advertisement to this one: while it pinned memory
+ * (rx_taking), or while it read (SDP_ZC_RX_READING).
+ */
+static void sdp_zc_rx_left(struct sock *sk)
+{
+	if (sdp_zc_pending(sk))
+		sk->sk_data_ready(sk);
+}
+
+/*
  * @n bytes are in the reader's memory: report them to the peer. With tx_lock, since
  * RdmaRdCompl has to leave before a SendSm: the engine must not look between the two.
  * lock_sock.
@@ -448,16 +458,7 @@ static void sdp_zc_rx_took(struct sock *sk, struct sdp_conn *conn, u32 n)
 	SDP_ADD_STATS(sock_net(sk), RX_ZCOPY_BYTES, n);
 	SDP_ADD_STATS(sock_net(sk), RX_BYTES, n);
 	sdp_conn_kick(conn);
-}
-
-/*
- * Wake readers: those that came while this one pinned memory have left the advertisement
- * to it (rx_taking).
- */
-static void sdp_zc_rx_left(struct sock *sk)
-{
-	if (sdp_zc_pending(sk))
-		sk->sk_data_ready(sk);
+	sdp_zc_rx_left(sk);
 }
 
 /**
