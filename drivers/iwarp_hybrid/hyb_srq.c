@@ -236,7 +236,8 @@ static int hyb_post_srq_recv(struct ib_srq *ibsrq, const struct ib_recv_wr *wr,
 	int err = 0;
 
 	if (srq->rq.umap) {
-		*bad = wr;
+		if (bad)
+			*bad = wr;
 		return -EINVAL;
 	}
 	spin_lock_irqsave(&srq->rq.lock, flags);
