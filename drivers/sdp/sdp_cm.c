@@ -1367,8 +1367,8 @@ static int sdp_cm_try(struct sock *sk, const union sdp_addr *dst,
 	if (err) {
 		sdp_cm_give_up(sk, conn);
 		sdp_conn_put(conn);
-		if (w->port)
-			err = sdp_cm_other_port(sk, err, w);
+		/* rdma_cm does not offer the port that it gave out last */
+		err = sdp_cm_other_port(sk, err, w);
 		return sdp_cm_start_errno(sdp_cm_port_errno(sk, err));
 	}
 	release_sock(sk);

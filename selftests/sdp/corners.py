@@ -442,6 +442,26 @@ def bind_shares_ports_when_none_is_left():
 
 
 @case
+def a_range_of_one_port():
+    """It is given out as soon as it is free, again and again"""
+    lis = listener()
+    enter("a")
+    was = write_sysctl("ip_local_port_range", "46010 46010")
+    result = []
+    try:
+        for _ in range(3):
+            with new("a") as sock:
+                result.append(tried(sock.bind, (CLIENT, 0)))
+                result.append(tried(new("a").bind, (CLIENT, 0)))
+        with new("a") as sock:
+            result.append(tried(sock.connect, lis.getsockname()))
+            result.append(tried(new("a").connect, lis.getsockname()))
+    finally:
+        write_sysctl("ip_local_port_range", was)
+    return f"{result}"
+
+
+@case
 def a_large_send_buffer():
     """SO_SNDBUF decides how much a send() takes that does not wait"""
     _, cli, srv = pair()
