@@ -307,8 +307,19 @@ static void sdp_unbind(struct sock *sk)
 {
 	struct sdp_port *port = sdp_port_unbind(sk);
 
+	sdp_fallback_let_go(sk);
 	sdp_sock_clear_local(sk);
 	sdp_port_put(port);
+}
+
+/* With SDP_FALLBACK the port is the program's for TCP as well */
+static int sdp_bind_both(struct sock *sk)
+{
+	int err = sdp_sk(sk)->fallback ? sdp_fallback_hold(sk) : 0;
+
+	if (err)
+		sdp_unbind(sk);
+	return err;
 }
 
 static int sdp_bind_free(struct sock *sk, const union sdp_addr *addr)
@@ -319,10 +330,14 @@ static int sdp_bind_free(struct sock *sk, const union sdp_addr *addr)
 	if (fatal_signal_pending(current))
 		return -EINTR;
 	err = sdp_cm_bind(sk, addr);
-	if (err || sdp_port_free(sk))
+	if (err)
 		return err;
-	sdp_unbind(sk);
-	return -EADDRINUSE;
+	if (!sdp_port_free(sk)) {
+		sdp_unbind(sk);
+		return -EADDRINUSE;
+	}
+	/* connect() finds the port then, listen() takes this one */
+	return inet_test_bit(BIND_ADDRESS_NO_PORT, sk) ? 0 : sdp_bind_both(sk);
 }
 
 /*
@@ -361,12 +376,7 @@ static int sdp_do_bind(struct sock *sk, const union sdp_addr *addr)
 		if (sdp_port_conflict(sk, addr))
 			return -EADDRINUSE;
 		err = sdp_cm_bind(sk, addr);
-		/* with SO_REUSEPORT others may have it: listen() finds out */
-		if (err || !sdp_sk(sk)->fallback || sk->sk_reuseport ||
-		    sdp_port_tcp_free(sk, addr->v4.sin_port))
-			return err;
-		sdp_unbind(sk);
-		return -EADDRINUSE;
+		return err ? : sdp_bind_both(sk);
 	}
 	for (i = 0; i < SDP_BIND_TRIES && !sdp_port_range(sk, &low, &high); i++) {
 		err = sdp_bind_free(sk, addr);
@@ -818,10 +828,12 @@ static int sdp_connect_start(struct socket *sock, struct sockaddr *sa, int len,
 	if (sdp_sk(sk)->fallback)
 		sdp_fallback_prepare(sk);
 	sdp_connect_limit(sk);
-	if (sdp_sk(sk)->fallback && sock->file && sdp_fallback_recent(sk, &dst))
+	if (sdp_sk(sk)->fallback && sock->file && sdp_fallback_recent(sk, &dst)) {
 		err = -EALREADY;
-	else
+	} else {
+		sdp_fallback_let_go(sk);
 		err = sdp_cm_connect(sk, &dst, timeo);
+	}
 	if (err) {
 		sdp_sock_stop_timer(sk);
 		sock->state = SS_UNCONNECTED;

@@ -8,6 +8,7 @@
  * An SDP socket that may need it has a TCP socket of its own, made in the
  * context of the program, so that its labels, cgroup and owner are right. It
  * stays as long as the SDP socket does, hence may be looked at without a lock.
+ * From bind() on it has the port, which no other program can take before listen().
  *
  * When TCP takes over, the program's file is given to the TCP socket for good:
  * from the next system call on, everything the program does is TCP, as if it
@@ -283,12 +284,14 @@ static void sdp_fallback_copy_tstamp(const struct sock *sk, struct socket *tcp)
 static void sdp_fallback_copy_options(struct sock *sk, struct socket *tcp)
 {
 	struct sock *tsk = tcp->sk;
-	int sndbuf, rcvbuf;
+	int sndbuf, rcvbuf, bound;
 
 	lock_sock_nested(tsk, SINGLE_DEPTH_NESTING);
 	sndbuf = tsk->sk_sndbuf;
 	rcvbuf = tsk->sk_rcvbuf;
+	bound = tsk->sk_userlocks & (SOCK_BINDADDR_LOCK | SOCK_BINDPORT_LOCK);
 	sdp_inherit_sock(tsk, sk);
+	tsk->sk_userlocks |= bound;
 	if (!(sk->sk_userlocks & SOCK_SNDBUF_LOCK))
 		WRITE_ONCE(tsk->sk_sndbuf, sndbuf);
 	if (!(sk->sk_userlocks & SOCK_RCVBUF_LOCK))
@@ -362,7 +365,7 @@ int sdp_fallback_prepare(struct sock *sk)
 		/* poll looks at it without a lock */
 		smp_store_release(&sdp->tcp, tcp);
 	}
-	if (!inet_sk(tcp->sk)->inet_num)
+	if (tcp->sk->sk_state == TCP_CLOSE)
 		sdp_fallback_copy_options(sk, tcp);
 	return 0;
 }
@@ -388,6 +391,42 @@ static int sdp_fallback_bind(struct sock *sk, bool share)
 	err = kernel_bind(sdp->tcp, (struct sockaddr_unsized *)&ss, len);
 	tsk->sk_reuse = reuse;
 	return err;
+}
+
+/**
+ * sdp_fallback_hold - have TCP's port from bind() on, so that no other program takes it
+ * @sk: SDP socket, locked, with an address and a port
+ *
+ * Context: process, that of the program.
+ *
+ * Return: 0 or the error of socket() or bind().
+ */
+int sdp_fallback_hold(struct sock *sk)
+{
+	return sdp_fallback_prepare(sk) ? : sdp_fallback_bind(sk, false);
+}
+
+/**
+ * sdp_fallback_let_go - give back TCP's port, which an iWARP device needs to connect from
+ * @sk: SDP socket, locked
+ *
+ * Context: process.
+ */
+void sdp_fallback_let_go(struct sock *sk)
+{
+	struct socket *tcp = sdp_sk(sk)->tcp;
+	struct sock *tsk;
+
+	if (!tcp || sdp_sk(sk)->tcp_on)
+		return;
+	tsk = tcp->sk;
+	lock_sock_nested(tsk, SINGLE_DEPTH_NESTING);
+	if (tsk->sk_state == TCP_CLOSE && inet_sk(tsk)->inet_num) {
+		tsk->sk_prot->put_port(tsk);
+		inet_sk(tsk)->inet_sport = 0;
+		tsk->sk_userlocks &= ~(SOCK_BINDADDR_LOCK | SOCK_BINDPORT_LOCK);
+	}
+	release_sock(tsk);
 }
 
 /* O_ASYNC goes with the file. */

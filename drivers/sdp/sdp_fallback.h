@@ -9,6 +9,8 @@
 
 /* sdp_fallback.c */
 int sdp_fallback_prepare(struct sock *sk);
+int sdp_fallback_hold(struct sock *sk);
+void sdp_fallback_let_go(struct sock *sk);
 int sdp_fallback_turn(struct sock *sk, bool share, int error);
 bool sdp_fallback_recent(struct sock *sk, const union sdp_addr *dst);
 const char *sdp_fallback_reason_name(const struct sock *sk);

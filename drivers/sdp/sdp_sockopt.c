@@ -753,6 +753,8 @@ static int sdp_set_fallback(struct sock *sk, int val)
 		sdp_sk(sk)->fallback = val;
 	else
 		err = sdp_fallback_turn(sk, false, 0);
+	if (!err && val == SDP_FALLBACK_NONE)
+		sdp_fallback_let_go(sk);
 	if (!err && val == SDP_FALLBACK_ONLY)
 		port = sdp_port_unbind(sk);
 	release_sock(sk);

@@ -3,8 +3,9 @@
 """binding.py PORT [PREFIX]: which address and which device a socket is bound to.
 binding.py PORT --killed bind|connect: look for a port where there is none, as "walker"
 
-Prints "CASE: RESULT" for each whose name begins so, at ports from PORT on. Listeners are in the namespace
-b, clients in a, which are connected by va - vb and by wa - wb."""
+Prints "CASE: RESULT" for each whose name begins so ("both": those of sockets of both), at
+ports from PORT on. Listeners are in the namespace b, clients in a, which are connected by
+va - vb and by wa - wb."""
 import contextlib
 import ctypes
 import errno
@@ -17,11 +18,13 @@ import subprocess
 import sys
 
 CLONE_NEWNET = 0x40000000
+IP_FREEBIND = 15
 SOL_SDP, SDP_FALLBACK, FALLBACK_ONLY = 1027, 32, 2
 PATIENCE = 60 if os.path.exists("/proc/lockdep") else 15   # seconds
 LIBC = ctypes.CDLL(None, use_errno=True)
 PORTS = itertools.count(int(sys.argv[1]))
 CASES = []
+BOTH = []       # of sockets that listen for SDP and TCP
 
 
 def enter(netns):
@@ -532,6 +535,145 @@ def port_connect_v6():
     return port_to_connect("fd00::2", "fd00::1")
 
 
+# ---- sockets of SDP and TCP at once
+
+def both(func):
+    BOTH.append(func)
+    return func
+
+
+def tried(function, *args, **options):
+    try:
+        function(*args, **options)
+    except OSError as err:
+        return errno.errorcode[err.errno]
+    return "ok"
+
+
+def plain_tcp(netns, family=socket.AF_INET):
+    """A socket of TCP, also of a program under sdp-run"""
+    enter(netns)
+    sock = socket.socket(family)
+    with contextlib.suppress(OSError):
+        sock.setsockopt(SOL_SDP, SDP_FALLBACK, FALLBACK_ONLY)
+    return sock
+
+
+def another_takes(own, at, theirs):
+    """Another program tries the port of a socket that is bound and does not listen yet"""
+    enter("b")
+    sock = socket.socket(family_of(own))
+    sock.bind((own, at))
+    taken = sock.getsockname()[1]
+    told = tried(plain_tcp("b", family_of(theirs)).bind, (theirs, taken))
+    sock.listen(5)
+    return f"{told}, " + exchange(sock, client("10.0.0.2", taken))
+
+
+@both
+def both_bind_holds_the_port():
+    return another_takes("10.0.0.2", next(PORTS), "10.0.0.2")
+
+
+@both
+def both_bind_holds_a_port_of_the_kernel():
+    return another_takes("10.0.0.2", 0, "0.0.0.0")
+
+
+@both
+def both_bind_holds_the_port_at_any_address():
+    return another_takes("::", next(PORTS), "10.0.0.2")
+
+
+@both
+def both_port_of_another():
+    """bind() tells, not listen()"""
+    port = next(PORTS)
+    plain_tcp("b").bind(("10.0.0.2", port))
+    return tried(new("b", socket.AF_INET).bind, ("10.0.0.2", port))
+
+
+@both
+def both_port_goes_with_the_socket():
+    port = next(PORTS)
+    enter("b")
+    with socket.socket() as sock:
+        sock.bind(("10.0.0.2", port))
+    return tried(plain_tcp("b").bind, ("10.0.0.2", port))
+
+
+@both
+def both_reuseport():
+    """The second worker of a program, that binds beside the first"""
+    port = next(PORTS)
+    group = []
+    for _ in range(2):
+        sock = new("b", socket.AF_INET)
+        sock.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEPORT, 1)
+        group.append(sock)
+    told = [tried(sock.bind, ("0.0.0.0", port)) for sock in group]
+    return f"{told + [tried(sock.listen, 5) for sock in group]}"
+
+
+@both
+def both_v6only_behind_v4():
+    """As redis-server does by default"""
+    port = next(PORTS)
+    four = listener("0.0.0.0", port)
+    six = listener("::", port, v6only=1)
+    return exchange(four, client("10.0.0.2", port)) + "; " + \
+        exchange(six, client("fd00::2", port))
+
+
+@both
+def both_v4_behind_v6only():
+    return side_by_side(v6only=1)
+
+
+@both
+def both_v4_behind_dual():
+    return side_by_side(v6only=0)
+
+
+@both
+def both_devices():
+    port = next(PORTS)
+    first = listener("0.0.0.0", port, dev="vb")
+    second = listener("0.0.0.0", port, dev="wb")
+    return exchange(first, client("10.0.0.2", port)) + "; " + \
+        exchange(second, client("10.0.1.2", port))
+
+
+@both
+def both_freebind():
+    """No device has the address, so the socket is one of TCP"""
+    port = next(PORTS)
+    sock = new("b", socket.AF_INET)
+    sock.setsockopt(socket.IPPROTO_IP, IP_FREEBIND, 1)
+    return f"{tried(sock.bind, ('10.0.0.77', port))} {tried(sock.listen, 5)}"
+
+
+@both
+def both_connect_from_a_port():
+    """The device needs the port that bind() has held"""
+    port, own = next(PORTS), next(PORTS)
+    lsn = listener("10.0.0.2", port)
+    sock = client("10.0.0.2", port, local=("10.0.0.1", own))
+    return exchange(lsn, sock) + f" {sock.getsockname()[1] == own}"
+
+
+@both
+def both_refused_from_a_port():
+    """Neither SDP nor TCP answers, and the port is the socket's at the next attempt"""
+    port, own = next(PORTS), next(PORTS)
+    sock = new("a", socket.AF_INET)
+    sock.bind(("10.0.0.1", own))
+    told = errno.errorcode[sock.connect_ex(("10.0.0.2", port))]
+    lsn = listener("10.0.0.2", port)
+    sock.connect(("10.0.0.2", port))
+    return f"{told} {exchange(lsn, sock)} {sock.getsockname()[1] == own}"
+
+
 PR_SET_NAME = 15
 KILLED = {
     "bind": ("b", "10.0.0.2", lambda: listener("10.0.0.2", 0)),
@@ -561,7 +703,7 @@ VA, VA_IF = linklocal("a", "va")
 WA, WA_IF = linklocal("a", "wa")
 VB, VB_IF = linklocal("b", "vb")
 WB, WB_IF = linklocal("b", "wb")
-for function in CASES:
+for function in BOTH if sys.argv[2:] == ["both"] else CASES:
     if not function.__name__.startswith("".join(sys.argv[2:])):
         continue
     print(f"{function.__name__}: {result(function)}", flush=True)

@@ -75,6 +75,19 @@ cases /run/tcp ""
 cases /run/sdp "" sdp-run -o
 same
 ktap_is "all cases" "$(wc -l </run/sdp)" "$(grep -c '^@case' "$PROG")"
+# a server listens for SDP and TCP without -o, where the device's ports are others
+for ns in a b; do
+	"in_$ns" sysctl -qw net.sdp.port_offset=20257
+done
+cases /run/tcp both
+unset LIBSDP_ONLY
+cases /run/sdp both sdp-run
+export LIBSDP_ONLY=1
+for ns in a b; do
+	"in_$ns" sysctl -qw net.sdp.port_offset=0
+done
+same
+ktap_is "all cases of both" "$(wc -l </run/sdp)" "$(grep -c '^@both' "$PROG")"
 killed b bind
 wait_for 20 no_sockets
 dev_down

@@ -4,8 +4,8 @@
 cgroup.py serve PORT...: listen over TCP and SDP, and tell each client the port
 cgroup.py ask ADDRESS PORT: connect over SDP or TCP until that succeeds
 cgroup.py KIND CGROUP PORT: from within that control group, print one line for each case,
-	which is the same for sockets of each KIND: tcp, door (IPPROTO_SDP) or family (AF_SDP),
-	with a 6 behind it for IPv6"""
+	which is the same for sockets of each KIND: tcp, door (IPPROTO_SDP), family (AF_SDP) or
+	both (SDP, with the port of TCP as well), with a 6 behind it for IPv6"""
 import contextlib
 import ctypes
 import errno
@@ -19,7 +19,7 @@ sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "../
 from bpf import Attached, insn, load  # noqa: E402
 
 LIBC = ctypes.CDLL(None, use_errno=True)
-AF_SDP, IPPROTO_SDP = 27, 257
+AF_SDP, IPPROTO_SDP, SOL_SDP, SDP_FALLBACK = 27, 257, 1027, 32
 IP_BIND_ADDRESS_NO_PORT = 24
 KIND = sys.argv[1]
 V6 = KIND.endswith("6")
@@ -42,8 +42,10 @@ def make():
     kind = KIND.rstrip("6")
     if kind == "tcp":
         return socket.socket(FAMILY, socket.SOCK_STREAM)
-    if kind == "door":
-        return socket.socket(FAMILY, socket.SOCK_STREAM, IPPROTO_SDP)
+    if kind in ("door", "both"):
+        sock = socket.socket(FAMILY, socket.SOCK_STREAM, IPPROTO_SDP)
+        sock.setsockopt(SOL_SDP, SDP_FALLBACK, int(kind == "both"))
+        return sock
     fd = LIBC.socket(AF_SDP, socket.SOCK_STREAM, int(V6))
     if fd < 0:
         raise OSError(ctypes.get_errno(), "socket")

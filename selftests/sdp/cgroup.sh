@@ -57,7 +57,7 @@ address alone: 0
 no socket: EPERM
 listening
 child: 4711"
-	for kind in door family; do
+	for kind in door family both; do
 		mapfile -t got < <(run $kind$v $((PORT + 10)))
 		mapfile -t want <<<"$expected"
 		for i in "${!want[@]}"; do

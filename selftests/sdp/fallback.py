@@ -765,10 +765,11 @@ def what_is_remembered():
     # a port that TCP cannot have is not one that refuses
     p = new_port()
     taught(p)
-    with tcp("a") as taken, sdp("a") as c:
+    with tcp("a") as taken, sdp("a", NONE) as c:
         c.bind((A, 7780))
         taken.bind((A, 7780))
         taken.listen()
+        c.setsockopt(SOL_SDP, SDP_FALLBACK, TCP)
         fails("its port is taken", errno.EADDRINUSE, c.connect, (B, p))
     # as a device that it is bound to is another question
     with listener(sdp("b", NONE), B, p), sdp("a") as c:
@@ -892,6 +893,11 @@ def only():
               ONLY)
     with listener(tcp("b"), B, new_port()), sdp("b") as l:
         fails("bind reports the port as used by TCP", errno.EADDRINUSE, l.bind, (B, port))
+    with sdp("b") as l, tcp("b") as t:
+        l.bind((B, new_port()))
+        fails("bind holds the port of TCP", errno.EADDRINUSE, t.bind, (B, port))
+        l.setsockopt(SOL_SDP, SDP_FALLBACK, NONE)
+        t.bind((B, port))
     with sdp("b") as l:
         l.bind((B, 0))
         l.listen(1)
