@@ -30,7 +30,7 @@
  * @handler: for events of @id
  * @addr: the address, with the port
  * @v6only: sk_ipv6only of its sockets
- * @dev_if: sk_bound_dev_if of its sockets
+ * @dev_if: sk_bound_dev_if of its sockets; 0 at a wildcard address
  * @node: in sdp_net.ports as long as @users is not 0; sdp_net.port_mutex
  * @listening: which of them listen, by bits; sdp_net.port_mutex
  * @users: length of @socks; sdp_net.port_mutex
@@ -496,6 +496,15 @@ int sdp_port_bind_lo(struct rdma_cm_id *id, const struct sock *sk,
 	return rdma_stack_get_link(id->device) ? 0 : -ENODEV;
 }
 
+/*
+ * rdma_cm lets a single cm_id listen at a wildcard address, whichever device it is bound
+ * to: sockets of several devices share that one, and sdp_port_pick() looks at the device.
+ */
+static int sdp_port_dev_if(const struct sock *sk, const union sdp_addr *addr)
+{
+	return sdp_addr_any(addr) ? 0 : sk->sk_bound_dev_if;
+}
+
 static int sdp_port_add_id(struct sdp_port *port, struct sock *sk,
 			   const union sdp_addr *addr, bool lo)
 {
@@ -507,7 +516,7 @@ static int sdp_port_add_id(struct sdp_port *port, struct sock *sk,
 			    IB_QPT_RC);
 	if (IS_ERR(id))
 		return PTR_ERR(id);
-	id->route.addr.dev_addr.bound_dev_if = sk->sk_bound_dev_if;
+	id->route.addr.dev_addr.bound_dev_if = port->dev_if;
 	/* conflicts among SDP sockets are found by our own table */
 	rdma_set_reuseaddr(id, 1);
 	rdma_set_afonly(id, 1);
@@ -553,7 +562,7 @@ static struct sdp_port *sdp_port_new(struct sock *sk, union sdp_addr *addr,
 	port->net = sock_net(sk);
 	port->handler = handler;
 	port->v6only = sk->sk_ipv6only;
-	port->dev_if = sk->sk_bound_dev_if;
+	port->dev_if = sdp_port_dev_if(sk, addr);
 	spin_lock_init(&port->lock);
 	INIT_LIST_HEAD(&port->socks);
 	port->addr = *addr;
@@ -587,6 +596,7 @@ static struct sdp_port *sdp_port_find(struct sock *sk,
 				      const union sdp_addr *addr)
 {
 	struct sdp_net *sn = sdp_pernet(sock_net(sk));
+	int dev_if = sdp_port_dev_if(sk, addr);
 	u16 num = ntohs(addr->v4.sin_port);
 	struct sdp_port *port;
 
@@ -596,7 +606,7 @@ static struct sdp_port *sdp_port_find(struct sock *sk,
 		if (!READ_ONCE(port->gone) &&
 		    !memcmp(&port->addr, addr, sizeof(*addr)) &&
 		    port->v6only == sk->sk_ipv6only &&
-		    port->dev_if == sk->sk_bound_dev_if)
+		    port->dev_if == dev_if)
 			return port;
 	return NULL;
 }

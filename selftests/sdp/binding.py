@@ -429,6 +429,37 @@ def device_both():
 
 
 @case
+def device_both_any():
+    """The same at the wildcard address"""
+    port = next(PORTS)
+    first = listener("0.0.0.0", port, dev="vb")
+    second = listener("0.0.0.0", port, dev="wb")
+    return exchange(first, client("10.0.0.2", port)) + "; " + \
+        exchange(second, client("10.0.1.2", port))
+
+
+@case
+def device_both_any_v6():
+    port = next(PORTS)
+    first = listener("::", port, dev="vb")
+    second = listener("::", port, dev="wb")
+    return exchange(first, client("fd00::2", port)) + "; " + \
+        exchange(second, client("10.0.1.2", port))
+
+
+@case
+def device_one_of_both():
+    """When one has ended, its device refuses, and the other goes on"""
+    port = next(PORTS)
+    first = listener("0.0.0.0", port, dev="vb")
+    second = listener("0.0.0.0", port, dev="wb")
+    first.close()
+    sock = new("a", socket.AF_INET)
+    told = errno.errorcode[sock.connect_ex(("10.0.0.2", port))]
+    return f"{told}, " + exchange(second, client("10.0.1.2", port))
+
+
+@case
 def device_twice():
     port = next(PORTS)
     lsn = listener("10.0.0.2", port, dev="vb")
