@@ -309,6 +309,23 @@ void hyb_sched_set_ip(struct hyb_qp *qp, const struct rdma_stack_ip *ip)
 	release_sock(sk);
 }
 
+/**
+ * hyb_sched_wait - wait until no task owns the socket
+ * @qp: queue pair
+ *
+ * Context: process, sleeps.
+ */
+void hyb_sched_wait(struct hyb_qp *qp)
+{
+	/* pairs with hyb_tcp_start() */
+	struct sock *sk = smp_load_acquire(&qp->tcp.sk);
+
+	if (!sk)
+		return;
+	lock_sock(sk);
+	release_sock(sk);
+}
+
 void hyb_sched_kick_rx(struct hyb_qp *qp)
 {
 	hyb_sched_here(qp);

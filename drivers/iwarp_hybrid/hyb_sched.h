@@ -103,6 +103,9 @@ void hyb_sched_callback(struct sock *sk, struct hyb_qp *qp, int todo);
 void hyb_sched_use_ip(struct hyb_qp *qp, struct sock *sk);
 void hyb_sched_set_ip(struct hyb_qp *qp, const struct rdma_stack_ip *ip);
 
+/* See rdma_stack_link.tx_wait */
+void hyb_sched_wait(struct hyb_qp *qp);
+
 int hyb_sched_init(const struct hyb_engine_ops *engines);
 void hyb_sched_exit(void);
 

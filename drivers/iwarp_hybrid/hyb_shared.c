@@ -961,8 +961,10 @@ static int hyb_link_make_room(struct hyb_qp *qp, struct sock *sk)
 	err = hyb_link_check(qp);
 	if (err)
 		return err;
-	if (sock_owned_by_user(sk))
-		return hyb_link_again(qp);
+	if (sock_owned_by_user(sk)) {
+		hyb_link_again(qp);
+		return -EINPROGRESS;
+	}
 	if (unlikely(hyb_fpdu_queued(qp))) {
 		hyb_sched_run_todo(qp, HYB_TODO_TX);
 		err = hyb_link_check(qp);
@@ -1041,7 +1043,7 @@ static int hyb_link_reserve(struct ib_qp *ibqp, u32 want, u32 hdr_len,
 		tx->msg_len = 0;
 		hyb_link_lent(sh, tx);
 	}
-	hyb_sched_leave(qp, sk, err == -EAGAIN);
+	hyb_sched_leave(qp, sk, err == -EAGAIN || err == -EINPROGRESS);
 	return err;
 }
 
@@ -1146,6 +1148,20 @@ static void hyb_link_take(struct hyb_qp *qp, struct sock *sk, u32 used,
 	hyb_link_count(qp, msg, used);
 }
 
+/* Will there be no room for a message? tx_space follows then, too. */
+static bool hyb_link_full(struct hyb_qp *qp)
+{
+	struct hyb_shared *sh = qp->shared;
+
+	if ((sh->open || sh->put - sh->get < HYB_MSGS_MAX) &&
+	    hyb_stream_waiting(&qp->tx.s) < HYB_WAIT_MAX)
+		return false;
+	WRITE_ONCE(sh->want, true);
+	if (sh->ulp && sh->ulp->tx_full)
+		sh->ulp->tx_full(sh->ctx);
+	return true;
+}
+
 static void hyb_link_commit(struct ib_qp *ibqp, struct rdma_stack_tx *tx,
 			    u32 used, const void *hdr, unsigned int flags)
 {
@@ -1162,6 +1178,7 @@ static void hyb_link_commit(struct ib_qp *ibqp, struct rdma_stack_tx *tx,
 	}
 	tx->end = qp->tx.s.pos;
 	run = !(flags & RDMA_STACK_TX_MORE) || sh->pending;
+	run |= hyb_link_full(qp);
 	hyb_sched_leave(qp, sk, run);
 }
 
@@ -1187,6 +1204,11 @@ static void hyb_link_abort(struct ib_qp *ibqp, struct rdma_stack_tx *tx)
 		hyb_stats_inc(qp->dev, HYB_ST_TX_ABORTED);
 	}
 	hyb_sched_leave(qp, sk, sh->pending);
+}
+
+static void hyb_link_wait(struct ib_qp *ibqp)
+{
+	hyb_sched_wait(hyb_qp_of(ibqp));
 }
 
 static u64 hyb_link_acked(struct ib_qp *ibqp)
@@ -1584,6 +1606,7 @@ const struct rdma_stack_link hyb_link = {
 	.tx_append = hyb_link_append,
 	.tx_commit = hyb_link_commit,
 	.tx_abort = hyb_link_abort,
+	.tx_wait = hyb_link_wait,
 	.tx_acked = hyb_link_acked,
 	.tx_sent = hyb_link_sent,
 	.tx_path = hyb_link_path,

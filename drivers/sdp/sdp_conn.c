@@ -246,10 +246,13 @@ void sdp_conn_down(struct sdp_conn *conn, int error)
 {
 	u8 call;
 
+	if (test_bit(SDP_CONN_DOWN, &conn->flags))
+		return;
+	/* before the bit: a sender that finds the end finds why, see sdp_send_piece() */
+	cmpxchg(&conn->error, 0, error);
 	if (test_and_set_bit(SDP_CONN_DOWN, &conn->flags))
 		return;
 	trace_sdp_down(conn->sk, conn->flags, error);
-	WRITE_ONCE(conn->error, error);	/* sdp_send_piece() looks at it */
 	WRITE_ONCE(conn->cm.step, SDP_CM_DONE);
 	wake_up_all(&conn->wait);
 	smp_mb__before_atomic();	/* the teardown sees conn->error */

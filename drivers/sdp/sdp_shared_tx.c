@@ -539,6 +539,11 @@ static int sdp_shared_send(struct sock *sk, struct msghdr *msg, int flags)
 			spin_unlock_bh(&conn->tx_lock);
 			continue;
 		}
+		if (unlikely(err == -EINPROGRESS)) {
+			/* poll() knows nothing of that task: wait, as TCP does */
+			conn->stack->tx_wait(conn->qp);
+			continue;
+		}
 		err = sdp_shared_no_room(conn, err);
 		if (err != -EAGAIN)
 			return err;
@@ -811,6 +816,14 @@ static void sdp_shared_tx_space(void *ctx)
 		queue_work(sdp_wq(conn->sk), &conn->ctl_work);
 }
 
+/* struct rdma_stack_ulp.tx_full: under the provider's TCP lock, as tx_space */
+static void sdp_shared_tx_full(void *ctx)
+{
+	struct sdp_conn *conn = ctx;
+
+	WRITE_ONCE(conn->shared->tx.no_room, true);
+}
+
 /* struct rdma_stack_ulp.rx_held: under the provider's TCP lock */
 static u32 sdp_shared_held(void *ctx)
 {
@@ -836,6 +849,7 @@ static const struct rdma_stack_ulp sdp_shared_ulp = {
 	.rx		= sdp_shared_rx,
 	.rx_done	= sdp_shared_rx_done,
 	.tx_space	= sdp_shared_tx_space,
+	.tx_full	= sdp_shared_tx_full,
 	.rx_held	= sdp_shared_held,
 	.closed		= sdp_shared_closed,
 };

@@ -191,7 +191,6 @@ static int sdp_send_piece(struct sock *sk, struct msghdr *msg, int flags,
 		return n;
 	if (n && n != -ENOMEM)
 		return n;
-	/* not SDP_CONN_DOWN, which is set before the error is known */
 	if (unlikely(READ_ONCE(conn->error))) {
 		sdp_conn_ended(sk, conn);
 		return -EPIPE;

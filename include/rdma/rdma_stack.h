@@ -164,7 +164,10 @@ enum rdma_stack_rx_verdict {
  *	error ends the connection as a remote operation error.
  * @rx_done: after one or more calls of @rx: the batch is over, wake readers
  * @tx_space: the position that tx_notify asked for has been acknowledged, or
- *	      a call that returned -EAGAIN may be tried again
+ *	      a call that returned -EAGAIN may be tried again, or there is room
+ *	      again after @tx_full
+ * @tx_full: within tx_commit: the next message would be refused with -EAGAIN.
+ *	     NULL: the ULP finds out
  * @rx_held: bytes of memory that references to pages hold. The provider charges
  *	     its transport for them. NULL: unknown
  * @closed: nothing more will be sent or delivered; once. Events of the queue
@@ -178,6 +181,7 @@ struct rdma_stack_ulp {
 	int (*rx)(void *ctx, const struct rdma_stack_rx *rx);
 	void (*rx_done)(void *ctx);
 	void (*tx_space)(void *ctx);
+	void (*tx_full)(void *ctx);
 	u32 (*rx_held)(void *ctx);
 	void (*closed)(void *ctx, int err);
 };
@@ -257,6 +261,7 @@ struct rdma_stack_ip {
  *	       append it replaces the header of the message). With @used 0 a
  *	       message of the header alone is sent.
  * @tx_abort: cancel the reservation
+ * @tx_wait: after -EINPROGRESS: wait for that task. Context: process; sleeps
  * @tx_acked: position that the peer's transport has acknowledged; a plain
  *	      read, allowed in callbacks, after the connection has ended, and
  *	      for a queue pair without a shared link
@@ -293,6 +298,8 @@ struct rdma_stack_ip {
  *	-EAGAIN	no room now; tx_space follows
  *	-EBUSY	a reservation is open; tx_space does not follow, its holder
  *		checks for work after it commits
+ *	-EINPROGRESS a task has the transport, to change or to end it;
+ *		tx_space follows
  *	-ENOTCONN not in full operation yet
  *	-EPIPE	the connection has ended; @closed may still be under way
  *	-ENOMEM	no pages now; tx_space follows
@@ -301,7 +308,7 @@ struct rdma_stack_ip {
  * A tx_append with @want 0 and a commit with @used 0 change the header only;
  * without RDMA_STACK_TX_MORE that sends data that an earlier commit delayed.
  *
- * Context of all except @open, @close and @set_ip: process or softirq, interrupts
+ * Context of all except @open, @close, @tx_wait and @set_ip: process or softirq, interrupts
  * enabled, not inside a callback of struct rdma_stack_ulp.
  */
 struct rdma_stack_link {
@@ -316,6 +323,7 @@ struct rdma_stack_link {
 	void (*tx_commit)(struct ib_qp *qp, struct rdma_stack_tx *tx, u32 used,
 			  const void *hdr, unsigned int flags);
 	void (*tx_abort)(struct ib_qp *qp, struct rdma_stack_tx *tx);
+	void (*tx_wait)(struct ib_qp *qp);
 	u64 (*tx_acked)(struct ib_qp *qp);
 	u64 (*tx_sent)(struct ib_qp *qp);
 	u32 (*tx_path)(struct ib_qp *qp);

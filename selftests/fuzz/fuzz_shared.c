@@ -49,6 +49,7 @@ static struct {
 	u64 end; /* position behind all */
 	u32 others; /* that wait */
 	bool owed; /* a call of tx_space */
+	bool full; /* as tx_full says, until tx_space */
 	bool noted; /* same, with the acknowledgment of @note */
 	u64 note;
 	bool busy; /* the engine of another queue pair runs here, once */
@@ -286,11 +287,25 @@ static void space(void *ctx)
 {
 	check(ctx == &k);
 	k.owed = false;
+	k.full = false;
 	if (k.noted && hyb_link.tx_acked(&k.qp.ibqp) >= k.note)
 		k.noted = false;
 }
 
-static const struct rdma_stack_ulp ulp = { .tx_space = space };
+static void full(void *ctx)
+{
+	check(ctx == &k);
+	k.full = true;
+}
+
+static const struct rdma_stack_ulp ulp = { .tx_space = space, .tx_full = full };
+
+/* May there be no room? */
+static bool no_room(bool busy)
+{
+	return busy || k.full || k.others || memory.no_objects ||
+	       memory.order_max < 3 || hyb_stream_full(s);
+}
 
 /* The next payload; the gaps are written to as well */
 static void fill(const struct rdma_stack_tx *tx, u32 used)
@@ -367,17 +382,21 @@ static u32 amount(u8 v)
 /* A caller that is notified of room tries again at once, and then there is room */
 static int reserve(u32 want, u32 hdr_len, struct rdma_stack_tx *tx)
 {
+	bool may, owned;
 	u32 turns = 0;
 	int err;
 
 	do {
 		k.owed = true;
+		may = no_room(k.busy);
+		owned = sk->owned;
 		err = hyb_link.tx_reserve(&k.qp.ibqp, want, hdr_len, tx);
 		check(++turns < 4);
 	} while (err == -EAGAIN && !k.owed);
 	if (!err)
 		k.owed = false;
-	check(!err || err == -EAGAIN || err == -ENOMEM);
+	check(!err || (err == -EAGAIN && may) ||
+	      (err == -EINPROGRESS && owned) || err == -ENOMEM);
 	return err;
 }
 

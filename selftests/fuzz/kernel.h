@@ -189,6 +189,7 @@ void hyb_sched_retry(struct hyb_qp *qp, int todo, unsigned long delay);
 #define hyb_sched_here(qp) ((void)(qp))
 #define hyb_sched_kick(qp, todo) ((void)(qp))
 #define hyb_sched_set_ip(qp, ip) ((void)(qp), (void)(ip))
+#define hyb_sched_wait(qp) ((void)(qp))
 
 bool hyb_off_room(struct hyb_off *off, unsigned int pieces);
 void hyb_off_acked(struct hyb_qp *qp, struct hyb_off *off);

@@ -193,6 +193,25 @@ def writable_means_room_or_an_error():
 
 
 @case
+def writable_means_room_for_small_messages():
+    """Each in a message of its own, until there is no room"""
+    lis = listener(backlog=0)
+    lis.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, 4096)
+    lis.listen()
+    cli = new("a")
+    cli.setsockopt(socket.SOL_SOCKET, socket.SO_SNDBUF, 1 << 17)
+    cli.connect(lis.getsockname())
+    cli.setblocking(False)
+    again = sent = 0
+    while sent < 100000 and select.select([], [cli], [], 1)[1]:
+        try:
+            sent += cli.send(b"x", 0x80)    # MSG_EOR
+        except BlockingIOError:
+            again += 1
+    return f"{again} times without room, {'full' if sent < 100000 else 'never full'}"
+
+
+@case
 def zerocopy_receive_hint_is_bounded():
     """recv_skip_hint says how much of what was asked for is to be read by recv()"""
     lis = listener()
