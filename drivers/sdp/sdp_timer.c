@@ -62,6 +62,7 @@ bool sdp_timer_start_orphan(struct sock *sk)
 
 	sdp->orphan = true;
 	if (atomic_inc_return(&sn->norphans) > max) {
+		SDP_INC_STATS(sock_net(sk), ORPHAN_LIMIT);
 		net_info_ratelimited("sdp: more closed connections with data than net.sdp.max_orphans (%d), reset\n",
 				     max);
 		return false;

@@ -96,11 +96,15 @@ few_orphans() { [ "$(orphans)" -le "$1" ]; }
 
 # limited NAME: max_orphans limits the connections that stay
 limited() {
+	local before
+
 	in_b sysctl -qw net.sdp.max_orphans=10 net.sdp.fin_timeout=600
+	before=$(sdp_counter b orphan_limit)
 	many
 	ktap_check "$1: more closed connections than max_orphans are reset" \
 		wait_for 20 few_orphans 10
 	ktap_is "$1: max_orphans connections stay" "$(orphans)" 10
+	ktap_is "$1: the others are counted" $(($(sdp_counter b orphan_limit) - before)) 20
 	stop_bg "$STALLED"
 	ktap_check "$1: they end with their peer" wait_for 20 few_orphans 0
 	in_b sysctl -qw net.sdp.max_orphans=16384 net.sdp.fin_timeout=3

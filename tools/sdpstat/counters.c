@@ -253,6 +253,8 @@ static const struct counter counters[] = {
 		"data messages received, of more than 16 KB, up to 64 KB" },
 	[SDP_MIB_RX_MSGS_MORE] = { "rx_msgs_more",
 		"data messages received, of more than 64 KB" },
+	[SDP_MIB_ORPHAN_LIMIT] = { "orphan_limit",
+		"closed connections reset: net.sdp.max_orphans" },
 };
 /* clang-format on */
 

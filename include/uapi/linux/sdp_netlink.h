@@ -181,6 +181,8 @@ enum {
 	SDP_MIB_RX_MSGS_64K,		/* data messages received, of over 16 KB, up to 64 KB */
 	SDP_MIB_RX_MSGS_MORE,		/* data messages received, of more than 64 KB */
 
+	SDP_MIB_ORPHAN_LIMIT,		/* closed connections reset: net.sdp.max_orphans */
+
 	__SDP_MIB_MAX,
 	SDP_MIB_MAX = (__SDP_MIB_MAX - 1)
 };
