@@ -773,6 +773,20 @@ static int sdp_cm_accept_link(struct sdp_conn *conn)
 }
 
 /*
+ * The CM of InfiniBand waits for the peer as long as the peer's own message says. Nothing
+ * else uses the timer of a socket that is not connected yet.
+ */
+static void sdp_cm_await_confirm(struct sock *sk)
+{
+	struct sdp_net *sn = sdp_pernet(sock_net(sk));
+	unsigned long delay = (unsigned long)HZ *
+			      READ_ONCE(sn->sysctl_confirm_timeout);
+
+	WRITE_ONCE(sdp_sk(sk)->deadline, jiffies + delay);
+	sdp_sock_start_timer(sk, delay);
+}
+
+/*
  * Say yes to a connection request: QP, receives, HelloAck. Handler mutex held.
  */
 static int sdp_cm_accept(struct sdp_conn *conn)
@@ -799,6 +813,8 @@ static int sdp_cm_accept(struct sdp_conn *conn)
 	sdp_cm_fill_hello(conn, &h);
 	len = sdp_build_hello_ack(data, &h);
 	sdp_conn_param(conn, &param, data, len);
+	if (!test_bit(SDP_CONN_IWARP, &conn->flags))
+		sdp_cm_await_confirm(conn->sk);
 	err = rdma_accept(conn->id, &param);
 	if (!err)
 		set_bit(SDP_CONN_CM_CONNECTED, &conn->flags);

@@ -106,6 +106,7 @@ struct sdp_net {
 	int sysctl_fin_timeout;		/* seconds, after close() */
 	int sysctl_resolve_timeout;	/* ms, address and route */
 	int sysctl_connect_timeout;	/* seconds, whole connect */
+	int sysctl_confirm_timeout;	/* seconds, from our answer to a request */
 	int sysctl_hold_max;		/* requests held above the backlog */
 	int sysctl_max_connections;	/* 0: no limit */
 	int sysctl_max_orphans;		/* more are reset */

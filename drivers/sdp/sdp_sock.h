@@ -104,8 +104,9 @@ struct sdp_sock {
 
 	struct delayed_work timer_work;	/* sdp_timer.c */
 	unsigned long last_rx;		/* jiffies */
-	unsigned long deadline;		/* jiffies; timer of connect() and of
-					 * an orphan. lock_sock
+	unsigned long deadline;		/* jiffies; timer of connect(), of
+					 * a request, of an orphan.
+					 * lock_sock
 					 */
 	u8 orphan_state;		/* sk_state that it is for */
 	bool orphan;			/* in sdp_net.norphans */

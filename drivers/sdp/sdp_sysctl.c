@@ -217,6 +217,7 @@ static const struct ctl_table sdp_sysctl_table[] = {
 	SDP_SYSCTL(fin_timeout, SYSCTL_ONE, &timeout_max),
 	SDP_SYSCTL(resolve_timeout, &resolve_min, &resolve_max),
 	SDP_SYSCTL(connect_timeout, SYSCTL_ONE, &timeout_max),
+	SDP_SYSCTL(confirm_timeout, SYSCTL_ONE, &timeout_max),
 	SDP_SYSCTL(hold_max, SYSCTL_ZERO, &hold_max),
 	SDP_SYSCTL(max_connections, SYSCTL_ZERO, SYSCTL_INT_MAX),
 	SDP_SYSCTL(max_orphans, SYSCTL_ZERO, SYSCTL_INT_MAX),
@@ -259,6 +260,7 @@ static void sdp_sysctl_defaults(struct sdp_net *sn)
 	sn->sysctl_fin_timeout = 60;
 	sn->sysctl_resolve_timeout = 5000;
 	sn->sysctl_connect_timeout = 127;
+	sn->sysctl_confirm_timeout = 20;
 	sn->sysctl_hold_max = 128;
 	sn->sysctl_max_connections = 0;
 	sn->sysctl_max_orphans = 16384;

@@ -115,6 +115,20 @@ static unsigned long sdp_timer_orphan(struct sock *sk)
 	return 0;
 }
 
+/* The peer has not confirmed that it got the answer to its request. */
+static unsigned long sdp_timer_confirm(struct sock *sk)
+{
+	struct sdp_conn *conn = sdp_sk(sk)->conn;
+
+	if (!conn)
+		return 0;
+	if (sdp_timer_left(sk))
+		return sdp_timer_left(sk);
+	SDP_INC_STATS(sock_net(sk), TIMEOUTS);
+	sdp_conn_down(conn, ETIMEDOUT);
+	return 0;
+}
+
 /* connect() has taken too long. */
 static unsigned long sdp_timer_connect(struct sock *sk)
 {
@@ -300,6 +314,8 @@ void sdp_timer_work(struct work_struct *work)
 		again = sdp_timer_orphan(sk);
 	else if (sk->sk_state == TCP_SYN_SENT)
 		again = sdp_timer_connect(sk);
+	else if (sk->sk_state == TCP_SYN_RECV)
+		again = sdp_timer_confirm(sk);
 	else
 		again = min_not_zero(sdp_timer_keepalive(sk),
 				     sdp_timer_user(sk));

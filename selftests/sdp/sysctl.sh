@@ -88,6 +88,7 @@ limits zcopy_entries 16 1 1024
 limits fin_timeout 60 1 3600
 limits resolve_timeout 5000 10 60000
 limits connect_timeout 127 1 3600
+limits confirm_timeout 20 1 3600
 limits hold_max 128 0 65535
 limits max_connections 0 0 2147483647
 limits max_orphans 16384 0 2147483647
@@ -155,7 +156,7 @@ ktap_is "a new namespace has the defaults" \
 
 # all that there is has been tested
 ktap_is "all files are tested" "$(cd $DIR && echo *)" \
-	"connect_timeout credit_join credit_update fallback fallback_memory fallback_timeout fin_timeout flow_control hold_max keepalive_intvl keepalive_probes keepalive_time max_adverts max_connections max_orphans port_offset rdma_immediate rdma_progress resolve_timeout rmem rx_buf_size rx_bufs_max rx_bufs_min rx_merge shared_link signal_every vwin_posted wmem zcopy_cache zcopy_entries zcopy_floor zcopy_pipelined zcopy_threshold zcopy_wait"
+	"confirm_timeout connect_timeout credit_join credit_update fallback fallback_memory fallback_timeout fin_timeout flow_control hold_max keepalive_intvl keepalive_probes keepalive_time max_adverts max_connections max_orphans port_offset rdma_immediate rdma_progress resolve_timeout rmem rx_buf_size rx_bufs_max rx_bufs_min rx_merge shared_link signal_every vwin_posted wmem zcopy_cache zcopy_entries zcopy_floor zcopy_pipelined zcopy_threshold zcopy_wait"
 
 # SDP_FALLBACK of a new socket: 1 tries both, 2 is a TCP socket at once
 may_fall_back() {
