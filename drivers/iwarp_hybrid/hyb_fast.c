@@ -515,12 +515,9 @@ static bool hyb_fast_good(struct hyb_qp *qp, const struct sk_buff *skb,
 
 	if (qp->off && qp->off->rx_crc)
 		return hyb_off_rx_ok(qp->off, skb, seq, total) == HYB_OFF_GOOD;
-	if (rx->crc) {
-		if (mpa_get_crc(p + len) !=
-		    iwarp_crc32c_by(rx->crc_kernel, ~0, p, len))
-			return false;
-		rx->summed += len;
-	}
+	if (rx->crc && mpa_get_crc(p + len) !=
+		       iwarp_crc32c_by(rx->crc_kernel, ~0, p, len))
+		return false;
 	return !rx->ivl || mpa_marks_good(p, len, rx->pos, rx->ivl);
 }
 
@@ -578,13 +575,18 @@ static bool hyb_fast_open(const struct hyb_qp *qp)
 	       !(qp->off && READ_ONCE(qp->off->ask));
 }
 
-/* The FPDU of @len bytes is done with; if a NIC has checked it, it counts now */
+/*
+ * The FPDU of @len bytes is done with. Its CRC counts now: where the payload is another
+ * case, it will be checked again.
+ */
 static void hyb_fast_advance(struct hyb_qp *qp, u32 len)
 {
 	struct hyb_rx *rx = &qp->rx;
 
 	if (qp->off && qp->off->rx_crc)
 		rx->trusted += len;
+	else if (rx->crc)
+		rx->summed += len - MPA_CRC_SIZE;
 	rx->fpdus++;
 	rx->need = 0;
 	rx->pos += len;
