@@ -4,6 +4,7 @@
  */
 #include "shared_tcp.h"
 #include "unit.h"
+#include "iwarp/crc.h"
 
 #define FRAGS 8192
 #define PACKET 65535 /* bytes of a packet before it is cut into segments */
