@@ -95,6 +95,8 @@ static int run(struct fs_node *n)
 	else
 		fs_stat_print(n);
 	fflush(n->out);
+	if (n->xp->finish)
+		n->xp->finish();
 	/* threads may sit in the middle of anything */
 	_exit(status);
 }

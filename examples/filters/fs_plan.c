@@ -313,7 +313,7 @@ static void read_compute(struct fs_plan *p, char *rest)
 
 static void read_transport(struct fs_plan *p, char *rest)
 {
-	static const char known[] = " tcp plain sdp rsocket ";
+	static const char known[] = " tcp plain sdp rsocket verbs ";
 	const char *name = word(p, &rest, "the transport");
 	char padded[20];
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
 /*
- * Filter streams, transports: kernel sockets of a family, and rsockets of librdmacm.
+ * Filter streams, transports: kernel sockets of a family, rsockets of librdmacm, verbs.
  */
 #include <errno.h>
 #include <netdb.h>
@@ -10,6 +10,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <time.h>
 #include <unistd.h>
 
 #include <linux/sdp.h>
@@ -22,32 +23,63 @@
 	.connect = connect, .send = send, .recv = recv, .poll = poll,       \
 	.setsockopt = setsockopt, .close = close
 
+/**
+ * fs_xport_ms() - time for what waits
+ *
+ * Return: milliseconds of a clock that only goes forward.
+ */
+uint64_t fs_xport_ms(void)
+{
+	struct timespec ts;
+
+	clock_gettime(CLOCK_MONOTONIC, &ts);
+	return ts.tv_sec * 1000ULL + ts.tv_nsec / 1000000;
+}
+
 /* rpoll() takes no negative descriptors, of which poll() thinks nothing. */
+static int rsocket_look(struct pollfd *fds, struct pollfd *some, nfds_t n)
+{
+	nfds_t m = 0;
+	int rc;
+
+	for (nfds_t i = 0; i < n; i++) {
+		fds[i].revents = 0;
+		if (fds[i].fd >= 0)
+			some[m++] = fds[i];
+	}
+	rc = rpoll(some, m, 0);
+	for (nfds_t i = 0, k = 0; rc > 0 && i < n; i++) {
+		if (fds[i].fd >= 0)
+			fds[i].revents = some[k++].revents;
+	}
+	return rc;
+}
+
+/*
+ * Threads that wait in rpoll() may yield to each other forever (librdmacm 44), so none
+ * waits there: it looks, at intervals that grow from 20 us to 1 ms.
+ */
 static int rsocket_poll(struct pollfd *fds, nfds_t n, int timeout)
 {
 	struct pollfd *some = calloc(n + 1, sizeof(*some));
-	nfds_t m = 0;
+	uint64_t end = fs_xport_ms() + timeout;
+	struct timespec ts = { .tv_nsec = 20000 };
 	int rc;
 
 	if (!some) {
 		errno = ENOMEM;
 		return -1;
 	}
-	for (nfds_t i = 0; i < n; i++) {
-		fds[i].revents = 0;
-		if (fds[i].fd >= 0)
-			some[m++] = fds[i];
-	}
-	rc = rpoll(some, m, timeout);
-	for (nfds_t i = 0, k = 0; rc > 0 && i < n; i++) {
-		if (fds[i].fd >= 0)
-			fds[i].revents = some[k++].revents;
+	while (!(rc = rsocket_look(fds, some, n)) && fs_xport_ms() < end) {
+		nanosleep(&ts, NULL);
+		if (ts.tv_nsec < 1000000)
+			ts.tv_nsec += ts.tv_nsec / 4;
 	}
 	free(some);
 	return rc;
 }
 
-static const struct fs_xport known[] = {
+static const struct fs_xport sockets[] = {
 	{ .name = "tcp", .family = AF_UNSPEC, SOCKET_CALLS },
 	/* the same; the name says that sdp-run may make something else of it */
 	{ .name = "plain", .family = AF_UNSPEC, SOCKET_CALLS },
@@ -68,16 +100,6 @@ static const struct fs_xport known[] = {
 	},
 };
 
-static const struct fs_xport *find(const struct fs_xport *list, size_t n,
-				   const char *name)
-{
-	for (size_t i = 0; i < n; i++) {
-		if (!strcmp(name, list[i].name))
-			return &list[i];
-	}
-	return NULL;
-}
-
 /**
  * fs_xport_get() - transport by name
  * @name: as in the plan, which has checked it
@@ -86,12 +108,13 @@ static const struct fs_xport *find(const struct fs_xport *list, size_t n,
  */
 const struct fs_xport *fs_xport_get(const char *name)
 {
-	const struct fs_xport *xp =
-		find(known, sizeof(known) / sizeof(*known), name);
-
-	if (!xp)
-		fs_die(FS_INPUT, "this fs-node has no transport %s", name);
-	return xp;
+	if (!strcmp(name, fs_verbs.name))
+		return &fs_verbs;
+	for (size_t i = 0; i < sizeof(sockets) / sizeof(*sockets); i++) {
+		if (!strcmp(name, sockets[i].name))
+			return &sockets[i];
+	}
+	fs_die(FS_INPUT, "this fs-node has no transport %s", name);
 }
 
 static struct addrinfo *resolve(const char *host, uint16_t port)
@@ -125,6 +148,10 @@ static int open_for(const struct fs_xport *xp, const struct addrinfo *ai)
 	if (fd < 0 && errno == EAFNOSUPPORT && family == AF_SDP)
 		fs_die(FS_INPUT,
 		       "the kernel has no SDP sockets: run `modprobe sdp` as root");
+	if (fd < 0 && errno == ENODEV)
+		fs_die(FS_INPUT,
+		       "%s: this host has no RDMA device: add one by `sdpctl setup` or `rdma link add`",
+		       xp->name);
 	if (fd < 0)
 		fs_die(FS_INPUT, "%s: socket: %s", xp->name, strerror(errno));
 	return fd;

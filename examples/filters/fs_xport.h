@@ -15,6 +15,7 @@
  * struct fs_xport - transport
  * @name: name in plans
  * @family: of its sockets
+ * @finish: deliver what was sent before the process ends; NULL if the kernel does
  */
 struct fs_xport {
 	const char *name;
@@ -30,8 +31,12 @@ struct fs_xport {
 	int (*setsockopt)(int fd, int level, int name, const void *val,
 			  socklen_t len);
 	int (*close)(int fd);
+	void (*finish)(void);
 };
 
+extern const struct fs_xport fs_verbs;
+
+uint64_t fs_xport_ms(void);
 const struct fs_xport *fs_xport_get(const char *name);
 int fs_xport_listen(const struct fs_xport *xp, const char *host, uint16_t port);
 int fs_xport_connect(const struct fs_xport *xp, const char *host,

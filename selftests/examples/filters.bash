@@ -108,6 +108,96 @@ same() {
 	fi
 }
 
+no_sdp_left() {
+	local i
+
+	for ((i = 1; i <= N; i++)); do
+		[ "$(in_n "$i" sdpstat -a | grep -cv '^State')" -eq 0 ] || return
+	done
+}
+
+no_qp_left() { ! rdma res show qp | grep -q 'type RC'; }
+
+# killed TRANSPORT NODE: while it works
+killed() {
+	local left=no_sdp_left
+
+	[ "$1" != verbs ] || left=no_qp_left
+	rm -f /tmp/pids $LINES
+	fs "$1" -d REPEAT=1000 -d NS=100 --pids /tmp/pids &
+	local run=$! rc
+
+	wait_for 60 test -s $LINES
+	kill -9 "$(awk -v n="$2" '$1 == n { print $2 }' /tmp/pids)"
+	wait $run
+	rc=$?
+	ktap_is "$1, node $2 is killed: the others end with status 3 and its name" \
+		"$rc $(grep -c "^fs-run: node $2 is gone$" $SAID) $(grep -c 'is gone' $SAID)" "3 1 1"
+	ktap_check "$1, node $2 is killed: nothing is left" wait_for 10 $left
+}
+
+# scope_plan: the microscope, three pictures
+scope_plan() {
+	mkdata.py slide /tmp/slide --size 256 --height 100 --tile 16 --source pattern >/tmp/made ||
+		ktap_fail "a slide" "$(cat /tmp/made)"
+	cat >$PLAN <<-'END'
+		node n1 10.0.0.1
+		node n2 10.0.0.2
+		node n3 10.0.0.3
+		node n4 10.0.0.4
+		filter read read_tiles on n1 n2 slide=/tmp/slide
+		filter decompress decompress on n1 n2
+		filter clip clip on n2 n3
+		filter zoom zoom on n2 n3
+		filter view view on n4
+		stream read -> decompress block=1K policy=dd
+		stream decompress -> clip block=1K
+		stream clip -> zoom block=2K policy=dd
+		stream zoom -> view block=8K
+		transport ${TRANSPORT}
+		set start=60
+		uow complete x=90 y=30 w=100 h=40 zoom=1
+		uow move dx=7 dy=-3
+		uow zoom zoom=2
+	END
+}
+
+# iso_plan: an iso-surface, two levels
+iso_plan() {
+	mkdata.py volume /tmp/volume --size 22 --brick 11 --source sphere >/tmp/made ||
+		ktap_fail "a volume" "$(cat /tmp/made)"
+	cat >$PLAN <<-'END'
+		node n1 10.0.0.1
+		node n2 10.0.0.2
+		node n3 10.0.0.3
+		node n4 10.0.0.4
+		filter read read_bricks on n1 n2 volume=/tmp/volume
+		filter extract extract on n2 n3
+		filter raster raster on n2 n3
+		filter merge merge on n4
+		stream read -> extract block=8K policy=dd
+		stream extract -> raster block=8K
+		stream raster -> merge block=8K
+		transport ${TRANSPORT}
+		set start=60
+		uow iso level=300
+		uow iso level=500
+	END
+}
+
+# same_pictures N TRANSPORT...: the N pictures of the plan are those that TCP gives
+same_pictures() {
+	local wanted transport
+
+	fs tcp || cat $SAID
+	wanted=$(hash_of)
+	ktap_is "over TCP: $1 pictures" "$(wc -l <<<"$wanted")" "$1"
+	for transport in "${@:2}"; do
+		fs "$transport" || cat $SAID
+		ktap_is "over $transport: the same pictures" "$(hash_of)" "$wanted"
+	done
+}
+
 filters_up() {
 	if ! star_up $N || ! dev_up_all hybrid; then
 		ktap_skip_all "no simulated NICs at a bridge"
