@@ -19,7 +19,7 @@ packages=(
 	debhelper dh-dkms lintian rpm
 	dkms openssl linux-perf clang libclang-rt-dev tshark shellcheck sparse unifdef clang-format
 	python3-docutils python3-sphinx python3-jsonschema
-	python3-yaml mandoc
+	python3-yaml python3-venv mandoc
 )
 
 if [ "${1:-}" = --report ]; then

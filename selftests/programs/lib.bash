@@ -44,6 +44,14 @@ packages_up() {
 	export LD_LIBRARY_PATH=$root/usr/lib/$arch:$root/lib/$arch TZ=GMT
 }
 
+# spark_up: Apache Spark in /spark, shared by the host (spark_jars in selftests/vm/image.sh)
+spark_up() {
+	mkdir -p /spark
+	mount -t 9p -o ro,trans=virtio,version=9p2000.L,msize=262144,cache=loose spark /spark ||
+		ktap_skip_all "the host has no Apache Spark to share: see pyspark in the image's log"
+	defer umount /spark
+}
+
 cluster_links() { star_up "$1" && dev_up_all hybrid && modprobe -q sdp; }
 
 # cluster_up N: so many hosts at a bridge, each with an RDMA device

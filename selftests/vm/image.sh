@@ -33,6 +33,8 @@ PACKAGE_PROGRAMS=(
 TREE_PACKAGES=(postgresql nodejs default-jdk-headless open-iscsi golang-go stress-ng tcl8.6
 	python3-requests python3-distributed fio)
 
+SPARK_VERSION=3.5.3
+
 # Modules of the kernel, with what they depend on
 GUEST_MODULES=(
 	virtio_pci virtio_console 9p 9pnet_virtio overlay
@@ -156,6 +158,22 @@ package_tree() {
 		"$(dpkg-query -W libc6)")" make_tree
 	# shellcheck disable=SC2034 # for run.sh
 	PACKAGE_TREE=$CACHED/tree
+}
+
+# Spark's jars come with its interface for Python, from PyPI
+make_spark() {
+	/usr/bin/python3 -m venv venv
+	venv/bin/pip install -q --no-deps --target all "pyspark==$1"
+	mv all/pyspark/jars .
+	rm -rf venv all
+}
+
+# spark_jars: the directory with Spark's jars, in SPARK; empty where PyPI does not answer
+spark_jars() {
+	cache_make "spark/$SPARK_VERSION-$(cache_key "$(declare -f make_spark)")" \
+		make_spark "$SPARK_VERSION"
+	# shellcheck disable=SC2034 # for run.sh
+	SPARK=$CACHED
 }
 
 # The source as its authors made it: Debian's changes are not in their tests

@@ -135,9 +135,10 @@ if [ -z "$nobuild" ]; then
 fi
 userland "${programs[@]}"
 # Programs too large for the guest's memory, for those tests that want them
-share=
-case " ${vm[*]} " in *"-long "*) share=1 ;; esac
+share='' spark=
+case " ${vm[*]} " in *"-long "*) share=1 spark=1 ;; esac
 for f in "${tests[@]#selftests/}"; do
+	! grep -Erqs '^spark_up' "$top/selftests/${f%.sh}"{,.sh} || spark=1
 	! grep -Erqs '^packages_up|^need gonet' "$top/selftests/${f%.sh}"{,.sh} || share=1
 done
 if [ -n "$share" ]; then
@@ -147,6 +148,11 @@ if [ -n "$share" ]; then
 	redis_tests
 	files+=("$GO_DIR/gonet:/bin/gonet")
 	[ -z "$REDIS_TESTS" ] || files+=("$REDIS_TESTS:/redis/tests")
+fi
+if [ -n "$spark" ]; then
+	spark_jars
+	[ -z "$SPARK" ] ||
+		qemu+=(-virtfs "local,path=$SPARK,mount_tag=spark,security_model=none,readonly=on")
 fi
 
 work=$(mktemp -d)
