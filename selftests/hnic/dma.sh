@@ -62,10 +62,10 @@ ran() {
 	fi
 }
 
-# transfer: from a to b; ns that it took are left in NS, its bytes in BYTES
+# transfer: from a to b, in messages of $SIZE; ns that it took are left in NS, its bytes in BYTES
 transfer() {
 	take
-	in_a timeout 120 sdpbench -t tcp -w 10 -T bw -S 16K -n "$(scaled 100 20)" -r 1 -j "$SERVER" \
+	in_a timeout 120 sdpbench -t tcp -w 10 -T bw -S "${SIZE:-16K}" -n "${MESSAGES:-$(scaled 100 20)}" -r 1 -j "$SERVER" \
 		>/run/bench.json || return
 	BYTES=$(jq '.rows[0] | .messages * .size' /run/bench.json)
 	NS=$(jq '.rows[0] | .messages * .size * .host_ns_per_byte | floor' /run/bench.json)
@@ -106,6 +106,14 @@ near "the sender's DMA" "$(diff_of a tx_engine_dma_wait_ns)" \
 near "the receiver's DMA" "$(diff_of b rx_engine_dma_wait_ns)" \
 	$((80 * $(bytes b rx dma_octets)))
 no_less
+# short messages, so that the middle box can join two of them, which are cut elsewhere
+both coalesce 1000000
+both split 300000
+SIZE=400 MESSAGES=$(scaled 2000 500) ran "100 Mbit/s of DMA, packets that are joined and cut" transfer
+no_less
+ktap_check "packets were joined" test "$(stat_of a link_coalesced)" -gt 0
+both coalesce 0
+both split 0
 both dma_rate 0
 
 both mem_rate 200
