@@ -43,6 +43,7 @@ help:
 	@echo 'make lint          checkpatch, kernel-doc, sparse, W=1, shellcheck, clang-format'
 	@echo 'make htmldocs      the documents and the kernel-doc comments as HTML'
 	@echo 'make into-kernel   the drivers as a part of the newest kernel: W=1, C=1, htmldocs'
+	@echo '                   (ARCH=arm64 compiles them for that, with gcc-aarch64-linux-gnu)'
 	@echo 'make vm            a shell in a virtual machine with SDP between two namespaces'
 	@echo 'make deps          install what is needed for the above (apt)'
 	@echo 'make clean         remove build/'
