@@ -62,7 +62,7 @@ struct conn {
 	unsigned int slot[SLOTS], first, count;
 	uint32_t len[SLOTS], pos;
 	int fd;
-	bool listens, up, dead;
+	bool up, dead;
 };
 
 static struct conn *conns[MAX_FD];
@@ -316,8 +316,10 @@ static int verbs_listen(int fd, int backlog)
 
 	if (!c)
 		return no_conn();
-	c->listens = true;
-	return rdma_listen(c->id, backlog);
+	/* a peer may be gone before it is accepted */
+	if (rdma_listen(c->id, backlog))
+		return -1;
+	return no_blocking(c->id->channel->fd);
 }
 
 static int up(struct conn *c)
@@ -454,7 +456,7 @@ static struct conn *polled(int fd)
 {
 	struct conn *c = conn_of(fd);
 
-	return c && !c->listens ? c : NULL;
+	return c && c->up ? c : NULL;
 }
 
 /* News of a connection need not be what the caller waits for, so this looks again. */
