@@ -90,7 +90,7 @@ more tx_ref_bytes rx_lent_bytes
 # what listeners and sockets of both call; the end of the earlier ones may take a while
 for link in 1 0; do
 	both net.sdp.shared_link=$link
-	each "calls, shared link $link" in_b hyb-failnth calls 10.0.0.2 0
+	each "calls, shared link $link" in_b hyb-failnth calls 10.0.0.2 0 /4
 done
 ktap_check "calls: no socket is left" wait_for 20 no_sockets
 # SDP finds no listener at its port, TCP does
