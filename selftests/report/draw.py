@@ -66,15 +66,18 @@ def draw_series(axes, series, chosen, n):
 
 
 def draw_bars(axes, plot, chosen):
-    """A plot over names instead of figures"""
-    width = 0.8 / len(plot.series)
+    """A plot over names instead of figures: the bars of a name side by side"""
+    there = {x: [s for s in plot.series if x in s.x()] for s in plot.series for x in s.x()}
+    width = 0.8 / max(map(len, there.values()))
+    axes.set_axisbelow(True)
     for n, series in enumerate(plot.series):
         taken = {shade for shade, _ in chosen.values()}
         chosen.setdefault(series.label, (colour(series.label, taken, n), MARKERS[0]))
         hatch = {"measured": None, "computed": "//", "imposed": ".."}[series.kind]
-        axes.bar([x + (n + 0.5) * width - 0.4 for x in series.x()], series.y(), width,
-                 color=chosen[series.label][0], hatch=hatch, edgecolor="white",
-                 label=f"{series.label} ({series.kind})")
+        places = [x + (there[x].index(series) - (len(there[x]) - 1) / 2) * width
+                  for x in series.x()]
+        axes.bar(places, series.y(), width, color=chosen[series.label][0], hatch=hatch,
+                 edgecolor="white", label=f"{series.label} ({series.kind})")
 
 
 def apart(xs):
