@@ -198,7 +198,9 @@ def sizes_mb(full):
 def one_hash(mine, whats):
     """1 if the rows of all of @whats have one hash, None if one has none"""
     found = [{r.get("hash") for r in mine.pick(what=what)} for what in whats]
-    return None if not found or {None} in found or set() in found else int(len(set().union(*found)) == 1)
+    if not found or {None} in found or set() in found:
+        return None
+    return int(len(set().union(*found)) == 1)
 
 
 def relayed(rows, out, title, size):
