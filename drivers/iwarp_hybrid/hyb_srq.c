@@ -3,10 +3,10 @@
  * Shared receive queues: one receive queue for many queue pairs.
  *
  * Calls hyb_queue, which takes entries off and raises the limit event; kicks the receive
- * engines of queue pairs that found the queue empty, and no others: a post costs as much
- * whatever the number of queue pairs. hyb_rq.lock protects the entries,
- * hyb_srq.starved_lock the list of queue pairs that wait. A post may come from below any
- * lock, so the kick is a work item.
+ * engines of queue pairs that found the queue empty, no others, and one for each receive:
+ * a post costs as much whatever the number of queue pairs, and of those that wait.
+ * hyb_rq.lock protects the entries, hyb_srq.starved_lock the list of queue pairs that
+ * wait. A post may come from below any lock, so the kick is a work item.
  *
  * A user's queue is a ring that the process writes to without a system call (the ABI is
  * that of siw, whose library is used). No post is seen then: hyb_rx polls.
@@ -51,16 +51,16 @@ void hyb_srq_wait(struct hyb_qp *qp)
 }
 
 /*
- * Take the first queue pair off @list, whose queue pairs are of @srq. Returns it with a
+ * Take the queue pair that has waited for longest off the list. Returns it with a
  * reference, NULL if there is none; queue pairs that are being destroyed are left out.
  */
-static struct hyb_qp *hyb_srq_pop(struct hyb_srq *srq, struct list_head *list)
+static struct hyb_qp *hyb_srq_pop(struct hyb_srq *srq)
 {
 	struct hyb_qp *qp, *res = NULL;
 
 	spin_lock_bh(&srq->starved_lock);
-	while (!res && !list_empty(list)) {
-		qp = list_first_entry(list, struct hyb_qp, srq_node);
+	while (!res && !list_empty(&srq->starved)) {
+		qp = list_first_entry(&srq->starved, struct hyb_qp, srq_node);
 		list_del_init(&qp->srq_node);
 		if (kref_get_unless_zero(&qp->ref))
 			res = qp;
@@ -69,21 +69,31 @@ static struct hyb_qp *hyb_srq_pop(struct hyb_srq *srq, struct list_head *list)
 	return res;
 }
 
+static bool hyb_srq_has_receive(struct hyb_srq *srq)
+{
+	unsigned long flags;
+	bool has;
+
+	spin_lock_irqsave(&srq->rq.lock, flags);
+	has = srq->rq.get != srq->rq.put;
+	spin_unlock_irqrestore(&srq->rq.lock, flags);
+	return has;
+}
+
 /*
- * Kick all queue pairs that wait. One that finds the queue empty again is back on the
- * list by hyb_srq_wait(). They are popped one by one, so that hyb_srq_leave() can take
- * any off meanwhile.
+ * Kick queue pairs that wait, no more than there are receives: one that finds nothing
+ * is back at the end of the list by hyb_srq_wait(). They are popped one by one, so that
+ * hyb_srq_leave() can take any off meanwhile.
  */
 static void hyb_srq_kick_work(struct work_struct *work)
 {
 	struct hyb_srq *srq = container_of(work, struct hyb_srq, kick);
 	struct hyb_qp *qp;
-	LIST_HEAD(list);
 
-	spin_lock_bh(&srq->starved_lock);
-	list_splice_init(&srq->starved, &list);
-	spin_unlock_bh(&srq->starved_lock);
-	while ((qp = hyb_srq_pop(srq, &list))) {
+	while (hyb_srq_has_receive(srq)) {
+		qp = hyb_srq_pop(srq);
+		if (!qp)
+			break;
 		hyb_sched_kick_rx(qp);
 		hyb_qp_put(qp);
 	}
