@@ -2,15 +2,17 @@
 /*
  * Connection management. See hyb_cm.h.
  *
- * Every connection is an object with a state machine (enum hyb_cep_state)
- * that runs in one work item. Every event, in softirq or in a call of the IW
- * CM, sets an event bit and queues the item; only the calls that must
- * have a result at once (connect, accept, reject) take the lock themselves.
+ * Every connection is an object with a state machine (enum hyb_cep_state).
+ * Every event, in softirq or in a call of the IW CM, sets a bit, and the state
+ * machine takes the next step in a work item, or before the task that has the
+ * connection lets go of it (hyb_cep_unlock()). Calls of the IW CM take the lock
+ * themselves.
  *
- * Locks, outermost first: hyb_cep.lock; hyb_listen_lock; hyb_cm_dev.lock; the
- * socket's.
- * None of them is held while waiting for the RTNL, hence hyb_cm_dev_down()
- * may be called with it held.
+ * Locks, outermost first: hyb_cep.lock; hyb_lsock_port.lock; hyb_lsock.lock;
+ * hyb_lid.id_lock; hyb_cm_dev.lock; the socket's. Of these a connection takes its own,
+ * those of its listener, which are not that of the port, and, for an entry of a list,
+ * that of the device. None of them is held while waiting for the RTNL, hence
+ * hyb_cm_dev_down() may be called with it held.
  *
  * The IW CM gets only the events that it accepts: CONNECT_REPLY once, CLOSE once
  * and only after an established connection; else it panics.
@@ -59,11 +61,17 @@
 
 #define HYB_T_LISTEN	HZ	/* another try to listen */
 
+/* Requests that the IW CM has no place for, as long as it has to handle others */
+#define HYB_T_AGAIN	(HZ / 50 + 1)
+
+#define HYB_LSOCK_PORTS	256	/* lists of listening sockets, by their port */
+
 /**
  * struct hyb_lsock - a listening socket
  * @ref: one for @links not being empty, one for queued work
- * @node: entry of hyb_lsocks
+ * @node: entry of hyb_lsocks[]
  * @net: namespace, not referenced: the devices close the socket before it goes
+ * @lock: protects @sock and, with that of the port, @links
  * @links: cm_ids that listen here: one for each device, if a wildcard
  * @sock: the socket, NULL when closed
  * @addr: address and port
@@ -72,12 +80,11 @@
  * @work: accepts connections
  * @data_ready: the socket's own callback
  * @state_change: the same
- *
- * All under hyb_listen_lock.
  */
 struct hyb_lsock {
 	struct kref ref;
-	struct list_head node;
+	struct hlist_node node;
+	struct mutex lock;	/* see above */
 	struct list_head links;
 	struct net *net;
 	struct socket *sock;
@@ -104,23 +111,25 @@ struct hyb_link {
  * @ref: one for the IW CM until destroy_listen, one for each connection
  *	 whose Request is not complete
  * @dev: device, counted in hyb_cm_dev.users
- * @id: cm_id, referenced; NULL when destroyed
- * @node: entry of hyb_cm_dev.lids
- * @link: sockets
- * @links: how many
+ * @id_lock: protects @id
+ * @id: cm_id, referenced; NULL when destroyed, which it is not while it has @links
+ * @node: entry of hyb_cm_dev.lids, under hyb_cm_dev.lock
+ * @at: port of its sockets
+ * @link: sockets; under the lock of the port
+ * @links: how many; the same
  * @starting: connections whose Request is not complete
  * @seed: of the hash of addresses
  * @lock: of @peers
  * @peers: those of them that have not been ended, by hash of the peer's address; each
  *	   oldest first, and how many
- *
- * @id, @node and @link under hyb_listen_lock.
  */
 struct hyb_lid {
 	struct kref ref;
 	struct hyb_dev *dev;
+	struct mutex id_lock;	/* @id */
 	struct iw_cm_id *id;
 	struct list_head node;
+	struct hyb_lsock_port *at;
 	struct hyb_link link[HYB_LID_LINKS];
 	int links;
 	atomic_t starting;
@@ -132,8 +141,11 @@ struct hyb_lid {
 	} peers[HYB_PEERS];
 };
 
-static DEFINE_MUTEX(hyb_listen_lock);
-static LIST_HEAD(hyb_lsocks);
+/* Listening sockets whose ports have the same remainder, in all namespaces */
+static struct hyb_lsock_port {
+	struct mutex lock;	/* @list */
+	struct hlist_head list;
+} hyb_lsocks[HYB_LSOCK_PORTS];
 
 /* ------------------------------------------------------ object and events */
 
@@ -164,6 +176,35 @@ static void hyb_cep_timeout(struct work_struct *work)
 
 	hyb_cep_event(cep, HYB_EV_TIMER);
 	hyb_cep_put(cep);
+}
+
+static void hyb_cep_step(struct hyb_cep *cep, unsigned long ev);
+
+static void hyb_cep_lock(struct hyb_cep *cep)
+{
+	mutex_lock(&cep->lock);
+	WRITE_ONCE(cep->busy, true);
+}
+
+/* Take the steps that are due meanwhile, too. The caller has a reference. */
+static void hyb_cep_unlock(struct hyb_cep *cep)
+{
+	unsigned long ev;
+
+	for (;;) {
+		/* full barrier, pairs with hyb_cep_event() */
+		smp_store_mb(cep->busy, false);
+		if (!READ_ONCE(cep->events))
+			break;
+		WRITE_ONCE(cep->busy, true);
+		ev = xchg(&cep->events, 0);
+		/* the timer may have been armed again since it fired */
+		if (time_before(jiffies, cep->deadline))
+			ev &= ~BIT(HYB_EV_TIMER);
+		if (ev)
+			hyb_cep_step(cep, ev);
+	}
+	mutex_unlock(&cep->lock);
 }
 
 /* One timer: arming it for a state forgets the former one */
@@ -495,10 +536,12 @@ static int hyb_upcall_request(struct hyb_cep *cep)
 	if (hyb_request_add(cep))
 		return -ENOMEM;
 	event.provider_data = (void *)(unsigned long)cep->number;
-	mutex_lock(&hyb_listen_lock);
+	mutex_lock(&lid->id_lock);
 	if (lid->id)
 		err = lid->id->event_handler(lid->id, &event);
-	mutex_unlock(&hyb_listen_lock);
+	mutex_unlock(&lid->id_lock);
+	if (err)
+		hyb_request_del(cep);
 	return err;
 }
 
@@ -506,13 +549,13 @@ static int hyb_upcall_request(struct hyb_cep *cep)
 
 static int hyb_mpa_send(struct hyb_cep *cep, const u8 *frame, size_t len)
 {
-	struct msghdr msg = { .msg_flags = MSG_DONTWAIT | MSG_NOSIGNAL };
-	struct kvec iov = { .iov_base = (void *)frame, .iov_len = len };
-	int ret = kernel_sendmsg(cep->sock, &msg, &iov, 1, len);
+	struct sock *sk = cep->sock->sk;
+	int err;
 
-	if (ret == len)
-		return 0;
-	return ret < 0 ? ret : -ENOBUFS;
+	lock_sock(sk);
+	err = hyb_tcp_send_frame(sk, frame, len);
+	release_sock(sk);
+	return err;
 }
 
 /*
@@ -708,6 +751,8 @@ static int hyb_cep_dial(struct hyb_cep *cep)
 		if (err)
 			return err;
 		hyb_cep_set_ip(cep, sock->sk);
+		/* the Request acknowledges the peer's SYN */
+		tcp_sock_set_quickack(sock->sk, 0);
 		err = hyb_tcp_adopt(cep, sock);
 		if (err) {
 			sock_release(sock);
@@ -917,7 +962,7 @@ int hyb_connect(struct iw_cm_id *id, struct iw_cm_conn_param *param)
 	if (!cep)
 		goto out_qp;
 
-	mutex_lock(&cep->lock);
+	hyb_cep_lock(cep);
 	cep->active = true;
 	cep->rev = dev->mpa_rev;
 	cep->lim.ird = param->ird;
@@ -942,7 +987,7 @@ int hyb_connect(struct iw_cm_id *id, struct iw_cm_conn_param *param)
 out_unbind:
 	hyb_cep_unbind(cep);
 out_cep:
-	mutex_unlock(&cep->lock);
+	hyb_cep_unlock(cep);
 	hyb_cep_put(cep);
 out_qp:
 	hyb_qp_put(qp);
@@ -1014,11 +1059,16 @@ static void hyb_step_wait_req(struct hyb_cep *cep, unsigned long ev)
 	}
 	cep->state = HYB_CEP_REQUEST;
 	hyb_cep_arm(cep, HYB_T_DECIDE);
-	if (hyb_upcall_request(cep)) {
+	ret = hyb_upcall_request(cep);
+	if (!ret) {
+		hyb_cep_drop_lid(cep);
+	} else if (ret == -ENOMEM && time_before(jiffies, cep->until)) {
+		/* the IW CM has as many as its backlog admits */
+		cep->state = HYB_CEP_WAIT_REQ;
+		hyb_cep_arm(cep, HYB_T_AGAIN);
+	} else {
 		hyb_cep_ignore(cep, HYB_ST_CM_REJECT);
-		return;
 	}
-	hyb_cep_drop_lid(cep);
 }
 
 /* The ULP has not decided yet; a peer that gives up will not be accepted */
@@ -1080,7 +1130,7 @@ int hyb_accept(struct iw_cm_id *id, struct iw_cm_conn_param *param)
 	if (!cep)
 		return -ECONNRESET;
 	qp = hyb_cm_qp(id, param->qpn);
-	mutex_lock(&cep->lock);
+	hyb_cep_lock(cep);
 	cep->number = 0;
 	err = -EINVAL;
 	if (!qp || param->private_data_len > U8_MAX ||
@@ -1100,7 +1150,7 @@ out_drop:
 	if (cep->state == HYB_CEP_REQUEST)
 		hyb_cep_drop(cep, true);
 out:
-	mutex_unlock(&cep->lock);
+	hyb_cep_unlock(cep);
 	hyb_cep_put(cep);
 	if (qp)
 		hyb_qp_put(qp);
@@ -1125,7 +1175,7 @@ int hyb_reject(struct iw_cm_id *id, const void *pdata, u8 pdata_len)
 
 	if (!cep)
 		return -ECONNRESET;
-	mutex_lock(&cep->lock);
+	hyb_cep_lock(cep);
 	cep->number = 0;
 	err = -ECONNRESET;
 	if (cep->state == HYB_CEP_REQUEST) {
@@ -1137,7 +1187,7 @@ int hyb_reject(struct iw_cm_id *id, const void *pdata, u8 pdata_len)
 		hyb_stats_inc(cep->dev, HYB_ST_CM_REJECT);
 		hyb_cep_linger(cep);
 	}
-	mutex_unlock(&cep->lock);
+	hyb_cep_unlock(cep);
 	hyb_cep_put(cep);
 	return err;
 }
@@ -1236,15 +1286,9 @@ static void hyb_cep_step(struct hyb_cep *cep, unsigned long ev)
 static void hyb_cep_work(struct work_struct *work)
 {
 	struct hyb_cep *cep = container_of(work, struct hyb_cep, work);
-	unsigned long ev;
 
-	mutex_lock(&cep->lock);
-	ev = xchg(&cep->events, 0);
-	/* the timer may have been armed again since it fired */
-	if (time_before(jiffies, cep->deadline))
-		ev &= ~BIT(HYB_EV_TIMER);
-	hyb_cep_step(cep, ev);
-	mutex_unlock(&cep->lock);
+	hyb_cep_lock(cep);
+	hyb_cep_unlock(cep);
 	hyb_cep_put(cep);
 }
 
@@ -1283,7 +1327,7 @@ static struct hyb_lid *hyb_lsock_choose(struct hyb_lsock *ls,
 	struct hyb_link *link;
 	int score, max = -1;
 
-	lockdep_assert_held(&hyb_listen_lock);
+	lockdep_assert_held(&ls->lock);
 	hyb_sockname(sock, &local, &peer);
 	hyb_unmap_v4(&local);
 	list_for_each_entry(link, &ls->links, node) {
@@ -1346,7 +1390,7 @@ static int hyb_lid_take(struct hyb_lid *lid, struct socket *sock)
 	cep = hyb_cep_new(lid->dev);
 	if (!cep)
 		goto out;
-	mutex_lock(&cep->lock);
+	hyb_cep_lock(cep);
 	err = hyb_cep_enlist(cep);
 	if (!err) {
 		err = hyb_tcp_adopt(cep, sock);
@@ -1357,11 +1401,12 @@ static int hyb_lid_take(struct hyb_lid *lid, struct socket *sock)
 		cep->lid = lid;
 		hyb_lid_queue(lid, cep, starting > HYB_MAX_STARTING);
 		cep->state = HYB_CEP_WAIT_REQ;
+		cep->until = jiffies + HYB_T_REQUEST;
 		hyb_cep_arm(cep, HYB_T_REQUEST);
 		/* it may be there already */
 		hyb_cep_event(cep, HYB_EV_SOCK);
 	}
-	mutex_unlock(&cep->lock);
+	hyb_cep_unlock(cep);
 	hyb_cep_put(cep);
 out:
 	if (err) {
@@ -1456,8 +1501,12 @@ static int hyb_lsock_open(struct hyb_lsock *ls)
 		sk->sk_data_ready = hyb_lsock_data_ready;
 		sk->sk_state_change = hyb_lsock_state_change;
 		write_unlock_bh(&sk->sk_callback_lock);
-		err = kernel_listen(sock, ls->backlog);
+		/* no limit of ours: connections are taken at once */
+		err = kernel_listen(sock, max(ls->backlog, HYB_MAX_STARTING));
 	}
+	/* connections inherit it: the Reply acknowledges the Request */
+	if (!err)
+		tcp_sock_set_quickack(sk, 0);
 	if (err) {
 		sock_release(sock);
 		return err;
@@ -1470,7 +1519,7 @@ static void hyb_lsock_close_sock(struct hyb_lsock *ls)
 {
 	struct sock *sk;
 
-	lockdep_assert_held(&hyb_listen_lock);
+	lockdep_assert_held(&ls->lock);
 	if (!ls->sock)
 		return;
 	sk = ls->sock->sk;
@@ -1483,10 +1532,20 @@ static void hyb_lsock_close_sock(struct hyb_lsock *ls)
 	ls->sock = NULL;
 }
 
-static void hyb_lsock_close(struct hyb_lsock *ls)
+/* A cm_id does not listen here any more: with the last one the socket goes */
+static void hyb_lsock_leave(struct hyb_lsock *ls, struct hyb_link *link)
 {
-	hyb_lsock_close_sock(ls);
-	list_del(&ls->node);
+	bool last;
+
+	mutex_lock(&ls->lock);
+	list_del(&link->node);
+	last = list_empty(&ls->links);
+	if (last)
+		hyb_lsock_close_sock(ls);
+	mutex_unlock(&ls->lock);
+	if (!last)
+		return;
+	hlist_del(&ls->node);
 	/* if it runs it finds no cm_id, and comes to an end */
 	if (cancel_delayed_work(&ls->work))
 		kref_put(&ls->ref, hyb_lsock_free);
@@ -1499,7 +1558,7 @@ static void hyb_lsock_revive(struct hyb_lsock *ls)
 	struct hyb_link *link;
 	int err;
 
-	lockdep_assert_held(&hyb_listen_lock);
+	lockdep_assert_held(&ls->lock);
 	link = list_first_entry_or_null(&ls->links, struct hyb_link, node);
 	if (!link || (ls->sock &&
 		      inet_sk_state_load(ls->sock->sk) == TCP_LISTEN))
@@ -1522,19 +1581,19 @@ static void hyb_lsock_work(struct work_struct *work)
 	struct socket *sock;
 	int err;
 
-	mutex_lock(&hyb_listen_lock);
+	mutex_lock(&ls->lock);
 	hyb_lsock_revive(ls);
-	mutex_unlock(&hyb_listen_lock);
+	mutex_unlock(&ls->lock);
 	for (;;) {
 		lid = NULL;
-		mutex_lock(&hyb_listen_lock);
+		mutex_lock(&ls->lock);
 		err = ls->sock ? kernel_accept(ls->sock, &sock, O_NONBLOCK) :
 				 -EBADF;
 		if (!err) {
 			lid = hyb_lsock_choose(ls, sock);
 			hyb_lsock_forget(ls, sock->sk);
 		}
-		mutex_unlock(&hyb_listen_lock);
+		mutex_unlock(&ls->lock);
 		if (err)
 			break;
 		if (!lid || hyb_lid_take(lid, sock))
@@ -1559,20 +1618,24 @@ static bool hyb_addr_equal(const struct sockaddr_storage *a,
 	       a4->sin_addr.s_addr == b4->sin_addr.s_addr;
 }
 
-static struct hyb_lsock *hyb_lsock_find(struct net *net,
+static struct hyb_lsock *hyb_lsock_find(const struct hyb_lsock_port *at,
+					struct net *net,
 					const struct sockaddr_storage *addr,
 					int ifindex)
 {
 	struct hyb_lsock *ls;
 
-	list_for_each_entry(ls, &hyb_lsocks, node)
+	lockdep_assert_held(&at->lock);
+	hlist_for_each_entry(ls, &at->list, node)
 		if (net_eq(ls->net, net) && ls->ifindex == ifindex &&
 		    hyb_addr_equal(&ls->addr, addr))
 			return ls;
 	return NULL;
 }
 
-static struct hyb_lsock *hyb_lsock_new(struct net *net,
+/* Returns it locked: connections that come at once wait for the first cm_id. */
+static struct hyb_lsock *hyb_lsock_new(struct hyb_lsock_port *at,
+				       struct net *net,
 				       const struct sockaddr_storage *addr,
 				       int ifindex, int backlog)
 {
@@ -1582,18 +1645,21 @@ static struct hyb_lsock *hyb_lsock_new(struct net *net,
 	if (!ls)
 		return ERR_PTR(-ENOMEM);
 	kref_init(&ls->ref);
+	mutex_init(&ls->lock);
 	INIT_LIST_HEAD(&ls->links);
 	INIT_DELAYED_WORK(&ls->work, hyb_lsock_work);
 	ls->net = net;
 	ls->addr = *addr;
 	ls->ifindex = ifindex;
 	ls->backlog = backlog;
+	mutex_lock(&ls->lock);
 	err = hyb_lsock_open(ls);
 	if (err) {
+		mutex_unlock(&ls->lock);
 		kref_put(&ls->ref, hyb_lsock_free);
 		return ERR_PTR(err);
 	}
-	list_add(&ls->node, &hyb_lsocks);
+	hlist_add_head(&ls->node, &at->list);
 	return ls;
 }
 
@@ -1607,7 +1673,7 @@ static bool hyb_lsock_admits(const struct hyb_lsock *ls,
 {
 	const struct hyb_link *link;
 
-	lockdep_assert_held(&hyb_listen_lock);
+	lockdep_assert_held(&lid->at->lock);
 	link = list_first_entry(&ls->links, struct hyb_link, node);
 	return hyb_cm_rdma_id(link->lid->id)->ps == hyb_cm_rdma_id(lid->id)->ps;
 }
@@ -1621,30 +1687,31 @@ static int hyb_lid_bind(struct hyb_lid *lid,
 	struct hyb_link *link = &lid->link[lid->links];
 	struct hyb_lsock *ls;
 
-	lockdep_assert_held(&hyb_listen_lock);
-	ls = hyb_lsock_find(net, addr, ifindex);
+	lockdep_assert_held(&lid->at->lock);
+	ls = hyb_lsock_find(lid->at, net, addr, ifindex);
 	if (ls && !hyb_lsock_admits(ls, lid))
 		return -EADDRINUSE;
-	if (!ls)
-		ls = hyb_lsock_new(net, addr, ifindex, backlog);
+	if (ls)
+		mutex_lock(&ls->lock);
+	else
+		ls = hyb_lsock_new(lid->at, net, addr, ifindex, backlog);
 	if (IS_ERR(ls))
 		return PTR_ERR(ls);
 	link->lid = lid;
 	link->ls = ls;
 	list_add_tail(&link->node, &ls->links);
 	lid->links++;
+	mutex_unlock(&ls->lock);
 	return 0;
 }
 
 static void hyb_lid_close(struct hyb_lid *lid)
 {
-	lockdep_assert_held(&hyb_listen_lock);
+	lockdep_assert_held(&lid->at->lock);
 	while (lid->links) {
 		struct hyb_link *link = &lid->link[--lid->links];
 
-		list_del(&link->node);
-		if (list_empty(&link->ls->links))
-			hyb_lsock_close(link->ls);
+		hyb_lsock_leave(link->ls, link);
 	}
 }
 
@@ -1704,14 +1771,51 @@ static int hyb_lid_open(struct hyb_lid *lid, int backlog)
 	return 0;
 }
 
-static bool hyb_cm_is_down(struct hyb_cm_dev *cm)
+/* Whether it comes in time to be closed when the device goes */
+static int hyb_lid_enlist(struct hyb_lid *lid)
 {
-	bool down;
+	struct hyb_cm_dev *cm = &lid->dev->cm;
+	int err = -ENODEV;
 
 	mutex_lock(&cm->lock);
-	down = cm->down;
+	if (!cm->down) {
+		list_add_tail(&lid->node, &cm->lids);
+		err = 0;
+	}
 	mutex_unlock(&cm->lock);
-	return down;
+	return err;
+}
+
+static void hyb_lid_delist(struct hyb_lid *lid)
+{
+	struct hyb_cm_dev *cm = &lid->dev->cm;
+
+	mutex_lock(&cm->lock);
+	list_del_init(&lid->node);
+	mutex_unlock(&cm->lock);
+}
+
+static struct hyb_lid *hyb_lid_new(struct iw_cm_id *id)
+{
+	struct hyb_lid *lid = kzalloc(sizeof(*lid), GFP_KERNEL);
+	/* IPv6 has it at the same place */
+	__be16 port = ((struct sockaddr_in *)&id->m_local_addr)->sin_port;
+	int i;
+
+	if (!lid)
+		return NULL;
+	kref_init(&lid->ref);
+	mutex_init(&lid->id_lock);
+	spin_lock_init(&lid->lock);
+	INIT_LIST_HEAD(&lid->node);
+	for (i = 0; i < HYB_PEERS; i++)
+		INIT_LIST_HEAD(&lid->peers[i].waiting);
+	lid->seed = get_random_u32();
+	lid->at = &hyb_lsocks[ntohs(port) % HYB_LSOCK_PORTS];
+	lid->dev = hyb_dev_of(id->device);
+	lid->id = id;
+	hyb_cm_dev_get(lid->dev);
+	return lid;
 }
 
 /**
@@ -1724,34 +1828,24 @@ static bool hyb_cm_is_down(struct hyb_cm_dev *cm)
  */
 int hyb_create_listen(struct iw_cm_id *id, int backlog)
 {
-	struct hyb_dev *dev = hyb_dev_of(id->device);
-	struct hyb_lid *lid;
-	int i, err = -ENODEV;
+	struct hyb_lid *lid = hyb_lid_new(id);
+	int err;
 
-	lid = kzalloc(sizeof(*lid), GFP_KERNEL);
 	if (!lid)
 		return -ENOMEM;
-	kref_init(&lid->ref);
-	spin_lock_init(&lid->lock);
-	for (i = 0; i < HYB_PEERS; i++)
-		INIT_LIST_HEAD(&lid->peers[i].waiting);
-	lid->seed = get_random_u32();
-	lid->dev = dev;
-	lid->id = id;
-	hyb_cm_dev_get(dev);
-
-	mutex_lock(&hyb_listen_lock);
-	if (!hyb_cm_is_down(&dev->cm))
+	mutex_lock(&lid->at->lock);
+	err = hyb_lid_enlist(lid);
+	if (!err)
 		err = hyb_lid_open(lid, backlog);
-	if (!err) {
-		id->add_ref(id);
-		id->provider_data = lid;
-		list_add_tail(&lid->node, &dev->cm.lids);
-	}
-	mutex_unlock(&hyb_listen_lock);
-	if (err)
+	mutex_unlock(&lid->at->lock);
+	if (err) {
+		hyb_lid_delist(lid);
 		hyb_lid_put(lid);
-	return err;
+		return err;
+	}
+	id->add_ref(id);
+	id->provider_data = lid;
+	return 0;
 }
 
 /**
@@ -1768,11 +1862,13 @@ int hyb_destroy_listen(struct iw_cm_id *id)
 	if (!lid)
 		return 0;
 	id->provider_data = NULL;
-	mutex_lock(&hyb_listen_lock);
-	lid->id = NULL;
-	list_del(&lid->node);
+	hyb_lid_delist(lid);
+	mutex_lock(&lid->at->lock);
 	hyb_lid_close(lid);
-	mutex_unlock(&hyb_listen_lock);
+	mutex_unlock(&lid->at->lock);
+	mutex_lock(&lid->id_lock);
+	lid->id = NULL;
+	mutex_unlock(&lid->id_lock);
 	id->rem_ref(id);
 	hyb_lid_put(lid);
 	return 0;
@@ -1815,11 +1911,32 @@ void hyb_cm_dev_init(struct hyb_dev *dev)
 	init_completion(&cm->idle);
 }
 
+/* One after the other, as the lock of a port is not taken under that of the device */
+static void hyb_lids_down(struct hyb_cm_dev *cm)
+{
+	struct hyb_lid *lid;
+
+	for (;;) {
+		mutex_lock(&cm->lock);
+		lid = list_first_entry_or_null(&cm->lids, struct hyb_lid, node);
+		if (lid) {
+			list_del_init(&lid->node);
+			kref_get(&lid->ref);
+		}
+		mutex_unlock(&cm->lock);
+		if (!lid)
+			return;
+		mutex_lock(&lid->at->lock);
+		hyb_lid_close(lid);
+		mutex_unlock(&lid->at->lock);
+		hyb_lid_put(lid);
+	}
+}
+
 void hyb_cm_dev_down(struct hyb_dev *dev)
 {
 	struct hyb_cm_dev *cm = &dev->cm;
 	struct hyb_cep *cep;
-	struct hyb_lid *lid;
 
 	mutex_lock(&cm->lock);
 	if (!cm->down)
@@ -1828,10 +1945,7 @@ void hyb_cm_dev_down(struct hyb_dev *dev)
 	smp_store_release(&cm->down, true);
 	mutex_unlock(&cm->lock);
 
-	mutex_lock(&hyb_listen_lock);
-	list_for_each_entry(lid, &cm->lids, node)
-		hyb_lid_close(lid);
-	mutex_unlock(&hyb_listen_lock);
+	hyb_lids_down(cm);
 
 	for (;;) {
 		mutex_lock(&cm->lock);
@@ -1841,9 +1955,9 @@ void hyb_cm_dev_down(struct hyb_dev *dev)
 		mutex_unlock(&cm->lock);
 		if (!cep)
 			break;
-		mutex_lock(&cep->lock);
+		hyb_cep_lock(cep);
 		hyb_cep_kill(cep);
-		mutex_unlock(&cep->lock);
+		hyb_cep_unlock(cep);
 		hyb_cep_put(cep);
 	}
 }
@@ -1868,6 +1982,10 @@ void hyb_cm_dev_release(struct hyb_dev *dev)
 
 int hyb_cm_init(void)
 {
+	int i;
+
+	for (i = 0; i < HYB_LSOCK_PORTS; i++)
+		mutex_init(&hyb_lsocks[i].lock);
 	hyb_cep_cache = KMEM_CACHE(hyb_cep, 0);
 	if (!hyb_cep_cache)
 		return -ENOMEM;

@@ -114,7 +114,9 @@ struct hyb_cep_start {
  * @write_space: same
  * @error_report: same
  * @events: HYB_EV_* not yet handled
+ * @busy: the task that has @lock looks at @events before it lets go
  * @deadline: when @timer is due, in jiffies
+ * @until: passive: when the upper layer must have the Request, in jiffies
  * @work: the state machine
  * @timer: of the state
  * @rev: MPA revision in use
@@ -154,7 +156,9 @@ struct hyb_cep {
 	void (*error_report)(struct sock *sk);
 
 	unsigned long events;
+	bool busy;
 	unsigned long deadline;
+	unsigned long until;
 	struct work_struct work;
 	struct delayed_work timer;
 
@@ -173,9 +177,20 @@ void hyb_cep_free(struct kref *ref);
  * @cep: connection, referenced by the caller
  * @ev: HYB_EV_*
  *
+ * If a task has the connection, that task does the work, and no item is queued.
+ *
  * Context: any.
  */
 void hyb_cep_event(struct hyb_cep *cep, int ev);
+
+/**
+ * hyb_cep_event_here - as hyb_cep_event(), but the caller does the work
+ * @cep: connection, referenced by the caller
+ * @ev: HYB_EV_*
+ *
+ * Context: process, without a lock that is taken within hyb_cep.lock.
+ */
+void hyb_cep_event_here(struct hyb_cep *cep, int ev);
 
 static inline void hyb_cep_get(struct hyb_cep *cep)
 {
@@ -254,5 +269,14 @@ void hyb_cm_dev_put(struct hyb_dev *dev);
  * Context: any, but not with the QP's TCP socket held.
  */
 void hyb_qp_close(struct hyb_qp *qp, enum hyb_close how);
+
+/**
+ * hyb_qp_close_here - as hyb_qp_close(), and the caller does the work
+ * @qp: queue pair, which the caller keeps
+ * @how: how
+ *
+ * Context: as hyb_cep_event_here().
+ */
+void hyb_qp_close_here(struct hyb_qp *qp, enum hyb_close how);
 
 #endif

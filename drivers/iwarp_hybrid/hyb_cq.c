@@ -120,6 +120,21 @@ bool hyb_cq_push(struct hyb_cq *cq, const struct siw_cqe *cqe, bool solicited)
 	return !full;
 }
 
+/*
+ * Of a task, too, what the handler leaves to a softirq is done when it returns, not in
+ * a thread.
+ */
+static void hyb_cq_call(struct hyb_cq *cq)
+{
+	bool task = in_task() && !irqs_disabled();
+
+	if (task)
+		local_bh_disable();
+	cq->ibcq.comp_handler(&cq->ibcq, cq->ibcq.cq_context);
+	if (task)
+		local_bh_enable();
+}
+
 /* Was the consumer woken? */
 static bool hyb_cq_raise(struct hyb_cq *cq)
 {
@@ -137,7 +152,7 @@ static bool hyb_cq_raise(struct hyb_cq *cq)
 	WRITE_ONCE(cq->notified, READ_ONCE(cq->put));
 	hyb_stats_inc(cq->dev, HYB_ST_CQ_EVENT);
 	if (cq->ibcq.comp_handler)
-		cq->ibcq.comp_handler(&cq->ibcq, cq->ibcq.cq_context);
+		hyb_cq_call(cq);
 	return true;
 }
 

@@ -47,9 +47,20 @@ void hyb_cep_event(struct hyb_cep *cep, int ev)
 {
 	trace_hyb_cep_event(cep, ev);
 	set_bit(ev, &cep->events);
+	smp_mb__after_atomic();	/* pairs with hyb_cep_unlock() */
+	if (READ_ONCE(cep->busy))
+		return;
 	hyb_cep_get(cep);
 	if (!queue_work(hyb_cm_wq, &cep->work))
 		hyb_cep_put(cep);
+}
+
+void hyb_cep_event_here(struct hyb_cep *cep, int ev)
+{
+	trace_hyb_cep_event(cep, ev);
+	set_bit(ev, &cep->events);
+	hyb_cep_get(cep);	/* which the work item drops */
+	cep->work.func(&cep->work);
 }
 
 /* --------------------------------------------------------- queue pairs */
@@ -109,21 +120,43 @@ bool hyb_qp_set_error(struct hyb_qp *qp)
 	return idle;
 }
 
-void hyb_qp_close(struct hyb_qp *qp, enum hyb_close how)
-{
-	static const int event[] = {
-		[HYB_CLOSE_GRACEFUL]	= HYB_EV_GRACEFUL,
-		[HYB_CLOSE_ABORT]	= HYB_EV_ABORT,
-		[HYB_CLOSE_RESET]	= HYB_EV_RESET,
-	};
-	unsigned long flags;
+static const int hyb_close_event[] = {
+	[HYB_CLOSE_GRACEFUL]	= HYB_EV_GRACEFUL,
+	[HYB_CLOSE_ABORT]	= HYB_EV_ABORT,
+	[HYB_CLOSE_RESET]	= HYB_EV_RESET,
+};
 
+static void hyb_qp_closing(struct hyb_qp *qp, enum hyb_close how)
+{
 	hyb_qp_set_state(qp, how == HYB_CLOSE_GRACEFUL ? HYB_QP_CLOSING :
 							 HYB_QP_ERROR);
+}
+
+void hyb_qp_close(struct hyb_qp *qp, enum hyb_close how)
+{
+	unsigned long flags;
+
+	hyb_qp_closing(qp, how);
 	spin_lock_irqsave(&qp->tcp.lock, flags);
 	if (qp->cep)
-		hyb_cep_event(qp->cep, event[how]);
+		hyb_cep_event(qp->cep, hyb_close_event[how]);
 	spin_unlock_irqrestore(&qp->tcp.lock, flags);
+}
+
+void hyb_qp_close_here(struct hyb_qp *qp, enum hyb_close how)
+{
+	struct hyb_cep *cep;
+
+	hyb_qp_closing(qp, how);
+	spin_lock_irq(&qp->tcp.lock);
+	cep = qp->cep;
+	if (cep)
+		hyb_cep_get(cep);
+	spin_unlock_irq(&qp->tcp.lock);
+	if (!cep)
+		return;
+	hyb_cep_event_here(cep, hyb_close_event[how]);
+	hyb_cep_put(cep);
 }
 
 /**

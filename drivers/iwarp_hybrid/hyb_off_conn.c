@@ -277,6 +277,7 @@ static void hyb_off_apply(struct hyb_off_conn *o)
 	sock_owned_by_me(o->sk);
 	if (!known && o->qp && hyb_off_routed(o))
 		o->ops = iwarp_offload_get(o->netdev);
+	o->asked |= !!o->ops;
 	if (o->ops)
 		want = hyb_off_wanted(o);
 	if (known) {
@@ -462,7 +463,10 @@ static void hyb_off_destruct(struct sock *sk)
 	rcu_assign_pointer(inet_csk(sk)->icsk_ulp_data, NULL);
 	o->destruct(sk);
 	hyb_off_ring_free(&o->ring);
-	queue_work(hyb_off_end_wq, &o->end);
+	if (o->asked)
+		queue_work(hyb_off_end_wq, &o->end);
+	else
+		hyb_off_free(o);
 	rcu_read_unlock();
 }
 

@@ -181,6 +181,7 @@ struct hyb_off_steer {
  * @ops: the driver's, held; NULL if the NIC does not know the connection.
  *	 Changes while a task owns the socket; once no task has that any more, under
  *	 hyb_off_end_lock.
+ * @asked: @ops was not NULL once, so it takes that lock to free this
  * @netdev: the device, held until the connection is detached
  * @tracker: of that reference
  * @finisher: device whose driver finishes packets; others get them finished
@@ -204,6 +205,7 @@ struct hyb_off_conn {
 	struct hyb_off pub;
 	struct iwarp_offload_conn nic;
 	const struct iwarp_offload_ops *ops;
+	bool asked;
 	struct net_device *netdev;
 	netdevice_tracker tracker;
 	struct net_device *finisher;

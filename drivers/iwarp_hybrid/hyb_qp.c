@@ -235,12 +235,15 @@ static int hyb_qp_publish(struct hyb_qp *qp)
 	int err;
 	u32 qpn;
 
-	err = xa_alloc_cyclic_irq(&dev->qps, &qpn, NULL, XA_LIMIT(1, 0xffffff),
-				  &dev->next_qpn, GFP_KERNEL);
+	xa_lock_irq(&dev->qps);
+	err = __xa_alloc_cyclic(&dev->qps, &qpn, qp, XA_LIMIT(1, 0xffffff),
+				&dev->next_qpn, GFP_KERNEL);
+	/* lookups wait for the lock */
+	if (err >= 0)
+		qp->ibqp.qp_num = qpn;
+	xa_unlock_irq(&dev->qps);
 	if (err < 0)
 		return err;
-	qp->ibqp.qp_num = qpn;
-	xa_store_irq(&dev->qps, qpn, qp, GFP_KERNEL);
 	hyb_idle_start(dev);
 	return 0;
 }
@@ -359,7 +362,7 @@ static int hyb_qp_modify_state(struct hyb_qp *qp, enum ib_qp_state to)
 	case IB_QPS_SQD:
 		if (now < HYB_QP_RTS)
 			return -EINVAL;
-		hyb_qp_close(qp, HYB_CLOSE_GRACEFUL);
+		hyb_qp_close_here(qp, HYB_CLOSE_GRACEFUL);
 		return 0;
 	case IB_QPS_ERR:
 		hyb_qp_abort(qp, HYB_CLOSE_ABORT);

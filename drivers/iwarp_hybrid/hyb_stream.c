@@ -99,12 +99,20 @@ static struct page *hyb_stream_alloc_order(struct hyb_stream *s, gfp_t gfp,
 	return page;
 }
 
+/* Many connections send little: for that a small page does, in which a segment fits */
+static int hyb_stream_order(const struct hyb_stream *s)
+{
+	if (s->pos >= PAGE_SIZE << HYB_TX_ORDER)
+		return HYB_TX_ORDER;
+	return min(get_order(hyb_stream_max(s)), HYB_TX_ORDER);
+}
+
 static struct page *hyb_stream_alloc(struct hyb_stream *s, u32 *size)
 {
 	struct page *page;
 	int order;
 
-	for (order = HYB_TX_ORDER; order >= 0; order--) {
+	for (order = hyb_stream_order(s); order >= 0; order--) {
 		page = hyb_stream_alloc_order(s, order ? __GFP_NORETRY : 0,
 					      order);
 		if (page) {

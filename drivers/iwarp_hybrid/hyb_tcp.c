@@ -6,6 +6,7 @@
 #include <linux/ipv6.h>
 #include <linux/memcontrol.h>
 #include <linux/percpu.h>
+#include <linux/sched/mm.h>
 #include <linux/tcp.h>
 #include <net/inet_common.h>
 #include <net/inet_ecn.h>
@@ -306,17 +307,37 @@ int hyb_tcp_adopt(struct hyb_cep *cep, struct socket *sock)
 	return 0;
 }
 
-/*
- * Free the page that TCP copied the MPA start-up frames into: from now on it copies
- * nothing. Socket owned.
+/**
+ * hyb_tcp_send_frame - send a frame of MPA start-up
+ * @sk: socket, owned
+ * @frame: frame
+ * @len: its length
+ *
+ * TCP copies it into a page of the task, which is there already. It does so for
+ * sockets of GFP_KERNEL only, others get pages of their own.
+ *
+ * Return: 0 or an error.
  */
-static void hyb_tcp_drop_frag(struct sock *sk)
+int hyb_tcp_send_frame(struct sock *sk, const u8 *frame, size_t len)
 {
-	if (!sk->sk_frag.page)
-		return;
-	put_page(sk->sk_frag.page);
-	sk->sk_frag.page = NULL;
-	sk->sk_frag.offset = 0;
+	struct msghdr msg = { .msg_flags = MSG_DONTWAIT | MSG_NOSIGNAL };
+	struct kvec iov = { .iov_base = (void *)frame, .iov_len = len };
+	gfp_t old = sk->sk_allocation;
+	unsigned int noio;
+	int ret;
+
+	sock_owned_by_me(sk);
+	/* an answer follows, which the next frame or FPDU acknowledges */
+	inet_csk_enter_pingpong_mode(sk);
+	iov_iter_kvec(&msg.msg_iter, ITER_SOURCE, &iov, 1, len);
+	noio = memalloc_noio_save();
+	sk->sk_allocation = GFP_KERNEL;
+	ret = tcp_sendmsg_locked(sk, &msg, len);
+	sk->sk_allocation = old;
+	memalloc_noio_restore(noio);
+	if (ret == len)
+		return 0;
+	return ret < 0 ? ret : -ENOBUFS;
 }
 
 /* The engines run from now on. Socket owned. */
@@ -362,8 +383,6 @@ static void hyb_tcp_start(struct hyb_cep *cep, struct hyb_qp *qp,
 int hyb_tcp_attach(struct hyb_cep *cep, struct hyb_qp *qp,
 		   const struct mpa_result *res, const u8 *frame, size_t len)
 {
-	struct msghdr msg = { .msg_flags = MSG_DONTWAIT | MSG_NOSIGNAL };
-	struct kvec iov = { .iov_base = (void *)frame, .iov_len = len };
 	struct sock *sk = cep->sock->sk;
 	int err;
 
@@ -378,11 +397,8 @@ int hyb_tcp_attach(struct hyb_cep *cep, struct hyb_qp *qp,
 	hyb_sched_use_ip(qp, sk);
 	/* segments that answer the Reply do not belong to start-up any more */
 	qp->rx.segs = READ_ONCE(tcp_sk(sk)->data_segs_in);
-	if (frame) {
-		iov_iter_kvec(&msg.msg_iter, ITER_SOURCE, &iov, 1, len);
-		if (tcp_sendmsg_locked(sk, &msg, len) != len)
-			goto out;
-	}
+	if (frame && hyb_tcp_send_frame(sk, frame, len))
+		goto out;
 	err = -EINVAL;
 	if (qp->tcp.sk || !hyb_qp_set_state(qp, HYB_QP_RTS))
 		goto out;
@@ -390,7 +406,6 @@ int hyb_tcp_attach(struct hyb_cep *cep, struct hyb_qp *qp,
 	cep->sock->ops->set_rcvlowat(sk, HYB_TCP_LOWAT);
 	WRITE_ONCE(sk->sk_rcvlowat, 1);
 
-	hyb_tcp_drop_frag(sk);
 	/* if these fail, software does it all */
 	qp->tx.tracked = hyb_xmit_attach(sk);
 	if (qp->tx.tracked) {

@@ -15,6 +15,7 @@ struct hyb_cep;
 struct hyb_qp;
 struct mpa_result;
 struct net;
+struct sock;
 struct socket;
 
 /* Called by the verbs layer, after the last reference */
@@ -26,6 +27,7 @@ void hyb_tcp_fini_qp(struct hyb_qp *qp);
 /* Called by the connection manager, in process context; with @cep its lock is held */
 int hyb_tcp_create(struct net *net, int family, struct socket **res);
 int hyb_tcp_adopt(struct hyb_cep *cep, struct socket *sock);
+int hyb_tcp_send_frame(struct sock *sk, const u8 *frame, size_t len);
 int hyb_tcp_attach(struct hyb_cep *cep, struct hyb_qp *qp,
 		   const struct mpa_result *res, const u8 *frame, size_t len);
 void hyb_tcp_drain(struct hyb_cep *cep, struct hyb_qp *qp);
