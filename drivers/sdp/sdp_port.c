@@ -20,7 +20,12 @@
 #include "sdp_mib.h"
 #include "sdp_port.h"
 
-#define SDP_LISTEN_BACKLOG	1024	/* of the device; ours is exact */
+/*
+ * Requests that wait to be looked at, which is soon; ours are exact. The IW CM makes
+ * places for as many of them at each device when a program begins to listen.
+ */
+#define SDP_BACKLOG_MIN	16
+#define SDP_BACKLOG_MAX	1024
 #define SDP_PORT_LOW		1024	/* the others need no privilege */
 
 /**
@@ -675,7 +680,7 @@ int sdp_port_bind(struct sock *sk, const union sdp_addr *addr,
 /**
  * sdp_port_listen - let requests come in
  * @sk: socket, locked, bound
- * @backlog: ignored by devices, see sdp_cm_admit()
+ * @backlog: requests that devices may have to pass on; sdp_cm_admit() counts connections
  *
  * Return: 0 or a negative errno.
  */
@@ -693,7 +698,8 @@ int sdp_port_listen(struct sock *sk, int backlog)
 		/* without a device on lo no peer can reach it */
 		if (sdp_addr_loopback(&port->addr) && !port->id[i]->device)
 			continue;
-		err = rdma_listen(port->id[i], SDP_LISTEN_BACKLOG);
+		err = rdma_listen(port->id[i], clamp(backlog, SDP_BACKLOG_MIN,
+						     SDP_BACKLOG_MAX));
 		if (!err)
 			port->listening |= BIT(i);
 	}
