@@ -14,6 +14,7 @@
 #include <linux/slab.h>
 #include <net/ipv6.h>
 #include <rdma/iw_cm.h>
+#include <rdma/rdma_cm_ib.h>
 
 #include "sdp.h"
 #include "sdp_dial.h"
@@ -29,6 +30,7 @@
 #define SDP_NONBLOCK_WAIT	(HZ / 50 + 1)	/* for a known address, at most */
 #define SDP_RESOLVE_MS		50	/* before the neighbour is asked again */
 #define SDP_GRACE		(5 * HZ)	/* for the peer to hang up too */
+#define SDP_GRACE_EVENT		(HZ / 50 + 1)	/* for the event that it has */
 #define SDP_RETRY_COUNT		7
 #define SDP_READS		4		/* outstanding, for each side */
 #define SDP_RNR_RETRY		7		/* for ever */
@@ -69,7 +71,7 @@ static struct sdp_conn *sdp_cm_new_conn(struct sock *sk, bool again)
 
 	if (!conn)
 		return NULL;
-	INIT_WORK(&conn->down_work, sdp_conn_down_work);
+	INIT_DELAYED_WORK(&conn->down_work, sdp_conn_down_work);
 	INIT_WORK(&conn->cm.setup_work, sdp_conn_setup_work);
 	INIT_DELAYED_WORK(&conn->kick_work, sdp_conn_kick_work);
 	INIT_WORK(&conn->ctl_work, sdp_shared_work);
@@ -137,14 +139,12 @@ static bool sdp_cm_enter(struct sdp_conn *conn)
 	return false;
 }
 
-/* Disconnect and empty the queues, so that nothing else will happen. */
-static void sdp_conn_hang_up(struct sdp_conn *conn)
+/*
+ * A set-up that still runs finishes first; later ones see SDP_CONN_DOWN. The same goes
+ * for a listener that gives out setup_work.
+ */
+static void sdp_conn_end_setup(struct sdp_conn *conn)
 {
-	/*
-	 * A set-up that still runs finishes first; later ones see
-	 * SDP_CONN_DOWN. The same goes for a listener that gives out
-	 * setup_work.
-	 */
 	if (conn->id) {
 		rdma_lock_handler(conn->id);
 		rdma_unlock_handler(conn->id);
@@ -155,20 +155,85 @@ static void sdp_conn_hang_up(struct sdp_conn *conn)
 	}
 	if (cancel_work_sync(&conn->cm.setup_work))
 		sdp_conn_put(conn);
-	if (test_bit(SDP_CONN_ABORT, &conn->flags) && sdp_conn_reset(conn)) {
-		/* a FIN would wait for a reader that may never come */
-	} else if (test_bit(SDP_CONN_CM_CONNECTED, &conn->flags)) {
-		rdma_disconnect(conn->id);
-		if (test_bit(SDP_CONN_GRACEFUL, &conn->flags))
-			wait_for_completion_timeout(&conn->cm.disconnected,
-						    SDP_GRACE);
+}
+
+/*
+ * Jiffies to wait for DISCONNECTED: the peer gets time to hang up, too. Where it has ended
+ * the connection, the event is on its way, and what follows would wait for it, asleep.
+ */
+static unsigned long sdp_conn_grace(const struct sdp_conn *conn)
+{
+	if (test_bit(SDP_CONN_GRACEFUL, &conn->flags))
+		return SDP_GRACE;
+	return test_bit(SDP_CONN_CLOSED, &conn->flags) ? SDP_GRACE_EVENT : 0;
+}
+
+/* Hang up. Returns true if down_work comes again, when that is done. */
+static bool sdp_conn_disconnect(struct sdp_conn *conn)
+{
+	unsigned long grace;
+	bool waits;
+
+	/* a FIN would wait for a reader that may never come */
+	if (test_bit(SDP_CONN_ABORT, &conn->flags) && sdp_conn_reset(conn))
+		return false;
+	if (!test_bit(SDP_CONN_CM_CONNECTED, &conn->flags))
+		return false;
+	rdma_disconnect(conn->id);
+	grace = sdp_conn_grace(conn);
+	if (!grace)
+		return false;
+	rdma_lock_handler(conn->id);
+	waits = !conn->cm.gone;
+	if (waits) {
+		conn->cm.hang_up = SDP_HANG_UP_WAITS;
+		queue_delayed_work(sdp_pernet(sock_net(conn->sk))->down_wq,
+				   &conn->down_work, grace);
+	}
+	rdma_unlock_handler(conn->id);
+	return waits;
+}
+
+/* The peer has hung up, or the device goes. The lock of the cm_id's handler is held. */
+static void sdp_conn_gone(struct sdp_conn *conn)
+{
+	conn->cm.gone = true;
+	if (conn->cm.hang_up == SDP_HANG_UP_WAITS)
+		mod_delayed_work(sdp_pernet(sock_net(conn->sk))->down_wq,
+				 &conn->down_work, 0);
+}
+
+/* The time of the peer is over, one way or the other. */
+static void sdp_conn_hung_up(struct sdp_conn *conn)
+{
+	rdma_lock_handler(conn->id);
+	conn->cm.hang_up = SDP_HANG_UP_DONE;
+	rdma_unlock_handler(conn->id);
+	/* both may have happened */
+	cancel_delayed_work(&conn->down_work);
+}
+
+/*
+ * Disconnect and empty the queues, so that nothing else will happen. Returns false if
+ * down_work is to come again for that.
+ */
+static bool sdp_conn_hang_up(struct sdp_conn *conn)
+{
+	if (conn->cm.hang_up == SDP_HANG_UP_WAITS) {
+		sdp_conn_hung_up(conn);
+	} else {
+		sdp_conn_end_setup(conn);
+		if (sdp_conn_disconnect(conn))
+			return false;
 	}
 	/* the engine posts nothing any more once it has seen SDP_CONN_DOWN */
 	spin_lock_bh(&conn->tx_lock);
 	spin_unlock_bh(&conn->tx_lock);
-	if (conn->qp)
+	/* on a shared link nothing is posted but a probe */
+	if (conn->qp && (!conn->link->shared || conn->probe.state))
 		ib_drain_qp(conn->qp);
 	sdp_zc_drained(conn);
+	return true;
 }
 
 /* A request that did not make it into the accept queue. */
@@ -194,11 +259,13 @@ static void sdp_conn_drop_embryo(struct sdp_conn *conn)
 
 static void sdp_conn_down_work(struct work_struct *work)
 {
-	struct sdp_conn *conn = container_of(work, struct sdp_conn, down_work);
+	struct sdp_conn *conn = container_of(to_delayed_work(work),
+					     struct sdp_conn, down_work);
 	struct sock *sk = conn->sk;
 	bool ours = false;
 
-	sdp_conn_hang_up(conn);
+	if (!sdp_conn_hang_up(conn))
+		return;
 	lock_sock(sk);
 	if (sdp_sk(sk)->conn == conn) {
 		ours = true;
@@ -629,9 +696,27 @@ static bool sdp_cm_may_use(const struct rdma_cm_id *id)
 	return ret;
 }
 
-static void sdp_cm_addr_resolved(struct sdp_conn *conn)
+/*
+ * iWARP has no routes, and the RDMA CM would take a work item to say so. It is content
+ * with a path of the caller, which nothing looks at there.
+ */
+static int sdp_cm_resolve_route(struct sdp_conn *conn)
 {
 	struct sdp_net *sn = sdp_pernet(sock_net(conn->sk));
+	struct sa_path_rec none = { };
+	int err;
+
+	if (!rdma_protocol_iwarp(conn->id->device, conn->id->port_num))
+		return rdma_resolve_route(conn->id,
+					  READ_ONCE(sn->sysctl_resolve_timeout));
+	err = rdma_set_ib_path(conn->id, &none);
+	if (!err)
+		sdp_cm_route_resolved(conn);
+	return err;
+}
+
+static void sdp_cm_addr_resolved(struct sdp_conn *conn)
+{
 	struct sdp_sock *sdp = sdp_sk(conn->sk);
 	union sdp_addr src;
 	int err;
@@ -645,8 +730,7 @@ static void sdp_cm_addr_resolved(struct sdp_conn *conn)
 	if (sdp->conn == conn)
 		sdp_sock_set_local(conn->sk, &src.sa);
 	spin_unlock_bh(&sdp->lock);
-	err = rdma_resolve_route(conn->id,
-				 READ_ONCE(sn->sysctl_resolve_timeout));
+	err = sdp_cm_resolve_route(conn);
 	if (err)
 		sdp_conn_down(conn, sdp_cm_errno(RDMA_CM_EVENT_ROUTE_ERROR,
 						 err));
@@ -724,6 +808,16 @@ static bool sdp_cm_ext_ok(const struct sdp_conn *conn, u8 ext)
 	return !(ext & (ext - 1));
 }
 
+/*
+ * Has the provider sent an FPDU, which lets the passive side talk? That side is as
+ * ours: it shares a link.
+ */
+static bool sdp_cm_has_spoken(const struct sdp_conn *conn)
+{
+	return conn->stack && conn->stack->tx_sent &&
+	       conn->stack->tx_sent(conn->qp);
+}
+
 static void sdp_cm_active_up(struct sdp_conn *conn, struct rdma_cm_event *ev)
 {
 	struct sock *sk = conn->sk;
@@ -749,7 +843,7 @@ static void sdp_cm_active_up(struct sdp_conn *conn, struct rdma_cm_event *ev)
 		return;
 	}
 	/* lets the passive side talk, see Documentation/wire.rst */
-	if (test_bit(SDP_CONN_IWARP, &conn->flags))
+	if (test_bit(SDP_CONN_IWARP, &conn->flags) && !sdp_cm_has_spoken(conn))
 		sdp_conn_ctl(conn, SDP_CTL_FIRST);
 	sdp_cm_up(conn);
 }
@@ -1104,12 +1198,12 @@ static int sdp_conn_handler(struct rdma_cm_id *id, struct rdma_cm_event *ev)
 		sdp_cm_established(conn, ev);
 		break;
 	case RDMA_CM_EVENT_DISCONNECTED:
-		complete_all(&conn->cm.disconnected);
+		sdp_conn_gone(conn);
 		sdp_conn_down(conn, ECONNRESET);
 		break;
 	case RDMA_CM_EVENT_DEVICE_REMOVAL:
 		SDP_INC_STATS(net, DEVICE_REMOVALS);
-		complete_all(&conn->cm.disconnected);
+		sdp_conn_gone(conn);
 		sdp_conn_down(conn, ENETRESET);
 		break;
 	case RDMA_CM_EVENT_ADDR_CHANGE:
@@ -1238,7 +1332,7 @@ static int sdp_cm_resolve_and_connect(struct sock *sk, struct sdp_conn *conn,
 	left = wait_event_interruptible_timeout(conn->wait,
 						READ_ONCE(conn->cm.step) !=
 						SDP_CM_RESOLVING,
-						*timeo ? : wait);
+						wait);
 	if (*timeo && left >= 0)
 		*timeo = left;
 	spin_lock_bh(&sdp->lock);
@@ -1273,7 +1367,10 @@ static void sdp_cm_expect_local(struct sock *sk, const struct sdp_conn *conn,
 	spin_unlock_bh(&sdp->lock);
 }
 
-/* @wait: set to the jiffies that a nonblocking connect() waits for the address */
+/*
+ * @wait: jiffies that connect() waits; if 0, it is nonblocking, and waits as long as a
+ * known address takes. Only for that the route is looked up here, too.
+ */
 static int sdp_cm_start(struct sock *sk, struct sdp_conn *conn,
 			const union sdp_addr *dst, __be16 port, long *wait)
 {
@@ -1286,7 +1383,8 @@ static int sdp_cm_start(struct sock *sk, struct sdp_conn *conn,
 	if (sdp->local.sa.sa_family == dst->sa.sa_family)
 		src = sdp->local;
 	src.sa.sa_family = dst->sa.sa_family;
-	*wait = sdp_route_known(sk, dst, &src) ? SDP_NONBLOCK_WAIT : 0;
+	if (!*wait && sdp_route_known(sk, dst, &src))
+		*wait = SDP_NONBLOCK_WAIT;
 	conn->cm.call = SDP_CALL_STARTS;
 	err = sdp_cm_new_id(sk, conn, dst, &src, port);
 	if (err)
@@ -1302,7 +1400,7 @@ static int sdp_cm_start(struct sock *sk, struct sdp_conn *conn,
 	conn->cm.deadline = jiffies +
 		msecs_to_jiffies(READ_ONCE(sn->sysctl_resolve_timeout));
 	err = sdp_cm_resolve(conn);
-	if (!err)
+	if (!err && !sdp_addr_any(&src))
 		sdp_cm_expect_local(sk, conn, &src);
 	return err;
 }
@@ -1378,6 +1476,7 @@ static int sdp_cm_try(struct sock *sk, const union sdp_addr *dst,
 	refcount_inc(&conn->refs);
 	conn->cm.cred = get_cred(sdp->cred);
 	conn->cm.walk = *w;
+	wait = *timeo;
 	err = sdp_cm_start(sk, conn, dst, w->port, &wait);
 	sdp_conn_id_done(conn);
 	if (err) {

@@ -187,7 +187,6 @@ struct sdp_conn *sdp_conn_alloc(struct sock *sk, bool again)
 	refcount_set(&conn->refs, 1);
 	spin_lock_init(&conn->tx_lock);
 	init_waitqueue_head(&conn->wait);
-	init_completion(&conn->cm.disconnected);
 	INIT_LIST_HEAD(&conn->cm.held_node);
 	conn->rx_mode = SDP_MODE_COMBINED;
 	conn->rx_size = SDP_BUF_SIZE;
@@ -199,8 +198,8 @@ struct sdp_conn *sdp_conn_alloc(struct sock *sk, bool again)
 static void sdp_conn_queue_down(struct sdp_conn *conn)
 {
 	if (!test_and_set_bit(SDP_CONN_DOWN_QUEUED, &conn->flags))
-		queue_work(sdp_pernet(sock_net(conn->sk))->down_wq,
-			   &conn->down_work);
+		queue_delayed_work(sdp_pernet(sock_net(conn->sk))->down_wq,
+				   &conn->down_work, 0);
 }
 
 /**

@@ -71,6 +71,7 @@ enum sdp_conn_flags {
 	SDP_CONN_ABORT,		/* the user gave it up: data may be lost */
 	SDP_CONN_BAD,		/* the peer broke the rules: nothing counts */
 	SDP_CONN_FLUSHED,	/* the QP has failed */
+	SDP_CONN_CLOSED,	/* the provider has closed the shared link */
 };
 
 /* Progress of connect(), struct sdp_cm_state.step */
@@ -93,10 +94,19 @@ enum sdp_cm_call {
 	SDP_CALL_CONNECTS,	/* does so: no teardown yet */
 };
 
+/* How far the teardown has come, struct sdp_cm_state.hang_up */
+enum sdp_cm_hang_up {
+	SDP_HANG_UP_BEGINS,
+	SDP_HANG_UP_WAITS,	/* for the peer; the next run of down_work goes on */
+	SDP_HANG_UP_DONE,
+};
+
 /**
- * struct sdp_cm_state - how a connection is set up
+ * struct sdp_cm_state - how a connection is set up, and ended
  * @setup_work: held request whose turn it is, or address to be asked for again
- * @disconnected: DISCONNECTED was seen
+ * @hang_up: enum sdp_cm_hang_up; lock of the cm_id's handler to enter or leave
+ *	     SDP_HANG_UP_WAITS
+ * @gone: DISCONNECTED was seen, or the device goes; the same
  * @listener: passive side until it is in an accept queue, with a reference; the
  *	      listener's lock
  * @held_node: on the list of held requests of @listener; the same
@@ -113,7 +123,8 @@ enum sdp_cm_call {
  */
 struct sdp_cm_state {
 	struct work_struct setup_work;
-	struct completion disconnected;
+	u8 hang_up;
+	bool gone;
 	struct sock *listener;
 	struct list_head held_node;
 	u8 step;
@@ -219,7 +230,7 @@ struct sdp_conn {
 	struct rdma_stack_ip ip;	/* as last set at the device */
 	bool lean;			/* queues of qp for a shared link */
 	int error;			/* why it ended, for sk_err */
-	struct work_struct down_work;
+	struct delayed_work down_work;
 	struct delayed_work kick_work;	/* corked data waited long enough, memory
 					 * may be there again
 					 */

@@ -842,6 +842,7 @@ static void sdp_shared_closed(void *ctx, int err)
 {
 	struct sdp_conn *conn = ctx;
 
+	set_bit(SDP_CONN_CLOSED, &conn->flags);
 	sdp_conn_down(conn, err == -ETIMEDOUT ? ETIMEDOUT : ECONNRESET);
 }
 

@@ -162,7 +162,7 @@ def case_connect_ended():
 
 def case_no_memory():
     """connect() says so also when it is missing where the way is looked for"""
-    for symbol, comm in ("rdma_resolve_addr", "held"), ("rdma_resolve_route", "kworker"):
+    for symbol, comm in ("rdma_resolve_addr", "held"), ("rdma_set_ib_path", "kworker"):
         with listener(), socket.socket() as sock, \
                 Hold(symbol, comm, asleep=1, ms=0, ret=-errno.ENOMEM) as hold:
             thread = Held(sock.connect, ("10.0.0.2", PORT))
