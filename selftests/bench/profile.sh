@@ -19,7 +19,7 @@ usage: selftests/bench/profile.sh [OPTION]...
              announced, vwin, transport, copy, zcopy or nocache instead of enhanced: see sdp.sh;
              verbs-send, -write, -read or -ping/KIND: see verbs.sh;
              conn-WHAT: connections instead, see sdp.sh
-  -L LINK    hnic (default) or veth
+  -L LINK    hnic (default; of connections veth) or veth
   -s SIZE    message size for bandwidth (default 65536), in bytes
   -c COUNT   messages of a repetition (default 16 MB of data)
   -l         latency instead: round trips of one byte
@@ -46,7 +46,7 @@ here=$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd)
 top=$(cd "$here/../.." && pwd)
 kernel=${KERNEL:-6.1}
 build=${BUILD:-$top/build}
-what=${WHAT:-sdp-enhanced/hybrid} link=${LINK:-hnic} mtu=${MTU:-1500} size=${SIZE:-65536}
+what=${WHAT:-sdp-enhanced/hybrid} link=${LINK:-hnic} conn_link=${LINK:-veth} mtu=${MTU:-1500} size=${SIZE:-65536}
 base=${BASE:-} layers='' cache='' count='' lat='' rows=50 reps=3 pings=200
 [ "${TEST:-bw}" = bw ] || lat=1
 args=()
@@ -61,7 +61,7 @@ set -- "${args[@]}"
 while getopts w:L:s:c:lm:r:B:h opt; do
 	case $opt in
 	w) what=$OPTARG ;;
-	L) link=$OPTARG ;;
+	L) link=$OPTARG conn_link=$OPTARG ;;
 	s) size=$OPTARG ;;
 	c) count=$OPTARG ;;
 	l) lat=1 ;;
@@ -88,7 +88,7 @@ guest="PARTS=one LINK=$link MTUS=$mtu WHATS=$what MEASURE='$measure'"
 case $what in
 conn-*)
 	unit=${CONNS:-50}
-	guest="PARTS=conn CONNS=$unit CONN_WHATS=${what#conn-}"
+	guest="PARTS=conn CONNS=$unit CONN_LINKS=$conn_link CONN_WHATS=${what#conn-}"
 	;;
 verbs-ping/*)
 	guest="PARTS=verbs MTUS=$mtu VERBS_KINDS=${what#*/} VERBS_FLOW='ping 1 400'"

@@ -30,6 +30,7 @@ FC_POLICIES=${FC_POLICIES:-credit alone literature rdma announced vwin transport
 ZCOPY_SIZES=${ZCOPY_SIZES:-65536 262144 1048576}
 LEND_WINDOWS=${LEND_WINDOWS:-32768 131072}
 CONN_WHATS=${CONN_WHATS:-tcp sdp-enhanced/hybrid sdp-basic/hybrid sdp/siw}
+CONN_LINKS=${CONN_LINKS:-veth hnic}
 CONNS=${CONNS:-50}
 
 # sdp_sysctl NAME=VALUE...: at both ends, or on all hosts of a star
@@ -256,31 +257,33 @@ part_lend() {
 	done
 }
 
-# conn_row WHAT: how long one takes
+# conn_row LINK WHAT: how long one takes
 conn_row() {
-	local what=$1 kind=sdp answer
+	local link=$1 what=$2 kind=sdp answer
 
 	[ "$what" != tcp ] || kind=tcp
-	echo "bench: connections of $what ..."
-	setup veth "$what" 1500 512 || { fail "conn $what: setup"; return; }
+	echo "bench: connections of $what, $link ..."
+	setup "$link" "$what" 1500 512 || { fail "conn $link $what: setup"; return; }
 	start_bg a sdp-scale serve $kind 10.0.0.1 7000 64
 	wait_port a 7000
 	answer=$(echo "rate $CONNS" |
 		in_b sdp-scale call $kind 10.0.0.1 7000)
 	case $answer in
 	ok*)
-		echo "BENCH {\"part\":\"conn\",\"link\":\"veth\",\"what\":\"$what\",\"conns\":$CONNS,\"us\":$(
+		echo "BENCH {\"part\":\"conn\",\"link\":\"$link\",\"what\":\"$what\",\"conns\":$CONNS,\"us\":$(
 			awk "BEGIN { print ${answer#ok } / 1000 / $CONNS }")}"
 		;;
-	*) fail "conn $what: $answer" ;;
+	*) fail "conn $link $what: $answer" ;;
 	esac
 	net_down
 }
 
 part_conn() {
-	local what
+	local link what
 
-	for what in $CONN_WHATS; do
-		conn_row "$what"
+	for link in $CONN_LINKS; do
+		for what in $CONN_WHATS; do
+			conn_row "$link" "$what"
+		done
 	done
 }
