@@ -57,33 +57,10 @@ link() {
 	rmdir $GROUP-serve $GROUP-connect
 }
 
-# no_room: data come although the group of the reader is almost full, as TCP takes a packet
-# when it has none. They are charged as soon as there is room, though nothing else happens.
-no_room() {
-	program serve 8 8
-	program connect 8 8
-	ktap_check "a full group: connections" connected
-	HELD=$(charged serve)
-	# for objects of the kernel, and the data of one connection or two
-	echo $(($(cat $GROUP-serve/memory.current) + 262144)) >$GROUP-serve/memory.max
-	ktap_check "a full group: data wait for the reader" filled
-	nap 2	# to be charged takes half a second
-	ktap_check "a full group is not charged for all of them" test $(($(charged serve) - HELD)) -lt 512
-	echo max >$GROUP-serve/memory.max
-	ktap_check "a full group is charged when it has room" wait_for 20 holds $((8 * 96))
-	ktap_diag "$(($(charged serve) - HELD)) KiB"
-	end connect
-	end serve
-	ktap_check "a full group: all is given back" wait_for 10 given_back
-	rmdir $GROUP-serve $GROUP-connect
-}
-
 groups_up
 modprobe -q sdp
 dev_up hybrid hybrid || ktap_skip_all "no RDMA device"
 link "shared link" 300 300 3000 $((COUNT * 96))
-PORT=$((PORT + 1))
-no_room
 for ns in a b; do
 	in_$ns sysctl -qw net.sdp.shared_link=0
 done
