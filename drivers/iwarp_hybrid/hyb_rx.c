@@ -1156,10 +1156,12 @@ hyb_rx_bulk_one(const struct hyb_rx *rx, enum iwarp_crc_how how, const u8 *p,
 	return ulpdu - DDP_UNTAGGED_LEN;
 }
 
-/* CRCs follow, unless the NIC has checked them */
-static enum iwarp_crc_how hyb_rx_bulk_begin(const struct hyb_rx *rx, bool nic)
+/* CRCs of @len bytes follow, unless the NIC has checked them */
+static enum iwarp_crc_how hyb_rx_bulk_begin(const struct hyb_rx *rx, bool nic,
+					    u32 len)
 {
-	return nic || !rx->crc ? IWARP_CRC_OWN : iwarp_crc_begin(rx->crc_kernel);
+	return nic || !rx->crc ? IWARP_CRC_OWN :
+				 iwarp_crc_begin(rx->crc_kernel, len);
 }
 
 /* May a segment in the bulk have this length? */
@@ -1211,7 +1213,7 @@ static noinline u32 hyb_rx_bulk(struct hyb_qp *qp, struct hyb_cur *c,
 
 	if (avail > U32_MAX - from)
 		return 0;
-	how = hyb_rx_bulk_begin(&qp->rx, nic);
+	how = hyb_rx_bulk_begin(&qp->rx, nic, avail);
 	for (; run < end && frag < last; run++, frag++) {
 		n = skb_frag_size(frag);
 		if (n > left || !hyb_rx_bulk_len(n))
@@ -1254,7 +1256,7 @@ static noinline u32 hyb_rx_bulk_piece(struct hyb_qp *qp, struct hyb_cur *c,
 
 	if (avail > U32_MAX - from || !page || !hyb_rx_bulk_len(n))
 		return 0;
-	how = hyb_rx_bulk_begin(&qp->rx, nic);
+	how = hyb_rx_bulk_begin(&qp->rx, nic, left);
 	for (; run < end && n <= left; run++, left -= n) {
 		pay = hyb_rx_bulk_one(&qp->rx, how, p, n, pos, msn, mo, nic,
 				      &off, &to_mark);

@@ -684,7 +684,7 @@ static noinline u32 hyb_shared_seal_bulk(struct hyb_qp *qp,
 	nic = hyb_off_tx_crc(qp->off) && hyb_off_room(qp->off, 2);
 	crc = qp->tx.crc && !nic;
 	if (crc)
-		how = iwarp_crc_begin(qp->tx.crc_kernel);
+		how = iwarp_crc_begin(qp->tx.crc_kernel, end - start);
 	for (; start < end; start += mss, pos += mss) {
 		gap = (const struct hyb_gap *)start;
 		mo = gap->mo;

@@ -171,8 +171,11 @@ static u32 iwarp_crc_x86(u32 crc, const void *from, size_t len)
 #define CRC_VEC_RUN	(32 * CRC_VEC_STEPS)
 #define CRC_VEC_BLOCK	(CRC_VEC_FRONT + 3 * CRC_VEC_RUN)
 
-/* From so many bytes on, one checksum is worth saving the vector registers */
-#define CRC_VEC_ALONE	4096
+/*
+ * From so many bytes on it is worth saving the vector registers of a task. To save and
+ * restore them takes 175 ns on a processor that is 13 ns per KB faster with them.
+ */
+#define CRC_VEC_LEAST	16384
 
 /**
  * struct iwarp_crc_fold - what moves 16 bytes to where they are added
@@ -266,11 +269,11 @@ u32 iwarp_crc32c_vector(u32 crc, const void *p, size_t len)
 }
 EXPORT_SYMBOL_GPL(iwarp_crc32c_vector);
 
-enum iwarp_crc_how iwarp_crc_begin(bool kernel)
+enum iwarp_crc_how iwarp_crc_begin(bool kernel, size_t len)
 {
 	if (kernel)
 		return IWARP_CRC_KERNEL;
-	if (!iwarp_crc_vec_works || !irq_fpu_usable())
+	if (!iwarp_crc_vec_works || len < CRC_VEC_LEAST || !irq_fpu_usable())
 		return IWARP_CRC_OWN;
 	kernel_fpu_begin();
 	return IWARP_CRC_VECTOR;
@@ -286,7 +289,7 @@ EXPORT_SYMBOL_GPL(iwarp_crc_end);
 
 static u32 iwarp_crc_long_one(u32 crc, const void *p, size_t len)
 {
-	enum iwarp_crc_how how = iwarp_crc_begin(false);
+	enum iwarp_crc_how how = iwarp_crc_begin(false, len);
 
 	if (how == IWARP_CRC_VECTOR)
 		crc = iwarp_crc32c_vector(crc, p, len);
@@ -299,7 +302,7 @@ static u32 iwarp_crc_long_one(u32 crc, const void *p, size_t len)
 u32 iwarp_crc32c(u32 crc, const void *p, size_t len)
 {
 	if (likely(iwarp_crc_works))
-		return len < CRC_VEC_ALONE ? iwarp_crc_x86(crc, p, len) :
+		return len < CRC_VEC_LEAST ? iwarp_crc_x86(crc, p, len) :
 					     iwarp_crc_long_one(crc, p, len);
 	return crc32c(crc, p, len);
 }
@@ -379,6 +382,14 @@ static bool __init iwarp_crc_vec_there(void)
 	       boot_cpu_has(X86_FEATURE_VPCLMULQDQ);
 }
 
+static u32 __init iwarp_crc_vec_one(u32 crc, const void *p, size_t len)
+{
+	kernel_fpu_begin();
+	crc = iwarp_crc32c_vector(crc, p, len);
+	kernel_fpu_end();
+	return crc;
+}
+
 static void __init iwarp_crc_vec_init(void)
 {
 	if (!iwarp_crc_vec_there())
@@ -387,8 +398,7 @@ static void __init iwarp_crc_vec_init(void)
 	iwarp_crc_fold_init(iwarp_crc_fold.step, CRC_VEC_STEP);
 	iwarp_crc_fold_init(iwarp_crc_fold.vector, 32);
 	iwarp_crc_fold_init(iwarp_crc_fold.half, 16);
-	iwarp_crc_vec_works = true;
-	iwarp_crc_vec_works = iwarp_crc_check(iwarp_crc_long_one);
+	iwarp_crc_vec_works = iwarp_crc_check(iwarp_crc_vec_one);
 	if (!iwarp_crc_vec_works)
 		pr_warn("libiwarp: VPCLMULQDQ not usable\n");
 }
@@ -429,7 +439,7 @@ u32 iwarp_crc32c_vector(u32 crc, const void *p, size_t len)
 }
 EXPORT_SYMBOL_GPL(iwarp_crc32c_vector);
 
-enum iwarp_crc_how iwarp_crc_begin(bool kernel)
+enum iwarp_crc_how iwarp_crc_begin(bool kernel, size_t len)
 {
 	return kernel ? IWARP_CRC_KERNEL : IWARP_CRC_OWN;
 }

@@ -52,6 +52,7 @@ enum iwarp_crc_how {
 /**
  * iwarp_crc_begin - several checksums follow
  * @kernel: by the kernel's code
+ * @len: of about so many bytes together
  *
  * Takes the vector registers if that is of use, so that they are saved once. The
  * caller then neither sleeps nor is preempted until iwarp_crc_end().
@@ -59,7 +60,7 @@ enum iwarp_crc_how {
  * Context: any.
  * Return: how to compute them.
  */
-enum iwarp_crc_how iwarp_crc_begin(bool kernel);
+enum iwarp_crc_how iwarp_crc_begin(bool kernel, size_t len);
 
 /**
  * iwarp_crc_end - they are computed

@@ -214,8 +214,9 @@ u32 iwarp_crc32c_vector(u32 crc, const void *p, size_t len)
 	return unit_crc32c(crc, p, len);
 }
 
-enum iwarp_crc_how iwarp_crc_begin(bool kernel)
+enum iwarp_crc_how iwarp_crc_begin(bool kernel, size_t len)
 {
+	(void)len;
 	return kernel ? IWARP_CRC_KERNEL : IWARP_CRC_VECTOR;
 }
 

@@ -36,7 +36,7 @@ static size_t next(size_t len)
 
 static void whole(void)
 {
-	enum iwarp_crc_how how = iwarp_crc_begin(false);
+	enum iwarp_crc_how how = iwarp_crc_begin(false, AREA);
 	size_t align, len;
 
 	for (align = 0; align < 8; align++) {
@@ -78,7 +78,7 @@ static void pieces(void)
 /* Instructions that sanitizers do not see read nothing in front or behind */
 static void edges(void)
 {
-	enum iwarp_crc_how how = iwarp_crc_begin(false);
+	enum iwarp_crc_how how = iwarp_crc_begin(false, AREA);
 	size_t len;
 	u8 *p;
 
@@ -101,7 +101,7 @@ static void used(void)
 	      !strcmp(iwarp_crc_driver(), "crc32q"));
 	CHECK(!boot_cpu_has(X86_FEATURE_AVX2) ||
 	      !boot_cpu_has(X86_FEATURE_VPCLMULQDQ) ||
-	      iwarp_crc_begin(false) == IWARP_CRC_VECTOR);
+	      iwarp_crc_begin(false, AREA) == IWARP_CRC_VECTOR);
 #endif
 }
 
