@@ -1385,14 +1385,19 @@ static void hyb_rx_account(struct hyb_qp *qp, u32 done)
 {
 	struct hyb_rx *rx = &qp->rx;
 
-	hyb_stats_inc(qp->dev, HYB_ST_RX_WALKS);
+	__hyb_stats_add(qp->dev, HYB_ST_RX_WALKS, 1);
 	hyb_qp_count(qp, HYB_ST_RX_BYTES, done);
 	hyb_qp_count(qp, HYB_ST_RX_FPDUS, rx->fpdus);
-	hyb_qp_count(qp, HYB_ST_RX_COPIES, rx->copies);
-	hyb_qp_count(qp, HYB_ST_RX_COPY_BYTES, rx->copied);
-	hyb_qp_count(qp, HYB_ST_RX_CRC_BYTES, rx->summed);
-	hyb_stats_add(qp->dev, HYB_ST_RX_NIC_BYTES, rx->trusted);
-	hyb_stats_add(qp->dev, HYB_ST_RX_NIC_PLACED, rx->there);
+	if (rx->copies) {
+		hyb_qp_count(qp, HYB_ST_RX_COPIES, rx->copies);
+		hyb_qp_count(qp, HYB_ST_RX_COPY_BYTES, rx->copied);
+	}
+	if (rx->summed)
+		hyb_qp_count(qp, HYB_ST_RX_CRC_BYTES, rx->summed);
+	if (rx->trusted)
+		__hyb_stats_add(qp->dev, HYB_ST_RX_NIC_BYTES, rx->trusted);
+	if (rx->there)
+		__hyb_stats_add(qp->dev, HYB_ST_RX_NIC_PLACED, rx->there);
 	rx->fpdus = 0;
 	rx->copies = 0;
 	rx->copied = 0;

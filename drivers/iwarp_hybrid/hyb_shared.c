@@ -1112,15 +1112,15 @@ static void hyb_link_count(struct hyb_qp *qp, const struct hyb_msg *msg,
 {
 	struct hyb_dev *dev = qp->dev;
 
-	hyb_stats_add(dev, HYB_ST_TX_SHARED_BYTES, used);
+	__hyb_stats_add(dev, HYB_ST_TX_SHARED_BYTES, used);
 	if (!qp->shared->appending) {
-		hyb_stats_inc(dev, HYB_ST_TX_SHARED_MSGS);
+		__hyb_stats_add(dev, HYB_ST_TX_SHARED_MSGS, 1);
 	} else if (used) {
-		hyb_stats_inc(dev, HYB_ST_TX_APPENDED);
-		hyb_stats_add(dev, HYB_ST_TX_APPENDED_BYTES, used);
-		hyb_stats_add(dev, HYB_ST_TX_SAVED_BYTES,
-			      msg->hdr_len + DDP_UNTAGGED_LEN +
-			      HYB_FPDU_FRAME);
+		__hyb_stats_add(dev, HYB_ST_TX_APPENDED, 1);
+		__hyb_stats_add(dev, HYB_ST_TX_APPENDED_BYTES, used);
+		__hyb_stats_add(dev, HYB_ST_TX_SAVED_BYTES,
+				msg->hdr_len + DDP_UNTAGGED_LEN +
+				HYB_FPDU_FRAME);
 	}
 }
 
@@ -1352,9 +1352,9 @@ u32 hyb_shared_deliver(struct hyb_qp *qp, bool last, bool solicited)
 	rx->solicited = solicited;
 	if (sh->ulp) {
 		sh->called = true;
-		hyb_stats_inc(qp->dev, HYB_ST_RX_SHARED_CALLS);
-		hyb_stats_add(qp->dev, HYB_ST_RX_SHARED_RUNS, rx->nr);
-		hyb_stats_add(qp->dev, HYB_ST_RX_SHARED_BYTES, rx->len);
+		__hyb_stats_add(qp->dev, HYB_ST_RX_SHARED_CALLS, 1);
+		__hyb_stats_add(qp->dev, HYB_ST_RX_SHARED_RUNS, rx->nr);
+		__hyb_stats_add(qp->dev, HYB_ST_RX_SHARED_BYTES, rx->len);
 		ret = sh->ulp->rx(sh->ctx, rx);
 	}
 	sh->rx_off = last ? 0 : sh->rx_off + rx->len;

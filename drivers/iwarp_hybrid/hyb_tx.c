@@ -684,11 +684,16 @@ static void hyb_tx_account(struct hyb_qp *qp)
 	if (!tx->fpdus)
 		return;
 	hyb_qp_count(qp, HYB_ST_TX_FPDUS, tx->fpdus);
-	hyb_qp_count(qp, HYB_ST_TX_COPIES, tx->copies);
-	hyb_qp_count(qp, HYB_ST_TX_COPY_BYTES, tx->copied);
-	hyb_stats_add(qp->dev, HYB_ST_TX_REF_BYTES, tx->referred);
-	hyb_qp_count(qp, HYB_ST_TX_CRC_BYTES, tx->summed);
-	hyb_stats_add(qp->dev, HYB_ST_TX_NIC_BYTES, tx->nic);
+	if (tx->copies) {
+		hyb_qp_count(qp, HYB_ST_TX_COPIES, tx->copies);
+		hyb_qp_count(qp, HYB_ST_TX_COPY_BYTES, tx->copied);
+	}
+	if (tx->referred)
+		__hyb_stats_add(qp->dev, HYB_ST_TX_REF_BYTES, tx->referred);
+	if (tx->summed)
+		hyb_qp_count(qp, HYB_ST_TX_CRC_BYTES, tx->summed);
+	if (tx->nic)
+		__hyb_stats_add(qp->dev, HYB_ST_TX_NIC_BYTES, tx->nic);
 	tx->fpdus = 0;
 	tx->copies = 0;
 	tx->copied = 0;

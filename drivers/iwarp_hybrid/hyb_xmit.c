@@ -32,6 +32,13 @@ struct hyb_xmit_ops {
 static struct hyb_xmit_ops hyb_xmit_ops[HYB_XMIT_FAMILIES];
 static DEFINE_MUTEX(hyb_xmit_lock);	/* for writers of hyb_xmit_ops */
 
+/* As hyb_qp_count(): the socket may be held by a task, with bottom halves enabled */
+static void hyb_xmit_add(struct hyb_qp *qp, enum hyb_stat id, u64 n)
+{
+	hyb_qp_count_own(qp, id, n);
+	hyb_stats_add(qp->dev, id, n);
+}
+
 /*
  * Segments with bytes of the stream, sent again or not. All that were received
  * are acknowledged, also duplicates that TCP drops.
@@ -45,11 +52,11 @@ static void hyb_xmit_count(struct sock *sk, const struct sk_buff *skb)
 	if (!qp)
 		return;
 	if (skb->len > tcp_hdrlen(skb))
-		hyb_qp_count(qp, HYB_ST_TX_SEGMENTS,
+		hyb_xmit_add(qp, HYB_ST_TX_SEGMENTS,
 			     max_t(u32, skb_shinfo(skb)->gso_segs, 1));
 	if (segs == qp->rx.segs)
 		return;
-	hyb_qp_count(qp, HYB_ST_RX_SEGMENTS, segs - qp->rx.segs);
+	hyb_xmit_add(qp, HYB_ST_RX_SEGMENTS, segs - qp->rx.segs);
 	qp->rx.segs = segs;
 }
 

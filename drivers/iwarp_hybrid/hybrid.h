@@ -487,6 +487,12 @@ static inline void hyb_stats_inc(struct hyb_dev *dev, enum hyb_stat id)
 	this_cpu_inc(dev->stats->value[id]);
 }
 
+/* The same of the data path. Context: bottom halves disabled, no hard interrupt. */
+static inline void __hyb_stats_add(struct hyb_dev *dev, enum hyb_stat id, u64 n)
+{
+	__this_cpu_add(dev->stats->value[id], n);
+}
+
 /* Counts for a queue pair what was counted for the device. Context: as below. */
 static inline void hyb_qp_count_own(struct hyb_qp *qp, enum hyb_stat id, u64 n)
 {
@@ -496,11 +502,11 @@ static inline void hyb_qp_count_own(struct hyb_qp *qp, enum hyb_stat id, u64 n)
 	WRITE_ONCE(*value, *value + n);
 }
 
-/* Counts for a queue pair and its device. Context: TCP socket held. */
+/* Counts for a queue pair and its device. Context: spinlock of the TCP socket held. */
 static inline void hyb_qp_count(struct hyb_qp *qp, enum hyb_stat id, u64 n)
 {
 	hyb_qp_count_own(qp, id, n);
-	hyb_stats_add(qp->dev, id, n);
+	__hyb_stats_add(qp->dev, id, n);
 }
 
 ssize_t hyb_stats_show(const struct hyb_qp *qp, char *buf);

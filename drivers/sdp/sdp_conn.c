@@ -429,7 +429,7 @@ void sdp_conn_fin(struct sdp_conn *conn)
  * @payload: bytes of it, or that were added to one
  * @data: a new message with payload
  *
- * Context: the owner of tx_mseq.
+ * Context: the owner of tx_mseq; bottom halves disabled.
  */
 void sdp_conn_count(struct sdp_conn *conn, u32 payload, bool data)
 {
@@ -438,15 +438,15 @@ void sdp_conn_count(struct sdp_conn *conn, u32 payload, bool data)
 
 	if (payload) {
 		WRITE_ONCE(sdp->tx_bytes, sdp->tx_bytes + payload);
-		SDP_ADD_STATS(net, TX_BYTES, payload);
+		__SDP_ADD_STATS(net, TX_BYTES, payload);
 		if (!data)
 			return;
-		SDP_INC_STATS(net, TX_DATA_MSGS);
+		__SDP_INC_STATS(net, TX_DATA_MSGS);
 	} else {
-		SDP_INC_STATS(net, TX_CTL);
+		__SDP_INC_STATS(net, TX_CTL);
 	}
 	WRITE_ONCE(sdp->tx_msgs, sdp->tx_msgs + 1);
-	SDP_INC_STATS(net, TX_MSGS);
+	__SDP_INC_STATS(net, TX_MSGS);
 }
 
 /**

@@ -31,6 +31,11 @@ struct sdp_mib {
 #define SDP_INC_STATS(net, id)	SDP_ADD_STATS(net, id, 1)
 #define SDP_DEC_STATS(net, id)	SDP_ADD_STATS(net, id, -1)
 
+/* The same. Context: bottom halves disabled, no hard interrupt. */
+#define __SDP_ADD_STATS(net, id, n) \
+	__this_cpu_add(sdp_pernet(net)->mib->mibs[SDP_MIB_##id], (n))
+#define __SDP_INC_STATS(net, id)	__SDP_ADD_STATS(net, id, 1)
+
 /* Place of a size in a histogram: up to 64, 256, 1K, 4K, 16K, 64K, and more */
 static inline unsigned int sdp_mib_size(u32 len)
 {
@@ -42,6 +47,8 @@ static inline unsigned int sdp_mib_size(u32 len)
 /* @id: the first one of the histogram */
 #define SDP_INC_SIZE(net, id, len) \
 	this_cpu_inc(sdp_pernet(net)->mib->mibs[SDP_MIB_##id + sdp_mib_size(len)])
+#define __SDP_INC_SIZE(net, id, len) \
+	__this_cpu_inc(sdp_pernet(net)->mib->mibs[SDP_MIB_##id + sdp_mib_size(len)])
 
 u64 sdp_mib_read(struct net *net, unsigned int id);
 

@@ -54,7 +54,7 @@ static int sdp_srx_header(struct sdp_srx *s, const struct rdma_stack_rx *rx,
 	}
 	if (unlikely(s->have < s->need))
 		return 0;
-	SDP_INC_STATS(sock_net(c->sk), RX_MSGS);
+	__SDP_INC_STATS(sock_net(c->sk), RX_MSGS);
 	bad = sdp_rx_check(c, s->hdr, s->need, sdp_msg_claim(s->hdr));
 	if (bad)
 		return bad;
@@ -75,7 +75,7 @@ static int sdp_srx_payload(struct sdp_sock *sdp, struct sdp_srx *s,
 		return SDP_MIB_BAD_LEN;
 	merge = max(READ_ONCE(sdp_pernet(net)->sysctl_rx_merge), 0);
 	if (unlikely(!sdp_pages_add(sdp, rx, skip, merge))) {
-		SDP_INC_STATS(net, RX_NO_MEM);
+		__SDP_INC_STATS(net, RX_NO_MEM);
 		s->c.reset = true;
 		return 0;
 	}
@@ -89,7 +89,7 @@ static int sdp_srx_payload(struct sdp_sock *sdp, struct sdp_srx *s,
 	/* pairs with the acquire of the reader */
 	smp_store_release(&sdp->rx_seq, sdp->rx_seq + len);
 	WRITE_ONCE(sdp->rx_bytes, sdp->rx_bytes + len);
-	SDP_ADD_STATS(net, RX_BYTES, len);
+	__SDP_ADD_STATS(net, RX_BYTES, len);
 	s->c.readable = true;
 	return 0;
 }
@@ -120,8 +120,8 @@ static int sdp_srx_take(struct sdp_sock *sdp, struct sdp_srx *s,
 	int bad = 0;
 
 	if (begin && c->m.payload_len) {
-		SDP_INC_STATS(sock_net(c->sk), RX_DATA_MSGS);
-		SDP_INC_SIZE(sock_net(c->sk), RX_MSGS_64, c->m.payload_len);
+		__SDP_INC_STATS(sock_net(c->sk), RX_DATA_MSGS);
+		__SDP_INC_SIZE(sock_net(c->sk), RX_MSGS_64, c->m.payload_len);
 		bad = sdp_rx_dispatch(sdp, c);
 	} else if (sock_flag(c->sk, SOCK_DEAD) && rx->len > skip) {
 		c->reset = true;

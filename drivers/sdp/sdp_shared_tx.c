@@ -236,7 +236,7 @@ static void sdp_stx_record(struct sdp_conn *conn, u64 end, u32 len, bool append)
 	struct sdp_stx *s = &conn->shared->tx;
 	struct sdp_stx_rec *r;
 
-	spin_lock_bh(&sdp->lock);
+	lockdep_assert_held(&sdp->lock);
 	s->sum += len;
 	if (s->head - s->tail == SDP_STX_RECORDS && !append)
 		sdp_stx_account(conn);
@@ -251,7 +251,6 @@ static void sdp_stx_record(struct sdp_conn *conn, u64 end, u32 len, bool append)
 		conn->tx_queued += len;
 		WRITE_ONCE(conn->sk->sk_wmem_queued, conn->tx_queued);
 	}
-	spin_unlock_bh(&sdp->lock);
 }
 
 /* ---- messages ---- */
@@ -395,18 +394,20 @@ static u32 sdp_shared_fill(const struct rdma_stack_tx *tx,
 	return done;
 }
 
+/* Context: bottom halves disabled. */
 static void sdp_shared_count(struct sdp_conn *conn, u32 len, bool append,
 			     bool joined)
 {
 	struct net *net = sock_net(conn->sk);
 
 	sdp_conn_count(conn, len, !append);
-	SDP_INC_STATS(net, TX_COPIES);
-	SDP_ADD_STATS(net, TX_COPY_BYTES, len);
+	__SDP_INC_STATS(net, TX_COPIES);
+	__SDP_ADD_STATS(net, TX_COPY_BYTES, len);
 	if (joined) {
-		SDP_INC_STATS(net, TX_COALESCED);
-		SDP_ADD_STATS(net, TX_COALESCED_BYTES, len);
-		SDP_ADD_STATS(net, TX_HDR_SAVED, SDP_BSDH_LEN + SDP_IWARP_HDR);
+		__SDP_INC_STATS(net, TX_COALESCED);
+		__SDP_ADD_STATS(net, TX_COALESCED_BYTES, len);
+		__SDP_ADD_STATS(net, TX_HDR_SAVED,
+				SDP_BSDH_LEN + SDP_IWARP_HDR);
 	}
 }
 
@@ -427,11 +428,12 @@ static void sdp_shared_commit(struct sdp_conn *conn, struct rdma_stack_tx *tx,
 			      u32 len, bool append, int flags, bool first,
 			      bool more)
 {
+	struct sdp_sock *sdp = sdp_sk(conn->sk);
 	bool oob = !more && (flags & MSG_OOB);
 	unsigned int how = 0;
 	u8 hdr[SDP_BSDH_LEN];
 
-	if (more || (flags & MSG_MORE) || READ_ONCE(sdp_sk(conn->sk)->cork)) {
+	if (more || (flags & MSG_MORE) || READ_ONCE(sdp->cork)) {
 		conn->shared->tx.held += len;
 		if (conn->shared->tx.held < SDP_STX_PUSH && !oob)
 			how |= RDMA_STACK_TX_MORE;
@@ -448,8 +450,10 @@ static void sdp_shared_commit(struct sdp_conn *conn, struct rdma_stack_tx *tx,
 	sdp_shared_put_data(conn, hdr, tx->msg_len + len,
 			    sdp_shared_flags(conn, oob));
 	conn->stack->tx_commit(conn->qp, tx, len, hdr, how);
+	spin_lock_bh(&sdp->lock);
 	sdp_stx_record(conn, tx->end, len, append);
 	sdp_shared_count(conn, len, append, append && first);
+	spin_unlock_bh(&sdp->lock);
 }
 
 /*
@@ -608,7 +612,9 @@ static int sdp_shared_ctl(struct sdp_conn *conn, u8 mid)
 	sdp_conn_count(conn, 0, false);
 	conn->shared->tx.held = 0;
 	conn->stack->tx_commit(conn->qp, &tx, 0, hdr, RDMA_STACK_TX_CLOSE);
+	spin_lock_bh(&sdp_sk(conn->sk)->lock);
 	sdp_stx_record(conn, tx.end, 0, false);
+	spin_unlock_bh(&sdp_sk(conn->sk)->lock);
 	if (mid == SDP_MID_DISCON)
 		conn->shared->tx.fin_end = tx.end;
 	return 0;

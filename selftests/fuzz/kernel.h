@@ -179,6 +179,7 @@ struct hyb_qp {
 #ifndef hyb_stats_add
 #define hyb_stats_add(dev, id, n) ((void)(dev), (void)(n))
 #define hyb_stats_inc(dev, id) ((void)(dev))
+#define __hyb_stats_add(dev, id, n) hyb_stats_add(dev, id, n)
 #endif
 
 struct sock *hyb_sched_enter(struct hyb_qp *qp);

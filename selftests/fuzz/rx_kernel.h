@@ -69,6 +69,7 @@ enum hyb_stat {
 extern unsigned long counted[];
 #define hyb_stats_add(dev, id, n) ((void)(dev), counted[id] += (n))
 #define hyb_stats_inc(dev, id) hyb_stats_add(dev, id, 1)
+#define __hyb_stats_add(dev, id, n) hyb_stats_add(dev, id, n)
 #define hyb_qp_count(qp, id, n) ((void)(qp), counted[id] += (n))
 #define hyb_qp_count_own(qp, id, n) ((void)(qp), (void)(n))
 
