@@ -47,6 +47,8 @@ def read(path):
     found = {}
     with open(path, encoding="utf-8") as file:
         for line in file:
+            if line.startswith("#"):
+                continue
             _, _, per_unit, name = line.split(None, 3)
             if name.strip() != "total":
                 found[name.strip()] = found.get(name.strip(), 0) + float(per_unit)
