@@ -94,9 +94,6 @@ load_redis() {
 }
 
 load_nginx() {
-	mkdir -p "$T/www"
-	[ -e "$T/www/file" ] ||
-		dd if=/dev/urandom of="$T/www/file" bs=1M count="$FILE_MB" 2>/dev/null
 	cat >"$T/nginx.conf" <<-END
 	daemon off;
 	user root;
@@ -116,11 +113,60 @@ load_nginx() {
 	END
 	serve 8080 nginx -p "$T" -e "$T/error.log" -c "$T/nginx.conf"
 	client curl -sS -o "$T/copy" -w '%{speed_download}' "http://$SERVER:8080/file"
-	cmp "$T/www/file" "$T/copy" || die "the file is another one"
-	rm "$T/copy"
 	RATE=$(awk '{ printf "%.0f", $1 / 1000000 }' "$T/out")
 	AMOUNT=$((FILE_MB << 20)) LEAST=$AMOUNT
 	stop_bg "$server"
+}
+
+check_nginx() {
+	cmp "$T/www/file" "$T/copy" || die "the file is another one"
+	rm "$T/copy"
+}
+
+# pg_start: the server of the database, which pg_stop ends
+pg_start() { serve 5432 "$T/postgres" -D "$T/db" -h "$SERVER" -k "" -F; }
+
+pg_stop() {
+	kill -INT "$(head -n 1 "$T/db/postmaster.pid")"
+	wait "$server"
+}
+
+# pg_make: a database, and the programs of PostgreSQL in $T, with their own libraries, as a
+# user: it refuses to serve root
+pg_make() {
+	local program libs
+
+	packages_up
+	libs=$LD_LIBRARY_PATH
+	unset LD_LIBRARY_PATH
+	for program in initdb postgres pgbench; do
+		cat >"$T/$program" <<-END
+		#!/bin/sh
+		export LD_LIBRARY_PATH=$libs
+		exec setpriv --reuid=65534 --regid=65534 --clear-groups \
+			/packages/usr/lib/postgresql/*/bin/$program "\$@"
+		END
+		chmod 755 "$T/$program"
+	done
+	chmod 755 "$T"
+	mkdir "$T/db"
+	chown 65534:65534 "$T/db"
+	"$T/initdb" -D "$T/db" -U postgres -A trust --no-sync --locale=C \
+		>"$T/client.log" 2>&1 || die "initdb: exit status $?"
+	echo "host all all all trust" >>"$T/db/pg_hba.conf"
+	VIA=
+	pg_start
+	client "$T/pgbench" -h "$SERVER" -U postgres -i -q -I dtGp postgres
+	pg_stop
+}
+
+load_postgres() {
+	pg_start
+	client "$T/pgbench" -h "$SERVER" -U postgres -n -S -c 4 -T "$SECONDS_IPERF" postgres
+	RATE=$(awk '$1 == "tps" { printf "%.0f", $3 }' "$T/out")
+	AMOUNT=$(sed -n 's/.*actually processed: \([0-9]*\).*/\1/p' "$T/out")
+	LEAST=$((AMOUNT * 50))
+	pg_stop
 }
 
 # over tcp|sdp NAME
@@ -134,6 +180,7 @@ over() {
 	"load_$2"
 	cpu=$(($(cpu) - cpu))
 	moved=$(($(sdp_bytes) - before))
+	[ "$2" != nginx ] || check_nginx
 	if [ "$1" = sdp ] && [ "$moved" -lt "$LEAST" ]; then
 		die "$2: $moved bytes went over SDP, not $LEAST"
 	fi
@@ -141,36 +188,66 @@ over() {
 		"$2" "$1" "$RATE" "$AMOUNT" "$cpu" "$moved"
 }
 
-# profile NAME: a short iperf3 with it; who computes the CRCs of it
-profile() {
-	local crc cpu
+# moving: has the client sent a megabyte since?
+moving() { [ $(($(sdp_bytes) - MOVED)) -gt 1000000 ]; }
 
-	stack_profile "$1" || die "the devices do not know the profile $1"
-	VIA="sdp-run -o"
+# phase PROFILE: SECONDS_IPERF of the iperf3 that runs, with the profile it has now; who
+# computes its CRCs
+phase() {
+	local crc cpu bytes all
+
+	MOVED=$(sdp_bytes)
+	wait_for 30 moving || die "iperf3 with the profile $1 moves nothing"
 	counters_take begin
 	cpu=$(cpu)
-	: >"$T/out"
-	serve 5201 iperf3 -s -1 -B "$SERVER"
-	# shellcheck disable=SC2086 # two words
-	in_b timeout 120 $VIA iperf3 -c "$SERVER" -t "$SECONDS_IPERF" -J >"$T/out" \
-		2>"$T/client.log" &
-	while [ ! -s "$T/out" ] && kill -0 $! 2>/dev/null; do
-		in_b sdpstat -H dport = :5201 | grep -q "$DEVICE" &&
-			in_b sdpstat stack -j $DEVICE >"$T/stack.json"
-		nap 0.5
-	done
-	wait $! || die "iperf3 with the profile $1"
-	wait "$server"
+	bytes=$(sdp_bytes)
+	nap "$SECONDS_IPERF"
+	bytes=$(($(sdp_bytes) - bytes))
 	cpu=$(($(cpu) - cpu))
 	counters_take end
+	in_b sdpstat stack -j $DEVICE "$QPN" >"$T/stack.json"
+	# the counters are of a little more time
+	all=$(($(counters_diff b begin end sdp_tx_bytes)))
 	crc=$(for end in a b; do
 		counters_diff $end begin end hyb_tx_crc_bytes hyb_rx_crc_bytes \
 			nic_tx_engine_crc_octets nic_rx_engine_crc_octets
-	done | awk '{ n[NR % 4] += $1 }
+	done | awk -v share="$bytes/$all" '
+		BEGIN { split(share, s, "/") }
+		{ n[NR % 4] += $1 * s[1] / s[2] }
 		END { printf "\"crc_host\":%.0f,\"crc_nic\":%.0f", n[1] + n[2], n[3] + n[0] }')
 	printf 'DEMO-PROFILE {"profile":"%s","bytes":%d,"cpu_ns":%d,%s,"components":%s}\n' \
-		"$1" "$(json sum_received bytes)" "$cpu" "$crc" \
+		"$1" "$bytes" "$cpu" "$crc" \
 		"$(sed -n 's/.*"components": *\({[^}]*}\).*/\1/p' "$T/stack.json")"
+}
+
+# switch PROFILE: of the queue pairs that there are, while data moves
+switch() {
+	local file
+
+	for file in /sys/class/infiniband/rd[ab]/hybrid/qp/*/profile; do
+		echo "$1" >"$file" || die "$file does not take $1"
+	done
+}
+
+# profiles: an iperf3 over SDP that begins with "host" and goes on with "hybrid"
+profiles() {
+	local client
+
+	stack_profile host || die "the devices do not know the profile host"
+	VIA="sdp-run -o"
+	serve 5201 iperf3 -s -1 -B "$SERVER"
+	MOVED=$(sdp_bytes)
+	# shellcheck disable=SC2086 # two words
+	in_b timeout 300 $VIA iperf3 -c "$SERVER" -t 300 >"$T/client.log" 2>&1 &
+	client=$!
+	wait_for 60 moving || die "iperf3 moves nothing"
+	QPN=$(cd /sys/class/infiniband/$DEVICE/hybrid/qp && printf '%s\n' * | sort -n | tail -n 1)
+	phase host
+	step "the same iperf3, switched to the profile \"hybrid\" while it runs"
+	switch hybrid
+	phase hybrid
+	stop_bg "$client"
+	stop_bg "$server"
 }
 
 # copies tx|rx: copies of each byte by SDP and by the device
@@ -187,8 +264,12 @@ modprobe crc32c-intel 2>/dev/null
 net_up || die "cannot make the network"
 dev_up hybrid hybrid || die "cannot make the devices"
 stack_profile hybrid || die "the devices do not know the profile"
+step "a database, and a large file"
+pg_make
+mkdir "$T/www"
+dd if=/dev/urandom of="$T/www/file" bs=1M count="$FILE_MB" 2>/dev/null
 counters_take first
-for name in iperf3 redis nginx; do
+for name in iperf3 redis nginx postgres; do
 	for way in tcp sdp; do
 		step "$name over ${way^^}"
 		over $way $name
@@ -197,10 +278,8 @@ done
 counters_take last
 copies tx
 copies rx
-for name in host hybrid; do
-	step "iperf3 over SDP with the profile \"$name\""
-	profile $name
-done
+step "iperf3 over SDP with the profile \"host\""
+profiles
 in_b sdpstat -s >"$OUT/counters.txt"
 in_b rdma statistic show link $DEVICE >>"$OUT/counters.txt" 2>/dev/null
 echo "DEMO-STEP done"

@@ -19,8 +19,8 @@ log=$build/$kernel/demo.log
 mkdir -p "$build/$kernel"
 echo "demo: kernel $kernel in a virtual machine; this takes some minutes, more at the first time"
 # shellcheck disable=SC2086 # several words
-"$top/selftests/vm/run.sh" -k "$kernel" -b "$build" -o "$out" -t 900 \
-	-c "exec /selftests/demo/guest.sh" ${VM_ARGS:-} 2>&1 |
+"$top/selftests/vm/run.sh" -k "$kernel" -b "$build" -o "$out" -t 1500 \
+	-P postgresql -c "exec /selftests/demo/guest.sh" ${VM_ARGS:-} 2>&1 |
 	tee "$log" | sed -nu 's/^  [A-Z]\{3,\} /&/p; s/^DEMO-STEP done$//p; s/^DEMO-STEP /  .../p'
 rc=${PIPESTATUS[0]}
 

@@ -28,7 +28,7 @@ sys.exit(not (demo["ok"] and demo["last_step"] == "done"
               and all((runs[what, "sdp"]["sdp_bytes"] > 0) and
                       (runs[what, "tcp"]["sdp_bytes"] == 0) and
                       runs[what, "tcp"]["rate"] > 0 and runs[what, "sdp"]["rate"] > 0
-                      for what in ("iperf3", "redis", "nginx"))
+                      for what in ("iperf3", "redis", "nginx", "postgres"))
               and all(ways[way]["copies"] < 1.3 for way in ("tx", "rx"))
               and host["components"]["crc"] == "host" and hybrid["components"]["crc"] == "nic"
               and hybrid["components"]["demux"] == "nic"

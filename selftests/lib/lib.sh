@@ -396,6 +396,23 @@ none_pinned() { [ "$(pinned)" -eq "$PINNED" ]; }
 # (an iWARP listener is a TCP listener as well; others show as cm_id)
 wait_port() { wait_for "${3:-20}" port_listening "$1" "$2"; }
 
+# packages_up: programs of large packages, which the host shares with the guest
+# (package_tree in selftests/vm/image.sh)
+packages_up() {
+	local root=/packages arch dir
+
+	mkdir -p $root
+	mount -t 9p -o ro,trans=virtio,version=9p2000.L,msize=262144,cache=loose \
+		packages $root || ktap_skip_all "the host shares no packages"
+	defer umount $root
+	# names that are built into them; some lead to nothing
+	for dir in "$root"/etc/* "$root"/usr/share/*; do
+		[ -e "${dir#"$root"}" ] || ln -sf "$dir" "${dir#"$root"}"
+	done
+	arch=$(uname -m)-linux-gnu
+	export LD_LIBRARY_PATH=$root/usr/lib/$arch:$root/lib/$arch TZ=GMT
+}
+
 # hold FUNCTION COMM [PARAMETER...]: see test_hold.c; until hold_end or the test's end
 hold() {
 	if modprobe test_hold symbol="$1" comm="$2" "${@:3}"; then

@@ -27,23 +27,6 @@ programs_up() {
 	defer rm -rf $DIR
 }
 
-# packages_up: programs of large packages, which the host shares with the guest
-# (package_tree in selftests/vm/image.sh)
-packages_up() {
-	local root=/packages arch dir
-
-	mkdir -p $root
-	mount -t 9p -o ro,trans=virtio,version=9p2000.L,msize=262144,cache=loose \
-		packages $root || ktap_skip_all "the host shares no packages"
-	defer umount $root
-	# names that are built into them; some lead to nothing
-	for dir in "$root"/etc/* "$root"/usr/share/*; do
-		[ -e "${dir#"$root"}" ] || ln -sf "$dir" "${dir#"$root"}"
-	done
-	arch=$(uname -m)-linux-gnu
-	export LD_LIBRARY_PATH=$root/usr/lib/$arch:$root/lib/$arch TZ=GMT
-}
-
 # spark_up: Apache Spark in /spark, shared by the host (spark_jars in selftests/vm/image.sh)
 spark_up() {
 	mkdir -p /spark

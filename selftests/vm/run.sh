@@ -28,6 +28,8 @@ or a whole directory such as sdp.  Exit status 0 if none failed.
   -b DIR       build directory (default build)
   -n           build nothing, take what is in the build directory
   -p PROGRAM   put this program of the host into the guest too
+  -P PACKAGE   share the files of this Debian package with the guest: packages_up of
+               selftests/lib/lib.sh
   -f SRC:DST   put this file or directory into the guest
   -K FILE.ko   put this module into the guest (instead of one built here)
   -a ARGS      more kernel arguments
@@ -54,10 +56,10 @@ top=$(cd "$here/../.." && pwd)
 . "$here/image.sh"
 
 kernel=${KERNEL:-6.1} build=${BUILD:-$top/build} out='' nobuild='' command=''
-shell='' mem='' programs=() files=() kos=() vm=() tests=() qemu=()
+shell='' mem='' programs=() packages=() files=() kos=() vm=() tests=() qemu=()
 while [ $# -gt 0 ]; do
 	case $1 in
-	-[kcjtobpfKa] | --smp | --mem | --qemu)
+	-[kcjtobpPfKa] | --smp | --mem | --qemu)
 		if [ $# -lt 2 ]; then
 			echo "run.sh: $1 needs a value; -h shows what there is" >&2
 			exit 2
@@ -78,6 +80,7 @@ while [ $# -gt 0 ]; do
 	-b) build=$2; shift ;;
 	-n) nobuild=1 ;;
 	-p) programs+=("$2"); shift ;;
+	-P) packages+=("$2"); shift ;;
 	-f) files+=("$2"); shift ;;
 	-K) kos+=("$2"); shift ;;
 	-a) vm+=(--append="$2"); shift ;;
@@ -141,9 +144,13 @@ for f in "${tests[@]#selftests/}"; do
 	! grep -Erqs '^spark_up' "$top/selftests/${f%.sh}"{,.sh} || spark=1
 	! grep -Erqs '^packages_up|^need gonet' "$top/selftests/${f%.sh}"{,.sh} || share=1
 done
-if [ -n "$share" ]; then
+[ -n "$share" ] || TREE_PACKAGES=()
+TREE_PACKAGES+=("${packages[@]}")
+if [ ${#TREE_PACKAGES[@]} -gt 0 ]; then
 	package_tree
 	qemu+=(-virtfs "local,path=$PACKAGE_TREE,mount_tag=packages,security_model=none,readonly=on")
+fi
+if [ -n "$share" ]; then
 	go_program "$top/selftests/programs/gonet.go"
 	redis_tests
 	files+=("$GO_DIR/gonet:/bin/gonet")
