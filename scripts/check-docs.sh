@@ -35,7 +35,7 @@ same() {
 	done
 }
 
-sysctls=$(sed -nE 's/.*[ \t]SDP_SYSCTL(_MEM|_WORD|_PAIR)?\(([a-z_]+), [&SNfpu].*/\2/p' \
+sysctls=$(sed -nE 's/.*[ \t]SDP_SYSCTL(_MEM|_WORD|_PAIR|_KEY)?\(([a-z_]+), [&SNfpsu].*/\2/p' \
 	drivers/sdp/sdp_sysctl.c | sort -u)
 same "$doc/sdp.rst" "$(literals $doc/sdp.rst Tunables)" "$sysctls"
 same tools/conf/sdp-sysctl.conf "$(sed -n 's/^#net\.sdp\.\([a-z_]*\) = .*/\1/p' \

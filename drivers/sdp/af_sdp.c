@@ -25,6 +25,7 @@
 #include "sdp_cgroup.h"
 #include "sdp_dial.h"
 #include "sdp_fallback.h"
+#include "sdp_latency.h"
 #include "sdp_mib.h"
 #include "sdp_port.h"
 #include "sdp_ring.h"
@@ -1499,6 +1500,7 @@ free_dial:
 free_net:
 	unregister_pernet_subsys(&sdp_net_ops);
 free_cm:
+	sdp_latency_exit();
 	sdp_conn_exit();
 	return err;
 }
@@ -1526,6 +1528,7 @@ static void __exit sdp_exit(void)
 	proto_unregister(&sdp_prot);
 	sdp_dial_exit();
 	unregister_pernet_subsys(&sdp_net_ops);
+	sdp_latency_exit();
 	sdp_conn_exit();
 }
 

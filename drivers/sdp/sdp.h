@@ -33,6 +33,8 @@
  *                       pages that are sent, notifications, options of a child,
  *                       registration, what is seen from outside
  *   sdp_sock.c          the socket as an object
+ *   sdp_latency.c       how long sends take
+ *   sdp_netlink.c       counters and states for user space
  *   sdp_mib.c sdp_trace.c sdp_wire.c
  *                       counters, tracepoints, message formats
  *
@@ -93,6 +95,8 @@ struct ubuf_info;
  * @outq: bytes written and not acknowledged. Context: lock_sock.
  * @settle: start to find out what is acknowledged; true if that takes time.
  *	 NULL: known at any time. Context: lock_sock.
+ * @notice: have acknowledgments noticed as they come, for the send that is timed.
+ *	    Context: lock_sock.
  * @unproven: something may be unacknowledged that @outq does not know; starts to
  *	      find out, by a probe. NULL: never. Context: lock_sock.
  * @unsent: bytes written and not sent. Context: any.
@@ -111,6 +115,7 @@ struct sdp_link_ops {
 	bool (*full)(const struct sdp_conn *conn);
 	u32 (*outq)(struct sdp_conn *conn);
 	bool (*settle)(struct sdp_conn *conn);
+	void (*notice)(struct sdp_conn *conn);
 	bool (*unproven)(struct sdp_conn *conn);
 	u32 (*unsent)(const struct sdp_conn *conn);
 	u32 (*progress)(const struct sdp_conn *conn);

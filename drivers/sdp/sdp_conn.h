@@ -195,6 +195,18 @@ struct sdp_probe {
 	struct ib_cqe cqe;
 };
 
+/**
+ * struct sdp_timed - the send whose latency is measured, see sdp_latency.c
+ * @begin: when it began, ns; 0: none is
+ * @left: bytes up to its end that are not acknowledged
+ *
+ * The lock of tx_queued: tx_lock on a verbs link, sdp->lock on a shared one.
+ */
+struct sdp_timed {
+	u64 begin;
+	u32 left;
+};
+
 /*
  * struct sdp_conn - a transport connection and its buffers
  *
@@ -261,6 +273,7 @@ struct sdp_conn {
 	u32 tx_pieces;			/* the same, 0: it has to be copied */
 	unsigned long tx_ctl;		/* enum sdp_ctl */
 	struct sdp_probe probe;
+	struct sdp_timed timed;
 	bool tx_away;			/* a sender is away, see sdp_conn_leave() */
 	u32 tx_waiters;			/* others that wait for it */
 	u8 tx_fin;			/* enum sdp_tx_fin */

@@ -114,6 +114,7 @@ struct sdp_net {
 	int sysctl_fallback;		/* whether SDP_FALLBACK_TCP is allowed */
 	int sysctl_fallback_timeout;	/* seconds, until TCP is tried */
 	int sysctl_fallback_memory;	/* seconds, that TCP is tried at once */
+	int sysctl_tx_latency;		/* histogram of the latency of sends */
 	int sysctl_max_adverts;		/* announced in Hello */
 	int sysctl_keepalive_time;	/* seconds */
 	int sysctl_keepalive_intvl;

@@ -20,6 +20,7 @@
 #include "sdp_fc.h"
 #include "sdp_gaps.h"
 #include "sdp_iter.h"
+#include "sdp_latency.h"
 #include "sdp_mib.h"
 #include "sdp_trace.h"
 #include "sdp_verbs.h"
@@ -210,11 +211,13 @@ static void sdp_stx_account(struct sdp_conn *conn)
 {
 	struct sdp_stx *s = &conn->shared->tx;
 	u64 acked = conn->stack->tx_acked(conn->qp);
+	u32 before = conn->tx_queued;
 
 	lockdep_assert_held(&sdp_sk(conn->sk)->lock);
 	while (s->tail != s->head && sdp_stx_rec(s, s->tail)->end <= acked)
 		s->base = *sdp_stx_rec(s, s->tail++);
 	conn->tx_queued = s->sum - sdp_stx_sum_at(s, acked);
+	sdp_latency_acked(conn, before - conn->tx_queued);
 	WRITE_ONCE(conn->sk->sk_wmem_queued, conn->tx_queued);
 }
 
@@ -661,6 +664,32 @@ static int sdp_shared_run_bits(struct sdp_conn *conn)
 	return err;
 }
 
+/* Where the send ends that is timed; U64_MAX: none is */
+static u64 sdp_shared_timed(struct sdp_conn *conn)
+{
+	struct sdp_sock *sdp = sdp_sk(conn->sk);
+	struct sdp_stx *s = &conn->shared->tx;
+	u64 pos = U64_MAX;
+
+	if (!sdp_latency_waits(conn))
+		return pos;
+	spin_lock_bh(&sdp->lock);
+	if (sdp->conn == conn && conn->timed.begin)
+		pos = sdp_stx_pos_of(s, s->sum - conn->tx_queued + conn->timed.left);
+	spin_unlock_bh(&sdp->lock);
+	return pos;
+}
+
+/*
+ * Have the acknowledgment of @pos noticed, and that of a send that is timed, if it comes
+ * before: the callback asks again for @pos. False: it is acknowledged.
+ */
+static bool sdp_shared_notify(struct sdp_conn *conn, u64 pos)
+{
+	lockdep_assert_held(&conn->tx_lock);
+	return conn->stack->tx_notify(conn->qp, min(pos, sdp_shared_timed(conn)));
+}
+
 static int sdp_shared_run_fin(struct sdp_conn *conn)
 {
 	int err;
@@ -673,7 +702,7 @@ static int sdp_shared_run_fin(struct sdp_conn *conn)
 	conn->tx_fin = SDP_FIN_SENT;
 	SDP_INC_STATS(sock_net(conn->sk), DISCON_SENT);
 	/* acknowledged already: the work item does what tx_space would do */
-	if (!conn->stack->tx_notify(conn->qp, conn->shared->tx.fin_end))
+	if (!sdp_shared_notify(conn, conn->shared->tx.fin_end))
 		queue_work(sdp_wq(conn->sk), &conn->ctl_work);
 	return 0;
 }
@@ -744,7 +773,7 @@ static void sdp_shared_want_space(struct sdp_conn *conn)
 	for (i = 0; i < SDP_STX_TRIES &&
 	     !test_bit(SDP_CONN_DOWN, &conn->flags); i++) {
 		pos = sdp_shared_wake_pos(conn);
-		if (!pos || conn->stack->tx_notify(conn->qp, pos))
+		if (!pos || sdp_shared_notify(conn, pos))
 			break;
 	}
 	spin_unlock_bh(&conn->tx_lock);
@@ -803,10 +832,37 @@ static void sdp_shared_want_fin(struct sdp_conn *conn)
 
 	spin_lock_bh(&conn->tx_lock);
 	if (!test_bit(SDP_CONN_DOWN, &conn->flags))
-		acked = !conn->stack->tx_notify(conn->qp, conn->shared->tx.fin_end);
+		acked = !sdp_shared_notify(conn, conn->shared->tx.fin_end);
 	spin_unlock_bh(&conn->tx_lock);
 	if (acked)
 		sdp_shared_acked(conn);
+}
+
+/* A writer who waits asks for both, see sdp_shared_notify(). */
+static void sdp_shared_want_timed(struct sdp_conn *conn)
+{
+	bool acked = false;
+	u64 pos;
+
+	spin_lock_bh(&conn->tx_lock);
+	pos = sdp_shared_timed(conn);
+	if (pos != U64_MAX && !test_bit(SDP_CONN_DOWN, &conn->flags) &&
+	    !sdp_shared_waiters(conn->sk))
+		acked = !conn->stack->tx_notify(conn->qp, pos);
+	spin_unlock_bh(&conn->tx_lock);
+	if (acked)
+		sdp_shared_acked(conn);
+}
+
+/* struct sdp_link_ops.notice, and what is still wanted after a callback */
+static void sdp_shared_notice(struct sdp_conn *conn)
+{
+	if (sdp_shared_waiters(conn->sk))
+		sdp_shared_want_space(conn);
+	else if (conn->tx_fin == SDP_FIN_SENT)
+		sdp_shared_want_fin(conn);
+	else
+		sdp_shared_want_timed(conn);
 }
 
 /* struct rdma_stack_ulp.tx_space: under the provider's TCP lock */
@@ -818,7 +874,7 @@ static void sdp_shared_tx_space(void *ctx)
 		return;
 	sdp_shared_acked(conn);
 	if (unlikely(conn->tx_ctl || sdp_conn_fin_busy(conn) ||
-		     sdp_shared_waiters(conn->sk)))
+		     sdp_shared_waiters(conn->sk) || sdp_latency_waits(conn)))
 		queue_work(sdp_wq(conn->sk), &conn->ctl_work);
 }
 
@@ -873,10 +929,7 @@ void sdp_shared_work(struct work_struct *work)
 		return;
 	sdp_conn_kick(conn);
 	sdp_shared_acked(conn);
-	if (sdp_shared_waiters(conn->sk))
-		sdp_shared_want_space(conn);
-	else if (conn->tx_fin == SDP_FIN_SENT)
-		sdp_shared_want_fin(conn);
+	sdp_shared_notice(conn);
 }
 
 /* ---- reports ---- */
@@ -927,6 +980,7 @@ const struct sdp_link_ops sdp_link_shared = {
 	.want_space	= sdp_shared_want_space,
 	.full		= sdp_shared_full,
 	.outq		= sdp_shared_outq,
+	.notice		= sdp_shared_notice,
 	.unsent		= sdp_shared_unsent,
 	.progress	= sdp_shared_progress,
 	.probed		= sdp_shared_probed,

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
  * SDP tunables: the files below /proc/sys/net/sdp, one set for each network
- * namespace. Calls only the sysctl core. struct sdp_net has the values with their
- * units, Documentation/sdp.rst their meaning.
+ * namespace. Calls the sysctl core, and sdp_latency.c to be turned on. struct sdp_net has
+ * the values with their units, Documentation/sdp.rst their meaning.
  *
  * Most values apply to sockets or connections that are made afterwards.
  * Documentation/sdp.rst names those that apply at once.
@@ -15,6 +15,7 @@
 
 #include "compat.h"
 #include "sdp.h"
+#include "sdp_latency.h"
 #include "sdp_verbs.h"
 
 #define SDP_TIMEOUT_MAX		3600	/* seconds */
@@ -99,6 +100,23 @@ static int sdp_proc_pair(CTL_TABLE_CONST struct ctl_table *table, int write,
 	return err;
 }
 
+/* 1 or 0, of which the machine's code has to know */
+static int sdp_proc_latency(CTL_TABLE_CONST struct ctl_table *table, int write,
+			    void *buffer, size_t *lenp, loff_t *ppos)
+{
+	struct ctl_table tmp = *table;
+	int *data = table->data, val, err;
+
+	tmp.data = &val;
+	mutex_lock(&sysctl_lock);
+	val = *data;
+	err = proc_dointvec_minmax(&tmp, write, buffer, lenp, ppos);
+	if (!err && write)
+		sdp_latency_set(data, val);
+	mutex_unlock(&sysctl_lock);
+	return err;
+}
+
 /* Without the variants in Documentation/knobs.rst the words for them are refused. */
 #if IS_ENABLED(CONFIG_SDP_RESEARCH)
 #define SDP_RESEARCH_WORD(word)	word
@@ -171,6 +189,9 @@ static int sdp_proc_word(CTL_TABLE_CONST struct ctl_table *table, int write,
 #define SDP_SYSCTL_PAIR(name, min, max)					\
 	SDP_SYSCTL_BY(sdp_proc_pair, name, min, max)
 
+#define SDP_SYSCTL_KEY(name, handler)					\
+	SDP_SYSCTL_BY(handler, name, SYSCTL_ZERO, SYSCTL_ONE)
+
 #define SDP_SYSCTL_WORD(name, words) {					\
 	.procname	= #name,					\
 	.data		= (void *)offsetof(struct sdp_net, sysctl_##name), \
@@ -222,6 +243,7 @@ static const struct ctl_table sdp_sysctl_table[] = {
 	SDP_SYSCTL(max_connections, SYSCTL_ZERO, SYSCTL_INT_MAX),
 	SDP_SYSCTL(max_orphans, SYSCTL_ZERO, SYSCTL_INT_MAX),
 	SDP_SYSCTL(max_adverts, SYSCTL_ONE, &adverts_max),
+	SDP_SYSCTL_KEY(tx_latency, sdp_proc_latency),
 	SDP_SYSCTL(port_offset, SYSCTL_ZERO, &offset_max),
 	SDP_SYSCTL(fallback, SYSCTL_ZERO, SYSCTL_ONE),
 	SDP_SYSCTL(fallback_timeout, SYSCTL_ONE, &timeout_max),
@@ -265,6 +287,7 @@ static void sdp_sysctl_defaults(struct sdp_net *sn)
 	sn->sysctl_max_connections = 0;
 	sn->sysctl_max_orphans = 16384;
 	sn->sysctl_max_adverts = 1;
+	sn->sysctl_tx_latency = 0;
 	sn->sysctl_port_offset = SDP_PORT_OFFSET;
 	sn->sysctl_fallback = 1;
 	sn->sysctl_fallback_timeout = 3;
@@ -322,5 +345,6 @@ void __net_exit sdp_sysctl_exit_net(struct net *net)
 	const struct ctl_table *table = sn->sysctl_hdr->ctl_table_arg;
 
 	unregister_net_sysctl_table(sn->sysctl_hdr);
+	sdp_latency_set(&sn->sysctl_tx_latency, 0);
 	kfree(table);
 }

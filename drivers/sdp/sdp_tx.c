@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
  * Transmit half of the stream, what does not depend on the link: sendmsg and
- * its waiting, wake-ups, accounts for the socket. Calls sdp_errq.c, and the transmit
- * half of the link by its operations (struct sdp_link_ops): those of sdp_verbs_tx.c or
- * sdp_shared_tx.c.
+ * its waiting, wake-ups, accounts for the socket. Calls sdp_errq.c, sdp_latency.c, and the
+ * transmit half of the link by its operations (struct sdp_link_ops): those of
+ * sdp_verbs_tx.c or sdp_shared_tx.c.
  */
 #include <linux/indirect_call_wrapper.h>
 #include <linux/uio.h>
@@ -12,6 +12,7 @@
 #include "compat.h"
 #include "sdp.h"
 #include "sdp_fallback.h"
+#include "sdp_latency.h"
 #include "sdp_mib.h"
 #include "sdp_ring.h"
 #include "sdp_verbs.h"
@@ -218,6 +219,7 @@ static int sdp_sendmsg_locked(struct sock *sk, struct msghdr *msg)
 	int dis = sk->sk_disconnects;
 	struct sdp_conn *conn;
 	long timeo;
+	u64 begin;
 	bool app;
 
 	timeo = sock_sndtimeo(sk, flags & MSG_DONTWAIT);
@@ -236,6 +238,7 @@ static int sdp_sendmsg_locked(struct sock *sk, struct msghdr *msg)
 	if (sdp_sk(sk)->conn)
 		sdp_qp_set_ip(sdp_sk(sk)->conn);
 	sdp_tx_count_large(sk, msg);
+	begin = sdp_latency_begin(sk);
 	app = sdp_ring_enter(sk);
 	while (msg_data_left(msg)) {
 		err = sdp_send_piece(sk, msg, flags, &timeo, dis);
@@ -249,6 +252,8 @@ static int sdp_sendmsg_locked(struct sock *sk, struct msghdr *msg)
 	if (conn && (copied || err))
 		conn->link->sent(conn, copied && !err &&
 				 sdp_tx_corked(sk, flags));
+	if (conn && copied)
+		sdp_latency_sent(conn, begin);
 	if (unlikely(app))
 		sdp_ring_leave(sk);
 	if (copied)

@@ -16,6 +16,7 @@
 #include "compat.h"
 #include "sdp.h"
 #include "sdp_fc.h"
+#include "sdp_latency.h"
 #include "sdp_mib.h"
 #include "sdp_trace.h"
 #include "sdp_verbs.h"
@@ -26,7 +27,7 @@
 /* Uncharge the socket for acknowledged or completed data. */
 static void sdp_verbs_account(struct sdp_conn *conn)
 {
-	u32 upto = READ_ONCE(conn->peer_ack);
+	u32 upto = READ_ONCE(conn->peer_ack), before = conn->tx_queued;
 	struct sdp_verbs *v = conn->verbs;
 
 	if (sdp_seq_after(v->tx_done, upto))
@@ -35,6 +36,7 @@ static void sdp_verbs_account(struct sdp_conn *conn)
 		return;
 	while (v->tx_acct != upto)
 		conn->tx_queued -= sdp_tx_slot(v, ++v->tx_acct)->charge;
+	sdp_latency_acked(conn, before - conn->tx_queued);
 	sdp_txq_report(conn);
 }
 
@@ -584,6 +586,11 @@ static bool sdp_verbs_settle(struct sdp_conn *conn)
 	return true;
 }
 
+static void sdp_verbs_notice(struct sdp_conn *conn)
+{
+	sdp_verbs_settle(conn);
+}
+
 /*
  * A Send of a software device completes when TCP has it, not when it arrives.
  * Only a message of the peer, or its answer to a probe, proves that.
@@ -632,6 +639,7 @@ const struct sdp_link_ops sdp_link_verbs = {
 	.full		= sdp_verbs_full,
 	.outq		= sdp_verbs_outq,
 	.settle		= sdp_verbs_settle,
+	.notice		= sdp_verbs_notice,
 	.unproven	= sdp_verbs_unproven,
 	.unsent		= sdp_verbs_unsent,
 	.progress	= sdp_verbs_progress,

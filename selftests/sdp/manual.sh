@@ -52,7 +52,9 @@ a	sdp-run redis-cli ping
 end
 a>6379	sdp-run redis-server --bind 10.0.0.1 --protected-mode no
 b	sdp-run redis-cli -h 10.0.0.1 ping
+a	sysctl net.sdp.tx_latency=1
 b	sdp-run redis-benchmark -h 10.0.0.1 -t set,get -n 10000
+a	sdpstat -s | grep tx_latency
 a	sdpstat -l
 end
 a>5201	sdp-run iperf3 -s

@@ -97,6 +97,7 @@ limits port_offset 20257 0 64511
 limits fallback 1 0 1
 limits fallback_timeout 3 1 3600
 limits fallback_memory 10 0 3600
+limits tx_latency 0 0 1
 limits keepalive_time 7200 1 32767
 limits keepalive_intvl 75 1 32767
 limits keepalive_probes 9 1 127
@@ -156,7 +157,7 @@ ktap_is "a new namespace has the defaults" \
 
 # all that there is has been tested
 ktap_is "all files are tested" "$(cd $DIR && echo *)" \
-	"confirm_timeout connect_timeout credit_join credit_update fallback fallback_memory fallback_timeout fin_timeout flow_control hold_max keepalive_intvl keepalive_probes keepalive_time max_adverts max_connections max_orphans port_offset rdma_immediate rdma_progress resolve_timeout rmem rx_buf_size rx_bufs_max rx_bufs_min rx_merge shared_link signal_every vwin_posted wmem zcopy_cache zcopy_entries zcopy_floor zcopy_pipelined zcopy_threshold zcopy_wait"
+	"confirm_timeout connect_timeout credit_join credit_update fallback fallback_memory fallback_timeout fin_timeout flow_control hold_max keepalive_intvl keepalive_probes keepalive_time max_adverts max_connections max_orphans port_offset rdma_immediate rdma_progress resolve_timeout rmem rx_buf_size rx_bufs_max rx_bufs_min rx_merge shared_link signal_every tx_latency vwin_posted wmem zcopy_cache zcopy_entries zcopy_floor zcopy_pipelined zcopy_threshold zcopy_wait"
 
 # SDP_FALLBACK of a new socket: 1 tries both, 2 is a TCP socket at once
 may_fall_back() {

@@ -255,6 +255,22 @@ static const struct counter counters[] = {
 		"data messages received, of more than 64 KB" },
 	[SDP_MIB_ORPHAN_LIMIT] = { "orphan_limit",
 		"closed connections reset: net.sdp.max_orphans" },
+	[SDP_MIB_TX_LATENCY_16US] = { "tx_latency_16us",
+		"timed sends acknowledged, after at most 16 us" },
+	[SDP_MIB_TX_LATENCY_64US] = { "tx_latency_64us",
+		"timed sends acknowledged, after 17 to 64 us" },
+	[SDP_MIB_TX_LATENCY_256US] = { "tx_latency_256us",
+		"timed sends acknowledged, after 65 to 256 us" },
+	[SDP_MIB_TX_LATENCY_1MS] = { "tx_latency_1ms",
+		"timed sends acknowledged, after more than 256 us, up to 1 ms" },
+	[SDP_MIB_TX_LATENCY_4MS] = { "tx_latency_4ms",
+		"timed sends acknowledged, after more than 1 ms, up to 4 ms" },
+	[SDP_MIB_TX_LATENCY_16MS] = { "tx_latency_16ms",
+		"timed sends acknowledged, after more than 4 ms, up to 16 ms" },
+	[SDP_MIB_TX_LATENCY_64MS] = { "tx_latency_64ms",
+		"timed sends acknowledged, after more than 16 ms, up to 64 ms" },
+	[SDP_MIB_TX_LATENCY_MORE] = { "tx_latency_more",
+		"timed sends acknowledged, after more than 64 ms" },
 };
 /* clang-format on */
 

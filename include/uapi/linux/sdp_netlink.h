@@ -183,6 +183,16 @@ enum {
 
 	SDP_MIB_ORPHAN_LIMIT,		/* closed connections reset: net.sdp.max_orphans */
 
+	/* from a send to its acknowledgment, one send at a time: net.sdp.tx_latency */
+	SDP_MIB_TX_LATENCY_16US,	/* timed sends: at most 16 us */
+	SDP_MIB_TX_LATENCY_64US,	/* timed sends: 17 to 64 us */
+	SDP_MIB_TX_LATENCY_256US,	/* timed sends: 65 to 256 us */
+	SDP_MIB_TX_LATENCY_1MS,		/* timed sends: over 256 us, up to 1 ms */
+	SDP_MIB_TX_LATENCY_4MS,		/* timed sends: over 1 ms, up to 4 ms */
+	SDP_MIB_TX_LATENCY_16MS,	/* timed sends: over 4 ms, up to 16 ms */
+	SDP_MIB_TX_LATENCY_64MS,	/* timed sends: over 16 ms, up to 64 ms */
+	SDP_MIB_TX_LATENCY_MORE,	/* timed sends: over 64 ms */
+
 	__SDP_MIB_MAX,
 	SDP_MIB_MAX = (__SDP_MIB_MAX - 1)
 };

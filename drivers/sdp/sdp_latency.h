@@ -1,0 +1,54 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+/*
+ * Time from send() until all of it is acknowledged, see sdp_latency.c.
+ */
+#ifndef _SDP_LATENCY_H
+#define _SDP_LATENCY_H
+
+#include <linux/jump_label_ratelimit.h>
+#include <linux/types.h>
+
+#include "sdp_conn.h"
+
+struct sock;
+
+extern struct static_key_false_deferred sdp_latency_key;
+
+u64 __sdp_latency_begin(struct sock *sk);
+void __sdp_latency_sent(struct sdp_conn *conn, u64 begin);
+void __sdp_latency_acked(struct sdp_conn *conn, s32 n);
+void sdp_latency_set(int *on, int value);
+void sdp_latency_exit(void);
+
+/* When a send began that is timed, in ns, or 0. lock_sock. */
+static inline u64 sdp_latency_begin(struct sock *sk)
+{
+	if (static_branch_unlikely(&sdp_latency_key.key))
+		return __sdp_latency_begin(sk);
+	return 0;
+}
+
+/* It is queued. lock_sock. */
+static inline void sdp_latency_sent(struct sdp_conn *conn, u64 begin)
+{
+	if (static_branch_unlikely(&sdp_latency_key.key) && begin)
+		__sdp_latency_sent(conn, begin);
+}
+
+/* Is a send timed that is not acknowledged? Any context; may be stale at once. */
+static inline bool sdp_latency_waits(const struct sdp_conn *conn)
+{
+	return static_branch_unlikely(&sdp_latency_key.key) && READ_ONCE(conn->timed.begin);
+}
+
+/*
+ * The peer has @n bytes more; fewer if an estimate inside of a message is corrected. The
+ * lock of the link's tx_queued.
+ */
+static inline void sdp_latency_acked(struct sdp_conn *conn, s32 n)
+{
+	if (static_branch_unlikely(&sdp_latency_key.key))
+		__sdp_latency_acked(conn, n);
+}
+
+#endif /* _SDP_LATENCY_H */
