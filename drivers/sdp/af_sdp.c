@@ -27,6 +27,7 @@
 #include "sdp_fallback.h"
 #include "sdp_latency.h"
 #include "sdp_mib.h"
+#include "sdp_netlink.h"
 #include "sdp_port.h"
 #include "sdp_ring.h"
 #include "sdp_rx.h"

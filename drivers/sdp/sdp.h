@@ -29,7 +29,7 @@
  *   sdp_port.c          addresses, ports, and their cm_ids
  *   sdp_conn.c          the connection as an object
  *   sdp_cgroup.c        BPF programs of control groups
- *   sdp_tx_pages.c sdp_errq.c sdp_inherit.c sdp_inet.c sdp_sysctl.c sdp_netlink.c
+ *   sdp_tx_pages.c sdp_errq.c sdp_inherit.c sdp_inet.c sdp_sysctl.c
  *                       pages that are sent, notifications, options of a child,
  *                       registration, what is seen from outside
  *   sdp_sock.c          the socket as an object
@@ -47,9 +47,9 @@
  *   conn->tx_lock    (BH) the transmit half, credits, posting to the QP. The
  *                    provider takes its TCP lock below it.
  *   sdp->lock        (BH) socket state, receive queue, accept queue. Nothing is
- *                    posted and no lock but socks_lock and that of a wait
- *                    queue is taken under it, so that a provider may call
- *                    up to us under its own locks. A child's lock nests
+ *                    posted and no lock but socks_lock, that of a wait
+ *                    queue and those of netlink is taken under it, so that
+ *                    a provider may call up to us under its own locks. A child's lock nests
  *                    below its listener's.
  *   sdp_net.socks_lock (BH) list of sockets and their addresses. Innermost.
  * Ports that sockets share (sdp_port.c) have a mutex for joining and leaving,
@@ -233,10 +233,6 @@ void sdp_errq_end(struct sock *sk, struct ubuf_info *uarg, int sent,
 /* sdp_sysctl.c; sdp_sysctl_init_net() sets the default values as well */
 int sdp_sysctl_init_net(struct net *net);
 void sdp_sysctl_exit_net(struct net *net);
-
-/* sdp_netlink.c */
-int sdp_netlink_init(void);
-void sdp_netlink_exit(void);
 
 /* sdp_inherit.c */
 void sdp_inherit_sock(struct sock *sk, const struct sock *parent);

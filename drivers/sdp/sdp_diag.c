@@ -233,6 +233,17 @@ static int sdp_diag_fill_cgroup(struct sock *sk, struct sk_buff *skb)
 }
 #endif
 
+static int sdp_diag_fill_tos(struct sock *sk, struct sk_buff *skb)
+{
+	const struct sdp_sock *sdp = sdp_sk(sk);
+
+	if (nla_put_u8(skb, SDP_DIAG_TOS, READ_ONCE(sdp->inet.tos)))
+		return -EMSGSIZE;
+	if (!sdp->v6)
+		return 0;
+	return nla_put_u8(skb, SDP_DIAG_TCLASS, READ_ONCE(sdp->ip6_tclass));
+}
+
 static int sdp_diag_fill_stats(struct sock *sk, struct sk_buff *skb)
 {
 	const struct sdp_sock *sdp = sdp_sk(sk);
@@ -264,7 +275,8 @@ static int sdp_diag_fill_attrs(struct sock *sk, struct sk_buff *skb,
 			       const struct sdp_diag_query *q)
 {
 	if (q->show & SDP_DIAG_SHOW_CONN &&
-	    (sdp_diag_fill_conn(sk, skb) || sdp_diag_fill_cgroup(sk, skb)))
+	    (sdp_diag_fill_conn(sk, skb) || sdp_diag_fill_cgroup(sk, skb) ||
+	     sdp_diag_fill_tos(sk, skb)))
 		return -EMSGSIZE;
 	if (q->show & SDP_DIAG_SHOW_MEMINFO &&
 	    sock_diag_put_meminfo(sk, skb, SDP_DIAG_MEMINFO))

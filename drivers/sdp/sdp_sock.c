@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
  * The socket as an object: state, addresses, urgent mark, timer. Used by all
- * layers above; calls nothing of SDP but the tracepoints.
+ * layers above; calls nothing of SDP but the tracepoints and sdp_netlink.c.
  */
 #include <linux/export.h>
 #include <linux/ipv6.h>
@@ -12,6 +12,7 @@
 
 #include "sdp.h"
 #include "sdp_mib.h"
+#include "sdp_netlink.h"
 #include "sdp_rx.h"
 #include "sdp_trace.h"
 
@@ -30,6 +31,7 @@ void sdp_sock_set_state(struct sock *sk, int state)
 	if (sk->sk_state == state)
 		return;
 	trace_sdp_state(sk, sk->sk_state, state);
+	sdp_netlink_state(sk, state);
 	/* pairs with inet_sk_state_load() in poll */
 	smp_store_release(&sk->sk_state, state);
 }

@@ -28,7 +28,7 @@ struct sdp_diag_req {
 
 /* Attributes wanted, by their names below. MARK and TCP_REASON come in any case. */
 #define SDP_DIAG_SHOW_CONN	(1 << 0)	/* DEVICE to RX_MSEQ, LINK_REASON to
-						 * ZCOPY_REASON, CGROUP_ID
+						 * ZCOPY_REASON, CGROUP_ID, TOS, TCLASS
 						 */
 #define SDP_DIAG_SHOW_MEMINFO	(1 << 1)	/* MEMINFO */
 #define SDP_DIAG_SHOW_STATS	(1 << 2)	/* STATS */
@@ -95,6 +95,9 @@ enum {
 				 */
 
 	SDP_DIAG_CGROUP_ID,	/* u64: control group, as INET_DIAG_CGROUP_ID; with CONN */
+
+	SDP_DIAG_TOS,		/* u8: IP_TOS; with CONN, as the next */
+	SDP_DIAG_TCLASS,	/* u8: IPV6_TCLASS, of sockets of IPv6 */
 
 	__SDP_DIAG_MAX,
 	SDP_DIAG_MAX = (__SDP_DIAG_MAX - 1)

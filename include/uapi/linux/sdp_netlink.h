@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0 WITH Linux-syscall-note */
 /*
- * Generic netlink family "sdp": the counters of a network namespace.
+ * Generic netlink family "sdp": the counters of a network namespace, and the changes of
+ * state of its sockets.
  * Documentation/netlink/specs/sdp.yaml describes the same in YNL.
  */
 #ifndef _UAPI_LINUX_SDP_NETLINK_H
@@ -8,12 +9,33 @@
 
 #define SDP_FAMILY_NAME		"sdp"
 #define SDP_FAMILY_VERSION	1
+#define SDP_MCGRP_STATES	"states"	/* of SDP_CMD_STATE_NTF */
 
 enum {
 	SDP_CMD_STATS_GET = 1,	/* do: the reply holds SDP_MIB_* attributes */
+	SDP_CMD_STATE_NTF,	/* a socket has another state: SDP_STATE_* */
 
 	__SDP_CMD_MAX,
 	SDP_CMD_MAX = (__SDP_CMD_MAX - 1)
+};
+
+/*
+ * Attributes of SDP_CMD_STATE_NTF. A socket that has become one of TCP has those of
+ * sock_diag(7) for TCP.
+ */
+enum {
+	SDP_STATE_UNSPEC,
+	SDP_STATE_PAD,		/* alignment only */
+	SDP_STATE_OLD,		/* u32: number of the TCP state */
+	SDP_STATE_NEW,		/* u32 */
+	SDP_STATE_COOKIE,	/* u64: as in sdp_diag.h */
+	SDP_STATE_LOCAL,	/* struct sockaddr_in or sockaddr_in6; absent without one */
+	SDP_STATE_PEER,		/* the same */
+	SDP_STATE_UID,		/* u32 */
+	SDP_STATE_DEVICE,	/* string: RDMA device; absent without one */
+
+	__SDP_STATE_MAX,
+	SDP_STATE_MAX = (__SDP_STATE_MAX - 1)
 };
 
 /*
