@@ -77,6 +77,8 @@ stop_bg "$BG_PID"
 stop_bg "${LIB_PIDS[0]}"
 
 act a bind 10.0.0.1 7303
+ktap_is "-B shows a bound socket, -Q no queues" \
+	"$(in_a sdpstat -B -Q -H | awk '{ print $1, $2, NF }')" "UNCONN 10.0.0.1:7303 5"
 sock_is "an unconnected socket" a '[.state,.local.port,.peer.port]' \
 	'[["UNCONN",7303,0]]'
 stop_bg "$BG_PID"
@@ -117,7 +119,7 @@ ktap_is "another namespace has its own counters" \
 ktap_is "JSON has all counters" "$(in_a sdpstat -s --json | jq '.counters | length')" \
 	"$(in_a sdpstat -s -z | wc -l)"
 ktap_is "the keys of a socket are those of the manual" "$(sock a "$E keys" | jq -c '.[0]')" \
-	'["cgroup","cookie","device","device_port","family","fc_reason","flow_control","ifindex","inode","link","link_reason","local","mark","memory","peer","processes","recv_q","rx_credits","rx_mseq","rx_posted","rx_reserved","rx_size","send_q","shutdown","state","stats","tx_credits","tx_mseq","tx_mseq_ack","tx_size","uid","zcopy_kept","zcopy_reason"]'
+	'["cgroup","cookie","device","device_port","family","fc_reason","flow_control","ifindex","inode","link","link_reason","local","mark","memory","peer","processes","recv_q","rx_credits","rx_mseq","rx_posted","rx_reserved","rx_size","send_q","shutdown","state","stats","tos","tx_credits","tx_mseq","tx_mseq_ack","tx_size","uid","zcopy_kept","zcopy_reason"]'
 
 # below: in the words of ss, which sees the same connection
 in_ss() { in_a ss -tin state established | grep -Eo "\\b$1:[^ ]*"; }
@@ -180,6 +182,72 @@ ktap_is "nor in JSON" "$(in_a sdpstat advise -j)" '{"advice":[]}'
 ktap_is "every counter has a name" \
 	"$(in_a sdpstat -s -z --json | jq '[.counters | keys[] | select(startswith("counter_"))] | length')" 0
 
+# a summary
+ktap_is "-S sums up by state" "$(in_b sdpstat -S | sed -n 's/^States: //p')" "LISTEN 1, ESTAB 1"
+ktap_is "and JSON has the same" "$(in_b sdpstat -S -j |
+	jq -c '[.total, .no_file, .states.ESTAB, .protocols.SDP, .families.IPv4, .devices.rdb, .recv_q]')" \
+	"[2,0,1,2,2,1,1000]"
+ktap_is "-S takes a filter" "$(in_b sdpstat -S -j state listening | jq .total)" 1
+
+ktap_is "-4 shows the family of IPv4, -6 that of IPv6" \
+	"$(in_b sdpstat -4 -H | wc -l) $(in_b sdpstat -6 -a -H | wc -l)" "1 0"
+echo "state listening" >"$BG_LOG.filter"
+ktap_is "-F takes the filter from a file" "$(in_b sdpstat -H -F "$BG_LOG.filter" | wc -l)" 1
+ktap_is "or from standard input" "$(echo 'sport = :1' | in_b sdpstat -H -F - | wc -l)" 0
+rm "$BG_LOG.filter"
+ktap_is "-T shows the thread, of a process with one" \
+	"$(in_b sdpstat -T -j | jq '.sockets[0].processes[0] | .pid == .tid')" true
+ktap_is "-e shows the type of service" "$(in_b sdpstat -e | grep -c ' tos:0')" 1
+
+# counters since the last look
+last=$(mktemp -d /run/diag.XXXXXX)
+defer rm -rf "$last"
+since() { in_a env XDG_RUNTIME_DIR="$last" sdpstat -C -j; }
+ktap_is "-C has all counters at first" "$(since | jq -c '[.counters.active_opens, has("change")]')" \
+	"[$(counter a active_opens),false]"
+ktap_is "then what has changed: nothing" "$(since | jq '[.change[]] | add')" 0
+in_a sdp-run -o socat -u /dev/null TCP4:10.0.0.2:1 2>/dev/null
+ktap_is "or an attempt to connect" "$(since | jq .change.active_opens)" 1
+ln -sf /etc/hosts "$last/$(ls "$last")"
+ktap_check_fails "-C follows no link" since
+
+# labels
+pid=$(sock b "$E .processes[0].pid" | jq '.[0]')
+if label=$(tr -d "\0" 2>/dev/null <"/proc/$pid/attr/current") && [ -n "$label" ]; then
+	ktap_is "-Z shows the label of the process" \
+		"$(in_b sdpstat -Z | grep -o 'proc_ctx=[^,)]*')" "proc_ctx=$label"
+	ktap_is "and JSON has it" \
+		"$(in_b sdpstat -Z -j | jq -r '.sockets[0].processes[0].proc_ctx')" "$label"
+else
+	ktap_skip "-Z shows the label of the process" "this kernel gives processes no labels"
+	ktap_skip "and JSON has it" "this kernel gives processes no labels"
+fi
+
+# states as they change
+# shellcheck disable=SC2317 # called by wait_for
+# shellcheck disable=SC2016 # awk's
+listens_to_states() {
+	in_b awk -v n="$1" '$2 == 16 && $4 != "00000000" { n-- } END { exit n > 0 }' \
+		/proc/net/netlink
+}
+start_bg b sdpstat -E sport = :7309
+events=$BG_LOG
+start_bg b sdpstat -E -j -c 1 state close-wait
+event=$BG_LOG
+wait_for 20 listens_to_states 2
+start_bg b sdp-run -o socat -u TCP4-LISTEN:7309,bind=10.0.0.2 /dev/null
+wait_for 10 listens 7309
+in_a sdp-run -o socat -u /dev/null TCP4:10.0.0.2:7309
+wait_for 20 grep -q '^LAST-ACK .*UNCONN' "$events"
+ktap_is "-E shows that a socket listens" \
+	"$(awk '$3 == "LISTEN" { print $1, $4, $5 }' "$events")" "UNCONN 10.0.0.2:7309 0.0.0.0:*"
+ktap_is "and the life of its connection" \
+	"$(awk '$5 ~ /^10.0.0.1:/ { printf "%s %s, ", $3, $6 }' "$events")" \
+	"SYN-RECV -, ESTAB rdb, CLOSE-WAIT rdb, LAST-ACK rdb, UNCONN rdb, "
+ktap_is "-E -j -c 1 shows one event, and ends" \
+	"$(jq -c '[.old_state, .state, .local.port, .peer.address, .device]' "$event")" \
+	'["ESTAB","CLOSE-WAIT",7309,"10.0.0.1","rdb"]'
+
 # live view
 ktap_is "an interval prints one object per line" \
 	"$(in_a sdpstat -i 0.1 -c 3 --json | jq -c 'has("sockets")' | sort | uniq -c | tr -s ' ')" \
@@ -191,7 +259,7 @@ ktap_check "tables are printed periodically" in_a sdpstat -i 0.1 -c 2
 ktap_check "the counter table is printed periodically" in_a sdpstat -s -i 0.1 -c 2
 
 # where nothing can be written they would go on for ever
-for command in "-i 0.1" "-s -i 0.1" "-j -i 0.1" "stack -m" "stack -jm"; do
+for command in "-i 0.1" "-s -i 0.1" "-j -i 0.1" "-S -i 0.1" "stack -m" "stack -jm"; do
 	ktap_is "sdpstat $command fails when its output is full" \
 		"$(in_a timeout 60 sh -c "sdpstat $command >/dev/full" 2>&1; echo $?)" \
 		"sdpstat: cannot write: No space left on device

@@ -115,7 +115,7 @@ static void table_of(uint32_t inode, char *out, size_t room)
 	const struct sock_list list = { .v = &s, .n = 1 };
 	const struct options o = { .processes = true };
 
-	processes_scan();
+	processes_scan(false);
 	capture(&list, &o, out, room);
 }
 

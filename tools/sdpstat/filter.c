@@ -7,6 +7,7 @@
  *               device [OP] NAME, cgroup [OP] PATH; with and, or, not and parentheses
  */
 #include <arpa/inet.h>
+#include <errno.h>
 #include <netdb.h>
 #include <stdlib.h>
 #include <string.h>
@@ -18,7 +19,7 @@ enum op { OP_EQ, OP_NE, OP_LT, OP_GT, OP_LE, OP_GE };
 enum kind { AND, OR, NOT, ADDRESS, PORT, DEVICE, CGROUP };
 
 #define NO_TEST \
-	"no test of a filter: src, dst, sport, dport, device and cgroup are"
+	"no command (advise, check, stack) and no test of a filter (src, dst, sport, dport, device, cgroup)"
 #define NO_STATE \
 	"no state: established, listening, connected, all and those of ss are"
 
@@ -324,6 +325,26 @@ void filter_parse(struct options *o, int argc, char **argv)
 	o->filter = parse_or(&w);
 	if (*w.text)
 		bad_use(w.text, "not what a filter goes on with");
+}
+
+void filter_file(struct options *o, const char *path)
+{
+	FILE *f = strcmp(path, "-") ? fopen(path, "re") : stdin;
+	char text[4096], *word = text;
+	size_t n;
+
+	if (!f)
+		die("%s: %s", path, strerror(errno));
+	n = fread(text, 1, sizeof(text) - 1, f);
+	if (n == sizeof(text) - 1 || ferror(f))
+		die("%s: it cannot be read, or is too long for a filter", path);
+	if (f != stdin)
+		fclose(f);
+	text[n] = '\0';
+	for (size_t i = 0; i < n; i++)
+		if (text[i] == '\n')
+			text[i] = ' ';
+	filter_parse(o, 1, &word);
 }
 
 static bool compare(unsigned int a, unsigned int b, enum op op)

@@ -7,6 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/ioctl.h>
+#include <sys/socket.h>
 #include <time.h>
 #include <unistd.h>
 
@@ -36,6 +37,16 @@ static const struct option long_options[] = {
 	{ "oneline", no_argument, NULL, 'O' },
 	{ "tcp", no_argument, NULL, 't' },
 	{ "watch", no_argument, NULL, 'w' },
+	{ "events", no_argument, NULL, 'E' },
+	{ "summary", no_argument, NULL, 'S' },
+	{ "context", no_argument, NULL, 'Z' },
+	{ "changes", no_argument, NULL, 'C' },
+	{ "threads", no_argument, NULL, 'T' },
+	{ "ipv4", no_argument, NULL, '4' },
+	{ "ipv6", no_argument, NULL, '6' },
+	{ "filter", required_argument, NULL, 'F' },
+	{ "no-queues", no_argument, NULL, 'Q' },
+	{ "bound-inactive", no_argument, NULL, 'B' },
 	{ "net", required_argument, NULL, 'N' },
 	{ "version", no_argument, NULL, 'V' },
 	{ NULL, 0, NULL, 0 },
@@ -52,17 +63,26 @@ static void usage(FILE *f)
 	      "\n"
 	      "  -l, --listening      listening sockets only\n"
 	      "  -a, --all            all sockets; with -s the counters that are zero, too\n"
+	      "  -B, --bound-inactive sockets with a port that neither listen nor connect\n"
+	      "  -E, --events         states of sockets as they change, until interrupted\n"
+	      "  -S, --summary        how many sockets there are, by state, family and device\n"
 	      "  -p, --processes      the processes that hold a socket\n"
+	      "  -Z, --context        as -p, with the security labels of process and socket\n"
 	      "  -e, --extended       all there is to know about a socket\n"
+	      "  -T, --threads        as -p, with each thread that has the socket\n"
+	      "  -4, --ipv4           sockets of IPv4 only; -6, --ipv6: of IPv6\n"
+	      "  -F, --filter=FILE    the filter in FILE (-: standard input)\n"
 	      "  -t, --tcp            state of the TCP connection below a socket\n"
 	      "  -n, --numeric        addresses as numbers (the default)\n"
 	      "  -r, --resolve        addresses as names\n"
 	      "  -s, --counters       counters instead of sockets\n"
+	      "  -C, --changes        counters since the last call with -C, by this user\n"
 	      "  -z, --zeros          counters that are zero, too\n"
 	      "  -i, --interval=SEC   again every SEC seconds, with what has changed\n"
 	      "  -c, --count=N        no more than N times\n"
 	      "  -w, --watch          as -i 1, what moves most first; in place on a terminal\n"
 	      "  -H, --no-header      no line of headings\n"
+	      "  -Q, --no-queues      no columns for the queues\n"
 	      "  -O, --oneline        with -e all of a socket in one line\n"
 	      "  -N, --net=NAME       of that network namespace (ip-netns(8)), or of a process\n"
 	      "  -j, --json           JSON, one object per line\n"
@@ -139,6 +159,14 @@ static bool *find_switch(struct options *o, int c)
 		return &o->tcp;
 	case 'w':
 		return &o->watch;
+	case 'S':
+		return &o->summary;
+	case 'Z':
+		return &o->context;
+	case 'T':
+		return &o->threads;
+	case 'Q':
+		return &o->no_queues;
 	default:
 		return NULL;
 	}
@@ -153,6 +181,10 @@ static void parse_option(struct options *o, int c)
 		return;
 	}
 	switch (c) {
+	case 'E':
+		o->events = true;
+		o->states = STATES_ALL;
+		break;
 	case 'l':
 		o->states = STATES_LISTEN;
 		break;
@@ -162,6 +194,23 @@ static void parse_option(struct options *o, int c)
 		break;
 	case 'n':
 		o->resolve = false;
+		break;
+	case 'C':
+		o->changes = true;
+		o->counters = true;
+		break;
+	case 'B':
+		o->bound = true;
+		o->states = 1u << STATE_CLOSE;
+		break;
+	case '4':
+		o->family = AF_INET;
+		break;
+	case '6':
+		o->family = AF_INET6;
+		break;
+	case 'F':
+		filter_file(o, optarg);
 		break;
 	case 'N':
 		enter_namespace(optarg);
@@ -191,13 +240,21 @@ static void parse(struct options *o, int argc, char **argv)
 {
 	int c;
 
-	while ((c = getopt_long(argc, argv, "lanrpetszjMHOwN:i:c:K:hV",
+	while ((c = getopt_long(argc, argv,
+				"lanrpetszjMHOwESZCTQB46F:N:i:c:K:hV",
 				long_options, NULL)) != -1)
 		parse_option(o, c);
+	if (optind < argc && o->filter)
+		bad_use(argv[optind], "a second filter, beside that of -F");
 	if (optind < argc && (o->counters || o->metrics))
 		bad_use(argv[optind],
 			"a filter, but counters are not of one socket");
+	if (o->summary && o->states == STATES_DEFAULT)
+		o->states = STATES_ALL;
 	filter_parse(o, argc - optind, argv + optind);
+	o->processes |= o->context || o->threads;
+	if (o->events)
+		return;
 	if ((o->count || o->watch) && !o->interval)
 		o->interval = 1;
 }
@@ -220,6 +277,20 @@ static void wait_interval(double seconds)
 		;
 }
 
+/* Of a module that was loaded again all has changed. Is there a last call? */
+static bool since_last_call(uint64_t old[COUNTERS_MAX], const uint64_t *v,
+			    unsigned int n, double t, double *then)
+{
+	bool any = history_read(old, then);
+	unsigned int i;
+
+	for (i = SDP_MIB_PAD + 1; i < n; i++)
+		if (i != SDP_MIB_CURR_ESTAB && old[i] > v[i])
+			memset(old, 0, COUNTERS_MAX * sizeof(*old));
+	history_write(v, n, t);
+	return any;
+}
+
 static void show_counters(const struct options *o, bool first)
 {
 	static uint64_t v[COUNTERS_MAX], old[COUNTERS_MAX];
@@ -230,6 +301,8 @@ static void show_counters(const struct options *o, bool first)
 
 	memcpy(old, v, sizeof(old));
 	n = counters_get(v);
+	if (o->changes)
+		first = !since_last_call(old, v, n, t, &then);
 	if (o->json) {
 		json_start(&j, stdout);
 		if (!first)
@@ -247,7 +320,9 @@ static void select_sockets(struct sock_list *list, const struct options *o)
 	size_t i, n = 0;
 
 	for (i = 0; i < list->n; i++)
-		if (filter_fits(o->filter, &list->v[i]))
+		if ((!o->family || list->v[i].family == o->family) &&
+		    (!o->bound || list->v[i].sport) &&
+		    filter_fits(o->filter, &list->v[i]))
 			list->v[n++] = list->v[i];
 	list->n = n;
 }
@@ -284,8 +359,12 @@ static void show_sockets(const struct options *o, bool first)
 	list = tmp;
 	sockets_get(&list, o);
 	select_sockets(&list, o);
+	if (o->summary) {
+		summary_show(&list, o);
+		return;
+	}
 	if (o->processes)
-		processes_scan();
+		processes_scan(o->threads);
 	if (o->tcp)
 		tcp_get(&list);
 	if (o->json) {
@@ -354,21 +433,34 @@ static int advise_main(int argc, char **argv)
 
 int main(int argc, char **argv)
 {
+	static const struct {
+		const char *name;
+		int (*main)(int argc, char **argv);
+	} commands[] = {
+		{ "stack", stack_main },
+		{ "advise", advise_main },
+		{ "check", check_main },
+	};
 	struct options o = { .states = STATES_DEFAULT };
 	unsigned long i;
+	char name[32];
 
 	keep_standard();
-	if (argc > 1 && !strcmp(argv[1], "stack"))
-		return stack_main(argc - 1, argv + 1);
-	if (argc > 1 && !strcmp(argv[1], "advise"))
-		return advise_main(argc - 1, argv + 1);
-	if (argc > 1 && !strcmp(argv[1], "check"))
-		return check_main(argc - 1, argv + 1);
+	for (i = 0; argc > 1 && i < ARRAY_SIZE(commands); i++) {
+		if (strcmp(argv[1], commands[i].name))
+			continue;
+		/* as getopt(3) is to name us */
+		snprintf(name, sizeof(name), "sdpstat %s", argv[1]);
+		argv[1] = name;
+		return commands[i].main(argc - 1, argv + 1);
+	}
 	parse(&o, argc, argv);
 	if (o.kill_cookie) {
 		socket_destroy(o.kill_cookie);
 		return 0;
 	}
+	if (o.events)
+		events_show(&o);
 
 	for (i = 0;; i++) {
 		if (i && !o.json && !o.watch && !o.metrics)

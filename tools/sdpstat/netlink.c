@@ -301,6 +301,16 @@ static int sock_attr(const struct nlattr *attr, void *arg)
 		if (s->has_mark)
 			s->mark = mnl_attr_get_u32(attr);
 		break;
+	case SDP_DIAG_TOS:
+		s->has_tos = mnl_attr_validate(attr, MNL_TYPE_U8) >= 0;
+		if (s->has_tos)
+			s->tos = mnl_attr_get_u8(attr);
+		break;
+	case SDP_DIAG_TCLASS:
+		s->has_tclass = mnl_attr_validate(attr, MNL_TYPE_U8) >= 0;
+		if (s->has_tclass)
+			s->tclass = mnl_attr_get_u8(attr);
+		break;
 	case SDP_DIAG_CGROUP_ID:
 		if (mnl_attr_validate(attr, MNL_TYPE_U64) >= 0)
 			s->cgroup = mnl_attr_get_u64(attr);

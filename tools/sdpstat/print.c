@@ -12,8 +12,7 @@
 
 #define NO_SSTHRESH 0x7fffffff
 
-/* The names that ss prints. */
-static const char *state_name(int state)
+const char *state_name(int state)
 {
 	static const char *const names[STATE_MAX + 1] = {
 		"UNKNOWN",	"ESTAB",      "SYN-SENT",  "SYN-RECV",
@@ -142,7 +141,22 @@ static void name_text(const char *s)
 	}
 }
 
-static void processes_text(const struct sock_info *s)
+/* As ss -Z and -z do */
+static void context_text(const struct process *p)
+{
+	char label[256];
+
+	if (process_context(p, false, label, sizeof(label))) {
+		fputs(",proc_ctx=", stdout);
+		name_text(label);
+	}
+	if (process_context(p, true, label, sizeof(label))) {
+		fputs(",sock_ctx=", stdout);
+		name_text(label);
+	}
+}
+
+static void processes_text(const struct sock_info *s, const struct options *o)
 {
 	const struct process *p;
 	size_t n, i;
@@ -154,7 +168,13 @@ static void processes_text(const struct sock_info *s)
 	for (i = 0; i < n; i++) {
 		printf("%s(\"", i ? "," : "");
 		name_text(p[i].name);
-		printf("\",pid=%d,fd=%d)", p[i].pid, p[i].fd);
+		printf("\",pid=%d", p[i].pid);
+		if (o->threads)
+			printf(",tid=%d", p[i].tid);
+		printf(",fd=%d", p[i].fd);
+		if (o->context)
+			context_text(&p[i]);
+		putchar(')');
 	}
 	printf(")");
 }
@@ -166,6 +186,10 @@ static void extended_rest(const struct sock_info *s)
 	if (s->shutdown)
 		printf(" shutdown:%s%s", s->shutdown & 1 ? "r" : "",
 		       s->shutdown & 2 ? "w" : "");
+	if (s->has_tos)
+		printf(" tos:%#x", s->tos);
+	if (s->has_tclass)
+		printf(" tclass:%#x", s->tclass);
 	if (s->has_mark && s->mark)
 		printf(" mark:%#x", s->mark);
 	if (s->has_conn) {
@@ -383,6 +407,8 @@ static void row_print(const char *const cell[COLUMNS], const int *width,
 	for (i = 0; i < columns; i++) {
 		bool left = i == STATE || i == DEVICE || i == FC;
 
+		if (!width[i])
+			continue;
 		if (i)
 			putchar(' ');
 		/* nothing behind the last one */
@@ -422,6 +448,8 @@ void sockets_print(const struct sock_list *list, const struct sock_list *old,
 		row_fill(&rows[i], old, seconds, o);
 	}
 	widths(rows, list->n, width);
+	if (o->no_queues)
+		width[RECV_Q] = width[SEND_Q] = 0;
 	if (o->watch)
 		qsort(rows, list->n, sizeof(*rows), by_rate);
 	if (!o->no_header) {
@@ -433,7 +461,7 @@ void sockets_print(const struct sock_list *list, const struct sock_list *old,
 			cell[c] = rows[i].cell[c];
 		row_print(cell, width, columns);
 		if (o->processes)
-			processes_text(rows[i].s);
+			processes_text(rows[i].s, o);
 		if (o->extended)
 			extended_text(rows[i].s, o->one_line);
 		else if (rows[i].s->has_tcp && !o->one_line)
@@ -462,7 +490,18 @@ static void endpoint_json(struct json *j, const char *name,
 	json_close(j, '}');
 }
 
-static void processes_json(struct json *j, const struct sock_info *s)
+static void context_json(struct json *j, const struct process *p)
+{
+	char label[256];
+
+	if (process_context(p, false, label, sizeof(label)))
+		json_str(j, "proc_ctx", label);
+	if (process_context(p, true, label, sizeof(label)))
+		json_str(j, "sock_ctx", label);
+}
+
+static void processes_json(struct json *j, const struct sock_info *s,
+			   const struct options *o)
 {
 	const struct process *p;
 	size_t n, i;
@@ -473,7 +512,11 @@ static void processes_json(struct json *j, const struct sock_info *s)
 		json_open(j, NULL, '{');
 		json_str(j, "name", p[i].name);
 		json_u64(j, "pid", p[i].pid);
+		if (o->threads)
+			json_u64(j, "tid", p[i].tid);
 		json_u64(j, "fd", p[i].fd);
+		if (o->context)
+			context_json(j, &p[i]);
 		json_close(j, '}');
 	}
 	json_close(j, ']');
@@ -542,6 +585,10 @@ static void socket_json(struct json *j, const struct sock_info *s,
 	snprintf(cookie, sizeof(cookie), "%llx", (unsigned long long)s->cookie);
 	json_str(j, "cookie", cookie);
 	json_u64(j, "shutdown", s->shutdown);
+	if (s->has_tos)
+		json_u64(j, "tos", s->tos);
+	if (s->has_tclass)
+		json_u64(j, "tclass", s->tclass);
 	if (s->has_mark)
 		json_u64(j, "mark", s->mark);
 	if (s->tcp_reason[0])
@@ -555,7 +602,42 @@ static void socket_json(struct json *j, const struct sock_info *s,
 	tcp_json(j, s);
 	cgroup_json(j, s);
 	if (o->processes)
-		processes_json(j, s);
+		processes_json(j, s, o);
+}
+
+static void event_json(const struct sock_info *s, unsigned int old)
+{
+	struct json j;
+	char cookie[32];
+
+	json_start(&j, stdout);
+	json_str(&j, "old_state", state_name(old));
+	json_str(&j, "state", state_name(s->state));
+	json_u64(&j, "family", s->family == AF_INET6 ? 6 : 4);
+	endpoint_json(&j, "local", s, false, false);
+	endpoint_json(&j, "peer", s, true, false);
+	json_u64(&j, "uid", s->uid);
+	snprintf(cookie, sizeof(cookie), "%llx", (unsigned long long)s->cookie);
+	json_str(&j, "cookie", cookie);
+	json_str(&j, "device", s->device);
+	json_end(&j);
+}
+
+/* In the order of the table, but each line by itself */
+void event_print(const struct sock_info *s, unsigned int old,
+		 const struct options *o)
+{
+	char local[96], peer[96];
+
+	if (o->json) {
+		event_json(s, old);
+		return;
+	}
+	endpoint_text(local, sizeof(local), s, false, o->resolve);
+	endpoint_text(peer, sizeof(peer), s, true, o->resolve);
+	printf("%-10s -> %-10s %21s %21s %s\n", state_name(old),
+	       state_name(s->state), local, peer,
+	       s->device[0] ? s->device : "-");
 }
 
 void sockets_json(struct json *j, const struct sock_list *list,

@@ -8,6 +8,7 @@
 #include <fcntl.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/xattr.h>
 #include <unistd.h>
 
 #include "sdpstat.h"
@@ -15,13 +16,13 @@
 static struct process *table;
 static size_t table_n, table_room;
 
-static void process_name(int pid, char *name, size_t len)
+static void process_name(int pid, int tid, char *name, size_t len)
 {
 	char path[64];
 	ssize_t n = -1;
 	int fd;
 
-	snprintf(path, sizeof(path), "/proc/%d/comm", pid);
+	snprintf(path, sizeof(path), "/proc/%d/task/%d/comm", pid, tid);
 	fd = open(path, O_RDONLY | O_CLOEXEC);
 	if (fd >= 0) {
 		n = read(fd, name, len - 1);
@@ -31,7 +32,37 @@ static void process_name(int pid, char *name, size_t len)
 	name[strcspn(name, "\n")] = '\0';
 }
 
-static void process_add(uint32_t inode, int pid, int fd)
+/* A label that a module for security gave, without what ends it */
+static bool context_end(char *buf, ssize_t n)
+{
+	buf[n > 0 ? n : 0] = '\0';
+	buf[strcspn(buf, "\n")] = '\0';
+	return *buf;
+}
+
+bool process_context(const struct process *p, bool of_socket, char *buf,
+		     size_t len)
+{
+	char path[64];
+	ssize_t n;
+	int fd;
+
+	if (of_socket) {
+		snprintf(path, sizeof(path), "/proc/%d/fd/%d", p->pid, p->fd);
+		n = getxattr(path, "security.selinux", buf, len - 1);
+		return context_end(buf, n);
+	}
+	snprintf(path, sizeof(path), "/proc/%d/task/%d/attr/current", p->pid,
+		 p->tid);
+	fd = open(path, O_RDONLY | O_CLOEXEC);
+	if (fd < 0)
+		return false;
+	n = read(fd, buf, len - 1);
+	close(fd);
+	return context_end(buf, n);
+}
+
+static void process_add(uint32_t inode, int pid, int tid, int fd)
 {
 	struct process *p;
 
@@ -42,11 +73,12 @@ static void process_add(uint32_t inode, int pid, int fd)
 	p = &table[table_n++];
 	p->inode = inode;
 	p->pid = pid;
+	p->tid = tid;
 	p->fd = fd;
 	p->name[0] = '\0';
 }
 
-static void process_scan(int pid)
+static void thread_scan(int pid, int tid)
 {
 	char path[64], target[64];
 	struct dirent *e;
@@ -54,7 +86,7 @@ static void process_scan(int pid)
 	ssize_t n;
 	DIR *d;
 
-	snprintf(path, sizeof(path), "/proc/%d/fd", pid);
+	snprintf(path, sizeof(path), "/proc/%d/task/%d/fd", pid, tid);
 	d = opendir(path);
 	if (!d)
 		return;
@@ -65,8 +97,24 @@ static void process_scan(int pid)
 			continue;
 		target[n] = '\0';
 		if (sscanf(target, "socket:[%u]", &inode) == 1)
-			process_add(inode, pid, atoi(e->d_name));
+			process_add(inode, pid, tid, atoi(e->d_name));
 	}
+	closedir(d);
+}
+
+static void threads_scan(int pid)
+{
+	struct dirent *e;
+	char path[64];
+	DIR *d;
+
+	snprintf(path, sizeof(path), "/proc/%d/task", pid);
+	d = opendir(path);
+	if (!d)
+		return;
+	while ((e = readdir(d)))
+		if (isdigit((unsigned char)e->d_name[0]))
+			thread_scan(pid, atoi(e->d_name));
 	closedir(d);
 }
 
@@ -78,12 +126,15 @@ static int process_cmp(const void *a, const void *b)
 		return p->inode < q->inode ? -1 : 1;
 	if (p->pid != q->pid)
 		return p->pid < q->pid ? -1 : 1;
+	if (p->tid != q->tid)
+		return p->tid < q->tid ? -1 : 1;
 	return p->fd - q->fd;
 }
 
-void processes_scan(void)
+void processes_scan(bool threads)
 {
 	struct dirent *e;
+	int pid;
 	DIR *d;
 
 	table_n = 0;
@@ -91,9 +142,15 @@ void processes_scan(void)
 	if (!d)
 		die("cannot read /proc: mount it, or leave out -p");
 
-	while ((e = readdir(d)))
-		if (isdigit((unsigned char)e->d_name[0]))
-			process_scan(atoi(e->d_name));
+	while ((e = readdir(d))) {
+		if (!isdigit((unsigned char)e->d_name[0]))
+			continue;
+		pid = atoi(e->d_name);
+		if (threads)
+			threads_scan(pid);
+		else
+			thread_scan(pid, pid);
+	}
 	closedir(d);
 	if (table_n)
 		qsort(table, table_n, sizeof(*table), process_cmp);
@@ -115,7 +172,7 @@ const struct process *processes_of(uint32_t inode, size_t *n)
 	/* names only for those that are shown: most of /proc is not ours */
 	for (i = lo; i < end; i++)
 		if (!table[i].name[0])
-			process_name(table[i].pid, table[i].name,
+			process_name(table[i].pid, table[i].tid, table[i].name,
 				     sizeof(table[i].name));
 
 	*n = end - lo;

@@ -5,6 +5,8 @@
  *   main.c       the command line, which command
  *   check.c      sdpstat check; route.c asks the routing table for it
  *   stack.c      sdpstat stack
+ *   events.c     sdpstat -E
+ *   summary.c    sdpstat -S
  *   advise.c     sdpstat advise
  *   print.c      tables and JSON of sockets and counters
  *   filter.c     which sockets to show
@@ -13,6 +15,7 @@
  *   tcp.c        the TCP connection below a socket
  *   netlink.c    asks the kernel
  *   counters.c   names of counters
+ *   history.c    counters of the last call
  *   json.c, util.c
  */
 #ifndef SDPSTAT_H
@@ -53,8 +56,16 @@ struct options {
 	bool json;
 	bool metrics; /* OpenMetrics */
 	bool no_header;
+	bool no_queues;
+	bool bound; /* neither connected nor listening, with a port */
 	bool one_line; /* of a socket, with -e */
 	bool tcp; /* state of the TCP connections below */
+	bool events; /* states as they change */
+	bool summary;
+	bool changes; /* of counters since the last call */
+	bool threads; /* with processes */
+	int family; /* of addresses, 0: any */
+	bool context; /* security labels of processes and sockets */
 	bool watch; /* sorted by what moves, on a terminal in its place */
 	unsigned int rows; /* no more sockets than that, 0: all */
 	struct filter *filter;
@@ -95,6 +106,10 @@ struct sock_info {
 	char tcp_reason[32]; /* empty: it is no TCP socket */
 	uint32_t conn[SDP_DIAG_MAX + 1]; /* by attribute number */
 
+	bool has_tos;
+	uint8_t tos;
+	bool has_tclass;
+	uint8_t tclass;
 	bool has_mark;
 	uint32_t mark;
 	unsigned int nmem;
@@ -145,9 +160,16 @@ uint16_t family_id(struct mnl_socket *nl, const char *name, const char *group,
 /* stack.c */
 int stack_main(int argc, char **argv);
 
+/* summary.c */
+void summary_show(const struct sock_list *list, const struct options *o);
+
+/* events.c */
+void events_show(struct options *o) __attribute__((noreturn));
+
 /* filter.c */
 void filter_free(struct filter *f);
 void filter_parse(struct options *o, int argc, char **argv);
+void filter_file(struct options *o, const char *path);
 bool filter_fits(const struct filter *f, const struct sock_info *s);
 
 /* cgroup.c */
@@ -168,14 +190,22 @@ int check_main(int argc, char **argv);
 const char *counter_name(unsigned int id, char *buf, size_t len);
 const char *counter_text(unsigned int id);
 
+/* history.c */
+bool history_read(uint64_t v[COUNTERS_MAX], double *when); /* there is one */
+void history_write(const uint64_t v[COUNTERS_MAX], unsigned int n, double when);
+
 /* process.c */
 struct process {
 	uint32_t inode;
 	int pid;
+	int tid; /* of a thread, or pid */
 	int fd;
 	char name[32];
 };
-void processes_scan(void);
+/* Of the process, or of the socket it has; false: there is none, or we may not */
+bool process_context(const struct process *p, bool of_socket, char *buf,
+		     size_t len);
+void processes_scan(bool threads);
 const struct process *processes_of(uint32_t inode, size_t *n);
 
 /* json.c: a writer that keeps track of commas */
@@ -198,6 +228,9 @@ void json_end(struct json *j);
 /* print.c */
 void sockets_print(const struct sock_list *list, const struct sock_list *old,
 		   double seconds, const struct options *o);
+void event_print(const struct sock_info *s, unsigned int old,
+		 const struct options *o);
+const char *state_name(int state); /* as ss prints it */
 void sockets_json(struct json *j, const struct sock_list *list,
 		  const struct sock_list *old, double seconds,
 		  const struct options *o);
