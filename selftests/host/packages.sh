@@ -126,6 +126,19 @@ unit() {
 	in_root sdp-run disable redis-server && [ ! -e "${file%/*}" ]
 }
 
+# trusted: the library is in a set-user-ID program that a user starts
+trusted() {
+	# shellcheck disable=SC2016 # expanded there
+	in_root sh -c 'install -m 4755 "$(command -v cat)" /tmp/cat
+		setpriv --reuid=65534 --regid=65534 --clear-groups \
+			sdp-run /tmp/cat /proc/self/maps' | grep "/usr/lib/sdp/libsdp.so"
+}
+
+not_trusted() { ! trusted; }
+
+# no_overrides: nothing is left of "sdpctl trust on" with dpkg
+no_overrides() { ! in_root dpkg-statoverride --list | grep sdp; }
+
 programs() {
 	# shellcheck disable=SC2016 # expanded there
 	in_root sh -e -c '
@@ -175,12 +188,17 @@ release() {
 	check "$suite: programs, headers, completion" programs "$version"
 	check "$suite: Redis, with a kernel that has no SDP" fallback
 	check "$suite: Redis as a service" unit
+	check "$suite: nothing is preloaded into set-user-ID programs" not_trusted
+	check "$suite: sdpctl trust on" in_root sdpctl trust on
+	check "$suite: now it is" trusted
 	check "$suite: upgraded" install_debs "$WORK/next"
+	check "$suite: it still is" trusted
 	check "$suite: DKMS has the new modules alone" built "$new"
 	check "$suite: services are enabled when they go" in_root sdp-run enable redis-server
 	check "$suite: removed" in_root apt-get -q -y --auto-remove \
 		purge iwarp-sdp-dkms sdp-tools libsdp-dev
 	check "$suite: nothing is left" leftovers
+	check "$suite: nor with dpkg" no_overrides
 	rm -rf "$ROOT"
 }
 

@@ -166,6 +166,36 @@ test_privileges() {
 	}
 	ktap_is "the library is not there for the user" "$(echo_as 65534)" 0
 	ktap_check "but for root" [ "$(echo_as 0)" -gt 0 ]
+	test_trust
+}
+
+# Programs with capabilities, as $T/prog is now, and set-user-ID ones
+test_trust() {
+	# SDP connections of the program, for a user
+	privileged_opens() {
+		grown a active_opens in_a setpriv --reuid=65534 --regid=65534 --clear-groups \
+			sdp-run "$T/prog" -u /dev/null TCP4:10.0.0.2:8086 |
+			head -n 1 | cut -d" " -f1
+	}
+	start_bg b sdp-run socat -u TCP4-LISTEN:8086,bind=10.0.0.2,reuseaddr,fork /dev/null
+	wait_port b 8086
+	ktap_check_fails "sdpctl trust needs root" \
+		setpriv --reuid=65534 --clear-groups sdpctl trust on
+	ktap_check_fails "and on or off" sdpctl trust maybe
+	chmod 777 /usr/lib/sdp
+	ktap_check_fails "not a library that others can replace" sdpctl trust on
+	chmod 755 /usr/lib/sdp
+	ktap_check "sdpctl trust on" sdpctl trust on
+	ktap_is "nothing is said of TCP" "$(privileged 65534)" 0
+	ktap_is "SDP for a program with file capabilities" "$(privileged_opens)" 1
+	chmod 4755 "$T/prog"
+	ktap_is "and for a set-user-ID one" "$(privileged_opens)" 1
+	ktap_is "it is silent, and sdp-run says so" "$(in_a setpriv --reuid=65534 \
+		--clear-groups sdp-run -v "$T/prog" -V 2>&1 | grep -c "and is silent")" 1
+	ktap_check "sdpctl trust off" sdpctl trust off
+	ktap_is "TCP again" "$(privileged_opens)" 0
+	ktap_is "and the library is an ordinary file" "$(stat -c %a /usr/lib/sdp/libsdp.so)" 644
+	stop_bg "$BG_PID"
 }
 
 # has_device: e0 has one

@@ -42,14 +42,15 @@ _sdp_run() {
 _sdpstat() {
 	case ${COMP_WORDS[COMP_CWORD]}:$COMP_CWORD in
 	-*) _sdp_words "$(_sdp_options sdpstat)" ;;
-	*:1) _sdp_words "stack check" ;;
+	*:1) _sdp_words "stack check advise" ;;
 	esac
 }
 
 _sdpctl() {
 	case $COMP_CWORD:${COMP_WORDS[1]} in
-	1:*) _sdp_words "setup undo status report" ;;
+	1:*) _sdp_words "setup undo trust status report" ;;
 	2:setup | 2:undo) _sdp_words "$(ls /sys/class/net)" ;;
+	2:trust) _sdp_words "on off" ;;
 	esac
 }
 

@@ -38,6 +38,9 @@
 #ifndef SDP_LIBDIR
 #define SDP_LIBDIR "/usr/lib/sdp"
 #endif
+#ifndef SDP_TRUSTDIR
+#define SDP_TRUSTDIR "/usr/lib64"
+#endif
 #ifndef SDP_VERSION
 #define SDP_VERSION "unknown"
 #endif
@@ -111,6 +114,19 @@ static bool get_library(char *path, size_t size)
 	return false;
 }
 
+/*
+ * After "sdpctl trust on" the dynamic linker finds the same file by its name, and takes it
+ * for programs with privileges, too.
+ */
+static bool is_trusted(const char *library)
+{
+	struct stat own, st;
+
+	return !stat(SDP_TRUSTDIR "/" LIBRARY, &st) && (st.st_mode & S_ISUID) &&
+	       !stat(library, &own) && own.st_dev == st.st_dev &&
+	       own.st_ino == st.st_ino;
+}
+
 /* Ours comes first, as a library that was there already may wrap socket(). */
 static bool set_preload(const char *library)
 {
@@ -135,6 +151,7 @@ static bool set_preload(const char *library)
 
 static struct libsdp_rules rules;
 static bool verbose;
+static bool trusted; /* the library, see is_trusted() */
 
 static void complain(const struct libsdp_rules *so_far, const char *sentence)
 {
@@ -232,7 +249,7 @@ static int which(const char *file, char **arg)
 		return EXIT_USAGE;
 	}
 	if (!parse_where(arg[2], &ss)) {
-		say("\"%s\" is not ADDRESS:PORT", arg[2]);
+		say("\"%s\" is not ADDRESS:PORT, in numbers", arg[2]);
 		return EXIT_USAGE;
 	}
 	if (!check_rules(file, arg[1]))
@@ -399,6 +416,19 @@ static const char *privileges(const char *path)
 	return NULL;
 }
 
+/* Of a program with privileges, which @what says */
+static void check_privileges(const char *path, const char *what)
+{
+	if (!trusted)
+		say("%s %s: %s", path, what,
+		    "the dynamic linker ignores LD_PRELOAD, its sockets remain TCP; `sdpctl trust on` as root changes that");
+	else if (verbose || getenv(LIBSDP_ONLY_ENV) ||
+		 getenv(LIBSDP_CONFIG_ENV))
+		say("%s %s: %s", path, what,
+		    "it has the rules of " LIBSDP_CONFIG
+		    ", not those of -c and -o, and is silent");
+}
+
 /* A program which the dynamic linker gives no library to: tell, go on. */
 static void check_program(const char *name, bool supervised)
 {
@@ -410,8 +440,7 @@ static void check_program(const char *name, bool supervised)
 		return;
 	what = privileges(path);
 	if (what && !supervised && !gets_none) {
-		say("%s %s: %s", path, what,
-		    "the dynamic linker ignores LD_PRELOAD, its sockets remain TCP");
+		check_privileges(path, what);
 	} else if (what && supervised && gets_none) {
 		say("%s %s: %s", path, what,
 		    "supervised by an ordinary user, it gets no privileges");
@@ -454,7 +483,10 @@ static bool preload(void)
 {
 	char library[PATH_MAX];
 
-	if (!get_library(library, sizeof(library)) || !set_preload(library) ||
+	if (!get_library(library, sizeof(library)))
+		return false;
+	trusted = is_trusted(library);
+	if (!set_preload(trusted ? LIBRARY : library) ||
 	    (rules.only && setenv(LIBSDP_ONLY_ENV, "1", 1)) ||
 	    (verbose && setenv(LIBSDP_VERBOSE_ENV, "1", 1)))
 		return false;
@@ -600,7 +632,7 @@ static void parse(struct use *use, int argc, char **argv)
 			puts("sdp-run " SDP_VERSION);
 			exit(0);
 		default:
-			usage(stderr);
+			fputs("See 'sdp-run --help'.\n", stderr);
 			exit(EXIT_USAGE);
 		}
 	}
@@ -622,9 +654,9 @@ int main(int argc, char **argv)
 	if (use.ask && argc == 3)
 		return which(use.config, argv);
 	if (!argc || use.ask) {
-		say(use.ask ? "-w takes a role, a program and ADDRESS:PORT" :
-			      "no program given");
-		usage(stderr);
+		say(use.ask ?
+			    "-w takes a role, a program and ADDRESS:PORT: see 'sdp-run --help'" :
+			    "no program given: see 'sdp-run --help'");
 		return EXIT_USAGE;
 	}
 	if (use.supervised && is_verb(argv[0]) && argc == 2) {
