@@ -117,6 +117,7 @@ if [ $# -eq 0 ] || [ ${#named[@]} -gt 0 ]; then
 	tests "$out" -j "$lanes" "${named[@]}"
 fi
 echo "logs are in $out"
+mkdir -p "$out"
 echo "$passed $failed $skipped" >"$build/$kernel/check.sum"
 echo "$passed passed, $failed failed, $skipped skipped"
 [ "$failed" -eq 0 ]

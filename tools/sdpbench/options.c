@@ -87,10 +87,12 @@ static unsigned long long parse_number(const char *arg, unsigned long long min,
 
 	errno = 0;
 	val = strtoull(arg, &end, 10);
-	if (errno || end == arg || *end || *arg == '-' || val < min ||
-	    val > max)
-		bad_use("not a valid count", arg);
-	return val;
+	if (!errno && end != arg && !*end && *arg != '-' && val >= min &&
+	    val <= max)
+		return val;
+	bench_warn("%s: not a number from %llu to %llu (see --help)", arg, min,
+		   max);
+	exit(BENCH_EXIT_USAGE);
 }
 
 static uint32_t one_size(const char *arg, char **end)
@@ -495,11 +497,17 @@ void options(struct bench_opts *opts, int argc, char **argv)
 			   !what_option(opts, opt, optarg) &&
 			   !extent_option(opts, opt, optarg) &&
 			   !how_option(opts, opt, optarg)) {
-			exit(BENCH_EXIT_USAGE); /* getopt has said why */
+			/* getopt has said why */
+			fputs("See 'sdpbench --help'.\n", stderr);
+			exit(BENCH_EXIT_USAGE);
 		}
 	}
 	if ((argc - optind > 0) == opts->server) {
-		usage(stderr);
+		if (opts->server)
+			bad_use("a server takes no host, -b has its address",
+				argv[optind]);
+		bench_warn(
+			"give the host of a server, or -s to be one (see --help)");
 		exit(BENCH_EXIT_USAGE);
 	}
 	if (!opts->n_xps)

@@ -106,7 +106,10 @@ static int open_for(const struct xport *xp, const struct addrinfo *ai)
 		bench_die(
 			"the kernel has no SDP sockets: run `modprobe sdp` as root");
 	if (fd < 0)
-		bench_die("%s: socket: %s", xp->name, strerror(errno));
+		bench_die("%s: socket: %s%s", xp->name, strerror(errno),
+			  errno == ENODEV ?
+				  ": there is no RDMA device, see sdpctl(8)" :
+				  "");
 	return fd;
 }
 
@@ -179,6 +182,23 @@ static bool worth_retry(int err)
 	return err == ECONNREFUSED || err == ECONNRESET || err == ENETUNREACH;
 }
 
+/* An attempt to connect has failed: say what to do */
+static noreturn void connect_fail(const struct xport *xp, const char *host,
+				  uint16_t port, int err)
+{
+	char hint[128] = "";
+
+	if (err == ECONNREFUSED)
+		snprintf(hint, sizeof(hint),
+			 " (does sdpbench -s -t %s run there?)", xp->name);
+	else if (xp->family == AF_SDP)
+		snprintf(hint, sizeof(hint),
+			 " (`sdpstat check HOST:%u` finds what is missing)",
+			 port);
+	bench_die("%s: connect to %s port %u: %s%s", xp->name, host, port,
+		  strerror(err), hint);
+}
+
 /**
  * xport_connect() - connect to a server
  * @xp: transport
@@ -209,8 +229,7 @@ int xport_connect(const struct xport *xp, const char *host, uint16_t port,
 			xp->close(fd);
 		}
 		if (!worth_retry(err) || bench_now() >= end)
-			bench_die("%s: connect to %s port %u: %s", xp->name,
-				  host, port, strerror(err));
+			connect_fail(xp, host, port, err);
 		nanosleep(&pause, NULL);
 	}
 }
