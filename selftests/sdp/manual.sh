@@ -47,8 +47,8 @@ alone
 -	ip link add A netns a type hnic peer name B netns b mtu 9000
 setup
 a	sdpctl setup lo
-a>6379	sdp-run redis-server
-a	sdp-run redis-cli ping
+a>6380	sdp-run redis-server --port 6380
+a	sdp-run redis-cli -p 6380 ping
 end
 a>6379	sdp-run redis-server --bind 10.0.0.1 --protected-mode no
 b	sdp-run redis-cli -h 10.0.0.1 ping
