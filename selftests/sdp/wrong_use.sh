@@ -32,7 +32,7 @@ mistakes() {
 1	sdpstat -K 123456789	see 'sdpstat -ae'
 2	sdpstat check server	not HOST:PORT
 2	sdpstat check -x	See 'sdpstat check --help'
-1	sdpstat stack nosuch	nosuch: 
+1	sdpstat stack nosuch	nosuch:
 2	sdpctl setup	takes the name of one network device
 1	sdpctl setup nosuch	there is no network device nosuch
 2	sdpctl status all	takes no argument
