@@ -31,7 +31,7 @@ help:
 	@echo 'make uninstall     remove all of that'
 	@echo 'make demo          iperf3 and Redis over SDP in a virtual machine'
 	@echo 'make demo-filters  pictures that travel over SDP between filters on four hosts'
-	@echo 'make check         all tests (KERNEL=6.1, 6.12, 7, debug or kcsan; TESTS="sdp/binding interop")'
+	@echo 'make check         all tests (KERNEL=6.1, rt, 6.12, 7, debug or kcsan; TESTS="sdp/binding interop")'
 	@echo 'make check-long    with the tests that take long; make check-more: only those'
 	@echo 'make unit          unit tests in user space'
 	@echo 'make fuzz          libFuzzer on all parsers (SECONDS=600 each); the corpus is kept'

@@ -13,8 +13,8 @@
 #	K_ARCH     for make ARCH=, or empty
 #	K_SRC      parts of its source: scripts/, drivers/infiniband/sw/siw
 #
-# Names: 6.1 (this Debian release), 6.12 (its backports), 7 (newest: backports of
-# the next release, built with that release's compiler), debug and kcsan (see
+# Names: 6.1 (this Debian release), rt (the same with PREEMPT_RT), 6.12 (its backports),
+# 7 (newest: backports of the next release, built with that release's compiler), debug and kcsan (see
 # debug-kernel.sh), uml (see selftests/native/uml-kernel.sh), host (the headers in
 # KDIR; nothing to boot).  Packages come from the mirror that this machine's apt uses,
 # other suites through a private apt state that leaves the machine's own alone.
@@ -79,7 +79,7 @@ apt_suites() {
 # apt_of NAME: options for the suites that this kernel is in
 apt_of() {
 	case $1 in
-	6.1) apt_machine ;;
+	6.1 | rt) apt_machine ;;
 	6.12) apt_suites "$1" bookworm-backports bookworm ;;
 	7) apt_suites "$1" trixie-backports trixie ;;
 	esac
@@ -111,9 +111,10 @@ fetch() {
 
 # debian_kernel NAME: fills the entry (current directory)
 debian_kernel() {
-	local name=$1 rel src pkg
+	local name=$1 rel src pkg meta=linux-image-amd64
 	apt_of "$name"
-	rel=$(needs linux-image-amd64 '^linux-image-[0-9]' | head -n1)
+	[ "$name" != rt ] || meta=linux-image-rt-amd64
+	rel=$(needs $meta '^linux-image-[0-9]' | head -n1)
 	[ -n "$rel" ]
 	rel=${rel#linux-image-}
 	src=$(source_of "$rel")
@@ -349,7 +350,7 @@ fi
 if [ "${1:-}" = --more ]; then
 	cached_only=
 	case ${2:-} in
-	6.1 | 6.12 | 7) show_more "$2" ;;
+	6.1 | rt | 6.12 | 7) show_more "$2" ;;
 	*) printf 'K_MORE=\nK_MORE_SRC=\n' ;;
 	esac
 	exit
@@ -361,7 +362,7 @@ if [ "${1:-}" = --cached ]; then
 fi
 case ${1:-} in
 host) show_host ;;
-6.1 | 6.12 | 7)
+6.1 | rt | 6.12 | 7)
 	prepare_debian "$1"
 	show "$1"
 	;;
@@ -384,6 +385,6 @@ uml)
 	show uml "$src" um
 	;;
 *)
-	die "there is no kernel \"${1:-}\": KERNEL is 6.1, 6.12, 7, debug, kcsan, uml or host"
+	die "there is no kernel \"${1:-}\": KERNEL is 6.1, rt, 6.12, 7, debug, kcsan, uml or host"
 	;;
 esac

@@ -13,7 +13,7 @@ Boots a kernel with the project's modules, programs and tests, freshly built,
 and runs the tests (all, if none is named): selftests/sdp/binding.sh, sdp/binding,
 or a whole directory such as sdp.  Exit status 0 if none failed.
 
-  -k KERNEL    6.1 (default), 6.12, 7, debug or kcsan
+  -k KERNEL    6.1 (default), rt, 6.12, 7, debug or kcsan
   -c COMMAND   run this shell command instead of tests; its output and exit
                status are passed on
   -i           interactive shell in the guest
