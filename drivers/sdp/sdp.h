@@ -95,8 +95,8 @@ struct ubuf_info;
  * @outq: bytes written and not acknowledged. Context: lock_sock.
  * @settle: start to find out what is acknowledged; true if that takes time.
  *	 NULL: known at any time. Context: lock_sock.
- * @notice: have acknowledgments noticed as they come, for the send that is timed.
- *	    Context: lock_sock.
+ * @notice: have acknowledgments noticed as they come, for a send that is timed. Context:
+ *	    lock_sock.
  * @unproven: something may be unacknowledged that @outq does not know; starts to
  *	      find out, by a probe. NULL: never. Context: lock_sock.
  * @unsent: bytes written and not sent. Context: any.

@@ -20,7 +20,7 @@ static void history_path(char *path, size_t len)
 	if (!dir || !*dir)
 		dir = geteuid() ? NULL : "/run";
 	if (!dir)
-		die("-C has no place for the last counters: set XDG_RUNTIME_DIR to a directory of yours");
+		die("-C keeps the counters in a directory of yours: set XDG_RUNTIME_DIR to one");
 	if (stat("/proc/self/ns/net", &st))
 		die("cannot look at /proc/self/ns/net: %s", strerror(errno));
 	if ((size_t)snprintf(path, len, "%s/sdpstat.%llu", dir,
