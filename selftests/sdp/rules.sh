@@ -93,7 +93,7 @@ test_errors() {
 	ktap_is "a set-user-ID program is reported" \
 		"$(setpriv --reuid=65534 --clear-groups sdp-run "$T/suid" -V \
 			2>&1 >/dev/null | sed 's/.*suid //')" \
-		"is set-user-ID: the dynamic linker ignores LD_PRELOAD, its sockets remain TCP"
+		"is set-user-ID: the dynamic linker ignores LD_PRELOAD, its sockets remain TCP; \`sdpctl trust on\` as root changes that"
 	# a mount namespace with an /etc of its own
 	ktap_is "the default file is read" "$(unshare -m sh -c "mount -t tmpfs none /etc
 		echo 'use tcp client * *:1' >/etc/libsdp.conf
