@@ -126,7 +126,7 @@ def connect():
         (2, 1, "MPA Reply, HelloAck"),
         (1, 0, "ESTABLISHED"),
         (0, "open the link"),
-        (0, 3, "first FPDU: the server may send"),
+        (0, 3, "empty Data message: the server may send"),
         (3, "accept queue, wake-up"),
     ])
 

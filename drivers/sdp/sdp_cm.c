@@ -808,16 +808,6 @@ static bool sdp_cm_ext_ok(const struct sdp_conn *conn, u8 ext)
 	return !(ext & (ext - 1));
 }
 
-/*
- * Has the provider sent an FPDU, which lets the passive side talk? That side is as
- * ours: it shares a link.
- */
-static bool sdp_cm_has_spoken(const struct sdp_conn *conn)
-{
-	return conn->stack && conn->stack->tx_sent &&
-	       conn->stack->tx_sent(conn->qp);
-}
-
 static void sdp_cm_active_up(struct sdp_conn *conn, struct rdma_cm_event *ev)
 {
 	struct sock *sk = conn->sk;
@@ -843,7 +833,7 @@ static void sdp_cm_active_up(struct sdp_conn *conn, struct rdma_cm_event *ev)
 		return;
 	}
 	/* lets the passive side talk, see Documentation/wire.rst */
-	if (test_bit(SDP_CONN_IWARP, &conn->flags) && !sdp_cm_has_spoken(conn))
+	if (test_bit(SDP_CONN_IWARP, &conn->flags))
 		sdp_conn_ctl(conn, SDP_CTL_FIRST);
 	sdp_cm_up(conn);
 }
