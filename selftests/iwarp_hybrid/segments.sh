@@ -41,6 +41,10 @@ check_filled() {
 	kt_do a "" touch
 	ktap_check "segments have 1448 bytes" eval \
 		'in_a ss -tin state established dst 10.0.0.2 | grep -w mss:1448'
+	# the first 32 KB of a stream are in small pages, whose ends segments cannot share
+	for _ in 1 2 3; do
+		kt_do a "" chain 1176 16
+	done
 	segments=$(count tx_segments)
 	kt_do a "" chain 1176 16
 	segments=$(($(count tx_segments) - segments))
