@@ -317,7 +317,7 @@ void hyb_sched_set_ip(struct hyb_qp *qp, const struct rdma_stack_ip *ip)
  */
 void hyb_sched_wait(struct hyb_qp *qp)
 {
-	/* pairs with hyb_tcp_start() */
+	/* pairs with hyb_tcp_start(); referenced until hyb_tcp_fini_qp() */
 	struct sock *sk = smp_load_acquire(&qp->tcp.sk);
 
 	if (!sk)
