@@ -15,7 +15,7 @@ no_request() { ! in_state SYN-RECV; }
 
 dev_up rxe rxe || ktap_skip_all "no rxe devices"
 modprobe -q sdp
-in_b sysctl -qw net.sdp.confirm_timeout=2
+in_b sysctl -qw net.sdp.confirm_timeout=10
 start_bg b sdp-run python3 -c '
 import socket
 listener = socket.create_server(("10.0.0.2", '$PORT'), backlog=1)
@@ -31,6 +31,7 @@ in_a tc qdisc add dev va clsact
 in_a tc filter add dev va egress protocol ip u32 match ip protocol 17 0xff \
 	match u8 0x64 0xff at 28 match u16 0x0014 0xffff at 64 action drop ||
 	ktap_skip_all "no filter for ReadyToUse"
+timeouts=$(sdp_counter b timeouts)
 start_bg a sdp-run python3 -c '
 import socket, sys
 sock = socket.create_connection(("10.0.0.2", '$PORT'), timeout=60)
@@ -43,9 +44,8 @@ print("ended", flush=True)'
 CLIENT=$BG_LOG
 ktap_check "the client is connected" wait_for 20 said connected "$CLIENT"
 ktap_check "the server's end is not confirmed" in_state SYN-RECV
-timeouts=$(sdp_counter b timeouts)
 # the CM would take more than a minute
-ktap_check "it ends" wait_for 8 no_request
+ktap_check "it ends" wait_for 12 no_request
 ktap_is "by the timeout" "$(sdp_counter b timeouts)" $((timeouts + 1))
 ktap_check "the client hears of it" wait_for 20 said ended "$CLIENT"
 in_a tc qdisc del dev va clsact

@@ -11,6 +11,7 @@
 need python3
 
 PROG=$(dirname "$0")/corners.py
+LIMIT=$(scaled 120 500)	# seconds, for all cases of one kind
 
 # same PREFIX: each as over TCP
 same() {
@@ -24,14 +25,14 @@ same() {
 
 # cases PREFIX
 cases() {
-	timeout 120 /usr/bin/python3 "$PROG" 257 7700 >/run/sdp ||
+	timeout "$LIMIT" /usr/bin/python3 "$PROG" 257 7700 >/run/sdp ||
 		ktap_fail "$1: corners.py" "$(cat /run/sdp)"
 	same "$1"
 }
 
 modprobe -q sdp
 dev_up hybrid hybrid || ktap_skip_all "no RDMA device"
-if ! timeout 120 /usr/bin/python3 "$PROG" 0 7600 >/run/tcp; then
+if ! timeout "$LIMIT" /usr/bin/python3 "$PROG" 0 7600 >/run/tcp; then
 	ktap_fail "corners.py over TCP" "$(cat /run/tcp)"
 	ktap_done
 	exit
