@@ -26,9 +26,10 @@ while True:
     sock.close()'
 wait_for 20 said listening || ktap_fail "the server listens" "$(cat "$BG_LOG")"
 
-# of a MAD in a UD SEND to UDP port 4791: attribute ReadyToUse
-in_a tc qdisc add dev va clsact
-in_a tc filter add dev va egress protocol ip u32 match ip protocol 17 0xff \
+# of a MAD in a UD SEND to UDP port 4791: attribute ReadyToUse. It is lost where it arrives:
+# the sender's rxe of 6.12 sends no other MAD after one that could not leave
+in_b tc qdisc add dev vb clsact
+in_b tc filter add dev vb ingress protocol ip u32 match ip protocol 17 0xff \
 	match u8 0x64 0xff at 28 match u16 0x0014 0xffff at 64 action drop ||
 	ktap_skip_all "no filter for ReadyToUse"
 timeouts=$(sdp_counter b timeouts)
@@ -48,7 +49,7 @@ ktap_check "the server's end is not confirmed" in_state SYN-RECV
 ktap_check "it ends" wait_for 12 no_request
 ktap_is "by the timeout" "$(sdp_counter b timeouts)" $((timeouts + 1))
 ktap_check "the client hears of it" wait_for 20 said ended "$CLIENT"
-in_a tc qdisc del dev va clsact
+in_b tc qdisc del dev vb clsact
 ktap_check "the server still answers" in_a timeout 60 sdp-run python3 -c '
 import socket
 with socket.create_connection(("10.0.0.2", '$PORT'), timeout=20) as sock:
