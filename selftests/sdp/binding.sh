@@ -57,6 +57,10 @@ killed() {
 
 dev_up hybrid hybrid || ktap_skip_all "no RDMA device"
 modprobe -q sdp
+# where few ports are free, none is to be in TIME_WAIT, which the end that closes first gets
+for ns in a b; do
+	"in_$ns" sysctl -qw net.ipv4.tcp_max_tw_buckets=0
+done
 ip link add wa index 103 netns a type veth peer name wb index 104 netns b
 ip -n a link add da type dummy
 for end in "a wa 1" "b wb 2"; do
