@@ -16,6 +16,7 @@
 #include "iwarp_hybrid/hyb_fast.h"
 #include "iwarp_hybrid/hyb_rx.h"
 #include "iwarp_hybrid/hyb_shared.h"
+#include "pick.h"
 #include "rx_memory.h"
 #include "unit.h"
 
@@ -51,9 +52,6 @@ struct packet {
 
 /* The input: the same for both runs */
 static struct {
-	const uint8_t *data;
-	size_t left;
-	u32 random;
 	u32 ivl, first;
 	bool crc, nic, verify, faults, verbs, place;
 	u32 receives; /* posted at once */
@@ -110,25 +108,6 @@ static struct {
 static struct ib_pd *const pd = (struct ib_pd *)&k;
 
 static struct sock *const sk = &k.tp.icsk.sk;
-
-/* ---- decisions ---- */
-
-/* Of the input, and when that is used up of a generator that began with it */
-static u32 pick(u32 below)
-{
-	if (in.left) {
-		in.left--;
-		in.random = (in.random ^ *in.data) * 0x01000193u;
-		return *in.data++ % below;
-	}
-	in.random = in.random * 1664525u + 1013904223u;
-	return (in.random >> 8) % below;
-}
-
-static bool one_in(u32 n)
-{
-	return pick(256) < 256 / n;
-}
 
 /* ---- the stream ---- */
 
@@ -275,7 +254,7 @@ static void make_stream(void)
 	in.len = 0;
 	in.fpdus = 0;
 	while (in.len < STREAM && in.fpdus < FPDUS - 2 && msn < ENDS &&
-	       (in.left || msn < 6)) {
+	       (from.left || msn < 6)) {
 		m = (struct message){ .op = RDMAP_SEND, .msn = msn };
 		if (in.verbs && pick(2)) {
 			region = pick(2);
@@ -860,9 +839,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
 	static const u32 ivls[] = { 0, 256, 512, 1024 };
 
-	in.data = data;
-	in.left = size;
-	in.random = 0x811c9dc5u;
+	pick_begin(data, size);
 	in.ivl = ivls[pick(4)];
 	in.crc = pick(8);
 	in.nic = !pick(3);

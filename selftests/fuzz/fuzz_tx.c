@@ -13,6 +13,7 @@
 #include "iwarp_hybrid/hyb_fpdu.h"
 #include "iwarp_hybrid/hyb_mem.h"
 #include "iwarp_hybrid/hyb_tx.h"
+#include "pick.h"
 #include "rx_memory.h"
 #include "shared_tcp.h"
 
@@ -27,9 +28,6 @@
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
 static struct {
-	const uint8_t *data;
-	size_t left;
-	u32 random;
 	bool faults;
 } in;
 
@@ -63,23 +61,6 @@ static struct {
 } k;
 
 static struct ib_pd *const pd = (struct ib_pd *)&k;
-
-/* Of the input, and when that is used up of a generator that began with it */
-static u32 pick(u32 below)
-{
-	if (in.left) {
-		in.left--;
-		in.random = (in.random ^ *in.data) * 0x01000193u;
-		return *in.data++ % below;
-	}
-	in.random = in.random * 1664525u + 1013904223u;
-	return (in.random >> 8) % below;
-}
-
-static bool one_in(u32 n)
-{
-	return pick(256) < 256 / n;
-}
 
 /* ---- the two ways ---- */
 
@@ -404,7 +385,7 @@ static void run(bool fast)
 
 	begin(fast);
 	for (steps = 0; steps < STEPS && tcp.given < MOST; steps++) {
-		if (!in.left && steps >= 64)
+		if (!from.left && steps >= 64)
 			break;
 		step();
 	}
@@ -424,9 +405,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	u32 i;
 
 	for (i = 0; i < 2; i++) {
-		in.data = data;
-		in.left = size;
-		in.random = 0x811c9dc5u;
+		pick_begin(data, size);
 		out = &outs[i];
 		run(!i);
 	}
