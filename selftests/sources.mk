@@ -32,8 +32,8 @@ SRC_sdp-uring	:= sdp/uring.c $(NET)
 SRC_hyb-target	:= iwarp_hybrid/target.c
 LIBS_hyb-target	:= -lrdmacm -libverbs
 SRC_hyb-ooo	:= $(addprefix iwarp_hybrid/,ooo.c ooo_tcp.c peer.c) $(NET)
-SRC_hyb-failnth	:= $(addprefix iwarp_hybrid/,failnth.c failnth_link.c \
-		   failnth_sock.c failnth_zcopy.c) sdp/zcopy_lib.c $(NET)
+SRC_hyb-failnth	:= $(addprefix iwarp_hybrid/,failnth.c failnth_calls.c \
+		   failnth_link.c failnth_sock.c failnth_zcopy.c) sdp/zcopy_lib.c $(NET)
 LIBS_hyb-failnth	:= -lrdmacm -libverbs
 SRC_hyb-rings	:= iwarp_hybrid/rings.c iwarp_hybrid/rings_calls.c
 LIBS_hyb-rings	:= -lrdmacm -libverbs -pthread

@@ -10,6 +10,7 @@
  *   hyb-failnth accept ADDRESS PORT	the same, for who listens and accepts
  *   hyb-failnth sdp ADDRESS PORT	the same with a socket, to an echo server
  *   hyb-failnth zcopy ADDRESS PORT	the same without copies, to "sdp-zcopy serve"
+ *   hyb-failnth calls ADDRESS PORT	a listener and its client, at any port
  *   hyb-failnth refer|lend ADDRESS PORT	pages sent by reference, or borrowed
  *   hyb-failnth fallback ADDRESS PORT	to an echo server of TCP
  *   hyb-failnth add NAME NETDEV	a hybrid device is made and goes
@@ -168,6 +169,11 @@ static int do_fallback(int nth)
 {
 	fallback = SDP_FALLBACK_TCP;
 	return with_socket(nth, echo);
+}
+
+static int do_calls(int nth)
+{
+	return calls_run(host, nth);
 }
 
 /* --------------------------------------------------------------------- verbs */
@@ -449,7 +455,7 @@ static const struct {
 	{ "verbs", do_verbs }, { "accept", do_accept },	    { "sdp", do_sdp },
 	{ "zcopy", do_zcopy }, { "refer", do_refer },	    { "lend", do_lend },
 	{ "add", do_add },     { "fallback", do_fallback }, { "pair", do_pair },
-	{ "under", do_under },
+	{ "under", do_under }, { "calls", do_calls },
 };
 
 static int (*thing)(int nth);
@@ -544,7 +550,8 @@ int main(int argc, char **argv)
 		return 4;
 	}
 	if (argc < 4 || argc > 5 || !find_thing(argv[1])) {
-		fputs("usage: hyb-failnth verbs|accept|sdp|zcopy ADDRESS PORT [TIMES | /STEP]\n"
+		fputs("usage: hyb-failnth verbs|accept|sdp|zcopy|calls ADDRESS PORT\n"
+		      "                   [TIMES | /STEP]\n"
 		      "       hyb-failnth add|pair|under NAME NAME [TIMES | /STEP]\n",
 		      stderr);
 		return 2;

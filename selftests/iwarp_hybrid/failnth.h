@@ -23,6 +23,9 @@ void sock_ready(void);
 int refer_talk(int fd);
 int lend_talk(int fd);
 
+/* The calls of a listener and of its client, at this address */
+int calls_run(const char *host, int nth);
+
 /* An RDMA device of kind hybrid on a net device is made and taken away */
 int link_add(const char *name, const char *netdev, int nth);
 /* A pair of net devices of kind hnic is made, brought up, taken away */

@@ -87,6 +87,12 @@ for thing in refer lend; do
 	through $thing $thing
 done
 more tx_ref_bytes rx_lent_bytes
+# what listeners and sockets of both call; the end of the earlier ones may take a while
+for link in 1 0; do
+	both net.sdp.shared_link=$link
+	each "calls, shared link $link" in_b hyb-failnth calls 10.0.0.2 0 /4
+done
+ktap_check "calls: no socket is left" wait_for 20 no_sockets
 # SDP finds no listener at its port, TCP does
 in_b sysctl -qw net.sdp.port_offset=20000
 serve sdp-echo -s -f 2 -h $SERVER -p $PORT
