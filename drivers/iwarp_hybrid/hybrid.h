@@ -487,10 +487,17 @@ static inline void hyb_stats_inc(struct hyb_dev *dev, enum hyb_stat id)
 	this_cpu_inc(dev->stats->value[id]);
 }
 
-/* The same of the data path. Context: bottom halves disabled, no hard interrupt. */
+/*
+ * The same of the data path. Context: bottom halves disabled, no hard interrupt. With
+ * PREEMPT_RT other tasks run on the processor then, too.
+ */
 static inline void __hyb_stats_add(struct hyb_dev *dev, enum hyb_stat id, u64 n)
 {
+#ifdef CONFIG_PREEMPT_RT
+	this_cpu_add(dev->stats->value[id], n);
+#else
 	__this_cpu_add(dev->stats->value[id], n);
+#endif
 }
 
 /* Counts for a queue pair what was counted for the device. Context: as below. */

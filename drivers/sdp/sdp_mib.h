@@ -31,9 +31,17 @@ struct sdp_mib {
 #define SDP_INC_STATS(net, id)	SDP_ADD_STATS(net, id, 1)
 #define SDP_DEC_STATS(net, id)	SDP_ADD_STATS(net, id, -1)
 
-/* The same. Context: bottom halves disabled, no hard interrupt. */
+/*
+ * The same. Context: bottom halves disabled, no hard interrupt. With PREEMPT_RT other
+ * tasks run on the processor then, too.
+ */
+#ifdef CONFIG_PREEMPT_RT
+#define __sdp_mib_add(count, n)	this_cpu_add(count, n)
+#else
+#define __sdp_mib_add(count, n)	__this_cpu_add(count, n)
+#endif
 #define __SDP_ADD_STATS(net, id, n) \
-	__this_cpu_add(sdp_pernet(net)->mib->mibs[SDP_MIB_##id], (n))
+	__sdp_mib_add(sdp_pernet(net)->mib->mibs[SDP_MIB_##id], (n))
 #define __SDP_INC_STATS(net, id)	__SDP_ADD_STATS(net, id, 1)
 
 /* Place of a size in a histogram: up to 64, 256, 1K, 4K, 16K, 64K, and more */
@@ -48,7 +56,7 @@ static inline unsigned int sdp_mib_size(u32 len)
 #define SDP_INC_SIZE(net, id, len) \
 	this_cpu_inc(sdp_pernet(net)->mib->mibs[SDP_MIB_##id + sdp_mib_size(len)])
 #define __SDP_INC_SIZE(net, id, len) \
-	__this_cpu_inc(sdp_pernet(net)->mib->mibs[SDP_MIB_##id + sdp_mib_size(len)])
+	__sdp_mib_add(sdp_pernet(net)->mib->mibs[SDP_MIB_##id + sdp_mib_size(len)], 1)
 
 u64 sdp_mib_read(struct net *net, unsigned int id);
 
