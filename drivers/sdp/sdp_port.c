@@ -677,6 +677,14 @@ int sdp_port_bind(struct sock *sk, const union sdp_addr *addr,
 	return 0;
 }
 
+/* Those that may share the port come later, and each has a backlog of its own. */
+static int sdp_port_backlog(const struct sock *sk, int backlog)
+{
+	if (sk->sk_reuseport)
+		return SDP_BACKLOG_MAX;
+	return clamp(backlog, SDP_BACKLOG_MIN, SDP_BACKLOG_MAX);
+}
+
 /**
  * sdp_port_listen - let requests come in
  * @sk: socket, locked, bound
@@ -698,8 +706,7 @@ int sdp_port_listen(struct sock *sk, int backlog)
 		/* without a device on lo no peer can reach it */
 		if (sdp_addr_loopback(&port->addr) && !port->id[i]->device)
 			continue;
-		err = rdma_listen(port->id[i], clamp(backlog, SDP_BACKLOG_MIN,
-						     SDP_BACKLOG_MAX));
+		err = rdma_listen(port->id[i], sdp_port_backlog(sk, backlog));
 		if (!err)
 			port->listening |= BIT(i);
 	}

@@ -1,9 +1,9 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: GPL-2.0
 """
-Many connections at a time, to a listener with a small backlog.
+Many connections at a time, to listeners with a small backlog.
 
-    crowd.py serve PORT             accepts all, until it is ended
+    crowd.py serve PORT BACKLOG...  so many listeners; accepts all, until it is ended
     crowd.py call ADDRESS PORT N    N at a time; says how many were established
 """
 import errno
@@ -14,14 +14,23 @@ import sys
 import time
 
 
-def serve(port):
+def listener(port, backlog, shared):
+    """At all addresses"""
+    sock = socket.socket()
+    sock.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEPORT, shared)
+    sock.bind(("0.0.0.0", port))
+    sock.listen(backlog)
+    return sock
+
+
+def serve(port, backlogs):
     """Keeps what it accepts"""
-    with socket.socket() as listener:
-        listener.bind(("0.0.0.0", port))
-        listener.listen(16)
-        kept = []
-        while True:
-            kept.append(listener.accept())
+    listeners = [listener(port, backlog, len(backlogs) > 1) for backlog in backlogs]
+    print("listening", flush=True)
+    kept = []
+    while True:
+        for ready in select.select(listeners, [], [])[0]:
+            kept.append(ready.accept())
 
 
 def call(address, port, n):
@@ -47,6 +56,6 @@ def call(address, port, n):
 
 
 if sys.argv[1] == "serve":
-    serve(int(sys.argv[2]))
+    serve(int(sys.argv[2]), [int(arg) for arg in sys.argv[3:]])
 else:
     call(sys.argv[2], int(sys.argv[3]), int(sys.argv[4]))

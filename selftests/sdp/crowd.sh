@@ -10,15 +10,26 @@ need python3 sdp-run
 PROG=$(dirname "$0")/crowd.py
 N=60
 
+# crowd NAME PORT BACKLOG...: the first request is looked at for a second, the others wait
+# behind it
+crowd() {
+	start_bg b sdp-run -o /usr/bin/python3 "$PROG" serve "${@:2}"
+	wait_for 20 said listening || ktap_fail "the server listens" "$(cat "$BG_LOG")"
+	hold sdp_cm_listen_handler kworker asleep=1 times=1 ms=1000 ||
+		ktap_skip_all "no probes"
+	ktap_is "$1, with the first request held" \
+		"$(in_a timeout 100 sdp-run -o /usr/bin/python3 "$PROG" call 10.0.0.2 "$2" $N)" \
+		"$N of $N"
+	ktap_check "$1: a request was held" is_held
+	hold_end
+	stop_bg "$BG_PID"
+}
+
 dev_up hybrid hybrid || ktap_skip_all "no RDMA device"
 modprobe -q sdp
-start_bg b sdp-run -o /usr/bin/python3 "$PROG" serve 7900
-wait_port b 7900
-# the first request is looked at for a second, the others wait behind it
-hold sdp_cm_listen_handler kworker asleep=1 times=1 ms=1000 || ktap_skip_all "no probes"
-ktap_is "connections, beyond the backlog of 16, with the first request held" \
-	"$(in_a timeout 100 sdp-run -o /usr/bin/python3 "$PROG" call 10.0.0.2 7900 $N)" \
-	"$N of $N"
-ktap_check "a request was held" is_held
-hold_end
+crowd "connections, beyond the backlog of 16" 7900 16
+net_down
+# siw does not try again: the requests need places
+dev_up siw siw || ktap_skip_all "no siw"
+crowd "siw, two listeners, the first with a backlog of 1" 7901 1 200
 ktap_done
