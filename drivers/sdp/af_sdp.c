@@ -555,6 +555,8 @@ static int sdp_listen_locked(struct socket *sock, int backlog)
 		return -EINVAL;
 	if (!((1 << sk->sk_state) & (TCPF_CLOSE | TCPF_LISTEN)))
 		return -EINVAL;
+	if (sdp_sock_filtered(sk))
+		return -EOPNOTSUPP;
 	WRITE_ONCE(sk->sk_max_ack_backlog, backlog);
 	if (sk->sk_state == TCP_LISTEN)
 		return sdp_listen_again(sk, backlog);
@@ -652,6 +654,9 @@ static struct sock *sdp_accept_wait(struct sock *sk, struct socket *newsock,
 	for (;;) {
 		*err = -EINVAL;
 		if (sk->sk_state != TCP_LISTEN)
+			return NULL;
+		*err = -EOPNOTSUPP;
+		if (sdp_sock_filtered(sk))
 			return NULL;
 		child = sdp_accept_one(sk, newsock, err);
 		if (child || !*err)
@@ -819,8 +824,11 @@ static int sdp_connect_start(struct socket *sock, struct sockaddr *sa, int len,
 		err = sdp_get_addr(sk, sa, len, &dst);
 	if (!err)
 		err = sdp_check_dst(sk, &dst);
+	if (!err && sdp_sock_filtered(sk))
+		err = -EOPNOTSUPP;
 	if (err)
 		return err;
+	sdp_sock_no_filter(sk);
 	sock->state = SS_CONNECTING;
 	WRITE_ONCE(sk->sk_shutdown, 0);
 	/* of the last connection, if it was ended by connect(AF_UNSPEC) */

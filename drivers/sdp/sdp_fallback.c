@@ -478,14 +478,14 @@ static bool sdp_fallback_take_over(struct sock *sk, int error)
  *
  * Context: process, that of the program.
  *
- * Return: 0 or a negative errno; -EOPNOTSUPP if it has no file.
+ * Return: 0 or a negative errno; -EOPNOTSUPP if it has no file, or a filter of packets.
  */
 int sdp_fallback_turn(struct sock *sk, bool share, int error)
 {
 	struct sdp_sock *sdp = sdp_sk(sk);
 	int err;
 
-	if (!sk->sk_socket->file)
+	if (!sk->sk_socket->file || sdp_sock_filtered(sk))
 		return -EOPNOTSUPP;
 	err = sdp_fallback_prepare(sk);
 	if (!err && sdp->user_bound)

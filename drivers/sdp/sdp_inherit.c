@@ -122,6 +122,7 @@ void sdp_inherit_child(struct sock *sk, const struct sock *parent)
 
 	sdp_inherit_sock(sk, parent);
 	sdp_inherit_memcg(sk, parent);
+	sdp_sock_no_filter(sk);
 	/* sk_alloc() took those of the worker that handles the request */
 	WRITE_ONCE(sk->sk_uid, sk_uid((struct sock *)parent));
 	security_sk_clone(parent, sk);

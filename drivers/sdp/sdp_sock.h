@@ -12,6 +12,7 @@
 #include <net/sock.h>
 #include <net/tcp_states.h>
 
+#include "compat.h"
 #include "sdp_net.h"
 #include "sdp_shared.h"
 
@@ -171,6 +172,20 @@ static inline struct sdp_sock *sdp_sk(const struct sock *sk)
 static inline struct workqueue_struct *sdp_wq(const struct sock *sk)
 {
 	return sdp_pernet(sock_net(sk))->wq;
+}
+
+/* Has the program a filter of packets? None would reach it, so all would pass. */
+static inline bool sdp_sock_filtered(const struct sock *sk)
+{
+	return rcu_access_pointer(sk->sk_filter);
+}
+
+/* It gets none from now on. Later kernels ask sdp_setsockopt(), which refuses. */
+static inline void sdp_sock_no_filter(struct sock *sk)
+{
+#ifndef HAVE_CUSTOM_SOCKOPT
+	sock_set_flag(sk, SOCK_FILTER_LOCKED);
+#endif
 }
 
 /*
