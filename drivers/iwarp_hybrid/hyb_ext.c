@@ -207,6 +207,8 @@ static u32 hyb_ext_execute(struct hyb_qp *qp, const struct rdmap_areq *r,
 		return TERM_OP_OPCODE;
 	if (r->to & (sizeof(u64) - 1))
 		return TERM_OP_STREAM;
+	if (!hyb_qp_grants(qp, IB_ACCESS_REMOTE_ATOMIC))
+		return hyb_recv_read_error(HYB_MEM_ACCESS);
 	mem = hyb_mem_get(qp->ibqp.pd, r->stag, r->to, sizeof(u64),
 			  IB_ACCESS_REMOTE_ATOMIC, &merr);
 	if (!mem)

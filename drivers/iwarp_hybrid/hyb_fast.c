@@ -399,7 +399,7 @@ static bool hyb_fast_send(struct hyb_qp *qp, struct hyb_fast *q)
 
 /*
  * The region of a Write, as a rule that of the one before; it is held. NULL if
- * there is none, or one that a NIC has to hear of.
+ * there is none, none may be written, or a NIC has to hear of it.
  */
 static struct hyb_mem *hyb_fast_sink(struct hyb_qp *qp, u32 stag, u64 to,
 				     u32 len)
@@ -408,6 +408,8 @@ static struct hyb_mem *hyb_fast_sink(struct hyb_qp *qp, u32 stag, u64 to,
 	struct hyb_rx *rx = &qp->rx;
 	enum hyb_mem_err err = HYB_MEM_STAG;
 
+	if (!hyb_qp_grants(qp, IB_ACCESS_REMOTE_WRITE))
+		return NULL;
 	if (rx->sink)
 		err = hyb_mem_hold_for(rx->sink, pd, stag, to, len,
 				       IB_ACCESS_REMOTE_WRITE);

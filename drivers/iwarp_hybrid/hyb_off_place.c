@@ -205,7 +205,8 @@ void hyb_off_read_done(struct hyb_qp *qp, struct hyb_mem *mem)
 
 static void hyb_off_opened(struct hyb_qp *qp, struct hyb_mem *mem, u32 stag)
 {
-	hyb_off_place(qp, mem, stag, 0, 0, IWARP_PLACE_WRITE);
+	if (hyb_qp_grants(qp, IB_ACCESS_REMOTE_WRITE))
+		hyb_off_place(qp, mem, stag, 0, 0, IWARP_PLACE_WRITE);
 }
 
 static void hyb_off_revoke(struct hyb_mem *mem)

@@ -269,6 +269,8 @@ static enum ooo_why hyb_ooo_target(struct hyb_qp *qp, struct hyb_ooo_fpdu *f)
 			refcount_inc(&f->mem->ref);
 		return OOO_NOW;
 	}
+	if (!hyb_qp_grants(qp, IB_ACCESS_REMOTE_WRITE))
+		return OOO_STAG;
 	f->mem = hyb_mem_get(qp->ibqp.pd, f->h->stag, f->h->to, f->h->payload,
 			     IB_ACCESS_REMOTE_WRITE, &err);
 	return f->mem ? OOO_NOW : OOO_STAG;

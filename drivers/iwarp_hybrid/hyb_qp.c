@@ -372,6 +372,21 @@ static int hyb_qp_modify_state(struct hyb_qp *qp, enum ib_qp_state to)
 	}
 }
 
+/*
+ * With a change of state the flags may come from the RDMA CM: none before it has a cm_id
+ * of the IW CM, never that for atomic operations. So these do not refuse anything.
+ */
+static void hyb_qp_set_access(struct hyb_qp *qp, int access, bool cm)
+{
+	int refuses = (IB_ACCESS_REMOTE_WRITE | IB_ACCESS_REMOTE_READ |
+		       IB_ACCESS_REMOTE_ATOMIC) & ~access;
+
+	if (cm)
+		refuses &= access ? ~IB_ACCESS_REMOTE_ATOMIC : 0;
+	WRITE_ONCE(qp->access, access);
+	WRITE_ONCE(qp->refuses, refuses);
+}
+
 /**
  * hyb_modify_qp - ib_device_ops.modify_qp
  * @ibqp: queue pair
@@ -398,7 +413,8 @@ static int hyb_modify_qp(struct ib_qp *ibqp, struct ib_qp_attr *attr, int mask,
 			return err;
 	}
 	if (mask & IB_QP_ACCESS_FLAGS)
-		WRITE_ONCE(qp->access, attr->qp_access_flags);
+		hyb_qp_set_access(qp, attr->qp_access_flags,
+				  mask & IB_QP_STATE);
 	if (mask & IB_QP_STATE)
 		return hyb_qp_modify_state(qp, attr->qp_state);
 	return 0;

@@ -723,6 +723,8 @@ static u32 hyb_rx_write(struct hyb_qp *qp, struct hyb_fpdu *f)
 		return 0;
 	if (ddp_to_wraps(h->to, h->payload))
 		return TERM_TAG_WRAP;
+	if (!hyb_qp_grants(qp, IB_ACCESS_REMOTE_WRITE))
+		return TERM_PROT_ACCESS;
 	mem = hyb_mem_get(qp->ibqp.pd, h->stag, h->to, h->payload,
 			  IB_ACCESS_REMOTE_WRITE, &merr);
 	if (!mem)
@@ -807,6 +809,8 @@ static u32 hyb_rx_read_req(struct hyb_qp *qp, struct hyb_fpdu *f)
 	if (irq->req.size) {
 		if (ddp_to_wraps(irq->req.src_to, irq->req.size))
 			return TERM_PROT_WRAP;
+		if (!hyb_qp_grants(qp, IB_ACCESS_REMOTE_READ))
+			return hyb_recv_read_error(HYB_MEM_ACCESS);
 		irq->mem = hyb_mem_get(qp->ibqp.pd, irq->req.src_stag,
 				       irq->req.src_to, irq->req.size,
 				       IB_ACCESS_REMOTE_READ, &merr);

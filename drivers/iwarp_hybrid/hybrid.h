@@ -397,7 +397,8 @@ struct hyb_srq {
  * @dead: being destroyed, nothing completes and no event is raised any more
  * @state_lock: protects changes of @state
  * @state: HYB_QP_*
- * @access: IB_ACCESS_* of modify_qp, for query_qp; regions have their own
+ * @access: IB_ACCESS_* of modify_qp, for query_qp
+ * @refuses: IB_ACCESS_REMOTE_* that the peer does not get, whatever a region grants
  * @fault: aborts the connection from a context that must not do so itself
  * @faulted: it has, which is once
  * @sq: send queue
@@ -435,6 +436,7 @@ struct hyb_qp {
 	spinlock_t state_lock;		/* see above */
 	enum hyb_qp_state state;
 	int access;
+	int refuses;
 	bool user;
 	bool dead;
 	bool faulted;
@@ -465,6 +467,12 @@ struct hyb_qp {
 #define hyb_cq_of(ptr)	container_of(ptr, struct hyb_cq, ibcq)
 #define hyb_mr_of(ptr)	container_of(ptr, struct hyb_mr, ibmr)
 #define hyb_srq_of(ptr)	container_of(ptr, struct hyb_srq, ibsrq)
+
+/* May the peer do that, IB_ACCESS_REMOTE_*, where a region grants it? */
+static inline bool hyb_qp_grants(const struct hyb_qp *qp, int access)
+{
+	return likely(!(READ_ONCE(qp->refuses) & access));
+}
 
 /* Verbs, by the files that implement them */
 extern const struct ib_device_ops hyb_dev_ops;

@@ -170,9 +170,11 @@ struct hyb_qp {
 	struct hyb_ooo *ooo;
 	struct hyb_cep *cep;
 	void *srq; /* none */
+	int refuses;
 	bool user;
 };
 
+#define hyb_qp_grants(qp, access) (!((qp)->refuses & (access)))
 #define hyb_qp_of(ptr) container_of(ptr, struct hyb_qp, ibqp)
 #define hyb_qp_state(qp) ((void)(qp), HYB_QP_RTS)
 #define hyb_qp_abort(qp, how) ((void)(qp), (void)(how))

@@ -416,6 +416,42 @@ static void case_rereg_domain(void)
 	result(!ibv_dealloc_pd(other), "the protection domain goes");
 }
 
+/* Rights of the queue pair that the peer's requests come by */
+static bool grant(int access)
+{
+	struct ibv_qp_attr attr = { .qp_access_flags = access };
+
+	return !ibv_modify_qp(b.id->qp, &attr, IBV_QP_ACCESS_FLAGS);
+}
+
+static void case_read_only(void)
+{
+	memset(a.buf, 1, 64);
+	result(!perform(IBV_WR_RDMA_WRITE, 64, b.buf, b.mr->rkey) &&
+		       sync_ends(0) && b.buf[63] == 1,
+	       "Write over a queue pair as it is made");
+	result(grant(IBV_ACCESS_REMOTE_READ) &&
+		       !perform(IBV_WR_RDMA_READ, 64, b.buf, b.mr->rkey),
+	       "Read over a queue pair that grants no Write");
+	memset(a.buf, 2, 64);
+	perform(IBV_WR_RDMA_WRITE, 64, b.buf, b.mr->rkey);
+	result(async_event(a.id->verbs, IBV_EVENT_QP_FATAL) && b.buf[63] == 1,
+	       "a Write over it is refused");
+}
+
+static void case_write_only(void)
+{
+	memset(a.buf, 1, 64);
+	result(grant(IBV_ACCESS_LOCAL_WRITE | IBV_ACCESS_REMOTE_WRITE) &&
+		       !perform(IBV_WR_RDMA_WRITE, 64, b.buf, b.mr->rkey) &&
+		       sync_ends(0) && b.buf[63] == 1,
+	       "Write over a queue pair that grants no Read");
+	memset(a.buf, 2, 64);
+	result(perform(IBV_WR_RDMA_READ, 64, b.buf, b.mr->rkey) > 0 &&
+		       a.buf[0] == 2,
+	       "a Read over it is refused");
+}
+
 /* Read past the end: the peer's error, reported by Terminate, and a flush */
 static void case_bounds(void)
 {
@@ -461,6 +497,8 @@ int main(int argc, char **argv)
 		one_case("other memory", case_rereg, false);
 		one_case("other rights", case_rereg_rights, false);
 		one_case("other domain", case_rereg_domain, false);
+		one_case("no Write", case_read_only, false);
+		one_case("no Read", case_write_only, false);
 		one_case("bounds", case_bounds, false);
 		rdma_destroy_ep(listener);
 	}
