@@ -1359,7 +1359,8 @@ static void sdp_cm_expect_local(struct sock *sk, const struct sdp_conn *conn,
 
 /*
  * @wait: jiffies that connect() waits; if 0, it is nonblocking, and waits as long as a
- * known address takes. Only for that the route is looked up here, too.
+ * known address takes. For that the route is looked up here, too, and for a loopback
+ * address: its source address says whether the device on lo has the connection.
  */
 static int sdp_cm_start(struct sock *sk, struct sdp_conn *conn,
 			const union sdp_addr *dst, __be16 port, long *wait)
@@ -1373,7 +1374,8 @@ static int sdp_cm_start(struct sock *sk, struct sdp_conn *conn,
 	if (sdp->local.sa.sa_family == dst->sa.sa_family)
 		src = sdp->local;
 	src.sa.sa_family = dst->sa.sa_family;
-	if (!*wait && sdp_route_known(sk, dst, &src))
+	if ((!*wait || sdp_addr_loopback(dst)) &&
+	    sdp_route_known(sk, dst, &src) && !*wait)
 		*wait = SDP_NONBLOCK_WAIT;
 	conn->cm.call = SDP_CALL_STARTS;
 	err = sdp_cm_new_id(sk, conn, dst, &src, port);

@@ -99,6 +99,8 @@ def talk(family, at, to):
     server, _ = listen(family, at, 0)
     port = server.getsockname()[1]
     client = new(family)
+    # without a time limit: connect() blocks, elsewhere it waits with poll()
+    client.settimeout(None)
     client.connect((to, port))
     child, peer = server.accept()
     print(f"{to} at {at}: from {peer[0]}, to {child.getsockname()[0]},",
