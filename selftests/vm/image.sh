@@ -28,10 +28,12 @@ PACKAGE_PROGRAMS=(
 	nginx memcached sshd ssh scp ssh-keygen wrk sockperf rsync curl openssl
 )
 
+python_version() { /usr/bin/python3 -c 'import sys; print("%d.%d" % sys.version_info[:2])'; }
+
 # Packages too large for the guest's memory; tests that call packages_up see them
 # in the host's file system
 TREE_PACKAGES=(postgresql nodejs default-jdk-headless open-iscsi golang-go stress-ng tcl8.6
-	python3-requests python3-distributed fio)
+	python3-requests python3-distributed fio "libpython$(python_version)-testsuite")
 
 SPARK_VERSION=3.5.3
 
