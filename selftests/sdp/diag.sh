@@ -114,6 +114,12 @@ ktap_is "bytes are counted" "$(counter a tx_bytes)" "$(counter b rx_bytes)"
 ktap_is "the histograms have its send" \
 	"$(counter a tx_sends_1k) $(in_a sdpstat -s | grep -c tx_sends_)" "1 1"
 ktap_is "and its message" "$(counter b rx_msgs_1k) $(in_b sdpstat -s | grep -c rx_msgs_)" "1 1"
+ktap_is "a pattern selects counters, as nstat has it" \
+	"$(in_b sdpstat -s -z accepts 'RX_SRCAVAI?' | awk '{ print $1, $2 }' | tr '\n' ',')" \
+	"accepts 1,rx_srcavail 0,"
+ktap_is "in JSON and in OpenMetrics, too" \
+	"$(in_b sdpstat -s -j accepts) $(in_b sdpstat -M accepts | grep -v '^#')" \
+	'{"counters":{"accepts":1}} sdp_accepts_total 1'
 ktap_is "another namespace has its own counters" \
 	"$(sdpstat -s -z --json | jq .counters.active_opens)" 0
 ktap_is "JSON has all counters" "$(in_a sdpstat -s --json | jq '.counters | length')" \
@@ -138,6 +144,9 @@ ktap_is "a filter selects by state" "$(fits state listening) $(fits state establ
 ktap_is "a filter selects by port" "$(fits sport = :7304) $(fits sport = :7305)" "1 0"
 ktap_is "a filter selects by an expression" "$(fits state all '( sport = :7304 or dport = :1 )' and \
 	not src 10.9.0.0/16)" 2
+ktap_is "a filter selects by mark, and by a part of it" \
+	"$(fits fwmark = 0) $(fits fwmark 0/0xff00) $(fits fwmark != 0) $(fits fwmark = 1/1)" "1 1 0 0"
+ktap_is "a filter selects by device, in the word of ss" "$(fits dev rdb) $(fits dev != rdb)" "1 0"
 ktap_is "-O shows a socket in one line" "$(in_b sdpstat -e -O -H state all | wc -l)" 2
 ktap_is "-N shows another namespace" "$(sdpstat -H -N b sport = :7304 | wc -l)" 1
 ktap_is "-N shows that of a process" \

@@ -18,7 +18,18 @@ mistakes() {
 125	sdp-run -c /nosuch true	/nosuch: No such file
 125	sdp-run -o -c /etc/hosts true	-o uses no rules: leave out -c
 127	sdp-run nosuch	nosuch: No such file
-126	sdp-run /etc	/etc: Permission denied
+126	sdp-run /etc	/etc: Permission denied: it is a directory
+127	sdp-run /run/wrong_use	the interpreter that it names is not there
+127	sdp-run redis-server.service	services are for sdp-run enable
+127	sdp-run DEBUG=1 true	variables stand before sdp-run
+125	sdp-run -p 80 true	See 'sdp-run --help'
+125	sdp-run -c /tmp true	/tmp: Is a directory
+125	sdp-run enable redis nginx	enable takes one unit: call it for each
+125	sdp-run enable -v redis	options stand before enable
+125	sdp-run enable ../redis	lists the names
+125	sdp-run enable redis.socket	sockets that systemd opens stay TCP
+125	sdp-run disable nosuch	nosuch.service is not enabled
+125	sdp-run -w both redis 10.0.0.2:1	server and client are
 125	sdp-run enable	needs the name of a unit
 125	sdp-run -s enable redis	put sdp-run -s into ExecStart=
 125	sdp-run -w server redis	-w takes a role, a program and ADDRESS:PORT
@@ -28,6 +39,19 @@ mistakes() {
 2	sdpstat state open	established, listening, connected
 2	sdpstat -i never	number of seconds (0.01 to 86400)
 2	sdpstat -s dport = :1	counters are not of one socket
+2	sdpstat -s nosuch	no name of counters, as -s -z lists them
+2	sdpstat established	put 'state' before it
+2	sdpstat 10.0.0.2:6379	put 'src' or 'dst' before it
+2	sdpstat :6379	put 'sport =' or 'dport =' before a port
+2	sdpstat dport	the filter is incomplete
+2	sdpstat fwmark = red	0x1 or 0x1/0xff are
+2	sdpstat -s -t	leave it out with -s, -C and -M
+2	sdpstat -M -j	leave out -j
+2	sdpstat -E -i 1	leave out -S, -i and -w
+2	sdpstat check	takes one HOST:PORT
+2	sdpstat check ::1:80	an IPv6 address stands in brackets
+2	sdpstat check 10.0.0.2:0	not HOST:PORT, as in
+2	sdpstat stack hyb0 1 2	DEV and QPN are all
 1	sdpstat -N nosuch	'ip netns' lists those that have names
 1	sdpstat -K 123456789	see 'sdpstat -ae'
 2	sdpstat check server	not HOST:PORT
@@ -37,13 +61,35 @@ mistakes() {
 1	sdpctl setup nosuch	there is no network device nosuch
 2	sdpctl status all	takes no argument
 2	sdpctl trust	takes on or off
-2	sdpctl start	none of setup, undo, trust
+2	sdpctl show	none of setup, undo, trust
+2	sdpctl enable lo	systemctl enable sdp@lo
+2	sdpctl setup rda	give its network device
+2	sdpctl undo rda	give its network device
+2	sdpctl undo	takes the name of one network device
+2	sdpctl setup va vb	takes the name of one network device
+1	sdpctl setup 10.0.0.1	there is no network device 10.0.0.1
+1	sdpctl setup /dev/va	is not the name of a network device
+2	sdpctl trust maybe	neither on nor off
+2	sdpctl report all	takes no argument
+2	sdpctl --foo	none of setup, undo, trust
 2	sdpbench	give the host of a server, or -s to be one
 2	sdpbench --foo	See 'sdpbench --help'
 2	sdpbench -s server	-b has its address
 2	sdpbench -p 99999 10.0.0.2	not a number from 1 to 65535
-2	sdpbench -t udp 10.0.0.2	unknown transport: udp
+2	sdpbench -t udp 10.0.0.2	unknown transport, sdp, tcp and rsocket are known: udp
 1	sdpbench 10.0.0.2	connect to 10.0.0.2 port 7471: Connection refused (does sdpbench -s -t sdp run there?)
+1	sdpbench 10.0.0.2:7471	the port is given with -p
+1	sdpbench -6 10.0.0.2	is -4 or -6 for the other kind of address?
+1	sdpbench -s -b 10.9.9.9	-b takes an address of this host
+2	sdpbench -s -T bw	a server takes -t, -p, -b, -1, -4 and -6 alone
+2	sdpbench -1 10.0.0.2	only a server, which has -s, ends after a client
+2	sdpbench -b 10.0.0.1 10.0.0.2	only a server, which has -s, listens
+2	sdpbench -S 64X 10.0.0.2	no size, 64 and 64K and 1M are
+2	sdpbench -S 65M 10.0.0.2	sizes are from 1 to 64M
+2	sdpbench -T nosuch 10.0.0.2	no such test, bw and lat are some
+2	sdpbench -t tcp,sdp 10.0.0.2	a list of transports is for -s and --compare
+2	sdpbench --wait 5 10.0.0.2	seconds to connect are -w
+2	sdpbench --recv lend -t tcp 10.0.0.2	only sdp lends
 1	sdpbench -t tcp 10.0.0.2	does sdpbench -s -t tcp run there?
 1	sdpbench 10.9.9.9	`sdpstat check HOST:7471` finds what is missing
 END
@@ -51,6 +97,9 @@ END
 
 dev_up hybrid hybrid || ktap_skip_all "no RDMA device"
 modprobe -q -a sdp sdp_diag
+printf '#!/nosuch\n' >/run/wrong_use
+chmod 755 /run/wrong_use
+defer rm /run/wrong_use
 while IFS=$'\t' read -r status command sentence; do
 	# shellcheck disable=SC2086 # several words
 	said=$(in_a timeout 60 $command 2>&1 </dev/null)

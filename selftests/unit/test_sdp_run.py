@@ -136,7 +136,7 @@ def defaults():
 def units():
     """Without root, and without a unit: what is written is seen in selftests/host"""
     for args, want in ((("enable",), "needs the name of a unit"),
-                       (("disable", "a", "b"), "needs the name of a unit"),
+                       (("disable", "a", "b"), "takes one unit"),
                        (("enable", "../x"), "is not the name of a unit"),
                        (("enable", ""), "is not the name of a unit"),
                        (("enable", "-x"), "is not the name of a unit"),

@@ -74,19 +74,29 @@ static void test_change(void)
 		[SDP_MIB_PAD + 3] = 5,
 	};
 	char name[3][32], want[300];
+	char *patterns[2] = {};
+	const struct options o = { .patterns = patterns };
 	struct json j = begin();
 	int n;
 
 	for (int i = 0; i < 3; i++)
 		snprintf(name[i], sizeof(name[i]), "%s",
 			 counter_name(SDP_MIB_PAD + 1 + i, want, sizeof(want)));
-	counters_json(&j, now, old, SDP_MIB_PAD + 4);
+	counters_json(&j, now, old, SDP_MIB_PAD + 4, &o);
 	n = snprintf(want, sizeof(want),
 		     "{\"counters\":{\"%s\":7,\"%s\":2,\"%s\":5},", name[0],
 		     name[1], name[2]);
 	snprintf(want + n, sizeof(want) - n,
 		 "\"change\":{\"%s\":2,\"%s\":-3,\"%s\":0}}\n", name[0],
 		 name[1], name[2]);
+	is(&j, want);
+
+	patterns[0] = name[1];
+	j = begin();
+	counters_json(&j, now, old, SDP_MIB_PAD + 4, &o);
+	snprintf(want, sizeof(want),
+		 "{\"counters\":{\"%s\":2},\"change\":{\"%s\":-3}}\n", name[1],
+		 name[1]);
 	is(&j, want);
 }
 
@@ -162,6 +172,7 @@ static void test_filters(void)
 		.sport = 40000,
 		.dport = 6379,
 		.device = "hyb_eth0",
+		.mark = 0x1f,
 	};
 	static const char *const good[] = {
 		"",
@@ -185,6 +196,11 @@ static void test_filters(void)
 		"dst *:6379",
 		"src != 10.0.0.2",
 		"device hyb_eth0",
+		"dev = hyb_eth0",
+		"fwmark = 0x1f",
+		"fwmark 31",
+		"fwmark = 0x10/0xf0",
+		"fwmark != 0x1e",
 		"state connected dport = :1 or src 10.0.0.1",
 	};
 	static const char *const bad[] = {
@@ -198,6 +214,9 @@ static void test_filters(void)
 		"dst 2001:db8::1",
 		"src [::1]:40000",
 		"device != hyb_eth0",
+		"fwmark = 0xf",
+		"fwmark = 0x1f/0xf",
+		"not fwmark = 0xf/0x0f",
 		"dport = :6379 and ( sport = :1 or sport = :2 )",
 	};
 

@@ -525,9 +525,16 @@ static int change_unit(char **argv, const char *config)
 	struct unit_settings set = { .only = rules.only, .verbose = verbose };
 	char found[PATH_MAX], library[PATH_MAX], rules_file[PATH_MAX];
 
-	if (!argv[1] || argv[2]) {
+	if (!argv[1]) {
 		say("%s needs the name of a unit; to run a program of that name, give ./%s",
 		    argv[0], argv[0]);
+		return EXIT_USAGE;
+	}
+	if (argv[2]) {
+		say(*argv[1] == '-' ?
+			    "options stand before %s: see 'sdp-run --help'" :
+			    "%s takes one unit: call it for each",
+		    argv[0]);
 		return EXIT_USAGE;
 	}
 	if (*argv[0] == 'd')
@@ -541,6 +548,26 @@ static int change_unit(char **argv, const char *config)
 		return EXIT_USAGE;
 	set.library = realpath(found, library);
 	return unit_enable(argv[1], &set) ? 0 : EXIT_USAGE;
+}
+
+/* The likely meaning of a name that cannot be run */
+static const char *meant(const char *name, int err)
+{
+	size_t len = strlen(name);
+	char path[PATH_MAX];
+	struct stat st;
+
+	if (err == EACCES && !stat(name, &st) && S_ISDIR(st.st_mode))
+		return ": it is a directory";
+	if (err != ENOENT)
+		return "";
+	if (find_program(name, path, sizeof(path)) && !access(path, X_OK))
+		return ": the interpreter that it names is not there";
+	if (len > 8 && !strcmp(name + len - 8, ".service"))
+		return ": services are for sdp-run enable";
+	if (strchr(name, '='))
+		return ": variables stand before sdp-run";
+	return "";
 }
 
 static int run(char **argv, const char *config, bool supervised)
@@ -558,7 +585,7 @@ static int run(char **argv, const char *config, bool supervised)
 
 	execvp(argv[0], argv);
 	err = errno;
-	say("%s: %s", argv[0], strerror(err));
+	say("%s: %s%s", argv[0], strerror(err), meant(argv[0], err));
 	return err == ENOENT ? EXIT_NOT_FOUND : EXIT_CANNOT_RUN;
 }
 
@@ -653,7 +680,7 @@ int main(int argc, char **argv)
 		use.config = inherited(use.config);
 	if (use.ask && argc == 3)
 		return which(use.config, argv);
-	if (!argc || use.ask) {
+	if (!argc || !*argv[0] || use.ask) {
 		say(use.ask ?
 			    "-w takes a role, a program and ADDRESS:PORT: see 'sdp-run --help'" :
 			    "no program given: see 'sdp-run --help'");

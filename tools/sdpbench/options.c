@@ -95,6 +95,8 @@ static unsigned long long parse_number(const char *arg, unsigned long long min,
 	exit(BENCH_EXIT_USAGE);
 }
 
+static const char bad_size[] = "no size, 64 and 64K and 1M are";
+
 static uint32_t one_size(const char *arg, char **end)
 {
 	unsigned long long val;
@@ -103,7 +105,7 @@ static uint32_t one_size(const char *arg, char **end)
 	errno = 0;
 	val = strtoull(arg, end, 10);
 	if (*end == arg || *arg == '-')
-		bad_use("bad size", arg);
+		bad_use(bad_size, arg);
 	if (**end == 'K' || **end == 'k')
 		shift = 10;
 	else if (**end == 'M' || **end == 'm')
@@ -111,7 +113,7 @@ static uint32_t one_size(const char *arg, char **end)
 	if (shift)
 		(*end)++;
 	if (errno || !val || val > BENCH_MAX_SIZE >> shift)
-		bad_use("size out of range", arg);
+		bad_use("sizes are from 1 to 64M", arg);
 	return val << shift;
 }
 
@@ -126,7 +128,7 @@ static void size_list(const char *arg, struct sizes *s)
 		if (!*end)
 			return;
 		if (*end != ',')
-			bad_use("bad size", arg);
+			bad_use(bad_size, arg);
 		arg = end + 1;
 	}
 }
@@ -150,7 +152,7 @@ static void add_test(struct bench_opts *opts, const char *name)
 			return;
 		}
 	}
-	bad_use("no such test", name);
+	bad_use("no such test, bw and lat are some", name);
 }
 
 static void add_xport(struct bench_opts *opts, const char *name)
@@ -158,7 +160,8 @@ static void add_xport(struct bench_opts *opts, const char *name)
 	const struct xport *xp = xport_get(name);
 
 	if (!xp)
-		bad_use("unknown transport", name);
+		bad_use("unknown transport, sdp, tcp and rsocket are known",
+			name);
 	for (unsigned int i = 0; i < opts->n_xps; i++) {
 		if (opts->xps[i] == xp)
 			bad_use("transport given twice", name);
@@ -439,6 +442,18 @@ static void check_tests(const struct bench_opts *opts)
 			"--reps");
 }
 
+/* Options of the other end; @of_client: one of the client's has been given */
+static void check_end(const struct bench_opts *opts, bool of_client)
+{
+	if (opts->server && of_client)
+		bad_use("a server takes -t, -p, -b, -1, -4 and -6 alone", "-s");
+	if (!opts->server && opts->once)
+		bad_use("only a server, which has -s, ends after a client",
+			"-1");
+	if (!opts->server && opts->hosts[0])
+		bad_use("only a server, which has -s, listens", "-b");
+}
+
 static void check_xports(const struct bench_opts *opts)
 {
 	if (opts->compare && opts->n_xps != 2)
@@ -474,6 +489,7 @@ static void check_xports(const struct bench_opts *opts)
  */
 void options(struct bench_opts *opts, int argc, char **argv)
 {
+	bool of_client = false;
 	int opt;
 
 	*opts = (struct bench_opts){
@@ -493,15 +509,19 @@ void options(struct bench_opts *opts, int argc, char **argv)
 		} else if (opt == 'V') {
 			puts("sdpbench " SDP_VERSION);
 			exit(BENCH_EXIT_OK);
-		} else if (!common_option(opts, opt, optarg) &&
-			   !what_option(opts, opt, optarg) &&
-			   !extent_option(opts, opt, optarg) &&
-			   !how_option(opts, opt, optarg)) {
+		} else if (common_option(opts, opt, optarg)) {
+			continue;
+		} else if (what_option(opts, opt, optarg) ||
+			   extent_option(opts, opt, optarg) ||
+			   how_option(opts, opt, optarg)) {
+			of_client = true;
+		} else {
 			/* getopt has said why */
 			fputs("See 'sdpbench --help'.\n", stderr);
 			exit(BENCH_EXIT_USAGE);
 		}
 	}
+	check_end(opts, of_client);
 	if ((argc - optind > 0) == opts->server) {
 		if (opts->server)
 			bad_use("a server takes no host, -b has its address",

@@ -113,6 +113,18 @@ static int open_for(const struct xport *xp, const struct addrinfo *ai)
 	return fd;
 }
 
+/* The likely reason why the name service does not find a host */
+static const char *no_host(const char *host, int err)
+{
+	const char *colon = host ? strchr(host, ':') : NULL;
+
+	if (err == EAI_ADDRFAMILY)
+		return " (is -4 or -6 for the other kind of address?)";
+	if (colon && !strchr(colon + 1, ':'))
+		return " (the port is given with -p)";
+	return "";
+}
+
 static struct addrinfo *resolve(const char *host, uint16_t port, int family,
 				int flags)
 {
@@ -128,8 +140,8 @@ static struct addrinfo *resolve(const char *host, uint16_t port, int family,
 	snprintf(service, sizeof(service), "%u", port);
 	err = getaddrinfo(host, service, &hints, &list);
 	if (err)
-		bench_die("%s: %s", host ? host : "any address",
-			  gai_strerror(err));
+		bench_die("%s: %s%s", host ? host : "any address",
+			  gai_strerror(err), no_host(host, err));
 	return list;
 }
 
@@ -145,6 +157,21 @@ void xport_nodelay(const struct xport *xp, int fd)
 	int one = 1;
 
 	xp->setsockopt(fd, IPPROTO_TCP, TCP_NODELAY, &one, sizeof(one));
+}
+
+/* A port cannot be had: say what to do */
+static noreturn void bind_fail(const struct xport *xp, uint16_t port, int err)
+{
+	const char *hint = "";
+
+	if (err == EADDRINUSE)
+		hint = " (-p takes another port)";
+	else if (err == EADDRNOTAVAIL)
+		hint = " (-b takes an address of this host, `ip addr` lists them)";
+	else if (err == EACCES)
+		hint = " (ports below 1024 need root)";
+	bench_die("%s: bind to port %u: %s%s", xp->name, port, strerror(err),
+		  hint);
 }
 
 /**
@@ -168,8 +195,7 @@ int xport_listen(const struct xport *xp, const char *host, uint16_t port,
 
 	xp->setsockopt(fd, SOL_SOCKET, SO_REUSEADDR, &one, sizeof(one));
 	if (xp->bind(fd, ai->ai_addr, ai->ai_addrlen))
-		bench_die("%s: bind to port %u: %s", xp->name, port,
-			  strerror(errno));
+		bind_fail(xp, port, errno);
 	if (xp->listen(fd, 64))
 		bench_die("%s: listen: %s", xp->name, strerror(errno));
 	freeaddrinfo(ai);

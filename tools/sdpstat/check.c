@@ -465,7 +465,7 @@ static bool is_port(const char *s)
 	char *end;
 	unsigned long v = strtoul(s, &end, 10);
 
-	return *end || (*s >= '0' && *s <= '9' && v <= 65535);
+	return *end || (*s >= '0' && *s <= '9' && v && v <= 65535);
 }
 
 /* HOST:PORT in place. */
@@ -475,7 +475,15 @@ static void parse_target(struct check_options *o, char *arg)
 	size_t len;
 
 	if (!colon || colon == arg || !is_port(colon + 1)) {
-		fprintf(stderr, "sdpstat: '%s' is not HOST:PORT\n", arg);
+		fprintf(stderr,
+			"sdpstat: '%s' is not HOST:PORT, as in: sdpstat check 10.0.0.2:6379\n",
+			arg);
+		exit(2);
+	}
+	if (*arg != '[' && strchr(arg, ':') != colon) {
+		fprintf(stderr,
+			"sdpstat: '%s' is not HOST:PORT: an IPv6 address stands in brackets\n",
+			arg);
 		exit(2);
 	}
 	*colon = '\0';
@@ -523,7 +531,8 @@ static void parse_check(struct check_options *o, int argc, char **argv)
 		}
 	}
 	if (argc - optind != 1) {
-		check_usage(stderr);
+		fputs("sdpstat: check takes one HOST:PORT: see 'sdpstat check --help'\n",
+		      stderr);
 		exit(2);
 	}
 	parse_target(o, argv[optind]);

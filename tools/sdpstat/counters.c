@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
 /* sdpstat: the names of the counters, see linux/sdp_netlink.h. */
+#include <fnmatch.h>
+
 #include "sdpstat.h"
 
 struct counter {
@@ -290,4 +292,17 @@ const char *counter_text(unsigned int id)
 	if (id < ARRAY_SIZE(counters) && counters[id].text)
 		return counters[id].text;
 	return "not known to this sdpstat";
+}
+
+bool counter_wanted(const struct options *o, unsigned int id)
+{
+	char buf[32];
+	const char *name = counter_name(id, buf, sizeof(buf));
+	char **p = o->patterns;
+
+	if (!p || !*p)
+		return true;
+	while (*p && fnmatch(*p, name, FNM_CASEFOLD))
+		p++;
+	return *p;
 }

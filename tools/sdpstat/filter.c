@@ -4,7 +4,8 @@
  *
  *   [state STATE]... [exclude STATE]... [EXPRESSION]
  *   EXPRESSION: src|dst [OP] ADDRESS[/PREFIX][:PORT], sport|dport OP [:]PORT,
- *               device [OP] NAME, cgroup [OP] PATH; with and, or, not and parentheses
+ *               device [OP] NAME, cgroup [OP] PATH, fwmark [OP] MARK[/MASK]; with and, or,
+ *               not and parentheses
  */
 #include <arpa/inet.h>
 #include <errno.h>
@@ -16,10 +17,10 @@
 
 enum op { OP_EQ, OP_NE, OP_LT, OP_GT, OP_LE, OP_GE };
 
-enum kind { AND, OR, NOT, ADDRESS, PORT, DEVICE, CGROUP };
+enum kind { AND, OR, NOT, ADDRESS, PORT, DEVICE, CGROUP, MARK };
 
 #define NO_TEST \
-	"no command (advise, check, stack) and no test of a filter (src, dst, sport, dport, device, cgroup)"
+	"no command (advise, check, stack) and no test of a filter (src, dst, sport, dport, device, cgroup, fwmark)"
 #define NO_STATE \
 	"no state: established, listening, connected, all and those of ss are"
 
@@ -37,6 +38,8 @@ struct filter {
 	uint16_t port;
 	char *name;
 	uint64_t cgroup;
+	uint32_t mark;
+	uint32_t mask;
 };
 
 /* Words that are left, and characters of the first of them that have been taken */
@@ -187,12 +190,72 @@ static uint64_t parse_cgroup(const char *s)
 	return id;
 }
 
+/* MARK[/MASK], in the ways of C */
+static void parse_mark(struct filter *f, const char *s)
+{
+	static const char what[] = "no mark: 0x1 or 0x1/0xff are";
+	unsigned long long mark, mask = UINT32_MAX;
+	char *end;
+
+	mark = strtoull(s, &end, 0);
+	if (*end == '/' && end[1] >= '0' && end[1] <= '9')
+		mask = strtoull(end + 1, &end, 0);
+	if (*s < '0' || *s > '9' || *end || mark > UINT32_MAX ||
+	    mask > UINT32_MAX)
+		bad_use(s, what);
+	f->mark = mark;
+	f->mask = mask;
+}
+
 static void __attribute__((noreturn)) unfinished(void)
 {
-	die("the filter is incomplete: see 'sdpstat --help'");
+	fputs("sdpstat: the filter is incomplete: see 'sdpstat --help'\n",
+	      stderr);
+	exit(2);
+}
+
+static bool is_state(const char *s, uint32_t *states);
+
+/* A word that begins no test: the most likely of what was meant */
+static void __attribute__((noreturn)) no_test(const char *s)
+{
+	uint8_t addr[16];
+	uint32_t states;
+
+	if (is_state(s, &states))
+		bad_use(s, "a state: put 'state' before it");
+	/* of IPv4 perhaps with a prefix or a port */
+	if (inet_pton(AF_INET6, s, addr) == 1 ||
+	    (*s >= '0' && *s <= '9' && strchr(s, '.')))
+		bad_use(s, "an address: put 'src' or 'dst' before it");
+	s += *s == ':';
+	if (*s && !s[strspn(s, "0123456789")])
+		bad_use(s,
+			"a number: put 'sport =' or 'dport =' before a port");
+	bad_use(s, NO_TEST);
 }
 
 static struct filter *parse_or(struct words *w);
+
+static void parse_value(struct filter *f, char *s)
+{
+	switch (f->kind) {
+	case ADDRESS:
+		parse_address(f, s);
+		break;
+	case PORT:
+		f->port = parse_port(s + (*s == ':'));
+		break;
+	case CGROUP:
+		f->cgroup = parse_cgroup(s);
+		break;
+	case MARK:
+		parse_mark(f, s);
+		break;
+	default:
+		f->name = strdup(s);
+	}
+}
 
 static struct filter *parse_test(struct words *w)
 {
@@ -203,12 +266,14 @@ static struct filter *parse_test(struct words *w)
 		f = new_filter(ADDRESS);
 	else if (!strcmp(s, "sport") || !strcmp(s, "dport"))
 		f = new_filter(PORT);
-	else if (!strcmp(s, "device"))
+	else if (!strcmp(s, "device") || !strcmp(s, "dev"))
 		f = new_filter(DEVICE);
 	else if (!strcmp(s, "cgroup"))
 		f = new_filter(CGROUP);
+	else if (!strcmp(s, "fwmark"))
+		f = new_filter(MARK);
 	else if (*s)
-		bad_use(s, NO_TEST);
+		no_test(s);
 	else
 		unfinished();
 	f->peer = *s == 'd';
@@ -216,14 +281,7 @@ static struct filter *parse_test(struct words *w)
 	f->op = parse_op(w);
 	if (!*w->text)
 		unfinished();
-	if (f->kind == ADDRESS)
-		parse_address(f, s);
-	else if (f->kind == PORT)
-		f->port = parse_port(s + (*s == ':'));
-	else if (f->kind == CGROUP)
-		f->cgroup = parse_cgroup(s);
-	else
-		f->name = strdup(s);
+	parse_value(f, s);
 	if (f->kind != PORT && f->op > OP_NE)
 		bad_use(s, "neither larger nor smaller: = and != compare it");
 	next(w);
@@ -271,7 +329,7 @@ static struct filter *parse_or(struct words *w)
 #define STATES_CONNECTED \
 	(((1u << (STATE_MAX + 1)) - 2) & ~(STATES_LISTEN | STATE(STATE_CLOSE)))
 
-static uint32_t parse_state(const char *s)
+static bool is_state(const char *s, uint32_t *states)
 {
 	static const struct {
 		const char *name;
@@ -295,9 +353,20 @@ static uint32_t parse_state(const char *s)
 	};
 
 	for (size_t i = 0; i < ARRAY_SIZE(names); i++)
-		if (!strcmp(s, names[i].name))
-			return names[i].states;
-	bad_use(s, NO_STATE);
+		if (!strcmp(s, names[i].name)) {
+			*states = names[i].states;
+			return true;
+		}
+	return false;
+}
+
+static uint32_t parse_state(const char *s)
+{
+	uint32_t states;
+
+	if (!is_state(s, &states))
+		bad_use(s, NO_STATE);
+	return states;
 }
 
 void filter_parse(struct options *o, int argc, char **argv)
@@ -403,6 +472,8 @@ bool filter_fits(const struct filter *f, const struct sock_info *s)
 		return compare(f->peer ? s->dport : s->sport, f->port, f->op);
 	case CGROUP:
 		return (s->cgroup == f->cgroup) == (f->op == OP_EQ);
+	case MARK:
+		return ((s->mark & f->mask) == f->mark) == (f->op == OP_EQ);
 	default:
 		return !strcmp(s->device, f->name) == (f->op == OP_EQ);
 	}

@@ -55,6 +55,7 @@ static const struct option long_options[] = {
 static void usage(FILE *f)
 {
 	fputs("Usage: sdpstat [OPTION]... [FILTER]\n"
+	      "       sdpstat -s|-C|-M [OPTION]... [COUNTER]...\n"
 	      "       sdpstat advise [-j]\n"
 	      "       sdpstat stack [OPTION]... [DEV [QPN]]\n"
 	      "       sdpstat check [OPTION]... HOST:PORT\n"
@@ -92,7 +93,8 @@ static void usage(FILE *f)
 	      "  -V, --version        the version\n"
 	      "\n"
 	      "FILTER is as with ss: [state STATE] [EXPRESSION], as in\n"
-	      "'state established ( dport = :6379 or src 10.0.0.0/8 )'.\n"
+	      "'state established ( dport = :6379 or src 10.0.0.0/8 )'. COUNTER is a name or\n"
+	      "a pattern, as in 'tx_*'.\n"
 	      "sdpstat stack shows which protocol component of an RDMA device is where:\n"
 	      "see 'sdpstat stack --help'. sdpstat check explains whether a connection would\n"
 	      "be an SDP one: see 'sdpstat check --help'. sdpstat advise says what the counters\n"
@@ -236,6 +238,66 @@ static void parse_option(struct options *o, int c)
 	}
 }
 
+/* Of the options that are for sockets alone, one that is given */
+static const char *socket_option(const struct options *o)
+{
+	const struct {
+		bool on;
+		const char *name;
+	} options[] = {
+		{ o->states == STATES_LISTEN, "-l" },
+		{ o->bound, "-B" },
+		{ o->events, "-E" },
+		{ o->summary, "-S" },
+		{ o->context, "-Z" },
+		{ o->threads, "-T" },
+		{ o->processes, "-p" },
+		{ o->extended, "-e" },
+		{ o->tcp, "-t" },
+		{ o->resolve, "-r" },
+		{ o->family == AF_INET, "-4" },
+		{ o->family == AF_INET6, "-6" },
+		{ o->kill_cookie, "-K" },
+	};
+
+	for (size_t i = 0; i < ARRAY_SIZE(options); i++)
+		if (options[i].on)
+			return options[i].name;
+	return NULL;
+}
+
+/* Options that would be without effect, or that exclude each other */
+static void check_use(const struct options *o)
+{
+	const char *name = socket_option(o);
+
+	if (o->metrics && o->json)
+		bad_use("-M", "a format of its own: leave out -j");
+	if (o->metrics && (o->changes || o->watch))
+		bad_use("-M", "totals: leave out -C and -w");
+	if ((o->counters || o->metrics) && name)
+		bad_use(name, "for sockets: leave it out with -s, -C and -M");
+	if (o->events && (o->summary || o->interval || o->watch))
+		bad_use("-E", "changes as they come: leave out -S, -i and -w");
+}
+
+/* A pattern that fits no counter may be the filter of sockets */
+static void check_patterns(char **patterns)
+{
+	struct options one = { .patterns = (char *[]){ NULL, NULL } };
+	unsigned int id;
+
+	for (; *patterns; patterns++) {
+		one.patterns[0] = *patterns;
+		for (id = SDP_MIB_PAD + 1; id < COUNTERS_MAX; id++)
+			if (counter_wanted(&one, id))
+				break;
+		if (id == COUNTERS_MAX)
+			bad_use(*patterns,
+				"no name of counters, as -s -z lists them, and counters are not of one socket");
+	}
+}
+
 static void parse(struct options *o, int argc, char **argv)
 {
 	int c;
@@ -246,16 +308,22 @@ static void parse(struct options *o, int argc, char **argv)
 		parse_option(o, c);
 	if (optind < argc && o->filter)
 		bad_use(argv[optind], "a second filter, beside that of -F");
-	if (optind < argc && (o->counters || o->metrics))
-		bad_use(argv[optind],
-			"a filter, but counters are not of one socket");
+	check_use(o);
+	if (o->counters || o->metrics) {
+		o->patterns = argv + optind;
+		check_patterns(o->patterns);
+		return;
+	}
 	if (o->summary && o->states == STATES_DEFAULT)
 		o->states = STATES_ALL;
 	filter_parse(o, argc - optind, argv + optind);
 	o->processes |= o->context || o->threads;
-	if (o->events)
-		return;
-	if ((o->count || o->watch) && !o->interval)
+}
+
+/* -c and -w have an interval; -E has events instead */
+static void set_interval(struct options *o)
+{
+	if (!o->events && (o->count || o->watch) && !o->interval)
 		o->interval = 1;
 }
 
@@ -307,7 +375,7 @@ static void show_counters(const struct options *o, bool first)
 		json_start(&j, stdout);
 		if (!first)
 			json_double(&j, "seconds", t - then);
-		counters_json(&j, v, first ? NULL : old, n);
+		counters_json(&j, v, first ? NULL : old, n, o);
 		json_end(&j);
 	} else {
 		counters_print(v, first ? NULL : old, n, t - then, o);
@@ -339,12 +407,12 @@ static void begin_screen(struct options *o)
 	o->rows = size.ws_row > 3 ? size.ws_row - 2 : 1;
 }
 
-static void show_metrics(void)
+static void show_metrics(const struct options *o)
 {
 	static uint64_t v[COUNTERS_MAX];
 	unsigned int n = counters_get(v);
 
-	counters_metrics(v, n);
+	counters_metrics(v, n, o);
 }
 
 static void show_sockets(const struct options *o, bool first)
@@ -455,6 +523,7 @@ int main(int argc, char **argv)
 		return commands[i].main(argc - 1, argv + 1);
 	}
 	parse(&o, argc, argv);
+	set_interval(&o);
 	if (o.kill_cookie) {
 		socket_destroy(o.kill_cookie);
 		return 0;
@@ -467,7 +536,7 @@ int main(int argc, char **argv)
 			putchar('\n');
 		begin_screen(&o);
 		if (o.metrics)
-			show_metrics();
+			show_metrics(&o);
 		else if (o.counters)
 			show_counters(&o, !i);
 		else

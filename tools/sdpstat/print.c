@@ -677,7 +677,7 @@ void counters_print(const uint64_t *v, const uint64_t *old, unsigned int n,
 		       seconds);
 	for (i = SDP_MIB_PAD + 1; i < n; i++) {
 		d = old ? v[i] - old[i] : v[i];
-		if (!d && !o->zeros)
+		if ((!d && !o->zeros) || !counter_wanted(o, i))
 			continue;
 		printf("%-24s %20lld", counter_name(i, buf, sizeof(buf)),
 		       (long long)d);
@@ -694,7 +694,8 @@ void counters_print(const uint64_t *v, const uint64_t *old, unsigned int n,
 }
 
 /* OpenMetrics, which the text format of Prometheus reads, too */
-void counters_metrics(const uint64_t *v, unsigned int n)
+void counters_metrics(const uint64_t *v, unsigned int n,
+		      const struct options *o)
 {
 	char buf[32];
 	unsigned int i;
@@ -703,6 +704,8 @@ void counters_metrics(const uint64_t *v, unsigned int n)
 		const char *name = counter_name(i, buf, sizeof(buf));
 		bool gauge = i == SDP_MIB_CURR_ESTAB;
 
+		if (!counter_wanted(o, i))
+			continue;
 		printf("# TYPE sdp_%s %s\n# HELP sdp_%s %s\n", name,
 		       gauge ? "gauge" : "counter", name, counter_text(i));
 		printf("sdp_%s%s %llu\n", name, gauge ? "" : "_total",
@@ -711,22 +714,25 @@ void counters_metrics(const uint64_t *v, unsigned int n)
 	puts("# EOF");
 }
 
-/* All of them, also those that are 0, so that there is always the same to be found */
+/* Also those that are 0, so that there is always the same to be found */
 void counters_json(struct json *j, const uint64_t *v, const uint64_t *old,
-		   unsigned int n)
+		   unsigned int n, const struct options *o)
 {
 	char buf[32];
 	unsigned int i;
 
 	json_open(j, "counters", '{');
 	for (i = SDP_MIB_PAD + 1; i < n; i++)
-		json_u64(j, counter_name(i, buf, sizeof(buf)), v[i]);
+		if (counter_wanted(o, i))
+			json_u64(j, counter_name(i, buf, sizeof(buf)), v[i]);
 	json_close(j, '}');
 	if (!old)
 		return;
 
 	json_open(j, "change", '{');
 	for (i = SDP_MIB_PAD + 1; i < n; i++)
-		json_s64(j, counter_name(i, buf, sizeof(buf)), v[i] - old[i]);
+		if (counter_wanted(o, i))
+			json_s64(j, counter_name(i, buf, sizeof(buf)),
+				 v[i] - old[i]);
 	json_close(j, '}');
 }

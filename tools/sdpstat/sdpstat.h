@@ -69,6 +69,7 @@ struct options {
 	bool watch; /* sorted by what moves, on a terminal in its place */
 	unsigned int rows; /* no more sockets than that, 0: all */
 	struct filter *filter;
+	char **patterns; /* names of counters, up to NULL; none: all */
 	double interval; /* seconds, 0: once */
 	unsigned long count; /* of intervals, 0: for ever */
 	uint64_t kill_cookie;
@@ -189,6 +190,7 @@ int check_main(int argc, char **argv);
 /* counters.c */
 const char *counter_name(unsigned int id, char *buf, size_t len);
 const char *counter_text(unsigned int id);
+bool counter_wanted(const struct options *o, unsigned int id);
 
 /* history.c */
 bool history_read(uint64_t v[COUNTERS_MAX], double *when); /* there is one */
@@ -236,8 +238,9 @@ void sockets_json(struct json *j, const struct sock_list *list,
 		  const struct options *o);
 void counters_print(const uint64_t *v, const uint64_t *old, unsigned int n,
 		    double seconds, const struct options *o);
-void counters_metrics(const uint64_t *v, unsigned int n);
+void counters_metrics(const uint64_t *v, unsigned int n,
+		      const struct options *o);
 void counters_json(struct json *j, const uint64_t *v, const uint64_t *old,
-		   unsigned int n);
+		   unsigned int n, const struct options *o);
 
 #endif /* SDPSTAT_H */

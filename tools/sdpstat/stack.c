@@ -342,9 +342,8 @@ static void stack_parse(struct stack_options *o, int argc, char **argv)
 		}
 	}
 	if (argc - optind > 2) {
-		fprintf(stderr, "sdpstat: '%s' is too much\n",
-			argv[optind + 2]);
-		exit(2);
+		bad_use(argv[optind + 2],
+			"too much: DEV and QPN are all that stack takes");
 	}
 	o->dev = argv[optind];
 	o->qpn = o->dev ? argv[optind + 1] : NULL;
