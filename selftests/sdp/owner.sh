@@ -58,6 +58,30 @@ ktap_is "sockets that the supervisor cannot open for a user are TCP" \
 		tr '\n' ' ')" "protocol 6 owner 0 "
 rm /run/owner-python
 
+# A socket of the supervisor would be in its control group, for limits and BPF programs
+GROUP=/run/owner-cgroup
+test_group() {
+	# shellcheck disable=SC2016 # for the inner shell
+	local join='echo $$ >"$0/cgroup.procs" && exec "$@"'
+
+	mkdir -p $GROUP/program
+	ktap_is "sockets of a program that has changed its control group are TCP" \
+		"$(in_a sdp-run -s sh -c "$join" $GROUP/program /usr/bin/python3 /tmp/owner.py 2>&1 |
+			tr '\n' ' ')" "protocol 6 owner 0 "
+	ktap_is "those of one that has the supervisor's are SDP" \
+		"$(in_a sh -c "$join" $GROUP/program sdp-run -s /usr/bin/python3 /tmp/owner.py 2>&1 |
+			tr '\n' ' ')" "protocol 257 owner 0 "
+	wait_for 10 rmdir $GROUP/program
+	umount $GROUP
+}
+
+mkdir -p $GROUP
+if mount -t cgroup2 none $GROUP; then
+	test_group
+else
+	ktap_skip "control groups of supervised programs" "no cgroup2"
+fi
+
 mkfifo /tmp/hold
 start_bg a sh -c 'exec sdp-run -s setpriv --reuid=65533 --clear-groups /usr/bin/python3 \
 	/tmp/owner.py 7400 </tmp/hold'

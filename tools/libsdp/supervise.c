@@ -155,6 +155,35 @@ static bool same_network(pid_t tid)
 	       own.st_ino == its.st_ino && own.st_dev == its.st_dev;
 }
 
+/* Whether a file of /proc says the same of that thread as of us, or has nothing to say. */
+static bool same_text(pid_t tid, const char *name)
+{
+	char path[64];
+	FILE *own, *its;
+	int a, b;
+
+	snprintf(path, sizeof(path), "/proc/self/%s", name);
+	own = fopen(path, "re");
+	snprintf(path, sizeof(path), "/proc/%d/%s", tid, name);
+	its = fopen(path, "re");
+	do {
+		a = own ? getc(own) : EOF;
+		b = its ? getc(its) : EOF;
+	} while (a == b && a != EOF);
+	if (own)
+		fclose(own);
+	if (its)
+		fclose(its);
+	return a == b;
+}
+
+/* Whether a socket of ours would have the control groups and the label of theirs. */
+static bool same_place(pid_t tid)
+{
+	return same_network(tid) && same_text(tid, "cgroup") &&
+	       same_text(tid, "attr/current");
+}
+
 /* The user and the group that a socket of that thread would belong to. */
 static bool owner_of(pid_t tid, uid_t *uid, gid_t *gid)
 {
@@ -223,7 +252,7 @@ static void answer(int listener, const struct seccomp_notif *ask, bool tcp_too)
 	};
 	int fd = -EPROTONOSUPPORT, ret;
 	/* rather one of TCP, and its own, than one of ours */
-	bool other = !same_network(ask->pid) || !act_for(ask->pid);
+	bool other = !same_place(ask->pid) || !act_for(ask->pid);
 
 	if (!other)
 		fd = open_socket(&ask->data, tcp_too);
