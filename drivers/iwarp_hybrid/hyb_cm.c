@@ -29,6 +29,7 @@
 #include <rdma/iw_cm.h>
 #include <rdma/rdma_cm.h>
 #include <rdma/rdma_stack_addr.h>
+#include <rdma/rdma_stack_sock.h>
 
 #include "compat.h"
 #include "hyb_cm.h"
@@ -705,11 +706,16 @@ static struct sockaddr_storage hyb_local_addr(const struct iw_cm_id *id)
 	       rdma_stack_loopback((struct sockaddr *)&flipped) ? flipped : addr;
 }
 
-/* IP options of its packets: from the RDMA CM, unless the ULP has set them all. */
-static void hyb_cep_set_ip(struct hyb_cep *cep, struct sock *sk)
+/*
+ * A new socket gets the control group of the owner, and IP options for its packets: from
+ * the RDMA CM, unless the ULP has set them all.
+ */
+static void hyb_cep_set_sock(struct hyb_cep *cep, struct sock *sk)
 {
 	const struct iw_cm_id *id = cep->id;
 
+	if (cep->qp->tcp.owner)
+		rdma_stack_sock_cgroup(sk, cep->qp->tcp.owner);
 	if (id->tos_set && sk->sk_family == AF_INET)
 		ip_sock_set_tos(sk, id->tos);
 	lock_sock(sk);
@@ -750,7 +756,7 @@ static int hyb_cep_dial(struct hyb_cep *cep)
 		err = hyb_tcp_create(net, id->m_local_addr.ss_family, &sock);
 		if (err)
 			return err;
-		hyb_cep_set_ip(cep, sock->sk);
+		hyb_cep_set_sock(cep, sock->sk);
 		/* the Request acknowledges the peer's SYN */
 		tcp_sock_set_quickack(sock->sk, 0);
 		err = hyb_tcp_adopt(cep, sock);

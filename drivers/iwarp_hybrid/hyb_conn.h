@@ -232,6 +232,7 @@ enum {
  * @cpu: where the consumer ran last
  * @ip: IP options of packets, if @ip_set; by the rules of rdma_stack_link.set_ip
  * @ip_set: the consumer has set @ip
+ * @owner: by rdma_stack_link.set_owner, or NULL
  */
 struct hyb_tcp {
 	struct sock *sk;
@@ -244,6 +245,7 @@ struct hyb_tcp {
 	int cpu;
 	bool ip_set;
 	struct rdma_stack_ip ip;
+	const struct sock *owner;
 };
 
 /* For "TCP socket held": by its spinlock, or by the task that owns it */

@@ -1567,6 +1567,11 @@ static void hyb_link_set_ip(struct ib_qp *ibqp, const struct rdma_stack_ip *ip)
 	hyb_sched_set_ip(hyb_qp_of(ibqp), ip);
 }
 
+static void hyb_link_set_owner(struct ib_qp *ibqp, const struct sock *owner)
+{
+	hyb_qp_of(ibqp)->tcp.owner = owner;
+}
+
 /**
  * hyb_shared_closed - the engines stop for good
  * @qp: queue pair
@@ -1614,4 +1619,5 @@ const struct rdma_stack_link hyb_link = {
 	.rx_resume = hyb_link_resume,
 	.rx_buffer = hyb_link_buffer,
 	.set_ip = hyb_link_set_ip,
+	.set_owner = hyb_link_set_owner,
 };

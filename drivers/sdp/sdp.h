@@ -236,7 +236,6 @@ void sdp_sysctl_exit_net(struct net *net);
 
 /* sdp_inherit.c */
 void sdp_inherit_sock(struct sock *sk, const struct sock *parent);
-void sdp_inherit_cgroup(struct sock *sk, const struct sock *parent);
 void sdp_inherit_child(struct sock *sk, const struct sock *parent);
 int sdp_inherit_ip6_bit(int optname);
 void sdp_inherit_ip6(const struct sock *sk, struct socket *tcp);

@@ -5,8 +5,7 @@
  * They may call functions that take each stream socket of an Internet family for one of
  * TCP, as bpf_bind() does. So a program gets a TCP socket that lives as long as the call,
  * in the control group of the SDP socket, with its mark, priority and device. An address
- * that the program changes is used, a change to the socket is not. Calls nothing of SDP
- * but what passes options on.
+ * that the program changes is used, a change to the socket is not. Calls nothing of SDP.
  */
 #include <linux/bpf-cgroup.h>
 #include <linux/err.h>
@@ -15,6 +14,7 @@
 #include <net/inet_sock.h>
 #include <net/ipv6.h>
 #include <net/sock.h>
+#include <rdma/rdma_stack_sock.h>
 
 #include "compat.h"
 #include "sdp.h"
@@ -41,7 +41,7 @@ static struct socket *sdp_cgroup_tcp(const struct sock *sk)
 	tcp->sk->sk_mark = READ_ONCE(sk->sk_mark);
 	tcp->sk->sk_priority = READ_ONCE(sk->sk_priority);
 	tcp->sk->sk_bound_dev_if = READ_ONCE(sk->sk_bound_dev_if);
-	sdp_inherit_cgroup(tcp->sk, sk);
+	rdma_stack_sock_cgroup(tcp->sk, sk);
 	return tcp;
 }
 

@@ -3,12 +3,12 @@
  * Options that a socket passes on: to the socket of a connection request, and to
  * the TCP socket beside it. Calls nothing of SDP.
  */
-#include <linux/cgroup.h>
 #include <linux/ipv6.h>
 #include <linux/memcontrol.h>
 #include <linux/security.h>
 #include <net/ipv6.h>
 #include <net/sock.h>
+#include <rdma/rdma_stack_sock.h>
 
 #include "compat.h"
 #include "sdp.h"
@@ -87,28 +87,6 @@ static void sdp_inherit_memcg(struct sock *sk, const struct sock *parent)
 }
 
 /**
- * sdp_inherit_cgroup() - move a socket to the control group of another one
- * @sk: socket that is not in use yet, in the group of the task that made it
- * @parent: socket in the group that @sk is to be in
- *
- * Context: any.
- */
-void sdp_inherit_cgroup(struct sock *sk, const struct sock *parent)
-{
-#ifdef CONFIG_SOCK_CGROUP_DATA
-	struct cgroup *old = sock_cgroup_ptr(&sk->sk_cgrp_data);
-	struct cgroup *new = sock_cgroup_ptr((void *)&parent->sk_cgrp_data);
-
-	/* @parent keeps its group, even one that was removed; see cgroup_sk_clone() */
-	cgroup_get(new);
-	cgroup_bpf_get(new);
-	sk->sk_cgrp_data = parent->sk_cgrp_data;
-	cgroup_bpf_put(old);
-	cgroup_put(old);
-#endif
-}
-
-/**
  * sdp_inherit_child() - give a child the options of its listener
  * @sk: new child, not visible yet
  * @parent: its listener
@@ -126,7 +104,7 @@ void sdp_inherit_child(struct sock *sk, const struct sock *parent)
 	/* sk_alloc() took those of the worker that handles the request */
 	WRITE_ONCE(sk->sk_uid, sk_uid((struct sock *)parent));
 	security_sk_clone(parent, sk);
-	sdp_inherit_cgroup(sk, parent);
+	rdma_stack_sock_cgroup(sk, parent);
 	sk->sk_tsflags = READ_ONCE(parent->sk_tsflags);
 
 	inet_sk(sk)->tos = inet_sk(parent)->tos;

@@ -126,6 +126,7 @@ static u32 sdp_verbs_pieces(const struct ib_device *dev)
 int sdp_verbs_create(struct sdp_conn *conn)
 {
 	struct sdp_net *sn = sdp_pernet(sock_net(conn->sk));
+	const struct rdma_stack_link *stack;
 	u32 limit = sdp_qp_rx_limit(conn);
 	int err;
 
@@ -140,9 +141,13 @@ int sdp_verbs_create(struct sdp_conn *conn)
 	sdp_shared_choose(conn);
 	conn->terms.max_adverts = READ_ONCE(sn->sysctl_max_adverts);
 	err = sdp_qp_create(conn);
-	if (!err)
-		sdp_qp_set_ip(conn);
-	return err;
+	if (err)
+		return err;
+	sdp_qp_set_ip(conn);
+	stack = rdma_stack_get_link(conn->dev);
+	if (stack && stack->set_owner)
+		stack->set_owner(conn->qp, conn->sk);
+	return 0;
 }
 
 /**

@@ -22,6 +22,7 @@
 struct ib_device;
 struct ib_qp;
 struct page;
+struct sock;
 
 /* ---------------------------------------------------------- components */
 
@@ -283,6 +284,9 @@ struct rdma_stack_ip {
  *	    allowed between that call and the event that the connection is
  *	    established. Also for a queue pair without a shared link. NULL: not
  *	    supported. Context: process, one call at a time; may sleep.
+ * @set_owner: sockets that are made for the queue pair belong to the control group
+ *	       of @owner, which stays until the queue pair is destroyed. Before
+ *	       rdma_connect(); otherwise, and where this is NULL, to that of the task.
  *
  * One reservation can be open per queue pair. It blocks all other messages of
  * the queue pair, so the holder copies without sleeping (page faults disabled)
@@ -331,6 +335,7 @@ struct rdma_stack_link {
 	void (*rx_resume)(struct ib_qp *qp);
 	void (*rx_buffer)(struct ib_qp *qp, u32 octets);
 	void (*set_ip)(struct ib_qp *qp, const struct rdma_stack_ip *ip);
+	void (*set_owner)(struct ib_qp *qp, const struct sock *owner);
 };
 
 /* ------------------------------------------------------------ registry */

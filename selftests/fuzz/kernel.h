@@ -155,6 +155,7 @@ struct hyb_qp {
 		bool attached;
 		unsigned long todo;
 		spinlock_t lock; /* none */
+		const struct sock *owner; /* none */
 	} tcp;
 	struct hyb_tx tx;
 	struct hyb_rx rx;

@@ -3,6 +3,9 @@
 
 cgroup.py serve PORT...: listen over TCP and SDP, and tell each client the port
 cgroup.py ask ADDRESS PORT: connect over SDP or TCP until that succeeds
+cgroup.py idle PORT: listen over SDP, and keep each connection until the client ends it
+cgroup.py keep CGROUP ADDRESS PORT: from within that control group, connect over SDP without
+	waiting, say so when that is done, and keep the connection
 cgroup.py KIND CGROUP PORT: from within that control group, print one line for each case,
 	which is the same for sockets of each KIND: tcp, door (IPPROTO_SDP), family (AF_SDP) or
 	both (SDP, with the port of TCP as well), with a 6 behind it for IPv6"""
@@ -192,14 +195,36 @@ def ask(address, port):
         time.sleep(0.1)
 
 
+def join(cgroup):
+    with open(os.path.join(cgroup, "cgroup.procs"), "w", encoding="ascii") as file:
+        file.write(str(os.getpid()))
+
+
+def keep(address, port):
+    with socket.socket(socket.AF_INET, socket.SOCK_STREAM, IPPROTO_SDP) as sock:
+        sock.setblocking(False)
+        print("began", errno.errorcode[sock.connect_ex((address, port))])
+        select.select([], [sock], [], 60)
+        print("result", sock.getsockopt(socket.SOL_SOCKET, socket.SO_ERROR), flush=True)
+        time.sleep(1000)
+
+
 def main():
     if KIND == "serve":
         serve([int(port) for port in sys.argv[2:]])
+    if KIND == "idle":
+        with listen(int(sys.argv[2]), IPPROTO_SDP) as sock:
+            print("serving", flush=True)
+            while True:
+                with sock.accept()[0] as child:
+                    child.recv(1)
+    if KIND == "keep":
+        join(sys.argv[2])
+        keep(sys.argv[3], int(sys.argv[4]))
     if KIND == "ask":
         return ask(sys.argv[2], int(sys.argv[3]))
     cgroup, port = sys.argv[2], int(sys.argv[3])
-    with open(os.path.join(cgroup, "cgroup.procs"), "w", encoding="ascii") as file:
-        file.write(str(os.getpid()))
+    join(cgroup)
     for name, got in cases(cgroup, port):
         print(f"{name}: {got}", flush=True)
 

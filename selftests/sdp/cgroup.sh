@@ -66,5 +66,26 @@ child: 4711"
 		done
 	done
 done
+
+below_sockets() { in_a ss -Htn --cgroup state established dst 10.0.0.2; }
+none_below() { [ -z "$(below_sockets)" ]; }
+
+# below NAME: a connection is made, whose TCP socket is in the group of the program
+below() {
+	start_bg a python3 "$PROG" keep $CGROUP/sdp 10.0.0.2 $IDLE
+	wait_for 90 said result || ktap_fail "$1: it connects" "$(cat "$BG_LOG")"
+	ktap_is "$1: the TCP socket below is in the control group" \
+		"$(below_sockets | grep -o 'cgroup:.*')" cgroup:/sdp
+	stop_bg "$BG_PID"
+	wait_for 20 none_below || ktap_fail "$1: it ends" "$(below_sockets)"
+}
+
+IDLE=$((PORT + 20))
+start_bg b python3 "$PROG" idle $IDLE
+wait_for 30 said serving || ktap_fail "the idle server" "$(cat "$BG_LOG")"
+below "nonblocking connect()"
+# a task of the kernel makes the socket, when the neighbour has answered
+ip -n a neigh flush dev va
+below "nonblocking connect(), neighbour unknown"
 umount $CGROUP
 ktap_done
