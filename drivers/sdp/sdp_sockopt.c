@@ -737,18 +737,20 @@ static int sdp_get_ip6(struct sock *sk, int optname, char __user *optval,
 
 static int sdp_set_fallback(struct sock *sk, int val)
 {
+	/* the kernel connects and binds then, which no LSM sees */
+	bool may = READ_ONCE(sdp_pernet(sock_net(sk))->sysctl_fallback);
 	struct sdp_port *port = NULL;
 	int err = 0;
 
 	if (val < SDP_FALLBACK_NONE || val > SDP_FALLBACK_ONLY)
 		return -EINVAL;
-	/* the kernel connects and binds then, which no LSM sees */
-	if (val == SDP_FALLBACK_TCP &&
-	    !READ_ONCE(sdp_pernet(sock_net(sk))->sysctl_fallback))
+	if (val == SDP_FALLBACK_TCP && !may)
 		return -EPERM;
 	lock_sock(sk);
 	if (sk->sk_state != TCP_CLOSE || sk->sk_socket->state != SS_UNCONNECTED)
 		err = -EISCONN;
+	else if (val == SDP_FALLBACK_ONLY && sdp_sk(sk)->user_bound && !may)
+		err = -EPERM;
 	else if (val != SDP_FALLBACK_ONLY)
 		sdp_sk(sk)->fallback = val;
 	else

@@ -3,7 +3,7 @@
 # net.sdp.*: defaults, limits, one set for each namespace, effect on new sockets.
 # shellcheck source=selftests/lib/lib.sh
 . "$(dirname "$0")/../lib/lib.sh"
-need sdpstat sdp-actions jq python3
+need sdpstat sdp-actions sdp-run jq python3
 need_research
 
 # All of it runs in one shell in namespace a: entering it takes a while.
@@ -159,22 +159,44 @@ ktap_is "a new namespace has the defaults" \
 ktap_is "all files are tested" "$(cd $DIR && echo *)" \
 	"confirm_timeout connect_timeout credit_join credit_update fallback fallback_memory fallback_timeout fin_timeout flow_control hold_max keepalive_intvl keepalive_probes keepalive_time max_adverts max_connections max_orphans port_offset rdma_immediate rdma_progress resolve_timeout rmem rx_buf_size rx_bufs_max rx_bufs_min rx_merge shared_link signal_every tx_latency vwin_posted wmem zcopy_cache zcopy_entries zcopy_floor zcopy_pipelined zcopy_threshold zcopy_wait"
 
-# SDP_FALLBACK of a new socket: 1 tries both, 2 is a TCP socket at once
+# may_fall_back HOW [PORT]: SDP_FALLBACK of a new socket, which may be bound: 1 tries both, 2
+# is a TCP socket at once
 may_fall_back() {
 	python3 -c '
 import errno, socket, sys
-with socket.socket(27) as sock:
+with socket.socket(socket.AF_INET, socket.SOCK_STREAM, 257) as sock:
+    if len(sys.argv) > 2:
+        sock.bind(("0.0.0.0", int(sys.argv[2])))
     try:
         sock.setsockopt(1027, 32, int(sys.argv[1]))
         print("ok")
     except OSError as err:
-        print(errno.errorcode[err.errno])' "$1"
+        print(errno.errorcode[err.errno])' "$@"
+}
+
+# The rules say TCP for port 7312, and SDP for others
+may_listen() {
+	printf 'use tcp server * *:7312\nuse sdp server * *:*\n' >/run/sysctl.conf
+	sdp-run -c /run/sysctl.conf /usr/bin/python3 -c '
+import errno, socket
+with socket.socket() as sock:
+    sock.bind(("0.0.0.0", 7312))
+    try:
+        sock.listen()
+        print("listens")
+    except OSError as err:
+        print(errno.errorcode[err.errno])'
 }
 
 ktap_is "fallback is allowed" "$(may_fall_back 1)" ok
+ktap_is "also for a socket that is bound" "$(may_fall_back 2 7311)" ok
+ktap_is "a rule decides for TCP when the socket is bound" "$(may_listen)" listens
 set_to fallback 0
 ktap_is "fallback=0 refuses it" "$(may_fall_back 1)" EPERM
 ktap_is "a program may still choose TCP" "$(may_fall_back 2)" ok
+# the kernel would bind the TCP socket, and security modules not see it
+ktap_is "but not when the socket is bound" "$(may_fall_back 2 7311)" EPERM
+ktap_is "neither may a rule" "$(may_listen)" EPERM
 set_to fallback 1
 
 start_bg - sdp-actions bind 0.0.0.0 7310 pause

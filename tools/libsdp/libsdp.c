@@ -112,7 +112,7 @@ static bool was_sdp_protocol(int fd, int protocol)
 
 /*
  * Returns 0, or an errno; errno itself stays as it is. EPERM: net.sdp.fallback is 0, so
- * it is SDP or nothing.
+ * it is SDP or nothing, and a socket that is bound does not become one of TCP.
  */
 static int set_fallback(int fd, enum libsdp_use use)
 {
@@ -126,6 +126,12 @@ static int set_fallback(int fd, enum libsdp_use use)
 		err = errno;
 	errno = saved;
 	return err;
+}
+
+/* Does the call go on after that? EISCONN: a connection that was begun before. */
+static bool goes_on(int err, enum libsdp_use use)
+{
+	return !err || err == EISCONN || (err == EPERM && use != LIBSDP_TCP);
 }
 
 /*
@@ -239,7 +245,7 @@ LIBSDP_API int listen(int fd, int backlog)
 	err = set_fallback(fd, use);
 	if (!err)
 		libsdp_tell(LIBSDP_SERVER, sa);
-	if (err && err != EISCONN && err != EPERM) {
+	if (!goes_on(err, use)) {
 		errno = err;
 		return -1;
 	}
@@ -265,15 +271,16 @@ static int do_connect(int fd, const struct sockaddr *addr, socklen_t len)
 
 LIBSDP_API int connect(int fd, const struct sockaddr *addr, socklen_t len)
 {
+	enum libsdp_use use;
 	int err, ret;
 
 	if (!has_rules(fd, addr, len))
 		return do_connect(fd, addr, len);
-	err = set_fallback(fd, libsdp_decide(LIBSDP_CLIENT, addr));
-	/* EISCONN: the second call for an attempt that goes on */
-	if (!err) {
+	use = libsdp_decide(LIBSDP_CLIENT, addr);
+	err = set_fallback(fd, use);
+	if (!err)
 		libsdp_tell(LIBSDP_CLIENT, addr);
-	} else if (err != EISCONN && err != EPERM) {
+	if (!goes_on(err, use)) {
 		errno = err;
 		return -1;
 	}
