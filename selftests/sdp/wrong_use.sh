@@ -46,6 +46,7 @@ mistakes() {
 2	sdpstat dport	the filter is incomplete
 2	sdpstat fwmark = red	0x1 or 0x1/0xff are
 2	sdpstat -s -t	leave it out with -s, -C and -M
+2	sdpstat -s -F /run/wrong_filter	leave it out with -s, -C and -M
 2	sdpstat -M -j	leave out -j
 2	sdpstat -E -i 1	leave out -S, -i and -w
 2	sdpstat check	takes one HOST:PORT
@@ -99,7 +100,8 @@ dev_up hybrid hybrid || ktap_skip_all "no RDMA device"
 modprobe -q -a sdp sdp_diag
 printf '#!/nosuch\n' >/run/wrong_use
 chmod 755 /run/wrong_use
-defer rm /run/wrong_use
+echo 'dport = :1' >/run/wrong_filter
+defer rm /run/wrong_use /run/wrong_filter
 while IFS=$'\t' read -r status command sentence; do
 	# shellcheck disable=SC2086 # several words
 	said=$(in_a timeout 60 $command 2>&1 </dev/null)

@@ -258,6 +258,7 @@ static const char *socket_option(const struct options *o)
 		{ o->family == AF_INET, "-4" },
 		{ o->family == AF_INET6, "-6" },
 		{ o->kill_cookie, "-K" },
+		{ o->filter, "-F" },
 	};
 
 	for (size_t i = 0; i < ARRAY_SIZE(options); i++)
