@@ -8,8 +8,9 @@
 
 # shellcheck source=selftests/lib/lib.sh
 . "$(dirname "$0")/../lib/lib.sh"
+# shellcheck source=selftests/lib/documents.bash
+. "$(dirname "$0")/../lib/documents.bash"
 need sdp-run sdpctl sdpstat sdpbench redis-server redis-benchmark iperf3 ethtool rping jq
-MAN=/usr/share/man DOC=/usr/share/doc/sdp-tools
 [ -e $DOC/README.rst ] || ktap_skip_all "no documentation"
 T=$(mktemp -d /run/manual.XXXXXX)
 defer rm -rf "$T"
@@ -49,6 +50,7 @@ setup
 a	sdpctl setup lo
 a>6380	sdp-run redis-server --port 6380
 a	sdp-run redis-cli -p 6380 ping
+over_sdp
 end
 a>6379	sdp-run redis-server --bind 10.0.0.1 --protected-mode no
 b	sdp-run redis-cli -h 10.0.0.1 ping
@@ -68,6 +70,23 @@ b	sdpbench -T bw --trim --less-reply --window 16 server
 end
 a	timeout 4 sdpstat -i 1
 a	sdpstat -s -j | jq '.counters | .tx_copy_bytes / .tx_bytes'
+a>7471	sdpbench -s -t sdp,tcp
+b	sdpbench --compare sdp,tcp -S 64K SERVER
+end
+-	echo 'qpn == 3' > /sys/kernel/tracing/events/iwarp_hybrid/filter
+-	echo 1 > /sys/kernel/tracing/events/iwarp_hybrid/enable
+-	timeout 2 cat /sys/kernel/tracing/trace_pipe
+a	sysctl net.sdp.max_connections=1000
+a	sysctl net.sdp.zcopy_threshold=0
+a	sysctl net.ipv4.ip_local_reserved_ports=20000-21023
+no the guest has neither perf nor bpftrace|	perf trace -e 'iwarp_hybrid:hyb_qp_state,iwarp_hybrid:hyb_cep_event,iwarp_hybrid:hyb_terminate_*'
+no the guest has neither perf nor bpftrace|	bpftrace -e 'tracepoint:iwarp_hybrid:hyb_fpdu_tx { @fpdus[args->qpn, args->op] = sum(args->nr); @size = hist(args->len / args->nr); }'
+no the guest has neither perf nor bpftrace|	perf trace -e 'hnic:hnic_rx_*,iwarp_hybrid:hyb_off_resync'
+no the guest has neither perf nor bpftrace|	bpftrace -e 'tracepoint:hnic:hnic_fpdu_rx { @[str(args->dev), args->good] = count(); }'
+no the guest has neither perf nor bpftrace|	perf trace -e 'rdma_stack:*'
+no the guest has neither perf nor bpftrace|	perf stat -a -e task-clock,cycles,instructions,cache-misses -- sdpbench -T bw -S 64K SERVER
+no the guest has neither perf nor bpftrace|	perf record -a -g -F 1999 -- sdpbench -T bw -S 64K SERVER
+no the guest has neither perf nor bpftrace|	perf report --no-children --sort dso,symbol
 host/demo	make demo
 host/demo	make demo-filters
 host/packages	apt build-dep . && make deb
@@ -83,28 +102,17 @@ no programs/go runs other static programs so|	sdp-run -s ./caddy file-server
 END
 }
 
-# Commands in the examples of a manual page, in a document
-in_page() {
-	sed -n '/^\.Sh EXAMPLES/,/^\.Sh [^E]/p' "$1" |
-		sed -n 's/^\.Dl //p; /^\.Bd/,/^\.Ed/{/^\./!p}' | sed -E 's/^(server|client)\$ //'
-}
-
-in_document() {
-	awk '/^[^ ]/ || /::$/ { on = /::$/ } on && /^    [a-z]/' "$1" |
-		sed -E 's/^ +//; s/ +# .*//' |
-		grep -E '^(make|apt|systemctl|sdp-run|sdpstat|sdpctl|sdpbench|rdma|ip|ethtool|modprobe|rping) '
-}
-
-# shown: all of them, but for synopses and rules
+# shown: all of them, but for synopses, rules, and those of make that measure for hours
 shown() {
 	local f
 
 	for f in "$MAN"/man[1-8]/*; do
 		in_page "$f"
 	done | grep -Ev '^(use|log) '
-	for f in README sdp deployment iwarp_hybrid hnic; do
+	for f in README sdp deployment iwarp_hybrid hnic rdma_stack security; do
 		in_document $DOC/$f.rst
-	done | grep -v '[[]'
+	done | grep -v '[[]ARG'
+	in_document $DOC/performance.rst | grep -v '^make '
 }
 
 # run NS COMMAND
@@ -127,6 +135,7 @@ one() {
 	end) stop_bg "$BG_PID" ;;
 	peer) ktap_check "its client has a device, too" device ;;
 	alone) ktap_check "the client's device is removed" rdma link delete peer ;;
+	over_sdp) ktap_check "its connection is one of SDP" [ "$(sdp_counter a accepts)" -ge 1 ] ;;
 	setup) ktap_check "sdpctl setup eth0, at both" setup ;;
 	host/*) ktap_check "$2: there is $1" test -x "$(dirname "$0")/../$1.sh" ;;
 	no*) ktap_skip "$2" "${1#no }" ;;

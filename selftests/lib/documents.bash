@@ -1,0 +1,30 @@
+# SPDX-License-Identifier: GPL-2.0
+# shellcheck shell=bash
+#
+# The commands that manual pages and documents show.
+
+# shellcheck disable=SC2034 # for the tests
+MAN=/usr/share/man DOC=/usr/share/doc/sdp-tools
+
+# in_page FILE: those in the examples of a manual page
+in_page() {
+	sed -n '/^\.Sh EXAMPLES/,/^\.Sh [^E]/p' "$1" |
+		sed -n 's/^\.Dl //p; /^\.Bd/,/^\.Ed/{/^\./!p}' | sed -E 's/^(server|client)\$ //'
+}
+
+# in_document FILE: those in the literal blocks of a document. A backslash at the end or
+# an open quotation continues a line.
+in_document() {
+	awk '/^[^ ]/ || /::$/ { on = /::$/ }
+		on && /^    [^ ]/ || line != "" {
+			sub(/^ +/, "")
+			sub(/ +# .*/, "")
+			line = line == "" ? $0 : line " " $0
+			quotes = line
+			if (sub(/ *\\$/, "", line) || gsub(/\047/, "", quotes) % 2)
+				next
+			print line
+			line = ""
+		}' "$1" |
+		grep -E '^(make|apt|systemctl|sdp-run|sdpstat|sdpctl|sdpbench|rdma|ip|ethtool|modprobe|rping|sysctl|perf|bpftrace|echo|cat|cd|mokutil) '
+}
