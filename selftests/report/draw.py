@@ -8,6 +8,7 @@ import matplotlib
 
 matplotlib.use("Agg")
 import matplotlib.pyplot as plt     # noqa: E402 pylint: disable=wrong-import-position
+from panels import size_name        # noqa: E402 pylint: disable=wrong-import-position
 
 # The line style shows the kind of a series
 LINES = {"measured": "-", "computed": "--", "imposed": ":"}
@@ -22,13 +23,6 @@ STYLE = {"font.size": 9, "axes.titlesize": 9.5, "axes.grid": True, "grid.color":
          "grid.linewidth": 0.6, "axes.spines.top": False, "axes.spines.right": False,
          "axes.edgecolor": "#888888", "lines.linewidth": 1.5, "lines.markersize": 4,
          "svg.fonttype": "path", "figure.dpi": 100, "legend.fontsize": 8}
-
-
-def size_name(n):
-    for unit, name in ((1 << 20, "M"), (1 << 10, "K")):
-        if n >= unit:
-            return f"{n / unit:g}{name}"
-    return f"{n:g}"
 
 
 def number(value):

@@ -1,8 +1,7 @@
 # SPDX-License-Identifier: GPL-2.0
 """The overview: which transport for which size and load, and what each component costs."""
 import model
-from draw import size_name
-from panels import ratios
+from panels import ratios, size_name
 
 SIZES = (1, 64, 1024, 4096, 16384, 65536, 262144, 1048576)
 # load, what has to be true of a row, figure, is more better
@@ -15,6 +14,11 @@ LOADS = (
 )
 
 
+def plain(rows):
+    """Those in which nothing but the transport and the markers differ, on one clock"""
+    return rows.pick(lane="count", HNIC_SET=None, SDP_SET=None, TCP_SET=None, MEASURE=None)
+
+
 def figure(row, field):
     """The figure of a row, without the time of the simulated NICs"""
     if field not in row:
@@ -24,8 +28,7 @@ def figure(row, field):
 
 def load_row(rows, load, want, field, more, mtu):
     """One load: by size the ratio of the best to TCP, and which is the best"""
-    # nothing but the transport differs
-    mine = rows.pick(mtu=mtu, HNIC_SET=None, SDP_SET=None, MEASURE=None, **want).has(field)
+    mine = rows.pick(mtu=mtu, **want).has(field)
     curves = {}
     for what in dict.fromkeys(r["what"] for r in mine):
         curves[what] = {p[0]: p[1] for p in mine.pick(what=what).curve(lambda r: figure(r, field))}
@@ -130,7 +133,8 @@ def ablation(rows):
 
 def tables(rows):
     """The tables at the top of the page"""
-    return [advice(rows), ablation(rows)]
+    mine = plain(rows)
+    return [advice(mine), ablation(mine)]
 
 
 def loggp(rows):
@@ -139,8 +143,9 @@ def loggp(rows):
     Without counts of each side, the hosts' work is shared as the programs' times are.
     """
     found = {}
-    for what in dict.fromkeys(r["what"] for r in rows.pick(link="hnic", mtu=1500)):
-        mine = rows.pick(link="hnic", mtu=1500, what=what, interval="512")
+    rows = plain(rows).pick(link="hnic", mtu=1500, interval="512")
+    for what in dict.fromkeys(r["what"] for r in rows):
+        mine = rows.pick(what=what)
         stream = mine.has("host_ns_per_byte").curve("host_ns_per_byte")
         lat = mine.has("lat_us").curve(lambda r: r["lat_us"] - r.get("nic_us", 0))
         if len(stream) < 2 or not lat:

@@ -115,6 +115,13 @@ class Rows(list):
         return Rows(row for row in self if row.get(field) is not None)
 
 
+def size_name(n):
+    for unit, name in ((1 << 20, "M"), (1 << 10, "K")):
+        if n >= unit:
+            return f"{n / unit:g}{name}"
+    return f"{n:g}"
+
+
 def ratios(first, second):
     """{x: first / second} where both curves have a value"""
     under = {p[0]: p[1] for p in second}

@@ -30,6 +30,11 @@ PAPERS = {
 }
 
 
+def labelled(point):
+    """Rows of a kept point with its lane and settings: their names are upper case"""
+    return [{"lane": point["lane"], **point["settings"], **row} for row in point["rows"]]
+
+
 class Report:
     """One run: what is asked for, what there is, what comes out"""
 
@@ -130,8 +135,7 @@ class Report:
             found = self.store.get(point)
             if found:
                 kept.append(found)
-                # names of settings are upper case, of figures lower case
-                rows += [{**point.settings, **row} for row in found["rows"]]
+                rows += labelled(found)
             else:
                 without.append(point)
         try:
@@ -196,7 +200,7 @@ class Report:
              "commits": sorted({p["provenance"]["commit"] for p in everything}),
              "panels": {e["name"]: e["verdict"] for e in entries},
              "claims": claims, "checks": list(checks.values())}, indent=1) + "\n")
-        rows = Rows(r for p in everything for r in p["rows"])
+        rows = Rows(r for p in everything for r in labelled(p))
         write(f"{self.folder}/loggp.json", json.dumps(overview.loggp(rows), indent=1) + "\n")
         tables = overview.tables(rows)
         say("writing the page and the PDF ...")

@@ -18,6 +18,7 @@ import figures      # noqa: E402
 import filters      # noqa: E402
 import judge        # noqa: E402
 import lanes        # noqa: E402
+import overview     # noqa: E402
 import panels       # noqa: E402
 import points       # noqa: E402
 from figures import p0, p1, p3      # noqa: E402
@@ -27,6 +28,21 @@ CHECKS = []
 
 def same(what, got, wanted):
     CHECKS.append((what, got == wanted, f"{got}, not {wanted}"))
+
+
+def transports():
+    """Which transport is the best: not of another lane, nor with other settings"""
+    def row(what, mbps, lane="count", **more):
+        return {"lane": lane, "link": "hnic", "mtu": 1500, "interval": "512", "what": what,
+                "size": 65536, "mbps": mbps, **more}
+    rows = [row("tcp", 100), row("sdp-basic/host", 80), row("sdp-basic/hybrid", 70),
+            row("sdp-enhanced/hybrid", 900, "native"),
+            row("sdp-rdma/hybrid", 500, HNIC_SET="rate=16000"),
+            row("sdp-basic/hybrid", 500, SDP_SET="rx_buf_size=8192")]
+    table = overview.tables(panels.Rows(rows))[0]
+    same("loads with data", [r[0] for r in table["rows"]],
+         ["stream, simulated NIC, MTU 1500"])
+    same("the best transport", table["rows"][0][1:], ["0.80 basic/host"])
 
 
 def verdicts():
@@ -302,6 +318,7 @@ def quick():
 def main():
     sys.stdout.flush()
     sent()
+    transports()
     verdicts()
     files()
     settings()
