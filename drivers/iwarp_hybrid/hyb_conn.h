@@ -232,7 +232,8 @@ enum {
  * @cpu: where the consumer ran last
  * @ip: IP options of packets, if @ip_set; by the rules of rdma_stack_link.set_ip
  * @ip_set: the consumer has set @ip
- * @owner: by rdma_stack_link.set_owner, or NULL
+ * @owner: by rdma_stack_link.set_owner, or NULL. Without a reference: the ULP keeps it
+ *	   until the queue pair is destroyed, and that waits for the CEP, which reads this
  */
 struct hyb_tcp {
 	struct sock *sk;

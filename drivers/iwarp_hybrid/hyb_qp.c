@@ -373,8 +373,9 @@ static int hyb_qp_modify_state(struct hyb_qp *qp, enum ib_qp_state to)
 }
 
 /*
- * With a change of state the flags may come from the RDMA CM: none before it has a cm_id
- * of the IW CM, never that for atomic operations. So these do not refuse anything.
+ * @cm: the flags come with a change of state, perhaps from the RDMA CM, which did not ask
+ * the ULP. It sets no flag as long as it has no cm_id of the IW CM, and it never sets that
+ * of atomic operations. A flag that it leaves out in this way refuses nothing.
  */
 static void hyb_qp_set_access(struct hyb_qp *qp, int access, bool cm)
 {

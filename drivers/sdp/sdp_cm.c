@@ -1359,8 +1359,9 @@ static void sdp_cm_expect_local(struct sock *sk, const struct sdp_conn *conn,
 
 /*
  * @wait: jiffies that connect() waits; if 0, it is nonblocking, and waits as long as a
- * known address takes. For that the route is looked up here, too, and for a loopback
- * address: its source address says whether the device on lo has the connection.
+ * known address takes, so the route is looked up here, too. The look-up also fills in the
+ * source address. For a loopback address that tells whether the device on lo has the
+ * connection, so a blocking connect() does it as well.
  */
 static int sdp_cm_start(struct sock *sk, struct sdp_conn *conn,
 			const union sdp_addr *dst, __be16 port, long *wait)
@@ -1374,9 +1375,12 @@ static int sdp_cm_start(struct sock *sk, struct sdp_conn *conn,
 	if (sdp->local.sa.sa_family == dst->sa.sa_family)
 		src = sdp->local;
 	src.sa.sa_family = dst->sa.sa_family;
-	if ((!*wait || sdp_addr_loopback(dst)) &&
-	    sdp_route_known(sk, dst, &src) && !*wait)
-		*wait = SDP_NONBLOCK_WAIT;
+	if (!*wait) {
+		if (sdp_route_known(sk, dst, &src))
+			*wait = SDP_NONBLOCK_WAIT;
+	} else if (sdp_addr_loopback(dst)) {
+		sdp_route_known(sk, dst, &src);
+	}
 	conn->cm.call = SDP_CALL_STARTS;
 	err = sdp_cm_new_id(sk, conn, dst, &src, port);
 	if (err)

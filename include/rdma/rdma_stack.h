@@ -286,7 +286,8 @@ struct rdma_stack_ip {
  *	    supported. Context: process, one call at a time; may sleep.
  * @set_owner: sockets that are made for the queue pair belong to the control group
  *	       of @owner, which stays until the queue pair is destroyed. Before
- *	       rdma_connect(); otherwise, and where this is NULL, to that of the task.
+ *	       rdma_connect(). Without this call, and where it is NULL, they belong to
+ *	       that of the task. Context: any.
  *
  * One reservation can be open per queue pair. It blocks all other messages of
  * the queue pair, so the holder copies without sleeping (page faults disabled)

@@ -75,7 +75,7 @@ def when_it_listens(_):
         return come(other.accept()[0], client)
 
 
-def of_tcp(_):
+def before_fallback_to_tcp(_):
     """A connection of the TCP socket that takes over"""
     with stream() as client:
         attach(client)
@@ -90,7 +90,7 @@ def main():
         listener.bind(ADDRESS)
         listener.listen()
         for case in (before_connect, when_connected, when_accepted, before_listen,
-                     when_it_listens, of_tcp):
+                     when_it_listens, before_fallback_to_tcp):
             try:
                 result = case(listener)
             except OSError as err:

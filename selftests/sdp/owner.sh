@@ -13,7 +13,7 @@ modprobe -q sdp
 [[ $(in_a sdp-run -s true 2>&1) != *"takes no filter"* ]] ||
 	ktap_skip_all "no seccomp filters in this kernel"
 
-cat >/tmp/owner.py <<'END'
+cat >/run/owner.py <<'END'
 import errno, os, socket, sys
 
 s = socket.socket()
@@ -37,24 +37,24 @@ as() {
 
 	shift
 	in_a sdp-run -s setpriv --reuid="$user" --clear-groups /usr/bin/python3 \
-		/tmp/owner.py "$@" </dev/null 2>&1 | tr '\n' ' '
+		/run/owner.py "$@" </dev/null 2>&1 | tr '\n' ' '
 }
 
 ktap_is "supervised by root: root owns the file" "$(as 0)" "protocol 257 owner 0 "
 ktap_is "supervised for another user: the user owns the file" "$(as 65534)" "protocol 257 owner 65534 "
 ktap_is "supervised by a non-root user: the user owns the file" \
 	"$(in_a setpriv --reuid=65533 --clear-groups sdp-run -s /usr/bin/python3 \
-		/tmp/owner.py 2>&1 | tr '\n' ' ')" "protocol 257 owner 65533 "
+		/run/owner.py 2>&1 | tr '\n' ' ')" "protocol 257 owner 65533 "
 ktap_is "supervised without CAP_CHOWN: the file has the right owner" \
 	"$(in_a setpriv --bounding-set=-chown --inh-caps=-chown sdp-run -s \
-		setpriv --reuid=65534 --clear-groups /usr/bin/python3 /tmp/owner.py 2>&1 |
+		setpriv --reuid=65534 --clear-groups /usr/bin/python3 /run/owner.py 2>&1 |
 		tr '\n' ' ')" "protocol 257 owner 65534 "
 # an ordinary user's supervisor, whose programs may get other users all the same
 cp -L /usr/bin/python3 /run/owner-python
 chmod 4755 /run/owner-python
 ktap_is "sockets that the supervisor cannot open for a user are TCP" \
 	"$(in_a setpriv --reuid=65533 --clear-groups --inh-caps=+sys_admin \
-		--ambient-caps=+sys_admin sdp-run -s /run/owner-python /tmp/owner.py 2>&1 |
+		--ambient-caps=+sys_admin sdp-run -s /run/owner-python /run/owner.py 2>&1 |
 		tr '\n' ' ')" "protocol 6 owner 0 "
 rm /run/owner-python
 
@@ -66,10 +66,10 @@ test_group() {
 
 	mkdir -p $GROUP/program
 	ktap_is "sockets of a program that has changed its control group are TCP" \
-		"$(in_a sdp-run -s sh -c "$join" $GROUP/program /usr/bin/python3 /tmp/owner.py 2>&1 |
+		"$(in_a sdp-run -s sh -c "$join" $GROUP/program /usr/bin/python3 /run/owner.py 2>&1 |
 			tr '\n' ' ')" "protocol 6 owner 0 "
 	ktap_is "those of one that has the supervisor's are SDP" \
-		"$(in_a sh -c "$join" $GROUP/program sdp-run -s /usr/bin/python3 /tmp/owner.py 2>&1 |
+		"$(in_a sh -c "$join" $GROUP/program sdp-run -s /usr/bin/python3 /run/owner.py 2>&1 |
 			tr '\n' ' ')" "protocol 257 owner 0 "
 	wait_for 10 rmdir $GROUP/program
 	umount $GROUP
@@ -84,7 +84,7 @@ fi
 
 mkfifo /tmp/hold
 start_bg a sh -c 'exec sdp-run -s setpriv --reuid=65533 --clear-groups /usr/bin/python3 \
-	/tmp/owner.py 7400 </tmp/hold'
+	/run/owner.py 7400 </tmp/hold'
 exec 7>/tmp/hold
 ktap_check "a listener with SO_REUSEPORT exists" wait_for 20 said listening
 ktap_is "a listener of the same user shares the port" "$(as 65533 7400)" \
