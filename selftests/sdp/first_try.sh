@@ -11,6 +11,7 @@
 need sdp-run sdpstat redis-server redis-cli curl python3 socat setpriv
 T=$(mktemp -d /run/first.XXXXXX)
 defer rm -rf "$T"
+WITHOUT=
 TRY="/usr/bin/python3 $(cd "$(dirname "$0")" && pwd)/first_try.py"
 unset LIBSDP_CONFIG_FILE LIBSDP_ONLY
 
@@ -155,7 +156,19 @@ test_privileges() {
 	ktap_is "set-user-ID, for another user" "$(privileged 65534)" 1
 	ktap_is "set-user-ID of root, for root" "$(privileged 0)" 0
 	chmod 755 "$T/prog"
-	$TRY capability "$T/prog" || ktap_fail "a file with capabilities"
+	$TRY capability "$T/prog"
+	case $? in
+	0) test_capabilities ;;
+	4)
+		ktap_skip "file capabilities" "tmpfs of this kernel has no extended attributes"
+		WITHOUT=capabilities
+		;;
+	*) ktap_fail "a file with capabilities" ;;
+	esac
+	test_trust
+}
+
+test_capabilities() {
 	ktap_is "file capabilities, for a user" "$(privileged 65534)" 1
 	ktap_is "and for root" "$(privileged 0)" 0
 	# what is said is what happens
@@ -166,10 +179,9 @@ test_privileges() {
 	}
 	ktap_is "the library is not there for the user" "$(echo_as 65534)" 0
 	ktap_check "but for root" [ "$(echo_as 0)" -gt 0 ]
-	test_trust
 }
 
-# Programs with capabilities, as $T/prog is now, and set-user-ID ones
+# Programs with capabilities, as $T/prog is now unless WITHOUT says no, and set-user-ID ones
 test_trust() {
 	# SDP connections of the program, for a user
 	privileged_opens() {
@@ -186,8 +198,10 @@ test_trust() {
 	ktap_check_fails "not a library that others can replace" sdpctl trust on
 	chmod 755 /usr/lib/sdp
 	ktap_check "sdpctl trust on" sdpctl trust on
-	ktap_is "nothing is said of TCP" "$(privileged 65534)" 0
-	ktap_is "SDP for a program with file capabilities" "$(privileged_opens)" 1
+	if [ -z "$WITHOUT" ]; then
+		ktap_is "nothing is said of TCP" "$(privileged 65534)" 0
+		ktap_is "SDP for a program with file capabilities" "$(privileged_opens)" 1
+	fi
 	chmod 4755 "$T/prog"
 	ktap_is "and for a set-user-ID one" "$(privileged_opens)" 1
 	ktap_is "it is silent, and sdp-run says so" "$(in_a setpriv --reuid=65534 \
