@@ -202,8 +202,8 @@ static bool sdp_zc_sink_over(const struct sdp_conn *conn)
 
 /*
  * Wait as a reader does, until the offer is over (true), or *@timeo is, a signal came, or
- * shutdown() was called (false). These wake the socket's wait queue, the peer's
- * answers that of the connection. No lock held.
+ * shutdown() was called (false). shutdown() wakes the socket's wait queue, an answer of
+ * the peer that of the connection. No lock held.
  */
 static bool sdp_zc_sink_wait(struct sock *sk, struct sdp_conn *conn,
 			     long *timeo)

@@ -8,7 +8,7 @@
  * An advertisement stays until it has been read to its end, by one reader after
  * the other, each of which tells the peer how far it came (RdmaRdCompl); until
  * a reader comes that does not want it, and asks for messages instead
- * (SendSm); or until the peer cancels it. Bytes that are read never are on the
+ * (SendSm); or until the peer cancels it. The bytes that are read are never on the
  * receive queue: rx_seq and copied_seq move together.
  *
  * In pipelined mode there may be several, which are read in turn; SendSm and a cancel
@@ -76,7 +76,7 @@ void sdp_zc_asked(struct sdp_conn *conn)
 
 /*
  * A SrcAvail without payload is void if the peer sent it before it had seen a SinkAvail
- * or SendSm of ours: when it does, it knows. sdp->lock.
+ * or SendSm of ours. When the peer sees that message, it knows. sdp->lock.
  */
 static bool sdp_zc_void(const struct sdp_rx_ctx *c)
 {
@@ -223,7 +223,7 @@ int sdp_zc_rx_mode(struct sdp_rx_ctx *c)
  * sdp_zc_pending - whether a reader may find an advertisement
  * @sk: socket
  *
- * Context: any; the answer may be stale at once, a wake-up follows.
+ * Context: any; the answer may be stale at once. A wake-up follows when it becomes true.
  */
 bool sdp_zc_pending(const struct sock *sk)
 {
@@ -274,8 +274,8 @@ void sdp_zc_poll(struct sock *sk)
  * @sdp: socket
  * @c: SrcAvailCancel
  *
- * If there is none any more, the message that ended it is on its way, and serves the
- * peer as the answer.
+ * If no SrcAvail is open any more, the message that ended it is on its way, and serves
+ * the peer as the answer.
  *
  * Context: sdp->lock.
  *
@@ -412,10 +412,10 @@ static bool sdp_zc_rx_post(struct sdp_conn *conn, struct ib_rdma_wr *rd)
 }
 
 /*
- * Wake readers, which left the advertisement to this one: while it pinned memory
+ * Wake other readers. They left the advertisement to this one while it pinned memory
  * (rx_taking), or while it read (SDP_ZC_RX_READING).
  */
-static void sdp_zc_rx_left(struct sock *sk)
+static void sdp_zc_rx_wake(struct sock *sk)
 {
 	if (sdp_zc_pending(sk))
 		sk->sk_data_ready(sk);
@@ -458,7 +458,7 @@ static void sdp_zc_rx_took(struct sock *sk, struct sdp_conn *conn, u32 n)
 	SDP_ADD_STATS(sock_net(sk), RX_ZCOPY_BYTES, n);
 	SDP_ADD_STATS(sock_net(sk), RX_BYTES, n);
 	sdp_conn_kick(conn);
-	sdp_zc_rx_left(sk);
+	sdp_zc_rx_wake(sk);
 }
 
 /**
@@ -487,7 +487,7 @@ struct sdp_zc_region *sdp_zc_rx_get(struct sdp_conn *conn, unsigned long addr,
 	WRITE_ONCE(conn->zc->rx_taking, false);
 	if (IS_ERR(r)) {
 		SDP_INC_STATS(sock_net(sk), ZCOPY_NO_MEM);
-		sdp_zc_rx_left(sk);
+		sdp_zc_rx_wake(sk);
 	}
 	return r;
 }
@@ -511,7 +511,7 @@ static u32 sdp_zc_rx_read(struct sock *sk, unsigned long addr, u32 len)
 	}
 	if (!sdp_zc_rx_claim(conn, &rd, r->len)) {
 		sdp_zc_give_back(r);
-		sdp_zc_rx_left(sk);
+		sdp_zc_rx_wake(sk);
 		return 0;
 	}
 	conn->zc->rx = r;
@@ -558,9 +558,9 @@ static bool sdp_zc_rx_behind(struct sdp_sock *sdp, u32 seq)
  * @who: the reader
  * @seq: sequence number of the next byte that the reader wants
  *
- * If the peer has advertised memory, reads it, or asks for messages if the reader cannot
- * use it. A reader that returns anyway leaves it to the next receive, which may have
- * more room.
+ * If the peer has advertised memory, the function reads it, or asks for messages if the
+ * reader cannot use it. A reader that returns anyway leaves it to the next receive, which
+ * may have more room.
  *
  * Context: lock_sock, which is released while memory is pinned and the device reads.
  *

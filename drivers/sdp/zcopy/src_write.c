@@ -54,7 +54,7 @@ void sdp_zc_tx_mode(struct sdp_conn *conn, u8 mode)
  * @conn: connection
  * @m: the message; the mode is filled in
  *
- * SinkAvail of the peer are void in combined mode; the peer knows by this message.
+ * SinkAvail of the peer are void in combined mode; the peer learns that from this message.
  *
  * Context: tx_lock.
  */

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
  * Zero copy, common to source and sink: work requests for the memory of processes,
- * waiting for them, and the lists of the peer's advertisements. Memory is registered
- * for one transfer, invalidated and released. Calls pool.c and the verbs; used by the
- * other files of zero copy. For locks see zcopy.h.
+ * waiting for them, and the lists of the peer's advertisements. A registration serves one
+ * transfer, and is then invalidated; pool.c may keep the memory pinned. Calls pool.c and
+ * the verbs; used by the other files of zero copy. For locks see zcopy.h.
  *
  * A region is released when its invalidation is complete, or when the queue
  * pair is dead: before that the peer may read it, or the device write to it.
@@ -144,9 +144,9 @@ void sdp_zc_reg_wr(struct sdp_zc_region *r, struct ib_reg_wr *wr, int access)
  * @r: region
  * @wr: filled in, signalled
  *
- * If the device writes to the region it is fenced: it waits for our RDMA Reads before
- * it. Memory that the peer reads needs no fence, which would only delay it, and all that
- * is posted later.
+ * If the device writes to the region, the request is fenced: it waits for our RDMA Reads
+ * in front of it. Memory that the peer reads needs no fence: a fence would only delay the
+ * request and all that is posted later.
  */
 void sdp_zc_inv_wr(struct sdp_zc_region *r, struct ib_send_wr *wr)
 {
@@ -225,9 +225,9 @@ static bool sdp_zc_idle(const struct sdp_conn *conn,
 /**
  * sdp_zc_wait_peer - wait for something that the peer or the device owes us
  * @conn: connection
- * @over: whether it is there, or the connection is going down
+ * @over: returns true if it has come, or the connection is going down
  *
- * Ends the connection when it does not come for net.sdp.fin_timeout, or when the process
+ * Ends the connection if it does not come within net.sdp.fin_timeout, or if the process
  * is killed, but not during the first half second.
  *
  * Context: process, no spinlock held.
@@ -263,7 +263,7 @@ static bool sdp_zc_rx_idle(const struct sdp_conn *conn)
 /**
  * sdp_zc_leave - wait until the device has done with a region, and let it go
  * @conn: connection
- * @r: region, what ends its use has been posted, or the connection goes down
+ * @r: region; its invalidation has been posted, or the connection goes down
  *
  * The caller still has the reference that sdp_zc_enter() took.
  *

@@ -282,7 +282,7 @@ struct sdp_zc {
  * @send: as sdp_zc_send()
  * @sent: a sendmsg is over. Context: lock_sock.
  * @ack: MSeqAck for a message that leaves now, @ack without zero copy
- * @header: a message with so many bytes of payload is leaving: complete its
+ * @header: a message with that many bytes of payload is leaving: complete its
  *	    flags, and count it
  * @held: data have to wait for a SrcAvail of ours
  * @busy: there is a send whose data are not messages yet
@@ -365,7 +365,7 @@ bool sdp_zc_tx_busy(const struct sdp_conn *conn);
 int sdp_zc_rd_compl(struct sdp_sock *sdp, struct sdp_rx_ctx *c);
 int sdp_zc_sendsm(struct sdp_sock *sdp, struct sdp_rx_ctx *c);
 
-/* zcopy/src_write.c: SinkAvail, at the source; not without CONFIG_SDP_RESEARCH */
+/* zcopy/src_write.c: SinkAvail, at the source; only with CONFIG_SDP_RESEARCH */
 u8 sdp_zc_next(struct sdp_conn *conn);
 int sdp_zc_write(struct sdp_conn *conn);
 void sdp_zc_written(struct ib_cq *cq, struct ib_wc *wc);
