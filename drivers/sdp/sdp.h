@@ -27,11 +27,12 @@
  *   sdp_info.c          reports
  *   sdp_fallback.c      TCP beside SDP: the kernel's TCP sockets
  *   sdp_port.c          addresses, ports, and their cm_ids
+ *   sdp_dial.c          threads that call rdma_connect()
  *   sdp_conn.c          the connection as an object
  *   sdp_cgroup.c        BPF programs of control groups
- *   sdp_tx_pages.c sdp_errq.c sdp_inherit.c sdp_inet.c sdp_sysctl.c
+ *   sdp_tx_pages.c sdp_errq.c sdp_inherit.c sdp_inet.c sdp_route.c sdp_sysctl.c
  *                       pages that are sent, notifications, options of a child,
- *                       registration, what is seen from outside
+ *                       registration, the IP route, settings
  *   sdp_sock.c          the socket as an object
  *   sdp_latency.c       how long sends take
  *   sdp_netlink.c       counters and states for user space
@@ -41,9 +42,9 @@
  * Locks, outermost first:
  *   lock_sock(sk)    serialises system calls on a socket. CM handlers never
  *                    take it, so rdma_cm calls below it cannot deadlock
- *                    with a handler. The teardown does: copies from and to
- *                    user memory wait for no page with it, and nothing is
- *                    pinned with it.
+ *                    with a handler. The teardown takes it, so its holder
+ *                    waits for no page when it copies from or to user memory,
+ *                    and pins nothing.
  *   conn->tx_lock    (BH) the transmit half, credits, posting to the QP. The
  *                    provider takes its TCP lock below it.
  *   sdp->lock        (BH) socket state, receive queue, accept queue. Nothing is

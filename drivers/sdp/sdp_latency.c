@@ -2,8 +2,8 @@
 /*
  * Time from send() until all of it is acknowledged or complete, where net.sdp.tx_latency
  * asks for it: one send of a connection at a time, into a histogram of the namespace.
- * Calls sdp_mib.c and, by its operations, the link. Nothing but a branch that is patched
- * out is in the way of those who do not ask.
+ * Calls sdp_mib.c and, by its operations, the link. As long as no namespace asks for it,
+ * a send passes no more than a branch that is patched out.
  */
 #include <linux/bitops.h>
 #include <linux/ktime.h>
@@ -80,8 +80,8 @@ void __sdp_latency_acked(struct sdp_conn *conn, s32 n)
 }
 
 /**
- * sdp_latency_set() - turn it on or off for a namespace
- * @on: the present state; changed
+ * sdp_latency_set() - turn the measurement on or off for a namespace
+ * @on: the present state; set to @value
  * @value: 0 or 1
  *
  * Context: process, sysctl_lock or no other user of the namespace.
@@ -96,7 +96,7 @@ void sdp_latency_set(int *on, int value)
 }
 
 /**
- * sdp_latency_exit() - wait until it is turned off
+ * sdp_latency_exit() - wait until the static key is off
  *
  * Context: module exit, all namespaces are gone.
  */

@@ -65,14 +65,14 @@ struct sdp_read {
 	int flags;
 	u32 seq;		/* next byte of the stream */
 	long timeo;
-	bool wait;		/* it may, or might until its time was up */
+	bool wait;		/* it may wait; also set when its time is up */
 	bool inline_urg;
 };
 
 /*
- * Reasons to stop a reader that found nothing. Data may have come since it
- * looked, and the end of the stream behind that: both are checked at one
- * moment. Returns false if there is something to read after all.
+ * Reasons to stop a reader that found nothing. Data may have come since it looked, and
+ * the end of the stream behind that, so one critical section checks both. Returns false
+ * if there is something to read after all.
  */
 static bool sdp_rx_at_end(struct sock *sk, u32 seq, bool *done, bool *end)
 {
@@ -139,7 +139,7 @@ static u32 sdp_rx_urg_limit(struct sdp_sock *sdp, struct sdp_read *r, u32 *used)
 	return 1;
 }
 
-/* Is the reader at the mark, with bytes in hand to return first? */
+/* Is the urgent byte the next one for the reader? */
 static bool sdp_rx_at_urg(const struct sdp_sock *sdp, const struct sdp_read *r)
 {
 	return unlikely(sdp->urg_state) && sdp->urg_state != SDP_URG_NOTYET &&
@@ -195,6 +195,7 @@ void sdp_rx_take(struct sock *sk, u32 len)
 	sdp_rx_urg_passed(sdp_sk(sk));
 }
 
+/* How the reader can wait, for zero copy */
 static enum sdp_zc_reader sdp_rx_who(const struct sdp_read *r)
 {
 	if (!r->wait)
@@ -273,7 +274,7 @@ static int sdp_rx_urg_recv(struct sock *sk, struct msghdr *msg, size_t len,
 	}
 	if (flags & MSG_TRUNC)
 		return 1;
-	/* as in sdp_conn_fault_in(); nothing else is to be done */
+	/* the copy may fault, as in sdp_conn_fault_in(); nothing else is to be done */
 	release_sock(sk);
 	err = copy_to_iter(&octet, 1, &msg->msg_iter) == 1 ? 1 : -EFAULT;
 	lock_sock(sk);
@@ -281,13 +282,14 @@ static int sdp_rx_urg_recv(struct sock *sk, struct msghdr *msg, size_t len,
 }
 
 /**
- * sdp_recvmsg_locked - receive, or look, but for the error queue
+ * sdp_recvmsg_locked - receive or peek, not from the error queue
  * @sk: socket
  * @msg: where to
  * @len: bytes wanted
  * @flags: MSG_*
  *
- * Context: lock_sock, which is released while it waits.
+ * Context: lock_sock, which is released while it waits, while it brings memory in, and
+ * during zero copy.
  *
  * Return: as sdp_recvmsg().
  */
@@ -368,6 +370,8 @@ static void sdp_rx_put_inq(struct sock *sk, struct msghdr *msg)
  * @len: bytes wanted
  * @flags: MSG_*
  *
+ * Context: process; takes lock_sock, and may sleep.
+ *
  * Return: bytes read, 0 at the end of the stream, or a negative errno as
  * TCP would return it.
  */
@@ -386,7 +390,7 @@ int sdp_recvmsg(struct socket *sock, struct msghdr *msg, size_t len, int flags)
 	ret = sdp_recvmsg_locked(sk, msg, len, flags);
 	inq = READ_ONCE(sdp_sk(sk)->recvmsg_inq);
 	release_sock(sk);
-	/* it waited for the connection, and that is one of TCP */
+	/* it waited for a connection, which has become one of TCP */
 	tcp = ret < 0 ? sdp_fallback_goes_on(sk, dis) : NULL;
 	if (unlikely(tcp))
 		return tcp->ops->recvmsg(tcp, msg, len, flags);
@@ -419,7 +423,7 @@ static void sdp_splice_release(struct splice_pipe_desc *spd, unsigned int i)
 }
 
 /**
- * sdp_rx_limit - how far a read by pages may go, as recv: to the urgent byte
+ * sdp_rx_limit - bytes that a read by pages may take: up to the urgent byte, as recv()
  * @sk: socket
  * @have: bytes on the receive queue
  *
@@ -557,7 +561,10 @@ static u32 sdp_splice_fill(struct sdp_splice *s, const struct sdp_rx_run *run)
 	return run->len - left;
 }
 
-/* Fill a pipe with what is at the front. */
+/*
+ * Move bytes from the front of the receive queue to a pipe. Returns bytes, 0 if the queue
+ * is empty, -ERESTART to look again, or another errno. lock_sock.
+ */
 static ssize_t sdp_splice_some(struct sock *sk, struct pipe_inode_info *pipe,
 			       size_t len)
 {
@@ -600,6 +607,8 @@ static ssize_t sdp_splice_some(struct sock *sk, struct pipe_inode_info *pipe,
  * @pipe: where to
  * @len: bytes, at most
  * @flags: SPLICE_F_*
+ *
+ * Context: process; takes lock_sock, and may sleep.
  *
  * Return: bytes, 0 at the end of the stream, or a negative errno.
  */
@@ -654,7 +663,7 @@ ssize_t sdp_splice_read(struct socket *sock, loff_t *ppos,
 	release_sock(sk);
 	if (done || ret >= 0)
 		return done;
-	/* it waited for the connection, and that is one of TCP */
+	/* it waited for a connection, which has become one of TCP */
 	tcp = sdp_fallback_goes_on(sk, dis);
 	return tcp ? tcp->ops->splice_read(tcp, ppos, pipe, len, flags) : ret;
 }

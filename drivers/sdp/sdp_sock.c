@@ -90,7 +90,7 @@ bool sdp_addr_any(const union sdp_addr *a)
  * sdp_addr_loopback - is it a loopback address?
  * @addr: address
  *
- * For rdma_cm it is the wildcard, see rdma_stack_flip().
+ * rdma_cm takes a loopback address for the wildcard, see rdma_stack_flip().
  */
 bool sdp_addr_loopback(const union sdp_addr *addr)
 {
@@ -100,7 +100,7 @@ bool sdp_addr_loopback(const union sdp_addr *addr)
 /**
  * sdp_addr_of_cm - an address as rdma_cm has it
  * @addr: address of a cm_id
- * @a: filled in; where @addr is the alias of a loopback address, with that one
+ * @a: filled in; with the loopback address if @addr is the alias of one
  */
 void sdp_addr_of_cm(const struct sockaddr_storage *addr, union sdp_addr *a)
 {
@@ -161,10 +161,10 @@ void sdp_sock_set_peer(struct sock *sk, const struct sockaddr *sa)
 }
 
 /**
- * sdp_sock_clear_local - the socket has no address of its own any more
+ * sdp_sock_clear_local - reset the own address to the wildcard, without a port
  * @sk: socket
  *
- * Context: sdp->lock.
+ * Context: lock_sock; takes sdp->lock.
  */
 void sdp_sock_clear_local(struct sock *sk)
 {
@@ -198,8 +198,8 @@ EXPORT_SYMBOL_GPL(sdp_sock_device_name);
  * @c: the message
  * @octet: that byte
  *
- * One that was there before and not read stays in the stream as an ordinary
- * byte; TCP skips it if the reader already stands on it, so we do.
+ * An urgent byte that was there before stays in the stream as an ordinary byte, even if
+ * MSG_OOB has read it. TCP skips it if the reader already stands on it.
  *
  * Context: sdp->lock.
  */
@@ -219,7 +219,10 @@ void sdp_sock_oob_pres(struct sdp_sock *sdp, struct sdp_rx_ctx *c, u8 octet)
  * sdp_sock_readable - bytes that recv would return now
  * @sk: socket
  *
- * Up to the urgent mark if that is not inline.
+ * Unless SO_OOBINLINE is set, the count ends at the urgent mark. At the mark it leaves
+ * out the urgent byte.
+ *
+ * Context: any; the answer may be stale at once.
  */
 int sdp_sock_readable(const struct sock *sk)
 {
@@ -240,6 +243,8 @@ EXPORT_SYMBOL_GPL(sdp_sock_readable);
 /**
  * sdp_sock_at_mark - whether the next byte to read is the urgent one
  * @sk: socket
+ *
+ * Context: any; the answer may be stale at once.
  */
 bool sdp_sock_at_mark(const struct sock *sk)
 {
@@ -256,6 +261,9 @@ bool sdp_sock_at_mark(const struct sock *sk)
  * @sk: socket
  * @delay: jiffies
  *
+ * While it is pending it holds a reference of the socket, which sdp_timer_work() or
+ * sdp_sock_stop_timer() puts.
+ *
  * Context: any.
  */
 void sdp_sock_start_timer(struct sock *sk, unsigned long delay)
@@ -266,10 +274,10 @@ void sdp_sock_start_timer(struct sock *sk, unsigned long delay)
 }
 
 /**
- * sdp_sock_stop_timer - the timer has nothing to do any more
- * @sk: socket
+ * sdp_sock_stop_timer - cancel the timer
+ * @sk: socket; the caller has another reference
  *
- * Context: any. The timer may be running.
+ * Context: any. On return the timer may still be running.
  */
 void sdp_sock_stop_timer(struct sock *sk)
 {
@@ -278,7 +286,7 @@ void sdp_sock_stop_timer(struct sock *sk)
 }
 
 /**
- * sdp_sock_start_deadline - have the timer end what the socket is at
+ * sdp_sock_start_deadline - have the timer end the present operation of a socket
  * @sk: socket, locked; in connect(), or an orphan
  * @delay: jiffies
  *

@@ -22,7 +22,7 @@ struct sdp_port;
 struct sdp_ring;
 struct sdp_rxq_ops;
 
-/* The meaning of the end of an attempt of TCP for SDP there; sdp->tcp_learn */
+/* Lesson about SDP from the result of TCP at the same destination; sdp->tcp_learn */
 enum sdp_learn {
 	SDP_LEARN_NOT,
 	SDP_LEARN_SUCCESS,	/* SDP failed: begin with TCP if that succeeds */
@@ -91,12 +91,12 @@ struct sdp_sock {
 	struct sdp_rx_pages rx_pages;	/* shared link */
 	struct sdp_ring *rx_ring;	/* verbs link with RING */
 	u32 ring_calls;			/* see sdp_ring_enter(); lock_sock */
-	u32 rx_tight;			/* quarter of it, 0 without one */
+	u32 rx_tight;			/* quarter of the ring, 0 without one */
 	u32 rx_seq;			/* stream bytes received */
 	u32 copied_seq;			/* stream bytes read; lock_sock */
 	u32 urg_seq;
 	struct sdp_lend *lend;		/* lock_sock; sdp_lend.c */
-	u32 nlent;			/* receive buffers that it holds; lock_sock */
+	u32 nlent;			/* receive buffers that lend holds; lock_sock */
 	bool rx_done;			/* the peer has finished; SOCK_DONE
 					 * would race with setsockopt()
 					 */
@@ -109,9 +109,9 @@ struct sdp_sock {
 					 * a request, of an orphan.
 					 * lock_sock
 					 */
-	u8 orphan_state;		/* sk_state that it is for */
+	u8 orphan_state;		/* sk_state that deadline is for */
 	bool orphan;			/* in sdp_net.norphans */
-	unsigned long orphan_end;	/* jiffies, whatever it gets rid of */
+	unsigned long orphan_end;	/* jiffies: no later, even if data still leaves */
 	u32 last_progress;		/* timer: progress since last time */
 	unsigned long user_since;	/* jiffies, last progress seen */
 	bool user_watched;		/* the timer looks after user_timeout;
@@ -174,13 +174,13 @@ static inline struct workqueue_struct *sdp_wq(const struct sock *sk)
 	return sdp_pernet(sock_net(sk))->wq;
 }
 
-/* Has the program a filter of packets? None would reach it, so all would pass. */
+/* Has the program attached a packet filter? It would see no packet, so all would pass. */
 static inline bool sdp_sock_filtered(const struct sock *sk)
 {
 	return rcu_access_pointer(sk->sk_filter);
 }
 
-/* It gets none from now on. Later kernels ask sdp_setsockopt(), which refuses. */
+/* Refuse packet filters from now on. On later kernels sdp_setsockopt() refuses them. */
 static inline void sdp_sock_no_filter(struct sock *sk)
 {
 #ifndef HAVE_CUSTOM_SOCKOPT

@@ -137,7 +137,7 @@ struct sdp_tx_slot {
  * @tx_alone: credit: each send is a message; fixed
  * @update_rule: enum sdp_update; fixed
  * @vwin_posted: vwin: messages that the device has at most; fixed
- * @tx_signal: vwin: one of as many is signalled; fixed
+ * @tx_signal: vwin: one of this many messages is signalled; fixed
  * @tx_chunk: send buffer that is being filled; lock_sock, and tx_lock to change
  * @tx_free_chunks: send buffers kept
  * @tx_free_count: how many these are

@@ -76,7 +76,7 @@ static struct sdp_chunk *sdp_txq_get_chunk(struct sdp_conn *conn, size_t len)
 
 	if (c && !c->used)
 		return c;
-	/* a large message deserves a buffer of its own, page aligned */
+	/* a large message gets a buffer of its own, page aligned */
 	if (c && c->size - c->used >= want && len <= SDP_BUF_SIZE / 4)
 		return c;
 
@@ -206,7 +206,7 @@ int sdp_txq_open(struct sdp_conn *conn, size_t len,
 	return min(c->size - m->off, conn->tx_max_payload);
 }
 
-/* @n bytes have come to a message, which may have been there. */
+/* Count @n bytes that were added to a message; @append: it had payload before. */
 static void sdp_txq_count_in(struct sdp_conn *conn, u32 n, bool append, bool copy)
 {
 	struct sdp_sock *sdp = sdp_sk(conn->sk);
@@ -230,7 +230,7 @@ static void sdp_txq_count_in(struct sdp_conn *conn, u32 n, bool append, bool cop
  * sdp_txq_commit - close what sdp_txq_open() or sdp_txq_open_ref() opened
  * @conn: connection
  * @m: message
- * @n: bytes that were added; 0: none, and a new message is dropped
+ * @n: bytes that were added; 0: none, and a new message of sdp_txq_open() is dropped
  * @append: the message had payload before
  * @oob: the last byte is urgent
  * @eor: nothing may be appended
@@ -274,7 +274,8 @@ void sdp_txq_commit(struct sdp_conn *conn, struct sdp_tx_msg *m, u32 n,
  * @append: set if the message has payload already
  *
  * It is the youngest message that still waits, marked busy, if it refers to pages
- * and has room, or a new one.
+ * and has room, or a new one. The chunk of a new one has no reference yet: if nothing is
+ * added, the caller frees the chunk by sdp_ref_free(), and does not commit.
  *
  * Context: lock_sock.
  *
@@ -318,7 +319,7 @@ struct sdp_tx_msg *sdp_txq_open_ref(struct sdp_conn *conn,
  * sdp_txq_src_avail - queue a SrcAvail
  * @conn: connection
  * @from: the data
- * @n: bytes of it that go along
+ * @n: bytes of it that go along, at most SDP_TX_SPLIT_MIN
  *
  * Context: lock_sock.
  *
