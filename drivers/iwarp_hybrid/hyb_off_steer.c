@@ -85,7 +85,7 @@ static void hyb_off_flow(const struct iwarp_offload_conn *c,
 	m6->pdst = htons(~0);
 }
 
-/* The last place of @size that is not among @nr used ones */
+/* The last of @size places that is not among @nr used ones, or a negative errno */
 static int hyb_off_free_loc(const u32 *used, u32 nr, u32 size)
 {
 	unsigned long *free;
@@ -104,8 +104,8 @@ static int hyb_off_free_loc(const u32 *used, u32 nr, u32 size)
 }
 
 /*
- * The place of a new filter in the device's table, as many drivers require it;
- * RX_CLS_LOC_ANY in *@loc if the driver chooses. Context: RTNL held.
+ * Find a place for a new filter in the device's table, since many drivers do not. *@loc
+ * is RX_CLS_LOC_ANY if the driver does. Context: RTNL held.
  */
 static int hyb_off_find_loc(struct net_device *netdev, u32 *loc)
 {
@@ -143,7 +143,7 @@ static int hyb_off_find_loc(struct net_device *netdev, u32 *loc)
 	return 0;
 }
 
-/* The queue that interrupts @cpu, or one nearby, if the driver tells; else any */
+/* The queue that interrupts @cpu, or a CPU nearby, if the driver has a map; else any */
 static u32 hyb_off_near(const struct net_device *netdev, u32 cpu)
 {
 	u32 n = netdev->real_num_rx_queues;
@@ -258,8 +258,9 @@ static void hyb_off_filter_forget(struct hyb_off_conn *o)
 }
 
 /*
- * Make room for one more filter, within @max of the table's, which are all filters of
- * one net device. Context: RTNL held.
+ * Make room for one more filter, so that the table has no more than @max. Connections of
+ * an RDMA device share one net device, so its lock covers the filter that is deleted here,
+ * too. Context: RTNL held.
  */
 static bool hyb_off_filter_room(struct hyb_off_table *table, u32 max)
 {
@@ -300,7 +301,7 @@ static void hyb_off_filter_change(struct hyb_off_conn *o, u32 max)
 	}
 }
 
-/* The same; when the device is gone, its filters are as well. Context: process. */
+/* The same; a device that is gone has no filters any more. Context: process, no lock. */
 static void hyb_off_filter_set(struct hyb_off_conn *o, u32 max)
 {
 	struct net_device *netdev = o->netdev;
@@ -316,7 +317,10 @@ static void hyb_off_filter_set(struct hyb_off_conn *o, u32 max)
 	rtnl_unlock();
 }
 
-/* Insert or remove the filter if that is wanted, then report to hyb_off_conn. */
+/*
+ * Insert or remove the filter if that is wanted, then report to hyb_off_conn. Drops the
+ * reference that hyb_off_steer_queue() took.
+ */
 static void hyb_off_steer_work(struct work_struct *work)
 {
 	struct hyb_off_conn *o = container_of(work, struct hyb_off_conn,
@@ -388,6 +392,7 @@ void hyb_off_steer_end(struct hyb_off_conn *o)
  * hyb_off_dev_init - make the table of connections with filters
  * @dev: new RDMA device
  *
+ * Context: process.
  * Return: 0 or -ENOMEM.
  */
 int hyb_off_dev_init(struct hyb_dev *dev)
@@ -403,8 +408,10 @@ int hyb_off_dev_init(struct hyb_dev *dev)
 }
 
 /**
- * hyb_off_dev_exit - the device goes
+ * hyb_off_dev_exit - drop the device's reference of the table
  * @dev: RDMA device; connections that still wait for their peers keep the table
+ *
+ * Context: process.
  */
 void hyb_off_dev_exit(struct hyb_dev *dev)
 {

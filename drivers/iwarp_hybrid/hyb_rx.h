@@ -14,13 +14,19 @@
 struct hyb_qp;
 struct mpa_result;
 
-/* Called by hyb_tcp before it attaches the queue pair to its socket */
+/*
+ * Called by hyb_tcp before it attaches the queue pair to its socket. Context: process,
+ * hyb_cep.lock held; no engine of the queue pair runs yet.
+ */
 void hyb_rx_init(struct hyb_qp *qp, const struct mpa_result *res);
 
 /* Called by hyb_sched, see struct hyb_engine_ops */
 void hyb_rx_run(struct hyb_qp *qp);
 
-/* Called by hyb_cm after hyb_tcp_detach(), before the queues are flushed */
+/*
+ * Called by hyb_cm after hyb_tcp_detach(), before the queues are flushed. Context:
+ * process, hyb_cep.lock held; no engine of the queue pair runs any more.
+ */
 void hyb_rx_abandon(struct hyb_qp *qp);
 
 #endif

@@ -2,11 +2,11 @@
 /*
  * Shared receive queues: one receive queue for many queue pairs.
  *
- * Calls hyb_queue, which takes entries off and raises the limit event; kicks the receive
- * engines of queue pairs that found the queue empty, no others, and one for each receive:
- * a post costs as much whatever the number of queue pairs, and of those that wait.
+ * Calls hyb_queue, which takes entries off and raises the limit event. A post kicks the
+ * receive engines of queue pairs that found the queue empty, one for each receive. So its
+ * cost depends neither on the number of queue pairs, nor on how many of them wait.
  * hyb_rq.lock protects the entries, hyb_srq.starved_lock the list of queue pairs that
- * wait. A post may come from below any lock, so the kick is a work item.
+ * wait. A post may come with any lock held, so a work item kicks.
  *
  * A user's queue is a ring that the process writes to without a system call (the ABI is
  * that of siw, whose library is used). No post is seen then: hyb_rx polls.

@@ -261,7 +261,7 @@ static void hyb_tcp_charge(struct sock *sk, struct mem_cgroup *memcg)
 }
 
 /**
- * hyb_tcp_adopt - make a socket that of a connection
+ * hyb_tcp_adopt - take over a socket for a connection
  * @cep: connection, its lock held
  * @sock: new or accepted socket; the connection owns it from now on
  *
@@ -426,7 +426,7 @@ out:
  * @qp: its live queue pair
  *
  * HYB_EV_DRAINED comes when TCP has taken the Terminate, or, if there is none, all
- * queued work.
+ * queued work. The engine runs when the socket is released here.
  */
 void hyb_tcp_drain(struct hyb_cep *cep, struct hyb_qp *qp)
 {
@@ -508,8 +508,8 @@ void hyb_tcp_release(struct hyb_cep *cep, bool reset)
 }
 
 /*
- * Until when to wait, in jiffies. RTNL may be held when a device goes, so all of its
- * connections share one limit then (hyb_cm_dev.recall).
+ * The time in jiffies up to which to wait. RTNL may be held when a device goes, so all of
+ * its connections share one limit then (hyb_cm_dev.recall).
  */
 static unsigned long hyb_tcp_recall_end(const struct hyb_cm_dev *cm)
 {
