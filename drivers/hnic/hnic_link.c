@@ -48,7 +48,10 @@ void hnic_link_update(struct hnic_dev *hd)
 	WRITE_ONCE(l->active, active);
 }
 
-/* The generator goes on where it was. Context: process, the TX engine is stopped */
+/*
+ * Drop the held packet, and forget all times. The generator goes on where it was.
+ * Context: process, the TX engine is stopped.
+ */
 void hnic_link_reset(struct hnic_dev *hd)
 {
 	struct hnic_link *l = &hd->link;
@@ -61,6 +64,7 @@ void hnic_link_reset(struct hnic_dev *hd)
 	memset(l->last, 0, sizeof(l->last));
 }
 
+/* The next number. Context: the engine that @random belongs to */
 static u32 hnic_link_random(u32 *random)
 {
 	/* xorshift; never 0 */
@@ -285,7 +289,7 @@ static void hnic_link_put(struct hnic_dev *hd, struct hnic_pkt *p,
 	hnic_list_add(&lanes[hnic_link_time(hd, p, now)], p);
 }
 
-/* Join it to the one before, or keep it for the one behind, or pass it on */
+/* Join a packet to the one that is held, hold it for the next one, or pass it on */
 static void hnic_link_pass_one(struct hnic_dev *hd, struct hnic_pkt *p,
 			       struct hnic_list *lanes, u64 now)
 {
@@ -326,7 +330,7 @@ static void hnic_link_pass(struct hnic_dev *hd, struct hnic_pkt *p,
 		hnic_link_pass_one(hd, second, lanes, now);
 }
 
-/* Hand over; packets that are left in @lanes have no receiver */
+/* Give packets to the receiver. Those that are left in @lanes have none */
 static void hnic_wire_put(struct hnic_dev *peer, struct hnic_list *lanes,
 			  u32 n, bool timed)
 {

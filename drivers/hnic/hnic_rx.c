@@ -2,10 +2,10 @@
 /*
  * RX engine and NAPI. Calls hnic_conn.c, hnic_filter.c, hnic_link.c and below.
  *
- * The engine takes packets from the wire, checks checksums, lets the iWARP
- * engines check and find the connection, chooses a queue: that of the
- * connection, that of a filter, or by hash. When the ring is full it stops,
- * and with it, in the end, the peer (as with pause frames), or drops.
+ * The engine takes packets from the wire and checks their checksums. hnic_conn.c
+ * finds the connection, and checks FPDUs. Then the engine chooses a queue: that of
+ * the connection, that of a filter, or by hash. When the ring is full it drops the
+ * packet; or, with hnic_dev.pause, it stops, and so does in the end the peer.
  *
  * NAPI gives the packets to the stack as fragments, so that GRO merges them
  * without a new skb each; short ones are copied, which is cheaper.
@@ -21,7 +21,7 @@
 
 /* --------------------------------------------------------------- engine */
 
-/* @queue is that of its connection, or -1. Returns the queue, or -1 to drop it */
+/* Choose the queue of a packet, or -1 to drop it. @queue: that of its connection, or -1 */
 static int hnic_rx_choose(struct hnic_dev *hd, const struct hnic_pkt *p,
 			  int queue)
 {
@@ -43,7 +43,7 @@ static int hnic_rx_choose(struct hnic_dev *hd, const struct hnic_pkt *p,
 	return n > 1 ? reciprocal_scale(p->hash, n) : 0;
 }
 
-/* Everything that is found out about a packet; the queue, or -1 to drop it */
+/* Examine a packet and choose its queue; -1 to drop it */
 static int hnic_rx_look(struct hnic_dev *hd, struct hnic_pkt *p)
 {
 	int queue = -1;
@@ -66,7 +66,7 @@ static bool hnic_rx_ring_full(const struct hnic_rxq *rx)
 	return rx->head - smp_load_acquire(&rx->tail) == HNIC_RING;
 }
 
-/* Put it on the ring; false if there is no room */
+/* Put a packet on the ring; false if there is no room */
 static bool hnic_rx_put(struct hnic_dev *hd, struct hnic_queue *q,
 			struct hnic_pkt *p)
 {
@@ -97,7 +97,7 @@ static bool hnic_rx_held(struct hnic_dev *hd)
 	return false;
 }
 
-/* Its ring is full: stop the engine until there is room, or drop it */
+/* The ring of a packet is full: stop the engine until there is room, or drop the packet */
 static void hnic_rx_full(struct hnic_dev *hd, struct hnic_pkt *p)
 {
 	if (READ_ONCE(hd->pause)) {

@@ -32,7 +32,7 @@ struct stack_known {
 	u8 place[RDMA_STACK_COMPS];
 };
 
-/* @rest: of the components that one place always has together */
+/* @rest: place of the components that are always in one place */
 #define PLACES(crc, demux, markers, rest) {			\
 	[RDMA_STACK_CRC]		= RDMA_STACK_##crc,	\
 	[RDMA_STACK_DEMUX]		= RDMA_STACK_##demux,	\
@@ -49,7 +49,7 @@ struct stack_known {
 
 static const struct stack_known stack_known[] = {
 	/*
-	 * This project's provider when it has registered nothing. It has the
+	 * This project's provider as long as it has registered nothing. It has the
 	 * driver_id of siw, and is software over the host's TCP as well.
 	 */
 	{ RDMA_DRIVER_SIW, "iwarp_hybrid", STACK_WIRE_IWARP,

@@ -35,7 +35,7 @@ static int __init stack_init(void)
 err_nl:
 	stack_nl_exit();
 err_sysfs:
-	/* a device may have been added before another one could not be */
+	/* some devices may have been added before one failed */
 	stack_sysfs_exit();
 	return err;
 }

@@ -6,7 +6,7 @@
  *
  * Rules for this directory, except for the tables of crc.c: pure functions over
  * (pointer, length), unsigned arithmetic that cannot wrap, no allocation, no
- * global state, no calls of other code except through function pointers that are
+ * global state, no calls to other code except through function pointers that are
  * passed in.
  */
 #ifndef LIB_IWARP_TYPES_H
