@@ -313,8 +313,8 @@ struct rdma_stack_ip {
  * A tx_append with @want 0 and a commit with @used 0 change the header only;
  * without RDMA_STACK_TX_MORE that sends data that an earlier commit delayed.
  *
- * Context of all except @open, @close, @tx_wait and @set_ip: process or softirq, interrupts
- * enabled, not inside a callback of struct rdma_stack_ulp.
+ * Context of @open and @close: process. Context of the others, where nothing else is said:
+ * process or softirq, interrupts enabled, not inside a callback of struct rdma_stack_ulp.
  */
 struct rdma_stack_link {
 	int (*open)(struct ib_qp *qp, const struct rdma_stack_ulp *ulp,
@@ -334,7 +334,7 @@ struct rdma_stack_link {
 	u32 (*tx_path)(struct ib_qp *qp);
 	bool (*tx_notify)(struct ib_qp *qp, u64 pos);
 	void (*rx_resume)(struct ib_qp *qp);
-	void (*rx_buffer)(struct ib_qp *qp, u32 octets);
+	void (*rx_buffer)(struct ib_qp *qp, u32 bytes);
 	void (*set_ip)(struct ib_qp *qp, const struct rdma_stack_ip *ip);
 	void (*set_owner)(struct ib_qp *qp, const struct sock *owner);
 };

@@ -89,7 +89,7 @@ enum {
 				 */
 
 	SDP_DIAG_TCP_REASON,	/* string: why a socket with SDP_FALLBACK is one of
-				 * TCP, the names of SDP_TCP_* in small letters;
+				 * TCP, the names of SDP_TCP_* in lower case;
 				 * absent if it is not. State, addresses and queues
 				 * are those of TCP then
 				 */
