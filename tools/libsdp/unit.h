@@ -11,8 +11,8 @@
  * struct unit_settings - what a service is to have
  * @library: path of libsdp.so
  * @config: rules instead of the usual ones, an absolute path, or NULL
- * @only: SDP or nothing
- * @verbose: decisions go to the journal
+ * @only: SDP or nothing, as sdp-run -o
+ * @verbose: the library's decisions go to the journal
  */
 struct unit_settings {
 	const char *library;

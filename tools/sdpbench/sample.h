@@ -11,10 +11,10 @@
 #include "sdpbench.h"
 
 /**
- * struct samples - taken by a thread of its own
+ * struct samples - samples of one socket, taken by a thread
  * @fd: the socket
- * @thread: that takes them
- * @stop: it shall end
+ * @thread: the thread
+ * @stop: the thread shall end
  * @n: number of samples
  * @sum: of their values, each from 0 to 1
  */

@@ -9,7 +9,7 @@
 #include <stddef.h>
 
 /**
- * struct summary - of some values
+ * struct summary - summary of some values
  * @mid: median, or trimmed mean
  * @min: smallest
  * @max: largest

@@ -58,7 +58,7 @@ struct options {
 	bool no_header;
 	bool no_queues;
 	bool bound; /* neither connected nor listening, with a port */
-	bool one_line; /* of a socket, with -e */
+	bool one_line; /* for each socket, with -e */
 	bool tcp; /* state of the TCP connections below */
 	bool events; /* states as they change */
 	bool summary;
@@ -66,7 +66,7 @@ struct options {
 	bool threads; /* with processes */
 	int family; /* of addresses, 0: any */
 	bool context; /* security labels of processes and sockets */
-	bool watch; /* sorted by what moves, on a terminal in its place */
+	bool watch; /* what moves most first; redrawn in place on a terminal */
 	unsigned int rows; /* no more sockets than that, 0: all */
 	struct filter *filter;
 	char **patterns; /* names of counters, up to NULL; none: all */
@@ -75,7 +75,7 @@ struct options {
 	uint64_t kill_cookie;
 };
 
-/* Of the TCP connection below; as inet_diag has it */
+/* Timer of the TCP connection below, as inet_diag has it */
 struct tcp_timer {
 	unsigned int what; /* 0: none */
 	uint32_t expires_ms;
@@ -139,7 +139,7 @@ void bad_use(const char *arg, const char *what) __attribute__((noreturn));
 int device_port(int port, int *offset); /* offset may be NULL */
 uint64_t parse_number(const char *arg, int base, const char *what); /* not 0 */
 
-/* netlink.c: the answers of the kernel; what goes wrong there ends us */
+/* netlink.c: the answers of the kernel. An error there ends the program */
 void sockets_get(struct sock_list *list, const struct options *o);
 bool sockets_try(struct sock_list *list, const struct options *o);
 void socket_destroy(uint64_t cookie);
@@ -182,7 +182,7 @@ void tcp_get(struct sock_list *list);
 
 /* advise.c */
 unsigned int advise(struct json *j,
-		    const uint64_t *v); /* sentences; j or NULL */
+		    const uint64_t *v); /* number of hints; j or NULL */
 
 /* check.c */
 int check_main(int argc, char **argv);
@@ -193,7 +193,7 @@ const char *counter_text(unsigned int id);
 bool counter_wanted(const struct options *o, unsigned int id);
 
 /* history.c */
-bool history_read(uint64_t v[COUNTERS_MAX], double *when); /* there is one */
+bool history_read(uint64_t v[COUNTERS_MAX], double *when); /* false: none */
 void history_write(const uint64_t v[COUNTERS_MAX], unsigned int n, double when);
 
 /* process.c */
@@ -204,7 +204,7 @@ struct process {
 	int fd;
 	char name[32];
 };
-/* Of the process, or of the socket it has; false: there is none, or we may not */
+/* Label of a process, or of its socket; false: there is none, or no permission */
 bool process_context(const struct process *p, bool of_socket, char *buf,
 		     size_t len);
 void processes_scan(bool threads);
