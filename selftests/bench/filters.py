@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: GPL-2.0
-"""A row of part "filters": writes the plan, runs it, sums up; filters.sh has made the
-hosts, and explains the variables."""
+"""A row of part "filters": writes the plan, runs it, and prints the sums. filters.sh
+makes the hosts, and explains the variables."""
 import json
 import os
 import subprocess
@@ -174,7 +174,7 @@ def nic_ns():
 
 
 def processor():
-    """Seconds since the machine began, and those of all processors that were idle"""
+    """Seconds since the machine began, and how many of them a processor was idle"""
     with open("/proc/uptime", encoding="ascii") as file:
         up, idle = map(float, file.read().split())
     return up, idle / os.cpu_count()
@@ -217,7 +217,7 @@ def mixed(count):
 
 
 def measure_queries(row):
-    """Synthetic server: how often the whole image, how fast a part of it"""
+    """Synthetic server: rate of whole images, time of a part of one"""
     count = int(env("COUNT", "3"))
     query = env("QUERY", "complete partial")
     used = []
@@ -252,7 +252,7 @@ def measure_waste(row):
 
 
 def measure_data(row):
-    """Microscope, iso-surface, groups: the time that so much data takes"""
+    """Microscope, iso-surface, groups: the time that the data takes"""
     one = {"scope": 384 * 384 * 3, "iso": 64 * 12 ** 3 * 4 if UOW < 1 << 20 else 8 << 20}
     one = one.get(APP, IMAGE)
     count = max(1, round(float(env("DATA_MB", "4")) * 2 ** 20 / one))

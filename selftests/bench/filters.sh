@@ -30,7 +30,7 @@ FS_WHATS=${FS_WHATS:-tcp}
 FS_BLOCK=${FS_BLOCK:-8K}
 FS_LINK=${FS_LINK:-hnic}
 
-# fs_hosts: how many the application takes
+# fs_hosts: print how many hosts the application takes
 fs_hosts() {
 	case ${FS_APP:-synth} in
 	synth) echo 10 ;;
@@ -40,7 +40,7 @@ fs_hosts() {
 	esac
 }
 
-# fs_each COMMAND...: on each host
+# fs_each COMMAND...: run it on each host
 fs_each() {
 	local i
 
@@ -49,7 +49,7 @@ fs_each() {
 	done
 }
 
-# fs_policy KIND: what a row sdp-KIND/DEVICE needs, as for two hosts
+# fs_policy KIND: the settings of a row sdp-KIND/DEVICE, as for two hosts
 fs_policy() {
 	case $1 in
 	basic) sdp_sysctl shared_link=0 ;;
@@ -62,7 +62,7 @@ fs_policy() {
 	esac
 }
 
-# fs_devices WHAT
+# fs_devices WHAT: make and set up the devices for this row
 fs_devices() {
 	local dev set profile=${1#*/}
 

@@ -4,7 +4,8 @@
 #
 # Allocations of the kernel fail while devices are made and go: net devices of kind
 # hnic, RDMA devices of kind hybrid with listeners waiting for them, both at once.
-# There are up to 4000, so one of FAIL_STEP (40) fails, the first by chance.
+# There are up to 4000 of them, so only one in FAIL_STEP (40) fails. The first one that
+# fails differs from run to run.
 
 # shellcheck source=selftests/lib/lib.sh
 . "$(dirname "$0")/../lib/lib.sh"
@@ -24,7 +25,7 @@ fail_ready
 [ ! -e $RCU ] || echo 1 > $RCU
 defer sh -c "[ ! -e $RCU ] || echo 0 > $RCU"
 
-# on any device that will come
+# a listener on any device that comes
 start_bg a sdp-echo -s -h 0.0.0.0 -p 7700
 each "RDMA device" in_a hyb-failnth add fn0 va "/$FAIL_STEP"
 each "net devices" in_a hyb-failnth pair ha hb "/$FAIL_STEP"
@@ -32,7 +33,7 @@ each "net device under an RDMA device" in_a hyb-failnth under fn0 ha "/$((FAIL_S
 stop_bg "$BG_PID"
 
 # what is made now works
-ktap_check "devices" dev_up hybrid hybrid
+ktap_check "devices can be made" dev_up hybrid hybrid
 each "verbs, afterwards" in_b hyb-failnth verbs 10.0.0.2 7600 1
 ktap_check "the devices can be removed" dev_down
 ktap_check "no socket is left" wait_for 20 no_sockets

@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: GPL-2.0
 #
 # Filters of an ordinary NIC for connections: the table stays the administrator's,
-# whatever an ordinary user connects. hnic has room for 64 filters.
+# however many connections an ordinary user makes. hnic has room for 64 filters.
 
 # shellcheck source=selftests/lib/lib.sh
 . "$(dirname "$0")/../lib/lib.sh"
@@ -60,7 +60,7 @@ for line in sys.stdin:
 by_default() {
 	start
 	ktap_check "an ordinary user connects $NR times" said connected
-	ktap_check "queue pairs have their directories" wait_for 20 steered_are host $NR
+	ktap_check "the host steers all connections by default" wait_for 20 steered_are host $NR
 	ktap_is "connections take no filter by default" "$(rules)" 0
 }
 

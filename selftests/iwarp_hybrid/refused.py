@@ -6,8 +6,8 @@ refused.py ADDRESS PORT COUNT [COUNT]: so many connections, then, when a line co
 in, so many more. Stays until its input ends.
 
 refused.py ADDRESS PORT COUNT from OTHER: a client at the address OTHER connects, then so
-many connections come from another address. Says which of both end before the time that
-a Request may take.
+many connections come from another address. Prints for both whether any ends before the
+time that a Request may take.
 """
 import resource
 import select
@@ -35,7 +35,7 @@ def crowd(where, count, other):
         sock = socket.socket()
         sock.connect_ex(where)
         many.append(sock)
-    # those above the limit end
+    # the listener ends those above its limit
     ended([client, *many], 5000)
     time.sleep(1)
     gone = ended([client, *many], 0)

@@ -3,8 +3,8 @@
 # vm: timeout=120
 #
 # FPDUs and segments: short ones that are posted together share a segment, and none
-# waits until those before it are acknowledged. Where FPDUs begin in segments is
-# looked at on the wire, in interop/capture.
+# waits until those before it are acknowledged. interop/capture checks on the wire where
+# FPDUs begin in segments.
 
 # shellcheck source=selftests/lib/lib.sh
 . "$(dirname "$0")/../lib/lib.sh"
@@ -53,7 +53,7 @@ check_filled() {
 	kt_tell a close
 }
 
-# acked: nothing of a is under way to b
+# acked: b has acknowledged all that a has sent
 acked() { ! in_a ss -tin state established dst 10.0.0.2 | grep unacked; }
 
 # No acknowledgment comes from b, so a segment that waited for one would never leave.
@@ -66,9 +66,9 @@ check_alone() {
 	ktap_check "all data is acknowledged" wait_for 20 acked
 	ktap_check "acknowledgments are blocked" tc -n b qdisc add dev vb root netem loss 100%
 	kt_do a "the first one" touch
-	ktap_check_fails "it is not acknowledged" acked
+	ktap_check_fails "the first one is not acknowledged" acked
 	kt_do a "one behind it" touch
-	ktap_check_fails "neither is" acked
+	ktap_check_fails "the one behind it is not acknowledged" acked
 	ktap_check "acknowledgments arrive again" tc -n b qdisc del dev vb root
 	kt_do a "one more" touch
 	ktap_check "all data is acknowledged" wait_for 20 acked

@@ -9,7 +9,7 @@
 #define TARGET_REGION 4096 /* bytes of each memory region */
 #define TARGET_MESSAGE 256 /* bytes of each receive buffer */
 #define TARGET_RECEIVES 8
-/* the receive of the first message has two buffers, the first of so many bytes */
+/* the receive of the first message has two buffers, the first one of this many bytes */
 #define TARGET_SPLIT 4
 #define TARGET_IRD 4
 
@@ -28,7 +28,7 @@ enum target_region {
  * REGION_RW with that. 'L' registers TARGET_LARGE_LEN bytes for reading, the
  * answer is 'L' STag (4) address (8); 'S' sends them all. 'D' ends their
  * registration or, without it, that of REGION_RW; 'W' takes all rights from that,
- * but leaves its STag. A write there then is reported. 'K' sends from
+ * but leaves its STag. A later write there is reported. 'K' sends from
  * memory that is not registered. 'C' closes, whatever is still to be sent. A target
  * that greets sends 'G' as soon as it can, and answers a message without content by 'Z'.
  */

@@ -35,7 +35,7 @@ int main(int argc, char **argv)
 	fd = open(path, O_RDONLY | O_CLOEXEC);
 	if (fd < 0 || setns(fd, CLONE_NEWNET))
 		return fail(path);
-	/* a sysfs shows the namespace of who mounted it */
+	/* a sysfs shows the namespace of the process that mounted it */
 	if (unshare(CLONE_NEWNS) ||
 	    mount("", "/", "none", MS_SLAVE | MS_REC, NULL))
 		return fail("mount namespace");

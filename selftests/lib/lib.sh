@@ -224,8 +224,8 @@ start_bg() {
 	LIB_PIDS+=("$BG_PID")
 }
 
-# children PID: which they are is left in CHILDREN, without pgrep if the kernel
-# tells: to start it and to look at all processes takes a second under emulation
+# children PID: leaves their PIDs in CHILDREN, without pgrep if the kernel lists them:
+# starting it, and its look at all processes, takes a second under emulation
 children() {
 	local list of_thread
 
@@ -254,7 +254,7 @@ kill_tree() {
 	KILLED+=("$1")
 }
 
-# is_gone PID: or a status is all that is left of its threads: its files are closed
+# is_gone PID: the process has ended, or its threads are zombies. Its files are closed
 is_gone() {
 	local task stat
 
@@ -278,8 +278,8 @@ stop_bg() {
 	return 0
 }
 
-# end_coproc NAME: it ends when there is no more input for it; the shell reports one
-# that is killed
+# end_coproc NAME: close its input, and wait until it ends by itself: the shell reports
+# one that is killed
 end_coproc() {
 	local -n pipes=$1
 	local pid_name=$1_PID
@@ -334,7 +334,7 @@ wait_for() {
 	done
 }
 
-# port_mapped a|b PORT: what an SDP listener at that port has of the device's
+# port_mapped a|b PORT: the port of the device for an SDP listener at that port
 port_mapped() {
 	local offset
 	offset=$("in_$1" cat /proc/sys/net/sdp/port_offset 2>/dev/null)
@@ -359,7 +359,7 @@ port_listening() {
 		grep -Eq "state LISTEN.*src-addr [^ ]*:($port|$mapped)( |\$)"
 }
 
-# no_sockets, no_queue_pairs: nothing of SDP, of RDMA programs is left
+# no_sockets, no_queue_pairs: no SDP socket, no queue pair is left
 no_sockets() {
 	! { in_a sdpstat -a && in_b sdpstat -a; } | grep -vq '^State'
 }
@@ -382,8 +382,8 @@ free_kb() {
 	echo "$kb"
 }
 
-# pinned: pages that are held. Each processor counts by itself, so have it summed
-# first; none_pinned: no more than the $PINNED of before
+# pinned: pages that are pinned. Each processor counts by itself, so the kernel sums them
+# first. none_pinned: as many as $PINNED, which the test has set before
 pinned() {
 	echo >/proc/sys/vm/stat_refresh
 	awk '/nr_foll_pin_acquired/ { n += $2 } /nr_foll_pin_released/ { n -= $2 }
@@ -452,18 +452,20 @@ NET_LINK=${NET_LINK:-veth}
 # speak MPA themselves, or that look at packets
 PLAIN_PORTS=${PLAIN_PORTS:-}
 
-# plain_ports COMMAND...: what gets us to the namespace
+# plain_ports COMMAND...: no offset of ports in the namespace where the command runs
+# programs
 plain_ports() {
 	modprobe -q sdp
 	"$@" sysctl -qw net.sdp.port_offset=0
 }
 
+# in_a, in_b COMMAND...: run a program at that end
 in_a() { if [ "$NET_MODE" = one ]; then "$@"; else in-ns a "$@"; fi; }
 in_b() { if [ "$NET_MODE" = one ]; then "$@"; else in-ns b "$@"; fi; }
 
-# ping_all N ARGUMENT...: rping from a, N times, data compared. Its exit status does
-# not say that they came back, it is 0 whenever the peer ends the connection. Its
-# output for each does.
+# ping_all N ARGUMENT...: rping from a, N times, data compared. Its exit status is 0
+# whenever the peer ends the connection, so its lines of output, one for each answer, are
+# counted.
 ping_all() {
 	local n=$1 out rc seen
 
@@ -499,19 +501,19 @@ net_up() {
 	net_addr a va 1 && net_addr b vb 2
 }
 
-# net_borrow NETNS NAME DEV: until net_return
+# net_borrow NETNS NAME DEV: take a device of the machine, until net_return
 net_borrow() {
 	ip link set "$3" down && ip link set "$3" netns "$1" name "$2" &&
 		ip -n "$1" link set "$2" mtu "$NET_MTU"
 }
 
-# net_return NETNS NAME DEV: where the device came from; nothing to do if it is there
+# net_return NETNS NAME DEV: give the device back; does nothing if that was done
 net_return() {
 	[ -z "$3" ] || ip link show dev "$3" >/dev/null 2>&1 ||
 		ip -n "$1" link set "$2" netns $$ name "$3" 2>/dev/null
 }
 
-# net_addr NETNS DEV HOST
+# net_addr NETNS DEV HOST: set up the device with the addresses of that host
 net_addr() {
 	[ -z "$PLAIN_PORTS" ] || plain_ports in-ns "$1"
 	# No duplicate address detection: addresses are usable at once

@@ -10,7 +10,7 @@
 # shellcheck disable=SC2034 # for users of this file
 STACK_PROFILES="host assisted offload-contig offload-sg hybrid inplace"
 
-# stack_attr NAME VALUE: of both devices
+# stack_attr NAME VALUE: set an attribute of both devices
 stack_attr() {
 	local dev
 
@@ -19,7 +19,7 @@ stack_attr() {
 	done
 }
 
-# stack_profile PROFILE
+# stack_profile PROFILE: one of STACK_PROFILES, at both devices
 stack_profile() {
 	if [ "$1" = inplace ]; then
 		stack_attr profile hybrid && stack_attr crc host
@@ -28,7 +28,7 @@ stack_profile() {
 	fi
 }
 
-# stack_markers off|INTERVAL
+# stack_markers off|INTERVAL: at both devices, in bytes
 stack_markers() {
 	if [ "$1" = off ]; then
 		stack_attr markers off
@@ -49,8 +49,8 @@ stack_link() {
 
 # ------------------------------------------------------------------ counters
 
-# counters_take NAME: the counters of both ends as they are, into $COUNTERS/NAME;
-# counters.awk knows how to read it
+# counters_take NAME: write the counters of both ends to $COUNTERS/NAME; counters.awk
+# reads it
 COUNTERS=${COUNTERS:-/tmp/counters}
 counters_take() {
 	local end
@@ -68,7 +68,7 @@ counters_take() {
 	} > "$COUNTERS/$1"
 }
 
-# counters_diff a|b BEFORE AFTER NAME...: what was added, one line each
+# counters_diff a|b BEFORE AFTER NAME...: the increase of each, one line each
 counters_diff() {
 	awk -v want="$1 ${*:4}" -f "$LIB_DIR/counters.awk" -e 'END {
 		n = split(want, name, " ")

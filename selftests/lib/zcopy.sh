@@ -12,18 +12,19 @@ HASTY=1000
 set_a() { in_a sysctl -q -w "$@"; }
 set_both() { in_a sysctl -q -w "$@" && in_b sysctl -q -w "$@"; }
 
-# look: all counters, as lines "a_COUNTER value"; those of before are kept
+# look: read all counters, as lines "a_COUNTER value"; those of the last call are kept
 look() {
 	mv -f /tmp/zcopy.after /tmp/zcopy.before 2>/dev/null
 	{ in_a sdpstat -s -z | sed 's/^/a_/'; in_b sdpstat -s -z | sed 's/^/b_/'; } > /tmp/zcopy.after
 }
 
-# risen: what they rose by in between, as shell variables
+# risen: increase of the counters between the last two looks, as shell variables
 risen() {
 	awk '$2 !~ /^-?[0-9]+$/ { next } FNR == NR { was[$1] = $2; next }
 		{ print $1 "=" $2 - was[$1] }' /tmp/zcopy.before /tmp/zcopy.after
 }
 
+# serve: start the server at the next port
 serve() {
 	PORT=$((PORT + 1))
 	start_bg b "$PROGRAM" serve "$SERVER" "$PORT"
@@ -32,8 +33,8 @@ serve() {
 	look
 }
 
-# zc DESCRIPTION EXPRESSION OPTION...: the program succeeds, and the expression of
-# what the counters rose by is not 0
+# zc DESCRIPTION EXPRESSION OPTION...: the program succeeds, and the expression, of the
+# increases of the counters, is not 0
 zc() {
 	local desc=$1 want=$2 out rc
 
@@ -64,10 +65,11 @@ both_directions() {
 	stop_bg "$BG_PID"
 }
 
-# some: a part was not copied, a part was
+# Expressions for zc: only a part was copied; all was copied
 SOME="a_tx_srcavail > 0 && a_tx_bytes == b_rx_bytes && a_tx_copy_bytes > 64"
 COPIED="a_tx_zcopy_bytes == 0 && b_rx_zcopy_bytes == 0"
 
+# setup, gone: begin and end the tests of a pair of devices
 setup() {
 	set_both net.sdp.shared_link=0 net.sdp.zcopy_threshold=65536 net.sdp.zcopy_floor=0 net.sdp.zcopy_wait=$PATIENT \
 		net.sdp.zcopy_pipelined="$PIPELINED"
@@ -81,7 +83,8 @@ gone() {
 	ktap_check "no socket is left" wait_for 20 no_sockets
 }
 
-# pair A B COMMAND...: the command, with "A to B" as an argument, with such devices
+# pair A B COMMAND...: run the command, with "A to B" as an argument, between devices of
+# these kinds
 pair() {
 	local name="$1 to $2"
 

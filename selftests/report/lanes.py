@@ -62,7 +62,7 @@ def boots(points, workers, store):
 
 
 class Lane:
-    """Base of what runs a lot of points"""
+    """Base class: runs a lot of points"""
 
     def __init__(self, report):
         self.report = report            # has top, build, kernel, store, progress
@@ -126,7 +126,7 @@ class CountLane(Lane):
             elif word == "POINT-END" and key in waiting:
                 self.ended(waiting.pop(key), rows, failed, time.monotonic() - began)
             elif word == "BENCH-FAILED":
-                # with the sentence of the program, if it has said one
+                # with the message of the program, if it has printed one
                 failed.append(f"{rest} ({said})" if said else rest)
                 said = ""
             elif word == "BENCH":
@@ -163,7 +163,7 @@ class NativeLane(Lane):
 
 
 def traffic(lines):
-    """Bytes a byte that the model of a cache has counted, in all and of each end"""
+    """Figures of the cache model: per byte of payload, in all and of each end"""
     match = re.search(r"([\d.]+) accesses, ([\d.]+) bytes fetched, ([\d.]+) written back",
                       lines[-1])
     if not match:
@@ -245,7 +245,7 @@ def build(report):
 
 
 def measure(report, points):
-    """Measures @points, returns why what failed did. Ctrl-C ends it; all is kept."""
+    """Measures @points; returns the reasons of those that failed. Ctrl-C ends it; results stay."""
     workers = max(1, int(os.environ.get("LANES") or min(2, os.cpu_count() or 1)))
     report.progress = Progress(report.store, points, workers)
     lots = queue.Queue()

@@ -152,7 +152,7 @@ static double call_cost(void)
 	return best;
 }
 
-/* Half of a byte's way to another process and back; <0: it failed */
+/* Half of the time for a byte to another process and back, ns; -1: no process */
 static double switch_cost(void)
 {
 	int there[2], back[2];

@@ -2,7 +2,8 @@
 """The lane of real machines: sdpbench and perftest between two hosts, over ssh.
 
 HOSTS names them: the first is the server. Both need sdpbench, and for verbs perftest, in
-the PATH of a shell that ssh gives; sdp and an RDMA device if these are to be measured.
+the PATH of a shell that ssh starts. To measure SDP both need the module, and for SDP and
+verbs an RDMA device.
 """
 import json
 import shlex

@@ -1,8 +1,8 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0
 #
-# More connection requests at a time than the IW CM has places for: those that find none
-# are passed on when there is one again. None is refused.
+# More connection requests at a time than the IW CM has places for: a request that finds
+# none is passed on when a place is free again. None is refused.
 
 # shellcheck source=selftests/lib/lib.sh
 . "$(dirname "$0")/../lib/lib.sh"
@@ -10,8 +10,8 @@ need python3 sdp-run
 PROG=$(dirname "$0")/crowd.py
 N=60
 
-# crowd NAME PORT BACKLOG...: the first request is looked at for a second, the others wait
-# behind it
+# crowd NAME PORT BACKLOG...: the handler of the first request takes a second, the others
+# wait behind it
 crowd() {
 	start_bg b sdp-run -o /usr/bin/python3 "$PROG" serve "${@:2}"
 	wait_for 20 said listening || ktap_fail "the server listens" "$(cat "$BG_LOG")"

@@ -19,13 +19,13 @@ def stream():
 
 
 def attach(sock):
-    """A program that lets nothing pass"""
+    """Attaches a program that lets nothing pass"""
     sock.setsockopt(socket.SOL_SOCKET, SO_ATTACH_FILTER,
                     struct.pack("HxxxxxxP", 1, ctypes.addressof(NOTHING)))
 
 
 def come(receiver, sender):
-    """Data pass the filter"""
+    """Sends data, and returns what has come"""
     sender.sendall(b"data")
     return receiver.recv(4).decode() + " came"
 
@@ -57,7 +57,7 @@ def when_accepted(listener):
 
 
 def before_listen(_):
-    """A connection"""
+    """No packet is sent"""
     with stream() as other:
         attach(other)
         other.bind((ADDRESS[0], 0))
@@ -66,7 +66,7 @@ def before_listen(_):
 
 
 def when_it_listens(_):
-    """A connection"""
+    """Packets of a connection to the listener"""
     with stream() as other, stream() as client:
         other.bind((ADDRESS[0], 0))
         other.listen()
@@ -76,7 +76,7 @@ def when_it_listens(_):
 
 
 def before_fallback_to_tcp(_):
-    """A connection of the TCP socket that takes over"""
+    """Packets of the TCP socket that takes over"""
     with stream() as client:
         attach(client)
         client.setsockopt(SOL_SDP, SDP_FALLBACK, FALLBACK_ONLY)

@@ -10,7 +10,7 @@
 need python3 rping
 PORT=7970
 
-# tried NAMESPACE: the outcome of connect() over SDP, without fallback
+# tried NAMESPACE: print the outcome of connect() over SDP, without fallback
 tried() {
 	timeout 60 in-ns "$1" python3 -c '
 import errno, socket
@@ -43,14 +43,14 @@ while True:
 	wait_for 20 said listening
 }
 
-# Of programs of verbs, iwarp_hybrid refuses those from elsewhere by itself
+# iwarp_hybrid itself refuses programs of verbs in another namespace
 verbs_cases() {
 	start_bg b rping -s -a 10.0.0.2 -C 1
 	RPING=$BG_PID
 	wait_for 20 pgrep rping
-	ktap_check_fails "nor does a program of verbs" \
+	ktap_check_fails "a program of verbs in the namespace with the same addresses fails" \
 		timeout 20 in-ns c rping -c -a 10.0.0.2 -C 1
-	ktap_check "which the namespace of the device may" \
+	ktap_check "a program of verbs in the namespace of the device connects" \
 		in_a timeout 20 rping -c -a 10.0.0.2 -C 1
 	stop_bg "$RPING"
 }

@@ -2,10 +2,10 @@
 # SPDX-License-Identifier: GPL-2.0
 # vm: timeout=600
 #
-# A program can observe a difference between SDP and TCP only in the rows
-# that sockprobe.expected-diff lists, each with its reason: either link by one version
-# of IP. With LONG by both, under the other flow controls, through the door of
-# AF_INET, and over other devices.
+# A program can observe a difference between SDP and TCP only in the rows that
+# sockprobe.expected-diff lists, each with its reason. Each link is probed with one version
+# of IP. LONG adds the other version, the other flow controls, IPPROTO_SDP of AF_INET, and
+# other devices.
 
 # shellcheck source=selftests/lib/lib.sh
 . "$(dirname "$0")/../lib/lib.sh"
@@ -42,7 +42,7 @@ compare() {
 		sed "s/^/# $name: no longer differs: /"
 }
 
-# Most of what a probe takes is waiting, so TCP is asked at the same time as SDP.
+# A probe mostly waits, so TCP is probed at the same time as SDP.
 
 # probe_tcp NAME HOST
 probe_tcp() {
@@ -74,7 +74,7 @@ probe_again() {
 	compare "$what" "$OUT/ipv4-tcp.txt" "$OUT/$what.txt" "$LIST"
 }
 
-# used POLICY: by as many connections as the probe makes, or most of them
+# used POLICY: most connections of the probe had this flow control
 used() {
 	local name=${1/rdma/ring}_links n
 
@@ -86,7 +86,7 @@ used() {
 	fi
 }
 
-# others: flow controls, and the door
+# others: the other flow controls, and IPPROTO_SDP
 others() {
 	for policy in rdma vwin; do
 		in_a sysctl -qw net.sdp.flow_control=$policy
@@ -105,7 +105,7 @@ others() {
 		grep -qx "get SO_PROTOCOL: $IPPROTO_SDP" "$OUT/IPPROTO_SDP.txt"
 }
 
-# device KIND
+# device KIND: probe over devices of this kind
 device() {
 	net_down
 	dev_up "$1" "$1" || { ktap_skip "$1" "no such devices"; return; }

@@ -2,16 +2,16 @@
 # SPDX-License-Identifier: GPL-2.0
 # vm: debug timeout=300
 #
-# Is memory found that a module has lost? Other tests rely on it: the runner looks
+# The runner finds memory that a module has lost. All tests rely on that: the runner looks
 # for leaks after the last one.
 . "$(dirname "$0")/../lib/lib.sh"
 # shellcheck source=selftests/vm/leaks.bash
 . "$(dirname "$0")/leaks.bash"
 
 [ -w $KMEMLEAK ] || ktap_skip_all "no leak detector in this kernel"
-ktap_check "a leaking module is found" modprobe vm_leak
+ktap_check "a module that leaks is loaded" modprobe vm_leak
 find_leaks >/run/leaks
-ktap_check "the leak has a name" grep -q '\[vm_leak\]' /run/leaks
+ktap_check "the report names the module" grep -q '\[vm_leak\]' /run/leaks
 ktap_check "the leaked object of 100 bytes is shown" grep -q 'unreferenced object .*(size 1[0-9][0-9])' /run/leaks
 modprobe -r vm_leak
 ktap_done

@@ -170,7 +170,7 @@ class Console:
 
 
 class GuestDied(Exception):
-    """The virtual machine ended, or stopped to answer."""
+    """The virtual machine ended, or stopped answering."""
 
 
 class Guest:
@@ -384,7 +384,7 @@ def qemu_command(args, sockdir=None):
     """The command line of QEMU; without sockdir for an interactive shell."""
     append = ["console=ttyS0", "panic=-1", "oops=panic", "sysrq_always_enabled=1",
               "rcupdate.rcu_cpu_stall_timeout=300", "watchdog_thresh=60",
-              # what hangs in the kernel need not be waited for
+              # do not wait for a processor that hangs in the kernel
               "softlockup_panic=1", "softlockup_all_cpu_backtrace=1",
               # On a busy host the check that timers tick can fail
               "no_timer_check"]
@@ -406,8 +406,8 @@ def qemu_command(args, sockdir=None):
         # a program that begins elsewhere each time is translated each time,
         # which is more than half of what a test takes
         append.append("norandmaps")
-        # Its time-stamp counters are one, under a lock; the kernel's check of that
-        # fails, and a look at any other clock is an exit of the emulator
+        # The emulator has one time-stamp counter for all processors, under a lock. The
+        # kernel's check of it fails, but any other clock costs an exit of the emulator
         if not args.count:
             append.append("tsc=reliable")
     if args.debug:
@@ -643,11 +643,11 @@ class Runner:
         return 1 if total[1] else 0
 
     def again(self):
-        """Once more, alone, what failed by its own verdict, if that is little.
+        """Repeat tests that failed by their own verdict, alone, if they are few.
 
-        A test may take for a failure that the host's processors were away for
-        seconds.  Never what the kernel complained about, or died of.  The first
-        failure stays in the output, and is named at the end.
+        A test may fail because the host's processors were away for seconds.  A
+        failure with a complaint or a crash of the kernel is never repeated.  The
+        first failure stays in the output, and is named at the end.
         """
         first = {r.name: r for r in self.results if r.failed}
         tests = [t for t in self.args.tests if t["name"] in first]
@@ -759,7 +759,7 @@ def find_tests(tree, wanted, long, debug, lanes):
     if other:
         print(f"# only {'without' if debug else 'with'} the debug kernel:", *other, flush=True)
     if False not in long:
-        # As few tests as possible shall not fit into the budget
+        # Short ones first, so that as many as possible fit into the budget
         tests.sort(key=lambda test: test["timeout"])
     elif lanes > 1 and not wanted:
         # Those that want a guest of their own first, then the long ones, so that all

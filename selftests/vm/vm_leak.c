@@ -1,14 +1,14 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * vm_leak.ko: memory that nothing refers to while the module is loaded, to see
- * that the runner would find some of another module.
+ * vm_leak.ko: loses memory while the module is loaded, to test that the runner finds
+ * leaks of other modules.
  */
 #include <linux/module.h>
 #include <linux/slab.h>
 
 #define LEAK_SIZE	100
 
-/* Where it is, in a form that kmemleak does not take for a pointer */
+/* Address of the memory, in a form that kmemleak does not take for a pointer */
 static unsigned long hidden;
 
 /* Not __init: kmemleak shall name the function after it has run */
