@@ -10,13 +10,13 @@
 #   -l  print the findings as "known" lines for LAYERS, and succeed
 #
 # LAYERS has a line for each layer, top first, with the names of its objects
-# (sdp_rx for sdp_rx.o, proto/mpa for proto/mpa.o). Objects of one layer may not
+# (sdp_rx for sdp_rx.o, zcopy/pool for zcopy/pool.o). Objects of one layer may not
 # use each other. A '#' starts a comment. Two kinds of lines exempt a symbol:
 #
 #   hint OBJECT SYMBOL   # direct call hint, as of INDIRECT_CALL_1(), and why
 #   known OBJECT SYMBOL  # violation that is still to be removed
 #
-# A symbol that two objects define, and one that no listed object defines, is
+# Symbols that two objects define, and those that no listed object defines, are
 # not checked.
 #
 # The first comment of a source says what it calls ("Calls sdp_rx_msg.c and ..."). A

@@ -1,12 +1,12 @@
 # SPDX-License-Identifier: GPL-2.0
 #
-# What is changed in siw, the peer to test against, when it is built (sed -E).
+# Changes to siw, the peer to test against, when it is built (sed -E).
 #
 # siw takes sk_callback_lock for reading with softirqs on, although it also runs
 # in process context there and the lock is taken for writing in softirqs (by its
-# own siw_rtr_data_ready() among others).  lockdep is right to complain, once, and
-# from then on says nothing about that lock and all of its class, which is that
-# of every TCP socket: a report about us would be lost.
+# own siw_rtr_data_ready() among others).  lockdep is right to complain.  It does so
+# once, and then says nothing about the class of that lock, which is the one of every
+# TCP socket: a report about our modules would be lost.
 s/\bread_(un)?lock\(&sk->sk_callback_lock\)/read_\1lock_bh(\&sk->sk_callback_lock)/
 
 # An MPA Request that siw hears of twice, by the socket's callback and when it
@@ -16,13 +16,13 @@ s/\bread_(un)?lock\(&sk->sk_callback_lock\)/read_\1lock_bh(\&sk->sk_callback_loc
 # twice, upon which the IW CM stops with BUG().
 s/^(\t+)(cep->sock->sk)->sk_data_ready\(\2\);/\1lock_sock(\2);\n&\n\1release_sock(\2);/
 
-# What the peer sends between siw's MPA Reply and the moment siw_accept() puts the
-# QP's callbacks in place is announced to those of the connection manager, which
-# ignore it; if the peer then waits for an answer, both wait forever (one rping in
-# ten on a slow kernel). So siw looks once more when it is done.
+# Data that the peer sends between siw's MPA Reply and the moment siw_accept() puts
+# the QP's callbacks in place is announced to the callbacks of the connection
+# manager, which ignore it. If the peer then waits for an answer, both wait forever
+# (one rping in ten on a slow kernel). So siw looks once more when it is done.
 /^int siw_accept\(/,/^}/s/^\tsiw_cep_set_free\(cep\);/\tif (cep->sock) {\n\t\tstruct sock *sk = cep->sock->sk;\n\n\t\tlock_sock(sk);\n\t\tif (!skb_queue_empty(\&sk->sk_receive_queue))\n\t\t\tsk->sk_data_ready(sk);\n\t\trelease_sock(sk);\n\t}\n&/
 
-# What siw has as constants, so that it can be measured with CRC on, and with the
-# segments that its authors left switched off.
+# Constants of siw become parameters, so that it can be measured with CRC on, and with
+# the segments that its authors left switched off.
 s/^extern const bool (try_gso|mpa_crc_required);/extern bool \1;/
 s/^const bool (try_gso|mpa_crc_required);/bool \1;\nmodule_param(\1, bool, 0644);/
