@@ -62,8 +62,8 @@ static int hyb_tx_get_mem(struct hyb_qp *qp, int access)
 }
 
 /*
- * Put @len bytes of @mem, or of the kernel's memory; false if it was revoked, or
- * the right @access. A run of them is one copy, whatever markers come in between.
+ * Put @len bytes of @mem, or of the kernel's memory; false if @mem or its right @access
+ * was revoked. A contiguous run counts as one copy, whatever markers come in between.
  */
 static bool hyb_tx_put(struct hyb_tx *tx, struct mpa_build *b,
 		       struct hyb_mem *mem, u32 stag, u64 from, u32 len,
@@ -210,7 +210,7 @@ static bool hyb_tx_by_ref(struct hyb_qp *qp)
 	       hyb_sg_begin_host(&tx->sg);
 }
 
-/* any that it has room for takes data */
+/* an FPDU for which there is room has data */
 static_assert(HYB_SEG_DATA_MIN > 4 + MPA_LEN_SIZE + DDP_UNTAGGED_LEN +
 				 2 * MPA_MARK_SIZE + MPA_CRC_SIZE);
 
@@ -308,7 +308,7 @@ static enum hyb_lay hyb_tx_read(struct hyb_qp *qp)
 	return ret;
 }
 
-/* Take up a data transfer; false if it failed */
+/* Begin a data transfer; false if it failed */
 static bool hyb_tx_start_msg(struct hyb_qp *qp, enum hyb_tx_msg msg, int access)
 {
 	struct hyb_tx *tx = &qp->tx;
@@ -376,7 +376,7 @@ static bool hyb_tx_start_op(struct hyb_qp *qp)
 	case SIW_OP_WRITE:
 		if (!hyb_tx_start_msg(qp, HYB_TX_SEND, 0))
 			return false;
-		/* of a Write without payload the immediate data are all */
+		/* a Write without payload has nothing but its immediate data */
 		if (!tx->len && !hyb_tx_is_send(tx) &&
 		    (tx->sqe.flags & HYB_WQE_IMM))
 			tx->busy = HYB_TX_IMM;
@@ -627,8 +627,8 @@ static bool hyb_tx_refers(const struct hyb_qp *qp)
 }
 
 /*
- * Bytes by reference that go into the last packet with their fragments, else into
- * a new one: where TCP begins one within an FPDU nothing is aligned any more.
+ * Bytes by reference whose fragments the last packet has room for, else a new one. If
+ * TCP began a packet within an FPDU, nothing would be aligned any more.
  */
 static u32 hyb_tx_ref_room(struct sock *sk, u32 mss)
 {

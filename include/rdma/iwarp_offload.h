@@ -4,9 +4,9 @@
  * Ethernet driver, in the manner of TLS device offload.
  *
  * TCP stays on the host. The NIC may fill fields of outgoing packets, and report
- * its checks of incoming ones. It never reorders or drops packets for this, and
- * never changes the length of the stream. Software does everything that the NIC
- * does not do, or not for a certain packet.
+ * its checks of incoming ones. It never reorders packets for this, and drops only
+ * those that it cannot finish. It never changes the length of the stream. Software
+ * does everything that the NIC does not do, or not for a certain packet.
  *
  * Transmit. The provider leaves the CRC field of an FPDU zero, or in
  * IWARP_LAYOUT_CONTIG the marker bytes behind the payload, and keeps a record
@@ -210,7 +210,7 @@ struct iwarp_offload_ops {
  *	     their record is gone: such a packet is dropped, and TCP sends its
  *	     unacknowledged part again. Context: any except hardware interrupt.
  * @tx_fpdu: the FPDU that contains @seq: its first sequence number, bytes and
- *	     enum iwarp_layout; -ENOENT and -ESTALE as above.
+ *	     enum iwarp_layout; -ENOENT and -ESTALE as above. Context: as @tx_fill.
  * @rx_lost: the driver cannot follow the stream any more (loss, reordering)
  *	     and asks for rx_resync. Context: any.
  */
