@@ -52,7 +52,7 @@ static netdev_tx_t hnic_xmit(struct sk_buff *skb, struct net_device *netdev)
 	slot = &tx->slot[head % HNIC_RING];
 	slot->skb = skb;
 	slot->len = len;
-	/* first: the engine does not wait to be kicked, nor NAPI to be late */
+	/* before the slot is visible: then NAPI may complete it without a kick */
 	kick = __netdev_tx_sent_queue(txq, len, netdev_xmit_more());
 	/* pairs with hnic_tx_ring(): the slot is complete */
 	smp_store_release(&tx->head, head + 1);
@@ -170,7 +170,7 @@ static void hnic_down(struct hnic_dev *hd)
 	}
 	/*
 	 * The stack may still send: ethtool does not stop it. Last, since NAPI
-	 * wakes queues; also waits for those who are in hnic_xmit().
+	 * wakes queues; also waits for calls of hnic_xmit().
 	 */
 	netif_tx_disable(hd->netdev);
 	hnic_link_reset(hd);
@@ -265,7 +265,7 @@ static int hnic_get_iflink(const struct net_device *netdev)
 	return index;
 }
 
-/* Packets to all addresses come by; the stack looks at them anyway */
+/* The device receives packets to all addresses; the stack drops those of others */
 static void hnic_set_rx_mode(struct net_device *netdev)
 {
 }
@@ -309,7 +309,7 @@ static void hnic_free(struct net_device *netdev)
 }
 
 #ifdef CONFIG_RFS_ACCEL
-/* Which queue is near to a CPU: kept by hnic_queue_pin(), read by who sets filters */
+/* The queue near to each CPU: kept by hnic_queue_pin(), read by users of filters */
 static int hnic_alloc_rmap(struct net_device *netdev)
 {
 	struct hnic_dev *hd = netdev_priv(netdev);
@@ -499,7 +499,7 @@ static int hnic_register(struct net_device *netdev, bool has_address)
 	if (err)
 		return err;
 	netif_carrier_off(netdev);
-	/* the host's part of receiving is apart from the engines' */
+	/* NAPI has threads of its own: the host's work is apart from the engines' */
 	netif_threaded_enable(netdev);
 	return 0;
 }
@@ -563,7 +563,7 @@ static int hnic_new_pair(struct net_device *netdev, struct net *peer_net,
 	struct net_device *peer;
 	int err;
 
-	/* not every kernel has asked for the peer */
+	/* not every kernel has checked that for the namespace of the peer */
 	if (!ns_capable(peer_net->user_ns, CAP_NET_ADMIN))
 		return -EPERM;
 	if (data && data[HNIC_INFO_PEER]) {

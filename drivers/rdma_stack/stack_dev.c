@@ -213,7 +213,7 @@ static bool stack_dev_known(struct ib_device *dev)
 }
 
 /**
- * rdma_stack_changed() - new queue pairs or existing ones get something else
+ * rdma_stack_changed() - components of a device have moved, for new or existing queue pairs
  * @dev: device; nothing happens if the core does not have it
  *
  * The provider calls it after the change, so that a query finds it.

@@ -144,7 +144,7 @@ static void sdp_zc_watch(struct sdp_zc_region *r)
  * sdp_zc_watched - the pages are pinned: did the mapping change meanwhile?
  * @r: region
  *
- * It can be used once, because the order of both is unknown.
+ * If it did, the region is used once and not kept: the order of both is unknown.
  *
  * Context: process.
  */
@@ -224,7 +224,7 @@ static struct sdp_zc_region *sdp_zc_cache_find(struct sdp_conn *conn,
 	return found;
 }
 
-/* Which has to go, so that there is room for another? */
+/* The region that has to go to make room for another one; NULL if there is room. */
 static struct sdp_zc_region *sdp_zc_excess(struct sdp_zc_cache *cache,
 					   struct sdp_conn *conn, u32 cost)
 {
@@ -281,14 +281,14 @@ static bool sdp_zc_cache_keep(struct sdp_zc_region *r)
 }
 
 /**
- * sdp_zc_cache_recycle - another one of a connection that may not keep more
+ * sdp_zc_cache_recycle - take out a region of a connection that may not keep more
  * @conn: connection
  *
  * Saves making a registration, and freeing one afterwards.
  *
  * Context: process.
  *
- * Return: its oldest, if that would have to go, or NULL.
+ * Return: the oldest region, if it would have to go for another one, or NULL.
  */
 static struct sdp_zc_region *sdp_zc_cache_recycle(struct sdp_conn *conn)
 {
@@ -514,7 +514,7 @@ static int sdp_zc_bind(struct sdp_zc_region *r)
 	return 0;
 }
 
-/* Without the lock, but, as a sender, before all others that send */
+/* Release lock_sock; a sender still goes before all others that send. */
 static void sdp_zc_away(struct sdp_conn *conn, bool write)
 {
 	if (write)

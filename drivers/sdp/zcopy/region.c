@@ -20,6 +20,8 @@
 /**
  * sdp_zc_max_pages - pages that a registration of a connection can have
  * @conn: connection
+ *
+ * Context: any.
  */
 u32 sdp_zc_max_pages(const struct sdp_conn *conn)
 {
@@ -28,7 +30,7 @@ u32 sdp_zc_max_pages(const struct sdp_conn *conn)
 }
 
 /**
- * sdp_zc_sync - a device that does not see what the processor writes, or the reverse
+ * sdp_zc_sync - hand memory to a device that is not coherent, or to the processor
  * @r: region with memory
  * @device: it is the device's turn
  *
