@@ -13,7 +13,7 @@ if [ ! -d $DBG/failslab ] || [ ! -e /proc/self/fail-nth ]; then
 fi
 need hyb-failnth rdma
 
-# inject FIELD=VALUE...: in what fails allocations of objects and of pages
+# inject FIELD=VALUE...: set up the failures of allocations, of objects and of pages
 inject() {
 	local kind f
 
@@ -25,7 +25,7 @@ inject() {
 	done
 }
 
-# each WHAT COMMAND...: hyb-failnth, whose lines become ours
+# each WHAT COMMAND...: run hyb-failnth, whose lines become results of this test
 each() {
 	local what=$1 line rc
 
@@ -42,9 +42,9 @@ each() {
 	[ "$rc" -le 1 ] || ktap_fail "$what: exit status $rc"
 }
 
-# fail_ready: what can fail is set, nothing fails yet
+# fail_ready: set up the allocations that can fail; none fails yet
 fail_ready() {
-	# silence is not the matter here, and all that can wait can fail
+	# no messages; allocations that may wait can fail, too
 	inject verbose=0 space=0 times=-1 task-filter=N ignore-gfp-wait=N \
 		ignore-gfp-highmem=N min-order=0 probability=0
 	[ ! -d $DBG/fail_usercopy ] || echo 0 > $DBG/fail_usercopy/verbose

@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
 /*
- * hyb-failnth: what else a socket is used for, to an echo server: sends out of the
- * memory that data are in (MSG_ZEROCOPY, sendfile), and a mapping that received pages
- * are lent to.
+ * hyb-failnth: more uses of a socket, with an echo server: sends by reference to memory
+ * (MSG_ZEROCOPY, sendfile), and a mapping that received pages are lent to.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -50,7 +49,7 @@ static int returned(int fd)
 	return net_good(in, OCTETS, 0) ? 0 : WRONG;
 }
 
-/* How many of the notifications are there is not the matter. */
+/* Take the notifications that are there; their number does not matter. */
 static void notified(int fd)
 {
 	char ctl[256];

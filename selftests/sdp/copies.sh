@@ -29,7 +29,7 @@ judge() {
 		"$COUNTERS/before" "$COUNTERS/after"
 }
 
-# stuck: what the connections look like that do not end
+# stuck: print the state of connections that do not end
 stuck() {
 	local end
 
@@ -104,7 +104,7 @@ for profile in $STACK_PROFILES; do
 	done
 done
 
-# The proof proves something: without the one-copy path it fails
+# The proof can fail: without the one-copy path it does
 stack_profile hybrid
 stack_link basic
 exchange 65536 && broken "without the shared link there is more than one copy"

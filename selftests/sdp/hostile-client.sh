@@ -3,7 +3,7 @@
 # vm: timeout=600
 #
 # A peer that listens, speaks proper iWARP, and breaks the rules of SDP towards
-# those who connect: in its HelloAck, then in all that follows. connect() fails as
+# its clients: in its HelloAck, then in all that follows. connect() fails as
 # with TCP, or the connection ends or goes on as it has to, the counter of that
 # mistake rises, and nothing is left.
 
@@ -28,7 +28,7 @@ attacks() {
 	ktap_include <(grep -v '# SKIP' "$OUT/$1.tap")
 }
 
-# what the clients of the HelloAcks said
+# refused: count the outcomes of the clients that got a HelloAck
 refused() {
 	awk '/^sdp-echo: connect: Connection refused$/ { refused++; next }
 		/^sdp-echo: connected$|Connection reset by peer$/ { rest++; next }

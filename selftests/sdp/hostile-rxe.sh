@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: GPL-2.0
 # vm: timeout=900 nodebug
 #
-# The same over rxe, whose connections are those of RoCE. Not under the debug kernel,
-# see interop/rxe-rxe.
+# sdp/hostile-verbs over rxe, whose connections are those of RoCE. Not under the debug
+# kernel, see interop/rxe-rxe.
 
 KIND=rxe exec "$(dirname "$0")/hostile-verbs.sh"

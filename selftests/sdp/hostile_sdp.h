@@ -32,7 +32,7 @@ enum message {
 
 /* Start-up as a well-behaved peer does it; an echo that must come back */
 int sdp_open(struct peer *p);
-int sdp_answer(struct peer *p); /* to who connected */
+int sdp_answer(struct peer *p); /* to a peer that has connected */
 extern bool sdp_silent; /* sends no message at the start */
 extern uint32_t sdp_rcvsz; /* LocalRcvSz of our Hello, 0: the usual one */
 extern bool sdp_shared; /* offers the shared link, and insists on it */
@@ -44,7 +44,7 @@ bool sdp_echoes(struct peer *p, int timeout_ms);
 /* A message, as put together from an attack, see hostile_sdp.c */
 void sdp_send(struct peer *p, const struct attack *a, const void *payload,
 	      size_t len);
-/* The same, put together only; returns where it is, in all how long */
+/* The same, but not sent: returns the message, and its length in @all */
 const unsigned char *sdp_build(struct peer *p, const struct attack *a,
 			       const void *payload, size_t len, size_t *all);
 /* A Hello, a HelloAck, in 256 bytes; both return the length */
@@ -61,8 +61,8 @@ uint32_t sdp_ring_of_peer(uint64_t *va);
 int sdp_recv_any(struct peer *p, int timeout_ms);
 
 /*
- * On SDP connections to a server that echoes: one step after the other that the
- * rules allow, at random, now and then one that they may not
+ * A random walk on a connection to a server that echoes: steps that the rules of SDP
+ * allow, and now and then one that they do not
  */
 struct walk {
 	bool wrong; /* something was not as it should be */
