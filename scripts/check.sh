@@ -94,7 +94,7 @@ host() {
 	done
 }
 
-# Those named that are no tests for a guest
+# Of the tests named, run those of this machine here
 named=()
 for test in "$@"; do
 	case $test in

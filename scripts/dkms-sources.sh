@@ -1,11 +1,11 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0
 #
-# dkms-sources.sh DIR: make DIR what DKMS builds the modules from: sources and nothing
-# else. Files that were there before are removed.
+# dkms-sources.sh DIR: copy the sources that DKMS builds the modules from to DIR, and
+# nothing else. Files that were there before are removed.
 set -euo pipefail
 if [ -e "$1" ] && [ ! -e "$1/dkms.conf" ]; then
-	echo "dkms-sources.sh: $1 is there, and no directory of DKMS" >&2
+	echo "dkms-sources.sh: $1 exists, and is not a directory of DKMS sources" >&2
 	exit 1
 fi
 dir=$(realpath -m "$1")
