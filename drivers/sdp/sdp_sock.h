@@ -106,8 +106,8 @@ struct sdp_sock {
 	struct delayed_work timer_work;	/* sdp_timer.c */
 	unsigned long last_rx;		/* jiffies */
 	unsigned long deadline;		/* jiffies; timer of connect(), of
-					 * a request, of an orphan.
-					 * lock_sock
+					 * an orphan: lock_sock; of a request:
+					 * written once, by the CM handler
 					 */
 	u8 orphan_state;		/* sk_state that deadline is for */
 	bool orphan;			/* in sdp_net.norphans */

@@ -199,7 +199,8 @@ void mpa_request(u8 rev, const struct mpa_limits *lim, struct mpa_start *req);
  * @req: the Request that was sent
  * @rep: the Reply; same revision and same S as @req
  * @lim: local limits; ird is a hard limit, ord is lowered to what is offered
- * @res: result for the initiator
+ * @res: result for the initiator. After an error only tx_ivl and rx_ivl are valid, for the
+ *	 Terminate.
  *
  * Return: 0 or MPA_ERR_* for the Terminate.
  */
