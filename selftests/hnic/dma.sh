@@ -79,7 +79,7 @@ no_less() {
 	wait=$(($(diff_of a tx_engine_dma_wait_ns) * (BYTES / 1000) /
 		($(bytes a tx dma_octets) / 1000)))
 	ktap_diag "$NS ns for $BYTES bytes, whose DMA takes $wait ns"
-	ktap_check "it takes no less" test "$NS" -ge $((wait * 8 / 10))
+	ktap_check "a transfer takes no less than its DMA" test "$NS" -ge $((wait * 8 / 10))
 }
 
 net_up || ktap_skip_all "no links"

@@ -67,14 +67,14 @@ exec 7>/run/more
 echo >&7
 ktap_check "a connection is made" wait_for 30 said "has 40000" "$SERVER_LOG"
 wait_for 20 idle
-ktap_is "the NIC serves it" "$(conns)" 1
+ktap_is "the NIC serves the connection" "$(conns)" 1
 in_a tc qdisc add dev va root tbf rate 8bit burst 2000 limit 1000000 ||
 	ktap_skip_all "no tbf"
 echo >&7
-ktap_check "its packets wait" wait_for 20 waits
+ktap_check "packets of the connection wait" wait_for 20 waits
 exec 7>&-
 ktap_check "the connection is closed" wait_for 20 no_qp
-ktap_check "its packets still wait" waits
+ktap_check "packets of the closed connection still wait" waits
 start_bg a ip link del va
 ktap_check "the device can be removed" wait_for 30 no_link
 # no task holds the lock that all changes of links need

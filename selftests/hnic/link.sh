@@ -30,16 +30,16 @@ ktap_is "carrier is lost with the other end" "$(carrier ha)" 0
 ktap_is "each end names the other" "$(cat /sys/class/net/ha/iflink)" \
 	"$(cat /sys/class/net/hb/ifindex)"
 ip link del hb
-ktap_check_fails "both ends go" exists ha
+ktap_check_fails "the other end goes, too" exists ha
 ktap_check "the peer's name is optional" ip link add ha type hnic
 ip link del ha
 ktap_check_fails "an unusable address is refused" \
 	ip link add ha address 01:00:00:00:00:01 type hnic peer name hb
-ktap_check_fails "of the peer, too" \
+ktap_check_fails "an unusable address of the peer is refused" \
 	ip link add ha type hnic peer name hb address 01:00:00:00:00:01
-ktap_check_fails "nothing is left of a refused one" exists ha
-ktap_check_fails "the same name twice" ip link add ha type hnic peer name ha
-ktap_check_fails "nothing is left of that" exists ha
+ktap_check_fails "nothing is left of a refused link" exists ha
+ktap_check_fails "the same name for both ends is refused" ip link add ha type hnic peer name ha
+ktap_check_fails "nothing is left of a link with one name" exists ha
 ktap_check "queues, MTU and index are accepted" ip link add ha index 201 mtu 9000 numtxqueues 4 \
 	numrxqueues 4 type hnic peer name hb index 202 mtu 9000 numtxqueues 4 numrxqueues 4
 ktap_is "the values are as requested" "$(cat /sys/class/net/h[ab]/{ifindex,mtu} | tr '\n' ' ')" \
@@ -78,7 +78,7 @@ ktap_check "the filter is shown" sh -c 'ethtool -n ha rule 3 | grep -q "Dest por
 ethtool -N ha flow-type tcp4 dst-port 1 action 9 2>/dev/null
 ktap_is "a filter to a missing queue is refused" "$(ethtool -n ha | grep -c '^Filter')" 1
 ktap_check "the filter is deleted" ethtool -N ha delete 3
-ktap_check_fails "but not twice" ethtool -N ha delete 3
+ktap_check_fails "a filter is deleted once only" ethtool -N ha delete 3
 ktap_check "coalescing can be set" ethtool -C ha tx-usecs 0 tx-frames 1
 ktap_check "pause can be switched off" ethtool -A ha tx off
 

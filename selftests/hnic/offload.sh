@@ -166,7 +166,7 @@ for ((i = 0; stale == before && i < 10; i++)); do
 	stale=$(stat_of b tx_engine_crc_stale)
 done
 ktap_check "acknowledged retransmissions are dropped" test "$stale" -gt "$before"
-ktap_check "they count as dropped" \
+ktap_check "dropped retransmissions are in tx_dropped" \
 	test "$(in_b cat /sys/class/net/vb/statistics/tx_dropped)" -ge "$stale"
 
 ktap_done

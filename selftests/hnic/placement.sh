@@ -114,7 +114,7 @@ switches() {
 	both max_bufs 0
 	large "no room for buffers"
 	none "no room for buffers"
-	ktap_check "it is counted" test "$(hyb b nic_no_buffer)" -gt 0
+	ktap_check "buffers without room are counted" test "$(hyb b nic_no_buffer)" -gt 0
 	both max_bufs 1
 	large "room for one buffer"
 	both max_bufs 256

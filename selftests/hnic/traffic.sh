@@ -89,7 +89,7 @@ in_b ip addr add fd07::2/64 dev vlan7 nodad
 not_cut "destination options" '[fd00::2]' 6 $dstopts
 not_cut "destination options in a VLAN" '[fd07::2]' 6 $dstopts
 not_cut "IPv4 options" 10.0.0.2 4 ip-options=x01010101
-ktap_is "their checksums are good" "$(stat_of b rx_engine_csum_bad)" 0
+ktap_is "packets that are not cut have good checksums" "$(stat_of b rx_engine_csum_bad)" 0
 
 in_a ethtool -K va tso off tx off
 in_b ethtool -K vb rx off gro off
@@ -111,14 +111,14 @@ transfer_with "delay and rate" tx_engine_packets delay 500 rate 1000
 both delay 20000
 in_a ping -c 3 -i 0.2 10.0.0.2 >/tmp/ping
 rtt=$(sed -n 's|.*min/avg.* = *\([0-9]*\).*|\1|p' /tmp/ping)
-ktap_check "there and back takes $rtt ms: twice the delay" test "$rtt" -ge 40
+ktap_check "a round trip takes $rtt ms: at least twice the delay" test "$rtt" -ge 40
 both delay 0
 both rate 4
 began=${EPOCHREALTIME/[.,]/}
 ktap_check "a transfer works at 4 Mbit/s" transfer 10.0.0.2
 took=$(((${EPOCHREALTIME/[.,]/} - began) / 1000))
 # in ms: bytes * 8 / 4000
-ktap_check "it takes its time: $took ms" test "$took" -ge $(($(stat -c %s $data) / 500))
+ktap_check "a transfer at 4 Mbit/s takes its time: $took ms" test "$took" -ge $(($(stat -c %s $data) / 500))
 both rate 0
 
 # cpus_of THREAD: where it may run, and all others whose names begin so

@@ -123,14 +123,14 @@ check_components() {
 		"$(component $ATTR/components flow_control)" host
 }
 
-# Everybody reads; who has CAP_NET_ADMIN where the net device is may write
+# All users may read; CAP_NET_ADMIN where the net device is allows to write
 check_rights() {
 	local nobody=(setpriv --reuid 65534 --regid 65534 --clear-groups)
 
 	ktap_check "all users can read the files" "${nobody[@]}" cat $ATTR/profile
-	ktap_check_fails "not anybody writes" \
+	ktap_check_fails "an ordinary user cannot write" \
 		"${nobody[@]}" sh -c "echo host > $ATTR/profile"
-	ktap_check_fails "nor root without CAP_NET_ADMIN" \
+	ktap_check_fails "root without CAP_NET_ADMIN cannot write" \
 		setpriv --bounding-set -net_admin --inh-caps -net_admin \
 		sh -c "echo host > $ATTR/profile"
 	ktap_is "no value has changed" "$(cat $ATTR/profile)" hybrid
@@ -153,7 +153,7 @@ check_user_namespace() {
 		nsenter -t "$pid" -U --preserve-credentials \
 		sh -c "echo assisted > $dev/profile"
 	ktap_is "the value is changed" "$(cat $dev/profile)" assisted
-	ktap_check_fails "other users do not" \
+	ktap_check_fails "another user cannot write" \
 		setpriv --reuid 1001 --regid 1001 --clear-groups \
 		sh -c "echo host > $dev/profile"
 	rdma link delete rdu
@@ -205,10 +205,10 @@ check_qp() {
 	ktap_is "the queue pair has the profile of the device" \
 		"$(cat "$qp/profile")" hybrid
 	check_qp_nonsense "$qp"
-	ktap_check_fails "nor anything of anybody" \
+	ktap_check_fails "an ordinary user cannot write to a queue pair" \
 		setpriv --reuid 65534 --regid 65534 --clear-groups \
 		sh -c "echo host > $qp/profile"
-	ktap_check_fails "nor of root without CAP_NET_ADMIN" \
+	ktap_check_fails "root without CAP_NET_ADMIN cannot write to a queue pair" \
 		setpriv --bounding-set -net_admin --inh-caps -net_admin \
 		sh -c "echo host > $qp/profile"
 	ktap_is "no value has changed" "$(cat "$qp/profile")" hybrid

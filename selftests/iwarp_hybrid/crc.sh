@@ -45,13 +45,13 @@ for how in crc32q kernel; do
 	fi
 done
 echo kernel >/sys/class/infiniband/rdb/hybrid/crc_driver
-ktap_check "kernel at both ends" ping
+ktap_check "rping with the kernel's code at both ends" ping
 echo on >/sys/class/infiniband/rdb/hybrid/ooo
-ktap_check "with placement out of order" ping
+ktap_check "rping with placement out of order" ping
 for wrong in "" x crc32 "kernel x"; do
 	ktap_check_fails "'$wrong': refused" sh -c "echo '$wrong' >$ATTR"
 done
-ktap_is "and nothing has changed" "$(cat $ATTR)" kernel
+ktap_is "refused values change nothing" "$(cat $ATTR)" kernel
 echo 0 >$TRACE/events/kprobes/crc_kernel/enable
 echo >$TRACE/kprobe_events
 ktap_done

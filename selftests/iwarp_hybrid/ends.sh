@@ -162,7 +162,7 @@ paused=$(counter rdb rx_paused)
 TARGET=$(pgrep -x hyb-target -P "$TARGET" || echo "$TARGET")
 ktap_check "FIN behind messages without receives is reported" peer unreceived "$TARGET"
 ended "FIN behind messages without receives" rdb 1 0
-ktap_check "it has waited for the receives" test "$(counter rdb rx_paused)" -gt "$paused"
+ktap_check "FIN behind messages without receives: the device has waited" test "$(counter rdb rx_paused)" -gt "$paused"
 kill -CONT "$TARGET"
 ktap_check "the program continues, no queue pair is left" wait_for 20 no_queue_pairs
 

@@ -323,7 +323,7 @@ liar() {
 	stop_bg "$XS"
 	ktap_check_fails "corrupted data are never passed on" \
 		grep -q "xfer: ok" "$XLOG"
-	ktap_check_fails "nor seen" grep -qi "mismatch\|differ\|wrong" "$XLOG"
+	ktap_check_fails "the reader sees no wrong data" grep -qi "mismatch\|differ\|wrong" "$XLOG"
 	ktap_check "the lie was noticed" \
 		test "$(stat b nic_rx_lied)" -gt "${MARK[lied]}"
 	knob b fault_verdict 0
@@ -603,7 +603,7 @@ gone() {
 	sleep 0.3
 	ktap_check "the device can be removed" ip -n a link del va
 	wait "$XC"
-	ktap_check_fails "with its connections" grep -q "xfer: ok" "$XLOG"
+	ktap_check_fails "the connections of a removed device end" grep -q "xfer: ok" "$XLOG"
 	stop_bg "$XS"
 }
 

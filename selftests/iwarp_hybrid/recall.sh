@@ -59,7 +59,7 @@ in_a tc qdisc add dev st root tbf rate 8bit burst 2000 limit 10000000 ||
 in_a ip route add $SERVER/32 dev st src 10.0.0.1
 echo >&7
 ktap_check "all connections have sent" wait_for 30 said sent
-ktap_check "their packets wait" wait_for 30 all_wait
+ktap_check "packets of all connections wait" wait_for 30 all_wait
 ktap_check "payload goes by reference" test \
 	"$(cat /sys/class/infiniband/rda/ports/1/hw_counters/tx_ref_bytes)" -gt 0
 start_bg a ip link del va

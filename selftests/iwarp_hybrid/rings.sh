@@ -40,7 +40,7 @@ kept() {
 	wait_for 20 said kept || ktap_fail "queue pairs" "$(cat "$BG_LOG")"
 	pid=$(cat $GROUP/cgroup.procs)
 	before=$(drv_memory "$pid")
-	ktap_check "they are long: $before bytes" test "$before" -gt 2000000
+	ktap_check "the queues take much memory: $before bytes" test "$before" -gt 2000000
 	ktap_diag "$(charged) bytes charged"
 	ktap_check "a program is charged for its queues" test "$(charged)" -gt $((before * 9 / 10))
 	exec 7>&-
@@ -73,7 +73,7 @@ late() {
 	echo >&7
 	ktap_check "a late receive is found" wait_for 20 said received
 	crc=$(late_counter rx_crc_bytes)
-	ktap_check "its message was checked twice at most: $crc bytes" \
+	ktap_check "a message for a late receive is checked twice at most: $crc bytes" \
 		test "$crc" -gt 256 -a "$crc" -le $((2 * $(late_counter rx_bytes)))
 	exec 7>&-
 	wait "$BG_PID"

@@ -106,10 +106,10 @@ ktap_check "reuse: all in others" test "$MISSES" -gt "$some"
 misses --buffers 4
 ktap_check "buffers in turn are known again" test "$MISSES" -le 20
 
-ktap_check "real-time priority" bench -T bw --first
-ktap_check_fails "without the right to it" in_a setpriv --bounding-set -sys_nice \
+ktap_check "--first works" bench -T bw --first
+ktap_check_fails "--first needs the right to real-time priority" in_a setpriv --bounding-set -sys_nice \
 	--inh-caps -sys_nice sdpbench -w 10 -n 1 -T bw --first $SERVER
-ktap_is "with the reason" "$(grep -c CAP_SYS_NICE <<<"$KTAP_OUT")" 1
+ktap_is "--first without that right names the capability" "$(grep -c CAP_SYS_NICE <<<"$KTAP_OUT")" 1
 
 ktap_check "tcp and sdp" bench --compare tcp,sdp
 ktap_check "tcp and sdp: rows of both" \

@@ -46,8 +46,8 @@ counter() { "in_$1" sdpstat -s -z --json | jq ".counters.$2"; }
 ktap_check "--help works" sdpstat -h
 ktap_check "--version works" sdpstat -V
 ktap_check_fails "an unknown option is refused" sdpstat --nosuch
-ktap_check_fails "so is an argument" sdpstat nosuch
-ktap_check_fails "and a bad interval" sdpstat -i never
+ktap_check_fails "an unknown argument is refused" sdpstat nosuch
+ktap_check_fails "a bad interval is refused" sdpstat -i never
 
 modprobe -q -r sdp_diag sdp
 if [ ! -d /sys/module/sdp ]; then
@@ -111,13 +111,13 @@ ktap_is "active opens are counted" "$(counter a active_opens)" 2
 ktap_is "one connection is left" "$(counter a curr_estab)" 1
 ktap_is "a passive open is counted" "$(counter b accepts)" 1
 ktap_is "bytes are counted" "$(counter a tx_bytes)" "$(counter b rx_bytes)"
-ktap_is "the histograms have its send" \
+ktap_is "the histograms have the send" \
 	"$(counter a tx_sends_1k) $(in_a sdpstat -s | grep -c tx_sends_)" "1 1"
-ktap_is "and its message" "$(counter b rx_msgs_1k) $(in_b sdpstat -s | grep -c rx_msgs_)" "1 1"
+ktap_is "the histograms have the message" "$(counter b rx_msgs_1k) $(in_b sdpstat -s | grep -c rx_msgs_)" "1 1"
 ktap_is "a pattern selects counters, as nstat has it" \
 	"$(in_b sdpstat -s -z accepts 'RX_SRCAVAI?' | awk '{ print $1, $2 }' | tr '\n' ',')" \
 	"accepts 1,rx_srcavail 0,"
-ktap_is "in JSON and in OpenMetrics, too" \
+ktap_is "a pattern selects counters in JSON and in OpenMetrics, too" \
 	"$(in_b sdpstat -s -j accepts) $(in_b sdpstat -M accepts | grep -v '^#')" \
 	'{"counters":{"accepts":1}} sdp_accepts_total 1'
 ktap_is "another namespace has its own counters" \
@@ -134,8 +134,8 @@ for word in rtt mss cwnd; do
 	ktap_is "sdpstat -t shows the $word of the TCP connection below" "$(in_sdpstat $word)" \
 		"$(in_ss $word)"
 done
-ktap_is "so does the other end" "$(in_b sdpstat -t | grep -c ' cwnd:')" 1
-ktap_is "JSON has it too" "cwnd:$(in_a sdpstat -t -j | jq '.sockets[0].tcp.cwnd')" \
+ktap_is "sdpstat -t shows the TCP connection at the other end" "$(in_b sdpstat -t | grep -c ' cwnd:')" 1
+ktap_is "JSON has the TCP connection below" "cwnd:$(in_a sdpstat -t -j | jq '.sockets[0].tcp.cwnd')" \
 	"$(in_ss cwnd)"
 
 # filters, as ss has them; the unit tests have their meaning
@@ -163,37 +163,37 @@ start_bg b sh -c 'echo $$ >"$1/sdp-diag/cgroup.procs"
 member=$BG_PID
 wait_for 10 listens 7308
 ktap_is "a filter selects by control group" "$(fits state all cgroup = /sdp-diag)" 1
-ktap_is "also with the mount point in front" "$(fits state all cgroup "$CG/sdp-diag")" 1
-ktap_is "or all others" "$(fits state all cgroup != /sdp-diag)" 2
+ktap_is "a filter selects by control group with the mount point in front" "$(fits state all cgroup "$CG/sdp-diag")" 1
+ktap_is "a filter selects all other control groups" "$(fits state all cgroup != /sdp-diag)" 2
 ktap_is "JSON has the control group" "$(sock b 'select(.local.port == 7308).cgroup')" \
 	'["/sdp-diag"]'
-ktap_is "-e shows it" "$(in_b sdpstat -e -l sport = :7308 | grep -c ' cgroup:/sdp-diag$')" 1
-ktap_check_fails "a filter refuses one that is not there" in_b sdpstat cgroup = /nosuch
+ktap_is "-e shows the control group" "$(in_b sdpstat -e -l sport = :7308 | grep -c ' cgroup:/sdp-diag$')" 1
+ktap_check_fails "a filter refuses a control group that is not there" in_b sdpstat cgroup = /nosuch
 stop_bg "$member"
 rmdir "$CG/sdp-diag"
 ktap_check_fails "-N refuses an unknown namespace" sdpstat -N nosuch
-ktap_is "and sdpstat says so" "${KTAP_OUT%%:*}" "sdpstat"
+ktap_is "sdpstat says that the namespace is unknown" "${KTAP_OUT%%:*}" "sdpstat"
 ktap_is "a wrong filter is refused" "$(in_b sdpstat state none 2>&1; echo $?)" \
 	"sdpstat: 'none' is no state: established, listening, connected, all and those of ss are: see 'sdpstat --help'
 2"
 ktap_is "-w writes plain text to a pipe" "$(in_b sdpstat -w -i 0.1 -c 2 |
 	grep -c $'\033')" 0
-ktap_is "and rates from the second listing on" \
+ktap_is "-w writes rates from the second listing on" \
 	"$(in_b sdpstat -w -i 0.1 -c 2 | grep -c 'Send/s')" 1
 ktap_is "OpenMetrics has each counter once" "$(in_a sdpstat -M | grep -vc '^#')" \
 	"$(in_a sdpstat -s -z | wc -l)"
-ktap_is "and its end" "$(in_a sdpstat -M | sed -n '/^sdp_curr_estab /p; $p')" \
+ktap_is "OpenMetrics has its end mark" "$(in_a sdpstat -M | sed -n '/^sdp_curr_estab /p; $p')" \
 	"sdp_curr_estab 1
 # EOF"
 ktap_is "the table fits into 80 columns" "$(in_a sdpstat | awk 'length > 80' | wc -l)" 0
-ktap_is "nothing calls for a change" "$(in_a sdpstat advise)" "no counter calls for a change"
-ktap_is "nor in JSON" "$(in_a sdpstat advise -j)" '{"advice":[]}'
+ktap_is "sdpstat advise: nothing calls for a change" "$(in_a sdpstat advise)" "no counter calls for a change"
+ktap_is "sdpstat advise -j: nothing calls for a change" "$(in_a sdpstat advise -j)" '{"advice":[]}'
 ktap_is "every counter has a name" \
 	"$(in_a sdpstat -s -z --json | jq '[.counters | keys[] | select(startswith("counter_"))] | length')" 0
 
 # a summary
 ktap_is "-S sums up by state" "$(in_b sdpstat -S | sed -n 's/^States: //p')" "LISTEN 1, ESTAB 1"
-ktap_is "and JSON has the same" "$(in_b sdpstat -S -j |
+ktap_is "-S -j has the same sums" "$(in_b sdpstat -S -j |
 	jq -c '[.total, .no_file, .states.ESTAB, .protocols.SDP, .families.IPv4, .devices.rdb, .recv_q]')" \
 	"[2,0,1,2,2,1,1000]"
 ktap_is "-S takes a filter" "$(in_b sdpstat -S -j state listening | jq .total)" 1
@@ -202,7 +202,7 @@ ktap_is "-4 shows the family of IPv4, -6 that of IPv6" \
 	"$(in_b sdpstat -4 -H | wc -l) $(in_b sdpstat -6 -a -H | wc -l)" "1 0"
 echo "state listening" >"$BG_LOG.filter"
 ktap_is "-F takes the filter from a file" "$(in_b sdpstat -H -F "$BG_LOG.filter" | wc -l)" 1
-ktap_is "or from standard input" "$(echo 'sport = :1' | in_b sdpstat -H -F - | wc -l)" 0
+ktap_is "-F takes the filter from standard input" "$(echo 'sport = :1' | in_b sdpstat -H -F - | wc -l)" 0
 rm "$BG_LOG.filter"
 ktap_is "-T shows the thread, of a process with one" \
 	"$(in_b sdpstat -T -j | jq '.sockets[0].processes[0] | .pid == .tid')" true
@@ -214,9 +214,9 @@ defer rm -rf "$last"
 since() { in_a env XDG_RUNTIME_DIR="$last" sdpstat -C -j; }
 ktap_is "-C has all counters at first" "$(since | jq -c '[.counters.active_opens, has("change")]')" \
 	"[$(counter a active_opens),false]"
-ktap_is "then what has changed: nothing" "$(since | jq '[.change[]] | add')" 0
+ktap_is "-C shows that nothing has changed" "$(since | jq '[.change[]] | add')" 0
 in_a sdp-run -o socat -u /dev/null TCP4:10.0.0.2:1 2>/dev/null
-ktap_is "or an attempt to connect" "$(since | jq .change.active_opens)" 1
+ktap_is "-C shows an attempt to connect" "$(since | jq .change.active_opens)" 1
 ln -sf /etc/hosts "$last/$(ls "$last")"
 ktap_check_fails "-C follows no link" since
 
@@ -225,11 +225,11 @@ pid=$(sock b "$E .processes[0].pid" | jq '.[0]')
 if label=$(tr -d "\0" 2>/dev/null <"/proc/$pid/attr/current") && [ -n "$label" ]; then
 	ktap_is "-Z shows the label of the process" \
 		"$(in_b sdpstat -Z | grep -o 'proc_ctx=[^,)]*')" "proc_ctx=$label"
-	ktap_is "and JSON has it" \
+	ktap_is "-Z -j has the label of the process" \
 		"$(in_b sdpstat -Z -j | jq -r '.sockets[0].processes[0].proc_ctx')" "$label"
 else
 	ktap_skip "-Z shows the label of the process" "this kernel gives processes no labels"
-	ktap_skip "and JSON has it" "this kernel gives processes no labels"
+	ktap_skip "-Z -j has the label of the process" "this kernel gives processes no labels"
 fi
 
 # states as they change
@@ -250,7 +250,7 @@ in_a sdp-run -o socat -u /dev/null TCP4:10.0.0.2:7309
 wait_for 20 grep -q '^LAST-ACK .*UNCONN' "$events"
 ktap_is "-E shows that a socket listens" \
 	"$(awk '$3 == "LISTEN" { print $1, $4, $5 }' "$events")" "UNCONN 10.0.0.2:7309 0.0.0.0:*"
-ktap_is "and the life of its connection" \
+ktap_is "-E shows the life of a connection" \
 	"$(awk '$5 ~ /^10.0.0.1:/ { printf "%s %s, ", $3, $6 }' "$events")" \
 	"SYN-RECV -, ESTAB rdb, CLOSE-WAIT rdb, LAST-ACK rdb, UNCONN rdb, "
 ktap_is "-E -j -c 1 shows one event, and ends" \
@@ -290,7 +290,7 @@ else
 fi
 ktap_check "a socket is ended by its cookie" in_a sdpstat -K "$cookie"
 sock_is "is gone" a "$E .cookie" '[]'
-ktap_check_fails "and unknown afterwards" in_a sdpstat -K ffffffff1
+ktap_check_fails "an unknown cookie is refused" in_a sdpstat -K ffffffff1
 stop_bg "$client"
 stop_bg "$server"
 

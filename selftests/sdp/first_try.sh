@@ -60,10 +60,10 @@ test_web() {
 	wait_port b 8080
 	ktap_is "a server of TCP" "$(grown a tcp_connects in_a sdp-run curl -sS \
 		http://10.0.0.2:8080/page)" "1 hello"
-	ktap_is "which is said" "$(in_a sdp-run -v curl -sS http://10.0.0.2:8080/page \
+	ktap_is "sdp-run -v shows the decision for a server of TCP" "$(in_a sdp-run -v curl -sS http://10.0.0.2:8080/page \
 		2>&1 | sed -n 's/\[[0-9]*\]//; /^libsdp: curl: connect /p')" \
 		"libsdp: curl: connect 10.0.0.2:8080: both (no rules)"
-	ktap_check_fails "not with -o" in_a sdp-run -o curl -sS \
+	ktap_check_fails "a server of TCP is refused with -o" in_a sdp-run -o curl -sS \
 		http://10.0.0.2:8080/page
 	stop_bg "$BG_PID"
 	# a network device without an RDMA device
@@ -80,7 +80,7 @@ test_web() {
 		FILE:"$T/data" TCP4:10.9.0.2:8081 2>&1 |
 		sed -n 's/\[[0-9]*\]//; /connected/p')" \
 		"libsdp: socat: connected to 10.9.0.2:8081 over TCP: no_device"
-	ktap_check "and the data" wait_for 20 cmp "$T/data" "$T/got"
+	ktap_check "the data arrives without a device" wait_for 20 cmp "$T/data" "$T/got"
 	ip -n a link del d0
 }
 
@@ -88,7 +88,7 @@ test_verbose() {
 	start_bg b sdp-run -v socat -u TCP4-LISTEN:8082,bind=10.0.0.2,reuseaddr \
 		/dev/null
 	wait_port b 8082
-	ktap_is "over SDP, which is said" "$(in_a sdp-run -v socat -u /dev/null \
+	ktap_is "sdp-run -v says that it is SDP" "$(in_a sdp-run -v socat -u /dev/null \
 		TCP4:10.0.0.2:8082 2>&1 | sed -n 's/\[[0-9]*\]//; /connected/p')" \
 		"libsdp: socat: connected to 10.0.0.2:8082 over SDP"
 	ktap_is "the server says what it takes" \
@@ -98,9 +98,9 @@ test_verbose() {
 	start_bg b sdp-run -v socat -u TCP4-LISTEN:8083,bind=10.0.0.2,reuseaddr \
 		/dev/null
 	wait_port b 8083
-	ktap_check "no second port over iWARP: said before" \
+	ktap_check "sdp-run warns that iWARP has no second port" \
 		said "net.sdp.port_offset is 0"
-	ktap_check "and by what became of it" \
+	ktap_check "the library says that the listener is TCP" \
 		said "listening on 10.0.0.2:8083 over TCP: port"
 	stop_bg "$BG_PID"
 	in_b sysctl -qw net.sdp.port_offset=20257
@@ -119,7 +119,7 @@ test_sandbox() {
 	ktap_is "the family is filtered: the protocol is not" \
 		"$(echo_over $TRY sandbox FAMILY sdp-run)" "1 hello"
 	# shellcheck disable=SC2086
-	ktap_is "both are filtered: TCP, and why" \
+	ktap_is "both are filtered: TCP, with the reason" \
 		"$(echo_over $TRY sandbox SDP sdp-run)" \
 		"0 sdp-run: a filter (seccomp, RestrictAddressFamilies=) forbids SDP sockets here; sockets remain TCP
 hello"
@@ -169,8 +169,8 @@ test_privileges() {
 }
 
 test_capabilities() {
-	ktap_is "file capabilities, for a user" "$(privileged 65534)" 1
-	ktap_is "and for root" "$(privileged 0)" 0
+	ktap_is "sdp-run warns a user of file capabilities" "$(privileged 65534)" 1
+	ktap_is "sdp-run does not warn root of file capabilities" "$(privileged 0)" 0
 	# what is said is what happens
 	echo_as() {
 		in_a setpriv --reuid="$1" --regid="$1" --clear-groups sdp-run -v \
@@ -178,7 +178,7 @@ test_capabilities() {
 			grep -c "^libsdp"
 	}
 	ktap_is "the library is not there for the user" "$(echo_as 65534)" 0
-	ktap_check "but for root" [ "$(echo_as 0)" -gt 0 ]
+	ktap_check "the library is there for root" [ "$(echo_as 0)" -gt 0 ]
 }
 
 # Programs with capabilities, as $T/prog is now unless WITHOUT says no, and set-user-ID ones
@@ -193,22 +193,22 @@ test_trust() {
 	wait_port b 8086
 	ktap_check_fails "sdpctl trust needs root" \
 		setpriv --reuid=65534 --clear-groups sdpctl trust on
-	ktap_check_fails "and on or off" sdpctl trust maybe
+	ktap_check_fails "sdpctl trust needs on or off" sdpctl trust maybe
 	chmod 777 /usr/lib/sdp
-	ktap_check_fails "not a library that others can replace" sdpctl trust on
+	ktap_check_fails "sdpctl trust refuses a library that others can replace" sdpctl trust on
 	chmod 755 /usr/lib/sdp
 	ktap_check "sdpctl trust on" sdpctl trust on
 	if [ -z "$WITHOUT" ]; then
-		ktap_is "nothing is said of TCP" "$(privileged 65534)" 0
+		ktap_is "a trusted library: no warning of TCP" "$(privileged 65534)" 0
 		ktap_is "SDP for a program with file capabilities" "$(privileged_opens)" 1
 	fi
 	chmod 4755 "$T/prog"
-	ktap_is "and for a set-user-ID one" "$(privileged_opens)" 1
-	ktap_is "it is silent, and sdp-run says so" "$(in_a setpriv --reuid=65534 \
+	ktap_is "SDP for a set-user-ID program" "$(privileged_opens)" 1
+	ktap_is "sdp-run says that a trusted library is silent" "$(in_a setpriv --reuid=65534 \
 		--clear-groups sdp-run -v "$T/prog" -V 2>&1 | grep -c "and is silent")" 1
 	ktap_check "sdpctl trust off" sdpctl trust off
-	ktap_is "TCP again" "$(privileged_opens)" 0
-	ktap_is "and the library is an ordinary file" "$(stat -c %a /usr/lib/sdp/libsdp.so)" 644
+	ktap_is "TCP without trust" "$(privileged_opens)" 0
+	ktap_is "the library without trust is an ordinary file" "$(stat -c %a /usr/lib/sdp/libsdp.so)" 644
 	stop_bg "$BG_PID"
 }
 
@@ -220,28 +220,28 @@ test_sdpctl() {
 
 	ip -n a link add e0 type veth peer name e1
 	ktap_check "sdpctl setup makes the device" in_a sdpctl setup e0
-	ktap_is "and says what is missing" "$(grep -c "e0 has no address" <<<"$KTAP_OUT")" 1
-	ktap_check "the device is there" has_device
+	ktap_is "sdpctl setup says what is missing" "$(grep -c "e0 has no address" <<<"$KTAP_OUT")" 1
+	ktap_check "sdpctl setup: the device is there" has_device
 	ktap_is "once more: nothing to do" "$(in_a sdpctl setup e0 | head -n 1)" \
 		"sdpctl: e0 has the RDMA device hyb_e0"
 	ktap_check "sdpctl status works" in_a sdpctl status
 	ip -n a link set e1 netns b name e0
 	ktap_check "another network namespace with an e0 gets a device, too" in_b sdpctl setup e0
-	ktap_check "undo removes that one" in_b sdpctl undo e0
-	ktap_check "and leaves the first" has_device
+	ktap_check "sdpctl undo removes the device there" in_b sdpctl undo e0
+	ktap_check "sdpctl undo leaves the first device" has_device
 	in_a sdpctl report >"$T/report"
 	ktap_is "sdpctl report ends well" "$?" 0
 	for word in "link hyb_e0/1" active_opens "== sdpstat -a -e -p -t" "tx_fpdus 0" \
 		"== kernel_log"; do
-		ktap_check "and has $word" grep -qe "$word" "$T/report"
+		ktap_check "sdpctl report has $word" grep -qe "$word" "$T/report"
 	done
-	ktap_is "each program is there" "$(grep -c 'command not found' "$T/report")" 0
+	ktap_is "sdpctl report finds each program" "$(grep -c 'command not found' "$T/report")" 0
 	ktap_check "sdpctl undo removes the device" in_a sdpctl undo e0
-	ktap_check_fails "it is gone" has_device
+	ktap_check_fails "sdpctl undo: the device is gone" has_device
 	ktap_check "undo of nothing is no error" in_a sdpctl undo e0
 	ktap_check_fails "an unknown network device is refused" in_a sdpctl setup nosuch
-	ktap_is "with the names of those there are" "$(grep -cw va <<<"$KTAP_OUT")" 1
-	ktap_check_fails "so is one without the rights" \
+	ktap_is "sdpctl setup names the network devices" "$(grep -cw va <<<"$KTAP_OUT")" 1
+	ktap_check_fails "sdpctl setup without the rights is refused" \
 		in_a setpriv --reuid=65534 --clear-groups sdpctl setup e0
 	ip -n a link del e0
 }

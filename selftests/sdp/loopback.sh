@@ -57,26 +57,26 @@ on_lo() {
 
 	dev_up hybrid hybrid || { ktap_skip "device on lo" "no device"; return; }
 	ktap_check "sdpctl makes a device on lo" in_a sdpctl setup lo
-	ktap_check "and in another namespace" in_b sdpctl setup lo
+	ktap_check "sdpctl makes a device on lo of another namespace" in_b sdpctl setup lo
 	in_a /usr/bin/python3 "$PROG" lo "$@" >/run/tcp
 	before=$(sdp_moved)
 	in_a timeout 200 sdp-run -o /usr/bin/python3 "$PROG" lo "$@" >/run/sdp
 	same "lo" /run/sdp connected
 	# five times 512000, there and back
-	ktap_check "its bytes are SDP's" [ $(($(sdp_moved) - before)) -ge 5120000 ]
+	ktap_check "the bytes on lo are SDP's" [ $(($(sdp_moved) - before)) -ge 5120000 ]
 	in_a timeout 200 env -u LIBSDP_ONLY sdp-run /usr/bin/python3 "$PROG" lo "$@" >/run/both
 	same "lo, rules say both" /run/both connected
 	start_bg a sdp-run -o socat TCP4-LISTEN:7500,bind=127.0.0.1,fork PIPE
 	server=$BG_PID
 	wait_port a 7500
-	ktap_is "the server can be reached" "$(answer a 127.0.0.1)" connected
-	ktap_is "from another loopback address" "$(answer a 127.0.0.1 127.0.0.2)" connected
-	ktap_is "not from another address" "$(answer a 127.0.0.1 10.0.0.1)" ENETUNREACH
-	ktap_is "nor another address from there" "$(answer a 10.0.0.1 127.0.0.1)" ENETUNREACH
-	ktap_is "not from another namespace" "$(answer b 127.0.0.1)" ECONNREFUSED
-	ktap_is "nor at another address" "$(answer b 10.0.0.1)" ECONNREFUSED
+	ktap_is "a server on 127.0.0.1 can be reached" "$(answer a 127.0.0.1)" connected
+	ktap_is "it can be reached from another loopback address" "$(answer a 127.0.0.1 127.0.0.2)" connected
+	ktap_is "it cannot be reached from another address" "$(answer a 127.0.0.1 10.0.0.1)" ENETUNREACH
+	ktap_is "a loopback address does not reach another address" "$(answer a 10.0.0.1 127.0.0.1)" ENETUNREACH
+	ktap_is "it cannot be reached from another namespace" "$(answer b 127.0.0.1)" ECONNREFUSED
+	ktap_is "another namespace does not reach another address" "$(answer b 10.0.0.1)" ECONNREFUSED
 	ktap_check "sdpctl removes the device on lo" in_a sdpctl undo lo
-	ktap_is "then there is no way" "$(answer a 127.0.0.1)" ENETUNREACH
+	ktap_is "without the device on lo there is no way" "$(answer a 127.0.0.1)" ENETUNREACH
 	stop_bg "$server"
 	ktap_check "lo: no socket is left" wait_for 20 no_sockets
 	in_b sdpctl undo lo >/dev/null

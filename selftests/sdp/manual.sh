@@ -133,9 +133,9 @@ one() {
 		ktap_check "$2" wait_port a "${1#*>}" 60
 		;;
 	end) stop_bg "$BG_PID" ;;
-	peer) ktap_check "its client has a device, too" device ;;
+	peer) ktap_check "the client has a device, too" device ;;
 	alone) ktap_check "the client's device is removed" rdma link delete peer ;;
-	over_sdp) ktap_check "its connection is one of SDP" [ "$(sdp_counter a accepts)" -ge 1 ] ;;
+	over_sdp) ktap_check "the connection is one of SDP" [ "$(sdp_counter a accepts)" -ge 1 ] ;;
 	setup) ktap_check "sdpctl setup eth0, at both" setup ;;
 	host/*) ktap_check "$2: there is $1" test -x "$(dirname "$0")/../$1.sh" ;;
 	no*) ktap_skip "$2" "${1#no }" ;;

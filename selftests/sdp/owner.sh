@@ -68,7 +68,7 @@ test_group() {
 	ktap_is "sockets of a program that has changed its control group are TCP" \
 		"$(in_a sdp-run -s sh -c "$join" $GROUP/program /usr/bin/python3 /run/owner.py 2>&1 |
 			tr '\n' ' ')" "protocol 6 owner 0 "
-	ktap_is "those of one that has the supervisor's are SDP" \
+	ktap_is "sockets of a program in the supervisor's control group are SDP" \
 		"$(in_a sh -c "$join" $GROUP/program sdp-run -s /usr/bin/python3 /run/owner.py 2>&1 |
 			tr '\n' ' ')" "protocol 257 owner 0 "
 	wait_for 10 rmdir $GROUP/program
@@ -123,7 +123,7 @@ test_firewall() {
 	ktap_check "the rule sees packets of TCP: $want" [ "${want##* }" -ge 3 ]
 	ktap_is "the rule sees as many of a connection that falls back to TCP" \
 		"$(packets sdp-run -s -c /run/owner.conf)" "$want"
-	ktap_is "the same holds with the library" \
+	ktap_is "the rule sees as many with the library" \
 		"$(packets sdp-run -c /run/owner.conf)" "$want"
 	stop_bg "$BG_PID"
 	rm /run/owner.conf

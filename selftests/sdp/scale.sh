@@ -216,9 +216,9 @@ client
 tell open 20
 ktap_is "a full backlog refuses requests" "$REPLY" \
 	"failed: connection 9: Connection refused"
-ktap_is "it is counted" $(($(sdp_counter b listen_drops) - drops)) 1
+ktap_is "a refused request is counted in listen_drops" $(($(sdp_counter b listen_drops) - drops)) 1
 pkill -CONT -f "sdp-scale serve"
-# who was in the queue is gone with the client
+# requests in the queue are gone with the client
 ktap_check "the queue empties" wait_for 30 no_queue_pairs
 client
 does "there is room again" open 5
@@ -239,7 +239,8 @@ client
 does "as many connections as the server's namespace may have" open 4
 ktap_is "a request beyond the limit is refused" "$(one_more)" \
 	"sdp-actions: connect: Connection refused"
-ktap_is "it is counted" "$(($(sdp_counter b conn_limit) - limited)) $(($(sdp_counter b refused_reqs) - refused))" "1 1"
+ktap_is "a request beyond the limit is counted" \
+	"$(($(sdp_counter b conn_limit) - limited)) $(($(sdp_counter b refused_reqs) - refused))" "1 1"
 does "the others work" touch 0 4
 connections b 0
 does "without a limit there is room" open 2
@@ -248,7 +249,7 @@ limited=$(sdp_counter a conn_limit)
 connections a 6
 ktap_is "beyond the client's limit connect() fails with ENOBUFS" "$(one_more)" \
 	"sdp-actions: connect: No buffer space available"
-ktap_is "it is counted" $(($(sdp_counter a conn_limit) - limited)) 1
+ktap_is "a connect() beyond the limit is counted" $(($(sdp_counter a conn_limit) - limited)) 1
 does "one ends" close 0 1
 ktap_check "a closed connection makes room" wait_for 30 one_more
 connections a 3

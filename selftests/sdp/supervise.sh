@@ -72,7 +72,7 @@ test_status() {
 	done
 	sdp-run -s /nowhere 2>/dev/null
 	ktap_is "a missing program gives status 127" $? 127
-	ktap_check "its supervisor has ended" wait_for 20 no_supervisors
+	ktap_check "the supervisor of a missing program has ended" wait_for 20 no_supervisors
 	# as daemons and some shells start programs
 	ktap_is "a program starts with SIGCHLD ignored" \
 		"$(bash -c 'trap "" CHLD; exec sdp-run -s echo runs' 2>&1)" runs

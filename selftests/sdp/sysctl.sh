@@ -189,14 +189,14 @@ with socket.socket() as sock:
 }
 
 ktap_is "fallback is allowed" "$(may_fall_back 1)" ok
-ktap_is "also for a socket that is bound" "$(may_fall_back 2 7311)" ok
+ktap_is "fallback is allowed for a bound socket" "$(may_fall_back 2 7311)" ok
 ktap_is "a rule decides for TCP when the socket is bound" "$(may_listen)" listens
 set_to fallback 0
-ktap_is "fallback=0 refuses it" "$(may_fall_back 1)" EPERM
-ktap_is "a program may still choose TCP" "$(may_fall_back 2)" ok
+ktap_is "fallback=0 refuses fallback" "$(may_fall_back 1)" EPERM
+ktap_is "fallback=0 lets a program choose TCP" "$(may_fall_back 2)" ok
 # the kernel would bind the TCP socket, and security modules not see it
-ktap_is "but not when the socket is bound" "$(may_fall_back 2 7311)" EPERM
-ktap_is "neither may a rule" "$(may_listen)" EPERM
+ktap_is "fallback=0 refuses TCP for a bound socket" "$(may_fall_back 2 7311)" EPERM
+ktap_is "fallback=0 refuses TCP by a rule for a bound socket" "$(may_listen)" EPERM
 set_to fallback 1
 
 start_bg - sdp-actions bind 0.0.0.0 7310 pause

@@ -80,7 +80,7 @@ ktap_check "a writer waits for it" waits
 hold_end
 wait "$CHANGE"
 wait_for 30 said end: "$WRITER"
-ktap_is "and finds room" "$(tail -n 1 "$WRITER")" "end: 0 times without room, all sent"
+ktap_is "a writer that has waited for it finds room" "$(tail -n 1 "$WRITER")" "end: 0 times without room, all sent"
 
 # also in hyb_tcp_detach(), with the socket owned
 write_when_writable r 100000

@@ -122,7 +122,7 @@ ends() {
 	ktap_is "sdpstat shows the kept memory" "$(kept a)$(kept b)" "[$KEPT][$KEPT]"
 	ktap_is "SDP_INFO shows the kept memory" "$(cat "$BG_LOG")" "held $KEPT"
 	ktap_check "idle memory is released" wait_for 20 none_pinned
-	ktap_check "it is counted" idle_rose
+	ktap_check "released memory is counted" idle_rose
 	ktap_check "released memory is not shown any more" none_kept
 	stop_bg "$CLIENT"
 	keep

@@ -76,7 +76,7 @@ two_readers() {
 	in_a timeout 150 sdp-run -o python3 "$(dirname "$0")/zcopy_readers.py" send $SERVER 7599 >/dev/null 2>&1
 	look
 	ktap_is "what one reader leaves wakes the other one" "$(tail -n 1 "$log")" ok
-	ktap_check "it was advertised" eval "$(risen | grep '^b_rx_srcavail='); [ \$b_rx_srcavail -gt 0 ]"
+	ktap_check "data for the readers was advertised" eval "$(risen | grep '^b_rx_srcavail='); [ \$b_rx_srcavail -gt 0 ]"
 	stop_bg "$BG_PID"
 	set_both net.sdp.zcopy_wait=$PATIENT
 }

@@ -56,7 +56,7 @@ ktap_check "the net device can be renamed" has_netdev rda vx
 ktap_check "connections work" ping_once
 # The core finds the device by its GID (and tells programs of RoCE only that it changes)
 ip -n a link set vx address 02:00:00:00:00:10
-ktap_check "another address: another GID" wait_for 20 has_gid 0200:0000:0010
+ktap_check "another address gives another GID" wait_for 20 has_gid 0200:0000:0010
 ktap_check "connections use the new GID" ping_once
 
 endless_ping || ktap_fail "rping" "$(cat "$PING_LOG")"
@@ -83,7 +83,7 @@ ktap_check "connections work" ping_once
 
 endless_ping || ktap_fail "rping" "$(cat "$PING_LOG")"
 ktap_check "the net device can be removed" timeout 60 ip -n a link del vx
-ktap_check "its RDMA devices are removed" wait_for 20 no_device rda
+ktap_check "the RDMA device is removed with its net device" wait_for 20 no_device rda
 ktap_check "the device of the other end is removed, too" wait_for 20 no_device rdb
 ktap_check "the client ends" wait_for 60 not_running "$PING"
 kill_tree "$SERVER"
