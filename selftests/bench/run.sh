@@ -27,6 +27,14 @@ build=${BUILD:-$top/build}
 out=$build/$kernel/bench
 log=$build/$kernel/bench.log
 
+# Before anything is built
+parts=$(sed -n 's/^part_\([a-z]*\)() .*/\1/p' "$here"/*.sh | sort | paste -sd' ')
+for part in ${PARTS:-}; do
+	[[ " $parts " != *" $part "* ]] || continue
+	echo "bench: there is no part $part: PARTS takes some of $parts" >&2
+	exit 2
+done
+
 command='exec env'
 for var in PARTS REPS DURATION PINGS MTUS SIZES LAT_SIZES INTERVALS PROFILES WHATS \
 	FC_DEVICES FC_SIZES FC_LAT_SIZES FC_DELAY FC_POLICIES ZCOPY_SIZES LEND_WINDOWS CONN_LINKS CONN_WHATS CONNS VERBS_KINDS \
