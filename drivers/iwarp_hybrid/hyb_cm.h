@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * Connection management: iw_cm operations, MPA start-up, tear-down.
+ * Connection management: iw_cm operations and the device's part. Connections are in
+ * hyb_cep.h, listeners in hyb_listen.h.
  *
  * Everything here runs in process context, except where a function says otherwise.
  */
@@ -38,8 +39,6 @@ void hyb_cm_dev_release(struct hyb_dev *dev);
 int hyb_connect(struct iw_cm_id *id, struct iw_cm_conn_param *param);
 int hyb_accept(struct iw_cm_id *id, struct iw_cm_conn_param *param);
 int hyb_reject(struct iw_cm_id *id, const void *pdata, u8 pdata_len);
-int hyb_create_listen(struct iw_cm_id *id, int backlog);
-int hyb_destroy_listen(struct iw_cm_id *id);
 void hyb_iw_add_ref(struct ib_qp *ibqp);
 void hyb_iw_rem_ref(struct ib_qp *ibqp);
 struct ib_qp *hyb_iw_get_qp(struct ib_device *ibdev, int qpn);

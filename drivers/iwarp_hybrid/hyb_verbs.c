@@ -19,6 +19,7 @@
 #include "compat.h"
 #include "hyb_attr.h"
 #include "hyb_cm.h"
+#include "hyb_listen.h"
 #include "hybrid.h"
 
 #define hyb_umap_of(ptr)	container_of(ptr, struct hyb_umap, entry)
