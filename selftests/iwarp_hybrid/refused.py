@@ -5,9 +5,10 @@
 refused.py ADDRESS PORT COUNT [COUNT]: so many connections, then, when a line comes
 in, so many more. Stays until its input ends.
 
-refused.py ADDRESS PORT COUNT from OTHER: a client at the address OTHER connects, then so
-many connections come from another address. Prints for both whether any ends before the
-time that a Request may take.
+refused.py ADDRESS PORT COUNT from OTHER...: a client at each address OTHER connects, then
+so many connections come from another address. Prints for both whether any ends before
+the time that a Request may take. The listener keeps peers by one of 64 hashes of their address:
+one client may share it with the many, hence it counts if any client waits.
 """
 import resource
 import select
@@ -26,31 +27,32 @@ def ended(socks, timeout):
     return {fd for fd, _ in poll.poll(timeout)}
 
 
-def crowd(where, count, other):
-    """One client, then many from elsewhere. None if that took too long."""
+def crowd(where, count, others):
+    """Clients, then many from elsewhere. None if that took too long."""
     start = time.monotonic()
-    client = socket.create_connection(where, source_address=(other, 0))
+    clients = [socket.create_connection(where, source_address=(o, 0)) for o in others]
     many = []
     for _ in range(count):
         sock = socket.socket()
         sock.connect_ex(where)
         many.append(sock)
     # the listener ends those above its limit
-    ended([client, *many], 5000)
+    ended([*clients, *many], 5000)
     time.sleep(1)
-    gone = ended([client, *many], 0)
+    gone = ended([*clients, *many], 0)
     if time.monotonic() - start >= REQUEST_TIME:
         return None
-    return client.fileno() in gone, len(gone - {client.fileno()})
+    mine = {c.fileno() for c in clients}
+    return mine <= gone, len(gone - mine)
 
 
-def fairness(where, count, other):
+def fairness(where, count, others):
     """Repeats it if the machine was slow."""
     for _ in range(5):
-        result = crowd(where, count, other)
+        result = crowd(where, count, others)
         if result:
-            client, many = result
-            print("client", "ended" if client else "waits", flush=True)
+            clients, many = result
+            print("client", "ended" if clients else "waits", flush=True)
             print("others", "ended" if many else "wait", flush=True)
             return
         time.sleep(1)
@@ -62,7 +64,7 @@ def main():
     resource.setrlimit(resource.RLIMIT_NOFILE, (hard, hard))
     where = sys.argv[1], int(sys.argv[2])
     if len(sys.argv) > 5 and sys.argv[4] == "from":
-        fairness(where, int(sys.argv[3]), sys.argv[5])
+        fairness(where, int(sys.argv[3]), sys.argv[5:])
         return
     kept = []
     for count in sys.argv[3:]:
