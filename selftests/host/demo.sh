@@ -49,8 +49,8 @@ demo_filters() {
 
 rm -f "$build/demo.json"
 check "make demo succeeds" demo
-check "it ends with demo: ok" last_line
+check "make demo ends with demo: ok" last_line
 check "demo.json says what ran" facts
 check "make demo-filters ends with demo-filters: ok" demo_filters
-check "it leaves pictures" test -s "$build/demo-filters/scope.png" -a -s "$build/demo-filters/iso.png"
+check "make demo-filters leaves pictures" test -s "$build/demo-filters/scope.png" -a -s "$build/demo-filters/iso.png"
 tap_done

@@ -25,10 +25,10 @@ check "the programs build" make -s -C "$TOP/examples/filters" O="$BIN"
 check "a slide" "$BIN/mkdata.py" slide "$WORK/slide" --size 1024
 check "a volume" "$BIN/mkdata.py" volume "$WORK/volume" --steps 2
 check "a picture" plan scope "uow complete x=30 y=50 w=200 h=150 zoom=3"
-check "it is equal to numpy's" "$BIN/check.py" scope "$WORK/slide" "$WORK/lines" "$WORK/scope.ppm"
+check "the picture is equal to numpy's" "$BIN/check.py" scope "$WORK/slide" "$WORK/lines" "$WORK/scope.ppm"
 check "a move, and another magnification" plan scope "uow complete x=130 y=150 w=150 h=100 zoom=3" \
 	"uow move dx=13 dy=-9" "uow zoom zoom=4" "uow move dx=-2 dy=40"
-check "it is equal to numpy's" "$BIN/check.py" scope "$WORK/slide" "$WORK/lines" "$WORK/scope.ppm"
+check "the pictures are equal to numpy's" "$BIN/check.py" scope "$WORK/slide" "$WORK/lines" "$WORK/scope.ppm"
 for step in 0 1; do
 	check "a surface, step $step" plan iso "uow iso level=500 step=$step"
 	check "scikit-image has the same area and shadow" "$BIN/check.py" iso "$WORK/volume" \

@@ -102,12 +102,12 @@ outside() { ! find / -xdev -newer "$WORK/before" -name '*sdp*' -not -path '/proc
 	-path '/usr/*' | grep .; }
 touch "$WORK/before"
 check "make install-tools succeeds again" make install-tools install-doc PREFIX="$WORK/opt"
-check "and writes below PREFIX only" outside
+check "make install-tools writes below PREFIX only" outside
 check "make uninstall elsewhere succeeds" make uninstall PREFIX="$WORK/opt" DESTDIR="$WORK/none"
-check "and leaves this installation" runs "$WORK/opt"
+check "make uninstall elsewhere leaves this installation" runs "$WORK/opt"
 check "make uninstall succeeds" make uninstall PREFIX=/usr DESTDIR="$WORK/stage"
 nothing_left() { ! find "$WORK/stage" -type f -o -type l | grep .; }
-check "and leaves no file" nothing_left
+check "make uninstall leaves no file" nothing_left
 
 # refuses WORDS COMMAND...: it fails, and says that
 refuses() {
@@ -129,7 +129,7 @@ check "an unknown KERNEL= is refused" refuses 'there is no kernel "5.4"' \
 	selftests/vm/run.sh -k 5.4 -c true
 check "an unknown name in TESTS= is refused" refuses "no test sdp/nothing: there are sdp/" \
 	make check TESTS=sdp/nothing
-check "and nothing was built before" test ! -e build/6.1
+check "an unknown name in TESTS= is refused before the build" test ! -e build/6.1
 check "an option without its value is refused" refuses "-k needs a value" selftests/vm/run.sh -k
 check "an unknown option is refused" refuses "no option -Q" selftests/vm/run.sh -Q
 

@@ -71,7 +71,7 @@ check "a test that requests memory has a guest of its own" \
 check "the status of a command is returned" guest 7 -c 'exit 7'
 # shellcheck disable=SC2016 # in the guest
 check "a successful test passes" guest 0 -n -c 'echo it is there >$OUT/file'
-check "its file is kept" grep -rqx "it is there" "$out/files"
+check "the file of a successful test is kept" grep -rqx "it is there" "$out/files"
 check "processes that a test ended are gone" guest 0 -n -f "$WORK/ended:/ended" -c 'bash /ended'
 check "a guest that dies is a failure" guest 99 -n -c 'echo c >/proc/sysrq-trigger; sleep 600'
 check "the reason is shown" logged "sysrq triggered crash"

@@ -223,12 +223,12 @@ static void try_half_made(void)
 	result(half_connect(&h) && h.connected,
 	       "a queue pair that is half made can be connected");
 	result(readable(h.done[0], WAIT_MS),
-	       "that it cannot be made in the end does not wait for that");
+	       "the failure to make it does not wait for the connection");
 	/* if it did: until now */
 	if (h.id)
 		rdma_destroy_ep(h.id);
 	pthread_join(thread, NULL);
-	result(h.err == EFAULT, "its maker gets EFAULT");
+	result(h.err == EFAULT, "the failure to make it is EFAULT");
 	half_end(&h);
 }
 
@@ -279,7 +279,7 @@ static void try_many_events(void)
 	more = count_events(c.id->verbs, IBV_EVENT_QP_FATAL, QUIET_MS);
 	printf("# events: %d, then %d\n", first, more);
 	result(first == 1, "a completion that is lost is an event");
-	result(!more, "and the queue pair has no more of them");
+	result(!more, "more lost completions of a queue pair are no events");
 	disconnect(&c);
 }
 

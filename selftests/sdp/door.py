@@ -296,8 +296,8 @@ def references():
     with door("a"), door("a", INET6) as s:
         ok("sockets hold the module", users() >= before + 2,
            "%d then %d" % (before, users()))
-        ok("it cannot go", os.system("rmmod sdp 2>/dev/null") != 0)
-    same("and let it go", (before, settled()), (0, 0))
+        ok("the module cannot be removed", os.system("rmmod sdp 2>/dev/null") != 0)
+    same("closed sockets let the module go", (before, settled()), (0, 0))
 
 
 def bpf(cmd, attr):

@@ -314,7 +314,7 @@ def moved(call, flags):
             second.sendall(b"x" * 2 * page)
             memory.come()
             expect("the call", thread.end(), 0)
-            expect("its bytes", memory.got, page)
+            expect("bytes of the call", memory.got, page)
             expect("data of the other are there", read_all(sock, 2 * page) == b"x" * 2 * page,
                    True)
             sock.shutdown(socket.SHUT_WR)

@@ -134,14 +134,15 @@ def before_it():
     pass_on(conn, sock)
     seen, now = mine.packets(), queued()
     ok("packets have the mark", payload(seen) > 3000, seen)
-    same("from the first one on", [p[1:] for p in seen[:1]], [(SYN, 0)])
-    same("all of them", others.packets(), [])
-    same("and the type of service", {p[0] for p in seen}, {0x20})
-    ok("and the priority", now[0] - before[0] >= max(len(seen), 4), (before, now))
+    same("packets have the mark from the first one on", [p[1:] for p in seen[:1]], [(SYN, 0)])
+    same("no packet is without the mark", others.packets(), [])
+    same("packets have the type of service", {p[0] for p in seen}, {0x20})
+    ok("packets have the priority", now[0] - before[0] >= max(len(seen), 4), (before, now))
     seen = theirs.packets()
-    ok("an accepted one has the mark of its listener", payload(seen) > 3000, seen)
-    same("with the type of service", {p[0] for p in seen}, {0x60})
-    same("all that it says", payload(without.packets()), 0)
+    ok("packets of an accepted connection have the mark of its listener",
+       payload(seen) > 3000, seen)
+    same("packets of an accepted connection have the type of service", {p[0] for p in seen}, {0x60})
+    same("no data of an accepted connection is without the mark", payload(without.packets()), 0)
     return sock, conn
 
 
@@ -154,10 +155,11 @@ def meanwhile(sock, conn):
     pass_on(conn, sock)
     seen, now = mine.packets(), queued()
     ok("a later value applies to later data", payload(seen) >= 3000, seen)
-    same("the type of service, too", {p[0] for p in seen}, {0x40})
-    ok("and the priority", now[1] - before[1] >= max(len(seen), 2), (before, now))
+    same("a later type of service applies to later data", {p[0] for p in seen}, {0x40})
+    ok("a later priority applies to later data", now[1] - before[1] >= max(len(seen), 2),
+       (before, now))
     seen = theirs.packets()
-    ok("none again, for one that was accepted", payload(seen) >= 3000, seen)
+    ok("an accepted connection can lose its mark", payload(seen) >= 3000, seen)
     same("without a type of service", {p[0] for p in seen if p[2]}, {0})
 
 

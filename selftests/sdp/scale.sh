@@ -166,7 +166,7 @@ ktap_check "Jain's fairness index, of bytes, is at least 950 of 1000 ($jain)" \
 	[ "${jain:-0}" -ge 950 ]
 does "the others still work" touch 0 "$COUNT"
 idle "after all that"
-does "they end" close 0 "$COUNT"
+does "all connections end" close 0 "$COUNT"
 ktap_check "no queue pair is left" wait_for 120 no_queue_pairs
 end_coproc CALL
 
@@ -254,7 +254,7 @@ does "one ends" close 0 1
 ktap_check "a closed connection makes room" wait_for 30 one_more
 connections a 3
 ktap_check_fails "an exceeded limit admits no connection" one_more
-does "and ends no connection" touch 1 5
+does "an exceeded limit ends no connection" touch 1 5
 connections a 0
 end_coproc CALL
 ktap_check "no queue pair is left" wait_for 30 no_queue_pairs

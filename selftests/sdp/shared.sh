@@ -218,7 +218,7 @@ rdma link delete rda
 gone() { ! kill -0 "$client" 2>/dev/null; }
 ktap_check "a device that disappears ends the connection" wait_for 30 gone
 in_a rdma link add rda type hybrid netdev va
-transfer "and when it is back there is a new one" -m block -n 100000 -d 100000
+transfer "a device that is back takes a new connection" -m block -n 100000 -d 100000
 stop_bg "$XFER"
 
 # server_first WHAT PORT COUNT

@@ -122,7 +122,7 @@ static void st_case_open(struct st_pair *p)
 	err = st_open(b);
 	kt_ok(!err, "open in full operation: %d", err);
 	err = st_open(b);
-	kt_ok(err == -EBUSY, "and twice: %d", err);
+	kt_ok(err == -EBUSY, "open twice in full operation: %d", err);
 	st_send(a, 5000, 0);
 	st_same(a, b, "messages arrive");
 	st_send(b, 5000, 0);
@@ -368,12 +368,12 @@ static void st_case_again(struct st_pair *p)
 	err = st_reserve(a, 1, &tx);
 	if (!err)
 		a->link->tx_abort(a->qp, &tx);
-	kt_ok(!err || err == -EAGAIN, "and then: %d", err);
+	kt_ok(!err || err == -EAGAIN, "reserve without room: %d", err);
 	st_resume(b);
 	wait_event_timeout(a->wait, READ_ONCE(a->spaces) != before, KT_WAIT);
 	kt_ok(READ_ONCE(a->spaces) != before, "room comes");
 	err = st_send(a, 100, 0);
-	kt_ok(err == 100, "and is there: %d", err);
+	kt_ok(err == 100, "there is room: %d", err);
 	st_same(a, b, "all arrives");
 }
 
@@ -575,9 +575,9 @@ static void st_case_behind(struct st_pair *p)
 		st_resume(b);
 		st_same(a, b, "messages in front of it and behind it arrive");
 		err = err ?: p->env->posted(p);
-		kt_ok(!err, "it is complete: %d", err);
+		kt_ok(!err, "the request behind messages is complete: %d", err);
 	}
-	kt_ok(!a->closes && !b->closes, "and the connection is there");
+	kt_ok(!a->closes && !b->closes, "the connection has not ended");
 }
 
 static const struct {

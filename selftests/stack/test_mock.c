@@ -70,7 +70,7 @@ static void st_mock_nomem(struct st_pair *p)
 	kt_ok(err == -ENOMEM, "reserve without memory: %d", err);
 	mock_fail_alloc(p->priv, false);
 	err = st_send(&p->end[0], 1000, 0);
-	kt_ok(err == 1000, "and with it again: %d", err);
+	kt_ok(err == 1000, "send with memory again: %d", err);
 	st_same(&p->end[0], &p->end[1], "it arrives");
 }
 

@@ -119,9 +119,9 @@ static void st_registered(struct ib_device *dev)
 	kt_ok(!err && map.known && map.link &&
 	      map.place[RDMA_STACK_CRC] == RDMA_STACK_NIC,
 	      "the answer is what it registered");
-	kt_ok(st_changes == 2, "and its changes: %u", st_changes);
-	kt_ok(rdma_stack_get_link(dev) == &mock_link, "its shared link");
-	kt_ok(rdma_stack_query(dev, &qp, &map) == -EINVAL, "not of this device");
+	kt_ok(st_changes == 2, "a change is reported: %u", st_changes);
+	kt_ok(rdma_stack_get_link(dev) == &mock_link, "the shared link is what it registered");
+	kt_ok(rdma_stack_query(dev, &qp, &map) == -EINVAL, "a queue pair of another device is refused");
 	rdma_stack_unregister(dev);
 	rdma_stack_unregister(dev);
 	kt_ok(rdma_stack_query(dev, NULL, &map) == -ENODATA &&
@@ -144,7 +144,7 @@ static void st_leave_queried(struct ib_device *dev)
 	msleep(50);
 	kt_ok(!completion_done(&leave.done), "unregistering waits for a query");
 	complete_all(&gate.open);
-	kt_ok(st_call_end(&leave) && gate.left, "and no longer");
+	kt_ok(st_call_end(&leave) && gate.left, "unregistering ends behind the query");
 	st_call_end(&query);
 	mock_set_gate(dev, NULL);
 }
@@ -161,10 +161,10 @@ static void st_remove_queried(struct ib_device *dev)
 	wait_for_completion(&gate.entered);
 	st_call_start(&del, st_del, dev);
 	msleep(50);
-	kt_ok(!completion_done(&del.done), "a device waits for who looks at it");
+	kt_ok(!completion_done(&del.done), "a device waits for users that look at it");
 	complete_all(&gate.open);
 	kt_ok(st_call_end(&change) && gate.left, "the change was reported");
-	kt_ok(st_call_end(&del), "and the device goes");
+	kt_ok(st_call_end(&del), "the device goes then");
 	st_notifier_gate = NULL;
 	/* A pointer only, by now */
 	rdma_stack_changed(dev);
@@ -333,9 +333,9 @@ static void st_offload_place(struct net_device *netdev)
 	kt_ok(iwarp_offload_register(netdev, &st_ops) == -EINVAL,
 	      "placement without its operations");
 	kt_ok(iwarp_offload_register(netdev, &ops) == -EINVAL,
-	      "and without one of them");
+	      "placement without one of its operations");
 	ops.place_del = st_place_del;
-	kt_ok(!iwarp_offload_register(netdev, &ops), "and with all");
+	kt_ok(!iwarp_offload_register(netdev, &ops), "placement with all of its operations");
 	iwarp_offload_unregister(netdev);
 	st_nic.supported = 0;
 }
@@ -355,11 +355,11 @@ static void st_offload_held(struct net_device *netdev)
 	kt_ok(!completion_done(&leave.done), "a driver waits for providers");
 	kt_ok(!iwarp_offload_get(netdev), "later callers get nothing");
 	kt_ok(iwarp_offload_register(netdev, &st_ops) == -EEXIST,
-	      "it cannot come back before");
+	      "a driver cannot come back before it has left");
 	st_nic.held->caps(netdev, &(struct iwarp_offload_caps){});
 	st_nic.held = NULL;
 	iwarp_offload_put(netdev);
-	kt_ok(st_call_end(&leave), "it goes when the last one has let go");
+	kt_ok(st_call_end(&leave), "a driver leaves when the last provider has let go");
 	WRITE_ONCE(st_nic.keep, false);
 }
 

@@ -182,8 +182,8 @@ static void uv_case_too_large(struct uv_conn *c)
 		sg_init_one(&sg, buf, 2 * PAGE_SIZE);
 		kt_ok(ib_dma_map_sg(c->a.id->device, &sg, 1, DMA_BIDIRECTIONAL) == 1 &&
 		      ib_map_mr_sg(m.mr, &sg, 1, NULL, PAGE_SIZE) < 0,
-		      "two do not fit");
-		kt_ok(uv_mr_reg(&m, UV_ACCESS), "and nothing is registered");
+		      "two pages do not fit");
+		kt_ok(uv_mr_reg(&m, UV_ACCESS), "pages that do not fit are not registered");
 	}
 	uv_mr_free(&m);
 	free_pages((unsigned long)buf, 1);
@@ -511,7 +511,7 @@ static void uv_case_adaptive(struct uv_conn *c)
 		return;
 	err = uv_adapt(c, dim);
 	flush_work(&dim->work);
-	kt_ok(!err && READ_ONCE(dim->profile_ix), "it moderates (%d)", err);
+	kt_ok(!err && READ_ONCE(dim->profile_ix), "the core moderates the queue (%d)", err);
 	for (i = 0; i < 40 && !err; i++)
 		err = uv_sync(c);
 	kt_ok(!err, "single completions are reported then (%d)", err);

@@ -123,9 +123,9 @@ static void vt_depths(void)
 		       (struct vt_reads) { 2, 5 });
 	vt_check_reads("the listening side gets", c->b.agreed,
 		       (struct vt_reads) { 5, 2 });
-	vt_check_reads("its queue pair, who connected", vt_query(&c->a),
+	vt_check_reads("the queue pair of the connecting side", vt_query(&c->a),
 		       (struct vt_reads) { 2, 5 });
-	vt_check_reads("its queue pair, who listened", vt_query(&c->b),
+	vt_check_reads("the queue pair of the listening side", vt_query(&c->b),
 		       (struct vt_reads) { 5, 2 });
 	vt_read_all(c);
 	vt_down(c);
@@ -155,6 +155,6 @@ void vt_reject_tests(void)
 		return;
 	kt_ok(err == -ECONNREFUSED && c->a.rejected,
 	      "rejected by the consumer: %d", err);
-	kt_ok(vt_has_private(&c->a, VT_REASON), "it comes with its data");
+	kt_ok(vt_has_private(&c->a, VT_REASON), "the rejection comes with its data");
 	vt_down(c);
 }

@@ -119,7 +119,7 @@ static void vt_unreceived(void)
 	kt_ok(vt_good(&c->a, vt_message(&c->a, 100), IB_WC_SEND),
 	      "a message without a receive is sent");
 	rdma_disconnect(c->a.id);
-	kt_ok(vt_ended(c), "its sender goes: both ends hear of it");
+	kt_ok(vt_ended(c), "the sender of a message without a receive goes: both ends hear of it");
 	r = vt_recv(&c->b, 0, 100);
 	kt_ok(vt_wait(&c->b, r) && r->wc.status == IB_WC_WR_FLUSH_ERR,
 	      "its sender goes: it is lost, a receive is flushed");

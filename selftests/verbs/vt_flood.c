@@ -110,8 +110,8 @@ static void vt_drain(void)
 		kt_ok(vt_good(&c->a, vt_last[i], IB_WC_RDMA_WRITE),
 		      "all are sent");
 		vt_post(&c->a, &send, 0, 0);
-		kt_ok(vt_good(&c->b, second, IB_WC_RECV), "and received");
-		kt_ok(c->b.buf[VT_END], "to the end");
+		kt_ok(vt_good(&c->b, second, IB_WC_RECV), "the last message is received");
+		kt_ok(c->b.buf[VT_END], "it is received to the end");
 	}
 	vt_flood_end();
 }
@@ -159,8 +159,8 @@ void vt_reuse_tests(void)
 	/* behind the Write */
 	r = vt_recv(&c->b, 0, 0);
 	vt_post(&c->a, &send, 0, 0);
-	kt_ok(vt_good(&c->b, r, IB_WC_RECV), "and the Write behind it");
-	kt_ok(!memchr_inv(c->b.buf, 0x5a, VT_BUF), "as it was when it was sent");
+	kt_ok(vt_good(&c->b, r, IB_WC_RECV), "the Write behind it is received");
+	kt_ok(!memchr_inv(c->b.buf, 0x5a, VT_BUF), "the Write is as it was when it was sent");
 	vt_down(c);
 }
 

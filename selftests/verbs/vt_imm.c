@@ -168,7 +168,7 @@ static void vt_solicited_case(struct vt_conn *c)
 	ib_req_notify_cq(c->b.cq, IB_CQ_SOLICITED);
 	before = atomic_read(&c->b.events);
 	vt_write_imm(c, 0, 8, 1, 0);
-	kt_ok(vt_good(&c->b, r1, IB_WC_RECV_RDMA_WITH_IMM), "not solicited");
+	kt_ok(vt_good(&c->b, r1, IB_WC_RECV_RDMA_WITH_IMM), "a Write that is not solicited");
 	plain = atomic_read(&c->b.events);
 	vt_write_imm(c, 0, 8, 2, IB_SEND_SOLICITED);
 	kt_ok(vt_good(&c->b, r2, IB_WC_RECV_RDMA_WITH_IMM), "solicited");

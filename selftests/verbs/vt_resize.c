@@ -54,25 +54,25 @@ static void vt_resize_own(void)
 		return;
 	kt_ok(!vt_resize(&c->a, VT_SMALL, VT_SMALL) &&
 	      !vt_resize(&c->b, VT_SMALL, VT_SMALL), "queues become small");
-	kt_ok(vt_fill(c, VT_SMALL), "and hold as much");
+	kt_ok(vt_fill(c, VT_SMALL), "small queues hold their entries");
 	r = vt_recv(&c->b, 0, 64);
 	kt_ok(vt_resize(&c->b, VT_LARGE, VT_LARGE) == -EBUSY,
-	      "not while a receive is posted");
+	      "queues keep their size while a receive is posted");
 	kt_ok(vt_good(&c->a, vt_message(&c->a), IB_WC_SEND) &&
-	      vt_good(&c->b, r, IB_WC_RECV), "which is still there");
+	      vt_good(&c->b, r, IB_WC_RECV), "a receive that was posted before is still there");
 	kt_ok(vt_resize(&c->b, VT_TOO_LARGE, 1) == -EINVAL &&
 	      vt_resize(&c->b, 1, VT_TOO_LARGE) == -EINVAL,
-	      "nor more than a queue may have");
+	      "queues do not become larger than a queue may be");
 	kt_ok(!vt_resize(&c->a, VT_LARGE, VT_LARGE) &&
 	      !vt_resize(&c->b, VT_LARGE, VT_LARGE), "queues become large");
-	kt_ok(vt_fill(c, VT_LARGE), "and hold as much");
+	kt_ok(vt_fill(c, VT_LARGE), "large queues hold their entries");
 	r = vt_recv(&c->b, 0, 64);
 	rdma_disconnect(c->a.id);
 	kt_ok(vt_wait(&c->b, r) && r->wc.status == IB_WC_WR_FLUSH_ERR,
-	      "at the end they are flushed");
+	      "receives are flushed at the end");
 	kt_ok(vt_end(&c->a) && vt_end(&c->b), "both ends hear of the end");
 	kt_ok(vt_resize(&c->b, VT_SMALL, VT_SMALL) == -EINVAL,
-	      "afterwards their sizes do not matter");
+	      "queues keep their size after the end");
 	vt_down(c);
 }
 
@@ -83,8 +83,8 @@ static void vt_resize_srq(void)
 	if (!c)
 		return;
 	kt_ok(vt_resize(&c->b, VT_SMALL, VT_SMALL) == -EOPNOTSUPP,
-	      "not with a shared receive queue");
-	kt_ok(vt_fill(c, VT_DEPTH), "which serves as before");
+	      "queues keep their size with a shared receive queue");
+	kt_ok(vt_fill(c, VT_DEPTH), "the shared receive queue serves as before");
 	vt_down(c);
 }
 
