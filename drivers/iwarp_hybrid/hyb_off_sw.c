@@ -154,7 +154,7 @@ static struct sk_buff *hyb_off_copy(struct sk_buff *skb,
 #ifdef CONFIG_TLS_DEVICE
 	copy->decrypted = 0;
 #endif
-	/* a list of one, as callers expect who may get several */
+	/* callers take a list; this one has one entry */
 	copy->prev = copy;
 	return copy;
 }

@@ -54,7 +54,7 @@ static struct nsproxy *sdp_dial_set_ns(struct nsproxy *ns)
 {
 	struct nsproxy *old;
 
-	task_lock(current);	/* for those who look at the namespaces of a task */
+	task_lock(current);	/* other tasks may look at our namespaces */
 	old = current->nsproxy;
 	current->nsproxy = ns;
 	task_unlock(current);

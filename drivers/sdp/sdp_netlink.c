@@ -101,7 +101,7 @@ static int sdp_nl_put_state(struct sk_buff *skb, struct sock *sk, int state)
 }
 
 /**
- * sdp_netlink_state() - notify those who listen that a socket changes its state
+ * sdp_netlink_state() - notify listeners that a socket changes its state
  * @sk: socket
  * @state: its new state, TCP_*
  *

@@ -838,7 +838,7 @@ static void sdp_shared_want_fin(struct sdp_conn *conn)
 		sdp_shared_acked(conn);
 }
 
-/* A writer who waits asks for both, see sdp_shared_notify(). */
+/* A writer that waits asks for both, see sdp_shared_notify(). */
 static void sdp_shared_want_timed(struct sdp_conn *conn)
 {
 	bool acked = false;

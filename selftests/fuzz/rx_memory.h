@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
 /*
  * Registered memory beneath fuzz_rx.c: regions in one piece and in pages, as hyb_mem.c
- * has them, and a count of who holds them.
+ * has them, and a count of their holders.
  */
 #ifndef SELFTESTS_FUZZ_RX_MEMORY_H
 #define SELFTESTS_FUZZ_RX_MEMORY_H

@@ -3,7 +3,7 @@
 #
 # hnic: packets that wait. Those in front of the device go on when the number of
 # queues has changed, without further ones to push them; those on the wire are
-# bounded in bytes, and charged to who made the link.
+# bounded in bytes, and charged to the maker of the link.
 
 # shellcheck source=selftests/lib/lib.sh
 . "$(dirname "$0")/../lib/lib.sh"
@@ -13,7 +13,7 @@ modprobe hnic
 knob() { echo "$2" >"/sys/class/net/ha/hnic/$1"; }
 stat_of() { ethtool -S "$1" | awk -v n="$2:" '$1 == n { print $2 }'; }
 
-# pair OPTION...: ha and hb without anybody who sends unasked, and a neighbour
+# pair OPTION...: ha and hb, where nothing is sent unasked, and a neighbour
 pair() {
 	# shellcheck disable=SC2016
 	sh -c '[ -z "$1" ] || echo $$ >"$1"; shift; exec ip link add "$@"' x \

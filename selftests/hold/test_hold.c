@@ -58,7 +58,7 @@ MODULE_PARM_DESC(asleep, "sleep, where that is possible");
 
 static int ret;
 module_param(ret, int, 0444);
-MODULE_PARM_DESC(ret, "what it returns to those who sleep, without being called");
+MODULE_PARM_DESC(ret, "value returned to a held task, instead of a call of the function");
 
 static bool go;
 module_param(go, bool, 0644);

@@ -162,7 +162,7 @@ check_port
 check_own
 check_segments
 
-# the first FPDU is there before the queue pair of who has sent the Reply is ready
+# the first FPDU is there before the queue pair that has sent the Reply is ready
 kt_tell a close
 ktap_check "no queue pair" wait_for 60 no_queue_pairs
 netem delay 1ms

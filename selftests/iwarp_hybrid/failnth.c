@@ -7,7 +7,7 @@
  * elsewhere.
  *
  *   hyb-failnth verbs ADDRESS PORT	connection, Sends, Write, Read, teardown
- *   hyb-failnth accept ADDRESS PORT	the same, for who listens and accepts
+ *   hyb-failnth accept ADDRESS PORT	the same, for the listening side
  *   hyb-failnth sdp ADDRESS PORT	the same with a socket, to an echo server
  *   hyb-failnth zcopy ADDRESS PORT	the same without copies, to "sdp-zcopy serve"
  *   hyb-failnth calls ADDRESS PORT	a listener and its client, at any port

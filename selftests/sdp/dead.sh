@@ -135,7 +135,7 @@ if up rxe; then
 	policy credit
 	policy rdma
 	# here it is the device that holds data back, by sending them again and again:
-	# who reads slowly beside that may be too slow
+	# a slow reader beside that may be too slow
 	NOT=(not_reading flooded second_connection slow_reader slow_reader_open
 		slow_reader_late)
 	policy vwin

@@ -343,7 +343,8 @@ def case_whole_send():
     for flags in 0, socket.MSG_DONTWAIT:
         with listener() as lsn, socket.create_connection(("10.0.0.2", PORT)) as sock, \
                 lsn.accept()[0] as peer, Absent(LARGE, mmap.PAGESIZE) as memory:
-            # who waits for room lets others go between, as with TCP: there is some for all
+            # a sender that waits for room lets others go between, as with TCP: there is
+            # room for all
             sock.setsockopt(socket.SOL_SOCKET, SO_SNDBUFFORCE, 8 * LARGE)
             other = Other(sock, memory, flags)
             memory.come()
@@ -513,7 +514,7 @@ def case_pin_recv():
 
 
 def case_pin_offer():
-    """A reader who waits offers memory of the program"""
+    """A reader that waits offers memory of the program"""
     with listener() as lsn, socket.create_connection(("10.0.0.2", PORT)) as sock, \
             lsn.accept()[0] as peer:
         enter("b")
@@ -655,7 +656,7 @@ def case_no_answer():
 
 
 def case_no_pressure():
-    """A writer who waits for room does not take it for a lack of memory"""
+    """A writer that waits for room does not take it for a lack of memory"""
     with listener() as lsn, socket.socket() as sock, \
             Hold("sk_stream_wait_memory", "held", times=1000000, ms=0) as hold:
         sock.setsockopt(socket.SOL_SOCKET, socket.SO_SNDBUF, 32768)

@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: GPL-2.0
 # vm: timeout=600
 #
-# A peer that listens over verbs, and breaks the rules of SDP towards those who connect:
+# A peer that listens over verbs, and breaks the rules of SDP towards its clients:
 # in its HelloAck, then in all that follows. connect() fails as with TCP, or the
 # connection ends or goes on as it has to, the counter of that mistake rises, and nothing
 # is left.

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
 /*
  * Attacks on SDP, over iWARP or what the peer goes over instead: the Hello in the
- * private data of who connects, then messages. Of struct attack the message attacks
+ * private data of the connecting side, then messages. Of struct attack the message attacks
  * use: ddp the MID, rdmap the flags, len the bytes behind the BSDH, msn added to
  * MSeq, mo added to MSeqAck, qn the credits announced, to added to the length field.
  */
@@ -390,7 +390,7 @@ static enum peer_end answered(struct peer *p, const struct target_memory *m,
 	return END_FIN;
 }
 
-/* The end as it ought to be: DisConn both ways, then FIN of who was first. */
+/* The end as it ought to be: DisConn both ways, then FIN of the first side. */
 static enum peer_end graceful(struct peer *p, const struct target_memory *m,
 			      const struct attack *a)
 {
@@ -967,7 +967,7 @@ const struct attack short_attacks[] = {
 
 const unsigned int short_attack_count = COUNT(short_attacks);
 
-/* ---- to who connects ---- */
+/* ---- to a connecting peer ---- */
 
 /*
  * A HelloAck with one byte changed: qn says which, msn to what; len is the length

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
 /*
  * Attacks on zero copy of SDP: a peer of "sdp-zcopy serve" that
- * breaks the rules of SrcAvail and SinkAvail, as the one who reads or writes and
+ * breaks the rules of SrcAvail and SinkAvail, as the side that reads or writes and
  * as the one to whom that is done. Each attack is a script, one letter for a
  * step, see the functions of that name.
  */
@@ -95,7 +95,7 @@ static void say32(struct peer *p, enum message what, uint32_t ack, uint32_t val)
 	say(p, what, ack, ext, 4, 0);
 }
 
-/* Let its reader go on, if there is one who waits. */
+/* Let a waiting reader of the peer go on. */
 static void open_gate(void)
 {
 	char path[64];
@@ -108,7 +108,7 @@ static void open_gate(void)
 }
 
 /*
- * How long we take for what follows must not matter to who reads "not at once":
+ * How long we take for what follows must not matter to a reader that reads "not at once":
  * it waits for step '!', or for the end of the connection.
  */
 static uint32_t new_gate(void)
@@ -277,7 +277,7 @@ static void avail(struct peer *p, uint32_t len, uint32_t along)
 	say(p, MID_SRC_AVAIL, p->mseq_ack, ext, 16, along);
 }
 
-/* We are a reader who waits, and has got so many messages. */
+/* We are a reader that waits, and has got so many messages. */
 static void sink_avail(struct peer *p, uint32_t len, uint32_t counted)
 {
 	unsigned char ext[20];
@@ -442,7 +442,7 @@ static bool sink_step(struct peer *p, char step)
 	return false;
 }
 
-/* As source in pipelined mode: we are, or are not, a reader who waits */
+/* As source in pipelined mode: we are, or are not, a reader that waits */
 static bool piped_source_step(struct peer *p, char step)
 {
 	switch (step) {

@@ -88,7 +88,7 @@ interface_down() {
 # removals a|b BEFORE N: as many more connections and listeners were lost
 removals() { [ "$(($(sdp_counter "$1" device_removals) - $2))" -eq "$3" ]; }
 
-# device_goes a|b: the client's or the server's, who has a listener as well
+# device_goes a|b: the client's or the server's, which has a listener as well
 device_goes() {
 	local before n=4
 

@@ -142,7 +142,7 @@ static void cm_event(struct peer *p, struct verbs *v)
 	/* with a status there was no answer */
 	if (ev->event == RDMA_CM_EVENT_DISCONNECTED && !ev->status)
 		v->ended = true;
-	/* that is what it is to who ends before our answer to its answer */
+	/* a peer that ends before our answer to its answer is reported as a rejection */
 	if (ev->event == RDMA_CM_EVENT_REJECTED && v->established)
 		v->ended = true;
 	rdma_ack_cm_event(ev);

@@ -314,7 +314,7 @@ static const char *accept_counting(int fd)
 	return res_num(after.ru_nvcsw - before.ru_nvcsw);
 }
 
-/* A connection wakes one of those who wait: the other one sleeps on */
+/* A connection wakes one of two waiting tasks: the other one sleeps on */
 static void probe_accepters(void)
 {
 	struct probe_addr addr;

@@ -12,7 +12,7 @@
 
 #define XFER_MAGIC 0x58464552u
 #define XFER_BLOCK (256 * 1024)
-/* More than buffers hold; who has not stalled yet when the other one reads, writes on */
+/* More than buffers hold; a side that has not stalled when the other one reads writes on */
 #define XFER_STALL_MAX (8u << 20)
 
 /* Request of a client to the server, first bytes of the connection. */

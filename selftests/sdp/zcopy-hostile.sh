@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: GPL-2.0
 # vm: timeout=300
 #
-# A peer that breaks the rules of zero copy, as the one who reads or writes our
+# A peer that breaks the rules of zero copy, as the side that reads or writes our
 # memory and as the one whose memory we read or write. Each connection ends, or goes on, as it has
 # to; the counter of that mistake rises; nothing is left, no page pinned.
 

@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: GPL-2.0
 # vm: timeout=600
 #
-# Zero copy in pipelined mode: a reader who waits offers its memory, and large
+# Zero copy in pipelined mode: a reader that waits offers its memory, and large
 # sends are written there, as counters show; without such a reader they are read,
 # to the last byte. For all actions of sender, reader or connection every byte is
 # right, and no page stays pinned. Combined mode is in zcopy.sh.

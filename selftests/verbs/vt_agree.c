@@ -102,8 +102,8 @@ static void vt_read_all(struct vt_conn *c)
 		wa[i] = vt_piece(&c->a, &c->b, i);
 		wb[i] = vt_piece(&c->b, &c->a, i);
 	}
-	kt_ok(vt_pieces(&c->a, &c->b, wa), "all Reads of who connected complete");
-	kt_ok(vt_pieces(&c->b, &c->a, wb), "all Reads of who listened complete");
+	kt_ok(vt_pieces(&c->a, &c->b, wa), "all Reads of the connecting side complete");
+	kt_ok(vt_pieces(&c->b, &c->a, wb), "all Reads of the listening side complete");
 }
 
 /* Each side asks for something else; the smaller number of a direction counts */
