@@ -57,6 +57,7 @@ b	sdp-run redis-cli -h 10.0.0.1 ping
 a	sysctl net.sdp.tx_latency=1
 b	sdp-run redis-benchmark -h 10.0.0.1 -t set,get -n 10000
 a	sdpstat -s | grep tx_latency
+a	sdpstat -K dst 10.0.0.0/24
 a	sdpstat -l
 end
 a>5201	sdp-run iperf3 -s

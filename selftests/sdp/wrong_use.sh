@@ -55,6 +55,10 @@ mistakes() {
 2	sdpstat stack hyb0 1 2	DEV and QPN are all
 1	sdpstat -N nosuch	'ip netns' lists those that have names
 1	sdpstat -K 123456789	see 'sdpstat -ae'
+1	sdpstat --kill=123456789	see 'sdpstat -ae'
+2	sdpstat -K	for a cookie, which -e shows, or a filter
+2	sdpstat -K -w dport = :1	once: leave out -B, -c, -E, -i, -S and -w
+2	sdpstat -K5 dport = :1	for one socket: leave out the filter
 2	sdpstat check server	not HOST:PORT
 2	sdpstat check -x	See 'sdpstat check --help'
 1	sdpstat stack nosuch	nosuch:

@@ -180,6 +180,7 @@ static const char *const fitting[] = {
 	"state all",
 	"state listening state established",
 	"exclude listening",
+	"state big",
 	"dport = :6379",
 	"dport 6379",
 	"dport = 6379 sport = :40000",
@@ -207,6 +208,7 @@ static const char *const fitting[] = {
 static const char *const others[] = {
 	"state listening",
 	"exclude established",
+	"state bucket",
 	"dport = :6380",
 	"dport = :6379 sport = :1",
 	"not ( dport = :6379 or sport = :1 )",

@@ -4,7 +4,7 @@
 # name of the program.
 
 # Options, as the program's own help lists them
-_sdp_options() { "$1" "${@:2}" --help 2>/dev/null | grep -oE -- '(^|[ ,])--?[a-z][a-z-]*' | tr -d ' ,'; }
+_sdp_options() { "$1" "${@:2}" --help 2>/dev/null | grep -oE -- '(^|[ ,])--?[A-Za-z0-9][a-z-]*' | tr -d ' ,'; }
 
 _sdp_words() { mapfile -t COMPREPLY < <(compgen -W "$1" -- "${COMP_WORDS[COMP_CWORD]}"); }
 

@@ -338,6 +338,8 @@ static bool is_state(const char *s, uint32_t *states)
 		{ "all", STATES_ALL },
 		{ "connected", STATES_CONNECTED },
 		{ "synchronized", STATES_CONNECTED & ~STATE(2) },
+		{ "bucket", STATE(3) | STATE(6) },
+		{ "big", STATES_ALL & ~(STATE(3) | STATE(6)) },
 		{ "established", STATE(STATE_ESTABLISHED) },
 		{ "syn-sent", STATE(2) },
 		{ "syn-recv", STATE(3) },

@@ -30,7 +30,7 @@ static const struct option long_options[] = {
 	{ "json", no_argument, NULL, 'j' },
 	{ "interval", required_argument, NULL, 'i' },
 	{ "count", required_argument, NULL, 'c' },
-	{ "kill", required_argument, NULL, 'K' },
+	{ "kill", optional_argument, NULL, 'K' },
 	{ "help", no_argument, NULL, 'h' },
 	{ "openmetrics", no_argument, NULL, 'M' },
 	{ "no-header", no_argument, NULL, 'H' },
@@ -88,7 +88,8 @@ static void usage(FILE *f)
 	      "  -N, --net=NAME       of that network namespace (ip-netns(8)), or of a process\n"
 	      "  -j, --json           JSON, one object per line\n"
 	      "  -M, --openmetrics    counters for Prometheus and its like\n"
-	      "  -K, --kill=COOKIE    end the connection that -e shows as sk:COOKIE\n"
+	      "  -K, --kill           end the sockets of the filter, and show which; or with\n"
+	      "      [=COOKIE]        what -e shows as sk:COOKIE that one\n"
 	      "  -h, --help           this text\n"
 	      "  -V, --version        the version\n"
 	      "\n"
@@ -224,7 +225,9 @@ static void parse_option(struct options *o, int c)
 		o->count = parse_number(optarg, 10, "no number of times");
 		break;
 	case 'K':
-		o->kill_cookie = parse_number(optarg, 16, "no cookie");
+		o->kill = true;
+		if (optarg)
+			o->kill_cookie = parse_number(optarg, 16, "no cookie");
 		break;
 	case 'h':
 		usage(stdout);
@@ -257,7 +260,7 @@ static const char *socket_option(const struct options *o)
 		{ o->resolve, "-r" },
 		{ o->family == AF_INET, "-4" },
 		{ o->family == AF_INET6, "-6" },
-		{ o->kill_cookie, "-K" },
+		{ o->kill, "-K" },
 		{ o->filter, "-F" },
 	};
 
@@ -280,6 +283,27 @@ static void check_use(const struct options *o)
 		bad_use(name, "for sockets: leave it out with -s, -C and -M");
 	if (o->events && (o->summary || o->interval || o->watch))
 		bad_use("-E", "changes as they come: leave out -S, -i and -w");
+	if (o->kill && (o->events || o->summary || o->interval || o->watch ||
+			o->count || o->bound))
+		bad_use("-K",
+			"for connections and listeners, once: leave out -B, -c, -E, -i, -S and -w");
+}
+
+/* -K has a cookie as an argument, too. All sockets, by a word that is forgotten, are
+ * more than anybody wants to end.
+ */
+static void parse_kill(struct options *o, int *n, char **args)
+{
+	if (*n == 1 && !o->kill_cookie &&
+	    !args[0][strspn(args[0], "0123456789abcdefABCDEF")]) {
+		o->kill_cookie = parse_number(args[0], 16, "no cookie");
+		*n = 0;
+	}
+	if (!*n && !o->kill_cookie && !o->filter && o->states == STATES_DEFAULT)
+		bad_use("-K",
+			"for a cookie, which -e shows, or a filter: 'state connected' is that of all connections");
+	if (o->kill_cookie && (*n || o->filter))
+		bad_use("-K COOKIE", "for one socket: leave out the filter");
 }
 
 /* A pattern that fits no counter may be the filter of sockets */
@@ -301,10 +325,10 @@ static void check_patterns(char **patterns)
 
 static void parse(struct options *o, int argc, char **argv)
 {
-	int c;
+	int c, n;
 
 	while ((c = getopt_long(argc, argv,
-				"lanrpetszjMHOwESZCTQB46F:N:i:c:K:hV",
+				"lanrpetszjMHOwESZCTQB46F:N:i:c:K::hV",
 				long_options, NULL)) != -1)
 		parse_option(o, c);
 	if (optind < argc && o->filter)
@@ -317,7 +341,10 @@ static void parse(struct options *o, int argc, char **argv)
 	}
 	if (o->summary && o->states == STATES_DEFAULT)
 		o->states = STATES_ALL;
-	filter_parse(o, argc - optind, argv + optind);
+	n = argc - optind;
+	if (o->kill)
+		parse_kill(o, &n, argv + optind);
+	filter_parse(o, n, argv + optind);
 	o->processes |= o->context || o->threads;
 }
 
@@ -416,36 +443,71 @@ static void show_metrics(const struct options *o)
 	counters_metrics(v, n, o);
 }
 
+/* Those of the options and the filter, with what there is to know about them */
+static void get_selected(struct sock_list *list, const struct options *o)
+{
+	sockets_get(list, o);
+	select_sockets(list, o);
+	if (o->processes)
+		processes_scan(o->threads);
+	if (o->tcp)
+		tcp_get(list);
+}
+
+static void show_list(const struct sock_list *list, const struct sock_list *old,
+		      double seconds, const struct options *o)
+{
+	struct json j;
+
+	if (!o->json) {
+		sockets_print(list, old, seconds, o);
+		return;
+	}
+	json_start(&j, stdout);
+	if (old)
+		json_double(&j, "seconds", seconds);
+	sockets_json(&j, list, old, seconds, o);
+	json_end(&j);
+}
+
 static void show_sockets(const struct options *o, bool first)
 {
 	static struct sock_list list, old;
 	static double then;
 	struct sock_list tmp = old;
 	double t = now();
-	struct json j;
 
 	old = list;
 	list = tmp;
-	sockets_get(&list, o);
-	select_sockets(&list, o);
-	if (o->summary) {
+	get_selected(&list, o);
+	if (o->summary)
 		summary_show(&list, o);
+	else
+		show_list(&list, first ? NULL : &old, t - then, o);
+	then = t;
+}
+
+/* Some of them may have ended by themselves: those that we ended are shown */
+static void kill_sockets(struct options *o)
+{
+	struct sock_list list = { 0 };
+	size_t i, n = 0;
+
+	if (o->kill_cookie) {
+		if (!socket_destroy(o->kill_cookie))
+			die("no SDP socket has the cookie %llx: see 'sdpstat -ae'",
+			    (unsigned long long)o->kill_cookie);
 		return;
 	}
-	if (o->processes)
-		processes_scan(o->threads);
-	if (o->tcp)
-		tcp_get(&list);
-	if (o->json) {
-		json_start(&j, stdout);
-		if (!first)
-			json_double(&j, "seconds", t - then);
-		sockets_json(&j, &list, first ? NULL : &old, t - then, o);
-		json_end(&j);
-	} else {
-		sockets_print(&list, first ? NULL : &old, t - then, o);
-	}
-	then = t;
+	/* in that state there is nothing to end */
+	o->states &= ~(1u << STATE_CLOSE);
+	get_selected(&list, o);
+	for (i = 0; i < list.n; i++)
+		if (socket_destroy(list.v[i].cookie))
+			list.v[n++] = list.v[i];
+	list.n = n;
+	show_list(&list, NULL, 0, o);
+	flush_output();
 }
 
 static void advise_usage(FILE *f)
@@ -525,8 +587,8 @@ int main(int argc, char **argv)
 	}
 	parse(&o, argc, argv);
 	set_interval(&o);
-	if (o.kill_cookie) {
-		socket_destroy(o.kill_cookie);
+	if (o.kill) {
+		kill_sockets(&o);
 		return 0;
 	}
 	if (o.events)

@@ -448,7 +448,8 @@ bool sockets_try(struct sock_list *list, const struct options *o)
 	return !sockets_query(list, o, &q);
 }
 
-void socket_destroy(uint64_t cookie)
+/* Returns whether there was such a socket */
+bool socket_destroy(uint64_t cookie)
 {
 	struct mnl_socket *nl = netlink_open(NETLINK_SOCK_DIAG);
 	struct query q = { 0 };
@@ -464,12 +465,12 @@ void socket_destroy(uint64_t cookie)
 	req->cookie[1] = cookie >> 32;
 
 	err = query_run(nl, nlh, &q);
+	mnl_socket_close(nl);
 	if (err == ENOENT && !access("/sys/module/sdp_diag", F_OK))
-		die("no SDP socket has the cookie %llx: see 'sdpstat -ae'",
-		    (unsigned long long)cookie);
+		return false;
 	if (err)
 		diag_fail(&q, err);
-	mnl_socket_close(nl);
+	return true;
 }
 
 /* ---- counters ---- */

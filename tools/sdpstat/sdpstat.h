@@ -72,6 +72,7 @@ struct options {
 	char **patterns; /* names of counters, up to NULL; none: all */
 	double interval; /* seconds, 0: once */
 	unsigned long count; /* of intervals, 0: for ever */
+	bool kill; /* that cookie, or what the filter selects */
 	uint64_t kill_cookie;
 };
 
@@ -142,7 +143,7 @@ uint64_t parse_number(const char *arg, int base, const char *what); /* not 0 */
 /* netlink.c: the answers of the kernel. An error there ends the program */
 void sockets_get(struct sock_list *list, const struct options *o);
 bool sockets_try(struct sock_list *list, const struct options *o);
-void socket_destroy(uint64_t cookie);
+bool socket_destroy(uint64_t cookie); /* there was one */
 #define COUNTERS_MAX 512
 unsigned int counters_get(uint64_t v[COUNTERS_MAX]);
 
