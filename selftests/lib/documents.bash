@@ -26,5 +26,16 @@ in_document() {
 			print line
 			line = ""
 		}' "$1" |
-		grep -E '^(make|apt|systemctl|sdp-run|sdpstat|sdpctl|sdpbench|rdma|ip|ethtool|modprobe|rping|sysctl|perf|bpftrace|echo|cat|cd|mokutil) '
+		grep -E '^(make|apt|systemctl|sdp-run|sdpstat|sdpctl|sdpbench|rdma|ip|ethtool|modprobe|rping|sysctl|perf|bpftrace|echo|printf|cat|cd|mokutil|mkdir|ln|mount|grep|nsenter|podman|nvme) '
+}
+
+# each_is_listed: the commands that commands() lists behind a tab, and those of shown(),
+# are the same
+each_is_listed() {
+	local want have
+
+	want=$(commands | sed -n 's/^[^\t]*\t//p' | sed 's/^timeout [0-9]* //' | sort -u)
+	have=$(shown | sort -u)
+	ktap_is "each command shown is in the list" "$(grep -vxFf <(echo "$want") <<<"$have")" ""
+	ktap_is "each command in the list is shown" "$(grep -vxFf <(echo "$have") <<<"$want")" ""
 }

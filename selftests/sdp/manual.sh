@@ -17,8 +17,8 @@ defer rm -rf "$T"
 unset LIBSDP_ONLY
 
 # Where it runs, and the command: - is the initial namespace, a and b are those of server
-# and client; ">" begins a server there, with its port; "end" ends it; "host/..." is the
-# test that runs the command; "no" is followed by the reason, then by "|".
+# and client; ">" begins a server there, with its port; "end" ends it; "host/..." and
+# "sdp/..." are the test that runs the command; "no" is followed by the reason, then by "|".
 commands() {
 	cat <<'END'
 -	modprobe iwarp_hybrid
@@ -80,14 +80,14 @@ end
 a	sysctl net.sdp.max_connections=1000
 a	sysctl net.sdp.zcopy_threshold=0
 a	sysctl net.ipv4.ip_local_reserved_ports=20000-21023
-no the guest has neither perf nor bpftrace|	perf trace -e 'iwarp_hybrid:hyb_qp_state,iwarp_hybrid:hyb_cep_event,iwarp_hybrid:hyb_terminate_*'
-no the guest has neither perf nor bpftrace|	bpftrace -e 'tracepoint:iwarp_hybrid:hyb_fpdu_tx { @fpdus[args->qpn, args->op] = sum(args->nr); @size = hist(args->len / args->nr); }'
-no the guest has neither perf nor bpftrace|	perf trace -e 'hnic:hnic_rx_*,iwarp_hybrid:hyb_off_resync'
-no the guest has neither perf nor bpftrace|	bpftrace -e 'tracepoint:hnic:hnic_fpdu_rx { @[str(args->dev), args->good] = count(); }'
-no the guest has neither perf nor bpftrace|	perf trace -e 'rdma_stack:*'
-no the guest has neither perf nor bpftrace|	perf stat -a -e task-clock,cycles,instructions,cache-misses -- sdpbench -T bw -S 64K SERVER
-no the guest has neither perf nor bpftrace|	perf record -a -g -F 1999 -- sdpbench -T bw -S 64K SERVER
-no the guest has neither perf nor bpftrace|	perf report --no-children --sort dso,symbol
+sdp/recipes	perf trace --libtraceevent_print -e 'iwarp_hybrid:hyb_qp_state,iwarp_hybrid:hyb_cep_event,iwarp_hybrid:hyb_terminate_*'
+sdp/recipes	bpftrace -e 'tracepoint:iwarp_hybrid:hyb_fpdu_tx { @fpdus[args->qpn, args->op] = sum(args->nr); @size = hist(args->len / args->nr); }'
+sdp/recipes	perf trace --libtraceevent_print -e 'hnic:hnic_rx_*,iwarp_hybrid:hyb_off_resync'
+sdp/recipes	bpftrace -e 'tracepoint:hnic:hnic_fpdu_rx { @[args->dev, args->good] = count(); }'
+sdp/recipes	perf trace --libtraceevent_print -e 'rdma_stack:*'
+sdp/recipes	perf stat -a -e task-clock,cycles,instructions,cache-misses -- sdpbench -T bw -S 64K SERVER
+sdp/recipes	perf record -a -g -F 1999 -- sdpbench -T bw -S 64K SERVER
+sdp/recipes	perf report --no-children --sort dso,symbol
 host/demo	make demo
 host/demo	make demo-filters
 host/packages	apt build-dep . && make deb
@@ -138,8 +138,8 @@ one() {
 	alone) ktap_check "the client's device is removed" rdma link delete peer ;;
 	over_sdp) ktap_check "the connection is one of SDP" [ "$(sdp_counter a accepts)" -ge 1 ] ;;
 	setup) ktap_check "sdpctl setup eth0, at both" setup ;;
-	host/*) ktap_check "$2: there is $1" test -x "$(dirname "$0")/../$1.sh" ;;
 	no*) ktap_skip "$2" "${1#no }" ;;
+	*/*) ktap_check "$2: there is $1" test -x "$(dirname "$0")/../$1.sh" ;;
 	esac
 }
 
@@ -154,13 +154,10 @@ for ns in a b; do
 done
 if ! grep -q ' server$' /etc/hosts; then
 	echo "10.0.0.1 server" >>/etc/hosts
-	defer sed -i "'/ server$/d'" /etc/hosts
+	defer sed -i '/ server$/d' /etc/hosts
 fi
 cd "$T" || exit 1
-commands | sed -n 's/^[^\t]*\t//p' | sed 's/^timeout [0-9]* //' | sort -u >want
-shown | sort -u >have
-ktap_is "each command shown is in the list" "$(grep -vxFf want have)" ""
-ktap_is "each command in the list is shown" "$(grep -vxFf have want)" ""
+each_is_listed
 while IFS=$'\t' read -r where command; do
 	one "${where%|}" "$command" </dev/null
 done < <(commands)

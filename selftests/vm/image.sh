@@ -33,7 +33,8 @@ python_version() { /usr/bin/python3 -c 'import sys; print("%d.%d" % sys.version_
 # Packages too large for the guest's memory; tests that call packages_up see them
 # in the host's file system
 TREE_PACKAGES=(postgresql nodejs default-jdk-headless open-iscsi golang-go stress-ng tcl8.6
-	python3-requests python3-distributed fio "libpython$(python_version)-testsuite")
+	python3-requests python3-distributed fio "libpython$(python_version)-testsuite"
+	linux-perf bpftrace)
 
 SPARK_VERSION=3.5.3
 

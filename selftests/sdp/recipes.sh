@@ -1,0 +1,131 @@
+#!/bin/bash
+# SPDX-License-Identifier: GPL-2.0
+# vm: long timeout=1200
+#
+# The commands of perf and bpftrace that the documents show, as they stand there, over the
+# simulated NIC, while data passes: each of them finds its events, and shows some.
+
+# shellcheck source=selftests/hnic/lib.bash
+. "$(dirname "$0")/../hnic/lib.bash"
+# shellcheck source=selftests/lib/documents.bash
+. "$(dirname "$0")/../lib/documents.bash"
+need sdpbench
+[ -e $DOC/performance.rst ] || ktap_skip_all "no documentation"
+packages_up
+PATH=$PATH:/packages/usr/bin:/packages/usr/sbin
+need perf bpftrace
+[ -d /sys/kernel/tracing/events ] || ktap_skip_all "the kernel has no tracing"
+T=$(mktemp -d /run/recipes.XXXXXX)
+defer rm -rf "$T"
+SAID=$T/said
+
+# shown: all of them
+shown() {
+	local f
+
+	for f in "$DOC"/*.rst; do
+		in_document "$f"
+	done | grep -E '^(perf|bpftrace) '
+}
+
+terminates() { awk '{ n += $1 } END { print n }' \
+	/sys/class/infiniband/rd[ab]/ports/1/hw_counters/tx_terminates; }
+
+# terminate: a connection ends by a bad CRC, which may hit its start-up, without a Terminate
+terminate() {
+	local before _
+
+	before=$(terminates)
+	attr profile host
+	knob b fault_corrupt 2000
+	for _ in 1 2 3 4 5 6; do
+		transfer 2000000
+		[ "$(terminates)" -eq "$before" ] || break
+	done
+	knob b fault_corrupt 0
+	attr profile hybrid
+}
+
+# lose: a NIC loses the stream
+lose() {
+	both fault_resync 100000
+	transfer 300000
+	both fault_resync 0
+}
+
+rename() { rdma dev set rda name rdc && rdma dev set rdc name rda; }
+
+# events COMMAND: that it looks at
+events() {
+	case $1 in
+	*rdma_stack:*) rename ;;
+	*hyb_terminate_*) terminate ;;
+	*hyb_off_resync*) lose ;;
+	*) transfer 300000 ;;
+	esac
+}
+
+# attached PID: bpftrace says so; perf trace does not, but it has files for its events
+attached() {
+	grep -q Attaching "$SAID" || find "/proc/$1/fd" -lname '*perf_event*' | grep -q .
+}
+
+# watch COMMAND: while the events happen; it ends by ^C
+watch() {
+	local pid rc
+
+	bash -c "exec $1" >"$SAID" 2>&1 </dev/null &
+	pid=$!
+	wait_for 60 attached "$pid"
+	sleep 2
+	events "$1" >/dev/null 2>&1
+	sleep 2
+	kill -INT "$pid"
+	wait "$pid"
+	rc=$?
+	cat "$SAID"
+	return "$rc"
+}
+
+# bench COMMAND: a client of a server that runs
+bench() {
+	in_a timeout 300 bash -o pipefail -c "cd $T && ${1//SERVER/10.0.0.2}" >"$SAID" 2>&1
+	local rc=$?
+
+	cat "$SAID"
+	return "$rc"
+}
+
+# wanted COMMAND: a line that its output has to have, as a regular expression
+wanted() {
+	case $1 in
+	"perf trace "*rdma_stack:*) echo 'rdma_stack_device:? ?\(?dev=rda .*event=RENAMED' ;;
+	*hyb_terminate_*) echo 'hyb_terminate_tx.*layer=MPA type=0 code=2' ;;
+	*hyb_off_resync*) echo 'hnic_rx_lost.*dev=v[ab]' ;;
+	*hyb_fpdu_tx*) echo '@fpdus\[[0-9]+, [0-9]+\]: [0-9]+' ;;
+	*hnic_fpdu_rx*) echo '@\[v[ab], 1\]: [0-9]+' ;;
+	"perf stat "*) echo 'task-clock' ;;
+	"perf record "*) echo 'perf.data \([0-9]+ samples\)' ;;
+	"perf report "*) echo '[0-9]%.*\[kernel' ;;
+	*) echo "no rule for this command" ;;
+	esac
+}
+
+# recipe COMMAND
+recipe() {
+	case $1 in
+	perf\ trace* | bpftrace*) ktap_check "$1" watch "$1" ;;
+	*) ktap_check "$1" bench "$1" ;;
+	esac
+	ktap_check "it shows $(wanted "$1")" grep -Eq "$(wanted "$1")" "$SAID" ||
+		ktap_diag "$(head -n 40 "$SAID")"
+}
+
+start
+start_bg b sdpbench -s
+wait_port b 7471
+while read -r command; do
+	recipe "$command"
+done < <(shown)
+ktap_check "there are eight of them" [ "$KTAP_N" -eq 16 ]
+ktap_done
