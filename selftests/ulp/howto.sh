@@ -1,0 +1,213 @@
+#!/bin/bash
+# SPDX-License-Identifier: GPL-2.0
+# vm: long timeout=1200
+#
+# The commands of Documentation/howto.rst, as they stand there, with the programs of
+# Debian's packages. Its server is namespace a, its client b; NVMe, which knows the initial
+# namespace only, has both there.
+
+# shellcheck source=selftests/lib/lib.sh
+. "$(dirname "$0")/../lib/lib.sh"
+# shellcheck source=selftests/lib/documents.bash
+. "$(dirname "$0")/../lib/documents.bash"
+# shellcheck source=selftests/ulp/lib.bash
+. "$(dirname "$0")/lib.bash"
+need sdpctl sdpstat sdp-run redis-server redis-cli nsenter jq
+need_modules rpcrdma nfsd nfsv4 nvme-rdma nvmet-rdma brd
+[ -e $DOC/howto.rst ] || ktap_skip_all "no documentation"
+UNITS=/packages/lib/systemd/system
+
+# As in sdp/manual: where it runs, and the command. a and b are the network namespaces of
+# server and client; - is the initial one; a word of its own is a function below
+commands() {
+	cat <<'END'
+both	sdpctl setup eth0
+no the packages are shared by the host|	apt install nfs-kernel-server
+a	echo '/srv *(rw,fsid=0,no_root_squash,no_subtree_check)' >> /etc/exports
+a	printf '[nfsd]\nrdma=y\nrdma-port=20049\n' > /etc/nfs.conf.d/rdma.conf
+unit	systemctl restart nfs-server
+no the packages are shared by the host|	apt install nfs-common
+b	mount -t nfs4 -o rdma,port=20049 server:/ /mnt
+-	grep proto=rdma /proc/mounts
+-	rdma resource show qp
+same_file
+-	modprobe -a sdp sdp_diag iwarp_hybrid
+pod	nsenter -t PID -n rdma link add hyb_PID type hybrid netdev eth0
+no the guest has no podman: what its options do is done below|	podman run -v /usr/lib/sdp:/usr/lib/sdp:ro -e LD_PRELOAD=/usr/lib/sdp/libsdp.so IMAGE redis-server
+pods_talk
+one_host
+-	modprobe nvmet-rdma
+-	mkdir /sys/kernel/config/nvmet/subsystems/disk
+-	echo 1 > /sys/kernel/config/nvmet/subsystems/disk/attr_allow_any_host
+-	mkdir /sys/kernel/config/nvmet/subsystems/disk/namespaces/1
+-	echo /dev/ram0 > /sys/kernel/config/nvmet/subsystems/disk/namespaces/1/device_path
+-	echo 1 > /sys/kernel/config/nvmet/subsystems/disk/namespaces/1/enable
+-	mkdir /sys/kernel/config/nvmet/ports/1
+-	echo rdma > /sys/kernel/config/nvmet/ports/1/addr_trtype
+-	echo ipv4 > /sys/kernel/config/nvmet/ports/1/addr_adrfam
+-	echo 10.0.0.1 > /sys/kernel/config/nvmet/ports/1/addr_traddr
+-	echo 4420 > /sys/kernel/config/nvmet/ports/1/addr_trsvcid
+-	ln -s /sys/kernel/config/nvmet/subsystems/disk /sys/kernel/config/nvmet/ports/1/subsystems/
+no the packages are shared by the host|	apt install nvme-cli
+-	modprobe nvme-rdma
+-	nvme connect -t rdma -a 10.0.0.1 -s 4420 -n disk
+-	nvme list-subsys
+same_disk
+-	nvme disconnect -n disk
+END
+}
+
+shown() { in_document $DOC/howto.rst; }
+
+# Without ip's own mount namespace: what is mounted is to be seen here
+net() { nsenter --net=/run/netns/"$1" "${@:2}"; }
+
+# run WHERE COMMAND: here client and server of NVMe are one host, whose address is to differ
+run() {
+	local command=$2
+
+	[[ $command != "nvme connect"* ]] || command+=" -w 10.0.0.2"
+	case $1:$command in
+	-:*) timeout 120 bash -c "$command" ;;
+	*:mount*) net "$1" timeout 120 bash -c "$command" ;;
+	*) "in_$1" timeout 120 bash -c "$command" ;;
+	esac
+}
+
+# one WHERE COMMAND
+one() {
+	case $1 in
+	a | b | -) ktap_check "$2" run "$1" "$2" ;;
+	both) ktap_check "$2, at both" both "$2" ;;
+	unit) ktap_check "$2: what its units start" nfs_server ;;
+	pod) pods "$2" ;;
+	no*) ktap_skip "$2" "${1#no }" ;;
+	*) "$1" ;;
+	esac
+}
+
+both() { run a "$1" && run b "$1"; }
+
+# starts UNIT: the commands that it executes
+starts() { sed -nE 's/^ExecStart(Pre)?=-?//p' "$UNITS/$1.service"; }
+
+# nfs_server: with a lease of seconds, since the test waits for the grace of a new server
+nfs_server() {
+	local command
+
+	printf '[nfsd]\ngrace-time=10\nlease-time=10\n' >/etc/nfs.conf.d/test.conf
+	net a mount -t nfsd nfsd /proc/fs/nfsd || return
+	while read -r command; do
+		echo "$command"
+		net a timeout 120 bash -c "$command" || return
+	done < <(echo rpcbind; starts nfs-mountd; starts nfs-server)
+	grep rdma /proc/fs/nfsd/portlist
+}
+
+no_daemons() { ! pgrep 'rpc.mountd|rpcbind'; }
+
+nfs_down() {
+	net a rpc.nfsd 0
+	pkill 'rpc.mountd|rpcbind'
+	wait_for 20 no_daemons
+	umount /proc/fs/nfsd
+	umount /srv
+}
+
+same_file() {
+	ktap_check "a file of the client" dd if=/dev/urandom of=/mnt/file bs=64K count=16 conv=fsync
+	ktap_check "is the server's" cmp /mnt/file /srv/file
+	ktap_check "rdma resource shows the queue pair" \
+		bash -c "rdma resource show qp | grep -q 'link hyb_eth0.* type RC state RTS'"
+	ktap_check "umount /mnt" timeout 60 umount /mnt
+	ktap_check "the server ends" nfs_down
+	both "sdpctl undo eth0"
+}
+
+# pods COMMAND: a process in each namespace stands for a container
+pods() {
+	nsenter --net=/run/netns/a sleep 10000 >/dev/null 2>&1 &
+	POD_A=$!
+	nsenter --net=/run/netns/b sleep 10000 >/dev/null 2>&1 &
+	POD_B=$!
+	LIB_PIDS+=("$POD_A" "$POD_B")
+	ktap_check "$1" run - "${1//PID/$POD_A}"
+	ktap_check "$1, for the other one" run - "${1//PID/$POD_B}"
+}
+
+# in_pod PID COMMAND...: with the library of the host and its variable as podman gives
+# them, and without any capability
+in_pod() {
+	nsenter -t "$1" -n setpriv --no-new-privs --inh-caps=-all --bounding-set=-all \
+		--reuid 65534 --regid 65534 --clear-groups \
+		env LD_PRELOAD=/usr/lib/sdp/libsdp.so "${@:2}"
+}
+
+pods_talk() {
+	local server
+
+	start_bg - in_pod "$POD_A" redis-server --bind 10.0.0.1 --protected-mode no --save ""
+	server=$BG_PID
+	wait_port a 6379 60
+	ktap_is "Redis in one container, its client in the other" \
+		"$(in_pod "$POD_B" timeout 60 redis-cli -h 10.0.0.1 ping)" PONG
+	ktap_check "sdpstat -N PID shows from the host" sdpstat -N "$POD_A" -l
+	ktap_is "that it listens for SDP" "$(grep -c ':6379 ' <<<"$KTAP_OUT")" 1
+	ktap_is "and that this was SDP" \
+		"$(sdpstat -N "$POD_A" -sj accepts | jq .counters.accepts)" 1
+	stop_bg "$server"
+	stop_bg "$POD_A"
+	stop_bg "$POD_B"
+}
+
+one_host() {
+	net_down
+	hybrid_here || ktap_fail "devices in the initial namespace"
+	modprobe -r brd
+	modprobe brd rd_nr=1 rd_size=16384
+	mount_configfs
+}
+
+same_disk() {
+	wait_for 20 test -b /dev/nvme0n1
+	ktap_check "what is written to the disk" \
+		dd if=/dev/urandom of=/dev/nvme0n1 bs=64K count=16 oflag=direct
+	ktap_check "is on that of the server" cmp -n 1048576 /dev/nvme0n1 /dev/ram0
+}
+
+nvme_down() {
+	rm -f /sys/kernel/config/nvmet/ports/1/subsystems/disk
+	rmdir /sys/kernel/config/nvmet/ports/1 \
+		/sys/kernel/config/nvmet/subsystems/disk/namespaces/1 \
+		/sys/kernel/config/nvmet/subsystems/disk
+	modprobe -r nvme-rdma nvmet-rdma brd
+}
+
+net_up || ktap_skip_all "no network"
+for ns in a b; do
+	ip -n $ns link set v$ns down && ip -n $ns link set v$ns name eth0 up
+done
+mkdir -p /etc/nfs.conf.d /etc/exports.d /srv /mnt /run/rpcbind /var/lib/nfs/rpc_pipefs
+# whose rights rpcbind takes
+grep -q ^_rpc: /etc/passwd || echo '_rpc:x:105:65534::/run/rpcbind:/bin/false' >>/etc/passwd
+touch /var/lib/nfs/{etab,rmtab,xtab}
+packages_up
+PATH=/packages/usr/bin:/packages/bin:$PATH:/packages/usr/sbin:/packages/sbin
+# the units know them by these names
+for program in exportfs rpc.nfsd rpc.mountd; do
+	[ -e /usr/sbin/$program ] || ln -s "$(command -v $program)" /usr/sbin/
+done
+# mount(8) takes the libraries' path away
+printf '#!/bin/sh\nexport LD_LIBRARY_PATH=%s\nexec /packages/sbin/mount.nfs4 "$@"\n' \
+	"$LD_LIBRARY_PATH" >/usr/sbin/mount.nfs4
+chmod 755 /usr/sbin/mount.nfs4
+need nvme rpc.nfsd
+mount -t tmpfs none /srv
+defer nvme_down
+echo "10.0.0.1 server" >>/etc/hosts
+defer sed -i '/ server$/d' /etc/hosts
+each_is_listed
+while IFS=$'\t' read -r where command; do
+	one "${where%|}" "$command" </dev/null
+done < <(commands)
+ktap_done
