@@ -229,7 +229,8 @@ static void try_all(struct queues *q)
 			       "the peer is gone when the connection begins");
 		} else {
 			result(!err, "the same queue pair is connected again");
-			result(!err && echoed(q), "the queue pair connected again sends and receives");
+			result(!err && echoed(q),
+			       "the queue pair connected again sends and receives");
 		}
 		if (!err)
 			rdma_disconnect(id);

@@ -316,7 +316,8 @@ static void try_theft(int out, int in)
 	    read(in, &err, sizeof(err)) == sizeof(err))
 		printf("# error of the other process: %d\n", err);
 	result(err == EINVAL, "a queue pair of another process");
-	result(c.id && !rdma_connect(c.id, &param), "the owner of a queue pair connects it");
+	result(c.id && !rdma_connect(c.id, &param),
+	       "the owner of a queue pair connects it");
 	disconnect(&c);
 }
 

@@ -528,7 +528,8 @@ static void bad_addresses(void)
 	      EINVAL);
 	fails("another socket", borrow(theirs, window), EINVAL);
 	fails("a TCP socket", borrow(tcps, window), EINVAL);
-	fails("an address of the kernel", borrow((void *)(~0ul << 47), window), EINVAL);
+	fails("an address of the kernel", borrow((void *)(~0ul << 47), window),
+	      EINVAL);
 	fails("behind the end", borrow(win + window, window), EINVAL);
 	munmap(anon, MIB);
 	munmap(theirs, MIB);

@@ -118,10 +118,12 @@ static void st_registered(struct ib_device *dev)
 	err = rdma_stack_query(dev, NULL, &map);
 	kt_ok(!err && map.known && map.link &&
 	      map.place[RDMA_STACK_CRC] == RDMA_STACK_NIC,
-	      "the answer is what it registered");
+	      "a query returns what the driver registered");
 	kt_ok(st_changes == 2, "a change is reported: %u", st_changes);
-	kt_ok(rdma_stack_get_link(dev) == &mock_link, "the shared link is what it registered");
-	kt_ok(rdma_stack_query(dev, &qp, &map) == -EINVAL, "a queue pair of another device is refused");
+	kt_ok(rdma_stack_get_link(dev) == &mock_link,
+	      "the shared link is the one the driver registered");
+	kt_ok(rdma_stack_query(dev, &qp, &map) == -EINVAL,
+	      "a queue pair of another device is refused");
 	rdma_stack_unregister(dev);
 	rdma_stack_unregister(dev);
 	kt_ok(rdma_stack_query(dev, NULL, &map) == -ENODATA &&
