@@ -81,7 +81,8 @@ mistakes() {
 2	sdpbench --foo	See 'sdpbench --help'
 2	sdpbench -s server	-b has its address
 2	sdpbench -p 99999 10.0.0.2	not a number from 1 to 65535
-2	sdpbench -t udp 10.0.0.2	unknown transport, sdp, tcp and rsocket are known: udp
+2	sdpbench -t smc --send zerocopy 10.0.0.2	smc has no MSG_ZEROCOPY
+2	sdpbench -t udp 10.0.0.2	unknown transport, sdp, tcp, rsocket and smc are known: udp
 1	sdpbench 10.0.0.2	connect to 10.0.0.2 port 7471: Connection refused (does sdpbench -s -t sdp run there?)
 1	sdpbench 10.0.0.2:7471	the port is given with -p
 1	sdpbench -6 10.0.0.2	is -4 or -6 for the other kind of address?

@@ -22,9 +22,9 @@ static void usage(FILE *out)
 	      "       sdpbench [OPTION]... HOST...  client, measures\n"
 	      "\n"
 	      "  -s, --server          be the server, of all clients at once\n"
-	      "  -t, --transport NAME  sdp (default), tcp or rsocket; of a server a list,\n"
-	      "                        each at a port of its own: sdp, tcp, rsocket at the\n"
-	      "                        port, the next, the one after\n"
+	      "  -t, --transport NAME  sdp (default), tcp, rsocket or smc; of a server a\n"
+	      "                        list, each at a port of its own: sdp, tcp, rsocket,\n"
+	      "                        smc at the port and the three after it\n"
 	      "  -p, --port N          port of the server (default 7471)\n"
 	      "  -4, -6                IPv4 or IPv6 only\n"
 	      "  -h, --help            this text\n"
@@ -160,7 +160,7 @@ static void add_xport(struct bench_opts *opts, const char *name)
 	const struct xport *xp = xport_get(name);
 
 	if (!xp)
-		bad_use("unknown transport, sdp, tcp and rsocket are known",
+		bad_use("unknown transport, sdp, tcp, rsocket and smc are known",
 			name);
 	for (unsigned int i = 0; i < opts->n_xps; i++) {
 		if (opts->xps[i] == xp)
@@ -476,6 +476,8 @@ static void check_xports(const struct bench_opts *opts)
 		    (opts->zerocopy || opts->wait_way == WAIT_EPOLL))
 			bad_use("rsocket has neither",
 				"--send zerocopy, --wait epoll");
+		if (xp->family == AF_SMC && opts->zerocopy)
+			bad_use("smc has no MSG_ZEROCOPY", "--send zerocopy");
 	}
 }
 

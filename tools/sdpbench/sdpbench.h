@@ -16,6 +16,7 @@
  *   proto.c       messages between both ends
  *   conn.c        ways to send, to receive and to wait
  *   xport.c       the transports: sockets of a family, rsockets
+ *   smc.c         is a connection of SMC over RDMA?
  *   host.c, nic.c time of processors and of simulated NICs
  *   say.c         messages on standard error
  *   mark.h        instructions that mark what is measured for an emulator
@@ -88,7 +89,7 @@ int xport_connect(const struct xport *xp, const char *host, uint16_t port,
 		  int family, double wait);
 void xport_nodelay(const struct xport *xp, int fd);
 
-#define BENCH_XPORTS 3
+#define BENCH_XPORTS 4
 
 /* Ways to wait for data */
 enum wait_way { WAIT_BLOCK, WAIT_EPOLL, WAIT_BUSY };

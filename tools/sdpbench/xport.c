@@ -2,7 +2,7 @@
 /*
  * sdpbench, transport layer: kernel sockets of a family, and rsockets of
  * librdmacm. The library is opened only when rsockets are asked for, so that
- * the program runs where it is not installed.
+ * the program runs where it is not installed. Calls smc.c.
  */
 #include <dlfcn.h>
 #include <errno.h>
@@ -16,7 +16,11 @@
 
 #include <linux/sdp.h>
 
-#include "sdpbench.h"
+#include "smc.h"
+
+/* of SMC, which has no header of its own for them */
+#define SMCPROTO_SMC 0
+#define SMCPROTO_SMC6 1
 
 #define RDMACM "librdmacm.so.1"
 
@@ -42,6 +46,13 @@ static struct xport rsockets = {
 	.name = "rsocket",
 	.family = AF_UNSPEC,
 	.place = 2,
+};
+
+static const struct xport smc = {
+	.name = "smc",
+	.family = AF_SMC,
+	.place = 3,
+	SOCKET_CALLS,
 };
 
 static void *rsymbol(void *lib, const char *name)
@@ -76,7 +87,7 @@ static const struct xport *load_rsockets(void)
 
 /**
  * xport_get() - transport by name
- * @name: "sdp", "tcp" or "rsocket"
+ * @name: "sdp", "tcp", "rsocket" or "smc"
  *
  * Return: the transport, ready for use, or NULL if there is none of that name.
  * Does not return if it is known but cannot be used here.
@@ -89,22 +100,35 @@ const struct xport *xport_get(const char *name)
 		return &tcp;
 	if (!strcmp(name, rsockets.name))
 		return load_rsockets();
+	if (!strcmp(name, smc.name))
+		return &smc;
 	return NULL;
+}
+
+/* The protocol of its family that takes addresses of @family */
+static int protocol_for(const struct xport *xp, int family)
+{
+	bool v6 = family == AF_INET6;
+
+	if (xp->family == AF_SDP)
+		return v6 ? SDPPROTO_SDP6 : SDPPROTO_SDP;
+	if (xp->family == AF_SMC)
+		return v6 ? SMCPROTO_SMC6 : SMCPROTO_SMC;
+	return 0;
 }
 
 static int open_for(const struct xport *xp, const struct addrinfo *ai)
 {
-	int protocol = 0;
-	int fd;
+	int fd = xp->socket(xp->family == AF_UNSPEC ? ai->ai_family :
+						      xp->family,
+			    SOCK_STREAM, protocol_for(xp, ai->ai_family));
 
-	if (xp->family == AF_SDP)
-		protocol = ai->ai_family == AF_INET6 ? SDPPROTO_SDP6 :
-						       SDPPROTO_SDP;
-	fd = xp->socket(xp->family == AF_UNSPEC ? ai->ai_family : xp->family,
-			SOCK_STREAM, protocol);
 	if (fd < 0 && errno == EAFNOSUPPORT && xp->family == AF_SDP)
 		bench_die(
 			"the kernel has no SDP sockets: run `modprobe sdp` as root");
+	if (fd < 0 && errno == EAFNOSUPPORT && xp->family == AF_SMC)
+		bench_die(
+			"the kernel has no SMC sockets: run `modprobe smc` as root, if it was built with CONFIG_SMC");
 	if (fd < 0)
 		bench_die("%s: socket: %s%s", xp->name, strerror(errno),
 			  errno == ENODEV ?
@@ -248,6 +272,8 @@ int xport_connect(const struct xport *xp, const char *host, uint16_t port,
 			int fd = open_for(xp, ai);
 
 			if (!xp->connect(fd, ai->ai_addr, ai->ai_addrlen)) {
+				if (xp->family == AF_SMC)
+					smc_check(fd);
 				freeaddrinfo(list);
 				return fd;
 			}
