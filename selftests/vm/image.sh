@@ -34,7 +34,7 @@ python_version() { /usr/bin/python3 -c 'import sys; print("%d.%d" % sys.version_
 # in the host's file system
 TREE_PACKAGES=(postgresql nodejs default-jdk-headless open-iscsi golang-go stress-ng tcl8.6
 	python3-requests python3-distributed fio "libpython$(python_version)-testsuite"
-	linux-perf bpftrace nfs-kernel-server mount nvme-cli)
+	linux-perf bpftrace nfs-kernel-server mount nvme-cli netpipe-openmpi)
 
 SPARK_VERSION=3.5.3
 
