@@ -117,7 +117,7 @@ recipe() {
 	perf\ trace* | bpftrace*) ktap_check "$1" watch "$1" ;;
 	*) ktap_check "$1" bench "$1" ;;
 	esac
-	ktap_check "it shows $(wanted "$1")" grep -Eq "$(wanted "$1")" "$SAID" ||
+	ktap_check "${1%% -*} shows $(wanted "$1")" grep -Eq "$(wanted "$1")" "$SAID" ||
 		ktap_diag "$(head -n 40 "$SAID")"
 }
 
@@ -127,5 +127,5 @@ wait_port b 7471
 while read -r command; do
 	recipe "$command"
 done < <(shown)
-ktap_check "there are eight of them" [ "$KTAP_N" -eq 16 ]
+ktap_check "the documents show eight recipes" [ "$KTAP_N" -eq 16 ]
 ktap_done

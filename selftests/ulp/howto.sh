@@ -115,12 +115,12 @@ nfs_down() {
 }
 
 same_file() {
-	ktap_check "a file of the client" dd if=/dev/urandom of=/mnt/file bs=64K count=16 conv=fsync
-	ktap_check "is the server's" cmp /mnt/file /srv/file
-	ktap_check "rdma resource shows the queue pair" \
+	ktap_check "the client writes a file over NFS" dd if=/dev/urandom of=/mnt/file bs=64K count=16 conv=fsync
+	ktap_check "the server has the same file" cmp /mnt/file /srv/file
+	ktap_check "rdma resource shows the queue pair of NFS" \
 		bash -c "rdma resource show qp | grep -q 'link hyb_eth0.* type RC state RTS'"
 	ktap_check "umount /mnt" timeout 60 umount /mnt
-	ktap_check "the server ends" nfs_down
+	ktap_check "the NFS server ends" nfs_down
 	both "sdpctl undo eth0"
 }
 
@@ -149,11 +149,11 @@ pods_talk() {
 	start_bg - in_pod "$POD_A" redis-server --bind 10.0.0.1 --protected-mode no --save ""
 	server=$BG_PID
 	wait_port a 6379 60
-	ktap_is "Redis in one container, its client in the other" \
+	ktap_is "Redis in one container answers a client in the other" \
 		"$(in_pod "$POD_B" timeout 60 redis-cli -h 10.0.0.1 ping)" PONG
-	ktap_check "sdpstat -N PID shows from the host" sdpstat -N "$POD_A" -l
-	ktap_is "that it listens for SDP" "$(grep -c ':6379 ' <<<"$KTAP_OUT")" 1
-	ktap_is "and that this was SDP" \
+	ktap_is "sdpstat -N PID shows from the host that Redis listens for SDP" \
+		"$(sdpstat -N "$POD_A" -l | grep -c ':6379 ')" 1
+	ktap_is "sdpstat -N PID shows that the connection was one of SDP" \
 		"$(sdpstat -N "$POD_A" -sj accepts | jq .counters.accepts)" 1
 	stop_bg "$server"
 	stop_bg "$POD_A"
@@ -170,9 +170,9 @@ one_host() {
 
 same_disk() {
 	wait_for 20 test -b /dev/nvme0n1
-	ktap_check "what is written to the disk" \
+	ktap_check "the host writes to the disk of NVMe" \
 		dd if=/dev/urandom of=/dev/nvme0n1 bs=64K count=16 oflag=direct
-	ktap_check "is on that of the server" cmp -n 1048576 /dev/nvme0n1 /dev/ram0
+	ktap_check "the disk of the server has the same data" cmp -n 1048576 /dev/nvme0n1 /dev/ram0
 }
 
 nvme_down() {
