@@ -37,6 +37,12 @@ sys.exit(not (demo["ok"] and demo["last_step"] == "done"
 END
 }
 
+# Two charts, what the processors spend, and where the components are
+page() {
+	[ "$(grep -o '<svg' "$build/demo.html" | wc -l)" -eq 2 ] &&
+		[ "$(grep -o '<table' "$build/demo.html" | wc -l)" -eq 2 ]
+}
+
 demo() {
 	make -C "$TOP" --no-print-directory demo 2>&1 | tee "$WORK/demo"
 	return "${PIPESTATUS[0]}"
@@ -51,6 +57,7 @@ rm -f "$build/demo.json"
 check "make demo succeeds" demo
 check "make demo ends with demo: ok" last_line
 check "demo.json says what ran" facts
+check "demo.html has charts and tables" page
 check "make demo-filters ends with demo-filters: ok" demo_filters
 check "make demo-filters leaves pictures" test -s "$build/demo-filters/scope.png" -a -s "$build/demo-filters/iso.png"
 tap_done
