@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0
-# shellcheck shell=bash disable=SC2034 # variables are for those who source this
+# shellcheck shell=bash disable=SC2034 # variables are for scripts that source this
 #
 # For tests of zero copy between sdp-zcopy, or another PROGRAM, here and there: to
 # be sourced behind lib.sh, with SERVER, PORT and PIPELINED.

@@ -35,7 +35,7 @@ same() {
 	done < <(paste -d '|' <(sed 's/: /|/' /run/tcp) <(sed 's/[^:]*: //' /run/sdp))
 }
 
-# killed a|b WHAT: who is killed while it looks for a port looks at no other one
+# killed a|b WHAT: a program killed while it looks for a port tries no other port
 killed() {
 	local ns=$1 dir=/proc/sys/net/ipv4 range
 

@@ -677,7 +677,7 @@ def reasons():
                 sdp("a") as c:
             c.connect((host, port))
             reason(what, "a", c, port, word, before)
-    # who listens at the port of the device and says nothing
+    # a TCP server at the port of the device says nothing
     sysctl("a", "fallback_timeout", 1)
     before = counter("a", "tcp_timeout")
     p = new_port()

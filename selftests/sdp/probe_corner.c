@@ -39,9 +39,9 @@ static void probe_shut_both(void)
 	row("peer has shut both: SO_ERROR", "%s",
 	    res_errno(get_int(a, SOL_SOCKET, SO_ERROR)));
 	row("peer has shut both: send again", "%s", do_send(a, "x", 0));
-	row("who has shut both: poll", "%s", poll_settled(c, POLLHUP));
-	row("who has shut both: recv", "%s", do_recv(c, 1, 0));
-	row("who has shut both: send", "%s", do_send(c, "x", 0));
+	row("own shutdown of both: poll", "%s", poll_settled(c, POLLHUP));
+	row("own shutdown of both: recv", "%s", do_recv(c, 1, 0));
+	row("own shutdown of both: send", "%s", do_send(c, "x", 0));
 	close(c);
 	close(a);
 }

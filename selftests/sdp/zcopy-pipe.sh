@@ -104,7 +104,7 @@ leaves() {
 
 offered() { [ "$(sdp_counter b tx_sinkavail)" -gt "$SEEN" ]; }
 
-# begin [OPTION...]: a reader who has offered its memory
+# begin [OPTION...]: start a client, and wait until the reader has offered its memory
 begin() {
 	SEEN=$(sdp_counter b tx_sinkavail)
 	start_bg a sdp-zcopy -n 9000000 -w 300000 -L 400 "$@" $SERVER $PORT

@@ -479,7 +479,7 @@ static int client(char **argv)
 		pthread_create(&thread, NULL, receive_meanwhile, NULL);
 	done = send_all();
 	want_signals(0);
-	/* who reads no more may close before all is sent */
+	/* a peer that reads no more may close before all is sent */
 	if (is(&opt.req, "kill") || is(&opt.req, "halt"))
 		goto ok;
 	net_check(done != ends, ends ? "it does not end" : "it ends");

@@ -67,7 +67,7 @@ struct vt_side {
 	bool closed_first;		/* before the event was dealt with */
 	u8 pdata[256];			/* that came with the peer's frame */
 	u32 pdata_len;
-	struct vt_reads asked;		/* by the peer, who connects */
+	struct vt_reads asked;		/* by the peer, which connects */
 	struct vt_reads agreed;		/* at the end */
 	bool rejected;			/* by the peer's consumer */
 };

@@ -546,8 +546,8 @@ struct vt_conn *vt_up_rejected(int *err)
 
 /**
  * vt_set_reads() - choose how many Reads both sides ask for
- * @a: who connects
- * @b: who listens
+ * @a: what the connecting side asks for
+ * @b: what the listening side asks for
  */
 void vt_set_reads(struct vt_reads a, struct vt_reads b)
 {

@@ -103,7 +103,7 @@ static void say_ahead(FILE *out, int who, const char *name, const char *other)
 }
 
 /**
- * compare_table() - both side by side, and in which tests who is ahead
+ * compare_table() - print both results side by side, and which is ahead in each test
  * @opts: command line
  */
 void compare_table(const struct bench_opts *opts)

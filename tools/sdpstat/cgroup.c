@@ -57,7 +57,7 @@ uint64_t cgroup_of(const char *path)
 	return h.id;
 }
 
-/* As in /proc/PID/cgroup; for those who may not look it up, and if it is gone, a number */
+/* As in /proc/PID/cgroup; a number if the group is gone, or the user may not look it up */
 void cgroup_path(char *buf, size_t len, uint64_t id)
 {
 	struct handle h = { .head.handle_bytes = sizeof(h.id),
