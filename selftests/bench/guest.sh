@@ -23,12 +23,15 @@
 #   costs    copies, checksums, DMA operations by counters, see costs.sh; not by default
 #   filters  filter streams between hosts at a bridge, see filters.sh; not by default
 #   hot      a master and many slaves, see hot.sh; not by default
+#   peers    WHATS, other ways to move the same bytes, see peers.sh; not by default
 #   one      WHATS over LINK
 
 # shellcheck source=/dev/null
 . "${SELFTESTS:-/selftests}/lib/lib.sh"
 # shellcheck source=/dev/null
 . "${SELFTESTS:-/selftests}/lib/stack.sh"
+# shellcheck source=/dev/null
+. "${SELFTESTS:-/selftests}/lib/smc.sh"
 
 PARTS=${PARTS:-veth hnic sweep append account}
 REPS=${REPS:-3}
@@ -68,11 +71,13 @@ setup() {
 	case $2 in
 	tcp) set_nics "$1"; return ;;
 	*/siw) kind=siw ;;
+	*/rxe) kind=rxe ;;
 	esac
 	set_nics "$1" || return
 	dev_up "$kind" "$kind" || return
 	[ "$kind" != hybrid ] || set_devices || return
 	case $2 in
+	smc/*) smc_up ;;
 	sdp-*)
 		stack_link "$(expr "$2" : 'sdp-\([a-z-]*\)/')" &&
 			stack_profile "${2#*/}" && stack_markers "$4" &&
@@ -156,6 +161,7 @@ crc_driver() {
 	case $2 in
 	tcp) echo none ;;
 	*/siw) echo "$lib" ;;
+	*/rxe) echo rxe ;;
 	*)
 		who=$(cat "$f/crc_driver")
 		# the engine of a simulated NIC has the instruction in any case
@@ -352,6 +358,8 @@ BENCH_DIR=${SELFTESTS:-/selftests}/bench
 . "$BENCH_DIR/filters.sh"
 # shellcheck source=selftests/bench/hot.sh
 . "$BENCH_DIR/hot.sh"
+# shellcheck source=selftests/bench/peers.sh
+. "$BENCH_DIR/peers.sh"
 
 # The accelerated CRC32c has to be there before libcrc32c chooses one.
 modprobe crc32c-intel

@@ -49,7 +49,7 @@ def boots(points, workers, store):
     """Groups points that can share a virtual machine, in lots of similar length"""
     by_boot = {}
     for point in points:
-        by_boot.setdefault((point.lane, point.boot), []).append(point)
+        by_boot.setdefault((point.lane, point.boot, point.kernel("")), []).append(point)
     lots = []
     for same in by_boot.values():
         whole = sum(store.seconds(p) for p in same)
@@ -97,14 +97,15 @@ class CountLane(Lane):
 
     def run(self, lot, number):
         report = self.report
-        folder = os.path.join(report.build, report.kernel, f"report{number}")
+        kernel = lot[0].kernel(report.kernel)
+        folder = os.path.join(report.build, kernel, f"report{number}")
         os.makedirs(folder, exist_ok=True)
         jobs = os.path.join(folder, "jobs")
         with open(jobs, "w", encoding="utf-8") as file:
             for point in lot:
                 file.write(f"{point.key} {point.words()}\n")
         seconds = sum(report.store.seconds(p) for p in lot)
-        command = [os.path.join(report.top, "selftests/vm/run.sh"), "-n", "-k", report.kernel,
+        command = [os.path.join(report.top, "selftests/vm/run.sh"), "-n", "-k", kernel,
                    "-b", report.build, "-o", os.path.join(folder, "guest"), "--count",
                    "-t", str(int(600 + PATIENCE * seconds)), "-f", f"{jobs}:/report.jobs",
                    "-c", "exec /selftests/report/guest.sh /report.jobs", *lot[0].boot]
@@ -233,9 +234,9 @@ LANES = {"count": CountLane, "native": NativeLane, "profile": ProfileLane,
          "host": HostLane}       # report.py adds "real"
 
 
-def build(report):
+def build(report, kernels):
     """Modules, tools and programs, once for all boots of the count lane"""
-    for script, *args in (("build-modules.sh", report.kernel, report.build),
+    for script, *args in (*(("build-modules.sh", k, report.build) for k in sorted(kernels)),
                           ("build-user.sh", report.build)):
         run = subprocess.run([os.path.join(report.top, "scripts", script), *args], check=False,
                              capture_output=True, text=True)
@@ -269,9 +270,10 @@ def measure(report, points):
                                         "what was measured is kept"))
             failures.update(lane.failures)
 
-    if any(p.lane == "count" for p in points):
+    kernels = {p.kernel(report.kernel) for p in points if p.lane == "count"}
+    if kernels:
         say("building modules, tools and tests ...")
-        build(report)
+        build(report, kernels)
     threads = [threading.Thread(target=work, args=(n,), daemon=True) for n in range(workers)]
     for thread in threads:
         thread.start()

@@ -1,7 +1,8 @@
 # SPDX-License-Identifier: GPL-2.0
 """The overview: which transport for which size and load, and what each component costs."""
 import model
-from panels import ratios, size_name
+from figures import peers
+from panels import Rows, ratios, size_name
 
 SIZES = (1, 64, 1024, 4096, 16384, 65536, 262144, 1048576)
 # load, what has to be true of a row, figure, is more better
@@ -134,7 +135,9 @@ def ablation(rows):
 def tables(rows):
     """The tables at the top of the page"""
     mine = plain(rows)
-    return [advice(mine), ablation(mine)]
+    # the peers are compared by themselves
+    return [advice(Rows(r for r in mine if r.get("PARTS") != "peers")), *peers.tables(mine),
+            ablation(mine)]
 
 
 def loggp(rows):

@@ -26,8 +26,8 @@ DEPENDS = {
 }
 # ... and of some parts of the count lane
 PARTS = {"filters": ["examples/filters"]}
-# Settings that no lane reads: they tell the rows of one panel apart
-LABELS = {"RX_BUF", "WAIT", "RECV"}
+# Settings that no lane reads: they tell the rows of one panel apart, or name the kernel
+LABELS = {"RX_BUF", "WAIT", "RECV", "KERNEL"}
 SKIP = (".pyc", ".rst", ".1", ".5", ".7", ".8", ".json")
 
 
@@ -46,6 +46,10 @@ class Point:
         text = json.dumps([lane, self.boot, sorted(self.settings.items())])
         self.key = hashlib.sha256(text.encode()).hexdigest()[:16]
 
+    def kernel(self, usual):
+        """The one it runs on: that of the report, unless the settings name another"""
+        return self.settings.get("KERNEL", usual)
+
     def words(self):
         """The settings, quoted for a shell"""
         return " ".join(shlex.quote(f"{k}={v}") for k, v in self.settings.items())
@@ -59,7 +63,8 @@ class Point:
         if self.lane == "profile":
             return f"make profile {self.words()}"
         lane = "" if self.lane == "count" else f" LANE={self.lane}"
-        return f"make bench{lane} {self.words()}"
+        vm = f" VM_ARGS={shlex.quote(' '.join(self.boot))}" if self.boot else ""
+        return f"make bench{lane}{vm} {self.words()}"
 
 
 def again(point):
@@ -205,8 +210,8 @@ class Store:
         """Keeps what was measured"""
         kept = {"lane": point.lane, "boot": point.boot, "settings": point.settings,
                 "command": point.command(), "seconds": round(seconds, 1), "rows": rows,
-                "provenance": {**self.where, "time": time.strftime("%Y-%m-%dT%H:%M:%SZ",
-                                                                   time.gmtime())}}
+                "provenance": {**self.where, "kernel": point.kernel(self.kernel),
+                               "time": time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime())}}
         content = self.content(point)
         write(os.path.join(self.folder, f"{point.key}.{content}.json"),
               json.dumps(kept, indent=1) + "\n")

@@ -27,6 +27,7 @@ PAPERS = {
     "P2": "Flow control of the Sockets Direct Protocol",
     "P3": "iWARP with out-of-order support: host-based, host-offloaded, host-assisted",
     "P4": "High performance sockets for data-intensive applications",
+    "PEERS": "Peers on the same work; of no paper",
 }
 
 

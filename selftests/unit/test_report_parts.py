@@ -21,7 +21,7 @@ import lanes        # noqa: E402
 import overview     # noqa: E402
 import panels       # noqa: E402
 import points       # noqa: E402
-from figures import p0, p1, p3      # noqa: E402
+from figures import p0, p1, p3, peers   # noqa: E402
 
 CHECKS = []
 
@@ -43,6 +43,68 @@ def transports():
     same("loads with data", [r[0] for r in table["rows"]],
          ["stream, simulated NIC, MTU 1500"])
     same("the best transport", table["rows"][0][1:], ["0.80 basic/host"])
+
+
+def peer_rows():
+    """Rows of peers, with figures that are easy to divide, and one that is none of them"""
+    def row(what, size, **more):
+        return {"lane": "count", "PARTS": "peers", "WHATS": what, "what": what, "link": "veth",
+                "mtu": 1500, "size": size, **more}
+    return panels.Rows([
+        row("tcp", 64, lat_us=10.0), row("rsocket/siw", 64, lat_us=40.0),
+        row("sdp-enhanced/hybrid", 64, lat_us=20.0), row("tcp", 65536, mbps=900.0),
+        row("sdp-enhanced/hybrid", 65536, mbps=450.0), row("rsocket/siw", 65536, mbps=90.0),
+        row("tcp", 65536, mbps=800.0, KERNEL="6.12"),
+        row("smc/rxe", 65536, mbps=80.0, KERNEL="6.12"),
+        row("sdp-enhanced/hybrid", 65536, mbps=400.0, KERNEL="6.12"),
+        {**row("tcp", 64, lat_us=1.0), "PARTS": "one"}])
+
+
+def other_transports():
+    """The tables of the peers: figures, ratios to TCP, those that are not there"""
+    lat, stream, who = peers.tables(peer_rows())
+    none = ["–"] * (len(peers.SIZES) - 1)
+    absent = [name for name, _ in peers.ABSENT]
+    same("peers: one message", lat["rows"], [
+        ["TCP", "10.0 (1.00)", *none], ["SDP enhanced over iwarp_hybrid", "20.0 (0.50)", *none],
+        ["rsockets over siw", "40.0 (0.25)", *none], *[[a, "–", *none] for a in absent]])
+    at64k = 1 + peers.SIZES.index(65536)
+    same("peers: a stream, each beside TCP on its kernel", {
+        r[0]: r[at64k] for r in stream["rows"] if r[0] not in absent}, {
+        "TCP": "900 (1.00)", "SDP enhanced over iwarp_hybrid": "450 (0.50)",
+        "rsockets over siw": "90.0 (0.10)", "TCP, Linux 6.12": "800 (1.00)",
+        "SDP enhanced over iwarp_hybrid, Linux 6.12": "400 (0.50)",
+        "SMC-R over rxe, Linux 6.12": "80.0 (0.10)"})
+    same("peers: a sentence for each row, and for who cannot be measured",
+         [r[0] for r in who["rows"] if r[1]], [r[0] for r in stream["rows"]])
+    same("peers: each row has as many cells as there are columns",
+         {len(r) - len(t["columns"]) for t in (lat, stream, who) for r in t["rows"]}, {0})
+    same("peers: nothing without data", [t["rows"] for t in peers.tables(panels.Rows())],
+         [[], [], []])
+    same("peers: they do not compete for the advice", overview.tables(panels.Rows(
+        r for r in peer_rows() if r["PARTS"] == "peers"))[0]["rows"], [])
+    for name, wanted in (("PEERS-lat", {"rsocket": 2.0}), ("PEERS-bw", {"rsocket": 5.0,
+                                                                         "smc": 5.0})):
+        mine = panels.Panel(name, panels.PANELS[name].function, None)
+        mine.function(peer_rows(), mine)
+        same(f"{name}: numbers", mine.values, wanted)
+
+
+def kernels():
+    """A point that names its kernel is run on that, with others of the same one"""
+    def point(**more):
+        return points.count(8, (), PARTS="peers", WHATS="tcp", **more)
+    usual, newer = point(), point(KERNEL="6.12")
+    same("the kernel of the report", usual.kernel("6.1"), "6.1")
+    same("its own kernel", newer.kernel("6.1"), "6.12")
+    same("the command names it", newer.command(),
+         "make bench PARTS=peers WHATS=tcp KERNEL=6.12")
+    same("options of the machine are in the command", points.count(8, ("-P", "x"), PARTS="peers")
+         .command(), "make bench VM_ARGS='-P x' PARTS=peers")
+    store = types.SimpleNamespace(seconds=lambda p: p.seconds)
+    same("no machine has points of two kernels", sorted(
+        [{p.kernel("6.1") for p in lot} for lot in lanes.boots([usual, newer], 2, store)],
+        key=str), [{"6.1"}, {"6.12"}])
 
 
 def verdicts():
@@ -83,7 +145,8 @@ def files():
     same("a panel without an entry is found",
          judge.unknown(claims, {"P0-F2a/none": {}}, {"P9-F1": 1}),
          ["differs.toml names the check P0-F2a/none", "panel P9-F1 has no entry in claims.toml"])
-    same("all result panels of the papers", len(claims["panel"]), 50)
+    same("all result panels of the papers",
+         len([n for n in claims["panel"] if not n.startswith("PEERS-")]), 50)
     same("each check has a text", [c for p in claims["panel"].values()
                                    for c in p.get("check", {}).values() if not c.get("text")], [])
 
@@ -319,6 +382,8 @@ def main():
     sys.stdout.flush()
     sent()
     transports()
+    other_transports()
+    kernels()
     verdicts()
     files()
     settings()
