@@ -31,6 +31,11 @@ PAPERS = {
 }
 
 
+def summary(verdicts):
+    """How many there are of each"""
+    return ", ".join(f"{verdicts.count(v)} {v}" for v in judge.ORDER if v in verdicts)
+
+
 def labelled(point):
     """Rows of a kept point with its lane and settings: their names are upper case"""
     return [{"lane": point["lane"], **point["settings"], **row} for row in point["rows"]]
@@ -190,8 +195,7 @@ class Report:
             claim["shown"] = number(claim["value"])
             claim["by"] = ", ".join(claim["checks"]) or claim["reason"]
         base = page.difference(self.base, claims, checks.values()) if self.base else None
-        verdicts = [e["verdict"] for e in entries]
-        sums = ", ".join(f"{verdicts.count(v)} {v}" for v in judge.ORDER if v in verdicts)
+        sums = summary([e["verdict"] for e in entries])
         everything = [p for e in entries for p in e["kept"]]
         now = {f"{p.key}": p for n in self.names if n in PANELS
                for p in PANELS[n].points(self.full)}
@@ -214,7 +218,8 @@ class Report:
                 e for e in entries if e["name"].startswith(k + "-")]}
                 for k, v in PAPERS.items() if any(n.startswith(k + "-") for n in self.names)])
         if self.target:
-            keep.keep(self.folder, self.target, tables, entries)
+            keep.keep(self.folder, self.target, tables, entries, summary,
+                      len(entries) == len(self.claims["panel"]))
         return self.status(entries, sums)
 
     def status(self, entries, sums):

@@ -17,6 +17,7 @@ sys.path.append(os.path.join(TOP, "selftests/bench"))
 import figures      # noqa: E402
 import filters      # noqa: E402
 import judge        # noqa: E402
+import keep         # noqa: E402
 import lanes        # noqa: E402
 import overview     # noqa: E402
 import panels       # noqa: E402
@@ -105,6 +106,27 @@ def kernels():
     same("no machine has points of two kernels", sorted(
         [{p.kernel("6.1") for p in lot} for lot in lanes.boots([usual, newer], 2, store)],
         key=str), [{"6.1"}, {"6.12"}])
+
+
+def one_kept():
+    """A report of some panels, kept beside those of an earlier one"""
+    old = {"panels": {"A": "ok", "B": "ok"}, "commits": ["1"], "provenance": "old",
+           "claims": [{"claim": "A-N1", "value": 1}], "checks": [{"check": "A/c", "value": 1}],
+           "overview": [{"title": "t", "rows": [1]}, {"title": "u", "rows": [2]}],
+           "entries": [{"panel": "A"}, {"panel": "B", "why": ""}]}
+    new = {"panels": {"B": "not ok", "C": "ok"}, "commits": ["2"], "provenance": "new",
+           "claims": [], "checks": [{"check": "C/c", "value": 3}],
+           "overview": [{"title": "u", "rows": [4]}, {"title": "v", "rows": [5]}],
+           "entries": [{"panel": "B", "why": "x"}, {"panel": "C"}]}
+    same("kept: the new ones replace those of their name, the others stay",
+         keep.merged(old, new),
+         {"panels": {"A": "ok", "B": "not ok", "C": "ok"}, "commits": ["1", "2"],
+          "provenance": "new", "claims": old["claims"],
+          "checks": [{"check": "A/c", "value": 1}, {"check": "C/c", "value": 3}],
+          "overview": [{"title": "t", "rows": [1]}, {"title": "u", "rows": [4]},
+                       {"title": "v", "rows": [5]}],
+          "entries": [{"panel": "A"}, {"panel": "B", "why": "x"}, {"panel": "C"}]})
+    same("kept: the first time", keep.merged({}, new), new)
 
 
 def verdicts():
@@ -384,6 +406,7 @@ def main():
     transports()
     other_transports()
     kernels()
+    one_kept()
     verdicts()
     files()
     settings()
