@@ -457,30 +457,43 @@ static int hyb_mpa_recv(struct hyb_cep *cep, struct mpa_start *s)
 
 /* -------------------------------------------------------------- the end */
 
-/**
- * hyb_cep_stop - take the queue pair off the connection
- * @cep: connection, its lock held
- * @by_peer: the peer ended it
- *
- * The engines stop, the queues are flushed, the ULP gets its event, references to
- * the QP and the cm_id are dropped. The socket stays, unless TCP would have to
- * send from memory of requests that are flushed: the consumer may use that memory
- * for something else then.
+/*
+ * Stop the engines. The socket stays, unless TCP would have to send from memory of
+ * requests that are flushed: the consumer may use that memory for something else then.
+ * Returns false if packets that the device has not sent yet contain some of it.
  */
-static void hyb_cep_stop(struct hyb_cep *cep, bool by_peer)
+static bool hyb_cep_stop(struct hyb_cep *cep)
 {
 	struct hyb_qp *qp = cep->qp;
 
 	lockdep_assert_held(&cep->lock);
 	hyb_tcp_detach(cep, qp);
-	if (hyb_fpdu_lends(qp))
-		hyb_tcp_recall(cep, qp);
+	return !hyb_fpdu_lends(qp) || !hyb_tcp_recall(cep, qp);
+}
+
+/*
+ * Take the stopped queue pair off the connection: the queues are flushed, the ULP gets
+ * its event, references to the QP and the cm_id are dropped.
+ */
+static void hyb_cep_flush(struct hyb_cep *cep, bool by_peer)
+{
+	struct hyb_qp *qp = cep->qp;
+
+	lockdep_assert_held(&cep->lock);
 	hyb_tx_abandon(qp);
 	hyb_rx_abandon(qp);
 	hyb_qp_set_state(qp, HYB_QP_ERROR);
 	hyb_qp_flush(qp);
 	hyb_upcall_close(cep, by_peer);
 	hyb_cep_unbind(cep);
+}
+
+/* Wait for those packets, not in this task: others need the worker meanwhile */
+static void hyb_cep_recall(struct hyb_cep *cep, bool by_peer)
+{
+	cep->state = HYB_CEP_RECALL;
+	cep->by_peer = by_peer;
+	hyb_cep_arm(cep, HYB_T_RECALL);
 }
 
 /* Close the socket now */
@@ -516,7 +529,11 @@ void hyb_cep_linger(struct hyb_cep *cep)
 static void hyb_cep_finish(struct hyb_cep *cep, bool by_peer)
 {
 	hyb_stats_inc(cep->dev, cep->broken ? HYB_ST_CM_ABORT : HYB_ST_CM_CLOSE);
-	hyb_cep_stop(cep, by_peer);
+	if (!hyb_cep_stop(cep)) {
+		hyb_cep_recall(cep, by_peer);
+		return;
+	}
+	hyb_cep_flush(cep, by_peer);
 	if (cep->sock)
 		hyb_cep_linger(cep);
 	else
@@ -527,7 +544,11 @@ static void hyb_cep_finish(struct hyb_cep *cep, bool by_peer)
 static void hyb_cep_reset(struct hyb_cep *cep)
 {
 	hyb_stats_inc(cep->dev, HYB_ST_CM_ABORT);
-	hyb_cep_stop(cep, false);
+	if (!hyb_cep_stop(cep)) {
+		hyb_cep_recall(cep, false);
+		return;
+	}
+	hyb_cep_flush(cep, false);
 	hyb_cep_drop(cep, true);
 }
 
@@ -933,6 +954,14 @@ static void hyb_step_drain(struct hyb_cep *cep, unsigned long ev)
 		hyb_cep_drain(cep, HYB_T_FLUSH);
 }
 
+static void hyb_step_recall(struct hyb_cep *cep, unsigned long ev)
+{
+	if (!(ev & (BIT(HYB_EV_RECALLED) | BIT(HYB_EV_TIMER))))
+		return;
+	hyb_cep_flush(cep, cep->by_peer);
+	hyb_cep_dead(cep);
+}
+
 static void hyb_step_linger(struct hyb_cep *cep, unsigned long ev)
 {
 	bool gone = READ_ONCE(cep->sock->sk->sk_state) == TCP_CLOSE;
@@ -962,6 +991,9 @@ static void hyb_cep_step(struct hyb_cep *cep, unsigned long ev)
 	case HYB_CEP_DRAIN:
 		hyb_step_drain(cep, ev);
 		break;
+	case HYB_CEP_RECALL:
+		hyb_step_recall(cep, ev);
+		break;
 	case HYB_CEP_LINGER:
 		hyb_step_linger(cep, ev);
 		break;
@@ -980,7 +1012,10 @@ static void hyb_cep_work(struct work_struct *work)
 	hyb_cep_put(cep);
 }
 
-/* End a connection whatever state it is in, and leave nothing behind */
+/*
+ * End a connection whatever state it is in, and leave nothing behind. RTNL may be held,
+ * so all connections of a device share one limit, hyb_cm_dev.recall.
+ */
 void hyb_cep_kill(struct hyb_cep *cep)
 {
 	lockdep_assert_held(&cep->lock);
@@ -995,7 +1030,13 @@ void hyb_cep_kill(struct hyb_cep *cep)
 		break;
 	case HYB_CEP_RDMA:
 	case HYB_CEP_DRAIN:
-		hyb_cep_stop(cep, true);
+		if (!hyb_cep_stop(cep))
+			hyb_tcp_recall_wait(cep->qp, cep->dev->cm.recall);
+		hyb_cep_flush(cep, true);
+		break;
+	case HYB_CEP_RECALL:
+		hyb_tcp_recall_wait(cep->qp, cep->dev->cm.recall);
+		hyb_cep_flush(cep, cep->by_peer);
 		break;
 	default:
 		break;

@@ -37,6 +37,9 @@ struct socket;
 /* Hashes of addresses of peers whose connections start up */
 #define HYB_PEERS	64
 
+/* Longest wait for packets that the device has not sent, in jiffies */
+#define HYB_T_RECALL	(2 * HZ)
+
 /* Membership of a cm_id in a socket */
 struct hyb_link {
 	struct list_head node;

@@ -234,9 +234,8 @@ void hyb_cm_dev_down(struct hyb_dev *dev)
 
 	mutex_lock(&cm->lock);
 	if (!cm->down)
-		cm->recall = jiffies + HYB_TCP_RECALL;
-	/* pairs with hyb_tcp_recall_end() */
-	smp_store_release(&cm->down, true);
+		cm->recall = jiffies + HYB_T_RECALL;
+	cm->down = true;
 	mutex_unlock(&cm->lock);
 
 	hyb_listen_down(dev);

@@ -35,7 +35,7 @@ struct socket;
  * @ceps: all connections
  * @lids: all listening cm_ids
  * @down: nothing new is started
- * @recall: with @down, until when hyb_tcp_recall() waits, jiffies
+ * @recall: with @down, until when the network may have memory of requests, jiffies
  * @requests: connections the ULP has to decide about, by number; referenced
  * @next: number of the next one
  * @users: one for the device, one per connection and listening cm_id
@@ -62,6 +62,7 @@ enum hyb_cep_state {
 	HYB_CEP_REQUEST,	/* passive: the ULP decides */
 	HYB_CEP_RDMA,		/* full operation */
 	HYB_CEP_DRAIN,		/* last FPDUs are going out */
+	HYB_CEP_RECALL,		/* no socket, but packets with memory of requests */
 	HYB_CEP_LINGER,		/* FIN sent, peer's awaited; no QP any more */
 	HYB_CEP_DEAD,		/* no socket any more */
 };
@@ -79,6 +80,7 @@ enum {
 	HYB_EV_TERM,		/* the peer sent a Terminate */
 	HYB_EV_DRAINED,		/* all data to be sent is with TCP */
 	HYB_EV_EVICT,		/* too many others wait for their Request */
+	HYB_EV_RECALLED,	/* the network has no memory of requests any more */
 };
 
 /**
@@ -123,6 +125,7 @@ struct hyb_cep_start {
  * @number: in hyb_cm_dev.requests, 0 if not there
  * @active: this side connected
  * @broken: it did not end as one side or the other wished
+ * @by_peer: the peer ended it
  * @lim: local side of the negotiation; later its result
  * @req: the Request
  * @rep: the Reply
@@ -147,6 +150,7 @@ struct hyb_cep {
 	bool discard;
 	bool active;
 	bool broken;
+	bool by_peer;
 	u8 rev;
 	u32 number;
 
@@ -261,6 +265,15 @@ extern struct kmem_cache *hyb_cep_cache;
 
 void hyb_cm_dev_get(struct hyb_dev *dev);
 void hyb_cm_dev_put(struct hyb_dev *dev);
+
+/**
+ * hyb_qp_tell_cep - tell the connection of a QP, if there is one, that something happened
+ * @qp: queue pair
+ * @ev: HYB_EV_*
+ *
+ * Context: any.
+ */
+void hyb_qp_tell_cep(struct hyb_qp *qp, int ev);
 
 /**
  * hyb_qp_close - end the connection of a QP

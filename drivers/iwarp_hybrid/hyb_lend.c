@@ -25,10 +25,11 @@
 
 /**
  * struct hyb_lend - packets of a queue pair that have a token
- * @lock: protects all of it; innermost
+ * @lock: protects all of it; nothing but hyb_tcp.lock and work queues nest below it
  * @qp: the queue pair, NULL when it is gone
  * @packets: in the order of the stream
  * @late: a request waits for a token, not for an acknowledgment
+ * @recall: the connection waits until there are no packets
  * @users: the queue pair, and one for each packet
  */
 struct hyb_lend {
@@ -36,6 +37,7 @@ struct hyb_lend {
 	struct hyb_qp *qp;
 	struct list_head packets;
 	bool late;
+	bool recall;
 	u32 users;
 };
 
@@ -81,6 +83,8 @@ static void hyb_lent_free(struct hyb_lent *p)
 	if (lend->late && lend->qp)
 		hyb_sched_retry(lend->qp, HYB_TODO_TX, 0);
 	lend->late = false;
+	if (lend->recall && lend->qp && list_empty(&lend->packets))
+		hyb_qp_tell_cep(lend->qp, HYB_EV_RECALLED);
 	hyb_lend_put(lend, flags);
 	kfree(p);
 	if (atomic_dec_and_test(&hyb_lent_count))
@@ -224,6 +228,27 @@ bool hyb_lend_busy(struct hyb_qp *qp)
 		return false;
 	spin_lock_irqsave(&lend->lock, flags);
 	busy = !list_empty(&lend->packets);
+	spin_unlock_irqrestore(&lend->lock, flags);
+	return busy;
+}
+
+/**
+ * hyb_lend_recall - wait until the network has no memory of requests
+ * @qp: detached queue pair
+ *
+ * Return: false if it has none. Otherwise HYB_EV_RECALLED comes when that is so.
+ */
+bool hyb_lend_recall(struct hyb_qp *qp)
+{
+	struct hyb_lend *lend = qp->tx.lend;
+	unsigned long flags;
+	bool busy;
+
+	if (!lend)
+		return false;
+	spin_lock_irqsave(&lend->lock, flags);
+	busy = !list_empty(&lend->packets);
+	lend->recall = busy;
 	spin_unlock_irqrestore(&lend->lock, flags);
 	return busy;
 }

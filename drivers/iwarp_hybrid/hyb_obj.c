@@ -132,15 +132,20 @@ static void hyb_qp_closing(struct hyb_qp *qp, enum hyb_close how)
 							 HYB_QP_ERROR);
 }
 
-void hyb_qp_close(struct hyb_qp *qp, enum hyb_close how)
+void hyb_qp_tell_cep(struct hyb_qp *qp, int ev)
 {
 	unsigned long flags;
 
-	hyb_qp_closing(qp, how);
 	spin_lock_irqsave(&qp->tcp.lock, flags);
 	if (qp->cep)
-		hyb_cep_event(qp->cep, hyb_close_event[how]);
+		hyb_cep_event(qp->cep, ev);
 	spin_unlock_irqrestore(&qp->tcp.lock, flags);
+}
+
+void hyb_qp_close(struct hyb_qp *qp, enum hyb_close how)
+{
+	hyb_qp_closing(qp, how);
+	hyb_qp_tell_cep(qp, hyb_close_event[how]);
 }
 
 void hyb_qp_close_here(struct hyb_qp *qp, enum hyb_close how)

@@ -507,39 +507,34 @@ void hyb_tcp_release(struct hyb_cep *cep, bool reset)
 	hyb_cep_put(cep);
 }
 
-/*
- * The time in jiffies up to which to wait. RTNL may be held when a device goes, so all of
- * its connections share one limit then (hyb_cm_dev.recall).
- */
-static unsigned long hyb_tcp_recall_end(const struct hyb_cm_dev *cm)
-{
-	unsigned long end = jiffies + HYB_TCP_RECALL;
-
-	/* pairs with hyb_cm_dev_down() */
-	if (smp_load_acquire(&cm->down) && time_before(cm->recall, end))
-		end = cm->recall;
-	return end;
-}
-
 /**
  * hyb_tcp_recall - take memory of requests back from TCP
  * @cep: connection, its lock held
  * @qp: its detached queue pair
  *
- * Ends the connection by RST, so TCP sends nothing of the memory any more. Waits until
- * the device has freed the packets that TCP has sent, which a working device does in
- * time, but no longer than HYB_TCP_RECALL, or hyb_cm_dev.recall when the device goes.
+ * Ends the connection by RST, so TCP sends nothing of the memory any more. The device
+ * may still have packets that TCP has sent.
+ *
+ * Return: false if it has none. Otherwise HYB_EV_RECALLED comes when it has freed them,
+ * which a working device does in time.
  */
-void hyb_tcp_recall(struct hyb_cep *cep, struct hyb_qp *qp)
+bool hyb_tcp_recall(struct hyb_cep *cep, struct hyb_qp *qp)
 {
-	unsigned long end = hyb_tcp_recall_end(&cep->dev->cm);
-
 	hyb_tcp_release(cep, true);
-	if (!hyb_lend_busy(qp))
-		return;
-	do {
+	return hyb_lend_recall(qp);
+}
+
+/**
+ * hyb_tcp_recall_wait - wait until the device has freed the packets
+ * @qp: queue pair after hyb_tcp_recall()
+ * @end: until when, in jiffies
+ *
+ * Context: process, sleeps.
+ */
+void hyb_tcp_recall_wait(struct hyb_qp *qp, unsigned long end)
+{
+	while (hyb_lend_busy(qp) && time_before(jiffies, end))
 		usleep_range(500, 2000);
-	} while (hyb_lend_busy(qp) && time_before(jiffies, end));
 }
 
 static const struct hyb_engine_ops hyb_tcp_engines = {

@@ -21,9 +21,6 @@ struct socket;
 /* Called by the verbs layer, after the last reference */
 void hyb_tcp_fini_qp(struct hyb_qp *qp);
 
-/* Longest wait for packets that a device has not sent, see hyb_tcp_recall(); jiffies */
-#define HYB_TCP_RECALL	(2 * HZ)
-
 /* Called by the connection manager, in process context; with @cep its lock is held */
 int hyb_tcp_create(struct net *net, int family, struct socket **res);
 int hyb_tcp_adopt(struct hyb_cep *cep, struct socket *sock);
@@ -33,7 +30,8 @@ int hyb_tcp_attach(struct hyb_cep *cep, struct hyb_qp *qp,
 void hyb_tcp_drain(struct hyb_cep *cep, struct hyb_qp *qp);
 void hyb_tcp_detach(struct hyb_cep *cep, struct hyb_qp *qp);
 void hyb_tcp_release(struct hyb_cep *cep, bool reset);
-void hyb_tcp_recall(struct hyb_cep *cep, struct hyb_qp *qp);
+bool hyb_tcp_recall(struct hyb_cep *cep, struct hyb_qp *qp);
+void hyb_tcp_recall_wait(struct hyb_qp *qp, unsigned long end);
 
 int hyb_tcp_init(void);
 void hyb_tcp_exit(void);
