@@ -277,6 +277,10 @@ void hyb_sched_use_ip(struct hyb_qp *qp, struct sock *sk)
 	if (!qp->tcp.ip_set)
 		return;
 	WRITE_ONCE(sk->sk_priority, ip->priority);
+	if (sk->sk_family == AF_INET6)
+		inet6_sk(sk)->hop_limit = ip->ttl;
+	else
+		WRITE_ONCE(inet_sk(sk)->uc_ttl, ip->ttl);
 	val = (ip->tos & ~INET_ECN_MASK) | (*tos & INET_ECN_MASK);
 	if (sk->sk_mark == ip->mark && *tos == val)
 		return;

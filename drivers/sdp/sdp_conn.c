@@ -190,6 +190,7 @@ struct sdp_conn *sdp_conn_alloc(struct sock *sk, bool again)
 	INIT_LIST_HEAD(&conn->cm.held_node);
 	conn->rx_mode = SDP_MODE_COMBINED;
 	conn->rx_size = SDP_BUF_SIZE;
+	conn->ip.ttl = -1;
 	conn->probe.cqe.done = sdp_conn_probe_done;
 	return conn;
 }

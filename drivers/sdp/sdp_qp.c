@@ -331,11 +331,12 @@ void sdp_qp_settle(struct sdp_conn *conn)
 }
 
 /**
- * sdp_qp_set_ip - packets get the mark, the priority and the type of service of a socket
+ * sdp_qp_set_ip - packets get the IP options of a socket: its mark, priority, type of
+ * service, and time to live
  * @conn: connection with a queue pair, which is about to be made, or is established
  *
- * The core changes the first two without telling us, so it is asked now and then. Not
- * each device can do it.
+ * The core changes the first two without telling us, so the socket is asked now and then.
+ * Not each device can do it.
  *
  * Context: process; lock_sock, or that of the CM handler.
  */
@@ -343,16 +344,18 @@ void sdp_qp_set_ip(struct sdp_conn *conn)
 {
 	const struct rdma_stack_link *stack;
 	const struct sock *sk = conn->sk;
+	bool v6 = sdp_sk(sk)->peer.sa.sa_family == AF_INET6;
 	struct rdma_stack_ip ip = {
 		.mark = READ_ONCE(sk->sk_mark),
 		.priority = READ_ONCE(sk->sk_priority),
-		.tos = sdp_sk(sk)->peer.sa.sa_family == AF_INET6 ?
-		       READ_ONCE(sdp_sk(sk)->ip6_tclass) :
-		       READ_ONCE(inet_sk(sk)->tos),
+		.tos = v6 ? READ_ONCE(sdp_sk(sk)->ip6_tclass) :
+			    READ_ONCE(inet_sk(sk)->tos),
+		.ttl = v6 ? READ_ONCE(sdp_sk(sk)->ip6_hops) :
+			    READ_ONCE(inet_sk(sk)->uc_ttl),
 	};
 
 	if (likely(ip.mark == conn->ip.mark && ip.priority == conn->ip.priority &&
-		   ip.tos == conn->ip.tos))
+		   ip.tos == conn->ip.tos && ip.ttl == conn->ip.ttl))
 		return;
 	conn->ip = ip;
 	stack = rdma_stack_get_link(conn->dev);

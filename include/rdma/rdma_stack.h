@@ -225,11 +225,13 @@ struct rdma_stack_tx {
  * @mark: as SO_MARK: for routes and firewall rules
  * @priority: as SO_PRIORITY
  * @tos: as IP_TOS, or IPV6_TCLASS; its ECN bits are the transport's
+ * @ttl: as IP_TTL, or IPV6_UNICAST_HOPS; -1: that of the route
  */
 struct rdma_stack_ip {
 	u32 mark;
 	u32 priority;
 	u8 tos;
+	s16 ttl;
 };
 
 /* Flags of tx_commit */

@@ -15,6 +15,7 @@
 
 /* ---- the language ---- */
 
+typedef __s16 s16;
 typedef __s32 s32;
 typedef __s64 s64;
 

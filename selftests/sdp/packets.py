@@ -1,9 +1,9 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: GPL-2.0
 """packets.py PORT ADDRESS shared|verbs DEVICE: what SO_MARK, SO_PRIORITY, IP_TOS and
-IPV6_TCLASS make of the packets of a connection to ADDRESS in the namespace b. In a, where
-what goes out at DEVICE has a queue for each priority, and in b packets are looked at as
-they leave. TAP."""
+IPV6_TCLASS, IP_TTL and IPV6_UNICAST_HOPS make of the packets of a connection to ADDRESS in
+the namespace b. In a, where what goes out at DEVICE has a queue for each priority, and in b
+packets are looked at as they leave. TAP."""
 import contextlib
 import ctypes
 import re
@@ -20,6 +20,7 @@ LIBC = ctypes.CDLL(None, use_errno=True)
 PORT, ADDR, LINK, DEV = int(sys.argv[1]), sys.argv[2], sys.argv[3], sys.argv[4]
 V6 = ":" in ADDR
 TOS = (socket.IPPROTO_IPV6, socket.IPV6_TCLASS) if V6 else (socket.IPPROTO_IP, socket.IP_TOS)
+TTL = (socket.IPPROTO_IPV6, socket.IPV6_UNICAST_HOPS) if V6 else (socket.IPPROTO_IP, socket.IP_TTL)
 PATIENCE = 60   # seconds
 count = failed = 0
 
@@ -61,23 +62,23 @@ class Tap:
         self.packets()
 
     def packets(self, port=PORT):
-        """(type of service, flags, bytes of payload) of each of the connection there,
-        since the last time"""
+        """(type of service, flags, bytes of payload, time to live) of each of the
+        connection there, since the last time"""
         found = []
         with contextlib.suppress(BlockingIOError):
             while True:
                 frame = self.sock.recv(65536)
                 if frame[12:14] == b"\x86\xdd" and frame[20] == 6:
                     ip, tcp = frame[14:], frame[54:]
-                    tos = struct.unpack_from("!H", ip)[0] >> 4 & 0xff
+                    tos, ttl = struct.unpack_from("!H", ip)[0] >> 4 & 0xff, ip[7]
                 elif frame[12:14] == b"\x08\0" and frame[23] == 6:
                     ip = frame[14:]
-                    tcp, tos = ip[(ip[0] & 15) * 4:], ip[1]
+                    tcp, tos, ttl = ip[(ip[0] & 15) * 4:], ip[1], ip[8]
                 else:
                     continue
                 if port in struct.unpack_from("!HH", tcp):
                     found.append((tos & ~3, tcp[13] & (SYN | ACK),
-                                  len(tcp) - (tcp[12] >> 4) * 4))
+                                  len(tcp) - (tcp[12] >> 4) * 4, ttl))
         return found
 
 
@@ -90,9 +91,10 @@ def sdp(netns):
     return sock
 
 
-def have(sock, mark, priority, tos):
+def have(sock, mark, priority, tos, ttl=-1):
     # in this order: a type of service stands for a priority
     sock.setsockopt(*TOS, tos)
+    sock.setsockopt(*TTL, ttl)
     sock.setsockopt(socket.SOL_SOCKET, socket.SO_PRIORITY, priority)
     sock.setsockopt(socket.SOL_SOCKET, SO_MARK, mark)
 
@@ -110,9 +112,9 @@ def pass_on(source, sink):
     sink.recv(3000, socket.MSG_WAITALL)
 
 
-def server(port, mark=0, tos=0):
+def server(port, mark=0, tos=0, ttl=-1):
     sock = sdp("b")
-    have(sock, mark, 0, tos)
+    have(sock, mark, 0, tos, ttl)
     sock.bind((ADDR, port))
     sock.listen(4)
     return sock
@@ -126,22 +128,24 @@ def before_it():
     """Set before there is a connection; the packets of both ends"""
     mine, others = Tap("a", DEV, 7), Tap("a", DEV, 7, True)
     theirs, without = Tap("b", "vb", 9), Tap("b", "vb", 9, True)
-    lsn, sock, before = server(PORT, 9, 0x60), sdp("a"), queued()
-    have(sock, 7, 6, 0x20)
+    lsn, sock, before = server(PORT, 9, 0x60, 254), sdp("a"), queued()
+    have(sock, 7, 6, 0x20, 255)
     sock.connect((ADDR, PORT))
     conn = lsn.accept()[0]
     pass_on(sock, conn)
     pass_on(conn, sock)
     seen, now = mine.packets(), queued()
     ok("packets have the mark", payload(seen) > 3000, seen)
-    same("packets have the mark from the first one on", [p[1:] for p in seen[:1]], [(SYN, 0)])
+    same("packets have the mark from the first one on", [p[1:3] for p in seen[:1]], [(SYN, 0)])
     same("no packet is without the mark", others.packets(), [])
     same("packets have the type of service", {p[0] for p in seen}, {0x20})
+    same("packets have the time to live", {p[3] for p in seen}, {255})
     ok("packets have the priority", now[0] - before[0] >= max(len(seen), 4), (before, now))
     seen = theirs.packets()
     ok("packets of an accepted connection have the mark of its listener",
        payload(seen) > 3000, seen)
     same("packets of an accepted connection have the type of service", {p[0] for p in seen}, {0x60})
+    same("packets of an accepted connection have the time to live", {p[3] for p in seen}, {254})
     same("no data of an accepted connection is without the mark", payload(without.packets()), 0)
     return sock, conn
 
@@ -149,18 +153,21 @@ def before_it():
 def meanwhile(sock, conn):
     """Set when there is one"""
     mine, theirs, before = Tap("a", DEV, 8), Tap("b", "vb", 0), queued()
-    have(sock, 8, 2, 0x40)
+    have(sock, 8, 2, 0x40, 100)
     have(conn, 0, 0, 0)
     pass_on(sock, conn)
     pass_on(conn, sock)
     seen, now = mine.packets(), queued()
     ok("a later value applies to later data", payload(seen) >= 3000, seen)
     same("a later type of service applies to later data", {p[0] for p in seen}, {0x40})
+    same("a later time to live applies to later data", {p[3] for p in seen}, {100})
     ok("a later priority applies to later data", now[1] - before[1] >= max(len(seen), 2),
        (before, now))
     seen = theirs.packets()
     ok("an accepted connection can lose its mark", payload(seen) >= 3000, seen)
     same("without a type of service", {p[0] for p in seen if p[2]}, {0})
+    same("an accepted connection can have the usual time to live",
+         {p[3] for p in seen if p[2]}, {64})
 
 
 def without_options():
@@ -172,6 +179,7 @@ def without_options():
     seen = bare.packets(port)
     ok("without options there is no mark", payload(seen) > 3000, seen)
     same("nor a type of service", {p[0] for p in seen}, {0})
+    same("without options the time to live is the usual one", {p[3] for p in seen}, {64})
 
 
 def main():

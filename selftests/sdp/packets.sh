@@ -1,8 +1,9 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0
 #
-# SO_MARK, SO_PRIORITY, IP_TOS and IPV6_TCLASS are those of the packets, over
-# iwarp_hybrid, by both links: set before a connection, on its listener, or later.
+# SO_MARK, SO_PRIORITY, IP_TOS and IPV6_TCLASS, IP_TTL and IPV6_UNICAST_HOPS are those of
+# the packets, over iwarp_hybrid, by both links: set before a connection, on its listener,
+# or later.
 
 # shellcheck source=selftests/lib/lib.sh
 . "$(dirname "$0")/../lib/lib.sh"
