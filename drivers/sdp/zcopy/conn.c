@@ -127,7 +127,10 @@ void sdp_zc_drained(struct sdp_conn *conn)
 	/* pairs with the acquire of sdp_zc_idle() */
 	smp_store_release(&zc->drained, true);
 	wake_up_all(&conn->wait);
-	/* pairs with the release of sdp_zc_leave() */
+	/*
+	 * Soon: processes only have the device forget their memory, and wait for the locks
+	 * of pages afterwards. Pairs with the release of sdp_zc_leave().
+	 */
 	wait_event(conn->wait, !smp_load_acquire(&zc->users));
 }
 

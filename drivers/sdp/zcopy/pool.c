@@ -122,7 +122,7 @@ static const struct mmu_interval_notifier_ops sdp_zc_mni_ops = {
  *
  * If that is not possible it will not be kept.
  *
- * Context: process that owns the memory, as sdp_zc_release().
+ * Context: process that owns the memory, as sdp_zc_region_free().
  */
 static void sdp_zc_watch(struct sdp_zc_region *r)
 {
@@ -169,8 +169,11 @@ static void sdp_zc_watched(struct sdp_zc_region *r)
 }
 #endif
 
-/* Data that the device has written must reach a file, or swap. */
-static void sdp_zc_dirty(struct sdp_zc_region *r)
+/*
+ * Data that the device has written must reach a file, or swap. False if a page is locked:
+ * that may take any time, and the connection cannot go meanwhile.
+ */
+static bool sdp_zc_dirty(struct sdp_zc_region *r)
 {
 	struct folio *folio;
 	u32 i;
@@ -179,11 +182,13 @@ static void sdp_zc_dirty(struct sdp_zc_region *r)
 		folio = page_folio(r->page[i]);
 		if (folio_test_dirty(folio))
 			continue;
-		folio_lock(folio);
+		if (!folio_trylock(folio))
+			return false;
 		folio_mark_dirty(folio);
 		folio_unlock(folio);
 	}
 	r->dirty = false;
+	return true;
 }
 
 /**
@@ -245,7 +250,7 @@ static struct sdp_zc_region *sdp_zc_excess(struct sdp_zc_cache *cache,
  * sdp_zc_cache_keep - leave a region for the next transfer
  * @r: region, its transfer is over
  *
- * Context: process, as sdp_zc_release().
+ * Context: process, as sdp_zc_region_free().
  *
  * Return: false if the caller must release it.
  */
@@ -259,7 +264,8 @@ static bool sdp_zc_cache_keep(struct sdp_zc_region *r)
 
 	if (!r->watched || cost > (u32)READ_ONCE(sn->sysctl_zcopy_cache))
 		return false;
-	sdp_zc_dirty(r);
+	if (!sdp_zc_dirty(r))
+		return false;
 	spin_lock(&cache->lock);
 	if (r->stale) {
 		spin_unlock(&cache->lock);
@@ -314,7 +320,7 @@ static bool sdp_zc_charged(const struct sdp_zc_region *r)
  * sdp_zc_cache_relieve - the user may not lock more memory: release some
  * @conn: connection of a transfer that needs it
  *
- * Context: as sdp_zc_release().
+ * Context: as sdp_zc_region_free().
  *
  * Return: false if nothing is kept that is charged to the user.
  */
@@ -354,7 +360,7 @@ unlock:
  *
  * Stale ones may still be about to be freed by the work item.
  *
- * Context: as sdp_zc_release(); the connection is not in use.
+ * Context: as sdp_zc_region_free(); the connection is not in use.
  */
 static void sdp_zc_cache_drop(struct sdp_conn *conn)
 {
@@ -473,8 +479,10 @@ static struct sdp_zc_region *sdp_zc_fill(struct sdp_conn *conn,
 
 	/* at the limit of the cache, reuse the registration of a kept region */
 	r = READ_ONCE(conn->zc->nspare) ? NULL : sdp_zc_cache_recycle(conn);
-	if (r)
-		sdp_zc_region_put(r);
+	if (r) {
+		sdp_zc_unbind(r, true);
+		sdp_zc_region_end(r);
+	}
 	r = sdp_zc_region_new(conn, addr, len, write);
 	if (!r)
 		return ERR_PTR(-ENOMEM);
@@ -592,18 +600,19 @@ struct sdp_zc_region *sdp_zc_get(struct sdp_conn *conn, unsigned long addr,
  * sdp_zc_put - a transfer is over
  * @r: region that the device cannot use any more
  *
- * Context: process, as sdp_zc_release().
+ * Context: process, as sdp_zc_unbind().
+ *
+ * Return: true if the caller calls sdp_zc_region_end() when nothing waits for it; false if
+ * the region is kept for the next transfer.
  */
-void sdp_zc_put(struct sdp_zc_region *r)
+bool sdp_zc_put(struct sdp_zc_region *r)
 {
 	/* once: from here on it is the process that writes there */
 	sdp_zc_sync(r, false);
-	if (r->posted) {
-		sdp_zc_region_free(r);
-		return;
-	}
-	if (!sdp_zc_cache_keep(r))
-		sdp_zc_region_put(r);
+	if (!r->posted && sdp_zc_cache_keep(r))
+		return false;
+	sdp_zc_unbind(r, !r->posted);
+	return true;
 }
 
 /**
@@ -616,7 +625,8 @@ void sdp_zc_give_back(struct sdp_zc_region *r)
 {
 	sock_owned_by_me(r->conn->sk);
 	r->dirty = false;
-	sdp_zc_put(r);
+	if (sdp_zc_put(r))
+		sdp_zc_region_end(r);
 }
 
 /**
@@ -640,6 +650,7 @@ void sdp_zc_mem_exit(struct sdp_conn *conn)
 	struct sdp_zc *zc = conn->zc;
 
 	sdp_zc_cache_drop(conn);
+	/* soon: as in sdp_zc_drained() */
 	wait_event(conn->wait, !READ_ONCE(zc->regions));
 	/* the task that has made it 0 may still be about to wake us */
 	spin_lock(&zc->mem_lock);

@@ -62,7 +62,7 @@ void sdp_zc_sync(struct sdp_zc_region *r, bool device)
  * sdp_zc_unwatch - the memory is about to be released
  * @r: region in no list
  *
- * Context: as sdp_zc_release(): waits for changes under way.
+ * Context: as sdp_zc_unbind(): waits for changes under way.
  */
 void sdp_zc_unwatch(struct sdp_zc_region *r)
 {
@@ -83,53 +83,84 @@ static void sdp_zc_unmap(struct sdp_zc_region *r)
 			      DMA_ATTR_SKIP_CPU_SYNC);
 }
 
-/**
- * sdp_zc_release - release the memory of a region
- * @r: region that the device cannot use, in no list
- *
- * Context: process, no spinlock held, nor a lock that a change of mappings
- * waits for.
- */
-static void sdp_zc_release(struct sdp_zc_region *r)
+/* Keep a registration for the next region if there is room. */
+static void sdp_zc_mr_put(struct sdp_zc *zc, struct ib_mr *mr)
 {
-	if (!r->nr)
-		return;
-	sdp_zc_unwatch(r);
-	if (r->bound)
-		sdp_zc_unmap(r);
-	unpin_user_pages_dirty_lock(r->page, r->nr, r->dirty);
-	mm_unaccount_pinned_pages(&r->mmp);
-	r->nr = 0;
+	spin_lock(&zc->mem_lock);
+	if (zc->nspare < SDP_ZC_SPARE) {
+		zc->spare[zc->nspare++] = mr;
+		mr = NULL;
+	}
+	spin_unlock(&zc->mem_lock);
+	if (mr)
+		ib_dereg_mr(mr);
 }
 
 /**
- * sdp_zc_region_free - free a region, with its memory
+ * sdp_zc_unbind - the device forgets the memory of a region
  * @r: region, in no list; nothing is posted for it, or the queue pair is dead
+ * @spare: its registration may be of use again. A dead queue pair may have left it valid:
+ *	   then it goes first.
  *
- * The registration goes first: a dead queue pair may have left it valid.
+ * The pages stay until sdp_zc_region_end().
  *
- * Context: as sdp_zc_release(). The connection may go afterwards.
+ * Context: process, no spinlock held, nor a lock that a change of mappings waits for. The
+ * connection may go afterwards.
  */
-void sdp_zc_region_free(struct sdp_zc_region *r)
+void sdp_zc_unbind(struct sdp_zc_region *r, bool spare)
 {
 	struct sdp_conn *conn = r->conn;
 	struct sdp_zc *zc = conn->zc;
-	bool bound;
 
-	if (r->mr)
+	if (r->mr && !spare)
 		ib_dereg_mr(r->mr);
-	sdp_zc_release(r);
-	bound = r->bound;
-	kvfree(r->page);
-	kvfree(r->sg);
-	kfree(r);
-	if (!bound)
+	if (r->nr)
+		sdp_zc_unwatch(r);
+	if (r->nr && r->bound)
+		sdp_zc_unmap(r);
+	if (r->mr && spare)
+		sdp_zc_mr_put(zc, r->mr);
+	r->mr = NULL;
+	if (!r->bound)
 		return;
+	r->bound = false;
 	spin_lock(&zc->mem_lock);
 	zc->regions--;
 	/* inside: sdp_zc_mem_exit() takes the lock when it has seen the number */
 	wake_up_all(&conn->wait);
 	spin_unlock(&zc->mem_lock);
+}
+
+/**
+ * sdp_zc_region_end - free a region and its pages
+ * @r: region after sdp_zc_unbind(), whose connection may be gone
+ *
+ * If the device has written to pages that are not dirty yet, it waits for their locks,
+ * which a file system may hold for as long as it likes. Nothing may wait for the caller.
+ *
+ * Context: as sdp_zc_unbind().
+ */
+void sdp_zc_region_end(struct sdp_zc_region *r)
+{
+	if (r->nr) {
+		unpin_user_pages_dirty_lock(r->page, r->nr, r->dirty);
+		mm_unaccount_pinned_pages(&r->mmp);
+	}
+	kvfree(r->page);
+	kvfree(r->sg);
+	kfree(r);
+}
+
+/**
+ * sdp_zc_region_free - free a region, with its memory
+ * @r: as sdp_zc_unbind()
+ *
+ * Context: as sdp_zc_unbind(), and sdp_zc_region_end().
+ */
+void sdp_zc_region_free(struct sdp_zc_region *r)
+{
+	sdp_zc_unbind(r, false);
+	sdp_zc_region_end(r);
 }
 
 /**
@@ -149,26 +180,6 @@ struct ib_mr *sdp_zc_mr_get(struct sdp_conn *conn)
 	spin_unlock(&zc->mem_lock);
 	return mr ?: ib_alloc_mr(conn->pd, IB_MR_TYPE_MEM_REG,
 				 sdp_zc_max_pages(conn));
-}
-
-/**
- * sdp_zc_region_put - free a region, but keep its registration if there is room
- * @r: as sdp_zc_region_free()
- *
- * Context: as sdp_zc_release().
- */
-void sdp_zc_region_put(struct sdp_zc_region *r)
-{
-	struct sdp_zc *zc = r->conn->zc;
-
-	sdp_zc_release(r);
-	spin_lock(&zc->mem_lock);
-	if (r->mr && zc->nspare < SDP_ZC_SPARE) {
-		zc->spare[zc->nspare++] = r->mr;
-		r->mr = NULL;
-	}
-	spin_unlock(&zc->mem_lock);
-	sdp_zc_region_free(r);
 }
 
 /**

@@ -244,7 +244,7 @@ static void sdp_zc_sink_cancel(struct sdp_conn *conn)
 	}
 	spin_unlock_bh(&sdp->lock);
 	sdp_conn_kick(conn);
-	sdp_zc_wait_peer(conn, sdp_zc_sink_over);
+	sdp_zc_wait_peer(conn, true, sdp_zc_sink_over);
 }
 
 /*

@@ -449,7 +449,7 @@ static void sdp_zc_tx_cancel(struct sdp_conn *conn)
 	spin_unlock(&sdp->lock);
 	spin_unlock_bh(&conn->tx_lock);
 	sdp_conn_kick(conn);
-	sdp_zc_wait_peer(conn, sdp_zc_tx_over);
+	sdp_zc_wait_peer(conn, false, sdp_zc_tx_over);
 }
 
 /**

@@ -222,22 +222,33 @@ static bool sdp_zc_idle(const struct sdp_conn *conn,
 	return smp_load_acquire(&conn->zc->drained);
 }
 
+/* Jiffies that the peer or the device has for an answer. */
+static long sdp_zc_patience(const struct sdp_conn *conn, bool reads)
+{
+	const struct sock *sk = conn->sk;
+	long limit = READ_ONCE(sdp_pernet(sock_net(sk))->sysctl_fin_timeout) * HZ;
+	long timeo = reads ? READ_ONCE(sk->sk_rcvtimeo) : READ_ONCE(sk->sk_sndtimeo);
+
+	return min(limit, max(timeo, SDP_ZC_ANSWER));
+}
+
 /**
  * sdp_zc_wait_peer - wait for something that the peer or the device owes us
  * @conn: connection
- * @over: returns true if it has come, or the connection is going down
+ * @reads: for a receive, else for a send
+ * @over: whether it is there, or the connection is going down
  *
- * Ends the connection if it does not come within net.sdp.fin_timeout, or if the process
- * is killed, but not during the first half second.
+ * Ends the connection when it does not come for net.sdp.fin_timeout, or for the time of
+ * SO_RCVTIMEO or SO_SNDTIMEO, or when the process is killed, but not during the first half
+ * second. The peer answers without its program, and the memory is the program's own again
+ * only when it has.
  *
  * Context: process, no spinlock held.
  */
-void sdp_zc_wait_peer(struct sdp_conn *conn,
+void sdp_zc_wait_peer(struct sdp_conn *conn, bool reads,
 		      bool (*over)(const struct sdp_conn *conn))
 {
-	struct net *net = sock_net(conn->sk);
-	long limit = READ_ONCE(sdp_pernet(net)->sysctl_fin_timeout) * HZ;
-	long left;
+	long limit = sdp_zc_patience(conn, reads), left;
 
 	/* uninterruptible: the answer may be on its way to a killed process */
 	if (wait_event_timeout(conn->wait, over(conn), min(limit, HZ / 2)))
@@ -246,7 +257,7 @@ void sdp_zc_wait_peer(struct sdp_conn *conn,
 	if (left > 0)
 		return;
 	if (!left)
-		SDP_INC_STATS(net, TIMEOUTS);
+		SDP_INC_STATS(sock_net(conn->sk), TIMEOUTS);
 	sdp_conn_down(conn, left ? ECONNRESET : ETIMEDOUT);
 }
 
@@ -275,16 +286,22 @@ static bool sdp_zc_rx_idle(const struct sdp_conn *conn)
 bool sdp_zc_leave(struct sdp_conn *conn, struct sdp_zc_region *r)
 {
 	struct sdp_sock *sdp = sdp_sk(conn->sk);
-	bool ok;
+	bool ok, ends;
 
-	sdp_zc_wait_peer(conn, r->write ? sdp_zc_rx_idle : sdp_zc_tx_idle);
+	sdp_zc_wait_peer(conn, r->write, r->write ? sdp_zc_rx_idle : sdp_zc_tx_idle);
+	/*
+	 * Without a limit: the device may use the memory until the queue pair is drained.
+	 * Before that it must not become something else.
+	 */
 	wait_event(conn->wait, sdp_zc_idle(conn, r));
 	ok = !READ_ONCE(r->posted);
-	sdp_zc_put(r);
+	ends = sdp_zc_put(r);
 	spin_lock_bh(&sdp->lock);
 	/* pairs with the acquire of sdp_zc_drained() */
 	smp_store_release(&conn->zc->users, conn->zc->users - 1);
 	spin_unlock_bh(&sdp->lock);
 	wake_up_all(&conn->wait);
+	if (ends)
+		sdp_zc_region_end(r);
 	return ok;
 }

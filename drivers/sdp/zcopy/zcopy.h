@@ -40,6 +40,7 @@
 #define SDP_ZC_LOOKS	64
 #define SDP_ZC_SKIP_MAX	6	/* at most 2^6 transfers are copied after failures */
 #define SDP_ZC_SEEN_BITS	3	/* 2^3 addresses of sends are remembered */
+#define SDP_ZC_ANSWER	(3 * HZ) /* for the peer, at least: lost packets are sent again */
 #define SDP_ZC_SPARE	2	/* registrations without memory, of a connection */
 
 struct msghdr;
@@ -318,12 +319,13 @@ sdp_zc_dir(const struct sdp_zc_region *r)
 /* zcopy/region.c */
 u32 sdp_zc_max_pages(const struct sdp_conn *conn);
 struct ib_mr *sdp_zc_mr_get(struct sdp_conn *conn);
-void sdp_zc_region_put(struct sdp_zc_region *r);
 int sdp_zc_map(struct sdp_zc_region *r);
 struct sdp_zc_region *sdp_zc_region_new(struct sdp_conn *conn,
 					unsigned long addr, u32 len,
 					bool write);
 void sdp_zc_sync(struct sdp_zc_region *r, bool device);
+void sdp_zc_unbind(struct sdp_zc_region *r, bool spare);
+void sdp_zc_region_end(struct sdp_zc_region *r);
 void sdp_zc_region_free(struct sdp_zc_region *r);
 void sdp_zc_unwatch(struct sdp_zc_region *r);
 
@@ -332,7 +334,7 @@ void sdp_zc_cache_init_net(struct sdp_zc_cache *cache);
 void sdp_zc_cache_exit_net(struct sdp_zc_cache *cache);
 struct sdp_zc_region *sdp_zc_get(struct sdp_conn *conn, unsigned long addr,
 				 u32 len, bool write);
-void sdp_zc_put(struct sdp_zc_region *r);
+bool sdp_zc_put(struct sdp_zc_region *r);
 void sdp_zc_give_back(struct sdp_zc_region *r);
 void sdp_zc_mem_init(struct sdp_zc *zc);
 void sdp_zc_mem_exit(struct sdp_conn *conn);
@@ -344,7 +346,7 @@ void sdp_zc_inv_wr(struct sdp_zc_region *r, struct ib_send_wr *wr);
 bool sdp_zc_post(struct sdp_conn *conn, struct sdp_zc_region *r,
 		 const struct ib_send_wr *wr);
 void sdp_zc_enter(struct sdp_conn *conn);
-void sdp_zc_wait_peer(struct sdp_conn *conn,
+void sdp_zc_wait_peer(struct sdp_conn *conn, bool reads,
 		      bool (*over)(const struct sdp_conn *conn));
 bool sdp_zc_leave(struct sdp_conn *conn, struct sdp_zc_region *r);
 bool sdp_zc_push(const struct sdp_zc *zc, struct sdp_zc_adverts *q,
