@@ -13,6 +13,7 @@
  *	vt_resize.c	queues that get other sizes
  *	vt_flush.c	what is posted while a queue is flushed
  *	vt_flood.c	much that waits for a receive
+ *	vt_scale.c	costs beside many queue pairs
  *	vt_conn.c	two queue pairs, connected by rdma_cm; requests
  *	ktest.c		debugfs, results, steps of connecting
  */
@@ -119,5 +120,6 @@ void vt_reject_tests(void);
 void vt_flood_tests(bool receive);
 void vt_flood_end(void);
 void vt_reuse_tests(void);
+void vt_scale_tests(void);
 
 #endif

@@ -16,6 +16,7 @@
  *	reject			a connection that is not accepted
  *	flood			2 MB each for two without a receive
  *	drain			a receive for that, and the end
+ *	scale			costs beside many queue pairs
  *	reuse			buffers are used again before they are read
  */
 #include <linux/module.h>
@@ -54,6 +55,8 @@ static int vt_run(const char *test, const char *args)
 		vt_reject_tests();
 	else if (!strcmp(test, "flood") || !strcmp(test, "drain"))
 		vt_flood_tests(!strcmp(test, "drain"));
+	else if (!strcmp(test, "scale"))
+		vt_scale_tests();
 	else if (!strcmp(test, "reuse"))
 		vt_reuse_tests();
 	else
