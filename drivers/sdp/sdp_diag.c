@@ -444,17 +444,21 @@ static int sdp_diag_handler_dump(struct sk_buff *skb, struct nlmsghdr *nlh)
 	return netlink_dump_start(sock_net(skb->sk)->diag_nlsk, skb, nlh, &c);
 }
 
-/* sock_diag_destroy() demands CAP_NET_ADMIN. */
+/*
+ * sock_diag_destroy() demands CAP_NET_ADMIN. Of a socket that has become one of TCP
+ * there is nothing to end but that one, which lives as long.
+ */
 static int sdp_diag_handler_destroy(struct sk_buff *skb, struct nlmsghdr *nlh)
 {
-	struct sock *sk;
+	struct sock *sk, *tsk;
 	int err;
 
 	sk = sdp_diag_find(sock_net(skb->sk), nlh);
 	if (IS_ERR(sk))
 		return PTR_ERR(sk);
 
-	err = sock_diag_destroy(sk, ECONNABORTED);
+	tsk = sdp_diag_tcp(sk);
+	err = sock_diag_destroy(tsk ? tsk : sk, ECONNABORTED);
 	sock_put(sk);
 	return err;
 }
