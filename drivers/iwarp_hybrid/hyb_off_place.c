@@ -259,6 +259,27 @@ void hyb_off_place_stop(struct hyb_off *off)
 }
 
 /**
+ * hyb_off_no_writes - the NIC forgets the buffers that the peer might write to
+ * @off: connection, may be NULL
+ *
+ * Context: TCP socket held; the queue pair grants no Writes any more.
+ */
+void hyb_off_no_writes(struct hyb_off *off)
+{
+	struct hyb_off_buf *b, *next;
+	struct hyb_off_conn *o;
+
+	if (!hyb_off_places(off))
+		return;
+	o = container_of(off, struct hyb_off_conn, pub);
+	spin_lock_bh(&o->dev->place_lock);
+	list_for_each_entry_safe(b, next, &o->bufs, of_conn)
+		if (b->nic.what == IWARP_PLACE_WRITE)
+			hyb_off_unplace(b);
+	spin_unlock_bh(&o->dev->place_lock);
+}
+
+/**
  * hyb_off_came - see hyb_off_passed()
  * @off: connection
  * @seq: sequence number

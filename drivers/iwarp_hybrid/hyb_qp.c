@@ -14,6 +14,7 @@
 
 #include "hyb_attr.h"
 #include "hyb_idle.h"
+#include "hyb_offload.h"
 #include "hyb_place.h"
 #include "hyb_sched.h"
 #include "hyb_tcp.h"
@@ -376,16 +377,28 @@ static int hyb_qp_modify_state(struct hyb_qp *qp, enum ib_qp_state to)
  * @cm: the flags come with a change of state, perhaps from the RDMA CM, which did not ask
  * the ULP. It sets no flag as long as it has no cm_id of the IW CM, and it never sets that
  * of atomic operations. A flag that it leaves out in this way refuses nothing.
+ *
+ * On return the peer writes nothing that it may not. 0 or a negative errno.
  */
-static void hyb_qp_set_access(struct hyb_qp *qp, int access, bool cm)
+static int hyb_qp_set_access(struct hyb_qp *qp, int access, bool cm)
 {
 	int refuses = (IB_ACCESS_REMOTE_WRITE | IB_ACCESS_REMOTE_READ |
 		       IB_ACCESS_REMOTE_ATOMIC) & ~access;
+	struct sock *sk;
 
 	if (cm)
 		refuses &= access ? ~IB_ACCESS_REMOTE_ATOMIC : 0;
 	WRITE_ONCE(qp->access, access);
 	WRITE_ONCE(qp->refuses, refuses);
+	if (!(refuses & IB_ACCESS_REMOTE_WRITE))
+		return 0;
+	/* a NIC that places does not ask for each Write; from now on no buffer is added */
+	sk = hyb_sched_enter(qp);
+	if (IS_ERR_OR_NULL(sk))
+		return PTR_ERR_OR_ZERO(sk);
+	hyb_off_no_writes(qp->off);
+	hyb_sched_leave(qp, sk, false);
+	return 0;
 }
 
 /**
@@ -413,9 +426,12 @@ static int hyb_modify_qp(struct ib_qp *ibqp, struct ib_qp_attr *attr, int mask,
 		if (err)
 			return err;
 	}
-	if (mask & IB_QP_ACCESS_FLAGS)
-		hyb_qp_set_access(qp, attr->qp_access_flags,
-				  mask & IB_QP_STATE);
+	if (mask & IB_QP_ACCESS_FLAGS) {
+		err = hyb_qp_set_access(qp, attr->qp_access_flags,
+					mask & IB_QP_STATE);
+		if (err)
+			return err;
+	}
 	if (mask & IB_QP_STATE)
 		return hyb_qp_modify_state(qp, attr->qp_state);
 	return 0;

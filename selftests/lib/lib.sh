@@ -576,8 +576,8 @@ net_up_one() {
 		defer sysctl -qw net.sdp.port_offset="$(sysctl -n net.sdp.port_offset)"
 		plain_ports
 	fi
-	modprobe -q veth
-	ip link add va mtu "$NET_MTU" type veth peer name vb mtu "$NET_MTU" || return
+	modprobe -q "$NET_LINK"
+	ip link add va mtu "$NET_MTU" type "$NET_LINK" peer name vb mtu "$NET_MTU" || return
 	NET_MODE=one
 	for d in va vb; do
 		echo 1 >/proc/sys/net/ipv4/conf/$d/accept_local

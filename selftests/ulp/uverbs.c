@@ -424,18 +424,25 @@ static bool grant(int access)
 	return !ibv_modify_qp(b.id->qp, &attr, IBV_QP_ACCESS_FLAGS);
 }
 
+/* As many bytes, and so often, that a NIC knows the region and places them itself */
 static void case_read_only(void)
 {
-	memset(a.buf, 1, 64);
-	result(!perform(IBV_WR_RDMA_WRITE, 64, b.buf, b.mr->rkey) &&
-		       sync_ends(0) && b.buf[63] == 1,
-	       "Write over a queue pair as it is made");
+	int i;
+
+	memset(a.buf, 1, 1024);
+	/* the peer's NIC takes part when the peer has sent something */
+	for (i = 0; i < 4; i++)
+		if (perform(IBV_WR_RDMA_WRITE, 1024, b.buf, b.mr->rkey) ||
+		    perform(IBV_WR_RDMA_READ, 64, b.buf + 2048, b.mr->rkey))
+			break;
+	result(i == 4 && sync_ends(0) && b.buf[1023] == 1,
+	       "Writes over a queue pair as it is made");
 	result(grant(IBV_ACCESS_REMOTE_READ) &&
 		       !perform(IBV_WR_RDMA_READ, 64, b.buf, b.mr->rkey),
 	       "Read over a queue pair that grants no Write");
-	memset(a.buf, 2, 64);
-	perform(IBV_WR_RDMA_WRITE, 64, b.buf, b.mr->rkey);
-	result(async_event(a.id->verbs, IBV_EVENT_QP_FATAL) && b.buf[63] == 1,
+	memset(a.buf, 2, 1024);
+	perform(IBV_WR_RDMA_WRITE, 1024, b.buf, b.mr->rkey);
+	result(async_event(a.id->verbs, IBV_EVENT_QP_FATAL) && b.buf[1023] == 1,
 	       "a Write over it is refused");
 }
 

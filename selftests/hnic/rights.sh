@@ -1,0 +1,24 @@
+#!/bin/bash
+# SPDX-License-Identifier: GPL-2.0
+#
+# The verbs of programs over a NIC that places payload: what a queue pair or a region does
+# not grant any more is not written to, though the NIC has written there before.
+
+# shellcheck source=selftests/lib/lib.sh
+. "$(dirname "$0")/../lib/lib.sh"
+# shellcheck source=selftests/ulp/lib.bash
+. "$(dirname "$0")/../ulp/lib.bash"
+need ulp-uverbs
+need_research
+export NET_LINK=hnic
+
+hybrid_here || ktap_skip_all "no hybrid devices over hnic"
+for dev in rda rdb; do
+	echo nic >/sys/class/infiniband/$dev/hybrid/placement
+done
+ktap_is "the NIC is to place payload" "$(cat /sys/class/infiniband/rdb/hybrid/placement)" nic
+counters_save
+timeout -k 5 200 ulp-uverbs >/tmp/uverbs.tap 2>&1
+ktap_include /tmp/uverbs.tap
+ktap_check "the NIC has placed payload" counters_grew rdb rx_nic_placed
+ktap_done
