@@ -119,9 +119,9 @@ static int protocol_for(const struct xport *xp, int family)
 
 static int open_for(const struct xport *xp, const struct addrinfo *ai)
 {
-	int fd = xp->socket(xp->family == AF_UNSPEC ? ai->ai_family :
-						      xp->family,
-			    SOCK_STREAM, protocol_for(xp, ai->ai_family));
+	int fd =
+		xp->socket(xp->family == AF_UNSPEC ? ai->ai_family : xp->family,
+			   SOCK_STREAM, protocol_for(xp, ai->ai_family));
 
 	if (fd < 0 && errno == EAFNOSUPPORT && xp->family == AF_SDP)
 		bench_die(
