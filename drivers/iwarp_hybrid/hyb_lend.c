@@ -215,28 +215,13 @@ u32 hyb_lend_una(struct hyb_qp *qp, u32 una)
 }
 
 /**
- * hyb_lend_busy - has the network memory of requests?
- * @qp: detached queue pair
- */
-bool hyb_lend_busy(struct hyb_qp *qp)
-{
-	struct hyb_lend *lend = qp->tx.lend;
-	unsigned long flags;
-	bool busy;
-
-	if (!lend)
-		return false;
-	spin_lock_irqsave(&lend->lock, flags);
-	busy = !list_empty(&lend->packets);
-	spin_unlock_irqrestore(&lend->lock, flags);
-	return busy;
-}
-
-/**
- * hyb_lend_recall - wait until the network has no memory of requests
+ * hyb_lend_recall - has the network memory of requests?
  * @qp: detached queue pair
  *
- * Return: false if it has none. Otherwise HYB_EV_RECALLED comes when that is so.
+ * Context: any.
+ *
+ * Return: false if it has none. If it has, HYB_EV_RECALLED comes when it has none any
+ * more.
  */
 bool hyb_lend_recall(struct hyb_qp *qp)
 {

@@ -16,7 +16,6 @@ struct sock;
 bool hyb_lend_packet(struct hyb_qp *qp, const struct sock *sk,
 		     struct sk_buff *skb);
 u32 hyb_lend_una(struct hyb_qp *qp, u32 una);
-bool hyb_lend_busy(struct hyb_qp *qp);
 bool hyb_lend_recall(struct hyb_qp *qp);
 void hyb_lend_end(struct hyb_qp *qp);
 void hyb_lend_exit(void);

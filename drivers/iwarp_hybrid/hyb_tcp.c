@@ -533,7 +533,7 @@ bool hyb_tcp_recall(struct hyb_cep *cep, struct hyb_qp *qp)
  */
 void hyb_tcp_recall_wait(struct hyb_qp *qp, unsigned long end)
 {
-	while (hyb_lend_busy(qp) && time_before(jiffies, end))
+	while (hyb_lend_recall(qp) && time_before(jiffies, end))
 		usleep_range(500, 2000);
 }
 
