@@ -175,6 +175,33 @@ static bool *find_switch(struct options *o, int c)
 	}
 }
 
+/* Options with an argument; false if it is none of them */
+static bool parse_argument(struct options *o, int c)
+{
+	switch (c) {
+	case 'F':
+		filter_file(o, optarg);
+		break;
+	case 'N':
+		enter_namespace(optarg);
+		break;
+	case 'i':
+		o->interval = parse_seconds(optarg);
+		break;
+	case 'c':
+		o->count = parse_number(optarg, 10, "no number of times");
+		break;
+	case 'K':
+		o->kill = true;
+		if (optarg)
+			o->kill_cookie = parse_number(optarg, 16, "no cookie");
+		break;
+	default:
+		return false;
+	}
+	return true;
+}
+
 static void parse_option(struct options *o, int c)
 {
 	bool *on = find_switch(o, c);
@@ -183,6 +210,8 @@ static void parse_option(struct options *o, int c)
 		*on = true;
 		return;
 	}
+	if (parse_argument(o, c))
+		return;
 	switch (c) {
 	case 'E':
 		o->events = true;
@@ -211,23 +240,6 @@ static void parse_option(struct options *o, int c)
 		break;
 	case '6':
 		o->family = AF_INET6;
-		break;
-	case 'F':
-		filter_file(o, optarg);
-		break;
-	case 'N':
-		enter_namespace(optarg);
-		break;
-	case 'i':
-		o->interval = parse_seconds(optarg);
-		break;
-	case 'c':
-		o->count = parse_number(optarg, 10, "no number of times");
-		break;
-	case 'K':
-		o->kill = true;
-		if (optarg)
-			o->kill_cookie = parse_number(optarg, 16, "no cookie");
 		break;
 	case 'h':
 		usage(stdout);
