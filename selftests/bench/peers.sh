@@ -64,15 +64,16 @@ peers_verbs() {
 
 # netpipe DEVICE LIST TIMES: lines "BYTES MBIT/S SECONDS" in the file, for these sizes and some
 # between them
-NETPIPE_OUT=/tmp/np.out
+NETPIPE_OUT=/run/netpipe.out
+NETPIPE_LOG=/run/netpipe.log
 netpipe() {
 	local list
 
 	mapfile -t list < <(each_size "$2")
 	rm -f $NETPIPE_OUT
 	mpi_run "$1" NPopenmpi -l "${list[0]}" -u "${list[-1]}" -p 0 -n "$3" -o $NETPIPE_OUT \
-		>/tmp/np.log 2>&1 && return
-	tail -n 20 /tmp/np.log
+		>$NETPIPE_LOG 2>&1 && return
+	tail -n 20 $NETPIPE_LOG
 	return 1
 }
 

@@ -18,7 +18,8 @@ for dev in rda rdb; do
 done
 ktap_is "the NIC is to place payload" "$(cat /sys/class/infiniband/rdb/hybrid/placement)" nic
 counters_save
-timeout -k 5 200 ulp-uverbs >/tmp/uverbs.tap 2>&1
-ktap_include /tmp/uverbs.tap
+timeout -k 5 200 ulp-uverbs >"$OUT/uverbs.tap" 2>&1
+ktap_is "the program ran" $? 0
+ktap_include "$OUT/uverbs.tap"
 ktap_check "the NIC has placed payload" counters_grew rdb rx_nic_placed
 ktap_done

@@ -96,14 +96,20 @@ PINNED=$(pinned)
 mkfifo /run/waits
 defer rm -f /run/waits
 
-PORT=7801
-start serve b /usr/bin/python3
-OTHER=$BG_PID
-wait_for 30 said listening || ktap_fail "the server listens" "$(cat "$BG_LOG")"
-# shellcheck disable=SC2016
-start_bg a sh -c 'exec /usr/bin/python3 /run/waits.py send "$@" </run/waits' x $SERVER $PORT
-exec 7>/run/waits
-wait_for 30 said connected || ktap_fail "a connection" "$(cat "$BG_LOG")"
+# pair PORT PEER DO: two programs, connected; fd 7 lets that in a go on
+pair() {
+	PORT=$1
+	start "$2" b /usr/bin/python3
+	OTHER=$BG_PID
+	wait_for 30 said listening || ktap_fail "the server listens" "$(cat "$BG_LOG")"
+	# shellcheck disable=SC2016
+	start_bg a sh -c 'exec /usr/bin/python3 /run/waits.py "$@" </run/waits' x \
+		"$3" "$SERVER" "$PORT"
+	exec 7>/run/waits
+	wait_for 30 said connected || ktap_fail "a connection" "$(cat "$BG_LOG")"
+}
+
+pair 7801 serve send
 echo >&7
 ktap_check "the sender advertises its memory" wait_for 30 advertised a
 ktap_check "packets are lost" cut_off
@@ -112,15 +118,8 @@ exec 7>&-
 joined
 stop_bg "$OTHER"
 
-PORT=7802
 in_b sysctl -qw net.sdp.zcopy_wait=60000000
-start push b /usr/bin/python3
-OTHER=$BG_PID
-wait_for 30 said listening || ktap_fail "the server listens" "$(cat "$BG_LOG")"
-# shellcheck disable=SC2016
-start_bg a sh -c 'exec /usr/bin/python3 /run/waits.py take "$@" </run/waits' x $SERVER $PORT
-exec 7>/run/waits
-wait_for 30 said connected || ktap_fail "a connection" "$(cat "$BG_LOG")"
+pair 7802 push take
 ktap_check "the peer advertises its memory" wait_for 30 advertised b
 ktap_check "packets are lost" cut_off
 echo >&7

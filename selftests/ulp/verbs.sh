@@ -48,9 +48,9 @@ counters_save
 kt_do - refer refer 10.0.0.2 7800
 ktap_check "refer: payload goes by reference" counters_grew rda tx_ref_bytes
 tc qdisc del dev va root
-timeout -k 5 200 ulp-uverbs >/tmp/uverbs.tap 2>&1
+timeout -k 5 200 ulp-uverbs >"$OUT/uverbs.tap" 2>&1
 ktap_is "the program ran" $? 0
-results program </tmp/uverbs.tap
+results program <"$OUT/uverbs.tap"
 ktap_check "the module can be removed" modprobe -r ulp_verbs
 ktap_check "no queue pair is left" wait_for 20 no_queue_pairs
 ktap_done
