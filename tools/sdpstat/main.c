@@ -301,8 +301,8 @@ static void check_use(const struct options *o)
 			"for connections and listeners, once: leave out -B, -c, -E, -i, -S and -w");
 }
 
-/* -K has a cookie as an argument, too. All sockets, by a word that is forgotten, are
- * more than anybody wants to end.
+/* -K has a cookie as an argument, too. Without either, a forgotten word would end all
+ * sockets.
  */
 static void parse_kill(struct options *o, int *n, char **args)
 {
