@@ -23,16 +23,22 @@ def list_table(columns, rows):
     return "\n".join(lines) + "\n"
 
 
+def origin(run):
+    """The provenance of a report in words"""
+    return ", ".join([f"Commit {run['commit']}", f"kernel {run['kernel']}",
+                      *(run[what] for what in ("qemu", "compiler", "cpu", "time"))])
+
+
 def overview(claims, figures):
     """overview.rst"""
     title = "One reference run of the report"
-    where = claims["provenance"]
     out = [".. SPDX-License-Identifier: GPL-2.0", "", "=" * len(title), title, "=" * len(title), "",
-           "``make report KEEP=Documentation/results`` wrote this directory. Commit "
-           f"{where['commit']}, kernel {where['kernel']}, {where['qemu']}, {where['compiler']}, "
-           f"{where['cpu']}, {where['time']}; the points are of {', '.join(claims['commits'])}. "
+           "``make report KEEP=Documentation/results`` wrote this directory. "
+           f"{origin(claims['provenance'])}; the points are of {', '.join(claims['commits'])}. "
            "``claims.json`` has each number; "
            "``../report.rst`` says how to read it.", ""]
+    for run in claims.get("later", []):
+        out += [f"A later run made {', '.join(run['panels'])}. {origin(run)}.", ""]
     for table in claims["overview"]:
         out += [table["title"], "=" * len(table["title"]), "", table["text"], "",
                 list_table(table["columns"], table["rows"])]
@@ -63,9 +69,21 @@ def by_name(old, new, name):
     return there + list(fresh.values())
 
 
+def later(old, new):
+    """The runs after the first one, with their panels that no other run has made again"""
+    fresh = set(new["panels"])
+    runs = [{**run, "panels": [p for p in run["panels"] if p not in fresh]}
+            for run in old.get("later", [])]
+    return [run for run in runs if run["panels"]] + [
+        {**new["provenance"], "panels": sorted(fresh)}]
+
+
 def merged(old, new):
     """The claims of @old with those of @new instead, as far as it has them"""
+    if not old:
+        return new
     found = {**new, "panels": {**old.get("panels", {}), **new["panels"]},
+             "provenance": old["provenance"], "later": later(old, new),
              "commits": sorted({*old.get("commits", []), *new["commits"]})}
     for field, name in (("claims", "claim"), ("checks", "check"), ("overview", "title"),
                         ("entries", "panel")):

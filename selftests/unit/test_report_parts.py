@@ -110,23 +110,28 @@ def kernels():
 
 def one_kept():
     """A report of some panels, kept beside those of an earlier one"""
-    old = {"panels": {"A": "ok", "B": "ok"}, "commits": ["1"], "provenance": "old",
+    old = {"panels": {"A": "ok", "B": "ok"}, "commits": ["1"], "provenance": {"cpu": "old"},
            "claims": [{"claim": "A-N1", "value": 1}], "checks": [{"check": "A/c", "value": 1}],
            "overview": [{"title": "t", "rows": [1]}, {"title": "u", "rows": [2]}],
            "entries": [{"panel": "A"}, {"panel": "B", "why": ""}]}
-    new = {"panels": {"B": "not ok", "C": "ok"}, "commits": ["2"], "provenance": "new",
+    new = {"panels": {"B": "not ok", "C": "ok"}, "commits": ["2"], "provenance": {"cpu": "new"},
            "claims": [], "checks": [{"check": "C/c", "value": 3}],
            "overview": [{"title": "u", "rows": [4]}, {"title": "v", "rows": [5]}],
            "entries": [{"panel": "B", "why": "x"}, {"panel": "C"}]}
     same("kept: the new ones replace those of their name, the others stay",
          keep.merged(old, new),
          {"panels": {"A": "ok", "B": "not ok", "C": "ok"}, "commits": ["1", "2"],
-          "provenance": "new", "claims": old["claims"],
+          "provenance": {"cpu": "old"}, "later": [{"cpu": "new", "panels": ["B", "C"]}],
+          "claims": old["claims"],
           "checks": [{"check": "A/c", "value": 1}, {"check": "C/c", "value": 3}],
           "overview": [{"title": "t", "rows": [1]}, {"title": "u", "rows": [4]},
                        {"title": "v", "rows": [5]}],
           "entries": [{"panel": "A"}, {"panel": "B", "why": "x"}, {"panel": "C"}]})
     same("kept: the first time", keep.merged({}, new), new)
+    third = {**new, "panels": {"C": "ok"}, "provenance": {"cpu": "third"}}
+    same("kept: each run has the panels that are its own",
+         keep.merged(keep.merged(old, new), third)["later"],
+         [{"cpu": "new", "panels": ["B"]}, {"cpu": "third", "panels": ["C"]}])
 
 
 def verdicts():

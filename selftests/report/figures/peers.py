@@ -116,7 +116,7 @@ def tables(rows):
         table(rows, "Peers on the same work: a stream", "mbps", True,
               how.format("MB/s in one direction.") + " NetPIPE has the receiver alone time a "
               "stream, which on one processor finds it in its buffers: no figures of Open MPI."),
-        {"title": "Peers on the same work: what stands in a row",
+        {"title": "Peers on the same work: content of the rows",
          "columns": ["Transport", "Content of the row"], "command": BENCH,
          "rows": [[p.name, p.text] for p in there] + ([list(a) for a in ABSENT] if there else []),
          "text": "Copies, checks, processes and the place of the driver; and why one is "
