@@ -13,6 +13,7 @@ here=$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd)
 
 src=${UML_SOURCE:-/usr/src/linux-source-6.1.tar.xz}
 config=$here/uml.config
+xstate=$here/uml-xstate.diff
 recipe=1
 
 build() {
@@ -20,6 +21,7 @@ build() {
 	mkdir src
 	tar -C src --strip-components=1 -xf "$src"
 	cd src
+	patch -s -p1 <"$xstate"
 	KCONFIG_ALLCONFIG=$config make -s allnoconfig
 	check_config
 	nice -n 10 make -s -j"${JOBS:-$(nproc)}" linux modules
@@ -52,7 +54,7 @@ keep_for_modules() {
 	ls Module.symvers .config
 }
 
-key=$(cache_key "$recipe" "$(grep '^CONFIG' "$config")" "$(gcc -dumpfullversion)" \
+key=$(cache_key "$recipe" "$(grep '^CONFIG' "$config")" "$(cat "$xstate")" "$(gcc -dumpfullversion)" \
 	"$(dpkg-query -W -f '${Version}' linux-source-6.1 2>/dev/null || sha256sum "$src")")
 [ -e "$src" ] || die "no $src: run make deps"
 if [ "${1:-}" = --check ]; then
