@@ -4,6 +4,8 @@
 # build-deb.sh BUILD: Debian packages, and their source, of the files that git knows; in
 # BUILD/deb.
 set -euo pipefail
+# shellcheck source=scripts/help.sh
+. "$(dirname "${BASH_SOURCE[0]}")/help.sh"
 top=$(dirname "$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd)")
 out=$(realpath -m "$1")/deb
 cd "$top"

@@ -10,6 +10,8 @@
 # W=1, C=1 and the like are passed on from the environment by MODFLAGS. SDP_RESEARCH=n
 # leaves out the variants of the literature, see Documentation/knobs.rst.
 set -euo pipefail
+# shellcheck source=scripts/help.sh
+. "$(dirname "${BASH_SOURCE[0]}")/help.sh"
 here=$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd)
 top=$(dirname "$here")
 # shellcheck source=scripts/cache.sh

@@ -4,6 +4,8 @@
 # build-rpm.sh BUILD: RPM packages of the files that git knows, in BUILD/rpm. RPMFLAGS:
 # options of rpmbuild, --nodeps where its database does not have what apt installed.
 set -euo pipefail
+# shellcheck source=scripts/help.sh
+. "$(dirname "${BASH_SOURCE[0]}")/help.sh"
 top=$(dirname "$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd)")
 out=$(realpath -m "$1")/rpm
 cd "$top"

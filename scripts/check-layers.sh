@@ -22,6 +22,8 @@
 # The first comment of a source says what it calls ("Calls sdp_rx_msg.c and ..."). A
 # file that is named there, but of which no symbol is used, is a finding as well.
 set -euo pipefail
+# shellcheck source=scripts/help.sh
+. "$(dirname "${BASH_SOURCE[0]}")/help.sh"
 
 usage() {
 	echo "usage: ${0##*/} [-s] [-l] OBJDIR LAYERS" >&2

@@ -10,6 +10,8 @@
 # tests, no host/native: another run had them), AGAIN (run what
 # failed once more, by itself, as run.sh -A does).
 set -euo pipefail
+# shellcheck source=scripts/help.sh
+. "$(dirname "${BASH_SOURCE[0]}")/help.sh"
 here=$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd)
 top=$(dirname "$here")
 kernel=${KERNEL:-6.1}

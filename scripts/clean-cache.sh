@@ -1,8 +1,10 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0
 #
-# Remove everything from the cache.
+# clean-cache.sh: remove everything from the cache, SDP_CACHE (~/.cache/linux-sdp).
 set -euo pipefail
+# shellcheck source=scripts/help.sh
+. "$(dirname "${BASH_SOURCE[0]}")/help.sh"
 # shellcheck source=scripts/cache.sh
 . "$(dirname "$0")/cache.sh"
 

@@ -5,6 +5,8 @@
 # far as it is missing, with apt; with --report what "make report" needs beside it.
 # Says what it does; does nothing if all is there.
 set -euo pipefail
+# shellcheck source=scripts/help.sh
+. "$(dirname "${BASH_SOURCE[0]}")/help.sh"
 
 packages=(
 	# modules, tools, the debug kernel

@@ -4,6 +4,8 @@
 # htmldocs.sh [BUILD]: make HTML of all documents and of the kernel-doc comments,
 # in BUILD/html. A warning is an error.
 set -euo pipefail
+# shellcheck source=scripts/help.sh
+. "$(dirname "${BASH_SOURCE[0]}")/help.sh"
 here=$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd)
 top=$(dirname "$here")
 build=$(realpath -m "${1:-$top/build}")

@@ -5,6 +5,8 @@
 # and for those to come; an older state of the same version is replaced. -r: take them
 # back. DKMS_OPTIONS are for dkms(8).
 set -euo pipefail
+# shellcheck source=scripts/help.sh
+. "$(dirname "${BASH_SOURCE[0]}")/help.sh"
 here=$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd)
 # shellcheck source=dkms.conf
 . "$here/../dkms.conf"

@@ -4,6 +4,8 @@
 # install-modules.sh BUILD: install the modules that "make modules" built.
 # install-modules.sh -r: remove them, of all kernels
 set -euo pipefail
+# shellcheck source=scripts/help.sh
+. "$(dirname "${BASH_SOURCE[0]}")/help.sh"
 here=$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd)
 
 # remove RELEASE: the directory goes with what was the last file in it

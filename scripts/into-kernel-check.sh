@@ -11,6 +11,8 @@
 #
 # With --cached, the source is not downloaded: without it nothing is done.
 set -euo pipefail
+# shellcheck source=scripts/help.sh
+. "$(dirname "${BASH_SOURCE[0]}")/help.sh"
 here=$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd)
 top=$(dirname "$here")
 # shellcheck source=scripts/cache.sh

@@ -12,6 +12,8 @@
 #   in user space: advice to use what only the kernel has (ARRAY_SIZE, BIT,
 #   kstrto*, ...), CAMELCASE (Elf64_Ehdr), and layout, which clang-format decides
 set -uo pipefail
+# shellcheck source=scripts/help.sh
+. "$(dirname "${BASH_SOURCE[0]}")/help.sh"
 here=$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd)
 top=$(dirname "$here")
 build=$(realpath -m "${1:-$top/build}")

@@ -7,6 +7,8 @@
 # where they notice nothing, the short runs of the fuzz targets. The diffs of the faults
 # that survive are in BUILD/mutate/survivors.
 set -euo pipefail
+# shellcheck source=scripts/help.sh
+. "$(dirname "${BASH_SOURCE[0]}")/help.sh"
 top=$(dirname "$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd)")
 if [ $# -lt 2 ] || [ $# -gt 4 ]; then
 	sed -n '4,8s/^# //p' "$0" >&2

@@ -4,6 +4,8 @@
 # unit.sh BUILD: build and run the unit tests. BUILD/unit.log keeps their output;
 # the last line is the sum.
 set -uo pipefail
+# shellcheck source=scripts/help.sh
+. "$(dirname "${BASH_SOURCE[0]}")/help.sh"
 top=$(dirname "$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd)")
 build=$1
 mkdir -p "$build"

@@ -54,6 +54,7 @@ for arg in "$@"; do
 	case $arg in
 	--layers) layers=1 ;;
 	--cache) cache=1 ;;
+	--help) args+=(-h) ;;
 	*) args+=("$arg") ;;
 	esac
 done

@@ -17,6 +17,8 @@
 # CRC_DRIVER, FIRST, VERBS_*, FS_* and INTERVALS_VERBS go to the guest (see guest.sh), VM_ARGS to selftests/vm/run.sh.
 # Exit status: 0 all goals reached, 1 not, 2 something did not work.
 set -uo pipefail
+# shellcheck source=scripts/help.sh
+. "$(dirname "${BASH_SOURCE[0]}")/../../scripts/help.sh"
 
 [ "${LANE:-count}" != native ] || exec "$(dirname "$0")/../native/run.sh"
 

@@ -8,6 +8,8 @@
 #
 # Environment: KERNEL (6.1), BUILD (build), VM_ARGS for selftests/vm/run.sh.
 set -uo pipefail
+# shellcheck source=scripts/help.sh
+. "$(dirname "${BASH_SOURCE[0]}")/../../scripts/help.sh"
 
 here=$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd)
 top=$(cd "$here/../.." && pwd)

@@ -19,6 +19,8 @@
 # LAT_SIZES, INTERVALS, PROFILES go to guest.sh.
 # Exit status: 0, 1 if a figure is worse, or 2 if something did not work.
 set -uo pipefail
+# shellcheck source=scripts/help.sh
+. "$(dirname "${BASH_SOURCE[0]}")/../../scripts/help.sh"
 
 here=$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd)
 top=$(cd "$here/../.." && pwd)

@@ -16,6 +16,8 @@
 #   LANES=N              virtual machines at a time (2 at most by default)
 # Exit status: 0 all bounds hold, 1 one is missed, 2 something did not work or has no data.
 set -uo pipefail
+# shellcheck source=scripts/help.sh
+. "$(dirname "${BASH_SOURCE[0]}")/../../scripts/help.sh"
 
 here=$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd)
 top=$(cd "$here/../.." && pwd)
