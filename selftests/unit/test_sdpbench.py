@@ -57,6 +57,10 @@ def all_tests(port):
             if test in ("overlap", "progress") else rows(port, "-T", test, "127.0.0.1")
         check("sdpbench -T " + test,
               got and all(wanted in r and r["test"].startswith(test) for r in got), got)
+        if wanted == "mbps":
+            check(f"sdpbench -T {test}: messages per second are bytes per second by size",
+                  got and all(abs(r["messages_per_s"] * r["size"] / 1e6 / r["mbps"] - 1) < 0.01
+                              for r in got), got)
     got = rows(port, "-T", "hot", *["127.0.0.1"] * 3)
     check("sdpbench -T hot: one to three slaves, both ways",
           [(r["test"], r["slaves"]) for r in got] ==

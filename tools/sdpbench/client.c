@@ -290,6 +290,7 @@ void client_bandwidth(const struct client *cl, struct series *s,
 	result_set(res, F_MBPS, rate.mid);
 	result_set(res, F_MBPS_MIN, rate.min);
 	result_set(res, F_MBPS_MAX, rate.max);
+	result_set(res, F_RATE, rate.mid * 1e6 / job->size);
 	result_set(res, F_NS_PER_BYTE, 1e3 / rate.mid);
 	result_set(res, F_NIC_PER_BYTE, s->nic * 1e9 / all);
 	result_set(res, F_CPU_TX, s->cpu_local / all);

@@ -56,6 +56,7 @@ static const struct {
 	[F_HOST_RX] = { "cpu_rx_pct", "rx cpu%", 2, 1 },
 	[F_SOFTIRQ_TX] = { "softirq_tx_pct", "softirq%", 2, 1 },
 	[F_SOFTIRQ_RX] = { "softirq_rx_pct", "softirq%", 2, 1 },
+	[F_RATE] = { "messages_per_s", "msgs/s", 1, 0 },
 	[F_RATIO] = { "ratio", "ratio", 4, 3 },
 };
 

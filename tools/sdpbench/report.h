@@ -46,6 +46,7 @@ enum field {
 	F_HOST_RX,
 	F_SOFTIRQ_TX,
 	F_SOFTIRQ_RX,
+	F_RATE, /* of messages */
 	F_RATIO,
 	N_FIELDS
 };
