@@ -1,9 +1,9 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: GPL-2.0
 """
-first_try.py sandbox FAMILY|SDP COMMAND...: run a command where that family cannot be
-had (RestrictAddressFamilies of systemd does it like this), or neither the family nor the
-protocol of SDP
+first_try.py sandbox FAMILY|SDP[:ERROR] COMMAND...: run a command where that family cannot
+be had, or neither the family nor the protocol of SDP. ERROR is EAFNOSUPPORT, as with
+RestrictAddressFamilies of systemd, unless another one is named
 
 first_try.py capability FILE: give it CAP_NET_BIND_SERVICE, as setcap does; exit status 4 if
 the file system has no place for it
@@ -18,7 +18,7 @@ AF_SDP, IPPROTO_SDP = 27, 257
 SYS_SOCKET = {"x86_64": 41, "aarch64": 198}[os.uname().machine]
 PR_SET_NO_NEW_PRIVS, PR_SET_SECCOMP, SECCOMP_MODE_FILTER = 38, 22, 2
 LOAD, EQUAL, RETURN = 0x20, 0x15, 0x06
-ALLOW, REFUSE = 0x7fff0000, 0x00050000 | errno.EAFNOSUPPORT
+ALLOW, ERROR = 0x7fff0000, 0x00050000
 NR, FAMILY, PROTOCOL = 0, 16, 32        # in struct seccomp_data
 
 
@@ -43,10 +43,12 @@ def main(what, arg, *command):
                 sys.exit(4)
             raise
         return
+    arg, _, error = arg.partition(":")
+    refuse = ERROR | getattr(errno, error or "EAFNOSUPPORT")
     code = [(LOAD, 0, 0, NR), (EQUAL, 0, 5, SYS_SOCKET), (LOAD, 0, 0, FAMILY),
             (EQUAL, 2, 0, AF_SDP), (LOAD, 0, 0, PROTOCOL),
             (EQUAL, 0, 1, IPPROTO_SDP if arg == "SDP" else 0xffff),
-            (RETURN, 0, 0, REFUSE), (RETURN, 0, 0, ALLOW)]
+            (RETURN, 0, 0, refuse), (RETURN, 0, 0, ALLOW)]
     sandbox(code)
     os.execvp(command[0], command)
 

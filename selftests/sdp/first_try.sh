@@ -112,6 +112,8 @@ echo_over() {
 }
 
 test_sandbox() {
+	local error
+
 	start_bg b sdp-run socat TCP4-LISTEN:8084,bind=10.0.0.2,reuseaddr,fork \
 		SYSTEM:"echo hello"
 	wait_port b 8084
@@ -119,10 +121,15 @@ test_sandbox() {
 	ktap_is "the family is filtered: the protocol is not" \
 		"$(echo_over $TRY sandbox FAMILY sdp-run)" "1 hello"
 	# shellcheck disable=SC2086
-	ktap_is "both are filtered: TCP, with the reason" \
-		"$(echo_over $TRY sandbox SDP sdp-run)" \
-		"0 sdp-run: a filter (seccomp, RestrictAddressFamilies=) forbids SDP sockets here; sockets remain TCP
+	ktap_is "the family is refused as AppArmor does: the protocol is not" \
+		"$(echo_over $TRY sandbox FAMILY:EACCES sdp-run)" "1 hello"
+	for error in EAFNOSUPPORT EPERM EACCES; do
+		# shellcheck disable=SC2086
+		ktap_is "both are refused with $error: TCP, with the reason" \
+			"$(echo_over $TRY sandbox SDP:$error sdp-run)" \
+			"0 sdp-run: a filter (seccomp, RestrictAddressFamilies=, AppArmor, SELinux) forbids SDP sockets here; sockets remain TCP
 hello"
+	done
 	# shellcheck disable=SC2086
 	ktap_is "a filter that the program sets itself" \
 		"$(echo_over sdp-run $TRY sandbox SDP)" "0 hello"

@@ -282,14 +282,14 @@ static void check_kernel(void)
 	if (can_open(AF_SDP, SDPPROTO_SDP)) {
 		if (verbose)
 			say("the kernel has SDP sockets");
-	} else if (errno != EAFNOSUPPORT && errno != EPERM) {
+	} else if (errno != EAFNOSUPPORT && errno != EPERM && errno != EACCES) {
 		say("the kernel refuses SDP sockets: %s%s", strerror(errno),
 		    rest);
 	} else if (can_open(AF_INET, IPPROTO_SDP)) {
 		if (verbose)
 			say("a filter forbids AF_SDP here: using IPPROTO_SDP instead");
 	} else if (!access(LIBSDP_SYSCTLS, F_OK)) {
-		say("a filter (seccomp, RestrictAddressFamilies=) forbids SDP sockets here%s",
+		say("a filter (seccomp, RestrictAddressFamilies=, AppArmor, SELinux) forbids SDP sockets here%s",
 		    rest);
 	} else {
 		say("the kernel has no SDP sockets: run `modprobe sdp` as root%s",
