@@ -13,6 +13,8 @@ more() { [ "$(sent)" -gt "$1" ] || ! kill -0 "$CLIENT" 2>/dev/null; }
 over() { in_a ip route add "$SERVER/32" dev va.5 src 10.0.0.1; }
 under() { in_a ip route del "$SERVER/32" dev va.5; }
 sw_packets() { hyb_of nic_sw_packets; }
+by_nic() { in_a cat /sys/class/net/va/statistics/tx_bytes; }
+has_begun() { [ "$(by_nic)" -gt $((BEGIN + 20000)) ]; }
 
 start
 for end in a b; do
@@ -26,13 +28,19 @@ for p in $PROFILES; do
 	attr profile "$p"
 	both rate "$(scaled 100 20)"
 	serve
+	# data that is left when the route changes, however long that takes
+	children "$SERVER_PID"
+	kill -STOP "$SERVER_PID" "${CHILDREN[@]}"
+	BEGIN=$(by_nic)
 	start_bg a sdp-run xfer -h $SERVER -p "$port" -n "$(scaled 12 2)M" \
 		-d "$(scaled 12 2)M" -t 200
 	CLIENT=$BG_PID
+	ktap_check "$p: data leaves by the NIC" wait_for 60 has_begun
 	before=$(sw_packets)
 	for ((i = 0; i < 4; i++)); do
 		packets=$(sent)
 		over
+		kill -CONT "$SERVER_PID" "${CHILDREN[@]}"
 		wait_for 20 more $((packets + 20))
 		under
 		nap 0.2
