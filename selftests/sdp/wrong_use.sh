@@ -22,6 +22,7 @@ mistakes() {
 127	sdp-run /run/wrong_use	the interpreter that it names is not there
 127	sdp-run redis-server.service	services are for sdp-run enable
 127	sdp-run DEBUG=1 true	variables stand before sdp-run
+125	sdp-run -c /run/wrong_rules true	/run/wrong_rules:2: a rule has five words
 125	sdp-run -p 80 true	See 'sdp-run --help'
 125	sdp-run -c /tmp true	/tmp: Is a directory
 125	sdp-run enable redis nginx	enable takes one unit: call it for each
@@ -95,31 +96,96 @@ mistakes() {
 2	sdpbench -T nosuch 10.0.0.2	no such test, bw and lat are some
 2	sdpbench -t tcp,sdp 10.0.0.2	a list of transports is for -s and --compare
 2	sdpbench --wait 5 10.0.0.2	seconds to connect are -w
+2	sdpbench --compare sdp 10.0.0.2	two transports are compared
+1	sdpbench nosuch.host	nosuch.host: Name or service not known
 2	sdpbench --recv lend -t tcp 10.0.0.2	only sdp lends
 1	sdpbench -t tcp 10.0.0.2	does sdpbench -s -t tcp run there?
 1	sdpbench 10.9.9.9	`sdpstat check HOST:7471` finds what is missing
 END
 }
 
-dev_up hybrid hybrid || ktap_skip_all "no RDMA device"
+# Without an RDMA device
+without_device() {
+	cat <<'END'
+1	sdpbench 10.0.0.2	`sdpstat check HOST:7471` finds what is missing
+1	sdpbench -t rsocket 10.0.0.2	there is no RDMA device, see sdpctl(8)
+1	sdpbench -t rsocket -s	there is no RDMA device, see sdpctl(8)
+END
+}
+
+# Commands that print something
+printing() {
+	cat <<'END'
+sdp-run --help
+sdp-run -w client x 10.0.0.1:1
+sdpstat --help
+sdpstat -a
+sdpstat -s
+sdpstat -M
+sdpstat stack
+sdpstat advise
+sdpstat check 10.0.0.2:1
+sdpctl status
+sdpctl report
+sdpbench --help
+END
+}
+
+# result TITLE RC STATUS SENTENCE SAID: is it that status, and that sentence alone?
+result() {
+	if [ "$2" -eq "$3" ] && [[ $5 = *"$4"* ]] && [ "$(wc -l <<<"$5")" -le 2 ]; then
+		ktap_ok "$1: $4"
+	else
+		ktap_fail "$1: $4" "exit status $2: $5"
+	fi
+}
+
+# each: lines of a status, a command and a sentence
+each() {
+	local status command sentence said
+
+	while IFS=$'\t' read -r status command sentence; do
+		# shellcheck disable=SC2086 # several words
+		said=$(in_a timeout 60 $command 2>&1 </dev/null)
+		result "$command" $? "$status" "$sentence" "$said"
+	done
+}
+
+# full_device: each of them fails, as what it printed is nowhere
+full_device() {
+	local command said rc
+
+	while read -r command; do
+		# shellcheck disable=SC2086 # several words
+		said=$(in_a timeout 60 $command 2>&1 >/dev/full </dev/null)
+		rc=$?
+		result "$command, to a full device" $((rc > 0)) 1 "cannot write" "$said"
+	done
+}
+
+# as_user COMMAND...: without rights
+as_user() {
+	in_a setpriv --reuid=65534 --clear-groups --inh-caps=-all --bounding-set=-all "$@" 2>&1
+}
+
+net_up || ktap_skip_all "no network"
 modprobe -q -a sdp sdp_diag
+each < <(without_device)
+dev_up hybrid hybrid || ktap_skip_all "no RDMA device"
 printf '#!/nosuch\n' >/run/wrong_use
 chmod 755 /run/wrong_use
 echo 'dport = :1' >/run/wrong_filter
-defer rm /run/wrong_use /run/wrong_filter
-while IFS=$'\t' read -r status command sentence; do
+printf '# of nothing\nuse sdp client\n' >/run/wrong_rules
+defer rm /run/wrong_use /run/wrong_filter /run/wrong_rules
+each < <(mistakes)
+full_device < <(printing)
+for command in "setup va" "undo va" "trust on"; do
 	# shellcheck disable=SC2086 # several words
-	said=$(in_a timeout 60 $command 2>&1 </dev/null)
-	rc=$?
-	if [ $rc -eq "$status" ] && [[ $said = *"$sentence"* ]] && [ "$(wc -l <<<"$said")" -le 2 ]; then
-		ktap_ok "$command: $sentence"
-	else
-		ktap_fail "$command: $sentence" "exit status $rc: $said"
-	fi
-done < <(mistakes)
-for command in "sdpctl setup va" "sdpctl trust on"; do
-	# shellcheck disable=SC2086 # several words
-	said=$(in_a setpriv --reuid=65534 --clear-groups $command 2>&1)
-	ktap_is "$command, as a user" "$said" "sdpctl: $(cut -d' ' -f2 <<<"$command") needs root"
+	ktap_is "sdpctl $command, as a user" "$(as_user sdpctl $command)" \
+		"sdpctl: ${command% *} needs root"
 done
+start_bg b sdpbench -s -t tcp -p 7470
+wait_for 20 said "tcp server on port" || ktap_fail "sdpbench -s starts" "$(cat "$BG_LOG")"
+ktap_is "sdpbench --first, as a user" "$(as_user sdpbench -t tcp --first -p 7470 10.0.0.2)" \
+	"sdpbench: --first needs CAP_SYS_NICE, run as root: Operation not permitted"
 ktap_done

@@ -91,8 +91,22 @@ def written():
         check("sdpbench %s" % where, res[2] == 1 and "cannot write" in res[3], res)
 
 
+def helped():
+    """So is one of the help or the version"""
+    for name, *args in (("sdp-run", "-h"), ("sdp-run", "-V"), ("sdpstat", "-h"),
+                        ("sdpstat", "-V"), ("sdpstat", "advise", "-h"), ("sdpbench", "-h"),
+                        ("sdpstat", "stack", "-h"), ("sdpstat", "check", "-h"),
+                        ("sdp-run", "-w", "client", "x", "1.2.3.4:5"), ("sdpbench", "-V")):
+        with open("/dev/full", "w", encoding="ascii") as full:
+            res = subprocess.run([os.path.join(TOOLS, name), *args], text=True, check=False,
+                                 stdout=full, stderr=subprocess.PIPE)
+        check(f"{name} {' '.join(args)} >/dev/full", res.returncode in (1, 125) and
+              res.stderr == f"{name}: cannot write: No space left on device\n", res)
+
+
 numbers()
 nothing()
 closed()
 written()
+helped()
 sys.exit(bool(FAILED))

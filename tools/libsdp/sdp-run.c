@@ -232,6 +232,15 @@ static bool parse_where(const char *text, struct sockaddr_storage *ss)
 	return inet_pton(AF_INET, addr, &v4->sin_addr) == 1;
 }
 
+/* After the last output. Return: the exit status. */
+static int printed(void)
+{
+	if (!fflush(stdout) && !ferror(stdout))
+		return 0;
+	say("cannot write: %s", strerror(errno));
+	return EXIT_USAGE;
+}
+
 /* sdp-run -w ROLE PROGRAM ADDRESS:PORT */
 static int which(const char *file, char **arg)
 {
@@ -260,7 +269,7 @@ static int which(const char *file, char **arg)
 		       rule->line);
 	else
 		printf("%s default\n", libsdp_use_name(use));
-	return 0;
+	return printed();
 }
 
 static bool can_open(int domain, int protocol)
@@ -654,10 +663,10 @@ static void parse(struct use *use, int argc, char **argv)
 			break;
 		case 'h':
 			usage(stdout);
-			exit(0);
+			exit(printed());
 		case 'V':
 			puts("sdp-run " SDP_VERSION);
-			exit(0);
+			exit(printed());
 		default:
 			fputs("See 'sdp-run --help'.\n", stderr);
 			exit(EXIT_USAGE);

@@ -89,7 +89,6 @@ int main(int argc, char **argv)
 		return bench_server(&opts);
 	}
 	rc = bench_client(&opts);
-	if (fflush(stdout) || ferror(stdout))
-		bench_die("cannot write: %s", strerror(errno));
+	flush_output();
 	return rc;
 }

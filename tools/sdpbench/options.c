@@ -507,9 +507,11 @@ void options(struct bench_opts *opts, int argc, char **argv)
 				  long_options, NULL)) != -1) {
 		if (opt == 'h') {
 			usage(stdout);
+			flush_output();
 			exit(BENCH_EXIT_OK);
 		} else if (opt == 'V') {
 			puts("sdpbench " SDP_VERSION);
+			flush_output();
 			exit(BENCH_EXIT_OK);
 		} else if (common_option(opts, opt, optarg)) {
 			continue;

@@ -2,9 +2,11 @@
 /*
  * sdpbench, messages on standard error. Calls nothing.
  */
+#include <errno.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include "sdpbench.h"
 
@@ -33,4 +35,10 @@ noreturn void bench_die(const char *fmt, ...)
 	vsay(fmt, ap);
 	va_end(ap);
 	exit(BENCH_EXIT_FAILED);
+}
+
+void flush_output(void)
+{
+	if (fflush(stdout) || ferror(stdout))
+		bench_die("cannot write: %s", strerror(errno));
 }

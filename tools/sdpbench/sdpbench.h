@@ -54,6 +54,7 @@ enum {
 };
 
 noreturn void bench_die(const char *fmt, ...) BENCH_PRINTF(1, 2);
+void flush_output(void); /* standard output, or the end */
 void bench_warn(const char *fmt, ...) BENCH_PRINTF(1, 2);
 
 /**

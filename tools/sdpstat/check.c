@@ -524,6 +524,7 @@ static void parse_check(struct check_options *o, int argc, char **argv)
 			break;
 		case 'h':
 			check_usage(stdout);
+			flush_output();
 			exit(0);
 		default:
 			fputs("See 'sdpstat check --help'.\n", stderr);

@@ -243,9 +243,11 @@ static void parse_option(struct options *o, int c)
 		break;
 	case 'h':
 		usage(stdout);
+		flush_output();
 		exit(0);
 	case 'V':
 		puts("sdpstat " SDP_VERSION);
+		flush_output();
 		exit(0);
 	default:
 		fputs("See 'sdpstat --help'.\n", stderr);
@@ -552,6 +554,7 @@ static int advise_main(int argc, char **argv)
 			break;
 		case 'h':
 			advise_usage(stdout);
+			flush_output();
 			return 0;
 		default:
 			fputs("See 'sdpstat advise --help'.\n", stderr);

@@ -335,6 +335,7 @@ static void stack_parse(struct stack_options *o, int argc, char **argv)
 			break;
 		case 'h':
 			stack_usage(stdout);
+			flush_output();
 			exit(0);
 		default:
 			fputs("See 'sdpstat stack --help'.\n", stderr);
