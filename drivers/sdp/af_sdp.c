@@ -89,7 +89,7 @@ static void sdp_destruct(struct sock *sk)
 
 	spin_lock_bh(&sn->socks_lock);
 	list_del(&sdp->net_node);
-	hlist_del_init(&sdp->bind_node);
+	sdp_bound_del(sdp);
 	spin_unlock_bh(&sn->socks_lock);
 	sdp_rx_purge(sk);
 	sdp_ring_drop(sdp);
@@ -126,6 +126,7 @@ static void sdp_sock_setup(struct sock *sk, int protocol)
 	INIT_LIST_HEAD(&sdp->accept_node);
 	INIT_LIST_HEAD(&sdp->held);
 	INIT_LIST_HEAD(&sdp->port_node);
+	INIT_LIST_HEAD(&sdp->bind_same);
 	INIT_LIST_HEAD(&sdp->rx_queue);
 	INIT_LIST_HEAD(&sdp->rx_pages.blocks);
 	sdp->rxq = &sdp_rxq_verbs;
@@ -1414,6 +1415,20 @@ static const struct net_proto_family sdp_family = {
 	.create	= sdp_create,
 };
 
+static int sdp_net_tables(struct sdp_net *sn)
+{
+	int i;
+
+	for (i = 0; i < SDP_PORT_LOCKS; i++)
+		mutex_init(&sn->port_mutex[i]);
+	sn->bound = kcalloc(2 * SDP_BIND_BUCKETS, sizeof(*sn->bound),
+			    GFP_KERNEL);
+	if (!sn->bound)
+		return -ENOMEM;
+	sn->ports = sn->bound + SDP_BIND_BUCKETS;
+	return 0;
+}
+
 static int __net_init sdp_net_init(struct net *net)
 {
 	struct sdp_net *sn = sdp_pernet(net);
@@ -1424,12 +1439,14 @@ static int __net_init sdp_net_init(struct net *net)
 	spin_lock_init(&sn->recent_lock);
 	INIT_LIST_HEAD(&sn->dials);
 	spin_lock_init(&sn->dial_lock);
-	mutex_init(&sn->port_mutex);
 	sdp_zc_cache_init_net(&sn->zc_cache);
+	err = sdp_net_tables(sn);
+	if (err)
+		return err;
+	err = -ENOMEM;
 	sn->wq = alloc_workqueue("sdp", WQ_UNBOUND, 0);
 	if (!sn->wq)
-		return -ENOMEM;
-	err = -ENOMEM;
+		goto free_tables;
 	sn->down_wq = alloc_workqueue("sdp_down", WQ_UNBOUND, WQ_MAX_ACTIVE);
 	if (!sn->down_wq)
 		goto free_wq;
@@ -1447,6 +1464,8 @@ free_down_wq:
 	destroy_workqueue(sn->down_wq);
 free_wq:
 	destroy_workqueue(sn->wq);
+free_tables:
+	kfree(sn->bound);
 	return err;
 }
 
@@ -1461,6 +1480,7 @@ static void __net_exit sdp_net_exit(struct net *net)
 	sdp_zc_cache_exit_net(&sdp_pernet(net)->zc_cache);
 	sdp_sysctl_exit_net(net);
 	sdp_mib_exit_net(net);
+	kfree(sdp_pernet(net)->bound);
 }
 
 static struct pernet_operations sdp_net_ops = {

@@ -53,8 +53,8 @@
  *                    a provider may call up to us under its own locks. A child's lock nests
  *                    below its listener's.
  *   sdp_net.socks_lock (BH) list of sockets and their addresses. Innermost.
- * Ports that sockets share (sdp_port.c) have a mutex for joining and leaving,
- * sdp_net.port_mutex, and a spinlock each for the handler, which is innermost.
+ * Ports that sockets share (sdp_port.c) have mutexes for joining and leaving, by their
+ * numbers, sdp_net.port_mutex, and a spinlock each for the handler, which is innermost.
  *
  * Callbacks of a shared link run under the provider's TCP lock: they take
  * sdp->lock only. They leave sending to a work item.

@@ -19,7 +19,8 @@
 struct ctl_table_header;
 struct sdp_mib;
 
-#define SDP_BIND_BUCKETS	256
+#define SDP_BIND_BUCKETS	1024
+#define SDP_PORT_LOCKS		64	/* divides SDP_BIND_BUCKETS */
 
 /* An IPv4 or IPv6 address; IPv4-mapped ones are kept as IPv4. */
 union sdp_addr {
@@ -50,11 +51,12 @@ struct sdp_recent {
  * @mib: per-CPU counters (sdp_mib.c)
  * @sysctl_hdr: table under net/sdp (sdp_sysctl.c)
  * @socks: every socket of the namespace, linked by sdp_sock.net_node
- * @bound: those with a port, by its number, linked by sdp_sock.bind_node
+ * @bound: those with a port, by its number: the first of each port and kind is linked by
+ *	sdp_sock.bind_node, the others of the kind to that one, see sdp_bound_add()
  * @socks_lock: (BH) protects @socks, @bound and sdp_sock.local; innermost
  * @ports: rdma_cm's side of their ports (sdp_port.c), by number
- * @port_mutex: protects membership in @ports; below lock_sock, no handler takes
- *	it
+ * @port_mutex: protects membership in @ports, by number, see sdp_port_mutex(); below
+ *	lock_sock, no handler takes one
  * @nconns: connections that have memory, whatever their state
  * @norphans: sockets that close() has left to themselves, until they are freed
  *
@@ -65,10 +67,10 @@ struct sdp_net {
 	struct sdp_mib __percpu *mib;
 	struct ctl_table_header *sysctl_hdr;
 	struct list_head socks;
-	struct hlist_head bound[SDP_BIND_BUCKETS];
+	struct hlist_head *bound;	/* SDP_BIND_BUCKETS */
 	spinlock_t socks_lock;		/* see above */
-	struct hlist_head ports[SDP_BIND_BUCKETS];
-	struct mutex port_mutex;	/* see above */
+	struct hlist_head *ports;	/* SDP_BIND_BUCKETS */
+	struct mutex port_mutex[SDP_PORT_LOCKS];	/* see above */
 	atomic_t nconns;
 	atomic_t norphans;
 	struct sdp_zc_cache zc_cache;

@@ -27,6 +27,7 @@
 #define SDP_BACKLOG_MIN	16
 #define SDP_BACKLOG_MAX	1024
 #define SDP_PORT_LOW		1024	/* the others need no privilege */
+#define SDP_PORT_BATCH		64	/* sockets of one that leave at a time */
 
 /**
  * struct sdp_port - an address and port that sockets are bound to
@@ -36,11 +37,12 @@
  * @addr: the address, with the port
  * @v6only: sk_ipv6only of its sockets
  * @dev_if: sk_bound_dev_if of its sockets; 0 at a wildcard address
- * @node: in sdp_net.ports as long as @users is not 0; sdp_net.port_mutex
- * @listening: which of them listen, by bits; sdp_net.port_mutex
- * @users: length of @socks; sdp_net.port_mutex
- * @lock: (BH) protects @socks and @gone; innermost
- * @socks: sockets that share it, linked by sdp_sock.port_node
+ * @node: in sdp_net.ports as long as @users is not 0; sdp_port_mutex()
+ * @listening: which of @id listen, by bits; sdp_port_mutex()
+ * @users: number of sockets that share it; sdp_port_mutex()
+ * @lock: (BH) protects @socks, @listeners and @gone; innermost
+ * @socks: sockets that share it and have not listened, linked by sdp_sock.port_node
+ * @listeners: those that listen, or have done so, in the order of listen()
  * @gone: its device is being removed, every socket has to leave
  *
  * rdma_cm lets a single cm_id listen on an address. Sockets that may share the
@@ -60,6 +62,7 @@ struct sdp_port {
 	unsigned int users;
 	spinlock_t lock;		/* see above */
 	struct list_head socks;
+	struct list_head listeners;
 	bool gone;
 };
 
@@ -92,6 +95,38 @@ static bool sdp_port_share(const struct sock *a, const struct sock *b)
 	       uid_eq(sk_uid((struct sock *)a), sk_uid((struct sock *)b));
 }
 
+/* Does a socket with the number of @addr, and those of its kind, keep it from @sk? */
+static bool sdp_port_clash(const struct sock *sk, const union sdp_addr *addr,
+			   const struct sdp_sock *o, bool shares)
+{
+	const struct sock *osk = &o->inet.sk;
+
+	if (osk == sk ||
+	    (osk->sk_state == TCP_CLOSE && sock_flag(osk, SOCK_DEAD)))
+		return false;
+	if (osk->sk_bound_dev_if && sk->sk_bound_dev_if &&
+	    osk->sk_bound_dev_if != sk->sk_bound_dev_if)
+		return false;
+	return sdp_addr_overlap(sk, addr, osk, &o->local) &&
+	       !(shares && sdp_port_share(sk, osk));
+}
+
+static bool sdp_port_clash_any(const struct sock *sk,
+			       const union sdp_addr *addr,
+			       const struct sdp_sock *first, bool shares)
+{
+	const struct sdp_sock *o = first;
+
+	if (shares && sk->sk_reuse && first->bind_shares)
+		return false;
+	do {
+		if (sdp_port_clash(sk, addr, o, shares))
+			return true;
+		o = list_next_entry(o, bind_same);
+	} while (o != first);
+	return false;
+}
+
 /**
  * sdp_port_bound - is another socket bound to an address?
  * @sk: socket
@@ -105,24 +140,16 @@ bool sdp_port_bound(struct sock *sk, const union sdp_addr *addr,
 {
 	struct sdp_net *sn = sdp_pernet(sock_net(sk));
 	u16 port = ntohs(addr->v4.sin_port);
-	struct sdp_sock *o;
+	struct sdp_sock *first;
 	bool found = false;
 
 	spin_lock_bh(&sn->socks_lock);
-	hlist_for_each_entry(o, &sn->bound[sdp_bind_bucket(port)], bind_node) {
-		struct sock *osk = &o->inet.sk;
-
-		if (osk == sk || o->inet.inet_num != port ||
-		    (osk->sk_state == TCP_CLOSE && sock_flag(osk, SOCK_DEAD)))
-			continue;
-		if (osk->sk_bound_dev_if && sk->sk_bound_dev_if &&
-		    osk->sk_bound_dev_if != sk->sk_bound_dev_if)
-			continue;
-		if (sdp_addr_overlap(sk, addr, osk, &o->local) &&
-		    !(shares && sdp_port_share(sk, osk))) {
-			found = true;
+	hlist_for_each_entry(first, &sn->bound[sdp_bind_bucket(port)],
+			     bind_node) {
+		found = first->inet.inet_num == port &&
+			sdp_port_clash_any(sk, addr, first, shares);
+		if (found)
 			break;
-		}
 	}
 	spin_unlock_bh(&sn->socks_lock);
 	return found;
@@ -133,7 +160,7 @@ bool sdp_port_bound(struct sock *sk, const union sdp_addr *addr,
  * @sk: socket, locked
  * @addr: address, with a port
  *
- * Context: process. The answer stays true with sdp_net.port_mutex only.
+ * Context: process. The answer stays true with sdp_port_mutex() only.
  */
 bool sdp_port_conflict(struct sock *sk, const union sdp_addr *addr)
 {
@@ -363,7 +390,7 @@ static u32 sdp_port_run_prog(struct sdp_port *port, struct rdma_cm_id *id, u32 n
 	struct sk_buff *skb;
 
 	lockdep_assert_held(&port->lock);
-	list_for_each_entry(sdp, &port->socks, port_node) {
+	list_for_each_entry(sdp, &port->listeners, port_node) {
 		reuse = rcu_dereference(sdp->inet.sk.sk_reuseport_cb);
 		if (reuse && sdp_port_listens(&sdp->inet.sk, id))
 			prog = rcu_dereference(reuse->prog);
@@ -403,13 +430,13 @@ struct sock *sdp_port_pick(struct sdp_port *port, struct rdma_cm_id *id)
 
 	rcu_read_lock();
 	spin_lock_bh(&port->lock);
-	list_for_each_entry(sdp, &port->socks, port_node)
+	list_for_each_entry(sdp, &port->listeners, port_node)
 		all += sdp_port_listens(&sdp->inet.sk, id);
 	n = sdp_port_run_prog(port, id, all);
 	if (n >= all)
 		n = reciprocal_scale(sdp_port_hash(&id->route.addr.dst_addr),
 				     all);
-	list_for_each_entry(sdp, &port->socks, port_node) {
+	list_for_each_entry(sdp, &port->listeners, port_node) {
 		if (!sdp_port_listens(&sdp->inet.sk, id))
 			continue;
 		sk = &sdp->inet.sk;	/* any will do if one has just ended */
@@ -436,6 +463,29 @@ static void sdp_port_leave(struct sdp_sock *sdp)
 		sock_put(sk);
 }
 
+/*
+ * Have all sockets of a list leave. The lock is released between some of them: others may
+ * leave by themselves meanwhile, and sdp_port_join() has those leave that come.
+ */
+static void sdp_port_leave_all(struct sdp_port *port, struct list_head *socks)
+{
+	LIST_HEAD(told);
+	int n = 0;
+
+	lockdep_assert_held(&port->lock);
+	while (!list_empty(socks)) {
+		list_move_tail(socks->next, &told);
+		sdp_port_leave(list_last_entry(&told, struct sdp_sock,
+					       port_node));
+		if (++n % SDP_PORT_BATCH)
+			continue;
+		spin_unlock_bh(&port->lock);
+		cond_resched();
+		spin_lock_bh(&port->lock);
+	}
+	list_splice(&told, socks);
+}
+
 /**
  * sdp_port_removal - the device of a port goes away: make its sockets leave
  * @port: port
@@ -446,12 +496,10 @@ static void sdp_port_leave(struct sdp_sock *sdp)
  */
 void sdp_port_removal(struct sdp_port *port)
 {
-	struct sdp_sock *sdp;
-
 	spin_lock_bh(&port->lock);
 	WRITE_ONCE(port->gone, true);
-	list_for_each_entry(sdp, &port->socks, port_node)
-		sdp_port_leave(sdp);
+	sdp_port_leave_all(port, &port->listeners);
+	sdp_port_leave_all(port, &port->socks);
 	spin_unlock_bh(&port->lock);
 }
 
@@ -570,6 +618,7 @@ static struct sdp_port *sdp_port_new(struct sock *sk, union sdp_addr *addr,
 	port->dev_if = sdp_port_dev_if(sk, addr);
 	spin_lock_init(&port->lock);
 	INIT_LIST_HEAD(&port->socks);
+	INIT_LIST_HEAD(&port->listeners);
 	port->addr = *addr;
 	if (sdp_addr_loopback(addr))
 		err = sdp_port_add_lo(port, sk, addr);
@@ -596,6 +645,25 @@ free:
 	return ERR_PTR(err);
 }
 
+/*
+ * Protects the ports of a number. rdma_cm is called with it, so a listener that waits for
+ * its devices keeps few others waiting.
+ */
+static struct mutex *sdp_port_mutex(struct net *net, __be16 number)
+{
+	return &sdp_pernet(net)->port_mutex[ntohs(number) % SDP_PORT_LOCKS];
+}
+
+static void sdp_port_lock(struct net *net, __be16 number)
+{
+	mutex_lock(sdp_port_mutex(net, number));
+}
+
+static void sdp_port_unlock(struct net *net, __be16 number)
+{
+	mutex_unlock(sdp_port_mutex(net, number));
+}
+
 /* A port with this address. The caller has checked that it may be shared. */
 static struct sdp_port *sdp_port_find(struct sock *sk,
 				      const union sdp_addr *addr)
@@ -616,53 +684,30 @@ static struct sdp_port *sdp_port_find(struct sock *sk,
 	return NULL;
 }
 
-/* Return the port of @addr, or a new one if there is no conflict. */
+/* Return the port of @addr, which has a number, or a new one if there is no conflict. */
 static struct sdp_port *sdp_port_get(struct sock *sk, union sdp_addr *addr,
 				     rdma_cm_event_handler handler)
 {
-	struct sdp_net *sn = sdp_pernet(sock_net(sk));
 	struct sdp_port *port;
-	u16 num;
 
-	lockdep_assert_held(&sn->port_mutex);
-	if (addr->v4.sin_port && sdp_port_conflict(sk, addr))
+	lockdep_assert_held(sdp_port_mutex(sock_net(sk), addr->v4.sin_port));
+	if (sdp_port_conflict(sk, addr))
 		return ERR_PTR(-EADDRINUSE);
 	port = sdp_port_find(sk, addr);
-	if (port)
-		return port;
-	port = sdp_port_new(sk, addr, handler);
-	if (IS_ERR(port))
-		return port;
-	num = ntohs(addr->v4.sin_port);
-	hlist_add_head(&port->node, &sn->ports[sdp_bind_bucket(num)]);
-	return port;
+	return port ? : sdp_port_new(sk, addr, handler);
 }
 
-/**
- * sdp_port_bind - reserve address and port with rdma_cm
- * @sk: socket, locked, not bound
- * @addr: address, checked for conflicts; port 0 for any
- * @handler: for events of the cm_id, whose context is the port
- *
- * Conflicts are looked for once more: others bind at the same time.
- *
- * Return: 0 with the port in sdp->local, or a negative errno.
- */
-int sdp_port_bind(struct sock *sk, const union sdp_addr *addr,
-		  rdma_cm_event_handler handler)
+/* @local: its address */
+static void sdp_port_join(struct sdp_port *port, struct sock *sk,
+			  const union sdp_addr *local)
 {
 	struct sdp_net *sn = sdp_pernet(sock_net(sk));
+	u16 num = ntohs(local->v4.sin_port);
 	struct sdp_sock *sdp = sdp_sk(sk);
-	union sdp_addr local = *addr;
-	struct sdp_port *port;
 
-	mutex_lock(&sn->port_mutex);
-	port = sdp_port_get(sk, &local, handler);
-	if (IS_ERR(port)) {
-		mutex_unlock(&sn->port_mutex);
-		return PTR_ERR(port);
-	}
-	port->users++;
+	lockdep_assert_held(sdp_port_mutex(sock_net(sk), local->v4.sin_port));
+	if (!port->users++)
+		hlist_add_head(&port->node, &sn->ports[sdp_bind_bucket(num)]);
 	sdp->port = port;
 	spin_lock_bh(&port->lock);
 	list_add_tail(&sdp->port_node, &port->socks);
@@ -671,10 +716,39 @@ int sdp_port_bind(struct sock *sk, const union sdp_addr *addr,
 		sdp_port_leave(sdp);
 	spin_unlock_bh(&port->lock);
 	spin_lock_bh(&sdp->lock);
-	sdp_sock_set_local(sk, &local.sa);
+	sdp_sock_set_local(sk, &local->sa);
 	spin_unlock_bh(&sdp->lock);
-	mutex_unlock(&sn->port_mutex);
-	return 0;
+}
+
+/**
+ * sdp_port_bind - reserve address and port with rdma_cm
+ * @sk: socket, locked, not bound
+ * @addr: address, checked for conflicts; port 0 for any
+ * @handler: for events of the cm_id, whose context is the port
+ *
+ * Conflicts are looked for once more: others bind at the same time. With any port the
+ * caller does so afterwards.
+ *
+ * Return: 0 with the port in sdp->local, or a negative errno.
+ */
+int sdp_port_bind(struct sock *sk, const union sdp_addr *addr,
+		  rdma_cm_event_handler handler)
+{
+	union sdp_addr local = *addr;
+	struct sdp_port *port = NULL;
+
+	/* the number, and with it the mutex, is not known before */
+	if (!local.v4.sin_port)
+		port = sdp_port_new(sk, &local, handler);
+	if (IS_ERR(port))
+		return PTR_ERR(port);
+	sdp_port_lock(sock_net(sk), local.v4.sin_port);
+	if (!port)
+		port = sdp_port_get(sk, &local, handler);
+	if (!IS_ERR(port))
+		sdp_port_join(port, sk, &local);
+	sdp_port_unlock(sock_net(sk), local.v4.sin_port);
+	return PTR_ERR_OR_ZERO(port);
 }
 
 /* Those that may share the port come later, and each has a backlog of its own. */
@@ -694,11 +768,17 @@ static int sdp_port_backlog(const struct sock *sk, int backlog)
  */
 int sdp_port_listen(struct sock *sk, int backlog)
 {
-	struct sdp_net *sn = sdp_pernet(sock_net(sk));
-	struct sdp_port *port = sdp_sk(sk)->port;
+	struct sdp_sock *sdp = sdp_sk(sk);
+	struct sdp_port *port = sdp->port;
 	int i, err = 0;
 
-	mutex_lock(&sn->port_mutex);
+	sdp_port_lock(port->net, port->addr.v4.sin_port);
+	spin_lock_bh(&port->lock);
+	list_move_tail(&sdp->port_node, &port->listeners);
+	/* its removal may have looked there already */
+	if (port->gone)
+		sdp_port_leave(sdp);
+	spin_unlock_bh(&port->lock);
 	for (i = 0; i < 2 && !err; i++) {
 		/* since the last time, or by a socket that shares it */
 		if (!port->id[i] || port->listening & BIT(i))
@@ -710,7 +790,7 @@ int sdp_port_listen(struct sock *sk, int backlog)
 		if (!err)
 			port->listening |= BIT(i);
 	}
-	mutex_unlock(&sn->port_mutex);
+	sdp_port_unlock(port->net, port->addr.v4.sin_port);
 	return err == -EADDRNOTAVAIL ? -EADDRINUSE : err;
 }
 
@@ -723,23 +803,25 @@ int sdp_port_listen(struct sock *sk, int backlog)
  */
 struct sdp_port *sdp_port_unbind(struct sock *sk)
 {
-	struct sdp_net *sn = sdp_pernet(sock_net(sk));
 	struct sdp_sock *sdp = sdp_sk(sk);
-	struct sdp_port *port;
+	struct sdp_port *port = sdp->port;
+	struct net *net = sock_net(sk);
+	__be16 number;
 
-	mutex_lock(&sn->port_mutex);
-	port = sdp->port;
+	/* as with most connections */
+	if (!port)
+		return NULL;
+	number = port->addr.v4.sin_port;
+	sdp_port_lock(net, number);
 	sdp->port = NULL;
-	if (port) {
-		spin_lock_bh(&port->lock);
-		list_del_init(&sdp->port_node);
-		spin_unlock_bh(&port->lock);
-		if (--port->users)
-			port = NULL;
-		else
-			hlist_del(&port->node);
-	}
-	mutex_unlock(&sn->port_mutex);
+	spin_lock_bh(&port->lock);
+	list_del_init(&sdp->port_node);
+	spin_unlock_bh(&port->lock);
+	if (--port->users)
+		port = NULL;
+	else
+		hlist_del(&port->node);
+	sdp_port_unlock(net, number);
 	return port;
 }
 

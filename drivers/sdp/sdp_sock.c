@@ -16,7 +16,68 @@
 #include "sdp_rx.h"
 #include "sdp_trace.h"
 
+/* ---- the table of bound sockets ---- */
+
+/*
+ * The connections of a server may be thousands at one port. They do not lengthen the way
+ * to other ports, nor that of a socket with SO_REUSEADDR to the same one: of the sockets
+ * of a port only one of each kind is in the bucket. The kind tells whether they share the
+ * port with any that has SO_REUSEADDR. As with TCP, it does not change with the option
+ * while a socket is bound.
+ */
+static void sdp_bound_add(struct sdp_sock *sdp)
+{
+	struct sdp_net *sn = sdp_pernet(sock_net(&sdp->inet.sk));
+	struct hlist_head *bucket;
+	struct sdp_sock *first;
+
+	lockdep_assert_held(&sn->socks_lock);
+	if (!sdp->inet.inet_num)
+		return;
+	sdp->bind_shares = sdp->inet.sk.sk_reuse &&
+			   sdp->inet.sk.sk_state != TCP_LISTEN;
+	bucket = &sn->bound[sdp_bind_bucket(sdp->inet.inet_num)];
+	hlist_for_each_entry(first, bucket, bind_node) {
+		if (first->inet.inet_num == sdp->inet.inet_num &&
+		    first->bind_shares == sdp->bind_shares) {
+			list_add_tail(&sdp->bind_same, &first->bind_same);
+			return;
+		}
+	}
+	hlist_add_head(&sdp->bind_node, bucket);
+}
+
+/**
+ * sdp_bound_del - take a socket off the table of bound ones
+ * @sdp: socket, in the table or not
+ *
+ * Context: sdp_net.socks_lock.
+ */
+void sdp_bound_del(struct sdp_sock *sdp)
+{
+	struct sdp_sock *next = list_next_entry(sdp, bind_same);
+
+	lockdep_assert_held(&sdp_pernet(sock_net(&sdp->inet.sk))->socks_lock);
+	list_del_init(&sdp->bind_same);
+	if (hlist_unhashed(&sdp->bind_node))
+		return;
+	if (next != sdp)
+		hlist_add_behind(&next->bind_node, &sdp->bind_node);
+	hlist_del_init(&sdp->bind_node);
+}
+
 /* ---- state and addresses ---- */
+
+/* A listener shares its port with none that is not at it yet */
+static void sdp_sock_now_listens(struct sock *sk)
+{
+	struct sdp_net *sn = sdp_pernet(sock_net(sk));
+
+	spin_lock(&sn->socks_lock);
+	sdp_bound_del(sdp_sk(sk));
+	sdp_bound_add(sdp_sk(sk));
+	spin_unlock(&sn->socks_lock);
+}
 
 /**
  * sdp_sock_set_state - change sk_state
@@ -34,6 +95,8 @@ void sdp_sock_set_state(struct sock *sk, int state)
 	sdp_netlink_state(sk, state);
 	/* pairs with inet_sk_state_load() in poll */
 	smp_store_release(&sk->sk_state, state);
+	if (state == TCP_LISTEN)
+		sdp_sock_now_listens(sk);
 }
 
 /**
@@ -128,10 +191,8 @@ void sdp_sock_set_local(struct sock *sk, const struct sockaddr *sa)
 	sdp_addr_copy(&sdp->local, sa);
 	inet->inet_sport = sdp->local.v4.sin_port;
 	WRITE_ONCE(inet->inet_num, ntohs(inet->inet_sport));
-	hlist_del_init(&sdp->bind_node);
-	if (inet->inet_num)
-		hlist_add_head(&sdp->bind_node,
-			       &sn->bound[sdp_bind_bucket(inet->inet_num)]);
+	sdp_bound_del(sdp);
+	sdp_bound_add(sdp);
 	spin_unlock(&sn->socks_lock);
 	if (sdp->local.sa.sa_family == AF_INET) {
 		inet->inet_saddr = sdp->local.v4.sin_addr.s_addr;

@@ -50,11 +50,17 @@ struct sdp_sock {
 	spinlock_t lock;		/* "sdp->lock"; see the top of sdp.h */
 	struct list_head net_node;	/* sdp_net.socks; socks_lock */
 	struct hlist_node bind_node;	/* sdp_net.bound; socks_lock */
+	struct list_head bind_same;	/* others of the port and kind, without
+					 * a head; socks_lock
+					 */
+	bool bind_shares;		/* the kind; socks_lock */
 	struct sdp_conn *conn;		/* see struct sdp_conn */
 	struct sdp_port *port;		/* cm_ids; changed under lock_sock and
-					 * sdp_net.port_mutex
+					 * sdp_port_mutex()
 					 */
-	struct list_head port_node;	/* sdp_port.socks; sdp_port.lock */
+	struct list_head port_node;	/* sdp_port.socks or .listeners;
+					 * sdp_port.lock
+					 */
 	union sdp_addr local;		/* port 0: not bound; written under
 					 * lock and sdp_net.socks_lock
 					 */
@@ -202,6 +208,7 @@ static inline struct mem_cgroup *sdp_sock_charge(const struct sock *sk)
 }
 
 /* sdp_sock.c */
+void sdp_bound_del(struct sdp_sock *sdp);
 void sdp_sock_set_state(struct sock *sk, int state);
 void sdp_addr_copy(union sdp_addr *to, const struct sockaddr *sa);
 void sdp_addr_to_v6(const union sdp_addr *a, struct in6_addr *v6);

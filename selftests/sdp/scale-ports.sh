@@ -8,6 +8,10 @@
 #
 # The other sockets have chosen their ports. TCP gives every second port of the range to
 # sockets that do not choose, and looks at all of these once few are left.
+#
+# Then the same sockets are at one port, that of a server, as those of a program that calls
+# its peers from the port where it listens: binding one more to it, binding one to another
+# port that the table has in the same place, and connections to the server.
 
 # shellcheck source=selftests/lib/lib.sh
 . "$(dirname "$0")/../lib/lib.sh"
@@ -26,6 +30,19 @@ tell() {
 	[ "${REPLY%% *}" = ok ]
 }
 
+# tell_crowd LINE...: the same for the process whose sockets are at the server's port
+tell_crowd() {
+	echo "$*" >&"${CROWD[1]}"
+	read -r -t 600 REPLY <&"${CROWD[0]}" || REPLY="no answer to $*"
+	[ "${REPLY%% *}" = ok ]
+}
+
+# cost FAMILY OPERATION OTHERS: its microseconds, from REPLY, are left in COST and US
+cost() {
+	US=$(awk "BEGIN { printf \"%.1f\", ${REPLY#ok } / 1000 / $TIMES }")
+	COST["$1 $2 $3"]=$US
+}
+
 # more FAMILY bound|listeners N
 more() {
 	if ! tell "$2" "$3"; then
@@ -38,16 +55,15 @@ more() {
 
 # beside FAMILY OTHERS: a row of costs in us, left in COST[FAMILY OPERATION OTHERS]
 beside() {
-	local op us row=
+	local op row=
 
 	for op in $OPS; do
 		if ! tell "$op" $TIMES; then
 			ktap_fail "$1: $op beside $2" "$REPLY"
 			return 1
 		fi
-		us=$(awk "BEGIN { printf \"%.1f\", ${REPLY#ok } / 1000 / $TIMES }")
-		COST["$1 $op $2"]=$us
-		row+=$(printf '%10s' "$us")
+		cost "$1" "$op" "$2"
+		row+=$(printf '%10s' "$US")
 	done
 	echo "# $(printf '%-4s %-15s' "$1" "$2")$row"
 }
@@ -62,6 +78,52 @@ family() {
 	end_coproc CALL
 }
 
+# at_port FAMILY OTHERS: a row of costs with so many at the port of the server
+at_port() {
+	local op row=
+
+	for op in reuse near; do
+		if ! tell_crowd "$op" $TIMES; then
+			ktap_fail "$1: $op with $2 at the port" "$REPLY"
+			return 1
+		fi
+		cost "$1" "$op" "$2"
+		row+=$(printf '%10s' "$US")
+	done
+	start_bg b sdp-scale serve "$1" 10.0.0.2 $PORT 1024
+	wait_port b $PORT
+	# the shell warns of a second one
+	{ coproc CALL { in_a sdp-scale call "$1" 10.0.0.2 $PORT; } } 2>/dev/null
+	if tell rate $TIMES; then
+		cost "$1" called "$2"
+	else
+		ktap_fail "$1: connections with $2 at the port" "$REPLY"
+		US=-
+	fi
+	end_coproc CALL
+	stop_bg "$BG_PID"
+	echo "# $(printf '%-4s %-15s' "$1" "$2")$row$(printf '%10s' "$US")"
+}
+
+# crowd FAMILY: as many sockets more at the port each time. Once TCP has had a listener
+# there, each bind() walks over all of them, 40,000 times.
+crowd() {
+	local n all=0 more=40000
+
+	[ "$1" = sdp ] || more=
+
+	coproc CROWD { in_b sdp-scale call "$1" 10.0.0.2 $PORT; }
+	for n in 0 10000 $more; do
+		all=$((all + n))
+		if ! tell_crowd crowd "$n"; then
+			ktap_fail "$1: $n sockets more at the port" "$REPLY"
+			break
+		fi
+		at_port "$1" $all || break
+	done
+	end_coproc CROWD
+}
+
 # slower OPERATION OTHERS: is it by more than a fifth?
 slower() {
 	local a=${COST["sdp $1 0"]:-0} b=${COST["sdp $1 $2"]:-0}
@@ -69,14 +131,28 @@ slower() {
 	awk "BEGIN { exit !($a <= 0 || $b <= 0 || $b > 1.2 * $a) }"
 }
 
-modprobe -q crc32c-intel
-modprobe -q sdp
-echo "# us beside              any port      bind    listen     close   connect"
-for f in tcp sdp; do
+# up: new namespaces with devices
+up() {
 	net_down
 	dev_up hybrid hybrid || ktap_skip_all "no hybrid devices"
 	in_a sh -c 'echo "1024 65535" >/proc/sys/net/ipv4/ip_local_port_range'
 	in_b sh -c 'echo 4096 >/proc/sys/net/core/somaxconn'
+}
+
+modprobe -q crc32c-intel
+modprobe -q sdp
+echo "# us with so many at the port  the port      near   connect"
+for f in tcp sdp; do
+	up
+	crowd $f
+done
+for op in reuse near called; do
+	slower $op 10000
+	ktap_check "$op takes at most a fifth more with 10000 sockets at the port" [ $? = 1 ]
+done
+echo "# us beside              any port      bind    listen     close   connect"
+for f in tcp sdp; do
+	up
 	start_bg b sdp-scale serve $f 10.0.0.2 $PORT 1024
 	wait_port b $PORT
 	family $f

@@ -24,6 +24,10 @@
  *	any N, bind N, listen N, end N
  *	                    N times: make a socket and bind it to any port; to one
  *	                    of the walk; listen as well; close that. "ok NANOSECONDS"
+ *	crowd N             as many more sockets with SO_REUSEADDR that keep ADDR and PORT
+ *	reuse N, near N     N times: make a socket and bind it to ADDR and PORT, with
+ *	                    SO_REUSEADDR; to a port with the same place in tables of
+ *	                    up to 1024. "ok NANOSECONDS"
  * The expected value of a byte follows from its connection and its place.
  */
 #include <errno.h>
@@ -456,17 +460,23 @@ static bool do_rate(unsigned int n)
 	return ok;
 }
 
-/* A socket with a port, 0 for any; -1 with errno */
-static int place(uint16_t port, bool listens)
+/*
+ * A socket with a port, 0 for any; -1 with errno. @reuse: at the address of the command
+ * line, with SO_REUSEADDR; else at all addresses
+ */
+static int place(uint16_t port, bool listens, bool reuse)
 {
 	struct sockaddr_in any = { .sin_family = AF_INET,
 				   .sin_port = htons(port) };
 	int fd = socket(family, SOCK_STREAM, 0);
-	int err;
+	int err, on = reuse;
 
 	if (fd < 0)
 		return -1;
-	if (!bind(fd, (struct sockaddr *)&any, sizeof(any)) &&
+	if (reuse)
+		any.sin_addr = addr.sin_addr;
+	if (!setsockopt(fd, SOL_SOCKET, SO_REUSEADDR, &on, sizeof(on)) &&
+	    !bind(fd, (struct sockaddr *)&any, sizeof(any)) &&
 	    (!listens || !listen(fd, 16)))
 		return fd;
 	err = errno;
@@ -485,7 +495,8 @@ static int place_next(bool listens)
 	int fd;
 
 	do
-		fd = place(1024 + next++ * 39877ULL % (65536 - 1024), listens);
+		fd = place(1024 + next++ * 39877ULL % (65536 - 1024), listens,
+			   false);
 	while (fd < 0 && errno == EADDRINUSE && next < 64000);
 	return fd;
 }
@@ -498,10 +509,28 @@ static bool do_hold(unsigned int n, bool listens)
 	return true;
 }
 
+static bool do_crowd(unsigned int n)
+{
+	while (n--)
+		if (place(ntohs(addr.sin_port), false, true) < 0)
+			return fail("bind: %s", strerror(errno));
+	return true;
+}
+
+static int place_as(const char *what)
+{
+	if (!strcmp(what, "any"))
+		return place(0, false, false);
+	if (!strcmp(what, "reuse"))
+		return place(ntohs(addr.sin_port), false, true);
+	if (!strcmp(what, "near"))
+		return place(ntohs(addr.sin_port) + 1024, false, false);
+	return place_next(strcmp(what, "bind"));
+}
+
 static bool do_place(unsigned int n, const char *what)
 {
-	bool any = !strcmp(what, "any"), ends = !strcmp(what, "end");
-	bool listens = ends || !strcmp(what, "listen");
+	bool ends = !strcmp(what, "end");
 	uint64_t start, begun = 0, ended = 0;
 	unsigned int i;
 	int fd;
@@ -513,7 +542,7 @@ static bool do_place(unsigned int n, const char *what)
 			ended = 0;
 		}
 		start = net_ns();
-		fd = any ? place(0, false) : place_next(listens);
+		fd = place_as(what);
 		if (fd < 0)
 			return fail("%s: %s", what, strerror(errno));
 		begun += net_ns() - start;
@@ -523,6 +552,18 @@ static bool do_place(unsigned int n, const char *what)
 	}
 	snprintf(answer, sizeof(answer), "ok %" PRIu64, ends ? ended : begun);
 	return true;
+}
+
+static bool places(const char *what)
+{
+	static const char *const all[] = { "any", "bind",  "listen",
+					   "end", "reuse", "near" };
+	unsigned int i;
+
+	for (i = 0; i < sizeof(all) / sizeof(*all); i++)
+		if (!strcmp(what, all[i]))
+			return true;
+	return false;
 }
 
 static void do_close(unsigned int first, unsigned int n)
@@ -557,9 +598,9 @@ static int call(void)
 		else if (got == 2 &&
 			 (!strcmp(what, "bound") || !strcmp(what, "listeners")))
 			ok = do_hold(first, *what == 'l');
-		else if (got == 2 &&
-			 (!strcmp(what, "any") || !strcmp(what, "bind") ||
-			  !strcmp(what, "listen") || !strcmp(what, "end")))
+		else if (got == 2 && !strcmp(what, "crowd"))
+			ok = do_crowd(first);
+		else if (got == 2 && places(what))
 			ok = do_place(first, what);
 		else
 			ok = fail("no such command");
