@@ -12,7 +12,6 @@
 #include <linux/log2.h>
 #include <linux/mm.h>
 #include <linux/slab.h>
-#include <linux/xarray.h>
 #include <net/sock.h>
 
 #include "hyb_idle.h"
@@ -23,9 +22,6 @@
 #include "hyb_sg.h"
 #include "hyb_stream.h"
 #include "hybrid.h"
-
-/* Between two looks; a queue pair that has not moved in between is idle */
-#define HYB_IDLE_PERIOD	(HZ / 2)
 
 /* One that has moved by less needs no pages but the one that it is at */
 #define HYB_IDLE_LITTLE	32768
@@ -103,13 +99,24 @@ static void hyb_idle_cool(struct hyb_qp *qp)
 	hyb_sched_leave(qp, sk, false);
 }
 
+/* Not looked at before it moves again. Context: spinlock of the socket held. */
+static void hyb_idle_rest(struct hyb_qp *qp)
+{
+	struct hyb_dev *dev = qp->dev;
+
+	spin_lock(&dev->busy_lock);
+	list_del_init(&qp->busy_node);
+	qp->busy = false;
+	spin_unlock(&dev->busy_lock);
+}
+
 /*
  * Positions are read without a lock: a connection that has just begun to move
  * is trimmed once though it needs the memory.
  */
 static void hyb_idle_look(struct hyb_qp *qp)
 {
-	u64 sum = READ_ONCE(qp->tx.s.pos) + READ_ONCE(qp->rx.pos);
+	u32 sum = READ_ONCE(qp->tx.s.pos) + READ_ONCE(qp->rx.pos);
 	struct sock *sk;
 	bool held;
 
@@ -117,11 +124,8 @@ static void hyb_idle_look(struct hyb_qp *qp)
 		if (sum - qp->idle_pos < HYB_IDLE_LITTLE)
 			hyb_idle_cool(qp);
 		qp->idle_pos = sum;
-		qp->idle = false;
 		return;
 	}
-	if (qp->idle)
-		return;
 	sk = hyb_sched_enter(qp);
 	if (IS_ERR_OR_NULL(sk))
 		return;
@@ -129,7 +133,8 @@ static void hyb_idle_look(struct hyb_qp *qp)
 		hyb_idle_trim(qp);
 		held = hyb_idle_charge(qp, sk);
 		/* or next time, if it was not possible now, or a reader may come */
-		qp->idle = !held && !hyb_stream_pages(&qp->tx.s);
+		if (!held && !hyb_stream_pages(&qp->tx.s))
+			hyb_idle_rest(qp);
 	}
 	hyb_sched_leave(qp, sk, false);
 }
@@ -138,20 +143,26 @@ static void hyb_idle_work(struct work_struct *work)
 {
 	struct hyb_dev *dev = container_of(to_delayed_work(work),
 					   struct hyb_dev, idle);
-	unsigned long qpn = 0;
 	struct hyb_qp *qp;
+	LIST_HEAD(now);
 
-	/* the entry found may go at once: it is looked up again, referenced */
-	while (xa_find_after(&dev->qps, &qpn, ULONG_MAX, XA_PRESENT)) {
-		qp = hyb_qp_lookup(dev, qpn);
-		if (!qp)
+	spin_lock_bh(&dev->busy_lock);
+	list_splice_init(&dev->busy, &now);
+	while (!list_empty(&now)) {
+		qp = list_first_entry(&now, struct hyb_qp, busy_node);
+		list_move_tail(&qp->busy_node, &dev->busy);
+		/* one that is being destroyed leaves by itself */
+		if (!kref_get_unless_zero(&qp->ref))
 			continue;
+		spin_unlock_bh(&dev->busy_lock);
 		hyb_idle_look(qp);
 		hyb_qp_put(qp);
 		cond_resched();
+		spin_lock_bh(&dev->busy_lock);
 	}
-	if (atomic_read(&dev->num_qp))
-		hyb_idle_start(dev);
+	if (!list_empty(&dev->busy))
+		queue_delayed_work(hyb_wq, &dev->idle, HYB_IDLE_PERIOD);
+	spin_unlock_bh(&dev->busy_lock);
 }
 
 /* Called for a new device */
@@ -159,17 +170,8 @@ void hyb_idle_init(struct hyb_dev *dev)
 {
 	/* no reason to wake up a processor that has nothing to do */
 	INIT_DEFERRABLE_WORK(&dev->idle, hyb_idle_work);
-}
-
-/**
- * hyb_idle_start - look after queue pairs until there are none
- * @dev: device with queue pairs
- *
- * Context: any.
- */
-void hyb_idle_start(struct hyb_dev *dev)
-{
-	queue_delayed_work(hyb_wq, &dev->idle, HYB_IDLE_PERIOD);
+	INIT_LIST_HEAD(&dev->busy);
+	spin_lock_init(&dev->busy_lock);
 }
 
 /* Called for a device without queue pairs. Context: process, sleeps. */

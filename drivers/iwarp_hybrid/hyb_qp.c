@@ -243,10 +243,7 @@ static int hyb_qp_publish(struct hyb_qp *qp)
 	if (err >= 0)
 		qp->ibqp.qp_num = qpn;
 	xa_unlock_irq(&dev->qps);
-	if (err < 0)
-		return err;
-	hyb_idle_start(dev);
-	return 0;
+	return min(err, 0);
 }
 
 /* No lookup finds it any more, and no earlier one still uses it */

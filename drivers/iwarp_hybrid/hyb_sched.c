@@ -21,6 +21,7 @@
 #ifdef HAVE_NET_RPS_H
 #include <net/rps.h>
 #endif
+#include "hyb_idle.h"
 #include "hyb_ooo.h"
 #include "hyb_rx.h"
 #include "hyb_sched.h"
@@ -49,6 +50,19 @@ static void hyb_sched_tx(struct hyb_qp *qp)
 	INDIRECT_CALL_1(hyb_sched_engines->tx, hyb_tx_run, qp);
 }
 
+/* From now on hyb_idle looks after it. Context: spinlock of the socket held. */
+static void hyb_sched_busy(struct hyb_qp *qp)
+{
+	struct hyb_dev *dev = qp->dev;
+
+	spin_lock(&dev->busy_lock);
+	if (list_empty(&dev->busy))
+		queue_delayed_work(hyb_wq, &dev->idle, HYB_IDLE_PERIOD);
+	list_add_tail(&qp->busy_node, &dev->busy);
+	qp->busy = true;
+	spin_unlock(&dev->busy_lock);
+}
+
 /**
  * hyb_sched_run - run the engines until there is nothing left to do
  * @qp: queue pair, not running on this CPU
@@ -65,6 +79,8 @@ void hyb_sched_run(struct hyb_qp *qp)
 	lockdep_assert_held(&t->sk->sk_lock.slock);
 	__this_cpu_write(hyb_sched_running, qp);
 	qp->rx.budget = HYB_RX_BUDGET;
+	if (unlikely(!qp->busy))
+		hyb_sched_busy(qp);
 	while (READ_ONCE(t->todo)) {
 		if (test_and_clear_bit(HYB_TODO_RX, &t->todo) && t->attached)
 			hyb_sched_rx(qp);
@@ -108,6 +124,8 @@ void hyb_sched_look(struct sock *sk, struct hyb_qp *qp)
 		return;
 	}
 	__this_cpu_write(hyb_sched_running, qp);
+	if (unlikely(!qp->busy))
+		hyb_sched_busy(qp);
 	if (qp->tcp.attached)
 		hyb_sched_ooo(qp);
 	__this_cpu_write(hyb_sched_running, NULL);
@@ -251,9 +269,27 @@ static void hyb_sched_batch(struct tasklet_struct *batch)
 void hyb_sched_init_qp(struct hyb_qp *qp)
 {
 	spin_lock_init(&qp->tcp.lock);
+	INIT_LIST_HEAD(&qp->busy_node);
 	qp->tcp.cpu = raw_smp_processor_id();
 	INIT_DELAYED_WORK(&qp->tcp.work, hyb_sched_work);
 	tasklet_setup(&qp->tcp.batch, hyb_sched_batch);
+}
+
+/**
+ * hyb_sched_fini_qp - no engine runs any more
+ * @qp: queue pair that is being destroyed
+ *
+ * Context: process, sleeps.
+ */
+void hyb_sched_fini_qp(struct hyb_qp *qp)
+{
+	struct hyb_dev *dev = qp->dev;
+
+	cancel_delayed_work_sync(&qp->tcp.work);
+	tasklet_kill(&qp->tcp.batch);
+	spin_lock_bh(&dev->busy_lock);
+	list_del_init(&qp->busy_node);
+	spin_unlock_bh(&dev->busy_lock);
 }
 
 static u8 *hyb_sched_tos(struct sock *sk)

@@ -30,6 +30,9 @@ struct hyb_engine_ops {
 /* Called for a new queue pair */
 void hyb_sched_init_qp(struct hyb_qp *qp);
 
+/* Called for one that is destroyed, without a connection */
+void hyb_sched_fini_qp(struct hyb_qp *qp);
+
 /**
  * hyb_sched_here - the consumer is running
  * @qp: queue pair

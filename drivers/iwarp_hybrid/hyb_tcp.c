@@ -59,8 +59,7 @@ void hyb_tcp_fini_qp(struct hyb_qp *qp)
 {
 	WARN_ON_ONCE(qp->tcp.attached);
 	hyb_lend_end(qp);
-	cancel_delayed_work_sync(&qp->tcp.work);
-	tasklet_kill(&qp->tcp.batch);
+	hyb_sched_fini_qp(qp);
 	hyb_tx_free(qp);
 	hyb_ooo_free(qp);
 	hyb_shared_free(qp);

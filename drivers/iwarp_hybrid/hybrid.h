@@ -136,6 +136,8 @@ struct hyb_place {
  * @marker_ivl: marker interval that an active open proposes
  * @ooo: place what comes out of order before its turn
  * @idle: looks for queue pairs that do nothing; hyb_idle's
+ * @busy: queue pairs that are not idle, linked by hyb_qp.busy_node
+ * @busy_lock: (BH) protects @busy; a leaf
  */
 struct hyb_dev {
 	struct ib_device ibdev;
@@ -175,6 +177,8 @@ struct hyb_dev {
 	u32 marker_ivl;
 	bool ooo;
 	struct delayed_work idle;
+	struct list_head busy;
+	spinlock_t busy_lock;		/* see above */
 };
 
 struct hyb_pd {
@@ -418,8 +422,9 @@ struct hyb_srq {
  * @off: connection as the NIC knows it, or NULL; hyb_offload's
  * @ooo: out-of-order placement, or NULL; set once at attach; hyb_ooo's
  * @stats: counters
- * @idle_pos: positions at the last look of hyb_idle
- * @idle: nothing is left that hyb_idle could take away
+ * @busy_node: entry of hyb_dev.busy, if @busy
+ * @idle_pos: sum of positions at the last look of hyb_idle
+ * @busy: there may be something that hyb_idle can take away; under the TCP socket's lock
  */
 struct hyb_qp {
 	struct ib_qp ibqp;
@@ -440,6 +445,8 @@ struct hyb_qp {
 	bool user;
 	bool dead;
 	bool faulted;
+	bool busy;
+	u32 idle_pos;
 
 	struct hyb_sq sq;
 	struct hyb_rq rq;
@@ -458,8 +465,7 @@ struct hyb_qp {
 	struct hyb_off *off;
 	struct hyb_ooo *ooo;
 	struct hyb_qp_stats stats;
-	u64 idle_pos;
-	bool idle;
+	struct list_head busy_node;
 };
 
 #define hyb_dev_of(ptr)	container_of(ptr, struct hyb_dev, ibdev)

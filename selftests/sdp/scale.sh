@@ -3,9 +3,9 @@
 # vm: timeout=600
 #
 # Many connections at a time: what one takes that does nothing, whatever it did
-# before; that all of it is given back; that many at work all make progress; that
-# the backlog is kept. With COUNT connections, ACTIVE of them busy; fewer where each
-# has memory of its own.
+# before, and that no timer looks at it then; that all of it is given back; that many at
+# work all make progress; that the backlog is kept. With COUNT connections, ACTIVE of
+# them busy; fewer where each has memory of its own.
 
 # shellcheck source=selftests/lib/lib.sh
 . "$(dirname "$0")/../lib/lib.sh"
@@ -26,6 +26,7 @@ COUNT_OWN=$(scaled 100 20)
 NODE=128	# bytes of a directory or file in sysfs
 BLOCK=2048	# where received pages are noted
 PORT=7000
+TRACE=/sys/kernel/tracing
 
 # tell LINE...: what the client is to do; its answer is left in REPLY
 tell() {
@@ -123,11 +124,27 @@ policy() {
 	ktap_check "$1: no queue pair is left" wait_for 60 no_queue_pairs
 }
 
+# looks: how often a device has looked at its queue pairs for those that do nothing
+looks() { awk '$1 == "hyb_looks" { print $2 }' "$TRACE/kprobe_profile"; }
+
+# no_looks: none for two seconds, in which timers that may wait for a processor to wake
+# up do not wait
+no_looks() {
+	local before
+
+	before=$(looks)
+	for _ in 1 2 3 4 5 6 7 8 9 10; do
+		sleep 0.2
+	done
+	[ "$(looks)" -eq "$before" ]
+}
+
 # idle DESCRIPTION
 idle() {
 	ktap_check "$1: an idle end takes at most $LIMIT bytes of ours" \
 		wait_for 60 within
 	ktap_diag "$(ours) bytes"
+	ktap_check "$1: no idle queue pair is looked at" wait_for 30 no_looks
 	is_debug && return
 	if wait_for 60 all_within; then
 		ktap_ok "$1: and at most $LIMIT_ALL of all layers"
@@ -141,6 +158,12 @@ dev_up hybrid hybrid || ktap_skip_all "no hybrid devices"
 modprobe -q sdp
 in_b sh -c 'echo 4096 >/proc/sys/net/core/somaxconn'
 
+ktap_check "a probe on the look for idle queue pairs" sh -c "
+	echo 'p:hyb_looks iwarp_hybrid:hyb_idle_work' >>$TRACE/kprobe_events &&
+	echo 1 >$TRACE/events/kprobes/hyb_looks/enable"
+# the probe holds the module
+defer sh -c "echo 0 >$TRACE/events/kprobes/enable; echo >$TRACE/kprobe_events"
+
 # the first ones bring in what all of them share
 server 1024
 client
@@ -153,6 +176,7 @@ before_free=$(free_kb)
 client
 does "$COUNT connections" open "$COUNT"
 idle "connected"
+ktap_check "those that have just moved were" [ "$(looks)" -gt 0 ]
 does "a request on each" touch 0 "$COUNT"
 idle "after a request"
 does "$ACTIVE busy connections, $ROUNDS large requests each" \
