@@ -1411,8 +1411,9 @@ static void hyb_rx_account(struct hyb_qp *qp, u32 done)
 }
 
 /*
- * Out of receives. Look again by timer: user programs do not tell when they
- * post one, and a peer that has closed is not waited for without end.
+ * Out of receives. Look again by timer: user programs do not tell when they post one to
+ * the queue pair's own queue (hyb_srq looks at shared ones), and a peer that has closed is
+ * not waited for without end.
  */
 static void hyb_rx_wait(struct hyb_qp *qp, bool fin)
 {
@@ -1424,7 +1425,7 @@ static void hyb_rx_wait(struct hyb_qp *qp, bool fin)
 		rx->waiting = true;
 		rx->since = jiffies;
 	}
-	if (!qp->user && !fin)
+	if ((!qp->user || qp->srq) && !fin)
 		return;
 	if (fin && time_after(jiffies, rx->since + HYB_RX_TIMEOUT)) {
 		rx->stopped = true;

@@ -9,13 +9,18 @@
  * wait. A post may come with any lock held, so a work item kicks.
  *
  * A user's queue is a ring that the process writes to without a system call (the ABI is
- * that of siw, whose library is used). No post is seen then: hyb_rx polls.
+ * that of siw, whose library is used). No post is seen then: while queue pairs wait, one
+ * timer looks at the ring, however many they are, the less often the longer they wait.
  */
 #include <linux/log2.h>
 #include <rdma/uverbs_ioctl.h>
 
 #include "hyb_sched.h"
 #include "hybrid.h"
+
+#define HYB_SRQ_POLL_SHIFT	3
+#define HYB_SRQ_POLL_MIN	msecs_to_jiffies(1)
+#define HYB_SRQ_POLL_MAX	msecs_to_jiffies(100)
 
 /**
  * hyb_srq_leave - a queue pair that is being destroyed lets go
@@ -28,6 +33,19 @@ void hyb_srq_leave(struct hyb_qp *qp)
 	spin_lock_bh(&qp->srq->starved_lock);
 	list_del_init(&qp->srq_node);
 	spin_unlock_bh(&qp->srq->starved_lock);
+}
+
+/* Look at a user's ring soon, also if the pending look is due much later. Context: any. */
+static void hyb_srq_poll_soon(struct hyb_srq *srq)
+{
+	struct delayed_work *poll = &srq->poll;
+
+	if (queue_delayed_work(hyb_wq, poll, HYB_SRQ_POLL_MIN))
+		return;
+	if (timer_pending(&poll->timer) &&
+	    time_after(READ_ONCE(poll->timer.expires),
+		       jiffies + HYB_SRQ_POLL_MIN))
+		mod_delayed_work(hyb_wq, poll, HYB_SRQ_POLL_MIN);
 }
 
 /**
@@ -45,9 +63,13 @@ void hyb_srq_wait(struct hyb_qp *qp)
 
 	hyb_tcp_assert_held(&qp->tcp);
 	spin_lock_bh(&srq->starved_lock);
-	if (list_empty(&qp->srq_node))
+	if (list_empty(&qp->srq_node)) {
 		list_add_tail(&qp->srq_node, &srq->starved);
+		WRITE_ONCE(srq->since, jiffies);
+	}
 	spin_unlock_bh(&srq->starved_lock);
+	if (srq->rq.umap)
+		hyb_srq_poll_soon(srq);
 }
 
 /*
@@ -75,7 +97,8 @@ static bool hyb_srq_has_receive(struct hyb_srq *srq)
 	bool has;
 
 	spin_lock_irqsave(&srq->rq.lock, flags);
-	has = srq->rq.get != srq->rq.put;
+	has = READ_ONCE(srq->rq.ring[srq->rq.get & srq->rq.mask].flags) &
+	      SIW_WQE_VALID;
 	spin_unlock_irqrestore(&srq->rq.lock, flags);
 	return has;
 }
@@ -85,9 +108,8 @@ static bool hyb_srq_has_receive(struct hyb_srq *srq)
  * is back at the end of the list by hyb_srq_wait(). They are popped one by one, so that
  * hyb_srq_leave() can take any off meanwhile.
  */
-static void hyb_srq_kick_work(struct work_struct *work)
+static void hyb_srq_kick(struct hyb_srq *srq)
 {
-	struct hyb_srq *srq = container_of(work, struct hyb_srq, kick);
 	struct hyb_qp *qp;
 
 	while (hyb_srq_has_receive(srq)) {
@@ -97,6 +119,27 @@ static void hyb_srq_kick_work(struct work_struct *work)
 		hyb_sched_kick_rx(qp);
 		hyb_qp_put(qp);
 	}
+}
+
+static void hyb_srq_kick_work(struct work_struct *work)
+{
+	hyb_srq_kick(container_of(work, struct hyb_srq, kick));
+}
+
+/* The ring of a user, while queue pairs wait */
+static void hyb_srq_poll_work(struct work_struct *work)
+{
+	struct hyb_srq *srq = container_of(to_delayed_work(work),
+					   struct hyb_srq, poll);
+	unsigned long delay;
+
+	hyb_srq_kick(srq);
+	/* one that comes to the list after this look queues the work itself */
+	if (list_empty_careful(&srq->starved))
+		return;
+	delay = (jiffies - READ_ONCE(srq->since)) >> HYB_SRQ_POLL_SHIFT;
+	queue_delayed_work(hyb_wq, &srq->poll,
+			   clamp(delay, HYB_SRQ_POLL_MIN, HYB_SRQ_POLL_MAX));
 }
 
 /* Give a user's library the size of the ring, and the offset to map it at (@key). */
@@ -153,6 +196,7 @@ static int hyb_create_srq(struct ib_srq *ibsrq, struct ib_srq_init_attr *init,
 	spin_lock_init(&srq->starved_lock);
 	INIT_LIST_HEAD(&srq->starved);
 	INIT_WORK(&srq->kick, hyb_srq_kick_work);
+	INIT_DELAYED_WORK(&srq->poll, hyb_srq_poll_work);
 	attr->max_wr = size;
 
 	err = udata ? hyb_srq_tell_user(srq, key, udata) : 0;
@@ -224,6 +268,7 @@ static int hyb_destroy_srq(struct ib_srq *ibsrq, struct ib_udata *udata)
 	struct hyb_srq *srq = hyb_srq_of(ibsrq);
 
 	cancel_work_sync(&srq->kick);
+	cancel_delayed_work_sync(&srq->poll);
 	hyb_ring_free(srq->rq.ring, srq->rq.umap);
 	atomic_dec(&hyb_dev_of(ibsrq->device)->num_srq);
 	return 0;

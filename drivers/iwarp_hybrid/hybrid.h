@@ -371,9 +371,11 @@ struct hyb_rq {
  * @rq: the queue
  * @limit: raise an event when fewer entries are left, 0: not armed; under
  *	   the lock of @rq
- * @starved_lock: protects @starved
+ * @starved_lock: protects @starved, changes of @since
  * @starved: queue pairs that have found it empty, linked by hyb_qp.srq_node
+ * @since: jiffies, when the last one of them did
  * @kick: makes them go on after a post
+ * @poll: the same for a user's queue, whose posts are not seen
  */
 struct hyb_srq {
 	struct ib_srq ibsrq;
@@ -381,7 +383,9 @@ struct hyb_srq {
 	u32 limit;
 	spinlock_t starved_lock;	/* see above */
 	struct list_head starved;
+	unsigned long since;
 	struct work_struct kick;
+	struct delayed_work poll;
 };
 
 /**

@@ -2,7 +2,8 @@
 /*
  * ulp-uverbs: the verbs that programs use, one by one, on two devices of the
  * same network namespace. Calls that the installed provider library lacks go to the
- * kernel directly. Prints TAP.
+ * kernel directly. Prints TAP. The profile of a probe "rx_run" of the kernel, if there
+ * is one, tells how often the receive engine has run.
  *
  *   ulp-uverbs [-h ADDRESS] [-p PORT]
  */
@@ -347,6 +348,40 @@ static void case_srq(void)
 	       "event: the queue pair takes no more");
 }
 
+/* Times that the receive engine has run, -1 without a probe */
+static long engine_runs(void)
+{
+	FILE *f = fopen("/sys/kernel/tracing/kprobe_profile", "r");
+	char name[64];
+	long hits, runs = -1;
+
+	while (f && fscanf(f, "%63s %ld %*d", name, &hits) == 2)
+		if (!strcmp(name, "rx_run"))
+			runs = hits;
+	if (f)
+		fclose(f);
+	return runs;
+}
+
+/* A message comes, and the receive for it much later */
+static void case_srq_late(void)
+{
+	struct ibv_wc wc;
+	long runs;
+
+	result(!perform(IBV_WR_SEND, 1, NULL, 0), "message without a receive");
+	usleep(200000);
+	runs = engine_runs();
+	usleep(1000000);
+	if (runs < 0)
+		printf("ok %d - engine runs # SKIP no probe\n", ++tests);
+	else
+		result(engine_runs() == runs,
+		       "a queue pair that waits is not looked at");
+	result(receive(7) && !completion(b.id->recv_cq, &wc) && wc.wr_id == 7,
+	       "the receive is noticed");
+}
+
 static void case_rereg(void)
 {
 	unsigned char *other = aligned_alloc(4096, 8192);
@@ -501,6 +536,8 @@ int main(int argc, char **argv)
 		one_case("solicited events", case_solicited, false);
 		one_case("moderation", case_moderation, false);
 		one_case("shared receive queue", case_srq, true);
+		one_case("a shared receive queue without receives",
+			 case_srq_late, true);
 		one_case("other memory", case_rereg, false);
 		one_case("other rights", case_rereg_rights, false);
 		one_case("other domain", case_rereg_domain, false);

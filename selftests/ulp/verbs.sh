@@ -48,9 +48,15 @@ counters_save
 kt_do - refer refer 10.0.0.2 7800
 ktap_check "refer: payload goes by reference" counters_grew rda tx_ref_bytes
 tc qdisc del dev va root
+TRACE=/sys/kernel/tracing
+ktap_check "a probe on the receive engine" sh -c "
+	echo 'p:rx_run iwarp_hybrid:hyb_rx_run' >>$TRACE/kprobe_events &&
+	echo 1 >$TRACE/events/kprobes/rx_run/enable"
 timeout -k 5 200 ulp-uverbs >"$OUT/uverbs.tap" 2>&1
 ktap_is "the program ran" $? 0
 results program <"$OUT/uverbs.tap"
+echo 0 >$TRACE/events/kprobes/enable
+echo >$TRACE/kprobe_events
 ktap_check "the module can be removed" modprobe -r ulp_verbs
 ktap_check "no queue pair is left" wait_for 20 no_queue_pairs
 ktap_done
