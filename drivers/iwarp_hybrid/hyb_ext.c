@@ -61,7 +61,7 @@ static u32 hyb_ext_rx_imm(struct hyb_qp *qp, const struct ddp_hdr *h,
 	/* consumers may rely on what the completion says */
 	if (len > rx->written)
 		return TERM_UNT_LEN;
-	err = hyb_recv_start(qp);
+	err = hyb_recv_start(qp, 0);
 	if (err || rx->paused)
 		return err;
 	rx->msn[DDP_QN_SEND]++;

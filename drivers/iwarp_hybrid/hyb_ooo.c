@@ -223,7 +223,8 @@ static const struct siw_rqe *hyb_ooo_rqe(struct hyb_qp *qp, u32 msn)
 	if (!o->rqe)
 		return NULL;
 	while (o->rqe_put - o->rqe_get <= ahead) {
-		if (hyb_rq_get(qp, &o->rqe[o->rqe_put % HYB_OOO_RECVS]) <= 0)
+		if (hyb_rq_get(qp, &o->rqe[o->rqe_put % HYB_OOO_RECVS],
+			       U32_MAX) <= 0)
 			return NULL;
 		o->rqe_put++;
 	}

@@ -382,15 +382,42 @@ static bool hyb_rq_take(struct hyb_rq *rq, struct siw_rqe *rqe)
 	return true;
 }
 
+/* Is the next entry one that needs memory for @len bytes, and there is none? */
+static bool hyb_rq_lacks(struct hyb_rq *rq, u32 len)
+{
+	struct ib_sge sge;
+	struct siw_rqe *e;
+
+	lockdep_assert_held(&rq->lock);
+
+	if (likely(!rq->fill))
+		return false;
+	e = &rq->ring[rq->get & rq->mask];
+	/* written under the same lock, as no user's queue has @fill */
+	if (!(e->flags & SIW_WQE_VALID) || e->num_sge != 1 ||
+	    len <= e->sge[0].length)
+		return false;
+	if (!rq->fill((struct ib_cqe *)(uintptr_t)e->id, &sge))
+		return true;
+	e->sge[1] = (struct siw_sge) {
+		.laddr = sge.addr,
+		.length = sge.length,
+		.lkey = sge.lkey,
+	};
+	e->num_sge = 2;
+	return false;
+}
+
 /**
  * hyb_rq_get - take the next receive
  * @qp: queue pair
  * @rqe: private copy of it
+ * @len: bytes that the message has, U32_MAX: not known
  *
  * Context: any.
- * Return: 1, or 0 if there is none.
+ * Return: 1, or 0 if there is none, or no memory for it.
  */
-int hyb_rq_get(struct hyb_qp *qp, struct siw_rqe *rqe)
+int hyb_rq_get(struct hyb_qp *qp, struct siw_rqe *rqe, u32 len)
 {
 	struct hyb_srq *srq = qp->srq;
 	struct hyb_rq *rq = srq ? &srq->rq : &qp->rq;
@@ -398,7 +425,7 @@ int hyb_rq_get(struct hyb_qp *qp, struct siw_rqe *rqe)
 	bool got, low;
 
 	spin_lock_irqsave(&rq->lock, flags);
-	got = hyb_rq_take(rq, rqe);
+	got = !hyb_rq_lacks(rq, len) && hyb_rq_take(rq, rqe);
 	low = got && srq && hyb_srq_low(srq);
 	spin_unlock_irqrestore(&rq->lock, flags);
 
@@ -427,6 +454,35 @@ bool hyb_rq_ready(struct hyb_qp *qp)
 		READ_ONCE(rq->ring[rq->get & rq->mask].flags) & SIW_WQE_VALID;
 	spin_unlock_irqrestore(&rq->lock, flags);
 	return ready;
+}
+
+/**
+ * hyb_rq_memory - rdma_stack_link.rx_memory
+ * @ibqp: queue pair of the kernel, nothing posted
+ * @fill: adds memory to a receive
+ *
+ * Context: any.
+ */
+void hyb_rq_memory(struct ib_qp *ibqp,
+		   bool (*fill)(struct ib_cqe *cqe, struct ib_sge *sge))
+{
+	struct hyb_rq *rq = &hyb_qp_of(ibqp)->rq;
+	unsigned long flags;
+
+	spin_lock_irqsave(&rq->lock, flags);
+	rq->fill = fill;
+	spin_unlock_irqrestore(&rq->lock, flags);
+}
+
+/**
+ * hyb_rq_again - rdma_stack_link.rx_again
+ * @ibqp: queue pair of the kernel
+ *
+ * Context: any.
+ */
+void hyb_rq_again(struct ib_qp *ibqp)
+{
+	hyb_sched_kick_rx(hyb_qp_of(ibqp));
 }
 
 /* ---------------------------------------------------------------------- flush */

@@ -91,32 +91,33 @@ void hyb_recv_end_imm(struct hyb_qp *qp, u32 imm, bool rdma, bool solicited)
 }
 
 /* The next receive of the queue; out-of-order placement may have it already */
-static int hyb_recv_next(struct hyb_qp *qp)
+static int hyb_recv_next(struct hyb_qp *qp, u32 len)
 {
 	if (qp->ooo && hyb_ooo_recv(qp, &qp->rx.rqe))
 		return 1;
-	return hyb_rq_get(qp, &qp->rx.rqe);
+	return hyb_rq_get(qp, &qp->rx.rqe, len);
 }
 
 /**
  * hyb_recv_start - take a receive for a new message
  * @qp: queue pair
+ * @len: bytes that the message has, U32_MAX: not known
  *
- * hyb_rx.paused is set if there is none. Context: TCP socket held.
+ * hyb_rx.paused is set if there is none, or no memory for it. Context: TCP socket held.
  * Return: 0 or an error: the receive was no good.
  */
-u32 hyb_recv_start(struct hyb_qp *qp)
+u32 hyb_recv_start(struct hyb_qp *qp, u32 len)
 {
 	struct hyb_rx *rx = &qp->rx;
 	int ret;
 
-	ret = hyb_recv_next(qp);
+	ret = hyb_recv_next(qp, len);
 	if (!ret) {
 		/* a post after this sees it and kicks */
 		WRITE_ONCE(rx->paused, true);
 		if (qp->srq)
 			hyb_srq_wait(qp);
-		ret = hyb_rq_get(qp, &rx->rqe);
+		ret = hyb_rq_get(qp, &rx->rqe, len);
 		if (!ret) {
 			rx->starved = true;
 			return 0;

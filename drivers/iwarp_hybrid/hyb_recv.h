@@ -13,7 +13,7 @@ struct hyb_orq_entry;
 struct hyb_qp;
 struct hyb_rx;
 
-u32 hyb_recv_start(struct hyb_qp *qp);
+u32 hyb_recv_start(struct hyb_qp *qp, u32 len);
 bool hyb_recv_irq_room(struct hyb_qp *qp);
 void hyb_recv_end_imm(struct hyb_qp *qp, u32 imm, bool rdma, bool solicited);
 u32 hyb_recv_read_done(struct hyb_qp *qp, struct hyb_orq_entry *orq);

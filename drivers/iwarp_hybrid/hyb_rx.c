@@ -679,7 +679,7 @@ static u32 hyb_rx_send(struct hyb_qp *qp, struct hyb_fpdu *f)
 	if (err)
 		return err;
 	if (!rx->active) {
-		err = hyb_recv_start(qp);
+		err = hyb_recv_start(qp, h->last ? h->payload : U32_MAX);
 		if (err || rx->paused)
 			return err;
 	}

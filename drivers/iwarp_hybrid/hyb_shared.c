@@ -1620,4 +1620,6 @@ const struct rdma_stack_link hyb_link = {
 	.rx_buffer = hyb_link_buffer,
 	.set_ip = hyb_link_set_ip,
 	.set_owner = hyb_link_set_owner,
+	.rx_memory = hyb_rq_memory,
+	.rx_again = hyb_rq_again,
 };

@@ -346,23 +346,26 @@ struct hyb_sq {
 /**
  * struct hyb_rq - receive queue of a QP, or of a shared receive queue
  * @lock: serialises producers and consumers, protects all of it
+ * @flushed: as in struct hyb_sq
  * @ring: entries in the layout of siw-abi.h, NULL if the queue has size 0
  * @umap: as in struct hyb_sq
  * @mask: as in struct hyb_sq
  * @max_sge: as in struct hyb_sq
- * @flushed: as in struct hyb_sq
  * @put: next entry to fill
  * @get: next entry to take
+ * @fill: adds a piece of memory to entries of one piece, see rdma_stack_link.rx_memory;
+ *	  NULL: they are complete
  */
 struct hyb_rq {
 	spinlock_t lock;		/* see above */
+	bool flushed;
 	struct siw_rqe *ring;
 	struct hyb_umap *umap;
 	u32 mask;
 	u32 max_sge;
-	bool flushed;
 	u32 put;
 	u32 get;
+	bool (*fill)(struct ib_cqe *cqe, struct ib_sge *sge);
 };
 
 /**
@@ -574,7 +577,10 @@ void hyb_sq_complete(struct hyb_qp *qp, u32 slot, u32 bytes,
 void hyb_sq_lend(struct hyb_qp *qp, u32 slot, u32 bytes,
 		 enum siw_wc_status status, u64 end);
 void hyb_sq_unlent(struct hyb_qp *qp, u64 pos);
-int hyb_rq_get(struct hyb_qp *qp, struct siw_rqe *rqe);
+int hyb_rq_get(struct hyb_qp *qp, struct siw_rqe *rqe, u32 len);
+void hyb_rq_memory(struct ib_qp *ibqp,
+		   bool (*fill)(struct ib_cqe *cqe, struct ib_sge *sge));
+void hyb_rq_again(struct ib_qp *ibqp);
 bool hyb_rq_ready(struct hyb_qp *qp);
 void hyb_rq_complete(struct hyb_qp *qp, const struct siw_rqe *rqe, u32 bytes,
 		     u32 inval_stag, bool solicited,

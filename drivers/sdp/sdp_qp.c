@@ -112,14 +112,205 @@ void sdp_qp_rx_unmap(struct sdp_conn *conn, struct sdp_rx_buf *buf)
 			      DMA_ATTR_SKIP_CPU_SYNC);
 }
 
+/* A page for the message that has come; with sdp_verbs.rx_lazy. Context: any. */
+static struct page *sdp_qp_rx_page(struct sdp_conn *conn)
+{
+	struct sdp_verbs *v = conn->verbs;
+	struct mem_cgroup *old;
+	unsigned long flags;
+	struct page *page;
+
+	spin_lock_irqsave(&v->rx_lock, flags);
+	page = list_first_entry_or_null(&v->rx_spare, struct page, lru);
+	if (page)
+		list_del(&page->lru);
+	spin_unlock_irqrestore(&v->rx_lock, flags);
+	if (likely(page))
+		return page;
+	old = sdp_sock_charge(conn->sk);
+	page = alloc_pages(GFP_NOWAIT | __GFP_ACCOUNT | __GFP_COMP |
+			   __GFP_NOWARN, SDP_BUF_ORDER);
+	set_active_memcg(old);
+	return page;
+}
+
+/*
+ * rdma_stack_link.rx_memory: a message with payload takes a receive. Without memory it
+ * waits until sdp_qp_rx_supply() has found some.
+ */
+static bool sdp_qp_rx_fill(struct ib_cqe *cqe, struct ib_sge *sge)
+{
+	struct sdp_rx_buf *buf = container_of(cqe, struct sdp_rx_buf, cqe);
+	struct sdp_conn *conn = buf->conn;
+	struct sdp_verbs *v = conn->verbs;
+	struct page *page;
+
+	page = sdp_qp_rx_page(conn);
+	if (unlikely(!page)) {
+		/* once: the work item goes on until there is some */
+		if (!READ_ONCE(v->rx_lacks)) {
+			WRITE_ONCE(v->rx_lacks, true);
+			queue_work(sdp_wq(conn->sk), &conn->ctl_work);
+		}
+		return false;
+	}
+	sg_init_table(&buf->sg, 1);
+	sg_set_page(&buf->sg, page, SDP_BUF_SIZE, 0);
+	/* nothing that could fail, with virtual addresses */
+	ib_dma_map_sg(conn->dev, &buf->sg, 1, DMA_FROM_DEVICE);
+	buf->page = page;
+	sge->addr = sg_dma_address(&buf->sg);
+	sge->length = conn->rx_size;
+	sge->lkey = conn->pd->local_dma_lkey;
+	return true;
+}
+
+/**
+ * sdp_qp_rx_lazy - let receives get their pages when messages come, if the device can
+ * @conn: connection with a queue pair, and no receives yet
+ *
+ * Others, and the buffers of a ring, have all their memory at any time.
+ */
+void sdp_qp_rx_lazy(struct sdp_conn *conn)
+{
+	const struct rdma_stack_link *stack = rdma_stack_get_link(conn->dev);
+
+	if (conn->ring || !stack || !stack->rx_memory ||
+	    !ib_uses_virt_dma(conn->dev))
+		return;
+	conn->verbs->rx_lazy = true;
+	stack->rx_memory(conn->qp, sdp_qp_rx_fill);
+}
+
+/**
+ * sdp_qp_idle - something is kept for traffic to come: have it freed when there is none
+ * @conn: connection with buffers
+ *
+ * Context: any.
+ */
+void sdp_qp_idle(struct sdp_conn *conn)
+{
+	struct sdp_verbs *v = conn->verbs;
+
+	if (likely(READ_ONCE(v->idle_due)))
+		return;
+	WRITE_ONCE(v->idle_due, true);
+	queue_delayed_work(sdp_wq(conn->sk), &v->idle_work, SDP_IDLE);
+}
+
+/* A page that nothing needs now. Context: any. */
+static void sdp_qp_rx_keep(struct sdp_conn *conn, struct page *page)
+{
+	struct sdp_verbs *v = conn->verbs;
+	unsigned long flags;
+
+	/* a pipe or a mapping of the program has it, too */
+	if (unlikely(page_count(page) != 1)) {
+		put_page(page);
+		return;
+	}
+	spin_lock_irqsave(&v->rx_lock, flags);
+	list_add(&page->lru, &v->rx_spare);
+	spin_unlock_irqrestore(&v->rx_lock, flags);
+	sdp_qp_idle(conn);
+}
+
+/**
+ * sdp_qp_rx_bare - a receive is about to be posted: the next message brings its page
+ * @conn: connection
+ * @buf: buffer, empty, on no list
+ *
+ * Context: any.
+ */
+void sdp_qp_rx_bare(struct sdp_conn *conn, struct sdp_rx_buf *buf)
+{
+	struct page *page = buf->page;
+
+	if (!conn->verbs->rx_lazy || !page)
+		return;
+	sdp_qp_rx_unmap(conn, buf);
+	buf->page = NULL;
+	sdp_qp_rx_keep(conn, page);
+}
+
+/**
+ * sdp_qp_rx_supply - find memory for a message that waits for it
+ * @conn: connection
+ *
+ * If there is none, kick_work tries again.
+ *
+ * Context: process, may sleep.
+ */
+void sdp_qp_rx_supply(struct sdp_conn *conn)
+{
+	const struct rdma_stack_link *stack = rdma_stack_get_link(conn->dev);
+	struct sdp_verbs *v = conn->verbs;
+	struct page *page;
+
+	if (!READ_ONCE(v->rx_lacks) || !stack)
+		return;
+	page = alloc_pages(GFP_KERNEL_ACCOUNT | __GFP_COMP | __GFP_NOWARN,
+			   SDP_BUF_ORDER);
+	if (!page) {
+		SDP_INC_STATS(sock_net(conn->sk), RX_NO_MEM);
+		queue_delayed_work(sdp_wq(conn->sk), &conn->kick_work,
+				   SDP_RX_AGAIN);
+		return;
+	}
+	/* first: a message that finds none from now on asks again */
+	WRITE_ONCE(v->rx_lacks, false);
+	sdp_qp_rx_keep(conn, page);
+	stack->rx_again(conn->qp);
+}
+
+/**
+ * sdp_qp_rx_trim - free pages that wait for messages
+ * @conn: connection of which nothing was heard for a while
+ *
+ * Context: process.
+ *
+ * Return: whether there were any.
+ */
+bool sdp_qp_rx_trim(struct sdp_conn *conn)
+{
+	struct sdp_verbs *v = conn->verbs;
+	struct page *page, *tmp;
+	LIST_HEAD(pages);
+
+	spin_lock_irq(&v->rx_lock);
+	list_splice_init(&v->rx_spare, &pages);
+	spin_unlock_irq(&v->rx_lock);
+	if (list_empty(&pages))
+		return false;
+	list_for_each_entry_safe(page, tmp, &pages, lru)
+		__free_pages(page, SDP_BUF_ORDER);
+	return true;
+}
+
 /* Take the page of a buffer that is not posted away for good. */
 static void sdp_qp_rx_drop(struct sdp_conn *conn, struct sdp_rx_buf *buf)
 {
-	sdp_qp_rx_unmap(conn, buf);
-	put_page(buf->page);
-	buf->page = NULL;
+	if (buf->page) {
+		sdp_qp_rx_unmap(conn, buf);
+		put_page(buf->page);
+		buf->page = NULL;
+	}
 	spin_lock_bh(&conn->tx_lock);
+	buf->used = false;
 	conn->verbs->rx_nbufs--;
+	spin_unlock_bh(&conn->tx_lock);
+}
+
+/* A buffer without a page, or that gets one later, becomes one of the connection's. */
+static void sdp_qp_rx_use(struct sdp_conn *conn, struct sdp_rx_buf *buf, bool post)
+{
+	struct sdp_verbs *v = conn->verbs;
+
+	spin_lock_bh(&conn->tx_lock);
+	buf->used = true;
+	v->rx_nbufs++;
+	if (post)
+		list_add_tail(&buf->node, &v->rx_free);
 	spin_unlock_bh(&conn->tx_lock);
 }
 
@@ -155,7 +346,7 @@ bool sdp_qp_rx_renew(struct sdp_conn *conn, struct sdp_rx_buf *buf)
 		sdp_qp_rx_drop(conn, buf);
 		return false;
 	}
-	if (likely(page_count(buf->page) == 1))
+	if (v->rx_lazy || likely(page_count(buf->page) == 1))
 		return true;
 	sdp_qp_rx_drop(conn, buf);
 	if (sdp_qp_rx_alloc(conn, buf)) {
@@ -163,9 +354,7 @@ bool sdp_qp_rx_renew(struct sdp_conn *conn, struct sdp_rx_buf *buf)
 		sdp_qp_rx_short(conn);
 		return false;
 	}
-	spin_lock_bh(&conn->tx_lock);
-	v->rx_nbufs++;
-	spin_unlock_bh(&conn->tx_lock);
+	sdp_qp_rx_use(conn, buf, false);
 	return true;
 }
 
@@ -197,14 +386,11 @@ void sdp_qp_rx_grow(struct sdp_conn *conn)
 	for (i = 0; i < conn->rx_max && n; i++) {
 		struct sdp_rx_buf *buf = &v->rx_bufs[i];
 
-		if (buf->page)
+		if (buf->used)
 			continue;
-		if (sdp_qp_rx_alloc(conn, buf))
+		if (!v->rx_lazy && sdp_qp_rx_alloc(conn, buf))
 			return;
-		spin_lock_bh(&conn->tx_lock);
-		list_add_tail(&buf->node, &v->rx_free);
-		v->rx_nbufs++;
-		spin_unlock_bh(&conn->tx_lock);
+		sdp_qp_rx_use(conn, buf, true);
 		n--;
 	}
 }
@@ -221,8 +407,10 @@ void sdp_qp_rx_refill(struct sdp_conn *conn)
 	struct sock *sk = conn->sk;
 
 	/* a ring needs no pages here, nor does a shared link */
-	if (!v || !v->rx_bufs || conn->ring ||
-	    READ_ONCE(v->rx_nbufs) >= SDP_MIN_RX_BUFS)
+	if (!v || !v->rx_bufs || conn->ring)
+		return;
+	sdp_qp_rx_supply(conn);
+	if (READ_ONCE(v->rx_nbufs) >= SDP_MIN_RX_BUFS)
 		return;
 	lock_sock(sk);
 	if (sdp_sk(sk)->conn == conn) {
@@ -382,6 +570,9 @@ static void sdp_qp_fill_recv(struct sdp_conn *conn, struct sdp_rx_buf *buf,
 		sge[0].length = v->rx_slot;
 		return;
 	}
+	/* see sdp_qp_rx_fill() */
+	if (v->rx_lazy)
+		return;
 	sge[1].addr = sg_dma_address(&buf->sg);
 	ib_dma_sync_single_for_device(conn->dev, sge[1].addr, SDP_BUF_SIZE,
 				      DMA_FROM_DEVICE);

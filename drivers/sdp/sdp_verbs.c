@@ -12,6 +12,35 @@
 #include "sdp_ring.h"
 #include "sdp_verbs.h"
 
+/*
+ * Free what is kept for traffic to come, when there was none for a while. Sends that did
+ * not ask for a completion are asked for, by a probe: their memory is needed until then.
+ */
+static void sdp_verbs_idle_work(struct work_struct *work)
+{
+	struct sdp_verbs *v = container_of(to_delayed_work(work),
+					   struct sdp_verbs, idle_work);
+	struct sdp_conn *conn = v->conn;
+	u32 mseq = READ_ONCE(conn->rx_mseq) + READ_ONCE(conn->tx_mseq);
+	struct sock *sk = conn->sk;
+	bool busy = mseq != v->idle_mseq;
+
+	v->idle_mseq = mseq;
+	if (!busy) {
+		/* memory that is kept from now on queues this again */
+		WRITE_ONCE(v->idle_due, false);
+		sdp_qp_rx_trim(conn);
+		lock_sock(sk);
+		busy = sdp_sk(sk)->conn == conn && sdp_txq_trim(conn);
+		release_sock(sk);
+		if (!busy)
+			return;
+		sdp_conn_kick(conn);
+	}
+	WRITE_ONCE(v->idle_due, true);
+	queue_delayed_work(sdp_wq(sk), &v->idle_work, SDP_IDLE);
+}
+
 static int sdp_verbs_alloc(struct sdp_conn *conn)
 {
 	struct sdp_verbs *v = kzalloc(sizeof(*v), GFP_KERNEL_ACCOUNT);
@@ -19,7 +48,11 @@ static int sdp_verbs_alloc(struct sdp_conn *conn)
 	if (!v)
 		return -ENOMEM;
 	INIT_LIST_HEAD(&v->rx_free);
+	INIT_LIST_HEAD(&v->rx_spare);
 	INIT_LIST_HEAD(&v->tx_free_chunks);
+	INIT_DELAYED_WORK(&v->idle_work, sdp_verbs_idle_work);
+	v->conn = conn;
+	spin_lock_init(&v->rx_lock);
 	v->tx_lends = test_bit(SDP_CONN_IWARP, &conn->flags) &&
 		      ib_uses_virt_dma(conn->dev) &&
 		      !rdma_stack_get_link(conn->dev);
@@ -45,6 +78,7 @@ static int sdp_verbs_alloc_rx(struct sdp_conn *conn)
 	v->rx_hdrs = alloc_pages_exact(hdrs, GFP_KERNEL_ACCOUNT);
 	if (!v->rx_hdrs)
 		return -ENOMEM;
+	sdp_qp_rx_lazy(conn);
 	v->rx_hdrs_dma = ib_dma_map_single(dev, v->rx_hdrs, hdrs,
 					   DMA_FROM_DEVICE);
 	if (ib_dma_mapping_error(dev, v->rx_hdrs_dma)) {
@@ -65,8 +99,9 @@ static int sdp_verbs_alloc_rx(struct sdp_conn *conn)
 			list_add_tail(&buf->node, &v->rx_free);
 		if (i >= conn->rx_start || conn->ring)
 			continue;
-		if (sdp_qp_rx_alloc(conn, buf))
+		if (!v->rx_lazy && sdp_qp_rx_alloc(conn, buf))
 			return -ENOMEM;
+		buf->used = true;
 		v->rx_nbufs++;
 		list_add_tail(&buf->node, &v->rx_free);
 	}
@@ -197,6 +232,7 @@ static void sdp_verbs_free_rx(struct sdp_conn *conn)
 		sdp_qp_rx_unmap(conn, buf);
 		put_page(buf->page);
 	}
+	sdp_qp_rx_trim(conn);
 	if (v->rx_hdrs) {
 		ib_dma_unmap_single(conn->dev, v->rx_hdrs_dma, hdrs,
 				    DMA_FROM_DEVICE);
@@ -245,6 +281,7 @@ void sdp_verbs_destroy(struct sdp_conn *conn)
 	sdp_ring_destroy(conn);
 	sdp_zc_free(conn);
 	if (conn->verbs) {
+		cancel_delayed_work_sync(&conn->verbs->idle_work);
 		sdp_verbs_free_tx(conn);
 		sdp_verbs_free_rx(conn);
 	}

@@ -9,13 +9,14 @@
 #include <linux/list.h>
 #include <linux/mm.h>
 #include <linux/scatterlist.h>
+#include <linux/spinlock.h>
+#include <linux/workqueue.h>
 #include <rdma/ib_verbs.h>
 
 struct msghdr;
 struct iov_iter;
 struct sdp_conn;
 struct sock;
-struct work_struct;
 
 /* Limits of this implementation; struct sdp_net has the tunables. */
 #define SDP_BUF_ORDER		3	/* pages of a send or receive buffer */
@@ -27,6 +28,7 @@ struct work_struct;
 #define SDP_TX_PIECES		5	/* of payload; software devices take one more */
 #define SDP_TX_SPLIT_MIN	2048	/* payloads worth an SGE of their own */
 #define SDP_MIN_RX_BUFS		8	/* data, and see sdp_fc_credit.c */
+#define SDP_IDLE		HZ	/* without a message: memory for more goes */
 #define SDP_MAX_RX_BUFS		256
 
 /*
@@ -44,12 +46,14 @@ static inline void sdp_mr_rename(struct ib_mr *mr)
  * @cqe: completion of the receive that it is posted for
  * @node: on sdp_verbs.rx_free or sdp->rx_queue
  * @conn: connection whose QP it belongs to; valid while posted
- * @page: compound page of SDP_BUF_ORDER, the payload lands at its start
+ * @page: compound page of SDP_BUF_ORDER, the payload lands at its start; NULL between
+ *	  posting and arrival with sdp_verbs.rx_lazy
  * @sg: @page for the device
  * @hdr: where the headers land, inside of sdp_verbs.rx_hdrs
  * @off: first payload byte not yet read
  * @len: end of the payload in @page
  * @idx: place in sdp_verbs.rx_bufs
+ * @used: one of sdp_verbs.rx_nbufs
  *
  * Owned by the device while posted, then by the completion handler, then by the
  * list that it is on: tx_lock for rx_free, sdp->lock for the receive queue.
@@ -64,6 +68,7 @@ struct sdp_rx_buf {
 	u32 off;
 	u32 len;
 	u16 idx;
+	bool used;
 };
 
 /* Send buffer of one or more small messages, or memory sent by reference. */
@@ -116,13 +121,19 @@ struct sdp_tx_slot {
 
 /**
  * struct sdp_verbs - what a connection with a verbs link has in addition
+ * @conn: the connection
  * @rx_bufs: array of sdp_conn.rx_max
  * @rx_hdrs: headers of messages that arrive, @rx_slot bytes for each buffer
  * @rx_slot: bytes for the headers of one
  * @rx_hdrs_dma: @rx_hdrs for the device
  * @rx_grows: receives are about to be added
+ * @rx_wanted: ctl_work shall add them
  * @rx_free: receive buffers to be posted
- * @rx_nbufs: buffers that have a page
+ * @rx_nbufs: buffers that have a page, or get one when a message comes
+ * @rx_lazy: they get it then; fixed
+ * @rx_lacks: a message waits for one
+ * @rx_lock: protects @rx_spare; interrupts disabled, innermost
+ * @rx_spare: pages for those to come, by page.lru
  * @rx_posted_total: receives posted since the start
  * @rx_adv_total: receives that the peer knows of
  * @tx_done: last MSeq completed
@@ -146,18 +157,27 @@ struct sdp_tx_slot {
  * @tx_q: messages not sent, @tx_qlen
  * @tx_qlen: a power of two, grows; lock_sock, and tx_lock to change
  * @tx_slots: sends in flight, SDP_SQ_DEPTH
+ * @idle_work: frees what is kept for traffic to come, when there is none
+ * @idle_due: it is queued, or will be by itself
+ * @idle_mseq: sum of both MSeq when it looked last
  *
  * sdp_conn.tx_lock protects it, where nothing else is said. Lockless readers use
  * READ_ONCE(); the arrays go with the queue pair, the structure with the connection.
  */
 struct sdp_verbs {
+	struct sdp_conn *conn;
 	struct sdp_rx_buf *rx_bufs;
 	u8 *rx_hdrs;
 	u32 rx_slot;
 	u64 rx_hdrs_dma;
 	bool rx_grows;
+	bool rx_wanted;
 	struct list_head rx_free;
 	u32 rx_nbufs;
+	bool rx_lazy;
+	bool rx_lacks;
+	spinlock_t rx_lock;		/* see above */
+	struct list_head rx_spare;
 	u32 rx_posted_total;
 	u32 rx_adv_total;
 	u32 tx_done;
@@ -180,6 +200,9 @@ struct sdp_verbs {
 	struct sdp_tx_msg *tx_q;
 	u32 tx_qlen;
 	struct sdp_tx_slot *tx_slots;
+	struct delayed_work idle_work;
+	bool idle_due;
+	u32 idle_mseq;
 };
 
 /* sdp_verbs.c */
@@ -206,6 +229,11 @@ u32 sdp_qp_rx_left(const struct sdp_conn *conn);
 void sdp_qp_rx_refill(struct sdp_conn *conn);
 u32 sdp_qp_rx_lendable(const struct sock *sk);
 void sdp_qp_rx_unmap(struct sdp_conn *conn, struct sdp_rx_buf *buf);
+void sdp_qp_idle(struct sdp_conn *conn);
+void sdp_qp_rx_lazy(struct sdp_conn *conn);
+void sdp_qp_rx_bare(struct sdp_conn *conn, struct sdp_rx_buf *buf);
+void sdp_qp_rx_supply(struct sdp_conn *conn);
+bool sdp_qp_rx_trim(struct sdp_conn *conn);
 u32 sdp_qp_rx_limit(const struct sdp_conn *conn);
 int sdp_qp_rx_alloc(struct sdp_conn *conn, struct sdp_rx_buf *buf);
 int sdp_qp_create(struct sdp_conn *conn);
@@ -217,6 +245,7 @@ void sdp_verbs_tx_done(struct ib_cq *cq, struct ib_wc *wc);
 
 /* sdp_verbs_txq.c */
 void sdp_txq_free(struct sdp_conn *conn);
+bool sdp_txq_trim(struct sdp_conn *conn);
 bool sdp_txq_src_avail(struct sdp_conn *conn, struct iov_iter *from, u32 n);
 void sdp_txq_src_unavail(struct sdp_conn *conn);
 

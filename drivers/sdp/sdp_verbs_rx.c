@@ -39,11 +39,12 @@ static void sdp_verbs_rx_want(struct sdp_rx_ctx *c)
 	    !sdp_qp_rx_left(c->conn))
 		return;
 	WRITE_ONCE(c->conn->verbs->rx_grows, true);
+	WRITE_ONCE(c->conn->verbs->rx_wanted, true);
 	queue_work(sdp_wq(c->sk), &c->conn->ctl_work);
 }
 
 /**
- * sdp_verbs_rx_work - add receives
+ * sdp_verbs_rx_work - add receives, find memory for one
  * @work: ctl_work of a connection
  */
 void sdp_verbs_rx_work(struct work_struct *work)
@@ -52,12 +53,15 @@ void sdp_verbs_rx_work(struct work_struct *work)
 	struct sock *sk = conn->sk;
 	struct mem_cgroup *old;
 
-	lock_sock(sk);
 	old = sdp_sock_charge(sk);
-	if (sdp_sk(sk)->conn == conn)
+	sdp_qp_rx_supply(conn);
+	lock_sock(sk);
+	if (sdp_sk(sk)->conn == conn && READ_ONCE(conn->verbs->rx_wanted)) {
+		WRITE_ONCE(conn->verbs->rx_wanted, false);
 		sdp_qp_rx_grow(conn);
-	set_active_memcg(old);
+	}
 	release_sock(sk);
+	set_active_memcg(old);
 	sdp_conn_kick(conn);
 	/* wake readers that wait for more than will come now, without memory */
 	WRITE_ONCE(conn->verbs->rx_grows, false);

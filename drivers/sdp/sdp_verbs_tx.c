@@ -375,6 +375,7 @@ static int sdp_verbs_run(struct sdp_conn *conn)
  */
 void sdp_verbs_recycle(struct sdp_conn *conn, struct sdp_rx_buf *buf)
 {
+	sdp_qp_rx_bare(conn, buf);
 	spin_lock_bh(&conn->tx_lock);
 	list_add_tail(&buf->node, &conn->verbs->rx_free);
 	spin_unlock_bh(&conn->tx_lock);

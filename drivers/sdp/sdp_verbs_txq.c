@@ -67,6 +67,38 @@ void sdp_txq_free(struct sdp_conn *conn)
 	INIT_LIST_HEAD(&v->tx_free_chunks);
 }
 
+/**
+ * sdp_txq_trim - free send buffers that no message needs
+ * @conn: connection that has sent nothing for a while
+ *
+ * Context: lock_sock.
+ *
+ * Return: whether messages still have some.
+ */
+bool sdp_txq_trim(struct sdp_conn *conn)
+{
+	struct sdp_verbs *v = conn->verbs;
+	struct sdp_chunk *c, *tmp;
+	LIST_HEAD(chunks);
+	bool left;
+
+	sock_owned_by_me(conn->sk);
+	spin_lock_bh(&conn->tx_lock);
+	if (v->tx_chunk && v->tx_chunk->refs == 1) {
+		sdp_txq_chunk_put(conn, v->tx_chunk);
+		v->tx_chunk = NULL;
+	}
+	left = v->tx_chunk;
+	list_splice_init(&v->tx_free_chunks, &chunks);
+	v->tx_free_count = 0;
+	if (left && !v->tx_unsent && !conn->probe.state)
+		sdp_conn_ctl(conn, SDP_CTL_SETTLE);
+	spin_unlock_bh(&conn->tx_lock);
+	list_for_each_entry_safe(c, tmp, &chunks, node)
+		sdp_qp_chunk_free(conn, c);
+	return left;
+}
+
 /* Make sure that tx_chunk has room for a message; called by sendmsg only. */
 static struct sdp_chunk *sdp_txq_get_chunk(struct sdp_conn *conn, size_t len)
 {
@@ -100,6 +132,7 @@ static struct sdp_chunk *sdp_txq_get_chunk(struct sdp_conn *conn, size_t len)
 					  __GFP_ACCOUNT);
 	if (!next)
 		return NULL;
+	sdp_qp_idle(conn);
 	spin_lock_bh(&conn->tx_lock);
 	v->tx_chunk = next;
 	if (c)

@@ -19,8 +19,10 @@
 #include <linux/notifier.h>
 #include <linux/types.h>
 
+struct ib_cqe;
 struct ib_device;
 struct ib_qp;
+struct ib_sge;
 struct page;
 struct sock;
 
@@ -290,6 +292,16 @@ struct rdma_stack_ip {
  *	       of @owner, which stays until the queue pair is destroyed. Before
  *	       rdma_connect(). Without this call, and where it is NULL, they belong to
  *	       that of the task. Context: any.
+ * @rx_memory: from now on a receive of one piece of memory is not complete: when a
+ *	       message that is longer takes it, @fill adds a second piece. So memory
+ *	       for messages that may come is allocated when they do. If there is none
+ *	       (false), the message waits in the transport, as without a receive; @fill
+ *	       is called again when more packets come, or by @rx_again. Before the first
+ *	       receive is posted, and not for a shared receive queue. NULL: not
+ *	       supported. @fill is called with interrupts disabled and locks held: it
+ *	       must not sleep, and takes only locks that are never held around a call of
+ *	       a verb.
+ * @rx_again: there is memory for @fill. Context: as ib_post_recv().
  *
  * One reservation can be open per queue pair. It blocks all other messages of
  * the queue pair, so the holder copies without sleeping (page faults disabled)
@@ -339,6 +351,9 @@ struct rdma_stack_link {
 	void (*rx_buffer)(struct ib_qp *qp, u32 bytes);
 	void (*set_ip)(struct ib_qp *qp, const struct rdma_stack_ip *ip);
 	void (*set_owner)(struct ib_qp *qp, const struct sock *owner);
+	void (*rx_memory)(struct ib_qp *qp,
+			  bool (*fill)(struct ib_cqe *cqe, struct ib_sge *sge));
+	void (*rx_again)(struct ib_qp *qp);
 };
 
 /* ------------------------------------------------------------ registry */

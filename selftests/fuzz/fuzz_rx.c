@@ -570,7 +570,7 @@ static void complete(u32 what, u32 bytes, u32 more)
 }
 
 /* The next receive: registered memory, or the kernel's */
-int hyb_rq_get(struct hyb_qp *qp, struct siw_rqe *rqe)
+int hyb_rq_get(struct hyb_qp *qp, struct siw_rqe *rqe, u32 len)
 {
 	u32 i, n = k.taken, at;
 

@@ -183,7 +183,7 @@ static inline bool list_empty(const struct list_head *list)
 	return list->next == list;
 }
 
-int hyb_rq_get(struct hyb_qp *qp, struct siw_rqe *rqe);
+int hyb_rq_get(struct hyb_qp *qp, struct siw_rqe *rqe, u32 len);
 bool hyb_rq_ready(struct hyb_qp *qp);
 void hyb_rq_complete(struct hyb_qp *qp, const struct siw_rqe *rqe, u32 bytes,
 		     u32 inval, bool solicited, enum siw_wc_status status);

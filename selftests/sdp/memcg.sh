@@ -65,5 +65,5 @@ for ns in a b; do
 	in_$ns sysctl -qw net.sdp.shared_link=0
 done
 PORT=$((PORT + 1))
-link "verbs link" 5000 5000 1000 0
+link "verbs link" 1500 1500 10000 $((COUNT * 200))
 ktap_done
