@@ -29,7 +29,7 @@ enum hyb_lay hyb_ext_tx_imm(struct hyb_qp *qp)
 	ddp_put_untagged(ulpdu, true,
 			 RDMAP_CTRL(solicited ? RDMAP_IMM_SE : RDMAP_IMM), 0,
 			 DDP_QN_SEND, tx->msn[DDP_QN_SEND], 0);
-	proto_put32(ulpdu + DDP_UNTAGGED_LEN, qp->sq.slot[tx->slot].imm);
+	proto_put32(ulpdu + DDP_UNTAGGED_LEN, hyb_sq_slot(&qp->sq, tx->slot)->imm);
 	proto_put32(ulpdu + DDP_UNTAGGED_LEN + 4, tx->len);
 	ret = hyb_fpdu_whole(qp, ulpdu, sizeof(ulpdu));
 	if (ret != HYB_LAY_DONE)

@@ -20,6 +20,9 @@
 #include "hyb_tcp.h"
 #include "hybrid.h"
 
+/* Entries that move to queues of another size */
+#define HYB_MOVE_MAX	512U
+
 /* ------------------------------------------------------------------- states */
 
 static const u8 hyb_qp_ib_state[HYB_QP_STATES] = {
@@ -140,28 +143,43 @@ static int hyb_rings_alloc(struct hyb_rings *r, const struct ib_qp_cap *cap)
 	return -ENOMEM;
 }
 
-/*
- * Exchange the queues, none of whose entries is in use. The caller keeps the engines
- * away, the locks keep posts away.
- */
+/* Entries that are in use go along, if they are few: interrupts are disabled. */
+static int hyb_rings_move(const struct hyb_qp *qp, struct hyb_rings *r)
+{
+	const struct hyb_sq *sq = &qp->sq;
+	const struct hyb_rq *rq = &qp->rq;
+	u32 i;
+
+	if (sq->put - sq->get > min(r->num_sqe, HYB_MOVE_MAX) ||
+	    rq->put - rq->get > min(r->num_rqe, HYB_MOVE_MAX))
+		return -EBUSY;
+	for (i = sq->get; i != sq->put; i++) {
+		r->sqe[i & (r->num_sqe - 1)] = sq->ring[i & sq->mask];
+		r->slot[i & (r->num_sqe - 1)] = sq->slot[i & sq->mask];
+	}
+	for (i = rq->get; i != rq->put; i++)
+		r->rqe[i & (r->num_rqe - 1)] = rq->ring[i & rq->mask];
+	return 0;
+}
+
+/* Exchange the queues. The caller keeps the engines away, the locks keep posts away. */
 static int hyb_rings_swap(struct hyb_qp *qp, struct hyb_rings *r)
 {
 	struct hyb_sq *sq = &qp->sq;
 	struct hyb_rq *rq = &qp->rq;
 	unsigned long flags;
-	int err = -EBUSY;
+	int err;
 
 	spin_lock_irqsave(&sq->lock, flags);
 	spin_lock(&rq->lock);
-	if (hyb_qp_state(qp) == HYB_QP_ERROR) {
-		err = -EINVAL;	/* they may be being flushed */
-	} else if (sq->get == sq->put && rq->get == rq->put) {
+	/* in state ERR they may be being flushed */
+	err = hyb_qp_state(qp) == HYB_QP_ERROR ? -EINVAL : hyb_rings_move(qp, r);
+	if (!err) {
 		swap(sq->ring, r->sqe);
 		swap(sq->slot, r->slot);
 		swap(rq->ring, r->rqe);
 		sq->mask = r->num_sqe - 1;
 		rq->mask = r->num_rqe - 1;
-		err = 0;
 	}
 	spin_unlock(&rq->lock);
 	spin_unlock_irqrestore(&sq->lock, flags);
@@ -181,8 +199,8 @@ static int hyb_rings_swap_idle(struct hyb_qp *qp, struct hyb_rings *r)
 }
 
 /*
- * Other sizes for queues that are empty, and not mapped by a user. An upper
- * layer learns what it needs when the peer has answered.
+ * Other sizes for queues that are not mapped by a user. An upper layer learns what it
+ * needs when the peer has answered, or when there is traffic.
  */
 static int hyb_qp_resize(struct hyb_qp *qp, const struct ib_qp_cap *cap)
 {
@@ -198,12 +216,12 @@ static int hyb_qp_resize(struct hyb_qp *qp, const struct ib_qp_cap *cap)
 	err = hyb_rings_alloc(&rings, cap);
 	if (err)
 		return err;
-	sk = hyb_sched_enter(qp);
-	if (IS_ERR(sk)) {
-		err = PTR_ERR(sk);
-	} else if (sk) {
+	/* pairs with hyb_tcp_start(); referenced until hyb_tcp_fini_qp() */
+	sk = smp_load_acquire(&qp->tcp.sk);
+	if (sk) {
+		lock_sock(sk);
 		err = hyb_rings_swap(qp, &rings);
-		hyb_sched_leave(qp, sk, false);
+		release_sock(sk);
 	} else {
 		err = hyb_rings_swap_idle(qp, &rings);
 	}
@@ -405,8 +423,9 @@ static int hyb_qp_set_access(struct hyb_qp *qp, int access, bool cm)
  * @mask: which of them
  * @udata: user's part of the request, or NULL
  *
- * With IB_QP_CAP, the numbers of work requests, for the kernel only: -EBUSY
- * unless both queues are empty, -EINVAL in state ERR.
+ * With IB_QP_CAP, the numbers of work requests, for the kernel only: -EBUSY if the
+ * queues hold more, or too many to be moved, or a connection has just begun; -EINVAL
+ * in state ERR.
  *
  * Return: 0 or negative errno.
  */

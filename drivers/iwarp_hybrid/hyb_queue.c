@@ -200,7 +200,7 @@ bool hyb_sq_pending(const struct hyb_qp *qp)
  * hyb_sq_next - take the next request
  * @qp: queue pair
  * @sqe: private copy of it
- * @slot: name of it for hyb_sq_complete()
+ * @slot: name of it for hyb_sq_complete(), the same when the queue gets another size
  *
  * Context: holder of the TCP socket.
  * Return: 1; 0 if there is none; -EINVAL if the entry, which a user wrote,
@@ -210,18 +210,20 @@ int hyb_sq_next(struct hyb_qp *qp, struct siw_sqe *sqe, u32 *slot)
 {
 	struct hyb_sq *sq = &qp->sq;
 	struct hyb_sq_slot *s;
+	struct siw_sqe *e;
 	bool valid;
 
 	if (!hyb_sq_pending(qp))
 		return 0;
-	*slot = sq->tx++ & sq->mask;
-	valid = hyb_sqe_copy(sqe, &sq->ring[*slot]);
+	*slot = sq->tx++;
+	e = &sq->ring[*slot & sq->mask];
+	valid = hyb_sqe_copy(sqe, e);
 	if (qp->user) {
 		sqe->flags &= ~HYB_WQE_IMM;
 		valid = valid && hyb_sqe_valid(sqe);
 	}
 
-	s = &sq->slot[*slot];
+	s = hyb_sq_slot(sq, *slot);
 	s->id = sqe->id;
 	s->opcode = sqe->opcode;
 	if (qp->user && sqe->opcode >= SIW_NUM_OPCODES)
@@ -230,7 +232,7 @@ int hyb_sq_next(struct hyb_qp *qp, struct siw_sqe *sqe, u32 *slot)
 	s->done = false;
 	s->lent = false;
 	/* The ring entry may be filled again */
-	smp_store_release(&sq->ring[*slot].flags, 0);
+	smp_store_release(&e->flags, 0);
 	if (qp->user) {
 		/*
 		 * A user's library hands over an entry, then looks at this one,
@@ -271,7 +273,7 @@ void hyb_sq_complete(struct hyb_qp *qp, u32 slot, u32 bytes,
 		     enum siw_wc_status status)
 {
 	struct hyb_sq *sq = &qp->sq;
-	struct hyb_sq_slot *s = &sq->slot[slot];
+	struct hyb_sq_slot *s = hyb_sq_slot(sq, slot);
 
 	s->bytes = bytes;
 	s->status = status;
@@ -295,7 +297,7 @@ void hyb_sq_complete(struct hyb_qp *qp, u32 slot, u32 bytes,
 void hyb_sq_lend(struct hyb_qp *qp, u32 slot, u32 bytes,
 		 enum siw_wc_status status, u64 end)
 {
-	struct hyb_sq_slot *s = &qp->sq.slot[slot];
+	struct hyb_sq_slot *s = hyb_sq_slot(&qp->sq, slot);
 
 	s->bytes = bytes;
 	s->status = status;

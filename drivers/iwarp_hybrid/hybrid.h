@@ -343,6 +343,12 @@ struct hyb_sq {
 	u32 get;
 };
 
+/* The slot of the entry with this free running index */
+static inline struct hyb_sq_slot *hyb_sq_slot(struct hyb_sq *sq, u32 idx)
+{
+	return &sq->slot[idx & sq->mask];
+}
+
 /**
  * struct hyb_rq - receive queue of a QP, or of a shared receive queue
  * @lock: serialises producers and consumers, protects all of it

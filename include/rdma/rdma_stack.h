@@ -309,8 +309,8 @@ struct rdma_stack_ip {
  * change: the layout is kept.
  *
  * The queue pair may be created with few work requests. If the peer does not
- * agree to a shared link, ib_modify_qp() with IB_QP_CAP resizes its queues while
- * they are empty.
+ * agree to a shared link, ib_modify_qp() with IB_QP_CAP resizes its queues. It may also
+ * do so later, with what is posted: -EBUSY if it is not possible now.
  *
  * tx_reserve and tx_append return 0 or::
  *

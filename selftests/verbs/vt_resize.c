@@ -48,7 +48,7 @@ static bool vt_fill(struct vt_conn *c, int n)
 static void vt_resize_own(void)
 {
 	struct vt_conn *c = vt_up(false, VT_RIGHTS);
-	struct vt_wr *r;
+	struct vt_wr *r, *more;
 
 	if (!c)
 		return;
@@ -56,10 +56,17 @@ static void vt_resize_own(void)
 	      !vt_resize(&c->b, VT_SMALL, VT_SMALL), "queues become small");
 	kt_ok(vt_fill(c, VT_SMALL), "small queues hold their entries");
 	r = vt_recv(&c->b, 0, 64);
-	kt_ok(vt_resize(&c->b, VT_LARGE, VT_LARGE) == -EBUSY,
-	      "queues keep their size while a receive is posted");
+	kt_ok(!vt_resize(&c->b, VT_LARGE, VT_LARGE),
+	      "queues become large while a receive is posted");
+	more = vt_recv(&c->b, 0, 64);
+	kt_ok(!vt_resize(&c->b, VT_SMALL, VT_SMALL),
+	      "queues become small while two receives are posted");
+	kt_ok(vt_resize(&c->b, VT_SMALL / 2, VT_SMALL / 2) == -EBUSY,
+	      "queues become no smaller than what is posted");
 	kt_ok(vt_good(&c->a, vt_message(&c->a), IB_WC_SEND) &&
-	      vt_good(&c->b, r, IB_WC_RECV), "a receive that was posted before is still there");
+	      vt_good(&c->b, r, IB_WC_RECV) &&
+	      vt_good(&c->a, vt_message(&c->a), IB_WC_SEND) &&
+	      vt_good(&c->b, more, IB_WC_RECV), "receives that were posted before are still there");
 	kt_ok(vt_resize(&c->b, VT_TOO_LARGE, 1) == -EINVAL &&
 	      vt_resize(&c->b, 1, VT_TOO_LARGE) == -EINVAL,
 	      "queues do not become larger than a queue may be");
