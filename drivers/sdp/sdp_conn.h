@@ -58,6 +58,8 @@ extern const struct sdp_ctl_msg sdp_ctl_msgs[SDP_CTL_MSGS];
 enum sdp_conn_flags {
 	SDP_CONN_IWARP,		/* transport is iWARP */
 	SDP_CONN_ACTIVE,	/* we called connect */
+	SDP_CONN_GROWS,		/* queues of the QP begin small, and grow */
+	SDP_CONN_LEAN,		/* they are for less than the link needs */
 	SDP_CONN_READY,		/* QP made, receives posted */
 	SDP_CONN_UP,		/* transport connected; sends allowed */
 	SDP_CONN_DOWN,		/* the teardown has begun */
@@ -240,7 +242,6 @@ struct sdp_conn {
 	struct ib_qp *qp;
 	unsigned int nr_cqe;
 	struct rdma_stack_ip ip;	/* as last set at the device */
-	bool lean;			/* queues of qp for a shared link */
 	int error;			/* why it ended, for sk_err */
 	struct delayed_work down_work;
 	struct delayed_work kick_work;	/* corked data waited long enough, memory
@@ -256,7 +257,8 @@ struct sdp_conn {
 	/* receive half; the completion handler is the only writer */
 	u32 rx_start;			/* receives that it starts with */
 	u32 rx_size;			/* bytes that may come in one */
-	u32 rx_max;			/* size of the arrays and of the RQ */
+	u32 rx_max;			/* receives that there are structures for */
+	u32 rx_top;			/* and may be; lock_sock to grow */
 	u32 rx_mseq;			/* last message processed */
 	bool rx_update;			/* it was a credit update */
 	u8 rx_mode;			/* enum sdp_mode */
@@ -271,6 +273,7 @@ struct sdp_conn {
 	u32 tx_queued;			/* payload bytes not in tx_acct */
 	u32 tx_max_payload;		/* of one message */
 	u32 tx_pieces;			/* the same, 0: it has to be copied */
+	u32 tx_start;			/* sends in flight that it starts with */
 	unsigned long tx_ctl;		/* enum sdp_ctl */
 	struct sdp_probe probe;
 	struct sdp_timed timed;

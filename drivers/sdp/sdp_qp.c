@@ -17,7 +17,6 @@
 #define SDP_LEND_MIN	2U	/* buffers lent, however small SO_RCVBUF is */
 #define SDP_DRAIN_WRS	2	/* ib_drain_qp needs one on each queue */
 #define SDP_PROBE_WRS	1
-#define SDP_RING_WRS	(SDP_SQ_DEPTH + 1)	/* writes, registration */
 /* all that a shared link posts */
 #define SDP_SHARED_SQ	(SDP_DRAIN_WRS + SDP_PROBE_WRS)
 #define SDP_SHARED_RQ	SDP_DRAIN_WRS
@@ -358,6 +357,246 @@ bool sdp_qp_rx_renew(struct sdp_conn *conn, struct sdp_rx_buf *buf)
 	return true;
 }
 
+/* Queue sizes for a verbs link: of so many sends in flight, and receives */
+static void sdp_qp_cap(const struct sdp_conn *conn, struct ib_qp_cap *cap,
+		       u32 sends, u32 receives)
+{
+	cap->max_send_wr = sends + SDP_DRAIN_WRS + SDP_PROBE_WRS + SDP_ZC_WRS;
+	/* writes, registration */
+	if (conn->terms.ext & SDP_EXT_RING)
+		cap->max_send_wr += sends + 1;
+	cap->max_recv_wr = receives + SDP_DRAIN_WRS;
+	cap->max_send_sge = max(conn->tx_pieces + 1, 2U);
+	cap->max_recv_sge = 2;
+}
+
+/* Queues of other sizes. Context: process; lock_sock, or nothing is posted yet. */
+static int sdp_qp_resize(struct sdp_conn *conn, u32 sends, u32 receives)
+{
+	struct ib_qp_attr attr = { };
+
+	sdp_qp_cap(conn, &attr.cap, sends, receives);
+	return ib_modify_qp(conn->qp, &attr, IB_QP_CAP);
+}
+
+/**
+ * sdp_qp_rx_add - add a segment of receive buffers, none of them in use
+ * @conn: connection
+ *
+ * Context: lock_sock, or nothing is posted yet.
+ *
+ * Return: 0 or -ENOMEM.
+ */
+int sdp_qp_rx_add(struct sdp_conn *conn)
+{
+	struct sdp_verbs *v = conn->verbs;
+	u32 size = SDP_RX_SEG * v->rx_slot, i;
+	struct sdp_rx_seg *seg;
+
+	seg = kzalloc(sizeof(*seg), GFP_KERNEL_ACCOUNT);
+	if (!seg)
+		return -ENOMEM;
+	seg->hdrs = kzalloc(size, GFP_KERNEL_ACCOUNT);
+	if (!seg->hdrs)
+		goto err_seg;
+	seg->dma = ib_dma_map_single(conn->dev, seg->hdrs, size, DMA_FROM_DEVICE);
+	if (ib_dma_mapping_error(conn->dev, seg->dma))
+		goto err_hdrs;
+	for (i = 0; i < SDP_RX_SEG; i++) {
+		struct sdp_rx_buf *buf = &seg->buf[i];
+
+		buf->cqe.done = v->recv_done;
+		buf->conn = conn;
+		buf->hdr = seg->hdrs + i * v->rx_slot;
+		buf->hdr_dma = seg->dma + i * v->rx_slot;
+		INIT_LIST_HEAD(&buf->node);
+	}
+	v->rx_seg[conn->rx_max / SDP_RX_SEG] = seg;
+	conn->rx_max += SDP_RX_SEG;
+	return 0;
+
+err_hdrs:
+	kfree(seg->hdrs);
+err_seg:
+	kfree(seg);
+	return -ENOMEM;
+}
+
+/* Room for more receives. 0 or an error: there will be none now. lock_sock. */
+static int sdp_qp_rx_more(struct sdp_conn *conn)
+{
+	int err;
+
+	if (conn->rx_max >= conn->rx_top)
+		return -ENOSPC;
+	err = sdp_qp_resize(conn, conn->verbs->tx.depth,
+			    conn->rx_max + SDP_RX_SEG);
+	return err ? : sdp_qp_rx_add(conn);
+}
+
+static void sdp_qp_rx_free_seg(struct sdp_conn *conn, struct sdp_rx_seg *seg)
+{
+	u32 i;
+
+	for (i = 0; i < SDP_RX_SEG; i++) {
+		if (!seg->buf[i].page)
+			continue;
+		sdp_qp_rx_unmap(conn, &seg->buf[i]);
+		put_page(seg->buf[i].page);
+	}
+	ib_dma_unmap_single(conn->dev, seg->dma,
+			    SDP_RX_SEG * conn->verbs->rx_slot, DMA_FROM_DEVICE);
+	kfree(seg->hdrs);
+	kfree(seg);
+}
+
+/**
+ * sdp_qp_rx_free - free all receive buffers
+ * @conn: connection without a queue pair
+ *
+ * Context: process.
+ */
+void sdp_qp_rx_free(struct sdp_conn *conn)
+{
+	struct sdp_verbs *v = conn->verbs;
+	u32 i;
+
+	for (i = 0; i < SDP_RX_SEGS && v->rx_seg[i]; i++) {
+		sdp_qp_rx_free_seg(conn, v->rx_seg[i]);
+		v->rx_seg[i] = NULL;
+	}
+	sdp_qp_rx_trim(conn);
+}
+
+/**
+ * sdp_qp_tx_alloc - make room for sends in flight
+ * @conn: connection
+ * @a: filled in
+ * @depth: how many
+ *
+ * Context: process.
+ *
+ * Return: 0 or -ENOMEM, when nothing is allocated.
+ */
+int sdp_qp_tx_alloc(struct sdp_conn *conn, struct sdp_tx_area *a, u32 depth)
+{
+	u32 size = depth * SDP_CTL_SLOT, i;
+
+	a->slot = kcalloc(depth, sizeof(*a->slot), GFP_KERNEL_ACCOUNT);
+	a->hdrs = kzalloc(size, GFP_KERNEL_ACCOUNT);
+	if (!a->slot || !a->hdrs)
+		goto err;
+	a->dma = ib_dma_map_single(conn->dev, a->hdrs, size, DMA_TO_DEVICE);
+	if (ib_dma_mapping_error(conn->dev, a->dma))
+		goto err;
+	a->depth = depth;
+	for (i = 0; i < depth; i++) {
+		a->slot[i].cqe.done = conn->verbs->send_done;
+		a->slot[i].conn = conn;
+	}
+	return 0;
+
+err:
+	kfree(a->slot);
+	kfree(a->hdrs);
+	a->slot = NULL;
+	return -ENOMEM;
+}
+
+/**
+ * sdp_qp_tx_free - free the memory of sdp_qp_tx_alloc()
+ * @conn: connection
+ * @a: that; there may be none
+ *
+ * Context: process.
+ */
+void sdp_qp_tx_free(struct sdp_conn *conn, struct sdp_tx_area *a)
+{
+	if (!a->slot)
+		return;
+	ib_dma_unmap_single(conn->dev, a->dma, a->depth * SDP_CTL_SLOT,
+			    DMA_TO_DEVICE);
+	kfree(a->slot);
+	kfree(a->hdrs);
+	a->slot = NULL;
+}
+
+/*
+ * Use a larger area. Completions of sends in flight look at the slots that these were
+ * posted from, which stay. Everything else looks at the copies. tx_lock.
+ */
+static void sdp_qp_tx_use(struct sdp_conn *conn, const struct sdp_tx_area *a)
+{
+	struct sdp_verbs *v = conn->verbs;
+	u32 i, mseq;
+
+	lockdep_assert_held(&conn->tx_lock);
+	for (i = 0; i < v->tx.depth; i++) {
+		mseq = conn->tx_mseq - i;
+		a->slot[mseq & (a->depth - 1)] = v->tx.slot[mseq & (v->tx.depth - 1)];
+	}
+	v->tx_first = v->tx;
+	v->tx = *a;
+}
+
+/**
+ * sdp_qp_tx_grow - make the send queue larger, if it was found full
+ * @conn: connection
+ *
+ * Without memory it stays as it is, and is looked at again when it is full after the next
+ * run of idle_work.
+ *
+ * Context: lock_sock. The caller kicks the engine.
+ */
+void sdp_qp_tx_grow(struct sdp_conn *conn)
+{
+	struct sdp_verbs *v = conn->verbs;
+	struct sdp_tx_area a = {};
+
+	if (!READ_ONCE(v->tx_grows))
+		return;
+	if (v->tx.depth < SDP_SQ_DEPTH &&
+	    !sdp_qp_tx_alloc(conn, &a, SDP_SQ_DEPTH) &&
+	    sdp_qp_resize(conn, SDP_SQ_DEPTH, conn->rx_max))
+		sdp_qp_tx_free(conn, &a);
+	if (a.slot) {
+		spin_lock_bh(&conn->tx_lock);
+		sdp_qp_tx_use(conn, &a);
+		v->tx_grows = false;
+		spin_unlock_bh(&conn->tx_lock);
+	}
+	sdp_qp_idle(conn);
+}
+
+/**
+ * sdp_qp_tx_shrink - make the send queue as small as it was at first
+ * @conn: connection that has sent nothing for a while
+ *
+ * Context: lock_sock.
+ *
+ * Return: whether it is larger, and in use.
+ */
+bool sdp_qp_tx_shrink(struct sdp_conn *conn)
+{
+	struct sdp_verbs *v = conn->verbs;
+	struct sdp_tx_area a = {};
+
+	spin_lock_bh(&conn->tx_lock);
+	if (v->tx_first.slot && !v->tx_grows && conn->tx_mseq == v->tx_done &&
+	    conn->tx_mseq == v->tx_acct) {
+		a = v->tx;
+		v->tx = v->tx_first;
+		v->tx_first.slot = NULL;
+	}
+	spin_unlock_bh(&conn->tx_lock);
+	if (!a.slot)
+		return v->tx_first.slot;
+	/* if not now, it is larger than it needs to be */
+	sdp_qp_resize(conn, v->tx.depth, conn->rx_max);
+	sdp_qp_tx_free(conn, &a);
+	return false;
+}
+
 /**
  * sdp_qp_rx_left - receives that may be added to those of a connection
  * @conn: connection
@@ -366,7 +605,7 @@ bool sdp_qp_rx_renew(struct sdp_conn *conn, struct sdp_rx_buf *buf)
  */
 u32 sdp_qp_rx_left(const struct sdp_conn *conn)
 {
-	u32 limit = min(sdp_qp_rx_limit(conn), conn->rx_max);
+	u32 limit = min(sdp_qp_rx_limit(conn), conn->rx_top);
 	u32 have = READ_ONCE(conn->verbs->rx_nbufs);
 
 	return limit > have ? limit - have : 0;
@@ -383,9 +622,12 @@ void sdp_qp_rx_grow(struct sdp_conn *conn)
 	u32 n = min_t(u32, sdp_qp_rx_left(conn), SDP_RX_GROW), i;
 	struct sdp_verbs *v = conn->verbs;
 
-	for (i = 0; i < conn->rx_max && n; i++) {
-		struct sdp_rx_buf *buf = &v->rx_bufs[i];
+	for (i = 0; n; i++) {
+		struct sdp_rx_buf *buf;
 
+		if (i == conn->rx_max && sdp_qp_rx_more(conn))
+			return;
+		buf = sdp_rx_buf_at(v, i);
 		if (buf->used)
 			continue;
 		if (!v->rx_lazy && sdp_qp_rx_alloc(conn, buf))
@@ -407,7 +649,7 @@ void sdp_qp_rx_refill(struct sdp_conn *conn)
 	struct sock *sk = conn->sk;
 
 	/* a ring needs no pages here, nor does a shared link */
-	if (!v || !v->rx_bufs || conn->ring)
+	if (!v || !v->rx_seg[0] || conn->ring)
 		return;
 	sdp_qp_rx_supply(conn);
 	if (READ_ONCE(v->rx_nbufs) >= SDP_MIN_RX_BUFS)
@@ -418,18 +660,6 @@ void sdp_qp_rx_refill(struct sdp_conn *conn)
 		sdp_qp_rx_short(conn);
 	}
 	release_sock(sk);
-}
-
-/* Queue sizes for a verbs link */
-static void sdp_qp_cap(const struct sdp_conn *conn, struct ib_qp_cap *cap)
-{
-	cap->max_send_wr = SDP_SQ_DEPTH + SDP_DRAIN_WRS + SDP_PROBE_WRS +
-			   SDP_ZC_WRS;
-	if (conn->terms.ext & SDP_EXT_RING)
-		cap->max_send_wr += SDP_RING_WRS;
-	cap->max_recv_wr = conn->rx_max + SDP_DRAIN_WRS;
-	cap->max_send_sge = max(conn->tx_pieces + 1, 2U);
-	cap->max_recv_sge = 2;
 }
 
 /**
@@ -448,7 +678,8 @@ int sdp_qp_create(struct sdp_conn *conn)
 	};
 	int err;
 
-	sdp_qp_cap(conn, &attr.cap);
+	/* the completion queue does not grow */
+	sdp_qp_cap(conn, &attr.cap, SDP_SQ_DEPTH, sdp_qp_rx_segs(conn->rx_top));
 	conn->pd = ib_alloc_pd(conn->dev, 0);
 	if (IS_ERR(conn->pd)) {
 		err = PTR_ERR(conn->pd);
@@ -465,10 +696,15 @@ int sdp_qp_create(struct sdp_conn *conn)
 	}
 	attr.send_cq = conn->cq;
 	attr.recv_cq = conn->cq;
+	sdp_qp_cap(conn, &attr.cap, conn->tx_start, conn->rx_max);
+	/* which flow control it will be, the peer decides */
+	if (test_bit(SDP_CONN_GROWS, &conn->flags) &&
+	    conn->terms.ext & SDP_EXT_RING)
+		set_bit(SDP_CONN_LEAN, &conn->flags);
 	if (conn->stack) {
 		attr.cap.max_send_wr = SDP_SHARED_SQ;
 		attr.cap.max_recv_wr = SDP_SHARED_RQ;
-		conn->lean = true;
+		set_bit(SDP_CONN_LEAN, &conn->flags);
 	}
 	err = rdma_create_qp(conn->id, conn->pd, &attr);
 	if (err)
@@ -479,7 +715,7 @@ int sdp_qp_create(struct sdp_conn *conn)
 
 /**
  * sdp_qp_grow - it is a verbs link after all: queues as large as that needs
- * @conn: connection with a queue pair
+ * @conn: connection with a queue pair, its flow control known
  *
  * Context: process.
  *
@@ -487,15 +723,13 @@ int sdp_qp_create(struct sdp_conn *conn)
  */
 int sdp_qp_grow(struct sdp_conn *conn)
 {
-	struct ib_qp_attr attr = { };
 	int err;
 
-	if (!conn->lean)
+	if (!test_bit(SDP_CONN_LEAN, &conn->flags))
 		return 0;
-	sdp_qp_cap(conn, &attr.cap);
-	err = ib_modify_qp(conn->qp, &attr, IB_QP_CAP);
+	err = sdp_qp_resize(conn, conn->tx_start, conn->rx_max);
 	if (!err)
-		conn->lean = false;
+		clear_bit(SDP_CONN_LEAN, &conn->flags);
 	return err;
 }
 
@@ -557,7 +791,7 @@ static void sdp_qp_fill_recv(struct sdp_conn *conn, struct sdp_rx_buf *buf,
 	u32 lkey = conn->pd->local_dma_lkey;
 	struct sdp_verbs *v = conn->verbs;
 
-	sge[0].addr = v->rx_hdrs_dma + buf->idx * v->rx_slot;
+	sge[0].addr = buf->hdr_dma;
 	sge[0].length = SDP_BSDH_LEN;
 	sge[0].lkey = lkey;
 	wr->wr_cqe = &buf->cqe;
@@ -659,9 +893,9 @@ void sdp_qp_header(struct sdp_conn *conn, const struct sdp_tx_slot *slot,
 		   u32 len, struct ib_sge *sge)
 {
 	struct sdp_verbs *v = conn->verbs;
-	u32 idx = slot - v->tx_slots;
+	u32 idx = slot - v->tx.slot;
 
-	sge->addr = v->tx_ctl_dma + idx * SDP_CTL_SLOT;
+	sge->addr = v->tx.dma + idx * SDP_CTL_SLOT;
 	sge->length = len;
 	sge->lkey = conn->pd->local_dma_lkey;
 	ib_dma_sync_single_for_device(conn->dev, sge->addr, len, DMA_TO_DEVICE);

@@ -4,6 +4,7 @@
  * Calls the queue pair (sdp_qp.c), both halves, flow control, zero copy and the
  * choice of the shared link.
  */
+#include <linux/log2.h>
 #include <linux/mm.h>
 #include <linux/slab.h>
 
@@ -24,15 +25,21 @@ static void sdp_verbs_idle_work(struct work_struct *work)
 	u32 mseq = READ_ONCE(conn->rx_mseq) + READ_ONCE(conn->tx_mseq);
 	struct sock *sk = conn->sk;
 	bool busy = mseq != v->idle_mseq;
+	struct mem_cgroup *old;
 
 	v->idle_mseq = mseq;
+	/* if there was no memory for that, there may be some now */
+	WRITE_ONCE(v->tx_grows, false);
 	if (!busy) {
 		/* memory that is kept from now on queues this again */
 		WRITE_ONCE(v->idle_due, false);
 		sdp_qp_rx_trim(conn);
+		old = sdp_sock_charge(sk);
 		lock_sock(sk);
-		busy = sdp_sk(sk)->conn == conn && sdp_txq_trim(conn);
+		busy = sdp_sk(sk)->conn == conn &&
+		       (sdp_txq_trim(conn) || sdp_qp_tx_shrink(conn));
 		release_sock(sk);
+		set_active_memcg(old);
 		if (!busy)
 			return;
 		sdp_conn_kick(conn);
@@ -52,6 +59,8 @@ static int sdp_verbs_alloc(struct sdp_conn *conn)
 	INIT_LIST_HEAD(&v->tx_free_chunks);
 	INIT_DELAYED_WORK(&v->idle_work, sdp_verbs_idle_work);
 	v->conn = conn;
+	v->recv_done = sdp_verbs_rx_done;
+	v->send_done = sdp_verbs_tx_done;
 	spin_lock_init(&v->rx_lock);
 	v->tx_lends = test_bit(SDP_CONN_IWARP, &conn->flags) &&
 		      ib_uses_virt_dma(conn->dev) &&
@@ -64,77 +73,43 @@ static int sdp_verbs_alloc(struct sdp_conn *conn)
 
 static int sdp_verbs_alloc_rx(struct sdp_conn *conn)
 {
-	struct ib_device *dev = conn->dev;
 	struct sdp_verbs *v = conn->verbs;
-	size_t hdrs;
-	u32 i;
+	u32 want = conn->rx_max, i;
+	int err = 0;
 
-	v->rx_bufs = kvcalloc(conn->rx_max, sizeof(*v->rx_bufs),
-			      GFP_KERNEL_ACCOUNT);
-	if (!v->rx_bufs)
-		return -ENOMEM;
 	v->rx_slot = conn->ring ? SDP_RING_SLOT : SDP_CTL_SLOT;
-	hdrs = (size_t)conn->rx_max * v->rx_slot;
-	v->rx_hdrs = alloc_pages_exact(hdrs, GFP_KERNEL_ACCOUNT);
-	if (!v->rx_hdrs)
-		return -ENOMEM;
 	sdp_qp_rx_lazy(conn);
-	v->rx_hdrs_dma = ib_dma_map_single(dev, v->rx_hdrs, hdrs,
-					   DMA_FROM_DEVICE);
-	if (ib_dma_mapping_error(dev, v->rx_hdrs_dma)) {
-		free_pages_exact(v->rx_hdrs, hdrs);
-		v->rx_hdrs = NULL;
-		return -ENOMEM;
-	}
-	for (i = 0; i < conn->rx_max; i++) {
-		struct sdp_rx_buf *buf = &v->rx_bufs[i];
+	conn->rx_max = 0;
+	while (!err && conn->rx_max < want)
+		err = sdp_qp_rx_add(conn);
+	for (i = 0; !err && i < conn->rx_max; i++) {
+		struct sdp_rx_buf *buf = sdp_rx_buf_at(v, i);
 
-		buf->cqe.done = sdp_verbs_rx_done;
-		buf->conn = conn;
-		buf->hdr = v->rx_hdrs + i * v->rx_slot;
-		buf->idx = i;
-		INIT_LIST_HEAD(&buf->node);
 		/* with a ring headers and a little are all that arrives here */
 		if (conn->ring)
 			list_add_tail(&buf->node, &v->rx_free);
 		if (i >= conn->rx_start || conn->ring)
 			continue;
-		if (!v->rx_lazy && sdp_qp_rx_alloc(conn, buf))
-			return -ENOMEM;
+		if (!v->rx_lazy)
+			err = sdp_qp_rx_alloc(conn, buf);
+		if (err)
+			break;
 		buf->used = true;
 		v->rx_nbufs++;
 		list_add_tail(&buf->node, &v->rx_free);
 	}
-	return 0;
+	return err;
 }
 
 static int sdp_verbs_alloc_tx(struct sdp_conn *conn)
 {
-	size_t len = SDP_SQ_DEPTH * SDP_CTL_SLOT;
 	struct sdp_verbs *v = conn->verbs;
-	int i;
 
-	v->tx_qlen = SDP_TXQ_MIN;
+	v->tx_qlen = SDP_TXQ_FIRST;
 	v->tx_q = kvcalloc(v->tx_qlen, sizeof(*v->tx_q), GFP_KERNEL_ACCOUNT);
-	v->tx_slots = kvcalloc(SDP_SQ_DEPTH, sizeof(*v->tx_slots),
-			       GFP_KERNEL_ACCOUNT);
-	if (!v->tx_q || !v->tx_slots)
+	if (!v->tx_q)
 		return -ENOMEM;
-	v->tx_ctl_area = alloc_pages_exact(len, GFP_KERNEL_ACCOUNT);
-	if (!v->tx_ctl_area)
-		return -ENOMEM;
-	v->tx_ctl_dma = ib_dma_map_single(conn->dev, v->tx_ctl_area, len,
-					  DMA_TO_DEVICE);
-	if (ib_dma_mapping_error(conn->dev, v->tx_ctl_dma)) {
-		free_pages_exact(v->tx_ctl_area, len);
-		v->tx_ctl_area = NULL;
-		return -ENOMEM;
-	}
-	for (i = 0; i < SDP_SQ_DEPTH; i++) {
-		v->tx_slots[i].cqe.done = sdp_verbs_tx_done;
-		v->tx_slots[i].conn = conn;
-	}
-	return 0;
+	return sdp_qp_tx_alloc(conn, &v->tx, conn->tx_start);
 }
 
 /* Pieces of payload that a message may have, with its header in front; 0: all is copied */
@@ -144,6 +119,17 @@ static u32 sdp_verbs_pieces(const struct ib_device *dev)
 
 	/* a page at a time is no gain */
 	return n > 1 ? n : 0;
+}
+
+/* Sends in flight at first: so many that the last of them asks for a completion anyway */
+static u32 sdp_verbs_first_sends(const struct sdp_conn *conn)
+{
+	struct sdp_net *sn = sdp_pernet(sock_net(conn->sk));
+	u32 every = READ_ONCE(sn->sysctl_signal_every);
+
+	if (!test_bit(SDP_CONN_GROWS, &conn->flags))
+		return SDP_SQ_DEPTH;
+	return max_t(u32, SDP_SQ_FIRST, roundup_pow_of_two(every));
 }
 
 /**
@@ -166,11 +152,17 @@ int sdp_verbs_create(struct sdp_conn *conn)
 	int err;
 
 	conn->dev = conn->id->device;
+	stack = rdma_stack_get_link(conn->dev);
 	if (rdma_protocol_iwarp(conn->dev, conn->id->port_num))
 		set_bit(SDP_CONN_IWARP, &conn->flags);
-	conn->rx_max = clamp_t(u32, READ_ONCE(sn->sysctl_rx_bufs_max), limit,
+	conn->rx_top = clamp_t(u32, READ_ONCE(sn->sysctl_rx_bufs_max), limit,
 			       SDP_MAX_RX_BUFS);
 	conn->rx_start = min_t(u32, READ_ONCE(sn->sysctl_rx_bufs_min), limit);
+	/* such a device resizes queues */
+	if (stack)
+		set_bit(SDP_CONN_GROWS, &conn->flags);
+	conn->tx_start = sdp_verbs_first_sends(conn);
+	conn->rx_max = sdp_qp_rx_segs(stack ? conn->rx_start : conn->rx_top);
 	conn->tx_pieces = sdp_verbs_pieces(conn->dev);
 	sdp_fc_choose(conn);
 	sdp_shared_choose(conn);
@@ -179,7 +171,6 @@ int sdp_verbs_create(struct sdp_conn *conn)
 	if (err)
 		return err;
 	sdp_qp_set_ip(conn);
-	stack = rdma_stack_get_link(conn->dev);
 	if (stack && stack->set_owner)
 		stack->set_owner(conn->qp, conn->sk);
 	return 0;
@@ -198,6 +189,9 @@ int sdp_verbs_start(struct sdp_conn *conn)
 	int err;
 
 	INIT_WORK(&conn->ctl_work, sdp_verbs_rx_work);
+	/* small messages take a receive each, and are few bytes */
+	if (conn->ring)
+		conn->rx_max = sdp_qp_rx_segs(conn->rx_top);
 	err = sdp_qp_grow(conn);
 	if (!err)
 		err = sdp_zc_init(conn);
@@ -218,48 +212,16 @@ int sdp_verbs_start(struct sdp_conn *conn)
 	return err;
 }
 
-static void sdp_verbs_free_rx(struct sdp_conn *conn)
-{
-	struct sdp_verbs *v = conn->verbs;
-	size_t hdrs = (size_t)conn->rx_max * v->rx_slot;
-	u32 i;
-
-	for (i = 0; v->rx_bufs && i < conn->rx_max; i++) {
-		struct sdp_rx_buf *buf = &v->rx_bufs[i];
-
-		if (!buf->page)
-			continue;
-		sdp_qp_rx_unmap(conn, buf);
-		put_page(buf->page);
-	}
-	sdp_qp_rx_trim(conn);
-	if (v->rx_hdrs) {
-		ib_dma_unmap_single(conn->dev, v->rx_hdrs_dma, hdrs,
-				    DMA_FROM_DEVICE);
-		free_pages_exact(v->rx_hdrs, hdrs);
-	}
-	kvfree(v->rx_bufs);
-	v->rx_bufs = NULL;
-	v->rx_hdrs = NULL;
-}
-
 static void sdp_verbs_free_tx(struct sdp_conn *conn)
 {
-	size_t len = SDP_SQ_DEPTH * SDP_CTL_SLOT;
 	struct sdp_verbs *v = conn->verbs;
 
-	if (v->tx_slots)
+	if (v->tx.slot)
 		sdp_txq_free(conn);
-	if (v->tx_ctl_area) {
-		ib_dma_unmap_single(conn->dev, v->tx_ctl_dma, len,
-				    DMA_TO_DEVICE);
-		free_pages_exact(v->tx_ctl_area, len);
-		v->tx_ctl_area = NULL;
-	}
+	sdp_qp_tx_free(conn, &v->tx);
+	sdp_qp_tx_free(conn, &v->tx_first);
 	kvfree(v->tx_q);
-	kvfree(v->tx_slots);
 	v->tx_q = NULL;
-	v->tx_slots = NULL;
 }
 
 /**
@@ -283,7 +245,7 @@ void sdp_verbs_destroy(struct sdp_conn *conn)
 	if (conn->verbs) {
 		cancel_delayed_work_sync(&conn->verbs->idle_work);
 		sdp_verbs_free_tx(conn);
-		sdp_verbs_free_rx(conn);
+		sdp_qp_rx_free(conn);
 	}
 	if (conn->pd)
 		ib_dealloc_pd(conn->pd);

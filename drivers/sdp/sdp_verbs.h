@@ -22,7 +22,9 @@ struct sock;
 #define SDP_BUF_ORDER		3	/* pages of a send or receive buffer */
 #define SDP_BUF_SIZE		(PAGE_SIZE << SDP_BUF_ORDER)
 #define SDP_SQ_DEPTH		64	/* sends in flight; a power of two */
-#define SDP_TXQ_MIN		64	/* messages not sent; a power of two */
+#define SDP_SQ_FIRST		16	/* the same, without much traffic */
+#define SDP_TXQ_FIRST		16	/* messages not sent; a power of two */
+#define SDP_TXQ_MIN		64	/* the same, at least possible */
 #define SDP_TXQ_MAX		1024	/* the same, when SO_SNDBUF is large */
 #define SDP_CTL_SLOT		64	/* bytes for one header or control message */
 #define SDP_TX_PIECES		5	/* of payload; software devices take one more */
@@ -30,6 +32,8 @@ struct sock;
 #define SDP_MIN_RX_BUFS		8	/* data, and see sdp_fc_credit.c */
 #define SDP_IDLE		HZ	/* without a message: memory for more goes */
 #define SDP_MAX_RX_BUFS		256
+#define SDP_RX_SEG		14	/* structures of receives, allocated together */
+#define SDP_RX_SEGS		DIV_ROUND_UP(SDP_MAX_RX_BUFS, SDP_RX_SEG)
 
 /*
  * Registered memory is named by its offset in its page. The verbs name it by
@@ -49,10 +53,10 @@ static inline void sdp_mr_rename(struct ib_mr *mr)
  * @page: compound page of SDP_BUF_ORDER, the payload lands at its start; NULL between
  *	  posting and arrival with sdp_verbs.rx_lazy
  * @sg: @page for the device
- * @hdr: where the headers land, inside of sdp_verbs.rx_hdrs
+ * @hdr: where the headers land, inside of sdp_rx_seg.hdrs
+ * @hdr_dma: @hdr for the device
  * @off: first payload byte not yet read
  * @len: end of the payload in @page
- * @idx: place in sdp_verbs.rx_bufs
  * @used: one of sdp_verbs.rx_nbufs
  *
  * Owned by the device while posted, then by the completion handler, then by the
@@ -65,10 +69,22 @@ struct sdp_rx_buf {
 	struct page *page;
 	struct scatterlist sg;
 	u8 *hdr;
+	u64 hdr_dma;
 	u32 off;
 	u32 len;
-	u16 idx;
 	bool used;
+};
+
+/**
+ * struct sdp_rx_seg - receive buffers that are allocated together
+ * @hdrs: headers of messages that arrive, sdp_verbs.rx_slot bytes for each buffer
+ * @dma: @hdrs for the device
+ * @buf: the buffers
+ */
+struct sdp_rx_seg {
+	u8 *hdrs;
+	u64 dma;
+	struct sdp_rx_buf buf[SDP_RX_SEG];
 };
 
 /* Send buffer of one or more small messages, or memory sent by reference. */
@@ -100,7 +116,7 @@ struct sdp_tx_msg {
 };
 
 /**
- * struct sdp_tx_slot - a send in flight, index MSeq modulo SDP_SQ_DEPTH
+ * struct sdp_tx_slot - a send in flight, index MSeq modulo sdp_tx_area.depth
  * @cqe: completion, meaningful for signalled sends
  * @conn: owner
  * @chunk: reference to drop when complete, or NULL
@@ -120,12 +136,26 @@ struct sdp_tx_slot {
 };
 
 /**
+ * struct sdp_tx_area - sends in flight
+ * @slot: of each; NULL: none of this is allocated
+ * @hdrs: their headers, SDP_CTL_SLOT bytes each
+ * @dma: @hdrs for the device
+ * @depth: how many there may be, a power of two
+ */
+struct sdp_tx_area {
+	struct sdp_tx_slot *slot;
+	u8 *hdrs;
+	u64 dma;
+	u32 depth;
+};
+
+/**
  * struct sdp_verbs - what a connection with a verbs link has in addition
  * @conn: the connection
- * @rx_bufs: array of sdp_conn.rx_max
- * @rx_hdrs: headers of messages that arrive, @rx_slot bytes for each buffer
+ * @recv_done: handles the completion of a receive; fixed
+ * @send_done: handles that of a send; fixed
+ * @rx_seg: receive buffers, sdp_conn.rx_max; grows, lock_sock
  * @rx_slot: bytes for the headers of one
- * @rx_hdrs_dma: @rx_hdrs for the device
  * @rx_grows: receives are about to be added
  * @rx_wanted: ctl_work shall add them
  * @rx_free: receive buffers to be posted
@@ -152,11 +182,13 @@ struct sdp_tx_slot {
  * @tx_chunk: send buffer that is being filled; lock_sock, and tx_lock to change
  * @tx_free_chunks: send buffers kept
  * @tx_free_count: how many these are
- * @tx_ctl_area: headers, SDP_SQ_DEPTH slots
- * @tx_ctl_dma: @tx_ctl_area for the device
+ * @tx_grows: all of @tx is in use, and it shall be larger; or it shall be tried again
+ *	      later
  * @tx_q: messages not sent, @tx_qlen
  * @tx_qlen: a power of two, grows; lock_sock, and tx_lock to change
- * @tx_slots: sends in flight, SDP_SQ_DEPTH
+ * @tx: sends in flight; lock_sock, and tx_lock to change
+ * @tx_first: the first @tx, while that is a larger one: sends that were in flight
+ *	      then refer to it
  * @idle_work: frees what is kept for traffic to come, when there is none
  * @idle_due: it is queued, or will be by itself
  * @idle_mseq: sum of both MSeq when it looked last
@@ -166,10 +198,10 @@ struct sdp_tx_slot {
  */
 struct sdp_verbs {
 	struct sdp_conn *conn;
-	struct sdp_rx_buf *rx_bufs;
-	u8 *rx_hdrs;
+	void (*recv_done)(struct ib_cq *cq, struct ib_wc *wc);
+	void (*send_done)(struct ib_cq *cq, struct ib_wc *wc);
+	struct sdp_rx_seg *rx_seg[SDP_RX_SEGS];
 	u32 rx_slot;
-	u64 rx_hdrs_dma;
 	bool rx_grows;
 	bool rx_wanted;
 	struct list_head rx_free;
@@ -195,15 +227,27 @@ struct sdp_verbs {
 	struct sdp_chunk *tx_chunk;
 	struct list_head tx_free_chunks;
 	u32 tx_free_count;
-	u8 *tx_ctl_area;
-	u64 tx_ctl_dma;
+	bool tx_grows;
 	struct sdp_tx_msg *tx_q;
 	u32 tx_qlen;
-	struct sdp_tx_slot *tx_slots;
+	struct sdp_tx_area tx;
+	struct sdp_tx_area tx_first;
 	struct delayed_work idle_work;
 	bool idle_due;
 	u32 idle_mseq;
 };
+
+/* The receive buffer with this number */
+static inline struct sdp_rx_buf *sdp_rx_buf_at(struct sdp_verbs *v, u32 i)
+{
+	return &v->rx_seg[i / SDP_RX_SEG]->buf[i % SDP_RX_SEG];
+}
+
+/* Receives that structures are allocated for, if there may be @n */
+static inline u32 sdp_qp_rx_segs(u32 n)
+{
+	return roundup(n, SDP_RX_SEG);
+}
 
 /* sdp_verbs.c */
 int sdp_verbs_create(struct sdp_conn *conn);
@@ -238,6 +282,12 @@ u32 sdp_qp_rx_limit(const struct sdp_conn *conn);
 int sdp_qp_rx_alloc(struct sdp_conn *conn, struct sdp_rx_buf *buf);
 int sdp_qp_create(struct sdp_conn *conn);
 int sdp_qp_grow(struct sdp_conn *conn);
+int sdp_qp_rx_add(struct sdp_conn *conn);
+void sdp_qp_rx_free(struct sdp_conn *conn);
+int sdp_qp_tx_alloc(struct sdp_conn *conn, struct sdp_tx_area *a, u32 depth);
+void sdp_qp_tx_free(struct sdp_conn *conn, struct sdp_tx_area *a);
+void sdp_qp_tx_grow(struct sdp_conn *conn);
+bool sdp_qp_tx_shrink(struct sdp_conn *conn);
 
 /* sdp_verbs_tx.c */
 void sdp_verbs_recycle(struct sdp_conn *conn, struct sdp_rx_buf *buf);

@@ -44,7 +44,7 @@ static void sdp_verbs_rx_want(struct sdp_rx_ctx *c)
 }
 
 /**
- * sdp_verbs_rx_work - add receives, find memory for one
+ * sdp_verbs_rx_work - add receives, find memory for one, make the send queue larger
  * @work: ctl_work of a connection
  */
 void sdp_verbs_rx_work(struct work_struct *work)
@@ -56,9 +56,12 @@ void sdp_verbs_rx_work(struct work_struct *work)
 	old = sdp_sock_charge(sk);
 	sdp_qp_rx_supply(conn);
 	lock_sock(sk);
-	if (sdp_sk(sk)->conn == conn && READ_ONCE(conn->verbs->rx_wanted)) {
-		WRITE_ONCE(conn->verbs->rx_wanted, false);
-		sdp_qp_rx_grow(conn);
+	if (sdp_sk(sk)->conn == conn) {
+		if (READ_ONCE(conn->verbs->rx_wanted)) {
+			WRITE_ONCE(conn->verbs->rx_wanted, false);
+			sdp_qp_rx_grow(conn);
+		}
+		sdp_qp_tx_grow(conn);
 	}
 	release_sock(sk);
 	set_active_memcg(old);
@@ -158,8 +161,7 @@ static u32 sdp_verbs_rx_headers(struct sdp_conn *conn, struct sdp_rx_buf *buf,
 	struct sdp_verbs *v = conn->verbs;
 	u8 *hdr = buf->hdr;
 
-	ib_dma_sync_single_for_cpu(conn->dev, v->rx_hdrs_dma +
-				   buf->idx * v->rx_slot, v->rx_slot,
+	ib_dma_sync_single_for_cpu(conn->dev, buf->hdr_dma, v->rx_slot,
 				   DMA_FROM_DEVICE);
 	if (conn->ring)
 		return min_t(u32, len, v->rx_slot);

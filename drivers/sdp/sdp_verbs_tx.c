@@ -64,8 +64,9 @@ static bool sdp_verbs_signal(struct sdp_conn *conn, u8 mid, u32 payload, bool ow
 			     bool ref)
 {
 	struct sdp_net *sn = sdp_pernet(sock_net(conn->sk));
-	u32 every = READ_ONCE(sn->sysctl_signal_every);
 	struct sdp_verbs *v = conn->verbs;
+	u32 every = min_t(u32, READ_ONCE(sn->sysctl_signal_every),
+			  v->tx.depth);
 	u32 unsignalled = conn->tx_mseq - v->tx_signalled;
 
 	if (v->tx_signal && conn->tx_mseq - v->tx_acct >= v->tx_signal)
@@ -165,7 +166,7 @@ static int sdp_verbs_post(struct sdp_conn *conn, u8 mid, struct sdp_tx_msg *m)
 	bool signal, own;
 	u8 *p;
 
-	p = v->tx_ctl_area + (slot - v->tx_slots) * SDP_CTL_SLOT;
+	p = v->tx.hdrs + (slot - v->tx.slot) * SDP_CTL_SLOT;
 	own = !m || m->split || fc->post;
 	if (!own)
 		p = page_address(m->chunk->page) + m->off - SDP_BSDH_LEN;
@@ -192,10 +193,18 @@ static int sdp_verbs_post(struct sdp_conn *conn, u8 mid, struct sdp_tx_msg *m)
 	return sdp_qp_send(conn, slot, m, len, signal);
 }
 
-/* Room in the send queue for one more? */
-static bool sdp_verbs_slot_free(const struct sdp_conn *conn)
+/* Room in the send queue for one more? If it could be larger, a work item makes it so. */
+static bool sdp_verbs_slot_free(struct sdp_conn *conn)
 {
-	return conn->tx_mseq - conn->verbs->tx_done < SDP_SQ_DEPTH;
+	struct sdp_verbs *v = conn->verbs;
+
+	if (likely(conn->tx_mseq - v->tx_done < v->tx.depth))
+		return true;
+	if (v->tx.depth < SDP_SQ_DEPTH && !v->tx_grows) {
+		v->tx_grows = true;
+		queue_work(sdp_wq(conn->sk), &conn->ctl_work);
+	}
+	return false;
 }
 
 /* Control first: it must not wait behind data that has no credit. */

@@ -28,7 +28,7 @@ void sdp_txq_commit(struct sdp_conn *conn, struct sdp_tx_msg *m, u32 n,
 static inline struct sdp_tx_slot *
 sdp_tx_slot(struct sdp_verbs *v, u32 mseq)
 {
-	return &v->tx_slots[mseq & (SDP_SQ_DEPTH - 1)];
+	return &v->tx.slot[mseq & (v->tx.depth - 1)];
 }
 
 /*

@@ -14,6 +14,8 @@ need python3 sdpstat
 need_research
 COUNT=$(scaled 1000 100)
 FULL=$((COUNT / 5))
+# KiB that an idle end may take, TCP's socket and file included
+declare -A LIMIT=([tcp]=6 [transport]=28 [credit]=48 [rdma]=384 [vwin]=48)
 
 # used: KiB that the machine has less than at FREE
 used() { echo $((FREE - $(free_kb))); }
@@ -46,6 +48,8 @@ cost() {
 	idle=$(used)
 	ktap_diag "$1: idle, an end: $((idle / COUNT / 2)) used; all: $idle used," \
 		"$(both) charged, memory.current of the server: $(current)"
+	is_debug || ktap_check "$1: an idle end takes at most ${LIMIT[$1]} KiB" \
+		[ $((idle / COUNT / 2)) -le "${LIMIT[$1]}" ]
 	ktap_check "$1: $FULL are full" filled
 	sleep 5
 	full=$(used)

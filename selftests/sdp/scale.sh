@@ -21,7 +21,7 @@ LIMIT=$(scaled 16384 32768)
 # and of all layers, TCP included, of what the allocators of objects have
 LIMIT_ALL=36864
 # and of all layers, KiB, with buffers of its own: as it is, and after a request
-declare -A LIMIT_OWN=([credit]="384 448" [rdma]="480 528" [vwin]="384 448")
+declare -A LIMIT_OWN=([credit]="48 48" [rdma]="384 416" [vwin]="48 48")
 COUNT_OWN=$(scaled 100 20)
 NODE=128	# bytes of a directory or file in sysfs
 BLOCK=2048	# where received pages are noted
@@ -117,6 +117,9 @@ policy() {
 	idle_own "$1, connected" "$connected"
 	does "$1: a request on each" touch 8 "$COUNT_OWN"
 	idle_own "$1, after a request" "$touched"
+	does "$1: large requests on each" run 8 "$COUNT_OWN" 3 65536
+	idle_own "$1, after large requests" "$touched"
+	does "$1: another request on each" touch 8 "$COUNT_OWN"
 	ktap_is "$1: the flow control was used" "$(in_a sdpstat --json | jq -r \
 		'[.sockets[].flow_control] | unique | .[]')" "$1"
 	does "$1: they end" close 0 $((COUNT_OWN + 8))
