@@ -39,7 +39,7 @@
 #define HYB_RX_POLL_MIN		msecs_to_jiffies(1)
 #define HYB_RX_POLL_MAX		msecs_to_jiffies(100)
 
-/* How long a message without a receive delays the end of the connection */
+/* How long a message without a receive delays the end of the connection, from FIN on */
 #define HYB_RX_TIMEOUT	(5 * HZ)
 
 /* ------------------------------------------------------------- cursor */
@@ -1423,6 +1423,12 @@ static void hyb_rx_wait(struct hyb_qp *qp, bool fin)
 	if (!rx->waiting) {
 		hyb_stats_inc(qp->dev, HYB_ST_RX_PAUSED);
 		rx->waiting = true;
+		rx->since = jiffies;
+		rx->fin_waits = false;
+	}
+	/* a reader may have paused for long before the peer closed */
+	if (fin && !rx->fin_waits) {
+		rx->fin_waits = true;
 		rx->since = jiffies;
 	}
 	if ((!qp->user || qp->srq) && !fin)

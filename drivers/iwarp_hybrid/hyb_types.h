@@ -429,7 +429,8 @@ struct hyb_cur {
  * @stopped: an error was found, the peer's stream is no longer looked at
  * @eof: end of stream was reported
  * @waiting: nothing was taken since the pause began
- * @since: when that was
+ * @fin_waits: nor since the peer's FIN came
+ * @since: when that was, the later of both
  * @msn: expected message number per untagged queue
  * @rtr_send: an empty Send at the start of the stream is no message
  * @written: payload bytes of the last Write; 0 behind its Immediate Data
@@ -461,6 +462,7 @@ struct hyb_rx {
 	bool paused;
 	bool starved;
 	bool waiting;
+	bool fin_waits;
 	bool stopped;
 	bool eof;
 	bool rtr_send;
