@@ -262,33 +262,39 @@ static void sock_meminfo(struct sock_info *s, const struct nlattr *attr)
 	s->nmem = len / sizeof(s->mem[0]);
 }
 
+/* The member of a string attribute, SOCK_STRING bytes; NULL: it is no such attribute */
+static char *sock_string(struct sock_info *s, unsigned int type)
+{
+	switch (type) {
+	case SDP_DIAG_DEVICE:
+		return s->device;
+	case SDP_DIAG_FLOW_CONTROL:
+		return s->flow_control;
+	case SDP_DIAG_LINK:
+		return s->link;
+	case SDP_DIAG_LINK_REASON:
+		return s->link_reason;
+	case SDP_DIAG_FC_REASON:
+		return s->fc_reason;
+	case SDP_DIAG_ZCOPY_REASON:
+		return s->zcopy_reason;
+	case SDP_DIAG_TCP_REASON:
+		return s->tcp_reason;
+	}
+	return NULL;
+}
+
 static int sock_attr(const struct nlattr *attr, void *arg)
 {
 	unsigned int type = mnl_attr_get_type(attr);
 	struct sock_info *s = arg;
+	char *string = sock_string(s, type);
 
+	if (string) {
+		put_string(string, SOCK_STRING, attr);
+		return MNL_CB_OK;
+	}
 	switch (type) {
-	case SDP_DIAG_DEVICE:
-		put_string(s->device, sizeof(s->device), attr);
-		break;
-	case SDP_DIAG_FLOW_CONTROL:
-		put_string(s->flow_control, sizeof(s->flow_control), attr);
-		break;
-	case SDP_DIAG_LINK:
-		put_string(s->link, sizeof(s->link), attr);
-		break;
-	case SDP_DIAG_LINK_REASON:
-		put_string(s->link_reason, sizeof(s->link_reason), attr);
-		break;
-	case SDP_DIAG_FC_REASON:
-		put_string(s->fc_reason, sizeof(s->fc_reason), attr);
-		break;
-	case SDP_DIAG_ZCOPY_REASON:
-		put_string(s->zcopy_reason, sizeof(s->zcopy_reason), attr);
-		break;
-	case SDP_DIAG_TCP_REASON:
-		put_string(s->tcp_reason, sizeof(s->tcp_reason), attr);
-		break;
 	case SDP_DIAG_MEMINFO:
 		sock_meminfo(s, attr);
 		break;

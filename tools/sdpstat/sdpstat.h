@@ -83,6 +83,8 @@ struct tcp_timer {
 	unsigned int retrans;
 };
 
+#define SOCK_STRING 64 /* bytes of a name or reason */
+
 struct sock_info {
 	int family;
 	int state;
@@ -99,13 +101,13 @@ struct sock_info {
 	uint32_t inode;
 
 	bool has_conn;
-	char device[64];
-	char flow_control[32];
-	char link[32];
-	char link_reason[32];
-	char fc_reason[32];
-	char zcopy_reason[32];
-	char tcp_reason[32]; /* empty: it is no TCP socket */
+	char device[SOCK_STRING];
+	char flow_control[SOCK_STRING];
+	char link[SOCK_STRING];
+	char link_reason[SOCK_STRING];
+	char fc_reason[SOCK_STRING];
+	char zcopy_reason[SOCK_STRING];
+	char tcp_reason[SOCK_STRING]; /* empty: it is no TCP socket */
 	uint32_t conn[SDP_DIAG_MAX + 1]; /* by attribute number */
 
 	bool has_tos;
