@@ -8,6 +8,7 @@
 #include <linux/mm.h>
 #include <linux/slab.h>
 #include <linux/vmalloc.h>
+#include <linux/wait_bit.h>
 #include <rdma/uverbs_ioctl.h>
 
 #include "hyb_trace.h"
@@ -198,7 +199,9 @@ void hyb_qp_fault(struct hyb_qp *qp)
 
 void hyb_qp_release(struct kref *ref)
 {
-	complete(&container_of(ref, struct hyb_qp, ref)->freed);
+	/* pairs with the one in hyb_qp_withdraw(), which may free it right now */
+	smp_mb();
+	wake_up_var(ref);
 }
 
 /**

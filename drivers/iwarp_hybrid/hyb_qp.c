@@ -8,6 +8,7 @@
 #include <linux/memcontrol.h>
 #include <linux/sched/signal.h>
 #include <linux/slab.h>
+#include <linux/wait_bit.h>
 #include <rdma/rdma_netlink.h>
 #include <rdma/restrack.h>
 #include <rdma/uverbs_ioctl.h>
@@ -233,7 +234,6 @@ static void hyb_qp_init(struct hyb_qp *qp, const struct ib_qp_init_attr *attr)
 {
 	qp->dev = hyb_dev_of(qp->ibqp.device);
 	kref_init(&qp->ref);
-	init_completion(&qp->freed);
 	INIT_WORK(&qp->fault, hyb_qp_fault_work);
 	spin_lock_init(&qp->state_lock);
 	spin_lock_init(&qp->sq.lock);
@@ -269,7 +269,8 @@ static void hyb_qp_withdraw(struct hyb_qp *qp)
 {
 	xa_erase_irq(&qp->dev->qps, qp->ibqp.qp_num);
 	hyb_qp_put(qp);
-	wait_for_completion(&qp->freed);
+	wait_var_event(&qp->ref, !kref_read(&qp->ref));
+	smp_mb();	/* after all that those with references did */
 	if (qp->srq)
 		hyb_srq_leave(qp);
 }

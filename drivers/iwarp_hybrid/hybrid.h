@@ -29,7 +29,6 @@
 #define HYBRID_H
 
 #include <linux/atomic.h>
-#include <linux/completion.h>
 #include <linux/hrtimer.h>
 #include <linux/kref.h>
 #include <linux/mutex.h>
@@ -330,13 +329,13 @@ struct hyb_sq_slot {
  */
 struct hyb_sq {
 	spinlock_t lock;		/* see above */
+	bool sig_all;
+	bool flushed;
 	struct siw_sqe *ring;
 	struct hyb_sq_slot *slot;
 	struct hyb_umap *umap;
 	u32 mask;
 	u32 max_sge;
-	bool sig_all;
-	bool flushed;
 	u32 nlent;
 	u32 put;
 	u32 tx;
@@ -401,9 +400,8 @@ struct hyb_srq {
  * struct hyb_qp - queue pair
  * @ibqp: the RDMA core's object
  * @dev: device
- * @ref: destroy waits on @freed until all references are gone: the
+ * @ref: destroy waits until all references are gone: the
  *	 connection's, the IW CM's, and those of @fault
- * @freed: no reference is left
  * @scq: completion queue of requests
  * @rcq: completion queue of receives
  * @srq: shared receive queue, used instead of @rq, or NULL
@@ -443,7 +441,6 @@ struct hyb_qp {
 	struct ib_qp ibqp;
 	struct hyb_dev *dev;
 	struct kref ref;
-	struct completion freed;
 	struct hyb_cq *scq;
 	struct hyb_cq *rcq;
 	struct hyb_srq *srq;
@@ -460,6 +457,9 @@ struct hyb_qp {
 	bool faulted;
 	bool busy;
 	u32 idle_pos;
+	bool attr_behind;
+	struct hyb_place requested;
+	struct hyb_place place;
 
 	struct hyb_sq sq;
 	struct hyb_rq rq;
@@ -471,9 +471,6 @@ struct hyb_qp {
 
 	struct hyb_attr_qp *attr;
 	struct list_head attr_fresh;
-	bool attr_behind;
-	struct hyb_place requested;
-	struct hyb_place place;
 	struct hyb_shared *shared;
 	struct hyb_off *off;
 	struct hyb_ooo *ooo;
