@@ -44,8 +44,9 @@ came() { [ "$(in_b cat /sys/class/net/vb/statistics/rx_bytes)" -gt "$1" ]; }
 routed || ktap_skip_all "no hybrid devices"
 kt_load ulp_load || ktap_skip_all "no test module"
 in_b ethtool -K vb gro off
-# no faster than tcpdump is
-in-ns r sh -c "echo 20 >/sys/class/net/rb/hnic/rate"
+# slow enough for the path to change in the middle, later no faster than tcpdump is
+rate() { in-ns r sh -c "echo $1 >/sys/class/net/rb/hnic/rate"; }
+rate 2
 kt_tell b listen 10.0.2.2 7800
 dump_start path b
 kt_do a "" open 10.0.2.2 7800 1
@@ -53,6 +54,7 @@ ktap_check "segments have 1448 bytes at first" mss_is 1448
 {
 	wait_for 20 came 300000
 	ip -n r link set rb mtu 1300
+	rate 20
 } &
 kt_do a "the path takes less now" write 65536 16
 wait $!
