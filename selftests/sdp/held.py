@@ -124,7 +124,8 @@ class Held(threading.Thread):
     def end(self):
         self.join(PATIENCE)
         if self.err is None:
-            raise Broken("the call does not return")
+            where = " < ".join(line.split()[1] for line in self.stack().splitlines()[:6])
+            raise Broken(f"the call does not return: {where}")
         return self.err
 
 
@@ -532,18 +533,19 @@ def case_pin_offer():
 
 
 def case_pin_send_late():
-    """Another thread sends meanwhile"""
+    """Another thread sends meanwhile, and waits for its turn, as with TCP"""
     with listener() as lsn, socket.create_connection(("10.0.0.2", PORT)) as sock, \
             lsn.accept()[0] as peer, Absent(LARGE, mmap.PAGESIZE) as memory:
         before = counter("tx_zcopy_bytes")
         thread = pinning(memory, LIBC.send, sock)
         other = Held(sock.sendall, b"x" * 100)
         other.start()
-        expect("another send()", other.end(), 0)
+        wait("it waits for its turn", lambda: "sdp_send" in other.stack())
         memory.come()
         data = read_all(peer, LARGE + 100)
-        expect("data are right", data == b"x" * 100 + bytes(LARGE), True)
+        expect("data are right", data == bytes(LARGE) + b"x" * 100, True)
         expect("send()", thread.end(), 0)
+        expect("another send()", other.end(), 0)
         expect("without a copy", counter("tx_zcopy_bytes") - before > LARGE / 2, True)
 
 
