@@ -127,7 +127,7 @@ test_sandbox() {
 		# shellcheck disable=SC2086
 		ktap_is "both are refused with $error: TCP, with the reason" \
 			"$(echo_over $TRY sandbox SDP:$error sdp-run)" \
-			"0 sdp-run: a filter (seccomp, RestrictAddressFamilies=, AppArmor, SELinux) forbids SDP sockets here; sockets remain TCP
+			"0 sdp-run: a filter (seccomp, systemd, AppArmor, SELinux) forbids SDP sockets here; sockets remain TCP
 hello"
 	done
 	# shellcheck disable=SC2086

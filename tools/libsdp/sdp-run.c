@@ -298,7 +298,7 @@ static void check_kernel(void)
 		if (verbose)
 			say("a filter forbids AF_SDP here: using IPPROTO_SDP instead");
 	} else if (!access(LIBSDP_SYSCTLS, F_OK)) {
-		say("a filter (seccomp, RestrictAddressFamilies=, AppArmor, SELinux) forbids SDP sockets here%s",
+		say("a filter (seccomp, systemd, AppArmor, SELinux) forbids SDP sockets here%s",
 		    rest);
 	} else {
 		say("the kernel has no SDP sockets: run `modprobe sdp` as root%s",
