@@ -15,7 +15,7 @@
  * waits 100 ms at a time), halt (another thread shuts the receiving side down at
  * a SIGUSR1), lowat (SO_RCVLOWAT is 20050). It sleeps SLEEP_MS before it reads.
  *
- * SENDER: plain, iov, signal (a timer interrupts it), private (copy on write,
+ * SENDER: plain, iov, signal (interrupted when it sleeps), private (copy on write,
  * a child writes to the pages), file (out of a mapped file), nonblock, threads
  * (another one receives meanwhile), limit (no memory may be locked), fault
  * (the last page is not there), abort (after SLEEP_MS, in the middle), mixed
@@ -143,6 +143,59 @@ static void want_signals(int on)
 		net_fail("timer_create");
 	made = true;
 	timer_settime(timer, 0, &it, NULL);
+}
+
+/* Another thread that interrupts this one whenever it sleeps */
+static struct {
+	pthread_t thread;
+	pid_t tid;
+	bool stop;
+} waker;
+
+static bool sleeps(pid_t tid)
+{
+	char path[64], stat[256] = "";
+	ssize_t n;
+	int f;
+
+	snprintf(path, sizeof(path), "/proc/self/task/%d/stat", tid);
+	f = open(path, O_RDONLY);
+	n = read(f, stat, sizeof(stat) - 1);
+	close(f);
+	return n > 0 && strstr(stat, ") S ");
+}
+
+static void *wake_sleeper(void *arg)
+{
+	(void)arg;
+	while (!__atomic_load_n(&waker.stop, __ATOMIC_RELAXED)) {
+		if (sleeps(waker.tid))
+			tgkill(getpid(), waker.tid, SIGALRM);
+		usleep(700);
+	}
+	return NULL;
+}
+
+/*
+ * A signal that is there when a send begins would have all of it copied. Those of a timer
+ * may always be there, where the machine is slow.
+ */
+static void interrupt_sleep(void)
+{
+	struct sigaction sa = { .sa_handler = on_alarm };
+
+	waker.tid = gettid();
+	sigaction(SIGALRM, &sa, NULL);
+	if (pthread_create(&waker.thread, NULL, wake_sleeper, NULL))
+		net_fail("pthread_create");
+}
+
+static void interrupt_no_more(void)
+{
+	if (!waker.tid)
+		return;
+	__atomic_store_n(&waker.stop, true, __ATOMIC_RELAXED);
+	pthread_join(waker.thread, NULL);
 }
 
 static bool again(const struct request *r)
@@ -470,7 +523,7 @@ static int client(char **argv)
 		goto ok;
 	}
 	if (!strcmp(opt.sender, "signal"))
-		want_signals(1);
+		interrupt_sleep();
 	if (!strcmp(opt.sender, "limit"))
 		lock_nothing();
 	if (!strcmp(opt.sender, "abort"))
@@ -478,7 +531,7 @@ static int client(char **argv)
 	if (reader)
 		pthread_create(&thread, NULL, receive_meanwhile, NULL);
 	done = send_all();
-	want_signals(0);
+	interrupt_no_more();
 	/* a peer that reads no more may close before all is sent */
 	if (is(&opt.req, "kill") || is(&opt.req, "halt"))
 		goto ok;
