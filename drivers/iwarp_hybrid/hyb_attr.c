@@ -121,6 +121,19 @@ enum hyb_place_attr {
 	HYB_PLACE_PAYLOAD,
 };
 
+static const struct {
+	const char *name;
+	const char *values;
+} hyb_place_names[] = {
+	[HYB_PLACE_PROFILE] = { "profile",
+		"host, assisted, offload-contig, offload-sg, hybrid" },
+	[HYB_PLACE_CRC] = { "crc", "host, nic; of a device also 0, 1" },
+	[HYB_PLACE_DEMUX] = { "demux", "host, nic" },
+	[HYB_PLACE_MARKERS] = { "marker_placement",
+		"copy, inplace, sg, contig" },
+	[HYB_PLACE_PAYLOAD] = { "tx_payload", "copy, reference" },
+};
+
 static int hyb_place_word(enum hyb_place_attr what, const char *buf,
 			  struct hyb_place *place)
 {
@@ -263,6 +276,20 @@ static bool hyb_attr_allowed(const struct hyb_dev *dev)
 	return ns_capable(dev_net(dev->netdev)->user_ns, CAP_NET_ADMIN);
 }
 
+/* Tell an administrator, who sees EINVAL alone, what an attribute takes */
+static int hyb_attr_refused(struct hyb_dev *dev, const char *name,
+			    const char *values)
+{
+	ibdev_info_ratelimited(&dev->ibdev, "%s takes: %s\n", name, values);
+	return -EINVAL;
+}
+
+static int hyb_place_refused(struct hyb_dev *dev, enum hyb_place_attr what)
+{
+	return hyb_attr_refused(dev, hyb_place_names[what].name,
+				hyb_place_names[what].values);
+}
+
 static ssize_t hyb_dev_place_show(struct hyb_dev *dev, enum hyb_place_attr what,
 				  char *buf)
 {
@@ -283,6 +310,8 @@ static ssize_t hyb_dev_place_store(struct hyb_dev *dev,
 	mutex_lock(&dev->attr_lock);
 	err = hyb_place_parse(what, buf, &dev->place);
 	mutex_unlock(&dev->attr_lock);
+	if (err == -EINVAL)
+		return hyb_place_refused(dev, what);
 	if (err)
 		return err;
 	rdma_stack_changed(&dev->ibdev);
@@ -361,7 +390,8 @@ static ssize_t markers_store(struct device *d, struct device_attribute *attr,
 		return -EPERM;
 	if (want < 0) {
 		if (hyb_bool_parse(buf, &on))
-			return -EINVAL;
+			return hyb_attr_refused(dev, attr->attr.name,
+						"auto, on, off");
 		want = on ? MPA_WANT_ON : MPA_WANT_OFF;
 	}
 	WRITE_ONCE(dev->markers, want);
@@ -386,7 +416,8 @@ static ssize_t marker_interval_store(struct device *d,
 	if (!hyb_attr_allowed(dev))
 		return -EPERM;
 	if (kstrtou32(buf, 0, &ivl) || !mpa_ivl_valid(ivl))
-		return -EINVAL;
+		return hyb_attr_refused(dev, attr->attr.name,
+					"a power of two from 256 to 16384");
 	WRITE_ONCE(dev->marker_ivl, ivl);
 	return len;
 }
@@ -407,7 +438,7 @@ static ssize_t mpa_rev_store(struct device *d, struct device_attribute *attr,
 	if (!hyb_attr_allowed(dev))
 		return -EPERM;
 	if (kstrtou8(buf, 0, &rev) || rev < MPA_REV_1 || rev > MPA_REV_2)
-		return -EINVAL;
+		return hyb_attr_refused(dev, attr->attr.name, "1, 2");
 	WRITE_ONCE(dev->mpa_rev, rev);
 	return len;
 }
@@ -453,7 +484,7 @@ static ssize_t verify_store(struct device *d, struct device_attribute *attr,
 	if (!hyb_attr_allowed(dev))
 		return -EPERM;
 	if (hyb_bool_parse(buf, &on))
-		return -EINVAL;
+		return hyb_attr_refused(dev, attr->attr.name, "0, 1");
 	mutex_lock(&dev->attr_lock);
 	WRITE_ONCE(dev->verify, on);
 	hyb_dev_follow(dev);
@@ -480,7 +511,8 @@ static ssize_t ntuple_filters_store(struct device *d,
 	if (!hyb_attr_allowed(dev))
 		return -EPERM;
 	if (kstrtou32(buf, 0, &max) || max > HYB_OFF_FILTERS_MAX)
-		return -EINVAL;
+		return hyb_attr_refused(dev, attr->attr.name,
+					"a number from 0 to 8192");
 	mutex_lock(&dev->attr_lock);
 	WRITE_ONCE(dev->ntuple_filters, max);
 	hyb_dev_follow(dev);
@@ -506,13 +538,12 @@ static ssize_t placement_store(struct device *d, struct device_attribute *attr,
 {
 	struct hyb_dev *dev = hyb_attr_dev(d);
 	u8 side;
-	int err;
 
 	if (!hyb_attr_allowed(dev))
 		return -EPERM;
-	err = hyb_side_parse(buf, &side);
-	if (err)
-		return err;
+	if (hyb_side_parse(buf, &side))
+		return hyb_attr_refused(dev, attr->attr.name,
+					"host, nic");
 	mutex_lock(&dev->attr_lock);
 	WRITE_ONCE(dev->placement, side);
 	hyb_dev_follow(dev);
@@ -538,7 +569,7 @@ static ssize_t ooo_store(struct device *d, struct device_attribute *attr,
 	if (!hyb_attr_allowed(dev))
 		return -EPERM;
 	if (hyb_bool_parse(buf, &on))
-		return -EINVAL;
+		return hyb_attr_refused(dev, attr->attr.name, "on, off");
 	WRITE_ONCE(dev->ooo, on);
 	return len;
 }
@@ -561,7 +592,8 @@ static ssize_t crc_driver_store(struct device *d, struct device_attribute *attr,
 	if (!hyb_attr_allowed(dev))
 		return -EPERM;
 	if (!kernel && !sysfs_streq(buf, "crc32q"))
-		return -EINVAL;
+		return hyb_attr_refused(dev, attr->attr.name,
+					"crc32q, kernel");
 	if (!kernel && strcmp(iwarp_crc_driver(), "crc32q"))
 		return -EOPNOTSUPP;
 	WRITE_ONCE(dev->crc_kernel, kernel);
@@ -686,6 +718,8 @@ static ssize_t hyb_qp_place_store(struct hyb_qp *qp, enum hyb_place_attr what,
 	if (!err)
 		hyb_attr_request(qp, &requested);
 	mutex_unlock(&dev->attr_lock);
+	if (err == -EINVAL)
+		return hyb_place_refused(dev, what);
 	if (err)
 		return err;
 	hyb_place_changed(dev);

@@ -8,6 +8,7 @@
  * Documentation/sdp.rst names those that apply at once.
  */
 #include <linux/mutex.h>
+#include <linux/net.h>
 #include <linux/slab.h>
 #include <linux/sysctl.h>
 #include <net/net_namespace.h>
@@ -53,6 +54,28 @@ static int keepcnt_max = SDP_KEEPCNT_MAX;
 /* One reader or writer at a time for values that depend on each other */
 static DEFINE_MUTEX(sysctl_lock);
 
+/* The range, as sysctl(8) reports EINVAL alone */
+static int sdp_refused(const struct ctl_table *table, int write, int err)
+{
+	if (err != -EINVAL || !write)
+		return err;
+	net_info_ratelimited("net.sdp.%s takes %s from %d to %d\n",
+			     table->procname,
+			     table->maxlen == sizeof(int) ?
+				     "a number" :
+				     "three numbers that do not decrease,",
+			     *(int *)table->extra1, *(int *)table->extra2);
+	return err;
+}
+
+static int sdp_proc_int(CTL_TABLE_CONST struct ctl_table *table, int write,
+			void *buffer, size_t *lenp, loff_t *ppos)
+{
+	return sdp_refused(table, write,
+			   proc_dointvec_minmax(table, write, buffer, lenp,
+						ppos));
+}
+
 static int sdp_proc_mem_locked(CTL_TABLE_CONST struct ctl_table *table,
 			       int write, void *buffer, size_t *lenp,
 			       loff_t *ppos)
@@ -85,7 +108,7 @@ static int sdp_proc_mem(CTL_TABLE_CONST struct ctl_table *table, int write,
 	mutex_lock(&sysctl_lock);
 	err = sdp_proc_mem_locked(table, write, buffer, lenp, ppos);
 	mutex_unlock(&sysctl_lock);
-	return err;
+	return sdp_refused(table, write, err);
 }
 
 /* A number whose limit is another value of the namespace */
@@ -95,7 +118,7 @@ static int sdp_proc_pair(CTL_TABLE_CONST struct ctl_table *table, int write,
 	int err;
 
 	mutex_lock(&sysctl_lock);
-	err = proc_dointvec_minmax(table, write, buffer, lenp, ppos);
+	err = sdp_proc_int(table, write, buffer, lenp, ppos);
 	mutex_unlock(&sysctl_lock);
 	return err;
 }
@@ -114,7 +137,7 @@ static int sdp_proc_latency(CTL_TABLE_CONST struct ctl_table *table, int write,
 	if (!err && write)
 		sdp_latency_set(data, val);
 	mutex_unlock(&sysctl_lock);
-	return err;
+	return sdp_refused(table, write, err);
 }
 
 /* Without the variants in Documentation/knobs.rst the words for them are refused. */
@@ -150,6 +173,19 @@ static const char * const progress_words[] = {
 	NULL
 };
 
+static void sdp_no_word(const char *name, const char * const *words)
+{
+	char list[64];
+	int i, len = 0;
+
+	for (i = 0; words[i]; i++) {
+		if (*words[i])
+			len += scnprintf(list + len, sizeof(list) - len, "%s%s",
+					 len ? ", " : "", words[i]);
+	}
+	net_info_ratelimited("net.sdp.%s takes one of %s\n", name, list);
+}
+
 /* One word of the list in extra1; the value is its index. "" stands for no value. */
 static int sdp_proc_word(CTL_TABLE_CONST struct ctl_table *table, int write,
 			 void *buffer, size_t *lenp, loff_t *ppos)
@@ -170,6 +206,7 @@ static int sdp_proc_word(CTL_TABLE_CONST struct ctl_table *table, int write,
 			return 0;
 		}
 	}
+	sdp_no_word(table->procname, words);
 	return -EINVAL;
 }
 
@@ -185,7 +222,7 @@ static int sdp_proc_word(CTL_TABLE_CONST struct ctl_table *table, int write,
 }
 
 #define SDP_SYSCTL(name, min, max)					\
-	SDP_SYSCTL_BY(proc_dointvec_minmax, name, min, max)
+	SDP_SYSCTL_BY(sdp_proc_int, name, min, max)
 #define SDP_SYSCTL_PAIR(name, min, max)					\
 	SDP_SYSCTL_BY(sdp_proc_pair, name, min, max)
 

@@ -43,6 +43,18 @@ refuses() {
 	fi
 }
 
+# tells FILE VALUES: the kernel's log has them when a value is refused; not each time
+tells() {
+	local before
+
+	before=$(dmesg | grep -c "rda: $1 takes: $2\$")
+	refused_and_told() {
+		put "$ATTR/$1" nonsense 2>/dev/null
+		[ "$(dmesg | grep -c "rda: $1 takes: $2\$")" -gt "$before" ]
+	}
+	ktap_check "the log says: $1 takes: $2" wait_for 20 refused_and_told "$@"
+}
+
 check_values() {
 	local v
 
@@ -102,6 +114,10 @@ check_nonsense() {
 		refuses marker_interval "$v"
 	done
 	refuses ntuple_filters 8193
+	tells profile "host, assisted, offload-contig, offload-sg, hybrid"
+	tells crc "host, nic; of a device also 0, 1"
+	tells ntuple_filters "a number from 0 to 8192"
+	tells marker_interval "a power of two from 256 to 16384"
 	refuses profile custom
 	refuses demux inplace
 	refuses marker_placement nic

@@ -102,6 +102,24 @@ limits keepalive_time 7200 1 32767
 limits keepalive_intvl 75 1 32767
 limits keepalive_probes 9 1 127
 
+# tells NAME VALUE SENTENCE: the kernel's log has it when that value is refused; not each time
+tells() {
+	local before
+
+	before=$(dmesg | grep -cF "net.sdp.$1 $3")
+	refused_and_told() {
+		set_to "$1" "$2" 2>/dev/null
+		[ "$(dmesg | grep -cF "net.sdp.$1 $3")" -gt "$before" ]
+	}
+	ktap_check "the log says: net.sdp.$1 $3" wait_for 20 refused_and_told "$@"
+}
+
+tells port_offset 64512 "takes a number from 0 to 64511"
+tells tx_latency 2 "takes a number from 0 to 1"
+tells rx_bufs_min 97 "takes a number from 8 to 96"
+tells rmem "1 2 3" "takes three numbers that do not decrease, from 2304 to 1073741823"
+tells flow_control fast "takes one of auto, credit, rdma, vwin, transport"
+
 # each of the pair limits the other
 set_to rx_bufs_max 20
 refuses rx_bufs_min 21
