@@ -90,15 +90,18 @@ sdp/recipes	perf record -a -g -F 1999 -- sdpbench -T bw -S 64K SERVER
 sdp/recipes	perf report --no-children --sort dso,symbol
 host/demo	make demo
 host/demo	make demo-filters
-host/packages	apt build-dep . && make deb
-host/packages	apt install ./build/deb/*.deb linux-headers-amd64
+host/readme	apt build-dep . && make deb
+host/readme	apt install ./build/deb/*.deb linux-headers-amd64
+host/readme	apt install iperf3 redis-server
 host/packages	apt install ./iwarp-sdp-dkms_*.deb ./sdp-tools_*.deb linux-headers-amd64
-host/packages	systemctl enable --now sdp@eth0
-host/packages	sdp-run enable redis-server
+host/readme	systemctl enable --now sdp@eth0
+host/readme	systemctl enable --now sdp@lo
+host/readme	sdp-run enable redis-server && systemctl restart redis-server
+host/readme	sdp-run enable redis-server
+host/readme	systemctl restart redis-server
+host/readme	echo "LD_PRELOAD = '/usr/lib/sdp/libsdp.so'" >> /etc/postgresql/17/main/environment
+host/readme	systemctl restart postgresql@17-main
 no it runs this test|	make check
-no it takes systemd as init|	systemctl enable --now sdp@lo
-no it takes systemd as init|	systemctl restart redis-server
-no it takes systemd as init|	sdp-run enable redis-server && systemctl restart redis-server
 no programs/go runs other static programs so|	sdp-run -s ./caddy file-server
 END
 }

@@ -200,6 +200,24 @@ static bool make_dropin(const struct unit *u, const struct unit_settings *set)
 	return ok;
 }
 
+/* Return: true if the drop-in does not reach a program of the unit, which has been said */
+static bool is_unreached(const struct unit *u, const char *library)
+{
+	char start[1024];
+
+	property(u, "--property=ExecStart", start, sizeof(start));
+	if (strstr(start, "path=/bin/true ") ||
+	    strstr(start, "path=/usr/bin/true "))
+		say("%s starts no program: enable the unit that does, as postgresql@17-main for postgresql",
+		    u->name);
+	else if (strstr(start, "/pg_ctlcluster "))
+		say("pg_ctlcluster drops this environment: add LD_PRELOAD = '%s' to the file environment of the cluster in /etc/postgresql",
+		    library);
+	else
+		return false;
+	return true;
+}
+
 static void explain(const char *file)
 {
 	say("%s: %s%s", file, strerror(errno),
@@ -242,8 +260,9 @@ bool unit_enable(const char *name, const struct unit_settings *set)
 	}
 	if (!reload())
 		return false;
-	say("%s gets SDP sockets when it starts: `systemctl restart %s`",
-	    u.name, u.name);
+	if (!is_unreached(&u, set->library))
+		say("%s gets SDP sockets when it starts: `systemctl restart %s`",
+		    u.name, u.name);
 	return true;
 }
 
