@@ -97,6 +97,8 @@ for merge in -1 2048; do
 done
 set_both credit_join=1
 
+# with the few receives of 64 KB the sender would need each update, whatever the rule
+set_both "rmem=4096 1048576 1048576"
 declare -A UPDATES
 for update in third half each; do
 	WHAT="credit_update $update"
