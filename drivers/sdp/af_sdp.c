@@ -1084,11 +1084,13 @@ static int sdp_ioctl_inet(struct socket *sock, unsigned int cmd,
 }
 
 /*
- * A program that polls by FIONREAD must see data that the peer only advertises.
+ * As with TCP, up to the urgent byte, also for a reader that stands at it. A program that
+ * polls by FIONREAD must see data that the peer only advertises.
  */
 static int sdp_inq(struct sock *sk)
 {
-	int n = sdp_sock_readable(sk);
+	bool mark = sdp_sock_at_mark(sk) && !sock_flag(sk, SOCK_URGINLINE);
+	int n = mark ? 0 : sdp_sock_readable(sk);
 
 	if (!n)
 		sdp_zc_poll(sk);
@@ -1244,7 +1246,7 @@ static bool sdp_unread(const struct sock *sk)
 {
 	const struct sdp_sock *sdp = sdp_sk(sk);
 
-	return READ_ONCE(sdp->rx_seq) != READ_ONCE(sdp->copied_seq);
+	return READ_ONCE(sdp->rx_seq) != sdp_sock_read_seq(sdp);
 }
 
 static bool sdp_fin_pending(const struct sock *sk)

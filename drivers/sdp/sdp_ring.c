@@ -612,6 +612,7 @@ static void sdp_ring_purge(struct sock *sk)
 	spin_lock_bh(&sdp->lock);
 	WRITE_ONCE(sdp->copied_seq, sdp->rx_seq);
 	sdp->urg_state = SDP_URG_NONE;
+	sdp->urg_skips = false;
 	spin_unlock_bh(&sdp->lock);
 }
 

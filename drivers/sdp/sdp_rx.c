@@ -23,12 +23,14 @@
 
 /* ---- reading ---- */
 
-/* The urgent byte lies behind the reader: forget it. */
+/* The urgent byte, or those that were to be skipped, lie behind the reader: forget them. */
 static void sdp_rx_urg_passed(struct sdp_sock *sdp)
 {
-	if (likely(!sdp->urg_state))
+	if (likely(!READ_ONCE(sdp->urg_state)))
 		return;
 	spin_lock_bh(&sdp->lock);
+	if (!sdp_seq_after(sdp->urg_skip_to, sdp->copied_seq))
+		WRITE_ONCE(sdp->urg_skips, false);
 	if (sdp->urg_state != SDP_URG_NOTYET &&
 	    sdp_seq_after(sdp->copied_seq, sdp->urg_seq))
 		sdp->urg_state = SDP_URG_NONE;
@@ -117,26 +119,33 @@ static int sdp_rx_nothing(struct sock *sk, struct sdp_read *r)
 }
 
 /*
- * How the urgent byte limits a read of @*used bytes at @r->seq: stop in
- * front of it, or step over it. Returns bytes to skip.
+ * How urgent bytes limit a read of @*len bytes at @seq: it stops in front of one, or steps
+ * over it. Returns bytes to skip, and sets @*len to how many may be read behind these.
  */
-static u32 sdp_rx_urg_limit(struct sdp_sock *sdp, struct sdp_read *r, u32 *used)
+static u32 sdp_rx_urg_limit(struct sdp_sock *sdp, u32 seq, bool in_line,
+			    u32 *len)
 {
-	u32 dist;
+	u32 dist, skip;
 
-	if (likely(!sdp->urg_state) || sdp->urg_state == SDP_URG_NOTYET)
+	if (likely(!READ_ONCE(sdp->urg_state)))
 		return 0;
-	dist = sdp->urg_seq - r->seq;
-	if (dist >= *used)
-		return 0;
-	if (dist) {
-		*used = dist;
-		return 0;
+	spin_lock_bh(&sdp->lock);
+	skip = sdp_sock_read_seq(sdp) - seq;
+	dist = sdp->urg_seq - seq;
+	if ((s32)skip > 0) {
+		skip = min(skip, *len);
+		*len = 0;
+	} else if (sdp->urg_state < SDP_URG_VALID || dist >= *len) {
+		skip = 0;
+	} else if (dist) {
+		skip = 0;
+		*len = dist;
+	} else {
+		skip = !in_line;
+		*len -= skip;
 	}
-	if (r->inline_urg)
-		return 0;
-	(*used)--;
-	return 1;
+	spin_unlock_bh(&sdp->lock);
+	return skip;
 }
 
 /* Is the urgent byte the next one for the reader? */
@@ -228,7 +237,7 @@ static int sdp_rx_piece(struct sock *sk, struct sdp_read *r)
 		return 0;
 	}
 	used = min_t(size_t, min_t(u32, have, SDP_RX_PIECE), r->len);
-	skip = sdp_rx_urg_limit(sdp, r, &used);
+	skip = sdp_rx_urg_limit(sdp, r->seq, r->inline_urg, &used);
 	want = used;
 	if (used && !(r->flags & MSG_TRUNC)) {
 		used = sdp_rx_copy(sk, r->seq + skip, want, &r->msg->msg_iter);
@@ -243,6 +252,21 @@ static int sdp_rx_piece(struct sock *sk, struct sdp_read *r)
 	return 0;
 }
 
+/* Remove what is to be skipped, also for a program that reads by MSG_OOB only. */
+static void sdp_rx_urg_drop(struct sock *sk)
+{
+	struct sdp_sock *sdp = sdp_sk(sk);
+	u32 skip;
+
+	if (likely(!READ_ONCE(sdp->urg_skips)))
+		return;
+	spin_lock_bh(&sdp->lock);
+	skip = sdp_sock_read_seq(sdp) - sdp->copied_seq;
+	spin_unlock_bh(&sdp->lock);
+	if (skip)
+		sdp_rx_take(sk, skip);
+}
+
 static int sdp_rx_urg_recv(struct sock *sk, struct msghdr *msg, size_t len,
 			   int flags)
 {
@@ -250,6 +274,7 @@ static int sdp_rx_urg_recv(struct sock *sk, struct msghdr *msg, size_t len,
 	int err = 0;
 	u8 octet;
 
+	sdp_rx_urg_drop(sk);
 	spin_lock_bh(&sdp->lock);
 	octet = sdp->urg_byte;
 	if (sock_flag(sk, SOCK_URGINLINE) || !sdp->urg_state ||
@@ -322,6 +347,12 @@ int sdp_recvmsg_locked(struct sock *sk, struct msghdr *msg, size_t len,
 			err = -EPIPE;
 			break;
 		}
+		sdp_rx_urg_drop(sk);
+		/* another reader may have been here while we slept */
+		if (!(flags & MSG_PEEK))
+			r.seq = sdp->copied_seq;
+		else if (sdp_seq_after(sdp->copied_seq, r.seq))
+			r.seq = sdp->copied_seq;
 		if (sdp_rx_at_urg(sdp, &r)) {
 			if (r.copied)
 				break;
@@ -331,11 +362,6 @@ int sdp_recvmsg_locked(struct sock *sk, struct msghdr *msg, size_t len,
 				break;
 			}
 		}
-		/* another reader may have been here while we slept */
-		if (!(flags & MSG_PEEK))
-			r.seq = sdp->copied_seq;
-		else if (sdp_seq_after(sdp->copied_seq, r.seq))
-			r.seq = sdp->copied_seq;
 		err = sdp_rx_piece(sk, &r);
 	} while (!err && r.len);
 	if (unlikely(app))
@@ -429,21 +455,17 @@ static void sdp_splice_release(struct splice_pipe_desc *spd, unsigned int i)
  *
  * Context: lock_sock.
  *
- * Return: bytes; 0 if there was nothing but an urgent byte to step over, which
- * is gone now.
+ * Return: bytes; 0 if there were urgent bytes to step over first, which are gone now.
  */
 u32 sdp_rx_limit(struct sock *sk, u32 have)
 {
 	struct sdp_sock *sdp = sdp_sk(sk);
-	u32 dist = sdp->urg_seq - sdp->copied_seq;
+	u32 skip = sdp_rx_urg_limit(sdp, sdp->copied_seq,
+				    sock_flag(sk, SOCK_URGINLINE), &have);
 
-	if (likely(sdp->urg_state < SDP_URG_VALID) || dist >= have)
+	if (likely(!skip))
 		return have;
-	if (dist)
-		return dist;
-	if (sock_flag(sk, SOCK_URGINLINE))
-		return have;
-	sdp_rx_take(sk, 1);
+	sdp_rx_take(sk, skip);
 	return 0;
 }
 

@@ -21,15 +21,15 @@
 
 /* Each returns 0, or the SDP_MIB_BAD_ number that explains the abort. */
 
+/* An urgent byte will come. As in TCP, one that is here cannot be read by MSG_OOB now. */
 static void sdp_rx_oob_pend(struct sdp_sock *sdp, struct sdp_rx_ctx *c)
 {
 	lockdep_assert_held(&sdp->lock);
 	c->urgent = true;
-	if (sdp->urg_state == SDP_URG_NONE || sdp->urg_state == SDP_URG_READ) {
-		sdp->urg_state = SDP_URG_NOTYET;
-		/* behind everything that is here: its place is not known */
-		sdp->urg_seq = sdp->rx_seq + INT_MAX / 2;
-	}
+	sdp_sock_urg_skip(sdp);
+	sdp->urg_state = SDP_URG_NOTYET;
+	/* behind everything that is here: its place is not known */
+	sdp->urg_seq = sdp->rx_seq + INT_MAX / 2;
 }
 
 /* Take in the payload of a message, more than 0 bytes. */
@@ -351,7 +351,8 @@ static bool sdp_rx_used_up(const struct sdp_sock *sdp)
 bool sdp_rx_ready(const struct sock *sk, u32 target)
 {
 	const struct sdp_sock *sdp = sdp_sk(sk);
-	u32 unread = READ_ONCE(sdp->rx_seq) - READ_ONCE(sdp->copied_seq);
+	u32 seq = sdp_sock_read_seq(sdp);
+	u32 unread = READ_ONCE(sdp->rx_seq) - seq;
 
 	return unread >= target || READ_ONCE(sdp->rx_pages.paused) ||
 	       sdp_ring_tight(sdp) || (unread && sdp_rx_used_up(sdp));

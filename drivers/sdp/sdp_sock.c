@@ -254,13 +254,53 @@ EXPORT_SYMBOL_GPL(sdp_sock_device_name);
 /* ---- receive queue ---- */
 
 /**
+ * sdp_sock_read_seq - where in the stream the reader stands
+ * @sdp: socket
+ *
+ * That is copied_seq, or behind urgent bytes from there on that are not to be read any
+ * more.
+ *
+ * Context: any; the answer may be stale at once without sdp->lock.
+ */
+u32 sdp_sock_read_seq(const struct sdp_sock *sdp)
+{
+	u32 seq = READ_ONCE(sdp->copied_seq), to;
+
+	if (likely(!READ_ONCE(sdp->urg_skips)))
+		return seq;
+	to = READ_ONCE(sdp->urg_skip_to);
+	return sdp_seq_after(to, seq) ? to : seq;
+}
+
+/**
+ * sdp_sock_urg_skip - another urgent byte comes: skip the one that the reader stands at
+ * @sdp: socket
+ *
+ * As in TCP, it leaves the stream, whether MSG_OOB has read it or not. A reader may be at
+ * work on the queue, and is the only one that removes bytes: it skips this one, at the
+ * latest with its next call.
+ *
+ * Context: sdp->lock.
+ */
+void sdp_sock_urg_skip(struct sdp_sock *sdp)
+{
+	lockdep_assert_held(&sdp->lock);
+	if (sdp->urg_state < SDP_URG_VALID ||
+	    sock_flag(&sdp->inet.sk, SOCK_URGINLINE) ||
+	    sdp->urg_seq != sdp_sock_read_seq(sdp))
+		return;
+	WRITE_ONCE(sdp->urg_skip_to, sdp->urg_seq + 1);
+	WRITE_ONCE(sdp->urg_skips, true);
+}
+
+/**
  * sdp_sock_oob_pres - the last byte of the message that ends at rx_seq is urgent
  * @sdp: socket
  * @c: the message
  * @octet: that byte
  *
  * An urgent byte that was there before stays in the stream as an ordinary byte, even if
- * MSG_OOB has read it. TCP skips it if the reader already stands on it.
+ * MSG_OOB has read it, unless the reader stands at it.
  *
  * Context: sdp->lock.
  */
@@ -270,6 +310,7 @@ void sdp_sock_oob_pres(struct sdp_sock *sdp, struct sdp_rx_ctx *c, u8 octet)
 	if (!(c->m.h.flags & SDP_OOB_PEND) &&
 	    sdp->urg_state != SDP_URG_NOTYET)
 		c->urgent = true;
+	sdp_sock_urg_skip(sdp);
 	sdp->urg_seq = sdp->rx_seq - 1;
 	sdp->urg_byte = octet;
 	sdp->urg_state = SDP_URG_VALID;
@@ -288,7 +329,7 @@ void sdp_sock_oob_pres(struct sdp_sock *sdp, struct sdp_rx_ctx *c, u8 octet)
 int sdp_sock_readable(const struct sock *sk)
 {
 	const struct sdp_sock *sdp = sdp_sk(sk);
-	u32 copied = READ_ONCE(sdp->copied_seq);
+	u32 copied = sdp_sock_read_seq(sdp);
 	u32 n = READ_ONCE(sdp->rx_seq) - copied;
 	u8 urg = READ_ONCE(sdp->urg_state);
 
@@ -312,7 +353,7 @@ bool sdp_sock_at_mark(const struct sock *sk)
 	const struct sdp_sock *sdp = sdp_sk(sk);
 
 	return READ_ONCE(sdp->urg_state) >= SDP_URG_VALID &&
-	       sdp->urg_seq == READ_ONCE(sdp->copied_seq);
+	       sdp->urg_seq == sdp_sock_read_seq(sdp);
 }
 
 /* ---- timer ---- */

@@ -101,6 +101,7 @@ struct sdp_sock {
 	u32 rx_seq;			/* stream bytes received */
 	u32 copied_seq;			/* stream bytes read; lock_sock */
 	u32 urg_seq;
+	u32 urg_skip_to;		/* lock; see sdp_sock_urg_skip() */
 	struct sdp_lend *lend;		/* lock_sock; sdp_lend.c */
 	u32 nlent;			/* receive buffers that lend holds; lock_sock */
 	bool rx_done;			/* the peer has finished; SOCK_DONE
@@ -108,6 +109,7 @@ struct sdp_sock {
 					 */
 	u8 urg_state;			/* enum sdp_urg */
 	u8 urg_byte;
+	bool urg_skips;			/* urg_skip_to counts; lock */
 
 	struct delayed_work timer_work;	/* sdp_timer.c */
 	unsigned long last_rx;		/* jiffies */
@@ -218,7 +220,9 @@ void sdp_sock_clear_local(struct sock *sk);
 const char *sdp_sock_device_name(const struct sock *sk);
 int sdp_sock_readable(const struct sock *sk);
 bool sdp_sock_at_mark(const struct sock *sk);
+void sdp_sock_urg_skip(struct sdp_sock *sdp);
 void sdp_sock_oob_pres(struct sdp_sock *sdp, struct sdp_rx_ctx *c, u8 octet);
+u32 sdp_sock_read_seq(const struct sdp_sock *sdp);
 void sdp_sock_start_timer(struct sock *sk, unsigned long delay);
 void sdp_sock_stop_timer(struct sock *sk);
 void sdp_sock_start_deadline(struct sock *sk, unsigned long delay);

@@ -237,6 +237,7 @@ struct sdp_sock {
 	struct sdp_rx_pages rx_pages;
 	u32 copied_seq, rx_seq;
 	int urg_state;
+	bool urg_skips;
 };
 
 #define sdp_sk(p) container_of(p, struct sdp_sock, inet.sk)

@@ -104,6 +104,7 @@ void probe_recv_flags(void);
 void probe_recv_wait(void);
 void probe_send(void);
 void probe_oob(void);
+void probe_oob_again(void);
 void probe_oob_inline(void);
 void probe_signals(void);
 void probe_interrupt(void);

@@ -7,6 +7,7 @@
 #include <fcntl.h>
 #include <netinet/in.h>
 #include <poll.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/epoll.h>
@@ -184,6 +185,90 @@ void probe_oob(void)
 	c = new_socket();
 	row("recv OOB unconnected", "%s", do_recv(c, 1, MSG_OOB));
 	close(c);
+}
+
+/* Send an urgent byte behind @text, and wait until @fd has learned of it. */
+static void send_urgent(int fd, int peer, const char *text)
+{
+	do_send(peer, text, MSG_OOB);
+	wait_events(fd, POLLPRI);
+	sleep_ms(20);
+}
+
+/* Rows of @fd, to which @what has happened */
+static void urgent_rows(int fd, const char *what)
+{
+	char name[80];
+
+	snprintf(name, sizeof(name), "%s: FIONREAD", what);
+	row(name, "%d", queue_size(fd, FIONREAD));
+	snprintf(name, sizeof(name), "%s: SIOCATMARK", what);
+	row(name, "%d", at_mark(fd));
+	snprintf(name, sizeof(name), "%s: poll", what);
+	row(name, "%s", poll_settled(fd, POLLPRI));
+	snprintf(name, sizeof(name), "%s: peek", what);
+	row(name, "%s", do_recv(fd, 9, MSG_PEEK | MSG_DONTWAIT));
+	snprintf(name, sizeof(name), "%s: recv", what);
+	row(name, "%s", do_recv(fd, 9, MSG_DONTWAIT));
+	snprintf(name, sizeof(name), "%s: SIOCATMARK after recv", what);
+	row(name, "%d", at_mark(fd));
+	snprintf(name, sizeof(name), "%s: FIONREAD after recv", what);
+	row(name, "%d", queue_size(fd, FIONREAD));
+	snprintf(name, sizeof(name), "%s: recv OOB", what);
+	row(name, "%s", do_recv(fd, 9, MSG_OOB));
+	snprintf(name, sizeof(name), "%s: the rest", what);
+	row(name, "%s", do_recv(fd, 9, MSG_DONTWAIT));
+}
+
+/* @texts, NULL behind the last, each with an urgent byte at its end */
+static void urgent_case(const char *what, bool in_line, bool read,
+			const char *const texts[])
+{
+	int c, a;
+
+	new_pair(&c, &a);
+	if (in_line)
+		set_int(c, SOL_SOCKET, SO_OOBINLINE, 1);
+	for (; *texts; texts++) {
+		send_urgent(c, a, *texts);
+		if (read && texts[1])
+			do_recv(c, 1, MSG_OOB);
+	}
+	urgent_rows(c, what);
+	close(c);
+	close(a);
+}
+
+/* A reader that has been at the mark of one urgent byte when the next one comes */
+void probe_oob_again(void)
+{
+	static const char *const two[] = { "A", "B", NULL };
+	static const char *const three[] = { "A", "B", "C", NULL };
+	static const char *const data[] = { "A", "xB", NULL };
+	static const char *const front[] = { "xA", "yB", NULL };
+	int c, a;
+
+	urgent_case("urgent twice", false, false, two);
+	urgent_case("urgent twice, first one read", false, true, two);
+	urgent_case("urgent three times", false, false, three);
+	urgent_case("urgent three times, two read", false, true, three);
+	urgent_case("urgent twice, data between", false, false, data);
+	urgent_case("urgent twice, data in front", false, false, front);
+	urgent_case("urgent twice in line", true, false, two);
+	new_pair(&c, &a);
+	send_urgent(c, a, "12A");
+	row("urgent again: recv to the mark", "%s", do_recv(c, 9, 0));
+	row("urgent again: peek behind the mark", "%s",
+	    do_recv(c, 9, MSG_PEEK | MSG_DONTWAIT));
+	do_recv(c, 1, MSG_OOB);
+	send_urgent(c, a, "34B");
+	do_send(a, "56", 0);
+	wait_readable(c, 2);
+	row("urgent again: MSG_TRUNC", "%s",
+	    res_num(recv(c, NULL, 1, MSG_TRUNC)));
+	urgent_rows(c, "urgent again");
+	close(c);
+	close(a);
 }
 
 void probe_oob_inline(void)

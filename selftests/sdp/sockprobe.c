@@ -42,6 +42,7 @@ static const struct {
 	{ "wait", probe_recv_wait },
 	{ "send", probe_send },
 	{ "urgent", probe_oob },
+	{ "urgent-again", probe_oob_again },
 	{ "inline", probe_oob_inline },
 	{ "messages", probe_messages },
 	{ "signals", probe_signals },
