@@ -1154,6 +1154,7 @@ static bool hyb_link_full(struct hyb_qp *qp)
 	struct hyb_shared *sh = qp->shared;
 
 	if ((sh->open || sh->put - sh->get < HYB_MSGS_MAX) &&
+	    !hyb_stream_full(&qp->tx.s) &&
 	    hyb_stream_waiting(&qp->tx.s) < HYB_WAIT_MAX)
 		return false;
 	WRITE_ONCE(sh->want, true);

@@ -462,12 +462,11 @@ static void sdp_shared_commit(struct sdp_conn *conn, struct rdma_stack_tx *tx,
 /*
  * A reservation failed. Returns what struct sdp_link_ops.send returns, or
  * -EAGAIN to try once more: tx_space may have been called before we noted that
- * we need it.
+ * we need it. A lack of pages (-ENOMEM) is a lack of room: the provider tells when to
+ * try again, and until then poll() must not say that there is room.
  */
 static int sdp_shared_no_room(struct sdp_conn *conn, int err)
 {
-	if (err == -ENOMEM)
-		return err;
 	/* its last event may still be on the way */
 	if (err == -EPIPE)
 		sdp_conn_down(conn, ECONNRESET);
