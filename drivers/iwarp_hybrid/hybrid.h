@@ -441,6 +441,7 @@ struct hyb_qp {
 	struct ib_qp ibqp;
 	struct hyb_dev *dev;
 	struct kref ref;
+	enum hyb_qp_state state;
 	struct hyb_cq *scq;
 	struct hyb_cq *rcq;
 	struct hyb_srq *srq;
@@ -449,7 +450,6 @@ struct hyb_qp {
 	struct pid *owner;
 	struct mem_cgroup *memcg;
 	spinlock_t state_lock;		/* see above */
-	enum hyb_qp_state state;
 	int access;
 	int refuses;
 	bool user;
