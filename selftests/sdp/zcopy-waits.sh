@@ -118,6 +118,15 @@ exec 7>&-
 joined
 stop_bg "$OTHER"
 
+# packets in flight are no progress for ever
+pair 7804 serve send
+ktap_check "packets are lost" cut_off
+echo >&7
+ends "a send with SO_SNDTIMEO whose advertisement is lost"
+exec 7>&-
+joined
+stop_bg "$OTHER"
+
 in_b sysctl -qw net.sdp.zcopy_wait=60000000
 pair 7802 push take
 ktap_check "the peer advertises its memory" wait_for 30 advertised b

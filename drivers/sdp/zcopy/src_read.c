@@ -380,18 +380,20 @@ static u64 sdp_zc_tx_acked(struct sdp_conn *conn, u64 *sent)
  * @progress: sdp_zc_tx_progress()
  * @acked: sdp_zc_tx_acked()
  * @nr: looks so far
+ * @end: jiffies from which on only progress of our own counts
  */
 struct sdp_zc_look {
 	u32 progress;
 	u64 acked;
 	u32 nr;
+	unsigned long end;
 };
 
 /*
  * Has it made progress since? Bytes in flight count, too: no answer can arrive
  * before the acknowledgment of the data that it answers, and a cancel would
  * have to follow them. Progress of the transport may be unrelated, so the wait
- * is limited.
+ * is limited, also by SO_SNDTIMEO: packets may be lost for good.
  */
 static bool sdp_zc_tx_moves(struct sdp_conn *conn,
 			    const struct sdp_zc_look *was)
@@ -401,7 +403,7 @@ static bool sdp_zc_tx_moves(struct sdp_conn *conn,
 	if (READ_ONCE(conn->zc->tx_state) == SDP_ZC_TX_WRITING ||
 	    sdp_zc_tx_progress(conn) != was->progress)
 		return true;
-	if (was->nr >= SDP_ZC_LOOKS)
+	if (was->nr >= SDP_ZC_LOOKS || time_after_eq(jiffies, was->end))
 		return false;
 	acked = sdp_zc_tx_acked(conn, &sent);
 	return acked != was->acked || sent != acked;
@@ -413,7 +415,9 @@ static bool sdp_zc_tx_wait(struct sdp_conn *conn)
 	struct sdp_net *sn = sdp_pernet(sock_net(conn->sk));
 	u64 us = READ_ONCE(sn->sysctl_zcopy_wait);
 	ktime_t limit = ns_to_ktime(us * NSEC_PER_USEC);
-	struct sdp_zc_look look = {};
+	struct sdp_zc_look look = {
+		.end = jiffies + sdp_zc_patience(conn, false),
+	};
 	u64 sent;
 	int ret;
 

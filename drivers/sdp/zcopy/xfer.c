@@ -222,8 +222,16 @@ static bool sdp_zc_idle(const struct sdp_conn *conn,
 	return smp_load_acquire(&conn->zc->drained);
 }
 
-/* Jiffies that the peer or the device has for an answer. */
-static long sdp_zc_patience(const struct sdp_conn *conn, bool reads)
+/**
+ * sdp_zc_patience - how long to wait for the peer or the device
+ * @conn: connection
+ * @reads: for a receive, else for a send
+ *
+ * Context: any.
+ *
+ * Return: jiffies.
+ */
+long sdp_zc_patience(const struct sdp_conn *conn, bool reads)
 {
 	const struct sock *sk = conn->sk;
 	long limit = READ_ONCE(sdp_pernet(sock_net(sk))->sysctl_fin_timeout) * HZ;
