@@ -207,14 +207,16 @@ static bool is_unreached(const struct unit *u, const char *library)
 
 	property(u, "--property=ExecStart", start, sizeof(start));
 	if (strstr(start, "path=/bin/true ") ||
-	    strstr(start, "path=/usr/bin/true "))
-		say("%s starts no program: enable the unit that does, as postgresql@17-main for postgresql",
-		    u->name);
-	else if (strstr(start, "/pg_ctlcluster "))
-		say("pg_ctlcluster drops this environment: add LD_PRELOAD = '%s' to the file environment of the cluster in /etc/postgresql",
+	    strstr(start, "path=/usr/bin/true ")) {
+		say("%s starts no program", u->name);
+		say("enable the unit that does, such as postgresql@17-main");
+	} else if (strstr(start, "/pg_ctlcluster ")) {
+		say("pg_ctlcluster drops this environment");
+		say("add LD_PRELOAD = '%s' to the cluster's file environment in /etc/postgresql",
 		    library);
-	else
+	} else {
 		return false;
+	}
 	return true;
 }
 
