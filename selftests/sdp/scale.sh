@@ -212,13 +212,14 @@ once_more() {
 	OUTS+=("$(taken)")
 }
 
-# Caches take a while to have what the next ones use; what leaks does so each time. Of
-# a page of each connection half would be too much.
+# Caches take a while to have what the next ones use, and workers stay for minutes, above
+# all on Linux 7; what leaks does so each time. Of a page of each connection half would be
+# too much.
 if ! is_debug; then
 	sleep 2
 	OUTS=("$(taken)")
 	grown=$((COUNT * 4))
-	for _ in 1 2 3 4; do
+	for _ in {1..8}; do
 		once_more
 		grown=$((OUTS[-1] - OUTS[-2]))
 		[ $grown -gt $((COUNT * 2)) ] || break
