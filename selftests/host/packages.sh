@@ -7,6 +7,8 @@ set -u
 
 # shellcheck source=selftests/host/tap.bash
 . "$(dirname "$0")/tap.bash"
+# shellcheck source=selftests/host/chroot.bash
+. "$(dirname "$0")/chroot.bash"
 # shellcheck source=scripts/cache.sh
 . "$TOP/scripts/cache.sh"
 # shellcheck source=scripts/apt.sh
@@ -51,17 +53,6 @@ debian() {
 	mmdebstrap --variant=minbase --include="$INCLUDE,apt,ca-certificates" \
 		--aptopt='Apt::Install-Recommends "false"' --keyring=/usr/share/keyrings \
 		"$1" chroot "deb $(debian_uri) $1 main"
-}
-
-# in_root COMMAND...: in the chroot, as root; neither its services nor ours are started
-in_root() {
-	# shellcheck disable=SC2016 # expanded there
-	unshare --mount --uts --ipc --pid --fork --kill-child sh -c '
-		mount -t proc proc "$1/proc"; mount --rbind /dev "$1/dev"
-		mount -t sysfs -o ro sysfs "$1/sys"
-		root=$1; shift; exec chroot "$root" "$@"' sh "$ROOT" \
-		env -i PATH=/usr/sbin:/usr/bin:/sbin:/bin HOME=/root \
-		DEBIAN_FRONTEND=noninteractive "$@"
 }
 
 # install_debs DIR

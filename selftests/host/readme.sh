@@ -9,6 +9,8 @@ set -u
 
 # shellcheck source=selftests/host/tap.bash
 . "$(dirname "$0")/tap.bash"
+# shellcheck source=selftests/host/chroot.bash
+. "$(dirname "$0")/chroot.bash"
 # shellcheck source=scripts/cache.sh
 . "$TOP/scripts/cache.sh"
 # shellcheck source=scripts/apt.sh
@@ -40,17 +42,6 @@ debian() {
 	in_root update-initramfs -u
 	# shellcheck disable=SC2086 # several words
 	in_root apt-get -q -d install $FETCH
-}
-
-# in_root COMMAND...: in the chroot, as root
-in_root() {
-	# shellcheck disable=SC2016 # expanded there
-	unshare --mount --uts --ipc --pid --fork --kill-child sh -c '
-		mount -t proc proc "$1/proc"; mount --rbind /dev "$1/dev"
-		mount -t sysfs -o ro sysfs "$1/sys"
-		root=$1; shift; exec chroot "$root" "$@"' sh "$ROOT" \
-		env -i PATH=/usr/sbin:/usr/bin:/sbin:/bin HOME=/root \
-		DEBIAN_FRONTEND=noninteractive "$@"
 }
 
 # commands: those of the README, in the chapter for a real machine
