@@ -276,11 +276,16 @@ static bool hyb_attr_allowed(const struct hyb_dev *dev)
 	return ns_capable(dev_net(dev->netdev)->user_ns, CAP_NET_ADMIN);
 }
 
-/* Tell an administrator, who sees EINVAL alone, what an attribute takes */
+/*
+ * Tell an administrator, who sees EINVAL alone, what an attribute takes; not the owner of a
+ * user namespace, who cannot read the log.
+ */
 static int hyb_attr_refused(struct hyb_dev *dev, const char *name,
 			    const char *values)
 {
-	ibdev_info_ratelimited(&dev->ibdev, "%s takes: %s\n", name, values);
+	if (capable(CAP_NET_ADMIN))
+		ibdev_info_ratelimited(&dev->ibdev, "%s takes: %s\n", name,
+				       values);
 	return -EINVAL;
 }
 

@@ -1424,7 +1424,7 @@ static int sdp_net_tables(struct sdp_net *sn)
 	for (i = 0; i < SDP_PORT_LOCKS; i++)
 		mutex_init(&sn->port_mutex[i]);
 	sn->bound = kcalloc(2 * SDP_BIND_BUCKETS, sizeof(*sn->bound),
-			    GFP_KERNEL);
+			    GFP_KERNEL_ACCOUNT);
 	if (!sn->bound)
 		return -ENOMEM;
 	sn->ports = sn->bound + SDP_BIND_BUCKETS;

@@ -7,6 +7,7 @@
  * Most values apply to sockets or connections that are made afterwards.
  * Documentation/sdp.rst names those that apply at once.
  */
+#include <linux/capability.h>
 #include <linux/mutex.h>
 #include <linux/net.h>
 #include <linux/slab.h>
@@ -54,10 +55,13 @@ static int keepcnt_max = SDP_KEEPCNT_MAX;
 /* One reader or writer at a time for values that depend on each other */
 static DEFINE_MUTEX(sysctl_lock);
 
-/* The range, as sysctl(8) reports EINVAL alone */
+/*
+ * The range, as sysctl(8) reports EINVAL alone. Not for the owner of a user namespace, who
+ * cannot read the log, and would use up what all others may write there.
+ */
 static int sdp_refused(const struct ctl_table *table, int write, int err)
 {
-	if (err != -EINVAL || !write)
+	if (err != -EINVAL || !write || !capable(CAP_NET_ADMIN))
 		return err;
 	net_info_ratelimited("net.sdp.%s takes %s from %d to %d\n",
 			     table->procname,
@@ -206,7 +210,8 @@ static int sdp_proc_word(CTL_TABLE_CONST struct ctl_table *table, int write,
 			return 0;
 		}
 	}
-	sdp_no_word(table->procname, words);
+	if (capable(CAP_NET_ADMIN))
+		sdp_no_word(table->procname, words);
 	return -EINVAL;
 }
 
