@@ -176,7 +176,7 @@ static int sdp_create(struct net *net, struct socket *sock, int protocol,
 		return -ESOCKTNOSUPPORT;
 	if (protocol != SDPPROTO_SDP && protocol != SDPPROTO_SDP6)
 		return -EPROTONOSUPPORT;
-	/* without IPv6 there is nothing behind most of its functions */
+	/* without the IPv6 module most of its functions do nothing */
 	if (protocol == SDPPROTO_SDP6 && !ipv6_mod_enabled())
 		return -EAFNOSUPPORT;
 	sk = sk_alloc(net, AF_SDP, GFP_KERNEL, &sdp_prot, kern);

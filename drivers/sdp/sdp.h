@@ -47,11 +47,11 @@
  *                    and pins nothing.
  *   conn->tx_lock    (BH) the transmit half, credits, posting to the QP. The
  *                    provider takes its TCP lock below it.
- *   sdp->lock        (BH) socket state, receive queue, accept queue. Nothing is
- *                    posted and no lock but socks_lock, that of a wait
- *                    queue and those of netlink is taken under it, so that
- *                    a provider may call up to us under its own locks. A child's lock nests
- *                    below its listener's.
+ *   sdp->lock        (BH) socket state, receive queue, accept queue. Under it
+ *                    only socks_lock and the locks of wait queues and netlink
+ *                    may be taken, and nothing is posted. Thus a provider may
+ *                    call SDP under its own locks. A child's lock nests below
+ *                    its listener's.
  *   sdp_net.socks_lock (BH) list of sockets and their addresses. Innermost.
  * Ports that sockets share (sdp_port.c) have mutexes for joining and leaving, by their
  * numbers, sdp_net.port_mutex, and a spinlock each for the handler, which is innermost.

@@ -5,7 +5,8 @@
  * They may call functions that take each stream socket of an Internet family for one of
  * TCP, as bpf_bind() does. So a program gets a TCP socket that lives as long as the call,
  * in the control group of the SDP socket, with its mark, priority and device. An address
- * that the program changes is used, a change to the socket is not. Calls nothing of SDP.
+ * that the program changes is used, a change to the socket is not. Of SDP it calls only
+ * sdp_sock.c, to convert addresses.
  */
 #include <linux/bpf-cgroup.h>
 #include <linux/err.h>

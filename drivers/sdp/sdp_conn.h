@@ -71,7 +71,7 @@ enum sdp_conn_flags {
 	SDP_CONN_ESTAB_COUNTED,	/* in CURR_ESTAB */
 	SDP_CONN_SHARED,	/* shared link is open */
 	SDP_CONN_ABORT,		/* the user gave it up: data may be lost */
-	SDP_CONN_BAD,		/* the peer broke the rules: nothing counts */
+	SDP_CONN_BAD,		/* the peer violated the protocol: ignore its messages */
 	SDP_CONN_FLUSHED,	/* the QP has failed */
 	SDP_CONN_CLOSED,	/* the provider has closed the shared link */
 };
@@ -108,10 +108,10 @@ enum sdp_cm_hang_up {
  * @setup_work: held request whose turn it is, or address to be asked for again
  * @hang_up: enum sdp_cm_hang_up; lock of the cm_id's handler to enter or leave
  *	     SDP_HANG_UP_WAITS
- * @gone: DISCONNECTED was seen, or the device goes; the same
+ * @gone: DISCONNECTED was seen, or the device goes; lock of the cm_id's handler
  * @listener: passive side until it is in an accept queue, with a reference; the
  *	      listener's lock
- * @held_node: on the list of held requests of @listener; the same
+ * @held_node: on the list of held requests of @listener; the listener's lock
  * @step: enum sdp_cm_step; sdp->lock
  * @call: enum sdp_cm_call; sdp->lock to leave SDP_CALL_WAITS
  * @err: why another port is to be tried, with SDP_CM_AGAIN
@@ -271,8 +271,8 @@ struct sdp_conn {
 	spinlock_t tx_lock ____cacheline_aligned_in_smp;
 	u32 tx_mseq;			/* last MSeq given out */
 	u32 tx_queued;			/* payload bytes not in tx_acct */
-	u32 tx_max_payload;		/* of one message */
-	u32 tx_pieces;			/* the same, 0: it has to be copied */
+	u32 tx_max_payload;		/* bytes of payload of one message */
+	u32 tx_pieces;			/* pieces of payload of one message; 0: copy it */
 	u32 tx_start;			/* sends in flight that it starts with */
 	unsigned long tx_ctl;		/* enum sdp_ctl */
 	struct sdp_probe probe;

@@ -320,7 +320,7 @@ static int sdp_diag_fill(struct sock *sk, struct sk_buff *skb,
 }
 
 /*
- * The socket behind @last, which is on the list as long as the caller has a
+ * The socket after @last, which is on the list as long as the caller has a
  * reference to it, or the first one. Return: it with a reference, or NULL.
  */
 static struct sock *sdp_diag_next(struct sdp_net *sn, struct sock *last)

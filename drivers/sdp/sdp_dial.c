@@ -6,7 +6,7 @@
  * in the wrong namespace.
  *
  * The end of the connection interrupts its thread with a signal, as one would interrupt
- * the program.
+ * the program. Calls sdp_conn.c; sdp_cm.c passes the function that connects.
  */
 #include <linux/kthread.h>
 #include <linux/nsproxy.h>

@@ -2,8 +2,8 @@
 /*
  * TCP beside SDP, for sockets with SDP_FALLBACK: a client whose SDP attempt
  * fails goes on with TCP, a listener takes connections of both. Between the
- * socket layer and the kernel's TCP sockets; calls nothing else of ours but
- * the options.
+ * socket layer and the kernel's TCP sockets; of SDP it calls sdp_inherit.c for
+ * the options, and sdp_sock.c.
  *
  * An SDP socket that may need it has a TCP socket of its own, made in the
  * context of the program, so that its labels, cgroup and owner are right. It

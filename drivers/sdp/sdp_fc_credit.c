@@ -24,7 +24,7 @@
 /* The last credit is only for messages that bring new ones. */
 #define SDP_FC_CTL	2
 
-/* Receives that the peer should know of. tx_lock. */
+/* Receives that the peer should know of. Context: tx_lock held. */
 static int sdp_fc_goal(const struct sdp_conn *conn, u32 ack)
 {
 	int n = (int)(conn->verbs->rx_posted_total - ack) - SDP_FC_SPARE;
@@ -32,7 +32,7 @@ static int sdp_fc_goal(const struct sdp_conn *conn, u32 ack)
 	return n < SDP_FC_FLOW ? min(n, SDP_FC_CTL) : n;
 }
 
-/*
+/**
  * sdp_fc_credits - messages that may be sent before the peer says more
  * @conn: connection
  *
@@ -47,7 +47,7 @@ u32 sdp_fc_credits(const struct sdp_conn *conn)
 	return total - conn->tx_mseq;
 }
 
-/*
+/**
  * sdp_fc_may_send - whether the rules let one more message go
  * @conn: connection
  * @payload: it has bytes of the stream
@@ -67,7 +67,10 @@ bool sdp_fc_may_send(const struct sdp_conn *conn, bool payload)
 	return credits && v->rx_posted_total != v->rx_adv_total;
 }
 
-/* Shall the peer hear of @goal receives? A mere update never causes one at once. */
+/*
+ * Is the difference between @advertised and @goal large enough for an update? No rule
+ * lets one update cause another at once.
+ */
 static bool sdp_fc_update_part(const struct sdp_conn *conn, int advertised, int goal)
 {
 	switch (conn->verbs->update_rule) {
@@ -80,16 +83,18 @@ static bool sdp_fc_update_part(const struct sdp_conn *conn, int advertised, int 
 	}
 }
 
-/*
+/**
  * sdp_fc_update_due - whether new receives should be announced now
  * @conn: connection
  *
- * True when half as many credits again as the peer has can be given, that is,
- * when it has used a third of them. If it had used half, only one message could
- * be in flight together with an update, of the seven credits that it has at
- * first: the last two are not for data. Below three it cannot send data, so
- * every one counts. While the reader is behind, it gets credits for control,
- * but not because of a mere update.
+ * With SDP_UPDATE_THIRD, true when half as many credits again can be given, that
+ * is, when the peer has used a third of them. If it had used half, only one
+ * message could be in flight together with an update, of the seven credits that
+ * it has at first: the last two are not for data. SDP_UPDATE_HALF waits for that
+ * nevertheless. SDP_UPDATE_EACH announces every receive, but not in answer to a
+ * mere update. Below three credits the peer cannot send data, so every one
+ * counts. While the reader lags, the peer gets credits for control, but not
+ * because of a mere update.
  *
  * Context: tx_lock.
  */
@@ -106,7 +111,7 @@ bool sdp_fc_update_due(const struct sdp_conn *conn)
 	return advertised <= SDP_FC_CTL || sdp_fc_update_part(conn, advertised, goal);
 }
 
-/*
+/**
  * sdp_fc_bufs - value of Bufs for a message that leaves now
  * @conn: connection
  * @ack: MSeqAck of the same message
@@ -133,7 +138,8 @@ u16 sdp_fc_bufs(struct sdp_conn *conn, u32 ack)
  * sdp_fc_first - receives that Hello or HelloAck advertises
  * @conn: connection, its receives just posted
  *
- * With a ring there are more, which are advertised as usual.
+ * With a ring more receives are posted than Hello advertises. Later messages
+ * advertise the others.
  *
  * Context: tx_lock.
  */
@@ -145,10 +151,10 @@ void sdp_fc_first(struct sdp_conn *conn)
 			   SDP_FC_SPARE;
 }
 
-/*
- * sdp_fc_overrun - whether a message with payload was sent without the right
+/**
+ * sdp_fc_overrun - whether the peer sent payload without enough credits
  * @conn: connection
- * @mseq: its sequence number
+ * @mseq: sequence number of the message
  *
  * The peer needed SDP_FC_DATA credits when it sent; the credits given by now
  * can only be more than those it had then.
@@ -162,7 +168,7 @@ bool sdp_fc_overrun(const struct sdp_conn *conn, u32 mseq)
 	return sdp_seq_after(mseq + SDP_FC_DATA - 1, advertised);
 }
 
-/*
+/**
  * sdp_fc_peer - take over the credits of a message of the peer
  * @conn: connection
  * @bufs: its Bufs

@@ -6,7 +6,7 @@
  * write is announced by a message, which takes a receive; those are counted as
  * ever, by sdp_fc_credit.c. A few bytes go along with their message instead:
  * a second one costs more than the receiver's copy into the ring. Arithmetic
- * only; calls that.
+ * only; calls sdp_fc_credit.c, sdp_wire.c, and sdp_ring.c, which posts the writes.
  *
  * Freed space is announced lazily: with other messages, or when it is half of
  * the ring. A sender that waits for room finds less than a quarter free, so a
@@ -96,7 +96,7 @@ static int sdp_fc_rdma_rx(struct sdp_sock *sdp, struct sdp_rx_ctx *c)
 	}
 }
 
-/* Most payload of a ring is not behind the header. */
+/* Most payload of a ring does not follow the header. */
 static void sdp_fc_rdma_header(struct sdp_conn *conn, struct sdp_msg *msg, u32 bytes)
 {
 	const struct sdp_ring_conn *r = conn->ring;

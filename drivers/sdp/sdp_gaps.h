@@ -5,7 +5,7 @@
  * entering, leaving and aligning such a function take a third. Leaf: calls
  * nothing of SDP.
  *
- * All sizes are multiples of four, and a piece with the gap behind it is one of
+ * All sizes are multiples of four, and a piece with the gap after it is one of
  * eight. So each piece but the last is copied in words of eight bytes, and the
  * half word that is too much when it is not a multiple of eight goes to where
  * the next piece begins, or into the gap. Nothing outside of the payload, its
@@ -46,7 +46,7 @@ static __always_inline bool sdp_gaps_octets(void **to, const void **from,
 }
 
 /*
- * @len bytes, of which @head are in front of the first gap; gaps are at @to, or
+ * @len bytes, of which @head are before the first gap; gaps are at @to, or
  * else at @from. The caller has opened user memory.
  */
 static __always_inline bool sdp_gaps_move(void *to, const void *from, u32 head,
@@ -135,7 +135,7 @@ static inline bool sdp_gaps_put(void __user *to, const void *from, u32 len,
 
 #endif
 
-/* Copy @len bytes, not 0, with @at_to or @at_from bytes of a gap behind each piece */
+/* Copy @len bytes, not 0, with @at_to or @at_from bytes of a gap after each piece */
 static __always_inline void sdp_gaps_copy(void *to, u32 at_to, const void *from,
 					  u32 at_from, u32 len,
 					  const struct rdma_stack_gaps *g)

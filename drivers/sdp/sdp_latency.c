@@ -14,7 +14,10 @@
 #include "sdp_latency.h"
 #include "sdp_mib.h"
 
-/* Turned off a second late, so that no namespace keeps all processors busy with patches */
+/*
+ * The key is turned off one second late. Otherwise a namespace that toggles the sysctl
+ * could keep all processors busy with code patching.
+ */
 DEFINE_STATIC_KEY_DEFERRED_FALSE(sdp_latency_key, HZ);
 
 /* Place in the histogram: up to 16, 64, 256 us, 1, 4, 16, 64 ms, and more */

@@ -20,7 +20,7 @@ void __sdp_latency_acked(struct sdp_conn *conn, s32 n);
 void sdp_latency_set(int *on, int value);
 void sdp_latency_exit(void);
 
-/* A send begins: the time in ns if it is to be timed, else 0. lock_sock. */
+/* A send begins: the time in ns if it is to be timed, else 0. Context: lock_sock held. */
 static inline u64 sdp_latency_begin(struct sock *sk)
 {
 	if (static_branch_unlikely(&sdp_latency_key.key))
@@ -28,7 +28,7 @@ static inline u64 sdp_latency_begin(struct sock *sk)
 	return 0;
 }
 
-/* The send that began at @begin is queued. lock_sock. */
+/* The send that began at @begin is queued. Context: lock_sock held. */
 static inline void sdp_latency_sent(struct sdp_conn *conn, u64 begin)
 {
 	if (static_branch_unlikely(&sdp_latency_key.key) && begin)
@@ -42,8 +42,8 @@ static inline bool sdp_latency_waits(const struct sdp_conn *conn)
 }
 
 /*
- * The peer has got @n more bytes; less than 0 if an estimate inside a message is
- * corrected. Context: the lock of tx_queued, see struct sdp_timed.
+ * The peer has acknowledged @n more bytes. @n is negative when an estimate within a
+ * message is corrected. Context: the lock of tx_queued, see struct sdp_timed.
  */
 static inline void sdp_latency_acked(struct sdp_conn *conn, s32 n)
 {

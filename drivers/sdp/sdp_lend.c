@@ -2,7 +2,8 @@
 /*
  * SDP_ZEROCOPY_RECEIVE: received pages are lent to a program, in a mapping of
  * the socket, instead of being copied. Called by the system calls (af_sdp.c,
- * sdp_sockopt.c); calls sdp_rx.c to copy the rest, and the receive queue.
+ * sdp_sockopt.c); calls sdp_rx.c to copy the rest, the receive queue, sdp_qp.c for
+ * the number of buffers, and zero copy to decline what the peer advertises.
  *
  * A page is lent if the payload of this stream fills it and nothing writes to
  * it again: on a verbs link with private buffers. Such a buffer keeps its place
@@ -39,7 +40,7 @@
  * @page: first pages of the buffers, which are compound, each with a reference;
  *	  sdp_sock.nlent of them
  *
- * Made when first needed, lives as long as the socket. lock_sock.
+ * Made when first needed, lives as long as the socket. Context: lock_sock held.
  */
 struct sdp_lend {
 	struct work_struct work;
@@ -49,7 +50,10 @@ struct sdp_lend {
 
 /* ---- what is lent ---- */
 
-/* Drop the buffers that have come back: ours is the last reference. lock_sock. */
+/*
+ * Drop the buffers that have come back: ours is the last reference. Context: lock_sock
+ * held.
+ */
 static void sdp_lend_reap(struct sock *sk)
 {
 	struct sdp_sock *sdp = sdp_sk(sk);
@@ -80,7 +84,10 @@ static void sdp_lend_work(struct work_struct *work)
 	sock_put(sk);
 }
 
-/* The socket's struct sdp_lend, made if needed; NULL without memory. lock_sock. */
+/*
+ * The socket's struct sdp_lend, made if needed; NULL without memory. Context: lock_sock
+ * held.
+ */
 static struct sdp_lend *sdp_lend_get(struct sock *sk)
 {
 	struct sdp_lend *lend = sdp_sk(sk)->lend;
@@ -166,7 +173,7 @@ static const struct vm_operations_struct sdp_lend_vm_ops = {
  *
  * Context: process, mmap lock.
  *
- * Return: 0, or -EPERM if it shall be writable or executable.
+ * Return: 0, or -EPERM if the program wants it writable or executable.
  */
 int sdp_lend_mmap(struct file *file, struct socket *sock,
 		  struct vm_area_struct *vma)
@@ -220,7 +227,7 @@ static u32 sdp_lend_run(struct sock *sk, const struct sdp_rx_run *run,
 	return (nr - left) << PAGE_SHIFT;
 }
 
-/* Bytes of @run in front of its first whole page, all of them if it has none */
+/* Bytes of @run before its first whole page, all of them if it has none */
 static u32 sdp_lend_skip(const struct sdp_rx_run *run)
 {
 	u32 start = PAGE_ALIGN(run->off);
@@ -232,7 +239,7 @@ static u32 sdp_lend_skip(const struct sdp_rx_run *run)
 /*
  * Lend what lies at the front of the queue, of which @have bytes may be read, up to
  * @room bytes from address @at on. The queue is left as it is. *@skip becomes the bytes
- * behind those lent that must be read in another way before more can be lent, 0 if there
+ * after those lent that must be read in another way before more can be lent, 0 if there
  * are none. Returns bytes lent. lock_sock and the mmap lock.
  */
 static u32 sdp_lend_front(struct sock *sk, struct vm_area_struct *vma,

@@ -90,9 +90,9 @@ struct sdp_net {
 	int sysctl_rx_bufs_min;		/* receives a connection starts with */
 	int sysctl_rx_bufs_max;		/* and may grow to, by rcvbuf */
 	int sysctl_rx_buf_size;		/* bytes of a receive buffer in use */
-	int sysctl_rx_merge;		/* payloads up to this are merged; -1: none */
+	int sysctl_rx_merge;		/* payloads up to this are copied together; -1: none */
 	int sysctl_shared_link;		/* use shared buffers where possible */
-	int sysctl_flow_control;	/* SDP_FLOW_*, not the default */
+	int sysctl_flow_control;	/* SDP_FLOW_*, never SDP_FLOW_DEFAULT */
 	int sysctl_credit_join;		/* sends without credit join a message */
 	int sysctl_credit_update;	/* enum sdp_update */
 	int sysctl_vwin_posted;		/* messages that the device has */

@@ -12,14 +12,16 @@
 struct sdp_port;
 
 /**
- * struct sdp_port_walk - see sdp_port_next()
+ * struct sdp_port_walk - position of a search for a free local port
  * @own: the range is that of IP_LOCAL_PORT_RANGE, not of the namespace
  * @low: first port of the range
- * @n: ports in it; 0: not begun
- * @at: how far the next one is behind the first
- * @left: how many have not been there
- * @tries: attempts that failed after all
- * @port: that of sdp_port_next_free(); 0: none yet
+ * @n: ports in the range; 0: the search has not begun
+ * @at: offset of the next port from @low
+ * @left: ports that have not been tried
+ * @tries: attempts to connect that found their port taken
+ * @port: result of sdp_port_next_free(); 0: none yet
+ *
+ * Belongs to the caller; no lock. See sdp_port_next().
  */
 struct sdp_port_walk {
 	bool own;

@@ -315,7 +315,7 @@ static void sdp_qp_rx_use(struct sdp_conn *conn, struct sdp_rx_buf *buf, bool po
 
 /*
  * With too few receives nothing comes, so that no reader will look for memory again:
- * that is done from time to time. lock_sock.
+ * that is done from time to time. Context: lock_sock held.
  */
 static void sdp_qp_rx_short(struct sdp_conn *conn)
 {
@@ -357,7 +357,7 @@ bool sdp_qp_rx_renew(struct sdp_conn *conn, struct sdp_rx_buf *buf)
 	return true;
 }
 
-/* Queue sizes for a verbs link: of so many sends in flight, and receives */
+/* Queue sizes of a verbs link for a number of sends in flight, and of receives */
 static void sdp_qp_cap(const struct sdp_conn *conn, struct ib_qp_cap *cap,
 		       u32 sends, u32 receives)
 {
@@ -422,7 +422,7 @@ err_seg:
 	return -ENOMEM;
 }
 
-/* Room for more receives. 0 or an error: there will be none now. lock_sock. */
+/* Make room for more receives. Returns 0 or an error. Context: lock_sock held. */
 static int sdp_qp_rx_more(struct sdp_conn *conn)
 {
 	int err;
@@ -523,7 +523,7 @@ void sdp_qp_tx_free(struct sdp_conn *conn, struct sdp_tx_area *a)
 
 /*
  * Use a larger area. Completions of sends in flight look at the slots that these were
- * posted from, which stay. Everything else looks at the copies. tx_lock.
+ * posted from, which stay. Everything else looks at the copies. Context: tx_lock held.
  */
 static void sdp_qp_tx_use(struct sdp_conn *conn, const struct sdp_tx_area *a)
 {
@@ -860,7 +860,7 @@ int sdp_qp_post_recvs(struct sdp_conn *conn)
  * sdp_qp_payload - where the payload of a message is, for the device
  * @conn: connection
  * @m: message
- * @hdr: bytes of the header in front of it, which go along
+ * @hdr: bytes of the header before it, which go along
  * @sge: filled in, SDP_TX_PIECES at most
  *
  * Context: tx_lock.
@@ -905,7 +905,7 @@ void sdp_qp_header(struct sdp_conn *conn, const struct sdp_tx_slot *slot,
  * sdp_qp_send - post one SDP message
  * @conn: connection
  * @slot: where its header was built, and its completion
- * @m: payload, or NULL; if not split the header was built in front of it
+ * @m: payload, or NULL; if not split the header was built before it
  * @hdr_len: bytes of the header
  * @signal: want a completion for it
  *
@@ -940,7 +940,7 @@ int sdp_qp_send(struct sdp_conn *conn, struct sdp_tx_slot *slot,
 /**
  * sdp_qp_probe - have the device do something that ends
  * @conn: connection
- * @alive: the peer shall answer; else it is enough that what was posted before is
+ * @alive: the peer must answer; else it is enough that what was posted before is
  *	   complete
  *
  * It is of no bytes, and needs neither a credit nor a receive at the peer.

@@ -338,7 +338,7 @@ int sdp_ring_send_imm(struct sdp_conn *conn, struct sdp_tx_slot *slot,
  * @signal: want a completion for it
  *
  * A small payload goes along with its message, and the ring skips as much. A
- * large one is written to the ring, in front of the message that announces it.
+ * large one is written to the ring, before the message that announces it.
  *
  * Context: tx_lock.
  *

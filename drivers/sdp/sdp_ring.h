@@ -38,7 +38,7 @@ struct sdp_ring {
 	struct page *page[];
 };
 
-/* When data may be sent, net.sdp.rdma_progress */
+/* When a connection may send: follows net.sdp.rdma_progress (enum sdp_progress) */
 enum sdp_ring_progress {
 	SDP_RING_ANY,		/* whenever there is room */
 	SDP_RING_APP,		/* in system calls only; the program is in one */
@@ -46,8 +46,8 @@ enum sdp_ring_progress {
 };
 
 /**
- * struct sdp_ring_conn - what a connection with the flow control "rdma" has in
- *			  addition
+ * struct sdp_ring_conn - state of a connection with the flow control "rdma", beside
+ *			  struct sdp_conn
  * @conn: the connection
  * @mem: our ring; NULL after the teardown
  * @mr: its registration

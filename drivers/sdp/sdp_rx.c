@@ -23,7 +23,7 @@
 
 /* ---- reading ---- */
 
-/* The urgent byte, or those that were to be skipped, lie behind the reader: forget them. */
+/* Forget the urgent byte, and the urgent bytes to skip, that the reader has passed. */
 static void sdp_rx_urg_passed(struct sdp_sock *sdp)
 {
 	if (likely(!READ_ONCE(sdp->urg_state)))
@@ -62,19 +62,20 @@ static int sdp_rx_wait(struct sock *sk, long *timeo, u32 seq)
 struct sdp_read {
 	struct msghdr *msg;
 	size_t len;		/* bytes still wanted */
-	size_t target;		/* return when there are so many */
+	size_t target;		/* return once @copied has reached this */
 	int copied;
 	int flags;
 	u32 seq;		/* next byte of the stream */
 	long timeo;
-	bool wait;		/* it may wait; also set when its time is up */
+	bool wait;		/* the caller allows waiting; stays set when @timeo is 0 */
 	bool inline_urg;
 };
 
 /*
- * Reasons to stop a reader that found nothing. Data may have come since it looked, and
- * the end of the stream behind that, so one critical section checks both. Returns false
- * if there is something to read after all.
+ * Reasons to stop a reader that found nothing. Data, and after it the end of the stream,
+ * may have arrived since the reader looked. One critical section therefore checks both.
+ * Sets @done if the peer has finished, and @end if the socket can receive nothing more.
+ * Returns false if there is data after all.
  */
 static bool sdp_rx_at_end(struct sock *sk, u32 seq, bool *done, bool *end)
 {
@@ -119,8 +120,8 @@ static int sdp_rx_nothing(struct sock *sk, struct sdp_read *r)
 }
 
 /*
- * How urgent bytes limit a read of @*len bytes at @seq: it stops in front of one, or steps
- * over it. Returns bytes to skip, and sets @*len to how many may be read behind these.
+ * Limit a read of *@len bytes at @seq to the next urgent byte. Returns the number of
+ * bytes to skip first. Sets *@len to the number of bytes to read after them.
  */
 static u32 sdp_rx_urg_limit(struct sdp_sock *sdp, u32 seq, bool in_line,
 			    u32 *len)
@@ -171,8 +172,8 @@ static u32 sdp_rx_copy(struct sock *sk, u32 seq, u32 len, struct iov_iter *to)
 }
 
 /*
- * The reader's memory is not there: get it, see sdp_conn_fault_in(). Returns 0 to look
- * again, 1 to stop, or -errno.
+ * The copy faulted. Fault the pages of the reader's buffer in, without the socket lock;
+ * see sdp_conn_fault_in(). Returns 0 to look again, 1 to stop, or -errno.
  */
 static int sdp_rx_fault_in(struct sock *sk, struct sdp_read *r, u32 len)
 {
@@ -215,6 +216,10 @@ static enum sdp_zc_reader sdp_rx_who(const struct sdp_read *r)
 	return SDP_ZC_RETURNS;
 }
 
+/*
+ * Read one piece: from the receive queue, or else by zero copy. Returns 0 to look again,
+ * 1 to stop, or -errno.
+ */
 static int sdp_rx_piece(struct sock *sk, struct sdp_read *r)
 {
 	struct sdp_sock *sdp = sdp_sk(sk);
@@ -252,7 +257,10 @@ static int sdp_rx_piece(struct sock *sk, struct sdp_read *r)
 	return 0;
 }
 
-/* Remove what is to be skipped, also for a program that reads by MSG_OOB only. */
+/*
+ * Drop urgent bytes that are to be skipped from the receive queue. A program that only
+ * reads with MSG_OOB needs this, too.
+ */
 static void sdp_rx_urg_drop(struct sock *sk)
 {
 	struct sdp_sock *sdp = sdp_sk(sk);
@@ -299,7 +307,7 @@ static int sdp_rx_urg_recv(struct sock *sk, struct msghdr *msg, size_t len,
 	}
 	if (flags & MSG_TRUNC)
 		return 1;
-	/* the copy may fault, as in sdp_conn_fault_in(); nothing else is to be done */
+	/* the copy may fault: not under the socket lock, see sdp_conn_fault_in() */
 	release_sock(sk);
 	err = copy_to_iter(&octet, 1, &msg->msg_iter) == 1 ? 1 : -EFAULT;
 	lock_sock(sk);
@@ -416,7 +424,7 @@ int sdp_recvmsg(struct socket *sock, struct msghdr *msg, size_t len, int flags)
 	ret = sdp_recvmsg_locked(sk, msg, len, flags);
 	inq = READ_ONCE(sdp_sk(sk)->recvmsg_inq);
 	release_sock(sk);
-	/* it waited for a connection, which has become one of TCP */
+	/* the call waited for a connection, and the socket has fallen back to TCP */
 	tcp = ret < 0 ? sdp_fallback_goes_on(sk, dis) : NULL;
 	if (unlikely(tcp))
 		return tcp->ops->recvmsg(tcp, msg, len, flags);
@@ -449,7 +457,7 @@ static void sdp_splice_release(struct splice_pipe_desc *spd, unsigned int i)
 }
 
 /**
- * sdp_rx_limit - bytes that a read by pages may take: up to the urgent byte, as recv()
+ * sdp_rx_limit - bytes that a read by page reference may take: up to the urgent byte
  * @sk: socket
  * @have: bytes on the receive queue
  *
@@ -470,8 +478,8 @@ u32 sdp_rx_limit(struct sock *sk, u32 have)
 }
 
 /*
- * Shorter runs, as between markers, are copied together: a pipe has room for 16
- * pieces of any length.
+ * Copy shorter runs, such as those between markers, into one page: a pipe has 16 slots,
+ * whatever the length of a piece.
  */
 #define SDP_SPLICE_COPY	1024
 
@@ -512,7 +520,7 @@ static bool sdp_splice_full(const struct sdp_splice *s)
 	return s->spd.nr_pages == PIPE_DEF_BUFFERS;
 }
 
-/* A new page to copy to, behind the others */
+/* A new page to copy to, after the others */
 static bool sdp_splice_open(struct sdp_splice *s)
 {
 	struct page *page;
@@ -584,8 +592,9 @@ static u32 sdp_splice_fill(struct sdp_splice *s, const struct sdp_rx_run *run)
 }
 
 /*
- * Move bytes from the front of the receive queue to a pipe. Returns bytes, 0 if the queue
- * is empty, -ERESTART to look again, or another errno. lock_sock.
+ * Move bytes from the front of the receive queue to a pipe. Returns the number of bytes,
+ * 0 if the queue is empty, -ERESTART to look again, or another negative errno.
+ * Context: lock_sock held.
  */
 static ssize_t sdp_splice_some(struct sock *sk, struct pipe_inode_info *pipe,
 			       size_t len)
@@ -685,7 +694,7 @@ ssize_t sdp_splice_read(struct socket *sock, loff_t *ppos,
 	release_sock(sk);
 	if (done || ret >= 0)
 		return done;
-	/* it waited for a connection, which has become one of TCP */
+	/* the call waited for a connection, and the socket has fallen back to TCP */
 	tcp = sdp_fallback_goes_on(sk, dis);
 	return tcp ? tcp->ops->splice_read(tcp, ppos, pipe, len, flags) : ret;
 }

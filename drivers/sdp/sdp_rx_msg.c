@@ -28,7 +28,7 @@ static void sdp_rx_oob_pend(struct sdp_sock *sdp, struct sdp_rx_ctx *c)
 	c->urgent = true;
 	sdp_sock_urg_skip(sdp);
 	sdp->urg_state = SDP_URG_NOTYET;
-	/* behind everything that is here: its place is not known */
+	/* past everything received so far: its place is not known */
 	sdp->urg_seq = sdp->rx_seq + INT_MAX / 2;
 }
 
@@ -276,7 +276,7 @@ int sdp_rx_check(struct sdp_rx_ctx *c, const u8 *hdr, u32 hdr_len, u32 len)
 }
 
 /**
- * sdp_rx_check_imm - the same of a Write with immediate data to our ring
+ * sdp_rx_check_imm - parse and check a Write with immediate data to our ring
  * @c: connection; @c->m is filled in
  * @imm: the immediate data, as a number
  * @written: bytes that the device has written

@@ -6,7 +6,7 @@
  * queue, sdp_shared_rx.c adds to it, and readers use it through sdp_rxq_shared.
  *
  * Reception adds at the end, under sdp->lock. Only a reader (lock_sock) removes
- * bytes, under sdp->lock as well. So a reader may look at the bytes in front of
+ * bytes, under sdp->lock as well. So a reader may look at the bytes before
  * rx_seq without sdp->lock, once it has read rx_seq with acquire semantics.
  */
 #include <linux/gfp.h>
@@ -141,7 +141,7 @@ static struct sdp_rx_block *sdp_pages_more(struct sdp_rx_pages *q)
 	return blk;
 }
 
-/* The gaps of what remains behind @skip bytes, if these are @len bytes */
+/* The gaps of what remains after @skip bytes, if these are @len bytes */
 static struct rdma_stack_gaps sdp_gaps_rest(const struct rdma_stack_gaps *g,
 					    u32 skip, u32 len)
 {
@@ -155,8 +155,8 @@ static struct rdma_stack_gaps sdp_gaps_rest(const struct rdma_stack_gaps *g,
 
 /*
  * Queue a piece of a page; false without memory. Pieces of one page in a row share
- * one reference, which the last of them holds. A reader may look at the entries in
- * front meanwhile: of these only the length may change, and @held, which it reads
+ * one reference, which the last of them holds. A reader may look at the earlier entries
+ * meanwhile: of these only the length may change, and @held, which it reads
  * under sdp->lock.
  */
 static __always_inline bool sdp_pages_ref(struct sdp_rx_pages *q,
@@ -250,7 +250,7 @@ static bool sdp_pages_run(struct sdp_rx_pages *q,
 /*
  * The bulk of a long message: whole runs by reference, as far as the last block has
  * room. Does what sdp_pages_ref() would do for each, with fewer checks: the block has
- * an entry already (f[-1]), and runs with gaps never join the entry in front. Returns
+ * an entry already (f[-1]), and runs with gaps never join the previous entry. Returns
  * the first run that it does not take. A function of its own, for the loop to have
  * all registers.
  */

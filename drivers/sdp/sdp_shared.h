@@ -44,7 +44,7 @@ struct sdp_rx_frag {
  * @tail: next entry to be filled in
  * @frag: the references
  *
- * Changes under sdp->lock. A reader (lock_sock) may look at entries in front of
+ * Changes under sdp->lock. A reader (lock_sock) may look at entries before
  * rx_seq without it.
  */
 struct sdp_rx_block {
@@ -96,7 +96,7 @@ struct sdp_rx_pages {
 
 /* Where a message, or several, end in the transport's stream. */
 struct sdp_stx_rec {
-	u64 end;		/* position behind it */
+	u64 end;		/* position after it */
 	u32 sum;		/* payload bytes up to there */
 };
 
@@ -107,7 +107,7 @@ struct sdp_stx_rec {
  * @tail: the oldest
  * @base: the message before @tail
  * @sum: payload bytes committed; owned by the holder of the reservation
- * @fin_end: position behind DisConn
+ * @fin_end: position after DisConn
  * @held: bytes committed that the provider may delay
  * @no_room: the provider has none, tx_space will follow
  * @in_call: not the first piece of a sendmsg; lock_sock
@@ -142,7 +142,7 @@ struct sdp_srx {
 };
 
 /**
- * struct sdp_shared - what a connection with a shared link has in addition
+ * struct sdp_shared - state of a connection with a shared link, beside struct sdp_conn
  * @tx: transmit half
  * @rx: receive half
  */

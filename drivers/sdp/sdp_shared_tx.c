@@ -2,7 +2,8 @@
 /*
  * Lower edge over a shared link: user data are copied once, into the pages of
  * the provider that go out. Also decides whether there is a shared link. Calls
- * struct rdma_stack_link; its callbacks are here and in sdp_shared_rx.c.
+ * struct rdma_stack_link, whose callbacks are here and in sdp_shared_rx.c; of SDP
+ * sdp_rx_pages.c to make the receive queue, sdp_qp.c, sdp_conn.c and sdp_latency.c.
  *
  * A reservation of the provider is exclusive, so its holder owns tx_mseq and
  * tx.sum: sendmsg (lock_sock, not tx_lock: it may be preempted while it
@@ -166,7 +167,7 @@ static struct sdp_stx_rec *sdp_stx_rec(struct sdp_stx *s, u32 i)
 	return &s->rec[i & (SDP_STX_RECORDS - 1)];
 }
 
-/* Payload bytes in front of @pos; in proportion inside of a message. */
+/* Payload bytes before @pos; in proportion inside of a message. */
 static u32 sdp_stx_sum_at(const struct sdp_stx *s, u64 pos)
 {
 	struct sdp_stx_rec from = s->base;
@@ -187,7 +188,7 @@ static u32 sdp_stx_sum_at(const struct sdp_stx *s, u64 pos)
 	return from.sum;
 }
 
-/* The inverse: a position in front of which there are @sum bytes. */
+/* The inverse of sdp_stx_sum_at(): a position with @sum bytes before it. */
 static u64 sdp_stx_pos_of(const struct sdp_stx *s, u32 sum)
 {
 	struct sdp_stx_rec from = s->base;
@@ -273,7 +274,7 @@ static void sdp_shared_put_data(struct sdp_conn *conn, u8 *hdr, u32 len,
 	trace_sdp_msg_tx(conn->sk, &h, len);
 }
 
-/* Room in the provider's pages: behind the last message, or a new one. */
+/* Room in the provider's pages: after the last message, or a new one. */
 static int sdp_shared_reserve(struct sdp_conn *conn, u32 want,
 			      struct rdma_stack_tx *tx, bool *append)
 {

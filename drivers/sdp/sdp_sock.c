@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
  * The socket as an object: state, addresses, urgent mark, timer. Used by all
- * layers above; calls nothing of SDP but the tracepoints and sdp_netlink.c.
+ * layers above; calls nothing of SDP but counters, tracepoints and sdp_netlink.c.
  */
 #include <linux/export.h>
 #include <linux/ipv6.h>
@@ -257,8 +257,8 @@ EXPORT_SYMBOL_GPL(sdp_sock_device_name);
  * sdp_sock_read_seq - where in the stream the reader stands
  * @sdp: socket
  *
- * That is copied_seq, or behind urgent bytes from there on that are not to be read any
- * more.
+ * That is copied_seq, or the end of the urgent bytes from there on that are not to be
+ * read any more.
  *
  * Context: any; the answer may be stale at once without sdp->lock.
  */

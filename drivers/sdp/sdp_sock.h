@@ -85,7 +85,7 @@ struct sdp_sock {
 
 	/* listener; lock */
 	struct list_head accept_q;	/* sdp_sock.accept_node of children */
-	struct list_head held;		/* sdp_conn.held_node, above backlog */
+	struct list_head held;		/* sdp_cm_state.held_node, above backlog */
 	u32 nheld;
 	struct work_struct hold_work;
 	struct list_head accept_node;
@@ -95,7 +95,7 @@ struct sdp_sock {
 	const struct sdp_rxq_ops *rxq;
 	struct list_head rx_queue;	/* verbs link */
 	struct sdp_rx_pages rx_pages;	/* shared link */
-	struct sdp_ring *rx_ring;	/* verbs link with RING */
+	struct sdp_ring *rx_ring;	/* flow control "rdma" */
 	u32 ring_calls;			/* see sdp_ring_enter(); lock_sock */
 	u32 rx_tight;			/* quarter of the ring, 0 without one */
 	u32 rx_seq;			/* stream bytes received */
@@ -148,8 +148,8 @@ struct sdp_sock {
 	u32 window_clamp;
 	u32 fastopen_qlen;
 	u32 opt_bits;			/* switches that are only stored */
-	u32 ip6_bits;			/* the same at SOL_IPV6 */
-	u32 ip6_set;			/* of those, what the program has set */
+	u32 ip6_bits;			/* switches of SOL_IPV6 that are only stored */
+	u32 ip6_set;			/* bits of ip6_bits that the program has set */
 	s16 ip6_hops;			/* IPV6_UNICAST_HOPS, -1: default */
 	u8 ip6_tclass;			/* IPV6_TCLASS */
 	u8 ip6_pmtudisc;		/* IPV6_MTU_DISCOVER */

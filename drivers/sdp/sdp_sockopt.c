@@ -4,8 +4,8 @@
  * values and errors that TCP has. SOL_SOCKET is the core's business, but for three
  * options that it refuses to protocols which it does not know, and for filters of
  * packets. Calls the files that an option belongs to (sdp_conn.c, sdp_port.c,
- * sdp_info.c, sdp_lend.c, sdp_timer.c, sdp_inherit.c), and the IP layer for options
- * that it keeps in inet_sock.
+ * sdp_info.c, sdp_lend.c, sdp_timer.c, sdp_inherit.c, sdp_fallback.c), and the IP layer
+ * for options that it keeps in inet_sock.
  *
  * Options that would change how TCP behaves on the wire and have no meaning
  * here (thin streams, quick acknowledgments, ...) are checked, stored and
@@ -509,8 +509,8 @@ static int sdp_get_tcp(struct sock *sk, int optname, char __user *optval,
 
 /*
  * Options that the IP layer stores in inet_sock and that make sense for a
- * stream. All others would leave something behind that only the IP layer could
- * release (memberships), or act on packets that we never see.
+ * stream. All others would leave something that only the IP layer could release
+ * (memberships), or act on packets that we never see.
  */
 static bool sdp_ip_opt_ok(int optname)
 {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * The timer of a socket: connect() that takes too long, what close() left behind,
+ * The timer of a socket: connect() that takes too long, what close() has left,
  * keepalive, and TCP_USER_TIMEOUT. One work item for all of them, which looks at
  * each and says when it wants to run again. Called by the socket layer; calls the
  * link and sdp_cm.c.
@@ -154,7 +154,7 @@ static bool sdp_timer_ka_over(const struct sock *sk, unsigned long idle)
 
 /*
  * Has the transport of the peer taken all that we have sent, including the last
- * probe? Where a probe may wait behind unread data, no other answer comes.
+ * probe? Where a probe may have to wait for unread data, no other answer comes.
  */
 static bool sdp_timer_ka_taken(struct sdp_conn *conn)
 {

@@ -179,7 +179,7 @@ static u32 sdp_ref_add(struct sdp_conn *conn, struct sdp_ref *ref,
 	/*
 	 * No task waits for a page with lock_sock. An absent page ends the
 	 * piece here, fails the copy as well, and is tried again when it is
-	 * present (sdp_conn_fault_in()). The pages in front of it are used.
+	 * present (sdp_conn_fault_in()). The pages before it are used.
 	 */
 	msg->msg_iter.nofault = true;
 	__zerocopy_sg_from_iter(msg, NULL, ref->skb, &msg->msg_iter, n, NULL);
@@ -212,7 +212,7 @@ u32 sdp_ref_fill(struct sdp_conn *conn, struct sdp_chunk *c,
 	struct sdp_ref *ref = sdp_ref(c);
 	u32 done = 0, n;
 
-	/* the iterator has no valid memory behind its end */
+	/* the iterator has no valid memory past its end */
 	max = min_t(size_t, max, msg_data_left(msg));
 	while (done < max && ref->nr < conn->tx_pieces) {
 		n = sdp_ref_add(conn, ref, msg, max - done);

@@ -112,7 +112,7 @@ static int sdp_verbs_alloc_tx(struct sdp_conn *conn)
 	return sdp_qp_tx_alloc(conn, &v->tx, conn->tx_start);
 }
 
-/* Pieces of payload that a message may have, with its header in front; 0: all is copied */
+/* Pieces of payload that a message may have, after its header; 0: all is copied */
 static u32 sdp_verbs_pieces(const struct ib_device *dev)
 {
 	int n = min(dev->attrs.max_send_sge - 1, SDP_TX_PIECES);

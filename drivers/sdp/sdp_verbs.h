@@ -22,23 +22,23 @@ struct sock;
 #define SDP_BUF_ORDER		3	/* pages of a send or receive buffer */
 #define SDP_BUF_SIZE		(PAGE_SIZE << SDP_BUF_ORDER)
 #define SDP_SQ_DEPTH		64	/* sends in flight; a power of two */
-#define SDP_SQ_FIRST		16	/* the same, without much traffic */
-#define SDP_TXQ_FIRST		16	/* messages not sent; a power of two */
-#define SDP_TXQ_MIN		64	/* the same, at least possible */
-#define SDP_TXQ_MAX		1024	/* the same, when SO_SNDBUF is large */
+#define SDP_SQ_FIRST		16	/* sends in flight at first, at least */
+#define SDP_TXQ_FIRST		16	/* unsent messages at first; a power of two */
+#define SDP_TXQ_MIN		64	/* limit of unsent messages, if each send is one */
+#define SDP_TXQ_MAX		1024	/* limit of unsent messages otherwise */
 #define SDP_CTL_SLOT		64	/* bytes for one header or control message */
 #define SDP_TX_PIECES		5	/* of payload; software devices take one more */
 #define SDP_TX_SPLIT_MIN	2048	/* payloads worth an SGE of their own */
-#define SDP_MIN_RX_BUFS		8	/* data, and see sdp_fc_credit.c */
-#define SDP_IDLE		HZ	/* without a message: memory for more goes */
+#define SDP_MIN_RX_BUFS		8	/* for data; for others see sdp_fc_credit.c */
+#define SDP_IDLE		HZ	/* without messages, until spare memory is freed */
 #define SDP_MAX_RX_BUFS		256
 #define SDP_RX_SEG		14	/* structures of receives, allocated together */
 #define SDP_RX_SEGS		DIV_ROUND_UP(SDP_MAX_RX_BUFS, SDP_RX_SEG)
 
 /*
- * Registered memory is named by its offset in its page. The verbs name it by
- * the address that the device has for it, which is a kernel address with
- * software devices: the peer must not learn that.
+ * Give a memory region an address that starts at its offset in its page. By
+ * default the verbs use its DMA address. On a software device that is a kernel
+ * address, which the peer must not learn.
  */
 static inline void sdp_mr_rename(struct ib_mr *mr)
 {
@@ -57,7 +57,7 @@ static inline void sdp_mr_rename(struct ib_mr *mr)
  * @hdr_dma: @hdr for the device
  * @off: first payload byte not yet read
  * @len: end of the payload in @page
- * @used: one of sdp_verbs.rx_nbufs
+ * @used: counted in sdp_verbs.rx_nbufs
  *
  * Owned by the device while posted, then by the completion handler, then by the
  * list that it is on: tx_lock for rx_free, sdp->lock for the receive queue.
@@ -100,11 +100,11 @@ struct sdp_chunk {
 /**
  * struct sdp_tx_msg - Data message that has not been sent yet
  * @chunk: where its bytes are; the message holds a reference
- * @off: offset of the payload; an inline header stands in front of it
+ * @off: offset of the payload; an inline header stands before it
  * @len: payload bytes
- * @split: header in the slot of the send, not in front of the payload
+ * @split: header in the slot of the send, not before the payload
  * @oob: last byte is urgent; nothing may be appended
- * @busy: sendmsg is copying behind @len; do not send yet
+ * @busy: sendmsg is copying to the bytes after @len; do not send yet
  * @eor: nothing may be appended
  * @avail: SrcAvail, see zcopy/src_read.c
  */
@@ -120,7 +120,7 @@ struct sdp_tx_msg {
  * @cqe: completion, meaningful for signalled sends
  * @conn: owner
  * @chunk: reference to drop when complete, or NULL
- * @mseq: its sequence number
+ * @mseq: sequence number of the message
  * @charge: bytes to take from sk_wmem_queued when complete
  * @mid: kind of message
  *
@@ -150,48 +150,48 @@ struct sdp_tx_area {
 };
 
 /**
- * struct sdp_verbs - what a connection with a verbs link has in addition
+ * struct sdp_verbs - state of a connection with a verbs link, beside struct sdp_conn
  * @conn: the connection
  * @recv_done: handles the completion of a receive; fixed
- * @send_done: handles that of a send; fixed
- * @rx_seg: receive buffers, sdp_conn.rx_max; grows, lock_sock
- * @rx_slot: bytes for the headers of one
+ * @send_done: handles the completion of a send; fixed
+ * @rx_seg: receive buffers, sdp_conn.rx_max of them; lock_sock to add segments
+ * @rx_slot: bytes for the headers of one receive
  * @rx_grows: receives are about to be added
- * @rx_wanted: ctl_work shall add them
+ * @rx_wanted: ctl_work is to add receives
  * @rx_free: receive buffers to be posted
  * @rx_nbufs: buffers that have a page, or get one when a message comes
- * @rx_lazy: they get it then; fixed
- * @rx_lacks: a message waits for one
+ * @rx_lazy: receives get their page when a message arrives; fixed
+ * @rx_lacks: a message waits because no page could be allocated
  * @rx_lock: protects @rx_spare; interrupts disabled, innermost
- * @rx_spare: pages for those to come, by page.lru
+ * @rx_spare: spare pages for messages to come, linked by page.lru
  * @rx_posted_total: receives posted since the start
  * @rx_adv_total: receives that the peer knows of
  * @tx_done: last MSeq completed
  * @tx_acct: last MSeq completed or acknowledged
  * @tx_signalled: last MSeq sent signalled
- * @tx_unsig_bytes: payload bytes since then
+ * @tx_unsig_bytes: payload bytes sent since @tx_signalled
  * @tx_head: where @tx_q is filled
  * @tx_tail: where @tx_q is sent from
  * @tx_unsent: payload bytes not posted
  * @tx_want: a writer waits for completions
- * @tx_lends: see sdp_verbs_signal(); fixed
- * @tx_alone: credit: each send is a message; fixed
+ * @tx_lends: a long Send whose header is in a slot must be signalled: until its
+ *	      completion the device may refer to the slot; see sdp_verbs_signal(); fixed
+ * @tx_alone: flow control "credit": each send() becomes a message of its own; fixed
  * @update_rule: enum sdp_update; fixed
  * @vwin_posted: vwin: messages that the device has at most; fixed
  * @tx_signal: vwin: one of this many messages is signalled; fixed
  * @tx_chunk: send buffer that is being filled; lock_sock, and tx_lock to change
  * @tx_free_chunks: send buffers kept
- * @tx_free_count: how many these are
- * @tx_grows: all of @tx is in use, and it shall be larger; or it shall be tried again
- *	      later
+ * @tx_free_count: entries of @tx_free_chunks
+ * @tx_grows: @tx is full and is to be enlarged, now or, after a failure, later
  * @tx_q: messages not sent, @tx_qlen
  * @tx_qlen: a power of two, grows; lock_sock, and tx_lock to change
  * @tx: sends in flight; lock_sock, and tx_lock to change
- * @tx_first: the first @tx, while that is a larger one: sends that were in flight
- *	      then refer to it
- * @idle_work: frees what is kept for traffic to come, when there is none
- * @idle_due: it is queued, or will be by itself
- * @idle_mseq: sum of both MSeq when it looked last
+ * @tx_first: the first, smaller area, while @tx is a larger one. Sends that were in
+ *	      flight when @tx grew still refer to it.
+ * @idle_work: frees spare memory when there is no traffic
+ * @idle_due: @idle_work is queued, or will queue itself
+ * @idle_mseq: sum of both MSeq at the last run of @idle_work
  *
  * sdp_conn.tx_lock protects it, where nothing else is said. Lockless readers use
  * READ_ONCE(); the arrays go with the queue pair, the structure with the connection.

@@ -74,9 +74,9 @@ void sdp_verbs_rx_work(struct work_struct *work)
 }
 
 /*
- * Payload that fits behind the youngest queued one is copied there when it is
- * small, when the reader is behind anyway, or when so few receives are left,
- * those to come included, that the sender would stop soon.
+ * Payload that fits after the youngest queued one is copied there when it is
+ * small, when the reader lags anyway, or when so few receives are left, those
+ * to be added included, that the sender would stop soon.
  */
 static bool sdp_verbs_rx_merge(struct sdp_sock *sdp, struct sdp_rx_ctx *c)
 {
@@ -226,7 +226,7 @@ void sdp_verbs_rx_done(struct ib_cq *cq, struct ib_wc *wc)
 		sdp_verbs_rx_error(conn, wc);
 		return;
 	}
-	/* behind a message that did not count others mean nothing */
+	/* after a message that did not count others mean nothing */
 	if (unlikely(test_bit(SDP_CONN_BAD, &conn->flags)))
 		return;
 	SDP_INC_STATS(sock_net(conn->sk), RX_MSGS);

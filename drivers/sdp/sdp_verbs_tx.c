@@ -42,7 +42,7 @@ static void sdp_verbs_account(struct sdp_conn *conn)
 
 /*
  * Nothing else is to be sent, and keepalive has to know whether this still waits for a
- * reader: behind it no answer would come from a peer that lives.
+ * reader: a probe would wait after it, and a peer that lives would not answer.
  */
 static bool sdp_verbs_watched(const struct sdp_conn *conn)
 {
@@ -84,7 +84,7 @@ static bool sdp_verbs_signal(struct sdp_conn *conn, u8 mid, u32 payload, bool ow
 	return true;
 }
 
-/* Fill in the header behind the BSDH */
+/* Fill in the header that follows the BSDH */
 static void sdp_verbs_ext(struct sdp_conn *conn, struct sdp_msg *msg, u32 bytes)
 {
 	switch (msg->h.mid) {
@@ -207,7 +207,7 @@ static bool sdp_verbs_slot_free(struct sdp_conn *conn)
 	return false;
 }
 
-/* Control first: it must not wait behind data that has no credit. */
+/* Control first: it must not wait for data that has no credit. */
 static int sdp_verbs_run_ctl(struct sdp_conn *conn)
 {
 	const struct sdp_ctl_msg *ctl = sdp_ctl_msgs;
@@ -520,7 +520,7 @@ static int sdp_verbs_send(struct sock *sk, struct msghdr *msg, int flags)
 		room = sdp_verbs_refer(sk, msg, flags);
 		if (room)
 			return room;
-		/* data behind this piece may be sent by reference */
+		/* data after this piece may be sent by reference */
 		left = iov_iter_single_seg_count(&msg->msg_iter) ?: left;
 	}
 	room = sdp_txq_open(conn, left, &m, &append);
@@ -582,7 +582,7 @@ static u32 sdp_verbs_outq(struct sdp_conn *conn)
 
 /*
  * Small sends are not signalled one by one, so the last few of them can look
- * unacknowledged for long. A probe behind them tells.
+ * unacknowledged for long. A probe that follows them tells.
  */
 static bool sdp_verbs_settle(struct sdp_conn *conn)
 {

@@ -4,7 +4,7 @@
  * the queue, sdp_verbs_tx.c empties it.
  *
  * sendmsg (lock_sock) opens a message with sdp_txq_open() or sdp_txq_open_ref(), adds
- * payload behind m->len, and closes it with sdp_txq_commit(). The engine (tx_lock) does
+ * payload after m->len, and closes it with sdp_txq_commit(). The engine (tx_lock) does
  * not send the message in between: it is new and not counted in tx_head, or marked
  * busy.
  */

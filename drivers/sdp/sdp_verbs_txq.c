@@ -143,7 +143,7 @@ static struct sdp_chunk *sdp_txq_get_chunk(struct sdp_conn *conn, size_t len)
 
 /*
  * Make sure that there is a place for another message: 1, 0 if too many wait, or -ENOMEM.
- * lock_sock.
+ * Context: lock_sock held.
  */
 static int sdp_txq_room(struct sdp_conn *conn)
 {
@@ -170,7 +170,7 @@ static int sdp_txq_room(struct sdp_conn *conn)
 	return 1;
 }
 
-/* Can @m, the youngest unsent message, take more bytes? tx_lock. */
+/* Can @m, the youngest unsent message, take more bytes? Context: tx_lock held. */
 static u32 sdp_txq_append_room(struct sdp_conn *conn, struct sdp_tx_msg *m)
 {
 	struct sdp_verbs *v = conn->verbs;

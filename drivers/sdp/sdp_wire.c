@@ -264,7 +264,7 @@ enum sdp_wire_err sdp_parse_msg(const u8 *p, u32 hdr_len, u32 msg_len,
 }
 
 /**
- * sdp_msg_hdr_len - bytes of a message in front of its payload
+ * sdp_msg_hdr_len - bytes of a message before its payload
  * @p: its first byte
  *
  * Return: BSDH and extended header.
@@ -288,7 +288,7 @@ u32 sdp_msg_claim(const u8 *p)
  * @p: room for SDP_MSG_HDR_MAX bytes
  * @m: fields; @m->h.len is computed from @m->payload_len
  *
- * Return: bytes written; the payload goes behind them.
+ * Return: bytes written; the payload follows them.
  */
 u32 sdp_build_msg(u8 *p, const struct sdp_msg *m)
 {
@@ -338,7 +338,7 @@ u32 sdp_build_msg(u8 *p, const struct sdp_msg *m)
  * @imm: as a number
  * @written: bytes that the device has written
  * @mseq: number that a message has now
- * @acked: MSeqAck of the message before; there are never more than 65535 behind it
+ * @acked: MSeqAck of the previous message; at most 65535 messages follow it
  * @m: result, a Ring message without Bufs and Freed
  *
  * MSeqAck can only be judged by the connection.

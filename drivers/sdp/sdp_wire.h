@@ -49,7 +49,7 @@ enum sdp_mid {
 	SDP_MID_SUSPEND		= 0x0d,
 	SDP_MID_SUSPEND_ACK	= 0x0e,
 	SDP_MID_RING_AVAIL	= 0x48,	/* ours, extension RING */
-	SDP_MID_RING		= 0x49,	/* the same */
+	SDP_MID_RING		= 0x49,	/* ours, extension RING */
 	SDP_MID_SINK_AVAIL	= 0xfd,
 	SDP_MID_SRC_AVAIL	= 0xfe,
 	SDP_MID_DATA		= 0xff,

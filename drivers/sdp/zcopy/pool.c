@@ -497,7 +497,10 @@ static struct sdp_zc_region *sdp_zc_fill(struct sdp_conn *conn,
 	return ERR_PTR(err);
 }
 
-/* Tell the device of it, if the socket still has the connection. lock_sock. */
+/*
+ * Tell the device of it, if the socket still has the connection. Context: lock_sock
+ * held.
+ */
 static int sdp_zc_bind(struct sdp_zc_region *r)
 {
 	struct sdp_conn *conn = r->conn;

@@ -137,7 +137,7 @@ int sdp_zc_sink_ack(struct sdp_sock *sdp, struct sdp_rx_ctx *c)
 
 /*
  * Bytes of the reader's memory to offer, from address *@addr on; 0 if it is not worth
- * it, or not possible. lock_sock.
+ * it, or not possible. Context: lock_sock held.
  */
 static u32 sdp_zc_sink_want(struct sock *sk, struct msghdr *msg, size_t len,
 			    int flags, unsigned long *addr)
@@ -169,7 +169,7 @@ static u32 sdp_zc_sink_want(struct sock *sk, struct msghdr *msg, size_t len,
 
 /*
  * Have SinkAvail sent. False if something has come since the reader looked: then the
- * offer is over before it began. lock_sock.
+ * offer is over before it began. Context: lock_sock held.
  */
 static bool sdp_zc_sink_start(struct sock *sk, struct sdp_conn *conn)
 {

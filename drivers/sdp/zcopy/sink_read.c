@@ -2,8 +2,8 @@
 /*
  * Zero copy, the sink: advertised data is read with RDMA Read into the memory
  * of a waiting reader. Called by recvmsg, poll and the like (sdp_rx.c, af_sdp.c,
- * sdp_lend.c), the receive half (sdp_rx_msg.c) and the transmit engine; calls xfer.c
- * and the engine, for the answers.
+ * sdp_lend.c), the receive half (sdp_rx_msg.c) and the transmit engine; calls xfer.c,
+ * pool.c for the memory, and the engine (by sdp_conn.c) for the answers.
  *
  * An advertisement stays until it has been read to its end, by one reader after
  * the other, each of which tells the peer how far it came (RdmaRdCompl); until
@@ -76,7 +76,7 @@ void sdp_zc_asked(struct sdp_conn *conn)
 
 /*
  * A SrcAvail without payload is void if the peer sent it before it had seen a SinkAvail
- * or SendSm of ours. When the peer sees that message, it knows. sdp->lock.
+ * or SendSm of ours. When the peer sees that message, it knows. Context: sdp->lock held.
  */
 static bool sdp_zc_void(const struct sdp_rx_ctx *c)
 {
@@ -107,7 +107,7 @@ void sdp_zc_rx_payload(struct sdp_sock *sdp, struct sdp_rx_ctx *c)
 	sdp_zc_sink_end(c->conn);
 }
 
-/* Make this the advertisement that is read next. sdp->lock. */
+/* Make this the advertisement that is read next. Context: sdp->lock held. */
 static void sdp_zc_take(struct sdp_zc *zc, u64 va, u32 rkey, u32 len)
 {
 	zc->rx_va = va;
@@ -116,12 +116,15 @@ static void sdp_zc_take(struct sdp_zc *zc, u64 va, u32 rkey, u32 len)
 	WRITE_ONCE(zc->rx_state, SDP_ZC_RX_PENDING);
 }
 
-/* SrcAvail behind others: in pipelined mode, as many as MaxAdverts allows. sdp->lock. */
+/*
+ * SrcAvail after others: in pipelined mode, as many as MaxAdverts allows. Context:
+ * sdp->lock held.
+ */
 static int sdp_zc_another(struct sdp_rx_ctx *c)
 {
 	struct sdp_zc *zc = c->conn->zc;
 
-	/* SendSm for those in front is to leave, and declines this one, too */
+	/* SendSm for the earlier ones is to leave, and declines this one, too */
 	if (zc->rx_state == SDP_ZC_RX_IDLE)
 		return 0;
 	if (zc->rx_src.n + 1 >= zc->max ||
@@ -163,7 +166,7 @@ int sdp_zc_accept(struct sdp_sock *sdp, struct sdp_rx_ctx *c)
 	return 0;
 }
 
-/* Decline the remaining advertisements, by SendSm. sdp->lock. */
+/* Decline the remaining advertisements, by SendSm. Context: sdp->lock held. */
 static void sdp_zc_drop(struct sdp_conn *conn)
 {
 	lockdep_assert_held(&sdp_sk(conn->sk)->lock);
@@ -173,7 +176,10 @@ static void sdp_zc_drop(struct sdp_conn *conn)
 	sdp_conn_ctl(conn, SDP_CTL_SENDSM);
 }
 
-/* The present advertisement is over: go to the next one, if there is one. sdp->lock. */
+/*
+ * The present advertisement is over: go to the next one, if there is one. Context:
+ * sdp->lock held.
+ */
 static void sdp_zc_rx_next(struct sdp_conn *conn)
 {
 	struct sdp_zc *zc = conn->zc;
@@ -331,7 +337,7 @@ void sdp_zc_decline(struct sock *sk)
 
 /*
  * Bytes of the reader's memory to read into, from address *@addr on; 0 if it is not worth
- * it. lock_sock.
+ * it. Context: lock_sock held.
  */
 static u32 sdp_zc_rx_want(struct sock *sk, struct msghdr *msg, size_t len,
 			  int flags, unsigned long *addr)
@@ -354,8 +360,8 @@ static u32 sdp_zc_rx_want(struct sock *sk, struct msghdr *msg, size_t len,
 /*
  * Claim the advertisement for @len bytes, and fill in where they are; false if that is not
  * possible. Pinning memory takes time: the advertisement may have been cancelled since,
- * and another one be here, of another size, and behind messages that have to be read
- * first. lock_sock.
+ * and another one be here, of another size, and after messages that have to be read
+ * first. Context: lock_sock held.
  */
 static bool sdp_zc_rx_claim(struct sdp_conn *conn, struct ib_rdma_wr *rd,
 			    u32 len)
@@ -380,7 +386,7 @@ static bool sdp_zc_rx_claim(struct sdp_conn *conn, struct ib_rdma_wr *rd,
 /*
  * Register, read and invalidate, posted together; as sdp_zc_post(). On iWARP the answer
  * to a read is a kind of RDMA Write, so the memory needs that access, and the read can
- * invalidate the registration itself. That saves the fenced invalidation, behind which
+ * invalidate the registration itself. That saves the fenced invalidation, after which
  * messages in the send queue would wait for the read.
  */
 static bool sdp_zc_rx_post(struct sdp_conn *conn, struct ib_rdma_wr *rd)
@@ -424,7 +430,7 @@ static void sdp_zc_rx_wake(struct sock *sk)
 /*
  * @n bytes are in the reader's memory: report them to the peer. With tx_lock, since
  * RdmaRdCompl has to leave before a SendSm: the engine must not look between the two.
- * lock_sock.
+ * Context: lock_sock held.
  */
 static void sdp_zc_rx_took(struct sock *sk, struct sdp_conn *conn, u32 n)
 {
@@ -536,7 +542,7 @@ put:
 }
 
 /*
- * Has data come since the reader looked? Then the advertisement is behind it, and the
+ * Has data come since the reader looked? Then the advertisement comes after it, and the
  * reader must read the data first.
  */
 static bool sdp_zc_rx_behind(struct sdp_sock *sdp, u32 seq)

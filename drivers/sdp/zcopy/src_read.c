@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
  * Zero copy, the source: a blocking send of many bytes advertises the user's
- * memory and waits until the peer has read it. Calls xfer.c and the
- * transmit half over a verbs link.
+ * memory and waits until the peer has read it. Calls xfer.c, pool.c for the
+ * memory, src_write.c for pipelined mode, and the transmit half over a verbs link.
  *
  * One SrcAvail at a time, nothing but control messages follows until it is
  * over. In combined mode its first bytes travel in the message; for pipelined
@@ -12,7 +12,7 @@
  * program. The caller copies the rest.
  *
  * As long as there is one, the socket is not writable: no other task can queue
- * data behind it.
+ * data after it.
  */
 #include <linux/hash.h>
 #include <linux/sched/signal.h>
@@ -356,7 +356,7 @@ static u32 sdp_zc_tx_progress(const struct sdp_conn *conn)
 
 /*
  * The same, of the transport, if it tells; and in @sent, how far it will come
- * with what it has sent. It may have more in front of SrcAvail than it moves
+ * with what it has sent. It may have more before SrcAvail than it moves
  * while we wait: an RDMA Write is complete before it is there.
  */
 static u64 sdp_zc_tx_acked(struct sdp_conn *conn, u64 *sent)

@@ -30,7 +30,7 @@
  * @conn: connection, nothing of ours is advertised
  * @mode: enum sdp_mode
  *
- * ModeChange leaves in front of what comes next.
+ * ModeChange leaves before the next message.
  *
  * Context: lock_sock.
  */
@@ -74,7 +74,7 @@ void sdp_zc_mode_changed(struct sdp_conn *conn, struct sdp_msg *m)
 
 /**
  * sdp_zc_next - choose the message of a send without copies whose turn has come
- * @conn: connection, all messages in front of it have left
+ * @conn: connection, all messages before it have left
  *
  * In pipelined mode only: in combined mode SrcAvail has payload (tx_head), and is one
  * of the messages in the transmit queue.
@@ -177,7 +177,7 @@ void sdp_zc_written(struct ib_cq *cq, struct ib_wc *wc)
 
 /*
  * A SrcAvail of ours and this SinkAvail have crossed: the peer drops ours, and the send
- * has its turn again, unless it was cancelled. sdp->lock.
+ * has its turn again, unless it was cancelled. Context: sdp->lock held.
  */
 static void sdp_zc_crossed(struct sdp_rx_ctx *c)
 {
@@ -253,7 +253,7 @@ int sdp_zc_sink_unavail(struct sdp_sock *sdp, struct sdp_rx_ctx *c)
  * @conn: connection
  *
  * Only if the SinkAvail still waits: it may have been used up since. Nothing is sent
- * behind our DisConn. The SinkAvail is dropped in either case.
+ * after our DisConn. The SinkAvail is dropped in either case.
  *
  * Context: tx_lock.
  */

@@ -2,8 +2,8 @@
 /*
  * Zero copy, common to source and sink: work requests for the memory of processes,
  * waiting for them, and the lists of the peer's advertisements. A registration serves one
- * transfer, and is then invalidated; pool.c may keep the memory pinned. Calls pool.c and
- * the verbs; used by the other files of zero copy. For locks see zcopy.h.
+ * transfer, and is then invalidated; pool.c may keep the memory pinned. Calls pool.c,
+ * region.c and the verbs; used by the other files of zero copy. For locks see zcopy.h.
  *
  * A region is released when its invalidation is complete, or when the queue
  * pair is dead: before that the peer may read it, or the device write to it.
@@ -144,8 +144,8 @@ void sdp_zc_reg_wr(struct sdp_zc_region *r, struct ib_reg_wr *wr, int access)
  * @r: region
  * @wr: filled in, signalled
  *
- * If the device writes to the region, the request is fenced: it waits for our RDMA Reads
- * in front of it. Memory that the peer reads needs no fence: a fence would only delay the
+ * If the device writes to the region, the request is fenced: it waits for our earlier
+ * RDMA Reads. Memory that the peer reads needs no fence: a fence would only delay the
  * request and all that is posted later.
  */
 void sdp_zc_inv_wr(struct sdp_zc_region *r, struct ib_send_wr *wr)

@@ -13,7 +13,7 @@
  * sdp->lock protects states and numbers. States that let the transmit engine
  * continue change with tx_lock held as well, so the engine may read them with
  * tx_lock alone. sdp_zc_crossed() is an exception: it takes back a SrcAvail of
- * pipelined mode, behind which nothing is queued. A region belongs to the process
+ * pipelined mode, after which nothing is queued. A region belongs to the process
  * that has claimed the state.
  */
 #ifndef _SDP_ZCOPY_H
@@ -56,7 +56,7 @@ struct sdp_sock;
  * @conn: connection
  * @mr: its registration, for as many pages as are possible; NULL before @bound
  * @page: the pages, pinned while @nr is not 0
- * @sg: the same for the device
+ * @sg: @page for the device
  * @addr: user address where the memory begins
  * @nr: pages
  * @len: bytes
@@ -124,7 +124,7 @@ enum sdp_zc_tx {
 	SDP_ZC_TX_QUEUED,	/* waits for its turn, and for a credit */
 	SDP_ZC_TX_SENT,		/* SrcAvail is with the peer */
 	SDP_ZC_TX_CANCEL,	/* SrcAvailCancel wanted, or sent */
-	SDP_ZC_TX_WRITING,	/* RDMA Write, RdmaWrCompl behind it */
+	SDP_ZC_TX_WRITING,	/* RDMA Write, RdmaWrCompl after it */
 	SDP_ZC_TX_OVER,		/* moved, or the peer wants messages */
 };
 
@@ -184,7 +184,7 @@ struct sdp_zc_adverts {
  * @tx_mseq: MSeq of our SrcAvail
  * @tx_len: bytes of @tx
  * @tx_head: those that go along with SrcAvail, 0 in pipelined mode
- * @tx_left: bytes of @tx behind @tx_head that the peer has not got yet
+ * @tx_left: bytes of @tx after @tx_head that the peer has not got yet
  * @tx_written: bytes of the RDMA Write under way
  * @tx_data: messages with payload sent
  * @tx_void: those of them that made a SinkAvail void: the peer does not count these
@@ -198,7 +198,7 @@ struct sdp_zc_adverts {
  * @rx_rkey: key to that memory
  * @rx_va: address of the @rx_left bytes
  * @rx_done: bytes read that no RdmaRdCompl has reported yet
- * @rx_src: SrcAvail behind that one, in pipelined mode
+ * @rx_src: SrcAvail after that one, in pipelined mode
  * @rx_asked: SendSm has left, and the peer may not know of it yet
  * @rx_asked_mseq: MSeq of it
  * @rx_fails: SinkAvail in a row that failed
@@ -375,7 +375,7 @@ void sdp_zc_written(struct ib_cq *cq, struct ib_wc *wc);
 int sdp_zc_sink_avail(struct sdp_sock *sdp, struct sdp_rx_ctx *c);
 int sdp_zc_sink_unavail(struct sdp_sock *sdp, struct sdp_rx_ctx *c);
 
-/* zcopy/sink_offer.c: the same, at the sink */
+/* zcopy/sink_offer.c: SinkAvail, at the sink; only with CONFIG_SDP_RESEARCH */
 int sdp_zc_wr_compl(struct sdp_sock *sdp, struct sdp_rx_ctx *c);
 int sdp_zc_sink_ack(struct sdp_sock *sdp, struct sdp_rx_ctx *c);
 
