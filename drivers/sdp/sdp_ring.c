@@ -611,7 +611,7 @@ static void sdp_ring_purge(struct sock *sk)
 
 	spin_lock_bh(&sdp->lock);
 	WRITE_ONCE(sdp->copied_seq, sdp->rx_seq);
-	sdp->urg_state = SDP_URG_NONE;
+	WRITE_ONCE(sdp->urg_state, SDP_URG_NONE);
 	sdp->urg_skips = false;
 	spin_unlock_bh(&sdp->lock);
 }

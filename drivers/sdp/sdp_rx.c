@@ -33,7 +33,7 @@ static void sdp_rx_urg_passed(struct sdp_sock *sdp)
 		WRITE_ONCE(sdp->urg_skips, false);
 	if (sdp->urg_state != SDP_URG_NOTYET &&
 	    sdp_seq_after(sdp->copied_seq, sdp->urg_seq))
-		sdp->urg_state = SDP_URG_NONE;
+		WRITE_ONCE(sdp->urg_state, SDP_URG_NONE);
 	spin_unlock_bh(&sdp->lock);
 }
 
@@ -149,11 +149,16 @@ static u32 sdp_rx_urg_limit(struct sdp_sock *sdp, u32 seq, bool in_line,
 	return skip;
 }
 
-/* Is the urgent byte the next one for the reader? */
+/*
+ * Is the urgent byte the next one for the reader? Without sdp->lock: one that arrives at
+ * this moment may be missed.
+ */
 static bool sdp_rx_at_urg(const struct sdp_sock *sdp, const struct sdp_read *r)
 {
-	return unlikely(sdp->urg_state) && sdp->urg_state != SDP_URG_NOTYET &&
-	       sdp->urg_seq == r->seq;
+	u8 state = READ_ONCE(sdp->urg_state);
+
+	return unlikely(state) && state != SDP_URG_NOTYET &&
+	       READ_ONCE(sdp->urg_seq) == r->seq;
 }
 
 static u32 sdp_rx_copy(struct sock *sk, u32 seq, u32 len, struct iov_iter *to)
@@ -296,7 +301,7 @@ static int sdp_rx_urg_recv(struct sock *sk, struct msghdr *msg, size_t len,
 	else
 		err = 1;
 	if (err == 1 && !(flags & MSG_PEEK))
-		sdp->urg_state = SDP_URG_READ;
+		WRITE_ONCE(sdp->urg_state, SDP_URG_READ);
 	spin_unlock_bh(&sdp->lock);
 	if (err <= 0)
 		return err;

@@ -27,9 +27,9 @@ static void sdp_rx_oob_pend(struct sdp_sock *sdp, struct sdp_rx_ctx *c)
 	lockdep_assert_held(&sdp->lock);
 	c->urgent = true;
 	sdp_sock_urg_skip(sdp);
-	sdp->urg_state = SDP_URG_NOTYET;
+	WRITE_ONCE(sdp->urg_state, SDP_URG_NOTYET);
 	/* past everything received so far: its place is not known */
-	sdp->urg_seq = sdp->rx_seq + INT_MAX / 2;
+	WRITE_ONCE(sdp->urg_seq, sdp->rx_seq + INT_MAX / 2);
 }
 
 /* Take in the payload of a message, more than 0 bytes. */

@@ -702,7 +702,7 @@ static void sdp_shared_purge(struct sock *sk)
 	q->charge = 0;
 	WRITE_ONCE(q->paused, false);
 	WRITE_ONCE(sdp->copied_seq, sdp->rx_seq);
-	sdp->urg_state = SDP_URG_NONE;
+	WRITE_ONCE(sdp->urg_state, SDP_URG_NONE);
 	sdp->urg_skips = false;
 	spin_unlock_bh(&sdp->lock);
 }

@@ -311,9 +311,9 @@ void sdp_sock_oob_pres(struct sdp_sock *sdp, struct sdp_rx_ctx *c, u8 octet)
 	    sdp->urg_state != SDP_URG_NOTYET)
 		c->urgent = true;
 	sdp_sock_urg_skip(sdp);
-	sdp->urg_seq = sdp->rx_seq - 1;
+	WRITE_ONCE(sdp->urg_seq, sdp->rx_seq - 1);
 	sdp->urg_byte = octet;
-	sdp->urg_state = SDP_URG_VALID;
+	WRITE_ONCE(sdp->urg_state, SDP_URG_VALID);
 	SDP_INC_STATS(sock_net(c->sk), RX_OOB);
 }
 
@@ -332,10 +332,11 @@ int sdp_sock_readable(const struct sock *sk)
 	u32 copied = sdp_sock_read_seq(sdp);
 	u32 n = READ_ONCE(sdp->rx_seq) - copied;
 	u8 urg = READ_ONCE(sdp->urg_state);
+	u32 seq = READ_ONCE(sdp->urg_seq);
 
 	if (!sock_flag(sk, SOCK_URGINLINE) && urg >= SDP_URG_VALID &&
-	    n && sdp_seq_after(sdp->urg_seq, copied))
-		n = min(n, sdp->urg_seq - copied);
+	    n && sdp_seq_after(seq, copied))
+		n = min(n, seq - copied);
 	else if (!sock_flag(sk, SOCK_URGINLINE) && urg >= SDP_URG_VALID && n)
 		n--;
 	return n;
@@ -353,7 +354,7 @@ bool sdp_sock_at_mark(const struct sock *sk)
 	const struct sdp_sock *sdp = sdp_sk(sk);
 
 	return READ_ONCE(sdp->urg_state) >= SDP_URG_VALID &&
-	       sdp->urg_seq == sdp_sock_read_seq(sdp);
+	       READ_ONCE(sdp->urg_seq) == sdp_sock_read_seq(sdp);
 }
 
 /* ---- timer ---- */

@@ -100,14 +100,14 @@ struct sdp_sock {
 	u32 rx_tight;			/* quarter of the ring, 0 without one */
 	u32 rx_seq;			/* stream bytes received */
 	u32 copied_seq;			/* stream bytes read; lock_sock */
-	u32 urg_seq;
+	u32 urg_seq;			/* of the urgent byte; lock, readable without */
 	u32 urg_skip_to;		/* lock; see sdp_sock_urg_skip() */
 	struct sdp_lend *lend;		/* lock_sock; sdp_lend.c */
 	u32 nlent;			/* receive buffers that lend holds; lock_sock */
 	bool rx_done;			/* the peer has finished; SOCK_DONE
 					 * would race with setsockopt()
 					 */
-	u8 urg_state;			/* enum sdp_urg */
+	u8 urg_state;			/* enum sdp_urg; lock, readable without */
 	u8 urg_byte;
 	bool urg_skips;			/* urg_skip_to counts; lock */
 

@@ -359,7 +359,7 @@ static void sdp_verbs_purge(struct sock *sk)
 	spin_lock_bh(&sdp->lock);
 	list_splice_init(&sdp->rx_queue, &list);
 	WRITE_ONCE(sdp->copied_seq, sdp->rx_seq);
-	sdp->urg_state = SDP_URG_NONE;
+	WRITE_ONCE(sdp->urg_state, SDP_URG_NONE);
 	sdp->urg_skips = false;
 	spin_unlock_bh(&sdp->lock);
 	list_for_each_entry_safe(buf, tmp, &list, node) {
