@@ -341,13 +341,13 @@ int sdp_recvmsg_locked(struct sock *sk, struct msghdr *msg, size_t len,
 		.inline_urg = sock_flag(sk, SOCK_URGINLINE),
 	};
 	int err = 0;
-	bool app;
+	bool entered;
 
 	if (sk->sk_state == TCP_LISTEN)
 		return -ENOTCONN;
 	if (flags & MSG_OOB)
 		return sdp_rx_urg_recv(sk, msg, len, flags);
-	app = sdp_ring_enter(sk);
+	entered = sdp_ring_enter(sk);
 	r.timeo = sock_rcvtimeo(sk, flags & MSG_DONTWAIT);
 	r.wait = r.timeo;
 	r.target = sock_rcvlowat(sk, flags & MSG_WAITALL, len);
@@ -377,7 +377,7 @@ int sdp_recvmsg_locked(struct sock *sk, struct msghdr *msg, size_t len,
 		}
 		err = sdp_rx_piece(sk, &r);
 	} while (!err && r.len);
-	if (unlikely(app))
+	if (unlikely(entered))
 		sdp_ring_leave(sk);
 	if (r.copied || err > 0)
 		return r.copied;
@@ -656,7 +656,7 @@ ssize_t sdp_splice_read(struct socket *sock, loff_t *ppos,
 	struct sdp_read r = { .target = 1, };
 	ssize_t ret = 0, done = 0;
 	struct socket *tcp;
-	bool app;
+	bool entered;
 	int dis;
 
 	if (*ppos)
@@ -667,7 +667,7 @@ ssize_t sdp_splice_read(struct socket *sock, loff_t *ppos,
 		release_sock(sk);
 		return -ENOTCONN;
 	}
-	app = sdp_ring_enter(sk);
+	entered = sdp_ring_enter(sk);
 	/* SPLICE_F_NONBLOCK is for the pipe, as with TCP */
 	r.timeo = sock_rcvtimeo(sk, sock->file->f_flags & O_NONBLOCK);
 	while (len) {
@@ -694,7 +694,7 @@ ssize_t sdp_splice_read(struct socket *sock, loff_t *ppos,
 		if (ret)
 			break;
 	}
-	if (unlikely(app))
+	if (unlikely(entered))
 		sdp_ring_leave(sk);
 	release_sock(sk);
 	if (done || ret >= 0)

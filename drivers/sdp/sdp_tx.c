@@ -220,7 +220,7 @@ static int sdp_sendmsg_locked(struct sock *sk, struct msghdr *msg)
 	struct sdp_conn *conn;
 	long timeo;
 	u64 begin;
-	bool app;
+	bool entered;
 
 	timeo = sock_sndtimeo(sk, flags & MSG_DONTWAIT);
 	if (((1 << sk->sk_state) & ~(TCPF_ESTABLISHED | TCPF_CLOSE_WAIT))) {
@@ -239,7 +239,7 @@ static int sdp_sendmsg_locked(struct sock *sk, struct msghdr *msg)
 		sdp_qp_set_ip(sdp_sk(sk)->conn);
 	sdp_tx_count_large(sk, msg);
 	begin = sdp_latency_begin(sk);
-	app = sdp_ring_enter(sk);
+	entered = sdp_ring_enter(sk);
 	while (msg_data_left(msg)) {
 		err = sdp_send_piece(sk, msg, flags, &timeo, dis);
 		if (err < 0)
@@ -254,7 +254,7 @@ static int sdp_sendmsg_locked(struct sock *sk, struct msghdr *msg)
 				 sdp_tx_corked(sk, flags));
 	if (conn && copied)
 		sdp_latency_sent(conn, begin);
-	if (unlikely(app))
+	if (unlikely(entered))
 		sdp_ring_leave(sk);
 	if (copied)
 		return copied;
