@@ -4,6 +4,8 @@
  *
  * An attribute requests a placement and shows the one in effect: the host does
  * the work of a component that the NIC does not serve.
+ *
+ * Calls hyb_off_conn.c and hyb_place.c.
  */
 #include <linux/kobject.h>
 #include <linux/slab.h>

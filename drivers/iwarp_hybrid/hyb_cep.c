@@ -8,6 +8,9 @@
  *
  * The IW CM gets only the events that it accepts: CONNECT_REPLY once, CLOSE once
  * and only after an established connection; else it panics.
+ *
+ * Calls hyb_tcp.c, the engines (hyb_rx.c, hyb_tx.c), hyb_fpdu.c, hyb_queue.c and
+ * hyb_sched.c.
  */
 #include <linux/slab.h>
 #include <net/ipv6.h>
@@ -34,7 +37,7 @@
 #define HYB_T_REPLY	(15 * HZ)	/* the peer's program decides */
 #define HYB_T_DECIDE	(60 * HZ)	/* Request complete, ULP's decision */
 #define HYB_T_DRAIN	(5 * HZ)	/* last FPDUs with TCP */
-#define HYB_T_FLUSH	(1 * HZ)	/* same, when the ULP wants out */
+#define HYB_T_FLUSH	(1 * HZ)	/* as HYB_T_DRAIN, when the ULP aborts */
 #define HYB_T_LINGER	(10 * HZ)	/* FIN of the peer after ours */
 
 /* Requests that the IW CM has no place for, as long as it has to handle others */
@@ -424,7 +427,7 @@ int hyb_mpa_send(struct hyb_cep *cep, const u8 *frame, size_t len)
 }
 
 /*
- * Take the bytes of a start-up frame, and none behind it. Returns 1 when it
+ * Take the bytes of a start-up frame, and none after it. Returns 1 when it
  * is complete, 0 when not, -ECONNRESET at the end of the stream, MPA_START_*
  * when it is bad.
  */
@@ -540,7 +543,7 @@ static void hyb_cep_finish(struct hyb_cep *cep, bool by_peer)
 		hyb_cep_dead(cep);
 }
 
-/* Full operation is over, and the peer shall know that data are lost */
+/* Full operation is over, and the peer must learn that data are lost */
 static void hyb_cep_reset(struct hyb_cep *cep)
 {
 	hyb_stats_inc(cep->dev, HYB_ST_CM_ABORT);
@@ -1013,7 +1016,7 @@ static void hyb_cep_work(struct work_struct *work)
 }
 
 /*
- * End a connection whatever state it is in, and leave nothing behind. RTNL may be held,
+ * End a connection whatever state it is in, and free all of it. RTNL may be held,
  * so all connections of a device share one limit, hyb_cm_dev.recall.
  */
 void hyb_cep_kill(struct hyb_cep *cep)

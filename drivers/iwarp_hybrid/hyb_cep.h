@@ -60,7 +60,7 @@ struct hyb_link {
  * @node: entry of hyb_cm_dev.lids, under hyb_cm_dev.lock
  * @at: port of its sockets
  * @link: sockets; under the lock of the port
- * @links: how many; the same
+ * @links: entries of @link; under the lock of the port
  * @starting: connections whose Request is not complete
  * @seed: of the hash of addresses
  * @lock: of @peers

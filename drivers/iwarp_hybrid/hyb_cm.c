@@ -5,6 +5,8 @@
  *
  * They take the lock of the connection themselves; letting go of it takes the
  * steps of the state machine that are due (hyb_cep_unlock()).
+ *
+ * Calls hyb_cep.c and hyb_listen.c.
  */
 #include <linux/inetdevice.h>
 #include <linux/sched/signal.h>

@@ -24,7 +24,7 @@ struct iw_cm_conn_param;
  * hyb_cm_dev_down() must have returned before the net device leaves its
  * network namespace: the sockets do not hold the namespace. It may be called
  * with the RTNL held, and repeatedly; later connects fail.
- * hyb_cm_dev_exit() belongs behind ib_unregister_device().
+ * hyb_cm_dev_exit() belongs after ib_unregister_device().
  *
  * A caller of hyb_cm_dev_down() other than the core has to hold the device, which
  * is not freed until it is released. False: it has no connections any more.

@@ -109,14 +109,14 @@ struct hyb_cep_start {
  * @qp: queue pair, referenced from connect or accept on
  * @live: queue pair whose engines run; changes under the socket's spinlock
  * @mute: no more payload is sent: it would be memory of requests that are flushed;
- *	  same lock
- * @discard: input is thrown away; same lock
- * @data_ready: the socket's own callback, as the following
- * @state_change: same
- * @write_space: same
- * @error_report: same
+ *	  the socket's spinlock
+ * @discard: input is thrown away; the socket's spinlock
+ * @data_ready: the socket's own callback
+ * @state_change: the socket's own callback
+ * @write_space: the socket's own callback
+ * @error_report: the socket's own callback
  * @events: HYB_EV_* not yet handled
- * @busy: the task that has @lock looks at @events before it lets go
+ * @busy: the task that has @lock handles @events before it releases it
  * @deadline: when @timer is due, in jiffies
  * @until: passive: when the upper layer must have the Request, in jiffies
  * @work: the state machine
@@ -229,7 +229,7 @@ enum {
  * @later: HYB_TODO_* that @work adds to @todo when it runs
  * @work: runs the engines for callers with interrupts disabled, for callers
  *	  that run inside the engine of another QP, and as a retry timer
- * @batch: runs the receive engine behind the packets that come in at a time
+ * @batch: runs the receive engine after the packets that come in at a time
  * @lock: protects hyb_qp.cep, and changes of other fields of the queue pair as long as
  *	  there is no @sk, whose lock protects them later. Taken below the ownership of
  *	  the socket (lock_sock); hyb_sq.lock and hyb_rq.lock nest below it

@@ -7,7 +7,7 @@
  * Completing a request only writes an entry; consumers are notified once
  * per batch, by hyb_cq_notify().
  *
- * Calls only the consumer's handlers.
+ * Calls the consumer's handlers, and hyb_obj.c.
  */
 #include <linux/log2.h>
 #include <linux/random.h>
@@ -103,7 +103,7 @@ bool hyb_cq_push(struct hyb_cq *cq, const struct siw_cqe *cqe, bool solicited)
 		smp_store_release(&slot->flags, cqe->flags);
 		cq->put++;
 		/*
-		 * Behind the entry, see hyb_cq_notify(). Stored even if
+		 * After the entry, see hyb_cq_notify(). Stored even if
 		 * unchanged: another CPU in there may take the bits away
 		 * without having seen this entry.
 		 */
@@ -205,7 +205,7 @@ bool hyb_cq_notify(struct hyb_cq *cq)
  *
  * Queues are shared, entries carry a pointer to the queue pair and to memory
  * of its user. When none is left, there are no events: the core frees the queue
- * behind its last queue pair, and expects no call of the handler then. The timer
+ * after its last queue pair, and expects no call of the handler then. The timer
  * may be on its way to one.
  *
  * Context: process.

@@ -8,6 +8,8 @@
  *
  * Atomic operations are those of the processor, so they are atomic for every
  * reader of the memory. The values are in its byte order there.
+ *
+ * Calls hyb_fpdu.c, hyb_mem.c and hyb_recv.c.
  */
 #include <linux/atomic.h>
 

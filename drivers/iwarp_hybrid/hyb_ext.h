@@ -13,11 +13,13 @@
 struct hyb_qp;
 
 /**
- * hyb_ext_tx_imm - lay out the Immediate Data behind a Write
- * @qp: queue pair whose request in progress is a Write with immediate data, all
- *	of which is laid out
+ * hyb_ext_tx_imm - lay out the Immediate Data after a Write
+ * @qp: queue pair. The request in progress is a Write with immediate data whose
+ *	payload is completely laid out.
  *
- * The request is done with it. Return: as hyb_fpdu_whole().
+ * This FPDU completes the request.
+ *
+ * Return: HYB_LAY_DONE, or HYB_LAY_FULL if there is no room for the FPDU now.
  */
 enum hyb_lay hyb_ext_tx_imm(struct hyb_qp *qp);
 
@@ -25,7 +27,7 @@ enum hyb_lay hyb_ext_tx_imm(struct hyb_qp *qp);
  * hyb_ext_tx_request - lay out an Atomic Request and remember it
  * @qp: queue pair whose request in progress is an atomic operation
  *
- * Return: as hyb_fpdu_whole().
+ * Return: HYB_LAY_DONE, or HYB_LAY_FULL if there is no room for the FPDU now.
  */
 enum hyb_lay hyb_ext_tx_request(struct hyb_qp *qp);
 
@@ -33,7 +35,7 @@ enum hyb_lay hyb_ext_tx_request(struct hyb_qp *qp);
  * hyb_ext_tx_response - lay out the answer to an Atomic Request
  * @qp: queue pair whose oldest inbound request is one that was carried out
  *
- * Return: as hyb_fpdu_whole().
+ * Return: HYB_LAY_DONE, or HYB_LAY_FULL if there is no room for the FPDU now.
  */
 enum hyb_lay hyb_ext_tx_response(struct hyb_qp *qp);
 
@@ -41,11 +43,11 @@ enum hyb_lay hyb_ext_tx_response(struct hyb_qp *qp);
  * hyb_ext_rx - one of the messages of RFC 7306 has arrived
  * @qp: queue pair
  * @h: its header, checked by rdmap_check()
- * @p: the bytes behind it, @h->payload of them
+ * @p: the bytes after it, @h->payload of them
  *
- * Immediate Data take a receive; hyb_rx.paused is set if there is none.
- * Atomic operations are carried out here and now: the Writes in front of them
- * have been placed. RFC 7306 sections 5, 6 and 8.
+ * Immediate Data consume a receive. If there is none, the function sets
+ * hyb_rx.paused. Atomic operations are executed at once, because all earlier
+ * Writes have been placed. RFC 7306 sections 5, 6 and 8.
  *
  * Return: 0 or an error.
  */

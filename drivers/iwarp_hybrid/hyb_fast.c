@@ -110,7 +110,7 @@ static u32 hyb_fast_plain(struct hyb_tx *tx, const struct hyb_fast_src *src,
 	return p + pay - start;
 }
 
-/* Payload in one piece, the first marker behind the header; there is no PAD */
+/* Payload in one piece, the first marker after the header; there is no PAD */
 static noinline u32 hyb_fast_marked(struct hyb_tx *tx,
 				    const struct hyb_fast_src *src,
 				    u8 *start, u32 pay)
@@ -364,8 +364,8 @@ static void hyb_fast_put(struct hyb_rx *rx, struct hyb_fast *q,
 }
 
 /*
- * The next segment of a Send that has its receive, within one buffer of that? Is
- * the receive full, @rx->sge is behind the last buffer: that is asked first.
+ * Is this the next segment of a Send that has its receive, within one buffer of that?
+ * If the receive is full, @rx->sge is past the last buffer: test that first.
  */
 static bool hyb_fast_is_send(const struct hyb_rx *rx,
 			     const struct hyb_fast_head *h, u32 len)
@@ -539,7 +539,7 @@ static u32 hyb_fast_fpdu(struct hyb_qp *qp, struct hyb_fast *q,
 		return 0;
 	/* once: a sender on this machine may own the page */
 	memcpy(&h, p + lead, sizeof(h));
-	/* without the marker in the middle, which is looked at with the others */
+	/* without the marker in the middle, which is checked with the others */
 	if (unlikely(to_mark < sizeof(h)))
 		memcpy((u8 *)&h + to_mark, p + lead + to_mark + MPA_MARK_SIZE,
 		       sizeof(h) - to_mark);
@@ -570,7 +570,7 @@ static u32 hyb_fast_fpdu(struct hyb_qp *qp, struct hyb_fast *q,
 	return total;
 }
 
-/* Nothing is unusual about the connection, and nothing came before its turn */
+/* Nothing is unusual about the connection, and nothing came out of order */
 static bool hyb_fast_open(const struct hyb_qp *qp)
 {
 	return qp->rx.pos && !qp->tx.fenced && !(qp->ooo && qp->ooo->tab) &&
@@ -595,7 +595,7 @@ static void hyb_fast_advance(struct hyb_qp *qp, u32 len)
 }
 
 /**
- * hyb_fast_rx - FPDUs that lie one behind the other
+ * hyb_fast_rx - receive FPDUs that lie one after the other
  * @qp: queue pair
  * @skb: packet they are in
  * @seq: sequence number of the first one
@@ -629,7 +629,7 @@ u32 hyb_fast_rx(struct hyb_qp *qp, const struct sk_buff *skb, u32 seq,
 
 /*
  * Are the fragments from @frag on the memory that @len bytes at @to belong in?
- * Returns the one behind, NULL if not. The region is held.
+ * Returns the fragment after them, NULL if not. Context: the region is held.
  */
 static const skb_frag_t *hyb_fast_same(const skb_frag_t *frag,
 				       const skb_frag_t *last,
@@ -650,7 +650,7 @@ static const skb_frag_t *hyb_fast_same(const skb_frag_t *frag,
 	return frag < last ? frag : NULL;
 }
 
-/* The same for the payload of the FPDU with header @h; nothing is copied */
+/* As hyb_fast_same(), for the payload of the FPDU with header @h; copies nothing */
 static const skb_frag_t *hyb_fast_placed(struct hyb_qp *qp,
 					 const struct hyb_cur *c,
 					 const struct hyb_fast_head *h,
@@ -698,10 +698,10 @@ static void hyb_fast_took(struct hyb_qp *qp, const struct hyb_fast_head *h,
 /**
  * hyb_fast_there - an FPDU whose payload a NIC has placed
  * @qp: queue pair, of verbs; a NIC places for it
- * @c: in front of the FPDU; moves on
+ * @c: start of the FPDU; moves on
  * @avail: bytes there are
  *
- * Without markers: the header is what @c is at, the fragments behind it are the
+ * Without markers: the header is what @c is at, the fragments after it are the
  * memory that the payload belongs in, then come PAD and CRC.
  *
  * Context: TCP socket held.

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * FPDUs in the outgoing stream, and what TCP gets of it. See hyb_fpdu.h.
+ * FPDUs in the outgoing stream, and what TCP gets of it. See hyb_fpdu.h. Calls
+ * hyb_off_conn.c, hyb_off_place.c, hyb_sg.c, hyb_mem.c, hyb_queue.c and hyb_sched.c.
  */
 #include <linux/mm.h>
 #include <net/tcp.h>
@@ -38,7 +39,7 @@ void hyb_fpdu_record(struct hyb_qp *qp)
 /**
  * hyb_fpdu_leave - leave FPDUs to the NIC
  * @qp: queue pair
- * @page: where they stand, one behind the other
+ * @page: where they stand, one after the other
  * @off: offset of the first
  * @len: bytes
  * @pos: position of the first
@@ -321,7 +322,7 @@ bool hyb_fpdu_give(struct hyb_qp *qp, struct sock *sk, struct hyb_tx_page *p,
  * @mss: of a segment, which may be given beyond
  *
  * TCP makes a fragment of every page, and would run out of them within an FPDU.
- * The FPDUs behind would not be aligned. A packet that is half full of fragments
+ * The FPDUs after it would not be aligned. A packet that is half full of fragments
  * ends here.
  *
  * Context: TCP socket held.

@@ -47,7 +47,10 @@ bool hyb_fpdu_give(struct hyb_qp *qp, struct sock *sk, struct hyb_tx_page *p,
 u32 hyb_fpdu_frag_room(struct sock *sk, u32 mss);
 bool hyb_fpdu_queued(const struct hyb_qp *qp);
 
-/* For RFC 7306: one FPDU of a control message; the request in progress is done */
+/*
+ * For RFC 7306: one FPDU of a control message, HYB_LAY_DONE or HYB_LAY_FULL; the
+ * request in progress is done
+ */
 enum hyb_lay hyb_fpdu_whole(struct hyb_qp *qp, const u8 *ulpdu, u32 len);
 void hyb_fpdu_done(struct hyb_qp *qp);
 bool hyb_fpdu_lends(const struct hyb_qp *qp);
@@ -70,7 +73,7 @@ void hyb_fpdu_terminate(struct hyb_qp *qp, u32 err, const u8 *hdr, u32 hdr_len,
 
 /*
  * Engines of the NIC for an FPDU that is laid out and sealed at once. Records are in
- * the order of the stream: none while FPDUs in front are open.
+ * the order of the stream: none while earlier FPDUs are open.
  */
 static inline struct hyb_off *hyb_fpdu_off(const struct hyb_qp *qp)
 {

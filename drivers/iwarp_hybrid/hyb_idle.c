@@ -5,8 +5,9 @@
  * A connection of which nothing has been heard for a while may be one of
  * thousands. It keeps its queues and its state; the pages of its stream, rings
  * that have grown and tables go. All of it is allocated again when it
- * is needed, as at the first use. The same look charges TCP's socket for data that wait
- * for the reader of a shared link.
+ * is needed, as at the first use. The same visit charges TCP's socket for data that wait
+ * for the reader of a shared link. Calls the files that the memory belongs to, and
+ * hyb_sched.c for the lock.
  */
 #include <linux/err.h>
 #include <linux/log2.h>
@@ -23,10 +24,10 @@
 #include "hyb_stream.h"
 #include "hybrid.h"
 
-/* One that has moved by less needs no pages but the one that it is at */
+/* A queue pair that has sent and received less needs no pages but the current one */
 #define HYB_IDLE_LITTLE	32768
 
-/* With the spinlock of the socket, which no task owns */
+/* Context: spinlock of the socket held; no task owns the socket */
 static void hyb_idle_trim(struct hyb_qp *qp)
 {
 	struct hyb_tx *tx = &qp->tx;
@@ -55,7 +56,7 @@ static bool hyb_idle_more(struct sock *sk, int size)
  * @sk: its socket, spinlock held, owned by no other task
  *
  * TCP has let go of these packets, but no reader has come for them yet. If there is no
- * room for them within the limits, the next look tries again.
+ * room for them within the limits, the next visit tries again.
  *
  * Return: whether the upper layer holds memory, charged or not.
  */
@@ -80,7 +81,7 @@ bool hyb_idle_charge(struct hyb_qp *qp, struct sock *sk)
 	return held;
 }
 
-/* Free what a queue pair that moves little does not need now */
+/* Free what a queue pair with little traffic does not need now */
 static void hyb_idle_cool(struct hyb_qp *qp)
 {
 	bool pages = READ_ONCE(qp->tx.s.pool.idle);
@@ -99,7 +100,7 @@ static void hyb_idle_cool(struct hyb_qp *qp)
 	hyb_sched_leave(qp, sk, false);
 }
 
-/* Not looked at before it moves again. Context: spinlock of the socket held. */
+/* No visits until it sends or receives again. Context: spinlock of the socket held. */
 static void hyb_idle_rest(struct hyb_qp *qp)
 {
 	struct hyb_dev *dev = qp->dev;
@@ -111,8 +112,8 @@ static void hyb_idle_rest(struct hyb_qp *qp)
 }
 
 /*
- * Positions are read without a lock: a connection that has just begun to move
- * is trimmed once though it needs the memory.
+ * Positions are read without a lock: a connection that has just begun to send is
+ * trimmed once though it needs the memory.
  */
 static void hyb_idle_look(struct hyb_qp *qp)
 {

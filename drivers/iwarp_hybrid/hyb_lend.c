@@ -7,11 +7,13 @@
  * pages of the sender in its queue until it reads them. So each packet gets a token,
  * struct ubuf_info, as those of MSG_ZEROCOPY have one. Code that keeps the packet
  * for long makes a copy, and we are called when the last reference to the memory is gone.
- * A request is complete when it is acknowledged and no packet in front of its end has
- * a token.
+ * A request is complete when it is acknowledged and no packet before its end has a
+ * token.
  *
  * Packets get it between TCP and IP, before anybody else has them; those which are
  * sent again share it with the first ones.
+ *
+ * Calls hyb_sched.c.
  */
 #include <linux/rcupdate.h>
 #include <linux/slab.h>
@@ -195,7 +197,7 @@ bool hyb_lend_packet(struct hyb_qp *qp, const struct sock *sk,
  * The transmit engine runs again when there is more.
  *
  * Context: TCP socket held.
- * Return: @una, or the start of a packet in front of it.
+ * Return: @una, or the start of a packet before it.
  */
 u32 hyb_lend_una(struct hyb_qp *qp, u32 una)
 {

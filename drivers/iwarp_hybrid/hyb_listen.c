@@ -5,6 +5,8 @@
  * A cm_id listens on one socket or more, and cm_ids of several devices share the
  * socket of a wildcard. A work item of the socket accepts connections, which wait
  * for their Request (hyb_cep.h).
+ *
+ * Calls hyb_cep.c and hyb_tcp.c.
  */
 #include <linux/inetdevice.h>
 #include <linux/jhash.h>
@@ -49,7 +51,7 @@
  * @backlog: of listen()
  * @work: accepts connections
  * @data_ready: the socket's own callback
- * @state_change: the same
+ * @state_change: the socket's own callback
  */
 struct hyb_lsock {
 	struct kref ref;

@@ -327,8 +327,8 @@ static struct notifier_block hyb_netdev_nb = {
 };
 
 /*
- * Engines were switched, or a NIC's driver came or leaves. Comes behind
- * hyb_offload, which has told the connections.
+ * Engines were switched, or a NIC's driver came or leaves. Called after the notifier
+ * of hyb_offload, which has updated the connections.
  */
 static int hyb_nic_event(struct notifier_block *nb, unsigned long event,
 			 void *arg)

@@ -505,7 +505,7 @@ static void hyb_mem_open(struct hyb_mem *mem)
 	smp_store_release(&mem->live, mem->stag);
 }
 
-/* Sets @base when the pages lie behind each other */
+/* Set @base when the pages are contiguous */
 static void hyb_mem_find_base(struct hyb_mem *mem)
 {
 	u32 i;

@@ -15,6 +15,9 @@
  * held when a driver reports a change. hyb_off_lock protects the list alone. When
  * the socket has no users any more, only its packets, it is hyb_off_end_lock under
  * which the NIC forgets the connection.
+ *
+ * Calls hyb_off_place.c, hyb_off_rec.c, hyb_off_steer.c, hyb_off_sw.c and
+ * hyb_place.c.
  */
 #include <linux/delay.h>
 #include <linux/slab.h>
@@ -374,7 +377,7 @@ void hyb_off_free_acked(struct hyb_qp *qp)
 
 	if (o->ring.nr)
 		hyb_off_ring_acked(&o->ring, tcp_sk(o->sk)->snd_una);
-	else /* must not fall behind by half of the sequence numbers */
+	else /* must not lag by half of the sequence numbers */
 		WRITE_ONCE(o->ring.una, tcp_sk(o->sk)->snd_una);
 }
 
@@ -612,8 +615,8 @@ void hyb_off_trim(struct hyb_qp *qp)
 /* ------------------------------------------------------ changes of NICs */
 
 /*
- * The next connection at @netdev, at any if that is NULL, behind @last, whose
- * reference is dropped
+ * The next connection after @last at @netdev, at any if that is NULL. Drops the
+ * reference to @last.
  */
 static struct hyb_off_conn *hyb_off_walk(struct net_device *netdev,
 					 struct hyb_off_conn *last)

@@ -15,6 +15,8 @@
  * Locks: a region and a connection both have a list of their buffers, under
  * hyb_dev.place_lock, within which the driver is called. Buffers are added with
  * the TCP socket held, too.
+ *
+ * Calls hyb_mem.c and hyb_off_rec.c.
  */
 #include <linux/mm.h>
 #include <linux/net.h>
@@ -30,7 +32,7 @@
  * struct hyb_off_buf - a buffer that a NIC knows
  * @nic: the driver's view
  * @o: connection
- * @of_conn: entry of its list, the oldest in front
+ * @of_conn: entry of its list, the oldest first
  * @of_mem: entry of the list of the region
  */
 struct hyb_off_buf {

@@ -29,8 +29,8 @@ struct hyb_dev;
 /* ------------------------------------------------------------- records */
 
 /**
- * struct hyb_off_rec - one piece of a recorded FPDU, or FPDUs that are one
- *			behind the other
+ * struct hyb_off_rec - one piece of a recorded FPDU, or FPDUs one after the
+ *			other
  * @page: where it lies. Consecutive records in the same page share one
  *	  reference, which is that of the last of them.
  * @off: offset in the page
@@ -75,7 +75,7 @@ struct hyb_off_blk {
  * @nblks: blocks there are, without @spare
  * @nr: records there are; READ_ONCE() without the lock tells if there are any
  * @tx_seq: sequence number of position 0
- * @una: bytes in front of it have been acknowledged, and have no records
+ * @una: bytes before it have been acknowledged, and have no records
  * @ivl: marker interval, 0 for none
  * @crc: the CRC is in use
  */
@@ -151,7 +151,7 @@ struct hyb_off_table {
  * @work: inserts or removes it; holds a reference of the socket while queued
  * @table: of the RDMA device, referenced
  * @node: entry of hyb_off_table.conns, if @have
- * @max: filters that connections of the device may have; 0: this one shall have none.
+ * @max: filters that connections of the device may have; 0: this one gets none.
  *	 Written with the socket owned.
  * @lost: another connection took the filter over; until @max is set again
  * @have: there is one
@@ -196,7 +196,7 @@ struct hyb_off_steer {
  * @steer: filter
  * @end: lets go of the NIC when the socket is gone
  * @liar: the NIC's verdict was wrong once
- * @bufs: tagged buffers that the NIC knows, the oldest in front; under
+ * @bufs: tagged buffers that the NIC knows, the oldest first; under
  *	  hyb_dev.place_lock
  * @nbufs: how many, at most @max_bufs
  * @max_bufs: limit of the NIC

@@ -92,10 +92,10 @@ bool hyb_off_ring_room(struct hyb_off_ring *r, unsigned int pieces)
 /**
  * hyb_off_ring_add - record an FPDU; hyb_off_ring_room() said yes
  * @r: ring
- * @seq: its first sequence number, behind all that are recorded
+ * @seq: its first sequence number, after all that are recorded
  * @layout: enum iwarp_layout
  * @piece: where it lies
- * @nr: how many pieces; 1 may hold several FPDUs, one behind the other
+ * @nr: how many pieces; 1 may hold several FPDUs, one after the other
  *
  * Context: TCP socket held.
  */
@@ -242,7 +242,7 @@ static bool hyb_off_ends_before(const struct hyb_off_rec *rec, u32 seq)
 	return !after(rec->seq + rec->len, seq);
 }
 
-/* The first record in @blk, from @lo on, that ends behind @seq: there is one */
+/* The first record in @blk, from @lo on, that ends after @seq: there is one */
 static u32 hyb_off_search(const struct hyb_off_blk *blk, u32 lo, u32 seq)
 {
 	u32 hi = blk->nr - 1;
@@ -308,7 +308,7 @@ static bool hyb_off_next(struct hyb_off_ring *r, struct hyb_off_at *at,
 	return true;
 }
 
-/* The first FPDU that ends behind @seq, if there is one */
+/* The first FPDU that ends after @seq, if there is one */
 static bool hyb_off_find(struct hyb_off_ring *r, u32 seq,
 			 struct hyb_off_at *at, struct hyb_off_fpdu *f)
 {

@@ -301,7 +301,10 @@ static void hyb_off_filter_change(struct hyb_off_conn *o, u32 max)
 	}
 }
 
-/* The same; a device that is gone has no filters any more. Context: process, no lock. */
+/*
+ * As hyb_off_filter_change(), with RTNL; a device that is gone has no filters any more.
+ * Context: process, no lock.
+ */
 static void hyb_off_filter_set(struct hyb_off_conn *o, u32 max)
 {
 	struct net_device *netdev = o->netdev;
@@ -340,8 +343,8 @@ static void hyb_off_steer_work(struct work_struct *work)
 /**
  * hyb_off_steer_set - have the flow steered by a filter, or not
  * @o: connection
- * @max: filters that connections of the RDMA device may have in all; 0: this one shall
- *	 have none
+ * @max: filters that connections of the RDMA device may have in all; 0: this one
+ *	 gets none
  *
  * The work item does it. Then it calls @o->steer.done; @o->steer.have says whether there
  * is a filter.

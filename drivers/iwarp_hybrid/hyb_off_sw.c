@@ -178,7 +178,7 @@ static void hyb_off_own(struct sk_buff *copy, struct sk_buff *skb)
 		WARN_ON_ONCE(refcount_sub_and_test(-more, &sk->sk_wmem_alloc));
 }
 
-/* The checksum that covers the payload is computed behind us */
+/* The checksum that covers the payload is computed later */
 static void hyb_off_checksum(const struct sock *sk, struct sk_buff *skb,
 			     const struct hyb_off_payload *pl)
 {
@@ -264,7 +264,7 @@ struct sk_buff *hyb_off_leaves(struct sock *sk, struct sk_buff *skb)
 }
 
 /*
- * Late: acknowledged before its turn came, what was recorded of it is gone.
+ * Late: acknowledged before this packet came here, so its record is gone.
  * It cannot be finished any more, and no receiver waits for it.
  */
 static bool hyb_off_stale(struct hyb_off_conn *o, struct sk_buff *skb)

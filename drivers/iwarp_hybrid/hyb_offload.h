@@ -210,8 +210,8 @@ static inline bool hyb_off_tx_crc(const struct hyb_off *off)
  * hyb_off_tx_contig - may the NIC put the markers of the next FPDU in place?
  * @off: of the queue pair, may be NULL
  *
- * Yes means that there is room for the record, beside one for what is in front
- * of it; hyb_off_sealed() follows. A recorded FPDU is always finished, by the
+ * Yes means that there is room for the record, beside one for the FPDUs before
+ * it; hyb_off_sealed() follows. A recorded FPDU is always finished, by the
  * NIC or by software.
  *
  * Context: TCP socket held.
@@ -244,7 +244,7 @@ static inline bool hyb_off_tx_sg(struct hyb_off *off)
  * @qp: queue pair
  * @pos: position of the first byte
  * @len: bytes of the stream, CRCs included
- * @page: where they stand, one behind the other
+ * @page: where they stand, one after the other
  * @poff: offset in @page
  * @layout: enum iwarp_layout
  *
@@ -281,7 +281,7 @@ static inline void hyb_off_acked(struct hyb_qp *qp, struct hyb_off *off)
  * hyb_off_many - are there records that must not wait for the next message?
  * @off: of the queue pair, may be NULL
  *
- * If so, the engine shall run when they are acknowledged. A few may stay with
+ * If so, the engine must run when they are acknowledged. A few may stay with
  * a sender that has nothing more to say: up to a block, see hyb_off_priv.h.
  *
  * Context: TCP socket held.
@@ -363,7 +363,7 @@ static inline void hyb_off_stop(struct hyb_off *off)
 /**
  * hyb_off_passed - bytes are about to be processed
  * @off: of the queue pair, may be NULL
- * @seq: sequence number behind them
+ * @seq: sequence number after them
  * @nic: the verdict of the NIC
  *
  * The NIC may not have seen bytes without a verdict. It must not place, later, an

@@ -9,10 +9,12 @@
  * The work done is remembered by stream position, never by packet: TCP merges
  * packets of this queue and may throw them away again. Bytes that were placed
  * are those whose CRC was good; the bytes that TCP delivers in their place later
- * are not looked at.
+ * are not examined.
  *
- * Nothing is an error here. An FPDU that cannot be placed waits for its turn,
- * when the receive engine finds the error in it.
+ * Nothing is an error here. An FPDU that cannot be placed is left to the receive
+ * engine, which gets it in order and finds the error in it.
+ *
+ * Calls lib/iwarp/, hyb_mem.c, hyb_queue.c and hyb_sched.c.
  */
 #include <linux/gfp.h>
 #include <linux/log2.h>
@@ -27,7 +29,7 @@
 #include "iwarp/crc.h"
 
 /**
- * struct hyb_ooo_run - a look at a run of bytes in the queue
+ * struct hyb_ooo_run - walk over a run of bytes in the queue
  * @w: the walk over it
  * @qp: queue pair
  * @sk: its socket
@@ -67,7 +69,7 @@ static struct hyb_ooo_run *hyb_ooo_run(struct ooo_walk *w)
 
 typedef bool (*hyb_ooo_fn)(void *arg, const u8 *p, u32 n);
 
-/* The packet that holds the byte with this number, or the one behind it */
+/* The packet that holds the byte with this number, or the one after it */
 static struct sk_buff *hyb_ooo_packet(const struct sock *sk, u32 seq)
 {
 	struct rb_node *n = tcp_sk(sk)->out_of_order_queue.rb_node;
@@ -162,7 +164,7 @@ static void hyb_ooo_count(const struct hyb_qp *qp, enum ooo_why why)
 	hyb_stats_inc(qp->dev, hyb_ooo_stat[why]);
 }
 
-/* An FPDU that is looked at repeatedly counts once */
+/* An FPDU that is examined repeatedly counts once */
 static void hyb_ooo_wait(struct ooo_walk *w, enum ooo_why why, u64 pos)
 {
 	struct hyb_qp *qp = hyb_ooo_run(w)->qp;
@@ -202,7 +204,7 @@ static const struct hyb_orq_entry *hyb_ooo_read(struct hyb_qp *qp,
 
 /*
  * The receive of message @msn. Receives are taken in the order of messages, so
- * those in front of it are taken, too. A shared queue belongs to others as
+ * the earlier ones are taken, too. A shared queue belongs to others as
  * well: nothing is taken from it early.
  */
 static const struct siw_rqe *hyb_ooo_rqe(struct hyb_qp *qp, u32 msn)
@@ -231,7 +233,7 @@ static const struct siw_rqe *hyb_ooo_rqe(struct hyb_qp *qp, u32 msn)
 	return &o->rqe[(o->rqe_get + ahead) % HYB_OOO_RECVS];
 }
 
-/* Does the segment fit in, behind what was delivered of its message? */
+/* Does the segment fit into the receive, after what was delivered of its message? */
 static bool hyb_ooo_fits(struct hyb_qp *qp, const struct hyb_ooo_fpdu *f)
 {
 	u64 room = 0;
@@ -352,7 +354,7 @@ struct hyb_ooo_place {
 	struct hyb_qp *qp;
 	struct hyb_ooo_fpdu *f;
 	struct mpa_walk walk;
-	u32 skip;	/* bytes of the body in front of the payload */
+	u32 skip;	/* bytes of the body before the payload */
 	u32 done;	/* bytes placed */
 };
 
@@ -591,7 +593,7 @@ u32 hyb_ooo_cross(struct hyb_qp *qp, u32 len)
 }
 
 /**
- * hyb_ooo_early - have receives been taken before their turn?
+ * hyb_ooo_early - have receives been taken from the queue out of order?
  * @qp: queue pair
  *
  * If not, no Send was placed early.
@@ -627,7 +629,7 @@ int hyb_ooo_recv(struct hyb_qp *qp, struct siw_rqe *rqe)
  * hyb_ooo_sent - a packet has left
  * @sk: TCP socket
  *
- * Behind it the queue is looked at, so that the ACK does not wait.
+ * Afterwards the engine walks the out-of-order queue, so that the ACK does not wait.
  *
  * Context: TCP socket held.
  */

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
  * Out-of-order placement: FPDUs in TCP's out-of-order queue are found by their
- * markers, checked and placed before the gap in front of them closes. When
- * their turn comes the receive engine delivers them without touching a single
- * byte again. RFC 5044 section 4.3, RFC 5041 section 5.3.
+ * markers, checked and placed before the gap that precedes them closes. Then the
+ * receive engine delivers them without touching a single byte again. RFC 5044
+ * section 4.3, RFC 5041 section 5.3.
  *
  * Placement sends nothing, completes nothing and reports no error.
  *

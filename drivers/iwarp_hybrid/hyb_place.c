@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Placement of the components of a queue pair, as requested and as the NIC serves
- * it. See hyb_place.h.
+ * Placement of the components of a queue pair, as requested and as the NIC serves it.
+ * See hyb_place.h. Calls hyb_obj.c.
  */
 #include <linux/workqueue.h>
 #include <rdma/iwarp_offload.h>

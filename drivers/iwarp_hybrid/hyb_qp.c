@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
  * Queue pairs: verbs, life cycle. Calls the queues (hyb_queue, hyb_cq, hyb_srq), the
- * transport (hyb_tcp) and hyb_sched. The verbs run in process context; a post may come
- * from below any lock.
+ * transport (hyb_tcp), hyb_attr, hyb_idle, hyb_off_place, hyb_place and hyb_sched. The
+ * verbs run in process context; a post may come from below any lock.
  */
 #include <linux/log2.h>
 #include <linux/memcontrol.h>

@@ -288,7 +288,7 @@ void hyb_sq_complete(struct hyb_qp *qp, u32 slot, u32 bytes,
  * @slot: from hyb_sq_next()
  * @bytes: length of the message
  * @status: result
- * @end: position behind it
+ * @end: position after it
  *
  * It is finished when its memory is not in use any more, see hyb_sq_unlent().
  *

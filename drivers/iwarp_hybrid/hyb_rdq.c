@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Queues of Reads and atomic operations. See hyb_rdq.h.
+ * Queues of Reads and atomic operations. See hyb_rdq.h. Calls nothing else of the
+ * driver.
  */
 #include <linux/mm.h>
 #include <linux/slab.h>
@@ -10,7 +11,7 @@
 
 /*
  * A ring of Reads: @first is the one entry that a queue pair always has, @get and
- * @put are free running indices of the oldest entry and behind the newest.
+ * @put are free running indices of the oldest entry and after the newest.
  */
 struct hyb_rdq_ring {
 	void *mem;

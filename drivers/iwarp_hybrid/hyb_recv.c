@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Receives and Reads in progress. See hyb_recv.h.
+ * Receives and Reads in progress. See hyb_recv.h. Calls the queues (hyb_queue.c,
+ * hyb_srq.c, hyb_rdq.c), hyb_mem.c, hyb_off_place.c, hyb_ooo.c and hyb_sched.c.
  */
 #include <linux/overflow.h>
 

@@ -9,6 +9,8 @@
  * decides how long to wait.
  *
  * An error stops reception for good and queues a Terminate message.
+ *
+ * Calls hyb_ext.c, hyb_fast.c, hyb_shared.c, hyb_recv.c, and the files below these.
  */
 #include <linux/log2.h>
 #include <net/tcp.h>
@@ -175,7 +177,7 @@ static bool hyb_cur_skip(struct hyb_cur *c, u32 len)
 	return true;
 }
 
-/* Copy bytes; a copy of the cursor when it shall stay */
+/* Copy bytes and advance @c; pass a copy of the cursor if it must stay */
 static bool hyb_cur_copy(struct hyb_cur *c, u8 *dst, u32 len)
 {
 	u32 n;
@@ -325,7 +327,7 @@ static void hyb_flat_head(const struct hyb_rx *rx, struct hyb_fpdu *f)
 	f->hdr_len = DDP_TAGGED_LEN;
 	if (!(f->hdr[0] & DDP_T) && f->ulpdu >= DDP_UNTAGGED_LEN)
 		f->hdr_len = DDP_UNTAGGED_LEN;
-	/* behind the header, and a marker if there is one */
+	/* after the header, and a marker if there is one */
 	run = mpa_body_off(rx->pos, MPA_LEN_SIZE + f->hdr_len, rx->ivl);
 	hyb_cur_advance(&f->cur, run);
 	f->flat = true;
@@ -608,7 +610,7 @@ static struct page *hyb_cur_page(const struct hyb_cur *c)
 {
 	const skb_frag_t *frags = skb_shinfo(c->part)->frags;
 
-	/* the piece may have begun in a page in front of that */
+	/* the piece may have begun in an earlier page */
 	if (c->frag)
 		return compound_head(skb_frag_page(&frags[c->frag - 1]));
 	return c->part->head_frag ? virt_to_head_page(c->part->head) : NULL;
@@ -1037,7 +1039,7 @@ static u32 hyb_rx_fast(struct hyb_qp *qp, const struct hyb_cur *c, u32 avail,
 	u32 run = mpa_body_run(rx->pos, 0, rx->ivl);
 	u32 ulpdu, total, err;
 
-	/* no marker in the header nor right behind it */
+	/* no marker in the header nor right after it */
 	if (c->n < lead + sizeof(hdr) || run <= sizeof(hdr))
 		return 0;
 	memcpy(hdr, c->p + lead, sizeof(hdr));
@@ -1090,8 +1092,8 @@ static __always_inline bool hyb_rx_whole(const struct hyb_send_head *h,
 }
 
 /*
- * A header that a marker is in, or right behind: where the payload of the FPDU
- * at @p is, and its bytes up to the next marker
+ * A header that has a marker in it, or right after it: where the payload of the
+ * FPDU at @p is, and its bytes up to the next marker
  */
 static u32 hyb_rx_head(struct hyb_send_head *h, const u8 *p, u64 pos, u32 ivl,
 		       u32 *to_mark)
@@ -1108,7 +1110,7 @@ static u32 hyb_rx_head(struct hyb_send_head *h, const u8 *p, u64 pos, u32 ivl,
 
 /*
  * At the end of a piece: fragments that follow in this packet, in this part or
- * the next, which then has nothing in front of them
+ * the next, which then has nothing before them
  */
 static bool hyb_cur_frags(struct hyb_cur *c)
 {
@@ -1137,7 +1139,7 @@ static void hyb_rx_trace_bulk(const struct hyb_qp *qp, u32 len, u32 fpdus, u32 m
 /*
  * Is the FPDU of @n bytes at @p the segment of the Send that is due, at @mo, not
  * its last, without PAD, and good? Returns its payload, which is @off bytes
- * behind @p, with the first marker @to_mark bytes behind that; or 0. The header
+ * after @p, with the first marker @to_mark bytes after that; or 0. The header
  * is read once, as in hyb_rx_fast().
  */
 static __always_inline u32
@@ -1193,10 +1195,10 @@ static u32 hyb_rx_bulk_end(struct hyb_qp *qp, struct hyb_cur *c, u32 len,
 }
 
 /*
- * The bulk of a long message: FPDUs at @c and behind, each of them a fragment of
+ * The bulk of a long message: FPDUs from @c on, each of them a fragment of
  * this part of the packet, without PAD. Does what hyb_rx_fast() would do for
- * each; that has taken one of this packet in front of them, so the NIC's word, if
- * @nic, holds to its end. Leaves @c at what it does not take, and returns the
+ * each. It has taken an earlier one of this packet, so the NIC's word, if @nic, holds
+ * to its end. Leaves @c at what it does not take, and returns the
  * bytes consumed. A function of its own, for the loop to have all registers.
  */
 static noinline u32 hyb_rx_bulk(struct hyb_qp *qp, struct hyb_cur *c,
@@ -1241,8 +1243,8 @@ static noinline u32 hyb_rx_bulk(struct hyb_qp *qp, struct hyb_cur *c,
 }
 
 /*
- * The same for FPDUs of @n bytes one behind the other in the piece that @c is in,
- * as a sender on this machine leaves them
+ * As hyb_rx_bulk(), for FPDUs of @n bytes one after the other in the piece that @c
+ * is in, as a sender on this machine leaves them
  */
 static noinline u32 hyb_rx_bulk_piece(struct hyb_qp *qp, struct hyb_cur *c,
 				      u32 avail, u32 n, bool nic)
@@ -1310,7 +1312,7 @@ static bool hyb_rx_shared_goes_on(struct hyb_qp *qp)
 	return hyb_rx_shared_wanted(qp);
 }
 
-/* The same for a complete FPDU in several pieces; markers part them, too */
+/* Is there room for a complete FPDU in several pieces? Markers part them, too. */
 static bool hyb_rx_shared_fits(struct hyb_qp *qp, const struct hyb_fpdu *f)
 {
 	u32 nr = qp->shared->rx.nr, left = f->total, n;
@@ -1557,7 +1559,7 @@ static bool hyb_rx_later(struct hyb_qp *qp, u32 done)
 
 /*
  * The next FPDU was checked, and there was no receive for it. Until there is one it is
- * not looked at again, whatever arrives behind it.
+ * not examined again, whatever arrives after it.
  */
 static bool hyb_rx_starved(struct hyb_qp *qp)
 {

@@ -11,6 +11,8 @@
  * An engine may call completion handlers, and these may post work. Posting to
  * the same QP finds @hyb_sched_running set and leaves the work to the running loop.
  * Posting to another QP is deferred: the locks of two sockets are not nested.
+ *
+ * Calls hyb_obj.c, and the engines by pointers (struct hyb_engine_ops).
  */
 #include <linux/indirect_call_wrapper.h>
 #include <linux/percpu.h>

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Payload by reference. See hyb_sg.h.
+ * Payload by reference. See hyb_sg.h. Calls hyb_off_conn.c.
  */
 #include <linux/log2.h>
 #include <linux/mm.h>
@@ -224,9 +224,9 @@ static void hyb_sg_pop(struct hyb_sg *sg)
 /**
  * hyb_sg_find - where the next bytes of the stream are
  * @sg: pieces
- * @pos: position behind what TCP has taken
+ * @pos: position after what TCP has taken
  * @page: in: page of the stream; out: where they are
- * @off: same, offset
+ * @off: in and out: offset in @page
  * @len: in: bytes wanted; out: how many are contiguous
  */
 void hyb_sg_find(struct hyb_sg *sg, u64 pos, struct page **page, u32 *off,
@@ -255,7 +255,7 @@ void hyb_sg_find(struct hyb_sg *sg, u64 pos, struct page **page, u32 *off,
 /**
  * hyb_sg_given - TCP has taken what hyb_sg_find() found, or a part of it
  * @sg: pieces
- * @pos: position behind it
+ * @pos: position after it
  *
  * Return: an FPDU with pieces ends here. TCP should begin a new packet, which
  * has room for the fragments of another one.

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Shared link. See hyb_shared.h.
+ * Shared link. See hyb_shared.h. Calls hyb_fpdu.c, hyb_stream.c, hyb_sg.c,
+ * hyb_off_conn.c, hyb_ooo.c, hyb_queue.c and hyb_sched.c.
  */
 #include <linux/slab.h>
 #include <net/tcp.h>
@@ -17,7 +18,7 @@
 #include "iwarp/crc.h"
 #include "iwarp/mpa_contig.h"
 
-/* Bytes of an FPDU in front of what DDP carries, without markers */
+/* Bytes of an FPDU before the DDP payload, without markers */
 #define HYB_HEAD_LEN	(MPA_LEN_SIZE + DDP_UNTAGGED_LEN)
 
 /* Bytes of an FPDU that are not ULPDU, PAD or marker */
@@ -38,9 +39,9 @@ enum hyb_gap_mode {
  * @mo: offset in the message
  * @stage: offset of its byte @mo in the staging memory
  * @len: bytes of the FPDU
- * @pay: bytes behind the DDP header
- * @room: hyb_stream.room in front of it
- * @eor: a segment ends in front of it
+ * @pay: bytes after the DDP header
+ * @room: hyb_stream.room before it
+ * @eor: a segment ends before it
  * @mode: enum hyb_gap_mode
  */
 struct hyb_gap {
@@ -115,7 +116,7 @@ static void hyb_fpos_next(struct hyb_stream *s, struct hyb_fpos *at, u32 len)
 }
 
 /*
- * The stream ends in front of this FPDU again. If segments have become shorter
+ * The stream ends before this FPDU again. If segments have become shorter
  * since it was laid out, there is no such segment any more: TCP segments its
  * queue again. Alignment is lost until the queue is sent; where it is lost already,
  * the former size does not help. So there is never more room than @s->mss, and
@@ -290,7 +291,7 @@ static u32 hyb_shared_lay_one(struct hyb_qp *qp, struct hyb_msg *msg, u32 mo,
 
 /*
  * The bulk of a long message: as many FPDUs as this page takes that fill their
- * segments, with payload in its place, behind the first one of the message.
+ * segments, with payload in its place, after the first one of the message.
  * Does what hyb_shared_lay_one() would do for each; returns what they hold. A
  * function of its own, for the loop to have all registers.
  */
@@ -469,7 +470,7 @@ static void hyb_shared_seal_inplace(const struct hyb_stream *s,
 		mpa_marks_put(start, gap->len - MPA_CRC_SIZE, pos, s->ivl);
 }
 
-/* The same with a marker in the header, or payload to be copied */
+/* Seal an FPDU with a marker in the header, or with payload to be copied */
 static void hyb_shared_seal_walk(struct hyb_qp *qp, u8 *start, u64 pos,
 				 const u8 *head, u32 head_len, const u8 *stage,
 				 u32 len)
@@ -495,7 +496,7 @@ static void hyb_shared_seal_walk(struct hyb_qp *qp, u8 *start, u64 pos,
 	mpa_build_end(&b);
 }
 
-/* The same when the NIC will move the payload: the markers go behind the PAD */
+/* Seal an FPDU whose payload the NIC will move: the markers go after the PAD */
 static void hyb_shared_seal_contig(const struct hyb_stream *s, u8 *start,
 				   u64 pos, const u8 *head, u32 head_len,
 				   const struct hyb_gap *gap)
@@ -525,7 +526,10 @@ static bool hyb_shared_contig(struct hyb_qp *qp, u8 *start, u64 pos, u32 len)
 	return false;
 }
 
-/* The same for all others; returns whether the NIC puts markers in place */
+/*
+ * Seal an FPDU that is not for hyb_shared_seal_inplace(). Returns true if the NIC puts
+ * its markers in place.
+ */
 static bool hyb_shared_seal_other(struct hyb_qp *qp, const struct hyb_msg *msg,
 				  const struct hyb_gap *gap,
 				  struct hyb_tx_page *p, u8 *start, u64 pos)
@@ -571,7 +575,7 @@ static u32 hyb_shared_seal(struct hyb_qp *qp, const struct hyb_msg *msg,
 	return gap.len;
 }
 
-/* Seal the next FPDU, go to the one behind it */
+/* Seal the next FPDU, go to the one after it */
 static void hyb_shared_seal_next(struct hyb_qp *qp, struct hyb_tx_page *p)
 {
 	struct hyb_shared *sh = qp->shared;
@@ -604,7 +608,7 @@ static u32 hyb_shared_room(struct sock *sk, u32 mss)
 }
 
 /*
- * Must a segment end in front of this FPDU? Either that was decided when it was
+ * Must a segment end before this FPDU? Either that was decided when it was
  * laid out. Or a segment should begin here, but TCP has sent one earlier that
  * was not full: alignment is found again.
  */
@@ -641,7 +645,7 @@ static __always_inline void hyb_shared_seal_head(u8 *p, u64 ctrl, u64 msn,
 	proto_put32(p + 16, mo);
 }
 
-/* The same around the place of a marker, which may be right behind it */
+/* As hyb_shared_seal_head(), around a marker, which may be right after the header */
 static void hyb_shared_seal_split(u8 *start, u64 pos, u32 ivl, u64 ctrl,
 				  u64 msn, u32 mo)
 {
@@ -1291,7 +1295,7 @@ static void hyb_shared_charge(struct hyb_shared *sh, struct sk_buff *skb)
 		sh->skb_seq = seq;
 		sh->skb_size = 0;
 	}
-	/* it may have grown by what TCP put behind it */
+	/* TCP may have merged later packets into it */
 	if (size > sh->skb_size) {
 		sh->rx.truesize += size - sh->skb_size;
 		sh->skb_size = size;

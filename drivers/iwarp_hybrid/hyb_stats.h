@@ -3,7 +3,7 @@
  * Counters of a device, one set per CPU, shown by "rdma statistic show link", and
  * some of them for each queue pair, shown in sysfs.
  *
- * The lowest layer: calls nothing of the driver.
+ * Types and inline functions only; hyb_stats.c calls nothing of the driver.
  */
 #ifndef HYB_STATS_H
 #define HYB_STATS_H
@@ -17,8 +17,9 @@
  */
 enum hyb_stat {
 	/*
-	 * Of each queue pair, too, see hyb_qp_count(). Transmit: FPDUs, bytes of
-	 * the stream, segments of it given to IP, again or not, work done for them.
+	 * Counted per queue pair as well, see hyb_qp_count(). Transmit: FPDUs;
+	 * bytes of the stream; segments passed to IP, retransmissions included;
+	 * the work for them.
 	 */
 	HYB_ST_TX_FPDUS,
 	HYB_ST_TX_BYTES,
@@ -28,7 +29,10 @@ enum hyb_stat {
 	HYB_ST_TX_COPY_BYTES,
 	HYB_ST_TX_CRC_BYTES,
 
-	/* receive: the same; segments that TCP took, whatever became of them */
+	/*
+	 * Receive: FPDUs; bytes of the stream; segments; the work for them. A
+	 * segment counts when TCP accepts it, even if the engine drops it later.
+	 */
 	HYB_ST_RX_FPDUS,
 	HYB_ST_RX_BYTES,
 	HYB_ST_RX_SEGMENTS,
@@ -36,7 +40,7 @@ enum hyb_stat {
 	HYB_ST_RX_COPY_BYTES,
 	HYB_ST_RX_CRC_BYTES,
 	HYB_ST_OOO_SEGMENTS,		/* that came out of order */
-	HYB_ST_OOO_FPDUS,		/* placed before their turn */
+	HYB_ST_OOO_FPDUS,		/* placed out of order */
 	HYB_ST_CQ_EVENT,		/* wake-ups */
 	HYB_ST_QP_COUNT,
 
@@ -61,7 +65,7 @@ enum hyb_stat {
 
 	/* receive */
 	HYB_ST_RX_WALKS,
-	HYB_ST_RX_NIC_PLACED,		/* bytes found where they belong */
+	HYB_ST_RX_NIC_PLACED,		/* bytes that the NIC had already placed */
 	HYB_ST_RX_PAUSED,
 	HYB_ST_RX_DEFERRED,
 	HYB_ST_RX_BUDGET,		/* rounds that left something */
@@ -69,12 +73,12 @@ enum hyb_stat {
 	HYB_ST_RX_IMM,
 	HYB_ST_RX_ATOMICS,
 
-	/* receive before its turn */
-	HYB_ST_OOO_LOOKS,		/* times segments were looked at */
+	/* out-of-order placement */
+	HYB_ST_OOO_LOOKS,		/* times segments were examined */
 	HYB_ST_OOO_BYTES,		/* payload placed early */
 	HYB_ST_OOO_DONE,		/* bytes delivered without a touch */
 	HYB_ST_OOO_WAIT_MARK,		/* runs of bytes without a marker */
-	HYB_ST_OOO_WAIT_STAG,		/* FPDUs: no memory for them, then */
+	HYB_ST_OOO_WAIT_STAG,		/* FPDUs: no region for the STag at that time */
 	HYB_ST_OOO_WAIT_RECV,		/* no receive */
 	HYB_ST_OOO_WAIT_ORDER,		/* operations that go in order */
 	HYB_ST_OOO_WAIT_PARTIAL,	/* not all of it was there */
@@ -100,7 +104,7 @@ enum hyb_stat {
 	HYB_ST_OFF_SW_DROPS,		/* no memory for that */
 	HYB_ST_OFF_RX_LOST,		/* it could not follow the stream */
 	HYB_ST_OFF_RX_RESYNC,		/* and got its position */
-	HYB_ST_OFF_RX_LIED,		/* good for it, bad for us */
+	HYB_ST_OFF_RX_LIED,		/* it called a CRC good, software found it bad */
 	HYB_ST_OFF_FILTERS,		/* flows steered by a filter */
 	HYB_ST_OFF_BUFS,		/* tagged buffers given to it */
 	HYB_ST_OFF_NO_BUF,		/* not given: no room here or there */

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * The outgoing stream: pages and segments. See hyb_stream.h.
+ * The outgoing stream: pages and segments. See hyb_stream.h. Calls nothing else of
+ * the driver.
  */
 #include <linux/log2.h>
 #include <linux/sched/mm.h>
@@ -178,7 +179,7 @@ static bool hyb_stream_keep(struct hyb_stream *s, const struct hyb_tx_page *p)
 
 /**
  * hyb_stream_pass - TCP has all of the oldest page
- * @s: stream, with a page behind that one
+ * @s: stream, with a page after that one
  *
  * It is kept to be used again, unless there are many. Those that are not kept go
  * back to the page allocator when TCP frees them, which gives out next what was

@@ -3,7 +3,7 @@
  * The outgoing stream: where FPDUs stand in TCP segments and in the pages that
  * TCP gets by reference.
  *
- * FPDUs are laid out one behind the other; none crosses the end of a page.
+ * FPDUs are laid out one after the other; none crosses the end of a page.
  * TCP cuts its queue into segments every MSS bytes; the stream knows where in
  * a segment it is and sizes FPDUs so that they end with the segment: a long
  * message fills segments completely, the next message continues in what is

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Transport layer: the TCP socket under a QP. See hyb_tcp.h.
+ * Transport layer: the TCP socket under a QP. See hyb_tcp.h. Calls the engines
+ * (hyb_rx.c, hyb_tx.c), hyb_shared.c, hyb_xmit.c, hyb_idle.c, and the files below
+ * these.
  */
 #include <linux/delay.h>
 #include <linux/ipv6.h>

@@ -270,7 +270,7 @@ DEFINE_EVENT(hyb_terminate, hyb_terminate_rx,
 	TP_PROTO(const struct hyb_qp *qp, u32 err),
 	TP_ARGS(qp, err));
 
-/* Where the components of a queue pair are from now on */
+/* The new placement of the components of a queue pair */
 TRACE_EVENT(hyb_place,
 	TP_PROTO(const struct hyb_qp *qp, const struct hyb_place *place),
 	TP_ARGS(qp, place),
@@ -298,7 +298,10 @@ TRACE_EVENT(hyb_place,
 		  hyb_trace_pay(__entry->payload))
 );
 
-/* The NIC has lost the stream; this FPDU at @seq, position @pos, is the answer */
+/*
+ * The NIC lost its position in the stream. The driver tells it that an FPDU begins at
+ * sequence number @seq, stream position @pos.
+ */
 TRACE_EVENT(hyb_off_resync,
 	TP_PROTO(const struct hyb_qp *qp, u32 seq, u64 pos),
 	TP_ARGS(qp, seq, pos),
@@ -332,7 +335,7 @@ void hyb_trace_tx(const struct hyb_qp *qp, const u8 *start, u64 pos, u32 len,
  * @pos: its position in the stream
  * @len: bytes of all
  * @nr: how many
- * @contig: with their markers behind the PAD
+ * @contig: whether their markers stand after the PAD (IWARP_LAYOUT_CONTIG)
  *
  * Context: TCP socket held.
  */

@@ -9,6 +9,8 @@
  * the send queue in turns. Not more is laid out than TCP has room for, the
  * rest stays in the queues until write_space. Messages of a shared link are
  * laid out by hyb_shared, which also decides when TCP gets more on such a QP.
+ *
+ * Calls hyb_ext.c, hyb_fast.c, hyb_shared.c, hyb_fpdu.c, and the files below these.
  */
 #include <linux/log2.h>
 #include <linux/mm.h>
@@ -632,7 +634,7 @@ static bool hyb_tx_refers(const struct hyb_qp *qp)
  */
 static u32 hyb_tx_ref_room(struct sock *sk, u32 mss)
 {
-	/* header behind the CRC in front, both ends of the payload */
+	/* header after the CRC of the previous FPDU, both ends of the payload */
 	u32 frags = mss / PAGE_SIZE + 3;
 	struct sk_buff *tail = tcp_write_queue_tail(sk);
 	u32 left = MAX_SKB_FRAGS;

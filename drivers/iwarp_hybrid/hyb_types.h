@@ -63,7 +63,7 @@ struct hyb_tx_page {
 /**
  * struct hyb_tx_kept - a page of the outgoing stream that TCP has all of
  * @page: as in &struct hyb_tx_page, of the usual size
- * @stage: same
+ * @stage: as in &struct hyb_tx_page
  */
 struct hyb_tx_kept {
 	struct page *page;
@@ -77,7 +77,7 @@ struct hyb_tx_kept {
  * @busy: ring of the others, in the order in which TCP got them
  * @nr_idle: pages in @idle; those in @busy and these are HYB_TX_POOL at most
  * @get: index of the oldest page in @busy, counts on
- * @put: index behind the newest one
+ * @put: index after the newest one
  */
 struct hyb_tx_pool {
 	struct hyb_tx_kept *idle;
@@ -89,13 +89,13 @@ struct hyb_tx_pool {
 
 /**
  * struct hyb_stream - the outgoing stream, laid out in pages
- * @ring: ring of pages, from @out to @cur; behind @cur those of a message that was cut
+ * @ring: ring of pages, from @out to @cur; after @cur those of a message that was cut
  * @mask: its size - 1
  * @cur: index of the page being filled, counts on
  * @out: index of the oldest page with bytes that TCP has not taken
- * @wait_max: pages that may wait behind @out
- * @pos: position in the stream behind what is laid out
- * @given: position behind what TCP has taken
+ * @wait_max: pages that may wait after @out
+ * @pos: position in the stream after what is laid out
+ * @given: position after what TCP has taken
  * @seq: TCP's sequence number of position 0
  * @ivl: marker interval, 0 for none
  * @ivl_log: its logarithm
@@ -104,7 +104,7 @@ struct hyb_tx_pool {
  * @mss: payload of a TCP segment, looked up for each batch
  * @room: bytes up to the end of the current segment; 0: not aligned
  * @memcg: control group that is charged for the pages, or NULL; that of the queue pair
- * @pool: pages that were in front of @out
+ * @pool: pages that were before @out
  * @first: the ring as long as it need not grow
  */
 struct hyb_stream {
@@ -141,8 +141,8 @@ struct hyb_stream {
 /**
  * struct hyb_sg_piece - bytes of the stream that lie elsewhere
  * @pos: position of the first of them
- * @end: position behind the FPDU, once that is complete; 0 if a packet may have
- *	 others behind it
+ * @end: position after the FPDU, once that is complete; 0 if a packet may have
+ *	 others after it
  * @page: page that holds them; referenced until the FPDU is recorded, then the
  *	  record has a reference
  * @off: offset in @page
@@ -165,7 +165,7 @@ struct hyb_sg_piece {
  * @begin: first of the FPDU being laid out
  * @put: next free
  * @max: pieces that this FPDU may have, those in the stream's page included
- * @fpdu: position behind the FPDU that TCP is getting pieces of, or 0
+ * @fpdu: position after the FPDU that TCP is getting pieces of, or 0
  * @nic: a NIC finishes the FPDU being laid out
  */
 struct hyb_sg {
@@ -247,7 +247,7 @@ enum hyb_lay {
 enum hyb_tx_msg {
 	HYB_TX_NONE,
 	HYB_TX_SEND,		/* send queue: Send or Write */
-	HYB_TX_IMM,		/* send queue: Immediate Data behind a Write */
+	HYB_TX_IMM,		/* send queue: Immediate Data after a Write */
 	HYB_TX_READ,		/* send queue: Read Request */
 	HYB_TX_ATOMIC,		/* send queue: Atomic Request */
 	HYB_TX_RRESP,		/* a Read Response or Atomic Response */
@@ -255,7 +255,7 @@ enum hyb_tx_msg {
 
 /**
  * struct hyb_tx_left - FPDUs that are left to the NIC and not recorded yet
- * @page: where they stand, one behind the other
+ * @page: where they stand, one after the other
  * @off: offset of the first
  * @len: bytes, 0: none
  * @pos: position of the first
@@ -286,7 +286,7 @@ struct hyb_tx_left {
  * @lent: TCP has memory of the request in progress
  * @tracked: packets are seen on their way to IP
  * @lend: packets with memory of requests, from the first of them on
- * @contig: the FPDU being laid out has its markers behind the PAD
+ * @contig: the FPDU being laid out has its markers after the PAD
  * @turn: Read Responses and send queue take turns
  * @rtr: ready-to-receive message to send first
  * @msn: next message number per untagged queue
@@ -318,7 +318,7 @@ struct hyb_tx_left {
  * @copied: bytes of payload copied
  * @referred: bytes of payload that TCP got by reference
  * @summed: bytes that CRCs were computed over
- * @nic: same, bytes
+ * @nic: bytes whose CRC is left to the NIC
  */
 struct hyb_tx {
 	struct hyb_stream s;
@@ -389,7 +389,7 @@ enum hyb_tx_who {
  * struct hyb_cur - a place in TCP's receive queue
  * @sk: socket
  * @skb: packet of the queue
- * @part: @skb or one of its frag_list, NULL behind the last
+ * @part: @skb or one of its frag_list, NULL after the last
  * @frag: next fragment of @part
  * @seq: sequence number of @p
  * @p: contiguous bytes
@@ -410,7 +410,7 @@ struct hyb_cur {
 };
 
 /*
- * Bytes of the stream that a round of the engine looks at: bottom halves are
+ * Bytes of the stream that a round of the engine handles: bottom halves are
  * disabled, and others wait. More than the largest FPDU.
  */
 #define HYB_RX_BUDGET	(1024 * 1024)
@@ -425,15 +425,15 @@ struct hyb_cur {
  * @crc: checksum is verified
  * @crc_kernel: by the kernel's code, see hyb_dev.crc_kernel
  * @paused: the next Send found no receive; resumed by hyb_sched_kick_rx()
- * @starved: paused without a receive: nothing is looked at before there is one
- * @stopped: an error was found, the peer's stream is no longer looked at
+ * @starved: paused without a receive: nothing is processed before there is one
+ * @stopped: an error was found, the peer's stream is no longer processed
  * @eof: end of stream was reported
  * @waiting: nothing was taken since the pause began
  * @fin_waits: nor since the peer's FIN came
  * @since: when that was, the later of both
  * @msn: expected message number per untagged queue
  * @rtr_send: an empty Send at the start of the stream is no message
- * @written: payload bytes of the last Write; 0 behind its Immediate Data
+ * @written: payload bytes of the last Write; 0 after its Immediate Data
  * @write_ended: all of that has come, what comes next is another
  * @sink: region that the last Write went to, referenced, or NULL
  * @active: @rqe is the buffer of the message being received
@@ -496,19 +496,19 @@ static inline void hyb_rx_wrote(struct hyb_rx *rx, u32 len, bool last)
 	rx->write_ended = last;
 }
 
-/* ------------------------------------------- placement before its turn */
+/* ---------------------------------------------- out-of-order placement */
 
-/* Receives that are taken from the queue before their turn, at most */
+/* Receives that are taken from the queue out of order, at most */
 #define HYB_OOO_RECVS	32
 
 /**
  * struct hyb_ooo - what a QP knows of its out-of-order queue
- * @tab: ranges that were looked at, NULL while there are none
+ * @tab: ranges that were examined, NULL while there are none
  * @rqe: receives taken early, a ring; NULL until one was
  * @rqe_get: oldest of them
  * @rqe_put: next free
  * @seen: tcp_sock.rcv_ooopack at the last look
- * @partial: where the last FPDU was that ended behind its run, for counting
+ * @partial: where the last FPDU was that ended past its run, for counting
  * @no_mark: where the last run began without a usable marker, for counting
  */
 struct hyb_ooo {
@@ -541,10 +541,10 @@ struct hyb_fpos {
  * struct hyb_msg - a message that is not completely sealed
  * @first: its first FPDU
  * @last: its last FPDU
- * @len: bytes behind the DDP headers: header of the upper layer and payload
+ * @len: bytes after the DDP headers: header of the upper layer and payload
  * @msn: message number
  * @hdr_len: bytes of @hdr
- * @solicited: the peer shall have an event
+ * @solicited: the peer is to get an event
  * @hdr: header of the upper layer
  */
 struct hyb_msg {
@@ -572,7 +572,7 @@ struct hyb_msg {
  * @reserved: a reservation is open, the engine does nothing
  * @appending: it appends to the last message
  * @pending: there is something to do when it is over
- * @eor: a segment ends in front of the next FPDU
+ * @eor: a segment ends before the next FPDU
  * @lent: bytes of the reservation
  * @was: hyb_msg.len before it
  * @nr: entries of @seg in use
@@ -667,10 +667,10 @@ struct hyb_off_piece {
  * struct hyb_off - offload state that the engines read for each FPDU; first
  *		    member of the private structure
  * @tx_crc: the CRC of FPDUs handed over from now on may be left to the NIC
- * @tx_contig: markers may stand behind the payload, IWARP_LAYOUT_CONTIG
+ * @tx_contig: markers may stand after the payload, IWARP_LAYOUT_CONTIG
  * @tx_sg: payload may be given by reference, the NIC gathers it
  * @rx_crc: the NIC's verdict is taken for a CRC
- * @word: same of packets that are on their way since it was, or is
+ * @word: the NIC's verdict is, or was, taken: packets on their way may have it
  * @place: the NIC places payload of tagged segments
  * @verify: check in any case
  * @max_pieces: of an FPDU whose payload the NIC gathers

@@ -6,7 +6,8 @@
  * The application binary interface to user space is that of siw-abi.h, so
  * that the provider library already installed drives this device.
  *
- * Calls no other file; the connection manager's verbs are in its table, too.
+ * Calls hyb_attr.c. The table of operations also has the verbs of hyb_cm.c and
+ * hyb_listen.c.
  */
 #include <linux/etherdevice.h>
 #include <linux/mm.h>
@@ -29,7 +30,7 @@ static int hyb_query_device(struct ib_device *ibdev,
 {
 	struct hyb_dev *dev = hyb_dev_of(ibdev);
 
-	/* none when the core asks for itself, from 7.2 on */
+	/* NULL when the core asks for its own use, since Linux 7.2 */
 	if (udata && (udata->inlen || udata->outlen))
 		return -EINVAL;
 
@@ -56,7 +57,10 @@ static int hyb_query_device(struct ib_device *ibdev,
 		.max_qp_init_rd_atom = HYB_MAX_RD_ATOM,
 		.max_res_rd_atom = HYB_MAX_QP * HYB_MAX_RD_ATOM,
 		.max_fast_reg_page_list_len = HYB_MAX_FRWR_PAGES,
-		/* for programs: their format has no room; see below */
+		/*
+		 * Programs cannot use atomics: their format of work requests has
+		 * no room for the operands. For the kernel: hyb_enable_driver().
+		 */
 		.atomic_cap = IB_ATOMIC_NONE,
 	};
 	addrconf_addr_eui48((u8 *)&attr->sys_image_guid, dev->gid);
@@ -160,9 +164,9 @@ static void hyb_dealloc_ucontext(struct ib_ucontext *ibctx)
 }
 
 /*
- * Nothing to do: rings are ordinary memory whose pages live as long as they
- * are mapped. Being there lets the device go while programs still have it
- * open, and lets it move between network namespaces.
+ * Nothing to do: the rings are ordinary pages, which live as long as they are
+ * mapped. The core needs the callback to remove the device while programs have it
+ * open, and to move it between network namespaces.
  */
 static void hyb_disassociate_ucontext(struct ib_ucontext *ibctx)
 {
@@ -177,8 +181,9 @@ static void hyb_mmap_free(struct rdma_user_mmap_entry *entry)
 }
 
 /*
- * remap_vmalloc_range() takes memory of vmalloc_user() only, which is not
- * charged. The core has made sure that the mapping is as long as the ring.
+ * remap_vmalloc_range() accepts only memory from vmalloc_user(), which is not
+ * charged to a control group. The core has checked that the mapping is as long as
+ * the ring.
  */
 static int hyb_umap_insert(struct vm_area_struct *vma, const void *ring)
 {

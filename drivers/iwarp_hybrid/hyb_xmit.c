@@ -4,6 +4,8 @@
  *
  * A private copy of the socket's address family operations sees every packet
  * before it gets its IP header.
+ *
+ * Calls hyb_lend.c, hyb_off_sw.c, hyb_ooo.c and hyb_fpdu.c.
  */
 #include <linux/mutex.h>
 #include <net/inet_connection_sock.h>

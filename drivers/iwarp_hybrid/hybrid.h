@@ -8,9 +8,12 @@
  *	hyb_main	module, rdma link, net device events
  *	hyb_verbs	device, PD, user context
  *	hyb_cm, hyb_qp	connection management; queue pairs
+ *	hyb_listen	listening cm_ids and their sockets
+ *	hyb_cep		connection end points, the state machine
  *	hyb_tcp		TCP socket of a connection, its callbacks
  *	hyb_rx, hyb_tx	the engines
- *	hyb_ext, hyb_fast, hyb_shared	parts of both; hyb_xmit between TCP and IP
+ *	hyb_ext, hyb_fast, hyb_shared	parts of both engines
+ *	hyb_xmit	packets between TCP and IP (same layer as hyb_ext)
  *	hyb_fpdu	FPDUs in the outgoing stream; hyb_idle
  *	hyb_attr, hyb_recv, hyb_sg	sysfs; receives; payload by reference
  *	hyb_off_conn, hyb_ooo, hyb_srq	NIC offload; out-of-order placement
@@ -87,7 +90,7 @@ enum hyb_pay_mode {
 /**
  * struct hyb_place - where the components are that can be on the NIC
  * @crc: RDMA_STACK_HOST or RDMA_STACK_NIC
- * @demux: same
+ * @demux: RDMA_STACK_HOST or RDMA_STACK_NIC
  * @markers: enum hyb_mark_mode
  * @payload: enum hyb_pay_mode; no component, hence not part of a profile
  */
@@ -133,7 +136,7 @@ struct hyb_place {
  * @markers: enum mpa_want
  * @mpa_rev: MPA revision that an active open begins with
  * @marker_ivl: marker interval that an active open proposes
- * @ooo: place what comes out of order before its turn
+ * @ooo: place FPDUs that arrive out of order, before the gap is filled
  * @idle: looks for queue pairs that do nothing; hyb_idle's
  * @busy: queue pairs that are not idle, linked by hyb_qp.busy_node
  * @busy_lock: (BH) protects @busy; a leaf
@@ -208,7 +211,7 @@ struct hyb_umap {
  * @ibcq: the RDMA core's object
  * @dev: device
  * @ring: entries in the layout of siw-abi.h, mapped by a user
- * @ctrl: behind the ring; consumers arm the queue here
+ * @ctrl: after the ring; consumers arm the queue here
  * @mask: number of entries - 1, entries are a power of two
  * @id: number for users
  * @put: free running producer index
@@ -383,7 +386,7 @@ struct hyb_rq {
  * @starved: queue pairs that have found it empty, linked by hyb_qp.srq_node
  * @since: jiffies, when the last one of them did
  * @kick: makes them go on after a post
- * @poll: the same for a user's queue, whose posts are not seen
+ * @poll: makes them go on where no post is seen, for a user's queue
  */
 struct hyb_srq {
 	struct ib_srq ibsrq;
@@ -428,7 +431,7 @@ struct hyb_srq {
  *		 hyb_tcp.lock
  * @requested: where components should be; changes under the TCP socket's lock once
  *	  connected, under hyb_tcp.lock before
- * @place: where they are, see hyb_place_update(); same lock
+ * @place: where they are, see hyb_place_update(); locked as @requested
  * @shared: link shared with the upper layer, or NULL; hyb_shared's
  * @off: connection as the NIC knows it, or NULL; hyb_offload's
  * @ooo: out-of-order placement, or NULL; set once at attach; hyb_ooo's
@@ -512,8 +515,8 @@ static inline void hyb_stats_inc(struct hyb_dev *dev, enum hyb_stat id)
 }
 
 /*
- * The same of the data path. Context: bottom halves disabled, no hard interrupt. With
- * PREEMPT_RT other tasks run on the processor then, too.
+ * hyb_stats_add() for the data path. Context: bottom halves disabled, no hard
+ * interrupt. With PREEMPT_RT other tasks run on the processor then, too.
  */
 static inline void __hyb_stats_add(struct hyb_dev *dev, enum hyb_stat id, u64 n)
 {

@@ -174,8 +174,8 @@ static bool sdp_timer_ka_taken(struct sdp_conn *conn)
 }
 
 /*
- * Behind data that wait for a reader no probe comes through: they are the probe, and
- * the transport watches over them.
+ * No probe passes data that wait for a reader: they are the probe, and the transport
+ * watches over them.
  */
 static bool sdp_timer_ka_behind(const struct sock *sk)
 {
