@@ -49,7 +49,7 @@
 #define HNIC_POOL_PAGES	128
 #define HNIC_POOL_ORDER	3
 #define HNIC_WIRE_MAX	4096	/* packets under way; then the sender waits */
-#define HNIC_WIRE_SIZE	(8U << 20)	/* and so many bytes of memory */
+#define HNIC_WIRE_SIZE	(8U << 20)	/* bytes of memory of the packets on it */
 #define HNIC_CONNS	1024	/* of a device; default of HNIC_MAX_CONNS */
 #define HNIC_FILTERS	64	/* of a device */
 #define HNIC_BUFS	256	/* of a connection; default of HNIC_MAX_BUFS */
@@ -81,7 +81,7 @@ struct hnic_placed {
 };
 
 /**
- * struct hnic_pkt - a packet, and in front of it what the NIC knows of it
+ * struct hnic_pkt - a packet, and before it what the NIC knows of it
  * @next: in struct hnic_list
  * @due: ns: when its DMA is over; on a wire, when it arrives; 0: at once
  * @placed: where its bytes are, if some of them were placed
@@ -241,7 +241,7 @@ struct hnic_rx_stats {
 	u64 ns;
 };
 
-/* Of the link behind a device */
+/* Of the link at a device */
 struct hnic_link_stats {
 	u64 lost;
 	u64 reordered;
@@ -267,7 +267,7 @@ struct hnic_link_stats {
  * @lock: protects @task against being stopped
  * @task: the thread, NULL while the device is down
  * @flags: HNIC_ENGINE_*
- * @cpu: where it shall run, or -1; under hnic_dev.lock
+ * @cpu: processor that it is to run on, or -1; under hnic_dev.lock
  */
 struct hnic_engine {
 	struct hnic_dev *dev;
@@ -388,7 +388,7 @@ struct hnic_wire {
 };
 
 /*
- * Settings of a device and of the link behind it: sysfs, Documentation/hnic.rst.
+ * Settings of a device and of its link: sysfs, Documentation/hnic.rst.
  * ppm: parts per million of the packets that it concerns.
  */
 enum hnic_knob {
@@ -404,10 +404,10 @@ enum hnic_knob {
 	HNIC_FAULT_VERDICT,	/* ppm */
 	HNIC_FAULT_RESYNC,	/* ppm */
 	HNIC_SEED,		/* state of both generators */
-	HNIC_MAX_CONNS,		/* as in struct iwarp_offload_caps */
-	HNIC_MAX_FRAGS,		/* the same */
-	HNIC_MAX_FPDU,		/* the same; bytes */
-	HNIC_MAX_BUFS,		/* the same */
+	HNIC_MAX_CONNS,		/* to HNIC_MAX_BUFS: limits, struct iwarp_offload_caps */
+	HNIC_MAX_FRAGS,
+	HNIC_MAX_FPDU,		/* bytes */
+	HNIC_MAX_BUFS,
 	HNIC_DMA_NS,		/* ns of an operation */
 	HNIC_DMA_RATE,		/* Mbit/s */
 	HNIC_MEM_RATE,		/* Mbit/s of accesses to memory of the NIC */

@@ -2,12 +2,14 @@
 /*
  * The iWARP engines: connections taken over from a provider, CRC and markers
  * of what they send, the verdict on what they receive, their queue. Calls
- * hnic_place.c, hnic_pkt.c, lib/iwarp and the provider.
+ * hnic_place.c, hnic_link.c for random faults, hnic_pkt.c, lib/iwarp and the
+ * provider.
  *
  * Readers of the table are both engines (RCU). An entry has a lock for each
- * direction, held while the provider is asked; conn_del takes both to make
- * sure that the engines no longer do. The provider calls rx_resync with the
- * socket's lock held, so it must not take that one when it is asked.
+ * direction, which the engine holds while it calls the provider. conn_del takes
+ * both, so that no such call is running when it returns. The provider calls
+ * rx_resync with the lock of the TCP socket held. Its callbacks must therefore not
+ * take that lock.
  *
  * Positions are needed modulo the marker interval only, a power of two: the
  * difference of two sequence numbers will do.
@@ -42,7 +44,7 @@ struct hnic_tuple {
  * @tx_next: where the next FPDU begins
  * @tx_sync: @tx_next is known
  * @rx_lock: protects the receiving part
- * @rx_next: where the next FPDU begins, behind what was seen
+ * @rx_next: where the next FPDU begins, after what was seen
  * @rx_sync: @rx_next is known
  * @rx_asked: rx_lost was called and not answered
  * @rx_answers: answers of the provider that are not counted yet
@@ -104,7 +106,7 @@ static struct hnic_conn *hnic_conn_find(struct hnic_dev *hd,
 
 /* ------------------------------------------------------------- transmit */
 
-/* All that is special about this packet, the provider knows */
+/* Ask the provider for the final bytes of a packet that the engine cannot finish itself */
 static enum hnic_tx hnic_conn_tx_fallback(struct hnic_dev *hd, struct hnic_conn *hc,
 					  u8 *data, u32 seq, u32 len)
 {
@@ -226,8 +228,9 @@ static bool hnic_conn_tx_own(struct hnic_dev *hd, const struct hnic_conn *hc,
 }
 
 /*
- * Without the mark it is final, and software may have moved the markers, or it is
- * a copy that was made on the way here; of both the provider knows the bytes.
+ * The engine finishes a marked packet. A packet without the mark is either final, perhaps
+ * with its markers moved by software, or a copy that was made on the way here. In both
+ * cases the provider supplies the bytes.
  */
 static enum hnic_tx hnic_conn_tx_serve(struct hnic_dev *hd, struct hnic_conn *hc,
 				       struct hnic_pkt *p, bool marked)
@@ -251,7 +254,10 @@ static enum hnic_tx hnic_conn_tx_serve(struct hnic_dev *hd, struct hnic_conn *hc
 enum hnic_tx hnic_conn_tx(struct hnic_dev *hd, struct hnic_pkt *p,
 			  const struct sk_buff *skb)
 {
-	/* without CRC there is nothing to fill in where markers are gathered */
+	/*
+	 * TX_SG is among them although the engine fills in nothing for it without
+	 * TX_CRC: a marked packet still counts as served
+	 */
 	u32 mine = BIT(IWARP_OFFLOAD_TX_CRC) | BIT(IWARP_OFFLOAD_TX_CONTIG) |
 		   BIT(IWARP_OFFLOAD_TX_SG);
 	bool marked = hnic_skb_decrypted(skb);
@@ -289,7 +295,7 @@ enum hnic_tx hnic_conn_tx(struct hnic_dev *hd, struct hnic_pkt *p,
 
 /* -------------------------------------------------------------- receive */
 
-/* All FPDUs of a packet that they fill */
+/* Check CRC and markers of all FPDUs of a packet that consists of whole FPDUs */
 static bool hnic_conn_rx_good(struct hnic_dev *hd, const u8 *p, u32 len, u32 pos,
 			      u32 ivl)
 {
@@ -338,7 +344,7 @@ static void hnic_conn_rx_lose(struct hnic_dev *hd, struct hnic_conn *hc)
 	hc->conn->ops->rx_lost(hc->conn);
 }
 
-/* Continue behind this packet, which ends at @end */
+/* Continue after this packet, which ends at @end */
 static void hnic_conn_rx_sync(struct hnic_dev *hd, struct hnic_conn *hc, u32 end)
 {
 	if (!hc->rx_sync)
@@ -407,7 +413,10 @@ static bool hnic_conn_rx_check(struct hnic_dev *hd, struct hnic_conn *hc,
 	return false;
 }
 
-/* Returns whether it is really good, and is said to be */
+/*
+ * Give the verdict on a packet. Returns true if the packet is good and the verdict says
+ * so: fault injection can make the two differ.
+ */
 static bool hnic_conn_rx_verdict(struct hnic_dev *hd, struct hnic_conn *hc,
 				 struct hnic_pkt *p)
 {
@@ -491,7 +500,7 @@ static void hnic_caps(struct net_device *netdev,
 	caps->max_bufs = READ_ONCE(hd->link.knob[HNIC_MAX_BUFS]);
 }
 
-/* The queue of the CPU that the provider wants, or else by chance */
+/* The queue of the CPU that the provider prefers, or else one by a hash of the addresses */
 static int hnic_conn_queue(struct hnic_dev *hd, const struct hnic_conn *hc,
 			   int cpu)
 {
@@ -568,7 +577,10 @@ static int hnic_conn_add(struct iwarp_offload_conn *conn)
 	return err;
 }
 
-/* Features came or went; the rest is looked at packet by packet */
+/*
+ * Features were added or removed. Only the queue needs an update; the engines read the
+ * other features for each packet.
+ */
 static void hnic_conn_update(struct iwarp_offload_conn *conn)
 {
 	struct hnic_dev *hd = netdev_priv(conn->netdev);

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
  * ethtool: engines (private flags), counters, queues, filters, coalescing,
- * pause. Calls hnic_filter.c, and the net device's operations for open and stop.
+ * pause. Calls hnic_filter.c, the net device's operations for open and stop, and
+ * iwarp_offload_changed().
  *
  * Context of all: process, RTNL held.
  */
@@ -20,7 +21,7 @@ static const char hnic_priv_flags[][ETH_GSTRING_LEN] = {
 	[IWARP_OFFLOAD_RX_PLACE] = "iwarp-rx-place",
 };
 
-/* In the order of the fields of the three structures */
+/* In the order of the fields of the three structures; then two that are computed */
 static const char hnic_stat_names[][ETH_GSTRING_LEN] = {
 	"tx_engine_packets",
 	"tx_engine_octets",
@@ -84,7 +85,8 @@ static const char hnic_stat_names[][ETH_GSTRING_LEN] = {
 
 static_assert(ARRAY_SIZE(hnic_stat_names) ==
 	      (sizeof(struct hnic_tx_stats) + sizeof(struct hnic_rx_stats) +
-	       sizeof(struct hnic_link_stats)) / sizeof(u64) + 2);
+	       sizeof(struct hnic_link_stats)) / sizeof(u64) +
+	      2 /* nic_ns, connections */);
 
 static const char * const hnic_queue_names[] = {
 	"rx_packets", "rx_octets", "tx_packets", "tx_octets", "polls",
@@ -126,7 +128,7 @@ static void hnic_get_strings(struct net_device *netdev, u32 set, u8 *data)
 					hnic_queue_names[k]);
 }
 
-/* Copies of what an engine writes, all of one moment */
+/* Take a consistent snapshot of the counters of an engine */
 static void hnic_stats_copy(struct hnic_engine *e, void *to, const void *from,
 			    size_t len)
 {
@@ -317,7 +319,7 @@ static void hnic_get_pauseparam(struct net_device *netdev,
 	pause->tx_pause = hd->pause;
 }
 
-/* The peer always obeys */
+/* The peer always honours pause frames, so only tx_pause can be changed */
 static int hnic_set_pauseparam(struct net_device *netdev,
 			       struct ethtool_pauseparam *pause)
 {

@@ -5,7 +5,7 @@
  *
  * Freestanding, as lib/iwarp/types.h; selftests/unit/test_hnic.c tests it in user
  * space. The bytes of a packet may be anything: the length that they give is
- * checked before what is behind it is touched.
+ * checked before the bytes after it are touched.
  *
  * Positions and intervals are those of iwarp/mpa.h: bytes of the stream, here
  * modulo 2^32, which every marker interval divides; an interval of 0 is no markers.
@@ -66,9 +66,9 @@ static inline u32 hnic_fpdu_walk(const u8 *p, u32 len, u32 pos, u32 ivl)
  * @pos: its position
  * @ivl: marker interval
  *
- * The last two bytes of a marker say how many bytes in front of it ULPDU_Length
- * begins; the low two bits do not count (RFC 5044 section 4.3). One in front of
- * ULPDU_Length says 0.
+ * The last two bytes of a marker say how many bytes before it ULPDU_Length
+ * begins; the low two bits do not count (RFC 5044 section 4.3). A marker directly
+ * before ULPDU_Length says 0.
  */
 static inline bool hnic_fpdu_marks_good(const u8 *p, u32 len, u32 pos, u32 ivl)
 {
@@ -88,8 +88,8 @@ static inline bool hnic_fpdu_marks_good(const u8 *p, u32 len, u32 pos, u32 ivl)
 
 /**
  * hnic_fpdu_open() - open the gaps of the markers
- * @p: FPDU as IWARP_LAYOUT_CONTIG (rdma/iwarp_offload.h): markers behind PAD;
- *     final on return, but for the CRC
+ * @p: FPDU. On entry in IWARP_LAYOUT_CONTIG (rdma/iwarp_offload.h), with the
+ *     markers after the PAD. On return final except for the CRC.
  * @len: its bytes
  * @pos: its position
  * @ivl: marker interval

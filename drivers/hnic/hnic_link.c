@@ -5,7 +5,7 @@
  * hnic_dma.c and hnic_engine.c.
  *
  * The link runs in the TX engine of the sender. Its time is no work of a NIC, so
- * it is counted in hnic_link_stats.ns. The wire is a queue in front of the
+ * it is counted in hnic_link_stats.ns. The wire is a queue ahead of the
  * receiver: the TX engine of the sender fills it, the RX engine of the receiver
  * takes from it. Functions without a "Context" run in the TX engine.
  *

@@ -43,7 +43,7 @@ static netdev_tx_t hnic_xmit(struct sk_buff *skb, struct net_device *netdev)
 	struct hnic_tx_slot *slot;
 	bool kick;
 
-	/* pairs with hnic_poll_tx(): the slot is not looked at any more */
+	/* pairs with hnic_poll_tx(): it does not read the slot any more */
 	if (unlikely(head - smp_load_acquire(&tx->clean) == HNIC_RING)) {
 		netif_tx_stop_queue(txq);
 		return NETDEV_TX_BUSY;

@@ -54,7 +54,7 @@ struct hnic_pkt *hnic_list_pop(struct hnic_list *l)
 	return p;
 }
 
-/* Move all of @from behind @to */
+/* Append all of @from to @to */
 void hnic_list_splice(struct hnic_list *to, struct hnic_list *from)
 {
 	if (!from->head)
@@ -306,7 +306,7 @@ void hnic_pkt_tuple(const struct hnic_pkt *p, struct in6_addr *saddr,
 }
 
 /**
- * hnic_pkt_set_len() - the packet now has so many bytes
+ * hnic_pkt_set_len() - change the length of a packet
  * @p: a TCP packet
  * @len: bytes in all; the memory is there
  */

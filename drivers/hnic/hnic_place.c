@@ -6,10 +6,10 @@
  *
  * When a packet is exactly what TCP waits for is found out here, as a NIC would:
  * by what has come in, not by looking at the socket. Each byte of the stream
- * is placed when it is seen for the first time, or never. All that was seen
- * passes the host later, and the provider reports bytes that came another way. So
- * nothing is written to memory once the host has processed it, whatever old or
- * forged packets come.
+ * is placed when it is seen for the first time, or never. Every byte that the NIC has
+ * seen reaches the host later, and the provider reports bytes that arrived on another
+ * path. Old or forged packets can therefore never overwrite memory that the host has
+ * processed.
  */
 #include <linux/etherdevice.h>
 #include <linux/mm.h>
@@ -21,7 +21,7 @@
 #include "iwarp/ddp.h"
 #include "iwarp/rdmap.h"
 
-/* Shorter payload stays in the packet: no more than copying a fragment costs */
+/* Shorter payload stays in the packet: to copy it costs no more than one more fragment */
 #define HNIC_PLACE_MIN	64
 
 #define HNIC_TAG_HEAD	(MPA_LEN_SIZE + DDP_TAGGED_LEN)
@@ -47,12 +47,12 @@ void hnic_place_sent(struct hnic_place *pl, const struct hnic_pkt *p)
 }
 
 /**
- * hnic_place_track() - every packet of the connection
+ * hnic_place_track() - follow the sequence of received packets; call it for each one
  * @pl: placement
  * @seq: sequence number of its first byte
  * @len: bytes, may be 0
  *
- * Return: it continues what came so far, and nothing of it was here before.
+ * Return: whether it continues what came so far, and nothing of it was here before.
  */
 bool hnic_place_track(struct hnic_place *pl, u32 seq, u32 len)
 {
@@ -91,8 +91,8 @@ void hnic_place_passed(struct hnic_place *pl, u32 seq)
 }
 
 /*
- * Will TCP take the packet, which is in sequence? It would be wrong to place a
- * forged one. Of what it takes, some is left out that is not the usual case.
+ * Is TCP certain to accept this packet, which is in sequence? A forged packet must not be
+ * placed. The test also rejects some unusual packets that TCP would accept.
  */
 static bool hnic_place_sure(struct hnic_place *pl, const struct hnic_pkt *p)
 {
@@ -145,7 +145,7 @@ static bool hnic_plan_add(struct hnic_plan *plan, struct page *page, u32 off,
 	return true;
 }
 
-/* Up to @to they stay where they are */
+/* Leave the bytes up to @to in the packet */
 static bool hnic_plan_stay(struct hnic_plan *plan, u32 to)
 {
 	return to == plan->at ||
@@ -153,7 +153,7 @@ static bool hnic_plan_stay(struct hnic_plan *plan, u32 to)
 			     to - plan->at);
 }
 
-/* The next @len go to @buf, from offset @off of it on */
+/* Direct the next @len bytes to offset @off of @buf */
 static bool hnic_plan_go(struct hnic_plan *plan,
 			 const struct iwarp_offload_buf *buf, u64 off, u32 len)
 {
@@ -258,7 +258,7 @@ static bool hnic_place_seg(struct hnic_plan *plan, const struct hnic_seg *s,
 		ok = hnic_plan_stay(plan, s->off + where) &&
 		     hnic_plan_go(plan, buf, s->to - buf->to + done, n);
 	}
-	/* one for what is behind, the CRC at least */
+	/* one for the bytes after it, the CRC at least */
 	if (ok && plan->out->nr < ARRAY_SIZE(plan->out->piece)) {
 		hnic_plan_copy(plan, nr, at);
 		return true;
@@ -268,7 +268,10 @@ static bool hnic_place_seg(struct hnic_plan *plan, const struct hnic_seg *s,
 	return false;
 }
 
-/* The packet keeps references of all pieces, the first is its own */
+/*
+ * The packet holds a reference to the page of each piece. The first piece is in the
+ * packet's own page.
+ */
 static void hnic_place_commit(struct hnic_plan *plan)
 {
 	struct hnic_placed *out = plan->out;

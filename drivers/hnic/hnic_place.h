@@ -10,11 +10,11 @@
 
 /**
  * struct hnic_place - placement of one connection
- * @bufs: tagged buffers, the one used last in front
- * @nbufs: how many
+ * @bufs: tagged buffers, the one used last first
+ * @nbufs: entries of @bufs
  * @seen: end of what came in so far
  * @run: where the bytes up to @seen begin that came without a gap
- * @sync: nothing in front of @run is missing, so @seen is what TCP waits for
+ * @sync: nothing before @run is missing, so @seen is what TCP waits for
  * @asked: the provider was asked where it is, and has not answered
  * @known: the following three are from a packet that was in sequence
  * @doff: its data offset: TCP options, or none
@@ -23,7 +23,8 @@
  * @sent_known: @sent is valid
  * @sent: end of what this side has sent; the TX engine's
  *
- * All but the last two are protected by the lock of the receiving side.
+ * hnic_conn.rx_lock protects all members except @sent_known and @sent, which the TX
+ * engine writes under hnic_conn.tx_lock.
  */
 struct hnic_place {
 	struct list_head bufs;

@@ -4,7 +4,7 @@
  * hnic_engine.c, hnic_rx.c.
  *
  * Context of all: process; hnic_dev.lock is taken here, and the lock of the net
- * device in front of it. RTNL is not: open and stop take both under RTNL, and a
+ * device before it. RTNL is not: open and stop take both under RTNL, and a
  * device that goes waits, under RTNL alone, for tasks that are here.
  */
 #include <linux/capability.h>
