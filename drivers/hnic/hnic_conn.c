@@ -92,14 +92,14 @@ void hnic_conn_exit(struct hnic_dev *hd)
 }
 
 static struct hnic_conn *hnic_conn_find(struct hnic_dev *hd,
-					const struct hnic_pkt *p, bool mine)
+					const struct hnic_pkt *p, bool sending)
 {
 	struct hnic_tuple key = {};
 
-	hnic_pkt_tuple(p, mine ? &key.saddr : &key.daddr,
-		       mine ? &key.daddr : &key.saddr,
-		       mine ? &key.sport : &key.dport,
-		       mine ? &key.dport : &key.sport);
+	hnic_pkt_tuple(p, sending ? &key.saddr : &key.daddr,
+		       sending ? &key.daddr : &key.saddr,
+		       sending ? &key.sport : &key.dport,
+		       sending ? &key.dport : &key.sport);
 	key.ipv6 = p->ipv6;
 	return rhashtable_lookup(&hd->conns, &key, hnic_conn_params);
 }
@@ -258,8 +258,8 @@ enum hnic_tx hnic_conn_tx(struct hnic_dev *hd, struct hnic_pkt *p,
 	 * TX_SG is among them although the engine fills in nothing for it without
 	 * TX_CRC: a marked packet still counts as served
 	 */
-	u32 mine = BIT(IWARP_OFFLOAD_TX_CRC) | BIT(IWARP_OFFLOAD_TX_CONTIG) |
-		   BIT(IWARP_OFFLOAD_TX_SG);
+	u32 tx_features = BIT(IWARP_OFFLOAD_TX_CRC) | BIT(IWARP_OFFLOAD_TX_CONTIG) |
+			  BIT(IWARP_OFFLOAD_TX_SG);
 	bool marked = hnic_skb_decrypted(skb);
 	enum hnic_tx ret = HNIC_TX_PLAIN;
 	struct hnic_conn *hc;
@@ -277,7 +277,7 @@ enum hnic_tx hnic_conn_tx(struct hnic_dev *hd, struct hnic_pkt *p,
 		if (hc->conn && hnic_conn_tx_own(hd, hc, p, skb)) {
 			hnic_place_sent(&hc->place, p);
 			served = hnic_pkt_pay_len(p) &&
-				 READ_ONCE(hc->conn->features) & mine;
+				 READ_ONCE(hc->conn->features) & tx_features;
 		}
 		if (served)
 			ret = hnic_conn_tx_serve(hd, hc, p, marked);

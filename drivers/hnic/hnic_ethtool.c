@@ -300,7 +300,7 @@ static int hnic_set_coalesce(struct net_device *netdev,
 	}
 	if (!hnic_coalesce_frames(ec->tx_max_coalesced_frames) ||
 	    !hnic_coalesce_frames(ec->rx_max_coalesced_frames)) {
-		NL_SET_ERR_MSG(extack, "hnic: tx-frames and rx-frames are 1 to 256");
+		NL_SET_ERR_MSG(extack, "hnic: tx-frames and rx-frames must be between 1 and 256");
 		return -EINVAL;
 	}
 	WRITE_ONCE(hd->rx_usecs, ec->rx_coalesce_usecs);
