@@ -26,7 +26,7 @@
 #define compat_create_cq_udata	(cq_udata)
 #endif
 
-/* ib_device_ops.reg_user_mr: arguments behind access, from 6.17 with hints */
+/* ib_device_ops.reg_user_mr: arguments after access, from 6.17 with hints */
 #ifdef HAVE_REG_USER_MR_DMAH
 #define COMPAT_REG_USER_MR_ARGS	struct ib_dmah *dmah, struct ib_udata *udata
 #define compat_reg_user_mr_dmah	(dmah)

@@ -21,7 +21,7 @@ struct net;
 /* Where an answer comes from */
 enum stack_source {
 	STACK_SOURCE_NONE,	/* nothing is known */
-	STACK_SOURCE_DRIVER,	/* the name of the driver */
+	STACK_SOURCE_DRIVER,	/* the driver: its driver_id, module and protocol */
 	STACK_SOURCE_PROVIDER,	/* the table that it registered */
 };
 

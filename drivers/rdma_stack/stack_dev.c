@@ -42,7 +42,7 @@ static DEFINE_MUTEX(stack_devs_lock);
 
 static BLOCKING_NOTIFIER_HEAD(stack_chain);
 
-/* Without a lock: complete before the first device, unchanged until the last */
+/* No lock: all watchers register before the first device appears, and none unregisters */
 static RAW_NOTIFIER_HEAD(stack_watchers);
 
 /* -------------------------------------------------------------- providers */
@@ -197,7 +197,10 @@ static void stack_notify(struct ib_device *dev, enum stack_event event)
 	raw_notifier_call_chain(&stack_watchers, event, dev);
 }
 
-/* Does the core have it? The pointer alone may be that of an earlier one. */
+/*
+ * Is @dev registered with the core? If so, takes a reference. The pointer is only
+ * compared, because the device may be gone.
+ */
 static bool stack_dev_known(struct ib_device *dev)
 {
 	struct ib_device *d;
@@ -423,7 +426,8 @@ int __init stack_dev_init(void)
 /**
  * stack_dev_exit() - undo stack_dev_init()
  *
- * Context: module exit: no provider is left, or it would hold the module.
+ * Context: module exit. No provider is left: a registered provider holds a reference to
+ * the module.
  */
 void stack_dev_exit(void)
 {

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
  * Facts about drivers that have not called rdma_stack_register(). Lowest layer,
- * pure functions.
+ * pure functions: calls nothing.
  *
  * Each row says where the facts were read, in the tree of Linux 6.1 unless
  * said otherwise. A row shows what the driver does with a reliable
@@ -32,7 +32,7 @@ struct stack_known {
 	u8 place[RDMA_STACK_COMPS];
 };
 
-/* @rest: place of the components that are always in one place */
+/* @rest: place of flow control, buffering, ordering and reliability, always together */
 #define PLACES(crc, demux, markers, rest) {			\
 	[RDMA_STACK_CRC]		= RDMA_STACK_##crc,	\
 	[RDMA_STACK_DEMUX]		= RDMA_STACK_##demux,	\

@@ -4,7 +4,8 @@
  * device, and who can take components over.
  *
  * Knows neither the protocols above nor the providers below: they know this.
- * Top layer of the module, see stack.h.
+ * Top layer of the module, see stack.h. Calls stack_dev.c, stack_netlink.c and
+ * stack_sysfs.c.
  */
 #include <linux/module.h>
 

@@ -5,6 +5,9 @@
  * Documentation/netlink/specs/rdma_stack.yaml.
  *
  * Reading needs no privilege; a network namespace gets the devices that it sees.
+ *
+ * Context of all: process, may sleep. Requests run in parallel (parallel_ops):
+ * references to the device and the queue pair protect them.
  */
 #include <linux/module.h>
 #include <linux/notifier.h>
@@ -27,7 +30,7 @@ static const struct nla_policy stack_nl_policy[RDMA_STACK_A_QPN + 1] = {
 	[RDMA_STACK_A_QPN] = { .type = NLA_U32 },
 };
 
-/* Values in a message; numbers of netlink start at those of the kernel */
+/* The values in a message are those of the kernel */
 static u32 stack_nl_place(u8 place)
 {
 	BUILD_BUG_ON((int)RDMA_STACK_PLACE_NIC != (int)RDMA_STACK_NIC);
@@ -252,7 +255,7 @@ static void stack_nl_multicast(struct ib_device *dev, struct sk_buff *skb)
 	up_read(&net_rwsem);
 }
 
-/* A device is new, or was changed. There is no message without memory. */
+/* A device is new or has changed. If memory is short, no message is sent. */
 static void stack_nl_changed(struct ib_device *dev)
 {
 	struct sk_buff *skb;
@@ -328,7 +331,7 @@ static struct genl_family stack_family __ro_after_init = {
 };
 
 /**
- * stack_nl_init() - answer requests
+ * stack_nl_init() - register the family and follow devices
  *
  * Context: module init.
  * Return: 0 or a negative errno.

@@ -59,7 +59,7 @@ static const struct attribute_group stack_group = {
 	.attrs = stack_attrs,
 };
 
-/* Has the driver a directory "hybrid"? Then the attribute goes into that. */
+/* Does the driver have a directory "hybrid"? Then the attribute is added to that one. */
 static bool stack_sysfs_merge(struct device *d)
 {
 	const struct attribute_group *group =
@@ -102,7 +102,10 @@ static int stack_class_add(COMPAT_CLASS_INTF_ARGS)
 	return 0;
 }
 
-/* After return stack_sysfs_changed() does not use @d; false if it has no attribute */
+/*
+ * Remove @d from the list, so that stack_sysfs_changed() no longer uses it. Returns false
+ * if @d has no attribute.
+ */
 static bool stack_dir_forget(struct device *d)
 {
 	struct stack_dir *dir;

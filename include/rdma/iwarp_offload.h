@@ -9,7 +9,7 @@
  * does everything that the NIC does not do, or not for a certain packet.
  *
  * Transmit. The provider leaves the CRC field of an FPDU zero, or in
- * IWARP_LAYOUT_CONTIG the marker bytes behind the payload, and keeps a record
+ * IWARP_LAYOUT_CONTIG the marker bytes after the payload, and keeps a record
  * of every such FPDU until it is acknowledged. The driver finishes a packet by
  * its connection: the common case is a packet of whole FPDUs in the expected
  * sequence, which it can do alone; for any other (retransmission, split or
@@ -174,7 +174,7 @@ struct iwarp_offload_buf {
  *	       front of it. Context: softirq.
  * @rx_passed: with RX_PLACE, the provider is about to process bytes, up to
  *	       sequence number @seq, that came without a verdict, perhaps by
- *	       another device. After return nothing in front of @seq is
+ *	       another device. After return nothing before @seq is
  *	       placed. Context: softirq.
  * @place_add: with RX_PLACE, payload may be placed into @buf from now on. The
  *	       NIC does so only for the packet that is exactly the next one of

@@ -54,7 +54,7 @@ enum rdma_stack_place {
  * @link: the device offers struct rdma_stack_link, for this queue pair
  * @immediate: Write with immediate data; for a queue pair: its peer takes it. Set
  *	       for iWARP providers, not all of which support it
- * @known: from a provider's table (true) or from the driver's name
+ * @known: from a provider's table (true), or from what is known of the driver
  */
 struct rdma_stack_map {
 	u8 place[RDMA_STACK_COMPS];
@@ -70,7 +70,7 @@ struct rdma_stack_map {
 
 /**
  * struct rdma_stack_gaps - gaps in payload in one piece of memory
- * @head: bytes in front of the first gap, 0: there is no gap
+ * @head: bytes before the first gap, 0: there is no gap
  * @step: bytes between two gaps, not 0 if @head is not
  *
  * A provider leaves the marks of its stream in place, RDMA_STACK_GAP bytes each.
@@ -84,9 +84,9 @@ struct rdma_stack_gaps {
 /**
  * rdma_stack_gaps_off - offset in memory of a byte of the payload
  * @g: gaps
- * @n: bytes of payload in front of it
+ * @n: bytes of payload before it
  *
- * Return: bytes of memory in front of it.
+ * Return: bytes of memory before it.
  */
 static inline u32 rdma_stack_gaps_off(const struct rdma_stack_gaps *g, u32 n)
 {
@@ -98,9 +98,9 @@ static inline u32 rdma_stack_gaps_off(const struct rdma_stack_gaps *g, u32 n)
 /**
  * rdma_stack_gaps_span - contiguous bytes of payload
  * @g: gaps
- * @n: bytes of payload in front of the first of them
+ * @n: bytes of payload before the first of them
  *
- * Return: bytes up to the next gap, which may be behind the payload.
+ * Return: bytes up to the next gap, which may be past the payload.
  */
 static inline u32 rdma_stack_gaps_span(const struct rdma_stack_gaps *g, u32 n)
 {
@@ -211,7 +211,7 @@ struct rdma_stack_seg {
  * @nr: number of segments
  * @len: their sum, at most the requested length
  * @msg_len: payload that the message had before (tx_append), else 0
- * @end: filled in by tx_commit: position behind the message. An append moves
+ * @end: filled in by tx_commit: position after the message. An append moves
  *	 the end of its message.
  */
 struct rdma_stack_tx {
@@ -256,13 +256,13 @@ struct rdma_stack_ip {
  * @reset: end the connection at once, the peer sees it broken; unsent data of
  *	   the transport is dropped. Events follow as after rdma_disconnect().
  *	   NULL: use rdma_disconnect(). Context: process.
- * @tx_reserve: begin a message: room for up to @want bytes of payload behind
+ * @tx_reserve: begin a message: room for up to @want bytes of payload after
  *		a header of @hdr_len bytes, 1 to RDMA_STACK_TX_HDR
  * @tx_append: continue the last message if none of it has been passed to the
  *	       transport, if it was not closed, and if its payload stays within
  *	       @max; -ENOENT otherwise
  * @tx_commit: the first @used bytes of the reservation are filled in; send
- *	       them behind @hdr (of the length given to tx_reserve; for an
+ *	       them after @hdr (of the length given to tx_reserve; for an
  *	       append it replaces the header of the message). With @used 0 a
  *	       message of the header alone is sent.
  * @tx_abort: cancel the reservation

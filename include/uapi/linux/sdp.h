@@ -169,7 +169,7 @@ struct sdp_info {
  * @length: in: bytes of room there, of which whole pages count; pages mapped
  *	    there before are given back. Out: bytes that are there now; they count
  *	    as received
- * @recv_skip_hint: out: bytes behind them that must be read in another way
+ * @recv_skip_hint: out: bytes after them that must be read in another way
  *		    before more can be mapped
  * @inq: out: bytes in the receive queue, as for TCP_INQ
  * @err: out: as SO_ERROR, which is cleared
@@ -183,7 +183,7 @@ struct sdp_info {
  * @reserved: 0
  *
  * The structure is that of TCP_ZEROCOPY_RECEIVE, which can be used as well. A
- * caller may leave out the fields behind @length, or behind a later one.
+ * caller may leave out the fields after @length, or after a later one.
  */
 struct sdp_zerocopy_receive {
 	__u64	address;
