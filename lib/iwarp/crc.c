@@ -172,16 +172,16 @@ static u32 iwarp_crc_x86(u32 crc, const void *from, size_t len)
 #define CRC_VEC_BLOCK	(CRC_VEC_FRONT + 3 * CRC_VEC_RUN)
 
 /*
- * From so many bytes on it is worth saving the vector registers of a task. To save and
- * restore them takes 175 ns on a processor that is 13 ns per KB faster with them.
+ * From this number of bytes on it is worth saving the vector registers of a task. To save
+ * and restore them takes 175 ns on a processor that is 13 ns per KB faster with them.
  */
 #define CRC_VEC_LEAST	16384
 
 /**
- * struct iwarp_crc_fold - what moves 16 bytes to where they are added
- * @step: behind a step, for both halves of them
- * @vector: behind a vector
- * @half: behind half of a vector
+ * struct iwarp_crc_fold - factors that move 16 bytes to where they are added
+ * @step: past a step, for both halves of the 16 bytes
+ * @vector: past a vector
+ * @half: past half of a vector
  */
 struct iwarp_crc_fold {
 	u64 step[2];

@@ -22,13 +22,13 @@
 u32 iwarp_crc32c(u32 crc, const void *p, size_t len);
 
 /**
- * iwarp_crc32c_kernel - the same, without the instruction
+ * iwarp_crc32c_kernel - extend a CRC32c register, by the kernel's code
  * @crc: register
  * @p: bytes
  * @len: how many
  *
- * For measurements: by the kernel's tables, or, in kernels that do not export
- * those, by its library, which may know the instruction.
+ * For measurements. Uses the kernel's table code where it is exported. Elsewhere it
+ * uses crc32c(), which may use the CPU's CRC32 instruction.
  *
  * Context: any.
  * Return: the register.
@@ -41,7 +41,8 @@ u32 iwarp_crc32c_kernel(u32 crc, const void *p, size_t len);
  * @IWARP_CRC_KERNEL: iwarp_crc32c_kernel()
  * @IWARP_CRC_VECTOR: iwarp_crc32c_vector()
  *
- * A flag that says whether it is the kernel's code serves as one of the first two.
+ * The first two values equal false and true, so a bool "use the kernel's code" can be
+ * passed instead.
  */
 enum iwarp_crc_how {
 	IWARP_CRC_OWN = false,
@@ -51,11 +52,12 @@ enum iwarp_crc_how {
 
 /**
  * iwarp_crc_begin - several checksums follow
- * @kernel: by the kernel's code
- * @len: of about so many bytes together
+ * @kernel: use the kernel's code
+ * @len: expected total number of bytes
  *
- * Takes the vector registers if that is of use, so that they are saved once. The
- * caller then neither sleeps nor is preempted until iwarp_crc_end().
+ * Saves the vector registers once, if that pays off. The caller must not sleep until
+ * iwarp_crc_end(). If the function returns IWARP_CRC_VECTOR, preemption is disabled as
+ * well.
  *
  * Context: any.
  * Return: how to compute them.
@@ -63,7 +65,7 @@ enum iwarp_crc_how {
 enum iwarp_crc_how iwarp_crc_begin(bool kernel, size_t len);
 
 /**
- * iwarp_crc_end - they are computed
+ * iwarp_crc_end - all checksums since iwarp_crc_begin() are computed
  * @how: returned by iwarp_crc_begin()
  */
 void iwarp_crc_end(enum iwarp_crc_how how);
@@ -91,7 +93,10 @@ static inline u32 iwarp_crc32c_by(enum iwarp_crc_how how, u32 crc, const void *p
 	}
 }
 
+/* Name of the implementation; context: any */
 const char *iwarp_crc_driver(void);
+
+/* Choose an implementation, and compute its tables; context: module init */
 void iwarp_crc_init(void);
 
 #endif

@@ -19,7 +19,10 @@
 #define TERM_TYPE(err)		((err) >> 8 & 0xf)
 #define TERM_CODE(err)		((err) & 0xff)
 
-/* RDMAP, RFC 5040 section 4.8. OP_STREAM: local to the stream, or atomic not aligned */
+/*
+ * RDMAP, RFC 5040 section 4.8. TERM_OP_STREAM: error local to the stream; also used for a
+ * misaligned atomic operation
+ */
 #define TERM_RDMAP_LOCAL	TERM(0U, 0U, 0x00U)
 #define TERM_PROT_STAG		TERM(0U, 1U, 0x00U)
 #define TERM_PROT_BOUNDS	TERM(0U, 1U, 0x01U)
@@ -50,7 +53,7 @@
 #define TERM_MPA_MARKER		TERM_MPA(3)
 #define TERM_MPA_LOCAL		TERM_MPA(5)
 
-/* Control byte */
+/* DDP control field: Tagged, Last, reserved bits, version */
 #define DDP_T			0x80
 #define DDP_L			0x40
 #define DDP_DV_MASK		0x03
@@ -72,7 +75,7 @@
  * @last: L
  * @rdmap: byte reserved for the ULP, the RDMAP control field
  * @hdr_len: bytes of the header
- * @payload: bytes behind it
+ * @payload: bytes after it
  * @stag: tagged: sink STag
  * @to: tagged: sink tagged offset
  * @inval: untagged: word reserved for the ULP, STag to invalidate
@@ -111,8 +114,8 @@ u32 ddp_parse(const u8 *p, u32 ulpdu_len, struct ddp_hdr *h);
  * @mo: offset due, 0 at the start of a message
  * @room: bytes the message's buffer holds in all
  *
- * Segments of a message come in order, as every sender known transmits them
- * and as in-order delivery from TCP preserves.
+ * Segments of a message must be in order. All known senders transmit them in order,
+ * and TCP keeps the order.
  *
  * Return: 0 or an error.
  */

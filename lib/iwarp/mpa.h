@@ -273,7 +273,7 @@ static inline u32 mpa_fpdu_len(u64 pos, u32 ulpdu_len, u32 ivl)
 }
 
 /**
- * mpa_lead_len - bytes in front of ULPDU_Length: 4 if a marker is due
+ * mpa_lead_len - bytes before ULPDU_Length: 4 if a marker is due
  * @pos: position of the FPDU's first byte
  * @ivl: marker interval
  *
@@ -287,7 +287,7 @@ static inline u32 mpa_lead_len(u64 pos, u32 ivl)
 /**
  * mpa_body_off - where in an FPDU a byte of its body is
  * @pos: position of the FPDU's first byte
- * @body: bytes of ULPDU_Length, ULPDU and PAD in front of it
+ * @body: bytes of ULPDU_Length, ULPDU and PAD before it
  * @ivl: marker interval
  *
  * Return: bytes from the start of the FPDU, markers included.
@@ -308,7 +308,7 @@ static inline u32 mpa_body_off(u64 pos, u32 body, u32 ivl)
 /**
  * mpa_body_run - bytes of the body that stand together
  * @pos: position of the FPDU's first byte
- * @body: bytes of ULPDU_Length, ULPDU and PAD in front of the first of them
+ * @body: bytes of ULPDU_Length, ULPDU and PAD before the first of them
  * @ivl: marker interval
  *
  * Return: bytes up to the next marker, which may be beyond the FPDU.
@@ -329,7 +329,7 @@ static inline u32 mpa_body_run(u64 pos, u32 body, u32 ivl)
 /**
  * mpa_body_place - mpa_body_off() and mpa_body_run() in one
  * @pos: position of the FPDU's first byte
- * @body: bytes of ULPDU_Length, ULPDU and PAD in front of the first of them
+ * @body: bytes of ULPDU_Length, ULPDU and PAD before the first of them
  * @ivl: marker interval
  * @run: set to the bytes up to the next marker
  *
@@ -361,10 +361,10 @@ static inline u32 mpa_body_place(u64 pos, u32 body, u32 ivl, u32 *run)
  * @pos: position of the FPDU's first byte
  * @head: bytes of ULPDU_Length and headers, less than MPA_MARK_IVL_MIN - 4
  * @ivl: marker interval
- * @lead: set to the bytes in front of ULPDU_Length
- * @run: set to the bytes up to the next marker, from behind the header on
+ * @lead: set to the bytes before ULPDU_Length
+ * @run: set to the bytes from the end of the header to the next marker
  *
- * Return: false if a marker is in the header or right behind it: then @lead and
+ * Return: false if a marker is in the header or right after it: then @lead and
  * @run are not valid.
  */
 static inline bool mpa_head_place(u64 pos, u32 head, u32 ivl, u32 *lead,
@@ -404,7 +404,7 @@ static inline u32 mpa_ulpdu_full(u64 pos, u32 len, u32 ivl, u32 log)
 		return ulpdu;
 	if (!(crc & (ivl - 1)))
 		return 0;
-	/* one where it begins, and those in front of the CRC */
+	/* one where it begins, and those before the CRC */
 	return ulpdu - MPA_MARK_SIZE * (!at + ((crc - 1) >> log));
 }
 
@@ -531,7 +531,7 @@ static inline void mpa_build_put(struct mpa_build *b, const void *src, u32 len)
 }
 
 /**
- * mpa_build_end - write PAD, and a marker in front of the CRC if one is due
+ * mpa_build_end - write PAD, and a marker before the CRC if one is due
  * @b: state
  *
  * Return: bytes the CRC covers, from @b->start on; the CRC goes to @b->p.
@@ -598,7 +598,7 @@ static inline u32 mpa_get_crc(const u8 *p)
  * @have: bytes of the current marker seen
  * @since: stream bytes since ULPDU_Length began, markers included
  * @mark: the current marker
- * @in_head: ULPDU_Length has not been reached: a marker now is in front of it
+ * @in_head: ULPDU_Length has not been reached: a marker now is before it
  * @bad: a marker pointed elsewhere; an error if the CRC was good
  */
 struct mpa_walk {
@@ -614,7 +614,7 @@ struct mpa_walk {
 /**
  * mpa_take - copy bytes of the body, which is contiguous but for markers
  * @dst: where to
- * @src: the first of them or, if it is due, the marker in front; moves on
+ * @src: the first of them or, if it is due, the marker before it; moves on
  * @len: how many
  * @to_mark: bytes up to the next marker, MPA_NO_MARK without markers; moves on
  * @ivl: marker interval
@@ -701,8 +701,8 @@ void mpa_walk_begin(struct mpa_walk *w, u64 pos, u32 ivl);
  * @data: set to the run
  * @n: set to its length, may be 0
  *
- * Return: bytes of @raw consumed, at least 1: marker bytes in front of the
- * run, and the run.
+ * Return: bytes of @raw consumed, at least 1: marker bytes before the run, and
+ * the run.
  */
 u32 mpa_walk_next(struct mpa_walk *w, const u8 *raw, u32 len, const u8 **data,
 		  u32 *n);

@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
 /*
- * FPDUs whose markers stand together behind the PAD until a NIC moves them to
+ * FPDUs whose markers stand together after the PAD until a NIC moves them to
  * their places:
  *
  *	in memory:	[marker] ULPDU_Length ULPDU PAD | markers | CRC
- *	on the wire:	[marker] ULPDU_Len marker gth ... PAD [marker] CRC
+ *	on the wire:	[marker] ULPDU_Length ULP marker DU ... PAD [marker] CRC
  *
- * A marker in front of ULPDU_Length is in its place in either case. Markers
- * are in the order of the stream, with the values they have there.
+ * A marker before ULPDU_Length is in its place in either case. Markers are in
+ * the order of the stream, with the values they have there.
  *
  * Freestanding, see types.h. Calls mpa.h, which defines position and interval.
  */
@@ -25,7 +25,7 @@ static inline u32 mpa_contig_first(u64 pos, u32 ivl)
 }
 
 /**
- * mpa_contig_marks - how many markers stand behind the PAD
+ * mpa_contig_marks - how many markers stand after the PAD
  * @pos: position of the FPDU
  * @len: its bytes on the wire, CRC included
  * @ivl: marker interval, not 0
@@ -73,7 +73,7 @@ static inline u32 mpa_contig_map(u64 pos, u32 len, u32 ivl, u32 x, u32 *run)
 }
 
 /**
- * mpa_contig_put_marks - write the markers behind the PAD
+ * mpa_contig_put_marks - write the markers after the PAD
  * @p: where they begin in memory; each has the value of its place on the wire
  * @pos: position of the FPDU
  * @len: its bytes, CRC included
@@ -95,8 +95,9 @@ static inline u32 mpa_contig_put_marks(u8 *p, u64 pos, u32 len, u32 ivl)
 }
 
 /**
- * mpa_contig_begin - begin an FPDU whose markers will stand behind the PAD
- * @b: state; as nothing is in between, mpa_build_room() gives all that is wanted
+ * mpa_contig_begin - begin an FPDU whose markers will stand after the PAD
+ * @b: state. No markers interrupt the body, so mpa_build_room() always returns what is
+ *     asked for.
  * @buf: room for mpa_fpdu_len(@pos, @ulpdu_len, @ivl) bytes
  * @pos: position of the FPDU
  * @ulpdu_len: length of the ULPDU, which the caller must put completely
@@ -107,7 +108,7 @@ static inline void mpa_contig_begin(struct mpa_build *b, u8 *buf, u64 pos,
 {
 	u32 lead = mpa_lead_len(pos, ivl);
 
-	/* a marker in front; without one, bytes that are written again */
+	/* the leading marker; without one, ULPDU_Length overwrites these bytes */
 	proto_put16(buf, 0);
 	proto_put16(buf + 2, 0);
 	mpa_build_begin(b, buf + lead, pos, ulpdu_len, 0);
@@ -120,7 +121,7 @@ static inline void mpa_contig_begin(struct mpa_build *b, u8 *buf, u64 pos,
  * @pos: position of the FPDU
  * @ivl: marker interval, not 0
  *
- * Return: bytes in front of the CRC; that goes to @b->p.
+ * Return: bytes before the CRC; that goes to @b->p.
  */
 static inline u32 mpa_contig_end(struct mpa_build *b, u64 pos, u32 ivl)
 {
@@ -133,13 +134,14 @@ static inline u32 mpa_contig_end(struct mpa_build *b, u64 pos, u32 ivl)
 }
 
 /**
- * mpa_contig_open - move what stands behind markers to its place
+ * mpa_contig_open - open the gaps for the markers: move the body to its place on the wire
  * @p: the FPDU
  * @pos: its position
  * @len: its bytes, CRC included
  * @ivl: marker interval, not 0
  *
- * The markers themselves are not written, nor moved.
+ * For FPDUs whose markers are not written yet: it neither writes nor moves them. A NIC
+ * moves markers that stand after the PAD as well, see hnic_fpdu_open() in drivers/hnic.
  *
  * Return: bytes moved.
  */

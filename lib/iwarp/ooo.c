@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
 /*
- * Out-of-order placement, freestanding. See ooo.h.
+ * Out-of-order placement, freestanding. See ooo.h. Calls ddp.c and rdmap.c.
  */
 #include "ooo.h"
 
@@ -43,7 +43,7 @@ u32 ooo_find(const struct ooo_table *t, u64 pos)
 }
 EXPORT_SYMBOL_GPL(ooo_find);
 
-/* Do both belong to one message, @b behind @a, or to one piece of memory? */
+/* Do both belong to one message, @b after @a, or to one piece of memory? */
 static bool ooo_same(const struct ooo_range *a, const struct ooo_range *b)
 {
 	struct ddp_hdr x, y;
@@ -60,7 +60,7 @@ static bool ooo_same(const struct ooo_range *a, const struct ooo_range *b)
 	       (u64)x.mo + a->payload == y.mo;
 }
 
-/* Append @r to the range in front of it, if both can be one */
+/* Append @r to the range before it, if both can be one */
 static bool ooo_join(struct ooo_range *a, const struct ooo_range *r)
 {
 	if (a->pos + a->len != r->pos || a->placed != r->placed)
@@ -114,7 +114,7 @@ EXPORT_SYMBOL_GPL(ooo_advance);
 
 /* ---------------------------------------------------------------- walks */
 
-/* Bytes up to @end are not looked at again before their turn */
+/* Record that the bytes up to @end stay unplaced until they are in order */
 static bool ooo_wait(struct ooo_walk *w, u64 pos, u64 end, bool edge,
 		     enum ooo_why why)
 {
@@ -161,8 +161,8 @@ static bool ooo_headers(struct ooo_walk *w, struct ooo_fpdu *f)
 }
 
 /*
- * The FPDU at @pos, which is the first byte of one; @limit: up to here nothing
- * was looked at. Returns where to go on, 0 if there is nothing to do for now.
+ * Handle the FPDU that begins at @pos. Nothing up to @limit has been examined. Returns
+ * the position to continue at, or 0 to stop.
  */
 static u64 ooo_one(struct ooo_walk *w, u64 pos, u64 limit)
 {
@@ -184,7 +184,7 @@ static u64 ooo_one(struct ooo_walk *w, u64 pos, u64 limit)
 		w->ops->wait(w, OOO_PARTIAL, pos);
 		return 0;
 	}
-	if (pos + f.total > limit)	/* the FPDU behind it says otherwise */
+	if (pos + f.total > limit)	/* the FPDU after it says otherwise */
 		goto bad;
 	why = ooo_headers(w, &f) ? w->ops->take(w, &f) : OOO_BAD;
 	if (why == OOO_BAD)
@@ -199,8 +199,9 @@ bad:	/* where the next one begins is not known */
 }
 
 /*
- * The first FPDU that begins in [@pos, @limit), by the markers there. An FPDU
- * that began before ends within the longest one.
+ * Find the first FPDU that begins in [@pos, @limit), by the markers there. An FPDU that
+ * began before @pos ends within the longest possible FPDU, so the search stops after
+ * that many bytes.
  */
 static bool ooo_first(struct ooo_walk *w, u64 pos, u64 limit, u64 *start)
 {

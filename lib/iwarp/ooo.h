@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
 /*
- * Out-of-order placement: where FPDUs begin in bytes whose front is missing
- * (RFC 5044 section 4.3), and what was done with them before their turn.
+ * Out-of-order placement: find FPDUs in a run of bytes that follows a gap (RFC 5044
+ * section 4.3), and remember which of them have been placed.
  *
  * Freestanding, see types.h. Calls mpa, ddp and rdmap.
  */
@@ -20,8 +20,8 @@
  * @mark: position of the marker
  * @p: its MPA_MARK_SIZE bytes
  * @ivl: marker interval, not 0
- * @start: result: first byte that the CRC covers, which is the marker in front
- *	   of ULPDU_Length if there is one
+ * @start: result: first byte that the CRC covers, which is the marker before
+ *	   ULPDU_Length if there is one
  *
  * The answer is as good as the marker; the FPDU there has to prove itself by
  * its CRC.
@@ -31,15 +31,15 @@
 bool ooo_mark_start(u64 mark, const u8 *p, u32 ivl, u64 *start);
 
 /**
- * struct ooo_range - bytes of the stream that were looked at before their turn
+ * struct ooo_range - a range of bytes after a gap that has been examined
  * @pos: position of the first one that is not accounted for
  * @len: bytes from there on
  * @fpdus: how many FPDUs these are
  * @payload: bytes of payload in all, from the first FPDU on
  * @ulpdu: length of the ULPDU of the first FPDU
  * @hdr: its header
- * @placed: their CRC was good and their payload is where it belongs. If not,
- *	    they have to wait and are not looked at again before their turn.
+ * @placed: their CRC was good and their payload is where it belongs. If not, they
+ *	    are deferred until the gap is filled, and not examined again before.
  * @edge: an FPDU ends where this ends
  * @last: the last FPDU has the L flag
  *
@@ -61,8 +61,8 @@ struct ooo_range {
 /**
  * struct ooo_table - ranges of a stream, sorted, none overlaps another
  * @first: index of the first one
- * @nr: how many
- * @range: they
+ * @nr: number of ranges
+ * @range: the ranges
  */
 struct ooo_table {
 	u32 first;
@@ -70,7 +70,7 @@ struct ooo_table {
 	struct ooo_range range[OOO_RANGES];
 };
 
-/* Range number @i of @t, NULL behind the last */
+/* Range number @i of @t, NULL after the last */
 static inline struct ooo_range *ooo_at(struct ooo_table *t, u32 i)
 {
 	return i < t->nr ? &t->range[t->first + i] : NULL;
@@ -81,7 +81,7 @@ static inline struct ooo_range *ooo_at(struct ooo_table *t, u32 i)
  * @t: table
  * @pos: position
  *
- * Return: number of the first range that ends behind @pos.
+ * Return: number of the first range that ends after @pos.
  */
 u32 ooo_find(const struct ooo_table *t, u64 pos);
 
@@ -103,20 +103,20 @@ void ooo_advance(struct ooo_table *t, u32 len);
 
 /* ---------------------------------------------------------------- walks */
 
-/* Why an FPDU, or what may be one, waits for its turn */
+/* Why an FPDU, or what may be one, is deferred until the gap is filled */
 enum ooo_why {
-	OOO_NOW,	/* it does not */
+	OOO_NOW,	/* it is not: placed now */
 	OOO_MARK,	/* no marker tells where one begins */
-	OOO_STAG,	/* no memory for it, now */
+	OOO_STAG,	/* no region for its STag at this time */
 	OOO_RECV,	/* its receive is not known */
 	OOO_ORDER,	/* its operation is carried out in order */
 	OOO_PARTIAL,	/* not all of it is there */
 	OOO_BAD,	/* something is wrong with it */
-	OOO_LIMIT,	/* as much as can be remembered */
+	OOO_LIMIT,	/* the table is full */
 };
 
 /**
- * struct ooo_fpdu - an FPDU before its turn
+ * struct ooo_fpdu - an FPDU out of order
  * @pos: position of its first byte
  * @total: bytes of the stream
  * @ulpdu: length of the ULPDU
@@ -135,11 +135,12 @@ struct ooo_walk;
 
 /**
  * struct ooo_ops - what a walk asks for
- * @copy: copy bytes of the run, which end in front of @end of the walk; false if
- *	  they are not all there
- * @take: check and place a complete FPDU with a header that makes sense, or find
- *	  out why it has to wait
- * @wait: the FPDU at this position waits; another walk may report it again
+ * @copy: copy bytes of the run, which end before @end of the walk; false if they are
+ *	  not all there
+ * @take: check and place a complete FPDU with a header that makes sense. Returns
+ *	  OOO_NOW if it was placed, OOO_BAD, or the reason to defer it
+ * @wait: the FPDU at this position is deferred until the gap is filled; another walk
+ *	  may report it again
  */
 struct ooo_ops {
 	bool (*copy)(struct ooo_walk *w, u64 pos, u8 *dst, u32 len);
@@ -148,11 +149,11 @@ struct ooo_ops {
 };
 
 /**
- * struct ooo_walk - a look at a run of bytes whose front is missing
+ * struct ooo_walk - a search in a run of bytes that follows a gap
  * @ops: see there
  * @table: known ranges of the stream
  * @ivl: marker interval, not 0
- * @end: position behind the run
+ * @end: position after the run
  */
 struct ooo_walk {
 	const struct ooo_ops *ops;

@@ -37,7 +37,7 @@ enum rdmap_op {
  */
 #define RDMAP_SEND_IMM		0x10
 
-#define RDMAP_RREQ_LEN		28	/* behind the DDP header */
+#define RDMAP_RREQ_LEN		28	/* after the DDP header */
 #define RDMAP_RREQ_ULPDU	(DDP_UNTAGGED_LEN + RDMAP_RREQ_LEN)
 #define RDMAP_IMM_LEN		8
 #define RDMAP_IMM_ULPDU		(DDP_UNTAGGED_LEN + RDMAP_IMM_LEN)
@@ -97,7 +97,7 @@ struct rdmap_rreq {
 	u64 src_to;
 };
 
-/* Decode from, encode to, the RDMAP_RREQ_LEN bytes behind the DDP header */
+/* Decode from, encode to, the RDMAP_RREQ_LEN bytes after the DDP header */
 void rdmap_rreq_parse(const u8 *p, struct rdmap_rreq *r);
 void rdmap_rreq_put(u8 *p, const struct rdmap_rreq *r);
 
@@ -129,7 +129,7 @@ struct rdmap_areq {
 	u64 compare_mask;
 };
 
-/* Decode from, encode to, the RDMAP_AREQ_LEN bytes behind the DDP header */
+/* Decode from, encode to, the RDMAP_AREQ_LEN bytes after the DDP header */
 void rdmap_areq_parse(const u8 *p, struct rdmap_areq *r);
 void rdmap_areq_put(u8 *p, const struct rdmap_areq *r);
 
@@ -163,12 +163,12 @@ u32 rdmap_atomic(const struct rdmap_areq *r, u64 old, u64 *new);
  */
 u32 rdmap_term_build(u8 *p, u32 err, const u8 *hdr, u32 hdr_len, u32 seg_len);
 
-/* Bytes of a Terminate, behind its DDP header, that the two functions below look at */
+/* Bytes of a Terminate, after its DDP header, that the two functions below read */
 #define RDMAP_TERM_LOOK	(4 + 2 + DDP_UNTAGGED_LEN)
 
 /**
  * rdmap_term_parse - decode a Terminate message
- * @p: bytes behind the DDP header
+ * @p: bytes after the DDP header
  * @len: how many
  *
  * Return: TERM(layer, type, code), or 0 if it is too short to tell.
@@ -177,7 +177,7 @@ u32 rdmap_term_parse(const u8 *p, u32 len);
 
 /**
  * rdmap_term_request - which Read or Atomic Request a Terminate refuses
- * @p: bytes behind the DDP header
+ * @p: bytes after the DDP header
  * @len: how many
  * @msn: result: its message number, as the peer says it
  *
