@@ -147,7 +147,7 @@ static bool hyb_ooo_copy(struct hyb_ooo_run *run, u64 pos, u8 *dst, u32 len)
 	return hyb_ooo_each(run, pos, len, hyb_ooo_copy_fn, &dst);
 }
 
-/* -------------------------------------------------------------- waiting */
+/* ------------------------------------------------------------- deferral */
 
 static const enum hyb_stat hyb_ooo_stat[] = {
 	[OOO_MARK] = HYB_ST_OOO_WAIT_MARK,
@@ -165,7 +165,7 @@ static void hyb_ooo_count(const struct hyb_qp *qp, enum ooo_why why)
 }
 
 /* An FPDU that is examined repeatedly counts once */
-static void hyb_ooo_wait(struct ooo_walk *w, enum ooo_why why, u64 pos)
+static void hyb_ooo_defer(struct ooo_walk *w, enum ooo_why why, u64 pos)
 {
 	struct hyb_qp *qp = hyb_ooo_run(w)->qp;
 	u64 *last = NULL;
@@ -246,7 +246,7 @@ static bool hyb_ooo_fits(struct hyb_qp *qp, const struct hyb_ooo_fpdu *f)
 	return room <= U32_MAX && (u64)f->h->mo + f->h->payload <= room;
 }
 
-/* Where does the payload go? Else why it has to wait */
+/* Where does the payload go? Else why it is deferred */
 static enum ooo_why hyb_ooo_target(struct hyb_qp *qp, struct hyb_ooo_fpdu *f)
 {
 	const struct hyb_orq_entry *orq;
@@ -428,7 +428,7 @@ static enum ooo_why hyb_ooo_take(struct ooo_walk *w, const struct ooo_fpdu *fpdu
 	enum ooo_why why;
 
 	why = hyb_ooo_target(qp, &f);
-	/* an FPDU that has to wait is checked when its turn comes, and only then */
+	/* a deferred FPDU is checked when it is in order, and only then */
 	if (why == OOO_NOW && !hyb_ooo_verify(run, fpdu))
 		why = OOO_BAD;
 	if (why == OOO_NOW && !hyb_ooo_place(run, &f))
@@ -445,7 +445,7 @@ static enum ooo_why hyb_ooo_take(struct ooo_walk *w, const struct ooo_fpdu *fpdu
 static const struct ooo_ops hyb_ooo_ops = {
 	.copy = hyb_ooo_copy_walk,
 	.take = hyb_ooo_take,
-	.wait = hyb_ooo_wait,
+	.defer = hyb_ooo_defer,
 };
 
 static void hyb_ooo_drop_table(struct hyb_ooo *o)

@@ -115,12 +115,12 @@ EXPORT_SYMBOL_GPL(ooo_advance);
 /* ---------------------------------------------------------------- walks */
 
 /* Record that the bytes up to @end stay unplaced until they are in order */
-static bool ooo_wait(struct ooo_walk *w, u64 pos, u64 end, bool edge,
-		     enum ooo_why why)
+static bool ooo_defer(struct ooo_walk *w, u64 pos, u64 end, bool edge,
+		      enum ooo_why why)
 {
 	struct ooo_range r = { .pos = pos, .len = end - pos, .edge = edge };
 
-	w->ops->wait(w, why, pos);
+	w->ops->defer(w, why, pos);
 	return ooo_add(w->table, &r);
 }
 
@@ -181,7 +181,7 @@ static u64 ooo_one(struct ooo_walk *w, u64 pos, u64 limit)
 			goto bad;
 	}
 	if (pos + f.total > w->end) {
-		w->ops->wait(w, OOO_PARTIAL, pos);
+		w->ops->defer(w, OOO_PARTIAL, pos);
 		return 0;
 	}
 	if (pos + f.total > limit)	/* the FPDU after it says otherwise */
@@ -190,12 +190,12 @@ static u64 ooo_one(struct ooo_walk *w, u64 pos, u64 limit)
 	if (why == OOO_BAD)
 		goto bad;
 	if (why == OOO_NOW ? !ooo_placed(w, &f) :
-			     !ooo_wait(w, pos, pos + f.total, true, why))
+			     !ooo_defer(w, pos, pos + f.total, true, why))
 		return 0;
 	return pos + f.total;
 
 bad:	/* where the next one begins is not known */
-	return ooo_wait(w, pos, limit, false, OOO_BAD) ? limit : 0;
+	return ooo_defer(w, pos, limit, false, OOO_BAD) ? limit : 0;
 }
 
 /*
@@ -232,7 +232,7 @@ void ooo_walk_run(struct ooo_walk *w, u64 pos)
 			continue;
 		}
 		if (w->table->nr == OOO_RANGES) {
-			w->ops->wait(w, OOO_LIMIT, pos);
+			w->ops->defer(w, OOO_LIMIT, pos);
 			break;
 		}
 		limit = r && r->pos < w->end ? r->pos : w->end;
@@ -242,7 +242,7 @@ void ooo_walk_run(struct ooo_walk *w, u64 pos)
 			edge = true;
 		} else {
 			if (limit == w->end)
-				w->ops->wait(w, OOO_MARK, from);
+				w->ops->defer(w, OOO_MARK, from);
 			pos = limit;
 		}
 	}

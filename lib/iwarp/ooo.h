@@ -139,13 +139,13 @@ struct ooo_walk;
  *	  not all there
  * @take: check and place a complete FPDU with a header that makes sense. Returns
  *	  OOO_NOW if it was placed, OOO_BAD, or the reason to defer it
- * @wait: the FPDU at this position is deferred until the gap is filled; another walk
+ * @defer: the FPDU at this position is deferred until the gap is filled; another walk
  *	  may report it again
  */
 struct ooo_ops {
 	bool (*copy)(struct ooo_walk *w, u64 pos, u8 *dst, u32 len);
 	enum ooo_why (*take)(struct ooo_walk *w, const struct ooo_fpdu *f);
-	void (*wait)(struct ooo_walk *w, enum ooo_why why, u64 pos);
+	void (*defer)(struct ooo_walk *w, enum ooo_why why, u64 pos);
 };
 
 /**

@@ -2,7 +2,7 @@
 /*
  * Fuzz target: bytes of a stream arrive in runs, in any order. Each run is
  * walked: FPDUs are found by markers or behind another one, and remembered as
- * placed or as waiting. Then the stream is consumed in order, with the same FPDUs
+ * placed or as deferred. Then the stream is consumed in order, with the same FPDUs
  * or others.
  */
 #include <stdbool.h>
@@ -74,12 +74,12 @@ static enum ooo_why take(struct ooo_walk *w, const struct ooo_fpdu *f)
 	return why[run->p[f->pos + f->total - 1 - run->base] & 7];
 }
 
-static void wait(struct ooo_walk *w, enum ooo_why why, u64 pos)
+static void defer(struct ooo_walk *w, enum ooo_why why, u64 pos)
 {
 	check(why != OOO_NOW && why <= OOO_LIMIT && pos < w->end);
 }
 
-static const struct ooo_ops ops = { copy, take, wait };
+static const struct ooo_ops ops = { copy, take, defer };
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
