@@ -156,7 +156,7 @@ int rdma_stack_query(struct ib_device *dev, struct ib_qp *qp,
 	s = stack_provider_find(dev);
 	if (s) {
 		s->p->query(dev, qp, map);
-		map->known = true;
+		map->registered = true;
 		map->link = map->link && s->p->link;
 	} else {
 		err = stack_known_query(dev, map);
@@ -320,7 +320,7 @@ enum stack_source stack_source(int err, const struct rdma_stack_map *map)
 {
 	if (err)
 		return STACK_SOURCE_NONE;
-	return map->known ? STACK_SOURCE_PROVIDER : STACK_SOURCE_DRIVER;
+	return map->registered ? STACK_SOURCE_PROVIDER : STACK_SOURCE_DRIVER;
 }
 
 /* ----------------------------------------------------------------- devices */

@@ -43,7 +43,7 @@ static bool sdp_fc_device_holds(const struct sdp_conn *conn)
 
 	if (!test_bit(SDP_CONN_IWARP, &conn->flags))
 		return true;
-	return !rdma_stack_query(conn->dev, NULL, &map) && map.known &&
+	return !rdma_stack_query(conn->dev, NULL, &map) && map.registered &&
 	       map.place[RDMA_STACK_FLOW_CONTROL] > RDMA_STACK_ABSENT;
 }
 

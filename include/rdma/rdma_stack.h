@@ -54,13 +54,13 @@ enum rdma_stack_place {
  * @link: the device offers struct rdma_stack_link, for this queue pair
  * @immediate: Write with immediate data; for a queue pair: its peer takes it. Set
  *	       for iWARP providers, not all of which support it
- * @known: from a provider's table (true), or from what is known of the driver
+ * @registered: the table is one that a provider registered, not a fact about the driver
  */
 struct rdma_stack_map {
 	u8 place[RDMA_STACK_COMPS];
 	bool link;
 	bool immediate;
-	bool known;
+	bool registered;
 };
 
 /* --------------------------------------------------------- shared link */

@@ -107,7 +107,7 @@ static void st_registered(struct ib_device *dev)
 	int err;
 
 	err = rdma_stack_query(dev, NULL, &map);
-	kt_ok(err == -ENODATA && !map.known && !map.link && !map.place[0],
+	kt_ok(err == -ENODATA && !map.registered && !map.link && !map.place[0],
 	      "nothing is known of it: %d", err);
 	kt_ok(!rdma_stack_get_link(dev), "no shared link");
 	st_changes = 0;
@@ -116,7 +116,7 @@ static void st_registered(struct ib_device *dev)
 	kt_ok(st_changes == 1, "told once: %u", st_changes);
 	mock_set_place(dev, RDMA_STACK_CRC, RDMA_STACK_NIC);
 	err = rdma_stack_query(dev, NULL, &map);
-	kt_ok(!err && map.known && map.link &&
+	kt_ok(!err && map.registered && map.link &&
 	      map.place[RDMA_STACK_CRC] == RDMA_STACK_NIC,
 	      "a query returns what the driver registered");
 	kt_ok(st_changes == 2, "a change is reported: %u", st_changes);
