@@ -52,7 +52,7 @@ static void hnic_help(struct link_util *lu, int argc, char **argv, FILE *f)
 
 /*
  * The options of the peer become attributes of the request, as those of the
- * link; what is no attribute, in a struct ifinfomsg in front of them.
+ * link; what is no attribute, in a struct ifinfomsg before them.
  */
 static int hnic_parse(struct link_util *lu, int argc, char **argv,
 		      struct nlmsghdr *n)

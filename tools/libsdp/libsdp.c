@@ -94,8 +94,9 @@ static void replace_int(void *val, const socklen_t *len, int now)
 }
 
 /*
- * Was that the protocol of an SDP socket? It may have become one of TCP since; of
- * the Internet families no other stream has a number as low.
+ * Is @protocol that of an SDP socket? The socket may have fallen back to TCP meanwhile,
+ * so the family is checked as well. No other stream protocol of the Internet families
+ * has such a low number.
  */
 static bool was_sdp_protocol(int fd, int protocol)
 {
@@ -128,7 +129,10 @@ static int set_fallback(int fd, enum libsdp_use use)
 	return err;
 }
 
-/* Does the call go on after that? EISCONN: a connection that was begun before. */
+/*
+ * May the call continue after set_fallback() failed with @err? EISCONN means that a
+ * connection was started earlier.
+ */
 static bool goes_on(int err, enum libsdp_use use)
 {
 	return !err || err == EISCONN || (err == EPERM && use != LIBSDP_TCP);
@@ -148,7 +152,7 @@ static bool readable(int fd, const void *p)
 	return ok;
 }
 
-/* Addresses that there may be rules for; what is wrong the kernel will say. */
+/* Can a rule apply to this address? The kernel reports bad addresses. */
 static bool has_rules(int fd, const struct sockaddr *addr, socklen_t len)
 {
 	const char *p = (const char *)addr;
@@ -156,7 +160,7 @@ static bool has_rules(int fd, const struct sockaddr *addr, socklen_t len)
 	if (!libsdp_asks() || !addr || len < sizeof(struct sockaddr_in) ||
 	    !is_sdp(fd))
 		return false;
-	/* no more of it is looked at, so it lies on two pages at most */
+	/* no more of it is read, so it lies on two pages at most */
 	if (len > sizeof(struct sockaddr_in6))
 		len = sizeof(struct sockaddr_in6);
 	if (!readable(fd, p) || !readable(fd, p + len - sizeof(int)))
@@ -166,15 +170,15 @@ static bool has_rules(int fd, const struct sockaddr *addr, socklen_t len)
 }
 
 /*
- * The kernel looks for the module each time it is asked, which takes a process. Set
- * where nothing is lost: with TCP instead.
+ * SDP is not available to this program. Remembered because each socket() would make the
+ * kernel start modprobe again. Only used when the rules allow TCP instead.
  */
 static bool absent;
 
 /*
- * A sandbox that lets Internet families through does not know ours, but looks at no
- * protocol: there it is IPPROTO_SDP. The error is that of the first attempt, for
- * those who get no other socket.
+ * A sandbox that allows Internet families does not know ours, but checks no protocol:
+ * there the library opens an Internet socket with IPPROTO_SDP. The error is that of the
+ * first attempt, for programs that get no other socket.
  */
 static int open_sdp(const struct libsdp_choice *want,
 		    const struct libsdp_choice *use)
@@ -195,8 +199,8 @@ static int open_sdp(const struct libsdp_choice *want,
 
 /*
  * The rules are about addresses, which are not known yet: a socket that may
- * become either begins as an SDP one. Where there are none for the program, TCP it
- * is.
+ * become either begins as an SDP one. If the program cannot have an SDP socket, it
+ * gets a TCP socket.
  */
 LIBSDP_API int socket(int domain, int type, int protocol)
 {
@@ -219,7 +223,10 @@ LIBSDP_API int socket(int domain, int type, int protocol)
 	return syscall(SYS_socket, domain, type, protocol);
 }
 
-/* Whether it is a server is not known: what may become TCP must not be lost. */
+/*
+ * bind() does not tell a server from a client. Unless the rules demand SDP, keep the
+ * possibility to fall back to TCP.
+ */
 LIBSDP_API int bind(int fd, const struct sockaddr *addr, socklen_t len)
 {
 	if (has_rules(fd, addr, len))
@@ -256,8 +263,8 @@ LIBSDP_API int listen(int fd, int backlog)
 }
 
 /*
- * connect() of glibc, where a thread can be cancelled in it; programs of another C
- * library would not begin if that had to have it.
+ * glibc's connect() is a cancellation point. The symbol is weak, because other C
+ * libraries do not have it and the program would fail to start.
  */
 int __connect(int fd, const struct sockaddr *addr, socklen_t len)
 	__attribute__((weak));

@@ -106,7 +106,7 @@ static void to_syslog(const char *line, size_t len)
 	char text[LOG_LINE + 8];
 	int fd, n;
 
-	/* user.notice; the line feed stays behind */
+	/* user.notice; without the line feed */
 	n = snprintf(text, sizeof(text), "<13>%.*s", (int)len - 1, line);
 	fd = syscall(SYS_socket, AF_UNIX,
 		     SOCK_DGRAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);

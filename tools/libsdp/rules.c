@@ -146,7 +146,7 @@ static bool parse_where(struct parser *p, char *s, struct libsdp_rule *r)
 			bad(p, "the bracket in \"%s\" is not closed", s);
 			return false;
 		}
-		/* the prefix stands behind the bracket, or inside */
+		/* the prefix stands after the bracket, or inside */
 		memmove(close, close + 1, strlen(close));
 		colon = NULL;
 		if (*close == ':' || *close == '/')

@@ -5,7 +5,7 @@
 #ifndef LIBSDP_SAY_H
 #define LIBSDP_SAY_H
 
-/* As printf(), with the name of the program in front and a line feed behind */
+/* As printf(), with the name of the program before the text and a line feed after it */
 __attribute__((format(printf, 1, 2))) void say(const char *fmt, ...);
 
 #endif /* LIBSDP_SAY_H */

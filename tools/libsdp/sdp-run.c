@@ -642,7 +642,7 @@ static void parse(struct use *use, int argc, char **argv)
 	};
 	int opt;
 
-	/* '+': options behind PROGRAM are its own */
+	/* '+': options after PROGRAM are its own */
 	while ((opt = getopt_long(argc, argv, "+c:osvwhV", options, NULL)) !=
 	       -1) {
 		switch (opt) {

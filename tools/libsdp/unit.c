@@ -125,7 +125,7 @@ static bool has_unit(const struct unit *u)
 	return false;
 }
 
-/* Value of a property, with its name in front, or an empty string */
+/* Value of a property, "NAME=VALUE", or an empty string */
 static void property(const struct unit *u, const char *option, char *out,
 		     size_t size)
 {

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
 /*
  * sdpbench, the memory that messages are sent from: one buffer, N in turn, or one
- * for a part of the messages and others for the rest. Calls nothing.
+ * for a part of the messages and others for the rest. Calls say.c.
  */
 #include <errno.h>
 #include <string.h>

@@ -11,11 +11,12 @@
  * struct buffers - memory of messages of one size
  * @mem: all of it
  * @len: its size
- * @step: distance of two buffers
+ * @step: distance between two buffers
  * @n: number of buffers
- * @reuse: per cent of the messages that are in the first one; -1: in turn
+ * @reuse: per cent of the messages that are sent from the first buffer; -1: all buffers
+ *	   in turn
  * @next: number of the next buffer in turn
- * @sum: sum of @reuse over the messages so far, modulo 100
+ * @sum: accumulator that spreads the @reuse per cent evenly; 0 to 99
  */
 struct buffers {
 	char *mem;

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
 /*
- * sdpbench, computation beside communication: so much work, or so long asleep.
- * Work is a number of rounds, not a time: what interrupts it makes it longer.
- * Calls nothing.
+ * sdpbench, computation beside communication: spin for a number of rounds, or sleep.
+ * A spin is measured in rounds and not in time, so interruptions make it longer.
+ * Calls host.c for the time.
  */
 #include <sys/prctl.h>
 #include <time.h>
@@ -14,8 +14,8 @@
 
 static double rounds_per_ns;
 
-/* The same code for any number, as rounds_per_ns is of it: not inlined, where a constant
- * number makes a round shorter.
+/* Not inlined: with a constant argument the compiler could make a round shorter, and
+ * rounds_per_ns would not apply.
  */
 static __attribute__((noinline)) void work(uint64_t rounds)
 {
@@ -24,7 +24,7 @@ static __attribute__((noinline)) void work(uint64_t rounds)
 }
 
 /**
- * compute_init() - find out how much work a nanosecond is
+ * compute_init() - calibrate: measure how many rounds take a nanosecond
  */
 void compute_init(void)
 {
@@ -43,8 +43,8 @@ void compute_init(void)
 
 /**
  * compute() - compute, or sleep instead
- * @way: which
- * @ns: how much
+ * @way: to spin or to sleep
+ * @ns: nanoseconds
  */
 void compute(enum compute_way way, uint64_t ns)
 {

@@ -2,7 +2,7 @@
 /*
  * sdpbench, time of the NIC: counters of a simulated NIC that say how long its
  * engines have worked, as shown by `ethtool -S`. The devices may be in other
- * network namespaces, as the peer's is. Calls nothing.
+ * network namespaces, as the peer's is. Calls say.c.
  */
 #include <errno.h>
 #include <fcntl.h>

@@ -109,7 +109,7 @@ void report_begin(const struct bench_opts *opts)
  * report_columns() - before the results of a test
  * @opts: command line
  * @test: its name
- * @want: what is shown to people, N_FIELDS behind the last
+ * @want: the fields that are shown to people, terminated by N_FIELDS
  */
 void report_columns(const struct bench_opts *opts, const char *test,
 		    const enum field *want)

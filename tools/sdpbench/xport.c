@@ -2,7 +2,7 @@
 /*
  * sdpbench, transport layer: kernel sockets of a family, and rsockets of
  * librdmacm. The library is opened only when rsockets are asked for, so that
- * the program runs where it is not installed. Calls smc.c.
+ * the program runs where it is not installed. Calls smc.c, host.c and say.c.
  */
 #include <dlfcn.h>
 #include <errno.h>

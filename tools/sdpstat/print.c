@@ -411,7 +411,7 @@ static void row_print(const char *const cell[COLUMNS], const int *width,
 			continue;
 		if (i)
 			putchar(' ');
-		/* nothing behind the last one */
+		/* nothing after the last one */
 		if (left && i + 1 == columns)
 			fputs(cell[i], stdout);
 		else

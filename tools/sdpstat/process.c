@@ -32,7 +32,7 @@ static void process_name(int pid, int tid, char *name, size_t len)
 	name[strcspn(name, "\n")] = '\0';
 }
 
-/* A label that a module for security gave, without what ends it */
+/* Terminate a security label and remove its newline. Returns false if it is empty. */
 static bool context_end(char *buf, ssize_t n)
 {
 	buf[n > 0 ? n : 0] = '\0';
@@ -169,7 +169,7 @@ const struct process *processes_of(uint32_t inode, size_t *n)
 	}
 	for (end = lo; end < table_n && table[end].inode == inode; end++)
 		;
-	/* names only for those that are shown: most of /proc is not ours */
+	/* Only for processes that are shown: most of them have no SDP socket */
 	for (i = lo; i < end; i++)
 		if (!table[i].name[0])
 			process_name(table[i].pid, table[i].tid, table[i].name,
