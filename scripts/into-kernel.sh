@@ -41,7 +41,7 @@ for dir in lib/iwarp net/sdp drivers/net/hnic drivers/infiniband/sw/iwarp_hybrid
 done
 command -v unifdef >/dev/null || die "unifdef is not installed (package unifdef)"
 
-# after FILE LINE TEXT: put TEXT behind the first line that is LINE
+# after FILE LINE TEXT: put TEXT after the first line that is LINE
 after() {
 	local file=$tree/$1
 	grep -qxF -- "$2" "$file" || die "$1 has no line '$2' to follow; the tree is too different"

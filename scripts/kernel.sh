@@ -33,7 +33,7 @@
 #
 #	K_TREE     source tree, not to be written to; or, with --cached, empty
 #
-# The release behind a name is looked up again after KERNEL_MAX_AGE days (14).
+# The release that a name stands for is looked up again after KERNEL_MAX_AGE days (14).
 set -euo pipefail
 here=$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd)
 # shellcheck source=scripts/cache.sh

@@ -26,10 +26,10 @@
 #include "fs.h"
 
 #define HEAD \
-	16 /* bytes in front of the values: place of the brick, cells, level */
+	16 /* bytes before the values: place of the brick, cells, level */
 #define FILE_HEAD 32
 #define TRIANGLE 36 /* bytes: three corners, three floats each */
-#define RUN 8 /* bytes in front of a run of pixels: y, x, number */
+#define RUN 8 /* bytes before a run of pixels: y, x, number */
 #define PIXEL 5 /* bytes: depth, brightness */
 #define MAX_SIDE 4096
 

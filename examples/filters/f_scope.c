@@ -29,7 +29,7 @@
 #include "fs.h"
 
 #define RGB 3
-#define RECT 16 /* bytes in front of pixels: x, y, width, height */
+#define RECT 16 /* bytes before pixels: x, y, width, height */
 #define SUM 12 /* bytes of a point: sums of red, green, blue */
 #define MAX_SIDE 16384L
 

@@ -14,7 +14,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#define FS_HEAD 32 /* bytes of a frame in front of its payload */
+#define FS_HEAD 32 /* bytes of a frame before its payload */
 #define FS_UOW_TEXT 120
 
 /* Exit status of a node, and of all nodes when one of them fails */

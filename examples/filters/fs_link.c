@@ -16,7 +16,7 @@
 #define MAGIC 0x4653 /* "FS" */
 #define VERSION 1
 
-/* Bytes behind each other: magic 2, version, type, stream 2, from, to, then words */
+/* Contiguous bytes: magic 2, version, type, stream 2, from, to, then words */
 struct wire {
 	uint16_t magic;
 	uint8_t version;

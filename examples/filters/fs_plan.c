@@ -79,7 +79,7 @@ const char *fs_arg_text(const char *args, const char *name, char *buf,
  * @name: which one
  * @dflt: value if it is absent or no number
  *
- * Return: the value; K and M behind it stand for 1024 and its square.
+ * Return: the value; K and M after it stand for 1024 and its square.
  */
 long fs_arg(const char *args, const char *name, long dflt)
 {
@@ -232,7 +232,7 @@ static void read_filter(struct fs_plan *p, char *rest)
 		bad(p, "there is no kind of filter %s; fs-node -l lists them",
 		    kind);
 	if (strcmp(word(p, &rest, "\"on NODE...\""), "on"))
-		bad(p, "\"on NODE...\" belongs behind the kind of filter");
+		bad(p, "\"on NODE...\" belongs after the kind of filter");
 	while (rest && !memchr(rest, '=', strcspn(rest, " "))) {
 		const char *s = strsep(&rest, " ");
 		int node = fs_plan_node(p, s);
@@ -430,7 +430,7 @@ static void statement(struct fs_plan *p, char *line)
 	bad(p, "%s: no statement of plans", name);
 }
 
-/* One space between words, none at the ends, nothing behind "#". */
+/* One space between words, none at the ends, nothing from "#" on. */
 static void tidy(char *line)
 {
 	char *to = line;

@@ -198,7 +198,7 @@ def main():
     bound.add_argument("--latency", type=float, metavar="US",
                        help="largest block with which a part takes at most US microseconds")
     p.add_argument("--image", type=bytes_of, default=16 * MB, help="bytes (default 16M)")
-    p.add_argument("--hops", type=int, default=3, help="streams behind each other (default 3)")
+    p.add_argument("--hops", type=int, default=3, help="streams in a row (default 3)")
     p.add_argument("--compute", type=float, default=0, metavar="NS",
                    help="nanoseconds that the last filter takes for a byte")
     args = p.parse_args()
