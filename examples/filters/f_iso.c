@@ -25,8 +25,7 @@
 
 #include "fs.h"
 
-#define HEAD \
-	16 /* bytes before the values: place of the brick, cells, level */
+#define HEAD 16 /* bytes before the values: place of the brick, cells, level */
 #define FILE_HEAD 32
 #define TRIANGLE 36 /* bytes: three corners, three floats each */
 #define RUN 8 /* bytes before a run of pixels: y, x, number */
