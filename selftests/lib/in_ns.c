@@ -3,9 +3,9 @@
  * in-ns: run a program in a network namespace, with the /sys that belongs to it.
  *
  *   in-ns NAME PROGRAM [ARGUMENT]...
- * As "ip netns exec", without /etc/netns. Linked statically: tests start
- * thousands of programs, and under emulation starting ip takes longer than most of
- * them run.
+ * Like "ip netns exec", but ignores /etc/netns. Exit status 255: in-ns itself failed.
+ * Linked statically: tests start thousands of programs, and under emulation starting ip
+ * takes longer than most of them run.
  */
 #include <errno.h>
 #include <fcntl.h>

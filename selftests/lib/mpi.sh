@@ -9,7 +9,7 @@ MPI_AGENT=/run/mpi-agent
 MPI_LIMIT=${MPI_LIMIT:-$(scaled 120 600)}
 MPI_LIB=/usr/lib/$(uname -m)-linux-gnu
 
-# mpi_up: the programs, and what starts them on a host, as ssh would
+# mpi_up: install Open MPI, and the script that mpirun uses instead of ssh
 mpi_up() {
 	local name
 
@@ -30,11 +30,11 @@ mpi_up() {
 	chmod +x $MPI_AGENT
 	defer rm -f $MPI_AGENT
 	export PATH=$PATH:/packages/usr/bin
-	# all of the guest is root's
+	# everything in the guest runs as root
 	export OMPI_ALLOW_RUN_AS_ROOT=1 OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1
 }
 
-# mpi_octets: what the devices have received; 0 without devices
+# mpi_octets: print how many bytes both devices have received; 0 without devices
 mpi_octets() {
 	cat /sys/class/infiniband/rd[ab]/ports/1/hw_counters/rx_bytes 2>/dev/null |
 		awk '{ n += $1 } END { printf "%.0f\n", n }'
@@ -51,8 +51,8 @@ mpi_options() {
 	fi
 }
 
-# mpi_run DEVICE PROGRAM...: a rank on each host. They poll, so the one that finds nothing
-# lets the other one run.
+# mpi_run DEVICE PROGRAM...: a rank on each host. The ranks poll; mpi_yield_when_idle makes
+# an idle rank yield the processor.
 mpi_run() {
 	local options
 

@@ -15,8 +15,9 @@
 #include <sys/socket.h>
 
 /*
- * Both print what is wrong on standard output, and end the program with status 1:
- * net_fail() with the text of errno, net_check() if @good is false.
+ * Both print a line on standard output, and end the program with status 1: net_fail()
+ * "WHAT: text of errno", net_check(), if @good is false, "wrong: WHAT". Tests that move
+ * data look for the word "wrong".
  */
 void net_fail(const char *what) __attribute__((noreturn));
 void net_check(bool good, const char *what);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
 /*
- * Reregister a memory region: the provider library has no function for it, so
- * the kernel is asked directly.
+ * Reregister a memory region: libsiw does not implement ibv_rereg_mr(), so rereg()
+ * calls the kernel. Returns 0, or -1 and errno.
  */
 #ifndef SELFTESTS_REREG_H
 #define SELFTESTS_REREG_H

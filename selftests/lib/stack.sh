@@ -5,8 +5,8 @@
 # link between SDP and the device, counters of all layers. For connections made
 # afterwards, between the devices rda and rdb on va and vb.
 
-# The profiles of the literature, and "inplace": markers in place, CRC by the
-# host, which is "hybrid" where the NIC has no engines
+# The profiles of the literature. "inplace" is "hybrid" with the CRC on the host, that is,
+# what "hybrid" does on a NIC without engines.
 # shellcheck disable=SC2034 # for users of this file
 STACK_PROFILES="host assisted offload-contig offload-sg hybrid inplace"
 
@@ -28,7 +28,8 @@ stack_profile() {
 	fi
 }
 
-# stack_markers off|INTERVAL: at both devices, in bytes
+# stack_markers off|INTERVAL: set the marker interval in bytes, or no markers, at both
+# devices
 stack_markers() {
 	if [ "$1" = off ]; then
 		stack_attr markers off
