@@ -1,8 +1,12 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: GPL-2.0
-"""latency.py server|pingpong|bulk ADDRESS PORT, under sdp-run: a server for two clients; sends
-with an answer each; sends as fast as it goes, from a socket that does not wait, and one
-answer."""
+"""latency.py server|pingpong|bulk ADDRESS PORT. Traffic for latency.sh; run it under sdp-run.
+
+server: serves one pingpong client, then one bulk client.
+pingpong: sends ROUNDS messages, and waits for the answer to each.
+bulk: sends BULK bytes from a non-blocking socket, then waits for one answer.
+
+Exit status 0 if all bytes arrived."""
 import select
 import socket
 import sys

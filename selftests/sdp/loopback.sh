@@ -1,10 +1,10 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0
 #
-# Servers at 127.0.0.1 and ::1, which RDMA connection management takes for the
-# wildcard: they leave the port of other addresses alone and get no requests to those,
-# as with TCP. Connections to these addresses are TCP's where that may be, and else refused
-# as having no device. With a device on lo they are SDP's.
+# Servers on 127.0.0.1 and ::1. rdma_cm treats these addresses as the wildcard address. SDP
+# must still leave the port free on other addresses, and must not accept connections to
+# them, as with TCP. A connection to a loopback address uses TCP if the rules allow it, and
+# fails with ENETUNREACH otherwise. With an RDMA device on lo it uses SDP.
 
 # shellcheck source=selftests/lib/lib.sh
 . "$(dirname "$0")/../lib/lib.sh"
@@ -12,7 +12,8 @@ need python3 sdp-run sdpctl socat
 
 PROG=$(dirname "$0")/loopback.py
 
-# same NAME FILE: it says what TCP says
+# same NAME FILE RESULT: FILE has the same lines as /run/tcp, except that connect() ends
+# with RESULT
 same() {
 	local line
 
@@ -23,7 +24,7 @@ same() {
 	done < <(grep '^connect ' "$2")
 }
 
-# over KIND ADDRESS...
+# over KIND ADDRESS...: run loopback.py over devices of this kind, without one on lo
 over() {
 	local kind=$1
 
@@ -70,13 +71,19 @@ on_lo() {
 	server=$BG_PID
 	wait_port a 7500
 	ktap_is "a server on 127.0.0.1 can be reached" "$(answer a 127.0.0.1)" connected
-	ktap_is "it can be reached from another loopback address" "$(answer a 127.0.0.1 127.0.0.2)" connected
-	ktap_is "it cannot be reached from another address" "$(answer a 127.0.0.1 10.0.0.1)" ENETUNREACH
-	ktap_is "a loopback address does not reach another address" "$(answer a 10.0.0.1 127.0.0.1)" ENETUNREACH
-	ktap_is "it cannot be reached from another namespace" "$(answer b 127.0.0.1)" ECONNREFUSED
-	ktap_is "another namespace does not reach another address" "$(answer b 10.0.0.1)" ECONNREFUSED
+	ktap_is "a server on 127.0.0.1 can be reached from 127.0.0.2" \
+		"$(answer a 127.0.0.1 127.0.0.2)" connected
+	ktap_is "a server on 127.0.0.1 cannot be reached from 10.0.0.1" \
+		"$(answer a 127.0.0.1 10.0.0.1)" ENETUNREACH
+	ktap_is "10.0.0.1 cannot be reached from 127.0.0.1" \
+		"$(answer a 10.0.0.1 127.0.0.1)" ENETUNREACH
+	ktap_is "a server on 127.0.0.1 cannot be reached from another namespace" \
+		"$(answer b 127.0.0.1)" ECONNREFUSED
+	ktap_is "a server on 127.0.0.1 does not answer at 10.0.0.1, from another namespace" \
+		"$(answer b 10.0.0.1)" ECONNREFUSED
 	ktap_check "sdpctl removes the device on lo" in_a sdpctl undo lo
-	ktap_is "without the device on lo there is no way" "$(answer a 127.0.0.1)" ENETUNREACH
+	ktap_is "without a device on lo, connect() fails with ENETUNREACH" \
+		"$(answer a 127.0.0.1)" ENETUNREACH
 	stop_bg "$server"
 	ktap_check "lo: no socket is left" wait_for 20 no_sockets
 	in_b sdpctl undo lo >/dev/null

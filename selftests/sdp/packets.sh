@@ -1,12 +1,14 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0
 #
-# SO_MARK, SO_PRIORITY, IP_TOS and IPV6_TCLASS, IP_TTL and IPV6_UNICAST_HOPS are those of
-# the packets, over iwarp_hybrid, by both links: set before a connection, on its listener,
-# or later.
+# Packets carry the values of SO_MARK, SO_PRIORITY, IP_TOS and IPV6_TCLASS, IP_TTL and
+# IPV6_UNICAST_HOPS. The program sets them before the connection, on the listener, or later.
+# Tested over iwarp_hybrid with the shared link and the verbs link; packets.py has the
+# cases.
 
 # shellcheck source=selftests/lib/lib.sh
 . "$(dirname "$0")/../lib/lib.sh"
+# packets.py looks for the port on the wire, so net.sdp.port_offset must be 0
 PLAIN_PORTS=1
 need python3 tc
 dev_up hybrid hybrid || ktap_skip_all "no RDMA device"

@@ -3,6 +3,8 @@
  * Helpers of the socket semantics probe: sockets of the family under test,
  * waiting for a state without fixed sleeps, and one "name: result" line per
  * observation. Everything that takes a socket works on any stream family.
+ * sockprobe.sh runs the probe over TCP and over SDP. A row that differs is a failure,
+ * unless sockprobe.expected-diff lists it.
  */
 #ifndef SELFTESTS_SDP_PROBE_H
 #define SELFTESTS_SDP_PROBE_H

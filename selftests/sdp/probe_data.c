@@ -187,7 +187,10 @@ void probe_oob(void)
 	close(c);
 }
 
-/* Send an urgent byte behind @text, and wait until @fd has learned of it. */
+/*
+ * Send @text with its last byte urgent, and wait until @fd has seen it. The sleep is for a
+ * second urgent byte: POLLPRI may be set by the first one still.
+ */
 static void send_urgent(int fd, int peer, const char *text)
 {
 	do_send(peer, text, MSG_OOB);
@@ -195,7 +198,7 @@ static void send_urgent(int fd, int peer, const char *text)
 	sleep_ms(20);
 }
 
-/* Rows of @fd, to which @what has happened */
+/* Print the rows of @fd after @what */
 static void urgent_rows(int fd, const char *what)
 {
 	char name[80];
@@ -220,7 +223,7 @@ static void urgent_rows(int fd, const char *what)
 	row(name, "%s", do_recv(fd, 9, MSG_DONTWAIT));
 }
 
-/* @texts, NULL behind the last, each with an urgent byte at its end */
+/* @texts: terminated by NULL, each with an urgent byte at its end */
 static void urgent_case(const char *what, bool in_line, bool read,
 			const char *const texts[])
 {

@@ -2,10 +2,10 @@
 # SPDX-License-Identifier: GPL-2.0
 # vm: timeout=600
 #
-# Many connections at a time: what one takes that does nothing, whatever it did
-# before, and that no timer looks at it then; that all of it is given back; that many at
-# work all make progress; that the backlog is kept. With COUNT connections, ACTIVE of
-# them busy; fewer where each has memory of its own.
+# Many connections at a time. Tests the memory of an idle connection, before and after
+# traffic; that no timer visits idle connections; that all memory is freed; that busy
+# connections are served fairly; that the backlog is respected. Uses COUNT connections,
+# ACTIVE of them busy, and COUNT_OWN with verbs links, whose buffers are their own.
 
 # shellcheck source=selftests/lib/lib.sh
 . "$(dirname "$0")/../lib/lib.sh"
@@ -15,12 +15,12 @@ need_research
 COUNT=${COUNT:-$(scaled 300 60)}
 ACTIVE=${ACTIVE:-$(scaled 200 20)}
 ROUNDS=${ROUNDS:-10}
-# bytes of ours for one end. With a debug kernel's locks and what it keeps of
-# every object there is no sense in a limit of the whole.
+# Limit in bytes for the memory that SDP and the provider take for one end. A debug kernel
+# makes locks and objects larger, so there the limit for all layers is not checked.
 LIMIT=$(scaled 16384 32768)
-# and of all layers, TCP included, of what the allocators of objects have
+# Limit in bytes for one end in all layers, TCP included: slab and vmalloc memory
 LIMIT_ALL=36864
-# and of all layers, KiB, with buffers of its own: as it is, and after a request
+# Limits in KiB for one end with a verbs link: after connect(), and after a request
 declare -A LIMIT_OWN=([credit]="48 48" [rdma]="384 416" [vwin]="48 48")
 COUNT_OWN=$(scaled 100 20)
 NODE=128	# bytes of a directory or file in sysfs
@@ -44,12 +44,12 @@ does() {
 	fi
 }
 
-# client: a new one
+# client: start a client; tell and does talk to it
 client() {
 	coproc CALL { in_a sdp-scale call sdp 10.0.0.2 $PORT; }
 }
 
-# server BACKLOG: a new one
+# server BACKLOG: start a server
 server() {
 	start_bg b sdp-scale serve sdp 10.0.0.2 $PORT "$1"
 	SERVER=$BG_PID
@@ -63,7 +63,8 @@ memory() {
 	rdma -jdd resource show qp | jq '.[] | .drv_memory // empty' | sort -rn
 }
 
-# ours: bytes of one end, as the drivers and the allocator count them
+# ours: bytes that SDP and the provider take for one end, as the drivers and the allocator
+# count them
 ours() {
 	local dirs=(/sys/class/infiniband/rda/hybrid/qp/*/) files qp
 
@@ -73,6 +74,7 @@ ours() {
 	echo $((qp + NODE * files + $(slab SDP) + $(slab sdp_conn) + BLOCK))
 }
 
+# within: succeeds if "ours" is within its limit
 within() { [ "$(ours)" -le "$LIMIT" ]; }
 
 # objects_kb: what kmalloc(), caches and vmalloc() have given out
@@ -81,13 +83,13 @@ objects_kb() {
 	awk '/^Slab:|^VmallocUsed:/ { sum += $2 } END { print sum }' /proc/meminfo
 }
 
-# all_within: the same, of all layers
+# all_within: succeeds if one end is within the limit for all layers
 all_within() {
 	ALL=$((($(objects_kb) - before) * 1024 / COUNT / 2))
 	[ "$ALL" -le "$LIMIT_ALL" ]
 }
 
-# own_within KIB: what was taken since $FREE for one end
+# own_within KIB: succeeds if one end has taken at most KIB since $FREE
 own_within() {
 	OWN=$(((FREE - $(free_kb)) / COUNT_OWN / 2))
 	[ "$OWN" -le "$1" ]
@@ -104,7 +106,7 @@ idle_own() {
 	ktap_diag "$OWN KiB"
 }
 
-# policy NAME: where receives have memory before the peer sends
+# policy NAME: a flow control with private receive buffers
 policy() {
 	local connected touched
 
@@ -122,16 +124,16 @@ policy() {
 	does "$1: another request on each" touch 8 "$COUNT_OWN"
 	ktap_is "$1: the flow control was used" "$(in_a sdpstat --json | jq -r \
 		'[.sockets[].flow_control] | unique | .[]')" "$1"
-	does "$1: they end" close 0 $((COUNT_OWN + 8))
+	does "$1: all connections end" close 0 $((COUNT_OWN + 8))
 	end_coproc CALL
 	ktap_check "$1: no queue pair is left" wait_for 60 no_queue_pairs
 }
 
-# looks: how often a device has looked at its queue pairs for those that do nothing
+# looks: how often the work item for idle queue pairs has run
 looks() { awk '$1 == "hyb_looks" { print $2 }' "$TRACE/kprobe_profile"; }
 
-# no_looks: none for two seconds, in which timers that may wait for a processor to wake
-# up do not wait
+# no_looks: succeeds if the work item does not run for two seconds. The short sleeps wake
+# the processors, so a pending deferrable timer would fire.
 no_looks() {
 	local before
 
@@ -142,17 +144,17 @@ no_looks() {
 	[ "$(looks)" -eq "$before" ]
 }
 
-# idle DESCRIPTION
+# idle DESCRIPTION: check the memory of COUNT idle connections, and that no timer runs
 idle() {
-	ktap_check "$1: an idle end takes at most $LIMIT bytes of ours" \
+	ktap_check "$1: an idle end takes at most $LIMIT bytes of SDP and the provider" \
 		wait_for 60 within
 	ktap_diag "$(ours) bytes"
-	ktap_check "$1: no idle queue pair is looked at" wait_for 30 no_looks
+	ktap_check "$1: no idle queue pair is visited" wait_for 30 no_looks
 	is_debug && return
 	if wait_for 60 all_within; then
-		ktap_ok "$1: and at most $LIMIT_ALL of all layers"
+		ktap_ok "$1: an idle end takes at most $LIMIT_ALL bytes in all layers"
 	else
-		ktap_fail "$1: and at most $LIMIT_ALL of all layers"
+		ktap_fail "$1: an idle end takes at most $LIMIT_ALL bytes in all layers"
 	fi
 	ktap_diag "$ALL bytes"
 }
@@ -161,13 +163,13 @@ dev_up hybrid hybrid || ktap_skip_all "no hybrid devices"
 modprobe -q sdp
 in_b sh -c 'echo 4096 >/proc/sys/net/core/somaxconn'
 
-ktap_check "a probe on the look for idle queue pairs" sh -c "
+ktap_check "a kprobe on hyb_idle_work() is set" sh -c "
 	echo 'p:hyb_looks iwarp_hybrid:hyb_idle_work' >>$TRACE/kprobe_events &&
 	echo 1 >$TRACE/events/kprobes/hyb_looks/enable"
 # the probe holds the module
 defer sh -c "echo 0 >$TRACE/events/kprobes/enable; echo >$TRACE/kprobe_events"
 
-# the first ones bring in what all of them share
+# the first connections allocate memory that all of them share
 server 1024
 client
 tell open 8 && tell touch 0 8 && tell close 0 8
@@ -179,42 +181,43 @@ before_free=$(free_kb)
 client
 does "$COUNT connections" open "$COUNT"
 idle "connected"
-ktap_check "those that have just moved were" [ "$(looks)" -gt 0 ]
+ktap_check "the work item did visit connections that had sent something" [ "$(looks)" -gt 0 ]
 does "a request on each" touch 0 "$COUNT"
 idle "after a request"
 does "$ACTIVE busy connections, $ROUNDS large requests each" \
 	run 0 "$ACTIVE" "$ROUNDS" 16384
 read -r _ fewest most jain gap <<<"$REPLY"
-ktap_check "no connection is much slower than the others ($fewest to $most)" \
+ktap_diag "requests of a connection: $fewest to $most; answers of others between two: $gap;" \
+	"Jain's index: $jain of 1000"
+ktap_check "no connection is much slower than the others" \
 	[ "${most:-1000000}" -le $((10 * ROUNDS)) ]
-ktap_check "no connection waits for an answer while the others get ten (all: $gap)" \
+ktap_check "no connection waits for an answer while the others get ten" \
 	[ "${gap:-1000000}" -le $((10 * ACTIVE)) ]
-ktap_check "Jain's fairness index, of bytes, is at least 950 of 1000 ($jain)" \
+ktap_check "Jain's fairness index, of bytes, is at least 950 of 1000" \
 	[ "${jain:-0}" -ge 950 ]
-does "the others still work" touch 0 "$COUNT"
+does "all connections still work" touch 0 "$COUNT"
 idle "after all that"
 does "all connections end" close 0 "$COUNT"
 ktap_check "no queue pair is left" wait_for 120 no_queue_pairs
 end_coproc CALL
 
-# taken: KiB that are out of what there was before all of this
+# taken: KiB of free memory lost since the start of the test
 taken() { echo $((before_free - $(free_kb))); }
 
-# once_more: the same connections again; what is out then is added to OUTS
+# once_more: the same connections again; adds the memory that is lost then to OUTS
 once_more() {
 	client
 	tell open "$COUNT" && tell touch 0 "$COUNT" &&
 		tell run 0 "$ACTIVE" "$ROUNDS" 16384 && tell close 0 "$COUNT"
-	ktap_is "a second round works" "$REPLY" "ok"
+	ktap_is "another round of connections works" "$REPLY" "ok"
 	wait_for 120 no_queue_pairs
 	end_coproc CALL
 	sleep 2
 	OUTS+=("$(taken)")
 }
 
-# Caches take a while to have what the next ones use, and workers stay for minutes, above
-# all on Linux 7; what leaks does so each time. Of a page of each connection half would be
-# too much.
+# Caches grow for a while, and idle workers stay for minutes, above all on Linux 7. A leak
+# shows in every round. The limit is half a page for each connection.
 if ! is_debug; then
 	sleep 2
 	OUTS=("$(taken)")
@@ -224,9 +227,9 @@ if ! is_debug; then
 		grown=$((OUTS[-1] - OUTS[-2]))
 		[ $grown -gt $((COUNT * 2)) ] || break
 	done
-	ktap_check "as many again leave no more memory behind ($grown KiB)" \
+	ktap_check "a round of as many connections leaks no memory" \
 		[ $grown -le $((COUNT * 2)) ]
-	ktap_diag "KiB out after $COUNT connections, after as many more: ${OUTS[*]}"
+	ktap_diag "KiB lost after $COUNT connections, after as many more: ${OUTS[*]}"
 fi
 for name in ${POLICY:-credit rdma vwin}; do
 	policy "$name"
@@ -235,7 +238,8 @@ in_a sysctl -qw net.sdp.flow_control=auto
 stop_bg "$SERVER"
 ktap_check "no socket is left" wait_for 60 no_sockets
 
-# Without accept(): the backlog and, as with TCP, one more; none is held beyond it
+# Without accept() the listener takes backlog + 1 connections, as with TCP. hold_max=0: no
+# further request is held. Connection numbers start at 0.
 in_b sysctl -qw net.sdp.hold_max=0
 server 8
 pkill -STOP -f "sdp-scale serve"
@@ -249,8 +253,8 @@ pkill -CONT -f "sdp-scale serve"
 # requests in the queue are gone with the client
 ktap_check "the queue empties" wait_for 30 no_queue_pairs
 client
-does "there is room again" open 5
-does "for all of them" touch 0 5
+does "connections are accepted again" open 5
+does "all of these connections work" touch 0 5
 end_coproc CALL
 ktap_check "no connection is left" wait_for 30 no_queue_pairs
 
@@ -269,16 +273,16 @@ ktap_is "a request beyond the limit is refused" "$(one_more)" \
 	"sdp-actions: connect: Connection refused"
 ktap_is "a request beyond the limit is counted" \
 	"$(($(sdp_counter b conn_limit) - limited)) $(($(sdp_counter b refused_reqs) - refused))" "1 1"
-does "the others work" touch 0 4
+does "connections within the limit work" touch 0 4
 connections b 0
-does "without a limit there is room" open 2
+does "without a limit more connections are accepted" open 2
 
 limited=$(sdp_counter a conn_limit)
 connections a 6
 ktap_is "beyond the client's limit connect() fails with ENOBUFS" "$(one_more)" \
 	"sdp-actions: connect: No buffer space available"
 ktap_is "a connect() beyond the limit is counted" $(($(sdp_counter a conn_limit) - limited)) 1
-does "one ends" close 0 1
+does "one connection closes" close 0 1
 ktap_check "a closed connection makes room" wait_for 30 one_more
 connections a 3
 ktap_check_fails "an exceeded limit admits no connection" one_more
