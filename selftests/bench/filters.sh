@@ -2,7 +2,7 @@
 # shellcheck shell=bash
 #
 # Part "filters" of guest.sh (sourced): filter streams between hosts at a bridge, see
-# examples/filters/README.rst. A row for each of FS_WHATS, each of FS_BLOCK.
+# examples/filters/README.rst. Prints a row for each combination of FS_WHATS and FS_BLOCK.
 #
 #   FS_APP        synth (default): 3 sources, 3 + 3 stages, a viewer, on 10 hosts
 #                 waste: a source, 3 stages of which one is slow, a viewer, on 5 hosts
@@ -14,15 +14,18 @@
 #   FS_UOW        bytes of a tile or brick: 1K (default), 8K, 1M
 #   FS_QUERY      complete, partial, mixed; default: complete, then partial
 #   FS_COUNT      queries of each kind
-#   FS_FRACTION   per cent of complete queries among mixed ones, the others are zoom
+#   FS_FRACTION   share of complete queries in FS_QUERY=mixed, per cent; the others are zoom
+#                 queries
 #   FS_PARTS      partitions of the image: the block is image / partitions
 #   FS_IMAGE      bytes of the image, 4M; waste: 12 blocks
-#   FS_DATA_MB    scope, iso: what passes, in MB; the same small data again and again
-#   FS_WINDOW     buffers that a copy may have before it begins with one, 4
+#   FS_DATA_MB    scope, iso: MB that pass; the same small data again and again
+#   FS_WINDOW     buffers that may wait at one copy of a filter (default 4)
 #   FS_POLICY     rr, dd        FS_SLOW  factor of one of three hosts
-#   FS_COMPUTE_NS nanoseconds for each byte, asleep; FS_SPIN=1: at work
-#   FS_IMPOSE     p3-2000/tcp, p3-2000/socketvia, or a name in FS_CURVE, which is JSON
-#                 as of curves.json; FS_DILATION
+#   FS_COMPUTE_NS computation per byte in ns; a filter sleeps that long, or spins with
+#                 FS_SPIN=1
+#   FS_IMPOSE     delay messages as on the network with this name: p3-2000/tcp,
+#                 p3-2000/socketvia, or one in FS_CURVE (JSON, as curves.json)
+#   FS_DILATION   factor by which guest time and imposed times are stretched
 #   SDP_SET       sysctls net.sdp.NAME=VALUE     HNIC_SET  attributes of the NICs
 #   FS_LINK       hnic (default), veth
 

@@ -7,8 +7,8 @@
  * increments. At a stop mark "PC INSTRUCTIONS" lines go to the file named by
  * the argument out=; counts of several start/stop pairs add up. With sides=FILE
  * each pair appends a line "A B NOBODY" to that file: instructions of one end, of
- * the other and of neither, as marks of ulp_load.ko between the two say. With ends=1
- * the counts by address are those of both ends, without what is of neither.
+ * the other and of neither, as marks of ulp_load.ko between the two say. With ends=1,
+ * instructions that belong to neither end are not counted by address.
  *
  * Debian has no package with QEMU's plugin header, so what is used of its interface
  * (version 1) is declared here.
@@ -63,13 +63,16 @@ struct block {
 	uint64_t total; /* between marks */
 };
 
-/* The count lane has one CPU, so nothing here runs twice at a time. */
+/* The guest has one CPU, so the callbacks never run concurrently. */
 static struct block *hash[HASH_SIZE];
 static const char *out_name;
 static const char *sides_name;
 static bool ends_only;
 
-/* Marks beside start and stop: whose work it is from there on, measured or not */
+/*
+ * MARK_NOBODY, MARK_A and MARK_B tell whose work follows. They also count outside of start
+ * and stop.
+ */
 enum { MARK_START = 1, MARK_STOP, MARK_NOBODY, MARK_A, MARK_B, MARKS };
 
 static uint64_t executed; /* all instructions; the emulator counts here */

@@ -17,7 +17,7 @@ LIMIT = 0.02
 
 
 class Layers:
-    """The map"""
+    """Rules of layers.map: the first pattern that matches a function gives its layer"""
 
     def __init__(self, path=MAP):
         self.rules = []
@@ -43,7 +43,7 @@ class Layers:
 
 
 def read(path):
-    """{function: amount per unit}"""
+    """Read a profile: {function: instructions per unit}; the unit is that of profile.sh"""
     found = {}
     with open(path, encoding="utf-8") as file:
         for line in file:
