@@ -1,10 +1,11 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0
 #
-# The cache model (bench/cache_model.c) on copies whose traffic is known: each byte
-# of a cold copy is fetched, its destination is fetched and written back; a copy
-# within the cache moves nothing. And sdpbench marks the repetitions that count, not the one
-# before them: insn_count.c has a line for each pair of marks.
+# The cache model (bench/cache_model.c) on copies whose traffic is known: each byte of a
+# cold copy is fetched, its destination is fetched and written back; a copy within the
+# cache moves nothing. And sdpbench marks the repetitions that count, not the one before
+# them: insn_count.c has a line for each pair of marks. Run by scripts/check.sh --long, and
+# alone, without arguments.
 set -u
 
 # shellcheck source=selftests/host/tap.bash

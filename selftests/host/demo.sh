@@ -1,7 +1,8 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0
 #
-# "make demo", the first thing that a newcomer does.
+# "make demo", the first thing that a newcomer does. Run by scripts/check.sh --long, and
+# alone, without arguments.
 set -u
 
 # shellcheck source=selftests/host/tap.bash

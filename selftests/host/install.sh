@@ -1,9 +1,9 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0
 #
-# Installation in the two ways that the README names: "make install",
-# and DKMS. Into directories of its own; the modules that DKMS builds are loaded
-# in a guest.
+# Installation in the two ways that the README names: "make install", and DKMS. Into
+# directories of its own; the modules that DKMS builds are loaded in a guest. Run by
+# scripts/check.sh --long, and alone, without arguments.
 set -u
 
 # shellcheck source=selftests/host/tap.bash

@@ -1,8 +1,9 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0
 #
-# The tests as kselftest lays them out, run without our runner: in a guest which has them
-# as an installation has, in network namespaces and between two network devices.
+# Install the tests as kselftest does, and run them in a guest with run_kselftest.sh: in
+# network namespaces, and between two network devices. Run by scripts/check.sh --long, and
+# alone, without arguments. BUILD: directory of the built modules.
 set -u
 
 # shellcheck source=selftests/host/tap.bash
@@ -55,32 +56,32 @@ has() {
 check "make install without INSTALL_PATH= says so" refuses "INSTALL_PATH=DIR says where" \
 	make -s -C "$TOP/selftests" install O="$build/selftests"
 check "make install" installed
-check "a test that is not there" refuses "there is no test sdp:nothing" \
+check "run_kselftest.sh refuses an unknown test" refuses "there is no test sdp:nothing" \
 	"$KS/run_kselftest.sh" -t sdp:nothing
-check "one device" refuses "name two devices" "$KS/run_kselftest.sh" -A lo
-check "without the modules" guest "rm /lib/modules/*/modules.{dep,alias}.bin
+check "run_kselftest.sh refuses a single device" refuses "name two devices" "$KS/run_kselftest.sh" -A lo
+check "run_kselftest.sh runs without the modules" guest "rm /lib/modules/*/modules.{dep,alias}.bin
 	/ks/run_kselftest.sh -t sdp:embryo; echo exit \$?"
-check "each test skips, with the reason" has \
+check "without the modules each test skips, with the reason" has \
 	"ok 1 selftests: sdp: embryo.sh # SKIP no module sdp for this kernel" \
 	"# Totals: pass:0 fail:0 .* skip:1 error:0" "exit 4"
-check "in network namespaces" guest "/ks/run_kselftest.sh -t sdp:embryo.sh -t sdp:scale-rate \
+check "run_kselftest.sh runs in network namespaces" guest "/ks/run_kselftest.sh -t sdp:embryo.sh -t sdp:scale-rate \
 	-t sdp:failslab; echo exit \$?"
-check "a test passes; others skip, with their reasons" has \
+check "in namespaces a test passes; others skip, with their reasons" has \
 	"# ok 1 - the server answers" "ok 1 selftests: sdp: embryo.sh" \
 	"ok 2 selftests: sdp: scale-rate.sh # SKIP counts instructions, in the VM only" \
 	"ok 3 selftests: sdp: failslab.sh # SKIP takes a kernel with lockdep and fault .*" \
 	"exit 0"
-check "between two devices" guest "ip link add e0 type veth peer name e1
+check "run_kselftest.sh runs between two devices" guest "ip link add e0 type veth peer name e1
 	/ks/run_kselftest.sh -s -A e0 -B e1 -t sdp:embryo; echo exit \$?
 	echo packets \$(cat /sys/class/net/e0/statistics/rx_packets)"
-check "a test passes, and used them" has "ok 1 selftests: sdp: embryo.sh" "exit 0" \
+check "between two devices a test passes, and its packets use them" has "ok 1 selftests: sdp: embryo.sh" "exit 0" \
 	"packets [1-9][0-9]+"
-check "a test that fails" guest "sed -i 's/^ktap_done/ktap_is false 1 2; ktap_done/' \
+check "run_kselftest.sh runs a test that fails" guest "sed -i 's/^ktap_done/ktap_is false 1 2; ktap_done/' \
 	/ks/sdp/embryo.sh
 	/ks/run_kselftest.sh -t sdp:embryo; echo exit \$?
 	sed -i '2i echo \"BUG: of the test\" >/dev/kmsg' /ks/sdp/foreign_net.sh
 	/ks/run_kselftest.sh -s -t sdp:foreign_net; echo exit \$?"
-check "the test and the status say so" has \
+check "a failure is in the line of the test and in the exit status" has \
 	"not ok 1 selftests: sdp: embryo.sh # exit=1" "exit 1" \
 	"not ok 1 selftests: sdp: foreign_net.sh # the kernel's log has a report"
 tap_done

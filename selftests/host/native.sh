@@ -1,9 +1,10 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0
 #
-# The native lane of "make bench", the smallest run: it builds, boots, and has
-# figures for each kind of connection over each link. CI builds its kernel, which
-# takes ten minutes, where the time is there.
+# The smallest run of "make bench LANE=native", in User-Mode Linux: it builds, boots, and
+# has figures for each kind of connection over each link. In CI the test is skipped unless
+# the cache has the User-Mode Linux kernel, because building it takes ten minutes. Run by
+# scripts/check.sh --long, and alone, without arguments.
 set -u
 
 # shellcheck source=selftests/host/tap.bash
@@ -12,7 +13,7 @@ if [ -n "${CI:-}" ] && ! "$TOP/scripts/kernel.sh" --cached uml >/dev/null 2>&1; 
 	echo "1..0 # SKIP no User-Mode Linux in the cache, and it takes ten minutes to build"
 	exit
 fi
-# not where what was measured with patience is kept
+# a directory of its own, so that the results of a full run are not overwritten
 build=${BUILD:-$TOP/build}/host-native
 
 native() {
@@ -20,8 +21,8 @@ native() {
 		LAT_SIZES=1 INTERVALS='' PROFILES='host hybrid' "$TOP/selftests/bench/run.sh"
 }
 
-# Bandwidth and latency of TCP, and of both kinds of SDP under both profiles; the
-# parts of host and NIC are no more and no less than the whole
+# Bandwidth and latency of TCP, and of both kinds of SDP under both profiles. The host takes
+# time in every row, and the NIC takes time exactly when the link is hnic.
 facts() {
 	python3 - "$build/bench-native.json" <<'END'
 import json, sys
@@ -39,8 +40,8 @@ sys.exit(not (bench["lane"] == "native" and wanted <= set(rows) and all(
 END
 }
 
-# On another class of machine caches and copies differ, and ratios with them. So only
-# a figure that has doubled is a failure; the table shows the others.
+# Caches and copy costs differ between machines, and so do the ratios. So only a figure that
+# has doubled is a failure; the table shows the others.
 compare() {
 	python3 "$TOP/selftests/bench/compare.py" --some --tolerance 1 \
 		"$TOP/selftests/native/reference" "$build/bench-native.json"

@@ -2,7 +2,8 @@
 # SPDX-License-Identifier: GPL-2.0
 #
 # The Debian packages, as "make deb" builds them, in a fresh Debian 12 and 13: installed,
-# used, upgraded, removed. The chroots are of this machine's mirror. RELEASES: not of both.
+# used, upgraded, removed. The chroots are of this machine's mirror. Run by
+# scripts/check.sh --long, and alone, without arguments. RELEASES: the releases to test.
 set -u
 
 # shellcheck source=selftests/host/tap.bash

@@ -4,7 +4,8 @@
 # The README's commands for a real machine, as they stand there, in a fresh Debian 12 and
 # 13: those of make and apt in a chroot, with the release's own compiler and lintian; the
 # others in a virtual machine with that disk, the release's kernel and systemd as init. It
-# prints the seconds that they took, and judges none. RELEASES: not of both.
+# prints the seconds that they took, and judges none. Run by scripts/check.sh --long, and
+# alone, without arguments. RELEASES: the releases to test.
 set -u
 
 # shellcheck source=selftests/host/tap.bash

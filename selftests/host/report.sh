@@ -2,12 +2,13 @@
 # SPDX-License-Identifier: GPL-2.0
 #
 # "make report", as little of it as there can be: one panel that is measured in a virtual
-# machine, some that are computed, and what it says to wrong input.
+# machine, some that are computed, and what it says to wrong input. Run by scripts/check.sh
+# --long, and alone, without arguments.
 set -u
 
 # shellcheck source=selftests/host/tap.bash
 . "$(dirname "$0")/tap.bash"
-# not where what was measured with patience is kept
+# a directory of its own, so that the results of a full run are not overwritten
 export BUILD=${BUILD:-$TOP/build} REPORT=$WORK/report
 unset FIGURES FULL ONLY BASE LANE
 out=$REPORT

@@ -1,8 +1,9 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0
 #
-# Promises of the VM runner about a COMMAND: its exit status, or one that says what
-# went wrong, and a log to see it in.
+# Promises of the VM runner about a COMMAND: its exit status, or one that says what went
+# wrong, and a log to see it in. Run by scripts/check.sh --long, and alone, without
+# arguments.
 set -u
 
 # shellcheck source=selftests/host/tap.bash
