@@ -1,9 +1,9 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0
 #
-# debug-kernel.sh [--check] debug|kcsan: build that kernel from Debian's kernel
-# source package into the cache and print the directory that holds it.  With
-# --check: only say (by exit status) whether it is there.
+# debug-kernel.sh [--check] debug|kcsan: build a debug kernel, or one with KCSAN, from
+# Debian's kernel source package, keep it in the cache, and print the directory that holds
+# it.  With --check: only say (by exit status) whether it is there.
 #
 # The directory has: release, bzImage, root/lib/modules/..., kdir (what
 # "make -C kdir M=..." needs) and config.
@@ -17,11 +17,12 @@ if [ "${1:-}" = --check ]; then
 	check=1
 	shift
 fi
+[ $# -eq 1 ] || { echo "usage: ${0##*/} [--check] debug|kcsan" >&2; exit 2; }
 name=$1
 src=${DEBUG_SOURCE:-/usr/src/linux-source-6.1.tar.xz}
 config=("$here/../selftests/vm/debug.config")
 [ "$name" = debug ] || config+=("$here/../selftests/vm/$name.config")
-recipe=1
+recipe=1	# increment when build() changes, so that cached kernels are built again
 
 build() {
 	local jobs

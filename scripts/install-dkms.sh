@@ -1,9 +1,9 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0
 #
-# install-dkms.sh [-r]: give the modules to DKMS, which builds them for the running kernel
-# and for those to come; an older state of the same version is replaced. -r: take them
-# back. DKMS_OPTIONS are for dkms(8).
+# install-dkms.sh [-r]: register the modules with DKMS, which builds them for the running
+# kernel and for kernels that are installed later. Replaces an earlier registration of the
+# same version. -r: remove the modules. DKMS_OPTIONS: extra options for dkms(8).
 set -euo pipefail
 # shellcheck source=scripts/help.sh
 . "$(dirname "${BASH_SOURCE[0]}")/help.sh"

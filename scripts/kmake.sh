@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: GPL-2.0
 # shellcheck shell=bash
 #
-# kmake DIR ARG...: make of the modules in DIR, with the compiler of the kernel
-# that kernel.sh has described in K_* (sourced). Without BTF, which would need
-# pahole where the headers come with a vmlinux.
+# kmake DIR ARG...: build the modules in DIR for the kernel that kernel.sh has described in
+# the variables K_*, with the compiler of that kernel. To be sourced. BTF is off: it would
+# need pahole if the headers package contains a vmlinux.
 
 # shellcheck disable=SC2153 # of kernel.sh
 kmake() {
@@ -14,7 +14,8 @@ kmake() {
 			CONFIG_DEBUG_INFO_BTF_MODULES= "$@"
 		return
 	fi
-	# objtool wants /proc
+	# objtool needs /proc, so mount it in the chroot, in a mount namespace that goes away
+	# with the build
 	# shellcheck disable=SC2016
 	unshare -m bash -euc '
 		chroot=$1 dir=$2 kdir=$3; shift 3
