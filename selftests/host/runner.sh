@@ -74,6 +74,8 @@ check "the status of a command is returned" guest 7 -c 'exit 7'
 check "a successful test passes" guest 0 -n -c 'echo it is there >$OUT/file'
 check "the file of a successful test is kept" grep -rqx "it is there" "$out/files"
 check "processes that a test ended are gone" guest 0 -n -f "$WORK/ended:/ended" -c 'bash /ended'
+check "a program that is given by its path is refused" guest 2 -n -p /bin/true -c true
+check "a program that is not there is refused" guest 2 -n -p no-such-program -c true
 check "a guest that dies is a failure" guest 99 -n -c 'echo c >/proc/sysrq-trigger; sleep 600'
 check "the reason is shown" logged "sysrq triggered crash"
 check "a command that takes too long is a failure" guest 124 -n -t 5 -c 'sleep 600'

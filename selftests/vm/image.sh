@@ -260,6 +260,7 @@ userland() {
 	local p list=() packages
 	cache_make "packages/$(cache_key "${GUEST_PACKAGES[*]}" "${PACKAGE_PROGRAMS[*]}" \
 		"$(declare -f make_packages unpack)" "$(dpkg-query -W libc6)")" make_packages
+	[ -n "$CACHED" ] || exit 1
 	packages=$CACHED
 	for p in "${GUEST_PROGRAMS[@]}" "$@"; do
 		list+=("$(PATH=/usr/sbin:/usr/bin:/sbin:/bin command -v "$p" || true)")
@@ -267,6 +268,7 @@ userland() {
 	cache_make "guest/$(cache_key "$packages" "$(stat -L -c '%n %s %Y' "${list[@]}" busybox 2>/dev/null)" \
 		"$(cat "${BASH_SOURCE[0]}")" "$(dpkg-query -W libc6 librdmacm1 ibverbs-providers)")" \
 		make_userland "$packages" "${GUEST_PROGRAMS[@]}" "$@"
+	[ -n "$CACHED" ] || exit 1
 	# shellcheck disable=SC2034 # for run.sh
 	USERLAND=$CACHED/userland.cpio
 }

@@ -98,6 +98,12 @@ while [ $# -gt 0 ]; do
 	shift
 done
 # Before anything is fetched or built
+for p in "${programs[@]}"; do
+	if [[ $p = */* ]] || ! PATH=/usr/sbin:/usr/bin:/sbin:/bin command -v "$p" >/dev/null; then
+		echo "run.sh: -p needs the name of a program in the directories of the system: $p" >&2
+		exit 2
+	fi
+done
 if [ ${#tests[@]} -gt 0 ]; then
 	PYTHONPATH=$here /usr/bin/python3 -B -c 'if True:
 		import sys, vm
