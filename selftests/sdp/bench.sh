@@ -111,6 +111,18 @@ ktap_check_fails "--first needs the right to real-time priority" in_a setpriv --
 	--inh-caps -sys_nice sdpbench -w 10 -n 1 -T bw --first $SERVER
 ktap_is "--first without that right names the capability" "$(grep -c CAP_SYS_NICE <<<"$KTAP_OUT")" 1
 
+# streams are connections; the intervals have all bytes
+n=$(sdp_counter b accepts)
+ktap_check "streams" bench -T bw --streams 3 -S 64K -i 0.05
+ktap_is "streams: each is a connection of SDP" $(($(sdp_counter b accepts) - n)) 3
+ktap_check "streams: messages of all" jq -e '.rows[-1] |
+	.streams == 3 and .messages == 3 * '"$(scaled 100 10)" $ROWS
+# shellcheck disable=SC2016 # a variable of jq
+ktap_check "streams: bytes of each and of all, by interval" jq -e '(.rows[-1].messages * 65536) as $all |
+	[.rows[] | select(.test == "interval" and .repetition == 2)] |
+	(map(select(.stream | not).bytes) | add) == $all and
+	(group_by(.stream) | map(map(.bytes) | add)) == [$all, $all / 3, $all / 3, $all / 3]' $ROWS
+
 ktap_check "tcp and sdp" bench --compare tcp,sdp
 ktap_check "tcp and sdp: rows of both" \
 	jq -e '[.rows[].transport] == ["tcp", "sdp", "tcp", "sdp"]' $ROWS

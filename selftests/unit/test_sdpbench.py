@@ -95,6 +95,37 @@ def all_options(port):
           got[0].get("softirq_rx_pct", 0) >= 0, got)
 
 
+def by_interval(port, streams):
+    """The intervals have all bytes, of each stream and of all streams"""
+    got = rows(port, "-T", "bw", "-S", "64K", "-n", "1000", "--streams", str(streams),
+               "-i", "0.01", "127.0.0.1")
+    want = 1000 * 65536
+    end = [r for r in got if r["test"] == "bw"]
+    check(f"sdpbench --streams {streams}: messages of all of them",
+          len(end) == 1 and end[0]["messages"] == 1000 * streams and
+          end[0].get("streams", 1) == streams and
+          abs(end[0]["messages_per_s"] * 65536 / 1e6 / end[0]["mbps"] - 1) < 0.01, got)
+    parts = [r for r in got if r["test"] == "interval"]
+    check(f"sdpbench -i, {streams} streams: repetitions that count", parts and
+          {r["repetition"] for r in parts} == {1, 2}, parts)
+    for repetition in 1, 2:
+        every = [r for r in parts if r["repetition"] == repetition]
+        total = [r for r in every if "stream" not in r]
+        check(f"sdpbench -i, {streams} streams: all bytes",
+              sum(r["bytes"] for r in total) == streams * want, total)
+        check(f"sdpbench -i, {streams} streams: no gaps",
+              [r["from_s"] for r in total] == [0] + [r["to_s"] for r in total[:-1]], total)
+        for stream in range(1, streams + 1) if streams > 1 else ():
+            check(f"sdpbench -i, {streams} streams: all bytes of stream {stream}",
+                  sum(r["bytes"] for r in every if r.get("stream") == stream) == want, every)
+    res = run("-t", "tcp", "-p", port, "-T", "bw", "-n", "100", "-S", "64K", "-r", "1",
+              "--streams", str(streams), "-i", "60", "127.0.0.1")
+    heads = [line.split()[0] for line in res.stdout.splitlines()]
+    check(f"sdpbench -i, {streams} streams: each row is below its heading",
+          heads == ["interval"] + ["tcp"] * (streams + 1 if streams > 1 else 1) + ["bw", "tcp"],
+          res)
+
+
 def wrong_use():
     for args in (["-T", "none"], ["-T", "bw,"], ["--window", "0"], ["-T", "lat", "--window", "2"],
                  ["--buffers", "0"], ["--buffers", "65537"], ["--reuse", "101"],
@@ -103,6 +134,9 @@ def wrong_use():
                  ["-T", "overlap", "--compute", "spin:"], ["-T", "bibw", "--buffers", "2"],
                  ["-T", "bilat", "--send", "zerocopy"], ["--wait", "5"], ["--send", "fast"],
                  ["--recv", "lend"], ["-T", "util"], ["--trim", "-r", "9"], ["--burst", "0"],
+                 ["--streams", "0"], ["--streams", "65"], ["-T", "lat", "--streams", "2"],
+                 ["-T", "bw,hot", "--streams", "2"], ["--cold", "--streams", "2"],
+                 ["-i", "0"], ["-i", "1s"], ["-i", "nan"], ["-T", "lat", "-i", "1"],
                  ["--compare", "tcp"], ["--compare", "tcp,tcp"], ["-t", "tcp,sdp"],
                  ["-p", "65535", "--compare", "tcp,sdp"]):
         res = run("-t", "tcp", *args, "127.0.0.1")
@@ -189,6 +223,8 @@ def hostile(port):
 with server() as (at, process):
     all_tests(at)
     all_options(at)
+    by_interval(at, 1)
+    by_interval(at, 3)
     at_once(at)
     hostile(at)
     foreign(at, process)

@@ -128,9 +128,11 @@ static uint64_t own_cpu_ns(void)
 	return ts.tv_sec * 1000000000ULL + ts.tv_nsec;
 }
 
-/* Adds one repetition to @s, with marks if it counts. Return: seconds that it took */
-static double once(struct client *cl, struct job *job, struct series *s,
-		   bool counts)
+/*
+ * Adds one repetition to @s, with marks if it has a number and so counts. Return: seconds
+ * that it took
+ */
+static double once(struct client *cl, struct job *job, struct series *s)
 {
 	struct host_time host;
 	uint64_t cpu, nic;
@@ -141,12 +143,12 @@ static double once(struct client *cl, struct job *job, struct series *s,
 	host = host_time();
 	nic = nic_ns();
 	cpu = own_cpu_ns();
-	if (counts)
+	if (job->repetition)
 		bench_mark_start();
 	start = bench_now();
 	job->run(cl, job);
 	sec = bench_now() - start;
-	if (counts)
+	if (job->repetition)
 		bench_mark_stop();
 	s->cpu_local += own_cpu_ns() - cpu;
 	nic_sec = (nic_ns() - nic) * 1e-9;
@@ -175,8 +177,7 @@ static void calibrate(struct client *cl, struct job *job)
 	struct series unused = { 0 };
 
 	job->count = cl->opts->count ? cl->opts->count : job->first;
-	while (once(cl, job, &unused, false) * 1000 <
-		       cl->opts->duration_ms / 2. &&
+	while (once(cl, job, &unused) * 1000 < cl->opts->duration_ms / 2. &&
 	       !cl->opts->count && job->count < MAX_COUNT)
 		job->count *= 2;
 }
@@ -193,16 +194,18 @@ void client_measure(struct client *cl, struct job *job, struct series *s)
 
 	*s = (struct series){ .n = cl->opts->reps };
 	limit_repetition(cl);
+	job->repetition = 0;
 	buffers_open(&job->bufs, cl->opts, job->size);
 	if (job->count)
-		once(cl, job, s, false);
+		once(cl, job, s);
 	else
 		calibrate(cl, job);
 	*s = (struct series){ .n = cl->opts->reps };
 	for (unsigned int i = 0; i < s->n; i++) {
 		if (us)
 			job->us = us + i * job->count;
-		s->sec[i] = once(cl, job, s, true);
+		job->repetition = i + 1;
+		s->sec[i] = once(cl, job, s);
 	}
 	job->us = us;
 	buffers_close(&job->bufs);
@@ -450,7 +453,7 @@ void client_open(struct client *cl, const struct bench_opts *opts,
 	*cl = (struct client){
 		.opts = opts,
 		.xp = xp,
-		.n = opts->n_hosts,
+		.n = opts->n_hosts * opts->streams,
 		.in_len = largest,
 	};
 	cl->conns = calloc(cl->n, sizeof(*cl->conns));
@@ -460,7 +463,7 @@ void client_open(struct client *cl, const struct bench_opts *opts,
 	memset(cl->in, 'x', cl->in_len);
 
 	for (unsigned int i = 0; i < cl->n; i++) {
-		const char *host = opts->hosts[i];
+		const char *host = opts->hosts[i / opts->streams];
 
 		limit(opts->timeout + opts->wait,
 		      "no connection to %s port %u within --timeout", host,

@@ -14,7 +14,7 @@
  * struct client - connections over one transport
  * @opts: command line
  * @xp: the transport
- * @conns: a connection to each server
+ * @conns: a connection to each server, or several to one
  * @n: number of them
  * @in: memory to receive into
  * @in_len: its size, not below that of the largest message
@@ -41,6 +41,7 @@ struct client {
  * @slaves: connections that take part, of test_hot()
  * @answer: bytes of an answer
  * @sample: look at the receive buffers meanwhile
+ * @repetition: number of the present one, from 1 on; 0: one that does not count
  * @with_nic: NICs work while hosts wait for them, so that their time counts
  * @us: us of each iteration, room for all repetitions; in @run that of the present
  *	one. NULL: not wanted
@@ -57,6 +58,7 @@ struct job {
 	unsigned int slaves;
 	uint32_t answer;
 	bool sample;
+	unsigned int repetition;
 	bool with_nic;
 	double *us;
 	struct buffers bufs;

@@ -40,6 +40,7 @@ static void usage(FILE *out)
 	      "      --compare A,B     both transports side by side, of a server -t A,B\n"
 	      "  -S, --sizes LIST      message sizes for bw, bibw, overlap, progress, util\n"
 	      "  -L, --lat-sizes LIST  message sizes for lat, bilat, hot\n"
+	      "      --streams N       N connections at once (bw; default 1)\n"
 	      "      --window Q        at most Q messages under way (bw, overlap, util)\n"
 	      "      --buffers N       messages in N buffers in turn\n"
 	      "      --reuse R         R per cent of them in one buffer, others in fresh ones\n"
@@ -59,6 +60,7 @@ static void usage(FILE *out)
 	      "  -d, --duration MS     aimed time of a repetition (default 400)\n"
 	      "  -n, --count N         messages or iterations of a repetition instead\n"
 	      "  -P, --pings N         iterations of lat, bilat and hot (default 300)\n"
+	      "  -i, --interval SEC    report every SEC seconds meanwhile (bw)\n"
 	      "  -w SEC                go on trying to connect (default 0)\n"
 	      "      --timeout SEC     longest time of a repetition (default 60)\n"
 	      "      --nic [NETNS/]DEV[:COUNTERS]  a simulated NIC whose time, by these\n"
@@ -92,6 +94,18 @@ static unsigned long long parse_number(const char *arg, unsigned long long min,
 		return val;
 	bench_warn("%s: not a number from %llu to %llu (see --help)", arg, min,
 		   max);
+	exit(BENCH_EXIT_USAGE);
+}
+
+static double parse_seconds(const char *arg, double min, double max)
+{
+	char *end;
+	double val = strtod(arg, &end);
+
+	if (end != arg && !*end && val >= min && val <= max)
+		return val;
+	bench_warn("%s: not a number of seconds from %g to %g (see --help)",
+		   arg, min, max);
 	exit(BENCH_EXIT_USAGE);
 }
 
@@ -204,6 +218,7 @@ enum {
 	OPT_TIMEOUT = 256,
 	OPT_NIC,
 	OPT_COMPARE,
+	OPT_STREAMS,
 	OPT_WINDOW,
 	OPT_BUFFERS,
 	OPT_REUSE,
@@ -229,6 +244,7 @@ static const struct option long_options[] = {
 	{ "compare", required_argument, NULL, OPT_COMPARE },
 	{ "sizes", required_argument, NULL, 'S' },
 	{ "lat-sizes", required_argument, NULL, 'L' },
+	{ "streams", required_argument, NULL, OPT_STREAMS },
 	{ "window", required_argument, NULL, OPT_WINDOW },
 	{ "buffers", required_argument, NULL, OPT_BUFFERS },
 	{ "reuse", required_argument, NULL, OPT_REUSE },
@@ -245,6 +261,7 @@ static const struct option long_options[] = {
 	{ "duration", required_argument, NULL, 'd' },
 	{ "count", required_argument, NULL, 'n' },
 	{ "pings", required_argument, NULL, 'P' },
+	{ "interval", required_argument, NULL, 'i' },
 	{ "timeout", required_argument, NULL, OPT_TIMEOUT },
 	{ "nic", required_argument, NULL, OPT_NIC },
 	{ "json", no_argument, NULL, 'j' },
@@ -272,6 +289,9 @@ static bool what_option(struct bench_opts *opts, int opt, const char *arg)
 		return true;
 	case 'L':
 		size_list(arg, &opts->lat_sizes);
+		return true;
+	case OPT_STREAMS:
+		opts->streams = parse_number(arg, 1, BENCH_MAX_STREAMS);
 		return true;
 	case OPT_WINDOW:
 		opts->window = parse_number(arg, 1, 1 << 20);
@@ -311,6 +331,9 @@ static bool extent_option(struct bench_opts *opts, int opt, const char *arg)
 		return true;
 	case 'P':
 		opts->pings = parse_number(arg, 1, 10000000);
+		return true;
+	case 'i':
+		opts->interval = parse_seconds(arg, 0.01, 3600);
 		return true;
 	case 'w':
 		opts->wait = parse_number(arg, 0, 86400);
@@ -415,6 +438,20 @@ static bool chosen(const struct bench_opts *opts, const char *names)
 	return false;
 }
 
+/* Options of bw alone, which sends one buffer on several connections */
+static void check_streams(const struct bench_opts *opts)
+{
+	bool sized = opts->buffers || opts->cold || opts->reuse >= 0;
+
+	if ((opts->streams > 1 || opts->interval) && !chosen(opts, "bw"))
+		bad_use("they are for bw", "--streams, --interval");
+	if (opts->streams > 1 && chosen(opts, "hot"))
+		bad_use("hot has a connection to each server", "--streams");
+	if (opts->streams > 1 && sized)
+		bad_use("several streams send one buffer",
+			"--buffers, --reuse, --cold");
+}
+
 /* Options that would be without effect, or that exclude each other */
 static void check_tests(const struct bench_opts *opts)
 {
@@ -440,6 +477,7 @@ static void check_tests(const struct bench_opts *opts)
 	if (opts->trim && opts->reps < BENCH_TRIM_REPS)
 		bad_use("a trimmed mean is that of 10 repetitions or more",
 			"--reps");
+	check_streams(opts);
 }
 
 /* Options of the other end; @of_client: one of the client's has been given */
@@ -500,10 +538,11 @@ void options(struct bench_opts *opts, int argc, char **argv)
 		.duration_ms = 400,
 		.pings = 300,
 		.timeout = 60,
+		.streams = 1,
 		.reuse = -1,
 		.burst = 100,
 	};
-	while ((opt = getopt_long(argc, argv, "st:p:b:461T:S:L:r:d:n:P:w:jhV",
+	while ((opt = getopt_long(argc, argv, "st:p:b:461T:S:L:r:d:n:P:i:w:jhV",
 				  long_options, NULL)) != -1) {
 		if (opt == 'h') {
 			usage(stdout);

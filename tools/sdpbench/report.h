@@ -16,7 +16,13 @@ enum field {
 	F_REUSE,
 	F_BURST,
 	F_SLAVES,
+	F_STREAMS,
 	F_COMPUTE_US,
+	F_REPETITION, /* of an interval, and what follows */
+	F_STREAM,
+	F_FROM,
+	F_TO,
+	F_BYTES,
 	F_MBPS,
 	F_MBPS_MIN,
 	F_MBPS_MAX,

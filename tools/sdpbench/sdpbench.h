@@ -6,6 +6,7 @@
  *   options.c     the command line
  *   compare.c     two transports side by side
  *   test_*.c      the tests, a file for each kind; the table of them is in tests.c
+ *   streams.c     several connections at once, reports by interval
  *   client.c      the active end: connections, repetitions
  *   server.c      the passive end
  *   report.c      results for people and for programs
@@ -37,6 +38,7 @@
 #define BENCH_MAX_REPS 1000
 #define BENCH_MAX_BUFFERS 65536
 #define BENCH_MAX_HOSTS 64
+#define BENCH_MAX_STREAMS 64
 
 /* Real-time priorities with --first: of the client, and of the thread in sample.c */
 #define FIRST_PRIORITY 10
@@ -130,6 +132,8 @@ struct sizes {
  * @duration_ms: aimed time of a repetition of a test of bandwidth
  * @count: messages (iterations) of a repetition instead, if not 0
  * @pings: iterations of a repetition of a test of latency
+ * @streams: connections of bw at the same time
+ * @interval: seconds between reports of bw, 0 for none
  * @window: messages that may be under way, 0 for what the sockets take
  * @buffers: buffers that messages are sent from and received into, in turn
  * @reuse: per cent of the messages that are sent from one buffer, -1 for all
@@ -164,6 +168,8 @@ struct bench_opts {
 	unsigned int duration_ms;
 	uint64_t count;
 	unsigned int pings;
+	unsigned int streams;
+	double interval;
 	uint32_t window;
 	uint32_t buffers;
 	int reuse;

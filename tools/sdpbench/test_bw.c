@@ -3,14 +3,16 @@
  * sdpbench -T bw: messages of one size in one direction, as fast as they go, or
  * with a window. Calls the client.
  */
-#include "client.h"
+#include "streams.h"
 
 /* Until another message fits into the window */
-static void window_wait(struct client *cl, struct conn *c, uint32_t step,
+static void window_wait(const struct stream *s, uint32_t step,
 			uint64_t *under_way)
 {
-	while (*under_way >= cl->opts->window) {
-		client_recv(c, cl->in, 1);
+	char told;
+
+	while (*under_way >= s->cl->opts->window) {
+		client_recv(s->conn, &told, 1);
 		*under_way -= step;
 	}
 }
@@ -22,13 +24,11 @@ static enum sample sampling(const struct client *cl, const struct job *job)
 	return cl->opts->first ? SAMPLE_FIRST : SAMPLE_TURN;
 }
 
-/**
- * bw_stream() - one repetition
- * @cl: client
- * @job: with computation before each message, if it says so
- */
-void bw_stream(struct client *cl, struct job *job)
+/* All messages of a repetition, on one connection */
+static void bw_send(struct stream *s)
 {
+	struct client *cl = s->cl;
+	struct job *job = s->job;
 	const struct proto_msg req = {
 		.op = PROTO_STREAM,
 		.size = job->size,
@@ -37,23 +37,45 @@ void bw_stream(struct client *cl, struct job *job)
 			 [STREAM_SAMPLE] = sampling(cl, job) },
 	};
 	uint32_t step = cl->opts->window / 2 ? cl->opts->window / 2 : 1;
-	struct conn *c = &cl->conns[0];
+	struct conn *c = s->conn;
 	uint64_t under_way = 0;
+	char told;
 
 	client_request(c, &req);
 	for (uint64_t i = 0; i < job->count; i++) {
 		if (cl->opts->window)
-			window_wait(cl, c, step, &under_way);
+			window_wait(s, step, &under_way);
 		compute(cl->opts->compute_way, job->compute_ns);
 		client_send(c, buffers_next(&job->bufs), job->size);
 		under_way++;
+		__atomic_store_n(&s->sent, s->sent + job->size,
+				 __ATOMIC_RELAXED);
 	}
 	/* the server reports whole steps only */
 	for (; cl->opts->window && under_way >= step; under_way -= step)
-		client_recv(c, cl->in, 1);
-	client_reply(c, PROTO_STREAM, &job->reply);
+		client_recv(c, &told, 1);
+	client_reply(c, PROTO_STREAM, &s->reply);
 	if (conn_settle(c))
 		bench_die("%s: notifications are missing", cl->xp->name);
+}
+
+/**
+ * bw_stream() - one repetition, on one connection
+ * @cl: client
+ * @job: with computation before each message, if it says so
+ */
+void bw_stream(struct client *cl, struct job *job)
+{
+	struct stream s = { .cl = cl, .job = job, .conn = &cl->conns[0] };
+
+	bw_send(&s);
+	job->reply = s.reply;
+}
+
+/* On all connections, whose buffer is the same: nothing is written to it */
+static void bw_streams(struct client *cl, struct job *job)
+{
+	streams_run(cl, job, bw_send);
 }
 
 /**
@@ -69,17 +91,24 @@ void test_bw(struct client *cl, const struct test *test, uint32_t size)
 					    F_NS_PER_BYTE, F_CPU_PER_BYTE,
 					    F_HOST_TX,	   F_HOST_RX,
 					    F_CI95,	   N_FIELDS };
+	unsigned int streams = cl->opts->streams;
 	struct job job = {
-		.run = bw_stream,
+		.run = bw_streams,
 		.size = size,
 		.first = size < 65536 ? 64 : 8,
 	};
 	struct series s;
 	struct result res;
 
-	report_columns(cl->opts, test->name, shown);
+	if (!cl->opts->interval)
+		report_columns(cl->opts, test->name, shown);
 	client_measure(cl, &job, &s);
+	report_columns(cl->opts, test->name, shown);
 	client_result(cl, &res, &job, test->name);
-	client_bandwidth(cl, &s, &job, 1, &res);
+	client_bandwidth(cl, &s, &job, streams, &res);
+	if (streams > 1) {
+		result_set(&res, F_STREAMS, streams);
+		result_set(&res, F_MESSAGES, job.count * streams);
+	}
 	client_row(cl, &res, F_MBPS, true);
 }
