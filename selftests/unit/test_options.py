@@ -98,6 +98,31 @@ def sdpctl():
     same("sdpctl: bash completes each command", commands, set(completed.group(1).split()))
 
 
+def completed(function, *words):
+    """The words that bash completes the last one to"""
+    script = (f'. "$1"; shift; COMP_WORDS=("$@") COMP_CWORD=$(($# - 1)); {function}; '
+              'printf "%s\\n" "${COMPREPLY[@]}"')
+    path = PROGRAMS + ":" + os.environ["PATH"]
+    res = subprocess.run(["bash", "-c", script, "bash",
+                          os.path.join(TOP, "tools/conf/completion.bash"), *words], text=True,
+                         check=False, stdout=subprocess.PIPE, env={**os.environ, "PATH": path})
+    return set(res.stdout.split())
+
+
+def completion():
+    for function, words, wanted in (
+            ("_sdpbench", ("sdpbench", "--st"), {"--streams"}),
+            ("_sdpbench", ("sdpbench", "-S", "64K", "--int"), {"--interval"}),
+            ("_sdpstat", ("sdpstat", "ch"), {"check"}),
+            ("_sdpstat", ("sdpstat", "--open"), {"--openmetrics"}),
+            ("_sdp_run", ("sdp-run", "--su"), {"--supervise"}),
+            ("_sdp_run", ("sdp-run", "-v", "enabl"), {"enable"}),
+            ("_sdpctl", ("sdpctl", "trust", "o"), {"on", "off"})):
+        found = completed(function, *words)
+        check(f"bash completes {' '.join(words)} to {' '.join(sorted(wanted))}",
+              wanted <= found and all(w.startswith(words[-1]) for w in found), found)
+
+
 def main():
     letters = {}
     for page, program, command, source, section in COMMANDS:
@@ -121,4 +146,5 @@ def main():
 
 main()
 sdpctl()
+completion()
 sys.exit(bool(FAILED))
