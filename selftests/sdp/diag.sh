@@ -178,6 +178,14 @@ ktap_is "a wrong filter is refused" "$(in_b sdpstat state none 2>&1; echo $?)" \
 2"
 ktap_is "-w writes plain text to a pipe" "$(in_b sdpstat -w -i 0.1 -c 2 |
 	grep -c $'\033')" 0
+# terminal [NAME=VALUE]: what -w writes to a terminal
+terminal() {
+	in_b env TERM=xterm "$@" python3 -c 'import pty, sys
+pty.spawn(sys.argv[1:])' sdpstat -w -i 0.1 -c 2 </dev/null
+}
+ktap_is "-w has a heading in bold on a terminal, once a listing" \
+	"$(terminal | grep -c $'\033\\[1mState.*\033\\[0m')" 2
+ktap_is "-w has no colours with NO_COLOR" "$(terminal NO_COLOR=1 | grep -c $'\033\\[1m')" 0
 ktap_is "-w writes rates from the second listing on" \
 	"$(in_b sdpstat -w -i 0.1 -c 2 | grep -c 'Send/s')" 1
 ktap_is "OpenMetrics has each counter once" "$(in_a sdpstat -M | grep -vc '^#')" \

@@ -101,8 +101,8 @@ static void test_change(void)
 }
 
 /* The table, to @out, with a zero behind it */
-static void capture(const struct sock_list *list, const struct options *o,
-		    char *out, size_t room)
+static void capture(const struct sock_list *list, const struct sock_list *old,
+		    const struct options *o, char *out, size_t room)
 {
 	int file = memfd_create("table", 0), saved;
 	ssize_t n;
@@ -110,7 +110,7 @@ static void capture(const struct sock_list *list, const struct options *o,
 	fflush(stdout);
 	saved = dup(STDOUT_FILENO);
 	dup2(file, STDOUT_FILENO);
-	sockets_print(list, NULL, 1, o);
+	sockets_print(list, old, 1, o);
 	dup2(saved, STDOUT_FILENO);
 	n = pread(file, out, room - 1, 0);
 	out[n > 0 ? n : 0] = '\0';
@@ -126,7 +126,7 @@ static void table_of(uint32_t inode, char *out, size_t room)
 	const struct options o = { .processes = true };
 
 	processes_scan(false);
-	capture(&list, &o, out, room);
+	capture(&list, NULL, &o, out, room);
 }
 
 static void test_process_names(void)
@@ -251,10 +251,36 @@ static void test_width(void)
 	const struct options o = { 0 };
 	char out[1000];
 
-	capture(&list, &o, out, sizeof(out));
+	capture(&list, NULL, &o, out, sizeof(out));
 	for (char *line = strtok(out, "\n"); line; line = strtok(NULL, "\n"))
 		if (!CHECK(strlen(line) <= 80))
 			printf("# %zu: %s\n", strlen(line), line);
+}
+
+/* On a terminal only, and as many ends as beginnings */
+static void test_colours(void)
+{
+	struct sock_info now[] = {
+		{ .family = AF_INET, .cookie = 1, .device = "hyb0" },
+		{ .family = AF_INET, .cookie = 2, .tcp_reason = "refused" },
+		{ .family = AF_INET, .cookie = 3, .device = "hyb1" },
+	};
+	struct sock_info before[] = { { .cookie = 1 }, { .cookie = 3 } };
+	const struct sock_list list = { .v = now, .n = ARRAY_SIZE(now) };
+	const struct sock_list old = { .v = before, .n = ARRAY_SIZE(before) };
+	struct options o = { .colours = true };
+	char out[1000];
+
+	now[0].stats[SDP_DIAG_STATS_TX_BYTES] = 5000;
+	capture(&list, &old, &o, out, sizeof(out));
+	CHECK(!strncmp(out, "\033[1mState", 9));
+	CHECK(strstr(out, "Recv/s\033[0m\n\033[32m"));
+	CHECK(strstr(out, "\033[0m\n\033[33m"));
+	CHECK(strstr(out, "\033[0m\nUNKNOWN"));
+	CHECK(!strcmp(out + strlen(out) - 5, "\033[0m\n"));
+	o.colours = false;
+	capture(&list, &old, &o, out, sizeof(out));
+	CHECK(!strchr(out, '\033'));
 }
 
 static unsigned int sentences(const uint64_t *v)
@@ -290,6 +316,7 @@ static const struct unit_test tests[] = {
 	{ "names", test_names },
 	{ "filters", test_filters },
 	{ "width of the table", test_width },
+	{ "colours", test_colours },
 	{ "advice", test_advice },
 	{ "names that are no text", test_broken_names },
 	{ "counters that rise and fall", test_change },

@@ -437,6 +437,15 @@ static void select_sockets(struct sock_list *list, const struct options *o)
 	list->n = n;
 }
 
+/* Does the terminal have colours, and are they welcome (https://no-color.org)? */
+static bool has_colours(void)
+{
+	const char *term = getenv("TERM"), *no_color = getenv("NO_COLOR");
+
+	return term && *term && strcmp(term, "dumb") &&
+	       !(no_color && *no_color);
+}
+
 /* In place of the last listing, as much as there is room for */
 static void begin_screen(struct options *o)
 {
@@ -447,6 +456,7 @@ static void begin_screen(struct options *o)
 	fputs("\033[H\033[J", stdout);
 	/* one for the headings, one for the cursor */
 	o->rows = size.ws_row > 3 ? size.ws_row - 2 : 1;
+	o->colours = has_colours();
 }
 
 static void show_metrics(const struct options *o)

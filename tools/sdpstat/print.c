@@ -432,6 +432,38 @@ static void widths(const struct row *rows, size_t n, int width[COLUMNS])
 				width[c] = strlen(rows[i].cell[c]);
 }
 
+/* Codes of ECMA-48 (SGR) */
+#define PLAIN "0"
+#define BOLD "1"
+#define GREEN "32"
+#define YELLOW "33"
+
+static void colour(const struct options *o, const char *code)
+{
+	if (o->colours && code)
+		printf("\033[%sm", code);
+}
+
+static void heading(const struct options *o, const int *width,
+		    unsigned int columns)
+{
+	if (o->no_header)
+		return;
+	colour(o, BOLD);
+	row_print(headings, width, columns);
+	fputs(o->processes ? " Process" : "", stdout);
+	colour(o, PLAIN);
+	putchar('\n');
+}
+
+/* Sockets that have become TCP's, and those that move data */
+static const char *colour_of(const struct row *r)
+{
+	if (r->s->tcp_reason[0])
+		return YELLOW;
+	return r->moved > 0 ? GREEN : NULL;
+}
+
 /* As wide as what is in it: a connection of IPv4 takes less than 80 columns. */
 void sockets_print(const struct sock_list *list, const struct sock_list *old,
 		   double seconds, const struct options *o)
@@ -452,14 +484,13 @@ void sockets_print(const struct sock_list *list, const struct sock_list *old,
 		width[RECV_Q] = width[SEND_Q] = 0;
 	if (o->watch)
 		qsort(rows, list->n, sizeof(*rows), by_rate);
-	if (!o->no_header) {
-		row_print(headings, width, columns);
-		puts(o->processes ? " Process" : "");
-	}
+	heading(o, width, columns);
 	for (i = 0; i < list->n && (!o->rows || i < o->rows); i++) {
 		for (c = 0; c < COLUMNS; c++)
 			cell[c] = rows[i].cell[c];
+		colour(o, colour_of(&rows[i]));
 		row_print(cell, width, columns);
+		colour(o, PLAIN);
 		if (o->processes)
 			processes_text(rows[i].s, o);
 		if (o->extended)

@@ -68,6 +68,7 @@ struct options {
 	bool context; /* security labels of processes and sockets */
 	bool watch; /* what moves most first; redrawn in place on a terminal */
 	unsigned int rows; /* no more sockets than that, 0: all */
+	bool colours; /* of a terminal */
 	struct filter *filter;
 	char **patterns; /* names of counters, up to NULL; none: all */
 	double interval; /* seconds, 0: once */
