@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
 """corpus.py pack DIR [WITHOUT] >FILE, corpus.py unpack FILE DIR
 
-Inputs that are kept of a fuzz target: behind comments a line of base64 each, the
+Inputs that are kept of a fuzz target: after comments a line of base64 each, the
 shortest first.
 Inputs that are in directory WITHOUT, too, are left out.
 """

@@ -2,7 +2,7 @@
 /*
  * Fuzz target: the bytes are an incoming stream with a marker interval and a
  * position of their choice. It is walked as the receive engine does, without
- * regard to CRCs so that what is behind them is reached: the segments go through
+ * regard to CRCs so that the code after them is reached: the segments go through
  * the checks of DDP and RDMAP.
  */
 #include <stdbool.h>

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
 /*
  * Fuzz target: bytes of a stream arrive in runs, in any order. Each run is
- * walked: FPDUs are found by markers or behind another one, and remembered as
+ * walked: FPDUs are found by markers or after another one, and remembered as
  * placed or as deferred. Then the stream is consumed in order, with the same FPDUs
  * or others.
  */
@@ -103,7 +103,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 
 		from = op[0] * 16u % len & ~3u;
 		to = from + 1 + op[1] * 16u % (len - from);
-		/* no byte behind the run is there */
+		/* no byte after the run is there */
 		octets = malloc(to);
 		check(octets);
 		memcpy(octets, data + 3 + 2 * ops, to);

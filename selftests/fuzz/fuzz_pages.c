@@ -18,7 +18,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 /**
  * struct result - what may not differ
  * @sum: hash of all that was seen
- * @turns: its value behind each step
+ * @turns: its value after each step
  * @nr: steps
  */
 struct result {
@@ -147,7 +147,7 @@ static bool arrive(struct rdma_stack_run *run, u32 seq, u32 len,
 	u32 span = rdma_stack_gaps_off(&g, len - 1) + 1, turns, i;
 	u8 *p;
 
-	/* those in a row are in one page, but not at once behind one another */
+	/* those in a row are in one page, but not adjacent */
 	k.fill += how & 0x40 ? 0 : RDMA_STACK_GAP;
 	if ((how & 3) == 3)
 		k.fill = PAGE_SIZE * 4;

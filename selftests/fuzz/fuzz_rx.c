@@ -20,7 +20,7 @@
 #include "rx_memory.h"
 #include "unit.h"
 
-#define STREAM (192u * 1024) /* no message begins behind that */
+#define STREAM (192u * 1024) /* no message begins after that */
 #define ROOM (STREAM + (64u << 10))
 #define FPDUS 1024
 #define PACKETS 1024
@@ -37,7 +37,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 struct piece {
 	u32 off, len; /* in the stream */
 	bool part; /* first of a packet of the frag_list */
-	bool head; /* in front of the fragments of its part */
+	bool head; /* before the fragments of its part */
 	bool joins; /* follows the one before in its page */
 	u8 *place; /* memory of a region that it is placed in, or NULL */
 };
@@ -98,7 +98,7 @@ static struct {
 	struct socket socket;
 	u32 next; /* packet that comes */
 	u32 paused; /* at so many bytes */
-	u32 begun; /* bytes in front of the message */
+	u32 begun; /* bytes before the message */
 	struct sk_buff *last;
 	u32 posted, taken; /* receives */
 	struct hyb_orq_entry orq[READS];
@@ -319,7 +319,7 @@ static struct piece *add_piece(struct packet *pk, u32 off, u32 len)
 
 /*
  * As a NIC has an FPDU that it placed: header, payload in the memory that it belongs in,
- * and the rest, behind which the next header may stand
+ * and the rest, after which the next header may stand
  */
 static void add_placed(struct packet *pk, u32 *off, u32 fpdu, bool join)
 {
@@ -459,7 +459,7 @@ static void put_frag(struct sk_buff *part, const struct piece *pc)
 	memcpy(frag->page->mem + frag->off, in.stream + pc->off, pc->len);
 }
 
-/* The next packet, behind all in the queue */
+/* The next packet, after all in the queue */
 static void arrive(const struct packet *pk)
 {
 	struct sk_buff *skb = new_part(), *part = skb, **list;

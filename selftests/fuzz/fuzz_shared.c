@@ -46,7 +46,7 @@ static struct {
 	struct hyb_off off;
 	u32 nr; /* items */
 	u32 payload; /* bytes of all */
-	u64 end; /* position behind all */
+	u64 end; /* position after all */
 	u32 others; /* that wait */
 	bool owed; /* a call of tx_space */
 	bool full; /* as tx_full says, until tx_space */
@@ -72,7 +72,7 @@ static u8 octet(u32 n)
 
 /* ---- the peer ---- */
 
-/* The CRC, behind @len bytes; a NIC that has room decides whether the host does it */
+/* The CRC, after @len bytes; a NIC that has room decides whether the host does it */
 static void see_crc(const u8 *p, u32 len)
 {
 	memcpy(wire + k.pos, p, len);
@@ -114,7 +114,7 @@ static void see_other(const u8 *ulpdu, u32 len)
 	k.item++;
 }
 
-/* A byte behind the headers of DDP */
+/* A byte after the headers of DDP */
 static u8 octet_at(const struct item *it, u32 mo)
 {
 	return mo < it->hdr_len ? it->hdr[mo] :

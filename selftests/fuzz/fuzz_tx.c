@@ -23,7 +23,7 @@
 #define COMPLETIONS 4096
 #define KERNEL 32768u /* bytes of memory that is not registered */
 #define STEPS 1024
-#define MOST (2u << 20) /* nothing is posted behind that */
+#define MOST (2u << 20) /* nothing is posted after that */
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 

@@ -20,7 +20,7 @@ struct tcp_skb_cb {
 	u8 eor;
 };
 
-/* Of received ones alone: those behind @truesize */
+/* Of received ones alone: the members after @truesize */
 struct sk_buff {
 	struct tcp_skb_cb cb;
 	u32 len;

@@ -22,7 +22,7 @@ sent() { in_a cat /sys/class/net/va/statistics/tx_packets; }
 # none_left: what was handed over is done
 none_left() { ! in_a sh -c 'cat /sys/class/net/va/queues/tx-*/byte_queue_limits/inflight' | grep -qvx 0; }
 
-# send_one_by_one: without a queue in front of the device; one that is full says so
+# send_one_by_one: without a queue ahead of the device; one that is full says so
 send_one_by_one() {
 	in_a python3 - "$COUNT" <<-'END'
 		import errno, os, socket, sys

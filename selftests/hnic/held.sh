@@ -1,7 +1,7 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0
 #
-# hnic: packets that wait. Those in front of the device go on when the number of
+# hnic: packets that wait. Those ahead of the device go on when the number of
 # queues has changed, without further ones to push them; those on the wire are
 # bounded in bytes, and charged to the maker of the link.
 
@@ -46,7 +46,7 @@ ethtool -L ha combined 1
 echo 1514 >/sys/class/net/ha/queues/tx-0/byte_queue_limits/limit_max
 knob rate 1
 datagrams 900 1400
-ktap_check "packets wait in front of the device" test "$(backlog)" -gt 0
+ktap_check "packets wait ahead of the device" test "$(backlog)" -gt 0
 ktap_check "the number of queues can be changed" ethtool -L ha combined 2
 ktap_check "the packets still wait" test "$(backlog)" -gt 0
 knob rate 0

@@ -125,7 +125,7 @@ load_off() {
 channels() { timeout -s KILL "$2" in-ns a ethtool -L ha combined "$1"; } 2>/dev/null
 reaches() { in_a ping -c 1 -W 1 10.0.0.2; }
 
-# many packets wait behind the driver
+# many packets wait below the driver
 load_on -u -b 0 -l 64
 for ((n = $(scaled 20 6); n > 0; n--)); do
 	channels $((1 + n % 2)) 60 || break

@@ -17,7 +17,7 @@ rates() {
 	in_b sh -c "echo $1 >/sys/class/net/vb/hnic/rate"
 }
 
-# bench OPTION...: a test of bandwidth, with a run in front that does not count
+# bench OPTION...: a test of bandwidth, with a first run that does not count
 bench() {
 	in_a timeout 120 sdpbench -t tcp -T bw -S 64K -n 200 -r 5 -j "$@" 10.0.0.2
 }

@@ -6,15 +6,15 @@
  *	modprobe test_hold symbol=FUNCTION comm=TASK [ms=MOST] [times=0] [behind=1 | asleep=1]
  *		[also=FUNCTION] [ret=VALUE]
  *
- * The first tasks whose name begins like that, as many as "times" says, stay in
- * front of FUNCTION, or behind it, until "go" is written, but no longer than MOST.
+ * The first tasks whose name begins like that, as many as "times" says, stop before
+ * FUNCTION or, with "behind", after it, until "go" is written, but no longer than MOST.
  * "hits" counts those that have come. All are in /sys/module/test_hold/parameters;
  * times may be written, too.
  *
  * They spin: a probe must not sleep. Nothing that waits for readers of RCU gets on
- * meanwhile, nor do the timers and the work of that CPU. With "asleep" they sleep, in
- * front of a function that may do so and takes six arguments at most. In front of a
- * function like that each caller of "also" sleeps as well until "go" is written, and
+ * meanwhile, nor do the timers and the work of that CPU. With "asleep" they sleep,
+ * before a function that may do so and takes six arguments at most. Before a function
+ * like that each caller of "also" sleeps as well until "go" is written, and
  * is not counted. With "ret" FUNCTION is not called at all, and seems to have returned that.
  */
 #include <linux/atomic.h>
@@ -219,7 +219,7 @@ static int hold_also_pre(struct kprobe *p, struct pt_regs *regs)
 
 /*
  * That there is one keeps the kernel from making a jump of the probe, which goes on
- * behind it whatever the handler says.
+ * after it whatever the handler says.
  */
 static void hold_post(struct kprobe *p, struct pt_regs *regs, unsigned long flags)
 {

@@ -3,7 +3,7 @@
 # vm: timeout=200
 #
 # A router on the way takes less all of a sudden, in the middle of a Write, and says so
-# by ICMP. Data that TCP already has is cut once more; the FPDUs behind it fill the new
+# by ICMP. Data that TCP already has is cut once more; the FPDUs after it fill the new
 # segments. path.host decodes on the host what has been captured.
 
 # shellcheck source=selftests/lib/lib.sh

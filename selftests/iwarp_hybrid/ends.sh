@@ -45,7 +45,7 @@ ended() {
 # peer WORD: a connection of TCP with MPA start-up, which then ends like that;
 # peer unread: until the end of the connection is seen;
 # peer late-WORD LOG N: when the N-th program is asked, late-held-WORD: when it is held up
-# behind that; peer unreceived PID: of the target
+# after that; peer unreceived PID: of the target
 peer() {
 	in_a timeout 60 python3 - "$1" "$SERVER" "$PORT" "${@:2}" <<'END'
 import os, signal, socket, struct, sys, time
@@ -160,9 +160,9 @@ remember
 echo 0 >/sys/class/infiniband/rdb/hybrid/crc
 paused=$(counter rdb rx_paused)
 TARGET=$(pgrep -x hyb-target -P "$TARGET" || echo "$TARGET")
-ktap_check "FIN behind messages without receives is reported" peer unreceived "$TARGET"
-ended "FIN behind messages without receives" rdb 1 0
-ktap_check "FIN behind messages without receives: the device has waited" test "$(counter rdb rx_paused)" -gt "$paused"
+ktap_check "FIN after messages without receives is reported" peer unreceived "$TARGET"
+ended "FIN after messages without receives" rdb 1 0
+ktap_check "FIN after messages without receives: the device has waited" test "$(counter rdb rx_paused)" -gt "$paused"
 kill -CONT "$TARGET"
 ktap_check "the program continues, no queue pair is left" wait_for 20 no_queue_pairs
 

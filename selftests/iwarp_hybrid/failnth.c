@@ -17,8 +17,8 @@
  *   hyb-failnth pair NAME PEER	so does a pair of net devices of kind hnic
  *   hyb-failnth under NAME NETDEV	a pair goes, with a hybrid device on it
  *
- * With a number behind that, so many times, and nothing fails on its behalf;
- * with one behind a slash, every so many-th fails, from one by chance on.
+ * With a number after that, as many times, and nothing fails on its behalf; with a
+ * number N after a slash, every N-th allocation fails, from one by chance on.
  * Copies from and to user space fail, too, if the kernel is made for it.
  *
  * Exit status 4: this kernel cannot let allocations fail.
@@ -185,7 +185,7 @@ static int do_calls(int nth)
 
 /* --------------------------------------------------------------------- verbs */
 
-/* One end; its buffer has room for what comes behind what goes */
+/* One end; its buffer has room for the data received after the data sent */
 struct end {
 	struct rdma_cm_id *id;
 	struct ibv_mr *mr;

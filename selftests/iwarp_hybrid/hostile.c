@@ -308,7 +308,7 @@ static const char *walk_once(uint32_t seed, struct walk *w)
 	return what;
 }
 
-/* @suite: "walk" and, behind it, the kind of connection */
+/* @suite: "walk" and, after it, the kind of connection */
 static bool run_walks(const char *suite)
 {
 	unsigned int i, wrong = 0;

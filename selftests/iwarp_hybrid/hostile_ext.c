@@ -64,8 +64,8 @@ static void write_segment(struct peer *p, const struct target_memory *m,
 }
 
 /*
- * Immediate Data behind a Write of 100 that say how long that was; mo: bytes of
- * one segment more in front of it, ddp: of the same Write, or of another.
+ * Immediate Data after a Write of 100 that say how long that was; mo: bytes of
+ * one segment more before it, ddp: of the same Write, or of another.
  */
 static enum peer_end claim(struct peer *p, const struct target_memory *m,
 			   const struct attack *a)
@@ -284,9 +284,9 @@ const struct attack ext_attacks[] = {
 	     ATOMIC, .to = 4),
 	CASE("Atomic: unknown STag", "err_stag", ENDS(E_TERM(0, 1, 0)),
 	     ATOMIC, .region = -1),
-	CASE("Atomic: behind the end", "err_bounds", ENDS(E_TERM(0, 1, 1)),
+	CASE("Atomic: past the end", "err_bounds", ENDS(E_TERM(0, 1, 1)),
 	     ATOMIC, .to = TARGET_REGION),
-	CASE("Atomic: in front of it", "err_bounds", ENDS(E_TERM(0, 1, 1)),
+	CASE("Atomic: before the region", "err_bounds", ENDS(E_TERM(0, 1, 1)),
 	     ATOMIC, .to = -8ull),
 	CASE("Atomic: no right to it", "err_access", ENDS(E_TERM(0, 1, 2)),
 	     ATOMIC, .region = REGION_RO),

@@ -186,8 +186,8 @@ static enum peer_end behind_end(struct peer *p, const struct target_memory *m,
 }
 
 /*
- * A Write with a mistake in its markers; the first FPDU has one in front. Where
- * that is missing or late, a length of 0 stands behind it.
+ * A Write with a mistake in its markers; the first FPDU begins with one. Where
+ * that is missing or late, a length of 0 stands after it.
  */
 static enum peer_end marker(struct peer *p, const struct target_memory *m,
 			    const struct attack *a)
@@ -689,13 +689,13 @@ const struct attack fpdu_attacks[] = {
 	CASE("bad CRC", "err_crc", ENDS(E_TERM(2, 0, 2)), bad_crc),
 	CASE("markers point elsewhere", "err_marker", ENDS(E_TERM(2, 0, 3)),
 	     marker, .qn = MARK_ELSEWHERE, .len = 1000),
-	CASE("markers point behind the begin of the FPDU", "err_marker",
+	CASE("markers point past the begin of the FPDU", "err_marker",
 	     ENDS(E_TERM(2, 0, 3)), marker, .qn = MARK_NEARER, .len = 1000),
 	CASE("the first marker points somewhere", "err_marker", ENDS(E_TERM(2, 0, 3)),
 	     marker, .qn = MARK_FIRST, .len = 8),
 	CASE("markers inside point nowhere", "err_marker", ENDS(E_TERM(2, 0, 3)),
 	     marker, .qn = MARK_ZERO, .len = 1000),
-	CASE("markers point in front of the stream", "err_marker", ENDS(E_TERM(2, 0, 3)),
+	CASE("markers point before the stream", "err_marker", ENDS(E_TERM(2, 0, 3)),
 	     marker, .qn = MARK_BEYOND, .len = 1000),
 	CASE("markers: the bits that do not count", NULL, ENDS(E_ALIVE),
 	     marker, .qn = MARK_LOW_BITS, .len = 1000),
@@ -706,23 +706,23 @@ const struct attack fpdu_attacks[] = {
 	CASE("markers a word late", "err_length", ENDS(E_TERM(2, 0, 3)),
 	     marker, .qn = MARK_LATE, .len = 1000),
 	/* in the middle of a long message */
-	CASE("behind others: nothing wrong", NULL, ENDS(E_ALIVE),
+	CASE("after others: nothing wrong", NULL, ENDS(E_ALIVE),
 	     behind_good, .region = REGION_RW, .len = 1000),
-	CASE("behind others: bad CRC", "err_crc", ENDS(E_TERM(2, 0, 2)),
+	CASE("after others: bad CRC", "err_crc", ENDS(E_TERM(2, 0, 2)),
 	     behind_good, .region = REGION_RW, .len = 1000, .inval = 1),
-	CASE("behind others: unknown STag", "err_stag", ENDS(E_TERM(1, 1, 0)),
+	CASE("after others: unknown STag", "err_stag", ENDS(E_TERM(1, 1, 0)),
 	     behind_good, .region = -1, .len = 1000),
-	CASE("behind others: one byte too far", "err_bounds", ENDS(E_TERM(1, 1, 1)),
+	CASE("after others: one byte too far", "err_bounds", ENDS(E_TERM(1, 1, 1)),
 	     behind_good, .region = REGION_RW, .to = TARGET_REGION - 999, .len = 1000),
-	CASE("behind others: no right to write", "err_access", ENDS(E_TERM(0, 1, 2)),
+	CASE("after others: no right to write", "err_access", ENDS(E_TERM(0, 1, 2)),
 	     behind_good, .region = REGION_RO, .len = 1000),
-	CASE("behind others: foreign protection domain", "err_pd", ENDS(E_TERM(1, 1, 2)),
+	CASE("after others: foreign protection domain", "err_pd", ENDS(E_TERM(1, 1, 2)),
 	     behind_good, .region = REGION_FOREIGN, .len = 1000),
-	CASE("behind others: markers point elsewhere", "err_marker", ENDS(E_TERM(2, 0, 3)),
+	CASE("after others: markers point elsewhere", "err_marker", ENDS(E_TERM(2, 0, 3)),
 	     behind_good, .region = REGION_RW, .qn = MARK_ELSEWHERE, .len = 1000),
-	CASE("behind others: registration has ended", "err_stag", ENDS(E_TERM(1, 1, 0)),
+	CASE("after others: registration has ended", "err_stag", ENDS(E_TERM(1, 1, 0)),
 	     behind_end, .region = REGION_RW, .len = 1000),
-	CASE("behind others: registration has ended, STag 0", "err_stag",
+	CASE("after others: registration has ended, STag 0", "err_stag",
 	     ENDS(E_TERM(1, 1, 0)), behind_end, .region = REGION_RW, .len = 1000,
 	     .msn = 1),
 	CASE("markers everywhere", NULL, ENDS(E_ALIVE), markers_everywhere, .len = 700),
@@ -772,9 +772,9 @@ const struct attack fpdu_attacks[] = {
 	     SEND, .msn = 1, .len = TARGET_MESSAGE + 1),
 	CASE("message longer than the receive, in parts", "err_ddp_buffer",
 	     ENDS(E_TERM(1, 2, 5)), overflow_in_parts),
-	CASE("message goes on behind a full receive", "err_ddp_buffer",
+	CASE("message goes on after a full receive", "err_ddp_buffer",
 	     ENDS(E_TERM(1, 2, 5)), behind_full, .len = TARGET_MESSAGE - TARGET_SPLIT - 8),
-	CASE("message goes on behind a full receive, with one byte", "err_ddp_buffer",
+	CASE("message goes on after a full receive, with one byte", "err_ddp_buffer",
 	     ENDS(E_TERM(1, 2, 5)), behind_full, .len = 1),
 	CASE("message inside another", "err_ddp_msn", ENDS(E_TERM(1, 2, 3)), interleaved),
 	CASE("operation changes inside a message", "err_invalidate",
@@ -792,7 +792,7 @@ const struct attack fpdu_attacks[] = {
 	     WRITE, .region = REGION_RW, .to = TARGET_REGION - 8, .len = 8),
 	CASE("Write: one byte too far", "err_bounds", ENDS(E_TERM(1, 1, 1)),
 	     WRITE, .region = REGION_RW, .to = TARGET_REGION - 8, .len = 9),
-	CASE("Write: one byte in front", "err_bounds", ENDS(E_TERM(1, 1, 1)),
+	CASE("Write: one byte before the region", "err_bounds", ENDS(E_TERM(1, 1, 1)),
 	     WRITE, .region = REGION_RW, .to = -1ull, .len = 8),
 	CASE("Write: offset wraps", "err_bounds", ENDS(E_TERM(1, 1, 3)),
 	     absolute, .ddp = DDP_TAGGED, .rdmap = OP_WRITE, .region = REGION_RW,
@@ -830,7 +830,7 @@ const struct attack fpdu_attacks[] = {
 	     untagged, .ddp = 1, .rdmap = OP_READ_REQ, .qn = 1, .msn = 1, .len = 28),
 	CASE("20 Read Requests in one packet", "err_ird", ENDS(E_TERM(1, 2, 2)),
 	     reads_at_once, .len = 20),
-	/* what comes behind the mistake may be answered by a RST */
+	/* what comes after the mistake may be answered by a RST */
 	CASE("400 Read Requests, one by one", "err_ird", ENDS(E_TERM(1, 2, 2), E_CLOSED),
 	     many_reads, .len = 400),
 	/* Read Responses */
@@ -880,7 +880,7 @@ const struct attack fpdu_attacks[] = {
 	     untagged, .ddp = DDP_UNTAGGED, .rdmap = OP_TERMINATE, .msn = 1, .len = 4),
 	/* ends */
 	CASE("FIN inside an FPDU", NULL, ENDS(E_CLOSED), fin_inside, .len = 20),
-	CASE("FIN in front of the CRC", NULL, ENDS(E_CLOSED), fin_inside, .len = 4),
+	CASE("FIN before the CRC", NULL, ENDS(E_CLOSED), fin_inside, .len = 4),
 	CASE("RST inside an FPDU", NULL, ENDS(E_CLOSED), rst_inside, .len = 20),
 	CASE("noise", NULL, ENDS(E_ANY_TERM, E_CLOSED), noise, .len = 5000),
 	CASE("much noise", NULL, ENDS(E_ANY_TERM, E_CLOSED), noise, .len = 65000),

@@ -225,7 +225,7 @@ static bool rtr_comes(struct peer *p, const struct attack *a)
 	return !early || comes(p, OP_READ_RESP, TAGGED);
 }
 
-/* Behind the ready-to-receive message: two messages there and back */
+/* After the ready-to-receive message: two messages there and back */
 static enum peer_end talk(struct peer *p)
 {
 	int i;

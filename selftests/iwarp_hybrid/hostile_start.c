@@ -178,7 +178,7 @@ static enum peer_end drip(struct peer *p, const struct target_memory *m,
 	return END_NONE;
 }
 
-/* FPDUs right behind the Request, before there is a Reply. */
+/* FPDUs right after the Request, before there is a Reply. */
 static enum peer_end early(struct peer *p, const struct target_memory *m,
 			   const struct attack *a)
 {
@@ -287,9 +287,9 @@ const struct attack start_attacks[] = {
 	CASE("FIN inside private data", NULL, ENDS(E_CLOSED), part, .qn = 1, .mo = 60),
 	CASE("RST at once", NULL, ENDS(E_CLOSED), part, .qn = 2, .mo = 0),
 	CASE("RST inside the Request", NULL, ENDS(E_CLOSED), part, .qn = 2, .mo = 30),
-	CASE("FIN behind the Request", NULL, ENDS(E_ANY),
+	CASE("FIN after the Request", NULL, ENDS(E_ANY),
 	     then_fin, .qn = MPA_C, .msn = 1),
-	CASE("RST behind the Request", NULL, ENDS(E_CLOSED),
+	CASE("RST after the Request", NULL, ENDS(E_CLOSED),
 	     then_rst, .qn = MPA_C, .msn = 1),
 	CASE("FPDU before the Reply", NULL, ENDS(E_ANY), early),
 	CASE("Request that never ends", "err_mpa_timeout", ENDS(E_CLOSED), part, .mo = 60),
@@ -336,7 +336,7 @@ static enum peer_end reply(struct peer *p, const struct target_memory *m,
 	return END_NONE;
 }
 
-/* With it in one packet, so that the initiator finds both, or right behind it */
+/* With it in one packet, so that the initiator finds both, or right after it */
 static enum peer_end reply_end(struct peer *p, const struct target_memory *m,
 			       const struct attack *a)
 {
@@ -470,7 +470,7 @@ const struct attack reply_attacks[] = {
 	     .rdmap = OP_READ_REQ, .to = 46),
 	CASE("Reply: FIN with it", NULL, ENDS(E_TERM(2, 0, 5)), reply_end,
 	     .qn = ENH, .msn = 2, .len = 4, .mo = 4, .inval = 0x80048000),
-	CASE("Reply: RST behind it", NULL, ENDS(E_CLOSED), reply_end,
+	CASE("Reply: RST after it", NULL, ENDS(E_CLOSED), reply_end,
 	     .qn = ENH, .msn = 2, .len = 4, .mo = 4, .inval = 0x80048000, .to = 1),
 	CASE("Reply: 512 bytes of private data", REP, ENDS(E_CLOSED),
 	     reply, .qn = ENH, .msn = 2, .len = 512, .mo = 512),

@@ -46,7 +46,7 @@ static struct {
  * @enc: encodes FPDUs into @pipe
  * @buf: the stream, from the start of TCP on
  * @nr: FPDUs in it
- * @at: where they begin; behind the last
+ * @at: where they begin; after the last
  * @payload: of all of them
  */
 struct stream {
@@ -423,7 +423,7 @@ static void sends(void)
 		text[1] = '0' + i;
 		add_send(text, 2);
 	}
-	/* no marker, then one in front */
+	/* no marker, then one before them */
 	go(2, 7);
 	settle();
 	expect(EARLY, 0);
@@ -576,7 +576,7 @@ static void read_request(void)
 	once();
 }
 
-/* Immediate Data of a Write, behind a gap that it is in */
+/* Immediate Data of a Write, after a gap that it is in */
 static void immediate(void)
 {
 	unsigned char imm[8] = { 1, 2, 3, 4 }, u[64];
@@ -793,7 +793,7 @@ static void crossing(void)
 	terminated(2, 0, 3);
 }
 
-/* FPDUs in front of the first marker of a run, and a run without one */
+/* FPDUs before the first marker of a run, and a run without one */
 static void no_marker(void)
 {
 	int i;
@@ -961,7 +961,7 @@ static void shared_queue(void)
 	compare(1);
 }
 
-/* A message that has begun has its receive; the one behind it has none */
+/* A message that has begun has its receive; the one after it has none */
 static void shared_begun(void)
 {
 	unsigned char data[240], u[512];
@@ -1028,7 +1028,7 @@ static void add_smalls(void)
 	    NULL);
 }
 
-/* Is there a marker among the bytes of FPDU @i, but not in front of it? */
+/* Is there a marker among the bytes of FPDU @i, but not before it? */
 static bool has_marker(unsigned int i)
 {
 	return (s.at[i] - FRAME) / 512 != (s.at[i + 1] - FRAME - 1) / 512;
@@ -1386,7 +1386,7 @@ static const struct {
 	int times;
 	enum kind kind;
 } cases[] = {
-	{ "Writes behind a gap are placed", writes, 1, PLAIN },
+	{ "Writes after a gap are placed", writes, 1, PLAIN },
 	{ "Sends are placed, delivered in order", sends, 1, PLAIN },
 	{ "a Send of several segments, from its end on", long_send, 1, PLAIN },
 	{ "a Send without a receive waits", no_receive, 1, PLAIN },

@@ -37,7 +37,7 @@ static uint16_t fold(uint32_t s)
 	return htons(~s);
 }
 
-/* Options are @opt bytes in front of the data in @p->data */
+/* Options are @opt bytes before the data in @p->data */
 static void emit(struct raw *r, struct packet *p, uint32_t seq, size_t opt,
 		 size_t len)
 {

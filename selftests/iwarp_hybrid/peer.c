@@ -327,7 +327,7 @@ int peer_answer(struct peer *p, const void *private_data, size_t len)
 	return ready && peer_recv_fpdu(p, 10000) != 1 ? -1 : 0;
 }
 
-/* The marker in front of the word at @at, @head bytes behind the FPDU's begin */
+/* The marker before the word at @at, @head bytes after the FPDU's begin */
 static uint32_t marker(enum peer_mark mark, bool front, uint64_t head,
 		       uint64_t at)
 {
@@ -353,7 +353,7 @@ static uint32_t marker(enum peer_mark mark, bool front, uint64_t head,
 	}
 }
 
-/* One word of the stream, after the marker that may be due in front of it. */
+/* One word of the stream, after the marker that may be due before it. */
 static size_t put_word(struct peer *p, unsigned char *out, uint64_t *head,
 		       enum peer_mark mark, const unsigned char *word)
 {
@@ -430,7 +430,7 @@ void peer_send_fpdu(struct peer *p, const unsigned char *ulpdu, size_t len,
 	free(out);
 }
 
-/* A run of bytes between markers; the marker in front is read and checked */
+/* A run of bytes between markers; the marker before it is read and checked */
 static int recv_run(struct peer *p, unsigned char *buf, size_t *n, bool *front,
 		    uint64_t *head, uint32_t *crc, int timeout_ms)
 {
@@ -611,7 +611,7 @@ static bool returns(const struct peer_sent *s, uint32_t word,
 	       !memcmp(copy + 2, s->head, n);
 }
 
-/* The error behind the error code, RFC 5040 section 4.8; NULL: none */
+/* The error of the Terminate, RFC 5040 section 4.8; NULL: none */
 static const char *term_bad(const struct peer *p)
 {
 	uint32_t word = get_be32(p->ulpdu + 18);

@@ -57,8 +57,8 @@ struct peer_sent {
 struct peer;
 
 /*
- * Operations in place of those of the TCP socket. Functions of that name, with
- * peer_ in front, do the same for either.
+ * Operations in place of those of the TCP socket. Functions of that name, with the
+ * prefix peer_, do the same for either.
  */
 struct peer_ops {
 	int (*connect)(struct peer *p, const struct sockaddr *sa,
@@ -171,13 +171,13 @@ enum peer_mark {
 	MARK_GOOD,
 	MARK_ELSEWHERE, /* points 8 bytes further back */
 	MARK_NEARER, /* 4 bytes less */
-	MARK_FIRST, /* the one in front points somewhere, the others are right */
-	MARK_ZERO, /* all but the one in front: nowhere */
-	MARK_BEYOND, /* in front of the stream */
+	MARK_FIRST, /* the leading one points somewhere, the others are right */
+	MARK_ZERO, /* all but the leading one: nowhere */
+	MARK_BEYOND, /* before the stream */
 	MARK_LOW_BITS, /* the two bits that do not count */
 	MARK_RESERVED, /* the half that is reserved is not 0 */
 	MARK_MISSING,
-	MARK_LATE, /* behind the word that it should stand in front of */
+	MARK_LATE, /* after the word that it should stand before */
 };
 
 /* FPDU: encoded as the stream demands, or with a mistake in it */

@@ -35,7 +35,7 @@ take() {
 more() { echo $(($(stat a "$1") - WAS[$1])); }
 
 # flow NAME WHAT SIZE TIMES REFERRED COPIED: requests of the kernel, over a connection
-# of their own, and the bytes that go by reference and by copies; behind Writes
+# of their own, and the bytes that go by reference and by copies; after Writes
 # comes a Send of one byte
 flow() {
 	local got

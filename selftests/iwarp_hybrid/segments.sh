@@ -30,7 +30,7 @@ check_shared() {
 }
 
 # The next message begins in the room that a message leaves in a segment, and a packet
-# of TCP continues behind it. Without markers a Write of 1176 bytes leaves 252 of 1448.
+# of TCP continues after it. Without markers a Write of 1176 bytes leaves 252 of 1448.
 check_filled() {
 	local segments dev
 
@@ -67,8 +67,8 @@ check_alone() {
 	ktap_check "acknowledgments are blocked" tc -n b qdisc add dev vb root netem loss 100%
 	kt_do a "the first one" touch
 	ktap_check_fails "the first one is not acknowledged" acked
-	kt_do a "one behind it" touch
-	ktap_check_fails "the one behind it is not acknowledged" acked
+	kt_do a "the second one" touch
+	ktap_check_fails "the second one is not acknowledged" acked
 	ktap_check "acknowledgments arrive again" tc -n b qdisc del dev vb root
 	kt_do a "one more" touch
 	ktap_check "all data is acknowledged" wait_for 20 acked

@@ -29,7 +29,7 @@ in_document() {
 		grep -E '^(make|apt|systemctl|sdp-run|sdpstat|sdpctl|sdpbench|rdma|ip|ethtool|modprobe|rping|sysctl|perf|bpftrace|echo|printf|cat|cd|mokutil|mkdir|ln|mount|grep|nsenter|podman|nvme) '
 }
 
-# each_is_listed: the commands that commands() lists behind a tab, and those of shown(),
+# each_is_listed: the commands that commands() lists after a tab, and those of shown(),
 # are the same
 each_is_listed() {
 	local want have

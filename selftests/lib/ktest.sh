@@ -30,7 +30,7 @@ kt_tell() {
 }
 
 # kt_do a|b|- WHAT TEST...: run it and take its results, lines "ok TITLE" and "not ok
-# TITLE", with WHAT in front of the title
+# TITLE", with WHAT before the title
 kt_do() {
 	local verdict rest what=${2:+$2: } before=$KTAP_N
 

@@ -2,7 +2,7 @@
 # shellcheck shell=bash disable=SC2034 # variables are for scripts that source this
 #
 # For tests of zero copy between sdp-zcopy, or another PROGRAM, here and there: to
-# be sourced behind lib.sh, with SERVER, PORT and PIPELINED.
+# be sourced after lib.sh, with SERVER, PORT and PIPELINED.
 
 PROGRAM=${PROGRAM:-sdp-zcopy}
 

@@ -114,7 +114,7 @@ def doubts(reps, base):
 
 def read(line):
     """The measurement of a line, or None"""
-    # the console may have added something in front
+    # the console may have added something before it
     at = line.find("BENCH {")
     return json.loads(line[at + 6:]) if at >= 0 else None
 

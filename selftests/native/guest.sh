@@ -123,7 +123,7 @@ measure() {
 		"${6:+${NAMES[$6]}}"
 }
 
-# each bw|lat SIZE COUNT: all slots in turn, each behind TCP, its base, REPS times.
+# each bw|lat SIZE COUNT: all slots in turn, each after TCP, its base, REPS times.
 # The first turn, number 0, is not counted
 each() {
 	local turn slot number

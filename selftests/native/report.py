@@ -21,7 +21,7 @@ NAMES = {1: "1 B", 64: "64 B", 1024: "1 KB", 4096: "4 KB", 16384: "16 KB",
 def read(lines):
     kernel, failures, runs = None, [], {}
     for line in lines:
-        # the console may have added something in front
+        # the console may have added something before it
         at = line.find("BENCH")
         word, _, rest = line[at:].strip().partition(" ") if at >= 0 else ("", "", "")
         if word == "BENCH-KERNEL":

@@ -4,7 +4,7 @@
 # `make bench LANE=native`: the same modules in User-Mode Linux, where code of
 # the kernel runs at the speed of the machine, under load from kernel threads
 # (native_load). Connections of all kinds exist side by side and are measured in
-# turn, each behind TCP, so that other work of the machine affects both. The
+# turn, each after TCP, so that other work of the machine affects both. The
 # process is kept on one processor, ahead of others where that is allowed. Where
 # pages lie in the caches differs from boot to boot: the machine is booted BOOTS
 # times (3) and measures REPS turns (8) each time, and AGAIN times (2) more while

@@ -48,7 +48,7 @@ def samples(path):
 
 
 def sample(data, at, kind, mask):
-    """One of them; at: behind its header"""
+    """One of them; at: after its header"""
     pid = ip = time = 0
     at += 8 if kind & IDENTIFIER else 0
     if kind & IP:
@@ -169,5 +169,5 @@ class Symbols:
         n = bisect.bisect_right(self.starts, address) - 1
         if n < 0:
             return "[unknown]"
-        # the clock that the host's kernel gives to programs lies far behind the modules
+        # the clock that the host's kernel gives to programs lies far past the modules
         return self.names[n] if address - self.starts[n] < FAR else "[vdso] [host]"

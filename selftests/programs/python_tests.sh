@@ -28,7 +28,7 @@ tests() {
 	shift
 	(cd "$DIR" && PYTHONPATH=$DIR/lib run /usr/bin/python3 -m unittest -v "$@") \
 		>"$OUT/$name.${VIA:-tcp}" 2>&1
-	# the result may be behind a sentence on the next line, or what the test prints
+	# the result may be after a sentence on the next line, or what the test prints
 	awk '/^test[A-Za-z0-9_]* \(/ { name = $2; gsub(/[()]/, "", name) }
 		name && match($0, /(\.\.\. |^)(ok|FAIL|ERROR|skipped .*|expected failure)$/) {
 			result = substr($0, RSTART)

@@ -17,7 +17,7 @@ LIBRARY=$TEST_LIBS/sdp-any.so
 # stress OPTION...: its exit status, and what it complains of
 stress() {
 	echo "$*"
-	# in front of sdp-run's, which asks no other
+	# before sdp-run's, which asks no other
 	ANY_V4=$CLIENT ANY_V6=fd00::1 run bash -c \
 		"LD_PRELOAD=$LIBRARY:\$LD_PRELOAD exec \"\$@\"" - "$STRESS" \
 		--temp-path "$DIR" --verify --timeout "$LIMIT" "$@" 2>&1 |

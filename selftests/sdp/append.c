@@ -108,7 +108,7 @@ static int client(int fd, const struct sockaddr_in *sa, int fill, int count,
 		if (put(fd, size, flags))
 			return fail("send");
 	}
-	/* the end of the stream reaches the reader behind the data */
+	/* the end of the stream reaches the reader after the data */
 	if (shutdown(fd, SHUT_WR))
 		return fail("shutdown");
 	printf("sent\n");

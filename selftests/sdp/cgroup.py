@@ -8,7 +8,7 @@ cgroup.py keep CGROUP ADDRESS PORT: from within that control group, connect over
 	waiting, say so when that is done, and keep the connection
 cgroup.py KIND CGROUP PORT: from within that control group, print one line for each case,
 	which is the same for sockets of each KIND: tcp, door (IPPROTO_SDP), family (AF_SDP) or
-	both (SDP, with the port of TCP as well), with a 6 behind it for IPv6"""
+	both (SDP, with the port of TCP as well), with a 6 after it for IPv6"""
 import contextlib
 import ctypes
 import errno

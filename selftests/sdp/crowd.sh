@@ -11,7 +11,7 @@ PROG=$(dirname "$0")/crowd.py
 N=60
 
 # crowd NAME PORT BACKLOG...: the handler of the first request takes a second, the others
-# wait behind it
+# wait for it
 crowd() {
 	start_bg b sdp-run -o /usr/bin/python3 "$PROG" serve "${@:2}"
 	wait_for 20 said listening || ktap_fail "the server listens" "$(cat "$BG_LOG")"

@@ -157,7 +157,7 @@ def case_slow_reader_late(go):
 
 
 def case_held_reader(go):
-    """The peer lives, but does not read: no answer comes to a probe behind data"""
+    """The peer lives, but does not read: no answer comes to a probe that follows data"""
     socks = []
     for size in 16, 64, 128, 192, 256, 384, 512, 1024:
         sock = connected(b"d")

@@ -163,7 +163,8 @@ start_bg b sh -c 'echo $$ >"$1/sdp-diag/cgroup.procs"
 member=$BG_PID
 wait_for 10 listens 7308
 ktap_is "a filter selects by control group" "$(fits state all cgroup = /sdp-diag)" 1
-ktap_is "a filter selects by control group with the mount point in front" "$(fits state all cgroup "$CG/sdp-diag")" 1
+ktap_is "a filter selects by control group, given with its mount point" \
+	"$(fits state all cgroup "$CG/sdp-diag")" 1
 ktap_is "a filter selects all other control groups" "$(fits state all cgroup != /sdp-diag)" 2
 ktap_is "JSON has the control group" "$(sock b 'select(.local.port == 7308).cgroup')" \
 	'["/sdp-diag"]'
@@ -347,6 +348,6 @@ ktap_is "300 sockets are listed once each" \
 ktap_is "all sockets are listed while others come and go" \
 	"$(in_a "$(dirname "$0")/dump.py")" "1: 250"
 ktap_check "sdpstat ends in the middle of a dump" in_a "$(dirname "$0")/dump.py" quit
-sock_is "and no socket stays behind" a 'select(.inode == 0)' '[]'
+sock_is "no socket without an inode is left" a 'select(.inode == 0)' '[]'
 
 ktap_done

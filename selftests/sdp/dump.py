@@ -27,7 +27,7 @@ def request():
 
 
 def inodes(reply):
-    """The sockets in a reply; None behind the last one"""
+    """The sockets in a reply; None after the last one"""
     pos = 0
     while pos < len(reply):
         length, kind = HEADER.unpack_from(reply, pos)[:2]

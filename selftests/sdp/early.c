@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
 /*
  * sdp-early.so: a library that connects before the program begins, and before
- * what was preloaded in front of it: to address EARLY_HOST, port EARLY_PORT.
+ * what was preloaded before it: to address EARLY_HOST, port EARLY_PORT.
  */
 #include <arpa/inet.h>
 #include <netinet/in.h>

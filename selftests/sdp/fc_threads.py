@@ -5,7 +5,7 @@
 fc_threads.py serve|send ADDRESS PORT: the server says a word when it has read
 nothing for long, reads all then, and answers.
 
-Or splice() waits for the answer to what send() has left behind.
+Or splice() waits for the answer to what send() has sent.
 
 fc_threads.py late|splice ADDRESS PORT: the server reads nothing before there is
 another connection, and answers when it has read all.

@@ -124,7 +124,7 @@ static ssize_t recv_some(struct end *e, size_t len, int flags)
 	return n;
 }
 
-/* Up to the end of the stream, which is behind @upto bytes */
+/* Up to the end of the stream, which is after @upto bytes */
 static int recv_all(struct end *e, uint64_t upto, size_t piece, int pause_us)
 {
 	ssize_t n;
@@ -469,7 +469,7 @@ static void on_urgent(int sig)
 	urgent = sig;
 }
 
-/* An urgent byte behind what the receiver has no room for */
+/* An urgent byte after what the receiver has no room for */
 static int urgent_client(struct end *e)
 {
 	if (fill(e))
@@ -558,7 +558,7 @@ static int abort_server(struct end *e)
 	return n < 0 && errno == ECONNRESET ? 0 : bad("not reset");
 }
 
-/* Probes do not come through behind data that wait: that is no reason to end */
+/* No probe passes data that wait: that is no reason to end */
 static int keepalive_client(struct end *e)
 {
 	static const int names[] = { TCP_KEEPIDLE, TCP_KEEPINTVL, TCP_KEEPCNT };

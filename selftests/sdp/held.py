@@ -269,7 +269,7 @@ def case_absent_recv():
 
 
 def die_sending(pages):
-    """A program of its own that waits for ever within send(), these pages in front"""
+    """A program of its own that waits for ever within send(), after these pages"""
     size = pages * mmap.PAGESIZE
     with socket.create_connection(("10.0.0.2", PORT)) as sock, \
             Absent(size + mmap.PAGESIZE, size) as memory:
@@ -279,7 +279,7 @@ def die_sending(pages):
 
 def case_killed_send():
     """A program is killed in the middle of its send(), which waits for memory: the peer has
-    what is in front of that, and the end"""
+    what is before that, and the end"""
     pages, data = 8, b""
     with listener() as lsn:
         before = counter("tx_faults")
@@ -574,7 +574,7 @@ def case_pin_recv_late():
 
 def case_small_reader():
     """A few bytes come when a small reader has just found nothing, and an
-    advertisement behind them: that is for the next reader"""
+    advertisement after them: that is for the next reader"""
     with listener() as lsn, socket.create_connection(("10.0.0.2", PORT)) as sock, \
             lsn.accept()[0] as peer, Hold("sdp_zc_recv", "held", asleep=1, ms=40000) as hold:
         before = counter("rx_srcavail"), counter("rx_zcopy_declined")

@@ -51,7 +51,7 @@ if hold iw_cm:cm_work_handler kworker asleep=1 ms=60000; then
 	ktap_is "connect() fails as it does with TCP" "$(cat $CLIENTS.reset)" \
 		"sdp-echo: connect: Connection reset by peer"
 else
-	ktap_skip "a reset behind the HelloAck" "no probes"
+	ktap_skip "a reset after the HelloAck" "no probes"
 fi
 attacks sdp 0 credit
 attacks shared 1 auto

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: GPL-2.0
 # shellcheck shell=bash disable=SC2154 # what is not set here is set by those who source this
 #
-# For tests with hyb-hostile as the peer of servers of SDP: to be sourced behind lib.sh.
+# For tests with hyb-hostile as the peer of servers of SDP: to be sourced after lib.sh.
 # They set SERVER and define
 #
 #	attacks PORT SUITE [OPTION]...

@@ -2,7 +2,7 @@
 /*
  * Attacks on SDP, over iWARP or what the peer goes over instead: the Hello in the
  * private data of the connecting side, then messages. Of struct attack the message attacks
- * use: ddp the MID, rdmap the flags, len the bytes behind the BSDH, msn added to
+ * use: ddp the MID, rdmap the flags, len the bytes after the BSDH, msn added to
  * MSeq, mo added to MSeqAck, qn the credits announced, to added to the length field.
  */
 #include <netinet/in.h>
@@ -362,7 +362,7 @@ bool sdp_echoes(struct peer *p, int timeout_ms)
 			return false;
 		if (p->ulpdu_len >= 18)
 			keep_last(p, last, len);
-		/* earlier data may come back in front of it */
+		/* earlier data may come back before it */
 		if (!memcmp(last, text, len))
 			return true;
 	}
@@ -457,7 +457,7 @@ static enum peer_end short_message(struct peer *p,
 }
 
 /*
- * The last FPDU is the first one that does not fit: the answer to anything behind
+ * The last FPDU is the first one that does not fit: the answer to anything after
  * it could be a RST of TCP, which takes away a Terminate that was not read yet.
  */
 static enum peer_end too_long(struct peer *p, const struct target_memory *m,
@@ -703,7 +703,7 @@ static size_t fpdu_len(uint64_t pos, uint32_t ivl, size_t len)
 	size_t words = (2 + len + 3) / 4, i;
 	uint64_t at = pos;
 
-	/* a marker may be in front of each word, and of the CRC */
+	/* a marker may be before each word, and of the CRC */
 	for (i = 0; i <= words; i++)
 		at += ivl && at % ivl == 0 ? 8 : 4;
 	return at - pos;
@@ -1094,7 +1094,7 @@ const unsigned int ack_attack_count = COUNT(ack_attacks);
 
 /* ---- with a ring ---- */
 
-/* A Ring message: to bytes written, mo bytes read, len bytes behind BSDH */
+/* A Ring message: to bytes written, mo bytes read, len bytes after BSDH */
 static enum peer_end ring_says(struct peer *p, const struct target_memory *m,
 			       const struct attack *a)
 {
@@ -1178,7 +1178,7 @@ uint32_t sdp_ring_of_peer(uint64_t *va)
 	return ring_stag;
 }
 
-/* One that there is nothing wrong with, msn times, behind a message without payload */
+/* One that there is nothing wrong with, msn times, after a message without payload */
 static enum peer_end ring_imms(struct peer *p, const struct target_memory *m,
 			       const struct attack *a)
 {
@@ -1228,9 +1228,9 @@ const struct attack ring_attacks[] = {
 	CASE("RingAvail: cut", "bad_len", ABORT, ring_is, .len = 15, .inval = RING_SIZE),
 	CASE("RingAvail: with payload", "bad_len", ABORT,
 	     ring_is, .len = 17, .inval = RING_SIZE),
-	CASE("Ring: Write behind the end", NULL, ENDS(E_TERM(1, 1, 1)),
+	CASE("Ring: Write past the end", NULL, ENDS(E_TERM(1, 1, 1)),
 	     ring_writes, .to = 1 << 22),
-	CASE("Ring: Write in front of it", NULL, ENDS(E_TERM(1, 1, 3)),
+	CASE("Ring: Write before the ring", NULL, ENDS(E_TERM(1, 1, 3)),
 	     ring_writes, .to = -50ull),
 	CASE("Ring: Write to another STag", NULL, ENDS(E_TERM(1, 1, 0)),
 	     ring_writes, .inval = 0x100),
@@ -1266,7 +1266,7 @@ const struct attack imm_attacks[] = {
 	     ring_imm, .len = 100, .to = 100, .mo = 0xfffe),
 	CASE("Immediate data: again and again", "bad_credit", ABORT,
 	     ring_imms, .len = 100, .to = 100, .msn = 3000),
-	CASE("Immediate data: behind DisConn", "bad_state", ABORT,
+	CASE("Immediate data: after DisConn", "bad_state", ABORT,
 	     ring_imms, .ddp = 0x02, .len = 100, .to = 100, .msn = 1),
 };
 

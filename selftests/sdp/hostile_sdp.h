@@ -8,7 +8,7 @@
 #include "../iwarp_hybrid/hostile.h"
 
 #define BSDH 16 /* bytes of a header */
-#define SDP_HEAD 18 /* in front of it in p->ulpdu */
+#define SDP_HEAD 18 /* before it in p->ulpdu */
 #define CREDITS 64 /* that we announce */
 #define INLINE 100 /* bytes that go with SrcAvail */
 
@@ -50,7 +50,7 @@ const unsigned char *sdp_build(struct peer *p, const struct attack *a,
 /* A Hello, a HelloAck, in 256 bytes; both return the length */
 size_t sdp_hello(const struct peer *p, unsigned char *h);
 size_t sdp_hello_ack(unsigned char *h);
-/* Payload for the peer's ring, with its message or in front of it */
+/* Payload for the peer's ring, with its message or before it */
 void sdp_send_ring(struct peer *p, const void *data, size_t len, bool along);
 /* Write and announce that many bytes; announce a ring; the peer's ring */
 void sdp_write_ring(struct peer *p, size_t len);

@@ -12,7 +12,7 @@
 #include "peer_verbs.h"
 
 #define RING 65536
-#define BEHIND (1u << 20) /* any address behind that memory */
+#define BEYOND (1u << 20) /* any address past that memory */
 
 static unsigned char memory[RING] __attribute__((aligned(4096)));
 
@@ -170,13 +170,13 @@ const struct attack request_attacks[] = {
 	     to_key, .ddp = IBV_WR_RDMA_WRITE_WITH_IMM, .len = 100, .inval = 0x5a5a5a00),
 	CASE("Verbs: no credits, no payload", NULL, ENDS(E_ALIVE), empty_messages, .len = 40),
 	CASE("Verbs: hangs up", NULL, ENDS(E_CLOSED), leaves, .region = 1),
-	CASE("Verbs: hangs up behind messages", NULL, ENDS(E_CLOSED),
+	CASE("Verbs: hangs up after messages", NULL, ENDS(E_CLOSED),
 	     leaves, .len = 3, .region = 1),
-	CASE("Verbs: hangs up behind DisConn", NULL, ENDS(E_CLOSED),
+	CASE("Verbs: hangs up after DisConn", NULL, ENDS(E_CLOSED),
 	     leaves, .ddp = MID_DISCON, .len = 3, .region = 1),
 	CASE("Verbs: goes", NULL, ENDS(E_CLOSED), leaves),
-	CASE("Verbs: goes behind messages", NULL, ENDS(E_CLOSED), leaves, .len = 3),
-	CASE("Verbs: goes behind DisConn", NULL, ENDS(E_CLOSED),
+	CASE("Verbs: goes after messages", NULL, ENDS(E_CLOSED), leaves, .len = 3),
+	CASE("Verbs: goes after DisConn", NULL, ENDS(E_CLOSED),
 	     leaves, .ddp = MID_DISCON, .len = 3),
 	CASE("Verbs: goes in the middle of too many messages", NULL, ENDS(E_CLOSED),
 	     leaves, .len = 60),
@@ -274,7 +274,7 @@ const struct attack ring_told_attacks[] = {
 	CASE("RingAvail: longer than what there is", "transport_errors", ABORT,
 	     ring_told, .region = KEY_SHORT, .len = 5000, WRITE_FAILS),
 	CASE("RingAvail: another address", "transport_errors", ABORT,
-	     ring_told, .region = KEY_GOOD, .to = BEHIND, .len = 300, WRITE_FAILS),
+	     ring_told, .region = KEY_GOOD, .to = BEYOND, .len = 300, WRITE_FAILS),
 };
 /* clang-format on */
 

@@ -373,7 +373,7 @@ static bool source_step(struct peer *p, char step)
 	case 's':
 		say(p, MID_SENDSM, at.seq - 1, "", 0, 0);
 		return true;
-	case 'B': /* behind the end of the memory */
+	case 'B': /* past the end of the memory */
 		read_from(p, at.va + 200000 - 100, 4096);
 		return true;
 	case 'E': /* memory that is not ours any more */
@@ -481,7 +481,7 @@ static bool piped_source_step(struct peer *p, char step)
 	return false;
 }
 
-/* It answers ChRcvBuf when it has seen all that is in front of that. */
+/* It answers ChRcvBuf when it has seen all that is before that. */
 static bool let_read(struct peer *p)
 {
 	say32(p, MID_CHRCVBUF, p->mseq_ack, 65536);
@@ -523,7 +523,7 @@ static bool piped_sink_step(struct peer *p, char step)
 	case 'x':
 		write_to(p, at.offer, at.offer_va, WRITTEN);
 		return true;
-	case 'L': /* behind the end */
+	case 'L': /* past the end */
 		write_to(p, at.offer, at.offer_va + at.offer_len - 4, WRITTEN);
 		return true;
 	case 'J': /* memory that is the reader's own again */
@@ -689,10 +689,10 @@ const struct attack zcopy_attacks[] = {
 	SCRIPT("RdmaRdCompl of one too many", "bad_rdma", ABORT, "QAo"),
 	SCRIPT("RdmaRdCompl of 4 GB", "bad_rdma", ABORT, "QAg"),
 	SCRIPT("RdmaRdCompl of one too many after a cancel", "bad_rdma", ABORT, "QACo"),
-	SCRIPT("RdmaRdCompl in front of SrcAvail", "bad_rdma", ABORT, "QAb"),
+	SCRIPT("RdmaRdCompl before SrcAvail", "bad_rdma", ABORT, "QAb"),
 	SCRIPT("RdmaRdCompl after the last", "bad_rdma", ABORT, "QARr"),
 	SCRIPT("RdmaRdCompl after SendSm", "bad_rdma", ABORT, "QASr"),
-	SCRIPT("SendSm in front of SrcAvail", "bad_state", ABORT, "QAs"),
+	SCRIPT("SendSm before SrcAvail", "bad_state", ABORT, "QAs"),
 	SCRIPT("SendSm after the last RdmaRdCompl", "bad_state", ABORT, "QARS"),
 	SCRIPT("SendSm twice", "bad_state", ABORT, "QASS"),
 	SCRIPT("SendSm for nothing", "bad_state", ABORT, "S"),
@@ -700,7 +700,7 @@ const struct attack zcopy_attacks[] = {
 	SCRIPT("FIN while advertised", NULL, ABORT, "QAX"),
 	SCRIPT("RST while advertised", NULL, GOOD, "QAK"),
 	SCRIPT("FIN while cancelled", NULL, ABORT, "QACX"),
-	SCRIPT("Read behind the end", NULL, ENDS(E_TERM(0, 1, 1)), "QAB"),
+	SCRIPT("Read past the end", NULL, ENDS(E_TERM(0, 1, 1)), "QAB"),
 	SCRIPT("Read after SendSm", NULL, ENDS(E_TERM(0, 1, 0)), "QASDE"),
 	SCRIPT("Read of all, and again", NULL, ENDS(E_TERM(0, 1, 0)), "9ARA7"),
 	SCRIPT("it reads", NULL, GOOD, "NVqpkdVqpk."),
@@ -762,7 +762,7 @@ const struct attack zcopy_attacks[] = {
 	SCRIPT("SinkCancelAck before the cancel", "bad_state", ABORT, "MNHu"),
 	SCRIPT("RdmaWrCompl of one too many", "bad_rdma", ABORT, "MNHO"),
 	SCRIPT("RdmaWrCompl of nothing", "bad_rdma", ABORT, "MNH0"),
-	SCRIPT("Write behind the end", NULL, ENDS(E_TERM(1, 1, 1)), "MNHL"),
+	SCRIPT("Write past the end", NULL, ENDS(E_TERM(1, 1, 1)), "MNHL"),
 	SCRIPT("Write after SinkCancelAck", NULL, ENDS(E_TERM(1, 1, 0)), "M2HYuHJ"),
 	SCRIPT("Write after RdmaWrCompl", NULL, ENDS(E_TERM(1, 1, 0)), "MNHxFHJ"),
 	SCRIPT("Read from its reader's memory", NULL, ENDS(E_TERM(0, 1, 2)), "MNHe"),
@@ -777,9 +777,9 @@ const struct attack zcopy_attacks[] = {
 	SCRIPT("pipelined: void by combined mode, slowly", NULL, GOOD, "M4135V!qpk."),
 	SCRIPT("pipelined: more SrcAvail than allowed", "bad_state", ABORT, "M4333"),
 	SCRIPT("pipelined: SrcAvail with payload", "bad_rdma", ABORT, "MV"),
-	SCRIPT("pipelined: Data behind SrcAvail", "bad_state", ABORT, "M43d"),
+	SCRIPT("pipelined: Data after SrcAvail", "bad_state", ABORT, "M43d"),
 	SCRIPT("pipelined: one reads, another one waits", NULL, GOOD, "M83!q1pkH."),
-	SCRIPT("pipelined: DisConn behind SrcAvail", "bad_state", ABORT, "M43f"),
+	SCRIPT("pipelined: DisConn after SrcAvail", "bad_state", ABORT, "M43f"),
 	SCRIPT("combined mode while it reads", "bad_state", ABORT, "M43!q5"),
 	SCRIPT("pipelined mode twice", "bad_state", ABORT, "MM"),
 	SCRIPT("combined mode twice", "bad_state", ABORT, "5"),

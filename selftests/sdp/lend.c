@@ -530,7 +530,7 @@ static void bad_addresses(void)
 	fails("a TCP socket", borrow(tcps, window), EINVAL);
 	fails("an address of the kernel", borrow((void *)(~0ul << 47), window),
 	      EINVAL);
-	fails("behind the end", borrow(win + window, window), EINVAL);
+	fails("past the end", borrow(win + window, window), EINVAL);
 	munmap(anon, MIB);
 	munmap(theirs, MIB);
 	munmap(tcps, MIB);

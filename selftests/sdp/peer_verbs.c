@@ -15,7 +15,7 @@
 
 #include "peer_verbs.h"
 
-#define SLOT 40960 /* the longest message, and what is behind it */
+#define SLOT 40960 /* the longest message, and what is after it */
 #define SENDS 64
 #define RECVS 128
 #define WAIT_MS 20000
@@ -580,7 +580,7 @@ static bool has_sent(const struct verbs *v)
 	return v->posted == v->done || v->failed || v->ended;
 }
 
-/* As a FIN: behind what was sent */
+/* As a FIN: after what was sent */
 static void verbs_hang_up(struct peer *p)
 {
 	struct verbs *v = p->over;

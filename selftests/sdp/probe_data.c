@@ -256,12 +256,12 @@ void probe_oob_again(void)
 	urgent_case("urgent three times", false, false, three);
 	urgent_case("urgent three times, two read", false, true, three);
 	urgent_case("urgent twice, data between", false, false, data);
-	urgent_case("urgent twice, data in front", false, false, front);
+	urgent_case("urgent twice, data before", false, false, front);
 	urgent_case("urgent twice in line", true, false, two);
 	new_pair(&c, &a);
 	send_urgent(c, a, "12A");
 	row("urgent again: recv to the mark", "%s", do_recv(c, 9, 0));
-	row("urgent again: peek behind the mark", "%s",
+	row("urgent again: peek past the mark", "%s",
 	    do_recv(c, 9, MSG_PEEK | MSG_DONTWAIT));
 	do_recv(c, 1, MSG_OOB);
 	send_urgent(c, a, "34B");

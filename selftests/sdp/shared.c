@@ -46,7 +46,7 @@ static void *pages(size_t len, int prot)
 }
 
 /*
- * A read of an odd length to an odd place. Nothing is written behind what was
+ * A read of an odd length to an odd place. Nothing is written past what was
  * asked for; every other one ends in a hole in the middle, and loses nothing.
  */
 static ssize_t recv_odd(unsigned int i, unsigned char **at)
@@ -74,7 +74,7 @@ static ssize_t recv_odd(unsigned int i, unsigned char **at)
 		  "a read that ends in a hole");
 	if (ok == len)
 		net_check(n >= 0 && !memcmp(*at + len, guard, sizeof(guard)),
-			  "memory behind a read");
+			  "memory after a read");
 	return n;
 }
 
@@ -110,7 +110,7 @@ static int serve(char **argv)
 	return 0;
 }
 
-/* A hole behind @ok bytes of the buffer */
+/* A hole after @ok bytes of the buffer */
 static void one_fault(size_t ok)
 {
 	unsigned char *p =

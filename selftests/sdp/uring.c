@@ -241,7 +241,7 @@ static void receive_on(int fd)
 	cancel_receive();
 }
 
-/* The result, and behind it the notification, F_MORE promises it */
+/* The result, and after it the notification, F_MORE promises it */
 static void send_zc(int fd)
 {
 	struct io_uring_sqe sqe = request(IORING_OP_SEND_ZC, fd, out, PIECE);

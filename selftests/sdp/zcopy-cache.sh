@@ -34,7 +34,7 @@ same() {
 	zc "$1: fork: parent and child continue" "$STALE && a_zcopy_cache_hits > 0" fork
 }
 
-# late [PREFIX]: the mapping changes when the transfer is over, behind the last look at it
+# late [PREFIX]: the mapping changes when the transfer is over, after the last look at it
 late() {
 	local who
 

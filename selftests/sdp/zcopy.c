@@ -19,7 +19,7 @@
  * a child writes to the pages), file (out of a mapped file), nonblock, threads
  * (another one receives meanwhile), limit (no memory may be locked), fault
  * (the last page is not there), abort (after SLEEP_MS, in the middle), mixed
- * (sends of 1000 bytes in between), small (sends of 1000 bytes behind two large
+ * (sends of 1000 bytes in between), small (sends of 1000 bytes after two large
  * ones), urgent (every second send is), fresh (each from other memory). It pauses
  * PAUSE_MS between sends.
  *
@@ -453,7 +453,7 @@ static bool send_all(void)
 			buf = mem + opt.offset;
 		}
 		net_fill(buf, fault ? room - opt.offset : len, pos);
-		/* behind the end nothing can be read; what is there is sent */
+		/* past the end nothing can be read; what is there is sent */
 		n = send_some(buf, fault ? room - opt.offset + 100 : len);
 		if (n <= 0)
 			break;

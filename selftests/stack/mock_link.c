@@ -38,7 +38,7 @@ struct mock_msg {
 	u8 hdr[RDMA_STACK_TX_HDR];
 	u32 hdr_len;
 	u32 len;		/* of payload */
-	u64 end;		/* position behind it */
+	u64 end;		/* position after it */
 	bool started;		/* handed over */
 	bool closed;		/* for appending */
 	bool solicited;
@@ -165,7 +165,7 @@ static void mock_msg_free(struct mock_msg *msg)
 
 /* ------------------------------------------------------------------- delivery */
 
-/* More of the same page, behind a gap */
+/* More of the same page, after a gap */
 static u32 mock_more(struct mock_msg *msg, const struct page *page, u32 max)
 {
 	const struct kvec *seg;

@@ -78,7 +78,7 @@ static void st_rx_ref(struct st_end *e, const struct rdma_stack_run *run)
 		e->refs_none++;
 		return;
 	}
-	/* Also offsets behind the first page of a compound one */
+	/* Also offsets past the first page of a compound one */
 	if (page_address(run->page) + run->off != run->data)
 		st_fault(e, "run is not where its page says");
 	if (!e->hold || e->nr_refs == ST_REFS)

@@ -283,7 +283,7 @@ static int st_side_recv(struct st_side *s)
 	return ib_post_recv(s->id->qp, &wr, NULL);
 }
 
-/* A receive comes back, and so does one that is posted behind the end */
+/* A receive comes back, and so does one that is posted after the end */
 static void st_reset_check(struct st_side *s, const char *what)
 {
 	int err = kt_step_wait(&s->posted, 0);

@@ -153,7 +153,7 @@ static void st_case_ended(struct st_pair *p)
 
 	p->env->down(p);
 	err = st_open(&p->end[1]);
-	kt_ok(err == -ENOTCONN, "open behind the end: %d", err);
+	kt_ok(err == -ENOTCONN, "open after the end: %d", err);
 }
 
 static void st_case_busy(struct st_pair *p)
@@ -179,7 +179,7 @@ static void st_case_busy(struct st_pair *p)
 	a->link->tx_abort(a->qp, &tx);
 	st_send(a, 100, 0);
 	st_same(a, b, "nothing is left of what was aborted");
-	kt_ok(b->calls > calls, "the data behind it arrives");
+	kt_ok(b->calls > calls, "the data after it arrives");
 }
 
 static void st_case_append(struct st_pair *p)
@@ -299,7 +299,7 @@ static void st_case_shrink(struct st_pair *p)
 		st_fill(a, &tx);
 		st_commit(a, &tx, tx.len, ST_APPEND);
 	}
-	kt_ok(!err, "%d messages grew behind a path that shrank: %d", i, err);
+	kt_ok(!err, "%d messages grew after a path that shrank: %d", i, err);
 	p->env->path(p, 1);
 	st_resume(b);
 	st_same(a, b, "messages that grew arrive");
@@ -481,9 +481,9 @@ static void st_gone(struct st_end *a, struct st_end *b,
 	st_commit(a, tx, want, 0);
 	kt_ok(true, "a reservation outlives the connection");
 	err = st_reserve(a, 10, &tx2);
-	kt_ok(err == -EPIPE, "reserve behind the end: %d", err);
+	kt_ok(err == -EPIPE, "reserve after the end: %d", err);
 	err = st_append(a, 10, ST_BIG, &tx2);
-	kt_ok(err == -EPIPE, "append behind the end: %d", err);
+	kt_ok(err == -EPIPE, "append after the end: %d", err);
 	a->link->tx_acked(a->qp);
 	if (a->link->tx_sent)
 		a->link->tx_sent(a->qp);
@@ -558,7 +558,7 @@ static void st_case_refuse(struct st_pair *p)
 	      a->closes, b->closes, b->calls);
 }
 
-/* Requests of the send queue stand in the stream behind messages that wait */
+/* Requests of the send queue stand in the stream after messages that wait */
 static void st_case_behind(struct st_pair *p)
 {
 	struct st_end *a = &p->end[0], *b = &p->end[1];
@@ -570,12 +570,12 @@ static void st_case_behind(struct st_pair *p)
 		if (!st_shut(a, b))
 			return;
 		err = p->env->post(p);
-		kt_ok(!err, "a request behind messages that wait: %d", err);
+		kt_ok(!err, "a request after messages that wait: %d", err);
 		st_send(a, 5000, 0);
 		st_resume(b);
-		st_same(a, b, "messages in front of it and behind it arrive");
+		st_same(a, b, "messages before it and after it arrive");
 		err = err ?: p->env->posted(p);
-		kt_ok(!err, "the request behind messages is complete: %d", err);
+		kt_ok(!err, "the request after messages is complete: %d", err);
 	}
 	kt_ok(!a->closes && !b->closes, "the connection has not ended");
 }

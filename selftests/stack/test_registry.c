@@ -146,7 +146,7 @@ static void st_leave_queried(struct ib_device *dev)
 	msleep(50);
 	kt_ok(!completion_done(&leave.done), "unregistering waits for a query");
 	complete_all(&gate.open);
-	kt_ok(st_call_end(&leave) && gate.left, "unregistering ends behind the query");
+	kt_ok(st_call_end(&leave) && gate.left, "unregistering ends after the query");
 	st_call_end(&query);
 	mock_set_gate(dev, NULL);
 }

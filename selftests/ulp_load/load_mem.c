@@ -133,7 +133,7 @@ struct ul_buf *ul_bufs_next(struct ul_bufs *b)
  * @b: buffers
  * @buf: one of them
  * @inv: filled in: the old region is no more
- * @reg: filled in, behind @inv: there is a new one
+ * @reg: filled in, after @inv: there is a new one
  *
  * Return: 0 or a negative errno.
  */

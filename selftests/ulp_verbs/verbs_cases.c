@@ -151,7 +151,7 @@ static void uv_case_read_refused(struct uv_conn *c)
 		      "no right to read");
 		kt_ok(!uv_post(&c->a, &wr.wr, &w[1]) &&
 		      uv_wait(&w[1]) == IB_WC_WR_FLUSH_ERR,
-		      "requests behind it are flushed");
+		      "requests after it are flushed");
 	}
 	uv_two_down(&t);
 }
@@ -330,7 +330,7 @@ static bool uv_rw(struct uv_two *t, enum dma_data_direction dir)
 			       t->b.mr->iova, t->b.mr->rkey, dir);
 	if (err < 0)
 		return false;
-	/* a request with nothing to send, behind those of the transfer */
+	/* a request with nothing to send, after those of the transfer */
 	{
 		struct ib_send_wr last = {
 			.opcode = IB_WR_SEND,

@@ -126,7 +126,7 @@ static const char *add(struct layout *l, struct segment *seg, uint32_t want,
 	if (seal(l, pos, ulpdu, len) != total)
 		return "not as long as promised";
 	if (l->stream[l->len + total] != UNTOUCHED)
-		return "written behind its end";
+		return "written past its end";
 	if (mpa_fpdu_len(pos, mpa_mulpdu(seg->mss, l->ivl), l->ivl) > seg->mss)
 		return "MULPDU does not fit here";
 	l->fpdu[l->nr].off = l->len;
@@ -259,7 +259,7 @@ static const char *by_walk(const struct layout *l, const struct layout_fpdu *f,
 }
 
 /*
- * The same FPDU with its markers behind the PAD, as for a NIC that moves them:
+ * The same FPDU with its markers after the PAD, as for a NIC that moves them:
  * byte by byte where the map says, and opened by moving.
  */
 static const char *by_contig(const struct layout *l,
@@ -373,7 +373,7 @@ const char *layout_check(const struct layout *l, struct layout_source *src)
 		if (fault)
 			return fault;
 	}
-	return at == l->len ? NULL : "bytes behind the last FPDU";
+	return at == l->len ? NULL : "bytes after the last FPDU";
 }
 
 static void write_le(FILE *f, uint64_t v, int octets)

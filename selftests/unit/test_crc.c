@@ -17,7 +17,7 @@
 #define LONG 20000 /* some up to here: more than twice three long runs */
 #define AREA 20480 /* pages */
 
-static u8 *area; /* what is behind it cannot be read */
+static u8 *area; /* what is after it cannot be read */
 static u32 want[LONG + 1]; /* register after so many bytes */
 
 static void expect(const u8 *p)
@@ -63,7 +63,7 @@ static void pieces(void)
 			CHECK_EQ(iwarp_crc32c(want[cut], area + align + cut,
 					      len - cut),
 				 want[len]);
-			/* few bytes, in front and behind */
+			/* few bytes, before and after */
 			cut = unit_below(len < 16 ? len : 16);
 			CHECK_EQ(iwarp_crc32c(want[cut], area + align + cut,
 					      len - cut),
@@ -75,7 +75,7 @@ static void pieces(void)
 	}
 }
 
-/* Instructions that sanitizers do not see read nothing in front or behind */
+/* Instructions that sanitizers do not see read nothing before or after the buffer */
 static void edges(void)
 {
 	enum iwarp_crc_how how = iwarp_crc_begin(false, AREA);

@@ -213,7 +213,7 @@ static void test_cases(void)
 	fclose(f);
 }
 
-/* A stream of FPDUs one behind the other, taken apart again in order. */
+/* A stream of FPDUs one after the other, taken apart again in order. */
 static void test_stream(void)
 {
 	static const uint32_t intervals[] = { 0, 64, 128, 512, 1024 };
@@ -333,7 +333,7 @@ static void test_wrong_marker(void)
 	}
 }
 
-/* Any length field, any bytes behind it. */
+/* Any length field, any bytes after it. */
 static void test_garbage(void)
 {
 	static unsigned char got[65536];

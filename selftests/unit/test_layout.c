@@ -142,7 +142,7 @@ static void check_head(uint64_t pos, uint32_t head, uint32_t ivl)
 	CHECK_EQ(run, mpa_body_run(pos, head, ivl));
 }
 
-/* Where a header is that no marker is in, nor right behind */
+/* Where a header is that no marker is in, nor right after */
 static void test_head(void)
 {
 	static const uint32_t ivls[] = { 0, 64, 256, 512, 4096 };

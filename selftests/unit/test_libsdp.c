@@ -117,7 +117,7 @@ static int asked(int fd, int name)
 	return val;
 }
 
-/* A socket that becomes one of TCP behind any of the questions asked of it */
+/* A socket that becomes one of TCP after any of the questions asked of it */
 static void becomes_tcp(int family, int version)
 {
 	int fd = tcp_socket(family);

@@ -33,7 +33,7 @@ static void test_markers(void)
 
 	for (i = 0; i < 300; i++) {
 		make_stream();
-		/* no FPDU begins behind a marker that is another's */
+		/* no FPDU begins after a marker that is another's */
 		if (!l.ivl || (l.pos - 4) % l.ivl == 0)
 			continue;
 		mark = mpa_to_mark(l.pos, l.ivl);
@@ -50,7 +50,7 @@ static void test_markers(void)
 	CHECK(seen > 1000);
 }
 
-/* Impossible ranges: in front of the stream, or where markers are. */
+/* Impossible ranges: before the stream, or where markers are. */
 static void test_bad_markers(void)
 {
 	unsigned char m[4] = { 0, 0, 0, 0 };

@@ -65,7 +65,7 @@ def pages(page):
 
 
 def synopsis(page):
-    """The letters in front of the description, and the names without a letter"""
+    """The letters before the description, and the names without a letter"""
     text = read("Documentation/man", page).replace("\\-", "-")
     text = text[text.index(".Sh SYNOPSIS"):text.index(".Sh DESCRIPTION")]
     found = set()

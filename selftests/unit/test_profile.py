@@ -119,7 +119,7 @@ def compiled(folder):
 
 
 def frames(tables, address):
-    """The state behind a call: the rule of the last row with the largest frame of a function"""
+    """The state after a call: the rule of the last row with the largest frame of a function"""
     own = [(s, r) for s, r in zip(tables.starts, tables.rules) if r.end == end_of(tables, address)]
     return max(own, key=lambda pair: pair[1].offset)
 
@@ -148,7 +148,7 @@ def unwind_checks():
     return [
         ("a sample of perf record is read", len(found) == 1 and found[0].pid == 7
          and found[0].time == 99 and found[0].sp == sp),
-        ("code far behind the last module is the host's",
+        ("code far past the last module is the host's",
          symbols.name(max(where.values()) + stacks.FAR).endswith("[host]")),
         (f"its stack is unwound {calls}", calls == ["leaf", "middle", "outer"]),
     ]

@@ -116,7 +116,7 @@ def which(folder):
 
 
 def defaults():
-    """SDP with TCP behind it, unless -o or a file says otherwise"""
+    """SDP with TCP as fallback, unless -o or a file says otherwise"""
     where = ("-w", "client", "x", "1.2.3.4:5")
     env = dict(os.environ, LIBSDP_ONLY="1")
     for args, want in ((), "both default\n"), (("-o",), "sdp default\n"):

@@ -100,7 +100,7 @@ static void test_change(void)
 	is(&j, want);
 }
 
-/* The table, to @out, with a zero behind it */
+/* The table, to @out, with a zero after it */
 static void capture(const struct sock_list *list, const struct sock_list *old,
 		    const struct options *o, char *out, size_t room)
 {

@@ -77,7 +77,7 @@ def fpdu(ulpdu, pos=0, interval=0, crc=True):
     body = struct.pack('>H', len(ulpdu)) + ulpdu
     body += bytes(-len(body) % 4)
     out, head, place = b'', None, pos
-    # one turn more than there are words: the place in front of the CRC
+    # one turn more than there are words: the place before the CRC
     for i in range(0, len(body) + 4, 4):
         if interval and place % interval == 0:
             back = 0 if head is None else place - head
@@ -274,8 +274,8 @@ def vectors():
         ('rfc5044_fig6', 'RFC 5044 figure 6',
          fpdu(untagged(SEND, 0, 2, 0, zeros), 0x1EC, 512)),
         ('send_nomark', 'Send of 29 bytes, no markers', fpdu(send)),
-        ('send_mark_off0', 'marker in front', fpdu(send, 0, 512)),
-        ('send_mark_off492', 'marker behind the DDP header', fpdu(send, 492, 512)),
+        ('send_mark_off0', 'leading marker', fpdu(send, 0, 512)),
+        ('send_mark_off492', 'marker after the DDP header', fpdu(send, 492, 512)),
         ('send_mark_hdr508', 'marker inside the DDP header', fpdu(send, 508, 512)),
         ('send_mark_precrc', 'marker between PAD and CRC', fpdu(send, 460, 512)),
         ('send_mark_atcrcend', 'the CRC ends where a marker is due',
@@ -298,7 +298,7 @@ def vectors():
         ('term_mpa_crc', 'Terminate MPA CRC', fpdu(terminate(2, 0, 2))),
         ('imm_nomark', 'RFC 7306 Immediate Data',
          fpdu(untagged(IMMEDIATE, 0, 3, 0, bytes(range(1, 9))))),
-        ('imm_write', 'Immediate Data with SE behind a Write of 1000',
+        ('imm_write', 'Immediate Data with SE after a Write of 1000',
          fpdu(immediate(3, 0x01020304, 1000, True))),
         ('send_imm', 'Send with immediate data',
          fpdu(send_with_imm(4, 0x01020304, b'hi!!'))),
@@ -401,7 +401,7 @@ def check_stream(data, pos, interval, ulpdus):
             at += got[1]
     except Fault as fault:
         return str(fault)
-    return None if at == len(data) else 'bytes behind the last FPDU'
+    return None if at == len(data) else 'bytes after the last FPDU'
 
 
 def check_streams(name):
@@ -432,7 +432,7 @@ def check_streams(name):
 
 
 def write_seeds(directory):
-    """the vectors behind each byte or two that a fuzz target begins with"""
+    """the vectors after each byte or two that a fuzz target begins with"""
     for name, _, data in vectors():
         for n, front in enumerate((b'\0', b'\1', b'\2', bytes(4), b'\3\7\0\0',
                                    b'\3\xff\0\x72', b'\1\1\2\1')):

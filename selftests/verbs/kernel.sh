@@ -4,7 +4,7 @@
 #
 # Verbs that only the kernel can ask for, by verbs_test.ko: what both sides agree
 # upon when they connect, and that one may refuse; immediate data and atomic
-# operations of RFC 7306 between hybrid devices, and keys that end behind what is
+# operations of RFC 7306 between hybrid devices, and keys that end after what is
 # written by them, over every way of placing markers; that posting the former is
 # refused when the peer is siw. Then the ways in which a connection ends, also when the
 # peer is not there any more; that queues can get other sizes, and lose nothing when

@@ -101,7 +101,7 @@ static void vt_table(struct vt_conn *c)
 		kt_ok(*vt_word(&c->b, VT_WORD) == op->after &&
 		      c->b.buf[VT_WORD - 1] == 0x66 &&
 		      c->b.buf[VT_WORD + 8] == 0x66,
-		      "%s: value behind", op->what);
+		      "%s: value after", op->what);
 	}
 }
 
@@ -128,7 +128,7 @@ static void vt_many(struct vt_conn *c)
 	kt_ok(*vt_word(&c->b, VT_WORD) == n - n / 5, "none is lost or repeated");
 }
 
-/* Behind a Write: it sees that */
+/* After a Write: the operation sees what it has written */
 static void vt_behind_write(struct vt_conn *c)
 {
 	struct ib_rdma_wr wr = {
@@ -147,7 +147,7 @@ static void vt_behind_write(struct vt_conn *c)
 		good &= vt_good(&c->a, w, IB_WC_FETCH_ADD) &&
 			*vt_word(&c->a, 512) == i << 40;
 	}
-	kt_ok(good, "behind Writes");
+	kt_ok(good, "operations see the Writes before them");
 }
 
 static void vt_bad_posts(struct vt_conn *c)
@@ -208,7 +208,7 @@ void vt_atomic_tests(void)
 
 	vt_error("not aligned", VT_RIGHTS, VT_WORD + 4, 0,
 		 IB_WC_REM_INV_REQ_ERR);
-	vt_error("behind the end", VT_RIGHTS, VT_BUF, 0, IB_WC_REM_ACCESS_ERR);
+	vt_error("past the end", VT_RIGHTS, VT_BUF, 0, IB_WC_REM_ACCESS_ERR);
 	vt_error("another key", VT_RIGHTS, VT_WORD, 1, IB_WC_REM_ACCESS_ERR);
 	vt_error("no right", VT_RIGHTS & ~IB_ACCESS_REMOTE_ATOMIC, VT_WORD, 0,
 		 IB_WC_REM_ACCESS_ERR);

@@ -199,7 +199,7 @@ static void vt_close(struct work_struct *work)
 	complete(&s->closed);
 }
 
-/* The reporter of the event finds the queue pair closed behind it */
+/* When the reporter of the event goes on, the queue pair is closed */
 static void vt_qp_event(struct ib_event *event, void *context)
 {
 	struct vt_side *s = context;

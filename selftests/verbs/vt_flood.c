@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
  * verbs_test.ko, much that waits: a message for which there is no receive, and
- * Writes behind it, on two connections, of which none may keep the processor until
+ * Writes after it, on two connections, of which none may keep the processor until
  * it is through. In two parts, so that in between one can wait until all of it
  * has arrived. And what is sent may be written to when the request is complete,
  * whether the peer has looked at it or not. See vt.h.
@@ -36,7 +36,7 @@ static bool vt_write(struct vt_conn *c, u32 to, u32 len, struct vt_wr **last)
 	return !(*last)->err;
 }
 
-/* A message that has to wait, and behind it Writes: a mark, a lot, a mark */
+/* A message that has to wait, and after it Writes: a mark, a lot, a mark */
 static bool vt_flood_one(struct vt_conn *c, struct vt_wr **last)
 {
 	struct ib_send_wr send = { .opcode = IB_WR_SEND };
@@ -131,7 +131,7 @@ void vt_flood_tests(bool receive)
 /**
  * vt_reuse_tests() - a buffer that is used again at once
  *
- * The peer has no receive for the Send, so neither that nor the Write behind it is
+ * The peer has no receive for the Send, so neither that nor the Write after it is
  * looked at before the buffer has changed.
  */
 void vt_reuse_tests(void)
@@ -156,10 +156,10 @@ void vt_reuse_tests(void)
 	memset(c->a.buf, 0xa5, VT_BUF);
 	r = vt_recv(&c->b, 0, half);
 	kt_ok(vt_good(&c->b, r, IB_WC_RECV), "received");
-	/* behind the Write */
+	/* after the Write */
 	r = vt_recv(&c->b, 0, 0);
 	vt_post(&c->a, &send, 0, 0);
-	kt_ok(vt_good(&c->b, r, IB_WC_RECV), "the Write behind it is received");
+	kt_ok(vt_good(&c->b, r, IB_WC_RECV), "the Write after it is received");
 	kt_ok(!memchr_inv(c->b.buf, 0x5a, VT_BUF), "the Write is as it was when it was sent");
 	vt_down(c);
 }

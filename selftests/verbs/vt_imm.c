@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * verbs_test.ko, immediate data: behind Writes and with Sends, what is in the
+ * verbs_test.ko, immediate data: after Writes and with Sends, what is in the
  * completions, which receives they take, in which order. See vt.h.
  */
 #include <linux/delay.h>
@@ -81,14 +81,14 @@ static void vt_send_case(struct vt_conn *c, u32 len, u32 imm)
 	      !memcmp(c->a.buf, c->b.buf, len),
 	      "Send of %u with immediate data", len);
 	kt_ok(vt_good(&c->a, w, IB_WC_SEND), "Send of %u is done", len);
-	/* the one behind it has none */
+	/* the one after it has none */
 	r = vt_recv(&c->b, 0, VT_BUF);
 	w = vt_send(&c->a, 0, len);
 	kt_ok(vt_good(&c->b, r, IB_WC_RECV) && !r->wc.wc_flags &&
 	      vt_good(&c->a, w, IB_WC_SEND), "Send of %u without", len);
 }
 
-/* Each one sees the Write in front of it, and they come in order */
+/* Each one sees the Write before it, and they come in order */
 static void vt_order_case(struct vt_conn *c)
 {
 	struct vt_wr *r[VT_DEPTH / 2], *w = NULL;
@@ -109,7 +109,7 @@ static void vt_order_case(struct vt_conn *c)
 		seen &= c->b.buf[i] == i + 1;
 	}
 	kt_ok(order, "%u of them in order", n);
-	kt_ok(seen, "each behind its Write");
+	kt_ok(seen, "each after its Write");
 	kt_ok(vt_good(&c->a, w, IB_WC_RDMA_WRITE), "the last one is done");
 }
 
@@ -135,7 +135,7 @@ static void vt_mixed_case(struct vt_conn *c)
 	      vt_has_imm(r[3], 12, 0), "and have what is theirs");
 }
 
-/* Nothing is posted: it waits, and so does all behind it */
+/* Nothing is posted: it waits, and so does all after it */
 static void vt_late_case(struct vt_conn *c)
 {
 	struct vt_wr *r, *w;
@@ -148,7 +148,7 @@ static void vt_late_case(struct vt_conn *c)
 	      vt_has_imm(r, 77, 10), "a receive that is late gets it");
 }
 
-/* Has the handler been called so often? It is behind the completion. */
+/* Has the handler been called so often? It is after the completion. */
 static bool vt_events(struct vt_side *s, int want)
 {
 	unsigned long end = jiffies + KT_WAIT;

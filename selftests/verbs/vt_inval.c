@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * verbs_test.ko, keys that end: by the peer, with the Send behind what it has
+ * verbs_test.ko, keys that end: by the peer, with the Send after what it has
  * written, and by a Read for what it reads to. See vt.h.
  */
 #include <linux/string.h>
@@ -14,7 +14,7 @@
 #define VT_PIECE	1000		/* bytes of each */
 #define VT_WRITTEN	(VT_WRITES * VT_PIECE)
 
-/* Everything at once: none of the Writes comes behind the Send */
+/* Everything at once: none of the Writes comes after the Send */
 static bool vt_write_and_end(struct vt_conn *c)
 {
 	struct ib_send_wr send = { .opcode = IB_WR_SEND_WITH_INV };
@@ -100,7 +100,7 @@ void vt_inval_tests(void)
 	while (i < VT_ROUNDS && vt_round(c, i))
 		i++;
 	kt_ok(i == VT_ROUNDS,
-	      "%d keys have ended behind %d Writes each, and as many by Reads",
+	      "%d keys have ended after %d Writes each, and as many by Reads",
 	      i, VT_WRITES);
 	vt_old_key(c);
 	vt_down(c);

@@ -157,7 +157,7 @@ class Console:
                 self.allow = []
             return
         if self.found and self.lines - self.found[-1][0] < 25:
-            # Lines behind a complaint belong to it
+            # Lines after a complaint belong to it
             self.found[-1][1].append(text)
         elif TROUBLE.search(text) and not HARMLESS.search(text) and \
                 not any(a.search(text) for a in self.allow):
