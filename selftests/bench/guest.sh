@@ -22,7 +22,7 @@
 #   conn     connections, see sdp.sh; not by default
 #   costs    copies, checksums, DMA operations by counters, see costs.sh; not by default
 #   filters  filter streams between hosts at a bridge, see filters.sh; not by default
-#   hot      a master and many slaves, see hot.sh; not by default
+#   hot      a client and many servers, see hot.sh; not by default
 #   peers    WHATS, other ways to move the same bytes, see peers.sh; not by default
 #   one      WHATS over LINK
 

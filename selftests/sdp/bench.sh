@@ -59,7 +59,7 @@ ktap_check "util, sender first" util_first
 ktap_check "util, sender first: rows" rows '.samples > 0 and .util_pct <= 100'
 
 ktap_check "hot" bench -T hot $SERVER $SERVER
-ktap_check "hot: one to three slaves" jq -e '[.rows[].slaves] == [1, 2, 3, 1, 2, 3]' $ROWS
+ktap_check "hot: one to three servers" jq -e '[.rows[].servers] == [1, 2, 3, 1, 2, 3]' $ROWS
 
 for how in epoll busy; do
 	ktap_check "waiting by $how" bench --wait $how

@@ -52,7 +52,7 @@ def rows(port, *args):
 def all_tests(port):
     """Each test has rows with what it is about"""
     for test, wanted in (("bw", "mbps"), ("lat", "p999_us"), ("bibw", "mbps"), ("bilat", "p50_us"),
-                         ("overlap", "relative"), ("progress", "iter_us"), ("hot", "slaves")):
+                         ("overlap", "relative"), ("progress", "iter_us"), ("hot", "servers")):
         got = rows(port, "-T", test, "--compute", "spin:0,10", "127.0.0.1") \
             if test in ("overlap", "progress") else rows(port, "-T", test, "127.0.0.1")
         check("sdpbench -T " + test,
@@ -62,8 +62,8 @@ def all_tests(port):
                   got and all(abs(r["messages_per_s"] * r["size"] / 1e6 / r["mbps"] - 1) < 0.01
                               for r in got), got)
     got = rows(port, "-T", "hot", *["127.0.0.1"] * 3)
-    check("sdpbench -T hot: one to three slaves, both ways",
-          [(r["test"], r["slaves"]) for r in got] ==
+    check("sdpbench -T hot: one to three servers, both ways",
+          [(r["test"], r["servers"]) for r in got] ==
           [(t, n) for t in ("hot-send", "hot-recv") for n in (1, 2, 3)], got)
     got = rows(port, "-T", "progress", "--burst", "7", "--compute", "sleep:0,20000", "127.0.0.1")
     check("sdpbench -T progress: computation takes its time",

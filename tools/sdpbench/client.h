@@ -38,7 +38,7 @@ struct client {
  * @first: the count to begin with where @count is 0
  * @compute_ns: computation for each, of @compute_way
  * @burst: messages of a burst
- * @slaves: connections that take part, of test_hot()
+ * @servers: connections that take part, of test_hot()
  * @answer: bytes of an answer
  * @sample: look at the receive buffers meanwhile
  * @repetition: number of the present one, from 1 on; 0: one that does not count
@@ -55,7 +55,7 @@ struct job {
 	uint64_t first;
 	uint64_t compute_ns;
 	uint32_t burst;
-	unsigned int slaves;
+	unsigned int servers;
 	uint32_t answer;
 	bool sample;
 	unsigned int repetition;

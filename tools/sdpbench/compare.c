@@ -25,8 +25,8 @@ static unsigned int n_pairs;
 
 static double variant(const struct result *res)
 {
-	if (result_has(res, F_SLAVES))
-		return res->val[F_SLAVES];
+	if (result_has(res, F_SERVERS))
+		return res->val[F_SERVERS];
 	return result_has(res, F_COMPUTE_US) ? res->val[F_COMPUTE_US] : 0;
 }
 

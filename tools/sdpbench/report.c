@@ -25,7 +25,7 @@ static const struct {
 	[F_BUFFERS] = { "buffers", "buffers", 0, 0 },
 	[F_REUSE] = { "reuse", "reuse %", 0, 0 },
 	[F_BURST] = { "burst", "burst", 0, 0 },
-	[F_SLAVES] = { "slaves", "slaves", 0, 0 },
+	[F_SERVERS] = { "servers", "servers", 0, 0 },
 	[F_STREAMS] = { "streams", "streams", 0, 0 },
 	[F_COMPUTE_US] = { "compute_us", "compute us", 0, 0 },
 	[F_REPETITION] = { "repetition", "repetition", 0, 0 },

@@ -15,7 +15,7 @@ enum field {
 	F_BUFFERS,
 	F_REUSE,
 	F_BURST,
-	F_SLAVES,
+	F_SERVERS,
 	F_STREAMS,
 	F_COMPUTE_US,
 	F_REPETITION, /* of an interval, and what follows */

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
 /*
- * sdpbench -T hot: one master, this process, and a growing number of slaves, the
- * servers. Sending: a message to each, and each confirms with a byte. Receiving: a
- * byte to each, and each answers with a message. The time of an iteration is that
- * until the last has answered. Calls the client.
+ * sdpbench -T hot: one client, this process, and a growing number of servers. Sending:
+ * a message to each, and each confirms with a byte. Receiving: a byte to each, and each
+ * answers with a message. The time of an iteration is that until the last has answered.
+ * Calls the client.
  */
 #include <stdlib.h>
 
@@ -20,19 +20,19 @@ static void hot(struct client *cl, struct job *job)
 	struct proto_msg sum = { 0 };
 	double last, t;
 
-	for (unsigned int k = 0; k < job->slaves; k++)
+	for (unsigned int k = 0; k < job->servers; k++)
 		client_request(&cl->conns[k], &req);
 	last = bench_now();
 	for (uint64_t i = 0; i < job->count; i++) {
-		for (unsigned int k = 0; k < job->slaves; k++)
+		for (unsigned int k = 0; k < job->servers; k++)
 			client_send(&cl->conns[k], job->bufs.mem, job->size);
-		for (unsigned int k = 0; k < job->slaves; k++)
+		for (unsigned int k = 0; k < job->servers; k++)
 			client_recv(&cl->conns[k], cl->in, job->answer);
 		t = bench_now();
 		job->us[i] = (t - last) * 1e6;
 		last = t;
 	}
-	for (unsigned int k = 0; k < job->slaves; k++) {
+	for (unsigned int k = 0; k < job->servers; k++) {
 		client_reply(&cl->conns[k], PROTO_PING, &job->reply);
 		sum.count += job->reply.count;
 		if (conn_settle(&cl->conns[k]))
@@ -42,14 +42,14 @@ static void hot(struct client *cl, struct job *job)
 	job->reply.count = sum.count;
 }
 
-static void hot_row(struct client *cl, unsigned int slaves, uint32_t size,
+static void hot_row(struct client *cl, unsigned int servers, uint32_t size,
 		    bool sending)
 {
 	struct job job = {
 		.run = hot,
 		.size = sending ? size : 1,
 		.answer = sending ? 1 : size,
-		.slaves = slaves,
+		.servers = servers,
 		.count = cl->opts->pings,
 		.with_nic = true,
 	};
@@ -62,24 +62,24 @@ static void hot_row(struct client *cl, unsigned int slaves, uint32_t size,
 	client_measure(cl, &job, &s);
 	client_result(cl, &res, &job, sending ? "hot-send" : "hot-recv");
 	res.size = size;
-	result_set(&res, F_SLAVES, slaves);
+	result_set(&res, F_SERVERS, servers);
 	client_latency(cl, &s, &job, 1, &res);
-	/* a message to each slave, and one back */
-	res.val[F_CPU_US] /= slaves;
-	res.val[F_NIC_US] /= slaves;
+	/* a message to each server, and one back */
+	res.val[F_CPU_US] /= servers;
+	res.val[F_NIC_US] /= servers;
 	client_row(cl, &res, F_LAT_US, false);
 	free(job.us);
 }
 
 /**
- * test_hot() - measure and report, a row for each number of slaves and way
+ * test_hot() - measure and report, a row for each number of servers and way
  * @cl: client
  * @test: which
  * @size: bytes of a message
  */
 void test_hot(struct client *cl, const struct test *test, uint32_t size)
 {
-	static const enum field shown[] = { F_SLAVES,  F_PINGS, F_LAT_US,
+	static const enum field shown[] = { F_SERVERS, F_PINGS, F_LAT_US,
 					    F_LAT_MIN, F_P90,	F_P99,
 					    F_CPU_US,  F_CI95,	N_FIELDS };
 

@@ -361,25 +361,25 @@ def f10b(rows, out):
             out.value(check, curve[0][1] / curve[-1][1])
 
 
-def slaves(_full):
+def hot_runs(_full):
     return [count(60, PARTS="hot", LINK="hnic", WHATS=what, REPS=2, PINGS=20) for what in BOTH]
 
 
 def hot_spot(name, test, title):
-    @panel(name, slaves)
+    @panel(name, hot_runs)
     def make(rows, out):
-        out.setup = "A master and up to seven slaves, each a host at a bridge with a simulated " \
+        out.setup = "A client and up to seven servers, each a host at a bridge with a simulated " \
             "NIC, 4 bytes, MTU 1500; time of an iteration. All hosts share one processor."
-        plot = out.plot("today", title, "slaves", "iteration (us)", xlog=False, sizes=False)
+        plot = out.plot("today", title, "servers", "iteration (us)", xlog=False, sizes=False)
         lines = []
         for what, label in BOTH.items():
             curve = rows.pick(part="hot", what=what, test=test).has("lat_us").curve(
-                "lat_us", "slaves")
+                "lat_us", "servers")
             plot.line(label, "measured", curve)
             if len(curve) > 2:
                 lines.append(model.fit_line([p[0] for p in curve], [p[1] for p in curve])[2])
         out.value("linear", worst(lines, False))
 
 
-hot_spot("P1-F11a", "hot-send", "the master sends")
-hot_spot("P1-F11b", "hot-recv", "the master receives")
+hot_spot("P1-F11a", "hot-send", "the client sends")
+hot_spot("P1-F11b", "hot-recv", "the client receives")
