@@ -182,15 +182,15 @@ release() {
 	check "$suite: Redis as a service" unit
 	check "$suite: nothing is preloaded into set-user-ID programs" not_trusted
 	check "$suite: sdpctl trust on" in_root sdpctl trust on
-	check "$suite: now it is" trusted
+	check "$suite: after sdpctl trust on libsdp is preloaded into set-user-ID programs" trusted
 	check "$suite: upgraded" install_debs "$WORK/next"
-	check "$suite: it still is" trusted
+	check "$suite: after the upgrade libsdp is still preloaded into them" trusted
 	check "$suite: DKMS has the new modules alone" built "$new"
 	check "$suite: services are enabled when they go" in_root sdp-run enable redis-server
 	check "$suite: removed" in_root apt-get -q -y --auto-remove \
 		purge iwarp-sdp-dkms sdp-tools libsdp-dev
 	check "$suite: nothing is left" leftovers
-	check "$suite: nor with dpkg" no_overrides
+	check "$suite: no override of dpkg is left" no_overrides
 	rm -rf "$ROOT"
 }
 

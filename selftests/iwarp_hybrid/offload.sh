@@ -458,7 +458,7 @@ grows() {
 	ktap_check "$1: a request is sent, and lost" wait_for 20 "$1"
 	GROWN=$(($(memory) - MEMORY))
 	knob a loss 0
-	ktap_check "$1: it arrives" wait_for 60 said success "$log"
+	ktap_check "$1: the request arrives" wait_for 60 said success "$log"
 	ktap_check "$1: memory use is as before" wait_for 60 as_before
 	kill -TERM "$client"
 	wait "$BG_PID"

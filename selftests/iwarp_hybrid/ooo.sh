@@ -97,11 +97,11 @@ off_without() {
 	wait_for 20 said connected
 	ktap_check "$1: a queue pair" wait_for 20 \
 		sh -c "[ -e $ATTR/qp/*/ooo ] && [ -e ${ATTR/rda/rdb}/qp/*/ooo ]"
-	ktap_is "$1: it places nothing early" \
+	ktap_is "$1: the queue pairs place nothing early" \
 		"$(cat $ATTR/qp/*/ooo ${ATTR/rda/rdb}/qp/*/ooo | xargs)" "off off"
 	stop_bg "$client"
 	stop_bg "$server"
-	ktap_check "$1: it is gone" wait_for 20 no_queue_pairs
+	ktap_check "$1: no queue pair is left" wait_for 20 no_queue_pairs
 	before=$(early)
 	transfer "$1"
 	ktap_is "$1: FPDUs placed early" "$(($(early) - before))" 0

@@ -39,7 +39,7 @@ echo >&5
 ktap_check "more requests arrive" wait_for 20 said "connected $((STARTING + MORE))" \
 	"$OUT/refused.log"
 ktap_check "the oldest requests end" wait_for 20 as_many
-ktap_check "the others still wait" [ "$(sockets established)" -gt 0 ]
+ktap_check "younger requests still wait" [ "$(sockets established)" -gt 0 ]
 ktap_is "no socket of them is left" "$(sockets fin-wait-1)" 0
 ktap_diag "$(in_b ss -Hanto state fin-wait-1 sport = :7970 | head -n 2)"
 tc -n b qdisc del dev vb clsact

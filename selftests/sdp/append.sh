@@ -130,7 +130,7 @@ alone() {
 			ktap_is "$name: message $i is in an FPDU of its own" "$(sent)" \
 				"$((${before% *} + 1)) $((${before#* } + 1))"
 		done
-		ktap_check_fails "$name: none is acknowledged" acked
+		ktap_check_fails "$name: no message is acknowledged" acked
 		tc -n b qdisc del dev vb root
 	else
 		ktap_fail "$name: connection" "$(cat "$log")"

@@ -73,11 +73,11 @@ none_below() { [ -z "$(below_sockets)" ]; }
 # below NAME: a connection is made, whose TCP socket is in the group of the program
 below() {
 	start_bg a python3 "$PROG" keep $CGROUP/sdp 10.0.0.2 $IDLE
-	wait_for 90 said result || ktap_fail "$1: it connects" "$(cat "$BG_LOG")"
+	wait_for 90 said result || ktap_fail "$1: the program connects" "$(cat "$BG_LOG")"
 	ktap_is "$1: the TCP socket below is in the control group" \
 		"$(below_sockets | grep -o 'cgroup:.*')" cgroup:/sdp
 	stop_bg "$BG_PID"
-	wait_for 20 none_below || ktap_fail "$1: it ends" "$(below_sockets)"
+	wait_for 20 none_below || ktap_fail "$1: the TCP socket below ends" "$(below_sockets)"
 }
 
 IDLE=$((PORT + 20))

@@ -130,7 +130,7 @@ for policy in rdma vwin; do
 		port=$((port + 2))
 	done
 	[ "$(sdp_counter a "${USED[$policy]}")" -gt "$links" ] ||
-		ktap_fail "$policy: this is what was used"
+		ktap_fail "$policy: the flow control was used"
 done
 # with sends that wait for their reader, and go into the buffers when none comes
 in_a sysctl -q -w net.sdp.flow_control=credit

@@ -309,14 +309,14 @@ server=$BG_PID
 wait_for 10 listens 7307
 act a connect 10.0.0.2 7307
 client=$BG_PID
-sock_is "the side that wanted it so" b \
+sock_is "a verbs link: the side that wanted it shows why" b \
 	"$E [.flow_control,.link,.link_reason]" '[["credit","verbs","option"]]'
-sock_is "the other side" a \
+sock_is "a verbs link: the other side shows why" a \
 	"$E [.flow_control,.link,.link_reason]" '[["credit","verbs","peer"]]'
-sock_is "both hold credits" a \
+sock_is "a verbs link: both ends hold credits" a \
 	"$E [.tx_credits > 2, .rx_credits > 2, .rx_posted > 2, .tx_size > 1016]" \
 	'[[true,true,true,true]]'
-sock_is "and messages as large as a buffer" a \
+sock_is "a verbs link: messages are as large as a buffer" a \
 	"$E [.tx_size,.rx_size]" '[[32784,32784]]'
 stop_bg "$client"
 stop_bg "$server"

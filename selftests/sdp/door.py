@@ -364,7 +364,7 @@ def sockmap():
 def main():
     ok("the module is not loaded", users() is None)
     with door("a") as s:
-        same("it comes when it is asked for", identity(s)[1], IPPROTO_SDP)
+        same("the first socket of IPPROTO_SDP loads the module", identity(s)[1], IPPROTO_SDP)
     # the devices' ports are those of the programs, which some cases need
     for netns in "a", "b":
         enter(netns)

@@ -141,7 +141,7 @@ def blocking():
         same("SDP where there is SDP", domain(c), AF_SDP)
         s, peer = l.accept()
         same("the listener's port is the program's", s.getsockname(), (B, p))
-        same("and so it is at the client", c.getpeername(), (B, p))
+        same("the peer's port at the client is the program's", c.getpeername(), (B, p))
         same("accept() returns the port of the client", peer, c.getsockname())
         talk("data over SDP", c, s)
         fails("too late", errno.EISCONN, c.setsockopt, SOL_SDP, SDP_FALLBACK,
@@ -310,7 +310,7 @@ def socket_options():
             same("%s is taken" % name, got, wanted)
             # without a size that locks the one of SDP
             seen = [n for n in numbers if name != "SO_BUF_LOCK" or n == number]
-            same("and kept", [(n, got, wanted) for n in seen for got, wanted
+            same("%s is kept" % name, [(n, got, wanted) for n in seen for got, wanted
                               in [(socket_value(c, n), socket_value(t, n))]
                               if got != wanted], [])
 
@@ -331,7 +331,7 @@ def options6():
         for level, name, value in OPTIONS6:
             same("IPv6: option %d of level %d" % (name, level),
                  c.getsockopt(level, name), value)
-        same("those that were not set are TCP's",
+        same("IPv6: options that were not set are TCP's",
              [c.getsockopt(*name) for name in DEFAULT6], default)
 
 
@@ -357,7 +357,7 @@ def nonblocking():
             same("epoll reports TCP", ev, [(c.fileno(), OUT)])
             same("no error", c.getsockopt(socket.SOL_SOCKET, socket.SO_ERROR),
                  0)
-            same("it is TCP", domain(c), socket.AF_INET)
+            same("after epoll the socket is TCP", domain(c), socket.AF_INET)
             same("O_NONBLOCK", c.getblocking(), False)
             s, peer = l.accept()
             s.send(b"x")
@@ -381,7 +381,7 @@ def nonblocking():
         ev = e.poll(20000)
         same("poll reports that there is no listener", ev and ev[0][1],
              select.POLLOUT | select.POLLERR | select.POLLHUP)
-        same("and why", c.getsockopt(socket.SOL_SOCKET, socket.SO_ERROR),
+        same("SO_ERROR tells why", c.getsockopt(socket.SOL_SOCKET, socket.SO_ERROR),
              errno.ECONNREFUSED)
 
     # no answer at the mapped port
@@ -396,7 +396,7 @@ def nonblocking():
             same("after a while it is TCP", (len(ready[1]), domain(c)),
                  (1, socket.AF_INET))
             same("connect tells that it is done", c.connect_ex((B, p)), 0)
-            same("and then", c.connect_ex((B, p)), errno.EISCONN)
+            same("connect() again: EISCONN", c.connect_ex((B, p)), errno.EISCONN)
         with sdp("a") as c:
             c.setblocking(False)
             c.connect_ex((B, p))
@@ -480,7 +480,7 @@ def waits(p, l, what, read):
         same("its data", attempt(s.recv, 9), b"early")
         s.send(b"answer")
         t.join(20)
-        same("so does " + what, got, [b"answer"])
+        same("the answer arrives: " + what, got, [b"answer"])
         s.close()
 
 
@@ -660,7 +660,7 @@ def shown(netns, p):
 def reason(what, netns, s, p, word, before):
     state = "LISTEN" if what.startswith("listen") else "ESTAB"
     same("why it is TCP: %s" % what, shown(netns, p), [(state, word)])
-    same("and counted: %s" % what, counter(netns, "tcp_" + word), before + 1)
+    same("the reason is counted: %s" % what, counter(netns, "tcp_" + word), before + 1)
     s.close()
     # an attempt that is given up takes its time to end
     end = time.monotonic() + 60
@@ -714,7 +714,7 @@ def remembered():
     time.sleep(2.2)
     with listener(sdp("b"), B, p), sdp("a") as c:
         c.connect((B, p))
-        same("it is forgotten", shown("a", p), [("ESTAB", None)])
+        same("the failure of SDP is forgotten", shown("a", p), [("ESTAB", None)])
     # refused by both: nothing to remember
     p = new_port()
     with sdp("a") as c:
@@ -744,7 +744,7 @@ def what_is_remembered():
             fails("TCP first", errno.ECONNREFUSED, c.connect, (B, p))
         with sdp("a") as c:
             c.connect((B, p))
-            same("then SDP", shown("a", p), [("ESTAB", None)])
+            same("TCP has failed, then SDP", shown("a", p), [("ESTAB", None)])
     # both fail at one port, then the descriptor, which is TCP, goes to another one
     p, other = new_port(), new_port()
     with listener(tcp("b"), B, other), sdp("a") as c:
@@ -800,7 +800,7 @@ def limited_here():
             c.connect((B, p))
             same("with it, the same socket", domain(c), socket.AF_INET)
             s = l.accept()[0]
-            same("and the listener's other kind", domain(s), socket.AF_INET)
+            same("with the option, the listener takes TCP, too", domain(s), socket.AF_INET)
             talk("data", c, s)
             s.close()
         with sdp("a") as c, sdp("a") as more:
@@ -873,7 +873,7 @@ def only():
         l.bind((B, p))
         l.setsockopt(SOL_SDP, SDP_FALLBACK, ONLY)
         same("TCP from now on", domain(l), socket.AF_INET)
-        same("and bound", l.getsockname(), (B, p))
+        same("a bound socket that becomes TCP stays bound", l.getsockname(), (B, p))
         l.listen(1)
         c.setsockopt(SOL_SDP, SDP_FALLBACK, ONLY)
         c.connect((B, p))

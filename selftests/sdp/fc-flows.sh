@@ -41,7 +41,7 @@ flows() {
 	done </tmp/flows.tap
 	ktap_is "$desc: all connections use it" $rc 0
 	[ -z "$used" ] || [ "$(sdp_counter a "$used")" -gt "$before" ] ||
-		ktap_fail "$desc: this is what was used"
+		ktap_fail "$desc: the flow control was used"
 	ktap_is "$desc: no connection uses another one" "$(sdp_counter a fc_fallbacks)" "$fallbacks"
 	rm -f /tmp/flows.tap
 }

@@ -125,7 +125,7 @@ test_sandbox() {
 		"$(echo_over $TRY sandbox FAMILY:EACCES sdp-run)" "1 hello"
 	for error in EAFNOSUPPORT EPERM EACCES; do
 		# shellcheck disable=SC2086
-		ktap_is "both are refused with $error: TCP, with the reason" \
+		ktap_is "family and protocol are refused with $error: TCP, with the reason" \
 			"$(echo_over $TRY sandbox SDP:$error sdp-run)" \
 			"0 sdp-run: a filter (seccomp, systemd, AppArmor, SELinux) forbids SDP sockets here; sockets remain TCP
 hello"

@@ -47,9 +47,9 @@ link() {
 	BEFORE=$before
 	grown connect "$3" "$1: the program that connects is charged"
 	BEFORE=$(charged connect) HELD=$(charged serve)
-	ktap_check "$1: they are full" filled
-	grown connect "$4" "$1: it is charged for data that wait for the reader"
-	ktap_check "$1: and so is the reader" wait_for 20 holds "$5"
+	ktap_check "$1: the connections are full" filled
+	grown connect "$4" "$1: the program that connects is charged for data that wait"
+	ktap_check "$1: the reader is charged for data that wait for it" wait_for 20 holds "$5"
 	ktap_diag "$(($(charged serve) - HELD)) KiB"
 	end connect
 	end serve

@@ -180,8 +180,8 @@ held() {
 		done
 		out borrowed "" sdp-lend -m gone
 		;;
-	esac || ktap_fail "$desc: it is" "$(cat "$BG_LOG")"
-	[ "$1" = lent ] || ktap_check_fails "$desc: it is" none_pinned
+	esac || ktap_fail "$desc: memory is in use" "$(cat "$BG_LOG")"
+	[ "$1" = lent ] || ktap_check_fails "$desc: memory is pinned" none_pinned
 	ip netns del a
 	ip netns del b
 	kill_tree "$XC"

@@ -31,7 +31,7 @@ test_device() {
 	forget
 	ktap_is "$1: a connection to a neighbour that is not known yet" \
 		"$(run works)" "EINPROGRESS connected same name x"
-	ktap_is "$1: and to one that is" \
+	ktap_is "$1: a connection to a neighbour that is known" \
 		"$(run works)" "EINPROGRESS connected same name x"
 	forget
 	ktap_is "$1: the TCP connection below is the user's" \

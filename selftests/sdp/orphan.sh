@@ -104,9 +104,9 @@ limited() {
 	ktap_check "$1: more closed connections than max_orphans are reset" \
 		wait_for 20 few_orphans 10
 	ktap_is "$1: max_orphans connections stay" "$(orphans)" 10
-	ktap_is "$1: the others are counted" $(($(sdp_counter b orphan_limit) - before)) 20
+	ktap_is "$1: reset connections are counted" $(($(sdp_counter b orphan_limit) - before)) 20
 	stop_bg "$STALLED"
-	ktap_check "$1: they end with their peer" wait_for 20 few_orphans 0
+	ktap_check "$1: closed connections end with their peer" wait_for 20 few_orphans 0
 	in_b sysctl -qw net.sdp.max_orphans=16384 net.sdp.fin_timeout=3
 }
 

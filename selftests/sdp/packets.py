@@ -178,7 +178,7 @@ def without_options():
     pass_on(sock, conn)
     seen = bare.packets(port)
     ok("without options there is no mark", payload(seen) > 3000, seen)
-    same("nor a type of service", {p[0] for p in seen}, {0})
+    same("without options there is no type of service", {p[0] for p in seen}, {0})
     same("without options the time to live is the usual one", {p[3] for p in seen}, {64})
 
 

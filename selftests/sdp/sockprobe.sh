@@ -80,9 +80,9 @@ used() {
 
 	n=$(sdp_counter a "$name")
 	if [ "$n" -gt 100 ]; then
-		ktap_ok "$1: this is what was used"
+		ktap_ok "$1: the flow control was used"
 	else
-		ktap_fail "$1: this is what was used" "$name $n"
+		ktap_fail "$1: the flow control was used" "$name $n"
 	fi
 }
 

@@ -128,7 +128,7 @@ test_closed() {
 		in_a sdp-run -s bash -c ": <>/dev/tcp/$SERVER/7399" <&- >&- 2>"$T/err"
 		got+=" $(grep -c refused "$T/err")"
 	done
-	ktap_is "it works without standard input and output" "$got" " 2 2 2 2 2 2 2 2"
+	ktap_is "sdp-run -s works without standard input and output" "$got" " 2 2 2 2 2 2 2 2"
 	ktap_check "these supervisors have ended" wait_for 20 no_supervisors
 }
 

@@ -83,8 +83,8 @@ ends() {
 	local got took
 	read -r got took <<<"$(result)"
 	ktap_diag "$1: $got after $took s"
-	ktap_check "$1: it ends with an error" test "${got:-0}" = ETIMEDOUT
-	ktap_check "$1: in time" test "${took:-999}" -lt $LIMIT
+	ktap_check "$1: the send ends with an error" test "${got:-0}" = ETIMEDOUT
+	ktap_check "$1: the send ends in time" test "${took:-999}" -lt $LIMIT
 }
 
 modprobe -q sdp

@@ -398,7 +398,7 @@ static void st_case_pause(struct st_pair *p)
 		b->link->rx_resume(b->qp);
 		wait_event_timeout(b->wait, READ_ONCE(b->calls) >= i, KT_WAIT);
 	}
-	kt_ok(READ_ONCE(b->calls) == 5, "each time one call more: %u", b->calls);
+	kt_ok(READ_ONCE(b->calls) == 5, "each rx_resume causes one call: %u", b->calls);
 	st_send(b, 3000, 0);
 	st_same(b, a, "the other direction goes on");
 	st_resume(b);

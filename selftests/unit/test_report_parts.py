@@ -268,13 +268,15 @@ def kept(folder):
         "noise", "POINT-BEGIN KEY0", 'BENCH {"size": 1, "mbps": 2}', "POINT-END KEY0 0",
         "POINT-BEGIN KEY1", 'BENCH {"size": 1, "mbps": 3}'])
     same("a point that has ended is kept", store.get(lot[0])["rows"], [{"size": 1, "mbps": 2}])
-    same("one during which the guest died is not", store.get(lot[1]), None)
-    same("and is named", failures, {lot[1].key: "the virtual machine ended early; see the log"})
+    same("a point during which the guest died is not kept", store.get(lot[1]), None)
+    same("a point during which the guest died is named", failures,
+         {lot[1].key: "the virtual machine ended early; see the log"})
     again = points.Store(TOP, folder, "6.1")
-    same("it is there the next time", again.fresh(lot[0]), True)
+    same("a kept point is there the next time", again.fresh(lot[0]), True)
     other = points.Store(TOP, folder, "6.12")
-    same("not for another kernel", other.fresh(lot[0]), False)
-    same("but it can be drawn", other.get(lot[0])["rows"], [{"size": 1, "mbps": 2}])
+    same("a kept point is not for another kernel", other.fresh(lot[0]), False)
+    same("a kept point of another kernel can be drawn", other.get(lot[0])["rows"],
+         [{"size": 1, "mbps": 2}])
     lot, failures = said(store, ["POINT-BEGIN KEY1", "BENCH-FAILED setup",
                                  'BENCH {"size": 1}', "POINT-END KEY1 1"])
     same("what failed is not kept", (store.get(lot[1]), failures[lot[1].key]), (None, "setup"))
@@ -292,7 +294,7 @@ def cache():
     same("traffic of both hosts' caches", lanes.traffic(said_so),
          {"accesses": 5.0, "fetched": 12.0, "written": 10.75, "traffic_b": 3.5,
           "traffic_a": 1.25})
-    same("and of one cache for both", lanes.traffic(said_so[-1:]),
+    same("traffic of one cache for both hosts", lanes.traffic(said_so[-1:]),
          {"accesses": 5.0, "fetched": 12.0, "written": 10.75})
 
 
@@ -332,7 +334,7 @@ def hashes():
                         {"what": "b", "hash": "1"}, {"what": "c", "hash": "2"}, {"what": "d"}])
     same("one picture", p0.one_hash(rows, "ab"), 1)
     same("two pictures", p0.one_hash(rows, "abc"), 0)
-    same("none of one transport", p0.one_hash(rows, "ad"), None)
+    same("a transport without a picture", p0.one_hash(rows, "ad"), None)
     same("nothing measured for one", p0.one_hash(rows, "ae"), None)
 
 

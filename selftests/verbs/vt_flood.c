@@ -111,7 +111,7 @@ static void vt_drain(void)
 		      "all are sent");
 		vt_post(&c->a, &send, 0, 0);
 		kt_ok(vt_good(&c->b, second, IB_WC_RECV), "the last message is received");
-		kt_ok(c->b.buf[VT_END], "it is received to the end");
+		kt_ok(c->b.buf[VT_END], "the last message is received to its end");
 	}
 	vt_flood_end();
 }

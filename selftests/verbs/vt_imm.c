@@ -109,7 +109,7 @@ static void vt_order_case(struct vt_conn *c)
 		seen &= c->b.buf[i] == i + 1;
 	}
 	kt_ok(order, "%u of them in order", n);
-	kt_ok(seen, "each after its Write");
+	kt_ok(seen, "the bytes of each Write are there when its immediate data come");
 	kt_ok(vt_good(&c->a, w, IB_WC_RDMA_WRITE), "the last one is done");
 }
 
