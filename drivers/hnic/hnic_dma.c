@@ -11,6 +11,8 @@
  * hnic_dma_timed() - does anything of it take time?
  * @hd: device
  *
+ * Context: any; may be stale at once.
+ *
  * Return: true if so.
  */
 bool hnic_dma_timed(const struct hnic_dev *hd)

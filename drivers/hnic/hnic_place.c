@@ -52,6 +52,8 @@ void hnic_place_sent(struct hnic_place *pl, const struct hnic_pkt *p)
  * @seq: sequence number of its first byte
  * @len: bytes, may be 0
  *
+ * Context: hnic_conn.rx_lock held.
+ *
  * Return: whether it continues what came so far, and nothing of it was here before.
  */
 bool hnic_place_track(struct hnic_place *pl, u32 seq, u32 len)
@@ -78,6 +80,8 @@ bool hnic_place_track(struct hnic_place *pl, u32 seq, u32 len)
  * hnic_place_passed() - the provider has come to this place of the stream
  * @pl: placement
  * @seq: sequence number up to which nothing is missing
+ *
+ * Context: hnic_conn.rx_lock held.
  */
 void hnic_place_passed(struct hnic_place *pl, u32 seq)
 {

@@ -935,6 +935,8 @@ static void sdp_conn_setup_work(struct work_struct *work)
 /**
  * sdp_cm_hold_work - accept requests that waited for room in the accept queue
  * @work: hold_work of a listener, which it holds a reference to
+ *
+ * Context: work item.
  */
 void sdp_cm_hold_work(struct work_struct *work)
 {
@@ -1236,6 +1238,8 @@ static int sdp_cm_listen_handler(struct rdma_cm_id *id, struct rdma_cm_event *ev
  *
  * A listener ends with an error, a socket that is only bound stays bound to
  * its port.
+ *
+ * Context: work item.
  */
 void sdp_cm_unbind_work(struct work_struct *work)
 {

@@ -31,6 +31,8 @@ static struct kmem_cache *sdp_conn_cache, *sdp_conn_shared_cache;
 /**
  * sdp_conn_init - before the first socket
  *
+ * Context: module init.
+ *
  * Return: 0 or -ENOMEM.
  */
 int sdp_conn_init(void)
@@ -51,6 +53,8 @@ int sdp_conn_init(void)
  * sdp_conn_exit - after the last socket
  *
  * No connection is left, and rcu_barrier() was called.
+ *
+ * Context: module exit.
  */
 void sdp_conn_exit(void)
 {
@@ -644,6 +648,8 @@ EXPORT_SYMBOL_GPL(sdp_conn_zcopy_reason);
  * @limit: jiffies
  *
  * Often enough to be right by a quarter; keepalive comes in time, too.
+ *
+ * Context: any.
  */
 unsigned long sdp_conn_user_tick(unsigned long limit)
 {

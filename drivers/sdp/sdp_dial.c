@@ -274,6 +274,8 @@ void sdp_dial_done(struct sdp_conn *conn)
 /**
  * sdp_dial_init - before the first socket, after the namespaces
  *
+ * Context: module init.
+ *
  * Return: 0 or a negative errno.
  */
 int sdp_dial_init(void)

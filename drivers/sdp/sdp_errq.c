@@ -20,6 +20,8 @@
  * @msg: the send
  *
  * io_uring has a notification of its own, and handles it itself.
+ *
+ * Context: lock_sock held.
  */
 bool sdp_errq_wanted(const struct sock *sk, struct msghdr *msg)
 {

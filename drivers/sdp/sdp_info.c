@@ -16,6 +16,8 @@
  * sdp_info_reason - why a connection is not what it could be
  * @why: reason
  *
+ * Context: any.
+ *
  * Return: a word for diag, "" if there is none.
  */
 const char *sdp_info_reason(u8 why)

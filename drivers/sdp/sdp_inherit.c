@@ -150,6 +150,8 @@ static const u8 sdp_ip6_switches[] = {
  * sdp_inherit_ip6_bit() - the place of an option in sdp_sock.ip6_bits
  * @optname: IPV6_*
  *
+ * Context: any.
+ *
  * Return: number of the bit, or -1 if the option has none.
  */
 int sdp_inherit_ip6_bit(int optname)

@@ -280,6 +280,8 @@ bool sdp_port_kept(const struct sock *sk)
  * @low: first port
  * @high: last port
  *
+ * Context: process.
+ *
  * Return: whether the range is the socket's own (IP_LOCAL_PORT_RANGE). These are ports
  * of the program, those of the namespace are ports of the device.
  */
@@ -305,6 +307,8 @@ bool sdp_port_range(const struct sock *sk, int *low, int *high)
  *
  * Walks the range of the socket once, from a random port on, without
  * ip_local_reserved_ports.
+ *
+ * Context: process.
  *
  * Return: a port, or 0 after the last one.
  */

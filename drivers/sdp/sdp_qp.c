@@ -169,6 +169,8 @@ static bool sdp_qp_rx_fill(struct ib_cqe *cqe, struct ib_sge *sge)
  * @conn: connection with a queue pair, and no receives yet
  *
  * Others, and the buffers of a ring, have all their memory at any time.
+ *
+ * Context: process; the connection is not up yet.
  */
 void sdp_qp_rx_lazy(struct sdp_conn *conn)
 {

@@ -387,6 +387,8 @@ int sdp_recvmsg_locked(struct sock *sk, struct msghdr *msg, size_t len,
 /**
  * sdp_rx_inq - TCP_INQ: unread bytes, at least 1 once the peer has finished
  * @sk: socket
+ *
+ * Context: any; may be stale at once without lock_sock.
  */
 int sdp_rx_inq(const struct sock *sk)
 {

@@ -920,6 +920,8 @@ static const struct rdma_stack_ulp sdp_shared_ulp = {
 /**
  * sdp_shared_work - work left by callbacks
  * @work: ctl_work of a connection
+ *
+ * Context: work item.
  */
 void sdp_shared_work(struct work_struct *work)
 {

@@ -103,6 +103,8 @@ void sdp_sock_set_state(struct sock *sk, int state)
  * sdp_addr_copy - copy an address; IPv4-mapped ones become IPv4
  * @to: where to
  * @sa: AF_INET or AF_INET6
+ *
+ * Context: any.
  */
 void sdp_addr_copy(union sdp_addr *to, const struct sockaddr *sa)
 {
@@ -127,6 +129,8 @@ void sdp_addr_copy(union sdp_addr *to, const struct sockaddr *sa)
  * sdp_addr_to_v6 - an address as IPv6, the wildcard included
  * @a: address
  * @v6: filled in
+ *
+ * Context: any.
  */
 void sdp_addr_to_v6(const union sdp_addr *a, struct in6_addr *v6)
 {
@@ -141,6 +145,8 @@ void sdp_addr_to_v6(const union sdp_addr *a, struct in6_addr *v6)
 /**
  * sdp_addr_any - is it the wildcard address?
  * @a: address
+ *
+ * Context: any.
  */
 bool sdp_addr_any(const union sdp_addr *a)
 {
@@ -154,6 +160,8 @@ bool sdp_addr_any(const union sdp_addr *a)
  * @addr: address
  *
  * rdma_cm takes a loopback address for the wildcard, see rdma_stack_flip().
+ *
+ * Context: any.
  */
 bool sdp_addr_loopback(const union sdp_addr *addr)
 {
@@ -408,6 +416,8 @@ void sdp_sock_start_deadline(struct sock *sk, unsigned long delay)
  * sdp_sock_user_limit - TCP_USER_TIMEOUT
  * @sk: socket
  *
+ * Context: any; may be stale at once.
+ *
  * Return: jiffies; 0: none.
  */
 unsigned long sdp_sock_user_limit(const struct sock *sk)
@@ -418,6 +428,8 @@ unsigned long sdp_sock_user_limit(const struct sock *sk)
 /**
  * sdp_sock_zcopy_threshold - bytes from which zero copy is tried
  * @sk: socket
+ *
+ * Context: any; may be stale at once.
  *
  * Return: bytes, 0 for never.
  */

@@ -291,6 +291,8 @@ static unsigned long sdp_timer_user(struct sock *sk)
 /**
  * sdp_timer_work - the timer of a socket has run out
  * @work: of struct sdp_sock; holds a reference of the socket
+ *
+ * Context: work item.
  */
 void sdp_timer_work(struct work_struct *work)
 {

@@ -46,6 +46,8 @@ static void sdp_verbs_rx_want(struct sdp_rx_ctx *c)
 /**
  * sdp_verbs_rx_work - add receives, find memory for one, make the send queue larger
  * @work: ctl_work of a connection
+ *
+ * Context: work item.
  */
 void sdp_verbs_rx_work(struct work_struct *work)
 {

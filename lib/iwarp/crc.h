@@ -67,6 +67,8 @@ enum iwarp_crc_how iwarp_crc_begin(bool kernel, size_t len);
 /**
  * iwarp_crc_end - all checksums since iwarp_crc_begin() are computed
  * @how: returned by iwarp_crc_begin()
+ *
+ * Context: as iwarp_crc_begin().
  */
 void iwarp_crc_end(enum iwarp_crc_how how);
 
