@@ -26,7 +26,7 @@ in_document() {
 			print line
 			line = ""
 		}' "$1" |
-		grep -E '^(make|apt|systemctl|sdp-run|sdpstat|sdpctl|sdpbench|rdma|ip|ethtool|modprobe|rping|sysctl|perf|bpftrace|echo|printf|cat|cd|mokutil|mkdir|ln|mount|grep|nsenter|podman|nvme) '
+		grep -E '^(make|apt|systemctl|sdp-run|sdpstat|sdpctl|sdpbench|rdma|ip|ethtool|modprobe|rping|sysctl|perf|bpftrace|echo|printf|cat|cd|mokutil|mkdir|ln|mount|grep|nsenter|podman|nvme|mpirun) '
 }
 
 # each_is_listed: the commands that commands() lists after a tab, and those of shown(),

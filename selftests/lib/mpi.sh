@@ -14,7 +14,7 @@ mpi_up() {
 	local name
 
 	[ ! -e "$MPI_AGENT" ] || return 0
-	packages_up
+	[ -d /packages/usr ] || packages_up
 	# where the programs look for their plugins and texts
 	for name in openmpi pmix2; do
 		[ -e "$MPI_LIB/$name" ] || ln -s "/packages$MPI_LIB/$name" "$MPI_LIB/$name"
@@ -23,7 +23,7 @@ mpi_up() {
 		#!/bin/bash
 		# HOST COMMAND...
 		ns=b
-		[ "$1" != 10.0.0.1 ] || ns=a
+		case $1 in 10.0.0.1 | server) ns=a ;; esac
 		shift
 		exec in-ns $ns unshare -u sh -c "hostname host-$ns; $*"
 	END

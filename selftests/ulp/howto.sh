@@ -12,6 +12,8 @@
 . "$(dirname "$0")/../lib/documents.bash"
 # shellcheck source=selftests/ulp/lib.bash
 . "$(dirname "$0")/lib.bash"
+# shellcheck source=selftests/lib/mpi.sh
+. "$(dirname "$0")/../lib/mpi.sh"
 need sdpctl sdpstat sdp-run redis-server redis-cli nsenter jq
 need_modules rpcrdma nfsd nfsv4 nvme-rdma nvmet-rdma brd
 [ -e $DOC/howto.rst ] || ktap_skip_all "no documentation"
@@ -22,6 +24,9 @@ UNITS=/packages/lib/systemd/system
 commands() {
 	cat <<'END'
 both	sdpctl setup eth0
+no the packages are shared by the host|	apt install openmpi-bin
+mpi	mpirun -np 2 --host server,client --mca pml cm --mca mtl ofi -x FI_PROVIDER="verbs;ofi_rxm" ./program
+a	rdma statistic show link hyb_eth0/1
 no the packages are shared by the host|	apt install nfs-kernel-server
 a	echo '/srv *(rw,fsid=0,no_root_squash,no_subtree_check)' >> /etc/exports
 a	printf '[nfsd]\nrdma=y\nrdma-port=20049\n' > /etc/nfs.conf.d/rdma.conf
@@ -80,6 +85,7 @@ one() {
 	a | b | -) ktap_check "$2" run "$1" "$2" ;;
 	both) ktap_check "$2, at both" both "$2" ;;
 	unit) ktap_check "$2: what its units start" nfs_server ;;
+	mpi) ranks "$2" ;;
 	pod) pods "$2" ;;
 	no*) ktap_skip "$2" "${1#no }" ;;
 	*) "$1" ;;
@@ -87,6 +93,32 @@ one() {
 }
 
 both() { run a "$1" && run b "$1"; }
+
+# received: bytes, by the device of the server
+received() { cat /sys/class/infiniband/hyb_eth0/ports/1/hw_counters/rx_bytes; }
+
+# ranks COMMAND: with NetPIPE as the program, which looks at what it has received; an agent in
+# the place of ssh, and ranks that share processors
+ranks() {
+	local before
+
+	mpi_up
+	ln -sf "$(command -v mpirun.openmpi)" /run/howto/mpirun
+	printf '#!/bin/sh\nexec NPopenmpi -i -u 65536 -n 3 -o /run/howto/np.out\n' >/run/howto/program
+	chmod 755 /run/howto/program
+	before=$(received)
+	ktap_check "$1" in_howto "$1"
+	ktap_check "MPI: messages are as they were sent" test \
+		"$(grep -c 'Integrity check passed' <<<"$KTAP_OUT")" -ge 10
+	ktap_check "MPI: they came by the device" test $(($(received) - before)) -gt 196608
+	ktap_check "MPI: no queue pair is left" wait_for 30 no_queue_pairs
+}
+
+in_howto() {
+	cd /run/howto && OMPI_MCA_plm_rsh_agent=$MPI_AGENT OMPI_MCA_mpi_yield_when_idle=1 \
+		PATH=/run/howto:$PATH in_a timeout -k 5 "$MPI_LIMIT" unshare -u \
+		bash -c "hostname host-a; $1"
+}
 
 # starts UNIT: the commands that it executes
 starts() { sed -nE 's/^ExecStart(Pre)?=-?//p' "$UNITS/$1.service"; }
@@ -204,8 +236,9 @@ chmod 755 /usr/sbin/mount.nfs4
 need nvme rpc.nfsd
 mount -t tmpfs none /srv
 defer nvme_down
-echo "10.0.0.1 server" >>/etc/hosts
-defer sed -i '/ server$/d' /etc/hosts
+printf '%s\n' "10.0.0.1 server" "10.0.0.2 client" >>/etc/hosts
+defer sed -Ei '/ (server|client)$/d' /etc/hosts
+mkdir -p /run/howto
 each_is_listed
 while IFS=$'\t' read -r where command; do
 	one "${where%|}" "$command" </dev/null
