@@ -23,9 +23,9 @@ GUEST_PROGRAMS=(
 
 # Programs of packages that are unpacked for the guest alone: installed on this
 # machine, most of them would run as daemons
-GUEST_PACKAGES=(nginx memcached openssh-server wrk sockperf rsync curl openssl)
+GUEST_PACKAGES=(nginx memcached openssh-server wrk sockperf rsync curl openssl haproxy)
 PACKAGE_PROGRAMS=(
-	nginx memcached sshd ssh scp ssh-keygen wrk sockperf rsync curl openssl
+	nginx memcached sshd ssh scp ssh-keygen wrk sockperf rsync curl openssl haproxy
 )
 
 python_version() { /usr/bin/python3 -c 'import sys; print("%d.%d" % sys.version_info[:2])'; }
