@@ -53,7 +53,7 @@ placed=$(early)
 inject probability=5
 each "verbs, out of order, softirq" in_b hyb-failnth verbs 10.0.0.2 7603 20
 inject probability=0
-ktap_check "FPDUs were placed before their turn" test "$(early)" -gt "$placed"
+ktap_check "FPDUs were placed out of order" test "$(early)" -gt "$placed"
 in_b tc qdisc del dev lo root
 both ooo off
 both markers auto

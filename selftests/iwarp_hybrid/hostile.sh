@@ -126,7 +126,7 @@ again "markers, sequence numbers wrap" -i 512 -w -o marker
 again "rare markers, sequence numbers wrap" -i 16384 -w -o everywhere
 echo on > /sys/class/infiniband/rdb/hybrid/markers
 echo on > /sys/class/infiniband/rdb/hybrid/ooo
-again "placed before their turn"
+again "placed out of order"
 one "first FPDUs, markers, out of order" ready -h $SERVER -p 7900
 healthy_check
 

@@ -26,7 +26,7 @@ segmentation() {
 		in_b ethtool -K vb tso "$1" gso "$1" > /dev/null
 }
 
-# early: FPDUs that both ends have placed before their turn
+# early: FPDUs that both ends have placed out of order
 early() { echo $(($(counter rda rx_ooo_fpdus) + $(counter rdb rx_ooo_fpdus))); }
 
 # transfer NAME [COUNT]: Sends, Writes and Reads, compared

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
 /*
- * hyb-ooo: what a device does with FPDUs that come before their turn.
+ * hyb-ooo: what a device does with FPDUs that come out of order.
  *
  *   hyb-ooo -i IFINDEX -m MAC -f ADDRESS -h TARGET [-p PORT] -s COMMAND [-o TEXT]
  *	     [-q | -b | -n]
@@ -429,7 +429,7 @@ static void sends(void)
 	expect(EARLY, 0);
 	expect(W_MARKER, 1);
 	go(1, 2);
-	check(silent(), "delivered before its turn");
+	check(silent(), "delivered out of order");
 	expect(EARLY, 6);
 	go(0, 1);
 	for (i = 0; i < 6; i++) {
@@ -463,12 +463,12 @@ static void long_send(void)
 	s.payload += 240;
 	add_send("Enext", 5);
 	go(3, 5);
-	check(silent(), "delivered before its turn");
+	check(silent(), "delivered out of order");
 	expect(EARLY, 2);
 	/* the rest of the message, without and then with what is placed */
 	go(0, 1);
 	go(1, 2);
-	check(silent(), "delivered before its turn");
+	check(silent(), "delivered out of order");
 	go(2, 3);
 	r = reply(&len, 10000);
 	check(r && len == 258 && !memcmp(r + 18, data, 240), "the message");
@@ -552,7 +552,7 @@ static void bad_response(void)
 			 s.addr[REGION_RW], "mischief", 8),
 	    NULL);
 	go(1, 2);
-	check(silent(), "reported before its turn");
+	check(silent(), "reported out of order");
 	expect(W_STAG, 1);
 	expect(EARLY, 0);
 	go(0, 1);
@@ -567,7 +567,7 @@ static void read_request(void)
 	gap(0);
 	add_read(1, GAP, 16);
 	go(1, 2);
-	check(silent(), "answered before its turn");
+	check(silent(), "answered out of order");
 	expect(W_ORDER, 1);
 	go(0, 1);
 	u = reply(&len, 10000);
@@ -587,7 +587,7 @@ static void immediate(void)
 			   sizeof(imm)),
 	    NULL);
 	go(1, 2);
-	check(silent(), "reported before its turn");
+	check(silent(), "reported out of order");
 	expect(W_ORDER, 1);
 	expect(EARLY, 0);
 	expect(IMMS, 0);
@@ -621,7 +621,7 @@ static void atomic(void)
 			   sizeof(r)),
 	    NULL);
 	go(1, 2);
-	check(silent(), "answered before its turn");
+	check(silent(), "answered out of order");
 	expect(W_ORDER, 1);
 	expect(EARLY, 0);
 	go(0, 1);
@@ -643,7 +643,7 @@ static void terminate(void)
 			   sizeof(why)),
 	    NULL);
 	go(1, 2);
-	check(silent(), "ended before its turn");
+	check(silent(), "ended out of order");
 	expect(W_ORDER, 1);
 	expect(TERMS, 0);
 	go(0, 1);
@@ -664,7 +664,7 @@ static void invalidate(void)
 			   s.enc.msn++, 0, "-", 1),
 	    NULL);
 	go(1, 2);
-	check(silent(), "reported before its turn");
+	check(silent(), "reported out of order");
 	expect(EARLY, 1);
 	expect(CQES, 0);
 	go(0, 1);
@@ -678,7 +678,7 @@ static void bad_crc(void)
 	add_write(REGION_RW, 0, 8, NULL);
 	add_write(REGION_RW, 8, 600, &o);
 	go(1, 2);
-	check(silent(), "reported before its turn");
+	check(silent(), "reported out of order");
 	expect(W_BAD, 1);
 	expect(EARLY, 0);
 	expect(ERR_CRC, 0);
@@ -736,7 +736,7 @@ static void unknown_stag(void)
 	s.stag[REGION_LOCAL] ^= 0x5a5a5a00;
 	add_write(REGION_LOCAL, 0, 8, NULL);
 	go(1, 2);
-	check(silent(), "reported before its turn");
+	check(silent(), "reported out of order");
 	expect(W_STAG, 1);
 	go(0, 1);
 	terminated(1, 1, 0);
@@ -751,7 +751,7 @@ static void no_access(void)
 	s.addr[REGION_RW]++;
 	add_write(REGION_RW, TARGET_REGION - 4, 4, NULL);
 	go(1, 5);
-	check(silent(), "reported before its turn");
+	check(silent(), "reported out of order");
 	expect(W_STAG, 3);
 	expect(EARLY, 1);
 	go(0, 1);
@@ -934,7 +934,7 @@ static void reset(void)
 
 /* -------------------------------------------------- a shared receive queue */
 
-/* Nothing is taken from it before its turn; what needs none is placed */
+/* No receive is taken from it out of order; FPDUs that need none are placed */
 static void shared_queue(void)
 {
 	const unsigned char *u;
@@ -949,7 +949,7 @@ static void shared_queue(void)
 	settle();
 	expect(EARLY, 1);
 	expect(W_RECV, 2);
-	check(silent(), "delivered before its turn");
+	check(silent(), "delivered out of order");
 	go(0, 1);
 	for (i = 0; i < 2; i++) {
 		u = reply(&len, 10000);
@@ -986,7 +986,7 @@ static void shared_begun(void)
 	go(0, 2);
 	settle();
 	go(3, 5);
-	check(silent(), "delivered before its turn");
+	check(silent(), "delivered out of order");
 	expect(EARLY, 1);
 	expect(W_RECV, 1);
 	go(2, 3);

@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: GPL-2.0
 # vm: timeout=600
 #
-# Placement of FPDUs that come before their turn: each rule of it with a peer
+# Placement of FPDUs that come out of order: each rule of it with a peer
 # that sends segments in any order, with any content; then data over links that
 # lose and reorder packets.
 

@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: GPL-2.0
 # vm: long timeout=400
 #
-# A device notices what comes before its turn by the ACK that TCP sends for it,
+# A device notices segments out of order by the ACK that TCP sends for it,
 # and SACK compression puts that off: by how much, and how many segments share a
 # look. Measured by probes in the kernel; the data are compared as ever. Mind that
 # only with --count are times what they say.
@@ -47,7 +47,7 @@ compression() {
 	done
 }
 
-# show RTT NSECS: a transfer; what came before its turn, and what became of it
+# show RTT NSECS: a transfer; the segments that came out of order, and what became of them
 show() {
 	local what="RTT $1 ms, SACKs put off by up to $2 ns" text n name old=()
 

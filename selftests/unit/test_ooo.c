@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
 /*
- * Unit tests: where FPDUs begin in bytes whose front is missing, and the table
- * of what was placed before its turn.
+ * Unit tests: where FPDUs begin in bytes after a gap, and the table of those that were
+ * placed out of order.
  */
 #include <stdio.h>
 

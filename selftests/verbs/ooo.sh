@@ -3,7 +3,7 @@
 # vm: long timeout=300
 #
 # Immediate data, atomic operations and keys that end after Writes, by
-# verbs_test.ko, while payload is placed before its turn: over links that lose
+# verbs_test.ko, while payload is placed out of order: over links that lose
 # packets, change their order, cut and join them. Operations are carried out in order,
 # and nothing is lost.
 
