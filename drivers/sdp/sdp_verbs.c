@@ -121,7 +121,7 @@ static u32 sdp_verbs_pieces(const struct ib_device *dev)
 	return n > 1 ? n : 0;
 }
 
-/* Sends in flight at first: so many that the last of them asks for a completion anyway */
+/* Sends in flight at first: at least net.sdp.signal_every, so one asks for a completion */
 static u32 sdp_verbs_first_sends(const struct sdp_conn *conn)
 {
 	struct sdp_net *sn = sdp_pernet(sock_net(conn->sk));

@@ -30,7 +30,7 @@ struct libsdp_choice {
  * @want: what the program asked for
  * @use: what to open instead; written only when the result is true
  *
- * Return: true if the socket shall be an SDP socket.
+ * Return: true if the socket is to be an SDP socket.
  */
 bool libsdp_choose(const struct libsdp_choice *want, struct libsdp_choice *use);
 

@@ -14,7 +14,7 @@
  * struct samples - samples of one socket, taken by a thread
  * @fd: the socket
  * @thread: the thread
- * @stop: the thread shall end
+ * @stop: the thread is to end
  * @n: number of samples
  * @sum: of their values, each from 0 to 1
  */

@@ -36,7 +36,7 @@
 #define SDP_ZC_READ	262144
 /* work requests at a time: each way at most register, Read or Write, and invalidate */
 #define SDP_ZC_WRS	8
-/* a send waits for so many net.sdp.zcopy_wait, if only the transport makes progress */
+/* a send waits for this many times net.sdp.zcopy_wait, if only the transport progresses */
 #define SDP_ZC_LOOKS	64
 #define SDP_ZC_SKIP_MAX	6	/* at most 2^6 transfers are copied after failures */
 #define SDP_ZC_SEEN_BITS	3	/* 2^3 addresses of sends are remembered */
