@@ -42,7 +42,8 @@ SIZES=${SIZES:-64,1K,4K,16K,64K,1M}
 LAT_SIZES=${LAT_SIZES:-1,64,1K,4K,16K,64K}
 INTERVALS=${INTERVALS-256 512 1024 2048 4096 8192 16384 off}
 PROFILES=${PROFILES:-$STACK_PROFILES}
-# what to measure over veth; profile.sh has its own
+# Rows to measure over veth: tcp, or TRANSPORT/DEVICE; a profile in place of the device is
+# that of a hybrid device. profile.sh has its own.
 WHATS=${WHATS:-tcp sdp-basic/hybrid sdp-enhanced/hybrid sdp/siw rsocket/siw}
 # part "verbs" is over veth if nothing is said
 # shellcheck disable=SC2034 # verbs.sh reads it
