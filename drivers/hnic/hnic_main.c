@@ -564,8 +564,11 @@ static int hnic_new_pair(struct net_device *netdev, struct net *peer_net,
 	int err;
 
 	/* not every kernel has checked that for the namespace of the peer */
-	if (!ns_capable(peer_net->user_ns, CAP_NET_ADMIN))
+	if (!ns_capable(peer_net->user_ns, CAP_NET_ADMIN)) {
+		NL_SET_ERR_MSG(extack,
+			       "hnic: not permitted in the namespace of the peer");
 		return -EPERM;
+	}
 	if (data && data[HNIC_INFO_PEER]) {
 		ifm = nla_data(data[HNIC_INFO_PEER]);
 		err = rtnl_nla_parse_ifinfomsg(peer_tb, data[HNIC_INFO_PEER],

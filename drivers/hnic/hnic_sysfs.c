@@ -10,9 +10,12 @@
 #include <linux/capability.h>
 #include <linux/cpumask.h>
 #include <linux/device.h>
+#include <linux/net.h>
+#include <linux/netdevice.h>
 #include <linux/rtnetlink.h>
 #include <linux/slab.h>
 #include <linux/string.h>
+#include <linux/stringify.h>
 #include <linux/sysfs.h>
 
 #include "hnic.h"
@@ -26,6 +29,19 @@ static struct hnic_dev *hnic_of(struct device *dev)
 static bool hnic_allowed(struct device *dev)
 {
 	return ns_capable(dev_net(to_net_dev(dev))->user_ns, CAP_NET_ADMIN);
+}
+
+/*
+ * Tell an administrator, who sees EINVAL alone, what a file takes; not the owner of a user
+ * namespace, who cannot read the log, and would use up what all others may write there.
+ */
+static int hnic_refused(struct device *dev, const char *name, const char *what,
+			u32 min, u32 max)
+{
+	if (capable(CAP_NET_ADMIN) && net_ratelimit())
+		netdev_info(to_net_dev(dev), "%s takes %s from %u to %u\n",
+			    name, what, min, max);
+	return -EINVAL;
 }
 
 /* ---------------------------------------------------------------- knobs */
@@ -64,7 +80,8 @@ static ssize_t hnic_knob_store(struct device *dev,
 	if (!hnic_allowed(dev))
 		return -EPERM;
 	if (kstrtou32(buf, 0, &val) || val < a->min || val > a->max)
-		return -EINVAL;
+		return hnic_refused(dev, attr->attr.name, "a number", a->min,
+				    a->max);
 	mutex_lock(&hd->lock);
 	WRITE_ONCE(hd->link.knob[a->knob], val);
 	if (a->knob == HNIC_SEED) {
@@ -154,6 +171,10 @@ static ssize_t path_delay_store(struct device *dev,
 	if (!hnic_allowed(dev))
 		return -EPERM;
 	n = hnic_parse_list(buf, val, HNIC_PATHS, 0, HNIC_DELAY_MAX);
+	if (n == -EINVAL)
+		return hnic_refused(dev, attr->attr.name,
+				    "up to " __stringify(HNIC_PATHS) " numbers",
+				    0, HNIC_DELAY_MAX);
 	if (n < 0)
 		return n;
 	mutex_lock(&hd->lock);
@@ -177,15 +198,19 @@ static int hnic_parse_cpu(int val, int *cpu)
 	return 0;
 }
 
-static ssize_t hnic_engine_cpu_store(struct hnic_engine *e, const char *buf,
-				     size_t len)
+static ssize_t hnic_engine_cpu_store(struct hnic_engine *e,
+				     struct device_attribute *attr,
+				     const char *buf, size_t len)
 {
+	struct device *dev = &e->dev->netdev->dev;
 	int val, err;
 
-	if (!hnic_allowed(&e->dev->netdev->dev))
+	if (!hnic_allowed(dev))
 		return -EPERM;
 	if (kstrtoint(buf, 0, &val) || hnic_parse_cpu(val, &val))
-		return -EINVAL;
+		return hnic_refused(dev, attr->attr.name,
+				    "-1 for any, or an online CPU", 0,
+				    nr_cpu_ids - 1);
 	mutex_lock(&e->dev->lock);
 	err = hnic_engine_pin(e, val);
 	mutex_unlock(&e->dev->lock);
@@ -201,7 +226,7 @@ static ssize_t tx_cpu_show(struct device *dev, struct device_attribute *attr,
 static ssize_t tx_cpu_store(struct device *dev, struct device_attribute *attr,
 			    const char *buf, size_t len)
 {
-	return hnic_engine_cpu_store(&hnic_of(dev)->tx, buf, len);
+	return hnic_engine_cpu_store(&hnic_of(dev)->tx, attr, buf, len);
 }
 static DEVICE_ATTR_RW(tx_cpu);
 
@@ -214,7 +239,7 @@ static ssize_t rx_cpu_show(struct device *dev, struct device_attribute *attr,
 static ssize_t rx_cpu_store(struct device *dev, struct device_attribute *attr,
 			    const char *buf, size_t len)
 {
-	return hnic_engine_cpu_store(&hnic_of(dev)->rx, buf, len);
+	return hnic_engine_cpu_store(&hnic_of(dev)->rx, attr, buf, len);
 }
 static DEVICE_ATTR_RW(rx_cpu);
 
@@ -243,11 +268,15 @@ static ssize_t queue_cpus_store(struct device *dev,
 		return -EPERM;
 	n = hnic_parse_list(buf, cpu, min(hd->nqueues, HNIC_QUEUES), -1,
 			    nr_cpu_ids - 1);
-	if (n < 0)
-		return n;
 	for (i = 0; i < n; i++)
 		if (hnic_parse_cpu(cpu[i], &cpu[i]))
-			return -EINVAL;
+			n = -EINVAL;
+	if (n == -EINVAL)
+		return hnic_refused(dev, attr->attr.name,
+				    "for each queue -1 for any, or an online CPU",
+				    0, nr_cpu_ids - 1);
+	if (n < 0)
+		return n;
 	netdev_lock(hd->netdev);
 	mutex_lock(&hd->lock);
 	for (i = 0; i < n && !err; i++)

@@ -8,7 +8,7 @@
 . "$(dirname "$0")/../lib/lib.sh"
 
 need ethtool iperf3 unshare
-ktap_plan 48
+ktap_plan 54
 modprobe hnic
 
 pair() { ip link add ha type hnic peer name hb; }
@@ -89,6 +89,30 @@ refused paths 9
 refused loss 1000001
 refused rate -1
 refused tx_cpu 4096
+
+# tells KNOB VALUE SENTENCE: the kernel's log has it when that value is refused; not each time
+tells() {
+	local before
+
+	before=$(dmesg | grep -cF "ha: $1 $3")
+	refused_and_told() {
+		set_knob "$1" "$2" 2>/dev/null
+		[ "$(dmesg | grep -cF "ha: $1 $3")" -gt "$before" ]
+	}
+	ktap_check "the log says: $1 $3" wait_for 20 refused_and_told "$@"
+}
+
+cpus=$(</sys/devices/system/cpu/possible)
+tells rate -1 "takes a number from 0 to 400000"
+tells seed 0 "takes a number from 1 to 4294967295"
+tells path_delay "1 1000001" "takes up to 8 numbers from 0 to 1000000"
+tells tx_cpu 4096 "takes -1 for any, or an online CPU from 0 to ${cpus##*-}"
+tells queue_cpus 4096 "takes for each queue -1 for any, or an online CPU from 0 to ${cpus##*-}"
+# shellcheck disable=SC2016 # for the other shell
+ktap_is "the owner of a user namespace writes no log" "$(unshare -Urnm sh -c '
+	mount -t sysfs none /sys && ip link add hx type hnic peer name hy || exit
+	echo x >/sys/class/net/hx/hnic/rate' 2>&1) $(dmesg | grep -c "hx: rate takes")" \
+	"sh: line 3: echo: write error: Invalid argument 0"
 set_knob tx_cpu 0
 set_knob queue_cpus "0 0"
 ktap_is "CPUs can be set" "$(knob tx_cpu) $(knob queue_cpus)" "0 0 0 $(knob queue_cpus | cut -d' ' -f3-)"
