@@ -123,17 +123,26 @@ enum hyb_place_attr {
 	HYB_PLACE_PAYLOAD,
 };
 
+/* Words that hyb_place_parse() refuses without the variants in Documentation/knobs.rst */
+#if IS_ENABLED(CONFIG_RDMA_IWARP_HYBRID_RESEARCH)
+#define HYB_RESEARCH_WORDS(words)	words
+#else
+#define HYB_RESEARCH_WORDS(words)	""
+#endif
+
 static const struct {
 	const char *name;
 	const char *values;
 } hyb_place_names[] = {
 	[HYB_PLACE_PROFILE] = { "profile",
-		"host, assisted, offload-contig, offload-sg, hybrid" },
+		"host, assisted, "
+		HYB_RESEARCH_WORDS("offload-contig, offload-sg, ") "hybrid" },
 	[HYB_PLACE_CRC] = { "crc", "host, nic; of a device also 0, 1" },
 	[HYB_PLACE_DEMUX] = { "demux", "host, nic" },
 	[HYB_PLACE_MARKERS] = { "marker_placement",
-		"copy, inplace, sg, contig" },
-	[HYB_PLACE_PAYLOAD] = { "tx_payload", "copy, reference" },
+		"copy, inplace" HYB_RESEARCH_WORDS(", sg, contig") },
+	[HYB_PLACE_PAYLOAD] = { "tx_payload",
+		"copy" HYB_RESEARCH_WORDS(", reference") },
 };
 
 static int hyb_place_word(enum hyb_place_attr what, const char *buf,

@@ -36,6 +36,18 @@ attr() {
 	in_a cat "/sys/class/infiniband/rda/hybrid/$1"
 }
 
+# tells NAME VALUES: the kernel's log has them when a value is refused; not each time
+tells() {
+	local before
+
+	before=$(dmesg | grep -c "rda: $1 takes: $2\$")
+	refused_and_told() {
+		attr "$1" nonsense >/dev/null
+		[ "$(dmesg | grep -c "rda: $1 takes: $2\$")" -gt "$before" ]
+	}
+	ktap_check "the log says: $1 takes: $2" wait_for 20 refused_and_told "$@"
+}
+
 # transfer WHAT: 1 MB, both ends with the settings as they are
 transfer() {
 	PORT=$((PORT + 1))
@@ -67,6 +79,8 @@ if has_research; then
 	ktap_is "profile takes offload-sg" "$(attr profile offload-sg)" offload-sg
 	ktap_is "profile takes hybrid" "$(attr profile hybrid)" hybrid
 	attr tx_payload copy >/dev/null
+	tells marker_placement "copy, inplace, sg, contig"
+	tells tx_payload "copy, reference"
 else
 	ktap_diag "built without the variants"
 	ktap_is "SDP_FLOW_CONTROL refuses rdma" "$(option 3)" "Operation not supported: 0"
@@ -84,6 +98,9 @@ else
 		ktap_is "profile refuses $s" "$(attr profile $s)" \
 			"Operation not supported"$'\n'hybrid
 	done
+	tells profile "host, assisted, hybrid"
+	tells marker_placement "copy, inplace"
+	tells tx_payload copy
 fi
 ktap_is "SDP_FLOW_CONTROL takes credit" "$(option 2)" 2
 ktap_is "SDP_FLOW_CONTROL takes transport" "$(option 5)" 5
