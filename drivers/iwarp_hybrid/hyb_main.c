@@ -68,6 +68,9 @@ static void hyb_dev_free(struct ib_device *ibdev)
 {
 	struct hyb_dev *dev = hyb_dev_of(ibdev);
 
+	if (dev->registered)
+		pr_info_ratelimited("iwarp_hybrid: device %s is gone\n",
+				    dev_name(&ibdev->dev));
 	rdma_stack_unregister(ibdev);
 	hyb_idle_stop(dev);
 	hyb_cm_dev_down(dev);
@@ -221,13 +224,18 @@ static int hyb_newlink(const char *name, struct net_device *netdev)
 	if (err)
 		return err;
 	ib_mark_name_assigned_by_user(&dev->ibdev);
+	/* another task may remove the device as soon as the core has it */
+	dev->registered = true;
 	err = rdma_stack_register(&dev->ibdev, &hyb_provider);
 	if (!err)
 		err = ib_register_device(&dev->ibdev, name, NULL);
 	if (err) {
+		dev->registered = false;
 		ib_dealloc_device(&dev->ibdev);
 		return err;
 	}
+	pr_info_ratelimited("iwarp_hybrid: new device %s on %s\n", name,
+			    netdev->name);
 	if (hyb_dev_check_dying(netdev, dev)) {
 		ib_unregister_device_and_put(&dev->ibdev);
 		return -ENODEV;

@@ -110,6 +110,7 @@ struct hyb_place {
  * @tracker: of that reference
  * @node: entry of the module's list of devices
  * @dying: @netdev is going away; protected by the list's mutex
+ * @registered: the core has known the device, so its end is worth a line in the log
  * @gid: the port's address: hardware address of @netdev, or random
  * @part_id: number that tells devices apart for user space
  * @stats: counters
@@ -147,6 +148,7 @@ struct hyb_dev {
 	netdevice_tracker tracker;
 	struct list_head node;
 	bool dying;
+	bool registered;
 	u8 gid[ETH_ALEN];
 	u32 part_id;
 	struct hyb_stats __percpu *stats;

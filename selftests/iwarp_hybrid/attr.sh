@@ -365,9 +365,27 @@ check_connecting() {
 	echo 0 > "${ATTR/rda/rdb}/verify"
 }
 
+# logged LINE COMMAND...: the kernel's log has that line when the command has been run; it is
+# rate limited, hence a new name each time, which %s stands for
+logged() {
+	local line=$1 name=told$((TOLD += 1))
+
+	rdma link add "$name" type hybrid netdev va2 && rdma link delete "$name" || return
+	dmesg | grep -qF "iwarp_hybrid: ${line/\%s/$name}"
+}
+
+check_log() {
+	TOLD=0
+	ip link add va2 type dummy
+	ktap_check "the log has a device that comes" wait_for 20 logged "new device %s on va2"
+	ktap_check "the log has a device that goes" wait_for 20 logged "device %s is gone"
+	ip link del va2
+}
+
 dev_up hybrid hybrid || ktap_skip_all "no hybrid devices"
 ktap_is "the default profile is hybrid" "$(cat $ATTR/profile)" hybrid
 ktap_is "the default of markers is auto" "$(cat $ATTR/markers)" auto
+check_log
 check_values
 check_nonsense
 check_components

@@ -88,17 +88,23 @@ interface_down() {
 # removals a|b BEFORE N: as many more connections and listeners were lost
 removals() { [ "$(($(sdp_counter "$1" device_removals) - $2))" -eq "$3" ]; }
 
+# lost_listeners: lines of the kernel's log
+lost_listeners() { dmesg | grep -c "sdp: the listener at $SERVER:[0-9]* has lost its RDMA device"; }
+
 # device_goes a|b: the client's or the server's, which has a listener as well
 device_goes() {
-	local before n=4
+	local before lost n=4
 
 	load
+	lost=$(lost_listeners)
 	[ "$1" = a ] || n=5
 	before=$(sdp_counter "$1" device_removals)
 	ktap_check "rdma link delete in $1 works under load" \
 		timeout "$SOON" rdma link delete "rd$1"
 	ktap_check "rdma link delete in $1: $n device_removals" \
 		wait_for "$SOON" removals "$1" "$before" "$n"
+	ktap_is "rdma link delete in $1: listeners that the kernel's log has as lost" \
+		$(($(lost_listeners) - lost)) $((n - 4))
 	# what a server does not tell
 	[ "$1" = b ] || ktap_check "rdma link delete in a: the error is ENETRESET" \
 		wait_for "$SOON" said "Network dropped connection on reset" "$XC_LOG"
