@@ -1,14 +1,15 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: GPL-2.0
 """
-report.py LOG STATUS BUILD COUNTERS: from the lines of guest.sh to a screen of text,
-BUILD/demo.json and BUILD/demo.html. The exit status is not 0 if the guest did not come
-to its end.
+report.py LOG STATUS BUILD COUNTERS ARGS: from the lines of guest.sh to a screen of text,
+BUILD/demo.json and BUILD/demo.html. ARGS are those of the virtual machine. The exit status
+is not 0 if the guest did not come to its end.
 """
 import html
 import json
 import os
 import sys
+import textwrap
 
 NAMES = {"iperf3": ("iperf3, one stream", "MB/s"),
          "redis": ("Redis SET, 20 clients", "req/s"),
@@ -54,6 +55,13 @@ def cpu(run, key, scale=1):
     return "%.1f" % (run["cpu_ns"] / run[key] / scale) if run["cpu_ns"] > 0 else "unknown"
 
 
+def machine(demo):
+    """The sentence on the machine that has the figures"""
+    clock = ", and each instruction takes one nanosecond" if demo["count"] else ""
+    return "All run on one emulated machine%s: compare TCP and SDP, not the figures with a real " \
+           "one." % clock
+
+
 def programs(demo):
     print("\n%-24s %12s %12s %8s   %s" % ("", "TCP", "SDP", "SDP:TCP",
                                           "processors, TCP and SDP"))
@@ -86,7 +94,7 @@ def screen(demo, build, counters):
     print("On Ethernet iWARP is carried by the same TCP, which alone is ahead by what that adds.")
     profiles(*demo["profiles"])
     print("\n" + copies(demo))
-    print("The machine is emulated: compare the columns, not the figures with a real one.")
+    print(textwrap.fill(machine(demo), 90))
     print("charts: %s   counters: %s" % (os.path.relpath(build + "/demo.html"),
                                          os.path.relpath(counters)))
     print("Go on with: make vm (a shell there), README.rst (a real machine), make check")
@@ -151,8 +159,7 @@ th, td { text-align: left; padding: 0.2em 1.5em 0.2em 0; border-bottom: 1px soli
 <h1>SDP over hybrid iWARP</h1>
 <p>Unmodified programs in a virtual machine, Linux %s: two hosts, each with a simulated NIC
 and an iWARP device on it. Each program ran over TCP, then over SDP, started by
-<code>sdp-run</code>. Higher is better in the first chart. The machine is emulated: compare TCP
-and SDP, not the figures with a real one.</p>
+<code>sdp-run</code>. Higher is better in the first chart. %s</p>
 %s
 <p>On Ethernet, as here, the same kernel's TCP carries iWARP, so TCP alone is ahead by what
 iWARP adds. SDP is for networks and adapters of RDMA, where that work is not the host's. What
@@ -168,7 +175,7 @@ Both ends together:</p>
 <p>Go on with <code>make vm</code>, a shell there; <code>README.rst</code> for a real machine;
 <code>make check</code> for the tests.</p>
 </body></html>
-""" % (html.escape(demo["kernel"]),
+""" % (html.escape(demo["kernel"]), machine(demo),
        bars("Programs over TCP and over SDP", rates, lambda name: units[name]),
        table(("", "TCP", "SDP", ""), costs(demo)), html.escape(copies(demo)),
        bars("CRC passes for each byte", crcs, lambda name: "times"),
@@ -176,8 +183,9 @@ Both ends together:</p>
              places(demo)))
 
 
-def main(log, status, build, counters):
+def main(log, status, build, counters, args):
     demo, lines = read(log)
+    demo["count"] = "--count" in args.split()
     demo["ok"] = demo["last_step"] == "done" and status == "0"
     with open(build + "/demo.json", "w", encoding="ascii") as f:
         json.dump(demo, f, indent=1)
