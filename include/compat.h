@@ -165,6 +165,14 @@ struct ubuf_info_ops {
 };
 #endif
 
+/* Before 6.12 packets have no fragments without an address (memory of a device). */
+#ifndef HAVE_SKB_FRAGS_READABLE
+static inline bool skb_frags_readable(const struct sk_buff *skb)
+{
+	return true;
+}
+#endif
+
 /* The default, and all there was before there were several ways */
 #ifndef HAVE_NETIF_THREADED_ENABLE
 #define netif_threaded_enable(dev)	dev_set_threaded(dev, true)

@@ -120,6 +120,9 @@ static bool hyb_ooo_each(struct hyb_ooo_run *run, u64 pos, u32 len,
 	for (; len; skb = skb_rb_next(skb)) {
 		if (!skb || before(seq, TCP_SKB_CB(skb)->seq))
 			return false;
+		/* its turn ends the connection, see hyb_cur_refuse() */
+		if (unlikely(!skb_frags_readable(skb)))
+			return false;
 		off = seq - TCP_SKB_CB(skb)->seq;
 		if (off >= skb->len)
 			continue;

@@ -67,6 +67,31 @@ static void hyb_cur_join(struct hyb_cur *c)
 }
 #endif
 
+/*
+ * A NIC has put the payload into memory of another device, by a rule of the administrator
+ * for programs that read it there. The engine cannot: the connection ends, before it looks
+ * at a fragment. Returns false.
+ */
+static bool hyb_cur_refuse(struct hyb_cur *c)
+{
+	struct hyb_qp *qp = ((struct hyb_cep *)c->sk->sk_user_data)->live;
+
+	/* nothing follows */
+	c->skb = skb_peek_tail(&c->sk->sk_receive_queue);
+	c->part = NULL;
+	c->n = 0;
+	if (qp->rx.stopped)
+		return false;
+	hyb_stats_inc(qp->dev, HYB_ST_ERR_LOCAL);
+	ibdev_warn_ratelimited(&qp->dev->ibdev,
+			       "QP %u: a packet is in the memory of a device\n",
+			       qp->ibqp.qp_num);
+	qp->rx.stopped = true;
+	hyb_off_stop(qp->off);
+	hyb_qp_fault(qp);
+	return false;
+}
+
 /* Next contiguous piece of this packet; false at its end */
 static bool hyb_cur_piece(struct hyb_cur *c)
 {
@@ -88,6 +113,8 @@ static bool hyb_cur_piece(struct hyb_cur *c)
 				c->part = c->part->next;
 			if (!c->part)
 				break;
+			if (unlikely(!skb_frags_readable(c->part)))
+				return hyb_cur_refuse(c);
 			c->frag = 0;
 			c->p = c->part->data;
 			c->n = skb_headlen(c->part);
@@ -106,6 +133,8 @@ static bool hyb_cur_enter(struct hyb_cur *c, struct sk_buff *skb)
 	u32 skip = c->seq - TCP_SKB_CB(skb)->seq;
 
 	c->skb = skb;
+	if (unlikely(!skb_frags_readable(skb)))
+		return hyb_cur_refuse(c);
 	c->part = skb;
 	c->frag = 0;
 	c->p = skb->data;

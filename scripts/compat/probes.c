@@ -239,6 +239,12 @@ static const struct ethtool_ops rx_ring_count_ = {
 static void ubuf_complete(struct sk_buff *skb, struct ubuf_info *ubuf, bool ok);
 static const struct ubuf_info_ops ubuf_ops = { .complete = ubuf_complete };
 
+/* PROBE: HAVE_SKB_FRAGS_READABLE */
+static bool frags_readable(const struct sk_buff *skb)
+{
+	return skb_frags_readable(skb);
+}
+
 /* PROBE: HAVE_PROTO_OPS_SENDPAGE */
 static ssize_t sendpage(struct socket *sock, struct page *page, int offset,
 			size_t size, int flags);
