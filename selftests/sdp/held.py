@@ -659,18 +659,20 @@ def case_no_answer():
 
 def case_no_pressure():
     """A writer that waits for room does not take it for a lack of memory"""
+    # more than the receive buffers of TCP can grow to below the peer that does not read
+    size = 16 << 20
     with listener() as lsn, socket.socket() as sock, \
             Hold("sk_stream_wait_memory", "held", times=1000000, ms=0) as hold:
         sock.setsockopt(socket.SOL_SOCKET, socket.SO_SNDBUF, 32768)
         sock.connect(("10.0.0.2", PORT))
         peer = lsn.accept()[0]
         before = counter("tx_sndbuf_full")
-        thread = Held(sock.sendall, bytes(1 << 20))
+        thread = Held(sock.sendall, bytes(size))
         thread.start()
         wait("it has to wait", lambda: counter("tx_sndbuf_full") > before)
-        left = 1 << 20
+        left = size
         while left:
-            left -= len(peer.recv(left))
+            left -= len(peer.recv(min(left, 1 << 20)))
         expect("sendall()", thread.end(), 0)
         expect("waits for memory", hold.hits(), 0)
         peer.close()
