@@ -151,9 +151,11 @@ for f in "${tests[@]#selftests/}"; do
 	! grep -Erqs '^packages_up|^need gonet' "$top/selftests/${f%.sh}"{,.sh} || share=1
 done
 [ -n "$share" ] || TREE_PACKAGES=()
+# Of a shell: what people look for there
+[ -z "$shell" ] || packages+=(linux-perf postgresql mandoc)
 TREE_PACKAGES+=("${packages[@]}")
-if [ ${#TREE_PACKAGES[@]} -gt 0 ]; then
-	package_tree
+[ ${#TREE_PACKAGES[@]} -eq 0 ] || package_tree
+if [ -d "${PACKAGE_TREE:-}" ]; then
 	qemu+=(-virtfs "local,path=$PACKAGE_TREE,mount_tag=packages,security_model=none,readonly=on")
 fi
 if [ -n "$share" ]; then
