@@ -88,6 +88,7 @@ sdp/recipes	perf trace --libtraceevent_print -e 'rdma_stack:*'
 sdp/recipes	perf stat -a -e task-clock,cycles,instructions,cache-misses -- sdpbench -T bw -S 64K SERVER
 sdp/recipes	perf record -a -g -F 1999 -- sdpbench -T bw -S 64K SERVER
 sdp/recipes	perf report --no-children --sort dso,symbol
+sdp/recipes	perf script | selftests/bench/perf_flame.py > flame.svg
 host/demo	make demo
 host/demo	make demo-filters
 host/readme	apt build-dep . && make deb

@@ -87,11 +87,13 @@ watch() {
 	return "$rc"
 }
 
-# bench COMMAND: a client of a server that runs
+# bench COMMAND: a client of a server that runs, or what looks at its records
 bench() {
-	in_a timeout 300 bash -o pipefail -c "cd $T && ${1//SERVER/10.0.0.2}" >"$SAID" 2>&1
-	local rc=$?
+	local command=${1//SERVER/10.0.0.2} rc
 
+	in_a timeout 300 bash -o pipefail -c "cd $T && ${command//selftests\//$SELFTESTS/}" >"$SAID" 2>&1
+	rc=$?
+	[[ $command != *"> flame.svg" ]] || cat "$T/flame.svg" >>"$SAID"
 	cat "$SAID"
 	return "$rc"
 }
@@ -107,6 +109,7 @@ wanted() {
 	"perf stat "*) echo 'task-clock' ;;
 	"perf record "*) echo 'perf.data \([0-9]+ samples\)' ;;
 	"perf report "*) echo '[0-9]%.*\[kernel' ;;
+	"perf script "*) echo '<title>sdp_sendmsg \[sdp\]: [0-9.e+]+ ' ;;
 	*) echo "no rule for this command" ;;
 	esac
 }
@@ -127,5 +130,5 @@ wait_port b 7471
 while read -r command; do
 	recipe "$command"
 done < <(shown)
-ktap_check "the documents show eight recipes" [ "$KTAP_N" -eq 16 ]
+ktap_check "the documents show nine recipes" [ "$KTAP_N" -eq 18 ]
 ktap_done

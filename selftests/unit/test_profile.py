@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: GPL-2.0
-"""Profiles: bench/layers.py, bench/flame.py and native/stacks.py"""
+"""Profiles: bench/layers.py, bench/flame.py, bench/perf_flame.py and native/stacks.py"""
 import io
 import os
 import struct
@@ -14,6 +14,7 @@ BENCH = os.path.join(HERE, "../bench")
 sys.path[:0] = [BENCH, os.path.join(HERE, "../native")]
 import flame  # noqa: E402, pylint: disable=wrong-import-position
 import layers  # noqa: E402, pylint: disable=wrong-import-position
+import perf_flame  # noqa: E402, pylint: disable=wrong-import-position
 import stacks  # noqa: E402, pylint: disable=wrong-import-position
 
 EXPECTED = {
@@ -76,6 +77,52 @@ def flame_checks():
          abs(boxes["a"] - boxes["tcp_ack"] - boxes["b"]) < 0.2 and boxes["a"] == boxes["all"]),
         ("width is share", abs(boxes["tcp_ack"] / boxes["a"] - 0.75) < 0.01),
         ("less is blue and more is red", "#3737ff" in changed and "#ff3737" in changed),
+    ]
+
+
+# As perf script prints them, of perf 6.1 and 6.12
+SCRIPT = """\
+sdpbench  1203 [001]   42.123456:     250000 cpu-clock:ppp:
+\tffffffff81b5e2f0 tcp_ack+0x90 ([kernel.kallsyms])
+\tffffffffc0712345 sdp_sendmsg+0x345 ([sdp])
+\tffffffff81001000 do_syscall_64+0x5a ([kernel.kallsyms])
+\t    7f12a4a0c1a0 __send+0x40 (/usr/lib/x86_64-linux-gnu/libc.so.6)
+\t    55d0c7a01000 [unknown] (/usr/bin/sdpbench)
+
+kworker/0:1-iw  17 [000]   42.123500:     250000 cpu-clock:ppp:
+\tffffffffc0512345 sdp_rx+0x2 ([kernel.kallsyms])
+\tffffffffc0612345 hyb_rx_fast+0x1 (/lib/modules/6.1.0/updates/dkms/iwarp-hybrid.ko.xz)
+
+swapper     0 [000]   42.124000:     250000 cpu-clock:ppp:
+\tffffffff81c00000 pv_native_safe_halt+0xb ([kernel.kallsyms])
+\tffffffff81c00100 do_idle+0x1 ([kernel.kallsyms])
+
+sdpbench 1203/1204 42.125000:     250000 cpu-clock:ppp:
+\tffffffff81b5e2f0 tcp_ack+0x92 ([kernel.kallsyms])
+\tffffffffc0712345 sdp_sendmsg+0x345 ([sdp])
+\tffffffff81001000 do_syscall_64+0x5a ([kernel.kallsyms])
+\t    7f12a4a0c1a0 __send+0x40 (/usr/lib/x86_64-linux-gnu/libc.so.6)
+"""
+
+
+def script_checks():
+    modules = perf_flame.modules_of([
+        "0 T tcp_ack", "0 t sdp_rx\t[sdp]", "0 t tcp_ack\t[other]", "0 t bpf_prog_1_x\t[bpf]"])
+    folded, event, number = perf_flame.fold(io.StringIO(SCRIPT), modules)
+    call = ("sdpbench", "[user]", "do_syscall_64", "sdp_sendmsg [sdp]", "tcp_ack")
+    done = subprocess.run([sys.executable, "-B", os.path.join(BENCH, "perf_flame.py")], text=True,
+                          input=SCRIPT, check=False, stdout=subprocess.PIPE)
+    nothing = subprocess.run([sys.executable, "-B", os.path.join(BENCH, "perf_flame.py")], text=True,
+                             input="", check=False, stderr=subprocess.PIPE)
+    return [
+        ("stacks of perf script are summed up, idle ones left out", folded == {
+            call: 500000, ("kworker/0:1-iw", "hyb_rx_fast [iwarp_hybrid]", "sdp_rx [sdp]"): 250000}),
+        ("the event, and the number of samples", (event, number) == ("cpu-clock:ppp", 3)),
+        ("perf_flame.py draws them", done.returncode == 0 and
+         "<title>sdp_sendmsg [sdp]: 5e+05 ns, 66.7%</title>" in done.stdout and
+         xml.etree.ElementTree.fromstring(done.stdout) is not None),
+        ("perf_flame.py says that there are none",
+         nothing.returncode == 1 and "perf record -g" in nothing.stderr),
     ]
 
 
@@ -155,7 +202,7 @@ def unwind_checks():
 
 
 def main():
-    checks = layer_checks() + flame_checks() + unwind_checks()
+    checks = layer_checks() + flame_checks() + script_checks() + unwind_checks()
     print(f"TAP version 13\n1..{len(checks)}")
     for number, (what, good) in enumerate(checks, 1):
         print(f"{'ok' if good else 'not ok'} {number} - profile: {what}")
