@@ -36,6 +36,7 @@ help:
 	@echo 'make unit          unit tests in user space'
 	@echo 'make fuzz          libFuzzer on all parsers (SECONDS=600 each); the corpus is kept'
 	@echo 'make mutate        small faults in FILE=lib/iwarp/mpa.c (N=50): do the tests notice?'
+	@echo 'make cover         lines of the drivers that the tests run (TESTS=, KERNEL=6.1)'
 	@echo 'make bench         instruction counts in a virtual machine (LANE=native: User-Mode Linux)'
 	@echo 'make profile       instructions by function and layer (LANE=native: time, and a flame graph;'
 	@echo '                   WHAT=sdp-enhanced/hybrid, LINK=hnic, MTU=1500, SIZE=65536, TEST=lat, BASE=)'
@@ -107,6 +108,9 @@ fuzz: deps
 mutate: deps
 	@scripts/mutate.sh $(O) "$(FILE)" $(N)
 
+cover: deps
+	@scripts/cover.sh $(O) $(TESTS)
+
 lint: deps
 	@scripts/lint.sh $(O)
 
@@ -149,6 +153,6 @@ clean:
 clean-cache:
 	@scripts/clean-cache.sh
 
-.PHONY: all help modules tools examples install install-tools install-doc deps unit fuzz mutate lint \
+.PHONY: all help modules tools examples install install-tools install-doc deps unit fuzz mutate cover lint \
 	htmldocs into-kernel check check-long check-more demo demo-filters bench report vm clean clean-cache
 .PHONY: uninstall install-dkms uninstall-dkms deb rpm
