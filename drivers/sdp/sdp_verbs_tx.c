@@ -51,8 +51,8 @@ static bool sdp_verbs_watched(const struct sdp_conn *conn)
 }
 
 /*
- * Whether a send has to ask for a completion: the last message, every
- * few messages (net.sdp.signal_every), and so often that three quarters of the send buffer come free
+ * Whether a send has to ask for a completion: the last message, every few messages
+ * (net.sdp.signal_every), and so often that three quarters of the send buffer come free
  * without it. Acknowledged data counts as free anyway.
  *
  * siw gives TCP the pages of long Sends that do not ask, and says that they are
