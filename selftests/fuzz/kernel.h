@@ -67,6 +67,7 @@ struct sock {
 	struct sk_buff_head sk_receive_queue;
 	u32 inq; /* bytes there */
 	u8 sk_shutdown, sk_state;
+	void *sk_user_data;
 	u32 sk_route_caps;
 	struct net net;
 };
