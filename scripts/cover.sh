@@ -5,8 +5,8 @@
 # compiled with a call in each basic block, and the tests (all, if none is named) run as in
 # make check, on KERNEL (6.1). Prints blocks and lines by source file; the lines that did
 # not run are in BUILD/cover/missed. Environment: KERNEL, LANES, BUDGET, as in make check;
-# LONG=1 adds the long tests. A test that fails is named, and counts
-# as far as it ran: those that count instructions fail, as the calls are instructions, too.
+# LONG=1 adds the long tests. A test that fails is named, and counts as far as it ran. Tests
+# that count instructions fail, as these calls are instructions, too.
 set -euo pipefail
 # shellcheck source=scripts/help.sh
 . "$(dirname "${BASH_SOURCE[0]}")/help.sh"
@@ -16,7 +16,7 @@ shift
 kernel=${KERNEL:-6.1}
 case $kernel in
 debug | kcsan)
-	# with CONFIG_KCOV, or without the code of others
+	# debug has CONFIG_KCOV, kcsan instruments the same code
 	echo "cover: not on KERNEL=$kernel: choose 6.1, rt, 6.12 or 7" >&2
 	exit 2
 	;;

@@ -71,12 +71,17 @@ static void hyb_cur_join(struct hyb_cur *c)
  * A NIC has put the payload into memory of another device, by a rule of the administrator
  * for programs that read it there. The engine cannot: the connection ends, before it looks
  * at a fragment. Returns false.
+ *
+ * The engine runs for a live queue pair only, with the socket held, so hyb_cep.live is
+ * stable and not NULL; sk_user_data has a reference of the connection.
  */
 static bool hyb_cur_refuse(struct hyb_cur *c)
 {
-	struct hyb_qp *qp = ((struct hyb_cep *)c->sk->sk_user_data)->live;
+	struct hyb_cep *cep = c->sk->sk_user_data;
+	struct hyb_qp *qp = cep->live;
 
-	/* nothing follows */
+	sock_owned_by_me(c->sk);
+	/* the last packet, and none of its bytes: the walk ends here */
 	c->skb = skb_peek_tail(&c->sk->sk_receive_queue);
 	c->part = NULL;
 	c->n = 0;

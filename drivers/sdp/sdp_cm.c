@@ -1250,6 +1250,9 @@ void sdp_cm_unbind_work(struct work_struct *work)
 	lock_sock(sk);
 	port = sdp_port_unbind(sk);
 	if (sk->sk_state == TCP_LISTEN) {
+		/* connections tell their programs, a listener may wait unnoticed */
+		pr_info_ratelimited("sdp: the listener at %pISpc has lost its RDMA device\n",
+				    &sdp->local);
 		if (!sdp_fallback_only(sk, ENODEV))
 			WRITE_ONCE(sk->sk_err, ENETRESET);
 		sdp_cm_stop_listen(sk);

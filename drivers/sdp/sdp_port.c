@@ -462,10 +462,6 @@ static void sdp_port_leave(struct sdp_sock *sdp)
 	struct sock *sk = &sdp->inet.sk;
 
 	SDP_INC_STATS(sock_net(sk), DEVICE_REMOVALS);
-	/* connections tell their programs, a listener does not */
-	if (READ_ONCE(sk->sk_state) == TCP_LISTEN)
-		pr_info_ratelimited("sdp: the listener at %pISpc has lost its RDMA device\n",
-				    &sdp->local);
 	sock_hold(sk);
 	if (!queue_work(sdp_wq(sk), &sdp->unbind_work))
 		sock_put(sk);

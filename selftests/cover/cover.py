@@ -32,7 +32,7 @@ def run(*command, text=None):
 
 
 def layout(listing):
-    """Where the kernel puts the sections with code, from readelf -SW: one behind the other.
+    """Where the kernel puts the sections with code, from readelf -SW: one after the other.
     Code that runs once at load is elsewhere, and not counted."""
     places, end = {}, 0
     for line in listing.splitlines():
@@ -47,7 +47,7 @@ def layout(listing):
 
 
 def calls(listing):
-    """Addresses behind the calls, by section, from readelf -rW"""
+    """Return addresses of the calls, by section, from readelf -rW"""
     found, section = collections.defaultdict(list), None
     for line in listing.splitlines():
         match = RELOCATIONS.match(line)

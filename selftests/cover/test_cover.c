@@ -5,9 +5,9 @@
  * __sanitizer_cov_trace_pc() here. debugfs has a file test_cover/MODULE for each module that
  * was loaded: a bit for each byte of its text, set where such a call has returned to.
  *
- * Works on any kernel without CONFIG_KCOV, which has a function of that name. Blocks that
- * run while a module is loaded for the first time, until its notifier call, do not exist.
- * A file outlives its module, so this module stays.
+ * It works on any kernel without CONFIG_KCOV, which has a function of that name. A module is
+ * known from the notifier on, which the kernel calls before the module's init function. A
+ * file outlives its module, so this module cannot be unloaded.
  */
 #include <linux/bitops.h>
 #include <linux/debugfs.h>

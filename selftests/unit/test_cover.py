@@ -29,14 +29,14 @@ FRAMES = """0x0000000000000013
 list_add
 /usr/src/linux-headers-6.1/include/linux/list.h:8
 add_one
-/work/build/src/drivers/sdp/./a.c:7 (discriminator 2)
+/home/me/build/src/drivers/sdp/./a.c:7 (discriminator 2)
 add_all
-/work/build/src/drivers/sdp/a.c:99
+/home/me/build/src/drivers/sdp/a.c:99
 0x0000000000000017
 trace_it
-/work/build/src/drivers/sdp/./sdp_trace.h:12
+/home/me/build/src/drivers/sdp/./sdp_trace.h:12
 add_all
-/work/build/src/drivers/sdp/a.c:101
+/home/me/build/src/drivers/sdp/a.c:101
 0x0000000000000019
 memset
 /usr/src/linux-headers-6.1/include/linux/string.h:3
@@ -62,7 +62,7 @@ def main():
     check("code that stays is laid out as the kernel does", got == {".text": 0, ".exit.text": 0x110},
           got)
     got = dict(cover.calls(RELOCATIONS))
-    check("a call returns behind its operand", got == {".text": [0x14], ".exit.text": [5]}, got)
+    check("a call returns to the byte after its operand", got == {".text": [0x14], ".exit.text": [5]}, got)
     got = cover.frames(FRAMES)
     check("the innermost line of the drivers counts, not one of the kernel or of a tracepoint",
           got == {0x13: ("drivers/sdp/a.c", 7, "add_one"),
