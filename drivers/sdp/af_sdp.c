@@ -1016,6 +1016,18 @@ static bool sdp_is_readable(const struct sock *sk)
 	return sdp_rx_ready(sk, target);
 }
 
+static __poll_t sdp_poll_read(struct sock *sk, __poll_t events)
+{
+	u32 seq = READ_ONCE(sdp_sk(sk)->rx_seq);
+
+	if (sdp_is_readable(sk))
+		return EPOLLIN | EPOLLRDNORM;
+	/* one that wants to write leaves the data to the reader */
+	if (events & (EPOLLIN | EPOLLRDNORM))
+		sdp_zc_poll(sk, seq);
+	return 0;
+}
+
 static __poll_t sdp_poll_write(struct sock *sk)
 {
 	if (READ_ONCE(sk->sk_shutdown) & SEND_SHUTDOWN)
@@ -1056,10 +1068,7 @@ static __poll_t sdp_poll(struct file *file, struct socket *sock,
 	if (shutdown & RCV_SHUTDOWN)
 		mask |= EPOLLIN | EPOLLRDNORM | EPOLLRDHUP;
 	if (state != TCP_SYN_SENT && state != TCP_SYN_RECV) {
-		if (sdp_is_readable(sk))
-			mask |= EPOLLIN | EPOLLRDNORM;
-		else
-			sdp_zc_poll(sk);
+		mask |= sdp_poll_read(sk, poll_requested_events(wait));
 		mask |= sdp_poll_write(sk);
 		if (READ_ONCE(sdp_sk(sk)->urg_state) == SDP_URG_VALID)
 			mask |= EPOLLPRI;
@@ -1090,10 +1099,11 @@ static int sdp_ioctl_inet(struct socket *sock, unsigned int cmd,
 static int sdp_inq(struct sock *sk)
 {
 	bool mark = sdp_sock_at_mark(sk) && !sock_flag(sk, SOCK_URGINLINE);
+	u32 seq = READ_ONCE(sdp_sk(sk)->rx_seq);
 	int n = mark ? 0 : sdp_sock_readable(sk);
 
 	if (!n)
-		sdp_zc_poll(sk);
+		sdp_zc_poll(sk, seq);
 	return n;
 }
 

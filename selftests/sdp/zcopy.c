@@ -8,12 +8,13 @@
  *		[-l SLEEP_MS] [-L PAUSE_MS] ADDRESS PORT
  *
  * READER, of the server: plain, waitall, peek, poll, inq (FIONREAD until there is
- * something), inline (urgent bytes), trunc, splice, pieces,
- * file (reads into a mapped file), threads (two that read), kill (shuts the
- * receiving side down after one receive), close (closes after it), source (it
- * sends instead, BYTES in one send), alarm (a timer interrupts it), timeout (it
- * waits 100 ms at a time), halt (another thread shuts the receiving side down at
- * a SIGUSR1), lowat (SO_RCVLOWAT is 20050). It sleeps SLEEP_MS before it reads.
+ * something, and no more than that), pollinq (the same after poll()), inline (urgent
+ * bytes), trunc, splice, pieces, file (reads into a mapped file), threads (two that
+ * read), kill (shuts the receiving side down after one receive), close (closes after
+ * it), source (it sends instead, BYTES in one send), alarm (a timer interrupts it),
+ * timeout (it waits 100 ms at a time), halt (another thread shuts the receiving side
+ * down at a SIGUSR1), lowat (SO_RCVLOWAT is 20050). It sleeps SLEEP_MS before it
+ * reads.
  *
  * SENDER: plain, iov, signal (interrupted when it sleeps), private (copy on write,
  * a child writes to the pages), file (out of a mapped file), nonblock, threads
@@ -89,6 +90,18 @@ static ssize_t read_splice(int s, unsigned char *buf, size_t len)
 	return n > 0 ? read(p[0], buf, n) : n;
 }
 
+/* Wait until FIONREAD counts bytes, and receive no more than those */
+static ssize_t read_there(int s, unsigned char *buf, size_t len)
+{
+	int there = 0;
+
+	for (int i = 0; i < 20000 && !there; i++)
+		if (ioctl(s, FIONREAD, &there) || usleep(500))
+			return -1;
+	return recv(s, buf, (size_t)there < len ? (size_t)there : len,
+		    MSG_DONTWAIT);
+}
+
 static ssize_t read_some(int s, const struct request *r, unsigned char *buf,
 			 size_t len)
 {
@@ -104,14 +117,11 @@ static ssize_t read_some(int s, const struct request *r, unsigned char *buf,
 		n = recv(s, buf, len, MSG_DONTWAIT);
 		return n < 0 && errno == EAGAIN ? read_some(s, r, buf, len) : n;
 	}
-	if (is(r, "inq")) {
-		int there = 0;
-
-		for (int i = 0; i < 20000 && !there; i++)
-			if (ioctl(s, FIONREAD, &there) || usleep(500))
-				return -1;
-		return recv(s, buf, (size_t)there < len ? (size_t)there : len,
-			    MSG_DONTWAIT);
+	if (is(r, "inq"))
+		return read_there(s, buf, len);
+	if (is(r, "pollinq")) {
+		poll(&pfd, 1, -1);
+		return read_there(s, buf, len);
 	}
 	if (is(r, "peek")) {
 		n = recv(s, buf, len, MSG_PEEK);

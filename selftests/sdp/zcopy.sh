@@ -54,7 +54,12 @@ readers() {
 		-n 600000 -w 300000 -R 70000 -m lowat
 	zc "poll() and MSG_DONTWAIT see the data" "$COPIED && a_tx_zcopy_declined > 0" \
 		-n 600000 -w 300000 -R 100000 -m poll
-	zc "FIONREAD counts the data" "$COPIED && a_tx_zcopy_declined > 0" -n 600000 -w 300000 -R 100000 -m inq
+	# a reader that asks gets the data; it does not wait until the sender gives up
+	zc "FIONREAD counts the data" "$COPIED && a_tx_zcopy_declined > 0 && a_tx_zcopy_cancels == 0" \
+		-n 600000 -w 300000 -R 100000 -m inq
+	zc "poll() waits for no time limit of the sender" \
+		"$COPIED && a_tx_zcopy_declined > 0 && a_tx_zcopy_cancels == 0" \
+		-n 600000 -w 300000 -R 100000 -m pollinq
 	zc "MSG_TRUNC drops the data" "$COPIED && a_tx_zcopy_declined > 0" -n 300000 -w 300000 -R 100000 -m trunc
 	zc "splice transfers the data" "$COPIED && a_tx_zcopy_declined > 0" -n 600000 -w 300000 -R 100000 -m splice
 	zc "a receive into a mapped file" "$(whole 600000 2)" -n 600000 -w 300000 -R 300000 -m file

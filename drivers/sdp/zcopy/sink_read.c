@@ -247,13 +247,15 @@ bool sdp_zc_pending(const struct sock *sk)
 
 /**
  * sdp_zc_poll - a program asks whether there is something to read
- * @sk: socket
+ * @sk: socket, on whose receive queue the program has not found enough
+ * @seq: rx_seq when it looked
  *
- * Data advertised without any payload is requested as messages.
+ * Advertised data that no message comes before is requested as messages, in each mode:
+ * the payload that came along in combined mode may have been read by itself.
  *
  * Context: process; no spinlock held.
  */
-void sdp_zc_poll(struct sock *sk)
+void sdp_zc_poll(struct sock *sk, u32 seq)
 {
 	struct sdp_sock *sdp = sdp_sk(sk);
 	struct sdp_conn *conn;
@@ -263,7 +265,7 @@ void sdp_zc_poll(struct sock *sk)
 	spin_lock_bh(&sdp->lock);
 	conn = sdp->conn;
 	if (!conn || conn->zc->rx_state != SDP_ZC_RX_PENDING ||
-	    conn->rx_mode != SDP_MODE_PIPELINED) {
+	    sdp->rx_seq != seq) {
 		spin_unlock_bh(&sdp->lock);
 		return;
 	}

@@ -432,7 +432,7 @@ int sdp_zc_recv(struct sock *sk, struct msghdr *msg, size_t len, int flags,
 void sdp_zc_decline(struct sock *sk);
 int sdp_zc_accept(struct sdp_sock *sdp, struct sdp_rx_ctx *c);
 bool sdp_zc_pending(const struct sock *sk);
-void sdp_zc_poll(struct sock *sk);
+void sdp_zc_poll(struct sock *sk, u32 seq);
 void sdp_zc_asked(struct sdp_conn *conn);
 int sdp_zc_rx_mode(struct sdp_rx_ctx *c);
 int sdp_zc_src_cancel(struct sdp_sock *sdp, struct sdp_rx_ctx *c);
