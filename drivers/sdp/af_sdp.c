@@ -152,13 +152,19 @@ static void sdp_set_flags(struct socket *sock)
 #endif
 }
 
-/* The rest of a socket that the Internet families have made. */
+/* net.sdp.group_range is for programs */
+static int sdp_may_open(const struct sock *sk)
+{
+	return sk->sk_kern_sock || sdp_sysctl_may_open(sock_net(sk)) ? 0 : -EACCES;
+}
+
+/* The rest of a socket that the Internet families have made. They free it on error. */
 static int sdp_init_sock(struct sock *sk)
 {
 	sdp_sock_setup(sk, sk->sk_protocol);
 	if (sk->sk_socket)
 		sdp_set_flags(sk->sk_socket);
-	return 0;
+	return sdp_may_open(sk);
 }
 
 /* They call it when a BPF program says no to a new socket. */
@@ -187,7 +193,9 @@ static int sdp_create(struct net *net, struct socket *sock, int protocol,
 	sdp_set_flags(sock);
 	sock_init_data(sock, sk);
 	sdp_sock_setup(sk, protocol);
-	err = kern ? 0 : BPF_CGROUP_RUN_PROG_INET_SOCK(sk);
+	err = sdp_may_open(sk);
+	if (!err && !kern)
+		err = BPF_CGROUP_RUN_PROG_INET_SOCK(sk);
 	if (err) {
 		sk_common_release(sk);
 		sock->sk = NULL;

@@ -233,6 +233,7 @@ void sdp_errq_end(struct sock *sk, struct ubuf_info *uarg, int sent,
 
 /* sdp_sysctl.c; sdp_sysctl_init_net() sets the default values as well */
 int sdp_sysctl_init_net(struct net *net);
+bool sdp_sysctl_may_open(struct net *net);
 void sdp_sysctl_exit_net(struct net *net);
 
 /* sdp_inherit.c */

@@ -9,7 +9,9 @@
 #include <linux/in6.h>
 #include <linux/list.h>
 #include <linux/mutex.h>
+#include <linux/seqlock.h>
 #include <linux/spinlock.h>
+#include <linux/uidgid.h>
 #include <linux/workqueue.h>
 #include <net/net_namespace.h>
 #include <net/netns/generic.h>
@@ -59,6 +61,7 @@ struct sdp_recent {
  *	lock_sock, no handler takes one
  * @nconns: connections that have memory, whatever their state
  * @norphans: sockets that close() has left to themselves, until they are freed
+ * @groups_lock: protects @sysctl_group_range, as both numbers go together
  *
  * The sysctl_ fields are written by sdp_sysctl.c after validation and read
  * with READ_ONCE(), most when a socket or a connection is made.
@@ -118,6 +121,8 @@ struct sdp_net {
 	int sysctl_fallback_memory;	/* seconds, that TCP is tried at once */
 	int sysctl_tx_latency;		/* histogram of the latency of sends */
 	int sysctl_max_adverts;		/* announced in Hello */
+	kgid_t sysctl_group_range[2];	/* groups that may open sockets */
+	seqlock_t groups_lock;		/* see above */
 	int sysctl_keepalive_time;	/* seconds */
 	int sysctl_keepalive_intvl;
 	int sysctl_keepalive_probes;

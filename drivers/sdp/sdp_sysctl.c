@@ -8,10 +8,13 @@
  * Documentation/sdp.rst names those that apply at once.
  */
 #include <linux/capability.h>
+#include <linux/cred.h>
 #include <linux/mutex.h>
 #include <linux/net.h>
+#include <linux/seqlock.h>
 #include <linux/slab.h>
 #include <linux/sysctl.h>
+#include <linux/uidgid.h>
 #include <net/net_namespace.h>
 #include <net/sock.h>
 
@@ -142,6 +145,88 @@ static int sdp_proc_latency(CTL_TABLE_CONST struct ctl_table *table, int write,
 		sdp_latency_set(data, val);
 	mutex_unlock(&sysctl_lock);
 	return sdp_refused(table, write, err);
+}
+
+/* Stored where no group may open sockets */
+static const kgid_t no_groups[] = { KGIDT_INIT(1), KGIDT_INIT(0) };
+
+static void sdp_get_groups(struct sdp_net *sn, kgid_t *range)
+{
+	unsigned int seq;
+
+	do {
+		seq = read_seqbegin(&sn->groups_lock);
+		memcpy(range, sn->sysctl_group_range, sizeof(sn->sysctl_group_range));
+	} while (read_seqretry(&sn->groups_lock, seq));
+}
+
+static int sdp_set_groups(struct sdp_net *sn, const unsigned long *val)
+{
+	kgid_t range[2] = {
+		make_kgid(current_user_ns(), val[0]),
+		make_kgid(current_user_ns(), val[1]),
+	};
+
+	if (!gid_valid(range[0]) || !gid_valid(range[1])) {
+		if (capable(CAP_NET_ADMIN))
+			net_info_ratelimited("net.sdp.group_range takes two groups\n");
+		return -EINVAL;
+	}
+	if (val[0] > val[1] || gid_gt(range[0], range[1]))
+		memcpy(range, no_groups, sizeof(range));
+	write_seqlock(&sn->groups_lock);
+	memcpy(sn->sysctl_group_range, range, sizeof(range));
+	write_sequnlock(&sn->groups_lock);
+	return 0;
+}
+
+/* As net.ipv4.ping_group_range: "lowest highest", in the user namespace of the caller */
+static int sdp_proc_groups(CTL_TABLE_CONST struct ctl_table *table, int write,
+			   void *buffer, size_t *lenp, loff_t *ppos)
+{
+	struct sdp_net *sn = container_of(table->data, struct sdp_net,
+					  sysctl_group_range[0]);
+	unsigned long val[2];
+	struct ctl_table tmp = { .data = val, .maxlen = sizeof(val) };
+	kgid_t range[2];
+	int err;
+
+	sdp_get_groups(sn, range);
+	val[0] = from_kgid_munged(current_user_ns(), range[0]);
+	val[1] = from_kgid_munged(current_user_ns(), range[1]);
+	err = proc_doulongvec_minmax(&tmp, write, buffer, lenp, ppos);
+	if (err || !write)
+		return err;
+	if (val[0] > U32_MAX || val[1] > U32_MAX)
+		val[0] = U32_MAX;
+	return sdp_set_groups(sn, val);
+}
+
+static bool sdp_group_in(const kgid_t *range, kgid_t gid)
+{
+	return gid_lte(range[0], gid) && gid_lte(gid, range[1]);
+}
+
+/**
+ * sdp_sysctl_may_open() - whether the caller may open a socket
+ * @net: network namespace of the socket
+ *
+ * Context: process.
+ * Return: one of its groups is in net.sdp.group_range.
+ */
+bool sdp_sysctl_may_open(struct net *net)
+{
+	const struct group_info *groups = current_cred()->group_info;
+	kgid_t range[2];
+	int i;
+
+	sdp_get_groups(sdp_pernet(net), range);
+	if (sdp_group_in(range, current_egid()))
+		return true;
+	for (i = 0; i < groups->ngroups; i++)
+		if (sdp_group_in(range, groups->gid[i]))
+			return true;
+	return false;
 }
 
 /* Without the variants in Documentation/knobs.rst the words for them are refused. */
@@ -287,6 +372,14 @@ static const struct ctl_table sdp_sysctl_table[] = {
 	SDP_SYSCTL(max_adverts, SYSCTL_ONE, &adverts_max),
 	SDP_SYSCTL_KEY(tx_latency, sdp_proc_latency),
 	SDP_SYSCTL(port_offset, SYSCTL_ZERO, &offset_max),
+	{
+		.procname	= "group_range",
+		.data		= (void *)offsetof(struct sdp_net,
+						   sysctl_group_range),
+		.maxlen		= sizeof(kgid_t[2]),
+		.mode		= 0644,
+		.proc_handler	= sdp_proc_groups,
+	},
 	SDP_SYSCTL(fallback, SYSCTL_ZERO, SYSCTL_ONE),
 	SDP_SYSCTL(fallback_timeout, SYSCTL_ONE, &timeout_max),
 	SDP_SYSCTL(fallback_memory, SYSCTL_ZERO, &timeout_max),
@@ -331,6 +424,8 @@ static void sdp_sysctl_defaults(struct sdp_net *sn)
 	sn->sysctl_max_adverts = 1;
 	sn->sysctl_tx_latency = 0;
 	sn->sysctl_port_offset = SDP_PORT_OFFSET;
+	sn->sysctl_group_range[0] = GLOBAL_ROOT_GID;
+	sn->sysctl_group_range[1] = KGIDT_INIT(U32_MAX - 1);
 	sn->sysctl_fallback = 1;
 	sn->sysctl_fallback_timeout = 3;
 	sn->sysctl_fallback_memory = 10;
@@ -352,6 +447,7 @@ int __net_init sdp_sysctl_init_net(struct net *net)
 	struct ctl_table *table;
 	size_t i;
 
+	seqlock_init(&sn->groups_lock);
 	sdp_sysctl_defaults(sn);
 
 	/* one entry more, zeroed: before 6.11 an empty one ends the table */

@@ -241,6 +241,12 @@ static int open_socket(const struct seccomp_data *call, bool tcp_too)
 	return fd >= 0 ? fd : -errno;
 }
 
+/* The kernel has no SDP sockets, or not for this user: those of TCP do, as in libsdp.c */
+static bool has_none(int err)
+{
+	return err == EPROTONOSUPPORT || err == EACCES || err == EPERM;
+}
+
 /* The caller may be gone by now, so it does not matter whether this works. */
 static void answer(int listener, const struct seccomp_notif *ask, bool tcp_too)
 {
@@ -265,7 +271,7 @@ static void answer(int listener, const struct seccomp_notif *ask, bool tcp_too)
 		close(fd);
 		if (ret >= 0)
 			return;
-	} else if (other || (tcp_too && fd == -EPROTONOSUPPORT)) {
+	} else if (other || (tcp_too && has_none(-fd))) {
 		resp.flags = SECCOMP_USER_NOTIF_FLAG_CONTINUE;
 	} else {
 		resp.error = fd;

@@ -1,0 +1,118 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: GPL-2.0
+"""Sockets for groups.sh
+
+groups.py open KIND: the result of socket(): tcp, door (IPPROTO_SDP), family (AF_SDP); door6,
+	family6 for IPv6
+groups.py kind: SDP or TCP, of a stream socket
+groups.py serve PORT | ask ADDRESS PORT: over SDP
+groups.py tcp PORT: a TCP server
+groups.py landlock ADDRESS PORT: results of connect() over TCP, and of SDP with SDP_FALLBACK,
+	for a program that may connect to no TCP port"""
+import ctypes
+import errno
+import socket
+import struct
+import sys
+
+LIBC = ctypes.CDLL(None, use_errno=True)
+AF_SDP, IPPROTO_SDP, SOL_SDP, SDP_FALLBACK = 27, 257, 1027, 32
+CREATE_RULESET, RESTRICT_SELF, VERSION = 444, 446, 1
+BIND_TCP, CONNECT_TCP = 1, 2
+PR_SET_NO_NEW_PRIVS = 38
+
+
+def attempt(call):
+    try:
+        return call()
+    except OSError as err:
+        return errno.errorcode[err.errno]
+
+
+def checked(ret):
+    if ret < 0:
+        raise OSError(ctypes.get_errno(), "")
+    return ret
+
+
+def make(kind):
+    v6 = kind.endswith("6")
+    family = socket.AF_INET6 if v6 else socket.AF_INET
+    if kind.startswith("family"):
+        fd = checked(LIBC.socket(AF_SDP, socket.SOCK_STREAM, int(v6)))
+        return socket.socket(family, socket.SOCK_STREAM, IPPROTO_SDP, fileno=fd)
+    return socket.socket(family, socket.SOCK_STREAM, 0 if kind == "tcp" else IPPROTO_SDP)
+
+
+def opened(kind):
+    with make(kind):
+        return "ok"
+
+
+def kind_of(sock):
+    """libsdp hides SO_PROTOCOL"""
+    try:
+        sock.getsockopt(SOL_SDP, SDP_FALLBACK)
+        return "SDP"
+    except OSError:
+        return "TCP"
+
+
+def listen(kind, port):
+    with make(kind) as sock:
+        sock.bind(("10.0.0.2", port))
+        sock.listen(8)
+        print("listening", flush=True)
+        while True:
+            with sock.accept()[0] as child:
+                child.sendall(b"served")
+
+
+def ask(address, port):
+    with make("door") as sock:
+        sock.settimeout(60)
+        sock.connect((address, port))
+        return sock.recv(64, socket.MSG_WAITALL).decode()
+
+
+def confine():
+    """False if the kernel cannot"""
+    if LIBC.syscall(CREATE_RULESET, None, 0, VERSION) < 4:
+        return False
+    rules = struct.pack("QQ", 0, BIND_TCP | CONNECT_TCP)
+    fd = checked(LIBC.syscall(CREATE_RULESET, rules, len(rules), 0))
+    checked(LIBC.prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0))
+    checked(LIBC.syscall(RESTRICT_SELF, fd, 0))
+    return True
+
+
+def connect(kind, address):
+    with make(kind) as sock:
+        if kind != "tcp":
+            sock.setsockopt(SOL_SDP, SDP_FALLBACK, 1)
+        sock.settimeout(60)
+        sock.connect(address)
+        return "connected"
+
+
+def landlock(address):
+    if not confine():
+        return "no Landlock"
+    return " ".join(attempt(lambda kind=kind: connect(kind, address)) for kind in ("tcp", "door"))
+
+
+def main():
+    what, args = sys.argv[1], sys.argv[2:]
+    if what == "open":
+        print(attempt(lambda: opened(args[0])))
+    elif what == "kind":
+        print(kind_of(socket.socket()))
+    elif what in ("serve", "tcp"):
+        listen("tcp" if what == "tcp" else "door", int(args[0]))
+    elif what == "ask":
+        print(ask(args[0], int(args[1])))
+    else:
+        print(landlock((args[0], int(args[1]))))
+
+
+main()

@@ -1,0 +1,81 @@
+#!/bin/bash
+# SPDX-License-Identifier: GPL-2.0
+#
+# net.sdp.group_range: the groups whose members may open SDP sockets. A program that may not
+# is one of TCP under sdp-run, and no rule for TCP (Landlock) is passed by.
+
+# shellcheck source=selftests/lib/lib.sh
+. "$(dirname "$0")/../lib/lib.sh"
+need python3 sdp-run
+# sdp-run: with TCP, too
+unset LIBSDP_ONLY
+PROG=$(dirname "$0")/groups.py
+RANGE=net.sdp.group_range
+
+# opens GROUP[,GROUP...] KIND: what a process of these groups gets
+opens() { in_a setpriv --regid "${1%%,*}" --groups "$1" python3 "$PROG" open "$2"; }
+# all_kinds GROUPS RESULT NAME
+all_kinds() {
+	local kind
+
+	for kind in family family6 door door6; do
+		ktap_is "$3: $kind" "$(opens "$1" $kind)" "$2"
+	done
+}
+
+modprobe -q sdp
+dev_up hybrid hybrid || ktap_skip_all "no RDMA device"
+ktap_is "all groups are in the range at first" \
+	"$(in_a cat /proc/sys/net/sdp/group_range | tr '\t' ' ')" "0 4294967294"
+all_kinds 4294967294 ok "the last group"
+in_a sysctl -qw "$RANGE=100 200"
+all_kinds 99 EACCES "a group below the range"
+all_kinds 201 EACCES "a group above it"
+all_kinds 100 ok "the lowest group"
+all_kinds 200 ok "the highest group"
+all_kinds 50,150 ok "a further group in it"
+all_kinds 0 EACCES "root"
+ktap_is "another namespace has its own range" \
+	"$(in_b setpriv --regid 50 --groups 50 python3 "$PROG" open door)" ok
+ktap_is "TCP is open to all" "$(opens 50 tcp)" ok
+ktap_is "a range without an end is refused" \
+	"$(in_a sysctl -w "$RANGE=100 4294967295" 2>&1 | grep -c 'Invalid argument')" 1
+ktap_is "a user namespace that lacks the groups cannot set them" \
+	"$(unshare -Urn sh -c "echo 100 200 >/proc/sys/net/sdp/group_range" 2>&1 | grep -c 'Invalid argument')" 1
+ktap_is "and the range is as before" \
+	"$(in_a cat /proc/sys/net/sdp/group_range | tr '\t' ' ')" "100 200"
+
+# connections that are there, and those that come in, go on
+in_b sysctl -qw "$RANGE=0 0"
+start_bg b python3 "$PROG" serve 7990
+wait_for 30 said listening || ktap_fail "the server listens" "$(cat "$BG_LOG")"
+in_b sysctl -qw "$RANGE=1 0"
+ktap_is "a range without groups" "$(in_b python3 "$PROG" open door)" EACCES
+ktap_is "its numbers" "$(in_b cat /proc/sys/net/sdp/group_range | tr '\t' ' ')" "1 0"
+ktap_is "a listener from before accepts" \
+	"$(in_a setpriv --regid 100 --groups 100 python3 "$PROG" ask 10.0.0.2 7990)" served
+
+# kind GROUP COMMAND...
+kind() { in_a setpriv --regid "$1" --groups "$1" "${@:2}" python3 "$PROG" kind; }
+for run in sdp-run "sdp-run -s"; do
+	# shellcheck disable=SC2086
+	ktap_is "$run: SDP for the group" "$(kind 100 $run)" SDP
+	# shellcheck disable=SC2086
+	ktap_is "$run: TCP for others" "$(kind 50 $run 2>&1 | tail -n 1)" TCP
+done
+
+# a program that may connect to no TCP port
+start_bg b python3 "$PROG" tcp 7991
+wait_for 30 said listening || ktap_fail "the TCP server listens" "$(cat "$BG_LOG")"
+landlocked() { in_a setpriv --regid "$1" --groups "$1" python3 "$PROG" landlock 10.0.0.2 7991; }
+if [ "$(landlocked 50)" = "no Landlock" ]; then
+	ktap_skip "Landlock" "this kernel has no rules for TCP"
+	ktap_done
+	exit
+fi
+ktap_is "Landlock: TCP and SDP are closed to the group" "$(landlocked 50)" "EACCES EACCES"
+# the gap that Documentation/security.rst names, and the other way to close it
+in_a sysctl -qw net.sdp.fallback=0
+ktap_is "Landlock: an SDP socket does not become one of TCP with fallback 0" \
+	"$(landlocked 100)" "EACCES EPERM"
+ktap_done
