@@ -37,6 +37,7 @@ help:
 	@echo 'make fuzz          libFuzzer on all parsers (SECONDS=600 each); the corpus is kept'
 	@echo 'make mutate        small faults in FILE=lib/iwarp/mpa.c (N=50): do the tests notice?'
 	@echo 'make cover         lines of the drivers that the tests run (TESTS=, KERNEL=6.1)'
+	@echo 'make soak          connections that come and go for HOURS=24 of the guest (SEED=1)'
 	@echo 'make bench         instruction counts in a virtual machine (LANE=native: User-Mode Linux)'
 	@echo 'make profile       instructions by function and layer (LANE=native: time, and a flame graph;'
 	@echo '                   WHAT=sdp-enhanced/hybrid, LINK=hnic, MTU=1500, SIZE=65536, TEST=lat, BASE=)'
@@ -108,6 +109,9 @@ fuzz: deps
 mutate: deps
 	@scripts/mutate.sh $(O) "$(FILE)" $(N)
 
+soak: deps
+	@scripts/soak.sh $(O) $(HOURS)
+
 cover: deps
 	@scripts/cover.sh $(O) $(TESTS)
 
@@ -153,6 +157,6 @@ clean:
 clean-cache:
 	@scripts/clean-cache.sh
 
-.PHONY: all help modules tools examples install install-tools install-doc deps unit fuzz mutate cover lint \
+.PHONY: all help modules tools examples install install-tools install-doc deps unit fuzz mutate cover soak lint \
 	htmldocs into-kernel check check-long check-more demo demo-filters bench report vm clean clean-cache
 .PHONY: uninstall install-dkms uninstall-dkms deb rpm
