@@ -1,11 +1,13 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: GPL-2.0
-"""rxmem.py send|receive ADDRESS PORT: who receives does it by splice(), so that the
-pages that came are in a pipe when others are asked for, which mostly fails."""
+"""rxmem.py send ADDRESS PORT | receive ADDRESS PORT GO: the receiver connects, waits for the
+file GO, and reads by splice(), so that the pages that came are in a pipe when others are
+asked for, which fails."""
 import fcntl
 import os
 import socket
 import sys
+import time
 
 TOTAL = 2 << 20
 PATTERN = bytes(n % 251 for n in range(TOTAL))
@@ -20,8 +22,11 @@ def send(address):
         conn.recv(1)
 
 
-def receive(address):
+def receive(address, start):
     sock = socket.create_connection(address)
+    print("connected", flush=True)
+    while not os.path.exists(start):
+        time.sleep(0.05)
     out, into = os.pipe()
     fcntl.fcntl(into, F_SETPIPE_SZ, 1 << 20)
     got, held = b"", 0
@@ -33,7 +38,11 @@ def receive(address):
     while held:
         data = os.read(out, held)
         got, held = got + data, held - len(data)
-    sys.exit(got != PATTERN)
+    print("right" if got == PATTERN else "wrong", flush=True)
 
 
-{"send": send, "receive": receive}[sys.argv[1]]((sys.argv[2], int(sys.argv[3])))
+ADDRESS = (sys.argv[2], int(sys.argv[3]))
+if sys.argv[1] == "send":
+    send(ADDRESS)
+else:
+    receive(ADDRESS, sys.argv[4])
