@@ -37,11 +37,22 @@ tell_crowd() {
 	[ "${REPLY%% *}" = ok ]
 }
 
-# cost FAMILY OPERATION OTHERS: its microseconds, from REPLY, are left in COST and US
+# cost TELL FAMILY OPERATION OTHERS: its microseconds are left in COST, and added to ROW
 cost() {
-	US=$(awk "BEGIN { printf \"%.1f\", ${REPLY#ok } / 1000 / $TIMES }")
-	COST["$1 $2 $3"]=$US
+	local us=-
+
+	if "$1" "$3" $TIMES; then
+		us=$(awk "BEGIN { printf \"%.1f\", ${REPLY#ok } / 1000 / $TIMES }")
+		COST["$2 $3 $4"]=$us
+	else
+		ktap_fail "$2: $3 beside $4" "$REPLY"
+	fi
+	ROW+=$(printf '%10s' "$us")
+	[ "$us" != - ]
 }
+
+# row FAMILY OTHERS: what cost() has put there
+row() { echo "# $(printf '%-4s %-15s' "$1" "$2")$ROW"; }
 
 # more FAMILY bound|listeners N
 more() {
@@ -55,17 +66,13 @@ more() {
 
 # beside FAMILY OTHERS: a row of costs in us, left in COST[FAMILY OPERATION OTHERS]
 beside() {
-	local op row=
+	local op
 
+	ROW=
 	for op in $OPS; do
-		if ! tell "$op" $TIMES; then
-			ktap_fail "$1: $op beside $2" "$REPLY"
-			return 1
-		fi
-		cost "$1" "$op" "$2"
-		row+=$(printf '%10s' "$US")
+		cost tell "$1" "$op" "$2" || return
 	done
-	echo "# $(printf '%-4s %-15s' "$1" "$2")$row"
+	row "$1" "$2"
 }
 
 # family NAME
@@ -80,29 +87,17 @@ family() {
 
 # at_port FAMILY OTHERS: a row of costs with so many at the port of the server
 at_port() {
-	local op row=
-
-	for op in reuse near; do
-		if ! tell_crowd "$op" $TIMES; then
-			ktap_fail "$1: $op with $2 at the port" "$REPLY"
-			return 1
-		fi
-		cost "$1" "$op" "$2"
-		row+=$(printf '%10s' "$US")
-	done
+	ROW=
+	cost tell_crowd "$1" reuse "$2 at the port" || return
+	cost tell_crowd "$1" near "$2 at the port" || return
 	start_bg b sdp-scale serve "$1" 10.0.0.2 $PORT 1024
 	wait_port b $PORT
 	# the shell warns of a second one
 	{ coproc CALL { in_a sdp-scale call "$1" 10.0.0.2 $PORT; } } 2>/dev/null
-	if tell rate $TIMES; then
-		cost "$1" called "$2"
-	else
-		ktap_fail "$1: connections with $2 at the port" "$REPLY"
-		US=-
-	fi
+	cost tell "$1" rate "$2 at the port"
 	end_coproc CALL
 	stop_bg "$BG_PID"
-	echo "# $(printf '%-4s %-15s' "$1" "$2")$row$(printf '%10s' "$US")"
+	row "$1" "$2"
 }
 
 # crowd FAMILY: as many sockets more at the port each time. Once TCP has had a listener
@@ -124,9 +119,9 @@ crowd() {
 	end_coproc CROWD
 }
 
-# slower OPERATION OTHERS: is it by more than a fifth?
+# slower OPERATION OTHERS [NONE]: is it by more than a fifth?
 slower() {
-	local a=${COST["sdp $1 0"]:-0} b=${COST["sdp $1 $2"]:-0}
+	local a=${COST["sdp $1 ${3:-0}"]:-0} b=${COST["sdp $1 $2"]:-0}
 
 	awk "BEGIN { exit !($a <= 0 || $b <= 0 || $b > 1.2 * $a) }"
 }
@@ -146,8 +141,8 @@ for f in tcp sdp; do
 	up
 	crowd $f
 done
-for op in reuse near called; do
-	slower $op 10000
+for op in reuse near rate; do
+	slower $op "10000 at the port" "0 at the port"
 	ktap_check "$op takes at most a fifth more with 10000 sockets at the port" [ $? = 1 ]
 done
 echo "# us beside              any port      bind    listen     close   connect"
