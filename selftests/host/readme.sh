@@ -24,7 +24,8 @@ unset MAKEFLAGS MAKELEVEL MFLAGS DESTDIR PREFIX BUILD KDIR LD_PRELOAD
 SYSTEM=apt,ca-certificates,systemd-sysv,udev,dbus,iproute2,linux-image-amd64,initramfs-tools,zstd
 # Other packages of the commands, fetched beforehand, so that a run does not wait for them
 FETCH="build-essential debhelper dh-dkms libmnl-dev rsync dkms linux-headers-amd64 kmod procps
-	iperf3 redis-server nginx-light curl postgresql apparmor nftables openssl lintian"
+	iperf3 redis-server nginx-light curl postgresql apparmor nftables openssl lintian
+	memcached openssh-server openssh-client haproxy netcat-openbsd"
 
 # debian SUITE: fills a cache entry
 debian() {
@@ -66,7 +67,7 @@ disk() {
 
 	rm -f "$WORK/disk"
 	in_root apt-get -q install nginx-light curl postgresql apparmor nftables openssl \
-		>/dev/null || return
+		memcached openssh-server openssh-client haproxy netcat-openbsd >/dev/null || return
 	rm -rf "$ROOT"/usr/sbin/policy-rc.d "$ROOT"/var/cache/apt/archives/*.deb
 	echo sdp >"$ROOT/etc/hostname"
 	echo 0123456789abcdef0123456789abcdef >"$ROOT/etc/machine-id"

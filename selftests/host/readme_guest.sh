@@ -114,11 +114,35 @@ postgresql() {
 		"LC_ALL=C sdp-run -o pg_isready -h 127.0.0.1"
 }
 
-# services: others, with the units of Debian
+# others: services whose clients take SDP alone, and TCP
+others() {
+	local name
+
+	mkdir -p .ssh
+	ssh-keygen -q -t ed25519 -N "" -f .ssh/id_ed25519
+	cp .ssh/id_ed25519.pub .ssh/authorized_keys
+	printf 'Host *\nBatchMode yes\nStrictHostKeyChecking no\n' >.ssh/config
+	printf 'frontend web\n\tbind :8080\n\tdefault_backend nginx\nbackend nginx\n\t%s\n' \
+		"server one 127.0.0.1:80" >>/etc/haproxy/haproxy.cfg
+	for name in memcached ssh haproxy; do
+		check "sdp-run enable $name" bash -c "sdp-run enable $name && systemctl restart $name"
+	done
+	check "memcached as a service, over SDP" soon over_sdp \
+		"printf 'get x\r\nquit\r\n' | sdp-run -o nc -N 127.0.0.1 11211 | grep END"
+	check "OpenSSH as a service, over SDP" over_sdp "[ \"\$(sdp-run -o ssh $SERVER echo x)\" = x ]"
+	check "OpenSSH as a service, for a plain client" over_tcp "[ \"\$(ssh $SERVER echo x)\" = x ]"
+	check "haproxy as a service, over SDP" over_sdp \
+		"sdp-run -o curl -sS http://$SERVER:8080/ | grep 'Welcome to nginx'"
+	check "haproxy reaches nginx over SDP" over_sdp \
+		"curl -sS http://$SERVER:8080/ | grep 'Welcome to nginx'"
+}
+
+# services: with the units of Debian
 services() {
 	check "sdp-run enable nginx" bash -c "sdp-run enable nginx && systemctl restart nginx"
 	check "nginx as a service, over SDP" over_sdp \
 		"sdp-run -o curl -sS http://127.0.0.1/ | grep 'Welcome to nginx'"
+	others
 	postgresql
 }
 
@@ -160,6 +184,21 @@ confined() {
 }
 
 
+# plugged: a network device that comes when the machine has been up for long, goes, and
+# comes again
+plugged() {
+	local time
+
+	check "systemctl enable sdp@plug0, which is not there" systemctl enable sdp@plug0
+	for time in once again; do
+		ip link add plug0 type dummy
+		check "a network device comes $time, and its RDMA device with it" soon device plug0
+		ip link delete plug0
+		check "its unit ends with it" soon bash -c "! systemctl -q is-active sdp@plug0"
+	done
+	check "systemctl disable sdp@plug0" systemctl disable sdp@plug0
+}
+
 # signed: with a key that mokutil can give to the firmware
 signed() {
 	check "DKMS has signed the modules" bash -c '[ -n "$(modinfo -F signer sdp)" ]'
@@ -187,6 +226,7 @@ first() {
 	services
 	firewall
 	confined
+	plugged
 	signed
 	clean "before the reboot"
 	systemctl reboot
