@@ -35,8 +35,8 @@ same() {
 	done
 }
 
-sysctls=$(sed -nE 's/.*[ \t]SDP_SYSCTL(_MEM|_WORD|_PAIR|_KEY)?\(([a-z_]+), [&SNfpsu].*/\2/p' \
-	drivers/sdp/sdp_sysctl.c | sort -u)
+sysctls=$(sed -nE -e 's/.*[ \t]SDP_SYSCTL(_MEM|_WORD|_PAIR|_KEY)?\(([a-z_]+), [&SNfpsu].*/\2/p' \
+	-e 's/\t\.procname\t= "([a-z_]+)",/\1/p' drivers/sdp/sdp_sysctl.c | tr -d '\t' | sort -u)
 same "$doc/sdp.rst" "$(literals $doc/sdp.rst Tunables)" "$sysctls"
 same tools/conf/sdp-sysctl.conf "$(sed -n 's/^#net\.sdp\.\([a-z_]*\) = .*/\1/p' \
 	tools/conf/sdp-sysctl.conf | sort)" "$sysctls"
