@@ -13,10 +13,10 @@
 #	K_ARCH     for make ARCH=, or empty
 #	K_SRC      parts of its source: scripts/, drivers/infiniband/sw/siw
 #
-# Names: 6.1 (this Debian release), rt (the same with PREEMPT_RT), 6.12 (its backports),
-# 7 (newest: backports of the next release, built with that release's compiler), debug and kcsan (see
-# debug-kernel.sh), uml (see selftests/native/uml-kernel.sh), host (the headers in
-# KDIR; nothing to boot).  Packages come from the mirror that this machine's apt uses,
+# Names: 6.1 (this Debian release), rt (the same with PREEMPT_RT), 6.12 (the newer one
+# that it maintains as well), 7 (newest: backports of the next release, built with that
+# release's compiler), debug and kcsan (see debug-kernel.sh), uml (see
+# selftests/native/uml-kernel.sh), host (the headers in KDIR; nothing to boot).  Packages come from the mirror that this machine's apt uses,
 # other suites through a private apt state that leaves the machine's own alone.
 #
 # kernel.sh --cached NAME: fail rather than fetch or build anything.
@@ -42,7 +42,14 @@ here=$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd)
 . "$here/apt.sh"
 
 max_age=${KERNEL_MAX_AGE:-14}
-recipe=4
+
+# recipe NAME: a number that changes with the content of an entry
+recipe() {
+	case $1 in
+	6.12) echo 5 ;;
+	*) echo 4 ;;
+	esac
+}
 
 # ------------------------------------------------------------------ packages
 
@@ -79,8 +86,7 @@ apt_suites() {
 # apt_of NAME: options for the suites that this kernel is in
 apt_of() {
 	case $1 in
-	6.1 | rt) apt_machine ;;
-	6.12) apt_suites "$1" bookworm-backports bookworm ;;
+	6.1 | rt | 6.12) apt_machine ;;
 	7) apt_suites "$1" trixie-backports trixie ;;
 	esac
 }
@@ -113,7 +119,10 @@ fetch() {
 debian_kernel() {
 	local name=$1 rel src pkg meta=linux-image-amd64
 	apt_of "$name"
-	[ "$name" != rt ] || meta=linux-image-rt-amd64
+	case $name in
+	rt) meta=linux-image-rt-amd64 ;;
+	6.12) meta=linux-image-6.12-amd64 ;;
+	esac
 	rel=$(needs $meta '^linux-image-[0-9]' | head -n1)
 	[ -n "$rel" ]
 	rel=${rel#linux-image-}
@@ -264,7 +273,8 @@ debug_source() { unpack_source /usr/src/linux-source-6.1.tar.xz; }
 
 # current NAME: the entry that NAME stands for at present, if known
 current() {
-	local link=$SDP_CACHE/kernel/$1.v$recipe entry
+	local entry link
+	link=$SDP_CACHE/kernel/$1.v$(recipe "$1")
 	entry=$(cat "$link" 2>/dev/null) || return 1
 	cache_has "$entry" || return 1
 	[ -n "$cached_only" ] || [ -n "$(find "$link" -mtime "-$max_age")" ] || return 1
@@ -272,8 +282,9 @@ current() {
 }
 
 prepare_debian() {
-	local entry
-	entry=kernel/$1-$(cache_key "$recipe" "$(date +%G-%V)")
+	local entry link
+	link=$SDP_CACHE/kernel/$1.v$(recipe "$1")
+	entry=kernel/$1-$(cache_key "$(recipe "$1")" "$(date +%G-%V)")
 	if current "$1"; then
 		return
 	fi
@@ -286,8 +297,8 @@ prepare_debian() {
 		return
 	fi
 	# by rename: concurrent runs never read half of it
-	echo "$entry" >"$SDP_CACHE/kernel/$1.v$recipe.$$"
-	mv "$SDP_CACHE/kernel/$1.v$recipe.$$" "$SDP_CACHE/kernel/$1.v$recipe"
+	echo "$entry" >"$link.$$"
+	mv "$link.$$" "$link"
 }
 
 show() {
