@@ -95,6 +95,28 @@ static inline void vm_flags_mod(struct vm_area_struct *vma, unsigned long set,
 #define sk_uid(sk)		READ_ONCE((sk)->sk_uid)
 #endif
 
+/*
+ * The account of a struct proto. Before 6.9 its inline functions are in net/sock.h, and some
+ * of these kernels do not export what they need.
+ */
+#ifdef HAVE_PROTO_MEMORY_H
+#include <net/proto_memory.h>
+#else
+static inline void compat_memory_allocated_add(const struct sock *sk, int val)
+{
+	struct proto *proto = sk->sk_prot;
+
+	val = this_cpu_add_return(*proto->per_cpu_fw_alloc, val);
+	if (unlikely(abs(val) >= SK_MEMORY_PCPU_RESERVE)) {
+		val = this_cpu_xchg(*proto->per_cpu_fw_alloc, 0);
+		atomic_long_add(val, proto->memory_allocated);
+	}
+}
+
+#define sk_memory_allocated_add(sk, val)	compat_memory_allocated_add(sk, val)
+#define sk_memory_allocated_sub(sk, val)	compat_memory_allocated_add(sk, -(val))
+#endif
+
 /* Flags of inet_sock, bit fields before 6.6; those which are used here */
 #ifndef HAVE_INET_FLAGS
 #define COMPAT_INET_FREEBIND(sk)	(inet_sk(sk)->freebind)

@@ -26,6 +26,7 @@
 #include "sdp_dial.h"
 #include "sdp_fallback.h"
 #include "sdp_latency.h"
+#include "sdp_mem.h"
 #include "sdp_mib.h"
 #include "sdp_netlink.h"
 #include "sdp_port.h"
@@ -100,6 +101,9 @@ static void sdp_destruct(struct sock *sk)
 	if (sdp->orphan)
 		atomic_dec(&sn->norphans);
 	WRITE_ONCE(sk->sk_wmem_queued, 0);
+	WARN_ON_ONCE(atomic_read(&sdp->tx_mem));
+	sk_sockets_allocated_dec(sk);
+	/* warns if sk_rmem_alloc is left */
 	inet_sock_destruct(sk);
 }
 
@@ -136,6 +140,7 @@ static void sdp_sock_setup(struct sock *sk, int protocol)
 	if (sdp->v6)
 		inet_sk(sk)->pinet6 = &sdp->inet6;
 	sdp_sockopt_init(sk);
+	sk_sockets_allocated_inc(sk);
 
 	spin_lock_bh(&sn->socks_lock);
 	list_add_tail(&sdp->net_node, &sn->socks);
@@ -1424,6 +1429,11 @@ static struct proto sdp_prot = {
 	.keepalive		= sdp_timer_set_keepalive,
 	.diag_destroy		= sdp_diag_destroy,
 	.stream_memory_free	= sdp_stream_memory_free,
+	.memory_allocated	= &sdp_mem_allocated,
+	.per_cpu_fw_alloc	= &sdp_mem_fw_alloc,
+	.sockets_allocated	= &sdp_mem_sockets,
+	.memory_pressure	= &sdp_mem_pressure,
+	.sysctl_mem		= sdp_mem_limits,
 #ifdef HAVE_PROTO_PINFO_OFFSET
 	.ipv6_pinfo_offset	= offsetof(struct sdp_sock, inet6),
 #endif
@@ -1497,6 +1507,7 @@ static void __net_exit sdp_net_exit(struct net *net)
 	WARN_ON_ONCE(!list_empty(&sdp_pernet(net)->socks));
 	WARN_ON_ONCE(atomic_read(&sdp_pernet(net)->nconns));
 	WARN_ON_ONCE(atomic_read(&sdp_pernet(net)->norphans));
+	WARN_ON_ONCE(sdp_mib_read(net, SDP_MIB_MEM_PAGES));
 	sdp_zc_cache_exit_net(&sdp_pernet(net)->zc_cache);
 	sdp_sysctl_exit_net(net);
 	sdp_mib_exit_net(net);
@@ -1518,9 +1529,12 @@ static int __init sdp_init(void)
 	err = sdp_conn_init();
 	if (err)
 		return err;
-	err = register_pernet_subsys(&sdp_net_ops);
+	err = sdp_mem_init();
 	if (err)
 		goto free_cm;
+	err = register_pernet_subsys(&sdp_net_ops);
+	if (err)
+		goto free_mem;
 	err = sdp_dial_init();
 	if (err)
 		goto free_net;
@@ -1548,6 +1562,8 @@ free_dial:
 	sdp_dial_exit();
 free_net:
 	unregister_pernet_subsys(&sdp_net_ops);
+free_mem:
+	sdp_mem_exit();
 free_cm:
 	sdp_latency_exit();
 	sdp_conn_exit();
@@ -1577,6 +1593,7 @@ static void __exit sdp_exit(void)
 	proto_unregister(&sdp_prot);
 	sdp_dial_exit();
 	unregister_pernet_subsys(&sdp_net_ops);
+	sdp_mem_exit();
 	sdp_latency_exit();
 	sdp_conn_exit();
 }

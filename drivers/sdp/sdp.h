@@ -35,6 +35,7 @@
  *                       registration, the IP route, settings
  *   sdp_sock.c          the socket as an object
  *   sdp_latency.c       how long sends take
+ *   sdp_mem.c           account of the buffers of verbs links
  *   sdp_netlink.c       counters and states for user space
  *   sdp_mib.c sdp_trace.c sdp_wire.c
  *                       counters, tracepoints, message formats

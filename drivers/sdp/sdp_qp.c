@@ -8,12 +8,14 @@
 #include <linux/slab.h>
 
 #include "sdp.h"
+#include "sdp_mem.h"
 #include "sdp_mib.h"
 #include "sdp_verbs.h"
 
 #define SDP_RECV_BATCH	8	/* receives posted by one call */
 #define SDP_RX_GROW	4	/* receives added at a time */
 #define SDP_RX_AGAIN	(HZ / 50)	/* until more memory is asked for */
+#define SDP_RX_LIMITED	(HZ / 4)	/* the same where net.sdp.mem is in use */
 #define SDP_LEND_MIN	2U	/* buffers lent, however small SO_RCVBUF is */
 #define SDP_DRAIN_WRS	2	/* ib_drain_qp needs one on each queue */
 #define SDP_PROBE_WRS	1
@@ -67,10 +69,40 @@ u32 sdp_qp_rx_lendable(const struct sock *sk)
 	return max(n - SDP_MIN_RX_BUFS, SDP_LEND_MIN);
 }
 
+/* A page for one receive, charged; NULL without memory. @must: as sdp_mem_charge_rx(). */
+static struct page *sdp_qp_rx_get(struct sdp_conn *conn, gfp_t gfp, bool must)
+{
+	struct page *page;
+
+	if (!sdp_mem_charge_rx(conn->sk, SDP_BUF_SIZE, must))
+		return NULL;
+	page = alloc_pages(gfp | __GFP_ACCOUNT | __GFP_COMP | __GFP_NOWARN,
+			   SDP_BUF_ORDER);
+	if (!page)
+		sdp_mem_uncharge_rx(conn->sk, SDP_BUF_SIZE);
+	return page;
+}
+
+/**
+ * sdp_qp_rx_put - a page of a receive buffer is not needed any more
+ * @sk: socket
+ * @page: page, to which others (a pipe, a mapping of the program) may have references
+ *
+ * Context: any.
+ */
+void sdp_qp_rx_put(struct sock *sk, struct page *page)
+{
+	put_page(page);
+	sdp_mem_uncharge_rx(sk, SDP_BUF_SIZE);
+}
+
 /**
  * sdp_qp_rx_alloc - give a receive buffer a page
  * @conn: connection whose device it is for
  * @buf: buffer without a page
+ *
+ * Those that a connection starts with it may always have: sdp_verbs_start() has looked at
+ * the limit.
  *
  * Context: process.
  *
@@ -78,16 +110,16 @@ u32 sdp_qp_rx_lendable(const struct sock *sk)
  */
 int sdp_qp_rx_alloc(struct sdp_conn *conn, struct sdp_rx_buf *buf)
 {
+	bool must = conn->verbs->rx_nbufs < conn->rx_start;
 	struct page *page;
 
-	page = alloc_pages(GFP_KERNEL_ACCOUNT | __GFP_COMP | __GFP_NOWARN,
-			   SDP_BUF_ORDER);
+	page = sdp_qp_rx_get(conn, GFP_KERNEL, must);
 	if (!page)
 		return -ENOMEM;
 	sg_init_table(&buf->sg, 1);
 	sg_set_page(&buf->sg, page, SDP_BUF_SIZE, 0);
 	if (!ib_dma_map_sg(conn->dev, &buf->sg, 1, DMA_FROM_DEVICE)) {
-		__free_pages(page, SDP_BUF_ORDER);
+		sdp_qp_rx_put(conn->sk, page);
 		return -ENOMEM;
 	}
 	buf->page = page;
@@ -111,6 +143,15 @@ void sdp_qp_rx_unmap(struct sdp_conn *conn, struct sdp_rx_buf *buf)
 			      DMA_ATTR_SKIP_CPU_SYNC);
 }
 
+/*
+ * Our data waits for credits, and these wait after the message that has come: it must not
+ * depend on a reader, who may be the one that sends.
+ */
+static bool sdp_qp_rx_must(const struct sdp_verbs *v)
+{
+	return READ_ONCE(v->tx_unsent);
+}
+
 /* A page for the message that has come; with sdp_verbs.rx_lazy. Context: any. */
 static struct page *sdp_qp_rx_page(struct sdp_conn *conn)
 {
@@ -127,8 +168,7 @@ static struct page *sdp_qp_rx_page(struct sdp_conn *conn)
 	if (likely(page))
 		return page;
 	old = sdp_sock_charge(conn->sk);
-	page = alloc_pages(GFP_NOWAIT | __GFP_ACCOUNT | __GFP_COMP |
-			   __GFP_NOWARN, SDP_BUF_ORDER);
+	page = sdp_qp_rx_get(conn, GFP_NOWAIT, sdp_qp_rx_must(v));
 	set_active_memcg(old);
 	return page;
 }
@@ -199,21 +239,31 @@ void sdp_qp_idle(struct sdp_conn *conn)
 	queue_delayed_work(sdp_wq(conn->sk), &v->idle_work, SDP_IDLE);
 }
 
-/* A page that nothing needs now. Context: any. */
+/* Keep a page for a message to come. Context: any. */
 static void sdp_qp_rx_keep(struct sdp_conn *conn, struct page *page)
 {
 	struct sdp_verbs *v = conn->verbs;
 	unsigned long flags;
 
-	/* a pipe or a mapping of the program has it, too */
-	if (unlikely(page_count(page) != 1)) {
-		put_page(page);
-		return;
-	}
 	spin_lock_irqsave(&v->rx_lock, flags);
 	list_add(&page->lru, &v->rx_spare);
 	spin_unlock_irqrestore(&v->rx_lock, flags);
 	sdp_qp_idle(conn);
+}
+
+/*
+ * A page that nothing needs now. A message that waits for one gets it, or may have
+ * another one: see sdp_qp_rx_supply(). Context: any.
+ */
+static void sdp_qp_rx_spare(struct sdp_conn *conn, struct page *page)
+{
+	/* a pipe or a mapping of the program may have it, too */
+	if (unlikely(page_count(page) != 1 || sdp_mem_short()))
+		sdp_qp_rx_put(conn->sk, page);
+	else
+		sdp_qp_rx_keep(conn, page);
+	if (unlikely(READ_ONCE(conn->verbs->rx_lacks)))
+		queue_work(sdp_wq(conn->sk), &conn->ctl_work);
 }
 
 /**
@@ -231,14 +281,16 @@ void sdp_qp_rx_bare(struct sdp_conn *conn, struct sdp_rx_buf *buf)
 		return;
 	sdp_qp_rx_unmap(conn, buf);
 	buf->page = NULL;
-	sdp_qp_rx_keep(conn, page);
+	sdp_qp_rx_spare(conn, page);
 }
 
 /**
  * sdp_qp_rx_supply - find memory for a message that waits for it
  * @conn: connection
  *
- * If there is none, kick_work tries again.
+ * If there is none, kick_work tries again: often without memory, and now and then where
+ * the limit does not allow more. Then the connection has a page that its reader is to free,
+ * and sdp_qp_rx_spare() comes here at once.
  *
  * Context: process, may sleep.
  */
@@ -246,21 +298,24 @@ void sdp_qp_rx_supply(struct sdp_conn *conn)
 {
 	const struct rdma_stack_link *stack = rdma_stack_get_link(conn->dev);
 	struct sdp_verbs *v = conn->verbs;
-	struct page *page;
+	struct page *page = NULL;
 
 	if (!READ_ONCE(v->rx_lacks) || !stack)
 		return;
-	page = alloc_pages(GFP_KERNEL_ACCOUNT | __GFP_COMP | __GFP_NOWARN,
-			   SDP_BUF_ORDER);
-	if (!page) {
-		SDP_INC_STATS(sock_net(conn->sk), RX_NO_MEM);
-		queue_delayed_work(sdp_wq(conn->sk), &conn->kick_work,
-				   SDP_RX_AGAIN);
-		return;
+	if (list_empty_careful(&v->rx_spare)) {
+		page = sdp_qp_rx_get(conn, GFP_KERNEL, sdp_qp_rx_must(v));
+		if (!page) {
+			SDP_INC_STATS(sock_net(conn->sk), RX_NO_MEM);
+			queue_delayed_work(sdp_wq(conn->sk), &conn->kick_work,
+					   sdp_mem_short() ? SDP_RX_LIMITED :
+							     SDP_RX_AGAIN);
+			return;
+		}
 	}
 	/* first: a message that finds none from now on asks again */
 	WRITE_ONCE(v->rx_lacks, false);
-	sdp_qp_rx_keep(conn, page);
+	if (page)
+		sdp_qp_rx_keep(conn, page);
 	stack->rx_again(conn->qp);
 }
 
@@ -284,7 +339,7 @@ bool sdp_qp_rx_trim(struct sdp_conn *conn)
 	if (list_empty(&pages))
 		return false;
 	list_for_each_entry_safe(page, tmp, &pages, lru)
-		__free_pages(page, SDP_BUF_ORDER);
+		sdp_qp_rx_put(conn->sk, page);
 	return true;
 }
 
@@ -293,13 +348,15 @@ static void sdp_qp_rx_drop(struct sdp_conn *conn, struct sdp_rx_buf *buf)
 {
 	if (buf->page) {
 		sdp_qp_rx_unmap(conn, buf);
-		put_page(buf->page);
+		sdp_qp_rx_put(conn->sk, buf->page);
 		buf->page = NULL;
 	}
 	spin_lock_bh(&conn->tx_lock);
 	buf->used = false;
 	conn->verbs->rx_nbufs--;
 	spin_unlock_bh(&conn->tx_lock);
+	if (unlikely(READ_ONCE(conn->verbs->rx_lacks)))
+		queue_work(sdp_wq(conn->sk), &conn->ctl_work);
 }
 
 /* A buffer without a page, or that gets one later, becomes one of the connection's. */
@@ -444,7 +501,7 @@ static void sdp_qp_rx_free_seg(struct sdp_conn *conn, struct sdp_rx_seg *seg)
 		if (!seg->buf[i].page)
 			continue;
 		sdp_qp_rx_unmap(conn, &seg->buf[i]);
-		put_page(seg->buf[i].page);
+		sdp_qp_rx_put(conn->sk, seg->buf[i].page);
 	}
 	ib_dma_unmap_single(conn->dev, seg->dma,
 			    SDP_RX_SEG * conn->verbs->rx_slot, DMA_FROM_DEVICE);
@@ -610,6 +667,9 @@ u32 sdp_qp_rx_left(const struct sdp_conn *conn)
 	u32 limit = min(sdp_qp_rx_limit(conn), conn->rx_top);
 	u32 have = READ_ONCE(conn->verbs->rx_nbufs);
 
+	/* as TCP's windows do not grow then */
+	if (sdp_mem_short())
+		limit = min(limit, conn->rx_start);
 	return limit > have ? limit - have : 0;
 }
 
@@ -977,16 +1037,38 @@ int sdp_qp_probe(struct sdp_conn *conn, bool alive)
 	return ib_post_send(conn->qp, &wr.wr, NULL);
 }
 
+/* Pages of a send buffer, charged; NULL without memory */
+static struct page *sdp_qp_tx_get(struct sdp_conn *conn, gfp_t gfp,
+				  unsigned int order, bool must)
+{
+	struct page *page;
+
+	if (!sdp_mem_charge_tx(conn->sk, PAGE_SIZE << order, must))
+		return NULL;
+	page = alloc_pages(gfp, order);
+	if (!page)
+		sdp_mem_uncharge_tx(conn->sk, PAGE_SIZE << order);
+	return page;
+}
+
+static void sdp_qp_tx_put(struct sdp_conn *conn, struct sdp_chunk *c)
+{
+	put_page(c->page);
+	sdp_mem_uncharge_tx(conn->sk, c->size);
+	kfree(c);
+}
+
 /**
  * sdp_qp_chunk_alloc - get a send buffer
  * @conn: connection with a QP
  * @gfp: how to allocate
+ * @must: as for sdp_mem_charge_tx()
  *
  * Context: lock_sock, no spinlock if @gfp may sleep.
  *
  * Return: a chunk with one reference, or NULL.
  */
-struct sdp_chunk *sdp_qp_chunk_alloc(struct sdp_conn *conn, gfp_t gfp)
+struct sdp_chunk *sdp_qp_chunk_alloc(struct sdp_conn *conn, gfp_t gfp, bool must)
 {
 	unsigned int order = SDP_BUF_ORDER;
 	struct sdp_chunk *c;
@@ -994,26 +1076,26 @@ struct sdp_chunk *sdp_qp_chunk_alloc(struct sdp_conn *conn, gfp_t gfp)
 	c = kmalloc(sizeof(*c), gfp);
 	if (!c)
 		return NULL;
-	c->page = alloc_pages((gfp & ~__GFP_DIRECT_RECLAIM) | __GFP_COMP |
-			      __GFP_NOWARN | __GFP_NORETRY, order);
+	c->page = sdp_qp_tx_get(conn, (gfp & ~__GFP_DIRECT_RECLAIM) |
+				__GFP_COMP | __GFP_NOWARN | __GFP_NORETRY,
+				order, must);
 	if (!c->page) {
 		order = 0;
-		c->page = alloc_page(gfp);
+		c->page = sdp_qp_tx_get(conn, gfp, order, must);
 	}
-	if (!c->page)
-		goto free;
+	if (!c->page) {
+		kfree(c);
+		return NULL;
+	}
 	c->size = PAGE_SIZE << order;
 	c->dma = ib_dma_map_page(conn->dev, c->page, 0, c->size, DMA_TO_DEVICE);
-	if (ib_dma_mapping_error(conn->dev, c->dma))
-		goto put;
+	if (ib_dma_mapping_error(conn->dev, c->dma)) {
+		sdp_qp_tx_put(conn, c);
+		return NULL;
+	}
 	c->used = 0;
 	c->refs = 1;
 	return c;
-put:
-	put_page(c->page);
-free:
-	kfree(c);
-	return NULL;
 }
 
 /**
@@ -1030,6 +1112,5 @@ void sdp_qp_chunk_free(struct sdp_conn *conn, struct sdp_chunk *c)
 		return;
 	}
 	ib_dma_unmap_page(conn->dev, c->dma, c->size, DMA_TO_DEVICE);
-	put_page(c->page);
-	kfree(c);
+	sdp_qp_tx_put(conn, c);
 }

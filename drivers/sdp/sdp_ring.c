@@ -19,6 +19,7 @@
 
 #include "sdp.h"
 #include "sdp_fc.h"
+#include "sdp_mem.h"
 #include "sdp_mib.h"
 #include "sdp_ring.h"
 #include "sdp_rx.h"
@@ -29,7 +30,7 @@
 
 /* ---- memory ---- */
 
-static void sdp_ring_put(struct sdp_ring *ring)
+static void sdp_ring_put(struct sock *sk, struct sdp_ring *ring)
 {
 	u32 i;
 
@@ -38,10 +39,11 @@ static void sdp_ring_put(struct sdp_ring *ring)
 	for (i = 0; i < ring->nr; i++)
 		if (ring->page[i])
 			__free_pages(ring->page[i], SDP_BUF_ORDER);
+	sdp_mem_uncharge_rx(sk, ring->size);
 	kfree(ring);
 }
 
-static struct sdp_ring *sdp_ring_alloc(u32 size)
+static struct sdp_ring *sdp_ring_alloc(struct sock *sk, u32 size)
 {
 	u32 nr = size / SDP_BUF_SIZE, i;
 	struct sdp_ring *ring;
@@ -49,6 +51,10 @@ static struct sdp_ring *sdp_ring_alloc(u32 size)
 	ring = kzalloc(struct_size(ring, page, nr), GFP_KERNEL_ACCOUNT);
 	if (!ring)
 		return NULL;
+	if (sdp_mem_full(sk) || !sdp_mem_charge_rx(sk, size, false)) {
+		kfree(ring);
+		return NULL;
+	}
 	refcount_set(&ring->refs, 1);
 	ring->size = size;
 	ring->nr = nr;
@@ -58,7 +64,7 @@ static struct sdp_ring *sdp_ring_alloc(u32 size)
 					    __GFP_NOWARN | __GFP_ZERO,
 					    SDP_BUF_ORDER);
 		if (!ring->page[i]) {
-			sdp_ring_put(ring);
+			sdp_ring_put(sk, ring);
 			return NULL;
 		}
 	}
@@ -122,7 +128,7 @@ static void sdp_ring_unmap(struct sdp_conn *conn, struct sdp_ring_conn *r)
 	}
 	kfree(r->sg);
 	r->sg = NULL;
-	sdp_ring_put(r->mem);
+	sdp_ring_put(conn->sk, r->mem);
 	r->mem = NULL;
 }
 
@@ -146,7 +152,7 @@ static struct sdp_ring_conn *sdp_ring_new(struct sdp_conn *conn)
 	r->cqe.done = sdp_ring_failed;
 	if (READ_ONCE(sn->sysctl_rdma_progress) == SDP_PROGRESS_APP)
 		r->progress = SDP_RING_APP;
-	r->mem = sdp_ring_alloc(sdp_ring_size(conn));
+	r->mem = sdp_ring_alloc(conn->sk, sdp_ring_size(conn));
 	if (r->mem && !sdp_ring_map(conn, r))
 		return r;
 	sdp_ring_unmap(conn, r);
@@ -206,7 +212,7 @@ void sdp_ring_destroy(struct sdp_conn *conn)
  */
 void sdp_ring_drop(struct sdp_sock *sdp)
 {
-	sdp_ring_put(sdp->rx_ring);
+	sdp_ring_put(&sdp->inet.sk, sdp->rx_ring);
 	sdp->rx_ring = NULL;
 	WRITE_ONCE(sdp->rx_tight, 0);
 }

@@ -317,7 +317,7 @@ static void sdp_rx_sigurg(struct sock *sk)
 	read_unlock_bh(&sk->sk_callback_lock);
 }
 
-/* Have all receives that the peer can use for data been used? */
+/* Have all receives that the peer can use for data been used, or all memory for them? */
 static bool sdp_rx_used_up(const struct sdp_sock *sdp)
 {
 	const struct sdp_conn *conn;
@@ -329,7 +329,9 @@ static bool sdp_rx_used_up(const struct sdp_sock *sdp)
 	rcu_read_lock();
 	conn = READ_ONCE(sdp->conn);
 	v = conn ? READ_ONCE(conn->verbs) : NULL;
-	if (v && !READ_ONCE(v->rx_grows)) {
+	if (v && READ_ONCE(v->rx_lacks)) {
+		ret = true;
+	} else if (v && !READ_ONCE(v->rx_grows)) {
 		left = READ_ONCE(v->rx_posted_total) - READ_ONCE(conn->rx_mseq);
 		ret = left < (READ_ONCE(conn->fc)->held ? 1 :
 			      SDP_FC_FLOW + SDP_FC_SPARE);

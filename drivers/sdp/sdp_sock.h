@@ -98,6 +98,10 @@ struct sdp_sock {
 	struct sdp_ring *rx_ring;	/* flow control "rdma" */
 	u32 ring_calls;			/* see sdp_ring_enter(); lock_sock */
 	u32 rx_tight;			/* quarter of the ring, 0 without one */
+	atomic_t tx_mem;		/* bytes of send buffers that are charged,
+					 * as sk_rmem_alloc for those that receive;
+					 * sdp_mem.c
+					 */
 	u32 rx_seq;			/* stream bytes received */
 	u32 copied_seq;			/* stream bytes read; lock_sock */
 	u32 urg_seq;			/* of the urgent byte; lock, readable without */

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
  * SDP tunables: the files below /proc/sys/net/sdp, one set for each network
- * namespace. Calls the sysctl core, and sdp_latency.c to be turned on. struct sdp_net has
+ * namespace, but for the limits of sdp_mem.c. Calls the sysctl core, and sdp_latency.c to be
+ * turned on. struct sdp_net has
  * the values with their units, Documentation/sdp.rst their meaning.
  *
  * Most values apply to sockets or connections that are made afterwards.
@@ -21,6 +22,7 @@
 #include "compat.h"
 #include "sdp.h"
 #include "sdp_latency.h"
+#include "sdp_mem.h"
 #include "sdp_verbs.h"
 
 #define SDP_TIMEOUT_MAX		3600	/* seconds */
@@ -116,6 +118,34 @@ static int sdp_proc_mem(CTL_TABLE_CONST struct ctl_table *table, int write,
 	err = sdp_proc_mem_locked(table, write, buffer, lenp, ppos);
 	mutex_unlock(&sysctl_lock);
 	return sdp_refused(table, write, err);
+}
+
+/*
+ * net.sdp.mem: as tcp_mem one for the machine, since all namespaces share its memory. Only
+ * the first one may write it.
+ */
+static int sdp_proc_pages(CTL_TABLE_CONST struct ctl_table *table, int write,
+			  void *buffer, size_t *lenp, loff_t *ppos)
+{
+	struct ctl_table tmp = *table;
+	long *data = table->data;
+	long val[3];
+	int i, err;
+
+	for (i = 0; i < ARRAY_SIZE(val); i++)
+		val[i] = READ_ONCE(data[i]);
+	tmp.data = val;
+	err = proc_doulongvec_minmax(&tmp, write, buffer, lenp, ppos);
+	if (err || !write)
+		return err;
+	if (val[0] < 0 || val[0] > val[1] || val[1] > val[2]) {
+		net_info_ratelimited("net.sdp.%s takes three numbers of pages that do not decrease\n",
+				     table->procname);
+		return -EINVAL;
+	}
+	for (i = 0; i < ARRAY_SIZE(val); i++)
+		WRITE_ONCE(data[i], val[i]);
+	return 0;
 }
 
 /* A number whose limit is another value of the namespace */
@@ -338,12 +368,18 @@ static int sdp_proc_word(CTL_TABLE_CONST struct ctl_table *table, int write,
 	.extra2		= &mem_max,					\
 }
 
-enum { RX_BUFS_MIN, RX_BUFS_MAX };
+enum { RX_BUFS_MIN, RX_BUFS_MAX, MEM };
 
 static const struct ctl_table sdp_sysctl_table[] = {
 	/* each is a limit of the other; sdp_sysctl_init_net() fills in NULL */
 	[RX_BUFS_MIN] = SDP_SYSCTL_PAIR(rx_bufs_min, &rx_bufs_min, NULL),
 	[RX_BUFS_MAX] = SDP_SYSCTL_PAIR(rx_bufs_max, NULL, &rx_bufs_max),
+	[MEM] = {
+		.procname	= "mem",
+		.maxlen		= sizeof(sdp_mem_limits),
+		.mode		= 0644,
+		.proc_handler	= sdp_proc_pages,
+	},
 	SDP_SYSCTL_MEM(rmem, &rmem_min),
 	SDP_SYSCTL_MEM(wmem, &wmem_min),
 	SDP_SYSCTL(rx_buf_size, &rx_buf_size_min, &rx_buf_size_max),
@@ -459,6 +495,9 @@ int __net_init sdp_sysctl_init_net(struct net *net)
 	memcpy(table, sdp_sysctl_table, sizeof(sdp_sysctl_table));
 	for (i = 0; i < ARRAY_SIZE(sdp_sysctl_table); i++)
 		table[i].data = (void *)sn + (size_t)table[i].data;
+	table[MEM].data = sdp_mem_limits;
+	if (!net_eq(net, &init_net))
+		table[MEM].mode = 0444;
 	table[RX_BUFS_MIN].extra2 = &sn->sysctl_rx_bufs_max;
 	table[RX_BUFS_MAX].extra1 = &sn->sysctl_rx_bufs_min;
 

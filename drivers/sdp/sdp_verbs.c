@@ -10,6 +10,7 @@
 
 #include "sdp.h"
 #include "sdp_fc.h"
+#include "sdp_mem.h"
 #include "sdp_ring.h"
 #include "sdp_verbs.h"
 
@@ -189,6 +190,8 @@ int sdp_verbs_start(struct sdp_conn *conn)
 	int err;
 
 	INIT_WORK(&conn->ctl_work, sdp_verbs_rx_work);
+	if (sdp_mem_full(conn->sk))
+		return -ENOMEM;
 	/* small messages take a receive each, and are few bytes */
 	if (conn->ring)
 		conn->rx_max = sdp_qp_rx_segs(conn->rx_top);

@@ -174,6 +174,7 @@ struct sdp_tx_area {
  * @tx_tail: where @tx_q is sent from
  * @tx_unsent: payload bytes not posted
  * @tx_want: a writer waits for completions
+ * @tx_lacks: a writer found no memory for a send buffer: completions make one free
  * @tx_lends: a long Send whose header is in a slot must be signalled: until its
  *	      completion the device may refer to the slot; see sdp_verbs_signal(); fixed
  * @tx_alone: flow control "credit": each send() becomes a message of its own; fixed
@@ -219,6 +220,7 @@ struct sdp_verbs {
 	u32 tx_head, tx_tail;
 	u32 tx_unsent;
 	bool tx_want;
+	bool tx_lacks;
 	bool tx_lends;
 	bool tx_alone;
 	u8 update_rule;
@@ -265,7 +267,7 @@ void sdp_qp_header(struct sdp_conn *conn, const struct sdp_tx_slot *slot,
 int sdp_qp_probe(struct sdp_conn *conn, bool alive);
 int sdp_qp_payload(struct sdp_conn *conn, const struct sdp_tx_msg *m, u32 hdr,
 		   struct ib_sge *sge);
-struct sdp_chunk *sdp_qp_chunk_alloc(struct sdp_conn *conn, gfp_t gfp);
+struct sdp_chunk *sdp_qp_chunk_alloc(struct sdp_conn *conn, gfp_t gfp, bool must);
 void sdp_qp_chunk_free(struct sdp_conn *conn, struct sdp_chunk *c);
 bool sdp_qp_rx_renew(struct sdp_conn *conn, struct sdp_rx_buf *buf);
 void sdp_qp_rx_grow(struct sdp_conn *conn);
@@ -280,6 +282,7 @@ void sdp_qp_rx_supply(struct sdp_conn *conn);
 bool sdp_qp_rx_trim(struct sdp_conn *conn);
 u32 sdp_qp_rx_limit(const struct sdp_conn *conn);
 int sdp_qp_rx_alloc(struct sdp_conn *conn, struct sdp_rx_buf *buf);
+void sdp_qp_rx_put(struct sock *sk, struct page *page);
 int sdp_qp_create(struct sdp_conn *conn);
 int sdp_qp_grow(struct sdp_conn *conn);
 int sdp_qp_rx_add(struct sdp_conn *conn);

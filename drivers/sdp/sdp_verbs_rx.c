@@ -13,6 +13,7 @@
 
 #include "sdp.h"
 #include "sdp_fc.h"
+#include "sdp_mem.h"
 #include "sdp_mib.h"
 #include "sdp_rx.h"
 #include "sdp_verbs.h"
@@ -297,7 +298,8 @@ static void sdp_verbs_rx_grow(struct sock *sk, struct sdp_conn *conn)
 	if (likely(left > SDP_FC_DATA))
 		return;
 	want = min(want, READ_ONCE(sn->sysctl_rmem[2]));
-	if (!(sk->sk_userlocks & SOCK_RCVBUF_LOCK) && want > sk->sk_rcvbuf)
+	if (!(sk->sk_userlocks & SOCK_RCVBUF_LOCK) && want > sk->sk_rcvbuf &&
+	    !sdp_mem_short())
 		WRITE_ONCE(sk->sk_rcvbuf, want);
 	sdp_qp_rx_grow(conn);
 }
@@ -308,7 +310,7 @@ static void sdp_verbs_rx_release(struct sock *sk, struct sdp_rx_buf *buf)
 	struct sdp_conn *conn = sdp_sk(sk)->conn;
 
 	if (!buf->conn) {
-		put_page(buf->page);
+		sdp_qp_rx_put(sk, buf->page);
 		kfree(buf);
 		return;
 	}
@@ -368,7 +370,7 @@ static void sdp_verbs_purge(struct sock *sk)
 		list_del_init(&buf->node);
 		if (buf->conn)
 			continue;
-		put_page(buf->page);
+		sdp_qp_rx_put(sk, buf->page);
 		kfree(buf);
 	}
 }

@@ -408,6 +408,7 @@ static bool sdp_verbs_complete(struct sdp_conn *conn, u32 mseq)
 			fin = true;
 		}
 		v->tx_done++;
+		WRITE_ONCE(v->tx_lacks, false);
 	}
 	return fin;
 }
@@ -493,6 +494,7 @@ static bool sdp_verbs_full(const struct sdp_conn *conn)
 	if (unlikely(!v))
 		return false;
 	return READ_ONCE(conn->zc->tx_state) != SDP_ZC_TX_IDLE ||
+	       READ_ONCE(v->tx_lacks) ||
 	       READ_ONCE(v->tx_head) - READ_ONCE(v->tx_tail) >=
 	       sdp_txq_max(v) - 1;
 }

@@ -10,6 +10,7 @@
 
 #include "compat.h"
 #include "sdp.h"
+#include "sdp_mem.h"
 #include "sdp_mib.h"
 #include "sdp_verbs.h"
 #include "sdp_verbs_tx.h"
@@ -29,7 +30,7 @@ void sdp_txq_chunk_release(struct sdp_conn *conn, struct sdp_chunk *c)
 
 	/* the transport may still hold the pages (zero copy below us) */
 	if (!c->page || v->tx_free_count >= SDP_TX_KEEP_CHUNKS ||
-	    page_count(c->page) != 1 || c->size != SDP_BUF_SIZE) {
+	    sdp_mem_short() || page_count(c->page) != 1 || c->size != SDP_BUF_SIZE) {
 		sdp_qp_chunk_free(conn, c);
 		return;
 	}
@@ -99,6 +100,33 @@ bool sdp_txq_trim(struct sdp_conn *conn)
 	return left;
 }
 
+/*
+ * There is no memory for another send buffer. Is something under way whose completion makes
+ * one free, so that the writer can wait for that? Context: lock_sock held.
+ */
+static bool sdp_txq_lacks(struct sdp_conn *conn)
+{
+	struct sdp_verbs *v = conn->verbs;
+	bool waits;
+
+	spin_lock_bh(&conn->tx_lock);
+	waits = v->tx_head != v->tx_tail || v->tx_done != conn->tx_mseq;
+	WRITE_ONCE(v->tx_lacks, waits);
+	spin_unlock_bh(&conn->tx_lock);
+	return waits;
+}
+
+static struct sdp_chunk *sdp_txq_new_chunk(struct sdp_conn *conn)
+{
+	gfp_t gfp = conn->sk->sk_allocation | __GFP_ACCOUNT;
+	struct sdp_chunk *c;
+
+	c = sdp_qp_chunk_alloc(conn, gfp, false);
+	if (!c && !sdp_txq_lacks(conn))
+		c = sdp_qp_chunk_alloc(conn, gfp, true);
+	return c;
+}
+
 /* Make sure that tx_chunk has room for a message; called by sendmsg only. */
 static struct sdp_chunk *sdp_txq_get_chunk(struct sdp_conn *conn, size_t len)
 {
@@ -128,8 +156,7 @@ static struct sdp_chunk *sdp_txq_get_chunk(struct sdp_conn *conn, size_t len)
 	}
 	spin_unlock_bh(&conn->tx_lock);
 	if (!next)
-		next = sdp_qp_chunk_alloc(conn, conn->sk->sk_allocation |
-					  __GFP_ACCOUNT);
+		next = sdp_txq_new_chunk(conn);
 	if (!next)
 		return NULL;
 	sdp_qp_idle(conn);
@@ -224,7 +251,7 @@ int sdp_txq_open(struct sdp_conn *conn, size_t len,
 
 	c = sdp_txq_get_chunk(conn, len);
 	if (!c)
-		return -ENOMEM;
+		return READ_ONCE(v->tx_lacks) ? 0 : -ENOMEM;
 	m = sdp_tx_msg(v, v->tx_head);
 	memset(m, 0, sizeof(*m));
 	m->chunk = c;

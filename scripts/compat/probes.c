@@ -70,6 +70,17 @@ static struct proto proto_ioctl_ = { .ioctl = proto_ioctl };
 /* PROBE: HAVE_PROTO_PINFO_OFFSET */
 static struct proto proto_pinfo_ = { .ipv6_pinfo_offset = 8 };
 
+/* PROBE: HAVE_PROTO_MEMORY_H */
+#if !__has_include("net/proto_memory.h")
+#error net/sock.h
+#endif
+
+/* PROBE: HAVE_SK_BYPASS_PROT_MEM */
+static bool sk_bypass(const struct sock *sk)
+{
+	return sk->sk_bypass_prot_mem;
+}
+
 /* PROBE: HAVE_PROTO_ACCEPT_ARG */
 static int accept_arg(struct socket *sock, struct socket *newsock,
 		      struct proto_accept_arg *arg);

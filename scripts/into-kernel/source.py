@@ -50,6 +50,7 @@ HEADERS = {
                          r"_(WORK|work)\b|\balloc_\w*workqueue\b",
     "net/inet_sock.h": r"\binet_sk\b|\binet_test_bit\b|\bstruct inet_sock\b",
     "net/net_namespace.h": r"\bstruct net\b|\bsock_net\b|\bput_net\b|\bregister_pernet",
+    "net/proto_memory.h": r"\bsk_memory_allocated",
     "net/netdev_lock.h": r"\bnetdev_(un)?lock(_ops)?\b|\bnetdev_lockdep_set_classes\b",
     "net/sock.h": r"\bstruct sock\b|\block_sock|\bsk_\w+\(",
     "net/tcp.h": r"\btcp_\w+\(|\bTCP_SKB_CB\b",

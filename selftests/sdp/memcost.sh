@@ -65,6 +65,8 @@ cost() {
 groups_up
 modprobe -q sdp
 dev_up hybrid hybrid || ktap_skip_all "no RDMA device"
+# more than any of them needs, in pages
+sysctl -qw net.sdp.mem="500000 500000 500000"
 sysctl -qw net.ipv4.tcp_max_orphans=32
 in_a sysctl -q -w net.sdp.max_orphans=32
 cost tcp 0

@@ -160,6 +160,9 @@ else
 	ktap_skip "two who write" "no probes"
 fi
 
+# of all namespaces; sdp/mem writes it
+refuses mem "1 2 3"
+
 for f in rmem wmem; do
 	accepts $f "8192 100000 200000"
 	refuses $f "8192 300000 200000"
@@ -175,7 +178,7 @@ ktap_is "a new namespace has the defaults" \
 
 # all that there is has been tested
 ktap_is "all files are tested" "$(cd $DIR && echo *)" \
-	"confirm_timeout connect_timeout credit_join credit_update fallback fallback_memory fallback_timeout fin_timeout flow_control group_range hold_max keepalive_intvl keepalive_probes keepalive_time max_adverts max_connections max_orphans port_offset rdma_immediate rdma_progress resolve_timeout rmem rx_buf_size rx_bufs_max rx_bufs_min rx_merge shared_link signal_every tx_latency vwin_posted wmem zcopy_cache zcopy_entries zcopy_floor zcopy_pipelined zcopy_threshold zcopy_wait"
+	"confirm_timeout connect_timeout credit_join credit_update fallback fallback_memory fallback_timeout fin_timeout flow_control group_range hold_max keepalive_intvl keepalive_probes keepalive_time max_adverts max_connections max_orphans mem port_offset rdma_immediate rdma_progress resolve_timeout rmem rx_buf_size rx_bufs_max rx_bufs_min rx_merge shared_link signal_every tx_latency vwin_posted wmem zcopy_cache zcopy_entries zcopy_floor zcopy_pipelined zcopy_threshold zcopy_wait"
 
 # may_fall_back HOW [PORT]: SDP_FALLBACK of a new socket, which may be bound: 1 tries both, 2
 # is a TCP socket at once

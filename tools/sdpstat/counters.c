@@ -18,7 +18,7 @@ static const struct counter counters[] = {
 	[SDP_MIB_ACCEPTS] = { "accepts",
 		"connections taken by accept()" },
 	[SDP_MIB_CURR_ESTAB] = { "curr_estab",
-		"connections that exist now (the only gauge)" },
+		"connections that exist now" },
 	[SDP_MIB_ATTEMPT_FAILS] = { "attempt_fails",
 		"own connects that failed, whatever the reason" },
 	[SDP_MIB_ESTAB_RESETS] = { "estab_resets",
@@ -273,6 +273,10 @@ static const struct counter counters[] = {
 		"timed sends acknowledged, after more than 16 ms, up to 64 ms" },
 	[SDP_MIB_TX_LATENCY_MORE] = { "tx_latency_more",
 		"timed sends acknowledged, after more than 64 ms" },
+	[SDP_MIB_MEM_PAGES] = { "mem_pages",
+		"pages of buffers of verbs links, now" },
+	[SDP_MIB_MEM_LIMIT] = { "mem_limit",
+		"buffers and connections refused: net.sdp.mem" },
 };
 /* clang-format on */
 
@@ -292,6 +296,12 @@ const char *counter_text(unsigned int id)
 	if (id < ARRAY_SIZE(counters) && counters[id].text)
 		return counters[id].text;
 	return "not known to this sdpstat";
+}
+
+/* It can fall */
+bool counter_gauge(unsigned int id)
+{
+	return id == SDP_MIB_CURR_ESTAB || id == SDP_MIB_MEM_PAGES;
 }
 
 bool counter_wanted(const struct options *o, unsigned int id)

@@ -395,7 +395,7 @@ static bool since_last_call(uint64_t old[COUNTERS_MAX], const uint64_t *v,
 	unsigned int i;
 
 	for (i = SDP_MIB_PAD + 1; i < n; i++)
-		if (i != SDP_MIB_CURR_ESTAB && old[i] > v[i])
+		if (!counter_gauge(i) && old[i] > v[i])
 			memset(old, 0, COUNTERS_MAX * sizeof(*old));
 	history_write(v, n, t);
 	return any;

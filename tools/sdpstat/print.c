@@ -733,7 +733,7 @@ void counters_metrics(const uint64_t *v, unsigned int n,
 
 	for (i = SDP_MIB_PAD + 1; i < n; i++) {
 		const char *name = counter_name(i, buf, sizeof(buf));
-		bool gauge = i == SDP_MIB_CURR_ESTAB;
+		bool gauge = counter_gauge(i);
 
 		if (!counter_wanted(o, i))
 			continue;

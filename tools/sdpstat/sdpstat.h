@@ -194,6 +194,7 @@ int check_main(int argc, char **argv);
 /* counters.c */
 const char *counter_name(unsigned int id, char *buf, size_t len);
 const char *counter_text(unsigned int id);
+bool counter_gauge(unsigned int id);
 bool counter_wanted(const struct options *o, unsigned int id);
 
 /* history.c */

@@ -57,7 +57,7 @@ enum {
 	SDP_MIB_ACTIVE_OPENS,		/* connects begun, whatever their outcome */
 	SDP_MIB_PASSIVE_OPENS,		/* connections established on listeners */
 	SDP_MIB_ACCEPTS,		/* connections taken by accept() */
-	SDP_MIB_CURR_ESTAB,		/* connections that exist now (the only gauge) */
+	SDP_MIB_CURR_ESTAB,		/* connections that exist now: a gauge */
 	SDP_MIB_ATTEMPT_FAILS,		/* own connects that failed, whatever the reason */
 	SDP_MIB_ESTAB_RESETS,		/* established connections that ended with an error */
 	SDP_MIB_CONN_REQS,		/* connection requests received */
@@ -214,6 +214,10 @@ enum {
 	SDP_MIB_TX_LATENCY_16MS,	/* timed sends: over 4 ms, up to 16 ms */
 	SDP_MIB_TX_LATENCY_64MS,	/* timed sends: over 16 ms, up to 64 ms */
 	SDP_MIB_TX_LATENCY_MORE,	/* timed sends: over 64 ms */
+
+	/* net.sdp.mem */
+	SDP_MIB_MEM_PAGES,		/* pages of buffers of verbs links, now: a gauge */
+	SDP_MIB_MEM_LIMIT,		/* buffers and connections that it did not allow */
 
 	__SDP_MIB_MAX,
 	SDP_MIB_MAX = (__SDP_MIB_MAX - 1)
