@@ -1,0 +1,150 @@
+#!/bin/bash
+# SPDX-License-Identifier: GPL-2.0
+# vm: debug timeout=600
+#
+# net.sdp.mem: connections over verbs links whose readers wait have no more memory together
+# than it allows, all bytes arrive when they read, and nothing is left in the account. One
+# connection more is refused.
+
+# shellcheck source=selftests/lib/lib.sh
+. "$(dirname "$0")/../lib/lib.sh"
+need python3 sdpstat
+HERE=$(cd "$(dirname "$0")" && pwd)
+COUNT=60
+PORT=7980
+# pages: half of it, which makes memory short, and a buffer of 8 to send and to receive for
+# each connection are less
+LIMIT=4000
+# the kernel counts per processor, up to 1 MB each
+SLACK=$((256 * $(nproc)))
+DIR=$(mktemp -d)
+defer rm -rf "$DIR"
+
+# pages: of buffers, in both namespaces
+pages() { echo $(($(sdp_counter a mem_pages) + $(sdp_counter b mem_pages))); }
+
+none_left() { [ "$(pages)" = 0 ]; }
+
+# total NAME: of a counter, in both namespaces
+total() { echo $(($(sdp_counter a "$1") + $(sdp_counter b "$1"))); }
+
+# ends COUNT CLIENT: a server, and a client that does not begin yet
+ends() {
+	rm -f "$DIR"/*
+	PORT=$((PORT + 1))
+	start_bg b python3 "$HERE/mem.py" serve 10.0.0.2 $PORT "$1" "$DIR"
+	SERVER=$BG_LOG
+	wait_for 60 said listening "$SERVER" || ktap_fail "the server listens" "$(cat "$SERVER")"
+	start_bg a python3 "$HERE/mem.py" "$2" 10.0.0.2 $PORT "$1" "$DIR"
+	CLIENT=$BG_LOG
+	wait_for 120 said accepted "$SERVER" || ktap_fail "connections" "$(cat "$CLIENT")"
+}
+
+# full WHAT: the connections, whose reader waits; sets FULL to the pages
+full() {
+	ends "$COUNT" send
+	touch "$DIR/fill"
+	ktap_check "$1: nothing more is taken" wait_for 200 said full "$CLIENT"
+	FULL=$(pages)
+	ktap_diag "$1: $FULL pages, $(grep full "$CLIENT"), refused $(total mem_limit)"
+}
+
+# all_read WHAT: what is unread arrives, and the memory is given back
+all_read() {
+	touch "$DIR/read"
+	ktap_check "$1: all bytes arrive" wait_for 200 said "right: $COUNT" "$SERVER"
+	ktap_check "$1: the account is empty" wait_for 20 none_left
+}
+
+# connect_one: one more connection. Prints what becomes of it
+connect_one() {
+	in_a python3 -c '
+import errno, socket, sys
+with socket.socket(socket.AF_INET, socket.SOCK_STREAM, 257) as sock:
+    try:
+        sock.connect(("10.0.0.2", int(sys.argv[1])))
+        print("connected")
+    except OSError as err:
+        print(errno.errorcode[err.errno])' "$PORT"
+}
+
+# refuses NUMBERS [in_a]: net.sdp.mem does not take them
+refuses() { ! "${@:2}" sysctl -qw net.sdp.mem="$1"; }
+
+dev_up hybrid hybrid || ktap_skip_all "no RDMA device"
+modprobe -q sdp
+for ns in a b; do
+	"in_$ns" sysctl -qw net.sdp.shared_link=0
+done
+before=$(sysctl -n net.sdp.mem | tr '\t' ' ')
+read -r _ _ most <<<"$before"
+read -r _ _ tcp < <(sysctl -n net.ipv4.tcp_mem)
+ktap_check "the default is like that of TCP: $most, $tcp" \
+	[ "$most" -gt $((tcp / 2)) -a "$most" -lt $((tcp * 2)) ]
+ktap_is "other namespaces see the limit" "$(in_a sysctl -n net.sdp.mem | tr '\t' ' ')" "$before"
+ktap_check "and cannot change it" refuses "1 2 3" in_a
+ktap_check "numbers that decrease are refused" refuses "3 2 4"
+ktap_is "nothing has changed" "$(sysctl -n net.sdp.mem | tr '\t' ' ')" "$before"
+
+full "the default"
+ktap_check "the default: much more than the limit that follows" \
+	[ "$FULL" -gt $((LIMIT + LIMIT / 2 + SLACK)) ]
+ktap_is "the default: nothing is refused" "$(total mem_limit)" 0
+all_read "the default"
+
+defer sysctl -qw net.sdp.mem="$before"
+sysctl -qw net.sdp.mem="$((LIMIT / 4)) $((LIMIT / 2)) $LIMIT"
+full "low limit"
+ktap_check "low limit: memory stays below it" [ "$FULL" -le $((LIMIT + SLACK)) ]
+ktap_check "low limit: that is counted" [ "$(total mem_limit)" -gt 0 ]
+ktap_check "low limit: poll() does not say that there is room" \
+	[ "$(sed -n 's/^full, for nothing: //p' "$CLIENT")" -lt $((COUNT * 20)) ]
+ktap_is "low limit: /proc/net/protocols says that memory is short" \
+	"$(awk '$1 == "SDP" { print $5 }' /proc/net/protocols)" yes
+
+# with what each may have in any case
+sysctl -qw net.sdp.mem="1 1 1"
+limited=$(total mem_limit)
+ktap_is "one more: is refused" "$(connect_one)" ENOBUFS
+ktap_check "one more: that is counted" [ "$(total mem_limit)" -gt "$limited" ]
+all_read "low limit"
+
+# answers WHAT: the server of one connection sends and does not read yet, and has no more
+# than it may have in any case: the credits of its client come after the client's data
+answers() {
+	sysctl -qw net.sdp.mem="$before"
+	ends 1 both
+	ktap_check "$1: memory is charged" [ "$(pages)" -ge "$2" ]
+	sysctl -qw net.sdp.mem="1 1 1"
+	touch "$DIR/fill"
+	ktap_check "$1: a server that does not read yet sends all" \
+		wait_for 60 said answered "$SERVER"
+	ktap_check "$1: its client has all" wait_for 60 said "answer right" "$CLIENT"
+	touch "$DIR/read"
+	ktap_check "$1: it reads all afterwards" wait_for 60 said "right: 1" "$SERVER"
+	ktap_check "$1: the account is empty at the end" wait_for 20 none_left
+}
+
+answers "credit" 0
+for ns in a b; do
+	"in_$ns" sysctl -qw net.sdp.flow_control=vwin
+done
+answers "vwin" 0
+if has_research; then
+	for ns in a b; do
+		"in_$ns" sysctl -qw net.sdp.flow_control=rdma
+	done
+	# a ring of 256 KB at each end
+	answers "rdma" 128
+fi
+dev_down
+for ns in a b; do
+	"in_$ns" sysctl -qw net.sdp.flow_control=credit
+done
+if dev_up siw siw; then
+	# 8 receives of 32 KB at each end
+	answers "siw" 128
+else
+	ktap_skip "siw" "no such device"
+fi
+ktap_done
