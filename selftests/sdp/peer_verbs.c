@@ -19,6 +19,7 @@
 #define SENDS 64
 #define RECVS 128
 #define WAIT_MS 20000
+#define ANSWER_MS 2000 /* for an answer after the end */
 #define RECV_ID 0x10000 /* wr_id of a receive, its number added */
 #define HEAD 18 /* of an untagged ULPDU */
 #define MRS 16
@@ -604,12 +605,20 @@ static bool has_ended(const struct verbs *v)
 	return v->ended;
 }
 
+static bool has_answers(const struct verbs *v)
+{
+	return v->posted == v->done || v->failed;
+}
+
 static enum peer_end verbs_wait_end(struct peer *p, int timeout_ms)
 {
 	struct verbs *v = p->over;
 
 	if (!wait_until(p, has_ended, timeout_ms))
 		return END_NONE;
+	/* the message of the connection manager may overtake the answer of the device */
+	if (v->ib)
+		wait_until(p, has_answers, ANSWER_MS);
 	progress(p);
 	return v->refused || v->fatal ? END_TERMINATE : END_FIN;
 }
