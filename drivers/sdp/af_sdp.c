@@ -1111,10 +1111,11 @@ static int sdp_ioctl_inet(struct socket *sock, unsigned int cmd,
  */
 static int sdp_inq(struct sock *sk)
 {
-	bool mark = sdp_sock_at_mark(sk) && !sock_flag(sk, SOCK_URGINLINE);
 	u32 seq = READ_ONCE(sdp_sk(sk)->rx_seq);
-	int n = mark ? 0 : sdp_sock_readable(sk);
+	int n = sdp_sock_readable(sk);
 
+	if (sdp_sock_at_mark(sk) && !sock_flag(sk, SOCK_URGINLINE))
+		n = 0;
 	if (!n)
 		sdp_zc_poll(sk, seq);
 	return n;

@@ -552,13 +552,13 @@ static void sdp_ring_queue(struct sdp_sock *sdp, struct sdp_rx_ctx *c)
 		sdp_ring_fill(c, seq, len);
 	else
 		sdp_ring_sync(c->conn, seq, len);
-	/* pairs with the acquire of the reader */
-	smp_store_release(&sdp->rx_seq, seq + len);
 	if (unlikely(c->m.h.flags & SDP_OOB_PRES)) {
 		sdp_ring_at(c->conn->ring->mem, seq + len - 1, 1, &run);
-		sdp_sock_oob_pres(sdp, c,
+		sdp_sock_oob_pres(sdp, c, seq + len - 1,
 				  READ_ONCE(((u8 *)page_address(run.page))[run.off]));
 	}
+	/* pairs with the acquire of the reader */
+	smp_store_release(&sdp->rx_seq, seq + len);
 	c->readable = true;
 	WRITE_ONCE(sdp->rx_bytes, sdp->rx_bytes + len);
 	SDP_INC_STATS(sock_net(c->sk), RX_DATA_MSGS);

@@ -150,15 +150,28 @@ static u32 sdp_rx_urg_limit(struct sdp_sock *sdp, u32 seq, bool in_line,
 }
 
 /*
- * Is the urgent byte the next one for the reader? Without sdp->lock: one that arrives at
- * this moment may be missed.
+ * Is the urgent byte the next one for the reader? After the acquire of rx_seq: the mark of
+ * each byte up to there has been set.
  */
-static bool sdp_rx_at_urg(const struct sdp_sock *sdp, const struct sdp_read *r)
+static bool sdp_rx_at_urg(const struct sdp_sock *sdp, u32 seq)
 {
 	u8 state = READ_ONCE(sdp->urg_state);
 
 	return unlikely(state) && state != SDP_URG_NOTYET &&
-	       READ_ONCE(sdp->urg_seq) == r->seq;
+	       READ_ONCE(sdp->urg_seq) == seq;
+}
+
+/*
+ * The reader stands at the urgent byte. As in TCP, no call reads on to it. Returns 0 if
+ * the call begins there, 1 to stop, or -errno.
+ */
+static int sdp_rx_stop_at_urg(const struct sdp_read *r)
+{
+	if (r->copied)
+		return 1;
+	if (signal_pending(current))
+		return r->timeo ? sock_intr_errno(r->timeo) : -EAGAIN;
+	return 0;
 }
 
 static u32 sdp_rx_copy(struct sock *sk, u32 seq, u32 len, struct iov_iter *to)
@@ -229,9 +242,15 @@ static int sdp_rx_piece(struct sock *sk, struct sdp_read *r)
 {
 	struct sdp_sock *sdp = sdp_sk(sk);
 	u32 have, want, used, skip;
+	int err;
 
-	/* pairs with the release in the queueing code: the bytes are there */
+	/* pairs with the release in the queueing code: the bytes are there, and the mark */
 	have = smp_load_acquire(&sdp->rx_seq) - r->seq;
+	if (sdp_rx_at_urg(sdp, r->seq)) {
+		err = sdp_rx_stop_at_urg(r);
+		if (err)
+			return err;
+	}
 	if (!have) {
 		int n = sdp_zc_recv(sk, r->msg, r->len, r->flags,
 				    sdp_rx_who(r), r->seq);
@@ -366,15 +385,6 @@ int sdp_recvmsg_locked(struct sock *sk, struct msghdr *msg, size_t len,
 			r.seq = sdp->copied_seq;
 		else if (sdp_seq_after(sdp->copied_seq, r.seq))
 			r.seq = sdp->copied_seq;
-		if (sdp_rx_at_urg(sdp, &r)) {
-			if (r.copied)
-				break;
-			if (signal_pending(current)) {
-				err = r.timeo ? sock_intr_errno(r.timeo) :
-						-EAGAIN;
-				break;
-			}
-		}
 		err = sdp_rx_piece(sk, &r);
 	} while (!err && r.len);
 	if (unlikely(entered))
@@ -600,11 +610,11 @@ static u32 sdp_splice_fill(struct sdp_splice *s, const struct sdp_rx_run *run)
 
 /*
  * Move bytes from the front of the receive queue to a pipe. Returns the number of bytes,
- * 0 if the queue is empty, -ERESTART to look again, or another negative errno.
- * Context: lock_sock held.
+ * 0 if the queue is empty or, after the first bytes, at the urgent byte, -ERESTART to look
+ * again, or another negative errno. Context: lock_sock held.
  */
 static ssize_t sdp_splice_some(struct sock *sk, struct pipe_inode_info *pipe,
-			       size_t len)
+			       size_t len, bool first)
 {
 	struct sdp_sock *sdp = sdp_sk(sk);
 	u32 seq = sdp->copied_seq, have, n;
@@ -615,7 +625,7 @@ static ssize_t sdp_splice_some(struct sock *sk, struct pipe_inode_info *pipe,
 	/* pairs with the release in the queueing code */
 	have = smp_load_acquire(&sdp->rx_seq) - seq;
 	have = min_t(size_t, have, len);
-	if (!have)
+	if (!have || (!first && sdp_rx_at_urg(sdp, seq)))
 		return 0;
 	have = sdp_rx_limit(sk, have);
 	if (!have)
@@ -673,7 +683,7 @@ ssize_t sdp_splice_read(struct socket *sock, loff_t *ppos,
 	/* SPLICE_F_NONBLOCK is for the pipe, as with TCP */
 	r.timeo = sock_rcvtimeo(sk, sock->file->f_flags & O_NONBLOCK);
 	while (len) {
-		ret = sdp_splice_some(sk, pipe, len);
+		ret = sdp_splice_some(sk, pipe, len, !done);
 		if (ret == -ERESTART)
 			continue;
 		if (ret < 0)

@@ -129,7 +129,6 @@ struct sdp_stx {
  * @have: bytes of @hdr
  * @need: bytes that @hdr will have
  * @left: payload bytes to come
- * @last: the last one that came, of a message with an urgent byte
  * @c: parsed when @have is @need; its flags collect what the whole batch did
  */
 struct sdp_srx {
@@ -137,7 +136,6 @@ struct sdp_srx {
 	u32 have;
 	u32 need;
 	u32 left;
-	u8 last;
 	struct sdp_rx_ctx c;
 };
 

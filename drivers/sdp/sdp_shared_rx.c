@@ -64,6 +64,16 @@ static int sdp_srx_header(struct sdp_srx *s, const struct rdma_stack_rx *rx,
 	return 0;
 }
 
+/* The last byte of @rx is urgent. It is not at the reader's disposal yet. */
+static void sdp_srx_urgent(struct sdp_sock *sdp, struct sdp_srx *s,
+			   const struct rdma_stack_rx *rx, u32 seq)
+{
+	const struct rdma_stack_run *run = &rx->run[rx->nr - 1];
+	u32 at = rdma_stack_gaps_off(&run->gaps, run->len - 1);
+
+	sdp_sock_oob_pres(sdp, &s->c, seq, ((const u8 *)run->data)[at]);
+}
+
 /* Payload, in whatever part of its message. Returns 0 or SDP_MIB_BAD_. */
 static int sdp_srx_payload(struct sdp_sock *sdp, struct sdp_srx *s,
 			   const struct rdma_stack_rx *rx, u32 skip)
@@ -79,13 +89,9 @@ static int sdp_srx_payload(struct sdp_sock *sdp, struct sdp_srx *s,
 		s->c.reset = true;
 		return 0;
 	}
-	if (unlikely(s->c.m.h.flags & SDP_OOB_PRES)) {
-		const struct rdma_stack_run *run = &rx->run[rx->nr - 1];
-		u32 at = rdma_stack_gaps_off(&run->gaps, run->len - 1);
-
-		s->last = *((const u8 *)run->data + at);
-	}
 	s->left -= len;
+	if (unlikely(s->c.m.h.flags & SDP_OOB_PRES) && !s->left)
+		sdp_srx_urgent(sdp, s, rx, sdp->rx_seq + len - 1);
 	/* pairs with the acquire of the reader */
 	smp_store_release(&sdp->rx_seq, sdp->rx_seq + len);
 	WRITE_ONCE(sdp->rx_bytes, sdp->rx_bytes + len);
@@ -104,8 +110,6 @@ static int sdp_srx_end(struct sdp_sock *sdp, struct sdp_srx *s)
 		return SDP_MIB_BAD_LEN;
 	if (!c->m.payload_len)
 		bad = sdp_rx_dispatch(sdp, c);
-	if (unlikely(c->m.h.flags & SDP_OOB_PRES) && !bad)
-		sdp_sock_oob_pres(sdp, c, s->last);
 	sdp_rx_taken(sdp, c);
 	s->have = 0;
 	s->need = SDP_BSDH_LEN;

@@ -302,24 +302,29 @@ void sdp_sock_urg_skip(struct sdp_sock *sdp)
 }
 
 /**
- * sdp_sock_oob_pres - the last byte of the message that ends at rx_seq is urgent
+ * sdp_sock_oob_pres - the last byte of a message is urgent
  * @sdp: socket
  * @c: the message
+ * @seq: sequence number of that byte
  * @octet: that byte
+ *
+ * Before rx_seq covers the byte: a reader that finds the byte must find the mark as well,
+ * or it would read past it.
  *
  * An urgent byte that was there before stays in the stream as an ordinary byte, even if
  * MSG_OOB has read it, unless the reader stands at it.
  *
  * Context: sdp->lock.
  */
-void sdp_sock_oob_pres(struct sdp_sock *sdp, struct sdp_rx_ctx *c, u8 octet)
+void sdp_sock_oob_pres(struct sdp_sock *sdp, struct sdp_rx_ctx *c, u32 seq,
+		       u8 octet)
 {
 	lockdep_assert_held(&sdp->lock);
 	if (!(c->m.h.flags & SDP_OOB_PEND) &&
 	    sdp->urg_state != SDP_URG_NOTYET)
 		c->urgent = true;
 	sdp_sock_urg_skip(sdp);
-	WRITE_ONCE(sdp->urg_seq, sdp->rx_seq - 1);
+	WRITE_ONCE(sdp->urg_seq, seq);
 	sdp->urg_byte = octet;
 	WRITE_ONCE(sdp->urg_state, SDP_URG_VALID);
 	SDP_INC_STATS(sock_net(c->sk), RX_OOB);
@@ -338,7 +343,8 @@ int sdp_sock_readable(const struct sock *sk)
 {
 	const struct sdp_sock *sdp = sdp_sk(sk);
 	u32 copied = sdp_sock_read_seq(sdp);
-	u32 n = READ_ONCE(sdp->rx_seq) - copied;
+	/* pairs with the release in the queueing code: the mark has been set */
+	u32 n = smp_load_acquire(&sdp->rx_seq) - copied;
 	u8 urg = READ_ONCE(sdp->urg_state);
 	u32 seq = READ_ONCE(sdp->urg_seq);
 

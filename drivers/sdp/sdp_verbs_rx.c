@@ -132,10 +132,10 @@ void sdp_verbs_queue(struct sdp_sock *sdp, struct sdp_rx_ctx *c)
 		sdp_zc_rx_payload(sdp, c);
 	else
 		c->conn->zc->rx_data++;
+	if (unlikely(c->m.h.flags & SDP_OOB_PRES))
+		sdp_sock_oob_pres(sdp, c, sdp->rx_seq + len - 1, last);
 	/* pairs with the acquire of the reader */
 	smp_store_release(&sdp->rx_seq, sdp->rx_seq + len);
-	if (unlikely(c->m.h.flags & SDP_OOB_PRES))
-		sdp_sock_oob_pres(sdp, c, last);
 	c->readable = true;
 	WRITE_ONCE(sdp->rx_bytes, sdp->rx_bytes + len);
 	SDP_INC_STATS(sock_net(c->sk), RX_DATA_MSGS);
