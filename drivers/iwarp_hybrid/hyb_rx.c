@@ -454,14 +454,15 @@ static u32 hyb_rx_verify(struct hyb_rx *rx, const struct hyb_fpdu *f)
 static u32 hyb_rx_headers(struct hyb_rx *rx, struct hyb_fpdu *f)
 {
 	u8 len[MPA_LEN_SIZE];
-	u32 err;
+	u32 err, n;
 
 	mpa_walk_begin(&f->walk, rx->pos, rx->ivl);
 	if (!hyb_rx_copy(f, len, sizeof(len)))
 		return TERM_MPA_LOCAL;
-	f->hdr_len = min_t(u32, f->ulpdu, DDP_TAGGED_LEN);
-	if (!hyb_rx_copy(f, f->hdr, f->hdr_len))
+	n = min_t(u32, f->ulpdu, DDP_TAGGED_LEN);
+	if (!hyb_rx_copy(f, f->hdr, n))
 		return TERM_MPA_LOCAL;
+	f->hdr_len = n;
 	if (!(f->hdr[0] & DDP_T) && f->ulpdu >= DDP_UNTAGGED_LEN) {
 		if (!hyb_rx_copy(f, f->hdr + f->hdr_len,
 				 DDP_UNTAGGED_LEN - f->hdr_len))
@@ -1153,7 +1154,8 @@ static bool hyb_cur_frags(struct hyb_cur *c)
 	if (!part || c->frag < skb_shinfo(part)->nr_frags)
 		return part;
 	part = part == c->skb ? skb_shinfo(part)->frag_list : part->next;
-	if (!part || skb_headlen(part))
+	/* hyb_cur_piece() refuses one that cannot be read */
+	if (!part || skb_headlen(part) || unlikely(!skb_frags_readable(part)))
 		return false;
 	c->part = part;
 	c->frag = 0;
@@ -1408,6 +1410,9 @@ static u32 hyb_rx_fpdu(struct hyb_qp *qp, const struct hyb_cur *cur, u32 avail)
 	if (!err)
 		err = hyb_rx_dispatch(qp, &f);
 	if (err) {
+		/* hyb_cur_refuse() has ended the connection */
+		if (rx->stopped)
+			return 0;
 		if (f.nic == HYB_OFF_DOUBLE && err == TERM_MPA_CRC)
 			hyb_off_lied(qp);
 		hyb_rx_fail(qp, &f, err, hyb_rx_classify(qp, &f, err));

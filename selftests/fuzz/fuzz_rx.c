@@ -4,7 +4,8 @@
  * shared link or under verbs. A stream of messages comes in packets of many shapes:
  * a fragment for each FPDU, many FPDUs in one piece, cuts anywhere, in a frag_list,
  * again what was there. FPDUs are bad now and then. The upper layer pauses, or has no
- * receive.
+ * receive. Fragments may be in the memory of a device, which is not mapped here: the
+ * engine ends the connection there, without a look at them.
  *
  * Each input runs twice: with hyb_rx_fast(), hyb_rx_bulk(), hyb_rx_bulk_piece(),
  * hyb_fast_rx() and hyb_fast_there(), and with hyb_rx_fpdu() alone, which a queue pair
@@ -19,6 +20,7 @@
 #include "pick.h"
 #include "rx_memory.h"
 #include "unit.h"
+#include <sys/mman.h>
 
 #define STREAM (192u * 1024) /* no message begins after that */
 #define ROOM (STREAM + (64u << 10))
@@ -39,6 +41,7 @@ struct piece {
 	bool part; /* first of a packet of the frag_list */
 	bool head; /* before the fragments of its part */
 	bool joins; /* follows the one before in its page */
+	bool away; /* in the memory of a device, as all fragments of its part */
 	u8 *place; /* memory of a region that it is placed in, or NULL */
 };
 
@@ -58,6 +61,7 @@ static struct {
 	u32 pause; /* after so many bytes, 0: never */
 	u32 budget;
 	u32 len; /* of the stream */
+	u32 readable; /* bytes of it before the first packet that is not */
 	u32 fpdus, packets, pieces;
 	u32 fpdu[FPDUS + 1];
 	struct { /* of an FPDU with payload for a region; len 0: none */
@@ -94,6 +98,7 @@ static struct {
 	struct hyb_off off;
 	struct hyb_ooo ooo;
 	struct hyb_dev dev;
+	struct hyb_cep cep;
 	struct tcp_sock tp;
 	struct socket socket;
 	u32 next; /* packet that comes */
@@ -416,6 +421,36 @@ static void make_packets(void)
 	in.len = off;
 }
 
+/* The fragments of the part that piece @i is in, if there are any */
+static void part_away(const struct packet *pk, u32 i)
+{
+	u32 end = pk->first + pk->nr, begin;
+
+	while (i > pk->first && !in.piece[i].part)
+		i--;
+	/* what came again is not new */
+	begin = i ? in.piece[i - 1].off + in.piece[i - 1].len : 0;
+	do {
+		if (in.piece[i].head)
+			continue;
+		in.piece[i].away = true;
+		in.readable = min(in.readable, begin);
+	} while (++i < end && !in.piece[i].part);
+}
+
+/* A few parts of packets go to the memory of a device */
+static void make_unreadable(void)
+{
+	const struct packet *pk;
+	u32 n = pick(4);
+
+	in.readable = in.len;
+	for (; in.packets && n; n--) {
+		pk = &in.packet[(pick(256) << 8 | pick(256)) % in.packets];
+		part_away(pk, pk->first + pick(256) % pk->nr);
+	}
+}
+
 /* ---- TCP ---- */
 
 static struct sk_buff *new_part(void)
@@ -432,6 +467,29 @@ static void put_head(struct sk_buff *part, const struct piece *pc)
 	part->data = part->head;
 	part->headlen = pc->len;
 	memcpy(part->head, in.stream + pc->off, pc->len);
+}
+
+/* Memory that is not mapped: a look at it ends the program */
+static struct page *device_page(void)
+{
+	static struct page page = { 1, PIECE_MAX, NULL };
+
+	if (!page.mem)
+		page.mem = mmap(NULL, PIECE_MAX, PROT_NONE,
+				MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+	check(page.mem != MAP_FAILED);
+	return &page;
+}
+
+static void put_away(struct sk_buff *part, const struct piece *pc)
+{
+	skb_frag_t *frag = &part->info->frags[part->info->nr_frags++];
+
+	check(part->info->nr_frags <= MAX_FRAGS);
+	part->unreadable = true;
+	frag->len = pc->len;
+	frag->page = device_page();
+	get_page(frag->page);
 }
 
 static void put_frag(struct sk_buff *part, const struct piece *pc)
@@ -476,6 +534,8 @@ static void arrive(const struct packet *pk)
 		}
 		if (pc->head)
 			put_head(part, pc);
+		else if (pc->away)
+			put_away(part, pc);
 		else
 			put_frag(part, pc);
 		skb->len += pc->len;
@@ -505,6 +565,11 @@ static void free_packet(struct sk_buff *skb)
 		part = next;
 		next = part ? part->next : NULL;
 	}
+}
+
+struct sk_buff *last_packet(void)
+{
+	return k.last;
 }
 
 struct sk_buff *tcp_recv_skb(struct sock *s, u32 seq, u32 *off)
@@ -757,6 +822,8 @@ static void begin(bool fast)
 	k.tp.copied_seq = in.first;
 	k.tp.window_clamp = INT_MAX;
 	sk->sk_socket = &k.socket;
+	sk->sk_user_data = &k.cep;
+	k.cep.live = qp;
 	sk->net.ipv4.sysctl_tcp_rmem[2] = 6 << 20;
 	sk->sk_rcvbuf = 1 << 20;
 	hyb_rx_init(qp, &res);
@@ -792,6 +859,31 @@ static void come(void)
 	}
 }
 
+/* Bytes of the stream up to the end of the FPDU that the first unreadable byte is in */
+static u32 end_of_unread(void)
+{
+	u32 i = 0;
+
+	while (i < in.fpdus && in.fpdu[i] <= in.readable)
+		i++;
+	return in.fpdu[i];
+}
+
+/*
+ * The engine has stopped where it could not read, and did not go on. It needs neither PAD
+ * nor the CRC of an FPDU if there are no CRCs, or a NIC checks them.
+ */
+static void check_readable(const struct hyb_qp *qp)
+{
+	const u32 tail = 3 + MPA_CRC_SIZE + (in.ivl ? MPA_MARK_SIZE : 0);
+	bool fault = out->events & BIT(HYB_FAULT);
+
+	check(qp->rx.pos <= in.readable + tail);
+	check(!fault || (qp->rx.stopped && in.readable < in.len));
+	if (in.readable < in.len && end_of_unread() <= in.len && !in.faults)
+		check(out->err || qp->rx.stopped);
+}
+
 /* State and memory at the end */
 static void result(void)
 {
@@ -809,6 +901,7 @@ static void result(void)
 		memcpy(out->memory[i], regions[i].bytes,
 		       sizeof(out->memory[i]));
 	memcpy(out->kernel, k.kernel, sizeof(out->kernel));
+	check_readable(qp);
 	/* all that is complete was consumed; without a CRC a length may be wrong */
 	check(out->err || in.faults || qp->rx.stopped ||
 	      out->pos == in.fpdu[in.fpdus] || in.len < in.fpdu[in.fpdus]);
@@ -832,7 +925,7 @@ static void run(bool fast)
 	if (!in.verbs)
 		hyb_link.close(&k.qp.ibqp);
 	hyb_shared_free(&k.qp);
-	check(!memory.pages && !memory.objects);
+	check(!memory.pages && !memory.objects && device_page()->refs == 1);
 }
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
@@ -858,6 +951,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	begin_reads();
 	make_stream();
 	make_packets();
+	make_unreadable();
 	out = &outs[0];
 	run(true);
 	out = &outs[1];

@@ -30,6 +30,7 @@ struct sk_buff {
 	u8 *head;
 	bool head_frag;
 	bool checked; /* by a NIC */
+	bool unreadable; /* fragments are in the memory of a device */
 	struct sk_buff *next; /* in a frag_list */
 	struct sk_buff *behind; /* in the receive queue */
 	struct skb_shared_info *info;

@@ -118,9 +118,8 @@ struct skb_shared_info {
 #define virt_to_head_page(p) ((void)(p), (struct page *)NULL)
 #define skb_queue_is_last(list, skb) ((void)(list), !(skb)->behind)
 #define skb_queue_next(list, skb) ((void)(list), (skb)->behind)
-/* none has payload in the memory of a device */
-#define skb_frags_readable(skb) ((void)(skb), true)
-#define skb_peek_tail(list) ((void)(list), (struct sk_buff *)NULL)
+#define skb_frags_readable(skb) (!(skb)->unreadable)
+#define skb_peek_tail(list) ((void)(list), last_packet())
 #define skb_queue_walk_from(list, skb) \
 	for (struct sk_buff **at = &(skb); *at; *at = (*at)->behind)
 
@@ -133,6 +132,7 @@ static inline u8 *skb_frag_address(const skb_frag_t *f)
 #define TCP_CLOSE 7
 #define sock_net(sk) (&(sk)->net)
 
+struct sk_buff *last_packet(void);
 struct sk_buff *tcp_recv_skb(struct sock *sk, u32 seq, u32 *off);
 void tcp_read_done(struct sock *sk, size_t len);
 
@@ -145,6 +145,7 @@ enum {
 };
 enum { IB_EVENT_QP_FATAL, IB_EVENT_QP_REQ_ERR, IB_EVENT_QP_ACCESS_ERR };
 enum { HYB_EV_EOF, HYB_EV_TERM };
+enum { HYB_FAULT = 16 }; /* for event() */
 enum { HYB_QP_TERMINATE = 1, HYB_QP_ERROR };
 enum { IWARP_PLACE_WRITE };
 
@@ -157,7 +158,7 @@ struct hyb_cep {
 };
 
 #define sock_owned_by_me(sk) ((void)(sk))
-#define hyb_qp_fault(qp) ((void)(qp))
+#define hyb_qp_fault(qp) ((void)(qp), event(HYB_FAULT))
 #define hyb_dev_of(dev) ((struct hyb_dev *)(dev))
 #define ibdev_warn_ratelimited(...) ((void)0)
 #define hyb_qp_set_state(qp, state) ((void)(qp))
