@@ -394,7 +394,8 @@ static void add_packet(u32 *off, u32 *fpdu)
 		if (shape != ANY && in.fpdu[*fpdu] < *off)
 			shape = ANY;
 		n = piece_len(shape, *off, fpdu);
-		n = min(min(n, PIECE_MAX - 256), in.len - *off);
+		/* less the 200 bytes that come again, and 63 of offset */
+		n = min(min(n, PIECE_MAX - 263), in.len - *off);
 		if (!n)
 			break;
 		pc->len = *off + n - pc->off;
