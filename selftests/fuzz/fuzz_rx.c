@@ -880,7 +880,8 @@ static void check_readable(const struct hyb_qp *qp)
 	bool fault = out->events & BIT(HYB_FAULT);
 
 	check(qp->rx.pos <= in.readable + tail);
-	check(!fault || (qp->rx.stopped && in.readable < in.len));
+	/* the peer did nothing wrong: no Terminate */
+	check(!fault || (qp->rx.stopped && in.readable < in.len && !out->err));
 	if (in.readable < in.len && end_of_unread() <= in.len && !in.faults)
 		check(out->err || qp->rx.stopped);
 }
