@@ -157,16 +157,15 @@ static bool hyb_cur_enter(struct hyb_cur *c, struct sk_buff *skb)
 /* Make sure that there are bytes at the cursor; false at the end of data */
 static bool hyb_cur_fill(struct hyb_cur *c)
 {
-	struct sk_buff *skb;
+	struct sk_buff_head *queue = &c->sk->sk_receive_queue;
 
 	if (c->n || hyb_cur_piece(c))
 		return true;
-	skb = c->skb;
+	/* from c->skb on each time: hyb_cur_refuse() has it at the end */
 	do {
-		if (skb_queue_is_last(&c->sk->sk_receive_queue, skb))
+		if (skb_queue_is_last(queue, c->skb))
 			return false;
-		skb = skb_queue_next(&c->sk->sk_receive_queue, skb);
-	} while (!hyb_cur_enter(c, skb));
+	} while (!hyb_cur_enter(c, skb_queue_next(queue, c->skb)));
 	return true;
 }
 
