@@ -17,20 +17,23 @@ PORT=7980
 LIMIT=4000
 # the kernel counts per processor, up to 1 MB each
 SLACK=$((256 * $(nproc)))
-DIR=$(mktemp -d)
-defer rm -rf "$DIR"
+# connections that hold more than that
+HOARD=20
+TEMP=$(mktemp -d)
+defer rm -rf "$TEMP"
 
 # pages: of buffers, in both namespaces
 pages() { echo $(($(sdp_counter a mem_pages) + $(sdp_counter b mem_pages))); }
 
-none_left() { [ "$(pages)" = 0 ]; }
+# at_most N: pages are left
+at_most() { [ "$(pages)" -le "$1" ]; }
 
 # total NAME: of a counter, in both namespaces
 total() { echo $(($(sdp_counter a "$1") + $(sdp_counter b "$1"))); }
 
-# ends COUNT CLIENT: a server, and a client that does not begin yet
+# ends COUNT CLIENT: a server, and a client that does not begin yet. DIR is theirs
 ends() {
-	rm -f "$DIR"/*
+	DIR=$(mktemp -d -p "$TEMP")
 	PORT=$((PORT + 1))
 	start_bg b python3 "$HERE/mem.py" serve 10.0.0.2 $PORT "$1" "$DIR"
 	SERVER=$BG_LOG
@@ -53,7 +56,7 @@ full() {
 all_read() {
 	touch "$DIR/read"
 	ktap_check "$1: all bytes arrive" wait_for 200 said "right: $COUNT" "$SERVER"
-	ktap_check "$1: the account is empty" wait_for 20 none_left
+	ktap_check "$1: the account is empty" wait_for 20 at_most 0
 }
 
 # connect_one: one more connection. Prints what becomes of it
@@ -109,12 +112,44 @@ ktap_is "one more: is refused" "$(connect_one)" ENOBUFS
 ktap_check "one more: that is counted" [ "$(total mem_limit)" -gt "$limited" ]
 all_read "low limit"
 
-# answers WHAT: the server of one connection sends and does not read yet, and has no more
-# than it may have in any case: the credits of its client come after the client's data
+# filled CLIENT: nothing more is taken, or all of it has been
+filled() { said full "$1" || said sent "$1"; }
+
+# settled: what is under way has arrived. HELD is left as pages()
+settled() {
+	local last=$HELD
+
+	HELD=$(pages)
+	[ "$HELD" = "$last" ] && return
+	sleep 0.5
+	return 1
+}
+
+# hoard WHAT: others that hold memory, so that the limit is exceeded
+hoard() {
+	ends "$HOARD" send
+	HOARD_DIR=$DIR HOARD_SERVER=$SERVER
+	touch "$DIR/fill"
+	ktap_check "$1: others hold memory" wait_for 200 filled "$CLIENT"
+	HELD=
+	wait_for 20 settled
+	ktap_check "$1: the kernel counts it: $HELD pages" [ "$HELD" -gt $((2 * SLACK)) ]
+}
+
+hoard_ends() {
+	touch "$HOARD_DIR/read"
+	ktap_check "$1: others get all their bytes" wait_for 200 said "right: $HOARD" "$HOARD_SERVER"
+	ktap_check "$1: the account is empty at the end" wait_for 20 at_most 0
+}
+
+# answers WHAT PAGES: the server of one connection sends and does not read yet, and has no more
+# than it may have in any case, PAGES at least: the credits of its client come after the
+# client's data
 answers() {
 	sysctl -qw net.sdp.mem="$before"
+	hoard "$1"
 	ends 1 both
-	ktap_check "$1: memory is charged" [ "$(pages)" -ge "$2" ]
+	[ "$2" = 0 ] || ktap_check "$1: memory is charged" [ "$(pages)" -ge $((HELD + $2)) ]
 	sysctl -qw net.sdp.mem="1 1 1"
 	touch "$DIR/fill"
 	ktap_check "$1: a server that does not read yet sends all" \
@@ -122,7 +157,8 @@ answers() {
 	ktap_check "$1: its client has all" wait_for 60 said "answer right" "$CLIENT"
 	touch "$DIR/read"
 	ktap_check "$1: it reads all afterwards" wait_for 60 said "right: 1" "$SERVER"
-	ktap_check "$1: the account is empty at the end" wait_for 20 none_left
+	ktap_check "$1: its memory is given back" wait_for 20 at_most "$HELD"
+	hoard_ends "$1"
 }
 
 answers "credit" 0
