@@ -12,11 +12,13 @@ need python3 sdpstat
 HERE=$(cd "$(dirname "$0")" && pwd)
 COUNT=60
 PORT=7980
-# pages: half of it, which makes memory short, and a buffer of 8 to send and to receive for
-# each connection are less
-LIMIT=4000
+# pages: half of it, which makes memory short, is more than what connections may have in any
+# case: a buffer of 8 to send and one to receive
+LIMIT=3000
+EACH=$((COUNT * 16))
 # the kernel counts per processor, up to 1 MB each
 SLACK=$((256 * $(nproc)))
+MOST=$((LIMIT + EACH + SLACK))
 # connections that hold more than that
 HOARD=20
 TEMP=$(mktemp -d)
@@ -91,14 +93,14 @@ ktap_is "nothing has changed" "$(sysctl -n net.sdp.mem | tr '\t' ' ')" "$before"
 
 full "the default"
 ktap_check "the default: much more than the limit that follows" \
-	[ "$FULL" -gt $((LIMIT + LIMIT / 2 + SLACK)) ]
+	[ "$FULL" -gt $((MOST + LIMIT / 2)) ]
 ktap_is "the default: nothing is refused" "$(total mem_limit)" 0
 all_read "the default"
 
 defer sysctl -qw net.sdp.mem="$before"
 sysctl -qw net.sdp.mem="$((LIMIT / 4)) $((LIMIT / 2)) $LIMIT"
 full "low limit"
-ktap_check "low limit: memory stays below it" [ "$FULL" -le $((LIMIT + SLACK)) ]
+ktap_check "low limit: memory stays below it" [ "$FULL" -le "$MOST" ]
 ktap_check "low limit: that is counted" [ "$(total mem_limit)" -gt 0 ]
 ktap_check "low limit: poll() does not say that there is room" \
 	[ "$(sed -n 's/^full, for nothing: //p' "$CLIENT")" -lt $((COUNT * 20)) ]
