@@ -48,6 +48,20 @@ says() {
 	[ "$got" = "$want" ]
 }
 
+# shares PART...: the tests from 1 to 5 of each part
+shares() {
+	PYTHONPATH=$TOP/selftests/vm python3 -B -c 'if True:
+		import sys, vm
+		for part in sys.argv[1:]:
+			print(*vm.share([1, 2, 3, 4, 5], part))' "$@" | sed '/^#/d'
+}
+
+# refused PART: with a sentence, before anything is built
+refused() {
+	PART=$1 "$TOP/selftests/vm/run.sh" 2>"$WORK/said"
+	[ $? -eq 2 ] && grep "PART=$1: a part of the tests is" "$WORK/said"
+}
+
 # a process that takes a while to give its memory back, and is no child of the shell
 cat >"$WORK/ended" <<'END'
 . /selftests/lib/lib.sh
@@ -69,6 +83,8 @@ END
 check "a test without requests shares a guest" says "120 0 False" asks "" "timeout mem fresh"
 check "a test that requests memory has a guest of its own" \
 	says "30 4G True" asks "long mem=4G timeout=30" "timeout mem fresh"
+check "the parts of the tests are all of them" says $'1 3 5\n2 4' shares 1/2 2/2
+check "a part that is not there is refused" refused 3/2
 check "the status of a command is returned" guest 7 -c 'exit 7'
 # shellcheck disable=SC2016 # in the guest
 check "a successful test passes" guest 0 -n -c 'echo it is there >$OUT/file'

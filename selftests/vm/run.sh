@@ -104,12 +104,10 @@ for p in "${programs[@]}"; do
 		exit 2
 	fi
 done
-if [ ${#tests[@]} -gt 0 ]; then
-	PYTHONPATH=$here /usr/bin/python3 -B -c 'if True:
-		import sys, vm
-		vm.find_tests(sys.argv[1], sys.argv[2:], (False, True), False, 1)
-	' "$top/selftests" "${tests[@]}" >/dev/null || exit 2
-fi
+PYTHONPATH=$here /usr/bin/python3 -B -c 'if True:
+	import sys, vm
+	vm.share(vm.find_tests(sys.argv[1], sys.argv[3:], (False, True), False, 1), sys.argv[2])
+	' "$top/selftests" "${PART:-1/1}" "${tests[@]}" >/dev/null || exit 2
 mkdir -p "$build"
 build=$(cd "$build" && pwd)
 out=$(realpath -m "${out:-$build/$kernel/run}")
@@ -227,7 +225,7 @@ case $kernel in
 debug | kcsan) vm+=(--debug --factor "${FACTOR:-8}" --mem "${mem:-4G}") ;;
 *) vm+=(--factor "${FACTOR:-4}" --mem "${mem:-2G}") ;;
 esac
-vm+=(--budget "${BUDGET:-0}" --accel "$("$here/accel.sh")" --kernel "$K_BOOT" --initrd "$work/initrd" --out "$out")
+vm+=(--budget "${BUDGET:-0}" --part "${PART:-1/1}" --accel "$("$here/accel.sh")" --kernel "$K_BOOT" --initrd "$work/initrd" --out "$out")
 for f in "${tests[@]}"; do
 	vm+=(--test "$f")
 done

@@ -768,6 +768,17 @@ def find_tests(tree, wanted, long, debug, lanes):
     return tests
 
 
+def share(tests, part):
+    """Of these tests the part: "1/3" is every third one, from the first on"""
+    match = re.fullmatch(r"([1-9]\d?)/([1-9]\d?)", part)
+    if not match or int(match[1]) > int(match[2]):
+        sys.exit(f"PART={part}: a part of the tests is, for example, 1/2 or 2/2")
+    first, parts = int(match[1]), int(match[2])
+    if parts > 1:
+        print(f"# part {first} of {parts}", flush=True)
+    return tests[first - 1::parts]
+
+
 def main():
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--kernel", required=True)
@@ -788,6 +799,7 @@ def main():
     parser.add_argument("--debug", action="store_true")
     parser.add_argument("--factor", type=float, default=1)
     parser.add_argument("--budget", type=int, default=0)
+    parser.add_argument("--part", default="1/1")
     parser.add_argument("--again", action="store_true")
     parser.add_argument("--lanes", type=int, default=1)
     parser.add_argument("--verbose", "-v", action="count", default=0)
@@ -803,8 +815,8 @@ def main():
                        "timeout": args.timeout, "count": False, "mem": "0",
                        "fresh": False}]
     else:
-        args.tests = find_tests(args.tree, args.test, args.long, args.debug,
-                                args.lanes)
+        args.tests = share(find_tests(args.tree, args.test, args.long, args.debug,
+                                      args.lanes), args.part)
     sys.exit(Runner(args).run())
 
 
