@@ -386,6 +386,38 @@ static void test_immediate(void)
 	}
 }
 
+/* As the table of messages in wire.rst has them */
+static void test_names(void)
+{
+	static const char *const names[256] = {
+		"Hello",
+		"HelloAck",
+		"DisConn",
+		"AbortConn",
+		"SendSm",
+		"RdmaWrCompl",
+		"RdmaRdCompl",
+		"ModeChange",
+		"SrcAvailCancel",
+		"SinkAvailCancel",
+		"SinkCancelAck",
+		"ChRcvBuf",
+		"ChRcvBufAck",
+		"SuspComm",
+		"SuspCommAck",
+		[0x48] = "RingAvail",
+		[0x49] = "Ring",
+		[0xfd] = "SinkAvail",
+		[0xfe] = "SrcAvail",
+		[0xff] = "Data",
+	};
+	unsigned int mid;
+
+	for (mid = 0; mid < ARRAY_LEN(names); mid++)
+		CHECK(!strcmp(sdp_mid_name(mid),
+			      names[mid] ? names[mid] : "unknown"));
+}
+
 static void test_sequence(void)
 {
 	CHECK(sdp_seq_after(1, 0) && !sdp_seq_after(0, 1));
@@ -404,6 +436,7 @@ static const struct unit_test tests[] = {
 	{ "immediate data", test_immediate },
 	{ "garbage", test_garbage },
 	{ "sequence numbers", test_sequence },
+	{ "names of messages", test_names },
 };
 
 int main(void)
