@@ -142,7 +142,7 @@ int ib_sg_to_pages(struct ib_mr *mr, struct scatterlist *sg, int nents,
 			mr->iova = p;
 		mr->length += end - p;
 		for (p &= ~mask; p < end; p += mr->page_size)
-			if (set(mr, p))
+			if (set(mr, p) < 0)
 				return i;
 	}
 	return i;
