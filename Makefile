@@ -36,6 +36,7 @@ help:
 	@echo 'make unit          unit tests in user space'
 	@echo 'make fuzz          libFuzzer on all parsers (SECONDS=600 each); the corpus is kept'
 	@echo 'make mutate        small faults in FILE=lib/iwarp/mpa.c (N=50): do the tests notice?'
+	@echo '                   (TESTS="sdp/fc" in the VM, for a file of a driver)'
 	@echo 'make cover         lines of the drivers that the tests run (TESTS=, KERNEL=6.1)'
 	@echo 'make soak          connections that come and go for HOURS=24 of the guest (SEED=1)'
 	@echo 'make bench         instruction counts in a virtual machine (LANE=native: User-Mode Linux)'
@@ -107,7 +108,7 @@ fuzz: deps
 	@$(MAKE) --no-print-directory -C selftests/fuzz long O=$(O)/selftests/fuzz
 
 mutate: deps
-	@scripts/mutate.sh $(O) "$(FILE)" $(N)
+	@TESTS="$(TESTS)" scripts/mutate.sh $(O) "$(FILE)" "$(N)" "$(SEED)"
 
 soak: deps
 	@scripts/soak.sh $(O) $(HOURS)
