@@ -346,6 +346,10 @@ static void test_terminate(void)
 	CHECK(rdmap_term_request(want + 18, want_len - 18, &msn));
 	CHECK_EQ(msn, proto_get32(want + 18 + 6 + 10));
 	CHECK(!rdmap_term_request(want + 18, 6 + 17, &msn));
+	/* whatever the length of the segment */
+	memcpy(out, want + 18, want_len - 18);
+	out[5] = 0xff;
+	CHECK(rdmap_term_request(out, want_len - 18, &msn));
 	want = ulpdu_of("term_mpa_crc", &want_len);
 	n = rdmap_term_build(out, TERM_MPA_CRC, NULL, 0, 0);
 	CHECK(n == want_len && !memcmp(out, want, n));
