@@ -63,7 +63,8 @@ trap 'kill $! 2>/dev/null; exit 130' INT TERM
 tests() {
 	local dir=$1
 	shift
-	within make -s -C "$tree/selftests/$dir" O="$build/$dir" WARN=-Werror=return-type "$@"
+	within make -s -C "$tree/selftests/$dir" O="$build/$dir" \
+		WARN="-Werror=return-type -Werror=incompatible-pointer-types" "$@"
 }
 
 rm -rf "$build"
