@@ -298,7 +298,8 @@ immediate() {
 	sysctls rdma_immediate 1
 }
 
-# takes RUN: bytes that each end can write without a reader, the smaller one
+# takes RUN: bytes that each end can write without a reader, the smaller one. A busy machine
+# may leave both alone for a second.
 takes() {
 	local s out
 	PORT=$((PORT + 1))
@@ -307,7 +308,7 @@ takes() {
 	s=$BG_PID
 	wait_for 30 said listening
 	# shellcheck disable=SC2086
-	out=$(in_a $1 xfer -h $SERVER -p $PORT -m stall -B 65536 -t 120 -w 4096)
+	out=$(in_a $1 xfer -h $SERVER -p $PORT -m stall -q 3000 -B 65536 -t 120 -w 4096)
 	stop_bg "$s"
 	sed -n 's/.*up=\([0-9]*\) down=\([0-9]*\)/\1 \2/p' <<<"$out" |
 		awk '{ print ($1 < $2) ? $1 : $2 }'
