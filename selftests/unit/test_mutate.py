@@ -10,7 +10,7 @@ import tempfile
 from checks import FAILED, check
 
 TOP = os.path.abspath(os.path.join(os.path.dirname(__file__), "../.."))
-KERNEL_ONLY = "drivers/sdp/sdp_fc_credit.c"
+KERNEL_ONLY = "drivers/sdp/sdp_cm.c"
 # FILE, N, SEED, TESTS; what is said
 REFUSED = [
     ("", "", "", "", "FILE= is a .c file"),
