@@ -136,10 +136,11 @@ u16 sdp_fc_bufs(struct sdp_conn *conn, u32 ack)
 
 /**
  * sdp_fc_first - receives that Hello or HelloAck advertises
- * @conn: connection, its receives just posted
+ * @conn: connection, before it posts its first receives
  *
  * With a ring more receives are posted than Hello advertises. Later messages
- * advertise the others.
+ * advertise the others. A message may arrive as soon as there is a receive, and
+ * sdp_fc_overrun() must not take it for one without credit.
  *
  * Context: tx_lock.
  */
@@ -147,8 +148,8 @@ void sdp_fc_first(struct sdp_conn *conn)
 {
 	struct sdp_verbs *v = conn->verbs;
 
-	v->rx_adv_total = min(v->rx_posted_total, conn->rx_start) -
-			   SDP_FC_SPARE;
+	WRITE_ONCE(v->rx_adv_total,
+		   min(conn->rx_max, conn->rx_start) - SDP_FC_SPARE);
 }
 
 /**

@@ -209,8 +209,8 @@ int sdp_verbs_start(struct sdp_conn *conn)
 
 	spin_lock_bh(&conn->tx_lock);
 	set_bit(SDP_CONN_READY, &conn->flags);
-	err = sdp_qp_post_recvs(conn);
 	sdp_fc_first(conn);
+	err = sdp_qp_post_recvs(conn);
 	spin_unlock_bh(&conn->tx_lock);
 	return err;
 }

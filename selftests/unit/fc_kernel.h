@@ -67,7 +67,7 @@ struct sdp_conn {
 	struct sdp_verbs *verbs;
 	struct sdp_ring_conn *ring;
 	spinlock_t tx_lock; /* none */
-	u32 tx_mseq, rx_mseq, rx_start;
+	u32 tx_mseq, rx_mseq, rx_start, rx_max;
 	u32 peer_total, peer_ack;
 	bool rx_update;
 	u8 tx_fin;

@@ -236,7 +236,7 @@ static void test_first(void)
 	for (posts = 4; posts < 20; posts++)
 		for (start = 4; start < 20; start++) {
 			reset();
-			k.verbs.rx_posted_total = posts;
+			k.conn.rx_max = posts;
 			k.conn.rx_start = start;
 			sdp_fc_first(&k.conn);
 			CHECK_EQ(k.verbs.rx_adv_total,
@@ -318,6 +318,7 @@ static void end_init(struct end *e, u32 bufs, u8 rule)
 	e->verbs.update_rule = rule;
 	e->verbs.rx_posted_total = bufs;
 	e->conn.rx_start = bufs;
+	e->conn.rx_max = bufs;
 	e->left = MESSAGES;
 	sdp_fc_first(&e->conn);
 }
