@@ -695,6 +695,14 @@ def case_late_data():
         expect("recv(), again", sock.recv(100), b"")
 
 
+def case_early_data():
+    """Data that are received before connect() goes on: the peer has credits for them"""
+    with socket.socket() as sock, Hold("sdp_fc_first", "kworker", ms=1000) as hold:
+        expect("connect()", error_of(sock.connect, ("10.0.0.1", PORT)), 0)
+        expect("held up", hold.hits() > 0, True)
+        expect("recv()", sock.recv(5), b"early")
+
+
 def case_old_teardown():
     """The end of a connection is not the end of the time that the next one has"""
     with socket.socket() as sock, \

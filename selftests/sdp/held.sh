@@ -72,6 +72,9 @@ both net.sdp.zcopy_pipelined=1
 over verbs pin_offer
 both net.sdp.zcopy_threshold=0
 hostile late_data ack "then Data, too early"
+both net.sdp.shared_link=1
+hostile early_data ack "then Data, too early"
+both net.sdp.shared_link=0
 hostile old_teardown sdp "MSeqAck of what was never sent"
 ktap_check "no socket is left" wait_for 20 no_sockets
 ktap_check "the module can be removed" wait_for 20 modprobe -r sdp_diag sdp
