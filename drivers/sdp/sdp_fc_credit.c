@@ -130,7 +130,7 @@ u16 sdp_fc_bufs(struct sdp_conn *conn, u32 ack)
 	    v->rx_posted_total != v->rx_adv_total)
 		bufs++;
 	bufs = clamp(bufs, 0, U16_MAX);
-	v->rx_adv_total = ack + bufs;
+	WRITE_ONCE(v->rx_adv_total, ack + bufs);
 	return bufs;
 }
 
@@ -146,9 +146,8 @@ u16 sdp_fc_bufs(struct sdp_conn *conn, u32 ack)
  */
 void sdp_fc_first(struct sdp_conn *conn)
 {
-	struct sdp_verbs *v = conn->verbs;
-
-	WRITE_ONCE(v->rx_adv_total,
+	lockdep_assert_held(&conn->tx_lock);
+	WRITE_ONCE(conn->verbs->rx_adv_total,
 		   min(conn->rx_max, conn->rx_start) - SDP_FC_SPARE);
 }
 
