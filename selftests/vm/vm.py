@@ -774,9 +774,12 @@ def share(tests, part):
     if not match or int(match[1]) > int(match[2]):
         sys.exit(f"PART={part}: a part of the tests is, for example, 1/2 or 2/2")
     first, parts = int(match[1]), int(match[2])
+    picked = tests[first - 1::parts]
+    if not picked:
+        sys.exit(f"PART={part}: there are fewer tests than parts, set TESTS to more of them")
     if parts > 1:
         print(f"# part {first} of {parts}", flush=True)
-    return tests[first - 1::parts]
+    return picked
 
 
 def main():
