@@ -10,7 +10,6 @@
  * hyb_sched.c for the lock.
  */
 #include <linux/err.h>
-#include <linux/log2.h>
 #include <linux/mm.h>
 #include <linux/slab.h>
 #include <net/sock.h>
@@ -21,6 +20,7 @@
 #include "hyb_rdq.h"
 #include "hyb_sched.h"
 #include "hyb_sg.h"
+#include "hyb_shared.h"
 #include "hyb_stream.h"
 #include "hybrid.h"
 
@@ -37,6 +37,7 @@ static void hyb_idle_trim(struct hyb_qp *qp)
 	if (hyb_stream_empty(&tx->s) && !tx->left.len &&
 	    !hyb_shared_reserved(qp->shared))
 		hyb_stream_trim(&tx->s);
+	hyb_shared_sleep(qp);
 	hyb_sg_trim(&tx->sg);
 	hyb_ooo_trim(qp);
 	hyb_rdq_shrink(tx);
@@ -131,8 +132,9 @@ static void hyb_idle_look(struct hyb_qp *qp)
 	if (IS_ERR_OR_NULL(sk))
 		return;
 	if (!sock_owned_by_user(sk) && qp->tcp.attached) {
-		hyb_idle_trim(qp);
+		/* first: if nothing is held, the upper layer gives its memory back */
 		held = hyb_idle_charge(qp, sk);
+		hyb_idle_trim(qp);
 		/* or next time, if it was not possible now, or a reader may come */
 		if (!held && !hyb_stream_pages(&qp->tx.s))
 			hyb_idle_rest(qp);
@@ -186,7 +188,7 @@ void hyb_idle_stop(struct hyb_dev *dev)
 /* As the allocator counts it */
 static u32 hyb_idle_slab(size_t size)
 {
-	return roundup_pow_of_two(size);
+	return kmalloc_size_roundup(size);
 }
 
 static u32 hyb_idle_queue(const struct hyb_umap *umap, size_t size)
@@ -234,10 +236,9 @@ u32 hyb_idle_memory(struct hyb_qp *qp)
 	if (qp->rq.ring)
 		sum += hyb_idle_queue(qp->rq.umap, (qp->rq.mask + 1) *
 						   sizeof(*qp->rq.ring));
-	if (qp->shared)
-		sum += hyb_idle_slab(sizeof(*qp->shared));
 	if (IS_ERR_OR_NULL(sk))
 		return sum;
+	sum += hyb_shared_memory(qp);
 	/* that has a cache of its own */
 	sum += sizeof(struct hyb_cep) + hyb_idle_engines(qp);
 	hyb_sched_leave(qp, sk, false);

@@ -718,9 +718,9 @@ u32 hyb_ooo_memory(const struct hyb_qp *qp)
 
 	if (!o)
 		return 0;
-	return roundup_pow_of_two(sizeof(*o)) +
+	return kmalloc_size_roundup(sizeof(*o)) +
 	       (o->tab ? PAGE_ALIGN(sizeof(*o->tab)) : 0) +
-	       (o->rqe ? roundup_pow_of_two(HYB_OOO_RECVS * sizeof(*o->rqe)) :
+	       (o->rqe ? kmalloc_size_roundup(HYB_OOO_RECVS * sizeof(*o->rqe)) :
 			 0);
 }
 

@@ -1596,6 +1596,24 @@ static bool hyb_rx_later(struct hyb_qp *qp, u32 done)
 }
 
 /*
+ * A shared link, of which nothing was heard for a while, or since it was opened. The
+ * first bytes wake it; if there is no memory for them, they wait.
+ */
+static bool hyb_rx_asleep(struct hyb_qp *qp)
+{
+	struct hyb_rx *rx = &qp->rx;
+
+	if (!tcp_inq(qp->tcp.sk))
+		return false;
+	rx->starved = !hyb_shared_wake(qp);
+	if (rx->starved) {
+		WRITE_ONCE(rx->paused, true);
+		hyb_sched_retry(qp, HYB_TODO_RX, 1);
+	}
+	return rx->starved;
+}
+
+/*
  * The next FPDU was checked, and there was no receive for it. Until there is one it is
  * not examined again, whatever arrives after it.
  */
@@ -1605,12 +1623,13 @@ static bool hyb_rx_starved(struct hyb_qp *qp)
 
 	if (likely(!rx->starved))
 		return false;
+	if (qp->shared)
+		return hyb_rx_asleep(qp);
 	/* a post after this sees it and kicks */
 	WRITE_ONCE(rx->paused, true);
 	if (qp->srq)
 		hyb_srq_wait(qp);
-	/* a shared link, opened meanwhile, takes none */
-	rx->starved = !qp->shared && !hyb_ooo_early(qp) && !hyb_rq_ready(qp);
+	rx->starved = !hyb_ooo_early(qp) && !hyb_rq_ready(qp);
 	return rx->starved;
 }
 

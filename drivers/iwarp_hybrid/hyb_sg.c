@@ -288,8 +288,8 @@ void hyb_sg_trim(struct hyb_sg *sg)
 /* Bytes of the ring */
 u32 hyb_sg_memory(const struct hyb_sg *sg)
 {
-	return sg->ring ? roundup_pow_of_two(HYB_SG_PIECES *
-					     sizeof(*sg->ring)) : 0;
+	return sg->ring ? kmalloc_size_roundup(HYB_SG_PIECES *
+					       sizeof(*sg->ring)) : 0;
 }
 
 /* The engine has stopped for good */

@@ -3,6 +3,7 @@
  * Shared link. See hyb_shared.h. Calls hyb_fpdu.c, hyb_stream.c, hyb_sg.c,
  * hyb_off_conn.c, hyb_ooo.c, hyb_queue.c and hyb_sched.c.
  */
+#include <linux/sched/mm.h>
 #include <linux/slab.h>
 #include <net/tcp.h>
 
@@ -65,23 +66,51 @@ static struct hyb_msg *hyb_shared_msg(const struct hyb_shared *sh, u32 i)
 	return &sh->msg[i & sh->mask];
 }
 
-/* Is there a place for one more message, or can there be one? */
-static bool hyb_shared_place_left(struct hyb_shared *sh)
+/* Memory for a shared link, charged as the queue pair is */
+static void *hyb_shared_alloc(struct hyb_qp *qp, size_t size)
 {
+	struct mem_cgroup *old = set_active_memcg(qp->memcg);
+	void *p;
+
+	p = kmalloc(size, GFP_ATOMIC | __GFP_NOWARN | __GFP_ACCOUNT);
+	set_active_memcg(old);
+	return p;
+}
+
+/* The first message since hyb_shared_sleep() */
+static bool hyb_shared_alloc_tables(struct hyb_qp *qp)
+{
+	struct hyb_shared *sh = qp->shared;
+
+	sh->tables = hyb_shared_alloc(qp, sizeof(*sh->tables));
+	if (!sh->tables)
+		return false;
+	sh->msg = sh->tables->first;
+	sh->mask = HYB_MSGS - 1;
+	return true;
+}
+
+/* Is there a place for one more message, or can there be one? */
+static bool hyb_shared_place_left(struct hyb_qp *qp)
+{
+	struct hyb_shared *sh = qp->shared;
 	u32 size = sh->mask + 1;
 	struct hyb_msg *ring;
 	u32 i;
 
 	if (sh->put - sh->get < size)
 		return true;
+	/* @mask is U32_MAX: there are no tables */
+	if (!size)
+		return hyb_shared_alloc_tables(qp);
 	if (size == HYB_MSGS_MAX)
 		return false;
-	ring = kmalloc_array(2 * size, sizeof(*ring), GFP_ATOMIC | __GFP_NOWARN);
+	ring = hyb_shared_alloc(qp, array_size(2 * size, sizeof(*ring)));
 	if (!ring)
 		return false;
 	for (i = sh->get; i != sh->put; i++)
 		ring[i & (2 * size - 1)] = *hyb_shared_msg(sh, i);
-	if (sh->msg != sh->first)
+	if (sh->msg != sh->tables->first)
 		kfree(sh->msg);
 	sh->msg = ring;
 	sh->mask = 2 * size - 1;
@@ -174,7 +203,7 @@ static void hyb_shared_place(struct hyb_shared *sh, struct hyb_stream *s,
 /* Staged payload of FPDUs stands together */
 static void hyb_shared_lend_staged(struct hyb_shared *sh, u8 *p, u32 len)
 {
-	struct rdma_stack_seg *v = &sh->seg[sh->nr];
+	struct rdma_stack_seg *v = &sh->tables->seg[sh->nr];
 
 	if (sh->nr && v[-1].data + v[-1].len == p) {
 		v[-1].len += len;
@@ -224,7 +253,7 @@ static void hyb_shared_lend(struct hyb_shared *sh, struct hyb_stream *s,
 	default:
 		at += mpa_body_place(pos, body, s->ivl, &run);
 	}
-	hyb_shared_lend_at(&sh->seg[sh->nr++], at, left, run, s->ivl);
+	hyb_shared_lend_at(&sh->tables->seg[sh->nr++], at, left, run, s->ivl);
 }
 
 /* After hyb_stream_fit() returned 0: end page or segment */
@@ -299,8 +328,8 @@ static noinline u32 hyb_shared_lay_bulk(struct hyb_qp *qp, struct hyb_msg *msg,
 					u32 mo, u32 want)
 {
 	struct hyb_shared *sh = qp->shared;
-	const struct rdma_stack_seg *end = &sh->seg[RDMA_STACK_TX_SEGS];
-	struct rdma_stack_seg *v = &sh->seg[sh->nr];
+	const struct rdma_stack_seg *end = &sh->tables->seg[RDMA_STACK_TX_SEGS];
+	struct rdma_stack_seg *v = &sh->tables->seg[sh->nr];
 	struct hyb_stream *s = &qp->tx.s;
 	struct hyb_tx_page *p = hyb_stream_cur(s);
 	u32 ivl = s->ivl, log = s->ivl_log, mss = s->mss;
@@ -344,7 +373,7 @@ static noinline u32 hyb_shared_lay_bulk(struct hyb_qp *qp, struct hyb_msg *msg,
 	msg->last.off = fill - len;
 	msg->last.page = s->cur;
 	msg->len = mo;
-	sh->nr = v - sh->seg;
+	sh->nr = v - sh->tables->seg;
 	sh->lent += mo - from;
 	p->fill = fill;
 	s->pos = pos;
@@ -953,6 +982,13 @@ static int hyb_link_again(struct hyb_qp *qp)
 	return -EAGAIN;
 }
 
+/* Try again when there may be memory; tx_space will follow */
+static void hyb_link_later(struct hyb_qp *qp)
+{
+	WRITE_ONCE(qp->shared->want, true);
+	hyb_sched_retry(qp, HYB_TODO_TX, 1);
+}
+
 /*
  * Requests that were posted before go before. Returns 0 when none is left and
  * there is room.
@@ -977,8 +1013,13 @@ static int hyb_link_make_room(struct hyb_qp *qp, struct sock *sk)
 		if (hyb_fpdu_queued(qp))
 			return hyb_link_again(qp);
 	}
-	if (!hyb_shared_place_left(sh) ||
-	    hyb_stream_waiting(&qp->tx.s) >= HYB_WAIT_MAX)
+	if (!hyb_shared_place_left(qp)) {
+		if (sh->tables)
+			return hyb_link_again(qp);
+		hyb_link_later(qp);
+		return -ENOMEM;
+	}
+	if (hyb_stream_waiting(&qp->tx.s) >= HYB_WAIT_MAX)
 		return hyb_link_again(qp);
 	return 0;
 }
@@ -987,7 +1028,7 @@ static void hyb_link_lent(struct hyb_shared *sh, struct rdma_stack_tx *tx)
 {
 	sh->reserved = true;
 	sh->pending = false;
-	tx->seg = sh->seg;
+	tx->seg = sh->tables->seg;
 	tx->nr = sh->nr;
 	tx->len = sh->lent;
 }
@@ -1014,8 +1055,7 @@ static int hyb_link_lay(struct hyb_qp *qp, struct sock *sk, u32 want,
 	err = hyb_shared_lay(qp, msg, hdr_len + want);
 	if (msg->len)
 		return 0;
-	WRITE_ONCE(sh->want, true);
-	hyb_sched_retry(qp, HYB_TODO_TX, 1);
+	hyb_link_later(qp);
 	/* of small pages there may be too many before there are too many bytes */
 	return err == -ENOSPC ? -EAGAIN : err;
 }
@@ -1406,6 +1446,87 @@ static void hyb_link_resume(struct ib_qp *ibqp)
 }
 
 /**
+ * hyb_shared_wake - something has come, perhaps the first since hyb_shared_sleep()
+ * @qp: queue pair with a shared link
+ *
+ * Return: whether there is memory to deliver it.
+ */
+bool hyb_shared_wake(struct hyb_qp *qp)
+{
+	struct hyb_shared *sh = qp->shared;
+
+	if (!sh->run)
+		sh->run = hyb_shared_alloc(qp, RDMA_STACK_RUNS *
+					       sizeof(*sh->run));
+	if (!sh->run)
+		return false;
+	return !sh->ulp || !sh->ulp->rx_begin || sh->ulp->rx_begin(sh->ctx);
+}
+
+/* Caller: no message is open, and no reservation. The next message allocates again. */
+static void hyb_shared_free_tables(struct hyb_shared *sh)
+{
+	if (!sh->tables)
+		return;
+	if (sh->msg != sh->tables->first)
+		kfree(sh->msg);
+	kfree(sh->tables);
+	sh->tables = NULL;
+	sh->msg = NULL;
+	sh->mask = U32_MAX;
+}
+
+/**
+ * hyb_shared_sleep - free what is not needed while nothing moves
+ * @qp: queue pair
+ *
+ * Context: TCP socket held, and no task owns it.
+ */
+void hyb_shared_sleep(struct hyb_qp *qp)
+{
+	struct hyb_shared *sh = qp->shared;
+
+	hyb_tcp_assert_held(&qp->tcp);
+	if (!sh)
+		return;
+	if (!sh->reserved && sh->get == sh->put)
+		hyb_shared_free_tables(sh);
+	/* the upper layer keeps data for a reader, and may go on at once */
+	if (sh->held || qp->rx.paused)
+		return;
+	kfree(sh->run);
+	sh->run = NULL;
+	qp->rx.starved = true;
+	if (sh->ulp && sh->ulp->idle)
+		sh->ulp->idle(sh->ctx);
+}
+
+/**
+ * hyb_shared_memory - memory of a shared link
+ * @qp: queue pair
+ *
+ * Context: TCP socket held.
+ * Return: bytes, as the allocator counts them.
+ */
+u32 hyb_shared_memory(const struct hyb_qp *qp)
+{
+	const struct hyb_shared *sh = qp->shared;
+	u32 sum;
+
+	if (!sh)
+		return 0;
+	sum = kmalloc_size_roundup(sizeof(*sh));
+	if (sh->run)
+		sum += kmalloc_size_roundup(RDMA_STACK_RUNS * sizeof(*sh->run));
+	if (!sh->tables)
+		return sum;
+	sum += kmalloc_size_roundup(sizeof(*sh->tables));
+	if (sh->msg != sh->tables->first)
+		sum += kmalloc_size_roundup((sh->mask + 1) * sizeof(*sh->msg));
+	return sum;
+}
+
+/**
  * hyb_shared_window - set how much TCP may advertise
  * @qp: queue pair
  * @sk: its TCP socket, its spinlock held
@@ -1496,8 +1617,10 @@ static int hyb_link_open(struct ib_qp *ibqp, const struct rdma_stack_ulp *ulp,
 	struct sock *sk;
 	int err = 0;
 
-	/* each idle connection has one */
-	BUILD_BUG_ON(sizeof(*sh) > 4096);
+	/* each idle connection has one, and the others while something moves */
+	BUILD_BUG_ON(sizeof(*sh) > 256);
+	BUILD_BUG_ON(sizeof(*sh->tables) > 2048);
+	BUILD_BUG_ON(RDMA_STACK_RUNS * sizeof(*sh->run) > 1024);
 	if (qp->user)
 		return -EOPNOTSUPP;
 	if (qp->shared)
@@ -1507,13 +1630,15 @@ static int hyb_link_open(struct ib_qp *ibqp, const struct rdma_stack_ulp *ulp,
 		return -ENOMEM;
 	sh->ulp = ulp;
 	sh->ctx = ctx;
-	sh->msg = sh->first;
-	sh->mask = HYB_MSGS - 1;
+	sh->mask = U32_MAX;
 
 	spin_lock_irqsave(&qp->tcp.lock, irq);
 	sk = qp->tcp.sk;
-	if (!sk)
+	if (!sk) {
 		qp->shared = sh;
+		/* the first delivery allocates: without another test on the fast path */
+		qp->rx.starved = true;
+	}
 	spin_unlock_irqrestore(&qp->tcp.lock, irq);
 	if (!sk)
 		return 0;
@@ -1524,8 +1649,10 @@ static int hyb_link_open(struct ib_qp *ibqp, const struct rdma_stack_ulp *ulp,
 	else if (qp->rx.msn[DDP_QN_SEND] != 1 || qp->rx.active ||
 		 hyb_ooo_early(qp))
 		err = -EBUSY;
-	else
+	if (!err) {
 		qp->shared = sh;
+		qp->rx.starved = true;
+	}
 	spin_unlock_bh(&sk->sk_lock.slock);
 	if (err) {
 		kfree(sh);
@@ -1602,8 +1729,8 @@ void hyb_shared_free(struct hyb_qp *qp)
 
 	if (!sh)
 		return;
-	if (sh->msg != sh->first)
-		kfree(sh->msg);
+	hyb_shared_free_tables(sh);
+	kfree(sh->run);
 	kfree(sh);
 	qp->shared = NULL;
 }

@@ -57,9 +57,12 @@ void hyb_shared_window_check(struct hyb_qp *qp, struct sock *sk, u32 rest);
 u32 hyb_shared_add(struct hyb_qp *qp, struct sk_buff *skb, struct page *page,
 		   const u8 *p, u32 len, u32 to_mark);
 u32 hyb_shared_deliver(struct hyb_qp *qp, bool last, bool solicited);
+bool hyb_shared_wake(struct hyb_qp *qp);
+void hyb_shared_sleep(struct hyb_qp *qp);
 void hyb_shared_rx_done(struct hyb_qp *qp);
 
 void hyb_shared_closed(struct hyb_qp *qp, int err);
 void hyb_shared_free(struct hyb_qp *qp);
+u32 hyb_shared_memory(const struct hyb_qp *qp);
 
 #endif

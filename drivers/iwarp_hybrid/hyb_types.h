@@ -425,7 +425,8 @@ struct hyb_cur {
  * @crc: checksum is verified
  * @crc_kernel: by the kernel's code, see hyb_dev.crc_kernel
  * @paused: the next Send found no receive; resumed by hyb_sched_kick_rx()
- * @starved: paused without a receive: nothing is processed before there is one
+ * @starved: paused without a receive: nothing is processed before there is one. Or
+ *	     without memory for a shared link, see hyb_shared.run
  * @stopped: an error was found, the peer's stream is no longer processed
  * @eof: end of stream was reported
  * @waiting: nothing was taken since the pause began
@@ -523,7 +524,7 @@ struct hyb_ooo {
 
 /* --------------------------------------------------------- shared link */
 
-#define HYB_MSGS	8	/* open messages, a power of two */
+#define HYB_MSGS	4	/* open messages, a power of two */
 
 /**
  * struct hyb_fpos - place of an FPDU
@@ -558,12 +559,23 @@ struct hyb_msg {
 };
 
 /**
+ * struct hyb_tx_tables - what a shared link needs to lay out messages
+ * @seg: where the upper layer writes
+ * @first: the ring of messages as long as it need not grow
+ */
+struct hyb_tx_tables {
+	struct rdma_stack_seg seg[RDMA_STACK_TX_SEGS];
+	struct hyb_msg first[HYB_MSGS];
+};
+
+/**
  * struct hyb_shared - shared link of a queue pair
  * @ulp: upper layer's functions, NULL when it has closed the link; changes
  *	 under hyb_tcp.lock and, if connected, that of the socket
  * @ctx: for them
- * @msg: ring of open messages
- * @mask: its size - 1
+ * @tables: NULL while nothing is sent
+ * @msg: ring of open messages, NULL without @tables
+ * @mask: its size - 1: U32_MAX without @tables
  * @get: oldest of them
  * @put: next free
  * @seal: next FPDU to be sealed, if @begun
@@ -575,9 +587,8 @@ struct hyb_msg {
  * @eor: a segment ends before the next FPDU
  * @lent: bytes of the reservation
  * @was: hyb_msg.len before it
- * @nr: entries of @seg in use
+ * @nr: entries of hyb_tx_tables.seg in use
  * @room: bytes up to the end of the segment that TCP is at
- * @seg: where the upper layer writes
  * @want: call tx_space when there is room
  * @notify: call tx_space when @notify_pos is acknowledged
  * @notify_pos: see @notify
@@ -589,11 +600,11 @@ struct hyb_msg {
  * @called: rx was called in this walk
  * @rx_off: bytes of the message that were delivered
  * @rx: next pieces to deliver
- * @run: its pieces
+ * @run: its pieces, RDMA_STACK_RUNS at most; NULL while nothing comes, with
+ *	 hyb_rx.starved, so that hyb_shared_wake() is called first
  * @charged: bytes that the upper layer holds, for which TCP's socket is charged
  * @skb_seq: packet whose memory was charged last
  * @skb_size: how much of it was
- * @first: the ring as long as it need not grow
  */
 struct hyb_shared {
 	const struct rdma_stack_ulp *ulp;
@@ -627,11 +638,11 @@ struct hyb_shared {
 	u32 skb_size;
 	struct rdma_stack_rx rx;
 
+	struct rdma_stack_run *run;
+
+	struct hyb_tx_tables *tables;
 	struct hyb_msg *msg;
 	u32 mask;
-	struct hyb_msg first[HYB_MSGS];
-	struct rdma_stack_seg seg[RDMA_STACK_TX_SEGS];
-	struct rdma_stack_run run[RDMA_STACK_RUNS];
 };
 
 /* Is a reservation open? Then the transmit engine must wait. */

@@ -165,6 +165,12 @@ enum rdma_stack_rx_verdict {
  *	pages must be taken (get_page()) before return; the memory may be
  *	shared with a sender on this machine, so copy it before parsing. An
  *	error ends the connection as a remote operation error.
+ * @rx_begin: something has arrived, the first since the link was opened, or since @idle:
+ *	      get memory for a call of @rx. False: there is none; the provider asks
+ *	      again until it is true, and does not call @rx before. Once the connection
+ *	      ends it stops asking, at the peer's end of stream after a few seconds, and
+ *	      @closed has an error. @idle may follow without @rx. NULL: @rx gets what it
+ *	      needs
  * @rx_done: after one or more calls of @rx: the batch is over, wake readers
  * @tx_space: the position that tx_notify asked for has been acknowledged, or
  *	      a call that returned -EAGAIN may be tried again, or there is room
@@ -173,6 +179,9 @@ enum rdma_stack_rx_verdict {
  *	     NULL: the ULP finds out
  * @rx_held: bytes of memory that references to pages hold. The provider charges
  *	     its transport for them. NULL: unknown
+ * @idle: nothing has been sent or delivered for a while: give back memory that is kept
+ *	  for the next time. May come again, and before the first @rx_begin. NULL:
+ *	  nothing is kept
  * @closed: nothing more will be sent or delivered; once. Events of the queue
  *	    pair and of the connection manager come as without a shared link.
  *
@@ -181,11 +190,13 @@ enum rdma_stack_rx_verdict {
  * pair, and may take only locks that are never held around such calls.
  */
 struct rdma_stack_ulp {
+	bool (*rx_begin)(void *ctx);
 	int (*rx)(void *ctx, const struct rdma_stack_rx *rx);
 	void (*rx_done)(void *ctx);
 	void (*tx_space)(void *ctx);
 	void (*tx_full)(void *ctx);
 	u32 (*rx_held)(void *ctx);
+	void (*idle)(void *ctx);
 	void (*closed)(void *ctx, int err);
 };
 

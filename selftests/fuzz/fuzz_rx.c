@@ -59,6 +59,7 @@ static struct {
 	bool crc, nic, verify, faults, verbs, place;
 	u32 receives; /* posted at once */
 	u32 pause; /* after so many bytes, 0: never */
+	u32 sleeps; /* a shared link sleeps now and then; 2: without memory when it wakes */
 	u32 budget;
 	u32 len; /* of the stream */
 	u32 readable; /* bytes of it before the first packet that is not */
@@ -849,14 +850,27 @@ static bool resume(void)
 	return true;
 }
 
+/* Nothing has come for a while */
+static void sleep_once(void)
+{
+	bool sleeps = !k.qp.shared->held && !k.qp.rx.paused;
+
+	hyb_shared_sleep(&k.qp);
+	check(!sleeps || (!k.qp.shared->run && k.qp.rx.starved));
+}
+
 static void come(void)
 {
 	for (; k.next < in.packets; k.next++) {
 		arrive(&in.packet[k.next]);
 		if (!in.packet[k.next].waits)
 			continue;
+		memory.no_objects = in.sleeps == 2 && k.next & 1;
 		engine();
+		memory.no_objects = false;
 		resume();
+		if (in.sleeps && !in.verbs)
+			sleep_once();
 	}
 }
 
@@ -954,6 +968,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	make_stream();
 	make_packets();
 	make_unreadable();
+	in.sleeps = pick(3);
 	out = &outs[0];
 	run(true);
 	out = &outs[1];

@@ -544,6 +544,14 @@ static void change(u8 what, u8 how)
 	}
 }
 
+/* Nothing has moved for a while: nothing but the link itself is kept */
+static void idle(void)
+{
+	hyb_stream_trim(s);
+	hyb_shared_sleep(&k.qp);
+	check(k.busy || (!k.qp.shared->tables && memory.objects == 1));
+}
+
 static void step(const u8 *op)
 {
 	switch (op[0] % KINDS) {
@@ -574,7 +582,7 @@ static void step(const u8 *op)
 		else if (op[1] & 4)
 			many(op[2]);
 		else if (hyb_stream_empty(s))
-			hyb_stream_trim(s);
+			idle();
 		break;
 	}
 }

@@ -68,6 +68,9 @@ static inline void set_bit(int nr, unsigned long *p)
 #define smp_load_acquire(p) (*(p)) /* no other CPU */
 #define smp_rmb() /* same */
 #define lockdep_assert_held(lock) ((void)(lock))
+#define hyb_tcp_assert_held(tcp) ((void)(tcp))
+#define spin_lock(lock) ((void)(lock))
+#define spin_unlock(lock) ((void)(lock))
 #define spin_lock_irqsave(lock, irq) ((void)(lock), (irq) = 0)
 #define spin_unlock_irqrestore(lock, irq) ((void)(lock), (void)(irq))
 /* receives of verbs, which a shared link has none of */
@@ -133,7 +136,11 @@ static inline int get_order(u32 size)
 void *kcalloc(size_t n, size_t size, gfp_t gfp);
 void kfree(const void *p);
 #define kmalloc_array kcalloc
+#define kmalloc(size, gfp) kcalloc(1, size, gfp)
 #define kzalloc(size, gfp) kcalloc(1, size, gfp)
+#define __ro_after_init /* as hosts have no such memory */
+#define kmalloc_size_roundup(size) (size)
+#define array_size(n, size) ((size_t)(n) * (size))
 
 /**
  * struct memory - what was allocated
