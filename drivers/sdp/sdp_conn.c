@@ -82,8 +82,11 @@ struct sdp_shared *sdp_conn_alloc_shared(void)
  */
 void sdp_conn_free_shared(struct sdp_shared *shared)
 {
-	if (shared)
-		kmem_cache_free(sdp_conn_shared_cache, shared);
+	if (!shared)
+		return;
+	if (shared->tx.rec != shared->tx.inline_rec)
+		kfree(shared->tx.rec);
+	kmem_cache_free(sdp_conn_shared_cache, shared);
 }
 
 static void sdp_conn_free(struct rcu_head *rcu)

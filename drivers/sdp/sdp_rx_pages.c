@@ -14,6 +14,7 @@
 #include <linux/instrumented.h>
 #include <linux/ktime.h>
 #include <linux/mm.h>
+#include <linux/sched/mm.h>
 #include <linux/slab.h>
 #include <linux/uio.h>
 #include <net/sock.h>
@@ -31,10 +32,21 @@
  */
 #define SDP_PAGES_ROOM	(RDMA_STACK_RUNS + 20)
 
-static struct sdp_rx_block *sdp_block_alloc(gfp_t gfp)
-{
-	struct sdp_rx_block *blk = kmalloc(sizeof(*blk), gfp | __GFP_NOWARN);
+/* sdp_rx_pages.last points here without a block: full, and empty. Never changes. */
+static struct sdp_rx_block sdp_rx_none __ro_after_init = {
+	.head = SDP_RX_FRAGS,
+	.tail = SDP_RX_FRAGS,
+};
 
+/* A block, charged as the socket is. Context: sdp->lock. */
+static struct sdp_rx_block *sdp_block_alloc(struct sdp_rx_pages *q)
+{
+	struct sdp_sock *sdp = container_of(q, struct sdp_sock, rx_pages);
+	struct mem_cgroup *old = sdp_sock_charge(&sdp->inet.sk);
+	struct sdp_rx_block *blk;
+
+	blk = kmalloc(sizeof(*blk), GFP_ATOMIC | __GFP_NOWARN | __GFP_ACCOUNT);
+	set_active_memcg(old);
 	if (!blk)
 		return NULL;
 	blk->head = 0;
@@ -49,35 +61,29 @@ static struct sdp_rx_block *sdp_block_alloc(gfp_t gfp)
  * The socket may have another connection by now, or none: then it stays as it is, and
  * the result is -ENOTCONN.
  *
- * Context: process, may sleep.
+ * Context: process.
  *
- * Return: 0, -ENOMEM, or -ENOTCONN.
+ * Return: 0 or -ENOTCONN.
  */
 int sdp_pages_init(struct sdp_conn *conn)
 {
 	struct sdp_sock *sdp = sdp_sk(conn->sk);
 	struct sdp_rx_pages *q = &sdp->rx_pages;
-	struct sdp_rx_block *blk;
+	int err = -ENOTCONN;
 
 	BUILD_BUG_ON(sizeof(struct sdp_rx_block) > 2048);
 	BUILD_BUG_ON(SDP_PAGES_ROOM > SDP_RX_FRAGS);
-	blk = sdp_block_alloc(GFP_KERNEL_ACCOUNT);
-	if (!blk)
-		return -ENOMEM;
 	spin_lock_bh(&sdp->lock);
-	if (sdp->conn != conn) {
-		spin_unlock_bh(&sdp->lock);
-		kfree(blk);
-		return -ENOTCONN;
+	if (sdp->conn == conn) {
+		q->last = &sdp_rx_none;
+		q->paused = false;
+		q->starved = false;
+		q->waits = false;
+		sdp->rxq = &sdp_rxq_shared;
+		err = 0;
 	}
-	list_add_tail(&blk->node, &q->blocks);
-	q->last = blk;
-	q->paused = false;
-	q->starved = false;
-	q->waits = false;
-	sdp->rxq = &sdp_rxq_shared;
 	spin_unlock_bh(&sdp->lock);
-	return 0;
+	return err;
 }
 
 /**
@@ -92,8 +98,6 @@ void sdp_pages_undo(struct sdp_conn *conn)
 
 	spin_lock_bh(&sdp->lock);
 	if (sdp->conn == conn) {
-		list_del(&sdp->rx_pages.last->node);
-		kfree(sdp->rx_pages.last);
 		sdp->rx_pages.last = NULL;
 		sdp->rxq = &sdp_rxq_verbs;
 	}
@@ -132,7 +136,7 @@ static struct sdp_rx_block *sdp_pages_more(struct sdp_rx_pages *q)
 	struct sdp_rx_block *blk = q->spare;
 
 	if (unlikely(!blk))
-		blk = sdp_block_alloc(GFP_ATOMIC);
+		blk = sdp_block_alloc(q);
 	if (unlikely(!blk))
 		return NULL;
 	q->spare = NULL;
@@ -378,8 +382,62 @@ static bool sdp_pages_room(struct sdp_rx_pages *q)
 		return true;
 	if (SDP_RX_FRAGS - q->last->tail >= SDP_PAGES_ROOM)
 		return true;
-	q->spare = sdp_block_alloc(GFP_ATOMIC);
+	q->spare = sdp_block_alloc(q);
 	return q->spare;
+}
+
+/**
+ * sdp_pages_wake - something is about to come, perhaps the first since sdp_pages_idle()
+ * @conn: connection with a shared link
+ *
+ * Context: provider's TCP lock; takes sdp->lock.
+ *
+ * Return: whether there is room for a call of the provider.
+ */
+bool sdp_pages_wake(struct sdp_conn *conn)
+{
+	struct sdp_sock *sdp = sdp_sk(conn->sk);
+	bool room = true;
+
+	spin_lock(&sdp->lock);
+	/* Another connection's queue, or one that was purged, gets nothing */
+	if (sdp->conn == conn && sdp->rx_pages.last)
+		room = sdp_pages_room(&sdp->rx_pages);
+	spin_unlock(&sdp->lock);
+	if (!room)
+		__SDP_INC_STATS(sock_net(conn->sk), RX_NO_MEM);
+	return room;
+}
+
+/**
+ * sdp_pages_idle - nothing has come for a while: free what an empty queue keeps
+ * @sdp: socket with a shared link
+ *
+ * A reader does not look into a queue that is empty.
+ *
+ * Context: sdp->lock.
+ */
+void sdp_pages_idle(struct sdp_sock *sdp)
+{
+	struct sdp_rx_pages *q = &sdp->rx_pages;
+	struct sdp_rx_block *blk;
+
+	lockdep_assert_held(&sdp->lock);
+	if (!q->last)
+		return;
+	if (!list_empty(&q->blocks)) {
+		blk = list_first_entry(&q->blocks, struct sdp_rx_block, node);
+		if (!list_is_singular(&q->blocks) || blk->head != blk->tail)
+			return;
+		list_del(&blk->node);
+		kfree(blk);
+	}
+	q->last = &sdp_rx_none;
+	kfree(q->spare);
+	q->spare = NULL;
+	if (q->merge)
+		put_page(q->merge);
+	q->merge = NULL;
 }
 
 /**
@@ -399,7 +457,9 @@ bool sdp_pages_full(struct sock *sk)
 	/* purged: the connection is on its way out */
 	if (!q->last)
 		return true;
-	if (q->charge < (u32)READ_ONCE(sk->sk_rcvbuf) && sdp_pages_room(q))
+	/* of an empty queue no reader would make the provider resume */
+	if (q->charge < (u32)READ_ONCE(sk->sk_rcvbuf) &&
+	    (sdp_pages_room(q) || list_empty(&q->blocks)))
 		return false;
 	if (!q->paused) {
 		SDP_INC_STATS(sock_net(sk), RX_PAUSES);

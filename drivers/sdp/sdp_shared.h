@@ -17,7 +17,8 @@ struct sdp_sock;
 struct sock;
 struct work_struct;
 
-#define SDP_STX_RECORDS		64	/* unacknowledged; a power of two */
+#define SDP_STX_INLINE		4	/* records of an idle link, a power of two */
+#define SDP_STX_RECORDS		64	/* of one that sends, too */
 #define SDP_RX_FRAGS		84	/* of a block, which takes 2 KB */
 
 /**
@@ -62,8 +63,8 @@ struct sdp_rx_block {
 
 /**
  * struct sdp_rx_pages - receive queue of a shared link; sdp->lock
- * @blocks: at least one while the link is open
- * @last: of @blocks, NULL if there is none: not open yet, or purged
+ * @blocks: none while the link is idle
+ * @last: of @blocks, or one without room if there is none; NULL: not open yet, or purged
  * @spare: an empty block for the producer, or NULL
  * @merge: page that small payloads are copied into, with a reference
  * @merged: bytes of it in use
@@ -103,6 +104,8 @@ struct sdp_stx_rec {
 /**
  * struct sdp_stx - transmit state of a shared link
  * @rec: messages not acknowledged; sdp->lock
+ * @mask: size of @rec - 1
+ * @inline_rec: @rec points here while the link is idle, and until more are needed
  * @head: next free entry of @rec
  * @tail: the oldest
  * @base: the message before @tail
@@ -113,9 +116,11 @@ struct sdp_stx_rec {
  * @in_call: not the first piece of a sendmsg; lock_sock
  */
 struct sdp_stx {
-	struct sdp_stx_rec rec[SDP_STX_RECORDS];
-	struct sdp_stx_rec base;
+	struct sdp_stx_rec *rec;
+	u32 mask;
 	u32 head, tail;
+	struct sdp_stx_rec base;
+	struct sdp_stx_rec inline_rec[SDP_STX_INLINE];
 	u32 sum;
 	u32 held;
 	u64 fin_end;
@@ -161,6 +166,8 @@ void sdp_shared_rx_done(void *ctx);
 
 /* sdp_rx_pages.c */
 int sdp_pages_init(struct sdp_conn *conn);
+bool sdp_pages_wake(struct sdp_conn *conn);
+void sdp_pages_idle(struct sdp_sock *sdp);
 void sdp_pages_undo(struct sdp_conn *conn);
 bool sdp_pages_add(struct sdp_sock *sdp, const struct rdma_stack_rx *rx,
 		   u32 skip, u32 merge);

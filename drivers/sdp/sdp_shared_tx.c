@@ -13,7 +13,9 @@
 #include <linux/export.h>
 #include <linux/instrumented.h>
 #include <linux/math64.h>
+#include <linux/sched/mm.h>
 #include <linux/sched/signal.h>
+#include <linux/slab.h>
 #include <linux/uio.h>
 #include <net/sock.h>
 
@@ -123,6 +125,8 @@ int sdp_shared_open(struct sdp_conn *conn)
 	shared->rx.need = SDP_BSDH_LEN;
 	shared->rx.c.sk = conn->sk;
 	shared->rx.c.conn = conn;
+	shared->tx.rec = shared->tx.inline_rec;
+	shared->tx.mask = SDP_STX_INLINE - 1;
 	conn->shared = shared;
 	sdp_shared_set_fc(conn, &sdp_fc_transport);
 	err = conn->stack->open(conn->qp, &sdp_shared_ulp, conn);
@@ -162,9 +166,42 @@ void sdp_shared_close(struct sdp_conn *conn)
 
 /* ---- what is acknowledged ---- */
 
-static struct sdp_stx_rec *sdp_stx_rec(struct sdp_stx *s, u32 i)
+static struct sdp_stx_rec *sdp_stx_rec(const struct sdp_stx *s, u32 i)
 {
-	return &s->rec[i & (SDP_STX_RECORDS - 1)];
+	return &s->rec[i & s->mask];
+}
+
+/* A table for a connection that sends; false: it has that, or there is no memory */
+static bool sdp_stx_grow(struct sdp_conn *conn)
+{
+	struct sdp_stx *s = &conn->shared->tx;
+	struct mem_cgroup *old;
+	struct sdp_stx_rec *rec;
+	u32 i;
+
+	if (s->rec != s->inline_rec)
+		return false;
+	old = sdp_sock_charge(conn->sk);
+	rec = kmalloc_array(SDP_STX_RECORDS, sizeof(*rec),
+			    GFP_ATOMIC | __GFP_NOWARN | __GFP_ACCOUNT);
+	set_active_memcg(old);
+	if (!rec)
+		return false;
+	for (i = s->tail; i != s->head; i++)
+		rec[i & (SDP_STX_RECORDS - 1)] = *sdp_stx_rec(s, i);
+	s->rec = rec;
+	s->mask = SDP_STX_RECORDS - 1;
+	return true;
+}
+
+/* Caller: nothing is unacknowledged */
+static void sdp_stx_shrink(struct sdp_stx *s)
+{
+	if (s->rec == s->inline_rec)
+		return;
+	kfree(s->rec);
+	s->rec = s->inline_rec;
+	s->mask = SDP_STX_INLINE - 1;
 }
 
 /* Payload bytes before @pos; in proportion inside of a message. */
@@ -174,7 +211,7 @@ static u32 sdp_stx_sum_at(const struct sdp_stx *s, u64 pos)
 	u32 i;
 
 	for (i = s->tail; i != s->head; i++) {
-		const struct sdp_stx_rec *r = &s->rec[i & (SDP_STX_RECORDS - 1)];
+		const struct sdp_stx_rec *r = sdp_stx_rec(s, i);
 
 		if (pos < r->end) {
 			if (pos <= from.end)
@@ -195,7 +232,7 @@ static u64 sdp_stx_pos_of(const struct sdp_stx *s, u32 sum)
 	u32 i;
 
 	for (i = s->tail; i != s->head; i++) {
-		const struct sdp_stx_rec *r = &s->rec[i & (SDP_STX_RECORDS - 1)];
+		const struct sdp_stx_rec *r = sdp_stx_rec(s, i);
 		u32 span = r->sum - from.sum;
 
 		if (!sdp_seq_after(sum, r->sum) && span)
@@ -242,11 +279,10 @@ static void sdp_stx_record(struct sdp_conn *conn, u64 end, u32 len, bool append)
 
 	lockdep_assert_held(&sdp->lock);
 	s->sum += len;
-	if (s->head - s->tail == SDP_STX_RECORDS && !append)
+	if (s->head - s->tail > s->mask && !append && !sdp_stx_grow(conn))
 		sdp_stx_account(conn);
 	/* a full table: the last entry stands for one more message */
-	if (s->head == s->tail ||
-	    (!append && s->head - s->tail < SDP_STX_RECORDS))
+	if (s->head == s->tail || (!append && s->head - s->tail <= s->mask))
 		s->head++;
 	r = sdp_stx_rec(s, s->head - 1);
 	r->end = end;
@@ -886,6 +922,12 @@ static void sdp_shared_tx_full(void *ctx)
 	WRITE_ONCE(conn->shared->tx.no_room, true);
 }
 
+/* struct rdma_stack_ulp.rx_begin: under the provider's TCP lock */
+static bool sdp_shared_rx_begin(void *ctx)
+{
+	return sdp_pages_wake(ctx);
+}
+
 /* struct rdma_stack_ulp.rx_held: under the provider's TCP lock */
 static u32 sdp_shared_held(void *ctx)
 {
@@ -899,6 +941,23 @@ static u32 sdp_shared_held(void *ctx)
 	return held;
 }
 
+/* struct rdma_stack_ulp.idle: under the provider's TCP lock */
+static void sdp_shared_idle(void *ctx)
+{
+	struct sdp_conn *conn = ctx;
+	struct sdp_sock *sdp = sdp_sk(conn->sk);
+	struct sdp_stx *s = &conn->shared->tx;
+
+	spin_lock(&sdp->lock);
+	if (sdp->conn == conn) {
+		sdp_stx_account(conn);
+		sdp_pages_idle(sdp);
+	}
+	if (s->head == s->tail)
+		sdp_stx_shrink(s);
+	spin_unlock(&sdp->lock);
+}
+
 /* struct rdma_stack_ulp.closed: under the provider's TCP lock */
 static void sdp_shared_closed(void *ctx, int err)
 {
@@ -909,11 +968,13 @@ static void sdp_shared_closed(void *ctx, int err)
 }
 
 static const struct rdma_stack_ulp sdp_shared_ulp = {
+	.rx_begin	= sdp_shared_rx_begin,
 	.rx		= sdp_shared_rx,
 	.rx_done	= sdp_shared_rx_done,
 	.tx_space	= sdp_shared_tx_space,
 	.tx_full	= sdp_shared_tx_full,
 	.rx_held	= sdp_shared_held,
+	.idle		= sdp_shared_idle,
 	.closed		= sdp_shared_closed,
 };
 

@@ -32,6 +32,7 @@ static struct {
 	struct sdp_conn conn;
 	struct net net;
 	struct page *pages[PAGES];
+	bool asleep; /* nothing has come since the queue was idle */
 	u32 page, fill; /* where the next byte arrives */
 	u32 resumed, size;
 	struct result *r;
@@ -200,6 +201,10 @@ static bool add(const u8 *op)
 	struct page *held[RDMA_STACK_RUNS];
 	bool ok = true;
 
+	/* the provider keeps what it has, and asks again */
+	if (k.asleep && !sdp_pages_wake(&k.conn))
+		return true;
+	k.asleep = false;
 	skip = op[0] & 0x20 ? 1 + op[3] % 32 : 0;
 	arrive_all(&rx, runs, held, nr, skip, op);
 	rx.truesize = rx.len * (1 + (op[0] >> 6));
@@ -323,6 +328,19 @@ static void put(const u8 *op)
 
 /* ---- from the beginning to the end ---- */
 
+/* Nothing comes for a while. An empty queue keeps nothing then. */
+static void idle(void)
+{
+	bool paused = k.sdp.rx_pages.paused;
+
+	if (paused)
+		return;
+	sdp_pages_idle(&k.sdp);
+	k.asleep = true;
+	if (k.sdp.rx_seq == k.sdp.copied_seq)
+		check(!memory.objects && memory.pages == PAGES);
+}
+
 static void change(const u8 *op)
 {
 	struct sock *sk = &k.sdp.inet.sk;
@@ -336,6 +354,8 @@ static void change(const u8 *op)
 		sk->sk_rcvbuf = 1 + op[2] * (op[1] & 64 ? 8192 : 512);
 	if (op[1] & 32)
 		sk->sk_userlocks ^= SOCK_RCVBUF_LOCK;
+	if (op[1] & 128)
+		idle();
 }
 
 /* False: memory has run out, and the connection is over */
@@ -380,6 +400,7 @@ static void begin(void)
 	k.resumed = 0;
 	k.size = 0;
 	clock_ns = 0;
+	k.asleep = true;
 	k.net.sysctl_rmem[2] = 1u << 22;
 	INIT_LIST_HEAD(&k.sdp.rx_pages.blocks);
 	k.sdp.inet.sk.net = &k.net;

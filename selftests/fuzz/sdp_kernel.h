@@ -88,7 +88,6 @@ static inline bool list_step(struct list_iter *i, void *p)
 
 /* ---- memory ---- */
 
-#define kmalloc(size, gfp) kcalloc(1, size, gfp)
 #define alloc_page(gfp) alloc_pages(gfp, 0)
 #define min3(a, b, c) min(min(a, b), c)
 #define div_u64(a, b) ((u64)(a) / (u32)(b))
@@ -176,7 +175,7 @@ static inline void *sdp_iter_kernel(const struct iov_iter *i, size_t want)
 
 struct net {
 	u32 sysctl_rmem[3];
-	unsigned long merged, merged_bytes, pauses;
+	unsigned long merged, merged_bytes, pauses, no_mem;
 };
 
 struct sock {
@@ -187,13 +186,16 @@ struct sock {
 
 #define sock_net(sk) ((sk)->net)
 #define sdp_pernet(net) (net)
+#define sdp_sock_charge(sk) ((void)(sk), (struct mem_cgroup *)NULL)
 
 #define _SDP_MIB_H
 #define SDP_MIB_RX_MERGED merged
 #define SDP_MIB_RX_MERGED_BYTES merged_bytes
 #define SDP_MIB_RX_PAUSES pauses
+#define SDP_MIB_RX_NO_MEM no_mem
 #define SDP_ADD_STATS(net, id, n) ((net)->SDP_MIB_##id += (n))
 #define SDP_INC_STATS(net, id) SDP_ADD_STATS(net, id, 1)
+#define __SDP_INC_STATS SDP_INC_STATS
 
 /* sdp_shared.h has the types of the queue, from here on */
 struct sdp_rx_run {
