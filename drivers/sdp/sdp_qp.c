@@ -19,9 +19,9 @@
 #define SDP_LEND_MIN	2U	/* buffers lent, however small SO_RCVBUF is */
 #define SDP_DRAIN_WRS	2	/* ib_drain_qp needs one on each queue */
 #define SDP_PROBE_WRS	1
-/* all that a shared link posts */
-#define SDP_SHARED_SQ	(SDP_DRAIN_WRS + SDP_PROBE_WRS)
-#define SDP_SHARED_RQ	SDP_DRAIN_WRS
+/* all that a shared link posts; powers of two, as the provider makes them */
+#define SDP_SHARED_SQ	(1 + SDP_PROBE_WRS)
+#define SDP_SHARED_RQ	1
 
 /*
  * Receives that a connection of this socket may have: as many as SO_RCVBUF asks
