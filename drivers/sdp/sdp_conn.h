@@ -234,15 +234,11 @@ struct sdp_conn {
 	struct sdp_shared *shared;	/* set when the shared link opens */
 	struct sdp_verbs *verbs;	/* set when a verbs link starts */
 	struct sdp_ring_conn *ring;	/* set when the flow control is "rdma" */
-	struct sdp_terms terms;
 	struct rdma_cm_id *id;
 	struct ib_device *dev;
 	struct ib_pd *pd;
 	struct ib_cq *cq;
 	struct ib_qp *qp;
-	unsigned int nr_cqe;
-	struct rdma_stack_ip ip;	/* as last set at the device */
-	int error;			/* why it ended, for sk_err */
 	struct delayed_work down_work;
 	struct delayed_work kick_work;	/* corked data waited long enough, memory
 					 * may be there again
@@ -280,6 +276,12 @@ struct sdp_conn {
 	bool tx_away;			/* a sender is away, see sdp_conn_leave() */
 	u32 tx_waiters;			/* others that wait for it */
 	u8 tx_fin;			/* enum sdp_tx_fin */
+
+	/* of neither half; here, they fill the last cache line */
+	struct sdp_terms terms;
+	unsigned int nr_cqe;
+	struct rdma_stack_ip ip;	/* as last set at the device */
+	int error;			/* why it ended, for sk_err */
 };
 
 /* Our DisConn is wanted, and not complete. Any context; may be stale at once. */
