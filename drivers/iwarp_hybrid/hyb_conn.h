@@ -135,24 +135,24 @@ struct hyb_cep_start {
  */
 struct hyb_cep {
 	struct kref ref;
+	enum hyb_cep_state state;
 	struct hyb_dev *dev;
 	struct list_head node;
 	struct mutex lock;	/* state machine */
-	enum hyb_cep_state state;
 	struct socket *sock;
 	struct iw_cm_id *id;
 	struct hyb_lid *lid;
 	struct list_head lid_node;
-	u8 peer;
 	struct hyb_qp *qp;
 	struct hyb_qp *live;
+	u8 peer;
 	bool mute;
 	bool discard;
 	bool active;
 	bool broken;
 	bool by_peer;
 	u8 rev;
-	u32 number;
+	bool busy;
 
 	void (*data_ready)(struct sock *sk);
 	void (*state_change)(struct sock *sk);
@@ -160,18 +160,18 @@ struct hyb_cep {
 	void (*error_report)(struct sock *sk);
 
 	unsigned long events;
-	bool busy;
 	unsigned long deadline;
 	unsigned long until;
 	struct work_struct work;
 	struct delayed_work timer;
 
+	struct hyb_cep_start *start;
 	struct mpa_limits lim;
+	u32 number;
+	u32 have;
 	struct mpa_start req;
 	struct mpa_start rep;
-	u32 have;
 	u16 pdata_len;
-	struct hyb_cep_start *start;
 };
 
 void hyb_cep_free(struct kref *ref);
