@@ -17,14 +17,13 @@ ACTIVE=${ACTIVE:-$(scaled 200 20)}
 ROUNDS=${ROUNDS:-10}
 # Limit in bytes for the memory that SDP and the provider take for one end. A debug kernel
 # makes locks and objects larger, so there the limit for all layers is not checked.
-LIMIT=$(scaled 16384 32768)
+LIMIT=$(scaled 9216 16384)
 # Limit in bytes for one end in all layers, TCP included: slab and vmalloc memory
-LIMIT_ALL=36864
+LIMIT_ALL=22528
 # Limits in KiB for one end with a verbs link: after connect(), and after a request
 declare -A LIMIT_OWN=([credit]="48 48" [rdma]="384 416" [vwin]="48 48")
 COUNT_OWN=$(scaled 100 20)
 NODE=128	# bytes of a directory or file in sysfs
-BLOCK=2048	# where received pages are noted
 PORT=7000
 TRACE=/sys/kernel/tracing
 
@@ -71,7 +70,7 @@ ours() {
 	[ "$(memory | wc -l)" -eq $((2 * COUNT)) ] || return
 	files=$(find "${dirs[0]}" | wc -l)
 	qp=$(memory | head -n 1)
-	echo $((qp + NODE * files + $(slab SDP) + $(slab sdp_conn) + BLOCK))
+	echo $((qp + NODE * files + $(slab SDP) + $(slab sdp_conn) + $(slab sdp_shared)))
 }
 
 # within: succeeds if "ours" is within its limit
