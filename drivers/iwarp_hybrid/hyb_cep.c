@@ -773,7 +773,8 @@ static void hyb_cep_reply(struct hyb_cep *cep)
 	err = hyb_tcp_attach(cep, cep->qp, &res, NULL, 0);
 	if (err) {
 		hyb_cep_refuse(cep, MPA_ERR_LOCAL, res.tx_ivl);
-		hyb_cep_fail(cep, -ECONNRESET, false);
+		/* the peer has accepted: rdma_cm takes -ECONNRESET for a rejection */
+		hyb_cep_fail(cep, -ECONNABORTED, false);
 		return;
 	}
 	cep->lim.ird = res.ird;

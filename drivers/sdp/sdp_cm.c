@@ -458,6 +458,8 @@ static int sdp_cm_errno(int event, int status)
 			err = EADDRNOTAVAIL;
 		else if (err == ENOMEM)
 			err = ENOBUFS;
+		else if (err == ECONNABORTED)
+			err = ECONNRESET;
 		else if (err != EADDRNOTAVAIL && err != ENETUNREACH &&
 			 err != EHOSTUNREACH && err != ETIMEDOUT &&
 			 err != EAGAIN)

@@ -137,6 +137,12 @@ def listener():
         yield lsn
 
 
+def no_tcp():
+    """No TCP connection to PORT is established, of the program or the provider"""
+    with open("/proc/thread-self/net/tcp", encoding="ascii") as file:
+        return f":{PORT:04X} 01 " not in file.read()
+
+
 def cm_ids():
     """Connections to us that have not gone altogether"""
     text = subprocess.run(["rdma", "resource", "show", "cm_id"], check=True,
@@ -701,6 +707,18 @@ def case_early_data():
         expect("connect()", error_of(sock.connect, ("10.0.0.1", PORT)), 0)
         expect("held up", hold.hits() > 0, True)
         expect("recv()", sock.recv(5), b"early")
+
+
+def case_reset_reply():
+    """A peer that accepts and resets at once has not refused"""
+    with socket.socket() as sock, \
+            Hold("hyb_tcp_attach", "kworker", asleep=1, ms=40000) as hold:
+        call = Held(sock.connect, ("10.0.0.1", PORT))
+        call.start()
+        hold.wait()
+        wait("a reset", no_tcp)
+        hold.go()
+        expect("connect()", call.end(), errno.ECONNRESET)
 
 
 def case_old_teardown():

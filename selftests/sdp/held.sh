@@ -71,6 +71,7 @@ over verbs pin_send pin_recv pin_send_late pin_recv_late small_reader
 both net.sdp.zcopy_pipelined=1
 over verbs pin_offer
 both net.sdp.zcopy_threshold=0
+hostile reset_reply ack "HelloAck: the peer resets"
 hostile late_data ack "then Data, too early"
 both net.sdp.shared_link=1
 hostile early_data ack "then Data, too early"
