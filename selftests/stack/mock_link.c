@@ -68,6 +68,7 @@ struct mock_qp {
 	/* receiving */
 	const struct rdma_stack_ulp *ulp;
 	void *ctx;
+	bool begun;		/* rx_begin has found memory */
 	bool deaf;		/* closed: what comes is dropped */
 	bool paused;
 	bool told;		/* of the end */
@@ -256,13 +257,24 @@ static void mock_end(struct mock_pair *pair, int err)
 	}
 }
 
+/* Without memory: again, as soon as the work item runs again */
+static bool mock_has_memory(struct mock_qp *dst)
+{
+	if (!dst->begun && dst->ulp->rx_begin && !dst->ulp->rx_begin(dst->ctx)) {
+		schedule_work(&dst->pair->work);
+		return false;
+	}
+	dst->begun = true;
+	return true;
+}
+
 /* False if the end came, or must wait for the other end */
 static bool mock_deliver_msg(struct mock_qp *dst, struct mock_msg *msg)
 {
 	int rc;
 
 	while (!dst->deaf && msg->done < msg->hdr_len + msg->len) {
-		if (!dst->ulp || dst->paused)
+		if (!dst->ulp || dst->paused || !mock_has_memory(dst))
 			return false;
 		rc = mock_deliver_part(dst, msg);
 		if (rc < 0) {

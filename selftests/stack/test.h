@@ -60,6 +60,9 @@ struct st_end {
 	u32 want;		/* of its payload */
 	u32 max_msg;		/* payload of the longest */
 	u32 calls, batches, solicited, runs, gaps, refs_none;
+	bool begun;		/* rx_begin has found memory */
+	u32 no_mem;		/* calls of rx_begin that find none */
+	u32 idles;
 	bool pause;		/* answer to the next call */
 	bool paused;
 	bool part;		/* the last call may have been part of a segment */

@@ -157,6 +157,30 @@ static void st_rx_stall(struct st_end *e)
 	WRITE_ONCE(e->inside, false);
 }
 
+static bool st_rx_begin(void *ctx)
+{
+	struct st_end *e = ctx;
+
+	spin_lock(&e->lock);
+	if (e->begun)
+		st_fault(e, "rx_begin twice");
+	e->begun = !e->no_mem;
+	e->no_mem -= !e->begun;
+	spin_unlock(&e->lock);
+	return e->begun;
+}
+
+static void st_idle(void *ctx)
+{
+	struct st_end *e = ctx;
+
+	spin_lock(&e->lock);
+	e->begun = false;
+	WRITE_ONCE(e->idles, e->idles + 1);
+	spin_unlock(&e->lock);
+	wake_up_all(&e->wait);
+}
+
 static int st_rx(void *ctx, const struct rdma_stack_rx *rx)
 {
 	struct st_end *e = ctx;
@@ -167,6 +191,8 @@ static int st_rx(void *ctx, const struct rdma_stack_rx *rx)
 	if (READ_ONCE(e->stall))
 		st_rx_stall(e);
 	spin_lock(&e->lock);
+	if (!e->begun)
+		st_fault(e, "called before rx_begin");
 	e->rest = e->paused ? e->rest + rx->len : 0;
 	if (e->paused && (!e->part || e->rest > ST_SEGMENT_MAX))
 		st_fault(e, "called in a pause");
@@ -212,9 +238,11 @@ static void st_closed(void *ctx, int err)
 }
 
 const struct rdma_stack_ulp st_ulp = {
+	.rx_begin = st_rx_begin,
 	.rx = st_rx,
 	.rx_done = st_rx_done,
 	.tx_space = st_tx_space,
+	.idle = st_idle,
 	.closed = st_closed,
 };
 

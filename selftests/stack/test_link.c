@@ -377,6 +377,31 @@ static void st_case_again(struct st_pair *p)
 	st_same(a, b, "all arrives");
 }
 
+/* The next call of rx_begin finds no memory @times times, if there is one to come */
+static void st_no_mem(struct st_end *e, u32 times)
+{
+	spin_lock_bh(&e->lock);
+	e->no_mem = e->begun ? 0 : times;
+	spin_unlock_bh(&e->lock);
+}
+
+/* Data wait for the memory that the upper layer has not */
+static void st_case_memory(struct st_pair *p)
+{
+	struct st_end *a = &p->end[0], *b = &p->end[1];
+
+	st_no_mem(b, 3);
+	st_send(a, 3000, 0);
+	st_same(a, b, "data arrive when there is memory");
+	kt_ok(!b->no_mem, "it was asked for: %u times left", b->no_mem);
+	/* not each provider gives up anything */
+	wait_event_timeout(b->wait, READ_ONCE(b->idles), 3 * HZ);
+	st_no_mem(b, 2);
+	st_send(a, 3000, 0);
+	st_same(a, b, "and after it was idle");
+	kt_ok(!b->no_mem, "it was asked for again: %u times left", b->no_mem);
+}
+
 static void st_case_pause(struct st_pair *p)
 {
 	struct st_end *a = &p->end[0], *b = &p->end[1];
@@ -596,6 +621,7 @@ static const struct {
 	{ "notify", st_case_notify },
 	{ "again", st_case_again },
 	{ "pause", st_case_pause },
+	{ "memory", st_case_memory },
 	{ "behind", st_case_behind },
 	{ "close", st_case_close },
 	{ "middle", st_case_middle },
