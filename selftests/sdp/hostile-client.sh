@@ -41,7 +41,7 @@ attacks ack 1 auto
 ktap_is "connect() fails as it does with TCP" "$(refused)" "19 refused, 12 not"
 # the reset is there when the HelloAck is looked at
 tcp_gone() { [ -z "$(in_b ss -Htn "dport = :$PORT")" ]; }
-if hold iw_cm:cm_work_handler kworker asleep=1 ms=60000; then
+if hold cma_iw_handler kworker asleep=1 ms=60000; then
 	start_bg a hyb-hostile -h 10.0.0.1 -p $PORT -o "the peer resets" \
 		-x "in-ns b sdp-echo -r -h 10.0.0.1 -p $PORT > $CLIENTS.reset 2>&1" ack
 	ktap_check "a client has received HelloAck" wait_for 20 is_held
